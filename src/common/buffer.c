@@ -1,0 +1,163 @@
+/*
+ * Bounded byte buffers.
+ */
+#include "common/buffer.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+#define BUFFER_SIZE_MIN 128
+
+void
+buffer_init(struct buffer *b, size_t length_max)
+{
+	*b = (struct buffer){ .length_max = length_max };
+}
+
+void
+buffer_done(struct buffer *b)
+{
+	free(b->data);
+	buffer_init(b, b->length_max);
+}
+
+void
+buffer_wipe(struct buffer *b)
+{
+	if (b->data != NULL)
+		explicit_bzero(b->data, b->size);
+	buffer_done(b);
+}
+
+void
+buffer_clear(struct buffer *b)
+{
+	b->length = 0;
+	b->error = 0;
+	if (b->data != NULL)
+		b->data[0] = '\0';
+}
+
+static int
+buffer_fail(struct buffer *b, int code)
+{
+	if (b->error == 0)
+		b->error = code;
+	return b->error;
+}
+
+int
+buffer_reserve(struct buffer *b, size_t length)
+{
+	size_t size = b->size < BUFFER_SIZE_MIN ? BUFFER_SIZE_MIN : b->size;
+	char *data;
+
+	if (b->error != 0)
+		return b->error;
+	if (length > b->length_max - b->length)
+		return buffer_fail(b, DDBLOCK_E_LIMIT);
+	if (b->length + length < b->size)
+		return 0;
+	while (size <= b->length + length)
+		size *= 2;
+
+	data = realloc(b->data, size);
+	if (data == NULL)
+		return buffer_fail(b, DDBLOCK_E_NOMEM);
+	b->data = data;
+	b->size = size;
+	return 0;
+}
+
+int
+buffer_append(struct buffer *b, const void *bytes, size_t length)
+{
+	int r = buffer_reserve(b, length);
+
+	if (r < 0)
+		return r;
+	if (length > 0)
+		memcpy(b->data + b->length, bytes, length);
+	b->length += length;
+	b->data[b->length] = '\0';
+	return 0;
+}
+
+int
+buffer_append_text(struct buffer *b, const char *text)
+{
+	return buffer_append(b, text, strlen(text));
+}
+
+int
+buffer_vprintf(struct buffer *b, const char *format, va_list arguments)
+{
+	va_list again;
+	int length;
+	int r;
+
+	va_copy(again, arguments);
+	length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (length < 0)
+		return buffer_fail(b, DDBLOCK_E_INTERNAL);
+	r = buffer_reserve(b, (size_t)length);
+	if (r < 0)
+		return r;
+	(void)vsnprintf(b->data + b->length, (size_t)length + 1, format,
+	    arguments);
+	b->length += (size_t)length;
+	return 0;
+}
+
+int
+buffer_printf(struct buffer *b, const char *format, ...)
+{
+	va_list arguments;
+	int r;
+
+	va_start(arguments, format);
+	r = buffer_vprintf(b, format, arguments);
+	va_end(arguments);
+	return r;
+}
+
+int
+buffer_failed(const struct buffer *b)
+{
+	return b->error;
+}
+
+void
+buffer_consume(struct buffer *b, size_t length)
+{
+	assert(length <= b->length);
+	if (length == 0)
+		return;
+	b->length -= length;
+	memmove(b->data, b->data + length, b->length + 1);
+}
+
+void
+buffer_shrink(struct buffer *b)
+{
+	char *data;
+
+	if (b->length == 0) {
+		free(b->data);
+		b->data = NULL;
+		b->size = 0;
+		return;
+	}
+	if (b->size <= BUFFER_SIZE_MIN || b->length >= b->size / 4)
+		return;
+	data = realloc(b->data, b->length + 1);
+	if (data == NULL)
+		return; /* the larger block still serves */
+	b->data = data;
+	b->size = b->length + 1;
+}

@@ -1,0 +1,35 @@
+/*
+ * The clocks.
+ */
+#include "common/clock.h"
+
+#include <assert.h>
+#include <time.h>
+
+static uint64_t
+clock_read_us(clockid_t id)
+{
+	struct timespec t;
+	int r = clock_gettime(id, &t);
+
+	assert(r == 0); /* both clocks exist since Linux 2.6.39 */
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+uint64_t
+clock_boot_us(void)
+{
+	return clock_read_us(CLOCK_BOOTTIME);
+}
+
+uint64_t
+clock_boot_ms(void)
+{
+	return clock_boot_us() / 1000;
+}
+
+uint64_t
+clock_wall_ms(void)
+{
+	return clock_read_us(CLOCK_REALTIME) / 1000;
+}

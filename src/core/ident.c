@@ -1,0 +1,54 @@
+/*
+ * The text form of 128-bit names.
+ */
+#include "core/ident.h"
+
+static void
+ident_format_half(uint64_t half, char *text)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int i = 15; i >= 0; i--) {
+		text[i] = digits[half & 15];
+		half >>= 4;
+	}
+}
+
+void
+ident_format(struct ident i, char text[IDENT_TEXT_LENGTH + 1])
+{
+	ident_format_half(i.high, text);
+	ident_format_half(i.low, text + 16);
+	text[IDENT_TEXT_LENGTH] = '\0';
+}
+
+static bool
+ident_parse_half(const char *text, uint64_t *ret)
+{
+	uint64_t half = 0;
+
+	for (int i = 0; i < 16; i++) {
+		char c = text[i];
+
+		if (c >= '0' && c <= '9')
+			half = half << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			half = half << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return false;
+	}
+	*ret = half;
+	return true;
+}
+
+bool
+ident_parse(const char *text, size_t length, struct ident *ret)
+{
+	struct ident i;
+
+	if (length != IDENT_TEXT_LENGTH || !ident_parse_half(text, &i.high) ||
+	    !ident_parse_half(text + 16, &i.low))
+		return false;
+	*ret = i;
+	return true;
+}

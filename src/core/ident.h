@@ -1,0 +1,37 @@
+/*
+ * 128 random bits that name a session or a grant and are never used twice.
+ */
+#ifndef DDBLOCKD_CORE_IDENT_H
+#define DDBLOCKD_CORE_IDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 32 lower-case hexadecimal digits. */
+#define IDENT_TEXT_LENGTH 32
+
+struct ident {
+	uint64_t high;
+	uint64_t low;
+};
+
+static inline bool
+ident_equal(struct ident a, struct ident b)
+{
+	return a.high == b.high && a.low == b.low;
+}
+
+static inline bool
+ident_is_none(struct ident i)
+{
+	return i.high == 0 && i.low == 0;
+}
+
+/* Write the text form and a NUL. */
+void ident_format(struct ident, char text[IDENT_TEXT_LENGTH + 1]);
+
+/* Read exactly IDENT_TEXT_LENGTH digits. False if they are not that. */
+bool ident_parse(const char *text, size_t length, struct ident *ret);
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * The language between the core and a store: operations that say what is
+ * meant, and outcomes that say what became of them. Nothing here knows
+ * DynamoDB or SQLite.
+ *
+ * An operation belongs to the core. The store borrows it, unchanged, from its
+ * submission until its outcome, of which there is exactly one.
+ */
+#ifndef DDBLOCKD_CORE_OPERATION_H
+#define DDBLOCKD_CORE_OPERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/ident.h"
+
+#define KEY_LENGTH_MAX 1024
+#define OWNER_LENGTH_MAX 255
+#define READ_MANY_MAX 100	/* what BatchGetItem takes */
+#define SCAN_PAGE_MAX 100
+#define SCAN_CURSOR_MAX 2048
+#define TOKENS_MAX 1024		/* the largest token block */
+#define TOKEN_MAX ((UINT64_C(1) << 53) - 1)
+#define HOLDERS_MAX 1024	/* holders read from one record */
+#define WISHES_MAX 1024
+#define OUTCOME_TEXT_MAX 256
+
+/* A key: bytes, not a C string. */
+struct key {
+	const char *bytes;
+	size_t length;
+};
+
+/* One element of a lock record's holders. */
+struct holder {
+	struct ident session;
+	struct ident grant;
+	uint64_t lease_ms;
+	bool fail_closed;
+};
+
+enum lock_mode {
+	LOCK_MODE_NONE = 0,	/* the record never had one */
+	LOCK_MODE_EXCLUSIVE,
+	LOCK_MODE_SHARED,
+};
+
+/*
+ * A lock as the store shows it. Strings are NUL-terminated; NULL is absent.
+ * Times in seconds are wall-clock seconds of the endpoint, for people only.
+ */
+struct lock_record {
+	bool exists;
+	enum lock_mode mode;
+	uint64_t token;
+	uint64_t limit;			/* 0: none */
+	const struct holder *holders;	/* 0 of them: free */
+	size_t n_holders;
+	const struct ident *exclusive_wishes;
+	size_t n_exclusive_wishes;
+	const struct ident *shared_wishes;
+	size_t n_shared_wishes;
+	const char *owner;
+	uint64_t acquired_at_s;
+	const char *broken_by;
+	uint64_t ttl_s;
+};
+
+/* A session as the store shows it. */
+struct session_record {
+	bool exists;
+	bool dead;
+	uint64_t beat;
+	uint64_t lease_ms;
+	const char *host;		/* NULL: absent */
+	const char *dead_by;
+};
+
+enum operation_kind {
+	OPERATION_READ = 1,	/* one lock */
+	OPERATION_READ_MANY,	/* many locks; for the audit */
+	OPERATION_ACQUIRE,	/* a free lock, or one of dead holders */
+	OPERATION_RELEASE,	/* take elements out of the holders */
+	OPERATION_EXTEND,	/* more tokens for a hold of ours */
+	OPERATION_WANT,		/* say that a session waits */
+	OPERATION_UNWANT,
+	OPERATION_SCAN,		/* a page of the table */
+	OPERATION_SESSION_OPEN,
+	OPERATION_SESSION_BEAT,
+	OPERATION_SESSION_READ,
+	OPERATION_SESSION_KILL,
+	OPERATION_SESSION_BURY,	/* kill one whose item is absent */
+	OPERATION_SESSION_CLOSE,
+};
+
+/*
+ * Conditions, in the words of the native format (records.md); a store checks
+ * each of them and the write atomically:
+ *
+ * ACQUIRE, n_dead == 0
+ *     The lock has no holder (and, while it was last held exclusively, no
+ *     wish for shared use). @me becomes its holder, the token rises by
+ *     @tokens. A record that never had a token starts at the endpoint's
+ *     wall-clock seconds << 20. Our session's wish is removed.
+ * ACQUIRE, n_dead > 0
+ *     The holders are exactly @dead and the token is @token_seen. As above.
+ * RELEASE
+ *     Each of @holders is in the record. They are taken out; if none is left,
+ *     the record gets its time to live.
+ * EXTEND
+ *     The only holder is @me and the token is @token_seen; it rises by
+ *     @tokens.
+ * WANT
+ *     The lock has a holder. @session is added to its exclusive wishes.
+ * UNWANT
+ *     @session is among the exclusive wishes. It is taken out.
+ * SESSION_OPEN
+ *     There is no such session.
+ * SESSION_BEAT
+ *     The session exists, is not dead, and its beat is lower than the new one.
+ *     Each attempt's new beat is the boot-time millisecond of its send, above
+ *     @beat and above every earlier attempt's.
+ * SESSION_KILL
+ *     The beat is @beat and the session is not dead.
+ * SESSION_BURY
+ *     There is no such session.
+ * SESSION_CLOSE
+ *     The session exists; it becomes dead by itself.
+ */
+struct operation {
+	enum operation_kind kind;
+	uint32_t namespace_index;
+	uint64_t deadline_ms;	/* boot time; the outcome comes by then */
+	uint64_t submitted_ms;	/* boot time */
+
+	struct key key;				/* of a lock */
+	struct holder me;			/* ACQUIRE, EXTEND */
+	uint32_t tokens;			/* ACQUIRE, EXTEND */
+	uint64_t token_seen;			/* ACQUIRE of dead, EXTEND */
+	const struct holder *dead;		/* ACQUIRE */
+	size_t n_dead;
+	const struct holder *holders;		/* RELEASE */
+	size_t n_holders;
+	bool others_hold;	/* RELEASE: a hint: other holders were seen */
+	const char *owner;			/* ACQUIRE, KILL, BURY: who */
+
+	struct ident session;	/* SESSION_*, WANT, UNWANT */
+	uint64_t beat;				/* SESSION_BEAT, SESSION_KILL */
+	uint64_t lease_ms;			/* SESSION_OPEN */
+
+	const struct key *keys;			/* READ_MANY */
+	size_t n_keys;
+	struct key prefix;			/* SCAN */
+	struct key cursor;	/* SCAN: empty, or the outcome's of a page */
+
+	void *store_data;	/* the store's own, between the two */
+	struct operation *store_next;
+};
+
+enum outcome_kind {
+	OUTCOME_DONE = 1,	/* it happened; here is the new record */
+	OUTCOME_CONFLICT,	/* it did not; here is what stands in the way */
+	OUTCOME_UNKNOWN,	/* it may have happened, or may yet */
+	OUTCOME_REFUSED,	/* it did not happen, because of @code */
+};
+
+struct scan_row {
+	struct key key;
+	struct lock_record record;
+};
+
+/*
+ * What became of an operation. Everything it points to is the store's and is
+ * valid until the receiver returns.
+ *
+ * Reads end in DONE (also when there is no such record: exists is false),
+ * UNKNOWN (no answer) or REFUSED.
+ */
+struct outcome {
+	enum outcome_kind kind;
+	int code;		/* REFUSED: why. UNKNOWN: what was last seen */
+	char text[OUTCOME_TEXT_MAX];	/* for people; may be empty */
+
+	/*
+	 * DONE: the first send of exactly the attempt whose effect the answer
+	 * shows (records.md, "whose renewal was it"). Reads: of the attempt
+	 * that was answered.
+	 */
+	uint64_t sent_ms;
+
+	/*
+	 * An attempt was sent whose answer never came, so it may land later,
+	 * whatever the kind says; and when the last such was sent.
+	 */
+	bool unanswered;
+	uint64_t unanswered_ms;
+
+	struct lock_record lock;	/* READ, ACQUIRE..UNWANT */
+	struct session_record session;	/* SESSION_* */
+
+	/*
+	 * READ_MANY: one per key, in the order of the keys. A key that the
+	 * store left unprocessed has its bit in @processed false.
+	 */
+	const struct lock_record *locks;
+	const bool *processed;
+
+	const struct scan_row *rows;	/* SCAN */
+	size_t n_rows;
+	struct key next_cursor;		/* SCAN: empty after the last page */
+};
+
+/* The word for messages and traces: "acquire", "session beat", "unknown". */
+const char *operation_kind_name(enum operation_kind);
+const char *outcome_kind_name(enum outcome_kind);
+
+#endif

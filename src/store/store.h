@@ -1,0 +1,93 @@
+/*
+ * The seam between the core's operations and what carries them out. Two
+ * implementations: store_dynamodb.c and store_sqlite.c. Both pass the same
+ * conformance suite.
+ *
+ * Everything here runs on the event loop's thread and never blocks it.
+ */
+#ifndef DDBLOCKD_STORE_STORE_H
+#define DDBLOCKD_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/operation.h"
+
+struct store;
+struct event_base;
+
+/*
+ * The one outcome of @operation, from the event loop, never from within
+ * store_submit(). @outcome and what it points to is valid until the return.
+ */
+typedef void (*store_outcome_fn)(void *arg, struct operation *operation,
+    const struct outcome *outcome);
+
+/* The answer to store_init_table() and store_check_table(); @code is 0 or
+ * DDBLOCK_E_*, @text says what was found or done, for people. */
+typedef void (*store_table_fn)(void *arg, int code, const char *text);
+
+struct store_status {
+	const char *kind;	/* "dynamodb" or "sqlite" */
+	const char *scope;	/* "fleet" or "host" */
+	const char *where;	/* endpoint and table, or file */
+	int last_error;		/* DDBLOCK_E_* or 0 */
+	const char *last_text;	/* of that error; may be empty */
+	uint64_t requests;	/* sent, including repetitions */
+	uint64_t repetitions;
+	uint32_t in_flight;
+};
+
+/* What a store implementation provides; it embeds a struct store first. */
+struct store_methods {
+	void (*submit)(struct store *, struct operation *);
+	void (*init_table)(struct store *, store_table_fn, void *arg);
+	void (*check_table)(struct store *, store_table_fn, void *arg);
+	void (*status)(const struct store *, struct store_status *ret);
+	void (*free)(struct store *);
+};
+
+struct store {
+	const struct store_methods *methods;
+	store_outcome_fn outcome;
+	void *outcome_arg;
+};
+
+/* The store owns the operation until its outcome. Cannot fail: what cannot be
+ * done ends in REFUSED or UNKNOWN. */
+static inline void
+store_submit(struct store *s, struct operation *operation)
+{
+	s->methods->submit(s, operation);
+}
+
+/* Create what the namespace needs; safe to run twice. */
+static inline void
+store_init_table(struct store *s, store_table_fn done, void *arg)
+{
+	s->methods->init_table(s, done, arg);
+}
+
+/* Compare what there is with what the namespace needs; changes nothing. */
+static inline void
+store_check_table(struct store *s, store_table_fn done, void *arg)
+{
+	s->methods->check_table(s, done, arg);
+}
+
+static inline void
+store_view_status(const struct store *s, struct store_status *ret)
+{
+	s->methods->status(s, ret);
+}
+
+/* Accepts NULL. Operations under way get no outcome any more. */
+static inline void
+store_free(struct store *s)
+{
+	if (s != NULL)
+		s->methods->free(s);
+}
+
+#endif
