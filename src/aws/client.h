@@ -1,0 +1,85 @@
+/*
+ * A client of one AWS endpoint: signs, sends over a pool of kept-alive
+ * connections inside the event loop, and hands back the raw answer. It sends
+ * each call once; whether to repeat it is for its caller to say (retry.h).
+ */
+#ifndef DDBLOCKD_AWS_CLIENT_H
+#define DDBLOCKD_AWS_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_base;
+struct aws_client;
+struct aws_call;
+
+/* Calls of one lane never wait for those of another. */
+enum aws_lane {
+	AWS_LANE_SESSION = 0,	/* beats, kills: what leases depend on */
+	AWS_LANE_LOCK,		/* acquire, release, polls */
+	AWS_LANE_BULK,		/* audit, scan */
+	AWS_LANES
+};
+
+/* Copied. */
+struct aws_client_config {
+	const char *endpoint;	/* NULL: from the region */
+	const char *region;
+	const char *service;	/* "dynamodb" */
+	const char *access_key_id;
+	const char *secret_access_key;
+	const char *session_token;	/* NULL: none */
+	uint32_t connections_max[AWS_LANES];
+	uint64_t connect_timeout_ms;
+	bool allow_plain_http;	/* to other hosts than loopback */
+};
+
+/*
+ * What came back. A status of 0 means that no whole answer came; then @code
+ * is DDBLOCK_E_UNREACHABLE, @text says why, and @maybe_applied is false only
+ * if not a byte of the request can have left.
+ */
+struct aws_answer {
+	int status;
+	int code;
+	bool maybe_applied;
+	const char *body;
+	size_t body_length;
+	const char *text;	/* never NULL */
+	uint64_t sent_ms;	/* boot time at which it was put on the wire */
+};
+
+typedef void (*aws_answer_fn)(void *arg, const struct aws_answer *);
+
+/* @ret_text (at least 256 bytes) says what is wrong, without secrets. */
+int aws_client_new(struct event_base *, const struct aws_client_config *,
+    struct aws_client **ret, char *ret_text, size_t text_size);
+
+/* Wipes the secrets. Calls under way get no answer. Accepts NULL. */
+void aws_client_free(struct aws_client *);
+
+/*
+ * POST @body (copied) to "/" with X-Amz-Target "DynamoDB_20120810.@operation".
+ * @answer is called once, from the loop, at the latest after @timeout_ms
+ * (waiting for a connection included), unless aws_call_cancel() came first.
+ * @sent_ms of the answer is when the request was given to the connection; if
+ * it never was, it is the time of the call.
+ *
+ * DDBLOCK_E_NOMEM, DDBLOCK_E_NO_CREDENTIALS
+ */
+int aws_client_call(struct aws_client *, enum aws_lane, const char *operation,
+    const char *body, size_t body_length, uint64_t timeout_ms,
+    aws_answer_fn answer, void *arg, struct aws_call **ret);
+void aws_call_cancel(struct aws_call *);
+
+/*
+ * The endpoint's wall clock, from the Date of its answers (and what signatures
+ * use); 0 before the first answer.
+ */
+uint64_t aws_client_wall_ms(const struct aws_client *);
+
+/* The endpoint in use, for messages. */
+const char *aws_client_endpoint(const struct aws_client *);
+
+#endif
