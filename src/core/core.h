@@ -154,6 +154,8 @@ struct core_reply {
 	uint64_t token;		/* ACQUIRE */
 	uint64_t remaining_ms;	/* ACQUIRE, RENEW */
 	uint64_t until_ms;	/* ACQUIRE, RENEW: boot time */
+	uint64_t margin_ms;	/* ACQUIRE: nobody else holds before until
+				 * and this have passed */
 	const struct core_holder_view *holder;	/* GET; ACQUIRE refused */
 };
 
@@ -184,6 +186,7 @@ enum core_loss {
 	CORE_LOSS_EXPIRED = 1,	/* no renewal in time */
 	CORE_LOSS_STOLEN,	/* the record no longer shows our grant */
 	CORE_LOSS_BROKEN,	/* somebody broke it on purpose */
+	CORE_LOSS_SHUTDOWN,	/* the daemon stops and was told to release */
 };
 
 /* CORE_NOTICE */

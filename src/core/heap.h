@@ -1,0 +1,53 @@
+/*
+ * Timers: a binary heap, so that the next deadline is found at once and any
+ * change costs O(log n). Room is reserved when an object with a timer is made;
+ * setting a timer then cannot fail.
+ */
+#ifndef DDBLOCKD_CORE_HEAP_H
+#define DDBLOCKD_CORE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum timer_kind {
+	TIMER_SESSION = 1,
+	TIMER_NAMESPACE,
+	TIMER_AUDIT,
+	TIMER_LOCK,
+	TIMER_REQUEST,
+	TIMER_OBSERVATION,
+	TIMER_DOUBT,
+};
+
+/* Embedded in the object that it belongs to. Zeroed with a kind: not set. */
+struct timer {
+	uint64_t at_ms;
+	uint64_t serial;	/* breaks ties by the order of setting */
+	size_t position;	/* in the heap, from 1; 0: not set */
+	enum timer_kind kind;
+};
+
+struct heap {
+	struct timer **timers;
+	size_t n_timers;
+	size_t size;
+	size_t reserved;
+	uint64_t serial;
+};
+
+void heap_done(struct heap *);
+
+/* Room for one more timer. DDBLOCK_E_NOMEM */
+int heap_reserve(struct heap *);
+
+/* The object with this timer goes away: unset it and give the room back. */
+void heap_release(struct heap *, struct timer *);
+
+void heap_set(struct heap *, struct timer *, uint64_t at_ms);
+void heap_unset(struct heap *, struct timer *);
+
+/* The earliest timer, or NULL. */
+struct timer *heap_first(const struct heap *);
+
+#endif
