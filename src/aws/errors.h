@@ -1,0 +1,45 @@
+/*
+ * What an answer of DynamoDB means for the one who asked: by the name of the
+ * error first, by the HTTP status where there is no name that we know.
+ *
+ * Names come after '#' in "__type", before which services and emulators put
+ * differing namespaces; texts come as "message" or "Message"; proxies answer
+ * with HTML. None of that may end in a wrong "it did not happen".
+ */
+#ifndef DDBLOCKD_AWS_ERRORS_H
+#define DDBLOCKD_AWS_ERRORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define AWS_ERROR_NAME_MAX 64
+#define AWS_ERROR_TEXT_MAX 256
+
+enum aws_class {
+	AWS_CLASS_OK = 0,	/* 2xx; says nothing of the body */
+	AWS_CLASS_CONDITION,	/* the condition (or a transaction's) failed */
+	AWS_CLASS_THROTTLED,	/* did not happen; repeat after a while */
+	AWS_CLASS_TRANSIENT,	/* may have happened; repeat */
+	AWS_CLASS_CLOCK,	/* did not happen; sign again with the time of
+				 * the answer's Date, which the client has
+				 * taken over already */
+	AWS_CLASS_REFUSED,	/* did not happen, and would not next time */
+};
+
+struct aws_error {
+	enum aws_class class;
+	int code;	/* 0 for OK and CONDITION, else DDBLOCK_E_* */
+	char name[AWS_ERROR_NAME_MAX];	/* "ThrottlingException"; or empty */
+	char text[AWS_ERROR_TEXT_MAX];	/* for people; empty for OK */
+};
+
+/*
+ * Classify an answer with HTTP @status (0: none came, which is TRANSIENT and
+ * UNREACHABLE; whether it may have been applied is in the answer). @body need
+ * not be JSON nor end in NUL. @ret->text never holds control characters or
+ * broken UTF-8.
+ */
+void aws_errors_classify(int status, const char *body, size_t body_length,
+    struct aws_error *ret);
+
+#endif
