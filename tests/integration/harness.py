@@ -1,0 +1,468 @@
+"""What the integration tests share: a daemon of one's own, and a raw client.
+
+Nothing here sleeps. A daemon is ready when it says so on NOTIFY_SOCKET, has
+ended when its process has, and has logged a line when that line is read.
+
+Programs come from $DDBLOCKD and $DDBLOCK, else from the current directory,
+which is the build directory under `make check`.
+
+    with Daemon() as daemon, Client(daemon) as client:
+        grant = client.call("TRY jobs/nightly")
+        assert grant.ok and int(grant["token"]) > 0
+
+A test program ends with `harness.main()`. It exits with 77 ("skipped") when
+every test in it was skipped, with 1 instead under DDBLOCK_MUST_RUN=1.
+"""
+import collections
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+
+TIMEOUT_S = 60  # so long that only a real hang meets it
+
+
+def program(name):
+    """The path of a program under test."""
+    path = os.environ.get(name.upper()) or os.path.join(os.getcwd(), name)
+    if not os.access(path, os.X_OK):
+        raise unittest.SkipTest(f"{path} is not there")
+    return path
+
+
+def need_dynamodb():
+    """Skip unless run by tests/integration/dynamodb-local (or the like)."""
+    if not os.environ.get("AWS_ENDPOINT_URL_DYNAMODB"):
+        raise unittest.SkipTest("there is no DynamoDB endpoint")
+
+
+def encode(value):
+    """A value as it stands on the wire."""
+    if isinstance(value, str):
+        value = value.encode()
+    return urllib.parse.quote(value, safe="/")
+
+
+def decode(value):
+    """A value of a reply as text; bytes that are not UTF-8 are kept."""
+    return urllib.parse.unquote_to_bytes(value).decode(
+        "utf-8", "surrogateescape")
+
+
+class Daemon:
+    """A ddblockd with a temporary directory of its own.
+
+    @config is the text of its configuration file, in which `{dir}` stands
+    for the directory; without one, the only namespace is `default` in the
+    embedded store. @args go to the end of the command line. The socket and
+    the log are always the harness's (`raw=True`: only @args).
+    """
+
+    def __init__(self, config=None, args=(), env=None, directory=None,
+                 log_level="debug", raw=False):
+        self.program = program("ddblockd")
+        self.own_directory = directory is None
+        self.directory = directory or tempfile.mkdtemp(prefix="ddblockd-")
+        self.socket = os.path.join(self.directory, "sock")
+        self.config = None
+        self.env = {k: v for k, v in os.environ.items()
+                    if k not in ("NOTIFY_SOCKET", "DDBLOCK_SOCKET",
+                                 "JOURNAL_STREAM")}
+        for name, value in (env or {}).items():
+            self.env[name] = value
+            if value is None:
+                del self.env[name]
+        self.args = [a.replace("{dir}", self.directory) for a in args]
+        if not raw:
+            own = [f"--socket={self.socket}", "--log=stderr",
+                   f"--log-level={log_level}"]
+            if config is None:
+                own.append(f"--file={self.directory}/default.db")
+            self.args = own + self.args
+        if config is not None:
+            self.write_config(config)
+        self.process = None
+        self.notices = None  # the NOTIFY_SOCKET
+        self.status_text = ""  # of the last STATUS= notice
+        self.lines = []
+        self.lines_read = threading.Condition()
+        self.lines_ended = True
+        self.lines_seen = 0
+
+    def write_config(self, text):
+        self.config = os.path.join(self.directory, "ddblockd.conf")
+        descriptor = os.open(self.config,
+                             os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as f:
+            f.write(text.replace("{dir}", self.directory))
+
+    def command(self):
+        config = [f"--config={self.config}"] if self.config else []
+        return [self.program] + config + self.args
+
+    # -- life ---------------------------------------------------------------
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, *_):
+        failed = kind is not None
+        if failed:
+            print(f"---- log of {self.directory}", file=sys.stderr)
+            print(self.log(), file=sys.stderr)
+        self.close(check=not failed)
+
+    def run(self, timeout=TIMEOUT_S):
+        """Run it to its end: (status, stdout, stderr)."""
+        done = subprocess.run(self.command(), env=self.env, timeout=timeout,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False, text=True, errors="replace")
+        return done.returncode, done.stdout, done.stderr
+
+    def spawn(self):
+        """Start it and return at once; `wait_ready()` is for later."""
+        assert self.process is None, "it runs already"
+        path = os.path.join(self.directory, "notify")
+        if os.path.exists(path):
+            os.unlink(path)
+        self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notices.bind(path)
+        self.process = subprocess.Popen(
+            self.command(), env=dict(self.env, NOTIFY_SOCKET=path),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+        self.pidfd = os.pidfd_open(self.process.pid)
+        self.lines_ended = False
+        self.reader = threading.Thread(
+            target=self._read_log, args=(self.process.stderr,), daemon=True)
+        self.reader.start()
+        return self
+
+    def start(self):
+        self.spawn()
+        self.wait_ready()
+        return self
+
+    def wait_ready(self, timeout=TIMEOUT_S):
+        self.wait_notice("READY=1", timeout)
+
+    def wait_notice(self, wanted, timeout=TIMEOUT_S):
+        """Wait for a line of sd_notify(3), such as READY=1."""
+        end = time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic()
+            ready = select.select([self.notices, self.pidfd], [], [],
+                                  max(left, 0))[0]
+            if self.notices in ready:
+                lines = self.notices.recv(65536).decode().split("\n")
+                for line in lines:
+                    if line.startswith("STATUS="):
+                        self.status_text = line[len("STATUS="):]
+                if any(line.startswith(wanted) for line in lines):
+                    return
+            elif self.pidfd in ready:
+                raise AssertionError(
+                    f"ddblockd ended with {self.wait()}:\n{self.log()}")
+            elif left <= 0:
+                raise AssertionError(f"no {wanted}:\n{self.log()}")
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def wait(self, timeout=TIMEOUT_S):
+        """Wait for its end: the exit status (negative: the signal)."""
+        status = self.process.wait(timeout)
+        self.reader.join()
+        self.process.stderr.close()
+        os.close(self.pidfd)
+        self.notices.close()
+        self.process = None
+        return status
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self, timeout=TIMEOUT_S):
+        """SIGTERM and wait: the exit status."""
+        self.signal(signal.SIGTERM)
+        return self.wait(timeout)
+
+    def kill(self):
+        """kill -9 and wait."""
+        self.signal(signal.SIGKILL)
+        return self.wait()
+
+    def freeze(self):
+        """SIGSTOP, and wait until it stands still."""
+        self.signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def thaw(self):
+        self.signal(signal.SIGCONT)
+
+    def close(self, check=True):
+        """End it, whatever state it is in, and remove the directory.
+
+        With @check, it must end by itself within two SIGTERMs, with status
+        0: a sanitizer that found something says so there.
+        """
+        try:
+            if self.alive():
+                self.thaw()
+                self.signal(signal.SIGTERM)
+                self.signal(signal.SIGTERM)
+                try:
+                    status = self.wait(TIMEOUT_S if check else 5)
+                except subprocess.TimeoutExpired:
+                    self.kill()
+                    if check:
+                        raise
+                    status = 0
+                assert not check or status == 0, \
+                    f"ddblockd ended with {status}:\n{self.log()}"
+            elif self.process is not None:
+                self.wait()
+        finally:
+            if self.own_directory:
+                shutil.rmtree(self.directory, ignore_errors=True)
+
+    # -- log ----------------------------------------------------------------
+
+    def _read_log(self, stream):
+        for line in stream:
+            with self.lines_read:
+                self.lines.append(line.decode(errors="replace").rstrip("\n"))
+                self.lines_read.notify_all()
+        with self.lines_read:
+            self.lines_ended = True
+            self.lines_read.notify_all()
+
+    def log(self):
+        """All that it has logged, over all its lives."""
+        with self.lines_read:
+            return "\n".join(self.lines)
+
+    def wait_log(self, pattern, timeout=TIMEOUT_S):
+        """The next line that matches, after the last one waited for."""
+        end = time.monotonic() + timeout
+        with self.lines_read:
+            while True:
+                while self.lines_seen < len(self.lines):
+                    line = self.lines[self.lines_seen]
+                    self.lines_seen += 1
+                    if re.search(pattern, line):
+                        return line
+                left = end - time.monotonic()
+                if self.lines_ended or left <= 0:
+                    raise AssertionError(f"no /{pattern}/ in the log:\n"
+                                         + "\n".join(self.lines))
+                self.lines_read.wait(left)
+
+
+class Line:
+    """A line from the daemon, taken apart.
+
+    kind is OK, ERR, + or !; word is the code of an ERR or the name of an
+    event; arguments are decoded; rows are those that came before a reply.
+    """
+
+    def __init__(self, raw):
+        self.raw = raw
+        self.tag = None
+        self.word = None
+        self.text = None
+        self.values = []
+        self.arguments = {}
+        self.rows = []
+        parts = raw.split(" ")
+        if parts[0].startswith("#"):
+            self.tag = parts.pop(0)[1:]
+        self.kind = parts.pop(0)
+        if self.kind.startswith("!"):
+            self.kind, self.word = "!", self.kind[1:]
+        elif self.kind == "ERR":
+            self.word = parts.pop(0)
+        while parts:
+            if parts[0].startswith(":"):
+                self.text = " ".join(parts)[1:]
+                break
+            name, is_named, value = parts.pop(0).partition("=")
+            if is_named:
+                self.arguments[name] = decode(value)
+            else:
+                self.values.append(decode(name))
+
+    @property
+    def ok(self):
+        return self.kind == "OK"
+
+    @property
+    def code(self):
+        """OK, or the code of an error."""
+        return "OK" if self.ok else self.word
+
+    def __getitem__(self, name):
+        return self.arguments[name]
+
+    def get(self, name, default=None):
+        return self.arguments.get(name, default)
+
+    def __repr__(self):
+        return f"<{self.raw}>"
+
+
+class Ended(Exception):
+    """The daemon closed the connection."""
+
+
+class Client:
+    """A connection that speaks the raw protocol.
+
+    @where is a Daemon or the path of a socket.
+    """
+
+    def __init__(self, where):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(TIMEOUT_S)
+        self.socket.connect(where.socket if isinstance(where, Daemon)
+                            else where)
+        self.buffer = b""
+        self.serial = 0
+        self.rows = collections.defaultdict(list)
+        self.replies = collections.defaultdict(collections.deque)
+        self.events = collections.deque()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.socket.close()
+
+    def half_close(self):
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def fileno(self):
+        return self.socket.fileno()
+
+    # -- sending ------------------------------------------------------------
+
+    def send_raw(self, data):
+        self.socket.sendall(data)
+
+    def send(self, request):
+        """Send a request under a fresh tag, which is returned."""
+        self.serial += 1
+        tag = f"t{self.serial}"
+        self.send_raw(f"#{tag} {request}\n".encode())
+        return tag
+
+    def call(self, request, timeout=TIMEOUT_S):
+        """Send a request and wait for its reply."""
+        return self.reply(self.send(request), timeout)
+
+    # -- receiving ----------------------------------------------------------
+
+    def read_line(self, timeout=TIMEOUT_S):
+        """The next line as it came, without LF. Raises Ended at the end."""
+        end = time.monotonic() + timeout
+        while b"\n" not in self.buffer:
+            self.socket.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                data = self.socket.recv(1 << 16)
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                raise Ended(self.buffer.decode(errors="replace"))
+            self.buffer += data
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line.decode("utf-8", "surrogateescape")
+
+    def _receive(self, end):
+        """Read one line and put it where it belongs."""
+        line = Line(self.read_line(max(end - time.monotonic(), 0)))
+        if line.kind == "!":
+            self.events.append(line)
+        elif line.kind == "+":
+            self.rows[line.tag].append(line)
+        else:
+            line.rows = self.rows.pop(line.tag, [])
+            self.replies[line.tag].append(line)
+
+    def reply(self, tag=None, timeout=TIMEOUT_S):
+        """The reply with this tag (None: without one), with its rows."""
+        end = time.monotonic() + timeout
+        while not self.replies[tag]:
+            self._receive(end)
+        return self.replies[tag].popleft()
+
+    def event(self, name=None, timeout=TIMEOUT_S):
+        """The next event (of this name); others stay for later."""
+        end = time.monotonic() + timeout
+        while True:
+            for line in self.events:
+                if name is None or line.word == name:
+                    self.events.remove(line)
+                    return line
+            self._receive(end)
+
+    def wait_end(self, timeout=TIMEOUT_S):
+        """Read to the end of the connection, keeping what comes."""
+        end = time.monotonic() + timeout
+        try:
+            while True:
+                self._receive(end)
+        except Ended:
+            return
+
+    # -- short forms --------------------------------------------------------
+
+    def hello(self, name="test", **arguments):
+        words = [f"{k}={encode(v)}" for k, v in arguments.items()]
+        return self.call(" ".join(["HELLO proto=1", f"name={encode(name)}"]
+                                  + words))
+
+    def acquire(self, key, **arguments):
+        words = [f"{k}={encode(str(v))}" for k, v in arguments.items()]
+        return self.call(" ".join(["ACQUIRE", encode(key)] + words))
+
+    def try_(self, key, **arguments):
+        words = [f"{k}={encode(str(v))}" for k, v in arguments.items()]
+        return self.call(" ".join(["TRY", encode(key)] + words))
+
+    def release(self, grant):
+        return self.call(f"RELEASE id={grant['id']}")
+
+
+def main(dynamodb=False):
+    """unittest.main(), with automake's exit statuses.
+
+    With @dynamodb, run beside a DynamoDB Local unless there is an endpoint.
+    """
+    if dynamodb and not os.environ.get("AWS_ENDPOINT_URL_DYNAMODB"):
+        here = os.path.dirname(os.path.abspath(__file__))
+        directory = os.environ.get("DDBLOCK_TEST_CACHE", "dynamodb-local.d")
+        os.execv(sys.executable, [
+            sys.executable, os.path.join(here, "dynamodb-local"), directory,
+            sys.executable] + sys.argv)
+    result = unittest.main(exit=False, verbosity=2).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun == len(result.skipped):
+        sys.exit(1 if os.environ.get("DDBLOCK_MUST_RUN") == "1" else 77)
+    sys.exit(0)
