@@ -8,6 +8,9 @@
  *     row     = [ "#" tag SP ] "+" *( SP argument ) LF
  *     event   = "!" NAME *( SP argument ) LF
  *     argument = value / name "=" value
+ *
+ * Names and values are percent-encoded; the tag and the text are not: the tag
+ * is visible ASCII, the text is UTF-8 without control characters.
  */
 #ifndef DDBLOCKD_IPC_CODEC_H
 #define DDBLOCKD_IPC_CODEC_H
@@ -75,7 +78,9 @@ bool codec_parse_boolean(const char *text, size_t length, bool *ret);
 
 /*
  * Writing: begin, any number of arguments, end. Values are percent-encoded.
- * Failures stick in the buffer (buffer_failed()).
+ * The word is written as it is: a verb, "OK", "ERR" (its code is the first
+ * positional argument), "+", "!NAME". Failures stick in the buffer
+ * (buffer_failed()).
  */
 void codec_begin(struct buffer *, const char *tag, const char *word);
 void codec_value(struct buffer *, const char *name, const char *bytes,
@@ -83,6 +88,8 @@ void codec_value(struct buffer *, const char *name, const char *bytes,
 void codec_text_value(struct buffer *, const char *name, const char *text);
 void codec_number(struct buffer *, const char *name, uint64_t);
 void codec_boolean(struct buffer *, const char *name, bool);
+/* "18.9s": rounded down to a tenth of a second; exact in ms below a second.
+ * A length of time that must arrive exactly is written "18937ms". */
 void codec_duration(struct buffer *, const char *name, uint64_t ms);
 void codec_end(struct buffer *, const char *text);	/* NULL: no text */
 
