@@ -1,0 +1,253 @@
+/*
+ * The log. One process-wide log, because a message must find its way from
+ * anywhere in the daemon; the limit per kind is there because an outage makes
+ * thousands of holds say the same thing at once.
+ */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+
+#include "common/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <systemd/sd-journal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define LOG_TEXT_MAX 2048
+#define LOG_FIELD_MAX 1200	/* a key of 1,024 bytes and a name */
+#define LOG_KINDS_MAX 32
+#define LOG_BURST 30		/* messages of a kind ... */
+#define LOG_WHILE_MS 10000	/* ... in so long */
+
+struct log_kind {
+	const char *name;
+	uint64_t since_ms;
+	unsigned written;
+	unsigned dropped;
+};
+
+static struct {
+	bool journal;
+	int level;
+	struct log_kind kinds[LOG_KINDS_MAX];
+	size_t n_kinds;
+} log_state = { .level = LOG_INFO };
+
+/* $JOURNAL_STREAM names the device and inode of a stderr that systemd tied to
+ * the journal; a daemon started by hand from such a service differs. */
+static bool
+log_stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	uintmax_t device, inode;
+	struct stat st;
+
+	if (stream == NULL ||
+	    sscanf(stream, "%" SCNuMAX ":%" SCNuMAX, &device, &inode) != 2)
+		return false;
+	return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
+	    st.st_ino == inode;
+}
+
+void
+log_init(enum log_target target, int level)
+{
+	log_state.level = level;
+	log_state.journal = target == LOG_TARGET_JOURNAL ||
+	    (target == LOG_TARGET_AUTO && log_stderr_is_journal());
+}
+
+bool
+log_is_journal(void)
+{
+	return log_state.journal;
+}
+
+static const char *
+log_level_name(int level)
+{
+	switch (level) {
+	case LOG_ERR:
+		return "error";
+	case LOG_WARNING:
+		return "warning";
+	case LOG_DEBUG:
+		return "debug";
+	default:
+		return "info";
+	}
+}
+
+/* Keys and names are the clients': they may hold control characters. */
+static void
+log_make_printable(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p != '\0'; p++) {
+		if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
+}
+
+static void
+log_to_stderr(int level, const char *text)
+{
+	char line[LOG_TEXT_MAX + 64];
+	uint64_t now_ms = clock_wall_ms();
+	time_t seconds = (time_t)(now_ms / 1000);
+	struct tm tm;
+	size_t length;
+	int n;
+
+	if (gmtime_r(&seconds, &tm) == NULL)
+		return;
+	length = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &tm);
+	n = snprintf(line + length, sizeof(line) - length, ".%03uZ %s: %s\n",
+	    (unsigned)(now_ms % 1000), log_level_name(level), text);
+	if (n < 0)
+		return;
+	length += (size_t)n;
+	if (length >= sizeof(line)) {
+		length = sizeof(line) - 1;
+		line[length - 1] = '\n';
+	}
+	/* One write, so that lines of several processes do not mix. There is
+	 * nobody to tell when it fails. */
+	while (write(STDERR_FILENO, line, length) < 0 && errno == EINTR)
+		continue;
+}
+
+static void
+log_to_journal(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, const char *text)
+{
+	static const char identifier[] = "SYSLOG_IDENTIFIER=ddblockd";
+	char message[LOG_TEXT_MAX + 16], priority[16], kind_text[64];
+	char values[LOG_FIELDS_MAX][LOG_FIELD_MAX];
+	struct iovec io[LOG_FIELDS_MAX + 4];
+	int n_io = 0;
+
+	(void)snprintf(message, sizeof(message), "MESSAGE=%s", text);
+	(void)snprintf(priority, sizeof(priority), "PRIORITY=%d", level);
+	io[n_io++] = (struct iovec){ message, strlen(message) };
+	io[n_io++] = (struct iovec){ priority, strlen(priority) };
+	io[n_io++] = (struct iovec){ (void *)(uintptr_t)identifier,
+	    sizeof(identifier) - 1 };
+	if (kind != NULL) {
+		(void)snprintf(kind_text, sizeof(kind_text),
+		    "DDBLOCK_KIND=%s", kind);
+		io[n_io++] = (struct iovec){ kind_text, strlen(kind_text) };
+	}
+	for (size_t i = 0; i < n_fields && i < LOG_FIELDS_MAX; i++) {
+		if (fields[i].value == NULL)
+			continue;
+		(void)snprintf(values[i], sizeof(values[i]), "%s=%s",
+		    fields[i].name, fields[i].value);
+		io[n_io++] = (struct iovec){ values[i], strlen(values[i]) };
+	}
+	(void)sd_journal_sendv(io, n_io);
+}
+
+static void
+log_emit(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, char *text)
+{
+	log_make_printable(text);
+	if (log_state.journal)
+		log_to_journal(level, kind, fields, n_fields, text);
+	else
+		log_to_stderr(level, text);
+}
+
+/* Say what was dropped of the kinds whose while has passed. */
+static void
+log_sweep(uint64_t now_ms)
+{
+	char text[128];
+
+	for (size_t i = 0; i < log_state.n_kinds; i++) {
+		struct log_kind *k = &log_state.kinds[i];
+
+		if (now_ms - k->since_ms < LOG_WHILE_MS)
+			continue;
+		if (k->dropped > 0) {
+			(void)snprintf(text, sizeof(text),
+			    "%u more messages about \"%s\" were not shown",
+			    k->dropped, k->name);
+			log_emit(LOG_WARNING, k->name, NULL, 0, text);
+		}
+		k->since_ms = now_ms;
+		k->written = 0;
+		k->dropped = 0;
+	}
+}
+
+static bool
+log_admit(const char *name)
+{
+	uint64_t now_ms = clock_boot_ms();
+	struct log_kind *k = NULL;
+
+	log_sweep(now_ms);
+	for (size_t i = 0; i < log_state.n_kinds && k == NULL; i++) {
+		if (strcmp(log_state.kinds[i].name, name) == 0)
+			k = &log_state.kinds[i];
+	}
+	if (k == NULL) {
+		if (log_state.n_kinds == LOG_KINDS_MAX)
+			return true;
+		k = &log_state.kinds[log_state.n_kinds++];
+		*k = (struct log_kind){ .name = name, .since_ms = now_ms };
+	}
+	if (k->written >= LOG_BURST) {
+		k->dropped++;
+		return false;
+	}
+	k->written++;
+	return true;
+}
+
+__attribute__((format(printf, 5, 0)))
+static void
+log_vwrite(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, const char *format, va_list arguments)
+{
+	char text[LOG_TEXT_MAX];
+	int error = errno;
+
+	if (level <= log_state.level && (kind == NULL || log_admit(kind))) {
+		errno = error;	/* for %m */
+		(void)vsnprintf(text, sizeof(text), format, arguments);
+		log_emit(level, kind, fields, n_fields, text);
+	}
+	errno = error;
+}
+
+void
+log_write(int level, const char *kind, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_vwrite(level, kind, NULL, 0, format, arguments);
+	va_end(arguments);
+}
+
+void
+log_write_fields(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_vwrite(level, kind, fields, n_fields, format, arguments);
+	va_end(arguments);
+}

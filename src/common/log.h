@@ -1,0 +1,45 @@
+/*
+ * The log: the journal, with fields to search by, or one line on stderr. Only
+ * the daemon and its parts that are not libraries may log.
+ */
+#ifndef DDBLOCKD_COMMON_LOG_H
+#define DDBLOCKD_COMMON_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <syslog.h>
+
+enum log_target {
+	LOG_TARGET_AUTO = 0,	/* the journal if stderr leads there */
+	LOG_TARGET_JOURNAL,
+	LOG_TARGET_STDERR,
+};
+
+/* A field of the journal: @name is upper case, such as "DDBLOCK_KEY". Fields
+ * without a value (NULL) are left out. On stderr they are not shown. */
+struct log_field {
+	const char *name;
+	const char *value;
+};
+
+#define LOG_FIELDS_MAX 8
+
+/* Messages above @level (LOG_ERR to LOG_DEBUG of syslog(3)) are dropped. */
+void log_init(enum log_target target, int level);
+bool log_is_journal(void);
+
+/*
+ * Write one message; errno survives. Control characters are shown as "?", so
+ * that a client cannot forge a line.
+ *
+ * Messages of one @kind (a literal such as "lost"; NULL: no limit) are limited
+ * to a number per while; how many were dropped is said when it has passed and
+ * anything is logged.
+ */
+void log_write(int level, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void log_write_fields(int level, const char *kind,
+    const struct log_field *fields, size_t n_fields, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif

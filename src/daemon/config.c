@@ -1,0 +1,322 @@
+/*
+ * The configuration in memory: setting values, where each came from, and what
+ * is to be complained about.
+ */
+#include "daemon/config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+#define CONFIG_REPORT_MAX (64 * 1024)
+
+int
+config_new(struct config **ret)
+{
+	struct config *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return DDBLOCK_E_NOMEM;
+	buffer_init(&c->errors, CONFIG_REPORT_MAX);
+	buffer_init(&c->warnings, CONFIG_REPORT_MAX);
+	*ret = c;
+	return 0;
+}
+
+static void
+config_clear(enum config_section section, void *values)
+{
+	size_t n;
+	const struct config_setting *s = config_settings(section, &n);
+
+	for (size_t i = 0; i < n; i++)
+		config_value_clear(&s[i], (char *)values + s[i].offset);
+}
+
+void
+config_free(struct config *c)
+{
+	if (c == NULL)
+		return;
+	config_clear(CONFIG_DAEMON, &c->daemon);
+	for (size_t i = 0; i < c->n_namespaces; i++)
+		config_clear(CONFIG_NAMESPACE, &c->namespaces[i]);
+	free(c->namespaces);
+	buffer_done(&c->errors);
+	buffer_done(&c->warnings);
+	free(c);
+}
+
+__attribute__((format(printf, 3, 0)))
+static void
+config_report(struct buffer *lines, struct config_origin origin,
+    const char *format, va_list arguments)
+{
+	if (origin.file != NULL && origin.line > 0)
+		(void)buffer_printf(lines, "%s:%u: ", origin.file,
+		    origin.line);
+	else if (origin.file != NULL)
+		(void)buffer_printf(lines, "%s: ", origin.file);
+	(void)buffer_vprintf(lines, format, arguments);
+	(void)buffer_append_text(lines, "\n");
+}
+
+void
+config_complain(struct config *c, struct config_origin origin,
+    const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	config_report(&c->errors, origin, format, arguments);
+	va_end(arguments);
+}
+
+void
+config_warn(struct config *c, struct config_origin origin,
+    const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	config_report(&c->warnings, origin, format, arguments);
+	va_end(arguments);
+}
+
+static bool
+config_is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length >= 1 && length <= CONFIG_NAMESPACE_LENGTH_MAX &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
+}
+
+/* How many letters to change, add or leave out to get from @a to @b. */
+static size_t
+config_distance(const char *a, const char *b)
+{
+	size_t row[65], n = strlen(b), last, above;
+
+	if (n > 64 || strlen(a) > 64)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 1; a[i - 1] != '\0'; i++) {
+		last = row[0];
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			above = row[j];
+			row[j] = last + (a[i - 1] != b[j - 1]);
+			if (above + 1 < row[j])
+				row[j] = above + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			last = above;
+		}
+	}
+	return row[n];
+}
+
+static const char *
+config_nearest(enum config_section section, const char *name)
+{
+	size_t n, best = SIZE_MAX;
+	const struct config_setting *s = config_settings(section, &n);
+	const char *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = config_distance(name, s[i].name);
+
+		if (d < best) {
+			best = d;
+			found = s[i].name;
+		}
+	}
+	return best <= 3 && best < strlen(name) ? found : NULL;
+}
+
+static const struct config_setting *
+config_find(enum config_section section, const char *name)
+{
+	size_t n;
+	const struct config_setting *s = config_settings(section, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(s[i].name, name) == 0)
+			return &s[i];
+	}
+	return NULL;
+}
+
+struct config_origin
+config_origin_of(const struct config_origin *origins,
+    enum config_section section, const char *name)
+{
+	size_t n;
+	const struct config_setting *s = config_settings(section, &n);
+	const struct config_setting *found = config_find(section, name);
+
+	return found == NULL ? (struct config_origin){ 0 } :
+	    origins[found - s];
+}
+
+int
+config_add_namespace(struct config *c, const char *name,
+    struct config_origin origin, struct config_namespace **ret)
+{
+	struct config_namespace *grown;
+
+	for (size_t i = 0; i < c->n_namespaces; i++) {
+		if (strcmp(c->namespaces[i].name, name) == 0) {
+			*ret = &c->namespaces[i];
+			return 0;
+		}
+	}
+	if (!config_is_name(name)) {
+		config_complain(c, origin, "\"%s\" is not a name for a "
+		    "namespace; use 1 to %d of a-z, 0-9, _ and -", name,
+		    CONFIG_NAMESPACE_LENGTH_MAX);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (c->n_namespaces == CORE_NAMESPACES_MAX) {
+		config_complain(c, origin, "there may be %d namespaces; "
+		    "remove some", CORE_NAMESPACES_MAX);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	grown = reallocarray(c->namespaces, c->n_namespaces + 1,
+	    sizeof(*grown));
+	if (grown == NULL)
+		return DDBLOCK_E_NOMEM;
+	c->namespaces = grown;
+	*ret = &grown[c->n_namespaces++];
+	memset(*ret, 0, sizeof(**ret));
+	(*ret)->origin = origin;
+	memcpy((*ret)->name, name, strlen(name) + 1);
+	return 0;
+}
+
+static int
+config_unknown(struct config *c, enum config_section section,
+    const char *name, struct config_origin origin)
+{
+	enum config_section other = section == CONFIG_DAEMON ?
+	    CONFIG_NAMESPACE : CONFIG_DAEMON;
+	const char *nearest = config_nearest(section, name);
+
+	if (config_find(other, name) != NULL)
+		config_complain(c, origin, "%s belongs in a section %s", name,
+		    other == CONFIG_DAEMON ? "[daemon]" : "[namespace NAME]");
+	else if (nearest != NULL)
+		config_complain(c, origin,
+		    "there is no setting %s; did you mean %s?", name, nearest);
+	else
+		config_complain(c, origin, "there is no setting %s; "
+		    "ddblockd --help lists them", name);
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
+int
+config_set(struct config *c, const char *namespace_name, const char *name,
+    const char *value, struct config_origin origin)
+{
+	enum config_section section = namespace_name == NULL ?
+	    CONFIG_DAEMON : CONFIG_NAMESPACE;
+	const struct config_setting *s = config_find(section, name);
+	struct config_namespace *n;
+	struct config_origin *seen;
+	char rule[256] = "";
+	char *values;
+	size_t count;
+	int r;
+
+	if (s == NULL)
+		return config_unknown(c, section, name, origin);
+	if (section == CONFIG_DAEMON) {
+		values = (char *)&c->daemon;
+		seen = c->daemon.origins;
+	} else {
+		r = config_add_namespace(c, namespace_name, origin, &n);
+		if (r < 0)
+			return r;
+		values = (char *)n;
+		seen = n->origins;
+	}
+	seen += s - config_settings(section, &count);
+	if (seen->file != NULL && seen->line > 0 && origin.line > 0) {
+		config_complain(c, origin, "%s is set twice (first in %s:%u); "
+		    "remove one", name, seen->file, seen->line);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	r = config_value_parse(s, value, values + s->offset, rule,
+	    sizeof(rule));
+	if (r == DDBLOCK_E_BAD_REQUEST && s->kind == CONFIG_SECRET)
+		config_complain(c, origin, "%s %s", name, rule);
+	else if (r == DDBLOCK_E_BAD_REQUEST)
+		config_complain(c, origin, "%s = %s: %s", name, value, rule);
+	if (r == 0)
+		*seen = origin;
+	return r;
+}
+
+static void
+config_describe_section(enum config_section section, const void *values,
+    const struct config_origin *origins, enum config_store store,
+    struct buffer *buffer)
+{
+	size_t n;
+	const struct config_setting *s = config_settings(section, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const void *value = (const char *)values + s[i].offset;
+
+		if (s[i].store != CONFIG_STORE_ANY && s[i].store != store)
+			continue;
+		if ((s[i].kind == CONFIG_TEXT || s[i].kind == CONFIG_SECRET) &&
+		    *(char *const *)value == NULL)
+			continue;
+		(void)buffer_printf(buffer, "%s = ", s[i].name);
+		config_value_print(&s[i], value, buffer);
+		if (origins[i].file == NULL)
+			(void)buffer_append_text(buffer, "\t; default");
+		(void)buffer_append_text(buffer, "\n");
+	}
+}
+
+int
+config_describe(const struct config *c, struct buffer *buffer)
+{
+	(void)buffer_append_text(buffer, "[daemon]\n");
+	config_describe_section(CONFIG_DAEMON, &c->daemon, c->daemon.origins,
+	    CONFIG_STORE_ANY, buffer);
+	for (size_t i = 0; i < c->n_namespaces; i++) {
+		const struct config_namespace *n = &c->namespaces[i];
+
+		(void)buffer_printf(buffer, "\n[namespace %s]\n", n->name);
+		config_describe_section(CONFIG_NAMESPACE, n, n->origins,
+		    (enum config_store)n->store, buffer);
+	}
+	return buffer_failed(buffer);
+}
+
+struct core_namespace
+config_core_namespace(const struct config_namespace *n)
+{
+	return (struct core_namespace){
+		.name = n->name,
+		.lease_ms = n->lease_ms,
+		.heartbeat_ms = n->heartbeat_ms,
+		.danger_ms = n->danger_ms,
+		.margin_ms = n->margin_ms,
+		.drift_ppm = (uint32_t)n->drift_ppm,
+		.poll_ms = n->poll_ms,
+		.request_ms = n->request_ms,
+		.audit_ms = n->audit_ms,
+		.handover_max = (uint32_t)n->handover_max,
+		.host_only = n->store == CONFIG_STORE_SQLITE,
+		.idle_ms = n->store == CONFIG_STORE_SQLITE ? n->idle_ms : 0,
+	};
+}

@@ -1,0 +1,307 @@
+/*
+ * Completing the configuration and judging its settings together. A daemon
+ * that starts with settings which contradict each other would show it only in
+ * an outage, so nothing is corrected silently.
+ */
+#include "daemon/config.h"
+
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "core/timing.h"
+#include "ddblock.h"
+
+#define CONFIG_FILE_FORMAT "/var/lib/ddblockd/%s.db"
+#define CONFIG_REQUEST_MS UINT64_C(5000)
+
+/* The defaults that the table has as text. */
+static int
+config_default_section(enum config_section section, void *values,
+    const struct config_origin *origins)
+{
+	size_t n;
+	const struct config_setting *s = config_settings(section, &n);
+	char rule[256];
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		if (origins[i].file != NULL || s[i].standard == NULL)
+			continue;
+		r = config_value_parse(&s[i], s[i].standard,
+		    (char *)values + s[i].offset, rule, sizeof(rule));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool
+config_is_set(const struct config_namespace *n, const char *name)
+{
+	return config_origin_of(n->origins, CONFIG_NAMESPACE, name).file !=
+	    NULL;
+}
+
+/* The defaults that depend on other settings. */
+static int
+config_default_namespace(struct config_namespace *n)
+{
+	char path[sizeof(CONFIG_FILE_FORMAT) + CONFIG_NAMESPACE_LENGTH_MAX];
+
+	if (!config_is_set(n, "heartbeat"))
+		n->heartbeat_ms = timing_heartbeat_ms(n->lease_ms);
+	if (!config_is_set(n, "danger"))
+		n->danger_ms = timing_danger_ms(n->lease_ms);
+	if (!config_is_set(n, "margin"))
+		n->margin_ms = timing_margin_ms(n->lease_ms,
+		    (uint32_t)n->drift_ppm);
+	if (!config_is_set(n, "request_timeout"))
+		n->request_ms = n->heartbeat_ms < CONFIG_REQUEST_MS ?
+		    n->heartbeat_ms : CONFIG_REQUEST_MS;
+	if (n->store == CONFIG_STORE_SQLITE && n->file == NULL) {
+		(void)snprintf(path, sizeof(path), CONFIG_FILE_FORMAT,
+		    n->name);
+		n->file = strdup(path);
+		if (n->file == NULL)
+			return DDBLOCK_E_NOMEM;
+	}
+	return 0;
+}
+
+/* A variable that is set to nothing counts as not set. */
+static int
+config_from_environment(struct config *c, struct config_namespace *n,
+    const char *name, const char *variable)
+{
+	const char *value = getenv(variable);
+	const struct config_origin origin = { .file = variable };
+
+	if (value == NULL || *value == '\0' || config_is_set(n, name))
+		return 0;
+	return config_set(c, n->name, name, value, origin);
+}
+
+/* What the AWS clients take from the environment, in their order. */
+static int
+config_environment(struct config *c, struct config_namespace *n)
+{
+	static const char *const variables[][2] = {
+		{ "region", "AWS_REGION" },
+		{ "region", "AWS_DEFAULT_REGION" },
+		{ "endpoint", "AWS_ENDPOINT_URL_DYNAMODB" },
+		{ "endpoint", "AWS_ENDPOINT_URL" },
+		{ "access_key_id", "AWS_ACCESS_KEY_ID" },
+		{ "secret_access_key", "AWS_SECRET_ACCESS_KEY" },
+		{ "session_token", "AWS_SESSION_TOKEN" },
+	};
+	size_t count = sizeof(variables) / sizeof(variables[0]);
+	int r = 0;
+
+	/* One's own key with the environment's token would be no key. */
+	if (config_is_set(n, "access_key_id") ||
+	    config_is_set(n, "secret_access_key") ||
+	    config_is_set(n, "session_token"))
+		count -= 3;
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = config_from_environment(c, n, variables[i][0],
+		    variables[i][1]);
+	return r;
+}
+
+static void
+config_check_timing(struct config *c, struct config_namespace *n)
+{
+	struct core_namespace core = config_core_namespace(n);
+	struct config_origin origin;
+	const char *setting;
+	char rule[256];
+
+	if (timing_check(&core, &setting, rule, sizeof(rule)) == 0)
+		return;
+	origin = config_origin_of(n->origins, CONFIG_NAMESPACE, setting);
+	/* A computed default broke it: then the lease is the one to change. */
+	if (origin.file == NULL)
+		origin = config_origin_of(n->origins, CONFIG_NAMESPACE,
+		    "lease");
+	if (origin.file == NULL)
+		origin = n->origin;
+	config_complain(c, origin, "namespace %s: %s", n->name, rule);
+}
+
+/* A setting of another store is a mistake, not a remark. */
+static void
+config_check_store(struct config *c, const struct config_namespace *n)
+{
+	size_t count;
+	const struct config_setting *s = config_settings(CONFIG_NAMESPACE,
+	    &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (n->origins[i].file == NULL ||
+		    s[i].store == CONFIG_STORE_ANY ||
+		    s[i].store == (enum config_store)n->store)
+			continue;
+		config_complain(c, n->origins[i], "namespace %s: %s is for "
+		    "store = %s; remove it or change store", n->name,
+		    s[i].name, s[i].store == CONFIG_STORE_SQLITE ? "sqlite" :
+		    "dynamodb");
+	}
+}
+
+static void
+config_check_dynamodb(struct config *c, const struct config_namespace *n)
+{
+	if (n->table == NULL)
+		config_complain(c, n->origin, "namespace %s: store = dynamodb "
+		    "needs a table; set table = NAME", n->name);
+	if (n->region == NULL)
+		config_complain(c, n->origin, "namespace %s: store = dynamodb "
+		    "needs a region; set region = NAME or AWS_REGION",
+		    n->name);
+	if (n->access_key_id == NULL && n->secret_access_key == NULL)
+		config_complain(c, n->origin, "namespace %s: there are no AWS "
+		    "credentials; set access_key_id and secret_access_key, or "
+		    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", n->name);
+	else if (n->access_key_id == NULL)
+		config_complain(c, n->origin, "namespace %s: "
+		    "secret_access_key needs access_key_id beside it",
+		    n->name);
+	else if (n->secret_access_key == NULL)
+		config_complain(c, n->origin, "namespace %s: access_key_id "
+		    "needs secret_access_key beside it", n->name);
+}
+
+static bool
+config_equal(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Two sessions of one daemon would compete for the same locks. */
+static void
+config_check_shared(struct config *c, size_t i)
+{
+	const struct config_namespace *n = &c->namespaces[i];
+
+	for (size_t j = 0; j < i; j++) {
+		const struct config_namespace *o = &c->namespaces[j];
+
+		if (o->store != n->store)
+			continue;
+		if (n->store == CONFIG_STORE_SQLITE &&
+		    config_equal(o->file, n->file))
+			config_complain(c, n->origin, "namespaces %s and %s "
+			    "have the same file %s; give each its own",
+			    o->name, n->name, n->file);
+		if (n->store == CONFIG_STORE_DYNAMODB && n->table != NULL &&
+		    config_equal(o->table, n->table) &&
+		    config_equal(o->region, n->region) &&
+		    config_equal(o->endpoint, n->endpoint))
+			config_complain(c, n->origin, "namespaces %s and %s "
+			    "have the same table %s; give each its own",
+			    o->name, n->name, n->table);
+	}
+}
+
+static void
+config_check_daemon(struct config *c)
+{
+	const struct config_daemon *d = &c->daemon;
+	struct config_origin origin = config_origin_of(c->daemon.origins,
+	    CONFIG_DAEMON, "socket");
+
+	if (strlen(d->socket) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+		config_complain(c, origin, "socket = %s: the kernel allows "
+		    "%zu bytes; use a shorter path", d->socket,
+		    sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+	if (d->socket_group != NULL && getgrnam(d->socket_group) == NULL) {
+		origin = config_origin_of(c->daemon.origins, CONFIG_DAEMON,
+		    "socket_group");
+		config_complain(c, origin, "socket_group = %s: there is no "
+		    "such group; create it with groupadd --system",
+		    d->socket_group);
+	}
+	if (d->queued_bytes_per_uid_max < d->queued_bytes_max) {
+		origin = config_origin_of(c->daemon.origins, CONFIG_DAEMON,
+		    "queued_bytes_per_uid_max");
+		if (origin.file == NULL)
+			origin = config_origin_of(c->daemon.origins,
+			    CONFIG_DAEMON, "queued_bytes_max");
+		config_complain(c, origin, "queued_bytes_per_uid_max must be "
+		    "at least queued_bytes_max; raise it");
+	}
+}
+
+/* Namespace 0 serves clients that name none. */
+static void
+config_order(struct config *c)
+{
+	struct config_namespace n;
+	size_t i = 0;
+
+	while (i < c->n_namespaces &&
+	    strcmp(c->namespaces[i].name, "default") != 0)
+		i++;
+	if (i == c->n_namespaces) {
+		config_complain(c, c->namespaces[0].origin, "there is no "
+		    "[namespace default], which serves clients that name "
+		    "none; add it");
+		return;
+	}
+	n = c->namespaces[i];
+	memmove(&c->namespaces[1], &c->namespaces[0], i * sizeof(n));
+	c->namespaces[0] = n;
+	explicit_bzero(&n, sizeof(n));
+}
+
+static int
+config_finish_namespace(struct config *c, size_t i)
+{
+	struct config_namespace *n = &c->namespaces[i];
+	int r;
+
+	if (n->store == CONFIG_STORE_DYNAMODB) {
+		r = config_environment(c, n);
+		if (r < 0)
+			return r;
+	}
+	r = config_default_section(CONFIG_NAMESPACE, n, n->origins);
+	if (r == 0)
+		r = config_default_namespace(n);
+	if (r < 0)
+		return r;
+	config_check_timing(c, n);
+	config_check_store(c, n);
+	if (n->store == CONFIG_STORE_DYNAMODB)
+		config_check_dynamodb(c, n);
+	config_check_shared(c, i);
+	return 0;
+}
+
+int
+config_finish(struct config *c)
+{
+	struct config_origin nowhere = { 0 };
+	struct config_namespace *n;
+	int r = 0;
+
+	if (c->n_namespaces == 0)
+		r = config_add_namespace(c, "default", nowhere, &n);
+	if (r == 0)
+		r = config_default_section(CONFIG_DAEMON, &c->daemon,
+		    c->daemon.origins);
+	if (r < 0)
+		return r;
+	config_check_daemon(c);
+	config_order(c);
+	for (size_t i = 0; i < c->n_namespaces; i++) {
+		r = config_finish_namespace(c, i);
+		if (r < 0)
+			return r;
+	}
+	return c->errors.length > 0 ? DDBLOCK_E_BAD_REQUEST :
+	    buffer_failed(&c->errors);
+}

@@ -1,0 +1,523 @@
+/*
+ * The configuration: what a file may say, what each mistake is answered, and
+ * that secrets stay where they are.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/config.h"
+#include "ddblock.h"
+
+static struct config *config;
+
+static void
+config_setup(void)
+{
+	(void)unsetenv("AWS_REGION");
+	(void)unsetenv("AWS_DEFAULT_REGION");
+	(void)unsetenv("AWS_ENDPOINT_URL");
+	(void)unsetenv("AWS_ENDPOINT_URL_DYNAMODB");
+	(void)unsetenv("AWS_ACCESS_KEY_ID");
+	(void)unsetenv("AWS_SECRET_ACCESS_KEY");
+	(void)unsetenv("AWS_SESSION_TOKEN");
+	ck_assert_int_eq(config_new(&config), 0);
+}
+
+static void
+config_teardown(void)
+{
+	config_free(config);
+}
+
+static int
+read_text(const char *text)
+{
+	char *copy = strdup(text);
+	int r;
+
+	ck_assert_ptr_nonnull(copy);
+	r = config_read_text(config, "test.conf", copy, strlen(text));
+	free(copy);
+	return r == 0 ? config_finish(config) : r;
+}
+
+/* The whole of the complaints. */
+static void
+expect_error(const char *text, const char *errors)
+{
+	ck_assert_int_eq(read_text(text), DDBLOCK_E_BAD_REQUEST);
+	ck_assert_str_eq(config->errors.data, errors);
+}
+
+static void
+expect_good(const char *text)
+{
+	int r = read_text(text);
+
+	ck_assert_msg(r == 0, "%s", config->errors.data == NULL ? "?" :
+	    config->errors.data);
+	ck_assert_uint_eq(config->errors.length, 0);
+}
+
+START_TEST(test_nothing_is_enough)
+{
+	const struct config_namespace *n;
+	struct core_namespace core;
+
+	expect_good("");
+	ck_assert_uint_eq(config->n_namespaces, 1);
+	n = &config->namespaces[0];
+	ck_assert_str_eq(n->name, "default");
+	ck_assert_str_eq(n->file, "/var/lib/ddblockd/default.db");
+	core = config_core_namespace(n);
+	ck_assert(core.host_only);
+	ck_assert_uint_eq(core.lease_ms, 20000);
+	ck_assert_uint_eq(core.heartbeat_ms, 5000);
+	ck_assert_uint_eq(core.danger_ms, 10000);
+	ck_assert_uint_eq(core.margin_ms, 1000);
+	ck_assert_uint_eq(core.drift_ppm, 10000);
+	ck_assert_uint_eq(core.poll_ms, 1000);
+	ck_assert_uint_eq(core.request_ms, 5000);
+	ck_assert_uint_eq(core.audit_ms, 60000);
+	ck_assert_uint_eq(core.handover_max, 100);
+	ck_assert_uint_eq(core.idle_ms, 1000);
+	ck_assert_uint_eq(config->daemon.socket_mode, 0660);
+	ck_assert_uint_eq(config->daemon.stop_wait_ms, 30000);
+	ck_assert_str_eq(config->daemon.socket,
+	    "/run/ddblockd/ddblockd.sock");
+}
+END_TEST
+
+START_TEST(test_a_whole_file)
+{
+	expect_good("\xef\xbb\xbf; a comment\r\n"
+	    "[daemon]\r\n"
+	    "  socket = /tmp/s\r\n"
+	    "socket_mode=666 ; everybody\r\n"
+	    "log_level: debug\n"
+	    "release_on_stop = yes\n"
+	    "queued_bytes_max = 8M\n"
+	    "[namespace jobs]\n"
+	    "[namespace default] # the fleet\n"
+	    "store = dynamodb\n"
+	    "table = locks\n"
+	    "region = eu-central-1\n"
+	    "access_key_id = AKID\n"
+	    "secret_access_key = SECRET/=+x\n"
+	    "lease = 60s\n"
+	    "drift = 0.5%\n"
+	    "retention = 30d\n");
+	ck_assert_str_eq(config->daemon.socket, "/tmp/s");
+	ck_assert_uint_eq(config->daemon.socket_mode, 0666);
+	ck_assert_uint_eq(config->daemon.log_level, 3);
+	ck_assert_uint_eq(config->daemon.release_on_stop, 1);
+	ck_assert_uint_eq(config->daemon.queued_bytes_max, 8 << 20);
+	ck_assert_uint_eq(config->n_namespaces, 2);
+	/* It serves those who name none, wherever it stands. */
+	ck_assert_str_eq(config->namespaces[0].name, "default");
+	ck_assert_str_eq(config->namespaces[0].secret_access_key,
+	    "SECRET/=+x");
+	ck_assert_uint_eq(config->namespaces[0].heartbeat_ms, 15000);
+	ck_assert_uint_eq(config->namespaces[0].margin_ms, 3000);
+	ck_assert_uint_eq(config->namespaces[0].drift_ppm, 5000);
+	ck_assert_uint_eq(config->namespaces[0].retention_ms,
+	    UINT64_C(30) * 86400000);
+	/* An empty section is a namespace too. */
+	ck_assert_str_eq(config->namespaces[1].name, "jobs");
+	ck_assert_str_eq(config->namespaces[1].file,
+	    "/var/lib/ddblockd/jobs.db");
+}
+END_TEST
+
+START_TEST(test_every_mistake_is_reported_with_its_line)
+{
+	expect_error("[daemon]\n"
+	    "sokcet = /tmp/s\n"
+	    "lease = 5s\n"
+	    "\n"
+	    "[namespace default]\n"
+	    "lease = 5 parsecs\n"
+	    "frobnicate = yes\n"
+	    "socket = /x\n"
+	    "poll = 1s\n"
+	    "poll = 2s\n"
+	    "what is this\n"
+	    "file =\n",
+	    "test.conf:2: there is no setting sokcet; did you mean socket?\n"
+	    "test.conf:3: lease belongs in a section [namespace NAME]\n"
+	    "test.conf:6: lease = 5 parsecs: must be a time such as 500ms, "
+	    "20s, 5m, 1h or 7d\n"
+	    "test.conf:7: there is no setting frobnicate; ddblockd --help "
+	    "lists them\n"
+	    "test.conf:8: socket belongs in a section [daemon]\n"
+	    "test.conf:10: poll is set twice (first in test.conf:9); remove "
+	    "one\n"
+	    "test.conf:11: this is not a setting; write NAME = VALUE\n"
+	    "test.conf:12: file = : must not be empty\n");
+}
+END_TEST
+
+START_TEST(test_sections)
+{
+	expect_error("store = sqlite\n"
+	    "[deamon]\n"
+	    "socket = /tmp/unjudged\n"
+	    "[namespace Big]\n"
+	    "[namespace]\n"
+	    "[namespace a b]\n"
+	    "[daemon\n"
+	    "[daemon] x\n",
+	    "test.conf:1: store is in no section; write [daemon] or "
+	    "[namespace NAME] above it\n"
+	    "test.conf:2: there is no section [deamon]; use [daemon] or "
+	    "[namespace NAME]\n"
+	    "test.conf:4: \"Big\" is not a name for a namespace; use 1 to 64 "
+	    "of a-z, 0-9, _ and -\n"
+	    "test.conf:5: there is no section [namespace]; use [daemon] or "
+	    "[namespace NAME]\n"
+	    "test.conf:6: \"a b\" is not a name for a namespace; use 1 to 64 "
+	    "of a-z, 0-9, _ and -\n"
+	    "test.conf:7: \"[daemon\" is not a section; write [daemon] or "
+	    "[namespace NAME]\n"
+	    "test.conf:8: \"[daemon] x\" is not a section; write [daemon] or "
+	    "[namespace NAME]\n");
+}
+END_TEST
+
+START_TEST(test_long_namespace_names_are_not_cut)
+{
+	char text[256];
+	char name[80] = "";
+
+	memset(name, 'n', 64);
+	(void)snprintf(text, sizeof(text),
+	    "[namespace default]\n[namespace %s]\n", name);
+	expect_good(text);
+	ck_assert_str_eq(config->namespaces[1].name, name);
+}
+END_TEST
+
+START_TEST(test_default_namespace_is_needed)
+{
+	expect_error("[namespace jobs]\n",
+	    "test.conf:1: there is no [namespace default], which serves "
+	    "clients that name none; add it\n");
+}
+END_TEST
+
+START_TEST(test_times_are_judged_together)
+{
+	expect_error("[namespace default]\n"
+	    "lease = 20s\n"
+	    "heartbeat = 11s\n"
+	    "request_timeout = 1s\n",
+	    "test.conf:3: namespace default: heartbeat (11000 ms) x 2 must "
+	    "be at most lease (20000 ms)\n");
+}
+END_TEST
+
+START_TEST(test_short_leases_need_no_other_setting)
+{
+	expect_good("[namespace default]\nlease = 400ms\n");
+	ck_assert_uint_eq(config->namespaces[0].request_ms, 100);
+	ck_assert_uint_eq(config->namespaces[0].margin_ms, 20);
+}
+END_TEST
+
+START_TEST(test_computed_default_blames_the_lease)
+{
+	expect_error("[namespace default]\n"
+	    "lease = 2s\n"
+	    "margin = 1s\n"
+	    "heartbeat = 100ms\n"
+	    "danger = 1s\n"
+	    "request_timeout = 5s\n",
+	    "test.conf:6: namespace default: request_timeout (5000 ms) must "
+	    "be at most lease - margin - heartbeat (900 ms), or one slow "
+	    "renewal loses the lease\n");
+}
+END_TEST
+
+START_TEST(test_settings_of_another_store)
+{
+	expect_error("[namespace default]\n"
+	    "table = locks\n",
+	    "test.conf:2: namespace default: table is for store = dynamodb; "
+	    "remove it or change store\n");
+}
+END_TEST
+
+START_TEST(test_dynamodb_needs)
+{
+	expect_error("[namespace default]\n"
+	    "store = dynamodb\n",
+	    "test.conf:1: namespace default: store = dynamodb needs a table; "
+	    "set table = NAME\n"
+	    "test.conf:1: namespace default: store = dynamodb needs a region; "
+	    "set region = NAME or AWS_REGION\n"
+	    "test.conf:1: namespace default: there are no AWS credentials; "
+	    "set access_key_id and secret_access_key, or AWS_ACCESS_KEY_ID "
+	    "and AWS_SECRET_ACCESS_KEY\n");
+}
+END_TEST
+
+START_TEST(test_environment)
+{
+	(void)setenv("AWS_DEFAULT_REGION", "us-east-2", 1);
+	(void)setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1", 1);
+	(void)setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:2", 1);
+	(void)setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
+	(void)setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
+	(void)setenv("AWS_SESSION_TOKEN", "", 1);
+	expect_good("[namespace default]\n"
+	    "store = dynamodb\ntable = t\n[namespace local]\n");
+	ck_assert_str_eq(config->namespaces[0].region, "us-east-2");
+	ck_assert_str_eq(config->namespaces[0].endpoint,
+	    "http://127.0.0.1:2");
+	ck_assert_str_eq(config->namespaces[0].access_key_id, "AKID");
+	ck_assert_str_eq(config->namespaces[0].secret_access_key, "SECRET");
+	ck_assert_ptr_null(config->namespaces[0].session_token);
+	ck_assert_ptr_null(config->namespaces[1].access_key_id);
+}
+END_TEST
+
+START_TEST(test_keys_are_not_mixed_with_the_environment)
+{
+	(void)setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
+	(void)setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
+	(void)setenv("AWS_SESSION_TOKEN", "TOKEN", 1);
+	expect_error("[namespace default]\n"
+	    "store = dynamodb\ntable = t\nregion = r\n"
+	    "access_key_id = MINE\n",
+	    "test.conf:1: namespace default: access_key_id needs "
+	    "secret_access_key beside it\n");
+	ck_assert_ptr_null(config->namespaces[0].session_token);
+}
+END_TEST
+
+START_TEST(test_shared_stores)
+{
+	expect_error("[namespace default]\nfile = /a.db\n"
+	    "[namespace other]\nfile = /a.db\n",
+	    "test.conf:3: namespaces default and other have the same file "
+	    "/a.db; give each its own\n");
+}
+END_TEST
+
+START_TEST(test_secrets_are_not_shown)
+{
+	struct buffer text;
+
+	expect_good("[namespace default]\n"
+	    "store = dynamodb\ntable = t\nregion = r\n"
+	    "access_key_id = AKID\nsecret_access_key = hush1\n"
+	    "session_token = hush2\n");
+	buffer_init(&text, 65536);
+	ck_assert_int_eq(config_describe(config, &text), 0);
+	ck_assert_ptr_null(strstr(text.data, "hush"));
+	ck_assert_ptr_nonnull(strstr(text.data,
+	    "secret_access_key = (not shown)\n"));
+	ck_assert_ptr_nonnull(strstr(text.data, "lease = 20s\t; default\n"));
+	ck_assert_ptr_nonnull(strstr(text.data, "drift = 1%\t; default\n"));
+	buffer_done(&text);
+}
+END_TEST
+
+START_TEST(test_secrets_are_not_complained_about_aloud)
+{
+	expect_error("[namespace default]\n"
+	    "secret_access_key = hu\xffsh\n",
+	    "test.conf:2: secret_access_key must be UTF-8\n");
+}
+END_TEST
+
+START_TEST(test_long_values)
+{
+	char text[3000] = "[namespace default]\nstore = dynamodb\ntable = t\n"
+	    "region = r\naccess_key_id = a\nsecret_access_key = s\n"
+	    "session_token = ";
+	size_t length = strlen(text);
+
+	memset(text + length, 'x', 2000);
+	expect_good(text);
+	ck_assert_uint_eq(strlen(config->namespaces[0].session_token), 2000);
+}
+END_TEST
+
+START_TEST(test_too_long_lines)
+{
+	char *text = calloc(1, 10000);
+
+	ck_assert_ptr_nonnull(text);
+	(void)snprintf(text, 10000, "[daemon]\nsocket = ");
+	memset(text + strlen(text), 'x', 9000);
+	ck_assert_int_eq(config_read_text(config, "f", text, strlen(text)),
+	    DDBLOCK_E_BAD_REQUEST);
+	ck_assert_ptr_nonnull(strstr(config->errors.data,
+	    "f:2: the line is longer than"));
+	free(text);
+}
+END_TEST
+
+START_TEST(test_binary_file)
+{
+	char text[] = "[daemon]\0\n";
+
+	ck_assert_int_eq(config_read_text(config, "f", text, 10),
+	    DDBLOCK_E_BAD_REQUEST);
+	ck_assert_str_eq(config->errors.data,
+	    "f: there is a NUL byte in it; is it the right file?\n");
+}
+END_TEST
+
+START_TEST(test_missing_file)
+{
+	ck_assert_int_eq(config_read(config, "/nonexistent/x"),
+	    DDBLOCK_E_SYSTEM);
+	ck_assert_str_eq(config->errors.data,
+	    "/nonexistent/x: No such file or directory\n");
+}
+END_TEST
+
+START_TEST(test_readable_secrets_warn)
+{
+	static const char text[] = "[namespace default]\nstore = dynamodb\n"
+	    "secret_access_key = hush\n";
+	char path[] = "/tmp/check_config.XXXXXX";
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)),
+	    (ssize_t)strlen(text));
+	ck_assert_int_eq(fchmod(fd, 0600), 0);
+	ck_assert_int_eq(config_read(config, path), 0);
+	ck_assert_uint_eq(config->warnings.length, 0);
+	config_free(config);
+	ck_assert_int_eq(config_new(&config), 0);
+	ck_assert_int_eq(fchmod(fd, 0644), 0);
+	ck_assert_int_eq(config_read(config, path), 0);
+	ck_assert_ptr_nonnull(strstr(config->warnings.data,
+	    "everybody can read this secret_access_key"));
+	ck_assert_ptr_null(strstr(config->warnings.data, "hush"));
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
+START_TEST(test_flags_override_files)
+{
+	struct config_origin flag = { .file = "--set" };
+
+	ck_assert_int_eq(config_set(config, "default", "lease", "30s", flag),
+	    0);
+	ck_assert_int_eq(config_set(config, "default", "lease", "40s", flag),
+	    0);
+	ck_assert_int_eq(config_set(config, "default", "leas", "40s", flag),
+	    DDBLOCK_E_BAD_REQUEST);
+	ck_assert_str_eq(config->errors.data,
+	    "--set: there is no setting leas; did you mean lease?\n");
+	buffer_clear(&config->errors);
+	ck_assert_int_eq(config_finish(config), 0);
+	ck_assert_uint_eq(config->namespaces[0].lease_ms, 40000);
+}
+END_TEST
+
+/* Values of every kind that must be refused. */
+static const struct {
+	const char *section, *setting;
+} bad_values[] = {
+	{ "daemon", "socket_mode = 0888" },
+	{ "daemon", "socket_mode = 01777" },
+	{ "daemon", "socket_mode = rw" },
+	{ "daemon", "log = syslog" },
+	{ "daemon", "log = auto|journal" },
+	{ "daemon", "release_on_stop = true" },
+	{ "daemon", "connections_max = 0" },
+	{ "daemon", "connections_max = -1" },
+	{ "daemon", "connections_max = 10x" },
+	{ "daemon", "connections_max = 99999999999999999999999" },
+	{ "daemon", "queued_bytes_max = 1T" },
+	{ "daemon", "queued_bytes_max = 1K" },
+	{ "daemon", "queued_bytes_max = 99999999999999999999G" },
+	{ "daemon", "queued_bytes_max = 18446744073709551615G" },
+	{ "daemon", "stop_wait = 2d" },
+	{ "namespace default", "lease = -1s" },
+	{ "namespace default", "lease = 1ms" },
+	{ "namespace default", "lease = 99999999999999999999s" },
+	{ "namespace default", "drift = 1" },
+	{ "namespace default", "drift = %" },
+	{ "namespace default", "drift = 26%" },
+	{ "namespace default", "drift = 1.1.1%" },
+	{ "namespace default", "drift = 99999999999999999%" },
+	{ "namespace default", "retention = 10m" },
+	{ "namespace default", "retention = d" },
+	{ "namespace default", "retention = 99999999999d" },
+	{ "namespace default", "handover_max = 1025" },
+	{ "namespace default", "store = redis" },
+	{ "namespace default", "idle = 2h" },
+};
+
+START_TEST(test_bad_values)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text), "[%s]\n%s\n",
+	    bad_values[_i].section, bad_values[_i].setting);
+	ck_assert_msg(read_text(text) == DDBLOCK_E_BAD_REQUEST, "%s",
+	    bad_values[_i].setting);
+	ck_assert_int_eq(strncmp(config->errors.data, "test.conf:2: ", 13),
+	    0);
+	ck_assert_ptr_nonnull(strstr(config->errors.data, ": must be "));
+}
+END_TEST
+
+static void
+add_tests(TCase *tests)
+{
+	tcase_add_test(tests, test_nothing_is_enough);
+	tcase_add_test(tests, test_a_whole_file);
+	tcase_add_test(tests, test_every_mistake_is_reported_with_its_line);
+	tcase_add_test(tests, test_sections);
+	tcase_add_test(tests, test_long_namespace_names_are_not_cut);
+	tcase_add_test(tests, test_default_namespace_is_needed);
+	tcase_add_test(tests, test_times_are_judged_together);
+	tcase_add_test(tests, test_short_leases_need_no_other_setting);
+	tcase_add_test(tests, test_computed_default_blames_the_lease);
+	tcase_add_test(tests, test_settings_of_another_store);
+	tcase_add_test(tests, test_dynamodb_needs);
+	tcase_add_test(tests, test_environment);
+	tcase_add_test(tests, test_keys_are_not_mixed_with_the_environment);
+	tcase_add_test(tests, test_shared_stores);
+	tcase_add_test(tests, test_secrets_are_not_shown);
+	tcase_add_test(tests, test_secrets_are_not_complained_about_aloud);
+	tcase_add_test(tests, test_long_values);
+	tcase_add_test(tests, test_too_long_lines);
+	tcase_add_test(tests, test_binary_file);
+	tcase_add_test(tests, test_missing_file);
+	tcase_add_test(tests, test_readable_secrets_warn);
+	tcase_add_test(tests, test_flags_override_files);
+	tcase_add_loop_test(tests, test_bad_values, 0,
+	    sizeof(bad_values) / sizeof(bad_values[0]));
+}
+
+int
+main(void)
+{
+	Suite *suite = suite_create("config");
+	TCase *tests = tcase_create("config");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tests, config_setup, config_teardown);
+	add_tests(tests);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
