@@ -13,7 +13,7 @@ struct buffer {
 	size_t length;
 	size_t size;		/* allocated bytes */
 	size_t length_max;
-	int error;		/* of the first append that failed; see buffer_failed() */
+	int error;		/* of the first append that failed */
 };
 
 /* An empty buffer that never holds more than @length_max bytes. */

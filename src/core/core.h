@@ -32,7 +32,7 @@ struct core_namespace {
 	uint64_t poll_ms;
 	uint64_t request_ms;		/* one store operation's deadline */
 	uint64_t audit_ms;
-	uint32_t handover_max;		/* local grants in a row; 1..TOKENS_MAX */
+	uint32_t handover_max;		/* in a row; 1..TOKENS_MAX */
 	bool host_only;			/* no other host can want these locks */
 	uint64_t idle_ms;	/* host_only: keep a released lock this long */
 };

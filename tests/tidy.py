@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Check what a compiler does not: the style and the layers of HACKING.md.
+
+    tests/tidy.py [BUILD-DIRECTORY]
+
+Sizes, forbidden calls, file heads, the arrows between the folders, and, in a
+build directory (default: the current one), that the pure folders were really
+compiled without a clock, a socket, a file, a log or a variable of their own.
+Prints FILE:LINE: what is wrong; the status is 1 if anything is.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+NESTING_MAX = 4
+COLUMNS_MAX = 80
+TAB = 8
+
+# Where to look, by the ending of the name.
+FOLDERS = ("include", "src", "tests", "bench", "scripts", "man", "doc",
+           "proto", ".ci")
+SKIP = (".git", "__pycache__", "node_modules", "autom4te.cache", "build",
+        "build-aux", "m4", "corpus")
+
+# Calls that may not appear, and what to use.
+BANNED = {
+    "strcpy": "a struct buffer, or memcpy with a length",
+    "strncpy": "memcpy with a length",
+    "strcat": "a struct buffer",
+    "strncat": "a struct buffer",
+    "sprintf": "snprintf",
+    "vsprintf": "vsnprintf",
+    "gets": "a bounded read",
+    "atoi": "codec_parse_number or strtoull with checks",
+    "atol": "strtoull with checks",
+    "strtok": "an explicit loop",
+    "sleep": "an event",
+    "usleep": "an event",
+    "nanosleep": "an event",
+    "rand": "getrandom in the daemon; the core has its seed",
+    "random": "getrandom in the daemon; the core has its seed",
+    "srand": "getrandom",
+    "time": "common/clock.h",
+    "gettimeofday": "common/clock.h",
+    "alloca": "the heap, with a check",
+    "system": "posix_spawn",
+    "tmpnam": "mkstemp",
+}
+BANNED_ELSEWHERE = {"clock_gettime": "src/common/clock.c"}
+
+# Pure: no clock, no socket, no file, no log, no variable of their own.
+PURE = re.compile(r"src/(core/.*|dialect/.*|ipc/(codec|utf8)\.[ch]"
+                  r"|aws/(sigv4|retry|errors)\.[ch])$")
+PURE_HEADERS = re.compile(
+    r"(time|sys/time|sys/socket|sys/un|netdb|netinet/.*|arpa/.*|fcntl|unistd"
+    r"|poll|sys/e?poll|sys/stat|sys/random|syslog|systemd/.*|event2/.*"
+    r"|curl/.*|pthread|signal|sys/wait|sqlite3|threads|locale)\.h$")
+PURE_CALLS = re.compile(
+    r"(?<!format\()\b(printf|vprintf|fprintf|vfprintf|puts|fputs|putchar|fopen"
+    r"|FILE|stdout|stderr|getenv|secure_getenv|syslog|exit|abort)\b")
+PURE_SYMBOLS = re.compile(
+    r"^(time|gettimeofday|clock.*|timer_.*|nanosleep|u?sleep|socket.*|connect"
+    r"|bind|listen|accept4?|send(to|msg)?|recv(from|msg)?|read|write|p(read"
+    r"|write)(64)?|readv|writev|open(64|at|at64)?|creat|f(d|re)?open(64)?"
+    r"|fputs|fwrite|fputc|puts|putchar|printf|__v?f?printf_chk|v?fprintf"
+    r"|vprintf|syslog|sd_.*|curl_.*|event_.*|evbuffer_.*|sqlite3_.*|s?random?"
+    r"|(rand|random)_r|getrandom|getentropy|arc4random.*|(secure_)?getenv"
+    r"|pthread_.*|fork|exec.*|posix_spawn.*|system|p?poll|p?select|epoll_.*"
+    r"|localtime(_r)?|mktime|stdout|stderr|stdin|strtok|ctime|asctime"
+    r"|clock_boot_.s|clock_wall_ms)$")
+# Where the objects of the pure folders are, in a build directory.
+PURE_OBJECTS = ("src/core", "src/dialect", "src/ipc/*codec", "src/ipc/*utf8",
+                "src/aws/*sigv4", "src/aws/*retry", "src/aws/*errors")
+
+# Who may include what of src/. A name with a slash is one header.
+ARROWS = {
+    "common": (),
+    "core": ("common",),
+    "dialect": ("core", "common"),
+    "aws": ("common",),
+    "store": ("core", "dialect", "aws", "common"),
+    "ipc": ("core", "common", "store/store.h"),
+    "daemon": ("ipc", "store", "dialect", "aws", "core", "common"),
+    "lib": ("ipc/codec.h", "ipc/utf8.h", "common"),
+    "cli": ("common",),
+}
+ARROWS_OF_FILES = {  # stricter than their folder
+    "src/ipc/codec.c": ("ipc/codec.h", "ipc/utf8.h", "common"),
+    "src/ipc/codec.h": ("common",),
+    "src/ipc/utf8.c": ("ipc/utf8.h", "common"),
+}
+
+# What a reader must not meet. Put together here, so as not to be met here.
+WORDS = re.compile(
+    "|".join([r"\b(FIX" + r"ME|TO" + r"DO|XX" + r"X)\b",
+              r"\bissue\s+#?\d",
+              r"(?<![\w.:/])/(work|root)/",
+              r"(?<![\w.:/])/home/(?!USER|you)\w"]))
+
+problems = []
+
+
+def complain(path, line, text):
+    problems.append(f"{path}:{line}: {text}")
+
+
+def files():
+    """All files of the project that people write."""
+    names = [n for n in os.listdir(TOP)
+             if os.path.isfile(os.path.join(TOP, n))
+             and n.endswith((".md", ".am", ".ac", ".sh"))
+             # An unpacked release has generated files beside ours.
+             and not n.startswith("aclocal")]
+    for folder in FOLDERS:
+        for where, folders, found in os.walk(os.path.join(TOP, folder)):
+            folders[:] = [f for f in folders if f not in SKIP]
+            names += [os.path.relpath(os.path.join(where, f), TOP)
+                      for f in found]
+    return sorted(names)
+
+
+def is_code(path):
+    return path.endswith((".c", ".h", ".def"))
+
+
+def blank(text):
+    """C without the content of comments and strings; lines stay lines."""
+    def hide(match):
+        found = match.group(0)
+        if found[0] in "\"'":
+            return found[0] + found[0]
+        return " " + "\n" * found.count("\n")
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"'
+                  r"|'(?:\\.|[^'\\\n])*'", hide, text, flags=re.S)
+
+
+def check_lines(path, lines):
+    code = is_code(path)
+    for number, line in enumerate(lines, 1):
+        found = WORDS.search(line)
+        if found:
+            complain(path, number, f"'{found.group(0)}' stays out of the tree")
+        if line != line.rstrip() and not path.endswith(".md"):
+            complain(path, number, "space at the end of the line")
+        if (code or path.endswith((".py", ".sh"))) and \
+                len(line.expandtabs(TAB)) > COLUMNS_MAX:
+            complain(path, number, f"longer than {COLUMNS_MAX} columns")
+    if code and len(lines) > FILE_LINES_MAX:
+        complain(path, len(lines), f"longer than {FILE_LINES_MAX} lines: "
+                 "which two things does it do?")
+
+
+def check_functions(path, lines):
+    """Their length and depth. They open and close in the first column."""
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line == "{":
+            start = number
+        elif line == "}" and start is not None:
+            if number - start - 1 >= FUNCTION_LINES_MAX:
+                complain(path, start, f"a function of {number - start - 1} "
+                         f"lines; fewer than {FUNCTION_LINES_MAX}")
+            start = None
+        elif start is not None:
+            depth = len(line) - len(line.lstrip("\t")) - 1
+            if depth > NESTING_MAX and re.match(r"[A-Za-z}]", line.lstrip()):
+                complain(path, number, f"nested {depth} deep; at most "
+                         f"{NESTING_MAX}")
+
+
+def check_calls(path, lines):
+    for number, line in enumerate(lines, 1):
+        for name in re.findall(r"(?<![\w.>])(\w+)\s*\(", line):
+            if name in BANNED:
+                complain(path, number, f"{name}(): use {BANNED[name]}")
+            elif BANNED_ELSEWHERE.get(name, path) != path:
+                complain(path, number, f"{name}(): only in "
+                         f"{BANNED_ELSEWHERE[name]}")
+        if re.match(r"typedef\s+(struct|enum|union|u?int|unsigned)\b", line) \
+                and "(" not in line:
+            complain(path, number, "typedef only for types of functions")
+
+
+def check_includes(path, text):
+    parts = path.split("/")
+    own = parts[1] if parts[0] == "src" else None
+    for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)',
+                             text, flags=re.M):
+        number = text.count("\n", 0, match.start()) + 1
+        bracket, name = match.groups()
+        if bracket == "<":
+            if PURE.match(path) and PURE_HEADERS.match(name):
+                complain(path, number, f"<{name}> in a pure file")
+            continue
+        if own not in ARROWS or name in ("ddblock.h", "config.h"):
+            continue
+        allowed = ARROWS_OF_FILES.get(path, ARROWS[own] + (own,))
+        if name not in allowed and name.split("/")[0] not in allowed:
+            complain(path, number, f'"{name}": no arrow leads there '
+                     "from here (HACKING.md, Layers)")
+
+
+def check_head(path, text):
+    if not text.startswith("/*\n * ") and not text.startswith("/* "):
+        complain(path, 1, "it opens with a comment: its job, then why")
+
+
+def check_code(path, text):
+    code = blank(text)
+    lines = code.split("\n")
+    check_head(path, text)
+    check_includes(path, text)
+    if path.startswith(("src/", "include/", "bench/", "tests/")):
+        check_calls(path, lines)
+    check_functions(path, lines)
+    if PURE.match(path):
+        for number, line in enumerate(lines, 1):
+            found = PURE_CALLS.search(line)
+            if found:
+                complain(path, number, f"{found.group(0)} in a pure file")
+
+
+def objects(build):
+    """Of the pure folders: those that were compiled last, once each."""
+    for pattern in PURE_OBJECTS:
+        pattern = os.path.join(build, pattern)
+        for where in (pattern + "/*.o", pattern + ".o"):
+            yield from glob.glob(where)
+
+
+def check_objects(build):
+    found = sorted(objects(build))
+    if not found:
+        return
+    listing = subprocess.run(["objdump", "-t"] + found, check=True, text=True,
+                             stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE).stdout
+    instrumented = "__asan_" in listing
+    path = None
+    for line in listing.splitlines():
+        if ":     file format" in line:
+            path = os.path.relpath(line.split(":")[0], build)
+        match = re.match(r"[0-9a-f]{8,} .{7} (\S+)\s+[0-9a-f]+ +"
+                         r"(?:\.hidden )?(\S+)$", line)
+        if not match:
+            continue
+        section, name = match.groups()
+        if section == "*UND*" and PURE_SYMBOLS.match(name):
+            complain(path, 1, f"{name} in a pure object")
+        elif re.match(r"(\.data|\.bss|\*COM\*)$", section) and \
+                not instrumented and not name.startswith("."):
+            complain(path, 1, f"{name} is a variable in a pure object")
+
+
+def main():
+    names = files()
+    for path in names:
+        try:
+            with open(os.path.join(TOP, path), encoding="utf-8") as f:
+                text = f.read()
+        except UnicodeDecodeError:
+            continue  # a corpus, a picture
+        if path == "LICENSE":
+            continue
+        check_lines(path, text.split("\n"))
+        if is_code(path):
+            check_code(path, text)
+    check_objects(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "."))
+    for problem in problems:
+        print(problem)
+    print(f"tidy: {len(names)} files, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
