@@ -1,0 +1,134 @@
+/*
+ * A dialect is a record format: it turns an operation of the core into one
+ * DynamoDB request, and an answer back into a view of the record. It knows
+ * nothing of attempts, losses and time-outs (exchange.h) and sends nothing.
+ *
+ * A new format is one file dialect_NAME.c and one row in dialect.c.
+ */
+#ifndef DDBLOCKD_DIALECT_DIALECT_H
+#define DDBLOCKD_DIALECT_DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buffer.h"
+#include "core/operation.h"
+
+#define DIALECT_BODY_MAX (4u << 20)	/* of a request */
+
+/*
+ * How a format shows that a holder is alive. The formats of other clients
+ * judge it by a version in each record, by an absolute time, or never; each
+ * gets its word here when the core has its strategy.
+ */
+enum dialect_life {
+	DIALECT_LIFE_SESSION = 1,
+};
+
+/* What a namespace says about its table and about this daemon. Borrowed. */
+struct dialect_table {
+	const char *table;
+	const char *key_attribute;
+	uint64_t retention_s;		/* of the record of a free lock */
+	const char *host;		/* for people, in the session's item */
+	const char *pid;
+	const char *boot_id;		/* NULL: left out */
+	const char *version;
+};
+
+enum dialect_step {
+	DIALECT_DO = 1,	/* what the operation says */
+	DIALECT_DO_STAYS,	/* RELEASE: the form for "others stay" */
+	DIALECT_LOOK,	/* a consistent read of what it would write */
+};
+
+/* What differs from one attempt to the next. */
+struct dialect_attempt {
+	enum dialect_step step;
+	uint64_t beat;		/* SESSION_BEAT: the new one */
+	uint64_t wall_ms;	/* the endpoint's clock; same in all attempts */
+};
+
+struct dialect_request {
+	const char *operation;	/* "UpdateItem" */
+	struct buffer body;
+};
+
+struct dialect_memory;		/* freed with the view */
+struct json_object;
+
+/*
+ * What an answer shows. Everything it points to is its own and lives until
+ * dialect_view_clear().
+ */
+struct dialect_view {
+	bool has_record;	/* or the answer did not say */
+	struct lock_record lock;
+	struct session_record session;
+	struct lock_record *locks;	/* READ_MANY */
+	bool *processed;
+	struct scan_row *rows;		/* SCAN */
+	size_t n_rows;
+	struct key next_cursor;
+	char text[OUTCOME_TEXT_MAX];	/* what is wrong with a record */
+
+	struct json_object *json;
+	struct dialect_memory *memory;
+};
+
+struct dialect {
+	const char *name;
+	enum dialect_life life;
+
+	/*
+	 * Write the request for @attempt of @operation.
+	 *
+	 * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_LIMIT
+	 *     The format cannot carry the operation; @view->text says why.
+	 * DDBLOCK_E_NOMEM
+	 */
+	int (*request)(const struct dialect_table *,
+	    const struct operation *, const struct dialect_attempt *,
+	    struct dialect_request *, struct dialect_view *);
+
+	/*
+	 * Read the body of a successful answer, or (@conflict) that of a
+	 * failed condition, into an empty @view.
+	 *
+	 * DDBLOCK_E_BAD_RECORD
+	 *     The record is not in this format; @view->text says where.
+	 * DDBLOCK_E_PROTOCOL
+	 *     This is not an answer to that request.
+	 * DDBLOCK_E_NOMEM
+	 */
+	int (*answer)(const struct dialect_table *,
+	    const struct operation *, const struct dialect_attempt *,
+	    bool conflict, const char *body, size_t length,
+	    struct dialect_view *);
+
+	/* May this be the name of the key attribute? */
+	bool (*key_attribute_ok)(const char *);
+};
+
+extern const struct dialect dialect_native;
+
+/* NULL: there is no such format. */
+const struct dialect *dialect_find(const char *name);
+
+/* Does it change a record? */
+bool dialect_is_write(enum operation_kind);
+
+/* Is it about a session's item rather than a lock's? */
+bool dialect_is_session(enum operation_kind);
+
+void dialect_request_init(struct dialect_request *);
+void dialect_request_done(struct dialect_request *);
+
+void dialect_view_init(struct dialect_view *);
+/* Free what it points to; it is empty again. */
+void dialect_view_clear(struct dialect_view *);
+/* Zeroed memory that dies with the view; NULL if there is none. */
+void *dialect_view_alloc(struct dialect_view *, size_t n, size_t size);
+
+#endif

@@ -1,0 +1,555 @@
+/*
+ * The native record format: requests.
+ *
+ * A lock is an item `lock:KEY` whose `holders` is a set with one element per
+ * hold, so that holders cannot overwrite each other's; a free lock has no
+ * such set, but keeps its token. A session is an item `session:SID` with the
+ * `beat` that keeps all its holds alive. Every write is conditional, and every
+ * write carries something that no other does, so that its own effect can be
+ * recognised in a record.
+ *
+ * Names and values go through placeholders only. The names are taken from the
+ * expressions: `#token` is the attribute `token`, `#key` the partition key.
+ * Every attribute that says something about a hold is set or removed with each
+ * acquire; nothing is inherited by accident. `data`, `attrs` and `rev` are
+ * reserved for the bytes of clients and are not touched yet.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ddblock.h"
+#include "dialect/dialect_native.h"
+#include "dialect/json.h"
+
+#define NATIVE_NAMES_MAX 16
+#define NATIVE_SESSION_TTL_S (2 * 86400)	/* at least a day ahead */
+/* Holders that one "others stay" can take out: 4,096 bytes an expression. */
+#define NATIVE_RELEASE_MAX 100
+
+#define NATIVE_TAKE \
+	"#mode = :mode, #owner = :owner, #acquired_at = :wall " \
+	"REMOVE #ttl, #limit, #broken_by "
+
+struct native_writer {
+	const struct dialect_table *table;
+	struct buffer *to;
+	bool more;	/* a value was written already */
+};
+
+static const char *const native_names[] = {
+	"holders", "mode", "limit", "token", "owner", "acquired_at",
+	"broken_by", "data", "attrs", "rev", "xwait", "swait", "ttl", "beat",
+	"lease_ms", "host", "pid", "boot_id", "version", "dead",
+};
+
+static bool
+native_key_attribute_ok(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(native_names) / sizeof(char *); i++) {
+		if (strcmp(native_names[i], name) == 0)
+			return false;
+	}
+	return length >= 1 && length <= 255 && json_is_utf8(name, length);
+}
+
+void
+native_format_holder(const struct holder *h, char text[NATIVE_HOLDER_SIZE])
+{
+	char session[IDENT_TEXT_LENGTH + 1];
+	char grant[IDENT_TEXT_LENGTH + 1];
+
+	ident_format(h->session, session);
+	ident_format(h->grant, grant);
+	(void)snprintf(text, NATIVE_HOLDER_SIZE, "%s.%s.%" PRIu64 ".%s",
+	    session, grant, h->lease_ms, h->fail_closed ? "c" : "-");
+}
+
+/* {"key":{"S":"lock:..."}}, of the item that the operation is about */
+static void
+native_item_key(struct native_writer *w, const struct operation *o)
+{
+	(void)buffer_append_text(w->to, "{");
+	json_append_text(w->to, w->table->key_attribute);
+	if (dialect_is_session(o->kind)) {
+		char text[IDENT_TEXT_LENGTH + 1];
+
+		ident_format(o->session, text);
+		(void)buffer_printf(w->to,
+		    ":{\"S\":\"" NATIVE_SESSION_PREFIX "%s\"}", text);
+	} else {
+		struct buffer key;
+
+		buffer_init(&key, KEY_LENGTH_MAX + 16);
+		(void)buffer_append_text(&key, NATIVE_LOCK_PREFIX);
+		(void)buffer_append(&key, o->key.bytes, o->key.length);
+		(void)buffer_append_text(w->to, ":{\"S\":");
+		if (buffer_failed(&key) == 0)
+			json_append_string(w->to, key.data, key.length);
+		else
+			w->to->error = buffer_failed(&key);
+		(void)buffer_append_text(w->to, "}");
+		buffer_done(&key);
+	}
+	(void)buffer_append_text(w->to, "}");
+}
+
+static void
+native_begin(struct native_writer *w)
+{
+	(void)buffer_append_text(w->to,
+	    "{\"ReturnConsumedCapacity\":\"TOTAL\",\"TableName\":");
+	json_append_text(w->to, w->table->table);
+}
+
+static void
+native_member(struct native_writer *w, const char *name, const char *text)
+{
+	(void)buffer_printf(w->to, ",\"%s\":", name);
+	json_append_text(w->to, text);
+}
+
+/* The length of the name at the '#' of @expression. */
+static size_t
+native_name_length(const char *expression)
+{
+	return strspn(expression + 1, "abcdefghijklmnopqrstuvwxyz_");
+}
+
+static bool
+native_name_seen(const char *const *seen, size_t n_seen, const char *name,
+    size_t length)
+{
+	for (size_t i = 0; i < n_seen; i++) {
+		if (native_name_length(seen[i]) == length &&
+		    memcmp(seen[i] + 1, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Every name in the expressions, once. */
+static void
+native_write_names(struct native_writer *w, const char *update,
+    const char *condition)
+{
+	const char *expressions[] = { update, condition };
+	const char *seen[NATIVE_NAMES_MAX];
+	size_t n_seen = 0;
+
+	(void)buffer_append_text(w->to, ",\"ExpressionAttributeNames\":{");
+	for (size_t i = 0; i < 2; i++) {
+		const char *at = expressions[i];
+
+		while (at != NULL && (at = strchr(at, '#')) != NULL) {
+			size_t n = native_name_length(at);
+
+			if (!native_name_seen(seen, n_seen, at + 1, n) &&
+			    n_seen < NATIVE_NAMES_MAX) {
+				(void)buffer_printf(w->to, "%s\"#%.*s\":",
+				    n_seen > 0 ? "," : "", (int)n, at + 1);
+				if (n == 3 && memcmp(at + 1, "key", 3) == 0)
+					json_append_text(w->to,
+					    w->table->key_attribute);
+				else
+					json_append_string(w->to, at + 1, n);
+				seen[n_seen++] = at;
+			}
+			at++;
+		}
+	}
+	(void)buffer_append_text(w->to, "}");
+}
+
+static void
+native_value(struct native_writer *w, const char *name)
+{
+	(void)buffer_printf(w->to, "%s\"%s\":", w->more ? "," : "", name);
+	w->more = true;
+}
+
+static void
+native_value_number(struct native_writer *w, const char *name, uint64_t n)
+{
+	native_value(w, name);
+	(void)buffer_printf(w->to, "{\"N\":\"%" PRIu64 "\"}", n);
+}
+
+static void
+native_value_text(struct native_writer *w, const char *name, const char *text)
+{
+	native_value(w, name);
+	(void)buffer_append_text(w->to, "{\"S\":");
+	json_append_text(w->to, text);
+	(void)buffer_append_text(w->to, "}");
+}
+
+static void
+native_value_holders(struct native_writer *w, const char *name,
+    const struct holder *holders, size_t n)
+{
+	char text[NATIVE_HOLDER_SIZE];
+
+	native_value(w, name);
+	(void)buffer_append_text(w->to, "{\"SS\":[");
+	for (size_t i = 0; i < n; i++) {
+		native_format_holder(&holders[i], text);
+		(void)buffer_printf(w->to, "%s\"%s\"", i > 0 ? "," : "", text);
+	}
+	(void)buffer_append_text(w->to, "]}");
+}
+
+static void
+native_value_session(struct native_writer *w, const char *name,
+    struct ident session, bool set)
+{
+	char text[IDENT_TEXT_LENGTH + 1];
+
+	ident_format(session, text);
+	native_value(w, name);
+	(void)buffer_printf(w->to, set ? "{\"SS\":[\"%s\"]}" : "{\"S\":\"%s\"}",
+	    text);
+}
+
+/* What goes before the values of an update; native_update_end() follows. */
+static void
+native_update(struct native_writer *w, const struct operation *o,
+    const char *update, const char *condition)
+{
+	native_begin(w);
+	native_member(w, "ReturnValues", "ALL_NEW");
+	native_member(w, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
+	(void)buffer_append_text(w->to, ",\"Key\":");
+	native_item_key(w, o);
+	native_member(w, "UpdateExpression", update);
+	native_member(w, "ConditionExpression", condition);
+	native_write_names(w, update, condition);
+	(void)buffer_append_text(w->to, ",\"ExpressionAttributeValues\":{");
+}
+
+static void
+native_end(struct native_writer *w)
+{
+	(void)buffer_append_text(w->to, w->more ? "}}" : "}");
+}
+
+static void
+native_write_acquire(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
+{
+	if (o->n_dead == 0) {
+		native_update(w, o,
+		    "SET #token = if_not_exists(#token, :first) + :n, "
+		    NATIVE_TAKE "ADD #holders :me DELETE #xwait :session",
+		    "attribute_not_exists(#holders) AND "
+		    "(attribute_not_exists(#swait) OR #mode <> :mode)");
+		native_value_number(w, ":first", wall_s << 20);
+	} else {
+		native_update(w, o,
+		    "SET #holders = :me, #token = #token + :n, "
+		    NATIVE_TAKE "DELETE #xwait :session",
+		    "#holders = :dead AND #token = :seen");
+		native_value_holders(w, ":dead", o->dead, o->n_dead);
+		native_value_number(w, ":seen", o->token_seen);
+	}
+	native_value_holders(w, ":me", &o->me, 1);
+	native_value_number(w, ":n", o->tokens);
+	native_value_text(w, ":mode", "x");
+	native_value_text(w, ":owner", o->owner != NULL ? o->owner : "");
+	native_value_number(w, ":wall", wall_s);
+	native_value_session(w, ":session", o->me.session, true);
+}
+
+/* It becomes free: the record of a free lock lives for a while. */
+static void
+native_write_release(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
+{
+	native_update(w, o, "SET #ttl = :ttl DELETE #holders :them",
+	    "#holders = :them");
+	native_value_holders(w, ":them", o->holders, o->n_holders);
+	native_value_number(w, ":ttl", wall_s + w->table->retention_s);
+}
+
+static void
+native_write_release_stays(struct native_writer *w, const struct operation *o)
+{
+	struct buffer condition;
+	char text[NATIVE_HOLDER_SIZE];
+	char name[24];
+
+	buffer_init(&condition, 4096);
+	for (size_t i = 0; i < o->n_holders; i++)
+		(void)buffer_printf(&condition,
+		    "contains(#holders, :h%zu) AND ", i);
+	(void)buffer_append_text(&condition, "#holders <> :them");
+	if (buffer_failed(&condition) != 0) {
+		w->to->error = buffer_failed(&condition);
+		buffer_done(&condition);
+		return;
+	}
+	native_update(w, o, "DELETE #holders :them", condition.data);
+	buffer_done(&condition);
+	native_value_holders(w, ":them", o->holders, o->n_holders);
+	for (size_t i = 0; i < o->n_holders; i++) {
+		(void)snprintf(name, sizeof(name), ":h%zu", i);
+		native_format_holder(&o->holders[i], text);
+		native_value_text(w, name, text);
+	}
+}
+
+static void
+native_write_extend(struct native_writer *w, const struct operation *o)
+{
+	native_update(w, o, "SET #token = #token + :n",
+	    "#holders = :me AND #token = :seen");
+	native_value_holders(w, ":me", &o->me, 1);
+	native_value_number(w, ":n", o->tokens);
+	native_value_number(w, ":seen", o->token_seen);
+}
+
+static void
+native_write_want(struct native_writer *w, const struct operation *o)
+{
+	if (o->kind == OPERATION_WANT) {
+		native_update(w, o, "ADD #xwait :session",
+		    "attribute_exists(#holders)");
+	} else {
+		/* Without the condition it would create an item. */
+		native_update(w, o, "DELETE #xwait :session",
+		    "contains(#xwait, :it)");
+		native_value_session(w, ":it", o->session, false);
+	}
+	native_value_session(w, ":session", o->session, true);
+}
+
+/* Put an item that must not be there: open and bury. */
+static void
+native_write_put(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
+{
+	static const char condition[] = "attribute_not_exists(#key)";
+	const struct dialect_table *t = w->table;
+
+	native_begin(w);
+	native_member(w, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
+	native_member(w, "ConditionExpression", condition);
+	native_write_names(w, condition, NULL);
+	(void)buffer_append_text(w->to, ",\"Item\":");
+	native_item_key(w, o);
+	/* The key's object is the item's; the rest goes into it. */
+	w->to->data[--w->to->length] = '\0';
+	w->more = true;
+	native_value_number(w, "ttl", wall_s + NATIVE_SESSION_TTL_S);
+	if (o->kind == OPERATION_SESSION_BURY) {
+		native_value_text(w, "dead", o->owner != NULL ? o->owner : "");
+		return;
+	}
+	native_value_number(w, "beat", 0);
+	native_value_number(w, "lease_ms", o->lease_ms);
+	native_value_text(w, "host", t->host);
+	native_value_text(w, "pid", t->pid);
+	native_value_text(w, "version", t->version);
+	if (t->boot_id != NULL)
+		native_value_text(w, "boot_id", t->boot_id);
+}
+
+static void
+native_write_beat(struct native_writer *w, const struct operation *o,
+    uint64_t beat, uint64_t wall_s)
+{
+	native_update(w, o, "SET #beat = :n, #ttl = :ttl",
+	    "attribute_exists(#key) AND attribute_not_exists(#dead) AND "
+	    "#beat < :n");
+	native_value_number(w, ":n", beat);
+	native_value_number(w, ":ttl", wall_s + NATIVE_SESSION_TTL_S);
+}
+
+static void
+native_write_kill(struct native_writer *w, const struct operation *o)
+{
+	native_update(w, o, "SET #dead = :by",
+	    "#beat = :seen AND attribute_not_exists(#dead)");
+	native_value_number(w, ":seen", o->beat);
+	native_value_text(w, ":by", o->owner != NULL ? o->owner : "");
+}
+
+/* Who killed it first stays on record. */
+static void
+native_write_close(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
+{
+	native_update(w, o,
+	    "SET #dead = if_not_exists(#dead, :by), #ttl = :ttl",
+	    "attribute_exists(#key)");
+	native_value_text(w, ":by", "self");
+	native_value_number(w, ":ttl", wall_s + NATIVE_SESSION_TTL_S);
+}
+
+static void
+native_write_read(struct native_writer *w, const struct operation *o)
+{
+	native_begin(w);
+	(void)buffer_append_text(w->to, ",\"ConsistentRead\":true,\"Key\":");
+	native_item_key(w, o);
+}
+
+static void
+native_write_read_many(struct native_writer *w, const struct operation *o)
+{
+	struct operation one = *o;
+
+	(void)buffer_append_text(w->to,
+	    "{\"ReturnConsumedCapacity\":\"TOTAL\",\"RequestItems\":{");
+	json_append_text(w->to, w->table->table);
+	(void)buffer_append_text(w->to, ":{\"ConsistentRead\":true,\"Keys\":[");
+	for (size_t i = 0; i < o->n_keys; i++) {
+		if (i > 0)
+			(void)buffer_append_text(w->to, ",");
+		one.key = o->keys[i];
+		native_item_key(w, &one);
+	}
+	(void)buffer_append_text(w->to, "]}}");
+}
+
+static void
+native_write_scan(struct native_writer *w, const struct operation *o)
+{
+	static const char filter[] = "begins_with(#key, :prefix)";
+	struct buffer prefix;
+
+	native_begin(w);
+	(void)buffer_printf(w->to, ",\"ConsistentRead\":true,\"Limit\":%d",
+	    SCAN_PAGE_MAX);
+	if (o->cursor.length > 0) {
+		(void)buffer_append_text(w->to, ",\"ExclusiveStartKey\":{");
+		json_append_text(w->to, w->table->key_attribute);
+		(void)buffer_append_text(w->to, ":{\"S\":");
+		json_append_string(w->to, o->cursor.bytes, o->cursor.length);
+		(void)buffer_append_text(w->to, "}}");
+	}
+	native_member(w, "FilterExpression", filter);
+	native_write_names(w, filter, NULL);
+	(void)buffer_append_text(w->to,
+	    ",\"ExpressionAttributeValues\":{\":prefix\":{\"S\":");
+	w->more = true;
+	buffer_init(&prefix, KEY_LENGTH_MAX + 16);
+	(void)buffer_append_text(&prefix, NATIVE_LOCK_PREFIX);
+	(void)buffer_append(&prefix, o->prefix.bytes, o->prefix.length);
+	if (buffer_failed(&prefix) == 0)
+		json_append_string(w->to, prefix.data, prefix.length);
+	else
+		w->to->error = buffer_failed(&prefix);
+	buffer_done(&prefix);
+	(void)buffer_append_text(w->to, "}");
+}
+
+/* Write the request and say which one it is. */
+static const char *
+native_write(struct native_writer *w, const struct operation *o,
+    const struct dialect_attempt *a)
+{
+	uint64_t wall_s = a->wall_ms / 1000;
+
+	if (a->step == DIALECT_LOOK) {
+		native_write_read(w, o);
+		return "GetItem";
+	}
+	switch (o->kind) {
+	case OPERATION_READ:
+	case OPERATION_SESSION_READ:
+		native_write_read(w, o);
+		return "GetItem";
+	case OPERATION_READ_MANY:
+		native_write_read_many(w, o);
+		return "BatchGetItem";
+	case OPERATION_SCAN:
+		native_write_scan(w, o);
+		return "Scan";
+	case OPERATION_SESSION_OPEN:
+	case OPERATION_SESSION_BURY:
+		native_write_put(w, o, wall_s);
+		return "PutItem";
+	case OPERATION_ACQUIRE:
+		native_write_acquire(w, o, wall_s);
+		break;
+	case OPERATION_RELEASE:
+		if (a->step == DIALECT_DO_STAYS)
+			native_write_release_stays(w, o);
+		else
+			native_write_release(w, o, wall_s);
+		break;
+	case OPERATION_EXTEND:
+		native_write_extend(w, o);
+		break;
+	case OPERATION_WANT:
+	case OPERATION_UNWANT:
+		native_write_want(w, o);
+		break;
+	case OPERATION_SESSION_BEAT:
+		native_write_beat(w, o, a->beat, wall_s);
+		break;
+	case OPERATION_SESSION_KILL:
+		native_write_kill(w, o);
+		break;
+	case OPERATION_SESSION_CLOSE:
+		native_write_close(w, o, wall_s);
+		break;
+	}
+	return "UpdateItem";
+}
+
+/* What the format can carry at all; NULL, or why not. */
+static const char *
+native_refuse(const struct operation *o)
+{
+	const struct key *keys = o->kind == OPERATION_READ_MANY ?
+	    o->keys : o->kind == OPERATION_SCAN ? &o->prefix : &o->key;
+	size_t n = o->kind == OPERATION_READ_MANY ? o->n_keys : 1;
+
+	if (dialect_is_session(o->kind))
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (keys[i].length > KEY_LENGTH_MAX)
+			return "the key is too long";
+		if (!json_is_utf8(keys[i].bytes, keys[i].length))
+			return "the key is not UTF-8 text";
+	}
+	if (o->kind == OPERATION_READ_MANY && (n == 0 || n > READ_MANY_MAX))
+		return "too few or too many keys at once";
+	if (o->kind == OPERATION_RELEASE &&
+	    (o->n_holders == 0 || o->n_holders > NATIVE_RELEASE_MAX))
+		return "too few or too many holders at once";
+	return NULL;
+}
+
+static int
+native_request(const struct dialect_table *table, const struct operation *o,
+    const struct dialect_attempt *a, struct dialect_request *r,
+    struct dialect_view *view)
+{
+	struct native_writer w = { .table = table, .to = &r->body };
+	const char *refused = native_refuse(o);
+
+	if (refused != NULL) {
+		(void)snprintf(view->text, sizeof(view->text), "%s", refused);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	buffer_clear(&r->body);
+	/* Reserved at first, so that no append below can leave it empty. */
+	if (buffer_reserve(&r->body, 2048) < 0)
+		return DDBLOCK_E_NOMEM;
+	r->operation = native_write(&w, o, a);
+	native_end(&w);
+	return buffer_failed(&r->body);
+}
+
+const struct dialect dialect_native = {
+	.name = "native",
+	.life = DIALECT_LIFE_SESSION,
+	.request = native_request,
+	.answer = native_answer,
+	.key_attribute_ok = native_key_attribute_ok,
+};

@@ -1,0 +1,412 @@
+/*
+ * The life of one operation over its attempts. See exchange.h for the rules.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ddblock.h"
+#include "dialect/exchange.h"
+
+void
+exchange_init(struct exchange *e, const struct dialect *dialect,
+    const struct dialect_table *table, const struct operation *operation,
+    uint64_t wall_ms)
+{
+	memset(e, 0, sizeof(*e));
+	e->dialect = dialect;
+	e->table = table;
+	e->operation = operation;
+	e->wall_ms = wall_ms;
+	e->step = DIALECT_DO;
+	if (operation->kind == OPERATION_RELEASE && operation->others_hold)
+		e->step = DIALECT_DO_STAYS;
+	dialect_request_init(&e->request);
+	dialect_view_init(&e->view);
+}
+
+void
+exchange_done(struct exchange *e)
+{
+	dialect_request_done(&e->request);
+	dialect_view_clear(&e->view);
+}
+
+static void
+exchange_trouble(struct exchange *e, int code, const char *text)
+{
+	if (e->invalid != 0)
+		return;		/* it is known already why it will fail */
+	e->code = code;
+	(void)snprintf(e->text, sizeof(e->text), "%s",
+	    text != NULL ? text : "");
+}
+
+/* The number of the next beat: never one that was used before. */
+static uint64_t
+exchange_beat(const struct exchange *e, uint64_t now_ms)
+{
+	uint64_t beat = now_ms;
+
+	if (beat <= e->operation->beat)
+		beat = e->operation->beat + 1;
+	for (uint32_t i = 0; i < e->n_attempts; i++) {
+		if (beat <= e->attempts[i].what.beat)
+			beat = e->attempts[i].what.beat + 1;
+	}
+	return beat;
+}
+
+int
+exchange_next(struct exchange *e, uint64_t now_ms,
+    const struct dialect_request **ret_request, uint32_t *ret_attempt)
+{
+	struct exchange_attempt a = {
+		.what = { .step = e->step, .wall_ms = e->wall_ms },
+		.sent_ms = now_ms,
+	};
+	int r;
+
+	if (e->n_attempts == EXCHANGE_ATTEMPTS_MAX)
+		return DDBLOCK_E_LIMIT;
+	a.unanswered = a.what.step != DIALECT_LOOK &&
+	    dialect_is_write(e->operation->kind);
+	if (e->operation->kind == OPERATION_SESSION_BEAT)
+		a.what.beat = exchange_beat(e, now_ms);
+
+	dialect_view_clear(&e->view);
+	r = e->dialect->request(e->table, e->operation, &a.what, &e->request,
+	    &e->view);
+	if (r < 0) {
+		exchange_trouble(e, r, e->view.text);
+		return r;
+	}
+	e->attempts[e->n_attempts] = a;
+	*ret_request = &e->request;
+	*ret_attempt = e->n_attempts++;
+	return 0;
+}
+
+/* The first write without an answer, or NULL. */
+static const struct exchange_attempt *
+exchange_unanswered(const struct exchange *e)
+{
+	for (uint32_t i = 0; i < e->n_attempts; i++) {
+		if (e->attempts[i].unanswered)
+			return &e->attempts[i];
+	}
+	return NULL;
+}
+
+static enum exchange_verdict
+exchange_final(struct exchange *e, enum outcome_kind kind, int code,
+    const char *text, uint64_t sent_ms, struct outcome *ret)
+{
+	struct outcome o = { .kind = kind, .code = code, .sent_ms = sent_ms };
+
+	(void)snprintf(o.text, sizeof(o.text), "%s", text);
+	for (uint32_t i = 0; i < e->n_attempts; i++) {
+		if (!e->attempts[i].unanswered)
+			continue;
+		o.unanswered = true;
+		if (o.unanswered_ms < e->attempts[i].sent_ms)
+			o.unanswered_ms = e->attempts[i].sent_ms;
+	}
+	if (kind == OUTCOME_DONE || kind == OUTCOME_CONFLICT) {
+		o.lock = e->view.lock;
+		o.session = e->view.session;
+		o.locks = e->view.locks;
+		o.processed = e->view.processed;
+		o.rows = e->view.rows;
+		o.n_rows = e->view.n_rows;
+		o.next_cursor = e->view.next_cursor;
+	}
+	*ret = o;
+	return EXCHANGE_FINAL;
+}
+
+/* It did not happen, unless an attempt without an answer did. */
+static enum exchange_verdict
+exchange_refuse(struct exchange *e, int code, const char *text,
+    struct outcome *ret)
+{
+	return exchange_final(e, exchange_unanswered(e) != NULL ?
+	    OUTCOME_UNKNOWN : OUTCOME_REFUSED, code, text, 0, ret);
+}
+
+void
+exchange_give_up(struct exchange *e, struct outcome *ret)
+{
+	bool write = dialect_is_write(e->operation->kind);
+
+	if (e->code == 0)
+		exchange_trouble(e, DDBLOCK_E_UNREACHABLE,
+		    "there was no answer in time");
+	/* A read without an answer is not known; one that was told to wait
+	 * is refused. */
+	if (!write && e->n_lost > 0)
+		(void)exchange_final(e, OUTCOME_UNKNOWN, e->code, e->text, 0,
+		    ret);
+	else
+		(void)exchange_refuse(e, e->code, e->text, ret);
+}
+
+/* How many of the elements that RELEASE takes out are in the record. */
+static size_t
+exchange_count(const struct operation *o, const struct lock_record *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n_holders; i++) {
+		for (size_t j = 0; j < l->n_holders; j++) {
+			if (ident_equal(o->holders[i].grant,
+			    l->holders[j].grant) &&
+			    ident_equal(o->holders[i].session,
+			    l->holders[j].session)) {
+				n++;
+				break;
+			}
+		}
+	}
+	return n;
+}
+
+static bool
+exchange_holds(const struct operation *o, const struct lock_record *l)
+{
+	for (size_t i = 0; i < l->n_holders; i++) {
+		if (ident_equal(l->holders[i].grant, o->me.grant) &&
+		    ident_equal(l->holders[i].session, o->me.session))
+			return true;
+	}
+	return false;
+}
+
+static bool
+exchange_wished(const struct operation *o, const struct lock_record *l)
+{
+	for (size_t i = 0; i < l->n_exclusive_wishes; i++) {
+		if (ident_equal(l->exclusive_wishes[i], o->session))
+			return true;
+	}
+	return false;
+}
+
+/* The attempt whose beat the record shows, or NULL. */
+static const struct exchange_attempt *
+exchange_beat_of(const struct exchange *e)
+{
+	const struct session_record *s = &e->view.session;
+
+	if (!s->exists || s->dead)
+		return NULL;
+	for (uint32_t i = 0; i < e->n_attempts; i++) {
+		if (e->attempts[i].what.step == DIALECT_DO &&
+		    e->attempts[i].what.beat == s->beat)
+			return &e->attempts[i];
+	}
+	return NULL;
+}
+
+static bool
+exchange_dead_by_us(const struct exchange *e)
+{
+	const struct session_record *s = &e->view.session;
+	const char *by = e->operation->owner;
+
+	return s->dead && strcmp(s->dead_by, by != NULL ? by : "") == 0;
+}
+
+/*
+ * Does the record show what the operation was to bring about? Then by which
+ * attempt: the one that we know it was, or the first that it may have been.
+ */
+static const struct exchange_attempt *
+exchange_effect(const struct exchange *e, uint32_t attempt)
+{
+	const struct operation *o = e->operation;
+	const struct lock_record *l = &e->view.lock;
+	const struct session_record *s = &e->view.session;
+	const struct exchange_attempt *first = exchange_unanswered(e);
+	bool shown = false;
+
+	switch (o->kind) {
+	case OPERATION_ACQUIRE:
+		/* Nobody else has this grant: no attempt need be in doubt. */
+		if (!exchange_holds(o, l))
+			return NULL;
+		return first != NULL ? first : &e->attempts[attempt];
+	case OPERATION_SESSION_BEAT:
+		return exchange_beat_of(e);
+	case OPERATION_RELEASE:
+		shown = exchange_count(o, l) == 0;
+		break;
+	case OPERATION_EXTEND:
+		shown = l->n_holders == 1 && exchange_holds(o, l) &&
+		    l->token >= o->token_seen + o->tokens;
+		break;
+	case OPERATION_WANT:
+		shown = exchange_wished(o, l);
+		break;
+	case OPERATION_UNWANT:
+		shown = !exchange_wished(o, l);
+		break;
+	case OPERATION_SESSION_OPEN:
+		shown = s->exists && !s->dead;
+		break;
+	case OPERATION_SESSION_KILL:
+	case OPERATION_SESSION_BURY:
+		shown = exchange_dead_by_us(e);
+		break;
+	case OPERATION_SESSION_CLOSE:
+		shown = s->dead;
+		break;
+	default:
+		break;
+	}
+	return shown ? first : NULL;
+}
+
+/* The form of a release that fits the record; 0: none does. */
+static enum dialect_step
+exchange_release_form(const struct exchange *e)
+{
+	const struct operation *o = e->operation;
+
+	if (o->kind != OPERATION_RELEASE ||
+	    exchange_count(o, &e->view.lock) < o->n_holders)
+		return 0;
+	return e->view.lock.n_holders == o->n_holders ?
+	    DIALECT_DO : DIALECT_DO_STAYS;
+}
+
+/* The condition failed, and the view shows the record. */
+static enum exchange_verdict
+exchange_judge(struct exchange *e, uint32_t attempt, struct outcome *ret)
+{
+	const struct exchange_attempt *effect = exchange_effect(e, attempt);
+	enum dialect_step form = exchange_release_form(e);
+
+	if (effect != NULL)
+		return exchange_final(e, OUTCOME_DONE, 0, "", effect->sent_ms,
+		    ret);
+	if (form != 0) {
+		/* The record was read after the write: it may have changed
+		 * to fit the form that failed. No haste then. */
+		bool same = form == e->attempts[attempt].what.step ||
+		    e->attempts[attempt].what.step == DIALECT_LOOK;
+
+		exchange_trouble(e, DDBLOCK_E_UNREACHABLE,
+		    "the record kept changing");
+		e->step = form;
+		return same ? EXCHANGE_LATER : EXCHANGE_NOW;
+	}
+	return exchange_final(e, OUTCOME_CONFLICT, 0, "",
+	    e->attempts[attempt].sent_ms, ret);
+}
+
+static enum exchange_verdict
+exchange_look(struct exchange *e)
+{
+	e->step = DIALECT_LOOK;
+	return EXCHANGE_NOW;
+}
+
+static enum exchange_verdict
+exchange_lost(struct exchange *e, uint32_t attempt, int code,
+    const char *text)
+{
+	struct exchange_attempt *a = &e->attempts[attempt];
+
+	a->unanswered = a->what.step != DIALECT_LOOK &&
+	    dialect_is_write(e->operation->kind);
+	e->n_lost++;
+	exchange_trouble(e, code, text);
+	return EXCHANGE_LATER;
+}
+
+static enum exchange_verdict
+exchange_ok(struct exchange *e, uint32_t attempt,
+    const struct exchange_answer *answer, struct outcome *ret)
+{
+	const struct exchange_attempt *a = &e->attempts[attempt];
+	bool write = dialect_is_write(e->operation->kind);
+	bool look = a->what.step == DIALECT_LOOK;
+	int r;
+
+	r = e->dialect->answer(e->table, e->operation, &a->what, false,
+	    answer->body, answer->body_length, &e->view);
+	if (r == DDBLOCK_E_BAD_RECORD) {
+		/* A write that succeeded did happen, readable or not. */
+		if (write && !look)
+			return exchange_final(e, OUTCOME_UNKNOWN, r,
+			    e->view.text, a->sent_ms, ret);
+		return exchange_refuse(e, r, e->view.text, ret);
+	}
+	if (r < 0)
+		return exchange_lost(e, attempt, DDBLOCK_E_UNREACHABLE,
+		    "the endpoint's answer is not understood");
+	if (look && e->invalid != 0)
+		return exchange_refuse(e, e->invalid, e->text, ret);
+	if (look)
+		return exchange_judge(e, attempt, ret);
+	return exchange_final(e, OUTCOME_DONE, 0, e->view.text, a->sent_ms,
+	    ret);
+}
+
+static enum exchange_verdict
+exchange_condition(struct exchange *e, uint32_t attempt,
+    const struct exchange_answer *answer, struct outcome *ret)
+{
+	int r;
+
+	r = e->dialect->answer(e->table, e->operation,
+	    &e->attempts[attempt].what, true, answer->body,
+	    answer->body_length, &e->view);
+	if (r == DDBLOCK_E_BAD_RECORD)
+		return exchange_refuse(e, r, e->view.text, ret);
+	if (r < 0 || !e->view.has_record)
+		return exchange_look(e);
+	return exchange_judge(e, attempt, ret);
+}
+
+enum exchange_verdict
+exchange_answer(struct exchange *e, uint32_t attempt,
+    const struct exchange_answer *answer, struct outcome *ret)
+{
+	struct exchange_attempt *a = &e->attempts[attempt];
+	bool look = a->what.step == DIALECT_LOOK;
+
+	assert(attempt < e->n_attempts);
+	if (a->sent_ms < answer->sent_ms)
+		a->sent_ms = answer->sent_ms;
+	dialect_view_clear(&e->view);
+	if (answer->class != EXCHANGE_LOST)
+		a->unanswered = false;
+
+	switch (answer->class) {
+	case EXCHANGE_OK:
+		return exchange_ok(e, attempt, answer, ret);
+	case EXCHANGE_CONDITION:
+		return exchange_condition(e, attempt, answer, ret);
+	case EXCHANGE_LOST:
+		return exchange_lost(e, attempt, answer->code, answer->text);
+	case EXCHANGE_AGAIN:
+		exchange_trouble(e, answer->code, answer->text);
+		return EXCHANGE_LATER;
+	case EXCHANGE_INVALID:
+	case EXCHANGE_REFUSED:
+		break;
+	}
+	if (look && e->invalid != 0)
+		return exchange_refuse(e, e->invalid, e->text, ret);
+	exchange_trouble(e, answer->code, answer->text);
+	/* An attribute of the wrong type makes a write invalid: let the
+	 * record itself say which. */
+	if (answer->class == EXCHANGE_INVALID && !look &&
+	    dialect_is_write(e->operation->kind)) {
+		e->invalid = answer->code;
+		return exchange_look(e);
+	}
+	return exchange_refuse(e, e->code, e->text, ret);
+}

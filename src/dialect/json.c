@@ -1,0 +1,160 @@
+/*
+ * The little JSON that DynamoDB's requests and answers need.
+ */
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "dialect/json.h"
+
+/*
+ * The length of the UTF-8 character at @b, of which @left bytes are there; 0
+ * if there is none.
+ */
+static size_t
+json_utf8_length(const unsigned char *b, size_t left)
+{
+	size_t n;
+
+	if (b[0] < 0x80)
+		return 1;
+	if (b[0] >= 0xc2 && b[0] <= 0xdf)
+		n = 2;
+	else if (b[0] >= 0xe0 && b[0] <= 0xef)
+		n = 3;
+	else if (b[0] >= 0xf0 && b[0] <= 0xf4)
+		n = 4;
+	else
+		return 0;
+	if (n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((b[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* Overlong forms, surrogates, and what lies beyond Unicode. */
+	if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
+	    (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+bool
+json_is_utf8(const char *bytes, size_t length)
+{
+	const unsigned char *b = (const unsigned char *)bytes;
+	size_t n;
+
+	for (size_t i = 0; i < length; i += n) {
+		n = json_utf8_length(b + i, length - i);
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool
+json_is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+void
+json_append_string(struct buffer *to, const char *bytes, size_t length)
+{
+	const unsigned char *b = (const unsigned char *)bytes;
+	size_t n;
+
+	(void)buffer_append(to, "\"", 1);
+	for (size_t i = 0; i < length; i += n) {
+		for (n = 0; i + n < length && json_is_plain(b[i + n]); n++)
+			;
+		if (n > 0) {
+			(void)buffer_append(to, b + i, n);
+			continue;
+		}
+		n = json_utf8_length(b + i, length - i);
+		if (n > 1) {
+			(void)buffer_append(to, b + i, n);
+		} else if (n == 0) {
+			(void)buffer_append(to, "?", 1);
+			n = 1;
+		} else if (b[i] < 0x20) {
+			(void)buffer_printf(to, "\\u%04x", b[i]);
+		} else {
+			(void)buffer_append(to, "\\", 1);
+			(void)buffer_append(to, b + i, 1);
+		}
+	}
+	(void)buffer_append(to, "\"", 1);
+}
+
+void
+json_append_text(struct buffer *to, const char *text)
+{
+	json_append_string(to, text, strlen(text));
+}
+
+struct json_object *
+json_read_object(const char *bytes, size_t length)
+{
+	struct json_tokener *tokener;
+	struct json_object *o;
+
+	if (length > INT32_MAX)
+		return NULL;
+	tokener = json_tokener_new();
+	if (tokener == NULL)
+		return NULL;
+	o = json_tokener_parse_ex(tokener, bytes, (int)length);
+	if (json_tokener_get_error(tokener) != json_tokener_success ||
+	    !json_object_is_type(o, json_type_object)) {
+		json_object_put(o);
+		o = NULL;
+	}
+	json_tokener_free(tokener);
+	return o;
+}
+
+struct json_object *
+json_find(struct json_object *o, const char *name)
+{
+	struct json_object *member;
+
+	if (!json_object_is_type(o, json_type_object) ||
+	    !json_object_object_get_ex(o, name, &member))
+		return NULL;
+	return member;
+}
+
+const char *
+json_string(struct json_object *o, size_t *ret_length)
+{
+	if (!json_object_is_type(o, json_type_string))
+		return NULL;
+	*ret_length = (size_t)json_object_get_string_len(o);
+	return json_object_get_string(o);
+}
+
+bool
+json_read_number(const char *text, size_t length, uint64_t max, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (length == 0 || (text[0] == '0' && length > 1))
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		uint64_t digit;
+
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		digit = (uint64_t)(text[i] - '0');
+		if (n > (UINT64_MAX - digit) / 10)
+			return false;
+		n = n * 10 + digit;
+	}
+	if (n > max)
+		return false;
+	*ret = n;
+	return true;
+}

@@ -1,0 +1,42 @@
+/*
+ * The little JSON that DynamoDB's requests and answers need: a writer into a
+ * bounded buffer, and lookups in a tree that json-c has parsed. Requests are
+ * written rather than built as trees, because a request is a few constant
+ * texts with values between them and this is on the way of every lock.
+ */
+#ifndef DDBLOCKD_DIALECT_JSON_H
+#define DDBLOCKD_DIALECT_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buffer.h"
+
+struct json_object;
+
+/* Is this text in UTF-8 (no surrogates, nothing overlong)? */
+bool json_is_utf8(const char *bytes, size_t length);
+
+/*
+ * Append a JSON string, quotes included. A byte that is not UTF-8 becomes a
+ * question mark; check with json_is_utf8() what must arrive as it is. Errors
+ * stick to the buffer (buffer_failed()).
+ */
+void json_append_string(struct buffer *, const char *bytes, size_t length);
+void json_append_text(struct buffer *, const char *text);
+
+/* The object that @bytes are; NULL if they are none. Put it after use. */
+struct json_object *json_read_object(const char *bytes, size_t length);
+
+/* The member of an object; NULL if it is absent, null or @o is no object. */
+struct json_object *json_find(struct json_object *o, const char *name);
+
+/* The bytes of a string; NULL if @o is none. */
+const char *json_string(struct json_object *o, size_t *ret_length);
+
+/* Read digits, all of them, without a leading zero, as at most @max. */
+bool json_read_number(const char *text, size_t length, uint64_t max,
+    uint64_t *ret);
+
+#endif
