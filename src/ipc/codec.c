@@ -225,12 +225,13 @@ codec_parse(char *line, size_t length, bool from_client,
     struct codec_line *ret, const char **ret_reason)
 {
 	struct codec_reader r = { .at = line };
-	struct codec_text none = { line, 0 };
+	struct codec_text none;
 
 	if (length > 0 && line[length - 1] == '\r')
 		length--;
 	r.end = line + length;
 	line[length] = '\0';
+	none = (struct codec_text){ r.end, 0 };
 	ret->kind = CODEC_REQUEST;
 	ret->tag = ret->word = ret->text = none;
 	ret->n_arguments = 0;

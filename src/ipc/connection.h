@@ -1,0 +1,248 @@
+/*
+ * The insides of the server, shared by the files of src/ipc/ only.
+ *
+ * Order of work: a readable socket runs its lines; whatever is to be sent is
+ * appended to a connection's output and the connection is put on the list of
+ * those with work. At the end of the loop's round server_work() sends each
+ * output with one write and removes the connections that ended. So a batch of
+ * requests costs one write, and nothing is freed under somebody's feet.
+ */
+#ifndef DDBLOCKD_IPC_CONNECTION_H
+#define DDBLOCKD_IPC_CONNECTION_H
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+
+#include "common/buffer.h"
+#include "ipc/codec.h"
+#include "ipc/server.h"
+
+#define SERVER_CHUNK_SIZE (16 * 1024)	/* read at once */
+#define SERVER_SPARE_MAX 32		/* empty buffers kept for the next */
+#define SERVER_SPARE_SIZE_MAX (16 * 1024)
+#define CONNECTION_LINES_MAX 512	/* run before others have their turn */
+#define CONNECTION_LISTINGS_MAX 8	/* unanswered, per connection */
+#define CONNECTION_NAME_MAX 100
+#define CONNECTION_REASON_MAX 256
+#define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
+#define LISTING_STEPS_MAX 512		/* looked at in one round */
+#define NAMESPACE_ANY UINT32_MAX
+
+/* A user of this host and what all his connections together use. */
+struct user {
+	struct user *next;
+	uid_t uid;
+	uint32_t n_connections;
+	size_t queued_bytes;
+};
+
+/* Who is at the other end, as the kernel says. */
+struct peer {
+	pid_t pid;
+	uid_t uid;
+	char *name;		/* HELLO's, else the command's; never NULL */
+};
+
+enum listing_filter {
+	LISTING_ALL = 0,
+	LISTING_HELD,
+	LISTING_FREE,
+};
+
+/* A LIST, HELD or WAITING that goes on as the client reads. */
+struct listing {
+	uint32_t namespace_index;	/* or NAMESPACE_ANY */
+	char *key;			/* NULL: any */
+	size_t key_length;
+	enum listing_filter filter;
+	uint64_t after;			/* HELD, WAITING: the last one seen */
+	uint64_t n_rows;
+	bool ready;			/* the next page may be asked for */
+};
+
+enum pending_kind {
+	PENDING_CORE = 1,	/* the core answers once */
+	PENDING_LIST,		/* the core answers page by page */
+	PENDING_HELD,		/* answered from the core's views */
+	PENDING_WAITING,
+};
+
+/* A request that has no final reply yet. */
+struct pending {
+	struct pending *next;
+	struct pending *prev;
+	uint64_t number;
+	enum pending_kind kind;
+	bool acquire;			/* may be cancelled */
+	size_t tag_length;
+	char tag[CODEC_TAG_MAX + 1];
+	struct listing *listing;	/* NULL for PENDING_CORE */
+};
+
+struct connection {
+	struct server *server;
+	uint64_t client;		/* the core's name for it */
+	int fd;
+	short watched;			/* what @event waits for */
+	struct event event;
+	struct peer peer;
+	struct user *user;
+
+	struct buffer in;		/* an unfinished line, or more lines */
+	size_t scanned;			/* of @in: known to have no LF */
+	struct buffer out;
+	size_t counted;			/* of user->queued_bytes */
+	uint64_t requests;		/* numbers handed out */
+	struct pending *pending;
+	uint32_t n_pending;
+	uint32_t n_listings;
+
+	/* Asked for !RENEWED: until_ms of each namespace's unsent one, or 0.
+	 * Written when it is sent, so a slow reader gets the latest only. */
+	uint64_t *renewed;
+
+	bool skipping;			/* the rest of a line too long */
+	bool has_lines;			/* in @in, not yet run */
+	bool blocked;			/* the socket takes no more now */
+	bool draining;			/* no more requests will come */
+	bool doomed;			/* to be removed by server_work() */
+	bool in_core;			/* the core has heard of it */
+
+	bool has_work;
+	struct connection *work_next;
+	struct connection *work_prev;
+};
+
+struct server {
+	struct event_base *base;
+	struct server_calls calls;
+	void *arg;
+	struct server_limits limits;
+	char *path;
+	char *version;
+	char *host;
+	uint64_t started_ms;
+
+	int fd;				/* listening, or -1 */
+	int reserve_fd;			/* given up to accept and refuse */
+	bool bound;			/* the socket file is ours: */
+	dev_t device;
+	ino_t inode;
+	struct event *accept_event;
+	struct event *accept_pause;
+	bool stopping;
+
+	struct connection **slots;	/* by the low bits of client */
+	uint32_t n_slots;
+	uint32_t n_connections;
+	uint32_t slot_hint;
+	uint64_t serial;
+	struct user *users;
+
+	struct event *work_event;
+	struct connection *work;
+	bool working;
+	bool work_scheduled;
+
+	struct buffer spare[SERVER_SPARE_MAX];
+	size_t n_spare;
+	char chunk[SERVER_CHUNK_SIZE + 1];
+	struct codec_line line;
+	char reason[CONNECTION_REASON_MAX];	/* of a refused request */
+};
+
+/* server.c */
+struct connection *server_find(const struct server *, uint64_t client);
+int server_add(struct server *, struct connection *);
+void server_remove(struct server *, struct connection *);
+void server_schedule(struct server *, struct connection *);
+void server_log(struct server *, int priority, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void server_take_spare(struct server *, struct buffer *);
+void server_give_spare(struct server *, struct buffer *);
+
+/* listener.c */
+int listener_open(struct server *, mode_t mode, gid_t group, char *text,
+    size_t text_size);
+int listener_start(struct server *);
+void listener_close(struct server *);
+
+/* peer.c */
+int peer_init(struct peer *, int fd);
+void peer_done(struct peer *);
+int peer_rename(struct peer *, const char *name, size_t length);
+/* HOST/NAME:PID, cut to fit. */
+void peer_owner(const struct peer *, const char *host, char *text,
+    size_t text_size);
+struct user *user_find(struct server *, uid_t uid);
+void user_leave(struct server *, struct user *);
+
+/* connection.c */
+int connection_new(struct server *, int fd, struct connection **ret);
+void connection_free(struct connection *);
+void connection_run(struct connection *);
+void connection_flush(struct connection *);
+void connection_watch(struct connection *);
+void connection_drain(struct connection *);
+/* It ends: CORE_GONE and close at the end of this round. */
+void connection_doom(struct connection *);
+/* One write, as much as the socket takes. */
+void connection_send(struct connection *);
+/* Is there little enough to send, so that requests may be run? */
+bool connection_has_room(const struct connection *);
+/* Where to write a line; connection_queued() after it. */
+struct buffer *connection_out(struct connection *);
+void connection_queued(struct connection *);
+/* Step the core on behalf of this connection. */
+int connection_step(struct connection *, struct core_event *);
+/* A reply without arguments; text NULL: the code's. */
+void connection_refuse(struct connection *, const char *tag, int code,
+    const char *text);
+
+/* pending.c */
+struct pending *pending_new(struct connection *, enum pending_kind,
+    const struct codec_text *tag);
+void pending_free(struct connection *, struct pending *);
+struct pending *pending_find(struct connection *, uint64_t number);
+struct pending *pending_find_tag(struct connection *, const char *tag,
+    size_t length);
+struct listing *listing_new(const struct codec_text *key);
+void listing_free(struct listing *);
+
+/* verbs.c: run one request line. */
+void verbs_run(struct connection *, struct codec_line *);
+
+/* verbs_*.c: each returns 0, or a code with its reason in server->reason. */
+int verbs_reason(struct connection *, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int verbs_namespace(struct connection *, const struct codec_line *,
+    uint32_t *ret);
+int verbs_acquire(struct connection *, const struct codec_line *);
+int verbs_try(struct connection *, const struct codec_line *);
+int verbs_release(struct connection *, const struct codec_line *);
+int verbs_renew(struct connection *, const struct codec_line *);
+int verbs_cancel(struct connection *, const struct codec_line *);
+int verbs_get(struct connection *, const struct codec_line *);
+int verbs_list(struct connection *, const struct codec_line *);
+int verbs_held(struct connection *, const struct codec_line *);
+int verbs_waiting(struct connection *, const struct codec_line *);
+int verbs_status(struct connection *, const struct codec_line *);
+
+/* listing.c */
+void listing_rows(struct connection *, const struct core_rows *);
+void listing_end(struct connection *, struct pending *);
+/* Write or ask for the next rows of what is being listed. */
+void listing_continue(struct connection *);
+
+/* answer.c: the core's actions as lines. */
+void answer_reply(struct connection *, const struct core_reply *);
+void answer_notice(struct connection *, const struct core_notice *);
+void answer_renewed(struct connection *, uint32_t namespace_index,
+    uint64_t until_ms);
+void answer_write_renewed(struct connection *);
+
+/* nearest.c: the word most like @word, or NULL if none is. */
+const char *nearest_word(const char *word, size_t length,
+    const char *const *words, size_t n_words);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * Who is at the other end. Identity comes from the kernel, never from the
+ * client; the name is for people only.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "ipc/connection.h"
+#include "ipc/utf8.h"
+
+/* Copy @name, cut to a bounded length, without what would harm a terminal. */
+int
+peer_rename(struct peer *p, const char *name, size_t length)
+{
+	char *copy = malloc(CONNECTION_NAME_MAX + 1);
+	char *smaller;
+	size_t to = 0;
+	size_t i = 0;
+
+	if (copy == NULL)
+		return DDBLOCK_E_NOMEM;
+	while (i < length) {
+		size_t n = utf8_character(name + i, length - i);
+		unsigned char c = (unsigned char)name[i];
+		bool bad = n == 0 || c < ' ' || c == 0x7f;
+		size_t more = bad ? 1 : n;
+
+		if (to + more > CONNECTION_NAME_MAX)
+			break;
+		if (bad)
+			copy[to] = '?';
+		else
+			memcpy(copy + to, name + i, n);
+		to += more;
+		i += more;
+	}
+	copy[to] = '\0';
+	smaller = realloc(copy, to + 1);
+	free(p->name);
+	p->name = smaller == NULL ? copy : smaller;
+	return 0;
+}
+
+/* The command's name while it still runs; the process may be gone already. */
+static int
+peer_read_name(struct peer *p)
+{
+	char path[64];
+	char name[64];
+	ssize_t n = -1;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/comm", (long)p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, sizeof(name));
+		(void)close(fd);
+	}
+	if (n > 0 && name[n - 1] == '\n')
+		n--;
+	if (n <= 0)
+		return peer_rename(p, "?", 1);
+	return peer_rename(p, name, (size_t)n);
+}
+
+int
+peer_init(struct peer *p, int fd)
+{
+	struct ucred credentials;
+	socklen_t length = sizeof(credentials);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials,
+	    &length) < 0)
+		return DDBLOCK_E_SYSTEM;
+	*p = (struct peer){
+		.pid = credentials.pid,
+		.uid = credentials.uid,
+	};
+	return peer_read_name(p);
+}
+
+void
+peer_done(struct peer *p)
+{
+	free(p->name);
+	p->name = NULL;
+}
+
+void
+peer_owner(const struct peer *p, const char *host, char *text,
+    size_t text_size)
+{
+	(void)snprintf(text, text_size, "%.120s/%s:%ld", host, p->name,
+	    (long)p->pid);
+}
+
+/* There are few users on a host, so a list will do. */
+struct user *
+user_find(struct server *s, uid_t uid)
+{
+	struct user *u;
+
+	for (u = s->users; u != NULL; u = u->next) {
+		if (u->uid == uid)
+			return u;
+	}
+	u = calloc(1, sizeof(*u));
+	if (u == NULL)
+		return NULL;
+	u->uid = uid;
+	u->next = s->users;
+	s->users = u;
+	return u;
+}
+
+/* One connection fewer; the last one takes the user with it. */
+void
+user_leave(struct server *s, struct user *u)
+{
+	struct user **link = &s->users;
+
+	if (--u->n_connections > 0)
+		return;
+	while (*link != u)
+		link = &(*link)->next;
+	*link = u->next;
+	free(u);
+}

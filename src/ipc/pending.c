@@ -1,0 +1,88 @@
+/*
+ * Requests without a final reply yet. A connection has few, so a list in the
+ * order of arrival will do: the answer is mostly to the oldest.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "ipc/connection.h"
+
+struct listing *
+listing_new(const struct codec_text *key)
+{
+	struct listing *l = calloc(1, sizeof(*l));
+
+	if (l == NULL || key == NULL)
+		return l;
+	l->key = malloc(key->length + 1);
+	if (l->key == NULL) {
+		free(l);
+		return NULL;
+	}
+	memcpy(l->key, key->bytes, key->length + 1);
+	l->key_length = key->length;
+	return l;
+}
+
+void
+listing_free(struct listing *l)
+{
+	if (l == NULL)
+		return;
+	free(l->key);
+	free(l);
+}
+
+struct pending *
+pending_new(struct connection *c, enum pending_kind kind,
+    const struct codec_text *tag)
+{
+	struct pending *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	p->number = ++c->requests;
+	p->kind = kind;
+	p->tag_length = tag->length;
+	memcpy(p->tag, tag->bytes, tag->length);
+	DL_APPEND(c->pending, p);
+	c->n_pending++;
+	return p;
+}
+
+void
+pending_free(struct connection *c, struct pending *p)
+{
+	DL_DELETE(c->pending, p);
+	c->n_pending--;
+	if (p->listing != NULL)
+		c->n_listings--;
+	listing_free(p->listing);
+	free(p);
+}
+
+struct pending *
+pending_find(struct connection *c, uint64_t number)
+{
+	struct pending *p;
+
+	DL_FOREACH(c->pending, p) {
+		if (p->number == number)
+			return p;
+	}
+	return NULL;
+}
+
+struct pending *
+pending_find_tag(struct connection *c, const char *tag, size_t length)
+{
+	struct pending *p;
+
+	DL_FOREACH(c->pending, p) {
+		if (p->tag_length == length &&
+		    memcmp(p->tag, tag, length) == 0)
+			return p;
+	}
+	return NULL;
+}

@@ -1,0 +1,66 @@
+/*
+ * STATUS: how the daemon and each of its namespaces are.
+ */
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "ipc/connection.h"
+#include "store/store.h"
+
+static void
+status_namespace(struct server *s, struct buffer *b, const char *tag,
+    uint32_t index)
+{
+	struct core_namespace_view v;
+	struct store_status store;
+	int cause;
+
+	core_view_namespace(s->calls.core(s->arg), index, clock_boot_ms(),
+	    &v);
+	s->calls.store_status(s->arg, index, &store);
+	cause = v.cause != 0 ? v.cause : store.last_error;
+
+	codec_begin(b, tag, "+");
+	codec_text_value(b, "ns", s->calls.namespace_name(s->arg, index));
+	codec_text_value(b, "store", store.kind);
+	codec_text_value(b, "scope", store.scope);
+	codec_text_value(b, "where", store.where);
+	codec_text_value(b, "session", v.open ? "open" : "opening");
+	codec_text_value(b, "state", v.open && !v.danger ? "ok" : "danger");
+	codec_duration(b, "remaining", v.remaining_ms);
+	codec_duration(b, "renewed", v.renewed_ago_ms);
+	codec_number(b, "locks", v.locks);
+	codec_number(b, "held", v.held);
+	codec_number(b, "waiting", v.waiting);
+	codec_number(b, "granted", v.granted);
+	codec_number(b, "handed_over", v.handed_over);
+	codec_number(b, "lost", v.lost);
+	codec_number(b, "doubts", v.doubts);
+	codec_number(b, "requests", store.requests);
+	codec_number(b, "repetitions", store.repetitions);
+	codec_number(b, "in_flight", store.in_flight);
+	if (cause != 0)
+		codec_text_value(b, "cause", error_word(cause));
+	codec_end(b, NULL);
+}
+
+int
+verbs_status(struct connection *c, const struct codec_line *l)
+{
+	struct server *s = c->server;
+	uint32_t n = s->calls.n_namespaces(s->arg);
+	struct buffer *b = connection_out(c);
+
+	for (uint32_t i = 0; i < n; i++)
+		status_namespace(s, b, l->tag.bytes, i);
+	codec_begin(b, l->tag.bytes, "OK");
+	codec_text_value(b, "version", s->version);
+	codec_number(b, "pid", (uint64_t)getpid());
+	codec_text_value(b, "host", s->host);
+	codec_duration(b, "uptime", clock_boot_ms() - s->started_ms);
+	codec_number(b, "connections", s->n_connections);
+	codec_end(b, NULL);
+	connection_queued(c);
+	return 0;
+}

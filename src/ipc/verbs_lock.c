@@ -1,0 +1,301 @@
+/*
+ * The verbs that the core answers: arguments in, one event for it.
+ */
+#include <string.h>
+
+#include "common/error.h"
+#include "ipc/connection.h"
+
+#define VERBS_POLL_MIN_MS 10
+
+/* A key of this request, or why it cannot be one. @what names it. */
+static int
+verbs_key(struct connection *c, const struct codec_text *text,
+    size_t length_min, const char *what, struct key *ret)
+{
+	if (text->length < length_min || text->length > KEY_LENGTH_MAX)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "the %s has %zu bytes; it needs %zu to %d", what,
+		    text->length, length_min, KEY_LENGTH_MAX);
+	if (!codec_is_text(text->bytes, text->length))
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "the %s is not UTF-8 text without NUL", what);
+	*ret = (struct key){ text->bytes, text->length };
+	return 0;
+}
+
+static int
+verbs_duration(struct connection *c, const struct codec_line *l,
+    const char *name, uint64_t *ret_ms)
+{
+	const struct codec_text *text = codec_find(l, name);
+
+	if (text == NULL || codec_parse_duration(text->bytes, text->length,
+	    ret_ms))
+		return 0;
+	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s is a time up to "
+	    "ten years, such as 500ms, 30s, 5m or 1h", name);
+}
+
+static int
+verbs_id(struct connection *c, const struct codec_line *l, uint64_t *ret)
+{
+	const struct codec_text *text = codec_find(l, "id");
+
+	if (codec_parse_number(text->bytes, text->length, ret) && *ret > 0)
+		return 0;
+	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+	    "id is the number that a grant came with");
+}
+
+/* Refused for its cap, or NULL for want of memory: the reason is written. */
+static int
+verbs_pending(struct connection *c, enum pending_kind kind,
+    const struct codec_line *l, struct pending **ret)
+{
+	struct pending *p;
+
+	if (c->n_pending >= c->server->limits.requests_per_connection_max)
+		return verbs_reason(c, DDBLOCK_E_LIMIT,
+		    "%u requests of this connection have no reply yet",
+		    c->n_pending);
+	p = pending_new(c, kind, &l->tag);
+	if (p == NULL)
+		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
+	*ret = p;
+	return 0;
+}
+
+/*
+ * Ask the core. Its answer may have come before this returns, and @p be gone,
+ * unless it refused to be asked.
+ */
+static int
+verbs_ask(struct connection *c, struct pending *p, struct core_event *event)
+{
+	int r;
+
+	event->type = CORE_REQUEST;
+	event->request.client = c->client;
+	event->request.request = p->number;
+	r = connection_step(c, event);
+	if (r == 0)
+		return 0;
+	pending_free(c, p);
+	return verbs_reason(c, r == DDBLOCK_E_NOMEM ? DDBLOCK_E_LIMIT : r,
+	    "%s", error_text(r));
+}
+
+static int
+verbs_ask_simple(struct connection *c, const struct codec_line *l,
+    struct core_event *event)
+{
+	struct pending *p = NULL;
+	int r = verbs_pending(c, PENDING_CORE, l, &p);
+
+	if (r < 0)
+		return r;
+	p->acquire = event->request.verb == CORE_ACQUIRE;
+	return verbs_ask(c, p, event);
+}
+
+static int
+verbs_acquire_within(struct connection *c, const struct codec_line *l,
+    uint64_t wait_ms)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *q = &event.request;
+	char owner[OWNER_LENGTH_MAX + 1];
+	int r;
+
+	q->verb = CORE_ACQUIRE;
+	q->wait_ms = wait_ms;
+	r = verbs_namespace(c, l, &q->namespace_index);
+	if (r == 0)
+		r = verbs_key(c, &l->arguments[0].value, 1, "key", &q->key);
+	if (r == 0)
+		r = verbs_duration(c, l, "wait", &q->wait_ms);
+	if (r == 0)
+		r = verbs_duration(c, l, "poll", &q->poll_ms);
+	if (r < 0)
+		return r;
+	if (q->poll_ms < VERBS_POLL_MIN_MS && codec_find(l, "poll") != NULL)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "poll is at least %dms", VERBS_POLL_MIN_MS);
+	peer_owner(&c->peer, c->server->host, owner, sizeof(owner));
+	q->owner = owner;
+	return verbs_ask_simple(c, l, &event);
+}
+
+int
+verbs_acquire(struct connection *c, const struct codec_line *l)
+{
+	return verbs_acquire_within(c, l, CORE_FOREVER);
+}
+
+int
+verbs_try(struct connection *c, const struct codec_line *l)
+{
+	return verbs_acquire_within(c, l, 0);
+}
+
+static int
+verbs_of_hold(struct connection *c, const struct codec_line *l,
+    enum core_verb verb)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	int r = verbs_id(c, l, &event.request.hold);
+
+	if (r < 0)
+		return r;
+	event.request.verb = verb;
+	return verbs_ask_simple(c, l, &event);
+}
+
+int
+verbs_release(struct connection *c, const struct codec_line *l)
+{
+	return verbs_of_hold(c, l, CORE_RELEASE);
+}
+
+int
+verbs_renew(struct connection *c, const struct codec_line *l)
+{
+	return verbs_of_hold(c, l, CORE_RENEW);
+}
+
+/*
+ * The request may have been answered while this one was on its way, so not to
+ * find it is no mistake of the client's.
+ */
+int
+verbs_cancel(struct connection *c, const struct codec_line *l)
+{
+	const struct codec_text *tag = codec_find(l, "tag");
+	struct core_event event = { .type = CORE_REQUEST };
+	struct pending *p = NULL;
+	struct buffer *b;
+	bool found;
+
+	if (tag->length == 0)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "only a request with a tag can be cancelled");
+	p = pending_find_tag(c, tag->bytes, tag->length);
+	if (p != NULL && p->acquire) {
+		event.request.verb = CORE_CANCEL;
+		event.request.target = p->number;
+		return verbs_ask_simple(c, l, &event);
+	}
+	found = p != NULL && (p->kind == PENDING_HELD ||
+	    p->kind == PENDING_WAITING);
+	if (found) {
+		connection_refuse(c, p->tag, DDBLOCK_E_CANCELLED, NULL);
+		pending_free(c, p);
+	}
+	b = connection_out(c);
+	codec_begin(b, l->tag.bytes, "OK");
+	codec_boolean(b, "cancelled", found);
+	codec_end(b, NULL);
+	connection_queued(c);
+	return 0;
+}
+
+int
+verbs_get(struct connection *c, const struct codec_line *l)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *q = &event.request;
+	int r = verbs_namespace(c, l, &q->namespace_index);
+
+	if (r == 0)
+		r = verbs_key(c, &l->arguments[0].value, 1, "key", &q->key);
+	if (r < 0)
+		return r;
+	q->verb = CORE_GET;
+	return verbs_ask_simple(c, l, &event);
+}
+
+/* A request whose answer has rows. */
+static int
+verbs_listing(struct connection *c, enum pending_kind kind,
+    const struct codec_line *l, const char *key_name, struct pending **ret)
+{
+	const struct codec_text *key = codec_find(l, key_name);
+	uint32_t namespace_index = kind == PENDING_LIST ? 0 : NAMESPACE_ANY;
+	struct pending *p = NULL;
+	struct key checked;
+	int r = verbs_namespace(c, l, &namespace_index);
+
+	if (r == 0 && key != NULL)
+		r = verbs_key(c, key, 0, key_name, &checked);
+	if (r == 0 && c->n_listings >= CONNECTION_LISTINGS_MAX)
+		r = verbs_reason(c, DDBLOCK_E_LIMIT, "%u listings of this "
+		    "connection have no reply yet", c->n_listings);
+	if (r == 0)
+		r = verbs_pending(c, kind, l, &p);
+	if (r < 0)
+		return r;
+	p->listing = listing_new(key);
+	if (p->listing == NULL) {
+		pending_free(c, p);
+		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
+	}
+	c->n_listings++;
+	p->listing->namespace_index = namespace_index;
+	*ret = p;
+	return 0;
+}
+
+int
+verbs_list(struct connection *c, const struct codec_line *l)
+{
+	const struct codec_text *state = codec_find(l, "state");
+	struct core_event event = { .type = CORE_REQUEST };
+	enum listing_filter filter = LISTING_ALL;
+	struct pending *p = NULL;
+	int r;
+
+	if (state != NULL && strcmp(state->bytes, "held") == 0)
+		filter = LISTING_HELD;
+	else if (state != NULL && strcmp(state->bytes, "free") == 0)
+		filter = LISTING_FREE;
+	else if (state != NULL)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "state is held or free");
+	r = verbs_listing(c, PENDING_LIST, l, "prefix", &p);
+	if (r < 0)
+		return r;
+	p->listing->filter = filter;
+	event.request.verb = CORE_LIST;
+	event.request.namespace_index = p->listing->namespace_index;
+	event.request.key = (struct key){
+		p->listing->key, p->listing->key_length,
+	};
+	return verbs_ask(c, p, &event);
+}
+
+static int
+verbs_view(struct connection *c, enum pending_kind kind,
+    const struct codec_line *l)
+{
+	struct pending *p = NULL;
+	int r = verbs_listing(c, kind, l, "key", &p);
+
+	if (r < 0)
+		return r;
+	p->listing->ready = true;
+	server_schedule(c->server, c);
+	return 0;
+}
+
+int
+verbs_held(struct connection *c, const struct codec_line *l)
+{
+	return verbs_view(c, PENDING_HELD, l);
+}
+
+int
+verbs_waiting(struct connection *c, const struct codec_line *l)
+{
+	return verbs_view(c, PENDING_WAITING, l);
+}
