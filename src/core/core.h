@@ -213,6 +213,8 @@ struct core_renewed {
 struct core_submit {
 	struct core_action action;
 	struct operation operation;
+	uint32_t about;		/* the core's own: what the operation is for */
+	void *owner;
 };
 
 struct core_update {
@@ -238,13 +240,15 @@ int core_new(const struct core_config *config, const uint64_t seed[4],
 void core_free(struct core *);
 
 /*
- * Feed one event and learn what to do. @ret_update is written only on success
- * and is valid, with all that it points to, until the next call; submitted
- * operations stay valid until their outcome was delivered.
+ * Feed one event and learn what to do. @ret_update is always written, since
+ * time may have brought something even if the event is refused. It is valid,
+ * with all that it points to, until the next call; submitted operations stay
+ * valid until their outcome was delivered.
  *
- * DDBLOCK_E_LIMIT, DDBLOCK_E_NOMEM
- *     The request is not admitted. Nothing has changed and no reply will
- *     come: the caller answers it.
+ * DDBLOCK_E_LIMIT, DDBLOCK_E_NOMEM, DDBLOCK_E_UNKNOWN_NAMESPACE,
+ * DDBLOCK_E_BAD_REQUEST
+ *     The request is not admitted. It changed nothing and no reply will come:
+ *     the caller answers it.
  */
 int core_step(struct core *, const struct core_event *,
     struct core_update *ret_update);

@@ -1,0 +1,96 @@
+/*
+ * Putting together what a step asks its caller to do. No action needs memory
+ * of its own: each lives in the object that it is about.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+void
+action_add(struct core *core, struct core_action *action,
+    enum core_action_type type)
+{
+	action->type = type;
+	action->next = NULL;
+	*core->actions_end = action;
+	core->actions_end = &action->next;
+}
+
+/*
+ * Tell the client of @hold. One notice a step: a loss that follows a danger
+ * within the same step (the host was asleep) takes its place.
+ */
+void
+action_notice(struct core *core, struct hold *hold,
+    enum core_notice_kind kind, enum core_loss loss)
+{
+	struct core_notice *n = &hold->notice;
+	const struct session *s = hold->lock->session;
+	uint64_t until_ms = s == NULL ? core->now_ms : session_until_ms(s);
+
+	n->kind = kind;
+	n->loss = loss;
+	n->until_ms = until_ms;
+	n->remaining_ms =
+	    until_ms > core->now_ms ? until_ms - core->now_ms : 0;
+	n->cause = hold->lock->ns->cause;
+	if (n->cause == 0)
+		n->cause = DDBLOCK_E_UNREACHABLE;
+	if (hold->told)
+		return;
+	hold->told = true;
+	action_add(core, &n->action, CORE_NOTICE);
+}
+
+void
+action_submit(struct core *core, struct core_submit *submit,
+    struct namespace *ns, enum operation_kind kind, uint64_t deadline_ms,
+    enum core_about about, void *owner)
+{
+	struct operation *o = &submit->operation;
+
+	assert(deadline_ms > core->now_ms);
+	o->kind = kind;
+	o->namespace_index = ns->index;
+	o->submitted_ms = core->now_ms;
+	o->deadline_ms = deadline_ms;
+	if (kind != OPERATION_ACQUIRE)
+		o->owner = core->host;
+	submit->about = about;
+	submit->owner = owner;
+	action_add(core, &submit->action, CORE_SUBMIT);
+}
+
+/* The caller is done with the last step's actions. */
+void
+action_forget(struct core *core)
+{
+	struct core_action *a = core->actions;
+
+	while (a != NULL) {
+		struct core_action *next = a->next;
+
+		if (a->type == CORE_NOTICE)
+			((struct hold *)a)->told = false;
+		a->next = NULL;
+		a = next;
+	}
+	core->actions = NULL;
+	core->actions_end = &core->actions;
+
+	while (core->dead_requests != NULL) {
+		struct request *r = core->dead_requests;
+
+		core->dead_requests = r->client_next;
+		request_free(core, r);
+	}
+	while (core->dead_holds != NULL) {
+		struct hold *h = core->dead_holds;
+
+		core->dead_holds = h->client_next;
+		free(h);
+	}
+}

@@ -1,0 +1,124 @@
+/*
+ * The audit: held locks are re-read from time to time, in batches, so that an
+ * item that was deleted or broken by hand is noticed although nothing else
+ * reads it. At most AUDIT_ITEMS_PER_SECOND, so the period stretches with the
+ * number of locks.
+ *
+ * A row counts only if the hold is still the same, and no write on that lock
+ * was under way since the read was sent.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+
+#include "ddblock.h"
+
+/* The next lock of this round, which goes to the end of its list. */
+static struct lock *
+audit_next_of(struct session *s, uint32_t round)
+{
+	struct lock *l = s->locks;
+
+	if (l == NULL || l->audit_round == round)
+		return NULL;
+	l->audit_round = round;
+	DL_DELETE2(s->locks, l, session_previous, session_next);
+	DL_APPEND2(s->locks, l, session_previous, session_next);
+	return l;
+}
+
+static void
+audit_pick(struct audit *a, struct session *s)
+{
+	struct lock *l;
+
+	while (a->n_locks < READ_MANY_MAX &&
+	    (l = audit_next_of(s, a->round)) != NULL) {
+		size_t i = a->n_locks;
+
+		if (l->state != LOCK_HELD || l->submission != NULL)
+			continue;
+		l->references++;
+		a->locks[i] = l;
+		a->grants[i] = l->grant;
+		a->writes[i] = l->writes;
+		a->keys[i] = (struct key){ l->key, l->key_length };
+		a->n_locks++;
+	}
+}
+
+static void
+audit_submit(struct core *core, struct namespace *ns)
+{
+	struct audit *a = &ns->audit;
+
+	a->submit.operation = (struct operation){
+		.keys = a->keys,
+		.n_keys = a->n_locks,
+	};
+	a->busy = true;
+	action_submit(core, &a->submit, ns, OPERATION_READ_MANY,
+	    core->now_ms + ns->settings.request_ms, CORE_ABOUT_AUDIT, ns);
+}
+
+void
+audit_timer(struct core *core, struct namespace *ns)
+{
+	struct audit *a = &ns->audit;
+	struct session *s;
+	uint64_t next_ms;
+
+	assert(!a->busy && a->n_locks == 0);
+	DL_FOREACH(ns->sessions, s)
+	{
+		if (s->state == SESSION_VALID)
+			audit_pick(a, s);
+	}
+	if (a->n_locks > 0) {
+		audit_submit(core, ns);
+		return;
+	}
+	/* The round is done. */
+	a->round++;
+	next_ms = a->started_ms + ns->settings.audit_ms;
+	if (next_ms <= core->now_ms)
+		next_ms = core->now_ms + 1;
+	a->started_ms = next_ms;
+	heap_set(&core->heap, &a->timer, next_ms);
+}
+
+static void
+audit_row(struct core *core, const struct audit *a, size_t i,
+    const struct lock_record *record)
+{
+	struct lock *l = a->locks[i];
+
+	if (l->state != LOCK_HELD || !ident_equal(l->grant, a->grants[i]) ||
+	    l->writes != a->writes[i])
+		return;
+	if (!record_shows(record, l->session->id, l->grant))
+		lock_lose(core, l, record_loss(record));
+}
+
+void
+audit_stored(struct core *core, struct namespace *ns, const struct outcome *o)
+{
+	struct audit *a = &ns->audit;
+	size_t n_locks = a->n_locks;
+
+	assert(a->busy);
+	a->busy = false;
+	namespace_trouble(ns, o);
+	for (size_t i = 0; i < n_locks; i++) {
+		if (o->kind == OUTCOME_DONE && o->processed[i])
+			audit_row(core, a, i, &o->locks[i]);
+	}
+	/* A key that was not read this time is read in the next round. */
+	a->n_locks = 0;
+	for (size_t i = 0; i < n_locks; i++) {
+		a->locks[i]->references--;
+		lock_free_if_unused(core, a->locks[i]);
+	}
+	heap_set(&core->heap, &a->timer,
+	    core->now_ms + 1000 * n_locks / AUDIT_ITEMS_PER_SECOND);
+}

@@ -1,0 +1,384 @@
+/*
+ * The core's outside: making one, and stepping it.
+ *
+ * A step first runs every timer that is due, then the event, then the timers
+ * that the event made due. So a lease that ended while the host slept is lost
+ * before the late answer that would have saved it is looked at.
+ */
+#include "core/core.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/state.h"
+#include "core/timing.h"
+#include "ddblock.h"
+
+#define CONTAINER_OF(pointer, type, member)                                    \
+	((type *)((uintptr_t)(pointer)-offsetof(type, member)))
+
+static int
+namespace_init(struct core *core, uint32_t index,
+    const struct core_namespace *settings)
+{
+	struct namespace *ns = &core->namespaces[index];
+	const char *setting;
+	char text[OUTCOME_TEXT_MAX];
+
+	ns->core = core;
+	ns->index = index;
+	ns->settings = *settings;
+	ns->settings.name = strdup(settings->name);
+	ns->timer.kind = TIMER_NAMESPACE;
+	ns->audit.timer.kind = TIMER_AUDIT;
+	ns->audit.started_ms = core->now_ms + settings->audit_ms;
+	ns->audit.round = 1;
+	if (ns->settings.name == NULL || heap_reserve(&core->heap) < 0 ||
+	    heap_reserve(&core->heap) < 0)
+		return DDBLOCK_E_NOMEM;
+	heap_set(&core->heap, &ns->timer, core->now_ms);
+	heap_set(&core->heap, &ns->audit.timer, ns->audit.started_ms);
+	return timing_check(settings, &setting, text, sizeof(text));
+}
+
+int
+core_new(const struct core_config *config, const uint64_t seed[4],
+    uint64_t now_ms, struct core **ret)
+{
+	struct core *core = calloc(1, sizeof(*core));
+	int code = 0;
+
+	if (core == NULL)
+		return DDBLOCK_E_NOMEM;
+	core->limits = config->limits;
+	core->now_ms = now_ms;
+	core->actions_end = &core->actions;
+	random_init(&core->random, seed);
+	core->host = strdup(config->host);
+	core->namespaces =
+	    calloc(config->n_namespaces, sizeof(*core->namespaces));
+	if (core->host == NULL || core->namespaces == NULL)
+		code = DDBLOCK_E_NOMEM;
+	for (uint32_t i = 0; code == 0 && i < config->n_namespaces; i++) {
+		core->n_namespaces++;
+		code = namespace_init(core, i, &config->namespaces[i]);
+	}
+	if (code < 0) {
+		core_free(core);
+		return code;
+	}
+	*ret = core;
+	return 0;
+}
+
+static void
+core_free_requests(struct core *core, struct request *first)
+{
+	while (first != NULL) {
+		struct request *next = first->client_next;
+
+		if (first->listing != NULL)
+			first->listing->busy = false;
+		request_free(core, first);
+		first = next;
+	}
+}
+
+static void
+core_free_clients(struct core *core)
+{
+	struct hold *h, *next_hold;
+	struct client *c, *next;
+
+	HASH_CLEAR(hh, core->waiting);
+	HASH_ITER(hh, core->holds, h, next_hold)
+	{
+		HASH_DEL(core->holds, h);
+		free(h);
+	}
+	HASH_ITER(hh, core->clients, c, next)
+	{
+		core_free_requests(core, c->requests);
+		HASH_DEL(core->clients, c);
+		free(c);
+	}
+	core_free_requests(core, core->abandoned);
+}
+
+/* Everything goes, whatever it is in the middle of. */
+static void
+core_free_lock(struct core *core, struct lock *l)
+{
+	transfer_free(core, l);
+	record_forget_sight(l);
+	doubt_free_all(core, l);
+	free(l->notes);
+	free(l->orphan);
+	HASH_DEL(l->ns->locks, l);
+	free(l);
+}
+
+static void
+core_free_namespace(struct core *core, struct namespace *ns)
+{
+	struct lock *l, *next_lock;
+	struct observation *o, *next_observation;
+	struct session *s, *next;
+
+	HASH_ITER(hh, ns->locks, l, next_lock)
+	{
+		core_free_lock(core, l);
+	}
+	HASH_ITER(hh, ns->observations, o, next_observation)
+	{
+		HASH_DEL(ns->observations, o);
+		free(o);
+	}
+	DL_FOREACH_SAFE(ns->sessions, s, next)
+	{
+		free(s);
+	}
+	free((void *)(uintptr_t)ns->settings.name);
+}
+
+void
+core_free(struct core *core)
+{
+	if (core == NULL)
+		return;
+	action_forget(core);
+	core_free_clients(core);
+	for (uint32_t i = 0; i < core->n_namespaces; i++)
+		core_free_namespace(core, &core->namespaces[i]);
+	heap_done(&core->heap);
+	free(core->namespaces);
+	free(core->host);
+	free(core);
+}
+
+static void
+core_run_timer(struct core *core, struct timer *t)
+{
+	heap_unset(&core->heap, t);
+	switch (t->kind) {
+	case TIMER_SESSION:
+		session_timer(core, CONTAINER_OF(t, struct session, timer));
+		return;
+	case TIMER_NAMESPACE:
+		session_open_timer(core,
+		    CONTAINER_OF(t, struct namespace, timer));
+		return;
+	case TIMER_AUDIT:
+		audit_timer(core,
+		    CONTAINER_OF(t, struct namespace, audit.timer));
+		return;
+	case TIMER_LOCK:
+		lock_timer(core, CONTAINER_OF(t, struct lock, timer));
+		return;
+	case TIMER_REQUEST:
+		queue_timer(core, CONTAINER_OF(t, struct request, timer));
+		return;
+	case TIMER_OBSERVATION:
+		observe_timer(core,
+		    CONTAINER_OF(t, struct observation, timer));
+		return;
+	case TIMER_DOUBT:
+		doubt_timer(core, CONTAINER_OF(t, struct doubt, timer));
+		return;
+	}
+}
+
+/* Leases come first: of the timers that are due, those of sessions decide
+ * what the others still may do. */
+static void
+core_run_sessions(struct core *core)
+{
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		struct session *s, *next;
+
+		DL_FOREACH_SAFE(core->namespaces[i].sessions, s, next)
+		{
+			if (s->timer.position != 0 &&
+			    s->timer.at_ms <= core->now_ms)
+				core_run_timer(core, &s->timer);
+		}
+	}
+}
+
+static void
+core_run_timers(struct core *core)
+{
+	struct timer *t;
+
+	core_run_sessions(core);
+	while ((t = heap_first(&core->heap)) != NULL &&
+	    t->at_ms <= core->now_ms)
+		core_run_timer(core, t);
+}
+
+static void
+core_stored(struct core *core, const struct operation *o,
+    const struct outcome *outcome)
+{
+	const struct core_submit *submit = CONTAINER_OF(
+	    (uintptr_t)o, struct core_submit, operation);
+
+	switch ((enum core_about)submit->about) {
+	case CORE_ABOUT_SESSION:
+		session_stored(core, submit->owner, outcome);
+		return;
+	case CORE_ABOUT_OBSERVATION:
+		observe_stored(core, submit->owner, outcome);
+		return;
+	case CORE_ABOUT_LOCK:
+		transfer_stored(core, submit->owner, outcome);
+		return;
+	case CORE_ABOUT_AUDIT:
+		audit_stored(core, submit->owner, outcome);
+		return;
+	case CORE_ABOUT_LISTING:
+		listing_stored(core, submit->owner, outcome);
+		return;
+	}
+}
+
+static void
+core_more(struct core *core, uint64_t client, uint64_t request)
+{
+	struct client *c;
+	struct request *r;
+
+	HASH_FIND(hh, core->clients, &client, sizeof(client), c);
+	if (c == NULL)
+		return;
+	DL_FOREACH2(c->requests, r, client_next)
+	{
+		if (r->reply.request == request && r->listing != NULL)
+			break;
+	}
+	if (r != NULL)
+		listing_continue(core, r);
+}
+
+static void
+core_stop_locks(struct core *core, struct session *s, bool release)
+{
+	struct lock *l, *next;
+
+	DL_FOREACH_SAFE2(s->locks, l, next, session_next)
+	{
+		struct hold *h = l->hold;
+
+		if (release && h != NULL) {
+			hold_lose(core, h, CORE_LOSS_SHUTDOWN);
+			l->hold = NULL;
+			/* The gap that every loss leaves its holder. */
+			l->hold_off_ms =
+			    core->now_ms + l->ns->settings.margin_ms;
+		}
+		lock_advance(core, l);
+	}
+}
+
+/* No new grants: who waits is told so, and what is unused is closed. */
+static void
+core_stop(struct core *core, bool release)
+{
+	core->stopping = true;
+	while (core->waiting != NULL) {
+		struct lock *l = core->waiting->lock;
+
+		request_reply(core, core->waiting, DDBLOCK_E_SHUTTING_DOWN, 0,
+		    NULL);
+		lock_advance(core, l);
+	}
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		struct namespace *ns = &core->namespaces[i];
+		struct session *s, *next;
+
+		heap_unset(&core->heap, &ns->timer);
+		DL_FOREACH_SAFE(ns->sessions, s, next)
+		{
+			core_stop_locks(core, s, release);
+			session_unused(core, s);
+		}
+	}
+}
+
+static int
+core_event(struct core *core, const struct core_event *event)
+{
+	switch (event->type) {
+	case CORE_REQUEST:
+		return client_request(core, &event->request);
+	case CORE_DRAIN:
+		client_drain(core, event->client);
+		return 0;
+	case CORE_GONE:
+		client_gone(core, event->client);
+		return 0;
+	case CORE_STORED:
+		core_stored(core, event->stored.operation,
+		    event->stored.outcome);
+		return 0;
+	case CORE_CONTINUE:
+		core_more(core, event->more.client, event->more.request);
+		return 0;
+	case CORE_STOP:
+	case CORE_STOP_RELEASE:
+		core_stop(core, event->type == CORE_STOP_RELEASE);
+		return 0;
+	case CORE_TIMER:
+		return 0;
+	}
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
+/* Sessions are few; each lock is checked when something happens to it. */
+static void
+core_check(const struct core *core)
+{
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		const struct session *s;
+
+		DL_FOREACH(core->namespaces[i].sessions, s)
+		{
+			session_check(core, s);
+		}
+	}
+}
+
+static bool
+core_is_stopped(const struct core *core)
+{
+	if (!core->stopping)
+		return false;
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		if (!namespace_is_settled(&core->namespaces[i]))
+			return false;
+	}
+	return true;
+}
+
+int
+core_step(struct core *core, const struct core_event *event,
+    struct core_update *ret_update)
+{
+	struct timer *first;
+	int code;
+
+	action_forget(core);
+	if (event->now_ms > core->now_ms)
+		core->now_ms = event->now_ms;
+	core_run_timers(core);
+	code = core_event(core, event);
+	core_run_timers(core);
+	core_check(core);
+
+	first = heap_first(&core->heap);
+	ret_update->actions = core->actions;
+	ret_update->next_ms = first == NULL ? CORE_FOREVER : first->at_ms;
+	ret_update->stopped = core_is_stopped(core);
+	return code;
+}

@@ -1,0 +1,151 @@
+/*
+ * Writes that were given up and may still land.
+ *
+ * A request whose answer never came can take effect for as long as its
+ * signature is good (DOUBT_MS), also after its hold was released or settled as
+ * absent; a live session would then keep an orphan for ever, and no read can
+ * settle an absence. So such a grant or wish stays here: its lock is looked at
+ * after 1 s, 5 s, 30 s and then with the audit's period, and any record that
+ * shows a grant of ours which is not live has it removed (record.c). It is
+ * forgotten by an answer to what was sent after the signature was void.
+ *
+ * The list is bounded. When it is half full, grants go to a new session, and
+ * the old one is closed when its holds end: a closed session's orphans are
+ * anybody's to take.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Memory first: nothing is sent that could not be doubted. */
+struct doubt *
+doubt_new(struct core *core, struct lock *l)
+{
+	struct doubt *d;
+
+	if (core->n_doubts >= core->limits.doubts_max)
+		return NULL;
+	d = calloc(1, sizeof(*d));
+	if (d == NULL || heap_reserve(&core->heap) < 0) {
+		free(d);
+		return NULL;
+	}
+	d->lock = l;
+	d->timer.kind = TIMER_DOUBT;
+	core->n_doubts++;
+	return d;
+}
+
+/* It was not needed, or is over. Accepts NULL. Not in a lock's list. */
+void
+doubt_drop(struct core *core, struct doubt *d)
+{
+	if (d == NULL)
+		return;
+	assert(core->n_doubts > 0);
+	heap_release(&core->heap, &d->timer);
+	core->n_doubts--;
+	free(d);
+}
+
+static void
+doubt_forget(struct core *core, struct doubt *d)
+{
+	struct lock *l = d->lock;
+
+	DL_DELETE(l->doubts, d);
+	l->ns->n_doubts--;
+	assert(l->references > 0);
+	l->references--;
+	doubt_drop(core, d);
+}
+
+static uint64_t
+doubt_delay_ms(const struct doubt *d)
+{
+	static const uint64_t first_ms[] = { 1000, 5000, 30000 };
+
+	if (d->reads < sizeof(first_ms) / sizeof(first_ms[0]))
+		return first_ms[d->reads];
+	return d->lock->ns->settings.audit_ms;
+}
+
+void
+doubt_add(struct core *core, struct doubt *d, struct ident session,
+    struct ident grant, uint64_t sent_ms)
+{
+	struct lock *l = d->lock;
+	struct session *s = session_find(l->ns, session);
+
+	d->session = session;
+	d->grant = grant;
+	d->sent_ms = sent_ms;
+	DL_APPEND(l->doubts, d);
+	l->ns->n_doubts++;
+	l->references++;
+	heap_set(&core->heap, &d->timer, core->now_ms + doubt_delay_ms(d));
+	if (core->n_doubts > core->limits.doubts_max / 2 && s != NULL)
+		session_retire(core, s);
+}
+
+/* The lock's record came with an answer to what was sent at @submitted_ms. */
+void
+doubt_seen(struct core *core, struct lock *l, uint64_t submitted_ms)
+{
+	struct doubt *d, *next;
+
+	DL_FOREACH_SAFE(l->doubts, d, next)
+	{
+		if (submitted_ms >= d->sent_ms + DOUBT_MS)
+			doubt_forget(core, d);
+	}
+}
+
+void
+doubt_timer(struct core *core, struct doubt *d)
+{
+	struct lock *l = d->lock;
+
+	d->reads++;
+	heap_set(&core->heap, &d->timer, core->now_ms + doubt_delay_ms(d));
+	l->read_due = true;
+	lock_advance(core, l);
+}
+
+/* What lands for a closed session harms nobody: forget about it. */
+void
+doubt_session_closed(struct core *core, struct namespace *ns,
+    struct ident session)
+{
+	struct lock *l, *next_lock;
+	struct doubt *d, *next;
+
+	if (ns->n_doubts == 0)
+		return;
+	HASH_ITER(hh, ns->locks, l, next_lock)
+	{
+		bool forgot = false;
+
+		DL_FOREACH_SAFE(l->doubts, d, next)
+		{
+			if (!ident_equal(d->session, session))
+				continue;
+			doubt_forget(core, d);
+			forgot = true;
+		}
+		if (forgot)
+			lock_free_if_unused(core, l);
+	}
+}
+
+void
+doubt_free_all(struct core *core, struct lock *l)
+{
+	struct doubt *d, *next;
+
+	DL_FOREACH_SAFE(l->doubts, d, next)
+	{
+		doubt_forget(core, d);
+	}
+}

@@ -1,0 +1,176 @@
+/*
+ * Questions that take nothing: GET reads one record, LIST scans the table page
+ * by page. The next page is asked for only when the client has room for it.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+void
+listing_free(struct listing *g)
+{
+	assert(!g->busy);
+	free(g->keys);
+	free(g);
+}
+
+static void
+listing_submit(struct core *core, struct request *r, enum operation_kind kind)
+{
+	struct listing *g = r->listing;
+	struct operation *o = &g->submit.operation;
+
+	*o = (struct operation){ 0 };
+	if (kind == OPERATION_READ) {
+		o->key = (struct key){ g->key, g->key_length };
+	} else {
+		o->prefix = (struct key){ g->key, g->key_length };
+		o->cursor = (struct key){ g->cursor, g->cursor_length };
+	}
+	g->busy = true;
+	action_submit(core, &g->submit, r->ns, kind,
+	    core->now_ms + r->ns->settings.request_ms, CORE_ABOUT_LISTING, r);
+}
+
+/* Held by a client here: no store needs to be asked. */
+static bool
+listing_answer_here(struct core *core, struct request *r, struct key key)
+{
+	struct lock *l = lock_find(r->ns, key);
+
+	if (l == NULL || l->hold == NULL)
+		return false;
+	view_lock(core, l, core->now_ms, &r->listing->holder);
+	r->reply.holder = &r->listing->holder;
+	request_reply(core, r, 0, 0, NULL);
+	return true;
+}
+
+int
+listing_ask(struct core *core, struct request *r,
+    const struct core_request *ask)
+{
+	struct listing *g;
+
+	if (ask->key.length > KEY_LENGTH_MAX ||
+	    (ask->verb == CORE_GET && ask->key.length == 0)) {
+		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
+		    "a key has 1 to 1024 bytes");
+		return 0;
+	}
+	g = calloc(1, sizeof(*g) + ask->key.length);
+	if (g == NULL)
+		return DDBLOCK_E_NOMEM;
+	r->listing = g;
+	g->page.client = ask->client;
+	g->page.request = ask->request;
+	g->key_length = ask->key.length;
+	if (ask->key.length > 0)
+		memcpy(g->key, ask->key.bytes, ask->key.length);
+	if (ask->verb == CORE_LIST)
+		listing_submit(core, r, OPERATION_SCAN);
+	else if (!listing_answer_here(core, r, ask->key))
+		listing_submit(core, r, OPERATION_READ);
+	return 0;
+}
+
+static void
+listing_refused(struct core *core, struct request *r, const struct outcome *o)
+{
+	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+
+	request_reply(core, r, code, 0, o->text);
+}
+
+/* The rows outlive the outcome, so their keys are copied. */
+static int
+listing_copy_page(struct core *core, struct request *r,
+    const struct outcome *o)
+{
+	struct listing *g = r->listing;
+	size_t n_rows = o->n_rows < SCAN_PAGE_MAX ? o->n_rows : SCAN_PAGE_MAX;
+	size_t bytes = 0;
+	char *keys;
+
+	for (size_t i = 0; i < n_rows; i++)
+		bytes += o->rows[i].key.length;
+	keys = realloc(g->keys, bytes + 1);
+	if (keys == NULL)
+		return DDBLOCK_E_NOMEM;
+	g->keys = keys;
+	for (size_t i = 0; i < n_rows; i++) {
+		const struct scan_row *row = &o->rows[i];
+
+		memcpy(keys, row->key.bytes, row->key.length);
+		g->rows[i].key = (struct key){ keys, row->key.length };
+		keys += row->key.length;
+		view_record(core, r->ns, row->key, &row->record, core->now_ms,
+		    &g->rows[i].holder);
+	}
+	g->page.rows = g->rows;
+	g->page.n_rows = n_rows;
+	return 0;
+}
+
+static void
+listing_page(struct core *core, struct request *r, const struct outcome *o)
+{
+	struct listing *g = r->listing;
+
+	if (o->next_cursor.length > sizeof(g->cursor)) {
+		request_reply(core, r, DDBLOCK_E_INTERNAL, 0, NULL);
+		return;
+	}
+	if (listing_copy_page(core, r, o) < 0) {
+		request_reply(core, r, DDBLOCK_E_NOMEM, 0, NULL);
+		return;
+	}
+	g->cursor_length = o->next_cursor.length;
+	if (g->cursor_length > 0)
+		memcpy(g->cursor, o->next_cursor.bytes, g->cursor_length);
+	action_add(core, &g->page.action, CORE_ROWS);
+	if (g->cursor_length == 0)
+		request_reply(core, r, 0, 0, NULL);
+}
+
+void
+listing_stored(struct core *core, struct request *r, const struct outcome *o)
+{
+	struct listing *g = r->listing;
+
+	assert(g->busy);
+	g->busy = false;
+	namespace_trouble(r->ns, o);
+	if (r->client == NULL) {
+		/* Its client left while the store was being asked. */
+		DL_DELETE2(core->abandoned, r, client_previous, client_next);
+		request_free(core, r);
+		return;
+	}
+	if (o->kind != OUTCOME_DONE) {
+		listing_refused(core, r, o);
+	} else if (r->reply.verb == CORE_LIST) {
+		listing_page(core, r, o);
+	} else {
+		struct key key = { g->key, g->key_length };
+
+		view_record(core, r->ns, key, &o->lock, core->now_ms,
+		    &g->holder);
+		r->reply.holder = &g->holder;
+		request_reply(core, r, 0, 0, NULL);
+	}
+}
+
+void
+listing_continue(struct core *core, struct request *r)
+{
+	struct listing *g = r->listing;
+
+	if (g == NULL || g->busy || g->cursor_length == 0)
+		return;
+	listing_submit(core, r, OPERATION_SCAN);
+}

@@ -1,0 +1,314 @@
+/*
+ * Other hosts' sessions, watched from outside: when may one be declared dead?
+ *
+ *  1. A session whose beat did not move for a lease, stretched by the drift,
+ *     counted from when this host first HAD that beat in hand, is dead as soon
+ *     as the kill is acknowledged; the kill's condition is that very beat.
+ *  2. Until then nothing of it is taken. Dead is for ever.
+ *  3. An absent item proves nothing: an open may be on its way, or somebody
+ *     deleted it. It is waited for like a beat, then buried: a dead item is
+ *     put in its place, so that no late open can bring it to life.
+ *  4. What was seen outlives the request that caused the look, so a newcomer
+ *     need not wait again. The table is bounded; what nobody waits for goes
+ *     first.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/timing.h"
+
+static uint64_t
+observe_end_ms(const struct observation *o)
+{
+	return o->since_ms +
+	    timing_observe_ms(o->lease_ms, o->ns->settings.drift_ppm);
+}
+
+struct observation *
+observe_find(const struct namespace *ns, struct ident id)
+{
+	struct observation *o;
+
+	HASH_FIND(hh, ns->observations, &id, sizeof(id), o);
+	return o;
+}
+
+void
+observe_free(struct core *core, struct observation *o)
+{
+	assert(o->blocked == NULL && !o->busy);
+	HASH_DEL(o->ns->observations, o);
+	heap_release(&core->heap, &o->timer);
+	core->n_observations--;
+	free(o);
+}
+
+/* Make room: forget the oldest that nobody waits for. The hash keeps its
+ * elements in the order of their making. */
+static bool
+observe_evict(struct core *core)
+{
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		struct observation *o, *next;
+
+		HASH_ITER(hh, core->namespaces[i].observations, o, next)
+		{
+			if (o->blocked != NULL || o->busy)
+				continue;
+			observe_free(core, o);
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct observation *
+observe_new(struct core *core, struct namespace *ns, struct ident id)
+{
+	struct observation *o;
+
+	if (core->n_observations >= core->limits.observations_max &&
+	    !observe_evict(core))
+		return NULL;
+	o = calloc(1, sizeof(*o));
+	if (o == NULL || heap_reserve(&core->heap) < 0) {
+		free(o);
+		return NULL;
+	}
+	o->ns = ns;
+	o->id = id;
+	o->timer.kind = TIMER_OBSERVATION;
+	HASH_ADD(hh, ns->observations, id, sizeof(o->id), o);
+	if (o->hh.tbl == NULL) {
+		heap_release(&core->heap, &o->timer);
+		free(o);
+		return NULL;
+	}
+	core->n_observations++;
+	return o;
+}
+
+
+static bool
+observe_is_stale(const struct core *core, const struct observation *o)
+{
+	return (o->state == OBSERVATION_ALIVE ||
+		   o->state == OBSERVATION_ABSENT) &&
+	    core->now_ms >= observe_end_ms(o);
+}
+
+static void
+observe_schedule(struct core *core, struct observation *o)
+{
+	uint64_t at_ms = o->read_at_ms;
+
+	if (o->busy || o->state == OBSERVATION_DEAD ||
+	    (o->blocked == NULL && !o->curious)) {
+		heap_unset(&core->heap, &o->timer);
+		return;
+	}
+	/* And once exactly when a takeover first becomes possible. */
+	if (o->state != OBSERVATION_NEW && observe_end_ms(o) < at_ms &&
+	    observe_end_ms(o) > core->now_ms)
+		at_ms = observe_end_ms(o);
+	heap_set(&core->heap, &o->timer, at_ms);
+}
+
+/*
+ * Does it look alive, to somebody who only wishes to know? If that was not
+ * looked at for a lease, it is now, for the next time.
+ */
+bool
+observe_lives(struct core *core, struct observation *o)
+{
+	if (o->state == OBSERVATION_NEW)
+		return true;
+	if (o->state != OBSERVATION_ALIVE || o->looked_ms >= observe_end_ms(o))
+		return false;
+	if (core->now_ms >= o->looked_ms + o->lease_ms && !o->busy) {
+		o->curious = true;
+		o->read_at_ms = core->now_ms;
+		observe_schedule(core, o);
+	}
+	return true;
+}
+
+/* Is the end of this session known, or about to be asked for? */
+bool
+observe_is_near_end(const struct core *core, const struct observation *o)
+{
+	enum operation_kind kind = o->submit.operation.kind;
+
+	return o->state == OBSERVATION_DEAD || observe_is_stale(core, o) ||
+	    (o->busy && (kind == OPERATION_SESSION_KILL ||
+			    kind == OPERATION_SESSION_BURY));
+}
+
+/*
+ * Watch the session @id, a holder with a lease of @lease_ms. NULL: there is no
+ * room or memory; the caller looks again later.
+ */
+struct observation *
+observe(struct core *core, struct namespace *ns, struct ident id,
+    uint64_t lease_ms)
+{
+	struct observation *o = observe_find(ns, id);
+
+	if (o == NULL)
+		o = observe_new(core, ns, id);
+	if (o == NULL)
+		return NULL;
+	if (lease_ms > o->lease_ms)
+		o->lease_ms = lease_ms;
+	if (o->state == OBSERVATION_NEW && !o->busy) {
+		o->curious = true;
+		o->read_at_ms = core->now_ms;
+	}
+	observe_schedule(core, o);
+	return o;
+}
+
+void
+observe_block(struct core *core, struct sight *sight, struct observation *o)
+{
+	assert(sight->blocked_on == NULL);
+	sight->blocked_on = o;
+	DL_APPEND2(o->blocked, sight, blocked_previous, blocked_next);
+	/* Long seen and not looked at since: look, or kill, at once. */
+	if (observe_is_stale(core, o) && o->read_at_ms > core->now_ms)
+		o->read_at_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
+void
+observe_unblock(struct sight *sight)
+{
+	struct observation *o = sight->blocked_on;
+
+	if (o == NULL)
+		return;
+	DL_DELETE2(o->blocked, sight, blocked_previous, blocked_next);
+	sight->blocked_on = NULL;
+}
+
+static void
+observe_submit(struct core *core, struct observation *o,
+    enum operation_kind kind)
+{
+	assert(!o->busy);
+	o->submit.operation = (struct operation){
+		.session = o->id,
+		.beat = o->beat,
+		.lease_ms = o->lease_ms,
+	};
+	o->busy = true;
+	o->curious = false;
+	action_submit(core, &o->submit, o->ns, kind,
+	    core->now_ms + o->ns->settings.request_ms, CORE_ABOUT_OBSERVATION,
+	    o);
+}
+
+void
+observe_timer(struct core *core, struct observation *o)
+{
+	if (o->busy || o->state == OBSERVATION_DEAD ||
+	    (o->blocked == NULL && !o->curious))
+		return;
+	if (o->blocked == NULL || !observe_is_stale(core, o))
+		observe_submit(core, o, OPERATION_SESSION_READ);
+	else if (o->state == OBSERVATION_ALIVE)
+		observe_submit(core, o, OPERATION_SESSION_KILL);
+	else
+		observe_submit(core, o, OPERATION_SESSION_BURY);
+}
+
+/* Those who waited for this session may go on. */
+static void
+observe_died(struct core *core, struct observation *o)
+{
+	bool busy = o->busy;
+
+	o->state = OBSERVATION_DEAD;
+	heap_unset(&core->heap, &o->timer);
+	o->busy = true; /* what the locks do next must not evict it */
+	while (o->blocked != NULL) {
+		struct sight *sight = o->blocked;
+
+		observe_unblock(sight);
+		lock_advance(core, sight->lock);
+	}
+	o->busy = busy;
+}
+
+/* Take note of what the item says now. */
+static void
+observe_saw(struct core *core, struct observation *o,
+    const struct session_record *record)
+{
+	o->looked_ms = core->now_ms;
+	if (record->exists && record->dead) {
+		observe_died(core, o);
+		return;
+	}
+	if (!record->exists) {
+		if (o->state != OBSERVATION_ABSENT)
+			o->since_ms = core->now_ms;
+		o->state = OBSERVATION_ABSENT;
+		return;
+	}
+	if (o->state != OBSERVATION_ALIVE || o->beat != record->beat)
+		o->since_ms = core->now_ms;
+	o->state = OBSERVATION_ALIVE;
+	o->beat = record->beat;
+	if (record->lease_ms > o->lease_ms)
+		o->lease_ms = record->lease_ms;
+}
+
+/* Tries on these locks wait only while a takeover is near. */
+static void
+observe_review(struct core *core, struct observation *o)
+{
+	struct sight *sight, *next;
+
+	DL_FOREACH_SAFE2(o->blocked, sight, next, blocked_next)
+	{
+		queue_review(core, sight->lock);
+		lock_advance(core, sight->lock);
+	}
+}
+
+void
+observe_stored(struct core *core, struct observation *o,
+    const struct outcome *outcome)
+{
+	enum operation_kind kind = o->submit.operation.kind;
+	uint64_t poll_ms = o->ns->settings.poll_ms;
+
+	assert(o->busy);
+	o->busy = false;
+	namespace_trouble(o->ns, outcome);
+	o->read_at_ms = core->now_ms + random_jitter(&core->random, poll_ms);
+	if (outcome->kind == OUTCOME_CONFLICT)
+		observe_saw(core, o, &outcome->session);
+	else if (outcome->kind == OUTCOME_DONE) {
+		if (kind == OPERATION_SESSION_READ)
+			observe_saw(core, o, &outcome->session);
+		else
+			observe_died(core, o);
+	}
+	/* Otherwise the next look settles it: the kill may have happened. */
+	observe_schedule(core, o);
+	observe_review(core, o);
+}
+
+/* Our own session @id was closed: it is as dead as a killed one. */
+void
+observe_closed(struct core *core, struct namespace *ns, struct ident id)
+{
+	struct observation *o = observe_find(ns, id);
+
+	if (o != NULL && o->state != OBSERVATION_DEAD)
+		observe_died(core, o);
+}

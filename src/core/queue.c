@@ -1,0 +1,273 @@
+/*
+ * Requests that wait for a lock: first come, first served, one queue per key.
+ *
+ * A request whose time is up is answered, with one exception: if nothing is
+ * known yet of the lock because the first question to the store is still under
+ * way, the answer is waited for (request->overdue), for as long as one store
+ * operation may take. So a try is a wait of zero, and a short wait is never
+ * less than a try.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+/* Out of the queue; the caller advances the lock. */
+void
+queue_leave(struct core *core, struct request *r)
+{
+	struct lock *l = r->lock;
+
+	assert(l->n_waiting > 0);
+	DL_DELETE2(l->queue, r, queue_previous, queue_next);
+	HASH_DEL(core->waiting, r);
+	l->n_waiting--;
+	l->ns->n_waiting--;
+	if (r->overdue)
+		l->n_overdue--;
+	r->lock = NULL;
+}
+
+/* Is it known that this request does not get the lock at once? */
+static bool
+queue_must_wait(const struct core *core, const struct request *r)
+{
+	const struct lock *l = r->lock;
+
+	if (l->queue != r || l->hold != NULL)
+		return true;
+	return l->state == LOCK_NONE && l->view == VIEW_FOREIGN &&
+	    !lock_takeover_is_near(core, l);
+}
+
+static int
+queue_cause(const struct request *r)
+{
+	const struct namespace *ns = r->ns;
+
+	if (r->lock->cause != 0)
+		return r->lock->cause;
+	return ns->session == NULL || ns->session->state != SESSION_VALID ?
+	    ns->cause : 0;
+}
+
+/* Its time is up. */
+static void
+queue_expire(struct core *core, struct request *r)
+{
+	bool busy = queue_must_wait(core, r);
+	bool try = r->deadline_ms == r->asked_ms;
+	int cause = queue_cause(r);
+	int code = try ? DDBLOCK_E_LOCK_BUSY : DDBLOCK_E_ACQUIRE_TIMEOUT;
+	const char *text;
+
+	if (r->client->draining)
+		code = DDBLOCK_E_CANCELLED;
+	if (!busy && cause == 0)
+		cause = DDBLOCK_E_UNREACHABLE;
+	text = cause != 0 && cause == r->ns->cause ? r->ns->text : NULL;
+	if (!busy && try && !r->client->draining) {
+		request_reply(core, r, cause, 0, text);
+		return;
+	}
+	if (busy) {
+		struct core_holder_view *view = calloc(1, sizeof(*view));
+
+		/* Without memory the answer is just shorter. */
+		if (view != NULL)
+			view_lock(core, r->lock, core->now_ms, view);
+		r->holder = view;
+		r->reply.holder = view;
+	}
+	request_reply(core, r, code, cause, text);
+}
+
+/* Answer every overdue request whose fate is known by now. */
+void
+queue_review(struct core *core, struct lock *l)
+{
+	struct request *r, *next;
+
+	if (l->n_overdue == 0)
+		return;
+	DL_FOREACH_SAFE2(l->queue, r, next, queue_next)
+	{
+		if (r->overdue &&
+		    (queue_must_wait(core, r) || l->cause != 0))
+			queue_expire(core, r);
+	}
+}
+
+static void
+queue_overdue(struct core *core, struct request *r)
+{
+	r->overdue = true;
+	r->lock->n_overdue++;
+	heap_set(&core->heap, &r->timer,
+	    core->now_ms + r->ns->settings.request_ms);
+}
+
+void
+queue_timer(struct core *core, struct request *r)
+{
+	struct lock *l = r->lock;
+
+	if (r->reply.verb == CORE_RENEW) {
+		request_reply(core, r, DDBLOCK_E_UNREACHABLE, r->ns->cause,
+		    r->ns->text);
+		return;
+	}
+	assert(l != NULL);
+	if (!r->overdue && !queue_must_wait(core, r)) {
+		queue_overdue(core, r);
+		return;
+	}
+	queue_expire(core, r);
+	lock_advance(core, l);
+}
+
+/* Answer this request now: it was cancelled, or its client only listens. */
+void
+queue_drain(struct core *core, struct request *r)
+{
+	struct lock *l = r->lock;
+
+	if (r->client->draining && !queue_must_wait(core, r)) {
+		if (!r->overdue)
+			queue_overdue(core, r);
+		return;
+	}
+	request_reply(core, r, DDBLOCK_E_CANCELLED, 0, NULL);
+	lock_advance(core, l);
+}
+
+/* None of these can have the lock, because of @code. */
+void
+queue_fail(struct core *core, struct lock *l, int code, const char *text)
+{
+	while (l->queue != NULL)
+		request_reply(core, l->queue, code, 0, text);
+}
+
+/* The first in line gets the lock, with the next token of the block. */
+void
+queue_grant(struct core *core, struct lock *l)
+{
+	struct request *r = l->queue;
+	struct client *c = r->client;
+	struct hold *h = r->hold;
+	struct namespace *ns = l->ns;
+
+	assert(l->state == LOCK_HELD && l->hold == NULL);
+	assert(session_is_good(core, l->session));
+	assert(l->token_next <= l->token_last);
+	r->hold = NULL;
+	h->notice.hold = ++core->hold_serial;
+	h->notice.client = c->id;
+	h->client = c;
+	h->lock = l;
+	h->token = l->token_next++;
+	h->since_ms = core->now_ms;
+	HASH_ADD(hh, core->holds, notice.hold, sizeof(h->notice.hold), h);
+	if (h->hh.tbl == NULL) {
+		free(h);
+		request_reply(core, r, DDBLOCK_E_NOMEM, 0, NULL);
+		return;
+	}
+	DL_APPEND2(c->holds, h, client_previous, client_next);
+	c->n_holds++;
+	c->held_in[ns->index]++;
+	ns->n_held++;
+	ns->granted++;
+	l->hold = h;
+
+	r->reply.hold = h->notice.hold;
+	r->reply.token = h->token;
+	r->reply.until_ms = session_until_ms(l->session);
+	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
+	r->reply.margin_ms = ns->settings.margin_ms;
+	request_reply(core, r, 0, 0, NULL);
+	if (l->session->danger)
+		action_notice(core, h, CORE_IN_DANGER, 0);
+	queue_review(core, l);
+}
+
+/* Why this request cannot even wait, or 0. */
+static int
+queue_refuse(const struct core *core, const struct client *c,
+    const struct namespace *ns, const struct lock *l,
+    const struct core_request *ask)
+{
+	if (core->stopping)
+		return DDBLOCK_E_SHUTTING_DOWN;
+	if (ask->key.length == 0 || ask->key.length > KEY_LENGTH_MAX)
+		return DDBLOCK_E_BAD_REQUEST;
+	if (l != NULL && l->hold != NULL && l->hold->client == c)
+		return DDBLOCK_E_ALREADY_HELD;
+	if (c->n_holds + c->n_requests > core->limits.holds_per_client_max)
+		return DDBLOCK_E_LIMIT;
+	if (ns->session == NULL && namespace_code_is_definite(ns->cause))
+		return ns->cause;
+	return 0;
+}
+
+static int
+queue_prepare(struct core *core, struct request *r,
+    const struct core_request *ask, struct lock **lock)
+{
+	r->hold = calloc(1, sizeof(*r->hold));
+	if (ask->owner != NULL)
+		r->owner = strdup(ask->owner);
+	if (r->hold == NULL || (ask->owner != NULL && r->owner == NULL))
+		return DDBLOCK_E_NOMEM;
+	HASH_ADD(hh, core->waiting, serial, sizeof(r->serial), r);
+	if (r->hh.tbl == NULL)
+		return DDBLOCK_E_NOMEM;
+	if (*lock == NULL) {
+		int code = lock_new(core, r->ns, ask->key, lock);
+
+		if (code < 0) {
+			HASH_DEL(core->waiting, r);
+			return code;
+		}
+	}
+	return 0;
+}
+
+int
+queue_acquire(struct core *core, struct client *c, struct request *r,
+    const struct core_request *ask)
+{
+	struct lock *l = lock_find(r->ns, ask->key);
+	int code = queue_refuse(core, c, r->ns, l, ask);
+
+	if (code < 0) {
+		request_reply(core, r, code, 0,
+		    code == r->ns->cause ? r->ns->text : NULL);
+		return 0;
+	}
+	code = queue_prepare(core, r, ask, &l);
+	if (code < 0)
+		return code;
+	r->lock = l;
+	r->poll_ms = ask->poll_ms;
+	r->deadline_ms = ask->wait_ms >= CORE_FOREVER - core->now_ms ?
+	    CORE_FOREVER : core->now_ms + ask->wait_ms;
+	DL_APPEND2(l->queue, r, queue_previous, queue_next);
+	l->n_waiting++;
+	l->ns->n_waiting++;
+
+	if (ask->wait_ms == 0 && queue_must_wait(core, r)) {
+		queue_expire(core, r);
+		return 0;
+	}
+	if (ask->wait_ms == 0)
+		queue_overdue(core, r);
+	else if (r->deadline_ms != CORE_FOREVER)
+		heap_set(&core->heap, &r->timer, r->deadline_ms);
+	lock_advance(core, l);
+	return 0;
+}

@@ -1,0 +1,499 @@
+/*
+ * Our own sessions: one item in the store per namespace, whose beat renews
+ * every lock of this host at once.
+ *
+ *                 open done             no renewal in time, or killed
+ *     OPENING ──────────────> VALID ────────────────────────────> LOST
+ *        │                      │                                   │
+ *        │ not done:            │ stopping or retiring,             │ one margin
+ *        │ a new name           │ and nothing is held               │ later
+ *        v                      └────────────> CLOSING <────────────┘
+ *     (freed)                                     │ closed, or its item is gone
+ *                                                 v
+ *                                              (freed)
+ *
+ *  1. The lease counts from the send of the renewal whose effect the answer
+ *     shows, never from an answer (timing.h).
+ *  2. A VALID session is inside its lease: its end is found by the timer,
+ *     before any event of the same moment is looked at.
+ *  3. LOST is final. A new session has a new name.
+ *  4. A lost session is closed one margin later, not at once: the gap belongs
+ *     to the holders, who were just told.
+ *  5. One operation of a session is under way at a time.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/timing.h"
+#include "ddblock.h"
+
+/* A renewal by request is answered from memory if the last one is so fresh. */
+#define RENEWAL_FRESH_MS 500
+
+uint64_t
+session_until_ms(const struct session *s)
+{
+	const struct core_namespace *t = &s->ns->settings;
+
+	return s->sent_ms + t->lease_ms - t->margin_ms;
+}
+
+bool
+session_is_good(const struct core *core, const struct session *s)
+{
+	return s != NULL && s->state == SESSION_VALID &&
+	    core->now_ms < session_until_ms(s);
+}
+
+struct session *
+session_find(const struct namespace *ns, struct ident id)
+{
+	struct session *s;
+
+	DL_FOREACH(ns->sessions, s)
+	{
+		if (ident_equal(s->id, id))
+			return s;
+	}
+	return NULL;
+}
+
+/* Remember what the store's trouble is, or that it is over. */
+void
+namespace_trouble(struct namespace *ns, const struct outcome *o)
+{
+	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
+		ns->cause = 0;
+		ns->text[0] = '\0';
+		return;
+	}
+	/* A record that is not ours to read is trouble of its key only. */
+	if (o->code == DDBLOCK_E_BAD_RECORD)
+		return;
+	ns->cause = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	(void)snprintf(ns->text, sizeof(ns->text), "%s", o->text);
+}
+
+static void
+session_submit(struct core *core, struct session *s, enum operation_kind kind,
+    uint64_t deadline_ms)
+{
+	struct operation *o = &s->submit.operation;
+
+	assert(!s->busy);
+	*o = (struct operation){
+		.session = s->id,
+		.beat = s->beat,
+		.lease_ms = s->ns->settings.lease_ms,
+	};
+	s->busy = true;
+	action_submit(core, &s->submit, s->ns, kind, deadline_ms,
+	    CORE_ABOUT_SESSION, s);
+}
+
+static uint64_t
+session_open_delay_ms(struct core *core, uint32_t failures)
+{
+	uint64_t delay_ms = RETRY_MS << (failures < 3 ? failures : 3);
+
+	return random_jitter(&core->random, delay_ms);
+}
+
+static void
+session_open_later(struct core *core, struct namespace *ns)
+{
+	if (core->stopping)
+		return;
+	ns->open_at_ms =
+	    core->now_ms + session_open_delay_ms(core, ns->open_failures);
+	ns->open_failures++;
+	heap_set(&core->heap, &ns->timer, ns->open_at_ms);
+}
+
+/*
+ * Open a new session for @ns. Its name is new for each operation: had an
+ * older open landed unseen, observers may have counted from its first send.
+ */
+void
+session_start(struct core *core, struct namespace *ns)
+{
+	struct session *s;
+
+	assert(ns->session == NULL);
+	heap_unset(&core->heap, &ns->timer);
+	if (core->stopping)
+		return;
+	s = calloc(1, sizeof(*s));
+	if (s == NULL || heap_reserve(&core->heap) < 0) {
+		free(s);
+		session_open_later(core, ns);
+		return;
+	}
+	s->ns = ns;
+	s->timer.kind = TIMER_SESSION;
+	s->state = SESSION_OPENING;
+	s->id = random_ident(&core->random);
+	DL_PREPEND(ns->sessions, s);
+	ns->session = s;
+	session_submit(core, s, OPERATION_SESSION_OPEN,
+	    core->now_ms + ns->settings.request_ms);
+}
+
+void
+session_open_timer(struct core *core, struct namespace *ns)
+{
+	if (ns->session == NULL)
+		session_start(core, ns);
+}
+
+/* Nothing refers to it any more. */
+void
+session_free(struct core *core, struct session *s)
+{
+	struct namespace *ns = s->ns;
+
+	assert(!s->busy);
+	assert(s->locks == NULL && s->renewals == NULL);
+	if (ns->session == s)
+		ns->session = NULL;
+	DL_DELETE(ns->sessions, s);
+	heap_release(&core->heap, &s->timer);
+	free(s);
+}
+
+static void
+session_schedule(struct core *core, struct session *s)
+{
+	uint64_t at_ms;
+
+	switch (s->state) {
+	case SESSION_OPENING:
+		return;
+	case SESSION_VALID:
+		at_ms = session_until_ms(s);
+		if (!s->danger &&
+		    s->sent_ms + s->ns->settings.danger_ms < at_ms)
+			at_ms = s->sent_ms + s->ns->settings.danger_ms;
+		if (!s->busy && s->beat_at_ms < at_ms)
+			at_ms = s->beat_at_ms;
+		break;
+	case SESSION_LOST:
+	case SESSION_CLOSING:
+		if (s->busy)
+			return;
+		at_ms = s->close_at_ms;
+		break;
+	default:
+		assert(false);
+		return;
+	}
+	heap_set(&core->heap, &s->timer, at_ms);
+}
+
+static void
+session_answer_renewals(struct core *core, struct session *s, int code)
+{
+	struct request *r, *next;
+
+	DL_FOREACH_SAFE2(s->renewals, r, next, renew_next)
+	{
+		r->reply.until_ms = session_until_ms(s);
+		r->reply.remaining_ms = r->reply.until_ms > core->now_ms ?
+		    r->reply.until_ms - core->now_ms : 0;
+		request_reply(core, r, code, 0,
+		    code == 0 ? NULL : s->ns->text);
+	}
+}
+
+/* Every hold of this session ends now; its clients are told. */
+static void
+session_lose(struct core *core, struct session *s, enum core_loss loss)
+{
+	struct namespace *ns = s->ns;
+	struct lock *l, *next;
+
+	assert(s->state == SESSION_VALID);
+	s->state = SESSION_LOST;
+	s->close_at_ms = core->now_ms + ns->settings.margin_ms;
+	session_answer_renewals(core, s, DDBLOCK_E_LOCK_LOST);
+	DL_FOREACH_SAFE2(s->locks, l, next, session_next)
+	{
+		lock_lose(core, l, loss);
+	}
+	session_schedule(core, s);
+	if (ns->session == s) {
+		ns->session = NULL;
+		ns->open_failures = 0;
+		session_start(core, ns);
+	}
+}
+
+static void
+session_warn(struct core *core, struct session *s)
+{
+	struct lock *l;
+
+	s->danger = true;
+	DL_FOREACH2(s->locks, l, session_next)
+	{
+		if (l->hold != NULL)
+			action_notice(core, l->hold, CORE_IN_DANGER, 0);
+	}
+}
+
+static void
+session_beat(struct core *core, struct session *s)
+{
+	/* Repeated until the very end: a renewal that is acknowledged late
+	 * still counts from its send. */
+	session_submit(core, s, OPERATION_SESSION_BEAT, session_until_ms(s));
+}
+
+/* The end of a session whose holders have had their gap, or that is unused. */
+static void
+session_close(struct core *core, struct session *s)
+{
+	s->state = SESSION_CLOSING;
+	session_submit(core, s, OPERATION_SESSION_CLOSE,
+	    core->now_ms + s->ns->settings.request_ms);
+}
+
+void
+session_timer(struct core *core, struct session *s)
+{
+	const struct core_namespace *t = &s->ns->settings;
+
+	if (s->state == SESSION_VALID) {
+		if (core->now_ms >= session_until_ms(s)) {
+			session_lose(core, s, CORE_LOSS_EXPIRED);
+			return;
+		}
+		if (!s->danger && core->now_ms >= s->sent_ms + t->danger_ms)
+			session_warn(core, s);
+		if (!s->busy && core->now_ms >= s->beat_at_ms)
+			session_beat(core, s);
+	} else if (!s->busy && core->now_ms >= s->close_at_ms) {
+		session_close(core, s);
+	}
+	session_schedule(core, s);
+}
+
+/* A client asks for a renewal now. */
+void
+session_renew(struct core *core, struct session *s, struct request *r)
+{
+	if (core->now_ms - s->sent_ms < RENEWAL_FRESH_MS) {
+		r->reply.until_ms = session_until_ms(s);
+		r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
+		request_reply(core, r, 0, 0, NULL);
+		return;
+	}
+	r->session = s;
+	DL_APPEND2(s->renewals, r, renew_previous, renew_next);
+	if (!s->busy)
+		session_beat(core, s);
+	session_schedule(core, s);
+}
+
+static void
+session_became_valid(struct core *core, struct session *s,
+    const struct outcome *o)
+{
+	struct namespace *ns = s->ns;
+	struct request *r, *next;
+
+	s->state = SESSION_VALID;
+	s->sent_ms = o->sent_ms;
+	s->beat = o->session.beat;
+	s->beat_at_ms = s->sent_ms + ns->settings.heartbeat_ms;
+	ns->open_failures = 0;
+	if (core->now_ms >= session_until_ms(s)) {
+		session_lose(core, s, CORE_LOSS_EXPIRED);
+		return;
+	}
+	session_schedule(core, s);
+	session_unused(core, s);
+	/* Those who wait could not ask before there was a session. */
+	HASH_ITER(hh, core->waiting, r, next)
+	{
+		if (r->ns == ns && r->lock->queue == r)
+			lock_advance(core, r->lock);
+	}
+}
+
+/* Would waiting longer help against this code? */
+bool
+namespace_code_is_definite(int code)
+{
+	return code != 0 && code != DDBLOCK_E_UNREACHABLE &&
+	    code != DDBLOCK_E_THROTTLED && code != DDBLOCK_E_LIMIT;
+}
+
+static void
+session_opened(struct core *core, struct session *s, const struct outcome *o)
+{
+	struct namespace *ns = s->ns;
+	struct request *r, *next;
+
+	if (o->kind == OUTCOME_DONE && o->session.exists && !o->session.dead) {
+		session_became_valid(core, s, o);
+		return;
+	}
+	session_free(core, s);
+	session_open_later(core, ns);
+	if (o->kind != OUTCOME_REFUSED || !namespace_code_is_definite(o->code))
+		return;
+	/* A definite answer: nobody should wait for what will not come. */
+	HASH_ITER(hh, core->waiting, r, next)
+	{
+		if (r->ns == ns && r->lock->state == LOCK_NONE)
+			request_reply(core, r, o->code, 0, ns->text);
+	}
+}
+
+static void
+session_renewed(struct core *core, struct session *s, const struct outcome *o)
+{
+	const struct core_namespace *t = &s->ns->settings;
+	struct lock *l;
+
+	assert(o->sent_ms <= core->now_ms);
+	s->beat = o->session.beat;
+	if (o->sent_ms > s->sent_ms)
+		s->sent_ms = o->sent_ms;
+	s->beat_at_ms = s->sent_ms + t->heartbeat_ms;
+	if (core->now_ms >= session_until_ms(s))
+		return; /* the timer says so */
+	s->renewed.namespace_index = s->ns->index;
+	s->renewed.until_ms = session_until_ms(s);
+	s->renewed.remaining_ms = s->renewed.until_ms - core->now_ms;
+	action_add(core, &s->renewed.action, CORE_RENEWED);
+	if (s->danger && core->now_ms < s->sent_ms + t->danger_ms) {
+		s->danger = false;
+		DL_FOREACH2(s->locks, l, session_next)
+		{
+			if (l->hold != NULL)
+				action_notice(core, l->hold, CORE_SAFE, 0);
+		}
+	}
+	session_answer_renewals(core, s, 0);
+}
+
+static void
+session_beaten(struct core *core, struct session *s, const struct outcome *o)
+{
+	uint64_t retry_ms = s->ns->settings.heartbeat_ms / 4;
+
+	if (s->state != SESSION_VALID)
+		return; /* too late: lost is final */
+	if (o->kind == OUTCOME_DONE) {
+		session_renewed(core, s, o);
+		return;
+	}
+	if (o->kind == OUTCOME_CONFLICT &&
+	    (!o->session.exists || o->session.dead)) {
+		session_lose(core, s, CORE_LOSS_EXPIRED);
+		return;
+	}
+	/* An earlier beat of ours landed late and is higher: go above it. */
+	if (o->kind == OUTCOME_CONFLICT && o->session.beat > s->beat)
+		s->beat = o->session.beat;
+	session_answer_renewals(core, s,
+	    s->ns->cause != 0 ? s->ns->cause : DDBLOCK_E_UNREACHABLE);
+	s->beat_at_ms = core->now_ms +
+	    random_jitter(&core->random, retry_ms < 1 ? 1 : retry_ms);
+}
+
+/* Closed: whatever of it is still in the store is anybody's to take. */
+static void
+session_closed(struct core *core, struct session *s, const struct outcome *o)
+{
+	struct namespace *ns = s->ns;
+	struct ident id = s->id;
+
+	if (o->kind == OUTCOME_REFUSED || o->kind == OUTCOME_UNKNOWN) {
+		s->close_at_ms = core->now_ms +
+		    random_jitter(&core->random, ns->settings.heartbeat_ms);
+		return;
+	}
+	session_free(core, s);
+	if (o->kind == OUTCOME_DONE) {
+		doubt_session_closed(core, ns, id);
+		observe_closed(core, ns, id);
+	}
+}
+
+void
+session_stored(struct core *core, struct session *s, const struct outcome *o)
+{
+	enum operation_kind kind = s->submit.operation.kind;
+	struct namespace *ns = s->ns;
+	struct ident id = s->id;
+
+	assert(s->busy);
+	s->busy = false;
+	namespace_trouble(ns, o);
+	if (kind == OPERATION_SESSION_OPEN)
+		session_opened(core, s, o);
+	else if (kind == OPERATION_SESSION_BEAT)
+		session_beaten(core, s, o);
+	else
+		session_closed(core, s, o);
+
+	s = session_find(ns, id);
+	if (s == NULL)
+		return;
+	session_schedule(core, s);
+	session_unused(core, s);
+}
+
+/* Grants go to a new session from now on; this one ends with its holds. */
+void
+session_retire(struct core *core, struct session *s)
+{
+	struct namespace *ns = s->ns;
+
+	if (s->retiring || s->state != SESSION_VALID)
+		return;
+	s->retiring = true;
+	if (ns->session == s) {
+		ns->session = NULL;
+		session_start(core, ns);
+	}
+	session_unused(core, s);
+}
+
+/* Close a session that nothing needs: when stopping, or retired. */
+void
+session_unused(struct core *core, struct session *s)
+{
+	if ((!core->stopping && !s->retiring) || s->locks != NULL || s->busy ||
+	    s->state != SESSION_VALID)
+		return;
+	session_close(core, s);
+}
+
+/* Is there nothing left to do for this namespace before the daemon ends? */
+bool
+namespace_is_settled(const struct namespace *ns)
+{
+	return ns->sessions == NULL;
+}
+
+void
+session_check(const struct core *core, const struct session *s)
+{
+	const struct core_namespace *t = &s->ns->settings;
+
+	assert(s->state >= SESSION_OPENING && s->state <= SESSION_CLOSING);
+	assert(s->state != SESSION_VALID ||
+	    core->now_ms < session_until_ms(s));
+	assert(s->state != SESSION_VALID ||
+	    s->danger == (core->now_ms >= s->sent_ms + t->danger_ms));
+	assert(s->state == SESSION_VALID || s->renewals == NULL);
+	assert((s->locks == NULL) == (s->n_locks == 0));
+}

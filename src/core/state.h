@@ -1,0 +1,451 @@
+/*
+ * What the core remembers. Private to src/core; each structure is changed only
+ * by the file that is named with it.
+ *
+ *     core ─┬─ namespaces ─┬─ sessions      ours: the current one, and old ones
+ *           │              │                until they are closed
+ *           │              ├─ observations  other hosts' sessions
+ *           │              └─ locks ─┬─ queue of requests that wait
+ *           │                        ├─ the hold, if a client has it
+ *           │                        └─ doubts
+ *           └─ clients ─┬─ requests
+ *                       └─ holds
+ */
+#ifndef DDBLOCKD_CORE_STATE_H
+#define DDBLOCKD_CORE_STATE_H
+
+/* Allocation failures come back as results; they never end the process. */
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(element) ((void)0)
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "core/core.h"
+#include "core/heap.h"
+#include "core/random.h"
+
+/* How long a signed request may still be accepted after it was sent: AWS's
+ * window of 15 minutes, and one for the clocks. */
+#define DOUBT_MS (UINT64_C(16) * 60 * 1000)
+
+#define AUDIT_ITEMS_PER_SECOND 100	/* bounds what an audit costs */
+#define RETRY_MS 1000			/* after a refusal or lack of memory */
+
+struct lock;
+struct namespace;
+
+/* What an operation is for, so that its outcome finds its way. */
+enum core_about {
+	CORE_ABOUT_SESSION = 1,		/* struct session */
+	CORE_ABOUT_OBSERVATION,		/* struct observation */
+	CORE_ABOUT_LOCK,		/* struct lock */
+	CORE_ABOUT_AUDIT,		/* struct namespace */
+	CORE_ABOUT_LISTING,		/* struct request */
+};
+
+/* ---- client.c ---- */
+struct client {
+	uint64_t id;
+	UT_hash_handle hh;
+	bool draining;			/* sends nothing more */
+	bool pinned;			/* not to be freed just now */
+	uint32_t n_requests;
+	uint32_t n_holds;
+	struct request *requests;
+	struct hold *holds;
+	uint32_t held_in[];		/* valid holds, by namespace */
+};
+
+/* A request from its admission to its reply. */
+struct request {
+	struct core_reply reply;	/* first: it is the action, too */
+	uint64_t serial;
+	struct client *client;
+	struct request *client_previous, *client_next;
+	struct namespace *ns;
+	struct timer timer;
+	uint64_t asked_ms;
+	uint64_t deadline_ms;
+	char *text;			/* reply.text's memory, or NULL */
+	struct core_holder_view *holder;	/* reply.holder's, or NULL */
+
+	/* ACQUIRE: */
+	UT_hash_handle hh;		/* in core->waiting, by serial */
+	struct lock *lock;
+	struct request *queue_previous, *queue_next;
+	uint64_t poll_ms;
+	bool overdue;	/* its time is up, but it was never really tried */
+	struct hold *hold;		/* made at admission, for the grant */
+	char *owner;
+
+	/* RENEW: */
+	struct session *session;
+	struct request *renew_previous, *renew_next;
+
+	/* GET, LIST: */
+	struct listing *listing;
+};
+
+/* A client's hold, from the grant until its release, or until the client has
+ * taken note of its loss by a release. */
+struct hold {
+	struct core_notice notice;	/* first: the action; its ids are ours */
+	UT_hash_handle hh;		/* in core->holds, in order of ids */
+	struct client *client;
+	struct hold *client_previous, *client_next;
+	struct lock *lock;
+	uint64_t token;
+	uint64_t since_ms;
+	bool lost;
+	bool told;		/* the notice is in this step's actions */
+};
+
+/* ---- lock.c, which has the picture of these states ---- */
+enum lock_state {
+	LOCK_NONE = 0,
+	LOCK_ASKING,
+	LOCK_UNSURE,
+	LOCK_HELD,
+	LOCK_RELEASING,
+};
+
+/* What is known of the record while nothing of ours is in it. */
+enum lock_view {
+	VIEW_NEW = 0,	/* nothing: an acquire is the best question */
+	VIEW_FREE,	/* seen free: an acquire is worth its price */
+	VIEW_FOREIGN,	/* others hold it: poll */
+	VIEW_STALE,	/* read before anything is written */
+};
+
+/* The last sight of a record that others hold. */
+struct sight {
+	uint64_t token;
+	enum lock_mode mode;
+	uint64_t acquired_at_s;
+	char *owner;			/* may be NULL */
+	struct observation *blocked_on;	/* a holder that is not dead yet */
+	struct lock *lock;
+	struct sight *blocked_previous, *blocked_next;
+	size_t n_holders;
+	struct holder holders[];
+};
+
+/* Wishes of which this host should rid a record; none: none. */
+struct wish_note {
+	struct ident own;
+	struct ident stale;
+};
+
+struct lock {
+	UT_hash_handle hh;		/* in ns->locks, by key */
+	struct namespace *ns;
+	struct timer timer;
+	enum lock_state state;
+	enum lock_view view;
+	bool wanted : 1;	/* the record shows our session's wish */
+	bool wish_seen : 1;	/* and another host's */
+	bool unsettled : 1;	/* RELEASING: the answer never came */
+	bool read_due : 1;	/* a doubt wants a fresh look */
+	bool passed : 1;	/* this acquisition was granted before */
+	bool stand_back : 1;	/* RELEASING: let the others have it first */
+	uint32_t n_waiting;
+	uint32_t n_overdue;
+	uint32_t references;	/* lost holds, doubts, audits */
+	uint32_t writes;	/* submitted so far; for the audit */
+	uint32_t audit_round;
+	uint32_t tokens_asked;
+	uint32_t run;		/* local grants since the record was read */
+	uint64_t run_started_ms;
+
+	struct session *session;	/* of the grant; NULL in NONE */
+	struct lock *session_previous, *session_next;
+	struct ident grant;
+	uint64_t token_next;	/* the block: next to give, and the last */
+	uint64_t token_last;
+
+	struct hold *hold;		/* NULL: idle */
+	struct request *queue;
+	struct request *releasing;	/* waits for the release's outcome */
+	struct submission *submission;	/* under way, or NULL */
+	struct sight *sight;		/* VIEW_FOREIGN */
+	struct wish_note *notes;
+	struct holder *orphan;		/* our session's, but not live */
+	struct doubt *doubts;
+	int cause;			/* last trouble, or 0 */
+	uint64_t due_ms;	/* NONE: next poll. HELD: end of idleness */
+	uint64_t hold_off_ms;	/* no store operation before */
+	size_t key_length;
+	char key[];
+};
+
+/* One operation on its way, with the memory that it points to. */
+struct submission {
+	struct core_submit submit;	/* first */
+	struct holder holder;
+	struct doubt *doubt;	/* ready, should the answer never come */
+	bool orphan;		/* RELEASE: of an orphan */
+	char *owner;
+	struct holder dead[];
+};
+
+/* ---- doubt.c ---- */
+struct doubt {
+	struct lock *lock;
+	struct doubt *prev, *next;	/* of the lock */
+	struct timer timer;
+	struct ident session;
+	struct ident grant;		/* none: a wish */
+	uint64_t sent_ms;		/* the last send without an answer */
+	uint32_t reads;
+};
+
+/* ---- session.c ---- */
+enum session_state {
+	SESSION_OPENING = 1,
+	SESSION_VALID,
+	SESSION_LOST,		/* over; closes one margin later */
+	SESSION_CLOSING,
+};
+
+struct session {
+	struct namespace *ns;
+	struct session *prev, *next;
+	enum session_state state;
+	struct ident id;
+	uint64_t sent_ms;	/* the lease counts from here */
+	uint64_t beat;
+	uint64_t beat_at_ms;	/* the next renewal */
+	uint64_t close_at_ms;
+	bool busy;		/* its operation is under way */
+	bool danger;
+	bool retiring;		/* no new grants; close when unused */
+	struct core_submit submit;
+	struct core_renewed renewed;
+	struct lock *locks;	/* whose grant is of this session */
+	uint32_t n_locks;
+	struct request *renewals;	/* RENEW requests */
+	struct timer timer;
+};
+
+/* ---- observe.c ---- */
+enum observation_state {
+	OBSERVATION_NEW = 0,	/* never read */
+	OBSERVATION_ALIVE,	/* @beat stands since @since_ms */
+	OBSERVATION_ABSENT,	/* no item since @since_ms */
+	OBSERVATION_DEAD,
+};
+
+struct observation {
+	UT_hash_handle hh;	/* in ns->observations, by id */
+	struct namespace *ns;
+	struct ident id;
+	enum observation_state state;
+	uint64_t beat;
+	uint64_t lease_ms;	/* the longest that was seen for it */
+	uint64_t since_ms;
+	uint64_t looked_ms;	/* the last look's answer */
+	uint64_t read_at_ms;	/* next look, while somebody waits */
+	bool busy;
+	bool curious;		/* look once, though nobody waits */
+	struct core_submit submit;
+	struct timer timer;
+	struct sight *blocked;	/* locks that wait for its end */
+};
+
+/* ---- audit.c ---- */
+struct audit {
+	struct timer timer;
+	uint32_t round;
+	uint64_t started_ms;
+	bool busy;
+	struct core_submit submit;
+	size_t n_locks;
+	struct lock *locks[READ_MANY_MAX];
+	struct ident grants[READ_MANY_MAX];
+	uint32_t writes[READ_MANY_MAX];
+	struct key keys[READ_MANY_MAX];
+};
+
+/* ---- listing.c ---- */
+struct listing {
+	struct core_submit submit;
+	struct core_rows page;
+	bool busy;
+	struct core_row rows[SCAN_PAGE_MAX];
+	char *keys;			/* the rows' memory */
+	size_t cursor_length;
+	char cursor[SCAN_CURSOR_MAX];
+	struct core_holder_view holder;	/* GET */
+	size_t key_length;
+	char key[];
+};
+
+struct namespace {
+	struct core *core;
+	struct core_namespace settings;	/* its name is ours */
+	uint32_t index;
+	struct session *sessions;	/* all of ours */
+	struct session *session;	/* for new grants; NULL: none */
+	uint64_t open_at_ms;
+	uint32_t open_failures;
+	struct timer timer;		/* to open */
+	struct lock *locks;
+	struct observation *observations;
+	struct audit audit;
+	int cause;			/* last trouble of the store, or 0 */
+	char text[OUTCOME_TEXT_MAX];
+	uint32_t n_held;		/* by clients */
+	uint32_t n_waiting;
+	uint32_t n_doubts;
+	uint64_t lost;
+	uint64_t granted;
+	uint64_t handed_over;
+};
+
+struct core {
+	struct core_limits limits;
+	struct random random;
+	struct heap heap;
+	uint64_t now_ms;
+	uint64_t request_serial;
+	uint64_t hold_serial;
+	uint32_t n_requests;
+	uint32_t n_locks;
+	uint32_t n_observations;
+	uint32_t n_doubts;
+	bool stopping;
+	bool stop_released;
+	char *host;
+	struct client *clients;
+	struct hold *holds;
+	struct request *waiting;	/* ACQUIREs, in order of serials */
+	struct core_action *actions;	/* of this step */
+	struct core_action **actions_end;
+	struct request *abandoned;	/* until their operation ends */
+	struct request *dead_requests;	/* freed by the next step */
+	struct hold *dead_holds;
+	struct namespace *namespaces;
+	uint32_t n_namespaces;
+};
+
+/* action.c */
+void action_add(struct core *, struct core_action *, enum core_action_type);
+void action_notice(struct core *, struct hold *, enum core_notice_kind,
+    enum core_loss);
+void action_submit(struct core *, struct core_submit *, struct namespace *,
+    enum operation_kind, uint64_t deadline_ms, enum core_about, void *owner);
+void action_forget(struct core *);
+
+/* client.c */
+int client_request(struct core *, const struct core_request *);
+void client_drain(struct core *, uint64_t id);
+void client_gone(struct core *, uint64_t id);
+void request_reply(struct core *, struct request *, int code, int cause,
+    const char *text);
+void request_free(struct core *, struct request *);
+struct hold *hold_find(const struct core *, uint64_t id);
+void hold_lose(struct core *, struct hold *, enum core_loss);
+void hold_end(struct core *, struct hold *);
+
+/* queue.c */
+int queue_acquire(struct core *, struct client *, struct request *,
+    const struct core_request *);
+void queue_leave(struct core *, struct request *);
+void queue_timer(struct core *, struct request *);
+void queue_review(struct core *, struct lock *);
+void queue_fail(struct core *, struct lock *, int code, const char *text);
+void queue_drain(struct core *, struct request *);
+void queue_grant(struct core *, struct lock *);
+
+/* lock.c */
+struct lock *lock_find(const struct namespace *, struct key);
+int lock_new(struct core *, struct namespace *, struct key,
+    struct lock **ret);
+void lock_free_if_unused(struct core *, struct lock *);
+void lock_enter(struct core *, struct lock *, enum lock_state,
+    struct session *);
+void lock_advance(struct core *, struct lock *);
+void lock_release(struct core *, struct lock *);
+void lock_timer(struct core *, struct lock *);
+void lock_check(const struct core *, const struct lock *);
+bool lock_takeover_is_near(const struct core *, const struct lock *);
+void lock_lose(struct core *, struct lock *, enum core_loss);
+void lock_released(struct core *, struct lock *, int code, int cause,
+    const char *text);
+void lock_adopt(struct core *, struct lock *, const struct lock_record *);
+void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
+uint64_t lock_poll_ms(const struct lock *);
+
+/* record.c */
+void record_seen(struct core *, struct lock *, const struct lock_record *,
+    uint64_t submitted_ms);
+bool record_shows(const struct lock_record *, struct ident session,
+    struct ident grant);
+void record_forget_sight(struct lock *);
+bool record_block(struct core *, struct lock *);
+enum core_loss record_loss(const struct lock_record *);
+
+/* transfer.c */
+bool transfer_submit(struct core *, struct lock *, enum operation_kind);
+void transfer_stored(struct core *, struct lock *, const struct outcome *);
+void transfer_free(struct core *, struct lock *);
+
+/* session.c */
+void session_start(struct core *, struct namespace *);
+void session_timer(struct core *, struct session *);
+void session_open_timer(struct core *, struct namespace *);
+void session_stored(struct core *, struct session *, const struct outcome *);
+void session_renew(struct core *, struct session *, struct request *);
+void session_retire(struct core *, struct session *);
+void session_unused(struct core *, struct session *);
+void session_free(struct core *, struct session *);
+void session_check(const struct core *, const struct session *);
+struct session *session_find(const struct namespace *, struct ident);
+bool session_is_good(const struct core *, const struct session *);
+uint64_t session_until_ms(const struct session *);
+void namespace_trouble(struct namespace *, const struct outcome *);
+bool namespace_code_is_definite(int code);
+bool namespace_is_settled(const struct namespace *);
+
+/* observe.c */
+struct observation *observe_find(const struct namespace *, struct ident);
+struct observation *observe(struct core *, struct namespace *, struct ident,
+    uint64_t lease_ms);
+void observe_block(struct core *, struct sight *, struct observation *);
+void observe_unblock(struct sight *);
+bool observe_lives(struct core *, struct observation *);
+bool observe_is_near_end(const struct core *, const struct observation *);
+void observe_timer(struct core *, struct observation *);
+void observe_stored(struct core *, struct observation *,
+    const struct outcome *);
+void observe_closed(struct core *, struct namespace *, struct ident);
+void observe_free(struct core *, struct observation *);
+
+/* doubt.c */
+struct doubt *doubt_new(struct core *, struct lock *);
+void doubt_drop(struct core *, struct doubt *);
+void doubt_add(struct core *, struct doubt *, struct ident session,
+    struct ident grant, uint64_t sent_ms);
+void doubt_seen(struct core *, struct lock *, uint64_t submitted_ms);
+void doubt_timer(struct core *, struct doubt *);
+void doubt_session_closed(struct core *, struct namespace *, struct ident);
+void doubt_free_all(struct core *, struct lock *);
+
+/* audit.c */
+void audit_timer(struct core *, struct namespace *);
+void audit_stored(struct core *, struct namespace *, const struct outcome *);
+
+/* listing.c */
+int listing_ask(struct core *, struct request *, const struct core_request *);
+void listing_stored(struct core *, struct request *, const struct outcome *);
+void listing_continue(struct core *, struct request *);
+void listing_free(struct listing *);
+
+/* view.c */
+void view_lock(const struct core *, const struct lock *, uint64_t now_ms,
+    struct core_holder_view *ret);
+void view_record(const struct core *, const struct namespace *, struct key,
+    const struct lock_record *, uint64_t now_ms, struct core_holder_view *ret);
+
+#endif

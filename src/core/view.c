@@ -1,0 +1,248 @@
+/*
+ * Views for listings and answers. They change nothing.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t
+view_since(uint64_t now_ms, uint64_t then_ms)
+{
+	return now_ms > then_ms ? now_ms - then_ms : 0;
+}
+
+static void
+view_owner(struct core_holder_view *v, const char *owner)
+{
+	if (owner != NULL)
+		(void)snprintf(v->owner, sizeof(v->owner), "%s", owner);
+}
+
+/* What is known of a holder's session, if it was ever looked at. */
+static void
+view_session(const struct namespace *ns, const struct holder *h,
+    uint64_t now_ms, struct core_holder_view *v)
+{
+	const struct observation *o = observe_find(ns, h->session);
+
+	v->fail_closed = h->fail_closed;
+	v->lease_ms = h->lease_ms;
+	if (o == NULL || o->state == OBSERVATION_NEW)
+		return;
+	v->dead = o->state == OBSERVATION_DEAD && !h->fail_closed;
+	v->seen = true;
+	v->unchanged_ms = view_since(now_ms, o->since_ms);
+}
+
+static void
+view_hold(const struct hold *hold, struct core_holder_view *v)
+{
+	v->held = true;
+	v->here = true;
+	v->client = hold->client->id;
+	v->token = hold->token;
+	v->mode = LOCK_MODE_EXCLUSIVE;
+	v->lease_ms = hold->lock->ns->settings.lease_ms;
+}
+
+/* Who has this lock, as far as it is known without asking. */
+void
+view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
+    struct core_holder_view *ret)
+{
+	const struct sight *sight = l->sight;
+
+	(void)core;
+	*ret = (struct core_holder_view){ 0 };
+	if (l->hold != NULL) {
+		view_hold(l->hold, ret);
+	} else if (sight != NULL && sight->n_holders > 0) {
+		ret->held = true;
+		ret->token = sight->token;
+		ret->mode = sight->mode;
+		ret->acquired_at_s = sight->acquired_at_s;
+		view_owner(ret, sight->owner);
+		view_session(l->ns, &sight->holders[0], now_ms, ret);
+	}
+}
+
+/* The same from a record that was just read. A grant of ours that no client
+ * holds (it is kept idle, or on its way out) is free to whoever asks. */
+void
+view_record(const struct core *core, const struct namespace *ns,
+    struct key key, const struct lock_record *record, uint64_t now_ms,
+    struct core_holder_view *ret)
+{
+	const struct lock *l = lock_find(ns, key);
+
+	(void)core;
+	*ret = (struct core_holder_view){ 0 };
+	ret->token = record->token;
+	ret->mode = record->mode;
+	if (record->n_holders == 0)
+		return;
+	if (l != NULL && l->session != NULL &&
+	    record_shows(record, l->session->id, l->grant)) {
+		if (l->hold != NULL) {
+			view_hold(l->hold, ret);
+			ret->acquired_at_s = record->acquired_at_s;
+			view_owner(ret, record->owner);
+		}
+		return;
+	}
+	ret->held = true;
+	ret->acquired_at_s = record->acquired_at_s;
+	view_owner(ret, record->owner);
+	view_session(ns, &record->holders[0], now_ms, ret);
+}
+
+static void
+view_fill_hold(const struct hold *h, uint64_t now_ms,
+    struct core_hold_view *ret)
+{
+	const struct lock *l = h->lock;
+	uint64_t until_ms = 0;
+
+	*ret = (struct core_hold_view){
+		.hold = h->notice.hold,
+		.client = h->client->id,
+		.namespace_index = l->ns->index,
+		.key = { l->key, l->key_length },
+		.token = h->token,
+		.lost = h->lost,
+		.held_ms = view_since(now_ms, h->since_ms),
+	};
+	if (h->lost)
+		return;
+	until_ms = session_until_ms(l->session);
+	ret->danger = l->session->danger;
+	ret->remaining_ms = view_since(until_ms, now_ms);
+}
+
+/* The hash keeps the order of adding, which is the order of the numbers. If
+ * the one we stood at is gone, look for its successor from the front. */
+bool
+core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
+    struct core_hold_view *ret)
+{
+	const struct hold *h = core->holds;
+
+	if (after != 0) {
+		const struct hold *at = hold_find(core, after);
+
+		if (at != NULL)
+			h = at->hh.next;
+	}
+	while (h != NULL && h->notice.hold <= after)
+		h = h->hh.next;
+	if (h == NULL)
+		return false;
+	view_fill_hold(h, now_ms, ret);
+	return true;
+}
+
+static void
+view_fill_waiter(const struct core *core, const struct request *r,
+    uint64_t now_ms, struct core_waiter_view *ret)
+{
+	const struct lock *l = r->lock;
+	const struct request *ahead;
+
+	*ret = (struct core_waiter_view){
+		.serial = r->serial,
+		.client = r->client->id,
+		.namespace_index = r->ns->index,
+		.key = { l->key, l->key_length },
+		.waited_ms = view_since(now_ms, r->asked_ms),
+		.cause = l->cause != 0 ? l->cause : r->ns->cause,
+	};
+	for (ahead = l->queue; ahead != r; ahead = ahead->queue_next)
+		ret->ahead++;
+	view_lock(core, l, now_ms, &ret->holder);
+	ret->holder.ahead = ret->ahead;
+}
+
+bool
+core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
+    struct core_waiter_view *ret)
+{
+	const struct request *r = core->waiting;
+
+	if (after != 0) {
+		const struct request *at;
+
+		HASH_FIND(hh, core->waiting, &after, sizeof(after), at);
+		if (at != NULL)
+			r = at->hh.next;
+	}
+	while (r != NULL && r->serial <= after)
+		r = r->hh.next;
+	if (r == NULL)
+		return false;
+	view_fill_waiter(core, r, now_ms, ret);
+	return true;
+}
+
+bool
+core_view_request(const struct core *core, uint64_t client, uint64_t request,
+    uint64_t now_ms, struct core_waiter_view *ret)
+{
+	const struct client *c;
+	const struct request *r;
+
+	HASH_FIND(hh, core->clients, &client, sizeof(client), c);
+	if (c == NULL)
+		return false;
+	DL_FOREACH2(c->requests, r, client_next)
+	{
+		if (r->reply.request != request || r->lock == NULL ||
+		    r->reply.verb != CORE_ACQUIRE)
+			continue;
+		view_fill_waiter(core, r, now_ms, ret);
+		return true;
+	}
+	return false;
+}
+
+void
+core_view_namespace(const struct core *core, uint32_t namespace_index,
+    uint64_t now_ms, struct core_namespace_view *ret)
+{
+	const struct namespace *ns = &core->namespaces[namespace_index];
+	const struct session *s = ns->session;
+	bool open;
+
+	assert(namespace_index < core->n_namespaces);
+	open = s != NULL && s->state == SESSION_VALID;
+	*ret = (struct core_namespace_view){
+		.name = ns->settings.name,
+		.open = open,
+		.cause = ns->cause,
+		.text = ns->text,
+		.locks = HASH_COUNT(ns->locks),
+		.held = ns->n_held,
+		.waiting = ns->n_waiting,
+		.doubts = ns->n_doubts,
+		.lost = ns->lost,
+		.granted = ns->granted,
+		.handed_over = ns->handed_over,
+	};
+	if (!open)
+		return;
+	ret->danger = s->danger;
+	ret->remaining_ms = view_since(session_until_ms(s), now_ms);
+	ret->renewed_ago_ms = view_since(now_ms, s->sent_ms);
+}
+
+bool
+core_client_holds(const struct core *core, uint64_t client,
+    uint32_t namespace_index)
+{
+	const struct client *c;
+
+	assert(namespace_index < core->n_namespaces);
+	HASH_FIND(hh, core->clients, &client, sizeof(client), c);
+	return c != NULL && c->held_in[namespace_index] > 0;
+}
