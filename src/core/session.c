@@ -98,7 +98,8 @@ session_submit(struct core *core, struct session *s, enum operation_kind kind,
 static uint64_t
 session_open_delay_ms(struct core *core, uint32_t failures)
 {
-	uint64_t delay_ms = RETRY_MS << (failures < 3 ? failures : 3);
+	uint32_t doublings = failures < 3 ? failures : 3;
+	uint64_t delay_ms = (uint64_t)RETRY_MS << doublings;
 
 	return random_jitter(&core->random, delay_ms);
 }
