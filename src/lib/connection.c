@@ -1,0 +1,307 @@
+/*
+ * The life of a connection and its bytes, in and out. Sending never fails
+ * towards the caller: a connection has exactly one way of ending, which is
+ * that reading finds it ended, so that nobody hears of it twice or from
+ * within a call that was not meant to call back.
+ */
+#include "lib/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+
+#define CONNECTION_READ_BYTES 16384
+
+int
+connection_fail(struct ddblock *d, int code, const char *text)
+{
+	if (text == NULL || text[0] == '\0')
+		text = error_text(code);
+	(void)snprintf(d->last_text, sizeof(d->last_text), "%s", text);
+	return code;
+}
+
+/*
+ * Connect. The socket blocks for this one call, within a limit: a connect
+ * that does not block fails at once when the daemon's queue of callers is
+ * full, and nothing tells when to try again.
+ */
+static int
+connection_connect(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct timeval limit = { .tv_sec = CONNECTION_CONNECT_S };
+	int flags = SOCK_STREAM | SOCK_CLOEXEC;
+	int saved;
+	int fd = socket(AF_UNIX, flags, 0);
+
+	if (fd < 0)
+		return DDBLOCK_E_SYSTEM;
+	(void)memcpy(address.sun_path, path, strlen(path));
+	/* Reading is always asked not to block (MSG_DONTWAIT), writing too. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit,
+	    sizeof(limit)) == 0 &&
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	saved = errno;
+	(void)close(fd);
+	errno = saved;
+	return DDBLOCK_E_NO_DAEMON;
+}
+
+/* Say who we are. It goes out with the first request, in one write. */
+static int
+connection_greet(struct ddblock *d, const char *name)
+{
+	struct request_draft draft;
+	int r = request_new(d, REQUEST_HELLO, "HELLO", &draft);
+
+	if (r < 0)
+		return r;
+	codec_number(&d->out, "proto", 1);
+	if (name != NULL)
+		codec_text_value(&d->out, "name", name);
+	codec_boolean(&d->out, "renewed", true);
+	return request_send(d, &draft, NULL);
+}
+
+int
+ddblock_open(const char *path, const char *name, struct ddblock **ret)
+{
+	struct ddblock *d;
+	int r;
+
+	if (path == NULL || path[0] == '\0')
+		path = getenv("DDBLOCK_SOCKET");
+	if (path == NULL || path[0] == '\0')
+		path = DDBLOCK_SOCKET;
+	if (strlen(path) >= CONNECTION_PATH_MAX)
+		return DDBLOCK_E_BAD_REQUEST;
+	d = calloc(1, sizeof(*d));
+	if (d == NULL)
+		return DDBLOCK_E_NOMEM;
+	d->socket = d->timer = d->poll = -1;
+	d->deadline_ms = d->timer_ms = DDBLOCK_NEVER_MS;
+	TAILQ_INIT(&d->requests);
+	TAILQ_INIT(&d->holds);
+	buffer_init(&d->in, CODEC_LINE_MAX + CONNECTION_READ_BYTES);
+	buffer_init(&d->out, CONNECTION_UNSENT_MAX);
+	(void)memcpy(d->path, path, strlen(path) + 1);
+	(void)memcpy(d->default_namespace, "default", sizeof("default"));
+
+	r = connection_greet(d, name);
+	if (r == 0)
+		r = d->socket = connection_connect(path);
+	if (r < 0) {
+		int saved = errno;
+
+		d->socket = -1;
+		ddblock_close(d);
+		errno = saved;
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+static void
+connection_close(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+void
+ddblock_close(struct ddblock *d)
+{
+	struct request *request;
+	struct hold *hold;
+
+	if (d == NULL)
+		return;
+	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
+		TAILQ_REMOVE(&d->requests, request, entry);
+		free(request);
+	}
+	while ((hold = TAILQ_FIRST(&d->holds)) != NULL)
+		hold_free(d, hold);
+	connection_close(&d->poll);
+	connection_close(&d->timer);
+	connection_close(&d->socket);
+	buffer_done(&d->in);
+	buffer_done(&d->out);
+	free(d);
+}
+
+const char *
+ddblock_path(const struct ddblock *d)
+{
+	return d->path;
+}
+
+const char *
+ddblock_last_text(const struct ddblock *d)
+{
+	return d->last_text;
+}
+
+int
+ddblock_socket(const struct ddblock *d)
+{
+	return d->socket;
+}
+
+/* Wait for room in the socket only while there is something to write. */
+static void
+connection_watch_out(struct ddblock *d)
+{
+	bool out = d->out.length > 0;
+	struct epoll_event event = {
+		.events = out ? EPOLLIN | EPOLLOUT : EPOLLIN,
+	};
+
+	if (d->poll < 0 || d->socket < 0 || out == d->poll_out)
+		return;
+	if (epoll_ctl(d->poll, EPOLL_CTL_MOD, d->socket, &event) == 0)
+		d->poll_out = out;
+}
+
+void
+connection_flush(struct ddblock *d)
+{
+	size_t sent = 0;
+
+	while (d->socket >= 0 && sent < d->out.length) {
+		ssize_t n = send(d->socket, d->out.data + sent,
+		    d->out.length - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			break;
+		if (n < 0) {
+			/* Reading finds out, after the daemon's last words. */
+			sent = d->out.length;
+			break;
+		}
+		sent += (size_t)n;
+	}
+	buffer_consume(&d->out, sent);
+	connection_watch_out(d);
+}
+
+int
+connection_read(struct ddblock *d)
+{
+	ssize_t n;
+	int r = buffer_reserve(&d->in, CONNECTION_READ_BYTES);
+
+	if (r < 0)
+		return r;
+	do {
+		n = recv(d->socket, d->in.data + d->in.length,
+		    CONNECTION_READ_BYTES, MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return 1;
+	if (n <= 0)
+		return DDBLOCK_E_NO_DAEMON;
+	d->in.length += (size_t)n;
+	return 0;
+}
+
+void
+connection_break(struct ddblock *d, int code, const char *text)
+{
+	struct ddblock_event event = {
+		.kind = DDBLOCK_EVENT_DISCONNECTED,
+		.code = code,
+	};
+	struct request *request;
+
+	d->error = connection_fail(d, code, text);
+	connection_close(&d->socket);
+	buffer_done(&d->out);
+	hold_lose_all(d, DDBLOCK_LOSS_DISCONNECTED);
+	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
+		struct ddblock_reply reply = {
+			.code = code,
+			.text = d->last_text,
+		};
+
+		request_answer(d, request, &reply);
+	}
+	event_report(d, &event);
+}
+
+static int
+connection_poll_add(struct ddblock *d, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (d->poll < 0 || fd < 0 ||
+	    epoll_ctl(d->poll, EPOLL_CTL_ADD, fd, &event) == 0)
+		return 0;
+	return connection_fail(d, DDBLOCK_E_SYSTEM, strerror(errno));
+}
+
+int
+connection_need_timer(struct ddblock *d)
+{
+	int r;
+
+	if (d->timer >= 0)
+		return 0;
+	d->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (d->timer < 0)
+		return connection_fail(d, DDBLOCK_E_SYSTEM, strerror(errno));
+	r = connection_poll_add(d, d->timer);
+	if (r < 0)
+		connection_close(&d->timer);
+	return r;
+}
+
+/* It cannot fail with a timer and a time that are both sound. */
+void
+connection_set_timer(struct ddblock *d)
+{
+	uint64_t at_ms = d->deadline_ms;
+	struct itimerspec spec = { .it_value = { 0, 0 } };
+
+	if (d->timer < 0 || d->timer_ms == at_ms)
+		return;
+	if (at_ms != DDBLOCK_NEVER_MS) {
+		spec.it_value.tv_sec = (time_t)(at_ms / 1000);
+		spec.it_value.tv_nsec = (long)(at_ms % 1000) * 1000000;
+	}
+	if (timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &spec, NULL) == 0)
+		d->timer_ms = at_ms;
+}
+
+int
+ddblock_fd(struct ddblock *d)
+{
+	if (d->poll >= 0)
+		return d->poll;
+	d->poll = epoll_create1(EPOLL_CLOEXEC);
+	if (d->poll < 0)
+		return connection_fail(d, DDBLOCK_E_SYSTEM, strerror(errno));
+	if (connection_poll_add(d, d->socket) < 0 ||
+	    connection_poll_add(d, d->timer) < 0) {
+		connection_close(&d->poll);
+		return DDBLOCK_E_SYSTEM;
+	}
+	connection_watch_out(d);
+	return d->poll;
+}

@@ -1,0 +1,294 @@
+/*
+ * Holds and their deadlines. The rules:
+ *
+ * - A deadline moves forward only, and only by what the daemon says.
+ * - A hold whose deadline has passed is lost, by this host's own clock, and
+ *   never comes back, whatever is read later.
+ * - What arrived before the deadline was judged is read first: a program that
+ *   was merely paused must not take renewals that wait in its socket for
+ *   silence.
+ */
+#include "lib/connection.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+
+/*
+ * How much later than "from now" a moment may be before we stop believing
+ * that the daemon's boot clock is ours (a container may have one of its own,
+ * time_namespaces(7)). Above what rounding the durations costs.
+ */
+#define HOLD_CLOCK_SLACK_MS 1000
+
+static int
+hold_compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct hold *)a)->id;
+	uint64_t y = ((const struct hold *)b)->id;
+
+	return (x > y) - (x < y);
+}
+
+struct hold *
+hold_find(const struct ddblock *d, uint64_t id)
+{
+	struct hold wanted = { .id = id };
+	struct hold **node = tfind(&wanted, &d->holds_by_id, hold_compare);
+
+	return node == NULL ? NULL : *node;
+}
+
+void
+hold_free(struct ddblock *d, struct hold *hold)
+{
+	(void)tdelete(hold, &d->holds_by_id, hold_compare);
+	TAILQ_REMOVE(&d->holds, hold, entry);
+	if (TAILQ_EMPTY(&d->holds)) {
+		d->deadline_ms = DDBLOCK_NEVER_MS;
+		connection_set_timer(d);
+	}
+	free(hold);
+}
+
+static bool
+hold_number(const struct codec_line *line, const char *name, uint64_t *ret)
+{
+	const struct codec_text *value = codec_find(line, name);
+
+	return value != NULL &&
+	    codec_parse_number(value->bytes, value->length, ret);
+}
+
+static bool
+hold_duration(const struct codec_line *line, const char *name, uint64_t *ret)
+{
+	const struct codec_text *value = codec_find(line, name);
+
+	return value != NULL &&
+	    codec_parse_duration(value->bytes, value->length, ret);
+}
+
+/* The deadline that a line gives. */
+static bool
+hold_until(const struct codec_line *line, uint64_t *ret_ms)
+{
+	uint64_t now_ms = clock_boot_ms();
+	uint64_t remaining_ms;
+
+	if (!hold_number(line, "until_boot_ms", ret_ms))
+		return false;
+	if (hold_duration(line, "remaining", &remaining_ms) &&
+	    *ret_ms > now_ms + remaining_ms + HOLD_CLOCK_SLACK_MS)
+		*ret_ms = now_ms + remaining_ms;
+	return true;
+}
+
+void
+hold_give_back(struct ddblock *d, uint64_t id)
+{
+	struct request_draft draft;
+
+	if (request_new(d, REQUEST_OTHER, "RELEASE", &draft) < 0)
+		return; /* it ends with its lease, or with the connection */
+	codec_number(&d->out, "id", id);
+	(void)request_send(d, &draft, NULL);
+}
+
+static int
+hold_new(struct ddblock *d, const struct hold *like)
+{
+	struct hold *hold = malloc(sizeof(*hold));
+
+	if (hold == NULL)
+		return DDBLOCK_E_NOMEM;
+	*hold = *like;
+	if (tsearch(hold, &d->holds_by_id, hold_compare) == NULL) {
+		free(hold);
+		return DDBLOCK_E_NOMEM;
+	}
+	TAILQ_INSERT_TAIL(&d->holds, hold, entry);
+	if (hold->until_ms < d->deadline_ms)
+		d->deadline_ms = hold->until_ms;
+	connection_set_timer(d);
+	return 0;
+}
+
+int
+hold_granted(struct ddblock *d, const struct request *request,
+    const struct codec_line *line, uint64_t *ret_id)
+{
+	struct hold like = { .lost = false };
+	int r;
+
+	if (!hold_number(line, "id", &like.id) || like.id == 0 ||
+	    !hold_number(line, "token", &like.token) ||
+	    !hold_until(line, &like.until_ms) ||
+	    hold_find(d, like.id) != NULL)
+		return DDBLOCK_E_PROTOCOL;
+	(void)hold_duration(line, "margin", &like.margin_ms);
+	(void)memcpy(like.name_space, request->name_space,
+	    sizeof(like.name_space));
+	if (request->abandoned) {
+		hold_give_back(d, like.id);
+		return DDBLOCK_E_CANCELLED;
+	}
+	if (clock_boot_ms() >= like.until_ms) {
+		hold_give_back(d, like.id);
+		return connection_fail(d, DDBLOCK_E_LOCK_LOST,
+		    "the lock was granted, but its lease is over already");
+	}
+	r = hold_new(d, &like);
+	if (r < 0) {
+		hold_give_back(d, like.id);
+		return connection_fail(d, r, NULL);
+	}
+	*ret_id = like.id;
+	return 0;
+}
+
+void
+hold_extend(struct ddblock *d, struct hold *hold,
+    const struct codec_line *line)
+{
+	uint64_t until_ms;
+
+	(void)d; /* its deadline may be early, never late */
+	if (!hold->lost && hold_until(line, &until_ms) &&
+	    until_ms > hold->until_ms)
+		hold->until_ms = until_ms;
+}
+
+/* Find the earliest deadline again. */
+static void
+hold_count(struct ddblock *d)
+{
+	struct hold *hold;
+
+	d->deadline_ms = DDBLOCK_NEVER_MS;
+	TAILQ_FOREACH(hold, &d->holds, entry) {
+		if (!hold->lost && hold->until_ms < d->deadline_ms)
+			d->deadline_ms = hold->until_ms;
+	}
+	connection_set_timer(d);
+}
+
+void
+hold_renewed(struct ddblock *d, const struct codec_line *line)
+{
+	const struct codec_text *name = codec_find(line, "ns");
+	struct hold *hold;
+
+	TAILQ_FOREACH(hold, &d->holds, entry) {
+		const char *mine = hold->name_space[0] != '\0' ?
+		    hold->name_space : d->default_namespace;
+
+		if (name != NULL && strcmp(mine, name->bytes) == 0)
+			hold_extend(d, hold, line);
+	}
+	hold_count(d);
+}
+
+/* Tell of a loss, once. The callback may release this hold and any other. */
+void
+hold_lose(struct ddblock *d, struct hold *hold, enum ddblock_loss loss)
+{
+	struct ddblock_event event = {
+		.kind = DDBLOCK_EVENT_LOST,
+		.id = hold->id,
+		.loss = loss,
+		.until_boot_ms = hold->until_ms,
+	};
+
+	if (hold->lost)
+		return;
+	hold->lost = true;
+	event_report(d, &event);
+}
+
+/*
+ * Lose what is due at @due_ms. The due ones are brought to the front first
+ * and then taken from there one by one, because each callback may change the
+ * list.
+ */
+static void
+hold_lose_due(struct ddblock *d, uint64_t due_ms, enum ddblock_loss loss)
+{
+	struct hold *hold;
+	struct hold *next;
+
+	for (hold = TAILQ_FIRST(&d->holds); hold != NULL; hold = next) {
+		next = TAILQ_NEXT(hold, entry);
+		if (hold->lost || hold->until_ms > due_ms)
+			continue;
+		TAILQ_REMOVE(&d->holds, hold, entry);
+		TAILQ_INSERT_HEAD(&d->holds, hold, entry);
+	}
+	while ((hold = TAILQ_FIRST(&d->holds)) != NULL && !hold->lost &&
+	    hold->until_ms <= due_ms) {
+		TAILQ_REMOVE(&d->holds, hold, entry);
+		TAILQ_INSERT_TAIL(&d->holds, hold, entry);
+		hold_lose(d, hold, loss);
+	}
+}
+
+void
+hold_lose_all(struct ddblock *d, enum ddblock_loss loss)
+{
+	hold_lose_due(d, UINT64_MAX, loss);
+	hold_count(d);
+}
+
+void
+hold_check(struct ddblock *d)
+{
+	uint64_t now_ms = clock_boot_ms();
+
+	if (now_ms < d->deadline_ms)
+		return;
+	hold_lose_due(d, now_ms, DDBLOCK_LOSS_EXPIRED);
+	hold_count(d);
+}
+
+uint64_t
+ddblock_token(const struct ddblock *d, uint64_t id)
+{
+	const struct hold *hold = hold_find(d, id);
+
+	return hold == NULL ? 0 : hold->token;
+}
+
+uint64_t
+ddblock_until_boot_ms(const struct ddblock *d, uint64_t id)
+{
+	const struct hold *hold = hold_find(d, id);
+
+	return hold == NULL ? 0 : hold->until_ms;
+}
+
+uint64_t
+ddblock_remaining_ms(const struct ddblock *d, uint64_t id)
+{
+	const struct hold *hold = hold_find(d, id);
+	uint64_t now_ms = clock_boot_ms();
+
+	if (hold == NULL || hold->lost || hold->until_ms <= now_ms)
+		return 0;
+	return hold->until_ms - now_ms;
+}
+
+uint64_t
+ddblock_margin_ms(const struct ddblock *d, uint64_t id)
+{
+	const struct hold *hold = hold_find(d, id);
+
+	return hold == NULL ? 0 : hold->margin_ms;
+}
+
+uint64_t
+ddblock_next_deadline_ms(const struct ddblock *d)
+{
+	return d->deadline_ms;
+}

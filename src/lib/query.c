@@ -1,0 +1,132 @@
+/*
+ * Questions that change nothing, and the rows that answer them.
+ */
+#include "lib/connection.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "lib/options.h"
+
+struct query_verb {
+	const char *word;
+	bool key;	/* positional */
+	bool key_named;
+	bool ns;
+	bool list;	/* prefix, state */
+};
+
+static const struct query_verb query_verbs[] = {
+	[DDBLOCK_QUERY_GET] = { .word = "GET", .key = true, .ns = true },
+	[DDBLOCK_QUERY_LIST] = { .word = "LIST", .ns = true, .list = true },
+	[DDBLOCK_QUERY_HELD] = { .word = "HELD", .key_named = true,
+	    .ns = true },
+	[DDBLOCK_QUERY_WAITING] = { .word = "WAITING", .key_named = true,
+	    .ns = true },
+	[DDBLOCK_QUERY_STATUS] = { .word = "STATUS" },
+	[DDBLOCK_QUERY_PING] = { .word = "PING" },
+};
+
+#define QUERY_VERBS (sizeof(query_verbs) / sizeof(query_verbs[0]))
+
+static void
+query_argument(struct ddblock *d, bool wanted, const char *name,
+    const char *value)
+{
+	if (wanted && value != NULL)
+		codec_text_value(&d->out, name, value);
+}
+
+int
+ddblock_query_start(struct ddblock *d, enum ddblock_query_kind kind,
+    const struct ddblock_query_options *options, ddblock_row_function *on_row,
+    ddblock_reply_function *on_reply, void *arg, uint64_t *ret_request)
+{
+	struct ddblock_query_options o = DDBLOCK_QUERY_OPTIONS_INIT;
+	const struct query_verb *verb;
+	struct request_draft draft;
+	int r;
+
+	if ((int)kind < 1 || (size_t)kind >= QUERY_VERBS)
+		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
+		    "there is no such query");
+	verb = &query_verbs[kind];
+	if (options != NULL &&
+	    options_copy(&o, sizeof(o), options, options->size) < 0)
+		return connection_fail(d, DDBLOCK_E_UNSUPPORTED,
+		    "this library is older than the options");
+	if (verb->key && (o.key == NULL || o.key[0] == '\0'))
+		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
+		    "the key is empty");
+	r = request_new(d, REQUEST_OTHER, verb->word, &draft);
+	if (r < 0)
+		return r;
+	query_argument(d, verb->key, NULL, o.key);
+	query_argument(d, verb->key_named, "key", o.key);
+	query_argument(d, verb->ns, "ns", o.ns);
+	query_argument(d, verb->list, "prefix", o.prefix);
+	query_argument(d, verb->list, "state", o.state);
+	draft.request->on_row = on_row;
+	draft.request->on_reply = on_reply;
+	draft.request->arg = arg;
+	return request_send(d, &draft, ret_request);
+}
+
+static void
+query_on_row(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct wait *wait = arg;
+
+	/* A table may be long: patience is with silence. */
+	wait->limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS;
+	if (wait->on_row != NULL)
+		wait->on_row(wait->arg, row, final);
+}
+
+int
+ddblock_query(struct ddblock *d, enum ddblock_query_kind kind,
+    const struct ddblock_query_options *options,
+    ddblock_row_function *function, void *arg)
+{
+	struct wait wait = {
+		.limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS,
+		.on_row = function,
+		.arg = arg,
+	};
+	int r;
+
+	r = ddblock_query_start(d, kind, options, query_on_row, wait_on_reply,
+	    &wait, &wait.number);
+	if (r < 0)
+		return r;
+	return wait_until_answered(d, &wait);
+}
+
+bool
+ddblock_row_at(const struct ddblock_row *row, size_t index,
+    const char **ret_name, const char **ret_value, size_t *ret_length)
+{
+	const struct codec_argument *a;
+
+	if (index >= row->line.n_arguments)
+		return false;
+	a = &row->line.arguments[index];
+	*ret_name = a->name.length == 0 ? "" : a->name.bytes;
+	*ret_value = a->value.bytes;
+	if (ret_length != NULL)
+		*ret_length = a->value.length;
+	return true;
+}
+
+const char *
+ddblock_row_find(const struct ddblock_row *row, const char *name,
+    size_t *ret_length)
+{
+	const struct codec_text *value = codec_find(&row->line, name);
+
+	if (value == NULL)
+		return NULL;
+	if (ret_length != NULL)
+		*ret_length = value->length;
+	return value->bytes;
+}

@@ -1,0 +1,71 @@
+/*
+ * Every name that the library shares between its files, given its prefix by
+ * the preprocessor (this file is forced into each of them). The map file hides
+ * them in the shared library; in the static one, where nothing can, a program
+ * with a buffer_init() of its own must still link. tests/lib/symbols checks
+ * that the list is whole.
+ */
+#ifndef DDBLOCKD_LIB_RENAME_H
+#define DDBLOCKD_LIB_RENAME_H
+
+#define buffer_init ddblock_private_buffer_init
+#define buffer_done ddblock_private_buffer_done
+#define buffer_wipe ddblock_private_buffer_wipe
+#define buffer_clear ddblock_private_buffer_clear
+#define buffer_append ddblock_private_buffer_append
+#define buffer_append_text ddblock_private_buffer_append_text
+#define buffer_printf ddblock_private_buffer_printf
+#define buffer_vprintf ddblock_private_buffer_vprintf
+#define buffer_failed ddblock_private_buffer_failed
+#define buffer_reserve ddblock_private_buffer_reserve
+#define buffer_consume ddblock_private_buffer_consume
+#define buffer_shrink ddblock_private_buffer_shrink
+#define clock_boot_ms ddblock_private_clock_boot_ms
+#define clock_boot_us ddblock_private_clock_boot_us
+#define clock_wall_ms ddblock_private_clock_wall_ms
+#define error_word ddblock_private_error_word
+#define error_text ddblock_private_error_text
+#define error_exit_status ddblock_private_error_exit_status
+#define error_from_word ddblock_private_error_from_word
+#define codec_parse ddblock_private_codec_parse
+#define codec_find ddblock_private_codec_find
+#define codec_is_text ddblock_private_codec_is_text
+#define codec_parse_duration ddblock_private_codec_parse_duration
+#define codec_parse_number ddblock_private_codec_parse_number
+#define codec_parse_boolean ddblock_private_codec_parse_boolean
+#define codec_begin ddblock_private_codec_begin
+#define codec_value ddblock_private_codec_value
+#define codec_text_value ddblock_private_codec_text_value
+#define codec_number ddblock_private_codec_number
+#define codec_boolean ddblock_private_codec_boolean
+#define codec_duration ddblock_private_codec_duration
+#define codec_end ddblock_private_codec_end
+#define utf8_character ddblock_private_utf8_character
+#define connection_flush ddblock_private_connection_flush
+#define connection_read ddblock_private_connection_read
+#define connection_break ddblock_private_connection_break
+#define connection_need_timer ddblock_private_connection_need_timer
+#define connection_set_timer ddblock_private_connection_set_timer
+#define connection_fail ddblock_private_connection_fail
+#define request_new ddblock_private_request_new
+#define request_send ddblock_private_request_send
+#define request_find ddblock_private_request_find
+#define request_answer ddblock_private_request_answer
+#define request_read_error ddblock_private_request_read_error
+#define hold_granted ddblock_private_hold_granted
+#define hold_find ddblock_private_hold_find
+#define hold_free ddblock_private_hold_free
+#define hold_extend ddblock_private_hold_extend
+#define hold_renewed ddblock_private_hold_renewed
+#define hold_lose ddblock_private_hold_lose
+#define hold_lose_all ddblock_private_hold_lose_all
+#define hold_check ddblock_private_hold_check
+#define hold_give_back ddblock_private_hold_give_back
+#define dispatch_line ddblock_private_dispatch_line
+#define event_report ddblock_private_event_report
+#define wait_until_answered ddblock_private_wait_until_answered
+#define wait_on_reply ddblock_private_wait_on_reply
+#define options_copy ddblock_private_options_copy
+#define options_milliseconds ddblock_private_options_milliseconds
+
+#endif

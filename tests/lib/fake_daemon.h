@@ -1,0 +1,43 @@
+/*
+ * A daemon that says what a test tells it to, in the test's own thread: what
+ * it sends waits in the socket until the library reads it, so that a call
+ * that blocks finds its answer there.
+ */
+#ifndef DDBLOCKD_TESTS_FAKE_DAEMON_H
+#define DDBLOCKD_TESTS_FAKE_DAEMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ddblock;
+
+struct fake_daemon {
+	char folder[64];
+	char path[96];
+	int listener;
+	int connection;
+	char received[65536];	/* what was read but not yet expected */
+	size_t length;
+};
+
+/* Listen in a folder of its own. Every failure fails the test. */
+void fake_init(struct fake_daemon *);
+void fake_done(struct fake_daemon *);
+
+/* A connection to it, greeted. */
+struct ddblock *fake_open(struct fake_daemon *);
+
+/* Send text as it is, or the words of printf(3). */
+void fake_send(struct fake_daemon *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The next line that arrived (without its LF) must be this. */
+void fake_expect(struct fake_daemon *, const char *line);
+
+/* Nothing more has arrived. */
+void fake_expect_nothing(struct fake_daemon *);
+
+/* End the connection. */
+void fake_hang_up(struct fake_daemon *);
+
+#endif
