@@ -1,0 +1,341 @@
+/*
+ * The server's conversation: what a client sends becomes events, what the core
+ * answers becomes lines.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "ipc/server.h"
+#include "server_fixture.h"
+
+START_TEST(test_ping_and_tags)
+{
+	int fd = client();
+
+	ask(fd, "PING\n", "OK\n");
+	ask(fd, "#a PING\r\n#b PING\n", "#a OK\n#b OK\n");
+	ask(fd, "#x PI", "");
+	ask(fd, "NG\n", "#x OK\n");
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_unknown_words_are_named)
+{
+	int fd = client();
+
+	ask(fd, "#1 PNIG\n", "#1 ERR BAD_REQUEST :unknown verb \"PNIG\"; "
+	    "did you mean \"PING\"?\n");
+	ask(fd, "ACQUIRE k wiat=5s\n", "ERR BAD_REQUEST :ACQUIRE has no "
+	    "argument \"wiat\"; did you mean \"wait\"?\n");
+	ask(fd, "FROBNICATE\n",
+	    "ERR BAD_REQUEST :unknown verb \"FROBNICATE\"\n");
+	ask(fd, "ping\n", "ERR BAD_REQUEST :unknown verb \"ping\"\n");
+	ask(fd, "TRY k wait=5\n",
+	    "ERR BAD_REQUEST :TRY has no argument \"wait\"\n");
+	ask(fd, "ACQUIRE k wait=1 wait=2\n",
+	    "ERR BAD_REQUEST :argument \"wait\" is given twice\n");
+	ask(fd, "TRY\n",
+	    "ERR BAD_REQUEST :TRY needs a KEY as its first argument\n");
+	ask(fd, "TRY a b\n", "ERR BAD_REQUEST :TRY takes one key\n");
+	ask(fd, "RELEASE\n", "ERR BAD_REQUEST :RELEASE needs id=\n");
+	ask(fd, "RELEASE id=x\n", "ERR BAD_REQUEST :id is the number that a "
+	    "grant came with\n");
+	ask(fd, "ACQUIRE k wait=soon\n", "ERR BAD_REQUEST :wait is a time up "
+	    "to ten years, such as 500ms, 30s, 5m or 1h\n");
+	ask(fd, "TRY k ns=nope\n", "ERR UNKNOWN_NAMESPACE "
+	    ":there is no namespace \"nope\"\n");
+	ask(fd, "HELLO proto=2\n",
+	    "ERR UNSUPPORTED :this daemon speaks proto=1\n");
+	ask(fd, "PING\n", "OK\n");
+	ck_assert_uint_eq(t.n_seen, 0);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_keys_are_text_of_a_bounded_length)
+{
+	char line[3000];
+	int fd = client();
+
+	ask(fd, "TRY %FF\n",
+	    "ERR BAD_REQUEST :the key is not UTF-8 text without NUL\n");
+	ask(fd, "TRY a%00b\n",
+	    "ERR BAD_REQUEST :the key is not UTF-8 text without NUL\n");
+	(void)snprintf(line, sizeof(line), "TRY %01025d\n", 0);
+	ask(fd, line, "ERR BAD_REQUEST :the key has 1025 bytes; it needs 1 "
+	    "to 1024\n");
+	ck_assert_uint_eq(t.n_seen, 0);
+	(void)snprintf(line, sizeof(line), "TRY %01024d\n", 0);
+	say(fd, line);
+	ck_assert_uint_eq(t.n_seen, 1);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_acquire_reaches_the_core_and_back)
+{
+	char owner[64];
+	int fd = client();
+
+	say(fd, "HELLO name=night%20job\n");
+	expect(fd, "OK proto=1 version=1.2.3 host=h scope=host "
+	    "namespaces=default,other line_max=1048576 key_max=1024 "
+	    "requests_max=16\n");
+	say(fd, "#a ACQUIRE jobs/x wait=30s poll=2s ns=other\n");
+	expect_nothing(fd);
+	ck_assert_uint_eq(t.n_seen, 1);
+	ck_assert_int_eq(t.seen[0].request.verb, CORE_ACQUIRE);
+	ck_assert_uint_eq(t.seen[0].request.wait_ms, 30000);
+	ck_assert_uint_eq(t.seen[0].request.poll_ms, 2000);
+	ck_assert_uint_eq(t.seen[0].request.namespace_index, 1);
+	ck_assert_str_eq(t.seen[0].key, "jobs/x");
+	(void)snprintf(owner, sizeof(owner), "h/night job:%ld",
+	    (long)getpid());
+	ck_assert_str_eq(t.seen[0].owner, owner);
+	perform_reply(&t.seen[0].request, 0);
+	turn();
+	expect(fd, "#a OK id=7 token=123 mode=exclusive remaining=18.9s "
+	    "until_boot_ms=123456 margin=1s\n");
+
+	say(fd, "ACQUIRE b\nTRY c\n");
+	ck_assert_uint_eq(t.seen[1].request.wait_ms, CORE_FOREVER);
+	ck_assert_uint_eq(t.seen[2].request.wait_ms, 0);
+	perform_reply(&t.seen[2].request, DDBLOCK_E_LOCK_BUSY);
+	turn();
+	expect(fd, "ERR LOCK_BUSY token=5 owner=h/n:1 unchanged=4s "
+	    ":somebody else holds the lock\n");
+	(void)close(fd);
+	turn();
+	ck_assert_uint_eq(t.n_seen, 4);
+	ck_assert_int_eq(t.seen[3].type, CORE_GONE);
+	ck_assert_uint_eq(t.seen[3].client, t.seen[0].client);
+}
+END_TEST
+
+START_TEST(test_other_verbs_of_the_core)
+{
+	int fd = client();
+
+	t.answer = true;
+	ask(fd, "RELEASE id=7\n", "OK\n");
+	ck_assert_uint_eq(t.seen[0].request.hold, 7);
+	ask(fd, "RENEW id=7\n", "OK remaining=18.9s until_boot_ms=123456\n");
+	ask(fd, "GET k\n", "OK state=held token=5 owner=h/n:1 unchanged=4s "
+	    "mode=exclusive here=no lease=20s\n");
+	t.refuse = DDBLOCK_E_LIMIT;
+	ask(fd, "#z GET k\n", "#z ERR LIMIT :a limit is reached\n");
+	t.refuse = 0;
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_cancel_names_the_request)
+{
+	int fd = client();
+
+	say(fd, "#w ACQUIRE k\n");
+	ask(fd, "#w PING\n", "#w ERR BAD_REQUEST :the tag \"w\" belongs to a "
+	    "request without a reply yet\n");
+	say(fd, "#c CANCEL tag=w\n");
+	ck_assert_uint_eq(t.n_seen, 2);
+	ck_assert_int_eq(t.seen[1].request.verb, CORE_CANCEL);
+	ck_assert_uint_eq(t.seen[1].request.target,
+	    t.seen[0].request.request);
+	perform_reply(&t.seen[0].request, DDBLOCK_E_CANCELLED);
+	perform_reply(&t.seen[1].request, 0);
+	turn();
+	expect(fd, "#w ERR CANCELLED token=5 owner=h/n:1 unchanged=4s "
+	    ":the request was cancelled\n#c OK cancelled=yes\n");
+	ask(fd, "CANCEL tag=w\n", "OK cancelled=no\n");
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_half_close_is_served_to_the_end)
+{
+	int fd = client();
+
+	say(fd, "TRY k\nTR");
+	ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+	turn();
+	expect(fd, "ERR BAD_REQUEST :the last line has no end\n");
+	expect_nothing(fd);
+	ck_assert_uint_eq(t.n_seen, 2);
+	ck_assert_int_eq(t.seen[1].type, CORE_DRAIN);
+	perform_reply(&t.seen[0].request, DDBLOCK_E_LOCK_BUSY);
+	turn();
+	ck_assert_uint_eq(t.n_seen, 3);
+	ck_assert_int_eq(t.seen[2].type, CORE_GONE);
+	expect(fd, "ERR LOCK_BUSY token=5 owner=h/n:1 unchanged=4s "
+	    ":somebody else holds the lock\n");
+	expect_end(fd);
+	ck_assert_uint_eq(server_connections(t.server), 0);
+}
+END_TEST
+
+START_TEST(test_close_after_half_close_is_noticed)
+{
+	int fd = client();
+
+	say(fd, "ACQUIRE k\n");
+	ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+	turn();
+	ck_assert_uint_eq(server_connections(t.server), 1);
+	(void)close(fd);
+	turn();
+	ck_assert_uint_eq(server_connections(t.server), 0);
+	ck_assert_int_eq(t.seen[t.n_seen - 1].type, CORE_GONE);
+}
+END_TEST
+
+START_TEST(test_requests_before_a_close_are_run)
+{
+	int fd = client();
+
+	ck_assert_int_eq(send(fd, "TRY a\nTRY b\nTRY", 15, 0), 15);
+	(void)close(fd);
+	turn();
+	ck_assert_uint_eq(t.n_seen, 3);
+	ck_assert_str_eq(t.seen[0].key, "a");
+	ck_assert_str_eq(t.seen[1].key, "b");
+	ck_assert_int_eq(t.seen[2].type, CORE_GONE);
+}
+END_TEST
+
+START_TEST(test_quit_answers_what_is_outstanding)
+{
+	int fd = client();
+
+	ask(fd, "TRY k\nQUIT\nPING\n", "OK\n");
+	ck_assert_int_eq(t.seen[1].type, CORE_DRAIN);
+	perform_reply(&t.seen[0].request, DDBLOCK_E_LOCK_BUSY);
+	turn();
+	expect(fd, "ERR LOCK_BUSY token=5 owner=h/n:1 unchanged=4s "
+	    ":somebody else holds the lock\n");
+	expect_end(fd);
+	fd = client();
+	ask(fd, "QUIT\n", "OK\n");
+	expect_end(fd);
+}
+END_TEST
+
+START_TEST(test_notices_become_events)
+{
+	struct core_notice notice = {
+		.action.type = CORE_NOTICE, .kind = CORE_IN_DANGER,
+		.hold = 7, .remaining_ms = 9500, .until_ms = 99,
+		.cause = DDBLOCK_E_THROTTLED,
+	};
+	int fd = client();
+
+	say(fd, "TRY k\n");
+	notice.client = t.seen[0].client;
+	server_perform(t.server, &notice.action);
+	notice.kind = CORE_SAFE;
+	server_perform(t.server, &notice.action);
+	notice.kind = CORE_LOST;
+	notice.loss = CORE_LOSS_STOLEN;
+	server_perform(t.server, &notice.action);
+	notice.client++; /* nobody */
+	server_perform(t.server, &notice.action);
+	turn();
+	expect(fd, "!LOCK_IN_DANGER id=7 remaining=9.5s until_boot_ms=99 "
+	    "reason=THROTTLED\n"
+	    "!LOCK_SAFE id=7 remaining=9.5s until_boot_ms=99\n"
+	    "!LOCK_LOST id=7 reason=stolen\n");
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_renewals_are_told_to_who_asked_and_holds)
+{
+	struct core_renewed renewed = { .action.type = CORE_RENEWED };
+	char got[200], want[100];
+	int fd = client();
+	int other = client();
+	ssize_t n;
+
+	say(fd, "TRY k\nHELLO renewed=yes\n");
+	say(other, "HELLO renewed=yes\n");
+	(void)!recv(fd, got, sizeof(got), 0);
+	(void)!recv(other, got, sizeof(got), 0);
+	t.core.holder = t.seen[0].client;
+	renewed.until_ms = clock_boot_ms() + 500000;
+	server_perform(t.server, &renewed.action);
+	renewed.until_ms++; /* takes the place of the first */
+	server_perform(t.server, &renewed.action);
+	renewed.namespace_index = 1; /* where it holds nothing */
+	server_perform(t.server, &renewed.action);
+	turn();
+	n = recv(fd, got, sizeof(got) - 1, 0);
+	ck_assert_int_gt(n, 0);
+	got[n] = '\0';
+	ck_assert_ptr_eq(strchr(got, '\n'), got + n - 1);
+	ck_assert_int_eq(strncmp(got, "!RENEWED ns=default remaining=", 30),
+	    0);
+	(void)snprintf(want, sizeof(want), " until_boot_ms=%llu\n",
+	    (unsigned long long)renewed.until_ms);
+	ck_assert_ptr_nonnull(strstr(got, want));
+	expect_nothing(other);
+	(void)close(other);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_waiting_and_status)
+{
+	char got[1024];
+	int fd = client();
+
+	say(fd, "TRY k\nSTATUS\n");
+	ck_assert_int_gt(recv(fd, got, sizeof(got), 0), 0);
+	ck_assert_int_eq(strncmp(got, "+ ns=default store=sqlite scope=host "
+	    "where=/x session=open state=ok remaining=0s renewed=0s locks=3 "
+	    "held=0 ", 90), 0);
+	t.core.holder = t.seen[0].client;
+	say(fd, "WAITING\n");
+	(void)snprintf(got, sizeof(got), "+ ns=default key=w ahead=2 "
+	    "waited=1s pid=%ld uid=%ld name=check_server mine=yes "
+	    "cause=UNREACHABLE\nOK rows=1\n", (long)getpid(),
+	    (long)getuid());
+	expect(fd, got);
+	(void)close(fd);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("server");
+	TCase *tc = tcase_create("server");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, test_ping_and_tags);
+	tcase_add_test(tc, test_unknown_words_are_named);
+	tcase_add_test(tc, test_keys_are_text_of_a_bounded_length);
+	tcase_add_test(tc, test_acquire_reaches_the_core_and_back);
+	tcase_add_test(tc, test_other_verbs_of_the_core);
+	tcase_add_test(tc, test_cancel_names_the_request);
+	tcase_add_test(tc, test_half_close_is_served_to_the_end);
+	tcase_add_test(tc, test_close_after_half_close_is_noticed);
+	tcase_add_test(tc, test_requests_before_a_close_are_run);
+	tcase_add_test(tc, test_quit_answers_what_is_outstanding);
+	tcase_add_test(tc, test_notices_become_events);
+	tcase_add_test(tc, test_renewals_are_told_to_who_asked_and_holds);
+	tcase_add_test(tc, test_waiting_and_status);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
