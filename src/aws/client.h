@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct addrinfo;
 struct event_base;
 struct aws_client;
 struct aws_call;
@@ -30,9 +31,14 @@ struct aws_client_config {
 	const char *access_key_id;
 	const char *secret_access_key;
 	const char *session_token;	/* NULL: none */
-	uint32_t connections_max[AWS_LANES];
-	uint64_t connect_timeout_ms;
+	uint32_t connections_max[AWS_LANES];	/* 0: 4, 64, 4 */
+	uint64_t connect_timeout_ms;	/* 0: 3 s */
 	bool allow_plain_http;	/* to other hosts than loopback */
+	const char *ca_file;	/* NULL: the system's */
+
+	/* NULL: getaddrinfo(). It is called on a thread. */
+	int (*lookup)(const char *host, const char *port,
+	    const struct addrinfo *hints, struct addrinfo **ret);
 };
 
 /*
@@ -52,11 +58,20 @@ struct aws_answer {
 
 typedef void (*aws_answer_fn)(void *arg, const struct aws_answer *);
 
-/* @ret_text (at least 256 bytes) says what is wrong, without secrets. */
+/*
+ * @ret_text (at least 256 bytes) says what is wrong, without secrets. Writing
+ * to a closed connection must not raise SIGPIPE: ignore it.
+ *
+ * DDBLOCK_E_NO_CREDENTIALS, DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NOMEM,
+ * DDBLOCK_E_SYSTEM
+ */
 int aws_client_new(struct event_base *, const struct aws_client_config *,
     struct aws_client **ret, char *ret_text, size_t text_size);
 
-/* Wipes the secrets. Calls under way get no answer. Accepts NULL. */
+/*
+ * Wipes the secrets. Calls under way get no answer. Accepts NULL. Not from
+ * within an answer.
+ */
 void aws_client_free(struct aws_client *);
 
 /*
@@ -66,11 +81,13 @@ void aws_client_free(struct aws_client *);
  * @sent_ms of the answer is when the request was given to the connection; if
  * it never was, it is the time of the call.
  *
- * DDBLOCK_E_NOMEM, DDBLOCK_E_NO_CREDENTIALS
+ * DDBLOCK_E_NOMEM
  */
 int aws_client_call(struct aws_client *, enum aws_lane, const char *operation,
     const char *body, size_t body_length, uint64_t timeout_ms,
     aws_answer_fn answer, void *arg, struct aws_call **ret);
+
+/* Never after the answer, nor from within it. A request may be out already. */
 void aws_call_cancel(struct aws_call *);
 
 /*

@@ -3,8 +3,9 @@
  * error first, by the HTTP status where there is no name that we know.
  *
  * Names come after '#' in "__type", before which services and emulators put
- * differing namespaces; texts come as "message" or "Message"; proxies answer
- * with HTML. None of that may end in a wrong "it did not happen".
+ * differing namespaces; texts come as "message" or "Message"; some answer in
+ * XML, and proxies in HTML. An answer without a name of DynamoDB's own proves
+ * nothing, so it never counts as "it did not happen" (429 excepted).
  */
 #ifndef DDBLOCKD_AWS_ERRORS_H
 #define DDBLOCKD_AWS_ERRORS_H
@@ -17,7 +18,7 @@
 
 enum aws_class {
 	AWS_CLASS_OK = 0,	/* 2xx; says nothing of the body */
-	AWS_CLASS_CONDITION,	/* the condition (or a transaction's) failed */
+	AWS_CLASS_CONDITION,	/* the condition failed: it did not happen */
 	AWS_CLASS_THROTTLED,	/* did not happen; repeat after a while */
 	AWS_CLASS_TRANSIENT,	/* may have happened; repeat */
 	AWS_CLASS_CLOCK,	/* did not happen; sign again with the time of
@@ -25,6 +26,8 @@ enum aws_class {
 				 * taken over already */
 	AWS_CLASS_REFUSED,	/* did not happen, and would not next time */
 };
+
+struct json_object;
 
 struct aws_error {
 	enum aws_class class;
@@ -40,6 +43,10 @@ struct aws_error {
  * broken UTF-8.
  */
 void aws_errors_classify(int status, const char *body, size_t body_length,
+    struct aws_error *ret);
+
+/* The same for one who has parsed the body already: @json may be NULL. */
+void aws_errors_classify_json(int status, struct json_object *json,
     struct aws_error *ret);
 
 #endif

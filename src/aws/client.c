@@ -1,0 +1,525 @@
+/*
+ * The client of one endpoint: lanes, queues, deadlines.
+ *
+ * Each lane has its own pool of connections, its own bound on requests at a
+ * time and its own queue, so that a beat never waits for what others wait
+ * for. Every call has one timer, from the call to the answer, which covers
+ * name resolution, queue, connection and exchange alike.
+ */
+#include "aws/client.h"
+
+#include <assert.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "aws/pool.h"
+#include "aws/resolver.h"
+#include "aws/skew.h"
+#include "aws/transfer.h"
+#include "common/clock.h"
+#include "common/error.h"
+
+#define CLIENT_CONNECT_TIMEOUT_MS 3000
+#define CLIENT_SECRET_MAX 8192	/* what fits a request's headers of 16 KB */
+
+TAILQ_HEAD(call_queue, aws_call);
+
+struct lane {
+	struct aws_client *client;
+	struct pool *pool;
+	struct call_queue waiting;
+	struct call_queue running;	/* with a transfer */
+	struct call_queue failing;	/* to be answered soon */
+	struct transfer *idle;
+	uint32_t n_transfers;
+	uint32_t transfers_max;
+	uint32_t addresses_number;	/* that the pool knows; 0: none */
+};
+
+struct aws_call {
+	TAILQ_ENTRY(aws_call) link;
+	struct call_queue *queue;	/* that it is in */
+	struct lane *lane;
+	struct transfer *transfer;	/* while running */
+	const char *failure;		/* while failing */
+	struct event timer;
+	uint64_t timeout_ms;
+	uint64_t sent_ms;
+	aws_answer_fn answer;
+	void *arg;
+	char operation[TRANSFER_OPERATION_MAX + 1];
+	size_t body_length;
+	char body[];
+};
+
+struct aws_client {
+	struct event_base *base;
+	struct transfer_origin origin;
+	struct resolver *resolver;	/* NULL: nothing to resolve */
+	struct skew skew;
+	struct lane lanes[AWS_LANES];
+	bool curl;			/* libcurl is set up for us */
+};
+
+static void client_pump(struct lane *);
+
+/* ---- a call's end ---- */
+
+static void
+client_move_call(struct aws_call *c, struct call_queue *to)
+{
+	if (c->queue != NULL)
+		TAILQ_REMOVE(c->queue, c, link);
+	if (to != NULL)
+		TAILQ_INSERT_TAIL(to, c, link);
+	c->queue = to;
+}
+
+static void
+client_give_transfer(struct aws_call *c)
+{
+	struct transfer *t = c->transfer;
+
+	if (t == NULL)
+		return;
+	transfer_end(t);
+	t->next = c->lane->idle;
+	c->lane->idle = t;
+	c->transfer = NULL;
+}
+
+/* Its transfer is finished with, or stopped. */
+static void
+client_forget_call(struct aws_call *c)
+{
+	(void)event_del(&c->timer);
+	client_move_call(c, NULL);
+	client_give_transfer(c);
+	free(c);
+}
+
+/* No answer came, because of @reason. */
+static void
+client_fail_call(struct aws_call *c, const char *reason, bool maybe_applied)
+{
+	char text[TRANSFER_TEXT_MAX];
+	struct aws_answer a = {
+		.code = DDBLOCK_E_UNREACHABLE,
+		.maybe_applied = maybe_applied,
+		.body = "",
+		.text = text,
+		.sent_ms = c->sent_ms,
+	};
+	aws_answer_fn answer = c->answer;
+	void *arg = c->arg;
+
+	(void)snprintf(text, sizeof(text), "%s: %s",
+	    c->lane->client->origin.endpoint.authority, reason);
+	client_forget_call(c);
+	answer(arg, &a);
+}
+
+/* As above, from the loop. */
+static void
+client_fail_call_soon(struct aws_call *c, const char *reason)
+{
+	client_move_call(c, &c->lane->failing);
+	c->failure = reason;
+	event_active(&c->timer, EV_TIMEOUT, 0);
+}
+
+static void
+client_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct aws_call *c = arg;
+	struct lane *l = c->lane;
+	char reason[TRANSFER_TEXT_MAX];
+	bool taken = false;
+
+	(void)fd;
+	(void)what;
+	if (c->failure != NULL) {
+		client_fail_call(c, c->failure, false);
+		client_pump(l);
+		return;
+	}
+	if (c->transfer != NULL) {
+		pool_stop(l->pool, c->transfer->easy);
+		taken = c->transfer->body_taken;
+	}
+	(void)snprintf(reason, sizeof(reason), "no answer within %llu ms%s",
+	    (unsigned long long)c->timeout_ms,
+	    c->transfer == NULL ? " (never sent)" :
+	    taken ? "" : " (no connection)");
+	client_fail_call(c, reason, taken);
+	client_pump(l);
+}
+
+static void
+client_on_finished(void *arg, CURL *easy, CURLcode result)
+{
+	struct lane *l = arg;
+	struct aws_client *s = l->client;
+	struct transfer *t = NULL;
+	struct aws_answer a;
+	struct aws_call *c;
+
+	(void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&t);
+	c = t->call;
+	transfer_result(t, result, &a);
+	a.sent_ms = c->sent_ms;
+	if (t->date_s > 0)
+		skew_learn(&s->skew, c->sent_ms, clock_boot_ms(), t->date_s);
+	if (t->addresses_number != 0)
+		l->addresses_number = t->addresses_number;
+	if (s->resolver != NULL && (result == CURLE_COULDNT_CONNECT ||
+	    result == CURLE_OPERATION_TIMEDOUT))
+		resolver_distrust(s->resolver);
+
+	/* The answer is read out of the transfer: this stays busy till then. */
+	(void)event_del(&c->timer);
+	c->answer(c->arg, &a);
+	client_forget_call(c);
+	client_pump(l);
+}
+
+/* ---- a call's start ---- */
+
+static struct transfer *
+client_take_transfer(struct lane *l)
+{
+	struct transfer *t = l->idle;
+
+	if (t != NULL) {
+		l->idle = t->next;
+	} else if (l->n_transfers < l->transfers_max) {
+		if (transfer_new(&l->client->origin, &t) < 0)
+			return NULL;
+		l->n_transfers++;
+	}
+	return t;
+}
+
+static void
+client_start(struct aws_call *c, const char *addresses, uint32_t number)
+{
+	struct lane *l = c->lane;
+	struct aws_client *s = l->client;
+	struct transfer *t = client_take_transfer(l);
+	uint64_t now_ms = clock_boot_ms();
+	uint64_t wall_ms = skew_wall_ms(&s->skew, now_ms);
+
+	if (t == NULL) {
+		client_fail_call_soon(c, "out of memory");
+		return;
+	}
+	client_move_call(c, &l->running);
+	c->transfer = t;
+	t->call = c;
+	c->sent_ms = now_ms;
+	if (wall_ms == 0)
+		wall_ms = clock_wall_ms();
+	if (transfer_begin(t, c->operation, c->body, c->body_length,
+	    wall_ms / 1000, number != l->addresses_number ? addresses : NULL,
+	    number) == 0 && pool_start(l->pool, t->easy) == 0)
+		return;
+
+	client_give_transfer(c);
+	client_fail_call_soon(c, "the request cannot be made");
+}
+
+/* Start what waits, as far as connections and addresses allow. */
+static void
+client_pump(struct lane *l)
+{
+	struct aws_client *s = l->client;
+	const char *addresses = NULL;
+	uint32_t number = 0;
+	struct aws_call *c;
+
+	while ((c = TAILQ_FIRST(&l->waiting)) != NULL &&
+	    (l->idle != NULL || l->n_transfers < l->transfers_max)) {
+		if (s->resolver != NULL) {
+			addresses = resolver_addresses(s->resolver,
+			    clock_boot_ms(), &number);
+			if (addresses == NULL && resolver_busy(s->resolver))
+				return; /* client_on_resolved() goes on */
+			if (addresses == NULL) {
+				client_fail_call_soon(c,
+				    resolver_error(s->resolver));
+				continue;
+			}
+		}
+		client_start(c, addresses, number);
+	}
+}
+
+static void
+client_on_resolved(void *arg)
+{
+	struct aws_client *s = arg;
+
+	for (size_t i = 0; i < AWS_LANES; i++)
+		client_pump(&s->lanes[i]);
+}
+
+static struct aws_call *
+client_new_call(struct lane *l, const char *operation, const char *body,
+    size_t body_length)
+{
+	struct aws_call *c = calloc(1, sizeof(*c) + body_length);
+
+	if (c == NULL)
+		return NULL;
+	c->lane = l;
+	(void)snprintf(c->operation, sizeof(c->operation), "%s", operation);
+	c->body_length = body_length;
+	if (body_length > 0)
+		memcpy(c->body, body, body_length);
+	return c;
+}
+
+int
+aws_client_call(struct aws_client *s, enum aws_lane lane,
+    const char *operation, const char *body, size_t body_length,
+    uint64_t timeout_ms, aws_answer_fn answer, void *arg,
+    struct aws_call **ret)
+{
+	struct timeval t = {
+		.tv_sec = (time_t)(timeout_ms / 1000),
+		.tv_usec = (suseconds_t)(timeout_ms % 1000 * 1000),
+	};
+	struct lane *l = &s->lanes[lane];
+	struct aws_call *c;
+
+	assert(strlen(operation) <= TRANSFER_OPERATION_MAX);
+	c = client_new_call(l, operation, body, body_length);
+	if (c == NULL)
+		return DDBLOCK_E_NOMEM;
+	c->answer = answer;
+	c->arg = arg;
+	c->timeout_ms = timeout_ms;
+	c->sent_ms = clock_boot_ms();
+	if (evtimer_assign(&c->timer, s->base, client_on_timer, c) < 0 ||
+	    evtimer_add(&c->timer, &t) < 0) {
+		free(c);
+		return DDBLOCK_E_NOMEM;
+	}
+	client_move_call(c, &l->waiting);
+	*ret = c;
+	client_pump(l);
+	return 0;
+}
+
+void
+aws_call_cancel(struct aws_call *c)
+{
+	struct lane *l = c->lane;
+
+	if (c->transfer != NULL)
+		pool_stop(l->pool, c->transfer->easy);
+	client_forget_call(c);
+	client_pump(l);
+}
+
+/* ---- the client ---- */
+
+/* Whatever goes into a header must not be able to end it. */
+static bool
+client_is_printable(const char *text)
+{
+	size_t length = strlen(text);
+
+	for (size_t i = 0; i < length; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return length > 0 && length <= CLIENT_SECRET_MAX;
+}
+
+static int
+client_check_credentials(const struct aws_client_config *config, char *text,
+    size_t text_size)
+{
+	const char *what = NULL;
+
+	if (config->access_key_id == NULL || config->access_key_id[0] == '\0')
+		what = "there is no access key id";
+	else if (config->secret_access_key == NULL ||
+	    config->secret_access_key[0] == '\0')
+		what = "there is no secret access key";
+	else if (!client_is_printable(config->access_key_id))
+		what = "the access key id has characters that cannot be in it";
+	else if (!client_is_printable(config->secret_access_key))
+		what = "the secret access key has characters that cannot be "
+		    "in it";
+	else if (config->session_token != NULL &&
+	    config->session_token[0] != '\0' &&
+	    !client_is_printable(config->session_token))
+		what = "the session token has characters that cannot be in it";
+	if (what == NULL)
+		return 0;
+	(void)snprintf(text, text_size, "AWS credentials: %s", what);
+	return DDBLOCK_E_NO_CREDENTIALS;
+}
+
+static int
+client_init_origin(struct transfer_origin *o,
+    const struct aws_client_config *config)
+{
+	const char *token = config->session_token;
+	int r;
+
+	buffer_init(&o->token_line, 2 * CLIENT_SECRET_MAX);
+	(void)snprintf(o->host_line, sizeof(o->host_line), "Host: %s",
+	    o->endpoint.authority);
+	o->connect_timeout_ms = config->connect_timeout_ms > 0 ?
+	    config->connect_timeout_ms : CLIENT_CONNECT_TIMEOUT_MS;
+	if (config->ca_file != NULL &&
+	    (o->ca_file = strdup(config->ca_file)) == NULL)
+		return DDBLOCK_E_NOMEM;
+	if (token != NULL && token[0] != '\0') {
+		o->session_token = strdup(token);
+		r = buffer_printf(&o->token_line, "X-Amz-Security-Token: %s",
+		    token);
+		if (o->session_token == NULL || r < 0)
+			return DDBLOCK_E_NOMEM;
+	}
+	return sigv4_init(&o->sigv4, config->access_key_id,
+	    config->secret_access_key,
+	    config->region != NULL ? config->region : "us-east-1",
+	    config->service != NULL ? config->service : "dynamodb");
+}
+
+static void
+client_done_origin(struct transfer_origin *o)
+{
+	if (o->session_token != NULL)
+		explicit_bzero(o->session_token, strlen(o->session_token));
+	free(o->session_token);
+	free(o->ca_file);
+	buffer_wipe(&o->token_line);
+	sigv4_done(&o->sigv4);
+}
+
+static int
+client_init_lanes(struct aws_client *s, const struct aws_client_config *config)
+{
+	static const uint32_t standard[AWS_LANES] = { 4, 64, 4 };
+
+	for (size_t i = 0; i < AWS_LANES; i++) {
+		struct lane *l = &s->lanes[i];
+		int r;
+
+		l->transfers_max = config->connections_max[i] > 0 ?
+		    config->connections_max[i] : standard[i];
+		r = pool_new(s->base, l->transfers_max, client_on_finished, l,
+		    &l->pool);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+client_init(struct aws_client *s, const struct aws_client_config *config)
+{
+	const struct endpoint *e = &s->origin.endpoint;
+	int r;
+
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return DDBLOCK_E_SYSTEM;
+	s->curl = true;
+	r = client_init_origin(&s->origin, config);
+	if (r == 0 && !e->literal)
+		r = resolver_new(s->base, e->host, e->port, config->lookup,
+		    client_on_resolved, s, &s->resolver);
+	if (r == 0)
+		r = client_init_lanes(s, config);
+	return r;
+}
+
+int
+aws_client_new(struct event_base *base, const struct aws_client_config *config,
+    struct aws_client **ret, char *ret_text, size_t text_size)
+{
+	struct aws_client *s;
+	int r = client_check_credentials(config, ret_text, text_size);
+
+	if (r < 0)
+		return r;
+	s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return DDBLOCK_E_NOMEM;
+	s->base = base;
+	for (size_t i = 0; i < AWS_LANES; i++) {
+		s->lanes[i].client = s;
+		TAILQ_INIT(&s->lanes[i].waiting);
+		TAILQ_INIT(&s->lanes[i].running);
+		TAILQ_INIT(&s->lanes[i].failing);
+	}
+	r = endpoint_parse(config->endpoint, config->region,
+	    config->service != NULL ? config->service : "dynamodb",
+	    config->allow_plain_http, &s->origin.endpoint, ret_text, text_size);
+	if (r == 0) {
+		(void)snprintf(ret_text, text_size, "%s",
+		    error_text(DDBLOCK_E_NOMEM));
+		r = client_init(s, config);
+	}
+	if (r < 0) {
+		aws_client_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static void
+client_done_lane(struct lane *l)
+{
+	struct aws_call *c;
+	struct transfer *t;
+
+	while ((c = TAILQ_FIRST(&l->running)) != NULL) {
+		pool_stop(l->pool, c->transfer->easy);
+		client_forget_call(c);
+	}
+	while ((c = TAILQ_FIRST(&l->waiting)) != NULL ||
+	    (c = TAILQ_FIRST(&l->failing)) != NULL)
+		client_forget_call(c);
+	while ((t = l->idle) != NULL) {
+		l->idle = t->next;
+		transfer_free(t);
+	}
+	pool_free(l->pool);
+}
+
+void
+aws_client_free(struct aws_client *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < AWS_LANES; i++)
+		client_done_lane(&s->lanes[i]);
+	resolver_free(s->resolver);
+	client_done_origin(&s->origin);
+	if (s->curl)
+		curl_global_cleanup();
+	explicit_bzero(s, sizeof(*s));
+	free(s);
+}
+
+uint64_t
+aws_client_wall_ms(const struct aws_client *s)
+{
+	return skew_wall_ms(&s->skew, clock_boot_ms());
+}
+
+const char *
+aws_client_endpoint(const struct aws_client *s)
+{
+	return s->origin.endpoint.url;
+}

@@ -1,0 +1,177 @@
+/*
+ * Where requests go. The taking apart is libcurl's, so that what we check is
+ * what it will use.
+ */
+#include "aws/endpoint.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+
+static int
+endpoint_refuse(char *text, size_t text_size, const char *url,
+    const char *reason)
+{
+	(void)snprintf(text, text_size, "endpoint \"%.100s\": %s", url, reason);
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
+/* It goes into host names and headers. */
+static int
+endpoint_check_region(const char *region, char *text, size_t text_size)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	size_t length = strlen(region);
+
+	if (length > 0 && length <= ENDPOINT_REGION_MAX &&
+	    strspn(region, allowed) == length)
+		return 0;
+	(void)snprintf(text, text_size,
+	    "\"%.40s\" is not the name of a region", region);
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
+/* Of the partitions that have DynamoDB under a public name. */
+static void
+endpoint_from_region(const char *region, const char *service, char *url,
+    size_t url_size)
+{
+	(void)snprintf(url, url_size, "https://%s.%s.amazonaws.com%s", service,
+	    region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+}
+
+static bool
+endpoint_has(CURLU *u, CURLUPart part)
+{
+	char *value = NULL;
+	bool has = curl_url_get(u, part, &value, 0) == CURLUE_OK &&
+	    value[0] != '\0';
+
+	curl_free(value);
+	return has;
+}
+
+/* Only what a signature for "/" covers. */
+static const char *
+endpoint_check_rest(CURLU *u)
+{
+	char *path = NULL;
+	bool root = curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
+	    strcmp(path, "/") == 0;
+
+	curl_free(path);
+	if (!root)
+		return "a path is not supported";
+	if (endpoint_has(u, CURLUPART_QUERY) ||
+	    endpoint_has(u, CURLUPART_FRAGMENT))
+		return "a query is not supported";
+	if (endpoint_has(u, CURLUPART_USER) ||
+	    endpoint_has(u, CURLUPART_PASSWORD))
+		return "credentials do not belong there";
+	return NULL;
+}
+
+static bool
+endpoint_is_loopback(struct endpoint *e)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	if (inet_pton(AF_INET, e->host, address) == 1) {
+		e->literal = true;
+		return address[0] == 127;
+	}
+	if (inet_pton(AF_INET6, e->host, address) == 1) {
+		struct in6_addr loopback = IN6ADDR_LOOPBACK_INIT;
+
+		e->literal = true;
+		return memcmp(address, &loopback, sizeof(loopback)) == 0;
+	}
+	/* RFC 6761 reserves the name; libcurl itself never looks it up. */
+	return strcasecmp(e->host, "localhost") == 0;
+}
+
+static const char *
+endpoint_take(CURLU *u, struct endpoint *e)
+{
+	char *scheme = NULL, *host = NULL, *port = NULL;
+	const char *reason = "it has no host";
+	size_t length;
+	bool v6, standard;
+
+	if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
+	    curl_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+	    curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) !=
+	    CURLUE_OK)
+		goto out;
+	e->tls = strcmp(scheme, "https") == 0;
+	reason = "it must begin with https:// or http://";
+	if (!e->tls && strcmp(scheme, "http") != 0)
+		goto out;
+	length = strlen(host);
+	reason = "the host or the port is too long";
+	if (length == 0 || length > ENDPOINT_HOST_MAX ||
+	    strlen(port) >= sizeof(e->port))
+		goto out;
+
+	v6 = host[0] == '[' && length > 2;
+	(void)snprintf(e->host, sizeof(e->host), "%.*s",
+	    v6 ? (int)length - 2 : (int)length, v6 ? host + 1 : host);
+	(void)snprintf(e->port, sizeof(e->port), "%s", port);
+	standard = strcmp(port, e->tls ? "443" : "80") == 0;
+	(void)snprintf(e->authority, sizeof(e->authority), "%s%s%s", host,
+	    standard ? "" : ":", standard ? "" : port);
+	(void)snprintf(e->url, sizeof(e->url), "%s://%s/", scheme,
+	    e->authority);
+	e->loopback = endpoint_is_loopback(e);
+	reason = NULL;
+out:
+	curl_free(scheme);
+	curl_free(host);
+	curl_free(port);
+	return reason;
+}
+
+int
+endpoint_parse(const char *url, const char *region, const char *service,
+    bool allow_plain_http, struct endpoint *ret, char *text, size_t text_size)
+{
+	char made[ENDPOINT_HOST_MAX];
+	struct endpoint e = { .tls = false };
+	const char *reason;
+	CURLU *u;
+	int r = 0;
+
+	if (region != NULL)
+		r = endpoint_check_region(region, text, text_size);
+	if (r < 0)
+		return r;
+	if (url == NULL && region == NULL) {
+		(void)snprintf(text, text_size, "no region is set");
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (url == NULL) {
+		endpoint_from_region(region, service, made, sizeof(made));
+		url = made;
+	}
+	u = curl_url();
+	if (u == NULL)
+		return DDBLOCK_E_NOMEM;
+	if (curl_url_set(u, CURLUPART_URL, url, 0) != CURLUE_OK)
+		reason = "it is not a URL such as https://HOST[:PORT]";
+	else if ((reason = endpoint_take(u, &e)) == NULL)
+		reason = endpoint_check_rest(u);
+	curl_url_cleanup(u);
+
+	if (reason == NULL && !e.tls && !e.loopback && !allow_plain_http)
+		reason = "plain http is allowed to loopback only, unless "
+		    "allow_plain_http is set";
+	if (reason == NULL && region == NULL && !e.loopback)
+		reason = "no region is set, and signatures need it";
+	if (reason != NULL)
+		return endpoint_refuse(text, text_size, url, reason);
+	*ret = e;
+	return 0;
+}

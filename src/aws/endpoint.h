@@ -1,0 +1,37 @@
+/*
+ * Where requests go: a URL taken apart once, and checked, or made from the
+ * region.
+ */
+#ifndef DDBLOCKD_AWS_ENDPOINT_H
+#define DDBLOCKD_AWS_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ENDPOINT_HOST_MAX 255
+#define ENDPOINT_REGION_MAX 32
+
+struct endpoint {
+	char url[ENDPOINT_HOST_MAX + 32];	/* "https://host[:port]/" */
+	char host[ENDPOINT_HOST_MAX + 1];	/* no brackets */
+	char authority[ENDPOINT_HOST_MAX + 16];	/* of the Host header */
+	char port[6];
+	bool tls;
+	bool literal;	/* the host is an address: nothing to look up */
+	bool loopback;
+};
+
+/*
+ * @url may be NULL: then @service's public endpoint in @region. @region may be
+ * NULL if @url is on loopback, where emulators do not care. Plain http is
+ * refused except to loopback, unless @allow_plain_http: signatures do not hide
+ * what is asked and answered, and a session token would be there to copy.
+ *
+ * DDBLOCK_E_BAD_REQUEST
+ *     With the reason in @text.
+ */
+int endpoint_parse(const char *url, const char *region, const char *service,
+    bool allow_plain_http, struct endpoint *ret, char *text,
+    size_t text_size);
+
+#endif

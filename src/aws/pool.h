@@ -1,0 +1,30 @@
+/*
+ * A curl multi handle inside the event loop, with its kept-alive connections.
+ * It knows nothing of what is sent.
+ */
+#ifndef DDBLOCKD_AWS_POOL_H
+#define DDBLOCKD_AWS_POOL_H
+
+#include <curl/curl.h>
+#include <stdint.h>
+
+struct event_base;
+struct pool;
+
+/* @easy is finished and out of the pool. From the loop only. */
+typedef void (*pool_finished_fn)(void *arg, CURL *easy, CURLcode result);
+
+/* DDBLOCK_E_NOMEM */
+int pool_new(struct event_base *, uint32_t connections_max,
+    pool_finished_fn finished, void *arg, struct pool **ret);
+
+/* What is under way must be stopped first. Accepts NULL. */
+void pool_free(struct pool *);
+
+/* DDBLOCK_E_NOMEM */
+int pool_start(struct pool *, CURL *easy);
+
+/* Its connection is closed; no pool_finished_fn for it. */
+void pool_stop(struct pool *, CURL *easy);
+
+#endif

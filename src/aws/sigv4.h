@@ -1,0 +1,74 @@
+/*
+ * AWS Signature Version 4 on libcrypto (pure: the time is an argument).
+ *
+ * Our own, because libcurl's signer has differed from release to release and
+ * cannot correct for a wrong clock of the host.
+ */
+#ifndef DDBLOCKD_AWS_SIGV4_H
+#define DDBLOCKD_AWS_SIGV4_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buffer.h"
+
+#define SIGV4_HEADERS_MAX 16
+#define SIGV4_DATE_SIZE 17	/* "20150830T123600Z" and a NUL */
+#define SIGV4_KEY_SIZE 32
+#define SIGV4_TEXT_MAX 65536	/* of a canonical request */
+
+struct sigv4_header {
+	const char *name;	/* any case */
+	const char *value;	/* as sent; blanks are taken care of */
+};
+
+/* Everything belongs to the caller. */
+struct sigv4_request {
+	const char *method;
+	const char *path;	/* normalised; %XX in it is kept as it is */
+	const char *query;	/* without '?'; may be empty */
+	const struct sigv4_header *headers;	/* those to sign */
+	size_t n_headers;
+	const void *body;
+	size_t body_length;
+};
+
+/* Who signs for what, and the key of the day, which costs four HMACs. */
+struct sigv4 {
+	char *access_key_id;
+	char *secret;
+	char *region;
+	char *service;
+	char day[9];		/* of @key; empty: none yet */
+	unsigned char key[SIGV4_KEY_SIZE];
+};
+
+/* Copies. DDBLOCK_E_NOMEM */
+int sigv4_init(struct sigv4 *, const char *access_key_id, const char *secret,
+    const char *region, const char *service);
+
+/* Wipes the secrets. Accepts a zeroed one. */
+void sigv4_done(struct sigv4 *);
+
+/* The value of X-Amz-Date at @wall_s seconds since 1970. */
+void sigv4_date(uint64_t wall_s, char ret_date[SIGV4_DATE_SIZE]);
+
+/*
+ * Append the value of the Authorization header to @authorization. @date is
+ * that of the X-Amz-Date header, which must be among the request's.
+ *
+ * DDBLOCK_E_NOMEM
+ * DDBLOCK_E_LIMIT
+ *     More than SIGV4_HEADERS_MAX headers, or a text too long.
+ * DDBLOCK_E_SYSTEM
+ *     libcrypto failed.
+ */
+int sigv4_sign(struct sigv4 *, const struct sigv4_request *,
+    const char date[SIGV4_DATE_SIZE], struct buffer *authorization);
+
+/* The steps of it, for the published vectors. They append. */
+int sigv4_canonical(const struct sigv4_request *, struct buffer *);
+int sigv4_string_to_sign(const struct sigv4 *, const struct sigv4_request *,
+    const char date[SIGV4_DATE_SIZE], struct buffer *);
+
+#endif

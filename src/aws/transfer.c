@@ -1,0 +1,317 @@
+/*
+ * One HTTP exchange.
+ *
+ * libcurl repeats a request by itself when a kept-alive connection turns out
+ * to be dead, and a server may have carried out the first. So the body comes
+ * from a read function that cannot go back: such a transfer ends in an error,
+ * and whether the body was ever taken says whether the request can have been
+ * carried out.
+ */
+#include "aws/transfer.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "config.h"
+
+#define TRANSFER_BUFFER_BYTES 16384L
+#define TRANSFER_KEEP_BYTES 65536	/* of an answer's buffer */
+#define TRANSFER_IDLE_MAX_S 55L		/* below what front ends allow */
+#define TRANSFER_LIFE_MAX_S 3600L	/* follow the name from time to time */
+
+static size_t
+transfer_read(char *to, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+	size_t length = t->body_length - t->body_sent;
+
+	t->body_taken = true;
+	if (length > size * n)
+		length = size * n;
+	if (length > 0)
+		memcpy(to, t->body + t->body_sent, length);
+	t->body_sent += length;
+	return length;
+}
+
+static int
+transfer_seek(void *arg, curl_off_t offset, int origin)
+{
+	(void)arg;
+	(void)offset;
+	(void)origin;
+	return CURL_SEEKFUNC_FAIL;
+}
+
+static size_t
+transfer_write(char *from, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+
+	return buffer_append(&t->answer, from, size * n) == 0 ? size * n : 0;
+}
+
+/* Only Date is of interest. It is not NUL-terminated. */
+static size_t
+transfer_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+	size_t length = size * n;
+	char date[64];
+
+	if (length > 5 && length < sizeof(date) &&
+	    strncasecmp(line, "date:", 5) == 0) {
+		time_t value;
+
+		memcpy(date, line + 5, length - 5);
+		date[length - 5] = '\0';
+		value = curl_getdate(date, NULL);
+		t->date_s = value > 0 ? (int64_t)value : 0;
+	}
+	return length;
+}
+
+/* Whose order in the list is of no importance. */
+static void
+transfer_link_headers(struct transfer *t)
+{
+	static char type[] = "Content-Type: application/x-amz-json-1.0";
+	static char no_expect[] = "Expect:";
+	static char no_accept[] = "Accept:";
+	struct buffer *token = &t->origin->token_line;
+	char *lines[TRANSFER_HEADERS] = {
+		t->origin->host_line, type, t->date_line, t->target_line,
+		no_expect, no_accept, t->authorization_line.data, token->data,
+	};
+	size_t n = token->data != NULL ? TRANSFER_HEADERS :
+	    TRANSFER_HEADERS - 1;
+
+	for (size_t i = 0; i < n; i++) {
+		t->headers[i].data = lines[i];
+		t->headers[i].next = i + 1 < n ? &t->headers[i + 1] : NULL;
+	}
+}
+
+static void
+transfer_set_callbacks(struct transfer *t)
+{
+	CURL *e = t->easy;
+
+	(void)curl_easy_setopt(e, CURLOPT_PRIVATE, t);
+	(void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->error);
+	(void)curl_easy_setopt(e, CURLOPT_READFUNCTION, transfer_read);
+	(void)curl_easy_setopt(e, CURLOPT_READDATA, t);
+	(void)curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, transfer_seek);
+	(void)curl_easy_setopt(e, CURLOPT_SEEKDATA, t);
+	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, transfer_write);
+	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, transfer_header);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
+}
+
+/* What never changes. Neither proxy nor .netrc of the environment counts. */
+static int
+transfer_set_options(struct transfer *t)
+{
+	const struct transfer_origin *o = t->origin;
+	CURL *e = t->easy;
+
+	transfer_set_callbacks(t);
+	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_POST, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_PROXY, "");
+	(void)curl_easy_setopt(e, CURLOPT_NOPROXY, "*");
+	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
+	    (long)CURL_HTTP_VERSION_1_1);
+	(void)curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, 15L);
+	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, 15L);
+	(void)curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, TRANSFER_IDLE_MAX_S);
+	(void)curl_easy_setopt(e, CURLOPT_MAXLIFETIME_CONN,
+	    TRANSFER_LIFE_MAX_S);
+	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_BUFFERSIZE, TRANSFER_BUFFER_BYTES);
+	(void)curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE,
+	    TRANSFER_BUFFER_BYTES);
+	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
+	    (long)o->connect_timeout_ms);
+	if (curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR,
+	    o->endpoint.tls ? "https" : "http") != CURLE_OK ||
+	    curl_easy_setopt(e, CURLOPT_USERAGENT,
+	    PACKAGE_NAME "/" PACKAGE_VERSION) != CURLE_OK ||
+	    (o->ca_file != NULL && curl_easy_setopt(e, CURLOPT_CAINFO,
+	    o->ca_file) != CURLE_OK) ||
+	    curl_easy_setopt(e, CURLOPT_URL, o->endpoint.url) != CURLE_OK)
+		return DDBLOCK_E_NOMEM;
+	return 0;
+}
+
+int
+transfer_new(struct transfer_origin *origin, struct transfer **ret)
+{
+	struct transfer *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return DDBLOCK_E_NOMEM;
+	t->origin = origin;
+	buffer_init(&t->authorization_line, SIGV4_TEXT_MAX);
+	buffer_init(&t->addresses, SIGV4_TEXT_MAX);
+	buffer_init(&t->answer, TRANSFER_ANSWER_MAX);
+	t->easy = curl_easy_init();
+	if (t->easy == NULL || transfer_set_options(t) < 0) {
+		transfer_free(t);
+		return DDBLOCK_E_NOMEM;
+	}
+	*ret = t;
+	return 0;
+}
+
+void
+transfer_free(struct transfer *t)
+{
+	if (t == NULL)
+		return;
+	if (t->easy != NULL)
+		curl_easy_cleanup(t->easy);
+	buffer_done(&t->authorization_line);
+	buffer_done(&t->addresses);
+	buffer_done(&t->answer);
+	free(t);
+}
+
+static int
+transfer_sign(struct transfer *t, uint64_t wall_s)
+{
+	struct transfer_origin *o = t->origin;
+	char date[SIGV4_DATE_SIZE];
+	struct sigv4_header headers[] = {
+		{ "content-type", "application/x-amz-json-1.0" },
+		{ "host", o->endpoint.authority },
+		{ "x-amz-date", date },
+		{ "x-amz-target", strchr(t->target_line, ' ') + 1 },
+		{ "x-amz-security-token", o->session_token },
+	};
+	struct sigv4_request request = {
+		.method = "POST",
+		.path = "/",
+		.query = "",
+		.headers = headers,
+		.n_headers = o->session_token != NULL ? 5 : 4,
+		.body = t->body,
+		.body_length = t->body_length,
+	};
+
+	sigv4_date(wall_s, date);
+	(void)snprintf(t->date_line, sizeof(t->date_line), "X-Amz-Date: %s",
+	    date);
+	buffer_clear(&t->authorization_line);
+	(void)buffer_append_text(&t->authorization_line, "Authorization: ");
+	return sigv4_sign(&o->sigv4, &request, date, &t->authorization_line);
+}
+
+/* A permanent entry in the pool's name cache: libcurl looks up nothing. */
+static int
+transfer_set_addresses(struct transfer *t, const char *addresses,
+    uint32_t number)
+{
+	if (addresses == NULL)
+		return 0;
+	buffer_clear(&t->addresses);
+	if (buffer_printf(&t->addresses, "%s:%s:%s", t->origin->endpoint.host,
+	    t->origin->endpoint.port, addresses) < 0)
+		return DDBLOCK_E_NOMEM;
+	t->resolve.data = t->addresses.data;
+	t->resolve.next = NULL;
+	if (curl_easy_setopt(t->easy, CURLOPT_RESOLVE, &t->resolve) != CURLE_OK)
+		return DDBLOCK_E_NOMEM;
+	t->addresses_number = number;
+	return 0;
+}
+
+int
+transfer_begin(struct transfer *t, const char *operation, const char *body,
+    size_t body_length, uint64_t wall_s, const char *addresses,
+    uint32_t addresses_number)
+{
+	int r;
+
+	t->body = body;
+	t->body_length = body_length;
+	t->body_sent = 0;
+	t->body_taken = false;
+	t->date_s = 0;
+	t->error[0] = '\0';
+	(void)snprintf(t->target_line, sizeof(t->target_line),
+	    "X-Amz-Target: DynamoDB_20120810.%s", operation);
+	r = transfer_sign(t, wall_s);
+	if (r == 0)
+		r = transfer_set_addresses(t, addresses, addresses_number);
+	if (r < 0)
+		return r;
+
+	transfer_link_headers(t);
+	if (curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) !=
+	    CURLE_OK || curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+	    (curl_off_t)body_length) != CURLE_OK)
+		return DDBLOCK_E_NOMEM;
+	return 0;
+}
+
+static const char *
+transfer_reason(const struct transfer *t, CURLcode result)
+{
+	if (buffer_failed(&t->answer) < 0)
+		return "the answer is too large";
+	switch (result) {
+	case CURLE_SEND_FAIL_REWIND:
+	case CURLE_GOT_NOTHING:
+		return "the connection was closed without an answer";
+	case CURLE_PARTIAL_FILE:
+		return "the answer was cut off";
+	default:
+		return t->error[0] != '\0' ? t->error :
+		    curl_easy_strerror(result);
+	}
+}
+
+void
+transfer_result(struct transfer *t, CURLcode result, struct aws_answer *ret)
+{
+	long status = 0;
+
+	*ret = (struct aws_answer){ .text = "", .body = "" };
+	if (result == CURLE_OK)
+		(void)curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE,
+		    &status);
+	if (status > 0) {
+		ret->status = (int)status;
+		ret->maybe_applied = true;
+		if (t->answer.data != NULL)
+			ret->body = t->answer.data;
+		ret->body_length = t->answer.length;
+		return;
+	}
+	ret->code = DDBLOCK_E_UNREACHABLE;
+	ret->maybe_applied = t->body_taken;
+	(void)snprintf(t->text, sizeof(t->text), "%s: %s",
+	    t->origin->endpoint.authority, transfer_reason(t, result));
+	ret->text = t->text;
+}
+
+void
+transfer_end(struct transfer *t)
+{
+	t->call = NULL;
+	t->body = NULL;
+	if (t->addresses_number != 0) {
+		(void)curl_easy_setopt(t->easy, CURLOPT_RESOLVE, NULL);
+		t->addresses_number = 0;
+	}
+	buffer_clear(&t->answer);
+	if (t->answer.size > TRANSFER_KEEP_BYTES)
+		buffer_done(&t->answer);
+}

@@ -1,0 +1,81 @@
+/*
+ * One HTTP exchange: a curl easy handle that is set up once and used for many
+ * signed requests, one after the other.
+ */
+#ifndef DDBLOCKD_AWS_TRANSFER_H
+#define DDBLOCKD_AWS_TRANSFER_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aws/client.h"
+#include "aws/endpoint.h"
+#include "aws/sigv4.h"
+#include "common/buffer.h"
+
+#define TRANSFER_ANSWER_MAX (20 * 1024 * 1024)
+#define TRANSFER_TEXT_MAX 640
+#define TRANSFER_HEADERS 8
+#define TRANSFER_OPERATION_MAX 63
+
+/* What all requests of a client have in common. */
+struct transfer_origin {
+	struct endpoint endpoint;
+	struct sigv4 sigv4;
+	char *session_token;		/* NULL: none */
+	char *ca_file;			/* NULL: the system's */
+	struct buffer token_line;	/* the header of it */
+	char host_line[ENDPOINT_HOST_MAX + 32];
+	uint64_t connect_timeout_ms;
+};
+
+struct transfer {
+	struct transfer_origin *origin;
+	CURL *easy;
+	struct aws_call *call;		/* NULL: idle */
+	struct transfer *next;		/* of the idle */
+
+	/* The request. */
+	const char *body;
+	size_t body_length;
+	size_t body_sent;
+	bool body_taken;	/* libcurl asked for it: it may be out */
+	char date_line[sizeof("X-Amz-Date: ") + SIGV4_DATE_SIZE];
+	char target_line[sizeof("X-Amz-Target: DynamoDB_20120810.") +
+	    TRANSFER_OPERATION_MAX];
+	struct buffer authorization_line;
+	struct curl_slist headers[TRANSFER_HEADERS];
+	struct buffer addresses;	/* of CURLOPT_RESOLVE */
+	struct curl_slist resolve;
+	uint32_t addresses_number;	/* 0: it carries none */
+
+	/* The answer. */
+	struct buffer answer;
+	int64_t date_s;			/* of its Date; 0: none */
+	char error[CURL_ERROR_SIZE];
+	char text[TRANSFER_TEXT_MAX];
+};
+
+/* DDBLOCK_E_NOMEM */
+int transfer_new(struct transfer_origin *, struct transfer **ret);
+void transfer_free(struct transfer *);
+
+/*
+ * Sign and prepare; @body is borrowed until transfer_end(). @addresses: of the
+ * host, or NULL if the pool knows them.
+ *
+ * DDBLOCK_E_NOMEM, DDBLOCK_E_LIMIT, DDBLOCK_E_SYSTEM
+ */
+int transfer_begin(struct transfer *, const char *operation, const char *body,
+    size_t body_length, uint64_t wall_s, const char *addresses,
+    uint32_t addresses_number);
+
+/* What came of it; @ret is borrowed until transfer_end(). */
+void transfer_result(struct transfer *, CURLcode, struct aws_answer *ret);
+
+/* Ready for the next. */
+void transfer_end(struct transfer *);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * A small HTTP server that does what it is told.
+ */
+#include "config.h"
+
+#include "http_stub.h"
+
+#include <check.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+stub_close(struct stub *s, struct bufferevent *b)
+{
+	for (size_t i = 0; i < s->n_open; i++)
+		if (s->open[i] == b)
+			s->open[i] = s->open[--s->n_open];
+	bufferevent_free(b);
+}
+
+static void
+stub_answer(struct stub *s, struct bufferevent *b, int status,
+    const char *body, size_t length)
+{
+	struct evbuffer *out = bufferevent_get_output(b);
+
+	evbuffer_add_printf(out, "HTTP/1.1 %d Whatever\r\n", status);
+	if (s->date[0] != '\0')
+		evbuffer_add_printf(out, "Date: %s\r\n", s->date);
+	evbuffer_add_printf(out, "Content-Length: %zu\r\n\r\n", length);
+	evbuffer_add(out, body, length);
+}
+
+/* What is in the output goes first. */
+static void
+stub_close_flushed(struct bufferevent *b, void *arg)
+{
+	stub_close(arg, b);
+}
+
+static void
+stub_flush_and_close(struct stub *s, struct bufferevent *b)
+{
+	bufferevent_disable(b, EV_READ);
+	bufferevent_setcb(b, NULL, stub_close_flushed, NULL, s);
+}
+
+/* True if the connection is gone. */
+static bool
+stub_obey(struct stub *s, struct bufferevent *b, const char *operation,
+    const char *body, size_t length)
+{
+	struct evbuffer *out = bufferevent_get_output(b);
+
+	if (strncmp(operation, "Echo\r", 5) == 0) {
+		stub_answer(s, b, 200, body, length);
+	} else if (strncmp(operation, "EchoClose\r", 10) == 0) {
+		stub_answer(s, b, 200, body, length);
+		stub_flush_and_close(s, b);
+		return true;
+	} else if (strncmp(operation, "Refuse\r", 7) == 0) {
+		stub_answer(s, b, 400, "{\"__type\":\"x#Y\"}", 16);
+	} else if (strncmp(operation, "Close\r", 6) == 0) {
+		stub_close(s, b);
+		return true;
+	} else if (strncmp(operation, "Garbage\r", 8) == 0) {
+		evbuffer_add(out, "\1\2\3 what?\r\n\r\n", 13);
+		stub_flush_and_close(s, b);
+		return true;
+	} else if (strncmp(operation, "Truncate\r", 9) == 0) {
+		evbuffer_add_printf(out,
+		    "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{");
+		stub_flush_and_close(s, b);
+		return true;
+	} else if (strncmp(operation, "Huge\r", 5) == 0) {
+		evbuffer_add_printf(out, "HTTP/1.1 200 OK\r\n"
+		    "Content-Length: 30000000\r\n\r\n");
+		for (size_t i = 0; i < 3000; i++) {
+			static const char chunk[10000];
+
+			evbuffer_add_reference(out, chunk, sizeof(chunk), NULL,
+			    NULL);
+		}
+	}
+	/* "Hang" gets nothing. */
+	return false;
+}
+
+static void
+stub_on_read(struct bufferevent *b, void *arg)
+{
+	struct stub *s = arg;
+	struct evbuffer *in = bufferevent_get_input(b);
+
+	if (s->early > 0) {
+		s->early--;
+		stub_close(s, b);
+		return;
+	}
+	for (;;) {
+		size_t length = evbuffer_get_length(in), body_length;
+		char *text = (char *)evbuffer_pullup(in, -1);
+		char *end = text == NULL ? NULL :
+		    memmem(text, length, "\r\n\r\n", 4);
+		char *target, *size;
+		bool gone;
+
+		if (end == NULL)
+			return;
+		size = memmem(text, length, "Content-Length: ", 16);
+		target = memmem(text, length, "DynamoDB_20120810.", 18);
+		ck_assert(size != NULL && target != NULL);
+		body_length = strtoul(size + 16, NULL, 10);
+		end += 4;
+		if (length < (size_t)(end - text) + body_length)
+			return;
+		s->requests++;
+		snprintf(s->last, sizeof(s->last), "%.*s",
+		    (int)(end - text + (long)body_length), text);
+		gone = stub_obey(s, b, target + 18, end, body_length);
+		if (gone)
+			return;
+		evbuffer_drain(in, (size_t)(end - text) + body_length);
+	}
+}
+
+static void
+stub_on_event(struct bufferevent *b, short what, void *arg)
+{
+	(void)what;
+	stub_close(arg, b);
+}
+
+static void
+stub_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
+    struct sockaddr *address, int length, void *arg)
+{
+	struct stub *s = arg;
+	struct bufferevent *b = bufferevent_socket_new(s->base, fd,
+	    BEV_OPT_CLOSE_ON_FREE);
+
+	(void)listener;
+	(void)address;
+	(void)length;
+	ck_assert(s->n_open < STUB_CONNECTIONS_MAX);
+	s->open[s->n_open++] = b;
+	s->connections++;
+	bufferevent_setcb(b, stub_on_read, NULL, stub_on_event, s);
+	bufferevent_enable(b, EV_READ | EV_WRITE);
+}
+
+void
+stub_init(struct stub *s, struct event_base *base)
+{
+	struct sockaddr_in a = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t length = sizeof(a);
+
+	memset(s, 0, sizeof(*s));
+	s->base = base;
+	s->listener = evconnlistener_new_bind(base, stub_on_accept, s,
+	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 16,
+	    (struct sockaddr *)&a, sizeof(a));
+	ck_assert_ptr_nonnull(s->listener);
+	ck_assert_int_eq(getsockname(evconnlistener_get_fd(s->listener),
+	    (struct sockaddr *)&a, &length), 0);
+	s->port = ntohs(a.sin_port);
+}
+
+void
+stub_done(struct stub *s)
+{
+	while (s->n_open > 0)
+		stub_close(s, s->open[0]);
+	evconnlistener_free(s->listener);
+}
