@@ -1,0 +1,324 @@
+/*
+ * The conditions and the effects of the operations.
+ */
+#include "store/sqlite_apply.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+/* A host's clock may be wrong by decades; tokens must not run out for that. */
+#define WALL_S_MAX (UINT64_C(1) << 32)
+
+static bool
+sqlite_apply_equal(const struct holder *a, const struct holder *b)
+{
+	return ident_equal(a->session, b->session) &&
+	    ident_equal(a->grant, b->grant) && a->lease_ms == b->lease_ms &&
+	    a->fail_closed == b->fail_closed;
+}
+
+static bool
+sqlite_apply_contains(const struct holder *set, size_t n,
+    const struct holder *one)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (sqlite_apply_equal(&set[i], one))
+			return true;
+	}
+	return false;
+}
+
+/* Are the holders exactly these? Both are sets: no element comes twice. */
+static bool
+sqlite_apply_exactly(const struct lock_record *old, const struct holder *set,
+    size_t n)
+{
+	if (old->n_holders != n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!sqlite_apply_contains(old->holders, old->n_holders,
+		    &set[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Put @n more tokens on @r. */
+static int
+sqlite_apply_tokens(const struct sqlite_apply *a, struct lock_record *r,
+    uint64_t n)
+{
+	uint64_t token = r->token;
+
+	if (token == 0) {
+		token = a->wall_s < WALL_S_MAX ? a->wall_s : WALL_S_MAX;
+		token <<= 20;
+		/* Tokens of a key whose record was cleaned up, perhaps while
+		 * the clock was ahead, were below this. */
+		if (token < a->token_floor)
+			token = a->token_floor;
+	}
+	if (token > TOKEN_MAX - n)
+		return DDBLOCK_E_LIMIT;
+	r->token = token + n;
+	return 0;
+}
+
+static int
+sqlite_apply_unwish(const struct sqlite_apply *a, struct lock_record *r,
+    struct ident session, bool *ret_found)
+{
+	struct ident *left;
+	size_t n = 0;
+
+	*ret_found = false;
+	if (r->n_exclusive_wishes == 0)
+		return 0;
+	left = arena_alloc(a->arena, r->n_exclusive_wishes * sizeof(*left));
+	if (left == NULL)
+		return DDBLOCK_E_NOMEM;
+	for (size_t i = 0; i < r->n_exclusive_wishes; i++) {
+		if (!ident_equal(r->exclusive_wishes[i], session))
+			left[n++] = r->exclusive_wishes[i];
+	}
+	*ret_found = n < r->n_exclusive_wishes;
+	r->exclusive_wishes = left;
+	r->n_exclusive_wishes = n;
+	return 0;
+}
+
+static bool
+sqlite_apply_may_acquire(const struct operation *o,
+    const struct lock_record *old)
+{
+	if (o->n_dead > 0)
+		return sqlite_apply_exactly(old, o->dead, o->n_dead) &&
+		    old->token == o->token_seen;
+	if (old->n_holders > 0)
+		return false;
+	return old->mode != LOCK_MODE_EXCLUSIVE || old->n_shared_wishes == 0;
+}
+
+static int
+sqlite_apply_acquire(const struct sqlite_apply *a, const struct operation *o,
+    const struct lock_record *old, struct lock_record *r)
+{
+	bool found;
+	int code;
+
+	/* Its own effect: the same grant was asked for before. */
+	if (sqlite_apply_contains(old->holders, old->n_holders, &o->me))
+		return SQLITE_SAME;
+	if (!sqlite_apply_may_acquire(o, old))
+		return SQLITE_CONFLICT;
+	code = sqlite_apply_tokens(a, r, o->tokens);
+	if (code == 0)
+		code = sqlite_apply_unwish(a, r, o->me.session, &found);
+	if (code < 0)
+		return code;
+	r->exists = true;
+	r->mode = LOCK_MODE_EXCLUSIVE;
+	r->limit = 0;
+	r->holders = &o->me;
+	r->n_holders = 1;
+	r->owner = o->owner;
+	r->acquired_at_s = a->wall_s;
+	r->broken_by = NULL;
+	r->ttl_s = 0;
+	return SQLITE_WRITE;
+}
+
+static int
+sqlite_apply_release(const struct sqlite_apply *a, const struct operation *o,
+    const struct lock_record *old, struct lock_record *r)
+{
+	struct holder *left;
+	size_t n = 0;
+
+	if (o->n_holders == 0)
+		return SQLITE_CONFLICT;
+	for (size_t i = 0; i < o->n_holders; i++) {
+		if (!sqlite_apply_contains(old->holders, old->n_holders,
+		    &o->holders[i]))
+			return SQLITE_CONFLICT;
+	}
+	left = arena_alloc(a->arena, old->n_holders * sizeof(*left));
+	if (left == NULL)
+		return DDBLOCK_E_NOMEM;
+	for (size_t i = 0; i < old->n_holders; i++) {
+		if (!sqlite_apply_contains(o->holders, o->n_holders,
+		    &old->holders[i]))
+			left[n++] = old->holders[i];
+	}
+	r->holders = left;
+	r->n_holders = n;
+	if (n == 0)
+		r->ttl_s = a->wall_s + a->retention_s;
+	return SQLITE_WRITE;
+}
+
+static int
+sqlite_apply_extend(const struct sqlite_apply *a, const struct operation *o,
+    const struct lock_record *old, struct lock_record *r)
+{
+	int code;
+
+	if (!sqlite_apply_exactly(old, &o->me, 1) ||
+	    old->token != o->token_seen)
+		return SQLITE_CONFLICT;
+	code = sqlite_apply_tokens(a, r, o->tokens);
+	return code < 0 ? code : SQLITE_WRITE;
+}
+
+static int
+sqlite_apply_want(const struct sqlite_apply *a, const struct operation *o,
+    const struct lock_record *old, struct lock_record *r)
+{
+	struct ident *wishes;
+	size_t n = old->n_exclusive_wishes;
+
+	if (old->n_holders == 0)
+		return SQLITE_CONFLICT;
+	for (size_t i = 0; i < n; i++) {
+		if (ident_equal(old->exclusive_wishes[i], o->session))
+			return SQLITE_SAME;
+	}
+	if (n >= WISHES_MAX)
+		return DDBLOCK_E_LIMIT;
+	wishes = arena_alloc(a->arena, (n + 1) * sizeof(*wishes));
+	if (wishes == NULL)
+		return DDBLOCK_E_NOMEM;
+	if (n > 0)
+		memcpy(wishes, old->exclusive_wishes, n * sizeof(*wishes));
+	wishes[n] = o->session;
+	r->exclusive_wishes = wishes;
+	r->n_exclusive_wishes = n + 1;
+	return SQLITE_WRITE;
+}
+
+static int
+sqlite_apply_unwant(const struct sqlite_apply *a, const struct operation *o,
+    struct lock_record *r)
+{
+	bool found;
+	int code = sqlite_apply_unwish(a, r, o->session, &found);
+
+	if (code < 0)
+		return code;
+	return found ? SQLITE_WRITE : SQLITE_CONFLICT;
+}
+
+int
+sqlite_apply_lock(const struct sqlite_apply *a, const struct operation *o,
+    const struct lock_record *old, struct lock_record *ret_new)
+{
+	struct lock_record r = *old;
+	int applied;
+
+	switch (o->kind) {
+	case OPERATION_ACQUIRE:
+		applied = sqlite_apply_acquire(a, o, old, &r);
+		break;
+	case OPERATION_RELEASE:
+		applied = sqlite_apply_release(a, o, old, &r);
+		break;
+	case OPERATION_EXTEND:
+		applied = sqlite_apply_extend(a, o, old, &r);
+		break;
+	case OPERATION_WANT:
+		applied = sqlite_apply_want(a, o, old, &r);
+		break;
+	case OPERATION_UNWANT:
+		applied = sqlite_apply_unwant(a, o, &r);
+		break;
+	default:
+		assert(o->kind == OPERATION_READ);
+		applied = SQLITE_SAME;
+	}
+	if (applied == SQLITE_SAME || applied == SQLITE_WRITE)
+		*ret_new = r;
+	return applied;
+}
+
+static int
+sqlite_apply_open(const struct sqlite_apply *a, const struct operation *o,
+    const struct session_record *old, struct session_record *r)
+{
+	/* Names are never used twice, so one that exists is this one's own
+	 * effect, unless it has lived since. */
+	if (old->exists)
+		return !old->dead && old->beat == 0 ? SQLITE_SAME
+						    : SQLITE_CONFLICT;
+	r->exists = true;
+	r->lease_ms = o->lease_ms;
+	r->host = a->host;
+	return SQLITE_WRITE;
+}
+
+static int
+sqlite_apply_beat(const struct sqlite_apply *a, const struct operation *o,
+    const struct session_record *old, struct session_record *r)
+{
+	uint64_t beat = a->sent_ms > o->beat ? a->sent_ms : o->beat + 1;
+
+	if (!old->exists || old->dead || old->beat >= beat)
+		return SQLITE_CONFLICT;
+	r->beat = beat;
+	return SQLITE_WRITE;
+}
+
+static int
+sqlite_apply_death(const struct operation *o, const struct session_record *old,
+    struct session_record *r)
+{
+	bool may;
+
+	if (o->kind == OPERATION_SESSION_KILL)
+		may = old->exists && !old->dead && old->beat == o->beat;
+	else if (o->kind == OPERATION_SESSION_BURY)
+		may = !old->exists;
+	else
+		may = old->exists;
+	if (!may)
+		return SQLITE_CONFLICT;
+	if (old->dead)
+		return SQLITE_SAME; /* closing a killed one: keep who did it */
+	r->exists = true;
+	r->dead = true;
+	if (o->kind == OPERATION_SESSION_CLOSE)
+		r->dead_by = "self";
+	else
+		r->dead_by = o->owner != NULL ? o->owner : "";
+	return SQLITE_WRITE;
+}
+
+int
+sqlite_apply_session(const struct sqlite_apply *a, const struct operation *o,
+    const struct session_record *old, struct session_record *ret_new)
+{
+	struct session_record r = *old;
+	int applied;
+
+	switch (o->kind) {
+	case OPERATION_SESSION_OPEN:
+		applied = sqlite_apply_open(a, o, old, &r);
+		break;
+	case OPERATION_SESSION_BEAT:
+		applied = sqlite_apply_beat(a, o, old, &r);
+		break;
+	case OPERATION_SESSION_KILL:
+	case OPERATION_SESSION_BURY:
+	case OPERATION_SESSION_CLOSE:
+		applied = sqlite_apply_death(o, old, &r);
+		break;
+	default:
+		assert(o->kind == OPERATION_SESSION_READ);
+		applied = SQLITE_SAME;
+	}
+	if (applied == SQLITE_SAME || applied == SQLITE_WRITE)
+		*ret_new = r;
+	return applied;
+}

@@ -1,0 +1,182 @@
+/*
+ * One operation on its way through the embedded store.
+ */
+#include "store/sqlite_job.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+static bool
+sqlite_job_copy_key(struct sqlite_job *j, struct key *k)
+{
+	k->bytes = arena_copy(&j->arena, k->bytes, k->length);
+	return k->bytes != NULL;
+}
+
+static bool
+sqlite_job_copy_keys(struct sqlite_job *j)
+{
+	struct operation *o = &j->ask;
+	struct key *keys;
+
+	keys = arena_copy(&j->arena, o->keys, o->n_keys * sizeof(*keys));
+	if (keys == NULL)
+		return false;
+	for (size_t i = 0; i < o->n_keys; i++) {
+		if (!sqlite_job_copy_key(j, &keys[i]))
+			return false;
+	}
+	o->keys = keys;
+	return true;
+}
+
+static bool
+sqlite_job_copy(struct sqlite_job *j, const struct operation *operation)
+{
+	struct operation *o = &j->ask;
+
+	*o = *operation;
+	if (!sqlite_job_copy_key(j, &o->key) ||
+	    !sqlite_job_copy_key(j, &o->prefix) ||
+	    !sqlite_job_copy_key(j, &o->cursor))
+		return false;
+	o->dead = arena_copy(&j->arena, o->dead, o->n_dead * sizeof(*o->dead));
+	o->holders = arena_copy(&j->arena, o->holders,
+	    o->n_holders * sizeof(*o->holders));
+	if (o->dead == NULL || o->holders == NULL)
+		return false;
+	if (o->owner != NULL) {
+		o->owner =
+		    arena_copy_text(&j->arena, o->owner, strlen(o->owner));
+		if (o->owner == NULL)
+			return false;
+	}
+	return sqlite_job_copy_keys(j);
+}
+
+struct sqlite_job *
+sqlite_job_new(struct operation *operation)
+{
+	struct sqlite_job *j = malloc(sizeof(*j));
+
+	if (j == NULL)
+		return NULL;
+	memset(j, 0, offsetof(struct sqlite_job, room));
+	arena_init(&j->arena, j->room, sizeof(j->room));
+	j->state = SQLITE_JOB_QUEUED;
+	j->operation = operation;
+	if (operation != NULL && !sqlite_job_copy(j, operation)) {
+		sqlite_job_free(j);
+		return NULL;
+	}
+	return j;
+}
+
+void
+sqlite_job_free(struct sqlite_job *j)
+{
+	if (j == NULL)
+		return;
+	arena_done(&j->arena);
+	free(j);
+}
+
+void
+sqlite_queue_add(struct sqlite_queue *q, struct sqlite_job *j)
+{
+	j->next = NULL;
+	j->previous = q->last;
+	if (q->last != NULL)
+		q->last->next = j;
+	else
+		q->first = j;
+	q->last = j;
+	q->length++;
+}
+
+void
+sqlite_queue_remove(struct sqlite_queue *q, struct sqlite_job *j)
+{
+	assert(q->length > 0);
+	if (j->previous != NULL)
+		j->previous->next = j->next;
+	else
+		q->first = j->next;
+	if (j->next != NULL)
+		j->next->previous = j->previous;
+	else
+		q->last = j->previous;
+	j->next = NULL;
+	j->previous = NULL;
+	q->length--;
+}
+
+struct sqlite_job *
+sqlite_queue_take(struct sqlite_queue *q)
+{
+	struct sqlite_job *j = q->first;
+
+	if (j != NULL)
+		sqlite_queue_remove(q, j);
+	return j;
+}
+
+bool
+sqlite_job_reads(const struct sqlite_job *j)
+{
+	switch (j->ask.kind) {
+	case OPERATION_READ:
+	case OPERATION_READ_MANY:
+	case OPERATION_SCAN:
+	case OPERATION_SESSION_READ:
+		return true;
+	default:
+		return j->table_done != NULL;
+	}
+}
+
+bool
+sqlite_job_urgent(const struct sqlite_job *j)
+{
+	return j->ask.kind >= OPERATION_SESSION_OPEN;
+}
+
+size_t
+sqlite_job_weight(const struct sqlite_job *j)
+{
+	switch (j->ask.kind) {
+	case OPERATION_READ_MANY:
+		return j->ask.n_keys + 1;
+	case OPERATION_SCAN:
+		return SCAN_PAGE_MAX;
+	default:
+		return 1;
+	}
+}
+
+void
+sqlite_job_restart(struct sqlite_job *j)
+{
+	memset(&j->outcome, 0, sizeof(j->outcome));
+}
+
+void
+sqlite_job_fail(struct sqlite_job *j, enum outcome_kind kind, int code,
+    const char *text)
+{
+	struct outcome *o = &j->outcome;
+
+	memset(o, 0, sizeof(*o));
+	o->kind = kind;
+	o->code = code;
+	o->sent_ms = j->sent_ms;
+	if (kind == OUTCOME_UNKNOWN && !sqlite_job_reads(j)) {
+		o->unanswered = true;
+		o->unanswered_ms = j->sent_ms;
+	}
+	(void)snprintf(o->text, sizeof(o->text), "%s", text);
+}

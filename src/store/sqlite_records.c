@@ -1,0 +1,349 @@
+/*
+ * Records of the embedded store as rows.
+ *
+ * A fencing token never goes back, although the records of free locks are
+ * cleaned up in the end: the cleaning raises the floor under all new tokens
+ * to the highest token it deletes, in the same transaction. So granting a
+ * lock writes one row and nothing else.
+ */
+#include "store/sqlite_records.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "store/sqlite_apply.h"
+#include "store/sqlite_rows.h"
+
+static const char *const sqlite_records_sql[STATEMENTS] = {
+	[STATEMENT_BEGIN] = "BEGIN",
+	[STATEMENT_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[STATEMENT_COMMIT] = "COMMIT",
+	[STATEMENT_ROLLBACK] = "ROLLBACK",
+	[STATEMENT_LOCK_GET] =
+	    "SELECT " SQLITE_ROWS_LOCK " FROM lock WHERE key = ?1",
+	[STATEMENT_LOCK_PUT] =
+	    "REPLACE INTO lock(" SQLITE_ROWS_LOCK ")"
+	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+	[STATEMENT_LOCK_SCAN] =
+	    "SELECT " SQLITE_ROWS_LOCK " FROM lock"
+	    " WHERE key > ?1 AND key >= ?2 ORDER BY key",
+	[STATEMENT_LOCK_SWEEP] =
+	    "SELECT key, token, holders IS NULL AND ttl > 0 AND ttl < ?2"
+	    " FROM lock WHERE key > ?1 ORDER BY key LIMIT ?3",
+	[STATEMENT_LOCK_PURGE] = "DELETE FROM lock WHERE key = ?1",
+	[STATEMENT_FLOOR_PUT] =
+	    "UPDATE meta SET value = ?1 WHERE name = 'token_floor'",
+	[STATEMENT_SESSION_GET] =
+	    "SELECT " SQLITE_ROWS_SESSION " FROM session WHERE id = ?1",
+	[STATEMENT_SESSION_PUT] =
+	    "REPLACE INTO session(" SQLITE_ROWS_SESSION ")"
+	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	/* A live one is cleaned up when the file is opened (sqlite_file.c). */
+	[STATEMENT_SESSION_PURGE] =
+	    "DELETE FROM session WHERE ttl < ?1 AND dead IS NOT NULL",
+};
+
+int
+sqlite_records_init(struct sqlite_records *r, sqlite3 *db, const char *host,
+    uint64_t retention_s, uint64_t token_floor)
+{
+	int rc = SQLITE_OK;
+
+	*r = (struct sqlite_records){
+		.db = db,
+		.retention_s = retention_s,
+		.token_floor = token_floor,
+	};
+	if (host != NULL) {
+		r->host = strdup(host);
+		if (r->host == NULL)
+			return SQLITE_NOMEM;
+	}
+	for (int i = 0; i < STATEMENTS && rc == SQLITE_OK; i++)
+		rc = sqlite3_prepare_v3(db, sqlite_records_sql[i], -1,
+		    SQLITE_PREPARE_PERSISTENT, &r->statements[i], NULL);
+	return rc;
+}
+
+void
+sqlite_records_done(struct sqlite_records *r)
+{
+	for (int i = 0; i < STATEMENTS; i++)
+		(void)sqlite3_finalize(r->statements[i]);
+	free(r->host);
+	free(r->sweep_key);
+	*r = (struct sqlite_records){ 0 };
+}
+
+int
+sqlite_records_step(struct sqlite_records *r, enum sqlite_statement which)
+{
+	sqlite3_stmt *s = r->statements[which];
+	int rc = sqlite3_step(s);
+
+	(void)sqlite3_reset(s);
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+int
+sqlite_records_begin(struct sqlite_records *r, bool write)
+{
+	return sqlite_records_step(r,
+	    write ? STATEMENT_BEGIN_WRITE : STATEMENT_BEGIN);
+}
+
+int
+sqlite_records_commit(struct sqlite_records *r)
+{
+	return sqlite_records_step(r, STATEMENT_COMMIT);
+}
+
+void
+sqlite_records_rollback(struct sqlite_records *r)
+{
+	/* After some errors SQLite has rolled back already. */
+	if (sqlite3_get_autocommit(r->db) == 0)
+		(void)sqlite_records_step(r, STATEMENT_ROLLBACK);
+}
+
+/* The job fails by itself; the transaction goes on. */
+static int
+sqlite_records_refuse(struct sqlite_job *j, int code)
+{
+	sqlite_job_fail(j, OUTCOME_REFUSED, code, error_text(code));
+	return SQLITE_OK;
+}
+
+static int
+sqlite_records_get_lock(struct sqlite_records *r, struct sqlite_job *j,
+    struct key key, struct lock_record *ret, int *ret_code)
+{
+	sqlite3_stmt *s = r->statements[STATEMENT_LOCK_GET];
+	int rc;
+
+	*ret = (struct lock_record){ 0 };
+	*ret_code = 0;
+	(void)sqlite_rows_bind_bytes(s, 1, key.bytes, key.length);
+	rc = sqlite3_step(s);
+	if (rc == SQLITE_ROW) {
+		*ret_code = sqlite_rows_read_lock(s, &j->arena, ret);
+		rc = SQLITE_DONE;
+	}
+	(void)sqlite3_reset(s);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static struct sqlite_apply
+sqlite_records_context(struct sqlite_records *r, struct sqlite_job *j)
+{
+	return (struct sqlite_apply){
+		.sent_ms = j->sent_ms,
+		.wall_s = j->wall_s,
+		.retention_s = r->retention_s,
+		.token_floor = r->token_floor,
+		.host = r->host,
+		.arena = &j->arena,
+	};
+}
+
+static int
+sqlite_records_lock(struct sqlite_records *r, struct sqlite_job *j)
+{
+	struct sqlite_apply a = sqlite_records_context(r, j);
+	sqlite3_stmt *put = r->statements[STATEMENT_LOCK_PUT];
+	struct lock_record old;
+	int code;
+	int rc;
+
+	rc = sqlite_records_get_lock(r, j, j->ask.key, &old, &code);
+	if (rc != SQLITE_OK)
+		return rc;
+	j->outcome.lock = old;
+	if (code == 0)
+		code = sqlite_apply_lock(&a, &j->ask, &old, &j->outcome.lock);
+	if (code < 0)
+		return sqlite_records_refuse(j, code);
+	j->outcome.kind =
+	    code == SQLITE_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
+	if (code != SQLITE_WRITE)
+		return SQLITE_OK;
+	code = sqlite_rows_bind_lock(put, &j->arena, j->ask.key,
+	    &j->outcome.lock);
+	if (code < 0)
+		return sqlite_records_refuse(j, code);
+	return sqlite_records_step(r, STATEMENT_LOCK_PUT);
+}
+
+static int
+sqlite_records_session(struct sqlite_records *r, struct sqlite_job *j)
+{
+	struct sqlite_apply a = sqlite_records_context(r, j);
+	sqlite3_stmt *get = r->statements[STATEMENT_SESSION_GET];
+	sqlite3_stmt *put = r->statements[STATEMENT_SESSION_PUT];
+	struct session_record old = { 0 };
+	int code;
+	int rc;
+
+	code = sqlite_rows_bind_ident(get, 1, &j->arena, j->ask.session);
+	if (code < 0)
+		return sqlite_records_refuse(j, code);
+	rc = sqlite3_step(get);
+	if (rc == SQLITE_ROW) {
+		code = sqlite_rows_read_session(get, &j->arena, &old);
+		rc = SQLITE_DONE;
+	}
+	(void)sqlite3_reset(get);
+	if (rc != SQLITE_DONE)
+		return rc;
+	j->outcome.session = old;
+	if (code == 0)
+		code = sqlite_apply_session(&a, &j->ask, &old,
+		    &j->outcome.session);
+	if (code < 0)
+		return sqlite_records_refuse(j, code);
+	j->outcome.kind =
+	    code == SQLITE_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
+	if (code != SQLITE_WRITE)
+		return SQLITE_OK;
+	code = sqlite_rows_bind_session(put, &j->arena, j->ask.session,
+	    &j->outcome.session, j->wall_s + r->retention_s);
+	if (code < 0)
+		return sqlite_records_refuse(j, code);
+	return sqlite_records_step(r, STATEMENT_SESSION_PUT);
+}
+
+static int
+sqlite_records_read_many(struct sqlite_records *r, struct sqlite_job *j)
+{
+	const struct operation *o = &j->ask;
+	struct lock_record *locks;
+	bool *processed;
+	int code;
+	int rc;
+
+	locks = arena_alloc(&j->arena, o->n_keys * sizeof(*locks));
+	processed = arena_alloc(&j->arena, o->n_keys * sizeof(*processed));
+	if (locks == NULL || processed == NULL)
+		return sqlite_records_refuse(j, DDBLOCK_E_NOMEM);
+	for (size_t i = 0; i < o->n_keys; i++) {
+		rc = sqlite_records_get_lock(r, j, o->keys[i], &locks[i],
+		    &code);
+		if (rc != SQLITE_OK)
+			return rc;
+		processed[i] = code == 0;
+	}
+	j->outcome.locks = locks;
+	j->outcome.processed = processed;
+	j->outcome.kind = OUTCOME_DONE;
+	return SQLITE_OK;
+}
+
+static bool
+sqlite_records_has_prefix(sqlite3_stmt *s, const struct key *prefix)
+{
+	const void *bytes = sqlite3_column_blob(s, 0);
+	size_t length = (size_t)sqlite3_column_bytes(s, 0);
+
+	return prefix->length == 0 || (length >= prefix->length &&
+	    memcmp(bytes, prefix->bytes, prefix->length) == 0);
+}
+
+/*
+ * Read the row that @s stands on into *@n of @rows. One that is not in the
+ * format is left out, so that it does not hide the others.
+ */
+static int
+sqlite_records_scan_row(sqlite3_stmt *s, struct arena *a,
+    struct scan_row *rows, size_t *n)
+{
+	struct scan_row *row = &rows[*n];
+	int code;
+
+	code = sqlite_rows_read_lock(s, a, &row->record);
+	if (code == DDBLOCK_E_BAD_RECORD)
+		return 0;
+	if (code < 0)
+		return code;
+	row->key.length = (size_t)sqlite3_column_bytes(s, 0);
+	row->key.bytes =
+	    arena_copy(a, sqlite3_column_blob(s, 0), row->key.length);
+	if (row->key.bytes == NULL)
+		return DDBLOCK_E_NOMEM;
+	(*n)++;
+	return 0;
+}
+
+static int
+sqlite_records_scan_rows(sqlite3_stmt *s, struct sqlite_job *j,
+    struct scan_row *rows, int *ret_code)
+{
+	size_t n = 0;
+	int rc = SQLITE_DONE;
+
+	*ret_code = 0;
+	while (*ret_code == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW &&
+	    sqlite_records_has_prefix(s, &j->ask.prefix)) {
+		if (n == SCAN_PAGE_MAX) {
+			j->outcome.next_cursor = rows[n - 1].key;
+			break;
+		}
+		*ret_code = sqlite_records_scan_row(s, &j->arena, rows, &n);
+	}
+	j->outcome.rows = rows;
+	j->outcome.n_rows = n;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int
+sqlite_records_scan(struct sqlite_records *r, struct sqlite_job *j)
+{
+	sqlite3_stmt *s = r->statements[STATEMENT_LOCK_SCAN];
+	const struct operation *o = &j->ask;
+	struct scan_row *rows;
+	int code;
+	int rc;
+
+	rows = arena_alloc(&j->arena, SCAN_PAGE_MAX * sizeof(*rows));
+	if (rows == NULL)
+		return sqlite_records_refuse(j, DDBLOCK_E_NOMEM);
+	(void)sqlite_rows_bind_bytes(s, 1, o->cursor.bytes, o->cursor.length);
+	(void)sqlite_rows_bind_bytes(s, 2, o->prefix.bytes, o->prefix.length);
+	rc = sqlite_records_scan_rows(s, j, rows, &code);
+	(void)sqlite3_reset(s);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (code < 0)
+		return sqlite_records_refuse(j, code);
+	j->outcome.kind = OUTCOME_DONE;
+	return SQLITE_OK;
+}
+
+int
+sqlite_records_run(struct sqlite_records *r, struct sqlite_job *j)
+{
+	sqlite_job_restart(j);
+	j->outcome.sent_ms = j->sent_ms;
+	switch (j->ask.kind) {
+	case OPERATION_READ:
+	case OPERATION_ACQUIRE:
+	case OPERATION_RELEASE:
+	case OPERATION_EXTEND:
+	case OPERATION_WANT:
+	case OPERATION_UNWANT:
+		return sqlite_records_lock(r, j);
+	case OPERATION_READ_MANY:
+		return sqlite_records_read_many(r, j);
+	case OPERATION_SCAN:
+		return sqlite_records_scan(r, j);
+	case OPERATION_SESSION_OPEN:
+	case OPERATION_SESSION_BEAT:
+	case OPERATION_SESSION_READ:
+	case OPERATION_SESSION_KILL:
+	case OPERATION_SESSION_BURY:
+	case OPERATION_SESSION_CLOSE:
+		return sqlite_records_session(r, j);
+	}
+	return sqlite_records_refuse(j, DDBLOCK_E_UNSUPPORTED);
+}

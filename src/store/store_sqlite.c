@@ -1,0 +1,370 @@
+/*
+ * The embedded store, on the event loop's side: hands jobs to the worker,
+ * keeps every deadline whatever the disk does, and delivers the outcomes.
+ *
+ * At a deadline, what the worker has not looked at is taken back and REFUSED:
+ * it will never happen. What it has taken is UNKNOWN: it may happen when the
+ * disk comes back. The worker carries out jobs in their order, so a read that
+ * is answered later shows for certain what became of it.
+ */
+#include "store/store_sqlite.h"
+
+#include <assert.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "store/sqlite_worker.h"
+
+#define STORE_SQLITE_FREE_MS 2000
+#define STORE_SQLITE_CHECK_MS 5000
+#define STORE_SQLITE_NEVER UINT64_MAX
+
+struct store_sqlite {
+	struct store store;	/* first: this is one */
+	struct event_base *base;
+	struct sqlite_worker *worker;
+	struct event *done_event;
+	struct event *due_event;
+	uint64_t due_ms;		/* when due_event fires */
+	char *path;
+
+	struct sqlite_job *due_first;	/* in order of deadlines */
+	struct sqlite_job *due_last;
+	struct operation *failed;	/* no memory even for a job */
+	struct operation **failed_end;
+
+	uint64_t requests;
+	uint32_t in_flight;
+	int last_error;
+	char last_text[OUTCOME_TEXT_MAX];
+	bool delivering;
+};
+
+static void
+store_sqlite_arm(struct store_sqlite *s, uint64_t at_ms)
+{
+	uint64_t now_ms = clock_boot_ms();
+	uint64_t wait_ms = at_ms > now_ms ? at_ms - now_ms : 0;
+	struct timeval wait = {
+		.tv_sec = (time_t)(wait_ms / 1000),
+		.tv_usec = (suseconds_t)(wait_ms % 1000 * 1000),
+	};
+
+	s->due_ms = at_ms;
+	/* Fails only without memory; any later submission tries again. */
+	if (event_add(s->due_event, &wait) < 0)
+		s->due_ms = STORE_SQLITE_NEVER;
+}
+
+/* Deadlines mostly come in order, so the place is near the end. */
+static void
+store_sqlite_add_due(struct store_sqlite *s, struct sqlite_job *j)
+{
+	struct sqlite_job *before = s->due_last;
+
+	while (before != NULL && before->ask.deadline_ms > j->ask.deadline_ms)
+		before = before->due_previous;
+	j->due_previous = before;
+	j->due_next = before != NULL ? before->due_next : s->due_first;
+	if (j->due_next != NULL)
+		j->due_next->due_previous = j;
+	else
+		s->due_last = j;
+	if (before != NULL)
+		before->due_next = j;
+	else
+		s->due_first = j;
+	s->in_flight++;
+	/* The event is not taken back when the job ends early: it fires, finds
+	 * nothing, and is set for the next. */
+	if (j->ask.deadline_ms < s->due_ms)
+		store_sqlite_arm(s, j->ask.deadline_ms);
+}
+
+static void
+store_sqlite_remove_due(struct store_sqlite *s, struct sqlite_job *j)
+{
+	if (j->due_previous != NULL)
+		j->due_previous->due_next = j->due_next;
+	else
+		s->due_first = j->due_next;
+	if (j->due_next != NULL)
+		j->due_next->due_previous = j->due_previous;
+	else
+		s->due_last = j->due_previous;
+	j->due_next = NULL;
+	j->due_previous = NULL;
+	s->in_flight--;
+}
+
+static void
+store_sqlite_note(struct store_sqlite *s, const struct outcome *o)
+{
+	if (o->kind == OUTCOME_DONE) {
+		s->last_error = o->code;
+		s->last_text[0] = '\0';
+	} else if (o->kind != OUTCOME_CONFLICT) {
+		s->last_error = o->code;
+		(void)snprintf(s->last_text, sizeof(s->last_text), "%s",
+		    o->text);
+	}
+}
+
+/* Give the job's outcome. The operation is its owner's from here on. */
+static void
+store_sqlite_deliver(struct store_sqlite *s, struct sqlite_job *j,
+    const struct outcome *o)
+{
+	struct operation *operation = j->operation;
+	store_table_fn done = j->table_done;
+
+	store_sqlite_remove_due(s, j);
+	j->operation = NULL;
+	store_sqlite_note(s, o);
+	s->delivering = true;
+	if (operation != NULL)
+		s->store.outcome(s->store.outcome_arg, operation, o);
+	else
+		done(j->table_arg, o->code, o->text);
+	s->delivering = false;
+}
+
+static void
+store_sqlite_collect(struct store_sqlite *s)
+{
+	struct sqlite_job *j = sqlite_worker_collect(s->worker);
+
+	while (j != NULL) {
+		struct sqlite_job *next = j->next;
+
+		if (!j->answered) {
+			j->answered = true;
+			store_sqlite_deliver(s, j, &j->outcome);
+		}
+		sqlite_job_free(j);
+		j = next;
+	}
+}
+
+static void
+store_sqlite_on_done(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	store_sqlite_collect(arg);
+}
+
+/* The job's time is over. False: it was finished in this very moment, and its
+ * event is on its way. */
+static bool
+store_sqlite_give_up(struct store_sqlite *s, struct sqlite_job *j)
+{
+	struct outcome o = {
+		.code = DDBLOCK_E_UNREACHABLE,
+		.sent_ms = j->sent_ms,
+	};
+	enum sqlite_job_state state = sqlite_worker_withdraw(s->worker, j);
+
+	if (state == SQLITE_JOB_DONE)
+		return false;
+	o.kind = state == SQLITE_JOB_QUEUED ? OUTCOME_REFUSED :
+	    OUTCOME_UNKNOWN;
+	if (o.kind == OUTCOME_UNKNOWN && !sqlite_job_reads(j)) {
+		o.unanswered = true;
+		o.unanswered_ms = j->sent_ms;
+	}
+	(void)snprintf(o.text, sizeof(o.text),
+	    "%s: the disk did not answer in time", s->path);
+	j->answered = true;
+	store_sqlite_deliver(s, j, &o);
+	if (state == SQLITE_JOB_QUEUED)
+		sqlite_job_free(j);
+	return true;
+}
+
+static void
+store_sqlite_refuse_failed(struct store_sqlite *s)
+{
+	struct outcome o = {
+		.kind = OUTCOME_REFUSED,
+		.code = DDBLOCK_E_NOMEM,
+	};
+	struct operation *operation = s->failed;
+
+	s->failed = NULL;
+	s->failed_end = &s->failed;
+	(void)snprintf(o.text, sizeof(o.text), "%s",
+	    error_text(DDBLOCK_E_NOMEM));
+	s->delivering = true;
+	while (operation != NULL) {
+		struct operation *next = operation->store_next;
+
+		o.sent_ms = operation->submitted_ms;
+		s->store.outcome(s->store.outcome_arg, operation, &o);
+		operation = next;
+	}
+	s->delivering = false;
+}
+
+static void
+store_sqlite_on_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct store_sqlite *s = arg;
+	struct sqlite_job *j;
+	uint64_t now_ms;
+
+	(void)fd;
+	(void)what;
+	s->due_ms = STORE_SQLITE_NEVER;
+	store_sqlite_refuse_failed(s);
+	/* An answer that is here is better than none. */
+	store_sqlite_collect(s);
+	now_ms = clock_boot_ms();
+	do {
+		j = s->due_first;
+	} while (j != NULL && j->ask.deadline_ms <= now_ms &&
+	    store_sqlite_give_up(s, j));
+	if (s->due_first != NULL && s->due_first->ask.deadline_ms < s->due_ms)
+		store_sqlite_arm(s, s->due_first->ask.deadline_ms);
+}
+
+static void
+store_sqlite_send(struct store_sqlite *s, struct sqlite_job *j)
+{
+	j->sent_ms = clock_boot_ms();
+	j->wall_s = clock_wall_ms() / 1000;
+	s->requests++;
+	store_sqlite_add_due(s, j);
+	sqlite_worker_submit(s->worker, j);
+}
+
+static void
+store_sqlite_submit(struct store *store, struct operation *operation)
+{
+	struct store_sqlite *s = (struct store_sqlite *)store;
+	struct sqlite_job *j = sqlite_job_new(operation);
+
+	if (j == NULL) {
+		operation->store_next = NULL;
+		*s->failed_end = operation;
+		s->failed_end = &operation->store_next;
+		event_active(s->due_event, EV_TIMEOUT, 0);
+		return;
+	}
+	store_sqlite_send(s, j);
+}
+
+/* The file was made and looked at when the store was opened; what is left is
+ * to read it. */
+static void
+store_sqlite_check_table(struct store *store, store_table_fn done, void *arg)
+{
+	struct store_sqlite *s = (struct store_sqlite *)store;
+	struct sqlite_job *j = sqlite_job_new(NULL);
+
+	if (j == NULL) {
+		done(arg, DDBLOCK_E_NOMEM, error_text(DDBLOCK_E_NOMEM));
+		return;
+	}
+	j->table_done = done;
+	j->table_arg = arg;
+	j->ask.deadline_ms = clock_boot_ms() + STORE_SQLITE_CHECK_MS;
+	store_sqlite_send(s, j);
+}
+
+static void
+store_sqlite_status(const struct store *store, struct store_status *ret)
+{
+	const struct store_sqlite *s = (const struct store_sqlite *)store;
+
+	*ret = (struct store_status){
+		.kind = "sqlite",
+		.scope = "host",
+		.where = s->path,
+		.last_error = s->last_error,
+		.last_text = s->last_text,
+		.requests = s->requests,
+		.in_flight = s->in_flight,
+	};
+}
+
+static void
+store_sqlite_free(struct store *store)
+{
+	struct store_sqlite *s = (struct store_sqlite *)store;
+
+	assert(!s->delivering);
+	if (s->done_event != NULL)
+		event_free(s->done_event);
+	if (s->due_event != NULL)
+		event_free(s->due_event);
+	sqlite_worker_free(s->worker, STORE_SQLITE_FREE_MS);
+	free(s->path);
+	free(s);
+}
+
+static const struct store_methods store_sqlite_methods = {
+	.submit = store_sqlite_submit,
+	.init_table = store_sqlite_check_table,
+	.check_table = store_sqlite_check_table,
+	.status = store_sqlite_status,
+	.free = store_sqlite_free,
+};
+
+static int
+store_sqlite_start(struct store_sqlite *s,
+    const struct store_sqlite_config *config, char *text, size_t text_size)
+{
+	int r;
+
+	(void)snprintf(text, text_size, "out of memory");
+	s->path = strdup(config->path);
+	s->due_event = evtimer_new(s->base, store_sqlite_on_due, s);
+	if (s->path == NULL || s->due_event == NULL)
+		return DDBLOCK_E_NOMEM;
+	r = sqlite_worker_new(config, &s->worker, text, text_size);
+	if (r < 0)
+		return r;
+	s->done_event = event_new(s->base, sqlite_worker_fd(s->worker),
+	    EV_READ | EV_PERSIST, store_sqlite_on_done, s);
+	if (s->done_event == NULL || event_add(s->done_event, NULL) < 0) {
+		(void)snprintf(text, text_size, "out of memory");
+		return DDBLOCK_E_NOMEM;
+	}
+	return 0;
+}
+
+int
+store_sqlite_new(struct event_base *base,
+    const struct store_sqlite_config *config, store_outcome_fn outcome,
+    void *outcome_arg, struct store **ret, char *ret_text, size_t text_size)
+{
+	struct store_sqlite *s = calloc(1, sizeof(*s));
+	char text[1024] = "";
+	int r = DDBLOCK_E_NOMEM;
+
+	if (s != NULL) {
+		s->store.methods = &store_sqlite_methods;
+		s->store.outcome = outcome;
+		s->store.outcome_arg = outcome_arg;
+		s->base = base;
+		s->due_ms = STORE_SQLITE_NEVER;
+		s->failed_end = &s->failed;
+		r = store_sqlite_start(s, config, text, sizeof(text));
+	}
+	if (r < 0) {
+		(void)snprintf(ret_text, text_size, "namespace %s: %s",
+		    config->namespace_name,
+		    text[0] != '\0' ? text : error_text(r));
+		if (s != NULL)
+			store_sqlite_free(&s->store);
+		return r;
+	}
+	*ret = &s->store;
+	return 0;
+}

@@ -1,0 +1,127 @@
+/*
+ * One suite for every store: whatever stands behind store.h must answer these
+ * operations in this way. A runner (check_store_*.c) says how to open its
+ * store, and is done.
+ *
+ * Every case runs in a process of its own with a store freshly opened, and
+ * uses keys and names that nobody used before, so that runners may share one
+ * table among all cases and all runs.
+ */
+#ifndef DDBLOCKD_TESTS_CONFORMANCE_H
+#define DDBLOCKD_TESTS_CONFORMANCE_H
+
+#include <check.h>
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct conformance_target {
+	const char *name;
+	const char *host;	/* what the store was told to record */
+	bool binary_keys;	/* keys may be any bytes, not only UTF-8 */
+
+	/* Open the store. Fails the test (ck_abort_msg) if it cannot. */
+	struct store *(*open)(struct event_base *, store_outcome_fn,
+	    void *outcome_arg);
+	/* Free it, and remove what the case left. */
+	void (*close)(struct store *);
+};
+
+/*
+ * The suite, to which a runner may add cases of its own; and what main()
+ * does with it. The exit status is for main() to return.
+ */
+Suite *conformance_suite(const struct conformance_target *);
+int conformance_run(Suite *);
+
+/* ---- for the cases ------------------------------------------------------ */
+
+#define SEEN_MAX 8
+
+/* Copies of records, which outlive their outcome. */
+struct seen_lock {
+	struct lock_record record;
+	struct holder holders[SEEN_MAX];
+	struct ident exclusive_wishes[SEEN_MAX];
+	char owner[OWNER_LENGTH_MAX + 1];
+	char key[KEY_LENGTH_MAX];
+	size_t key_length;
+};
+
+struct seen {
+	enum outcome_kind kind;
+	int code;
+	char text[OUTCOME_TEXT_MAX];
+	uint64_t sent_ms;
+	bool unanswered;
+	struct seen_lock lock;
+	struct session_record session;
+	char host[OWNER_LENGTH_MAX + 1];
+	char dead_by[OWNER_LENGTH_MAX + 1];
+	struct seen_lock *locks;	/* READ_MANY, SCAN */
+	bool *processed;		/* READ_MANY */
+	size_t n_locks;
+	char cursor[SCAN_CURSOR_MAX];
+	size_t cursor_length;
+	uint64_t submitted_ms;
+	uint64_t answered_ms;
+};
+
+/* An open store and its loop; opened and closed around each case. */
+struct event_base *case_base(void);
+struct store *case_store(void);
+const struct conformance_target *case_target(void);
+
+/* Names never used before. */
+struct ident case_ident(void);
+struct holder case_holder(void);
+struct key case_key(const char *text);	/* valid for 64 calls */
+
+/* An operation of @kind on @key (of no key: NULL bytes) with a deadline. */
+struct operation case_operation(enum operation_kind kind, struct key key);
+
+/*
+ * Submit, run the loop until the outcome, check what holds for every outcome,
+ * and return what was seen, valid to the end of the case.
+ */
+struct seen *case_do(struct operation *);
+
+/* All at once; @ret has room for @n. */
+void case_do_many(struct operation *, size_t n, struct seen **ret);
+
+/* The usual operations. */
+struct seen *case_read(struct key key);
+struct seen *case_acquire(struct key key, const struct holder *me,
+    uint32_t tokens);
+struct seen *case_take(struct key key, const struct holder *me,
+    const struct holder *dead, size_t n_dead, uint64_t token_seen);
+struct seen *case_release(struct key key, const struct holder *);
+struct seen *case_extend(struct key key, const struct holder *me,
+    uint64_t token_seen, uint32_t tokens);
+struct seen *case_want(struct key key, struct ident session);
+struct seen *case_unwant(struct key key, struct ident session);
+struct seen *case_session(enum operation_kind kind, struct ident session,
+    uint64_t beat);
+
+/* Do both records say the same? */
+void case_same(const struct seen_lock *, const struct seen_lock *);
+
+void case_is_kind(const struct seen *, enum outcome_kind, const char *file,
+    int line);
+#define case_done(s) case_is_kind((s), OUTCOME_DONE, __FILE__, __LINE__)
+#define case_conflict(s)                                                       \
+	case_is_kind((s), OUTCOME_CONFLICT, __FILE__, __LINE__)
+
+/* The lock's only holder is this one. */
+bool case_holds(const struct seen_lock *, const struct holder *);
+bool case_wished(const struct seen_lock *, struct ident session);
+
+TCase *conformance_locks(void);
+TCase *conformance_wishes(void);
+TCase *conformance_reads(void);
+TCase *conformance_sessions(void);
+
+#endif
