@@ -346,14 +346,18 @@ client_drain(struct core *core, uint64_t id)
 }
 
 static void
-client_drop_request(struct core *core, struct request *r)
+client_drop_requests(struct core *core, struct client *c)
 {
-	struct lock *l = r->reply.verb == CORE_ACQUIRE ? r->lock : NULL;
+	while (c->requests != NULL) {
+		struct request *r = c->requests;
+		struct lock *l = r->reply.verb == CORE_ACQUIRE ? r->lock :
+								 NULL;
 
-	request_unlink(core, r);
-	request_bury(core, r);
-	if (l != NULL)
-		lock_advance(core, l);
+		request_unlink(core, r);
+		request_bury(core, r);
+		if (l != NULL)
+			lock_advance(core, l);
+	}
 }
 
 void
@@ -364,8 +368,7 @@ client_gone(struct core *core, uint64_t id)
 	if (c == NULL)
 		return;
 	c->pinned = true;
-	while (c->requests != NULL)
-		client_drop_request(core, c->requests);
+	client_drop_requests(core, c);
 	while (c->holds != NULL) {
 		struct hold *h = c->holds;
 		struct lock *l = h->lock;

@@ -2,14 +2,14 @@
  * What the core remembers. Private to src/core; each structure is changed only
  * by the file that is named with it.
  *
- *     core +- namespaces +- sessions       ours: the current one, and old
- *          |             |                 ones until they are closed
- *          |             +- observations   other hosts' sessions
- *          |             +- locks +- queue of requests that wait
- *          |                      +- the hold, if a client has it
- *          |                      +- doubts
- *          +- clients +- requests
- *                     +- holds
+ *     core ─┬─ namespaces ─┬─ sessions      ours: the current one, and old ones
+ *           │              │                until they are closed
+ *           │              ├─ observations  other hosts' sessions
+ *           │              └─ locks ─┬─ queue of requests that wait
+ *           │                        ├─ the hold, if a client has it
+ *           │                        └─ doubts
+ *           └─ clients ─┬─ requests
+ *                       └─ holds
  */
 #ifndef DDBLOCKD_CORE_STATE_H
 #define DDBLOCKD_CORE_STATE_H
@@ -68,10 +68,10 @@ struct request {
 	uint64_t asked_ms;
 	uint64_t deadline_ms;
 	char *text;			/* reply.text's memory, or NULL */
-	struct core_holder_view *holder;	/* reply.holder's memory */
+	struct core_holder_view *holder;	/* reply.holder's, or NULL */
 
 	/* ACQUIRE: */
-	UT_hash_handle hh;		/* in core->waiting */
+	UT_hash_handle hh;		/* in core->waiting, by serial */
 	struct lock *lock;
 	struct request *queue_previous, *queue_next;
 	uint64_t poll_ms;
@@ -90,7 +90,7 @@ struct request {
 /* A client's hold, from the grant until its release, or until the client has
  * taken note of its loss by a release. */
 struct hold {
-	struct core_notice notice;	/* first: the action; has our ids */
+	struct core_notice notice;	/* first; its ids are ours */
 	UT_hash_handle hh;		/* in core->holds, in order of ids */
 	struct client *client;
 	struct hold *client_previous, *client_next;
@@ -224,7 +224,6 @@ struct session {
 	struct core_renewed renewed;
 	struct lock *locks;	/* whose grant is of this session */
 	uint32_t n_locks;
-	uint32_t n_doubts;
 	struct request *renewals;	/* RENEW requests */
 	struct timer timer;
 };

@@ -48,7 +48,7 @@ struct config_setting {
 	const char *name;
 	enum config_kind kind;
 	size_t offset;		/* in config_daemon or config_namespace */
-	const char *standard;	/* the default's text; NULL: none, or computed */
+	const char *standard;	/* the default; NULL: none, or computed */
 	uint64_t least, most;	/* of a number */
 	const char *choices;	/* "auto|journal|stderr" */
 	enum config_store store;	/* which store knows it */

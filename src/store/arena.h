@@ -21,7 +21,8 @@ struct arena {
 void arena_init(struct arena *, void *first, size_t size);
 void arena_done(struct arena *);
 
-/* Aligned for any object. NULL: no memory. A size of 0 gives a valid pointer. */
+/* Aligned for any object. NULL: no memory. A size of 0 gives a valid
+ * pointer. */
 void *arena_alloc(struct arena *, size_t size);
 void *arena_copy(struct arena *, const void *bytes, size_t size);
 

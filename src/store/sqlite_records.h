@@ -63,8 +63,8 @@ int sqlite_records_run(struct sqlite_records *, struct sqlite_job *);
 
 /*
  * Clean up: look at the next few hundred locks, and at the dead sessions, and
- * delete what has outlived its time at @wall_s. A transaction of its own. An SQLite
- * result code.
+ * delete what has outlived its time at @wall_s. A transaction of its own. An
+ * SQLite result code.
  */
 int sqlite_records_sweep(struct sqlite_records *, uint64_t wall_s);
 

@@ -40,7 +40,8 @@ fixture_heard(void)
 }
 
 void
-fixture_on_event(void *arg, struct ddblock *d, const struct ddblock_event *event)
+fixture_on_event(void *arg, struct ddblock *d,
+    const struct ddblock_event *event)
 {
 	static const char *const names[] = {
 		[DDBLOCK_EVENT_IN_DANGER] = "danger",
@@ -63,10 +64,12 @@ fixture_on_event(void *arg, struct ddblock *d, const struct ddblock_event *event
 }
 
 void
-fixture_on_reply(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
+fixture_on_reply(void *arg, struct ddblock *d,
+    const struct ddblock_reply *reply)
 {
 	ck_assert_ptr_eq(d, connection);
-	fixture_tell("%s %s", (const char *)arg, ddblock_error_name(reply->code));
+	fixture_tell("%s %s", (const char *)arg,
+	    ddblock_error_name(reply->code));
 	if (reply->id != 0)
 		fixture_tell(" id=%" PRIu64, reply->id);
 	if (reply->cause != 0)

@@ -108,10 +108,10 @@ START_TEST(test_pipelined_and_out_of_order)
 	uint64_t first = 0;
 	uint64_t second = 0;
 
-	ck_assert_int_eq(ddblock_acquire_start(connection, "a", NULL, fixture_on_reply,
-	    name_a, &first), 0);
-	ck_assert_int_eq(ddblock_acquire_start(connection, "b", NULL, fixture_on_reply,
-	    name_b, &second), 0);
+	ck_assert_int_eq(ddblock_acquire_start(connection, "a", NULL,
+	    fixture_on_reply, name_a, &first), 0);
+	ck_assert_int_eq(ddblock_acquire_start(connection, "b", NULL,
+	    fixture_on_reply, name_b, &second), 0);
 	ck_assert_int_eq(ddblock_cancel(connection, first), 0);
 	fake_expect(&fake, "#2 ACQUIRE a");
 	fake_expect(&fake, "#3 ACQUIRE b");
@@ -119,7 +119,8 @@ START_TEST(test_pipelined_and_out_of_order)
 	(void)fixture_grant(3, 9, 60000);
 	fake_send(&fake, "#2 ERR CANCELLED :as you wish\n#4 OK\n");
 	ck_assert_int_eq(fixture_dispatch(), 0);
-	ck_assert_str_eq(fixture_heard(), "b OK id=9;a CANCELLED (as you wish);");
+	ck_assert_str_eq(fixture_heard(),
+	    "b OK id=9;a CANCELLED (as you wish);");
 	ck_assert_int_eq(ddblock_cancel(connection, first),
 	    DDBLOCK_E_BAD_REQUEST);
 }

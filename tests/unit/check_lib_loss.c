@@ -27,7 +27,8 @@ START_TEST(test_events)
 	    "!LOCK_IN_DANGER id=8 remaining=5s until_boot_ms=1\n"
 	    "!SOMETHING_NEW id=7\n!LOCK_SAFE id=7\n!SHUTDOWN in=30s\n");
 	ck_assert_int_eq(fixture_dispatch(), 0);
-	ck_assert_str_eq(fixture_heard(), "danger 7 UNREACHABLE;safe 7;shutdown;");
+	ck_assert_str_eq(fixture_heard(),
+	    "danger 7 UNREACHABLE;safe 7;shutdown;");
 	fake_send(&fake, "!LOCK_LOST id=7 reason=stolen\n"
 	    "!LOCK_LOST id=7 reason=expired\n");
 	ck_assert_int_eq(fixture_dispatch(), 0);
@@ -163,8 +164,8 @@ START_TEST(test_end_of_connection_loses_all)
 {
 	(void)fixture_acquire(2, 7, 60000);
 	(void)fixture_acquire(3, 8, 60000);
-	ck_assert_int_eq(ddblock_acquire_start(connection, "c", NULL, fixture_on_reply,
-	    name_c, NULL), 0);
+	ck_assert_int_eq(ddblock_acquire_start(connection, "c", NULL,
+	    fixture_on_reply, name_c, NULL), 0);
 	fake_hang_up(&fake);
 	ck_assert_int_eq(fixture_dispatch(), DDBLOCK_E_NO_DAEMON);
 	ck_assert_str_eq(fixture_heard(), "lost 8 loss=5;lost 7 loss=5;"
@@ -231,8 +232,8 @@ START_TEST(test_slow_daemon)
 
 	(void)snprintf(text, sizeof(text), "#2 OK id=7 token=1 remaining=60s "
 	    "until_boot_ms=%" PRIu64 "\r\n", clock_boot_ms() + 60000);
-	ck_assert_int_eq(ddblock_acquire_start(connection, "a", NULL, fixture_on_reply,
-	    name_a, NULL), 0);
+	ck_assert_int_eq(ddblock_acquire_start(connection, "a", NULL,
+	    fixture_on_reply, name_a, NULL), 0);
 	for (size_t i = 0; text[i] != '\0'; i++) {
 		ck_assert_str_eq(fixture_heard(), "");
 		fake_send(&fake, "%c", text[i]);

@@ -1,0 +1,131 @@
+/*
+ * What the benches share. Each bench measures ddblockd and something that a
+ * reader knows, alternating between the two within one run, so that what the
+ * machine does besides hits both; what counts is the ratio.
+ */
+#ifndef DDBLOCKD_BENCH_BENCH_H
+#define DDBLOCKD_BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BENCH_REPETITIONS 1000
+#define BENCH_LINE_MAX 4096
+#define BENCH_PATH_MAX 1024
+
+/* ---- measure.c: times, processes, medians ---- */
+
+/* What two alternating sides took; the same index is the same repetition. */
+struct pairs {
+	double *ours;
+	double *theirs;
+	size_t count;
+	size_t count_max;
+};
+
+void pairs_init(struct pairs *, size_t count_max);
+void pairs_add(struct pairs *, double ours, double theirs);
+void pairs_done(struct pairs *);
+double pairs_median_ratio(const struct pairs *);	/* ours / theirs */
+
+double median(const double *values, size_t count);
+
+double now_us(void);
+double process_cpu_us(pid_t);	/* of all its threads, so far */
+double process_resident_mb(pid_t);
+
+void wait_ms(int ms);
+
+/* End the bench: it could not measure. */
+void die(const char *format, ...)
+    __attribute__((format(printf, 1, 2), noreturn));
+
+/* ---- report.c: the table ---- */
+
+enum target { AT_MOST, AT_LEAST };
+
+/* One line. @ours and @theirs are texts such as "12.3 us" (may be ""). */
+void report_row(const char *what, const char *ours, const char *theirs,
+    double value, enum target, double limit);
+void report_us(const char *what, const struct pairs *, enum target,
+    double limit);
+/* A line that has no target. */
+void report_note(const char *what, const char *text);
+void report_missed(const char *what, const char *why);
+bool report_all_met(void);
+
+/* ---- peer.c: processes at the other end of a socket ---- */
+
+/* A directory of the bench's own, and the programs under test. */
+extern char bench_directory[BENCH_PATH_MAX];
+const char *bench_ddblock(void);
+
+/* A ddblockd with a directory of its own in bench_directory. */
+struct daemon {
+	pid_t pid;
+	char directory[BENCH_PATH_MAX];
+	char socket[BENCH_PATH_MAX];
+};
+
+/* @settings: lines for [namespace default]. Returns when it is ready. */
+void daemon_start(struct daemon *, const char *name, const char *settings);
+void daemon_stop(struct daemon *);
+
+/* Wait for the end of a process that must end with status 0. */
+void process_wait(pid_t, const char *what);
+
+/* A bare libevent line echo server on a socket at @path. */
+pid_t echo_server_start(const char *path);
+
+/* ---- line.c: a blocking client that speaks lines ---- */
+
+struct line_client {
+	int fd;
+	size_t start;
+	size_t end;
+	char buffer[1 << 16];
+};
+
+void line_open(struct line_client *, const char *path);
+void line_close(struct line_client *);
+void line_send(struct line_client *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void line_send_bytes(struct line_client *, const char *, size_t length);
+/* The next line without its LF, valid until the next call. */
+const char *line_read(struct line_client *);
+/* The next line, which must be an OK; returns its id=, or 0. */
+uint64_t line_read_ok(struct line_client *);
+/* Lock and release a key. */
+void line_cycle(struct line_client *, const char *key);
+
+/* ---- crowd.c: many connections, many locks held by them ---- */
+
+struct crowd {
+	int *fds;
+	size_t count;
+};
+
+void crowd_open(struct crowd *, const char *path, size_t connections);
+void crowd_lock(struct crowd *, size_t locks);	/* of each connection */
+void crowd_ping(struct crowd *);
+void crowd_close(struct crowd *);
+
+/* ---- the benches ---- */
+
+void bench_ping(void);
+void bench_handover(void);
+void bench_sqlite(void);
+void bench_run(void);
+void bench_memory(void);
+void bench_cpu(void);
+void bench_dynamodb(void);
+
+/* bare_sqlite.c: two write transactions, and nothing else. */
+struct bare_sqlite;
+struct bare_sqlite *bare_sqlite_open(const char *path);
+void bare_sqlite_cycle(struct bare_sqlite *, const char *key);
+void bare_sqlite_close(struct bare_sqlite *);
+
+#endif

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Run the benches from a build directory, beside DynamoDB Local if it is there.
+#
+#     bench/run.sh [NAME...]
+#
+# A program that libtool built for running in place is a script around the real
+# one; what is measured is the real one, as it would be installed.
+here=$(cd "$(dirname "$0")" && pwd)
+build=$PWD
+real() {
+	if [ -x "$build/.libs/$1" ]; then
+		echo "$build/.libs/$1"
+	else
+		echo "$build/$1"
+	fi
+}
+DDBLOCKD=$(real ddblockd)
+DDBLOCK=$(real ddblock)
+LD_LIBRARY_PATH=$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export DDBLOCKD DDBLOCK LD_LIBRARY_PATH
+beside="$here/../tests/integration/dynamodb-local $build/bench.d"
+mkdir -p bench.d
+# shellcheck disable=SC2086 # a command and its argument
+$beside true || beside=
+# shellcheck disable=SC2086
+exec $beside "$build/ddblock-bench" bench.d "$@"
