@@ -398,7 +398,7 @@ connection_flush(struct connection *c)
 	if (c->doomed)
 		return;
 	if (c->n_listings > 0 && c->out.length < CONNECTION_LOW_BYTES)
-		listing_continue(c);
+		connection_continue_listing(c);
 	if (c->has_lines && connection_has_room(c))
 		server_schedule(c->server, c);
 	if (c->draining && c->n_pending == 0 && c->out.length == 0)

@@ -207,7 +207,7 @@ struct pending *pending_find(struct connection *, uint64_t number);
 struct pending *pending_find_tag(struct connection *, const char *tag,
     size_t length);
 struct listing *listing_new(const struct codec_text *key);
-void listing_free(struct listing *);
+void pending_free_listing(struct listing *);
 
 /* verbs.c: run one request line. */
 void verbs_run(struct connection *, struct codec_line *);
@@ -232,7 +232,7 @@ int verbs_status(struct connection *, const struct codec_line *);
 void listing_rows(struct connection *, const struct core_rows *);
 void listing_end(struct connection *, struct pending *);
 /* Write or ask for the next rows of what is being listed. */
-void listing_continue(struct connection *);
+void connection_continue_listing(struct connection *);
 
 /* answer.c: the core's actions as lines. */
 void answer_reply(struct connection *, const struct core_reply *);

@@ -196,7 +196,7 @@ listing_ask_on(struct connection *c, struct pending *p)
 }
 
 void
-listing_continue(struct connection *c)
+connection_continue_listing(struct connection *c)
 {
 	struct pending *p = c->pending;
 

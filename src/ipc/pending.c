@@ -26,7 +26,7 @@ listing_new(const struct codec_text *key)
 }
 
 void
-listing_free(struct listing *l)
+pending_free_listing(struct listing *l)
 {
 	if (l == NULL)
 		return;
@@ -58,7 +58,7 @@ pending_free(struct connection *c, struct pending *p)
 	c->n_pending--;
 	if (p->listing != NULL)
 		c->n_listings--;
-	listing_free(p->listing);
+	pending_free_listing(p->listing);
 	free(p);
 }
 
