@@ -1,0 +1,17 @@
+/*
+ * The daemon's life: from start to the last signal.
+ */
+#ifndef DDBLOCKD_DAEMON_DAEMON_H
+#define DDBLOCKD_DAEMON_DAEMON_H
+
+#include "daemon/config.h"
+
+/* Serve until told to stop. The exit status. Limits that the system does not
+ * allow are lowered. */
+int daemon_run(struct config *);
+
+/* --init-table (@init) or --check-table. The exit status. */
+int daemon_table(const struct config *, const char *namespace_name,
+    bool init);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * What the daemon says in its log. Once per change, because an outage repeats
+ * itself with every request; the limits of log.h are for what is really
+ * different, such as each of many lost locks.
+ */
+#include "daemon/watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "daemon/stores.h"
+
+static const char *
+watch_loss_name(enum core_loss loss)
+{
+	switch (loss) {
+	case CORE_LOSS_STOLEN:
+		return "stolen";
+	case CORE_LOSS_BROKEN:
+		return "broken";
+	default:
+		return "expired";
+	}
+}
+
+static void
+watch_session_changed(const struct watch *w,
+    const struct core_namespace_view *v)
+{
+	const struct log_field fields[] = {
+		{ "DDBLOCK_NAMESPACE", w->name },
+		{ "DDBLOCK_CODE", v->cause == 0 ? NULL :
+		    error_word(v->cause) },
+	};
+
+	if (v->open && !w->open)
+		log_write_fields(LOG_INFO, "session", fields, 2,
+		    "namespace %s: %s", w->name, w->opened ?
+		    "a new session is open" : "the session is open");
+	else if (!v->open && w->open)
+		log_write_fields(LOG_WARNING, "session", fields, 2,
+		    "namespace %s: the session is lost (%s), and all that was "
+		    "held under it; a new one is being opened", w->name,
+		    v->cause == 0 ? "it was ended" : error_word(v->cause));
+	else if (v->danger && !w->danger)
+		log_write_fields(LOG_WARNING, "session", fields, 2,
+		    "namespace %s: the session was not renewed for %" PRIu64
+		    " ms (%s); in %" PRIu64 " ms everything held is lost",
+		    w->name, v->renewed_ago_ms, v->cause == 0 ? "no answer" :
+		    error_word(v->cause), v->remaining_ms);
+	else if (!v->danger && w->danger && v->open)
+		log_write_fields(LOG_INFO, "session", fields, 2,
+		    "namespace %s: the session is renewed and safe", w->name);
+}
+
+bool
+watch_session(struct watch *w, const struct core *core, uint32_t index,
+    uint64_t now_ms)
+{
+	struct core_namespace_view v;
+
+	core_view_namespace(core, index, now_ms, &v);
+	if (v.open == w->open && v.danger == w->danger)
+		return false;
+	watch_session_changed(w, &v);
+	w->open = v.open;
+	w->danger = v.danger;
+	w->opened = w->opened || v.open;
+	return true;
+}
+
+/* Is it about the store, rather than about one lock or one request? */
+static bool
+watch_is_trouble(int code)
+{
+	switch (code) {
+	case DDBLOCK_E_UNREACHABLE:
+	case DDBLOCK_E_THROTTLED:
+	case DDBLOCK_E_ACCESS_DENIED:
+	case DDBLOCK_E_NO_CREDENTIALS:
+	case DDBLOCK_E_NO_TABLE:
+	case DDBLOCK_E_WRONG_TABLE:
+	case DDBLOCK_E_STORE_FULL:
+	case DDBLOCK_E_STORE_BROKEN:
+	case DDBLOCK_E_NOMEM:
+	case DDBLOCK_E_SYSTEM:
+	case DDBLOCK_E_INTERNAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void
+watch_bad_record(const struct watch *w, const struct operation *operation,
+    const struct outcome *outcome)
+{
+	const struct log_field fields[] = {
+		{ "DDBLOCK_NAMESPACE", w->name },
+		{ "DDBLOCK_CODE", error_word(outcome->code) },
+	};
+
+	log_write_fields(LOG_WARNING, "record", fields, 2,
+	    "namespace %s: %s of \"%.*s\": %s: %s", w->name,
+	    operation_kind_name(operation->kind), (int)operation->key.length,
+	    operation->key.length == 0 ? "" : operation->key.bytes,
+	    error_text(outcome->code), outcome->text);
+}
+
+bool
+watch_outcome(struct watch *w, const struct operation *operation,
+    const struct outcome *outcome)
+{
+	struct log_field fields[] = {
+		{ "DDBLOCK_NAMESPACE", w->name },
+		{ "DDBLOCK_CODE", NULL },
+	};
+	bool failed = outcome->kind == OUTCOME_UNKNOWN ||
+	    outcome->kind == OUTCOME_REFUSED;
+	int code = !failed ? 0 : outcome->code == 0 ? DDBLOCK_E_UNREACHABLE :
+	    outcome->code;
+	const char *advice;
+
+	if (code == DDBLOCK_E_BAD_RECORD)
+		watch_bad_record(w, operation, outcome);
+	if (code == w->trouble || (code != 0 && !watch_is_trouble(code)))
+		return false;
+	w->trouble = code;
+	(void)snprintf(w->text, sizeof(w->text), "%s",
+	    failed ? outcome->text : "");
+	fields[1].value = error_word(code);
+	if (code == 0) {
+		log_write_fields(LOG_INFO, "store", fields, 2,
+		    "namespace %s: the store answers again", w->name);
+		return true;
+	}
+	advice = stores_advice(code);
+	log_write_fields(LOG_ERR, "store", fields, 2,
+	    "namespace %s: %s (%s)%s%s%s%s", w->name, error_text(code),
+	    error_word(code), w->text[0] == '\0' ? "" : ": ", w->text,
+	    advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
+	return true;
+}
+
+void
+watch_notice(const struct core *core, const struct core_notice *notice,
+    uint64_t now_ms)
+{
+	struct core_hold_view v;
+	char key[KEY_LENGTH_MAX + 1], token[24];
+	const char *reason = NULL;
+	struct log_field fields[] = {
+		{ "DDBLOCK_KEY", key },
+		{ "DDBLOCK_TOKEN", token },
+		{ "DDBLOCK_REASON", NULL },
+	};
+
+	if (!core_next_hold(core, notice->hold - 1, now_ms, &v) ||
+	    v.hold != notice->hold)
+		memset(&v, 0, sizeof(v));
+	for (size_t i = 0; i < v.key.length; i++)
+		key[i] = v.key.bytes[i] == '\0' ? '?' : v.key.bytes[i];
+	key[v.key.length] = '\0';
+	(void)snprintf(token, sizeof(token), "%" PRIu64, v.token);
+	switch (notice->kind) {
+	case CORE_LOST:
+		reason = watch_loss_name(notice->loss);
+		fields[2].value = reason;
+		log_write_fields(LOG_WARNING, "lost", fields, 3,
+		    "lock \"%s\", token %s, is lost: %s", key, token, reason);
+		break;
+	case CORE_IN_DANGER:
+		reason = error_word(notice->cause == 0 ?
+		    DDBLOCK_E_UNREACHABLE : notice->cause);
+		fields[2].value = reason;
+		log_write_fields(LOG_WARNING, "danger", fields, 3,
+		    "lock \"%s\", token %s, is in danger: %s; it is lost in %"
+		    PRIu64 " ms", key, token, reason, notice->remaining_ms);
+		break;
+	case CORE_SAFE:
+		log_write_fields(LOG_INFO, "safe", fields, 2,
+		    "lock \"%s\", token %s, is safe again", key, token);
+		break;
+	}
+}
+
+void
+watch_describe(const struct watch *w, struct buffer *buffer)
+{
+	(void)buffer_printf(buffer, "%s: %s", w->name,
+	    !w->open ? "opening" : w->danger ? "in danger" : "open");
+	if (w->trouble != 0)
+		(void)buffer_printf(buffer, ", %s", error_word(w->trouble));
+}
