@@ -26,9 +26,6 @@
 #define DAEMON_SIGNALS 3
 #define DAEMON_FILES 128
 
-/* How long released locks may take to reach the store. */
-#define DAEMON_RELEASE_MS UINT64_C(5000)
-
 struct daemon {
 	const struct config *config;
 	struct event_base *base;
@@ -84,6 +81,23 @@ daemon_set_limit(struct daemon *d, uint64_t ms)
 		(void)event_base_loopexit(d->base, NULL);
 }
 
+/* Holders hear of the loss a margin before the release is sent; then it has to
+ * reach the store. */
+static uint64_t
+daemon_release_ms(const struct config *config)
+{
+	uint64_t longest_ms = 0;
+
+	for (size_t i = 0; i < config->n_namespaces; i++) {
+		const struct config_namespace *n = &config->namespaces[i];
+		uint64_t ms = n->margin_ms + 2 * n->request_ms;
+
+		if (ms > longest_ms)
+			longest_ms = ms;
+	}
+	return longest_ms;
+}
+
 static void
 daemon_on_limit(evutil_socket_t fd, short what, void *arg)
 {
@@ -96,7 +110,7 @@ daemon_on_limit(evutil_socket_t fd, short what, void *arg)
 		log_write(LOG_WARNING, NULL, "%" PRIu32
 		    " locks are still held; releasing them", held);
 		d->releasing = true;
-		daemon_set_limit(d, DAEMON_RELEASE_MS);
+		daemon_set_limit(d, daemon_release_ms(d->config));
 		engine_stop_release(d->engine);
 		return;
 	}

@@ -64,7 +64,8 @@ class Daemon:
     @config is the text of its configuration file, in which `{dir}` stands
     for the directory; without one, the only namespace is `default` in the
     embedded store. @args go to the end of the command line. The socket and
-    the log are always the harness's (`raw=True`: only @args).
+    the log are always the harness's (`raw=True`: only @args). No file of the
+    machine is ever read.
     """
 
     def __init__(self, config=None, args=(), env=None, directory=None,
@@ -106,8 +107,8 @@ class Daemon:
             f.write(text.replace("{dir}", self.directory))
 
     def command(self):
-        config = [f"--config={self.config}"] if self.config else []
-        return [self.program] + config + self.args
+        return [self.program, f"--config={self.config or '/dev/null'}"] \
+            + self.args
 
     # -- life ---------------------------------------------------------------
 
@@ -337,8 +338,12 @@ class Client:
     def __init__(self, where):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(TIMEOUT_S)
-        self.socket.connect(where.socket if isinstance(where, Daemon)
-                            else where)
+        try:
+            self.socket.connect(where.socket if isinstance(where, Daemon)
+                                else where)
+        except OSError:
+            self.socket.close()
+            raise
         self.buffer = b""
         self.serial = 0
         self.rows = collections.defaultdict(list)

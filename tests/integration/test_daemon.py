@@ -1,0 +1,237 @@
+"""The daemon's life: configurations, starts that must fail, and its end."""
+import os
+import signal
+import stat
+import unittest
+
+import harness
+from harness import Client, Daemon
+
+EX_USAGE = 64
+EX_CONFIG = 78
+
+
+class Configuration(unittest.TestCase):
+    def refuse(self, config, *wanted, args=(), status=EX_CONFIG, env=None):
+        daemon = Daemon(config, args=args, env=env)
+        try:
+            got, out, err = daemon.run()
+        finally:
+            daemon.close()
+        self.assertEqual(got, status, err)
+        self.assertEqual(out, "")
+        for text in wanted:
+            self.assertIn(text.replace("{file}", daemon.config or ""), err)
+        return err
+
+    def test_errors_name_file_line_value_and_rule(self):
+        self.refuse("[daemon]\nsokcet = /x\n[namespace default]\n"
+                    "lease = soon\nheartbeat\n",
+                    "{file}:2: there is no setting sokcet; did you mean "
+                    "socket?",
+                    "{file}:4: lease = soon: must be a time such as",
+                    "{file}:5: this is not a setting")
+
+    def test_times_are_judged_together(self):
+        self.refuse("[namespace default]\nlease = 10s\nheartbeat = 6s\n",
+                    "{file}:3: namespace default: heartbeat (6000 ms) x 2 "
+                    "must be at most lease (10000 ms)")
+
+    def test_flags_are_judged_too(self):
+        self.refuse(None, "--lease: lease = 1parsec: must be a time",
+                    args=["--lease=1parsec"])
+        self.refuse(None, "--set: there is no setting leese; did you mean "
+                    "lease?", args=["--set=default.leese=3s"])
+
+    def test_usage(self):
+        for args in (["--frobnicate"], ["now"], ["--set=x"],
+                     ["--lease"], ["--set=default.session_token=hush"]):
+            err = self.refuse(None, args=args, status=EX_USAGE)
+            self.assertNotIn("hush", err)
+
+    def test_missing_file(self):
+        self.refuse(None, "/nonexistent/ddblockd.conf: No such file",
+                    args=["--config=/nonexistent/ddblockd.conf"])
+
+    def test_credentials_are_needed(self):
+        self.refuse("[namespace default]\nstore = dynamodb\ntable = t\n"
+                    "region = r\n", "there are no AWS credentials",
+                    env={"AWS_ACCESS_KEY_ID": None,
+                         "AWS_SECRET_ACCESS_KEY": None})
+
+    def test_check_config(self):
+        daemon = Daemon("[namespace default]\nstore = dynamodb\n"
+                        "table = t\nregion = r\naccess_key_id = AKID\n"
+                        "secret_access_key = hush\nsession_token = hush2\n",
+                        args=["--check-config"])
+        self.addCleanup(daemon.close)
+        os.chmod(daemon.config, 0o644)
+        status, out, err = daemon.run()
+        self.assertEqual(status, 0, err)
+        self.assertTrue(out.startswith(f"{daemon.config}: ok\n"), out)
+        self.assertIn("heartbeat = 5s\t; default\n", out)
+        self.assertNotIn("hush", out + err)
+        self.assertIn("everybody can read this secret_access_key", err)
+        # What it prints is a configuration again, but for the secrets.
+        again = out.split("\n", 1)[1].replace(" (not shown)", " hush")
+        daemon.write_config(again)
+        os.chmod(daemon.config, 0o600)
+        self.assertEqual(daemon.run()[0::2], (0, ""))
+
+    def test_help_and_version(self):
+        for args in (["--help"], ["--version"]):
+            daemon = Daemon(args=args, raw=True)
+            self.addCleanup(daemon.close)
+            status, out, err = daemon.run()
+            self.assertEqual((status, err), (0, ""))
+            self.assertIn("ddblockd", out)
+
+
+class Start(unittest.TestCase):
+    def test_socket(self):
+        with Daemon(args=["--socket-mode=0600"]) as daemon:
+            mode = os.stat(daemon.socket).st_mode
+            self.assertTrue(stat.S_ISSOCK(mode))
+            self.assertEqual(stat.S_IMODE(mode), 0o600)
+            self.assertEqual(daemon.stop(), 0)
+            self.assertFalse(os.path.exists(daemon.socket))
+
+    def test_second_daemon_on_the_socket(self):
+        with Daemon() as first, Client(first) as client:
+            second = Daemon(directory=first.directory,
+                            args=["--file={dir}/other.db"])
+            status, _, err = second.run()
+            self.assertNotEqual(status, 0)
+            self.assertIn(first.socket, err)
+            self.assertTrue(client.try_("k").ok)
+            with Client(first) as other:
+                self.assertTrue(other.call("PING").ok)
+
+    def test_second_daemon_on_the_database(self):
+        with Daemon() as first, Client(first) as client:
+            second = Daemon(args=[f"--file={first.directory}/default.db"])
+            self.addCleanup(second.close)
+            status, _, err = second.run()
+            self.assertNotEqual(status, 0)
+            self.assertIn("default.db", err)
+            self.assertFalse(os.path.exists(second.socket))
+            self.assertTrue(client.try_("k").ok)
+
+    def test_no_directory(self):
+        daemon = Daemon(args=["--file={dir}/no/such/default.db"])
+        self.addCleanup(daemon.close)
+        status, _, err = daemon.run()
+        self.assertNotEqual(status, 0)
+        self.assertIn("no/such", err)
+
+    def test_corrupt_database(self):
+        daemon = Daemon()
+        self.addCleanup(daemon.close)
+        with open(os.path.join(daemon.directory, "default.db"), "wb") as f:
+            f.write(b"this is not a database at all, " * 1000)
+        status, _, err = daemon.run()
+        self.assertNotEqual(status, 0)
+        self.assertIn("default.db", err)
+
+    def test_after_kill(self):
+        """A new life takes over the socket file and goes on counting."""
+        daemon = Daemon("[namespace default]\nfile = {dir}/d.db\n"
+                        "lease = 1s\n")
+        with daemon:
+            with Client(daemon) as client:
+                first = client.try_("k")
+                self.assertTrue(first.ok, first)
+                daemon.kill()
+                client.wait_end()
+            daemon.start()
+            with Client(daemon) as client:
+                second = client.acquire("k", wait="60s")
+                self.assertTrue(second.ok, second)
+                self.assertGreater(int(second["token"]), int(first["token"]))
+
+    def test_namespaces(self):
+        config = ("[namespace other]\nfile = {dir}/o.db\n"
+                  "[namespace default]\nfile = {dir}/d.db\n")
+        with Daemon(config) as daemon, Client(daemon) as client:
+            self.assertEqual(client.hello()["namespaces"], "default,other")
+            self.assertTrue(client.try_("k").ok)
+            self.assertTrue(client.try_("k", ns="other").ok)
+            self.assertEqual(client.try_("k", ns="none").code,
+                             "UNKNOWN_NAMESPACE")
+            rows = client.call("STATUS").rows
+            self.assertEqual([r["scope"] for r in rows], ["host", "host"])
+            self.assertIn("scope=host", daemon.log())
+
+
+class End(unittest.TestCase):
+    def test_idle(self):
+        with Daemon() as daemon, Client(daemon) as client:
+            self.assertTrue(client.call("PING").ok)
+            self.assertEqual(daemon.stop(), 0)
+            self.assertTrue(client.event("SHUTDOWN"))
+            client.wait_end()
+
+    def test_waits_for_holders(self):
+        with Daemon() as daemon, Client(daemon) as holder, \
+                Client(daemon) as waiter:
+            grant = holder.try_("k")
+            waiting = waiter.send("ACQUIRE k")
+            self.assertTrue(waiter.call("PING").ok)
+            daemon.signal(signal.SIGTERM)
+            daemon.wait_notice("STOPPING=1")
+            self.assertEqual(holder.event("SHUTDOWN")["in"], "30s")
+            self.assertEqual(waiter.reply(waiting).code, "SHUTTING_DOWN")
+            self.assertEqual(waiter.try_("other").code, "SHUTTING_DOWN")
+            with self.assertRaises(OSError), Client(daemon):
+                pass
+            # The hold is as good as ever.
+            self.assertTrue(holder.call(f"RENEW id={grant['id']}").ok)
+            self.assertTrue(holder.release(grant).ok)
+            self.assertEqual(daemon.wait(), 0)
+
+    def test_leaves_what_is_held_to_its_lease(self):
+        config = "[daemon]\nstop_wait = 100ms\n[namespace default]\n" \
+            "file = {dir}/d.db\nlease = 2s\n"
+        with Daemon(config) as daemon, Client(daemon) as holder:
+            first = holder.try_("k")
+            self.assertTrue(first.ok)
+            self.assertEqual(daemon.stop(), 0)
+            daemon.wait_log("1 locks are still held; leaving them")
+            daemon.start()
+            with Client(daemon) as client:
+                self.assertEqual(client.try_("k").code, "LOCK_BUSY")
+                second = client.acquire("k", wait="60s")
+                self.assertGreater(int(second["token"]), int(first["token"]))
+
+    def test_releases_on_request(self):
+        config = "[daemon]\nstop_wait = 100ms\nrelease_on_stop = yes\n" \
+            "[namespace default]\nfile = {dir}/d.db\nlease = 5m\n" \
+            "margin = 3s\ndrift = 0.1%\n"
+        with Daemon(config) as daemon, Client(daemon) as holder:
+            self.assertTrue(holder.try_("k").ok)
+            self.assertEqual(daemon.stop(), 0)
+            daemon.wait_log("1 locks are still held; releasing")
+            daemon.start()
+            with Client(daemon) as client:
+                grant = client.try_("k")
+                self.assertTrue(grant.ok, grant)
+
+    def test_second_signal(self):
+        with Daemon(args=["--stop-wait=1h"]) as daemon, \
+                Client(daemon) as holder:
+            self.assertTrue(holder.try_("k").ok)
+            daemon.signal(signal.SIGTERM)
+            daemon.wait_notice("STOPPING=1")
+            daemon.signal(signal.SIGINT)
+            self.assertEqual(daemon.wait(), 0)
+            daemon.wait_log("a second signal; ending now")
+
+    def test_hangup(self):
+        with Daemon() as daemon, Client(daemon) as client:
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_log("SIGHUP")
+            self.assertTrue(client.call("PING").ok)
+
+
+if __name__ == "__main__":
+    harness.main()
