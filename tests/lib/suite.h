@@ -1,0 +1,30 @@
+/*
+ * A test program of scenarios: one suite, one case, a generous time limit for
+ * sanitizers on a busy machine.
+ */
+#ifndef DDBLOCKD_TESTS_SUITE_H
+#define DDBLOCKD_TESTS_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+static inline int
+suite_run(const char *name, const TTest *const *tests)
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 300);
+	for (; *tests != NULL; tests++)
+		tcase_add_test(tcase, *tests);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
