@@ -356,6 +356,25 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 	}
 }
 
+/*
+ * Clients hear of a namespace's renewals, not of a session's: while an older
+ * session still has holds, each may only rely on the end that comes first.
+ */
+static uint64_t
+session_first_end_ms(const struct session *renewed)
+{
+	uint64_t until_ms = session_until_ms(renewed);
+	const struct session *s;
+
+	DL_FOREACH(renewed->ns->sessions, s)
+	{
+		if (s->state == SESSION_VALID && s->locks != NULL &&
+		    session_until_ms(s) < until_ms)
+			until_ms = session_until_ms(s);
+	}
+	return until_ms;
+}
+
 static void
 session_renewed(struct core *core, struct session *s, const struct outcome *o)
 {
@@ -370,7 +389,7 @@ session_renewed(struct core *core, struct session *s, const struct outcome *o)
 	if (core->now_ms >= session_until_ms(s))
 		return; /* the timer says so */
 	s->renewed.namespace_index = s->ns->index;
-	s->renewed.until_ms = session_until_ms(s);
+	s->renewed.until_ms = session_first_end_ms(s);
 	s->renewed.remaining_ms = s->renewed.until_ms - core->now_ms;
 	action_add(core, &s->renewed.action, CORE_RENEWED);
 	if (s->danger && core->now_ms < s->sent_ms + t->danger_ms) {
