@@ -1,5 +1,6 @@
 """The daemon's life: configurations, starts that must fail, and its end."""
 import os
+import re
 import signal
 import stat
 import unittest
@@ -85,6 +86,19 @@ class Configuration(unittest.TestCase):
             status, out, err = daemon.run()
             self.assertEqual((status, err), (0, ""))
             self.assertIn("ddblockd", out)
+
+
+    def test_manual_has_every_setting(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, "../../man/ddblockd.conf.5")) as f:
+            manual = set(re.findall(r"^\.It Ic (\w+)", f.read(), re.M))
+        daemon = Daemon(args=["--help"], raw=True)
+        self.addCleanup(daemon.close)
+        flags = daemon.run()[1].partition("Settings of the daemon")[2]
+        known = {name.replace("-", "_")
+                 for name in re.findall(r"^  --([a-z-]+)=", flags, re.M)}
+        self.assertEqual(known | {"secret_access_key", "session_token"},
+                         manual)
 
 
 class Start(unittest.TestCase):
