@@ -12,15 +12,34 @@ answer_mode(enum lock_mode mode)
 	return mode == LOCK_MODE_SHARED ? "shared" : "exclusive";
 }
 
+/* The owners of what is held here are not kept: they are known here. */
+static void
+answer_owner_name(struct connection *c, struct buffer *b,
+    const struct core_holder_view *v)
+{
+	const struct connection *holder = NULL;
+	char owner[OWNER_LENGTH_MAX + 1];
+
+	if (v->here)
+		holder = server_find(c->server, v->client);
+	if (holder != NULL) {
+		peer_owner(&holder->peer, c->server->host, owner,
+		    sizeof(owner));
+		codec_text_value(b, "owner", owner);
+	} else if (v->owner[0] != '\0') {
+		codec_text_value(b, "owner", v->owner);
+	}
+}
+
 void
-answer_owner(struct buffer *b, const struct core_holder_view *v)
+answer_owner(struct connection *c, struct buffer *b,
+    const struct core_holder_view *v)
 {
 	if (v->token > 0)
 		codec_number(b, "token", v->token);
 	if (!v->held)
 		return;
-	if (v->owner[0] != '\0')
-		codec_text_value(b, "owner", v->owner);
+	answer_owner_name(c, b, v);
 	if (v->seen)
 		codec_duration(b, "unchanged", v->unchanged_ms);
 }
@@ -33,7 +52,7 @@ answer_holder(struct connection *c, struct buffer *b,
 
 	codec_text_value(b, "state", !v->held ? "free" :
 	    v->dead ? "dead" : "held");
-	answer_owner(b, v);
+	answer_owner(c, b, v);
 	if (!v->held)
 		return;
 	codec_text_value(b, "mode", answer_mode(v->mode));
@@ -87,13 +106,14 @@ answer_success(struct connection *c, struct buffer *b,
 
 /* A refused acquire says who is in the way. */
 static void
-answer_failure(struct buffer *b, const struct core_reply *a)
+answer_failure(struct connection *c, struct buffer *b,
+    const struct core_reply *a)
 {
 	codec_text_value(b, NULL, error_word(a->code));
 	if (a->cause != 0)
 		codec_text_value(b, "cause", error_word(a->cause));
 	if (a->verb == CORE_ACQUIRE && a->holder != NULL && a->holder->held)
-		answer_owner(b, a->holder);
+		answer_owner(c, b, a->holder);
 }
 
 void
@@ -112,7 +132,7 @@ answer_reply(struct connection *c, const struct core_reply *a)
 		codec_end(b, NULL);
 	} else if (a->code < 0) {
 		codec_begin(b, p->tag, "ERR");
-		answer_failure(b, a);
+		answer_failure(c, b, a);
 		codec_end(b, a->text != NULL && a->text[0] != '\0' ?
 		    a->text : error_text(a->code));
 	} else {

@@ -10,7 +10,8 @@ struct buffer;
 struct connection;
 
 /* Who is in the way: token, owner and how long it has given no sign. */
-void answer_owner(struct buffer *, const struct core_holder_view *);
+void answer_owner(struct connection *, struct buffer *,
+    const struct core_holder_view *);
 
 /* All of it, for GET and LIST. */
 void answer_holder(struct connection *, struct buffer *,

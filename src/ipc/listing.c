@@ -106,7 +106,7 @@ listing_waiter(struct connection *c, struct pending *p,
 	if (v->cause != 0)
 		codec_text_value(b, "cause", error_word(v->cause));
 	if (v->holder.held)
-		answer_owner(b, &v->holder);
+		answer_owner(c, b, &v->holder);
 	codec_end(b, NULL);
 	p->listing->n_rows++;
 }
