@@ -79,44 +79,15 @@ sqlite_file_number(struct sqlite3 *db, const char *sql, int64_t *ret)
 	return rc;
 }
 
-/*
- * The errno of the last failed call on the database or on its log. What
- * sqlite3_system_errno() says may be of a later call that went well.
- */
-static int
-sqlite_file_errno(struct sqlite3 *db, bool of_log)
-{
-	sqlite3_file *file = NULL;
-	int error = 0;
-
-	(void)sqlite3_file_control(db, "main", of_log ?
-	    SQLITE_FCNTL_JOURNAL_POINTER : SQLITE_FCNTL_FILE_POINTER, &file);
-	if (file != NULL && file->pMethods != NULL)
-		(void)file->pMethods->xFileControl(file,
-		    SQLITE_FCNTL_LAST_ERRNO, &error);
-	return error;
-}
-
-static bool
-sqlite_file_is_no_room(int error)
-{
-	return error == ENOSPC || error == EDQUOT || error == EFBIG;
-}
-
 static bool
 sqlite_file_no_room(struct sqlite3 *db, int rc)
 {
-	switch (rc) {
-	case SQLITE_FULL:
+	int error = sqlite3_system_errno(db);
+
+	if (rc == SQLITE_FULL)
 		return true;
-	case SQLITE_IOERR_WRITE:
-	case SQLITE_IOERR_FSYNC:
-	case SQLITE_IOERR_TRUNCATE:
-		return sqlite_file_is_no_room(sqlite_file_errno(db, true)) ||
-		    sqlite_file_is_no_room(sqlite_file_errno(db, false));
-	default:
-		return false;
-	}
+	return (rc & 0xff) == SQLITE_IOERR && (error == ENOSPC ||
+	    error == EDQUOT || error == EFBIG);
 }
 
 int
@@ -156,7 +127,8 @@ sqlite_file_explain(struct sqlite3 *db, int rc, const char *path, char *text,
 		return DDBLOCK_E_DENIED;
 	case SQLITE_IOERR:
 		(void)snprintf(text, text_size, "%s: reading or writing "
-		    "failed (%s); the disk may be failing", path, message);
+		    "failed (%s, %s); the disk may be failing", path, message,
+		    strerror(sqlite3_system_errno(db)));
 		return DDBLOCK_E_STORE_BROKEN;
 	default:
 		(void)snprintf(text, text_size, "%s is damaged (%s); stop the "

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Replay every example of proto/protocol.md against a real daemon.
+
+An example is a block fenced as ```example. Its lines:
+
+    C: request          the client sends it; C1, C2.. if there are several
+    S: line             the next line that the daemon sends to that client
+    C1 closes           also: C1 half-closes
+    S1 closes           the daemon closes the connection
+    The daemon gets SIGTERM
+    The store hangs     its thread is stopped; "The store goes on" ends that
+
+In a line of the daemon `<n>` is a number, `<duration>`, `<word>` what they
+say and `<...>` the rest of the line. Any other `<name>` is a value without
+spaces that is remembered: where it stands again, it is the same.
+
+An unexpected !RENEWED is skipped, because it may come at any time. Nothing
+else is. Then the document's tables are compared with what the daemon and the
+error table know, and each of their rows must have an example.
+"""
+import ctypes
+import os
+import re
+import signal
+import unittest
+
+import harness
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.join(HERE, "..", "..")
+DOCUMENT = os.path.join(TOP, "proto", "protocol.md")
+ERRORS = os.path.join(TOP, "src", "common", "err.def")
+
+# Short times, so that an example with a heartbeat or a loss ends soon.
+CONFIG = """
+[daemon]
+stop_wait = 20s
+[namespace default]
+store = sqlite
+file = {dir}/default.db
+lease = 6s
+"""
+
+# Codes that an embedded store in good health cannot be made to say, with the
+# tests that see them.
+CODES_WITHOUT_EXAMPLE = {
+    "LOCK_STOLEN": "needs a record changed by hand",
+    "UNREACHABLE": "needs a store that is away",
+    "THROTTLED": "DynamoDB only",
+    "ACCESS_DENIED": "DynamoDB only",
+    "NO_CREDENTIALS": "DynamoDB only",
+    "NO_TABLE": "DynamoDB only",
+    "WRONG_TABLE": "DynamoDB only",
+    "DENIED": "there are no access rules yet",
+    "LIMIT": "test_bad_clients.py",
+    "INTERNAL": "a defect",
+    "BAD_RECORD": "needs a broken record",
+    "STORE_FULL": "needs a full disk",
+    "STORE_BROKEN": "needs a damaged database",
+    "NOMEM": "needs a host without memory",
+    "SYSTEM": "needs a host without resources",
+}
+# Words of the library, which the daemon never sends.
+CODES_OF_THE_LIBRARY = {"NO_DAEMON", "PROTOCOL"}
+
+KINDS = {
+    "<n>": r"\d+",
+    "<duration>": r"(?:\d+ms|\d+(?:\.\d)?s)",
+    "<word>": r"[^ ]+",
+    "<...>": r".*",
+}
+
+
+def document():
+    with open(DOCUMENT, encoding="utf-8") as f:
+        return f.read()
+
+
+def examples():
+    """(line number, lines) of each example."""
+    found = []
+    block = None
+    for number, line in enumerate(document().split("\n"), 1):
+        if line == "```example":
+            block = (number, [])
+            found.append(block)
+        elif line.startswith("```"):
+            block = None
+        elif block is not None and line:
+            block[1].append((number, line))
+    return found
+
+
+def table(heading):
+    """The first cells of the table under a heading, without back quotes."""
+    section = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", document(),
+                        re.M | re.S).group(1)
+    rows = re.findall(r"^\| (`[^|]*?) \|(.*)\|$", section, re.M)
+    return {first.strip("`"): rest for first, rest in rows}
+
+
+class Thread:
+    """Stops one thread of the daemon, as a disk that hangs does."""
+
+    SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+
+    def __init__(self, pid):
+        threads = [int(t) for t in os.listdir(f"/proc/{pid}/task")]
+        self.threads = [t for t in threads if t != pid]
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long,
+                                     ctypes.c_void_p, ctypes.c_void_p]
+        self.libc.ptrace.restype = ctypes.c_long
+
+    def trace(self, request, thread):
+        if self.libc.ptrace(request, thread, None, None) < 0:
+            error = os.strerror(ctypes.get_errno())
+            raise unittest.SkipTest(f"threads cannot be stopped: {error}")
+
+    def stop(self):
+        for thread in self.threads:
+            self.trace(self.SEIZE, thread)
+            self.trace(self.INTERRUPT, thread)
+            os.waitpid(thread, self.WALL)
+
+    def go_on(self):
+        for thread in self.threads:
+            self.trace(self.DETACH, thread)
+
+
+class Replay:
+    """One example against a daemon of its own."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.clients = {}
+        self.values = {}
+        self.stopped = None
+
+    def client(self, name):
+        if name not in self.clients:
+            self.clients[name] = harness.Client(self.daemon)
+        return self.clients[name]
+
+    def close(self):
+        if self.stopped is not None:
+            self.stopped.go_on()
+        for client in self.clients.values():
+            client.close()
+
+    def fill(self, line):
+        return re.sub(r"<(\w+)>", lambda m: self.values[m[0]], line)
+
+    def pattern(self, line):
+        """The line as a regular expression, new values in named groups."""
+        pattern = ""
+        fresh = []
+        for part in re.split(r"(<[^>]+>)", line):
+            if part in KINDS:
+                pattern += KINDS[part]
+            elif part in self.values:
+                pattern += re.escape(self.values[part])
+            elif re.fullmatch(r"<\w+>", part):
+                pattern += r"([^ ]+)"
+                fresh.append(part)
+            else:
+                pattern += re.escape(part)
+        # "<...>" may also be nothing at all.
+        pattern = pattern.replace(r"\ .*", r"(?:\ .*)?")
+        return pattern, fresh
+
+    def expect(self, client, line):
+        pattern, fresh = self.pattern(line)
+        while True:
+            got = client.read_line()
+            match = re.fullmatch(pattern, got)
+            if match is not None:
+                self.values.update(zip(fresh, match.groups()))
+                return
+            if not got.startswith("!RENEWED"):
+                raise AssertionError(f"expected {line!r}, got {got!r}")
+
+    def expect_end(self, client):
+        try:
+            raise AssertionError(f"expected the end, got "
+                                 f"{client.read_line()!r}")
+        except harness.Ended as ended:
+            assert str(ended) == "", f"half a line at the end: {ended}"
+
+    def run(self, line):
+        said = re.fullmatch(r"([CS])(\d?)(: | )(.*)", line)
+        if said is None:
+            self.run_around(line)
+            return
+        side, name, colon, rest = said.groups()
+        client = self.client(name)
+        if colon == ": " and side == "C":
+            client.send_raw(self.fill(rest).encode() + b"\n")
+        elif colon == ": ":
+            self.expect(client, rest)
+        elif (side, rest) == ("C", "closes"):
+            client.close()
+        elif (side, rest) == ("C", "half-closes"):
+            client.half_close()
+        elif (side, rest) == ("S", "closes"):
+            self.expect_end(client)
+        else:
+            raise AssertionError(f"what is {line!r}?")
+
+    def run_around(self, line):
+        if line == "The daemon gets SIGTERM":
+            self.daemon.signal(signal.SIGTERM)
+        elif line == "The store hangs":
+            self.stopped = Thread(self.daemon.pid)
+            self.stopped.stop()
+        elif line == "The store goes on":
+            self.stopped.go_on()
+            self.stopped = None
+        else:
+            raise AssertionError(f"what is {line!r}?")
+
+
+class ReplayTest(unittest.TestCase):
+    def replay(self, lines):
+        with harness.Daemon(config=CONFIG) as daemon:
+            replay = Replay(daemon)
+            try:
+                for number, line in lines:
+                    try:
+                        replay.run(line)
+                    except unittest.SkipTest:
+                        raise
+                    except Exception as e:
+                        raise AssertionError(
+                            f"protocol.md:{number}: {e!r}") from e
+            finally:
+                replay.close()
+
+
+def add_examples():
+    for number, lines in examples():
+        def test(self, lines=lines):
+            self.replay(lines)
+        setattr(ReplayTest, f"test_line_{number:04}", test)
+
+
+class TablesTest(unittest.TestCase):
+    """The tables are complete, and every row has an example."""
+
+    def setUp(self):
+        self.lines = [line for _, block in examples() for _, line in block]
+
+    def lines_of(self, side):
+        return [line.partition(": ")[2] for line in self.lines
+                if re.match(rf"{side}\d?: ", line)]
+
+    def test_verbs_are_those_of_the_daemon(self):
+        verbs = {}
+        for verb, rest in table("Verbs").items():
+            arguments = rest.split("|")[0]
+            verbs[verb] = ("KEY" in arguments,
+                           re.findall(r"`(\w+)`", arguments))
+        with harness.Daemon() as daemon, harness.Client(daemon) as client:
+            known = {row["verb"]: (row.get("subject") == "KEY",
+                                   row.get("arguments", "").split(",")
+                                   if row.get("arguments") else [])
+                     for row in client.call("HELP").rows}
+        self.assertEqual(verbs, known)
+
+    def test_codes_are_those_of_the_error_table(self):
+        with open(ERRORS, encoding="utf-8") as f:
+            words = set(re.findall(r"^X\((\w+),", f.read(), re.M))
+        self.assertEqual(set(table("Codes")), words - CODES_OF_THE_LIBRARY)
+
+    def test_every_verb_has_an_example(self):
+        sent = {re.sub(r"^#\w+ ", "", line).split(" ")[0]
+                for line in self.lines_of("C")}
+        self.assertEqual(set(table("Verbs")) - sent, set())
+
+    def test_every_event_has_an_example(self):
+        got = {line.split(" ")[0] for line in self.lines_of("S")}
+        self.assertEqual(set(table("Events")) - got, set())
+
+    def test_every_code_has_an_example(self):
+        got = set(re.findall(r"\bERR (\w+)", "\n".join(self.lines_of("S"))))
+        without = set(table("Codes")) - got
+        self.assertEqual(without, set(CODES_WITHOUT_EXAMPLE))
+
+
+add_examples()
+if __name__ == "__main__":
+    harness.main()

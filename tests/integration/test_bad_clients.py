@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Clients that misbehave get a clear reply, and nobody else notices.
+
+Beside each of them a bystander holds a lock, answers to PING, and has its lock
+at the end.
+"""
+import resource
+import socket
+import unittest
+
+import harness
+
+LINE_MAX = 1 << 20
+IDLE = 10000
+IDLE_KB_MAX = 40 * 1024
+
+
+def resident_kb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        for line in f:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+    raise AssertionError("no VmRSS")
+
+
+def sanitized():
+    """Is it a build that spends memory to find mistakes?"""
+    with open(harness.program("ddblockd"), "rb") as f:
+        return b"__asan_init" in f.read()
+
+
+class Case(unittest.TestCase):
+    config = None
+
+    def setUp(self):
+        config = self.config or "[namespace default]\nfile = {dir}/db\n"
+        self.daemon = harness.Daemon(config=config)
+        self.daemon.start()
+        self.addCleanup(self.daemon.close)
+        self.bystander = harness.Client(self.daemon)
+        self.addCleanup(self.bystander.close)
+        self.hold = self.bystander.try_("bystander")
+        self.assertTrue(self.hold.ok, self.hold)
+
+    def client(self):
+        client = harness.Client(self.daemon)
+        self.addCleanup(client.close)
+        return client
+
+    def undisturbed(self):
+        """The bystander is served and has its lock."""
+        self.assertTrue(self.bystander.call("PING").ok)
+        rows = self.bystander.call("HELD key=bystander").rows
+        self.assertEqual([row["state"] for row in rows], ["held"])
+        self.assertEqual(len(self.bystander.events), 0)
+
+    def refuses(self, client, data, code="BAD_REQUEST", tag=None):
+        client.send_raw(data)
+        reply = client.reply(tag)
+        self.assertEqual(reply.code, code, reply)
+        self.assertTrue(reply.text)
+        return reply
+
+    def lives(self, client):
+        self.assertTrue(client.call("PING").ok)
+        self.undisturbed()
+
+
+class BadLines(Case):
+    def test_unknown_verb(self):
+        client = self.client()
+        reply = self.refuses(client, b"ACQUIER a\n")
+        self.assertIn('"ACQUIRE"', reply.text)
+        self.lives(client)
+
+    def test_unknown_argument(self):
+        client = self.client()
+        reply = self.refuses(client, b"#t ACQUIRE a wiat=5s\n", tag="t")
+        self.assertIn('"wiat"', reply.text)
+        self.assertIn('"wait"', reply.text)
+        self.assertEqual(client.call("GET a")["state"], "free")
+        self.lives(client)
+
+    def test_line_of_one_mebibyte(self):
+        client = self.client()
+        line = b"#ok PING" + b" " * (LINE_MAX - 9) + b"\n"
+        self.assertEqual(len(line), LINE_MAX)
+        client.send_raw(line)
+        self.assertTrue(client.reply("ok").ok)
+        self.lives(client)
+
+    def test_line_of_one_mebibyte_and_one_byte(self):
+        client = self.client()
+        line = b"#no PING" + b" " * (LINE_MAX - 8) + b"\n"
+        self.assertEqual(len(line), LINE_MAX + 1)
+        reply = self.refuses(client, line, tag="no")
+        self.assertIn("1 MiB", reply.text)
+        self.lives(client)
+
+    def test_endless_line(self):
+        client = self.client()
+        before = resident_kb(self.daemon.pid)
+        for _ in range(64):
+            client.send_raw(b"x" * LINE_MAX)
+        self.assertEqual(client.reply().code, "BAD_REQUEST")
+        self.undisturbed()
+        client.send_raw(b"\n")
+        self.lives(client)
+        self.assertEqual(len(client.replies[None]), 0)  # once
+        if not sanitized():
+            self.assertLess(resident_kb(self.daemon.pid) - before, 16 * 1024)
+
+    def test_half_closed_connection(self):
+        client = self.client()
+        client.send_raw(b"#a TRY a\n#b ACQUIRE bystander\n#c PING\n")
+        client.half_close()
+        client.wait_end()
+        self.assertTrue(client.reply("a").ok)
+        self.assertEqual(client.reply("b").code, "CANCELLED")
+        self.assertTrue(client.reply("c").ok)
+        self.assertTrue(self.bystander.acquire("a").ok)
+        self.undisturbed()
+
+    def test_half_closed_in_a_request(self):
+        client = self.client()
+        client.send_raw(b"#a TRY bystander-and-mo")
+        client.half_close()
+        self.assertEqual(client.reply().code, "BAD_REQUEST")
+        with self.assertRaises(harness.Ended):
+            client.read_line()
+        self.undisturbed()
+
+    def test_invalid_utf8(self):
+        client = self.client()
+        for key in (b"\xff", b"a\xc0\x80", b"%ED%A0%80", b"a%80"):
+            self.refuses(client, b"TRY " + key + b"\n")
+        self.refuses(client, b"HELLO name=%FF\n")
+        self.refuses(client, b"\xff\xfe\xfd\n")
+        self.refuses(client, b"#\xff PING\n")
+        self.lives(client)
+
+    def test_nul_bytes(self):
+        client = self.client()
+        self.refuses(client, b"TRY a\0b\n")
+        self.refuses(client, b"TRY a%00b\n")
+        self.refuses(client, b"\0\n")
+        self.refuses(client, b"\0" * 5000 + b"\n")
+        self.lives(client)
+
+    def test_too_many_arguments_and_long_tags(self):
+        client = self.client()
+        self.refuses(client, b"TRY" + b" a" * 65 + b"\n")
+        self.refuses(client, b"#" + b"t" * 33 + b" PING\n")
+        self.lives(client)
+
+    def test_gone_in_mid_request(self):
+        for data in (b"", b"TRY m", b"TRY m\nTRY mm", b"#w ACQUIRE bystander",
+                     b"#w ACQUIRE bystander\n", b"RELEASE id="):
+            client = self.client()
+            client.send_raw(data)
+            client.close()
+        self.undisturbed()
+        # "TRY m" was complete once, and its hold is gone with its client.
+        self.assertTrue(self.bystander.acquire("m").ok)
+        self.assertEqual(self.bystander.call("GET mm")["state"], "free")
+
+    def test_holder_and_waiter_killed(self):
+        """The end is noticed although their input is not being read."""
+        first = self.client()
+        self.assertTrue(first.try_("k").ok)
+        waiting = self.bystander.send("ACQUIRE k")
+        first.close()
+        self.assertTrue(self.bystander.reply(waiting).ok)
+        self.undisturbed()
+
+
+class BadReaders(Case):
+    """Small caps, so that they are reached soon."""
+
+    config = """
+[daemon]
+queued_bytes_max = 2M
+requests_per_connection_max = 16
+connections_per_uid_max = 8
+[namespace default]
+file = {dir}/db
+"""
+
+    def stuff(self, client, data):
+        """Send until the daemon takes no more."""
+        client.socket.setblocking(False)
+        try:
+            while True:
+                client.socket.send(data)
+        except BlockingIOError:
+            return True
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+
+    def test_never_reads(self):
+        client = self.client()
+        self.assertTrue(client.try_("stuffed").ok)
+        # A PING of the bystander lets the daemon catch up in between.
+        for _ in range(200):
+            if not self.stuff(client, b"HELP\n" * 1000):
+                break
+            self.undisturbed()
+        waiting = self.bystander.send("ACQUIRE stuffed")
+        client.close()
+        self.assertTrue(self.bystander.reply(waiting).ok)
+        self.undisturbed()
+
+    def test_reads_late(self):
+        """Not cut off: it is only slow, and gets each of its replies."""
+        client = self.client()
+        client.socket.settimeout(harness.TIMEOUT_S)
+        sent = 0
+        client.socket.setblocking(False)
+        data = b"HELP\n" * 100
+        while True:
+            try:
+                sent += client.socket.send(data[sent % 5:])
+            except BlockingIOError:
+                break
+        client.socket.setblocking(True)
+        if sent % 5:
+            client.send_raw(b"HELP\n"[sent % 5:])
+            sent += 5 - sent % 5
+        for _ in range(sent // 5):
+            self.assertTrue(client.reply().ok)
+        self.lives(client)
+
+    def test_too_many_requests(self):
+        client = self.client()
+        for _ in range(17):
+            client.send_raw(b"ACQUIRE bystander\n")
+        reply = client.reply()
+        self.assertEqual(reply.code, "LIMIT")
+        self.lives(client)
+
+    def test_too_many_connections(self):
+        clients = [self.client() for _ in range(7)]
+        for client in clients:
+            self.assertTrue(client.call("PING").ok)
+        refused = self.client()
+        self.assertEqual(refused.reply().code, "LIMIT")
+        refused.wait_end()
+        self.undisturbed()
+        clients[0].send_raw(b"QUIT\n")
+        clients[0].wait_end()
+        self.lives(self.client())
+
+
+class TenThousand(Case):
+    def setUp(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = IDLE + 500
+        if hard != resource.RLIM_INFINITY and hard < wanted:
+            raise unittest.SkipTest(f"at most {hard} open files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+        super().setUp()
+
+    def test_ten_thousand_connections(self):
+        sockets = []
+        self.addCleanup(lambda: [s.close() for s in sockets])
+        for _ in range(IDLE):
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            sockets.append(s)
+            s.settimeout(harness.TIMEOUT_S)
+            s.connect(self.daemon.socket)
+        for s in sockets:
+            s.sendall(b"PING\n")
+        for s in sockets:
+            self.assertEqual(s.recv(100), b"OK\n")
+        self.assertEqual(self.bystander.call("STATUS")["connections"],
+                         str(IDLE + 1))
+        self.undisturbed()
+        kb = resident_kb(self.daemon.pid)
+        print(f"{IDLE} idle connections: {kb} kB resident")
+        if not sanitized():
+            self.assertLess(kb, IDLE_KB_MAX)
+        for s in sockets:
+            s.close()
+        while int(self.bystander.call("STATUS")["connections"]) > 1:
+            pass
+        self.undisturbed()
+
+
+if __name__ == "__main__":
+    harness.main()
