@@ -47,7 +47,7 @@ crowd_lock(struct crowd *c, size_t locks)
 			    locks;
 
 			for (size_t j = done; j < end; j++)
-				line_send(line, "#t TRY bench/held/%08zu/"
+				line_send(line, "TRY bench/held/%08zu/"
 				    "%010zu\n", i, j);
 			for (size_t j = done; j < end; j++)
 				line_read_ok(line);
