@@ -79,15 +79,44 @@ sqlite_file_number(struct sqlite3 *db, const char *sql, int64_t *ret)
 	return rc;
 }
 
+/*
+ * The errno of the last failed call on the database or on its log. What
+ * sqlite3_system_errno() says may be of a later call that went well.
+ */
+static int
+sqlite_file_errno(struct sqlite3 *db, bool of_log)
+{
+	sqlite3_file *file = NULL;
+	int error = 0;
+
+	(void)sqlite3_file_control(db, "main", of_log ?
+	    SQLITE_FCNTL_JOURNAL_POINTER : SQLITE_FCNTL_FILE_POINTER, &file);
+	if (file != NULL && file->pMethods != NULL)
+		(void)file->pMethods->xFileControl(file,
+		    SQLITE_FCNTL_LAST_ERRNO, &error);
+	return error;
+}
+
+static bool
+sqlite_file_is_no_room(int error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 static bool
 sqlite_file_no_room(struct sqlite3 *db, int rc)
 {
-	int error = sqlite3_system_errno(db);
-
-	if (rc == SQLITE_FULL)
+	switch (rc) {
+	case SQLITE_FULL:
 		return true;
-	return (rc & 0xff) == SQLITE_IOERR && (error == ENOSPC ||
-	    error == EDQUOT || error == EFBIG);
+	case SQLITE_IOERR_WRITE:
+	case SQLITE_IOERR_FSYNC:
+	case SQLITE_IOERR_TRUNCATE:
+		return sqlite_file_is_no_room(sqlite_file_errno(db, true)) ||
+		    sqlite_file_is_no_room(sqlite_file_errno(db, false));
+	default:
+		return false;
+	}
 }
 
 int
@@ -127,8 +156,7 @@ sqlite_file_explain(struct sqlite3 *db, int rc, const char *path, char *text,
 		return DDBLOCK_E_DENIED;
 	case SQLITE_IOERR:
 		(void)snprintf(text, text_size, "%s: reading or writing "
-		    "failed (%s, %s); the disk may be failing", path, message,
-		    strerror(sqlite3_system_errno(db)));
+		    "failed (%s); the disk may be failing", path, message);
 		return DDBLOCK_E_STORE_BROKEN;
 	default:
 		(void)snprintf(text, text_size, "%s is damaged (%s); stop the "
@@ -235,8 +263,6 @@ sqlite_file_identify(struct sqlite_file *f, bool *ret_empty, char *text,
 		    "SELECT count(*) FROM sqlite_master", &tables);
 	if (rc != SQLITE_OK)
 		return sqlite_file_fail(f, rc, text, text_size);
-	if (sqlite3_db_readonly(f->db, "main") == 1)
-		return sqlite_file_fail(f, SQLITE_READONLY, text, text_size);
 	*ret_empty = id == 0 && version == 0 && tables == 0;
 	if (*ret_empty)
 		return 0;
@@ -284,7 +310,11 @@ sqlite_file_prepare(struct sqlite_file *f, bool must_exist, uint64_t wall_s,
 	int rc;
 	int r;
 
-	rc = sqlite_file_run(f->db, "PRAGMA locking_mode = EXCLUSIVE");
+	/* SQLite opens for reading what it cannot open for writing. */
+	rc = SQLITE_READONLY;
+	if (sqlite3_db_readonly(f->db, "main") != 1)
+		rc = sqlite_file_run(f->db,
+		    "PRAGMA locking_mode = EXCLUSIVE");
 	if (rc != SQLITE_OK)
 		return sqlite_file_fail(f, rc, text, text_size);
 	r = sqlite_file_identify(f, &empty, text, text_size);

@@ -31,10 +31,12 @@ struct conformance_target {
 };
 
 /*
- * The suite, to which a runner may add cases of its own; and what main()
- * does with it. The exit status is for main() to return.
+ * The suite, or one without any case, to which a runner may add cases of its
+ * own; and what main() does with it. The exit status is for main() to return.
  */
 Suite *conformance_suite(const struct conformance_target *);
+Suite *conformance_empty(const struct conformance_target *);
+void conformance_add(Suite *, TCase *);
 int conformance_run(Suite *);
 
 /* ---- for the cases ------------------------------------------------------ */
@@ -52,7 +54,7 @@ struct seen_lock {
 };
 
 struct seen {
-	enum outcome_kind kind;
+	enum outcome_kind kind;	/* 0: not yet */
 	int code;
 	char text[OUTCOME_TEXT_MAX];
 	uint64_t sent_ms;
@@ -88,6 +90,13 @@ struct operation case_operation(enum operation_kind kind, struct key key);
  * and return what was seen, valid to the end of the case.
  */
 struct seen *case_do(struct operation *);
+
+/* The two halves of it: what was submitted is whole after the waiting. */
+struct seen *case_submit(struct operation *);
+void case_wait(void);
+
+/* Let the loop run for a millisecond or so. */
+void case_turn(void);
 
 /* All at once; @ret has room for @n. */
 void case_do_many(struct operation *, size_t n, struct seen **ret);

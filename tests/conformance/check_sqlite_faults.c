@@ -1,0 +1,399 @@
+/*
+ * The embedded store on a disk that hangs, is full, or fails.
+ */
+#include <event2/event.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "conformance.h"
+#include "ddblock.h"
+#include "sqlite_place.h"
+#include "sqlite_shim.h"
+
+#define SHORT_MS 50
+#define LIMIT_BYTES (512 * 1024)
+
+static struct operation
+test_acquire_of(struct key key, uint64_t wait_ms)
+{
+	struct operation o = case_operation(OPERATION_ACQUIRE, key);
+
+	o.me = case_holder();
+	o.tokens = 1;
+	o.deadline_ms = clock_boot_ms() + wait_ms;
+	return o;
+}
+
+static void
+test_wait_for_hang(void)
+{
+	while (!sqlite_shim_hangs())
+		case_turn();
+}
+
+/*
+ * The loop lives while the disk hangs: outcomes come at their deadlines. What
+ * the disk has seen is in doubt; what it has not seen will never happen.
+ */
+START_TEST(test_hang)
+{
+	struct key taken_key = case_key("taken");
+	struct key queued_key = case_key("queued");
+	struct operation taken = test_acquire_of(taken_key, SHORT_MS);
+	struct operation queued;
+	struct operation reading;
+	struct holder me = taken.me;
+	struct seen *s[3];
+
+	sqlite_shim_hang(true);
+	s[0] = case_submit(&taken);
+	test_wait_for_hang();
+	queued = test_acquire_of(queued_key, SHORT_MS);
+	reading = case_operation(OPERATION_READ, queued_key);
+	reading.deadline_ms = clock_boot_ms() + SHORT_MS;
+	s[1] = case_submit(&queued);
+	s[2] = case_submit(&reading);
+	case_wait();
+	ck_assert(sqlite_shim_hangs());
+
+	case_is_kind(s[0], OUTCOME_UNKNOWN, __FILE__, __LINE__);
+	ck_assert_int_eq(s[0]->code, DDBLOCK_E_UNREACHABLE);
+	ck_assert(s[0]->unanswered);
+	case_is_kind(s[1], OUTCOME_REFUSED, __FILE__, __LINE__);
+	ck_assert_int_eq(s[1]->code, DDBLOCK_E_UNREACHABLE);
+	ck_assert(!s[1]->unanswered);
+	ck_assert_int_eq(s[2]->code, DDBLOCK_E_UNREACHABLE);
+	ck_assert(!s[2]->unanswered);
+
+	/* The operations are ours again: nothing of them may be used. */
+	memset(&taken, 0xff, sizeof(taken));
+	memset(&queued, 0xff, sizeof(queued));
+	sqlite_shim_hang(false);
+	ck_assert(case_holds(&case_read(taken_key)->lock, &me));
+	ck_assert(!case_read(queued_key)->lock.record.exists);
+}
+END_TEST
+
+/* Thousands in the queue, and each gets its outcome at its deadline. */
+START_TEST(test_hang_many)
+{
+	enum { N = 2000 };
+	static struct operation o[N];
+	static struct seen *s[N];
+	struct operation first = test_acquire_of(case_key("first"), SHORT_MS);
+
+	sqlite_shim_hang(true);
+	(void)case_submit(&first);
+	test_wait_for_hang();
+	for (size_t i = 0; i < N; i++) {
+		/* Not in order. */
+		o[i] = test_acquire_of(case_key("many"), i % 7 * 10);
+		s[i] = case_submit(&o[i]);
+	}
+	case_wait();
+	for (size_t i = 0; i < N; i++)
+		case_is_kind(s[i], OUTCOME_REFUSED, __FILE__, __LINE__);
+	sqlite_shim_hang(false);
+	ck_assert(!case_read(case_key("many"))->lock.record.exists);
+}
+END_TEST
+
+/* A beat does not wait behind locks: it goes with the next transaction. */
+START_TEST(test_beat_first)
+{
+	enum { N = 1500 };
+	static struct operation o[N];
+	static struct seen *s[N];
+	struct operation beat;
+	struct ident id = case_ident();
+	struct seen *seen;
+	size_t before = 0;
+
+	case_done(case_session(OPERATION_SESSION_OPEN, id, 0));
+	sqlite_shim_hang(true);
+	o[0] = test_acquire_of(case_key("first"), 60000);
+	s[0] = case_submit(&o[0]);
+	test_wait_for_hang();
+	for (size_t i = 1; i < N; i++) {
+		o[i] = test_acquire_of(case_key("many"), 60000);
+		s[i] = case_submit(&o[i]);
+	}
+	beat = case_operation(OPERATION_SESSION_BEAT, (struct key){ 0 });
+	beat.session = id;
+	seen = case_submit(&beat);
+	sqlite_shim_hang(false);
+	while (seen->kind == 0)
+		case_turn();
+	case_wait();
+	case_done(seen);
+	for (size_t i = 0; i < N; i++)
+		before += s[i]->answered_ms < seen->answered_ms;
+	ck_assert_uint_le(before, 512);
+}
+END_TEST
+
+/* The end of the daemon does not hang with the disk. */
+START_TEST(test_hang_at_end)
+{
+	struct event_base *base = event_base_new();
+	struct operation o = test_acquire_of(case_key("end"), 60000);
+	struct store *store;
+	char text[512];
+
+	sqlite_shim_hang(true);
+	(void)case_submit(&o);
+	test_wait_for_hang();
+	/* As the fixture will: it returns although the disk hangs. */
+	store_free(case_store());
+	ck_assert(sqlite_shim_hangs());
+	/* Until the disk is back, the file is still served. */
+	ck_assert_int_eq(sqlite_place_try(base, NULL, NULL, &store, text),
+	    DDBLOCK_E_DENIED);
+	sqlite_shim_hang(false);
+	while (sqlite_place_try(base, NULL, NULL, &store, text) < 0) {
+		struct timeval tick = { .tv_usec = 1000 };
+
+		ck_assert_int_eq(event_base_loopexit(base, &tick), 0);
+		ck_assert_int_ge(event_base_loop(base, 0), 0);
+	}
+	store_free(store);
+	event_base_free(base);
+	sqlite_place_remove();
+}
+END_TEST
+
+/* No room: refused for certain, reads go on, and so does all with room. */
+START_TEST(test_full)
+{
+	struct key key = case_key("full");
+	struct key held_key = case_key("held");
+	struct holder me = case_holder();
+	struct seen *s;
+
+	case_done(case_acquire(held_key, &me, 1));
+	sqlite_shim_fail_write(SQLITE_FULL);
+	s = case_acquire(key, &me, 1);
+	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
+	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_FULL);
+	ck_assert_ptr_nonnull(strstr(s->text, "make room"));
+	ck_assert(!s->unanswered);
+	s = case_release(held_key, &me);
+	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_FULL);
+	ck_assert(case_holds(&case_read(held_key)->lock, &me));
+	ck_assert(!case_read(key)->lock.record.exists);
+	sqlite_shim_fail_write(SQLITE_OK);
+	case_done(case_acquire(key, &me, 1));
+	case_done(case_release(held_key, &me));
+}
+END_TEST
+
+/* One transaction for many fails: the reads among them are answered. */
+START_TEST(test_full_batch)
+{
+	struct key key = case_key("batch");
+	struct holder me = case_holder();
+	struct operation o[4];
+	struct operation first = test_acquire_of(case_key("first"), 60000);
+	struct seen *s[4];
+
+	case_done(case_acquire(key, &me, 1));
+	sqlite_shim_hang(true);
+	(void)case_submit(&first);
+	test_wait_for_hang();
+	o[0] = case_operation(OPERATION_READ, key);
+	o[1] = case_operation(OPERATION_RELEASE, key);
+	o[1].holders = &me;
+	o[1].n_holders = 1;
+	o[2] = case_operation(OPERATION_READ, key);
+	o[3] = test_acquire_of(key, 60000);
+	for (size_t i = 0; i < 4; i++)
+		s[i] = case_submit(&o[i]);
+	sqlite_shim_fail_write(SQLITE_FULL);
+	sqlite_shim_hang(false);
+	case_wait();
+	case_done(s[0]);
+	ck_assert_int_eq(s[1]->code, DDBLOCK_E_STORE_FULL);
+	/* Neither saw the release that was rolled back. */
+	case_done(s[2]);
+	ck_assert(case_holds(&s[2]->lock, &me));
+	case_conflict(s[3]);
+	sqlite_shim_fail_write(SQLITE_OK);
+	ck_assert(case_holds(&case_read(key)->lock, &me));
+}
+END_TEST
+
+/* The real thing, as far as a process can have it to itself. */
+START_TEST(test_full_limit)
+{
+	enum { MANY = 20000 };
+	struct rlimit limit = { LIMIT_BYTES, RLIM_INFINITY };
+	struct holder me = case_holder();
+	struct key key = case_key("limit");
+	struct seen *s = NULL;
+	char text[24];
+	int n = 0;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = LIMIT_BYTES;
+	ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	case_done(case_acquire(key, &me, 1));
+	do {
+		(void)snprintf(text, sizeof(text), "limit %d", n);
+		s = case_acquire(case_key(text), &me, 1);
+	} while (s->kind == OUTCOME_DONE && ++n < MANY);
+	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
+	ck_assert_msg(s->code == DDBLOCK_E_STORE_FULL, "%s", s->text);
+	ck_assert_int_gt(n, 100);
+	ck_assert(case_holds(&case_read(key)->lock, &me));
+
+	limit.rlim_cur = limit.rlim_max;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	case_done(case_acquire(case_key(text), &me, 1));
+	case_done(case_release(key, &me));
+}
+END_TEST
+
+/* A flush that fails: nobody can tell what a crash would find. */
+START_TEST(test_flush_fails)
+{
+	struct key key = case_key("flush");
+	struct holder me = case_holder();
+	struct seen *s;
+
+	sqlite_shim_fail_sync(SQLITE_IOERR_FSYNC);
+	s = case_acquire(key, &me, 1);
+	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
+	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_BROKEN);
+	ck_assert(s->unanswered);
+	case_done(case_read(key));
+	sqlite_shim_fail_sync(SQLITE_OK);
+	ck_assert(!case_read(key)->lock.record.exists);
+	case_done(case_acquire(key, &me, 1));
+}
+END_TEST
+
+/* Many at once share a flush. */
+START_TEST(test_shared_flush)
+{
+	enum { N = 60 };
+	static struct operation o[N];
+	static struct seen *s[N];
+	unsigned syncs;
+	char text[24];
+
+	syncs = sqlite_shim_syncs();
+	sqlite_shim_hang(true);
+	for (size_t i = 0; i < N; i++) {
+		(void)snprintf(text, sizeof(text), "shared %zu", i % 30);
+		o[i] = test_acquire_of(case_key(text), 60000);
+		s[i] = case_submit(&o[i]);
+		if (i == 0)
+			test_wait_for_hang();
+	}
+	sqlite_shim_hang(false);
+	case_wait();
+	for (size_t i = 0; i < N; i++)
+		case_is_kind(s[i], i < 30 ? OUTCOME_DONE : OUTCOME_CONFLICT,
+		    __FILE__, __LINE__);
+	/* One for the first, one for all others, one if a log was begun. */
+	ck_assert_uint_le(sqlite_shim_syncs() - syncs, 3);
+}
+END_TEST
+
+static void
+test_table_done(void *arg, int code, const char *text)
+{
+	int *ret = arg;
+
+	(void)text;
+	*ret = code;
+}
+
+START_TEST(test_check_table)
+{
+	int code = 1;
+
+	store_check_table(case_store(), test_table_done, &code);
+	ck_assert_int_eq(code, 1);
+	while (code == 1)
+		case_turn();
+	ck_assert_int_eq(code, 0);
+	/* The disk hangs: an answer comes all the same. */
+	code = 1;
+	store_init_table(case_store(), test_table_done, &code);
+	while (code == 1)
+		case_turn();
+	ck_assert_int_eq(code, 0);
+}
+END_TEST
+
+START_TEST(test_status)
+{
+	struct store_status status;
+	struct holder me = case_holder();
+
+	case_done(case_acquire(case_key("status"), &me, 1));
+	store_view_status(case_store(), &status);
+	ck_assert_str_eq(status.kind, "sqlite");
+	ck_assert_str_eq(status.scope, "host");
+	ck_assert_str_eq(status.where, sqlite_place_path());
+	ck_assert_uint_eq(status.requests, 1);
+	ck_assert_uint_eq(status.in_flight, 0);
+	ck_assert_int_eq(status.last_error, 0);
+	sqlite_shim_fail_write(SQLITE_FULL);
+	(void)case_acquire(case_key("more"), &me, 1);
+	sqlite_shim_fail_write(SQLITE_OK);
+	store_view_status(case_store(), &status);
+	ck_assert_int_eq(status.last_error, DDBLOCK_E_STORE_FULL);
+	ck_assert_ptr_nonnull(strstr(status.last_text, "room"));
+}
+END_TEST
+
+static void
+test_close(struct store *store)
+{
+	static bool closed;
+
+	/* test_hang_at_end has freed its store. */
+	if (access(sqlite_place_path(), F_OK) < 0 || closed)
+		return;
+	closed = true;
+	sqlite_place_close(store);
+}
+
+int
+main(void)
+{
+	static const struct conformance_target target = {
+		.name = "sqlite_faults",
+		.host = "web-1",
+		.binary_keys = true,
+		.open = sqlite_place_open,
+		.close = test_close,
+	};
+	Suite *suite;
+	TCase *t = tcase_create("faults");
+
+	sqlite_shim_install();
+	suite = conformance_empty(&target);
+	tcase_add_test(t, test_hang);
+	tcase_add_test(t, test_hang_many);
+	tcase_add_test(t, test_beat_first);
+	tcase_add_test(t, test_hang_at_end);
+	tcase_add_test(t, test_full);
+	tcase_add_test(t, test_full_batch);
+	tcase_add_test(t, test_full_limit);
+	tcase_add_test(t, test_flush_fails);
+	tcase_add_test(t, test_shared_flush);
+	tcase_add_test(t, test_check_table);
+	tcase_add_test(t, test_status);
+	conformance_add(suite, t);
+	return conformance_run(suite);
+}
