@@ -224,7 +224,8 @@ END_TEST
 START_TEST(test_deep_and_strange_bodies)
 {
 	static const char *const strange[] = {
-		"", "null", "[]", "[[[[", "\"text\"", "{}", "{\"message\":null}",
+		"", "null", "[]", "[[[[", "\"text\"", "{}",
+		"{\"message\":null}",
 		"{\"__type\":\"\"}", "{\"__type\":\"#\"}", "<Code>", "<Code><",
 		"<Message>", "\xef\xbb\xbf{}", "{\"__type\":\"\\u0000\"}",
 	};
