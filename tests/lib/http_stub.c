@@ -5,7 +5,7 @@
 
 #include "http_stub.h"
 
-#include <check.h>
+#include <assert.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -116,7 +116,7 @@ stub_on_read(struct bufferevent *b, void *arg)
 			return;
 		size = memmem(text, length, "Content-Length: ", 16);
 		target = memmem(text, length, "DynamoDB_20120810.", 18);
-		ck_assert(size != NULL && target != NULL);
+		assert(size != NULL && target != NULL);
 		body_length = strtoul(size + 16, NULL, 10);
 		end += 4;
 		if (length < (size_t)(end - text) + body_length)
@@ -149,7 +149,7 @@ stub_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
 	(void)listener;
 	(void)address;
 	(void)length;
-	ck_assert(s->n_open < STUB_CONNECTIONS_MAX);
+	assert(s->n_open < STUB_CONNECTIONS_MAX);
 	s->open[s->n_open++] = b;
 	s->connections++;
 	bufferevent_setcb(b, stub_on_read, NULL, stub_on_event, s);
@@ -164,15 +164,17 @@ stub_init(struct stub *s, struct event_base *base)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	socklen_t length = sizeof(a);
+	int r;
 
 	memset(s, 0, sizeof(*s));
 	s->base = base;
 	s->listener = evconnlistener_new_bind(base, stub_on_accept, s,
 	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 16,
 	    (struct sockaddr *)&a, sizeof(a));
-	ck_assert_ptr_nonnull(s->listener);
-	ck_assert_int_eq(getsockname(evconnlistener_get_fd(s->listener),
-	    (struct sockaddr *)&a, &length), 0);
+	assert(s->listener != NULL);
+	r = getsockname(evconnlistener_get_fd(s->listener),
+	    (struct sockaddr *)&a, &length);
+	assert(r == 0);
 	s->port = ntohs(a.sin_port);
 }
 
