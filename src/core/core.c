@@ -145,9 +145,14 @@ core_free_namespace(struct core *core, struct namespace *ns)
 void
 core_free(struct core *core)
 {
+	struct timer *t;
+
 	if (core == NULL)
 		return;
 	action_forget(core);
+	/* So that no timer refers to what was freed before another. */
+	while ((t = heap_first(&core->heap)) != NULL)
+		heap_unset(&core->heap, t);
 	core_free_clients(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		core_free_namespace(core, &core->namespaces[i]);

@@ -112,13 +112,12 @@ engine_step(void *arg, struct core_event *event)
 	e->stepping = true;
 	event->now_ms = clock_boot_ms();
 	r = core_step(e->core, event, &update);
-	if (r == 0) {
-		engine_perform(e, &update, event->now_ms);
-		engine_arm(e, update.next_ms);
-		e->stopped = e->stopping && update.stopped;
-	}
+	/* Also if the request was refused: something may have been due. */
+	engine_perform(e, &update, event->now_ms);
+	engine_arm(e, update.next_ms);
+	e->stopped = e->stopping && update.stopped;
 	e->stepping = false;
-	if (r == 0 && e->stopped && e->calls.stopped != NULL) {
+	if (e->stopped && e->calls.stopped != NULL) {
 		void (*stopped)(void *) = e->calls.stopped;
 
 		e->calls.stopped = NULL;	/* once */

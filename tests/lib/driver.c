@@ -261,8 +261,6 @@ driver_step(struct driver *d, unsigned host, struct core_event *ev)
 		driver_fail(d, "%s runs in a circle", driver_host_names[host]);
 	ev->now_ms = net_boot_ms(&d->net, host, d->now);
 	r = core_step(h->core, ev, &update);
-	if (r < 0)
-		return r;
 	/* Submitting leaves an action to the store, so look ahead first. */
 	for (a = update.actions; a != NULL; a = next) {
 		next = a->next;
@@ -270,7 +268,7 @@ driver_step(struct driver *d, unsigned host, struct core_event *ev)
 	}
 	h->next_ms = update.next_ms;
 	h->stopped = update.stopped;
-	return 0;
+	return r;
 }
 
 /* ---- time ------------------------------------------------------------- */
@@ -441,9 +439,13 @@ driver_free(struct driver *d)
 void
 driver_kill(struct driver *d, unsigned host)
 {
+	struct model_session *m;
 	unsigned c;
 
 	driver_say(d, host, "killed");
+	for (m = d->net.store.sessions; m != NULL; m = m->next)
+		if (m->host == (int)host)
+			m->host = -1;	/* nobody's, from now on */
 	net_forget_host(&d->net, host);
 	core_free(d->hosts[host].core);
 	d->hosts[host] = (struct driver_host){ .core = NULL };

@@ -306,6 +306,31 @@ START_TEST(test_limits_at_admission)
 }
 END_TEST
 
+/* What was due when a request is refused is done all the same. */
+START_TEST(test_refusal_holds_nothing_up)
+{
+	struct driver *d = driver_new(1, 1);
+
+	d->limits.requests_per_client_max = 1;
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	(void)driver_connect(d, A);
+	driver_acquire(d, 2, "jobs/x", DRIVER_FOREVER);
+	driver_run_until(d, 4999);
+	driver_skip(d);
+	d->now = 5000;		/* the request is read before the timer */
+	driver_acquire(d, 2, "jobs/y", DRIVER_FOREVER);
+	driver_run_until(d, 6000);
+	driver_expect(d, TRACE_REPLY | TRACE_BEAT,
+	    "[  5000] A > beat A1\n"
+	    "[  5000] A c2 acquire jobs/y: not admitted, LIMIT\n"
+	    "[  5010] A < beat A1 done\n"
+	    "[  5010] A renewed remaining 18990\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 START_TEST(test_namespaces_are_apart)
 {
 	struct driver *d = driver_new(1, 1);
@@ -417,6 +442,7 @@ main(void)
 		test_own_hold_and_foreign_hold,
 		test_drain,
 		test_limits_at_admission,
+		test_refusal_holds_nothing_up,
 		test_namespaces_are_apart,
 		test_get,
 		test_list_in_pages,
