@@ -27,9 +27,15 @@
 /* Holders that one "others stay" can take out: 4,096 bytes an expression. */
 #define NATIVE_RELEASE_MAX 100
 
-#define NATIVE_TAKE \
-	"#mode = :mode, #owner = :owner, #acquired_at = :wall " \
-	"REMOVE #ttl, #limit, #broken_by "
+/* What a new hold sets and removes, with or without a name for people. */
+#define NATIVE_SET "#mode = :mode, #acquired_at = :wall"
+#define NATIVE_REMOVE "REMOVE #ttl, #limit, #broken_by"
+#define NATIVE_OWNED NATIVE_SET ", #owner = :owner " NATIVE_REMOVE " "
+#define NATIVE_UNOWNED NATIVE_SET " " NATIVE_REMOVE ", #owner "
+#define NATIVE_ACQUIRE "SET #token = if_not_exists(#token, :first) + :n, "
+#define NATIVE_TAKE "SET #holders = :me, #token = #token + :n, "
+#define NATIVE_JOIN "ADD #holders :me "
+#define NATIVE_UNWISH "DELETE #xwait :session"
 
 struct native_writer {
 	const struct dialect_table *table;
@@ -240,16 +246,16 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
     uint64_t wall_s)
 {
 	if (o->n_dead == 0) {
-		native_update(w, o,
-		    "SET #token = if_not_exists(#token, :first) + :n, "
-		    NATIVE_TAKE "ADD #holders :me DELETE #xwait :session",
+		native_update(w, o, o->owner != NULL ?
+		    NATIVE_ACQUIRE NATIVE_OWNED NATIVE_JOIN NATIVE_UNWISH :
+		    NATIVE_ACQUIRE NATIVE_UNOWNED NATIVE_JOIN NATIVE_UNWISH,
 		    "attribute_not_exists(#holders) AND "
 		    "(attribute_not_exists(#swait) OR #mode <> :mode)");
 		native_value_number(w, ":first", wall_s << 20);
 	} else {
-		native_update(w, o,
-		    "SET #holders = :me, #token = #token + :n, "
-		    NATIVE_TAKE "DELETE #xwait :session",
+		native_update(w, o, o->owner != NULL ?
+		    NATIVE_TAKE NATIVE_OWNED NATIVE_UNWISH :
+		    NATIVE_TAKE NATIVE_UNOWNED NATIVE_UNWISH,
 		    "#holders = :dead AND #token = :seen");
 		native_value_holders(w, ":dead", o->dead, o->n_dead);
 		native_value_number(w, ":seen", o->token_seen);
@@ -257,7 +263,8 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 	native_value_holders(w, ":me", &o->me, 1);
 	native_value_number(w, ":n", o->tokens);
 	native_value_text(w, ":mode", "x");
-	native_value_text(w, ":owner", o->owner != NULL ? o->owner : "");
+	if (o->owner != NULL)
+		native_value_text(w, ":owner", o->owner);
 	native_value_number(w, ":wall", wall_s);
 	native_value_session(w, ":session", o->me.session, true);
 }

@@ -63,7 +63,7 @@ exchange_next(struct exchange *e, uint64_t now_ms,
 {
 	struct exchange_attempt a = {
 		.what = { .step = e->step, .wall_ms = e->wall_ms },
-		.sent_ms = now_ms,
+		.sent_ms = now_ms, .out_ms = now_ms,
 	};
 	int r;
 
@@ -109,8 +109,8 @@ exchange_final(struct exchange *e, enum outcome_kind kind, int code,
 		if (!e->attempts[i].unanswered)
 			continue;
 		o.unanswered = true;
-		if (o.unanswered_ms < e->attempts[i].sent_ms)
-			o.unanswered_ms = e->attempts[i].sent_ms;
+		if (o.unanswered_ms < e->attempts[i].out_ms)
+			o.unanswered_ms = e->attempts[i].out_ms;
 	}
 	if (kind == OUTCOME_DONE || kind == OUTCOME_CONFLICT) {
 		o.lock = e->view.lock;
@@ -378,8 +378,9 @@ exchange_answer(struct exchange *e, uint32_t attempt,
 	bool look = a->what.step == DIALECT_LOOK;
 
 	assert(attempt < e->n_attempts);
-	if (a->sent_ms < answer->sent_ms)
-		a->sent_ms = answer->sent_ms;
+	/* A lease counts from before the send, a late landing from after. */
+	if (a->out_ms < answer->sent_ms)
+		a->out_ms = answer->sent_ms;
 	dialect_view_clear(&e->view);
 	if (answer->class != EXCHANGE_LOST)
 		a->unanswered = false;

@@ -52,7 +52,7 @@ struct exchange_answer {
 	const char *text;	/* of them; NULL: none */
 	const char *body;
 	size_t body_length;
-	uint64_t sent_ms;	/* boot time at which it was really sent */
+	uint64_t sent_ms;	/* when it was really sent, or 0 */
 };
 
 /* What to do after an answer. */
@@ -64,7 +64,8 @@ enum exchange_verdict {
 
 struct exchange_attempt {
 	struct dialect_attempt what;
-	uint64_t sent_ms;
+	uint64_t sent_ms;	/* not later than any byte of it */
+	uint64_t out_ms;	/* when it was out for certain */
 	bool unanswered;	/* a write without a definite answer (yet) */
 };
 

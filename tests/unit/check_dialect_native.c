@@ -153,13 +153,13 @@ static const struct {
 	{ OPERATION_SCAN, DIALECT_DO, false, "Scan", NULL, NULL },
 	{ OPERATION_ACQUIRE, DIALECT_DO, false, "UpdateItem",
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
-	    "#owner = :owner, #acquired_at = :wall REMOVE #ttl, #limit, "
+	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
 	    "#broken_by ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#swait) OR #mode <> :mode)" },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
-	    "#owner = :owner, #acquired_at = :wall REMOVE #ttl, #limit, "
+	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
 	    "#broken_by DELETE #xwait :session",
 	    "#holders = :dead AND #token = :seen" },
 	{ OPERATION_RELEASE, DIALECT_DO, false, "UpdateItem",
@@ -301,6 +301,18 @@ START_TEST(test_requests_refused)
 	q = ask(&o, DIALECT_DO);
 	ck_assert_str_eq(text_at(q.json, VALUES, ":owner", "S"),
 	    "b?\xc3\xa4");
+	ask_done(&q);
+
+	o.owner = NULL;
+	q = ask(&o, DIALECT_DO);
+	check_placeholders(q.json);
+	ck_assert_ptr_nonnull(strstr(text_at(q.json, "UpdateExpression", NULL,
+	    NULL), "REMOVE #ttl, #limit, #broken_by, #owner ADD"));
+	o.dead = &other;
+	o.n_dead = 1;
+	ask_done(&q);
+	q = ask(&o, DIALECT_DO);
+	check_placeholders(q.json);
 	ask_done(&q);
 
 	o = make(OPERATION_RELEASE);

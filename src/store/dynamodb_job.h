@@ -1,0 +1,50 @@
+/*
+ * Operations on their way to DynamoDB: each with an exchange of its own, which
+ * says what to send and what the answers mean together (dialect/exchange.h).
+ */
+#ifndef DDBLOCKD_STORE_DYNAMODB_JOB_H
+#define DDBLOCKD_STORE_DYNAMODB_JOB_H
+
+#include "aws/client.h"
+#include "dialect/dialect.h"
+#include "store/store.h"
+
+struct event;
+struct dynamodb_job;
+
+/* All those of one store. */
+struct dynamodb_jobs {
+	struct event_base *base;
+	struct aws_client *client;	/* set before the first starts */
+	const struct dialect_table *table;
+	store_outcome_fn outcome;
+	void *outcome_arg;
+	struct dynamodb_job *first;
+	uint64_t requests;
+	uint64_t repetitions;
+	uint32_t in_flight;
+	int last_error;			/* 0 after a success */
+	char last_text[OUTCOME_TEXT_MAX];
+};
+
+void dynamodb_jobs_init(struct dynamodb_jobs *, struct event_base *,
+    const struct dialect_table *, store_outcome_fn, void *outcome_arg);
+
+/* Those under way get no outcome. The client must still be there. */
+void dynamodb_jobs_done(struct dynamodb_jobs *);
+
+/* The outcome may come before the return. */
+void dynamodb_jobs_start(struct dynamodb_jobs *, struct operation *);
+
+/* An outcome, now, without a job. */
+void dynamodb_jobs_refuse(struct dynamodb_jobs *, struct operation *,
+    int code, const char *text);
+
+/* Remember what went wrong last; 0: nothing. */
+void dynamodb_jobs_trouble(struct dynamodb_jobs *, int code,
+    const char *text);
+
+/* evtimer_add() in milliseconds. */
+int dynamodb_arm(struct event *timer, uint64_t wait_ms);
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * The table itself: look at it, check it, create it.
+ *
+ * One request at a time, each step chosen by the answer to the last, so that
+ * it may be run twice, by two at a time, or again after it was interrupted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <event2/event.h>
+#include <json-c/json.h>
+
+#include "aws/errors.h"
+#include "aws/retry.h"
+#include "common/buffer.h"
+#include "common/clock.h"
+#include "common/error.h"
+#include "dialect/json.h"
+#include "store/dynamodb_table.h"
+
+#define TABLE_CALL_MS 5000	/* an answer to one request */
+#define TABLE_WAIT_MS 500	/* between two looks at a table in the making */
+#define TABLE_KEYS_MAX 640	/* two names of 255 bytes in a message */
+#define TABLE_NAME_SHOWN 100
+
+enum dynamodb_table_step {
+	TABLE_DESCRIBE = 1,
+	TABLE_TIME,	/* a request for the time of its answer only */
+	TABLE_CREATE,
+	TABLE_DESCRIBE_TTL,
+	TABLE_SET_TTL,
+};
+
+struct dynamodb_table {
+	struct dynamodb_jobs *jobs;
+	struct aws_client *client;
+	const char *table;
+	const char *key_attribute;
+	enum dynamodb_table_goal goal;
+	uint64_t deadline_ms;
+	store_table_fn done;
+	void *arg;
+
+	enum dynamodb_table_step step;
+	struct retry retry;	/* of this step */
+	struct aws_call *call;	/* under way; or NULL */
+	struct event *timer;	/* until the next request */
+	bool created;
+	bool ttl_set;
+	uint32_t ttl_tries;
+};
+
+static void dynamodb_table_send(struct dynamodb_table *t);
+
+void
+dynamodb_table_cancel(struct dynamodb_table *t)
+{
+	if (t == NULL)
+		return;
+	if (t->call != NULL)
+		aws_call_cancel(t->call);
+	if (t->timer != NULL)
+		event_free(t->timer);
+	free(t);
+}
+
+__attribute__((format(printf, 3, 4)))
+static void
+dynamodb_table_end(struct dynamodb_table *t, int code, const char *format,
+    ...)
+{
+	char text[DYNAMODB_TABLE_TEXT_MAX];
+	store_table_fn done = t->done;
+	void *arg = t->arg;
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	dynamodb_table_cancel(t);
+	done(arg, code, text);
+}
+
+static void
+dynamodb_table_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	dynamodb_table_send(arg);
+}
+
+static void
+dynamodb_table_wait(struct dynamodb_table *t, uint64_t wait_ms)
+{
+	if (dynamodb_arm(t->timer, wait_ms) < 0)
+		dynamodb_table_end(t, DDBLOCK_E_NOMEM, "out of memory");
+}
+
+/* The next request is another one. */
+static void
+dynamodb_table_next(struct dynamodb_table *t, enum dynamodb_table_step step)
+{
+	t->step = step;
+	retry_init(&t->retry, RETRY_ATTEMPTS_UNLIMITED, RETRY_CAP_SESSION_MS);
+	dynamodb_table_send(t);
+}
+
+static const char *
+dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
+{
+	(void)buffer_append_text(b, "{\"TableName\":");
+	json_append_text(b, t->table);
+	switch (t->step) {
+	case TABLE_DESCRIBE:
+		(void)buffer_append_text(b, "}");
+		return "DescribeTable";
+	case TABLE_TIME:
+		(void)buffer_append_text(b, ",\"Key\":{");
+		json_append_text(b, t->key_attribute);
+		(void)buffer_append_text(b, ":{\"S\":\"session:none\"}}}");
+		return "GetItem";
+	case TABLE_CREATE:
+		(void)buffer_append_text(b,
+		    ",\"BillingMode\":\"PAY_PER_REQUEST\","
+		    "\"KeySchema\":[{\"KeyType\":\"HASH\",\"AttributeName\":");
+		json_append_text(b, t->key_attribute);
+		(void)buffer_append_text(b, "}],\"AttributeDefinitions\":"
+		    "[{\"AttributeType\":\"S\",\"AttributeName\":");
+		json_append_text(b, t->key_attribute);
+		(void)buffer_append_text(b, "}]}");
+		return "CreateTable";
+	case TABLE_DESCRIBE_TTL:
+		(void)buffer_append_text(b, "}");
+		return "DescribeTimeToLive";
+	case TABLE_SET_TTL:
+		break;
+	}
+	(void)buffer_append_text(b, ",\"TimeToLiveSpecification\":{"
+	    "\"Enabled\":true,\"AttributeName\":\""
+	    DYNAMODB_TABLE_TTL_ATTRIBUTE "\"}}");
+	return "UpdateTimeToLive";
+}
+
+/* The text at @name in @o, or "". */
+static const char *
+dynamodb_table_text(struct json_object *o, const char *name)
+{
+	size_t length;
+	const char *text = json_string(json_find(o, name), &length);
+
+	return text != NULL ? text : "";
+}
+
+static struct json_object *
+dynamodb_table_at(struct json_object *array, size_t i)
+{
+	if (!json_object_is_type(array, json_type_array) ||
+	    i >= json_object_array_length(array))
+		return NULL;
+	return json_object_array_get_idx(array, i);
+}
+
+/* "partition key "key" (S), sort key "range" (N)" */
+static void
+dynamodb_table_keys(struct json_object *table, char *text, size_t size)
+{
+	struct json_object *schema = json_find(table, "KeySchema");
+	struct json_object *definitions =
+	    json_find(table, "AttributeDefinitions");
+	struct json_object *element;
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; (element = dynamodb_table_at(schema, i)) != NULL &&
+	    used < size; i++) {
+		const char *name = dynamodb_table_text(element,
+		    "AttributeName");
+		const char *type = "?";
+		struct json_object *d;
+		int n;
+
+		for (size_t j = 0; (d = dynamodb_table_at(definitions, j)) !=
+		    NULL; j++) {
+			if (strcmp(dynamodb_table_text(d, "AttributeName"),
+			    name) == 0)
+				type = dynamodb_table_text(d, "AttributeType");
+		}
+		n = snprintf(text + used, size - used, "%s%s key \"%s\" (%s)",
+		    used > 0 ? ", " : "", strcmp(dynamodb_table_text(element,
+		    "KeyType"), "HASH") == 0 ? "partition" : "sort", name,
+		    type);
+		used += n > 0 ? (size_t)n : size;
+	}
+}
+
+static void
+dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
+{
+	struct json_object *table = json_find(answer, "Table");
+	const char *status = dynamodb_table_text(table, "TableStatus");
+	char have[TABLE_KEYS_MAX];
+	char need[TABLE_KEYS_MAX];
+
+	if (table == NULL) {
+		dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE, "%s does not "
+		    "answer as DynamoDB does", aws_client_endpoint(t->client));
+		return;
+	}
+	dynamodb_table_keys(table, have, sizeof(have));
+	(void)snprintf(need, sizeof(need), "partition key \"%s\" (S)",
+	    t->key_attribute);
+	if (strcmp(have, need) != 0) {
+		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE,
+		    "table %.*s has %s, but the namespace needs %s and no "
+		    "other", TABLE_NAME_SHOWN, t->table, have, need);
+		return;
+	}
+	if (strcmp(status, "CREATING") == 0 ||
+	    strcmp(status, "DELETING") == 0) {
+		if (t->goal == DYNAMODB_TABLE_INIT &&
+		    clock_boot_ms() < t->deadline_ms)
+			dynamodb_table_wait(t, TABLE_WAIT_MS);
+		else
+			dynamodb_table_end(t, DDBLOCK_E_NO_TABLE,
+			    "table %.*s is not ready: it is %s",
+			    TABLE_NAME_SHOWN, t->table, status);
+		return;
+	}
+	if (t->goal != DYNAMODB_TABLE_LOOK)
+		dynamodb_table_next(t, TABLE_DESCRIBE_TTL);
+	else if (aws_client_wall_ms(t->client) == 0)
+		dynamodb_table_next(t, TABLE_TIME);
+	else
+		dynamodb_table_end(t, 0, "table %.*s has %s",
+		    TABLE_NAME_SHOWN, t->table, have);
+}
+
+static void
+dynamodb_table_good(struct dynamodb_table *t, const char *ttl)
+{
+	const char *what = t->created ? "created, on demand" :
+	    t->ttl_set ? "changed" : "as it must be";
+
+	dynamodb_table_end(t, 0, "table %.*s: %s; partition key \"%s\" (S), "
+	    "%s", TABLE_NAME_SHOWN, t->table, what, t->key_attribute, ttl);
+}
+
+static void
+dynamodb_table_ttl(struct dynamodb_table *t, struct json_object *answer)
+{
+	struct json_object *d = json_find(answer, "TimeToLiveDescription");
+	const char *status = dynamodb_table_text(d, "TimeToLiveStatus");
+	const char *attribute = dynamodb_table_text(d, "AttributeName");
+	bool on = strcmp(status, "ENABLED") == 0 ||
+	    strcmp(status, "ENABLING") == 0;
+
+	if (on && strcmp(attribute, DYNAMODB_TABLE_TTL_ATTRIBUTE) == 0) {
+		dynamodb_table_good(t, "time to live on \""
+		    DYNAMODB_TABLE_TTL_ATTRIBUTE "\"");
+	} else if (on) {
+		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
+		    "its time to live on attribute \"%s\", but the namespace "
+		    "needs it on \"" DYNAMODB_TABLE_TTL_ATTRIBUTE "\"; switch "
+		    "it off first", TABLE_NAME_SHOWN, t->table, attribute);
+	} else if (t->goal == DYNAMODB_TABLE_INIT &&
+	    strcmp(status, "DISABLED") == 0 && t->ttl_tries++ < 3) {
+		dynamodb_table_next(t, TABLE_SET_TTL);
+	} else {
+		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
+		    "no time to live (%s), but the namespace needs it on "
+		    "attribute \"" DYNAMODB_TABLE_TTL_ATTRIBUTE "\", or free "
+		    "locks stay for ever", TABLE_NAME_SHOWN, t->table,
+		    status[0] != '\0' ? status : "unknown");
+	}
+}
+
+static void
+dynamodb_table_succeeded(struct dynamodb_table *t,
+    const struct aws_answer *answer)
+{
+	struct json_object *o = json_read_object(answer->body,
+	    answer->body_length);
+
+	switch (t->step) {
+	case TABLE_DESCRIBE:
+		dynamodb_table_described(t, o);
+		break;
+	case TABLE_TIME:
+		if (aws_client_wall_ms(t->client) == 0)
+			dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE,
+			    "the answers of %s have no Date",
+			    aws_client_endpoint(t->client));
+		else
+			dynamodb_table_end(t, 0, "table %.*s answers",
+			    TABLE_NAME_SHOWN, t->table);
+		break;
+	case TABLE_CREATE:
+		t->created = true;
+		dynamodb_table_next(t, TABLE_DESCRIBE);
+		break;
+	case TABLE_DESCRIBE_TTL:
+		dynamodb_table_ttl(t, o);
+		break;
+	case TABLE_SET_TTL:
+		t->ttl_set = true;
+		dynamodb_table_next(t, TABLE_DESCRIBE_TTL);
+		break;
+	}
+	json_object_put(o);
+}
+
+/* Is the endpoint one that does not know, or does not let us do, this? */
+static bool
+dynamodb_table_not_allowed(const struct aws_error *e)
+{
+	return e->code == DDBLOCK_E_ACCESS_DENIED ||
+	    strcmp(e->name, "UnknownOperationException") == 0;
+}
+
+static void
+dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
+{
+	if (t->step == TABLE_DESCRIBE && t->goal == DYNAMODB_TABLE_INIT &&
+	    e->code == DDBLOCK_E_NO_TABLE) {
+		dynamodb_table_next(t, TABLE_CREATE);
+	} else if (t->step == TABLE_CREATE &&
+	    strcmp(e->name, "ResourceInUseException") == 0) {
+		dynamodb_table_next(t, TABLE_DESCRIBE);
+	} else if (t->step == TABLE_SET_TTL &&
+	    strcmp(e->name, "ValidationException") == 0) {
+		/* Somebody else switched it on in between. */
+		dynamodb_table_next(t, TABLE_DESCRIBE_TTL);
+	} else if (t->step == TABLE_DESCRIBE &&
+	    t->goal == DYNAMODB_TABLE_LOOK && dynamodb_table_not_allowed(e)) {
+		dynamodb_table_next(t, TABLE_TIME);
+	} else if (t->step == TABLE_DESCRIBE_TTL &&
+	    strcmp(e->name, "UnknownOperationException") == 0) {
+		dynamodb_table_good(t, "no time to live at this endpoint");
+	} else if (e->code == DDBLOCK_E_NO_TABLE) {
+		dynamodb_table_end(t, e->code, "table %.*s does not exist at "
+		    "%s", TABLE_NAME_SHOWN, t->table,
+		    aws_client_endpoint(t->client));
+	} else if (t->step == TABLE_TIME &&
+	    strcmp(e->name, "ValidationException") == 0) {
+		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
+		    "other keys than \"%s\" (S): %s", TABLE_NAME_SHOWN,
+		    t->table, t->key_attribute, e->text);
+	} else {
+		dynamodb_table_end(t, e->code, "table %.*s at %s: %s",
+		    TABLE_NAME_SHOWN, t->table,
+		    aws_client_endpoint(t->client), e->text);
+	}
+}
+
+static void
+dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
+{
+	struct dynamodb_table *t = arg;
+	struct aws_error e;
+	uint32_t random = 0;
+	uint64_t wait_ms;
+
+	t->call = NULL;
+	aws_errors_classify(answer->status, answer->body, answer->body_length,
+	    &e);
+	if (answer->status == 0)
+		(void)snprintf(e.text, sizeof(e.text), "%s", answer->text);
+	if (e.class == AWS_CLASS_OK) {
+		dynamodb_table_succeeded(t, answer);
+		return;
+	}
+	dynamodb_jobs_trouble(t->jobs, e.code, e.text);
+	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+	if (retry_next(&t->retry, e.class, clock_boot_ms(), t->deadline_ms,
+	    random, &wait_ms))
+		dynamodb_table_wait(t, wait_ms);
+	else
+		dynamodb_table_refused(t, &e);
+}
+
+static void
+dynamodb_table_send(struct dynamodb_table *t)
+{
+	const char *operation;
+	struct buffer body;
+	int r;
+
+	buffer_init(&body, 4096);
+	operation = dynamodb_table_write(t, &body);
+	r = buffer_failed(&body);
+	if (r == 0)
+		r = aws_client_call(t->client, AWS_LANE_SESSION, operation,
+		    body.data, body.length, TABLE_CALL_MS,
+		    dynamodb_table_on_answer, t, &t->call);
+	buffer_done(&body);
+	if (r < 0)
+		dynamodb_table_end(t, r, "%s", error_text(r));
+	else
+		t->jobs->requests++;
+}
+
+int
+dynamodb_table_run(struct dynamodb_jobs *jobs, enum dynamodb_table_goal goal,
+    uint64_t deadline_ms, store_table_fn done, void *arg,
+    struct dynamodb_table **ret)
+{
+	struct dynamodb_table *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return DDBLOCK_E_NOMEM;
+	*t = (struct dynamodb_table){
+		.jobs = jobs, .client = jobs->client,
+		.table = jobs->table->table,
+		.key_attribute = jobs->table->key_attribute, .goal = goal,
+		.deadline_ms = deadline_ms, .done = done, .arg = arg,
+		.step = TABLE_DESCRIBE,
+	};
+	retry_init(&t->retry, RETRY_ATTEMPTS_UNLIMITED, RETRY_CAP_SESSION_MS);
+	t->timer = evtimer_new(jobs->base, dynamodb_table_on_timer, t);
+	if (t->timer == NULL) {
+		dynamodb_table_cancel(t);
+		return DDBLOCK_E_NOMEM;
+	}
+	*ret = t;
+	/* From the loop, so that an answer never comes before the return. */
+	event_active(t->timer, 0, 1);
+	return 0;
+}

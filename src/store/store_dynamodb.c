@@ -1,0 +1,370 @@
+/*
+ * The fleet's store: carries operations to DynamoDB.
+ *
+ * Before the first operation the store looks at the table, once: that names a
+ * missing or different table at once, and brings the endpoint's time, without
+ * which nothing may be written. Operations that come before it is done wait in
+ * a queue. Afterwards each is a job of its own (dynamodb_job.h).
+ */
+#include "store/store_dynamodb.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "store/dynamodb_job.h"
+#include "store/dynamodb_table.h"
+
+#define DYNAMODB_LOOK_MS 10000		/* for one run of looks */
+#define DYNAMODB_INIT_MS 300000
+#define DYNAMODB_CHECK_MS 20000
+#define DYNAMODB_WHERE_MAX 512
+
+/* A run of store_init_table() or store_check_table(). */
+struct dynamodb_run {
+	struct dynamodb_store *store;
+	struct dynamodb_run *next;
+	struct dynamodb_table *table;
+	store_table_fn done;
+	void *arg;
+};
+
+struct dynamodb_store {
+	struct store store;
+	struct dialect_table table;
+	struct dynamodb_jobs jobs;
+	char *strings[6];	/* what the table points to */
+	char where[DYNAMODB_WHERE_MAX];
+
+	bool ready;		/* the table was looked at */
+	struct dynamodb_table *look;	/* under way; or NULL */
+	struct operation *queue;	/* wait for it, first in first out */
+	struct operation **queue_end;
+	struct event *queue_timer;	/* at the first of their deadlines: */
+	uint64_t queue_ms;
+
+	struct dynamodb_run *runs;
+};
+
+static void dynamodb_look(struct dynamodb_store *s);
+
+static struct dynamodb_store *
+dynamodb_of(struct store *store)
+{
+	return (struct dynamodb_store *)(void *)store;
+}
+
+/* ---- the queue ---- */
+
+/* Come back when this one must start or end. */
+static void
+dynamodb_queue_arm(struct dynamodb_store *s, const struct operation *o)
+{
+	uint64_t now_ms = clock_boot_ms();
+
+	if (!s->ready && o->deadline_ms >= s->queue_ms)
+		return;
+	s->queue_ms = o->deadline_ms;
+	if (s->ready || dynamodb_arm(s->queue_timer,
+	    s->queue_ms > now_ms ? s->queue_ms - now_ms : 0) < 0)
+		event_active(s->queue_timer, 0, 1);
+}
+
+/* Append it; the queue is gone through later, from the loop. */
+static void
+dynamodb_enqueue(struct dynamodb_store *s, struct operation *operation)
+{
+	operation->store_next = NULL;
+	*s->queue_end = operation;
+	s->queue_end = &operation->store_next;
+	dynamodb_queue_arm(s, operation);
+}
+
+/* The table did not answer in time. */
+static void
+dynamodb_expire(struct dynamodb_store *s, struct operation *operation)
+{
+	int code = s->jobs.last_error != 0 ?
+	    s->jobs.last_error : DDBLOCK_E_UNREACHABLE;
+
+	dynamodb_jobs_refuse(&s->jobs, operation, code,
+	    s->jobs.last_text[0] != '\0' ?
+	    s->jobs.last_text : error_text(code));
+}
+
+/*
+ * Go through the queue as it is now: start what can be started, refuse what
+ * has run out of time; with @code, all of it. Outcomes may submit more.
+ */
+static void
+dynamodb_drain(struct dynamodb_store *s, int code, const char *text)
+{
+	struct operation *waiting = s->queue;
+	struct operation *next;
+	uint64_t now_ms = clock_boot_ms();
+
+	s->queue = NULL;
+	s->queue_end = &s->queue;
+	s->queue_ms = UINT64_MAX;
+	for (; waiting != NULL; waiting = next) {
+		next = waiting->store_next;
+		waiting->store_next = NULL;
+		if (code != 0)
+			dynamodb_jobs_refuse(&s->jobs, waiting, code, text);
+		else if (s->ready)
+			dynamodb_jobs_start(&s->jobs, waiting);
+		else if (now_ms >= waiting->deadline_ms)
+			dynamodb_expire(s, waiting);
+		else
+			dynamodb_enqueue(s, waiting);
+	}
+	if (s->queue != NULL && !s->ready && s->look == NULL)
+		dynamodb_look(s);
+}
+
+static void
+dynamodb_on_queue(evutil_socket_t fd, short what, void *arg)
+{
+	struct dynamodb_store *s = arg;
+
+	(void)fd;
+	(void)what;
+	dynamodb_drain(s, 0, "");
+}
+
+static void
+dynamodb_on_look(void *arg, int code, const char *text)
+{
+	struct dynamodb_store *s = arg;
+
+	s->look = NULL;
+	s->ready = code == 0;
+	dynamodb_jobs_trouble(&s->jobs, code, code != 0 ? text : "");
+	/* An endpoint that is away may come back while they wait. */
+	if (code == DDBLOCK_E_UNREACHABLE || code == DDBLOCK_E_THROTTLED)
+		code = 0;
+	dynamodb_drain(s, code, text);
+}
+
+static void
+dynamodb_look(struct dynamodb_store *s)
+{
+	int r = dynamodb_table_run(&s->jobs, DYNAMODB_TABLE_LOOK,
+	    clock_boot_ms() + DYNAMODB_LOOK_MS, dynamodb_on_look, s,
+	    &s->look);
+
+	if (r < 0)
+		dynamodb_jobs_trouble(&s->jobs, r, error_text(r));
+}
+
+static void
+dynamodb_submit(struct store *store, struct operation *operation)
+{
+	struct dynamodb_store *s = dynamodb_of(store);
+
+	dynamodb_enqueue(s, operation);
+	if (!s->ready && s->look == NULL)
+		dynamodb_look(s);
+}
+
+/* ---- the table ---- */
+
+static void
+dynamodb_on_run(void *arg, int code, const char *text)
+{
+	struct dynamodb_run *run = arg;
+	struct dynamodb_run **link = &run->store->runs;
+
+	while (*link != run)
+		link = &(*link)->next;
+	*link = run->next;
+	run->done(run->arg, code, text);
+	free(run);
+}
+
+static void
+dynamodb_run(struct store *store, enum dynamodb_table_goal goal,
+    uint64_t time_ms, store_table_fn done, void *arg)
+{
+	struct dynamodb_store *s = dynamodb_of(store);
+	struct dynamodb_run *run = calloc(1, sizeof(*run));
+
+	if (run != NULL) {
+		*run = (struct dynamodb_run){ s, s->runs, NULL, done, arg };
+		if (dynamodb_table_run(&s->jobs, goal,
+		    clock_boot_ms() + time_ms, dynamodb_on_run, run,
+		    &run->table) == 0) {
+			s->runs = run;
+			return;
+		}
+	}
+	free(run);
+	done(arg, DDBLOCK_E_NOMEM, error_text(DDBLOCK_E_NOMEM));
+}
+
+static void
+dynamodb_init_table(struct store *store, store_table_fn done, void *arg)
+{
+	dynamodb_run(store, DYNAMODB_TABLE_INIT, DYNAMODB_INIT_MS, done, arg);
+}
+
+static void
+dynamodb_check_table(struct store *store, store_table_fn done, void *arg)
+{
+	dynamodb_run(store, DYNAMODB_TABLE_CHECK, DYNAMODB_CHECK_MS, done,
+	    arg);
+}
+
+static void
+dynamodb_status(const struct store *store, struct store_status *ret)
+{
+	const struct dynamodb_store *s =
+	    (const struct dynamodb_store *)(const void *)store;
+
+	*ret = (struct store_status){
+		.kind = "dynamodb", .scope = "fleet", .where = s->where,
+		.last_error = s->jobs.last_error,
+		.last_text = s->jobs.last_text,
+		.requests = s->jobs.requests,
+		.repetitions = s->jobs.repetitions,
+		.in_flight = s->jobs.in_flight,
+	};
+}
+
+/* ---- its life ---- */
+
+static void
+dynamodb_on_outcome(void *arg, struct operation *operation,
+    const struct outcome *outcome)
+{
+	struct dynamodb_store *s = arg;
+
+	/* The table was there, and is not now: look again before the next. */
+	if (outcome->code == DDBLOCK_E_NO_TABLE)
+		s->ready = false;
+	s->store.outcome(s->store.outcome_arg, operation, outcome);
+}
+
+static void
+dynamodb_free(struct store *store)
+{
+	struct dynamodb_store *s = dynamodb_of(store);
+
+	if (s == NULL)
+		return;
+	dynamodb_jobs_done(&s->jobs);
+	while (s->runs != NULL) {
+		struct dynamodb_run *next = s->runs->next;
+
+		dynamodb_table_cancel(s->runs->table);
+		free(s->runs);
+		s->runs = next;
+	}
+	dynamodb_table_cancel(s->look);
+	if (s->queue_timer != NULL)
+		event_free(s->queue_timer);
+	aws_client_free(s->jobs.client);
+	for (size_t i = 0; i < sizeof(s->strings) / sizeof(char *); i++)
+		free(s->strings[i]);
+	free(s);
+}
+
+static const struct store_methods dynamodb_methods = {
+	.submit = dynamodb_submit,
+	.init_table = dynamodb_init_table,
+	.check_table = dynamodb_check_table,
+	.status = dynamodb_status,
+	.free = dynamodb_free,
+};
+
+/* Copy the strings that the dialect's table points to. */
+static int
+dynamodb_copy(struct dynamodb_store *s, const struct store_dynamodb_config *c)
+{
+	const char *from[] = {
+		c->table, c->key_attribute != NULL ? c->key_attribute : "key",
+		c->host, c->pid, c->version, c->boot_id,
+	};
+
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+		if (from[i] == NULL)
+			continue;
+		s->strings[i] = strdup(from[i]);
+		if (s->strings[i] == NULL)
+			return DDBLOCK_E_NOMEM;
+	}
+	s->table = (struct dialect_table){
+		.table = s->strings[0], .key_attribute = s->strings[1],
+		.host = s->strings[2], .pid = s->strings[3],
+		.version = s->strings[4], .boot_id = s->strings[5],
+		.retention_s = c->retention_s != 0 ? c->retention_s :
+		    STORE_DYNAMODB_RETENTION_S,
+	};
+	return 0;
+}
+
+static int
+dynamodb_connect(struct dynamodb_store *s,
+    const struct store_dynamodb_config *c, char *ret_text, size_t text_size)
+{
+	struct aws_client_config config = {
+		.endpoint = c->endpoint, .region = c->region,
+		.service = "dynamodb", .access_key_id = c->access_key_id,
+		.secret_access_key = c->secret_access_key,
+		.session_token = c->session_token,
+		.allow_plain_http = c->allow_plain_http,
+	};
+	int r;
+
+	for (int i = 0; i < AWS_LANES; i++)
+		config.connections_max[i] = c->connections_max[i];
+	r = aws_client_new(s->jobs.base, &config, &s->jobs.client, ret_text,
+	    text_size);
+	if (r < 0)
+		return r;
+	(void)snprintf(s->where, sizeof(s->where), "%s/%s",
+	    aws_client_endpoint(s->jobs.client), s->table.table);
+	return 0;
+}
+
+int
+store_dynamodb_new(struct event_base *base,
+    const struct store_dynamodb_config *config, store_outcome_fn outcome,
+    void *outcome_arg, struct store **ret, char *ret_text, size_t text_size)
+{
+	struct dynamodb_store *s = calloc(1, sizeof(*s));
+	int r = DDBLOCK_E_NOMEM;
+
+	(void)snprintf(ret_text, text_size, "%s", error_text(r));
+	if (s == NULL)
+		return r;
+	s->store = (struct store){ &dynamodb_methods, outcome, outcome_arg };
+	dynamodb_jobs_init(&s->jobs, base, &s->table, dynamodb_on_outcome, s);
+	s->queue_end = &s->queue;
+	s->queue_ms = UINT64_MAX;
+	s->queue_timer = evtimer_new(base, dynamodb_on_queue, s);
+	if (s->queue_timer == NULL)
+		goto fail;
+	r = dynamodb_copy(s, config);
+	if (r < 0)
+		goto fail;
+	if (!dialect_native.key_attribute_ok(s->table.key_attribute)) {
+		r = DDBLOCK_E_BAD_REQUEST;
+		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
+		    "cannot be the key attribute: the record format uses that "
+		    "name", config->namespace_name, s->table.key_attribute);
+		goto fail;
+	}
+	r = dynamodb_connect(s, config, ret_text, text_size);
+	if (r < 0)
+		goto fail;
+	*ret = &s->store;
+	return 0;
+fail:
+	dynamodb_free(&s->store);
+	return r;
+}

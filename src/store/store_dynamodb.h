@@ -1,0 +1,52 @@
+/*
+ * The fleet's store: locks in a DynamoDB table, or in anything that speaks its
+ * API. A thin loop around the pure parts: the dialect writes requests and
+ * reads records, the exchange says what the answers mean together, retry.h
+ * when to send again, and the client carries it.
+ */
+#ifndef DDBLOCKD_STORE_STORE_DYNAMODB_H
+#define DDBLOCKD_STORE_STORE_DYNAMODB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aws/client.h"
+#include "store/store.h"
+
+#define STORE_DYNAMODB_RETENTION_S (UINT64_C(7) * 24 * 3600)
+
+/* Copied. */
+struct store_dynamodb_config {
+	const char *namespace_name;	/* for messages */
+	const char *table;
+	const char *key_attribute;	/* NULL: "key" */
+	const char *endpoint;		/* NULL: the region's */
+	const char *region;
+	const char *access_key_id;
+	const char *secret_access_key;
+	const char *session_token;	/* NULL: none */
+	uint64_t retention_s;	/* how long free locks stay; 0: the default */
+	const char *host;	/* recorded with sessions, for people */
+	const char *pid;
+	const char *boot_id;	/* NULL: not recorded */
+	const char *version;
+	uint32_t connections_max[AWS_LANES];	/* 0: the default */
+	bool allow_plain_http;	/* to other hosts than loopback */
+};
+
+/*
+ * Nothing is sent before the first operation. The first request looks at the
+ * table and learns the endpoint's time; operations wait for it. @ret_text (at
+ * least 512 bytes) says what is wrong, without secrets.
+ *
+ * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NO_CREDENTIALS, DDBLOCK_E_NOMEM and what
+ * aws_client_new() returns
+ *
+ * store_free() must not be called from within an outcome.
+ */
+int store_dynamodb_new(struct event_base *,
+    const struct store_dynamodb_config *, store_outcome_fn,
+    void *outcome_arg, struct store **ret, char *ret_text, size_t text_size);
+
+#endif
