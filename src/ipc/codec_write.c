@@ -21,24 +21,31 @@ codec_begin(struct buffer *b, const char *tag, const char *word)
 	(void)buffer_append_text(b, word);
 }
 
-/* How many bytes of the value, from @i, may stand as they are; 0: none. */
+/* The length of the character at @i if it can be shown, else 0. */
 static size_t
-codec_plain(const char *bytes, size_t i, size_t length)
+codec_shown(const char *bytes, size_t i, size_t length)
 {
 	unsigned char c = (unsigned char)bytes[i];
 	size_t n;
 
-	if (c <= ' ' || c == 0x7f || c == '%' || c == '=')
-		return 0;
-	if (c == ':' && i == 0)
-		return 0;
 	if (c < 0x80)
-		return 1;
+		return c >= ' ' && c != 0x7f;
 	n = utf8_character(bytes + i, length - i);
 	/* U+0080 to U+009F are control characters too: they drive terminals. */
 	if (n == 2 && c == 0xc2 && (unsigned char)bytes[i + 1] < 0xa0)
 		return 0;
 	return n;
+}
+
+/* How many bytes of the value, from @i, may stand as they are; 0: none. */
+static size_t
+codec_plain(const char *bytes, size_t i, size_t length)
+{
+	char c = bytes[i];
+
+	if (c == ' ' || c == '%' || c == '=' || (c == ':' && i == 0))
+		return 0;
+	return codec_shown(bytes, i, length);
 }
 
 static void
@@ -150,10 +157,9 @@ codec_append_text(struct buffer *b, const char *text)
 	size_t i = 0;
 
 	while (i < length) {
-		size_t n = utf8_character(text + i, length - i);
-		unsigned char c = (unsigned char)text[i];
+		size_t n = codec_shown(text, i, length);
 
-		if (n == 0 || c < ' ' || c == 0x7f) {
+		if (n == 0) {
 			(void)buffer_append(b, "?", 1);
 			i++;
 			continue;

@@ -24,6 +24,7 @@
 
 /* Enough of a line that is too long to find its tag. */
 #define CONNECTION_HEAD_SIZE 64
+#define CONNECTION_SPARED_BYTES 4096
 
 static void connection_on_event(evutil_socket_t, short, void *);
 
@@ -134,12 +135,16 @@ connection_step(struct connection *c, struct core_event *event)
 	return c->server->calls.step(c->server->arg, event);
 }
 
-/* Keep the books of the user's bytes. False: it is too much. */
+/*
+ * Keep the books of the user's bytes that stay when a round is over. False:
+ * it is too much, and this connection is the one that adds to it. Who has
+ * little queued is spared: others' greed is not to be his loss.
+ */
 static bool
 connection_account(struct connection *c)
 {
 	size_t bytes = c->in.length + c->out.length;
-	bool more = bytes > c->counted;
+	bool more = bytes > c->counted && bytes > CONNECTION_SPARED_BYTES;
 
 	c->user->queued_bytes += bytes;
 	c->user->queued_bytes -= c->counted;
@@ -174,8 +179,6 @@ connection_queued(struct connection *c)
 		return;
 	if (buffer_failed(&c->out) != 0)
 		connection_cut(c, "it does not read what it asked for");
-	else if (!connection_account(c))
-		connection_cut(c, "its user has too many bytes queued");
 	else
 		server_schedule(c->server, c);
 }
@@ -385,7 +388,6 @@ connection_send(struct connection *c)
 		buffer_shrink(&c->out);
 	else
 		server_give_spare(c->server, &c->out);
-	(void)connection_account(c);
 }
 
 void
@@ -395,6 +397,8 @@ connection_flush(struct connection *c)
 		answer_write_renewed(c);
 	if (c->out.length > 0 && !c->blocked && !c->doomed)
 		connection_send(c);
+	if (!connection_account(c))
+		connection_cut(c, "its user has too many bytes queued");
 	if (c->doomed)
 		return;
 	if (c->n_listings > 0 && c->out.length < CONNECTION_LOW_BYTES)

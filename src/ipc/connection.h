@@ -131,6 +131,7 @@ struct server {
 	struct event *accept_event;
 	struct event *accept_pause;
 	bool stopping;
+	bool refusing;
 
 	struct connection **slots;	/* by the low bits of client */
 	uint32_t n_slots;

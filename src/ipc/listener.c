@@ -252,12 +252,13 @@ listener_take(struct server *s, int fd)
 	struct connection *c;
 	int r = connection_new(s, fd, &c);
 
-	if (r == 0)
-		return;
-	if (r == DDBLOCK_E_LIMIT)
-		server_log(s, LOG_NOTICE,
-		    "a connection was refused: too many connections");
-	listener_refuse(fd);
+	if (r < 0 && !s->refusing)
+		server_log(s, LOG_WARNING, "connections are refused: %s",
+		    r == DDBLOCK_E_LIMIT ? "there are too many" :
+		    error_text(r));
+	s->refusing = r < 0; /* one line for as long as it lasts */
+	if (r < 0)
+		listener_refuse(fd);
 }
 
 static void

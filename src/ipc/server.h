@@ -21,8 +21,11 @@ struct server_limits {
 	uint32_t connections_max;
 	uint32_t connections_per_uid_max;
 	uint32_t requests_per_connection_max;	/* unanswered */
-	size_t queued_bytes_max;		/* per connection, outgoing */
-	size_t queued_bytes_per_uid_max;	/* in and out, together */
+	/* Per connection, outgoing. Room for two pages of a LIST with long
+	 * keys, so at least a mebibyte. */
+	size_t queued_bytes_max;
+	/* In and out, together; what is left when a round is over. */
+	size_t queued_bytes_per_uid_max;
 };
 
 /* Copied, strings too. */

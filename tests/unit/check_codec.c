@@ -303,10 +303,10 @@ START_TEST(test_a_line_is_written)
 	codec_number(&b, "n", UINT64_MAX);
 	codec_number(&b, "z", 0);
 	codec_boolean(&b, "here", true);
-	codec_end(&b, "two\nlines \xff");
+	codec_end(&b, "two\nlines \xff\xc2\x9b");
 	ck_assert_str_eq(b.data, "#t OK %3Aa:b%20c "
 	    "raw=%00%25%3D%FF\xc3\xa9%C2%85 n=18446744073709551615 z=0 "
-	    "here=yes :two?lines ?\n");
+	    "here=yes :two?lines ???\n");
 	buffer_done(&b);
 }
 END_TEST

@@ -115,6 +115,47 @@ START_TEST(test_who_does_not_read_is_cut_off)
 }
 END_TEST
 
+START_TEST(test_bytes_of_a_user_are_capped)
+{
+	struct server_config config = configuration();
+	char part[10000];
+	int greedy[8];
+	int fd;
+
+	server_free(t.server);
+	config.limits.queued_bytes_per_uid_max = 65536;
+	start_with(&config);
+	fd = client();
+	memset(part, 'x', sizeof(part) - 1);
+	part[sizeof(part) - 1] = '\0';
+	for (int i = 0; i < 8; i++) {
+		greedy[i] = client();
+		say(greedy[i], part);
+	}
+	ck_assert_ptr_nonnull(strstr(t.log, "too many bytes queued"));
+	ck_assert_uint_eq(server_connections(t.server), 7);
+	ask(fd, "PI", "");
+	ask(fd, "NG\nHELP\nPI", "OK\n+ verb=PING\n"
+	    "+ verb=ACQUIRE subject=KEY arguments=ns,wait,poll\n"
+	    "+ verb=TRY subject=KEY arguments=ns\n"
+	    "+ verb=RELEASE arguments=id\n"
+	    "+ verb=RENEW arguments=id\n"
+	    "+ verb=CANCEL arguments=tag\n"
+	    "+ verb=GET subject=KEY arguments=ns\n"
+	    "+ verb=LIST arguments=ns,prefix,state\n"
+	    "+ verb=HELD arguments=ns,key\n"
+	    "+ verb=WAITING arguments=ns,key\n"
+	    "+ verb=STATUS\n"
+	    "+ verb=HELLO arguments=proto,name,renewed\n"
+	    "+ verb=HELP\n"
+	    "+ verb=QUIT\n"
+	    "OK rows=14 :see ddblock-protocol(7)\n");
+	for (int i = 0; i < 8; i++)
+		(void)close(greedy[i]);
+	(void)close(fd);
+}
+END_TEST
+
 /* It asks and asks and reads nothing: it is not read from any more, and not
  * cut off, for it may only be slow; and its end is noticed all the same. */
 START_TEST(test_requests_wait_until_answers_are_read)
@@ -302,6 +343,7 @@ main(void)
 	tcase_add_test(tc, test_long_listings_wait_for_the_reader);
 	tcase_add_test(tc, test_pages_are_asked_for_as_they_are_read);
 	tcase_add_test(tc, test_who_does_not_read_is_cut_off);
+	tcase_add_test(tc, test_bytes_of_a_user_are_capped);
 	tcase_add_test(tc, test_requests_wait_until_answers_are_read);
 	tcase_add_test(tc, test_connections_are_capped);
 	tcase_add_test(tc, test_no_descriptor_is_left);
