@@ -164,7 +164,7 @@ engine_on_outcome(void *arg, struct operation *operation,
 	bool session = operation->kind >= OPERATION_SESSION_OPEN;
 
 	if (watch_outcome(&e->watches[operation->namespace_index], operation,
-	    outcome))
+	    outcome, e->stores[operation->namespace_index]))
 		e->calls.changed(e->arg);
 	engine_must_step(e, &event);
 	if (session)

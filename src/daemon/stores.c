@@ -1,11 +1,18 @@
 /*
  * Which store serves a namespace. The only place that knows both of them.
  */
+#include <config.h>	/* the build's */
+
 #include "daemon/stores.h"
 
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "ddblock.h"
+#include "store/store_dynamodb.h"
 #include "store/store_sqlite.h"
 
 const char *
@@ -45,20 +52,48 @@ stores_open_sqlite(struct event_base *base, const struct config_namespace *n,
 	return store_sqlite_new(base, &config, outcome, arg, ret, text, size);
 }
 
+/* Which life of which boot a session belongs to, for people. */
+static void
+stores_read_boot_id(char *text, size_t size)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id",
+	    O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 static int
 stores_open_dynamodb(struct event_base *base,
     const struct config_namespace *n, const char *host,
     store_outcome_fn outcome, void *arg, struct store **ret, char *text,
     size_t size)
 {
-	(void)base;
-	(void)host;
-	(void)outcome;
-	(void)arg;
-	(void)ret;
-	(void)snprintf(text, size, "namespace %s: this build has no store = "
-	    "dynamodb", n->name);
-	return DDBLOCK_E_UNSUPPORTED;
+	char pid[24], boot_id[64];
+	const struct store_dynamodb_config config = {
+		.namespace_name = n->name,
+		.table = n->table,
+		.key_attribute = n->key_attribute,
+		.endpoint = n->endpoint,
+		.region = n->region,
+		.access_key_id = n->access_key_id,
+		.secret_access_key = n->secret_access_key,
+		.session_token = n->session_token,
+		.retention_s = n->retention_ms / 1000,
+		.host = host,
+		.pid = pid,
+		.boot_id = boot_id,
+		.version = PACKAGE_VERSION,
+		.allow_plain_http = n->allow_plain_http != 0,
+	};
+
+	(void)snprintf(pid, sizeof(pid), "%jd", (intmax_t)getpid());
+	stores_read_boot_id(boot_id, sizeof(boot_id));
+	return store_dynamodb_new(base, &config, outcome, arg, ret, text,
+	    size);
 }
 
 int

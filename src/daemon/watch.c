@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/stores.h"
+#include "store/store.h"
 
 static const char *
 watch_loss_name(enum core_loss loss)
@@ -110,38 +111,49 @@ watch_bad_record(const struct watch *w, const struct operation *operation,
 	    error_text(outcome->code), outcome->text);
 }
 
+/* One line with all that helps to find the cause. */
+static void
+watch_say_trouble(const struct watch *w, const struct outcome *outcome,
+    const struct store *store)
+{
+	const struct log_field fields[] = {
+		{ "DDBLOCK_NAMESPACE", w->name },
+		{ "DDBLOCK_CODE", error_word(w->trouble) },
+	};
+	const char *advice = stores_advice(w->trouble);
+	const char *text = outcome->text;
+	struct store_status status;
+
+	store_view_status(store, &status);
+	/* The end of the time says nothing; the attempts before it do. */
+	if (*text == '\0' && status.last_text != NULL)
+		text = status.last_text;
+	log_write_fields(LOG_ERR, "store", fields, 2,
+	    "namespace %s: %s (%s)%s%s, at %s%s%s", w->name,
+	    error_text(w->trouble), error_word(w->trouble),
+	    *text == '\0' ? "" : ": ", text, status.where,
+	    advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
+}
+
 bool
 watch_outcome(struct watch *w, const struct operation *operation,
-    const struct outcome *outcome)
+    const struct outcome *outcome, const struct store *store)
 {
-	struct log_field fields[] = {
-		{ "DDBLOCK_NAMESPACE", w->name },
-		{ "DDBLOCK_CODE", NULL },
-	};
 	bool failed = outcome->kind == OUTCOME_UNKNOWN ||
 	    outcome->kind == OUTCOME_REFUSED;
 	int code = !failed ? 0 : outcome->code == 0 ? DDBLOCK_E_UNREACHABLE :
 	    outcome->code;
-	const char *advice;
 
 	if (code == DDBLOCK_E_BAD_RECORD)
 		watch_bad_record(w, operation, outcome);
 	if (code == w->trouble || (code != 0 && !watch_is_trouble(code)))
 		return false;
 	w->trouble = code;
-	(void)snprintf(w->text, sizeof(w->text), "%s",
-	    failed ? outcome->text : "");
-	fields[1].value = error_word(code);
-	if (code == 0) {
-		log_write_fields(LOG_INFO, "store", fields, 2,
+	if (code == 0)
+		log_write(LOG_INFO, "store",
 		    "namespace %s: the store answers again", w->name);
-		return true;
-	}
-	advice = stores_advice(code);
-	log_write_fields(LOG_ERR, "store", fields, 2,
-	    "namespace %s: %s (%s)%s%s%s%s", w->name, error_text(code),
-	    error_word(code), w->text[0] == '\0' ? "" : ": ", w->text,
-	    advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
+	else
+		watch_say_trouble(w, outcome, store);
 	return true;
 }
 

@@ -18,16 +18,18 @@ struct watch {
 	bool danger;
 	bool opened;		/* ever */
 	int trouble;		/* DDBLOCK_E_*, or 0 */
-	char text[OUTCOME_TEXT_MAX];
 };
+
+struct store;
 
 /* Look at a namespace's session. True if something changed. */
 bool watch_session(struct watch *, const struct core *, uint32_t index,
     uint64_t now_ms);
 
-/* Look at the outcome of an operation. True if something changed. */
+/* Look at the outcome of an operation of this store. True if something
+ * changed. */
 bool watch_outcome(struct watch *, const struct operation *,
-    const struct outcome *);
+    const struct outcome *, const struct store *);
 
 /* Log what happened to a hold. To be called before the next step. */
 void watch_notice(const struct core *, const struct core_notice *,
