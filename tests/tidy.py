@@ -88,7 +88,7 @@ ARROWS = {
     "ipc": ("core", "common", "store/store.h"),
     "daemon": ("ipc", "store", "dialect", "aws", "core", "common"),
     "lib": ("ipc/codec.h", "ipc/utf8.h", "common"),
-    "cli": ("common",),
+    "cli": ("ipc/codec.h", "ipc/utf8.h", "common"),
 }
 ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/codec.c": ("ipc/codec.h", "ipc/utf8.h", "common"),

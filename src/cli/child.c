@@ -1,0 +1,166 @@
+/*
+ * The command under a lock. Three things must hold whatever happens: it does
+ * not outlive this process (PR_SET_PDEATHSIG), what it leaves behind can be
+ * waited for (this process is the reaper of its orphans), and the lock is not
+ * given to anybody else while anything of it still runs (it inherits the
+ * connection).
+ */
+#include <config.h>
+
+#include "cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define CHILD_KEEP_FD_MIN 100	/* out of the way of scripts' own numbers */
+
+/* The terminal whose foreground group we are, or -1. */
+static int
+child_terminal(void)
+{
+	static const int candidates[] = {
+		STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO,
+	};
+
+	for (int i = 0; i < 3; i++) {
+		if (tcgetpgrp(candidates[i]) == getpgrp())
+			return candidates[i];
+	}
+	return -1;
+}
+
+/*
+ * The child's side, in the parent's memory (vfork) but with its own files and
+ * signals: it may call the system, and must touch nothing else.
+ */
+static int
+child_prepare(pid_t parent, const sigset_t *mask, int terminal, int keep)
+{
+	if (setpgid(0, 0) < 0)
+		return errno;
+	/* SIGTTOU is blocked: otherwise this would stop us. */
+	if (terminal >= 0)
+		(void)tcsetpgrp(terminal, getpid());
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return errno;
+	if (getppid() != parent)
+		_exit(CLI_SIGNAL + SIGKILL); /* it died before we asked */
+	/*
+	 * A process that is killed loses its files before its children are
+	 * told. If only the parent had the connection, the daemon would see
+	 * its end and hand the lock on while we still run. So the connection
+	 * stays open in whatever runs under the lock, until the last of it
+	 * has ended, as with flock(1).
+	 */
+	if (keep >= 0 && fcntl(keep, F_DUPFD, CHILD_KEEP_FD_MIN) < 0 &&
+	    fcntl(keep, F_DUPFD, STDERR_FILENO + 1) < 0)
+		return errno;
+	if (sigprocmask(SIG_SETMASK, mask, NULL) < 0)
+		return errno;
+	return 0;
+}
+
+int
+child_start(struct child *c, char **argv, const sigset_t *mask, int keep)
+{
+	volatile int error = 0;
+	pid_t parent = getpid();
+	int terminal = child_terminal();
+	pid_t pid;
+
+	*c = (struct child){ .terminal = terminal };
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return errno;
+	/* vfork: nothing of ours is copied, and by the time we go on it has
+	 * its group and its program, or has said why not. */
+	pid = vfork();
+	if (pid < 0)
+		return errno;
+	if (pid == 0) {
+		error = child_prepare(parent, mask, terminal, keep);
+		if (error == 0) {
+			(void)execvp(argv[0], argv);
+			error = errno;
+		}
+		_exit(CLI_NOT_FOUND);
+	}
+	c->pid = pid;
+	c->running = true;
+	if (error == 0)
+		return 0;
+	(void)waitpid(pid, &c->status, 0);
+	c->running = false;
+	child_take_terminal(c);
+	return error;
+}
+
+void
+child_signal(const struct child *c, int number)
+{
+	if (c->pid > 0)
+		(void)kill(-c->pid, number);
+}
+
+void
+child_reap(struct child *c)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != c->pid)
+			continue; /* an orphan, whose end was all we wanted */
+		if (WIFSTOPPED(status)) {
+			c->stopped = true;
+			continue;
+		}
+		c->status = status;
+		c->running = false;
+	}
+}
+
+bool
+child_left(const struct child *c)
+{
+	return c->running || (kill(-c->pid, 0) == 0 || errno == EPERM);
+}
+
+void
+child_take_terminal(struct child *c)
+{
+	if (c->terminal >= 0 && tcgetpgrp(c->terminal) == c->pid)
+		(void)tcsetpgrp(c->terminal, getpgrp());
+}
+
+void
+child_stop_with(struct child *c)
+{
+	c->stopped = false;
+	if (c->terminal < 0)
+		return; /* nobody there who could say "fg" */
+	child_take_terminal(c);
+	(void)raise(SIGSTOP);
+}
+
+void
+child_continue(const struct child *c)
+{
+	/* Unless we were continued in the background. */
+	if (c->terminal >= 0 && tcgetpgrp(c->terminal) == getpgrp())
+		(void)tcsetpgrp(c->terminal, c->pid);
+	child_signal(c, SIGCONT);
+}
+
+int
+child_exit_status(const struct child *c)
+{
+	if (WIFSIGNALED(c->status))
+		return CLI_SIGNAL + WTERMSIG(c->status);
+	return WEXITSTATUS(c->status);
+}

@@ -1,0 +1,104 @@
+/*
+ * What the commands of ddblock(1) share. Each command is one file cmd_*.c and
+ * one row in the table in main.c; it returns the exit status.
+ */
+#ifndef DDBLOCKD_CLI_CLI_H
+#define DDBLOCKD_CLI_CLI_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ddblock.h"
+
+/* Exit statuses that stand for no error code. */
+#define CLI_USAGE 64
+#define CLI_FAILED 71		/* a system call failed */
+#define CLI_OUTPUT 74		/* standard output could not be written */
+#define CLI_LOST 4
+#define CLI_CANNOT_EXECUTE 126
+#define CLI_NOT_FOUND 127
+#define CLI_SIGNAL 128		/* plus the signal's number */
+
+struct cli {
+	const char *command;	/* which one runs */
+	const char *socket;	/* NULL: the library's default */
+	const char *ns;		/* NULL: the daemon's default */
+	bool json;
+	bool verbose;
+};
+
+struct cli_command {
+	const char *name;
+	const char *arguments;
+	const char *summary;
+	int (*run)(struct cli *, int argc, char **argv);
+};
+
+const struct cli_command *cli_command_find(const char *name);
+void cli_usage(const struct cli_command *);
+
+/*
+ * As getopt_long(3), which stops at the first operand; the common options are
+ * dealt with inside. '?' means that the complaint has been made.
+ */
+int cli_getopt(struct cli *, int argc, char **argv, const char *letters,
+    const struct option *options);
+
+#define CLI_OPTION_SOCKET 1001
+#define CLI_OPTION_NS 1002
+#define CLI_OPTION_JSON 1003
+#define CLI_COMMON_OPTIONS \
+	{ "socket", required_argument, NULL, CLI_OPTION_SOCKET }, \
+	{ "ns", required_argument, NULL, CLI_OPTION_NS }, \
+	{ "json", no_argument, NULL, CLI_OPTION_JSON }, \
+	{ "verbose", no_argument, NULL, 'v' }, \
+	{ "help", no_argument, NULL, 'h' }
+
+/* For a command with none but common options: the index of the first operand,
+ * or -1 when there was a complaint, or more operands than @max. */
+int cli_operands(struct cli *, int argc, char **argv, int min, int max);
+
+/* "ddblock: WHAT" on standard error. */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Complain about the call; returns CLI_USAGE. */
+int cli_misused(const struct cli *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Connect, or complain and return the exit status. @name: who asks. */
+int cli_open(const struct cli *, const char *name, struct ddblock **ret);
+
+/* Complain that @what failed with @code; returns the exit status. */
+int cli_failed(const struct ddblock *, const char *what, int code);
+
+/* A duration or a bare number of seconds from the command line. */
+bool cli_parse_wait(const char *text, int64_t *ret_ms);
+
+/* "TERM", "SIGTERM", "15". 0: there is no such signal. */
+int cli_parse_signal(const char *text);
+
+/*
+ * Bytes from elsewhere, made fit for a terminal: control characters and what
+ * is not UTF-8 become \xNN. Returns the number of columns (one per character).
+ */
+struct buffer;
+size_t cli_clean(struct buffer *, const char *bytes, size_t length);
+
+/* Send what was printed; returns @status, or CLI_OUTPUT if that failed. */
+int cli_flush(int status);
+
+int cmd_acquire(struct cli *, int argc, char **argv);
+int cmd_check_table(struct cli *, int argc, char **argv);
+int cmd_get(struct cli *, int argc, char **argv);
+int cmd_held(struct cli *, int argc, char **argv);
+int cmd_help(struct cli *, int argc, char **argv);
+int cmd_init_table(struct cli *, int argc, char **argv);
+int cmd_list(struct cli *, int argc, char **argv);
+int cmd_release(struct cli *, int argc, char **argv);
+int cmd_run(struct cli *, int argc, char **argv);
+int cmd_status(struct cli *, int argc, char **argv);
+int cmd_waiting(struct cli *, int argc, char **argv);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * ddblock acquire: a lock for a process that exists already, such as a shell
+ * script. A helper is left behind, which holds the connection.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/holder.h"
+#include "cli/pidfd.h"
+#include "ipc/codec.h"
+
+static bool
+acquire_option(struct holder *holder, int option)
+{
+	uint64_t number;
+
+	switch (option) {
+	case 'n':
+		holder->request.wait_ms = 0;
+		return true;
+	case 'w':
+		return cli_parse_wait(optarg, &holder->request.wait_ms);
+	case 'E':
+		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
+		    number > 255)
+			return false;
+		holder->request.busy_status = (int)number;
+		return true;
+	case 'p':
+		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
+		    number == 0 || number > INT32_MAX)
+			return false;
+		holder->pid = (pid_t)number;
+		return true;
+	case 'l':
+		holder->lost_signal = cli_parse_signal(optarg);
+		return holder->lost_signal != 0 || strcmp(optarg, "0") == 0;
+	default:
+		return false;
+	}
+}
+
+static int
+acquire_arguments(struct holder *holder, int argc, char **argv)
+{
+	static const struct option options[] = {
+		CLI_COMMON_OPTIONS,
+		{ "nonblock", no_argument, NULL, 'n' },
+		{ "wait", required_argument, NULL, 'w' },
+		{ "timeout", required_argument, NULL, 'w' },
+		{ "conflict-exit-code", required_argument, NULL, 'E' },
+		{ "for-pid", required_argument, NULL, 'p' },
+		{ "on-lost", required_argument, NULL, 'l' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = cli_getopt(holder->cli, argc, argv, "hvnw:E:",
+	    options)) != -1) {
+		if (option == '?')
+			return CLI_USAGE;
+		if (!acquire_option(holder, option))
+			return cli_misused(holder->cli,
+			    "\"%s\" makes no sense there", optarg);
+	}
+	if (optind + 1 != argc)
+		return cli_misused(holder->cli, optind == argc ?
+		    "which lock?" : "one lock at a time");
+	holder->request.key = argv[optind];
+	if (holder->pid == 0)
+		return cli_misused(holder->cli, "for whom? A lock belongs to a "
+		    "connection, and this command's ends with it. Name the "
+		    "process that shall have it: --for-pid=$$ in a script; or "
+		    "use \"ddblock run\"");
+	return 0;
+}
+
+/* Of the helper's life, the part in which we wait for it. */
+static int
+acquire_wait(struct holder *holder, pid_t helper, int fd)
+{
+	struct holder_report report;
+	ssize_t n;
+	int status;
+
+	do {
+		n = read(fd, &report, sizeof(report));
+	} while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(report)) {
+		(void)printf(holder->cli->json ?
+		    "{\"token\":%llu,\"id\":%llu,\"helper\":%ld}\n" :
+		    "token=%llu id=%llu helper=%ld\n",
+		    (unsigned long long)report.token,
+		    (unsigned long long)report.id, (long)helper);
+		return cli_flush(0);
+	}
+	/* It has complained already. */
+	if (waitpid(helper, &status, 0) == helper && WIFEXITED(status) &&
+	    WEXITSTATUS(status) != 0)
+		return WEXITSTATUS(status);
+	return CLI_FAILED;
+}
+
+int
+cmd_acquire(struct cli *cli, int argc, char **argv)
+{
+	struct holder holder = {
+		.cli = cli,
+		.request = { .wait_ms = -1, .busy_status = 1 },
+		.lost_signal = SIGTERM,
+	};
+	int status = acquire_arguments(&holder, argc, argv);
+	int ends[2];
+	pid_t helper;
+
+	if (status != 0)
+		return status;
+	/* Before anything else: the number must not become another's. */
+	holder.pid_fd = pidfd_for(holder.pid);
+	if (holder.pid_fd < 0 || pidfd_signal(holder.pid_fd, 0) < 0) {
+		cli_say("cannot watch process %ld: %s", (long)holder.pid,
+		    strerror(errno));
+		return CLI_FAILED;
+	}
+	if (pipe2(ends, O_CLOEXEC) < 0 || (helper = fork()) < 0) {
+		cli_say("cannot start a helper: %s", strerror(errno));
+		return CLI_FAILED;
+	}
+	if (helper == 0) {
+		(void)close(ends[0]);
+		_exit(holder_run(&holder, ends[1]));
+	}
+	(void)close(ends[1]);
+	return acquire_wait(&holder, helper, ends[0]);
+}

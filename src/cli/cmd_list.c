@@ -1,0 +1,39 @@
+/*
+ * ddblock list: the locks of a namespace, from its store.
+ */
+#include <config.h>
+
+#include "cli/cli.h"
+#include "cli/rows.h"
+
+int
+cmd_list(struct cli *cli, int argc, char **argv)
+{
+	static const struct option options[] = {
+		CLI_COMMON_OPTIONS,
+		{ "prefix", required_argument, NULL, 'p' },
+		{ "state", required_argument, NULL, 's' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct rows_view view = {
+		.kind = DDBLOCK_QUERY_LIST,
+		.query = DDBLOCK_QUERY_OPTIONS_INIT,
+		.columns = "key state token owner unchanged",
+		.about = "cannot list the locks",
+		.none = "There are no such locks.",
+	};
+	int option;
+
+	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
+		if (option == 'p')
+			view.query.prefix = optarg;
+		else if (option == 's')
+			view.query.state = optarg;
+		else
+			return CLI_USAGE;
+	}
+	if (optind < argc)
+		return cli_misused(cli, "what is \"%s\"?", argv[optind]);
+	view.query.ns = cli->ns;
+	return rows_print(cli, &view);
+}

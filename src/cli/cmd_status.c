@@ -1,0 +1,57 @@
+/*
+ * ddblock status: how the daemon and its stores are.
+ */
+#include <config.h>
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/rows.h"
+#include "common/buffer.h"
+
+static void
+status_field(const struct ddblock_row *row, const char *before,
+    const char *name, const char *after)
+{
+	struct buffer clean;
+	size_t length;
+	const char *value = ddblock_row_find(row, name, &length);
+
+	if (value == NULL)
+		return;
+	buffer_init(&clean, 4096);
+	(void)cli_clean(&clean, value, length);
+	(void)printf("%s%s%s", before, clean.data == NULL ? "" : clean.data,
+	    after);
+	buffer_done(&clean);
+}
+
+static void
+status_footer(const struct ddblock_row *row)
+{
+	(void)fputs("\nddblockd", stdout);
+	status_field(row, " ", "version", "");
+	status_field(row, " on ", "host", "");
+	status_field(row, ", pid ", "pid", "");
+	status_field(row, ", up ", "uptime", "");
+	status_field(row, ", connections: ", "connections", "");
+	(void)fputs("\n", stdout);
+}
+
+int
+cmd_status(struct cli *cli, int argc, char **argv)
+{
+	const struct rows_view view = {
+		.kind = DDBLOCK_QUERY_STATUS,
+		.query = DDBLOCK_QUERY_OPTIONS_INIT,
+		.columns = "ns store scope where session state remaining held "
+		    "waiting granted lost cause",
+		.about = "cannot learn the status",
+		.json_array = "namespaces",
+		.footer = status_footer,
+	};
+
+	if (cli_operands(cli, argc, argv, 0, 0) < 0)
+		return CLI_USAGE;
+	return rows_print(cli, &view);
+}

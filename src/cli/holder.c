@@ -1,0 +1,183 @@
+/*
+ * The helper that holds a lock for a process. It is a process of its own, in
+ * a session of its own, because a lock belongs to a connection, and whoever
+ * shall keep it must keep that open.
+ */
+#include <config.h>
+
+#include "cli/holder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "cli/pidfd.h"
+#include "cli/signals.h"
+
+struct holder_state {
+	struct holder *holder;
+	struct signals signals;
+	int report_fd;
+	struct ddblock *connection;
+	uint64_t id;
+	bool lost;
+};
+
+static bool
+holder_ready(int fd)
+{
+	struct pollfd one = { .fd = fd, .events = POLLIN };
+
+	return fd >= 0 && poll(&one, 1, 0) > 0;
+}
+
+/* While waiting: is it still wanted? */
+static int
+holder_on_interrupt(void *arg)
+{
+	struct holder_state *s = arg;
+	int number = signals_next(&s->signals);
+
+	if (number == SIGTERM || number == SIGINT || number == SIGHUP ||
+	    number == SIGQUIT)
+		return CLI_SIGNAL + number;
+	if (holder_ready(s->report_fd))
+		return CLI_SIGNAL + SIGPIPE; /* who asked is gone */
+	if (holder_ready(s->holder->pid_fd)) {
+		cli_say("%s: process %ld has ended", s->holder->request.key,
+		    (long)s->holder->pid);
+		return 1;
+	}
+	return 0;
+}
+
+/* One descriptor for all that may end the waiting. */
+static int
+holder_watch(const struct holder_state *s)
+{
+	const int fds[] = { s->signals.fd, s->report_fd, s->holder->pid_fd };
+	int watch = epoll_create1(EPOLL_CLOEXEC);
+
+	for (size_t i = 0; watch >= 0 && i < sizeof(fds) / sizeof(int); i++) {
+		struct epoll_event event = { .events = EPOLLIN };
+
+		if (epoll_ctl(watch, EPOLL_CTL_ADD, fds[i], &event) < 0) {
+			(void)close(watch);
+			return -1;
+		}
+	}
+	return watch;
+}
+
+/* Let go of the terminal and of the caller's directory. */
+static void
+holder_detach(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+		(void)dup2(null, STDERR_FILENO);
+		(void)close(null);
+	}
+	(void)chdir("/");
+}
+
+static void
+holder_on_event(void *arg, struct ddblock *d,
+    const struct ddblock_event *event)
+{
+	struct holder_state *s = arg;
+
+	(void)d;
+	if (event->kind == DDBLOCK_EVENT_LOST && event->id == s->id)
+		s->lost = true;
+}
+
+/* Hold it until the process ends, somebody releases it, or it is lost. */
+static int
+holder_hold(struct holder_state *s)
+{
+	for (;;) {
+		struct pollfd fds[3] = {
+			{ .fd = ddblock_fd(s->connection), .events = POLLIN },
+			{ .fd = s->signals.fd, .events = POLLIN },
+			{ .fd = s->holder->pid_fd, .events = POLLIN },
+		};
+		int number = 0;
+
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+			break;
+		(void)ddblock_dispatch(s->connection);
+		if (s->lost) {
+			if (s->holder->lost_signal != 0)
+				(void)pidfd_signal(s->holder->pid_fd,
+				    s->holder->lost_signal);
+			return CLI_LOST;
+		}
+		if (fds[1].revents != 0)
+			number = signals_next(&s->signals);
+		if (fds[2].revents != 0 || number == SIGTERM ||
+		    number == SIGINT)
+			break;
+	}
+	/* With a reply, so that who waits for our end finds it free. */
+	return ddblock_release(s->connection, s->id) == 0 ? 0 : CLI_FAILED;
+}
+
+static int
+holder_report(struct holder_state *s)
+{
+	struct holder_report report = {
+		.id = s->id,
+		.token = ddblock_token(s->connection, s->id),
+	};
+
+	ddblock_on_event(s->connection, holder_on_event, s);
+	if (ddblock_remaining_ms(s->connection, s->id) == 0) {
+		cli_say("%s: lost at once", s->holder->request.key);
+		return CLI_LOST;
+	}
+	/* As small as this, a pipe takes it whole or not at all. */
+	if (write(s->report_fd, &report, sizeof(report)) !=
+	    (ssize_t)sizeof(report))
+		return CLI_FAILED;
+	holder_detach();
+	(void)close(s->report_fd);
+	return holder_hold(s);
+}
+
+int
+holder_run(struct holder *holder, int report_fd)
+{
+	struct holder_state s = { .holder = holder, .report_fd = report_fd };
+	struct wait_request *request = &holder->request;
+	char name[64];
+	int status;
+
+	(void)setsid();
+	if (signals_init(&s.signals) < 0 ||
+	    (request->interrupt_fd = holder_watch(&s)) < 0) {
+		cli_say("cannot watch process %ld: %s", (long)holder->pid,
+		    strerror(errno));
+		return CLI_FAILED;
+	}
+	(void)snprintf(name, sizeof(name), HOLDER_NAME "%ld",
+	    (long)holder->pid);
+	status = cli_open(holder->cli, name, &s.connection);
+	if (status != 0)
+		return status;
+	request->on_interrupt = holder_on_interrupt;
+	request->arg = &s;
+	status = wait_for_lock(holder->cli, s.connection, request, &s.id);
+	(void)close(request->interrupt_fd);
+	if (status == 0)
+		status = holder_report(&s);
+	ddblock_close(s.connection);
+	return status;
+}

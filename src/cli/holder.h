@@ -1,0 +1,36 @@
+/*
+ * The helper that holds a lock for a process: it owns the connection, and
+ * ends with that process or on SIGTERM, whichever is first.
+ */
+#ifndef DDBLOCKD_CLI_HOLDER_H
+#define DDBLOCKD_CLI_HOLDER_H
+
+#include <sys/types.h>
+
+#include "cli/cli.h"
+#include "cli/wait.h"
+
+/* What it is called in listings, before the number of the process. */
+#define HOLDER_NAME "for-pid:"
+
+struct holder {
+	struct cli *cli;
+	struct wait_request request;
+	pid_t pid;		/* whom the lock is for */
+	int pid_fd;
+	int lost_signal;	/* to that process; 0: none */
+};
+
+/* What the helper says when it has the lock. */
+struct holder_report {
+	uint64_t id;
+	uint64_t token;
+};
+
+/*
+ * Be the helper, until the end; report through @report_fd, and give up if
+ * nobody is left to read it. The exit status.
+ */
+int holder_run(struct holder *, int report_fd);
+
+#endif

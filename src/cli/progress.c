@@ -1,0 +1,164 @@
+/*
+ * Progress while waiting. The questions go over the very connection that
+ * waits; their answers overtake the grant.
+ */
+#include <config.h>
+
+#include "cli/progress.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "ipc/codec.h"
+
+#define PROGRESS_FIRST_MS 1000
+#define PROGRESS_TERMINAL_MS 1000
+#define PROGRESS_LOG_MS 10000	/* to a file, seldom */
+#define PROGRESS_LINE_MAX 8192
+
+void
+progress_init(struct progress *p, const struct cli *cli, const char *key,
+    bool quiet)
+{
+	*p = (struct progress){ .key = key, .ns = cli->ns };
+	buffer_init(&p->line, PROGRESS_LINE_MAX);
+	if (quiet)
+		return;
+	p->terminal = isatty(STDERR_FILENO) == 1;
+	p->enabled = p->terminal || cli->verbose;
+	p->next_ms = clock_boot_ms() + PROGRESS_FIRST_MS;
+}
+
+static void
+progress_wipe(struct progress *p)
+{
+	if (p->shown)
+		(void)fputs("\r\033[K", stderr);
+	p->shown = false;
+}
+
+void
+progress_done(struct progress *p)
+{
+	progress_wipe(p);
+	buffer_done(&p->line);
+	p->enabled = false;
+}
+
+int
+progress_timeout(const struct progress *p)
+{
+	uint64_t now_ms;
+
+	if (!p->enabled || p->asking)
+		return -1;
+	now_ms = clock_boot_ms();
+	if (p->next_ms <= now_ms)
+		return 0;
+	return p->next_ms - now_ms > INT_MAX ? INT_MAX :
+	    (int)(p->next_ms - now_ms);
+}
+
+static void
+progress_field(struct progress *p, const struct ddblock_row *row,
+    const char *before, const char *name)
+{
+	size_t length;
+	const char *value = ddblock_row_find(row, name, &length);
+
+	if (value == NULL || length == 0)
+		return;
+	(void)buffer_append_text(&p->line, before);
+	(void)cli_clean(&p->line, value, length);
+}
+
+static void
+progress_show(struct progress *p)
+{
+	progress_wipe(p);
+	if (p->line.data == NULL || buffer_failed(&p->line) != 0)
+		return;
+	if (p->terminal) {
+		(void)fputs(p->line.data, stderr);
+		(void)fflush(stderr);
+		p->shown = true;
+	} else {
+		cli_say("%s", p->line.data);
+	}
+}
+
+/* The answer to GET, which comes last. */
+static void
+progress_on_holder(void *arg, struct ddblock *d,
+    const struct ddblock_reply *reply)
+{
+	struct progress *p = arg;
+
+	(void)d;
+	p->asking = false;
+	if (!p->enabled)
+		return;
+	buffer_clear(&p->line);
+	(void)buffer_append_text(&p->line, "waiting for ");
+	(void)cli_clean(&p->line, p->key, strlen(p->key));
+	if (reply->code < 0) {
+		(void)buffer_printf(&p->line, ": %s",
+		    ddblock_error_text(reply->code));
+	} else {
+		const char *owner = ddblock_row_find(reply->row, "owner", NULL);
+
+		if (owner != NULL && owner[0] != '\0')
+			progress_field(p, reply->row, ": held by ", "owner");
+		else
+			progress_field(p, reply->row, ": ", "state");
+		progress_field(p, reply->row, ", unchanged for ", "unchanged");
+	}
+	if (p->ahead_known && p->ahead > 0)
+		(void)buffer_printf(&p->line, ", %llu ahead",
+		    (unsigned long long)p->ahead);
+	progress_show(p);
+}
+
+/* A row of WAITING: is it we? */
+static void
+progress_on_waiter(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct progress *p = arg;
+	uint64_t pid;
+	size_t length;
+	const char *value = ddblock_row_find(row, "pid", &length);
+
+	if (final || value == NULL ||
+	    !codec_parse_number(value, length, &pid) ||
+	    pid != (uint64_t)getpid())
+		return;
+	value = ddblock_row_find(row, "ahead", &length);
+	p->ahead_known = value != NULL &&
+	    codec_parse_number(value, length, &p->ahead);
+}
+
+void
+progress_tick(struct progress *p, struct ddblock *d)
+{
+	struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
+	uint64_t now_ms;
+
+	if (!p->enabled || p->asking)
+		return;
+	now_ms = clock_boot_ms();
+	if (now_ms < p->next_ms)
+		return;
+	p->next_ms = now_ms +
+	    (p->terminal ? PROGRESS_TERMINAL_MS : PROGRESS_LOG_MS);
+	p->ahead_known = false;
+	query.key = p->key;
+	query.ns = p->ns;
+	if (ddblock_query_start(d, DDBLOCK_QUERY_WAITING, &query,
+	    progress_on_waiter, NULL, p, NULL) == 0 &&
+	    ddblock_query_start(d, DDBLOCK_QUERY_GET, &query, NULL,
+	    progress_on_holder, p, NULL) == 0)
+		p->asking = true;
+}

@@ -1,0 +1,203 @@
+/*
+ * Rows as they come: JSON is written at once; a table first looks at a number
+ * of rows to find how wide its columns are, and then writes at once too, so
+ * that a list of a million locks needs no memory.
+ */
+#include <config.h>
+
+#include "cli/rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROWS_SEEN_FIRST 200
+#define ROWS_CELLS_MAX (1024 * 1024)
+#define ROWS_CELL_SEPARATOR '\0'
+
+struct rows_writer {
+	const struct rows_view *view;
+	bool json;
+	bool failed;		/* out of memory */
+	size_t n_rows;
+	size_t n_columns;
+	const char *columns[ROWS_COLUMNS_MAX];
+	size_t lengths[ROWS_COLUMNS_MAX];	/* of the names */
+	size_t widths[ROWS_COLUMNS_MAX];
+	bool settled;		/* the widths are known */
+	size_t n_kept;
+	struct buffer kept;	/* cells, clean, a NUL after each */
+	struct buffer scratch;
+};
+
+static void
+rows_init(struct rows_writer *w, const struct rows_view *view, bool json)
+{
+	const char *at = view->columns == NULL ? "" : view->columns;
+
+	*w = (struct rows_writer){ .view = view, .json = json };
+	buffer_init(&w->kept, 16 * ROWS_CELLS_MAX);
+	buffer_init(&w->scratch, 16 * ROWS_CELLS_MAX);
+	while (*at != '\0' && w->n_columns < ROWS_COLUMNS_MAX) {
+		size_t length = strcspn(at, " ");
+
+		w->columns[w->n_columns] = at;
+		w->lengths[w->n_columns] = length;
+		w->widths[w->n_columns++] = length;
+		at += length;
+		at += strspn(at, " ");
+	}
+}
+
+static void
+rows_done(struct rows_writer *w)
+{
+	buffer_done(&w->kept);
+	buffer_done(&w->scratch);
+}
+
+/* Print a cell; the last of a line is not filled up. */
+static void
+rows_cell(const struct rows_writer *w, size_t column, const char *text,
+    size_t columns)
+{
+	size_t fill = columns < w->widths[column] ?
+	    w->widths[column] - columns : 0;
+
+	(void)fputs(text, stdout);
+	if (column + 1 == w->n_columns)
+		(void)putchar('\n');
+	else
+		(void)printf("%*s", (int)fill + 2, "");
+}
+
+static size_t
+rows_columns_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* The widths are what they are now: the heading, and all that was kept. */
+static void
+rows_settle(struct rows_writer *w)
+{
+	const char *at = w->kept.data;
+
+	if (w->settled)
+		return;
+	w->settled = true;
+	for (size_t i = 0; i < w->n_columns && w->n_rows > 0; i++) {
+		char name[64];
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)w->lengths[i],
+		    w->columns[i]);
+		for (char *c = name; *c != '\0'; c++)
+			*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c;
+		rows_cell(w, i, name, w->lengths[i]);
+	}
+	for (size_t row = 0; row < w->n_kept; row++) {
+		for (size_t i = 0; i < w->n_columns; i++) {
+			rows_cell(w, i, at, rows_columns_of(at));
+			at += strlen(at) + 1;
+		}
+	}
+}
+
+static void
+rows_table_row(struct rows_writer *w, const struct ddblock_row *row)
+{
+	for (size_t i = 0; i < w->n_columns; i++) {
+		struct buffer *b = w->settled ? &w->scratch : &w->kept;
+		char name[64];
+		size_t length = 1;
+		const char *value;
+		size_t columns;
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)w->lengths[i],
+		    w->columns[i]);
+		value = ddblock_row_find(row, name, &length);
+		if (value == NULL || length == 0) {
+			value = "-";
+			length = 1;
+		}
+		columns = cli_clean(b, value, length);
+		if (w->settled) {
+			rows_cell(w, i, b->data, columns);
+			buffer_clear(b);
+			continue;
+		}
+		(void)buffer_append(b, "", 1);
+		if (columns > w->widths[i])
+			w->widths[i] = columns;
+	}
+	w->n_kept += !w->settled;
+	if (w->n_kept == ROWS_SEEN_FIRST)
+		rows_settle(w);
+}
+
+static void
+rows_json_row(struct rows_writer *w, const struct ddblock_row *row)
+{
+	rows_object(&w->scratch, row);
+	(void)fputs(w->n_rows == 1 ? "\n" : ",\n", stdout);
+	(void)fputs(w->scratch.data == NULL ? "" : w->scratch.data, stdout);
+	buffer_clear(&w->scratch);
+}
+
+static void
+rows_on_row(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct rows_writer *w = arg;
+
+	if (!final) {
+		w->n_rows++;
+		if (w->json)
+			rows_json_row(w, row);
+		else
+			rows_table_row(w, row);
+	} else if (w->json && w->view->json_array != NULL) {
+		rows_object(&w->scratch, row);
+		(void)printf("\n],\n\"daemon\":%s}\n",
+		    w->scratch.data == NULL ? "{}" : w->scratch.data);
+	} else if (w->json) {
+		(void)fputs("\n]\n", stdout);
+	} else {
+		rows_settle(w);
+		if (w->n_rows == 0 && w->view->none != NULL)
+			(void)fprintf(stderr, "%s\n", w->view->none);
+		if (w->view->footer != NULL)
+			w->view->footer(row);
+	}
+	w->failed = w->failed || buffer_failed(&w->kept) != 0 ||
+	    buffer_failed(&w->scratch) != 0;
+}
+
+int
+rows_print(struct cli *cli, const struct rows_view *view)
+{
+	struct rows_writer w;
+	struct ddblock *d;
+	int status = cli_open(cli, NULL, &d);
+	int r;
+
+	if (status != 0)
+		return status;
+	rows_init(&w, view, cli->json);
+	if (w.json && view->json_array != NULL)
+		(void)printf("{\"%s\":[", view->json_array);
+	else if (w.json)
+		(void)fputs("[", stdout);
+	r = ddblock_query(d, view->kind, &view->query, rows_on_row, &w);
+	if (r == 0 && w.failed)
+		r = DDBLOCK_E_NOMEM;
+	if (r < 0) {
+		rows_settle(&w);
+		status = cli_failed(d, view->about, r);
+	}
+	rows_done(&w);
+	ddblock_close(d);
+	return cli_flush(status);
+}

@@ -1,0 +1,34 @@
+/*
+ * Rows from the daemon, for people (a table) or for programs (JSON).
+ */
+#ifndef DDBLOCKD_CLI_ROWS_H
+#define DDBLOCKD_CLI_ROWS_H
+
+#include "cli/cli.h"
+#include "common/buffer.h"
+
+#define ROWS_COLUMNS_MAX 16
+
+struct rows_view {
+	enum ddblock_query_kind kind;
+	struct ddblock_query_options query;
+	const char *columns;	/* their names, separated by spaces */
+	const char *about;	/* what failed, when it does */
+	const char *none;	/* what to say when there are no rows */
+	const char *json_array;	/* a name for the rows: the reply's own fields
+				 * go beside them; NULL: the rows are all */
+	/* The reply's own fields, below a table; NULL: nothing. */
+	void (*footer)(const struct ddblock_row *);
+};
+
+/* Ask, and print what comes. Returns the exit status. */
+int rows_print(struct cli *, const struct rows_view *);
+
+/* {"name":value,...}, and the same without the braces. */
+void rows_object(struct buffer *, const struct ddblock_row *);
+void rows_members(struct buffer *, const struct ddblock_row *);
+
+/* A JSON string; what is not UTF-8 becomes U+FFFD. */
+void rows_string(struct buffer *, const char *bytes, size_t length);
+
+#endif

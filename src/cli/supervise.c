@@ -1,0 +1,186 @@
+/*
+ * Watching a command that runs under a lock. Why it cannot run without it:
+ *
+ * - The library says LOST at the hold's deadline by this host's clock, also
+ *   when the daemon is stopped; and at once when the connection ends. Nobody
+ *   else can have the lock before one margin after the deadline.
+ * - At LOST the whole group gets SIGTERM; half a margin after the deadline,
+ *   SIGKILL, by a timer on CLOCK_BOOTTIME, which a suspend does not delay.
+ * - When the command ends by itself, what it left in its group is ended
+ *   before the lock is released.
+ */
+#include <config.h>
+
+#include "cli/supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define SUPERVISE_GRACE_MS 2000	/* for what the command left behind */
+#define SUPERVISE_TICK_MS 50	/* for members that are not our children */
+
+/* The group is killed then, unless it is to be killed earlier. */
+static void
+supervise_kill_at(struct supervise *s, uint64_t at_ms)
+{
+	struct itimerspec spec = { .it_value = { .tv_nsec = 1 } };
+
+	if (at_ms >= s->kill_ms)
+		return;
+	s->kill_ms = at_ms;
+	spec.it_value.tv_sec = (time_t)(at_ms / 1000);
+	spec.it_value.tv_nsec += (long)(at_ms % 1000) * 1000000;
+	if (timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &spec, NULL) < 0)
+		child_signal(&s->child, SIGKILL); /* rather too early */
+}
+
+static void
+supervise_terminate(struct supervise *s, uint64_t kill_ms)
+{
+	child_signal(&s->child, SIGTERM);
+	child_signal(&s->child, SIGCONT); /* it may be stopped */
+	supervise_kill_at(s, kill_ms);
+}
+
+static void
+supervise_on_lost(struct supervise *s, const struct ddblock_event *event)
+{
+	static const char *const reasons[] = {
+		[DDBLOCK_LOSS_EXPIRED] = "its lease was not renewed",
+		[DDBLOCK_LOSS_STOLEN] = "its record was changed",
+		[DDBLOCK_LOSS_BROKEN] = "somebody broke it",
+		[DDBLOCK_LOSS_SHUTDOWN] = "the daemon stopped",
+		[DDBLOCK_LOSS_DISCONNECTED] = "the daemon is gone",
+		[DDBLOCK_LOSS_OTHER] = "the daemon says so",
+	};
+	uint64_t from_ms = clock_boot_ms();
+
+	if (!child_left(&s->child))
+		return;
+	s->lost = true;
+	cli_say("lost the lock %s: %s; ending the command", s->key,
+	    reasons[event->loss]);
+	if (event->until_boot_ms < from_ms)
+		from_ms = event->until_boot_ms;
+	supervise_terminate(s, from_ms +
+	    ddblock_margin_ms(s->connection, s->id) / 2);
+}
+
+static void
+supervise_on_event(void *arg, struct ddblock *d,
+    const struct ddblock_event *event)
+{
+	struct supervise *s = arg;
+
+	(void)d;
+	if (event->id != s->id)
+		return;
+	if (event->kind == DDBLOCK_EVENT_LOST)
+		supervise_on_lost(s, event);
+	else if (event->kind == DDBLOCK_EVENT_IN_DANGER &&
+	    s->danger_signal != 0)
+		child_signal(&s->child, s->danger_signal);
+}
+
+/* The command has ended, or stopped. */
+static void
+supervise_on_child(struct supervise *s)
+{
+	child_reap(&s->child);
+	if (s->child.running && s->child.stopped) {
+		child_stop_with(&s->child);
+		/* Time has passed: is the lock still there? */
+		(void)ddblock_dispatch(s->connection);
+		if (!s->lost && s->child.terminal >= 0)
+			child_continue(&s->child);
+	}
+	if (s->child.running || s->ended)
+		return;
+	s->ended = true;
+	s->ended_ms = clock_boot_ms();
+	child_take_terminal(&s->child);
+	if (child_left(&s->child))
+		supervise_terminate(s, s->ended_ms + SUPERVISE_GRACE_MS);
+}
+
+static void
+supervise_on_signals(struct supervise *s)
+{
+	int number;
+
+	while ((number = signals_next(s->signals)) != 0) {
+		if (number == SIGCHLD)
+			supervise_on_child(s);
+		else if (number == SIGCONT)
+			child_continue(&s->child);
+		else
+			child_signal(&s->child, number);
+	}
+}
+
+static int
+supervise_loop(struct supervise *s)
+{
+	while (!s->ended || child_left(&s->child)) {
+		struct pollfd fds[3] = {
+			{ .fd = s->signals->fd, .events = POLLIN },
+			{ .fd = -1, .events = POLLIN },
+			{ .fd = s->timer, .events = POLLIN },
+		};
+
+		/* Gone when the connection is: its losses are known. */
+		if (ddblock_socket(s->connection) >= 0)
+			fds[1].fd = ddblock_fd(s->connection);
+		if (poll(fds, 3, s->ended ? SUPERVISE_TICK_MS : -1) < 0 &&
+		    errno != EINTR)
+			return -1;
+		(void)ddblock_dispatch(s->connection);
+		if (clock_boot_ms() >= s->kill_ms) {
+			child_signal(&s->child, SIGKILL);
+			s->kill_ms = DDBLOCK_NEVER_MS;
+			supervise_kill_at(s,
+			    clock_boot_ms() + SUPERVISE_GRACE_MS);
+		}
+		supervise_on_signals(s);
+		if (s->ended)
+			child_reap(&s->child);
+	}
+	return 0;
+}
+
+int
+supervise_run(struct supervise *s, char **argv)
+{
+	int error;
+
+	s->kill_ms = DDBLOCK_NEVER_MS;
+	s->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->timer < 0 || ddblock_fd(s->connection) < 0) {
+		cli_say("cannot watch the lock: %s", strerror(errno));
+		return CLI_FAILED;
+	}
+	ddblock_on_event(s->connection, supervise_on_event, s);
+	if (ddblock_remaining_ms(s->connection, s->id) == 0) {
+		cli_say("lost the lock %s before the command was run", s->key);
+		s->lost = true;
+		return CLI_LOST;
+	}
+	error = child_start(&s->child, argv, &s->signals->before,
+	    ddblock_socket(s->connection));
+	if (error != 0) {
+		cli_say("cannot run %s: %s", argv[0], strerror(error));
+		return error == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_EXECUTE;
+	}
+	if (supervise_loop(s) < 0) {
+		cli_say("cannot watch the lock: %s", strerror(errno));
+		child_signal(&s->child, SIGKILL);
+		s->lost = true;
+	}
+	(void)close(s->timer);
+	return s->lost ? CLI_LOST : child_exit_status(&s->child);
+}

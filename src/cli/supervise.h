@@ -1,0 +1,32 @@
+/*
+ * A command that runs under a lock, watched until nothing of it is left.
+ */
+#ifndef DDBLOCKD_CLI_SUPERVISE_H
+#define DDBLOCKD_CLI_SUPERVISE_H
+
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "cli/signals.h"
+
+struct supervise {
+	const char *key;
+	struct ddblock *connection;
+	uint64_t id;		/* of the hold */
+	struct signals *signals;
+	int danger_signal;	/* to the group, in danger; 0: none */
+
+	struct child child;
+	int timer;		/* the group is killed when it runs out */
+	uint64_t kill_ms;	/* boot time; DDBLOCK_NEVER_MS: not yet */
+	bool ended;		/* the command itself */
+	uint64_t ended_ms;	/* boot time */
+	bool lost;		/* the lock, while something of it ran */
+};
+
+/*
+ * Run @argv to the end of its whole group. The exit status. It complains of
+ * what goes wrong.
+ */
+int supervise_run(struct supervise *, char **argv);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * Waiting for a lock.
+ */
+#include <config.h>
+
+#include "cli/wait.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/progress.h"
+#include "common/buffer.h"
+#include "common/clock.h"
+
+/* A daemon that has not answered so long after it should have, never will. */
+#define WAIT_ANSWER_MS 30000
+
+struct wait_state {
+	const struct wait_request *request;
+	bool answered;
+	int code;
+	int status;	/* of a failure */
+	uint64_t id;
+};
+
+static void
+wait_field(struct buffer *b, const struct ddblock_row *row,
+    const char *before, const char *name)
+{
+	size_t length;
+	const char *value = row == NULL ? NULL :
+	    ddblock_row_find(row, name, &length);
+
+	if (value == NULL || length == 0)
+		return;
+	(void)buffer_append_text(b, before);
+	(void)cli_clean(b, value, length);
+}
+
+/* Why it was not granted; and the exit status for that. */
+static void
+wait_explain(struct wait_state *w, struct ddblock *d,
+    const struct ddblock_reply *reply)
+{
+	struct buffer b;
+	bool busy = reply->code == DDBLOCK_E_LOCK_BUSY ||
+	    reply->code == DDBLOCK_E_ACQUIRE_TIMEOUT;
+	int code = reply->cause != 0 ? reply->cause : reply->code;
+
+	buffer_init(&b, 8192);
+	(void)cli_clean(&b, w->request->key, strlen(w->request->key));
+	if (!busy || reply->cause != 0) {
+		w->status = cli_failed(d, b.data == NULL ? "" : b.data, code);
+		buffer_done(&b);
+		return;
+	}
+	(void)buffer_printf(&b, ": %s", ddblock_error_text(reply->code));
+	wait_field(&b, reply->row, "; held by ", "owner");
+	wait_field(&b, reply->row, ", unchanged for ", "unchanged");
+	cli_say("%s", b.data == NULL ? "" : b.data);
+	buffer_done(&b);
+	w->status = w->request->busy_status;
+}
+
+static void
+wait_on_answer(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
+{
+	struct wait_state *w = arg;
+
+	w->answered = true;
+	w->code = reply->code;
+	w->id = reply->id;
+	if (reply->code < 0)
+		wait_explain(w, d, reply);
+}
+
+static int
+wait_timeout(const struct progress *p, uint64_t limit_ms)
+{
+	uint64_t now_ms = clock_boot_ms();
+	int timeout = progress_timeout(p);
+	uint64_t left_ms = limit_ms > now_ms ? limit_ms - now_ms : 0;
+
+	if (limit_ms != DDBLOCK_NEVER_MS && left_ms < INT32_MAX &&
+	    (timeout < 0 || left_ms < (uint64_t)timeout))
+		timeout = (int)left_ms;
+	return timeout;
+}
+
+static int
+wait_loop(struct wait_state *w, struct ddblock *d, struct progress *p,
+    uint64_t limit_ms)
+{
+	const struct wait_request *request = w->request;
+
+	while (!w->answered) {
+		struct pollfd fds[2] = {
+			{ .fd = ddblock_fd(d), .events = POLLIN },
+			{ .fd = request->interrupt_fd, .events = POLLIN },
+		};
+		int status = 0;
+
+		if (fds[0].fd < 0 ||
+		    (poll(fds, 2, wait_timeout(p, limit_ms)) < 0 &&
+		    errno != EINTR))
+			return cli_failed(d, request->key, DDBLOCK_E_SYSTEM);
+		if (fds[1].revents != 0)
+			status = request->on_interrupt(request->arg);
+		if (status != 0)
+			return status;
+		(void)ddblock_dispatch(d);
+		if (!w->answered && clock_boot_ms() >= limit_ms) {
+			cli_say("%s: the daemon does not answer",
+			    request->key);
+			return ddblock_exit_status(DDBLOCK_E_NO_DAEMON);
+		}
+		if (!w->answered)
+			progress_tick(p, d);
+	}
+	return w->status;
+}
+
+int
+wait_for_lock(struct cli *cli, struct ddblock *d,
+    const struct wait_request *request, uint64_t *ret_id)
+{
+	struct ddblock_acquire_options options = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	struct wait_state w = { .request = request };
+	uint64_t limit_ms = DDBLOCK_NEVER_MS;
+	struct progress progress;
+	int status;
+	int r;
+
+	options.ns = cli->ns;
+	options.wait_ms = request->wait_ms;
+	if (request->wait_ms >= 0)
+		limit_ms = clock_boot_ms() + (uint64_t)request->wait_ms +
+		    WAIT_ANSWER_MS;
+	r = ddblock_acquire_start(d, request->key, &options, wait_on_answer,
+	    &w, NULL);
+	if (r < 0)
+		return cli_failed(d, request->key, r);
+	progress_init(&progress, cli, request->key, request->quiet);
+	status = wait_loop(&w, d, &progress, limit_ms);
+	progress_done(&progress);
+	if (status == 0)
+		*ret_id = w.id;
+	return status;
+}
