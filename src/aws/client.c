@@ -23,9 +23,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 
-#define CLIENT_CONNECT_TIMEOUT_MS 3000
-#define CLIENT_SECRET_MAX 8192	/* what fits a request's headers of 16 KB */
-
 TAILQ_HEAD(call_queue, aws_call);
 
 struct lane {
@@ -38,6 +35,7 @@ struct lane {
 	uint32_t n_transfers;
 	uint32_t transfers_max;
 	uint32_t addresses_number;	/* that the pool knows; 0: none */
+	uint64_t suspect_ms;	/* when an answer did not come; 0: never */
 };
 
 struct aws_call {
@@ -58,7 +56,7 @@ struct aws_call {
 
 struct aws_client {
 	struct event_base *base;
-	struct transfer_origin origin;
+	struct origin origin;
 	struct resolver *resolver;	/* NULL: nothing to resolve */
 	struct skew skew;
 	struct lane lanes[AWS_LANES];
@@ -150,6 +148,10 @@ client_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (c->transfer != NULL) {
 		pool_stop(l->pool, c->transfer->easy);
 		taken = c->transfer->body_taken;
+		if (taken)
+			l->suspect_ms = clock_boot_ms();
+		else if (l->client->resolver != NULL)
+			resolver_distrust(l->client->resolver);
 	}
 	(void)snprintf(reason, sizeof(reason), "no answer within %llu ms%s",
 	    (unsigned long long)c->timeout_ms,
@@ -204,6 +206,23 @@ client_take_transfer(struct lane *l)
 	return t;
 }
 
+/*
+ * An answer that did not come may mean that the way to the endpoint has
+ * changed, and then every kept connection is as dead as that one, and each
+ * would cost a timeout. So connections that were idle at that time are not
+ * used any more.
+ */
+static uint64_t
+client_idle_max_s(const struct lane *l, uint64_t now_ms)
+{
+	uint64_t since_s;
+
+	if (l->suspect_ms == 0)
+		return TRANSFER_IDLE_MAX_S;
+	since_s = (now_ms - l->suspect_ms) / 1000;
+	return since_s > 0 ? since_s - 1 : 0; /* libcurl's seconds are whole */
+}
+
 static void
 client_start(struct aws_call *c, const char *addresses, uint32_t number)
 {
@@ -221,6 +240,7 @@ client_start(struct aws_call *c, const char *addresses, uint32_t number)
 	c->transfer = t;
 	t->call = c;
 	c->sent_ms = now_ms;
+	transfer_set_idle_max(t, client_idle_max_s(l, now_ms));
 	if (wall_ms == 0)
 		wall_ms = clock_wall_ms();
 	if (transfer_begin(t, c->operation, c->body, c->body_length,
@@ -328,83 +348,6 @@ aws_call_cancel(struct aws_call *c)
 
 /* ---- the client ---- */
 
-/* Whatever goes into a header must not be able to end it. */
-static bool
-client_is_printable(const char *text)
-{
-	size_t length = strlen(text);
-
-	for (size_t i = 0; i < length; i++)
-		if (text[i] <= ' ' || text[i] > '~')
-			return false;
-	return length > 0 && length <= CLIENT_SECRET_MAX;
-}
-
-static int
-client_check_credentials(const struct aws_client_config *config, char *text,
-    size_t text_size)
-{
-	const char *what = NULL;
-
-	if (config->access_key_id == NULL || config->access_key_id[0] == '\0')
-		what = "there is no access key id";
-	else if (config->secret_access_key == NULL ||
-	    config->secret_access_key[0] == '\0')
-		what = "there is no secret access key";
-	else if (!client_is_printable(config->access_key_id))
-		what = "the access key id has characters that cannot be in it";
-	else if (!client_is_printable(config->secret_access_key))
-		what = "the secret access key has characters that cannot be "
-		    "in it";
-	else if (config->session_token != NULL &&
-	    config->session_token[0] != '\0' &&
-	    !client_is_printable(config->session_token))
-		what = "the session token has characters that cannot be in it";
-	if (what == NULL)
-		return 0;
-	(void)snprintf(text, text_size, "AWS credentials: %s", what);
-	return DDBLOCK_E_NO_CREDENTIALS;
-}
-
-static int
-client_init_origin(struct transfer_origin *o,
-    const struct aws_client_config *config)
-{
-	const char *token = config->session_token;
-	int r;
-
-	buffer_init(&o->token_line, 2 * CLIENT_SECRET_MAX);
-	(void)snprintf(o->host_line, sizeof(o->host_line), "Host: %s",
-	    o->endpoint.authority);
-	o->connect_timeout_ms = config->connect_timeout_ms > 0 ?
-	    config->connect_timeout_ms : CLIENT_CONNECT_TIMEOUT_MS;
-	if (config->ca_file != NULL &&
-	    (o->ca_file = strdup(config->ca_file)) == NULL)
-		return DDBLOCK_E_NOMEM;
-	if (token != NULL && token[0] != '\0') {
-		o->session_token = strdup(token);
-		r = buffer_printf(&o->token_line, "X-Amz-Security-Token: %s",
-		    token);
-		if (o->session_token == NULL || r < 0)
-			return DDBLOCK_E_NOMEM;
-	}
-	return sigv4_init(&o->sigv4, config->access_key_id,
-	    config->secret_access_key,
-	    config->region != NULL ? config->region : "us-east-1",
-	    config->service != NULL ? config->service : "dynamodb");
-}
-
-static void
-client_done_origin(struct transfer_origin *o)
-{
-	if (o->session_token != NULL)
-		explicit_bzero(o->session_token, strlen(o->session_token));
-	free(o->session_token);
-	free(o->ca_file);
-	buffer_wipe(&o->token_line);
-	sigv4_done(&o->sigv4);
-}
-
 static int
 client_init_lanes(struct aws_client *s, const struct aws_client_config *config)
 {
@@ -428,13 +371,12 @@ static int
 client_init(struct aws_client *s, const struct aws_client_config *config)
 {
 	const struct endpoint *e = &s->origin.endpoint;
-	int r;
+	int r = 0;
 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return DDBLOCK_E_SYSTEM;
 	s->curl = true;
-	r = client_init_origin(&s->origin, config);
-	if (r == 0 && !e->literal)
+	if (!e->literal)
 		r = resolver_new(s->base, e->host, e->port, config->lookup,
 		    client_on_resolved, s, &s->resolver);
 	if (r == 0)
@@ -446,12 +388,11 @@ int
 aws_client_new(struct event_base *base, const struct aws_client_config *config,
     struct aws_client **ret, char *ret_text, size_t text_size)
 {
-	struct aws_client *s;
-	int r = client_check_credentials(config, ret_text, text_size);
+	struct aws_client *s = calloc(1, sizeof(*s));
+	int r;
 
-	if (r < 0)
-		return r;
-	s = calloc(1, sizeof(*s));
+	(void)snprintf(ret_text, text_size, "%s",
+	    error_text(DDBLOCK_E_NOMEM));
 	if (s == NULL)
 		return DDBLOCK_E_NOMEM;
 	s->base = base;
@@ -461,14 +402,9 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 		TAILQ_INIT(&s->lanes[i].running);
 		TAILQ_INIT(&s->lanes[i].failing);
 	}
-	r = endpoint_parse(config->endpoint, config->region,
-	    config->service != NULL ? config->service : "dynamodb",
-	    config->allow_plain_http, &s->origin.endpoint, ret_text, text_size);
-	if (r == 0) {
-		(void)snprintf(ret_text, text_size, "%s",
-		    error_text(DDBLOCK_E_NOMEM));
+	r = origin_init(&s->origin, config, ret_text, text_size);
+	if (r == 0)
 		r = client_init(s, config);
-	}
 	if (r < 0) {
 		aws_client_free(s);
 		return r;
@@ -505,7 +441,7 @@ aws_client_free(struct aws_client *s)
 	for (size_t i = 0; i < AWS_LANES; i++)
 		client_done_lane(&s->lanes[i]);
 	resolver_free(s->resolver);
-	client_done_origin(&s->origin);
+	origin_done(&s->origin);
 	if (s->curl)
 		curl_global_cleanup();
 	explicit_bzero(s, sizeof(*s));

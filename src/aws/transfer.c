@@ -20,7 +20,6 @@
 
 #define TRANSFER_BUFFER_BYTES 16384L
 #define TRANSFER_KEEP_BYTES 65536	/* of an answer's buffer */
-#define TRANSFER_IDLE_MAX_S 55L		/* below what front ends allow */
 #define TRANSFER_LIFE_MAX_S 3600L	/* follow the name from time to time */
 
 static size_t
@@ -113,11 +112,29 @@ transfer_set_callbacks(struct transfer *t)
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
 }
 
+/*
+ * With a folder of certificates beside the bundle, as Debian has it, libcurl
+ * parses all of them for each connection (55 ms, on the loop); with the bundle
+ * alone it keeps what it has parsed.
+ */
+static int
+transfer_set_certificates(struct transfer *t)
+{
+	const char *file = t->origin->ca_file;
+
+	if (file != NULL &&
+	    curl_easy_setopt(t->easy, CURLOPT_CAINFO, file) != CURLE_OK)
+		return DDBLOCK_E_NOMEM;
+	if (file != NULL || curl_version_info(CURLVERSION_NOW)->cainfo != NULL)
+		(void)curl_easy_setopt(t->easy, CURLOPT_CAPATH, NULL);
+	return 0;
+}
+
 /* What never changes. Neither proxy nor .netrc of the environment counts. */
 static int
 transfer_set_options(struct transfer *t)
 {
-	const struct transfer_origin *o = t->origin;
+	const struct origin *o = t->origin;
 	CURL *e = t->easy;
 
 	transfer_set_callbacks(t);
@@ -131,7 +148,6 @@ transfer_set_options(struct transfer *t)
 	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, 15L);
 	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, 15L);
-	(void)curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, TRANSFER_IDLE_MAX_S);
 	(void)curl_easy_setopt(e, CURLOPT_MAXLIFETIME_CONN,
 	    TRANSFER_LIFE_MAX_S);
 	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
@@ -144,15 +160,14 @@ transfer_set_options(struct transfer *t)
 	    o->endpoint.tls ? "https" : "http") != CURLE_OK ||
 	    curl_easy_setopt(e, CURLOPT_USERAGENT,
 	    PACKAGE_NAME "/" PACKAGE_VERSION) != CURLE_OK ||
-	    (o->ca_file != NULL && curl_easy_setopt(e, CURLOPT_CAINFO,
-	    o->ca_file) != CURLE_OK) ||
+	    transfer_set_certificates(t) < 0 ||
 	    curl_easy_setopt(e, CURLOPT_URL, o->endpoint.url) != CURLE_OK)
 		return DDBLOCK_E_NOMEM;
 	return 0;
 }
 
 int
-transfer_new(struct transfer_origin *origin, struct transfer **ret)
+transfer_new(struct origin *origin, struct transfer **ret)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
 
@@ -187,7 +202,7 @@ transfer_free(struct transfer *t)
 static int
 transfer_sign(struct transfer *t, uint64_t wall_s)
 {
-	struct transfer_origin *o = t->origin;
+	struct origin *o = t->origin;
 	char date[SIGV4_DATE_SIZE];
 	struct sigv4_header headers[] = {
 		{ "content-type", "application/x-amz-json-1.0" },
@@ -231,6 +246,16 @@ transfer_set_addresses(struct transfer *t, const char *addresses,
 		return DDBLOCK_E_NOMEM;
 	t->addresses_number = number;
 	return 0;
+}
+
+void
+transfer_set_idle_max(struct transfer *t, uint64_t idle_max_s)
+{
+	(void)curl_easy_setopt(t->easy, CURLOPT_FRESH_CONNECT,
+	    idle_max_s == 0 ? 1L : 0L);
+	(void)curl_easy_setopt(t->easy, CURLOPT_MAXAGE_CONN,
+	    idle_max_s < TRANSFER_IDLE_MAX_S ?
+	    (long)idle_max_s : TRANSFER_IDLE_MAX_S);
 }
 
 int

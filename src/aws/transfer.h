@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "aws/client.h"
-#include "aws/endpoint.h"
+#include "aws/origin.h"
 #include "aws/sigv4.h"
 #include "common/buffer.h"
 
@@ -19,20 +19,10 @@
 #define TRANSFER_TEXT_MAX 640
 #define TRANSFER_HEADERS 8
 #define TRANSFER_OPERATION_MAX 63
-
-/* What all requests of a client have in common. */
-struct transfer_origin {
-	struct endpoint endpoint;
-	struct sigv4 sigv4;
-	char *session_token;		/* NULL: none */
-	char *ca_file;			/* NULL: the system's */
-	struct buffer token_line;	/* the header of it */
-	char host_line[ENDPOINT_HOST_MAX + 32];
-	uint64_t connect_timeout_ms;
-};
+#define TRANSFER_IDLE_MAX_S 55	/* below what front ends allow */
 
 struct transfer {
-	struct transfer_origin *origin;
+	struct origin *origin;
 	CURL *easy;
 	struct aws_call *call;		/* NULL: idle */
 	struct transfer *next;		/* of the idle */
@@ -59,7 +49,7 @@ struct transfer {
 };
 
 /* DDBLOCK_E_NOMEM */
-int transfer_new(struct transfer_origin *, struct transfer **ret);
+int transfer_new(struct origin *, struct transfer **ret);
 void transfer_free(struct transfer *);
 
 /*
@@ -71,6 +61,12 @@ void transfer_free(struct transfer *);
 int transfer_begin(struct transfer *, const char *operation, const char *body,
     size_t body_length, uint64_t wall_s, const char *addresses,
     uint32_t addresses_number);
+
+/*
+ * Use no connection that has been idle for more than @idle_max_s whole seconds
+ * (at most TRANSFER_IDLE_MAX_S); with 0 none that there is.
+ */
+void transfer_set_idle_max(struct transfer *, uint64_t idle_max_s);
 
 /* What came of it; @ret is borrowed until transfer_end(). */
 void transfer_result(struct transfer *, CURLcode, struct aws_answer *ret);

@@ -217,15 +217,8 @@ START_TEST(test_request_is_whole)
 	ck_assert_ptr_null(strstr(f.stub.last, "verysecret"));
 	ck_assert_ptr_nonnull(strstr(aws_client_endpoint(f.client),
 	    "http://127.0.0.1:"));
-}
-END_TEST
 
-START_TEST(test_error_answer_is_an_answer)
-{
-	struct aws_client_config config = fixture_config("127.0.0.1");
-	const struct result *r;
-
-	fixture_open(&config);
+	/* An error is an answer too. */
 	r = call("Refuse");
 	ck_assert_int_eq(r->answer.status, 400);
 	ck_assert_str_eq(r->body, "{\"__type\":\"x#Y\"}");
@@ -374,6 +367,28 @@ START_TEST(test_timeout_after_sending)
 	ck_assert(f.results[0].answer.maybe_applied);
 	ck_assert_ptr_nonnull(strstr(f.results[0].text,
 	    "no answer within 100 ms"));
+}
+END_TEST
+
+/* What was idle then is not trusted any more; what is newer is. */
+START_TEST(test_timeout_makes_idle_connections_suspect)
+{
+	struct aws_client_config config = fixture_config("127.0.0.1");
+
+	fixture_open(&config);
+	call_with(AWS_LANE_LOCK, "Echo", 0, TIMEOUT_MS);
+	call_with(AWS_LANE_LOCK, "Echo", 1, TIMEOUT_MS);
+	wait_for(2);
+	ck_assert_uint_eq(f.stub.connections, 2);
+	call_with(AWS_LANE_LOCK, "Hang", 2, 50);
+	wait_for(3);
+	ck_assert_int_eq(call("Echo")->answer.status, 200);
+	ck_assert_uint_eq(f.stub.connections, 3);
+	call_with(AWS_LANE_SESSION, "Echo", 3, TIMEOUT_MS);
+	wait_for(5);
+	call_with(AWS_LANE_SESSION, "Echo", 3, TIMEOUT_MS);
+	wait_for(6);
+	ck_assert_uint_eq(f.stub.connections, 4); /* the other lane */
 }
 END_TEST
 
@@ -553,7 +568,6 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_request_is_whole);
-	tcase_add_test(t, test_error_answer_is_an_answer);
 	tcase_add_test(t, test_connection_is_kept);
 	tcase_add_test(t, test_bounded_and_in_order);
 	tcase_add_test(t, test_session_lane_never_waits);
@@ -562,6 +576,7 @@ main(void)
 	tcase_add_test(t, test_idle_connection_closed_by_server);
 	tcase_add_test(t, test_garbage);
 	tcase_add_test(t, test_timeout_after_sending);
+	tcase_add_test(t, test_timeout_makes_idle_connections_suspect);
 	tcase_add_test(t, test_timeout_in_the_queue);
 	tcase_add_test(t, test_nobody_listens);
 	tcase_add_test(t, test_no_tls_there);
