@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define IDLE_S 20
+#define IDLE_S 20	/* the audit reads 100 locks in each second */
 
 /* The processor's time of the daemon over a while, in percent of a core. */
 static double
@@ -28,7 +28,7 @@ memory_of_locks(void)
 	struct crowd crowd;
 	double value;
 
-	daemon_start(&daemon, "memory-locks", "");
+	daemon_start(&daemon, "memory-locks", "audit = 5s\n");
 	crowd_open(&crowd, daemon.socket, 100);
 	crowd_lock(&crowd, 1000);
 	value = process_resident_mb(daemon.pid);

@@ -111,8 +111,9 @@ daemon_wait_ready(const struct daemon *d, int fd)
 void
 daemon_start(struct daemon *d, const char *name, const char *settings)
 {
-	char notify[BENCH_PATH_MAX + 32];
-	struct sockaddr_un address;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char notify[64];
+	socklen_t length;
 	int fd;
 
 	snprintf(d->directory, sizeof(d->directory), "%.900s/%s",
@@ -122,11 +123,14 @@ daemon_start(struct daemon *d, const char *name, const char *settings)
 		die("%s: %s", d->directory, strerror(errno));
 	daemon_write_config(d, settings);
 
-	snprintf(notify, sizeof(notify), "%s/notify", d->directory);
-	socket_address(&address, notify);
+	/* A name without a file: it has no length limit of a path. */
+	snprintf(notify, sizeof(notify), "@ddblock-bench-%d-%.20s",
+	    (int)getpid(), name);
+	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+	    strlen(notify));
+	memcpy(address.sun_path + 1, notify + 1, strlen(notify) - 1);
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address,
-	    sizeof(address)) != 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) != 0)
 		die("%s: %s", notify, strerror(errno));
 	d->pid = fork();
 	if (d->pid < 0)
