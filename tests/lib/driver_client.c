@@ -255,7 +255,8 @@ driver_describe_holder(const struct driver *d, const char *key,
 		    v->client);
 	else
 		(void)snprintf(owner, sizeof(owner), "%s", v->owner);
-	(void)snprintf(text, size, "%s +%" PRIu64 " by %s%s",
+	/* An owner is up to 255 bytes; the traces' own are short. */
+	(void)snprintf(text, size, "%s +%" PRIu64 " by %.60s%s",
 	    v->dead ? "dead" : "held", driver_token(d, 0, key, v->token),
 	    owner, unchanged);
 }
