@@ -110,7 +110,7 @@ core_free_clients(struct core *core)
 static void
 core_free_lock(struct core *core, struct lock *l)
 {
-	transfer_free(core, l);
+	transfer_drop(core, l);
 	record_forget_sight(l);
 	doubt_free_all(core, l);
 	free(l->notes);

@@ -389,7 +389,7 @@ enum core_loss record_loss(const struct lock_record *);
 /* transfer.c */
 bool transfer_submit(struct core *, struct lock *, enum operation_kind);
 void transfer_stored(struct core *, struct lock *, const struct outcome *);
-void transfer_free(struct core *, struct lock *);
+void transfer_drop(struct core *, struct lock *);
 
 /* session.c */
 void session_start(struct core *, struct namespace *);

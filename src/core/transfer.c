@@ -408,7 +408,7 @@ transfer_stored(struct core *core, struct lock *l, const struct outcome *o)
 
 /* The core goes away with operations under way. */
 void
-transfer_free(struct core *core, struct lock *l)
+transfer_drop(struct core *core, struct lock *l)
 {
 	submission_free(core, l->submission);
 	l->submission = NULL;
