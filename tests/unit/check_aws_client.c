@@ -105,7 +105,7 @@ setup(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	sem_init(&lookup_gate, 0, 0);
-	lookup_hangs = false;
+	__atomic_store_n(&lookup_hangs, false, __ATOMIC_SEQ_CST);
 	lookups = 0;
 	memset(&f, 0, sizeof(f));
 	f.base = event_base_new();
@@ -447,7 +447,7 @@ START_TEST(test_hanging_lookup)
 	struct aws_client_config config = fixture_config("localhost");
 	struct event *tick = tick_start();
 
-	lookup_hangs = true;
+	__atomic_store_n(&lookup_hangs, true, __ATOMIC_SEQ_CST);
 	fixture_open(&config);
 	call_with(AWS_LANE_SESSION, "Echo", 0, 100);
 	call_with(AWS_LANE_LOCK, "Echo", 1, TIMEOUT_MS);
@@ -458,7 +458,7 @@ START_TEST(test_hanging_lookup)
 	ck_assert_uint_eq(f.stub.connections, 0);
 
 	/* When it comes back at last, what waits goes on. */
-	lookup_hangs = false;
+	__atomic_store_n(&lookup_hangs, false, __ATOMIC_SEQ_CST);
 	sem_post(&lookup_gate);
 	wait_for(2);
 	ck_assert_int_eq(f.results[1].answer.status, 200);
@@ -471,7 +471,7 @@ START_TEST(test_free_while_lookup_hangs)
 {
 	struct aws_client_config config = fixture_config("localhost");
 
-	lookup_hangs = true;
+	__atomic_store_n(&lookup_hangs, true, __ATOMIC_SEQ_CST);
 	fixture_open(&config);
 	call_with(AWS_LANE_LOCK, "Echo", 0, TIMEOUT_MS);
 	while (__atomic_load_n(&lookups, __ATOMIC_SEQ_CST) == 0)
