@@ -167,16 +167,16 @@ log_emit(int level, const char *kind, const struct log_field *fields,
 		log_to_stderr(level, text);
 }
 
-/* Say what was dropped of the kinds whose while has passed. */
+/* Say what was dropped of the kinds whose while has passed (or of @all). */
 static void
-log_sweep(uint64_t now_ms)
+log_sweep(uint64_t now_ms, bool all)
 {
 	char text[128];
 
 	for (size_t i = 0; i < log_state.n_kinds; i++) {
 		struct log_kind *k = &log_state.kinds[i];
 
-		if (now_ms - k->since_ms < LOG_WHILE_MS)
+		if (!all && now_ms - k->since_ms < LOG_WHILE_MS)
 			continue;
 		if (k->dropped > 0) {
 			(void)snprintf(text, sizeof(text),
@@ -196,7 +196,7 @@ log_admit(const char *name)
 	uint64_t now_ms = clock_boot_ms();
 	struct log_kind *k = NULL;
 
-	log_sweep(now_ms);
+	log_sweep(now_ms, false);
 	for (size_t i = 0; i < log_state.n_kinds && k == NULL; i++) {
 		if (strcmp(log_state.kinds[i].name, name) == 0)
 			k = &log_state.kinds[i];
@@ -250,4 +250,10 @@ log_write_fields(int level, const char *kind, const struct log_field *fields,
 	va_start(arguments, format);
 	log_vwrite(level, kind, fields, n_fields, format, arguments);
 	va_end(arguments);
+}
+
+void
+log_flush(void)
+{
+	log_sweep(clock_boot_ms(), true);
 }

@@ -42,4 +42,7 @@ void log_write_fields(int level, const char *kind,
     const struct log_field *fields, size_t n_fields, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Say now what was dropped: the process is about to end. */
+void log_flush(void);
+
 #endif

@@ -302,6 +302,8 @@ struct core_namespace_view {
  */
 bool core_next_hold(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret);
+bool core_view_hold(const struct core *, uint64_t hold, uint64_t now_ms,
+    struct core_hold_view *ret);	/* that one; false: there is none */
 bool core_next_waiter(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_waiter_view *ret);
 

@@ -143,6 +143,18 @@ core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
 	return true;
 }
 
+bool
+core_view_hold(const struct core *core, uint64_t hold, uint64_t now_ms,
+    struct core_hold_view *ret)
+{
+	const struct hold *h = hold_find(core, hold);
+
+	if (h == NULL)
+		return false;
+	view_fill_hold(h, now_ms, ret);
+	return true;
+}
+
 static void
 view_fill_waiter(const struct core *core, const struct request *r,
     uint64_t now_ms, struct core_waiter_view *ret)

@@ -264,5 +264,6 @@ daemon_run(struct config *config)
 			(void)event_base_loop(d.base, EVLOOP_NONBLOCK);
 	}
 	daemon_done(&d);
+	log_flush();
 	return error_exit_status(r);
 }

@@ -143,6 +143,8 @@ engine_look_at_sessions(struct engine *e)
 	uint64_t now_ms = clock_boot_ms();
 	bool changed = false;
 
+	if (e->stopping && engine_held(e) == 0)
+		return;		/* they are closed on purpose */
 	for (uint32_t i = 0; i < e->n_namespaces; i++) {
 		if (watch_session(&e->watches[i], e->core, i, now_ms))
 			changed = true;

@@ -43,9 +43,10 @@ watch_session_changed(const struct watch *w,
 		    "a new session is open" : "the session is open");
 	else if (!v->open && w->open)
 		log_write_fields(LOG_WARNING, "session", fields, 2,
-		    "namespace %s: the session is lost (%s), and all that was "
-		    "held under it; a new one is being opened", w->name,
-		    v->cause == 0 ? "it was ended" : error_word(v->cause));
+		    "namespace %s: the session is lost, and all that was held "
+		    "under it; a new one is being opened%s%s", w->name,
+		    v->cause == 0 ? "" : ": ",
+		    v->cause == 0 ? "" : error_word(v->cause));
 	else if (v->danger && !w->danger)
 		log_write_fields(LOG_WARNING, "session", fields, 2,
 		    "namespace %s: the session was not renewed for %" PRIu64
@@ -170,8 +171,7 @@ watch_notice(const struct core *core, const struct core_notice *notice,
 		{ "DDBLOCK_REASON", NULL },
 	};
 
-	if (!core_next_hold(core, notice->hold - 1, now_ms, &v) ||
-	    v.hold != notice->hold)
+	if (!core_view_hold(core, notice->hold, now_ms, &v))
 		memset(&v, 0, sizeof(v));
 	for (size_t i = 0; i < v.key.length; i++)
 		key[i] = v.key.bytes[i] == '\0' ? '?' : v.key.bytes[i];

@@ -58,6 +58,16 @@ def decode(value):
         "utf-8", "surrogateescape")
 
 
+def boot_ms():
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
+
+
+def pass_boot_ms(moment):
+    """Let a moment of CLOCK_BOOTTIME pass, such as an until_boot_ms."""
+    while boot_ms() <= moment:
+        select.select([], [], [], (moment + 1 - boot_ms()) / 1000)
+
+
 class Daemon:
     """A ddblockd with a temporary directory of its own.
 

@@ -177,6 +177,40 @@ class Start(unittest.TestCase):
             self.assertIn("scope=host", daemon.log())
 
 
+class Log(unittest.TestCase):
+    def test_an_outage_does_not_flood(self):
+        config = "[namespace default]\nfile = {dir}/d.db\nlease = 1s\n"
+        with Daemon(config) as daemon, Client(daemon) as client:
+            client.hello(renewed="yes")
+            for i in range(200):
+                self.assertTrue(client.try_(f"k{i}").ok)
+            daemon.freeze()
+            harness.pass_boot_ms(harness.boot_ms() + 1000)
+            daemon.thaw()
+            for _ in range(200):
+                client.event("LOCK_LOST")
+            # It serves on, under a new session.
+            self.assertTrue(client.acquire("k0", wait="60s").ok)
+            client.close()
+            self.assertEqual(daemon.stop(), 0)
+            log = daemon.log()
+            self.assertIn("the session is lost", log)
+            self.assertEqual(log.count(" is lost: expired"), 30)
+            self.assertIn('170 more messages about "lost" were not shown',
+                          log)
+
+    def test_keys_cannot_forge_lines(self):
+        config = "[namespace default]\nfile = {dir}/d.db\nlease = 1s\n"
+        with Daemon(config) as daemon, Client(daemon) as client:
+            self.assertTrue(client.try_("k\n2026 error: no\x1b[31m").ok)
+            daemon.freeze()
+            harness.pass_boot_ms(harness.boot_ms() + 1000)
+            daemon.thaw()
+            client.event("LOCK_LOST")
+            line = daemon.wait_log("is lost: expired")
+            self.assertIn("k?2026 error: no?[31m", line)
+
+
 class End(unittest.TestCase):
     def test_idle(self):
         with Daemon() as daemon, Client(daemon) as client:
