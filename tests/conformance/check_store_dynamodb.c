@@ -1,83 +1,20 @@
 /*
  * The fleet's store against the conformance suite, and what only it does: its
  * table, how many requests it sends, and records that others wrote.
- *
- * Without an endpoint in the environment it runs itself beside a DynamoDB
- * Local (tests/integration/dynamodb-local).
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "aws/client.h"
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
-#include "store/store_dynamodb.h"
+#include "dynamodb_place.h"
 
 static const char table[] = "conformance";
 
-static struct store *
-target_open_table(struct event_base *base, const char *name,
-    const char *key_attribute, store_outcome_fn outcome, void *arg)
-{
-	struct store_dynamodb_config config = {
-		.namespace_name = "default",
-		.table = name,
-		.key_attribute = key_attribute,
-		.endpoint = getenv("AWS_ENDPOINT_URL_DYNAMODB"),
-		.region = "us-east-1",
-		.access_key_id = "AKIDEXAMPLE",
-		.secret_access_key = "not-a-secret",
-		.host = "web-1",
-		.pid = "812",
-		.version = "0.1.0",
-	};
-	struct store *store = NULL;
-	char text[512];
-
-	if (store_dynamodb_new(base, &config, outcome, arg, &store, text,
-	    sizeof(text)) < 0)
-		ck_abort_msg("%s", text);
-	return store;
-}
-
 /* ---- the table ---- */
-
-struct answered {
-	struct event_base *base;
-	bool called;
-	int code;
-	char text[1024];
-};
-
-static void
-on_table(void *arg, int code, const char *text)
-{
-	struct answered *a = arg;
-
-	ck_assert(!a->called);
-	a->called = true;
-	a->code = code;
-	(void)snprintf(a->text, sizeof(a->text), "%s", text);
-	(void)event_base_loopbreak(a->base);
-}
-
-static struct answered
-ask_table(struct event_base *base, struct store *store, bool init)
-{
-	struct answered a = { .base = base };
-
-	if (init)
-		store_init_table(store, on_table, &a);
-	else
-		store_check_table(store, on_table, &a);
-	while (!a.called)
-		ck_assert_int_eq(event_base_loop(base, 0), 0);
-	return a;
-}
 
 static void
 no_outcome(void *arg, struct operation *operation,
@@ -94,8 +31,8 @@ static struct store *
 target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
 {
 	struct store *store =
-	    target_open_table(base, table, NULL, outcome, arg);
-	struct answered a = ask_table(base, store, true);
+	    place_open(base, NULL, table, NULL, outcome, arg);
+	struct place_answer a = place_ask_table(base, store, true);
 
 	ck_assert_msg(a.code == 0, "%s", a.text);
 	return store;
@@ -119,13 +56,7 @@ on_raw(void *arg, const struct aws_answer *answer)
 static void
 raw(const char *operation, const char *body)
 {
-	struct aws_client_config config = {
-		.endpoint = getenv("AWS_ENDPOINT_URL_DYNAMODB"),
-		.region = "us-east-1",
-		.service = "dynamodb",
-		.access_key_id = "AKIDEXAMPLE",
-		.secret_access_key = "not-a-secret",
-	};
+	struct aws_client_config config = place_client(NULL);
 	struct aws_client *client;
 	struct aws_call *call;
 	char text[256];
@@ -154,20 +85,20 @@ unique(const char *prefix)
 
 START_TEST(test_init_twice)
 {
-	struct store *s = target_open_table(case_base(), unique("init"), "pk",
+	struct store *s = place_open(case_base(), NULL, unique("init"), "pk",
 	    no_outcome, NULL);
-	struct answered a;
+	struct place_answer a;
 
-	a = ask_table(case_base(), s, false);
+	a = place_ask_table(case_base(), s, false);
 	ck_assert_int_eq(a.code, DDBLOCK_E_NO_TABLE);
 	ck_assert_ptr_nonnull(strstr(a.text, "does not exist"));
-	a = ask_table(case_base(), s, true);
+	a = place_ask_table(case_base(), s, true);
 	ck_assert_msg(a.code == 0, "%s", a.text);
 	ck_assert_ptr_nonnull(strstr(a.text, "created"));
-	a = ask_table(case_base(), s, true);
+	a = place_ask_table(case_base(), s, true);
 	ck_assert_msg(a.code == 0, "%s", a.text);
 	ck_assert_ptr_nonnull(strstr(a.text, "as it must be"));
-	a = ask_table(case_base(), s, false);
+	a = place_ask_table(case_base(), s, false);
 	ck_assert_msg(a.code == 0, "%s", a.text);
 	store_free(s);
 }
@@ -177,7 +108,7 @@ START_TEST(test_wrong_table)
 {
 	const char *name = unique("wrong");
 	struct store *s;
-	struct answered a;
+	struct place_answer a;
 	char body[1024];
 
 	(void)snprintf(body, sizeof(body), "{\"TableName\":\"%s\","
@@ -188,8 +119,8 @@ START_TEST(test_wrong_table)
 	    "{\"AttributeName\":\"id\",\"AttributeType\":\"B\"},"
 	    "{\"AttributeName\":\"at\",\"AttributeType\":\"N\"}]}", name);
 	raw("CreateTable", body);
-	s = target_open_table(case_base(), name, NULL, no_outcome, NULL);
-	a = ask_table(case_base(), s, true);
+	s = place_open(case_base(), NULL, name, NULL, no_outcome, NULL);
+	a = place_ask_table(case_base(), s, true);
 	ck_assert_int_eq(a.code, DDBLOCK_E_WRONG_TABLE);
 	ck_assert_ptr_nonnull(strstr(a.text, "has partition key \"id\" (B), "
 	    "sort key \"at\" (N), but the namespace needs partition key "
@@ -202,7 +133,7 @@ START_TEST(test_no_time_to_live)
 {
 	const char *name = unique("nottl");
 	struct store *s;
-	struct answered a;
+	struct place_answer a;
 	char body[1024];
 
 	(void)snprintf(body, sizeof(body), "{\"TableName\":\"%s\","
@@ -211,14 +142,14 @@ START_TEST(test_no_time_to_live)
 	    "\"AttributeDefinitions\":["
 	    "{\"AttributeName\":\"key\",\"AttributeType\":\"S\"}]}", name);
 	raw("CreateTable", body);
-	s = target_open_table(case_base(), name, NULL, no_outcome, NULL);
-	a = ask_table(case_base(), s, false);
+	s = place_open(case_base(), NULL, name, NULL, no_outcome, NULL);
+	a = place_ask_table(case_base(), s, false);
 	ck_assert_int_eq(a.code, DDBLOCK_E_WRONG_TABLE);
 	ck_assert_ptr_nonnull(strstr(a.text, "no time to live"));
-	a = ask_table(case_base(), s, true);
+	a = place_ask_table(case_base(), s, true);
 	ck_assert_msg(a.code == 0, "%s", a.text);
 	ck_assert_ptr_nonnull(strstr(a.text, "changed"));
-	a = ask_table(case_base(), s, false);
+	a = place_ask_table(case_base(), s, false);
 	ck_assert_msg(a.code == 0, "%s", a.text);
 	store_free(s);
 }
@@ -229,18 +160,18 @@ static void
 on_refused(void *arg, struct operation *operation,
     const struct outcome *outcome)
 {
-	struct answered *a = arg;
+	struct place_answer *a = arg;
 
 	(void)operation;
 	ck_assert_int_eq(outcome->kind, OUTCOME_REFUSED);
-	on_table(a, outcome->code, outcome->text);
+	place_on_table(a, outcome->code, outcome->text);
 }
 
 START_TEST(test_operation_without_table)
 {
-	struct answered a = { .base = case_base() };
+	struct place_answer a = { .base = case_base() };
 	struct operation o = case_operation(OPERATION_READ, case_key("none"));
-	struct store *s = target_open_table(case_base(), unique("none"), NULL,
+	struct store *s = place_open(case_base(), NULL, unique("none"), NULL,
 	    on_refused, &a);
 
 	store_submit(s, &o);
@@ -418,26 +349,6 @@ target_close(struct store *store)
 	store_free(store);
 }
 
-/* Run this program again, with an endpoint. */
-static int
-run_with_endpoint(void)
-{
-	const char *source = getenv("srcdir");
-	char script[4096];
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n < 0)
-		return 99;
-	self[n] = '\0';
-	(void)snprintf(script, sizeof(script),
-	    "%s/tests/integration/dynamodb-local",
-	    source != NULL ? source : ".");
-	(void)execl(script, script, "dynamodb-local.d", self, (char *)NULL);
-	perror(script);
-	return 99;
-}
-
 #define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 int
@@ -452,8 +363,7 @@ main(void)
 	Suite *suite;
 	TCase *cases;
 
-	if (getenv("AWS_ENDPOINT_URL_DYNAMODB") == NULL)
-		return run_with_endpoint();
+	place_need_endpoint();
 	(void)signal(SIGPIPE, SIG_IGN);
 	suite = conformance_suite(&target);
 	cases = tcase_create("dynamodb");

@@ -1,0 +1,381 @@
+/*
+ * The fleet's store over a network that loses things: every kind of write,
+ * with its first request or the answer to it lost in every way, is done once
+ * and known to be done; and what lands late does no harm by itself.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "conformance.h"
+#include "ddblock.h"
+#include "dynamodb_place.h"
+#include "dynamodb_proxy.h"
+#include "store/store_dynamodb.h"
+
+/* A first attempt gets a quarter of it. */
+#define DEADLINE_MS 8000
+#define DEADLINE_HUNG_MS 2000	/* where it is to run out of it */
+
+enum act {
+	ACT_ACQUIRE,
+	ACT_TAKE,
+	ACT_RELEASE,
+	ACT_EXTEND,
+	ACT_WANT,
+	ACT_UNWANT,
+	ACT_OPEN,
+	ACT_BEAT,
+	ACT_KILL,
+	ACT_BURY,
+	ACT_CLOSE,
+	ACTS,
+};
+
+static const char *const act_names[ACTS] = {
+	"acquire", "take", "release", "extend", "want", "unwant", "open",
+	"beat", "kill", "bury", "close",
+};
+
+static const enum proxy_fault faults[] = {
+	PROXY_LOSE_REQUEST, PROXY_LOSE_ANSWER, PROXY_GARBLE_ANSWER,
+	PROXY_HIDE_ANSWER, PROXY_FAIL_AFTER, PROXY_THROTTLE, PROXY_HOLD,
+};
+#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+
+static struct proxy *proxy;
+
+static struct store *
+target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
+{
+	struct place_answer a;
+	struct store *store;
+
+	proxy = proxy_new(base, getenv("AWS_ENDPOINT_URL_DYNAMODB"));
+	store = place_open(base, proxy_endpoint(proxy), "faults", NULL,
+	    outcome, arg);
+	a = place_ask_table(base, store, true);
+	ck_assert_msg(a.code == 0, "%s", a.text);
+	return store;
+}
+
+static void
+target_close(struct store *store)
+{
+	store_free(store);
+	proxy_free(proxy);
+}
+
+/* One operation and all that it needs. */
+struct scene {
+	enum act act;
+	struct key key;
+	struct holder me;
+	struct holder you;
+	struct ident session;
+	uint64_t token;		/* before it */
+	uint64_t beat;
+	struct operation operation;
+};
+
+/* Who holds the lock before the operation; NULL: nobody does. */
+static const struct holder *
+scene_holder(const struct scene *c)
+{
+	switch (c->act) {
+	case ACT_RELEASE:
+	case ACT_EXTEND:
+		return &c->me;
+	case ACT_TAKE:
+	case ACT_WANT:
+	case ACT_UNWANT:
+		return &c->you;
+	default:
+		return NULL;
+	}
+}
+
+static void
+scene_prepare(struct scene *c, enum act act)
+{
+	static const enum operation_kind kinds[ACTS] = {
+		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
+		OPERATION_EXTEND, OPERATION_WANT, OPERATION_UNWANT,
+		OPERATION_SESSION_OPEN, OPERATION_SESSION_BEAT,
+		OPERATION_SESSION_KILL, OPERATION_SESSION_BURY,
+		OPERATION_SESSION_CLOSE,
+	};
+	struct seen *s;
+
+	memset(c, 0, sizeof(*c));
+	c->act = act;
+	c->key = case_key("fault");
+	c->me = case_holder();
+	c->you = case_holder();
+	c->session = c->me.session;
+	if (act < ACT_OPEN && scene_holder(c) != NULL) {
+		s = case_acquire(c->key, scene_holder(c), 4);
+		case_done(s);
+		c->token = s->lock.record.token;
+	}
+	if (act == ACT_UNWANT)
+		case_done(case_want(c->key, c->session));
+	if (act >= ACT_BEAT && act != ACT_BURY)
+		case_done(case_session(OPERATION_SESSION_OPEN, c->session, 0));
+	c->operation = case_operation(kinds[act],
+	    act < ACT_OPEN ? c->key : (struct key){ 0 });
+}
+
+static void
+scene_fill(struct scene *c)
+{
+	struct operation *o = &c->operation;
+
+	o->submitted_ms = clock_boot_ms();
+	o->deadline_ms = o->submitted_ms + DEADLINE_MS;
+	o->me = c->me;
+	o->tokens = 16;
+	o->token_seen = c->token;
+	o->holders = &c->me;
+	o->n_holders = 1;
+	o->owner = "web-1/nightly:9";
+	o->session = c->session;
+	o->lease_ms = 20000;
+	if (c->act == ACT_TAKE) {
+		o->dead = &c->you;
+		o->n_dead = 1;
+	}
+}
+
+/* What a consistent read must show now that it is done. */
+static void
+scene_check_lock(const struct scene *c)
+{
+	struct seen *s = case_read(c->key);
+	const struct lock_record *r = &s->lock.record;
+
+	case_done(s);
+	switch (c->act) {
+	case ACT_ACQUIRE:
+	case ACT_TAKE:
+	case ACT_EXTEND:
+		ck_assert(case_holds(&s->lock, &c->me));
+		if (c->token > 0)
+			ck_assert_uint_eq(r->token, c->token + 16);
+		break;
+	case ACT_RELEASE:
+		ck_assert_uint_eq(r->n_holders, 0);
+		ck_assert_uint_eq(r->token, c->token);
+		break;
+	default:
+		ck_assert(case_holds(&s->lock, &c->you));
+		ck_assert(case_wished(&s->lock, c->session) ==
+		    (c->act == ACT_WANT));
+		break;
+	}
+}
+
+static void
+scene_check(const struct scene *c, const struct seen *done)
+{
+	struct seen *s;
+
+	if (c->act < ACT_OPEN) {
+		scene_check_lock(c);
+		return;
+	}
+	s = case_session(OPERATION_SESSION_READ, c->session, 0);
+	case_done(s);
+	ck_assert(s->session.exists);
+	ck_assert(s->session.dead == (c->act >= ACT_KILL));
+	if (c->act == ACT_BEAT) {
+		ck_assert_uint_eq(s->session.beat, done->session.beat);
+		/* It counts from the send of exactly this number. */
+		ck_assert_uint_eq(s->session.beat, done->sent_ms);
+	}
+}
+
+START_TEST(test_lost_once)
+{
+	enum act act = (enum act)(_i / (int)FAULTS);
+	enum proxy_fault fault = faults[_i % (int)FAULTS];
+	bool answered = fault == PROXY_THROTTLE;
+	struct scene c;
+	struct seen *s;
+	unsigned before;
+
+	scene_prepare(&c, act);
+	before = proxy_requests(proxy);
+	proxy_next(proxy, fault, 1);
+	scene_fill(&c);
+	if (fault == PROXY_HOLD || fault == PROXY_HIDE_ANSWER)
+		c.operation.deadline_ms =
+		    c.operation.submitted_ms + DEADLINE_HUNG_MS;
+	s = case_do(&c.operation);
+	ck_assert_msg(s->kind == OUTCOME_DONE, "%s, fault %d: %s, %s",
+	    act_names[act], fault, outcome_kind_name(s->kind), s->text);
+	ck_assert(s->unanswered != answered);
+	ck_assert_uint_ge(proxy_requests(proxy), before + 2);
+	scene_check(&c, s);
+	if (fault == PROXY_HOLD) {
+		proxy_let_go(proxy);
+		scene_check(&c, s);
+	}
+}
+END_TEST
+
+/* With nothing lost: how many requests it takes, and no doubt. */
+START_TEST(test_nothing_lost)
+{
+	struct scene c;
+	struct seen *s;
+	unsigned before;
+
+	scene_prepare(&c, (enum act)_i);
+	before = proxy_requests(proxy);
+	scene_fill(&c);
+	s = case_do(&c.operation);
+	case_done(s);
+	ck_assert(!s->unanswered);
+	ck_assert_uint_eq(proxy_requests(proxy), before + 1);
+	scene_check(&c, s);
+}
+END_TEST
+
+/* Everything lost, before or after its effect: it is not known. */
+START_TEST(test_all_lost)
+{
+	enum proxy_fault fault = _i % 2 == 0 ?
+	    PROXY_LOSE_REQUEST : PROXY_LOSE_ANSWER;
+	struct scene c;
+	struct seen *s;
+
+	scene_prepare(&c, (enum act)(_i / 2));
+	proxy_next(proxy, fault, 1000);
+	scene_fill(&c);
+	c.operation.deadline_ms = c.operation.submitted_ms + 200;
+	s = case_do(&c.operation);
+	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
+	ck_assert(s->unanswered);
+	ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
+	proxy_next(proxy, PROXY_PASS, 0);
+	if (fault == PROXY_LOSE_ANSWER && c.act != ACT_BEAT)
+		scene_check(&c, s);
+}
+END_TEST
+
+/* An endpoint that does not say what stood in the way is asked for it. */
+START_TEST(test_conflict_without_record)
+{
+	struct key key = case_key("strip");
+	struct holder me = case_holder();
+	struct holder you = case_holder();
+	unsigned before;
+	struct seen *s;
+
+	case_done(case_acquire(key, &you, 1));
+	before = proxy_requests(proxy);
+	proxy_next(proxy, PROXY_STRIP_ITEM, 1);
+	s = case_acquire(key, &me, 1);
+	case_conflict(s);
+	ck_assert(case_holds(&s->lock, &you));
+	ck_assert(!s->unanswered);
+	ck_assert_uint_eq(proxy_requests(proxy), before + 2);
+}
+END_TEST
+
+/*
+ * An acquire that lands after the lock was given back leaves an orphan. The
+ * store cannot help it; it has said that this may happen.
+ */
+START_TEST(test_late_acquire_after_release)
+{
+	struct scene c;
+	struct seen *s;
+
+	scene_prepare(&c, ACT_ACQUIRE);
+	proxy_next(proxy, PROXY_HOLD, 1);
+	scene_fill(&c);
+	s = case_do(&c.operation);
+	case_done(s);
+	ck_assert(s->unanswered);
+	case_done(case_release(c.key, &c.me));
+	proxy_let_go(proxy);
+	s = case_read(c.key);
+	ck_assert(case_holds(&s->lock, &c.me));
+	case_done(case_release(c.key, &c.me));
+}
+END_TEST
+
+/* One that takes from the dead cannot: the token has moved on. */
+START_TEST(test_late_take_after_release)
+{
+	struct scene c;
+	struct seen *s;
+
+	scene_prepare(&c, ACT_TAKE);
+	proxy_next(proxy, PROXY_HOLD, 1);
+	scene_fill(&c);
+	case_done(case_do(&c.operation));
+	case_done(case_release(c.key, &c.me));
+	proxy_let_go(proxy);
+	s = case_read(c.key);
+	ck_assert_uint_eq(s->lock.record.n_holders, 0);
+}
+END_TEST
+
+/* Nothing is sent for an endpoint that is away, and nothing is unknown. */
+START_TEST(test_nobody_there)
+{
+	struct key key = case_key("away");
+	struct holder me = case_holder();
+	struct operation o = case_operation(OPERATION_ACQUIRE, key);
+	struct store_status status;
+	struct seen *s;
+
+	case_done(case_acquire(key, &me, 1));
+	proxy_free(proxy);
+	proxy = proxy_new(case_base(), getenv("AWS_ENDPOINT_URL_DYNAMODB"));
+	o.me = case_holder();
+	o.tokens = 1;
+	o.deadline_ms = o.submitted_ms + 500;
+	s = case_do(&o);
+	/* The first may go out on a connection whose end is not known yet. */
+	ck_assert(s->kind == OUTCOME_REFUSED ||
+	    (s->kind == OUTCOME_UNKNOWN && s->unanswered));
+	ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
+	store_view_status(case_store(), &status);
+	ck_assert_int_eq(status.last_error, DDBLOCK_E_UNREACHABLE);
+	ck_assert_str_ne(status.last_text, "");
+	ck_assert_uint_eq(status.in_flight, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	static const struct conformance_target target = {
+		.name = "dynamodb_faults",
+		.host = "web-1",
+		.open = target_open,
+		.close = target_close,
+	};
+	Suite *suite;
+	TCase *cases;
+
+	place_need_endpoint();
+	(void)signal(SIGPIPE, SIG_IGN);
+	suite = conformance_empty(&target);
+	cases = tcase_create("faults");
+	tcase_add_loop_test(cases, test_nothing_lost, 0, ACTS);
+	tcase_add_loop_test(cases, test_lost_once, 0, (int)(ACTS * FAULTS));
+	tcase_add_loop_test(cases, test_all_lost, 0, 2 * ACTS);
+	tcase_add_test(cases, test_conflict_without_record);
+	tcase_add_test(cases, test_late_acquire_after_release);
+	tcase_add_test(cases, test_late_take_after_release);
+	tcase_add_test(cases, test_nobody_there);
+	conformance_add(suite, cases);
+	return conformance_run(suite);
+}

@@ -1,0 +1,108 @@
+/*
+ * A store on a DynamoDB endpoint for tests, and the endpoint.
+ */
+#include "dynamodb_place.h"
+
+#include <check.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/store_dynamodb.h"
+
+#define PLACE_REGION "us-east-1"
+#define PLACE_KEY_ID "AKIDEXAMPLE"
+#define PLACE_SECRET "not-a-secret"
+
+void
+place_need_endpoint(void)
+{
+	const char *source = getenv("srcdir");
+	char script[4096];
+	char self[4096];
+	ssize_t n;
+
+	if (getenv("AWS_ENDPOINT_URL_DYNAMODB") != NULL)
+		return;
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n < 0)
+		exit(99);
+	self[n] = '\0';
+	(void)snprintf(script, sizeof(script),
+	    "%s/tests/integration/dynamodb-local",
+	    source != NULL ? source : ".");
+	(void)execl(script, script, "dynamodb-local.d", self, (char *)NULL);
+	perror(script);
+	exit(99);
+}
+
+static const char *
+place_endpoint(const char *endpoint)
+{
+	return endpoint != NULL ? endpoint :
+	    getenv("AWS_ENDPOINT_URL_DYNAMODB");
+}
+
+struct aws_client_config
+place_client(const char *endpoint)
+{
+	return (struct aws_client_config){
+		.endpoint = place_endpoint(endpoint),
+		.region = PLACE_REGION,
+		.service = "dynamodb",
+		.access_key_id = PLACE_KEY_ID,
+		.secret_access_key = PLACE_SECRET,
+	};
+}
+
+struct store *
+place_open(struct event_base *base, const char *endpoint, const char *table,
+    const char *key_attribute, store_outcome_fn outcome, void *arg)
+{
+	struct store_dynamodb_config config = {
+		.namespace_name = "default",
+		.table = table,
+		.key_attribute = key_attribute,
+		.endpoint = place_endpoint(endpoint),
+		.region = PLACE_REGION,
+		.access_key_id = PLACE_KEY_ID,
+		.secret_access_key = PLACE_SECRET,
+		.host = "web-1",
+		.pid = "812",
+		.version = "0.1.0",
+	};
+	struct store *store = NULL;
+	char text[512];
+
+	if (store_dynamodb_new(base, &config, outcome, arg, &store, text,
+	    sizeof(text)) < 0)
+		ck_abort_msg("%s", text);
+	return store;
+}
+
+void
+place_on_table(void *arg, int code, const char *text)
+{
+	struct place_answer *a = arg;
+
+	ck_assert(!a->called);
+	a->called = true;
+	a->code = code;
+	(void)snprintf(a->text, sizeof(a->text), "%s", text);
+	(void)event_base_loopbreak(a->base);
+}
+
+struct place_answer
+place_ask_table(struct event_base *base, struct store *store, bool init)
+{
+	struct place_answer a = { .base = base };
+
+	if (init)
+		store_init_table(store, place_on_table, &a);
+	else
+		store_check_table(store, place_on_table, &a);
+	while (!a.called)
+		ck_assert_int_eq(event_base_loop(base, 0), 0);
+	return a;
+}

@@ -1,0 +1,40 @@
+/*
+ * A store on a DynamoDB endpoint for tests, and the endpoint.
+ */
+#ifndef DDBLOCKD_TESTS_DYNAMODB_PLACE_H
+#define DDBLOCKD_TESTS_DYNAMODB_PLACE_H
+
+#include <stdbool.h>
+
+#include "aws/client.h"
+#include "store/store.h"
+
+struct event_base;
+
+/*
+ * Without an endpoint in the environment: run this program again beside a
+ * DynamoDB Local (tests/integration/dynamodb-local). Returns if there is one.
+ */
+void place_need_endpoint(void);
+
+/* The configuration of its client. @endpoint NULL: the environment's. */
+struct aws_client_config place_client(const char *endpoint);
+
+/* Fails the test if it cannot. */
+struct store *place_open(struct event_base *, const char *endpoint,
+    const char *table, const char *key_attribute, store_outcome_fn,
+    void *outcome_arg);
+
+struct place_answer {
+	struct event_base *base;
+	bool called;
+	int code;
+	char text[1024];
+};
+
+/* What store_init_table() or store_check_table() said. */
+struct place_answer place_ask_table(struct event_base *, struct store *,
+    bool init);
+void place_on_table(void *arg, int code, const char *text);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * Stands between a store and its endpoint, in the loop of the test, and does
+ * to single requests what networks do. Requests that only look at the table
+ * pass.
+ */
+#ifndef DDBLOCKD_TESTS_DYNAMODB_PROXY_H
+#define DDBLOCKD_TESTS_DYNAMODB_PROXY_H
+
+#include <stddef.h>
+
+struct event_base;
+struct proxy;
+
+enum proxy_fault {
+	PROXY_PASS = 0,
+	PROXY_LOSE_REQUEST,	/* closed before it took effect */
+	PROXY_LOSE_ANSWER,	/* closed after it took effect */
+	PROXY_GARBLE_ANSWER,	/* took effect; the answer is no HTTP */
+	PROXY_HIDE_ANSWER,	/* took effect; open, but no answer */
+	PROXY_FAIL_AFTER,	/* took effect; the answer is a 500 */
+	PROXY_THROTTLE,		/* no effect; to be repeated */
+	PROXY_STRIP_ITEM,	/* a failed condition without its record */
+	PROXY_HOLD,		/* nothing; takes effect with proxy_let_go() */
+	PROXY_FAULTS,
+};
+
+struct proxy *proxy_new(struct event_base *, const char *endpoint);
+void proxy_free(struct proxy *);
+
+/* "http://127.0.0.1:PORT" */
+const char *proxy_endpoint(const struct proxy *);
+
+/* What happens to the next @n requests; after them all pass. */
+void proxy_next(struct proxy *, enum proxy_fault, unsigned n);
+
+/* Requests since the start, those about tables left out. */
+unsigned proxy_requests(const struct proxy *);
+
+/* Send on what was held, and run the loop until it took effect. */
+void proxy_let_go(struct proxy *);
+
+#endif
