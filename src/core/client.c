@@ -196,6 +196,10 @@ client_release(struct core *core, struct request *r, uint64_t id)
 	l->releasing = r;
 	r->lock = l;
 	hold_end(core, h);
+	/* What is under way for the lock comes first; the client does not wait
+	 * for that and for the release. */
+	r->deadline_ms = core->now_ms + l->ns->settings.request_ms;
+	heap_set(&core->heap, &r->timer, r->deadline_ms);
 	lock_release(core, l);
 	return 0;
 }

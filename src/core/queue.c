@@ -115,7 +115,7 @@ queue_timer(struct core *core, struct request *r)
 {
 	struct lock *l = r->lock;
 
-	if (r->reply.verb == CORE_RENEW) {
+	if (r->reply.verb == CORE_RENEW || r->reply.verb == CORE_RELEASE) {
 		request_reply(core, r, DDBLOCK_E_UNREACHABLE, r->ns->cause,
 		    r->ns->text);
 		return;

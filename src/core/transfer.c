@@ -95,6 +95,10 @@ transfer_prepare_release(struct core *core, struct lock *l,
 	} else {
 		s->holder = transfer_me(l);
 		lock_enter(core, l, LOCK_RELEASING, l->session);
+		/* Sent at once, its own end says more than the timer. */
+		if (l->releasing != NULL &&
+		    l->releasing->asked_ms == core->now_ms)
+			heap_unset(&core->heap, &l->releasing->timer);
 	}
 	o->holders = &s->holder;
 	o->n_holders = 1;

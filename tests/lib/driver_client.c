@@ -241,7 +241,7 @@ static void
 driver_describe_holder(const struct driver *d, const char *key,
     const struct core_holder_view *v, char *text, size_t size)
 {
-	char unchanged[48] = "", owner[OWNER_LENGTH_MAX + 1];
+	char unchanged[48] = "", owner[MODEL_OWNER_MAX];
 
 	if (!v->held) {
 		(void)snprintf(text, size, "free");
@@ -254,9 +254,9 @@ driver_describe_holder(const struct driver *d, const char *key,
 		(void)snprintf(owner, sizeof(owner), "c%" PRIu64 " here",
 		    v->client);
 	else
-		(void)snprintf(owner, sizeof(owner), "%s", v->owner);
-	/* An owner is up to 255 bytes; the traces' own are short. */
-	(void)snprintf(text, size, "%s +%" PRIu64 " by %.60s%s",
+		(void)snprintf(owner, sizeof(owner), "%.*s",
+		    (int)sizeof(owner) - 1, v->owner);
+	(void)snprintf(text, size, "%s +%" PRIu64 " by %s%s",
 	    v->dead ? "dead" : "held", driver_token(d, 0, key, v->token),
 	    owner, unchanged);
 }
@@ -285,7 +285,7 @@ static void
 driver_tell_other(struct driver *d, const struct judge_request *r,
     const struct core_reply *reply)
 {
-	char more[160] = "", holder[128] = "";
+	char more[288] = "", holder[256] = "";
 
 	if (reply->verb == CORE_RENEW && reply->code == 0) {
 		(void)snprintf(more, sizeof(more), " remaining %" PRIu64,
@@ -329,7 +329,7 @@ driver_tell_reply(struct driver *d, unsigned host,
 void
 driver_tell_rows(struct driver *d, unsigned host, const struct core_rows *rows)
 {
-	char holder[128], key[MODEL_KEY_MAX];
+	char holder[256], key[MODEL_KEY_MAX];
 	size_t i;
 
 	for (i = 0; i < rows->n_rows; i++) {

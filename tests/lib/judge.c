@@ -202,7 +202,8 @@ judge_find(const struct judge *j, unsigned client, const char *key)
 	struct judge_hold *h, *newest = NULL;
 
 	for (h = j->holds; h != NULL; h = h->next) {
-		if (h->client != client || strcmp(h->key, key) != 0)
+		if (h->client != client || h->deserted ||
+		    strcmp(h->key, key) != 0)
 			continue;
 		if (h->state == JUDGE_VALID)
 			return h;
@@ -295,6 +296,18 @@ judge_host_died(struct judge *j, unsigned host)
 	judge_drop_requests(j, host, 0);
 }
 
+/* What was due while the daemon was paused is begun when it goes on. */
+static uint64_t
+judge_limit(const struct judge *j, const struct judge_request *r)
+{
+	uint64_t resumed = j->net->hosts[r->host].paused_until;
+	uint64_t request_ms = j->namespaces[r->namespace_index].request_ms;
+
+	if (r->limit == NET_NEVER || r->limit >= resumed + request_ms)
+		return r->limit;
+	return resumed + request_ms;
+}
+
 void
 judge_moment(struct judge *j, uint64_t now)
 {
@@ -307,7 +320,8 @@ judge_moment(struct judge *j, uint64_t now)
 			judge_fail(j, "c%u was left with %s beyond its "
 			    "deadline", h->client, h->key);
 	for (r = j->requests; r != NULL; r = r->next)
-		if (r->limit != NET_NEVER && now > r->limit + JUDGE_SLACK_MS &&
+		if (judge_limit(j, r) != NET_NEVER &&
+		    now > judge_limit(j, r) + JUDGE_SLACK_MS &&
 		    !judge_is_mute(j, r->host, now))
 			judge_fail(j, "c%u: request %" PRIu64 " has no reply "
 			    "in time", r->client, r->id);

@@ -178,7 +178,8 @@ net_refuse(struct net_attempt *a, enum outcome_kind told, int code,
 }
 
 static void
-net_spoil(struct net_attempt *a, const struct fault *f, uint64_t now)
+net_spoil(struct net_attempt *a, const struct fault *f,
+    enum operation_kind kind, uint64_t now)
 {
 	uint64_t trip = a->arrives - now;
 
@@ -199,13 +200,17 @@ net_spoil(struct net_attempt *a, const struct fault *f, uint64_t now)
 		a->answers = a->arrives + trip;
 		break;
 	case FAULT_DELAY_ANSWER:
-		a->answers = now + f->ms;
+		if (now + f->ms > a->arrives)
+			a->answers = now + f->ms;
 		break;
 	case FAULT_REFUSE:
 		net_refuse(a, OUTCOME_REFUSED, f->code, a->answers);
 		break;
 	case FAULT_CONFLICT:
-		a->told = OUTCOME_CONFLICT;
+		/* A lock may change between a conflict and the read that
+		 * explains it; a session has nothing of that kind. */
+		if (kind >= OPERATION_ACQUIRE && kind <= OPERATION_UNWANT)
+			a->told = OUTCOME_CONFLICT;
 		break;
 	default:
 		break;
@@ -233,7 +238,7 @@ net_send(struct net *n, struct net_operation *o, uint64_t now)
 	else if (net_is_cut(h, now))
 		a->arrives = a->answers = NET_NEVER;
 	else if (o->n_attempts == 0)
-		net_spoil(a, &o->fault, now);
+		net_spoil(a, &o->fault, o->copy.kind, now);
 
 	o->n_attempts++;
 	o->retry_at = NET_NEVER;
@@ -427,8 +432,7 @@ net_arrive(struct net *n, struct net_operation *o, uint64_t now)
 		/* Say what is there, but do nothing. */
 		struct operation read = o->copy;
 
-		read.kind = o->copy.kind >= OPERATION_SESSION_OPEN ?
-		    OPERATION_SESSION_READ : OPERATION_READ;
+		read.kind = OPERATION_READ;
 		model_store_apply(&n->store, &read, &try, a->answer);
 		a->answer->kind = OUTCOME_CONFLICT;
 	} else {

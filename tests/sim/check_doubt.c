@@ -241,6 +241,33 @@ START_TEST(test_unknown_release)
 }
 END_TEST
 
+/* Another operation of the lock is under way, and both it and the release meet
+ * silence: the client does not wait for the two of them. */
+START_TEST(test_release_behind_another_operation)
+{
+	struct driver *d = driver_new(1, 1);
+
+	d->namespaces[0].handover_max = 1;
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 2000);
+	driver_fault(d, A, OPERATION_EXTEND, FAULT_LOSE_BEFORE, 0);
+	driver_fault(d, A, OPERATION_RELEASE, FAULT_LOSE_BEFORE, 0);
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
+	driver_run_until(d, 3000);
+	driver_cancel(d, 2, "jobs/x");
+	driver_skip(d);
+	driver_release(d, 1, "jobs/x");
+	driver_run_until(d, 12000);
+	driver_expect(d, TRACE_STORE | TRACE_REPLY,
+	    "[  7000] A < extend jobs/x unknown\n"
+	    "[*] A > release jobs/x\n"
+	    "[  8000] A c1 release jobs/x: UNREACHABLE*\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -255,6 +282,7 @@ main(void)
 		test_doubt_ends,
 		test_full_list_opens_a_new_session,
 		test_unknown_release,
+		test_release_behind_another_operation,
 		NULL,
 	};
 
