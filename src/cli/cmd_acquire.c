@@ -103,8 +103,7 @@ acquire_wait(struct holder *holder, pid_t helper, int fd)
 		return cli_flush(0);
 	}
 	/* It has complained already. */
-	if (waitpid(helper, &status, 0) == helper && WIFEXITED(status) &&
-	    WEXITSTATUS(status) != 0)
+	if (waitpid(helper, &status, 0) == helper && WIFEXITED(status))
 		return WEXITSTATUS(status);
 	return CLI_FAILED;
 }

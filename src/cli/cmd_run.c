@@ -242,7 +242,7 @@ cmd_run(struct cli *cli, int argc, char **argv)
 	run.request.on_interrupt = run_on_interrupt;
 	run.request.arg = &run;
 	status = wait_for_lock(cli, run.connection, &run.request, &run.id);
-	if (status == 0)
+	if (run.id != 0)
 		status = run_locked(&run);
 	ddblock_close(run.connection);
 	return status;

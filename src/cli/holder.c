@@ -176,7 +176,7 @@ holder_run(struct holder *holder, int report_fd)
 	request->arg = &s;
 	status = wait_for_lock(holder->cli, s.connection, request, &s.id);
 	(void)close(request->interrupt_fd);
-	if (status == 0)
+	if (s.id != 0)
 		status = holder_report(&s);
 	ddblock_close(s.connection);
 	return status;

@@ -145,7 +145,6 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 	progress_init(&progress, cli, request->key, request->quiet);
 	status = wait_loop(&w, d, &progress, limit_ms);
 	progress_done(&progress);
-	if (status == 0)
-		*ret_id = w.id;
+	*ret_id = w.id;
 	return status;
 }

@@ -19,7 +19,7 @@ struct wait_request {
 	void *arg;
 };
 
-/* The exit status; 0: granted, and *@ret_id is the hold. Complains. */
+/* The hold, or 0 and the exit status (which may be 0, by -E). Complains. */
 int wait_for_lock(struct cli *, struct ddblock *, const struct wait_request *,
     uint64_t *ret_id);
 

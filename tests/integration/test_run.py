@@ -1,0 +1,373 @@
+"""ddblock run: statuses, signals, terminals, and that nothing runs unlocked."""
+import os
+import pty
+import signal
+import sys
+import unittest
+
+import harness
+from harness import Client, Daemon
+from runner import (PAUSE, READY, STUBBORN, FakeDaemon, Run, ddblock,
+                    environment, python, runs)
+
+KEY = "jobs/nightly"
+LEASE = "[namespace default]\nfile = {dir}/default.db\nlease = 3s\n"
+
+
+class Statuses(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.close)
+
+    def run_(self, *args, **more):
+        return ddblock(self.daemon, "run", *args, **more)
+
+    def test_the_command_s_own(self):
+        for code in (0, 1, 4, 255):
+            done = self.run_(KEY, "--", "sh", "-c", f"exit {code}")
+            self.assertEqual(done.returncode, code)
+            self.assertEqual(done.stderr, "")
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            done = self.run_(KEY, "--", "sh", "-c", f"kill -{int(number)} $$")
+            self.assertEqual(done.returncode, 128 + number)
+
+    def test_what_cannot_be_run(self):
+        done = self.run_(KEY, "--", "/nowhere/at/all")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("/nowhere/at/all: No such file", done.stderr)
+        self.assertEqual(self.run_(KEY, "--", "/etc/passwd").returncode, 126)
+        with Client(self.daemon) as client:  # and the lock is free again
+            self.assertTrue(client.try_(KEY).ok)
+
+    def test_calls_that_make_no_sense(self):
+        for args in ((), (KEY,), (KEY, "--"), ("--no-such", KEY, "true"),
+                     ("-w", "soon", KEY, "true"), ("-E", "256", KEY, "true"),
+                     ("--on-danger", "LOUD", KEY, "true"), ("", "true")):
+            self.assertEqual(self.run_(*args).returncode, 64, args)
+        done = self.run_("x" * 2000, "true")
+        self.assertEqual(done.returncode, 64, done.stderr)
+
+    def test_no_daemon(self):
+        env = environment(None, DDBLOCK_SOCKET="/nowhere/socket")
+        done = ddblock(None, "run", KEY, "true", env=env)
+        self.assertEqual(done.returncode, 69)
+        self.assertIn("no daemon at /nowhere/socket", done.stderr)
+
+    def test_unknown_namespace(self):
+        done = self.run_("--ns=nowhere", KEY, "true")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("UNKNOWN_NAMESPACE", done.stderr)
+
+    def test_busy(self):
+        with Client(self.daemon) as client:
+            self.assertTrue(client.try_("busy").ok)
+            for args, status in ((["-n"], 1), (["-n", "-E", "42"], 42),
+                                 (["-w", "0.1"], 1), (["-w", "10ms"], 1),
+                                 (["-w", "0", "-E0"], 0)):
+                done = self.run_(*args, "busy", "echo", "ran")
+                self.assertEqual(done.returncode, status)
+                self.assertEqual(done.stdout, "")
+                self.assertIn("busy: ", done.stderr)
+
+    def test_what_the_command_gets(self):
+        code = ("import os, sys; print(sys.stdin.read(), "
+                "os.environ['DDBLOCK_KEY'], os.environ['DDBLOCK_SOCKET'], "
+                "int(os.environ['DDBLOCK_TOKEN']) > 0, "
+                "os.getpgrp() == os.getpid(), sys.argv[1:])")
+        done = self.run_(KEY, "--", *python(code), "-n", "a b", stdin="in")
+        self.assertEqual(done.stdout, f"in {KEY} {self.daemon.socket} True "
+                         "True ['-n', 'a b']\n")
+
+    def test_takes_turns(self):
+        with Run(self.daemon, "run", KEY, "--",
+                 *python(READY, "sys.stdin.read()")) as first:
+            first.ready()
+            with Client(self.daemon) as client, \
+                    Run(self.daemon, "run", KEY, "echo", "second") as second:
+                wait_for_waiter(client)
+                self.assertTrue(runs(second.process.pid))
+                first.process.stdin.close()
+                self.assertEqual(first.end(), 0)
+                self.assertEqual(second.line(), "second")
+                self.assertEqual(second.end(), 0)
+
+
+def wait_for_waiter(client, n=1):
+    """Ask until so many wait."""
+    while len(client.call("WAITING").rows) < n:
+        pass
+
+
+class Signals(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.close)
+
+    def test_while_waiting(self):
+        with Client(self.daemon) as holder:
+            self.assertTrue(holder.try_(KEY).ok)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP,
+                           signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+                with Run(self.daemon, "run", KEY, "echo", "ran") as run:
+                    wait_for_waiter(holder)
+                    run.signal(number)
+                    self.assertEqual(run.end(), 128 + number)
+                    self.assertEqual(run.process.stdout.read(), "")
+                while holder.call("WAITING").rows:
+                    pass
+
+    def test_while_running(self):
+        code = ("import os, signal, sys\n"
+                "for n in (1, 2, 3, 10, 12, 15, 28):\n"
+                "    signal.signal(n, lambda n, _: print(n, flush=True))\n"
+                "print('ready', os.getpid(), flush=True)\n"
+                "for _ in range(7): signal.pause()\n"
+                "sys.exit(33)\n")
+        with Run(self.daemon, "run", KEY, "--", *python(code)) as run:
+            run.ready()
+            for number in (1, 2, 3, 10, 12, 15, 28):
+                run.signal(number)
+                self.assertEqual(run.line(), str(number))
+            self.assertEqual(run.end(), 33)
+
+    def test_to_the_whole_group(self):
+        code = (READY, "os.fork(); "
+                "signal.signal(15, lambda *_: (print('end', flush=True), "
+                "os._exit(0))); print('armed', flush=True); signal.pause()")
+        with Run(self.daemon, "run", KEY, "--", *python(*code)) as run:
+            run.ready()
+            self.assertEqual([run.line(), run.line()], ["armed"] * 2)
+            run.signal(signal.SIGTERM)
+            self.assertEqual([run.line(), run.line()], ["end"] * 2)
+            self.assertEqual(run.end(), 0)
+
+    def test_stop_and_continue(self):
+        with Run(self.daemon, "run", KEY, "--",
+                 *python(READY, "sys.stdin.read()")) as run:
+            pid = run.ready()
+            run.signal(signal.SIGTSTP)
+            while state(pid) != "T":
+                pass
+            run.signal(signal.SIGCONT)
+            while state(pid) == "T":
+                pass
+            run.process.stdin.close()
+            self.assertEqual(run.end(), 0)
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
+class NothingRunsUnlocked(unittest.TestCase):
+    def test_daemon_stopped(self):
+        with Daemon(LEASE) as daemon:
+            code = (READY, STUBBORN, "os.fork(); ", PAUSE, "; ", PAUSE)
+            with Run(daemon, "run", KEY, "--", *python(*code)) as run:
+                pid = run.ready()
+                daemon.freeze()
+                try:
+                    self.assertEqual(run.end(), 4)
+                    self.assertFalse(runs(pid))
+                    with self.assertRaises(ProcessLookupError):
+                        os.killpg(pid, 0)
+                finally:
+                    daemon.thaw()
+                self.assertIn("lost the lock jobs/nightly: its lease was not "
+                              "renewed", run.errors())
+
+    def test_daemon_killed(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.close)
+        with Run(daemon, "run", KEY, "--",
+                 *python(READY, STUBBORN, PAUSE)) as run:
+            pid = run.ready()
+            daemon.kill()
+            self.assertEqual(run.end(), 4)
+            self.assertFalse(runs(pid))
+            self.assertIn("the daemon is gone", run.errors())
+
+    def test_stopped_command_is_ended_too(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.close)
+        with Run(daemon, "run", KEY, "--", *python(READY, PAUSE)) as run:
+            pid = run.ready()
+            os.kill(pid, signal.SIGSTOP)
+            daemon.kill()
+            self.assertEqual(run.end(), 4)
+            self.assertFalse(runs(pid))
+
+    def test_danger_is_told(self):
+        code = ("import os, signal, sys; signal.signal(10, lambda *_: "
+                "(print('danger', flush=True))); ", READY,
+                "signal.pause(); sys.stdin.read()")
+        with FakeDaemon() as fake, Run(fake, "run", "--on-danger=USR1", KEY,
+                                       "--", *python(*code)) as run:
+            fake.accept()
+            fake.grant(fake.expect()[0])
+            run.ready()
+            fake.say("!LOCK_IN_DANGER id=7 remaining=9s until_boot_ms=1 "
+                     "reason=UNREACHABLE")
+            self.assertEqual(run.line(), "danger")
+            run.process.stdin.close()
+            tag, verb, hold = fake.expect()
+            self.assertEqual([verb, hold], ["RELEASE", "id=7"])
+            self.assertIsNone(run.process.poll())  # it waits for the answer
+            fake.say(f"{tag} OK")
+            self.assertEqual(run.end(), 0)
+
+    def test_loss_is_told_by_the_daemon(self):
+        with FakeDaemon() as fake, Run(fake, "run", KEY, "--", *python(
+                READY, PAUSE)) as run:
+            fake.accept()
+            fake.grant(fake.expect()[0])
+            pid = run.ready()
+            fake.say("!LOCK_LOST id=7 reason=stolen")
+            self.assertEqual(run.end(), 4)
+            self.assertFalse(runs(pid))
+            self.assertIn("its record was changed", run.errors())
+
+    def test_release_says_that_it_was_stolen(self):
+        with FakeDaemon() as fake, Run(fake, "run", KEY, "true") as run:
+            fake.accept()
+            fake.grant(fake.expect()[0])
+            fake.say(f"{fake.expect()[0]} ERR LOCK_STOLEN")
+            self.assertEqual(run.end(), 4)
+
+    def test_release_fails(self):
+        with FakeDaemon() as fake, Run(fake, "run", KEY, "false") as run:
+            fake.accept()
+            fake.grant(fake.expect()[0])
+            fake.say(f"{fake.expect()[0]} ERR UNREACHABLE")
+            self.assertEqual(run.end(), 1)
+            self.assertIn("ends with its lease", run.errors())
+
+    def test_grant_and_end_at_once(self):
+        with FakeDaemon() as fake, Run(fake, "run", KEY, "echo", "ran") as run:
+            fake.accept()
+            tag = fake.expect()[0]
+            fake.say(f"{tag} OK id=7 token=1 remaining=0s until_boot_ms=1")
+            self.assertEqual(run.end(), 4)
+            self.assertEqual(run.process.stdout.read(), "")
+
+    def test_why_it_took_too_long(self):
+        with FakeDaemon() as fake, Run(fake, "run", "-w1", KEY, "true") as run:
+            fake.accept()
+            tag = fake.expect()[0]
+            fake.say(f"{tag} ERR ACQUIRE_TIMEOUT cause=UNREACHABLE :no way")
+            self.assertEqual(run.end(), 69)
+            self.assertIn("the store does not answer", run.errors())
+
+    def test_what_is_left_behind_ends_first(self):
+        with Daemon() as daemon, Client(daemon) as client:
+            left = python(STUBBORN.replace("signal.", "import signal; signal.",
+                                           1), READY, PAUSE)
+            code = ("import subprocess, sys; "
+                    f"p = subprocess.Popen({left!r}); sys.stdin.read()")
+            with Run(daemon, "run", KEY, "--", *python(code)) as run:
+                pid = run.ready()
+                tag = client.send(f"ACQUIRE {KEY}")
+                run.process.stdin.close()
+                grant = client.reply(tag)
+                self.assertTrue(grant.ok)
+                self.assertFalse(runs(pid))
+                self.assertEqual(run.end(), 0)
+
+    def test_runner_killed(self):
+        """The lock waits for the command, and for what that started."""
+        with Daemon() as daemon, Client(daemon) as client:
+            code = ("import os, signal\n"
+                    "r, w = os.pipe()\n"
+                    "if os.fork() == 0:\n"
+                    "    os.read(0, 1)\n"
+                    "    os._exit(0)\n"
+                    "print('ready', os.getpid(), flush=True)\n"
+                    "signal.pause()\n")
+            with Run(daemon, "run", KEY, "--", *python(code)) as run:
+                pid = run.ready()
+                tag = client.send(f"ACQUIRE {KEY}")
+                run.kill()
+                while runs(pid):
+                    pass
+                # The grandchild lives and has the connection.
+                with Client(daemon) as other:
+                    self.assertEqual(other.try_(KEY).code, "LOCK_BUSY")
+                run.process.stdin.close()
+                self.assertTrue(client.reply(tag).ok)
+
+
+class Terminal(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.close)
+
+    def spawn(self, *args):
+        program = harness.program("ddblock")
+        env = environment(self.daemon)
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(program, [program, *args], env)
+        self.addCleanup(os.close, fd)
+        self.seen = b""
+        return pid, fd
+
+    def wait_text(self, fd, text):
+        """Read on until the terminal shows this."""
+        while text not in self.seen:
+            try:
+                data = os.read(fd, 4096)
+            except OSError:
+                data = b""
+            self.assertTrue(data, self.seen)
+            self.seen += data
+        self.seen = self.seen.partition(text)[2]
+
+    def status(self, pid):
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_foreground_and_interrupt(self):
+        code = ("import os, signal, sys\n"
+                "print(os.tcgetpgrp(0) == os.getpid(), flush=True)\n"
+                "print(sys.stdin.readline().strip() + '!', flush=True)\n"
+                "signal.pause()\n")
+        pid, fd = self.spawn("run", KEY, "--", *python(
+            "import signal; signal.signal(2, signal.SIG_DFL);", code))
+        self.wait_text(fd, b"True")
+        os.write(fd, b"hello\n")
+        self.wait_text(fd, b"hello!")
+        os.write(fd, b"\x03")
+        self.assertEqual(self.status(pid), 130)
+
+    def test_stop_key(self):
+        pid, fd = self.spawn("run", KEY, "--", *python(
+            "print('on', flush=True); print(input() + '!', flush=True)"))
+        self.wait_text(fd, b"on")
+        os.write(fd, b"\x1a")
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status))
+        self.assertEqual(os.tcgetpgrp(fd), pid)
+        os.kill(pid, signal.SIGCONT)
+        while os.tcgetpgrp(fd) == pid:
+            pass
+        os.write(fd, b"hello\n")
+        self.wait_text(fd, b"hello!")
+        self.assertEqual(self.status(pid), 0)
+
+    def test_progress(self):
+        with Client(self.daemon) as client:
+            client.hello("holder")
+            grant = client.try_("held")
+            pid, fd = self.spawn("run", "held", "--", "echo", "ran")
+            self.wait_text(fd, b"waiting for held: held by ")
+            self.wait_text(fd, b"/holder:")
+            client.release(grant)
+            self.wait_text(fd, b"\x1b[Kran")
+            self.assertEqual(self.status(pid), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())
