@@ -318,6 +318,8 @@ dynamodb_connect(struct dynamodb_store *s,
 		.session_token = c->session_token,
 		.allow_plain_http = c->allow_plain_http,
 	};
+	const char *endpoint;
+	size_t length;
 	int r;
 
 	for (int i = 0; i < AWS_LANES; i++)
@@ -326,8 +328,11 @@ dynamodb_connect(struct dynamodb_store *s,
 	    text_size);
 	if (r < 0)
 		return r;
-	(void)snprintf(s->where, sizeof(s->where), "%s/%s",
-	    aws_client_endpoint(s->jobs.client), s->table.table);
+	endpoint = aws_client_endpoint(s->jobs.client);
+	length = strlen(endpoint);
+	(void)snprintf(s->where, sizeof(s->where), "%s%s%s", endpoint,
+	    length > 0 && endpoint[length - 1] == '/' ? "" : "/",
+	    s->table.table);
 	return 0;
 }
 

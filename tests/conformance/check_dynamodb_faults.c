@@ -353,6 +353,30 @@ START_TEST(test_nobody_there)
 }
 END_TEST
 
+/* Who may not look at the table may use it: an answer's time will do. */
+START_TEST(test_table_denied)
+{
+	struct key key = case_key("denied");
+	struct holder me = case_holder();
+	struct place_answer a;
+	struct store_status status;
+	unsigned before = proxy_requests(proxy);
+	struct seen *s;
+
+	proxy_deny_tables(proxy);
+	s = case_acquire(key, &me, 1);
+	case_done(s);
+	ck_assert_uint_gt(s->lock.record.token, UINT64_C(1) << 50);
+	/* A read first, which also shows that the keys are right. */
+	ck_assert_uint_eq(proxy_requests(proxy), before + 2);
+	store_view_status(case_store(), &status);
+	ck_assert_int_eq(status.last_error, 0);
+	ck_assert_ptr_null(strstr(strstr(status.where, "//") + 2, "//"));
+	a = place_ask_table(case_base(), case_store(), false);
+	ck_assert_int_eq(a.code, DDBLOCK_E_ACCESS_DENIED);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -376,6 +400,7 @@ main(void)
 	tcase_add_test(cases, test_late_acquire_after_release);
 	tcase_add_test(cases, test_late_take_after_release);
 	tcase_add_test(cases, test_nobody_there);
+	tcase_add_test(cases, test_table_denied);
 	conformance_add(suite, cases);
 	return conformance_run(suite);
 }

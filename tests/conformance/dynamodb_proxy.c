@@ -36,6 +36,7 @@ struct proxy {
 	enum proxy_fault fault;
 	unsigned faults;	/* that are left */
 	unsigned requests;
+	bool deny_tables;
 	unsigned late;		/* let go, and not answered yet */
 	struct proxy_link links[PROXY_LINKS_MAX];
 	size_t n_links;		/* ever */
@@ -139,6 +140,14 @@ proxy_on_far(struct bufferevent *far, void *arg)
 		proxy_close(l);
 }
 
+static bool
+proxy_is_about_table(struct evbuffer *in)
+{
+	return proxy_contains(in, ".DescribeTable") ||
+	    proxy_contains(in, "TimeToLive") ||
+	    proxy_contains(in, ".CreateTable");
+}
+
 /* The store has sent a whole request. */
 static void
 proxy_request(struct proxy_link *l, struct evbuffer *in)
@@ -146,9 +155,14 @@ proxy_request(struct proxy_link *l, struct evbuffer *in)
 	struct proxy *p = l->proxy;
 	enum proxy_fault fault = PROXY_PASS;
 
-	if (!proxy_contains(in, ".DescribeTable") &&
-	    !proxy_contains(in, "TimeToLive") &&
-	    !proxy_contains(in, ".CreateTable")) {
+	if (proxy_is_about_table(in)) {
+		if (p->deny_tables) {
+			(void)evbuffer_drain(in, evbuffer_get_length(in));
+			proxy_error(l, "400 Bad Request",
+			    "AccessDeniedException");
+			return;
+		}
+	} else {
 		p->requests++;
 		if (p->faults > 0) {
 			p->faults--;
@@ -282,6 +296,12 @@ proxy_next(struct proxy *p, enum proxy_fault fault, unsigned n)
 {
 	p->fault = fault;
 	p->faults = n;
+}
+
+void
+proxy_deny_tables(struct proxy *p)
+{
+	p->deny_tables = true;
 }
 
 unsigned

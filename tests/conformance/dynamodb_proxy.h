@@ -33,6 +33,9 @@ const char *proxy_endpoint(const struct proxy *);
 /* What happens to the next @n requests; after them all pass. */
 void proxy_next(struct proxy *, enum proxy_fault, unsigned n);
 
+/* Answer requests about tables with AccessDeniedException. */
+void proxy_deny_tables(struct proxy *);
+
 /* Requests since the start, those about tables left out. */
 unsigned proxy_requests(const struct proxy *);
 
