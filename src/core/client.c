@@ -350,18 +350,14 @@ client_drain(struct core *core, uint64_t id)
 }
 
 static void
-client_drop_requests(struct core *core, struct client *c)
+client_drop_request(struct core *core, struct request *r)
 {
-	while (c->requests != NULL) {
-		struct request *r = c->requests;
-		struct lock *l = r->reply.verb == CORE_ACQUIRE ? r->lock :
-								 NULL;
+	struct lock *l = r->reply.verb == CORE_ACQUIRE ? r->lock : NULL;
 
-		request_unlink(core, r);
-		request_bury(core, r);
-		if (l != NULL)
-			lock_advance(core, l);
-	}
+	request_unlink(core, r);
+	request_bury(core, r);
+	if (l != NULL)
+		lock_advance(core, l);
 }
 
 void
@@ -372,7 +368,8 @@ client_gone(struct core *core, uint64_t id)
 	if (c == NULL)
 		return;
 	c->pinned = true;
-	client_drop_requests(core, c);
+	while (c->requests != NULL)
+		client_drop_request(core, c->requests);
 	while (c->holds != NULL) {
 		struct hold *h = c->holds;
 		struct lock *l = h->lock;

@@ -9,9 +9,9 @@
  * shows a grant of ours which is not live has it removed (record.c). It is
  * forgotten by an answer to what was sent after the signature was void.
  *
- * The list is bounded. When it is half full, grants go to a new session, and
- * the old one is closed when its holds end: a closed session's orphans are
- * anybody's to take.
+ * The list is bounded. When a quarter of it is one session's, grants go to a
+ * new session, and the old one is closed when its holds end: a closed
+ * session's orphans are anybody's to take.
  */
 #include "core/state.h"
 
@@ -53,7 +53,10 @@ static void
 doubt_forget(struct core *core, struct doubt *d)
 {
 	struct lock *l = d->lock;
+	struct session *s = session_find(l->ns, d->session);
 
+	if (s != NULL)
+		s->n_doubts--;
 	DL_DELETE(l->doubts, d);
 	l->ns->n_doubts--;
 	assert(l->references > 0);
@@ -85,7 +88,10 @@ doubt_add(struct core *core, struct doubt *d, struct ident session,
 	l->ns->n_doubts++;
 	l->references++;
 	heap_set(&core->heap, &d->timer, core->now_ms + doubt_delay_ms(d));
-	if (core->n_doubts > core->limits.doubts_max / 2 && s != NULL)
+	if (s == NULL)
+		return;
+	s->n_doubts++;
+	if (s->n_doubts > core->limits.doubts_max / 4)
 		session_retire(core, s);
 }
 

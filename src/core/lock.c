@@ -1,17 +1,17 @@
 /*
  * One lock: what of ours is in its record, and what to do next.
  *
- *                   acquire sent          done
- *            NONE ───────────────> ASKING ────> HELD <──┐ hand-over: the next
- *             ^ ^                  │  │          │ └────┘ local client, the
- *             │ └── conflict ──────┘  │ unknown  │        next token
- *             │     refused           v          │ nobody here wants it,
- *             │                    UNSURE        │ or others' turn
- *             │      a read shows    │           v
- *             ├────── it is not ─────┤        RELEASING ──┐ unknown: a read
- *             │       there     it is│there      │ ^──────┘ settles it
- *             │                      └──> HELD   │
- *             └──────────────────────────────────┘ done
+ *             acquire sent         done
+ *      NONE ---------------> ASKING ---> HELD <--+ hand-over: the next
+ *       ^ ^                   |  |        |  +---+ local client, the
+ *       | +---- conflict -----+  |unknown |        next token
+ *       |       refused          v        | nobody here wants it,
+ *       |                      UNSURE     | or others' turn
+ *       |      a read shows      |        v
+ *       +------- it is not ------+     RELEASING --+ unknown: a read
+ *       |        there      it is|there   |   ^----+ settles it
+ *       |                        +-> HELD |
+ *       +---------------------------------+ done
  *
  *    From every state, when the session is lost, or when the record shows
  *    that somebody took our grant out: NONE, and the client is told.
@@ -195,6 +195,16 @@ lock_poll(struct core *core, struct lock *l)
 		heap_set(&core->heap, &l->timer, l->due_ms);
 }
 
+/* A wish costs a write or two: not for a try or a very short wait. */
+static bool
+lock_should_wish(const struct core *core, const struct lock *l)
+{
+	const struct core_namespace *t = &l->ns->settings;
+
+	return !t->host_only && !l->wanted && !l->queue->overdue &&
+	    l->queue->deadline_ms - core->now_ms > t->poll_ms;
+}
+
 static void
 lock_contend(struct core *core, struct lock *l)
 {
@@ -202,7 +212,7 @@ lock_contend(struct core *core, struct lock *l)
 		(void)transfer_submit(core, l, OPERATION_ACQUIRE);
 		return;
 	}
-	if (!l->ns->settings.host_only && !l->wanted && !l->queue->overdue) {
+	if (lock_should_wish(core, l)) {
 		(void)transfer_submit(core, l, OPERATION_WANT);
 		return;
 	}
@@ -332,7 +342,7 @@ static bool
 lock_rid_of_stale_wish(struct core *core, struct lock *l)
 {
 	return l->submission == NULL && l->notes != NULL &&
-	    !ident_is_none(l->notes->stale) &&
+	    !ident_is_none(l->notes->stale) && !lock_must_wait(core, l) &&
 	    transfer_submit(core, l, OPERATION_UNWANT);
 }
 

@@ -64,12 +64,12 @@ queue_expire(struct core *core, struct request *r)
 	int code = try ? DDBLOCK_E_LOCK_BUSY : DDBLOCK_E_ACQUIRE_TIMEOUT;
 	const char *text;
 
-	if (r->client->draining)
+	if (r->client->draining && !try)
 		code = DDBLOCK_E_CANCELLED;
 	if (!busy && cause == 0)
 		cause = DDBLOCK_E_UNREACHABLE;
 	text = cause != 0 && cause == r->ns->cause ? r->ns->text : NULL;
-	if (!busy && try && !r->client->draining) {
+	if (!busy && try) {
 		request_reply(core, r, cause, 0, text);
 		return;
 	}

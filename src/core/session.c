@@ -2,15 +2,15 @@
  * Our own sessions: one item in the store per namespace, whose beat renews
  * every lock of this host at once.
  *
- *                 open done             no renewal in time, or killed
- *     OPENING ──────────────> VALID ────────────────────────────> LOST
- *        │                      │                                   │
- *        │ not done:            │ stopping or retiring,             │ one
- *        │ a new name           │ and nothing is held               │ margin
- *        v                      └────────────> CLOSING <────────────┘
- *     (freed)                                     │ closed, or its item is gone
- *                                                 v
- *                                              (freed)
+ *              open done           no renewal in time, or killed
+ *     OPENING -----------> VALID ------------------------> LOST
+ *        |                   |                               |
+ *        | not done:         | stopping or retiring,         | one margin
+ *        | a new name        | and nothing is held           | later
+ *        v                   +----------> CLOSING <----------+
+ *     (freed)                                | closed, or its item is gone
+ *                                            v
+ *                                         (freed)
  *
  *  1. The lease counts from the send of the renewal whose effect the answer
  *     shows, never from an answer (timing.h).
@@ -321,7 +321,8 @@ session_became_valid(struct core *core, struct session *s,
 	/* Those who wait could not ask before there was a session. */
 	HASH_ITER(hh, core->waiting, r, next)
 	{
-		if (r->ns == ns && r->lock->queue == r)
+		if (r->ns == ns && r->lock->state == LOCK_NONE &&
+		    r->lock->queue == r)
 			lock_advance(core, r->lock);
 	}
 }
@@ -351,8 +352,12 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 	/* A definite answer: nobody should wait for what will not come. */
 	HASH_ITER(hh, core->waiting, r, next)
 	{
-		if (r->ns == ns && r->lock->state == LOCK_NONE)
-			request_reply(core, r, o->code, 0, ns->text);
+		struct lock *l = r->lock;
+
+		if (r->ns != ns || l->state != LOCK_NONE)
+			continue;
+		request_reply(core, r, o->code, 0, ns->text);
+		lock_free_if_unused(core, l);
 	}
 }
 

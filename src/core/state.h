@@ -2,14 +2,14 @@
  * What the core remembers. Private to src/core; each structure is changed only
  * by the file that is named with it.
  *
- *     core ─┬─ namespaces ─┬─ sessions      ours: the current one, and old ones
- *           │              │                until they are closed
- *           │              ├─ observations  other hosts' sessions
- *           │              └─ locks ─┬─ queue of requests that wait
- *           │                        ├─ the hold, if a client has it
- *           │                        └─ doubts
- *           └─ clients ─┬─ requests
- *                       └─ holds
+ *     core +- namespaces +- sessions       ours: the current one, and old
+ *          |             |                 ones until they are closed
+ *          |             +- observations   other hosts' sessions
+ *          |             +- locks +- queue of requests that wait
+ *          |                      +- the hold, if a client has it
+ *          |                      +- doubts
+ *          +- clients +- requests
+ *                     +- holds
  */
 #ifndef DDBLOCKD_CORE_STATE_H
 #define DDBLOCKD_CORE_STATE_H
@@ -68,10 +68,10 @@ struct request {
 	uint64_t asked_ms;
 	uint64_t deadline_ms;
 	char *text;			/* reply.text's memory, or NULL */
-	struct core_holder_view *holder;	/* reply.holder's, or NULL */
+	struct core_holder_view *holder;	/* reply.holder's memory */
 
 	/* ACQUIRE: */
-	UT_hash_handle hh;		/* in core->waiting, by serial */
+	UT_hash_handle hh;		/* in core->waiting */
 	struct lock *lock;
 	struct request *queue_previous, *queue_next;
 	uint64_t poll_ms;
@@ -224,6 +224,7 @@ struct session {
 	struct core_renewed renewed;
 	struct lock *locks;	/* whose grant is of this session */
 	uint32_t n_locks;
+	uint32_t n_doubts;
 	struct request *renewals;	/* RENEW requests */
 	struct timer timer;
 };

@@ -128,6 +128,31 @@ transfer_prepare_unwant(struct lock *l, struct submission *s)
 		o->session = l->ns->session->id;
 }
 
+static void
+transfer_prepare(struct core *core, struct lock *l, struct submission *s,
+    enum operation_kind kind)
+{
+	switch (kind) {
+	case OPERATION_ACQUIRE:
+		transfer_prepare_acquire(core, l, s);
+		return;
+	case OPERATION_RELEASE:
+		transfer_prepare_release(core, l, s);
+		return;
+	case OPERATION_EXTEND:
+		transfer_prepare_extend(l, s);
+		return;
+	case OPERATION_WANT:
+		s->submit.operation.session = l->ns->session->id;
+		return;
+	case OPERATION_UNWANT:
+		transfer_prepare_unwant(l, s);
+		return;
+	default:
+		return;
+	}
+}
+
 /*
  * Submit the operation @kind for this lock. False: not now; the lock's timer
  * is set to try again.
@@ -144,16 +169,7 @@ transfer_submit(struct core *core, struct lock *l, enum operation_kind kind)
 		heap_set(&core->heap, &l->timer, l->hold_off_ms);
 		return false;
 	}
-	if (kind == OPERATION_ACQUIRE)
-		transfer_prepare_acquire(core, l, s);
-	else if (kind == OPERATION_RELEASE)
-		transfer_prepare_release(core, l, s);
-	else if (kind == OPERATION_EXTEND)
-		transfer_prepare_extend(l, s);
-	else if (kind == OPERATION_UNWANT)
-		transfer_prepare_unwant(l, s);
-	else if (kind == OPERATION_WANT)
-		s->submit.operation.session = l->ns->session->id;
+	transfer_prepare(core, l, s, kind);
 	if (kind != OPERATION_READ)
 		l->writes++;
 	l->submission = s;
@@ -237,8 +253,9 @@ transfer_acquired(struct core *core, struct lock *l, struct submission *s,
 		/* What looks free and yet was refused: others' turn, or it
 		 * changed. Look before writing again. */
 		if (l->view != VIEW_FOREIGN)
-			l->view = o->kind == OUTCOME_REFUSED ? VIEW_NEW :
-							       VIEW_STALE;
+			l->view = VIEW_STALE;
+		if (o->kind == OUTCOME_REFUSED)
+			l->view = VIEW_NEW;
 	}
 }
 
