@@ -30,15 +30,15 @@ action_notice(struct core *core, struct hold *hold,
 	struct core_notice *n = &hold->notice;
 	const struct session *s = hold->lock->session;
 	uint64_t until_ms = s == NULL ? core->now_ms : session_until_ms(s);
+	int cause;
 
 	n->kind = kind;
 	n->loss = loss;
 	n->until_ms = until_ms;
-	n->remaining_ms =
-	    until_ms > core->now_ms ? until_ms - core->now_ms : 0;
-	n->cause = hold->lock->ns->cause;
-	if (n->cause == 0)
-		n->cause = DDBLOCK_E_UNREACHABLE;
+	n->remaining_ms = until_ms > core->now_ms ?
+	    (uint32_t)(until_ms - core->now_ms) : 0;
+	cause = hold->lock->ns->cause;
+	n->cause = (int16_t)(cause != 0 ? cause : DDBLOCK_E_UNREACHABLE);
 	if (hold->told)
 		return;
 	hold->told = true;

@@ -15,7 +15,7 @@
 
 /* The next lock of this round, which goes to the end of its list. */
 static struct lock *
-audit_next_of(struct session *s, uint32_t round)
+audit_next_of(struct session *s, uint16_t round)
 {
 	struct lock *l = s->locks;
 
@@ -42,7 +42,7 @@ audit_pick(struct audit *a, struct session *s)
 		a->locks[i] = l;
 		a->grants[i] = l->grant;
 		a->writes[i] = l->writes;
-		a->keys[i] = (struct key){ l->key, l->key_length };
+		a->keys[i] = lock_key(l);
 		a->n_locks++;
 	}
 }

@@ -104,14 +104,43 @@ hold_end(struct core *core, struct hold *h)
 void
 request_free(struct core *core, struct request *r)
 {
-	(void)core;
 	free(r->hold);
 	free(r->owner);
 	free(r->text);
 	free(r->holder);
 	if (r->listing != NULL)
 		listing_free(r->listing);
-	free(r);
+	if (core->n_spare_requests >= SPARES_MAX) {
+		free(r);
+		return;
+	}
+	r->client_next = core->spare_requests;
+	core->spare_requests = r;
+	core->n_spare_requests++;
+}
+
+void
+request_free_spares(struct core *core)
+{
+	while (core->spare_requests != NULL) {
+		struct request *r = core->spare_requests;
+
+		core->spare_requests = r->client_next;
+		free(r);
+	}
+}
+
+static struct request *
+request_alloc(struct core *core)
+{
+	struct request *r = core->spare_requests;
+
+	if (r == NULL)
+		return calloc(1, sizeof(*r));
+	core->spare_requests = r->client_next;
+	core->n_spare_requests--;
+	memset(r, 0, sizeof(*r));
+	return r;
 }
 
 /* Out of every list; what is under way for it is dropped when it ends. */
@@ -269,12 +298,12 @@ static int
 request_new(struct core *core, struct client *c,
     const struct core_request *ask, struct request **ret)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct request *r = request_alloc(core);
 
 	if (r == NULL)
 		return DDBLOCK_E_NOMEM;
 	if (heap_reserve(&core->heap) < 0) {
-		free(r);
+		request_free(core, r);
 		return DDBLOCK_E_NOMEM;
 	}
 	r->reply.client = ask->client;

@@ -113,8 +113,7 @@ core_free_lock(struct core *core, struct lock *l)
 	transfer_drop(core, l);
 	record_forget_sight(l);
 	doubt_free_all(core, l);
-	free(l->notes);
-	free(l->orphan);
+	free(l->leftovers);
 	HASH_DEL(l->ns->locks, l);
 	free(l);
 }
@@ -156,6 +155,8 @@ core_free(struct core *core)
 	core_free_clients(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		core_free_namespace(core, &core->namespaces[i]);
+	request_free_spares(core);
+	transfer_free_spares(core);
 	heap_done(&core->heap);
 	free(core->namespaces);
 	free(core->host);

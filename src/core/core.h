@@ -189,16 +189,16 @@ enum core_loss {
 	CORE_LOSS_SHUTDOWN,	/* the daemon stops and was told to release */
 };
 
-/* CORE_NOTICE */
+/* CORE_NOTICE. Every hold has one, hence its narrow members. */
 struct core_notice {
 	struct core_action action;
-	enum core_notice_kind kind;
+	enum core_notice_kind kind : 8;
+	enum core_loss loss : 8;	/* LOST */
+	int cause : 16;			/* IN_DANGER: what the store said */
+	uint32_t remaining_ms;		/* IN_DANGER, SAFE */
+	uint64_t until_ms;
 	uint64_t client;
 	uint64_t hold;
-	uint64_t remaining_ms;		/* IN_DANGER, SAFE */
-	uint64_t until_ms;
-	int cause;			/* IN_DANGER: what the store said */
-	enum core_loss loss;		/* LOST */
 };
 
 /* CORE_RENEWED: every hold of this namespace's session is good for longer. */

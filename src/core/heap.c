@@ -18,13 +18,15 @@ heap_done(struct heap *h)
 int
 heap_reserve(struct heap *h)
 {
-	size_t size = h->size < 64 ? 64 : h->size * 2;
+	uint32_t size = h->size < 64 ? 64 : h->size * 2;
 	struct timer **timers;
 
 	if (h->reserved < h->size) {
 		h->reserved++;
 		return 0;
 	}
+	if (size <= h->size)
+		return DDBLOCK_E_NOMEM;
 	timers = realloc(h->timers, size * sizeof(struct timer *));
 	if (timers == NULL)
 		return DDBLOCK_E_NOMEM;
@@ -51,7 +53,7 @@ heap_before(const struct timer *a, const struct timer *b)
 }
 
 static void
-heap_place(struct heap *h, struct timer *t, size_t position)
+heap_place(struct heap *h, struct timer *t, uint32_t position)
 {
 	h->timers[position - 1] = t;
 	t->position = position;
@@ -60,7 +62,7 @@ heap_place(struct heap *h, struct timer *t, size_t position)
 static void
 heap_rise(struct heap *h, struct timer *t)
 {
-	size_t position = t->position;
+	uint32_t position = t->position;
 
 	while (position > 1) {
 		struct timer *parent = h->timers[position / 2 - 1];
@@ -76,10 +78,10 @@ heap_rise(struct heap *h, struct timer *t)
 static void
 heap_sink(struct heap *h, struct timer *t)
 {
-	size_t position = t->position;
+	uint32_t position = t->position;
 
 	for (;;) {
-		size_t child = position * 2;
+		uint32_t child = position * 2;
 
 		if (child > h->n_timers)
 			break;
@@ -114,7 +116,7 @@ heap_set(struct heap *h, struct timer *t, uint64_t at_ms)
 void
 heap_unset(struct heap *h, struct timer *t)
 {
-	size_t position = t->position;
+	uint32_t position = t->position;
 	struct timer *last;
 
 	if (position == 0)

@@ -24,15 +24,15 @@ enum timer_kind {
 struct timer {
 	uint64_t at_ms;
 	uint64_t serial;	/* breaks ties by the order of setting */
-	size_t position;	/* in the heap, from 1; 0: not set */
+	uint32_t position;	/* in the heap, from 1; 0: not set */
 	enum timer_kind kind;
 };
 
 struct heap {
 	struct timer **timers;
-	size_t n_timers;
-	size_t size;
-	size_t reserved;
+	uint32_t n_timers;
+	uint32_t size;
+	uint32_t reserved;
 	uint64_t serial;
 };
 

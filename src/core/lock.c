@@ -37,6 +37,12 @@
 
 #include "ddblock.h"
 
+struct key
+lock_key(const struct lock *l)
+{
+	return (struct key){ l->key, l->hh.keylen };
+}
+
 struct lock *
 lock_find(const struct namespace *ns, struct key key)
 {
@@ -63,7 +69,6 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	}
 	l->ns = ns;
 	l->timer.kind = TIMER_LOCK;
-	l->key_length = key.length;
 	memcpy(l->key, key.bytes, key.length);
 	HASH_ADD_KEYPTR(hh, ns->locks, l->key, (unsigned)key.length, l);
 	if (l->hh.tbl == NULL) {
@@ -76,17 +81,25 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	return 0;
 }
 
+/* Something of ours is in the record that must not stay there. */
+static bool
+lock_is_littered(const struct lock *l)
+{
+	return l->leftovers != NULL &&
+	    (!ident_is_none(l->leftovers->orphan.grant) ||
+		!ident_is_none(l->leftovers->own_wish));
+}
+
 /* A lock is remembered only while something of ours depends on it. */
 void
 lock_free_if_unused(struct core *core, struct lock *l)
 {
 	if (l->state != LOCK_NONE || l->queue != NULL || l->references > 0 ||
 	    l->submission != NULL || l->releasing != NULL ||
-	    l->orphan != NULL || l->wanted ||
-	    (l->notes != NULL && !ident_is_none(l->notes->own)))
+	    l->wanted || lock_is_littered(l))
 		return;
 	record_forget_sight(l);
-	free(l->notes);
+	free(l->leftovers);
 	HASH_DEL(l->ns->locks, l);
 	heap_release(&core->heap, &l->timer);
 	core->n_locks--;
@@ -172,12 +185,13 @@ lock_takeover_is_near(const struct core *core, const struct lock *l)
 static bool
 lock_clean(struct core *core, struct lock *l)
 {
-	bool stray = l->notes != NULL && !ident_is_none(l->notes->own);
+	const struct leftovers *left = l->leftovers;
+	bool stray = left != NULL && !ident_is_none(left->own_wish);
 
 	/* A session that is gone takes its wishes with it. */
 	if (l->ns->session == NULL)
 		l->wanted = false;
-	if (l->orphan != NULL)
+	if (left != NULL && !ident_is_none(left->orphan.grant))
 		return transfer_submit(core, l, OPERATION_RELEASE);
 	if (stray || (l->wanted && l->queue == NULL))
 		return transfer_submit(core, l, OPERATION_UNWANT);
@@ -275,7 +289,8 @@ lock_grant(struct core *core, struct lock *l)
 	while (l->hold == NULL && l->queue != NULL &&
 	    lock_may_grant(core, l)) {
 		queue_grant(core, l);
-		l->run++;
+		if (l->run < UINT16_MAX)
+			l->run++;
 		if (l->passed)
 			l->ns->handed_over++;
 		l->passed = true;
@@ -341,8 +356,9 @@ lock_prefetch(struct core *core, struct lock *l)
 static bool
 lock_rid_of_stale_wish(struct core *core, struct lock *l)
 {
-	return l->submission == NULL && l->notes != NULL &&
-	    !ident_is_none(l->notes->stale) && !lock_must_wait(core, l) &&
+	return l->submission == NULL && l->leftovers != NULL &&
+	    !ident_is_none(l->leftovers->stale_wish) &&
+	    !lock_must_wait(core, l) &&
 	    transfer_submit(core, l, OPERATION_UNWANT);
 }
 
@@ -464,7 +480,6 @@ lock_check(const struct core *core, const struct lock *l)
 	    l->releasing == NULL);
 	assert((l->view == VIEW_FOREIGN && !ours) || l->sight == NULL);
 	assert((l->queue == NULL) == (l->n_waiting == 0));
-	assert(l->n_overdue <= l->n_waiting);
 	assert(l->hold == NULL || l->hold->token < l->token_next);
 	(void)core;
 }

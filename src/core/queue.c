@@ -26,8 +26,6 @@ queue_leave(struct core *core, struct request *r)
 	HASH_DEL(core->waiting, r);
 	l->n_waiting--;
 	l->ns->n_waiting--;
-	if (r->overdue)
-		l->n_overdue--;
 	r->lock = NULL;
 }
 
@@ -90,22 +88,27 @@ void
 queue_review(struct core *core, struct lock *l)
 {
 	struct request *r, *next;
+	bool overdue = false;
 
-	if (l->n_overdue == 0)
+	if (!l->overdue)
 		return;
 	DL_FOREACH_SAFE2(l->queue, r, next, queue_next)
 	{
-		if (r->overdue &&
-		    (queue_must_wait(core, r) || l->cause != 0))
+		if (!r->overdue)
+			continue;
+		if (queue_must_wait(core, r) || l->cause != 0)
 			queue_expire(core, r);
+		else
+			overdue = true;
 	}
+	l->overdue = overdue;
 }
 
 static void
 queue_overdue(struct core *core, struct request *r)
 {
 	r->overdue = true;
-	r->lock->n_overdue++;
+	r->lock->overdue = true;
 	heap_set(&core->heap, &r->timer,
 	    core->now_ms + r->ns->settings.request_ms);
 }
@@ -170,7 +173,7 @@ queue_grant(struct core *core, struct lock *l)
 	h->client = c;
 	h->lock = l;
 	h->token = l->token_next++;
-	h->since_ms = core->now_ms;
+	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
 	HASH_ADD(hh, core->holds, notice.hold, sizeof(h->notice.hold), h);
 	if (h->hh.tbl == NULL) {
 		free(h);

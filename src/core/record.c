@@ -54,30 +54,33 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 	return l->session != s || !ident_equal(l->grant, h->grant);
 }
 
+/* NULL without memory: the next look finds it again. */
+static struct leftovers *
+record_leftovers(struct lock *l)
+{
+	if (l->leftovers == NULL)
+		l->leftovers = calloc(1, sizeof(*l->leftovers));
+	return l->leftovers;
+}
+
+void
+record_orphan(struct lock *l, const struct holder *h)
+{
+	if (record_leftovers(l) != NULL)
+		l->leftovers->orphan = *h;
+}
+
 static void
 record_find_orphans(struct lock *l, const struct lock_record *record)
 {
-	free(l->orphan);
-	l->orphan = NULL;
 	for (size_t i = 0; i < record->n_holders; i++) {
 		const struct holder *h = &record->holders[i];
 
 		if (!record_holder_is_orphan(l, h))
 			continue;
-		l->orphan = malloc(sizeof(*l->orphan));
-		if (l->orphan != NULL)
-			*l->orphan = *h;
-		/* Without memory the next look finds it again. */
+		record_orphan(l, h);
 		return;
 	}
-}
-
-static struct wish_note *
-record_notes(struct lock *l)
-{
-	if (l->notes == NULL)
-		l->notes = calloc(1, sizeof(*l->notes));
-	return l->notes;
 }
 
 /*
@@ -94,8 +97,8 @@ record_foreign_wish(struct core *core, struct lock *l, struct ident id)
 		l->wish_seen = true;
 		return;
 	}
-	if (record_notes(l) != NULL)
-		l->notes->stale = id;
+	if (record_leftovers(l) != NULL)
+		l->leftovers->stale_wish = id;
 }
 
 static void
@@ -104,8 +107,6 @@ record_find_wishes(struct core *core, struct lock *l,
 {
 	l->wanted = false;
 	l->wish_seen = false;
-	free(l->notes);
-	l->notes = NULL;
 	for (size_t i = 0; i < record->n_exclusive_wishes; i++) {
 		struct ident id = record->exclusive_wishes[i];
 
@@ -114,8 +115,8 @@ record_find_wishes(struct core *core, struct lock *l,
 		} else if (l->ns->session != NULL &&
 		    ident_equal(l->ns->session->id, id) && l->n_waiting > 0) {
 			l->wanted = true;
-		} else if (record_notes(l) != NULL) {
-			l->notes->own = id;
+		} else if (record_leftovers(l) != NULL) {
+			l->leftovers->own_wish = id;
 		}
 	}
 	/* Those who wait for shared use are hindered by us all the same. */
@@ -190,6 +191,8 @@ record_seen(struct core *core, struct lock *l,
 	l->read_due = false;
 	l->cause = 0;
 	record_forget_sight(l);
+	free(l->leftovers);
+	l->leftovers = NULL;
 	record_find_orphans(l, record);
 	record_find_wishes(core, l, record);
 	if (l->state != LOCK_NONE)

@@ -32,6 +32,10 @@
 #define AUDIT_ITEMS_PER_SECOND 100	/* bounds what an audit costs */
 #define RETRY_MS 1000			/* after a refusal or lack of memory */
 
+/* What lives briefly is used again, so that its memory does not riddle that of
+ * what lives long. This many are kept. */
+#define SPARES_MAX 512
+
 struct lock;
 struct namespace;
 
@@ -87,6 +91,8 @@ struct request {
 	struct listing *listing;
 };
 
+#define HOLD_SINCE_MAX ((UINT64_C(1) << 62) - 1)
+
 /* A client's hold, from the grant until its release, or until the client has
  * taken note of its loss by a release. */
 struct hold {
@@ -96,9 +102,9 @@ struct hold {
 	struct hold *client_previous, *client_next;
 	struct lock *lock;
 	uint64_t token;
-	uint64_t since_ms;
-	bool lost;
-	bool told;		/* the notice is in this step's actions */
+	uint64_t since_ms : 62;
+	bool lost : 1;
+	bool told : 1;		/* the notice is in this step's actions */
 };
 
 /* ---- lock.c, which has the picture of these states ---- */
@@ -131,31 +137,33 @@ struct sight {
 	struct holder holders[];
 };
 
-/* Wishes of which this host should rid a record; none: none. */
-struct wish_note {
-	struct ident own;
-	struct ident stale;
+/* What this host should rid a record of. Names that are none: nothing. */
+struct leftovers {
+	struct ident own_wish;
+	struct ident stale_wish;	/* of a session that is not alive */
+	struct holder orphan;		/* our session's, but not live */
 };
 
 struct lock {
 	UT_hash_handle hh;		/* in ns->locks, by key */
 	struct namespace *ns;
 	struct timer timer;
-	enum lock_state state;
-	enum lock_view view;
+	enum lock_state state : 8;
+	enum lock_view view : 8;
 	bool wanted : 1;	/* the record shows our session's wish */
 	bool wish_seen : 1;	/* and another host's */
 	bool unsettled : 1;	/* RELEASING: the answer never came */
 	bool read_due : 1;	/* a doubt wants a fresh look */
 	bool passed : 1;	/* this acquisition was granted before */
 	bool stand_back : 1;	/* RELEASING: let the others have it first */
+	bool overdue : 1;	/* some request may be */
+	uint16_t tokens_asked;
+	int16_t cause;		/* last trouble, or 0 */
+	uint16_t run;		/* local grants since the record was read */
+	uint16_t audit_round;
 	uint32_t n_waiting;
-	uint32_t n_overdue;
 	uint32_t references;	/* lost holds, doubts, audits */
 	uint32_t writes;	/* submitted so far; for the audit */
-	uint32_t audit_round;
-	uint32_t tokens_asked;
-	uint32_t run;		/* local grants since the record was read */
 	uint64_t run_started_ms;
 
 	struct session *session;	/* of the grant; NULL in NONE */
@@ -169,19 +177,17 @@ struct lock {
 	struct request *releasing;	/* waits for the release's outcome */
 	struct submission *submission;	/* under way, or NULL */
 	struct sight *sight;		/* VIEW_FOREIGN */
-	struct wish_note *notes;
-	struct holder *orphan;		/* our session's, but not live */
+	struct leftovers *leftovers;	/* NULL: none */
 	struct doubt *doubts;
-	int cause;			/* last trouble, or 0 */
 	uint64_t due_ms;	/* NONE: next poll. HELD: end of idleness */
 	uint64_t hold_off_ms;	/* no store operation before */
-	size_t key_length;
-	char key[];
+	char key[];		/* as long as hh.keylen says */
 };
 
 /* One operation on its way, with the memory that it points to. */
 struct submission {
 	struct core_submit submit;	/* first */
+	struct submission *next_spare;
 	struct holder holder;
 	struct doubt *doubt;	/* ready, should the answer never come */
 	bool orphan;		/* RELEASE: of an orphan */
@@ -257,7 +263,7 @@ struct observation {
 /* ---- audit.c ---- */
 struct audit {
 	struct timer timer;
-	uint32_t round;
+	uint16_t round;
 	uint64_t started_ms;
 	bool busy;
 	struct core_submit submit;
@@ -325,6 +331,10 @@ struct core {
 	struct core_action **actions_end;
 	struct request *abandoned;	/* until their operation ends */
 	struct request *dead_requests;	/* freed by the next step */
+	struct request *spare_requests;
+	uint32_t n_spare_requests;
+	struct submission *spare_submissions;
+	uint32_t n_spare_submissions;
 	struct hold *dead_holds;
 	struct namespace *namespaces;
 	uint32_t n_namespaces;
@@ -345,6 +355,7 @@ void client_gone(struct core *, uint64_t id);
 void request_reply(struct core *, struct request *, int code, int cause,
     const char *text);
 void request_free(struct core *, struct request *);
+void request_free_spares(struct core *);
 struct hold *hold_find(const struct core *, uint64_t id);
 void hold_lose(struct core *, struct hold *, enum core_loss);
 void hold_end(struct core *, struct hold *);
@@ -360,6 +371,7 @@ void queue_drain(struct core *, struct request *);
 void queue_grant(struct core *, struct lock *);
 
 /* lock.c */
+struct key lock_key(const struct lock *);
 struct lock *lock_find(const struct namespace *, struct key);
 int lock_new(struct core *, struct namespace *, struct key,
     struct lock **ret);
@@ -383,6 +395,7 @@ void record_seen(struct core *, struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
 bool record_shows(const struct lock_record *, struct ident session,
     struct ident grant);
+void record_orphan(struct lock *, const struct holder *);
 void record_forget_sight(struct lock *);
 bool record_block(struct core *, struct lock *);
 enum core_loss record_loss(const struct lock_record *);
@@ -391,6 +404,7 @@ enum core_loss record_loss(const struct lock_record *);
 bool transfer_submit(struct core *, struct lock *, enum operation_kind);
 void transfer_stored(struct core *, struct lock *, const struct outcome *);
 void transfer_drop(struct core *, struct lock *);
+void transfer_free_spares(struct core *);
 
 /* session.c */
 void session_start(struct core *, struct namespace *);

@@ -20,7 +20,39 @@ submission_free(struct core *core, struct submission *s)
 		return;
 	doubt_drop(core, s->doubt);
 	free(s->owner);
-	free(s);
+	if (s->submit.operation.n_dead > 0 ||
+	    core->n_spare_submissions >= SPARES_MAX) {
+		free(s);
+		return;
+	}
+	s->next_spare = core->spare_submissions;
+	core->spare_submissions = s;
+	core->n_spare_submissions++;
+}
+
+void
+transfer_free_spares(struct core *core)
+{
+	while (core->spare_submissions != NULL) {
+		struct submission *s = core->spare_submissions;
+
+		core->spare_submissions = s->next_spare;
+		free(s);
+	}
+}
+
+static struct submission *
+submission_alloc(struct core *core, size_t n_dead)
+{
+	struct submission *s = core->spare_submissions;
+
+	if (n_dead > 0 || s == NULL)
+		return calloc(1,
+		    sizeof(*s) + n_dead * sizeof(struct holder));
+	core->spare_submissions = s->next_spare;
+	core->n_spare_submissions--;
+	memset(s, 0, sizeof(*s));
+	return s;
 }
 
 static struct submission *
@@ -28,8 +60,7 @@ submission_new(struct core *core, struct lock *l, enum operation_kind kind)
 {
 	bool take = kind == OPERATION_ACQUIRE && l->sight != NULL;
 	size_t n_dead = take ? l->sight->n_holders : 0;
-	struct submission *s =
-	    calloc(1, sizeof(*s) + n_dead * sizeof(struct holder));
+	struct submission *s = submission_alloc(core, n_dead);
 
 	if (s == NULL)
 		return NULL;
@@ -40,7 +71,7 @@ submission_new(struct core *core, struct lock *l, enum operation_kind kind)
 			return NULL;
 		}
 	}
-	s->submit.operation.key = (struct key){ l->key, l->key_length };
+	s->submit.operation.key = lock_key(l);
 	return s;
 }
 
@@ -64,7 +95,8 @@ transfer_prepare_acquire(struct core *core, struct lock *l,
 
 	l->grant = random_ident(&core->random);
 	lock_enter(core, l, LOCK_ASKING, l->ns->session);
-	l->tokens_asked = t->host_only ? TOKENS_MAX : t->handover_max;
+	l->tokens_asked =
+	    (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
 	s->holder = transfer_me(l);
 	if (l->queue->owner != NULL)
 		s->owner = strdup(l->queue->owner);
@@ -89,8 +121,8 @@ transfer_prepare_release(struct core *core, struct lock *l,
 {
 	struct operation *o = &s->submit.operation;
 
-	if (l->orphan != NULL && l->state == LOCK_NONE) {
-		s->holder = *l->orphan;
+	if (l->state == LOCK_NONE) {
+		s->holder = l->leftovers->orphan;
 		s->orphan = true;
 	} else {
 		s->holder = transfer_me(l);
@@ -118,12 +150,13 @@ transfer_prepare_extend(struct lock *l, struct submission *s)
 static void
 transfer_prepare_unwant(struct lock *l, struct submission *s)
 {
+	const struct leftovers *left = l->leftovers;
 	struct operation *o = &s->submit.operation;
 
-	if (l->notes != NULL && !ident_is_none(l->notes->own))
-		o->session = l->notes->own;
-	else if (l->notes != NULL && !ident_is_none(l->notes->stale))
-		o->session = l->notes->stale;
+	if (left != NULL && !ident_is_none(left->own_wish))
+		o->session = left->own_wish;
+	else if (left != NULL && !ident_is_none(left->stale_wish))
+		o->session = left->stale_wish;
 	else if (l->ns->session != NULL)
 		o->session = l->ns->session->id;
 }
@@ -185,7 +218,8 @@ transfer_failed(struct core *core, struct lock *l, const struct outcome *o)
 	bool definite = o->kind == OUTCOME_REFUSED &&
 	    namespace_code_is_definite(o->code);
 
-	l->cause = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	l->cause =
+	    (int16_t)(o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE);
 	lock_hold_off(core, l, lock_poll_ms(l));
 	if (l->state == LOCK_NONE && definite)
 		queue_fail(core, l, o->code, o->text);
@@ -212,10 +246,7 @@ transfer_granted(struct core *core, struct lock *l, const struct submission *s,
 		/* Nobody was told of it: give it back. */
 		lock_enter(core, l, LOCK_NONE, NULL);
 		transfer_seen(core, l, o, submitted_ms);
-		free(l->orphan);
-		l->orphan = malloc(sizeof(*l->orphan));
-		if (l->orphan != NULL)
-			*l->orphan = s->holder;
+		record_orphan(l, &s->holder);
 		return;
 	}
 	lock_enter(core, l, LOCK_HELD, l->session);
@@ -268,8 +299,8 @@ transfer_orphan_removed(struct core *core, struct lock *l,
 		return;
 	}
 	transfer_failed(core, l, o);
-	free(l->orphan);
-	l->orphan = NULL;
+	free(l->leftovers);
+	l->leftovers = NULL;
 	l->read_due = true; /* which finds it, if it is still there */
 }
 

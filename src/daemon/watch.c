@@ -190,7 +190,7 @@ watch_notice(const struct core *core, const struct core_notice *notice,
 		fields[2].value = reason;
 		log_write_fields(LOG_WARNING, "danger", fields, 3,
 		    "lock \"%s\", token %s, is in danger: %s; it is lost in %"
-		    PRIu64 " ms", key, token, reason, notice->remaining_ms);
+		    PRIu32 " ms", key, token, reason, notice->remaining_ms);
 		break;
 	case CORE_SAFE:
 		log_write_fields(LOG_INFO, "safe", fields, 2,

@@ -193,12 +193,12 @@ driver_notice(struct driver *d, unsigned host, const struct core_notice *n)
 	switch (n->kind) {
 	case CORE_IN_DANGER:
 		trace_add(&d->trace, TRACE_NOTICE, d->now, name,
-		    "c%u danger %s remaining %" PRIu64 " %s", h->client,
+		    "c%u danger %s remaining %" PRIu32 " %s", h->client,
 		    h->key, n->remaining_ms, error_word(n->cause));
 		break;
 	case CORE_SAFE:
 		trace_add(&d->trace, TRACE_NOTICE, d->now, name,
-		    "c%u safe %s remaining %" PRIu64, h->client, h->key,
+		    "c%u safe %s remaining %" PRIu32, h->client, h->key,
 		    n->remaining_ms);
 		judge_renewed(&d->judge, host, n->hold, n->until_ms);
 		break;
