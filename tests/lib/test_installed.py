@@ -1,0 +1,119 @@
+"""The library as others get it: what it shows, and that they can build on it.
+
+Installs into a directory of its own, compiles the example of libddblock(3)
+with what pkg-config says, shared and static, and runs it against a daemon.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(TOP, "tests", "integration"))
+
+import harness  # noqa: E402
+from harness import Daemon  # noqa: E402
+
+CC = os.environ.get("CC", "cc").split()
+
+
+def output(*command, **more):
+    return subprocess.run(command, check=True, text=True, **more,
+                          stdout=subprocess.PIPE,
+                          timeout=harness.TIMEOUT_S).stdout
+
+
+def example():
+    """The program in the manual."""
+    with open(os.path.join(TOP, "man", "libddblock.3"),
+              encoding="utf-8") as f:
+        text = re.search(r"^\.Bd -literal\n(.*?)^\.Ed$", f.read(),
+                         re.S | re.M).group(1)
+    return text.replace("\\e", "\\").replace("\\&", "")
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="ddblock-installed-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        env = {k: v for k, v in os.environ.items()
+               if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DESTDIR")}
+        output("make", "install-libLTLIBRARIES", "install-includeHEADERS",
+               "install-pkgconfigDATA", f"DESTDIR={cls.directory}", env=env)
+        for folder, _, files in os.walk(cls.directory):
+            if "libddblock.pc" in files:
+                cls.pkgconfig = folder
+        cls.library = os.path.dirname(cls.pkgconfig)
+        if "__asan_" in output("nm", os.path.join(cls.library,
+                                                  "libddblock.a")):
+            raise unittest.SkipTest("built with sanitizers")
+
+    def names(self, *command):
+        return [line.split()[-1] for line in output(*command).splitlines()
+                if len(line.split()) >= 3]
+
+    def test_only_our_names_are_seen(self):
+        shared = self.names("nm", "-D", "--defined-only",
+                            os.path.join(self.library, "libddblock.so"))
+        with open(os.path.join(TOP, "include", "ddblock.h"),
+                  encoding="utf-8") as f:
+            promised = set(re.findall(r"\b(ddblock_\w+)\(", f.read()))
+        promised = {n for n in promised if not n.endswith("_function")}
+        self.assertEqual({n.partition("@")[0] for n in shared}
+                         - {"DDBLOCK_0"}, promised)
+        self.assertIn("ddblock_open@@DDBLOCK_0", shared)
+
+    def test_static_names_have_our_prefix(self):
+        static = self.names("nm", "-g", "--defined-only",
+                            os.path.join(self.library, "libddblock.a"))
+        self.assertEqual([n for n in static if not n.startswith("ddblock_")],
+                         [])
+
+    def compile(self, name, *more):
+        env = dict(os.environ, PKG_CONFIG_PATH=self.pkgconfig,
+                   PKG_CONFIG_SYSROOT_DIR=self.directory)
+        flags = output("pkg-config", "--cflags", "--libs", "libddblock",
+                       env=env).split()
+        source = os.path.join(self.directory, "example.c")
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(example())
+        program = os.path.join(self.directory, name)
+        subprocess.run([*CC, "-Wall", "-Wextra", "-Werror", "-o", program,
+                        source, *more, *flags], check=True,
+                       timeout=harness.TIMEOUT_S)
+        return program
+
+    def run_example(self, program):
+        with Daemon() as daemon:
+            env = dict(os.environ, DDBLOCK_SOCKET=daemon.socket,
+                       LD_LIBRARY_PATH=self.library)
+            self.assertEqual(output(program, env=env),
+                             "step 0\nstep 1\nstep 2\n")
+
+    def test_shared(self):
+        self.run_example(self.compile("shared"))
+
+    def test_static(self):
+        program = self.compile("static", "-Wl,-Bstatic",
+                               f"-L{self.library}", "-lddblock",
+                               "-Wl,-Bdynamic")
+        self.assertNotIn("libddblock", output("ldd", program))
+        self.run_example(program)
+
+    def test_header_is_c_and_cxx(self):
+        header = os.path.join(TOP, "include", "ddblock.h")
+        for language in (["-std=c11", "-xc"], ["-std=c++17", "-xc++"]):
+            if language[1] == "-xc++" and shutil.which("c++") is None:
+                continue
+            subprocess.run(["c++" if "++" in language[1] else CC[0],
+                            *language, "-pedantic", "-Wall", "-Wextra",
+                            "-Werror", "-fsyntax-only", header], check=True,
+                           timeout=harness.TIMEOUT_S)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())
