@@ -69,6 +69,10 @@ audit_timer(struct core *core, struct namespace *ns)
 	uint64_t next_ms;
 
 	assert(!a->busy && a->n_locks == 0);
+	/* A lock granted between two rounds belongs to the coming one. */
+	if (!a->running)
+		a->round++;
+	a->running = true;
 	DL_FOREACH(ns->sessions, s)
 	{
 		if (s->state == SESSION_VALID)
@@ -79,7 +83,7 @@ audit_timer(struct core *core, struct namespace *ns)
 		return;
 	}
 	/* The round is done. */
-	a->round++;
+	a->running = false;
 	next_ms = a->started_ms + ns->settings.audit_ms;
 	if (next_ms <= core->now_ms)
 		next_ms = core->now_ms + 1;

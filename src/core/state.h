@@ -265,6 +265,7 @@ struct audit {
 	struct timer timer;
 	uint16_t round;
 	uint64_t started_ms;
+	bool running;		/* a round is under way */
 	bool busy;
 	struct core_submit submit;
 	size_t n_locks;
