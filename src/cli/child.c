@@ -71,10 +71,9 @@ child_start(struct child *c, char **argv, const sigset_t *mask, int keep)
 {
 	volatile int error = 0;
 	pid_t parent = getpid();
-	int terminal = child_terminal();
 	pid_t pid;
 
-	*c = (struct child){ .terminal = terminal };
+	*c = (struct child){ .terminal = child_terminal() };
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return errno;
 	/* vfork: nothing of ours is copied, and by the time we go on it has
@@ -83,7 +82,7 @@ child_start(struct child *c, char **argv, const sigset_t *mask, int keep)
 	if (pid < 0)
 		return errno;
 	if (pid == 0) {
-		error = child_prepare(parent, mask, terminal, keep);
+		error = child_prepare(parent, mask, c->terminal, keep);
 		if (error == 0) {
 			(void)execvp(argv[0], argv);
 			error = errno;

@@ -266,8 +266,10 @@ class TenThousand(Case):
         for _ in range(IDLE):
             s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             sockets.append(s)
-            s.settimeout(harness.TIMEOUT_S)
+            # Without a timeout, or Python would not wait in connect() for
+            # the daemon to take earlier callers off the queue.
             s.connect(self.daemon.socket)
+            s.settimeout(harness.TIMEOUT_S)
         for s in sockets:
             s.sendall(b"PING\n")
         for s in sockets:
