@@ -29,14 +29,20 @@ record_loss(const struct lock_record *record)
 	return record->broken_by != NULL ? CORE_LOSS_BROKEN : CORE_LOSS_STOLEN;
 }
 
+static void
+record_free_sight(struct sight *sight)
+{
+	if (sight == NULL)
+		return;
+	observe_unblock(sight);
+	free(sight->owner);
+	free(sight);
+}
+
 void
 record_forget_sight(struct lock *l)
 {
-	if (l->sight == NULL)
-		return;
-	observe_unblock(l->sight);
-	free(l->sight->owner);
-	free(l->sight);
+	record_free_sight(l->sight);
 	l->sight = NULL;
 }
 
@@ -187,18 +193,21 @@ void
 record_seen(struct core *core, struct lock *l,
     const struct lock_record *record, uint64_t submitted_ms)
 {
+	/* Forgotten last: what was observed for it must not make room for the
+	 * observation of a wish before the new sight needs it. */
+	struct sight *before = l->sight;
+
+	l->sight = NULL;
 	doubt_seen(core, l, submitted_ms);
 	l->read_due = false;
 	l->cause = 0;
-	record_forget_sight(l);
 	free(l->leftovers);
 	l->leftovers = NULL;
 	record_find_orphans(l, record);
 	record_find_wishes(core, l, record);
-	if (l->state != LOCK_NONE)
-		return;
-	if (record->n_holders == 0)
+	if (l->state == LOCK_NONE && record->n_holders == 0)
 		l->view = VIEW_FREE;
-	else
+	else if (l->state == LOCK_NONE)
 		record_sight(core, l, record);
+	record_free_sight(before);
 }

@@ -322,8 +322,10 @@ void
 driver_run_until(struct driver *d, uint64_t real_ms)
 {
 	for (;;) {
-		uint64_t at = driver_next(d);
+		uint64_t at;
 
+		driver_turn_pages(d);
+		at = driver_next(d);
 		if (at > real_ms)
 			break;
 		if (at > d->now)

@@ -24,6 +24,7 @@ struct driver_client {
 	unsigned host;
 	bool connected;
 	bool slow;		/* asks for the next page only when told to */
+	bool has_page;		/* and now it has one */
 	unsigned replies;
 	int code;		/* of the last reply */
 	int cause;
@@ -52,6 +53,7 @@ struct driver {
 	struct driver_client clients[DRIVER_CLIENTS_MAX];	/* from 1 */
 	unsigned n_clients;
 	uint64_t n_requests;
+	unsigned n_pages;	/* clients who will ask for another */
 };
 
 /*
@@ -139,6 +141,7 @@ void driver_tell_reply(struct driver *, unsigned host,
     const struct core_reply *);
 void driver_tell_rows(struct driver *, unsigned host,
     const struct core_rows *);
+void driver_turn_pages(struct driver *);
 void driver_describe(struct driver *, const struct operation *, char *text,
     size_t size);
 

@@ -125,19 +125,31 @@ driver_try(struct driver *d, unsigned client, const char *key)
 	(void)driver_ask_acquire(d, client, 0, key, 0, 0);
 }
 
+static struct judge_hold *
+driver_find_hold(struct driver *d, unsigned client, const char *key)
+{
+	struct judge_hold *h = judge_find(&d->judge, client, key);
+
+	if (h == NULL)
+		driver_fail(d, "c%u never held %s", client, key);
+	return h;
+}
+
 static void
 driver_ask_hold(struct driver *d, unsigned client, enum core_verb verb,
     const char *key)
 {
-	const struct judge_hold *h = driver_hold(d, client, key);
+	struct judge_hold *h = driver_find_hold(d, client, key);
 	struct core_request q = { .verb = verb, .hold = h->id,
 		.namespace_index = h->namespace_index };
+	enum judge_state state = h->state;
 
 	trace_add(&d->trace, TRACE_ASK, d->now, driver_client_host(d, client),
 	    "c%u %s %s", client, driver_verb_words[verb], key);
 	if (verb == CORE_RELEASE)
 		judge_released(&d->judge, d->now, h->host, h->id);
-	(void)driver_ask(d, client, &q, key);
+	if (driver_ask(d, client, &q, key) < 0)
+		h->state = state;	/* nothing has changed */
 }
 
 void
@@ -195,7 +207,7 @@ driver_continue(struct driver *d, unsigned client)
 		if (r->client == client && r->verb == CORE_LIST)
 			break;
 	if (r == NULL)
-		driver_fail(d, "c%u lists nothing", client);
+		return;		/* that was the last one */
 	ev.more.client = client;
 	ev.more.request = r->id;
 	(void)driver_step(d, r->host, &ev);
@@ -329,6 +341,7 @@ driver_tell_reply(struct driver *d, unsigned host,
 void
 driver_tell_rows(struct driver *d, unsigned host, const struct core_rows *rows)
 {
+	struct driver_client *c = &d->clients[rows->client];
 	char holder[256], key[MODEL_KEY_MAX];
 	size_t i;
 
@@ -342,6 +355,29 @@ driver_tell_rows(struct driver *d, unsigned host, const struct core_rows *rows)
 		trace_add(&d->trace, TRACE_REPLY, d->now,
 		    driver_host_names[host], "c%u row %s %s",
 		    (unsigned)rows->client, key, holder);
+	}
+	if (!c->slow && !c->has_page) {
+		c->has_page = true;
+		d->n_pages++;
+	}
+}
+
+/* Whoever is quick asks for the next page at once. */
+void
+driver_turn_pages(struct driver *d)
+{
+	unsigned c;
+
+	for (c = 1; c <= d->n_clients && d->n_pages > 0; c++) {
+		struct driver_client *client = &d->clients[c];
+
+		if (!client->has_page)
+			continue;
+		client->has_page = false;
+		d->n_pages--;
+		if (client->connected &&
+		    d->net.hosts[client->host].paused_until <= d->now)
+			driver_continue(d, c);
 	}
 }
 

@@ -114,17 +114,22 @@ START_TEST(test_stale_row)
 {
 	struct driver *d = audit_new(1);
 
-	driver_try(d, 1, "jobs/y");
-	driver_run_until(d, 59990);
-	driver_fault(d, A, OPERATION_READ_MANY, FAULT_DELAY, 1000);
-	driver_fault(d, A, OPERATION_READ_MANY, FAULT_DELAY_ANSWER, 3000);
+	driver_run_until(d, 59999);
+	d->net.attempt_ms = 4000;
+	d->net.hosts[A].latency_ms = 1000;
+	driver_run_until(d, 60000);
+	d->net.hosts[A].latency_ms = 5;
 	driver_run_until(d, 60900);
 	driver_release(d, 1, "jobs/x");
 	driver_run_until(d, 61100);
 	driver_try(d, 1, "jobs/x");
-	driver_run_until(d, 70000);
+	driver_skip(d);
+	driver_run_until(d, 63000);
+	driver_expect(d, TRACE_STORE | TRACE_TOLD,
+	    "[ 61110] A < acquire jobs/x done\n"
+	    "[ 61110] A c1 grant jobs/x +101 remaining *\n"
+	    "[ 62000] A < read-many 1 done\n");
 	driver_check(d, driver_holds(d, 1, "jobs/x"));
-	driver_check(d, driver_holds(d, 1, "jobs/y"));
 	driver_expect_clean(d);
 	driver_free(d);
 }

@@ -52,6 +52,13 @@ random_settings(struct driver *d)
 		d->net.attempt_ms = 200;
 	}
 	ns->audit_ms = 2 * ns->lease_ms;
+	if (net_random(&d->net, 4) == 0) {
+		/* Room for little: what does not fit is refused. */
+		d->limits.doubts_max = 8;
+		d->limits.observations_max = 1;
+		d->limits.locks_max = 3;
+		d->limits.requests_max = 10;
+	}
 	for (i = 0; i < RANDOM_HOSTS; i++) {
 		struct net_host *h = &d->net.hosts[i];
 
@@ -179,7 +186,13 @@ random_client(struct driver *d)
 			driver_release(d, client, key);
 		return;
 	}
-	switch (net_random(&d->net, 12)) {
+	switch (net_random(&d->net, 14)) {
+	case 12:
+		driver_drain(d, client);
+		break;
+	case 13:
+		driver_list(d, client, "");
+		break;
 	case 0:
 		driver_disconnect(d, client);
 		break;

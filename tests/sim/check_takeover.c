@@ -275,6 +275,26 @@ START_TEST(test_living_session_is_left_alone)
 }
 END_TEST
 
+/* Room for one observation only: the holder's is kept, whoever else wishes. */
+START_TEST(test_little_room_for_observations)
+{
+	struct driver *d = driver_new(1, 3);
+
+	d->limits.observations_max = 1;
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 3000);
+	driver_kill(d, A);
+	driver_acquire(d, driver_connect(d, B), "jobs/x", DRIVER_FOREVER);
+	driver_acquire(d, driver_connect(d, C), "jobs/x", DRIVER_FOREVER);
+	driver_run_until(d, 3020 + OBSERVE_MS + 1000);
+	driver_check(d, driver_holds(d, 2, "jobs/x") ||
+	    driver_holds(d, 3, "jobs/x"));
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* Two wait for the same corpse: one takes, the other goes on waiting. */
 START_TEST(test_two_observers)
 {
@@ -385,6 +405,7 @@ main(void)
 		test_newcomer_takes_from_a_corpse_at_once,
 		test_newcomer_who_saw_nothing,
 		test_living_session_is_left_alone,
+		test_little_room_for_observations,
 		test_two_observers,
 		test_drifting_clocks,
 		test_bound_of_a_takeover,
