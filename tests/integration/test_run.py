@@ -136,8 +136,9 @@ class Signals(unittest.TestCase):
 
     def test_to_the_whole_group(self):
         code = (READY, "os.fork(); "
-                "signal.signal(15, lambda *_: (print('end', flush=True), "
-                "os._exit(0))); print('armed', flush=True); signal.pause()")
+                "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); "
+                "os.write(1, b'armed\\n'); signal.sigwait([15]); "
+                "os.write(1, b'end\\n')")
         with Run(self.daemon, "run", KEY, "--", *python(*code)) as run:
             run.ready()
             self.assertEqual([run.line(), run.line()], ["armed"] * 2)
@@ -203,9 +204,10 @@ class NothingRunsUnlocked(unittest.TestCase):
             self.assertFalse(runs(pid))
 
     def test_danger_is_told(self):
-        code = ("import os, signal, sys; signal.signal(10, lambda *_: "
-                "(print('danger', flush=True))); ", READY,
-                "signal.pause(); sys.stdin.read()")
+        code = ("import signal; "
+                "signal.pthread_sigmask(signal.SIG_BLOCK, [10]); ", READY,
+                "signal.sigwait([10]); print('danger', flush=True); "
+                "sys.stdin.read()")
         with FakeDaemon() as fake, Run(fake, "run", "--on-danger=USR1", KEY,
                                        "--", *python(*code)) as run:
             fake.accept()
