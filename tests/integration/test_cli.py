@@ -201,8 +201,10 @@ class ForProcess(unittest.TestCase):
             client.release(grant)
 
     def test_loss(self):
-        code = ("import signal; signal.signal(10, lambda *_: "
-                "print('lost', flush=True)); ", READY, PAUSE)
+        # Blocked, or it might come before the wait for it.
+        code = ("import signal; "
+                "signal.pthread_sigmask(signal.SIG_BLOCK, [10]); ", READY,
+                "signal.sigwait([10]); print('lost', flush=True)")
         with subprocess.Popen(python(*code), text=True,
                               stdout=subprocess.PIPE) as process:
             pid = int(process.stdout.readline().split()[1])
