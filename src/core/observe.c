@@ -210,20 +210,6 @@ observe_submit(struct core *core, struct observation *o,
 	    o);
 }
 
-void
-observe_timer(struct core *core, struct observation *o)
-{
-	if (o->busy || o->state == OBSERVATION_DEAD ||
-	    (o->blocked == NULL && !o->curious))
-		return;
-	if (o->blocked == NULL || !observe_is_stale(core, o))
-		observe_submit(core, o, OPERATION_SESSION_READ);
-	else if (o->state == OBSERVATION_ALIVE)
-		observe_submit(core, o, OPERATION_SESSION_KILL);
-	else
-		observe_submit(core, o, OPERATION_SESSION_BURY);
-}
-
 /* Those who waited for this session may go on. */
 static void
 observe_died(struct core *core, struct observation *o)
@@ -240,6 +226,24 @@ observe_died(struct core *core, struct observation *o)
 		lock_advance(core, sight->lock);
 	}
 	o->busy = busy;
+}
+
+void
+observe_timer(struct core *core, struct observation *o)
+{
+	if (o->busy || o->state == OBSERVATION_DEAD ||
+	    (o->blocked == NULL && !o->curious))
+		return;
+	if (o->blocked == NULL || !observe_is_stale(core, o))
+		observe_submit(core, o, OPERATION_SESSION_READ);
+#ifdef DDBLOCK_TEST_DEFECTS	/* without the kill: a test must find it */
+	else if (o->state == OBSERVATION_ALIVE)
+		observe_died(core, o);
+#endif
+	else if (o->state == OBSERVATION_ALIVE)
+		observe_submit(core, o, OPERATION_SESSION_KILL);
+	else
+		observe_submit(core, o, OPERATION_SESSION_BURY);
 }
 
 /* Take note of what the item says now. */

@@ -404,7 +404,8 @@ class Proxy:
                 exchange = Exchange(self, request, upstream, writer)
                 exchange.reader = reader
                 await self._exchange(exchange, request)
-        except (Lost, ConnectionError, asyncio.IncompleteReadError):
+        except (Lost, ConnectionError, asyncio.IncompleteReadError,
+                asyncio.CancelledError):
             pass
         finally:
             self.connections.discard(writer)
