@@ -26,6 +26,10 @@
 #define DAEMON_SIGNALS 3
 #define DAEMON_FILES 128
 
+static const int daemon_signals[DAEMON_SIGNALS] = {
+	SIGTERM, SIGINT, SIGHUP,
+};
+
 struct daemon {
 	const struct config *config;
 	struct event_base *base;
@@ -149,11 +153,8 @@ daemon_on_signal(evutil_socket_t number, short what, void *arg)
 static int
 daemon_catch_signals(struct daemon *d)
 {
-	static const int numbers[DAEMON_SIGNALS] = { SIGTERM, SIGINT,
-		SIGHUP };
-
 	for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
-		d->signals[i] = evsignal_new(d->base, numbers[i],
+		d->signals[i] = evsignal_new(d->base, daemon_signals[i],
 		    daemon_on_signal, d);
 		if (d->signals[i] == NULL ||
 		    evsignal_add(d->signals[i], NULL) < 0)
@@ -205,7 +206,15 @@ daemon_fit_connections(struct config *config)
 static void
 daemon_done(struct daemon *d)
 {
+	sigset_t ours;
+
 	engine_free(d->engine);
+	/* A signal that comes now asks for what is being done: without our
+	 * handlers it would turn a clean end into a death. */
+	(void)sigemptyset(&ours);
+	for (size_t i = 0; i < DAEMON_SIGNALS; i++)
+		(void)sigaddset(&ours, daemon_signals[i]);
+	(void)sigprocmask(SIG_BLOCK, &ours, NULL);
 	for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
 		if (d->signals[i] != NULL)
 			event_free(d->signals[i]);
