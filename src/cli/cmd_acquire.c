@@ -23,17 +23,6 @@ acquire_option(struct holder *holder, int option)
 	uint64_t number;
 
 	switch (option) {
-	case 'n':
-		holder->request.wait_ms = 0;
-		return true;
-	case 'w':
-		return cli_parse_wait(optarg, &holder->request.wait_ms);
-	case 'E':
-		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
-		    number > 255)
-			return false;
-		holder->request.busy_status = (int)number;
-		return true;
 	case 'p':
 		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
 		    number == 0 || number > INT32_MAX)
@@ -44,7 +33,7 @@ acquire_option(struct holder *holder, int option)
 		holder->lost_signal = cli_parse_signal(optarg);
 		return holder->lost_signal != 0 || strcmp(optarg, "0") == 0;
 	default:
-		return false;
+		return wait_option(&holder->request, option);
 	}
 }
 
@@ -53,17 +42,14 @@ acquire_arguments(struct holder *holder, int argc, char **argv)
 {
 	static const struct option options[] = {
 		CLI_COMMON_OPTIONS,
-		{ "nonblock", no_argument, NULL, 'n' },
-		{ "wait", required_argument, NULL, 'w' },
-		{ "timeout", required_argument, NULL, 'w' },
-		{ "conflict-exit-code", required_argument, NULL, 'E' },
+		WAIT_OPTIONS,
 		{ "for-pid", required_argument, NULL, 'p' },
 		{ "on-lost", required_argument, NULL, 'l' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
-	while ((option = cli_getopt(holder->cli, argc, argv, "hvnw:E:",
+	while ((option = cli_getopt(holder->cli, argc, argv, "hv" WAIT_SHORT_OPTIONS,
 	    options)) != -1) {
 		if (option == '?')
 			return CLI_USAGE;

@@ -16,7 +16,6 @@
 #include "cli/supervise.h"
 #include "cli/wait.h"
 #include "common/clock.h"
-#include "ipc/codec.h"
 
 struct run {
 	struct cli *cli;
@@ -31,26 +30,10 @@ struct run {
 static bool
 run_option(struct run *run, int option)
 {
-	uint64_t number;
-
-	switch (option) {
-	case 'n':
-		run->request.wait_ms = 0;
-		return true;
-	case 'w':
-		return cli_parse_wait(optarg, &run->request.wait_ms);
-	case 'E':
-		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
-		    number > 255)
-			return false;
-		run->request.busy_status = (int)number;
-		return true;
-	case 'd':
-		run->danger_signal = cli_parse_signal(optarg);
-		return run->danger_signal != 0;
-	default:
-		return false;
-	}
+	if (option != 'd')
+		return wait_option(&run->request, option);
+	run->danger_signal = cli_parse_signal(optarg);
+	return run->danger_signal != 0;
 }
 
 /* 0, or the exit status for a call that makes no sense. */
@@ -59,17 +42,14 @@ run_arguments(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		CLI_COMMON_OPTIONS,
-		{ "nonblock", no_argument, NULL, 'n' },
-		{ "wait", required_argument, NULL, 'w' },
-		{ "timeout", required_argument, NULL, 'w' },
-		{ "conflict-exit-code", required_argument, NULL, 'E' },
+		WAIT_OPTIONS,
 		{ "on-danger", required_argument, NULL, 'd' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
 	/* "+": what follows the key is the command's. */
-	while ((option = cli_getopt(run->cli, argc, argv, "+hvnw:E:",
+	while ((option = cli_getopt(run->cli, argc, argv, "+hv" WAIT_SHORT_OPTIONS,
 	    options)) != -1) {
 		if (option == '?')
 			return CLI_USAGE;

@@ -13,9 +13,32 @@
 #include "cli/progress.h"
 #include "common/buffer.h"
 #include "common/clock.h"
+#include "ipc/codec.h"
 
 /* A daemon that has not answered so long after it should have, never will. */
 #define WAIT_ANSWER_MS 30000
+
+bool
+wait_option(struct wait_request *request, int option)
+{
+	uint64_t number;
+
+	switch (option) {
+	case 'n':
+		request->wait_ms = 0;
+		return true;
+	case 'w':
+		return cli_parse_wait(optarg, &request->wait_ms);
+	case 'E':
+		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
+		    number > 255)
+			return false;
+		request->busy_status = (int)number;
+		return true;
+	default:
+		return false;
+	}
+}
 
 struct wait_state {
 	const struct wait_request *request;

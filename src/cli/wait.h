@@ -19,6 +19,17 @@ struct wait_request {
 	void *arg;
 };
 
+/* What both commands call their options, for cli_getopt(). */
+#define WAIT_SHORT_OPTIONS "nw:E:"
+#define WAIT_OPTIONS \
+	{ "nonblock", no_argument, NULL, 'n' }, \
+	{ "wait", required_argument, NULL, 'w' }, \
+	{ "timeout", required_argument, NULL, 'w' }, \
+	{ "conflict-exit-code", required_argument, NULL, 'E' }
+
+/* Take note of one of them. False: it is none, or its value makes no sense. */
+bool wait_option(struct wait_request *, int option);
+
 /* The hold, or 0 and the exit status (which may be 0, by -E). Complains. */
 int wait_for_lock(struct cli *, struct ddblock *, const struct wait_request *,
     uint64_t *ret_id);
