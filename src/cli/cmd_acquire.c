@@ -49,8 +49,8 @@ acquire_arguments(struct holder *holder, int argc, char **argv)
 	};
 	int option;
 
-	while ((option = cli_getopt(holder->cli, argc, argv, "hv" WAIT_SHORT_OPTIONS,
-	    options)) != -1) {
+	while ((option = cli_getopt(holder->cli, argc, argv,
+	    "hv" WAIT_SHORT_OPTIONS, options)) != -1) {
 		if (option == '?')
 			return CLI_USAGE;
 		if (!acquire_option(holder, option))

@@ -49,8 +49,8 @@ run_arguments(struct run *run, int argc, char **argv)
 	int option;
 
 	/* "+": what follows the key is the command's. */
-	while ((option = cli_getopt(run->cli, argc, argv, "+hv" WAIT_SHORT_OPTIONS,
-	    options)) != -1) {
+	while ((option = cli_getopt(run->cli, argc, argv,
+	    "+hv" WAIT_SHORT_OPTIONS, options)) != -1) {
 		if (option == '?')
 			return CLI_USAGE;
 		if (!run_option(run, option))
