@@ -189,6 +189,9 @@ struct outcome {
 	 */
 	uint64_t sent_ms;
 
+	/* The store itself was not asked: this says nothing of its health. */
+	bool from_memory;
+
 	/*
 	 * An attempt was sent whose answer never came, so it may land later,
 	 * whatever the kind says; and when the last such was sent.

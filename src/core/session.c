@@ -66,6 +66,8 @@ session_find(const struct namespace *ns, struct ident id)
 void
 namespace_trouble(struct namespace *ns, const struct outcome *o)
 {
+	if (o->from_memory)
+		return;
 	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
 		ns->cause = 0;
 		ns->text[0] = '\0';

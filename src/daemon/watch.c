@@ -145,6 +145,8 @@ watch_outcome(struct watch *w, const struct operation *operation,
 	int code = !failed ? 0 : outcome->code == 0 ? DDBLOCK_E_UNREACHABLE :
 	    outcome->code;
 
+	if (outcome->from_memory)
+		return false;
 	if (code == DDBLOCK_E_BAD_RECORD)
 		watch_bad_record(w, operation, outcome);
 	if (code == w->trouble || (code != 0 && !watch_is_trouble(code)))

@@ -83,7 +83,7 @@ sqlite_batch_run(struct sqlite_records *r, const char *path,
 	if (sqlite_batch_try(r, path, jobs, n, &t))
 		return;
 	/* With the log's pages in the database the log can start again at its
-	 * beginning, so a beat finds room even where nothing can grow. */
+	 * beginning, so a release finds room even where nothing can grow. */
 	if (t.code == DDBLOCK_E_STORE_FULL)
 		(void)sqlite3_wal_checkpoint_v2(r->db, NULL,
 		    SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);

@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "store/sqlite_apply.h"
+#include "store/sqlite_living.h"
 #include "store/sqlite_rows.h"
 
 static const char *const sqlite_records_sql[STATEMENTS] = {
@@ -183,6 +184,7 @@ sqlite_records_session(struct sqlite_records *r, struct sqlite_job *j)
 	sqlite3_stmt *get = r->statements[STATEMENT_SESSION_GET];
 	sqlite3_stmt *put = r->statements[STATEMENT_SESSION_PUT];
 	struct session_record old = { 0 };
+	struct session_record new = { 0 };
 	int code;
 	int rc;
 
@@ -197,10 +199,11 @@ sqlite_records_session(struct sqlite_records *r, struct sqlite_job *j)
 	(void)sqlite3_reset(get);
 	if (rc != SQLITE_DONE)
 		return rc;
-	j->outcome.session = old;
-	if (code == 0)
-		code = sqlite_apply_session(&a, &j->ask, &old,
-		    &j->outcome.session);
+	if (code == 0 && r->living != NULL)
+		code = sqlite_living_apply(r->living, &a, &j->ask, &old, &new);
+	else if (code == 0)
+		code = sqlite_apply_session(&a, &j->ask, &old, &new);
+	j->outcome.session = code == SQLITE_CONFLICT ? old : new;
 	if (code < 0)
 		return sqlite_records_refuse(j, code);
 	j->outcome.kind =

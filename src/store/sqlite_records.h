@@ -13,6 +13,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sqlite_living;
 
 enum sqlite_statement {
 	STATEMENT_BEGIN,
@@ -39,6 +40,8 @@ struct sqlite_records {
 	uint64_t token_floor;
 	char *sweep_key;	/* where the next sweep goes on; NULL: start */
 	size_t sweep_length;
+	struct sqlite_living *living;	/* not ours; NULL: every beat is
+					 * written */
 };
 
 /* An SQLite result code. Half-built is fine for sqlite_records_done(). */

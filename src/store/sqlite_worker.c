@@ -25,6 +25,7 @@
 #include "ddblock.h"
 #include "store/sqlite_batch.h"
 #include "store/sqlite_file.h"
+#include "store/sqlite_living.h"
 #include "store/sqlite_records.h"
 
 /* The log's length, in pages, at which it is copied into the database. */
@@ -45,6 +46,7 @@ struct sqlite_worker {
 
 	int done_fd;
 	pthread_t thread;
+	struct sqlite_living living;	/* has a lock of its own */
 
 	/* The thread's own. */
 	struct sqlite_file file;
@@ -75,6 +77,7 @@ sqlite_worker_destroy(struct sqlite_worker *w)
 	sqlite_file_close(&w->file);
 	if (w->done_fd >= 0)
 		(void)close(w->done_fd);
+	sqlite_living_done(&w->living);
 	(void)pthread_cond_destroy(&w->wake);
 	(void)pthread_mutex_destroy(&w->lock);
 	free(w);
@@ -170,8 +173,10 @@ sqlite_worker_run_batch(struct sqlite_worker *w)
 		if (w->batch[i]->table_done == NULL)
 			operations[n++] = w->batch[i];
 	}
-	if (n > 0)
+	if (n > 0) {
 		sqlite_batch_run(&w->records, w->file.path, operations, n);
+		sqlite_living_settle(&w->living, operations, n);
+	}
 	for (size_t i = 0; i < w->n_batch; i++) {
 		if (w->batch[i]->table_done != NULL)
 			sqlite_batch_check(&w->records, w->file.path,
@@ -265,6 +270,7 @@ sqlite_worker_open(struct sqlite_worker *w,
 	if (rc != SQLITE_OK)
 		return sqlite_file_explain(w->file.db, rc, config->path, text,
 		    text_size);
+	w->records.living = &w->living;
 	(void)sqlite3_wal_hook(w->file.db, sqlite_worker_count_pages, w);
 	return 0;
 }
@@ -301,6 +307,7 @@ sqlite_worker_new(const struct store_sqlite_config *config,
 	w->swept_ms = clock_boot_ms();
 	(void)pthread_mutex_init(&w->lock, NULL);
 	(void)pthread_cond_init(&w->wake, NULL);
+	sqlite_living_init(&w->living);
 	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->done_fd < 0)
 		error = errno;
@@ -366,6 +373,12 @@ sqlite_worker_free(struct sqlite_worker *w, uint64_t wait_ms)
 		return; /* it frees itself */
 	(void)pthread_join(w->thread, NULL);
 	sqlite_worker_destroy(w);
+}
+
+struct sqlite_living *
+sqlite_worker_living(struct sqlite_worker *w)
+{
+	return &w->living;
 }
 
 int

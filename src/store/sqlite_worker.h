@@ -11,6 +11,7 @@
 #include "store/sqlite_job.h"
 #include "store/store_sqlite.h"
 
+struct sqlite_living;
 struct sqlite_worker;
 
 /* The file is opened before the thread starts. Errors: store_sqlite_new(). */
@@ -23,6 +24,9 @@ int sqlite_worker_new(const struct store_sqlite_config *,
  * back. Accepts NULL.
  */
 void sqlite_worker_free(struct sqlite_worker *, uint64_t wait_ms);
+
+/* The sessions whose beats the loop answers. */
+struct sqlite_living *sqlite_worker_living(struct sqlite_worker *);
 
 /* Readable when there is something to collect. Not the caller's to close. */
 int sqlite_worker_fd(const struct sqlite_worker *);

@@ -1,6 +1,8 @@
 /*
  * The embedded store, on the event loop's side: hands jobs to the worker,
- * keeps every deadline whatever the disk does, and delivers the outcomes.
+ * keeps every deadline whatever the disk does, and delivers the outcomes. The
+ * beats of this process's sessions it answers by itself (sqlite_living.h), so
+ * that no lease hangs on the disk, and an idle store writes nothing.
  *
  * At a deadline, what the worker has not looked at is taken back and REFUSED:
  * it will never happen. What it has taken is UNKNOWN: it may happen when the
@@ -18,6 +20,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "store/sqlite_living.h"
 #include "store/sqlite_worker.h"
 
 #define STORE_SQLITE_FREE_MS 2000
@@ -35,8 +38,12 @@ struct store_sqlite {
 
 	struct sqlite_job *due_first;	/* in order of deadlines */
 	struct sqlite_job *due_last;
-	struct operation *failed;	/* no memory even for a job */
-	struct operation **failed_end;
+	/* To be answered in the loop's next turn: beats, and what there was
+	 * no memory for. */
+	struct operation *soon;
+	struct operation **soon_end;
+	struct event *soon_event;	/* not due_event: setting a time takes
+					 * an event's activation back */
 
 	uint64_t requests;
 	uint32_t in_flight;
@@ -188,27 +195,85 @@ store_sqlite_give_up(struct store_sqlite *s, struct sqlite_job *j)
 }
 
 static void
-store_sqlite_refuse_failed(struct store_sqlite *s)
+store_sqlite_send(struct store_sqlite *s, struct sqlite_job *j)
+{
+	j->sent_ms = clock_boot_ms();
+	j->wall_s = clock_wall_ms() / 1000;
+	s->requests++;
+	store_sqlite_add_due(s, j);
+	sqlite_worker_submit(s->worker, j);
+}
+
+/* One that is not, or not any more, on its way to the worker. */
+static void
+store_sqlite_answer(struct store_sqlite *s, struct operation *operation,
+    const struct outcome *o)
+{
+	s->delivering = true;
+	s->store.outcome(s->store.outcome_arg, operation, o);
+	s->delivering = false;
+}
+
+/* False: it is for the worker. */
+static bool
+store_sqlite_beat(struct store_sqlite *s, struct operation *operation)
+{
+	struct outcome o = {
+		.sent_ms = clock_boot_ms(),
+		.from_memory = true,
+	};
+
+	if (o.sent_ms >= operation->deadline_ms) {
+		/* The loop stood still: a beat that nobody waits for must not
+		 * prolong anything. */
+		o.kind = OUTCOME_REFUSED;
+		o.code = DDBLOCK_E_UNREACHABLE;
+	} else if (!sqlite_living_beat(sqlite_worker_living(s->worker),
+	    operation, o.sent_ms, &o.kind, &o.session)) {
+		return false;
+	}
+	store_sqlite_answer(s, operation, &o);
+	return true;
+}
+
+static void
+store_sqlite_do(struct store_sqlite *s, struct operation *operation)
 {
 	struct outcome o = {
 		.kind = OUTCOME_REFUSED,
 		.code = DDBLOCK_E_NOMEM,
+		.sent_ms = operation->submitted_ms,
 	};
-	struct operation *operation = s->failed;
+	struct sqlite_job *j;
 
-	s->failed = NULL;
-	s->failed_end = &s->failed;
-	(void)snprintf(o.text, sizeof(o.text), "%s",
-	    error_text(DDBLOCK_E_NOMEM));
-	s->delivering = true;
+	if (operation->kind == OPERATION_SESSION_BEAT &&
+	    store_sqlite_beat(s, operation))
+		return;
+	j = sqlite_job_new(operation);
+	if (j != NULL) {
+		store_sqlite_send(s, j);
+		return;
+	}
+	(void)snprintf(o.text, sizeof(o.text), "%s", error_text(o.code));
+	store_sqlite_answer(s, operation, &o);
+}
+
+static void
+store_sqlite_on_soon(evutil_socket_t fd, short what, void *arg)
+{
+	struct store_sqlite *s = arg;
+	struct operation *operation = s->soon;
+
+	(void)fd;
+	(void)what;
+	s->soon = NULL;
+	s->soon_end = &s->soon;
 	while (operation != NULL) {
 		struct operation *next = operation->store_next;
 
-		o.sent_ms = operation->submitted_ms;
-		s->store.outcome(s->store.outcome_arg, operation, &o);
+		store_sqlite_do(s, operation);
 		operation = next;
 	}
-	s->delivering = false;
 }
 
 static void
@@ -221,7 +286,6 @@ store_sqlite_on_due(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	s->due_ms = STORE_SQLITE_NEVER;
-	store_sqlite_refuse_failed(s);
 	/* An answer that is here is better than none. */
 	store_sqlite_collect(s);
 	now_ms = clock_boot_ms();
@@ -234,29 +298,23 @@ store_sqlite_on_due(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
-store_sqlite_send(struct store_sqlite *s, struct sqlite_job *j)
-{
-	j->sent_ms = clock_boot_ms();
-	j->wall_s = clock_wall_ms() / 1000;
-	s->requests++;
-	store_sqlite_add_due(s, j);
-	sqlite_worker_submit(s->worker, j);
-}
-
-static void
 store_sqlite_submit(struct store *store, struct operation *operation)
 {
 	struct store_sqlite *s = (struct store_sqlite *)store;
-	struct sqlite_job *j = sqlite_job_new(operation);
+	struct sqlite_job *j = NULL;
 
-	if (j == NULL) {
-		operation->store_next = NULL;
-		*s->failed_end = operation;
-		s->failed_end = &operation->store_next;
-		event_active(s->due_event, EV_TIMEOUT, 0);
+	if (operation->kind != OPERATION_SESSION_BEAT ||
+	    !sqlite_living_knows(sqlite_worker_living(s->worker),
+	    operation->session))
+		j = sqlite_job_new(operation);
+	if (j != NULL) {
+		store_sqlite_send(s, j);
 		return;
 	}
-	store_sqlite_send(s, j);
+	operation->store_next = NULL;
+	*s->soon_end = operation;
+	s->soon_end = &operation->store_next;
+	event_active(s->soon_event, EV_TIMEOUT, 0);
 }
 
 /* The file was made and looked at when the store was opened; what is left is
@@ -303,6 +361,8 @@ store_sqlite_free(struct store *store)
 		event_free(s->done_event);
 	if (s->due_event != NULL)
 		event_free(s->due_event);
+	if (s->soon_event != NULL)
+		event_free(s->soon_event);
 	sqlite_worker_free(s->worker, STORE_SQLITE_FREE_MS);
 	free(s->path);
 	free(s);
@@ -325,7 +385,8 @@ store_sqlite_start(struct store_sqlite *s,
 	(void)snprintf(text, text_size, "out of memory");
 	s->path = strdup(config->path);
 	s->due_event = evtimer_new(s->base, store_sqlite_on_due, s);
-	if (s->path == NULL || s->due_event == NULL)
+	s->soon_event = evtimer_new(s->base, store_sqlite_on_soon, s);
+	if (s->path == NULL || s->due_event == NULL || s->soon_event == NULL)
 		return DDBLOCK_E_NOMEM;
 	r = sqlite_worker_new(config, &s->worker, text, text_size);
 	if (r < 0)
@@ -354,7 +415,7 @@ store_sqlite_new(struct event_base *base,
 		s->store.outcome_arg = outcome_arg;
 		s->base = base;
 		s->due_ms = STORE_SQLITE_NEVER;
-		s->failed_end = &s->failed;
+		s->soon_end = &s->soon;
 		r = store_sqlite_start(s, config, text, sizeof(text));
 	}
 	if (r < 0) {
