@@ -165,7 +165,7 @@ daemon_catch_signals(struct daemon *d)
 }
 
 /* The memory has secrets, and a dump would show them. */
-static void
+void
 daemon_harden(void)
 {
 	const struct rlimit none = { 0, 0 };
@@ -174,6 +174,8 @@ daemon_harden(void)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* A file that may not grow is an answer (EFBIG), not an end. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
@@ -257,7 +259,6 @@ daemon_run(struct config *config)
 	struct utsname names;
 	int r;
 
-	daemon_harden();
 	daemon_fit_connections(config);
 	if (uname(&names) < 0)
 		(void)snprintf(names.nodename, sizeof(names.nodename),

@@ -6,6 +6,10 @@
 
 #include "daemon/config.h"
 
+/* Nothing of this process may show secrets when it fails, and what fails is
+ * an error code, not a signal. Before anything else. */
+void daemon_harden(void);
+
 /* Serve until told to stop. The exit status. Limits that the system does not
  * allow are lowered. */
 int daemon_run(struct config *);

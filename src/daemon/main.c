@@ -75,6 +75,7 @@ main_perform(const struct options *options)
 	const char *path;
 	int status;
 
+	daemon_harden();
 	if (config_new(&config) < 0)
 		return EX_OSERR;
 	status = main_configure(config, options, &path);
