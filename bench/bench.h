@@ -52,7 +52,7 @@ void report_row(const char *what, const char *ours, const char *theirs,
 void report_us(const char *what, const struct pairs *, enum target,
     double limit);
 /* A line that has no target. */
-void report_note(const char *what, const char *text);
+void report_note_us(const char *what, const struct pairs *);
 void report_missed(const char *what, const char *why);
 bool report_all_met(void);
 

@@ -49,10 +49,12 @@ report_us(const char *what, const struct pairs *p, enum target target,
 }
 
 void
-report_note(const char *what, const char *text)
+report_note_us(const char *what, const struct pairs *p)
 {
 	report_head();
-	printf("%-44s %s\n", what, text);
+	printf("%-44s %10.1f us %10.1f us %9.2f\n", what,
+	    median(p->ours, p->count), median(p->theirs, p->count),
+	    pairs_median_ratio(p));
 	fflush(stdout);
 }
 
