@@ -443,6 +443,12 @@ session_closed(struct core *core, struct session *s, const struct outcome *o)
 	struct ident id = s->id;
 
 	if (o->kind == OUTCOME_REFUSED || o->kind == OUTCOME_UNKNOWN) {
+		/* It holds nothing, and nobody has to wait for its end but
+		 * those who wait for a lease anyway: no reason to stay. */
+		if (core->stopping) {
+			session_free(core, s);
+			return;
+		}
 		s->close_at_ms = core->now_ms +
 		    random_jitter(&core->random, ns->settings.heartbeat_ms);
 		return;
@@ -504,11 +510,22 @@ session_unused(struct core *core, struct session *s)
 	session_close(core, s);
 }
 
-/* Is there nothing left to do for this namespace before the daemon ends? */
+/*
+ * Is there nothing left to do for this namespace before the daemon ends? A
+ * session that is being opened never held anything: whether it comes to be or
+ * not, nobody will ask for it.
+ */
 bool
 namespace_is_settled(const struct namespace *ns)
 {
-	return ns->sessions == NULL;
+	const struct session *s;
+
+	DL_FOREACH(ns->sessions, s)
+	{
+		if (s->state != SESSION_OPENING)
+			return false;
+	}
+	return true;
 }
 
 void

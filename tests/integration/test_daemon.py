@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import socket
 import stat
 import unittest
 
@@ -273,6 +274,22 @@ class End(unittest.TestCase):
             daemon.signal(signal.SIGINT)
             self.assertEqual(daemon.wait(), 0)
             daemon.wait_log("a second signal; ending now")
+
+    def test_store_that_never_answers(self):
+        """Nothing was held, so there is nothing to wait for."""
+        with socket.create_server(("127.0.0.1", 0)) as endpoint:
+            port = endpoint.getsockname()[1]
+            config = "[daemon]\nstop_wait = 1h\n[namespace default]\n" \
+                "store = dynamodb\ntable = t\nregion = r\n" \
+                "access_key_id = k\nsecret_access_key = s\n" \
+                f"endpoint = http://127.0.0.1:{port}\n" \
+                "request_timeout = 5m\nlease = 1h\n"
+            with Daemon(config) as daemon, Client(daemon) as client:
+                waiting = client.send("ACQUIRE k")
+                asked = endpoint.accept()[0]
+                with asked:
+                    self.assertEqual(daemon.stop(), 0)
+                self.assertEqual(client.reply(waiting).code, "SHUTTING_DOWN")
 
     def test_hangup(self):
         with Daemon() as daemon, Client(daemon) as client:

@@ -258,7 +258,68 @@ START_TEST(test_stop_while_asking)
 }
 END_TEST
 
-/* Stopping in an outage ends, too. */
+/* Nothing was ever held: a session that is being opened is not waited for,
+ * and does no harm if it comes to be after all. */
+START_TEST(test_stop_while_opening)
+{
+	struct driver *d = driver_new(1, 1);
+
+	driver_cut(d, A, 100000);
+	driver_boot(d, A);
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
+	driver_run_until(d, 1000);
+	driver_skip(d);
+	driver_stop(d, A, false);
+	driver_check(d, d->hosts[A].stopped);
+	driver_expect(d, TRACE_ALL,
+	    "[  1000] A stop\n"
+	    "[  1000] A c1 acquire jobs/x: SHUTTING_DOWN\n");
+	driver_free(d);
+}
+END_TEST
+
+/* The same, and the answer is on its way. */
+START_TEST(test_stop_just_before_open)
+{
+	struct driver *d = driver_new(1, 1);
+
+	driver_boot(d, A);
+	driver_run_until(d, 7);
+	driver_stop(d, A, false);
+	driver_check(d, d->hosts[A].stopped);
+	driver_run(d, 1000);
+	driver_check(d, d->hosts[A].stopped);
+	driver_check(d, model_named_session(&d->net.store, "A1")->dead);
+	driver_free(d);
+}
+END_TEST
+
+/* Nothing is held any more, and the store is away: one try, no more. */
+START_TEST(test_stop_cannot_close)
+{
+	struct driver *d = driver_new(1, 1);
+
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 2000);
+	driver_release(d, 1, "jobs/x");
+	driver_run_until(d, 3000);
+	driver_cut(d, A, 100000);
+	driver_skip(d);
+	driver_stop(d, A, false);
+	driver_run_until(d, 7999);
+	driver_check(d, !d->hosts[A].stopped);
+	driver_run_until(d, 8000);
+	driver_check(d, d->hosts[A].stopped);
+	driver_expect(d, TRACE_ALL,
+	    "[  3000] A stop\n"
+	    "[  3000] A > close A1\n"
+	    "[  8000] A < close A1 unknown\n");
+	driver_free(d);
+}
+END_TEST
+
+/* Stopping in an outage ends, too: when the last hold is lost. */
 START_TEST(test_stop_without_a_store)
 {
 	struct driver *d = driver_new(1, 1);
@@ -268,11 +329,12 @@ START_TEST(test_stop_without_a_store)
 	driver_run_until(d, 2000);
 	driver_cut(d, A, 100000);
 	driver_stop(d, A, false);
-	driver_run_until(d, 30000);
+	driver_run_until(d, 18000);
+	driver_check(d, driver_holds(d, 1, "jobs/x"));
+	driver_check(d, !d->hosts[A].stopped);
+	driver_run_until(d, 26000);
 	driver_check(d, !driver_holds(d, 1, "jobs/x"));
-	driver_run_until(d, 110000);
 	driver_check(d, d->hosts[A].stopped);
-	driver_check(d, model_named_session(&d->net.store, "A1")->dead);
 	driver_free(d);
 }
 END_TEST
@@ -291,6 +353,9 @@ main(void)
 		test_stop_with_holds,
 		test_stop_and_release,
 		test_stop_while_asking,
+		test_stop_while_opening,
+		test_stop_just_before_open,
+		test_stop_cannot_close,
 		test_stop_without_a_store,
 		NULL,
 	};
