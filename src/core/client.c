@@ -248,6 +248,7 @@ client_renew(struct core *core, struct request *r, uint64_t id)
 		r->deadline_ms =
 		    core->now_ms + h->lock->ns->settings.request_ms;
 		heap_set(&core->heap, &r->timer, r->deadline_ms);
+		r->reply.hold = id;
 		session_renew(core, h->lock->session, r);
 	}
 	return 0;

@@ -197,6 +197,17 @@ session_schedule(struct core *core, struct session *s)
 	heap_set(&core->heap, &s->timer, at_ms);
 }
 
+/* The hold that a client asked to renew may have ended meanwhile. */
+static int
+session_renewal_code(const struct core *core, const struct request *r)
+{
+	const struct hold *h = hold_find(core, r->reply.hold);
+
+	if (h == NULL)
+		return DDBLOCK_E_NO_SUCH_LOCK;
+	return h->lost ? DDBLOCK_E_LOCK_LOST : 0;
+}
+
 static void
 session_answer_renewals(struct core *core, struct session *s, int code)
 {
@@ -204,10 +215,12 @@ session_answer_renewals(struct core *core, struct session *s, int code)
 
 	DL_FOREACH_SAFE2(s->renewals, r, next, renew_next)
 	{
+		int own = code == 0 ? session_renewal_code(core, r) : code;
+
 		r->reply.until_ms = session_until_ms(s);
 		r->reply.remaining_ms = r->reply.until_ms > core->now_ms ?
 		    r->reply.until_ms - core->now_ms : 0;
-		request_reply(core, r, code, 0,
+		request_reply(core, r, own, 0,
 		    code == 0 ? NULL : s->ns->text);
 	}
 }
@@ -364,29 +377,40 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 }
 
 /*
- * Clients hear of a namespace's renewals, not of a session's: while an older
- * session still has holds, each may only rely on the end that comes first.
+ * CORE_RENEWED is about all holds of a namespace. While an older session still
+ * has some, each hold is told of its own.
  */
-static uint64_t
-session_first_end_ms(const struct session *renewed)
+static bool
+session_is_alone(const struct session *renewed)
 {
-	uint64_t until_ms = session_until_ms(renewed);
 	const struct session *s;
 
 	DL_FOREACH(renewed->ns->sessions, s)
 	{
-		if (s->state == SESSION_VALID && s->locks != NULL &&
-		    session_until_ms(s) < until_ms)
-			until_ms = session_until_ms(s);
+		if (s != renewed && s->state == SESSION_VALID &&
+		    s->locks != NULL)
+			return false;
 	}
-	return until_ms;
+	return true;
+}
+
+static void
+session_reassure(struct core *core, struct session *s)
+{
+	struct lock *l;
+
+	s->danger = false;
+	DL_FOREACH2(s->locks, l, session_next)
+	{
+		if (l->hold != NULL)
+			action_notice(core, l->hold, CORE_SAFE, 0);
+	}
 }
 
 static void
 session_renewed(struct core *core, struct session *s, const struct outcome *o)
 {
 	const struct core_namespace *t = &s->ns->settings;
-	struct lock *l;
 
 	assert(o->sent_ms <= core->now_ms);
 	s->beat = o->session.beat;
@@ -395,18 +419,15 @@ session_renewed(struct core *core, struct session *s, const struct outcome *o)
 	s->beat_at_ms = s->sent_ms + t->heartbeat_ms;
 	if (core->now_ms >= session_until_ms(s))
 		return; /* the timer says so */
-	s->renewed.namespace_index = s->ns->index;
-	s->renewed.until_ms = session_first_end_ms(s);
-	s->renewed.remaining_ms = s->renewed.until_ms - core->now_ms;
-	action_add(core, &s->renewed.action, CORE_RENEWED);
-	if (s->danger && core->now_ms < s->sent_ms + t->danger_ms) {
-		s->danger = false;
-		DL_FOREACH2(s->locks, l, session_next)
-		{
-			if (l->hold != NULL)
-				action_notice(core, l->hold, CORE_SAFE, 0);
-		}
+	if (session_is_alone(s)) {
+		s->renewed.namespace_index = s->ns->index;
+		s->renewed.until_ms = session_until_ms(s);
+		s->renewed.remaining_ms = s->renewed.until_ms - core->now_ms;
+		action_add(core, &s->renewed.action, CORE_RENEWED);
 	}
+	if (core->now_ms < s->sent_ms + t->danger_ms &&
+	    (s->danger || !session_is_alone(s)))
+		session_reassure(core, s);
 	session_answer_renewals(core, s, 0);
 }
 

@@ -487,6 +487,7 @@ driver_stop(struct driver *d, unsigned host, bool release)
 		CORE_STOP };
 
 	driver_say(d, host, release ? "stop, release" : "stop");
+	d->hosts[host].stopping = true;
 	(void)driver_step(d, host, &ev);
 }
 

@@ -36,7 +36,8 @@ struct driver_host {
 	uint64_t next_ms;	/* boot time */
 	uint64_t stepped_at;
 	unsigned steps;		/* at this very moment */
-	bool stopped;
+	bool stopping;
+	bool stopped;		/* it says that nothing is left to do */
 };
 
 struct driver {

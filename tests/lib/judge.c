@@ -169,12 +169,12 @@ judge_granted(struct judge *j, uint64_t now, const struct judge_hold *hold)
 	h->since = now;
 	h->next = j->holds;
 	j->holds = h;
+	if (l != NULL && l->tampered)
+		return;
 	if (l != NULL && l->n_holders == 1) {
 		h->session = l->holders[0].session;
 		m = model_find_session(&j->net->store, h->session);
 	}
-	if (l != NULL && l->tampered)
-		return;
 	if (m == NULL || m->host != (int)h->host || m->dead)
 		judge_fail(j, "c%u was granted %s, which the store does not "
 		    "show", h->client, h->key);

@@ -16,7 +16,7 @@ suite_run(const char *name, const TTest *const *tests)
 	SRunner *runner;
 	int failed;
 
-	tcase_set_timeout(tcase, 300);
+	tcase_set_timeout(tcase, 600);
 	for (; *tests != NULL; tests++)
 		tcase_add_test(tcase, *tests);
 	suite_add_tcase(suite, tcase);

@@ -3,7 +3,8 @@
  * and requests comes from a seed. The judge watches; in the end faults stop,
  * whoever waits is served, and nothing is left behind.
  *
- * check_random SEED runs that one seed and prints its trace.
+ * check_random SEED runs that one seed and prints its trace; check_random FIRST
+ * LAST runs all of these.
  */
 #include "driver.h"
 #include "suite.h"
@@ -112,9 +113,16 @@ random_disaster(struct driver *d)
 	}
 	if (!random_is_awake(d, host))
 		return;
-	switch (net_random(&d->net, 5)) {
+	if (d->hosts[host].stopping) {
+		driver_kill(d, host);
+		return;
+	}
+	switch (net_random(&d->net, 6)) {
 	case 0:
 		driver_kill(d, host);
+		break;
+	case 3:
+		driver_stop(d, host, net_random(&d->net, 2) == 0);
 		break;
 	case 1:
 		driver_pause(d, host, ms);
@@ -126,6 +134,29 @@ random_disaster(struct driver *d)
 		driver_cut(d, host, ms);
 		break;
 	}
+}
+
+/* Somebody cleans up by hand, what he should not. */
+static void
+random_vandal(struct driver *d)
+{
+	struct model_session *m = d->net.store.sessions;
+	const char *key = random_key(d);
+	uint64_t skip = net_random(&d->net, 6);
+
+	if (net_random(&d->net, 2) == 0) {
+		if (model_find_lock(&d->net.store, 0, key) == NULL)
+			return;
+		driver_say(d, A, "sees a lock deleted by hand");
+		model_delete_lock(&d->net.store, 0, key);
+		return;
+	}
+	while (m != NULL && skip-- > 0)
+		m = m->next;
+	if (m == NULL || !m->exists || m->dead)
+		return;
+	driver_say(d, A, "sees a session deleted by hand");
+	model_delete_session(&d->net.store, m->name);
 }
 
 /* ---- what clients do -------------------------------------------------- */
@@ -225,6 +256,8 @@ random_settle(struct driver *d)
 		d->net.hosts[i].cut_until = d->now;
 		d->net.hosts[i].down_until = d->now;
 		d->net.hosts[i].paused_until = d->now;
+		if (d->hosts[i].stopping)
+			driver_kill(d, i);
 		if (d->hosts[i].core == NULL)
 			driver_boot(d, i);
 	}
@@ -256,6 +289,7 @@ static void
 random_run(uint64_t seed, bool print)
 {
 	struct driver *d = driver_new(seed, RANDOM_HOSTS);
+	bool vandal = seed % 8 == 0;
 	unsigned i;
 
 	random_settings(d);
@@ -267,6 +301,8 @@ random_run(uint64_t seed, bool print)
 			random_fault(d);
 		if (net_random(&d->net, 30) == 0)
 			random_disaster(d);
+		if (vandal && net_random(&d->net, 50) == 0)
+			random_vandal(d);
 		random_client(d);
 	}
 	random_settle(d);
@@ -275,18 +311,14 @@ random_run(uint64_t seed, bool print)
 	driver_free(d);
 }
 
-static uint64_t random_seed;	/* to run alone; 0: all of them */
+static uint64_t random_first = 1, random_last = RANDOM_SEEDS;
 
 START_TEST(test_random)
 {
 	uint64_t seed;
 
-	if (random_seed != 0) {
-		random_run(random_seed, true);
-		return;
-	}
-	for (seed = 1; seed <= RANDOM_SEEDS; seed++)
-		random_run(seed, false);
+	for (seed = random_first; seed <= random_last; seed++)
+		random_run(seed, random_first == random_last);
 }
 END_TEST
 
@@ -299,6 +331,8 @@ main(int argc, char **argv)
 	};
 
 	if (argc > 1)
-		random_seed = strtoull(argv[1], NULL, 10);
+		random_first = random_last = strtoull(argv[1], NULL, 10);
+	if (argc > 2)
+		random_last = strtoull(argv[2], NULL, 10);
 	return suite_run("random", tests);
 }

@@ -222,6 +222,25 @@ START_TEST(test_renewal_of_the_first_attempt)
 }
 END_TEST
 
+/* What has been released meanwhile was not renewed. */
+START_TEST(test_renewal_of_a_released_lock)
+{
+	struct driver *d = timeline_new();
+
+	driver_fault(d, A, OPERATION_SESSION_BEAT, FAULT_DELAY_ANSWER, 900);
+	driver_renew(d, 1, "jobs/x");
+	driver_run_until(d, 2100);
+	driver_release(d, 1, "jobs/x");
+	driver_skip(d);
+	driver_run_until(d, 4000);
+	driver_expect(d, TRACE_REPLY,
+	    "[  2110] A c1 release jobs/x: OK\n"
+	    "[  2900] A c1 renew jobs/x: NO_SUCH_LOCK\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 START_TEST(test_request_for_renewal_meets_silence)
 {
 	struct driver *d = timeline_new();
@@ -331,6 +350,7 @@ main(void)
 		test_renew_on_request,
 		test_renewal_of_the_second_attempt,
 		test_renewal_of_the_first_attempt,
+		test_renewal_of_a_released_lock,
 		test_request_for_renewal_meets_silence,
 		test_refused_renewals_are_repeated,
 		test_killed_session_is_lost_at_once,
