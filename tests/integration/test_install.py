@@ -1,0 +1,154 @@
+"""What `make install` puts where, and what the unit makes of it.
+
+Installs into a directory of its own. What systemd has to say it says without
+running: the unit under a real systemd is a test of its own.
+"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+MANUALS = {"ddblock.1", "ddblockd.8", "ddblockd.conf.5",
+           "ddblock-protocol.7", "libddblock.3"}
+
+
+def make(*arguments):
+    env = {k: v for k, v in os.environ.items()
+           if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DESTDIR")}
+    build = os.path.dirname(harness.program("ddblockd"))
+    subprocess.run(["make", "-C", build, *arguments], env=env, check=True,
+                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                   timeout=harness.TIMEOUT_S)
+
+
+def files(top):
+    return {os.path.relpath(os.path.join(folder, name), top)
+            for folder, _, names in os.walk(top) for name in names}
+
+
+def tool(name):
+    path = shutil.which(name)
+    if path is None:
+        raise unittest.SkipTest(f"{name} is missing (Debian: systemd)")
+    return path
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"(\d+)(ms|s|m|h)?", text).groups()
+    return int(number) * {"ms": 0.001, "m": 60, "h": 3600}.get(unit, 1)
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = tempfile.mkdtemp(prefix="ddblock-install-")
+        cls.addClassCleanup(shutil.rmtree, cls.root)
+        make("install", f"DESTDIR={cls.root}")
+        daemon = next(f for f in files(cls.root)
+                      if f.endswith("sbin/ddblockd"))
+        cls.prefix = os.path.join(cls.root,
+                                  daemon[:-len("/sbin/ddblockd")])
+
+    def path(self, *parts):
+        return os.path.join(self.prefix, *parts)
+
+    def unit(self):
+        with open(self.path("lib/systemd/system/ddblockd.service"),
+                  encoding="utf-8") as f:
+            return f.read()
+
+    def test_everything_has_its_place(self):
+        there = files(self.prefix)
+        pages = {os.path.basename(f): f for f in there
+                 if f.startswith("share/man/")}
+        self.assertEqual(set(pages), MANUALS)
+        for name, path in pages.items():
+            self.assertEqual(path, f"share/man/man{name[-1]}/{name}")
+        libraries = {f for f in there if "/libddblock." in f and "pc" not in f
+                     and f not in pages.values()}
+        self.assertIn("lib/libddblock.a",
+                      {re.sub(r"^lib/.*/", "lib/", f) for f in libraries})
+        self.assertEqual(
+            there - set(pages.values()) - libraries,
+            {"bin/ddblock", "sbin/ddblockd", "include/ddblock.h",
+             "lib/pkgconfig/libddblock.pc", "lib/sysusers.d/ddblockd.conf",
+             "lib/systemd/system/ddblockd.service"})
+
+    def test_installed_programs_work(self):
+        daemon = harness.Daemon()
+        daemon.program = self.path("sbin/ddblockd")
+        with daemon:
+            done = subprocess.run(
+                [self.path("bin/ddblock"), "run", "jobs/installed", "--",
+                 "printenv", "DDBLOCK_KEY"],
+                env=dict(os.environ, DDBLOCK_SOCKET=daemon.socket),
+                stdout=subprocess.PIPE, text=True, check=True,
+                timeout=harness.TIMEOUT_S)
+            self.assertEqual(done.stdout, "jobs/installed\n")
+
+    def verify(self, unit):
+        """What systemd says of the unit, with the program in its place."""
+        sbin = re.search(r"^ExecStart=(.*)/ddblockd$", unit, re.M)[1]
+        path = os.path.join(self.root, "ddblockd.service")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(unit.replace(sbin, self.path("sbin")))
+        done = subprocess.run(
+            [tool("systemd-analyze"), "verify", "--man=no", path],
+            env=dict(os.environ, SYSTEMD_LOG_TARGET="console",
+                     SYSTEMD_LOG_LEVEL="warning"),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            check=False, timeout=harness.TIMEOUT_S)
+        return "".join(line for line in done.stdout.splitlines(True)
+                       if "ddblockd" in line)
+
+    def test_unit(self):
+        self.assertEqual(self.verify(self.unit()), "")
+        # And it would say so.
+        self.assertIn("UMusk", self.verify(
+            self.unit().replace("UMask", "UMusk")))
+
+    def test_user(self):
+        root = os.path.join(self.root, "users")
+        os.makedirs(os.path.join(root, "etc"))
+        subprocess.run([tool("systemd-sysusers"), f"--root={root}",
+                        self.path("lib/sysusers.d/ddblockd.conf")],
+                       stderr=subprocess.PIPE, check=True,
+                       timeout=harness.TIMEOUT_S)
+        for name in ("passwd", "group"):
+            with open(os.path.join(root, "etc", name),
+                      encoding="utf-8") as f:
+                self.assertRegex(f.read(), r"(?m)^ddblockd:")
+        unit = self.unit()
+        self.assertIn("\nUser=ddblockd\nGroup=ddblockd\n", unit)
+
+    def test_unit_fits_the_defaults(self):
+        """Where the daemon goes by itself is what the unit makes for it."""
+        daemon = harness.Daemon(raw=True, args=["--check-config"])
+        self.addCleanup(daemon.close)
+        status, out, err = daemon.run()
+        self.assertEqual(status, 0, err)
+        known = dict(re.findall(r"^(\w+) = (\S+)", out, re.M))
+        unit = dict(re.findall(r"^(\w+)=(.*)$", self.unit(), re.M))
+        self.assertEqual(unit["Type"], "notify")
+        self.assertEqual(os.path.dirname(known["socket"]),
+                         "/run/" + unit["RuntimeDirectory"])
+        self.assertEqual(os.path.dirname(known["file"]),
+                         "/var/lib/" + unit["StateDirectory"])
+        self.assertGreater(seconds(unit["TimeoutStopSec"]),
+                           seconds(known["stop_wait"]))
+        self.assertGreater(int(unit["LimitNOFILE"]),
+                           int(known["connections_max"]))
+
+    def test_uninstall(self):
+        root = os.path.join(self.root, "again")
+        make("install", f"DESTDIR={root}")
+        make("uninstall", f"DESTDIR={root}")
+        self.assertEqual(files(root), set())
+
+
+if __name__ == "__main__":
+    harness.main()
