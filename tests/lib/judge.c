@@ -104,7 +104,8 @@ judge_is_valid(const struct judge *j, const struct judge_hold *h,
 static bool
 judge_is_mute(const struct judge *j, unsigned host, uint64_t now)
 {
-	return !j->alive[host] || j->net->hosts[host].paused_until > now;
+	/* In the very moment in which it goes on it may not have come to it. */
+	return !j->alive[host] || j->net->hosts[host].paused_until >= now;
 }
 
 /* Nobody can tell this one anything: its client looks at the clock. */
