@@ -226,21 +226,29 @@ START_TEST(test_lost_once)
 }
 END_TEST
 
-/* With nothing lost: how many requests it takes, and no doubt. */
+/*
+ * With nothing lost: one request, and no doubt. A machine that is busy
+ * elsewhere may be slower than an attempt waits; that is seen and tried again.
+ */
 START_TEST(test_nothing_lost)
 {
-	struct scene c;
-	struct seen *s;
-	unsigned before;
+	bool alone = false;
 
-	scene_prepare(&c, (enum act)_i);
-	before = proxy_requests(proxy);
-	scene_fill(&c);
-	s = case_do(&c.operation);
-	case_done(s);
-	ck_assert(!s->unanswered);
-	ck_assert_uint_eq(proxy_requests(proxy), before + 1);
-	scene_check(&c, s);
+	for (int i = 0; i < 5 && !alone; i++) {
+		struct scene c;
+		struct seen *s;
+		unsigned before;
+
+		scene_prepare(&c, (enum act)_i);
+		before = proxy_requests(proxy);
+		scene_fill(&c);
+		s = case_do(&c.operation);
+		case_done(s);
+		alone = proxy_requests(proxy) == before + 1;
+		ck_assert(s->unanswered != alone);
+		scene_check(&c, s);
+	}
+	ck_assert(alone);
 }
 END_TEST
 
