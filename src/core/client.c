@@ -322,6 +322,19 @@ request_new(struct core *core, struct client *c,
 	return 0;
 }
 
+/* What gives something back is admitted whatever is full: it is over at once,
+ * or bounded by the holds, and to refuse it would make room for nobody. */
+static bool
+client_is_full(const struct core *core, const struct client *c,
+    enum core_verb verb)
+{
+	if (verb == CORE_RELEASE || verb == CORE_CANCEL)
+		return false;
+	return core->n_requests >= core->limits.requests_max ||
+	    (c != NULL &&
+		c->n_requests >= core->limits.requests_per_client_max);
+}
+
 int
 client_request(struct core *core, const struct core_request *ask)
 {
@@ -331,9 +344,7 @@ client_request(struct core *core, const struct core_request *ask)
 
 	if (ask->namespace_index >= core->n_namespaces)
 		return DDBLOCK_E_UNKNOWN_NAMESPACE;
-	if (core->n_requests >= core->limits.requests_max ||
-	    (c != NULL &&
-		c->n_requests >= core->limits.requests_per_client_max))
+	if (client_is_full(core, c, ask->verb))
 		return DDBLOCK_E_LIMIT;
 	if (c == NULL) {
 		code = client_new(core, ask->client, &c);

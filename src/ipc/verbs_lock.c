@@ -48,17 +48,22 @@ verbs_id(struct connection *c, const struct codec_line *l, uint64_t *ret)
 	    "id is the number that a grant came with");
 }
 
-/* Refused for its cap, or NULL for want of memory: the reason is written. */
+static int
+verbs_room(struct connection *c)
+{
+	if (c->n_pending < c->server->limits.requests_per_connection_max)
+		return 0;
+	return verbs_reason(c, DDBLOCK_E_LIMIT,
+	    "%u requests of this connection have no reply yet", c->n_pending);
+}
+
+/* Refused for want of memory: the reason is written. */
 static int
 verbs_pending(struct connection *c, enum pending_kind kind,
     const struct codec_line *l, struct pending **ret)
 {
 	struct pending *p;
 
-	if (c->n_pending >= c->server->limits.requests_per_connection_max)
-		return verbs_reason(c, DDBLOCK_E_LIMIT,
-		    "%u requests of this connection have no reply yet",
-		    c->n_pending);
 	p = pending_new(c, kind, &l->tag);
 	if (p == NULL)
 		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
@@ -90,9 +95,15 @@ static int
 verbs_ask_simple(struct connection *c, const struct codec_line *l,
     struct core_event *event)
 {
+	enum core_verb verb = event->request.verb;
 	struct pending *p = NULL;
-	int r = verbs_pending(c, PENDING_CORE, l, &p);
+	int r = 0;
 
+	/* A client that waits too much can still release and cancel. */
+	if (verb != CORE_RELEASE && verb != CORE_CANCEL)
+		r = verbs_room(c);
+	if (r == 0)
+		r = verbs_pending(c, PENDING_CORE, l, &p);
 	if (r < 0)
 		return r;
 	p->acquire = event->request.verb == CORE_ACQUIRE;
@@ -231,6 +242,8 @@ verbs_listing(struct connection *c, enum pending_kind kind,
 	if (r == 0 && c->n_listings >= CONNECTION_LISTINGS_MAX)
 		r = verbs_reason(c, DDBLOCK_E_LIMIT, "%u listings of this "
 		    "connection have no reply yet", c->n_listings);
+	if (r == 0)
+		r = verbs_room(c);
 	if (r == 0)
 		r = verbs_pending(c, kind, l, &p);
 	if (r < 0)

@@ -306,6 +306,35 @@ START_TEST(test_limits_at_admission)
 }
 END_TEST
 
+/* A client that waits as much as it may can still release what it holds. */
+START_TEST(test_release_is_always_admitted)
+{
+	struct driver *d = driver_new(1, 1);
+	unsigned c1, c2;
+
+	d->limits.requests_per_client_max = 1;
+	d->limits.requests_max = 1;
+	driver_start(d);
+	c1 = driver_connect(d, A);
+	c2 = driver_connect(d, A);
+	driver_try(d, c1, "mine");
+	driver_run(d, 100);
+	driver_try(d, c2, "theirs");
+	driver_run(d, 100);
+	driver_acquire(d, c1, "theirs", DRIVER_FOREVER);
+	driver_run(d, 100);
+	driver_release(d, c1, "mine");
+	driver_run(d, 100);
+	driver_check(d, d->clients[c1].code == 0);
+	driver_check(d, !driver_holds(d, c1, "mine"));
+	driver_cancel(d, c1, "theirs");
+	driver_run(d, 100);
+	driver_check(d, d->clients[c1].code == DDBLOCK_E_CANCELLED);
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* What was due when a request is refused is done all the same. */
 START_TEST(test_refusal_holds_nothing_up)
 {
@@ -442,6 +471,7 @@ main(void)
 		test_own_hold_and_foreign_hold,
 		test_drain,
 		test_limits_at_admission,
+		test_release_is_always_admitted,
 		test_refusal_holds_nothing_up,
 		test_namespaces_are_apart,
 		test_get,

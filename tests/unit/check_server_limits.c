@@ -30,6 +30,10 @@ START_TEST(test_requests_of_a_connection_are_capped)
 	expect_nothing(fd);
 	ask(fd, "#x ACQUIRE k\nPING\n", "#x ERR LIMIT :16 requests of this "
 	    "connection have no reply yet\nOK\n");
+	/* What gives something back is heard all the same. */
+	say(fd, "RELEASE id=99\n");
+	expect_nothing(fd);
+	ck_assert_int_eq(t.seen[t.n_seen - 1].request.verb, CORE_RELEASE);
 	(void)close(fd);
 }
 END_TEST
