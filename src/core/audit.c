@@ -100,8 +100,12 @@ audit_row(struct core *core, const struct audit *a, size_t i,
 	if (l->state != LOCK_HELD || !ident_equal(l->grant, a->grants[i]) ||
 	    l->writes != a->writes[i])
 		return;
-	if (!record_shows(record, l->session->id, l->grant))
+	if (!record_shows(record, l->session->id, l->grant)) {
 		lock_lose(core, l, record_loss(record));
+		return;
+	}
+	/* Of a lock that is held for long nothing else would tell. */
+	doubt_seen(core, l, a->submit.operation.submitted_ms);
 }
 
 void

@@ -95,7 +95,7 @@ void
 lock_free_if_unused(struct core *core, struct lock *l)
 {
 	if (l->state != LOCK_NONE || l->queue != NULL || l->references > 0 ||
-	    l->submission != NULL || l->releasing != NULL ||
+	    l->submission != NULL || l->releasing != NULL || l->read_due ||
 	    l->wanted || lock_is_littered(l))
 		return;
 	record_forget_sight(l);

@@ -185,6 +185,47 @@ START_TEST(test_doubt_ends)
 }
 END_TEST
 
+/* Also that of a lock which is held all the time: the audit has read it. */
+START_TEST(test_doubt_of_a_long_hold_ends)
+{
+	struct driver *d = doubt_new_world(1);
+	struct fault fault = { .host = A, .kind = OPERATION_ACQUIRE,
+		.fault = FAULT_LOSE_BEFORE, .retry_ms = 1000 };
+
+	net_add_fault(&d->net, &fault);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 1000 + 16 * 60000 - 1);
+	driver_check(d, driver_holds(d, 1, "jobs/x"));
+	driver_check(d, doubts(d, A) == 1);
+	driver_run_until(d, 1000 + 18 * 60000);
+	driver_check(d, driver_holds(d, 1, "jobs/x"));
+	driver_check(d, doubts(d, A) == 0);
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
+/* The last look finds an orphan, and its removal fails: it is not forgotten
+ * with the doubt. */
+START_TEST(test_orphan_of_the_last_look)
+{
+	struct driver *d = doubt_new_world(1);
+
+	driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LATE, 949000);
+	driver_fault(d, A, OPERATION_RELEASE, FAULT_LOSE_BEFORE, 0);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 951000);
+	driver_check(d, driver_lock(d, "jobs/x")->n_holders == 1);
+	driver_run_until(d, 1006000);
+	driver_check(d, driver_count(d, A, OPERATION_RELEASE) == 1);
+	driver_check(d, doubts(d, A) == 0);
+	driver_run_until(d, 1020000);
+	driver_check(d, driver_lock(d, "jobs/x")->n_holders == 0);
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* A full list of doubts: grants go to a new session, and the old one is closed
  * when its last hold ends, which is renewed until then. */
 START_TEST(test_full_list_opens_a_new_session)
@@ -214,6 +255,40 @@ START_TEST(test_full_list_opens_a_new_session)
 	driver_check(d, model_named_session(&d->net.store, "A1")->dead);
 	driver_check(d, doubts(d, A) == 0);
 	driver_check(d, driver_holds(d, 2, "new"));
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
+/* Two sessions have holds, and neither is renewed any more. Clients hear of the
+ * end that comes first; when it has come, of the other one. */
+START_TEST(test_two_sessions_and_silence)
+{
+	struct driver *d = driver_new(1, 1);
+	unsigned i;
+
+	d->limits.doubts_max = 4;
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "old");
+	driver_run_until(d, 2000);
+	for (i = 0; i < 2; i++)
+		driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LOSE_BEFORE, 0);
+	driver_try(d, driver_connect(d, A), "jobs/1");
+	driver_try(d, 2, "jobs/2");
+	driver_run_until(d, 9000);
+	driver_try(d, 2, "new");
+	driver_run_until(d, 30000);
+	driver_check(d, driver_count(d, A, OPERATION_SESSION_OPEN) == 2);
+	driver_skip(d);
+	driver_cut(d, A, 30000);
+	driver_run_until(d, 50000);
+	driver_expect(d, TRACE_NOTICE,
+	    "[ 35000] A c1 danger old remaining 9000 UNREACHABLE\n"
+	    "[ 37000] A c2 danger new remaining 9000 UNREACHABLE\n"
+	    "[ 44000] A c1 lost old expired\n"
+	    "[ 46000] A c2 lost new expired\n");
+	driver_check(d, trace_count(&d->trace, d->mark, "*renewed*") == 0);
+	driver_run_until(d, 70000);
 	driver_expect_clean(d);
 	driver_free(d);
 }
@@ -280,7 +355,10 @@ main(void)
 		test_first_attempt_lands_in_vain,
 		test_wish_that_lands_late,
 		test_doubt_ends,
+		test_doubt_of_a_long_hold_ends,
+		test_orphan_of_the_last_look,
 		test_full_list_opens_a_new_session,
+		test_two_sessions_and_silence,
 		test_unknown_release,
 		test_release_behind_another_operation,
 		NULL,
