@@ -143,12 +143,16 @@ lock_poll_ms(const struct lock *l)
 	return l->queue->poll_ms;
 }
 
-/* No store operation for this lock for (about) @period_ms. */
+/* No store operation for this lock for (about) @period_ms, and none before what
+ * was said earlier: that may be the gap which a loss leaves its holder. */
 void
 lock_hold_off(struct core *core, struct lock *l, uint64_t period_ms)
 {
-	l->hold_off_ms =
+	uint64_t until_ms =
 	    core->now_ms + random_jitter(&core->random, period_ms);
+
+	if (until_ms > l->hold_off_ms)
+		l->hold_off_ms = until_ms;
 }
 
 static bool

@@ -241,6 +241,38 @@ START_TEST(test_stop_and_release)
 END_TEST
 
 /* Stopping while the grant is on its way: it is given back. */
+/* The gap between the loss and the release stays, also when another operation
+ * of that lock, which was under way, is refused. */
+START_TEST(test_stop_and_release_behind_a_refusal)
+{
+	struct driver *d = driver_new(1, 1);
+	struct fault fault = { .host = A, .kind = OPERATION_EXTEND,
+		.fault = FAULT_REFUSE, .code = DDBLOCK_E_THROTTLED };
+
+	d->namespaces[0].handover_max = 1;
+	d->namespaces[0].poll_ms = 200;
+	net_add_fault(&d->net, &fault);
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 2000);
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
+	driver_run_until(d, 2005);
+	driver_skip(d);
+	driver_stop(d, A, true);
+	driver_run_until(d, 4000);
+	driver_expect(d, TRACE_STORE | TRACE_TOLD,
+	    "[  2005] A c2 acquire jobs/x: SHUTTING_DOWN\n"
+	    "[  2005] A c1 lost jobs/x shutdown\n"
+	    "[  2010] A < extend jobs/x refused THROTTLED\n"
+	    "[  3005] A > release jobs/x\n"
+	    "[  3015] A < release jobs/x done\n"
+	    "[  3015] A > close A1\n"
+	    "[  3025] A < close A1 done\n");
+	driver_check(d, d->hosts[A].stopped);
+	driver_free(d);
+}
+END_TEST
+
 START_TEST(test_stop_while_asking)
 {
 	struct driver *d = driver_new(1, 1);
@@ -352,6 +384,7 @@ main(void)
 		test_stop_without_holds,
 		test_stop_with_holds,
 		test_stop_and_release,
+		test_stop_and_release_behind_a_refusal,
 		test_stop_while_asking,
 		test_stop_while_opening,
 		test_stop_just_before_open,
