@@ -91,20 +91,39 @@ record_find_orphans(struct lock *l, const struct lock_record *record)
 
 /*
  * A wish of another host: honoured unless its session is dead, absent or has
- * not moved for a lease. Taking out a living one's wish does no harm: its host
- * puts it back with its next poll.
+ * not moved for a lease. It is a matter for the holder: if all who wait looked
+ * at each other, too, each look would cost the square of them.
  */
-static void
-record_foreign_wish(struct core *core, struct lock *l, struct ident id)
+static bool
+record_honours_wish(struct core *core, struct lock *l, struct ident id)
 {
 	struct observation *o = observe(core, l->ns, id, 0);
 
-	if (o == NULL || observe_lives(core, o)) {
-		l->wish_seen = true;
-		return;
+	return o == NULL || observe_lives(core, o);
+}
+
+static void
+record_find_foreign_wishes(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	for (size_t i = 0; i < record->n_exclusive_wishes; i++) {
+		struct ident id = record->exclusive_wishes[i];
+
+		if (session_find(l->ns, id) != NULL)
+			continue;
+		/* Taking out a living one's wish would do no harm: its host
+		 * puts it back with its next poll. */
+		if (record_honours_wish(core, l, id))
+			l->wish_seen = true;
+		else if (record_leftovers(l) != NULL)
+			l->leftovers->stale_wish = id;
 	}
-	if (record_leftovers(l) != NULL)
-		l->leftovers->stale_wish = id;
+	/* Those who wait for shared use are hindered by us all the same; but
+	 * what of them is stale is not ours to take out. */
+	for (size_t i = 0; i < record->n_shared_wishes; i++) {
+		if (record_honours_wish(core, l, record->shared_wishes[i]))
+			l->wish_seen = true;
+	}
 }
 
 static void
@@ -116,18 +135,16 @@ record_find_wishes(struct core *core, struct lock *l,
 	for (size_t i = 0; i < record->n_exclusive_wishes; i++) {
 		struct ident id = record->exclusive_wishes[i];
 
-		if (session_find(l->ns, id) == NULL) {
-			record_foreign_wish(core, l, id);
-		} else if (l->ns->session != NULL &&
-		    ident_equal(l->ns->session->id, id) && l->n_waiting > 0) {
+		if (session_find(l->ns, id) == NULL)
+			continue;
+		if (l->ns->session != NULL &&
+		    ident_equal(l->ns->session->id, id) && l->n_waiting > 0)
 			l->wanted = true;
-		} else if (record_leftovers(l) != NULL) {
+		else if (record_leftovers(l) != NULL)
 			l->leftovers->own_wish = id;
-		}
 	}
-	/* Those who wait for shared use are hindered by us all the same. */
-	for (size_t i = 0; i < record->n_shared_wishes; i++)
-		record_foreign_wish(core, l, record->shared_wishes[i]);
+	if (l->state == LOCK_HELD)
+		record_find_foreign_wishes(core, l, record);
 }
 
 /*

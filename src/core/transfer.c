@@ -404,10 +404,18 @@ static void
 transfer_wished(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
-	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT)
-		transfer_seen(core, l, o, s->submit.operation.submitted_ms);
-	else
+	const struct operation *operation = &s->submit.operation;
+
+	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
 		transfer_failed(core, l, o);
+		return;
+	}
+	transfer_seen(core, l, o, operation->submitted_ms);
+	/* Of very many wishes a record's reader need not show ours. */
+	if (operation->kind == OPERATION_WANT && o->kind == OUTCOME_DONE &&
+	    l->ns->session != NULL &&
+	    ident_equal(l->ns->session->id, operation->session))
+		l->wanted = true;
 }
 
 /* An attempt that was never answered may land later: remember it. */

@@ -35,7 +35,8 @@ model_alloc(size_t count, size_t size)
 void
 model_store_init(struct model_store *s)
 {
-	*s = (struct model_store){ .scan_page = SCAN_PAGE_MAX };
+	*s = (struct model_store){ .scan_page = SCAN_PAGE_MAX,
+		.wishes_shown = MODEL_WISHES_MAX };
 }
 
 void
@@ -339,6 +340,8 @@ model_apply_lock(struct model_store *s, const struct operation *op,
 		break;
 	}
 	ret->lock = *l;
+	if (ret->lock.n_exclusive_wishes > s->wishes_shown)
+		ret->lock.n_exclusive_wishes = s->wishes_shown;
 }
 
 /* ---- many locks ------------------------------------------------------- */

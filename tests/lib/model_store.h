@@ -58,6 +58,7 @@ struct model_store {
 	struct model_lock *locks;	/* in the order of their creation */
 	struct model_session *sessions;
 	size_t scan_page;		/* rows of a page */
+	size_t wishes_shown;		/* at most, of a record's */
 	uint64_t wishes_serial;
 };
 
