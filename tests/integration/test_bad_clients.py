@@ -251,6 +251,62 @@ file = {dir}/db
         self.lives(self.client())
 
 
+class TooMuch(Case):
+    config = """
+[daemon]
+holds_per_connection_max = 3
+locks_max = 8
+[namespace default]
+file = {dir}/db
+idle = 0
+"""
+
+    def refused(self, reply):
+        self.assertEqual(reply.code, "LIMIT", reply)
+        self.assertTrue(reply.text)
+
+    def test_too_many_holds(self):
+        client = self.client()
+        grants = [client.try_(f"k{i}") for i in range(3)]
+        self.assertTrue(all(grant.ok for grant in grants))
+        self.refused(client.try_("k3"))
+        self.lives(client)
+        self.assertTrue(client.release(grants[0]).ok)
+        self.assertTrue(client.try_("k3").ok)
+
+    def test_too_many_locks(self):
+        clients = [self.client() for _ in range(3)]
+        for i in range(7):
+            self.assertTrue(clients[i // 3].try_(f"k{i}").ok)
+        self.refused(clients[2].try_("k7"))
+        self.lives(clients[2])
+        # Their room is free again soon after them.
+        clients[0].close()
+        while not clients[2].try_("k7").ok:
+            pass
+        self.undisturbed()
+
+
+class TooManyRequests(Case):
+    config = """
+[daemon]
+requests_max = 20
+[namespace default]
+file = {dir}/db
+"""
+
+    def test_too_many_in_total(self):
+        client = self.client()
+        tags = [client.send("ACQUIRE bystander") for _ in range(21)]
+        self.assertEqual(client.reply(tags[-1]).code, "LIMIT")
+        # Those who come and go are told, and not kept waiting.
+        self.assertEqual(self.client().try_("other").code, "LIMIT")
+        client.call(f"CANCEL tag={tags[0]}")
+        self.assertEqual(client.reply(tags[0]).code, "CANCELLED")
+        self.assertTrue(self.client().try_("other").ok)
+        self.lives(client)
+
+
 class TenThousand(Case):
     def setUp(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
