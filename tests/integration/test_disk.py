@@ -1,6 +1,10 @@
 """The embedded store's disk in trouble, under a daemon that serves on."""
+import collections
+import contextlib
+import os
 import resource
 import signal
+import sqlite3
 import unittest
 
 import harness
@@ -78,6 +82,50 @@ class Full(unittest.TestCase):
         status, _, err = daemon.run()
         self.assertGreater(status, 0, err)
         self.assertIn("make room", err)
+
+
+class Damaged(unittest.TestCase):
+    """What cannot be read is refused, and only that."""
+
+    def setUp(self):
+        self.daemon = Daemon(CONFIG).start()
+        self.addCleanup(self.daemon.close)
+        self.path = f"{self.daemon.directory}/d.db"
+        self.keys = [f"key/{i:03}" + "x" * 90 for i in range(200)]
+        with Client(self.daemon) as client:
+            tags = [client.send(f"TRY {key}") for key in self.keys]
+            self.assertTrue(all(client.reply(tag).ok for tag in tags))
+        self.assertEqual(self.daemon.stop(), 0)
+
+    def try_all(self):
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            tags = [client.send(f"TRY {key}") for key in self.keys]
+            replies = [client.reply(tag) for tag in tags]
+            self.assertTrue(client.try_("a-new-one").ok)
+            return collections.Counter(r.code for r in replies), replies
+
+    def test_bad_record(self):
+        with contextlib.closing(sqlite3.connect(self.path)) as db:
+            db.execute("UPDATE lock SET token = 'many' WHERE key = ?",
+                       (self.keys[7].encode(),))
+            db.execute("UPDATE lock SET holders = x'00' WHERE key = ?",
+                       (self.keys[9].encode(),))
+            db.commit()
+        codes, replies = self.try_all()
+        self.assertEqual(codes, {"OK": 198, "BAD_RECORD": 2})
+        self.assertEqual({replies[7].code, replies[9].code}, {"BAD_RECORD"})
+        self.daemon.wait_log(f'"{self.keys[7]}"')
+
+    def test_bad_page(self):
+        with open(self.path, "r+b") as f:
+            f.seek(-4096, os.SEEK_END)
+            f.write(b"\xa5" * 4096)
+        codes, replies = self.try_all()
+        self.assertEqual(set(codes), {"OK", "STORE_BROKEN"})
+        self.assertGreater(codes["OK"], 100)
+        for reply in replies:
+            self.assertTrue(reply.ok or "damaged" in reply.text, reply)
 
 
 class Killed(unittest.TestCase):
