@@ -118,8 +118,12 @@ daemon_on_limit(evutil_socket_t fd, short what, void *arg)
 		engine_stop_release(d->engine);
 		return;
 	}
-	log_write(LOG_WARNING, NULL, "%" PRIu32 " locks are still held; "
-	    "leaving them to their lease; ending", held);
+	if (held > 0)
+		log_write(LOG_WARNING, NULL, "%" PRIu32 " locks are still "
+		    "held; leaving them to their lease; ending", held);
+	else
+		log_write(LOG_WARNING, NULL, "nothing is held any more, but "
+		    "not all of it could be written; ending");
 	(void)event_base_loopexit(d->base, NULL);
 }
 

@@ -28,9 +28,7 @@ stores_advice(int code)
 	case DDBLOCK_E_NO_TABLE:
 		return "create it with ddblockd --init-table";
 	case DDBLOCK_E_WRONG_TABLE:
-		return "ddblockd --check-table says more";
-	case DDBLOCK_E_STORE_FULL:
-		return "make room";
+		return "name another table, or the key_attribute that it has";
 	default:
 		return NULL;
 	}

@@ -61,7 +61,8 @@ table_ask(struct table *t, const struct config_namespace *n, bool init)
 	r = stores_open(t->base, n, names.nodename, !init, table_on_outcome,
 	    NULL, &store, text, sizeof(text));
 	if (r < 0) {
-		fprintf(stderr, "ddblockd: namespace %s: %s\n", n->name,
+		/* The text names the namespace. */
+		fprintf(stderr, "ddblockd: %s\n",
 		    text[0] == '\0' ? error_text(r) : text);
 		return r;
 	}

@@ -147,6 +147,10 @@ class Start(unittest.TestCase):
         status, _, err = daemon.run()
         self.assertNotEqual(status, 0)
         self.assertIn("default.db", err)
+        daemon.args.append("--check-table")
+        status, _, err = daemon.run()
+        self.assertEqual(status, 74)
+        self.assertEqual(err.count("namespace default"), 1, err)
 
     def test_after_kill(self):
         """A new life takes over the socket file and goes on counting."""

@@ -68,6 +68,17 @@ class Full(unittest.TestCase):
             self.assertTrue(client.try_("held").ok)
             fill(daemon)
             self.assertEqual(daemon.stop(), 0)
+            self.assertIn("1 locks are still held", daemon.log())
+
+    def test_it_ends_with_nothing_held(self):
+        """What was released, and is kept idle, is not called held."""
+        with Daemon(CONFIG + "idle = 1h\n",
+                    args=["--stop-wait=100ms"]) as daemon, \
+                Client(daemon) as client:
+            self.assertTrue(client.release(client.try_("idle")).ok)
+            fill(daemon)
+            self.assertEqual(daemon.stop(), 0)
+            self.assertIn("not all of it could be written", daemon.log())
 
     def test_it_does_not_start(self):
         daemon = Daemon(CONFIG)
