@@ -244,8 +244,9 @@ class Rule:
         self.left = times
         self.key = key
         self.hits = []  # the requests, when their fault began
-        self.late = []  # those that were applied late
+        self.late = []  # those that were applied late, in that order
         self.event = asyncio.Event()
+        self.turn = asyncio.Lock()
 
     def matches(self, request):
         if (self.kinds is not None and request.kind not in self.kinds) or \
@@ -269,12 +270,13 @@ class Rule:
 
     async def apply_late(self, exchange):
         await self.going()
-        upstream = Upstream(self.proxy.upstream)
-        try:
-            await exchange.forward(upstream)
-        finally:
-            upstream.close()
-        self.late.append(exchange.request)
+        async with self.turn:
+            upstream = Upstream(self.proxy.upstream)
+            try:
+                await exchange.forward(upstream)
+            finally:
+                upstream.close()
+            self.late.append(exchange.request)
         self.proxy.note()
 
     # -- for the test's thread
