@@ -20,6 +20,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/engine.h"
+#include "daemon/notify.h"
 #include "ddblock.h"
 
 #define DAEMON_TEXT_MAX 1024
@@ -48,10 +49,7 @@ daemon_notify(struct daemon *d, const char *state)
 	buffer_init(&text, DAEMON_TEXT_MAX);
 	(void)buffer_printf(&text, "%sSTATUS=", state);
 	engine_describe(d->engine, &text);
-	if (buffer_failed(&text) == 0)
-		(void)sd_notify(0, text.data);
-	else
-		(void)sd_notify(0, state);
+	notify_send(buffer_failed(&text) == 0 ? text.data : state);
 	buffer_done(&text);
 }
 
@@ -271,7 +269,9 @@ daemon_run(struct config *config)
 	if (r == 0) {
 		log_write(LOG_INFO, NULL, "ready on %s",
 		    config->daemon.socket);
-		daemon_notify(&d, "READY=1\n");
+		/* The only notice that must arrive. */
+		(void)sd_notify(0, "READY=1");
+		daemon_notify(&d, "");
 		if (event_base_dispatch(d.base) < 0)
 			r = DDBLOCK_E_INTERNAL;
 		else	/* the last replies, as far as they can leave now */
