@@ -17,8 +17,8 @@ struct aws_call;
 
 /* Calls of one lane never wait for those of another. */
 enum aws_lane {
-	AWS_LANE_SESSION = 0,	/* beats, kills: what leases depend on */
-	AWS_LANE_LOCK,		/* acquire, release, polls */
+	AWS_LANE_SESSION = 0,	/* beats: what our leases depend on */
+	AWS_LANE_LOCK,		/* acquire, release, polls, looks */
 	AWS_LANE_BULK,		/* audit, scan */
 	AWS_LANES
 };

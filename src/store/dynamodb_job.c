@@ -193,14 +193,22 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 	}
 }
 
+/* What our own leases depend on has a lane of its own. Looks at other hosts'
+ * sessions are as many as there are hosts, so they go with the locks. */
 static enum aws_lane
 dynamodb_lane(enum operation_kind kind)
 {
-	if (dialect_is_session(kind))
+	switch (kind) {
+	case OPERATION_SESSION_OPEN:
+	case OPERATION_SESSION_BEAT:
+	case OPERATION_SESSION_CLOSE:
 		return AWS_LANE_SESSION;
-	if (kind == OPERATION_READ_MANY || kind == OPERATION_SCAN)
+	case OPERATION_READ_MANY:
+	case OPERATION_SCAN:
 		return AWS_LANE_BULK;
-	return AWS_LANE_LOCK;
+	default:
+		return AWS_LANE_LOCK;
+	}
 }
 
 /* How long the next attempt may take. */
