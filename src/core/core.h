@@ -45,7 +45,7 @@ struct core_limits {
 	uint32_t locks_max;
 	uint32_t requests_max;
 	uint32_t observations_max;	/* foreign sessions remembered */
-	uint32_t doubts_max;		/* writes that may still land */
+	uint32_t doubts_max;	/* writes that may still land; of a namespace */
 };
 
 struct core_config {

@@ -9,8 +9,9 @@
  * shows a grant of ours which is not live has it removed (record.c). It is
  * forgotten by an answer to what was sent after the signature was void.
  *
- * The list is bounded. When a quarter of it is one session's, grants go to a
- * new session, and the old one is closed when its holds end: a closed
+ * The list is bounded, each namespace's by itself, so that a store that does
+ * not answer stops nobody else. When a quarter of it is one session's, grants
+ * go to a new session, and the old one is closed when its holds end: a closed
  * session's orphans are anybody's to take.
  */
 #include "core/state.h"
@@ -24,7 +25,7 @@ doubt_new(struct core *core, struct lock *l)
 {
 	struct doubt *d;
 
-	if (core->n_doubts >= core->limits.doubts_max)
+	if (l->ns->n_doubts_made >= core->limits.doubts_max)
 		return NULL;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL || heap_reserve(&core->heap) < 0) {
@@ -33,7 +34,7 @@ doubt_new(struct core *core, struct lock *l)
 	}
 	d->lock = l;
 	d->timer.kind = TIMER_DOUBT;
-	core->n_doubts++;
+	l->ns->n_doubts_made++;
 	return d;
 }
 
@@ -43,9 +44,9 @@ doubt_drop(struct core *core, struct doubt *d)
 {
 	if (d == NULL)
 		return;
-	assert(core->n_doubts > 0);
+	assert(d->lock->ns->n_doubts_made > 0);
 	heap_release(&core->heap, &d->timer);
-	core->n_doubts--;
+	d->lock->ns->n_doubts_made--;
 	free(d);
 }
 

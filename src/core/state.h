@@ -306,6 +306,7 @@ struct namespace {
 	uint32_t n_held;		/* by clients */
 	uint32_t n_waiting;
 	uint32_t n_doubts;
+	uint32_t n_doubts_made;		/* and those that are kept ready */
 	uint64_t lost;
 	uint64_t granted;
 	uint64_t handed_over;
@@ -321,7 +322,6 @@ struct core {
 	uint32_t n_requests;
 	uint32_t n_locks;
 	uint32_t n_observations;
-	uint32_t n_doubts;
 	bool stopping;
 	bool stop_released;
 	char *host;

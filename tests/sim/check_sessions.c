@@ -241,6 +241,32 @@ START_TEST(test_stop_and_release)
 END_TEST
 
 /* Stopping while the grant is on its way: it is given back. */
+/* One namespace's list of doubts is full: that is nothing to the other. */
+START_TEST(test_doubts_of_another_namespace)
+{
+	static const char *const keys[] = { "1", "2", "3", "4" };
+	struct driver *d = driver_new(1, 1);
+	unsigned i;
+
+	d->n_namespaces = 2;
+	d->limits.doubts_max = 4;
+	driver_start(d);
+	/* This one keeps their session from being closed. */
+	(void)driver_ask_acquire(d, driver_connect(d, A), 1, "0", 0, 0);
+	driver_run_until(d, 1500);
+	for (i = 0; i < 4; i++) {
+		driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LOSE_BEFORE, 0);
+		(void)driver_ask_acquire(d, 1, 1, keys[i], 0, 0);
+	}
+	driver_run_until(d, 7000);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 8000);
+	driver_check(d, driver_holds(d, 2, "jobs/x"));
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* The gap between the loss and the release stays, also when another operation
  * of that lock, which was under way, is refused. */
 START_TEST(test_stop_and_release_behind_a_refusal)
@@ -381,6 +407,7 @@ main(void)
 		test_unreachable,
 		test_long_outage,
 		test_two_namespaces,
+		test_doubts_of_another_namespace,
 		test_stop_without_holds,
 		test_stop_with_holds,
 		test_stop_and_release,
