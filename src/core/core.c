@@ -341,14 +341,21 @@ core_event(struct core *core, const struct core_event *event)
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
-/* Sessions are few; each lock is checked when something happens to it. */
+/* Sessions are few; each lock is checked when something happens to it. What
+ * has a bound is within it. */
 static void
 core_check(const struct core *core)
 {
+	assert(HASH_COUNT(core->clients) <= core->limits.clients_max);
+	assert(core->n_locks <= core->limits.locks_max);
+	assert(core->n_observations <= core->limits.observations_max);
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		const struct namespace *ns = &core->namespaces[i];
 		const struct session *s;
 
-		DL_FOREACH(core->namespaces[i].sessions, s)
+		assert(ns->n_doubts <= ns->n_doubts_made);
+		assert(ns->n_doubts_made <= core->limits.doubts_max);
+		DL_FOREACH(ns->sessions, s)
 		{
 			session_check(core, s);
 		}

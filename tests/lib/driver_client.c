@@ -388,10 +388,20 @@ driver_check_host_clean(struct driver *d, unsigned host)
 {
 	struct core_hold_view hold;
 	struct core_waiter_view waiter;
+	struct core_namespace_view ns;
 	uint64_t boot_ms = net_boot_ms(&d->net, host, d->now);
 
 	if (d->hosts[host].core == NULL)
 		return;
+	core_view_namespace(d->hosts[host].core, 0, boot_ms, &ns);
+	if (ns.held > 0 || ns.waiting > 0)
+		driver_fail(d, "%s counts %u holds and %u waiters",
+		    driver_host_names[host], ns.held, ns.waiting);
+	/* A lock is remembered for what may still land, and for nothing else;
+	 * of one that was kept idle the time may not be over yet. */
+	if (d->namespaces[0].idle_ms == 0 && ns.locks > ns.doubts)
+		driver_fail(d, "%s remembers %u locks for %u doubts",
+		    driver_host_names[host], ns.locks, ns.doubts);
 	if (core_next_hold(d->hosts[host].core, 0, boot_ms, &hold))
 		driver_fail(d, "%s still has a hold",
 		    driver_host_names[host]);

@@ -60,7 +60,11 @@ random_settings(struct driver *d)
 		d->limits.locks_max = 3;
 		d->limits.requests_max = 10;
 	}
-	for (i = 0; i < RANDOM_HOSTS; i++) {
+	if (d->net.n_hosts == 1) {
+		ns->host_only = true;
+		ns->idle_ms = net_random(&d->net, 2 * ns->lease_ms);
+	}
+	for (i = 0; i < d->net.n_hosts; i++) {
 		struct net_host *h = &d->net.hosts[i];
 
 		/* As far apart as the drift allows, or less. */
@@ -78,7 +82,7 @@ random_fault(struct driver *d)
 	static const int codes[] = { DDBLOCK_E_THROTTLED,
 		DDBLOCK_E_UNREACHABLE, DDBLOCK_E_ACCESS_DENIED };
 	struct fault f = {
-		.host = (unsigned)net_random(&d->net, RANDOM_HOSTS),
+		.host = (unsigned)net_random(&d->net, d->net.n_hosts),
 		.kind = (enum operation_kind)net_random(&d->net,
 		    OPERATION_SESSION_CLOSE + 1),
 		.nth = 1 + (unsigned)net_random(&d->net, 3),
@@ -103,7 +107,7 @@ random_fault(struct driver *d)
 static void
 random_disaster(struct driver *d)
 {
-	unsigned host = (unsigned)net_random(&d->net, RANDOM_HOSTS);
+	unsigned host = (unsigned)net_random(&d->net, d->net.n_hosts);
 	uint64_t ms = net_random(&d->net, 2 * d->namespaces[0].lease_ms);
 
 	if (d->hosts[host].core == NULL) {
@@ -200,7 +204,7 @@ random_client(struct driver *d)
 
 	if (client > d->n_clients) {
 		(void)driver_connect(d,
-		    (unsigned)net_random(&d->net, RANDOM_HOSTS));
+		    (unsigned)net_random(&d->net, d->net.n_hosts));
 		client = d->n_clients;
 	}
 	if (!random_is_awake(d, d->clients[client].host))
@@ -225,7 +229,13 @@ random_client(struct driver *d)
 		driver_list(d, client, "");
 		break;
 	case 0:
-		driver_disconnect(d, client);
+		if (net_random(&d->net, 2) == 0) {
+			driver_drain(d, client);
+			driver_run(d, net_random(&d->net, 1000));
+		}
+		/* Its host may have died meanwhile, and it with it. */
+		if (d->clients[client].connected)
+			driver_disconnect(d, client);
 		break;
 	case 1:
 		if (random_waits(d, client, key))
@@ -252,7 +262,7 @@ random_settle(struct driver *d)
 	size_t k;
 
 	d->net.n_faults = 0;
-	for (i = 0; i < RANDOM_HOSTS; i++) {
+	for (i = 0; i < d->net.n_hosts; i++) {
 		d->net.hosts[i].cut_until = d->now;
 		d->net.hosts[i].down_until = d->now;
 		d->net.hosts[i].paused_until = d->now;
@@ -265,14 +275,14 @@ random_settle(struct driver *d)
 	for (c = 1; c <= d->n_clients; c++)
 		if (d->clients[c].connected)
 			driver_disconnect(d, c);
-	for (i = 0; i < RANDOM_HOSTS; i++) {
+	for (i = 0; i < d->net.n_hosts; i++) {
 		c = driver_connect(d, i);
 		for (k = 0; k < RANDOM_N_KEYS; k++)
 			driver_acquire(d, c, random_keys[k], DRIVER_FOREVER);
 	}
 	for (k = 0; k < 6 * lease_ms / 20; k++) {
 		driver_run(d, 20);
-		for (c = d->n_clients + 1 - RANDOM_HOSTS; c <= d->n_clients;
+		for (c = d->n_clients + 1 - d->net.n_hosts; c <= d->n_clients;
 		     c++)
 			for (i = 0; i < RANDOM_N_KEYS; i++)
 				if (driver_holds(d, c, random_keys[i]))
@@ -288,7 +298,8 @@ random_settle(struct driver *d)
 static void
 random_run(uint64_t seed, bool print)
 {
-	struct driver *d = driver_new(seed, RANDOM_HOSTS);
+	/* One host in eight has the store for itself. */
+	struct driver *d = driver_new(seed, seed % 8 == 4 ? 1 : RANDOM_HOSTS);
 	bool vandal = seed % 8 == 0;
 	unsigned i;
 
