@@ -15,6 +15,17 @@ nearest_min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* Small and capital letters are alike here, in ASCII. */
+static bool
+nearest_alike(char a, char b)
+{
+	if (a >= 'a' && a <= 'z')
+		a = (char)(a - 'a' + 'A');
+	if (b >= 'a' && b <= 'z')
+		b = (char)(b - 'a' + 'A');
+	return a == b;
+}
+
 /* Insertions, deletions, changes and swaps of neighbours. */
 static size_t
 nearest_edits(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -29,12 +40,13 @@ nearest_edits(const char *a, size_t a_length, const char *b, size_t b_length)
 
 		row[0] = i;
 		for (size_t k = 1; k <= b_length; k++) {
-			bool same = a[i - 1] == b[k - 1];
+			bool same = nearest_alike(a[i - 1], b[k - 1]);
 
 			row[k] = nearest_min(last[k - 1] + !same,
 			    nearest_min(last[k], row[k - 1]) + 1);
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] &&
-			    a[i - 2] == b[k - 1])
+			if (i > 1 && k > 1 &&
+			    nearest_alike(a[i - 1], b[k - 2]) &&
+			    nearest_alike(a[i - 2], b[k - 1]))
 				row[k] = nearest_min(row[k], before[k - 2] + 1);
 		}
 		before = last;

@@ -36,7 +36,8 @@ START_TEST(test_unknown_words_are_named)
 	    "argument \"wiat\"; did you mean \"wait\"?\n");
 	ask(fd, "FROBNICATE\n",
 	    "ERR BAD_REQUEST :unknown verb \"FROBNICATE\"\n");
-	ask(fd, "ping\n", "ERR BAD_REQUEST :unknown verb \"ping\"\n");
+	ask(fd, "ping\n", "ERR BAD_REQUEST :unknown verb \"ping\"; "
+	    "did you mean \"PING\"?\n");
 	ask(fd, "TRY k wait=5\n",
 	    "ERR BAD_REQUEST :TRY has no argument \"wait\"\n");
 	ask(fd, "ACQUIRE k wait=1 wait=2\n",
