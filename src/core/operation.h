@@ -95,8 +95,8 @@ enum operation_kind {
 };
 
 /*
- * Conditions, in the words of the native format (records.md); a store checks
- * each of them and the write atomically:
+ * Conditions, in the words of the native format (doc/records.md); a store
+ * checks each of them and the write atomically:
  *
  * ACQUIRE, n_dead == 0
  *     The lock has no holder (and, while it was last held exclusively, no
@@ -184,7 +184,7 @@ struct outcome {
 
 	/*
 	 * DONE: the first send of exactly the attempt whose effect the answer
-	 * shows (records.md, "whose renewal was it"). Reads: of the attempt
+	 * shows (doc/records.md, "After a lost answer"). Reads: of the attempt
 	 * that was answered.
 	 */
 	uint64_t sent_ms;
