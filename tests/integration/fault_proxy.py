@@ -31,6 +31,7 @@ import time
 import urllib.parse
 
 TIMEOUT_S = 60
+EVER = 10 ** 9  # so many times
 HELD = {"SET #token = if_not_exists": "acquire", "SET #holders = :me": "take",
         "SET #token = #token + :n": "extend", "SET #ttl = :ttl DEL": "release",
         "DELETE #holders": "release", "ADD #xwait": "want",

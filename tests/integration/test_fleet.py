@@ -85,10 +85,14 @@ class Base(unittest.TestCase):
         for proxy in self.proxies:
             proxy.clear()
         for daemon in self.daemons:
-            if self.failed:
-                print(f"---- log of {daemon.directory}\n"
-                      + "\n".join(daemon.log().split("\n")[-60:]))
-            daemon.close(check=not self.failed)
+            ended = False
+            try:
+                daemon.close(check=not self.failed)
+                ended = True
+            finally:
+                if self.failed or not ended:
+                    print(f"---- log of {daemon.directory}\n"
+                          + "\n".join(daemon.log().split("\n")[-60:]))
         for proxy in self.proxies:
             proxy.close()
 

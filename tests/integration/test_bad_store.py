@@ -1,0 +1,306 @@
+"""Bad input from the store's side: every fault has a clear reply, which names
+what is wrong and where; the daemon stays up; other keys are served as ever;
+and when the fault ends, all is well again.
+"""
+import json
+import os
+import unittest
+
+import fault_proxy
+import harness
+from fault_proxy import EVER, Proxy, answer, error
+from harness import Client, Daemon
+from test_daemon_dynamodb import create_table, dynamodb
+
+NOT_SO = "The security token included in the request is "
+NOT_JSON = "not understood|does not answer as DynamoDB"
+# What the endpoint does, what a request is told, and which words are in it.
+# A definite refusal is told at once; what time may cure, when time is up.
+FAULTS = {
+    "wrong credentials": (
+        error("UnrecognizedClientException", NOT_SO + "invalid."),
+        "NO_CREDENTIALS", "invalid"),
+    "expired credentials": (
+        error("ExpiredTokenException", NOT_SO + "expired"),
+        "NO_CREDENTIALS", "expired"),
+    "no permission": (
+        error("AccessDeniedException", "User: x is not authorized to perform:"
+              " dynamodb:UpdateItem on resource: y"),
+        "ACCESS_DENIED", "dynamodb:UpdateItem"),
+    "no table": (
+        error("ResourceNotFoundException", "Requested resource not found"),
+        "NO_TABLE", "not found|does not exist"),
+    "throttling": (
+        error("ProvisionedThroughputExceededException", "slow down"),
+        "THROTTLED", "slow down"),
+    "an error of the server": (
+        answer(500, {"__type": "InternalServerError", "message": "oops"}),
+        "UNREACHABLE", "oops"),
+    "a page of HTML": (
+        answer(503, b"<html><body>Service Unavailable</body></html>"),
+        "UNREACHABLE", "503"),
+    "garbage for HTTP": (fault_proxy.garbage, "UNREACHABLE", "127.0.0.1"),
+    "garbage for JSON": (answer(200, b"\x00{]"), "UNREACHABLE",
+                         NOT_JSON),
+    "JSON of another kind": (answer(200, b"[1, 2]"), "UNREACHABLE",
+                             NOT_JSON),
+    "an answer cut off": (fault_proxy.truncate, "UNREACHABLE", "cut off"),
+    "a close after the write": (fault_proxy.lose_after, "UNREACHABLE",
+                                "without an answer"),
+    "silence": (fault_proxy.mute_before, "UNREACHABLE", "."),
+}
+SESSION = "0123456789abcdef0123456789abcdef"
+GRANT = "fedcba9876543210fedcba9876543210"
+HOLDER = f"{SESSION}.{GRANT}.2000.-"
+
+
+def chosen():
+    """Those whose name has a word of $DDBLOCK_FAULT; all, without it."""
+    words = os.environ.get("DDBLOCK_FAULT", "").split(",")
+    return [(name, row) for name, row in FAULTS.items()
+            if any(word in name for word in words)]
+
+
+class Base(unittest.TestCase):
+    request_timeout = "5s"
+
+    def setUp(self):
+        harness.need_dynamodb()
+        self.table = f"t-{os.getpid()}-{self._testMethodName}"
+        create_table(self.table, "key")
+        self.proxy = Proxy()
+        self.daemon = Daemon(
+            f"[namespace default]\nstore = dynamodb\ntable = {self.table}\n"
+            f"region = us-east-1\nendpoint = {self.proxy.url}\nlease = 20s\n"
+            "heartbeat = 1s\npoll = 100ms\naudit = 1s\n"
+            f"request_timeout = {self.request_timeout}\n")
+        self.addCleanup(self.close)
+
+    def close(self):
+        self.proxy.clear()
+        try:
+            self.daemon.close()
+        finally:
+            self.proxy.close()
+
+    def put(self, **attributes):
+        dynamodb("PutItem", TableName=self.table, Item=attributes)
+
+    def check_serves(self, client, key):
+        grant = client.acquire(key, wait="60s")
+        self.assertTrue(grant.ok, grant)
+        self.assertTrue(client.release(grant).ok)
+
+
+class Endpoint(Base):
+    request_timeout = "1s"  # how long a fault without an answer takes
+
+    def refused(self, client, key, code, text):
+        grant = client.acquire(key, wait="500ms")
+        self.assertFalse(grant.ok)
+        self.assertIn(code, (grant.code, grant.get("cause")), grant)
+        if grant.code == code:
+            self.assertRegex(grant.text, text)
+
+    def test_requests_for_one_key(self):
+        """The fault meets what is asked for one key only."""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            held = client.acquire("held", wait="60s")
+            for name, (fault, code, text) in chosen():
+                with self.subTest(name):
+                    rule = self.proxy.on(None, fault, times=EVER, key="k")
+                    self.refused(client, "k", code, text)
+                    self.check_serves(client, "other")
+                    rule.stop()
+                    rule.go()
+                    self.check_serves(client, "k")
+                    print(f"{name}, for one key: {code}", flush=True)
+            self.assertEqual([e for e in client.events
+                              if e.word == "LOCK_LOST"], [])
+            self.assertTrue(client.release(held).ok)
+
+    def test_all_requests(self):
+        """The fault meets everything, from the start on."""
+        for name, (fault, code, text) in chosen():
+            with self.subTest(name):
+                rule = self.proxy.on(None, fault, times=EVER)
+                if self.daemon.alive():
+                    self.daemon.kill()  # the fault before it failed
+                self.daemon.start()
+                with Client(self.daemon) as client:
+                    self.refused(client, "k", code, text)
+                    row = client.call("STATUS").rows[0]
+                    self.assertEqual((row["session"], row["cause"]),
+                                     ("opening", code), row)
+                    line = self.daemon.wait_log(code)
+                    self.assertRegex(line, text)
+                    self.assertIn(self.proxy.url, line)
+                    self.assertIn("namespace default", line)
+                    rule.stop()
+                    rule.go()
+                    self.daemon.wait_log("the session is open")
+                    self.check_serves(client, "k")
+                    self.assertIsNone(
+                        client.call("STATUS").rows[0].get("cause"))
+                self.assertEqual(self.daemon.stop(), 0)
+                print(f"{name}, for everything: {code}", flush=True)
+
+    def test_down_while_held(self):
+        """A short outage is danger, and then it is over."""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            self.proxy.down()
+            self.assertEqual(client.event("LOCK_IN_DANGER")["id"],
+                             grant["id"])
+            waiting = client.acquire("other", wait="0.1")
+            self.assertFalse(waiting.ok)
+            self.assertEqual(client.call("STATUS").rows[0]["cause"],
+                             "UNREACHABLE")
+            self.proxy.up()
+            self.assertEqual(client.event("LOCK_SAFE")["id"], grant["id"])
+            self.check_serves(client, "other")
+            self.assertTrue(client.release(grant).ok)
+            print("an endpoint that is down for a while: danger, then safe")
+
+
+class Records(Base):
+    """Records that somebody has written by hand."""
+
+    # What is wrong, and the attribute that the reply must name.
+    BAD = {
+        "holders of another type": ("holders", {"holders": {"S": HOLDER}}),
+        "holders in a list": ("holders", {"holders": {"L": [{"S": HOLDER}]}}),
+        "a holder that is no holder": (
+            "holders", {"holders": {"SS": ["me"]}}),
+        "a holder without a lease": (
+            "holders", {"holders": {"SS": [f"{SESSION}.{GRANT}.0.-"]}}),
+        "two holders of an exclusive lock": (
+            "holders", {"holders": {"SS": [HOLDER, HOLDER.replace("0", "1")]}}),
+        "no token": ("token", {"token": None}),
+        "a token of another type": ("token", {"token": {"S": "7"}}),
+        "a token below zero": ("token", {"token": {"N": "-7"}}),
+        "a token beyond 2^53": ("token", {"token": {"N": "9007199254740993"}}),
+        "a fraction of a token": ("token", {"token": {"N": "7.5"}}),
+        "no mode": ("mode", {"mode": None}),
+        "a mode that is none": ("mode", {"mode": {"S": "exclusive"}}),
+        "wishes of another type": ("xwait", {"xwait": {"N": "1"}}),
+        "wishes that are none": ("xwait", {"xwait": {"SS": ["me"]}}),
+        "an owner of another type": ("owner", {"owner": {"N": "1"}}),
+    }
+    # A free lock: the write itself meets these.
+    BAD_FREE = {
+        "a token of another type": ("token", {"token": {"S": "7"}}),
+        "wishes of another type": ("xwait", {"xwait": {"S": "me"}}),
+        "holders of another type, but empty": ("holders",
+                                               {"holders": {"NULL": True}}),
+    }
+
+    def check_bad(self, client, attribute):
+        for request in ("TRY k", "ACQUIRE k wait=60s", "GET k"):
+            reply = client.call(request)
+            self.assertEqual(reply.code, "BAD_RECORD", reply)
+            for text in (self.table, "lock:k", f'"{attribute}"'):
+                self.assertIn(text, reply.text)
+        rows = client.call("LIST")
+        self.assertTrue(rows.ok, rows)
+
+    def check_all(self, bad, good):
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            for name, (attribute, wrong) in bad.items():
+                with self.subTest(name):
+                    item = {**good, **wrong, "key": {"S": "lock:k"}}
+                    self.put(**{k: v for k, v in item.items()
+                                if v is not None})
+                    self.check_bad(client, attribute)
+                    self.check_serves(client, "other")
+                    dynamodb("DeleteItem", TableName=self.table,
+                             Key={"key": {"S": "lock:k"}})
+                    self.check_serves(client, "k")
+                    print(f"{name}: BAD_RECORD, names {attribute}")
+
+    def test_bad_held(self):
+        self.check_all(self.BAD, {"holders": {"SS": [HOLDER]},
+                                  "mode": {"S": "x"}, "token": {"N": "7"}})
+
+    def test_bad_free(self):
+        self.check_all(self.BAD_FREE, {"token": {"N": "7"}})
+
+    def test_attributes_of_others(self):
+        """What is not ours is nobody's business."""
+        self.put(key={"S": "lock:k"}, token={"N": "7"}, colour={"S": "red"},
+                 nested={"M": {"a": {"L": [{"NULL": True}]}}})
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            self.assertGreater(int(grant["token"]), 7)
+            self.assertTrue(client.release(grant).ok)
+
+    def test_bad_session(self):
+        """The holder's session is not readable: nobody can tell whether it
+        lives, so nothing is taken."""
+        self.put(key={"S": "lock:k"}, holders={"SS": [HOLDER]},
+                 mode={"S": "x"}, token={"N": "7"})
+        self.put(key={"S": "session:" + SESSION}, beat={"S": "1"},
+                 lease_ms={"N": "2000"})
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            self.assertEqual(client.try_("k").code, "LOCK_BUSY")
+            tag = client.send("ACQUIRE k wait=120s")
+            self.proxy.wait_seen("look", 3)
+            self.check_serves(client, "other")
+            self.assertEqual(self.proxy.count("take"), 0)
+            # A session that is absent is buried after its lease.
+            dynamodb("DeleteItem", TableName=self.table,
+                     Key={"key": {"S": "session:" + SESSION}})
+            grant = client.reply(tag)
+            self.assertTrue(grant.ok, grant)
+            self.assertGreater(int(grant["token"]), 7)
+            self.assertEqual(len(self.proxy.seen("bury")), 1)
+
+    def test_deleted_while_held(self):
+        """The audit finds it."""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            dynamodb("DeleteItem", TableName=self.table,
+                     Key={"key": {"S": "lock:k"}})
+            lost = client.event("LOCK_LOST")
+            self.assertEqual((lost["id"], lost["reason"]),
+                             (grant["id"], "stolen"))
+            self.assertEqual(client.release(grant).code, "LOCK_LOST")
+            self.check_serves(client, "k")
+
+    def test_spoilt_while_held(self):
+        """A release that cannot read the record says so."""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            self.put(key={"S": "lock:k"}, holders={"S": "me"},
+                     mode={"S": "x"}, token=json.loads(
+                         f'{{"N": "{grant["token"]}"}}'))
+            answer_ = client.release(grant)
+            self.assertEqual(answer_.code, "BAD_RECORD", answer_)
+            self.assertIn('"holders"', answer_.text)
+            self.check_serves(client, "other")
+            dynamodb("DeleteItem", TableName=self.table,
+                     Key={"key": {"S": "lock:k"}})
+            self.check_serves(client, "k")
+
+    def test_session_deleted(self):
+        """Our own session is gone: its holds are lost, a new one opens."""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            beat = self.proxy.seen("beat") or self.proxy.wait_seen("beat")
+            dynamodb("DeleteItem", TableName=self.table,
+                     Key={"key": {"S": beat[0].key}})
+            self.assertEqual(client.event("LOCK_LOST")["id"], grant["id"])
+            self.check_serves(client, "other")
+            self.assertGreaterEqual(self.proxy.count("open"), 2)
+
+
+if __name__ == "__main__":
+    harness.main(dynamodb=True)
