@@ -319,7 +319,9 @@ aws_errors_classify_json(int status, struct json_object *json,
 	if (type != NULL)
 		errors_take_name(ret, type, strlen(type));
 	errors_classify_name(status, ret, message);
-	errors_write_text(ret, status, message, strlen(message));
+	/* Of a wrong signature the lines that follow say what was signed, the
+	 * session token included. */
+	errors_write_text(ret, status, message, strcspn(message, "\n"));
 }
 
 /* What stands between <@tag> and the next '<'; NULL if it is not there. */

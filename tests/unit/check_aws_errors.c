@@ -184,6 +184,22 @@ START_TEST(test_text_is_fit_to_print)
 }
 END_TEST
 
+/* What AWS says of a wrong signature has the session token in it. */
+START_TEST(test_text_is_one_line)
+{
+	static const char body[] = "{\"__type\":\"com.amazon.coral.service"
+	    "#InvalidSignatureException\",\"message\":\"It does not match."
+	    "\\n\\nThe Canonical String for this request should have been"
+	    "\\n'POST\\n/\\n\\nx-amz-security-token:hush'\"}";
+	struct aws_error e;
+
+	classify(body, sizeof(body) - 1, &e);
+	ck_assert_int_eq(e.code, DDBLOCK_E_NO_CREDENTIALS);
+	ck_assert_str_eq(e.text,
+	    "InvalidSignatureException: It does not match.");
+}
+END_TEST
+
 START_TEST(test_text_is_bounded)
 {
 	static char body[20000];
@@ -255,6 +271,7 @@ main(void)
 	tcase_add_loop_test(t, test_row, 0,
 	    (int)(sizeof(rows) / sizeof(rows[0])));
 	tcase_add_test(t, test_text_is_fit_to_print);
+	tcase_add_test(t, test_text_is_one_line);
 	tcase_add_test(t, test_text_is_bounded);
 	tcase_add_test(t, test_name_is_bounded);
 	tcase_add_test(t, test_deep_and_strange_bodies);
