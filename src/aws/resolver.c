@@ -50,6 +50,15 @@ struct resolver {
 	const char *error;
 };
 
+/* The thread before may still be on its way out, and be an owner. */
+static void
+resolver_job_own(struct resolver_job *j)
+{
+	(void)pthread_mutex_lock(&j->mutex);
+	j->owners++;
+	(void)pthread_mutex_unlock(&j->mutex);
+}
+
 static void
 resolver_job_release(struct resolver_job *j)
 {
@@ -108,10 +117,10 @@ resolver_spawn(struct resolver_job *j)
 	/* Signals are the loop's. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	j->owners++; /* the thread does not run yet */
+	resolver_job_own(j);
 	e = pthread_create(&thread, &attributes, resolver_run, j);
 	if (e != 0)
-		j->owners--;
+		resolver_job_release(j); /* never the last: we are another */
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attributes);
 	return e == 0 ? 0 : DDBLOCK_E_SYSTEM;

@@ -1,0 +1,77 @@
+/*
+ * The resolver by itself: thread after thread, each of which shares its
+ * result with the loop. What the client makes of it is in check_aws_client.c.
+ */
+#include <check.h>
+#include <event2/event.h>
+#include <netdb.h>
+#include <stdlib.h>
+
+#include "aws/resolver.h"
+
+struct asking {
+	struct resolver *resolver;
+	uint64_t now_ms;
+	unsigned left;
+};
+
+static int
+test_fail(const char *host, const char *port, const struct addrinfo *hints,
+    struct addrinfo **ret)
+{
+	(void)host;
+	(void)port;
+	(void)hints;
+	(void)ret;
+	return EAI_FAIL;
+}
+
+static void
+test_ask(void *arg)
+{
+	struct asking *a = arg;
+	uint32_t number;
+
+	a->now_ms += RESOLVER_PAUSE_MS;
+	if (a->left == 0)
+		return;
+	a->left--;
+	ck_assert_ptr_null(resolver_addresses(a->resolver, a->now_ms,
+	    &number));
+}
+
+/* The next thread starts while the last one is still on its way out. */
+START_TEST(test_one_after_the_other)
+{
+	struct event_base *base = event_base_new();
+	struct asking a = { .left = 5000 };
+
+	ck_assert_ptr_nonnull(base);
+	ck_assert_int_eq(resolver_new(base, "h", "1", test_fail, test_ask, &a,
+	    &a.resolver), 0);
+	test_ask(&a);
+	while (a.left > 0 || resolver_busy(a.resolver))
+		ck_assert_int_ge(event_base_loop(base, EVLOOP_ONCE), 0);
+	ck_assert_str_eq(resolver_error(a.resolver), gai_strerror(EAI_FAIL));
+	resolver_free(a.resolver);
+	event_base_free(base);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("resolver");
+	TCase *t = tcase_create("resolver");
+	SRunner *r;
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, test_one_after_the_other);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
