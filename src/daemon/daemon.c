@@ -25,7 +25,10 @@
 
 #define DAEMON_TEXT_MAX 1024
 #define DAEMON_SIGNALS 3
-#define DAEMON_FILES 128
+/* Open files that are no client's: for all, and for each namespace. */
+#define DAEMON_FILES 64
+#define DAEMON_FILES_SQLITE 8
+#define DAEMON_FILES_DYNAMODB 80	/* 72 connections at most */
 
 static const int daemon_signals[DAEMON_SIGNALS] = {
 	SIGTERM, SIGINT, SIGHUP,
@@ -184,27 +187,39 @@ daemon_harden(void)
 	}
 }
 
+static uint64_t
+daemon_files(const struct config *config)
+{
+	uint64_t files = DAEMON_FILES;
+
+	for (size_t i = 0; i < config->n_namespaces; i++)
+		files += config->namespaces[i].store == CONFIG_STORE_SQLITE ?
+		    DAEMON_FILES_SQLITE : DAEMON_FILES_DYNAMODB;
+	return files;
+}
+
 /* The limit on open files may be what limits the connections. Stores and the
- * libraries need some, too. */
+ * libraries need some, too: no client may take a beat's. */
 static void
 daemon_fit_connections(struct config *config)
 {
 	const struct config_origin origin = config_origin_of(
 	    config->daemon.origins, CONFIG_DAEMON, "connections_max");
 	uint64_t *connections_max = &config->daemon.connections_max;
+	uint64_t others = daemon_files(config);
 	struct rlimit files;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
-	    files.rlim_cur >= *connections_max + DAEMON_FILES)
+	    files.rlim_cur >= *connections_max + others)
 		return;
-	if (origin.file != NULL)
+	if (origin.file != NULL || files.rlim_cur < 2 * others)
 		log_write(LOG_WARNING, NULL, "connections_max = %" PRIu64
-		    ": only %" PRIuMAX " files may be open, and %d are for "
-		    "other things; raise LimitNOFILE or lower connections_max",
-		    *connections_max, (uintmax_t)files.rlim_cur,
-		    DAEMON_FILES);
-	*connections_max = files.rlim_cur > 2 * DAEMON_FILES ?
-	    files.rlim_cur - DAEMON_FILES : DAEMON_FILES;
+		    ": only %" PRIuMAX " files may be open, and %" PRIu64
+		    " are for other things; raise LimitNOFILE or lower "
+		    "connections_max", *connections_max,
+		    (uintmax_t)files.rlim_cur, others);
+	*connections_max = files.rlim_cur > 2 * others ?
+	    files.rlim_cur - others : files.rlim_cur / 2;
 }
 
 static void

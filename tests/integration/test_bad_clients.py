@@ -4,6 +4,7 @@
 Beside each of them a bystander holds a lock, answers to PING, and has its lock
 at the end.
 """
+import os
 import resource
 import socket
 import unittest
@@ -305,6 +306,43 @@ file = {dir}/db
         self.assertEqual(client.reply(tags[0]).code, "CANCELLED")
         self.assertTrue(self.client().try_("other").ok)
         self.lives(client)
+
+
+class TooFewFiles(unittest.TestCase):
+    """What clients may take leaves enough for the stores."""
+
+    CONFIG = """
+[daemon]
+connections_max = 5000
+[namespace default]
+file = {dir}/db
+[namespace fleet]
+store = dynamodb
+table = t
+region = r
+endpoint = http://127.0.0.1:1
+access_key_id = k
+secret_access_key = s
+"""
+
+    def test_files(self):
+        daemon = harness.Daemon(self.CONFIG)
+        command = ["prlimit", "--nofile=500:500"] + daemon.command()
+        daemon.command = lambda: command
+        with daemon:
+            line = daemon.wait_log("connections_max = 5000")
+            self.assertIn("only 500 files may be open, and 152 are for other",
+                          line)
+            clients = [harness.Client(daemon) for _ in range(348)]
+            for client in clients:
+                self.assertTrue(client.call("PING").ok)
+            with harness.Client(daemon) as refused:
+                self.assertEqual(refused.reply().code, "LIMIT")
+            self.assertLess(len(os.listdir(f"/proc/{daemon.pid}/fd")),
+                            500 - 72)
+            self.assertTrue(clients[0].try_("k").ok)
+            for client in clients:
+                client.close()
 
 
 class TenThousand(Case):
