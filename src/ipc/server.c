@@ -108,9 +108,7 @@ server_schedule(struct server *s, struct connection *c)
 	if (s->work_scheduled)
 		return;
 	s->work_scheduled = true;
-	if (s->working)
-		(void)event_add(s->work_event, &at_once);
-	else
+	if (!s->working || event_add(s->work_event, &at_once) < 0)
 		event_active(s->work_event, EV_TIMEOUT, 0);
 }
 

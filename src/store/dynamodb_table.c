@@ -47,6 +47,7 @@ struct dynamodb_table {
 	struct retry retry;	/* of this step */
 	struct aws_call *call;	/* under way; or NULL */
 	struct event *timer;	/* until the next request */
+	bool made;		/* by us, or by somebody else just now */
 	bool created;
 	bool ttl_set;
 	uint32_t ttl_tries;
@@ -298,6 +299,7 @@ dynamodb_table_succeeded(struct dynamodb_table *t,
 		break;
 	case TABLE_CREATE:
 		t->created = true;
+		t->made = true;
 		dynamodb_table_next(t, TABLE_DESCRIBE);
 		break;
 	case TABLE_DESCRIBE_TTL:
@@ -323,10 +325,16 @@ static void
 dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 {
 	if (t->step == TABLE_DESCRIBE && t->goal == DYNAMODB_TABLE_INIT &&
-	    e->code == DDBLOCK_E_NO_TABLE) {
+	    e->code == DDBLOCK_E_NO_TABLE && !t->made) {
 		dynamodb_table_next(t, TABLE_CREATE);
+	} else if (t->step == TABLE_DESCRIBE && t->made &&
+	    e->code == DDBLOCK_E_NO_TABLE &&
+	    clock_boot_ms() < t->deadline_ms) {
+		/* What was made is not seen everywhere at once. */
+		dynamodb_table_wait(t, TABLE_WAIT_MS);
 	} else if (t->step == TABLE_CREATE &&
 	    strcmp(e->name, "ResourceInUseException") == 0) {
+		t->made = true;
 		dynamodb_table_next(t, TABLE_DESCRIBE);
 	} else if (t->step == TABLE_SET_TTL &&
 	    strcmp(e->name, "ValidationException") == 0) {
