@@ -18,6 +18,7 @@
 #include "store/sqlite_living.h"
 
 #define SHORT_MS 50
+#define TAKEN_MS 3000	/* the worker gets to it, however busy the machine */
 #define LIMIT_BYTES (512 * 1024)
 
 static struct operation
@@ -46,7 +47,7 @@ START_TEST(test_hang)
 {
 	struct key taken_key = case_key("taken");
 	struct key queued_key = case_key("queued");
-	struct operation taken = test_acquire_of(taken_key, SHORT_MS);
+	struct operation taken = test_acquire_of(taken_key, TAKEN_MS);
 	struct operation queued;
 	struct operation reading;
 	struct holder me = taken.me;
@@ -87,7 +88,7 @@ START_TEST(test_hang_many)
 	enum { N = 2000 };
 	static struct operation o[N];
 	static struct seen *s[N];
-	struct operation first = test_acquire_of(case_key("first"), SHORT_MS);
+	struct operation first = test_acquire_of(case_key("first"), TAKEN_MS);
 
 	sqlite_shim_hang(true);
 	(void)case_submit(&first);
