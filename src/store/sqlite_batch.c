@@ -3,9 +3,9 @@
  *
  * An operation judges first and writes last, one row, so it needs no savepoint
  * of its own. When the transaction fails, none of its answers is true, not
- * even a conflict, which may rest on a row that was rolled back: each
- * operation is then tried alone, so that one damaged page refuses only those
- * who need it.
+ * even a conflict, which may rest on a row that was rolled back: each half is
+ * then tried by itself, and so on, so that one damaged page refuses only those
+ * who need it, and costs the others a few flushes, not one each.
  */
 #include "store/sqlite_batch.h"
 
@@ -62,16 +62,42 @@ sqlite_batch_try(struct sqlite_records *r, const char *path,
 	return false;
 }
 
+static void sqlite_batch_halve(struct sqlite_records *, const char *path,
+    struct sqlite_job *const *, size_t);
+
+/* They could not be carried out together, because of @t. */
 static void
-sqlite_batch_alone(struct sqlite_records *r, const char *path,
-    struct sqlite_job *j)
+sqlite_batch_apart(struct sqlite_records *r, const char *path,
+    struct sqlite_job *const *jobs, size_t n, const struct sqlite_trouble *t)
+{
+	if (n == 1) {
+		sqlite_job_fail(jobs[0], t->unsure &&
+		    !sqlite_job_reads(jobs[0]) ? OUTCOME_UNKNOWN :
+		    OUTCOME_REFUSED, t->code, t->text);
+		return;
+	}
+	if (!t->unsure) {
+		sqlite_batch_halve(r, path, jobs, n / 2);
+		sqlite_batch_halve(r, path, jobs + n / 2, n - n / 2);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (sqlite_job_reads(jobs[i]))
+			sqlite_batch_halve(r, path, &jobs[i], 1);
+		else
+			sqlite_job_fail(jobs[i], OUTCOME_UNKNOWN, t->code,
+			    t->text);
+	}
+}
+
+static void
+sqlite_batch_halve(struct sqlite_records *r, const char *path,
+    struct sqlite_job *const *jobs, size_t n)
 {
 	struct sqlite_trouble t;
 
-	if (sqlite_batch_try(r, path, &j, 1, &t))
-		return;
-	sqlite_job_fail(j, t.unsure && !sqlite_job_reads(j) ?
-	    OUTCOME_UNKNOWN : OUTCOME_REFUSED, t.code, t.text);
+	if (!sqlite_batch_try(r, path, jobs, n, &t))
+		sqlite_batch_apart(r, path, jobs, n, &t);
 }
 
 void
@@ -84,15 +110,12 @@ sqlite_batch_run(struct sqlite_records *r, const char *path,
 		return;
 	/* With the log's pages in the database the log can start again at its
 	 * beginning, so a release finds room even where nothing can grow. */
-	if (t.code == DDBLOCK_E_STORE_FULL)
+	if (t.code == DDBLOCK_E_STORE_FULL) {
 		(void)sqlite3_wal_checkpoint_v2(r->db, NULL,
 		    SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-	for (size_t i = 0; i < n; i++) {
-		if (t.unsure && !sqlite_job_reads(jobs[i]))
-			sqlite_job_fail(jobs[i], OUTCOME_UNKNOWN, t.code,
-			    t.text);
-		else
-			sqlite_batch_alone(r, path, jobs[i]);
+		sqlite_batch_halve(r, path, jobs, n);
+	} else {
+		sqlite_batch_apart(r, path, jobs, n, &t);
 	}
 }
 
