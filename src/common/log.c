@@ -3,8 +3,6 @@
  * anywhere in the daemon; the limit per kind is there because an outage makes
  * thousands of holds say the same thing at once.
  */
-#define SD_JOURNAL_SUPPRESS_LOCATION
-
 #include "common/log.h"
 
 #include <errno.h>
@@ -15,15 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <systemd/sd-journal.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/buffer.h"
 #include "common/clock.h"
+#include "common/log_sink.h"
+#include "ddblock.h"
 
 #define LOG_TEXT_MAX 2048
-#define LOG_FIELD_MAX 1200	/* a key of 1,024 bytes and a name */
+#define LOG_ENTRY_MAX (16 * 1024)
 #define LOG_KINDS_MAX 32
 #define LOG_BURST 30		/* messages of a kind ... */
 #define LOG_WHILE_MS 10000	/* ... in so long */
@@ -40,6 +39,7 @@ static struct {
 	int level;
 	struct log_kind kinds[LOG_KINDS_MAX];
 	size_t n_kinds;
+	unsigned unwritten;	/* there was no room for them */
 } log_state = { .level = LOG_INFO };
 
 /* $JOURNAL_STREAM names the device and inode of a stderr that systemd tied to
@@ -97,7 +97,7 @@ log_make_printable(char *text)
 	}
 }
 
-static void
+static bool
 log_to_stderr(int level, const char *text)
 {
 	char line[LOG_TEXT_MAX + 64];
@@ -108,63 +108,84 @@ log_to_stderr(int level, const char *text)
 	int n;
 
 	if (gmtime_r(&seconds, &tm) == NULL)
-		return;
+		return true;
 	length = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &tm);
 	n = snprintf(line + length, sizeof(line) - length, ".%03uZ %s: %s\n",
 	    (unsigned)(now_ms % 1000), log_level_name(level), text);
 	if (n < 0)
-		return;
+		return true;
 	length += (size_t)n;
 	if (length >= sizeof(line)) {
 		length = sizeof(line) - 1;
 		line[length - 1] = '\n';
 	}
-	/* One write, so that lines of several processes do not mix. There is
-	 * nobody to tell when it fails. */
-	while (write(STDERR_FILENO, line, length) < 0 && errno == EINTR)
-		continue;
+	/* One write, so that lines of several processes do not mix. */
+	return log_sink_stderr(line, length);
 }
 
+/* A line end would begin another field. */
 static void
+log_append_field(struct buffer *b, const char *name, const char *value)
+{
+	size_t start = b->length;
+
+	if (buffer_printf(b, "%s=%s", name, value) < 0)
+		return;
+	log_make_printable(b->data + start);
+	(void)buffer_append_text(b, "\n");
+}
+
+static bool
 log_to_journal(int level, const char *kind, const struct log_field *fields,
     size_t n_fields, const char *text)
 {
-	static const char identifier[] = "SYSLOG_IDENTIFIER=ddblockd";
-	char message[LOG_TEXT_MAX + 16], priority[16], kind_text[64];
-	char values[LOG_FIELDS_MAX][LOG_FIELD_MAX];
-	struct iovec io[LOG_FIELDS_MAX + 4];
-	int n_io = 0;
+	struct buffer b;
+	int r = DDBLOCK_E_SYSTEM;
 
-	(void)snprintf(message, sizeof(message), "MESSAGE=%s", text);
-	(void)snprintf(priority, sizeof(priority), "PRIORITY=%d", level);
-	io[n_io++] = (struct iovec){ message, strlen(message) };
-	io[n_io++] = (struct iovec){ priority, strlen(priority) };
-	io[n_io++] = (struct iovec){ (void *)(uintptr_t)identifier,
-	    sizeof(identifier) - 1 };
-	if (kind != NULL) {
-		(void)snprintf(kind_text, sizeof(kind_text),
-		    "DDBLOCK_KIND=%s", kind);
-		io[n_io++] = (struct iovec){ kind_text, strlen(kind_text) };
-	}
+	buffer_init(&b, LOG_ENTRY_MAX);
+	log_append_field(&b, "MESSAGE", text);
+	(void)buffer_printf(&b, "PRIORITY=%d\n", level);
+	log_append_field(&b, "SYSLOG_IDENTIFIER", "ddblockd");
+	if (kind != NULL)
+		log_append_field(&b, "DDBLOCK_KIND", kind);
 	for (size_t i = 0; i < n_fields && i < LOG_FIELDS_MAX; i++) {
-		if (fields[i].value == NULL)
-			continue;
-		(void)snprintf(values[i], sizeof(values[i]), "%s=%s",
-		    fields[i].name, fields[i].value);
-		io[n_io++] = (struct iovec){ values[i], strlen(values[i]) };
+		if (fields[i].value != NULL)
+			log_append_field(&b, fields[i].name, fields[i].value);
 	}
-	(void)sd_journal_sendv(io, n_io);
+	if (buffer_failed(&b) == 0)
+		r = log_sink_journal(b.data, b.length);
+	buffer_done(&b);
+	if (r == DDBLOCK_E_SYSTEM)
+		return log_to_stderr(level, text);
+	return r == 0;
+}
+
+/* False: there is no room for it now. */
+static bool
+log_put(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, const char *text)
+{
+	if (log_state.journal)
+		return log_to_journal(level, kind, fields, n_fields, text);
+	return log_to_stderr(level, text);
 }
 
 static void
 log_emit(int level, const char *kind, const struct log_field *fields,
     size_t n_fields, char *text)
 {
+	char lost[64];
+
 	log_make_printable(text);
-	if (log_state.journal)
-		log_to_journal(level, kind, fields, n_fields, text);
-	else
-		log_to_stderr(level, text);
+	if (log_state.unwritten > 0) {
+		(void)snprintf(lost, sizeof(lost),
+		    "%u messages could not be written", log_state.unwritten);
+		if (log_put(LOG_WARNING, NULL, NULL, 0, lost))
+			log_state.unwritten = 0;
+	}
+	if (log_state.unwritten > 0 ||
+	    !log_put(level, kind, fields, n_fields, text))
+		log_state.unwritten++;
 }
 
 /* Say what was dropped of the kinds whose while has passed (or of @all). */

@@ -1,6 +1,7 @@
 /*
  * The log: the journal, with fields to search by, or one line on stderr. Only
- * the daemon and its parts that are not libraries may log.
+ * the daemon and its parts that are not libraries may log. Nothing here waits:
+ * what there is no room for is counted, and the number is said later.
  */
 #ifndef DDBLOCKD_COMMON_LOG_H
 #define DDBLOCKD_COMMON_LOG_H

@@ -1,0 +1,195 @@
+/*
+ * The log when nobody reads it: it never waits, and says later what is missing.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/log_sink.h"
+
+static int reader;	/* where the log arrives */
+static char directory[] = "/tmp/ddblockd-log.XXXXXX";
+static char path[64];
+
+/* What has arrived by now, as one text. */
+static const char *
+test_read(void)
+{
+	static char text[1 << 20];
+	size_t length = 0;
+	ssize_t n;
+
+	do {
+		n = read(reader, text + length, sizeof(text) - 1 - length);
+		if (n > 0)
+			length += (size_t)n;
+	} while (n > 0);
+	text[length] = '\0';
+	return text;
+}
+
+static void
+test_pipe(void)
+{
+	int fds[2];
+
+	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+	reader = fds[0];
+	ck_assert_int_eq(fcntl(reader, F_SETFL, O_NONBLOCK), 0);
+	ck_assert_int_eq(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
+	ck_assert_int_eq(close(fds[1]), 0);
+	log_init(LOG_TARGET_STDERR, LOG_INFO);
+}
+
+static void
+test_socket(void)
+{
+	int fds[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+	    fds), 0);
+	reader = fds[0];
+	ck_assert_int_eq(fcntl(reader, F_SETFL, O_NONBLOCK), 0);
+	ck_assert_int_eq(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
+	ck_assert_int_eq(close(fds[1]), 0);
+	log_init(LOG_TARGET_STDERR, LOG_INFO);
+}
+
+static void
+test_journal(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	(void)snprintf(path, sizeof(path), "%s/socket", directory);
+	memcpy(address.sun_path, path, strlen(path));
+	reader = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	    0);
+	ck_assert_int_ge(reader, 0);
+	ck_assert_int_eq(bind(reader, (const struct sockaddr *)&address,
+	    sizeof(address)), 0);
+	log_sink_set_journal(path);
+	log_init(LOG_TARGET_JOURNAL, LOG_INFO);
+}
+
+static void
+test_write_many(int n)
+{
+	for (int i = 0; i < n; i++)
+		log_write(LOG_INFO, NULL, "message %d %0100d", i, 0);
+}
+
+/* More than there can be room for, and then there is room again. */
+static void
+test_overflow(void)
+{
+	const char *text;
+	unsigned unwritten = 0;
+	const char *said;
+
+	test_write_many(10000);
+	text = test_read();
+	ck_assert_ptr_nonnull(strstr(text, "message 0 "));
+	ck_assert_ptr_null(strstr(text, "message 9999 "));
+	log_write(LOG_INFO, NULL, "again");
+	text = test_read();
+	said = strstr(text, " messages could not be written\n");
+	ck_assert_ptr_nonnull(said);
+	while (said > text && said[-1] >= '0' && said[-1] <= '9')
+		said--;
+	ck_assert_int_eq(sscanf(said, "%u", &unwritten), 1);
+	ck_assert_uint_gt(unwritten, 1000);
+	ck_assert_ptr_nonnull(strstr(said, "again\n"));
+	log_write(LOG_INFO, NULL, "once");
+	ck_assert_ptr_null(strstr(test_read(), "could not be written"));
+}
+
+START_TEST(test_pipe_overflow)
+{
+	test_pipe();
+	test_overflow();
+}
+END_TEST
+
+START_TEST(test_socket_overflow)
+{
+	test_socket();
+	test_overflow();
+}
+END_TEST
+
+START_TEST(test_journal_overflow)
+{
+	test_journal();
+	test_overflow();
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+/* Nobody will read it ever again: that is not for the log to mend. */
+START_TEST(test_reader_is_gone)
+{
+	test_socket();
+	ck_assert_int_eq(close(reader), 0);
+	test_write_many(3);
+}
+END_TEST
+
+START_TEST(test_journal_fields)
+{
+	const struct log_field fields[] = {
+		{ "DDBLOCK_KEY", "a\nPRIORITY=0\nb" },
+		{ "DDBLOCK_CODE", NULL },
+	};
+
+	test_journal();
+	log_write_fields(LOG_WARNING, "lost", fields, 2, "a lock\nis lost");
+	ck_assert_str_eq(test_read(), "MESSAGE=a lock?is lost\nPRIORITY=4\n"
+	    "SYSLOG_IDENTIFIER=ddblockd\nDDBLOCK_KIND=lost\n"
+	    "DDBLOCK_KEY=a?PRIORITY=0?b\n");
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+/* The journal is not there: better on stderr than nowhere. */
+START_TEST(test_no_journal)
+{
+	test_pipe();
+	log_sink_set_journal("/nonexistent/socket");
+	log_init(LOG_TARGET_JOURNAL, LOG_INFO);
+	log_write(LOG_ERR, NULL, "help");
+	ck_assert_ptr_nonnull(strstr(test_read(), " error: help\n"));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("log");
+	TCase *t = tcase_create("log");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, test_pipe_overflow);
+	tcase_add_test(t, test_socket_overflow);
+	tcase_add_test(t, test_journal_overflow);
+	tcase_add_test(t, test_reader_is_gone);
+	tcase_add_test(t, test_journal_fields);
+	tcase_add_test(t, test_no_journal);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
