@@ -211,6 +211,13 @@ transfer_submit(struct core *core, struct lock *l, enum operation_kind kind)
 	return true;
 }
 
+/* Why it is not done, or not known to be. */
+static int16_t
+transfer_cause(const struct outcome *o)
+{
+	return (int16_t)(o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE);
+}
+
 /* The store could not say. @definite: nobody needs to wait any longer. */
 static void
 transfer_failed(struct core *core, struct lock *l, const struct outcome *o)
@@ -218,8 +225,7 @@ transfer_failed(struct core *core, struct lock *l, const struct outcome *o)
 	bool definite = o->kind == OUTCOME_REFUSED &&
 	    namespace_code_is_definite(o->code);
 
-	l->cause =
-	    (int16_t)(o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE);
+	l->cause = transfer_cause(o);
 	lock_hold_off(core, l, lock_poll_ms(l));
 	if (l->state == LOCK_NONE && definite)
 		queue_fail(core, l, o->code, o->text);
@@ -273,7 +279,7 @@ transfer_acquired(struct core *core, struct lock *l, struct submission *s,
 		transfer_granted(core, l, s, o, submitted_ms);
 	} else if (o->kind == OUTCOME_UNKNOWN && l->session != NULL) {
 		lock_enter(core, l, LOCK_UNSURE, l->session);
-		l->cause = DDBLOCK_E_UNREACHABLE;
+		l->cause = transfer_cause(o);
 		l->hold_off_ms = core->now_ms;
 	} else {
 		lock_enter(core, l, LOCK_NONE, NULL);
@@ -328,7 +334,7 @@ transfer_released(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
 	uint64_t submitted_ms = s->submit.operation.submitted_ms;
-	int code = o->kind == OUTCOME_UNKNOWN ? DDBLOCK_E_UNREACHABLE : o->code;
+	int code = transfer_cause(o);
 
 	if (s->orphan) {
 		transfer_orphan_removed(core, l, s, o);
