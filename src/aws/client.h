@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aws/answer.h"
+
 struct addrinfo;
 struct event_base;
 struct aws_client;
@@ -39,21 +41,6 @@ struct aws_client_config {
 	/* NULL: getaddrinfo(). It is called on a thread. */
 	int (*lookup)(const char *host, const char *port,
 	    const struct addrinfo *hints, struct addrinfo **ret);
-};
-
-/*
- * What came back. A status of 0 means that no whole answer came; then @code
- * is DDBLOCK_E_UNREACHABLE, @text says why, and @maybe_applied is false only
- * if not a byte of the request can have left.
- */
-struct aws_answer {
-	int status;
-	int code;
-	bool maybe_applied;
-	const char *body;
-	size_t body_length;
-	const char *text;	/* never NULL */
-	uint64_t sent_ms;	/* boot time at which it was put on the wire */
 };
 
 typedef void (*aws_answer_fn)(void *arg, const struct aws_answer *);

@@ -115,6 +115,9 @@ enum operation_kind {
  *     The lock has a holder. @session is added to its exclusive wishes.
  * UNWANT
  *     @session is among the exclusive wishes. It is taken out.
+ * ACQUIRE, EXTEND, where the token would rise above TOKEN_MAX
+ *     No fleet comes there; somebody wrote it by hand. REFUSED with
+ *     DDBLOCK_E_BAD_RECORD, and nothing is written.
  * SESSION_OPEN
  *     There is no such session.
  * SESSION_BEAT

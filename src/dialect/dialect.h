@@ -86,6 +86,9 @@ struct dialect {
 	 *
 	 * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_LIMIT
 	 *     The format cannot carry the operation; @view->text says why.
+	 * DDBLOCK_E_BAD_RECORD
+	 *     The record is known to be one that must not be written to;
+	 *     @view->text says which and why.
 	 * DDBLOCK_E_NOMEM
 	 */
 	int (*request)(const struct dialect_table *,

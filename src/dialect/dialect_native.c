@@ -73,6 +73,17 @@ native_format_holder(const struct holder *h, char text[NATIVE_HOLDER_SIZE])
 	    session, grant, h->lease_ms, h->fail_closed ? "c" : "-");
 }
 
+size_t
+native_lock_item(struct key key, char item[NATIVE_ITEM_SIZE])
+{
+	const size_t n = sizeof(NATIVE_LOCK_PREFIX) - 1;
+
+	memcpy(item, NATIVE_LOCK_PREFIX, n);
+	if (key.length > 0)
+		memcpy(item + n, key.bytes, key.length);
+	return n + key.length;
+}
+
 /* {"key":{"S":"lock:..."}}, of the item that the operation is about */
 static void
 native_item_key(struct native_writer *w, const struct operation *o)
@@ -86,18 +97,11 @@ native_item_key(struct native_writer *w, const struct operation *o)
 		(void)buffer_printf(w->to,
 		    ":{\"S\":\"" NATIVE_SESSION_PREFIX "%s\"}", text);
 	} else {
-		struct buffer key;
+		char key[NATIVE_ITEM_SIZE];
 
-		buffer_init(&key, KEY_LENGTH_MAX + 16);
-		(void)buffer_append_text(&key, NATIVE_LOCK_PREFIX);
-		(void)buffer_append(&key, o->key.bytes, o->key.length);
 		(void)buffer_append_text(w->to, ":{\"S\":");
-		if (buffer_failed(&key) == 0)
-			json_append_string(w->to, key.data, key.length);
-		else
-			w->to->error = buffer_failed(&key);
+		json_append_string(w->to, key, native_lock_item(o->key, key));
 		(void)buffer_append_text(w->to, "}");
-		buffer_done(&key);
 	}
 	(void)buffer_append_text(w->to, "}");
 }
@@ -250,8 +254,12 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 		    NATIVE_ACQUIRE NATIVE_OWNED NATIVE_JOIN NATIVE_UNWISH :
 		    NATIVE_ACQUIRE NATIVE_UNOWNED NATIVE_JOIN NATIVE_UNWISH,
 		    "attribute_not_exists(#holders) AND "
-		    "(attribute_not_exists(#swait) OR #mode <> :mode)");
+		    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
+		    "(attribute_not_exists(#token) OR "
+		    "#token BETWEEN :zero AND :last)");
 		native_value_number(w, ":first", wall_s << 20);
+		native_value_number(w, ":zero", 0);
+		native_value_number(w, ":last", TOKEN_MAX - o->tokens);
 	} else {
 		native_update(w, o, o->owner != NULL ?
 		    NATIVE_TAKE NATIVE_OWNED NATIVE_UNWISH :
@@ -529,7 +537,19 @@ native_refuse(const struct operation *o)
 	if (o->kind == OPERATION_RELEASE &&
 	    (o->n_holders == 0 || o->n_holders > NATIVE_RELEASE_MAX))
 		return "too few or too many holders at once";
+	if (o->tokens > TOKENS_MAX)
+		return "too many tokens at once";
 	return NULL;
+}
+
+/* Is it known that the token would rise too high? Where no token was seen, the
+ * condition says so. */
+static bool
+native_has_no_room(const struct operation *o)
+{
+	return (o->kind == OPERATION_EXTEND ||
+	    (o->kind == OPERATION_ACQUIRE && o->n_dead > 0)) &&
+	    o->token_seen > TOKEN_MAX - o->tokens;
 }
 
 static int
@@ -543,6 +563,14 @@ native_request(const struct dialect_table *table, const struct operation *o,
 	if (refused != NULL) {
 		(void)snprintf(view->text, sizeof(view->text), "%s", refused);
 		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (native_has_no_room(o)) {
+		char item[NATIVE_ITEM_SIZE];
+		struct key key = { item, native_lock_item(o->key, item) };
+
+		native_describe(table, key, "token", NATIVE_TOKEN_ROOM,
+		    view->text);
+		return DDBLOCK_E_BAD_RECORD;
 	}
 	buffer_clear(&r->body);
 	/* Reserved at first, so that no append below can leave it empty. */

@@ -24,8 +24,7 @@
 struct native_reader {
 	const struct dialect_table *table;
 	struct dialect_view *view;
-	const char *key;	/* of the item, with its prefix */
-	size_t key_length;
+	struct key key;		/* of the item, with its prefix */
 	int error;
 };
 
@@ -56,28 +55,36 @@ native_parse_holder(const char *text, size_t length, struct holder *ret)
 	return true;
 }
 
+void
+native_describe(const struct dialect_table *table, struct key key,
+    const char *attribute, const char *expected, char text[OUTCOME_TEXT_MAX])
+{
+	char shown[NATIVE_KEY_SHOWN + 1];
+	size_t n = key.length < NATIVE_KEY_SHOWN ?
+	    key.length : NATIVE_KEY_SHOWN;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)key.bytes[i];
+
+		shown[i] = c >= 0x20 && c < 0x7f ? key.bytes[i] : '?';
+	}
+	shown[n] = '\0';
+	(void)snprintf(text, OUTCOME_TEXT_MAX,
+	    "table %.60s, item \"%s\"%s, attribute \"%.40s\": expected %s",
+	    table->table, shown, n < key.length ? "..." : "", attribute,
+	    expected);
+}
+
 /* Remember the first thing that is wrong. */
 static void
 native_bad(struct native_reader *r, const char *attribute,
     const char *expected)
 {
-	char key[NATIVE_KEY_SHOWN + 1];
-	size_t n = r->key_length < NATIVE_KEY_SHOWN ?
-	    r->key_length : NATIVE_KEY_SHOWN;
-
 	if (r->error != 0)
 		return;
 	r->error = DDBLOCK_E_BAD_RECORD;
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)r->key[i];
-
-		key[i] = c >= 0x20 && c < 0x7f ? r->key[i] : '?';
-	}
-	key[n] = '\0';
-	(void)snprintf(r->view->text, sizeof(r->view->text),
-	    "table %.60s, item \"%s\"%s, attribute \"%.40s\": expected %s",
-	    r->table->table, key, n < r->key_length ? "..." : "", attribute,
-	    expected);
+	native_describe(r->table, r->key, attribute, expected,
+	    r->view->text);
 }
 
 /* The value of an attribute of that type; NULL if it is absent or wrong. */
@@ -269,24 +276,54 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	return r->error;
 }
 
+/* A text for people: of another type, it is absent. */
+static const char *
+native_remark(struct json_object *item, const char *attribute)
+{
+	size_t length;
+
+	return json_string(json_find(json_find(item, attribute), "S"),
+	    &length);
+}
+
+/*
+ * Dead is what has the attribute, of whatever type: so do the conditions of
+ * beats and kills see it. Of one that is dead nothing else matters.
+ */
 static int
 native_read_session(struct native_reader *r, struct json_object *item,
     struct session_record *ret)
 {
-	struct session_record s = { .exists = true };
+	struct session_record s = {
+		.exists = true, .dead = json_find(item, "dead") != NULL,
+		.host = native_remark(item, "host"),
+	};
 
-	s.dead_by = native_text(r, item, "dead");
-	s.dead = s.dead_by != NULL;
-	s.host = native_text(r, item, "host");
-	/* One that was buried has nothing but its death. */
-	if (!native_number(r, item, "beat", NATIVE_NUMBER_MAX, &s.beat) &&
-	    !s.dead)
+	if (!native_number(r, item, "beat", NATIVE_NUMBER_MAX, &s.beat))
 		native_bad(r, "beat", "a number (N)");
-	if (!native_number(r, item, "lease_ms", TOKEN_MAX, &s.lease_ms) &&
-	    !s.dead)
+	if (!native_number(r, item, "lease_ms", TOKEN_MAX, &s.lease_ms))
 		native_bad(r, "lease_ms", "a number (N)");
+	if (s.dead) {
+		s.dead_by = native_remark(item, "dead");
+		if (s.dead_by == NULL)
+			s.dead_by = "";
+		r->error = 0;
+		r->view->text[0] = '\0';
+	}
 	if (r->error == 0)
 		*ret = s;
+	return r->error;
+}
+
+/* A free lock that could not be acquired, because of its token. */
+static int
+native_check_room(struct native_reader *r, const struct operation *o)
+{
+	const struct lock_record *l = &r->view->lock;
+
+	if (o->kind == OPERATION_ACQUIRE && l->n_holders == 0 &&
+	    l->token > TOKEN_MAX - o->tokens)
+		native_bad(r, "token", NATIVE_TOKEN_ROOM);
 	return r->error;
 }
 
@@ -296,27 +333,25 @@ native_read_item(const struct dialect_table *table, const struct operation *o,
     struct json_object *item, struct dialect_view *view)
 {
 	struct native_reader r = { .table = table, .view = view };
-	char key[sizeof(NATIVE_SESSION_PREFIX) + KEY_LENGTH_MAX];
+	char key[NATIVE_ITEM_SIZE];
 	char session[IDENT_TEXT_LENGTH + 1];
-	int n;
+	int error;
 
 	view->has_record = true;
 	if (item == NULL)
 		return 0;
 	if (!json_object_is_type(item, json_type_object))
 		return DDBLOCK_E_PROTOCOL;
-	r.key = key;
+	r.key.bytes = key;
 	if (dialect_is_session(o->kind)) {
 		ident_format(o->session, session);
-		n = snprintf(key, sizeof(key), NATIVE_SESSION_PREFIX "%s",
-		    session);
-		r.key_length = (size_t)n;
+		r.key.length = (size_t)snprintf(key, sizeof(key),
+		    NATIVE_SESSION_PREFIX "%s", session);
 		return native_read_session(&r, item, &view->session);
 	}
-	n = snprintf(key, sizeof(key), NATIVE_LOCK_PREFIX);
-	memcpy(key + n, o->key.bytes, o->key.length);
-	r.key_length = (size_t)n + o->key.length;
-	return native_read_lock(&r, item, &view->lock);
+	r.key.length = native_lock_item(o->key, key);
+	error = native_read_lock(&r, item, &view->lock);
+	return error != 0 ? error : native_check_room(&r, o);
 }
 
 /* The bytes of an item's key if it is a lock's, without the prefix. */
@@ -348,8 +383,8 @@ native_read_row(const struct dialect_table *table, struct json_object *item,
 	const size_t prefix = strlen(NATIVE_LOCK_PREFIX);
 	struct native_reader r = {
 		/* native_lock_key() cut the prefix off. */
-		.table = table, .view = view, .key = key->bytes - prefix,
-		.key_length = prefix + key->length,
+		.table = table, .view = view,
+		.key = { key->bytes - prefix, prefix + key->length },
 	};
 	char first[OUTCOME_TEXT_MAX];
 	int error;

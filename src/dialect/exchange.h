@@ -101,7 +101,7 @@ void exchange_done(struct exchange *);
  *
  * DDBLOCK_E_LIMIT
  *     There were too many: give up.
- * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NOMEM
+ * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_BAD_RECORD, DDBLOCK_E_NOMEM
  *     There is none: give up.
  */
 int exchange_next(struct exchange *, uint64_t now_ms,

@@ -1,27 +1,18 @@
 /*
- * Operations on their way to DynamoDB: a loop around the pure parts.
- *
- * An attempt gets a fraction of the operation's time at first and more with
- * each repetition: a hung connection costs little, a slow endpoint still gets
- * its chance. One that was ended so counts as unanswered.
+ * Operations on their way to DynamoDB: each a course (course.h), and what that
+ * has not: timers, a connection, dice.
  */
 #include "store/dynamodb_job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 #include <event2/event.h>
 
-#include "aws/errors.h"
-#include "aws/retry.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "dialect/exchange.h"
-
-#define DYNAMODB_ATTEMPT_MS 1500	/* for the first at most */
-#define DYNAMODB_ATTEMPT_MIN_MS 100
+#include "store/course.h"
 
 /* One operation. */
 struct dynamodb_job {
@@ -29,14 +20,13 @@ struct dynamodb_job {
 	struct dynamodb_job *next;
 	struct dynamodb_job **link;	/* what points to this one */
 	struct operation *operation;
-	struct exchange exchange;
-	struct retry retry;
-	uint32_t attempt;		/* under way */
+	struct course course;
 	struct aws_call *call;		/* its call; or NULL */
 	struct event *timer;		/* until the next; made when needed */
 };
 
-static void dynamodb_job_send(struct dynamodb_job *j);
+static void dynamodb_job_perform(struct dynamodb_job *j,
+    struct course_step *step);
 
 void
 dynamodb_jobs_trouble(struct dynamodb_jobs *s, int code, const char *text)
@@ -68,7 +58,7 @@ dynamodb_job_free(struct dynamodb_job *j)
 	}
 	if (j->timer != NULL)
 		event_free(j->timer);
-	exchange_done(&j->exchange);
+	course_done(&j->course);
 	free(j);
 }
 
@@ -83,114 +73,41 @@ dynamodb_job_end(struct dynamodb_job *j, const struct outcome *outcome)
 }
 
 static void
-dynamodb_job_give_up(struct dynamodb_job *j)
-{
-	struct outcome outcome;
-
-	exchange_give_up(&j->exchange, &outcome);
-	dynamodb_job_end(j, &outcome);
-}
-
-static void
 dynamodb_job_on_timer(evutil_socket_t fd, short what, void *arg)
 {
+	struct dynamodb_job *j = arg;
+	struct course_step step;
+
 	(void)fd;
 	(void)what;
-	dynamodb_job_send(arg);
+	course_send(&j->course, clock_boot_ms(), &step);
+	dynamodb_job_perform(j, &step);
 }
 
-static void
+/* False: there is no timer. */
+static bool
 dynamodb_job_wait(struct dynamodb_job *j, uint64_t wait_ms)
 {
 	if (j->timer == NULL)
 		j->timer = evtimer_new(j->jobs->base, dynamodb_job_on_timer,
 		    j);
-	if (j->timer == NULL || dynamodb_arm(j->timer, wait_ms) < 0)
-		dynamodb_job_give_up(j);
-}
-
-/* What the raw answer means for the exchange. */
-static struct exchange_answer
-dynamodb_translate(const struct aws_answer *answer, struct aws_error *e)
-{
-	struct exchange_answer a = {
-		.code = e->code, .text = e->text, .body = answer->body,
-		.body_length = answer->body_length, .sent_ms = answer->sent_ms,
-	};
-
-	switch (e->class) {
-	case AWS_CLASS_OK:
-		a.class = EXCHANGE_OK;
-		break;
-	case AWS_CLASS_CONDITION:
-		a.class = EXCHANGE_CONDITION;
-		break;
-	case AWS_CLASS_THROTTLED:
-	case AWS_CLASS_CLOCK:
-		a.class = EXCHANGE_AGAIN;
-		break;
-	case AWS_CLASS_TRANSIENT:
-		a.class = answer->status == 0 && !answer->maybe_applied ?
-		    EXCHANGE_AGAIN : EXCHANGE_LOST;
-		break;
-	case AWS_CLASS_REFUSED:
-		a.class = strcmp(e->name, "ValidationException") == 0 ?
-		    EXCHANGE_INVALID : EXCHANGE_REFUSED;
-		break;
-	}
-	return a;
-}
-
-static void
-dynamodb_job_later(struct dynamodb_job *j, enum aws_class class)
-{
-	uint32_t random = 0;
-	uint64_t wait_ms;
-
-	/* What succeeded, or failed, and must be sent again all the same. */
-	if (class == AWS_CLASS_OK || class == AWS_CLASS_CONDITION)
-		class = AWS_CLASS_TRANSIENT;
-	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
-	if (!retry_next(&j->retry, class, clock_boot_ms(),
-	    j->operation->deadline_ms, random, &wait_ms)) {
-		dynamodb_job_give_up(j);
-		return;
-	}
-	/* Never twice in one millisecond: it is the number of a beat. */
-	dynamodb_job_wait(j, wait_ms > 0 ? wait_ms : 1);
+	return j->timer != NULL && dynamodb_arm(j->timer, wait_ms) == 0;
 }
 
 static void
 dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 {
 	struct dynamodb_job *j = arg;
-	struct dynamodb_jobs *s = j->jobs;
-	struct exchange_answer a;
-	struct outcome outcome;
+	struct course_step step;
 	struct aws_error e;
+	uint32_t random = 0;
 
 	j->call = NULL;
-	s->in_flight--;
-	aws_errors_classify(answer->status, answer->body, answer->body_length,
-	    &e);
-	if (answer->status == 0)
-		(void)snprintf(e.text, sizeof(e.text), "%s", answer->text);
-	if (e.code != 0)
-		dynamodb_jobs_trouble(s, e.code, e.text);
-	else
-		dynamodb_jobs_trouble(s, 0, "");
-	a = dynamodb_translate(answer, &e);
-	switch (exchange_answer(&j->exchange, j->attempt, &a, &outcome)) {
-	case EXCHANGE_FINAL:
-		dynamodb_job_end(j, &outcome);
-		break;
-	case EXCHANGE_NOW:
-		dynamodb_job_send(j);
-		break;
-	case EXCHANGE_LATER:
-		dynamodb_job_later(j, e.class);
-		break;
-	}
+	j->jobs->in_flight--;
+	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+	course_answer(&j->course, answer, clock_boot_ms(), random, &step, &e);
+	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
+	dynamodb_job_perform(j, &step);
 }
 
 /* What our own leases depend on has a lane of its own. Looks at other hosts'
@@ -211,57 +128,50 @@ dynamodb_lane(enum operation_kind kind)
 	}
 }
 
-/* How long the next attempt may take. */
-static uint64_t
-dynamodb_attempt_ms(const struct dynamodb_job *j, uint64_t left_ms)
-{
-	const struct operation *o = j->operation;
-	uint64_t ms = (o->deadline_ms - o->submitted_ms) / 4;
-
-	if (ms > DYNAMODB_ATTEMPT_MS)
-		ms = DYNAMODB_ATTEMPT_MS;
-	if (ms < DYNAMODB_ATTEMPT_MIN_MS)
-		ms = DYNAMODB_ATTEMPT_MIN_MS;
-	for (uint32_t i = 0; i < j->exchange.n_lost && ms < left_ms; i++)
-		ms *= 2;
-	return ms < left_ms ? ms : left_ms;
-}
-
-static void
-dynamodb_job_send(struct dynamodb_job *j)
+/* Negative: not a byte has left. */
+static int
+dynamodb_job_call(struct dynamodb_job *j, const struct course_step *step)
 {
 	struct dynamodb_jobs *s = j->jobs;
-	const struct dialect_request *request;
-	uint64_t now_ms = clock_boot_ms();
-	uint64_t deadline_ms = j->operation->deadline_ms;
+	const struct dialect_request *request = step->request;
 	int r;
 
-	if (now_ms >= deadline_ms ||
-	    exchange_next(&j->exchange, now_ms, &request, &j->attempt) < 0) {
-		dynamodb_job_give_up(j);
-		return;
-	}
 	r = aws_client_call(s->client, dynamodb_lane(j->operation->kind),
 	    request->operation, request->body.data, request->body.length,
-	    dynamodb_attempt_ms(j, deadline_ms - now_ms),
-	    dynamodb_job_on_answer, j, &j->call);
+	    step->time_ms, dynamodb_job_on_answer, j, &j->call);
 	if (r < 0) {
-		struct exchange_answer a = {
-			.class = EXCHANGE_REFUSED, .code = r,
-			.text = error_text(r),
-		};
-		struct outcome outcome;
-
 		j->call = NULL;
-		dynamodb_jobs_trouble(s, r, a.text);
-		(void)exchange_answer(&j->exchange, j->attempt, &a, &outcome);
-		dynamodb_job_end(j, &outcome);
-		return;
+		dynamodb_jobs_trouble(s, r, error_text(r));
+		return r;
 	}
 	s->in_flight++;
 	s->requests++;
-	if (j->attempt > 0)
+	if (j->course.attempt > 0)
 		s->repetitions++;
+	return 0;
+}
+
+static void
+dynamodb_job_perform(struct dynamodb_job *j, struct course_step *step)
+{
+	int r;
+
+	switch (step->next) {
+	case COURSE_SEND:
+		r = dynamodb_job_call(j, step);
+		if (r == 0)
+			return;
+		course_fail(&j->course, r, step);
+		break;
+	case COURSE_WAIT:
+		if (dynamodb_job_wait(j, step->time_ms))
+			return;
+		course_give_up(&j->course, step);
+		break;
+	case COURSE_END:
+		break;
+	}
+	dynamodb_job_end(j, &step->outcome);
 }
 
 void
@@ -278,8 +188,7 @@ void
 dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 {
 	struct dynamodb_job *j = calloc(1, sizeof(*j));
-	uint64_t cap_ms = dynamodb_lane(operation->kind) == AWS_LANE_BULK ?
-	    RETRY_CAP_MS : RETRY_CAP_SESSION_MS;
+	struct course_step step;
 
 	if (j == NULL) {
 		dynamodb_jobs_refuse(s, operation, DDBLOCK_E_NOMEM,
@@ -288,15 +197,15 @@ dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 	}
 	j->jobs = s;
 	j->operation = operation;
-	retry_init(&j->retry, RETRY_ATTEMPTS_UNLIMITED, cap_ms);
-	exchange_init(&j->exchange, &dialect_native, s->table, operation,
+	course_init(&j->course, &dialect_native, s->table, operation,
 	    aws_client_wall_ms(s->client));
 	j->next = s->first;
 	j->link = &s->first;
 	if (j->next != NULL)
 		j->next->link = &j->next;
 	s->first = j;
-	dynamodb_job_send(j);
+	course_send(&j->course, clock_boot_ms(), &step);
+	dynamodb_job_perform(j, &step);
 }
 
 void

@@ -1,6 +1,6 @@
 /*
- * Operations on their way to DynamoDB: each with an exchange of its own, which
- * says what to send and what the answers mean together (dialect/exchange.h).
+ * Operations on their way to DynamoDB: each with a course of its own, which
+ * says what to send, what the answers mean and when to stop (course.h).
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_JOB_H
 #define DDBLOCKD_STORE_DYNAMODB_JOB_H

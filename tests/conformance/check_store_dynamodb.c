@@ -294,6 +294,78 @@ START_TEST(test_bad_record)
 }
 END_TEST
 
+/* Refused with the lock's name, and the record is as it was. */
+static void
+check_no_room(const struct seen *s, struct key key, uint64_t token)
+{
+	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
+	ck_assert_int_eq(s->code, DDBLOCK_E_BAD_RECORD);
+	ck_assert_ptr_nonnull(strstr(s->text, key.bytes));
+	ck_assert_ptr_nonnull(strstr(s->text, "\"token\""));
+	ck_assert(!s->unanswered);
+	s = case_read(key);
+	case_done(s);
+	ck_assert_uint_eq(s->lock.record.token, token);
+}
+
+static struct seen *
+take_five(struct key key, const struct holder *me, const struct holder *dead)
+{
+	struct operation o = case_operation(OPERATION_ACQUIRE, key);
+
+	o.me = *me;
+	o.session = me->session;
+	o.tokens = 5;
+	o.dead = dead;
+	o.n_dead = 1;
+	o.token_seen = TOKEN_MAX - 4;
+	return case_do(&o);
+}
+
+/* A token set by hand: up to the last one it serves, and never beyond. */
+START_TEST(test_last_tokens)
+{
+	struct key key = put_record("last",
+	    "\"token\":{\"N\":\"9007199254740983\"}");
+	struct holder me = case_holder();
+	struct holder you = case_holder();
+
+	check_no_room(case_acquire(key, &me, 9), key, TOKEN_MAX - 8);
+	case_done(case_acquire(key, &me, 4));
+	check_no_room(case_extend(key, &me, TOKEN_MAX - 4, 5), key,
+	    TOKEN_MAX - 4);
+	check_no_room(take_five(key, &you, &me), key,
+	    TOKEN_MAX - 4);
+	/* Who only stands in line is told who stands in front. */
+	case_conflict(case_acquire(key, &you, 9));
+	case_done(case_extend(key, &me, TOKEN_MAX - 4, 4));
+	case_done(case_release(key, &me));
+	check_no_room(case_acquire(key, &you, 1), key, TOKEN_MAX);
+	case_done(case_acquire(case_key("not last"), &you, 9));
+}
+END_TEST
+
+/* What such a record shows cannot be read, so it must not be written first. */
+START_TEST(test_unreadable_tokens)
+{
+	static const char *const tokens[] = { "9007199254740992", "-7" };
+	struct key key;
+	struct seen *s;
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "\"token\":{\"N\":\"%s\"}",
+	    tokens[_i]);
+	key = put_record("unreadable", text);
+	for (int i = 0; i < 2; i++) {
+		struct holder me = case_holder();
+
+		s = case_acquire(key, &me, 1);
+		case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
+		ck_assert_int_eq(s->code, DDBLOCK_E_BAD_RECORD);
+	}
+}
+END_TEST
+
 /* What is missing is absent; what is not ours is left alone. */
 START_TEST(test_strange_record)
 {
@@ -374,6 +446,8 @@ main(void)
 	tcase_add_test(cases, test_requests);
 	tcase_add_test(cases, test_time_to_live);
 	tcase_add_loop_test(cases, test_bad_record, 0, ROWS(others));
+	tcase_add_test(cases, test_last_tokens);
+	tcase_add_loop_test(cases, test_unreadable_tokens, 0, 2);
 	tcase_add_test(cases, test_strange_record);
 	tcase_add_test(cases, test_release_of_one);
 	conformance_add(suite, cases);

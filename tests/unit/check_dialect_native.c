@@ -156,7 +156,9 @@ static const struct {
 	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
 	    "#broken_by ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
-	    "(attribute_not_exists(#swait) OR #mode <> :mode)" },
+	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
+	    "(attribute_not_exists(#token) OR "
+	    "#token BETWEEN :zero AND :last)" },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
@@ -237,6 +239,9 @@ START_TEST(test_values_of_locks)
 	ck_assert_str_eq(text_at(q.json, VALUES, ":first", "N"),
 	    "1887436800000000");
 	ck_assert_str_eq(text_at(q.json, VALUES, ":n", "N"), "5");
+	ck_assert_str_eq(text_at(q.json, VALUES, ":zero", "N"), "0");
+	ck_assert_str_eq(text_at(q.json, VALUES, ":last", "N"),
+	    "9007199254740986");
 	ck_assert_str_eq(text_at(q.json, VALUES, ":me", "SS"),
 	    "[ \"" ME "\" ]");
 	ck_assert_str_eq(text_at(q.json, VALUES, ":wall", "N"), "1800000000");
@@ -432,7 +437,11 @@ static const struct {
 	{ SESSION, "\"beat\":{\"N\":\"1\"},\"lease_ms\":{\"N\":\"20000\"}",
 	    NULL },
 	{ SESSION, "\"dead\":{\"S\":\"x\"}", NULL },
-	{ SESSION, "\"dead\":{\"BOOL\":true}", "dead" },
+	/* Death is enough, of whatever type; and the host is for people. */
+	{ SESSION, "\"dead\":{\"BOOL\":true}", NULL },
+	{ SESSION, "\"dead\":{\"S\":\"x\"},\"beat\":{\"S\":\"1\"}", NULL },
+	{ SESSION, "\"beat\":{\"N\":\"1\"},\"lease_ms\":{\"N\":\"20000\"},"
+	    "\"host\":{\"N\":\"1\"}", NULL },
 	{ SESSION, "\"lease_ms\":{\"N\":\"1\"}", "beat" },
 	{ SESSION, "\"beat\":{\"N\":\"1\"}", "lease_ms" },
 	{ SESSION, "\"beat\":{\"S\":\"1\"}", "beat" },
