@@ -18,11 +18,13 @@
 
 #include "common/buffer.h"
 #include "common/clock.h"
+#include "common/log_json.h"
 #include "common/log_sink.h"
 #include "ddblock.h"
 
 #define LOG_TEXT_MAX 2048
 #define LOG_ENTRY_MAX (16 * 1024)
+#define LOG_LINE_MAX 4095	/* written to a pipe at once, or not at all */
 #define LOG_KINDS_MAX 32
 #define LOG_BURST 30		/* messages of a kind ... */
 #define LOG_WHILE_MS 10000	/* ... in so long */
@@ -36,6 +38,7 @@ struct log_kind {
 
 static struct {
 	bool journal;
+	bool json;
 	int level;
 	struct log_kind kinds[LOG_KINDS_MAX];
 	size_t n_kinds;
@@ -62,6 +65,7 @@ void
 log_init(enum log_target target, int level)
 {
 	log_state.level = level;
+	log_state.json = target == LOG_TARGET_JSON;
 	log_state.journal = target == LOG_TARGET_JOURNAL ||
 	    (target == LOG_TARGET_AUTO && log_stderr_is_journal());
 }
@@ -135,17 +139,69 @@ log_append_field(struct buffer *b, const char *name, const char *value)
 	(void)buffer_append_text(b, "\n");
 }
 
+/* What an entry in the journal has, and the clock that leases run by. */
+struct log_stamp {
+	char priority[4];
+	char boot_us[24];
+	char wall_us[24];
+	char pid[12];
+};
+
+static void
+log_stamp(struct log_stamp *s, int level)
+{
+	(void)snprintf(s->priority, sizeof(s->priority), "%d", level & 7);
+	(void)snprintf(s->boot_us, sizeof(s->boot_us), "%" PRIu64,
+	    clock_boot_us());
+	(void)snprintf(s->wall_us, sizeof(s->wall_us), "%" PRIu64,
+	    clock_wall_ms() * 1000);
+	(void)snprintf(s->pid, sizeof(s->pid), "%ld", (long)getpid());
+}
+
+static bool
+log_to_json(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, const char *text)
+{
+	struct log_stamp stamp;
+	struct buffer b;
+	bool done;
+
+	log_stamp(&stamp, level);
+	buffer_init(&b, LOG_LINE_MAX);
+	log_json_begin(&b);
+	log_json_field(&b, "__REALTIME_TIMESTAMP", stamp.wall_us);
+	log_json_field(&b, "DDBLOCK_BOOT_US", stamp.boot_us);
+	log_json_field(&b, "_PID", stamp.pid);
+	log_json_field(&b, "PRIORITY", stamp.priority);
+	log_json_field(&b, "SYSLOG_IDENTIFIER", "ddblockd");
+	if (kind != NULL)
+		log_json_field(&b, "DDBLOCK_KIND", kind);
+	for (size_t i = 0; i < n_fields && i < LOG_FIELDS_MAX; i++) {
+		if (fields[i].value != NULL)
+			log_json_field(&b, fields[i].name, fields[i].value);
+	}
+	log_json_field(&b, "MESSAGE", text);
+	log_json_end(&b);
+	/* What does not fit is counted, as what there is no room for. */
+	done = buffer_failed(&b) == 0 && log_sink_stderr(b.data, b.length);
+	buffer_done(&b);
+	return done;
+}
+
 static bool
 log_to_journal(int level, const char *kind, const struct log_field *fields,
     size_t n_fields, const char *text)
 {
+	struct log_stamp stamp;
 	struct buffer b;
 	int r = DDBLOCK_E_SYSTEM;
 
+	log_stamp(&stamp, level);
 	buffer_init(&b, LOG_ENTRY_MAX);
 	log_append_field(&b, "MESSAGE", text);
-	(void)buffer_printf(&b, "PRIORITY=%d\n", level);
+	log_append_field(&b, "PRIORITY", stamp.priority);
 	log_append_field(&b, "SYSLOG_IDENTIFIER", "ddblockd");
+	log_append_field(&b, "DDBLOCK_BOOT_US", stamp.boot_us);
 	if (kind != NULL)
 		log_append_field(&b, "DDBLOCK_KIND", kind);
 	for (size_t i = 0; i < n_fields && i < LOG_FIELDS_MAX; i++) {
@@ -167,6 +223,8 @@ log_put(int level, const char *kind, const struct log_field *fields,
 {
 	if (log_state.journal)
 		return log_to_journal(level, kind, fields, n_fields, text);
+	if (log_state.json)
+		return log_to_json(level, kind, fields, n_fields, text);
 	return log_to_stderr(level, text);
 }
 
@@ -238,16 +296,25 @@ log_admit(const char *name)
 
 __attribute__((format(printf, 5, 0)))
 static void
-log_vwrite(int level, const char *kind, const struct log_field *fields,
+log_format(int level, const char *kind, const struct log_field *fields,
     size_t n_fields, const char *format, va_list arguments)
 {
 	char text[LOG_TEXT_MAX];
+
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	log_emit(level, kind, fields, n_fields, text);
+}
+
+__attribute__((format(printf, 5, 0)))
+static void
+log_vwrite(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, const char *format, va_list arguments)
+{
 	int error = errno;
 
 	if (level <= log_state.level && (kind == NULL || log_admit(kind))) {
 		errno = error;	/* for %m */
-		(void)vsnprintf(text, sizeof(text), format, arguments);
-		log_emit(level, kind, fields, n_fields, text);
+		log_format(level, kind, fields, n_fields, format, arguments);
 	}
 	errno = error;
 }
@@ -271,6 +338,19 @@ log_write_fields(int level, const char *kind, const struct log_field *fields,
 	va_start(arguments, format);
 	log_vwrite(level, kind, fields, n_fields, format, arguments);
 	va_end(arguments);
+}
+
+void
+log_write_always(const struct log_field *fields, size_t n_fields,
+    const char *format, ...)
+{
+	va_list arguments;
+	int error = errno;
+
+	va_start(arguments, format);
+	log_format(LOG_INFO, NULL, fields, n_fields, format, arguments);
+	va_end(arguments);
+	errno = error;
 }
 
 void

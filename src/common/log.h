@@ -1,6 +1,7 @@
 /*
- * The log: the journal, with fields to search by, or one line on stderr. Only
- * the daemon and its parts that are not libraries may log. Nothing here waits:
+ * The log: the journal, with fields to search by, or one line on stderr, plain
+ * or with all fields as JSON. Only the daemon and its parts that are not
+ * libraries may log. Nothing here waits:
  * what there is no room for is counted, and the number is said later.
  */
 #ifndef DDBLOCKD_COMMON_LOG_H
@@ -14,16 +15,17 @@ enum log_target {
 	LOG_TARGET_AUTO = 0,	/* the journal if stderr leads there */
 	LOG_TARGET_JOURNAL,
 	LOG_TARGET_STDERR,
+	LOG_TARGET_JSON,	/* on stderr, as journalctl(1) exports them */
 };
 
 /* A field of the journal: @name is upper case, such as "DDBLOCK_KEY". Fields
- * without a value (NULL) are left out. On stderr they are not shown. */
+ * without a value (NULL) are left out. Plain lines do not show them. */
 struct log_field {
 	const char *name;
 	const char *value;
 };
 
-#define LOG_FIELDS_MAX 8
+#define LOG_FIELDS_MAX 16
 
 /* Messages above @level (LOG_ERR to LOG_DEBUG of syslog(3)) are dropped. */
 void log_init(enum log_target target, int level);
@@ -42,6 +44,11 @@ void log_write(int level, const char *kind, const char *format, ...)
 void log_write_fields(int level, const char *kind,
     const struct log_field *fields, size_t n_fields, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* Write an entry that was asked for by a switch of its own: no level or limit
+ * keeps it back. */
+void log_write_always(const struct log_field *fields, size_t n_fields,
+    const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Say now what was dropped: the process is about to end. */
 void log_flush(void);

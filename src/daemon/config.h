@@ -50,7 +50,7 @@ struct config_setting {
 	size_t offset;		/* in config_daemon or config_namespace */
 	const char *standard;	/* the default; NULL: none, or computed */
 	uint64_t least, most;	/* of a number */
-	const char *choices;	/* "auto|journal|stderr" */
+	const char *choices;	/* "auto|journal|stderr|json" */
 	enum config_store store;	/* which store knows it */
 	const char *argument;	/* what --help calls its value */
 	const char *help;
@@ -68,6 +68,7 @@ struct config_daemon {
 	char *socket_group;
 	uint64_t log;		/* enum log_target */
 	uint64_t log_level;	/* index: error, warning, info, debug */
+	uint64_t history;
 	uint64_t stop_wait_ms;
 	uint64_t release_on_stop;
 	uint64_t connections_max;

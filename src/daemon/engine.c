@@ -25,6 +25,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/history.h"
 #include "daemon/stores.h"
 #include "daemon/watch.h"
 #include "ddblock.h"
@@ -42,6 +43,7 @@ struct engine {
 	struct store *stores[CORE_NAMESPACES_MAX];
 	struct watch watches[CORE_NAMESPACES_MAX];
 	uint32_t n_namespaces;
+	struct history history;
 	int timer_fd;
 	struct event *timer;
 	uint64_t armed_ms;	/* when the timer will fire */
@@ -86,6 +88,7 @@ engine_perform(struct engine *e, const struct core_update *update,
 
 	for (struct core_action *a = update->actions; a != NULL; a = next) {
 		next = a->next;
+		history_action(&e->history, a);
 		if (a->type == CORE_NOTICE)
 			watch_notice(e->core, (const struct core_notice *)a,
 			    now_ms);
@@ -110,10 +113,13 @@ engine_step(void *arg, struct core_event *event)
 		return DDBLOCK_E_SHUTTING_DOWN;
 	assert(!e->stepping);
 	e->stepping = true;
+	history_event(&e->history, event);
 	event->now_ms = clock_boot_ms();
 	r = core_step(e->core, event, &update);
 	/* Also if the request was refused: something may have been due. */
 	engine_perform(e, &update, event->now_ms);
+	if (r < 0 && event->type == CORE_REQUEST)
+		history_refused(&e->history, &event->request, r);
 	engine_arm(e, update.next_ms);
 	e->stopped = e->stopping && update.stopped;
 	e->stepping = false;
@@ -168,6 +174,7 @@ engine_on_outcome(void *arg, struct operation *operation,
 	if (watch_outcome(&e->watches[operation->namespace_index], operation,
 	    outcome, e->stores[operation->namespace_index]))
 		e->calls.changed(e->arg);
+	history_outcome(&e->history, operation, outcome);
 	engine_must_step(e, &event);
 	if (session)
 		engine_look_at_sessions(e);
@@ -330,6 +337,7 @@ engine_free(struct engine *e)
 	if (e == NULL)
 		return;
 	e->closing = true;
+	history_end(&e->history, e->stopped);
 	server_free(e->server);
 	for (uint32_t i = 0; i < e->n_namespaces; i++)
 		store_free(e->stores[i]);
@@ -375,6 +383,7 @@ engine_start(struct engine *e, char *text, size_t size)
 	struct core_event event = { .type = CORE_TIMER };
 	int r;
 
+	history_start(&e->history, e->config, e->host);
 	r = server_new(e->base, &config, &calls, e, &e->server, text, size);
 	if (r < 0)
 		return r;

@@ -105,10 +105,14 @@ watch_bad_record(const struct watch *w, const struct operation *operation,
 		{ "DDBLOCK_CODE", error_word(outcome->code) },
 	};
 
+	/* A session's item is named in the text only. */
 	log_write_fields(LOG_WARNING, "record", fields, 2,
-	    "namespace %s: %s of \"%.*s\": %s: %s", w->name,
-	    operation_kind_name(operation->kind), (int)operation->key.length,
+	    "namespace %s: %s%s%.*s%s: %s: %s", w->name,
+	    operation_kind_name(operation->kind),
+	    operation->key.length == 0 ? "" : " of \"",
+	    (int)operation->key.length,
 	    operation->key.length == 0 ? "" : operation->key.bytes,
+	    operation->key.length == 0 ? "" : "\"",
 	    error_text(outcome->code), outcome->text);
 }
 

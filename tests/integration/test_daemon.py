@@ -1,9 +1,11 @@
 """The daemon's life: configurations, starts that must fail, and its end."""
+import json
 import os
 import re
 import signal
 import socket
 import stat
+import time
 import unittest
 
 import harness
@@ -184,13 +186,13 @@ class Start(unittest.TestCase):
 
 class Log(unittest.TestCase):
     def test_an_outage_does_not_flood(self):
-        config = "[namespace default]\nfile = {dir}/d.db\nlease = 1s\n"
+        config = "[namespace default]\nfile = {dir}/d.db\nlease = 5s\n"
         with Daemon(config) as daemon, Client(daemon) as client:
             client.hello(renewed="yes")
             for i in range(200):
                 self.assertTrue(client.try_(f"k{i}").ok)
             daemon.freeze()
-            harness.pass_boot_ms(harness.boot_ms() + 1000)
+            harness.pass_boot_ms(harness.boot_ms() + 5000)
             daemon.thaw()
             for _ in range(200):
                 client.event("LOCK_LOST")
@@ -300,6 +302,85 @@ class End(unittest.TestCase):
             daemon.signal(signal.SIGHUP)
             daemon.wait_log("SIGHUP")
             self.assertTrue(client.call("PING").ok)
+
+
+class History(unittest.TestCase):
+    """What is asked and told, in the log."""
+
+    def entries(self, daemon):
+        """Those of the history, without their stamps."""
+        entries = [json.loads(line) for line in daemon.lines]
+        found = [e for e in entries if "DDBLOCK_EVENT" in e]
+        self.assertEqual([e["DDBLOCK_SERIAL"] for e in found],
+                         [str(n + 1) for n in range(len(found))])
+        times = [int(e["DDBLOCK_BOOT_US"]) for e in entries]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual({e["_PID"] for e in entries}, {str(self.pid)})
+        return found
+
+    def test_a_grant(self):
+        daemon = Daemon(args=["--log=json", "--log-level=error",
+                              "--history=yes"])
+        self.addCleanup(daemon.close)
+        daemon.start()
+        self.pid = daemon.pid
+        before = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1e6)
+        with Client(daemon) as client:
+            grant = client.acquire('a "key"/\xe9', wait="3s")
+            self.assertEqual(client.try_('a "key"/\xe9').code,
+                             "ALREADY_HELD")
+            self.assertTrue(client.release(grant).ok)
+        self.assertEqual(daemon.stop(), 0)
+        entries = self.entries(daemon)
+        events = [e["DDBLOCK_EVENT"] for e in entries]
+        self.assertEqual(events[:2], ["started", "namespace"])
+        self.assertEqual(entries[1]["DDBLOCK_LEASE_MS"], "20000")
+        self.assertEqual(events[-1], "ended")
+        self.assertEqual([e for e in events[2:-1] if e != "session"],
+                         ["asked", "answered"] * 3 + ["left"])
+        asked, answered = [[e for e in entries if e["DDBLOCK_EVENT"] == event]
+                           for event in ("asked", "answered")]
+        self.assertEqual([e["DDBLOCK_VERB"] for e in asked],
+                         ["ACQUIRE", "ACQUIRE", "RELEASE"])
+        self.assertEqual([e["DDBLOCK_CODE"] for e in answered],
+                         ["OK", "ALREADY_HELD", "OK"])
+        self.assertEqual(asked[0]["DDBLOCK_KEY"], 'a%20"key"/\xe9')
+        self.assertEqual(asked[0]["DDBLOCK_WAIT_MS"], "3000")
+        self.assertEqual(answered[0]["DDBLOCK_TOKEN"], grant["token"])
+        self.assertEqual(answered[0]["DDBLOCK_UNTIL_BOOT_MS"],
+                         grant["until_boot_ms"])
+        self.assertEqual(answered[0]["DDBLOCK_HOLD"],
+                         asked[2]["DDBLOCK_HOLD"])
+        self.assertGreater(int(asked[0]["DDBLOCK_BOOT_US"]), before)
+
+    def test_a_client_that_leaves(self):
+        """Its end is told before the grant that it makes possible."""
+        daemon = Daemon(args=["--log=json", "--history=yes"])
+        self.addCleanup(daemon.close)
+        daemon.start()
+        self.pid = daemon.pid
+        one = Client(daemon)
+        self.assertTrue(one.acquire("k").ok)
+        with Client(daemon) as two:
+            tag = two.send("ACQUIRE k")
+            one.close()
+            self.assertTrue(two.reply(tag).ok)
+            # It was written before the reply came.
+            daemon.wait_log('"left".*"DDBLOCK_CLIENT"')
+            daemon.wait_log('"answered".*"OK"')
+        self.assertEqual(daemon.stop(), 0)
+        self.entries(daemon)
+
+    def test_quiet_without_the_switch(self):
+        daemon = Daemon(args=["--log=json"])
+        self.addCleanup(daemon.close)
+        daemon.start()
+        self.pid = daemon.pid
+        with Client(daemon) as client:
+            self.assertTrue(client.acquire("k").ok)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(self.entries(daemon), [])
+        self.assertIn("ready on", daemon.log())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/log_sink.h"
 
@@ -151,13 +153,78 @@ START_TEST(test_journal_fields)
 		{ "DDBLOCK_CODE", NULL },
 	};
 
+	const char *text;
+	uint64_t boot_us = 0;
+	int begin = 0, end = 0;
+
 	test_journal();
 	log_write_fields(LOG_WARNING, "lost", fields, 2, "a lock\nis lost");
-	ck_assert_str_eq(test_read(), "MESSAGE=a lock?is lost\nPRIORITY=4\n"
-	    "SYSLOG_IDENTIFIER=ddblockd\nDDBLOCK_KIND=lost\n"
-	    "DDBLOCK_KEY=a?PRIORITY=0?b\n");
+	text = test_read();
+	(void)sscanf(text, "MESSAGE=a lock?is lost\nPRIORITY=4\n"
+	    "SYSLOG_IDENTIFIER=ddblockd\n%nDDBLOCK_BOOT_US=%" SCNu64 "\n%n",
+	    &begin, &boot_us, &end);
+	ck_assert_int_gt(begin, 0);
+	ck_assert_int_gt(end, begin);
+	ck_assert_uint_le(boot_us, clock_boot_us());
+	ck_assert_str_eq(text + end - 1,
+	    "\nDDBLOCK_KIND=lost\nDDBLOCK_KEY=a?PRIORITY=0?b\n");
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+/* The stamps of a JSON line, in order; what follows them. */
+static const char *
+test_json_stamps(const char *line)
+{
+	uint64_t wall_us, boot_us;
+	long pid;
+	int end = 0;
+
+	ck_assert_int_eq(sscanf(line, "{\"__REALTIME_TIMESTAMP\":\"%" SCNu64
+	    "\",\"DDBLOCK_BOOT_US\":\"%" SCNu64 "\",\"_PID\":\"%ld\",%n",
+	    &wall_us, &boot_us, &pid, &end), 3);
+	ck_assert_int_gt(end, 0);
+	ck_assert_uint_le(boot_us, clock_boot_us());
+	ck_assert_uint_le(wall_us, (clock_wall_ms() + 1) * 1000);
+	ck_assert_int_eq(pid, getpid());
+	return line + end;
+}
+
+START_TEST(test_json)
+{
+	const struct log_field fields[] = {
+		{ "DDBLOCK_KEY", "a\"\\\n\xc3\xa9\xc3(\xed\xa0\x80z" },
+		{ "DDBLOCK_CODE", NULL },
+	};
+
+	test_pipe();
+	log_init(LOG_TARGET_JSON, LOG_WARNING);
+	log_write_fields(LOG_WARNING, "lost", fields, 2, "a \"lock\"\n");
+	ck_assert_str_eq(test_json_stamps(test_read()),
+	    "\"PRIORITY\":\"4\",\"SYSLOG_IDENTIFIER\":\"ddblockd\","
+	    "\"DDBLOCK_KIND\":\"lost\","
+	    "\"DDBLOCK_KEY\":\"a\\\"\\\\\\u000a\xc3\xa9\\ufffd("
+	    "\\ufffd\\ufffd\\ufffdz\","
+	    "\"MESSAGE\":\"a \\\"lock\\\"?\"}\n");
+}
+END_TEST
+
+/* What was asked for by a switch of its own comes at any level, all of it. */
+START_TEST(test_always)
+{
+	const struct log_field field = { "DDBLOCK_EVENT", "asked" };
+	const char *text;
+	size_t n = 0;
+
+	test_pipe();
+	log_init(LOG_TARGET_JSON, LOG_ERR);
+	log_write(LOG_INFO, NULL, "not this");
+	for (int i = 0; i < 100; i++)
+		log_write_always(&field, 1, "history %d", i);
+	for (text = test_read(); *text != '\0'; text = strchr(text, '\n') + 1)
+		n += strstr(test_json_stamps(text), "\"asked\"") != NULL;
+	ck_assert_uint_eq(n, 100);
 }
 END_TEST
 
@@ -185,6 +252,8 @@ main(void)
 	tcase_add_test(t, test_journal_overflow);
 	tcase_add_test(t, test_reader_is_gone);
 	tcase_add_test(t, test_journal_fields);
+	tcase_add_test(t, test_json);
+	tcase_add_test(t, test_always);
 	tcase_add_test(t, test_no_journal);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -1,0 +1,41 @@
+/*
+ * The history of a daemon: all that clients ask and are told, in the log, for
+ * whoever must find out afterwards who held what and when. Each line is written
+ * before the reply that it tells of goes out, and has a number, so that one
+ * that is missing is missed.
+ */
+#ifndef DDBLOCKD_DAEMON_HISTORY_H
+#define DDBLOCKD_DAEMON_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/core.h"
+#include "daemon/config.h"
+
+struct history {
+	const struct config *config;	/* borrowed; NULL: nothing is written */
+	uint64_t serial;
+	uint64_t leaving;	/* the client of this step's CORE_GONE, or 0 */
+};
+
+/* Begin, if the configuration says so: with the settings of all namespaces. */
+void history_start(struct history *, const struct config *, const char *host);
+
+/* An event is about to go into the core. */
+void history_event(struct history *, const struct core_event *);
+
+/* The core refused this request, and it is answered with @code. */
+void history_refused(struct history *, const struct core_request *, int code);
+
+/* An action of the core is about to be performed. */
+void history_action(struct history *, const struct core_action *);
+
+/* An outcome is about to go into the core. Those of our sessions are told. */
+void history_outcome(struct history *, const struct operation *,
+    const struct outcome *);
+
+/* @settled: the core had nothing left to do. */
+void history_end(struct history *, bool settled);
+
+#endif
