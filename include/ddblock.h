@@ -195,7 +195,8 @@ uint64_t ddblock_margin_ms(const struct ddblock *, uint64_t id);
  * EVENTS
  */
 enum ddblock_event_kind {
-	DDBLOCK_EVENT_IN_DANGER = 1,	/* no renewal for too long; see code */
+	DDBLOCK_EVENT_IN_DANGER = 1,	/* no renewal for too long; see code.
+					 * Maybe again, with a later deadline */
 	DDBLOCK_EVENT_SAFE,		/* the danger is over */
 	DDBLOCK_EVENT_LOST,		/* final; see loss. Stop at once. */
 	DDBLOCK_EVENT_SHUTDOWN,		/* the daemon stops; see remaining_ms */

@@ -37,7 +37,7 @@ action_notice(struct core *core, struct hold *hold,
 	n->until_ms = until_ms;
 	n->remaining_ms = until_ms > core->now_ms ?
 	    (uint32_t)(until_ms - core->now_ms) : 0;
-	cause = hold->lock->ns->cause;
+	cause = s != NULL && s->cause != 0 ? s->cause : hold->lock->ns->cause;
 	n->cause = (int16_t)(cause != 0 ? cause : DDBLOCK_E_UNREACHABLE);
 	if (hold->told)
 		return;

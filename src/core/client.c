@@ -195,7 +195,6 @@ request_reply(struct core *core, struct request *r, int code, int cause,
 	}
 	request_unlink(core, r);
 	action_add(core, &r->reply.action, CORE_REPLY);
-	assert(r->listing == NULL || !r->listing->busy);
 	request_bury(core, r);
 	client_free_if_unused(core, c);
 }
@@ -399,6 +398,22 @@ client_drop_request(struct core *core, struct request *r)
 	request_bury(core, r);
 	if (l != NULL)
 		lock_advance(core, l);
+}
+
+/* Nothing is left to do. Who still asks (only reads do) is told so. */
+void
+client_stop(struct core *core)
+{
+	struct client *c, *next;
+
+	HASH_ITER(hh, core->clients, c, next)
+	{
+		struct request *r, *next_request;
+
+		DL_FOREACH_SAFE2(c->requests, r, next_request, client_next)
+			request_reply(core, r, DDBLOCK_E_SHUTTING_DOWN, 0,
+			    NULL);
+	}
 }
 
 void

@@ -389,9 +389,11 @@ core_step(struct core *core, const struct core_event *event,
 	core_run_timers(core);
 	core_check(core);
 
+	ret_update->stopped = core_is_stopped(core);
+	if (ret_update->stopped)
+		client_stop(core);
 	first = heap_first(&core->heap);
 	ret_update->actions = core->actions;
 	ret_update->next_ms = first == NULL ? CORE_FOREVER : first->at_ms;
-	ret_update->stopped = core_is_stopped(core);
 	return code;
 }

@@ -484,6 +484,9 @@ lock_check(const struct core *core, const struct lock *l)
 	    l->releasing == NULL);
 	assert((l->view == VIEW_FOREIGN && !ours) || l->sight == NULL);
 	assert((l->queue == NULL) == (l->n_waiting == 0));
+	assert(l->queue == NULL || l->gaps ||
+	    l->queue->queue_previous->place - l->queue->place + 1 ==
+	    l->n_waiting);
 	assert(l->hold == NULL || l->hold->token < l->token_next);
 	(void)core;
 }

@@ -293,6 +293,9 @@ observe_stored(struct core *core, struct observation *o,
 	assert(o->busy);
 	o->busy = false;
 	namespace_trouble(o->ns, outcome);
+	/* It was ours, and closed since the look was sent. */
+	if (o->state == OBSERVATION_DEAD)
+		return;
 	o->read_at_ms = core->now_ms + random_jitter(&core->random, poll_ms);
 	if (outcome->kind == OUTCOME_CONFLICT)
 		observe_saw(core, o, &outcome->session);

@@ -15,6 +15,17 @@
 
 #include "ddblock.h"
 
+/* At the end. Utlist's first has the last before it. */
+static void
+queue_join(struct lock *l, struct request *r)
+{
+	r->lock = l;
+	r->place = l->queue == NULL ? 0 : l->queue->queue_previous->place + 1;
+	DL_APPEND2(l->queue, r, queue_previous, queue_next);
+	l->n_waiting++;
+	l->ns->n_waiting++;
+}
+
 /* Out of the queue; the caller advances the lock. */
 void
 queue_leave(struct core *core, struct request *r)
@@ -22,11 +33,37 @@ queue_leave(struct core *core, struct request *r)
 	struct lock *l = r->lock;
 
 	assert(l->n_waiting > 0);
+	if (r != l->queue && r->queue_next != NULL)
+		l->gaps = true;
 	DL_DELETE2(l->queue, r, queue_previous, queue_next);
 	HASH_DEL(core->waiting, r);
 	l->n_waiting--;
 	l->ns->n_waiting--;
+	if (l->queue == NULL)
+		l->gaps = false;
 	r->lock = NULL;
+}
+
+/*
+ * How many are before this one. Places follow each other, so the first one's
+ * tells; who leaves the middle makes a gap, and whoever looks next closes all
+ * of them at once. So a listing of the queue costs as much as the queue.
+ */
+uint32_t
+queue_ahead(const struct request *r)
+{
+	struct lock *l = r->lock;
+	struct request *each;
+	uint32_t place = 0;
+
+	if (l->gaps) {
+		DL_FOREACH2(l->queue, each, queue_next)
+		{
+			each->place = place++;
+		}
+		l->gaps = false;
+	}
+	return r->place - l->queue->place;
 }
 
 /* Is it known that this request does not get the lock at once? */
@@ -255,13 +292,10 @@ queue_acquire(struct core *core, struct client *c, struct request *r,
 	code = queue_prepare(core, r, ask, &l);
 	if (code < 0)
 		return code;
-	r->lock = l;
 	r->poll_ms = ask->poll_ms;
 	r->deadline_ms = ask->wait_ms >= CORE_FOREVER - core->now_ms ?
 	    CORE_FOREVER : core->now_ms + ask->wait_ms;
-	DL_APPEND2(l->queue, r, queue_previous, queue_next);
-	l->n_waiting++;
-	l->ns->n_waiting++;
+	queue_join(l, r);
 
 	if (ask->wait_ms == 0 && queue_must_wait(core, r)) {
 		queue_expire(core, r);

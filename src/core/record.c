@@ -60,31 +60,38 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 	return l->session != s || !ident_equal(l->grant, h->grant);
 }
 
-/* NULL without memory: the next look finds it again. */
+/* NULL without memory: then another look, soon, must find it again. Nothing
+ * else would, if it is an orphan whose doubt is just being forgotten. */
 static struct leftovers *
-record_leftovers(struct lock *l)
+record_leftovers(struct core *core, struct lock *l)
 {
-	if (l->leftovers == NULL)
-		l->leftovers = calloc(1, sizeof(*l->leftovers));
+	if (l->leftovers != NULL)
+		return l->leftovers;
+	l->leftovers = calloc(1, sizeof(*l->leftovers));
+	if (l->leftovers == NULL && l->state == LOCK_NONE) {
+		l->read_due = true;
+		lock_hold_off(core, l, RETRY_MS);
+	}
 	return l->leftovers;
 }
 
 void
-record_orphan(struct lock *l, const struct holder *h)
+record_orphan(struct core *core, struct lock *l, const struct holder *h)
 {
-	if (record_leftovers(l) != NULL)
+	if (record_leftovers(core, l) != NULL)
 		l->leftovers->orphan = *h;
 }
 
 static void
-record_find_orphans(struct lock *l, const struct lock_record *record)
+record_find_orphans(struct core *core, struct lock *l,
+    const struct lock_record *record)
 {
 	for (size_t i = 0; i < record->n_holders; i++) {
 		const struct holder *h = &record->holders[i];
 
 		if (!record_holder_is_orphan(l, h))
 			continue;
-		record_orphan(l, h);
+		record_orphan(core, l, h);
 		return;
 	}
 }
@@ -115,7 +122,7 @@ record_find_foreign_wishes(struct core *core, struct lock *l,
 		 * puts it back with its next poll. */
 		if (record_honours_wish(core, l, id))
 			l->wish_seen = true;
-		else if (record_leftovers(l) != NULL)
+		else if (record_leftovers(core, l) != NULL)
 			l->leftovers->stale_wish = id;
 	}
 	/* Those who wait for shared use are hindered by us all the same; but
@@ -140,7 +147,7 @@ record_find_wishes(struct core *core, struct lock *l,
 		if (l->ns->session != NULL &&
 		    ident_equal(l->ns->session->id, id) && l->n_waiting > 0)
 			l->wanted = true;
-		else if (record_leftovers(l) != NULL)
+		else if (record_leftovers(core, l) != NULL)
 			l->leftovers->own_wish = id;
 	}
 	if (l->state == LOCK_HELD)
@@ -220,7 +227,7 @@ record_seen(struct core *core, struct lock *l,
 	l->cause = 0;
 	free(l->leftovers);
 	l->leftovers = NULL;
-	record_find_orphans(l, record);
+	record_find_orphans(core, l, record);
 	record_find_wishes(core, l, record);
 	if (l->state == LOCK_NONE && record->n_holders == 0)
 		l->view = VIEW_FREE;

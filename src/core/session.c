@@ -220,8 +220,7 @@ session_answer_renewals(struct core *core, struct session *s, int code)
 		r->reply.until_ms = session_until_ms(s);
 		r->reply.remaining_ms = r->reply.until_ms > core->now_ms ?
 		    r->reply.until_ms - core->now_ms : 0;
-		request_reply(core, r, own, 0,
-		    code == 0 ? NULL : s->ns->text);
+		request_reply(core, r, own, 0, code == 0 ? NULL : s->text);
 	}
 }
 
@@ -248,16 +247,17 @@ session_lose(struct core *core, struct session *s, enum core_loss loss)
 	}
 }
 
+/* Each hold is told its deadline, and whether there is reason to worry. */
 static void
-session_warn(struct core *core, struct session *s)
+session_say(struct core *core, struct session *s, enum core_notice_kind kind)
 {
 	struct lock *l;
 
-	s->danger = true;
+	s->danger = kind == CORE_IN_DANGER;
 	DL_FOREACH2(s->locks, l, session_next)
 	{
 		if (l->hold != NULL)
-			action_notice(core, l->hold, CORE_IN_DANGER, 0);
+			action_notice(core, l->hold, kind, 0);
 	}
 }
 
@@ -289,7 +289,7 @@ session_timer(struct core *core, struct session *s)
 			return;
 		}
 		if (!s->danger && core->now_ms >= s->sent_ms + t->danger_ms)
-			session_warn(core, s);
+			session_say(core, s, CORE_IN_DANGER);
 		if (!s->busy && core->now_ms >= s->beat_at_ms)
 			session_beat(core, s);
 	} else if (!s->busy && core->now_ms >= s->close_at_ms) {
@@ -395,39 +395,30 @@ session_is_alone(const struct session *renewed)
 }
 
 static void
-session_reassure(struct core *core, struct session *s)
-{
-	struct lock *l;
-
-	s->danger = false;
-	DL_FOREACH2(s->locks, l, session_next)
-	{
-		if (l->hold != NULL)
-			action_notice(core, l->hold, CORE_SAFE, 0);
-	}
-}
-
-static void
 session_renewed(struct core *core, struct session *s, const struct outcome *o)
 {
 	const struct core_namespace *t = &s->ns->settings;
+	bool alone, danger;
 
 	assert(o->sent_ms <= core->now_ms);
+	s->cause = 0;
+	s->text[0] = '\0';
 	s->beat = o->session.beat;
 	if (o->sent_ms > s->sent_ms)
 		s->sent_ms = o->sent_ms;
 	s->beat_at_ms = s->sent_ms + t->heartbeat_ms;
 	if (core->now_ms >= session_until_ms(s))
 		return; /* the timer says so */
-	if (session_is_alone(s)) {
+	danger = core->now_ms >= s->sent_ms + t->danger_ms;
+	alone = session_is_alone(s);
+	if (alone) {
 		s->renewed.namespace_index = s->ns->index;
 		s->renewed.until_ms = session_until_ms(s);
 		s->renewed.remaining_ms = s->renewed.until_ms - core->now_ms;
 		action_add(core, &s->renewed.action, CORE_RENEWED);
 	}
-	if (core->now_ms < s->sent_ms + t->danger_ms &&
-	    (s->danger || !session_is_alone(s)))
-		session_reassure(core, s);
+	if (!alone || (s->danger && !danger))
+		session_say(core, s, danger ? CORE_IN_DANGER : CORE_SAFE);
 	session_answer_renewals(core, s, 0);
 }
 
@@ -435,6 +426,7 @@ static void
 session_beaten(struct core *core, struct session *s, const struct outcome *o)
 {
 	uint64_t retry_ms = s->ns->settings.heartbeat_ms / 4;
+	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
 
 	if (s->state != SESSION_VALID)
 		return; /* too late: lost is final */
@@ -450,8 +442,11 @@ session_beaten(struct core *core, struct session *s, const struct outcome *o)
 	/* An earlier beat of ours landed late and is higher: go above it. */
 	if (o->kind == OUTCOME_CONFLICT && o->session.beat > s->beat)
 		s->beat = o->session.beat;
-	session_answer_renewals(core, s,
-	    s->ns->cause != 0 ? s->ns->cause : DDBLOCK_E_UNREACHABLE);
+	if (!o->from_memory) {
+		s->cause = code;
+		(void)snprintf(s->text, sizeof(s->text), "%s", o->text);
+	}
+	session_answer_renewals(core, s, code);
 	s->beat_at_ms = core->now_ms +
 	    random_jitter(&core->random, retry_ms < 1 ? 1 : retry_ms);
 }

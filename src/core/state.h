@@ -79,6 +79,7 @@ struct request {
 	struct lock *lock;
 	struct request *queue_previous, *queue_next;
 	uint64_t poll_ms;
+	uint32_t place;	/* in the queue; see queue_ahead() */
 	bool overdue;	/* its time is up, but it was never really tried */
 	struct hold *hold;		/* made at admission, for the grant */
 	char *owner;
@@ -157,6 +158,7 @@ struct lock {
 	bool passed : 1;	/* this acquisition was granted before */
 	bool stand_back : 1;	/* RELEASING: let the others have it first */
 	bool overdue : 1;	/* some request may be */
+	bool gaps : 1;		/* somebody left the middle of the queue */
 	uint16_t tokens_asked;
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
@@ -226,6 +228,8 @@ struct session {
 	bool busy;		/* its operation is under way */
 	bool danger;
 	bool retiring;		/* no new grants; close when unused */
+	int cause;		/* why the last beat did not renew it, or 0 */
+	char text[OUTCOME_TEXT_MAX];
 	struct core_submit submit;
 	struct core_renewed renewed;
 	struct lock *locks;	/* whose grant is of this session */
@@ -353,6 +357,7 @@ void action_forget(struct core *);
 int client_request(struct core *, const struct core_request *);
 void client_drain(struct core *, uint64_t id);
 void client_gone(struct core *, uint64_t id);
+void client_stop(struct core *);
 void request_reply(struct core *, struct request *, int code, int cause,
     const char *text);
 void request_free(struct core *, struct request *);
@@ -365,6 +370,7 @@ void hold_end(struct core *, struct hold *);
 int queue_acquire(struct core *, struct client *, struct request *,
     const struct core_request *);
 void queue_leave(struct core *, struct request *);
+uint32_t queue_ahead(const struct request *);
 void queue_timer(struct core *, struct request *);
 void queue_review(struct core *, struct lock *);
 void queue_fail(struct core *, struct lock *, int code, const char *text);
@@ -396,7 +402,7 @@ void record_seen(struct core *, struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
 bool record_shows(const struct lock_record *, struct ident session,
     struct ident grant);
-void record_orphan(struct lock *, const struct holder *);
+void record_orphan(struct core *, struct lock *, const struct holder *);
 void record_forget_sight(struct lock *);
 bool record_block(struct core *, struct lock *);
 enum core_loss record_loss(const struct lock_record *);

@@ -218,7 +218,11 @@ transfer_cause(const struct outcome *o)
 	return (int16_t)(o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE);
 }
 
-/* The store could not say. @definite: nobody needs to wait any longer. */
+/*
+ * The store could not say. After a definite answer nobody needs to wait any
+ * longer, unless a client here has the lock, which ends by itself, or a release
+ * is on its way, which will be asked again.
+ */
 static void
 transfer_failed(struct core *core, struct lock *l, const struct outcome *o)
 {
@@ -227,7 +231,7 @@ transfer_failed(struct core *core, struct lock *l, const struct outcome *o)
 
 	l->cause = transfer_cause(o);
 	lock_hold_off(core, l, lock_poll_ms(l));
-	if (l->state == LOCK_NONE && definite)
+	if (definite && l->hold == NULL && l->state != LOCK_RELEASING)
 		queue_fail(core, l, o->code, o->text);
 }
 
@@ -252,7 +256,7 @@ transfer_granted(struct core *core, struct lock *l, const struct submission *s,
 		/* Nobody was told of it: give it back. */
 		lock_enter(core, l, LOCK_NONE, NULL);
 		transfer_seen(core, l, o, submitted_ms);
-		record_orphan(l, &s->holder);
+		record_orphan(core, l, &s->holder);
 		return;
 	}
 	lock_enter(core, l, LOCK_HELD, l->session);
@@ -281,6 +285,9 @@ transfer_acquired(struct core *core, struct lock *l, struct submission *s,
 		lock_enter(core, l, LOCK_UNSURE, l->session);
 		l->cause = transfer_cause(o);
 		l->hold_off_ms = core->now_ms;
+		/* Ours or not, nobody can read what it says. */
+		if (o->code == DDBLOCK_E_BAD_RECORD)
+			queue_fail(core, l, o->code, o->text);
 	} else {
 		lock_enter(core, l, LOCK_NONE, NULL);
 		if (o->kind == OUTCOME_CONFLICT)

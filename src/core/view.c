@@ -1,5 +1,5 @@
 /*
- * Views for listings and answers. They change nothing.
+ * Views for listings and answers. They change nothing that anybody could see.
  */
 #include "core/state.h"
 
@@ -160,18 +160,16 @@ view_fill_waiter(const struct core *core, const struct request *r,
     uint64_t now_ms, struct core_waiter_view *ret)
 {
 	const struct lock *l = r->lock;
-	const struct request *ahead;
 
 	*ret = (struct core_waiter_view){
 		.serial = r->serial,
 		.client = r->client->id,
 		.namespace_index = r->ns->index,
 		.key = lock_key(l),
+		.ahead = queue_ahead(r),
 		.waited_ms = view_since(now_ms, r->asked_ms),
 		.cause = l->cause != 0 ? l->cause : r->ns->cause,
 	};
-	for (ahead = l->queue; ahead != r; ahead = ahead->queue_next)
-		ret->ahead++;
 	view_lock(core, l, now_ms, &ret->holder);
 	ret->holder.ahead = ret->ahead;
 }
@@ -243,6 +241,10 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 	};
 	if (!open)
 		return;
+	if (ret->cause == 0) {
+		ret->cause = s->cause;
+		ret->text = s->text;
+	}
 	ret->danger = s->danger;
 	ret->remaining_ms = view_since(session_until_ms(s), now_ms);
 	ret->renewed_ago_ms = view_since(now_ms, s->sent_ms);

@@ -116,6 +116,18 @@ answer_failure(struct connection *c, struct buffer *b,
 		answer_owner(c, b, a->holder);
 }
 
+/*
+ * A renewal that is not yet sent is about the holds of its time: it goes
+ * before a new one, whose session may be another and end sooner, and before
+ * what is said of the old ones later.
+ */
+static void
+answer_in_order(struct connection *c)
+{
+	if (c->renewed != NULL)
+		answer_write_renewed(c);
+}
+
 void
 answer_reply(struct connection *c, const struct core_reply *a)
 {
@@ -124,6 +136,8 @@ answer_reply(struct connection *c, const struct core_reply *a)
 
 	if (p == NULL)
 		return;
+	if (a->verb == CORE_ACQUIRE && a->code == 0)
+		answer_in_order(c);
 	b = connection_out(c);
 	if (a->verb == CORE_CANCEL && a->code < 0) {
 		/* Its target was answered first; see verbs_cancel(). */
@@ -163,8 +177,10 @@ answer_loss(enum core_loss loss)
 void
 answer_notice(struct connection *c, const struct core_notice *a)
 {
-	struct buffer *b = connection_out(c);
+	struct buffer *b;
 
+	answer_in_order(c);
+	b = connection_out(c);
 	switch (a->kind) {
 	case CORE_IN_DANGER:
 		codec_begin(b, NULL, "!LOCK_IN_DANGER");
@@ -188,7 +204,8 @@ answer_notice(struct connection *c, const struct core_notice *a)
 	connection_queued(c);
 }
 
-/* Only the latest matters: it takes the place of one that is not yet sent. */
+/* Only the latest matters: it takes the place of one that is not yet sent,
+ * unless a line about a hold came between (answer_in_order()). */
 void
 answer_renewed(struct connection *c, uint32_t namespace_index,
     uint64_t until_ms)

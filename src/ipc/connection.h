@@ -98,7 +98,9 @@ struct connection {
 	uint32_t n_listings;
 
 	/* Asked for !RENEWED: until_ms of each namespace's unsent one, or 0.
-	 * Written when it is sent, so a slow reader gets the latest only. */
+	 * Written when it is sent, or before the next line about a hold, so a
+	 * slow reader gets the latest only, and nothing about what came
+	 * after. */
 	uint64_t *renewed;
 
 	bool skipping;			/* the rest of a line too long */

@@ -62,7 +62,7 @@ sqlite_apply_tokens(const struct sqlite_apply *a, struct lock_record *r,
 			token = a->token_floor;
 	}
 	if (token > TOKEN_MAX - n)
-		return DDBLOCK_E_LIMIT;
+		return DDBLOCK_E_BAD_RECORD;
 	r->token = token + n;
 	return 0;
 }

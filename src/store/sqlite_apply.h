@@ -31,7 +31,9 @@ struct sqlite_apply {
  *
  * DDBLOCK_E_NOMEM
  * DDBLOCK_E_LIMIT
- *     The token, the holders or the wishes would be too many.
+ *     The wishes would be too many.
+ * DDBLOCK_E_BAD_RECORD
+ *     The token would rise above TOKEN_MAX.
  */
 int sqlite_apply_lock(const struct sqlite_apply *, const struct operation *,
     const struct lock_record *old, struct lock_record *ret_new);

@@ -9,6 +9,7 @@
 #include "store/sqlite_records.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 #include "store/sqlite_apply.h"
 #include "store/sqlite_living.h"
 #include "store/sqlite_rows.h"
+
+#define RECORDS_KEY_SHOWN 80	/* bytes of a key in a message */
 
 static const char *const sqlite_records_sql[STATEMENTS] = {
 	[STATEMENT_BEGIN] = "BEGIN",
@@ -117,6 +120,31 @@ sqlite_records_refuse(struct sqlite_job *j, int code)
 	return SQLITE_OK;
 }
 
+/* The same with the lock's name, where its row is to blame. */
+static int
+sqlite_records_refuse_lock(struct sqlite_records *r, struct sqlite_job *j,
+    int code, const char *expected)
+{
+	char text[OUTCOME_TEXT_MAX];
+	char key[RECORDS_KEY_SHOWN + 1];
+	size_t n = j->ask.key.length < RECORDS_KEY_SHOWN ?
+	    j->ask.key.length : RECORDS_KEY_SHOWN;
+
+	if (code != DDBLOCK_E_BAD_RECORD)
+		return sqlite_records_refuse(j, code);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)j->ask.key.bytes[i];
+
+		key[i] = c >= 0x20 && c < 0x7f ? j->ask.key.bytes[i] : '?';
+	}
+	key[n] = '\0';
+	(void)snprintf(text, sizeof(text), "%.100s, lock \"%s\"%s: expected %s",
+	    sqlite3_db_filename(r->db, "main"), key,
+	    n < j->ask.key.length ? "..." : "", expected);
+	sqlite_job_fail(j, OUTCOME_REFUSED, code, text);
+	return SQLITE_OK;
+}
+
 static int
 sqlite_records_get_lock(struct sqlite_records *r, struct sqlite_job *j,
     struct key key, struct lock_record *ret, int *ret_code)
@@ -161,11 +189,14 @@ sqlite_records_lock(struct sqlite_records *r, struct sqlite_job *j)
 	rc = sqlite_records_get_lock(r, j, j->ask.key, &old, &code);
 	if (rc != SQLITE_OK)
 		return rc;
-	j->outcome.lock = old;
-	if (code == 0)
-		code = sqlite_apply_lock(&a, &j->ask, &old, &j->outcome.lock);
 	if (code < 0)
-		return sqlite_records_refuse(j, code);
+		return sqlite_records_refuse_lock(r, j, code,
+		    "a row of this version");
+	j->outcome.lock = old;
+	code = sqlite_apply_lock(&a, &j->ask, &old, &j->outcome.lock);
+	if (code < 0)
+		return sqlite_records_refuse_lock(r, j, code,
+		    "a token that leaves room for more below 2^53");
 	j->outcome.kind =
 	    code == SQLITE_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
 	if (code != SQLITE_WRITE)

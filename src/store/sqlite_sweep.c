@@ -2,6 +2,10 @@
  * Cleaning up the embedded store: free locks that nobody has used for the
  * retention, and dead sessions. In small steps through the keys, without an
  * index on the time, which every grant would have to pay for.
+ *
+ * The floor under all new tokens rises to those that go. So a row with a token
+ * that no clock and no number of grants can have brought about stays: it was
+ * written by hand, and would use up everybody's tokens.
  */
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -11,6 +15,7 @@
 #include "store/sqlite_rows.h"
 
 #define SWEEP_ROWS 500
+#define SWEEP_TOKEN_MAX (TOKEN_MAX / 4 * 3)	/* clocks end at half */
 
 /* What a step has found. */
 struct sqlite_sweep {
@@ -34,10 +39,10 @@ sqlite_sweep_row(struct sqlite_sweep *w, sqlite3_stmt *s)
 	if (w->last.bytes == NULL)
 		return SQLITE_NOMEM;
 	w->n_seen++;
-	if (sqlite3_column_int(s, 2) == 0)
+	if (sqlite3_column_int(s, 2) == 0 || token > SWEEP_TOKEN_MAX)
 		return SQLITE_OK;
 	w->purge[w->n_purge++] = w->last;
-	if (token > w->token_max && token <= TOKEN_MAX)
+	if (token > w->token_max)
 		w->token_max = token;
 	return SQLITE_OK;
 }

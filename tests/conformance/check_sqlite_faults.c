@@ -15,7 +15,6 @@
 #include "ddblock.h"
 #include "sqlite_place.h"
 #include "sqlite_shim.h"
-#include "store/sqlite_living.h"
 
 #define SHORT_MS 50
 #define TAKEN_MS 3000	/* the worker gets to it, however busy the machine */
@@ -137,169 +136,6 @@ START_TEST(test_session_first)
 	for (size_t i = 0; i < N; i++)
 		before += s[i]->answered_ms < seen->answered_ms;
 	ck_assert_uint_le(before, 512);
-}
-END_TEST
-
-/* @n more beats, each one higher, none of which asks the disk. */
-static uint64_t
-test_beats(struct ident id, uint64_t beat, int n)
-{
-	unsigned syncs = sqlite_shim_syncs();
-
-	for (int i = 0; i < n; i++) {
-		struct seen *s =
-		    case_session(OPERATION_SESSION_BEAT, id, beat);
-
-		case_done(s);
-		ck_assert(s->session.exists && !s->session.dead);
-		ck_assert_uint_gt(s->session.beat, beat);
-		ck_assert_uint_eq(s->session.lease_ms, 20000);
-		beat = s->session.beat;
-	}
-	ck_assert_uint_eq(sqlite_shim_syncs(), syncs);
-	return beat;
-}
-
-/* A beat needs no disk; what is asked of the disk later knows of it. */
-START_TEST(test_beat_while_hanging)
-{
-	struct ident id = case_ident();
-	struct operation o = test_acquire_of(case_key("hanging"), 60000);
-	enum { N = 20 };
-	struct operation beats[N];
-	struct operation kill;
-	struct seen *killed;
-	struct seen *s;
-	uint64_t beat;
-
-	case_done(case_session(OPERATION_SESSION_OPEN, id, 0));
-	beat = test_beats(id, 0, 3);
-	sqlite_shim_hang(true);
-	(void)case_submit(&o);
-	test_wait_for_hang();
-	/* Somebody saw it, and comes to kill it when the disk is back. */
-	kill = case_operation(OPERATION_SESSION_KILL, (struct key){ 0 });
-	kill.session = id;
-	kill.beat = beat;
-	killed = case_submit(&kill);
-	for (size_t i = 0; i < N; i++) {
-		beats[i] = case_operation(OPERATION_SESSION_BEAT,
-		    (struct key){ 0 });
-		beats[i].session = id;
-		beats[i].beat = beat;
-		s = case_submit(&beats[i]);
-		while (s->kind == 0)
-			case_turn();
-		case_done(s);
-		beat = s->session.beat;
-	}
-	ck_assert(sqlite_shim_hangs());
-	sqlite_shim_hang(false);
-	case_wait();
-	case_conflict(killed);
-	ck_assert_uint_eq(killed->session.beat, beat);
-	s = case_session(OPERATION_SESSION_READ, id, 0);
-	case_done(s);
-	ck_assert_uint_eq(s->session.beat, beat);
-	(void)test_beats(id, beat, 1);
-}
-END_TEST
-
-START_TEST(test_beat_while_full)
-{
-	struct ident id = case_ident();
-	struct seen *s;
-	uint64_t beat;
-
-	case_done(case_session(OPERATION_SESSION_OPEN, id, 0));
-	sqlite_shim_fail_write(SQLITE_FULL);
-	beat = test_beats(id, 0, 10);
-	s = case_session(OPERATION_SESSION_CLOSE, id, 0);
-	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_FULL);
-	/* It was meant to end: whether it did, only the file can tell. */
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_FULL);
-	sqlite_shim_fail_write(SQLITE_OK);
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	case_done(s);
-	beat = test_beats(id, s->session.beat, 10);
-	s = case_session(OPERATION_SESSION_CLOSE, id, 0);
-	case_done(s);
-	ck_assert_uint_eq(s->session.beat, beat);
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	case_conflict(s);
-	ck_assert(s->session.dead);
-}
-END_TEST
-
-/* The kill may be on the disk: a beat counts again when it is there, too. */
-START_TEST(test_beat_after_doubtful_kill)
-{
-	struct ident id = case_ident();
-	unsigned syncs;
-	struct seen *s;
-	uint64_t beat;
-
-	case_done(case_session(OPERATION_SESSION_OPEN, id, 0));
-	beat = test_beats(id, 0, 1);
-	sqlite_shim_fail_sync(SQLITE_IOERR_FSYNC);
-	s = case_session(OPERATION_SESSION_KILL, id, beat);
-	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
-	sqlite_shim_fail_sync(SQLITE_OK);
-	syncs = sqlite_shim_syncs();
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	case_done(s);
-	ck_assert_uint_gt(sqlite_shim_syncs(), syncs);
-	(void)test_beats(id, s->session.beat, 3);
-}
-END_TEST
-
-/* The loop stood still until nobody waited for the beat any more. */
-START_TEST(test_beat_too_late)
-{
-	struct ident id = case_ident();
-	struct operation o =
-	    case_operation(OPERATION_SESSION_BEAT, (struct key){ 0 });
-	struct seen *s;
-	uint64_t beat;
-
-	case_done(case_session(OPERATION_SESSION_OPEN, id, 0));
-	beat = test_beats(id, 0, 1);
-	o.session = id;
-	o.beat = beat;
-	o.deadline_ms = clock_boot_ms();
-	s = case_submit(&o);
-	case_wait();
-	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
-	s = case_session(OPERATION_SESSION_READ, id, 0);
-	ck_assert_uint_eq(s->session.beat, beat);
-}
-END_TEST
-
-/* More sessions than there is room for: the others are written. */
-START_TEST(test_beats_of_many)
-{
-	enum { N = SQLITE_LIVING_MAX + 3 };
-	struct ident ids[N];
-	unsigned syncs;
-	struct seen *s;
-
-	for (size_t i = 0; i < N; i++) {
-		ids[i] = case_ident();
-		case_done(case_session(OPERATION_SESSION_OPEN, ids[i], 0));
-	}
-	(void)test_beats(ids[SQLITE_LIVING_MAX - 1], 0, 1);
-	syncs = sqlite_shim_syncs();
-	s = case_session(OPERATION_SESSION_BEAT, ids[N - 1], 0);
-	case_done(s);
-	ck_assert_uint_gt(sqlite_shim_syncs(), syncs);
-	/* One ends, and its room is for another. */
-	case_done(case_session(OPERATION_SESSION_CLOSE, ids[0], 0));
-	s = case_session(OPERATION_SESSION_BEAT, ids[N - 1], s->session.beat);
-	case_done(s);
-	(void)test_beats(ids[N - 1], s->session.beat, 2);
 }
 END_TEST
 
@@ -551,11 +387,6 @@ main(void)
 	tcase_add_test(t, test_hang);
 	tcase_add_test(t, test_hang_many);
 	tcase_add_test(t, test_session_first);
-	tcase_add_test(t, test_beat_while_hanging);
-	tcase_add_test(t, test_beat_while_full);
-	tcase_add_test(t, test_beat_after_doubtful_kill);
-	tcase_add_test(t, test_beat_too_late);
-	tcase_add_test(t, test_beats_of_many);
 	tcase_add_test(t, test_hang_at_end);
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_full_batch);

@@ -4,6 +4,7 @@
  */
 #include <event2/event.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +160,68 @@ START_TEST(test_tokens_of_other_clocks)
 	token = test_grant(case_key("never"), UINT64_MAX / 4);
 	ck_assert_uint_lt(token, TOKEN_MAX);
 	ck_assert_uint_gt(test_grant(case_key("never"), 5), token);
+}
+END_TEST
+
+static void
+test_set_token(const char *hex_key, uint64_t token)
+{
+	char sql[128];
+
+	(void)snprintf(sql, sizeof(sql), "UPDATE lock SET token = %" PRIu64
+	    " WHERE key = x'%s'", token, hex_key);
+	ck_assert_int_eq(sqlite_file_run(file.db, sql), 0);
+}
+
+/* Refused with the lock's name, and the row is as it was. */
+static void
+test_no_room(struct operation *o, uint64_t token)
+{
+	struct sqlite_job *j = test_job(o, NOW_S);
+
+	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(j->outcome.code, DDBLOCK_E_BAD_RECORD);
+	ck_assert_ptr_nonnull(strstr(j->outcome.text, "lock \"high\""));
+	sqlite_job_free(j);
+	o->kind = OPERATION_READ;
+	j = test_job(o, NOW_S);
+	ck_assert_uint_eq(j->outcome.lock.token, token);
+	sqlite_job_free(j);
+}
+
+/*
+ * A token set by hand: it serves up to the last one, never beyond, and costs
+ * nobody else a token, however often it is cleaned up around it.
+ */
+START_TEST(test_last_tokens)
+{
+	struct key key = { "high", 4 };
+	struct operation o = case_operation(OPERATION_ACQUIRE, key);
+	uint64_t token;
+
+	(void)test_grant(key, NOW_S);
+	token = test_grant(case_key("low"), NOW_S);
+	test_set_token("68696768", TOKEN_MAX - 8);
+	o.me = case_holder();
+	o.tokens = 9;
+	test_no_room(&o, TOKEN_MAX - 8);
+	o.kind = OPERATION_ACQUIRE;
+	o.tokens = 4;
+	sqlite_job_free(test_job(&o, NOW_S));
+	o.kind = OPERATION_EXTEND;
+	o.token_seen = TOKEN_MAX - 4;
+	o.tokens = 5;
+	test_no_room(&o, TOKEN_MAX - 4);
+	o.kind = OPERATION_RELEASE;
+	o.holders = &o.me;
+	o.n_holders = 1;
+	sqlite_job_free(test_job(&o, NOW_S));
+	test_set_token("68696768", TOKEN_MAX);
+	ck_assert_int_eq(sqlite_records_sweep(&records, NOW_S + 8 * DAY_S),
+	    0);
+	ck_assert(!test_exists(case_key("low")));
+	ck_assert(test_exists(key));
+	ck_assert_uint_eq(test_grant(case_key("low"), NOW_S), token + 3);
 }
 END_TEST
 
@@ -344,6 +407,7 @@ test_records_cases(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_tokens_after_cleaning);
 	tcase_add_test(t, test_tokens_of_other_clocks);
+	tcase_add_test(t, test_last_tokens);
 	tcase_add_test(t, test_held_stays);
 	tcase_add_test(t, test_cleaning_goes_round);
 	tcase_add_test(t, test_sessions);

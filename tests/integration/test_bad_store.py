@@ -63,6 +63,7 @@ def chosen():
 
 class Base(unittest.TestCase):
     request_timeout = "5s"
+    lease = "20s"
 
     def setUp(self):
         harness.need_dynamodb()
@@ -71,8 +72,8 @@ class Base(unittest.TestCase):
         self.proxy = Proxy()
         self.daemon = Daemon(
             f"[namespace default]\nstore = dynamodb\ntable = {self.table}\n"
-            f"region = us-east-1\nendpoint = {self.proxy.url}\nlease = 20s\n"
-            "heartbeat = 1s\npoll = 100ms\naudit = 1s\n"
+            f"region = us-east-1\nendpoint = {self.proxy.url}\n"
+            f"lease = {self.lease}\nheartbeat = 1s\npoll = 100ms\naudit = 1s\n"
             f"request_timeout = {self.request_timeout}\n")
         self.addCleanup(self.close)
 
@@ -195,6 +196,9 @@ class Records(Base):
         "wishes of another type": ("xwait", {"xwait": {"S": "me"}}),
         "holders of another type, but empty": ("holders",
                                                {"holders": {"NULL": True}}),
+        # These do not hinder the write, but nobody can read it afterwards.
+        "a fraction of a token": ("token", {"token": {"N": "7.5"}}),
+        "wishes that are none": ("xwait", {"xwait": {"SS": ["me"]}}),
     }
 
     def check_bad(self, client, attribute):
@@ -227,6 +231,34 @@ class Records(Base):
 
     def test_bad_free(self):
         self.check_all(self.BAD_FREE, {"token": {"N": "7"}})
+
+    def test_no_room_for_tokens(self):
+        """A token so near to 2^53 that there is no block below it. Nothing
+        is written; what is wrong is named; what is held is held on."""
+        for token in ("9007199254740991", "9007199254740900",
+                      "9007199254740992", "-1"):
+            with self.subTest(token):
+                self.put(key={"S": "lock:k"}, token={"N": token})
+                if not self.daemon.alive():
+                    self.daemon.start()
+                with Client(self.daemon) as client:
+                    for request in ("TRY k", "ACQUIRE k wait=60s"):
+                        reply = client.call(request)
+                        self.assertEqual(reply.code, "BAD_RECORD", reply)
+                        for text in (self.table, "lock:k", '"token"'):
+                            self.assertIn(text, reply.text)
+                    self.check_serves(client, "other")
+                item = dynamodb("GetItem", TableName=self.table,
+                                ConsistentRead=True,
+                                Key={"key": {"S": "lock:k"}})["Item"]
+                self.assertEqual(item, {"key": {"S": "lock:k"},
+                                        "token": {"N": token}})
+                print(f"a free lock's token {token}: BAD_RECORD, not written")
+        self.put(key={"S": "lock:k"}, token={"N": "9007199254740891"})
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            self.assertEqual(int(grant["token"]), 9007199254740892)
+            self.assertTrue(client.release(grant).ok)
 
     def test_attributes_of_others(self):
         """What is not ours is nobody's business."""
@@ -300,6 +332,86 @@ class Records(Base):
             self.assertEqual(client.event("LOCK_LOST")["id"], grant["id"])
             self.check_serves(client, "other")
             self.assertGreaterEqual(self.proxy.count("open"), 2)
+
+
+class OwnSession(Base):
+    """Somebody spoils the item of our own session."""
+    lease = "4s"
+    request_timeout = "2s"
+    SPOILT = {
+        "beat": {"S": "1"},
+        "lease_ms": {"S": "4000"},
+    }
+
+    def spoil(self, attribute, wrong):
+        """Change the item of the session that beats next; its name."""
+        item = self.proxy.wait_seen(
+            "beat", self.proxy.count("beat") + 1)[-1].key
+        dynamodb("UpdateItem", TableName=self.table,
+                 Key={"key": {"S": item}}, UpdateExpression="SET #a = :a",
+                 ExpressionAttributeNames={"#a": attribute},
+                 ExpressionAttributeValues={":a": wrong})
+        return item
+
+    def check_spoilt(self, client, attribute, wrong):
+        grant = client.acquire("k", wait="60s")
+        self.assertTrue(grant.ok, grant)
+        item = self.spoil(attribute, wrong)
+        danger = client.event("LOCK_IN_DANGER")
+        self.assertEqual((danger["id"], danger["reason"]),
+                         (grant["id"], "BAD_RECORD"))
+        self.check_serves(client, "other")
+        row = client.call("STATUS").rows[0]
+        self.assertEqual((row["state"], row["cause"]),
+                         ("danger", "BAD_RECORD"), row)
+        renewed = client.call(f"RENEW id={grant['id']}")
+        self.assertEqual(renewed.code, "BAD_RECORD", renewed)
+        for line in (renewed.text,
+                     self.daemon.wait_log(f'attribute "{attribute}"')):
+            for text in (self.table, item, attribute):
+                self.assertIn(text, line)
+        lost = client.event("LOCK_LOST")
+        self.assertEqual((lost["id"], lost["reason"]),
+                         (grant["id"], "expired"))
+        self.assertEqual(client.release(grant).code, "LOCK_LOST")
+        self.check_serves(client, "other")
+        self.check_serves(client, "k")
+        self.assertIsNone(client.call("STATUS").rows[0].get("cause"))
+
+    def test_spoilt(self):
+        """Its beats do not count any more, which is danger, then loss; it is
+        said why and where; and the next session serves the same locks."""
+        self.daemon.start()
+        for attribute, wrong in self.SPOILT.items():
+            with self.subTest(attribute), Client(self.daemon) as client:
+                self.check_spoilt(client, attribute, wrong)
+                print(f"our own session's {attribute} is spoilt: "
+                      "in danger, lost, and a new one")
+
+    def test_marked_dead(self):
+        """Of whatever type the mark is: it is dead, and its owner knows."""
+        self.daemon.start()
+        for mark in {"S": "a person"}, {"BOOL": True}, {"N": "1"}:
+            with self.subTest(mark), Client(self.daemon) as client:
+                grant = client.acquire("k", wait="60s")
+                self.assertTrue(grant.ok, grant)
+                self.spoil("dead", mark)
+                lost = client.event("LOCK_LOST")
+                self.assertEqual(lost["id"], grant["id"])
+                self.check_serves(client, "other")
+                self.check_serves(client, "k")
+
+    def test_for_people_only(self):
+        """What nothing hangs on is no trouble."""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            self.spoil("host", {"N": "1"})
+            renewed = client.call(f"RENEW id={grant['id']}")
+            self.assertTrue(renewed.ok, renewed)
+            self.proxy.wait_seen("beat", self.proxy.count("beat") + 6)
+            self.assertEqual(list(client.events), [])
+            self.assertTrue(client.release(grant).ok)
 
 
 if __name__ == "__main__":

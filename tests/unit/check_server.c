@@ -290,6 +290,101 @@ START_TEST(test_renewals_are_told_to_who_asked_and_holds)
 }
 END_TEST
 
+/* Each of these comes behind the one before it. */
+static void
+in_order(const char *text, const char *const *wanted, size_t n)
+{
+	const char *at = text;
+
+	for (size_t i = 0; i < n; i++) {
+		at = strstr(at, wanted[i]);
+		ck_assert_msg(at != NULL, "no \"%s\" there", wanted[i]);
+		at += strlen(wanted[i]);
+	}
+}
+
+/* What was renewed before a grant is said before it: the new hold may hang on
+ * another session, which ends sooner. */
+START_TEST(test_renewals_are_told_before_a_later_grant)
+{
+	static const char *const lines[] = {
+		"!RENEWED ns=default remaining=", "\nOK id=7 token=123 ",
+	};
+	struct core_renewed renewed = { .action.type = CORE_RENEWED };
+	char got[400];
+	int fd = client();
+	ssize_t n;
+
+	say(fd, "TRY k\nHELLO renewed=yes\n");
+	(void)!recv(fd, got, sizeof(got), 0);
+	t.core.holder = t.seen[0].client;
+	renewed.until_ms = clock_boot_ms() + 500000;
+	server_perform(t.server, &renewed.action);
+	perform_reply(&t.seen[0].request, 0);
+	turn();
+	n = recv(fd, got, sizeof(got) - 1, 0);
+	ck_assert_int_gt(n, 0);
+	got[n] = '\0';
+	in_order(got, lines, 2);
+	(void)close(fd);
+}
+END_TEST
+
+/* The same to one who does not read; what comes between two lines about holds
+ * is said once, the latest of it. */
+START_TEST(test_renewals_keep_their_place_when_nobody_reads)
+{
+	struct core_renewed renewed = { .action.type = CORE_RENEWED };
+	struct core_notice notice = {
+		.action.type = CORE_NOTICE, .kind = CORE_LOST, .hold = 7,
+	};
+	static char got[1024 * 1024];
+	uint64_t now_ms = clock_boot_ms();
+	char first[80], last[80];
+	const char *const lines[] = {
+		"!RENEWED ns=default ", first, "OK id=7 token=123 ",
+		"!RENEWED ns=default ", last, "!LOCK_LOST id=7 ",
+	};
+	size_t length = 0;
+	size_t renewals = 0;
+	int fd = client();
+	ssize_t n;
+
+	say(fd, "TRY k\nHELLO renewed=yes\n");
+	t.core.holder = notice.client = t.seen[0].client;
+	/* Until the server has more to say than the socket takes. */
+	for (int i = 0; i < 200; i++)
+		say(fd, "HELP\nHELP\nHELP\nHELP\nHELP\nHELP\n");
+	for (uint64_t i = 1; i <= 3; i++) {
+		renewed.until_ms = now_ms + 500000 + i;
+		server_perform(t.server, &renewed.action);
+		turn();
+	}
+	perform_reply(&t.seen[0].request, 0);
+	turn();
+	renewed.until_ms++;
+	server_perform(t.server, &renewed.action);
+	turn();
+	server_perform(t.server, &notice.action);
+	turn();
+	while (length < sizeof(got) - 1 &&
+	    (n = recv(fd, got + length, sizeof(got) - 1 - length, 0)) > 0) {
+		length += (size_t)n;
+		turn();
+	}
+	got[length] = '\0';
+	(void)snprintf(first, sizeof(first), " until_boot_ms=%llu\n",
+	    (unsigned long long)now_ms + 500003);
+	(void)snprintf(last, sizeof(last), " until_boot_ms=%llu\n",
+	    (unsigned long long)now_ms + 500004);
+	in_order(got, lines, sizeof(lines) / sizeof(lines[0]));
+	for (char *at = got; (at = strstr(at, "!RENEWED ")) != NULL; at++)
+		renewals++;
+	ck_assert_uint_eq(renewals, 2);
+	(void)close(fd);
+}
+END_TEST
+
 START_TEST(test_waiting_and_status)
 {
 	char got[1024];
@@ -332,6 +427,8 @@ main(void)
 	tcase_add_test(tc, test_quit_answers_what_is_outstanding);
 	tcase_add_test(tc, test_notices_become_events);
 	tcase_add_test(tc, test_renewals_are_told_to_who_asked_and_holds);
+	tcase_add_test(tc, test_renewals_are_told_before_a_later_grant);
+	tcase_add_test(tc, test_renewals_keep_their_place_when_nobody_reads);
 	tcase_add_test(tc, test_waiting_and_status);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

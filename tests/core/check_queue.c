@@ -70,6 +70,56 @@ START_TEST(test_one_poller_for_all_waiters)
 }
 END_TEST
 
+/* Those who wait, in the order of their coming, and how many are ahead. */
+static void
+queue_places(struct driver *d, const char *wanted)
+{
+	struct core_waiter_view v = { .serial = 0 };
+	char got[256] = "";
+	size_t n = 0;
+
+	while (core_next_waiter(d->hosts[A].core, v.serial, d->now, &v))
+		n += (size_t)snprintf(got + n, sizeof(got) - n, " c%u:%u",
+		    (unsigned)v.client, v.ahead);
+	driver_check(d, n < sizeof(got));
+	ck_assert_str_eq(got, wanted);
+}
+
+/* Whoever comes, goes or gives up: the places of the others are right. */
+START_TEST(test_places)
+{
+	struct driver *d = queue_new(1);
+	unsigned c;
+
+	for (c = 1; c <= 8; c++)
+		driver_acquire(d, driver_connect(d, A), "jobs/x",
+		    DRIVER_FOREVER);
+	driver_acquire(d, driver_connect(d, A), "jobs/y", DRIVER_FOREVER);
+	driver_acquire(d, driver_connect(d, A), "jobs/y", DRIVER_FOREVER);
+	driver_run_until(d, 2000);
+	queue_places(d, " c2:0 c3:1 c4:2 c5:3 c6:4 c7:5 c8:6 c10:0");
+	driver_cancel(d, 5, "jobs/x");		/* the middle */
+	driver_disconnect(d, 3);
+	queue_places(d, " c2:0 c4:1 c6:2 c7:3 c8:4 c10:0");
+	driver_cancel(d, 8, "jobs/x");		/* the end */
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
+	queue_places(d, " c2:0 c4:1 c6:2 c7:3 c10:0 c11:4");
+	driver_release(d, 1, "jobs/x");		/* the front */
+	queue_places(d, " c4:0 c6:1 c7:2 c10:0 c11:3");
+	driver_cancel(d, 4, "jobs/x");
+	driver_disconnect(d, 7);		/* behind one who left */
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
+	driver_release(d, 2, "jobs/x");
+	queue_places(d, " c10:0 c11:0 c12:1");
+	driver_disconnect(d, 11);
+	driver_disconnect(d, 12);
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
+	queue_places(d, " c10:0 c13:0");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 START_TEST(test_wait_limit)
 {
 	struct driver *d = queue_new(2);
@@ -461,6 +511,7 @@ main(void)
 	const TTest *const tests[] = {
 		test_first_come_first_served,
 		test_one_poller_for_all_waiters,
+		test_places,
 		test_wait_limit,
 		test_try_is_busy_at_once,
 		test_short_wait_gets_a_real_try,

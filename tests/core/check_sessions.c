@@ -88,6 +88,47 @@ START_TEST(test_throttled)
 }
 END_TEST
 
+/*
+ * Somebody has spoilt our session's item: its beats are refused, whatever else
+ * goes well. That is danger, and then a loss, for this reason and no other; and
+ * the next session is as good as any.
+ */
+START_TEST(test_session_is_spoilt)
+{
+	struct driver *d = driver_new(1, 1);
+	struct core_namespace_view v;
+
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 2000);
+	sessions_refuse(d, OPERATION_SESSION_BEAT, DDBLOCK_E_BAD_RECORD);
+	driver_run_until(d, 9000);
+	driver_try(d, driver_connect(d, A), "jobs/y");
+	driver_run_until(d, 9500);
+	driver_release(d, 2, "jobs/y");
+	driver_run_until(d, 11000);
+	driver_renew(d, 1, "jobs/x");
+	driver_run_until(d, 12000);
+	core_view_namespace(d->hosts[A].core, 0, d->now, &v);
+	driver_check(d, v.danger && v.cause == DDBLOCK_E_BAD_RECORD);
+	driver_run_until(d, 18995);
+	d->net.n_faults = 0;
+	driver_run_until(d, 30000);
+	driver_acquire(d, 2, "jobs/x", 1000);
+	driver_run_until(d, 31000);
+	driver_expect(d, TRACE_TOLD,
+	    "[  1010] A c1 grant jobs/x +1 remaining 17990\n"
+	    "[  9010] A c2 grant jobs/y +1 remaining 9990\n"
+	    "[  9510] A c2 release jobs/y: OK\n"
+	    "[ 10000] A c1 danger jobs/x remaining 9000 BAD_RECORD\n"
+	    "[ 11010] A c1 renew jobs/x: BAD_RECORD\n"
+	    "[ 19000] A c1 lost jobs/x expired\n"
+	    "[ 30030] A c2 grant jobs/x +101 remaining 17970\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* An outage: what ends during it says why. */
 START_TEST(test_unreachable)
 {
@@ -183,6 +224,26 @@ START_TEST(test_stop_without_holds)
 	    "[  3010] A < close A1 done\n");
 	driver_check(d, d->hosts[A].stopped);
 	driver_check(d, model_named_session(&d->net.store, "A1")->dead);
+	driver_free(d);
+}
+END_TEST
+
+/* Who only reads is served to the end, and then told that there is none. */
+START_TEST(test_stop_while_reading)
+{
+	struct driver *d = driver_new(1, 1);
+
+	driver_start(d);
+	driver_fault(d, A, OPERATION_READ, FAULT_LOSE_BEFORE, 0);
+	driver_get(d, driver_connect(d, A), "jobs/x");
+	driver_list(d, driver_connect(d, A), "jobs/");
+	driver_skip(d);
+	driver_stop(d, A, false);
+	driver_run_until(d, 2000);
+	driver_expect(d, TRACE_REPLY,
+	    "[  1010] A c2 list jobs/: OK\n"
+	    "[  1010] A c1 get jobs/x: SHUTTING_DOWN\n");
+	driver_check(d, d->hosts[A].stopped);
 	driver_free(d);
 }
 END_TEST
@@ -404,11 +465,13 @@ main(void)
 		test_open_is_refused,
 		test_acquire_is_refused,
 		test_throttled,
+		test_session_is_spoilt,
 		test_unreachable,
 		test_long_outage,
 		test_two_namespaces,
 		test_doubts_of_another_namespace,
 		test_stop_without_holds,
+		test_stop_while_reading,
 		test_stop_with_holds,
 		test_stop_and_release,
 		test_stop_and_release_behind_a_refusal,

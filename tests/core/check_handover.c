@@ -63,6 +63,52 @@ START_TEST(test_without_the_store)
 }
 END_TEST
 
+/*
+ * Somebody has set the token so high that there is no second block: the first
+ * one is used up, and then everybody is told, also who comes later. Other
+ * locks are as ever.
+ */
+START_TEST(test_tokens_come_to_an_end)
+{
+	struct driver *d = driver_new(1, 1);
+	struct model_lock *l;
+	unsigned first;
+
+	d->namespaces[0].handover_max = 4;
+	driver_start(d);
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 2000);
+	driver_release(d, 1, "jobs/x");
+	driver_run_until(d, 3000);
+	l = driver_lock(d, "jobs/x");
+	l->base = l->token = TOKEN_MAX - 6;
+	driver_skip(d);
+	first = handover_queue(d, A, 6);
+	driver_run(d, 100);
+	driver_check(d, handover_run(d, first, 6, 10) == 4);
+	driver_try(d, driver_connect(d, A), "jobs/y");
+	driver_run(d, 1000);
+	driver_try(d, 1, "jobs/x");
+	driver_run(d, 3000);
+	driver_expect(d, TRACE_TOLD,
+	    "[  3010] A c2 grant jobs/x +1 remaining 15990\n"
+	    "[  3110] A c3 grant jobs/x +2 remaining 15890\n"
+	    "[  3110] A c2 release jobs/x: OK\n"
+	    "[  3120] A c4 grant jobs/x +3 remaining 15880\n"
+	    "[  3120] A c3 release jobs/x: OK\n"
+	    "[  3130] A c5 grant jobs/x +4 remaining 15870\n"
+	    "[  3130] A c4 release jobs/x: OK\n"
+	    "[  3140] A c5 release jobs/x: OK\n"
+	    "[  3150] A c8 grant jobs/y +1 remaining 15850\n"
+	    "[  4073] A c6 acquire jobs/x: BAD_RECORD\n"
+	    "[  4073] A c7 acquire jobs/x: BAD_RECORD\n"
+	    "[  5043] A c1 acquire jobs/x: BAD_RECORD\n");
+	driver_check(d, l->token == TOKEN_MAX - 2 && l->n_holders == 0);
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* The next block of tokens is written before the first is used up. */
 START_TEST(test_more_tokens_beforehand)
 {
@@ -368,6 +414,7 @@ main(void)
 {
 	const TTest *const tests[] = {
 		test_without_the_store,
+		test_tokens_come_to_an_end,
 		test_more_tokens_beforehand,
 		test_run_ends_for_a_foreign_wish,
 		test_standing_back,

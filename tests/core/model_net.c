@@ -485,7 +485,9 @@ net_fill_answer(struct outcome *out, struct net_operation *o,
 	out->kind = a->told != 0 ? a->told : a->answer->kind;
 	out->code = a->code;
 	if (a->answer == NULL)
-		return;		/* refused */
+		return;		/* refused on the way */
+	if (out->code == 0)
+		out->code = a->answer->code;
 	out->sent_ms = o->attempts[a->answer->attempt].sent_ms;
 	if (kind == OPERATION_READ || kind == OPERATION_READ_MANY ||
 	    kind == OPERATION_SCAN || kind == OPERATION_SESSION_READ)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ddblock.h"
+
 void
 model_copy_text(char *to, size_t size, const char *from)
 {
@@ -248,11 +250,20 @@ model_do_acquire(struct model_lock *l, const struct operation *op,
 	model_drop_wish(l, op->me.session);
 }
 
+/* Would the token rise too high? */
+static bool
+model_has_no_room(const struct model_lock *l, const struct operation *op)
+{
+	return l->token > TOKEN_MAX - op->tokens;
+}
+
 static enum outcome_kind
 model_acquire(struct model_lock *l, const struct operation *op,
     const struct model_try *try)
 {
 	if (model_may_acquire(l, op)) {
+		if (model_has_no_room(l, op))
+			return OUTCOME_REFUSED;
 		model_do_acquire(l, op, try);
 		return OUTCOME_DONE;
 	}
@@ -284,6 +295,8 @@ model_extend(struct model_lock *l, const struct operation *op)
 	bool only = l->n_holders == 1 && model_holds(l, &op->me);
 
 	if (only && l->token == op->token_seen) {
+		if (model_has_no_room(l, op))
+			return OUTCOME_REFUSED;
 		l->token += op->tokens;
 		return OUTCOME_DONE;
 	}
@@ -340,6 +353,8 @@ model_apply_lock(struct model_store *s, const struct operation *op,
 		break;
 	}
 	ret->lock = *l;
+	if (ret->kind == OUTCOME_REFUSED)
+		ret->code = DDBLOCK_E_BAD_RECORD;
 	if (ret->lock.n_exclusive_wishes > s->wishes_shown)
 		ret->lock.n_exclusive_wishes = s->wishes_shown;
 }

@@ -75,6 +75,7 @@ struct model_try {
 /* What the answer to an attempt carries: copies of that moment. */
 struct model_answer {
 	enum outcome_kind kind;
+	int code;			/* REFUSED: why */
 	size_t attempt;			/* whose effect the record shows */
 	struct model_lock lock;
 	struct model_session session;
