@@ -1,0 +1,69 @@
+/*
+ * A model of DynamoDB: it interprets the very request that would go on the
+ * wire, and answers with the status and body that the service would send.
+ *
+ * It has no clock, no network and no chance: time comes with each request, a
+ * request is carried out at once and atomically, and loss, delay, repetition
+ * and throttling are for those who carry it (network.h).
+ *
+ * Items are trees of json-c in DynamoDB's own JSON ({"key":{"S":"x"}}).
+ */
+#ifndef DDBLOCKD_TESTS_DYNAMO_H
+#define DDBLOCKD_TESTS_DYNAMO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buffer.h"
+
+struct dynamo;
+struct json_object;
+
+struct dynamo_answer {
+	int status;		/* of HTTP */
+	struct buffer body;	/* JSON; "__type" and "message" if not 200 */
+};
+
+void dynamo_answer_init(struct dynamo_answer *);
+void dynamo_answer_done(struct dynamo_answer *);
+
+/* NULL: no memory. */
+struct dynamo *dynamo_new(void);
+void dynamo_free(struct dynamo *);
+
+/*
+ * Carry out one request: CreateTable, DescribeTable, DeleteTable, GetItem,
+ * PutItem, UpdateItem, DeleteItem, BatchGetItem, Scan, TransactWriteItems,
+ * UpdateTimeToLive, DescribeTimeToLive; any other name is an
+ * UnknownOperationException. @wall_ms: the service's clock. Memory that runs
+ * out ends the process with a message.
+ */
+void dynamo_request(struct dynamo *, uint64_t wall_ms, const char *operation,
+    const char *body, size_t length, struct dynamo_answer *ret);
+
+/* The answer of a service that fails: "ThrottlingException" with 400, ... */
+void dynamo_fail(struct dynamo_answer *ret, int status, const char *name,
+    const char *message);
+
+/* BatchGetItem leaves the last @n keys of the next such request unprocessed. */
+void dynamo_leave_unprocessed(struct dynamo *, size_t n);
+
+/*
+ * Reads that do not ask for consistency show an item as it was @ms before (0 at
+ * first). What was deleted is gone at once.
+ */
+void dynamo_set_lag(struct dynamo *, uint64_t ms);
+
+/* Remove what TTL would at that time: items whose attribute is below it. */
+void dynamo_expire(struct dynamo *, uint64_t wall_s);
+
+/*
+ * Called after each change of an item, with what was there before and what is
+ * there now (NULL: nothing); both are borrowed for the call. @expired: TTL.
+ */
+typedef void (*dynamo_watch_fn)(void *arg, const char *table,
+    struct json_object *before, struct json_object *after, bool expired);
+void dynamo_watch(struct dynamo *, dynamo_watch_fn, void *arg);
+
+#endif
