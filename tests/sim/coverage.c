@@ -1,0 +1,269 @@
+/*
+ * What histories have met, counted, printed and asked for.
+ */
+#include "coverage.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/state.h"
+
+#define EYE_LOCKS_MAX 64
+#define EYE_OTHERS_MAX 64
+
+/* An object that was there at the last look. */
+struct seen {
+	uint64_t name;		/* a hash of what names it */
+	unsigned state;		/* plus one; 0 is "there is none" */
+	bool again;		/* it is still there */
+};
+
+struct seen_all {
+	struct seen seen[EYE_LOCKS_MAX];
+	size_t n;
+};
+
+struct coverage_eye {
+	struct seen_all locks, sessions, observations;
+};
+
+struct coverage_eye *
+coverage_eye_new(void)
+{
+	struct coverage_eye *e = calloc(1, sizeof(*e));
+
+	if (e == NULL)
+		exit(1);
+	return e;
+}
+
+void
+coverage_eye_free(struct coverage_eye *e)
+{
+	free(e);
+}
+
+/* FNV-1a. */
+static uint64_t
+coverage_hash(uint64_t hash, const void *bytes, size_t length)
+{
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static void
+coverage_see(struct seen_all *all, uint64_t name, unsigned state,
+    uint64_t counts[COVERAGE_STATES][COVERAGE_STATES])
+{
+	struct seen *s;
+
+	for (size_t i = 0; i < all->n; i++) {
+		s = &all->seen[i];
+		if (s->name != name)
+			continue;
+		if (s->state != state)
+			counts[s->state][state]++;
+		s->state = state;
+		s->again = true;
+		return;
+	}
+	if (all->n == EYE_LOCKS_MAX)
+		return;
+	counts[0][state]++;
+	all->seen[all->n++] = (struct seen){ name, state, true };
+}
+
+/* What was not met again is no more. */
+static void
+coverage_sweep(struct seen_all *all,
+    uint64_t counts[COVERAGE_STATES][COVERAGE_STATES])
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		if (!all->seen[i].again)
+			counts[all->seen[i].state][0]++;
+		else
+			all->seen[kept++] = all->seen[i];
+	}
+	all->n = kept;
+	for (size_t i = 0; i < kept; i++)
+		all->seen[i].again = false;
+}
+
+void
+coverage_look(struct coverage *c, struct coverage_eye *e,
+    const struct core *core)
+{
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		const struct namespace *ns = &core->namespaces[i];
+		const struct session *s;
+		const struct observation *o;
+		const struct lock *l;
+
+		for (l = ns->locks; l != NULL; l = l->hh.next)
+			coverage_see(&e->locks, coverage_hash(i + 1, l->key,
+			    l->hh.keylen), l->state + 1u, c->locks);
+		for (s = ns->sessions; s != NULL; s = s->next)
+			coverage_see(&e->sessions, coverage_hash(i + 1,
+			    &s->id, sizeof(s->id)), s->state, c->sessions);
+		for (o = ns->observations; o != NULL; o = o->hh.next)
+			coverage_see(&e->observations, coverage_hash(i + 1,
+			    &o->id, sizeof(o->id)), o->state + 1u,
+			    c->observations);
+	}
+	coverage_sweep(&e->locks, c->locks);
+	coverage_sweep(&e->sessions, c->sessions);
+	coverage_sweep(&e->observations, c->observations);
+}
+
+/* ---- adding up -------------------------------------------------------- */
+
+static void
+coverage_least(uint64_t *least, uint64_t value)
+{
+	if (*least == 0 || value < *least)
+		*least = value;
+}
+
+static uint64_t
+coverage_keys(const struct plan *p)
+{
+	uint64_t seen[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_steps; i++) {
+		const struct plan_step *s = &p->steps[i];
+		uint64_t name = coverage_hash(s->namespace_index + 1, s->key,
+		    strlen(s->key));
+		size_t j = 0;
+
+		if (s->kind != STEP_LOCK)
+			continue;
+		while (j < n && seen[j] != name)
+			j++;
+		if (j == n && n < 256)
+			seen[n++] = name;
+	}
+	return n;
+}
+
+void
+coverage_add_history(struct coverage *c, const struct plan *p,
+    const struct coverage_history *h)
+{
+	c->histories++;
+	c->operations += h->operations;
+	c->operations_hit += h->operations_hit;
+	c->messages += h->messages;
+	c->grants += h->grants;
+	c->virtual_ms += p->end_ms;
+	coverage_least(&c->hosts_min, p->n_hosts);
+	coverage_least(&c->keys_min, coverage_keys(p));
+	coverage_least(&c->leases_min, p->end_ms / p->ns.lease_ms);
+	coverage_least(&c->operations_min, h->operations);
+	if (h->operations > 0)
+		coverage_least(&c->hit_permille_min,
+		    1000 * h->operations_hit / h->operations);
+	for (size_t i = 0; i < MESSAGE_FAULTS; i++)
+		c->messages_hit[i] += h->messages_hit[i];
+	for (size_t i = 0; i < STEP_KINDS; i++)
+		c->steps_hit[i] += h->steps_hit[i];
+}
+
+void
+coverage_add(struct coverage *to, const struct coverage *from)
+{
+	/* All members are counts, but for the few that are least ones. */
+	uint64_t least[5] = { to->hosts_min, to->keys_min, to->leases_min,
+		to->operations_min, to->hit_permille_min };
+	uint64_t *a = (uint64_t *)(void *)to;
+	const uint64_t *b = (const uint64_t *)(const void *)from;
+
+	if (from->histories == 0)
+		return;
+	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
+		a[i] += b[i];
+	to->hosts_min = least[0];
+	to->keys_min = least[1];
+	to->leases_min = least[2];
+	to->operations_min = least[3];
+	to->hit_permille_min = least[4];
+	coverage_least(&to->hosts_min, from->hosts_min);
+	coverage_least(&to->keys_min, from->keys_min);
+	coverage_least(&to->leases_min, from->leases_min);
+	coverage_least(&to->operations_min, from->operations_min);
+	coverage_least(&to->hit_permille_min, from->hit_permille_min);
+}
+
+/* ---- tables ----------------------------------------------------------- */
+
+static const char *const coverage_locks[] = { "(none)", "none", "asking",
+	"unsure", "held", "releasing" };
+static const char *const coverage_sessions[] = { "(none)", "opening", "valid",
+	"lost", "closing" };
+static const char *const coverage_observations[] = { "(none)", "new", "alive",
+	"absent", "dead" };
+
+static void
+coverage_print_states(const char *title, const char *const *names, size_t n,
+    const uint64_t counts[COVERAGE_STATES][COVERAGE_STATES], FILE *to)
+{
+	(void)fprintf(to, "%s\n", title);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			if (counts[i][j] > 0)
+				(void)fprintf(to, "  %-10s -> %-10s %10"
+				    PRIu64 "\n", names[i], names[j],
+				    counts[i][j]);
+}
+
+static void
+coverage_print_hits(const struct coverage *c, FILE *to)
+{
+	double all = c->histories > 0 ? (double)c->histories : 1;
+
+	(void)fprintf(to, "faults, of all histories\n");
+	for (int i = 1; i < MESSAGE_FAULTS; i++)
+		(void)fprintf(to, "  message %-20s %6.1f %%\n",
+		    plan_fault_name((enum message_fault)i),
+		    100 * (double)c->messages_hit[i] / all);
+	for (int i = 1; i < STEP_KINDS; i++)
+		if (i != STEP_MESSAGE)
+			(void)fprintf(to, "  %-28s %6.1f %%\n",
+			    plan_step_name((enum step_kind)i),
+			    100 * (double)c->steps_hit[i] / all);
+}
+
+void
+coverage_print(const struct coverage *c, FILE *to)
+{
+	(void)fprintf(to, "operations and outcomes        done   conflict    "
+	    "unknown    refused\n");
+	for (int i = 1; i < COVERAGE_OPERATIONS; i++) {
+		(void)fprintf(to, "  %-22s",
+		    operation_kind_name((enum operation_kind)i));
+		for (int j = 1; j < COVERAGE_OUTCOMES; j++)
+			(void)fprintf(to, " %10" PRIu64, c->outcomes[i][j]);
+		(void)fputc('\n', to);
+	}
+	coverage_print_states("locks", coverage_locks, 6, c->locks, to);
+	coverage_print_states("sessions", coverage_sessions, 5, c->sessions,
+	    to);
+	coverage_print_states("observations", coverage_observations, 5,
+	    c->observations, to);
+	coverage_print_hits(c, to);
+	(void)fprintf(to, "%" PRIu64 " histories: at least %" PRIu64
+	    " hosts, %" PRIu64 " keys, %" PRIu64 " leases, %" PRIu64
+	    " operations each, of which %.1f %% met a fault; in all %" PRIu64
+	    " grants, and %" PRIu64 " of %" PRIu64
+	    " operations (%.1f %%) met a fault\n", c->histories, c->hosts_min,
+	    c->keys_min, c->leases_min, c->operations_min,
+	    (double)c->hit_permille_min / 10, c->grants,
+	    c->operations_hit, c->operations, c->operations > 0 ? 100 *
+	    (double)c->operations_hit / (double)c->operations : 0);
+}

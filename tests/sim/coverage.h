@@ -1,0 +1,73 @@
+/*
+ * What histories have met: outcomes of operations, states of the core, faults.
+ * A proof by simulation is worth what its histories reach, so the runner adds
+ * these up, prints them and asserts them. Only numbers, so that the counts of
+ * several processes can be added.
+ *
+ * States are read from the core's memory. The judge never does that.
+ */
+#ifndef DDBLOCKD_TESTS_COVERAGE_H
+#define DDBLOCKD_TESTS_COVERAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/core.h"
+#include "plan.h"
+
+#define COVERAGE_OPERATIONS (OPERATION_SESSION_CLOSE + 1)
+#define COVERAGE_OUTCOMES (OUTCOME_REFUSED + 1)
+#define COVERAGE_STATES 8	/* of a lock, a session, an observation */
+
+struct coverage {
+	uint64_t histories;
+	uint64_t operations;
+	uint64_t operations_hit;	/* by a fault, at some time */
+	uint64_t messages;
+	uint64_t grants;
+	uint64_t virtual_ms;
+	/* of any history: */
+	uint64_t hosts_min, keys_min, leases_min, operations_min;
+	uint64_t hit_permille_min;	/* of its operations met a fault */
+	uint64_t outcomes[COVERAGE_OPERATIONS][COVERAGE_OUTCOMES];
+	/* from, to; 0 is "there is none" */
+	uint64_t locks[COVERAGE_STATES][COVERAGE_STATES];
+	uint64_t sessions[COVERAGE_STATES][COVERAGE_STATES];
+	uint64_t observations[COVERAGE_STATES][COVERAGE_STATES];
+	/* histories that met it at least once */
+	uint64_t messages_hit[MESSAGE_FAULTS];
+	uint64_t steps_hit[STEP_KINDS];
+};
+
+/* What one history knows until it is over. */
+struct coverage_history {
+	uint64_t operations;
+	uint64_t operations_hit;
+	uint64_t messages;
+	uint64_t grants;
+	bool messages_hit[MESSAGE_FAULTS];
+	bool steps_hit[STEP_KINDS];
+};
+
+void coverage_add_history(struct coverage *, const struct plan *,
+    const struct coverage_history *);
+void coverage_add(struct coverage *to, const struct coverage *from);
+
+/* How a core's objects have moved on since the last look at it. */
+struct coverage_eye;
+struct coverage_eye *coverage_eye_new(void);
+void coverage_eye_free(struct coverage_eye *);
+void coverage_look(struct coverage *, struct coverage_eye *,
+    const struct core *);
+
+/* Tables for people. */
+void coverage_print(const struct coverage *, FILE *);
+
+/*
+ * Is everything reached that can be, often enough? What is not is printed.
+ * Rare things are asked for only of many histories.
+ */
+bool coverage_check(const struct coverage *, FILE *);
+
+#endif

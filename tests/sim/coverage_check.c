@@ -1,0 +1,212 @@
+/*
+ * What histories must reach, so that a proof by simulation is worth something:
+ * every outcome of every operation, every step from one state of the core to
+ * another, every fault often enough, and histories that are long and bad
+ * enough. What the tables below do not know is asked about, too: a transition
+ * that should not exist is a defect, or a line that is missing here.
+ */
+#include "coverage.h"
+
+#include <inttypes.h>
+
+#include "dialect/dialect.h"
+
+#define CHECK_HISTORIES_MIN 2000	/* fewer need not meet rare things */
+#define CHECK_HOSTS 3
+#define CHECK_KEYS 3
+#define CHECK_LEASES 10
+#define CHECK_OPERATIONS 300
+#define CHECK_HIT_PERMILLE 100
+#define CHECK_FAULT_PERCENT 1
+
+enum { LOCK_ABSENT, LOCK_IDLE, LOCK_ASKS, LOCK_UNKNOWN, LOCK_HOLDS,
+	LOCK_RELEASES };
+enum { S_ABSENT, S_OPENING, S_VALID, S_LOST, S_CLOSING };
+enum { O_ABSENT, O_NEW, O_ALIVE, O_GONE, O_DEAD };
+
+struct transition {
+	unsigned from, to;
+	bool rare;		/* it may be, but need not */
+};
+
+/* From one step of the core to the next, so some are two at once. The picture
+ * is in src/core/lock.c. */
+static const struct transition check_locks[] = {
+	{ LOCK_ABSENT, LOCK_IDLE, false },
+	{ LOCK_ABSENT, LOCK_ASKS, false },
+	{ LOCK_IDLE, LOCK_ABSENT, false },
+	{ LOCK_IDLE, LOCK_ASKS, false },
+	{ LOCK_ASKS, LOCK_ABSENT, false },
+	{ LOCK_ASKS, LOCK_IDLE, false },
+	{ LOCK_ASKS, LOCK_UNKNOWN, false },
+	{ LOCK_ASKS, LOCK_HOLDS, false },
+	{ LOCK_ASKS, LOCK_RELEASES, false },
+	{ LOCK_UNKNOWN, LOCK_ABSENT, true },
+	{ LOCK_UNKNOWN, LOCK_IDLE, false },
+	{ LOCK_UNKNOWN, LOCK_ASKS, false },
+	{ LOCK_UNKNOWN, LOCK_HOLDS, false },
+	{ LOCK_UNKNOWN, LOCK_RELEASES, false },
+	{ LOCK_HOLDS, LOCK_ABSENT, false },
+	{ LOCK_HOLDS, LOCK_IDLE, false },
+	{ LOCK_HOLDS, LOCK_RELEASES, false },
+	{ LOCK_RELEASES, LOCK_ABSENT, false },
+	{ LOCK_RELEASES, LOCK_IDLE, false },
+	{ LOCK_RELEASES, LOCK_ASKS, false },
+};
+
+/* The picture is in src/core/session.c. */
+static const struct transition check_sessions[] = {
+	{ S_ABSENT, S_OPENING, false },
+	{ S_OPENING, S_ABSENT, false },
+	{ S_OPENING, S_VALID, false },
+	{ S_OPENING, S_LOST, true },	/* its answer took a lease */
+	{ S_OPENING, S_CLOSING, true },
+	{ S_VALID, S_ABSENT, true },
+	{ S_VALID, S_LOST, false },
+	{ S_VALID, S_CLOSING, false },
+	{ S_LOST, S_ABSENT, true },
+	{ S_LOST, S_CLOSING, false },
+	{ S_CLOSING, S_ABSENT, false },
+};
+
+/* What is dead stays dead; it may be forgotten, and met again. */
+static const struct transition check_observations[] = {
+	{ O_ABSENT, O_NEW, false },
+	{ O_NEW, O_ABSENT, true },
+	{ O_NEW, O_ALIVE, false },
+	{ O_NEW, O_GONE, false },
+	{ O_NEW, O_DEAD, false },
+	{ O_ALIVE, O_ABSENT, false },
+	{ O_ALIVE, O_NEW, true },
+	{ O_ALIVE, O_GONE, false },
+	{ O_ALIVE, O_DEAD, false },
+	{ O_GONE, O_ABSENT, true },
+	{ O_GONE, O_NEW, true },
+	{ O_GONE, O_ALIVE, true },
+	{ O_GONE, O_DEAD, false },
+	{ O_DEAD, O_ABSENT, false },
+	{ O_DEAD, O_NEW, true },
+};
+
+static bool
+check_states(const char *what, const struct transition *known, size_t n_known,
+    const uint64_t counts[COVERAGE_STATES][COVERAGE_STATES], bool all,
+    FILE *to)
+{
+	bool good = true;
+
+	for (unsigned i = 0; i < COVERAGE_STATES; i++) {
+		for (unsigned j = 0; j < COVERAGE_STATES; j++) {
+			const struct transition *t = NULL;
+
+			for (size_t k = 0; k < n_known; k++)
+				if (known[k].from == i && known[k].to == j)
+					t = &known[k];
+			if (t == NULL && counts[i][j] > 0) {
+				(void)fprintf(to, "coverage: a %s went from "
+				    "state %u to %u, which is not foreseen\n",
+				    what, i, j);
+				good = false;
+			} else if (t != NULL && all && !t->rare &&
+			    counts[i][j] == 0) {
+				(void)fprintf(to, "coverage: no %s went from "
+				    "state %u to %u\n", what, i, j);
+				good = false;
+			}
+		}
+	}
+	return good;
+}
+
+static bool
+check_outcome_is_possible(enum operation_kind kind, enum outcome_kind outcome)
+{
+	return outcome != OUTCOME_CONFLICT || dialect_is_write(kind);
+}
+
+static bool
+check_outcomes(const struct coverage *c, FILE *to)
+{
+	bool good = true;
+
+	for (int i = 1; i < COVERAGE_OPERATIONS; i++) {
+		for (int j = 1; j < COVERAGE_OUTCOMES; j++) {
+			bool possible = check_outcome_is_possible(
+			    (enum operation_kind)i, (enum outcome_kind)j);
+
+			if (possible == (c->outcomes[i][j] > 0))
+				continue;
+			(void)fprintf(to, "coverage: %s %s ended in %s\n",
+			    possible ? "no" : "some",
+			    operation_kind_name((enum operation_kind)i),
+			    outcome_kind_name((enum outcome_kind)j));
+			good = false;
+		}
+	}
+	return good;
+}
+
+static bool
+check_often(const struct coverage *c, const char *what, uint64_t histories,
+    FILE *to)
+{
+	if (histories * 100 >= c->histories * CHECK_FAULT_PERCENT)
+		return true;
+	(void)fprintf(to, "coverage: only %" PRIu64 " histories met: %s\n",
+	    histories, what);
+	return false;
+}
+
+static bool
+check_faults(const struct coverage *c, FILE *to)
+{
+	bool good = true;
+
+	for (int i = 1; i < MESSAGE_FAULTS; i++)
+		good &= check_often(c, plan_fault_name((enum message_fault)i),
+		    c->messages_hit[i], to);
+	for (int i = 1; i < STEP_KINDS; i++)
+		if (i != STEP_MESSAGE)
+			good &= check_often(c,
+			    plan_step_name((enum step_kind)i),
+			    c->steps_hit[i], to);
+	return good;
+}
+
+static bool
+check_least(const char *what, uint64_t value, uint64_t least, FILE *to)
+{
+	if (value >= least)
+		return true;
+	(void)fprintf(to, "coverage: a history has only %" PRIu64 " %s, not %"
+	    PRIu64 "\n", value, what, least);
+	return false;
+}
+
+bool
+coverage_check(const struct coverage *c, FILE *to)
+{
+	bool all = c->histories >= CHECK_HISTORIES_MIN;
+	bool good = true;
+
+	good &= check_states("lock", check_locks,
+	    sizeof(check_locks) / sizeof(check_locks[0]), c->locks, all, to);
+	good &= check_states("session", check_sessions,
+	    sizeof(check_sessions) / sizeof(check_sessions[0]), c->sessions,
+	    all, to);
+	good &= check_states("observation", check_observations,
+	    sizeof(check_observations) / sizeof(check_observations[0]),
+	    c->observations, all, to);
+	good &= check_least("hosts", c->hosts_min, CHECK_HOSTS, to);
+	good &= check_least("keys", c->keys_min, CHECK_KEYS, to);
+	good &= check_least("leases", c->leases_min, CHECK_LEASES, to);
+	good &= check_least("operations", c->operations_min, CHECK_OPERATIONS,
+	    to);
+	good &= check_least("operations of a thousand that met a fault",
+	    c->hit_permille_min, CHECK_HIT_PERMILLE, to);
+	if (all) {
+		good &= check_outcomes(c, to);
+		good &= check_faults(c, to);
+	}
+	return good;
+}

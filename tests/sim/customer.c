@@ -1,0 +1,366 @@
+/*
+ * What local programs do. Each is a connection with errands: lock a key, work
+ * for a while, let go in one of several ways. They act by alarms only, as the
+ * daemon hears of them through a socket.
+ */
+#include "world_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const customer_verbs[] = {
+	[CORE_ACQUIRE] = "acquire",
+	[CORE_CANCEL] = "cancel",
+	[CORE_RELEASE] = "release",
+	[CORE_RENEW] = "renew",
+	[CORE_GET] = "get",
+	[CORE_LIST] = "list",
+};
+
+const char *
+customer_verb(enum core_verb verb)
+{
+	return customer_verbs[verb];
+}
+
+struct customer *
+customer_of(struct world *w, uint64_t id)
+{
+	struct customer *c = &w->customers[id % (PLAN_CLIENTS_MAX + 1)];
+
+	return c->id == id ? c : NULL;
+}
+
+/* ---- connections ------------------------------------------------------ */
+
+static void
+errand_free(struct errand *e)
+{
+	struct customer *c = e->customer;
+	struct errand **link = &c->errands;
+
+	while (*link != e)
+		link = &(*link)->next;
+	*link = e->next;
+	world_remove_alarm(c->world, &e->alarm);
+	world_remove_alarm(c->world, &e->renewal);
+	free(e);
+}
+
+void
+customer_forget(struct customer *c)
+{
+	while (c->errands != NULL)
+		errand_free(c->errands);
+	while (c->asked != NULL) {
+		struct asked *next = c->asked->next;
+
+		free(c->asked);
+		c->asked = next;
+	}
+	world_remove_alarm(c->world, &c->page);
+	c->id = 0;
+	c->draining = false;
+}
+
+void
+customer_done(struct world *w)
+{
+	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
+		if (w->customers[i].id != 0)
+			customer_forget(&w->customers[i]);
+}
+
+void
+customer_close(struct customer *c)
+{
+	struct world *w = c->world;
+	struct host *h = c->host;
+	struct core_event ev = { .type = CORE_GONE, .client = c->id };
+	struct fact f = { .kind = FACT_LEFT, .host = h->index,
+		.client = c->id };
+
+	world_trace(w, WORLD_TRACE_ASK, h->name, "c%u is gone", c->number);
+	world_tell(w, &f);
+	customer_forget(c);
+	host_say(h, &ev, "", "");
+}
+
+static void
+customer_on_page(struct world *w, struct alarm *a)
+{
+	struct customer *c = (struct customer *)((char *)a -
+	    offsetof(struct customer, page));
+	struct core_event ev = { .type = CORE_CONTINUE,
+		.more = { .client = c->id, .request = c->page_request } };
+
+	if (c->host->asleep)
+		world_set(w, a, c->host->paused_until);
+	else
+		host_say(c->host, &ev, "", "");
+}
+
+void
+customer_turn(struct customer *c, uint64_t request)
+{
+	c->page_request = request;
+	world_set(c->world, &c->page, c->world->now + 1);
+}
+
+/* The customer of this step, connected to its host; NULL: it cannot be. */
+static struct customer *
+customer_at(struct world *w, const struct plan_step *s)
+{
+	struct customer *c = &w->customers[s->client];
+	struct host *h = &w->hosts[s->host];
+
+	if (h->asleep || w->is_end)
+		return NULL;
+	if (c->id != 0 && c->host != h)
+		customer_close(c);
+	if (c->id != 0)
+		return c->draining ? NULL : c;
+	if (h->core == NULL || h->stopping)
+		return NULL;
+	c->world = w;
+	c->host = h;
+	c->number = s->client;
+	c->id = ++w->n_connections * (PLAN_CLIENTS_MAX + 1) + s->client;
+	world_add_alarm(w, &c->page, customer_on_page);
+	return c;
+}
+
+/* ---- asking ----------------------------------------------------------- */
+
+/* By when the reply must be there, in real time. */
+static uint64_t
+customer_due(const struct customer *c, const struct core_request *q)
+{
+	const struct plan *p = c->world->plan;
+	uint64_t until_ms = host_boot_ms(c->host) + p->ns.request_ms;
+
+	if (q->verb == CORE_LIST)
+		return WORLD_NEVER;	/* as many pages as there are */
+	if (q->verb == CORE_ACQUIRE && q->wait_ms == CORE_FOREVER)
+		return WORLD_NEVER;
+	if (q->verb == CORE_ACQUIRE)
+		until_ms += q->wait_ms;
+	return host_real_ms(c->host, until_ms) + p->lateness_ms + 1;
+}
+
+static uint64_t
+customer_request(struct customer *c, struct core_request *q, const char *key)
+{
+	struct world *w = c->world;
+	struct core_event ev = { .type = CORE_REQUEST };
+	struct asked *a = world_alloc(sizeof(*a));
+	struct fact f = { .kind = FACT_ASKED, .host = c->host->index,
+		.client = c->id, .verb = q->verb, .key = key,
+		.namespace_index = q->namespace_index,
+		.wait_ms = q->wait_ms, .hold = q->hold,
+		.target = q->target,
+		.due_ms = customer_due(c, q) };
+	char owner[24] = "";
+	uint64_t id;
+
+	*a = (struct asked){ .next = c->asked, .id = ++w->n_requests,
+		.verb = q->verb, .namespace_index = q->namespace_index,
+		.hold = q->hold };
+	(void)snprintf(a->key, sizeof(a->key), "%s", key);
+	c->asked = a;
+	id = a->id;
+	q->client = c->id;
+	q->request = f.request = id;
+	ev.request = *q;
+	if (q->verb == CORE_ACQUIRE)
+		(void)snprintf(owner, sizeof(owner), "c%u@%s", c->number,
+		    c->host->name);
+	world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u %s %s", c->number,
+	    q->verb == CORE_ACQUIRE && q->wait_ms == 0 ? "try" :
+	    customer_verbs[q->verb], key);
+	world_tell(w, &f);
+	host_say(c->host, &ev, key, owner);
+	return id;
+}
+
+static struct errand *
+customer_errand(struct customer *c, const char *key)
+{
+	struct errand *e = c->errands;
+
+	while (e != NULL && strcmp(e->step->key, key) != 0)
+		e = e->next;
+	return e;
+}
+
+/* ---- errands ---------------------------------------------------------- */
+
+static void
+errand_release(struct errand *e)
+{
+	struct customer *c = e->customer;
+	struct core_request q = { .verb = CORE_RELEASE, .hold = e->hold,
+		.namespace_index = e->step->namespace_index };
+	const struct plan_step *s = e->step;
+
+	errand_free(e);
+	(void)customer_request(c, &q, s->key);
+}
+
+static void
+customer_tell_drained(const struct customer *c)
+{
+	const struct fact f = { .kind = FACT_DRAINED, .host = c->host->index,
+		.client = c->id };
+
+	world_tell(c->world, &f);
+}
+
+static void
+errand_on_end(struct world *w, struct alarm *a)
+{
+	struct errand *e = (struct errand *)(void *)a;
+	struct customer *c = e->customer;
+
+	if (c->host->asleep) {
+		world_set(w, a, c->host->paused_until);
+		return;
+	}
+	if (c->draining || e->step->end == END_CLOSE) {
+		customer_close(c);
+	} else if (e->step->end == END_DRAIN) {
+		struct core_event ev = { .type = CORE_DRAIN, .client = c->id };
+
+		c->draining = true;
+		world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u drains",
+		    c->number);
+		world_set(w, a, w->now + 1 + e->step->hold_ms / 4);
+		customer_tell_drained(c);
+		host_say(c->host, &ev, "", "");
+	} else {
+		errand_release(e);
+	}
+}
+
+static void
+errand_on_renewal(struct world *w, struct alarm *a)
+{
+	struct errand *e = (struct errand *)((char *)a -
+	    offsetof(struct errand, renewal));
+	struct customer *c = e->customer;
+	struct core_request q = { .verb = CORE_RENEW, .hold = e->hold,
+		.namespace_index = e->step->namespace_index };
+
+	if (c->draining)
+		return;
+	world_set(w, a, w->now + e->step->renew_ms);
+	if (!c->host->asleep)
+		(void)customer_request(c, &q, e->step->key);
+}
+
+void
+customer_lock(struct world *w, const struct plan_step *s)
+{
+	struct customer *c = customer_at(w, s);
+	struct core_request q = { .verb = CORE_ACQUIRE,
+		.namespace_index = s->namespace_index,
+		.wait_ms = s->wait_ms };
+	struct errand *e;
+
+	if (c == NULL)
+		return;
+	e = world_alloc(sizeof(*e));
+	e->customer = c;
+	e->step = s;
+	e->state = ERRAND_ASKED;
+	e->next = c->errands;
+	c->errands = e;
+	world_add_alarm(w, &e->alarm, errand_on_end);
+	world_add_alarm(w, &e->renewal, errand_on_renewal);
+	/* The answer may come at once. */
+	e->request = w->n_requests + 1;
+	(void)customer_request(c, &q, s->key);
+}
+
+/* Steps that are one request, or the end of all. */
+void
+customer_ask(struct world *w, const struct plan_step *s)
+{
+	struct customer *c;
+	struct core_request q = { .namespace_index = s->namespace_index };
+	struct core_event ev = { .type = CORE_DRAIN };
+	struct errand *e;
+
+	if (s->kind == STEP_GET || s->kind == STEP_LIST) {
+		c = customer_at(w, s);
+		q.verb = s->kind == STEP_GET ? CORE_GET : CORE_LIST;
+		if (c != NULL)
+			(void)customer_request(c, &q, s->key);
+		return;
+	}
+	c = &w->customers[s->client];
+	if (c->id == 0 || c->host->asleep)
+		return;
+	if (s->kind == STEP_CLOSE) {
+		customer_close(c);
+		return;
+	}
+	if (c->draining)
+		return;
+	if (s->kind == STEP_DRAIN) {
+		c->draining = true;
+		ev.client = c->id;
+		world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u drains",
+		    c->number);
+		customer_tell_drained(c);
+		host_say(c->host, &ev, "", "");
+		return;
+	}
+	e = customer_errand(c, s->key);
+	if (e == NULL || (e->state == ERRAND_ASKED) !=
+	    (s->kind == STEP_CANCEL))
+		return;
+	if (s->kind == STEP_RELEASE) {
+		errand_release(e);
+	} else if (s->kind == STEP_RENEW) {
+		q.verb = CORE_RENEW;
+		q.hold = e->hold;
+		(void)customer_request(c, &q, s->key);
+	} else {
+		q.verb = CORE_CANCEL;
+		q.target = e->request;
+		(void)customer_request(c, &q, s->key);
+	}
+}
+
+/* ---- for told.c ------------------------------------------------------- */
+
+void
+customer_granted(struct customer *c, uint64_t request, uint64_t hold)
+{
+	struct world *w = c->world;
+	struct errand *e = c->errands;
+
+	while (e != NULL && e->request != request)
+		e = e->next;
+	if (e == NULL)
+		return;
+	e->state = ERRAND_HOLDS;
+	e->hold = hold;
+	if (e->step->hold_ms != PLAN_FOREVER && e->step->end != END_NEVER)
+		world_set(w, &e->alarm, w->now + e->step->hold_ms);
+	if (e->step->renew_ms > 0)
+		world_set(w, &e->renewal, w->now + e->step->renew_ms);
+}
+
+void
+customer_not_granted(struct customer *c, uint64_t request)
+{
+	struct errand *e = c->errands;
+
+	while (e != NULL && e->request != request)
+		e = e->next;
+	if (e != NULL)
+		errand_free(e);
+}

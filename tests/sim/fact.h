@@ -1,0 +1,121 @@
+/*
+ * Facts: what an outsider can know of a history. What local programs did and
+ * were told, what the table showed after each write, and what the script did
+ * to hosts, network and table. Nothing of any daemon's memory.
+ *
+ * The simulator tells them as they happen; they can also be read from the
+ * journals of real daemons (history.h). Times are real milliseconds, one clock
+ * for all hosts.
+ */
+#ifndef DDBLOCKD_TESTS_FACT_H
+#define DDBLOCKD_TESTS_FACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/core.h"	/* enum core_verb, enum core_loss */
+
+#define FACT_HOSTS_MAX 9		/* A to I */
+#define FACT_KEY_MAX 128
+#define FACT_ELEMENTS_MAX 64
+#define FACT_WISHES_MAX 16	/* that are named */
+#define FACT_NEVER UINT64_MAX
+#define FACT_BY_HAND FACT_HOSTS_MAX	/* as a host: somebody at a console */
+
+enum fact_kind {
+	FACT_STARTED = 1,	/* a daemon begins its life; @rate_ppm */
+	FACT_DIED,	/* killed: connections end, replies never come */
+	FACT_ENDED,	/* it stopped by itself, all done */
+
+	FACT_ASKED,	/* a client sent a request; @due_ms */
+	FACT_ANSWERED,	/* its final reply; @code, and for ACQUIRE the hold */
+	FACT_IN_DANGER,	/* @client, @hold, @until_ms */
+	FACT_SAFE,	/* @client, @hold, @until_ms */
+	FACT_LOST,	/* @client, @hold, @loss */
+	FACT_RENEWED,	/* all of this host's holds in the namespace that it
+			 * was not told to have lost: @until_ms */
+	FACT_DRAINED,	/* a client sends nothing more, but listens */
+	FACT_LEFT,	/* a client's connection ended */
+
+	FACT_LOCK,	/* the table's item of a lock changed */
+	FACT_SESSION,	/* the table's item of a session changed */
+
+	FACT_PAUSED,	/* the daemon takes no step until FACT_RESUMED */
+	FACT_RESUMED,
+	FACT_FROZEN,	/* the whole host stands still until FACT_RESUMED, its
+			 * boot clock too: what it holds now, or is granted
+			 * under a beat that was sent before it goes on, is
+			 * exempt from what the boot clock should guarantee */
+	FACT_REPEATED,	/* a request of this host arrives, and will once more;
+			 * its one answer is the second's */
+	FACT_QUIET,	/* no fault any more, all hosts are up: 8 holds now */
+};
+
+/* An element of `holders`, as text: "SESSION.GRANT.LEASE_MS.FLAGS". */
+struct fact_element {
+	char session[33];
+	char grant[33];
+	uint64_t lease_ms;
+	bool fail_closed;
+};
+
+struct fact_lock {
+	bool exists;
+	bool readable;		/* false: broken by hand */
+	struct fact_element elements[FACT_ELEMENTS_MAX];
+	size_t n_elements;
+	size_t n_wishes;	/* of other hosts' waiters, both kinds */
+	char wishes[FACT_WISHES_MAX][33];	/* sessions; the first ones */
+	uint64_t token;		/* 0: none */
+	bool has_ttl;
+	int64_t ttl_ahead_s;	/* of the request's send; 0: none */
+};
+
+struct fact_session {
+	bool exists;
+	bool dead;
+	uint64_t beat;
+	uint64_t lease_ms;
+	int64_t ttl_ahead_s;	/* of the request's send; 0: none */
+};
+
+/*
+ * One fact. Members that have no meaning for its kind are zero. Strings are
+ * borrowed for the call.
+ */
+struct fact {
+	enum fact_kind kind;
+	uint64_t at_ms;
+	unsigned host;		/* 0 is A; FACT_BY_HAND */
+	uint32_t namespace_index;
+	int32_t rate_ppm;	/* STARTED: its boot clock against real time */
+
+	uint64_t client;	/* unique in a history, also across lives */
+	uint64_t request;	/* of the client */
+	enum core_verb verb;
+	const char *key;	/* without "lock:" */
+	uint64_t wait_ms;	/* ASKED ACQUIRE */
+	uint64_t due_ms;	/* ASKED: its reply comes by then (real), or
+				 * FACT_NEVER */
+	int code;		/* ANSWERED: 0 or DDBLOCK_E_* */
+	uint64_t hold;		/* unique for a host's daemon life; ASKED
+				 * RELEASE and RENEW, ANSWERED, notices */
+	uint64_t target;	/* ASKED CANCEL: that request */
+	uint64_t token;		/* ANSWERED ACQUIRE */
+	uint64_t until_ms;	/* real: the deadline as the client reads it */
+	enum core_loss loss;
+
+	const char *session;	/* SESSION: 32 digits */
+	/*
+	 * LOCK and SESSION: what stands in the table now; whose request did it
+	 * (host, or by hand, or TTL which counts as by hand with @expired) and
+	 * when that very request was sent.
+	 */
+	struct fact_lock lock;
+	struct fact_session item;
+	uint64_t sent_ms;
+	bool expired;
+};
+
+#endif

@@ -1,0 +1,435 @@
+/*
+ * A host: its clocks, its daemon's life, and what its core does and is told.
+ * What the engine does in the product is done here: an event goes into the
+ * core with the time of now, and what comes out is performed.
+ */
+#include "world_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "ddblock.h"
+
+enum { HOST_STREAM_SEED = 100, HOST_STREAM_LATE = 200 };
+
+/* ---- clocks ----------------------------------------------------------- */
+
+static uint64_t
+host_boot_at(const struct host *h, uint64_t real)
+{
+	uint64_t rate = (uint64_t)(1000000 + h->rate_ppm);
+
+	if (h->frozen_at < real)
+		real = h->frozen_at;
+	return h->offset_ms + (real - h->stood_ms) * rate / 1000000;
+}
+
+uint64_t
+host_boot_ms(const struct host *h)
+{
+	return host_boot_at(h, h->world->now);
+}
+
+uint64_t
+host_real_ms(const struct host *h, uint64_t boot_ms)
+{
+	uint64_t rate = (uint64_t)(1000000 + h->rate_ppm);
+	uint64_t real;
+
+	if (boot_ms == CORE_FOREVER)
+		return WORLD_NEVER;
+	if (boot_ms <= h->offset_ms)
+		return h->stood_ms;
+	/* Rounded down, then up to the first that reads so much. */
+	real = (boot_ms - h->offset_ms) * 1000000 / rate + h->stood_ms;
+	while (h->offset_ms + (real - h->stood_ms) * rate / 1000000 < boot_ms)
+		real++;
+	return real;
+}
+
+uint64_t
+host_wall_ms(const struct host *h)
+{
+	return (uint64_t)((int64_t)(WORLD_WALL_MS + h->world->now) +
+	    h->wall_ms);
+}
+
+bool
+host_is_paused(const struct host *h)
+{
+	return h->paused_until > 0;
+}
+
+/* ---- what the core wants ---------------------------------------------- */
+
+static void
+host_submit(struct host *h, struct core_submit *submit)
+{
+	struct operation *o = &submit->operation;
+	char text[96];
+
+	table_opening(h, o);
+	host_describe(h->world, o, text, sizeof(text));
+	world_trace(h->world, o->kind == OPERATION_SESSION_BEAT ?
+	    WORLD_TRACE_BEAT : WORLD_TRACE_STORE, h->name, "> %s", text);
+	job_submit(h, o);
+}
+
+static void
+host_arm(struct host *h, uint64_t next_ms)
+{
+	struct world *w = h->world;
+	uint64_t at = host_real_ms(h, next_ms);
+
+	if (at != WORLD_NEVER && w->plan->lateness_ms > 0)
+		at += world_chance(w, HOST_STREAM_LATE + h->index, at,
+		    w->plan->lateness_ms + 1);
+	world_set(w, &h->alarm, at);
+}
+
+static void
+host_forget_lines(struct host *h)
+{
+	while (h->lines != NULL) {
+		struct line *next = h->lines->next;
+
+		free(h->lines);
+		h->lines = next;
+	}
+	h->lines_end = &h->lines;
+}
+
+/* It is not paused any more, and its clock goes on. */
+static void
+host_wake(struct host *h)
+{
+	world_unset(h->world, &h->resume);
+	h->paused_until = 0;
+	if (h->frozen_at == WORLD_NEVER)
+		return;
+	h->stood_ms += h->world->now - h->frozen_at;
+	h->frozen_at = WORLD_NEVER;
+}
+
+/* The daemon is no more. What it sent goes on, but nobody is told. */
+static void
+host_clear(struct host *h)
+{
+	struct world *w = h->world;
+
+	while (h->jobs != NULL)
+		job_free(h->jobs);
+	network_abandon(h->look_message);
+	h->look_message = NULL;
+	core_free(h->core);
+	h->core = NULL;
+	coverage_eye_free(h->eye);
+	h->eye = coverage_eye_new();
+	host_forget_lines(h);
+	world_unset(w, &h->alarm);
+	world_unset(w, &h->look);
+	if (!h->asleep)
+		host_wake(h);
+	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
+		if (w->customers[i].id != 0 && w->customers[i].host == h)
+			customer_forget(&w->customers[i]);
+}
+
+static int
+host_step(struct host *h, struct core_event *ev)
+{
+	struct world *w = h->world;
+	struct core_update update;
+	struct core_action *next;
+	int r;
+
+	if (h->stepped_at != w->now) {
+		h->stepped_at = w->now;
+		h->steps = 0;
+	}
+	if (++h->steps > WORLD_STEPS_MAX) {
+		world_find(w, "7", "%s runs in a circle", h->name);
+		return 0;
+	}
+	ev->now_ms = host_boot_ms(h);
+	starve_enter(h->index);
+	r = core_step(h->core, ev, &update);
+	starve_leave();
+	if (w->options->coverage != NULL)
+		coverage_look(w->options->coverage, h->eye, h->core);
+	/* Submitting leaves an action to the store, so look ahead first. */
+	for (struct core_action *a = update.actions; a != NULL; a = next) {
+		next = a->next;
+		if (a->type == CORE_SUBMIT)
+			host_submit(h, (struct core_submit *)a);
+		else
+			customer_act(h, a);
+	}
+	host_arm(h, update.next_ms);
+	if (h->stopping && update.stopped) {
+		struct fact f = { .kind = FACT_ENDED, .host = h->index };
+
+		world_trace(w, WORLD_TRACE_SCRIPT, h->name, "ends");
+		world_tell(w, &f);
+		host_clear(h);
+	}
+	return r;
+}
+
+static void
+host_on_alarm(struct world *w, struct alarm *a)
+{
+	struct host *h = (struct host *)((char *)a -
+	    offsetof(struct host, alarm));
+	struct core_event ev = { .type = CORE_TIMER };
+
+	if (host_is_paused(h)) {
+		world_set(w, a, h->paused_until);
+		return;
+	}
+	(void)host_step(h, &ev);
+}
+
+void
+host_stored(struct host *h, struct operation *o, const struct outcome *outcome)
+{
+	struct core_event ev = { .type = CORE_STORED };
+	char text[96];
+
+	host_describe(h->world, o, text, sizeof(text));
+	world_trace(h->world, o->kind == OPERATION_SESSION_BEAT ?
+	    WORLD_TRACE_BEAT : WORLD_TRACE_STORE, h->name, "< %s %s%s%s", text,
+	    outcome_kind_name(outcome->kind), outcome->code == 0 ? "" : " ",
+	    outcome->code == 0 ? "" : error_word(outcome->code));
+	if (h->world->options->coverage != NULL)
+		h->world->options->coverage->
+		    outcomes[o->kind][outcome->kind]++;
+	ev.stored.operation = o;
+	ev.stored.outcome = outcome;
+	if (host_step(h, &ev) < 0)
+		world_find(h->world, "6", "%s did not take an outcome",
+		    h->name);
+}
+
+void
+host_describe(struct world *w, const struct operation *o, char *text,
+    size_t size)
+{
+	const char *kind = operation_kind_name(o->kind);
+
+	text[0] = '\0';
+	if (w->options->trace == NULL)
+		return;		/* nobody reads it */
+	if (dialect_is_session(o->kind))
+		(void)snprintf(text, size, "%s %s", kind,
+		    table_session_name(w, o->session));
+	else if (o->kind == OPERATION_READ_MANY)
+		(void)snprintf(text, size, "%s of %zu", kind, o->n_keys);
+	else if (o->kind == OPERATION_SCAN)
+		(void)snprintf(text, size, "%s", kind);
+	else
+		(void)snprintf(text, size, "%s%s %.*s", kind,
+		    o->kind == OPERATION_ACQUIRE && o->n_dead > 0 ?
+		    " of the dead" : "", (int)o->key.length, o->key.bytes);
+}
+
+/* ---- what clients want ------------------------------------------------ */
+
+static void
+host_take(struct host *h, struct line *l)
+{
+	struct core_event ev = l->event;
+	int r;
+
+	if (ev.type == CORE_REQUEST) {
+		ev.request.key = (struct key){ l->key, strlen(l->key) };
+		if (l->owner[0] != '\0')
+			ev.request.owner = l->owner;
+	}
+	h->leaving = ev.type == CORE_GONE ? ev.client : 0;
+	r = host_step(h, &ev);
+	h->leaving = 0;
+	if (r < 0 && ev.type == CORE_REQUEST)
+		customer_refused(h, &ev.request, r);
+}
+
+void
+host_say(struct host *h, const struct core_event *ev, const char *key,
+    const char *owner)
+{
+	struct line *l = world_alloc(sizeof(*l));
+
+	l->event = *ev;
+	(void)snprintf(l->key, sizeof(l->key), "%s", key);
+	(void)snprintf(l->owner, sizeof(l->owner), "%s", owner);
+	if (host_is_paused(h)) {
+		*h->lines_end = l;
+		h->lines_end = &l->next;
+		return;
+	}
+	host_take(h, l);
+	free(l);
+}
+
+/* ---- pauses ----------------------------------------------------------- */
+
+static void
+host_on_resume(struct world *w, struct alarm *a)
+{
+	struct host *h = (struct host *)((char *)a -
+	    offsetof(struct host, resume));
+	struct fact f = { .kind = FACT_RESUMED, .host = h->index };
+	struct line *l = h->lines;
+
+	h->asleep = false;
+	host_wake(h);
+	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "goes on");
+	world_tell(w, &f);
+	h->lines = NULL;
+	h->lines_end = &h->lines;
+	while (l != NULL) {
+		struct line *next = l->next;
+
+		if (h->core != NULL)
+			host_take(h, l);
+		free(l);
+		l = next;
+	}
+}
+
+void
+host_pause(struct host *h, uint64_t ms, enum step_kind kind)
+{
+	struct world *w = h->world;
+	struct fact f = { .host = h->index, .kind = FACT_PAUSED };
+
+	if (h->core == NULL || host_is_paused(h))
+		return;
+	h->paused_until = w->now + (ms > 0 ? ms : 1);
+	h->asleep = kind != STEP_PAUSE;
+	world_tell(w, &f);
+	if (kind == STEP_FREEZE) {
+		h->frozen_at = w->now;
+		f.kind = FACT_FROZEN;
+		world_tell(w, &f);
+	}
+	world_set(w, &h->resume, h->paused_until);
+}
+
+/* ---- its life --------------------------------------------------------- */
+
+/* Until the service's time is known nothing can be written. */
+static void
+host_on_look(struct world *w, struct alarm *a)
+{
+	struct host *h = (struct host *)((char *)a -
+	    offsetof(struct host, look));
+	char body[64];
+
+	network_abandon(h->look_message);
+	h->look_message = NULL;
+	if (h->core == NULL || h->skew.known)
+		return;
+	if (host_is_paused(h)) {
+		world_set(w, a, h->paused_until);
+		return;
+	}
+	(void)snprintf(body, sizeof(body), "{\"TableName\":\"%s\"}",
+	    w->tables[0].table);
+	h->look_message = network_send(h, NULL, "DescribeTable", body,
+	    strlen(body), PLAN_ANY, "look");
+	world_set(w, a, w->now + 1000);
+}
+
+void
+host_init(struct world *w, unsigned index)
+{
+	const struct plan_host *p = &w->plan->hosts[index];
+	struct host *h = &w->hosts[index];
+
+	*h = (struct host){ .world = w, .index = index,
+		.name = { (char)('A' + index), '\0' },
+		.rate_ppm = p->rate_ppm, .offset_ms = p->offset_ms,
+		.wall_ms = p->wall_ms, .frozen_at = WORLD_NEVER };
+	h->lines_end = &h->lines;
+	h->eye = coverage_eye_new();
+	world_add_alarm(w, &h->alarm, host_on_alarm);
+	world_add_alarm(w, &h->look, host_on_look);
+	world_add_alarm(w, &h->resume, host_on_resume);
+}
+
+void
+host_done(struct host *h)
+{
+	while (h->jobs != NULL)
+		job_free(h->jobs);
+	network_abandon(h->look_message);
+	core_free(h->core);
+	host_forget_lines(h);
+	coverage_eye_free(h->eye);
+	free(h->faults);
+	world_remove_alarm(h->world, &h->alarm);
+	world_remove_alarm(h->world, &h->look);
+	world_remove_alarm(h->world, &h->resume);
+}
+
+void
+host_boot(struct host *h)
+{
+	struct world *w = h->world;
+	struct core_config config = {
+		.namespaces = w->namespaces,
+		.n_namespaces = w->plan->n_namespaces,
+		.limits = w->plan->limits,
+		.host = h->name,
+	};
+	struct core_event ev = { .type = CORE_TIMER };
+	struct fact f = { .kind = FACT_STARTED, .host = h->index,
+		.rate_ppm = h->rate_ppm };
+	uint64_t seed[4];
+
+	if (h->core != NULL || h->asleep)
+		return;
+	h->lives++;
+	for (unsigned i = 0; i < 4; i++)
+		seed[i] = world_chance(w, HOST_STREAM_SEED + h->index,
+		    h->lives * 4 + i, UINT64_MAX);
+	if (core_new(&config, seed, host_boot_ms(h), &h->core) < 0) {
+		(void)fprintf(stderr, "ddblock-sim: no core\n");
+		exit(1);
+	}
+	h->skew = (struct skew){ .known = false };
+	h->stopping = false;
+	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "starts");
+	world_tell(w, &f);
+	world_set(w, &h->look, w->now);
+	(void)host_step(h, &ev);
+}
+
+void
+host_die(struct host *h)
+{
+	struct fact f = { .kind = FACT_DIED, .host = h->index };
+
+	if (h->core == NULL)
+		return;
+	world_tell(h->world, &f);
+	host_clear(h);
+}
+
+void
+host_stop(struct host *h, bool release)
+{
+	struct core_event ev = { .type = release ? CORE_STOP_RELEASE :
+		CORE_STOP };
+
+	if (h->core == NULL)
+		return;
+	h->stopping = true;
+	if (host_is_paused(h))
+		host_say(h, &ev, "", "");
+	else
+		(void)host_step(h, &ev);
+}

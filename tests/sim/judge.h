@@ -1,0 +1,75 @@
+/*
+ * The judge: reads facts, in the order in which they happened, and says which
+ * invariant a history breaks. It knows the promises (doc/safety.md) and the
+ * record format (doc/records.md), and nothing of the implementation.
+ *
+ * The numbers are those of doc/safety.md, "Invariants": 1 to 8 are about what
+ * clients were told, T1, T2, ... about when, and the record rules R1, R2, ...
+ * about what stands in the table, F1, F2, ... about turns; judge.c lists
+ * them. The order of a lock's
+ * history (judge_order.c) is checked at the end.
+ */
+#ifndef DDBLOCKD_TESTS_JUDGE_H
+#define DDBLOCKD_TESTS_JUDGE_H
+
+#include "fact.h"
+
+struct judge;
+
+/* What the judge must know of a namespace; all hosts have the same. */
+struct judge_rules {
+	uint64_t lease_ms;
+	uint64_t danger_ms;	/* 0: warnings are not judged */
+	uint64_t margin_ms;
+	uint32_t drift_ppm;
+	uint64_t poll_ms;
+	uint64_t request_ms;	/* a store operation's deadline */
+	uint64_t audit_ms;
+	uint64_t retention_s;	/* of free locks' items; 0: not judged */
+	uint32_t handover_max;	/* 0: who yields to whom is not judged */
+	uint64_t idle_ms;	/* how long a free lock may stay a daemon's */
+	uint64_t lateness_ms;	/* a timer fires up to so late */
+	uint64_t slack_ms;	/* round trips that 8 allows besides */
+	uint32_t requests_per_client_max;	/* 0: not judged */
+	uint32_t holds_per_client_max;		/* 0: not judged */
+	/*
+	 * True where every write to the table is told (the simulator). False:
+	 * only the journals of daemons are there, and what needs the table is
+	 * not judged.
+	 */
+	bool sees_table;
+};
+
+struct judge_finding {
+	char invariant[16];	/* "1" to "8", "R3", "T1", "order" */
+	uint64_t at_ms;
+	char text[512];		/* one line, for people */
+};
+
+/* NULL: no memory. */
+struct judge *judge_new(const struct judge_rules *, uint32_t n_namespaces);
+void judge_free(struct judge *);
+
+/*
+ * Take a fact; its time is never before that of the one before. Whatever was
+ * due before it is judged first. False: something is wrong (the first finding
+ * is kept, and all that follows is ignored).
+ */
+bool judge_fact(struct judge *, const struct fact *);
+
+/* The history is over, at that time: what was still due, and the order. */
+bool judge_end(struct judge *, uint64_t at_ms);
+
+/* NULL: nothing is wrong so far. */
+const struct judge_finding *judge_finding(const struct judge *);
+
+/* For reports. */
+struct judge_counts {
+	uint64_t grants;
+	uint64_t losses;
+	uint64_t takeovers;	/* of dead holders */
+	uint64_t handovers;	/* grants without a write of the lock */
+};
+void judge_count(const struct judge *, struct judge_counts *ret);
+
+#endif

@@ -1,0 +1,453 @@
+/*
+ * Clients: what they ask, that each request gets its one reply in time, and
+ * that nothing comes after their end.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+static struct judge_client *
+judge_client_find(const struct judge *j, uint64_t id)
+{
+	struct judge_client *c;
+
+	HASH_FIND(hh, j->clients, &id, sizeof(id), c);
+	return c;
+}
+
+/* Back within its caps by now? A daemon that sleeps reads nothing. */
+static void
+judge_client_is_full(struct judge *j, void *owner)
+{
+	struct judge_client *c = owner;
+
+	if (judge_is_awake(j, c->host))
+		judge_find(j, "7", "c%" PRIu64 " has %" PRIu32
+		    " unanswered requests", c->id, c->n_open);
+}
+
+static struct judge_client *
+judge_client_get(struct judge *j, const struct fact *f)
+{
+	struct judge_client *c = judge_client_find(j, f->client);
+
+	if (c != NULL)
+		return c;
+	c = judge_alloc(sizeof(*c));
+	c->id = f->client;
+	c->host = f->host;
+	judge_due_init(j, &c->due, judge_client_is_full, c);
+	HASH_ADD(hh, j->clients, id, sizeof(c->id), c);
+	return c;
+}
+
+/* ---- requests --------------------------------------------------------- */
+
+static bool
+judge_request_is_capped(const struct judge_request *r)
+{
+	return r->verb != CORE_RELEASE && r->verb != CORE_CANCEL;
+}
+
+static void
+judge_request_is_late(struct judge *j, void *owner)
+{
+	struct judge_request *r = owner;
+
+	if (!judge_is_awake(j, r->client->host))
+		return;		/* judge_host_resumed() sets it again */
+	judge_find(j, "6", "c%" PRIu64 ": request %" PRIu64
+	    ", asked at %" PRIu64 ", has no reply in time", r->client->id,
+	    r->id, r->asked_ms);
+}
+
+static void
+judge_request_schedule(struct judge *j, struct judge_request *r)
+{
+	if (r->due_ms == FACT_NEVER)
+		return;
+	judge_due_set(j, &r->due, r->due_ms + j->rules.lateness_ms);
+}
+
+static void
+judge_request_free(struct judge *j, struct judge_request *r)
+{
+	struct judge_client *c = r->client;
+
+	DL_DELETE(c->requests, r);
+	if (r->lock != NULL) {
+		judge_turns_waited(j, r);
+		DL_DELETE2(r->lock->waiters, r, wait_prev, wait_next);
+		r->lock->waited_ms[c->host] = j->now_ms;
+		judge_quiet_review(j, r->lock);
+	}
+	if (judge_request_is_capped(r) &&
+	    --c->n_open <= j->rules.requests_per_client_max)
+		judge_due_unset(j, &c->due);
+	judge_due_done(j, &r->due);
+	free(r);
+}
+
+static void
+judge_request_count(struct judge *j, struct judge_request *r)
+{
+	struct judge_client *c = r->client;
+	uint32_t most = j->rules.requests_per_client_max;
+
+	if (!judge_request_is_capped(r))
+		return;
+	c->n_open++;
+	if (most > 0 && c->n_open > most)
+		judge_due_set(j, &c->due, j->now_ms + j->rules.lateness_ms);
+}
+
+static void
+judge_asked(struct judge *j, const struct fact *f)
+{
+	struct judge_client *c = judge_client_get(j, f);
+	struct judge_request *r = judge_alloc(sizeof(*r));
+	struct judge_hold *h;
+
+	r->client = c;
+	r->id = f->request;
+	r->verb = f->verb;
+	r->hold = f->hold;
+	r->target = f->target;
+	r->wait_ms = f->wait_ms;
+	r->asked_ms = f->at_ms;
+	r->due_ms = f->due_ms;
+	r->unread = j->hosts[f->host].paused;
+	judge_due_init(j, &r->due, judge_request_is_late, r);
+	DL_APPEND(c->requests, r);
+	judge_request_count(j, r);
+	judge_request_schedule(j, r);
+	if (f->verb == CORE_ACQUIRE) {
+		r->lock = judge_lock_get(j, f->namespace_index, f->key);
+		DL_APPEND2(r->lock->waiters, r, wait_prev, wait_next);
+		judge_quiet_review(j, r->lock);
+	}
+	if (f->verb != CORE_RELEASE)
+		return;
+	h = judge_hold_get(j, f->host, f->hold);
+	if (h != NULL && h->client == c) {
+		h->read = !r->unread;
+		judge_hold_end(j, h, HOLD_RELEASED, END_RELEASED);
+	}
+}
+
+static struct judge_request *
+judge_request_find(const struct judge_client *c, uint64_t id)
+{
+	struct judge_request *r;
+
+	DL_FOREACH(c->requests, r)
+	{
+		if (r->id == id)
+			return r;
+	}
+	return NULL;
+}
+
+/* To whom a daemon spoke. NULL: to nobody, or nobody hears it. */
+static struct judge_client *
+judge_client_told(struct judge *j, const struct fact *f)
+{
+	struct judge_client *c = judge_client_find(j, f->client);
+
+	if (c == NULL || c->host != f->host) {
+		judge_find(j, "4", "%c tells something to c%" PRIu64
+		    ", who is not its client", judge_host_name(f->host),
+		    f->client);
+		return NULL;
+	}
+	if (!c->gone)
+		return c;
+	if (!c->gone_unread)
+		judge_find(j, "5", "%c tells something to c%" PRIu64
+		    ", who has left", judge_host_name(f->host), f->client);
+	return NULL;
+}
+
+/* Was the release not admitted? Then nothing has changed. */
+static bool
+judge_is_refused(int code)
+{
+	return code == DDBLOCK_E_NOMEM || code == DDBLOCK_E_LIMIT ||
+	    code == DDBLOCK_E_BAD_REQUEST;
+}
+
+/* T7 */
+static void
+judge_client_check_release(struct judge *j, const struct judge_hold *h,
+    int code)
+{
+	if (code == 0 && h->told_lost)
+		judge_find(j, "T7", "c%" PRIu64 " is told that it released %s,"
+		    " which it had lost", h->client->id,
+		    judge_lock_name(h->lock));
+}
+
+static void
+judge_released(struct judge *j, const struct judge_request *r,
+    struct judge_hold *h, int code)
+{
+	judge_client_check_release(j, h, code);
+	if (h->state == HOLD_RELEASED && judge_is_refused(code)) {
+		judge_hold_restore(j, h);
+		return;
+	}
+	judge_notice_check_stolen(j, h, r, code);
+	judge_hold_answered(j, h);
+	judge_hold_forget(j, h);
+}
+
+/* 4: what is over is not renewed. */
+static void
+judge_renewed(struct judge *j, const struct judge_request *r,
+    struct judge_hold *h, const struct fact *f)
+{
+	if (f->code != 0)
+		return;
+	if (h == NULL || h->client != r->client || h->state == HOLD_LOST ||
+	    (h->state == HOLD_RELEASED && h->read))
+		judge_find(j, "4", "c%" PRIu64 ": hold %" PRIu64 " is renewed,"
+		    " which it has not", r->client->id, r->hold);
+	else
+		judge_notice_renew(j, h, f->until_ms);
+}
+
+/* 6: what is cancelled is answered at once. */
+static void
+judge_cancelled(struct judge *j, const struct judge_request *cancel)
+{
+	struct judge_request *r =
+	    judge_request_find(cancel->client, cancel->target);
+
+	if (r == NULL || r->verb != CORE_ACQUIRE)
+		return;
+	r->due_ms = j->now_ms;
+	judge_request_schedule(j, r);
+}
+
+static void
+judge_answered(struct judge *j, const struct fact *f)
+{
+	struct judge_client *c = judge_client_told(j, f);
+	struct judge_request *r;
+	struct judge_hold *h = NULL;
+
+	if (c == NULL)
+		return;
+	r = judge_request_find(c, f->request);
+	if (r == NULL || r->verb != f->verb) {
+		judge_find(j, "6", "c%" PRIu64 ": a reply to request %" PRIu64
+		    ", which is not open", c->id, f->request);
+		return;
+	}
+	if (f->verb == CORE_ACQUIRE && f->code == 0)
+		judge_hold_grant(j, c, r, f);
+	if (f->verb == CORE_RELEASE || f->verb == CORE_RENEW)
+		h = judge_hold_get(j, c->host, r->hold);
+	if (h != NULL && h->client == c && f->verb == CORE_RELEASE)
+		judge_released(j, r, h, f->code);
+	if (f->verb == CORE_RENEW)
+		judge_renewed(j, r, h, f);
+	if (f->verb == CORE_CANCEL && f->code == 0)
+		judge_cancelled(j, r);
+	judge_request_free(j, r);
+}
+
+/* 6: who cannot ask any more need not wait: what was asked is answered as soon
+ * as it is known whether the lock is free. */
+static void
+judge_drained(struct judge *j, const struct fact *f)
+{
+	struct judge_client *c = judge_client_get(j, f);
+	uint64_t due_ms = j->now_ms + j->rules.lateness_ms +
+	    judge_most_ms(j, c->host, j->rules.request_ms);
+	struct judge_request *r;
+
+	DL_FOREACH(c->requests, r)
+	{
+		if (r->verb != CORE_ACQUIRE || r->due_ms <= due_ms)
+			continue;
+		r->due_ms = due_ms;
+		r->unread = j->hosts[c->host].paused;
+		judge_request_schedule(j, r);
+	}
+}
+
+static void
+judge_left(struct judge *j, const struct fact *f)
+{
+	struct judge_client *c = judge_client_get(j, f);
+
+	c->gone = true;
+	c->gone_unread = j->hosts[c->host].paused;
+	while (c->requests != NULL)
+		judge_request_free(j, c->requests);
+	while (c->holds != NULL) {
+		struct judge_hold *h = c->holds;
+
+		if (h->state == HOLD_VALID)
+			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
+		judge_hold_forget(j, h);
+	}
+}
+
+void
+judge_client_fact(struct judge *j, const struct fact *f)
+{
+	switch (f->kind) {
+	case FACT_ASKED:
+		judge_asked(j, f);
+		return;
+	case FACT_ANSWERED:
+		judge_answered(j, f);
+		return;
+	case FACT_RENEWED:
+		judge_notice_renewed_all(j, f);
+		return;
+	case FACT_DRAINED:
+		judge_drained(j, f);
+		return;
+	case FACT_LEFT:
+		judge_left(j, f);
+		return;
+	default:
+		if (judge_client_told(j, f) != NULL)
+			judge_notice_fact(j, f);
+		return;
+	}
+}
+
+/* ---- their daemon ----------------------------------------------------- */
+
+/* A request that is owed a reply. Not what still lay in the socket when a
+ * daemon went on that was told to end meanwhile: it ends without having read
+ * that. */
+static const struct judge_request *
+judge_client_owed(const struct judge *j, const struct judge_client *c)
+{
+	const struct judge_request *r;
+
+	DL_FOREACH(c->requests, r)
+	{
+		if (r->woken_ms != j->now_ms)
+			return r;
+	}
+	return NULL;
+}
+
+static void
+judge_client_deserted(struct judge *j, struct judge_client *c, bool killed)
+{
+	const struct judge_request *owed = judge_client_owed(j, c);
+
+	if (!killed && owed != NULL)
+		judge_find(j, "6", "%c ended without a reply to request %"
+		    PRIu64 " of c%" PRIu64, judge_host_name(c->host),
+		    owed->id, c->id);
+	while (c->requests != NULL)
+		judge_request_free(j, c->requests);
+}
+
+/* No reply comes, but clients hold on until their deadlines. */
+void
+judge_host_ended(struct judge *j, unsigned host, bool killed)
+{
+	struct judge_host *host_of = &j->hosts[host];
+	struct judge_client *c;
+	struct judge_hold *h, *next;
+	struct judge_session *s;
+
+	for (c = j->clients; c != NULL; c = c->hh.next)
+		if (c->host == host)
+			judge_client_deserted(j, c, killed);
+	DL_FOREACH_SAFE2(host_of->holds, h, next, host_next)
+	{
+		if (!killed && h->state == HOLD_VALID && !h->exempt)
+			judge_find(j, "3", "%c ended, and c%" PRIu64 " was not"
+			    " told that it lost %s", judge_host_name(host),
+			    h->client->id, judge_lock_name(h->lock));
+		judge_hold_desert(j, h);
+	}
+	DL_FOREACH(host_of->sessions, s)
+	{
+		if (s->ended_ms == JUDGE_NEVER)
+			s->ended_ms = j->now_ms;
+	}
+}
+
+void
+judge_host_froze(struct judge *j, unsigned host)
+{
+	struct judge_hold *h;
+
+	DL_FOREACH2(j->hosts[host].holds, h, host_next)
+	{
+		h->exempt = true;
+	}
+}
+
+/* What it slept through is begun when it goes on. */
+static void
+judge_request_resume(struct judge *j, struct judge_request *r,
+    uint64_t stood_ms)
+{
+	uint64_t slept_ms = j->now_ms - r->asked_ms;
+	uint64_t due_ms = j->now_ms +
+	    judge_most_ms(j, r->client->host, j->rules.request_ms);
+
+	if (r->unread)
+		r->woken_ms = j->now_ms;
+	if (r->due_ms == FACT_NEVER)
+		return;
+	/* Its clock rounds at the other moment, too. */
+	r->due_ms += 1 + (r->unread ? slept_ms : stood_ms);
+	if (r->due_ms < due_ms)
+		r->due_ms = due_ms;
+	r->unread = false;
+	judge_request_schedule(j, r);
+}
+
+void
+judge_host_resumed(struct judge *j, unsigned host, uint64_t stood_ms)
+{
+	struct judge_client *c;
+	struct judge_request *r;
+	struct judge_hold *h;
+
+	for (c = j->clients; c != NULL; c = c->hh.next) {
+		if (c->host != host)
+			continue;
+		DL_FOREACH(c->requests, r)
+		{
+			judge_request_resume(j, r, stood_ms);
+		}
+	}
+	DL_FOREACH2(j->hosts[host].holds, h, host_next)
+	{
+		judge_notice_schedule(j, h);
+	}
+}
+
+void
+judge_client_free_all(struct judge *j)
+{
+	struct judge_client *c, *next;
+
+	HASH_ITER(hh, j->clients, c, next)
+	{
+		while (c->requests != NULL)
+			judge_request_free(j, c->requests);
+		while (c->holds != NULL)
+			judge_hold_free(j, c->holds);
+		HASH_DEL(j->clients, c);
+		judge_due_done(j, &c->due);
+		free(c);
+	}
+}

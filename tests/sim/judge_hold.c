@@ -1,0 +1,385 @@
+/*
+ * Holds, as clients see them: that no two are valid at once, that tokens rise,
+ * and no deadline is later than the table allows.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+
+struct judge_hold *
+judge_hold_get(const struct judge *j, unsigned host, uint64_t hold)
+{
+	const struct judge_hold_id id = { hold, host };
+	struct judge_hold *h;
+
+	HASH_FIND(hh, j->holds, &id, sizeof(id), h);
+	return h;
+}
+
+/* Taken out or broken by hand, or its host's boot clock stood still. */
+bool
+judge_hold_is_exempt(const struct judge_hold *h)
+{
+	const struct judge_grant *g = h->grant;
+
+	return h->exempt ||
+	    (g != NULL && (g->hand_gone || g->session->hand_dead));
+}
+
+/* ---- the end of a hold ------------------------------------------------ */
+
+static void
+judge_hold_leave(struct judge *j, struct judge_hold *h)
+{
+	struct judge_lock *l = h->lock;
+	struct judge_grant *g = h->grant;
+	const struct judge_hold *o;
+
+	judge_due_unset(j, &h->due);
+	DL_DELETE(l->holds, h);
+	if (g != NULL && --g->n_valid == 0)
+		g->idle_ms = j->now_ms;
+	if (g != NULL)
+		g->given_up = h->state != HOLD_LOST;
+	DL_FOREACH(l->holds, o)
+	{
+		if (!o->deserted)
+			return;
+	}
+	if (!h->deserted)
+		l->gone_ms = j->now_ms;
+}
+
+static void
+judge_hold_uncount(struct judge_hold *h)
+{
+	if (h->counted)
+		h->client->n_holds--;
+	h->counted = false;
+}
+
+void
+judge_hold_end(struct judge *j, struct judge_hold *h,
+    enum judge_hold_state state, enum judge_end_kind end)
+{
+	struct judge_turn *t = &h->lock->turns[h->turn];
+
+	if (state == HOLD_RELEASED || state == HOLD_OVER)
+		judge_hold_uncount(h);
+	if (h->state != HOLD_VALID)
+		return;
+	h->state = state;
+	judge_hold_leave(j, h);
+	t->end = end;
+	t->end_ms = j->now_ms;
+	t->exempt = judge_hold_is_exempt(h);
+	/* A client stops at its deadline, whoever tells it what. */
+	if (t->end_ms > h->until_ms)
+		t->end_ms = h->until_ms;
+	t->ended_ms = end == END_RELEASED ? JUDGE_NEVER : t->end_ms;
+	judge_quiet_review(j, h->lock);
+}
+
+/* The release has its reply. */
+void
+judge_hold_answered(struct judge *j, struct judge_hold *h)
+{
+	struct judge_turn *t = &h->lock->turns[h->turn];
+
+	if (t->end == END_RELEASED)
+		t->ended_ms = j->now_ms;
+}
+
+void
+judge_hold_restore(struct judge *j, struct judge_hold *h)
+{
+	/* Its time may have passed before the release was read. */
+	if (h->until_ms <= j->now_ms) {
+		h->state = HOLD_LOST;
+		return;
+	}
+	h->state = HOLD_VALID;
+	h->counted = true;
+	h->client->n_holds++;
+	DL_APPEND(h->lock->holds, h);
+	h->lock->turns[h->turn].end = END_OPEN;
+	if (h->grant != NULL) {
+		h->grant->n_valid++;
+		h->grant->idle_ms = JUDGE_NEVER;
+		h->grant->given_up = false;
+	}
+	judge_notice_schedule(j, h);
+	judge_quiet_review(j, h->lock);
+}
+
+/* Its daemon is dead: from now on nobody but the clock tells it anything. */
+void
+judge_hold_desert(struct judge *j, struct judge_hold *h)
+{
+	if (h->state != HOLD_VALID) {
+		judge_hold_forget(j, h);
+		return;
+	}
+	HASH_DEL(j->holds, h);
+	DL_DELETE2(j->hosts[h->id.host].holds, h, host_prev, host_next);
+	h->deserted = true;
+	h->lock->gone_ms = j->now_ms;
+	judge_hold_uncount(h);
+	judge_notice_schedule(j, h);
+	if (h->until_ms <= j->now_ms) {
+		judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
+		judge_hold_forget(j, h);
+		return;
+	}
+	judge_quiet_review(j, h->lock);
+}
+
+void
+judge_hold_free(struct judge *j, struct judge_hold *h)
+{
+	judge_hold_uncount(h);
+	if (h->state == HOLD_VALID)
+		DL_DELETE(h->lock->holds, h);
+	if (!h->deserted) {
+		HASH_DEL(j->holds, h);
+		DL_DELETE2(j->hosts[h->id.host].holds, h, host_prev,
+		    host_next);
+	}
+	DL_DELETE2(h->client->holds, h, client_prev, client_next);
+	judge_due_done(j, &h->due);
+	free(h);
+}
+
+/* Its number means nothing any more. */
+void
+judge_hold_forget(struct judge *j, struct judge_hold *h)
+{
+	judge_hold_free(j, h);
+}
+
+/* ---- the grant -------------------------------------------------------- */
+
+static bool
+judge_hold_is_alone(const struct judge *j, const struct judge_hold *h)
+{
+	return h->deserted || judge_is_mute(j, h->client->host);
+}
+
+/* 1, 3: everybody else's hold is over, and they know. */
+static void
+judge_hold_check_others(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_hold *o;
+
+	DL_FOREACH(h->lock->holds, o)
+	{
+		if (o == h || judge_hold_is_exempt(o) ||
+		    judge_hold_is_exempt(h))
+			continue;
+		if (j->now_ms < o->until_ms)
+			judge_find(j, "1", "c%" PRIu64 " is granted %s, which "
+			    "c%" PRIu64 " has until %" PRIu64, h->client->id,
+			    judge_lock_name(h->lock), o->client->id,
+			    o->until_ms);
+		else if (!judge_hold_is_alone(j, o))
+			judge_find(j, "3", "c%" PRIu64 " is granted %s, and c%"
+			    PRIu64 " was not told that it lost it",
+			    h->client->id, judge_lock_name(h->lock),
+			    o->client->id);
+	}
+}
+
+/* F1: first come, first served, on one host. */
+static void
+judge_hold_check_turn(struct judge *j, const struct judge_request *r)
+{
+	const struct judge_request *o;
+
+	DL_FOREACH2(r->lock->waiters, o, wait_next)
+	{
+		if (o == r)
+			return;
+		if (o->client->host == r->client->host)
+			break;
+	}
+	if (o != NULL)
+		judge_find(j, "F1", "c%" PRIu64 " is granted %s, and c%" PRIu64
+		    " asked before", r->client->id, judge_lock_name(r->lock),
+		    o->client->id);
+}
+
+static void
+judge_hold_check_token(struct judge *j, const struct judge_hold *h)
+{
+	struct judge_lock *l = h->lock;
+
+	if (h->token <= l->token_told && !judge_hold_is_exempt(h))
+		judge_find(j, "2", "%s: token %" PRIu64 " is told after %"
+		    PRIu64, judge_lock_name(l), h->token, l->token_told);
+	if (h->token > l->token_told)
+		l->token_told = h->token;
+}
+
+/* T1: what others go by is the table, so the deadline must, too. */
+void
+judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_rules *r = &j->rules;
+	const struct judge_session *s;
+	unsigned host = h->client->host;
+	uint64_t most_ms;
+
+	if (h->grant == NULL || h->exempt)
+		return;
+	s = h->grant->session;
+	if (judge_session_is_frozen(j, s))
+		return;
+	most_ms = s->sent_ms +
+	    judge_most_ms(j, host, r->lease_ms - r->margin_ms);
+	if (h->until_ms > most_ms)
+		judge_find(j, "T1", "c%" PRIu64 " may have %s until %" PRIu64
+		    ", but the table allows %" PRIu64, h->client->id,
+		    judge_lock_name(h->lock), h->until_ms, most_ms);
+	else if (s->dead && !s->hand_dead && h->until_ms > j->now_ms)
+		judge_find(j, "R16", "c%" PRIu64 " may have %s until %" PRIu64
+		    " under a session that is dead", h->client->id,
+		    judge_lock_name(h->lock), h->until_ms);
+}
+
+/*
+ * The element of this host that the grant speaks of: the one that stands. If
+ * somebody took it out by hand, the daemon does not know yet.
+ */
+static struct judge_grant *
+judge_hold_find_grant(const struct judge *j, const struct judge_lock *l,
+    unsigned host)
+{
+	struct judge_grant *g = l->standing;
+
+	if (g != NULL && judge_session_is_own(g->session, host, j->now_ms))
+		return g;
+	for (g = l->grants; g != NULL; g = g->next)
+		if (g->hand_gone && g->lost_ms == 0 &&
+		    judge_session_is_own(g->session, host, j->now_ms))
+			return g;
+	/* Or its session was broken by hand, and others took it at once. */
+	for (g = l->grants; g != NULL; g = g->next)
+		if (g->session->hand_dead && g->lost_ms == 0 &&
+		    judge_session_is_own(g->session, host, j->now_ms))
+			return g;
+	return NULL;
+}
+
+/* R16, R17: the table shows it, with that token. */
+static void
+judge_hold_check_grant(struct judge *j, struct judge_hold *h)
+{
+	struct judge_lock *l = h->lock;
+	struct judge_grant *g =
+	    judge_hold_find_grant(j, l, h->client->host);
+
+	if (g == NULL) {
+		/* A clock that stood still lets a grant come any time late. */
+		h->exempt = j->hosts[h->client->host].frozen_until > 0;
+		if (!h->exempt)
+			judge_find(j, "R16", "c%" PRIu64 " is granted %s, which"
+			    " the table does not show", h->client->id,
+			    judge_lock_name(l));
+		return;
+	}
+	h->grant = g;
+	g->n_valid++;
+	g->idle_ms = JUDGE_NEVER;
+	if (++g->n_told == 1)
+		g->told_ms = j->now_ms;
+	if (g->n_told > 1)
+		j->counts.handovers++;
+	else if (g->takeover)
+		j->counts.takeovers++;
+	h->exempt = judge_session_is_frozen(j, g->session);
+	if (judge_hold_is_exempt(h))
+		return;
+	if (h->token <= g->token_before || h->token > l->token)
+		judge_find(j, "R17", "%s: token %" PRIu64 " is told, but what "
+		    "was written for it is above %" PRIu64 ", up to %" PRIu64,
+		    judge_lock_name(l), h->token, g->token_before, l->token);
+}
+
+static void
+judge_hold_add_turn(struct judge_hold *h, const struct judge_request *r)
+{
+	struct judge_lock *l = h->lock;
+
+	if (l->n_turns == l->turns_size) {
+		l->turns_size = l->turns_size == 0 ? 16 : 2 * l->turns_size;
+		l->turns = realloc(l->turns,
+		    l->turns_size * sizeof(*l->turns));
+		if (l->turns == NULL)
+			abort();
+	}
+	h->turn = l->n_turns++;
+	l->turns[h->turn] = (struct judge_turn){
+		.asked_ms = r->asked_ms,
+		.granted_ms = h->since_ms,
+		.age = l->age,
+		.token = h->token,
+		.ended_ms = JUDGE_NEVER,
+		.exempt = judge_hold_is_exempt(h),
+	};
+}
+
+static struct judge_hold *
+judge_hold_new(struct judge *j, struct judge_client *c,
+    const struct judge_request *r, const struct fact *f)
+{
+	struct judge_hold *h = judge_alloc(sizeof(*h));
+
+	h->id = (struct judge_hold_id){ f->hold, c->host };
+	h->client = c;
+	h->lock = r->lock;
+	h->state = HOLD_VALID;
+	h->counted = true;
+	h->reassured = true;
+	h->token = f->token;
+	h->since_ms = f->at_ms;
+	h->until_ms = f->until_ms;
+	judge_due_init(j, &h->due, judge_notice_missed, h);
+	HASH_ADD(hh, j->holds, id, sizeof(h->id), h);
+	DL_APPEND(h->lock->holds, h);
+	DL_APPEND2(c->holds, h, client_prev, client_next);
+	DL_APPEND2(j->hosts[c->host].holds, h, host_prev, host_next);
+	c->n_holds++;
+	return h;
+}
+
+void
+judge_hold_grant(struct judge *j, struct judge_client *c,
+    const struct judge_request *r, const struct fact *f)
+{
+	uint32_t most = j->rules.holds_per_client_max;
+	struct judge_hold *h;
+
+	if (judge_hold_get(j, c->host, f->hold) != NULL) {
+		judge_find(j, "4", "c%" PRIu64 " is granted %s as hold %"
+		    PRIu64 ", which is another", c->id,
+		    judge_lock_name(r->lock), f->hold);
+		return;
+	}
+	h = judge_hold_new(j, c, r, f);
+	j->counts.grants++;
+	if (most > 0 && c->n_holds > most)
+		judge_find(j, "7", "c%" PRIu64 " has %" PRIu32 " holds",
+		    c->id, c->n_holds);
+	if (j->rules.sees_table)
+		judge_hold_check_grant(j, h);
+	judge_hold_check_turn(j, r);
+	judge_hold_check_others(j, h);
+	judge_hold_check_token(j, h);
+	judge_hold_check_deadline(j, h);
+	judge_turns_granted(j, h);
+	judge_hold_add_turn(h, r);
+	judge_notice_schedule(j, h);
+	judge_quiet_review(j, h->lock);
+}

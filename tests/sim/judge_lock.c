@@ -1,0 +1,370 @@
+/*
+ * Items of locks: whose elements come and go, and how the token moves.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JUDGE_TOKEN_MAX ((UINT64_C(1) << 53) - 1)
+
+/* A request is written when its operation begins, by the host's view of the
+ * endpoint's clock, and sent a while later. */
+#define JUDGE_TTL_SLACK_S 60
+
+/* The first token of an item tells whole seconds of two hosts' views of the
+ * endpoint's clock: what was made so long ago has a lower one for certain. */
+#define JUDGE_NEW_ITEM_MS 5000
+
+struct judge_lock *
+judge_lock_get(struct judge *j, uint32_t namespace_index, const char *key)
+{
+	struct judge_lock *l;
+	size_t length = strlen(key) + 1;
+	char name[FACT_KEY_MAX + 2];
+
+	(void)snprintf(name, sizeof(name), "%c%s",
+	    (char)('0' + namespace_index), key);
+	HASH_FIND_STR(j->locks, name, l);
+	if (l != NULL)
+		return l;
+	l = judge_alloc(sizeof(*l) + length + 1);
+	l->namespace_index = namespace_index;
+	(void)snprintf(l->key, length + 1, "%s", name);
+	l->readable = true;
+	judge_due_init(j, &l->wait_due, judge_quiet_waited, l);
+	judge_due_init(j, &l->idle_due, judge_quiet_idle, l);
+	HASH_ADD_STR(j->locks, key, l);
+	return l;
+}
+
+const char *
+judge_lock_name(const struct judge_lock *l)
+{
+	return l->key + 1;
+}
+
+static struct judge_grant *
+judge_grant_get(struct judge *j, struct judge_lock *l,
+    const struct fact_element *e)
+{
+	struct judge_grant *g;
+
+	HASH_FIND_STR(j->grants, e->grant, g);
+	if (g != NULL)
+		return g;
+	g = judge_alloc(sizeof(*g));
+	(void)snprintf(g->id, sizeof(g->id), "%s", e->grant);
+	g->lock = l;
+	g->session = judge_session_get(j, e->session);
+	g->fail_closed = e->fail_closed;
+	g->first_sent_ms = JUDGE_NEVER;
+	g->released_ms = JUDGE_NEVER;
+	g->idle_ms = JUDGE_NEVER;
+	HASH_ADD_STR(j->grants, id, g);
+	LL_PREPEND(l->grants, g);
+	return g;
+}
+
+/* ---- elements --------------------------------------------------------- */
+
+/* R5: a client has it, or just lost it. */
+static void
+judge_lock_given_back(struct judge *j, const struct judge_lock *l,
+    const struct judge_grant *g, const struct fact *f)
+{
+	const struct judge_hold *h;
+
+	DL_FOREACH(l->holds, h)
+	{
+		if (h->grant == g && !judge_hold_is_exempt(h))
+			judge_find(j, "R5", "%c takes %s from c%" PRIu64
+			    ", who has it", judge_host_name(f->host),
+			    judge_lock_name(l), h->client->id);
+	}
+	if (g->lost_ms > 0 && g->gap && f->sent_ms < g->lost_ms +
+	    judge_least_ms(j, f->host, j->rules.margin_ms))
+		judge_find(j, "R5", "%c gives %s back at %" PRIu64 ", but its "
+		    "holder was told at %" PRIu64, judge_host_name(f->host),
+		    judge_lock_name(l), f->sent_ms, g->lost_ms);
+}
+
+static void
+judge_lock_element_left(struct judge *j, struct judge_lock *l,
+    struct judge_grant *g, const struct fact *f, bool replaced)
+{
+	bool own = judge_session_is_own(g->session, f->host, f->sent_ms);
+
+	g->standing = false;
+	g->left = true;
+	g->left_ms = f->at_ms;
+	if (f->host == FACT_BY_HAND || f->expired) {
+		g->hand_gone = true;
+		return;
+	}
+	if (own && !replaced) {
+		judge_lock_given_back(j, l, g, f);
+		judge_turns_left(j, l, g);
+		if (f->sent_ms < g->released_ms)
+			g->released_ms = f->sent_ms;
+		return;
+	}
+	g->taken = true;
+	if (g->fail_closed)
+		judge_find(j, "R4", "%c takes %s from a fail-closed holder",
+		    judge_host_name(f->host), judge_lock_name(l));
+	else if (!g->session->ever_dead)
+		judge_find(j, "R4", "%c takes %s from %c, whose session is not"
+		    " dead", judge_host_name(f->host), judge_lock_name(l),
+		    judge_host_name(g->session->host));
+}
+
+/* An item made anew so soon that its first token need not be above the old
+ * ones. */
+static bool
+judge_lock_is_renewed(const struct judge_lock *l, const struct fact *f)
+{
+	return !l->exists && (f->sent_ms <= l->removed_ms ||
+	    f->at_ms < l->created_ms + JUDGE_NEW_ITEM_MS);
+}
+
+/* R6: may it come in? */
+static void
+judge_lock_check_new(struct judge *j, const struct judge_lock *l,
+    const struct judge_grant *g, const struct fact_element *e,
+    const struct fact *f)
+{
+	const struct judge_session *s = g->session;
+
+	if (f->lock.token <= l->token && !judge_lock_is_renewed(l, f))
+		judge_find(j, "R6", "%s: a grant, but the token stays %" PRIu64,
+		    judge_lock_name(l), f->lock.token);
+	else if (g->lock != l || strcmp(s->name, e->session) != 0)
+		judge_find(j, "R6", "%s: a grant that was another's",
+		    judge_lock_name(l));
+	else if (!judge_session_is_own(s, f->host, f->sent_ms))
+		judge_find(j, "R6", "%s: %c writes an element of %c's session",
+		    judge_lock_name(l), judge_host_name(f->host),
+		    judge_host_name(s->host));
+	else if (s->opened_ms > f->sent_ms)
+		judge_find(j, "R6", "%s: an element of a session that was not "
+		    "open at %" PRIu64, judge_lock_name(l), f->sent_ms);
+	else if (e->lease_ms != s->lease_ms)
+		judge_find(j, "R6", "%s: an element with a lease of %" PRIu64
+		    " ms", judge_lock_name(l), e->lease_ms);
+}
+
+/* R7: it was there before. */
+static void
+judge_lock_check_again(struct judge *j, const struct judge_lock *l,
+    const struct judge_grant *g, const struct fact *f)
+{
+	uint64_t span_ms = judge_most_ms(j, f->host, j->rules.request_ms);
+	bool stood = j->hosts[f->host].frozen_until > 0;
+
+	if (!g->left)
+		return;
+	/* While a clock stands still a request has no end. */
+	if (!stood && (f->sent_ms > g->first_sent_ms + span_ms ||
+	    g->first_sent_ms > f->sent_ms + span_ms))
+		judge_find(j, "R7", "%s: a grant of %" PRIu64 " comes back by "
+		    "a request of %" PRIu64, judge_lock_name(l),
+		    g->first_sent_ms, f->sent_ms);
+	else if (f->sent_ms > g->released_ms)
+		judge_find(j, "R7", "%s: a grant comes back by a request of %"
+		    PRIu64 ", and was released at %" PRIu64,
+		    judge_lock_name(l), f->sent_ms, g->released_ms);
+}
+
+/* R9: nobody wishes for what it has. */
+static void
+judge_lock_check_wish(struct judge *j, const struct judge_lock *l,
+    const struct judge_grant *g, const struct fact *f)
+{
+	for (size_t i = 0; i < f->lock.n_wishes && i < FACT_WISHES_MAX; i++) {
+		if (strcmp(f->lock.wishes[i], g->session->name) == 0)
+			judge_find(j, "R9", "%s: %c has it and still wishes",
+			    judge_lock_name(l), judge_host_name(f->host));
+	}
+}
+
+static void
+judge_lock_element_came(struct judge *j, struct judge_lock *l,
+    struct judge_grant *g, const struct fact *f, bool takeover)
+{
+	const struct fact_element *e = &f->lock.elements[0];
+	bool by_hand = f->host == FACT_BY_HAND || f->expired;
+
+	if (!by_hand) {
+		judge_lock_check_new(j, l, g, e, f);
+		judge_lock_check_again(j, l, g, f);
+		judge_lock_check_wish(j, l, g, f);
+		judge_turns_came(j, l, g, f);
+	}
+	judge_session_shown(j, g->session);
+	if (f->sent_ms < g->first_sent_ms)
+		g->first_sent_ms = f->sent_ms;
+	g->token_before = l->exists ? l->token : 0;
+	g->appeared_ms = f->at_ms;
+	if (g->n_valid == 0)
+		g->idle_ms = f->at_ms;
+	g->standing = true;
+	g->takeover = takeover;
+	l->standing = g;
+}
+
+/* ---- the record ------------------------------------------------------- */
+
+/* R1: also across a deletion. */
+static void
+judge_lock_check_token(struct judge *j, const struct judge_lock *l,
+    const struct fact *f)
+{
+	if (f->lock.token > JUDGE_TOKEN_MAX)
+		judge_find(j, "R1", "%s: the token is %" PRIu64,
+		    judge_lock_name(l), f->lock.token);
+	if (f->lock.token < l->token && !judge_lock_is_renewed(l, f))
+		judge_find(j, "R1", "%s: the token goes down from %" PRIu64
+		    " to %" PRIu64, judge_lock_name(l), l->token,
+		    f->lock.token);
+}
+
+/* R8, R9: what may change while the elements stay. */
+static void
+judge_lock_check_rest(struct judge *j, const struct judge_lock *l,
+    const struct judge_grant *before, const struct judge_grant *after,
+    const struct fact *f)
+{
+	bool raised = l->exists && f->lock.token > l->token;
+
+	if (raised && (after == NULL || (after == before &&
+	    !judge_session_is_own(after->session, f->host, f->sent_ms))))
+		judge_find(j, "R8", "%s: %c raises the token to %" PRIu64
+		    " and does not hold it", judge_lock_name(l),
+		    judge_host_name(f->host), f->lock.token);
+	if (f->lock.n_wishes > l->n_wishes && before == NULL)
+		judge_find(j, "R9", "%s: %c adds a wish, but nobody holds it",
+		    judge_lock_name(l), judge_host_name(f->host));
+}
+
+/* R2, R3: what a daemon leaves. */
+static void
+judge_lock_check_form(struct judge *j, const struct judge_lock *l,
+    const struct fact *f)
+{
+	const struct fact_lock *now = &f->lock;
+	char host = judge_host_name(f->host);
+
+	if (!now->exists)
+		judge_find(j, "R3", "%c deletes %s", host, judge_lock_name(l));
+	else if (now->n_elements > 1)
+		judge_find(j, "R3", "%c writes %s with %zu elements", host,
+		    judge_lock_name(l), now->n_elements);
+	else if (!l->exists && now->n_elements == 0)
+		judge_find(j, "R3", "%c makes %s without a holder", host,
+		    judge_lock_name(l));
+	else if (now->n_elements == 1 && now->has_ttl)
+		judge_find(j, "R2", "%c leaves a ttl on %s, which is held",
+		    host, judge_lock_name(l));
+	else if (now->n_elements == 0 && l->standing != NULL && !now->has_ttl)
+		judge_find(j, "R2", "%c leaves %s free and without a ttl",
+		    host, judge_lock_name(l));
+	else if (now->n_elements == 0 && l->standing != NULL &&
+	    j->hosts[f->host].frozen_until == 0 &&
+	    now->ttl_ahead_s + JUDGE_TTL_SLACK_S <
+	    (int64_t)j->rules.retention_s)
+		judge_find(j, "R2", "%c leaves %s free, for %" PRId64 " s only",
+		    host, judge_lock_name(l), now->ttl_ahead_s);
+}
+
+static void
+judge_lock_wrote(struct judge *j, struct judge_lock *l, const struct fact *f)
+{
+	/* What was broken by hand had no form that rules could be about. */
+	if (!l->readable || (f->lock.exists && !f->lock.readable))
+		return;
+	judge_lock_check_form(j, l, f);
+	judge_lock_check_token(j, l, f);
+}
+
+/* Who stands there now, and who did. */
+static void
+judge_lock_elements(struct judge *j, struct judge_lock *l,
+    const struct fact *f)
+{
+	const struct fact_lock *now = &f->lock;
+	struct judge_grant *before = l->standing, *after = NULL;
+	bool by_hand = f->host == FACT_BY_HAND || f->expired;
+
+	if (now->exists && now->readable && now->n_elements == 1)
+		after = judge_grant_get(j, l, &now->elements[0]);
+	if (!by_hand && l->readable && now->readable)
+		judge_lock_check_rest(j, l, before, after, f);
+	if (before == after)
+		return;
+	l->standing = NULL;
+	if (before != NULL)
+		judge_lock_element_left(j, l, before, f, after != NULL);
+	if (after != NULL)
+		judge_lock_element_came(j, l, after, f, before != NULL);
+}
+
+void
+judge_lock_fact(struct judge *j, const struct fact *f)
+{
+	struct judge_lock *l = judge_lock_get(j, f->namespace_index, f->key);
+	const struct fact_lock *now = &f->lock;
+
+	if (f->host != FACT_BY_HAND && !f->expired)
+		judge_lock_wrote(j, l, f);
+	judge_lock_elements(j, l, f);
+	judge_turns_wishes(j, l, f);
+	if (now->exists && !l->exists)
+		l->created_ms = f->at_ms;
+	if (l->exists && !f->lock.exists)
+		l->removed_ms = f->at_ms;
+	if (now->token < l->token && now->exists && now->readable) {
+		l->token_told = 0;	/* R1 let it pass */
+		l->age++;
+	}
+	if (f->host == FACT_BY_HAND && now->exists && now->token > l->token)
+		l->spent = true;
+	if (l->spent && !now->exists) {
+		/* Who repairs what somebody broke starts anew. */
+		l->spent = false;
+		l->token = l->token_told = 0;
+		l->age++;
+	}
+	l->known = true;
+	l->exists = now->exists;
+	l->readable = !now->exists || now->readable;
+	l->has_ttl = now->has_ttl;
+	l->n_wishes = now->n_wishes;
+	if (now->exists && now->readable)
+		l->token = now->token;
+	judge_quiet_review(j, l);
+}
+
+void
+judge_lock_free_all(struct judge *j)
+{
+	struct judge_lock *l, *next;
+
+	HASH_CLEAR(hh, j->grants);
+	HASH_ITER(hh, j->locks, l, next)
+	{
+		struct judge_grant *g, *after;
+
+		LL_FOREACH_SAFE(l->grants, g, after)
+		{
+			free(g);
+		}
+		HASH_DEL(j->locks, l);
+		judge_due_done(j, &l->wait_due);
+		judge_due_done(j, &l->idle_due);
+		free(l->turns);
+		free(l);
+	}
+}

@@ -1,0 +1,245 @@
+/*
+ * What clients are told of their holds: that warnings and losses come when
+ * they are due, and for a cause.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+/* ---- when it must hear something -------------------------------------- */
+
+/*
+ * From when on it is a warning's time, by the host's clock; what is rounded
+ * may let it come a millisecond later (@ret_latest_ms).
+ */
+static uint64_t
+judge_notice_danger_ms(const struct judge *j, const struct judge_hold *h,
+    uint64_t *ret_latest_ms)
+{
+	const struct judge_rules *r = &j->rules;
+	unsigned host = h->client->host;
+	uint64_t before_ms = r->lease_ms - r->margin_ms - r->danger_ms;
+
+	*ret_latest_ms = h->until_ms -
+	    before_ms * JUDGE_PPM / judge_rate(j, host);
+	return h->until_ms - judge_most_ms(j, host, before_ms);
+}
+
+static bool
+judge_notice_is_warned(const struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_rules *r = &j->rules;
+
+	return h->warned || r->danger_ms == 0 ||
+	    r->danger_ms >= r->lease_ms - r->margin_ms;
+}
+
+void
+judge_notice_schedule(struct judge *j, struct judge_hold *h)
+{
+	const struct judge_host *host = &j->hosts[h->client->host];
+	uint64_t at_ms = h->until_ms;
+
+	judge_due_unset(j, &h->due);
+	if (h->state != HOLD_VALID || (host->paused && !h->deserted))
+		return;
+	if (h->deserted) {
+		judge_due_set(j, &h->due, at_ms);
+		return;
+	}
+	if (h->exempt)
+		return;
+	if (!judge_notice_is_warned(j, h))
+		(void)judge_notice_danger_ms(j, h, &at_ms);
+	if (!h->reassured || at_ms < j->now_ms)
+		at_ms = j->now_ms;
+	judge_due_set(j, &h->due, at_ms + j->rules.lateness_ms);
+}
+
+/* It was not told in time what it should have been. */
+void
+judge_notice_missed(struct judge *j, void *owner)
+{
+	struct judge_hold *h = owner;
+	unsigned host = h->client->host;
+
+	if (h->deserted) {
+		judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
+		judge_hold_forget(j, h);
+		return;
+	}
+	if (!judge_is_awake(j, host) || h->exempt)
+		return;
+	if (!h->reassured)
+		judge_find(j, "T2", "c%" PRIu64 " is not told that %s is out "
+		    "of danger", h->client->id, judge_lock_name(h->lock));
+	else if (!judge_notice_is_warned(j, h))
+		judge_find(j, "T2", "c%" PRIu64 " is not warned of the danger "
+		    "to %s, which it has until %" PRIu64, h->client->id,
+		    judge_lock_name(h->lock), h->until_ms);
+	else
+		judge_find(j, "T3", "c%" PRIu64 " is left with %s beyond its "
+		    "deadline", h->client->id, judge_lock_name(h->lock));
+}
+
+/* ---- what is told ----------------------------------------------------- */
+
+void
+judge_notice_renew(struct judge *j, struct judge_hold *h, uint64_t until_ms)
+{
+	uint64_t latest_ms;
+
+	if (h->state != HOLD_VALID)
+		return;
+	if (until_ms < h->until_ms && !h->exempt)
+		judge_find(j, "T5", "c%" PRIu64 ": the deadline of %s goes "
+		    "back from %" PRIu64 " to %" PRIu64, h->client->id,
+		    judge_lock_name(h->lock), h->until_ms, until_ms);
+	h->until_ms = until_ms;
+	judge_hold_check_deadline(j, h);
+	if (h->warned && j->rules.danger_ms > 0)
+		h->reassured =
+		    j->now_ms >= judge_notice_danger_ms(j, h, &latest_ms);
+	judge_notice_schedule(j, h);
+}
+
+void
+judge_notice_renewed_all(struct judge *j, const struct fact *f)
+{
+	struct judge_hold *h;
+
+	DL_FOREACH2(j->hosts[f->host].holds, h, host_next)
+	{
+		if (h->lock->namespace_index == f->namespace_index)
+			judge_notice_renew(j, h, f->until_ms);
+	}
+}
+
+/* T6 */
+static void
+judge_notice_check_calm(struct judge *j, const struct judge_hold *h,
+    const char *what)
+{
+	const struct judge_session *s =
+	    h->grant == NULL ? NULL : h->grant->session;
+
+	if (!judge_quiet_is_calm(j) || judge_hold_is_exempt(h) ||
+	    (s != NULL && s->ever_absent))
+		return;
+	judge_find(j, "T6", "c%" PRIu64 ": %s is %s, though nothing disturbs",
+	    h->client->id, judge_lock_name(h->lock), what);
+}
+
+static void
+judge_notice_warned(struct judge *j, struct judge_hold *h, uint64_t until_ms)
+{
+	uint64_t latest_ms;
+
+	if (h->state != HOLD_VALID)
+		return;
+	judge_notice_renew(j, h, until_ms);
+	judge_notice_check_calm(j, h, "in danger");
+	if (j->rules.danger_ms > 0 && !h->exempt &&
+	    j->now_ms < judge_notice_danger_ms(j, h, &latest_ms))
+		judge_find(j, "T2", "c%" PRIu64 " is warned of the danger to "
+		    "%s, which it has until %" PRIu64, h->client->id,
+		    judge_lock_name(h->lock), h->until_ms);
+	h->warned = true;
+	h->reassured = true;
+	judge_notice_schedule(j, h);
+}
+
+static void
+judge_notice_safe(struct judge *j, struct judge_hold *h, uint64_t until_ms)
+{
+	judge_notice_renew(j, h, until_ms);
+	h->warned = false;
+	h->reassured = true;
+	judge_notice_schedule(j, h);
+}
+
+/* T4 */
+static void
+judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
+    enum core_loss loss)
+{
+	const struct judge_grant *g = h->grant;
+	const struct judge_session *s;
+	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
+
+	if (g == NULL || h->exempt)
+		return;
+	s = g->session;
+	if (taken && !g->left)
+		judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, "
+		    "but the table shows its grant", h->client->id,
+		    judge_lock_name(h->lock));
+	if (loss == CORE_LOSS_EXPIRED && j->now_ms < h->until_ms &&
+	    !s->ever_dead && !s->ever_absent)
+		judge_find(j, "T4", "c%" PRIu64 " is told that %s is lost, %"
+		    PRIu64 " ms before its deadline", h->client->id,
+		    judge_lock_name(h->lock), h->until_ms - j->now_ms);
+}
+
+/* T4, of a release: its reply says so, too. (One that is repeated on the way
+ * cannot know who was first; no network may do that.) */
+void
+judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
+    const struct judge_request *release, int code)
+{
+	const struct judge_host *host = &j->hosts[h->client->host];
+	const struct judge_grant *g = h->grant;
+
+	if (host->repeated && host->repeated_ms >= release->asked_ms)
+		return;
+	if (code != DDBLOCK_E_LOCK_STOLEN || g == NULL || h->exempt ||
+	    g->hand_gone || g->taken)
+		return;
+	judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, which "
+	    "nobody took", h->client->id, judge_lock_name(h->lock));
+}
+
+static void
+judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
+{
+	struct judge_grant *g = h->grant;
+	bool gap = loss == CORE_LOSS_EXPIRED || loss == CORE_LOSS_SHUTDOWN;
+
+	h->told_lost = true;
+	if (h->state == HOLD_RELEASED)
+		return;		/* it has not read of the release yet */
+	j->counts.losses++;
+	judge_notice_check_loss(j, h, loss);
+	if (loss == CORE_LOSS_EXPIRED)
+		judge_notice_check_calm(j, h, "lost");
+	judge_hold_end(j, h, HOLD_LOST, END_LOST);
+	if (g == NULL)
+		return;
+	g->lost_ms = j->now_ms;
+	g->gap = gap;
+	if (gap)
+		g->session->lost_ms = j->now_ms;
+}
+
+void
+judge_notice_fact(struct judge *j, const struct fact *f)
+{
+	struct judge_hold *h = judge_hold_get(j, f->host, f->hold);
+
+	if (h == NULL || h->client->id != f->client ||
+	    h->state == HOLD_LOST) {
+		judge_find(j, "4", "%c tells c%" PRIu64 " about hold %" PRIu64
+		    ", which it has not", judge_host_name(f->host), f->client,
+		    f->hold);
+		return;
+	}
+	if (f->kind == FACT_LOST)
+		judge_notice_lost(j, h, f->loss);
+	else if (f->kind == FACT_SAFE)
+		judge_notice_safe(j, h, f->until_ms);
+	else if (f->kind == FACT_IN_DANGER)
+		judge_notice_warned(j, h, f->until_ms);
+}

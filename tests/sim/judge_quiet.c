@@ -1,0 +1,214 @@
+/*
+ * What must happen once faults have ended: who waits is granted a lock that
+ * nobody holds, and what nobody holds leaves the table.
+ *
+ * All of it is promised for a store that answers, so nothing here counts from
+ * before FACT_QUIET, and a while after it: requests that were under way then
+ * run into their deadlines, and daemons open sessions after a pause of seconds.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+
+/* The longest pause before another session is opened. */
+#define JUDGE_OPEN_PAUSE_MS 8000
+
+/* A write that landed late is looked for after pauses of up to this, and then
+ * with each audit. */
+#define JUDGE_DOUBT_PAUSE_MS 30000
+
+uint64_t
+judge_quiet_from_ms(const struct judge *j, uint64_t since_ms)
+{
+	uint64_t quiet_ms = j->quiet_ms + JUDGE_OPEN_PAUSE_MS +
+	    judge_stretch_ms(j, j->rules.request_ms);
+
+	return since_ms > quiet_ms ? since_ms : quiet_ms;
+}
+
+/* ---- what nobody holds ------------------------------------------------ */
+
+/* An element that nobody but its own daemon may take out. */
+static bool
+judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
+{
+	const struct judge_session *s = g->session;
+
+	return s->exists && !s->dead && s->ended_ms == JUDGE_NEVER &&
+	    judge_is_known_host(s->host) && j->hosts[s->host].running;
+}
+
+/* When the element must be gone: soon if it was given up, and in time for a
+ * late landing to be found if it came back, or was never told. */
+static uint64_t
+judge_quiet_gone_ms(const struct judge *j, const struct judge_lock *l)
+{
+	const struct judge_rules *r = &j->rules;
+	const struct judge_grant *g = l->standing;
+	uint64_t pause_ms = 0;
+
+	if (g == NULL || g->n_valid > 0 || !judge_quiet_is_living(j, g))
+		return JUDGE_NEVER;
+	if (!g->given_up || g->left)
+		pause_ms = r->audit_ms > JUDGE_DOUBT_PAUSE_MS ?
+		    r->audit_ms : JUDGE_DOUBT_PAUSE_MS;
+	return judge_quiet_from_ms(j, g->idle_ms) + r->slack_ms +
+	    judge_stretch_ms(j, pause_ms + 2 * r->request_ms +
+	    2 * r->poll_ms + r->margin_ms + r->idle_ms);
+}
+
+/* When the audit must have found that somebody took this hold out by hand. */
+static uint64_t
+judge_quiet_found_ms(const struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_rules *r = &j->rules;
+	const struct judge_grant *g = h->grant;
+
+	if (h->deserted || g == NULL || !g->hand_gone || g->standing)
+		return JUDGE_NEVER;
+	return judge_quiet_from_ms(j, g->left_ms) + r->slack_ms +
+	    judge_stretch_ms(j, 2 * r->audit_ms + r->request_ms);
+}
+
+static uint64_t
+judge_quiet_idle_ms(const struct judge *j, const struct judge_lock *l)
+{
+	const struct judge_hold *h;
+	uint64_t first_ms = judge_quiet_gone_ms(j, l);
+
+	DL_FOREACH(l->holds, h)
+	{
+		uint64_t found_ms = judge_quiet_found_ms(j, h);
+
+		if (found_ms < first_ms)
+			first_ms = found_ms;
+	}
+	return first_ms;
+}
+
+void
+judge_quiet_idle(struct judge *j, void *lock)
+{
+	struct judge_lock *l = lock;
+	const struct judge_grant *g = l->standing;
+	const struct judge_hold *h;
+
+	if (judge_quiet_gone_ms(j, l) <= j->now_ms) {
+		judge_find(j, g->given_up ? "5" : "R18", "%s: %c leaves an "
+		    "element in the table that nobody has since %" PRIu64,
+		    judge_lock_name(l), judge_host_name(g->session->host),
+		    g->idle_ms);
+		return;
+	}
+	DL_FOREACH(l->holds, h)
+	{
+		if (judge_quiet_found_ms(j, h) <= j->now_ms)
+			judge_find(j, "3", "c%" PRIu64 " is not told that %s "
+			    "was taken from it by hand at %" PRIu64,
+			    h->client->id, judge_lock_name(l),
+			    h->grant->left_ms);
+	}
+	judge_due_set(j, &l->idle_due, judge_quiet_idle_ms(j, l));
+}
+
+/* Sessions that were lost at the end of the faults are known to be. */
+bool
+judge_quiet_is_calm(const struct judge *j)
+{
+	return j->quiet_ms != JUDGE_NEVER && j->now_ms >=
+	    judge_quiet_from_ms(j, 0) + judge_stretch_ms(j, j->rules.lease_ms);
+}
+
+/* ---- who waits -------------------------------------------------------- */
+
+static bool
+judge_quiet_is_held(const struct judge_lock *l)
+{
+	const struct judge_hold *h;
+
+	DL_FOREACH(l->holds, h)
+	{
+		if (!h->deserted)
+			return true;
+	}
+	return !l->readable ||
+	    (l->standing != NULL && l->standing->fail_closed);
+}
+
+static const struct judge_request *
+judge_quiet_first(const struct judge_lock *l)
+{
+	const struct judge_request *r;
+
+	DL_FOREACH2(l->waiters, r, wait_next)
+	{
+		if (r->wait_ms > 0)
+			return r;
+	}
+	return NULL;
+}
+
+/*
+ * When the first in line must have been granted the lock: a lease, stretched,
+ * and a poll after nobody held it. A wish lets a host stand back for two polls
+ * more; and what its own daemon must take out, others wait for.
+ */
+static uint64_t
+judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
+{
+	const struct judge_rules *r = &j->rules;
+	const struct judge_request *first = judge_quiet_first(l);
+	uint64_t from_ms, wait_ms, gone_ms;
+
+	if (first == NULL || judge_quiet_is_held(l))
+		return JUDGE_NEVER;
+	from_ms = first->asked_ms;
+	if (l->gone_ms > from_ms)
+		from_ms = l->gone_ms;
+	from_ms = judge_quiet_from_ms(j, from_ms);
+	gone_ms = judge_quiet_gone_ms(j, l);
+	if (gone_ms != JUDGE_NEVER && gone_ms > from_ms)
+		from_ms = gone_ms;
+	wait_ms = judge_stretch_ms(j, r->lease_ms) + r->poll_ms;
+	if (judge_turns_others_wish(l, l->waiters->client->host))
+		wait_ms += 2 * r->poll_ms;
+	return from_ms + judge_stretch_ms(j, wait_ms) + r->slack_ms +
+	    r->lateness_ms;
+}
+
+void
+judge_quiet_waited(struct judge *j, void *lock)
+{
+	struct judge_lock *l = lock;
+	const struct judge_request *r = judge_quiet_first(l);
+	uint64_t due_ms = judge_quiet_grant_ms(j, l);
+
+	if (due_ms > j->now_ms) {
+		judge_due_set(j, &l->wait_due, due_ms);
+		return;
+	}
+	judge_find(j, "8", "%s: nobody holds it since %" PRIu64 ", and c%"
+	    PRIu64 " waits since %" PRIu64, judge_lock_name(l), l->gone_ms,
+	    r->client->id, r->asked_ms);
+}
+
+/* ---- both ------------------------------------------------------------- */
+
+void
+judge_quiet_review(struct judge *j, struct judge_lock *l)
+{
+	if (j->quiet_ms == JUDGE_NEVER)
+		return;
+	judge_due_set(j, &l->wait_due, judge_quiet_grant_ms(j, l));
+	judge_due_set(j, &l->idle_due, judge_quiet_idle_ms(j, l));
+}
+
+void
+judge_quiet_begin(struct judge *j)
+{
+	struct judge_lock *l;
+
+	j->quiet_ms = j->now_ms;
+	for (l = j->locks; l != NULL; l = l->hh.next)
+		judge_quiet_review(j, l);
+}

@@ -1,0 +1,351 @@
+/*
+ * What the judge remembers. Private to judge*.c; each structure is changed
+ * only by the file that is named with it.
+ *
+ *     judge +- hosts      daemons: alive, paused, how fast their clocks are
+ *           +- clients    connections, with what they asked and hold
+ *           +- holds      what daemons told of grants, by host and number
+ *           +- sessions   items of the table
+ *           +- locks      items of the table, with who waits, who holds, and
+ *                         every grant that was ever in one
+ */
+#ifndef DDBLOCKD_TESTS_JUDGE_STATE_H
+#define DDBLOCKD_TESTS_JUDGE_STATE_H
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "core/heap.h"
+#include "judge.h"
+
+#define JUDGE_NEVER UINT64_MAX
+#define JUDGE_PPM UINT64_C(1000000)
+#define JUDGE_NOBODY UINT_MAX		/* as a host: not known */
+
+/*
+ * What must have happened by its time. judge_fact() calls @miss for each one
+ * whose time is over.
+ */
+struct judge_due {
+	struct timer timer;	/* first */
+	void (*miss)(struct judge *, void *owner);
+	void *owner;
+};
+
+/* ---- judge.c ---- */
+struct judge_host {
+	bool running;
+	bool paused;
+	uint64_t resumed_ms;
+	uint64_t mute_until;	/* it has just gone on and may lag behind */
+	bool repeated;		/* the network did that to it, ... */
+	uint64_t repeated_ms;	/* ... at last then */
+	uint64_t frozen_ms;	/* when it stood still last */
+	uint64_t frozen_until;	/* JUDGE_NEVER: it does */
+	uint64_t started_ms;	/* this life */
+	uint64_t died_ms;	/* the one before */
+	int32_t rate_ppm;
+	struct judge_hold *holds;	/* that it told, of any life */
+	struct judge_session *sessions;
+};
+
+/* ---- judge_client.c ---- */
+struct judge_request {
+	struct judge_request *prev, *next;		/* of the client */
+	struct judge_request *wait_prev, *wait_next;	/* of the lock */
+	struct judge_client *client;
+	uint64_t id;
+	enum core_verb verb;
+	struct judge_lock *lock;	/* ACQUIRE */
+	uint64_t hold;			/* RELEASE, RENEW */
+	uint64_t target;		/* CANCEL */
+	uint64_t wait_ms;		/* ACQUIRE */
+	uint64_t asked_ms;
+	uint64_t due_ms;
+	bool unread;		/* asked while the daemon was paused */
+	uint64_t woken_ms;	/* then: when that went on; 0 */
+	struct judge_due due;
+};
+
+struct judge_client {
+	UT_hash_handle hh;		/* by id */
+	uint64_t id;
+	unsigned host;
+	bool gone;
+	bool gone_unread;	/* while its daemon was paused */
+	struct judge_request *requests;
+	struct judge_hold *holds;
+	uint32_t n_open;		/* requests that caps are about */
+	uint32_t n_holds;
+	struct judge_due due;		/* back within its caps */
+};
+
+struct judge_hold_id {
+	uint64_t hold;
+	uint64_t host;
+};
+
+enum judge_hold_state {
+	HOLD_VALID = 1,
+	HOLD_RELEASED,		/* a release was asked */
+	HOLD_LOST,
+	HOLD_OVER,		/* the client or its need of it is gone */
+};
+
+struct judge_hold {
+	UT_hash_handle hh;		/* in judge->holds; not if deserted */
+	struct judge_hold_id id;
+	struct judge_hold *prev, *next;			/* of the lock */
+	struct judge_hold *client_prev, *client_next;
+	struct judge_hold *host_prev, *host_next;
+	struct judge_client *client;
+	struct judge_lock *lock;
+	struct judge_grant *grant;	/* NULL: the table is not seen */
+	enum judge_hold_state state;
+	bool deserted;		/* its daemon is dead: nobody will tell it */
+	bool exempt;		/* from 1 to 3: its host stood still */
+	bool counted;		/* among what its client may have */
+	bool read;		/* RELEASED: and its daemon has read that */
+	bool warned;
+	bool reassured;		/* or need not be */
+	bool told_lost;
+	uint64_t token;
+	uint64_t since_ms;
+	uint64_t until_ms;
+	size_t turn;		/* of the lock's history */
+	struct judge_due due;	/* a warning, or the loss */
+};
+
+/* ---- judge_session.c ---- */
+struct judge_session {
+	UT_hash_handle hh;		/* by name */
+	char name[33];
+	struct judge_session *prev, *next;	/* of the host */
+	unsigned host;		/* JUDGE_NOBODY: only seen in an element */
+	uint64_t opened_ms;	/* it landed; JUDGE_NEVER */
+	uint64_t sent_ms;	/* the latest renewal that ever landed */
+	uint64_t beat;
+	uint64_t changed_ms;	/* @beat is in the table since */
+	uint64_t lease_ms;
+	uint64_t absent_ms;	/* shown by a lock, but not there; NEVER */
+	uint64_t ended_ms;	/* its daemon did; JUDGE_NEVER */
+	uint64_t lost_ms;	/* a hold was told lost, 0: none */
+	bool exists;
+	bool dead;
+	bool ever_dead;		/* whatever became of the item since */
+	bool ever_absent;	/* after it was there */
+	bool hand_dead;		/* somebody broke it */
+};
+
+/* ---- judge_lock.c ---- */
+struct judge_grant {
+	UT_hash_handle hh;		/* by id, in the judge */
+	char id[33];
+	struct judge_grant *next;	/* of the lock */
+	struct judge_lock *lock;
+	struct judge_session *session;
+	uint64_t first_sent_ms;	/* by the attempt that landed first */
+	uint64_t appeared_ms;
+	uint64_t token_before;
+	uint64_t released_ms;	/* its own daemon's send; JUDGE_NEVER */
+	uint64_t left_ms;
+	uint64_t lost_ms;	/* a hold of it was told lost; 0: none */
+	uint64_t idle_ms;	/* no client has it since */
+	uint32_t n_told;	/* holds: more than 1 by hand-over */
+	uint32_t n_valid;	/* of which clients have now */
+	bool fail_closed;
+	bool standing;
+	bool left;		/* it was gone at least once */
+	bool gap;		/* after that loss it stays a margin longer */
+	bool given_up;		/* its last hold was released or left */
+	bool hand_gone;		/* taken out by hand */
+	uint64_t told_ms;	/* the first */
+	bool takeover;
+	bool taken;		/* by others, of a dead session */
+};
+
+/* One acquisition, as the client saw it; for judge_order.c. */
+enum judge_end_kind {
+	END_OPEN = 0,		/* still held */
+	END_RELEASED,		/* a release was asked and answered */
+	END_LOST,		/* told */
+	END_DESERTED,		/* by its deadline, or when the client left */
+};
+
+struct judge_turn {
+	uint64_t asked_ms;	/* the acquire */
+	uint64_t granted_ms;
+	uint64_t age;		/* of the lock: tokens rise within one */
+	uint64_t token;
+	enum judge_end_kind end;
+	uint64_t end_ms;	/* the release is asked, the loss told, ... */
+	uint64_t ended_ms;	/* it was answered; JUDGE_NEVER */
+	bool exempt;
+};
+
+/* A session of another host in the record, which wants the lock. */
+struct judge_wish {
+	struct judge_session *session;
+	uint64_t since_ms;
+	uint64_t grants;	/* by hand-over, of this element, since */
+};
+
+struct judge_lock {
+	UT_hash_handle hh;
+	uint32_t namespace_index;
+	struct judge_hold *holds;	/* VALID ones */
+	struct judge_request *waiters;	/* those who asked first come first */
+	uint64_t gone_ms;	/* when nobody was left who held it */
+
+	bool known;		/* what follows is the item as it is */
+	bool exists;
+	bool readable;
+	bool has_ttl;
+	uint64_t token;		/* also of an item that is gone */
+	uint64_t token_told;	/* the highest, of this age */
+	uint64_t age;		/* how often deletion by hand set it back */
+	uint64_t created_ms;
+	uint64_t removed_ms;
+	bool spent;		/* its token was set by hand */
+	size_t n_wishes;
+	struct judge_wish wishes[FACT_WISHES_MAX];
+	size_t n_named;			/* of which */
+	uint64_t waited_ms[FACT_HOSTS_MAX];	/* who waited last left then */
+	const struct judge_session *yielded;	/* by it, or NULL */
+	uint64_t yielded_ms;
+	uint64_t yielded_to_ms;	/* who asked until then stands back */
+	struct judge_grant *standing;	/* the element, or NULL */
+	struct judge_grant *grants;	/* all that ever were */
+
+	struct judge_due wait_due;	/* 8 */
+	struct judge_due idle_due;	/* what nobody has goes away */
+
+	struct judge_turn *turns;
+	size_t n_turns;
+	size_t turns_size;
+	char key[];		/* "0KEY": the namespace, too */
+};
+
+struct judge {
+	struct judge_rules rules;
+	uint32_t n_namespaces;
+	uint64_t now_ms;
+	uint64_t quiet_ms;	/* or JUDGE_NEVER */
+	struct heap heap;
+	struct judge_host hosts[FACT_HOSTS_MAX + 1];
+	struct judge_client *clients;
+	struct judge_hold *holds;
+	struct judge_session *sessions;
+	struct judge_grant *grants;
+	struct judge_lock *locks;
+	struct judge_counts counts;
+	bool guilty;
+	struct judge_finding finding;
+};
+
+/* judge.c */
+void *judge_alloc(size_t size);		/* zeroed; or the end */
+void judge_find(struct judge *, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void judge_due_init(struct judge *, struct judge_due *,
+    void (*miss)(struct judge *, void *owner), void *owner);
+void judge_due_done(struct judge *, struct judge_due *);
+void judge_due_set(struct judge *, struct judge_due *, uint64_t at_ms);
+void judge_due_unset(struct judge *, struct judge_due *);
+char judge_host_name(unsigned host);
+/* Does the host's daemon take steps? */
+bool judge_is_awake(const struct judge *, unsigned host);
+/* It does not, or it may not have come to what it should have told by now. */
+bool judge_is_mute(const struct judge *, unsigned host);
+/* Of the host's boot clock, in a million of real time's. */
+uint64_t judge_rate(const struct judge *, unsigned host);
+/*
+ * How long @ms by the host's boot clock can take at most, and takes at least,
+ * when both ends are read off in whole milliseconds, rounded down.
+ */
+uint64_t judge_most_ms(const struct judge *, unsigned host, uint64_t ms);
+uint64_t judge_least_ms(const struct judge *, unsigned host, uint64_t ms);
+uint64_t judge_stretch_ms(const struct judge *, uint64_t ms);
+bool judge_is_known_host(unsigned host);
+
+/* judge_client.c */
+void judge_client_fact(struct judge *, const struct fact *);
+void judge_host_ended(struct judge *, unsigned host, bool killed);
+void judge_host_froze(struct judge *, unsigned host);
+/* Its boot clock stood still for @stood_ms. */
+void judge_host_resumed(struct judge *, unsigned host, uint64_t stood_ms);
+void judge_client_free_all(struct judge *);
+
+/* judge_hold.c */
+void judge_hold_grant(struct judge *, struct judge_client *,
+    const struct judge_request *, const struct fact *);
+struct judge_hold *judge_hold_get(const struct judge *, unsigned host,
+    uint64_t hold);
+/* A VALID one ends; whether it may is judged elsewhere. */
+void judge_hold_end(struct judge *, struct judge_hold *,
+    enum judge_hold_state state, enum judge_end_kind end);
+void judge_hold_answered(struct judge *, struct judge_hold *);
+void judge_hold_desert(struct judge *, struct judge_hold *);
+/* The release was not admitted: the client still has it. */
+void judge_hold_restore(struct judge *, struct judge_hold *);
+void judge_hold_forget(struct judge *, struct judge_hold *);
+bool judge_hold_is_exempt(const struct judge_hold *);
+void judge_hold_free(struct judge *, struct judge_hold *);
+void judge_hold_check_deadline(struct judge *, const struct judge_hold *);
+
+/* judge_notice.c */
+void judge_notice_fact(struct judge *, const struct fact *);
+void judge_notice_renewed_all(struct judge *, const struct fact *);
+void judge_notice_renew(struct judge *, struct judge_hold *,
+    uint64_t until_ms);
+/* When must it hear something next? And it did not. */
+void judge_notice_schedule(struct judge *, struct judge_hold *);
+void judge_notice_missed(struct judge *, void *hold);
+void judge_notice_check_stolen(struct judge *, const struct judge_hold *,
+    const struct judge_request *, int code);
+
+/* judge_session.c */
+struct judge_session *judge_session_get(struct judge *, const char *name);
+void judge_session_fact(struct judge *, const struct fact *);
+void judge_session_shown(struct judge *, struct judge_session *);
+/* Was what this host sent at @sent_ms sent by the session's own daemon? */
+bool judge_session_is_own(const struct judge_session *, unsigned host,
+    uint64_t sent_ms);
+bool judge_session_is_frozen(const struct judge *,
+    const struct judge_session *);
+void judge_session_free_all(struct judge *);
+
+/* judge_lock.c */
+struct judge_lock *judge_lock_get(struct judge *, uint32_t namespace_index,
+    const char *key);
+const char *judge_lock_name(const struct judge_lock *);
+void judge_lock_fact(struct judge *, const struct fact *);
+void judge_lock_free_all(struct judge *);
+
+/* judge_quiet.c: what must happen when nothing disturbs any more */
+void judge_quiet_review(struct judge *, struct judge_lock *);
+void judge_quiet_begin(struct judge *);
+/* Does nothing disturb by now, and did not for a lease? */
+bool judge_quiet_is_calm(const struct judge *);
+void judge_quiet_waited(struct judge *, void *lock);
+void judge_quiet_idle(struct judge *, void *lock);
+/* From when on, after @since_ms, nothing hinders any more. */
+uint64_t judge_quiet_from_ms(const struct judge *, uint64_t since_ms);
+
+/* judge_turns.c */
+void judge_turns_wishes(struct judge *, struct judge_lock *,
+    const struct fact *);
+void judge_turns_granted(struct judge *, const struct judge_hold *);
+void judge_turns_left(struct judge *, struct judge_lock *,
+    const struct judge_grant *);
+void judge_turns_came(struct judge *, struct judge_lock *,
+    const struct judge_grant *, const struct fact *);
+/* Does another host than @host wish for it, as far as can be seen? */
+bool judge_turns_others_wish(const struct judge_lock *, unsigned host);
+void judge_turns_waited(struct judge *, const struct judge_request *);
+void judge_turns_end(struct judge *, const struct judge_lock *);
+
+/* judge_order.c */
+void judge_order_check(struct judge *, const struct judge_lock *);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * Whose turn it is: a host that passes a lock on among its own clients yields
+ * to another host's wish, and then stands back.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A write that landed late is looked for after pauses of up to this, and then
+ * with each audit. */
+#define JUDGE_TURNS_DOUBT_MS 30000
+
+/* ---- wishes ----------------------------------------------------------- */
+
+/* Those that stay keep their time; for a new element all are new. */
+void
+judge_turns_wishes(struct judge *j, struct judge_lock *l,
+    const struct fact *f)
+{
+	const struct fact_lock *now = &f->lock;
+	struct judge_wish before[FACT_WISHES_MAX];
+	size_t n_before = l->n_named;
+
+	memcpy(before, l->wishes, sizeof(before));
+	l->n_named = 0;
+	for (size_t i = 0; i < now->n_wishes && i < FACT_WISHES_MAX; i++) {
+		struct judge_wish *w = &l->wishes[l->n_named];
+
+		if (now->wishes[i][0] == '\0')
+			continue;
+		l->n_named++;
+		*w = (struct judge_wish){
+			.session = judge_session_get(j, now->wishes[i]),
+			.since_ms = f->at_ms,
+		};
+		for (size_t k = 0; k < n_before; k++)
+			if (before[k].session == w->session)
+				*w = before[k];
+	}
+}
+
+/* Does its host live, as everybody can see, and did so since it opened it? */
+static bool
+judge_turns_is_alive(const struct judge *j, const struct judge_session *s)
+{
+	uint64_t lease_ms = j->rules.lease_ms - j->rules.margin_ms;
+
+	return s->exists && !s->dead && !s->ever_absent &&
+	    judge_is_known_host(s->host) && j->hosts[s->host].running &&
+	    s->ended_ms == JUDGE_NEVER && !judge_session_is_frozen(j, s) &&
+	    j->now_ms < s->sent_ms + judge_least_ms(j, s->host, lease_ms);
+}
+
+/* F2. The record is looked at when a run is over; an answer that was on its
+ * way when the wish came may have begun another. */
+void
+judge_turns_granted(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_rules *r = &j->rules;
+	const struct judge_grant *g = h->grant;
+	unsigned host = h->client->host;
+	struct judge_lock *l = h->lock;
+
+	if (g == NULL || r->handover_max == 0 || judge_hold_is_exempt(h) ||
+	    l->standing != g || g->n_told < 2)
+		return;
+	for (size_t i = 0; i < l->n_named; i++) {
+		struct judge_wish *w = &l->wishes[i];
+		uint64_t from_ms = w->since_ms;
+
+		if (w->session->host == host)
+			continue;
+		w->grants++;
+		if (g->told_ms > from_ms)
+			from_ms = g->told_ms;
+		if (j->hosts[host].resumed_ms > from_ms)
+			from_ms = j->hosts[host].resumed_ms;
+		from_ms += judge_most_ms(j, host,
+		    r->lease_ms + r->request_ms) + r->lateness_ms;
+		if ((w->grants <= 2 * (uint64_t)r->handover_max &&
+		    j->now_ms <= from_ms) ||
+		    !judge_turns_is_alive(j, w->session))
+			continue;
+		judge_find(j, "F2", "%s: %c passes it on to c%" PRIu64 ", the "
+		    "%" PRIu64 ". time since %c wished for it at %" PRIu64,
+		    judge_lock_name(l), judge_host_name(host), h->client->id,
+		    w->grants, judge_host_name(w->session->host),
+		    w->since_ms);
+	}
+}
+
+/* ---- standing back ---------------------------------------------------- */
+
+/* One of this host that asked until then, and waits. */
+static bool
+judge_turns_waits(const struct judge_lock *l, unsigned host,
+    uint64_t until_ms)
+{
+	const struct judge_request *r;
+
+	DL_FOREACH2(l->waiters, r, wait_next)
+	{
+		if (r->client->host == host && r->asked_ms < until_ms)
+			return true;
+	}
+	return false;
+}
+
+/* Its own daemon gave it back: somebody there waited already when the last
+ * hold ended, so it is for others. */
+void
+judge_turns_left(struct judge *j, struct judge_lock *l,
+    const struct judge_grant *g)
+{
+	for (size_t i = 0; i < l->n_named; i++)
+		l->wishes[i].grants = 0;
+	l->yielded = NULL;
+	/* What landed late goes as soon as it is seen. */
+	if (j->rules.handover_max == 0 || g->n_told == 0 ||
+	    g->released_ms != JUDGE_NEVER || g->hand_gone ||
+	    g->idle_ms == JUDGE_NEVER ||
+	    !judge_turns_waits(l, g->session->host, g->idle_ms))
+		return;
+	l->yielded = g->session;
+	l->yielded_ms = j->now_ms;
+	l->yielded_to_ms = g->idle_ms;
+}
+
+/* F3 */
+void
+judge_turns_came(struct judge *j, struct judge_lock *l,
+    const struct judge_grant *g, const struct fact *f)
+{
+	const struct judge_session *s = l->yielded;
+	uint64_t back_ms = l->yielded_ms +
+	    judge_least_ms(j, f->host, 2 * j->rules.poll_ms);
+
+	for (size_t i = 0; i < l->n_named; i++)
+		l->wishes[i].grants = 0;
+	l->yielded = NULL;
+	if (s == NULL || s != g->session || g->left ||
+	    f->sent_ms < l->yielded_ms || f->sent_ms >= back_ms ||
+	    !judge_turns_waits(l, s->host, l->yielded_to_ms))
+		return;
+	judge_find(j, "F3", "%s: %c gave it back at %" PRIu64 " for others, "
+	    "and asks again at %" PRIu64, judge_lock_name(l),
+	    judge_host_name(s->host), l->yielded_ms, f->sent_ms);
+}
+
+/* ---- F4: who waits no longer ------------------------------------------ */
+
+static bool
+judge_turns_is_idle(const struct judge *j, const struct judge_lock *l,
+    const struct judge_session *s)
+{
+	unsigned host = s->host;
+
+	return judge_is_known_host(host) && j->hosts[host].running &&
+	    !j->hosts[host].paused && s->exists && !s->dead &&
+	    s->ended_ms == JUDGE_NEVER &&
+	    (l->standing == NULL || l->standing->session->host != host) &&
+	    !judge_turns_waits(l, host, JUDGE_NEVER);
+}
+
+/* When it must be gone. What landed unseen is looked for like any doubt. */
+static uint64_t
+judge_turns_gone_ms(const struct judge *j, const struct judge_lock *l,
+    const struct judge_wish *w)
+{
+	const struct judge_rules *r = &j->rules;
+	uint64_t pause_ms = 2 * r->request_ms + 2 * r->poll_ms;
+	uint64_t left_ms = l->waited_ms[w->session->host];
+	uint64_t from_ms = left_ms > w->since_ms ? left_ms : w->since_ms;
+
+	if (left_ms < w->since_ms + pause_ms)
+		pause_ms += r->audit_ms > JUDGE_TURNS_DOUBT_MS ?
+		    r->audit_ms : JUDGE_TURNS_DOUBT_MS;
+	return judge_quiet_from_ms(j, from_ms) +
+	    judge_stretch_ms(j, pause_ms) + r->slack_ms;
+}
+
+bool
+judge_turns_others_wish(const struct judge_lock *l, unsigned host)
+{
+	for (size_t i = 0; i < l->n_named; i++)
+		if (l->wishes[i].session->host != host)
+			return true;
+	return l->n_wishes > l->n_named;
+}
+
+/* ---- F5: who waits says so -------------------------------------------- */
+
+/* By when the wish of who waits for another host's lock must be there. */
+static uint64_t
+judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
+    const struct judge_request *r)
+{
+	uint64_t pause_ms = 3 * j->rules.request_ms + 3 * j->rules.poll_ms;
+	uint64_t from_ms = r->asked_ms > l->standing->appeared_ms ?
+	    r->asked_ms : l->standing->appeared_ms;
+
+	return judge_quiet_from_ms(j, from_ms) +
+	    judge_stretch_ms(j, pause_ms) + j->rules.slack_ms;
+}
+
+static bool
+judge_turns_wishes_for(const struct judge_lock *l, unsigned host)
+{
+	for (size_t i = 0; i < l->n_named; i++)
+		if (l->wishes[i].session->host == host)
+			return true;
+	return l->n_wishes > l->n_named;
+}
+
+/* Its wait is over, one way or another. */
+void
+judge_turns_waited(struct judge *j, const struct judge_request *r)
+{
+	const struct judge_lock *l = r->lock;
+	unsigned host = r->client->host;
+	uint64_t worth_ms = j->now_ms + 2 * j->rules.poll_ms +
+	    2 * j->rules.request_ms;
+
+	if (j->rules.handover_max == 0 || j->quiet_ms == JUDGE_NEVER ||
+	    !l->readable || r->unread || r->due_ms < worth_ms ||
+	    judge_is_mute(j, host) ||
+	    l->standing == NULL || l->standing->session->host == host ||
+	    !judge_turns_is_alive(j, l->standing->session) ||
+	    j->now_ms <= judge_turns_wished_ms(j, l, r) ||
+	    judge_turns_wishes_for(l, host))
+		return;
+	judge_find(j, "F5", "%s: c%" PRIu64 " waits since %" PRIu64 ", but %c "
+	    "does not wish for it", judge_lock_name(l), r->client->id,
+	    r->asked_ms, judge_host_name(host));
+}
+
+void
+judge_turns_end(struct judge *j, const struct judge_lock *l)
+{
+	if (j->rules.handover_max == 0 || j->quiet_ms == JUDGE_NEVER ||
+	    !l->readable)
+		return;
+	for (size_t i = 0; i < l->n_named; i++) {
+		const struct judge_wish *w = &l->wishes[i];
+
+		if (judge_turns_is_idle(j, l, w->session) &&
+		    j->now_ms > judge_turns_gone_ms(j, l, w))
+			judge_find(j, "F4", "%s: %c wishes for it since %"
+			    PRIu64 ", and nobody there waits",
+			    judge_lock_name(l),
+			    judge_host_name(w->session->host), w->since_ms);
+	}}

@@ -1,0 +1,237 @@
+/*
+ * A plan in memory: its defaults, its steps in order of time, and what must
+ * be true of it before a world may follow it.
+ */
+#include "plan.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/timing.h"
+
+#define PLAN_REQUEST_MS 5000
+#define PLAN_TIME_MAX UINT64_C(316224000000)	/* ten years */
+
+static void *
+plan_realloc(void *old, size_t n, size_t size)
+{
+	void *p = reallocarray(old, n, size);
+
+	if (p == NULL) {
+		(void)fprintf(stderr, "plan: out of memory\n");
+		exit(1);
+	}
+	return p;
+}
+
+void
+plan_derive(struct core_namespace *n)
+{
+	n->heartbeat_ms = timing_heartbeat_ms(n->lease_ms);
+	n->danger_ms = timing_danger_ms(n->lease_ms);
+	n->margin_ms = timing_margin_ms(n->lease_ms, n->drift_ppm);
+	n->request_ms = n->heartbeat_ms < PLAN_REQUEST_MS ? n->heartbeat_ms :
+	    PLAN_REQUEST_MS;
+}
+
+void
+plan_init(struct plan *p)
+{
+	*p = (struct plan){
+		.seed = 1,
+		.n_hosts = 3,
+		.n_namespaces = 1,
+		.ns = {
+			.name = "default",
+			.lease_ms = 20000,
+			.drift_ppm = 10000,
+			.poll_ms = 1000,
+			.audit_ms = 60000,
+			.handover_max = 100,
+		},
+		.limits = {
+			.clients_max = 20000,
+			.requests_per_client_max = 1024,
+			.holds_per_client_max = 100000,
+			.locks_max = 1000000,
+			.requests_max = 1000000,
+			.observations_max = 10000,
+			.doubts_max = 10000,
+		},
+		.retention_s = 7 * 86400,
+		.latency_ms = 5,
+		.latency_max_ms = 5,
+		.lateness_ms = 0,
+	};
+	/* A host that has been up for a while. */
+	for (unsigned i = 0; i < PLAN_HOSTS_MAX; i++)
+		p->hosts[i].offset_ms = 3600000;
+	plan_derive(&p->ns);
+}
+
+void
+plan_done(struct plan *p)
+{
+	free(p->steps);
+	free(p->trace);
+	p->steps = NULL;
+	p->trace = NULL;
+	p->n_steps = p->size = 0;
+}
+
+struct plan_step *
+plan_add(struct plan *p, enum step_kind kind, uint64_t at_ms)
+{
+	struct plan_step *s;
+
+	if (p->n_steps == p->size) {
+		p->size = 2 * p->size + 64;
+		p->steps = plan_realloc(p->steps, p->size, sizeof(*p->steps));
+	}
+	s = &p->steps[p->n_steps++];
+	*s = (struct plan_step){ .kind = kind, .at_ms = at_ms };
+	return s;
+}
+
+/* By merging, because equal times keep their order. */
+static void
+plan_merge(struct plan_step *steps, struct plan_step *room, size_t n)
+{
+	size_t half = n / 2;
+	size_t left = 0;
+	size_t right = half;
+
+	if (n < 2)
+		return;
+	plan_merge(steps, room, half);
+	plan_merge(steps + half, room, n - half);
+	for (size_t i = 0; i < n; i++) {
+		if (left < half && (right == n ||
+		    steps[left].at_ms <= steps[right].at_ms))
+			room[i] = steps[left++];
+		else
+			room[i] = steps[right++];
+	}
+	memcpy(steps, room, n * sizeof(*steps));
+}
+
+void
+plan_sort(struct plan *p)
+{
+	struct plan_step *room;
+
+	if (p->n_steps < 2)
+		return;
+	room = plan_realloc(NULL, p->n_steps, sizeof(*room));
+	plan_merge(p->steps, room, p->n_steps);
+	free(room);
+}
+
+void
+plan_copy(struct plan *to, const struct plan *from, const bool *drop)
+{
+	*to = *from;
+	to->steps = NULL;
+	to->n_steps = to->size = 0;
+	if (from->trace != NULL) {
+		size_t n = strlen(from->trace) + 1;
+
+		to->trace = plan_realloc(NULL, n, 1);
+		memcpy(to->trace, from->trace, n);
+	}
+	for (size_t i = 0; i < from->n_steps; i++) {
+		struct plan_step *s;
+
+		if (drop != NULL && drop[i])
+			continue;
+		s = plan_add(to, from->steps[i].kind, from->steps[i].at_ms);
+		*s = from->steps[i];
+	}
+}
+
+bool
+plan_is_fault(const struct plan_step *s)
+{
+	return s->kind >= STEP_KILL && s->kind != STEP_BOOT;
+}
+
+/* ---- what must be true ------------------------------------------------ */
+
+__attribute__((format(printf, 3, 4)))
+static int
+plan_fail(char *text, size_t size, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, size, format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+static int
+plan_check_hosts(const struct plan *p, char *text, size_t size)
+{
+	int32_t most = (int32_t)(p->ns.drift_ppm / 2);
+
+	if (p->n_hosts < 1 || p->n_hosts > PLAN_HOSTS_MAX)
+		return plan_fail(text, size, "hosts must be from 1 to %d",
+		    PLAN_HOSTS_MAX);
+	for (unsigned i = 0; i < p->n_hosts; i++)
+		if (p->hosts[i].rate_ppm > most || p->hosts[i].rate_ppm < -most)
+			return plan_fail(text, size, "the rate of %c must be "
+			    "within half of the drift", (int)('A' + i));
+	return 0;
+}
+
+static int
+plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
+    size_t size)
+{
+	const char *name = plan_step_name(s->kind);
+
+	if (s->host >= p->n_hosts)
+		return plan_fail(text, size, "%s: there is no host %c", name,
+		    (int)('A' + s->host));
+	if (s->client > PLAN_CLIENTS_MAX)
+		return plan_fail(text, size, "%s: there are at most %d "
+		    "clients", name, PLAN_CLIENTS_MAX);
+	if (s->namespace_index >= p->n_namespaces)
+		return plan_fail(text, size, "%s: there is no namespace %"
+		    PRIu32, name, s->namespace_index);
+	if (s->at_ms > p->end_ms)
+		return plan_fail(text, size, "%s at %" PRIu64 " ms is after "
+		    "the end", name, s->at_ms);
+	return 0;
+}
+
+int
+plan_check(const struct plan *p, char *ret_text, size_t text_size)
+{
+	const char *setting;
+	int r;
+
+	if (timing_check(&p->ns, &setting, ret_text, text_size) < 0)
+		return -1;
+	if (p->n_namespaces < 1 || p->n_namespaces > 2)
+		return plan_fail(ret_text, text_size,
+		    "namespaces must be 1 or 2");
+	if (p->latency_ms > p->latency_max_ms)
+		return plan_fail(ret_text, text_size,
+		    "the least latency is above the most");
+	if (p->retention_s < 3600)
+		return plan_fail(ret_text, text_size,
+		    "retention must be at least 1h");
+	if (p->end_ms == 0 || p->end_ms > PLAN_TIME_MAX)
+		return plan_fail(ret_text, text_size,
+		    "a plan has an end, within ten years");
+	if (p->quiet_ms > p->end_ms)
+		return plan_fail(ret_text, text_size,
+		    "it is quiet before the end");
+	r = plan_check_hosts(p, ret_text, text_size);
+	for (size_t i = 0; r == 0 && i < p->n_steps; i++)
+		r = plan_check_step(p, &p->steps[i], ret_text, text_size);
+	return r;
+}

@@ -1,0 +1,193 @@
+/*
+ * A plan: everything that is decided about a history before it runs. A world
+ * (settings) and steps, each with its time: what clients do, and what befalls
+ * messages, hosts and the table. It is text, one line a step, so that a
+ * scenario is written, a seed's history printed, and a failure cut down to
+ * the few lines that it needs, all in one language:
+ *
+ *     # A long pause: another takes over, and the sleeper finds out.
+ *     world hosts=2 lease=20s latency=2ms..8ms
+ *     host A rate=+4000ppm offset=12s
+ *     at 0s     c1@A lock x hold=60s
+ *     at 4s     c2@B lock x wait=100s hold=5s end=close
+ *     at 5s     A pause 40s
+ *     at 6s     B message session-beat 1 lose-answer
+ *     at 7s     hand break x
+ *     end 120s
+ *
+ * What is left to chance while it runs (latencies, jitter) comes from the
+ * world's seed, per host and message, so that taking a step out changes as
+ * little as possible of the rest. The whole language is in plan_text.h.
+ */
+#ifndef DDBLOCKD_TESTS_PLAN_H
+#define DDBLOCKD_TESTS_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/core.h"
+
+#define PLAN_HOSTS_MAX 9	/* A to I */
+#define PLAN_CLIENTS_MAX 1000
+#define PLAN_KEY_MAX 32
+#define PLAN_ANY 0		/* as a message kind: whatever comes */
+#define PLAN_FOREVER UINT64_MAX
+
+/* What can befall one message: a request to the table, with its answer. */
+enum message_fault {
+	MESSAGE_LOST = 1,	/* "lose": it never arrives; no answer */
+	MESSAGE_ANSWER_LOST,	/* "lose-answer": it does its work unseen */
+	MESSAGE_LATE,		/* "late MS": it arrives that much later */
+	MESSAGE_ANSWER_LATE,	/* "answer-late MS" */
+	MESSAGE_TWICE,		/* "twice MS": a copy arrives that much later,
+				 * and only then one of the two is answered */
+	MESSAGE_UNSENT,		/* "unsent": no connection; nothing left */
+	MESSAGE_THROTTLED,	/* "throttled" */
+	MESSAGE_FAILED,		/* "failed": 500, without an effect */
+	MESSAGE_FAILED_AFTER,	/* "failed-after": 500, with its effect */
+	MESSAGE_GARBLED,	/* "garbled": it works, the answer is cut off */
+	MESSAGE_DENIED,		/* "denied": AccessDeniedException */
+	MESSAGE_UNPROCESSED,	/* "unprocessed N": keys of a batch left out */
+	MESSAGE_FAULTS
+};
+
+enum step_kind {
+	/* clients; a client is a connection, made when first needed */
+	STEP_LOCK = 1,	/* "c1@A lock KEY [wait=T] [hold=T] [renew=T]
+			 * [end=E]"; wait is 0 or a time or "forever" */
+	STEP_RELEASE,	/* "c1 release KEY", now */
+	STEP_RENEW,	/* "c1 renew KEY" */
+	STEP_CANCEL,	/* "c1 cancel KEY": of its waiting lock */
+	STEP_GET,	/* "c1@A get KEY" */
+	STEP_LIST,	/* "c1@A list [PREFIX]" */
+	STEP_DRAIN,	/* "c1 drain": it sends nothing more, but listens */
+	STEP_CLOSE,	/* "c1 close": the process ends */
+
+	/* hosts */
+	STEP_KILL,	/* "A kill": the daemon dies; clients live on */
+	STEP_BOOT,	/* "A boot": it starts (again) */
+	STEP_CRASH,	/* "A crash": the host dies, with all its clients */
+	STEP_STOP,	/* "A stop": SIGTERM */
+	STEP_STOP_RELEASE,	/* "A stop-release": with release_on_stop */
+	STEP_PAUSE,	/* "A pause T": SIGSTOP of the daemon */
+	STEP_SUSPEND,	/* "A suspend T": host and clients sleep; boot time
+			 * goes on */
+	STEP_FREEZE,	/* "A freeze T": and boot time stands still */
+	STEP_CUT,	/* "A cut T": its packets are lost, both ways */
+	STEP_DOWN,	/* "A down T": its connections are refused at once */
+	STEP_WALL,	/* "A wall +T|-T": somebody sets its wall clock */
+	STEP_STARVE,	/* "A starve N M": from its core's N-th allocation from
+			 * now, M fail */
+
+	/* messages */
+	STEP_MESSAGE,	/* "A message KIND N FAULT [MS|N]": the N-th from now */
+
+	/* the table */
+	STEP_TABLE_CUT,	/* "table cut T": nobody reaches it */
+	STEP_TABLE_THROTTLE,	/* "table throttle T" */
+	STEP_TABLE_EXPIRE,	/* "table expire +T|-T": TTL deletes what is due
+				 * at that distance from now */
+	STEP_HAND_DELETE,	/* "hand delete KEY" */
+	STEP_HAND_BREAK,	/* "hand break KEY" */
+	STEP_HAND_GARBLE,	/* "hand garble KEY": an ill-typed record */
+	STEP_HAND_REPAIR,	/* "hand repair KEY": deletes the ill-typed */
+	STEP_HAND_END_SESSION,	/* "hand end-session A": marks it dead */
+	STEP_HAND_DELETE_SESSION,	/* "hand delete-session A" */
+	STEP_HAND_WISH,	/* "hand wish KEY": of a session that never was */
+	STEP_HAND_SPEND,	/* "hand spend KEY": its token is the last */
+	STEP_KINDS
+};
+
+/* How a client ends a hold. */
+enum plan_end {
+	END_RELEASE = 0,	/* "release" */
+	END_CLOSE,		/* "close": its connection, with the hold */
+	END_DRAIN,		/* "drain": and then */
+	END_NEVER,		/* "never": until the end of the plan */
+};
+
+struct plan_step {
+	enum step_kind kind;
+	uint64_t at_ms;
+	unsigned host;		/* 0 is A; of host, message and session steps,
+				 * LOCK, GET, LIST */
+	unsigned client;	/* from 1 */
+	uint32_t namespace_index;	/* "ns=1" */
+	char key[PLAN_KEY_MAX];	/* or prefix */
+	uint64_t wait_ms;	/* LOCK: 0 is try, PLAN_FOREVER */
+	uint64_t hold_ms;	/* LOCK, after the grant; PLAN_FOREVER */
+	uint64_t renew_ms;	/* LOCK: every so often; 0: never */
+	enum plan_end end;
+	uint64_t ms;		/* how long */
+	int64_t shift_ms;	/* WALL, TABLE_EXPIRE */
+	enum message_fault fault;
+	enum operation_kind operation;	/* MESSAGE; PLAN_ANY */
+	uint32_t nth;		/* MESSAGE, STARVE: 1 is the next */
+	uint32_t count;		/* STARVE; UNPROCESSED */
+};
+
+struct plan_host {
+	int32_t rate_ppm;	/* of its boot clock, within drift/2 */
+	uint64_t offset_ms;	/* its boot time when the history begins */
+	int64_t wall_ms;	/* its wall clock is that much wrong */
+	bool absent;		/* "absent": its daemon starts by STEP_BOOT */
+};
+
+struct plan {
+	uint64_t seed;
+	unsigned n_hosts;
+	uint32_t n_namespaces;			/* 1 or 2, of one table each */
+	struct core_namespace ns;		/* same for all */
+	struct core_limits limits;
+	uint64_t retention_s;
+	uint64_t latency_ms, latency_max_ms;	/* one way */
+	uint64_t lateness_ms;	/* a timer fires up to so late */
+	struct plan_host hosts[PLAN_HOSTS_MAX];
+	struct plan_step *steps;	/* in order of time */
+	size_t n_steps;
+	size_t size;
+	uint64_t quiet_ms;	/* faults end here; 8 is judged from now on.
+				 * Not in the text: the end */
+	uint64_t end_ms;
+	char *trace;		/* "trace KINDS" of a scenario, or NULL; the
+				 * words of world.h, with commas */
+};
+
+/* Defaults: 3 hosts, the product's own timings, calm. */
+void plan_init(struct plan *);
+void plan_done(struct plan *);
+
+/* Heartbeat, danger, margin and request as the product derives them from the
+ * lease and the drift. */
+void plan_derive(struct core_namespace *);
+
+/* Is it a world that may be, with steps that belong to it? 0, or -1 with what
+ * is wrong, for people. */
+int plan_check(const struct plan *, char *ret_text, size_t text_size);
+
+/* Append a step; its place is found by plan_sort(). Ends the process without
+ * memory. */
+struct plan_step *plan_add(struct plan *, enum step_kind, uint64_t at_ms);
+void plan_sort(struct plan *);	/* stable */
+
+/* A copy without the steps whose bit in @drop is set (NULL: of all). */
+void plan_copy(struct plan *to, const struct plan *from, const bool *drop);
+
+/* Is it a fault (and not what a client does by design)? The start of a daemon
+ * is none. */
+bool plan_is_fault(const struct plan_step *);
+const char *plan_step_name(enum step_kind);	/* "hand break" */
+const char *plan_fault_name(enum message_fault);
+
+/* plan_text.c, plan_write.c. 0, or -1 with the line's number and what is
+ * wrong. @plan is initialised, and the text is said of that. */
+int plan_read(struct plan *, FILE *, char *ret_text, size_t text_size);
+void plan_write(const struct plan *, FILE *);
+void plan_write_step(const struct plan_step *, FILE *);
+
+/* plan_random.c: the plan of a seed. */
+void plan_random(struct plan *, uint64_t seed);
+
+#endif

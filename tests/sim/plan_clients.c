@@ -1,0 +1,163 @@
+/*
+ * What clients do, by chance: each locks, thinks, holds and lets go, on a few
+ * keys that all want.
+ */
+#include "plan_dice.h"
+
+#include <string.h>
+
+static uint64_t
+clients_wait_ms(struct dice *d)
+{
+	static const unsigned weights[] = { 22, 20, 40, 18 };
+	uint64_t lease_ms = d->plan->ns.lease_ms;
+
+	switch (dice_weighted(d, weights, 4)) {
+	case 0:
+		return 0;
+	case 1:
+		return 1 + dice(d, lease_ms / 4);
+	case 2:
+		return 1 + dice(d, 3 * lease_ms);
+	default:
+		return PLAN_FOREVER;
+	}
+}
+
+static uint64_t
+clients_hold_ms(struct dice *d)
+{
+	static const unsigned weights[] = { 12, 34, 38, 12, 4 };
+	uint64_t lease_ms = d->plan->ns.lease_ms;
+
+	switch (dice_weighted(d, weights, 5)) {
+	case 0:
+		return 0;
+	case 1:
+		return 1 + dice(d, lease_ms / 8);
+	case 2:
+		return 1 + dice(d, lease_ms);
+	case 3:
+		return 1 + dice(d, 2 * lease_ms);
+	default:
+		return PLAN_FOREVER;
+	}
+}
+
+static struct plan_step *
+clients_step(struct dice *d, enum step_kind kind, uint64_t at_ms,
+    unsigned client, unsigned host, unsigned key)
+{
+	struct plan_step *s = plan_add(d->plan, kind, at_ms);
+
+	s->client = client;
+	s->host = host;
+	if (d->plan->n_namespaces > 1)
+		s->namespace_index = key % 2;
+	dice_key(d, key, s->key);
+	return s;
+}
+
+static void
+clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
+    unsigned key)
+{
+	static const unsigned weights[] = { 66, 16, 8, 10 };
+	struct plan_step *s = clients_step(d, STEP_LOCK, at_ms, client, host,
+	    key);
+
+	s->wait_ms = clients_wait_ms(d);
+	s->hold_ms = clients_hold_ms(d);
+	s->end = (enum plan_end)dice_weighted(d, weights, 4);
+	if (dice_percent(d, 15))
+		s->renew_ms = 1 + d->plan->ns.lease_ms / 6 +
+		    dice(d, d->plan->ns.lease_ms / 2);
+}
+
+void
+dice_lock(struct dice *d, uint64_t at_ms, unsigned host, unsigned key,
+    uint64_t wait_ms, uint64_t hold_ms)
+{
+	struct plan_step *s = clients_step(d, STEP_LOCK, at_ms,
+	    ++d->n_clients, host, key);
+
+	s->wait_ms = wait_ms;
+	s->hold_ms = hold_ms;
+	if (dice_percent(d, 20))
+		s->end = END_CLOSE;
+}
+
+/* Something else than locking. */
+static void
+clients_other(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
+    unsigned key)
+{
+	static const unsigned weights[] = { 25, 15, 20, 12, 6, 5, 17 };
+	static const enum step_kind kinds[] = { STEP_RELEASE, STEP_RENEW,
+		STEP_CANCEL, STEP_GET, STEP_LIST, STEP_DRAIN, STEP_CLOSE };
+	enum step_kind kind = kinds[dice_weighted(d, weights, 7)];
+	struct plan_step *s = clients_step(d, kind, at_ms, client, host, key);
+
+	if (kind == STEP_LIST)
+		memset(s->key + dice(d, 2), 0, sizeof(s->key) - 1);
+	if (kind != STEP_GET && kind != STEP_LIST)
+		s->host = 0;
+	if (kind == STEP_DRAIN || kind == STEP_CLOSE) {
+		memset(s->key, 0, sizeof(s->key));
+		s->namespace_index = 0;
+	}
+}
+
+static void
+clients_life(struct dice *d, unsigned client, unsigned host)
+{
+	uint64_t lease_ms = d->plan->ns.lease_ms;
+	uint64_t at_ms = dice(d, 2 * lease_ms);
+	unsigned key = (unsigned)dice(d, d->n_keys);
+
+	while (at_ms < d->plan->end_ms) {
+		if (at_ms >= d->idle_from_ms && at_ms < d->idle_to_ms)
+			at_ms = d->idle_to_ms + dice(d, lease_ms);
+		/* Mostly the same: who comes back meets himself. */
+		if (dice_percent(d, 35))
+			key = (unsigned)dice(d, d->n_keys);
+		clients_lock(d, at_ms, client, host, key);
+		if (dice_percent(d, 25))
+			clients_other(d, at_ms + dice(d, lease_ms), client,
+			    host, key);
+		at_ms += 1 + dice(d, 3 * lease_ms);
+		if (dice_percent(d, 50))
+			at_ms += dice(d, 2 * lease_ms);
+	}
+}
+
+/* Three keys that two hosts want from the beginning. */
+static void
+clients_contend(struct dice *d)
+{
+	unsigned host = dice_host(d);
+
+	for (unsigned key = 0; key < 3; key++) {
+		unsigned other = dice_other_host(d, host);
+		uint64_t at_ms = dice(d, d->plan->ns.lease_ms);
+
+		clients_lock(d, at_ms, ++d->n_clients, host, key);
+		clients_lock(d, dice_near(d, at_ms, 50), ++d->n_clients,
+		    other, key);
+		host = other;
+	}
+}
+
+void
+dice_clients(struct dice *d)
+{
+	unsigned n;
+
+	d->n_keys = 3 + (unsigned)dice(d, 2);
+	clients_contend(d);
+	for (unsigned host = 0; host < d->plan->n_hosts; host++) {
+		n = d->plan->n_hosts > 4 ? 1 : 3 + (unsigned)dice(d, 2);
+		for (unsigned i = 0; i < n; i++)
+			clients_life(d, ++d->n_clients, host);
+	}
+}

@@ -1,0 +1,56 @@
+/*
+ * Plans by chance: what their parts share. Private to plan_random*.c.
+ */
+#ifndef DDBLOCKD_TESTS_PLAN_DICE_H
+#define DDBLOCKD_TESTS_PLAN_DICE_H
+
+#include "core/random.h"
+#include "plan.h"
+
+#define DICE_KEYS_MAX 6
+
+struct dice {
+	struct random random;
+	struct plan *plan;
+	unsigned n_clients;
+	unsigned n_keys;
+	/* Hours: there is a time at which nobody asks for anything. */
+	bool hours;
+	uint64_t idle_from_ms, idle_to_ms;
+};
+
+/* 0 to @n - 1; @n is not 0. */
+uint64_t dice(struct dice *, uint64_t n);
+uint64_t dice_between(struct dice *, uint64_t least, uint64_t most);
+bool dice_percent(struct dice *, unsigned percent);
+/* One of @n, as likely as its weight. */
+unsigned dice_weighted(struct dice *, const unsigned *weights, unsigned n);
+unsigned dice_host(struct dice *);
+unsigned dice_other_host(struct dice *, unsigned host);
+
+/*
+ * A length of time near one at which something changes: a margin, a lease, a
+ * lease stretched by the drift, ...; rarely far from it.
+ */
+uint64_t dice_length(struct dice *);
+
+/* @at_ms, a little earlier or later. */
+uint64_t dice_near(struct dice *, uint64_t at_ms, uint64_t within_ms);
+
+/* A step, unless it would come too late. NULL then. */
+struct plan_step *dice_fault(struct dice *, enum step_kind, uint64_t at_ms,
+    unsigned host);
+
+/* The key of that number. */
+void dice_key(const struct dice *, unsigned number, char *ret);
+
+/* plan_clients.c */
+void dice_clients(struct dice *);
+/* A client of its own wants that lock. */
+void dice_lock(struct dice *, uint64_t at_ms, unsigned host, unsigned key,
+    uint64_t wait_ms, uint64_t hold_ms);
+
+/* plan_faults.c */
+void dice_faults(struct dice *);
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * The plan of a seed: a world, what its clients do (plan_clients.c) and what
+ * befalls it (plan_faults.c).
+ *
+ * Lengths are counted in leases, as all that is dangerous is near one: real
+ * milliseconds cost nothing here, and requests to the table do. So polls are
+ * slower than in the product, and histories end after a dozen leases; a few
+ * last hours, for what has to do with signatures, retention and the end of
+ * doubts.
+ */
+#include "plan_dice.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/timing.h"
+
+#define HOUR_MS UINT64_C(3600000)
+#define DAY_MS UINT64_C(86400000)
+
+/* ---- dice ------------------------------------------------------------- */
+
+uint64_t
+dice(struct dice *d, uint64_t n)
+{
+	return random_next(&d->random) % n;
+}
+
+uint64_t
+dice_between(struct dice *d, uint64_t least, uint64_t most)
+{
+	return least + dice(d, most - least + 1);
+}
+
+bool
+dice_percent(struct dice *d, unsigned percent)
+{
+	return dice(d, 100) < percent;
+}
+
+unsigned
+dice_weighted(struct dice *d, const unsigned *weights, unsigned n)
+{
+	unsigned all = 0;
+	uint64_t at;
+
+	for (unsigned i = 0; i < n; i++)
+		all += weights[i];
+	at = dice(d, all);
+	for (unsigned i = 0; i < n; i++) {
+		if (at < weights[i])
+			return i;
+		at -= weights[i];
+	}
+	return n - 1;
+}
+
+unsigned
+dice_host(struct dice *d)
+{
+	return (unsigned)dice(d, d->plan->n_hosts);
+}
+
+unsigned
+dice_other_host(struct dice *d, unsigned host)
+{
+	return (host + 1 + (unsigned)dice(d, d->plan->n_hosts - 1)) %
+	    d->plan->n_hosts;
+}
+
+uint64_t
+dice_near(struct dice *d, uint64_t at_ms, uint64_t within_ms)
+{
+	uint64_t early = at_ms > within_ms ? at_ms - within_ms : 0;
+
+	return dice_between(d, early, at_ms + within_ms);
+}
+
+uint64_t
+dice_length(struct dice *d)
+{
+	const struct core_namespace *n = &d->plan->ns;
+	uint64_t observe_ms = timing_observe_ms(n->lease_ms, n->drift_ppm);
+	const uint64_t near[] = {
+		d->plan->latency_max_ms, n->margin_ms, n->request_ms,
+		n->heartbeat_ms, n->danger_ms, n->danger_ms + n->heartbeat_ms,
+		n->lease_ms - n->margin_ms, n->lease_ms - n->margin_ms,
+		n->lease_ms, n->lease_ms, observe_ms, observe_ms,
+		2 * observe_ms - n->lease_ms, observe_ms + n->margin_ms,
+		observe_ms + n->poll_ms, observe_ms + n->heartbeat_ms,
+		3 * n->lease_ms / 2, 2 * n->lease_ms, 2 * observe_ms,
+	};
+	uint64_t ms = near[dice(d, sizeof(near) / sizeof(near[0]))];
+
+	if (dice_percent(d, 40))
+		ms = dice_near(d, ms, 3);
+	else if (dice_percent(d, 60))
+		ms = dice_near(d, ms, 2 * d->plan->latency_max_ms +
+		    2 * d->plan->lateness_ms + 1);
+	else
+		ms = dice_near(d, ms, ms / 8);
+	return ms > 0 ? ms : 1;
+}
+
+struct plan_step *
+dice_fault(struct dice *d, enum step_kind kind, uint64_t at_ms, unsigned host)
+{
+	struct plan_step *s;
+
+	if (at_ms >= d->plan->quiet_ms)
+		return NULL;
+	s = plan_add(d->plan, kind, at_ms);
+	s->host = host;
+	return s;
+}
+
+void
+dice_key(const struct dice *d, unsigned number, char *ret)
+{
+	static const char *const keys[DICE_KEYS_MAX] = {
+		"x", "y", "jobs/a", "jobs/b", "jobs", "z",
+	};
+
+	(void)d;
+	memcpy(ret, keys[number], strlen(keys[number]) + 1);
+}
+
+/* ---- the world -------------------------------------------------------- */
+
+static void
+random_lease(struct dice *d)
+{
+	static const unsigned weights[] = { 10, 12, 55, 12, 6, 5 };
+	static const uint64_t leases_ms[] = {
+		3000, 8000, 20000, 30000, 120000, 600000,
+	};
+	static const uint32_t drifts_ppm[] = {
+		10000, 10000, 10000, 10000, 10000, 10000, 0, 1000, 50000,
+		100000,
+	};
+	struct core_namespace *n = &d->plan->ns;
+	unsigned i = dice_weighted(d, weights, 6);
+
+	n->lease_ms = leases_ms[i];
+	d->hours = n->lease_ms >= 600000;
+	n->drift_ppm = drifts_ppm[dice(d, 10)];
+	plan_derive(n);
+	/* As short as it may be, where that is less. */
+	if (n->lease_ms < 10000 && n->drift_ppm > 0 && dice_percent(d, 30))
+		n->margin_ms = n->lease_ms * n->drift_ppm / 1000000;
+	if (dice_percent(d, 15))
+		n->heartbeat_ms = n->lease_ms / 3;
+	if (dice_percent(d, 10))
+		n->danger_ms = n->lease_ms - n->margin_ms;
+	if (dice_percent(d, 10))
+		n->request_ms = n->lease_ms - n->margin_ms - n->heartbeat_ms;
+	else if (dice_percent(d, 20))
+		n->request_ms = dice_between(d, n->heartbeat_ms / 4,
+		    n->heartbeat_ms);
+	if (n->request_ms > 10000)
+		n->request_ms = 10000;
+}
+
+static void
+random_rest(struct dice *d)
+{
+	static const uint64_t parts[] = { 12, 10, 8, 8, 6, 5, 4, 3 };
+	static const uint32_t handovers[] = { 1, 2, 3, 4, 5, 100 };
+	struct plan *p = d->plan;
+	struct core_namespace *n = &p->ns;
+
+	/* Of many hosts each may ask less often. */
+	n->poll_ms = n->lease_ms / parts[dice(d, 8)];
+	if (p->n_hosts > 4)
+		n->poll_ms = n->lease_ms / (1 + dice(d, 4));
+	n->audit_ms = dice_between(d, n->lease_ms, 2 * n->lease_ms);
+	n->handover_max = handovers[dice(d, 6)];
+	p->n_namespaces = dice_percent(d, 12) ? 2 : 1;
+	p->retention_s = dice_percent(d, 50) ? 3600 : 7 * 86400;
+	if (d->hours)
+		p->retention_s = dice_percent(d, 60) ? 3600 : 7 * 86400;
+	if (!dice_percent(d, 10))
+		return;
+	/* Room for few. */
+	p->limits.clients_max = (uint32_t)dice_between(d, 2, 8);
+	p->limits.requests_per_client_max = (uint32_t)dice_between(d, 1, 3);
+	p->limits.holds_per_client_max = (uint32_t)dice_between(d, 1, 3);
+	p->limits.locks_max = (uint32_t)dice_between(d, 3, 8);
+	p->limits.requests_max = (uint32_t)dice_between(d, 3, 12);
+	p->limits.observations_max = (uint32_t)dice_between(d, 2, 12);
+	p->limits.doubts_max = (uint32_t)dice_between(d, 8, 24);
+}
+
+static void
+random_network(struct dice *d)
+{
+	static const unsigned weights[] = { 20, 10, 40, 20, 10 };
+	static const uint64_t ranges_ms[][2] = {
+		{ 0, 0 }, { 0, 3 }, { 2, 8 }, { 5, 60 }, { 50, 400 },
+	};
+	struct plan *p = d->plan;
+	unsigned i = dice_weighted(d, weights, 5);
+
+	/* A good network answers within the time for a request. */
+	if (ranges_ms[i][1] > p->ns.request_ms / 8)
+		i = 2;
+	p->latency_ms = ranges_ms[i][0];
+	p->latency_max_ms = ranges_ms[i][1];
+	p->lateness_ms = dice_percent(d, 30) ? 0 : dice(d, 6);
+	if (p->lateness_ms > p->ns.margin_ms / 8)
+		p->lateness_ms = 0;
+}
+
+static void
+random_host(struct dice *d, unsigned number)
+{
+	struct plan *p = d->plan;
+	struct plan_host *h = &p->hosts[number];
+	int32_t most = (int32_t)(p->ns.drift_ppm / 2);
+	int64_t year_ms = 365 * (int64_t)DAY_MS;
+
+	if (dice_percent(d, 30))
+		h->rate_ppm = most;
+	else if (dice_percent(d, 45))
+		h->rate_ppm = -most;
+	else if (dice_percent(d, 50) && most > 0)
+		h->rate_ppm = (int32_t)dice(d, (uint64_t)most);
+	h->offset_ms = dice_percent(d, 20) ? dice(d, 1000) :
+	    dice(d, 400 * DAY_MS);
+	if (dice_percent(d, 10))
+		h->wall_ms = dice_percent(d, 50) ? year_ms : -2 * year_ms;
+	else if (dice_percent(d, 10))
+		h->wall_ms = (int64_t)dice(d, 2 * HOUR_MS) -
+		    (int64_t)HOUR_MS;
+	if (number > 0 && dice_percent(d, 12)) {
+		h->absent = true;
+		plan_add(p, STEP_BOOT, dice(d, 5 * p->ns.lease_ms))->host =
+		    number;
+	}
+}
+
+static unsigned
+random_hosts(struct dice *d)
+{
+	if (d->hours || dice_percent(d, 66))
+		return 3;
+	return dice_percent(d, 70) ? 4 : 5 + (unsigned)dice(d, 5);
+}
+
+void
+plan_random(struct plan *p, uint64_t seed)
+{
+	const uint64_t seeds[4] = { seed, UINT64_C(0x9e3779b97f4a7c15),
+		UINT64_C(0xbf58476d1ce4e5b9), ~seed };
+	struct dice d = { .plan = p };
+	uint64_t lease_ms;
+
+	random_init(&d.random, seeds);
+	/* The first numbers of neighbouring seeds are neighbours, too. */
+	for (unsigned i = 0; i < 16; i++)
+		(void)random_next(&d.random);
+	plan_init(p);
+	p->seed = seed;
+	random_lease(&d);
+	p->n_hosts = random_hosts(&d);
+	random_rest(&d);
+	random_network(&d);
+	for (unsigned i = 0; i < p->n_hosts; i++)
+		random_host(&d, i);
+	lease_ms = p->ns.lease_ms;
+	p->quiet_ms = dice_between(&d, 8 * lease_ms, 9 * lease_ms);
+	/* Few who ask, or seldom: longer, so that there is enough of it. */
+	if (p->n_hosts == 3)
+		p->quiet_ms += 2 * lease_ms;
+	if (lease_ms < 10000)
+		p->quiet_ms += 3 * lease_ms;
+	if (p->ns.heartbeat_ms > lease_ms / 4)
+		p->quiet_ms += 2 * lease_ms;
+	if (d.hours) {
+		d.idle_from_ms = 5 * lease_ms;
+		d.idle_to_ms = d.idle_from_ms + HOUR_MS +
+		    dice(&d, HOUR_MS / 2);
+		p->quiet_ms += d.idle_to_ms - d.idle_from_ms;
+	}
+	p->end_ms = p->quiet_ms + 2 * lease_ms + lease_ms / 2 +
+	    2 * p->ns.poll_ms;
+	dice_clients(&d);
+	dice_faults(&d);
+	/* Nobody does anything after the end. */
+	for (size_t i = 0; i < p->n_steps; i++)
+		if (p->steps[i].at_ms > p->end_ms)
+			p->steps[i].at_ms = p->end_ms;
+	plan_sort(p);
+}

@@ -1,0 +1,177 @@
+/*
+ * The words of plans: every setting, step and fault with its name and what
+ * goes with it.
+ */
+#include "plan_text.h"
+
+#include <string.h>
+
+#define P(field) offsetof(struct plan, field)
+#define H(field) offsetof(struct plan_host, field)
+
+const struct setting plan_world_settings[] = {
+	{ "seed", SETTING_NUMBER, P(seed), false },
+	{ "hosts", SETTING_COUNT, P(n_hosts), false },
+	{ "namespaces", SETTING_COUNT, P(n_namespaces), false },
+	{ "lease", SETTING_DURATION, P(ns.lease_ms), false },
+	{ "drift", SETTING_PPM, P(ns.drift_ppm), false },
+	{ "heartbeat", SETTING_DURATION, P(ns.heartbeat_ms), true },
+	{ "danger", SETTING_DURATION, P(ns.danger_ms), true },
+	{ "margin", SETTING_DURATION, P(ns.margin_ms), true },
+	{ "request", SETTING_DURATION, P(ns.request_ms), true },
+	{ "poll", SETTING_DURATION, P(ns.poll_ms), false },
+	{ "audit", SETTING_DURATION, P(ns.audit_ms), false },
+	{ "handover", SETTING_COUNT, P(ns.handover_max), false },
+	{ "host-only", SETTING_FLAG, P(ns.host_only), false },
+	{ "idle", SETTING_DURATION, P(ns.idle_ms), false },
+	{ "retention", SETTING_SECONDS, P(retention_s), false },
+	{ "latency", SETTING_RANGE, P(latency_ms), false },
+	{ "lateness", SETTING_DURATION, P(lateness_ms), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_limit_settings[] = {
+	{ "clients", SETTING_COUNT, P(limits.clients_max), false },
+	{ "requests-per-client", SETTING_COUNT,
+	    P(limits.requests_per_client_max), false },
+	{ "holds-per-client", SETTING_COUNT, P(limits.holds_per_client_max),
+	    false },
+	{ "locks", SETTING_COUNT, P(limits.locks_max), false },
+	{ "requests", SETTING_COUNT, P(limits.requests_max), false },
+	{ "observations", SETTING_COUNT, P(limits.observations_max), false },
+	{ "doubts", SETTING_COUNT, P(limits.doubts_max), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_host_settings[] = {
+	{ "rate", SETTING_RATE, H(rate_ppm), false },
+	{ "offset", SETTING_DURATION, H(offset_ms), false },
+	{ "wall", SETTING_SHIFT, H(wall_ms), false },
+	{ "absent", SETTING_FLAG, H(absent), false },
+	{ .name = NULL },
+};
+
+_Static_assert(P(latency_max_ms) == P(latency_ms) + sizeof(uint64_t),
+    "the two ends of a range stand in a row");
+
+size_t
+plan_setting_size(const struct setting *s)
+{
+	switch (s->form) {
+	case SETTING_FLAG:
+		return sizeof(bool);
+	case SETTING_PPM:
+	case SETTING_RATE:
+	case SETTING_COUNT:
+		return sizeof(uint32_t);
+	case SETTING_RANGE:
+		return 2 * sizeof(uint64_t);
+	default:
+		return sizeof(uint64_t);
+	}
+}
+
+static const struct step_words plan_steps[STEP_KINDS] = {
+	[STEP_LOCK] = { "lock", SUBJECT_CLIENT_AT, FORM_LOCK },
+	[STEP_RELEASE] = { "release", SUBJECT_CLIENT, FORM_KEY },
+	[STEP_RENEW] = { "renew", SUBJECT_CLIENT, FORM_KEY },
+	[STEP_CANCEL] = { "cancel", SUBJECT_CLIENT, FORM_KEY },
+	[STEP_GET] = { "get", SUBJECT_CLIENT_AT, FORM_KEY },
+	[STEP_LIST] = { "list", SUBJECT_CLIENT_AT, FORM_PREFIX },
+	[STEP_DRAIN] = { "drain", SUBJECT_CLIENT, FORM_NOTHING },
+	[STEP_CLOSE] = { "close", SUBJECT_CLIENT, FORM_NOTHING },
+	[STEP_KILL] = { "kill", SUBJECT_HOST, FORM_NOTHING },
+	[STEP_BOOT] = { "boot", SUBJECT_HOST, FORM_NOTHING },
+	[STEP_CRASH] = { "crash", SUBJECT_HOST, FORM_NOTHING },
+	[STEP_STOP] = { "stop", SUBJECT_HOST, FORM_NOTHING },
+	[STEP_STOP_RELEASE] = { "stop-release", SUBJECT_HOST, FORM_NOTHING },
+	[STEP_PAUSE] = { "pause", SUBJECT_HOST, FORM_DURATION },
+	[STEP_SUSPEND] = { "suspend", SUBJECT_HOST, FORM_DURATION },
+	[STEP_FREEZE] = { "freeze", SUBJECT_HOST, FORM_DURATION },
+	[STEP_CUT] = { "cut", SUBJECT_HOST, FORM_DURATION },
+	[STEP_DOWN] = { "down", SUBJECT_HOST, FORM_DURATION },
+	[STEP_WALL] = { "wall", SUBJECT_HOST, FORM_SHIFT },
+	[STEP_STARVE] = { "starve", SUBJECT_HOST, FORM_COUNTS },
+	[STEP_MESSAGE] = { "message", SUBJECT_HOST, FORM_MESSAGE },
+	[STEP_TABLE_CUT] = { "table cut", SUBJECT_TABLE, FORM_DURATION },
+	[STEP_TABLE_THROTTLE] = { "table throttle", SUBJECT_TABLE,
+	    FORM_DURATION },
+	[STEP_TABLE_EXPIRE] = { "table expire", SUBJECT_TABLE, FORM_SHIFT },
+	[STEP_HAND_DELETE] = { "hand delete", SUBJECT_HAND, FORM_KEY },
+	[STEP_HAND_BREAK] = { "hand break", SUBJECT_HAND, FORM_KEY },
+	[STEP_HAND_GARBLE] = { "hand garble", SUBJECT_HAND, FORM_KEY },
+	[STEP_HAND_REPAIR] = { "hand repair", SUBJECT_HAND, FORM_KEY },
+	[STEP_HAND_END_SESSION] = { "hand end-session", SUBJECT_HAND,
+	    FORM_SESSION },
+	[STEP_HAND_DELETE_SESSION] = { "hand delete-session", SUBJECT_HAND,
+	    FORM_SESSION },
+	[STEP_HAND_WISH] = { "hand wish", SUBJECT_HAND, FORM_KEY },
+	[STEP_HAND_SPEND] = { "hand spend", SUBJECT_HAND, FORM_KEY },
+};
+
+static const struct {
+	const char *name;
+	enum fault_form form;
+} plan_faults[MESSAGE_FAULTS] = {
+	[MESSAGE_LOST] = { "lose", FAULT_ALONE },
+	[MESSAGE_ANSWER_LOST] = { "lose-answer", FAULT_ALONE },
+	[MESSAGE_LATE] = { "late", FAULT_DURATION },
+	[MESSAGE_ANSWER_LATE] = { "answer-late", FAULT_DURATION },
+	[MESSAGE_TWICE] = { "twice", FAULT_DURATION },
+	[MESSAGE_UNSENT] = { "unsent", FAULT_ALONE },
+	[MESSAGE_THROTTLED] = { "throttled", FAULT_ALONE },
+	[MESSAGE_FAILED] = { "failed", FAULT_ALONE },
+	[MESSAGE_FAILED_AFTER] = { "failed-after", FAULT_ALONE },
+	[MESSAGE_GARBLED] = { "garbled", FAULT_ALONE },
+	[MESSAGE_DENIED] = { "denied", FAULT_ALONE },
+	[MESSAGE_UNPROCESSED] = { "unprocessed", FAULT_COUNT },
+};
+
+const struct step_words *
+plan_step_words(enum step_kind kind)
+{
+	return &plan_steps[kind];
+}
+
+const char *
+plan_step_name(enum step_kind kind)
+{
+	if (kind <= 0 || kind >= STEP_KINDS)
+		return "none";
+	return plan_steps[kind].name;
+}
+
+const char *
+plan_step_verb(enum step_kind kind)
+{
+	const char *space = strchr(plan_steps[kind].name, ' ');
+
+	return space == NULL ? plan_steps[kind].name : space + 1;
+}
+
+enum fault_form
+plan_fault_form(enum message_fault fault)
+{
+	return plan_faults[fault].form;
+}
+
+const char *
+plan_fault_name(enum message_fault fault)
+{
+	if (fault <= 0 || fault >= MESSAGE_FAULTS)
+		return "none";
+	return plan_faults[fault].name;
+}
+
+const char *
+plan_end_name(enum plan_end end)
+{
+	static const char *const names[] = {
+		[END_RELEASE] = "release",
+		[END_CLOSE] = "close",
+		[END_DRAIN] = "drain",
+		[END_NEVER] = "never",
+	};
+
+	return names[end];
+}

@@ -1,0 +1,253 @@
+/*
+ * Writing a plan, so that reading it gives the same. What is the default is
+ * left out, because these lines are for people, too.
+ */
+#include "plan_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SETTINGS_IN_A_LINE 5
+
+/* In the largest unit in which it is a whole number. */
+static void
+write_duration(FILE *to, uint64_t ms)
+{
+	static const struct {
+		uint64_t ms;
+		const char *name;
+	} units[] = {
+		{ 86400000, "d" }, { 3600000, "h" }, { 60000, "m" },
+		{ 1000, "s" }, { 1, "ms" },
+	};
+	size_t i = 0;
+
+	if (ms == PLAN_FOREVER) {
+		(void)fputs("forever", to);
+		return;
+	}
+	if (ms == 0) {
+		(void)fputs("0s", to);
+		return;
+	}
+	while (ms % units[i].ms != 0)
+		i++;
+	(void)fprintf(to, "%" PRIu64 "%s", ms / units[i].ms, units[i].name);
+}
+
+static void
+write_shift(FILE *to, int64_t ms)
+{
+	(void)fputc(ms < 0 ? '-' : '+', to);
+	write_duration(to, (uint64_t)(ms < 0 ? -ms : ms));
+}
+
+/* ---- settings --------------------------------------------------------- */
+
+static void
+write_value(FILE *to, const struct setting *s, const void *member)
+{
+	const uint64_t *n = member;
+
+	if (s->form != SETTING_FLAG)
+		(void)fprintf(to, "%s=", s->name);
+	switch (s->form) {
+	case SETTING_DURATION:
+		write_duration(to, *n);
+		break;
+	case SETTING_SECONDS:
+		write_duration(to, *n * 1000);
+		break;
+	case SETTING_SHIFT:
+		write_shift(to, *(const int64_t *)member);
+		break;
+	case SETTING_PPM:
+		(void)fprintf(to, "%" PRIu32 "ppm", *(const uint32_t *)member);
+		break;
+	case SETTING_RATE:
+		(void)fprintf(to, "%+" PRId32 "ppm", *(const int32_t *)member);
+		break;
+	case SETTING_COUNT:
+		(void)fprintf(to, "%" PRIu32, *(const uint32_t *)member);
+		break;
+	case SETTING_NUMBER:
+		(void)fprintf(to, "%" PRIu64, *n);
+		break;
+	case SETTING_RANGE:
+		write_duration(to, n[0]);
+		if (n[0] != n[1]) {
+			(void)fputs("..", to);
+			write_duration(to, n[1]);
+		}
+		break;
+	case SETTING_FLAG:
+		(void)fputs(s->name, to);
+		break;
+	}
+}
+
+/* The settings of @object that are not as in @usual; @head begins lines. */
+static void
+write_settings(FILE *to, const char *head, const struct setting *table,
+    const void *object, const void *usual)
+{
+	unsigned n = 0;
+
+	for (const struct setting *s = table; s->name != NULL; s++) {
+		const char *member = (const char *)object + s->offset;
+
+		if (memcmp(member, (const char *)usual + s->offset,
+		    plan_setting_size(s)) == 0)
+			continue;
+		if (n > 0 && n % SETTINGS_IN_A_LINE == 0)
+			(void)fputc('\n', to);
+		if (n++ % SETTINGS_IN_A_LINE == 0)
+			(void)fputs(head, to);
+		(void)fputc(' ', to);
+		write_value(to, s, member);
+	}
+	if (n > 0)
+		(void)fputc('\n', to);
+}
+
+/* What a plan of this lease and drift would be if nothing else was said. */
+static void
+write_world(FILE *to, const struct plan *p)
+{
+	struct plan usual;
+	uint32_t drift_ppm;
+	char head[8];
+
+	plan_init(&usual);
+	drift_ppm = usual.ns.drift_ppm;
+	usual.ns.lease_ms = p->ns.lease_ms;
+	usual.ns.drift_ppm = p->ns.drift_ppm;
+	plan_derive(&usual.ns);
+	usual.ns.drift_ppm = drift_ppm;
+	/* Always said, because the rest hangs on them. */
+	usual.ns.lease_ms = 0;
+	usual.n_hosts = 0;
+	write_settings(to, "world", plan_world_settings, p, &usual);
+	write_settings(to, "limits", plan_limit_settings, p, &usual);
+	for (unsigned i = 0; i < p->n_hosts; i++) {
+		(void)snprintf(head, sizeof(head), "host %c", 'A' + (int)i);
+		write_settings(to, head, plan_host_settings, &p->hosts[i],
+		    &usual.hosts[i]);
+	}
+}
+
+/* ---- steps ------------------------------------------------------------ */
+
+static void
+write_subject(FILE *to, const struct plan_step *s, enum step_subject subject)
+{
+	if (subject == SUBJECT_CLIENT)
+		(void)fprintf(to, "c%u", s->client);
+	else if (subject == SUBJECT_CLIENT_AT)
+		(void)fprintf(to, "c%u@%c", s->client, 'A' + (int)s->host);
+	else if (subject == SUBJECT_HOST)
+		(void)fputc('A' + (int)s->host, to);
+	else
+		(void)fputs(subject == SUBJECT_TABLE ? "table" : "hand", to);
+}
+
+static void
+write_option(FILE *to, const char *name, uint64_t ms)
+{
+	if (ms == 0)
+		return;
+	(void)fprintf(to, " %s=", name);
+	write_duration(to, ms);
+}
+
+static void
+write_lock(FILE *to, const struct plan_step *s)
+{
+	(void)fprintf(to, " %s", s->key);
+	write_option(to, "wait", s->wait_ms);
+	write_option(to, "hold", s->hold_ms);
+	write_option(to, "renew", s->renew_ms);
+	if (s->end != END_RELEASE)
+		(void)fprintf(to, " end=%s", plan_end_name(s->end));
+}
+
+static void
+write_message(FILE *to, const struct plan_step *s)
+{
+	const char *name = s->operation == PLAN_ANY ? "any" :
+	    operation_kind_name(s->operation);
+
+	(void)fputc(' ', to);
+	for (; *name != '\0'; name++)
+		(void)fputc(*name == ' ' ? '-' : *name, to);
+	(void)fprintf(to, " %" PRIu32 " %s", s->nth,
+	    plan_fault_name(s->fault));
+	if (plan_fault_form(s->fault) == FAULT_DURATION) {
+		(void)fputc(' ', to);
+		write_duration(to, s->ms);
+	} else if (plan_fault_form(s->fault) == FAULT_COUNT) {
+		(void)fprintf(to, " %" PRIu32, s->count);
+	}
+}
+
+void
+plan_write_step(const struct plan_step *s, FILE *to)
+{
+	const struct step_words *words = plan_step_words(s->kind);
+
+	(void)fputs("at ", to);
+	write_duration(to, s->at_ms);
+	(void)fputc(' ', to);
+	write_subject(to, s, words->subject);
+	(void)fprintf(to, " %s", plan_step_verb(s->kind));
+	switch (words->form) {
+	case FORM_NOTHING:
+		break;
+	case FORM_LOCK:
+		write_lock(to, s);
+		break;
+	case FORM_KEY:
+	case FORM_PREFIX:
+		if (s->key[0] != '\0')
+			(void)fprintf(to, " %s", s->key);
+		break;
+	case FORM_DURATION:
+		(void)fputc(' ', to);
+		write_duration(to, s->ms);
+		break;
+	case FORM_SHIFT:
+		(void)fputc(' ', to);
+		write_shift(to, s->shift_ms);
+		break;
+	case FORM_COUNTS:
+		(void)fprintf(to, " %" PRIu32 " %" PRIu32, s->nth, s->count);
+		break;
+	case FORM_MESSAGE:
+		write_message(to, s);
+		break;
+	case FORM_SESSION:
+		(void)fprintf(to, " %c", 'A' + (int)s->host);
+		break;
+	}
+	if (s->namespace_index > 0)
+		(void)fprintf(to, " ns=%" PRIu32, s->namespace_index);
+	(void)fputc('\n', to);
+}
+
+void
+plan_write(const struct plan *p, FILE *to)
+{
+	write_world(to, p);
+	if (p->trace != NULL)
+		(void)fprintf(to, "trace %s\n", p->trace);
+	for (size_t i = 0; i < p->n_steps; i++)
+		plan_write_step(&p->steps[i], to);
+	if (p->quiet_ms != p->end_ms) {
+		(void)fputs("quiet ", to);
+		write_duration(to, p->quiet_ms);
+		(void)fputc('\n', to);
+	}
+	(void)fputs("end ", to);
+	write_duration(to, p->end_ms);
+	(void)fputc('\n', to);
+}

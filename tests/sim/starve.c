@@ -1,0 +1,89 @@
+/*
+ * Memory that runs out inside a core. The linker puts these functions before
+ * the allocator's (--wrap); they fail only what is asked for inside a step of
+ * the core that was chosen, and that one only.
+ */
+#include "world_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+	unsigned host;
+	uint32_t left;	/* allocations until the first that fails, plus one */
+	uint32_t count;	/* that fail then */
+	bool inside;	/* a step of that core */
+} starve;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *text);
+
+void
+starve_arm(unsigned host, uint32_t nth, uint32_t count)
+{
+	starve.host = host;
+	starve.left = nth;
+	starve.count = count;
+}
+
+void
+starve_disarm(void)
+{
+	starve.count = 0;
+	starve.inside = false;
+}
+
+void
+starve_enter(unsigned host)
+{
+	starve.inside = starve.count > 0 && starve.host == host;
+}
+
+void
+starve_leave(void)
+{
+	starve.inside = false;
+}
+
+static bool
+starve_fails(void)
+{
+	if (!starve.inside || starve.count == 0)
+		return false;
+	if (starve.left > 1) {
+		starve.left--;
+		return false;
+	}
+	starve.count--;
+	return true;
+}
+
+void *
+__wrap_malloc(size_t size)
+{
+	return starve_fails() ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+	return starve_fails() ? NULL : __real_calloc(n, size);
+}
+
+void *
+__wrap_realloc(void *p, size_t size)
+{
+	return starve_fails() ? NULL : __real_realloc(p, size);
+}
+
+char *
+__wrap_strdup(const char *text)
+{
+	return starve_fails() ? NULL : __real_strdup(text);
+}

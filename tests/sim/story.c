@@ -1,0 +1,366 @@
+/*
+ * Facts from short lines: see story.h for the language.
+ */
+#include "story.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORY_WORDS_MAX 12
+#define STORY_LINE_MAX 200
+#define STORY_TEXT_MAX 8192
+#define STORY_REQUESTS_MAX 64
+
+struct story {
+	struct judge *judge;
+	struct judge_rules rules;
+	char line[STORY_LINE_MAX];
+	char words_line[STORY_LINE_MAX];
+	char *words[STORY_WORDS_MAX];
+	size_t n_words;
+	enum core_verb verbs[STORY_REQUESTS_MAX];	/* by request */
+};
+
+_Noreturn static void
+story_fail(const struct story *s, const char *what)
+{
+	(void)fprintf(stderr, "story: %s: %s\n", what, s->line);
+	abort();
+}
+
+/* ---- words ------------------------------------------------------------ */
+
+static void
+story_split(struct story *s, const char *line, size_t length)
+{
+	char *at = s->words_line;
+
+	s->n_words = 0;
+	if (length >= sizeof(s->line))
+		abort();
+	memcpy(s->line, line, length);
+	s->line[length] = '\0';
+	memcpy(s->words_line, s->line, length + 1);
+	while (*at != '\0') {
+		size_t n = strcspn(at, " ");
+
+		if (s->n_words == STORY_WORDS_MAX)
+			story_fail(s, "too many words");
+		if (n > 0)
+			s->words[s->n_words++] = at;
+		at += n;
+		if (*at != '\0')
+			*at++ = '\0';
+	}
+}
+
+static const char *
+story_word(const struct story *s, size_t i)
+{
+	if (i >= s->n_words)
+		story_fail(s, "something is missing");
+	return s->words[i];
+}
+
+static uint64_t
+story_number(const struct story *s, const char *text)
+{
+	char *end;
+	uint64_t n = (uint64_t)strtoll(text, &end, 10);
+
+	if (end == text || *end != '\0')
+		story_fail(s, "no number");
+	return n;
+}
+
+/* The value of "NAME=VALUE", or what it is if that was not said. */
+static uint64_t
+story_option(const struct story *s, const char *name, uint64_t otherwise)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < s->n_words; i++)
+		if (strncmp(s->words[i], name, length) == 0 &&
+		    s->words[i][length] == '=')
+			return story_number(s, s->words[i] + length + 1);
+	return otherwise;
+}
+
+static bool
+story_has(const struct story *s, const char *word)
+{
+	for (size_t i = 0; i < s->n_words; i++)
+		if (strcmp(s->words[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* As long as names in the table are: 32 characters. */
+static void
+story_name(char ret[33], const char *from, size_t length)
+{
+	memset(ret, '0', 32);
+	ret[32] = '\0';
+	memcpy(ret, from, length < 32 ? length : 32);
+}
+
+static uint64_t
+story_id(const struct story *s, const char *word, char prefix)
+{
+	if (word[0] != prefix)
+		story_fail(s, "another kind of name is needed");
+	return story_number(s, word + 1);
+}
+
+/* ---- the table -------------------------------------------------------- */
+
+static void
+story_element(struct story *s, const char *word, struct fact_lock *l)
+{
+	struct fact_element *e = &l->elements[l->n_elements++];
+	size_t session = strcspn(word, "/");
+	const char *grant = word + session + 1;
+	size_t length = strcspn(grant, "!~");
+
+	story_name(e->session, word, session);
+	story_name(e->grant, grant, length);
+	e->fail_closed = grant[length] == '!';
+	e->lease_ms = grant[length] == '~' ?
+	    story_number(s, grant + length + 1) : s->rules.lease_ms;
+}
+
+static void
+story_writer(const struct story *s, struct fact *f)
+{
+	f->expired = strcmp(s->words[1], "ttl") == 0;
+	if (f->expired || strcmp(s->words[1], "hand") == 0)
+		f->host = FACT_BY_HAND;
+	f->sent_ms = story_option(s, "sent", f->at_ms);
+}
+
+static void
+story_lock(struct story *s, struct fact *f)
+{
+	struct fact_lock *l = &f->lock;
+
+	f->kind = FACT_LOCK;
+	f->key = story_word(s, 3);
+	story_writer(s, f);
+	l->exists = !story_has(s, "gone");
+	l->readable = l->exists && !story_has(s, "broken");
+	l->token = story_option(s, "token", 0);
+	l->ttl_ahead_s = (int64_t)story_option(s, "ttl", 0);
+	l->has_ttl = l->ttl_ahead_s != 0 ||
+	    (story_has(s, "ttl") && !f->expired);
+	l->n_wishes = story_option(s, "wishes", 0);
+	for (size_t i = 4; i < s->n_words; i++)
+		if (strchr(s->words[i], '/') != NULL)
+			story_element(s, s->words[i], l);
+		else if (s->words[i][0] == '+')
+			story_name(l->wishes[l->n_wishes++], s->words[i] + 1,
+			    strlen(s->words[i]) - 1);
+}
+
+static void
+story_session(struct story *s, struct fact *f, char name[33])
+{
+	struct fact_session *i = &f->item;
+
+	f->kind = FACT_SESSION;
+	story_name(name, story_word(s, 3), strlen(story_word(s, 3)));
+	f->session = name;
+	story_writer(s, f);
+	i->exists = !story_has(s, "gone");
+	i->dead = story_has(s, "dead");
+	i->beat = story_option(s, "beat", 0);
+	i->lease_ms = story_option(s, "lease", s->rules.lease_ms);
+	i->ttl_ahead_s = (int64_t)story_option(s, "ttl", 172800);
+}
+
+static void
+story_host(struct story *s, struct fact *f, char name[33])
+{
+	static const struct {
+		const char *word;
+		enum fact_kind kind;
+	} kinds[] = {
+		{ "start", FACT_STARTED },
+		{ "die", FACT_DIED },
+		{ "end", FACT_ENDED },
+		{ "pause", FACT_PAUSED },
+		{ "resume", FACT_RESUMED },
+		{ "freeze", FACT_FROZEN },
+		{ "renewed", FACT_RENEWED },
+	};
+	const char *verb = story_word(s, 2);
+
+	if (strcmp(verb, "lock") == 0) {
+		story_lock(s, f);
+		return;
+	}
+	if (strcmp(verb, "session") == 0) {
+		story_session(s, f, name);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(verb, kinds[i].word) == 0)
+			f->kind = kinds[i].kind;
+	f->rate_ppm = (int32_t)story_option(s, "rate", 0);
+	f->until_ms = story_option(s, "until", 0);
+}
+
+/* ---- clients ---------------------------------------------------------- */
+
+static void
+story_ask(struct story *s, struct fact *f, enum core_verb verb)
+{
+	f->kind = FACT_ASKED;
+	f->verb = verb;
+	f->request = story_id(s, story_word(s, 4), 'r');
+	if (f->request >= STORY_REQUESTS_MAX)
+		story_fail(s, "too many requests");
+	s->verbs[f->request] = verb;
+	f->wait_ms = story_option(s, "wait", 0);
+	f->due_ms = story_option(s, "due", FACT_NEVER);
+	if (verb == CORE_ACQUIRE)
+		f->key = s->words[3];
+	else if (verb == CORE_CANCEL)
+		f->target = story_id(s, s->words[3], 'r');
+	else
+		f->hold = story_number(s, s->words[3]);
+}
+
+static void
+story_told(struct story *s, struct fact *f)
+{
+	f->kind = FACT_ANSWERED;
+	f->request = story_id(s, story_word(s, 3), 'r');
+	f->verb = s->verbs[f->request];
+	f->code = (int)story_option(s, "code", 0);
+	f->hold = story_option(s, "hold", 0);
+	f->token = story_option(s, "token", 0);
+	f->until_ms = story_option(s, "until", 0);
+}
+
+static void
+story_notice(struct story *s, struct fact *f, enum fact_kind kind)
+{
+	static const char *const losses[] = {
+		[CORE_LOSS_EXPIRED] = "expired",
+		[CORE_LOSS_STOLEN] = "stolen",
+		[CORE_LOSS_BROKEN] = "broken",
+		[CORE_LOSS_SHUTDOWN] = "shutdown",
+	};
+
+	f->kind = kind;
+	f->hold = story_number(s, story_word(s, 3));
+	f->until_ms = story_option(s, "until", 0);
+	for (size_t i = 1; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (story_has(s, losses[i]))
+			f->loss = (enum core_loss)i;
+}
+
+static void
+story_client(struct story *s, struct fact *f)
+{
+	const char *verb = story_word(s, 2);
+	char *at = strchr(s->words[1], '@');
+
+	*at = '\0';
+	f->client = story_id(s, s->words[1], 'c');
+	f->host = (unsigned)(at[1] - 'A');
+	if (strcmp(verb, "acquire") == 0)
+		story_ask(s, f, CORE_ACQUIRE);
+	else if (strcmp(verb, "release") == 0)
+		story_ask(s, f, CORE_RELEASE);
+	else if (strcmp(verb, "cancel") == 0)
+		story_ask(s, f, CORE_CANCEL);
+	else if (strcmp(verb, "renew") == 0)
+		story_ask(s, f, CORE_RENEW);
+	else if (strcmp(verb, "told") == 0)
+		story_told(s, f);
+	else if (strcmp(verb, "danger") == 0)
+		story_notice(s, f, FACT_IN_DANGER);
+	else if (strcmp(verb, "safe") == 0)
+		story_notice(s, f, FACT_SAFE);
+	else if (strcmp(verb, "lost") == 0)
+		story_notice(s, f, FACT_LOST);
+	else if (strcmp(verb, "drains") == 0)
+		f->kind = FACT_DRAINED;
+	else if (strcmp(verb, "leaves") == 0)
+		f->kind = FACT_LEFT;
+}
+
+/* ---- all -------------------------------------------------------------- */
+
+static void
+story_rules(struct story *s)
+{
+	struct judge_rules *r = &s->rules;
+
+	r->danger_ms = story_option(s, "danger", r->danger_ms);
+	r->audit_ms = story_option(s, "audit", r->audit_ms);
+	r->lateness_ms = story_option(s, "lateness", 0);
+	r->idle_ms = story_option(s, "idle", 0);
+	r->retention_s = story_option(s, "retention", 0);
+	r->handover_max = (uint32_t)story_option(s, "handovers", 0);
+	r->holds_per_client_max = (uint32_t)story_option(s, "holds", 0);
+	r->requests_per_client_max = (uint32_t)story_option(s, "requests", 0);
+	r->sees_table = !story_has(s, "blind");
+}
+
+static void
+story_line(struct story *s, const char *line, size_t length)
+{
+	struct fact f = { .kind = 0 };
+	char name[33];
+
+	story_split(s, line, length);
+	if (s->n_words == 0)
+		return;
+	if (strcmp(s->words[0], "rules") == 0) {
+		story_rules(s);
+		return;
+	}
+	if (s->judge == NULL)
+		s->judge = judge_new(&s->rules, 1);
+	f.at_ms = story_number(s, s->words[0]);
+	if (strcmp(story_word(s, 1), "quiet") == 0) {
+		f.kind = FACT_QUIET;
+	} else if (strchr(s->words[1], '@') != NULL) {
+		story_client(s, &f);
+	} else {
+		f.host = (unsigned)(s->words[1][0] - 'A');
+		story_host(s, &f, name);
+	}
+	if (f.kind == 0)
+		story_fail(s, "an unknown word");
+	(void)judge_fact(s->judge, &f);
+}
+
+struct judge *
+story_judge(const char *const *texts, uint64_t end_ms)
+{
+	struct story s = {
+		.rules = {
+			.lease_ms = 20000, .margin_ms = 1000,
+			.drift_ppm = 10000, .poll_ms = 1000,
+			.request_ms = 5000, .audit_ms = 60000,
+			.slack_ms = 100, .sees_table = true,
+		},
+	};
+
+	for (; *texts != NULL; texts++) {
+		const char *at = *texts;
+
+		while (*at != '\0') {
+			size_t length = strcspn(at, "\n");
+
+			story_line(&s, at, length);
+			at += length + (at[length] != '\0');
+		}
+	}
+	(void)judge_end(s.judge, end_ms);
+	return s.judge;
+}

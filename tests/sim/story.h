@@ -1,0 +1,38 @@
+/*
+ * Facts from short lines, so that a history for the judge's own tests can be
+ * read as a story:
+ *
+ *     rules [danger=MS] [lateness=MS] [idle=MS] [audit=MS] [holds=N]
+ *         [requests=N] [handovers=N] [retention=S] [blind]
+ *     TIME A start [rate=PPM]
+ *     TIME A die|end|pause|resume|freeze
+ *     TIME A session NAME open|beat=N|dead|gone [lease=MS] [sent=TIME]
+ *     TIME A lock KEY ELEMENT...|gone|broken token=N [ttl[=S]]
+ *         [wishes=N|+SESSION] [sent=TIME]
+ *     TIME A renewed until=TIME
+ *     TIME c1@A acquire KEY rN [wait=MS] [due=TIME]
+ *     TIME c1@A release|renew HOLD rN [due=TIME]
+ *     TIME c1@A cancel rM rN
+ *     TIME c1@A told rN [code=N] [hold=N] [token=N] [until=TIME]
+ *     TIME c1@A danger HOLD
+ *     TIME c1@A safe HOLD until=TIME
+ *     TIME c1@A lost HOLD expired|stolen|broken|shutdown
+ *     TIME c1@A drains|leaves
+ *     TIME quiet
+ *
+ * A writer is a host, "hand", or "ttl". An ELEMENT is SESSION/GRANT, with "!"
+ * at its end if it is fail-closed, and "~MS" for another lease. What is not
+ * said was sent when it landed.
+ */
+#ifndef DDBLOCKD_TESTS_STORY_H
+#define DDBLOCKD_TESTS_STORY_H
+
+#include "judge.h"
+
+/*
+ * Judge the lines of @texts, one text after the other up to NULL, and the
+ * history's end at @end_ms. Ends the process if a line cannot be read.
+ */
+struct judge *story_judge(const char *const *texts, uint64_t end_ms);
+
+#endif

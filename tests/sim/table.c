@@ -1,0 +1,373 @@
+/*
+ * The table seen from outside: its making, what every write left in it as
+ * facts for the judge, and what people and TTL do to it.
+ */
+#include "world_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+static const char *const table_names[] = { "locks", "more-locks" };
+static const char *const namespace_names[] = { "default", "more" };
+
+/* ---- sessions have names ---------------------------------------------- */
+
+void
+table_opening(struct host *h, const struct operation *o)
+{
+	struct world *w = h->world;
+	size_t i = w->n_sessions;
+
+	if (o->kind != OPERATION_SESSION_OPEN || i == WORLD_SESSIONS_MAX)
+		return;
+	w->sessions[i].ident = o->session;
+	ident_format(o->session, w->sessions[i].text);
+	w->sessions[i].host = h->index;
+	w->sessions[i].namespace_index = o->namespace_index;
+	(void)snprintf(w->sessions[i].name, sizeof(w->sessions[i].name),
+	    "%s%u", h->name, ++h->sessions);
+	w->n_sessions++;
+}
+
+const char *
+table_session_name(const struct world *w, struct ident session)
+{
+	for (size_t i = w->n_sessions; i > 0; i--)
+		if (ident_equal(w->sessions[i - 1].ident, session))
+			return w->sessions[i - 1].name;
+	return "?";
+}
+
+const char *
+table_session_text_name(const struct world *w, const char *text)
+{
+	for (size_t i = w->n_sessions; i > 0; i--)
+		if (strncmp(w->sessions[i - 1].text, text, 32) == 0)
+			return w->sessions[i - 1].name;
+	return "?";
+}
+
+/* ---- items ------------------------------------------------------------ */
+
+/* The value of an attribute of that type; NULL: it has none. */
+static struct json_object *
+table_value(struct json_object *item, const char *name, const char *type)
+{
+	struct json_object *attribute, *value;
+
+	if (!json_object_object_get_ex(item, name, &attribute) ||
+	    !json_object_object_get_ex(attribute, type, &value))
+		return NULL;
+	return value;
+}
+
+static uint64_t
+table_number(struct json_object *item, const char *name)
+{
+	struct json_object *n = table_value(item, name, "N");
+
+	return n == NULL ? 0 : strtoull(json_object_get_string(n), NULL, 10);
+}
+
+static bool
+table_has(struct json_object *item, const char *name)
+{
+	return json_object_object_get_ex(item, name, NULL);
+}
+
+/* "SESSION.GRANT.LEASE.FLAGS" */
+static bool
+table_element(const char *text, struct fact_element *ret)
+{
+	char flags[8];
+
+	if (sscanf(text, "%32[0-9a-f].%32[0-9a-f].%" SCNu64 ".%7s",
+	    ret->session, ret->grant, &ret->lease_ms, flags) != 4)
+		return false;
+	ret->fail_closed = strchr(flags, 'c') != NULL;
+	return true;
+}
+
+static void
+table_wish(struct json_object *session, struct fact_lock *ret)
+{
+	if (ret->n_wishes < FACT_WISHES_MAX)
+		(void)snprintf(ret->wishes[ret->n_wishes],
+		    sizeof(ret->wishes[0]), "%s",
+		    json_object_get_string(session));
+	ret->n_wishes++;
+}
+
+/* How much longer it lives, seen from when it was asked for. */
+static int64_t
+table_ttl_ahead_s(struct json_object *item, uint64_t sent_ms)
+{
+	if (!table_has(item, "ttl"))
+		return 0;
+	return (int64_t)table_number(item, "ttl") -
+	    (int64_t)((WORLD_WALL_MS + sent_ms) / 1000);
+}
+
+static void
+table_read_lock(struct json_object *item, struct fact_lock *ret)
+{
+	struct json_object *set = table_value(item, "holders", "SS");
+	static const char *const wishes[] = { "xwait", "swait" };
+
+	ret->exists = true;
+	ret->readable = !table_has(item, "holders") || set != NULL;
+	ret->token = table_number(item, "token");
+	ret->has_ttl = table_has(item, "ttl");
+	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
+	    i++) {
+		const char *text = json_object_get_string(
+		    json_object_array_get_idx(set, i));
+
+		if (ret->n_elements == FACT_ELEMENTS_MAX ||
+		    !table_element(text, &ret->elements[ret->n_elements]))
+			ret->readable = false;
+		else
+			ret->n_elements++;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		set = table_value(item, wishes[i], "SS");
+		for (size_t n = 0; set != NULL &&
+		    n < json_object_array_length(set); n++)
+			table_wish(json_object_array_get_idx(set, n), ret);
+	}
+}
+
+static void
+table_trace_lock(struct world *w, const char *host, const struct fact *f)
+{
+	char text[256] = "", number[24] = "none";
+	size_t n = 0;
+
+	if (w->options->trace == NULL)
+		return;
+	for (size_t i = 0; i < f->lock.n_elements && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " %s",
+		    table_session_text_name(w, f->lock.elements[i].session));
+	if (!f->lock.exists) {
+		world_trace(w, WORLD_TRACE_TABLE, host, "= %s: gone", f->key);
+		return;
+	}
+	if (f->lock.token > 0)
+		(void)snprintf(number, sizeof(number), "%" PRId64 "s+%" PRIu64,
+		    (int64_t)(f->lock.token >> 20) -
+		    (int64_t)(WORLD_WALL_MS / 1000), f->lock.token & 0xfffff);
+	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s",
+	    f->key, !f->lock.readable ? " broken" :
+	    f->lock.n_elements > 0 ? text : " free", number,
+	    f->lock.n_wishes > 0 ? " wished" : "",
+	    f->lock.has_ttl ? " ttl" : "");
+}
+
+static void
+table_changed(void *arg, const char *table, struct json_object *before,
+    struct json_object *after, bool expired)
+{
+	struct world *w = arg;
+	struct json_object *item = after != NULL ? after : before;
+	struct json_object *key = table_value(item, "key", "S");
+	struct fact f = { .host = expired ? FACT_BY_HAND : w->writer,
+		.expired = expired };
+	const char *text, *host;
+
+	f.sent_ms = f.host == FACT_BY_HAND ? w->now : w->writer_sent;
+	f.namespace_index = strcmp(table, table_names[0]) != 0;
+	host = f.host == FACT_BY_HAND ? "-" : w->hosts[f.host].name;
+	text = key != NULL ? json_object_get_string(key) : "";
+	if (strncmp(text, "lock:", 5) == 0) {
+		f.kind = FACT_LOCK;
+		f.key = text + 5;
+		if (after != NULL) {
+			table_read_lock(after, &f.lock);
+			f.lock.ttl_ahead_s =
+			    table_ttl_ahead_s(after, f.sent_ms);
+		}
+		table_trace_lock(w, host, &f);
+	} else if (strncmp(text, "session:", 8) == 0) {
+		f.kind = FACT_SESSION;
+		f.session = text + 8;
+		if (after != NULL)
+			f.item = (struct fact_session){ .exists = true,
+				.dead = table_has(after, "dead"),
+				.beat = table_number(after, "beat"),
+				.lease_ms = table_number(after, "lease_ms"),
+				.ttl_ahead_s = table_ttl_ahead_s(after,
+				    f.sent_ms) };
+		if (!f.item.exists || f.item.dead)
+			world_trace(w, WORLD_TRACE_TABLE, host, "= %s: %s",
+			    table_session_text_name(w, f.session),
+			    f.item.exists ? "dead" : "gone");
+	} else {
+		return;
+	}
+	world_tell(w, &f);
+}
+
+/* ---- its making ------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4)))
+static void
+table_do(struct world *w, const char *operation, const char *format, ...)
+{
+	struct dynamo_answer answer;
+	char body[1024];
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(body, sizeof(body), format, arguments);
+	va_end(arguments);
+	dynamo_answer_init(&answer);
+	w->writer = FACT_BY_HAND;
+	dynamo_request(w->dynamo, WORLD_WALL_MS + w->now, operation, body,
+	    (size_t)n, &answer);
+	dynamo_answer_done(&answer);
+}
+
+void
+table_init(struct world *w)
+{
+	const struct plan *p = w->plan;
+
+	w->dynamo = dynamo_new();
+	if (w->dynamo == NULL)
+		exit(1);
+	for (uint32_t i = 0; i < p->n_namespaces; i++) {
+		w->namespaces[i] = p->ns;
+		w->namespaces[i].name = namespace_names[i];
+		w->tables[i] = (struct dialect_table){
+			.table = table_names[i], .key_attribute = "key",
+			.retention_s = p->retention_s, .host = "host",
+			.pid = "1", .version = "0",
+		};
+		table_do(w, "CreateTable", "{\"TableName\":\"%s\","
+		    "\"AttributeDefinitions\":[{\"AttributeName\":\"key\","
+		    "\"AttributeType\":\"S\"}],\"KeySchema\":[{"
+		    "\"AttributeName\":\"key\",\"KeyType\":\"HASH\"}],"
+		    "\"BillingMode\":\"PAY_PER_REQUEST\"}", table_names[i]);
+		table_do(w, "UpdateTimeToLive", "{\"TableName\":\"%s\","
+		    "\"TimeToLiveSpecification\":{\"AttributeName\":\"ttl\","
+		    "\"Enabled\":true}}", table_names[i]);
+	}
+	dynamo_set_lag(w->dynamo, WORLD_LAG_MS);
+	dynamo_watch(w->dynamo, table_changed, w);
+}
+
+void
+table_done(struct world *w)
+{
+	dynamo_watch(w->dynamo, NULL, NULL);
+	dynamo_free(w->dynamo);
+}
+
+/* ---- by hand ---------------------------------------------------------- */
+
+static void
+table_update(struct world *w, const struct plan_step *s, const char *update,
+    const char *values)
+{
+	table_do(w, "UpdateItem", "{\"TableName\":\"%s\",\"Key\":{\"key\":"
+	    "{\"S\":\"lock:%s\"}},\"UpdateExpression\":\"%s\","
+	    "\"ConditionExpression\":\"attribute_exists(#k)\","
+	    "\"ExpressionAttributeNames\":{\"#k\":\"key\",\"#t\":\"ttl\"},"
+	    "\"ExpressionAttributeValues\":{%s}}",
+	    table_names[s->namespace_index], s->key, update, values);
+}
+
+static void
+table_break(struct world *w, const struct plan_step *s)
+{
+	char values[96];
+
+	(void)snprintf(values, sizeof(values), "\":by\":{\"S\":\"hand\"},"
+	    "\":t\":{\"N\":\"%" PRIu64 "\"}",
+	    (WORLD_WALL_MS + w->now) / 1000 + w->plan->retention_s);
+	table_update(w, s, "SET broken_by = :by, #t = :t REMOVE holders",
+	    values);
+}
+
+/* The newest session of a host that the table may know. */
+static void
+table_end_session(struct world *w, const struct plan_step *s)
+{
+	for (size_t i = w->n_sessions; i > 0; i--) {
+		if (w->sessions[i - 1].host != s->host ||
+		    w->sessions[i - 1].namespace_index != s->namespace_index)
+			continue;
+		if (s->kind == STEP_HAND_DELETE_SESSION)
+			table_do(w, "DeleteItem", "{\"TableName\":\"%s\","
+			    "\"Key\":{\"key\":{\"S\":\"session:%s\"}}}",
+			    table_names[s->namespace_index],
+			    w->sessions[i - 1].text);
+		else
+			table_do(w, "UpdateItem", "{\"TableName\":\"%s\","
+			    "\"Key\":{\"key\":{\"S\":\"session:%s\"}},"
+			    "\"UpdateExpression\":\"SET dead = :by\","
+			    "\"ConditionExpression\":"
+			    "\"attribute_exists(beat)\","
+			    "\"ExpressionAttributeValues\":{\":by\":"
+			    "{\"S\":\"hand\"}}}",
+			    table_names[s->namespace_index],
+			    w->sessions[i - 1].text);
+		return;
+	}
+}
+
+void
+table_step(struct world *w, const struct plan_step *s)
+{
+	switch (s->kind) {
+	case STEP_TABLE_CUT:
+		w->table_cut_until = w->now + s->ms;
+		break;
+	case STEP_TABLE_THROTTLE:
+		w->throttled_until = w->now + s->ms;
+		break;
+	case STEP_TABLE_EXPIRE:
+		dynamo_expire(w->dynamo, (uint64_t)((int64_t)(WORLD_WALL_MS +
+		    w->now) + s->shift_ms) / 1000);
+		break;
+	case STEP_HAND_DELETE:
+	case STEP_HAND_REPAIR:
+		table_do(w, "DeleteItem", "{\"TableName\":\"%s\",\"Key\":"
+		    "{\"key\":{\"S\":\"lock:%s\"}}}",
+		    table_names[s->namespace_index], s->key);
+		break;
+	case STEP_HAND_BREAK:
+		table_break(w, s);
+		break;
+	case STEP_HAND_GARBLE:
+		table_do(w, "PutItem", "{\"TableName\":\"%s\",\"Item\":"
+		    "{\"key\":{\"S\":\"lock:%s\"},\"holders\":"
+		    "{\"N\":\"7\"}}}", table_names[s->namespace_index],
+		    s->key);
+		break;
+	case STEP_HAND_SPEND:
+		table_do(w, "UpdateItem", "{\"TableName\":\"%s\",\"Key\":"
+		    "{\"key\":{\"S\":\"lock:%s\"}},\"UpdateExpression\":"
+		    "\"SET #t = :t\",\"ConditionExpression\":"
+		    "\"attribute_exists(#t)\",\"ExpressionAttributeNames\":"
+		    "{\"#t\":\"token\"},\"ExpressionAttributeValues\":{"
+		    "\":t\":{\"N\":\"%" PRIu64 "\"}}}",
+		    table_names[s->namespace_index], s->key, TOKEN_MAX);
+		break;
+	case STEP_HAND_WISH:
+		table_do(w, "UpdateItem", "{\"TableName\":\"%s\",\"Key\":"
+		    "{\"key\":{\"S\":\"lock:%s\"}},\"UpdateExpression\":"
+		    "\"ADD xwait :s\",\"ExpressionAttributeValues\":{\":s\":"
+		    "{\"SS\":[\"%032" PRIx64 "\"]}}}",
+		    table_names[s->namespace_index], s->key,
+		    world_chance(w, 600, w->now, UINT64_MAX));
+		break;
+	default:
+		table_end_session(w, s);
+		break;
+	}
+}

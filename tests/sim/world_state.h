@@ -1,0 +1,297 @@
+/*
+ * What a world is made of. Private to the simulator; each structure is changed
+ * only by the file that is named with it.
+ *
+ *     world +- script      the plan's steps, one after the other
+ *           +- hosts       daemons: the core, and
+ *           |   +- jobs        operations on their way
+ *           +- messages    requests under way, and their answers
+ *           +- customers   connections of local programs, and
+ *           |   +- errands     the locks that they are after
+ *           +- table       the model of DynamoDB, seen from outside
+ *
+ * All that happens later is an alarm in one heap. Times are real milliseconds;
+ * each host reads them through a clock of its own.
+ */
+#ifndef DDBLOCKD_TESTS_WORLD_STATE_H
+#define DDBLOCKD_TESTS_WORLD_STATE_H
+
+#include "aws/skew.h"
+#include "core/heap.h"
+#include "dynamo.h"
+#include "store/course.h"
+#include "world.h"
+
+#define WORLD_WALL_MS UINT64_C(1700000000000)	/* the service's, at 0 */
+#define WORLD_LAG_MS 1000	/* of reads that may be old */
+#define WORLD_NEVER UINT64_MAX
+#define WORLD_NAMESPACES_MAX 2
+#define WORLD_SESSIONS_MAX 512
+#define WORLD_STEPS_MAX 2000	/* of a core within one millisecond */
+#define WORLD_SIGNATURE_MS (15u * 60 * 1000)	/* valid so long */
+
+struct world;
+struct alarm;
+
+typedef void alarm_fn(struct world *, struct alarm *);
+
+/* Embedded first in what it wakes. */
+struct alarm {
+	struct timer timer;
+	alarm_fn *ring;
+};
+
+/* ---- network.c ---- */
+struct message {
+	struct alarm alarm;
+	struct message *next, **link;
+	struct host *host;
+	struct job *job;	/* that waits for the answer; or NULL */
+	const char *operation;	/* "UpdateItem" */
+	char *body;
+	size_t length;
+	bool landed;		/* alarm is for the answer */
+	bool answered;		/* there is one */
+	bool repeated;		/* it has landed twice, or will */
+	enum message_fault fault;
+	uint32_t fault_count;
+	uint64_t fault_ms;
+	uint64_t trip_ms;	/* of the answer */
+	uint64_t sent;		/* real */
+	uint64_t sent_boot_ms;
+	uint64_t signed_ms;	/* the service's clock, as the sender saw it */
+	int64_t date_s;
+	struct dynamo_answer answer;
+	char what[96];		/* for the trace */
+};
+
+/* ---- host.c ---- */
+struct job {
+	struct alarm alarm;
+	struct job *next, **link;
+	struct host *host;
+	struct operation *operation;
+	struct course course;
+	struct message *message;	/* under way, or NULL */
+	bool started;
+	bool hit;			/* by a fault */
+};
+
+/* A line from a client that the daemon has not read yet. */
+struct line {
+	struct line *next;
+	struct core_event event;
+	char key[PLAN_KEY_MAX];
+	char owner[24];
+};
+
+struct fault {
+	enum message_fault fault;
+	enum operation_kind operation;	/* PLAN_ANY */
+	uint32_t left;			/* 1: the next one */
+	uint32_t count;
+	uint64_t ms;
+};
+
+struct host {
+	struct world *world;
+	unsigned index;
+	char name[2];
+	struct alarm alarm;		/* the core's next_ms */
+	struct core *core;		/* NULL: no daemon runs */
+	struct coverage_eye *eye;
+	unsigned lives;
+	unsigned sessions;		/* opened, in all lives */
+	bool stopping;
+	struct job *jobs;
+	struct line *lines, **lines_end;
+	uint64_t leaving;		/* the client whose end it reads now */
+
+	struct alarm look;		/* for the service's time */
+	struct message *look_message;
+	struct skew skew;		/* of this life */
+
+	int32_t rate_ppm;
+	uint64_t offset_ms;
+	uint64_t stood_ms;		/* boot time stood still so long */
+	uint64_t frozen_at;		/* or WORLD_NEVER */
+	int64_t wall_ms;
+
+	struct alarm resume;
+	uint64_t paused_until;		/* the daemon; 0: it runs */
+	bool asleep;			/* and all programs with it */
+	uint64_t cut_until;
+	uint64_t down_until;
+	struct fault *faults;		/* to come */
+	size_t n_faults;
+	size_t faults_size;
+	uint64_t n_messages;
+	uint64_t stepped_at;
+	unsigned steps;
+};
+
+/* ---- customer.c ---- */
+enum errand_state {
+	ERRAND_ASKED = 1,
+	ERRAND_HOLDS,
+	ERRAND_LOST,
+};
+
+/* One lock that a client is after, from the request until its end. */
+struct errand {
+	struct alarm alarm;		/* the end */
+	struct alarm renewal;
+	struct errand *next;
+	struct customer *customer;
+	const struct plan_step *step;
+	enum errand_state state;
+	uint64_t request;
+	uint64_t hold;
+};
+
+/* A request without its reply. */
+struct asked {
+	struct asked *next;
+	uint64_t id;
+	enum core_verb verb;
+	uint32_t namespace_index;
+	uint64_t hold;
+	char key[PLAN_KEY_MAX];
+};
+
+struct customer {
+	struct world *world;
+	struct host *host;
+	unsigned number;		/* in the plan */
+	uint64_t id;			/* of this connection; 0: none */
+	bool draining;
+	struct errand *errands;
+	struct asked *asked;
+	struct alarm page;		/* the next of a listing */
+	uint64_t page_request;
+};
+
+/* ---- world.c ---- */
+struct world {
+	const struct plan *plan;
+	const struct world_options *options;
+	struct coverage_history history;
+	struct heap heap;
+	uint64_t now;
+	bool over;
+	bool guilty;
+	struct judge *judge;
+	struct judge_finding finding;
+	struct alarm script;
+	size_t step;			/* the next */
+	struct alarm quiet, end;
+	bool is_quiet;
+	bool is_end;
+
+	struct host hosts[PLAN_HOSTS_MAX];
+	struct message *messages;
+	struct customer customers[PLAN_CLIENTS_MAX + 1];
+	uint64_t n_connections;
+	uint64_t n_requests;
+
+	/* table.c */
+	struct dynamo *dynamo;
+	struct dialect_table tables[WORLD_NAMESPACES_MAX];
+	struct core_namespace namespaces[WORLD_NAMESPACES_MAX];
+	unsigned writer;		/* a host, or FACT_BY_HAND */
+	uint64_t writer_sent;
+	uint64_t table_cut_until;
+	uint64_t throttled_until;
+	struct {
+		struct ident ident;
+		char text[33];
+		char name[8];
+		unsigned host;
+		uint32_t namespace_index;
+	} sessions[WORLD_SESSIONS_MAX];
+	size_t n_sessions;
+};
+
+void world_set(struct world *, struct alarm *, uint64_t at);
+void world_unset(struct world *, struct alarm *);
+/* An alarm is made and goes away with the object that it is in. */
+void world_add_alarm(struct world *, struct alarm *, alarm_fn *);
+void world_remove_alarm(struct world *, struct alarm *);
+/* A number below @limit (not 0) that only these and the seed decide. */
+uint64_t world_chance(const struct world *, unsigned stream, uint64_t number,
+    uint64_t limit);
+void world_tell(struct world *, const struct fact *);
+void world_find(struct world *, const char *invariant, const char *format,
+    ...) __attribute__((format(printf, 3, 4)));
+void world_trace(struct world *, enum world_trace, const char *host,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
+void *world_alloc(size_t size);	/* zeroed */
+
+/* host.c */
+void host_init(struct world *, unsigned index);
+void host_done(struct host *);
+void host_boot(struct host *);
+void host_die(struct host *);
+void host_stop(struct host *, bool release);
+void host_pause(struct host *, uint64_t ms, enum step_kind);
+bool host_is_paused(const struct host *);
+/* Give a client's event to the daemon, or let it wait in the socket. */
+void host_say(struct host *, const struct core_event *, const char *key,
+    const char *owner);
+void host_stored(struct host *, struct operation *, const struct outcome *);
+uint64_t host_boot_ms(const struct host *);
+/* The first real millisecond at which the host reads @boot_ms or more. */
+uint64_t host_real_ms(const struct host *, uint64_t boot_ms);
+uint64_t host_wall_ms(const struct host *);
+void host_describe(struct world *, const struct operation *, char *text,
+    size_t size);
+
+/* job.c */
+void job_submit(struct host *, struct operation *);
+void job_answered(struct job *, const struct aws_answer *);
+void job_free(struct job *);
+void job_start_all(struct host *);	/* the service's time is known */
+
+/* network.c */
+struct message *network_send(struct host *, struct job *,
+    const char *operation, const char *body, size_t length,
+    enum operation_kind kind, const char *what);
+void network_abandon(struct message *);
+void network_done(struct world *);
+
+/* customer.c */
+void customer_lock(struct world *, const struct plan_step *);
+void customer_ask(struct world *, const struct plan_step *);
+void customer_close(struct customer *);
+void customer_forget(struct customer *);	/* its daemon is dead */
+void customer_granted(struct customer *, uint64_t request, uint64_t hold);
+void customer_not_granted(struct customer *, uint64_t request);
+/* Ask for the next page of a listing, soon. */
+void customer_turn(struct customer *, uint64_t request);
+void customer_done(struct world *);
+struct customer *customer_of(struct world *, uint64_t id);	/* or NULL */
+const char *customer_verb(enum core_verb);
+
+/* told.c */
+void customer_act(struct host *, const struct core_action *);
+void customer_refused(struct host *, const struct core_request *, int code);
+
+/* table.c */
+void table_init(struct world *);
+void table_done(struct world *);
+void table_step(struct world *, const struct plan_step *);
+void table_opening(struct host *, const struct operation *);
+const char *table_session_name(const struct world *, struct ident);
+/* "A2.", for what carries this session's number; or "" */
+const char *table_session_text_name(const struct world *, const char *text);
+
+/* script.c */
+void script_perform(struct world *, const struct plan_step *);
+
+/* starve.c: memory of the core */
+void starve_arm(unsigned host, uint32_t nth, uint32_t count);
+void starve_disarm(void);
+void starve_enter(unsigned host);	/* its core takes a step */
+void starve_leave(void);
+
+#endif
