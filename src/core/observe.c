@@ -236,10 +236,6 @@ observe_timer(struct core *core, struct observation *o)
 		return;
 	if (o->blocked == NULL || !observe_is_stale(core, o))
 		observe_submit(core, o, OPERATION_SESSION_READ);
-#ifdef DDBLOCK_TEST_DEFECTS	/* without the kill: a test must find it */
-	else if (o->state == OBSERVATION_ALIVE)
-		observe_died(core, o);
-#endif
 	else if (o->state == OBSERVATION_ALIVE)
 		observe_submit(core, o, OPERATION_SESSION_KILL);
 	else

@@ -14,6 +14,7 @@ A test program ends with `harness.main()`. It exits with 77 ("skipped") when
 every test in it was skipped, with 1 instead under DDBLOCK_MUST_RUN=1.
 """
 import collections
+import fcntl
 import os
 import re
 import select
@@ -28,6 +29,8 @@ import time
 import unittest
 import urllib.parse
 
+LOG_BYTES = 1 << 20  # what a pipe may hold without privileges
+F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 TIMEOUT_S = 60  # so long that only a real hang meets it
 
 
@@ -151,6 +154,8 @@ class Daemon:
             self.command(), env=dict(self.env, NOTIFY_SOCKET=path),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE)
+        # A daemon drops what nobody reads; a busy machine reads late.
+        fcntl.fcntl(self.process.stderr, F_SETPIPE_SZ, LOG_BYTES)
         self.pidfd = os.pidfd_open(self.process.pid)
         self.lines_ended = False
         self.reader = threading.Thread(
@@ -464,17 +469,23 @@ class Client:
         return self.call(f"RELEASE id={grant['id']}")
 
 
-def main(dynamodb=False):
-    """unittest.main(), with automake's exit statuses.
-
-    With @dynamodb, run beside a DynamoDB Local unless there is an endpoint.
-    """
-    if dynamodb and not os.environ.get("AWS_ENDPOINT_URL_DYNAMODB"):
+def beside_dynamodb():
+    """Start again beside a DynamoDB Local, unless there is an endpoint."""
+    if not os.environ.get("AWS_ENDPOINT_URL_DYNAMODB"):
         here = os.path.dirname(os.path.abspath(__file__))
         directory = os.environ.get("DDBLOCK_TEST_CACHE", "dynamodb-local.d")
         os.execv(sys.executable, [
             sys.executable, os.path.join(here, "dynamodb-local"), directory,
             sys.executable] + sys.argv)
+
+
+def main(dynamodb=False):
+    """unittest.main(), with automake's exit statuses.
+
+    With @dynamodb, run beside a DynamoDB Local unless there is an endpoint.
+    """
+    if dynamodb:
+        beside_dynamodb()
     result = unittest.main(exit=False, verbosity=2).result
     if not result.wasSuccessful():
         sys.exit(1)

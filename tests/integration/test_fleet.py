@@ -38,6 +38,8 @@ LOST_ANSWERS = 0.02  # before their effect, and as many after it
 
 
 class Base(unittest.TestCase):
+    ARGS = ("--stop-wait=0",)  # of each daemon
+
     def setUp(self):
         harness.need_dynamodb()
         self.table = f"t-{os.getpid()}-{self._testMethodName}"
@@ -53,7 +55,7 @@ class Base(unittest.TestCase):
     def host(self, **changes):
         """A host: a daemon behind a proxy of its own."""
         proxy = fault_proxy.Proxy()
-        program = changes.pop("program", "ddblockd")
+        mutant = changes.pop("mutant", None)
         config = (f"[namespace default]\nstore = dynamodb\n"
                   f"table = {self.table}\nregion = us-east-1\n"
                   f"endpoint = {proxy.url}\n")
@@ -65,8 +67,10 @@ class Base(unittest.TestCase):
                 self.assertEqual(task.run()[0], 0)
             finally:
                 task.close()
-        daemon = Daemon(config, args=["--stop-wait=0"])
-        daemon.program = harness.program(program)
+        daemon = Daemon(config, args=self.ARGS)
+        if mutant is not None:
+            daemon.program = harness.program("ddblockd-unsafe")
+            daemon.env["DDBLOCK_MUTANT"] = mutant
         self.proxies.append(proxy)
         self.daemons.append(daemon)
         daemon.start()
@@ -176,14 +180,20 @@ class Chaos(Base):
         return [g for g in self.guards if not g.ended()
                 and (daemon is None or g.daemon is daemon)]
 
+    def some_client(self):
+        """One that runs; none may, right after all daemons were killed."""
+        living = self.living()
+        return self.random.choice(living) if living else None
+
     def hurt_client(self):
         if self.done["clients killed"] < KILLED_CLIENTS:
-            guard = self.random.choice(self.living())
-            guard.kill()
-            self.done["clients killed"] += 1
+            guard = self.some_client()
+            if guard is not None:
+                guard.kill()
+                self.done["clients killed"] += 1
         if self.done["clients stopped"] + len(self.pausing) < STOPPED_CLIENTS:
-            guard = self.random.choice(self.living())
-            if guard not in self.pausing:
+            guard = self.some_client()
+            if guard is not None and guard not in self.pausing:
                 guard.pause()
                 self.pausing.append(guard)
         self.later(self.random.uniform(0.2, 0.6), self.hurt_client)
@@ -308,12 +318,12 @@ class Defects(Base):
         print("defect found: a client that ignores its own deadline")
         self.failed = False
 
-    def blind_observer(self, program):
+    def blind_observer(self, mutant=None):
         """The other host sees the holder's session once, and never again
         until its lease would be over: all looks of its are lost. The
         holder is well the whole time."""
         one, _ = self.host()
-        two, proxy = self.host(program=program)
+        two, proxy = self.host(mutant=mutant)
         holder = self.guard(one, "k", "--touches=0")
         self.use(holder)
         looks = proxy.on("look", fault_proxy.lose_before, nth=2, times=10**9)
@@ -323,7 +333,7 @@ class Defects(Base):
 
     def test_blind_observer(self):
         """Its kill fails, for the beat has moved."""
-        holder, other, proxy, looks = self.blind_observer("ddblockd")
+        holder, other, proxy, looks = self.blind_observer()
         kill = proxy.wait_seen("kill")[0]
         self.assertEqual(kill.status, 400)
         looks.stop()
@@ -338,7 +348,7 @@ class Defects(Base):
         self.failed = False
 
     def test_defect_no_kill(self):
-        _, _, proxy, _ = self.blind_observer("ddblockd-unsafe")
+        _, _, proxy, _ = self.blind_observer("no-kill")
         self.resource.wait(lambda: self.resource.overlaps, "an overlap")
         self.assertEqual(proxy.count("kill"), 0)
         print("defect found: a lock taken over without the kill")

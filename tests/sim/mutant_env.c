@@ -1,0 +1,20 @@
+/*
+ * For programs that are otherwise what they always are: the mutant is chosen
+ * before main(), by the environment variable DDBLOCK_MUTANT.
+ */
+#include "mutant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+__attribute__((constructor))
+static void
+mutant_from_environment(void)
+{
+	const char *name = getenv("DDBLOCK_MUTANT");
+
+	if (name == NULL || mutant_choose(name))
+		return;
+	(void)fprintf(stderr, "no such mutant: %s\n", name);
+	_Exit(EXIT_FAILURE);
+}
