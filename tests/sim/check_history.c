@@ -1,0 +1,159 @@
+/*
+ * Reading histories of real daemons: lives, pauses, order; and what is no
+ * whole history is refused.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "history.h"
+#include "suite.h"
+
+#define AT(us, pid, n) "{\"DDBLOCK_BOOT_US\":\"" us "\",\"_PID\":\"" pid \
+	"\",\"DDBLOCK_SERIAL\":\"" n "\",\"DDBLOCK_EVENT\":"
+#define SETTINGS							\
+	"\"namespace\",\"DDBLOCK_NAMESPACE\":\"default\","		\
+	"\"DDBLOCK_LEASE_MS\":\"20000\",\"DDBLOCK_DANGER_MS\":"		\
+	"\"10000\",\"DDBLOCK_MARGIN_MS\":\"1000\","			\
+	"\"DDBLOCK_DRIFT_PPM\":\"10000\","				\
+	"\"DDBLOCK_POLL_MS\":\"1000\",\"DDBLOCK_REQUEST_MS\":\"5000\","	\
+	"\"DDBLOCK_AUDIT_MS\":\"60000\",\"DDBLOCK_IDLE_MS\":\"0\"}\n"
+#define START(us, pid)							\
+	AT(us, pid, "1") "\"started\"}\n" AT(us, pid, "2") SETTINGS
+#define GRANT(us, pid, n, m, token, until)				\
+	AT(us, pid, n) "\"asked\",\"DDBLOCK_CLIENT\":\"5\","		\
+	"\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"ACQUIRE\","	\
+	"\"DDBLOCK_NAMESPACE\":\"default\",\"DDBLOCK_KEY\":\"k\"}\n"	\
+	AT(us, pid, m) "\"answered\",\"DDBLOCK_CLIENT\":\"5\","		\
+	"\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"ACQUIRE\","	\
+	"\"DDBLOCK_CODE\":\"OK\",\"DDBLOCK_HOLD\":\"1\","		\
+	"\"DDBLOCK_TOKEN\":\"" token "\",\"DDBLOCK_UNTIL_BOOT_MS\":\""	\
+	until "\"}\n"
+#define LOSS(us, pid, n)						\
+	AT(us, pid, n) "\"lost\",\"DDBLOCK_CLIENT\":\"5\","		\
+	"\"DDBLOCK_HOLD\":\"1\",\"DDBLOCK_REASON\":\"expired\"}\n"
+#define DANGER(us, pid, n)						\
+	AT(us, pid, n) "\"danger\",\"DDBLOCK_CLIENT\":\"5\","		\
+	"\"DDBLOCK_HOLD\":\"1\"}\n"
+#define OTHER "{\"MESSAGE\":\"something else\",\"_PID\":\"7\"}\nnoise\n"
+
+#define A_HOLDS OTHER START("1000", "7")				\
+	GRANT("2000", "7", "3", "4", "100", "19001")
+
+struct history_case {
+	const char *what;
+	const char *files[3];
+	const char *wrong;	/* what it is refused for; NULL: it is not */
+	const char *rule;	/* what the judge finds; NULL: nothing */
+};
+
+static const struct history_case cases[] = {
+	{ "two who do not meet", {
+	    A_HOLDS DANGER("10001000", "7", "5") LOSS("19001000", "7", "6"),
+	    START("3000", "8") GRANT("19001001", "8", "3", "4", "200",
+	    "39000") }, NULL, NULL },
+	{ "a microsecond too early", {
+	    A_HOLDS DANGER("10001000", "7", "5") LOSS("19001000", "7", "6"),
+	    START("3000", "8") GRANT("19000999", "8", "3", "4", "200",
+	    "39000") }, NULL, "1" },
+	{ "its daemon was killed, and started again: the deadline holds", {
+	    A_HOLDS START("5000000", "9"),
+	    START("3000", "8") GRANT("19001001", "8", "3", "4", "200",
+	    "39000") }, NULL, NULL },
+	{ "and nobody may have it before that", {
+	    A_HOLDS START("5000000", "9")
+	    GRANT("19000999", "9", "3", "4", "200", "39000") }, NULL, "1" },
+	{ "a paused daemon tells late", {
+	    A_HOLDS DANGER("10001000", "7", "5") LOSS("30000000", "7", "6"),
+	    "{\"DDBLOCK_EVENT\":\"paused\",\"DDBLOCK_PID\":\"7\","
+	    "\"DDBLOCK_BOOT_US\":\"15000000\"}\n"
+	    "{\"DDBLOCK_EVENT\":\"resumed\",\"DDBLOCK_PID\":\"7\","
+	    "\"DDBLOCK_BOOT_US\":\"30000000\"}\n" }, NULL, NULL },
+	{ "one that was not must not", {
+	    A_HOLDS DANGER("10001000", "7", "5") LOSS("30000000", "7", "6") },
+	    NULL, "T3" },
+	{ "a line is missing", {
+	    A_HOLDS LOSS("19001000", "7", "6") }, "lines are missing", NULL },
+	{ "its beginning is missing", {
+	    LOSS("19001000", "7", "6") }, "begins within a life", NULL },
+	{ "two daemons in one file", {
+	    A_HOLDS START("3000", "8") LOSS("19001000", "7", "5") },
+	    "two daemons", NULL },
+	{ "half a line", { A_HOLDS "{\"DDBLOCK_EV" }, "no JSON", NULL },
+	{ "who was stopped?", { A_HOLDS,
+	    "{\"DDBLOCK_EVENT\":\"paused\",\"DDBLOCK_PID\":\"70\","
+	    "\"DDBLOCK_BOOT_US\":\"15000000\"}\n" }, "process 70", NULL },
+	{ "nothing of a history", { OTHER }, "no history", NULL },
+	{ "a field is missing", {
+	    START("1000", "7") AT("2000", "7", "3") "\"asked\"}\n" },
+	    "no request", NULL },
+};
+
+/* What is refused for, or "". */
+static const char *
+case_read(struct history *h, const struct history_case *c)
+{
+	static char text[512];
+	int r = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; r == 0 && i < 3 && c->files[i] != NULL; i++) {
+		FILE *f = fmemopen((void *)(uintptr_t)c->files[i],
+		    strlen(c->files[i]), "r");
+
+		ck_assert_ptr_nonnull(f);
+		r = history_read(h, f, "file", text, sizeof(text));
+		ck_assert_int_eq(fclose(f), 0);
+	}
+	if (r == 0)
+		(void)history_finish(h, text, sizeof(text));
+	return text;
+}
+
+static void
+case_judge(const struct history *h, const struct history_case *c)
+{
+	struct judge *j = judge_new(history_rules(h), history_namespaces(h));
+	const struct judge_finding *finding;
+	const struct fact *f;
+	uint64_t end_ms = 0;
+
+	for (size_t i = 0; (f = history_fact(h, i)) != NULL; i++) {
+		end_ms = f->at_ms;
+		(void)judge_fact(j, f);
+	}
+	(void)judge_end(j, end_ms);
+	finding = judge_finding(j);
+	ck_assert_msg((finding == NULL) == (c->rule == NULL), "%s: %s",
+	    c->what, finding == NULL ? "passed" : finding->text);
+	if (finding != NULL)
+		ck_assert_str_eq(finding->invariant, c->rule);
+	judge_free(j);
+}
+
+START_TEST(test_cases)
+{
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct history_case *c = &cases[i];
+		struct history *h = history_new();
+		const char *wrong = case_read(h, c);
+
+		if (c->wrong == NULL)
+			ck_assert_msg(wrong[0] == '\0', "%s: %s", c->what,
+			    wrong);
+		else
+			ck_assert_msg(strstr(wrong, c->wrong) != NULL,
+			    "%s: \"%s\"", c->what, wrong);
+		if (c->wrong == NULL)
+			case_judge(h, c);
+		history_free(h);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = { test_cases, NULL };
+
+	return suite_run("history", tests);
+}

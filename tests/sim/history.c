@@ -1,0 +1,580 @@
+/*
+ * Histories of real daemons, as facts.
+ */
+#include "history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+#define HISTORY_NAMESPACES_MAX 8
+#define HISTORY_NAME_MAX 65
+#define HISTORY_LIFE_BITS 16	/* above a client's number */
+
+struct history_entry {
+	uint64_t boot_us;
+	size_t order;		/* of lines of the same microsecond */
+	uint64_t pid;		/* PAUSED, RESUMED: whose */
+	char *key;
+	struct fact fact;
+};
+
+/* A daemon from its start to its end, or to its last line. */
+struct history_life {
+	uint64_t pid;
+	unsigned host;
+	uint64_t begin_us, end_us;
+};
+
+struct history {
+	struct history_entry *entries;
+	size_t n_entries, entries_size;
+	struct history_life *lives;
+	size_t n_lives, lives_size;
+	unsigned n_hosts;
+	char namespaces[HISTORY_NAMESPACES_MAX][HISTORY_NAME_MAX];
+	uint32_t n_namespaces;
+	struct judge_rules rules;
+	bool finished;
+};
+
+/* One line, while it is read. */
+struct history_line {
+	struct history *history;
+	struct json_object *json;
+	struct history_life *life;	/* of this file now; NULL: none */
+	uint64_t serial;		/* the last */
+	const char *name;		/* of the file */
+	size_t number;
+	char *text;
+	size_t text_size;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int
+history_fail(struct history_line *l, const char *format, ...)
+{
+	va_list arguments;
+	int n = snprintf(l->text, l->text_size, "%s:%zu: ", l->name,
+	    l->number);
+
+	if (n < 0 || (size_t)n >= l->text_size)
+		return -1;
+	va_start(arguments, format);
+	(void)vsnprintf(l->text + n, l->text_size - (size_t)n, format,
+	    arguments);
+	va_end(arguments);
+	return -1;
+}
+
+/* Room for one more. */
+static void *
+history_grow(void *array, size_t n, size_t *size, size_t of)
+{
+	if (n < *size)
+		return array;
+	*size = *size == 0 ? 256 : 2 * *size;
+	array = realloc(array, *size * of);
+	if (array == NULL) {
+		(void)fprintf(stderr, "no memory\n");
+		abort();
+	}
+	return array;
+}
+
+/* ---- fields ----------------------------------------------------------- */
+
+/* NULL: it has none, or one that is no text. */
+static const char *
+history_text(const struct history_line *l, const char *name)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(l->json, name, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return NULL;
+	return json_object_get_string(value);
+}
+
+static bool
+history_number(const struct history_line *l, const char *name, uint64_t *ret)
+{
+	const char *text = history_text(l, name);
+	char *end;
+
+	if (text == NULL || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	return *end == '\0' && errno == 0;
+}
+
+/* As its index; a namespace is known from the daemon's first lines. */
+static bool
+history_namespace(const struct history_line *l, uint32_t *ret)
+{
+	const char *name = history_text(l, "DDBLOCK_NAMESPACE");
+
+	for (uint32_t i = 0; name != NULL && i < l->history->n_namespaces;
+	    i++) {
+		if (strcmp(l->history->namespaces[i], name) == 0) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum core_verb
+history_verb(const struct history_line *l)
+{
+	static const char *const verbs[] = {
+		[CORE_ACQUIRE] = "ACQUIRE",
+		[CORE_CANCEL] = "CANCEL",
+		[CORE_RELEASE] = "RELEASE",
+		[CORE_RENEW] = "RENEW",
+		[CORE_GET] = "GET",
+		[CORE_LIST] = "LIST",
+	};
+	const char *text = history_text(l, "DDBLOCK_VERB");
+
+	for (size_t i = 1; text != NULL &&
+	    i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(text, verbs[i]) == 0)
+			return (enum core_verb)i;
+	return 0;
+}
+
+static enum core_loss
+history_loss(const struct history_line *l)
+{
+	static const char *const losses[] = {
+		[CORE_LOSS_EXPIRED] = "expired",
+		[CORE_LOSS_STOLEN] = "stolen",
+		[CORE_LOSS_BROKEN] = "broken",
+		[CORE_LOSS_SHUTDOWN] = "shutdown",
+	};
+	const char *text = history_text(l, "DDBLOCK_REASON");
+
+	for (size_t i = 1; text != NULL &&
+	    i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (strcmp(text, losses[i]) == 0)
+			return (enum core_loss)i;
+	return 0;
+}
+
+static void
+history_add(struct history *h, uint64_t boot_us, uint64_t pid,
+    const struct fact *f)
+{
+	struct history_entry *e;
+
+	h->entries = history_grow(h->entries, h->n_entries, &h->entries_size,
+	    sizeof(*h->entries));
+	e = &h->entries[h->n_entries];
+	*e = (struct history_entry){
+		.boot_us = boot_us, .order = h->n_entries++, .pid = pid,
+		.fact = *f,
+	};
+	e->fact.at_ms = boot_us / 1000;
+	if (f->key != NULL)
+		e->key = strdup(f->key);
+	e->fact.key = NULL;	/* entries move */
+}
+
+/* ---- lives ------------------------------------------------------------ */
+
+/* No word of its end: it was killed, at its last line or later. What it held
+ * is left to its deadline either way. */
+static void
+history_died(struct history_line *l)
+{
+	struct fact f = { .kind = FACT_DIED };
+
+	if (l->life == NULL)
+		return;
+	f.host = l->life->host;
+	history_add(l->history, l->life->end_us, 0, &f);
+	l->life = NULL;
+}
+
+static int
+history_started(struct history_line *l, uint64_t boot_us, uint64_t pid)
+{
+	struct history *h = l->history;
+	struct fact f = { .kind = FACT_STARTED, .host = h->n_hosts };
+
+	history_died(l);
+	if (h->n_hosts == FACT_HOSTS_MAX)
+		return history_fail(l, "more than %d daemons",
+		    FACT_HOSTS_MAX);
+	if (h->n_lives >> HISTORY_LIFE_BITS != 0)
+		return history_fail(l, "too many lives");
+	h->lives = history_grow(h->lives, h->n_lives, &h->lives_size,
+	    sizeof(*h->lives));
+	l->life = &h->lives[h->n_lives++];
+	*l->life = (struct history_life){
+		.pid = pid, .host = h->n_hosts, .begin_us = boot_us,
+	};
+	l->serial = 0;
+	history_add(h, boot_us, 0, &f);
+	return 0;
+}
+
+static int
+history_settings(struct history_line *l)
+{
+	struct history *h = l->history;
+	const char *name = history_text(l, "DDBLOCK_NAMESPACE");
+	struct judge_rules r;
+	uint64_t drift_ppm;
+	uint32_t index;
+
+	memset(&r, 0, sizeof(r));	/* compared below, as it is */
+	if (name == NULL || strlen(name) >= HISTORY_NAME_MAX ||
+	    !history_number(l, "DDBLOCK_LEASE_MS", &r.lease_ms) ||
+	    !history_number(l, "DDBLOCK_DANGER_MS", &r.danger_ms) ||
+	    !history_number(l, "DDBLOCK_MARGIN_MS", &r.margin_ms) ||
+	    !history_number(l, "DDBLOCK_DRIFT_PPM", &drift_ppm) ||
+	    !history_number(l, "DDBLOCK_POLL_MS", &r.poll_ms) ||
+	    !history_number(l, "DDBLOCK_REQUEST_MS", &r.request_ms) ||
+	    !history_number(l, "DDBLOCK_AUDIT_MS", &r.audit_ms) ||
+	    !history_number(l, "DDBLOCK_IDLE_MS", &r.idle_ms))
+		return history_fail(l, "a setting is missing");
+	r.drift_ppm = (uint32_t)drift_ppm;
+	if (h->n_namespaces > 0 && memcmp(&r, &h->rules, sizeof(r)) != 0)
+		return history_fail(l, "namespaces or daemons with different "
+		    "settings cannot be judged together");
+	h->rules = r;
+	if (history_namespace(l, &index))
+		return 0;
+	if (h->n_namespaces == HISTORY_NAMESPACES_MAX)
+		return history_fail(l, "too many namespaces");
+	memcpy(h->namespaces[h->n_namespaces++], name, strlen(name) + 1);
+	return 0;
+}
+
+static void
+history_ended(struct history_line *l)
+{
+	const char *settled = history_text(l, "DDBLOCK_SETTLED");
+	struct fact f = { .kind = FACT_ENDED, .host = l->life->host };
+
+	/* Told to end at once, it need not answer everybody. */
+	if (settled == NULL || strcmp(settled, "yes") != 0) {
+		history_died(l);
+		return;
+	}
+	history_add(l->history, l->life->end_us, 0, &f);
+	l->life = NULL;
+}
+
+/* ---- clients ---------------------------------------------------------- */
+
+static int
+history_asked(struct history_line *l, struct fact *f)
+{
+	uint64_t wait_ms = CORE_FOREVER;
+
+	f->kind = FACT_ASKED;
+	f->verb = history_verb(l);
+	f->key = history_text(l, "DDBLOCK_KEY");
+	f->due_ms = l->life->end_us / 1000 + l->history->rules.request_ms;
+	if (!history_number(l, "DDBLOCK_REQUEST", &f->request) ||
+	    f->verb == 0)
+		return history_fail(l, "no request");
+	if ((f->verb == CORE_RELEASE || f->verb == CORE_RENEW) &&
+	    !history_number(l, "DDBLOCK_HOLD", &f->hold))
+		return history_fail(l, "no hold");
+	if (f->verb == CORE_LIST)
+		f->due_ms = FACT_NEVER;	/* as many pages as there are */
+	if (f->verb != CORE_ACQUIRE)
+		return 0;
+	(void)history_number(l, "DDBLOCK_WAIT_MS", &wait_ms);
+	f->wait_ms = wait_ms;
+	f->due_ms = wait_ms == CORE_FOREVER ? FACT_NEVER :
+	    f->due_ms + wait_ms;
+	if (f->key == NULL || strlen(f->key) >= FACT_KEY_MAX ||
+	    !history_namespace(l, &f->namespace_index))
+		return history_fail(l, "no key, a long one, or no namespace");
+	return 0;
+}
+
+static int
+history_answered(struct history_line *l, struct fact *f)
+{
+	const char *word = history_text(l, "DDBLOCK_CODE");
+
+	f->kind = FACT_ANSWERED;
+	f->verb = history_verb(l);
+	if (word == NULL || f->verb == 0 ||
+	    !history_number(l, "DDBLOCK_REQUEST", &f->request))
+		return history_fail(l, "no request or no code");
+	f->code = error_from_word(word, strlen(word));
+	if (f->code == 0 && strcmp(word, "OK") != 0)
+		return history_fail(l, "an unknown code");
+	if (f->code != 0)
+		return 0;
+	if ((f->verb == CORE_ACQUIRE || f->verb == CORE_RENEW) &&
+	    !history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms))
+		return history_fail(l, "no deadline");
+	if (f->verb == CORE_ACQUIRE &&
+	    (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
+		!history_number(l, "DDBLOCK_TOKEN", &f->token)))
+		return history_fail(l, "no hold or no token");
+	return 0;
+}
+
+static int
+history_notice(struct history_line *l, struct fact *f, enum fact_kind kind)
+{
+	f->kind = kind;
+	f->loss = history_loss(l);
+	if (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
+	    (kind == FACT_LOST && f->loss == 0) || (kind != FACT_LOST &&
+		!history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms)))
+		return history_fail(l, "a notice without its hold, reason or "
+		    "deadline");
+	return 0;
+}
+
+static int
+history_told(struct history_line *l, const char *event)
+{
+	struct fact f = { .host = l->life->host };
+	bool client = history_number(l, "DDBLOCK_CLIENT", &f.client);
+	int r = 0;
+
+	if (strcmp(event, "asked") == 0)
+		r = history_asked(l, &f);
+	else if (strcmp(event, "answered") == 0)
+		r = history_answered(l, &f);
+	else if (strcmp(event, "danger") == 0)
+		r = history_notice(l, &f, FACT_IN_DANGER);
+	else if (strcmp(event, "safe") == 0)
+		r = history_notice(l, &f, FACT_SAFE);
+	else if (strcmp(event, "lost") == 0)
+		r = history_notice(l, &f, FACT_LOST);
+	else if (strcmp(event, "left") == 0)
+		f.kind = FACT_LEFT;
+	else
+		return 0;	/* for people */
+	if (r == 0 && !client)
+		r = history_fail(l, "no client");
+	if (r < 0)
+		return r;
+	/* Each life numbers its clients anew. */
+	f.client |= (uint64_t)l->history->n_lives <<
+	    (64 - HISTORY_LIFE_BITS);
+	history_add(l->history, l->life->end_us, 0, &f);
+	return 0;
+}
+
+static int
+history_renewed(struct history_line *l)
+{
+	struct fact f = { .kind = FACT_RENEWED, .host = l->life->host };
+
+	if (!history_namespace(l, &f.namespace_index) ||
+	    !history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f.until_ms))
+		return history_fail(l, "a renewal of nothing");
+	history_add(l->history, l->life->end_us, 0, &f);
+	return 0;
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+/* A line of whoever stops and continues daemons. */
+static int
+history_script(struct history_line *l, const char *event, uint64_t boot_us)
+{
+	struct fact f = { .kind = strcmp(event, "paused") == 0 ?
+		FACT_PAUSED : FACT_RESUMED };
+	uint64_t pid;
+
+	if (!history_number(l, "DDBLOCK_PID", &pid))
+		return history_fail(l, "it does not say whose");
+	history_add(l->history, boot_us, pid, &f);
+	return 0;
+}
+
+/* Is it the next line of the life that this file is at? */
+static int
+history_follow(struct history_line *l, uint64_t boot_us, uint64_t pid)
+{
+	uint64_t serial;
+
+	if (l->life == NULL || l->life->pid != pid)
+		return history_fail(l, "it begins within a life, or is of two "
+		    "daemons");
+	if (!history_number(l, "DDBLOCK_SERIAL", &serial) ||
+	    serial != l->serial + 1)
+		return history_fail(l, "lines are missing after the %" PRIu64
+		    ". of process %" PRIu64, l->serial, pid);
+	if (boot_us < l->life->end_us)
+		return history_fail(l, "time goes back");
+	l->serial = serial;
+	l->life->end_us = boot_us;
+	return 0;
+}
+
+static int
+history_event(struct history_line *l)
+{
+	const char *event = history_text(l, "DDBLOCK_EVENT");
+	uint64_t boot_us, pid;
+	int r = 0;
+
+	if (event == NULL)
+		return 0;	/* not of the history */
+	if (!history_number(l, "DDBLOCK_BOOT_US", &boot_us))
+		return history_fail(l, "it does not say when");
+	if (strcmp(event, "paused") == 0 || strcmp(event, "resumed") == 0)
+		return history_script(l, event, boot_us);
+	if (!history_number(l, "_PID", &pid))
+		return history_fail(l, "it does not say whose it is");
+	if (strcmp(event, "started") == 0)
+		r = history_started(l, boot_us, pid);
+	if (r == 0)
+		r = history_follow(l, boot_us, pid);
+	if (r < 0)
+		return r;
+	if (strcmp(event, "namespace") == 0)
+		return history_settings(l);
+	if (strcmp(event, "renewed") == 0)
+		return history_renewed(l);
+	if (strcmp(event, "ended") == 0)
+		history_ended(l);
+	else
+		return history_told(l, event);
+	return 0;
+}
+
+int
+history_read(struct history *h, FILE *from, const char *name, char *text,
+    size_t text_size)
+{
+	struct history_line l = { .history = h, .name = name, .text = text,
+		.text_size = text_size };
+	size_t lives = h->n_lives, size = 0;
+	char *line = NULL;
+	int r = 0;
+
+	while (r == 0 && getline(&line, &size, from) >= 0) {
+		l.number++;
+		if (line[0] != '{')
+			continue;	/* such as of a library */
+		l.json = json_tokener_parse(line);
+		r = l.json == NULL ? history_fail(&l, "no JSON") :
+		    history_event(&l);
+		json_object_put(l.json);
+	}
+	free(line);
+	history_died(&l);
+	if (h->n_lives > lives)
+		h->n_hosts++;
+	return r;
+}
+
+/* ---- all together ----------------------------------------------------- */
+
+static int
+history_compare(const void *a, const void *b)
+{
+	const struct history_entry *x = a, *y = b;
+
+	if (x->boot_us != y->boot_us)
+		return x->boot_us < y->boot_us ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Whose process is it? It may have written its last line long before. */
+static bool
+history_find_host(const struct history *h, struct history_entry *e)
+{
+	const struct history_life *best = NULL;
+
+	for (size_t i = 0; i < h->n_lives; i++) {
+		const struct history_life *life = &h->lives[i];
+
+		if (life->pid == e->pid && life->begin_us <= e->boot_us &&
+		    (best == NULL || best->begin_us < life->begin_us))
+			best = life;
+	}
+	if (best == NULL)
+		return false;
+	e->fact.host = best->host;
+	return true;
+}
+
+int
+history_finish(struct history *h, char *text, size_t text_size)
+{
+	for (size_t i = 0; i < h->n_entries; i++) {
+		struct history_entry *e = &h->entries[i];
+
+		if (e->pid == 0 || history_find_host(h, e))
+			continue;
+		(void)snprintf(text, text_size, "nothing is known of process "
+		    "%" PRIu64 ", which was stopped or continued", e->pid);
+		return -1;
+	}
+	if (h->n_namespaces == 0) {
+		(void)snprintf(text, text_size, "there is no history; was it "
+		    "written with history = yes?");
+		return -1;
+	}
+	qsort(h->entries, h->n_entries, sizeof(*h->entries),
+	    history_compare);
+	for (size_t i = 0; i < h->n_entries; i++)
+		h->entries[i].fact.key = h->entries[i].key;
+	h->finished = true;
+	return 0;
+}
+
+const struct judge_rules *
+history_rules(const struct history *h)
+{
+	return &h->rules;
+}
+
+uint32_t
+history_namespaces(const struct history *h)
+{
+	return h->n_namespaces;
+}
+
+size_t
+history_lives(const struct history *h)
+{
+	return h->n_lives;
+}
+
+const struct fact *
+history_fact(const struct history *h, size_t i)
+{
+	return h->finished && i < h->n_entries ? &h->entries[i].fact : NULL;
+}
+
+struct history *
+history_new(void)
+{
+	return calloc(1, sizeof(struct history));
+}
+
+void
+history_free(struct history *h)
+{
+	if (h == NULL)
+		return;
+	for (size_t i = 0; i < h->n_entries; i++)
+		free(h->entries[i].key);
+	free(h->entries);
+	free(h->lives);
+	free(h);
+}
