@@ -372,7 +372,7 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 		if (r->ns != ns || l->state != LOCK_NONE)
 			continue;
 		request_reply(core, r, o->code, 0, ns->text);
-		lock_free_if_unused(core, l);
+		lock_advance(core, l);
 	}
 }
 
