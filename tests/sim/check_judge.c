@@ -225,6 +225,10 @@ static const struct judge_case table[] = {
 	{ "8", "nobody takes what a dead daemon held",
 	    WAITED "30 A die\n40 quiet\n", "34603 c2@B told r2 code=-2\n",
 	    "34602 c2@B told r2 code=-2\n", NULL, 0 },
+	{ "8", "nobody takes what was released",
+	    WAITED "30 c1@A release 1 r3\n31 c1@A told r3\n40 quiet\n"
+	    "9000 A lock x token=100 ttl\n", "34603 c2@B told r2 code=-2\n",
+	    "34602 c2@B told r2 code=-2\n", NULL, 0 },
 	{ "8", "two polls more for a wish",
 	    WAITED "30 B lock x a/g1 token=100 wishes=1\n30 A die\n"
 	    "40 quiet\n", "36623 c2@B told r2 code=-2\n",
@@ -415,6 +419,11 @@ static const struct judge_case table[] = {
 	    "rules retention=3600\n" HOSTS,
 	    "50 A session a beat=50 ttl=172719\n",
 	    "50 A session a beat=50 ttl=172720\n", NULL, 0 },
+	{ "R12", "a burial that TTL would undo soon",
+	    "rules retention=3600\n" HELD
+	    "5000 hand session a gone\n5000 c1@A lost 1 expired\n",
+	    "25300 B session a dead sent=25200 ttl=172719\n",
+	    "25300 B session a dead sent=25200 ttl=172720\n", NULL, 0 },
 	{ "R13", "a kill comes early", LOST,
 	    "20300 B session a dead sent=20199\n",
 	    "20300 B session a dead sent=20200\n", ANSWERED, 0 },
