@@ -316,6 +316,18 @@ static const struct judge_case table[] = {
 	{ "R1", "a token too great for JSON", HELD,
 	    "20 A lock x a/g1 token=9007199254740992\n",
 	    "20 A lock x a/g1 token=9007199254740991\n", GONE, 0 },
+	{ "2", "what somebody took out gives tokens of an earlier age",
+	    HELD "20 hand lock x a/g1 token=9000\n"
+	    "25 c3@A acquire x r4\n30 hand lock x gone\n"
+	    "31 c1@A release 1 r3\n"
+	    "31 c3@A told r4 hold=2 token=8999 until=19000\n"
+	    "31 c1@A told r3\n32 c3@A release 2 r5\n33 c3@A told r5\n"
+	    "40 c4@A acquire x r6\n40 A lock x a/g2 token=299\n"
+	    "40 c4@A told r6 hold=3 token=200 until=19000\n"
+	    "50 c5@A acquire x r7\n50 c4@A release 3 r8\n",
+	    "50 c5@A told r7 hold=4 token=200 until=19000\n",
+	    "50 c5@A told r7 hold=4 token=201 until=19000\n",
+	    "51 c4@A told r8\n60 c5@A leaves\n", 0 },
 	{ "R2", "a ttl on what is held", HOSTS,
 	    "10 A lock x a/g1 token=100 ttl\n",
 	    "10 A lock x a/g1 token=100\n", NULL, 0 },

@@ -215,6 +215,10 @@ judge_hold_check_token(struct judge *j, const struct judge_hold *h)
 {
 	struct judge_lock *l = h->lock;
 
+	/* Of what somebody took out it is handed on until that is noticed; its
+	 * tokens are those of an earlier age. */
+	if (h->grant != NULL && h->grant->hand_gone)
+		return;
 	if (h->token <= l->token_told && !judge_hold_is_exempt(h))
 		judge_find(j, "2", "%s: token %" PRIu64 " is told after %"
 		    PRIu64, judge_lock_name(l), h->token, l->token_told);
