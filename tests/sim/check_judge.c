@@ -227,8 +227,8 @@ static const struct judge_case table[] = {
 	    "34602 c2@B told r2 code=-2\n", NULL, 0 },
 	{ "8", "nobody takes what was released",
 	    WAITED "30 c1@A release 1 r3\n31 c1@A told r3\n40 quiet\n"
-	    "9000 A lock x token=100 ttl\n", "34603 c2@B told r2 code=-2\n",
-	    "34602 c2@B told r2 code=-2\n", NULL, 0 },
+	    "20000 A lock x token=100 ttl\n", "41513 c2@B told r2 code=-2\n",
+	    "41512 c2@B told r2 code=-2\n", NULL, 0 },
 	{ "8", "two polls more for a wish",
 	    WAITED "30 B lock x a/g1 token=100 wishes=1\n30 A die\n"
 	    "40 quiet\n", "36623 c2@B told r2 code=-2\n",

@@ -105,6 +105,7 @@ judge_lock_element_left(struct judge *j, struct judge_lock *l,
 		return;
 	}
 	if (own && !replaced) {
+		l->cleared_ms = f->at_ms;
 		judge_lock_given_back(j, l, g, f);
 		judge_turns_left(j, l, g);
 		if (f->sent_ms < g->released_ms)

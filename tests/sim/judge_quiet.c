@@ -151,7 +151,8 @@ judge_quiet_first(const struct judge_lock *l)
 /*
  * When the first in line must have been granted the lock: a lease, stretched,
  * and a poll after nobody held it. A wish lets a host stand back for two polls
- * more; and what its own daemon must take out, others wait for.
+ * more; and what its own daemon must take out, others wait for, until it must
+ * be out or is.
  */
 static uint64_t
 judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
@@ -165,6 +166,8 @@ judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
 	from_ms = first->asked_ms;
 	if (l->gone_ms > from_ms)
 		from_ms = l->gone_ms;
+	if (l->cleared_ms > from_ms)
+		from_ms = l->cleared_ms;
 	from_ms = judge_quiet_from_ms(j, from_ms);
 	gone_ms = judge_quiet_gone_ms(j, l);
 	if (gone_ms != JUDGE_NEVER && gone_ms > from_ms)

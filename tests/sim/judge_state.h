@@ -196,6 +196,7 @@ struct judge_lock {
 	struct judge_hold *holds;	/* VALID ones */
 	struct judge_request *waiters;	/* those who asked first come first */
 	uint64_t gone_ms;	/* when nobody was left who held it */
+	uint64_t cleared_ms;	/* when a daemon took out what was its own */
 
 	bool known;		/* what follows is the item as it is */
 	bool exists;
