@@ -13,7 +13,6 @@
 enum {
 	NETWORK_STREAM_OUT = 400,
 	NETWORK_STREAM_BACK = 500,
-	NETWORK_STREAM_TWICE = 700,
 };
 
 static uint64_t
@@ -130,8 +129,9 @@ network_work(struct message *m)
 {
 	struct world *w = m->host->world;
 	uint64_t wall_ms = WORLD_WALL_MS + w->now;
-	struct dynamo_answer first = m->answer;
 
+	/* Of a repeated one, the first answer goes nowhere. */
+	dynamo_answer_done(&m->answer);
 	dynamo_answer_init(&m->answer);
 	if (w->now < w->throttled_until && m->fault == 0) {
 		m->fault = MESSAGE_THROTTLED;
@@ -161,20 +161,12 @@ network_work(struct message *m)
 		dynamo_fail(&m->answer, 500, "InternalServerError",
 		    "try again");
 	m->date_s = (int64_t)(wall_ms / 1000);
-	if (m->answered && world_chance(w,
-	    NETWORK_STREAM_TWICE + m->host->index, w->now, 2) == 0) {
-		dynamo_answer_done(&m->answer);
-		m->answer = first;
-	} else {
-		dynamo_answer_done(&first);
-	}
-	m->answered = true;
 }
 
 /*
- * An intermediary that has no answer yet sends the request once more; which of
- * the two answers comes back is chance. What was answered is never repeated:
- * TCP does not, and our HTTP client is kept from it.
+ * An intermediary that has no answer sends the request once more, and passes on
+ * the answer to that. What was answered is never repeated: TCP does not, and
+ * our HTTP client is kept from it.
  */
 static bool
 network_repeats(struct message *m)

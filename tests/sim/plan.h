@@ -42,7 +42,7 @@ enum message_fault {
 	MESSAGE_LATE,		/* "late MS": it arrives that much later */
 	MESSAGE_ANSWER_LATE,	/* "answer-late MS" */
 	MESSAGE_TWICE,		/* "twice MS": a copy arrives that much later,
-				 * and only then one of the two is answered */
+				 * and the answer is the one to that */
 	MESSAGE_UNSENT,		/* "unsent": no connection; nothing left */
 	MESSAGE_THROTTLED,	/* "throttled" */
 	MESSAGE_FAILED,		/* "failed": 500, without an effect */

@@ -51,7 +51,6 @@ struct message {
 	char *body;
 	size_t length;
 	bool landed;		/* alarm is for the answer */
-	bool answered;		/* there is one */
 	bool repeated;		/* it has landed twice, or will */
 	enum message_fault fault;
 	uint32_t fault_count;
