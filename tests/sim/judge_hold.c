@@ -254,14 +254,21 @@ judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
 
 /*
  * The element of this host that the grant speaks of: the one that stands. If
- * somebody took it out by hand, the daemon does not know yet.
+ * somebody took it out by hand, the daemon does not know yet, and hands it on
+ * even if meanwhile another one of its own has landed.
  */
 static struct judge_grant *
 judge_hold_find_grant(const struct judge *j, const struct judge_lock *l,
     unsigned host)
 {
-	struct judge_grant *g = l->standing;
+	struct judge_grant *g;
 
+	for (g = l->grants; g != NULL; g = g->next)
+		if (g->hand_gone && g->lost_ms == 0 && g->n_told > 0 &&
+		    g->idle_ms == j->now_ms &&
+		    judge_session_is_own(g->session, host, j->now_ms))
+			return g;
+	g = l->standing;
 	if (g != NULL && judge_session_is_own(g->session, host, j->now_ms))
 		return g;
 	for (g = l->grants; g != NULL; g = g->next)
