@@ -270,6 +270,10 @@ static const struct judge_case table[] = {
 	    "35 hand lock x token=100 ttl +b\n40 quiet\n",
 	    "50000 B session b beat=50000\n",
 	    "50000 B lock x token=100 ttl\n", NULL, 55611 },
+	{ "F4", "its session was deleted, and came back with a late open",
+	    "rules handovers=1 audit=1000\n" FREED
+	    "35 hand lock x token=100 ttl +b\n40 quiet\n",
+	    "", "41 hand session b gone\n42 B session b open\n", NULL, 55611 },
 	{ "F5", "who waits does not say so",
 	    "rules handovers=1\n" WAITED "30 quiet\n"
 	    "15000 A session a beat=15000\n15000 A renewed until=34000\n"

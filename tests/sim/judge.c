@@ -38,7 +38,8 @@
  *       lease at most, and handover_max times (each counted from a look at the
  *       record, and one may have missed the wish).
  *   F3  A host that gave it up for a wish asks again after two polls.
- *   F4  A wish that nobody stands behind is taken out by its own daemon.
+ *   F4  A wish that nobody stands behind is taken out by its own daemon, unless
+ *       somebody deleted its session.
  *   F5  Who waits for what another host holds has its wish in the record.
  *
  * What stands in the table (doc/records.md), by whose write:

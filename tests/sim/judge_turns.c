@@ -156,9 +156,11 @@ judge_turns_is_idle(const struct judge *j, const struct judge_lock *l,
 {
 	unsigned host = s->host;
 
+	/* One that was deleted by hand, and came back with a late open, is
+	 * strange to its own daemon; its wish goes stale. */
 	return judge_is_known_host(host) && j->hosts[host].running &&
 	    !j->hosts[host].paused && s->exists && !s->dead &&
-	    s->ended_ms == JUDGE_NEVER &&
+	    !s->ever_absent && s->ended_ms == JUDGE_NEVER &&
 	    (l->standing == NULL || l->standing->session->host != host) &&
 	    !judge_turns_waits(l, host, JUDGE_NEVER);
 }
