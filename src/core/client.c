@@ -156,6 +156,8 @@ request_unlink(struct core *core, struct request *r)
 	if (r->session != NULL)
 		DL_DELETE2(r->session->renewals, r, renew_previous,
 		    renew_next);
+	if (r->listing != NULL)
+		listing_leave(core, r->listing);
 	heap_release(&core->heap, &r->timer);
 	DL_DELETE2(c->requests, r, client_previous, client_next);
 	c->n_requests--;
@@ -260,8 +262,9 @@ client_cancel(struct core *core, struct request *r, uint64_t target)
 
 	DL_FOREACH2(r->client->requests, t, client_next)
 	{
-		if (t->reply.request == target && t->lock != NULL &&
-		    t->reply.verb == CORE_ACQUIRE)
+		if (t->reply.request == target &&
+		    (t->reply.verb == CORE_LIST ||
+		    (t->reply.verb == CORE_ACQUIRE && t->lock != NULL)))
 			break;
 	}
 	if (t == NULL) {
@@ -270,7 +273,10 @@ client_cancel(struct core *core, struct request *r, uint64_t target)
 		return 0;
 	}
 	request_reply(core, r, 0, 0, NULL);
-	queue_drain(core, t);
+	if (t->reply.verb == CORE_LIST)
+		request_reply(core, t, DDBLOCK_E_CANCELLED, 0, NULL);
+	else
+		queue_drain(core, t);
 	return 0;
 }
 

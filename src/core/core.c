@@ -32,10 +32,11 @@ namespace_init(struct core *core, uint32_t index,
 	ns->settings.name = strdup(settings->name);
 	ns->timer.kind = TIMER_NAMESPACE;
 	ns->audit.timer.kind = TIMER_AUDIT;
+	ns->turns.timer.kind = TIMER_LISTING;
 	ns->audit.started_ms = core->now_ms + settings->audit_ms;
 	ns->audit.round = 1;
 	if (ns->settings.name == NULL || heap_reserve(&core->heap) < 0 ||
-	    heap_reserve(&core->heap) < 0)
+	    heap_reserve(&core->heap) < 0 || heap_reserve(&core->heap) < 0)
 		return DDBLOCK_E_NOMEM;
 	heap_set(&core->heap, &ns->timer, core->now_ms);
 	heap_set(&core->heap, &ns->audit.timer, ns->audit.started_ms);
@@ -191,6 +192,10 @@ core_run_timer(struct core *core, struct timer *t)
 		return;
 	case TIMER_DOUBT:
 		doubt_timer(core, CONTAINER_OF(t, struct doubt, timer));
+		return;
+	case TIMER_LISTING:
+		listing_timer(core,
+		    CONTAINER_OF(t, struct namespace, turns.timer));
 		return;
 	}
 }

@@ -35,6 +35,7 @@ struct core_namespace {
 	uint32_t handover_max;		/* in a row; 1..TOKENS_MAX */
 	bool host_only;			/* no other host can want these locks */
 	uint64_t idle_ms;	/* host_only: keep a released lock this long */
+	uint32_t list_capacity;	/* read units a second for LIST; 0: no bound */
 };
 
 /* Caps. What exceeds one is refused with DDBLOCK_E_LIMIT at admission. */
@@ -86,6 +87,7 @@ struct core_request {
 	enum core_verb verb;
 	uint32_t namespace_index;	/* ACQUIRE, GET, LIST */
 	struct key key;			/* ACQUIRE, GET; LIST: the prefix */
+	bool held_only;			/* LIST: leave out what is free */
 	uint64_t wait_ms;		/* ACQUIRE: 0 is try; CORE_FOREVER */
 	uint64_t poll_ms;		/* ACQUIRE: 0 for the namespace's */
 	const char *owner;		/* ACQUIRE: for people */
@@ -174,6 +176,8 @@ struct core_rows {
 	uint64_t request;
 	const struct core_row *rows;
 	size_t n_rows;
+	uint64_t n_examined;		/* in the store, for this page */
+	uint64_t read_milliunits;	/* and what that consumed, or 0 */
 };
 
 enum core_notice_kind {

@@ -18,6 +18,7 @@ enum timer_kind {
 	TIMER_REQUEST,
 	TIMER_OBSERVATION,
 	TIMER_DOUBT,
+	TIMER_LISTING,
 };
 
 /* Embedded in the object that it belongs to. Zeroed with a kind: not set. */

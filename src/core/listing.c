@@ -1,6 +1,12 @@
 /*
  * Questions that take nothing: GET reads one record, LIST scans the table page
  * by page. The next page is asked for only when the client has room for it.
+ *
+ * Where the reads of listings are bounded, the listings of a namespace take
+ * turns, one page after the other, and a page that consumed much puts the next
+ * one off, whosever it is: so the bound holds for all of them together, and
+ * nothing else waits for them. What a page consumes is known only afterwards;
+ * one page is as far as the bound is ever exceeded.
  */
 #include "core/state.h"
 
@@ -19,9 +25,9 @@ listing_free(struct listing *g)
 }
 
 static void
-listing_submit(struct core *core, struct request *r, enum operation_kind kind)
+listing_submit(struct core *core, struct listing *g, enum operation_kind kind)
 {
-	struct listing *g = r->listing;
+	struct namespace *ns = g->request->ns;
 	struct operation *o = &g->submit.operation;
 
 	*o = (struct operation){ 0 };
@@ -30,10 +36,83 @@ listing_submit(struct core *core, struct request *r, enum operation_kind kind)
 	} else {
 		o->prefix = (struct key){ g->key, g->key_length };
 		o->cursor = (struct key){ g->cursor, g->cursor_length };
+		o->held_only = g->held_only;
 	}
 	g->busy = true;
-	action_submit(core, &g->submit, r->ns, kind,
-	    core->now_ms + r->ns->settings.request_ms, CORE_ABOUT_LISTING, r);
+	action_submit(core, &g->submit, ns, kind,
+	    core->now_ms + ns->settings.request_ms, CORE_ABOUT_LISTING,
+	    g->request);
+}
+
+/* Whose turn is it, and when? */
+static void
+listing_next_turn(struct core *core, struct namespace *ns)
+{
+	struct turns *t = &ns->turns;
+	struct listing *g = t->queue;
+
+	if (t->busy != NULL || g == NULL) {
+		heap_unset(&core->heap, &t->timer);
+	} else if (core->now_ms < t->next_ms) {
+		heap_set(&core->heap, &t->timer, t->next_ms);
+	} else {
+		listing_leave(core, g);
+		t->busy = g;
+		listing_submit(core, g, OPERATION_SCAN);
+	}
+}
+
+void
+listing_timer(struct core *core, struct namespace *ns)
+{
+	listing_next_turn(core, ns);
+}
+
+/* Ask for the next page, as soon as it may be. */
+static void
+listing_next_page(struct core *core, struct listing *g)
+{
+	struct namespace *ns = g->request->ns;
+
+	if (ns->settings.list_capacity == 0) {
+		listing_submit(core, g, OPERATION_SCAN);
+		return;
+	}
+	g->waits = true;
+	DL_APPEND2(ns->turns.queue, g, turn_previous, turn_next);
+	listing_next_turn(core, ns);
+}
+
+/* It waits for its turn no more. */
+void
+listing_leave(struct core *core, struct listing *g)
+{
+	struct turns *t = &g->request->ns->turns;
+
+	if (!g->waits)
+		return;
+	g->waits = false;
+	DL_DELETE2(t->queue, g, turn_previous, turn_next);
+	if (t->queue == NULL)
+		heap_unset(&core->heap, &t->timer);
+}
+
+/* A page is over: how long are its units to last? */
+static void
+listing_end_turn(struct core *core, struct listing *g,
+    const struct outcome *o)
+{
+	struct namespace *ns = g->request->ns;
+	struct turns *t = &ns->turns;
+	uint64_t capacity = ns->settings.list_capacity;
+
+	if (t->busy != g)
+		return;
+	t->busy = NULL;
+	/* Thousandths of a unit, over units a second, are milliseconds. */
+	t->next_ms = g->submit.operation.submitted_ms +
+	    (o->read_milliunits + capacity - 1) / capacity;
+	listing_next_turn(core, ns);
 }
 
 /* Held by a client here: no store needs to be asked. */
@@ -66,15 +145,17 @@ listing_ask(struct core *core, struct request *r,
 	if (g == NULL)
 		return DDBLOCK_E_NOMEM;
 	r->listing = g;
+	g->request = r;
+	g->held_only = ask->held_only;
 	g->page.client = ask->client;
 	g->page.request = ask->request;
 	g->key_length = ask->key.length;
 	if (ask->key.length > 0)
 		memcpy(g->key, ask->key.bytes, ask->key.length);
 	if (ask->verb == CORE_LIST)
-		listing_submit(core, r, OPERATION_SCAN);
+		listing_next_page(core, g);
 	else if (!listing_answer_here(core, r, ask->key))
-		listing_submit(core, r, OPERATION_READ);
+		listing_submit(core, g, OPERATION_READ);
 	return 0;
 }
 
@@ -113,6 +194,8 @@ listing_copy_page(struct core *core, struct request *r,
 	}
 	g->page.rows = g->rows;
 	g->page.n_rows = n_rows;
+	g->page.n_examined = o->n_examined;
+	g->page.read_milliunits = o->read_milliunits;
 	return 0;
 }
 
@@ -144,6 +227,7 @@ listing_stored(struct core *core, struct request *r, const struct outcome *o)
 
 	assert(g->busy);
 	g->busy = false;
+	listing_end_turn(core, g, o);
 	namespace_trouble(r->ns, o);
 	if (r->client == NULL) {
 		/* Its client left while the store was being asked. */
@@ -170,7 +254,7 @@ listing_continue(struct core *core, struct request *r)
 {
 	struct listing *g = r->listing;
 
-	if (g == NULL || g->busy || g->cursor_length == 0)
+	if (g == NULL || g->busy || g->waits || g->cursor_length == 0)
 		return;
-	listing_submit(core, r, OPERATION_SCAN);
+	listing_next_page(core, g);
 }

@@ -156,6 +156,7 @@ struct operation {
 	size_t n_keys;
 	struct key prefix;			/* SCAN */
 	struct key cursor;	/* SCAN: empty, or the outcome's of a page */
+	bool held_only;		/* SCAN: leave out what has no holder */
 
 	void *store_data;	/* the store's own, between the two */
 	struct operation *store_next;
@@ -215,6 +216,9 @@ struct outcome {
 	const struct scan_row *rows;	/* SCAN */
 	size_t n_rows;
 	struct key next_cursor;		/* SCAN: empty after the last page */
+	uint64_t n_examined;		/* SCAN: rows, and what was left out */
+	uint64_t read_milliunits;	/* SCAN: consumed, as the service says;
+					 * 0: it does not, or nothing */
 };
 
 /* The word for messages and traces: "acquire", "session beat", "unknown". */

@@ -283,7 +283,11 @@ struct audit {
 struct listing {
 	struct core_submit submit;
 	struct core_rows page;
+	struct request *request;
+	struct listing *turn_previous, *turn_next;
 	bool busy;
+	bool waits;			/* for its turn */
+	bool held_only;
 	struct core_row rows[SCAN_PAGE_MAX];
 	char *keys;			/* the rows' memory */
 	size_t cursor_length;
@@ -291,6 +295,14 @@ struct listing {
 	struct core_holder_view holder;	/* GET */
 	size_t key_length;
 	char key[];
+};
+
+/* The listings of a namespace whose reads are bounded take turns. */
+struct turns {
+	struct timer timer;
+	struct listing *queue;
+	struct listing *busy;		/* whose page is under way */
+	uint64_t next_ms;		/* no page is asked for before */
 };
 
 struct namespace {
@@ -305,6 +317,7 @@ struct namespace {
 	struct lock *locks;
 	struct observation *observations;
 	struct audit audit;
+	struct turns turns;
 	int cause;			/* last trouble of the store, or 0 */
 	char text[OUTCOME_TEXT_MAX];
 	uint32_t n_held;		/* by clients */
@@ -462,6 +475,8 @@ void audit_stored(struct core *, struct namespace *, const struct outcome *);
 int listing_ask(struct core *, struct request *, const struct core_request *);
 void listing_stored(struct core *, struct request *, const struct outcome *);
 void listing_continue(struct core *, struct request *);
+void listing_leave(struct core *, struct listing *);
+void listing_timer(struct core *, struct namespace *);
 void listing_free(struct listing *);
 
 /* view.c */

@@ -318,5 +318,7 @@ config_core_namespace(const struct config_namespace *n)
 		.handover_max = (uint32_t)n->handover_max,
 		.host_only = n->store == CONFIG_STORE_SQLITE,
 		.idle_ms = n->store == CONFIG_STORE_SQLITE ? n->idle_ms : 0,
+		.list_capacity = n->store == CONFIG_STORE_DYNAMODB ?
+		    (uint32_t)n->list_capacity : 0,
 	};
 }

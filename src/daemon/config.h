@@ -95,6 +95,7 @@ struct config_namespace {
 	uint64_t request_ms;
 	uint64_t audit_ms;
 	uint64_t handover_max;
+	uint64_t list_capacity;
 	uint64_t retention_ms;
 	char *file;
 	uint64_t idle_ms;

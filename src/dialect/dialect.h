@@ -71,6 +71,8 @@ struct dialect_view {
 	struct scan_row *rows;		/* SCAN */
 	size_t n_rows;
 	struct key next_cursor;
+	uint64_t n_examined;
+	uint64_t read_milliunits;
 	char text[OUTCOME_TEXT_MAX];	/* what is wrong with a record */
 
 	struct json_object *json;

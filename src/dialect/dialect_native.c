@@ -432,7 +432,9 @@ native_write_read_many(struct native_writer *w, const struct operation *o)
 static void
 native_write_scan(struct native_writer *w, const struct operation *o)
 {
-	static const char filter[] = "begins_with(#key, :prefix)";
+	const char *filter = o->held_only ?
+	    "begins_with(#key, :prefix) AND attribute_exists(#holders)" :
+	    "begins_with(#key, :prefix)";
 	struct buffer prefix;
 
 	native_begin(w);

@@ -19,6 +19,7 @@
 
 #define NATIVE_NUMBER_MAX INT64_MAX
 #define NATIVE_KEY_SHOWN 80	/* bytes of a key in a message */
+#define NATIVE_UNITS_MAX 1e6	/* no request consumes as much */
 
 /* Where we read, for messages. */
 struct native_reader {
@@ -472,6 +473,22 @@ native_read_many(const struct dialect_table *table, const struct operation *o,
 	return 0;
 }
 
+/* What was looked at for a page, and what that consumed. Neither is a reason
+ * to refuse the page. */
+static void
+native_read_cost(struct json_object *root, struct dialect_view *view)
+{
+	int64_t examined =
+	    json_object_get_int64(json_find(root, "ScannedCount"));
+	double units = json_object_get_double(
+	    json_find(json_find(root, "ConsumedCapacity"), "CapacityUnits"));
+
+	view->n_examined = examined > 0 && examined <= SCAN_PAGE_MAX ?
+	    (uint64_t)examined : view->n_rows;
+	if (units > 0 && units <= NATIVE_UNITS_MAX)
+		view->read_milliunits = (uint64_t)(units * 1000 + 0.5);
+}
+
 static int
 native_read_page(const struct dialect_table *table, struct json_object *root,
     struct dialect_view *view)
@@ -508,6 +525,7 @@ native_read_page(const struct dialect_table *table, struct json_object *root,
 		if (view->next_cursor.bytes == NULL)
 			return DDBLOCK_E_PROTOCOL;
 	}
+	native_read_cost(root, view);
 	view->has_record = true;
 	return 0;
 }

@@ -120,6 +120,8 @@ exchange_final(struct exchange *e, enum outcome_kind kind, int code,
 		o.rows = e->view.rows;
 		o.n_rows = e->view.n_rows;
 		o.next_cursor = e->view.next_cursor;
+		o.n_examined = e->view.n_examined;
+		o.read_milliunits = e->view.read_milliunits;
 	}
 	*ret = o;
 	return EXCHANGE_FINAL;

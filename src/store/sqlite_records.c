@@ -309,24 +309,42 @@ sqlite_records_scan_row(sqlite3_stmt *s, struct arena *a,
 	return 0;
 }
 
+/* The page ends with the row that @s stands on. */
+static int
+sqlite_records_scan_end(sqlite3_stmt *s, struct arena *a, struct key *ret)
+{
+	size_t length = (size_t)sqlite3_column_bytes(s, 0);
+	const char *bytes = arena_copy(a, sqlite3_column_blob(s, 0), length);
+
+	if (bytes == NULL)
+		return DDBLOCK_E_NOMEM;
+	*ret = (struct key){ bytes, length };
+	return 0;
+}
+
+/* A page is as many rows as are looked at, not as are found: it never takes
+ * long. */
 static int
 sqlite_records_scan_rows(sqlite3_stmt *s, struct sqlite_job *j,
     struct scan_row *rows, int *ret_code)
 {
-	size_t n = 0;
+	struct outcome *o = &j->outcome;
 	int rc = SQLITE_DONE;
 
 	*ret_code = 0;
+	o->rows = rows;
 	while (*ret_code == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW &&
 	    sqlite_records_has_prefix(s, &j->ask.prefix)) {
-		if (n == SCAN_PAGE_MAX) {
-			j->outcome.next_cursor = rows[n - 1].key;
-			break;
-		}
-		*ret_code = sqlite_records_scan_row(s, &j->arena, rows, &n);
+		if (!j->ask.held_only ||
+		    sqlite3_column_type(s, 4) != SQLITE_NULL)
+			*ret_code = sqlite_records_scan_row(s, &j->arena,
+			    rows, &o->n_rows);
+		if (++o->n_examined < SCAN_PAGE_MAX || *ret_code != 0)
+			continue;
+		*ret_code = sqlite_records_scan_end(s, &j->arena,
+		    &o->next_cursor);
+		break;
 	}
-	j->outcome.rows = rows;
-	j->outcome.n_rows = n;
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 

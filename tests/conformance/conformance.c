@@ -94,6 +94,7 @@ case_copy_list(struct seen *s, const struct operation *o,
 		case_must(l->key_length <= sizeof(l->key));
 		memcpy(l->key, from->rows[i].key.bytes, l->key_length);
 	}
+	s->n_examined = from->n_examined;
 	s->cursor_length = from->next_cursor.length;
 	case_must(s->cursor_length <= sizeof(s->cursor));
 	if (s->cursor_length > 0)

@@ -68,6 +68,7 @@ struct seen {
 	size_t n_locks;
 	char cursor[SCAN_CURSOR_MAX];
 	size_t cursor_length;
+	uint64_t n_examined;		/* SCAN */
 	uint64_t submitted_ms;
 	uint64_t answered_ms;
 };

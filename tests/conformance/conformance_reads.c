@@ -194,6 +194,42 @@ START_TEST(test_scan_free)
 }
 END_TEST
 
+/* Asked for what is held, the store leaves out what is free, and says how much
+ * it has looked at. */
+START_TEST(test_scan_held_only)
+{
+	bool found[PAGED] = { false };
+	const struct key prefix = case_key("held/");
+	struct operation o;
+	struct seen *s;
+	uint64_t n_examined = 0;
+	size_t n = 0;
+
+	test_fill("held/", PAGED);
+	for (size_t i = 0; i < PAGED; i += 2)
+		case_done(case_release(test_name(i), &holders[i]));
+	o = case_operation(OPERATION_SCAN, (struct key){ 0 });
+	do {
+		o.prefix = prefix;
+		o.held_only = true;
+		s = case_do(&o);
+		case_done(s);
+		for (size_t i = 0; i < s->n_locks; i++, n++) {
+			size_t at = test_find(&s->locks[i]);
+
+			ck_assert(at % 2 == 1 && !found[at]);
+			found[at] = true;
+		}
+		ck_assert_uint_le(s->n_examined, SCAN_PAGE_MAX);
+		n_examined += s->n_examined;
+		o = case_operation(OPERATION_SCAN, (struct key){ 0 });
+		o.cursor = (struct key){ s->cursor, s->cursor_length };
+	} while (s->cursor_length > 0);
+	ck_assert_uint_eq(n, PAGED / 2);
+	ck_assert_uint_ge(n_examined, PAGED);
+}
+END_TEST
+
 TCase *
 conformance_reads(void)
 {
@@ -205,5 +241,6 @@ conformance_reads(void)
 	tcase_add_test(t, test_scan_one_of_many);
 	tcase_add_test(t, test_scan_none);
 	tcase_add_test(t, test_scan_free);
+	tcase_add_test(t, test_scan_held_only);
 	return t;
 }

@@ -457,54 +457,6 @@ START_TEST(test_get)
 }
 END_TEST
 
-START_TEST(test_list_in_pages)
-{
-	struct driver *d = queue_new(2);
-	char key[16];
-	unsigned i;
-
-	d->net.store.scan_page = 3;
-	(void)driver_connect(d, A);
-	(void)driver_connect(d, B);
-	d->clients[2].slow = true;
-	for (i = 0; i < 7; i++) {
-		(void)snprintf(key, sizeof(key), "list/%u", i);
-		driver_try(d, 1, key);
-	}
-	driver_try(d, 1, "other");
-	driver_run_until(d, 2000);
-	driver_release(d, 1, "list/5");
-	driver_run_until(d, 3000);
-	driver_skip(d);
-	driver_list(d, 2, "list/");
-	driver_run_until(d, 4000);
-	driver_check(d, trace_count(&d->trace, d->mark, "*row*") == 3);
-	driver_continue(d, 2);
-	driver_run_until(d, 5000);
-	driver_continue(d, 2);
-	driver_run_until(d, 6000);
-	for (i = 0; i < 2 && d->clients[2].replies == 0; i++) {
-		driver_continue(d, 2);
-		driver_run(d, 1000);
-	}
-	driver_expect(d, TRACE_REPLY,
-	    "[  3010] B c2 row list/0 held +100 by A/c1*\n"
-	    "[  3010] B c2 row list/1 held +100 by A/c1*\n"
-	    "[  3010] B c2 row list/2 held +100 by A/c1*\n"
-	    "[  4010] B c2 row list/3 held +100 by A/c1*\n"
-	    "[  4010] B c2 row list/4 held +100 by A/c1*\n"
-	    "[  4010] B c2 row list/5 free\n"
-	    "[  5010] B c2 row list/6 held +100 by A/c1*\n"
-	    "[*] B c2 list list/: OK\n");
-	/* A client that goes in the middle leaves nothing. */
-	driver_list(d, 2, "list/");
-	driver_run(d, 5);
-	driver_disconnect(d, 2);
-	driver_expect_clean(d);
-	driver_free(d);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -526,7 +478,6 @@ main(void)
 		test_refusal_holds_nothing_up,
 		test_namespaces_are_apart,
 		test_get,
-		test_list_in_pages,
 		NULL,
 	};
 

@@ -64,6 +64,12 @@ random_settings(struct driver *d)
 		ns->host_only = true;
 		ns->idle_ms = net_random(&d->net, 2 * ns->lease_ms);
 	}
+	if (d->seed % 3 == 0) {
+		/* Listings wait for each other. */
+		ns->list_capacity = 5;
+		d->net.store.scan_page = 2;
+		d->net.store.scan_milliunits = 500;
+	}
 	for (i = 0; i < d->net.n_hosts; i++) {
 		struct net_host *h = &d->net.hosts[i];
 

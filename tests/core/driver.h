@@ -87,6 +87,7 @@ void driver_renew(struct driver *, unsigned client, const char *key);
 void driver_cancel(struct driver *, unsigned client, const char *key);
 void driver_get(struct driver *, unsigned client, const char *key);
 void driver_list(struct driver *, unsigned client, const char *prefix);
+void driver_list_held(struct driver *, unsigned client, const char *prefix);
 void driver_continue(struct driver *, unsigned client);
 void driver_drain(struct driver *, unsigned client);
 void driver_disconnect(struct driver *, unsigned client);

@@ -171,8 +171,8 @@ driver_cancel(struct driver *d, unsigned client, const char *key)
 	const struct judge_request *r;
 
 	for (r = d->judge.requests; r != NULL; r = r->next)
-		if (r->client == client && r->verb == CORE_ACQUIRE &&
-		    strcmp(r->key, key) == 0)
+		if (r->client == client && strcmp(r->key, key) == 0 &&
+		    (r->verb == CORE_ACQUIRE || r->verb == CORE_LIST))
 			q.target = r->id;
 	trace_add(&d->trace, TRACE_ASK, d->now, driver_client_host(d, client),
 	    "c%u cancel %s", client, key);
@@ -192,6 +192,15 @@ void
 driver_list(struct driver *d, unsigned client, const char *prefix)
 {
 	struct core_request q = { .verb = CORE_LIST,
+		.key = { prefix, strlen(prefix) } };
+
+	(void)driver_ask(d, client, &q, prefix);
+}
+
+void
+driver_list_held(struct driver *d, unsigned client, const char *prefix)
+{
+	struct core_request q = { .verb = CORE_LIST, .held_only = true,
 		.key = { prefix, strlen(prefix) } };
 
 	(void)driver_ask(d, client, &q, prefix);

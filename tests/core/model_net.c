@@ -473,6 +473,8 @@ net_fill_many(struct outcome *out, const struct model_answer *a,
 		out->n_rows = a->n_locks;
 		out->next_cursor = (struct key){ a->cursor,
 			strlen(a->cursor) };
+		out->n_examined = a->n_examined;
+		out->read_milliunits = a->read_milliunits;
 	}
 }
 

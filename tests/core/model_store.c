@@ -387,13 +387,14 @@ model_scan(struct model_store *s, const struct operation *op,
     struct model_answer *ret)
 {
 	char prefix[MODEL_KEY_MAX], cursor[MODEL_KEY_MAX];
-	const struct model_lock *l;
+	const struct model_lock *l, *last = NULL;
 	bool begun = op->cursor.length == 0;
 
 	model_key_text(&op->prefix, prefix);
 	model_key_text(&op->cursor, cursor);
 	ret->locks = model_alloc(s->scan_page, sizeof(*ret->locks));
 	ret->kind = OUTCOME_DONE;
+	ret->read_milliunits = s->scan_milliunits;
 	for (l = s->locks; l != NULL; l = l->next) {
 		if (l->namespace_index != op->namespace_index || !l->exists ||
 		    strncmp(l->key, prefix, strlen(prefix)) != 0)
@@ -402,12 +403,15 @@ model_scan(struct model_store *s, const struct operation *op,
 			begun = strcmp(l->key, cursor) == 0;
 			continue;
 		}
-		if (ret->n_locks == s->scan_page) {
+		if (ret->n_examined == s->scan_page) {
 			model_copy_text(ret->cursor, sizeof(ret->cursor),
-			    ret->locks[ret->n_locks - 1].key);
+			    last->key);
 			return;
 		}
-		ret->locks[ret->n_locks++] = *l;
+		ret->n_examined++;
+		last = l;
+		if (!op->held_only || l->n_holders > 0)
+			ret->locks[ret->n_locks++] = *l;
 	}
 }
 

@@ -58,6 +58,7 @@ struct model_store {
 	struct model_lock *locks;	/* in the order of their creation */
 	struct model_session *sessions;
 	size_t scan_page;		/* rows of a page */
+	uint64_t scan_milliunits;	/* that a page consumes */
 	size_t wishes_shown;		/* at most, of a record's */
 	uint64_t wishes_serial;
 };
@@ -83,6 +84,8 @@ struct model_answer {
 	bool *processed;		/* READ_MANY; malloc'd */
 	size_t n_locks;
 	char cursor[MODEL_KEY_MAX];	/* SCAN: empty after the last page */
+	size_t n_examined;		/* SCAN */
+	uint64_t read_milliunits;
 };
 
 void model_store_init(struct model_store *);

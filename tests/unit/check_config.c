@@ -85,6 +85,7 @@ START_TEST(test_nothing_is_enough)
 	ck_assert_uint_eq(core.audit_ms, 60000);
 	ck_assert_uint_eq(core.handover_max, 100);
 	ck_assert_uint_eq(core.idle_ms, 1000);
+	ck_assert_uint_eq(core.list_capacity, 0);
 	ck_assert_uint_eq(config->daemon.socket_mode, 0660);
 	ck_assert_uint_eq(config->daemon.stop_wait_ms, 30000);
 	ck_assert_str_eq(config->daemon.socket,
@@ -126,6 +127,8 @@ START_TEST(test_a_whole_file)
 	ck_assert_uint_eq(config->namespaces[0].drift_ppm, 5000);
 	ck_assert_uint_eq(config->namespaces[0].retention_ms,
 	    UINT64_C(30) * 86400000);
+	ck_assert_uint_eq(config_core_namespace(
+	    &config->namespaces[0]).list_capacity, 100);
 	/* An empty section is a namespace too. */
 	ck_assert_str_eq(config->namespaces[1].name, "jobs");
 	ck_assert_str_eq(config->namespaces[1].file,
@@ -457,6 +460,7 @@ static const struct {
 	{ "namespace default", "retention = d" },
 	{ "namespace default", "retention = 99999999999d" },
 	{ "namespace default", "handover_max = 1025" },
+	{ "namespace default", "list_capacity = 1000001" },
 	{ "namespace default", "store = redis" },
 	{ "namespace default", "idle = 2h" },
 };
