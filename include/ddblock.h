@@ -295,27 +295,33 @@ int ddblock_cancel(struct ddblock *, uint64_t request);
  */
 enum ddblock_query_kind {
 	DDBLOCK_QUERY_GET = 1,	/* who holds @key? One row, the final one */
-	DDBLOCK_QUERY_LIST,	/* the namespace's locks */
+	DDBLOCK_QUERY_LIST,	/* the locks in the store */
 	DDBLOCK_QUERY_HELD,	/* what is held through this daemon */
 	DDBLOCK_QUERY_WAITING,	/* who waits through this daemon */
 	DDBLOCK_QUERY_STATUS,	/* a row per namespace, and the daemon's own */
 	DDBLOCK_QUERY_PING,	/* does it answer? */
 };
 
-struct ddblock_query_options {
-	size_t size;		/* of this structure */
-	const char *ns;		/* GET, LIST, HELD, WAITING */
-	const char *key;	/* GET; HELD, WAITING: NULL is any */
-	const char *prefix;	/* LIST */
-	const char *state;	/* LIST: "held", "free"; NULL is any */
-};
-
-#define DDBLOCK_QUERY_OPTIONS_INIT \
-	{ sizeof(struct ddblock_query_options), NULL, NULL, NULL, NULL }
-
 /* @final: this is not a row but the fields of the reply, which comes last. */
 typedef void ddblock_row_function(void *arg, const struct ddblock_row *,
     bool final);
+
+struct ddblock_query_options {
+	size_t size;		/* of this structure */
+	const char *ns;		/* GET; LIST, HELD, WAITING: one, or several
+				 * with commas between; NULL: as the daemon
+				 * thinks fit */
+	const char *key;	/* GET; HELD, WAITING: NULL is any */
+	const char *prefix;	/* LIST */
+	const char *state;	/* LIST: "free", "held", "dead", or several
+				 * with commas between; NULL is any */
+	/* LIST: called every second or so with the fields of !LISTING, which
+	 * say how far it is; never @final. NULL: not asked for. */
+	ddblock_row_function *on_progress;
+};
+
+#define DDBLOCK_QUERY_OPTIONS_INIT \
+	{ sizeof(struct ddblock_query_options), NULL, NULL, NULL, NULL, NULL }
 
 /* Ask, and have every row given to @function. Blocks. */
 int ddblock_query(struct ddblock *, enum ddblock_query_kind,

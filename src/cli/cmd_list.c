@@ -1,7 +1,9 @@
 /*
- * ddblock list: the locks of a namespace, from its store.
+ * ddblock list: the locks of one or several namespaces, from their stores.
  */
 #include <config.h>
+
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/rows.h"
@@ -35,5 +37,7 @@ cmd_list(struct cli *cli, int argc, char **argv)
 	if (optind < argc)
 		return cli_misused(cli, "what is \"%s\"?", argv[optind]);
 	view.query.ns = cli->ns;
+	if (cli->ns != NULL && strchr(cli->ns, ',') != NULL)
+		view.columns = "ns key state token owner unchanged";
 	return rows_print(cli, &view);
 }

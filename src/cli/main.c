@@ -16,7 +16,7 @@ static const struct cli_command cli_commands[] = {
 	    "hold a lock for a process", cmd_acquire },
 	{ "release", "KEY", "end what acquire began", cmd_release },
 	{ "get", "KEY", "who holds a lock", cmd_get },
-	{ "list", "[--prefix=TEXT] [--state=held|free]",
+	{ "list", "[--prefix=TEXT] [--state=WORDS]",
 	    "the locks of a namespace", cmd_list },
 	{ "held", "[KEY]", "what is held through this daemon", cmd_held },
 	{ "waiting", "[KEY]", "who waits through this daemon", cmd_waiting },

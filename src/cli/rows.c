@@ -1,7 +1,8 @@
 /*
  * Rows as they come: JSON is written at once; a table first looks at a number
  * of rows to find how wide its columns are, and then writes at once too, so
- * that a list of a million locks needs no memory.
+ * that a list of a million locks needs no memory. On a terminal, one line says
+ * how far a long listing is.
  */
 #include <config.h>
 
@@ -9,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROWS_SEEN_FIRST 200
 #define ROWS_CELLS_MAX (1024 * 1024)
@@ -18,6 +20,8 @@ struct rows_writer {
 	const struct rows_view *view;
 	bool json;
 	bool failed;		/* out of memory */
+	bool progress;		/* may be shown */
+	bool shown;		/* and is */
 	size_t n_rows;
 	size_t n_columns;
 	const char *columns[ROWS_COLUMNS_MAX];
@@ -35,6 +39,9 @@ rows_init(struct rows_writer *w, const struct rows_view *view, bool json)
 	const char *at = view->columns == NULL ? "" : view->columns;
 
 	*w = (struct rows_writer){ .view = view, .json = json };
+	/* JSON that a person reads has its rows' ends in the way. */
+	w->progress = isatty(STDERR_FILENO) == 1 &&
+	    (!json || isatty(STDOUT_FILENO) != 1);
 	buffer_init(&w->kept, 16 * ROWS_CELLS_MAX);
 	buffer_init(&w->scratch, 16 * ROWS_CELLS_MAX);
 	while (*at != '\0' && w->n_columns < ROWS_COLUMNS_MAX) {
@@ -148,10 +155,54 @@ rows_json_row(struct rows_writer *w, const struct ddblock_row *row)
 }
 
 static void
+rows_wipe(struct rows_writer *w)
+{
+	if (w->shown)
+		(void)fputs("\r\033[K", stderr);
+	w->shown = false;
+}
+
+static void
+rows_field(struct buffer *b, const struct ddblock_row *row, const char *name,
+    const char *before, const char *after)
+{
+	size_t length;
+	const char *value = ddblock_row_find(row, name, &length);
+
+	if (value == NULL)
+		return;
+	(void)buffer_append_text(b, before);
+	(void)cli_clean(b, value, length);
+	(void)buffer_append_text(b, after);
+}
+
+static void
+rows_on_progress(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct rows_writer *w = arg;
+	struct buffer *b = &w->scratch;
+
+	(void)final;
+	if (!w->progress)
+		return;
+	rows_wipe(w);
+	rows_field(b, row, "ns", "listing ", "");
+	rows_field(b, row, "examined", ": ", " looked at");
+	rows_field(b, row, "rows", ", ", " found");
+	rows_field(b, row, "units", ", ", " read units");
+	if (b->data != NULL && buffer_failed(b) == 0) {
+		(void)fputs(b->data, stderr);
+		w->shown = true;
+	}
+	buffer_clear(b);
+}
+
+static void
 rows_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct rows_writer *w = arg;
 
+	rows_wipe(w);
 	if (!final) {
 		w->n_rows++;
 		if (w->json)
@@ -178,6 +229,7 @@ rows_on_row(void *arg, const struct ddblock_row *row, bool final)
 int
 rows_print(struct cli *cli, const struct rows_view *view)
 {
+	struct ddblock_query_options query = view->query;
 	struct rows_writer w;
 	struct ddblock *d;
 	int status = cli_open(cli, NULL, &d);
@@ -186,11 +238,13 @@ rows_print(struct cli *cli, const struct rows_view *view)
 	if (status != 0)
 		return status;
 	rows_init(&w, view, cli->json);
+	query.on_progress = rows_on_progress;
 	if (w.json && view->json_array != NULL)
 		(void)printf("{\"%s\":[", view->json_array);
 	else if (w.json)
 		(void)fputs("[", stdout);
-	r = ddblock_query(d, view->kind, &view->query, rows_on_row, &w);
+	r = ddblock_query(d, view->kind, &query, rows_on_row, &w);
+	rows_wipe(&w);
 	if (r == 0 && w.failed)
 		r = DDBLOCK_E_NOMEM;
 	if (r < 0) {

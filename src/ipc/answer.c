@@ -75,7 +75,7 @@ answer_until(struct buffer *b, uint64_t remaining_ms, uint64_t until_ms)
 
 static void
 answer_success(struct connection *c, struct buffer *b,
-    const struct core_reply *a, const struct pending *p)
+    const struct core_reply *a)
 {
 	switch (a->verb) {
 	case CORE_ACQUIRE:
@@ -92,13 +92,10 @@ answer_success(struct connection *c, struct buffer *b,
 	case CORE_GET:
 		answer_holder(c, b, a->holder);
 		break;
-	case CORE_LIST:
-		codec_number(b, "rows",
-		    p->listing == NULL ? 0 : p->listing->n_rows);
-		break;
 	case CORE_CANCEL:
 		codec_boolean(b, "cancelled", true);
 		break;
+	case CORE_LIST:
 	case CORE_RELEASE:
 		break;
 	}
@@ -136,6 +133,10 @@ answer_reply(struct connection *c, const struct core_reply *a)
 
 	if (p == NULL)
 		return;
+	if (a->verb == CORE_LIST && a->code == 0) {
+		listing_read(c, p);
+		return;
+	}
 	if (a->verb == CORE_ACQUIRE && a->code == 0)
 		answer_in_order(c);
 	b = connection_out(c);
@@ -147,11 +148,13 @@ answer_reply(struct connection *c, const struct core_reply *a)
 	} else if (a->code < 0) {
 		codec_begin(b, p->tag, "ERR");
 		answer_failure(c, b, a);
+		if (a->verb == CORE_LIST)
+			listing_where(c, b, p->listing);
 		codec_end(b, a->text != NULL && a->text[0] != '\0' ?
 		    a->text : error_text(a->code));
 	} else {
 		codec_begin(b, p->tag, "OK");
-		answer_success(c, b, a, p);
+		answer_success(c, b, a);
 		codec_end(b, a->text);
 	}
 	pending_free(c, p);

@@ -26,7 +26,7 @@
 #define CONNECTION_REASON_MAX 256
 #define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
 #define LISTING_STEPS_MAX 512		/* looked at in one round */
-#define NAMESPACE_ANY UINT32_MAX
+#define LISTING_TELL_MS 1000		/* about those that wait */
 
 /* A user of this host and what all his connections together use. */
 struct user {
@@ -43,20 +43,29 @@ struct peer {
 	char *name;		/* HELLO's, else the command's; never NULL */
 };
 
-enum listing_filter {
-	LISTING_ALL = 0,
-	LISTING_HELD,
-	LISTING_FREE,
+/* What the row of a lock may say of it, one bit each. */
+enum listing_state {
+	LISTING_FREE = 1,
+	LISTING_HELD = 2,
+	LISTING_DEAD = 4,
 };
+#define LISTING_ANY_STATE (LISTING_FREE | LISTING_HELD | LISTING_DEAD)
 
 /* A LIST, HELD or WAITING that goes on as the client reads. */
 struct listing {
-	uint32_t namespace_index;	/* or NAMESPACE_ANY */
+	uint64_t namespaces;	/* a bit each; LIST: those yet to be read */
+	uint32_t namespace_index;	/* LIST: the one that is being read */
+	bool asked;		/* LIST: and the core has been asked to */
 	char *key;			/* NULL: any */
 	size_t key_length;
-	enum listing_filter filter;
+	unsigned states;		/* LIST */
 	uint64_t after;			/* HELD, WAITING: the last one seen */
 	uint64_t n_rows;
+	uint64_t n_examined;		/* LIST */
+	uint64_t read_milliunits;
+	bool tells;			/* LIST: how far it is, */
+	uint64_t tell_ms;		/* so often, */
+	uint64_t tell_at_ms;		/* then for the next time */
 	bool ready;			/* the next page may be asked for */
 };
 
@@ -132,6 +141,7 @@ struct server {
 	ino_t inode;
 	struct event *accept_event;
 	struct event *accept_pause;
+	struct event *tell_event;	/* while a listing tells */
 	bool stopping;
 	bool refusing;
 
@@ -220,6 +230,22 @@ int verbs_reason(struct connection *, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int verbs_namespace(struct connection *, const struct codec_line *,
     uint32_t *ret);
+/* The same for several, a bit each. Without ns=, @ret stands. */
+int verbs_namespaces(struct connection *, const struct codec_line *,
+    uint64_t *ret);
+/* A key of this request, or why it cannot be one. @what names it. */
+int verbs_key(struct connection *, const struct codec_text *,
+    size_t length_min, const char *what, struct key *ret);
+int verbs_duration(struct connection *, const struct codec_line *,
+    const char *name, uint64_t *ret_ms);
+/* Is there room for one more request? */
+int verbs_room(struct connection *);
+/* A request to be answered later; refused for want of memory. */
+int verbs_pending(struct connection *, enum pending_kind,
+    const struct codec_line *, struct pending **ret);
+/* Ask the core. Its answer may have come before this returns, and the request
+ * be gone, unless it refused to be asked. */
+int verbs_ask(struct connection *, struct pending *, struct core_event *);
 int verbs_acquire(struct connection *, const struct codec_line *);
 int verbs_try(struct connection *, const struct codec_line *);
 int verbs_release(struct connection *, const struct codec_line *);
@@ -232,8 +258,17 @@ int verbs_waiting(struct connection *, const struct codec_line *);
 int verbs_status(struct connection *, const struct codec_line *);
 
 /* listing.c */
+/* Tell how far it is, at most that often. */
+void listing_tell(struct connection *, struct listing *, uint64_t tell_ms);
+void listing_where(const struct connection *, struct buffer *,
+    const struct listing *);
+void listing_on_tell(evutil_socket_t, short, void *server);
+/* Ask the core to read the next of the namespaces of a LIST. Negative: it does
+ * not admit that, and the request is gone. */
+int listing_start(struct connection *, struct pending *);
 void listing_rows(struct connection *, const struct core_rows *);
-void listing_end(struct connection *, struct pending *);
+/* The core has read a namespace to its end. */
+void listing_read(struct connection *, struct pending *);
 /* Write or ask for the next rows of what is being listed. */
 void connection_continue_listing(struct connection *);
 

@@ -2,8 +2,13 @@
  * Answers of many rows. Rows are made as the client reads them: never more
  * than a page beyond CONNECTION_LOW_BYTES is queued, however long the list.
  * HELD and WAITING walk the core's views by number, so they need no snapshot;
- * what comes and goes meanwhile may or may not be seen.
+ * what comes and goes meanwhile may or may not be seen. LIST reads one
+ * namespace after the other, each with a request to the core of its own.
+ *
+ * A LIST that tells how far it is does so between pages, and about once a
+ * second while none comes, so that its client knows it is not forgotten.
  */
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,11 +22,162 @@ static bool
 listing_wants(const struct listing *l, uint32_t namespace_index,
     const struct key *key)
 {
-	if (l->namespace_index != NAMESPACE_ANY &&
-	    l->namespace_index != namespace_index)
+	if ((l->namespaces >> namespace_index & 1) == 0)
 		return false;
 	return l->key == NULL || (l->key_length == key->length &&
 	    memcmp(l->key, key->bytes, key->length) == 0);
+}
+
+static const char *
+listing_namespace(const struct connection *c, uint32_t index)
+{
+	return c->server->calls.namespace_name(c->server->arg, index);
+}
+
+/* In which namespace it is. */
+void
+listing_where(const struct connection *c, struct buffer *b,
+    const struct listing *l)
+{
+	codec_text_value(b, "ns", listing_namespace(c, l->namespace_index));
+}
+
+/* What a LIST has done so far, in its last line and in those on the way. */
+static void
+listing_sums(struct buffer *b, const struct listing *l)
+{
+	codec_number(b, "rows", l->n_rows);
+	codec_number(b, "examined", l->n_examined);
+	if (l->read_milliunits > 0)
+		codec_number(b, "units", (l->read_milliunits + 999) / 1000);
+}
+
+static void
+listing_end(struct connection *c, struct pending *p)
+{
+	struct buffer *b = connection_out(c);
+
+	codec_begin(b, p->tag, "OK");
+	if (p->kind == PENDING_LIST)
+		listing_sums(b, p->listing);
+	else
+		codec_number(b, "rows", p->listing->n_rows);
+	codec_end(b, NULL);
+	pending_free(c, p);
+	connection_queued(c);
+}
+
+/* ---- LIST ---- */
+
+/* Say how far it is, if it is time to. */
+static void
+listing_say(struct connection *c, const struct pending *p, uint64_t now_ms)
+{
+	struct listing *l = p->listing;
+	struct buffer *b;
+
+	if (!l->tells || now_ms < l->tell_at_ms)
+		return;
+	l->tell_at_ms = now_ms + l->tell_ms;
+	b = connection_out(c);
+	codec_begin(b, NULL, "!LISTING");
+	if (p->tag_length > 0)
+		codec_text_value(b, "tag", p->tag);
+	listing_where(c, b, l);
+	listing_sums(b, l);
+	codec_end(b, NULL);
+	connection_queued(c);
+}
+
+/* Does any listing of this connection tell? Then it does now, unless so much
+ * is unread that it is the client who lets others wait. */
+static bool
+listing_say_all(struct connection *c, uint64_t now_ms)
+{
+	bool tells = false;
+
+	for (struct pending *p = c->pending; p != NULL; p = p->next) {
+		if (p->listing == NULL || !p->listing->tells)
+			continue;
+		tells = true;
+		if (c->out.length < CONNECTION_LOW_BYTES)
+			listing_say(c, p, now_ms);
+	}
+	return tells;
+}
+
+static void
+listing_schedule(struct server *s)
+{
+	static const struct timeval period = {
+		.tv_sec = LISTING_TELL_MS / 1000,
+	};
+
+	/* Without the timer it tells with its pages only. */
+	(void)event_add(s->tell_event, &period);
+}
+
+void
+listing_on_tell(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *s = arg;
+	uint64_t now_ms = clock_boot_ms();
+	bool tells = false;
+
+	(void)fd;
+	(void)what;
+	for (uint32_t i = 0; i < s->n_slots; i++) {
+		struct connection *c = s->slots[i];
+
+		if (c != NULL && c->n_listings > 0 && !c->doomed &&
+		    listing_say_all(c, now_ms))
+			tells = true;
+	}
+	if (tells)
+		listing_schedule(s);
+}
+
+void
+listing_tell(struct connection *c, struct listing *l, uint64_t tell_ms)
+{
+	l->tells = true;
+	l->tell_ms = tell_ms;
+	l->tell_at_ms = clock_boot_ms() + tell_ms;
+	if (!event_pending(c->server->tell_event, EV_TIMEOUT, NULL))
+		listing_schedule(c->server);
+}
+
+/* Negative: the core does not admit it, and @p is gone. */
+int
+listing_start(struct connection *c, struct pending *p)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *q = &event.request;
+	struct listing *l = p->listing;
+	int r;
+
+	assert(l->namespaces != 0 && !l->asked);
+	l->namespace_index = (uint32_t)__builtin_ctzll(l->namespaces);
+	l->namespaces &= l->namespaces - 1;
+	l->asked = true;
+	q->client = c->client;
+	q->request = p->number;
+	q->verb = CORE_LIST;
+	q->namespace_index = l->namespace_index;
+	q->key = (struct key){ l->key, l->key_length };
+	q->held_only = (l->states & LISTING_FREE) == 0;
+	r = connection_step(c, &event);
+	if (r < 0)
+		pending_free(c, p);
+	return r;
+}
+
+static unsigned
+listing_state(const struct core_holder_view *v)
+{
+	if (!v->held)
+		return LISTING_FREE;
+	return v->dead ? LISTING_DEAD : LISTING_HELD;
 }
 
 void
@@ -38,18 +194,40 @@ listing_rows(struct connection *c, const struct core_rows *a)
 	for (size_t i = 0; i < a->n_rows; i++) {
 		const struct core_row *row = &a->rows[i];
 
-		if ((l->filter == LISTING_HELD && !row->holder.held) ||
-		    (l->filter == LISTING_FREE && row->holder.held))
+		if ((l->states & listing_state(&row->holder)) == 0)
 			continue;
 		codec_begin(b, p->tag, "+");
+		listing_where(c, b, l);
 		codec_value(b, "key", row->key.bytes, row->key.length);
 		answer_holder(c, b, &row->holder);
 		codec_end(b, NULL);
 		l->n_rows++;
 	}
+	l->n_examined += a->n_examined;
+	l->read_milliunits += a->read_milliunits;
 	l->ready = true;
+	listing_say(c, p, clock_boot_ms());
 	connection_queued(c);
 }
+
+void
+listing_read(struct connection *c, struct pending *p)
+{
+	struct listing *l = p->listing;
+
+	if (l->namespaces == 0) {
+		listing_end(c, p);
+		return;
+	}
+	/* The next one is another request to the core, which is in the middle
+	 * of a step now. */
+	l->asked = false;
+	l->ready = true;
+	p->number = ++c->requests;
+	connection_queued(c);
+}
+
+/* ---- HELD, WAITING ---- */
 
 /* Who is at the other end of @client; it may be gone by now. */
 static void
@@ -63,12 +241,6 @@ listing_peer(struct connection *c, struct buffer *b, uint64_t client)
 	codec_number(b, "uid", other->peer.uid);
 	codec_text_value(b, "name", other->peer.name);
 	codec_boolean(b, "mine", other == c);
-}
-
-static const char *
-listing_namespace(const struct connection *c, uint32_t index)
-{
-	return c->server->calls.namespace_name(c->server->arg, index);
 }
 
 static void
@@ -164,35 +336,30 @@ listing_continue_view(struct connection *c, struct pending *p)
 	connection_queued(c);
 }
 
-void
-listing_end(struct connection *c, struct pending *p)
-{
-	struct buffer *b = connection_out(c);
-
-	codec_begin(b, p->tag, "OK");
-	codec_number(b, "rows", p->listing->n_rows);
-	codec_end(b, NULL);
-	pending_free(c, p);
-	connection_queued(c);
-}
+/* ---- all three ---- */
 
 static void
 listing_ask_on(struct connection *c, struct pending *p)
 {
 	struct core_event event = { .type = CORE_CONTINUE };
 	uint64_t number = p->number;
+	char tag[CODEC_TAG_MAX + 1];
 	int r;
 
-	event.more.client = c->client;
-	event.more.request = number;
-	r = connection_step(c, &event);
-	if (r == 0)
-		return;
-	p = pending_find(c, number);
-	if (p == NULL)
-		return;
-	connection_refuse(c, p->tag, r, NULL);
-	pending_free(c, p);
+	memcpy(tag, p->tag, sizeof(tag));
+	if (!p->listing->asked) {
+		r = listing_start(c, p);
+	} else {
+		event.more.client = c->client;
+		event.more.request = number;
+		r = connection_step(c, &event);
+		p = pending_find(c, number);
+		if (r == 0 || p == NULL)
+			return;
+		pending_free(c, p);
+	}
+	if (r < 0)
+		connection_refuse(c, tag, r, NULL);
 }
 
 void

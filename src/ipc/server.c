@@ -213,7 +213,9 @@ server_new(struct event_base *base, const struct server_config *config,
 	r = server_copy_config(s, config);
 	if (r == 0) {
 		s->work_event = evtimer_new(base, server_on_work, s);
-		r = s->work_event == NULL ? DDBLOCK_E_NOMEM : 0;
+		s->tell_event = evtimer_new(base, listing_on_tell, s);
+		r = s->work_event == NULL || s->tell_event == NULL ?
+		    DDBLOCK_E_NOMEM : 0;
 	}
 	if (r == 0)
 		r = listener_open(s, config->mode, config->group, text,
@@ -246,6 +248,8 @@ server_free(struct server *s)
 	}
 	if (s->work_event != NULL)
 		event_free(s->work_event);
+	if (s->tell_event != NULL)
+		event_free(s->tell_event);
 	while (s->n_spare > 0)
 		buffer_done(&s->spare[--s->n_spare]);
 	free(s->slots);

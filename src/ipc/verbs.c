@@ -35,7 +35,8 @@ static const struct verb verbs[] = {
 	{ "RENEW", verbs_renew, NULL, "id", { "id" } },
 	{ "CANCEL", verbs_cancel, NULL, "tag", { "tag" } },
 	{ "GET", verbs_get, "KEY", NULL, { "ns" } },
-	{ "LIST", verbs_list, NULL, NULL, { "ns", "prefix", "state" } },
+	{ "LIST", verbs_list, NULL, NULL,
+	    { "ns", "prefix", "state", "progress" } },
 	{ "HELD", verbs_held, NULL, NULL, { "ns", "key" } },
 	{ "WAITING", verbs_waiting, NULL, NULL, { "ns", "key" } },
 	{ "STATUS", verbs_status, NULL, NULL, { NULL } },
@@ -174,27 +175,64 @@ verbs_run(struct connection *c, struct codec_line *l)
 		connection_refuse(c, l->tag.bytes, r, c->server->reason);
 }
 
-int
-verbs_namespace(struct connection *c, const struct codec_line *l,
+static int
+verbs_find_namespace(struct connection *c, const char *name, size_t length,
     uint32_t *ret)
 {
 	const struct server *s = c->server;
-	const struct codec_text *name = codec_find(l, "ns");
 	uint32_t n = s->calls.n_namespaces(s->arg);
 
-	if (name == NULL)
-		return 0; /* the caller's default stands */
 	for (uint32_t i = 0; i < n; i++) {
 		const char *known = s->calls.namespace_name(s->arg, i);
 
-		if (strlen(known) == name->length &&
-		    memcmp(known, name->bytes, name->length) == 0) {
+		if (strlen(known) == length &&
+		    memcmp(known, name, length) == 0) {
 			*ret = i;
 			return 0;
 		}
 	}
 	return verbs_reason(c, DDBLOCK_E_UNKNOWN_NAMESPACE,
-	    "there is no namespace \"%.60s\"", name->bytes);
+	    "there is no namespace \"%.*s\"", length > 60 ? 60 : (int)length,
+	    name);
+}
+
+int
+verbs_namespace(struct connection *c, const struct codec_line *l,
+    uint32_t *ret)
+{
+	const struct codec_text *name = codec_find(l, "ns");
+
+	if (name == NULL)
+		return 0; /* the caller's default stands */
+	return verbs_find_namespace(c, name->bytes, name->length, ret);
+}
+
+int
+verbs_namespaces(struct connection *c, const struct codec_line *l,
+    uint64_t *ret)
+{
+	const struct codec_text *names = codec_find(l, "ns");
+	const char *name = names == NULL ? NULL : names->bytes;
+	uint64_t found = 0;
+
+	while (name != NULL) {
+		size_t left = names->length - (size_t)(name - names->bytes);
+		const char *comma = memchr(name, ',', left);
+		size_t length = comma == NULL ? left : (size_t)(comma - name);
+		uint32_t index = 0;
+		int r = verbs_find_namespace(c, name, length, &index);
+
+		if (r < 0)
+			return r;
+		if (found >> index & 1)
+			return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+			    "namespace \"%.60s\" is named twice", c->server->
+			    calls.namespace_name(c->server->arg, index));
+		found |= UINT64_C(1) << index;
+		*ret = found;
+		name = comma == NULL ? NULL : comma + 1;
+	}
+	return 0;
 }
 
 static int

@@ -1,5 +1,6 @@
 /*
- * The verbs that the core answers: arguments in, one event for it.
+ * The verbs that the core answers at once or when it can: arguments in, one
+ * event for it.
  */
 #include <string.h>
 
@@ -8,8 +9,7 @@
 
 #define VERBS_POLL_MIN_MS 10
 
-/* A key of this request, or why it cannot be one. @what names it. */
-static int
+int
 verbs_key(struct connection *c, const struct codec_text *text,
     size_t length_min, const char *what, struct key *ret)
 {
@@ -24,7 +24,7 @@ verbs_key(struct connection *c, const struct codec_text *text,
 	return 0;
 }
 
-static int
+int
 verbs_duration(struct connection *c, const struct codec_line *l,
     const char *name, uint64_t *ret_ms)
 {
@@ -48,7 +48,7 @@ verbs_id(struct connection *c, const struct codec_line *l, uint64_t *ret)
 	    "id is the number that a grant came with");
 }
 
-static int
+int
 verbs_room(struct connection *c)
 {
 	if (c->n_pending < c->server->limits.requests_per_connection_max)
@@ -57,8 +57,7 @@ verbs_room(struct connection *c)
 	    "%u requests of this connection have no reply yet", c->n_pending);
 }
 
-/* Refused for want of memory: the reason is written. */
-static int
+int
 verbs_pending(struct connection *c, enum pending_kind kind,
     const struct codec_line *l, struct pending **ret)
 {
@@ -71,11 +70,7 @@ verbs_pending(struct connection *c, enum pending_kind kind,
 	return 0;
 }
 
-/*
- * Ask the core. Its answer may have come before this returns, and @p be gone,
- * unless it refused to be asked.
- */
-static int
+int
 verbs_ask(struct connection *c, struct pending *p, struct core_event *event)
 {
 	int r;
@@ -192,13 +187,13 @@ verbs_cancel(struct connection *c, const struct codec_line *l)
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
 		    "only a request with a tag can be cancelled");
 	p = pending_find_tag(c, tag->bytes, tag->length);
-	if (p != NULL && p->acquire) {
+	if (p != NULL && (p->acquire ||
+	    (p->kind == PENDING_LIST && p->listing->asked))) {
 		event.request.verb = CORE_CANCEL;
 		event.request.target = p->number;
 		return verbs_ask_simple(c, l, &event);
 	}
-	found = p != NULL && (p->kind == PENDING_HELD ||
-	    p->kind == PENDING_WAITING);
+	found = p != NULL && p->kind != PENDING_CORE;
 	if (found) {
 		connection_refuse(c, p->tag, DDBLOCK_E_CANCELLED, NULL);
 		pending_free(c, p);
@@ -224,91 +219,4 @@ verbs_get(struct connection *c, const struct codec_line *l)
 		return r;
 	q->verb = CORE_GET;
 	return verbs_ask_simple(c, l, &event);
-}
-
-/* A request whose answer has rows. */
-static int
-verbs_listing(struct connection *c, enum pending_kind kind,
-    const struct codec_line *l, const char *key_name, struct pending **ret)
-{
-	const struct codec_text *key = codec_find(l, key_name);
-	uint32_t namespace_index = kind == PENDING_LIST ? 0 : NAMESPACE_ANY;
-	struct pending *p = NULL;
-	struct key checked;
-	int r = verbs_namespace(c, l, &namespace_index);
-
-	if (r == 0 && key != NULL)
-		r = verbs_key(c, key, 0, key_name, &checked);
-	if (r == 0 && c->n_listings >= CONNECTION_LISTINGS_MAX)
-		r = verbs_reason(c, DDBLOCK_E_LIMIT, "%u listings of this "
-		    "connection have no reply yet", c->n_listings);
-	if (r == 0)
-		r = verbs_room(c);
-	if (r == 0)
-		r = verbs_pending(c, kind, l, &p);
-	if (r < 0)
-		return r;
-	p->listing = listing_new(key);
-	if (p->listing == NULL) {
-		pending_free(c, p);
-		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
-	}
-	c->n_listings++;
-	p->listing->namespace_index = namespace_index;
-	*ret = p;
-	return 0;
-}
-
-int
-verbs_list(struct connection *c, const struct codec_line *l)
-{
-	const struct codec_text *state = codec_find(l, "state");
-	struct core_event event = { .type = CORE_REQUEST };
-	enum listing_filter filter = LISTING_ALL;
-	struct pending *p = NULL;
-	int r;
-
-	if (state != NULL && strcmp(state->bytes, "held") == 0)
-		filter = LISTING_HELD;
-	else if (state != NULL && strcmp(state->bytes, "free") == 0)
-		filter = LISTING_FREE;
-	else if (state != NULL)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "state is held or free");
-	r = verbs_listing(c, PENDING_LIST, l, "prefix", &p);
-	if (r < 0)
-		return r;
-	p->listing->filter = filter;
-	event.request.verb = CORE_LIST;
-	event.request.namespace_index = p->listing->namespace_index;
-	event.request.key = (struct key){
-		p->listing->key, p->listing->key_length,
-	};
-	return verbs_ask(c, p, &event);
-}
-
-static int
-verbs_view(struct connection *c, enum pending_kind kind,
-    const struct codec_line *l)
-{
-	struct pending *p = NULL;
-	int r = verbs_listing(c, kind, l, "key", &p);
-
-	if (r < 0)
-		return r;
-	p->listing->ready = true;
-	server_schedule(c->server, c);
-	return 0;
-}
-
-int
-verbs_held(struct connection *c, const struct codec_line *l)
-{
-	return verbs_view(c, PENDING_HELD, l);
-}
-
-int
-verbs_waiting(struct connection *c, const struct codec_line *l)
-{
-	return verbs_view(c, PENDING_WAITING, l);
 }

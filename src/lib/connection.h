@@ -37,6 +37,7 @@ struct request {
 	uint64_t hold;			/* RENEW; 0: another verb */
 	bool abandoned;			/* a grant is given back at once */
 	ddblock_row_function *on_row;
+	ddblock_row_function *on_progress;	/* LIST */
 	ddblock_reply_function *on_reply;
 	void *arg;
 };
@@ -162,6 +163,7 @@ struct wait {
 	int code;
 	uint64_t id;
 	ddblock_row_function *on_row;	/* of the caller */
+	ddblock_row_function *on_progress;
 	void *arg;
 };
 

@@ -84,10 +84,25 @@ dispatch_hold_event(struct ddblock *d, const struct codec_line *line)
 	event_report(d, &event);
 }
 
+/* !LISTING: one of ours is so far. */
+static void
+dispatch_progress(struct ddblock *d, const struct ddblock_row *row)
+{
+	const struct codec_text *tag = codec_find(&row->line, "tag");
+	struct request *request = NULL;
+	uint64_t number;
+
+	if (tag != NULL && codec_parse_number(tag->bytes, tag->length, &number))
+		request = request_find(d, number);
+	if (request != NULL && request->on_progress != NULL)
+		request->on_progress(request->arg, row, false);
+}
+
 /* Events of the future are not for us. */
 static void
-dispatch_event(struct ddblock *d, const struct codec_line *line)
+dispatch_event(struct ddblock *d, const struct ddblock_row *row)
 {
+	const struct codec_line *line = &row->line;
 	const struct codec_text *in = codec_find(line, "in");
 	struct ddblock_event event = { .kind = DDBLOCK_EVENT_SHUTDOWN };
 
@@ -97,6 +112,8 @@ dispatch_event(struct ddblock *d, const struct codec_line *line)
 	    dispatch_is(&line->word, "LOCK_SAFE") ||
 	    dispatch_is(&line->word, "LOCK_LOST")) {
 		dispatch_hold_event(d, line);
+	} else if (dispatch_is(&line->word, "LISTING")) {
+		dispatch_progress(d, row);
 	} else if (dispatch_is(&line->word, "SHUTDOWN")) {
 		if (in != NULL)
 			(void)codec_parse_duration(in->bytes, in->length,
@@ -179,7 +196,7 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 	if (codec_parse(bytes, length, false, line, &reason) < 0)
 		return connection_fail(d, DDBLOCK_E_PROTOCOL, reason);
 	if (line->kind == CODEC_EVENT) {
-		dispatch_event(d, line);
+		dispatch_event(d, &row);
 		return 0;
 	}
 	if (line->tag.length == 0) {

@@ -13,7 +13,7 @@ struct query_verb {
 	bool key;	/* positional */
 	bool key_named;
 	bool ns;
-	bool list;	/* prefix, state */
+	bool list;	/* prefix, state, progress */
 };
 
 static const struct query_verb query_verbs[] = {
@@ -27,6 +27,7 @@ static const struct query_verb query_verbs[] = {
 	[DDBLOCK_QUERY_PING] = { .word = "PING" },
 };
 
+#define QUERY_PROGRESS "1s"	/* how often we want to hear of it */
 #define QUERY_VERBS (sizeof(query_verbs) / sizeof(query_verbs[0]))
 
 static void
@@ -66,7 +67,10 @@ ddblock_query_start(struct ddblock *d, enum ddblock_query_kind kind,
 	query_argument(d, verb->ns, "ns", o.ns);
 	query_argument(d, verb->list, "prefix", o.prefix);
 	query_argument(d, verb->list, "state", o.state);
+	if (verb->list && o.on_progress != NULL)
+		codec_text_value(&d->out, "progress", QUERY_PROGRESS);
 	draft.request->on_row = on_row;
+	draft.request->on_progress = o.on_progress;
 	draft.request->on_reply = on_reply;
 	draft.request->arg = arg;
 	return request_send(d, &draft, ret_request);
@@ -83,11 +87,23 @@ query_on_row(void *arg, const struct ddblock_row *row, bool final)
 		wait->on_row(wait->arg, row, final);
 }
 
+/* And what looks for something rare in a long table is not silent. */
+static void
+query_on_progress(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct wait *wait = arg;
+
+	wait->limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS;
+	if (wait->on_progress != NULL)
+		wait->on_progress(wait->arg, row, final);
+}
+
 int
 ddblock_query(struct ddblock *d, enum ddblock_query_kind kind,
     const struct ddblock_query_options *options,
     ddblock_row_function *function, void *arg)
 {
+	struct ddblock_query_options o = DDBLOCK_QUERY_OPTIONS_INIT;
 	struct wait wait = {
 		.limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS,
 		.on_row = function,
@@ -95,7 +111,13 @@ ddblock_query(struct ddblock *d, enum ddblock_query_kind kind,
 	};
 	int r;
 
-	r = ddblock_query_start(d, kind, options, query_on_row, wait_on_reply,
+	if (options != NULL &&
+	    options_copy(&o, sizeof(o), options, options->size) < 0)
+		return connection_fail(d, DDBLOCK_E_UNSUPPORTED,
+		    "this library is older than the options");
+	wait.on_progress = o.on_progress;
+	o.on_progress = query_on_progress;
+	r = ddblock_query_start(d, kind, &o, query_on_row, wait_on_reply,
 	    &wait, &wait.number);
 	if (r < 0)
 		return r;

@@ -33,6 +33,7 @@ wait_abandon(struct ddblock *d, uint64_t number)
 		return;
 	request->abandoned = true;
 	request->on_row = NULL;
+	request->on_progress = NULL;
 	request->on_reply = NULL;
 	if (request->kind == REQUEST_ACQUIRE)
 		(void)ddblock_cancel(d, number);

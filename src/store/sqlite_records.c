@@ -309,7 +309,7 @@ sqlite_records_scan_row(sqlite3_stmt *s, struct arena *a,
 	return 0;
 }
 
-/* The page ends with the row that @s stands on. */
+/* The key of the row that @s stands on, with which a page ends. */
 static int
 sqlite_records_scan_end(sqlite3_stmt *s, struct arena *a, struct key *ret)
 {
@@ -329,21 +329,24 @@ sqlite_records_scan_rows(sqlite3_stmt *s, struct sqlite_job *j,
     struct scan_row *rows, int *ret_code)
 {
 	struct outcome *o = &j->outcome;
+	struct key end = { NULL, 0 };
 	int rc = SQLITE_DONE;
 
 	*ret_code = 0;
 	o->rows = rows;
 	while (*ret_code == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW &&
 	    sqlite_records_has_prefix(s, &j->ask.prefix)) {
+		if (o->n_examined == SCAN_PAGE_MAX) {
+			o->next_cursor = end;
+			break;
+		}
 		if (!j->ask.held_only ||
 		    sqlite3_column_type(s, 4) != SQLITE_NULL)
 			*ret_code = sqlite_records_scan_row(s, &j->arena,
 			    rows, &o->n_rows);
-		if (++o->n_examined < SCAN_PAGE_MAX || *ret_code != 0)
-			continue;
-		*ret_code = sqlite_records_scan_end(s, &j->arena,
-		    &o->next_cursor);
-		break;
+		if (++o->n_examined == SCAN_PAGE_MAX && *ret_code == 0)
+			*ret_code = sqlite_records_scan_end(s, &j->arena,
+			    &end);
 	}
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }

@@ -203,6 +203,29 @@ START_TEST(test_query_words)
 }
 END_TEST
 
+/* How far a listing is, is told to whoever asked for it, and only that. */
+START_TEST(test_progress)
+{
+	struct ddblock_query_options options = DDBLOCK_QUERY_OPTIONS_INIT;
+
+	options.on_progress = on_row;
+	fake_send(&fake, "!LISTING tag=3 rows=0\n!LISTING tag=9 rows=1\n"
+	    "!LISTING rows=2\n!LISTING tag=2 rows=3\n"
+	    "#2 + key=x\n#2 OK rows=1\n");
+	ck_assert_int_eq(ddblock_query(connection, DDBLOCK_QUERY_LIST,
+	    &options, on_row, NULL), 0);
+	ck_assert_str_eq(fixture_heard(), "row tag=2/1 rows=3/1 key:(null);"
+	    "row key=x/1 key:x;final rows=1/1 key:(null);");
+	fake_expect(&fake, "#2 LIST progress=1s");
+	/* Without it, it is a sign of life all the same. */
+	fake_send(&fake, "!LISTING tag=3 rows=3\n#3 OK rows=0\n");
+	ck_assert_int_eq(ddblock_query(connection, DDBLOCK_QUERY_LIST, NULL,
+	    on_row, NULL), 0);
+	ck_assert_str_eq(fixture_heard(), "final rows=0/1 key:(null);");
+	fake_expect(&fake, "#3 LIST progress=1s");
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -219,6 +242,7 @@ suite(void)
 	tcase_add_test(t, test_limit_of_requests);
 	tcase_add_test(t, test_queries);
 	tcase_add_test(t, test_query_words);
+	tcase_add_test(t, test_progress);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -146,7 +146,7 @@ START_TEST(test_bytes_of_a_user_are_capped)
 	    "+ verb=RENEW arguments=id\n"
 	    "+ verb=CANCEL arguments=tag\n"
 	    "+ verb=GET subject=KEY arguments=ns\n"
-	    "+ verb=LIST arguments=ns,prefix,state\n"
+	    "+ verb=LIST arguments=ns,prefix,state,progress\n"
 	    "+ verb=HELD arguments=ns,key\n"
 	    "+ verb=WAITING arguments=ns,key\n"
 	    "+ verb=STATUS\n"

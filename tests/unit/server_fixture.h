@@ -41,6 +41,7 @@ struct fixture {
 	int refuse;		/* step returns this */
 	bool answer;		/* requests are answered at once */
 	size_t list_pages;	/* pages of a LIST still to come */
+	bool quiet_lists;	/* the test says what a LIST finds */
 	char log[512];
 };
 
