@@ -1,7 +1,8 @@
 /*
- * Two write transactions on SQLite and nothing else: the least that taking
- * and releasing a lock in a database can cost. The same journal and the same
- * durability as the embedded store: WAL, synchronous=FULL.
+ * SQLite and nothing else. Two write transactions: the least that taking and
+ * releasing a lock in a database can cost, with the same journal and the same
+ * durability as the embedded store (WAL, synchronous=FULL). And one SELECT: the
+ * least that listing can cost.
  */
 #include "bench.h"
 
@@ -78,4 +79,52 @@ bare_sqlite_close(struct bare_sqlite *s)
 	sqlite3_finalize(s->give);
 	sqlite3_close(s->db);
 	free(s);
+}
+
+static void
+bare_sqlite_attach(struct bare_sqlite *s, const char *path)
+{
+	*s = (struct bare_sqlite){ 0 };
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL) !=
+	    SQLITE_OK)
+		die("%s: cannot be opened", path);
+}
+
+void
+bare_sqlite_fill(const char *path, int n_locks)
+{
+	struct bare_sqlite s;
+
+	bare_sqlite_attach(&s, path);
+	s.take = bare_sqlite_prepare(&s, "WITH RECURSIVE n(i) AS (SELECT 0 "
+	    "UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1) "
+	    "INSERT INTO lock SELECT "
+	    "CAST(printf('list/%07d', i) AS BLOB), 1, 1, 0, NULL, "
+	    "'a-host/a-command:1234567', 1800000000, NULL, NULL, NULL, "
+	    "1 << 40 FROM n");
+	sqlite3_bind_int(s.take, 1, n_locks);
+	if (sqlite3_step(s.take) != SQLITE_DONE)
+		die("%s cannot be filled: %s", path, sqlite3_errmsg(s.db));
+	sqlite3_finalize(s.take);
+	sqlite3_close(s.db);
+}
+
+double
+bare_sqlite_scan(const char *path, int n_locks)
+{
+	struct bare_sqlite s;
+	double time_us;
+	int n = 0;
+
+	bare_sqlite_attach(&s, path);
+	s.take = bare_sqlite_prepare(&s, "SELECT key, token, owner FROM lock");
+	time_us = -now_us();
+	while (sqlite3_step(s.take) == SQLITE_ROW)
+		n += sqlite3_column_bytes(s.take, 0) > 0;
+	time_us += now_us();
+	if (n != n_locks)
+		die("%s has %d rows", path, n);
+	sqlite3_finalize(s.take);
+	sqlite3_close(s.db);
+	return time_us;
 }

@@ -35,6 +35,8 @@ double median(const double *values, size_t count);
 double now_us(void);
 double process_cpu_us(pid_t);	/* of all its threads, so far */
 double process_resident_mb(pid_t);
+double process_peak_mb(pid_t);	/* resident, since it was forgotten: */
+void process_forget_peak(pid_t);
 
 void wait_ms(int ms);
 
@@ -72,6 +74,10 @@ struct daemon {
 /* @settings: lines for [namespace default]. Returns when it is ready. */
 void daemon_start(struct daemon *, const char *name, const char *settings);
 void daemon_stop(struct daemon *);
+/* One that was stopped, with all that it had. */
+void daemon_start_again(struct daemon *);
+/* Make a table in DynamoDB, at the endpoint of the environment. */
+void init_table(const char *table);
 
 /* Wait for the end of a process that must end with status 0. */
 void process_wait(pid_t, const char *what);
@@ -121,11 +127,16 @@ void bench_run(void);
 void bench_memory(void);
 void bench_cpu(void);
 void bench_dynamodb(void);
+void bench_list(void);
 
 /* bare_sqlite.c: two write transactions, and nothing else. */
 struct bare_sqlite;
 struct bare_sqlite *bare_sqlite_open(const char *path);
 void bare_sqlite_cycle(struct bare_sqlite *, const char *key);
 void bare_sqlite_close(struct bare_sqlite *);
+/* Put free locks into the embedded store's file; and read them all, which takes
+ * so many microseconds. */
+void bare_sqlite_fill(const char *path, int n_locks);
+double bare_sqlite_scan(const char *path, int n_locks);
 
 #endif

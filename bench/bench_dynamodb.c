@@ -6,13 +6,11 @@
  */
 #include "bench.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "aws/client.h"
 #include "common/clock.h"
@@ -105,23 +103,6 @@ dynamodb_measure_ours(struct dynamodb_bench *b)
 }
 
 static void
-dynamodb_init_table(void)
-{
-	const char *program = getenv("DDBLOCKD");
-	pid_t pid = fork();
-
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
-	if (pid == 0) {
-		execl(program != NULL ? program : "./ddblockd", "ddblockd",
-		    "--init-table", "--store=dynamodb",
-		    "--table=ddblock-bench", (char *)NULL);
-		_exit(127);
-	}
-	process_wait(pid, "ddblockd --init-table");
-}
-
-static void
 dynamodb_open(struct dynamodb_bench *b)
 {
 	char text[256] = "";
@@ -145,7 +126,7 @@ dynamodb_open(struct dynamodb_bench *b)
 	if (b->base == NULL || aws_client_new(b->base, &config, &b->aws, text,
 	    sizeof(text)) != 0)
 		die("aws: %s", text);
-	dynamodb_init_table();
+	init_table("ddblock-bench");
 	daemon_start(&b->daemon, "dynamodb", "store = dynamodb\n"
 	    "table = ddblock-bench\n");
 	line_open(&b->client, b->daemon.socket);

@@ -27,6 +27,7 @@ static const struct {
 	{ "run", bench_run },
 	{ "memory", bench_memory },
 	{ "cpu", bench_cpu },
+	{ "list", bench_list },
 	{ "dynamodb", bench_dynamodb },
 };
 

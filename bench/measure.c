@@ -70,9 +70,11 @@ process_cpu_us(pid_t pid)
 	return ns / 1000;
 }
 
-double
-process_resident_mb(pid_t pid)
+/* A line of its status, such as "VmRSS:". */
+static double
+process_status_mb(pid_t pid, const char *name)
 {
+	size_t length = strlen(name);
 	char path[64];
 	char line[256];
 	unsigned long kb = 0;
@@ -83,11 +85,37 @@ process_resident_mb(pid_t pid)
 	if (f == NULL)
 		die("process %d is gone", (int)pid);
 	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "VmRSS: %lu kB", &kb) == 1)
-			break;
+		if (strncmp(line, name, length) != 0)
+			continue;
+		kb = strtoul(line + length, NULL, 10);
+		break;
 	}
 	fclose(f);
 	return (double)kb / 1024;
+}
+
+double
+process_resident_mb(pid_t pid)
+{
+	return process_status_mb(pid, "VmRSS:");
+}
+
+double
+process_peak_mb(pid_t pid)
+{
+	return process_status_mb(pid, "VmHWM:");
+}
+
+void
+process_forget_peak(pid_t pid)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/clear_refs", (int)pid);
+	f = fopen(path, "we");
+	if (f == NULL || fputs("5", f) < 0 || fclose(f) != 0)
+		die("%s: the peak cannot be forgotten", path);
 }
 
 static int

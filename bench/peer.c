@@ -111,21 +111,26 @@ daemon_wait_ready(const struct daemon *d, int fd)
 void
 daemon_start(struct daemon *d, const char *name, const char *settings)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	char notify[64];
-	socklen_t length;
-	int fd;
-
 	snprintf(d->directory, sizeof(d->directory), "%.900s/%s",
 	    bench_directory, name);
 	snprintf(d->socket, sizeof(d->socket), "%.990s/sock", d->directory);
 	if (mkdir(d->directory, 0700) != 0)
 		die("%s: %s", d->directory, strerror(errno));
 	daemon_write_config(d, settings);
+	daemon_start_again(d);
+}
+
+void
+daemon_start_again(struct daemon *d)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char notify[64];
+	socklen_t length;
+	int fd;
 
 	/* A name without a file: it has no length limit of a path. */
 	snprintf(notify, sizeof(notify), "@ddblock-bench-%d-%.20s",
-	    (int)getpid(), name);
+	    (int)getpid(), strrchr(d->directory, '/') + 1);
 	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
 	    strlen(notify));
 	memcpy(address.sun_path + 1, notify + 1, strlen(notify) - 1);
@@ -149,6 +154,24 @@ daemon_stop(struct daemon *d)
 	kill(d->pid, SIGTERM);
 	while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
+}
+
+void
+init_table(const char *table)
+{
+	char option[128];
+	pid_t pid;
+
+	snprintf(option, sizeof(option), "--table=%.100s", table);
+	pid = fork();
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid == 0) {
+		execl(program_path("DDBLOCKD", "./ddblockd"), "ddblockd",
+		    "--init-table", "--store=dynamodb", option, (char *)NULL);
+		_exit(127);
+	}
+	process_wait(pid, "ddblockd --init-table");
 }
 
 void
