@@ -156,6 +156,9 @@ void
 coverage_add_history(struct coverage *c, const struct plan *p,
     const struct coverage_history *h)
 {
+	uint64_t hit_permille = h->operations == 0 ? 0 :
+	    1000 * h->operations_hit / h->operations;
+
 	c->histories++;
 	c->operations += h->operations;
 	c->operations_hit += h->operations_hit;
@@ -166,9 +169,10 @@ coverage_add_history(struct coverage *c, const struct plan *p,
 	coverage_least(&c->keys_min, coverage_keys(p));
 	coverage_least(&c->leases_min, p->end_ms / p->ns.lease_ms);
 	coverage_least(&c->operations_min, h->operations);
-	if (h->operations > 0)
-		coverage_least(&c->hit_permille_min,
-		    1000 * h->operations_hit / h->operations);
+	coverage_least(&c->hit_permille_min, hit_permille);
+	if (h->operations < COVERAGE_HISTORY_OPERATIONS ||
+	    hit_permille < COVERAGE_HISTORY_HIT_PERMILLE)
+		c->meagre++;
 	for (size_t i = 0; i < MESSAGE_FAULTS; i++)
 		c->messages_hit[i] += h->messages_hit[i];
 	for (size_t i = 0; i < STEP_KINDS; i++)
@@ -259,11 +263,11 @@ coverage_print(const struct coverage *c, FILE *to)
 	coverage_print_hits(c, to);
 	(void)fprintf(to, "%" PRIu64 " histories: at least %" PRIu64
 	    " hosts, %" PRIu64 " keys, %" PRIu64 " leases, %" PRIu64
-	    " operations each, of which %.1f %% met a fault; in all %" PRIu64
-	    " grants, and %" PRIu64 " of %" PRIu64
+	    " operations each, of which %.1f %% met a fault (%" PRIu64
+	    " with fewer than wanted); in all %" PRIu64 " grants, and %" PRIu64 " of %" PRIu64
 	    " operations (%.1f %%) met a fault\n", c->histories, c->hosts_min,
 	    c->keys_min, c->leases_min, c->operations_min,
-	    (double)c->hit_permille_min / 10, c->grants,
+	    (double)c->hit_permille_min / 10, c->meagre, c->grants,
 	    c->operations_hit, c->operations, c->operations > 0 ? 100 *
 	    (double)c->operations_hit / (double)c->operations : 0);
 }

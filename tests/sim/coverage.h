@@ -20,6 +20,9 @@
 #define COVERAGE_OUTCOMES (OUTCOME_REFUSED + 1)
 #define COVERAGE_STATES 8	/* of a lock, a session, an observation */
 
+#define COVERAGE_HISTORY_OPERATIONS 300
+#define COVERAGE_HISTORY_HIT_PERMILLE 100
+
 struct coverage {
 	uint64_t histories;
 	uint64_t operations;
@@ -30,6 +33,7 @@ struct coverage {
 	/* of any history: */
 	uint64_t hosts_min, keys_min, leases_min, operations_min;
 	uint64_t hit_permille_min;	/* of its operations met a fault */
+	uint64_t meagre;	/* histories with fewer of either: */
 	uint64_t outcomes[COVERAGE_OPERATIONS][COVERAGE_OUTCOMES];
 	/* from, to; 0 is "there is none" */
 	uint64_t locks[COVERAGE_STATES][COVERAGE_STATES];
