@@ -243,9 +243,6 @@ int verbs_room(struct connection *);
 /* A request to be answered later; refused for want of memory. */
 int verbs_pending(struct connection *, enum pending_kind,
     const struct codec_line *, struct pending **ret);
-/* Ask the core. Its answer may have come before this returns, and the request
- * be gone, unless it refused to be asked. */
-int verbs_ask(struct connection *, struct pending *, struct core_event *);
 int verbs_acquire(struct connection *, const struct codec_line *);
 int verbs_try(struct connection *, const struct codec_line *);
 int verbs_release(struct connection *, const struct codec_line *);

@@ -1,6 +1,5 @@
 /*
- * The verbs that the core answers at once or when it can: arguments in, one
- * event for it.
+ * The verbs that the core answers once: arguments in, one event for it.
  */
 #include <string.h>
 
@@ -70,7 +69,11 @@ verbs_pending(struct connection *c, enum pending_kind kind,
 	return 0;
 }
 
-int
+/*
+ * Ask the core. Its answer may have come before this returns, and @p be gone,
+ * unless it refused to be asked.
+ */
+static int
 verbs_ask(struct connection *c, struct pending *p, struct core_event *event)
 {
 	int r;
