@@ -264,9 +264,10 @@ coverage_print(const struct coverage *c, FILE *to)
 	(void)fprintf(to, "%" PRIu64 " histories: at least %" PRIu64
 	    " hosts, %" PRIu64 " keys, %" PRIu64 " leases, %" PRIu64
 	    " operations each, of which %.1f %% met a fault (%" PRIu64
-	    " with fewer than wanted); in all %" PRIu64 " grants, and %" PRIu64 " of %" PRIu64
-	    " operations (%.1f %%) met a fault\n", c->histories, c->hosts_min,
-	    c->keys_min, c->leases_min, c->operations_min,
+	    " with fewer than wanted); in all %" PRIu64 " grants, and %"
+	    PRIu64 " of %" PRIu64 " operations (%.1f %%) met a fault\n",
+	    c->histories, c->hosts_min, c->keys_min, c->leases_min,
+	    c->operations_min,
 	    (double)c->hit_permille_min / 10, c->meagre, c->grants,
 	    c->operations_hit, c->operations, c->operations > 0 ? 100 *
 	    (double)c->operations_hit / (double)c->operations : 0);
