@@ -33,7 +33,7 @@
 	"\"DDBLOCK_HOLD\":\"1\",\"DDBLOCK_REASON\":\"expired\"}\n"
 #define DANGER(us, pid, n)						\
 	AT(us, pid, n) "\"danger\",\"DDBLOCK_CLIENT\":\"5\","		\
-	"\"DDBLOCK_HOLD\":\"1\"}\n"
+	"\"DDBLOCK_HOLD\":\"1\",\"DDBLOCK_UNTIL_BOOT_MS\":\"19001\"}\n"
 #define OTHER "{\"MESSAGE\":\"something else\",\"_PID\":\"7\"}\nnoise\n"
 
 #define A_HOLDS OTHER START("1000", "7")				\
