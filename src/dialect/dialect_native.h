@@ -1,5 +1,5 @@
 /*
- * What the two halves of the native format share: names, and the text forms
+ * What the files of the native format share: names, and the text forms
  * of holders and item keys.
  */
 #ifndef DDBLOCKD_DIALECT_DIALECT_NATIVE_H

@@ -1,0 +1,174 @@
+/*
+ * The native record format: the pieces of a request.
+ *
+ * Names and values go through placeholders only. The names are taken from the
+ * expressions: `#token` is the attribute `token`, `#key` the partition key.
+ */
+#include "dialect/dialect_native_writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dialect/dialect_native.h"
+#include "dialect/json.h"
+
+#define NATIVE_NAMES_MAX 16
+
+void
+native_item_key(struct native_writer *w, const struct operation *o)
+{
+	(void)buffer_append_text(w->to, "{");
+	json_append_text(w->to, w->table->key_attribute);
+	if (dialect_is_session(o->kind)) {
+		char text[IDENT_TEXT_LENGTH + 1];
+
+		ident_format(o->session, text);
+		(void)buffer_printf(w->to,
+		    ":{\"S\":\"" NATIVE_SESSION_PREFIX "%s\"}", text);
+	} else {
+		char key[NATIVE_ITEM_SIZE];
+
+		(void)buffer_append_text(w->to, ":{\"S\":");
+		json_append_string(w->to, key, native_lock_item(o->key, key));
+		(void)buffer_append_text(w->to, "}");
+	}
+	(void)buffer_append_text(w->to, "}");
+}
+
+void
+native_begin(struct native_writer *w)
+{
+	(void)buffer_append_text(w->to,
+	    "{\"ReturnConsumedCapacity\":\"TOTAL\",\"TableName\":");
+	json_append_text(w->to, w->table->table);
+}
+
+void
+native_member(struct native_writer *w, const char *name, const char *text)
+{
+	(void)buffer_printf(w->to, ",\"%s\":", name);
+	json_append_text(w->to, text);
+}
+
+/* The length of the name at the '#' of @expression. */
+static size_t
+native_name_length(const char *expression)
+{
+	return strspn(expression + 1, "abcdefghijklmnopqrstuvwxyz_");
+}
+
+static bool
+native_name_seen(const char *const *seen, size_t n_seen, const char *name,
+    size_t length)
+{
+	for (size_t i = 0; i < n_seen; i++) {
+		if (native_name_length(seen[i]) == length &&
+		    memcmp(seen[i] + 1, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+native_write_names(struct native_writer *w, const char *update,
+    const char *condition)
+{
+	const char *expressions[] = { update, condition };
+	const char *seen[NATIVE_NAMES_MAX];
+	size_t n_seen = 0;
+
+	(void)buffer_append_text(w->to, ",\"ExpressionAttributeNames\":{");
+	for (size_t i = 0; i < 2; i++) {
+		const char *at = expressions[i];
+
+		while (at != NULL && (at = strchr(at, '#')) != NULL) {
+			size_t n = native_name_length(at);
+
+			if (!native_name_seen(seen, n_seen, at + 1, n) &&
+			    n_seen < NATIVE_NAMES_MAX) {
+				(void)buffer_printf(w->to, "%s\"#%.*s\":",
+				    n_seen > 0 ? "," : "", (int)n, at + 1);
+				if (n == 3 && memcmp(at + 1, "key", 3) == 0)
+					json_append_text(w->to,
+					    w->table->key_attribute);
+				else
+					json_append_string(w->to, at + 1, n);
+				seen[n_seen++] = at;
+			}
+			at++;
+		}
+	}
+	(void)buffer_append_text(w->to, "}");
+}
+
+static void
+native_value(struct native_writer *w, const char *name)
+{
+	(void)buffer_printf(w->to, "%s\"%s\":", w->more ? "," : "", name);
+	w->more = true;
+}
+
+void
+native_value_number(struct native_writer *w, const char *name, uint64_t n)
+{
+	native_value(w, name);
+	(void)buffer_printf(w->to, "{\"N\":\"%" PRIu64 "\"}", n);
+}
+
+void
+native_value_text(struct native_writer *w, const char *name, const char *text)
+{
+	native_value(w, name);
+	(void)buffer_append_text(w->to, "{\"S\":");
+	json_append_text(w->to, text);
+	(void)buffer_append_text(w->to, "}");
+}
+
+void
+native_value_holders(struct native_writer *w, const char *name,
+    const struct holder *holders, size_t n)
+{
+	char text[NATIVE_HOLDER_SIZE];
+
+	native_value(w, name);
+	(void)buffer_append_text(w->to, "{\"SS\":[");
+	for (size_t i = 0; i < n; i++) {
+		native_format_holder(&holders[i], text);
+		(void)buffer_printf(w->to, "%s\"%s\"", i > 0 ? "," : "", text);
+	}
+	(void)buffer_append_text(w->to, "]}");
+}
+
+void
+native_value_session(struct native_writer *w, const char *name,
+    struct ident session, bool set)
+{
+	char text[IDENT_TEXT_LENGTH + 1];
+
+	ident_format(session, text);
+	native_value(w, name);
+	(void)buffer_printf(w->to, set ? "{\"SS\":[\"%s\"]}" : "{\"S\":\"%s\"}",
+	    text);
+}
+
+void
+native_update(struct native_writer *w, const struct operation *o,
+    const char *update, const char *condition)
+{
+	native_begin(w);
+	native_member(w, "ReturnValues", "ALL_NEW");
+	native_member(w, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
+	(void)buffer_append_text(w->to, ",\"Key\":");
+	native_item_key(w, o);
+	native_member(w, "UpdateExpression", update);
+	native_member(w, "ConditionExpression", condition);
+	native_write_names(w, update, condition);
+	(void)buffer_append_text(w->to, ",\"ExpressionAttributeValues\":{");
+}
+
+void
+native_end(struct native_writer *w)
+{
+	(void)buffer_append_text(w->to, w->more ? "}}" : "}");
+}
