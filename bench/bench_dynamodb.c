@@ -81,6 +81,7 @@ dynamodb_measure_bare(struct dynamodb_bench *b)
 	operation.me.grant.low = b->serial;
 	operation.me.lease_ms = 20000;
 	operation.tokens = 1;
+	operation.mode = LOCK_MODE_EXCLUSIVE;
 	operation.owner = "a-host/ddblock-bench:1234567";
 	dynamodb_call(b, &operation);
 	operation.kind = OPERATION_RELEASE;

@@ -80,7 +80,7 @@ struct session_record {
 enum operation_kind {
 	OPERATION_READ = 1,	/* one lock */
 	OPERATION_READ_MANY,	/* many locks; for the audit */
-	OPERATION_ACQUIRE,	/* a free lock, or one of dead holders */
+	OPERATION_ACQUIRE,	/* a free lock, a shared one, or a dead one's */
 	OPERATION_RELEASE,	/* take elements out of the holders */
 	OPERATION_EXTEND,	/* more tokens for a hold of ours */
 	OPERATION_WANT,		/* say that a session waits */
@@ -98,23 +98,34 @@ enum operation_kind {
  * Conditions, in the words of the native format (doc/records.md); a store
  * checks each of them and the write atomically:
  *
- * ACQUIRE, n_dead == 0
+ * ACQUIRE, exclusive, n_dead == 0
  *     The lock has no holder (and, while it was last held exclusively, no
  *     wish for shared use). @me becomes its holder, the token rises by
  *     @tokens. A record that never had a token starts at the endpoint's
- *     wall-clock seconds << 20. Our session's wish is removed.
+ *     wall-clock seconds << 20. Our session's wish for exclusive use is
+ *     removed.
+ * ACQUIRE, shared, n_dead == 0
+ *     Either the lock has no holder (and, while it was last shared, no wish
+ *     for exclusive use but perhaps our session's: who waits for another limit
+ *     wishes so). Or it is shared under the same @limit, or without one like
+ *     ours; fewer hold it than @limit, or than HOLDERS_MAX; @me is not among
+ *     them; and nobody wishes for exclusive use. @me becomes one of its
+ *     holders, the token rises by one. Our session's wishes of both kinds are
+ *     removed. (operation_may_enter)
  * ACQUIRE, n_dead > 0
- *     The holders are exactly @dead and the token is @token_seen. As above.
+ *     The holders are exactly @dead and the token is @token_seen. @me becomes
+ *     the only holder; the rest as above, by @mode.
  * RELEASE
  *     Each of @holders is in the record. They are taken out; if none is left,
  *     the record gets its time to live.
  * EXTEND
  *     The only holder is @me and the token is @token_seen; it rises by
- *     @tokens.
+ *     @tokens. For exclusive use: those who share a lock need no tokens of
+ *     their own.
  * WANT
- *     The lock has a holder. @session is added to its exclusive wishes.
+ *     The lock has a holder. @session is added to its wishes for @mode.
  * UNWANT
- *     @session is among the exclusive wishes. It is taken out.
+ *     @session is among the wishes for @mode. It is taken out.
  * ACQUIRE, EXTEND, where the token would rise above TOKEN_MAX
  *     No fleet comes there; somebody wrote it by hand. REFUSED with
  *     DDBLOCK_E_BAD_RECORD, and nothing is written.
@@ -139,7 +150,10 @@ struct operation {
 
 	struct key key;				/* of a lock */
 	struct holder me;			/* ACQUIRE, EXTEND */
-	uint32_t tokens;			/* ACQUIRE, EXTEND */
+	/* ACQUIRE: for which use. WANT, UNWANT: which wishes. Never NONE. */
+	enum lock_mode mode;
+	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
+	uint32_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
 	uint64_t token_seen;			/* ACQUIRE of dead, EXTEND */
 	const struct holder *dead;		/* ACQUIRE */
 	size_t n_dead;
@@ -220,6 +234,19 @@ struct outcome {
 	uint64_t read_milliunits;	/* SCAN: consumed, as the service says;
 					 * 0: it does not, or nothing */
 };
+
+/*
+ * Does it say what it must, and nothing that contradicts the rest? One that
+ * does not is REFUSED with DDBLOCK_E_BAD_REQUEST.
+ */
+bool operation_is_sound(const struct operation *);
+
+/*
+ * Do the holders and the wishes of @record let in the ACQUIRE of nobody's
+ * lock, or of one that is shared? (n_dead == 0; the token is another matter.)
+ */
+bool operation_may_enter(const struct operation *,
+    const struct lock_record *record);
 
 /* The word for messages and traces: "acquire", "session beat", "unknown". */
 const char *operation_kind_name(enum operation_kind);

@@ -102,6 +102,7 @@ transfer_prepare_acquire(struct core *core, struct lock *l,
 		s->owner = strdup(l->queue->owner);
 	o->me = s->holder;
 	o->session = l->session->id;
+	o->mode = LOCK_MODE_EXCLUSIVE;
 	o->owner = s->owner;
 	o->tokens = l->tokens_asked;
 	if (l->sight != NULL) {
@@ -153,6 +154,7 @@ transfer_prepare_unwant(struct lock *l, struct submission *s)
 	const struct leftovers *left = l->leftovers;
 	struct operation *o = &s->submit.operation;
 
+	o->mode = LOCK_MODE_EXCLUSIVE;
 	if (left != NULL && !ident_is_none(left->own_wish))
 		o->session = left->own_wish;
 	else if (left != NULL && !ident_is_none(left->stale_wish))
@@ -177,6 +179,7 @@ transfer_prepare(struct core *core, struct lock *l, struct submission *s,
 		return;
 	case OPERATION_WANT:
 		s->submit.operation.session = l->ns->session->id;
+		s->submit.operation.mode = LOCK_MODE_EXCLUSIVE;
 		return;
 	case OPERATION_UNWANT:
 		transfer_prepare_unwant(l, s);

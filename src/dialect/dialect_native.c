@@ -35,6 +35,18 @@
 #define NATIVE_JOIN "ADD #holders :me "
 #define NATIVE_UNWISH "DELETE #xwait :session"
 
+/* What acquires ask of the record. The kinds of use alternate. */
+#define NATIVE_FREE "attribute_not_exists(#holders) AND "
+#define NATIVE_TURN "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
+#define NATIVE_SHARED_TURN "(attribute_not_exists(#xwait) OR "                 \
+	"#mode <> :mode OR contains(#xwait, :sid))"
+/* With two places: for the limit, and for how many it lets in. */
+#define NATIVE_SHARED "attribute_not_exists(#xwait) AND #mode = :mode AND "    \
+	"%s AND size(#holders) < %s AND NOT contains(#holders, :hold)"
+#define NATIVE_AS_SEEN "#holders = :dead AND #token = :seen"
+#define NATIVE_ROOM "(attribute_not_exists(#token) OR "                        \
+	"#token BETWEEN :zero AND :last)"
+
 static const char *const native_names[] = {
 	"holders", "mode", "limit", "token", "owner", "acquired_at",
 	"broken_by", "data", "attrs", "rev", "xwait", "swait", "ttl", "beat",
@@ -76,32 +88,68 @@ native_lock_item(struct key key, char item[NATIVE_ITEM_SIZE])
 	return n + key.length;
 }
 
+/* The update of an acquire for shared use, and the values only it has. */
+static void
+native_update_shared(struct native_writer *w, const struct operation *o)
+{
+	char update[512];
+	char condition[512];
+
+	(void)snprintf(update, sizeof(update),
+	    "%s" NATIVE_SET "%s%s REMOVE #ttl, #broken_by%s%s %s"
+	    "DELETE #xwait :session, #swait :session",
+	    o->n_dead == 0 ? NATIVE_ACQUIRE : NATIVE_TAKE,
+	    o->limit != 0 ? ", #limit = :limit" : "",
+	    o->owner != NULL ? ", #owner = :owner" : "",
+	    o->limit != 0 ? "" : ", #limit",
+	    o->owner != NULL ? "" : ", #owner",
+	    o->n_dead == 0 ? NATIVE_JOIN : "");
+	(void)snprintf(condition, sizeof(condition),
+	    "((" NATIVE_FREE NATIVE_SHARED_TURN ") OR "
+	    "(" NATIVE_SHARED ")) AND " NATIVE_ROOM,
+	    o->limit != 0 ? "#limit = :limit" : "attribute_not_exists(#limit)",
+	    o->limit != 0 ? ":limit" : ":most");
+	native_update(w, o, update,
+	    o->n_dead == 0 ? condition : NATIVE_AS_SEEN);
+	if (o->limit != 0)
+		native_value_number(w, ":limit", o->limit);
+	else if (o->n_dead == 0)
+		native_value_number(w, ":most", HOLDERS_MAX);
+	if (o->n_dead == 0) {
+		native_value_session(w, ":sid", o->me.session, false);
+		native_value_holder(w, ":hold", &o->me);
+	}
+}
+
 static void
 native_write_acquire(struct native_writer *w, const struct operation *o,
     uint64_t wall_s)
 {
-	if (o->n_dead == 0) {
+	bool shared = o->mode == LOCK_MODE_SHARED;
+
+	if (shared)
+		native_update_shared(w, o);
+	else if (o->n_dead == 0)
 		native_update(w, o, o->owner != NULL ?
 		    NATIVE_ACQUIRE NATIVE_OWNED NATIVE_JOIN NATIVE_UNWISH :
 		    NATIVE_ACQUIRE NATIVE_UNOWNED NATIVE_JOIN NATIVE_UNWISH,
-		    "attribute_not_exists(#holders) AND "
-		    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
-		    "(attribute_not_exists(#token) OR "
-		    "#token BETWEEN :zero AND :last)");
+		    NATIVE_FREE NATIVE_TURN NATIVE_ROOM);
+	else
+		native_update(w, o, o->owner != NULL ?
+		    NATIVE_TAKE NATIVE_OWNED NATIVE_UNWISH :
+		    NATIVE_TAKE NATIVE_UNOWNED NATIVE_UNWISH,
+		    NATIVE_AS_SEEN);
+	if (o->n_dead == 0) {
 		native_value_number(w, ":first", wall_s << 20);
 		native_value_number(w, ":zero", 0);
 		native_value_number(w, ":last", TOKEN_MAX - o->tokens);
 	} else {
-		native_update(w, o, o->owner != NULL ?
-		    NATIVE_TAKE NATIVE_OWNED NATIVE_UNWISH :
-		    NATIVE_TAKE NATIVE_UNOWNED NATIVE_UNWISH,
-		    "#holders = :dead AND #token = :seen");
 		native_value_holders(w, ":dead", o->dead, o->n_dead);
 		native_value_number(w, ":seen", o->token_seen);
 	}
 	native_value_holders(w, ":me", &o->me, 1);
 	native_value_number(w, ":n", o->tokens);
-	native_value_text(w, ":mode", "x");
+	native_value_text(w, ":mode", shared ? "s" : "x");
 	if (o->owner != NULL)
 		native_value_text(w, ":owner", o->owner);
 	native_value_number(w, ":wall", wall_s);
@@ -123,7 +171,6 @@ static void
 native_write_release_stays(struct native_writer *w, const struct operation *o)
 {
 	struct buffer condition;
-	char text[NATIVE_HOLDER_SIZE];
 	char name[24];
 
 	buffer_init(&condition, 4096);
@@ -141,8 +188,7 @@ native_write_release_stays(struct native_writer *w, const struct operation *o)
 	native_value_holders(w, ":them", o->holders, o->n_holders);
 	for (size_t i = 0; i < o->n_holders; i++) {
 		(void)snprintf(name, sizeof(name), ":h%zu", i);
-		native_format_holder(&o->holders[i], text);
-		native_value_text(w, name, text);
+		native_value_holder(w, name, &o->holders[i]);
 	}
 }
 
@@ -159,13 +205,18 @@ native_write_extend(struct native_writer *w, const struct operation *o)
 static void
 native_write_want(struct native_writer *w, const struct operation *o)
 {
+	bool shared = o->mode == LOCK_MODE_SHARED;
+
 	if (o->kind == OPERATION_WANT) {
-		native_update(w, o, "ADD #xwait :session",
+		native_update(w, o, shared ?
+		    "ADD #swait :session" : "ADD #xwait :session",
 		    "attribute_exists(#holders)");
 	} else {
 		/* Without the condition it would create an item. */
-		native_update(w, o, "DELETE #xwait :session",
-		    "contains(#xwait, :it)");
+		native_update(w, o, shared ?
+		    "DELETE #swait :session" : "DELETE #xwait :session",
+		    shared ?
+		    "contains(#swait, :it)" : "contains(#xwait, :it)");
 		native_value_session(w, ":it", o->session, false);
 	}
 	native_value_session(w, ":session", o->session, true);
@@ -370,6 +421,8 @@ native_refuse(const struct operation *o)
 	if (o->kind == OPERATION_RELEASE &&
 	    (o->n_holders == 0 || o->n_holders > NATIVE_RELEASE_MAX))
 		return "too few or too many holders at once";
+	if (!operation_is_sound(o))
+		return "the operation contradicts itself";
 	if (o->tokens > TOKENS_MAX)
 		return "too many tokens at once";
 	return NULL;

@@ -316,13 +316,13 @@ native_read_session(struct native_reader *r, struct json_object *item,
 	return r->error;
 }
 
-/* A free lock that could not be acquired, because of its token. */
+/* A lock that let us in and could not be acquired, because of its token. */
 static int
 native_check_room(struct native_reader *r, const struct operation *o)
 {
 	const struct lock_record *l = &r->view->lock;
 
-	if (o->kind == OPERATION_ACQUIRE && l->n_holders == 0 &&
+	if (o->kind == OPERATION_ACQUIRE && operation_may_enter(o, l) &&
 	    l->token > TOKEN_MAX - o->tokens)
 		native_bad(r, "token", NATIVE_TOKEN_ROOM);
 	return r->error;

@@ -126,6 +126,16 @@ native_value_text(struct native_writer *w, const char *name, const char *text)
 }
 
 void
+native_value_holder(struct native_writer *w, const char *name,
+    const struct holder *holder)
+{
+	char text[NATIVE_HOLDER_SIZE];
+
+	native_format_holder(holder, text);
+	native_value_text(w, name, text);
+}
+
+void
 native_value_holders(struct native_writer *w, const char *name,
     const struct holder *holders, size_t n)
 {

@@ -39,6 +39,9 @@ void native_value_number(struct native_writer *, const char *name,
     uint64_t n);
 void native_value_text(struct native_writer *, const char *name,
     const char *text);
+/* One as a text, some as a set. */
+void native_value_holder(struct native_writer *, const char *name,
+    const struct holder *);
 void native_value_holders(struct native_writer *, const char *name,
     const struct holder *, size_t n);
 /* As the only element of a set, or as a text. */

@@ -187,8 +187,13 @@ exchange_holds(const struct operation *o, const struct lock_record *l)
 static bool
 exchange_wished(const struct operation *o, const struct lock_record *l)
 {
-	for (size_t i = 0; i < l->n_exclusive_wishes; i++) {
-		if (ident_equal(l->exclusive_wishes[i], o->session))
+	bool shared = o->mode == LOCK_MODE_SHARED;
+	const struct ident *wishes =
+	    shared ? l->shared_wishes : l->exclusive_wishes;
+	size_t n = shared ? l->n_shared_wishes : l->n_exclusive_wishes;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ident_equal(wishes[i], o->session))
 			return true;
 	}
 	return false;

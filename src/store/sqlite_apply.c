@@ -67,27 +67,57 @@ sqlite_apply_tokens(const struct sqlite_apply *a, struct lock_record *r,
 	return 0;
 }
 
+/* The wishes of @r for @mode, and how many they are. */
+static const struct ident **
+sqlite_apply_wishes(struct lock_record *r, enum lock_mode mode, size_t **ret_n)
+{
+	if (mode == LOCK_MODE_SHARED) {
+		*ret_n = &r->n_shared_wishes;
+		return &r->shared_wishes;
+	}
+	*ret_n = &r->n_exclusive_wishes;
+	return &r->exclusive_wishes;
+}
+
 static int
 sqlite_apply_unwish(const struct sqlite_apply *a, struct lock_record *r,
-    struct ident session, bool *ret_found)
+    enum lock_mode mode, struct ident session, bool *ret_found)
 {
+	size_t *n_wishes;
+	const struct ident **wishes = sqlite_apply_wishes(r, mode, &n_wishes);
 	struct ident *left;
 	size_t n = 0;
 
 	*ret_found = false;
-	if (r->n_exclusive_wishes == 0)
+	if (*n_wishes == 0)
 		return 0;
-	left = arena_alloc(a->arena, r->n_exclusive_wishes * sizeof(*left));
+	left = arena_alloc(a->arena, *n_wishes * sizeof(*left));
 	if (left == NULL)
 		return DDBLOCK_E_NOMEM;
-	for (size_t i = 0; i < r->n_exclusive_wishes; i++) {
-		if (!ident_equal(r->exclusive_wishes[i], session))
-			left[n++] = r->exclusive_wishes[i];
+	for (size_t i = 0; i < *n_wishes; i++) {
+		if (!ident_equal((*wishes)[i], session))
+			left[n++] = (*wishes)[i];
 	}
-	*ret_found = n < r->n_exclusive_wishes;
-	r->exclusive_wishes = left;
-	r->n_exclusive_wishes = n;
+	*ret_found = n < *n_wishes;
+	*wishes = left;
+	*n_wishes = n;
 	return 0;
+}
+
+/* Who gets what it asked for wishes no more. */
+static int
+sqlite_apply_granted(const struct sqlite_apply *a, const struct operation *o,
+    struct lock_record *r)
+{
+	bool found;
+	int code;
+
+	code = sqlite_apply_unwish(a, r, LOCK_MODE_EXCLUSIVE, o->me.session,
+	    &found);
+	if (code == 0 && o->mode == LOCK_MODE_SHARED)
+		code = sqlite_apply_unwish(a, r, LOCK_MODE_SHARED,
+		    o->me.session, &found);
+	return code;
 }
 
 static bool
@@ -97,16 +127,36 @@ sqlite_apply_may_acquire(const struct operation *o,
 	if (o->n_dead > 0)
 		return sqlite_apply_exactly(old, o->dead, o->n_dead) &&
 		    old->token == o->token_seen;
-	if (old->n_holders > 0)
-		return false;
-	return old->mode != LOCK_MODE_EXCLUSIVE || old->n_shared_wishes == 0;
+	return operation_may_enter(o, old);
+}
+
+/* We join those who share the lock, or have it alone. */
+static int
+sqlite_apply_enter(const struct sqlite_apply *a, const struct operation *o,
+    struct lock_record *r)
+{
+	size_t n = o->n_dead == 0 ? r->n_holders : 0;
+	struct holder *holders;
+
+	if (n == 0) {
+		r->holders = &o->me;
+		r->n_holders = 1;
+		return 0;
+	}
+	holders = arena_alloc(a->arena, (n + 1) * sizeof(*holders));
+	if (holders == NULL)
+		return DDBLOCK_E_NOMEM;
+	memcpy(holders, r->holders, n * sizeof(*holders));
+	holders[n] = o->me;
+	r->holders = holders;
+	r->n_holders = n + 1;
+	return 0;
 }
 
 static int
 sqlite_apply_acquire(const struct sqlite_apply *a, const struct operation *o,
     const struct lock_record *old, struct lock_record *r)
 {
-	bool found;
 	int code;
 
 	/* Its own effect: the same grant was asked for before. */
@@ -116,14 +166,14 @@ sqlite_apply_acquire(const struct sqlite_apply *a, const struct operation *o,
 		return SQLITE_CONFLICT;
 	code = sqlite_apply_tokens(a, r, o->tokens);
 	if (code == 0)
-		code = sqlite_apply_unwish(a, r, o->me.session, &found);
+		code = sqlite_apply_granted(a, o, r);
+	if (code == 0)
+		code = sqlite_apply_enter(a, o, r);
 	if (code < 0)
 		return code;
 	r->exists = true;
-	r->mode = LOCK_MODE_EXCLUSIVE;
-	r->limit = 0;
-	r->holders = &o->me;
-	r->n_holders = 1;
+	r->mode = o->mode;
+	r->limit = o->limit;
 	r->owner = o->owner;
 	r->acquired_at_s = a->wall_s;
 	r->broken_by = NULL;
@@ -177,25 +227,26 @@ static int
 sqlite_apply_want(const struct sqlite_apply *a, const struct operation *o,
     const struct lock_record *old, struct lock_record *r)
 {
-	struct ident *wishes;
-	size_t n = old->n_exclusive_wishes;
+	size_t *n;
+	const struct ident **wishes = sqlite_apply_wishes(r, o->mode, &n);
+	struct ident *more;
 
 	if (old->n_holders == 0)
 		return SQLITE_CONFLICT;
-	for (size_t i = 0; i < n; i++) {
-		if (ident_equal(old->exclusive_wishes[i], o->session))
+	for (size_t i = 0; i < *n; i++) {
+		if (ident_equal((*wishes)[i], o->session))
 			return SQLITE_SAME;
 	}
-	if (n >= WISHES_MAX)
+	if (*n >= WISHES_MAX)
 		return DDBLOCK_E_LIMIT;
-	wishes = arena_alloc(a->arena, (n + 1) * sizeof(*wishes));
-	if (wishes == NULL)
+	more = arena_alloc(a->arena, (*n + 1) * sizeof(*more));
+	if (more == NULL)
 		return DDBLOCK_E_NOMEM;
-	if (n > 0)
-		memcpy(wishes, old->exclusive_wishes, n * sizeof(*wishes));
-	wishes[n] = o->session;
-	r->exclusive_wishes = wishes;
-	r->n_exclusive_wishes = n + 1;
+	if (*n > 0)
+		memcpy(more, *wishes, *n * sizeof(*more));
+	more[*n] = o->session;
+	*wishes = more;
+	(*n)++;
 	return SQLITE_WRITE;
 }
 
@@ -204,7 +255,7 @@ sqlite_apply_unwant(const struct sqlite_apply *a, const struct operation *o,
     struct lock_record *r)
 {
 	bool found;
-	int code = sqlite_apply_unwish(a, r, o->session, &found);
+	int code = sqlite_apply_unwish(a, r, o->mode, o->session, &found);
 
 	if (code < 0)
 		return code;
@@ -218,6 +269,8 @@ sqlite_apply_lock(const struct sqlite_apply *a, const struct operation *o,
 	struct lock_record r = *old;
 	int applied;
 
+	if (!operation_is_sound(o))
+		return DDBLOCK_E_BAD_REQUEST;
 	switch (o->kind) {
 	case OPERATION_ACQUIRE:
 		applied = sqlite_apply_acquire(a, o, old, &r);

@@ -30,6 +30,8 @@ struct sqlite_apply {
  * SQLITE_WRITE; it may point into @old and @operation.
  *
  * DDBLOCK_E_NOMEM
+ * DDBLOCK_E_BAD_REQUEST
+ *     The operation contradicts itself.
  * DDBLOCK_E_LIMIT
  *     The wishes would be too many.
  * DDBLOCK_E_BAD_RECORD

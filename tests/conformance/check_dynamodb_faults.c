@@ -19,6 +19,9 @@
 #define DEADLINE_MS 8000
 #define DEADLINE_HUNG_MS 2000	/* where it is to run out of it */
 
+#define LIMIT 2		/* so that who joins takes the last seat */
+#define TOKENS 16
+
 enum act {
 	ACT_ACQUIRE,
 	ACT_TAKE,
@@ -26,6 +29,12 @@ enum act {
 	ACT_EXTEND,
 	ACT_WANT,
 	ACT_UNWANT,
+	ACT_SHARE,
+	ACT_JOIN,
+	ACT_LEAVE,
+	ACT_TAKE_SHARED,
+	ACT_WANT_SHARED,
+	ACT_UNWANT_SHARED,
 	ACT_OPEN,
 	ACT_BEAT,
 	ACT_KILL,
@@ -35,8 +44,9 @@ enum act {
 };
 
 static const char *const act_names[ACTS] = {
-	"acquire", "take", "release", "extend", "want", "unwant", "open",
-	"beat", "kill", "bury", "close",
+	"acquire", "take", "release", "extend", "want", "unwant", "share",
+	"join", "leave", "take shared", "want shared", "unwant shared",
+	"open", "beat", "kill", "bury", "close",
 };
 
 static const enum proxy_fault faults[] = {
@@ -91,6 +101,11 @@ scene_holder(const struct scene *c)
 	case ACT_TAKE:
 	case ACT_WANT:
 	case ACT_UNWANT:
+	case ACT_JOIN:
+	case ACT_LEAVE:
+	case ACT_TAKE_SHARED:
+	case ACT_WANT_SHARED:
+	case ACT_UNWANT_SHARED:
 		return &c->you;
 	default:
 		return NULL;
@@ -103,9 +118,11 @@ scene_prepare(struct scene *c, enum act act)
 	static const enum operation_kind kinds[ACTS] = {
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
 		OPERATION_EXTEND, OPERATION_WANT, OPERATION_UNWANT,
-		OPERATION_SESSION_OPEN, OPERATION_SESSION_BEAT,
-		OPERATION_SESSION_KILL, OPERATION_SESSION_BURY,
-		OPERATION_SESSION_CLOSE,
+		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
+		OPERATION_ACQUIRE, OPERATION_WANT, OPERATION_UNWANT,
+		OPERATION_SESSION_OPEN,
+		OPERATION_SESSION_BEAT, OPERATION_SESSION_KILL,
+		OPERATION_SESSION_BURY, OPERATION_SESSION_CLOSE,
 	};
 	struct seen *s;
 
@@ -116,12 +133,21 @@ scene_prepare(struct scene *c, enum act act)
 	c->you = case_holder();
 	c->session = c->me.session;
 	if (act < ACT_OPEN && scene_holder(c) != NULL) {
-		s = case_acquire(c->key, scene_holder(c), 4);
+		s = act == ACT_JOIN || act == ACT_LEAVE ?
+		    case_share(c->key, scene_holder(c), LIMIT) :
+		    case_acquire(c->key, scene_holder(c), 4);
+		case_done(s);
+		c->token = s->lock.record.token;
+	}
+	if (act == ACT_LEAVE) {
+		s = case_share(c->key, &c->me, LIMIT);
 		case_done(s);
 		c->token = s->lock.record.token;
 	}
 	if (act == ACT_UNWANT)
 		case_done(case_want(c->key, c->session));
+	if (act == ACT_UNWANT_SHARED)
+		case_done(case_want_shared(c->key, c->session));
 	if (act >= ACT_BEAT && act != ACT_BURY)
 		case_done(case_session(OPERATION_SESSION_OPEN, c->session, 0));
 	c->operation = case_operation(kinds[act],
@@ -136,16 +162,22 @@ scene_fill(struct scene *c)
 	o->submitted_ms = clock_boot_ms();
 	o->deadline_ms = o->submitted_ms + DEADLINE_MS;
 	o->me = c->me;
-	o->tokens = 16;
+	o->tokens = TOKENS;
 	o->token_seen = c->token;
 	o->holders = &c->me;
 	o->n_holders = 1;
+	o->others_hold = c->act == ACT_LEAVE;
 	o->owner = "web-1/nightly:9";
 	o->session = c->session;
 	o->lease_ms = 20000;
-	if (c->act == ACT_TAKE) {
+	if (c->act == ACT_TAKE || c->act == ACT_TAKE_SHARED) {
 		o->dead = &c->you;
 		o->n_dead = 1;
+	}
+	if (c->act >= ACT_SHARE && c->act <= ACT_UNWANT_SHARED) {
+		o->mode = LOCK_MODE_SHARED;
+		o->limit = LIMIT;
+		o->tokens = 1;
 	}
 }
 
@@ -163,7 +195,20 @@ scene_check_lock(const struct scene *c)
 	case ACT_EXTEND:
 		ck_assert(case_holds(&s->lock, &c->me));
 		if (c->token > 0)
-			ck_assert_uint_eq(r->token, c->token + 16);
+			ck_assert_uint_eq(r->token, c->token + TOKENS);
+		break;
+	case ACT_SHARE:
+	case ACT_JOIN:
+	case ACT_TAKE_SHARED:
+		ck_assert(case_has(&s->lock, &c->me));
+		ck_assert_uint_eq(r->limit, LIMIT);
+		ck_assert_uint_eq(r->n_holders, c->act == ACT_JOIN ? 2 : 1);
+		if (c->token > 0)
+			ck_assert_uint_eq(r->token, c->token + 1);
+		break;
+	case ACT_LEAVE:
+		ck_assert(case_holds(&s->lock, &c->you));
+		ck_assert_uint_eq(r->token, c->token);
 		break;
 	case ACT_RELEASE:
 		ck_assert_uint_eq(r->n_holders, 0);
@@ -173,6 +218,8 @@ scene_check_lock(const struct scene *c)
 		ck_assert(case_holds(&s->lock, &c->you));
 		ck_assert(case_wished(&s->lock, c->session) ==
 		    (c->act == ACT_WANT));
+		ck_assert(case_wished_shared(&s->lock, c->session) ==
+		    (c->act == ACT_WANT_SHARED));
 		break;
 	}
 }
@@ -383,6 +430,27 @@ START_TEST(test_late_take_after_release)
 }
 END_TEST
 
+/* One that joins leaves an orphan, too. */
+START_TEST(test_late_join_after_release)
+{
+	struct scene c;
+	struct seen *s;
+
+	scene_prepare(&c, ACT_JOIN);
+	proxy_next(proxy, PROXY_HOLD, 1);
+	scene_fill(&c);
+	s = case_do(&c.operation);
+	case_done(s);
+	ck_assert(s->unanswered);
+	case_done(case_release(c.key, &c.me));
+	proxy_let_go(proxy);
+	s = case_read(c.key);
+	ck_assert_uint_eq(s->lock.record.n_holders, 2);
+	case_done(case_release(c.key, &c.me));
+	ck_assert(case_holds(&case_read(c.key)->lock, &c.you));
+}
+END_TEST
+
 /* Nothing is sent for an endpoint that is away, and nothing is unknown. */
 START_TEST(test_nobody_there)
 {
@@ -457,6 +525,7 @@ main(void)
 	tcase_add_test(cases, test_conflict_without_record);
 	tcase_add_test(cases, test_late_acquire_after_release);
 	tcase_add_test(cases, test_late_take_after_release);
+	tcase_add_test(cases, test_late_join_after_release);
 	tcase_add_test(cases, test_nobody_there);
 	tcase_add_test(cases, test_table_denied);
 	conformance_add(suite, cases);

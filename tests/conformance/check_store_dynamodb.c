@@ -345,6 +345,27 @@ START_TEST(test_last_tokens)
 }
 END_TEST
 
+/* The same for those who share: free, and joining. */
+START_TEST(test_last_shared_tokens)
+{
+	struct key key = put_record("last shared",
+	    "\"token\":{\"N\":\"9007199254740989\"}");
+	struct holder a = case_holder();
+	struct holder b = case_holder();
+	struct holder c = case_holder();
+
+	case_done(case_share(key, &a, 2));
+	case_done(case_release(key, &a));
+	case_done(case_share(key, &a, 3));
+	check_no_room(case_share(key, &b, 3), key, TOKEN_MAX);
+	/* Its own effect is none the less seen, and so is who is in front. */
+	case_done(case_share(key, &a, 3));
+	case_conflict(case_share(key, &c, 2));
+	case_done(case_release(key, &a));
+	check_no_room(case_share(key, &b, 0), key, TOKEN_MAX);
+}
+END_TEST
+
 /* What such a record shows cannot be read, so it must not be written first. */
 START_TEST(test_unreadable_tokens)
 {
@@ -381,7 +402,7 @@ START_TEST(test_strange_record)
 }
 END_TEST
 
-/* Two hold it (another version shares it): each leaves by itself. */
+/* Two hold it, as another version might have written it: each leaves. */
 START_TEST(test_release_of_one)
 {
 	struct holder a = case_holder();
@@ -447,6 +468,7 @@ main(void)
 	tcase_add_test(cases, test_time_to_live);
 	tcase_add_loop_test(cases, test_bad_record, 0, ROWS(others));
 	tcase_add_test(cases, test_last_tokens);
+	tcase_add_test(cases, test_last_shared_tokens);
 	tcase_add_loop_test(cases, test_unreadable_tokens, 0, 2);
 	tcase_add_test(cases, test_strange_record);
 	tcase_add_test(cases, test_release_of_one);

@@ -61,15 +61,20 @@ case_copy_lock(struct seen_lock *to, const struct lock_record *from)
 	to->record = *from;
 	case_must(from->n_holders <= SEEN_MAX);
 	case_must(from->n_exclusive_wishes <= SEEN_MAX);
+	case_must(from->n_shared_wishes <= SEEN_MAX);
 	for (size_t i = 0; i < from->n_holders; i++)
 		to->holders[i] = from->holders[i];
 	for (size_t i = 0; i < from->n_exclusive_wishes; i++)
 		to->exclusive_wishes[i] = from->exclusive_wishes[i];
+	for (size_t i = 0; i < from->n_shared_wishes; i++)
+		to->shared_wishes[i] = from->shared_wishes[i];
 	case_copy_text(to->owner, from->owner);
+	case_copy_text(to->broken_by, from->broken_by);
 	to->record.holders = to->holders;
 	to->record.exclusive_wishes = to->exclusive_wishes;
+	to->record.shared_wishes = to->shared_wishes;
 	to->record.owner = from->owner != NULL ? to->owner : NULL;
-	to->record.broken_by = NULL;
+	to->record.broken_by = from->broken_by != NULL ? to->broken_by : NULL;
 }
 
 static void
@@ -305,6 +310,7 @@ case_operation(enum operation_kind kind, struct key key)
 		.submitted_ms = now_ms,
 		.deadline_ms = now_ms + CASE_DEADLINE_MS,
 		.key = key,
+		.mode = LOCK_MODE_EXCLUSIVE,
 	};
 }
 
@@ -352,6 +358,7 @@ conformance_suite(const struct conformance_target *target)
 	Suite *suite = conformance_empty(target);
 
 	conformance_add(suite, conformance_locks());
+	conformance_add(suite, conformance_shared());
 	conformance_add(suite, conformance_wishes());
 	conformance_add(suite, conformance_reads());
 	conformance_add(suite, conformance_sessions());

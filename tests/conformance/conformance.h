@@ -48,7 +48,9 @@ struct seen_lock {
 	struct lock_record record;
 	struct holder holders[SEEN_MAX];
 	struct ident exclusive_wishes[SEEN_MAX];
+	struct ident shared_wishes[SEEN_MAX];
 	char owner[OWNER_LENGTH_MAX + 1];
+	char broken_by[OWNER_LENGTH_MAX + 1];
 	char key[KEY_LENGTH_MAX];
 	size_t key_length;
 };
@@ -83,7 +85,8 @@ struct ident case_ident(void);
 struct holder case_holder(void);
 struct key case_key(const char *text);	/* valid for 64 calls */
 
-/* An operation of @kind on @key (of no key: NULL bytes) with a deadline. */
+/* An operation of @kind on @key (of no key: NULL bytes) with a deadline, for
+ * exclusive use. */
 struct operation case_operation(enum operation_kind kind, struct key key);
 
 /*
@@ -106,6 +109,8 @@ void case_do_many(struct operation *, size_t n, struct seen **ret);
 struct seen *case_read(struct key key);
 struct seen *case_acquire(struct key key, const struct holder *me,
     uint32_t tokens);
+struct seen *case_share(struct key key, const struct holder *me,
+    uint64_t limit);
 struct seen *case_take(struct key key, const struct holder *me,
     const struct holder *dead, size_t n_dead, uint64_t token_seen);
 struct seen *case_release(struct key key, const struct holder *);
@@ -113,6 +118,8 @@ struct seen *case_extend(struct key key, const struct holder *me,
     uint64_t token_seen, uint32_t tokens);
 struct seen *case_want(struct key key, struct ident session);
 struct seen *case_unwant(struct key key, struct ident session);
+struct seen *case_want_shared(struct key key, struct ident session);
+struct seen *case_unwant_shared(struct key key, struct ident session);
 struct seen *case_session(enum operation_kind kind, struct ident session,
     uint64_t beat);
 
@@ -127,9 +134,13 @@ void case_is_kind(const struct seen *, enum outcome_kind, const char *file,
 
 /* The lock's only holder is this one. */
 bool case_holds(const struct seen_lock *, const struct holder *);
+/* It is one of them. */
+bool case_has(const struct seen_lock *, const struct holder *);
 bool case_wished(const struct seen_lock *, struct ident session);
+bool case_wished_shared(const struct seen_lock *, struct ident session);
 
 TCase *conformance_locks(void);
+TCase *conformance_shared(void);
 TCase *conformance_wishes(void);
 TCase *conformance_reads(void);
 TCase *conformance_sessions(void);

@@ -27,6 +27,19 @@ case_acquire(struct key key, const struct holder *me, uint32_t tokens)
 }
 
 struct seen *
+case_share(struct key key, const struct holder *me, uint64_t limit)
+{
+	struct operation o = case_operation(OPERATION_ACQUIRE, key);
+
+	o.mode = LOCK_MODE_SHARED;
+	o.limit = limit;
+	o.me = *me;
+	o.tokens = 1;
+	o.owner = "web-1/reader:4711";
+	return case_do(&o);
+}
+
+struct seen *
 case_take(struct key key, const struct holder *me, const struct holder *dead,
     size_t n_dead, uint64_t token_seen)
 {
@@ -63,22 +76,39 @@ case_extend(struct key key, const struct holder *me, uint64_t token_seen,
 	return case_do(&o);
 }
 
-struct seen *
-case_want(struct key key, struct ident session)
+static struct seen *
+case_wish(enum operation_kind kind, enum lock_mode mode, struct key key,
+    struct ident session)
 {
-	struct operation o = case_operation(OPERATION_WANT, key);
+	struct operation o = case_operation(kind, key);
 
+	o.mode = mode;
 	o.session = session;
 	return case_do(&o);
 }
 
 struct seen *
+case_want(struct key key, struct ident session)
+{
+	return case_wish(OPERATION_WANT, LOCK_MODE_EXCLUSIVE, key, session);
+}
+
+struct seen *
 case_unwant(struct key key, struct ident session)
 {
-	struct operation o = case_operation(OPERATION_UNWANT, key);
+	return case_wish(OPERATION_UNWANT, LOCK_MODE_EXCLUSIVE, key, session);
+}
 
-	o.session = session;
-	return case_do(&o);
+struct seen *
+case_want_shared(struct key key, struct ident session)
+{
+	return case_wish(OPERATION_WANT, LOCK_MODE_SHARED, key, session);
+}
+
+struct seen *
+case_unwant_shared(struct key key, struct ident session)
+{
+	return case_wish(OPERATION_UNWANT, LOCK_MODE_SHARED, key, session);
 }
 
 struct seen *
@@ -94,23 +124,48 @@ case_session(enum operation_kind kind, struct ident session, uint64_t beat)
 }
 
 bool
+case_has(const struct seen_lock *l, const struct holder *h)
+{
+	for (size_t i = 0; i < l->record.n_holders; i++) {
+		const struct holder *one = &l->holders[i];
+
+		if (ident_equal(one->session, h->session) &&
+		    ident_equal(one->grant, h->grant) &&
+		    one->lease_ms == h->lease_ms &&
+		    one->fail_closed == h->fail_closed)
+			return true;
+	}
+	return false;
+}
+
+bool
 case_holds(const struct seen_lock *l, const struct holder *h)
 {
-	return l->record.n_holders == 1 &&
-	    ident_equal(l->holders[0].session, h->session) &&
-	    ident_equal(l->holders[0].grant, h->grant) &&
-	    l->holders[0].lease_ms == h->lease_ms &&
-	    l->holders[0].fail_closed == h->fail_closed;
+	return l->record.n_holders == 1 && case_has(l, h);
+}
+
+static bool
+case_wish_among(const struct ident *wishes, size_t n, struct ident session)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ident_equal(wishes[i], session))
+			return true;
+	}
+	return false;
 }
 
 bool
 case_wished(const struct seen_lock *l, struct ident session)
 {
-	for (size_t i = 0; i < l->record.n_exclusive_wishes; i++) {
-		if (ident_equal(l->exclusive_wishes[i], session))
-			return true;
-	}
-	return false;
+	return case_wish_among(l->exclusive_wishes,
+	    l->record.n_exclusive_wishes, session);
+}
+
+bool
+case_wished_shared(const struct seen_lock *l, struct ident session)
+{
+	return case_wish_among(l->shared_wishes, l->record.n_shared_wishes,
+	    session);
 }
 
 void
@@ -124,12 +179,19 @@ case_same(const struct seen_lock *a, const struct seen_lock *b)
 	ck_assert_uint_eq(a->record.ttl_s, b->record.ttl_s);
 	ck_assert_str_eq(a->owner, b->owner);
 	ck_assert_uint_eq(a->record.n_holders, b->record.n_holders);
-	if (a->record.n_holders == 1)
-		ck_assert(case_holds(a, &b->holders[0]));
+	for (size_t i = 0; i < a->record.n_holders; i++)
+		ck_assert(case_has(b, &a->holders[i]));
+	ck_assert((a->record.broken_by == NULL) ==
+	    (b->record.broken_by == NULL));
+	ck_assert_str_eq(a->broken_by, b->broken_by);
 	ck_assert_uint_eq(a->record.n_exclusive_wishes,
 	    b->record.n_exclusive_wishes);
 	for (size_t i = 0; i < a->record.n_exclusive_wishes; i++)
 		ck_assert(case_wished(b, a->exclusive_wishes[i]));
+	ck_assert_uint_eq(a->record.n_shared_wishes,
+	    b->record.n_shared_wishes);
+	for (size_t i = 0; i < a->record.n_shared_wishes; i++)
+		ck_assert(case_wished_shared(b, a->shared_wishes[i]));
 }
 
 void

@@ -2,7 +2,7 @@
  * The native record format's conditions, over a list in memory. A conflict is
  * read before it is believed, as every real store has to: a record that shows
  * this operation's own effect, or lacks what an earlier attempt was to remove,
- * is success.
+ * is success. What no core asks for yet, such as shared use, it does not know.
  */
 #include "model_store.h"
 
@@ -261,6 +261,7 @@ static enum outcome_kind
 model_acquire(struct model_lock *l, const struct operation *op,
     const struct model_try *try)
 {
+	assert(op->mode == LOCK_MODE_EXCLUSIVE);
 	if (model_may_acquire(l, op)) {
 		if (model_has_no_room(l, op))
 			return OUTCOME_REFUSED;
@@ -307,6 +308,7 @@ model_extend(struct model_lock *l, const struct operation *op)
 static enum outcome_kind
 model_want(struct model_lock *l, const struct operation *op)
 {
+	assert(op->mode == LOCK_MODE_EXCLUSIVE);
 	if (l->n_holders == 0)
 		return OUTCOME_CONFLICT;
 	model_add_wish(l, op->session);
@@ -317,6 +319,7 @@ static enum outcome_kind
 model_unwant(struct model_lock *l, const struct operation *op,
     const struct model_try *try)
 {
+	assert(op->mode == LOCK_MODE_EXCLUSIVE);
 	if (!model_wishes(l, op->session))
 		return try->repeated ? OUTCOME_DONE : OUTCOME_CONFLICT;
 	model_drop_wish(l, op->session);

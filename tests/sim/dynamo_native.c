@@ -56,15 +56,21 @@ native_carry_out(struct native *n, const struct operation *o,
 
 /* What is there now; valid until the view is cleared. */
 static void
-native_look(struct native *n, struct operation *o, struct dialect_view *view)
+native_look(struct native *n, const struct operation *o,
+    struct dialect_view *view)
 {
+	struct operation read = {
+		.kind = dialect_is_session(o->kind) ?
+		    OPERATION_SESSION_READ : OPERATION_READ,
+		.key = o->key, .session = o->session,
+	};
 	struct dialect_attempt a = {
-		.step = DIALECT_LOOK, .wall_ms = NATIVE_WALL_MS,
+		.step = DIALECT_DO, .wall_ms = NATIVE_WALL_MS,
 	};
 
 	dialect_view_init(view);
-	if (native_carry_out(n, o, &a, view))
-		(void)dialect_native.answer(&n->table, o, &a, false,
+	if (native_carry_out(n, &read, &a, view))
+		(void)dialect_native.answer(&n->table, &read, &a, false,
 		    n->answer.body.data, n->answer.body.length, view);
 }
 
@@ -97,6 +103,26 @@ native_holders(struct native *n, const struct lock_record *l,
 	return count;
 }
 
+/* What fits the use that it is for. */
+static void
+native_fill_use(struct native *n, struct operation *o,
+    const struct lock_record *l, bool informed)
+{
+	if (o->kind == OPERATION_ACQUIRE && o->mode == LOCK_MODE_SHARED) {
+		o->limit = informed && l->n_holders > 0 ?
+		    l->limit : native_chance(n, 4);
+		/* Who may join those who hold it takes nobody's place. */
+		if (l->mode == LOCK_MODE_SHARED && native_chance(n, 5) > 0)
+			o->n_dead = 0;
+	}
+	if (o->kind != OPERATION_UNWANT)
+		return;
+	if (o->mode == LOCK_MODE_EXCLUSIVE && l->n_exclusive_wishes > 0)
+		o->session = l->exclusive_wishes[0];
+	if (o->mode == LOCK_MODE_SHARED && l->n_shared_wishes > 0)
+		o->session = l->shared_wishes[0];
+}
+
 /* What the operation knows of the record. */
 static void
 native_fill(struct native *n, struct operation *o,
@@ -115,8 +141,7 @@ native_fill(struct native *n, struct operation *o,
 	}
 	if (o->kind == OPERATION_EXTEND && l->n_holders > 0 && informed)
 		o->me = l->holders[0];
-	if (o->kind == OPERATION_UNWANT && l->n_exclusive_wishes > 0)
-		o->session = l->exclusive_wishes[0];
+	native_fill_use(n, o, l, informed);
 }
 
 static void
@@ -136,18 +161,22 @@ native_step(struct native *n)
 	static const enum operation_kind kinds[] = {
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_ACQUIRE,
 		OPERATION_RELEASE, OPERATION_RELEASE, OPERATION_EXTEND,
-		OPERATION_WANT, OPERATION_UNWANT, OPERATION_READ,
-		OPERATION_READ_MANY, OPERATION_SCAN, OPERATION_SESSION_OPEN,
+		OPERATION_WANT, OPERATION_UNWANT, OPERATION_UNWANT,
+		OPERATION_READ, OPERATION_READ_MANY, OPERATION_SCAN,
+		OPERATION_SESSION_OPEN,
 		OPERATION_SESSION_BEAT, OPERATION_SESSION_BEAT,
 		OPERATION_SESSION_READ, OPERATION_SESSION_KILL,
 		OPERATION_SESSION_BURY, OPERATION_SESSION_CLOSE,
 	};
+	bool shared = native_chance(n, 2) == 0;
 	struct operation o = {
 		.kind = kinds[native_chance(n,
 		    sizeof(kinds) / sizeof(kinds[0]))],
 		.key = native_keys[native_chance(n, NATIVE_KEYS)],
 		.me = native_holder(n),
-		.tokens = 1 + (uint32_t)native_chance(n, TOKENS_MAX),
+		.tokens = shared ?
+		    1 : 1 + (uint32_t)native_chance(n, TOKENS_MAX),
+		.mode = shared ? LOCK_MODE_SHARED : LOCK_MODE_EXCLUSIVE,
 		.owner = native_chance(n, 2) == 0 ? "web-1/nightly:9" : NULL,
 		.session = n->sessions[native_chance(n, NATIVE_SESSIONS)],
 		.lease_ms = 20000, .keys = native_keys, .n_keys = NATIVE_KEYS,
@@ -163,6 +192,9 @@ native_step(struct native *n)
 
 	native_look(n, &o, &seen);
 	native_fill(n, &o, &seen, holders);
+	/* One of them stays. */
+	if (a.step == DIALECT_DO_STAYS && o.n_holders > 1)
+		o.n_holders--;
 	a.beat = o.beat + native_chance(n, 3);
 	dialect_view_init(&view);
 	if (native_carry_out(n, &o, &a, &view))

@@ -49,6 +49,7 @@ drive_init(struct drive *d, enum operation_kind kind, uint64_t time_ms)
 		.kind = kind, .submitted_ms = BEGIN,
 		.deadline_ms = BEGIN + time_ms, .key = key,
 		.me = { { 0, 1 }, { 0, 2 }, 20000, false }, .tokens = 5,
+		.mode = LOCK_MODE_EXCLUSIVE,
 		.owner = "us", .session = { 0, 1 }, .lease_ms = 20000,
 		.keys = &key, .n_keys = 1,
 	};

@@ -1,0 +1,270 @@
+/*
+ * The life of one operation over its attempts: what is sent next.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "ddblock.h"
+#include "dialect/json.h"
+#include "exchange_life.h"
+
+static const char *
+value(const struct life *l, const char *expression, char *to, size_t size)
+{
+	struct json_object *o = json_read_object(l->request->body.data,
+	    l->request->body.length);
+	struct json_object *v = json_find(o, expression);
+
+	(void)snprintf(to, size, "%s",
+	    v != NULL ? json_object_get_string(v) : "");
+	json_object_put(o);
+	return to;
+}
+
+/* Every attempt of a beat has a number of its own, the others none. */
+START_TEST(test_numbers_of_beats)
+{
+	static const uint64_t sent[] = { 500, 500, 2000, 1500 };
+	static const uint64_t numbers[] = { 991, 992, 2000, 2001 };
+	struct life l;
+	char first[2048];
+	char later[2048];
+
+	life_init(&l, BEAT_);
+	for (uint32_t i = 0; i < 4; i++) {
+		life_send(&l, sent[i]);
+		ck_assert_uint_eq(l.exchange.attempts[i].what.beat,
+		    numbers[i]);
+	}
+	life_done(&l);
+
+	life_init(&l, ACQUIRE);
+	life_send(&l, 1000);
+	(void)snprintf(first, sizeof(first), "%s", l.request->body.data);
+	(void)life_lose(&l);
+	life_send(&l, 5000);
+	(void)snprintf(later, sizeof(later), "%s", l.request->body.data);
+	ck_assert_str_eq(first, later);
+	life_done(&l);
+}
+END_TEST
+
+/* The form that fits what was seen goes first, the other on conflict. */
+START_TEST(test_forms_of_release)
+{
+	struct life l;
+	char text[256];
+
+	life_init(&l, RELEASE);
+	life_send(&l, 1000);
+	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
+	    "#holders = :them");
+	ck_assert_int_eq(life_conflict(&l, BOTH), EXCHANGE_NOW);
+	life_send(&l, 1001);
+	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
+	    "contains(#holders, :h0) AND #holders <> :them");
+	ck_assert_int_eq(life_ok(&l, THEIRS), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
+	ck_assert(!l.outcome.unanswered);
+	life_done(&l);
+
+	life_init(&l, STAYS);
+	life_send(&l, 1000);
+	ck_assert_int_eq(life_conflict(&l, MINE), EXCHANGE_NOW);
+	life_send(&l, 1001);
+	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
+	    "#holders = :them");
+	ck_assert_int_eq(life_ok(&l, FREE), EXCHANGE_FINAL);
+	life_done(&l);
+
+	/* Never for ever. */
+	life_init(&l, RELEASE);
+	for (int i = 0; i < EXCHANGE_ATTEMPTS_MAX; i++) {
+		life_send(&l, 1000);
+		(void)life_conflict(&l, i % 2 == 0 ? BOTH : MINE);
+	}
+	ck_assert_int_eq(exchange_next(&l.exchange, 1000, &l.request,
+	    &l.attempt), DDBLOCK_E_LIMIT);
+	exchange_give_up(&l.exchange, &l.outcome);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
+	life_done(&l);
+}
+END_TEST
+
+/* Several at once (the dead of those who share it) go together, or stay. */
+START_TEST(test_forms_of_release_of_two)
+{
+	const struct holder two[] = {
+		{ { 0, 1 }, { 0, 2 }, 20000, false },
+		{ { 0, 3 }, { 0, 4 }, 20000, false },
+	};
+	struct life l;
+	char text[256];
+
+	life_init(&l, RELEASE);
+	l.operation.holders = two;
+	l.operation.n_holders = 2;
+	life_send(&l, 1000);
+	ck_assert_int_eq(life_conflict(&l, SHARED(ME "\",\"" OTHER "\",\""
+	    THIRD)), EXCHANGE_NOW);
+	life_send(&l, 1001);
+	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
+	    "contains(#holders, :h0) AND contains(#holders, :h1) AND "
+	    "#holders <> :them");
+	/* The third left in between. */
+	ck_assert_int_eq(life_conflict(&l, BOTH), EXCHANGE_NOW);
+	life_send(&l, 1002);
+	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
+	    "#holders = :them");
+	/* Somebody else took one of the two out. */
+	ck_assert_int_eq(life_conflict(&l, SHARED(OTHER)), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_CONFLICT);
+	ck_assert_uint_eq(l.outcome.lock.n_holders, 1);
+	life_done(&l);
+}
+END_TEST
+
+/* An endpoint that does not return the record is asked for it. */
+START_TEST(test_look)
+{
+	struct life l;
+
+	life_init(&l, ACQUIRE);
+	life_send(&l, 1000);
+	(void)life_lose(&l);
+	life_send(&l, 2000);
+	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_CONDITION, 0, "{}"),
+	    EXCHANGE_NOW);
+	life_send(&l, 2001);
+	ck_assert_str_eq(l.request->operation, "GetItem");
+	ck_assert_int_eq(life_answer(&l, 2, EXCHANGE_AGAIN,
+	    DDBLOCK_E_THROTTLED, NULL), EXCHANGE_LATER);
+	life_send(&l, 3000);
+	ck_assert_str_eq(l.request->operation, "GetItem");
+	ck_assert_int_eq(life_answer(&l, 3, EXCHANGE_OK, 0,
+	    "{\"Item\":{" MINE "}}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.sent_ms, 1000);
+	ck_assert_uint_eq(l.outcome.lock.token, 45);
+	life_done(&l);
+
+	life_init(&l, BEAT_);
+	life_send(&l, 1000);
+	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_CONDITION, 0, "{}"),
+	    EXCHANGE_NOW);
+	life_send(&l, 1001);
+	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_OK, 0, "{}"),
+	    EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_CONFLICT);
+	ck_assert(!l.outcome.session.exists && !l.outcome.unanswered);
+	life_done(&l);
+
+	/* The conflict was definite, the look was not. */
+	life_init(&l, ACQUIRE);
+	life_send(&l, 1000);
+	(void)life_answer(&l, 0, EXCHANGE_CONDITION, 0, "{}");
+	life_send(&l, 1001);
+	(void)life_lose(&l);
+	exchange_give_up(&l.exchange, &l.outcome);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
+	ck_assert(!l.outcome.unanswered);
+	life_done(&l);
+}
+END_TEST
+
+/* A write may be invalid because of what is in the record: let that speak. */
+START_TEST(test_invalid)
+{
+	struct life l;
+
+	life_init(&l, ACQUIRE);
+	life_send(&l, 1000);
+	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_INVALID,
+	    DDBLOCK_E_BAD_REQUEST, NULL), EXCHANGE_NOW);
+	life_send(&l, 1001);
+	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_OK, 0,
+	    "{\"Item\":{\"token\":{\"S\":\"1\"}}}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
+	life_done(&l);
+
+	life_init(&l, ACQUIRE);
+	life_send(&l, 1000);
+	(void)life_answer(&l, 0, EXCHANGE_INVALID, DDBLOCK_E_BAD_REQUEST,
+	    NULL);
+	life_send(&l, 1001);
+	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_OK, 0, "{}"),
+	    EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_REQUEST);
+	ck_assert_str_eq(l.outcome.text, "said so");
+	life_done(&l);
+}
+END_TEST
+
+/* Garbage in a success is no answer; a bad record in one is an effect. */
+START_TEST(test_unreadable_success)
+{
+	struct life l;
+
+	life_init(&l, ACQUIRE);
+	life_send(&l, 1000);
+	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_OK, 0, "<html>"),
+	    EXCHANGE_LATER);
+	life_send(&l, 2000);
+	ck_assert_int_eq(life_conflict(&l, MINE), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.sent_ms, 1000);
+	life_done(&l);
+
+	life_init(&l, ACQUIRE);
+	life_send(&l, 1000);
+	ck_assert_int_eq(life_ok(&l, MINE "," N("swait", "1")),
+	    EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_UNKNOWN);
+	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_cannot_be_asked)
+{
+	struct life l;
+
+	life_init(&l, ACQUIRE);
+	l.operation.key = (struct key){ "\xff", 1 };
+	ck_assert_int_eq(exchange_next(&l.exchange, 1000, &l.request,
+	    &l.attempt), DDBLOCK_E_BAD_REQUEST);
+	exchange_give_up(&l.exchange, &l.outcome);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_REQUEST);
+	ck_assert_str_ne(l.outcome.text, "");
+	life_done(&l);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("exchange_next");
+	TCase *tests = tcase_create("exchange_next");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tests, test_numbers_of_beats);
+	tcase_add_test(tests, test_forms_of_release);
+	tcase_add_test(tests, test_forms_of_release_of_two);
+	tcase_add_test(tests, test_look);
+	tcase_add_test(tests, test_invalid);
+	tcase_add_test(tests, test_unreadable_success);
+	tcase_add_test(tests, test_cannot_be_asked);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

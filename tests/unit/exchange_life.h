@@ -1,0 +1,73 @@
+/*
+ * One operation in the hands of a test, which sends its attempts and makes up
+ * the answers; and records for them to show.
+ */
+#ifndef DDBLOCKD_TESTS_EXCHANGE_LIFE_H
+#define DDBLOCKD_TESTS_EXCHANGE_LIFE_H
+
+#include "dialect/exchange.h"
+
+#define SID "00000000000000000000000000000001"
+#define ME SID ".00000000000000000000000000000002.20000.-"
+#define OTHER "00000000000000000000000000000003." \
+	"00000000000000000000000000000004.20000.-"
+#define THIRD "00000000000000000000000000000005." \
+	"00000000000000000000000000000006.20000.-"
+#define WALL UINT64_C(1800000000000)
+
+#define N(name, n) "\"" name "\":{\"N\":\"" n "\"}"
+#define S(name, s) "\"" name "\":{\"S\":\"" s "\"}"
+#define HOLDERS(e) "\"holders\":{\"SS\":[\"" e "\"]}"
+#define X S("mode", "x")
+#define MINE HOLDERS(ME) "," N("token", "45") "," X
+#define THEIRS HOLDERS(OTHER) "," N("token", "60") "," X
+#define SHARED(e) HOLDERS(e) "," N("token", "45") "," S("mode", "s")
+#define BOTH SHARED(ME "\",\"" OTHER)
+#define FREE N("token", "45") "," X
+#define WISH "\"xwait\":{\"SS\":[\"" SID "\"]}"
+#define SHARED_WISH "\"swait\":{\"SS\":[\"" SID "\"]}"
+#define BEAT(n) N("beat", n) "," N("lease_ms", "20000")
+#define DEAD(by) S("dead", by)
+
+enum kind {
+	ACQUIRE = OPERATION_ACQUIRE,
+	TAKE = 100,		/* an ACQUIRE from dead holders */
+	RELEASE = OPERATION_RELEASE,
+	STAYS = 101,		/* a RELEASE where others were seen */
+	EXTEND = OPERATION_EXTEND,
+	WANT = OPERATION_WANT,
+	UNWANT = OPERATION_UNWANT,
+	SHARE = 102,		/* an ACQUIRE for shared use */
+	WANT_SHARED = 103,
+	UNWANT_SHARED = 104,
+	OPEN = OPERATION_SESSION_OPEN,
+	BEAT_ = OPERATION_SESSION_BEAT,
+	KILL = OPERATION_SESSION_KILL,
+	BURY = OPERATION_SESSION_BURY,
+	CLOSE = OPERATION_SESSION_CLOSE,
+	READ = OPERATION_READ,
+};
+
+struct life {
+	struct exchange exchange;
+	struct operation operation;
+	struct outcome outcome;
+	const struct dialect_request *request;
+	uint32_t attempt;
+	char body[2048];
+};
+
+void life_init(struct life *, int kind);
+void life_done(struct life *);
+
+/* The next attempt; fails the test if there is none. */
+void life_send(struct life *, uint64_t now_ms);
+
+/* The answer to an attempt; the last one's, but for the first of these. */
+enum exchange_verdict life_answer(struct life *, uint32_t attempt,
+    enum exchange_class class, int code, const char *body);
+enum exchange_verdict life_lose(struct life *);
+enum exchange_verdict life_conflict(struct life *, const char *item);
+enum exchange_verdict life_ok(struct life *, const char *attributes);
+
+#endif
