@@ -12,6 +12,7 @@ static const char *const operation_names[] = {
 	[OPERATION_EXTEND] = "extend",
 	[OPERATION_WANT] = "want",
 	[OPERATION_UNWANT] = "unwant",
+	[OPERATION_BREAK] = "break",
 	[OPERATION_SCAN] = "scan",
 	[OPERATION_SESSION_OPEN] = "session open",
 	[OPERATION_SESSION_BEAT] = "session beat",

@@ -85,6 +85,7 @@ enum operation_kind {
 	OPERATION_EXTEND,	/* more tokens for a hold of ours */
 	OPERATION_WANT,		/* say that a session waits */
 	OPERATION_UNWANT,
+	OPERATION_BREAK,	/* take out whoever holds it */
 	OPERATION_SCAN,		/* a page of the table */
 	OPERATION_SESSION_OPEN,
 	OPERATION_SESSION_BEAT,
@@ -126,6 +127,10 @@ enum operation_kind {
  *     The lock has a holder. @session is added to its wishes for @mode.
  * UNWANT
  *     @session is among the wishes for @mode. It is taken out.
+ * BREAK
+ *     The lock has holders and its token is @token_seen. All of them are taken
+ *     out, whoever they are; the record says that @owner broke it, and gets
+ *     its time to live.
  * ACQUIRE, EXTEND, where the token would rise above TOKEN_MAX
  *     No fleet comes there; somebody wrote it by hand. REFUSED with
  *     DDBLOCK_E_BAD_RECORD, and nothing is written.
@@ -154,13 +159,13 @@ struct operation {
 	enum lock_mode mode;
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
 	uint32_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
-	uint64_t token_seen;			/* ACQUIRE of dead, EXTEND */
+	uint64_t token_seen;		/* ACQUIRE of dead, EXTEND, BREAK */
 	const struct holder *dead;		/* ACQUIRE */
 	size_t n_dead;
 	const struct holder *holders;		/* RELEASE */
 	size_t n_holders;
 	bool others_hold;	/* RELEASE: a hint: other holders were seen */
-	const char *owner;			/* ACQUIRE, KILL, BURY: who */
+	const char *owner;		/* ACQUIRE, BREAK, KILL, BURY: who */
 
 	struct ident session;	/* SESSION_*, WANT, UNWANT */
 	uint64_t beat;				/* SESSION_BEAT, SESSION_KILL */
@@ -217,7 +222,7 @@ struct outcome {
 	bool unanswered;
 	uint64_t unanswered_ms;
 
-	struct lock_record lock;	/* READ, ACQUIRE..UNWANT */
+	struct lock_record lock;	/* READ, ACQUIRE..BREAK */
 	struct session_record session;	/* SESSION_* */
 
 	/*

@@ -222,6 +222,19 @@ native_write_want(struct native_writer *w, const struct operation *o)
 	native_value_session(w, ":session", o->session, true);
 }
 
+/* Whoever they are: only the token says that they are those who were seen. */
+static void
+native_write_break(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
+{
+	native_update(w, o,
+	    "SET #broken_by = :by, #ttl = :ttl REMOVE #holders",
+	    "attribute_exists(#holders) AND #token = :seen");
+	native_value_text(w, ":by", o->owner != NULL ? o->owner : "");
+	native_value_number(w, ":ttl", wall_s + w->table->retention_s);
+	native_value_number(w, ":seen", o->token_seen);
+}
+
 /* Put an item that must not be there: open and bury. */
 static void
 native_write_put(struct native_writer *w, const struct operation *o,
@@ -386,6 +399,9 @@ native_write(struct native_writer *w, const struct operation *o,
 	case OPERATION_WANT:
 	case OPERATION_UNWANT:
 		native_write_want(w, o);
+		break;
+	case OPERATION_BREAK:
+		native_write_break(w, o, wall_s);
 		break;
 	case OPERATION_SESSION_BEAT:
 		native_write_beat(w, o, a->beat, wall_s);

@@ -224,6 +224,15 @@ exchange_dead_by_us(const struct exchange *e)
 	return s->dead && strcmp(s->dead_by, by != NULL ? by : "") == 0;
 }
 
+/* Free, and by us: nobody has come since, for that takes the name away. */
+static bool
+exchange_broken_by_us(const struct operation *o, const struct lock_record *l)
+{
+	return l->n_holders == 0 && l->token == o->token_seen &&
+	    l->broken_by != NULL &&
+	    strcmp(l->broken_by, o->owner != NULL ? o->owner : "") == 0;
+}
+
 /*
  * Does the record show what the operation was to bring about? Then by which
  * attempt: the one that we know it was, or the first that it may have been.
@@ -257,6 +266,9 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 		break;
 	case OPERATION_UNWANT:
 		shown = !exchange_wished(o, l);
+		break;
+	case OPERATION_BREAK:
+		shown = exchange_broken_by_us(o, l);
 		break;
 	case OPERATION_SESSION_OPEN:
 		shown = s->exists && !s->dead;

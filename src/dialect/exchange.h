@@ -17,6 +17,8 @@
  *             what lies between seen and token is still used once.
  *   WANT, UNWANT   the wish is there, or gone, after an unanswered attempt:
  *             DONE.
+ *   BREAK     nobody holds it, it says that we broke it, and the token is the
+ *             one seen, after an unanswered attempt: DONE.
  *   OPEN      the item is there, not dead, after an unanswered attempt: DONE,
  *             sent when the FIRST attempt was: any of them may be the one.
  *   BEAT      the beat is the number of one of the attempts and the session is

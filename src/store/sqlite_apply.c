@@ -262,6 +262,18 @@ sqlite_apply_unwant(const struct sqlite_apply *a, const struct operation *o,
 	return found ? SQLITE_WRITE : SQLITE_CONFLICT;
 }
 
+static int
+sqlite_apply_break(const struct sqlite_apply *a, const struct operation *o,
+    const struct lock_record *old, struct lock_record *r)
+{
+	if (old->n_holders == 0 || old->token != o->token_seen)
+		return SQLITE_CONFLICT;
+	r->n_holders = 0;
+	r->broken_by = o->owner != NULL ? o->owner : "";
+	r->ttl_s = a->wall_s + a->retention_s;
+	return SQLITE_WRITE;
+}
+
 int
 sqlite_apply_lock(const struct sqlite_apply *a, const struct operation *o,
     const struct lock_record *old, struct lock_record *ret_new)
@@ -286,6 +298,9 @@ sqlite_apply_lock(const struct sqlite_apply *a, const struct operation *o,
 		break;
 	case OPERATION_UNWANT:
 		applied = sqlite_apply_unwant(a, o, &r);
+		break;
+	case OPERATION_BREAK:
+		applied = sqlite_apply_break(a, o, old, &r);
 		break;
 	default:
 		assert(o->kind == OPERATION_READ);

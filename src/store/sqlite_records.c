@@ -387,6 +387,7 @@ sqlite_records_run(struct sqlite_records *r, struct sqlite_job *j)
 	case OPERATION_EXTEND:
 	case OPERATION_WANT:
 	case OPERATION_UNWANT:
+	case OPERATION_BREAK:
 		return sqlite_records_lock(r, j);
 	case OPERATION_READ_MANY:
 		return sqlite_records_read_many(r, j);

@@ -35,6 +35,7 @@ enum act {
 	ACT_TAKE_SHARED,
 	ACT_WANT_SHARED,
 	ACT_UNWANT_SHARED,
+	ACT_BREAK,
 	ACT_OPEN,
 	ACT_BEAT,
 	ACT_KILL,
@@ -46,7 +47,7 @@ enum act {
 static const char *const act_names[ACTS] = {
 	"acquire", "take", "release", "extend", "want", "unwant", "share",
 	"join", "leave", "take shared", "want shared", "unwant shared",
-	"open", "beat", "kill", "bury", "close",
+	"break", "open", "beat", "kill", "bury", "close",
 };
 
 static const enum proxy_fault faults[] = {
@@ -106,6 +107,7 @@ scene_holder(const struct scene *c)
 	case ACT_TAKE_SHARED:
 	case ACT_WANT_SHARED:
 	case ACT_UNWANT_SHARED:
+	case ACT_BREAK:
 		return &c->you;
 	default:
 		return NULL;
@@ -120,7 +122,7 @@ scene_prepare(struct scene *c, enum act act)
 		OPERATION_EXTEND, OPERATION_WANT, OPERATION_UNWANT,
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
 		OPERATION_ACQUIRE, OPERATION_WANT, OPERATION_UNWANT,
-		OPERATION_SESSION_OPEN,
+		OPERATION_BREAK, OPERATION_SESSION_OPEN,
 		OPERATION_SESSION_BEAT, OPERATION_SESSION_KILL,
 		OPERATION_SESSION_BURY, OPERATION_SESSION_CLOSE,
 	};
@@ -205,6 +207,11 @@ scene_check_lock(const struct scene *c)
 		ck_assert_uint_eq(r->n_holders, c->act == ACT_JOIN ? 2 : 1);
 		if (c->token > 0)
 			ck_assert_uint_eq(r->token, c->token + 1);
+		break;
+	case ACT_BREAK:
+		ck_assert_uint_eq(r->n_holders, 0);
+		ck_assert_uint_eq(r->token, c->token);
+		ck_assert_str_eq(s->lock.broken_by, "web-1/nightly:9");
 		break;
 	case ACT_LEAVE:
 		ck_assert(case_holds(&s->lock, &c->you));
@@ -451,6 +458,24 @@ START_TEST(test_late_join_after_release)
 }
 END_TEST
 
+/* A break cannot hit who came after those it was meant for. */
+START_TEST(test_late_break_after_acquire)
+{
+	struct holder next = case_holder();
+	struct scene c;
+	struct seen *held;
+
+	scene_prepare(&c, ACT_BREAK);
+	proxy_next(proxy, PROXY_HOLD, 1);
+	scene_fill(&c);
+	case_done(case_do(&c.operation));
+	held = case_acquire(c.key, &next, 1);
+	case_done(held);
+	proxy_let_go(proxy);
+	case_same(&case_read(c.key)->lock, &held->lock);
+}
+END_TEST
+
 /* Nothing is sent for an endpoint that is away, and nothing is unknown. */
 START_TEST(test_nobody_there)
 {
@@ -526,6 +551,7 @@ main(void)
 	tcase_add_test(cases, test_late_acquire_after_release);
 	tcase_add_test(cases, test_late_take_after_release);
 	tcase_add_test(cases, test_late_join_after_release);
+	tcase_add_test(cases, test_late_break_after_acquire);
 	tcase_add_test(cases, test_nobody_there);
 	tcase_add_test(cases, test_table_denied);
 	conformance_add(suite, cases);

@@ -360,6 +360,7 @@ conformance_suite(const struct conformance_target *target)
 	conformance_add(suite, conformance_locks());
 	conformance_add(suite, conformance_shared());
 	conformance_add(suite, conformance_wishes());
+	conformance_add(suite, conformance_breaks());
 	conformance_add(suite, conformance_reads());
 	conformance_add(suite, conformance_sessions());
 	return suite;

@@ -120,6 +120,7 @@ struct seen *case_want(struct key key, struct ident session);
 struct seen *case_unwant(struct key key, struct ident session);
 struct seen *case_want_shared(struct key key, struct ident session);
 struct seen *case_unwant_shared(struct key key, struct ident session);
+struct seen *case_break(struct key key, uint64_t token_seen);
 struct seen *case_session(enum operation_kind kind, struct ident session,
     uint64_t beat);
 
@@ -141,6 +142,7 @@ bool case_wished_shared(const struct seen_lock *, struct ident session);
 
 TCase *conformance_locks(void);
 TCase *conformance_shared(void);
+TCase *conformance_breaks(void);
 TCase *conformance_wishes(void);
 TCase *conformance_reads(void);
 TCase *conformance_sessions(void);

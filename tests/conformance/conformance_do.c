@@ -112,6 +112,16 @@ case_unwant_shared(struct key key, struct ident session)
 }
 
 struct seen *
+case_break(struct key key, uint64_t token_seen)
+{
+	struct operation o = case_operation(OPERATION_BREAK, key);
+
+	o.token_seen = token_seen;
+	o.owner = "web-9/admin:1";
+	return case_do(&o);
+}
+
+struct seen *
 case_session(enum operation_kind kind, struct ident session, uint64_t beat)
 {
 	struct operation o = case_operation(kind, (struct key){ 0 });

@@ -58,6 +58,7 @@ static const char *const driver_operation_words[] = {
 	[OPERATION_EXTEND] = "extend",
 	[OPERATION_WANT] = "want",
 	[OPERATION_UNWANT] = "unwant",
+	[OPERATION_BREAK] = "break",
 	[OPERATION_SCAN] = "scan",
 	[OPERATION_SESSION_OPEN] = "open",
 	[OPERATION_SESSION_BEAT] = "beat",
@@ -97,6 +98,7 @@ driver_describe(struct driver *d, const struct operation *op, char *text,
 	case OPERATION_READ:
 	case OPERATION_RELEASE:
 	case OPERATION_EXTEND:
+	case OPERATION_BREAK:
 		(void)snprintf(text, size, "%s %.*s", word, length,
 		    op->key.bytes);
 		break;

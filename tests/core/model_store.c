@@ -352,7 +352,8 @@ model_apply_lock(struct model_store *s, const struct operation *op,
 		ret->kind = model_unwant(l, op, try);
 		break;
 	default:
-		ret->kind = OUTCOME_DONE;	/* a read */
+		assert(op->kind == OPERATION_READ);
+		ret->kind = OUTCOME_DONE;
 		break;
 	}
 	ret->lock = *l;

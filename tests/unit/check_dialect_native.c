@@ -174,6 +174,9 @@ static const struct {
 	    "ADD #xwait :session", "attribute_exists(#holders)" },
 	{ OPERATION_UNWANT, DIALECT_DO, false, "UpdateItem",
 	    "DELETE #xwait :session", "contains(#xwait, :it)" },
+	{ OPERATION_BREAK, DIALECT_DO, false, "UpdateItem",
+	    "SET #broken_by = :by, #ttl = :ttl REMOVE #holders",
+	    "attribute_exists(#holders) AND #token = :seen" },
 	{ OPERATION_SESSION_OPEN, DIALECT_DO, false, "PutItem", NULL,
 	    "attribute_not_exists(#key)" },
 	{ OPERATION_SESSION_BEAT, DIALECT_DO, false, "UpdateItem",
@@ -332,6 +335,14 @@ START_TEST(test_values_of_locks)
 
 	o.kind = OPERATION_RELEASE;
 	q = ask(&o, DIALECT_DO);
+	ck_assert_str_eq(text_at(q.json, VALUES, ":ttl", "N"), "1800604800");
+	ask_done(&q);
+
+	o.kind = OPERATION_BREAK;
+	q = ask(&o, DIALECT_DO);
+	ck_assert_str_eq(text_at(q.json, VALUES, ":by", "S"),
+	    "web-1/nightly:9");
+	ck_assert_str_eq(text_at(q.json, VALUES, ":seen", "N"), "41");
 	ck_assert_str_eq(text_at(q.json, VALUES, ":ttl", "N"), "1800604800");
 	ask_done(&q);
 

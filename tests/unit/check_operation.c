@@ -33,6 +33,7 @@ static const struct {
 	{ OPERATION_UNWANT, LOCK_MODE_NONE, 0, 0, false },
 	{ OPERATION_READ, LOCK_MODE_NONE, 0, 0, true },
 	{ OPERATION_RELEASE, LOCK_MODE_NONE, 0, 0, true },
+	{ OPERATION_BREAK, LOCK_MODE_NONE, 0, 0, true },
 };
 
 START_TEST(test_sound)
@@ -115,7 +116,7 @@ END_TEST
 
 START_TEST(test_names)
 {
-	ck_assert_str_eq(operation_kind_name(OPERATION_WANT), "want");
+	ck_assert_str_eq(operation_kind_name(OPERATION_BREAK), "break");
 	ck_assert_str_eq(operation_kind_name(0), "none");
 	for (int i = 1; i <= OPERATION_SESSION_CLOSE; i++)
 		ck_assert_str_ne(operation_kind_name((enum operation_kind)i),

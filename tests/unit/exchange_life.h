@@ -24,6 +24,7 @@
 #define SHARED(e) HOLDERS(e) "," N("token", "45") "," S("mode", "s")
 #define BOTH SHARED(ME "\",\"" OTHER)
 #define FREE N("token", "45") "," X
+#define BROKEN(token, by) N("token", token) "," X "," S("broken_by", by)
 #define WISH "\"xwait\":{\"SS\":[\"" SID "\"]}"
 #define SHARED_WISH "\"swait\":{\"SS\":[\"" SID "\"]}"
 #define BEAT(n) N("beat", n) "," N("lease_ms", "20000")
@@ -40,6 +41,7 @@ enum kind {
 	SHARE = 102,		/* an ACQUIRE for shared use */
 	WANT_SHARED = 103,
 	UNWANT_SHARED = 104,
+	BREAK = OPERATION_BREAK,
 	OPEN = OPERATION_SESSION_OPEN,
 	BEAT_ = OPERATION_SESSION_BEAT,
 	KILL = OPERATION_SESSION_KILL,
