@@ -126,11 +126,15 @@ scene_prepare(struct scene *c, enum act act)
 		OPERATION_SESSION_BEAT, OPERATION_SESSION_KILL,
 		OPERATION_SESSION_BURY, OPERATION_SESSION_CLOSE,
 	};
+	static unsigned scenes;
+	char name[24];
 	struct seen *s;
 
 	memset(c, 0, sizeof(*c));
 	c->act = act;
-	c->key = case_key("fault");
+	/* A case may need several scenes, and each its own lock. */
+	(void)snprintf(name, sizeof(name), "fault%u", scenes++);
+	c->key = case_key(name);
 	c->me = case_holder();
 	c->you = case_holder();
 	c->session = c->me.session;
