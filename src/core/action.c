@@ -28,7 +28,8 @@ action_notice(struct core *core, struct hold *hold,
     enum core_notice_kind kind, enum core_loss loss)
 {
 	struct core_notice *n = &hold->notice;
-	const struct session *s = hold->lock->session;
+	const struct grant *g = hold->grant;
+	const struct session *s = g == NULL ? NULL : g->session;
 	uint64_t until_ms = s == NULL ? core->now_ms : session_until_ms(s);
 	int cause;
 

@@ -13,34 +13,35 @@
 
 #include "ddblock.h"
 
-/* The next lock of this round, which goes to the end of its list. */
-static struct lock *
+/* The next grant of this round, which goes to the end of its list. */
+static struct grant *
 audit_next_of(struct session *s, uint16_t round)
 {
-	struct lock *l = s->locks;
+	struct grant *g = s->grants;
 
-	if (l == NULL || l->audit_round == round)
+	if (g == NULL || g->audit_round == round)
 		return NULL;
-	l->audit_round = round;
-	DL_DELETE2(s->locks, l, session_previous, session_next);
-	DL_APPEND2(s->locks, l, session_previous, session_next);
-	return l;
+	g->audit_round = round;
+	DL_DELETE2(s->grants, g, session_previous, session_next);
+	DL_APPEND2(s->grants, g, session_previous, session_next);
+	return g;
 }
 
 static void
 audit_pick(struct audit *a, struct session *s)
 {
-	struct lock *l;
+	struct grant *g;
 
 	while (a->n_locks < READ_MANY_MAX &&
-	    (l = audit_next_of(s, a->round)) != NULL) {
+	    (g = audit_next_of(s, a->round)) != NULL) {
+		struct lock *l = g->lock;
 		size_t i = a->n_locks;
 
-		if (l->state != LOCK_HELD || l->submission != NULL)
+		if (g->state != GRANT_HELD || l->submission != NULL)
 			continue;
 		l->references++;
 		a->locks[i] = l;
-		a->grants[i] = l->grant;
+		a->grants[i] = g->id;
 		a->writes[i] = l->writes;
 		a->keys[i] = lock_key(l);
 		a->n_locks++;
@@ -96,12 +97,12 @@ audit_row(struct core *core, const struct audit *a, size_t i,
     const struct lock_record *record)
 {
 	struct lock *l = a->locks[i];
+	struct grant *g = grant_find(l, a->grants[i]);
 
-	if (l->state != LOCK_HELD || !ident_equal(l->grant, a->grants[i]) ||
-	    l->writes != a->writes[i])
+	if (g == NULL || g->state != GRANT_HELD || l->writes != a->writes[i])
 		return;
-	if (!record_shows(record, l->session->id, l->grant)) {
-		lock_lose(core, l, record_loss(record));
+	if (!record_shows(record, g)) {
+		grant_lose(core, g, record_loss(record));
 		return;
 	}
 	/* Of a lock that is held for long nothing else would tell. */

@@ -83,7 +83,7 @@ hold_end(struct core *core, struct hold *h)
 	struct client *c = h->client;
 	struct lock *l = h->lock;
 
-	assert(l->hold != h);
+	assert(h->grant == NULL);
 	HASH_DEL(core->holds, h);
 	DL_DELETE2(c->holds, h, client_previous, client_next);
 	c->n_holds--;
@@ -149,9 +149,9 @@ request_unlink(struct core *core, struct request *r)
 {
 	struct client *c = r->client;
 
-	if (r->lock != NULL && r->lock->releasing == r)
-		r->lock->releasing = NULL;
-	else if (r->lock != NULL)
+	if (r->grant != NULL)
+		r->grant->releasing = NULL;
+	if (r->lock != NULL)
 		queue_leave(core, r);
 	if (r->session != NULL)
 		DL_DELETE2(r->session->renewals, r, renew_previous,
@@ -163,6 +163,7 @@ request_unlink(struct core *core, struct request *r)
 	c->n_requests--;
 	core->n_requests--;
 	r->client = NULL;
+	r->grant = NULL;
 	r->session = NULL;
 }
 
@@ -205,7 +206,7 @@ static int
 client_release(struct core *core, struct request *r, uint64_t id)
 {
 	struct hold *h = hold_find(core, id);
-	struct lock *l;
+	struct grant *g;
 
 	if (h == NULL) {
 		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0, NULL);
@@ -220,17 +221,22 @@ client_release(struct core *core, struct request *r, uint64_t id)
 		hold_end(core, h);
 		return 0;
 	}
-	l = h->lock;
-	assert(l->releasing == NULL);
-	l->hold = NULL;
-	l->releasing = r;
-	r->lock = l;
+	g = h->grant;
+	grant_drop_hold(h);
 	hold_end(core, h);
+	if (g->holds != NULL) {
+		/* Others here share it, so nothing is to be written. */
+		request_reply(core, r, 0, 0, NULL);
+		return 0;
+	}
+	assert(g->releasing == NULL);
+	g->releasing = r;
+	r->grant = g;
 	/* What is under way for the lock comes first; the client does not wait
 	 * for that and for the release. */
-	r->deadline_ms = core->now_ms + l->ns->settings.request_ms;
+	r->deadline_ms = core->now_ms + g->lock->ns->settings.request_ms;
 	heap_set(&core->heap, &r->timer, r->deadline_ms);
-	lock_release(core, l);
+	lock_release(core, g->lock);
 	return 0;
 }
 
@@ -250,7 +256,7 @@ client_renew(struct core *core, struct request *r, uint64_t id)
 		    core->now_ms + h->lock->ns->settings.request_ms;
 		heap_set(&core->heap, &r->timer, r->deadline_ms);
 		r->reply.hold = id;
-		session_renew(core, h->lock->session, r);
+		session_renew(core, h->grant->session, r);
 	}
 	return 0;
 }
@@ -434,14 +440,13 @@ client_gone(struct core *core, uint64_t id)
 		client_drop_request(core, c->requests);
 	while (c->holds != NULL) {
 		struct hold *h = c->holds;
-		struct lock *l = h->lock;
-		bool lost = h->lost;
+		struct grant *g = h->grant;
 
-		if (!lost)
-			l->hold = NULL;
+		if (g != NULL)
+			grant_drop_hold(h);
 		hold_end(core, h);
-		if (!lost)
-			lock_release(core, l);
+		if (g != NULL && g->holds == NULL)
+			lock_release(core, g->lock);
 	}
 	c->pinned = false;
 	client_free_if_unused(core, c);

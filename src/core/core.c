@@ -111,7 +111,14 @@ core_free_clients(struct core *core)
 static void
 core_free_lock(struct core *core, struct lock *l)
 {
-	transfer_drop(core, l);
+	struct grant *g, *next;
+
+	LL_FOREACH_SAFE(l->grants, g, next)
+	{
+		if (g != &l->first)
+			free(g);
+	}
+	submission_drop(core, l);
 	record_forget_sight(l);
 	doubt_free_all(core, l);
 	free(l->leftovers);
@@ -157,7 +164,7 @@ core_free(struct core *core)
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		core_free_namespace(core, &core->namespaces[i]);
 	request_free_spares(core);
-	transfer_free_spares(core);
+	submission_free_spares(core);
 	heap_done(&core->heap);
 	free(core->namespaces);
 	free(core->host);
@@ -273,17 +280,19 @@ core_more(struct core *core, uint64_t client, uint64_t request)
 }
 
 static void
-core_stop_locks(struct core *core, struct session *s, bool release)
+core_stop_grants(struct core *core, struct session *s, bool release)
 {
-	struct lock *l, *next;
+	struct grant *g, *next;
 
-	DL_FOREACH_SAFE2(s->locks, l, next, session_next)
+	DL_FOREACH_SAFE2(s->grants, g, next, session_next)
 	{
-		struct hold *h = l->hold;
+		struct lock *l = g->lock;
 
-		if (release && h != NULL) {
+		while (release && g->holds != NULL) {
+			struct hold *h = g->holds;
+
 			hold_lose(core, h, CORE_LOSS_SHUTDOWN);
-			l->hold = NULL;
+			grant_drop_hold(h);
 			/* The gap that every loss leaves its holder. */
 			l->hold_off_ms =
 			    core->now_ms + l->ns->settings.margin_ms;
@@ -311,7 +320,7 @@ core_stop(struct core *core, bool release)
 		heap_unset(&core->heap, &ns->timer);
 		DL_FOREACH_SAFE(ns->sessions, s, next)
 		{
-			core_stop_locks(core, s, release);
+			core_stop_grants(core, s, release);
 			session_unused(core, s);
 		}
 	}

@@ -90,6 +90,9 @@ struct core_request {
 	bool held_only;			/* LIST: leave out what is free */
 	uint64_t wait_ms;		/* ACQUIRE: 0 is try; CORE_FOREVER */
 	uint64_t poll_ms;		/* ACQUIRE: 0 for the namespace's */
+	enum lock_mode mode;		/* ACQUIRE: exclusive or shared */
+	uint32_t limit;	/* ACQUIRE, shared: most holders, the same for all who
+			 * share; 0: any number */
 	const char *owner;		/* ACQUIRE: for people */
 	uint64_t hold;			/* RELEASE, RENEW: the grant's id */
 	uint64_t target;		/* CANCEL: a request of this client */
@@ -136,6 +139,8 @@ struct core_holder_view {
 	char owner[OWNER_LENGTH_MAX + 1];	/* may be empty */
 	uint64_t token;
 	enum lock_mode mode;
+	uint64_t limit;		/* shared: most holders, 0: any number */
+	uint32_t n_holders;	/* on all hosts, as the record says */
 	uint64_t acquired_at_s;	/* wall clock, 0: unknown */
 	bool seen;		/* its session is being observed: */
 	uint64_t unchanged_ms;	/* its beat has stood still this long */

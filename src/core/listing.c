@@ -121,7 +121,7 @@ listing_answer_here(struct core *core, struct request *r, struct key key)
 {
 	struct lock *l = lock_find(r->ns, key);
 
-	if (l == NULL || l->hold == NULL)
+	if (l == NULL || lock_first_hold(l) == NULL)
 		return false;
 	view_lock(core, l, core->now_ms, &r->listing->holder);
 	r->reply.holder = &r->listing->holder;

@@ -1,30 +1,14 @@
 /*
- * One lock: what of ours is in its record, and what to do next.
+ * One lock: what of ours is in its record (grant.c), who waits for it
+ * (queue.c), and what to do next.
  *
- *             acquire sent         done
- *      NONE ---------------> ASKING ---> HELD <--+ hand-over: the next
- *       ^ ^                   |  |        |  +---+ local client, the
- *       | +---- conflict -----+  |unknown |        next token
- *       |       refused          v        | nobody here wants it,
- *       |                      UNSURE     | or others' turn
- *       |      a read shows      |        v
- *       +------- it is not ------+     RELEASING --+ unknown: a read
- *       |        there      it is|there   |   ^----+ settles it
- *       |                        +-> HELD |
- *       +---------------------------------+ done
- *
- *    From every state, when the session is lost, or when the record shows
- *    that somebody took our grant out: NONE, and the client is told.
- *
- *  1. A client holds the lock only in HELD, under a session that is good.
- *  2. One operation per lock is under way at a time (l->submission).
- *  3. A grant, once a release of it was submitted, is never given to anybody.
- *  4. UNSURE is neither failure nor success: only a consistent read tells.
- *  5. A token is given once; a new one comes from a block that is already in
- *     the record.
- *  6. After handover_max local grants or one lease, a fresh record decides: if
- *     another host wishes for the lock, it is released and the local queue
- *     stands back for two poll periods.
+ *  1. One operation per lock is under way at a time (l->submission).
+ *  2. Who asked first here is served first, whatever the use: exclusive and
+ *     shared use take turns.
+ *  3. After handover_max local grants or one lease, a fresh record decides: if
+ *     another host wishes for the lock, what is here is released, as soon as
+ *     its holders have left, and the local queue stands back for two poll
+ *     periods.
  *
  * lock_advance() looks at all that is known and submits the one operation that
  * is due, if any. It is called after everything that happens to the lock.
@@ -81,6 +65,19 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	return 0;
 }
 
+struct hold *
+lock_first_hold(const struct lock *l)
+{
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (g->holds != NULL)
+			return g->holds;
+	}
+	return NULL;
+}
+
 /* Something of ours is in the record that must not stay there. */
 static bool
 lock_is_littered(const struct lock *l)
@@ -94,9 +91,9 @@ lock_is_littered(const struct lock *l)
 void
 lock_free_if_unused(struct core *core, struct lock *l)
 {
-	if (l->state != LOCK_NONE || l->queue != NULL || l->references > 0 ||
-	    l->submission != NULL || l->releasing != NULL || l->read_due ||
-	    l->wanted || lock_is_littered(l))
+	if (l->grants != NULL || l->queue != NULL || l->references > 0 ||
+	    l->submission != NULL || l->read_due ||
+	    l->wanted != LOCK_MODE_NONE || lock_is_littered(l))
 		return;
 	record_forget_sight(l);
 	free(l->leftovers);
@@ -104,30 +101,6 @@ lock_free_if_unused(struct core *core, struct lock *l)
 	heap_release(&core->heap, &l->timer);
 	core->n_locks--;
 	free(l);
-}
-
-void
-lock_enter(struct core *core, struct lock *l, enum lock_state state,
-    struct session *session)
-{
-	struct session *old = l->session;
-
-	l->state = state;
-	if (state == LOCK_NONE)
-		session = NULL;
-	if (old == session)
-		return;
-	if (old != NULL) {
-		DL_DELETE2(old->locks, l, session_previous, session_next);
-		old->n_locks--;
-	}
-	if (session != NULL) {
-		DL_APPEND2(session->locks, l, session_previous, session_next);
-		session->n_locks++;
-	}
-	l->session = session;
-	if (old != NULL)
-		session_unused(core, old);
 }
 
 uint64_t
@@ -138,7 +111,7 @@ lock_poll_ms(const struct lock *l)
 	if (l->queue == NULL || l->queue->poll_ms == 0)
 		return poll_ms;
 	/* A host that wishes polls at the default period or faster. */
-	if (l->wanted && l->queue->poll_ms > poll_ms)
+	if (l->wanted != LOCK_MODE_NONE && l->queue->poll_ms > poll_ms)
 		return poll_ms;
 	return l->queue->poll_ms;
 }
@@ -155,7 +128,7 @@ lock_hold_off(struct core *core, struct lock *l, uint64_t period_ms)
 		l->hold_off_ms = until_ms;
 }
 
-static bool
+bool
 lock_must_wait(struct core *core, struct lock *l)
 {
 	if (core->now_ms >= l->hold_off_ms)
@@ -184,7 +157,46 @@ lock_takeover_is_near(const struct core *core, const struct lock *l)
 	return true;
 }
 
-/* ---- nothing of ours in the record ---- */
+bool
+lock_run_is_over(const struct core *core, const struct lock *l)
+{
+	const struct core_namespace *t = &l->ns->settings;
+
+	return !t->host_only &&
+	    (l->run >= t->handover_max ||
+		core->now_ms - l->run_started_ms >= t->lease_ms);
+}
+
+/* ---- wishes and leftovers --------------------------------------------- */
+
+/* Is it shared within another limit than this request's? */
+bool
+lock_has_other_limit(const struct lock *l, const struct request *r)
+{
+	return r->mode == LOCK_MODE_SHARED && l->shared_seen &&
+	    l->limit_seen != r->limit;
+}
+
+/* Which wish tells the others what the first in line waits for: one for
+ * another limit can only wait for all of them to leave. */
+enum lock_mode
+lock_wish_mode(const struct lock *l)
+{
+	const struct request *r = l->queue;
+
+	if (r == NULL)
+		return LOCK_MODE_NONE;
+	return lock_has_other_limit(l, r) ? LOCK_MODE_EXCLUSIVE : r->mode;
+}
+
+bool
+lock_rid_of_stale_wish(struct core *core, struct lock *l)
+{
+	return l->submission == NULL && l->leftovers != NULL &&
+	    !ident_is_none(l->leftovers->stale_wish) &&
+	    !lock_must_wait(core, l) &&
+	    submission_send(core, l, OPERATION_UNWANT, NULL);
+}
 
 static bool
 lock_clean(struct core *core, struct lock *l)
@@ -194,23 +206,15 @@ lock_clean(struct core *core, struct lock *l)
 
 	/* A session that is gone takes its wishes with it. */
 	if (l->ns->session == NULL)
-		l->wanted = false;
+		l->wanted = LOCK_MODE_NONE;
 	if (left != NULL && !ident_is_none(left->orphan.grant))
-		return transfer_submit(core, l, OPERATION_RELEASE);
-	if (stray || (l->wanted && l->queue == NULL))
-		return transfer_submit(core, l, OPERATION_UNWANT);
+		return submission_send(core, l, OPERATION_RELEASE, NULL);
+	if (stray || (l->wanted != LOCK_MODE_NONE &&
+	    l->wanted != lock_wish_mode(l)))
+		return submission_send(core, l, OPERATION_UNWANT, NULL);
 	if (l->read_due)
-		return transfer_submit(core, l, OPERATION_READ);
+		return submission_send(core, l, OPERATION_READ, NULL);
 	return false;
-}
-
-static void
-lock_poll(struct core *core, struct lock *l)
-{
-	if (core->now_ms >= l->due_ms)
-		(void)transfer_submit(core, l, OPERATION_READ);
-	else
-		heap_set(&core->heap, &l->timer, l->due_ms);
 }
 
 /* A wish costs a write or two: not for a try or a very short wait. */
@@ -219,36 +223,105 @@ lock_should_wish(const struct core *core, const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
 
-	return !t->host_only && !l->wanted && !l->queue->overdue &&
+	return !t->host_only && l->wanted == LOCK_MODE_NONE &&
+	    !l->queue->overdue &&
 	    l->queue->deadline_ms - core->now_ms > t->poll_ms;
 }
 
+/* ---- seeking a grant -------------------------------------------------- */
+
+static void
+lock_poll(struct core *core, struct lock *l)
+{
+	if (core->now_ms >= l->due_ms)
+		(void)submission_send(core, l, OPERATION_READ, NULL);
+	else
+		heap_set(&core->heap, &l->timer, l->due_ms);
+}
+
+/* Is there room beside those that were seen to share it? */
+bool
+lock_is_open(const struct lock *l, const struct request *r)
+{
+	const struct sight *sight = l->sight;
+
+	return sight != NULL && r->mode == LOCK_MODE_SHARED &&
+	    l->shared_seen && l->limit_seen == r->limit && !l->hindered &&
+	    (r->limit == 0 || sight->n_holders < r->limit);
+}
+
+/* A semaphore is full, and not all who hold it live. */
+static bool
+lock_may_drop(const struct lock *l)
+{
+	const struct request *r = l->queue;
+
+	return r->mode == LOCK_MODE_SHARED && l->shared_seen &&
+	    l->limit_seen == r->limit && r->limit > 0 &&
+	    l->sight->n_holders >= r->limit && record_dead(l, NULL) > 0;
+}
+
+/* Others hold it. */
 static void
 lock_contend(struct core *core, struct lock *l)
 {
-	if (l->sight->blocked_on == NULL && record_block(core, l)) {
-		(void)transfer_submit(core, l, OPERATION_ACQUIRE);
+	bool dead = l->sight->blocked_on == NULL && record_block(core, l);
+
+	if (dead || (lock_is_open(l, l->queue) && !l->refused)) {
+		(void)submission_send(core, l, OPERATION_ACQUIRE, NULL);
+		return;
+	}
+	if (lock_may_drop(l)) {
+		(void)submission_send(core, l, OPERATION_RELEASE, NULL);
 		return;
 	}
 	if (lock_should_wish(core, l)) {
-		(void)transfer_submit(core, l, OPERATION_WANT);
+		(void)submission_send(core, l, OPERATION_WANT, NULL);
 		return;
 	}
 	lock_poll(core, l);
 }
 
+/* Would one more grant help the first in line? Beside others of ours only if
+ * it is one more of a semaphore's. */
+static bool
+lock_needs_grant(const struct lock *l)
+{
+	const struct request *r = l->queue;
+	const struct grant *g;
+	uint32_t n = 0;
+
+	if (r == NULL)
+		return false;
+	LL_FOREACH(l->grants, g)
+	{
+		n++;
+		if (g->state != GRANT_HELD || g->mode != r->mode ||
+		    g->limit != r->limit || g->holds == NULL)
+			return false;
+	}
+	return n == 0 || n < r->limit;
+}
+
+/* What only a lock needs of which nothing here is exclusive. */
 static void
-lock_advance_none(struct core *core, struct lock *l)
+lock_seek(struct core *core, struct lock *l)
 {
 	if (l->submission != NULL || lock_must_wait(core, l) ||
 	    lock_clean(core, l))
 		return;
-	if (l->queue == NULL || !session_is_good(core, l->ns->session))
+	if (!lock_needs_grant(l) || !session_is_good(core, l->ns->session))
 		return;
 	switch (l->view) {
 	case VIEW_NEW:
 	case VIEW_FREE:
-		(void)transfer_submit(core, l, OPERATION_ACQUIRE);
+		if (lock_rid_of_stale_wish(core, l))
+			return;
+		if (l->hindered)
+			lock_poll(core, l);
+		else
+			(void)submission_send(core, l, OPERATION_ACQUIRE,
+			    NULL);
 		return;
 	case VIEW_STALE:
 		lock_poll(core, l);
@@ -259,160 +332,58 @@ lock_advance_none(struct core *core, struct lock *l)
 	}
 }
 
-/* ---- held ---- */
+/* ---- all of it -------------------------------------------------------- */
 
-/* The request that asked for the release gets its answer. */
-void
-lock_released(struct core *core, struct lock *l, int code, int cause,
-    const char *text)
-{
-	if (l->releasing != NULL)
-		request_reply(core, l->releasing, code, cause, text);
-}
-
-static bool
-lock_run_is_over(const struct core *core, const struct lock *l)
-{
-	const struct core_namespace *t = &l->ns->settings;
-
-	return !t->host_only &&
-	    (l->run >= t->handover_max ||
-		core->now_ms - l->run_started_ms >= t->lease_ms);
-}
-
-static bool
-lock_may_grant(const struct core *core, const struct lock *l)
-{
-	return !l->session->retiring && l->token_next <= l->token_last &&
-	    !lock_run_is_over(core, l);
-}
-
+/* Who is first in line gets it, and the next, as long as they fit. */
 static void
-lock_grant(struct core *core, struct lock *l)
+lock_give(struct core *core, struct lock *l)
 {
-	while (l->hold == NULL && l->queue != NULL &&
-	    lock_may_grant(core, l)) {
-		queue_grant(core, l);
+	struct grant *g = l->grants;
+
+	while (g != NULL && l->queue != NULL) {
+		if (g->state != GRANT_HELD ||
+		    !session_is_good(core, g->session) ||
+		    !grant_fits(g, l->queue) || !grant_may_give(core, g)) {
+			g = g->next;
+			continue;
+		}
+		queue_grant(core, g);
 		if (l->run < UINT16_MAX)
 			l->run++;
-		if (l->passed)
+		if (g->passed)
 			l->ns->handed_over++;
-		l->passed = true;
+		g->passed = true;
+		/* The next in line may fit an earlier one. */
+		g = l->grants;
 	}
 }
 
-static void
-lock_give_back(struct core *core, struct lock *l)
+/* Nothing of ours is exclusive, or on its way. */
+bool
+lock_may_seek(const struct lock *l)
 {
-	if (l->submission == NULL && !lock_must_wait(core, l))
-		(void)transfer_submit(core, l, OPERATION_RELEASE);
-}
+	const struct grant *g;
 
-/* Somebody waits here, but the run is over or the block is used up. */
-static void
-lock_renew_run(struct core *core, struct lock *l)
-{
-	bool yield = lock_run_is_over(core, l) && l->wish_seen;
-
-	if (yield || l->session->retiring) {
-		l->stand_back = yield;
-		lock_give_back(core, l);
-		return;
+	LL_FOREACH(l->grants, g)
+	{
+		if (g->state != GRANT_HELD || g->mode != LOCK_MODE_SHARED)
+			return false;
 	}
-	lock_released(core, l, 0, 0, NULL);
-	if (l->submission != NULL || lock_must_wait(core, l))
-		return;
-	if (l->token_next > l->token_last)
-		(void)transfer_submit(core, l, OPERATION_EXTEND);
-	else
-		(void)transfer_submit(core, l, OPERATION_READ);
-}
-
-/* Nobody here wants it. Where no other host can, it is kept for a while. */
-static void
-lock_idle(struct core *core, struct lock *l)
-{
-	bool keep = l->ns->settings.idle_ms > 0 && !l->session->retiring &&
-	    !core->stopping;
-
-	if (keep)
-		lock_released(core, l, 0, 0, NULL);
-	if (keep && core->now_ms < l->due_ms)
-		heap_set(&core->heap, &l->timer, l->due_ms);
-	else
-		lock_give_back(core, l);
-}
-
-/* While a client has it and others wait: tokens for them beforehand. */
-static void
-lock_prefetch(struct core *core, struct lock *l)
-{
-	uint64_t left = l->token_last + 1 - l->token_next;
-
-	if (l->submission != NULL || l->queue == NULL ||
-	    left > l->tokens_asked / 4 ||
-	    (lock_run_is_over(core, l) && l->wish_seen) ||
-	    lock_must_wait(core, l))
-		return;
-	(void)transfer_submit(core, l, OPERATION_EXTEND);
-}
-
-static bool
-lock_rid_of_stale_wish(struct core *core, struct lock *l)
-{
-	return l->submission == NULL && l->leftovers != NULL &&
-	    !ident_is_none(l->leftovers->stale_wish) &&
-	    !lock_must_wait(core, l) &&
-	    transfer_submit(core, l, OPERATION_UNWANT);
-}
-
-static void
-lock_advance_held(struct core *core, struct lock *l)
-{
-	if (!session_is_good(core, l->session))
-		return; /* its timer says so to all of them */
-	lock_grant(core, l);
-	if (l->hold != NULL) {
-		lock_released(core, l, 0, 0, NULL);
-		if (!lock_rid_of_stale_wish(core, l))
-			lock_prefetch(core, l);
-	} else if (l->queue != NULL) {
-		lock_renew_run(core, l);
-	} else {
-		lock_idle(core, l);
-	}
-}
-
-/* ---- all states ---- */
-
-static void
-lock_settle(struct core *core, struct lock *l)
-{
-	if (l->submission != NULL || lock_must_wait(core, l))
-		return;
-	if (l->state == LOCK_UNSURE || l->unsettled)
-		(void)transfer_submit(core, l, OPERATION_READ);
-	else
-		(void)transfer_submit(core, l, OPERATION_RELEASE);
+	return true;
 }
 
 void
 lock_advance(struct core *core, struct lock *l)
 {
-	switch (l->state) {
-	case LOCK_NONE:
-		lock_advance_none(core, l);
-		break;
-	case LOCK_HELD:
-		lock_advance_held(core, l);
-		break;
-	case LOCK_UNSURE:
-	case LOCK_RELEASING:
-		lock_settle(core, l);
-		break;
-	case LOCK_ASKING:
-		break;
+	struct grant *g, *next;
+
+	lock_give(core, l);
+	LL_FOREACH_SAFE(l->grants, g, next)
+	{
+		grant_advance(core, g);
 	}
+	if (lock_may_seek(l))
+		lock_seek(core, l);
 	lock_check(core, l);
 	lock_free_if_unused(core, l);
 }
@@ -423,70 +394,29 @@ lock_timer(struct core *core, struct lock *l)
 	lock_advance(core, l);
 }
 
-/* The client's hold has ended (l->hold is NULL): the next one, or nobody. */
+/* A grant has no holder any more: the next one, or nobody. */
 void
 lock_release(struct core *core, struct lock *l)
 {
-	assert(l->state == LOCK_HELD && l->hold == NULL);
 	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
-	lock_advance(core, l);
-}
-
-/* The record shows our grant alone: the token in it is ours. */
-void
-lock_adopt(struct core *core, struct lock *l, const struct lock_record *record)
-{
-	if (record->n_holders == 1 && record->token > l->token_last)
-		l->token_last = record->token;
-	if (!l->wish_seen) {
-		l->run = 0;
-		l->run_started_ms = core->now_ms;
-	}
-}
-
-/*
- * The grant is ours no more, or no longer protected by a lease. What is under
- * way for it is dealt with when its outcome comes (transfer.c).
- */
-void
-lock_lose(struct core *core, struct lock *l, enum core_loss loss)
-{
-	struct hold *h = l->hold;
-
-	if (h != NULL) {
-		hold_lose(core, h, loss);
-		l->hold = NULL;
-	}
-	lock_released(core, l, DDBLOCK_E_LOCK_LOST, 0, NULL);
-	if ((l->state == LOCK_ASKING || l->state == LOCK_RELEASING) &&
-	    l->submission != NULL) {
-		lock_enter(core, l, l->state, NULL);
-		return;
-	}
-	lock_enter(core, l, LOCK_NONE, NULL);
-	l->view = VIEW_STALE;
-	l->due_ms = core->now_ms;
 	lock_advance(core, l);
 }
 
 void
 lock_check(const struct core *core, const struct lock *l)
 {
-	bool ours = l->state != LOCK_NONE;
+	const struct grant *g;
 
-	assert(ours || l->session == NULL);
-	assert(l->hold == NULL || l->state == LOCK_HELD);
-	assert(l->hold == NULL || (!l->hold->lost && l->hold->lock == l));
-	assert(l->state != LOCK_HELD || l->session->state == SESSION_VALID);
-	assert(l->state != LOCK_HELD || l->token_next <= l->token_last + 1);
-	assert(l->state != LOCK_ASKING || l->submission != NULL);
-	assert(l->state == LOCK_HELD || l->state == LOCK_RELEASING ||
-	    l->releasing == NULL);
-	assert((l->view == VIEW_FOREIGN && !ours) || l->sight == NULL);
+	LL_FOREACH(l->grants, g)
+	{
+		grant_check(core, g);
+		assert(g->mode == l->grants->mode &&
+		    g->limit == l->grants->limit);
+		assert(g == l->grants || g->limit > 0);
+	}
+	assert(l->view == VIEW_FOREIGN || l->sight == NULL);
 	assert((l->queue == NULL) == (l->n_waiting == 0));
 	assert(l->queue == NULL || l->gaps ||
 	    l->queue->queue_previous->place - l->queue->place + 1 ==
 	    l->n_waiting);
-	assert(l->hold == NULL || l->hold->token < l->token_next);
-	(void)core;
 }

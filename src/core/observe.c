@@ -135,6 +135,25 @@ observe_lives(struct core *core, struct observation *o)
 	return true;
 }
 
+/* Look once, unless that was done a moment ago: it may be the one of many that
+ * has died. */
+void
+observe_glance(struct core *core, struct observation *o)
+{
+	if (o->busy || o->state == OBSERVATION_DEAD ||
+	    core->now_ms < o->looked_ms + o->ns->settings.poll_ms)
+		return;
+	o->curious = true;
+	o->read_at_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
+bool
+observe_ends_before(const struct observation *a, const struct observation *b)
+{
+	return observe_end_ms(a) < observe_end_ms(b);
+}
+
 /* Is the end of this session known, or about to be asked for? */
 bool
 observe_is_near_end(const struct core *core, const struct observation *o)

@@ -66,16 +66,41 @@ queue_ahead(const struct request *r)
 	return r->place - l->queue->place;
 }
 
+/* Does what clients here hold keep this request, the first in line, from the
+ * lock? Not yet, while there may be room for one more of a semaphore's. */
+static bool
+queue_is_hindered_here(const struct lock *l, const struct request *r)
+{
+	const struct grant *g;
+	uint32_t n = 0;
+	bool held = false;
+
+	LL_FOREACH(l->grants, g)
+	{
+		n++;
+		if (g->state != GRANT_HELD)
+			return false;
+		if (g->holds != NULL)
+			held = true;
+	}
+	return held && (l->grants->mode != r->mode ||
+	    l->grants->limit != r->limit || n >= r->limit);
+}
+
 /* Is it known that this request does not get the lock at once? */
 static bool
 queue_must_wait(const struct core *core, const struct request *r)
 {
 	const struct lock *l = r->lock;
 
-	if (l->queue != r || l->hold != NULL)
+	if (l->queue != r || queue_is_hindered_here(l, r))
 		return true;
-	return l->state == LOCK_NONE && l->view == VIEW_FOREIGN &&
-	    !lock_takeover_is_near(core, l);
+	if (!lock_may_seek(l))
+		return false;
+	if (l->view == VIEW_FREE)
+		return l->hindered;
+	return l->view == VIEW_FOREIGN && !lock_takeover_is_near(core, l) &&
+	    !(lock_is_open(l, r) && !l->refused);
 }
 
 static int
@@ -192,24 +217,26 @@ queue_fail(struct core *core, struct lock *l, int code, const char *text)
 		request_reply(core, l->queue, code, 0, text);
 }
 
-/* The first in line gets the lock, with the next token of the block. */
+/* The first in line gets the lock: exclusively with the next token of the
+ * block, otherwise with the grant's own. */
 void
-queue_grant(struct core *core, struct lock *l)
+queue_grant(struct core *core, struct grant *g)
 {
+	struct lock *l = g->lock;
 	struct request *r = l->queue;
 	struct client *c = r->client;
 	struct hold *h = r->hold;
 	struct namespace *ns = l->ns;
 
-	assert(l->state == LOCK_HELD && l->hold == NULL);
-	assert(session_is_good(core, l->session));
-	assert(l->token_next <= l->token_last);
+	assert(g->state == GRANT_HELD && grant_fits(g, r));
+	assert(session_is_good(core, g->session));
+	assert(grant_may_give(core, g));
 	r->hold = NULL;
 	h->notice.hold = ++core->hold_serial;
 	h->notice.client = c->id;
 	h->client = c;
-	h->lock = l;
-	h->token = l->token_next++;
+	h->token = g->mode == LOCK_MODE_EXCLUSIVE ? g->token_next++ :
+	    g->token_last;
 	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
 	HASH_ADD(hh, core->holds, notice.hold, sizeof(h->notice.hold), h);
 	if (h->hh.tbl == NULL) {
@@ -222,17 +249,40 @@ queue_grant(struct core *core, struct lock *l)
 	c->held_in[ns->index]++;
 	ns->n_held++;
 	ns->granted++;
-	l->hold = h;
+	grant_add_hold(g, h);
 
 	r->reply.hold = h->notice.hold;
 	r->reply.token = h->token;
-	r->reply.until_ms = session_until_ms(l->session);
+	r->reply.until_ms = session_until_ms(g->session);
 	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
 	r->reply.margin_ms = ns->settings.margin_ms;
 	request_reply(core, r, 0, 0, NULL);
-	if (l->session->danger)
+	if (g->session->danger)
 		action_notice(core, h, CORE_IN_DANGER, 0);
 	queue_review(core, l);
+}
+
+/* Does this client hold the lock? Whichever list is the shorter one tells. */
+static bool
+queue_holds(const struct lock *l, const struct client *c)
+{
+	const struct hold *by_client = c->holds, *h;
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		DL_FOREACH2(g->holds, h, grant_next)
+		{
+			if (h->client == c)
+				return true;
+			if (by_client == NULL)
+				return false;
+			if (by_client->lock == l && !by_client->lost)
+				return true;
+			by_client = by_client->client_next;
+		}
+	}
+	return false;
 }
 
 /* Why this request cannot even wait, or 0. */
@@ -245,7 +295,10 @@ queue_refuse(const struct core *core, const struct client *c,
 		return DDBLOCK_E_SHUTTING_DOWN;
 	if (ask->key.length == 0 || ask->key.length > KEY_LENGTH_MAX)
 		return DDBLOCK_E_BAD_REQUEST;
-	if (l != NULL && l->hold != NULL && l->hold->client == c)
+	if (ask->mode != LOCK_MODE_SHARED &&
+	    (ask->mode != LOCK_MODE_EXCLUSIVE || ask->limit != 0))
+		return DDBLOCK_E_BAD_REQUEST;
+	if (l != NULL && queue_holds(l, c))
 		return DDBLOCK_E_ALREADY_HELD;
 	if (c->n_holds + c->n_requests > core->limits.holds_per_client_max)
 		return DDBLOCK_E_LIMIT;
@@ -293,6 +346,8 @@ queue_acquire(struct core *core, struct client *c, struct request *r,
 	if (code < 0)
 		return code;
 	r->poll_ms = ask->poll_ms;
+	r->mode = ask->mode;
+	r->limit = ask->limit;
 	r->deadline_ms = ask->wait_ms >= CORE_FOREVER - core->now_ms ?
 	    CORE_FOREVER : core->now_ms + ask->wait_ms;
 	queue_join(l, r);

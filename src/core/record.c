@@ -11,12 +11,11 @@
 #include "ddblock.h"
 
 bool
-record_shows(const struct lock_record *record, struct ident session,
-    struct ident grant)
+record_shows(const struct lock_record *record, const struct grant *g)
 {
-	for (size_t i = 0; i < record->n_holders; i++) {
-		if (ident_equal(record->holders[i].session, session) &&
-		    ident_equal(record->holders[i].grant, grant))
+	for (size_t i = 0; g->session != NULL && i < record->n_holders; i++) {
+		if (ident_equal(record->holders[i].session, g->session->id) &&
+		    ident_equal(record->holders[i].grant, g->id))
 			return true;
 	}
 	return false;
@@ -54,10 +53,11 @@ static bool
 record_holder_is_orphan(const struct lock *l, const struct holder *h)
 {
 	const struct session *s = session_find(l->ns, h->session);
+	const struct grant *g = grant_find(l, h->grant);
 
 	if (s == NULL || s->state != SESSION_VALID)
 		return false;
-	return l->session != s || !ident_equal(l->grant, h->grant);
+	return g == NULL || g->session != s;
 }
 
 /* NULL without memory: then another look, soon, must find it again. Nothing
@@ -68,7 +68,7 @@ record_leftovers(struct core *core, struct lock *l)
 	if (l->leftovers != NULL)
 		return l->leftovers;
 	l->leftovers = calloc(1, sizeof(*l->leftovers));
-	if (l->leftovers == NULL && l->state == LOCK_NONE) {
+	if (l->leftovers == NULL && l->grants == NULL) {
 		l->read_due = true;
 		lock_hold_off(core, l, RETRY_MS);
 	}
@@ -109,79 +109,163 @@ record_honours_wish(struct core *core, struct lock *l, struct ident id)
 	return o == NULL || observe_lives(core, o);
 }
 
-static void
-record_find_foreign_wishes(struct core *core, struct lock *l,
-    const struct lock_record *record)
+/* Is one of these wishes another host's, and honoured? What of them is stale
+ * is to be taken out. */
+static bool
+record_find_foreign(struct core *core, struct lock *l, enum lock_mode mode,
+    const struct ident *wishes, size_t n_wishes)
 {
-	for (size_t i = 0; i < record->n_exclusive_wishes; i++) {
-		struct ident id = record->exclusive_wishes[i];
+	bool honoured = false;
+
+	for (size_t i = 0; i < n_wishes; i++) {
+		struct ident id = wishes[i];
 
 		if (session_find(l->ns, id) != NULL)
 			continue;
 		/* Taking out a living one's wish would do no harm: its host
 		 * puts it back with its next poll. */
-		if (record_honours_wish(core, l, id))
-			l->wish_seen = true;
-		else if (record_leftovers(core, l) != NULL)
+		if (record_honours_wish(core, l, id)) {
+			honoured = true;
+		} else if (record_leftovers(core, l) != NULL) {
 			l->leftovers->stale_wish = id;
+			l->leftovers->stale_wish_mode = mode;
+		}
 	}
-	/* Those who wait for shared use are hindered by us all the same; but
-	 * what of them is stale is not ours to take out. */
-	for (size_t i = 0; i < record->n_shared_wishes; i++) {
-		if (record_honours_wish(core, l, record->shared_wishes[i]))
-			l->wish_seen = true;
+	return honoured;
+}
+
+static void
+record_find_own(struct core *core, struct lock *l, enum lock_mode mode,
+    const struct ident *wishes, size_t n_wishes)
+{
+	const struct session *s = l->ns->session;
+
+	for (size_t i = 0; i < n_wishes; i++) {
+		struct ident id = wishes[i];
+
+		if (session_find(l->ns, id) == NULL)
+			continue;
+		if (s != NULL && ident_equal(s->id, id) &&
+		    lock_wish_mode(l) == mode) {
+			l->wanted = mode;
+		} else if (record_leftovers(core, l) != NULL) {
+			l->leftovers->own_wish = id;
+			l->leftovers->own_wish_mode = mode;
+		}
 	}
+}
+
+/* Whoever shares without a limit hinders nobody else who would. */
+static void
+record_find_hindered(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	const struct grant *g = l->grants;
+	bool common = g->mode == LOCK_MODE_SHARED && g->limit == 0;
+
+	l->wish_seen = record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
+	    record->exclusive_wishes, record->n_exclusive_wishes);
+	if (!common && record_find_foreign(core, l, LOCK_MODE_SHARED,
+	    record->shared_wishes, record->n_shared_wishes))
+		l->wish_seen = true;
+}
+
+/*
+ * The two kinds of use take turns on a free lock, and nobody joins those who
+ * share it while an exclusive wish stands (doc/records.md).
+ */
+static bool
+record_is_hindered(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	const struct request *r = l->queue;
+	bool free = record->n_holders == 0;
+
+	if (r == NULL)
+		return false;
+	if (r->mode == LOCK_MODE_EXCLUSIVE)
+		return free && record->mode == LOCK_MODE_EXCLUSIVE &&
+		    record_find_foreign(core, l, LOCK_MODE_SHARED,
+		    record->shared_wishes, record->n_shared_wishes);
+	return record->mode == LOCK_MODE_SHARED &&
+	    l->wanted != LOCK_MODE_EXCLUSIVE &&
+	    record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
+	    record->exclusive_wishes, record->n_exclusive_wishes);
 }
 
 static void
 record_find_wishes(struct core *core, struct lock *l,
     const struct lock_record *record)
 {
-	l->wanted = false;
-	l->wish_seen = false;
-	for (size_t i = 0; i < record->n_exclusive_wishes; i++) {
-		struct ident id = record->exclusive_wishes[i];
+	const struct grant *g;
 
-		if (session_find(l->ns, id) == NULL)
-			continue;
-		if (l->ns->session != NULL &&
-		    ident_equal(l->ns->session->id, id) && l->n_waiting > 0)
-			l->wanted = true;
-		else if (record_leftovers(core, l) != NULL)
-			l->leftovers->own_wish = id;
-	}
-	if (l->state == LOCK_HELD)
-		record_find_foreign_wishes(core, l, record);
+	l->wanted = LOCK_MODE_NONE;
+	l->wish_seen = false;
+	record_find_own(core, l, LOCK_MODE_EXCLUSIVE, record->exclusive_wishes,
+	    record->n_exclusive_wishes);
+	record_find_own(core, l, LOCK_MODE_SHARED, record->shared_wishes,
+	    record->n_shared_wishes);
+	LL_SEARCH_SCALAR(l->grants, g, state, GRANT_HELD);
+	if (g != NULL)
+		record_find_hindered(core, l, record);
 }
 
 /*
- * Wait for the end of the first holder that is not known to be dead. True:
- * all of them are, and the lock may be taken from them.
+ * Wait for the end of the holder that is nearest to its end. True: all of them
+ * are known to be dead, and the lock may be taken from them.
  */
 bool
 record_block(struct core *core, struct lock *l)
 {
 	struct sight *sight = l->sight;
+	struct observation *next = NULL;
+	bool dead = true;
 
 	observe_unblock(sight);
 	for (size_t i = 0; i < sight->n_holders; i++) {
 		const struct holder *h = &sight->holders[i];
 		const struct session *own = session_find(l->ns, h->session);
-		struct observation *o;
+		struct observation *o = NULL;
 
 		/* Only its release or a break ends it; ours, its removal. */
-		if (h->fail_closed ||
-		    (own != NULL && own->state == SESSION_VALID))
-			return false;
-		o = observe(core, l->ns, h->session, h->lease_ms);
+		if (!h->fail_closed &&
+		    (own == NULL || own->state != SESSION_VALID))
+			o = observe(core, l->ns, h->session, h->lease_ms);
+		if (o != NULL && o->state == OBSERVATION_DEAD)
+			continue;
+		dead = false;
 		if (o == NULL)
-			return false;
-		if (o->state != OBSERVATION_DEAD) {
-			observe_block(core, sight, o);
-			return false;
-		}
+			continue;
+		if (sight->n_holders > 1)
+			observe_glance(core, o);
+		if (next == NULL || observe_ends_before(o, next))
+			next = o;
 	}
-	return true;
+	if (next != NULL)
+		observe_block(core, sight, next);
+	return dead;
+}
+
+/* How many of those who were seen are known to be dead, and which (@ret may be
+ * NULL). */
+size_t
+record_dead(const struct lock *l, struct holder *ret)
+{
+	const struct sight *sight = l->sight;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sight->n_holders; i++) {
+		const struct holder *h = &sight->holders[i];
+		const struct observation *o = observe_find(l->ns, h->session);
+
+		if (h->fail_closed || o == NULL ||
+		    o->state != OBSERVATION_DEAD)
+			continue;
+		if (ret != NULL)
+			ret[n] = *h;
+		n++;
+	}
+	return n;
 }
 
 static void
@@ -208,6 +292,24 @@ record_sight(struct core *core, struct lock *l,
 	(void)record_block(core, l);
 }
 
+static void
+record_find_use(struct lock *l, const struct lock_record *record)
+{
+	const struct grant *g;
+	size_t n_ours = 0;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (record_shows(record, g))
+			n_ours++;
+	}
+	l->others_seen = (uint16_t)(record->n_holders - n_ours);
+	l->shared_seen = record->n_holders > 0 &&
+	    record->mode == LOCK_MODE_SHARED;
+	l->limit_seen = record->limit > UINT32_MAX ? UINT32_MAX :
+	    (uint32_t)record->limit;
+}
+
 /*
  * Take in a record that came with the answer to an operation submitted at
  * @submitted_ms. The caller deals with its own operation; here is what any
@@ -227,11 +329,16 @@ record_seen(struct core *core, struct lock *l,
 	l->cause = 0;
 	free(l->leftovers);
 	l->leftovers = NULL;
+	record_find_use(l, record);
 	record_find_orphans(core, l, record);
 	record_find_wishes(core, l, record);
-	if (l->state == LOCK_NONE && record->n_holders == 0)
-		l->view = VIEW_FREE;
-	else if (l->state == LOCK_NONE)
-		record_sight(core, l, record);
+	l->hindered = false;
+	if (l->grants == NULL || l->grants->limit > 0) {
+		l->hindered = record_is_hindered(core, l, record);
+		if (record->n_holders == 0)
+			l->view = VIEW_FREE;
+		else
+			record_sight(core, l, record);
+	}
 	record_free_sight(before);
 }

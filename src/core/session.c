@@ -160,7 +160,7 @@ session_free(struct core *core, struct session *s)
 	struct namespace *ns = s->ns;
 
 	assert(!s->busy);
-	assert(s->locks == NULL && s->renewals == NULL);
+	assert(s->grants == NULL && s->renewals == NULL);
 	if (ns->session == s)
 		ns->session = NULL;
 	DL_DELETE(ns->sessions, s);
@@ -229,15 +229,15 @@ static void
 session_lose(struct core *core, struct session *s, enum core_loss loss)
 {
 	struct namespace *ns = s->ns;
-	struct lock *l, *next;
+	struct grant *g, *next;
 
 	assert(s->state == SESSION_VALID);
 	s->state = SESSION_LOST;
 	s->close_at_ms = core->now_ms + ns->settings.margin_ms;
 	session_answer_renewals(core, s, DDBLOCK_E_LOCK_LOST);
-	DL_FOREACH_SAFE2(s->locks, l, next, session_next)
+	DL_FOREACH_SAFE2(s->grants, g, next, session_next)
 	{
-		lock_lose(core, l, loss);
+		grant_lose(core, g, loss);
 	}
 	session_schedule(core, s);
 	if (ns->session == s) {
@@ -251,13 +251,16 @@ session_lose(struct core *core, struct session *s, enum core_loss loss)
 static void
 session_say(struct core *core, struct session *s, enum core_notice_kind kind)
 {
-	struct lock *l;
+	struct grant *g;
+	struct hold *h;
 
 	s->danger = kind == CORE_IN_DANGER;
-	DL_FOREACH2(s->locks, l, session_next)
+	DL_FOREACH2(s->grants, g, session_next)
 	{
-		if (l->hold != NULL)
-			action_notice(core, l->hold, kind, 0);
+		DL_FOREACH2(g->holds, h, grant_next)
+		{
+			action_notice(core, h, kind, 0);
+		}
 	}
 }
 
@@ -336,7 +339,7 @@ session_became_valid(struct core *core, struct session *s,
 	/* Those who wait could not ask before there was a session. */
 	HASH_ITER(hh, core->waiting, r, next)
 	{
-		if (r->ns == ns && r->lock->state == LOCK_NONE &&
+		if (r->ns == ns && r->lock->grants == NULL &&
 		    r->lock->queue == r)
 			lock_advance(core, r->lock);
 	}
@@ -369,7 +372,7 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 	{
 		struct lock *l = r->lock;
 
-		if (r->ns != ns || l->state != LOCK_NONE)
+		if (r->ns != ns || l->grants != NULL)
 			continue;
 		request_reply(core, r, o->code, 0, ns->text);
 		lock_advance(core, l);
@@ -388,7 +391,7 @@ session_is_alone(const struct session *renewed)
 	DL_FOREACH(renewed->ns->sessions, s)
 	{
 		if (s != renewed && s->state == SESSION_VALID &&
-		    s->locks != NULL)
+		    s->grants != NULL)
 			return false;
 	}
 	return true;
@@ -520,7 +523,7 @@ session_retire(struct core *core, struct session *s)
 void
 session_unused(struct core *core, struct session *s)
 {
-	if ((!core->stopping && !s->retiring) || s->locks != NULL || s->busy ||
+	if ((!core->stopping && !s->retiring) || s->grants != NULL || s->busy ||
 	    s->state != SESSION_VALID)
 		return;
 	session_close(core, s);
@@ -555,5 +558,5 @@ session_check(const struct core *core, const struct session *s)
 	assert(s->state != SESSION_VALID ||
 	    s->danger == (core->now_ms >= s->sent_ms + t->danger_ms));
 	assert(s->state == SESSION_VALID || s->renewals == NULL);
-	assert((s->locks == NULL) == (s->n_locks == 0));
+	assert((s->grants == NULL) == (s->n_grants == 0));
 }

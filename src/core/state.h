@@ -83,6 +83,11 @@ struct request {
 	bool overdue;	/* its time is up, but it was never really tried */
 	struct hold *hold;		/* made at admission, for the grant */
 	char *owner;
+	enum lock_mode mode;
+	uint32_t limit;			/* shared: most holders; 0: none */
+
+	/* RELEASE: */
+	struct grant *grant;		/* whose end it waits for */
 
 	/* RENEW: */
 	struct session *session;
@@ -102,21 +107,44 @@ struct hold {
 	struct client *client;
 	struct hold *client_previous, *client_next;
 	struct lock *lock;
+	struct grant *grant;		/* NULL: lost */
+	struct hold *grant_previous, *grant_next;
 	uint64_t token;
 	uint64_t since_ms : 62;
 	bool lost : 1;
 	bool told : 1;		/* the notice is in this step's actions */
 };
 
-/* ---- lock.c, which has the picture of these states ---- */
-enum lock_state {
-	LOCK_NONE = 0,
-	LOCK_ASKING,
-	LOCK_UNSURE,
-	LOCK_HELD,
-	LOCK_RELEASING,
+/* ---- grant.c, which has the picture of these states ---- */
+enum grant_state {
+	GRANT_NONE = 0,
+	GRANT_ASKING,
+	GRANT_UNSURE,
+	GRANT_HELD,
+	GRANT_RELEASING,
 };
 
+/* One element of ours in a lock's record, or on its way there. */
+struct grant {
+	struct lock *lock;
+	struct grant *next;		/* of the lock */
+	struct session *session;	/* NULL: lost with a write under way */
+	struct grant *session_previous, *session_next;
+	struct ident id;
+	enum grant_state state : 8;
+	enum lock_mode mode : 8;
+	bool unsettled : 1;	/* RELEASING: the answer never came */
+	bool passed : 1;	/* this acquisition was granted before */
+	uint16_t tokens_asked;
+	uint16_t audit_round;
+	uint32_t limit;
+	uint64_t token_next;	/* the block: next to give, and the last */
+	uint64_t token_last;
+	struct hold *holds;		/* NULL: idle */
+	struct request *releasing;	/* waits for the release's outcome */
+};
+
+/* ---- lock.c ---- */
 /* What is known of the record while nothing of ours is in it. */
 enum lock_view {
 	VIEW_NEW = 0,	/* nothing: an acquire is the best question */
@@ -142,6 +170,8 @@ struct sight {
 struct leftovers {
 	struct ident own_wish;
 	struct ident stale_wish;	/* of a session that is not alive */
+	enum lock_mode own_wish_mode;
+	enum lock_mode stale_wish_mode;
 	struct holder orphan;		/* our session's, but not live */
 };
 
@@ -149,39 +179,33 @@ struct lock {
 	UT_hash_handle hh;		/* in ns->locks, by key */
 	struct namespace *ns;
 	struct timer timer;
-	enum lock_state state : 8;
 	enum lock_view view : 8;
-	bool wanted : 1;	/* the record shows our session's wish */
-	bool wish_seen : 1;	/* and another host's */
-	bool unsettled : 1;	/* RELEASING: the answer never came */
+	enum lock_mode wanted : 8;	/* the wish of ours in the record */
+	bool wish_seen : 1;	/* and another host's, who is hindered */
+	bool shared_seen : 1;	/* it is in shared use, with this limit: */
+	bool hindered : 1;	/* it could be had, but for others' wishes */
+	bool refused : 1;	/* a write for what looked open: look first */
 	bool read_due : 1;	/* a doubt wants a fresh look */
-	bool passed : 1;	/* this acquisition was granted before */
-	bool stand_back : 1;	/* RELEASING: let the others have it first */
+	bool stand_back : 1;	/* releasing: let the others have it first */
 	bool overdue : 1;	/* some request may be */
 	bool gaps : 1;		/* somebody left the middle of the queue */
-	uint16_t tokens_asked;
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
-	uint16_t audit_round;
+	uint16_t others_seen;	/* holders beside the grants that are ours */
+	uint32_t limit_seen;
 	uint32_t n_waiting;
 	uint32_t references;	/* lost holds, doubts, audits */
 	uint32_t writes;	/* submitted so far; for the audit */
 	uint64_t run_started_ms;
 
-	struct session *session;	/* of the grant; NULL in NONE */
-	struct lock *session_previous, *session_next;
-	struct ident grant;
-	uint64_t token_next;	/* the block: next to give, and the last */
-	uint64_t token_last;
-
-	struct hold *hold;		/* NULL: idle */
+	struct grant *grants;	/* in the order of their making */
+	struct grant first;	/* memory of one; the usual case */
 	struct request *queue;
-	struct request *releasing;	/* waits for the release's outcome */
 	struct submission *submission;	/* under way, or NULL */
 	struct sight *sight;		/* VIEW_FOREIGN */
 	struct leftovers *leftovers;	/* NULL: none */
 	struct doubt *doubts;
-	uint64_t due_ms;	/* NONE: next poll. HELD: end of idleness */
+	uint64_t due_ms;	/* next poll. HELD: end of idleness */
 	uint64_t hold_off_ms;	/* no store operation before */
 	char key[];		/* as long as hh.keylen says */
 };
@@ -192,7 +216,7 @@ struct submission {
 	struct submission *next_spare;
 	struct holder holder;
 	struct doubt *doubt;	/* ready, should the answer never come */
-	bool orphan;		/* RELEASE: of an orphan */
+	bool cleaning;		/* RELEASE: of an orphan, or of the dead */
 	char *owner;
 	struct holder dead[];
 };
@@ -232,8 +256,8 @@ struct session {
 	char text[OUTCOME_TEXT_MAX];
 	struct core_submit submit;
 	struct core_renewed renewed;
-	struct lock *locks;	/* whose grant is of this session */
-	uint32_t n_locks;
+	struct grant *grants;
+	uint32_t n_grants;
 	uint32_t n_doubts;
 	struct request *renewals;	/* RENEW requests */
 	struct timer timer;
@@ -388,7 +412,23 @@ void queue_timer(struct core *, struct request *);
 void queue_review(struct core *, struct lock *);
 void queue_fail(struct core *, struct lock *, int code, const char *text);
 void queue_drain(struct core *, struct request *);
-void queue_grant(struct core *, struct lock *);
+void queue_grant(struct core *, struct grant *);
+
+/* grant.c */
+struct grant *grant_new(struct core *, struct lock *);
+struct grant *grant_find(const struct lock *, struct ident);
+void grant_enter(struct core *, struct grant *, enum grant_state,
+    struct session *);
+void grant_advance(struct core *, struct grant *);
+void grant_add_hold(struct grant *, struct hold *);
+void grant_drop_hold(struct hold *);
+void grant_lose(struct core *, struct grant *, enum core_loss);
+void grant_released(struct core *, struct grant *, int code, int cause,
+    const char *text);
+void grant_adopt(struct core *, struct grant *, const struct lock_record *);
+bool grant_fits(const struct grant *, const struct request *);
+bool grant_may_give(const struct core *, const struct grant *);
+void grant_check(const struct core *, const struct grant *);
 
 /* lock.c */
 struct key lock_key(const struct lock *);
@@ -396,35 +436,42 @@ struct lock *lock_find(const struct namespace *, struct key);
 int lock_new(struct core *, struct namespace *, struct key,
     struct lock **ret);
 void lock_free_if_unused(struct core *, struct lock *);
-void lock_enter(struct core *, struct lock *, enum lock_state,
-    struct session *);
 void lock_advance(struct core *, struct lock *);
 void lock_release(struct core *, struct lock *);
 void lock_timer(struct core *, struct lock *);
 void lock_check(const struct core *, const struct lock *);
 bool lock_takeover_is_near(const struct core *, const struct lock *);
-void lock_lose(struct core *, struct lock *, enum core_loss);
-void lock_released(struct core *, struct lock *, int code, int cause,
-    const char *text);
-void lock_adopt(struct core *, struct lock *, const struct lock_record *);
+bool lock_may_seek(const struct lock *);
+bool lock_must_wait(struct core *, struct lock *);
+bool lock_has_other_limit(const struct lock *, const struct request *);
+bool lock_is_open(const struct lock *, const struct request *);
+bool lock_rid_of_stale_wish(struct core *, struct lock *);
+bool lock_run_is_over(const struct core *, const struct lock *);
+struct hold *lock_first_hold(const struct lock *);
+enum lock_mode lock_wish_mode(const struct lock *);
 void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
 uint64_t lock_poll_ms(const struct lock *);
 
 /* record.c */
 void record_seen(struct core *, struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
-bool record_shows(const struct lock_record *, struct ident session,
-    struct ident grant);
+bool record_shows(const struct lock_record *, const struct grant *);
 void record_orphan(struct core *, struct lock *, const struct holder *);
 void record_forget_sight(struct lock *);
 bool record_block(struct core *, struct lock *);
+size_t record_dead(const struct lock *, struct holder *ret);
 enum core_loss record_loss(const struct lock_record *);
 
+/* submission.c */
+bool submission_send(struct core *, struct lock *, enum operation_kind,
+    struct grant *);
+struct holder submission_me(const struct grant *);
+void submission_free(struct core *, struct submission *);
+void submission_drop(struct core *, struct lock *);
+void submission_free_spares(struct core *);
+
 /* transfer.c */
-bool transfer_submit(struct core *, struct lock *, enum operation_kind);
 void transfer_stored(struct core *, struct lock *, const struct outcome *);
-void transfer_drop(struct core *, struct lock *);
-void transfer_free_spares(struct core *);
 
 /* session.c */
 void session_start(struct core *, struct namespace *);
@@ -449,6 +496,9 @@ struct observation *observe(struct core *, struct namespace *, struct ident,
     uint64_t lease_ms);
 void observe_block(struct core *, struct sight *, struct observation *);
 void observe_unblock(struct sight *);
+void observe_glance(struct core *, struct observation *);
+bool observe_ends_before(const struct observation *,
+    const struct observation *);
 bool observe_lives(struct core *, struct observation *);
 bool observe_is_near_end(const struct core *, const struct observation *);
 void observe_timer(struct core *, struct observation *);

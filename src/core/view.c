@@ -43,7 +43,8 @@ view_hold(const struct hold *hold, struct core_holder_view *v)
 	v->here = true;
 	v->client = hold->client->id;
 	v->token = hold->token;
-	v->mode = LOCK_MODE_EXCLUSIVE;
+	v->mode = hold->grant->mode;
+	v->limit = hold->grant->limit;
 	v->lease_ms = hold->lock->ns->settings.lease_ms;
 }
 
@@ -53,19 +54,43 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
     struct core_holder_view *ret)
 {
 	const struct sight *sight = l->sight;
+	const struct hold *hold = lock_first_hold(l);
 
 	(void)core;
 	*ret = (struct core_holder_view){ 0 };
-	if (l->hold != NULL) {
-		view_hold(l->hold, ret);
+	if (hold != NULL) {
+		view_hold(hold, ret);
 	} else if (sight != NULL && sight->n_holders > 0) {
 		ret->held = true;
 		ret->token = sight->token;
 		ret->mode = sight->mode;
+		ret->limit = l->limit_seen;
+		ret->n_holders = (uint32_t)sight->n_holders;
 		ret->acquired_at_s = sight->acquired_at_s;
 		view_owner(ret, sight->owner);
 		view_session(l->ns, &sight->holders[0], now_ms, ret);
 	}
+}
+
+/* Is all that holds it ours, and held by no client? Which does hold it is in
+ * @ret_hold. */
+static bool
+view_is_idle(const struct lock *l, const struct lock_record *record,
+    const struct hold **ret_hold)
+{
+	const struct grant *g;
+	size_t n_idle = 0;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (!record_shows(record, g))
+			continue;
+		if (g->holds != NULL)
+			*ret_hold = g->holds;
+		else
+			n_idle++;
+	}
+	return n_idle == record->n_holders;
 }
 
 /* The same from a record that was just read. A grant of ours that no client
@@ -76,26 +101,24 @@ view_record(const struct core *core, const struct namespace *ns,
     struct core_holder_view *ret)
 {
 	const struct lock *l = lock_find(ns, key);
+	const struct hold *hold = NULL;
 
 	(void)core;
 	*ret = (struct core_holder_view){ 0 };
 	ret->token = record->token;
 	ret->mode = record->mode;
-	if (record->n_holders == 0)
+	if (record->n_holders == 0 ||
+	    (l != NULL && view_is_idle(l, record, &hold)))
 		return;
-	if (l != NULL && l->session != NULL &&
-	    record_shows(record, l->session->id, l->grant)) {
-		if (l->hold != NULL) {
-			view_hold(l->hold, ret);
-			ret->acquired_at_s = record->acquired_at_s;
-			view_owner(ret, record->owner);
-		}
-		return;
-	}
 	ret->held = true;
+	ret->limit = record->limit;
+	if (hold != NULL)
+		view_hold(hold, ret);
+	else
+		view_session(ns, &record->holders[0], now_ms, ret);
+	ret->n_holders = (uint32_t)record->n_holders;
 	ret->acquired_at_s = record->acquired_at_s;
 	view_owner(ret, record->owner);
-	view_session(ns, &record->holders[0], now_ms, ret);
 }
 
 static void
@@ -116,8 +139,8 @@ view_fill_hold(const struct hold *h, uint64_t now_ms,
 	};
 	if (h->lost)
 		return;
-	until_ms = session_until_ms(l->session);
-	ret->danger = l->session->danger;
+	until_ms = session_until_ms(h->grant->session);
+	ret->danger = h->grant->session->danger;
 	ret->remaining_ms = view_since(until_ms, now_ms);
 }
 

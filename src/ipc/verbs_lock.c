@@ -118,6 +118,7 @@ verbs_acquire_within(struct connection *c, const struct codec_line *l,
 	int r;
 
 	q->verb = CORE_ACQUIRE;
+	q->mode = LOCK_MODE_EXCLUSIVE;
 	q->wait_ms = wait_ms;
 	r = verbs_namespace(c, l, &q->namespace_index);
 	if (r == 0)

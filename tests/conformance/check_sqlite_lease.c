@@ -151,6 +151,7 @@ lease_ask(enum core_verb verb, const char *key)
 		.request = {
 			.client = CLIENT,
 			.verb = verb,
+			.mode = LOCK_MODE_EXCLUSIVE,
 			.key = { key, strlen(key) },
 			.wait_ms = 10000,
 			.hold = lease_hold,

@@ -101,6 +101,7 @@ driver_ask_acquire(struct driver *d, unsigned client,
 {
 	char owner[32];
 	struct core_request q = { .verb = CORE_ACQUIRE,
+		.mode = LOCK_MODE_EXCLUSIVE,
 		.namespace_index = namespace_index,
 		.key = { key, strlen(key) }, .wait_ms = wait_ms,
 		.poll_ms = poll_ms, .owner = owner };

@@ -107,7 +107,8 @@ coverage_look(struct coverage *c, struct coverage_eye *e,
 
 		for (l = ns->locks; l != NULL; l = l->hh.next)
 			coverage_see(&e->locks, coverage_hash(i + 1, l->key,
-			    l->hh.keylen), l->state + 1u, c->locks);
+			    l->hh.keylen), l->grants == NULL ? 1u :
+			    l->grants->state + 1u, c->locks);
 		for (s = ns->sessions; s != NULL; s = s->next)
 			coverage_see(&e->sessions, coverage_hash(i + 1,
 			    &s->id, sizeof(s->id)), s->state, c->sessions);

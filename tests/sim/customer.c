@@ -264,6 +264,7 @@ customer_lock(struct world *w, const struct plan_step *s)
 {
 	struct customer *c = customer_at(w, s);
 	struct core_request q = { .verb = CORE_ACQUIRE,
+		.mode = LOCK_MODE_EXCLUSIVE,
 		.namespace_index = s->namespace_index,
 		.wait_ms = s->wait_ms };
 	struct errand *e;

@@ -1,0 +1,284 @@
+/*
+ * A lock's operations on their way to the store, with the memory that they
+ * point to.
+ *
+ * Every operation gets its memory before it is sent, a doubt included, so no
+ * answer can come that there is no room to deal with. Without memory nothing
+ * is sent, and the lock tries again later.
+ */
+#include "core/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+void
+submission_free(struct core *core, struct submission *s)
+{
+	if (s == NULL)
+		return;
+	doubt_drop(core, s->doubt);
+	free(s->owner);
+	if (s->submit.operation.n_dead > 0 ||
+	    core->n_spare_submissions >= SPARES_MAX) {
+		free(s);
+		return;
+	}
+	s->next_spare = core->spare_submissions;
+	core->spare_submissions = s;
+	core->n_spare_submissions++;
+}
+
+void
+submission_free_spares(struct core *core)
+{
+	while (core->spare_submissions != NULL) {
+		struct submission *s = core->spare_submissions;
+
+		core->spare_submissions = s->next_spare;
+		free(s);
+	}
+}
+
+static struct submission *
+submission_alloc(struct core *core, size_t n_dead)
+{
+	struct submission *s = core->spare_submissions;
+
+	if (n_dead > 0 || s == NULL)
+		return calloc(1,
+		    sizeof(*s) + n_dead * sizeof(struct holder));
+	core->spare_submissions = s->next_spare;
+	core->n_spare_submissions--;
+	memset(s, 0, sizeof(*s));
+	return s;
+}
+
+/* How many holders that are dead this operation names. */
+static size_t
+submission_n_dead(const struct lock *l, enum operation_kind kind,
+    const struct grant *g)
+{
+	const struct leftovers *left = l->leftovers;
+	bool orphan = left != NULL && !ident_is_none(left->orphan.grant);
+
+	if (l->sight == NULL)
+		return 0;
+	if (kind == OPERATION_RELEASE && g == NULL && !orphan)
+		return record_dead(l, NULL);
+	/* All of them, or it is an acquire beside them. */
+	if (kind == OPERATION_ACQUIRE && !lock_is_open(l, l->queue))
+		return l->sight->n_holders;
+	return 0;
+}
+
+static struct submission *
+submission_new(struct core *core, struct lock *l, enum operation_kind kind,
+    size_t n_dead)
+{
+	struct submission *s = submission_alloc(core, n_dead);
+
+	if (s == NULL)
+		return NULL;
+	if (kind == OPERATION_ACQUIRE || kind == OPERATION_WANT) {
+		s->doubt = doubt_new(core, l);
+		if (s->doubt == NULL) {
+			submission_free(core, s);
+			return NULL;
+		}
+	}
+	s->submit.operation.key = lock_key(l);
+	return s;
+}
+
+struct holder
+submission_me(const struct grant *g)
+{
+	return (struct holder){
+		.session = g->session->id,
+		.grant = g->id,
+		.lease_ms = g->lock->ns->settings.lease_ms,
+	};
+}
+
+static uint16_t
+submission_tokens(const struct grant *g)
+{
+	const struct core_namespace *t = &g->lock->ns->settings;
+
+	if (g->mode == LOCK_MODE_SHARED)
+		return 1;
+	return (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
+}
+
+/* A new grant has a new name: none is ever used twice. */
+static void
+submission_prepare_acquire(struct core *core, struct grant *g,
+    struct submission *s, size_t n_dead)
+{
+	struct lock *l = g->lock;
+	struct operation *o = &s->submit.operation;
+
+	g->mode = l->queue->mode;
+	g->limit = l->queue->limit;
+	grant_enter(core, g, GRANT_ASKING, l->ns->session);
+	g->tokens_asked = submission_tokens(g);
+	s->holder = submission_me(g);
+	if (l->queue->owner != NULL)
+		s->owner = strdup(l->queue->owner);
+	o->me = s->holder;
+	o->mode = g->mode;
+	o->limit = g->limit;
+	o->session = g->session->id;
+	o->owner = s->owner;
+	o->tokens = g->tokens_asked;
+	if (n_dead > 0) {
+		o->n_dead = n_dead;
+		memcpy(s->dead, l->sight->holders,
+		    n_dead * sizeof(struct holder));
+		o->dead = s->dead;
+		o->token_seen = l->sight->token;
+	}
+	record_forget_sight(l);
+	l->view = VIEW_NEW;
+}
+
+static void
+submission_prepare_release(struct core *core, struct grant *g,
+    struct submission *s)
+{
+	struct operation *o = &s->submit.operation;
+
+	s->holder = submission_me(g);
+	grant_enter(core, g, GRANT_RELEASING, g->session);
+	/* Sent at once, its own end says more than the timer. */
+	if (g->releasing != NULL && g->releasing->asked_ms == core->now_ms)
+		heap_unset(&core->heap, &g->releasing->timer);
+	o->holders = &s->holder;
+	o->n_holders = 1;
+	o->others_hold = g->lock->others_seen > 0 ||
+	    g->lock->grants->next != NULL;
+}
+
+/* What must not stay: an orphan of ours, or the dead of a semaphore. */
+static void
+submission_prepare_cleaning(struct lock *l, struct submission *s, size_t n_dead)
+{
+	struct operation *o = &s->submit.operation;
+
+	s->cleaning = true;
+	if (n_dead > 0) {
+		o->n_holders = record_dead(l, s->dead);
+		o->holders = s->dead;
+	} else {
+		s->holder = l->leftovers->orphan;
+		o->n_holders = 1;
+		o->holders = &s->holder;
+	}
+	o->others_hold = l->others_seen > o->n_holders || l->grants != NULL;
+}
+
+static void
+submission_prepare_extend(struct grant *g, struct submission *s)
+{
+	struct operation *o = &s->submit.operation;
+
+	s->holder = submission_me(g);
+	o->me = s->holder;
+	o->token_seen = g->token_last;
+	o->tokens = g->tokens_asked;
+}
+
+static void
+submission_prepare_unwant(struct lock *l, struct submission *s)
+{
+	const struct leftovers *left = l->leftovers;
+	struct operation *o = &s->submit.operation;
+
+	if (left != NULL && !ident_is_none(left->own_wish)) {
+		o->session = left->own_wish;
+		o->mode = left->own_wish_mode;
+	} else if (left != NULL && !ident_is_none(left->stale_wish)) {
+		o->session = left->stale_wish;
+		o->mode = left->stale_wish_mode;
+	} else if (l->ns->session != NULL) {
+		o->session = l->ns->session->id;
+		o->mode = l->wanted;
+	}
+}
+
+static void
+submission_prepare(struct core *core, struct lock *l, struct submission *s,
+    enum operation_kind kind, struct grant *g, size_t n_dead)
+{
+	struct operation *o = &s->submit.operation;
+
+	switch (kind) {
+	case OPERATION_ACQUIRE:
+		submission_prepare_acquire(core, g, s, n_dead);
+		return;
+	case OPERATION_RELEASE:
+		if (g == NULL)
+			submission_prepare_cleaning(l, s, n_dead);
+		else
+			submission_prepare_release(core, g, s);
+		return;
+	case OPERATION_EXTEND:
+		submission_prepare_extend(g, s);
+		return;
+	case OPERATION_WANT:
+		o->session = l->ns->session->id;
+		o->mode = lock_wish_mode(l);
+		return;
+	case OPERATION_UNWANT:
+		submission_prepare_unwant(l, s);
+		return;
+	default:
+		return;
+	}
+}
+
+/*
+ * Submit the operation @kind for this lock, and for its grant @g where it is
+ * about one: ACQUIRE makes one, RELEASE without one cleans up. False: not now;
+ * the lock's timer is set to try again.
+ */
+bool
+submission_send(struct core *core, struct lock *l, enum operation_kind kind,
+    struct grant *g)
+{
+	size_t n_dead = submission_n_dead(l, kind, g);
+	struct submission *s;
+
+	assert(l->submission == NULL);
+	s = submission_new(core, l, kind, n_dead);
+	if (s != NULL && kind == OPERATION_ACQUIRE) {
+		g = grant_new(core, l);
+		if (g == NULL) {
+			submission_free(core, s);
+			s = NULL;
+		}
+	}
+	if (s == NULL) {
+		lock_hold_off(core, l, RETRY_MS);
+		heap_set(&core->heap, &l->timer, l->hold_off_ms);
+		return false;
+	}
+	submission_prepare(core, l, s, kind, g, n_dead);
+	if (kind != OPERATION_READ)
+		l->writes++;
+	l->submission = s;
+	action_submit(core, &s->submit, l->ns, kind,
+	    core->now_ms + l->ns->settings.request_ms, CORE_ABOUT_LOCK, l);
+	return true;
+}
+
+/* The core goes away with operations under way. */
+void
+submission_drop(struct core *core, struct lock *l)
+{
+	submission_free(core, l->submission);
+	l->submission = NULL;
+}
