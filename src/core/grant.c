@@ -122,20 +122,23 @@ grant_is_common(const struct grant *g)
 	return g->mode == LOCK_MODE_SHARED && g->limit == 0;
 }
 
-/* Could it now? */
-bool
+/* Could it, beside those who hold it? */
+static bool
 grant_fits(const struct grant *g, const struct request *r)
 {
 	return grant_suits(g, r) && (g->holds == NULL || grant_is_common(g));
 }
 
+/* Can the first in line hold the lock by this grant at once? */
 bool
-grant_may_give(const struct core *core, const struct grant *g)
+grant_can_give(const struct core *core, const struct grant *g,
+    const struct request *r)
 {
 	bool token = g->mode == LOCK_MODE_SHARED ||
 	    g->token_next <= g->token_last;
 
-	return !g->session->retiring && token &&
+	return g->state == GRANT_HELD && session_is_good(core, g->session) &&
+	    !g->session->retiring && token && grant_fits(g, r) &&
 	    !lock_run_is_over(core, g->lock);
 }
 

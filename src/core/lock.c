@@ -341,9 +341,7 @@ lock_give(struct core *core, struct lock *l)
 	struct grant *g = l->grants;
 
 	while (g != NULL && l->queue != NULL) {
-		if (g->state != GRANT_HELD ||
-		    !session_is_good(core, g->session) ||
-		    !grant_fits(g, l->queue) || !grant_may_give(core, g)) {
+		if (!grant_can_give(core, g, l->queue)) {
 			g = g->next;
 			continue;
 		}

@@ -69,7 +69,8 @@ queue_ahead(const struct request *r)
 /* Does what clients here hold keep this request, the first in line, from the
  * lock? Not yet, while there may be room for one more of a semaphore's. */
 static bool
-queue_is_hindered_here(const struct lock *l, const struct request *r)
+queue_is_hindered_here(const struct core *core, const struct lock *l,
+    const struct request *r)
 {
 	const struct grant *g;
 	uint32_t n = 0;
@@ -78,7 +79,7 @@ queue_is_hindered_here(const struct lock *l, const struct request *r)
 	LL_FOREACH(l->grants, g)
 	{
 		n++;
-		if (g->state != GRANT_HELD)
+		if (g->state != GRANT_HELD || grant_can_give(core, g, r))
 			return false;
 		if (g->holds != NULL)
 			held = true;
@@ -93,7 +94,7 @@ queue_must_wait(const struct core *core, const struct request *r)
 {
 	const struct lock *l = r->lock;
 
-	if (l->queue != r || queue_is_hindered_here(l, r))
+	if (l->queue != r || queue_is_hindered_here(core, l, r))
 		return true;
 	if (!lock_may_seek(l))
 		return false;
@@ -228,9 +229,7 @@ queue_grant(struct core *core, struct grant *g)
 	struct hold *h = r->hold;
 	struct namespace *ns = l->ns;
 
-	assert(g->state == GRANT_HELD && grant_fits(g, r));
-	assert(session_is_good(core, g->session));
-	assert(grant_may_give(core, g));
+	assert(grant_can_give(core, g, r));
 	r->hold = NULL;
 	h->notice.hold = ++core->hold_serial;
 	h->notice.client = c->id;

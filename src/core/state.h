@@ -426,8 +426,8 @@ void grant_lose(struct core *, struct grant *, enum core_loss);
 void grant_released(struct core *, struct grant *, int code, int cause,
     const char *text);
 void grant_adopt(struct core *, struct grant *, const struct lock_record *);
-bool grant_fits(const struct grant *, const struct request *);
-bool grant_may_give(const struct core *, const struct grant *);
+bool grant_can_give(const struct core *, const struct grant *,
+    const struct request *);
 void grant_check(const struct core *, const struct grant *);
 
 /* lock.c */
