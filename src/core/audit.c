@@ -27,6 +27,17 @@ audit_next_of(struct session *s, uint16_t round)
 	return g;
 }
 
+static bool
+audit_has(const struct audit *a, const struct lock *l)
+{
+	/* Only a semaphore's lock can be met again. */
+	for (size_t i = 0; l->grants->next != NULL && i < a->n_locks; i++) {
+		if (a->locks[i] == l)
+			return true;
+	}
+	return false;
+}
+
 static void
 audit_pick(struct audit *a, struct session *s)
 {
@@ -37,11 +48,12 @@ audit_pick(struct audit *a, struct session *s)
 		struct lock *l = g->lock;
 		size_t i = a->n_locks;
 
-		if (g->state != GRANT_HELD || l->submission != NULL)
+		/* A row is about all grants of its lock. */
+		if (g->state != GRANT_HELD || l->submission != NULL ||
+		    audit_has(a, l))
 			continue;
 		l->references++;
 		a->locks[i] = l;
-		a->grants[i] = g->id;
 		a->writes[i] = l->writes;
 		a->keys[i] = lock_key(l);
 		a->n_locks++;
@@ -97,16 +109,24 @@ audit_row(struct core *core, const struct audit *a, size_t i,
     const struct lock_record *record)
 {
 	struct lock *l = a->locks[i];
-	struct grant *g = grant_find(l, a->grants[i]);
+	struct grant *g, *next;
+	bool lost = false;
 
-	if (g == NULL || g->state != GRANT_HELD || l->writes != a->writes[i])
+	/* No grant is new without a write. */
+	if (l->writes != a->writes[i])
 		return;
-	if (!record_shows(record, g)) {
+	LL_FOREACH_SAFE(l->grants, g, next)
+	{
+		if (g->state != GRANT_HELD || record_shows(record, g))
+			continue;
 		grant_lose(core, g, record_loss(record));
-		return;
+		lost = true;
 	}
 	/* Of a lock that is held for long nothing else would tell. */
-	doubt_seen(core, l, a->submit.operation.submitted_ms);
+	if (lost)
+		lock_advance(core, l);
+	else if (l->grants != NULL)
+		doubt_seen(core, l, a->submit.operation.submitted_ms);
 }
 
 void

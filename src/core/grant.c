@@ -153,7 +153,8 @@ grant_released(struct core *core, struct grant *g, int code, int cause,
 
 /*
  * The grant is ours no more, or no longer protected by a lease. What is under
- * way for it is dealt with when its outcome comes (transfer.c).
+ * way for it is dealt with when its outcome comes (transfer.c). The caller
+ * advances the lock, once this was done to each grant that it befell.
  */
 void
 grant_lose(struct core *core, struct grant *g, enum core_loss loss)
@@ -176,7 +177,6 @@ grant_lose(struct core *core, struct grant *g, enum core_loss loss)
 	grant_enter(core, g, GRANT_NONE, NULL);
 	l->view = VIEW_STALE;
 	l->due_ms = core->now_ms;
-	lock_advance(core, l);
 }
 
 /* The record shows our grant: if it is alone, the token there is ours. */

@@ -303,6 +303,16 @@ lock_needs_grant(const struct lock *l)
 	return n == 0 || n < r->limit;
 }
 
+/* Who has what is here need not watch the others. */
+static void
+lock_look_away(struct lock *l)
+{
+	if (l->grants == NULL || l->sight == NULL)
+		return;
+	record_forget_sight(l);
+	l->view = VIEW_NEW;
+}
+
 /* What only a lock needs of which nothing here is exclusive. */
 static void
 lock_seek(struct core *core, struct lock *l)
@@ -310,7 +320,11 @@ lock_seek(struct core *core, struct lock *l)
 	if (l->submission != NULL || lock_must_wait(core, l) ||
 	    lock_clean(core, l))
 		return;
-	if (!lock_needs_grant(l) || !session_is_good(core, l->ns->session))
+	if (!lock_needs_grant(l)) {
+		lock_look_away(l);
+		return;
+	}
+	if (!session_is_good(core, l->ns->session))
 		return;
 	switch (l->view) {
 	case VIEW_NEW:
@@ -384,6 +398,21 @@ lock_advance(struct core *core, struct lock *l)
 		lock_seek(core, l);
 	lock_check(core, l);
 	lock_free_if_unused(core, l);
+}
+
+/* A session of ours is lost, and all that was granted under it. */
+void
+lock_lose(struct core *core, struct lock *l, const struct session *s,
+    enum core_loss loss)
+{
+	struct grant *g, *next;
+
+	LL_FOREACH_SAFE(l->grants, g, next)
+	{
+		if (g->session == s)
+			grant_lose(core, g, loss);
+	}
+	lock_advance(core, l);
 }
 
 void

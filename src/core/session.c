@@ -229,16 +229,12 @@ static void
 session_lose(struct core *core, struct session *s, enum core_loss loss)
 {
 	struct namespace *ns = s->ns;
-	struct grant *g, *next;
-
 	assert(s->state == SESSION_VALID);
 	s->state = SESSION_LOST;
 	s->close_at_ms = core->now_ms + ns->settings.margin_ms;
 	session_answer_renewals(core, s, DDBLOCK_E_LOCK_LOST);
-	DL_FOREACH_SAFE2(s->grants, g, next, session_next)
-	{
-		grant_lose(core, g, loss);
-	}
+	while (s->grants != NULL)
+		lock_lose(core, s->grants->lock, s, loss);
 	session_schedule(core, s);
 	if (ns->session == s) {
 		ns->session = NULL;

@@ -298,7 +298,6 @@ struct audit {
 	struct core_submit submit;
 	size_t n_locks;
 	struct lock *locks[READ_MANY_MAX];
-	struct ident grants[READ_MANY_MAX];
 	uint32_t writes[READ_MANY_MAX];
 	struct key keys[READ_MANY_MAX];
 };
@@ -441,6 +440,8 @@ void lock_release(struct core *, struct lock *);
 void lock_timer(struct core *, struct lock *);
 void lock_check(const struct core *, const struct lock *);
 bool lock_takeover_is_near(const struct core *, const struct lock *);
+void lock_lose(struct core *, struct lock *, const struct session *,
+    enum core_loss);
 bool lock_may_seek(const struct lock *);
 bool lock_must_wait(struct core *, struct lock *);
 bool lock_has_other_limit(const struct lock *, const struct request *);

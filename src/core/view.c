@@ -48,6 +48,23 @@ view_hold(const struct hold *hold, struct core_holder_view *v)
 	v->lease_ms = hold->lock->ns->settings.lease_ms;
 }
 
+/* How many hold it: clients here, and elements of others. */
+static uint32_t
+view_count(const struct lock *l, uint32_t n_others)
+{
+	const struct grant *g;
+	const struct hold *h;
+
+	LL_FOREACH(l->grants, g)
+	{
+		DL_FOREACH2(g->holds, h, grant_next)
+		{
+			n_others++;
+		}
+	}
+	return n_others;
+}
+
 /* Who has this lock, as far as it is known without asking. */
 void
 view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
@@ -60,6 +77,7 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 	*ret = (struct core_holder_view){ 0 };
 	if (hold != NULL) {
 		view_hold(hold, ret);
+		ret->n_holders = view_count(l, l->others_seen);
 	} else if (sight != NULL && sight->n_holders > 0) {
 		ret->held = true;
 		ret->token = sight->token;
