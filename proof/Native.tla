@@ -50,7 +50,7 @@ VARIABLES
     net,        \* requests that may land (again)
     ses,        \* daemons: their own sessions (session.c)
     watch,      \* daemons: other hosts' sessions (observe.c)
-    mine,       \* daemons: what of ours is in the lock (lock.c)
+    mine,       \* daemons: what of ours is in the lock (grant.c)
     client,     \* local programs: how many wait, and what token one holds
     top,        \* the judge: the highest token that was ever granted
     rising,     \* the judge: so far, each grant's token was above all before
@@ -187,7 +187,7 @@ BeatAnswered(s) ==
                    rising, deleted>>
 
 (* session_lose: final, for every hold of this session. An acquire that is *)
-(* under way stays so until its outcome comes (lock_lose).                 *)
+(* under way stays so until its outcome comes (grant_lose).                *)
 LoseSession(s) ==
     LET h == Host(s)
         m == mine[h]
@@ -357,7 +357,7 @@ Dead(h, s) ==
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
-(* lock.c and transfer.c: what of ours is in the record.                   *)
+(* grant.c, submission.c, transfer.c: what of ours is in the record.       *)
 (*                                                                         *)
 (*     none -> asking -> held -> releasing -> none                         *)
 (*                  \-> unsure (the answer never came; a read settles it)  *)
@@ -574,7 +574,7 @@ HandOver(h) ==
                             ![h].run = IF @ < Run THEN @ + 1 ELSE @]
     /\ UNCHANGED <<now, item, lock, net, ses, watch, deleted>>
 
-(* More tokens, also beforehand, while a client holds (lock_prefetch).     *)
+(* More tokens, also beforehand, while a client holds (grant_prefetch).    *)
 (* SET token = token + :n IF holders = {me} AND token = :seen              *)
 ExtendSend(h) ==
     LET m == mine[h] IN
@@ -595,7 +595,7 @@ ExtendLands(m) ==
     /\ UNCHANGED <<now, item, ses, watch, mine, client, top, rising,
                    deleted>>
 
-(* lock_adopt: while the record shows our grant alone, its token is ours.  *)
+(* grant_adopt: while the record shows our grant alone, its token is ours. *)
 (* `next` stays: a block is derived once.                                  *)
 ExtendEnds(h) ==
     LET m == mine[h] IN
@@ -609,7 +609,7 @@ ExtendEnds(h) ==
     /\ UNCHANGED <<now, item, lock, net, ses, watch, client, top,
                    rising, deleted>>
 
-(* The run is over: a fresh record decides (lock_renew_run).               *)
+(* The run is over: a fresh record decides (grant_renew_run).              *)
 FreshLook(h) ==
     LET m == Wished(h, mine[h]) IN
     /\ Free(h) /\ RunIsOver(h) /\ client[h].waiting > 0

@@ -30,7 +30,7 @@ struct transition {
 };
 
 /* From one step of the core to the next, so some are two at once. The picture
- * is in src/core/lock.c. */
+ * is in src/core/grant.c. */
 static const struct transition check_locks[] = {
 	{ LOCK_ABSENT, LOCK_IDLE, false },
 	{ LOCK_ABSENT, LOCK_ASKS, false },
