@@ -266,8 +266,12 @@ static void
 lock_contend(struct core *core, struct lock *l)
 {
 	bool dead = l->sight->blocked_on == NULL && record_block(core, l);
+	bool open = lock_is_open(l, l->queue) && !l->refused;
 
-	if (dead || (lock_is_open(l, l->queue) && !l->refused)) {
+	/* Nobody joins while any wish for exclusive use stands. */
+	if (open && !dead && lock_rid_of_stale_wish(core, l))
+		return;
+	if (dead || open) {
 		(void)submission_send(core, l, OPERATION_ACQUIRE, NULL);
 		return;
 	}

@@ -66,11 +66,25 @@ queue_ahead(const struct request *r)
 	return r->place - l->queue->place;
 }
 
-/* Does what clients here hold keep this request, the first in line, from the
- * lock? Not yet, while there may be room for one more of a semaphore's. */
+/* Does a grant here wait for this request, the first in line? */
 static bool
-queue_is_hindered_here(const struct core *core, const struct lock *l,
+queue_is_served(const struct core *core, const struct lock *l,
     const struct request *r)
+{
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (grant_can_give(core, g, r))
+			return true;
+	}
+	return false;
+}
+
+/* Does what clients here hold keep it from the lock? Not yet, while there may
+ * be room for one more of a semaphore's. */
+static bool
+queue_is_hindered_here(const struct lock *l, const struct request *r)
 {
 	const struct grant *g;
 	uint32_t n = 0;
@@ -79,7 +93,7 @@ queue_is_hindered_here(const struct core *core, const struct lock *l,
 	LL_FOREACH(l->grants, g)
 	{
 		n++;
-		if (g->state != GRANT_HELD || grant_can_give(core, g, r))
+		if (g->state != GRANT_HELD)
 			return false;
 		if (g->holds != NULL)
 			held = true;
@@ -94,7 +108,11 @@ queue_must_wait(const struct core *core, const struct request *r)
 {
 	const struct lock *l = r->lock;
 
-	if (l->queue != r || queue_is_hindered_here(core, l, r))
+	if (l->queue != r)
+		return true;
+	if (queue_is_served(core, l, r))
+		return false;
+	if (queue_is_hindered_here(l, r))
 		return true;
 	if (!lock_may_seek(l))
 		return false;

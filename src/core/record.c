@@ -304,8 +304,9 @@ record_find_use(struct lock *l, const struct lock_record *record)
 			n_ours++;
 	}
 	l->others_seen = (uint16_t)(record->n_holders - n_ours);
-	l->shared_seen = record->n_holders > 0 &&
-	    record->mode == LOCK_MODE_SHARED;
+	/* Also of a free lock: who waited for another limit than the last one
+	 * keeps the wish that lets nobody in before. */
+	l->shared_seen = record->mode == LOCK_MODE_SHARED;
 	l->limit_seen = record->limit > UINT32_MAX ? UINT32_MAX :
 	    (uint32_t)record->limit;
 }

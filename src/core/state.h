@@ -182,7 +182,7 @@ struct lock {
 	enum lock_view view : 8;
 	enum lock_mode wanted : 8;	/* the wish of ours in the record */
 	bool wish_seen : 1;	/* and another host's, who is hindered */
-	bool shared_seen : 1;	/* it is in shared use, with this limit: */
+	bool shared_seen : 1;	/* it is or was shared, with this limit: */
 	bool hindered : 1;	/* it could be had, but for others' wishes */
 	bool refused : 1;	/* a write for what looked open: look first */
 	bool read_due : 1;	/* a doubt wants a fresh look */

@@ -84,8 +84,8 @@ START_TEST(test_more_wishes_than_are_read)
 }
 END_TEST
 
-/* Somebody who wanted shared use is dead, which is known from the first lock.
- * We cannot take that wish out, and do not try for ever. */
+/* Somebody who wanted shared use is dead, which is known from the first lock:
+ * the second is rid of that wish at once. */
 START_TEST(test_dead_wish_for_shared_use)
 {
 	static const char *const keys[] = { "jobs/x", "jobs/y" };
@@ -108,7 +108,8 @@ START_TEST(test_dead_wish_for_shared_use)
 		driver_check(d, driver_holds(d, i + 1, keys[i]));
 	}
 	driver_check(d, trace_count(&d->trace, 0, "*A > look X1") == 1);
-	driver_check(d, driver_count(d, A, OPERATION_UNWANT) == 0);
+	driver_check(d, driver_count(d, A, OPERATION_UNWANT) == 1);
+	driver_check(d, driver_lock(d, "jobs/y")->n_shared_wishes == 0);
 	driver_expect_clean(d);
 	driver_free(d);
 }

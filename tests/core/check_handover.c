@@ -243,7 +243,8 @@ START_TEST(test_wish_of_a_dead_session)
 	driver_run_until(d, 2000);
 	m = model_plant_session(&d->net.store, "X1", 20000);
 	m->dead = true;
-	model_add_wish(driver_lock(d, "jobs/x"), m->ident);
+	model_add_wish(driver_lock(d, "jobs/x"), LOCK_MODE_EXCLUSIVE,
+	    m->ident);
 	driver_skip(d);
 	while (first < 12) {
 		uint64_t before = d->now;
@@ -346,7 +347,7 @@ START_TEST(test_own_leftover_wish)
 	driver_disconnect(d, 2);
 	driver_run_until(d, 4000);
 	driver_check(d, driver_lock(d, "jobs/x")->n_exclusive_wishes == 0);
-	model_add_wish(driver_lock(d, "jobs/x"), own);
+	model_add_wish(driver_lock(d, "jobs/x"), LOCK_MODE_EXCLUSIVE, own);
 	driver_try(d, driver_connect(d, B), "jobs/x");
 	driver_run_until(d, 5000);
 	driver_check(d, driver_lock(d, "jobs/x")->n_exclusive_wishes == 0);

@@ -68,6 +68,41 @@ static const char *const driver_operation_words[] = {
 	[OPERATION_SESSION_CLOSE] = "close",
 };
 
+/* Exclusive use goes without saying. */
+void
+driver_describe_use(enum lock_mode mode, uint64_t limit, char *text,
+    size_t size)
+{
+	if (mode != LOCK_MODE_SHARED)
+		text[0] = '\0';
+	else if (limit == 0)
+		(void)snprintf(text, size, " shared");
+	else
+		(void)snprintf(text, size, " shared by %" PRIu64, limit);
+}
+
+/* Those whom it takes out, and whom no living host stands behind. */
+static void
+driver_describe_dead(const struct model_store *s, const struct operation *op,
+    char *text, size_t size)
+{
+	const struct holder *holders = op->n_dead > 0 ? op->dead : op->holders;
+	size_t i, length = 0, n = op->n_dead + op->n_holders;
+	const struct model_session *m;
+
+	text[0] = '\0';
+	for (i = 0; i < n; i++) {
+		m = model_find_session(s, holders[i].session);
+		if (m != NULL && m->host >= 0 && !m->dead)
+			continue;
+		length += (size_t)snprintf(text + length, size - length,
+		    "%s%s", length == 0 ? " from " : ", ",
+		    m == NULL ? "?" : m->name);
+		if (length >= size)
+			return;
+	}
+}
+
 void
 driver_describe(struct driver *d, const struct operation *op, char *text,
     size_t size)
@@ -75,6 +110,7 @@ driver_describe(struct driver *d, const struct operation *op, char *text,
 	const char *word = driver_operation_words[op->kind];
 	const struct model_store *s = &d->net.store;
 	int length = (int)op->key.length;
+	char use[32], dead[64];
 
 	switch (op->kind) {
 	case OPERATION_READ_MANY:
@@ -85,18 +121,19 @@ driver_describe(struct driver *d, const struct operation *op, char *text,
 		    (int)op->prefix.length, op->prefix.bytes);
 		break;
 	case OPERATION_ACQUIRE:
+	case OPERATION_RELEASE:
+		driver_describe_use(op->mode, op->limit, use, sizeof(use));
+		driver_describe_dead(s, op, dead, sizeof(dead));
 		(void)snprintf(text, size, "%s %.*s%s%s", word, length,
-		    op->key.bytes, op->n_dead > 0 ? " from " : "",
-		    op->n_dead > 0 ?
-		    model_session_name(s, op->dead[0].session) : "");
+		    op->key.bytes, use, dead);
 		break;
 	case OPERATION_UNWANT:
 	case OPERATION_WANT:
-		(void)snprintf(text, size, "%s %.*s %s", word, length,
-		    op->key.bytes, model_session_name(s, op->session));
+		driver_describe_use(op->mode, 0, use, sizeof(use));
+		(void)snprintf(text, size, "%s %.*s%s %s", word, length,
+		    op->key.bytes, use, model_session_name(s, op->session));
 		break;
 	case OPERATION_READ:
-	case OPERATION_RELEASE:
 	case OPERATION_EXTEND:
 	case OPERATION_BREAK:
 		(void)snprintf(text, size, "%s %.*s", word, length,

@@ -82,6 +82,9 @@ void driver_try(struct driver *, unsigned client, const char *key);
 int driver_ask_acquire(struct driver *, unsigned client,
     uint32_t namespace_index, const char *key, uint64_t wait_ms,
     uint64_t poll_ms);
+/* For shared use, within @limit holders (0: any number). */
+void driver_share(struct driver *, unsigned client, const char *key,
+    uint32_t limit, uint64_t wait_ms);
 void driver_release(struct driver *, unsigned client, const char *key);
 void driver_renew(struct driver *, unsigned client, const char *key);
 void driver_cancel(struct driver *, unsigned client, const char *key);
@@ -145,6 +148,8 @@ void driver_tell_rows(struct driver *, unsigned host,
     const struct core_rows *);
 void driver_turn_pages(struct driver *);
 void driver_describe(struct driver *, const struct operation *, char *text,
+    size_t size);
+void driver_describe_use(enum lock_mode, uint64_t limit, char *text,
     size_t size);
 
 #endif

@@ -69,8 +69,8 @@ driver_ask(struct driver *d, unsigned client, struct core_request *q,
 	unsigned host = d->clients[client].host;
 	struct core_event ev = { .type = CORE_REQUEST };
 	struct judge_request jr = { .host = host, .client = client,
-		.verb = q->verb, .hold = q->hold,
-		.namespace_index = q->namespace_index };
+		.verb = q->verb, .hold = q->hold, .mode = q->mode,
+		.n_max = q->limit, .namespace_index = q->namespace_index };
 	struct judge_request *back;
 	int r;
 
@@ -94,23 +94,44 @@ driver_ask(struct driver *d, unsigned client, struct core_request *q,
 	return r;
 }
 
+static int
+driver_ask_use(struct driver *d, unsigned client, struct core_request *q,
+    const char *key)
+{
+	char owner[32], use[32];
+
+	(void)snprintf(owner, sizeof(owner), "%s/c%u",
+	    driver_client_host(d, client), client);
+	q->verb = CORE_ACQUIRE;
+	q->key = (struct key){ key, strlen(key) };
+	q->owner = owner;
+	driver_describe_use(q->mode, q->limit, use, sizeof(use));
+	trace_add(&d->trace, TRACE_ASK, d->now, driver_client_host(d, client),
+	    "c%u %s %s%s", client, q->wait_ms == 0 ? "try" : "acquire", key,
+	    use);
+	return driver_ask(d, client, q, key);
+}
+
 int
 driver_ask_acquire(struct driver *d, unsigned client,
     uint32_t namespace_index, const char *key, uint64_t wait_ms,
     uint64_t poll_ms)
 {
-	char owner[32];
-	struct core_request q = { .verb = CORE_ACQUIRE,
-		.mode = LOCK_MODE_EXCLUSIVE,
-		.namespace_index = namespace_index,
-		.key = { key, strlen(key) }, .wait_ms = wait_ms,
-		.poll_ms = poll_ms, .owner = owner };
+	struct core_request q = { .mode = LOCK_MODE_EXCLUSIVE,
+		.namespace_index = namespace_index, .wait_ms = wait_ms,
+		.poll_ms = poll_ms };
 
-	(void)snprintf(owner, sizeof(owner), "%s/c%u",
-	    driver_client_host(d, client), client);
-	trace_add(&d->trace, TRACE_ASK, d->now, driver_client_host(d, client),
-	    "c%u %s %s", client, wait_ms == 0 ? "try" : "acquire", key);
-	return driver_ask(d, client, &q, key);
+	return driver_ask_use(d, client, &q, key);
+}
+
+void
+driver_share(struct driver *d, unsigned client, const char *key,
+    uint32_t limit, uint64_t wait_ms)
+{
+	struct core_request q = { .mode = LOCK_MODE_SHARED, .limit = limit,
+		.wait_ms = wait_ms };
+
+	(void)driver_ask_use(d, client, &q, key);
 }
 
 void
@@ -288,8 +309,8 @@ driver_tell_grant(struct driver *d, const struct judge_request *r,
     const struct core_reply *reply)
 {
 	struct judge_hold h = { .host = r->host, .client = r->client,
-		.id = reply->hold, .token = reply->token,
-		.until_ms = reply->until_ms,
+		.id = reply->hold, .token = reply->token, .mode = r->mode,
+		.n_max = r->n_max, .until_ms = reply->until_ms,
 		.namespace_index = r->namespace_index };
 
 	(void)snprintf(h.key, sizeof(h.key), "%s", r->key);
@@ -447,6 +468,11 @@ driver_check_store_clean(struct driver *d)
 				driver_fail(d, "a wish of %s on %s",
 				    model_session_name(&d->net.store,
 				    l->exclusive_wishes[i]), l->key);
+		for (i = 0; i < l->n_shared_wishes; i++)
+			if (driver_is_live(d, l->shared_wishes[i]))
+				driver_fail(d, "a wish of %s on %s",
+				    model_session_name(&d->net.store,
+				    l->shared_wishes[i]), l->key);
 	}
 }
 

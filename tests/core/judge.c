@@ -137,11 +137,19 @@ static void
 judge_check_alone(struct judge *j, const struct judge_hold *h, uint64_t now)
 {
 	const struct judge_hold *o;
+	uint32_t n = 1;
 
 	for (o = j->holds; o != NULL; o = o->next) {
 		if (o == h || o->namespace_index != h->namespace_index ||
 		    strcmp(o->key, h->key) != 0)
 			continue;
+		if (h->mode == LOCK_MODE_SHARED && o->mode == h->mode &&
+		    o->n_max == h->n_max) {
+			if (judge_is_valid(j, o, now) && ++n == h->n_max + 1)
+				judge_fail(j, "more than %" PRIu32 " hold %s",
+				    h->n_max, h->key);
+			continue;
+		}
 		if (judge_is_valid(j, o, now))
 			judge_fail(j, "c%u and c%u both hold %s", o->client,
 			    h->client, h->key);
@@ -162,6 +170,7 @@ judge_granted(struct judge *j, uint64_t now, const struct judge_hold *hold)
 	    hold->namespace_index, hold->key);
 	const struct model_session *m = NULL;
 	struct judge_hold *h = malloc(sizeof(*h));
+	size_t i;
 
 	if (h == NULL)
 		abort();
@@ -172,11 +181,14 @@ judge_granted(struct judge *j, uint64_t now, const struct judge_hold *hold)
 	j->holds = h;
 	if (l != NULL && l->tampered)
 		return;
-	if (l != NULL && l->n_holders == 1) {
-		h->session = l->holders[0].session;
-		m = model_find_session(&j->net->store, h->session);
+	for (i = 0; l != NULL && i < l->n_holders && m == NULL; i++) {
+		m = model_find_session(&j->net->store, l->holders[i].session);
+		if (m != NULL && (m->host != (int)h->host || m->dead))
+			m = NULL;
 	}
-	if (m == NULL || m->host != (int)h->host || m->dead)
+	if (m != NULL)
+		h->session = m->ident;
+	if (m == NULL || (l->n_holders > 1 && h->mode != LOCK_MODE_SHARED))
 		judge_fail(j, "c%u was granted %s, which the store does not "
 		    "show", h->client, h->key);
 	if (l != NULL && h->token > l->token)

@@ -4,8 +4,9 @@
  *
  *  1. At any real moment at most one hold of a key is valid: from its grant
  *     until its release, its loss, its client's end, or the deadline that the
- *     client was last told, whichever is first.
- *  2. Tokens of a key strictly rise.
+ *     client was last told, whichever is first. Or several that share it, all
+ *     under the same limit, and not more than that.
+ *  2. Tokens of a key strictly rise; those who share it may have the same.
  *  3. A holder was told of its loss before another is granted the key, unless
  *     its host is dead or paused: then the client's own deadline has passed.
  *  4. No client is left with a hold beyond the deadline it was told.
@@ -38,6 +39,8 @@ struct judge_hold {
 	uint64_t id;
 	uint32_t namespace_index;
 	char key[MODEL_KEY_MAX];
+	enum lock_mode mode;
+	uint32_t n_max;			/* shared: the limit, 0: none */
 	uint64_t token;
 	uint64_t until_ms;		/* boot time of its host */
 	uint64_t since;			/* real */
@@ -53,6 +56,8 @@ struct judge_request {
 	enum core_verb verb;
 	uint32_t namespace_index;
 	char key[MODEL_KEY_MAX];
+	enum lock_mode mode;
+	uint32_t n_max;
 	uint64_t hold;
 	uint64_t limit;			/* real; NET_NEVER */
 };

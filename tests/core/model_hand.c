@@ -17,6 +17,7 @@ model_view_lock(const struct model_lock *l, struct lock_record *ret)
 		return;
 	ret->mode = l->mode;
 	ret->token = l->token;
+	ret->limit = l->limit;
 	ret->holders = l->holders;
 	ret->n_holders = l->n_holders;
 	ret->exclusive_wishes = l->exclusive_wishes;

@@ -2,7 +2,7 @@
  * The native record format's conditions, over a list in memory. A conflict is
  * read before it is believed, as every real store has to: a record that shows
  * this operation's own effect, or lacks what an earlier attempt was to remove,
- * is success. What no core asks for yet, such as shared use, it does not know.
+ * is success.
  */
 #include "model_store.h"
 
@@ -187,47 +187,83 @@ model_drop_holder(struct model_lock *l, const struct holder *h)
 	l->n_holders = n;
 }
 
-static bool
-model_wishes(const struct model_lock *l, struct ident session)
+/* The wishes for this use, and their number. */
+static struct ident *
+model_wishes(struct model_lock *l, enum lock_mode mode, size_t **ret_n)
 {
-	size_t i;
+	if (mode == LOCK_MODE_SHARED) {
+		*ret_n = &l->n_shared_wishes;
+		return l->shared_wishes;
+	}
+	assert(mode == LOCK_MODE_EXCLUSIVE);
+	*ret_n = &l->n_exclusive_wishes;
+	return l->exclusive_wishes;
+}
 
-	for (i = 0; i < l->n_exclusive_wishes; i++)
-		if (ident_equal(l->exclusive_wishes[i], session))
+static bool
+model_has_wish(struct model_lock *l, enum lock_mode mode, struct ident session)
+{
+	size_t i, *n;
+	const struct ident *wishes = model_wishes(l, mode, &n);
+
+	for (i = 0; i < *n; i++)
+		if (ident_equal(wishes[i], session))
 			return true;
 	return false;
 }
 
 void
-model_add_wish(struct model_lock *l, struct ident session)
+model_add_wish(struct model_lock *l, enum lock_mode mode, struct ident session)
 {
-	if (model_wishes(l, session))
+	size_t *n;
+	struct ident *wishes = model_wishes(l, mode, &n);
+
+	if (model_has_wish(l, mode, session))
 		return;
-	assert(l->n_exclusive_wishes < MODEL_WISHES_MAX);
-	l->exclusive_wishes[l->n_exclusive_wishes++] = session;
+	assert(*n < MODEL_WISHES_MAX);
+	wishes[(*n)++] = session;
 }
 
 static void
-model_drop_wish(struct model_lock *l, struct ident session)
+model_drop_wish(struct model_lock *l, enum lock_mode mode,
+    struct ident session)
 {
-	size_t i, n = 0;
+	size_t i, kept = 0, *n;
+	struct ident *wishes = model_wishes(l, mode, &n);
 
-	for (i = 0; i < l->n_exclusive_wishes; i++)
-		if (!ident_equal(l->exclusive_wishes[i], session))
-			l->exclusive_wishes[n++] = l->exclusive_wishes[i];
-	l->n_exclusive_wishes = n;
+	for (i = 0; i < *n; i++)
+		if (!ident_equal(wishes[i], session))
+			wishes[kept++] = wishes[i];
+	*n = kept;
 }
 
 /* ---- locks ------------------------------------------------------------ */
 
 static bool
-model_may_acquire(const struct model_lock *l, const struct operation *op)
+model_may_join(const struct model_lock *l, const struct operation *op)
 {
-	if (op->n_dead == 0)
-		return l->n_holders == 0 && (l->n_shared_wishes == 0 ||
-		    l->mode != LOCK_MODE_EXCLUSIVE);
-	return l->n_holders == op->n_dead && l->token == op->token_seen &&
-	    model_holds_all(l, op->dead, op->n_dead);
+	return op->mode == LOCK_MODE_SHARED && l->mode == LOCK_MODE_SHARED &&
+	    l->limit == op->limit &&
+	    (op->limit == 0 || l->n_holders < op->limit) &&
+	    l->n_exclusive_wishes == 0 && !model_holds(l, &op->me);
+}
+
+/* The kind of use that had it last stands back for the other. */
+static bool
+model_may_acquire(struct model_lock *l, const struct operation *op)
+{
+	if (op->n_dead > 0)
+		return l->n_holders == op->n_dead &&
+		    l->token == op->token_seen &&
+		    model_holds_all(l, op->dead, op->n_dead);
+	if (l->n_holders > 0)
+		return model_may_join(l, op);
+	if (l->mode != op->mode)
+		return true;
+	if (op->mode == LOCK_MODE_EXCLUSIVE)
+		return l->n_shared_wishes == 0;
+	return l->n_exclusive_wishes == 0 ||
+	    model_has_wish(l, LOCK_MODE_EXCLUSIVE, op->me.session);
 }
 
 static void
@@ -240,14 +276,19 @@ model_do_acquire(struct model_lock *l, const struct operation *op,
 	}
 	l->exists = true;
 	l->token += op->tokens;
-	l->mode = LOCK_MODE_EXCLUSIVE;
-	l->holders[0] = op->me;
-	l->n_holders = 1;
+	l->mode = op->mode;
+	l->limit = op->limit;
+	if (op->n_dead > 0)
+		l->n_holders = 0;
+	assert(l->n_holders < MODEL_HOLDERS_MAX);
+	l->holders[l->n_holders++] = op->me;
 	l->acquired_at_s = try->wall_s;
 	l->ttl_s = 0;
 	model_copy_text(l->owner, sizeof(l->owner), op->owner);
 	l->broken_by[0] = '\0';
-	model_drop_wish(l, op->me.session);
+	model_drop_wish(l, LOCK_MODE_EXCLUSIVE, op->me.session);
+	if (op->mode == LOCK_MODE_SHARED)
+		model_drop_wish(l, LOCK_MODE_SHARED, op->me.session);
 }
 
 /* Would the token rise too high? */
@@ -261,7 +302,8 @@ static enum outcome_kind
 model_acquire(struct model_lock *l, const struct operation *op,
     const struct model_try *try)
 {
-	assert(op->mode == LOCK_MODE_EXCLUSIVE);
+	assert(op->mode == LOCK_MODE_EXCLUSIVE ? op->limit == 0 :
+	    op->mode == LOCK_MODE_SHARED && op->tokens == 1);
 	if (model_may_acquire(l, op)) {
 		if (model_has_no_room(l, op))
 			return OUTCOME_REFUSED;
@@ -308,10 +350,9 @@ model_extend(struct model_lock *l, const struct operation *op)
 static enum outcome_kind
 model_want(struct model_lock *l, const struct operation *op)
 {
-	assert(op->mode == LOCK_MODE_EXCLUSIVE);
 	if (l->n_holders == 0)
 		return OUTCOME_CONFLICT;
-	model_add_wish(l, op->session);
+	model_add_wish(l, op->mode, op->session);
 	return OUTCOME_DONE;
 }
 
@@ -319,10 +360,9 @@ static enum outcome_kind
 model_unwant(struct model_lock *l, const struct operation *op,
     const struct model_try *try)
 {
-	assert(op->mode == LOCK_MODE_EXCLUSIVE);
-	if (!model_wishes(l, op->session))
+	if (!model_has_wish(l, op->mode, op->session))
 		return try->repeated ? OUTCOME_DONE : OUTCOME_CONFLICT;
-	model_drop_wish(l, op->session);
+	model_drop_wish(l, op->mode, op->session);
 	return OUTCOME_DONE;
 }
 
@@ -352,8 +392,7 @@ model_apply_lock(struct model_store *s, const struct operation *op,
 		ret->kind = model_unwant(l, op, try);
 		break;
 	default:
-		assert(op->kind == OPERATION_READ);
-		ret->kind = OUTCOME_DONE;
+		ret->kind = OUTCOME_DONE;	/* a read */
 		break;
 	}
 	ret->lock = *l;

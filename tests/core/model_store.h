@@ -28,6 +28,7 @@ struct model_lock {
 	bool tampered;		/* changed by hand: the judge looks away */
 	enum lock_mode mode;
 	uint64_t token;		/* 0: never had one */
+	uint64_t limit;		/* 0: none */
 	uint64_t base;		/* what its first token was added to */
 	struct holder holders[MODEL_HOLDERS_MAX];
 	size_t n_holders;
@@ -129,7 +130,7 @@ void model_delete_lock(struct model_store *, uint32_t namespace_index,
 void model_break_lock(struct model_store *, uint32_t namespace_index,
     const char *key, const char *by);
 void model_delete_session(struct model_store *, const char *name);
-void model_add_wish(struct model_lock *, struct ident session);
+void model_add_wish(struct model_lock *, enum lock_mode, struct ident session);
 
 /* ---- between the files of the model ---- */
 struct model_lock *model_make_lock(struct model_store *,
