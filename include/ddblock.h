@@ -76,6 +76,8 @@ enum ddblock_error {
 	DDBLOCK_E_NOMEM = -27,
 	/* a system call failed */
 	DDBLOCK_E_SYSTEM = -28,
+	/* the lock is shared within another limit */
+	DDBLOCK_E_WRONG_LIMIT = -29,
 };
 
 /*

@@ -16,6 +16,7 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 
 #define CORE_FOREVER UINT64_MAX
 #define CORE_NAMESPACES_MAX 64
+#define CORE_LIMIT_MAX 1000	/* of those who share; within HOLDERS_MAX */
 
 /*
  * A namespace: a name that clients use, bound to a store and to timings. The
@@ -92,7 +93,7 @@ struct core_request {
 	uint64_t poll_ms;		/* ACQUIRE: 0 for the namespace's */
 	enum lock_mode mode;		/* ACQUIRE: exclusive or shared */
 	uint32_t limit;	/* ACQUIRE, shared: most holders, the same for all who
-			 * share; 0: any number */
+			 * share, up to CORE_LIMIT_MAX; 0: any number */
 	const char *owner;		/* ACQUIRE: for people */
 	uint64_t hold;			/* RELEASE, RENEW: the grant's id */
 	uint64_t target;		/* CANCEL: a request of this client */
@@ -140,7 +141,8 @@ struct core_holder_view {
 	uint64_t token;
 	enum lock_mode mode;
 	uint64_t limit;		/* shared: most holders, 0: any number */
-	uint32_t n_holders;	/* on all hosts, as the record says */
+	uint32_t n_holders;	/* here, and on other hosts as the record says:
+				 * sharers of a host without a limit as one */
 	uint64_t acquired_at_s;	/* wall clock, 0: unknown */
 	bool seen;		/* its session is being observed: */
 	uint64_t unchanged_ms;	/* its beat has stood still this long */
@@ -159,6 +161,8 @@ struct core_reply {
 	const char *text;	/* for people, NULL: none */
 	uint64_t hold;		/* ACQUIRE */
 	uint64_t token;		/* ACQUIRE */
+	enum lock_mode mode;	/* ACQUIRE: as it was asked for */
+	uint32_t limit;		/* ACQUIRE */
 	uint64_t remaining_ms;	/* ACQUIRE, RENEW */
 	uint64_t until_ms;	/* ACQUIRE, RENEW: boot time */
 	uint64_t margin_ms;	/* ACQUIRE: nobody else holds before until
@@ -271,6 +275,8 @@ struct core_hold_view {
 	uint32_t namespace_index;
 	struct key key;
 	uint64_t token;
+	enum lock_mode mode;
+	uint32_t limit;
 	bool danger;
 	bool lost;
 	uint64_t held_ms;
@@ -282,6 +288,8 @@ struct core_waiter_view {
 	uint64_t client;
 	uint32_t namespace_index;
 	struct key key;
+	enum lock_mode mode;	/* what it asked for */
+	uint32_t limit;
 	uint32_t ahead;
 	uint64_t waited_ms;
 	int cause;		/* last trouble of the store, or 0 */

@@ -100,12 +100,15 @@ grant_add_hold(struct grant *g, struct hold *h)
 	h->lock = g->lock;
 	h->grant = g;
 	DL_APPEND2(g->holds, h, grant_previous, grant_next);
+	g->lock->n_holds++;
 }
 
 void
 grant_drop_hold(struct hold *h)
 {
 	DL_DELETE2(h->grant->holds, h, grant_previous, grant_next);
+	assert(h->lock->n_holds > 0);
+	h->lock->n_holds--;
 	h->grant = NULL;
 }
 
@@ -123,7 +126,7 @@ grant_is_common(const struct grant *g)
 }
 
 /* Could it, beside those who hold it? */
-static bool
+bool
 grant_fits(const struct grant *g, const struct request *r)
 {
 	return grant_suits(g, r) && (g->holds == NULL || grant_is_common(g));

@@ -10,6 +10,8 @@
 #include "core/state.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,23 +68,27 @@ queue_ahead(const struct request *r)
 	return r->place - l->queue->place;
 }
 
-/* Does a grant here wait for this request, the first in line? */
+/* Does a grant here wait for this request, the first in line? Perhaps it does
+ * so after the look at the record which is due when a run is over. */
 static bool
 queue_is_served(const struct core *core, const struct lock *l,
     const struct request *r)
 {
 	const struct grant *g;
 
+	if (l->wish_seen && lock_run_is_over(core, l))
+		return false;
 	LL_FOREACH(l->grants, g)
 	{
-		if (grant_can_give(core, g, r))
+		if (g->state == GRANT_HELD && !g->session->retiring &&
+		    grant_fits(g, r))
 			return true;
 	}
 	return false;
 }
 
-/* Does what clients here hold keep it from the lock? Not yet, while there may
- * be room for one more of a semaphore's. */
+/* Does what clients here hold keep this request, the first in line, from the
+ * lock? Not yet, while there may be room for one more of a semaphore's. */
 static bool
 queue_is_hindered_here(const struct lock *l, const struct request *r)
 {
@@ -133,6 +139,39 @@ queue_cause(const struct request *r)
 	    ns->cause : 0;
 }
 
+/* Is the lock known to be shared now, within a limit that this request does
+ * not share? Here, or as it was last seen. */
+static bool
+queue_finds_limit(const struct request *r, uint32_t *ret_limit)
+{
+	const struct hold *h = lock_first_hold(r->lock);
+
+	if (h == NULL) {
+		*ret_limit = r->lock->limit_seen;
+		return r->lock->sight != NULL &&
+		    lock_has_other_limit(r->lock, r);
+	}
+	*ret_limit = h->grant->limit;
+	return r->mode == LOCK_MODE_SHARED &&
+	    h->grant->mode == LOCK_MODE_SHARED && *ret_limit != r->limit;
+}
+
+static void
+queue_tell_limits(const struct request *r, uint32_t limit, char *text,
+    size_t size)
+{
+	char in_force[32] = "no limit", asked[32] = "none";
+
+	if (limit > 0)
+		(void)snprintf(in_force, sizeof(in_force), "limit=%" PRIu32,
+		    limit);
+	if (r->limit > 0)
+		(void)snprintf(asked, sizeof(asked), "limit=%" PRIu32,
+		    r->limit);
+	(void)snprintf(text, size, "%s is in force, and %s was asked for",
+	    in_force, asked);
+}
+
 /* Its time is up. */
 static void
 queue_expire(struct core *core, struct request *r)
@@ -141,13 +180,23 @@ queue_expire(struct core *core, struct request *r)
 	bool try = r->deadline_ms == r->asked_ms;
 	int cause = queue_cause(r);
 	int code = try ? DDBLOCK_E_LOCK_BUSY : DDBLOCK_E_ACQUIRE_TIMEOUT;
+	char limits[OUTCOME_TEXT_MAX];
 	const char *text;
+	uint32_t limit;
 
-	if (r->client->draining && !try)
-		code = DDBLOCK_E_CANCELLED;
 	if (!busy && cause == 0)
 		cause = DDBLOCK_E_UNREACHABLE;
 	text = cause != 0 && cause == r->ns->cause ? r->ns->text : NULL;
+	if (cause == 0 && queue_finds_limit(r, &limit)) {
+		if (try)
+			code = DDBLOCK_E_WRONG_LIMIT;
+		else
+			cause = DDBLOCK_E_WRONG_LIMIT;
+		queue_tell_limits(r, limit, limits, sizeof(limits));
+		text = limits;
+	}
+	if (r->client->draining && !try)
+		code = DDBLOCK_E_CANCELLED;
 	if (!busy && try) {
 		request_reply(core, r, cause, 0, text);
 		return;
@@ -270,6 +319,8 @@ queue_grant(struct core *core, struct grant *g)
 
 	r->reply.hold = h->notice.hold;
 	r->reply.token = h->token;
+	r->reply.mode = g->mode;
+	r->reply.limit = g->limit;
 	r->reply.until_ms = session_until_ms(g->session);
 	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
 	r->reply.margin_ms = ns->settings.margin_ms;
@@ -279,9 +330,10 @@ queue_grant(struct core *core, struct grant *g)
 	queue_review(core, l);
 }
 
-/* Does this client hold the lock? Whichever list is the shorter one tells. */
-static bool
-queue_holds(const struct lock *l, const struct client *c)
+/* This client's hold of the lock, or NULL. Whichever list is the shorter one
+ * tells. */
+static const struct hold *
+queue_find_hold(const struct lock *l, const struct client *c)
 {
 	const struct hold *by_client = c->holds, *h;
 	const struct grant *g;
@@ -291,15 +343,32 @@ queue_holds(const struct lock *l, const struct client *c)
 		DL_FOREACH2(g->holds, h, grant_next)
 		{
 			if (h->client == c)
-				return true;
+				return h;
 			if (by_client == NULL)
-				return false;
+				return NULL;
 			if (by_client->lock == l && !by_client->lost)
-				return true;
+				return by_client;
 			by_client = by_client->client_next;
 		}
 	}
-	return false;
+	return NULL;
+}
+
+/* Two that share it and both wait to have it alone would wait for ever. */
+static const char *
+queue_why_held(const struct lock *l, const struct client *c,
+    const struct core_request *ask)
+{
+	const struct hold *h = queue_find_hold(l, c);
+
+	if (h->grant->mode == ask->mode)
+		return NULL;
+	return h->grant->mode == LOCK_MODE_SHARED ?
+	    "this connection shares the lock; release it, then ask for "
+	    "exclusive use: two that waited for each other to let go would "
+	    "wait for ever" :
+	    "this connection holds the lock exclusively; release it, then "
+	    "ask to share it";
 }
 
 /* Why this request cannot even wait, or 0. */
@@ -315,7 +384,9 @@ queue_refuse(const struct core *core, const struct client *c,
 	if (ask->mode != LOCK_MODE_SHARED &&
 	    (ask->mode != LOCK_MODE_EXCLUSIVE || ask->limit != 0))
 		return DDBLOCK_E_BAD_REQUEST;
-	if (l != NULL && queue_holds(l, c))
+	if (ask->limit > CORE_LIMIT_MAX)
+		return DDBLOCK_E_BAD_REQUEST;
+	if (l != NULL && queue_find_hold(l, c) != NULL)
 		return DDBLOCK_E_ALREADY_HELD;
 	if (c->n_holds + c->n_requests > core->limits.holds_per_client_max)
 		return DDBLOCK_E_LIMIT;
@@ -353,10 +424,12 @@ queue_acquire(struct core *core, struct client *c, struct request *r,
 {
 	struct lock *l = lock_find(r->ns, ask->key);
 	int code = queue_refuse(core, c, r->ns, l, ask);
+	const char *text = code == r->ns->cause ? r->ns->text : NULL;
 
+	if (code == DDBLOCK_E_ALREADY_HELD)
+		text = queue_why_held(l, c, ask);
 	if (code < 0) {
-		request_reply(core, r, code, 0,
-		    code == r->ns->cause ? r->ns->text : NULL);
+		request_reply(core, r, code, 0, text);
 		return 0;
 	}
 	code = queue_prepare(core, r, ask, &l);

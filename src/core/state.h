@@ -193,6 +193,7 @@ struct lock {
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
 	uint32_t limit_seen;
+	uint32_t n_holds;		/* of the grants */
 	uint32_t n_waiting;
 	uint32_t references;	/* lost holds, doubts, audits */
 	uint32_t writes;	/* submitted so far; for the audit */
@@ -425,6 +426,7 @@ void grant_lose(struct core *, struct grant *, enum core_loss);
 void grant_released(struct core *, struct grant *, int code, int cause,
     const char *text);
 void grant_adopt(struct core *, struct grant *, const struct lock_record *);
+bool grant_fits(const struct grant *, const struct request *);
 bool grant_can_give(const struct core *, const struct grant *,
     const struct request *);
 void grant_check(const struct core *, const struct grant *);

@@ -48,23 +48,6 @@ view_hold(const struct hold *hold, struct core_holder_view *v)
 	v->lease_ms = hold->lock->ns->settings.lease_ms;
 }
 
-/* How many hold it: clients here, and elements of others. */
-static uint32_t
-view_count(const struct lock *l, uint32_t n_others)
-{
-	const struct grant *g;
-	const struct hold *h;
-
-	LL_FOREACH(l->grants, g)
-	{
-		DL_FOREACH2(g->holds, h, grant_next)
-		{
-			n_others++;
-		}
-	}
-	return n_others;
-}
-
 /* Who has this lock, as far as it is known without asking. */
 void
 view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
@@ -77,7 +60,7 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 	*ret = (struct core_holder_view){ 0 };
 	if (hold != NULL) {
 		view_hold(hold, ret);
-		ret->n_holders = view_count(l, l->others_seen);
+		ret->n_holders = l->n_holds + l->others_seen;
 	} else if (sight != NULL && sight->n_holders > 0) {
 		ret->held = true;
 		ret->token = sight->token;
@@ -90,25 +73,24 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 	}
 }
 
-/* Is all that holds it ours, and held by no client? Which does hold it is in
- * @ret_hold. */
-static bool
-view_is_idle(const struct lock *l, const struct lock_record *record,
+/* How many of those whom the record shows are others. Of ours that it shows,
+ * which client holds it is in @ret_hold. */
+static uint32_t
+view_n_others(const struct lock *l, const struct lock_record *record,
     const struct hold **ret_hold)
 {
 	const struct grant *g;
-	size_t n_idle = 0;
+	uint32_t n_ours = 0;
 
 	LL_FOREACH(l->grants, g)
 	{
 		if (!record_shows(record, g))
 			continue;
+		n_ours++;
 		if (g->holds != NULL)
 			*ret_hold = g->holds;
-		else
-			n_idle++;
 	}
-	return n_idle == record->n_holders;
+	return (uint32_t)record->n_holders - n_ours;
 }
 
 /* The same from a record that was just read. A grant of ours that no client
@@ -120,21 +102,25 @@ view_record(const struct core *core, const struct namespace *ns,
 {
 	const struct lock *l = lock_find(ns, key);
 	const struct hold *hold = NULL;
+	uint32_t n_others = (uint32_t)record->n_holders;
 
 	(void)core;
 	*ret = (struct core_holder_view){ 0 };
 	ret->token = record->token;
 	ret->mode = record->mode;
-	if (record->n_holders == 0 ||
-	    (l != NULL && view_is_idle(l, record, &hold)))
+	if (l != NULL)
+		n_others = view_n_others(l, record, &hold);
+	if (n_others == 0 && hold == NULL)
 		return;
 	ret->held = true;
 	ret->limit = record->limit;
-	if (hold != NULL)
+	ret->n_holders = n_others;
+	if (hold != NULL) {
 		view_hold(hold, ret);
-	else
+		ret->n_holders += l->n_holds;
+	} else {
 		view_session(ns, &record->holders[0], now_ms, ret);
-	ret->n_holders = (uint32_t)record->n_holders;
+	}
 	ret->acquired_at_s = record->acquired_at_s;
 	view_owner(ret, record->owner);
 }
@@ -158,6 +144,8 @@ view_fill_hold(const struct hold *h, uint64_t now_ms,
 	if (h->lost)
 		return;
 	until_ms = session_until_ms(h->grant->session);
+	ret->mode = h->grant->mode;
+	ret->limit = h->grant->limit;
 	ret->danger = h->grant->session->danger;
 	ret->remaining_ms = view_since(until_ms, now_ms);
 }
@@ -207,6 +195,8 @@ view_fill_waiter(const struct core *core, const struct request *r,
 		.client = r->client->id,
 		.namespace_index = r->ns->index,
 		.key = lock_key(l),
+		.mode = r->mode,
+		.limit = r->limit,
 		.ahead = queue_ahead(r),
 		.waited_ms = view_since(now_ms, r->asked_ms),
 		.cause = l->cause != 0 ? l->cause : r->ns->cause,

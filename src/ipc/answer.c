@@ -6,10 +6,20 @@
 #include "ipc/answer.h"
 #include "ipc/connection.h"
 
-static const char *
-answer_mode(enum lock_mode mode)
+static void
+answer_use(struct buffer *b, enum lock_mode mode, uint64_t limit)
 {
-	return mode == LOCK_MODE_SHARED ? "shared" : "exclusive";
+	codec_text_value(b, "mode",
+	    mode == LOCK_MODE_SHARED ? "shared" : "exclusive");
+	if (mode == LOCK_MODE_SHARED && limit > 0)
+		codec_number(b, "limit", limit);
+}
+
+void
+answer_shared(struct buffer *b, enum lock_mode mode, uint64_t limit)
+{
+	if (mode == LOCK_MODE_SHARED)
+		answer_use(b, mode, limit);
 }
 
 /* The owners of what is held here are not kept: they are known here. */
@@ -40,6 +50,8 @@ answer_owner(struct connection *c, struct buffer *b,
 	if (!v->held)
 		return;
 	answer_owner_name(c, b, v);
+	if (v->mode == LOCK_MODE_SHARED)
+		codec_number(b, "holders", v->n_holders);
 	if (v->seen)
 		codec_duration(b, "unchanged", v->unchanged_ms);
 }
@@ -55,7 +67,7 @@ answer_holder(struct connection *c, struct buffer *b,
 	answer_owner(c, b, v);
 	if (!v->held)
 		return;
-	codec_text_value(b, "mode", answer_mode(v->mode));
+	answer_use(b, v->mode, v->limit);
 	if (v->acquired_at_s > 0)
 		codec_number(b, "acquired_at", v->acquired_at_s);
 	codec_boolean(b, "here", v->here);
@@ -81,8 +93,7 @@ answer_success(struct connection *c, struct buffer *b,
 	case CORE_ACQUIRE:
 		codec_number(b, "id", a->hold);
 		codec_number(b, "token", a->token);
-		codec_text_value(b, "mode",
-		    answer_mode(LOCK_MODE_EXCLUSIVE));
+		answer_use(b, a->mode, a->limit);
 		answer_until(b, a->remaining_ms, a->until_ms);
 		codec_duration(b, "margin", a->margin_ms);
 		break;
@@ -109,8 +120,10 @@ answer_failure(struct connection *c, struct buffer *b,
 	codec_text_value(b, NULL, error_word(a->code));
 	if (a->cause != 0)
 		codec_text_value(b, "cause", error_word(a->cause));
-	if (a->verb == CORE_ACQUIRE && a->holder != NULL && a->holder->held)
-		answer_owner(c, b, a->holder);
+	if (a->verb != CORE_ACQUIRE || a->holder == NULL || !a->holder->held)
+		return;
+	answer_shared(b, a->holder->mode, a->holder->limit);
+	answer_owner(c, b, a->holder);
 }
 
 /*

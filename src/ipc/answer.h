@@ -9,7 +9,11 @@
 struct buffer;
 struct connection;
 
-/* Who is in the way: token, owner and how long it has given no sign. */
+/* How it is used. Exclusive use goes without saying. */
+void answer_shared(struct buffer *, enum lock_mode, uint64_t limit);
+
+/* Who is in the way: token, owner, how many if they share it, and how long it
+ * has given no sign. */
 void answer_owner(struct connection *, struct buffer *,
     const struct core_holder_view *);
 

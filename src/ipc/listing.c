@@ -254,6 +254,7 @@ listing_hold(struct connection *c, struct pending *p,
 	codec_text_value(b, "ns", listing_namespace(c, v->namespace_index));
 	codec_value(b, "key", v->key.bytes, v->key.length);
 	codec_number(b, "token", v->token);
+	answer_shared(b, v->mode, v->limit);
 	codec_text_value(b, "state", v->lost ? "lost" :
 	    v->danger ? "danger" : "held");
 	codec_duration(b, "held", v->held_ms);
@@ -272,6 +273,7 @@ listing_waiter(struct connection *c, struct pending *p,
 	codec_begin(b, p->tag, "+");
 	codec_text_value(b, "ns", listing_namespace(c, v->namespace_index));
 	codec_value(b, "key", v->key.bytes, v->key.length);
+	answer_shared(b, v->mode, v->limit);
 	codec_number(b, "ahead", v->ahead);
 	codec_duration(b, "waited", v->waited_ms);
 	listing_peer(c, b, v->client);

@@ -12,7 +12,7 @@
 #include "ipc/connection.h"
 #include "store/store.h"
 
-#define VERBS_ARGUMENTS_MAX 4
+#define VERBS_ARGUMENTS_MAX 5
 
 struct verb {
 	const char *word;
@@ -29,8 +29,9 @@ static int verbs_quit(struct connection *, const struct codec_line *);
 
 static const struct verb verbs[] = {
 	{ "PING", verbs_ping, NULL, NULL, { NULL } },
-	{ "ACQUIRE", verbs_acquire, "KEY", NULL, { "ns", "wait", "poll" } },
-	{ "TRY", verbs_try, "KEY", NULL, { "ns" } },
+	{ "ACQUIRE", verbs_acquire, "KEY", NULL,
+	    { "ns", "mode", "limit", "wait", "poll" } },
+	{ "TRY", verbs_try, "KEY", NULL, { "ns", "mode", "limit" } },
 	{ "RELEASE", verbs_release, NULL, "id", { "id" } },
 	{ "RENEW", verbs_renew, NULL, "id", { "id" } },
 	{ "CANCEL", verbs_cancel, NULL, "tag", { "tag" } },

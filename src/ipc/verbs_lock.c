@@ -108,6 +108,52 @@ verbs_ask_simple(struct connection *c, const struct codec_line *l,
 	return verbs_ask(c, p, event);
 }
 
+static bool
+verbs_is(const struct codec_text *text, const char *word)
+{
+	return text->length == strlen(word) &&
+	    memcmp(text->bytes, word, text->length) == 0;
+}
+
+static int
+verbs_mode(struct connection *c, const struct codec_line *l,
+    enum lock_mode *ret)
+{
+	const struct codec_text *text = codec_find(l, "mode");
+
+	if (text == NULL || verbs_is(text, "exclusive"))
+		*ret = LOCK_MODE_EXCLUSIVE;
+	else if (verbs_is(text, "shared"))
+		*ret = LOCK_MODE_SHARED;
+	else
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "mode is exclusive or shared");
+	return 0;
+}
+
+/* How the lock is to be used, for which mode and limit must agree. */
+static int
+verbs_use(struct connection *c, const struct codec_line *l,
+    struct core_request *q)
+{
+	const struct codec_text *text = codec_find(l, "limit");
+	uint64_t limit;
+	int r = verbs_mode(c, l, &q->mode);
+
+	if (r < 0 || text == NULL)
+		return r;
+	if (!codec_parse_number(text->bytes, text->length, &limit) ||
+	    limit == 0 || limit > CORE_LIMIT_MAX)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "limit is how "
+		    "many may share the lock, 1 to %d; without it, any number "
+		    "may", CORE_LIMIT_MAX);
+	if (q->mode != LOCK_MODE_SHARED)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "limit goes "
+		    "with mode=shared; exclusive use has one holder anyway");
+	q->limit = (uint32_t)limit;
+	return 0;
+}
+
 static int
 verbs_acquire_within(struct connection *c, const struct codec_line *l,
     uint64_t wait_ms)
@@ -118,11 +164,12 @@ verbs_acquire_within(struct connection *c, const struct codec_line *l,
 	int r;
 
 	q->verb = CORE_ACQUIRE;
-	q->mode = LOCK_MODE_EXCLUSIVE;
 	q->wait_ms = wait_ms;
 	r = verbs_namespace(c, l, &q->namespace_index);
 	if (r == 0)
 		r = verbs_key(c, &l->arguments[0].value, 1, "key", &q->key);
+	if (r == 0)
+		r = verbs_use(c, l, q);
 	if (r == 0)
 		r = verbs_duration(c, l, "wait", &q->wait_ms);
 	if (r == 0)

@@ -202,7 +202,7 @@ START_TEST(test_another_limit)
 	    "[  1100] B c2 try jobs/x shared by 3\n"
 	    "[  1100] B > acquire jobs/x shared by 3\n"
 	    "[  1110] B < acquire jobs/x shared by 3 conflict\n"
-	    "[  1110] B c2 acquire jobs/x: LOCK_BUSY held +1 by A/c1\n"
+	    "[  1110] B c2 acquire jobs/x: WRONG_LIMIT held +1 by A/c1\n"
 	    "[  1110] B > look A1\n"
 	    "[  1120] B < look A1 done\n"
 	    "[  1200] B c3 acquire jobs/x shared by 3\n"
@@ -211,7 +211,7 @@ START_TEST(test_another_limit)
 	    "[  1210] B > want jobs/x B1\n"
 	    "[  1220] B < want jobs/x B1 done\n"
 	    "[  1300] A c4 try jobs/x shared\n"
-	    "[  1300] A c4 acquire jobs/x: LOCK_BUSY held +1 by c1 here\n"
+	    "[  1300] A c4 acquire jobs/x: WRONG_LIMIT held +1 by c1 here\n"
 	    "[  1300] A c5 try jobs/x shared by 2\n"
 	    "[  1300] A > acquire jobs/x shared by 2\n"
 	    "[  1310] A < acquire jobs/x shared by 2 conflict\n"
@@ -229,6 +229,44 @@ START_TEST(test_another_limit)
 	    "[  2152] B > acquire jobs/x shared by 3\n"
 	    "[  2162] B < acquire jobs/x shared by 3 done\n"
 	    "[  2162] B c3 grant jobs/x +2 remaining 16838\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
+/* Who runs out of time because of it is told so; who only stood behind is not,
+ * and neither is who would have it alone. */
+START_TEST(test_time_out_for_another_limit)
+{
+	struct driver *d = driver_new(1, 1);
+	unsigned alone;
+
+	driver_start(d);
+	semaphore_ask(d, A, 2, DRIVER_FOREVER);
+	driver_run_until(d, 1100);
+	semaphore_ask(d, A, 3, 200);
+	semaphore_ask(d, A, 2, 100);
+	alone = driver_connect(d, A);
+	driver_acquire(d, alone, "jobs/x", 300);
+	driver_run_until(d, 1500);
+	driver_release(d, 1, "jobs/x");
+	driver_run_until(d, 2000);
+	driver_expect(d, SEMAPHORE_ALL,
+	    "[  1000] A c1 acquire jobs/x shared by 2\n"
+	    "[  1000] A > acquire jobs/x shared by 2\n"
+	    "[  1010] A < acquire jobs/x shared by 2 done\n"
+	    "[  1010] A c1 grant jobs/x +1 remaining 17990\n"
+	    "[  1100] A c2 acquire jobs/x shared by 3\n"
+	    "[  1100] A c3 acquire jobs/x shared by 2\n"
+	    "[  1100] A c4 acquire jobs/x\n"
+	    "[  1200] A c3 acquire jobs/x: ACQUIRE_TIMEOUT held +1 by c1 here\n"
+	    "[  1300] A c2 acquire jobs/x: ACQUIRE_TIMEOUT cause=WRONG_LIMIT held "
+	    "+1 by c1 here\n"
+	    "[  1400] A c4 acquire jobs/x: ACQUIRE_TIMEOUT held +1 by c1 here\n"
+	    "[  1500] A c1 release jobs/x\n"
+	    "[  1500] A > release jobs/x\n"
+	    "[  1510] A < release jobs/x done\n"
+	    "[  1510] A c1 release jobs/x: OK\n");
 	driver_expect_clean(d);
 	driver_free(d);
 }
@@ -333,6 +371,7 @@ main(void)
 		test_try_of_the_last_slot,
 		test_run_ends_for_a_foreign_wish,
 		test_another_limit,
+		test_time_out_for_another_limit,
 		test_release_of_a_slot_unanswered,
 		test_one_slot_is_stolen,
 		test_dead_of_a_full_semaphore,

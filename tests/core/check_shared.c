@@ -155,6 +155,69 @@ START_TEST(test_local_order)
 }
 END_TEST
 
+/* Who shares it for long keeps nobody here from joining: when the run is over,
+ * a try waits for the look at the record, and is refused only if that shows
+ * another host's wish. */
+START_TEST(test_try_after_a_run)
+{
+	struct driver *d = driver_new(1, 2);
+
+	driver_start(d);
+	shared_ask(d, A, DRIVER_FOREVER);
+	driver_run_until(d, 30000);
+	shared_ask(d, A, 0);
+	driver_run_until(d, 54900);
+	shared_ask_alone(d, B);
+	driver_run_until(d, 55000);
+	shared_ask(d, A, 0);
+	driver_run_until(d, 55100);
+	driver_release(d, 1, "jobs/x");
+	driver_release(d, 2, "jobs/x");
+	driver_run_until(d, 57000);
+	driver_release(d, 3, "jobs/x");
+	driver_run_until(d, 58000);
+	driver_expect(d, SHARED_ALL,
+	    "[  1000] A c1 acquire jobs/x shared\n"
+	    "[  1000] A > acquire jobs/x shared\n"
+	    "[  1010] A < acquire jobs/x shared done\n"
+	    "[  1010] A c1 grant jobs/x +1 remaining 17990\n"
+	    "[ 30000] A c2 try jobs/x shared\n"
+	    "[ 30000] A > read jobs/x\n"
+	    "[ 30010] A < read jobs/x done\n"
+	    "[ 30010] A c2 grant jobs/x +1 remaining 18990\n"
+	    "[ 54900] B c3 acquire jobs/x\n"
+	    "[ 54900] B > acquire jobs/x\n"
+	    "[ 54910] B < acquire jobs/x conflict\n"
+	    "[ 54910] B > want jobs/x B1\n"
+	    "[ 54910] B > look A1\n"
+	    "[ 54920] B < want jobs/x B1 done\n"
+	    "[ 54920] B < look A1 done\n"
+	    "[ 55000] A c4 try jobs/x shared\n"
+	    "[ 55000] A > read jobs/x\n"
+	    "[ 55010] A < read jobs/x done\n"
+	    "[ 55010] A c4 acquire jobs/x: LOCK_BUSY held +1 by c1 here\n"
+	    "[ 55010] A > look B1\n"
+	    "[ 55020] A < look B1 done\n"
+	    "[ 55100] A c1 release jobs/x\n"
+	    "[ 55100] A c1 release jobs/x: OK\n"
+	    "[ 55100] A c2 release jobs/x\n"
+	    "[ 55100] A > release jobs/x\n"
+	    "[ 55110] A < release jobs/x done\n"
+	    "[ 55110] A c2 release jobs/x: OK\n"
+	    "[ 55829] B > read jobs/x\n"
+	    "[ 55839] B < read jobs/x done\n"
+	    "[ 55839] B > acquire jobs/x\n"
+	    "[ 55849] B < acquire jobs/x done\n"
+	    "[ 55849] B c3 grant jobs/x +2 remaining 18151\n"
+	    "[ 57000] B c3 release jobs/x\n"
+	    "[ 57000] B > release jobs/x\n"
+	    "[ 57010] B < release jobs/x done\n"
+	    "[ 57010] B c3 release jobs/x: OK\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* While B waits for it alone, C does not join A; and B, who had it, stands
  * back for C. */
 START_TEST(test_kinds_take_turns)
@@ -438,6 +501,7 @@ main(void)
 		test_one_element_for_a_host,
 		test_hosts_join_and_leave,
 		test_local_order,
+		test_try_after_a_run,
 		test_kinds_take_turns,
 		test_all_lose_it_with_their_session,
 		test_join_unanswered,

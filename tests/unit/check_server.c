@@ -137,6 +137,98 @@ START_TEST(test_other_verbs_of_the_core)
 }
 END_TEST
 
+/* Of the answer to @request the first line has this. */
+static void
+expect_row(int fd, const char *request, const char *part)
+{
+	char got[4096];
+	ssize_t n;
+
+	say(fd, request);
+	n = recv(fd, got, sizeof(got) - 1, 0);
+	got[n < 0 ? 0 : n] = '\0';
+	got[strcspn(got, "\n")] = '\0';
+	ck_assert_msg(strstr(got, part) != NULL, "no \"%s\" in: %s", part,
+	    got);
+}
+
+START_TEST(test_how_a_lock_is_to_be_used)
+{
+	int fd = client();
+
+	t.answer = true;
+	ask(fd, "TRY k mode=exclusive\n", "OK id=7 token=123 mode=exclusive "
+	    "remaining=18.9s until_boot_ms=123456 margin=1s\n");
+	ask(fd, "TRY k mode=shared\n", "OK id=7 token=123 mode=shared "
+	    "remaining=18.9s until_boot_ms=123456 margin=1s\n");
+	ask(fd, "ACQUIRE k limit=1000 mode=shared\n", "OK id=7 token=123 "
+	    "mode=shared limit=1000 remaining=18.9s until_boot_ms=123456 "
+	    "margin=1s\n");
+	ck_assert_int_eq(t.seen[0].request.mode, LOCK_MODE_EXCLUSIVE);
+	ck_assert_int_eq(t.seen[1].request.mode, LOCK_MODE_SHARED);
+	ck_assert_uint_eq(t.seen[1].request.limit, 0);
+	ck_assert_int_eq(t.seen[2].request.mode, LOCK_MODE_SHARED);
+	ck_assert_uint_eq(t.seen[2].request.limit, 1000);
+	t.answer = false;
+	ask(fd, "TRY k mode=shared%00\n",
+	    "ERR BAD_REQUEST :mode is exclusive or shared\n");
+	ask(fd, "TRY k mode=\n",
+	    "ERR BAD_REQUEST :mode is exclusive or shared\n");
+	ask(fd, "ACQUIRE k mode=Shared\n",
+	    "ERR BAD_REQUEST :mode is exclusive or shared\n");
+	ask(fd, "ACQUIRE k limit=3\n", "ERR BAD_REQUEST :limit goes with "
+	    "mode=shared; exclusive use has one holder anyway\n");
+	ask(fd, "TRY k limit=1 mode=exclusive\n", "ERR BAD_REQUEST :limit "
+	    "goes with mode=shared; exclusive use has one holder anyway\n");
+	for (const char *const *limit = (const char *const[]){
+	    "0", "1001", "-1", "", "3s", "18446744073709551617", NULL };
+	    *limit != NULL; limit++) {
+		char line[80];
+
+		(void)snprintf(line, sizeof(line),
+		    "ACQUIRE k mode=shared limit=%s\n", *limit);
+		ask(fd, line, "ERR BAD_REQUEST :limit is how many may share "
+		    "the lock, 1 to 1000; without it, any number may\n");
+	}
+	ask(fd, "GET k mode=shared\n",
+	    "ERR BAD_REQUEST :GET has no argument \"mode\"\n");
+	ck_assert_uint_eq(t.n_seen, 3);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(test_shared_use_is_shown)
+{
+	int fd = client();
+
+	t.answer = true;
+	ask(fd, "RELEASE id=7\n", "OK\n");
+	t.core = (struct core){
+		.holder = t.seen[0].client, .n_holds = 1,
+		.mode = LOCK_MODE_SHARED, .limit = 3,
+	};
+	ask(fd, "GET k\n", "OK state=held token=5 owner=h/n:1 holders=2 "
+	    "unchanged=4s mode=shared limit=3 here=no lease=20s\n");
+	say(fd, "HELLO name=n\n");
+	(void)drain_lines(fd);
+	t.answer = false;
+	say(fd, "TRY k\n");
+	perform_reply(&t.seen[t.n_seen - 1].request, DDBLOCK_E_WRONG_LIMIT);
+	turn();
+	expect(fd, "ERR WRONG_LIMIT mode=shared limit=3 token=5 owner=h/n:1 "
+	    "holders=2 unchanged=4s :the lock is shared within another "
+	    "limit\n");
+	expect_row(fd, "HELD\n", " token=9 mode=shared limit=3 state=held ");
+	expect_row(fd, "WAITING\n", " mode=shared limit=3 ahead=2 ");
+	t.core.limit = 0;
+	expect_row(fd, "HELD\n", " token=9 mode=shared state=held ");
+	t.core.mode = LOCK_MODE_EXCLUSIVE;
+	expect_row(fd, "HELD\n", " token=9 state=held ");
+	expect_row(fd, "WAITING\n", " key=w ahead=2 ");
+	(void)close(fd);
+}
+END_TEST
+
 START_TEST(test_cancel_names_the_request)
 {
 	int fd = client();
@@ -420,6 +512,8 @@ main(void)
 	tcase_add_test(tc, test_keys_are_text_of_a_bounded_length);
 	tcase_add_test(tc, test_acquire_reaches_the_core_and_back);
 	tcase_add_test(tc, test_other_verbs_of_the_core);
+	tcase_add_test(tc, test_how_a_lock_is_to_be_used);
+	tcase_add_test(tc, test_shared_use_is_shown);
 	tcase_add_test(tc, test_cancel_names_the_request);
 	tcase_add_test(tc, test_half_close_is_served_to_the_end);
 	tcase_add_test(tc, test_close_after_half_close_is_noticed);

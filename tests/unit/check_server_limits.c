@@ -140,8 +140,8 @@ START_TEST(test_bytes_of_a_user_are_capped)
 	ck_assert_uint_eq(server_connections(t.server), 7);
 	ask(fd, "PI", "");
 	ask(fd, "NG\nHELP\nPI", "OK\n+ verb=PING\n"
-	    "+ verb=ACQUIRE subject=KEY arguments=ns,wait,poll\n"
-	    "+ verb=TRY subject=KEY arguments=ns\n"
+	    "+ verb=ACQUIRE subject=KEY arguments=ns,mode,limit,wait,poll\n"
+	    "+ verb=TRY subject=KEY arguments=ns,mode,limit\n"
 	    "+ verb=RELEASE arguments=id\n"
 	    "+ verb=RENEW arguments=id\n"
 	    "+ verb=CANCEL arguments=tag\n"

@@ -28,16 +28,17 @@ struct fixture t;
 void
 perform_reply(const struct core_request *q, int code)
 {
-	static const struct core_holder_view holder = {
+	const struct core_holder_view holder = {
 		.held = true, .owner = "h/n:1", .token = 5, .seen = true,
-		.unchanged_ms = 4000, .mode = LOCK_MODE_EXCLUSIVE,
-		.lease_ms = 20000,
+		.unchanged_ms = 4000, .mode = t.core.mode,
+		.limit = t.core.limit, .n_holders = 2, .lease_ms = 20000,
 	};
 	struct core_reply reply = {
 		.action.type = CORE_REPLY, .client = q->client,
 		.request = q->request, .verb = q->verb, .code = code,
-		.hold = 7, .token = 123, .remaining_ms = 18999,
-		.until_ms = 123456, .margin_ms = 1000, .holder = &holder,
+		.hold = 7, .token = 123, .mode = q->mode, .limit = q->limit,
+		.remaining_ms = 18999, .until_ms = 123456, .margin_ms = 1000,
+		.holder = &holder,
 	};
 
 	server_perform(t.server, &reply.action);
@@ -155,8 +156,8 @@ core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
 	*ret = (struct core_hold_view){
 		.hold = after + 1, .client = core->holder,
 		.namespace_index = (uint32_t)(after % 2),
-		.key = { "k", 1 }, .token = 9, .held_ms = 1500,
-		.remaining_ms = 2500,
+		.key = { "k", 1 }, .token = 9, .mode = core->mode,
+		.limit = core->limit, .held_ms = 1500, .remaining_ms = 2500,
 	};
 	return true;
 }
@@ -170,6 +171,7 @@ core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
 		return false;
 	*ret = (struct core_waiter_view){
 		.serial = 1, .client = core->holder, .key = { "w", 1 },
+		.mode = core->mode, .limit = core->limit,
 		.ahead = 2, .waited_ms = 1000,
 		.cause = DDBLOCK_E_UNREACHABLE,
 	};

@@ -19,6 +19,8 @@ struct event_base;
 struct core {
 	uint64_t holder;		/* whose are the scripted holds */
 	uint64_t n_holds;
+	enum lock_mode mode;		/* in what use all locks are */
+	uint32_t limit;
 };
 
 /* What reached the core. */
