@@ -140,15 +140,24 @@ const char *ddblock_last_text(const struct ddblock *);
  * If the connection ends, every hold on it is lost at once: a daemon that
  * lives gives the locks to the next who wait.
  */
+enum ddblock_mode {
+	DDBLOCK_EXCLUSIVE = 0,	/* one holder */
+	DDBLOCK_SHARED,		/* many, but no exclusive one beside them */
+};
+
 struct ddblock_acquire_options {
 	size_t size;		/* of this structure */
 	const char *ns;		/* namespace; NULL: the daemon's default */
 	int64_t wait_ms;	/* 0: do not wait; negative: for ever */
 	int64_t poll_ms;	/* 0: as the daemon is configured */
+	enum ddblock_mode mode;
+	uint32_t limit;	/* SHARED: how many may hold it, 1 to 1,000, the same
+			 * for all who share it; 0: any number */
 };
 
 #define DDBLOCK_ACQUIRE_OPTIONS_INIT \
-	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0 }
+	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0, \
+	    DDBLOCK_EXCLUSIVE, 0 }
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.
@@ -156,6 +165,10 @@ struct ddblock_acquire_options {
  *
  * DDBLOCK_E_LOCK_BUSY, DDBLOCK_E_ACQUIRE_TIMEOUT
  *     Somebody else has it; after no wait, or after all of it.
+ * DDBLOCK_E_WRONG_LIMIT
+ *     It is shared, within another limit, and there was no wait.
+ * DDBLOCK_E_ALREADY_HELD
+ *     This connection has it. To use it in another mode, release it first.
  * DDBLOCK_E_NO_DAEMON
  *     The connection broke, or no answer came in time.
  * any other code
@@ -164,7 +177,7 @@ struct ddblock_acquire_options {
 int ddblock_acquire(struct ddblock *, const char *key,
     const struct ddblock_acquire_options *, uint64_t *ret_id);
 
-/* The same with no wait. Blocks. */
+/* The same for exclusive use, with no wait. Blocks. */
 int ddblock_try(struct ddblock *, const char *key, const char *ns,
     uint64_t *ret_id);
 

@@ -29,6 +29,9 @@ acquire_options(struct ddblock *d, const char *key,
 		    "the key is empty");
 	if (ret->ns != NULL && strlen(ret->ns) > CONNECTION_NAME_MAX)
 		return connection_fail(d, DDBLOCK_E_UNKNOWN_NAMESPACE, NULL);
+	if (ret->mode != DDBLOCK_EXCLUSIVE && ret->mode != DDBLOCK_SHARED)
+		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
+		    "there is no such mode");
 	return connection_need_timer(d);
 }
 
@@ -53,6 +56,10 @@ ddblock_acquire_start(struct ddblock *d, const char *key,
 		(void)memcpy(draft.request->name_space, o.ns,
 		    strlen(o.ns) + 1);
 	}
+	if (o.mode == DDBLOCK_SHARED)
+		codec_text_value(&d->out, "mode", "shared");
+	if (o.limit > 0)
+		codec_number(&d->out, "limit", o.limit);
 	if (o.wait_ms > 0)
 		options_milliseconds(&d->out, "wait", o.wait_ms);
 	if (o.wait_ms != 0 && o.poll_ms > 0)

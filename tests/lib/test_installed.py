@@ -26,13 +26,17 @@ def output(*command, **more):
                           timeout=harness.TIMEOUT_S).stdout
 
 
-def example():
-    """The program in the manual."""
+# What the programs in the manual print, in its order.
+SAID = ("one of three\n", "step 0\nstep 1\nstep 2\n")
+
+
+def examples():
+    """The programs in the manual."""
     with open(os.path.join(TOP, "man", "libddblock.3"),
               encoding="utf-8") as f:
-        text = re.search(r"^\.Bd -literal\n(.*?)^\.Ed$", f.read(),
-                         re.S | re.M).group(1)
-    return text.replace("\\e", "\\").replace("\\&", "")
+        found = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed$", f.read(),
+                           re.S | re.M)
+    return [text.replace("\\e", "\\").replace("\\&", "") for text in found]
 
 
 class Installed(unittest.TestCase):
@@ -73,36 +77,41 @@ class Installed(unittest.TestCase):
         self.assertEqual([n for n in static if not n.startswith("ddblock_")],
                          [])
 
-    def compile(self, name, *more):
+    def compile(self, name, program, *more):
         env = dict(os.environ, PKG_CONFIG_PATH=self.pkgconfig,
                    PKG_CONFIG_SYSROOT_DIR=self.directory)
         flags = output("pkg-config", "--cflags", "--libs", "libddblock",
                        env=env).split()
         source = os.path.join(self.directory, "example.c")
         with open(source, "w", encoding="utf-8") as f:
-            f.write(example())
-        program = os.path.join(self.directory, name)
-        subprocess.run([*CC, "-Wall", "-Wextra", "-Werror", "-o", program,
+            f.write(program)
+        path = os.path.join(self.directory, name)
+        subprocess.run([*CC, "-Wall", "-Wextra", "-Werror", "-o", path,
                         source, *more, *flags], check=True,
                        timeout=harness.TIMEOUT_S)
-        return program
+        return path
 
-    def run_example(self, program):
+    def run_examples(self, name, *more):
+        """Run them all, and return their paths."""
+        programs = examples()
+        self.assertEqual(len(programs), len(SAID))
+        paths = [self.compile(f"{name}{i}", program, *more)
+                 for i, program in enumerate(programs)]
         with Daemon() as daemon:
             env = dict(os.environ, DDBLOCK_SOCKET=daemon.socket,
                        LD_LIBRARY_PATH=self.library)
-            self.assertEqual(output(program, env=env),
-                             "step 0\nstep 1\nstep 2\n")
+            self.assertEqual(tuple(output(path, env=env) for path in paths),
+                             SAID)
+        return paths
 
     def test_shared(self):
-        self.run_example(self.compile("shared"))
+        self.run_examples("shared")
 
     def test_static(self):
-        program = self.compile("static", "-Wl,-Bstatic",
-                               f"-L{self.library}", "-lddblock",
-                               "-Wl,-Bdynamic")
-        self.assertNotIn("libddblock", output("ldd", program))
-        self.run_example(program)
+        for path in self.run_examples("static", "-Wl,-Bstatic",
+                                      f"-L{self.library}", "-lddblock",
+                                      "-Wl,-Bdynamic"):
+            self.assertNotIn("libddblock", output("ldd", path))
 
     def test_header_is_c_and_cxx(self):
         header = os.path.join(TOP, "include", "ddblock.h")

@@ -83,6 +83,7 @@ START_TEST(test_options)
 		struct ddblock_acquire_options known;
 		uint64_t unknown;
 	} newer = { DDBLOCK_ACQUIRE_OPTIONS_INIT, 0 };
+	struct ddblock_acquire_options older = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	uint64_t id;
 
 	newer.known.size = sizeof(newer);
@@ -97,7 +98,45 @@ START_TEST(test_options)
 	newer.unknown = 1;
 	ck_assert_int_eq(ddblock_acquire(connection, "k", &newer.known, &id),
 	    DDBLOCK_E_UNSUPPORTED);
+	older.size = offsetof(struct ddblock_acquire_options, mode);
+	older.wait_ms = 0;
+	older.mode = DDBLOCK_SHARED; /* beyond its end: not there */
+	(void)fixture_grant(3, 7, 60000);
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &older, &id), 0);
+	fake_expect(&fake, "#3 TRY k");
 	ck_assert_int_eq(ddblock_acquire(connection, "", NULL, &id),
+	    DDBLOCK_E_BAD_REQUEST);
+	fake_expect_nothing(&fake);
+}
+END_TEST
+
+START_TEST(test_shared)
+{
+	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	uint64_t id;
+
+	o.mode = DDBLOCK_SHARED;
+	o.wait_ms = 0;
+	(void)fixture_grant(2, 7, 60000);
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &id), 0);
+	fake_expect(&fake, "#2 TRY k mode=shared");
+	o.limit = 3;
+	fake_send(&fake, "#3 ERR WRONG_LIMIT mode=shared limit=5 :limit=5 is "
+	    "in force, and limit=3 was asked for\n");
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &id),
+	    DDBLOCK_E_WRONG_LIMIT);
+	ck_assert_str_eq(ddblock_last_text(connection),
+	    "limit=5 is in force, and limit=3 was asked for");
+	fake_expect(&fake, "#3 TRY k mode=shared limit=3");
+	/* That makes no sense is for the daemon to say. */
+	o.mode = DDBLOCK_EXCLUSIVE;
+	o.wait_ms = -1;
+	fake_send(&fake, "#4 ERR BAD_REQUEST :no\n");
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &id),
+	    DDBLOCK_E_BAD_REQUEST);
+	fake_expect(&fake, "#4 ACQUIRE k limit=3");
+	o.mode = (enum ddblock_mode)2;
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &id),
 	    DDBLOCK_E_BAD_REQUEST);
 	fake_expect_nothing(&fake);
 }
@@ -238,6 +277,7 @@ suite(void)
 	tcase_add_test(t, test_greeting_goes_with_the_first_request);
 	tcase_add_test(t, test_acquire_and_release);
 	tcase_add_test(t, test_options);
+	tcase_add_test(t, test_shared);
 	tcase_add_test(t, test_pipelined_and_out_of_order);
 	tcase_add_test(t, test_limit_of_requests);
 	tcase_add_test(t, test_queries);
