@@ -15,20 +15,13 @@
 #include "cli/cli.h"
 #include "cli/holder.h"
 #include "cli/pidfd.h"
-#include "ipc/codec.h"
 
 static bool
 acquire_option(struct holder *holder, int option)
 {
-	uint64_t number;
-
 	switch (option) {
 	case 'p':
-		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
-		    number == 0 || number > INT32_MAX)
-			return false;
-		holder->pid = (pid_t)number;
-		return true;
+		return holder_parse_pid(optarg, &holder->pid);
 	case 'l':
 		holder->lost_signal = cli_parse_signal(optarg);
 		return holder->lost_signal != 0 || strcmp(optarg, "0") == 0;

@@ -12,7 +12,8 @@ cmd_held(struct cli *cli, int argc, char **argv)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_HELD,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "id ns key token state held remaining pid uid name",
+		.columns = "id ns key token mode limit state held remaining "
+		    "pid uid name",
 		.about = "cannot list what is held",
 		.none = "Nothing is held.",
 	};

@@ -20,7 +20,8 @@ cmd_list(struct cli *cli, int argc, char **argv)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_LIST,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "key state token owner unchanged",
+		.columns = "key state mode limit holders token owner "
+		    "unchanged",
 		.about = "cannot list the locks",
 		.none = "There are no such locks.",
 	};

@@ -22,8 +22,10 @@
 struct release {
 	struct ddblock *connection;
 	struct ddblock_query_options query;
-	uint64_t id;		/* 0: no helper of ours holds it */
-	uint64_t pid;		/* of the helper */
+	char name[HOLDER_NAME_SIZE];	/* of whose helper; "": anybody's */
+	size_t n_helpers;	/* of ours that hold it */
+	uint64_t id;		/* of the last one's hold */
+	uint64_t pid;		/* of the last one */
 	uint64_t other_pid;	/* who else holds it; 0: nobody */
 };
 
@@ -54,6 +56,9 @@ release_on_row(void *arg, const struct ddblock_row *row, bool final)
 		r->other_pid = pid;
 		return;
 	}
+	if (r->name[0] != '\0' && strcmp(name, r->name) != 0)
+		return;
+	r->n_helpers++;
 	r->id = release_number(row, "id");
 	r->pid = pid;
 }
@@ -62,6 +67,7 @@ static int
 release_find(struct release *r)
 {
 	r->id = r->pid = r->other_pid = 0;
+	r->n_helpers = 0;
 	return ddblock_query(r->connection, DDBLOCK_QUERY_HELD, &r->query,
 	    release_on_row, r);
 }
@@ -112,8 +118,13 @@ release_run(struct release *r)
 
 	if (code < 0)
 		return cli_failed(r->connection, r->query.key, code);
-	if (r->id == 0)
+	if (r->n_helpers == 0)
 		return release_not_there(r);
+	if (r->n_helpers > 1) {
+		cli_say("%s: %zu processes share it; name the one that shall "
+		    "leave: --for-pid=PID", r->query.key, r->n_helpers);
+		return CLI_USAGE;
+	}
 	id = r->id;
 	pid = r->pid;
 	fd = pidfd_for((pid_t)pid);
@@ -130,20 +141,44 @@ release_run(struct release *r)
 	return status;
 }
 
+static int
+release_arguments(struct release *r, struct cli *cli, int argc, char **argv)
+{
+	static const struct option options[] = {
+		CLI_COMMON_OPTIONS,
+		{ "for-pid", required_argument, NULL, 'p' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
+		pid_t pid;
+
+		if (option == '?')
+			return CLI_USAGE;
+		if (!holder_parse_pid(optarg, &pid))
+			return cli_misused(cli, "\"%s\" makes no sense there",
+			    optarg);
+		holder_name(pid, r->name);
+	}
+	if (optind + 1 != argc)
+		return cli_misused(cli, optind == argc ?
+		    "which lock?" : "one lock at a time");
+	r->query.key = argv[optind];
+	r->query.ns = cli->ns;
+	return 0;
+}
+
 int
 cmd_release(struct cli *cli, int argc, char **argv)
 {
 	struct release r = { .query = DDBLOCK_QUERY_OPTIONS_INIT };
-	int first = cli_operands(cli, argc, argv, 1, 1);
-	int status;
+	int status = release_arguments(&r, cli, argc, argv);
 
-	if (first < 0)
-		return CLI_USAGE;
-	status = cli_open(cli, NULL, &r.connection);
+	if (status == 0)
+		status = cli_open(cli, NULL, &r.connection);
 	if (status != 0)
 		return status;
-	r.query.key = argv[first];
-	r.query.ns = cli->ns;
 	status = release_run(&r);
 	ddblock_close(r.connection);
 	return status;

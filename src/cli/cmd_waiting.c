@@ -12,7 +12,8 @@ cmd_waiting(struct cli *cli, int argc, char **argv)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_WAITING,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "ns key ahead waited pid uid name owner cause",
+		.columns = "ns key mode limit ahead waited pid uid name owner "
+		    "holders cause",
 		.about = "cannot list who waits",
 		.none = "Nobody waits.",
 	};

@@ -17,6 +17,7 @@
 
 #include "cli/pidfd.h"
 #include "cli/signals.h"
+#include "ipc/codec.h"
 
 struct holder_state {
 	struct holder *holder;
@@ -26,6 +27,24 @@ struct holder_state {
 	uint64_t id;
 	bool lost;
 };
+
+void
+holder_name(pid_t pid, char ret[HOLDER_NAME_SIZE])
+{
+	(void)snprintf(ret, HOLDER_NAME_SIZE, HOLDER_NAME "%ld", (long)pid);
+}
+
+bool
+holder_parse_pid(const char *text, pid_t *ret)
+{
+	uint64_t number;
+
+	if (!codec_parse_number(text, strlen(text), &number) || number == 0 ||
+	    number > INT32_MAX)
+		return false;
+	*ret = (pid_t)number;
+	return true;
+}
 
 static bool
 holder_ready(int fd)
@@ -157,7 +176,7 @@ holder_run(struct holder *holder, int report_fd)
 {
 	struct holder_state s = { .holder = holder, .report_fd = report_fd };
 	struct wait_request *request = &holder->request;
-	char name[64];
+	char name[HOLDER_NAME_SIZE];
 	int status;
 
 	(void)setsid();
@@ -167,8 +186,7 @@ holder_run(struct holder *holder, int report_fd)
 		    strerror(errno));
 		return CLI_FAILED;
 	}
-	(void)snprintf(name, sizeof(name), HOLDER_NAME "%ld",
-	    (long)holder->pid);
+	holder_name(holder->pid, name);
 	status = cli_open(holder->cli, name, &s.connection);
 	if (status != 0)
 		return status;

@@ -12,6 +12,11 @@
 
 /* What it is called in listings, before the number of the process. */
 #define HOLDER_NAME "for-pid:"
+#define HOLDER_NAME_SIZE 32
+void holder_name(pid_t, char ret[HOLDER_NAME_SIZE]);
+
+/* The number of a process on the command line. */
+bool holder_parse_pid(const char *text, pid_t *ret);
 
 struct holder {
 	struct cli *cli;

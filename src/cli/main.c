@@ -10,11 +10,13 @@
 #include "cli/cli.h"
 
 static const struct cli_command cli_commands[] = {
-	{ "run", "[-n] [-w TIME] [-E STATUS] [--on-danger=SIGNAL] KEY -- "
-	    "COMMAND...", "run a command under a lock", cmd_run },
-	{ "acquire", "[-n] [-w TIME] --for-pid=PID [--on-lost=SIGNAL] KEY",
-	    "hold a lock for a process", cmd_acquire },
-	{ "release", "KEY", "end what acquire began", cmd_release },
+	{ "run", "[-ns] [-c LIMIT] [-w TIME] [-E STATUS] [--on-danger=SIGNAL] "
+	    "KEY -- COMMAND...", "run a command under a lock", cmd_run },
+	{ "acquire", "[-ns] [-c LIMIT] [-w TIME] --for-pid=PID "
+	    "[--on-lost=SIGNAL] KEY", "hold a lock for a process",
+	    cmd_acquire },
+	{ "release", "[--for-pid=PID] KEY", "end what acquire began",
+	    cmd_release },
 	{ "get", "KEY", "who holds a lock", cmd_get },
 	{ "list", "[--prefix=TEXT] [--state=WORDS]",
 	    "the locks of a namespace", cmd_list },

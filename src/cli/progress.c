@@ -75,6 +75,20 @@ progress_field(struct progress *p, const struct ddblock_row *row,
 	(void)cli_clean(&p->line, value, length);
 }
 
+/* Of those who share it one is named. */
+static void
+progress_others(struct progress *p, const struct ddblock_row *row)
+{
+	uint64_t holders;
+	size_t length;
+	const char *value = ddblock_row_find(row, "holders", &length);
+
+	if (value != NULL && codec_parse_number(value, length, &holders) &&
+	    holders > 1)
+		(void)buffer_printf(&p->line, " and %llu more",
+		    (unsigned long long)(holders - 1));
+}
+
 static void
 progress_show(struct progress *p)
 {
@@ -114,6 +128,7 @@ progress_on_holder(void *arg, struct ddblock *d,
 			progress_field(p, reply->row, ": held by ", "owner");
 		else
 			progress_field(p, reply->row, ": ", "state");
+		progress_others(p, reply->row);
 		progress_field(p, reply->row, ", unchanged for ", "unchanged");
 	}
 	if (p->ahead_known && p->ahead > 0)

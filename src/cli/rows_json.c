@@ -13,6 +13,7 @@
 
 static const char *const rows_numbers[] = {
 	"id", "token", "pid", "uid", "gid", "ahead", "acquired_at", "locks",
+	"limit", "holders",
 	"held", "waiting", "granted", "handed_over", "lost", "doubts",
 	"requests", "repetitions", "in_flight", "rows", "connections", NULL,
 };

@@ -27,6 +27,16 @@ wait_option(struct wait_request *request, int option)
 	case 'n':
 		request->wait_ms = 0;
 		return true;
+	case 's':
+		request->mode = DDBLOCK_SHARED;
+		return true;
+	case 'c':
+		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
+		    number == 0 || number > UINT32_MAX)
+			return false;
+		request->mode = DDBLOCK_SHARED;
+		request->limit = (uint32_t)number;
+		return true;
 	case 'w':
 		return cli_parse_wait(optarg, &request->wait_ms);
 	case 'E':
@@ -158,6 +168,8 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 
 	options.ns = cli->ns;
 	options.wait_ms = request->wait_ms;
+	options.mode = request->mode;
+	options.limit = request->limit;
 	if (request->wait_ms >= 0)
 		limit_ms = clock_boot_ms() + (uint64_t)request->wait_ms +
 		    WAIT_ANSWER_MS;

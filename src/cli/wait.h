@@ -10,6 +10,8 @@
 struct wait_request {
 	const char *key;
 	int64_t wait_ms;	/* 0: do not; negative: for ever */
+	enum ddblock_mode mode;
+	uint32_t limit;		/* of those who share it; 0: none */
 	int busy_status;	/* exit status when somebody else has it */
 	bool quiet;		/* no progress */
 	/* When this can be read, or has ended, @on_interrupt is asked: 0 to
@@ -20,9 +22,11 @@ struct wait_request {
 };
 
 /* What both commands call their options, for cli_getopt(). */
-#define WAIT_SHORT_OPTIONS "nw:E:"
+#define WAIT_SHORT_OPTIONS "nsc:w:E:"
 #define WAIT_OPTIONS \
 	{ "nonblock", no_argument, NULL, 'n' }, \
+	{ "shared", no_argument, NULL, 's' }, \
+	{ "limit", required_argument, NULL, 'c' }, \
 	{ "wait", required_argument, NULL, 'w' }, \
 	{ "timeout", required_argument, NULL, 'w' }, \
 	{ "conflict-exit-code", required_argument, NULL, 'E' }

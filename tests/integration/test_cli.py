@@ -58,6 +58,29 @@ class Listings(unittest.TestCase):
             client.release(grant)
             self.assertTrue(waiter.reply(tag).ok)
 
+    def test_shared(self):
+        with Client(self.daemon) as one, Client(self.daemon) as two, \
+                Client(self.daemon) as waiter:
+            for client in (one, two):
+                self.assertTrue(client.try_("some", mode="shared",
+                                            limit=2).ok)
+            tag = waiter.send("ACQUIRE some mode=shared limit=2")
+            while not one.call("WAITING key=some").rows:
+                pass
+            got = self.json("get", "some")
+            self.assertEqual([got["mode"], got["limit"], got["holders"]],
+                             ["shared", 2, 2])
+            for args, heading in ((["list", "--prefix=some"],
+                                   "KEY   STATE  MODE    LIMIT  HOLDERS"),
+                                  (["held", "some"], "MODE    LIMIT"),
+                                  (["waiting", "some"], "HOLDERS")):
+                row = self.json(*args)[0]
+                self.assertEqual([row["mode"], row["limit"]], ["shared", 2])
+                done = ddblock(self.daemon, *args)
+                self.assertIn(heading, done.stdout)
+            one.close()
+            self.assertTrue(waiter.reply(tag).ok)
+
     def test_status(self):
         status = self.json("status")
         self.assertEqual(status["daemon"]["pid"], self.daemon.pid)
@@ -187,6 +210,37 @@ class ForProcess(unittest.TestCase):
         with subprocess.Popen(["true"]) as gone:
             pass
         self.assertEqual(self.acquire(gone.pid, KEY).returncode, 71)
+
+    def test_shared(self):
+        for args in (["-s"], ["--limit=3"]):
+            self.assertEqual(self.acquire(os.getpid(), *args,
+                                          KEY).returncode, 0)
+            with Client(self.daemon) as client:
+                row, = client.call(f"HELD key={KEY}").rows
+                self.assertEqual(row["mode"], "shared")
+            self.assertEqual(ddblock(self.daemon, "release",
+                                     KEY).returncode, 0)
+
+    def test_release_of_one_who_shares(self):
+        """Nobody ends what another began because both share a lock."""
+        pids = [os.getpid(), os.getppid()]
+        for pid in pids:
+            self.assertEqual(self.acquire(pid, "-s", KEY).returncode, 0)
+        done = ddblock(self.daemon, "release", KEY)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("--for-pid", done.stderr)
+        with Client(self.daemon) as client:
+            for n, pid in enumerate(pids, 1):
+                rows = client.call(f"HELD key={KEY}").rows
+                self.assertEqual(len(rows), 3 - n)
+                done = ddblock(self.daemon, "release", f"--for-pid={pid}", KEY)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                names = [row["name"] for row in
+                         client.call(f"HELD key={KEY}").rows]
+                self.assertNotIn(f"for-pid:{pid}", names)
+            self.assertTrue(client.try_(KEY).ok)
+        done = ddblock(self.daemon, "release", "--for-pid=0", KEY)
+        self.assertEqual(done.returncode, 64)
 
     def test_interrupted_while_waiting(self):
         with Client(self.daemon) as client:

@@ -43,6 +43,8 @@ class Statuses(unittest.TestCase):
     def test_calls_that_make_no_sense(self):
         for args in ((), (KEY,), (KEY, "--"), ("--no-such", KEY, "true"),
                      ("-w", "soon", KEY, "true"), ("-E", "256", KEY, "true"),
+                     ("-c", "0", KEY, "true"), ("-c", "many", KEY, "true"),
+                     ("-c", "1001", KEY, "true"),
                      ("--on-danger", "LOUD", KEY, "true"), ("", "true")):
             self.assertEqual(self.run_(*args).returncode, 64, args)
         done = self.run_("x" * 2000, "true")
@@ -69,6 +71,36 @@ class Statuses(unittest.TestCase):
                 self.assertEqual(done.returncode, status)
                 self.assertEqual(done.stdout, "")
                 self.assertIn("busy: ", done.stderr)
+
+    def test_shared(self):
+        command = python(READY, PAUSE)
+        with Run(self.daemon, "run", "-s", "common", "--", *command) as one, \
+                Run(self.daemon, "run", "--shared", "common", *command) as two:
+            one.ready()
+            two.ready()
+            self.assertEqual(self.run_("-n", "common", "true").returncode, 1)
+            self.assertEqual(self.run_("-ns", "common", "true").returncode, 0)
+            for run in (one, two):
+                run.signal(signal.SIGTERM)
+                self.assertEqual(run.end(), 128 + signal.SIGTERM)
+        self.assertEqual(self.run_("-n", "common", "true").returncode, 0)
+
+    def test_limit(self):
+        command = python(READY, PAUSE)
+        with Run(self.daemon, "run", "-c2", "some", "--", *command) as one, \
+                Run(self.daemon, "run", "--limit=2", "-s", "some",
+                    *command) as two:
+            one.ready()
+            two.ready()
+            done = self.run_("-n", "-c", "2", "some", "true")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            for args in (("-n", "-c3"), ("-w", "0.1", "-c3")):
+                done = self.run_(*args, "-E9", "some", "true")
+                self.assertEqual(done.returncode, 5)
+                self.assertIn("limit=2 is in force, and limit=3 was asked "
+                              "for (WRONG_LIMIT)", done.stderr)
+            one.kill()
+            self.assertEqual(self.run_("-c2", "some", "true").returncode, 0)
 
     def test_what_the_command_gets(self):
         code = ("import os, sys; print(sys.stdin.read(), "
