@@ -137,6 +137,15 @@ history_end(struct history *h, bool settled)
 /* ---- clients ---------------------------------------------------------- */
 
 static void
+history_use(struct history_line *l, enum lock_mode mode, uint32_t limit)
+{
+	history_text(l, "DDBLOCK_MODE",
+	    mode == LOCK_MODE_SHARED ? "shared" : "exclusive");
+	if (limit > 0)
+		history_number(l, "DDBLOCK_LIMIT", limit);
+}
+
+static void
 history_request(struct history *h, const struct core_request *r)
 {
 	struct history_line l;
@@ -158,6 +167,8 @@ history_request(struct history *h, const struct core_request *r)
 		history_text(&l, "DDBLOCK_KEY",
 		    buffer_failed(&key) == 0 ? key.data + 1 : NULL);
 	}
+	if (r->verb == CORE_ACQUIRE)
+		history_use(&l, r->mode, r->limit);
 	if (r->verb == CORE_ACQUIRE && r->wait_ms != CORE_FOREVER)
 		history_number(&l, "DDBLOCK_WAIT_MS", r->wait_ms);
 	history_write(&l);
@@ -222,6 +233,7 @@ history_reply(struct history *h, const struct core_reply *r)
 	if (r->code == 0 && r->verb == CORE_ACQUIRE) {
 		history_number(&l, "DDBLOCK_HOLD", r->hold);
 		history_number(&l, "DDBLOCK_TOKEN", r->token);
+		history_use(&l, r->mode, r->limit);
 	}
 	if (r->code == 0 &&
 	    (r->verb == CORE_ACQUIRE || r->verb == CORE_RENEW))

@@ -346,6 +346,10 @@ class History(unittest.TestCase):
                          ["OK", "ALREADY_HELD", "OK"])
         self.assertEqual(asked[0]["DDBLOCK_KEY"], 'a%20"key"/\xe9')
         self.assertEqual(asked[0]["DDBLOCK_WAIT_MS"], "3000")
+        for entry in (asked[0], answered[0]):
+            self.assertEqual(entry["DDBLOCK_MODE"], "exclusive")
+            self.assertNotIn("DDBLOCK_LIMIT", entry)
+        self.assertNotIn("DDBLOCK_MODE", answered[1])
         self.assertEqual(answered[0]["DDBLOCK_TOKEN"], grant["token"])
         self.assertEqual(answered[0]["DDBLOCK_UNTIL_BOOT_MS"],
                          grant["until_boot_ms"])
@@ -370,6 +374,23 @@ class History(unittest.TestCase):
             daemon.wait_log('"answered".*"OK"')
         self.assertEqual(daemon.stop(), 0)
         self.entries(daemon)
+
+    def test_how_it_is_used(self):
+        daemon = Daemon(args=["--log=json", "--log-level=error",
+                              "--history=yes"])
+        self.addCleanup(daemon.close)
+        daemon.start()
+        self.pid = daemon.pid
+        with Client(daemon) as client:
+            for words in ({}, {"limit": 7}):
+                grant = client.acquire("k", mode="shared", **words)
+                self.assertTrue(client.release(grant).ok)
+        self.assertEqual(daemon.stop(), 0)
+        used = [(e["DDBLOCK_EVENT"], e["DDBLOCK_MODE"], e.get("DDBLOCK_LIMIT"))
+                for e in self.entries(daemon) if "DDBLOCK_MODE" in e]
+        self.assertEqual(used, [(event, "shared", limit)
+                                for limit in (None, "7")
+                                for event in ("asked", "answered")])
 
     def test_quiet_without_the_switch(self):
         daemon = Daemon(args=["--log=json"])
