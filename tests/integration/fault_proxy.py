@@ -35,7 +35,8 @@ EVER = 10 ** 9  # so many times
 HELD = {"SET #token = if_not_exists": "acquire", "SET #holders = :me": "take",
         "SET #token = #token + :n": "extend", "SET #ttl = :ttl DEL": "release",
         "DELETE #holders": "release", "ADD #xwait": "want",
-        "DELETE #xwait": "unwant", "SET #beat": "beat",
+        "DELETE #xwait": "unwant", "ADD #swait": "want",
+        "DELETE #swait": "unwant", "SET #beat": "beat",
         "SET #dead = :by": "kill", "SET #dead = if_not_exists": "close"}
 PLAIN = {"BatchGetItem": "audit", "Scan": "list", "DescribeTable": "table"}
 
