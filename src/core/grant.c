@@ -178,6 +178,7 @@ grant_lose(struct core *core, struct grant *g, enum core_loss loss)
 		return;
 	}
 	grant_enter(core, g, GRANT_NONE, NULL);
+	record_forget_sight(l);
 	l->view = VIEW_STALE;
 	l->due_ms = core->now_ms;
 }

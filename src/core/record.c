@@ -340,6 +340,8 @@ record_seen(struct core *core, struct lock *l,
 			l->view = VIEW_FREE;
 		else
 			record_sight(core, l, record);
+	} else if (l->view == VIEW_FOREIGN) {
+		l->view = VIEW_NEW;
 	}
 	record_free_sight(before);
 }

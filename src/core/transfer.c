@@ -171,6 +171,7 @@ transfer_released(struct core *core, struct grant *g, struct submission *s,
 	g->unsettled = o->kind == OUTCOME_UNKNOWN;
 	if (g->session == NULL) {
 		grant_enter(core, g, GRANT_NONE, NULL);
+		record_forget_sight(l);
 		l->view = VIEW_STALE;
 	}
 	transfer_failed(core, l, o);
