@@ -238,11 +238,13 @@ record_block(struct core *core, struct lock *l)
 			continue;
 		if (sight->n_holders > 1)
 			observe_glance(core, o);
-		if (next == NULL || observe_ends_before(o, next))
-			next = o;
+		if (next != NULL && !observe_ends_before(o, next))
+			continue;
+		/* At once: the next one must not take its room. */
+		observe_unblock(sight);
+		observe_block(core, sight, o);
+		next = o;
 	}
-	if (next != NULL)
-		observe_block(core, sight, next);
 	return dead;
 }
 
