@@ -330,6 +330,10 @@ lock_seek(struct core *core, struct lock *l)
 	}
 	if (!session_is_good(core, l->ns->session))
 		return;
+	if (core->now_ms < l->back_ms) {
+		heap_set(&core->heap, &l->timer, l->back_ms);
+		return;
+	}
 	switch (l->view) {
 	case VIEW_NEW:
 	case VIEW_FREE:

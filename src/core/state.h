@@ -208,6 +208,7 @@ struct lock {
 	struct doubt *doubts;
 	uint64_t due_ms;	/* next poll. HELD: end of idleness */
 	uint64_t hold_off_ms;	/* no store operation before */
+	uint64_t back_ms;	/* until then it is others' turn */
 	char key[];		/* as long as hh.keylen says */
 };
 

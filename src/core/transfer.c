@@ -146,6 +146,7 @@ transfer_gone(struct core *core, struct grant *g, const struct outcome *o,
 	if (!stand_back || l->queue == NULL)
 		return;
 	l->due_ms = core->now_ms + 2 * l->ns->settings.poll_ms;
+	l->back_ms = l->due_ms;
 	if (l->grants == NULL)
 		l->hold_off_ms = l->due_ms;
 	if (l->view != VIEW_FOREIGN)
