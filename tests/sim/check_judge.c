@@ -2,28 +2,9 @@
  * The judge's own test: for each rule a history that breaks it, and its
  * nearest neighbour that does not. They differ in one place only, most often
  * by a millisecond.
- *
- * The lease is 20 s, the margin 1 s, the drift 1 %: a deadline is 19000 ms
- * after a renewal was sent, and a kill 20200 ms after it was seen.
+ * Those of shared use have a file of their own (check_judge_shared.c).
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "story.h"
-#include "suite.h"
-
-#define END_MS 200000
-
-struct judge_case {
-	const char *rule;
-	const char *what;
-	const char *before;
-	const char *guilty;
-	const char *innocent;
-	const char *after;
-	uint64_t end_ms;	/* 0: END_MS */
-};
+#include "judge_case.h"
 
 /* ---- what clients are told -------------------------------------------- */
 
@@ -535,53 +516,21 @@ static const struct judge_case exceptions[] = {
 
 /* ---- all -------------------------------------------------------------- */
 
-static void
-case_judge(const struct judge_case *c, bool guilty)
-{
-	const char *texts[] = { c->before, guilty ? c->guilty : c->innocent,
-		c->after, NULL };
-	struct judge *j =
-	    story_judge(texts, c->end_ms == 0 ? END_MS : c->end_ms);
-	const struct judge_finding *f = judge_finding(j);
-
-	if (!guilty)
-		ck_assert_msg(f == NULL, "%s, %s: innocent, but %" PRIu64
-		    ": %s: %s", c->rule, c->what, f == NULL ? 0 : f->at_ms,
-		    f == NULL ? "" : f->invariant, f == NULL ? "" : f->text);
-	else
-		ck_assert_msg(f != NULL && strcmp(f->invariant, c->rule) == 0,
-		    "%s, %s: guilty, but %s: %s", c->rule, c->what,
-		    f == NULL ? "passed" : f->invariant,
-		    f == NULL ? "" : f->text);
-	judge_free(j);
-}
-
-#define CASES(of) of, sizeof(of) / sizeof(of[0])
-
-static void
-cases_judge(const struct judge_case *cases, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		case_judge(&cases[i], false);
-		case_judge(&cases[i], true);
-	}
-}
-
 START_TEST(test_told)
 {
-	cases_judge(CASES(told));
+	judge_cases(JUDGE_CASES(told));
 }
 END_TEST
 
 START_TEST(test_table)
 {
-	cases_judge(CASES(table));
+	judge_cases(JUDGE_CASES(table));
 }
 END_TEST
 
 START_TEST(test_exceptions)
 {
-	cases_judge(CASES(exceptions));
+	judge_cases(JUDGE_CASES(exceptions));
 }
 END_TEST
 

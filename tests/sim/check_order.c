@@ -9,7 +9,7 @@
 struct order_case {
 	const char *what;
 	bool guilty;
-	struct judge_turn turns[4];
+	struct judge_turn turns[5];
 };
 
 #define TURN(token, asked, granted, kind, left, answered)		\
@@ -17,6 +17,10 @@ struct order_case {
 #define LATER(age_, token_, asked, granted, kind, left, answered)	\
 	{ .age = (age_), .token = (token_), .asked_ms = (asked),	\
 	    .granted_ms = (granted),					\
+	    .end = (kind), .end_ms = (left), .ended_ms = (answered) }
+#define SHARED(limit_, token_, asked, granted, kind, left, answered)	\
+	{ .shared = true, .limit = (limit_), .token = (token_),		\
+	    .asked_ms = (asked), .granted_ms = (granted),		\
 	    .end = (kind), .end_ms = (left), .ended_ms = (answered) }
 
 static const struct order_case orders[] = {
@@ -50,6 +54,42 @@ static const struct order_case orders[] = {
 	{ "a release whose answer never comes", false, {
 	    TURN(1, 0, 10, END_RELEASED, 20, JUDGE_NEVER),
 	    TURN(2, 0, 500, END_OPEN, 0, 0) } },
+	{ "many share it", false, {
+	    SHARED(0, 1, 0, 10, END_RELEASED, 50, 60),
+	    SHARED(0, 3, 0, 20, END_RELEASED, 30, 40),
+	    SHARED(0, 1, 0, 25, END_OPEN, 0, 0),
+	    SHARED(0, 2, 0, 30, END_OPEN, 0, 0) } },
+	{ "one of them alone", true, {
+	    SHARED(0, 1, 0, 10, END_RELEASED, 50, 60),
+	    TURN(3, 0, 20, END_RELEASED, 30, 40) } },
+	{ "when they have left", false, {
+	    SHARED(0, 1, 0, 10, END_RELEASED, 50, 60),
+	    SHARED(0, 2, 0, 20, END_RELEASED, 40, 70),
+	    TURN(3, 0, 50, END_RELEASED, 80, 90),
+	    SHARED(0, 4, 0, 80, END_OPEN, 0, 0) } },
+	{ "before one of them has left", true, {
+	    SHARED(0, 1, 0, 10, END_RELEASED, 50, 60),
+	    SHARED(0, 2, 0, 20, END_RELEASED, 51, 70),
+	    TURN(3, 0, 50, END_RELEASED, 80, 90) } },
+	{ "one who shares it with a token of before", true, {
+	    TURN(3, 0, 10, END_RELEASED, 20, 30),
+	    SHARED(0, 3, 30, 40, END_OPEN, 0, 0) } },
+	{ "a semaphore up to its limit", false, {
+	    SHARED(2, 1, 0, 10, END_RELEASED, 50, 60),
+	    SHARED(2, 2, 0, 20, END_RELEASED, 30, 40),
+	    SHARED(2, 4, 0, 50, END_OPEN, 0, 0),
+	    SHARED(2, 3, 0, 30, END_OPEN, 0, 0) } },
+	{ "and beyond it", true, {
+	    SHARED(2, 1, 0, 10, END_RELEASED, 50, 60),
+	    SHARED(2, 2, 0, 20, END_RELEASED, 30, 40),
+	    SHARED(2, 4, 0, 49, END_OPEN, 0, 0),
+	    SHARED(2, 3, 0, 30, END_OPEN, 0, 0) } },
+	{ "another limit beside it", true, {
+	    SHARED(2, 1, 0, 10, END_RELEASED, 50, 60),
+	    SHARED(3, 2, 0, 20, END_RELEASED, 30, 40) } },
+	{ "another limit after it", false, {
+	    SHARED(2, 1, 0, 10, END_RELEASED, 50, 60),
+	    SHARED(3, 2, 0, 50, END_OPEN, 0, 0) } },
 };
 
 static void
@@ -72,7 +112,7 @@ START_TEST(test_order)
 		struct judge *j = judge_new(&rules, 1);
 		size_t n = 0;
 
-		while (n < 4 && c->turns[n].token > 0)
+		while (n < 5 && c->turns[n].token > 0)
 			n++;
 		order_judge(j, c->turns, n);
 		ck_assert_msg((judge_finding(j) != NULL) == c->guilty,
@@ -113,12 +153,41 @@ START_TEST(test_order_of_many)
 }
 END_TEST
 
+/* A thousand, of whom four have it at a time, and who asked all at once. */
+START_TEST(test_order_of_a_semaphore)
+{
+	enum { MANY = 1000 };
+	const struct judge_rules rules = { .lease_ms = 20000 };
+	struct judge_turn *turns = judge_alloc(MANY * sizeof(*turns));
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		uint64_t place = i * 7 % MANY;
+
+		turns[i] = (struct judge_turn)SHARED(4, place % 4 + 1, i % 10,
+		    100 + place * 10, END_RELEASED, 135 + place * 10,
+		    139 + place * 10);
+	}
+	for (int guilty = 0; guilty < 2; guilty++) {
+		struct judge *j = judge_new(&rules, 1);
+
+		turns[MANY / 2].end_ms += guilty ? 20 : 0;
+		turns[MANY / 2].ended_ms += guilty ? 20 : 0;
+		order_judge(j, turns, MANY);
+		ck_assert_msg((judge_finding(j) != NULL) == (guilty == 1),
+		    "%s", guilty ? "passed" : judge_finding(j)->text);
+		judge_free(j);
+	}
+	free(turns);
+}
+END_TEST
+
 int
 main(void)
 {
 	const TTest *const tests[] = {
 		test_order,
 		test_order_of_many,
+		test_order_of_a_semaphore,
 		NULL,
 	};
 

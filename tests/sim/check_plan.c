@@ -114,6 +114,8 @@ START_TEST(test_every_step)
 	    "at 1ms c2@B lock y wait=forever hold=forever renew=2s end=drain "
 	    "ns=1\n"
 	    "at 1s c2@B lock y/z end=never\n"
+	    "at 1s c3@B lock y mode=shared wait=1s\n"
+	    "at 1s c4@B lock y mode=shared limit=3 hold=1s\n"
 	    "at 2s c1 release x\n"
 	    "at 2s c1 renew x ns=1\n"
 	    "at 2s c1 cancel x\n"
@@ -257,7 +259,9 @@ START_TEST(test_misspelt_steps)
 		{ "at 0s c1@A lock\n", "line 1: '' should be a key of up to "
 		    "31 bytes, without =" },
 		{ "at 0s c1@A lock x hold=2s wait\n", "line 1: 'wait' should "
-		    "be wait=, hold=, renew=, end= or ns=" },
+		    "be mode=, limit=, wait=, hold=, renew=, end= or ns=" },
+		{ "at 0s c1@A lock x mode=open\n",
+		    "line 1: 'open' should be shared or exclusive" },
 		{ "at 0s c1@A lock x for=2s\n",
 		    "line 1: a lock has no 'for'" },
 		{ "at 0s c1@A lock x ns=1\n",
@@ -302,6 +306,8 @@ START_TEST(test_impossible)
 	    "line 2: it is quiet before the end");
 	plan_expect_wrong("at 2s A kill\nend 1s\n",
 	    "line 2: kill at 2000 ms is after the end");
+	plan_expect_wrong("at 0s c1@A lock x limit=2\nend 1s\n",
+	    "line 2: lock: a limit is for shared use");
 	plan_expect_wrong("end 0s\n",
 	    "line 1: a plan has an end, within ten years");
 }

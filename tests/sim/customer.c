@@ -149,6 +149,17 @@ customer_due(const struct customer *c, const struct core_request *q)
 	return host_real_ms(c->host, until_ms) + p->lateness_ms + 1;
 }
 
+/* For people: how it wants the lock, if not exclusively. */
+static void
+customer_use(const struct core_request *q, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (q->mode == LOCK_MODE_SHARED && q->limit > 0)
+		(void)snprintf(text, size, " shared limit %" PRIu32, q->limit);
+	else if (q->mode == LOCK_MODE_SHARED)
+		(void)snprintf(text, size, " shared");
+}
+
 static uint64_t
 customer_request(struct customer *c, struct core_request *q, const char *key)
 {
@@ -158,10 +169,11 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	struct fact f = { .kind = FACT_ASKED, .host = c->host->index,
 		.client = c->id, .verb = q->verb, .key = key,
 		.namespace_index = q->namespace_index,
+		.shared = q->mode == LOCK_MODE_SHARED, .limit = q->limit,
 		.wait_ms = q->wait_ms, .hold = q->hold,
 		.target = q->target,
 		.due_ms = customer_due(c, q) };
-	char owner[24] = "";
+	char owner[24] = "", use[32];
 	uint64_t id;
 
 	*a = (struct asked){ .next = c->asked, .id = ++w->n_requests,
@@ -176,9 +188,10 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	if (q->verb == CORE_ACQUIRE)
 		(void)snprintf(owner, sizeof(owner), "c%u@%s", c->number,
 		    c->host->name);
-	world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u %s %s", c->number,
-	    q->verb == CORE_ACQUIRE && q->wait_ms == 0 ? "try" :
-	    customer_verbs[q->verb], key);
+	customer_use(q, use, sizeof(use));
+	world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u %s %s%s",
+	    c->number, q->verb == CORE_ACQUIRE && q->wait_ms == 0 ? "try" :
+	    customer_verbs[q->verb], key, use);
 	world_tell(w, &f);
 	host_say(c->host, &ev, key, owner);
 	return id;
@@ -264,7 +277,8 @@ customer_lock(struct world *w, const struct plan_step *s)
 {
 	struct customer *c = customer_at(w, s);
 	struct core_request q = { .verb = CORE_ACQUIRE,
-		.mode = LOCK_MODE_EXCLUSIVE,
+		.mode = s->shared ? LOCK_MODE_SHARED : LOCK_MODE_EXCLUSIVE,
+		.limit = s->limit,
 		.namespace_index = s->namespace_index,
 		.wait_ms = s->wait_ms };
 	struct errand *e;

@@ -19,7 +19,7 @@
 #define FACT_HOSTS_MAX 9		/* A to I */
 #define FACT_KEY_MAX 128
 #define FACT_ELEMENTS_MAX 64
-#define FACT_WISHES_MAX 16	/* that are named */
+#define FACT_WISHES_MAX 32	/* that are named */
 #define FACT_NEVER UINT64_MAX
 #define FACT_BY_HAND FACT_HOSTS_MAX	/* as a host: somebody at a console */
 
@@ -60,13 +60,21 @@ struct fact_element {
 	bool fail_closed;
 };
 
+/* Of a session for whose clients the lock is not to be had. */
+struct fact_wish {
+	char session[33];
+	bool shared;		/* and not for exclusive use */
+};
+
 struct fact_lock {
 	bool exists;
 	bool readable;		/* false: broken by hand */
+	bool shared;		/* its use, now or last; otherwise exclusive */
+	uint64_t limit;		/* shared: most elements; 0: any number */
 	struct fact_element elements[FACT_ELEMENTS_MAX];
 	size_t n_elements;
-	size_t n_wishes;	/* of other hosts' waiters, both kinds */
-	char wishes[FACT_WISHES_MAX][33];	/* sessions; the first ones */
+	size_t n_wishes;	/* of both kinds */
+	struct fact_wish wishes[FACT_WISHES_MAX];	/* the first ones */
 	uint64_t token;		/* 0: none */
 	bool has_ttl;
 	int64_t ttl_ahead_s;	/* of the request's send; 0: none */
@@ -96,6 +104,8 @@ struct fact {
 	enum core_verb verb;
 	const char *key;	/* without "lock:" */
 	uint64_t wait_ms;	/* ASKED ACQUIRE */
+	bool shared;		/* ASKED ACQUIRE: and not exclusive, ... */
+	uint64_t limit;		/* ... with so many at most; 0: any number */
 	uint64_t due_ms;	/* ASKED: its reply comes by then (real), or
 				 * FACT_NEVER */
 	int code;		/* ANSWERED: 0 or DDBLOCK_E_* */

@@ -276,6 +276,16 @@ history_ended(struct history_line *l)
 
 /* ---- clients ---------------------------------------------------------- */
 
+/* How it wants the lock: exclusively, unless it says otherwise. */
+static void
+history_use(const struct history_line *l, struct fact *f)
+{
+	const char *mode = history_text(l, "DDBLOCK_MODE");
+
+	f->shared = mode != NULL && strcmp(mode, "shared") == 0;
+	(void)history_number(l, "DDBLOCK_LIMIT", &f->limit);
+}
+
 static int
 history_asked(struct history_line *l, struct fact *f)
 {
@@ -297,6 +307,7 @@ history_asked(struct history_line *l, struct fact *f)
 		return 0;
 	(void)history_number(l, "DDBLOCK_WAIT_MS", &wait_ms);
 	f->wait_ms = wait_ms;
+	history_use(l, f);
 	f->due_ms = wait_ms == CORE_FOREVER ? FACT_NEVER :
 	    f->due_ms + wait_ms;
 	if (f->key == NULL || strlen(f->key) >= FACT_KEY_MAX ||

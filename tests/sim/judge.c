@@ -3,12 +3,15 @@
  *
  * What is promised to clients (doc/safety.md, "Invariants"):
  *
- *   1  At most one hold of a lock is valid at any moment: from the grant until
- *      the loss is told, the release is asked, the client leaves, or the
- *      deadline that it was last told, whichever is first.
- *   2  The token of a grant is greater than that of every earlier one.
- *   3  A holder is told of its loss before another is granted the lock; if
- *      nobody can tell it, its own deadline has passed.
+ *   1  While a hold of a lock is valid, no other is, unless both share it
+ *      within the same limit, and not more than that: from the grant until the
+ *      loss is told, the release is asked, the client leaves, or the deadline
+ *      that it was last told, whichever is first.
+ *   2  The token of an exclusive grant is greater than that of every earlier
+ *      one, that of a shared grant than that of every exclusive one before.
+ *   3  A holder is told of its loss before another is granted the lock who
+ *      could not have it beside; if nobody can tell it, its own deadline has
+ *      passed.
  *   4  A grant answers a request of a connection that lives, and has a number
  *      of its own; notices and renewals are about a hold that is there.
  *   5  A connection that ends hears nothing more, and what it held leaves the
@@ -16,7 +19,9 @@
  *   6  Every request gets exactly one final reply, in time; one that was
  *      cancelled, at once.
  *   7  No client has more requests or holds than it may.
- *   8  A lock that nobody holds is granted in time to who waits for it.
+ *   8  A lock that nobody holds is granted in time to who waits for it; to who
+ *      would share it, also one that others share, if there is room and no
+ *      other host wishes for it alone.
  *
  * When they are told:
  *
@@ -33,14 +38,19 @@
  *
  * How a lock goes round:
  *
- *   F1  On one host, who asked first gets it first.
- *   F2  While another host that lives wishes for it, a host passes it on for a
- *       lease at most, and handover_max times (each counted from a look at the
- *       record, and one may have missed the wish).
+ *   F1  On one host, who asked first gets it first, whatever the use.
+ *   F2  While another host that lives wishes for it and is hindered (by those
+ *       who share it without a limit: for exclusive use), a host passes it on
+ *       or lets others join for a lease at most, and handover_max times (each
+ *       counted from a look at the record, and one may have missed the wish).
  *   F3  A host that gave it up for a wish asks again after two polls.
  *   F4  A wish that nobody stands behind is taken out by its own daemon, unless
  *       somebody deleted its session.
  *   F5  Who waits for what another host holds has its wish in the record.
+ *   F6  Nobody joins those who share a lock while another wishes for exclusive
+ *       use, and nobody takes a free one for the same use as the last while
+ *       another wishes for the other; but who wishes for exclusive use because
+ *       of its limit may.
  *
  * What stands in the table (doc/records.md), by whose write:
  *
@@ -48,20 +58,22 @@
  *       deletion of its item, unless that was made a moment before.
  *   R2  A record with a holder has no ttl; one that a release leaves has one,
  *       as long as the retention.
- *   R3  A record has one element at most; a daemon makes it with one, and
- *       never deletes it.
+ *   R3  A record in exclusive use has one element at most, one in shared use as
+ *       many as its limit; use and limit stay while an element does, and one
+ *       comes at a time. Of a session's elements without a limit clients have
+ *       one. A daemon makes a record with one, and never deletes it.
  *   R4  An element is taken out by its own daemon, or after its session was
  *       marked dead; a fail-closed one by its own daemon only.
- *   R5  Its own daemon takes it out only when no client has it, and not before
- *       a margin after it told the loss.
+ *   R5  Its own daemon takes it out only when no client has it any more, and
+ *       not before a margin after it told the loss.
  *   R6  An element that comes in raises the token, is its writer's own, of a
  *       session that was open when it was sent, and has that session's lease.
  *   R7  A grant that left comes back only by a repetition of its own request,
  *       sent in that request's time and before the grant's release.
- *   R8  While the elements stay the same, their owner alone raises the token;
- *       no release changes it.
- *   R9  A wish is added only to a record with a holder, and who becomes the
- *       holder takes out its own.
+ *   R8  While the elements stay the same, the owner of an exclusive one alone
+ *       raises the token; no release changes it.
+ *   R9  A wish is added only to a record with a holder, and who becomes a
+ *       holder takes out its own: for exclusive use, and who shares it both.
  *   R10 `dead` is never taken back, and nothing beats after it; no daemon
  *       deletes a session.
  *   R11 A session's beat only rises, and only by its own daemon.
@@ -73,10 +85,11 @@
  *       showed it.
  *   R15 It is closed only when no client has anything under it, and not before
  *       a margin after a loss was told.
- *   R16 When a grant is told, its element stands in the table, and its session
- *       is not dead.
+ *   R16 When a grant is told, its element stands in the table, for this use and
+ *       limit, and its session is not dead. Of several clients that have one
+ *       element all share it without a limit.
  *   R17 The token told was written for that hold: above the token before its
- *       element, at most the token now.
+ *       element, at most the token now; who shares it has its element's.
  *   R18 An element of a living session that no client has is gone in time.
  *
  * And at the end, "order": each lock's history could have happened one thing

@@ -117,6 +117,8 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->hold = f->hold;
 	r->target = f->target;
 	r->wait_ms = f->wait_ms;
+	r->shared = f->shared;
+	r->limit = f->limit;
 	r->asked_ms = f->at_ms;
 	r->due_ms = f->due_ms;
 	r->unread = j->hosts[f->host].paused;

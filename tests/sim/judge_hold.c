@@ -1,6 +1,6 @@
 /*
- * Holds, as clients see them: that no two are valid at once, that tokens rise,
- * and no deadline is later than the table allows.
+ * Holds, as clients see them: that those are valid at once which may be, that
+ * tokens rise, and no deadline is later than the table allows.
  */
 #include "judge_state.h"
 
@@ -35,7 +35,6 @@ judge_hold_leave(struct judge *j, struct judge_hold *h)
 {
 	struct judge_lock *l = h->lock;
 	struct judge_grant *g = h->grant;
-	const struct judge_hold *o;
 
 	judge_due_unset(j, &h->due);
 	DL_DELETE(l->holds, h);
@@ -43,11 +42,7 @@ judge_hold_leave(struct judge *j, struct judge_hold *h)
 		g->idle_ms = j->now_ms;
 	if (g != NULL)
 		g->given_up = h->state != HOLD_LOST;
-	DL_FOREACH(l->holds, o)
-	{
-		if (!o->deserted)
-			return;
-	}
+	/* There is room for another, or for anybody. */
 	if (!h->deserted)
 		l->gone_ms = j->now_ms;
 }
@@ -167,7 +162,41 @@ judge_hold_is_alone(const struct judge *j, const struct judge_hold *h)
 	return h->deserted || judge_is_mute(j, h->client->host);
 }
 
-/* 1, 3: everybody else's hold is over, and they know. */
+bool
+judge_is_compatible(bool shared, uint64_t limit, bool other_shared,
+    uint64_t other_limit)
+{
+	return shared && other_shared && limit == other_limit;
+}
+
+/* 1, 3, of a semaphore: not more than its limit have it. */
+static void
+judge_hold_check_limit(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_hold *o;
+	uint64_t n_valid = 0, n_left = 0;
+
+	DL_FOREACH(h->lock->holds, o)
+	{
+		if (!judge_is_compatible(h->shared, h->limit, o->shared,
+		    o->limit) || judge_hold_is_exempt(o))
+			continue;
+		if (j->now_ms < o->until_ms || o == h)
+			n_valid++;
+		else if (!judge_hold_is_alone(j, o))
+			n_left++;
+	}
+	if (h->limit == 0 || judge_hold_is_exempt(h) ||
+	    n_valid + n_left <= h->limit)
+		return;
+	judge_find(j, n_valid > h->limit ? "1" : "3", "c%" PRIu64
+	    " is granted %s, the %" PRIu64 ". of %" PRIu64 " at most; %" PRIu64
+	    " of them were not told that they lost it", h->client->id,
+	    judge_lock_name(h->lock), n_valid + n_left, h->limit, n_left);
+}
+
+/* 1, 3: the hold of everybody who cannot be beside it is over, and they
+ * know. */
 static void
 judge_hold_check_others(struct judge *j, const struct judge_hold *h)
 {
@@ -176,7 +205,9 @@ judge_hold_check_others(struct judge *j, const struct judge_hold *h)
 	DL_FOREACH(h->lock->holds, o)
 	{
 		if (o == h || judge_hold_is_exempt(o) ||
-		    judge_hold_is_exempt(h))
+		    judge_hold_is_exempt(h) ||
+		    judge_is_compatible(h->shared, h->limit, o->shared,
+		    o->limit))
 			continue;
 		if (j->now_ms < o->until_ms)
 			judge_find(j, "1", "c%" PRIu64 " is granted %s, which "
@@ -189,6 +220,7 @@ judge_hold_check_others(struct judge *j, const struct judge_hold *h)
 			    h->client->id, judge_lock_name(h->lock),
 			    o->client->id);
 	}
+	judge_hold_check_limit(j, h);
 }
 
 /* F1: first come, first served, on one host. */
@@ -214,16 +246,20 @@ static void
 judge_hold_check_token(struct judge *j, const struct judge_hold *h)
 {
 	struct judge_lock *l = h->lock;
+	/* Those who share it are beside each other. */
+	uint64_t before = h->shared ? l->token_exclusive : l->token_told;
 
 	/* Of what somebody took out it is handed on until that is noticed; its
 	 * tokens are those of an earlier age. */
 	if (h->grant != NULL && h->grant->hand_gone)
 		return;
-	if (h->token <= l->token_told && !judge_hold_is_exempt(h))
+	if (h->token <= before && !judge_hold_is_exempt(h))
 		judge_find(j, "2", "%s: token %" PRIu64 " is told after %"
-		    PRIu64, judge_lock_name(l), h->token, l->token_told);
+		    PRIu64, judge_lock_name(l), h->token, before);
 	if (h->token > l->token_told)
 		l->token_told = h->token;
+	if (!h->shared && h->token > l->token_exclusive)
+		l->token_exclusive = h->token;
 }
 
 /* T1: what others go by is the table, so the deadline must, too. */
@@ -252,35 +288,88 @@ judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
 		    judge_lock_name(h->lock), h->until_ms);
 }
 
+/* Could this hold be of this element, which is of its host? */
+static bool
+judge_hold_suits(const struct judge *j, const struct judge_hold *h,
+    const struct judge_grant *g)
+{
+	return g->shared == h->shared && g->limit == h->limit &&
+	    judge_session_is_own(g->session, h->client->host, j->now_ms);
+}
+
 /*
  * The element of this host that the grant speaks of: the one that stands. If
  * somebody took it out by hand, the daemon does not know yet, and hands it on
  * even if meanwhile another one of its own has landed.
  */
 static struct judge_grant *
-judge_hold_find_grant(const struct judge *j, const struct judge_lock *l,
-    unsigned host)
+judge_hold_find_exclusive(const struct judge *j, const struct judge_hold *h)
 {
+	const struct judge_lock *l = h->lock;
 	struct judge_grant *g;
 
 	for (g = l->grants; g != NULL; g = g->next)
 		if (g->hand_gone && g->lost_ms == 0 && g->n_told > 0 &&
-		    g->idle_ms == j->now_ms &&
-		    judge_session_is_own(g->session, host, j->now_ms))
+		    g->idle_ms == j->now_ms && judge_hold_suits(j, h, g))
 			return g;
-	g = l->standing;
-	if (g != NULL && judge_session_is_own(g->session, host, j->now_ms))
-		return g;
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (judge_hold_suits(j, h, g))
+			return g;
+	}
 	for (g = l->grants; g != NULL; g = g->next)
 		if (g->hand_gone && g->lost_ms == 0 &&
-		    judge_session_is_own(g->session, host, j->now_ms))
+		    judge_hold_suits(j, h, g))
 			return g;
 	/* Or its session was broken by hand, and others took it at once. */
 	for (g = l->grants; g != NULL; g = g->next)
 		if (g->session->hand_dead && g->lost_ms == 0 &&
-		    judge_session_is_own(g->session, host, j->now_ms))
+		    judge_hold_suits(j, h, g))
 			return g;
 	return NULL;
+}
+
+/*
+ * The same, of a host that may have several. Who comes to an element that was
+ * told has its token. Otherwise it is one that was not told yet, and of those
+ * the one whose request was sent last: what was given up may still land.
+ */
+static struct judge_grant *
+judge_hold_find_shared(const struct judge *j, const struct judge_hold *h)
+{
+	struct judge_grant *g, *best = NULL;
+
+	for (g = h->lock->grants; g != NULL; g = g->next) {
+		bool there = g->standing || g->hand_gone ||
+		    g->session->hand_dead;
+		bool room = g->n_valid == 0 || g->limit == 0;
+
+		if (!judge_hold_suits(j, h, g) || !there || !room ||
+		    g->lost_ms > 0)
+			continue;
+		if (g->n_told > 0 && g->token_told == h->token)
+			return g;
+		if (g->n_told == 0 && (best == NULL ||
+		    g->first_sent_ms > best->first_sent_ms))
+			best = g;
+	}
+	return best;
+}
+
+/* R3: the clients of a host that share without a limit have one element. */
+static void
+judge_hold_check_common(struct judge *j, const struct judge_grant *g)
+{
+	const struct judge_grant *o;
+
+	DL_FOREACH2(g->lock->standing, o, standing_next)
+	{
+		if (g->shared && g->limit == 0 && o != g &&
+		    o->session == g->session && o->n_valid > 0)
+			judge_find(j, "R3", "%s: %c has two elements for those"
+			    " who share it", judge_lock_name(g->lock),
+			    judge_host_name(g->session->host));
+	}
 }
 
 /* R16, R17: the table shows it, with that token. */
@@ -288,8 +377,8 @@ static void
 judge_hold_check_grant(struct judge *j, struct judge_hold *h)
 {
 	struct judge_lock *l = h->lock;
-	struct judge_grant *g =
-	    judge_hold_find_grant(j, l, h->client->host);
+	struct judge_grant *g = h->shared ? judge_hold_find_shared(j, h) :
+	    judge_hold_find_exclusive(j, h);
 
 	if (g == NULL) {
 		/* A clock that stood still lets a grant come any time late. */
@@ -303,6 +392,7 @@ judge_hold_check_grant(struct judge *j, struct judge_hold *h)
 	h->grant = g;
 	g->n_valid++;
 	g->idle_ms = JUDGE_NEVER;
+	g->token_told = h->token;
 	if (++g->n_told == 1)
 		g->told_ms = j->now_ms;
 	if (g->n_told > 1)
@@ -312,6 +402,7 @@ judge_hold_check_grant(struct judge *j, struct judge_hold *h)
 	h->exempt = judge_session_is_frozen(j, g->session);
 	if (judge_hold_is_exempt(h))
 		return;
+	judge_hold_check_common(j, g);
 	if (h->token <= g->token_before || h->token > l->token)
 		judge_find(j, "R17", "%s: token %" PRIu64 " is told, but what "
 		    "was written for it is above %" PRIu64 ", up to %" PRIu64,
@@ -336,6 +427,8 @@ judge_hold_add_turn(struct judge_hold *h, const struct judge_request *r)
 		.granted_ms = h->since_ms,
 		.age = l->age,
 		.token = h->token,
+		.shared = h->shared,
+		.limit = h->limit,
 		.ended_ms = JUDGE_NEVER,
 		.exempt = judge_hold_is_exempt(h),
 	};
@@ -353,6 +446,8 @@ judge_hold_new(struct judge *j, struct judge_client *c,
 	h->state = HOLD_VALID;
 	h->counted = true;
 	h->reassured = true;
+	h->shared = r->shared;
+	h->limit = r->limit;
 	h->token = f->token;
 	h->since_ms = f->at_ms;
 	h->until_ms = f->until_ms;

@@ -48,7 +48,7 @@ judge_lock_name(const struct judge_lock *l)
 
 static struct judge_grant *
 judge_grant_get(struct judge *j, struct judge_lock *l,
-    const struct fact_element *e)
+    const struct fact_lock *now, const struct fact_element *e)
 {
 	struct judge_grant *g;
 
@@ -60,6 +60,8 @@ judge_grant_get(struct judge *j, struct judge_lock *l,
 	g->lock = l;
 	g->session = judge_session_get(j, e->session);
 	g->fail_closed = e->fail_closed;
+	g->shared = now->shared;
+	g->limit = now->limit;
 	g->first_sent_ms = JUDGE_NEVER;
 	g->released_ms = JUDGE_NEVER;
 	g->idle_ms = JUDGE_NEVER;
@@ -97,6 +99,8 @@ judge_lock_element_left(struct judge *j, struct judge_lock *l,
 {
 	bool own = judge_session_is_own(g->session, f->host, f->sent_ms);
 
+	DL_DELETE2(l->standing, g, standing_prev, standing_next);
+	l->n_standing--;
 	g->standing = false;
 	g->left = true;
 	g->left_ms = f->at_ms;
@@ -104,7 +108,8 @@ judge_lock_element_left(struct judge *j, struct judge_lock *l,
 		g->hand_gone = true;
 		return;
 	}
-	if (own && !replaced) {
+	/* What is dead its own daemon may clear away like everybody. */
+	if (own && !replaced && !(g->shared && g->session->ever_dead)) {
 		l->cleared_ms = f->at_ms;
 		judge_lock_given_back(j, l, g, f);
 		judge_turns_left(j, l, g);
@@ -185,7 +190,10 @@ judge_lock_check_wish(struct judge *j, const struct judge_lock *l,
     const struct judge_grant *g, const struct fact *f)
 {
 	for (size_t i = 0; i < f->lock.n_wishes && i < FACT_WISHES_MAX; i++) {
-		if (strcmp(f->lock.wishes[i], g->session->name) == 0)
+		const struct fact_wish *w = &f->lock.wishes[i];
+
+		if ((g->shared || !w->shared) &&
+		    strcmp(w->session, g->session->name) == 0)
 			judge_find(j, "R9", "%s: %c has it and still wishes",
 			    judge_lock_name(l), judge_host_name(f->host));
 	}
@@ -193,15 +201,17 @@ judge_lock_check_wish(struct judge *j, const struct judge_lock *l,
 
 static void
 judge_lock_element_came(struct judge *j, struct judge_lock *l,
-    struct judge_grant *g, const struct fact *f, bool takeover)
+    struct judge_grant *g, const struct fact_element *e,
+    const struct fact *f, bool takeover)
 {
-	const struct fact_element *e = &f->lock.elements[0];
 	bool by_hand = f->host == FACT_BY_HAND || f->expired;
 
 	if (!by_hand) {
 		judge_lock_check_new(j, l, g, e, f);
 		judge_lock_check_again(j, l, g, f);
 		judge_lock_check_wish(j, l, g, f);
+		if (!takeover && l->readable)
+			judge_turns_check_wishes(j, l, g, f);
 		judge_turns_came(j, l, g, f);
 	}
 	judge_session_shown(j, g->session);
@@ -213,7 +223,9 @@ judge_lock_element_came(struct judge *j, struct judge_lock *l,
 		g->idle_ms = f->at_ms;
 	g->standing = true;
 	g->takeover = takeover;
-	l->standing = g;
+	if (l->n_standing++ == 0)
+		l->occupied_ms = f->at_ms;
+	DL_APPEND2(l->standing, g, standing_prev, standing_next);
 }
 
 /* ---- the record ------------------------------------------------------- */
@@ -232,20 +244,71 @@ judge_lock_check_token(struct judge *j, const struct judge_lock *l,
 		    f->lock.token);
 }
 
+static bool
+judge_lock_shows(const struct fact_lock *now, const struct judge_grant *g)
+{
+	for (size_t i = 0; now->exists && now->readable &&
+	    i < now->n_elements; i++)
+		if (strcmp(now->elements[i].grant, g->id) == 0)
+			return true;
+	return false;
+}
+
+/* What one write did to the elements. */
+struct judge_change {
+	size_t n_came;
+	size_t n_stayed;
+	const struct judge_grant *stayed;	/* one of them */
+};
+
+static void
+judge_lock_compare(struct judge_lock *l, const struct fact_lock *now,
+    struct judge_change *ret)
+{
+	const struct judge_grant *g;
+
+	*ret = (struct judge_change){ .n_stayed = 0 };
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (!judge_lock_shows(now, g))
+			continue;
+		ret->n_stayed++;
+		ret->stayed = g;
+	}
+	if (now->exists && now->readable)
+		ret->n_came = now->n_elements - ret->n_stayed;
+}
+
+/* R3: a record is in one use at a time. */
+static void
+judge_lock_check_use(struct judge *j, const struct judge_lock *l,
+    const struct judge_change *c, const struct fact *f)
+{
+	const struct fact_lock *now = &f->lock;
+
+	if (c->n_came > 1)
+		judge_find(j, "R3", "%c writes %zu elements into %s at once",
+		    judge_host_name(f->host), c->n_came, judge_lock_name(l));
+	else if (c->stayed != NULL && (now->shared != c->stayed->shared ||
+	    now->limit != c->stayed->limit))
+		judge_find(j, "R3", "%c changes the use of %s, which is held",
+		    judge_host_name(f->host), judge_lock_name(l));
+}
+
 /* R8, R9: what may change while the elements stay. */
 static void
 judge_lock_check_rest(struct judge *j, const struct judge_lock *l,
-    const struct judge_grant *before, const struct judge_grant *after,
-    const struct fact *f)
+    const struct judge_change *c, const struct fact *f)
 {
 	bool raised = l->exists && f->lock.token > l->token;
 
-	if (raised && (after == NULL || (after == before &&
-	    !judge_session_is_own(after->session, f->host, f->sent_ms))))
+	if (raised && c->n_came == 0 && (c->stayed == NULL ||
+	    c->stayed->shared ||
+	    !judge_session_is_own(c->stayed->session, f->host, f->sent_ms)))
 		judge_find(j, "R8", "%s: %c raises the token to %" PRIu64
-		    " and does not hold it", judge_lock_name(l),
+		    " and does not hold it exclusively", judge_lock_name(l),
 		    judge_host_name(f->host), f->lock.token);
-	if (f->lock.n_wishes > l->n_wishes && before == NULL)
+	if (f->lock.n_wishes > l->n_wishes && l->n_standing == 0)
 		judge_find(j, "R9", "%s: %c adds a wish, but nobody holds it",
 		    judge_lock_name(l), judge_host_name(f->host));
 }
@@ -257,22 +320,24 @@ judge_lock_check_form(struct judge *j, const struct judge_lock *l,
 {
 	const struct fact_lock *now = &f->lock;
 	char host = judge_host_name(f->host);
+	uint64_t most = !now->shared ? 1 : now->limit > 0 ? now->limit :
+	    UINT64_MAX;
 
 	if (!now->exists)
 		judge_find(j, "R3", "%c deletes %s", host, judge_lock_name(l));
-	else if (now->n_elements > 1)
+	else if (now->n_elements > most)
 		judge_find(j, "R3", "%c writes %s with %zu elements", host,
 		    judge_lock_name(l), now->n_elements);
 	else if (!l->exists && now->n_elements == 0)
 		judge_find(j, "R3", "%c makes %s without a holder", host,
 		    judge_lock_name(l));
-	else if (now->n_elements == 1 && now->has_ttl)
+	else if (now->n_elements > 0 && now->has_ttl)
 		judge_find(j, "R2", "%c leaves a ttl on %s, which is held",
 		    host, judge_lock_name(l));
-	else if (now->n_elements == 0 && l->standing != NULL && !now->has_ttl)
+	else if (now->n_elements == 0 && l->n_standing > 0 && !now->has_ttl)
 		judge_find(j, "R2", "%c leaves %s free and without a ttl",
 		    host, judge_lock_name(l));
-	else if (now->n_elements == 0 && l->standing != NULL &&
+	else if (now->n_elements == 0 && l->n_standing > 0 &&
 	    j->hosts[f->host].frozen_until == 0 &&
 	    now->ttl_ahead_s + JUDGE_TTL_SLACK_S <
 	    (int64_t)j->rules.retention_s)
@@ -296,20 +361,30 @@ judge_lock_elements(struct judge *j, struct judge_lock *l,
     const struct fact *f)
 {
 	const struct fact_lock *now = &f->lock;
-	struct judge_grant *before = l->standing, *after = NULL;
-	bool by_hand = f->host == FACT_BY_HAND || f->expired;
+	struct judge_grant *g, *next;
+	struct judge_change c;
+	bool takeover;
 
-	if (now->exists && now->readable && now->n_elements == 1)
-		after = judge_grant_get(j, l, &now->elements[0]);
-	if (!by_hand && l->readable && now->readable)
-		judge_lock_check_rest(j, l, before, after, f);
-	if (before == after)
+	judge_lock_compare(l, now, &c);
+	takeover = c.n_came > 0 && l->n_standing > c.n_stayed;
+	if (f->host != FACT_BY_HAND && !f->expired && l->readable &&
+	    now->readable) {
+		judge_lock_check_use(j, l, &c, f);
+		judge_lock_check_rest(j, l, &c, f);
+	}
+	DL_FOREACH_SAFE2(l->standing, g, next, standing_next)
+	{
+		if (!judge_lock_shows(now, g))
+			judge_lock_element_left(j, l, g, f, takeover);
+	}
+	if (c.n_came == 0)
 		return;
-	l->standing = NULL;
-	if (before != NULL)
-		judge_lock_element_left(j, l, before, f, after != NULL);
-	if (after != NULL)
-		judge_lock_element_came(j, l, after, f, before != NULL);
+	for (size_t i = 0; i < now->n_elements; i++) {
+		g = judge_grant_get(j, l, now, &now->elements[i]);
+		if (!g->standing)
+			judge_lock_element_came(j, l, g, &now->elements[i], f,
+			    takeover);
+	}
 }
 
 void
@@ -327,7 +402,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	if (l->exists && !f->lock.exists)
 		l->removed_ms = f->at_ms;
 	if (now->token < l->token && now->exists && now->readable) {
-		l->token_told = 0;	/* R1 let it pass */
+		l->token_told = l->token_exclusive = 0;	/* R1 let it pass */
 		l->age++;
 	}
 	if (f->host == FACT_BY_HAND && now->exists && now->token > l->token)
@@ -335,7 +410,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	if (l->spent && !now->exists) {
 		/* Who repairs what somebody broke starts anew. */
 		l->spent = false;
-		l->token = l->token_told = 0;
+		l->token = l->token_told = l->token_exclusive = 0;
 		l->age++;
 	}
 	l->known = true;
@@ -343,8 +418,11 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	l->readable = !now->exists || now->readable;
 	l->has_ttl = now->has_ttl;
 	l->n_wishes = now->n_wishes;
-	if (now->exists && now->readable)
+	if (now->exists && now->readable) {
 		l->token = now->token;
+		l->shared = now->shared;
+		l->limit = now->limit;
+	}
 	judge_quiet_review(j, l);
 }
 

@@ -6,16 +6,20 @@
  * A grant takes effect at some moment between its request and its reply, a
  * release between its request and its reply; a loss takes effect when it is
  * told, and a desertion when the client leaves or its deadline comes. In the
- * order found, each grant meets a free lock and has a higher token than all
- * before, and each end meets the grant that it ends.
+ * order found, an exclusive grant meets a free lock and has a higher token than
+ * all before; a shared one meets a free lock, or one that is shared within the
+ * same limit by fewer than that, and has a higher token than each exclusive one
+ * before; and each end meets the grant that it ends.
  *
  *     calls and returns in order of time:
  *         ( first  ( second )  [ end of second ]  )  ...
  *     whatever has been called before the first return may be the next.
  *
- * Of the grants only the one with the lowest token left can be the next: those
- * below another would have no place any more. Without that, a thousand who
- * wait would be tried in all their orders.
+ * Of the grants few can be the next. An exclusive one has its place between all
+ * with lower and all with higher tokens, for those would have no place any
+ * more. Of those who share it in between, who was answered first may be first:
+ * if another one was, it might as well come right after. Without that, a
+ * thousand who wait would be tried in all their orders.
  */
 #include "judge_state.h"
 
@@ -36,7 +40,10 @@ struct order_event {
 
 struct order_op {
 	const struct judge_turn *turn;
+	struct order_op *grant;	/* of an end */
 	bool is_end;
+	bool placed;
+	size_t era;		/* of a grant: between which exclusive ones */
 	uint64_t mark;		/* of two, what the sets of them sum up to */
 	struct order_event call;
 	struct order_event done;
@@ -44,9 +51,12 @@ struct order_op {
 
 /* The lock, in the order so far; and which operations that was. */
 struct order_state {
-	const struct judge_turn *holder;	/* NULL: free */
+	const struct judge_turn *last;	/* granted; of one use with all who
+					 * have it */
+	uint64_t n_holders;
 	uint64_t age;
 	uint64_t token;
+	uint64_t token_exclusive;
 	uint64_t sums[2];
 };
 
@@ -58,6 +68,7 @@ struct order_seen {
 struct order_choice {
 	struct order_op *op;
 	struct order_state before;
+	size_t first;
 };
 
 struct order {
@@ -65,9 +76,9 @@ struct order {
 	size_t n_ops;
 	struct order_event head;	/* what has no place yet */
 	struct order_state state;
-	struct order_op **grants;	/* by their tokens */
+	struct order_op **grants;	/* as they may be next */
 	size_t n_grants;
-	size_t n_placed;		/* of which have their place */
+	size_t first;			/* of them that has no place yet */
 	struct order_seen *seen;
 	struct order_choice *choices;
 	size_t n_choices;
@@ -90,18 +101,20 @@ order_mark(uint64_t n)
 	return n ^ (n >> 31);
 }
 
-static void
-order_add_op(struct order *o, const struct judge_turn *t, bool is_end,
-    uint64_t call_ms, uint64_t done_ms)
+static struct order_op *
+order_add_op(struct order *o, const struct judge_turn *t,
+    struct order_op *grant, uint64_t call_ms, uint64_t done_ms)
 {
 	struct order_op *op = &o->ops[o->n_ops];
 
 	op->turn = t;
-	op->is_end = is_end;
+	op->grant = grant;
+	op->is_end = grant != NULL;
 	op->mark = order_mark(o->n_ops++);
 	op->call = (struct order_event){ .op = op, .at_ms = call_ms };
 	op->done = (struct order_event){ .op = op, .at_ms = done_ms,
 		.is_return = true };
+	return op;
 }
 
 /* What may have been at once in the same millisecond, was. */
@@ -163,6 +176,29 @@ order_is_above(const struct judge_turn *t, uint64_t age, uint64_t token)
 	return t->age != age ? t->age > age : t->token > token;
 }
 
+/* As far as the other grants go. */
+static bool
+order_is_next(const struct order *o, const struct order_op *op)
+{
+	const struct order_op *first = o->grants[o->first];
+
+	return op->era == first->era &&
+	    op->turn->granted_ms == first->turn->granted_ms;
+}
+
+/* Does the lock let it in? */
+static bool
+order_is_open(const struct order_state *s, const struct judge_turn *t)
+{
+	if (!order_is_above(t, s->age,
+	    t->shared ? s->token_exclusive : s->token))
+		return false;
+	if (s->n_holders == 0)
+		return true;
+	return judge_is_compatible(t->shared, t->limit, s->last->shared,
+	    s->last->limit) && (t->limit == 0 || s->n_holders < t->limit);
+}
+
 /* What the lock would be after @op; false: it cannot be next. */
 static bool
 order_apply(const struct order *o, const struct order_op *op,
@@ -170,18 +206,28 @@ order_apply(const struct order *o, const struct order_op *op,
 {
 	const struct order_state *s = &o->state;
 	const struct judge_turn *t = op->turn;
+	struct order_state after = *s;
 
-	if (op->is_end ? s->holder != t : s->holder != NULL ||
-	    !order_is_above(t, s->age, s->token) ||
-	    op != o->grants[o->n_placed])
-		return false;
-	*ret = (struct order_state){
-		.holder = op->is_end ? NULL : t,
-		.age = op->is_end ? s->age : t->age,
-		.token = op->is_end ? s->token : t->token,
-		.sums = { s->sums[0] + op->mark,
-			s->sums[1] + order_mark(op->mark) },
-	};
+	after.sums[0] += op->mark;
+	after.sums[1] += order_mark(op->mark);
+	if (op->is_end) {
+		if (!op->grant->placed)
+			return false;
+		after.n_holders--;
+	} else {
+		if (!order_is_next(o, op) || !order_is_open(s, t))
+			return false;
+		if (t->age != s->age)
+			after.token = after.token_exclusive = 0;
+		after.last = t;
+		after.n_holders++;
+		after.age = t->age;
+		if (t->token > after.token)
+			after.token = t->token;
+		if (!t->shared)
+			after.token_exclusive = t->token;
+	}
+	*ret = after;
 	return true;
 }
 
@@ -204,10 +250,12 @@ static void
 order_choose(struct order *o, struct order_op *op,
     const struct order_state *after)
 {
-	o->choices[o->n_choices++] =
-	    (struct order_choice){ .op = op, .before = o->state };
+	o->choices[o->n_choices++] = (struct order_choice){ .op = op,
+		.before = o->state, .first = o->first };
 	o->state = *after;
-	o->n_placed += !op->is_end;
+	op->placed = true;
+	while (o->first < o->n_grants && o->grants[o->first]->placed)
+		o->first++;
 	order_unlink(&op->call);
 	order_unlink(&op->done);
 }
@@ -222,7 +270,8 @@ order_regret(struct order *o)
 		return NULL;
 	c = &o->choices[--o->n_choices];
 	o->state = c->before;
-	o->n_placed -= !c->op->is_end;
+	o->first = c->first;
+	c->op->placed = false;
 	order_relink(&c->op->done);
 	order_relink(&c->op->call);
 	return c->op->call.next;
@@ -275,18 +324,48 @@ order_compare_tokens(const void *a, const void *b)
 		return 1;
 	if (order_is_above(y->turn, x->turn->age, x->turn->token))
 		return -1;
+	/* Who has the token of an exclusive one has no place after it. */
+	if (x->turn->shared != y->turn->shared)
+		return x->turn->shared ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int
+order_compare_answers(const void *a, const void *b)
+{
+	const struct order_op *x = *(struct order_op *const *)a;
+	const struct order_op *y = *(struct order_op *const *)b;
+
+	if (x->era != y->era)
+		return x->era < y->era ? -1 : 1;
+	if (x->turn->granted_ms != y->turn->granted_ms)
+		return x->turn->granted_ms < y->turn->granted_ms ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
 static void
 order_sort_grants(struct order *o)
 {
+	const struct judge_turn *before = NULL;
+	size_t era = 0;
+
 	o->grants = judge_alloc((o->n_ops + 1) * sizeof(struct order_op *));
 	for (size_t i = 0; i < o->n_ops; i++)
 		if (!o->ops[i].is_end)
 			o->grants[o->n_grants++] = &o->ops[i];
 	qsort(o->grants, o->n_grants, sizeof(struct order_op *),
 	    order_compare_tokens);
+	for (size_t i = 0; i < o->n_grants; i++) {
+		const struct judge_turn *t = o->grants[i]->turn;
+
+		if (before != NULL && (!t->shared || !before->shared ||
+		    t->age != before->age))
+			era++;
+		o->grants[i]->era = era;
+		before = t;
+	}
+	qsort(o->grants, o->n_grants, sizeof(struct order_op *),
+	    order_compare_answers);
 }
 
 static void
@@ -296,12 +375,14 @@ order_read(struct order *o, const struct judge_lock *l)
 	o->choices = judge_alloc((2 * l->n_turns + 1) * sizeof(*o->choices));
 	for (size_t i = 0; i < l->n_turns; i++) {
 		const struct judge_turn *t = &l->turns[i];
+		struct order_op *grant;
 
 		if (t->exempt)
 			continue;
-		order_add_op(o, t, false, t->asked_ms, t->granted_ms);
+		grant = order_add_op(o, t, NULL, t->asked_ms, t->granted_ms);
 		if (t->end != END_OPEN)
-			order_add_op(o, t, true, t->end_ms, t->ended_ms);
+			(void)order_add_op(o, t, grant, t->end_ms,
+			    t->ended_ms);
 	}
 	order_sort(o);
 	order_sort_grants(o);
@@ -327,7 +408,8 @@ order_report(struct judge *j, const struct judge_lock *l,
     const struct order *o)
 {
 	const struct judge_turn *t = o->stuck->turn;
-	const struct judge_turn *holder = o->stuck_state.holder;
+	const struct judge_turn *holder = o->stuck_state.n_holders == 0 ?
+	    NULL : o->stuck_state.last;
 
 	if (o->steps > ORDER_STEPS_MAX)
 		judge_find(j, "order", "%s: the search of its %zu operations "

@@ -38,16 +38,15 @@ judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
 	    judge_is_known_host(s->host) && j->hosts[s->host].running;
 }
 
-/* When the element must be gone: soon if it was given up, and in time for a
+/* When this element must be gone: soon if it was given up, and in time for a
  * late landing to be found if it came back, or was never told. */
 static uint64_t
-judge_quiet_gone_ms(const struct judge *j, const struct judge_lock *l)
+judge_quiet_gone_ms(const struct judge *j, const struct judge_grant *g)
 {
 	const struct judge_rules *r = &j->rules;
-	const struct judge_grant *g = l->standing;
 	uint64_t pause_ms = 0;
 
-	if (g == NULL || g->n_valid > 0 || !judge_quiet_is_living(j, g))
+	if (g->n_valid > 0 || !judge_quiet_is_living(j, g))
 		return JUDGE_NEVER;
 	if (!g->given_up || g->left)
 		pause_ms = r->audit_ms > JUDGE_DOUBT_PAUSE_MS ?
@@ -73,9 +72,17 @@ judge_quiet_found_ms(const struct judge *j, const struct judge_hold *h)
 static uint64_t
 judge_quiet_idle_ms(const struct judge *j, const struct judge_lock *l)
 {
+	const struct judge_grant *g;
 	const struct judge_hold *h;
-	uint64_t first_ms = judge_quiet_gone_ms(j, l);
+	uint64_t first_ms = JUDGE_NEVER;
 
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		uint64_t gone_ms = judge_quiet_gone_ms(j, g);
+
+		if (gone_ms < first_ms)
+			first_ms = gone_ms;
+	}
 	DL_FOREACH(l->holds, h)
 	{
 		uint64_t found_ms = judge_quiet_found_ms(j, h);
@@ -90,15 +97,16 @@ void
 judge_quiet_idle(struct judge *j, void *lock)
 {
 	struct judge_lock *l = lock;
-	const struct judge_grant *g = l->standing;
+	const struct judge_grant *g;
 	const struct judge_hold *h;
 
-	if (judge_quiet_gone_ms(j, l) <= j->now_ms) {
-		judge_find(j, g->given_up ? "5" : "R18", "%s: %c leaves an "
-		    "element in the table that nobody has since %" PRIu64,
-		    judge_lock_name(l), judge_host_name(g->session->host),
-		    g->idle_ms);
-		return;
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (judge_quiet_gone_ms(j, g) <= j->now_ms)
+			judge_find(j, g->given_up ? "5" : "R18", "%s: %c "
+			    "leaves an element in the table that nobody has "
+			    "since %" PRIu64, judge_lock_name(l),
+			    judge_host_name(g->session->host), g->idle_ms);
 	}
 	DL_FOREACH(l->holds, h)
 	{
@@ -121,20 +129,6 @@ judge_quiet_is_calm(const struct judge *j)
 
 /* ---- who waits -------------------------------------------------------- */
 
-static bool
-judge_quiet_is_held(const struct judge_lock *l)
-{
-	const struct judge_hold *h;
-
-	DL_FOREACH(l->holds, h)
-	{
-		if (!h->deserted)
-			return true;
-	}
-	return !l->readable ||
-	    (l->standing != NULL && l->standing->fail_closed);
-}
-
 static const struct judge_request *
 judge_quiet_first(const struct judge_lock *l)
 {
@@ -149,29 +143,82 @@ judge_quiet_first(const struct judge_lock *l)
 }
 
 /*
+ * Do those who hold it keep this one from it? Who shares it is kept from it by
+ * those of another use or limit, by a full semaphore, and by everybody as long
+ * as another host wishes for it alone.
+ */
+static bool
+judge_quiet_is_held(const struct judge *j, const struct judge_lock *l,
+    const struct judge_request *r)
+{
+	bool closed = judge_turns_is_closed(j, l, r->client->host);
+	const struct judge_hold *h;
+	const struct judge_grant *g;
+	uint64_t n = 0;
+
+	if (!l->readable)
+		return true;
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (g->fail_closed)
+			return true;
+	}
+	DL_FOREACH(l->holds, h)
+	{
+		if (h->deserted)
+			continue;
+		if (closed || !judge_is_compatible(r->shared, r->limit,
+		    h->shared, h->limit))
+			return true;
+		n++;
+	}
+	return r->limit > 0 && n >= r->limit;
+}
+
+/* When the last of what its own daemon must take out is out. */
+static uint64_t
+judge_quiet_cleared_ms(const struct judge *j, const struct judge_lock *l)
+{
+	uint64_t last_ms = l->cleared_ms;
+	const struct judge_grant *g;
+
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		uint64_t gone_ms = judge_quiet_gone_ms(j, g);
+
+		if (gone_ms != JUDGE_NEVER && gone_ms > last_ms)
+			last_ms = gone_ms;
+	}
+	return last_ms;
+}
+
+/*
  * When the first in line must have been granted the lock: a lease, stretched,
  * and a poll after nobody held it. A wish lets a host stand back for two polls
  * more; and what its own daemon must take out, others wait for, until it must
- * be out or is.
+ * be out or is. Wishes for the other use come first, or have to go; and who
+ * shares it waits for those before it here, who may want it alone.
  */
 static uint64_t
 judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
 {
 	const struct judge_rules *r = &j->rules;
 	const struct judge_request *first = judge_quiet_first(l);
-	uint64_t from_ms, wait_ms, gone_ms;
+	uint64_t from_ms, wait_ms, cleared_ms;
 
-	if (first == NULL || judge_quiet_is_held(l))
+	if (first == NULL || judge_quiet_is_held(j, l, first))
 		return JUDGE_NEVER;
 	from_ms = first->asked_ms;
 	if (l->gone_ms > from_ms)
 		from_ms = l->gone_ms;
-	if (l->cleared_ms > from_ms)
-		from_ms = l->cleared_ms;
+	if (judge_turns_open_ms(j, l, first->shared) > from_ms)
+		from_ms = judge_turns_open_ms(j, l, first->shared);
+	if (first->shared && l->waited_ms[first->client->host] > from_ms)
+		from_ms = l->waited_ms[first->client->host];
 	from_ms = judge_quiet_from_ms(j, from_ms);
-	gone_ms = judge_quiet_gone_ms(j, l);
-	if (gone_ms != JUDGE_NEVER && gone_ms > from_ms)
-		from_ms = gone_ms;
+	cleared_ms = judge_quiet_cleared_ms(j, l);
+	if (cleared_ms > from_ms)
+		from_ms = cleared_ms;
 	wait_ms = judge_stretch_ms(j, r->lease_ms) + r->poll_ms;
 	if (judge_turns_others_wish(l, l->waiters->client->host))
 		wait_ms += 2 * r->poll_ms;

@@ -261,6 +261,8 @@ judge_session_settle_items(struct judge *j, struct judge_session *s,
 
 	s->exists = now->exists;
 	s->dead = now->exists && now->dead;
+	if (s->dead && !s->ever_dead)
+		s->dead_ms = j->now_ms;
 	if (s->dead)
 		s->ever_dead = true;
 	if (now->exists && !(s->dead && !was))
@@ -278,7 +280,8 @@ void
 judge_session_fact(struct judge *j, const struct fact *f)
 {
 	struct judge_session *s = judge_session_get(j, f->session);
-	const struct judge_lock *l;
+	const struct judge_grant *g;
+	struct judge_lock *l;
 
 	if (f->host == FACT_BY_HAND || f->expired)
 		judge_session_broken(j, s, f);
@@ -287,9 +290,12 @@ judge_session_fact(struct judge *j, const struct fact *f)
 	judge_session_settle_items(j, s, &f->item);
 	if (j->quiet_ms == JUDGE_NEVER)
 		return;
-	for (l = j->locks; l != NULL; l = l->hh.next)
-		if (l->standing != NULL && l->standing->session == s)
-			judge_quiet_review(j, (struct judge_lock *)l);
+	for (l = j->locks; l != NULL; l = l->hh.next) {
+		DL_SEARCH_SCALAR2(l->standing, g, session, s, standing_next);
+		/* Its wishes, too, are over with it. */
+		if (g != NULL || s->dead)
+			judge_quiet_review(j, l);
+	}
 }
 
 void

@@ -60,6 +60,8 @@ struct judge_request {
 	uint64_t hold;			/* RELEASE, RENEW */
 	uint64_t target;		/* CANCEL */
 	uint64_t wait_ms;		/* ACQUIRE */
+	bool shared;			/* ACQUIRE */
+	uint64_t limit;			/* ACQUIRE, shared; 0: none */
 	uint64_t asked_ms;
 	uint64_t due_ms;
 	bool unread;		/* asked while the daemon was paused */
@@ -109,6 +111,8 @@ struct judge_hold {
 	bool warned;
 	bool reassured;		/* or need not be */
 	bool told_lost;
+	bool shared;
+	uint64_t limit;		/* shared; 0: none */
 	uint64_t token;
 	uint64_t since_ms;
 	uint64_t until_ms;
@@ -129,6 +133,7 @@ struct judge_session {
 	uint64_t lease_ms;
 	uint64_t absent_ms;	/* shown by a lock, but not there; NEVER */
 	uint64_t ended_ms;	/* its daemon did; JUDGE_NEVER */
+	uint64_t dead_ms;	/* it was marked then; 0: never */
 	uint64_t lost_ms;	/* a hold was told lost, 0: none */
 	bool exists;
 	bool dead;
@@ -142,11 +147,16 @@ struct judge_grant {
 	UT_hash_handle hh;		/* by id, in the judge */
 	char id[33];
 	struct judge_grant *next;	/* of the lock */
+	struct judge_grant *standing_prev, *standing_next;
 	struct judge_lock *lock;
 	struct judge_session *session;
+	bool shared;		/* as it came in */
+	uint64_t limit;		/* shared; 0: none, and all of its host's
+				 * clients have this one element */
 	uint64_t first_sent_ms;	/* by the attempt that landed first */
 	uint64_t appeared_ms;
 	uint64_t token_before;
+	uint64_t token_told;	/* the latest */
 	uint64_t released_ms;	/* its own daemon's send; JUDGE_NEVER */
 	uint64_t left_ms;
 	uint64_t lost_ms;	/* a hold of it was told lost; 0: none */
@@ -177,6 +187,8 @@ struct judge_turn {
 	uint64_t granted_ms;
 	uint64_t age;		/* of the lock: tokens rise within one */
 	uint64_t token;
+	bool shared;
+	uint64_t limit;		/* shared; 0: none */
 	enum judge_end_kind end;
 	uint64_t end_ms;	/* the release is asked, the loss told, ... */
 	uint64_t ended_ms;	/* it was answered; JUDGE_NEVER */
@@ -186,8 +198,18 @@ struct judge_turn {
 /* A session of another host in the record, which wants the lock. */
 struct judge_wish {
 	struct judge_session *session;
+	bool shared;		/* and not for exclusive use */
 	uint64_t since_ms;
-	uint64_t grants;	/* by hand-over, of this element, since */
+	/* By hand-over within a host, since, and since that host's elements
+	 * changed. */
+	uint64_t grants[FACT_HOSTS_MAX];
+};
+
+/* A host gave an element back, though somebody there waited for the same. */
+struct judge_yield {
+	const struct judge_session *session;	/* or NULL */
+	uint64_t at_ms;
+	uint64_t to_ms;		/* who asked until then stands back */
 };
 
 struct judge_lock {
@@ -202,8 +224,11 @@ struct judge_lock {
 	bool exists;
 	bool readable;
 	bool has_ttl;
+	bool shared;		/* its use, now or last */
+	uint64_t limit;
 	uint64_t token;		/* also of an item that is gone */
 	uint64_t token_told;	/* the highest, of this age */
+	uint64_t token_exclusive;	/* the highest of exclusive holds */
 	uint64_t age;		/* how often deletion by hand set it back */
 	uint64_t created_ms;
 	uint64_t removed_ms;
@@ -212,10 +237,11 @@ struct judge_lock {
 	struct judge_wish wishes[FACT_WISHES_MAX];
 	size_t n_named;			/* of which */
 	uint64_t waited_ms[FACT_HOSTS_MAX];	/* who waited last left then */
-	const struct judge_session *yielded;	/* by it, or NULL */
-	uint64_t yielded_ms;
-	uint64_t yielded_to_ms;	/* who asked until then stands back */
-	struct judge_grant *standing;	/* the element, or NULL */
+	uint64_t wished_ms[2];	/* one came or went then: 1, for shared use */
+	struct judge_yield yields[FACT_HOSTS_MAX];
+	struct judge_grant *standing;	/* the elements */
+	size_t n_standing;
+	uint64_t occupied_ms;	/* there are some since; not those before */
 	struct judge_grant *grants;	/* all that ever were */
 
 	struct judge_due wait_due;	/* 8 */
@@ -292,6 +318,9 @@ void judge_hold_restore(struct judge *, struct judge_hold *);
 void judge_hold_forget(struct judge *, struct judge_hold *);
 bool judge_hold_is_exempt(const struct judge_hold *);
 void judge_hold_free(struct judge *, struct judge_hold *);
+/* May a hold of this use stand beside one of that? */
+bool judge_is_compatible(bool shared, uint64_t limit, bool other_shared,
+    uint64_t other_limit);
 void judge_hold_check_deadline(struct judge *, const struct judge_hold *);
 
 /* judge_notice.c */
@@ -341,8 +370,18 @@ void judge_turns_left(struct judge *, struct judge_lock *,
     const struct judge_grant *);
 void judge_turns_came(struct judge *, struct judge_lock *,
     const struct judge_grant *, const struct fact *);
+/* F6: may this element come in, as far as others' wishes go? */
+void judge_turns_check_wishes(struct judge *, const struct judge_lock *,
+    const struct judge_grant *, const struct fact *);
 /* Does another host than @host wish for it, as far as can be seen? */
 bool judge_turns_others_wish(const struct judge_lock *, unsigned host);
+/* The same, for exclusive use, of a session that may still live. */
+bool judge_turns_is_closed(const struct judge *, const struct judge_lock *,
+    unsigned host);
+/* Since when do wishes for the other use than this one hinder as they do, or
+ * did their sessions end? */
+uint64_t judge_turns_open_ms(const struct judge *, const struct judge_lock *,
+    bool shared);
 void judge_turns_waited(struct judge *, const struct judge_request *);
 void judge_turns_end(struct judge *, const struct judge_lock *);
 

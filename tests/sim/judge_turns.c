@@ -13,7 +13,18 @@
 
 /* ---- wishes ----------------------------------------------------------- */
 
-/* Those that stay keep their time; for a new element all are new. */
+static size_t
+judge_turns_wished(const struct judge_lock *l, bool shared)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_named; i++)
+		if (l->wishes[i].shared == shared)
+			n++;
+	return n;
+}
+
+/* Those that stay keep their time. */
 void
 judge_turns_wishes(struct judge *j, struct judge_lock *l,
     const struct fact *f)
@@ -21,23 +32,31 @@ judge_turns_wishes(struct judge *j, struct judge_lock *l,
 	const struct fact_lock *now = &f->lock;
 	struct judge_wish before[FACT_WISHES_MAX];
 	size_t n_before = l->n_named;
+	size_t n_shared = judge_turns_wished(l, true);
 
 	memcpy(before, l->wishes, sizeof(before));
 	l->n_named = 0;
 	for (size_t i = 0; i < now->n_wishes && i < FACT_WISHES_MAX; i++) {
 		struct judge_wish *w = &l->wishes[l->n_named];
+		const struct fact_wish *wish = &now->wishes[i];
 
-		if (now->wishes[i][0] == '\0')
+		if (wish->session[0] == '\0')
 			continue;
 		l->n_named++;
 		*w = (struct judge_wish){
-			.session = judge_session_get(j, now->wishes[i]),
+			.session = judge_session_get(j, wish->session),
+			.shared = wish->shared,
 			.since_ms = f->at_ms,
 		};
 		for (size_t k = 0; k < n_before; k++)
-			if (before[k].session == w->session)
+			if (before[k].session == w->session &&
+			    before[k].shared == w->shared)
 				*w = before[k];
 	}
+	if (judge_turns_wished(l, true) != n_shared)
+		l->wished_ms[true] = f->at_ms;
+	if (l->n_named - judge_turns_wished(l, true) != n_before - n_shared)
+		l->wished_ms[false] = f->at_ms;
 }
 
 /* Does its host live, as everybody can see, and did so since it opened it? */
@@ -52,6 +71,29 @@ judge_turns_is_alive(const struct judge *j, const struct judge_session *s)
 	    j->now_ms < s->sent_ms + judge_least_ms(j, s->host, lease_ms);
 }
 
+/* When this host came to the last of what it has there. */
+static uint64_t
+judge_turns_told_ms(const struct judge_lock *l, unsigned host)
+{
+	const struct judge_grant *g;
+	uint64_t told_ms = 0;
+
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (g->session->host == host && g->told_ms > told_ms)
+			told_ms = g->told_ms;
+	}
+	return told_ms;
+}
+
+/* Is it in the way of that wish? Those who share it without a limit let others
+ * in who would. */
+static bool
+judge_turns_hinders(const struct judge_grant *g, const struct judge_wish *w)
+{
+	return !w->shared || !g->shared || g->limit > 0;
+}
+
 /* F2. The record is looked at when a run is over; an answer that was on its
  * way when the wish came may have begun another. */
 void
@@ -63,29 +105,30 @@ judge_turns_granted(struct judge *j, const struct judge_hold *h)
 	struct judge_lock *l = h->lock;
 
 	if (g == NULL || r->handover_max == 0 || judge_hold_is_exempt(h) ||
-	    l->standing != g || g->n_told < 2)
+	    !g->standing || g->n_told < 2)
 		return;
 	for (size_t i = 0; i < l->n_named; i++) {
 		struct judge_wish *w = &l->wishes[i];
 		uint64_t from_ms = w->since_ms;
+		uint64_t told_ms = judge_turns_told_ms(l, host);
 
-		if (w->session->host == host)
+		if (w->session->host == host || !judge_turns_hinders(g, w))
 			continue;
-		w->grants++;
-		if (g->told_ms > from_ms)
-			from_ms = g->told_ms;
+		w->grants[host]++;
+		if (told_ms > from_ms)
+			from_ms = told_ms;
 		if (j->hosts[host].resumed_ms > from_ms)
 			from_ms = j->hosts[host].resumed_ms;
 		from_ms += judge_most_ms(j, host,
 		    r->lease_ms + r->request_ms) + r->lateness_ms;
-		if ((w->grants <= 2 * (uint64_t)r->handover_max &&
+		if ((w->grants[host] <= 2 * (uint64_t)r->handover_max &&
 		    j->now_ms <= from_ms) ||
 		    !judge_turns_is_alive(j, w->session))
 			continue;
 		judge_find(j, "F2", "%s: %c passes it on to c%" PRIu64 ", the "
 		    "%" PRIu64 ". time since %c wished for it at %" PRIu64,
 		    judge_lock_name(l), judge_host_name(host), h->client->id,
-		    w->grants, judge_host_name(w->session->host),
+		    w->grants[host], judge_host_name(w->session->host),
 		    w->since_ms);
 	}
 }
@@ -107,24 +150,50 @@ judge_turns_waits(const struct judge_lock *l, unsigned host,
 	return false;
 }
 
+/* The first of this host that waits. */
+static const struct judge_request *
+judge_turns_first(const struct judge_lock *l, unsigned host)
+{
+	const struct judge_request *r;
+
+	DL_FOREACH2(l->waiters, r, wait_next)
+	{
+		if (r->client->host == host)
+			return r;
+	}
+	return NULL;
+}
+
+static void
+judge_turns_forget_run(struct judge_lock *l, unsigned host)
+{
+	for (size_t i = 0; i < l->n_named; i++)
+		l->wishes[i].grants[host] = 0;
+}
+
 /* Its own daemon gave it back: somebody there waited already when the last
- * hold ended, so it is for others. */
+ * hold ended, who could have had this very element, so it is for others. */
 void
 judge_turns_left(struct judge *j, struct judge_lock *l,
     const struct judge_grant *g)
 {
-	for (size_t i = 0; i < l->n_named; i++)
-		l->wishes[i].grants = 0;
-	l->yielded = NULL;
+	unsigned host = g->session->host;
+	const struct judge_request *first = judge_turns_first(l, host);
+
+	judge_turns_forget_run(l, host);
+	l->yields[host].session = NULL;
 	/* What landed late goes as soon as it is seen. */
 	if (j->rules.handover_max == 0 || g->n_told == 0 ||
 	    g->released_ms != JUDGE_NEVER || g->hand_gone ||
-	    g->idle_ms == JUDGE_NEVER ||
-	    !judge_turns_waits(l, g->session->host, g->idle_ms))
+	    g->idle_ms == JUDGE_NEVER || first == NULL ||
+	    first->asked_ms >= g->idle_ms || first->shared != g->shared ||
+	    first->limit != g->limit)
 		return;
-	l->yielded = g->session;
-	l->yielded_ms = j->now_ms;
-	l->yielded_to_ms = g->idle_ms;
+	l->yields[host] = (struct judge_yield){
+		.session = g->session,
+		.at_ms = j->now_ms,
+		.to_ms = g->idle_ms,
+	};
 }
 
 /* F3 */
@@ -132,23 +201,117 @@ void
 judge_turns_came(struct judge *j, struct judge_lock *l,
     const struct judge_grant *g, const struct fact *f)
 {
-	const struct judge_session *s = l->yielded;
-	uint64_t back_ms = l->yielded_ms +
+	const struct judge_yield y = l->yields[f->host];
+	uint64_t back_ms = y.at_ms +
 	    judge_least_ms(j, f->host, 2 * j->rules.poll_ms);
 
-	for (size_t i = 0; i < l->n_named; i++)
-		l->wishes[i].grants = 0;
-	l->yielded = NULL;
-	if (s == NULL || s != g->session || g->left ||
-	    f->sent_ms < l->yielded_ms || f->sent_ms >= back_ms ||
-	    !judge_turns_waits(l, s->host, l->yielded_to_ms))
+	judge_turns_forget_run(l, f->host);
+	/* Whoever it is, the others had their turn. */
+	memset(l->yields, 0, sizeof(l->yields));
+	if (y.session == NULL || y.session != g->session || g->left ||
+	    f->sent_ms < y.at_ms || f->sent_ms >= back_ms ||
+	    !judge_turns_waits(l, f->host, y.to_ms))
 		return;
 	judge_find(j, "F3", "%s: %c gave it back at %" PRIu64 " for others, "
 	    "and asks again at %" PRIu64, judge_lock_name(l),
-	    judge_host_name(s->host), l->yielded_ms, f->sent_ms);
+	    judge_host_name(f->host), y.at_ms, f->sent_ms);
+}
+
+/* ---- F6: the kinds of use take turns ---------------------------------- */
+
+/* Who wishes for it alone, because of its limit, comes in as the others do
+ * when they have left. */
+static bool
+judge_turns_wishes_alone(const struct judge_lock *l,
+    const struct judge_session *s)
+{
+	for (size_t i = 0; i < l->n_named; i++)
+		if (l->wishes[i].session == s && !l->wishes[i].shared)
+			return true;
+	return false;
+}
+
+void
+judge_turns_check_wishes(struct judge *j, const struct judge_lock *l,
+    const struct judge_grant *g, const struct fact *f)
+{
+	const char *host = &"ABCDEFGHI?"[f->host];
+
+	if (l->n_standing > 0) {
+		if (judge_turns_wished(l, false) > 0)
+			judge_find(j, "F6", "%s: %.1s joins those who share "
+			    "it, and another wishes for it alone",
+			    judge_lock_name(l), host);
+		return;
+	}
+	if (!l->exists || l->shared != g->shared ||
+	    judge_turns_wished(l, !g->shared) == 0 ||
+	    (g->shared && judge_turns_wishes_alone(l, g->session)))
+		return;
+	judge_find(j, "F6", "%s: %.1s takes it for the same use as the last, "
+	    "and another wishes for the other", judge_lock_name(l), host);
+}
+
+/* May its host still have what it wishes for? */
+static bool
+judge_turns_may_come(const struct judge *j, const struct judge_session *s)
+{
+	return s->exists && !s->dead && s->ended_ms == JUDGE_NEVER &&
+	    judge_is_known_host(s->host) && j->hosts[s->host].running;
+}
+
+bool
+judge_turns_is_closed(const struct judge *j, const struct judge_lock *l,
+    unsigned host)
+{
+	for (size_t i = 0; i < l->n_named; i++) {
+		const struct judge_session *s = l->wishes[i].session;
+
+		if (!l->wishes[i].shared && s->host != host &&
+		    judge_turns_may_come(j, s))
+			return true;
+	}
+	return false;
+}
+
+uint64_t
+judge_turns_open_ms(const struct judge *j, const struct judge_lock *l,
+    bool shared)
+{
+	uint64_t open_ms = l->wished_ms[!shared];
+
+	for (size_t i = 0; i < l->n_named; i++) {
+		const struct judge_session *s = l->wishes[i].session;
+		uint64_t end_ms = s->ended_ms;
+
+		if (l->wishes[i].shared == shared ||
+		    judge_turns_may_come(j, s))
+			continue;
+		if (end_ms == JUDGE_NEVER || s->dead_ms > end_ms)
+			end_ms = s->dead_ms;
+		if (s->ever_absent && s->absent_ms > end_ms)
+			end_ms = s->absent_ms;
+		if (end_ms > open_ms)
+			open_ms = end_ms;
+	}
+	return open_ms;
 }
 
 /* ---- F4: who waits no longer ------------------------------------------ */
+
+/* Does an element of that host stand? */
+static bool
+judge_turns_has(const struct judge_lock *l, unsigned host)
+{
+	const struct judge_grant *g;
+
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (g->session->host == host)
+			return true;
+	}
+	return false;
+}
 
 static bool
 judge_turns_is_idle(const struct judge *j, const struct judge_lock *l,
@@ -161,7 +324,7 @@ judge_turns_is_idle(const struct judge *j, const struct judge_lock *l,
 	return judge_is_known_host(host) && j->hosts[host].running &&
 	    !j->hosts[host].paused && s->exists && !s->dead &&
 	    !s->ever_absent && s->ended_ms == JUDGE_NEVER &&
-	    (l->standing == NULL || l->standing->session->host != host) &&
+	    !judge_turns_has(l, host) &&
 	    !judge_turns_waits(l, host, JUDGE_NEVER);
 }
 
@@ -199,11 +362,25 @@ judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
     const struct judge_request *r)
 {
 	uint64_t pause_ms = 3 * j->rules.request_ms + 3 * j->rules.poll_ms;
-	uint64_t from_ms = r->asked_ms > l->standing->appeared_ms ?
-	    r->asked_ms : l->standing->appeared_ms;
+	uint64_t from_ms = r->asked_ms > l->occupied_ms ?
+	    r->asked_ms : l->occupied_ms;
 
 	return judge_quiet_from_ms(j, from_ms) +
 	    judge_stretch_ms(j, pause_ms) + j->rules.slack_ms;
+}
+
+/* Does somebody alive have it? */
+static bool
+judge_turns_is_held(const struct judge *j, const struct judge_lock *l)
+{
+	const struct judge_grant *g;
+
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (judge_turns_is_alive(j, g->session))
+			return true;
+	}
+	return false;
 }
 
 static bool
@@ -227,8 +404,7 @@ judge_turns_waited(struct judge *j, const struct judge_request *r)
 	if (j->rules.handover_max == 0 || j->quiet_ms == JUDGE_NEVER ||
 	    !l->readable || r->unread || r->due_ms < worth_ms ||
 	    judge_is_mute(j, host) ||
-	    l->standing == NULL || l->standing->session->host == host ||
-	    !judge_turns_is_alive(j, l->standing->session) ||
+	    judge_turns_has(l, host) || !judge_turns_is_held(j, l) ||
 	    j->now_ms <= judge_turns_wished_ms(j, l, r) ||
 	    judge_turns_wishes_for(l, host))
 		return;
@@ -252,4 +428,5 @@ judge_turns_end(struct judge *j, const struct judge_lock *l)
 			    PRIu64 ", and nobody there waits",
 			    judge_lock_name(l),
 			    judge_host_name(w->session->host), w->since_ms);
-	}}
+	}
+}

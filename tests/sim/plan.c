@@ -201,6 +201,9 @@ plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
 	if (s->namespace_index >= p->n_namespaces)
 		return plan_fail(text, size, "%s: there is no namespace %"
 		    PRIu32, name, s->namespace_index);
+	if (s->limit > 0 && !s->shared)
+		return plan_fail(text, size, "%s: a limit is for shared use",
+		    name);
 	if (s->at_ms > p->end_ms)
 		return plan_fail(text, size, "%s at %" PRIu64 " ms is after "
 		    "the end", name, s->at_ms);

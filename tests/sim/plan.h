@@ -55,8 +55,9 @@ enum message_fault {
 
 enum step_kind {
 	/* clients; a client is a connection, made when first needed */
-	STEP_LOCK = 1,	/* "c1@A lock KEY [wait=T] [hold=T] [renew=T]
-			 * [end=E]"; wait is 0 or a time or "forever" */
+	STEP_LOCK = 1,	/* "c1@A lock KEY [mode=shared] [limit=N] [wait=T]
+			 * [hold=T] [renew=T] [end=E]"; wait is 0 or a time or
+			 * "forever" */
 	STEP_RELEASE,	/* "c1 release KEY", now */
 	STEP_RENEW,	/* "c1 renew KEY" */
 	STEP_CANCEL,	/* "c1 cancel KEY": of its waiting lock */
@@ -116,6 +117,8 @@ struct plan_step {
 	unsigned client;	/* from 1 */
 	uint32_t namespace_index;	/* "ns=1" */
 	char key[PLAN_KEY_MAX];	/* or prefix */
+	bool shared;		/* LOCK: and not exclusive */
+	uint32_t limit;		/* LOCK, shared: most holders; 0: any number */
 	uint64_t wait_ms;	/* LOCK: 0 is try, PLAN_FOREVER */
 	uint64_t hold_ms;	/* LOCK, after the grant; PLAN_FOREVER */
 	uint64_t renew_ms;	/* LOCK: every so often; 0: never */

@@ -303,6 +303,32 @@ reader_long(struct reader *r, const char *word, uint64_t *ret)
 }
 
 static int
+reader_mode(struct reader *r, const char *word, bool *ret)
+{
+	*ret = strcmp(word, "shared") == 0;
+	return *ret || strcmp(word, "exclusive") == 0 ? 0 :
+	    reader_fail(r, "'%s' should be shared or exclusive", word);
+}
+
+static int
+reader_option(struct reader *r, struct plan_step *s, char *word, char *value)
+{
+	if (strcmp(word, "mode") == 0)
+		return reader_mode(r, value, &s->shared);
+	if (strcmp(word, "limit") == 0)
+		return reader_count(r, value, &s->limit);
+	if (strcmp(word, "wait") == 0)
+		return reader_long(r, value, &s->wait_ms);
+	if (strcmp(word, "hold") == 0)
+		return reader_long(r, value, &s->hold_ms);
+	if (strcmp(word, "renew") == 0)
+		return reader_duration(r, value, &s->renew_ms);
+	if (strcmp(word, "end") == 0)
+		return reader_end(r, value, &s->end);
+	return reader_fail(r, "a lock has no '%s'", word);
+}
+
+static int
 reader_lock(struct reader *r, struct plan_step *s)
 {
 	if (reader_key(r, reader_take(r), s->key) < 0)
@@ -311,24 +337,13 @@ reader_lock(struct reader *r, struct plan_step *s)
 	    strncmp(reader_look(r), "ns=", 3) != 0) {
 		char *word = r->words[r->next++];
 		char *value = strchr(word, '=');
-		int n;
 
 		if (value == NULL)
-			return reader_fail(r, "'%s' should be wait=, hold=, "
-			    "renew=, end= or ns=", word);
+			return reader_fail(r, "'%s' should be mode=, limit=, "
+			    "wait=, hold=, renew=, end= or ns=", word);
 		*value++ = '\0';
-		if (strcmp(word, "wait") == 0)
-			n = reader_long(r, value, &s->wait_ms);
-		else if (strcmp(word, "hold") == 0)
-			n = reader_long(r, value, &s->hold_ms);
-		else if (strcmp(word, "renew") == 0)
-			n = reader_duration(r, value, &s->renew_ms);
-		else if (strcmp(word, "end") == 0)
-			n = reader_end(r, value, &s->end);
-		else
-			n = reader_fail(r, "a lock has no '%s'", word);
-		if (n < 0)
-			return n;
+		if (reader_option(r, s, word, value) < 0)
+			return -1;
 	}
 	return reader_namespace(r, s);
 }

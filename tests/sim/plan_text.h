@@ -59,7 +59,8 @@ enum step_subject {
 
 enum step_form {
 	FORM_NOTHING = 1,
-	FORM_LOCK,		/* KEY [wait=T] [hold=T] [end=E] [renew=T] */
+	FORM_LOCK,		/* KEY [mode=shared] [limit=N] [wait=T] [hold=T]
+				 * [renew=T] [end=E] */
 	FORM_KEY,		/* KEY [ns=1] */
 	FORM_PREFIX,		/* [PREFIX] [ns=1] */
 	FORM_DURATION,		/* T */

@@ -164,6 +164,10 @@ static void
 write_lock(FILE *to, const struct plan_step *s)
 {
 	(void)fprintf(to, " %s", s->key);
+	if (s->shared)
+		(void)fputs(" mode=shared", to);
+	if (s->limit > 0)
+		(void)fprintf(to, " limit=%" PRIu32, s->limit);
 	write_option(to, "wait", s->wait_ms);
 	write_option(to, "hold", s->hold_ms);
 	write_option(to, "renew", s->renew_ms);

@@ -131,6 +131,13 @@ story_element(struct story *s, const char *word, struct fact_lock *l)
 }
 
 static void
+story_wish(const char *word, struct fact_wish *ret)
+{
+	ret->shared = word[0] == '&';
+	story_name(ret->session, word + 1, strlen(word) - 1);
+}
+
+static void
 story_writer(const struct story *s, struct fact *f)
 {
 	f->expired = strcmp(s->words[1], "ttl") == 0;
@@ -149,6 +156,8 @@ story_lock(struct story *s, struct fact *f)
 	story_writer(s, f);
 	l->exists = !story_has(s, "gone");
 	l->readable = l->exists && !story_has(s, "broken");
+	l->shared = story_has(s, "shared");
+	l->limit = story_option(s, "limit", 0);
 	l->token = story_option(s, "token", 0);
 	l->ttl_ahead_s = (int64_t)story_option(s, "ttl", 0);
 	l->has_ttl = l->ttl_ahead_s != 0 ||
@@ -157,9 +166,8 @@ story_lock(struct story *s, struct fact *f)
 	for (size_t i = 4; i < s->n_words; i++)
 		if (strchr(s->words[i], '/') != NULL)
 			story_element(s, s->words[i], l);
-		else if (s->words[i][0] == '+')
-			story_name(l->wishes[l->n_wishes++], s->words[i] + 1,
-			    strlen(s->words[i]) - 1);
+		else if (s->words[i][0] == '+' || s->words[i][0] == '&')
+			story_wish(s->words[i], &l->wishes[l->n_wishes++]);
 }
 
 static void
@@ -222,6 +230,8 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 		story_fail(s, "too many requests");
 	s->verbs[f->request] = verb;
 	f->wait_ms = story_option(s, "wait", 0);
+	f->shared = story_has(s, "shared");
+	f->limit = story_option(s, "limit", 0);
 	f->due_ms = story_option(s, "due", FACT_NEVER);
 	if (verb == CORE_ACQUIRE)
 		f->key = s->words[3];

@@ -8,9 +8,9 @@
  *     TIME A die|end|pause|resume|freeze
  *     TIME A session NAME open|beat=N|dead|gone [lease=MS] [sent=TIME]
  *     TIME A lock KEY ELEMENT...|gone|broken token=N [ttl[=S]]
- *         [wishes=N|+SESSION] [sent=TIME]
+ *         [wishes=N|+SESSION|&SESSION] [shared] [limit=N] [sent=TIME]
  *     TIME A renewed until=TIME
- *     TIME c1@A acquire KEY rN [wait=MS] [due=TIME]
+ *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
  *     TIME c1@A release|renew HOLD rN [due=TIME]
  *     TIME c1@A cancel rM rN
  *     TIME c1@A told rN [code=N] [hold=N] [token=N] [until=TIME]
@@ -21,8 +21,9 @@
  *     TIME quiet
  *
  * A writer is a host, "hand", or "ttl". An ELEMENT is SESSION/GRANT, with "!"
- * at its end if it is fail-closed, and "~MS" for another lease. What is not
- * said was sent when it landed.
+ * at its end if it is fail-closed, and "~MS" for another lease. "+" is a wish
+ * for exclusive use, "&" one for shared use. What is not said was sent when it
+ * landed.
  */
 #ifndef DDBLOCKD_TESTS_STORY_H
 #define DDBLOCKD_TESTS_STORY_H

@@ -92,13 +92,18 @@ table_element(const char *text, struct fact_element *ret)
 }
 
 static void
-table_wish(struct json_object *session, struct fact_lock *ret)
+table_read_wishes(struct json_object *set, bool shared, struct fact_lock *ret)
 {
-	if (ret->n_wishes < FACT_WISHES_MAX)
-		(void)snprintf(ret->wishes[ret->n_wishes],
-		    sizeof(ret->wishes[0]), "%s",
-		    json_object_get_string(session));
-	ret->n_wishes++;
+	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
+	    i++) {
+		struct fact_wish *w = &ret->wishes[ret->n_wishes];
+
+		if (ret->n_wishes++ >= FACT_WISHES_MAX)
+			continue;
+		w->shared = shared;
+		(void)snprintf(w->session, sizeof(w->session), "%s",
+		    json_object_get_string(json_object_array_get_idx(set, i)));
+	}
 }
 
 /* How much longer it lives, seen from when it was asked for. */
@@ -115,10 +120,13 @@ static void
 table_read_lock(struct json_object *item, struct fact_lock *ret)
 {
 	struct json_object *set = table_value(item, "holders", "SS");
-	static const char *const wishes[] = { "xwait", "swait" };
+	struct json_object *mode = table_value(item, "mode", "S");
 
 	ret->exists = true;
 	ret->readable = !table_has(item, "holders") || set != NULL;
+	ret->shared = mode != NULL &&
+	    strcmp(json_object_get_string(mode), "s") == 0;
+	ret->limit = table_number(item, "limit");
 	ret->token = table_number(item, "token");
 	ret->has_ttl = table_has(item, "ttl");
 	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
@@ -132,25 +140,50 @@ table_read_lock(struct json_object *item, struct fact_lock *ret)
 		else
 			ret->n_elements++;
 	}
-	for (size_t i = 0; i < 2; i++) {
-		set = table_value(item, wishes[i], "SS");
-		for (size_t n = 0; set != NULL &&
-		    n < json_object_array_length(set); n++)
-			table_wish(json_object_array_get_idx(set, n), ret);
+	table_read_wishes(table_value(item, "xwait", "SS"), false, ret);
+	table_read_wishes(table_value(item, "swait", "SS"), true, ret);
+}
+
+/* Who has it, for people; and how, if not exclusively. */
+static void
+table_holders(const struct world *w, const struct fact_lock *l, char *text,
+    size_t size)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < l->n_elements && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, " %s",
+		    table_session_text_name(w, l->elements[i].session));
+	if (l->n_elements > 0 && l->shared && n < size)
+		n += (size_t)snprintf(text + n, size - n, " shared");
+	if (l->n_elements > 0 && l->limit > 0 && n < size)
+		(void)snprintf(text + n, size - n, " limit %" PRIu64,
+		    l->limit);
+}
+
+static const char *
+table_wishes(const struct fact_lock *l)
+{
+	bool exclusive = l->n_wishes > FACT_WISHES_MAX, shared = exclusive;
+
+	for (size_t i = 0; i < l->n_wishes && i < FACT_WISHES_MAX; i++) {
+		exclusive |= !l->wishes[i].shared;
+		shared |= l->wishes[i].shared;
 	}
+	if (exclusive && shared)
+		return " wished wished-shared";
+	return exclusive ? " wished" : shared ? " wished-shared" : "";
 }
 
 static void
 table_trace_lock(struct world *w, const char *host, const struct fact *f)
 {
-	char text[256] = "", number[24] = "none";
-	size_t n = 0;
+	char text[256], number[24] = "none";
 
 	if (w->options->trace == NULL)
 		return;
-	for (size_t i = 0; i < f->lock.n_elements && n < sizeof(text); i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, " %s",
-		    table_session_text_name(w, f->lock.elements[i].session));
+	table_holders(w, &f->lock, text, sizeof(text));
 	if (!f->lock.exists) {
 		world_trace(w, WORLD_TRACE_TABLE, host, "= %s: gone", f->key);
 		return;
@@ -162,7 +195,7 @@ table_trace_lock(struct world *w, const char *host, const struct fact *f)
 	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s",
 	    f->key, !f->lock.readable ? " broken" :
 	    f->lock.n_elements > 0 ? text : " free", number,
-	    f->lock.n_wishes > 0 ? " wished" : "",
+	    table_wishes(&f->lock),
 	    f->lock.has_ttl ? " ttl" : "");
 }
 
