@@ -81,7 +81,9 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	l->run = 0;
 	l->run_started_ms = core->now_ms;
 	l->stand_back = false;
-	l->hold_off_ms = 0;
+	/* It may be the gap that the loss of another one leaves. */
+	if (l->grants->next == NULL)
+		l->hold_off_ms = 0;
 	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
 	record_seen(core, l, &o->lock, submitted_ms);
 }
