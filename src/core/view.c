@@ -29,11 +29,21 @@ view_session(const struct namespace *ns, const struct holder *h,
 
 	v->fail_closed = h->fail_closed;
 	v->lease_ms = h->lease_ms;
+	v->dead = v->seen = false;
 	if (o == NULL || o->state == OBSERVATION_NEW)
 		return;
 	v->dead = o->state == OBSERVATION_DEAD && !h->fail_closed;
 	v->seen = true;
 	v->unchanged_ms = view_since(now_ms, o->since_ms);
+}
+
+/* Of those who share it, one that is not dead, if there is any. */
+static void
+view_sessions(const struct namespace *ns, const struct holder *holders,
+    size_t n_holders, uint64_t now_ms, struct core_holder_view *v)
+{
+	for (size_t i = 0; i < n_holders && (i == 0 || v->dead); i++)
+		view_session(ns, &holders[i], now_ms, v);
 }
 
 static void
@@ -69,7 +79,8 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 		ret->n_holders = (uint32_t)sight->n_holders;
 		ret->acquired_at_s = sight->acquired_at_s;
 		view_owner(ret, sight->owner);
-		view_session(l->ns, &sight->holders[0], now_ms, ret);
+		view_sessions(l->ns, sight->holders, sight->n_holders, now_ms,
+		    ret);
 	}
 }
 
@@ -119,7 +130,8 @@ view_record(const struct core *core, const struct namespace *ns,
 		view_hold(hold, ret);
 		ret->n_holders += l->n_holds;
 	} else {
-		view_session(ns, &record->holders[0], now_ms, ret);
+		view_sessions(ns, record->holders, record->n_holders, now_ms,
+		    ret);
 	}
 	ret->acquired_at_s = record->acquired_at_s;
 	view_owner(ret, record->owner);

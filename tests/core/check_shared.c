@@ -440,12 +440,17 @@ START_TEST(test_one_sharer_is_dead)
 	driver_check(d, driver_holds(d, 3, "jobs/x"));
 	driver_release(d, 3, "jobs/x");
 	shared_ask_alone(d, C);
-	driver_run_until(d, 40000);
+	driver_run_until(d, 39900);
 	driver_check(d, !driver_holds(d, 4, "jobs/x"));
 	driver_skip(d);
+	driver_get(d, 4, "jobs/x");
+	driver_run_until(d, 40000);
 	driver_release(d, 2, "jobs/x");
 	driver_run_until(d, 42000);
 	driver_expect(d, SHARED_ALL,
+	    "[ 39900] C > read jobs/x\n"
+	    "[ 39910] C < read jobs/x done\n"
+	    "[ 39910] C c4 get jobs/x: OK held +3 by D/c3 unchanged 3998\n"
 	    "[ 40000] B c2 release jobs/x\n"
 	    "[ 40000] B > release jobs/x\n"
 	    "[ 40010] B < release jobs/x done\n"
