@@ -212,8 +212,10 @@ class OnATerminal(unittest.TestCase):
 
     def test_progress(self):
         out, err = self.run_list()
-        self.assertEqual(out, "KEY  STATE  TOKEN  OWNER  UNCHANGED\n"
-                              "k    free   -      -      -\n")
+        self.assertEqual(out, "KEY  STATE  MODE  LIMIT  HOLDERS  TOKEN  "
+                              "OWNER  UNCHANGED\n"
+                              "k    free   -     -      -        -      "
+                              "-      -\n")
         self.assertEqual(
             err, "listing def\\x1b: 900 looked at, 0 found, 75 read units"
                  "\r\x1b[Klisting default: 1000 looked at, 1 found\r\x1b[K")

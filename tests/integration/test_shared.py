@@ -454,7 +454,7 @@ class TwoDaemons(Table, unittest.TestCase):
                          ("ACQUIRE_TIMEOUT", "WRONG_LIMIT"))
         tag = two.send("ACQUIRE k mode=shared limit=1")
         self.proxies[1].wait_seen("want", key="k")
-        self.assertTrue(one.release(grant).ok)
+        self.assertEqual(one.release(grant).code, "OK")
         self.assertEqual(two.reply(tag)["limit"], "1")
 
     def test_killed_daemon(self):
