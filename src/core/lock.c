@@ -449,7 +449,7 @@ lock_check(const struct core *core, const struct lock *l)
 		    g->limit == l->grants->limit);
 		assert(g == l->grants || g->limit > 0);
 	}
-	assert(l->view == VIEW_FOREIGN || l->sight == NULL);
+	assert((l->view == VIEW_FOREIGN) == (l->sight != NULL));
 	assert((l->queue == NULL) == (l->n_waiting == 0));
 	assert(l->queue == NULL || l->gaps ||
 	    l->queue->queue_previous->place - l->queue->place + 1 ==

@@ -29,6 +29,14 @@ random_key(struct driver *d)
 	return random_keys[net_random(&d->net, RANDOM_N_KEYS)];
 }
 
+/* In eight seeds of sixteen everybody wants locks alone; in the others some
+ * would share them, with one limit or another. */
+static bool
+random_shares(const struct driver *d)
+{
+	return d->seed / 8 % 2 != 0;
+}
+
 static bool
 random_is_awake(const struct driver *d, unsigned host)
 {
@@ -56,7 +64,8 @@ random_settings(struct driver *d)
 	if (net_random(&d->net, 4) == 0) {
 		/* Room for little: what does not fit is refused. */
 		d->limits.doubts_max = 8;
-		d->limits.observations_max = 1;
+		/* Of wishes that hinder us, each has one. */
+		d->limits.observations_max = random_shares(d) ? 8 : 1;
 		d->limits.locks_max = 3;
 		d->limits.requests_max = 10;
 	}
@@ -183,6 +192,22 @@ random_waits(const struct driver *d, unsigned client, const char *key)
 }
 
 static void
+random_use(struct driver *d, unsigned client, const char *key,
+    uint64_t wait_ms)
+{
+	static const uint32_t limits[] = { 0, 1, 2, 2, 2, 3 };
+	uint64_t use = random_shares(d) ? net_random(&d->net, 5) : 0;
+
+	if (use < 2)
+		driver_acquire(d, client, key, wait_ms);
+	else if (use < 3)
+		driver_share(d, client, key, 0, wait_ms);
+	else
+		driver_share(d, client, key,
+		    limits[net_random(&d->net, 6)], wait_ms);
+}
+
+static void
 random_acquire(struct driver *d, unsigned client, const char *key)
 {
 	uint64_t wait_ms = 0;
@@ -199,7 +224,7 @@ random_acquire(struct driver *d, unsigned client, const char *key)
 		wait_ms = DRIVER_FOREVER;
 		break;
 	}
-	driver_acquire(d, client, key, wait_ms);
+	random_use(d, client, key, wait_ms);
 }
 
 static void
@@ -284,7 +309,7 @@ random_settle(struct driver *d)
 	for (i = 0; i < d->net.n_hosts; i++) {
 		c = driver_connect(d, i);
 		for (k = 0; k < RANDOM_N_KEYS; k++)
-			driver_acquire(d, c, random_keys[k], DRIVER_FOREVER);
+			random_use(d, c, random_keys[k], DRIVER_FOREVER);
 	}
 	for (k = 0; k < 6 * lease_ms / 20; k++) {
 		driver_run(d, 20);

@@ -330,6 +330,66 @@ START_TEST(test_one_slot_is_stolen)
 }
 END_TEST
 
+/* All slots are taken, and one of ours is waited for, when the session is lost:
+ * what was seen of the others is of no use any more. */
+START_TEST(test_session_lost_with_a_waiter)
+{
+	struct driver *d = driver_new(1, 2);
+
+	driver_start(d);
+	semaphore_ask(d, A, 2, 0);
+	driver_run_until(d, 1100);
+	semaphore_ask(d, B, 2, 0);
+	driver_run_until(d, 1200);
+	semaphore_ask(d, A, 2, DRIVER_FOREVER);
+	driver_run_until(d, 2000);
+	driver_cut(d, A, 25000);
+	driver_skip(d);
+	driver_run_until(d, 50000);
+	driver_expect(d, TRACE_TOLD,
+	    "[ 10000] A c1 danger jobs/x remaining 9000 UNREACHABLE\n"
+	    "[ 19000] A c1 lost jobs/x expired\n"
+	    "[ 29651] A c3 grant jobs/x +3 remaining 14277\n");
+	driver_check(d, driver_holds(d, 2, "jobs/x"));
+	driver_check(d, driver_holds(d, 3, "jobs/x"));
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
+/* Who waited has gone when the answer to a look comes: the next one looks for
+ * himself. */
+START_TEST(test_waiter_gone_while_looking)
+{
+	struct driver *d = driver_new(1, 2);
+
+	driver_start(d);
+	semaphore_ask(d, A, 2, 0);
+	driver_run_until(d, 1100);
+	semaphore_ask(d, B, 2, 0);
+	driver_run_until(d, 1200);
+	driver_fault(d, A, OPERATION_READ, FAULT_DELAY_ANSWER, 500);
+	semaphore_ask(d, A, 2, DRIVER_FOREVER);
+	driver_run_until(d, 2300);
+	driver_skip(d);
+	driver_disconnect(d, 3);
+	driver_run_until(d, 3000);
+	semaphore_ask(d, A, 2, 0);
+	driver_run_until(d, 3100);
+	driver_expect(d, SEMAPHORE_ALL,
+	    "[  2300] A c3 gone\n"
+	    "[  2653] A < read jobs/x done\n"
+	    "[  2653] A > unwant jobs/x shared A1\n"
+	    "[  2663] A < unwant jobs/x shared A1 done\n"
+	    "[  3000] A c4 try jobs/x shared by 2\n"
+	    "[  3000] A > acquire jobs/x shared by 2\n"
+	    "[  3010] A < acquire jobs/x shared by 2 conflict\n"
+	    "[  3010] A c4 acquire jobs/x: LOCK_BUSY held +1 by c1 here\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* A full semaphore, one of whose holders is dead: that one is dropped. */
 START_TEST(test_dead_of_a_full_semaphore)
 {
@@ -374,6 +434,8 @@ main(void)
 		test_time_out_for_another_limit,
 		test_release_of_a_slot_unanswered,
 		test_one_slot_is_stolen,
+		test_session_lost_with_a_waiter,
+		test_waiter_gone_while_looking,
 		test_dead_of_a_full_semaphore,
 		NULL,
 	};

@@ -116,6 +116,23 @@ judge_is_alone(const struct judge *j, const struct judge_hold *h,
 	return h->deserted || judge_is_mute(j, h->host, now);
 }
 
+/* Of two sessions of a host nobody can tell by which of them a client shares a
+ * lock: the one that was renewed last counts. */
+static uint64_t
+judge_sent_ms(const struct judge *j, const struct judge_hold *h,
+    const struct model_session *own)
+{
+	const struct model_session *m;
+	uint64_t sent_ms = own->sent_ms;
+
+	if (h->mode != LOCK_MODE_SHARED)
+		return sent_ms;
+	for (m = j->net->store.sessions; m != NULL; m = m->next)
+		if (m->host == (int)h->host && m->sent_ms > sent_ms)
+			sent_ms = m->sent_ms;
+	return sent_ms;
+}
+
 static void
 judge_check_deadline(struct judge *j, const struct judge_hold *h)
 {
@@ -126,7 +143,7 @@ judge_check_deadline(struct judge *j, const struct judge_hold *h)
 
 	if (m == NULL || !m->exists)
 		return;		/* deleted by hand */
-	most_ms = m->sent_ms + ns->lease_ms - ns->margin_ms;
+	most_ms = judge_sent_ms(j, h, m) + ns->lease_ms - ns->margin_ms;
 	if (h->until_ms > most_ms)
 		judge_fail(j, "c%u: %s until %" PRIu64 ", but its session's "
 		    "record allows %" PRIu64 " at most", h->client, h->key,
@@ -163,6 +180,22 @@ judge_check_alone(struct judge *j, const struct judge_hold *h, uint64_t now)
 	}
 }
 
+/* A living session of this host that has it. */
+static const struct model_session *
+judge_find_session(const struct judge *j, const struct model_lock *l,
+    unsigned host)
+{
+	const struct model_session *m;
+	size_t i;
+
+	for (i = 0; i < l->n_holders; i++) {
+		m = model_find_session(&j->net->store, l->holders[i].session);
+		if (m != NULL && m->host == (int)host && !m->dead)
+			return m;
+	}
+	return NULL;
+}
+
 void
 judge_granted(struct judge *j, uint64_t now, const struct judge_hold *hold)
 {
@@ -170,7 +203,6 @@ judge_granted(struct judge *j, uint64_t now, const struct judge_hold *hold)
 	    hold->namespace_index, hold->key);
 	const struct model_session *m = NULL;
 	struct judge_hold *h = malloc(sizeof(*h));
-	size_t i;
 
 	if (h == NULL)
 		abort();
@@ -181,11 +213,8 @@ judge_granted(struct judge *j, uint64_t now, const struct judge_hold *hold)
 	j->holds = h;
 	if (l != NULL && l->tampered)
 		return;
-	for (i = 0; l != NULL && i < l->n_holders && m == NULL; i++) {
-		m = model_find_session(&j->net->store, l->holders[i].session);
-		if (m != NULL && (m->host != (int)h->host || m->dead))
-			m = NULL;
-	}
+	if (l != NULL)
+		m = judge_find_session(j, l, h->host);
 	if (m != NULL)
 		h->session = m->ident;
 	if (m == NULL || (l->n_holders > 1 && h->mode != LOCK_MODE_SHARED))

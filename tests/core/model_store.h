@@ -13,8 +13,8 @@
 #include "core/operation.h"
 
 #define MODEL_KEY_MAX 64
-#define MODEL_HOLDERS_MAX 8
-#define MODEL_WISHES_MAX 8
+#define MODEL_HOLDERS_MAX 32
+#define MODEL_WISHES_MAX 32
 #define MODEL_NAME_MAX 16
 #define MODEL_OWNER_MAX 64
 #define MODEL_RETENTION_S (7 * 86400)
