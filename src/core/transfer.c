@@ -56,6 +56,15 @@ transfer_seen(struct core *core, struct lock *l, const struct outcome *o,
 	    core->now_ms + random_jitter(&core->random, lock_poll_ms(l));
 }
 
+/* No need to hold off the lock's operations. Beside another grant it may be the
+ * gap that the loss of that one leaves. */
+static void
+transfer_go_on(struct lock *l, uint64_t now_ms)
+{
+	if (l->grants->next == NULL)
+		l->hold_off_ms = now_ms;
+}
+
 /* The grant @me is in the record, and its tokens are ours. */
 static void
 transfer_granted(struct core *core, struct grant *g, const struct holder *me,
@@ -81,9 +90,7 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	l->run = 0;
 	l->run_started_ms = core->now_ms;
 	l->stand_back = false;
-	/* It may be the gap that the loss of another one leaves. */
-	if (l->grants->next == NULL)
-		l->hold_off_ms = 0;
+	transfer_go_on(l, 0);
 	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
 	record_seen(core, l, &o->lock, submitted_ms);
 }
@@ -100,7 +107,7 @@ transfer_acquired(struct core *core, struct grant *g, struct submission *s,
 	} else if (o->kind == OUTCOME_UNKNOWN && g->session != NULL) {
 		grant_enter(core, g, GRANT_UNSURE, g->session);
 		l->cause = transfer_cause(o);
-		l->hold_off_ms = core->now_ms;
+		transfer_go_on(l, core->now_ms);
 		/* Ours or not, nobody can read what it says. */
 		if (o->code == DDBLOCK_E_BAD_RECORD)
 			queue_fail(core, l, o->code, o->text);
