@@ -210,6 +210,21 @@ grant_give_back(struct core *core, struct grant *g)
 		(void)submission_send(core, l, OPERATION_RELEASE, g);
 }
 
+/* Another host wishes for it alone, and somebody here would join: when the last
+ * of those who have it has left, or that host wishes no more. */
+static void
+grant_watch_wish(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	if (l->submission != NULL || lock_must_wait(core, l))
+		return;
+	if (core->now_ms >= l->due_ms)
+		(void)submission_send(core, l, OPERATION_READ, NULL);
+	else
+		heap_set(&core->heap, &l->timer, l->due_ms);
+}
+
 /* Somebody waits for it, but the run is over or the block is used up. */
 static void
 grant_renew_run(struct core *core, struct grant *g)
@@ -218,8 +233,10 @@ grant_renew_run(struct core *core, struct grant *g)
 	bool yield = lock_run_is_over(core, l) && l->wish_seen;
 
 	if (yield || g->session->retiring) {
-		if (g->holds != NULL)
-			return; /* when the last of them has left */
+		if (g->holds != NULL) {
+			grant_watch_wish(core, g);
+			return;
+		}
 		l->stand_back = yield;
 		grant_give_back(core, g);
 		return;
