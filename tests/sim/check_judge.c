@@ -137,6 +137,12 @@ static const struct judge_case told[] = {
 	{ "T2", "a warning is not taken back", "rules danger=10000 blind\n" ONE
 	    "10000 c1@A danger 1 until=19000\n12000 A renewed until=31000\n",
 	    "", "12000 c1@A safe 1 until=31000\n", "12001 c1@A leaves\n", 0 },
+	{ "T2", "a warning while a release waits that is refused then",
+	    "rules danger=10000 blind\n" ONE
+	    "9000 A pause\n9500 c1@A release 1 r3\n11000 A resume\n",
+	    "11000 c1@A told r3 code=-16\n",
+	    "11000 c1@A danger 1 until=19000\n11000 c1@A told r3 code=-16\n",
+	    "11500 c1@A leaves\n", 0 },
 	{ "T3", "a warning names a later deadline, which counts",
 	    "rules danger=10000 blind\n" ONE
 	    "10000 c1@A danger 1 until=19000\n"

@@ -138,6 +138,9 @@ judge_notice_warned(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 {
 	uint64_t latest_ms;
 
+	/* A release that was not read yet may still be refused. */
+	if (h->state == HOLD_RELEASED)
+		h->warned = h->reassured = true;
 	if (h->state != HOLD_VALID)
 		return;
 	judge_notice_renew(j, h, until_ms);
