@@ -300,6 +300,8 @@ class Table:
 
     def on_table(self, table, url=None, **settings):
         endpoint = url or os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+        if settings["lease"] == LEASE:  # nothing here is about slow stores
+            settings["request_timeout"] = "30s"
         lines = [f"{k} = {v}" for k, v in settings.items()]
         config = "\n".join(["[namespace default]", "store = dynamodb",
                             f"table = {table}", "region = us-east-1",
