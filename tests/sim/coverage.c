@@ -25,7 +25,7 @@ struct seen_all {
 };
 
 struct coverage_eye {
-	struct seen_all locks, sessions, observations;
+	struct seen_all grants, locks, sessions, observations;
 };
 
 struct coverage_eye *
@@ -95,6 +95,36 @@ coverage_sweep(struct seen_all *all,
 		all->seen[i].again = false;
 }
 
+static enum coverage_use
+coverage_use(const struct lock *l)
+{
+	const struct grant *g = l->grants;
+
+	if (g == NULL)
+		return COVERAGE_LOCK_IDLE;
+	if (g->mode == LOCK_MODE_EXCLUSIVE)
+		return COVERAGE_LOCK_EXCLUSIVE;
+	if (g->limit > 0)
+		return g->next == NULL ? COVERAGE_LOCK_SEMAPHORE :
+		    COVERAGE_LOCK_SEMAPHORE_MANY;
+	return g->holds == NULL || g->holds->grant_next == NULL ?
+	    COVERAGE_LOCK_SHARED : COVERAGE_LOCK_SHARED_MANY;
+}
+
+static void
+coverage_look_at_lock(struct coverage *c, struct coverage_eye *e,
+    uint64_t name, const struct lock *l)
+{
+	const struct grant *g;
+
+	coverage_see(&e->locks, name, coverage_use(l), c->locks);
+	LL_FOREACH(l->grants, g)
+	{
+		coverage_see(&e->grants, coverage_hash(name, &g->id,
+		    sizeof(g->id)), g->state, c->grants_moved);
+	}
+}
+
 void
 coverage_look(struct coverage *c, struct coverage_eye *e,
     const struct core *core)
@@ -106,9 +136,8 @@ coverage_look(struct coverage *c, struct coverage_eye *e,
 		const struct lock *l;
 
 		for (l = ns->locks; l != NULL; l = l->hh.next)
-			coverage_see(&e->locks, coverage_hash(i + 1, l->key,
-			    l->hh.keylen), l->grants == NULL ? 1u :
-			    l->grants->state + 1u, c->locks);
+			coverage_look_at_lock(c, e, coverage_hash(i + 1,
+			    l->key, l->hh.keylen), l);
 		for (s = ns->sessions; s != NULL; s = s->next)
 			coverage_see(&e->sessions, coverage_hash(i + 1,
 			    &s->id, sizeof(s->id)), s->state, c->sessions);
@@ -117,6 +146,7 @@ coverage_look(struct coverage *c, struct coverage_eye *e,
 			    &o->id, sizeof(o->id)), o->state + 1u,
 			    c->observations);
 	}
+	coverage_sweep(&e->grants, c->grants_moved);
 	coverage_sweep(&e->locks, c->locks);
 	coverage_sweep(&e->sessions, c->sessions);
 	coverage_sweep(&e->observations, c->observations);
@@ -207,8 +237,10 @@ coverage_add(struct coverage *to, const struct coverage *from)
 
 /* ---- tables ----------------------------------------------------------- */
 
-static const char *const coverage_locks[] = { "(none)", "none", "asking",
-	"unsure", "held", "releasing" };
+static const char *const coverage_grants[] = { "(none)", "asking", "unsure",
+	"held", "releasing" };
+static const char *const coverage_locks[] = { "(none)", "idle", "exclusive",
+	"shared", "by many", "semaphore", "of several" };
 static const char *const coverage_sessions[] = { "(none)", "opening", "valid",
 	"lost", "closing" };
 static const char *const coverage_observations[] = { "(none)", "new", "alive",
@@ -256,7 +288,9 @@ coverage_print(const struct coverage *c, FILE *to)
 			(void)fprintf(to, " %10" PRIu64, c->outcomes[i][j]);
 		(void)fputc('\n', to);
 	}
-	coverage_print_states("locks", coverage_locks, 6, c->locks, to);
+	coverage_print_states("grants", coverage_grants, 5, c->grants_moved,
+	    to);
+	coverage_print_states("locks", coverage_locks, 7, c->locks, to);
 	coverage_print_states("sessions", coverage_sessions, 5, c->sessions,
 	    to);
 	coverage_print_states("observations", coverage_observations, 5,

@@ -18,7 +18,19 @@
 
 #define COVERAGE_OPERATIONS (OPERATION_SESSION_CLOSE + 1)
 #define COVERAGE_OUTCOMES (OUTCOME_REFUSED + 1)
-#define COVERAGE_STATES 8	/* of a lock, a session, an observation */
+#define COVERAGE_STATES 8	/* of a grant, a lock, a session, an
+				 * observation */
+
+/* What of ours is in a lock's record, or on its way there. */
+enum coverage_use {
+	COVERAGE_LOCK_ABSENT = 0,
+	COVERAGE_LOCK_IDLE,		/* nothing */
+	COVERAGE_LOCK_EXCLUSIVE,
+	COVERAGE_LOCK_SHARED,		/* by one here, or none yet */
+	COVERAGE_LOCK_SHARED_MANY,	/* by several with one element */
+	COVERAGE_LOCK_SEMAPHORE,	/* an element of one */
+	COVERAGE_LOCK_SEMAPHORE_MANY,	/* several */
+};
 
 #define COVERAGE_HISTORY_OPERATIONS 300
 #define COVERAGE_HISTORY_HIT_PERMILLE 100
@@ -36,6 +48,7 @@ struct coverage {
 	uint64_t meagre;	/* histories with fewer of either: */
 	uint64_t outcomes[COVERAGE_OPERATIONS][COVERAGE_OUTCOMES];
 	/* from, to; 0 is "there is none" */
+	uint64_t grants_moved[COVERAGE_STATES][COVERAGE_STATES];
 	uint64_t locks[COVERAGE_STATES][COVERAGE_STATES];
 	uint64_t sessions[COVERAGE_STATES][COVERAGE_STATES];
 	uint64_t observations[COVERAGE_STATES][COVERAGE_STATES];

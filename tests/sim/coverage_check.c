@@ -19,8 +19,9 @@
 #define CHECK_MEAGRE_ONE_OF 10000
 #define CHECK_FAULT_PERCENT 1
 
-enum { LOCK_ABSENT, LOCK_IDLE, LOCK_ASKS, LOCK_UNKNOWN, LOCK_HOLDS,
-	LOCK_RELEASES };
+enum { G_ABSENT, G_ASKS, G_UNSURE, G_HELD, G_RELEASES };
+enum { L_ABSENT, L_IDLE, L_EXCLUSIVE, L_SHARED, L_MANY, L_SEMAPHORE,
+	L_SEVERAL };
 enum { S_ABSENT, S_OPENING, S_VALID, S_LOST, S_CLOSING };
 enum { O_ABSENT, O_NEW, O_ALIVE, O_GONE, O_DEAD };
 
@@ -31,27 +32,48 @@ struct transition {
 
 /* From one step of the core to the next, so some are two at once. The picture
  * is in src/core/grant.c. */
+static const struct transition check_grants[] = {
+	{ G_ABSENT, G_ASKS, false },
+	{ G_ASKS, G_ABSENT, false },
+	{ G_ASKS, G_UNSURE, false },
+	{ G_ASKS, G_HELD, false },
+	{ G_ASKS, G_RELEASES, false },
+	{ G_UNSURE, G_ABSENT, false },
+	{ G_UNSURE, G_HELD, false },
+	{ G_UNSURE, G_RELEASES, false },
+	{ G_HELD, G_ABSENT, false },
+	{ G_HELD, G_RELEASES, false },
+	{ G_RELEASES, G_ABSENT, false },
+};
+
+/* Of a lock, what of ours is in it. */
 static const struct transition check_locks[] = {
-	{ LOCK_ABSENT, LOCK_IDLE, false },
-	{ LOCK_ABSENT, LOCK_ASKS, false },
-	{ LOCK_IDLE, LOCK_ABSENT, false },
-	{ LOCK_IDLE, LOCK_ASKS, false },
-	{ LOCK_ASKS, LOCK_ABSENT, false },
-	{ LOCK_ASKS, LOCK_IDLE, false },
-	{ LOCK_ASKS, LOCK_UNKNOWN, false },
-	{ LOCK_ASKS, LOCK_HOLDS, false },
-	{ LOCK_ASKS, LOCK_RELEASES, false },
-	{ LOCK_UNKNOWN, LOCK_ABSENT, true },
-	{ LOCK_UNKNOWN, LOCK_IDLE, false },
-	{ LOCK_UNKNOWN, LOCK_ASKS, false },
-	{ LOCK_UNKNOWN, LOCK_HOLDS, false },
-	{ LOCK_UNKNOWN, LOCK_RELEASES, false },
-	{ LOCK_HOLDS, LOCK_ABSENT, false },
-	{ LOCK_HOLDS, LOCK_IDLE, false },
-	{ LOCK_HOLDS, LOCK_RELEASES, false },
-	{ LOCK_RELEASES, LOCK_ABSENT, false },
-	{ LOCK_RELEASES, LOCK_IDLE, false },
-	{ LOCK_RELEASES, LOCK_ASKS, false },
+	{ L_ABSENT, L_IDLE, false },
+	{ L_ABSENT, L_EXCLUSIVE, false },
+	{ L_ABSENT, L_SHARED, false },
+	{ L_ABSENT, L_SEMAPHORE, false },
+	{ L_IDLE, L_ABSENT, false },
+	{ L_IDLE, L_EXCLUSIVE, false },
+	{ L_IDLE, L_SHARED, false },
+	{ L_IDLE, L_SEMAPHORE, false },
+	{ L_EXCLUSIVE, L_ABSENT, false },
+	{ L_EXCLUSIVE, L_IDLE, false },
+	{ L_EXCLUSIVE, L_SHARED, false },
+	{ L_EXCLUSIVE, L_SEMAPHORE, false },
+	{ L_SHARED, L_ABSENT, false },
+	{ L_SHARED, L_IDLE, false },
+	{ L_SHARED, L_EXCLUSIVE, false },
+	{ L_SHARED, L_MANY, false },
+	{ L_MANY, L_ABSENT, true },
+	{ L_MANY, L_IDLE, false },
+	{ L_MANY, L_SHARED, false },
+	{ L_SEMAPHORE, L_ABSENT, false },
+	{ L_SEMAPHORE, L_IDLE, false },
+	{ L_SEMAPHORE, L_EXCLUSIVE, false },
+	{ L_SEMAPHORE, L_SEVERAL, false },
+	{ L_SEVERAL, L_ABSENT, true },
+	{ L_SEVERAL, L_IDLE, true },
+	{ L_SEVERAL, L_SEMAPHORE, false },
 };
 
 /* The picture is in src/core/session.c. */
@@ -204,6 +226,9 @@ coverage_check(const struct coverage *c, FILE *to)
 	bool all = c->histories >= CHECK_HISTORIES_MIN;
 	bool good = true;
 
+	good &= check_states("grant", check_grants,
+	    sizeof(check_grants) / sizeof(check_grants[0]), c->grants_moved,
+	    all, to);
 	good &= check_states("lock", check_locks,
 	    sizeof(check_locks) / sizeof(check_locks[0]), c->locks, all, to);
 	good &= check_states("session", check_sessions,

@@ -58,6 +58,40 @@ clients_step(struct dice *d, enum step_kind kind, uint64_t at_ms,
 	return s;
 }
 
+/* Only exclusive, both kinds, or a semaphore. */
+static void
+clients_use(struct dice *d, struct dice_use *ret)
+{
+	static const unsigned weights[] = { 40, 30, 30 };
+
+	*ret = (struct dice_use){ .shared_percent = 0 };
+	switch (dice_weighted(d, weights, 3)) {
+	case 0:
+		return;
+	case 1:
+		ret->shared_percent = 40 + (unsigned)dice(d, 50);
+		return;
+	default:
+		ret->shared_percent = 85 + (unsigned)dice(d, 16);
+		ret->limit = 2 + (uint32_t)dice(d, 3);
+		ret->other_percent = dice_percent(d, 40) ? 10 : 0;
+		return;
+	}
+}
+
+static void
+clients_share(struct dice *d, struct plan_step *s, unsigned key)
+{
+	const struct dice_use *use = &d->uses[key];
+
+	s->shared = dice_percent(d, use->shared_percent);
+	if (!s->shared || use->limit == 0)
+		return;
+	s->limit = use->limit;
+	if (dice_percent(d, use->other_percent))
+		s->limit = use->limit % 4 + 1;
+}
+
 static void
 clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key)
@@ -66,6 +100,7 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 	struct plan_step *s = clients_step(d, STEP_LOCK, at_ms, client, host,
 	    key);
 
+	clients_share(d, s, key);
 	s->wait_ms = clients_wait_ms(d);
 	s->hold_ms = clients_hold_ms(d);
 	s->end = (enum plan_end)dice_weighted(d, weights, 4);
@@ -81,6 +116,7 @@ dice_lock(struct dice *d, uint64_t at_ms, unsigned host, unsigned key,
 	struct plan_step *s = clients_step(d, STEP_LOCK, at_ms,
 	    ++d->n_clients, host, key);
 
+	clients_share(d, s, key);
 	s->wait_ms = wait_ms;
 	s->hold_ms = hold_ms;
 	if (dice_percent(d, 20))
@@ -154,6 +190,8 @@ dice_clients(struct dice *d)
 	unsigned n;
 
 	d->n_keys = 3 + (unsigned)dice(d, 2);
+	for (unsigned key = 0; key < d->n_keys; key++)
+		clients_use(d, &d->uses[key]);
 	clients_contend(d);
 	for (unsigned host = 0; host < d->plan->n_hosts; host++) {
 		n = d->plan->n_hosts > 4 ? 1 : 3 + (unsigned)dice(d, 2);

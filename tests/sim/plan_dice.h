@@ -9,11 +9,19 @@
 
 #define DICE_KEYS_MAX 6
 
+/* How the clients of a key want it. */
+struct dice_use {
+	unsigned shared_percent;
+	uint32_t limit;		/* of those; 0: none */
+	unsigned other_percent;	/* of those, with another limit */
+};
+
 struct dice {
 	struct random random;
 	struct plan *plan;
 	unsigned n_clients;
 	unsigned n_keys;
+	struct dice_use uses[DICE_KEYS_MAX];
 	/* Hours: there is a time at which nobody asks for anything. */
 	bool hours;
 	uint64_t idle_from_ms, idle_to_ms;
