@@ -68,8 +68,11 @@ submission_n_dead(const struct lock *l, enum operation_kind kind,
 		return 0;
 	if (kind == OPERATION_RELEASE && g == NULL && !orphan)
 		return record_dead(l, NULL);
-	/* All of them, or it is an acquire beside them. */
-	if (kind == OPERATION_ACQUIRE && !lock_is_open(l, l->queue))
+	/* All of them, or it is an acquire beside them. Who could come in
+	 * beside none but the dead takes it from them: wishes do not hinder
+	 * that. */
+	if (kind == OPERATION_ACQUIRE && (!lock_is_open(l, l->queue) ||
+	    record_dead(l, NULL) == l->sight->n_holders))
 		return l->sight->n_holders;
 	return 0;
 }
