@@ -286,6 +286,22 @@ lock_contend(struct core *core, struct lock *l)
 	lock_poll(core, l);
 }
 
+/* Can one more grant of ours stand beside those that share it? Of a semaphore;
+ * or since nothing new is given under a session that retires. */
+bool
+lock_may_add(const struct lock *l)
+{
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (g->mode != LOCK_MODE_SHARED || (g->limit == 0 &&
+		    (g->session == NULL || !g->session->retiring)))
+			return false;
+	}
+	return true;
+}
+
 /* Would one more grant help the first in line? Beside others of ours only if
  * it is one more of a semaphore's. */
 static bool
@@ -304,7 +320,7 @@ lock_needs_grant(const struct lock *l)
 		    g->limit != r->limit || g->holds == NULL)
 			return false;
 	}
-	return n == 0 || n < r->limit;
+	return n == 0 || (r->limit == 0 ? lock_may_add(l) : n < r->limit);
 }
 
 /* Who has what is here need not watch the others. */
@@ -447,7 +463,8 @@ lock_check(const struct core *core, const struct lock *l)
 		grant_check(core, g);
 		assert(g->mode == l->grants->mode &&
 		    g->limit == l->grants->limit);
-		assert(g == l->grants || g->limit > 0);
+		assert(g->next == NULL || g->limit > 0 ||
+		    g->session == NULL || g->session->retiring);
 	}
 	assert((l->view == VIEW_FOREIGN) == (l->sight != NULL));
 	assert((l->queue == NULL) == (l->n_waiting == 0));

@@ -67,10 +67,10 @@ observe_evict(struct core *core)
 static struct observation *
 observe_new(struct core *core, struct namespace *ns, struct ident id)
 {
+	bool full = core->n_observations >= core->limits.observations_max;
 	struct observation *o;
 
-	if (core->n_observations >= core->limits.observations_max &&
-	    !observe_evict(core))
+	if (full && !observe_evict(core))
 		return NULL;
 	o = calloc(1, sizeof(*o));
 	if (o == NULL || heap_reserve(&core->heap) < 0) {
@@ -79,6 +79,9 @@ observe_new(struct core *core, struct namespace *ns, struct ident id)
 	}
 	o->ns = ns;
 	o->id = id;
+	/* The one that had to go may be asked for next: that has time. */
+	o->crowded = full;
+	o->read_at_ms = core->now_ms + (full ? ns->settings.poll_ms : 0);
 	o->timer.kind = TIMER_OBSERVATION;
 	HASH_ADD(hh, ns->observations, id, sizeof(o->id), o);
 	if (o->hh.tbl == NULL) {
@@ -140,7 +143,8 @@ observe_lives(struct core *core, struct observation *o)
 void
 observe_glance(struct core *core, struct observation *o)
 {
-	if (o->busy || o->state == OBSERVATION_DEAD ||
+	if (o->busy || o->state == OBSERVATION_NEW ||
+	    o->state == OBSERVATION_DEAD ||
 	    core->now_ms < o->looked_ms + o->ns->settings.poll_ms)
 		return;
 	o->curious = true;
@@ -183,7 +187,8 @@ observe(struct core *core, struct namespace *ns, struct ident id,
 		o->lease_ms = lease_ms;
 	if (o->state == OBSERVATION_NEW && !o->busy) {
 		o->curious = true;
-		o->read_at_ms = core->now_ms;
+		if (!o->crowded)
+			o->read_at_ms = core->now_ms;
 	}
 	observe_schedule(core, o);
 	return o;

@@ -105,7 +105,8 @@ queue_is_hindered_here(const struct lock *l, const struct request *r)
 			held = true;
 	}
 	return held && (l->grants->mode != r->mode ||
-	    l->grants->limit != r->limit || n >= r->limit);
+	    l->grants->limit != r->limit ||
+	    (r->limit == 0 ? !lock_may_add(l) : n >= r->limit));
 }
 
 /* Is it known that this request does not get the lock at once? */

@@ -336,7 +336,7 @@ record_seen(struct core *core, struct lock *l,
 	record_find_orphans(core, l, record);
 	record_find_wishes(core, l, record);
 	l->hindered = false;
-	if (l->grants == NULL || (l->grants->limit > 0 && l->queue != NULL)) {
+	if (l->grants == NULL || (l->queue != NULL && lock_may_add(l))) {
 		l->hindered = record_is_hindered(core, l, record);
 		if (record->n_holders == 0)
 			l->view = VIEW_FREE;

@@ -285,6 +285,7 @@ struct observation {
 	uint64_t read_at_ms;	/* next look, while somebody waits */
 	bool busy;
 	bool curious;		/* look once, though nobody waits */
+	bool crowded;		/* another had to go for it */
 	struct core_submit submit;
 	struct timer timer;
 	struct sight *blocked;	/* locks that wait for its end */
@@ -445,6 +446,7 @@ void lock_check(const struct core *, const struct lock *);
 bool lock_takeover_is_near(const struct core *, const struct lock *);
 void lock_lose(struct core *, struct lock *, const struct session *,
     enum core_loss);
+bool lock_may_add(const struct lock *);
 bool lock_may_seek(const struct lock *);
 bool lock_must_wait(struct core *, struct lock *);
 bool lock_has_other_limit(const struct lock *, const struct request *);

@@ -187,7 +187,7 @@ random_rest(struct dice *d)
 	p->limits.holds_per_client_max = (uint32_t)dice_between(d, 1, 3);
 	p->limits.locks_max = (uint32_t)dice_between(d, 3, 8);
 	p->limits.requests_max = (uint32_t)dice_between(d, 3, 12);
-	p->limits.observations_max = (uint32_t)dice_between(d, 2, 12);
+	p->limits.observations_max = (uint32_t)dice_between(d, 10, 24);
 	p->limits.doubts_max = (uint32_t)dice_between(d, 8, 24);
 }
 
