@@ -1,0 +1,1128 @@
+// Package ddblock is a client of ddblockd: locks of this host or of a fleet.
+//
+//	client, err := ddblock.Dial(ctx, ddblock.Options{Name: "report"})
+//	if err != nil {
+//		return err
+//	}
+//	defer client.Close()
+//	hold, err := client.Acquire(ctx, "jobs/nightly",
+//		ddblock.Args{"wait": "30s"})
+//	if err != nil {
+//		return err
+//	}
+//	defer hold.Release(ctx)
+//	ctx, cancel := hold.Context(ctx) // ends when the lock is lost
+//	defer cancel()
+//	return writeReport(ctx, hold.Token)
+//
+// One file, standard library only, Linux; copy it. It speaks
+// ddblock-protocol(7). A hold belongs to its connection: when the client is
+// closed or the process ends, the daemon gives it to the next in line.
+//
+// Every hold has a deadline that renewals move on, and counts down by itself: a
+// daemon that is stopped or dead cannot keep Hold.Valid true. Hold.Lost is
+// closed when it is lost, Client.Events tells more.
+//
+// Args go to the daemon as they are: what it learns tomorrow can be used today,
+// as can verbs, by Request. All methods may be called by several goroutines.
+// When a context ends, the request is given up; what it is granted all the same
+// is given back.
+package ddblock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+const (
+	// DefaultSocket is where the daemon is, unless $DDBLOCK_SOCKET is set.
+	DefaultSocket = "/run/ddblockd/ddblockd.sock"
+
+	eventsMax = 1024 // that nobody has read; the oldest go first
+	lineMax   = 1 << 20
+	// Timers stand still while the host sleeps; its clock does not.
+	look = time.Second
+	// The deadline of a hold that has none.
+	neverMs = int64(1) << 42
+)
+
+// Codes of errors that the client itself finds; all others are the daemon's.
+const (
+	NoDaemon = "NO_DAEMON" // there is no connection (any more)
+	Protocol = "PROTOCOL"  // the answer was not understood
+)
+
+// Args are the named arguments of a request: strings and bytes, numbers,
+// booleans (yes and no), time.Duration, and []string (joined with commas).
+type Args map[string]any
+
+func (a Args) with(name string, value any) Args {
+	all := Args{name: value}
+	for other, value := range a {
+		if other != name {
+			all[other] = value
+		}
+	}
+	return all
+}
+
+// Fields are the named arguments of a line. A string may have any bytes.
+type Fields map[string]string
+
+// Error is a request that failed. Code is a word of the protocol.
+type Error struct {
+	Code   string
+	Text   string // for people
+	Fields Fields
+}
+
+func (e *Error) Error() string {
+	if e.Text == "" {
+		return e.Code
+	}
+	return e.Code + ": " + e.Text
+}
+
+// Cause is the code behind it, if the daemon says so.
+func (e *Error) Cause() string {
+	return e.Fields["cause"]
+}
+
+// Code of an error of this package; "" of any other.
+func Code(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Reply is what OK came with, and the rows before it.
+type Reply struct {
+	Fields Fields
+	Text   string
+	Rows   []Fields
+}
+
+// Event is what the daemon says of its own accord, such as LOCK_IN_DANGER.
+// LOCK_LOST also comes from here, with reason=expired or, when the connection
+// ended, reason=disconnected. Hold is the one that it is about, if any.
+type Event struct {
+	Name   string
+	Fields Fields
+	Hold   *Hold
+}
+
+// ---- the wire ------------------------------------------------------------
+
+// bootMs reads the clock of all deadlines: it goes on while the host sleeps.
+func bootMs() int64 {
+	const clockBoottime = 7
+	var t syscall.Timespec
+	_, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockBoottime,
+		uintptr(unsafe.Pointer(&t)), 0)
+	if errno != 0 {
+		return math.MaxInt64 // without a clock nothing is valid
+	}
+	return t.Nano() / int64(time.Millisecond)
+}
+
+// Encode writes a value as it stands on the wire.
+func Encode(value any) string {
+	var text string
+	switch v := value.(type) {
+	case string:
+		text = v
+	case []byte:
+		text = string(v)
+	case bool:
+		text = "no"
+		if v {
+			text = "yes"
+		}
+	case time.Duration:
+		text = strconv.FormatFloat(v.Seconds(), 'f', -1, 64)
+	case float64:
+		text = strconv.FormatFloat(v, 'f', -1, 64)
+	case []string:
+		text = strings.Join(v, ",")
+	default:
+		text = fmt.Sprint(v)
+	}
+	var out strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c <= ' ' || c >= 0x7f || c == '%' || c == '=' ||
+			c == ':' && i == 0 {
+			fmt.Fprintf(&out, "%%%02X", c)
+		} else {
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
+// Decode is the reverse of Encode.
+func Decode(text string) string {
+	var out strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			n, err := strconv.ParseUint(text[i+1:i+3], 16, 8)
+			if err == nil {
+				out.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		out.WriteByte(text[i])
+	}
+	return out.String()
+}
+
+type line struct {
+	tag, kind, word, text string
+	fields                Fields
+}
+
+func parseLine(text string) line {
+	words := strings.Split(strings.TrimSuffix(text, "\r"), " ")
+	next := func() (word string) {
+		if len(words) > 0 {
+			word, words = words[0], words[1:]
+		}
+		return word
+	}
+	l := line{fields: Fields{}}
+	if strings.HasPrefix(words[0], "#") {
+		l.tag = next()[1:]
+	}
+	l.kind = next()
+	if strings.HasPrefix(l.kind, "!") {
+		l.kind, l.word = "!", l.kind[1:]
+	} else if l.kind == "ERR" {
+		l.word = next()
+	}
+	for len(words) > 0 {
+		if strings.HasPrefix(words[0], ":") {
+			l.text = strings.Join(words, " ")[1:]
+			break
+		}
+		if name, value, named := strings.Cut(next(), "="); named {
+			l.fields[Decode(name)] = Decode(value)
+		}
+	}
+	return l
+}
+
+func (l line) error() *Error {
+	return &Error{Code: l.word, Text: l.text, Fields: l.fields}
+}
+
+func (f Fields) number(name string) int64 {
+	n, err := strconv.ParseInt(f[name], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// ---- holds ---------------------------------------------------------------
+
+// Hold is a lock that a client has.
+type Hold struct {
+	Key   string
+	ID    string
+	Token uint64 // for fencing; of several locks, the first's
+	Mode  string
+	Ns    string
+	Reply *Reply // with all that the grant said
+	// Of each key its token.
+	Tokens map[string]uint64
+
+	client    *Client
+	lost      chan struct{}
+	manual    bool  // only its own RENEW moves its deadline
+	endMs     int64 // of its max_hold, or 0
+	untilMs   int64 // this and what follows: under the client's mutex
+	reason    string
+	released  bool
+	releasing *Call
+}
+
+// Valid says whether what the lock guards may be used: only before its
+// deadline.
+func (h *Hold) Valid() bool {
+	return h.Remaining() > 0
+}
+
+// Remaining is the time to the deadline, unless a renewal moves it on.
+func (h *Hold) Remaining() time.Duration {
+	h.client.mutex.Lock()
+	defer h.client.mutex.Unlock()
+	left := h.untilMs - bootMs()
+	if h.released || h.reason != "" || left < 0 {
+		return 0
+	}
+	return time.Duration(left) * time.Millisecond
+}
+
+// UntilBootMs is the deadline, in milliseconds of CLOCK_BOOTTIME.
+func (h *Hold) UntilBootMs() int64 {
+	h.client.mutex.Lock()
+	defer h.client.mutex.Unlock()
+	return h.untilMs
+}
+
+// Lost is closed when the hold is lost.
+func (h *Hold) Lost() <-chan struct{} {
+	return h.lost
+}
+
+// Reason for which it was lost; "" if it was not.
+func (h *Hold) Reason() string {
+	h.client.mutex.Lock()
+	defer h.client.mutex.Unlock()
+	return h.reason
+}
+
+// Context is done when the hold is lost. Call cancel as with any other.
+func (h *Hold) Context(parent context.Context) (context.Context,
+	context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	go func() {
+		select {
+		case <-h.lost:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// Release gives it back. The error is LOCK_LOST if it was lost before. To
+// release it twice does nothing.
+func (h *Hold) Release(ctx context.Context) error {
+	return h.ReleaseWith(ctx, nil)
+}
+
+// ReleaseWith is Release with other arguments.
+func (h *Hold) ReleaseWith(ctx context.Context, args Args) error {
+	c := h.client
+	c.mutex.Lock()
+	if h.released {
+		c.mutex.Unlock()
+		return nil
+	}
+	h.released = true
+	if h.reason != "" {
+		c.sendUnheard("RELEASE", Args{"id": h.ID})
+		c.mutex.Unlock()
+		return h.lostError()
+	}
+	call := c.start("RELEASE", args.with("id", h.ID), nil)
+	h.releasing = call
+	c.mutex.Unlock()
+	_, err := call.Wait(ctx)
+	c.mutex.Lock()
+	delete(c.holds, h.ID)
+	c.mutex.Unlock()
+	return err
+}
+
+// Renew has it renewed now: proof that the store answers.
+func (h *Hold) Renew(ctx context.Context) error {
+	return h.RenewWith(ctx, nil)
+}
+
+// RenewWith is Renew with other arguments.
+func (h *Hold) RenewWith(ctx context.Context, args Args) error {
+	reply, err := h.client.Request(ctx, "RENEW", args.with("id", h.ID))
+	if err == nil {
+		h.client.mutex.Lock()
+		h.extend(reply.Fields)
+		h.client.mutex.Unlock()
+	}
+	return err
+}
+
+// extend: a deadline moves forward only, and not beyond the hold's end.
+func (h *Hold) extend(fields Fields) {
+	until := fields.number("until_boot_ms")
+	if h.endMs > 0 && until > h.endMs {
+		until = h.endMs
+	}
+	if until > h.untilMs {
+		h.untilMs = until
+	}
+}
+
+func (h *Hold) lostError() error {
+	return &Error{Code: "LOCK_LOST", Text: "the lock was lost: " + h.reason}
+}
+
+// ---- clients -------------------------------------------------------------
+
+// Options of Dial. Hello has other arguments of HELLO.
+type Options struct {
+	Path  string
+	Name  string
+	Hello Args
+}
+
+// Client is a connection to the daemon.
+type Client struct {
+	Hello *Reply // what the daemon said of itself
+
+	conn    *net.UnixConn
+	events  chan Event
+	mutex   sync.Mutex
+	written sync.Cond // outgoing has something, or the end has come
+
+	outgoing  []byte
+	rest      []byte
+	serial    uint64
+	lineMax   int
+	defaultNs string
+	calls     map[string]*Call
+	holds     map[string]*Hold
+	ended     error // for whoever comes later
+}
+
+// Dial connects to the daemon.
+func Dial(ctx context.Context, options Options) (*Client, error) {
+	path := options.Path
+	if path == "" {
+		path = os.Getenv("DDBLOCK_SOCKET")
+	}
+	if path == "" {
+		path = DefaultSocket
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, &Error{Code: NoDaemon, Text: err.Error()}
+	}
+	c := &Client{
+		conn:    conn.(*net.UnixConn),
+		events:  make(chan Event, eventsMax),
+		lineMax: lineMax,
+		calls:   map[string]*Call{},
+		holds:   map[string]*Hold{},
+	}
+	c.written.L = &c.mutex
+	go c.read()
+	go c.write()
+	args := options.Hello.with("proto", 1).with("renewed", true)
+	if options.Name != "" {
+		args["name"] = options.Name
+	}
+	c.Hello, err = c.Request(ctx, "HELLO", args)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the connection. The daemon releases what it held.
+func (c *Client) Close() error {
+	c.mutex.Lock()
+	for _, hold := range c.holds {
+		hold.released = true
+	}
+	c.holds = map[string]*Hold{}
+	c.end(&Error{Code: NoDaemon, Text: "the client was closed"})
+	c.mutex.Unlock()
+	return nil
+}
+
+// Events tells what the daemon says, until the connection ends. What nobody
+// reads is dropped, the oldest first.
+func (c *Client) Events() <-chan Event {
+	return c.events
+}
+
+// Request sends a request and waits for its reply.
+func (c *Client) Request(ctx context.Context, verb string, args Args,
+	keys ...string) (*Reply, error) {
+	return c.Start(verb, args, keys...).Wait(ctx)
+}
+
+// Acquire takes the lock as soon as it is free (Args{"wait": "5s"}: at most).
+func (c *Client) Acquire(ctx context.Context, key string, args Args) (*Hold,
+	error) {
+	return c.Start("ACQUIRE", args, key).WaitHold(ctx)
+}
+
+// Try takes the lock if it is free; else the error is LOCK_BUSY.
+func (c *Client) Try(ctx context.Context, key string, args Args) (*Hold,
+	error) {
+	return c.Start("TRY", args, key).WaitHold(ctx)
+}
+
+// AcquireAll takes several locks as one, all or none.
+func (c *Client) AcquireAll(ctx context.Context, keys []string,
+	args Args) (*Hold, error) {
+	return c.Start("ACQUIRE", args, keys...).WaitHold(ctx)
+}
+
+// TryAll takes them if all are free.
+func (c *Client) TryAll(ctx context.Context, keys []string, args Args) (*Hold,
+	error) {
+	return c.Start("TRY", args, keys...).WaitHold(ctx)
+}
+
+// Do runs a function while it has the lock. The function's context ends when
+// the lock is lost; its error comes first.
+func (c *Client) Do(ctx context.Context, key string, args Args,
+	do func(context.Context, *Hold) error) (err error) {
+	hold, err := c.Acquire(ctx, key, args)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		released := hold.Release(context.Background())
+		if err == nil {
+			err = released
+		}
+	}()
+	inner, cancel := hold.Context(ctx)
+	defer cancel()
+	return do(inner, hold)
+}
+
+// Get says who has the lock.
+func (c *Client) Get(ctx context.Context, key string, args Args) (Fields,
+	error) {
+	reply, err := c.Request(ctx, "GET", args, key)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Fields, nil
+}
+
+// Watch is Get, and from then on an event CHANGED at each change.
+func (c *Client) Watch(ctx context.Context, key string, args Args) (Fields,
+	error) {
+	reply, err := c.Request(ctx, "WATCH", args, key)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Fields, nil
+}
+
+// Unwatch ends that.
+func (c *Client) Unwatch(ctx context.Context, key string, args Args) error {
+	_, err := c.Request(ctx, "UNWATCH", args, key)
+	return err
+}
+
+// Break takes a lock from its holder, if that has this token. It is for
+// administrators.
+func (c *Client) Break(ctx context.Context, key string, token uint64,
+	reason string, args Args) error {
+	_, err := c.Request(ctx, "BREAK",
+		args.with("token", token).with("reason", reason), key)
+	return err
+}
+
+// Status has a row for each namespace.
+func (c *Client) Status(ctx context.Context) (*Reply, error) {
+	return c.Request(ctx, "STATUS", nil)
+}
+
+// List goes through the locks in the store.
+func (c *Client) List(ctx context.Context, args Args) *Rows {
+	return c.listing(ctx, "LIST", args)
+}
+
+// Held goes through what the clients of this daemon hold.
+func (c *Client) Held(ctx context.Context, args Args) *Rows {
+	return c.listing(ctx, "HELD", args)
+}
+
+// Waiting goes through what they wait for.
+func (c *Client) Waiting(ctx context.Context, args Args) *Rows {
+	return c.listing(ctx, "WAITING", args)
+}
+
+// Rows is a listing, used as sql.Rows is:
+//
+//	rows := client.List(ctx, nil)
+//	defer rows.Close()
+//	for rows.Next() {
+//		use(rows.Fields)
+//	}
+//	return rows.Err()
+type Rows struct {
+	Fields Fields
+	ctx    context.Context
+	call   *Call
+	err    error
+}
+
+func (c *Client) listing(ctx context.Context, verb string, args Args) *Rows {
+	return &Rows{ctx: ctx, call: c.Start(verb, args)}
+}
+
+// Next goes to the next row, as soon as it has come.
+func (r *Rows) Next() bool {
+	c := r.call.client
+	for {
+		c.mutex.Lock()
+		if len(r.call.rows) > 0 {
+			r.Fields, r.call.rows = r.call.rows[0], r.call.rows[1:]
+			c.mutex.Unlock()
+			return true
+		}
+		c.mutex.Unlock()
+		select {
+		case <-r.call.rowCame:
+		case <-r.call.done:
+			if len(r.call.rows) == 0 {
+				r.err = r.call.err
+				return false
+			}
+		case <-r.ctx.Done():
+			r.Close()
+			r.err = r.ctx.Err()
+			return false
+		}
+	}
+}
+
+// Err is why there was no next row; nil at the end of the listing.
+func (r *Rows) Err() error {
+	return r.err
+}
+
+// Close ends the listing early.
+func (r *Rows) Close() {
+	r.call.client.abandon(r.call)
+}
+
+// Call is a request under way.
+type Call struct {
+	Tag string
+
+	client    *Client
+	verb      string
+	args      Args
+	keys      []string
+	done      chan struct{} // closed when what follows stands
+	reply     *Reply
+	hold      *Hold
+	err       error
+	rows      []Fields
+	rowCame   chan struct{}
+	abandoned bool
+}
+
+// Start sends a request and goes on. Any number may be under way.
+func (c *Client) Start(verb string, args Args, keys ...string) *Call {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.start(verb, args, keys)
+}
+
+// Wait for its reply, or give it up when the context ends.
+func (call *Call) Wait(ctx context.Context) (*Reply, error) {
+	select {
+	case <-call.done:
+		return call.reply, call.err
+	case <-ctx.Done():
+		call.client.abandon(call)
+		return nil, ctx.Err()
+	}
+}
+
+// WaitHold is Wait for ACQUIRE and TRY.
+func (call *Call) WaitHold(ctx context.Context) (*Hold, error) {
+	if _, err := call.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return call.hold, nil
+}
+
+// Cancel gives it up: Wait says CANCELLED then, unless it was late.
+func (call *Call) Cancel(ctx context.Context) (bool, error) {
+	reply, err := call.client.Request(ctx, "CANCEL", Args{"tag": call.Tag})
+	if err != nil {
+		return false, err
+	}
+	return reply.Fields["cancelled"] == "yes", nil
+}
+
+// ---- under the mutex -----------------------------------------------------
+
+func (c *Client) start(verb string, args Args, keys []string) *Call {
+	c.serial++
+	call := &Call{
+		Tag:     strconv.FormatUint(c.serial, 10),
+		client:  c,
+		verb:    verb,
+		args:    args,
+		keys:    keys,
+		done:    make(chan struct{}),
+		rowCame: make(chan struct{}, 1),
+	}
+	words := []string{"#" + call.Tag, verb}
+	for _, key := range keys {
+		words = append(words, Encode(key))
+	}
+	for name, value := range args {
+		if value != nil {
+			words = append(words, Encode(name)+"="+Encode(value))
+		}
+	}
+	line := strings.Join(words, " ") + "\n"
+	switch {
+	case c.ended != nil:
+		call.finish(nil, c.ended)
+	case len(line) > c.lineMax:
+		call.finish(nil, &Error{Code: "BAD_REQUEST",
+			Text: "the request is longer than a line"})
+	default:
+		c.calls[call.Tag] = call
+		c.outgoing = append(c.outgoing, line...)
+		c.written.Signal()
+	}
+	return call
+}
+
+func (call *Call) finish(reply *Reply, err error) {
+	select {
+	case <-call.done:
+	default:
+		call.reply, call.err = reply, err
+		close(call.done)
+	}
+}
+
+// abandon: nobody waits for it any more. A grant is given back.
+func (c *Client) abandon(call *Call) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.calls[call.Tag] == nil {
+		if call.hold != nil && !call.hold.released {
+			call.hold.released = true
+			c.giveBack(call.reply.Fields)
+		}
+	} else if !call.abandoned {
+		call.abandoned = true
+		switch call.verb {
+		case "ACQUIRE", "TRY", "LIST", "HELD", "WAITING":
+			c.sendUnheard("CANCEL", Args{"tag": call.Tag})
+		}
+	}
+}
+
+func (c *Client) sendUnheard(verb string, args Args) {
+	c.start(verb, args, nil).abandoned = true
+}
+
+func (c *Client) giveBack(fields Fields) {
+	delete(c.holds, fields["id"])
+	c.sendUnheard("RELEASE", Args{"id": fields["id"]})
+}
+
+func (c *Client) feed(data []byte) {
+	c.rest = append(c.rest, data...)
+	for c.ended == nil {
+		text, rest, complete := bytes.Cut(c.rest, []byte("\n"))
+		if !complete {
+			return
+		}
+		c.rest = rest
+		l := parseLine(string(text))
+		if call := c.calls[l.tag]; l.kind == "!" {
+			c.event(l.word, l.fields)
+		} else if call != nil {
+			c.answer(call, l)
+		} else if l.kind == "ERR" && l.tag == "" {
+			// It refuses no request of ours, but the connection.
+			c.end(l.error())
+		}
+	}
+}
+
+func (c *Client) answer(call *Call, l line) {
+	if l.kind == "+" {
+		if !call.abandoned {
+			call.rows = append(call.rows, l.fields)
+		}
+		select {
+		case call.rowCame <- struct{}{}:
+		default:
+		}
+		return
+	}
+	delete(c.calls, call.Tag)
+	reply := &Reply{Fields: l.fields, Text: l.text, Rows: call.rows}
+	if l.kind != "OK" {
+		call.finish(nil, l.error())
+		return
+	}
+	switch call.verb {
+	case "ACQUIRE", "TRY":
+		if call.abandoned {
+			c.giveBack(l.fields)
+		} else if err := c.grant(call, reply); err != nil {
+			call.finish(nil, err)
+		}
+	case "HELLO":
+		c.defaultNs, _, _ = strings.Cut(l.fields["namespaces"], ",")
+		if size := l.fields.number("line_max"); size > 0 {
+			c.lineMax = int(size)
+		}
+	}
+	call.finish(reply, nil)
+}
+
+func (c *Client) grant(call *Call, reply *Reply) error {
+	fields := reply.Fields
+	hold := &Hold{
+		Key:     strings.Join(call.keys, " "),
+		ID:      fields["id"],
+		Mode:    fields["mode"],
+		Ns:      c.defaultNs,
+		Reply:   reply,
+		Tokens:  map[string]uint64{},
+		client:  c,
+		lost:    make(chan struct{}),
+		manual:  call.args["renew"] == "manual",
+		endMs:   fields.number("end_boot_ms"),
+		untilMs: fields.number("until_boot_ms"),
+	}
+	if ns, is := call.args["ns"].(string); is {
+		hold.Ns = ns
+	}
+	for _, row := range reply.Rows {
+		hold.Tokens[row["key"]] = uint64(row.number("token"))
+	}
+	if len(call.keys) == 1 {
+		hold.Tokens[call.keys[0]] = uint64(fields.number("token"))
+	}
+	hold.Token = hold.Tokens[call.keys[0]]
+	left, err := time.ParseDuration(fields["remaining"])
+	if _, has := fields["until_boot_ms"]; !has {
+		hold.untilMs, left, err = neverMs, math.MaxInt64-look, nil
+	}
+	if hold.ID == "" || hold.untilMs == 0 || err != nil {
+		return &Error{Code: Protocol, Text: "cannot read the grant",
+			Fields: fields}
+	}
+	if hold.untilMs-bootMs() > (left + look).Milliseconds() {
+		c.giveBack(fields)
+		return &Error{Code: Protocol, Fields: fields,
+			Text: "the daemon has another boot-time clock"}
+	}
+	call.hold = hold
+	c.holds[hold.ID] = hold
+	return nil
+}
+
+func (c *Client) event(name string, fields Fields) {
+	hold := c.holds[fields["id"]]
+	switch name {
+	case "RENEWED":
+		for _, each := range c.holds {
+			if each.Ns == fields["ns"] && !each.manual {
+				each.extend(fields)
+			}
+		}
+	case "LOCK_LOST":
+		if hold != nil {
+			c.lose(hold, fields["reason"], fields)
+		}
+	default:
+		if hold != nil {
+			hold.extend(fields)
+		}
+		c.tell(Event{Name: name, Fields: fields, Hold: hold})
+	}
+}
+
+func (c *Client) tell(event Event) {
+	for {
+		select {
+		case c.events <- event:
+			return
+		default:
+		}
+		select {
+		case <-c.events: // nobody has read the oldest
+		default:
+		}
+	}
+}
+
+// lose: it is over, once and for good.
+func (c *Client) lose(hold *Hold, reason string, fields Fields) {
+	delete(c.holds, hold.ID)
+	if reason == "" {
+		reason = "unknown"
+	}
+	hold.reason = reason
+	if hold.releasing != nil {
+		// The daemon stands still; its lock is free all the same.
+		hold.releasing.finish(nil, hold.lostError())
+		return
+	}
+	close(hold.lost)
+	if fields == nil {
+		fields = Fields{"id": hold.ID, "reason": reason}
+	}
+	c.tell(Event{Name: "LOCK_LOST", Fields: fields, Hold: hold})
+}
+
+// wait is how long not to look at the deadlines.
+func (c *Client) wait() time.Duration {
+	wait := time.Hour
+	for _, hold := range c.holds {
+		left := time.Duration(hold.untilMs-bootMs()) * time.Millisecond
+		if left > look {
+			left = look
+		}
+		if left < wait {
+			wait = left
+		}
+	}
+	if wait < 0 {
+		return 0
+	}
+	return wait
+}
+
+func (c *Client) judge() {
+	now := bootMs()
+	for _, hold := range c.holds {
+		if now >= hold.untilMs {
+			c.lose(hold, "expired", nil)
+		}
+	}
+}
+
+// end: the connection is over, and with it all holds.
+func (c *Client) end(err error) {
+	if c.ended != nil {
+		return
+	}
+	c.ended = err
+	for _, call := range c.calls {
+		call.finish(nil, err)
+	}
+	c.calls = map[string]*Call{}
+	for _, hold := range c.holds {
+		c.lose(hold, "disconnected", nil)
+	}
+	close(c.events)
+	c.written.Signal()
+	c.conn.Close()
+}
+
+// ---- goroutines ----------------------------------------------------------
+
+// read what comes, and judge the deadlines when nothing does: what has arrived
+// may be a renewal.
+func (c *Client) read() {
+	buffer := make([]byte, 1<<16)
+	for {
+		c.mutex.Lock()
+		wait := c.wait()
+		c.mutex.Unlock()
+		n, err := c.readFor(buffer, wait)
+		c.mutex.Lock()
+		if c.ended == nil && n > 0 {
+			c.feed(buffer[:n])
+		} else if c.ended == nil && err == nil {
+			c.judge()
+		} else {
+			c.end(&Error{Code: NoDaemon,
+				Text: "the daemon ended the connection"})
+			c.mutex.Unlock()
+			return
+		}
+		c.mutex.Unlock()
+	}
+}
+
+// readFor reads (0, nil) when nothing has come in that time. Past a deadline
+// net does not look at the socket any more, so that is done once more.
+func (c *Client) readFor(buffer []byte, wait time.Duration) (n int,
+	err error) {
+	c.conn.SetReadDeadline(time.Now().Add(wait))
+	n, err = c.conn.Read(buffer)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	c.conn.SetReadDeadline(time.Time{})
+	raw, err := c.conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failure error
+	err = raw.Read(func(fd uintptr) bool {
+		n, failure = syscall.Read(int(fd), buffer)
+		return true
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case failure == syscall.EAGAIN || failure == syscall.EINTR:
+		return 0, nil
+	case n == 0 && failure == nil:
+		return 0, net.ErrClosed
+	}
+	return n, failure
+}
+
+// write in a goroutine of its own, so that a daemon that does not read holds
+// nobody up.
+func (c *Client) write() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for c.ended == nil {
+		if len(c.outgoing) == 0 {
+			c.written.Wait()
+			continue
+		}
+		out := c.outgoing
+		c.outgoing = nil
+		c.mutex.Unlock()
+		_, err := c.conn.Write(out)
+		c.mutex.Lock()
+		if err != nil {
+			return // whoever reads learns it, too, with the reason
+		}
+	}
+}
+
+// ---- for those who come from scailio-oss/dlock ----------------------------
+
+// Locker has the calls of dlock. Leases, heartbeats and clocks are the
+// daemon's.
+type Locker struct {
+	options Options
+	prefix  string
+	args    Args
+	mutex   sync.Mutex
+	client  *Client
+	locks   map[*Hold]*Lock
+}
+
+// LockerOption is one of With...
+type LockerOption func(*Locker)
+
+// WithLockIdPrefix puts this before each lock's name.
+func WithLockIdPrefix(prefix string) LockerOption {
+	return func(l *Locker) { l.prefix = prefix }
+}
+
+// WithWarnAfter warns so long after the last renewal, not when the daemon
+// would.
+func WithWarnAfter(warnAfter time.Duration) LockerOption {
+	return func(l *Locker) { l.args["danger"] = warnAfter }
+}
+
+// WithWarnDisabled: WarnChan returns nil.
+func WithWarnDisabled() LockerOption {
+	return func(l *Locker) { l.args["danger"] = "never" }
+}
+
+// NewLocker connects when the first lock is asked for.
+func NewLocker(ownerName string, options ...LockerOption) *Locker {
+	l := &Locker{options: Options{Name: ownerName}, args: Args{},
+		locks: map[*Hold]*Lock{}}
+	for _, option := range options {
+		option(l)
+	}
+	return l
+}
+
+// TryLock takes the lock if it is free.
+func (l *Locker) TryLock(ctx context.Context, lockId string) (*Lock, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.client == nil {
+		client, err := Dial(ctx, l.options)
+		if err != nil {
+			return nil, err
+		}
+		l.client = client
+		go l.warn(client.Events())
+	}
+	hold, err := l.client.Try(ctx, l.prefix+lockId, l.args)
+	if err != nil {
+		return nil, err
+	}
+	lock := &Lock{Hold: hold, locker: l}
+	if l.args["danger"] != "never" {
+		lock.warning = make(chan struct{}, 1)
+		l.locks[hold] = lock
+	}
+	return lock, nil
+}
+
+// Close ends the connection, and with it all locks.
+func (l *Locker) Close() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.client != nil {
+		l.client.Close()
+		l.client = nil
+	}
+}
+
+func (l *Locker) warn(events <-chan Event) {
+	for event := range events {
+		if event.Name != "LOCK_IN_DANGER" && event.Name != "LOCK_LOST" {
+			continue
+		}
+		l.mutex.Lock()
+		if lock := l.locks[event.Hold]; lock != nil {
+			select {
+			case lock.warning <- struct{}{}:
+			default: // it was warned
+			}
+		}
+		l.mutex.Unlock()
+	}
+}
+
+// Lock is a lock that a Locker has.
+type Lock struct {
+	*Hold
+	locker  *Locker
+	warning chan struct{}
+}
+
+// WarnChan has a message when the lock is not being renewed, or was lost. It
+// is nil if warnings are disabled.
+func (l *Lock) WarnChan() <-chan struct{} {
+	return l.warning
+}
+
+// FencingToken is greater than those of all earlier locks of that name.
+func (l *Lock) FencingToken() uint64 {
+	return l.Token
+}
+
+// Unlock gives it back.
+func (l *Lock) Unlock(ctx context.Context) error {
+	l.locker.mutex.Lock()
+	delete(l.locker.locks, l.Hold)
+	l.locker.mutex.Unlock()
+	return l.Release(ctx)
+}

@@ -1,0 +1,1089 @@
+"""A client of ddblockd: locks of this host or of a fleet.
+
+    import ddblock
+
+    with ddblock.Client(name="report") as client:
+        with client.acquire("jobs/nightly", wait="30s") as hold:
+            write_report(token=hold.token)
+
+One file, standard library only; copy it. It speaks ddblock-protocol(7). A hold
+belongs to its connection: when the client is closed or the process ends, the
+daemon gives it to the next in line.
+
+Every hold has a deadline that renewals move on, and counts down by itself: a
+daemon that is stopped or dead cannot keep `hold.is_valid()` true. `hold.lost`
+is a threading.Event; `client.events()` and `on_event=` tell more.
+
+Arguments of a request are keywords, and go to the daemon as they are: what it
+learns tomorrow can be used today (`client.acquire(key, new_argument="x")`,
+`client.request("NEWVERB", key, argument=1)`). None leaves an argument out;
+True and False are yes and no; a timedelta or a number of seconds is a duration;
+a list is joined with commas; bytes are sent as they are. (A name that is no
+Python name: `client.acquire(key, **{"attr.stage": "first"})`.)
+
+A Client may be used by several threads. AsyncClient is the same for asyncio.
+At the end are the names of python_dynamodb_lock, for programs that move.
+"""
+import asyncio
+import base64
+import collections
+import concurrent.futures
+import datetime
+import decimal
+import json
+import os
+import queue
+import re
+import select
+import socket
+import threading
+import time
+
+DEFAULT_SOCKET = "/run/ddblockd/ddblockd.sock"
+EVENTS_MAX = 1024  # that nobody has read; the oldest go first
+LINE_MAX = 1 << 20
+NEVER_MS = 1 << 62  # the deadline of a hold that has none
+LOOK_MS = 1000  # timers stand still while the host sleeps, its clock does not
+GRANTING = ("ACQUIRE", "TRY")
+CANCELLABLE = ("ACQUIRE", "TRY", "LIST", "HELD", "WAITING")
+
+
+class Error(Exception):
+    """A request failed.
+
+    code is a word of the protocol; NO_DAEMON: there is no connection (any
+    more); PROTOCOL: the answer was not understood. text is for people; cause
+    says what is behind it, if the daemon does; fields has all it said.
+    """
+
+    def __init__(self, code, text="", fields=None):
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+        self.fields = Fields() if fields is None else fields
+
+    @property
+    def cause(self):
+        return self.fields.get("cause")
+
+    def __str__(self):
+        return f"{self.code}: {self.text}" if self.text else self.code
+
+
+class Fields(dict):
+    """The arguments of a line: text, in which bytes() finds the bytes."""
+
+    def bytes(self, name):
+        return self[name].encode("utf-8", "surrogateescape")
+
+
+class Reply:
+    """What OK came with: fields, text, and the rows before it."""
+
+    def __init__(self, fields, text, rows):
+        self.fields = fields
+        self.text = text
+        self.rows = rows
+
+    def __getitem__(self, name):
+        return self.fields[name]
+
+
+class Event:
+    """A word of the daemon's own accord, such as LOCK_IN_DANGER.
+
+    hold is the one that it is about, if any. LOCK_LOST also comes from here,
+    with reason=expired or, when the connection ended, reason=disconnected.
+    """
+
+    def __init__(self, name, fields, hold=None):
+        self.name = name
+        self.fields = fields
+        self.hold = hold
+
+
+# ---- the wire ------------------------------------------------------------
+
+def boot_ms():
+    """The clock of all deadlines: it goes on while the host sleeps."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000000
+
+
+def encode(value):
+    """A value as it stands on the wire."""
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    elif isinstance(value, datetime.timedelta):
+        value = f"{value.total_seconds():f}s"
+    elif isinstance(value, float):
+        value = f"{value:f}"
+    elif isinstance(value, (list, tuple)):
+        value = ",".join(value)
+    if not isinstance(value, (bytes, bytearray)):
+        value = str(value).encode("utf-8", "surrogateescape")
+    text = "".join(chr(byte) if 0x20 < byte < 0x7f and byte not in b"%="
+                   else f"%{byte:02X}" for byte in value)
+    return "%3A" + text[1:] if text.startswith(":") else text
+
+
+def decode(text):
+    """The text of a value; bytes that are not UTF-8 become surrogates."""
+    data = re.sub(rb"%([0-9A-Fa-f]{2})",
+                  lambda match: bytes([int(match[1], 16)]),
+                  text.encode("utf-8", "surrogateescape"))
+    return data.decode("utf-8", "surrogateescape")
+
+
+def duration_ms(text):
+    """A duration as the daemon writes it: 250ms, 9.5s."""
+    match = re.fullmatch(r"([0-9]+)(ms)|([0-9]+(?:\.[0-9]+)?)s", text)
+    if match is None:
+        raise Error("PROTOCOL", f"{text!r} is not a duration")
+    return int(match[1]) if match[2] else int(float(match[3]) * 1000)
+
+
+def _keys(key):
+    return key if isinstance(key, (list, tuple)) else [key]
+
+
+def _request_line(tag, verb, key, arguments):
+    words = [f"#{tag}", verb]
+    if key is not None:
+        words += [encode(each) for each in _keys(key)]
+    words += [f"{encode(name)}={encode(value)}"
+              for name, value in arguments.items() if value is not None]
+    return " ".join(words).encode() + b"\n"
+
+
+def _parse(line):
+    """(tag, kind, word, fields, text) of a line."""
+    words = line.rstrip("\r").split(" ")
+    tag = words.pop(0)[1:] if words[0].startswith("#") else None
+    kind = words.pop(0) if words else ""
+    word = None
+    if kind.startswith("!"):
+        kind, word = "!", kind[1:]
+    elif kind == "ERR":
+        word = words.pop(0) if words else "PROTOCOL"
+    fields = Fields()
+    while words:
+        if words[0].startswith(":"):
+            return tag, kind, word, fields, " ".join(words)[1:]
+        name, is_named, value = words.pop(0).partition("=")
+        if is_named:
+            fields[decode(name)] = decode(value)
+    return tag, kind, word, fields, ""
+
+
+class _Hold:
+    """What holds of both clients have in common."""
+
+    def __init__(self, client, key, arguments, reply):
+        fields = reply.fields
+        self.client = client
+        self.key = key
+        self.reply = reply
+        self.id = fields["id"]
+        keys = [decode(encode(each)) for each in _keys(key)]
+        rows = reply.rows or [{"key": keys[0], "token": fields.get("token")}]
+        self.tokens = {row["key"]: int(row["token"] or 0) for row in rows}
+        self.token = self.tokens[keys[0]]  # of several, the first's
+        self.mode = fields.get("mode", "exclusive")
+        self.ns = arguments.get("ns") or client.default_ns
+        self.is_manual = arguments.get("renew") == "manual"
+        self.until_boot_ms = int(fields.get("until_boot_ms", NEVER_MS))
+        self.end_boot_ms = fields.get("end_boot_ms")  # of its max_hold
+        self.reason = None  # for which it was lost
+        self.is_released = False
+        self.releasing = None  # its RELEASE, under way
+
+    def is_valid(self):
+        """May what the lock guards be used? True only before the deadline."""
+        return (not self.is_released and self.reason is None
+                and boot_ms() < self.until_boot_ms)
+
+    def remaining(self):
+        """Seconds to the deadline, unless a renewal moves it on."""
+        if self.is_released or self.reason is not None:
+            return 0.0
+        return max(self.until_boot_ms - boot_ms(), 0) / 1000
+
+    def extend(self, fields):
+        """A deadline moves forward only, and not beyond the hold's end."""
+        until = int(fields.get("until_boot_ms", 0))
+        if self.end_boot_ms is not None:
+            until = min(until, int(self.end_boot_ms))
+        self.until_boot_ms = max(self.until_boot_ms, until)
+
+    def lost_error(self):
+        return Error("LOCK_LOST", f"the lock was lost: {self.reason}")
+
+
+class _Pending:
+    """A request under way: future gets its Reply or, for a grant, its hold."""
+
+    def __init__(self, tag, verb, key, arguments, future, on_row=None):
+        self.tag = tag
+        self.verb = verb
+        self.key = key
+        self.arguments = arguments
+        self.future = future
+        self.rows = []
+        self.on_row = on_row or self.rows.append
+        self.is_abandoned = False
+
+
+class _Session:
+    """The protocol without socket, thread or loop: lines in, lines out.
+
+    The client that owns it gives write(bytes), new_hold(pending, reply),
+    tell(event) and new_future(), and calls it from one thread at a time.
+    """
+
+    def __init__(self, client):
+        self.client = client
+        self.buffer = b""
+        self.serial = 0
+        self.line_max = LINE_MAX
+        self.pending = {}
+        self.holds = {}
+        self.ended = None  # the Error for whoever comes later
+
+    def start(self, verb, key, arguments, on_row=None):
+        """(a _Pending, the line to send)"""
+        if self.ended is not None:
+            raise self.ended
+        self.serial += 1
+        tag = str(self.serial)
+        line = _request_line(tag, verb, key, arguments)
+        if len(line) > self.line_max:
+            raise Error("BAD_REQUEST", "the request is longer than a line")
+        pending = _Pending(tag, verb, key, arguments,
+                           self.client.new_future(), on_row)
+        self.pending[tag] = pending
+        return pending, line
+
+    def abandon(self, pending):
+        """Nobody waits for it any more. A grant is given back."""
+        future = pending.future
+        if pending.tag not in self.pending:
+            if future.done() and not future.cancelled() and \
+                    future.exception() is None and \
+                    isinstance(future.result(), _Hold):
+                future.result().is_released = True
+                self._give_back(future.result().reply.fields)
+        elif not pending.is_abandoned:
+            pending.is_abandoned = True
+            if pending.verb in CANCELLABLE:
+                self.send_unheard("CANCEL", tag=pending.tag)
+
+    def send_unheard(self, verb, **arguments):
+        if self.ended is None:
+            pending, line = self.start(verb, None, arguments)
+            pending.is_abandoned = True
+            self.client.write(line)
+
+    def feed(self, data):
+        lines = (self.buffer + data).split(b"\n")
+        self.buffer = lines.pop()
+        for line in lines:
+            tag, kind, word, fields, text = _parse(
+                line.decode("utf-8", "surrogateescape"))
+            if kind == "!":
+                self._event(word, fields)
+            elif tag in self.pending:
+                self._answer(self.pending[tag], kind, word, fields, text)
+            elif kind == "ERR":
+                # It refuses no request of ours, but the connection.
+                self.end(Error(word, text, fields))
+
+    def _answer(self, pending, kind, word, fields, text):
+        if kind == "+":
+            pending.on_row(fields)
+            return
+        del self.pending[pending.tag]
+        result = error = None
+        try:
+            if kind != "OK":
+                raise Error(word or "PROTOCOL", text, fields)
+            result = Reply(fields, text, pending.rows)
+            if pending.verb in GRANTING:
+                result = self._grant(pending, result)
+            elif pending.verb == "HELLO":
+                self.line_max = int(fields.get("line_max", LINE_MAX))
+        except Error as e:
+            error = e
+        except (KeyError, ValueError) as e:
+            error = Error("PROTOCOL", f"cannot read the reply: {e!r}", fields)
+        if pending.is_abandoned or pending.future.done():
+            if result is not None and pending.verb in GRANTING:
+                self._give_back(fields)
+        elif error is not None:
+            pending.future.set_exception(error)
+        else:
+            pending.future.set_result(result)
+
+    def _grant(self, pending, reply):
+        hold = self.client.new_hold(pending, reply)
+        left = hold.until_boot_ms - boot_ms()
+        if "until_boot_ms" in reply.fields and \
+                left > duration_ms(reply["remaining"]) + LOOK_MS:
+            self._give_back(reply.fields)
+            raise Error("PROTOCOL", "the daemon has another boot-time clock",
+                        reply.fields)
+        self.holds[hold.id] = hold
+        return hold
+
+    def _give_back(self, fields):
+        self.holds.pop(fields["id"], None)
+        self.send_unheard("RELEASE", id=fields["id"])
+
+    def _event(self, name, fields):
+        hold = self.holds.get(fields.get("id"))
+        if name == "RENEWED":
+            for each in self.holds.values():
+                if each.ns == fields.get("ns") and not each.is_manual:
+                    each.extend(fields)
+            return
+        if name == "LOCK_LOST":
+            if hold is not None:
+                self.lose(hold, fields.get("reason", "unknown"), fields)
+            return
+        if hold is not None:
+            hold.extend(fields)
+        self.client.tell(Event(name, fields, hold))
+
+    def lose(self, hold, reason, fields=None):
+        """It is over: once, and for good."""
+        del self.holds[hold.id]
+        hold.reason = reason
+        if hold.releasing is not None:
+            # The daemon stands still; its lock is free by now all the same.
+            if not hold.releasing.future.done():
+                hold.releasing.future.set_exception(hold.lost_error())
+            return
+        self.client.tell(Event("LOCK_LOST", Fields(fields or {
+            "id": hold.id, "reason": reason}), hold))
+
+    def next_ms(self):
+        """When to look at the deadlines next, from now; None: at no time."""
+        if not self.holds:
+            return None
+        first = min(hold.until_boot_ms for hold in self.holds.values())
+        return min(max(first - boot_ms(), 0), LOOK_MS)
+
+    def judge(self):
+        """Call it when all that has arrived was fed: that may be a renewal."""
+        now = boot_ms()
+        for hold in list(self.holds.values()):
+            if now >= hold.until_boot_ms:
+                self.lose(hold, "expired")
+
+    def end(self, error):
+        """The connection is over, and with it all holds."""
+        if self.ended is not None:
+            return
+        self.ended = error
+        for pending in list(self.pending.values()):
+            if not pending.future.done():
+                pending.future.set_exception(error)
+        self.pending.clear()
+        for hold in list(self.holds.values()):
+            self.lose(hold, "disconnected")
+
+    def close(self):
+        """The same, on purpose: what was held is released, not lost."""
+        for hold in self.holds.values():
+            hold.is_released = True
+        self.holds.clear()
+        self.end(Error("NO_DAEMON", "the client was closed"))
+
+
+def _path(path):
+    return path or os.environ.get("DDBLOCK_SOCKET") or DEFAULT_SOCKET
+
+
+def _default_ns(hello):
+    return hello.fields.get("namespaces", "default").split(",")[0]
+
+
+def _no_daemon(path, error):
+    return Error("NO_DAEMON", f"cannot connect to {path}: {error}")
+
+
+# ---- for threads ---------------------------------------------------------
+
+class Hold(_Hold):
+    """A lock that this client has. As a context manager, it is released.
+
+    An exception of the body goes on its way, whatever becomes of the release.
+    """
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.lost = threading.Event()
+
+    def release(self, **arguments):
+        """Give it back. Raises Error LOCK_LOST if it was lost before."""
+        self.client._release(self, arguments)
+
+    def renew(self, **arguments):
+        """Have it renewed now: proof that the store answers."""
+        self.client._renew(self, arguments)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            self.release()
+        except Error:
+            if kind is None:
+                raise
+
+
+class Client:
+    """A connection to the daemon.
+
+    on_event(event) is called in a thread of its own, one event at a time;
+    without it, events() yields them. Other arguments go into HELLO.
+    """
+
+    def __init__(self, path=None, name=None, on_event=None, **hello):
+        path = _path(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(path)
+        except OSError as e:
+            self._socket.close()
+            raise _no_daemon(path, e) from None
+        self._session = _Session(self)
+        self._mutex = threading.RLock()
+        self._outgoing = queue.SimpleQueue()
+        self._events = collections.deque(maxlen=EVENTS_MAX)
+        self._told = threading.Condition(self._mutex)
+        self._writer = threading.Thread(target=self._write_out, daemon=True)
+        self._writer.start()
+        threading.Thread(target=self._read, daemon=True).start()
+        self.default_ns = None
+        try:
+            self.hello = self.request("HELLO", proto=1, name=name,
+                                      renewed=True, **hello)
+            self.default_ns = _default_ns(self.hello)
+        except BaseException:
+            self.close()
+            raise
+        if on_event is not None:
+            threading.Thread(target=self._call, args=(on_event,),
+                             daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """End the connection. The daemon releases what it held."""
+        with self._mutex:
+            self._session.close()
+            self._told.notify_all()
+        self._outgoing.put(None)
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has ended already
+
+    # -- requests ------------------------------------------------------------
+
+    def start(self, verb, key=None, **arguments):
+        """Send a request and go on: a Pending. Any number may be under way."""
+        with self._mutex:
+            pending, line = self._session.start(verb, key, arguments)
+            self.write(line)
+        return Pending(self, pending)
+
+    def request(self, verb, key=None, timeout=None, **arguments):
+        """Send a request and wait for its reply.
+
+        After timeout (seconds, counted here), TimeoutError; the request is
+        given up then, and what it is granted all the same is given back.
+        """
+        return self.start(verb, key, **arguments).result(timeout)
+
+    def acquire(self, key, timeout=None, **arguments):
+        """A Hold on the lock, as soon as it is free (wait="5s": at most).
+
+        A list of keys: on all of these locks as one, each with its own token
+        in hold.tokens.
+        """
+        return self.request("ACQUIRE", key, timeout, **arguments)
+
+    def try_acquire(self, key, timeout=None, **arguments):
+        """A Hold if the lock is free, else Error LOCK_BUSY."""
+        return self.request("TRY", key, timeout, **arguments)
+
+    def start_acquire(self, key, **arguments):
+        """Stand in line for the lock and go on: a Pending of a Hold."""
+        return self.start("ACQUIRE", key, **arguments)
+
+    def get(self, key, **arguments):
+        """Fields that say who has the lock."""
+        return self.request("GET", key, **arguments).fields
+
+    def watch(self, key, **arguments):
+        """The same, and from now on an event CHANGED at each change."""
+        return self.request("WATCH", key, **arguments).fields
+
+    def unwatch(self, key, **arguments):
+        self.request("UNWATCH", key, **arguments)
+
+    def break_lock(self, key, token, reason, **arguments):
+        """Take it from its holder, if that has this token: administrators."""
+        return self.request("BREAK", key, token=token, reason=reason,
+                            **arguments).fields
+
+    def list(self, **arguments):
+        """The locks in the store: an iterator of Fields."""
+        return self._listing("LIST", arguments)
+
+    def held(self, **arguments):
+        """What the clients of this daemon hold: an iterator of Fields."""
+        return self._listing("HELD", arguments)
+
+    def waiting(self, **arguments):
+        """What they wait for: an iterator of Fields."""
+        return self._listing("WAITING", arguments)
+
+    def status(self):
+        """A Reply: its rows are the namespaces, its fields the daemon's."""
+        return self.request("STATUS")
+
+    def events(self, timeout=None):
+        """What the daemon says, as it comes, until the client is closed.
+
+        With a timeout (seconds), until nothing came for so long.
+        """
+        while True:
+            with self._mutex:
+                self._told.wait_for(
+                    lambda: self._events or self._session.ended, timeout)
+                if not self._events:
+                    return
+                event = self._events.popleft()
+            yield event
+
+    def _listing(self, verb, arguments):
+        """Rows as they come; to stop early is to cancel the listing."""
+        rows = queue.SimpleQueue()
+        with self._mutex:
+            pending, line = self._session.start(verb, None, arguments,
+                                                rows.put)
+            pending.future.add_done_callback(lambda _: rows.put(None))
+            self.write(line)
+        try:
+            while (row := rows.get()) is not None:
+                yield row
+            pending.future.result()
+        finally:
+            with self._mutex:
+                self._session.abandon(pending)
+
+    def _release(self, hold, arguments):
+        with self._mutex:
+            if hold.is_released:
+                return
+            hold.is_released = True
+            if hold.reason is not None:
+                self._session.send_unheard("RELEASE", id=hold.id)
+                raise hold.lost_error()
+            hold.releasing, line = self._session.start(
+                "RELEASE", None, {"id": hold.id, **arguments})
+            self.write(line)
+        try:
+            hold.releasing.future.result()
+        finally:
+            with self._mutex:
+                self._session.holds.pop(hold.id, None)
+
+    def _renew(self, hold, arguments):
+        reply = self.request("RENEW", id=hold.id, **arguments)
+        with self._mutex:
+            hold.extend(reply.fields)
+
+    # -- what the session asks for -------------------------------------------
+
+    def write(self, line):
+        self._outgoing.put(line)
+
+    def new_future(self):
+        return concurrent.futures.Future()
+
+    def new_hold(self, pending, reply):
+        return Hold(self, pending.key, pending.arguments, reply)
+
+    def tell(self, event):
+        if event.name == "LOCK_LOST":
+            event.hold.lost.set()
+        self._events.append(event)
+        self._told.notify_all()
+
+    # -- threads -------------------------------------------------------------
+
+    def _read(self):
+        poller = select.poll()
+        poller.register(self._socket, select.POLLIN)
+        error = Error("NO_DAEMON", "the daemon ended the connection")
+        while True:
+            with self._mutex:
+                timeout_ms = self._session.next_ms()
+            try:
+                if poller.poll(timeout_ms):
+                    data = self._socket.recv(1 << 16)
+                    if not data:
+                        break
+                    with self._mutex:
+                        self._session.feed(data)
+                    continue
+            except OSError as e:
+                error = Error("NO_DAEMON", f"the connection ended: {e}")
+                break
+            with self._mutex:
+                self._session.judge()
+        with self._mutex:
+            self._session.end(error)
+            self._told.notify_all()
+        self._outgoing.put(None)
+        self._writer.join()
+        self._socket.close()
+
+    def _write_out(self):
+        """So that a daemon that does not read holds nobody up."""
+        try:
+            while (line := self._outgoing.get()) is not None:
+                self._socket.sendall(line)
+        except OSError:
+            pass  # whoever reads learns it, too, with the reason
+
+    def _call(self, on_event):
+        for event in self.events():
+            on_event(event)
+
+
+class Pending:
+    """A request under way."""
+
+    def __init__(self, client, pending):
+        self.tag = pending.tag
+        self._client = client
+        self._pending = pending
+
+    def result(self, timeout=None):
+        """The Reply or, for ACQUIRE and TRY, the Hold; or Error is raised.
+
+        Whoever is interrupted here, or has waited for timeout seconds, gives
+        the request up.
+        """
+        try:
+            return self._pending.future.result(timeout)
+        except Error:
+            raise
+        except concurrent.futures.TimeoutError:
+            self._abandon()
+            raise TimeoutError(f"no reply within {timeout} s") from None
+        except BaseException:
+            self._abandon()
+            raise
+
+    def cancel(self):
+        """Give it up: result() raises Error CANCELLED, unless it was late."""
+        return self._client.request("CANCEL", tag=self.tag)["cancelled"] \
+            == "yes"
+
+    def _abandon(self):
+        with self._client._mutex:
+            self._client._session.abandon(self._pending)
+
+
+# ---- for asyncio ---------------------------------------------------------
+
+class AsyncHold(_Hold):
+    """A lock that this client has; `async with` releases it."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.lost = asyncio.Event()
+
+    async def release(self, **arguments):
+        """Give it back. Raises Error LOCK_LOST if it was lost before."""
+        session = self.client._session
+        if self.is_released:
+            return
+        self.is_released = True
+        if self.reason is not None:
+            session.send_unheard("RELEASE", id=self.id)
+            raise self.lost_error()
+        self.releasing = self.client._start("RELEASE", None,
+                                            {"id": self.id, **arguments})
+        try:
+            await self.releasing.future
+        finally:
+            session.holds.pop(self.id, None)
+
+    async def renew(self, **arguments):
+        """Have it renewed now: proof that the store answers."""
+        reply = await self.client.request("RENEW", id=self.id, **arguments)
+        self.extend(reply.fields)
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, kind, *_):
+        try:
+            await self.release()
+        except Error:
+            if kind is None:
+                raise
+
+
+class AsyncClient(asyncio.Protocol):
+    """The same for asyncio. To cancel a task is to give up its request.
+
+        async with await ddblock.AsyncClient.connect(name="web") as client:
+            async with await client.acquire("jobs/nightly") as hold:
+                ...
+    """
+
+    def __init__(self):
+        self._loop = asyncio.get_running_loop()
+        self._session = _Session(self)
+        self._events = collections.deque(maxlen=EVENTS_MAX)
+        self._told = asyncio.Event()
+        self._timer = None
+        self.default_ns = None
+
+    @classmethod
+    async def connect(cls, path=None, name=None, **hello):
+        path = _path(path)
+        try:
+            _, self = await asyncio.get_running_loop().create_unix_connection(
+                cls, path)
+        except OSError as e:
+            raise _no_daemon(path, e) from None
+        try:
+            self.hello = await self.request("HELLO", proto=1, name=name,
+                                            renewed=True, **hello)
+            self.default_ns = _default_ns(self.hello)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        self.close()
+
+    def close(self):
+        """End the connection. The daemon releases what it held."""
+        self._session.close()
+        self._transport.abort()
+        self._told.set()
+
+    # -- requests ------------------------------------------------------------
+
+    async def request(self, verb, key=None, **arguments):
+        return await self._wait(self._start(verb, key, arguments))
+
+    async def acquire(self, key, **arguments):
+        return await self.request("ACQUIRE", key, **arguments)
+
+    async def try_acquire(self, key, **arguments):
+        return await self.request("TRY", key, **arguments)
+
+    async def get(self, key, **arguments):
+        return (await self.request("GET", key, **arguments)).fields
+
+    async def watch(self, key, **arguments):
+        return (await self.request("WATCH", key, **arguments)).fields
+
+    async def unwatch(self, key, **arguments):
+        await self.request("UNWATCH", key, **arguments)
+
+    async def break_lock(self, key, token, reason, **arguments):
+        return (await self.request("BREAK", key, token=token, reason=reason,
+                                   **arguments)).fields
+
+    def list(self, **arguments):
+        return self._listing("LIST", arguments)
+
+    def held(self, **arguments):
+        return self._listing("HELD", arguments)
+
+    def waiting(self, **arguments):
+        return self._listing("WAITING", arguments)
+
+    async def status(self):
+        return await self.request("STATUS")
+
+    async def events(self):
+        """What the daemon says, as it comes, until the client is closed."""
+        while True:
+            while self._events:
+                yield self._events.popleft()
+            if self._session.ended is not None:
+                return
+            self._told.clear()
+            await self._told.wait()
+
+    def _start(self, verb, key, arguments, on_row=None):
+        pending, line = self._session.start(verb, key, arguments, on_row)
+        self.write(line)
+        return pending
+
+    async def _wait(self, pending):
+        try:
+            return await pending.future
+        except asyncio.CancelledError:
+            self._session.abandon(pending)
+            raise
+
+    async def _listing(self, verb, arguments):
+        rows = asyncio.Queue()
+        pending = self._start(verb, None, arguments, rows.put_nowait)
+        pending.future.add_done_callback(lambda _: rows.put_nowait(None))
+        try:
+            while (row := await rows.get()) is not None:
+                yield row
+            await pending.future
+        finally:
+            self._session.abandon(pending)
+
+    # -- what the session asks for -------------------------------------------
+
+    def write(self, line):
+        self._transport.write(line)
+
+    def new_future(self):
+        return self._loop.create_future()
+
+    def new_hold(self, pending, reply):
+        return AsyncHold(self, pending.key, pending.arguments, reply)
+
+    def tell(self, event):
+        if event.name == "LOCK_LOST":
+            event.hold.lost.set()
+        self._events.append(event)
+        self._told.set()
+
+    # -- what the loop calls -------------------------------------------------
+
+    def connection_made(self, transport):
+        self._transport = transport
+
+    def data_received(self, data):
+        self._session.feed(data)
+        self._set_timer()
+
+    def connection_lost(self, error):
+        self._session.end(Error("NO_DAEMON", "the daemon ended the connection"
+                                + (f": {error}" if error else "")))
+        self._told.set()
+        self._set_timer()
+
+    def _set_timer(self):
+        if self._timer is not None:
+            self._timer.cancel()
+        wait_ms = self._session.next_ms()
+        self._timer = None if wait_ms is None else \
+            self._loop.call_later(wait_ms / 1000, self._look)
+
+    def _look(self):
+        self._session.judge()
+        self._set_timer()
+
+
+# ---- for those who come from python_dynamodb_lock ------------------------
+
+def _typed(value):
+    """A value of a type of DynamoDB's, as boto3 tells them apart."""
+    if value is None:
+        return {"NULL": True}
+    for kinds, name, write in (
+            (bool, "BOOL", bool), (str, "S", str),
+            ((int, decimal.Decimal), "N", str),
+            ((bytes, bytearray), "B",
+             lambda data: base64.b64encode(data).decode())):
+        if isinstance(value, kinds):
+            return {name: write(value)}
+    if isinstance(value, dict):
+        return {"M": {name: _typed(each) for name, each in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return {"L": [_typed(each) for each in value]}
+    if isinstance(value, (set, frozenset)) and value:
+        members = [_typed(each) for each in value]
+        (kind,) = {kind for member in members for kind in member}
+        return {kind + "S": [member[kind] for member in members]}
+    raise TypeError(f"there is no type for {value!r}")
+
+
+def _plain(typed):
+    """The value of what _typed() has written."""
+    ((kind, value),) = typed.items()
+    if kind == "M":
+        return {name: _plain(each) for name, each in value.items()}
+    if kind == "L":
+        return [_plain(each) for each in value]
+    if kind in ("SS", "NS", "BS"):
+        return {_plain({kind[0]: each}) for each in value}
+    return {"NULL": lambda _: None, "N": decimal.Decimal,
+            "B": base64.b64decode}.get(kind, lambda same: same)(value)
+
+
+def _attributes(fields):
+    """What fields say is kept in a lock, by name."""
+    kept = {}
+    for name, value in fields.items():
+        if name.startswith("attr."):
+            name, _, is_typed = name[5:].partition(":")
+            kept[name] = _plain(json.loads(value)) if is_typed else value
+    return kept
+
+
+class DynamoDBLockError(Error):
+    """What DynamoDBLockClient raises; code is one of these, or another."""
+
+    CLIENT_SHUTDOWN = "NO_DAEMON"
+    ACQUIRE_TIMEOUT = "ACQUIRE_TIMEOUT"
+    LOCK_NOT_OWNED = "LOCK_NOT_OWNED"
+    LOCK_STOLEN = "LOCK_STOLEN"
+    LOCK_IN_DANGER = "LOCK_IN_DANGER"
+    UNKNOWN = "INTERNAL"
+
+    @property
+    def message(self):
+        return self.text
+
+
+class DynamoDBLock(Hold):
+    """A lock that a DynamoDBLockClient has. What others say of it, it asks."""
+
+    PENDING = "PENDING"  # rows of waiting() are; this is not one yet
+    LOCKED = "LOCKED"
+    RELEASED = "RELEASED"
+    IN_DANGER = "IN_DANGER"
+    INVALID = "INVALID"
+
+    def __init__(self, client, pending, reply):
+        super().__init__(client, pending.key, pending.arguments, reply)
+        self.sort_key = pending.arguments.get("sort", "-")
+        self.app_callback = pending.app_callback
+        self.additional_attributes = pending.additional_attributes
+        self.is_in_danger = False
+
+    @property
+    def partition_key(self):
+        return self.key
+
+    @property
+    def lock_client(self):
+        return self.client
+
+    @property
+    def status(self):
+        if self.is_released:
+            return self.RELEASED
+        if not self.is_valid():
+            return self.INVALID
+        return self.IN_DANGER if self.is_in_danger else self.LOCKED
+
+    @property
+    def owner_name(self):
+        return self._record()["owner"]
+
+    @property
+    def lease_duration(self):
+        """In seconds."""
+        return duration_ms(self._record()["lease"]) / 1000
+
+    def _record(self):
+        return self.client.get(self.key, sort=self.sort_key, ns=self.ns)
+
+    def release(self, best_effort=True):
+        self.client.release_lock(self, best_effort)
+
+    def __exit__(self, *_):
+        self.release()
+
+
+class DynamoDBLockClient(Client):
+    """The old calls. The table, heartbeats and leases are the daemon's."""
+
+    def __init__(self, path=None, owner_name=None):
+        super().__init__(path, name=owner_name, on_event=self._call_app)
+
+    def acquire_lock(self, partition_key, sort_key="-", retry_period=None,
+                     retry_timeout=datetime.timedelta(seconds=35),
+                     additional_attributes=None, app_callback=None,
+                     raise_context_exception=True, **arguments):
+        """app_callback(code, lock): LOCK_IN_DANGER, LOCK_STOLEN, ...
+
+        An exception of a `with` is always raised.
+        """
+        del raise_context_exception
+        for name, value in (additional_attributes or {}).items():
+            if isinstance(value, str):
+                arguments[f"attr.{name}"] = value
+            else:
+                arguments[f"attr.{name}:json"] = json.dumps(_typed(value))
+        try:
+            with self._mutex:  # the grant comes after these are set
+                request = self.start(
+                    "ACQUIRE", partition_key, sort=sort_key,
+                    poll=retry_period, wait=retry_timeout, **arguments)
+                request._pending.app_callback = app_callback
+                request._pending.additional_attributes = \
+                    additional_attributes or {}
+            return request.result()
+        except Error as e:
+            raise DynamoDBLockError(e.code, e.text, e.fields) from None
+
+    def release_lock(self, lock, best_effort=True):
+        """That of another client stays its own: LOCK_NOT_OWNED."""
+        try:
+            if lock.client is self:
+                self._release(lock, {})
+            else:
+                self.request("RELEASE", id=lock.id)
+        except Error as e:
+            if not best_effort:
+                raise DynamoDBLockError(e.code, e.text, e.fields) from None
+
+    def additional_attributes(self, partition_key, sort_key="-"):
+        """Those that are kept in a lock, whoever has it."""
+        return _attributes(self.get(partition_key, sort=sort_key))
+
+    def close(self, release_locks=True):
+        """The end of a connection always releases its locks."""
+        super().close()
+
+    def new_hold(self, pending, reply):
+        if not hasattr(pending, "app_callback"):
+            return super().new_hold(pending, reply)
+        return DynamoDBLock(self, pending, reply)
+
+    def tell(self, event):
+        if event.hold and event.name in ("LOCK_IN_DANGER", "LOCK_SAFE"):
+            event.hold.is_in_danger = event.name == "LOCK_IN_DANGER"
+        super().tell(event)
+
+    @staticmethod
+    def _call_app(event):
+        callback = getattr(event.hold, "app_callback", None)
+        if callback is None:
+            return
+        if event.fields.get("reason") in ("stolen", "broken"):
+            callback("LOCK_STOLEN", event.hold)
+        elif event.name in ("LOCK_IN_DANGER", "LOCK_LOST"):
+            callback(event.name, event.hold)

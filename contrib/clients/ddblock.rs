@@ -1,0 +1,1115 @@
+//! A client of ddblockd: locks of this host or of a fleet.
+//!
+//! ```no_run
+//! let client = ddblock::Client::connect("report")?;
+//! let hold = client.acquire("jobs/nightly", &[("wait", "30s".into())])?;
+//! write_report(hold.token())?;
+//! hold.release()?; // to drop it does the same, without a word
+//! ```
+//!
+//! One file, `std` only, Linux; copy it. It speaks ddblock-protocol(7). A hold
+//! belongs to its connection: when the client is dropped or the process ends,
+//! the daemon gives it to the next in line.
+//!
+//! Every hold has a deadline that renewals move on, and counts down by itself:
+//! a daemon that is stopped or dead cannot keep `hold.is_valid()` true.
+//! `hold.wait_lost()` waits for the loss, `client.next_event()` tells more.
+//!
+//! Arguments of a request go to the daemon as they are: what it learns tomorrow
+//! can be used today, as can verbs, by `client.request()`. A client may be used
+//! by several threads. A request that is dropped is given up; what it is
+//! granted all the same is given back.
+#![allow(dead_code)] // a program rarely needs all of it
+#![allow(clippy::useless_conversion, clippy::unnecessary_map_or)] // older Rust
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::raw::{c_int, c_long};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use std::{env, fmt, thread};
+
+pub const DEFAULT_SOCKET: &str = "/run/ddblockd/ddblockd.sock";
+const EVENTS_MAX: usize = 1024; // that nobody has read; the oldest go first
+const LINE_MAX: usize = 1 << 20;
+// Timers stand still while the host sleeps; its boot-time clock does not.
+const LOOK_MS: i64 = 1000;
+const NEVER_MS: i64 = i64::MAX; // the deadline of a hold that has none
+
+/// A request failed. The code is a word of the protocol; NO_DAEMON: there is no
+/// connection (any more); PROTOCOL: the answer was not understood.
+#[derive(Clone, Debug)]
+pub struct Error {
+    pub code: String,
+    pub text: String,
+    pub fields: Fields,
+}
+
+impl Error {
+    fn new(code: &str, text: impl ToString) -> Error {
+        Error {
+            code: code.to_string(),
+            text: text.to_string(),
+            fields: Fields::default(),
+        }
+    }
+
+    /// The code behind it, if the daemon says so.
+    pub fn cause(&self) -> Option<String> {
+        self.fields.get("cause")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.text)
+    }
+}
+
+impl std::error::Error for Error {}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The named arguments of a line, of any bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Fields(pub BTreeMap<String, Vec<u8>>);
+
+impl Fields {
+    pub fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
+    /// As text; what is not UTF-8 is replaced.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.bytes(name)
+            .map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.get(name)?.parse().ok()
+    }
+}
+
+/// What OK came with, the rows before it, and the hold of a grant.
+#[derive(Debug)]
+pub struct Reply {
+    pub fields: Fields,
+    pub text: String,
+    pub rows: Vec<Fields>,
+    pub hold: Option<Hold>,
+}
+
+/// What the daemon says of its own accord, such as LOCK_IN_DANGER. LOCK_LOST
+/// also comes from here, with reason=expired or, when the connection ended,
+/// reason=disconnected. The field `id` names the hold that it is about.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub name: String,
+    pub fields: Fields,
+}
+
+/// The value of an argument.
+#[derive(Clone, Debug)]
+pub struct Value(Vec<u8>);
+
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Value {
+        Value(bytes.to_vec())
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value(text.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value(text.into_bytes())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(yes: bool) -> Value {
+        Value::from(if yes { "yes" } else { "no" })
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::from(number.to_string())
+    }
+}
+
+impl From<Duration> for Value {
+    fn from(time: Duration) -> Value {
+        Value::from(format!("{}ms", time.as_millis()))
+    }
+}
+
+// ---- the wire -------------------------------------------------------------
+
+/// The clock of all deadlines: it goes on while the host sleeps.
+pub fn boot_ms() -> i64 {
+    #[repr(C)]
+    struct Timespec {
+        seconds: c_long,
+        nanoseconds: c_long,
+    }
+    extern "C" {
+        fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
+    }
+    const CLOCK_BOOTTIME: c_int = 7;
+    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
+    // SAFETY: the structure is what 64-bit Linux has for it.
+    if unsafe { clock_gettime(CLOCK_BOOTTIME, &mut time) } != 0 {
+        return i64::MAX; // without a clock nothing is valid
+    }
+    i64::from(time.seconds) * 1000 + i64::from(time.nanoseconds) / 1_000_000
+}
+
+/// A value as it stands on the wire.
+pub fn encode(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for (place, &byte) in bytes.iter().enumerate() {
+        let bare = byte.is_ascii_graphic() && byte != b'%' && byte != b'=';
+        if bare && (byte != b':' || place > 0) {
+            out.push(byte as char);
+        } else {
+            out += &format!("%{:02X}", byte);
+        }
+    }
+    out
+}
+
+/// The bytes of a value on the wire.
+pub fn decode(text: &[u8]) -> Vec<u8> {
+    let digit =
+        |place: usize| text.get(place).and_then(|&c| (c as char).to_digit(16));
+    let mut out = Vec::with_capacity(text.len());
+    let mut place = 0;
+    while place < text.len() {
+        match (text[place], digit(place + 1), digit(place + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high << 4 | low) as u8);
+                place += 3;
+            }
+            (byte, _, _) => {
+                out.push(byte);
+                place += 1;
+            }
+        }
+    }
+    out
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A duration as the daemon writes it: 250ms, 9.5s.
+fn duration_ms(text: &str) -> Option<i64> {
+    if let Some(number) = text.strip_suffix("ms") {
+        return number.parse().ok();
+    }
+    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
+    Some((seconds * 1000.0) as i64)
+}
+
+#[derive(Default)]
+struct Line {
+    tag: String,
+    kind: String,
+    word: String,
+    text: String,
+    fields: Fields,
+}
+
+impl Line {
+    fn parse(line: &[u8]) -> Line {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mut words = line.split(|&c| c == b' ').peekable();
+        let mut said = Line::default();
+        if words.peek().map_or(false, |word| word.starts_with(b"#")) {
+            said.tag = text_of(&words.next().unwrap_or_default()[1..]);
+        }
+        said.kind = text_of(words.next().unwrap_or_default());
+        if let Some(name) = said.kind.strip_prefix('!') {
+            said.word = name.to_string();
+            said.kind = "!".to_string();
+        } else if said.kind == "ERR" {
+            said.word = text_of(words.next().unwrap_or_default());
+        }
+        while let Some(word) = words.next() {
+            if let Some(text) = word.strip_prefix(b":") {
+                let rest: Vec<&[u8]> =
+                    std::iter::once(text).chain(words).collect();
+                said.text = text_of(&rest.join(&b' '));
+                break;
+            }
+            if let Some(at) = word.iter().position(|&c| c == b'=') {
+                let name = text_of(&decode(&word[..at]));
+                said.fields.0.insert(name, decode(&word[at + 1..]));
+            }
+        }
+        said
+    }
+
+    fn error(self) -> Error {
+        Error { code: self.word, text: self.text, fields: self.fields }
+    }
+}
+
+// ---- what a connection knows ----------------------------------------------
+
+struct Call {
+    verb: String,
+    key: Vec<u8>,
+    ns: Option<String>,
+    is_manual: bool,
+    rows: VecDeque<Fields>,
+    outcome: Option<Result<Line>>,
+    is_abandoned: bool,
+}
+
+struct HoldState {
+    ns: String,
+    is_manual: bool, // only its own RENEW moves its deadline
+    until_ms: i64,
+    end_ms: i64,            // of its max_hold
+    reason: Option<String>, // for which it was lost
+    is_released: bool,
+    releasing: Option<String>, // the tag of its RELEASE
+}
+
+impl HoldState {
+    /// A deadline moves forward only, and not beyond the hold's end.
+    fn extend(&mut self, fields: &Fields) {
+        let until = fields.number("until_boot_ms").unwrap_or(0);
+        self.until_ms = self.until_ms.max(until.min(self.end_ms));
+    }
+
+    fn is_live(&self) -> bool {
+        self.reason.is_none() && !self.is_released
+    }
+
+    /// Is it worth a look? Also while its release is under way.
+    fn counts(&self) -> bool {
+        self.is_live() || self.releasing.is_some()
+    }
+}
+
+fn lost_error(reason: &str) -> Error {
+    Error::new("LOCK_LOST", format!("the lock was lost: {}", reason))
+}
+
+fn is_grant(verb: &str) -> bool {
+    verb == "ACQUIRE" || verb == "TRY"
+}
+
+struct State {
+    serial: u64,
+    line_max: usize,
+    default_ns: String,
+    calls: HashMap<String, Call>,
+    holds: HashMap<String, HoldState>,
+    events: VecDeque<Event>,
+    outgoing: Vec<u8>,
+    rest: Vec<u8>,
+    ended: Option<Error>, // for whoever comes later
+}
+
+impl State {
+    fn start(
+        &mut self,
+        verb: &str,
+        keys: &[Value],
+        arguments: &[(&str, Value)],
+    ) -> Result<String> {
+        if let Some(error) = &self.ended {
+            return Err(error.clone());
+        }
+        self.serial += 1;
+        let tag = self.serial.to_string();
+        let mut line = format!("#{} {}", tag, verb);
+        for key in keys {
+            line += &format!(" {}", encode(&key.0));
+        }
+        let mut ns = None;
+        let mut is_manual = false;
+        for (name, value) in arguments {
+            let name_encoded = encode(name.as_bytes());
+            line += &format!(" {}={}", name_encoded, encode(&value.0));
+            if *name == "ns" {
+                ns = Some(text_of(&value.0));
+            }
+            is_manual |= *name == "renew" && value.0 == b"manual";
+        }
+        line.push('\n');
+        if line.len() > self.line_max {
+            let text = "the request is longer than a line";
+            return Err(Error::new("BAD_REQUEST", text));
+        }
+        let call = Call {
+            verb: verb.to_string(),
+            key: keys.first().map_or(Vec::new(), |key| key.0.clone()),
+            ns,
+            is_manual,
+            rows: VecDeque::new(),
+            outcome: None,
+            is_abandoned: false,
+        };
+        self.calls.insert(tag.clone(), call);
+        self.outgoing.extend_from_slice(line.as_bytes());
+        Ok(tag)
+    }
+
+    fn send_unheard(&mut self, verb: &str, name: &str, value: &str) {
+        let arguments = [(name, Value::from(value))];
+        if let Ok(tag) = self.start(verb, &[], &arguments) {
+            if let Some(call) = self.calls.get_mut(&tag) {
+                call.is_abandoned = true;
+            }
+        }
+    }
+
+    /// Nobody waits for it any more. A grant is given back.
+    fn abandon(&mut self, tag: &str) {
+        let call = match self.calls.get_mut(tag) {
+            Some(call) if !call.is_abandoned => call,
+            _ => return,
+        };
+        if let Some(outcome) = call.outcome.take() {
+            let is_grant = is_grant(&call.verb);
+            self.calls.remove(tag);
+            if let (true, Ok(line)) = (is_grant, outcome) {
+                self.give_back(&line.fields);
+            }
+            return;
+        }
+        call.is_abandoned = true;
+        let cancellable = ["ACQUIRE", "TRY", "LIST", "HELD", "WAITING"];
+        if cancellable.contains(&call.verb.as_str()) {
+            self.send_unheard("CANCEL", "tag", tag);
+        }
+    }
+
+    fn give_back(&mut self, fields: &Fields) {
+        let id = fields.get("id").unwrap_or_default();
+        self.holds.remove(&id);
+        self.send_unheard("RELEASE", "id", &id);
+    }
+
+    fn feed(&mut self, data: &[u8]) {
+        self.rest.extend_from_slice(data);
+        let mut rest = std::mem::take(&mut self.rest);
+        let mut start = 0;
+        while let Some(at) = rest[start..].iter().position(|&c| c == b'\n') {
+            let line = Line::parse(&rest[start..start + at]);
+            start += at + 1;
+            if self.ended.is_some() {
+                return;
+            }
+            if line.kind == "!" {
+                self.event(line);
+            } else if self.calls.contains_key(&line.tag) {
+                self.answer(line);
+            } else if line.kind == "ERR" && line.tag.is_empty() {
+                // It refuses no request of ours, but the connection.
+                self.end(line.error());
+            }
+        }
+        self.rest = rest.split_off(start);
+    }
+
+    fn answer(&mut self, line: Line) {
+        let tag = line.tag.clone();
+        let mut call = match self.calls.remove(&tag) {
+            Some(call) => call,
+            None => return,
+        };
+        if line.kind == "+" {
+            if !call.is_abandoned {
+                call.rows.push_back(line.fields);
+            }
+            self.calls.insert(tag, call);
+            return;
+        }
+        let outcome = if line.kind != "OK" {
+            Err(line.error())
+        } else if !is_grant(&call.verb) {
+            Ok(line)
+        } else if call.is_abandoned {
+            self.give_back(&line.fields);
+            return;
+        } else {
+            self.grant(&call, line)
+        };
+        if let (Ok(line), "HELLO") = (&outcome, call.verb.as_str()) {
+            self.learn(&line.fields);
+        }
+        // A release may have been answered for the daemon by the deadline.
+        if !call.is_abandoned {
+            call.outcome.get_or_insert(outcome);
+            self.calls.insert(tag, call);
+        }
+    }
+
+    fn learn(&mut self, hello: &Fields) {
+        if let Some(namespaces) = hello.get("namespaces") {
+            let first = namespaces.split(',').next();
+            self.default_ns = first.unwrap_or_default().to_string();
+        }
+        if let Some(size) = hello.number("line_max") {
+            self.line_max = size as usize;
+        }
+    }
+
+    fn grant(&mut self, call: &Call, line: Line) -> Result<Line> {
+        let fields = &line.fields;
+        let remaining = fields.get("remaining").unwrap_or_default();
+        let has_deadline = fields.bytes("until_boot_ms").is_some();
+        let (id, until_ms, left_ms) = match (
+            fields.get("id"),
+            fields.number("until_boot_ms"),
+            duration_ms(&remaining),
+        ) {
+            (Some(id), Some(until), Some(left)) => (id, until, left),
+            (Some(id), None, _) if !has_deadline => (id, NEVER_MS, 0),
+            _ => return Err(Error::new("PROTOCOL", "cannot read the grant")),
+        };
+        if has_deadline && until_ms - boot_ms() > left_ms + LOOK_MS {
+            self.give_back(fields);
+            let text = "the daemon has another boot-time clock";
+            return Err(Error::new("PROTOCOL", text));
+        }
+        let hold = HoldState {
+            ns: call.ns.clone().unwrap_or_else(|| self.default_ns.clone()),
+            is_manual: call.is_manual,
+            until_ms,
+            end_ms: fields.number("end_boot_ms").unwrap_or(i64::MAX),
+            reason: None,
+            is_released: false,
+            releasing: None,
+        };
+        self.holds.insert(id, hold);
+        Ok(line)
+    }
+
+    fn event(&mut self, line: Line) {
+        let fields = line.fields;
+        if line.word == "RENEWED" {
+            let ns = fields.get("ns").unwrap_or_default();
+            for hold in self.holds.values_mut() {
+                if hold.ns == ns && !hold.is_manual {
+                    hold.extend(&fields);
+                }
+            }
+            return;
+        }
+        let id = fields.get("id").unwrap_or_default();
+        if line.word == "LOCK_LOST" {
+            let reason = fields.get("reason");
+            self.lose(&id, &reason.unwrap_or_else(|| "unknown".to_string()));
+            return;
+        }
+        if let Some(hold) = self.holds.get_mut(&id) {
+            hold.extend(&fields);
+        }
+        self.tell(Event { name: line.word, fields });
+    }
+
+    fn tell(&mut self, event: Event) {
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// It is over: once, and for good.
+    fn lose(&mut self, id: &str, reason: &str) {
+        let hold = match self.holds.get_mut(id) {
+            Some(hold) if hold.counts() => hold,
+            _ => return,
+        };
+        hold.reason = Some(reason.to_string());
+        if let Some(tag) = hold.releasing.take() {
+            // The daemon stands still; its lock is free by now all the same.
+            if let Some(call) = self.calls.get_mut(&tag) {
+                call.outcome.get_or_insert(Err(lost_error(reason)));
+            }
+            return;
+        }
+        let mut fields = Fields::default();
+        for (name, value) in [("id", id), ("reason", reason)] {
+            fields.0.insert(name.to_string(), value.as_bytes().to_vec());
+        }
+        self.tell(Event { name: "LOCK_LOST".to_string(), fields });
+    }
+
+    /// How long not to look at the deadlines.
+    fn wait(&self) -> Option<Duration> {
+        let holds = self.holds.values().filter(|hold| hold.counts());
+        let first = holds.map(|hold| hold.until_ms).min()?;
+        let wait_ms = (first - boot_ms()).clamp(1, LOOK_MS);
+        Some(Duration::from_millis(wait_ms as u64))
+    }
+
+    /// When all that has arrived was read: that may be a renewal.
+    fn judge(&mut self) {
+        let now = boot_ms();
+        let over = |(id, hold): (&String, &HoldState)| {
+            (now >= hold.until_ms).then(|| id.clone())
+        };
+        let ids: Vec<String> = self.holds.iter().filter_map(over).collect();
+        for id in ids {
+            self.lose(&id, "expired");
+        }
+    }
+
+    /// The connection is over, and with it all holds.
+    fn end(&mut self, error: Error) {
+        if self.ended.is_some() {
+            return;
+        }
+        for call in self.calls.values_mut() {
+            call.outcome.get_or_insert(Err(error.clone()));
+        }
+        self.ended = Some(error);
+        let ids: Vec<String> = self.holds.keys().cloned().collect();
+        for id in ids {
+            self.lose(&id, "disconnected");
+        }
+    }
+}
+
+// ---- clients --------------------------------------------------------------
+
+#[derive(Debug)]
+struct Shared {
+    stream: UnixStream,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} calls, {} holds", self.calls.len(), self.holds.len())
+    }
+}
+
+impl Shared {
+    /// The state. Whoever panicked with it left it whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn end(&self, text: String) {
+        self.lock().end(Error::new("NO_DAEMON", text));
+        self.changed.notify_all();
+        // It may have ended by itself.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    fn read(&self) {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let wait = self.lock().wait();
+            let read = self
+                .stream
+                .set_read_timeout(wait)
+                .and_then(|()| (&self.stream).read(&mut buffer));
+            match read {
+                Ok(0) => {
+                    let text = "the daemon ended the connection";
+                    return self.end(text.to_string());
+                }
+                Ok(count) => self.lock().feed(&buffer[..count]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    self.lock().judge()
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => (),
+                Err(e) => {
+                    return self.end(format!("the connection ended: {}", e));
+                }
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    /// In a thread of its own, so that a daemon that does not read holds
+    /// nobody up.
+    fn write(&self) {
+        let mut state = self.lock();
+        while state.ended.is_none() {
+            if state.outgoing.is_empty() {
+                state = self.wait(state);
+                continue;
+            }
+            let out = std::mem::take(&mut state.outgoing);
+            drop(state);
+            if (&self.stream).write_all(&out).is_err() {
+                return; // who reads learns it, too, with the reason
+            }
+            state = self.lock();
+        }
+    }
+}
+
+/// A connection to the daemon. To drop it is to close it.
+#[derive(Debug)]
+pub struct Client {
+    shared: Arc<Shared>,
+    hello: Fields,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Client {
+    /// A connection to `$DDBLOCK_SOCKET`, or else to the usual place.
+    pub fn connect(name: &str) -> Result<Client> {
+        Client::connect_with(None, &[("name", name.into())])
+    }
+
+    /// A connection; the arguments are those of HELLO.
+    pub fn connect_with(
+        path: Option<&str>,
+        arguments: &[(&str, Value)],
+    ) -> Result<Client> {
+        let from_environment = env::var("DDBLOCK_SOCKET").ok();
+        let path = path
+            .map(str::to_string)
+            .or_else(|| from_environment.filter(|path| !path.is_empty()))
+            .unwrap_or_else(|| DEFAULT_SOCKET.to_string());
+        let stream = UnixStream::connect(&path).map_err(|e| {
+            let text = format!("cannot connect to {}: {}", path, e);
+            Error::new("NO_DAEMON", text)
+        })?;
+        let state = State {
+            serial: 0,
+            line_max: LINE_MAX,
+            default_ns: "default".to_string(),
+            calls: HashMap::new(),
+            holds: HashMap::new(),
+            events: VecDeque::new(),
+            outgoing: Vec::new(),
+            rest: Vec::new(),
+            ended: None,
+        };
+        let shared = Arc::new(Shared {
+            stream,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        let (reader, writer) = (shared.clone(), shared.clone());
+        thread::spawn(move || reader.read());
+        thread::spawn(move || writer.write());
+        let mut client = Client { shared, hello: Fields::default() };
+        let mut all = vec![("proto", "1".into()), ("renewed", true.into())];
+        all.extend_from_slice(arguments);
+        client.hello = client.request("HELLO", &[], &all)?.fields;
+        Ok(client)
+    }
+
+    /// What the daemon said of itself.
+    pub fn hello(&self) -> &Fields {
+        &self.hello
+    }
+
+    /// End the connection. The daemon releases what it held.
+    pub fn close(&self) {
+        let mut state = self.shared.lock();
+        for hold in state.holds.values_mut() {
+            hold.is_released = true;
+            hold.releasing = None;
+        }
+        drop(state);
+        self.shared.end("the client was closed".to_string());
+    }
+
+    /// Send a request and go on. Any number may be under way.
+    pub fn start(
+        &self,
+        verb: &str,
+        keys: &[Value],
+        arguments: &[(&str, Value)],
+    ) -> Result<Pending> {
+        let tag = self.shared.lock().start(verb, keys, arguments)?;
+        self.shared.changed.notify_all();
+        Ok(Pending { shared: self.shared.clone(), tag })
+    }
+
+    /// Send a request and wait for its reply.
+    pub fn request(
+        &self,
+        verb: &str,
+        keys: &[Value],
+        arguments: &[(&str, Value)],
+    ) -> Result<Reply> {
+        self.start(verb, keys, arguments)?.wait()
+    }
+
+    /// The lock, as soon as it is free (`("wait", "5s".into())`: at most).
+    pub fn acquire(
+        &self,
+        key: impl Into<Value>,
+        arguments: &[(&str, Value)],
+    ) -> Result<Hold> {
+        self.start("ACQUIRE", &[key.into()], arguments)?.wait_hold()
+    }
+
+    /// The lock if it is free; else the error is LOCK_BUSY.
+    pub fn try_acquire(
+        &self,
+        key: impl Into<Value>,
+        arguments: &[(&str, Value)],
+    ) -> Result<Hold> {
+        self.start("TRY", &[key.into()], arguments)?.wait_hold()
+    }
+
+    /// Several locks as one, all or none.
+    pub fn acquire_all(
+        &self,
+        keys: &[Value],
+        arguments: &[(&str, Value)],
+    ) -> Result<Hold> {
+        self.start("ACQUIRE", keys, arguments)?.wait_hold()
+    }
+
+    /// Several locks as one, if all are free.
+    pub fn try_acquire_all(
+        &self,
+        keys: &[Value],
+        arguments: &[(&str, Value)],
+    ) -> Result<Hold> {
+        self.start("TRY", keys, arguments)?.wait_hold()
+    }
+
+    /// Who has the lock.
+    pub fn get(
+        &self,
+        key: impl Into<Value>,
+        arguments: &[(&str, Value)],
+    ) -> Result<Fields> {
+        Ok(self.request("GET", &[key.into()], arguments)?.fields)
+    }
+
+    /// The same, and from now on an event CHANGED at each change.
+    pub fn watch(
+        &self,
+        key: impl Into<Value>,
+        arguments: &[(&str, Value)],
+    ) -> Result<Fields> {
+        Ok(self.request("WATCH", &[key.into()], arguments)?.fields)
+    }
+
+    pub fn unwatch(
+        &self,
+        key: impl Into<Value>,
+        arguments: &[(&str, Value)],
+    ) -> Result<()> {
+        self.request("UNWATCH", &[key.into()], arguments).map(|_| ())
+    }
+
+    /// Take it from its holder, if that has this token: administrators.
+    pub fn break_lock(
+        &self,
+        key: impl Into<Value>,
+        token: u64,
+        reason: &str,
+        arguments: &[(&str, Value)],
+    ) -> Result<Fields> {
+        let mut all = vec![("token", token.into()), ("reason", reason.into())];
+        all.extend_from_slice(arguments);
+        Ok(self.request("BREAK", &[key.into()], &all)?.fields)
+    }
+
+    /// A row for each namespace.
+    pub fn status(&self) -> Result<Reply> {
+        self.request("STATUS", &[], &[])
+    }
+
+    /// The locks in the store.
+    pub fn list(&self, arguments: &[(&str, Value)]) -> Result<Rows> {
+        self.start("LIST", &[], arguments).map(Rows)
+    }
+
+    /// What the clients of this daemon hold.
+    pub fn held(&self, arguments: &[(&str, Value)]) -> Result<Rows> {
+        self.start("HELD", &[], arguments).map(Rows)
+    }
+
+    /// What they wait for.
+    pub fn waiting(&self, arguments: &[(&str, Value)]) -> Result<Rows> {
+        self.start("WAITING", &[], arguments).map(Rows)
+    }
+
+    /// What the daemon says next; None: nothing in that time, or the end.
+    pub fn next_event(&self, timeout: Duration) -> Option<Event> {
+        let end = Instant::now() + timeout;
+        let mut state = self.shared.lock();
+        while state.events.is_empty() && state.ended.is_none() {
+            let left = end.checked_duration_since(Instant::now())?;
+            let waited = self.shared.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(|e| e.into_inner()).0;
+        }
+        state.events.pop_front()
+    }
+}
+
+/// A request under way. To drop it is to give it up.
+#[derive(Debug)]
+pub struct Pending {
+    shared: Arc<Shared>,
+    tag: String,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.shared.lock().abandon(&self.tag);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Pending {
+    pub fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    /// Wait for the reply.
+    pub fn wait(self) -> Result<Reply> {
+        let mut state = self.shared.lock();
+        loop {
+            let call = state.calls.get_mut(&self.tag);
+            if call.map_or(true, |call| call.outcome.is_some()) {
+                break;
+            }
+            state = self.shared.wait(state);
+        }
+        let mut call = match state.calls.remove(&self.tag) {
+            Some(call) => call,
+            None => return Err(Error::new("PROTOCOL", "no such request")),
+        };
+        drop(state);
+        let none = || Err(Error::new("PROTOCOL", "no outcome"));
+        let line = call.outcome.take().unwrap_or_else(none)?;
+        let token = |f: &Fields| f.number("token").unwrap_or(0) as u64;
+        let key = text_of(&call.key);
+        let mut tokens: BTreeMap<String, u64> = (call.rows.iter())
+            .map(|row| (row.get("key").unwrap_or_default(), token(row)))
+            .collect();
+        if tokens.is_empty() {
+            tokens.insert(key.clone(), token(&line.fields));
+        }
+        let hold = is_grant(&call.verb).then(|| Hold {
+            shared: self.shared.clone(),
+            key,
+            tokens,
+            id: line.fields.get("id").unwrap_or_default(),
+            fields: line.fields.clone(),
+        });
+        Ok(Reply {
+            fields: line.fields,
+            text: line.text,
+            rows: call.rows.into(),
+            hold,
+        })
+    }
+
+    /// The same for ACQUIRE and TRY.
+    pub fn wait_hold(self) -> Result<Hold> {
+        let none = || Error::new("PROTOCOL", "that grants nothing");
+        self.wait()?.hold.ok_or_else(none)
+    }
+
+    /// Give it up: it fails with CANCELLED, unless it was late.
+    pub fn cancel(&self) -> Result<bool> {
+        let arguments = [("tag", Value::from(self.tag.as_str()))];
+        let tag = self.shared.lock().start("CANCEL", &[], &arguments)?;
+        self.shared.changed.notify_all();
+        let reply = Pending { shared: self.shared.clone(), tag }.wait()?;
+        Ok(reply.fields.bytes("cancelled") == Some(b"yes"))
+    }
+}
+
+/// Rows of a listing, as they come. To drop it early is to cancel it.
+#[derive(Debug)]
+pub struct Rows(Pending);
+
+impl Iterator for Rows {
+    type Item = Result<Fields>;
+
+    fn next(&mut self) -> Option<Result<Fields>> {
+        let shared = self.0.shared.clone();
+        let mut state = shared.lock();
+        loop {
+            let call = state.calls.get_mut(&self.0.tag)?;
+            if let Some(row) = call.rows.pop_front() {
+                return Some(Ok(row));
+            }
+            if let Some(outcome) = call.outcome.take() {
+                state.calls.remove(&self.0.tag);
+                return outcome.err().map(Err);
+            }
+            state = shared.wait(state);
+        }
+    }
+}
+
+/// A lock that a client has. To drop it is to release it.
+#[derive(Debug)]
+pub struct Hold {
+    shared: Arc<Shared>,
+    key: String,
+    tokens: BTreeMap<String, u64>,
+    id: String,
+    fields: Fields,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // An error of the release has nobody to go to; release() tells it.
+        let _ = self.release_once(&[]);
+        self.shared.lock().holds.remove(&self.id);
+    }
+}
+
+impl Hold {
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The fencing token; of several locks, the first's.
+    pub fn token(&self) -> u64 {
+        self.token_of(&self.key)
+    }
+
+    /// That of one of several locks; 0: it is none of them.
+    pub fn token_of(&self, key: &str) -> u64 {
+        self.tokens.get(key).copied().unwrap_or(0)
+    }
+
+    /// All that the grant said.
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// May what the lock guards be used? True only before the deadline.
+    pub fn is_valid(&self) -> bool {
+        !self.remaining().is_zero()
+    }
+
+    /// Time to the deadline, unless a renewal moves it on.
+    pub fn remaining(&self) -> Duration {
+        match self.shared.lock().holds.get(&self.id) {
+            Some(hold) if hold.is_live() => {
+                let left_ms = (hold.until_ms - boot_ms()).max(0);
+                Duration::from_millis(left_ms as u64)
+            }
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The deadline, in milliseconds of CLOCK_BOOTTIME.
+    pub fn until_boot_ms(&self) -> i64 {
+        let state = self.shared.lock();
+        state.holds.get(&self.id).map_or(0, |hold| hold.until_ms)
+    }
+
+    /// For what it was lost; None if it was not.
+    pub fn reason(&self) -> Option<String> {
+        self.shared.lock().holds.get(&self.id)?.reason.clone()
+    }
+
+    /// Wait until it is lost, and say why; None: it was released.
+    pub fn wait_lost(&self) -> Option<String> {
+        let mut state = self.shared.lock();
+        loop {
+            let hold = state.holds.get(&self.id)?;
+            if hold.reason.is_some() || hold.is_released {
+                return hold.reason.clone();
+            }
+            state = self.shared.wait(state);
+        }
+    }
+
+    /// Have it renewed now: proof that the store answers.
+    pub fn renew(&self) -> Result<()> {
+        self.renew_with(&[])
+    }
+
+    /// The same with other arguments.
+    pub fn renew_with(&self, arguments: &[(&str, Value)]) -> Result<()> {
+        let arguments = self.with_id(arguments);
+        let tag = self.shared.lock().start("RENEW", &[], &arguments)?;
+        self.shared.changed.notify_all();
+        let reply = Pending { shared: self.shared.clone(), tag }.wait()?;
+        if let Some(hold) = self.shared.lock().holds.get_mut(&self.id) {
+            hold.extend(&reply.fields);
+        }
+        Ok(())
+    }
+
+    /// Give it back. The error is LOCK_LOST if it was lost before. It takes no
+    /// longer than the hold would.
+    pub fn release(self) -> Result<()> {
+        self.release_once(&[])
+    }
+
+    /// The same with other arguments.
+    pub fn release_with(self, arguments: &[(&str, Value)]) -> Result<()> {
+        self.release_once(arguments)
+    }
+
+    fn with_id<'a>(
+        &self,
+        arguments: &[(&'a str, Value)],
+    ) -> Vec<(&'a str, Value)> {
+        let mut all = vec![("id", Value::from(self.id.as_str()))];
+        all.extend_from_slice(arguments);
+        all
+    }
+
+    fn release_once(&self, arguments: &[(&str, Value)]) -> Result<()> {
+        let mut state = self.shared.lock();
+        let reason = match state.holds.get_mut(&self.id) {
+            Some(hold) if !hold.is_released => {
+                hold.is_released = true;
+                hold.reason.clone()
+            }
+            _ => return Ok(()),
+        };
+        if let Some(reason) = reason {
+            state.send_unheard("RELEASE", "id", &self.id);
+            self.shared.changed.notify_all();
+            return Err(lost_error(&reason));
+        }
+        let arguments = self.with_id(arguments);
+        let tag = state.start("RELEASE", &[], &arguments)?;
+        if let Some(hold) = state.holds.get_mut(&self.id) {
+            hold.releasing = Some(tag.clone());
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+        let released = Pending { shared: self.shared.clone(), tag }.wait();
+        if let Some(hold) = self.shared.lock().holds.get_mut(&self.id) {
+            hold.releasing = None;
+        }
+        released.map(|_| ())
+    }
+}

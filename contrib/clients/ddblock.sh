@@ -1,0 +1,657 @@
+# A client of ddblockd for bash: locks of this host or of a fleet.
+#
+#	. ./ddblock.sh
+#	ddblock_open name=report || exit
+#	if ddblock_acquire jobs/nightly wait=30s; then
+#		hold=$ddblock_id
+#		write_report "${ddblock_fields[token]}"
+#		ddblock_release "$hold"
+#	else
+#		echo "$ddblock_code: $ddblock_text" >&2
+#	fi
+#
+# or `ddblock_with jobs/nightly wait=30s -- write_report`. (For a command that
+# must be stopped when the lock is lost there is `ddblock run`.)
+#
+# One file; copy it. It needs bash 4.4 and socat, which runs as a coprocess, and
+# speaks ddblock-protocol(7). A hold belongs to its connection: when that is
+# closed or the shell ends, the daemon gives it to the next in line. (What the
+# shell started and left running has the connection, too.)
+#
+# Every hold has a deadline that renewals move on, and counts down by itself: a
+# daemon that is stopped or dead cannot keep `ddblock_valid ID` true. A shell
+# does one thing at a time: it hears of a danger or a loss when it looks, by
+# ddblock_valid, ddblock_event, or any request.
+#
+# Arguments are NAME=VALUE, and go to the daemon as they are: what it learns
+# tomorrow can be used today, as can verbs, by ddblock_request. A NAME that ends
+# in % has a VALUE that is encoded already: "data%=$(ddblock_encode <file)" for
+# bytes that no variable can hold.
+#
+# A function returns 0, or 1 with ddblock_code and ddblock_text; in
+# ddblock_fields is what the daemon said, in ddblock_encoded the same as it came
+# (ddblock_decode writes the bytes). NO_DAEMON: there is no connection (any
+# more); PROTOCOL: the answer was not understood.
+
+ddblock_connection=main # the one that is meant; see ddblock_use
+ddblock_serial=0
+declare -gA ddblock_fields ddblock_encoded
+declare -gA ddblock_in ddblock_out     # descriptors of a connection
+declare -gA ddblock_rest ddblock_ended # what was read in part; why it ended
+declare -gA ddblock_default_ns
+# Of a request under way, by its tag: its connection, its verb, the namespace
+# that it names, its reply, and the hold that it releases.
+declare -gA ddblock_asked_by ddblock_verb ddblock_asked_ns ddblock_reply \
+    ddblock_releases
+# Of a hold, by its id.
+declare -gA ddblock_owner ddblock_until ddblock_limit ddblock_ns \
+    ddblock_reason ddblock_released
+declare -gA ddblock_tokens # of several locks: ID KEY, which is encoded
+declare -ga ddblock_rows=()   # TAG LINE, unread
+declare -ga ddblock_events=() # CONNECTION LINE, unread
+
+DDBLOCK_LINE_MAX=1048576
+DDBLOCK_EVENTS_MAX=1024 # that nobody has read; the oldest go first
+# Clocks of timers stand still while the host sleeps; the one that counts does
+# not. So nothing waits longer than this without a look.
+DDBLOCK_LOOK_MS=1000
+DDBLOCK_NEVER_MS=$((1 << 62)) # the deadline of a hold that has none
+
+# ---- the wire ---------------------------------------------------------------
+
+# CLOCK_BOOTTIME, the clock of all deadlines, in steps of 10 ms. What is read
+# may be over by a step, so the next one is meant.
+ddblock_boot_ms() { # sets ddblock_now
+	local up
+	read -r up _ </proc/uptime
+	ddblock_now=$((10#${up/./} * 10 + 10))
+}
+
+ddblock_encode() { # [TEXT]: as it stands on the wire; without TEXT, stdin
+	local LC_ALL=C text=${1-} out= char code i
+	if [ $# = 0 ]; then
+		for code in $(od -An -v -tx1); do
+			printf -v char "\\x$code"
+			if [[ -z $char || $char == [^!-~] || $char == [%=] ||
+			    $out$char == : ]]; then
+				char=%${code^^}
+			fi
+			out+=$char
+		done
+	fi
+	for ((i = 0; i < ${#text}; i++)); do
+		char=${text:i:1}
+		if [[ $char == [^!-~] || $char == [%=] ||
+		    $out$char == : ]]; then
+			printf -v code %d "'$char"
+			printf -v char '%%%02X' $((code & 255))
+		fi
+		out+=$char
+	done
+	printf %s "$out"
+}
+
+ddblock_decode() { # TEXT: the bytes
+	local LC_ALL=C text=${1//\\/\\\\}
+	printf %b "${text//%/\\x}"
+}
+
+ddblock_duration_ms() { # TEXT, as the daemon writes it; sets ddblock_ms
+	if [[ $1 =~ ^([0-9]+)ms$ ]]; then
+		ddblock_ms=$((10#${BASH_REMATCH[1]}))
+	elif [[ $1 =~ ^([0-9]+)(\.([0-9]))?s$ ]]; then
+		ddblock_ms=$((10#${BASH_REMATCH[1]} * 1000 +
+			10#0${BASH_REMATCH[3]-} * 100))
+	else
+		return 1
+	fi
+}
+
+# Take apart NAME=VALUE.. and :TEXT. (No value begins with a colon.)
+ddblock_parse() { # LINE
+	local LC_ALL=C line=$1 word value
+	local -a words
+	ddblock_text='' ddblock_fields=() ddblock_encoded=()
+	if [[ $line == *" :"* ]]; then
+		ddblock_text=${line#*" :"}
+		line=${line%%" :"*}
+	fi
+	IFS=' ' read -ra words <<<"$line"
+	for word in "${words[@]}"; do
+		[[ $word == *=* ]] || continue
+		ddblock_encoded[${word%%=*}]=${word#*=}
+		# A variable has no place for a NUL.
+		value=${word#*=}
+		value=${value//%00/}
+		value=${value//\\/\\\\}
+		printf -v value %b "${value//%/\\x}"
+		ddblock_fields[${word%%=*}]=$value
+	done
+}
+
+# ---- requests ---------------------------------------------------------------
+
+ddblock_fail() { # CODE TEXT
+	ddblock_code=$1 ddblock_text=$2 ddblock_fields=() ddblock_encoded=()
+	return 1
+}
+
+# Send a request and go on. Sets ddblock_tag, for ddblock_wait.
+ddblock_send() { # VERB [-k KEY].. [NAME=VALUE..]
+	local LC_ALL=C verb=$1 ns=${ddblock_default_ns[$ddblock_connection]-}
+	local ended=${ddblock_ended[$ddblock_connection]-not open} manual=
+	local line="#$((++ddblock_serial)) $1"
+	[ -z "$ended" ] || ddblock_fail NO_DAEMON "$ended" || return
+	shift
+	while [ $# -gt 0 ]; do
+		[[ $1 != renew?(%)=manual ]] || manual=yes
+		case $1 in
+		-k)
+			line+=" $(ddblock_encode "$2")"
+			shift
+			;;
+		*%=*) line+=" $(ddblock_encode "${1%%\%=*}")=${1#*%=}" ;;
+		*)
+			line+=" $(ddblock_encode "${1%%=*}")"
+			line+="=$(ddblock_encode "${1#*=}")"
+			[[ $1 != ns=* ]] || ns=${1#ns=}
+			;;
+		esac
+		shift
+	done
+	[ ${#line} -lt $DDBLOCK_LINE_MAX ] ||
+	    ddblock_fail BAD_REQUEST "the request is longer than a line" ||
+	    return
+	ddblock_tag=$ddblock_serial
+	ddblock_asked_by[$ddblock_tag]=$ddblock_connection
+	ddblock_verb[$ddblock_tag]=$verb
+	[ -z "$manual" ] || ns= # only its own RENEW moves its deadline
+	ddblock_asked_ns[$ddblock_tag]=$ns
+	# In a process of its own: SIGPIPE would end this one. Whoever reads
+	# learns of the end, with the reason.
+	(printf '%s\n' "$line" >&"${ddblock_out[$ddblock_connection]}") \
+	    2>/dev/null
+	return 0
+}
+
+# Wait for the reply. After ACQUIRE and TRY, ddblock_id is the hold's.
+ddblock_wait() { # TAG
+	local tag=$1
+	while [ -z "${ddblock_reply[$tag]-}" ]; do
+		ddblock_read "${ddblock_asked_by[$tag]}" "$DDBLOCK_LOOK_MS"
+	done
+	local reply=${ddblock_reply[$tag]}
+	ddblock_forget "$tag"
+	ddblock_parse "$reply"
+	ddblock_id=${ddblock_fields[id]-}
+	ddblock_code=
+	[[ $reply != ERR* ]] || {
+		ddblock_code=${reply#ERR }
+		ddblock_code=${ddblock_code%% *}
+		return 1
+	}
+}
+
+ddblock_request() { # VERB [-k KEY].. [NAME=VALUE..]
+	ddblock_send "$@" && ddblock_wait "$ddblock_tag"
+}
+
+# Give it up, as who is interrupted does. A grant that comes all the same is
+# given back.
+ddblock_abandon() { # TAG
+	local ddblock_connection=${ddblock_asked_by[$1]-main}
+	local verb=${ddblock_verb[$1]-}
+	[ -n "${ddblock_reply[$1]-}" ] || ddblock_send_unheard CANCEL "tag=$1"
+	if ddblock_wait "$1" && [[ $verb == @(ACQUIRE|TRY) ]]; then
+		ddblock_send_unheard RELEASE "id=$ddblock_id"
+		ddblock_forget_hold "$ddblock_id"
+	fi
+}
+
+ddblock_cancel() { # TAG: ddblock_fields[cancelled] is yes, or it was late
+	local ddblock_connection=${ddblock_asked_by[$1]-$ddblock_connection}
+	ddblock_request CANCEL "tag=$1"
+}
+
+ddblock_send_unheard() { # as ddblock_send, and ddblock_tag stays
+	local ddblock_tag
+	ddblock_send "$@" && ddblock_reply[$ddblock_tag]=abandoned
+}
+
+ddblock_forget() { # TAG
+	unset "ddblock_reply[$1]" "ddblock_verb[$1]" "ddblock_asked_by[$1]" \
+	    "ddblock_asked_ns[$1]" "ddblock_releases[$1]"
+}
+
+# ---- reading ----------------------------------------------------------------
+
+# Read one line of a connection and put it where it belongs, or let the time
+# pass, or see a deadline pass.
+ddblock_read() { # CONNECTION MILLISECONDS
+	local ms=$2 id
+	ddblock_boot_ms
+	for id in "${!ddblock_until[@]}"; do
+		if ddblock_counts "$id" &&
+		    ((ddblock_until[$id] - ddblock_now < ms)); then
+			ms=$((ddblock_until[$id] - ddblock_now))
+		fi
+	done
+	ddblock_read_line "$1" "$ms" || ddblock_judge
+}
+
+# 1: there was none in that time.
+ddblock_read_line() { # CONNECTION MILLISECONDS
+	local LC_ALL=C line='' status ms=$(($2 > 0 ? $2 : 1))
+	[ -z "${ddblock_ended[$1]-not open}" ] || return 0
+	IFS= read -r -t "$((ms / 1000)).$(printf %03d $((ms % 1000)))" \
+	    -u "${ddblock_in[$1]}" line
+	status=$?
+	ddblock_rest[$1]+=$line
+	if [ $status = 0 ]; then
+		line=${ddblock_rest[$1]%$'\r'}
+		ddblock_rest[$1]=
+		ddblock_take "$1" "$line"
+	elif [ $status -gt 128 ]; then
+		return 1
+	else
+		ddblock_end "$1" NO_DAEMON "the daemon ended the connection"
+	fi
+}
+
+# Read what has come, and do not wait for more.
+ddblock_drain() { # CONNECTION
+	while [ -z "${ddblock_ended[$1]-not open}" ] &&
+	    read -r -t 0 -u "${ddblock_in[$1]}"; do
+		ddblock_read_line "$1" 1
+	done
+}
+
+ddblock_take() { # CONNECTION LINE
+	local tag= line=$2
+	if [[ $line == \#* ]]; then
+		tag=${line%% *}
+		tag=${tag#\#}
+		line=${line#* }
+	fi
+	if [[ $line == !* ]]; then
+		ddblock_event_came "$1" "${line#!}"
+	elif [ -n "$tag" ] && [ "${ddblock_asked_by[$tag]-}" = "$1" ]; then
+		ddblock_answer "$tag" "$line"
+	elif [[ -z $tag && $line == ERR* ]]; then
+		# It refuses no request of ours, but the connection.
+		line=${line#ERR }
+		ddblock_end "$1" "${line%% *}" "${line#*:}"
+	fi
+}
+
+ddblock_answer() { # TAG LINE
+	local state=${ddblock_reply[$1]-}
+	if [[ $2 == + || $2 == "+ "* ]]; then
+		[ -n "$state" ] || ddblock_rows+=("$1 ${2#+}")
+		return
+	fi
+	if [[ ${ddblock_verb[$1]} == @(ACQUIRE|TRY) && $2 == OK* ]]; then
+		ddblock_grant "$1" "$2"
+	elif [ -z "$state" ]; then
+		ddblock_reply[$1]=$2
+	fi
+	[ -z "$state" ] || ddblock_forget "$1"
+}
+
+ddblock_grant() { # TAG LINE
+	local ddblock_connection=${ddblock_asked_by[$1]} id left text
+	ddblock_parse "$2"
+	id=${ddblock_fields[id]-}
+	left=${ddblock_fields[until_boot_ms]-$DDBLOCK_NEVER_MS}
+	ddblock_boot_ms
+	ddblock_ms=$left
+	if [ -z "$id" ] || { [ "$left" != $DDBLOCK_NEVER_MS ] &&
+	    ! ddblock_duration_ms "${ddblock_fields[remaining]-}"; }; then
+		ddblock_reply[$1]="ERR PROTOCOL :cannot read the grant"
+	elif ((left - ddblock_now > ddblock_ms + DDBLOCK_LOOK_MS)); then
+		ddblock_send_unheard RELEASE "id=$id"
+		text="the daemon has another boot-time clock"
+		ddblock_reply[$1]="ERR PROTOCOL :$text"
+	else
+		ddblock_owner[$id]=$ddblock_connection
+		ddblock_until[$id]=$left
+		ddblock_limit[$id]=${ddblock_fields[end_boot_ms]-} # max_hold
+		ddblock_ns[$id]=${ddblock_asked_ns[$1]}
+		ddblock_reason[$id]=
+		ddblock_released[$id]=
+		ddblock_reply[$1]=$2
+		ddblock_take_tokens "$1" "$id"
+	fi
+}
+
+# The rows before the grant of several locks have a token for each.
+ddblock_take_tokens() { # TAG ID
+	local i name
+	for i in "${!ddblock_rows[@]}"; do
+		[ "${ddblock_rows[i]%% *}" = "$1" ] || continue
+		ddblock_parse "${ddblock_rows[i]#* }"
+		name="$2 ${ddblock_encoded[key]-}"
+		ddblock_tokens["$name"]=${ddblock_fields[token]-}
+		unset "ddblock_rows[i]"
+	done
+}
+
+ddblock_event_came() { # CONNECTION LINE
+	local id
+	ddblock_parse "$2"
+	case $2 in
+	"RENEWED "*)
+		for id in "${!ddblock_ns[@]}"; do
+			[ "${ddblock_owner[$id]} ${ddblock_ns[$id]}" != \
+			    "$1 ${ddblock_fields[ns]-}" ] ||
+			    ddblock_extend "$id"
+		done
+		return
+		;;
+	"LOCK_LOST "*)
+		ddblock_lose "${ddblock_fields[id]-}" \
+		    "${ddblock_fields[reason]-unknown}"
+		return
+		;;
+	esac
+	ddblock_extend "${ddblock_fields[id]-}"
+	ddblock_tell "$1 $2"
+}
+
+ddblock_tell() { # CONNECTION LINE
+	[ ${#ddblock_events[@]} -lt $DDBLOCK_EVENTS_MAX ] ||
+	    ddblock_events=("${ddblock_events[@]:1}")
+	ddblock_events+=("$1")
+}
+
+# A deadline moves forward only, and not beyond the hold's end.
+ddblock_extend() { # ID, by what ddblock_fields says
+	local until=${ddblock_fields[until_boot_ms]-0}
+	local limit=${ddblock_limit[${1:-none}]-}
+	[ -z "$limit" ] || ((until <= limit)) || until=$limit
+	if [ -n "$1" ] && [ -n "${ddblock_until[$1]-}" ] &&
+	    ((until > ddblock_until[$1])); then
+		ddblock_until[$1]=$until
+	fi
+}
+
+# Is its deadline worth a look? Also while its release is under way.
+ddblock_counts() { # ID
+	[ -n "$1" ] && [ -n "${ddblock_until[$1]-}" ] &&
+	    [ -z "${ddblock_reason[$1]-}" ] &&
+	    [ "${ddblock_released[$1]}" != yes ]
+}
+
+# It is over: once, and for good.
+ddblock_lose() { # ID REASON
+	local tag=${ddblock_released[$1]:-}
+	ddblock_counts "$1" || return
+	ddblock_reason[$1]=$2
+	if [ -n "$tag" ]; then
+		# The daemon stands still; its lock is free by now all the same.
+		[ -n "${ddblock_reply[$tag]-}" ] || ddblock_reply[$tag]="ERR \
+LOCK_LOST :the lock was lost: $2"
+		return
+	fi
+	ddblock_tell "${ddblock_owner[$1]} LOCK_LOST id=$1 reason=$2"
+}
+
+# What has come on a hold's connection is read before its deadline is judged: it
+# may be a renewal.
+ddblock_judge() {
+	local id
+	for id in "${!ddblock_until[@]}"; do
+		ddblock_is_over "$id" || continue
+		ddblock_drain "${ddblock_owner[$id]}"
+		! ddblock_is_over "$id" || ddblock_lose "$id" expired
+	done
+}
+
+ddblock_is_over() { # ID
+	ddblock_boot_ms
+	ddblock_counts "$1" && ((ddblock_now >= ddblock_until[$1]))
+}
+
+# The connection is over, and with it all its holds.
+ddblock_end() { # CONNECTION CODE TEXT
+	local tag id
+	local in=${ddblock_in[$1]} out=${ddblock_out[$1]}
+	ddblock_ended[$1]=$3
+	exec {in}<&- {out}>&-
+	for tag in "${!ddblock_asked_by[@]}"; do
+		if [ "${ddblock_asked_by[$tag]}" = "$1" ]; then
+			[ -n "${ddblock_reply[$tag]-}" ] ||
+			    ddblock_reply[$tag]="ERR $2 :$3"
+		fi
+	done
+	for id in "${!ddblock_owner[@]}"; do
+		[ "${ddblock_owner[$id]}" != "$1" ] ||
+		    ddblock_lose "$id" disconnected
+	done
+}
+
+# ---- connections ------------------------------------------------------------
+
+# A shell may have several connections; what follows is about this one.
+ddblock_use() { # CONNECTION
+	ddblock_connection=$1
+}
+
+# Connect to $DDBLOCK_SOCKET, or else to the usual place.
+ddblock_open() { # [NAME=VALUE..], those of HELLO
+	local path=${DDBLOCK_SOCKET:-/run/ddblockd/ddblockd.sock} in out
+	# bash warns of a second coprocess; it forgets only the names of the
+	# first one's descriptors, and those are kept here.
+	{
+		coproc DDBLOCK_SOCAT {
+			exec socat -t 1 - "UNIX-CONNECT:$path" 2>/dev/null
+		}
+	} 2>/dev/null
+	local from=${DDBLOCK_SOCAT[0]} to=${DDBLOCK_SOCAT[1]}
+	exec {in}<&"$from" {out}>&"$to" {from}<&- {to}>&-
+	ddblock_in[$ddblock_connection]=$in
+	ddblock_out[$ddblock_connection]=$out
+	ddblock_rest[$ddblock_connection]=
+	ddblock_ended[$ddblock_connection]=
+	ddblock_request HELLO proto=1 renewed=yes "$@" || return
+	local namespaces=${ddblock_fields[namespaces]-default}
+	ddblock_default_ns[$ddblock_connection]=${namespaces%%,*}
+}
+
+# End the connection. The daemon releases what it held.
+ddblock_close() {
+	local id
+	[ -z "${ddblock_ended[$ddblock_connection]-not open}" ] || return 0
+	for id in "${!ddblock_owner[@]}"; do
+		[ "${ddblock_owner[$id]}" != "$ddblock_connection" ] ||
+		    ddblock_released[$id]=yes
+	done
+	ddblock_end "$ddblock_connection" NO_DAEMON "the connection was closed"
+}
+
+# ---- locks ------------------------------------------------------------------
+
+# The lock, as soon as it is free (wait=5s: at most). Sets ddblock_id. With -k
+# several locks as one, all or none; ddblock_token_of then knows their tokens.
+ddblock_acquire() { # KEY [-k KEY].. [NAME=VALUE..]
+	local key=$1
+	shift
+	ddblock_request ACQUIRE -k "$key" "$@"
+}
+
+# The lock if it is free; else ddblock_code is LOCK_BUSY.
+ddblock_try() { # KEY [-k KEY].. [NAME=VALUE..]
+	local key=$1
+	shift
+	ddblock_request TRY -k "$key" "$@"
+}
+
+# Of a hold of several locks: sets ddblock_token; 0: it is none of them.
+ddblock_token_of() { # ID KEY
+	ddblock_token=${ddblock_tokens["$1 $(ddblock_encode "$2")"]-0}
+}
+
+# Give it back. LOCK_LOST if it was lost before. Twice does nothing. It takes no
+# longer than the hold would.
+ddblock_release() { # ID [NAME=VALUE..]
+	local ddblock_connection=${ddblock_owner[$1]-$ddblock_connection} status
+	[ -z "${ddblock_released[$1]-}" ] || return 0
+	ddblock_drain "$ddblock_connection"
+	ddblock_judge
+	if [ -n "${ddblock_reason[$1]-}" ]; then
+		status=${ddblock_reason[$1]}
+		ddblock_forget_hold "$1"
+		ddblock_send_unheard RELEASE "id=$1"
+		ddblock_fail LOCK_LOST "the lock was lost: $status"
+		return
+	fi
+	ddblock_send RELEASE "id=$1" "${@:2}" || return
+	ddblock_released[$1]=$ddblock_tag
+	ddblock_wait "$ddblock_tag"
+	status=$?
+	ddblock_forget_hold "$1"
+	return $status
+}
+
+ddblock_forget_hold() { # ID
+	local name
+	ddblock_released[$1]=yes
+	for name in "${!ddblock_tokens[@]}"; do
+		[[ $name != "$1 "* ]] || unset "ddblock_tokens[$name]"
+	done
+	unset "ddblock_owner[$1]" "ddblock_until[$1]" "ddblock_limit[$1]" \
+	    "ddblock_ns[$1]" "ddblock_reason[$1]"
+}
+
+# Have it renewed now: proof that the store answers.
+ddblock_renew() { # ID [NAME=VALUE..]
+	local ddblock_connection=${ddblock_owner[$1]-$ddblock_connection}
+	ddblock_request RENEW "id=$1" "${@:2}" && ddblock_extend "$1"
+}
+
+# May what the lock guards be used? True only before the deadline.
+ddblock_valid() { # ID
+	ddblock_remaining "$1"
+	((ddblock_ms > 0))
+}
+
+# Sets ddblock_ms, the time to the deadline unless a renewal moves it on.
+ddblock_remaining() { # ID
+	ddblock_drain "${ddblock_owner[$1]-$ddblock_connection}"
+	ddblock_judge
+	ddblock_ms=0
+	ddblock_boot_ms
+	if ddblock_counts "$1" && [ -z "${ddblock_released[$1]}" ]; then
+		ddblock_ms=$((ddblock_until[$1] - ddblock_now))
+	fi
+}
+
+# Wait until it is lost: ddblock_reason[ID].
+ddblock_lost() { # ID
+	while [ -z "${ddblock_reason[$1]}" ]; do
+		ddblock_read "${ddblock_owner[$1]}" "$DDBLOCK_LOOK_MS"
+	done
+}
+
+# Run a command or function with the lock. The status is the command's; if that
+# is 0, the release's.
+ddblock_with() { # KEY [NAME=VALUE..] -- COMMAND..
+	local -a arguments=()
+	local id status
+	while [ "$1" != -- ]; do
+		arguments+=("$1")
+		shift
+	done
+	shift
+	ddblock_acquire "${arguments[@]}" || return
+	id=$ddblock_id
+	"$@"
+	status=$?
+	ddblock_release "$id" || [ $status != 0 ] || status=1
+	return $status
+}
+
+# ---- looking around ---------------------------------------------------------
+
+# Who has the lock: ddblock_fields.
+ddblock_get() { # KEY [NAME=VALUE..]
+	local key=$1
+	shift
+	ddblock_request GET -k "$key" "$@"
+}
+
+# The same, and from now on an event CHANGED at each change.
+ddblock_watch() { # KEY [NAME=VALUE..]
+	local key=$1
+	shift
+	ddblock_request WATCH -k "$key" "$@"
+}
+
+ddblock_unwatch() { # KEY [NAME=VALUE..]
+	local key=$1
+	shift
+	ddblock_request UNWATCH -k "$key" "$@"
+}
+
+# Take it from its holder, if that has this token: administrators.
+ddblock_break() { # KEY TOKEN REASON [NAME=VALUE..]
+	local key=$1 token=$2 reason=$3
+	shift 3
+	ddblock_request BREAK -k "$key" "token=$token" "reason=$reason" "$@"
+}
+
+# Each of LIST, HELD, WAITING and STATUS: start it, then take its rows as they
+# come; at the end ddblock_code is empty, or says why it ended.
+#
+#	ddblock_rows_of LIST prefix=jobs/
+#	while ddblock_next_row; do
+#		echo "${ddblock_fields[key]}"
+#	done
+ddblock_rows_of() { # VERB [NAME=VALUE..]; sets ddblock_listing
+	ddblock_listing=
+	ddblock_send "$@" || return
+	ddblock_listing=$ddblock_tag
+}
+
+ddblock_next_row() {
+	local i
+	[ -n "$ddblock_listing" ] || return
+	while :; do
+		for i in "${!ddblock_rows[@]}"; do
+			[ "${ddblock_rows[i]%% *}" = "$ddblock_listing" ] ||
+			    continue
+			ddblock_parse "${ddblock_rows[i]#* }"
+			unset "ddblock_rows[i]"
+			return 0
+		done
+		if [ -n "${ddblock_reply[$ddblock_listing]-}" ]; then
+			ddblock_wait "$ddblock_listing"
+			return 1
+		fi
+		ddblock_read "${ddblock_asked_by[$ddblock_listing]}" \
+		    "$DDBLOCK_LOOK_MS"
+	done
+}
+
+# What the daemon says next: ddblock_event_name, ddblock_fields. 1: nothing in
+# that time, or the connection has ended.
+ddblock_event() { # [MILLISECONDS]
+	local i end
+	ddblock_boot_ms
+	end=$((ddblock_now + ${1-0}))
+	while :; do
+		for i in "${!ddblock_events[@]}"; do
+			[[ ${ddblock_events[i]} == "$ddblock_connection "* ]] ||
+			    continue
+			ddblock_event_name=${ddblock_events[i]#* }
+			ddblock_parse "$ddblock_event_name"
+			ddblock_event_name=${ddblock_event_name%% *}
+			unset "ddblock_events[i]"
+			return 0
+		done
+		[ -z "${ddblock_ended[$ddblock_connection]}" ] || return 1
+		ddblock_boot_ms
+		((ddblock_now <= end)) || return 1
+		ddblock_read "$ddblock_connection" "$DDBLOCK_LOOK_MS"
+	done
+}
