@@ -98,10 +98,10 @@ bare_sqlite_fill(const char *path, int n_locks)
 	bare_sqlite_attach(&s, path);
 	s.take = bare_sqlite_prepare(&s, "WITH RECURSIVE n(i) AS (SELECT 0 "
 	    "UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1) "
-	    "INSERT INTO lock SELECT "
-	    "CAST(printf('list/%07d', i) AS BLOB), 1, 1, 0, NULL, "
-	    "'a-host/a-command:1234567', 1800000000, NULL, NULL, NULL, "
-	    "1 << 40 FROM n");
+	    "INSERT INTO lock(key, mode, token, max, owner, acquired_at, "
+	    "ttl, sequence, random) SELECT "
+	    "CAST(printf('list/%07d', i) AS BLOB), 1, 1, 0, "
+	    "'a-host/a-command:1234567', 1800000000, 1 << 40, 0, 0 FROM n");
 	sqlite3_bind_int(s.take, 1, n_locks);
 	if (sqlite3_step(s.take) != SQLITE_DONE)
 		die("%s cannot be filled: %s", path, sqlite3_errmsg(s.db));

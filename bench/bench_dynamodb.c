@@ -17,6 +17,8 @@
 #include "dialect/dialect.h"
 
 #define DYNAMODB_WHAT "DynamoDB Local, lock + release"
+#define SEVERAL 10
+#define SEVERAL_REPETITIONS 50
 
 struct dynamodb_bench {
 	struct daemon daemon;
@@ -103,6 +105,61 @@ dynamodb_measure_ours(struct dynamodb_bench *b)
 	return now_us() - start_us;
 }
 
+/* How many requests the daemon has sent by now. */
+static double
+dynamodb_requests(struct dynamodb_bench *b)
+{
+	static const char name[] = " requests=";
+	const char *found;
+	double number;
+
+	line_send(&b->client, "STATUS\n");
+	found = strstr(line_read(&b->client), name);
+	if (found == NULL)
+		die("STATUS does not say how many requests there were");
+	number = strtod(found + strlen(name), NULL);
+	line_read_ok(&b->client);
+	return number;
+}
+
+static double
+dynamodb_several(struct dynamodb_bench *b)
+{
+	double before = dynamodb_requests(b), after;
+	const char *line;
+	uint64_t id;
+
+	line_send(&b->client, "ACQUIRE");
+	for (int i = 0; i < SEVERAL; i++)
+		line_send(&b->client, " bench/%012" PRIu64, b->serial++);
+	line_send(&b->client, "\n");
+	while ((line = line_read(&b->client))[0] == '+')
+		continue;
+	if (strncmp(line, "OK id=", 6) != 0)
+		die("several locks: %s", line);
+	id = strtoull(line + 6, NULL, 10);
+	after = dynamodb_requests(b);
+	line_send(&b->client, "RELEASE id=%" PRIu64 "\n", id);
+	line_read_ok(&b->client);
+	return after - before;
+}
+
+/* What several locks as one cost, when nobody else wants any of them. */
+static void
+dynamodb_report_several(struct dynamodb_bench *b)
+{
+	double requests[SEVERAL_REPETITIONS];
+	double middle;
+	char text[32];
+
+	for (int i = 0; i < SEVERAL_REPETITIONS; i++)
+		requests[i] = dynamodb_several(b);
+	middle = median(requests, SEVERAL_REPETITIONS);
+	snprintf(text, sizeof(text), "%.0f", middle);
+	report_row("DynamoDB Local, requests for 10 locks as one", text, "",
+	    middle, AT_MOST, 2);
+}
+
 static void
 dynamodb_open(struct dynamodb_bench *b)
 {
@@ -157,6 +214,7 @@ bench_dynamodb(void)
 	}
 	report_us(DYNAMODB_WHAT, &pairs, AT_MOST, 1.15);
 	pairs_done(&pairs);
+	dynamodb_report_several(&b);
 	line_close(&b.client);
 	daemon_stop(&b.daemon);
 	aws_client_free(b.aws);

@@ -78,18 +78,28 @@ enum ddblock_error {
 	DDBLOCK_E_SYSTEM = -28,
 	/* the lock is shared within another limit */
 	DDBLOCK_E_WRONG_LIMIT = -29,
+	/* the lock has another token than the one named */
+	DDBLOCK_E_WRONG_TOKEN = -30,
+	/* the client did not renew the lock */
+	DDBLOCK_E_NOT_RENEWED = -31,
 };
 
 /*
  * FUNCTIONS
  *
- * A connection may be used by one thread at a time; different connections
- * need no care. No function logs, exits, or touches signals. None but those
- * marked "blocks" waits for the daemon. What the library hands out belongs to
- * it and is valid until the next call on the same connection.
+ * A connection may be used by one thread at a time, whichever it is; different
+ * connections need no care. (Threads that share one take turns, with a mutex.
+ * Waiting for ddblock_fd() to become readable is no use of it.) No function
+ * logs, exits, or touches signals. None but those marked "blocks" waits for the
+ * daemon. What the library hands out belongs to it and is valid until the next
+ * call on the same connection.
  */
 struct ddblock;		/* a connection to the daemon */
 struct ddblock_row;	/* named fields; lent to a callback until it returns */
+
+/* @final: this is not a row but the fields of the reply, which comes last. */
+typedef void ddblock_row_function(void *arg, const struct ddblock_row *,
+    bool final);
 
 #define DDBLOCK_SOCKET "/run/ddblockd/ddblockd.sock"
 #define DDBLOCK_NEVER_MS UINT64_MAX
@@ -145,6 +155,39 @@ enum ddblock_mode {
 	DDBLOCK_SHARED,		/* many, but no exclusive one beside them */
 };
 
+/*
+ * What is to become of what is kept in a lock: its data, bytes of any kind, and
+ * attributes. What is not named stays. Only who holds a lock exclusively may
+ * change it; names and values have at most 300 KiB in all, and there are at
+ * most 32 attributes (else DDBLOCK_E_LIMIT).
+ */
+struct ddblock_attribute {
+	const char *name;	/* 1 to 255 bytes of UTF-8, without a colon */
+	const char *value;	/* UTF-8; NULL: take it out */
+	int typed;		/* the value is in DynamoDB's JSON */
+};
+
+struct ddblock_change {
+	size_t size;		/* of this structure */
+	const void *data;	/* NULL: they stay as they are */
+	size_t length;		/* of the data; 0: none from now on */
+	const struct ddblock_attribute *attributes;
+	size_t n_attributes;
+	int spare_data;		/* acquire: data only where there are none */
+	int clear;		/* what is not named goes */
+};
+
+#define DDBLOCK_CHANGE_INIT \
+	{ sizeof(struct ddblock_change), NULL, 0, NULL, 0, 0, 0 }
+
+/* What becomes of a hold when its holder is gone. */
+enum ddblock_policy {
+	DDBLOCK_FAIL_OPEN = 0,	/* it ends with the connection, or the lease */
+	DDBLOCK_FAIL_CLOSED,	/* it stays, until it is released on the same
+				 * connection, or broken. It has no deadline:
+				 * DDBLOCK_NEVER_MS */
+};
+
 struct ddblock_acquire_options {
 	size_t size;		/* of this structure */
 	const char *ns;		/* namespace; NULL: the daemon's default */
@@ -153,11 +196,34 @@ struct ddblock_acquire_options {
 	enum ddblock_mode mode;
 	uint32_t limit;	/* SHARED: how many may hold it, 1 to 1,000, the same
 			 * for all who share it; 0: any number */
+	int64_t max_hold_ms;	/* it is lost after so long; 0: never */
+	int64_t keepalive_ms;	/* it is lost when this connection sends
+				 * nothing for so long; 0: never */
+	int64_t danger_ms;	/* IN_DANGER so long after the last renewal; 0:
+				 * as the daemon is configured; negative:
+				 * never */
+	const struct ddblock_change *change;	/* before it is granted; or
+						 * NULL */
+	int only_if_exists;	/* DDBLOCK_E_NO_SUCH_LOCK if nothing is kept
+				 * in it */
+	const char *sort;	/* tells apart locks of one key; NULL: "-" */
+	enum ddblock_policy policy;
+	int renew_manually;	/* it ends with its deadline unless
+				 * ddblock_renew() moves that on */
+	int reentrant;		/* if it is held so, it is held once more, under
+				 * the same id; release it as often */
+	/* While it waits in line: called with the fields of !QUEUED, which
+	 * say how it stands; never @final. NULL: not asked for. */
+	ddblock_row_function *on_queue;
+	void *queue_arg;
+	int stays;		/* if the connection ends first, it is left to
+				 * its deadline, and not renewed */
 };
 
 #define DDBLOCK_ACQUIRE_OPTIONS_INIT \
 	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0, \
-	    DDBLOCK_EXCLUSIVE, 0 }
+	    DDBLOCK_EXCLUSIVE, 0, 0, 0, 0, NULL, 0, NULL, DDBLOCK_FAIL_OPEN, \
+	    0, 0, NULL, NULL, 0 }
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.
@@ -167,6 +233,8 @@ struct ddblock_acquire_options {
  *     Somebody else has it; after no wait, or after all of it.
  * DDBLOCK_E_WRONG_LIMIT
  *     It is shared, within another limit, and there was no wait.
+ * DDBLOCK_E_UNSUPPORTED
+ *     A sort value, in a namespace whose table has no sort key.
  * DDBLOCK_E_ALREADY_HELD
  *     This connection has it. To use it in another mode, release it first.
  * DDBLOCK_E_NO_DAEMON
@@ -177,7 +245,24 @@ struct ddblock_acquire_options {
 int ddblock_acquire(struct ddblock *, const char *key,
     const struct ddblock_acquire_options *, uint64_t *ret_id);
 
-/* The same for exclusive use, with no wait. Blocks. */
+/*
+ * Acquire the locks @keys, in any order and each once, as one hold: all of them
+ * or none. They are of one namespace, in the same mode, and have the same sort
+ * value. One release gives all back, and when one of them is lost, all are.
+ * Blocks.
+ *
+ * DDBLOCK_E_UNSUPPORTED
+ *     A limit, a term of its own, or what is kept in a lock: for one lock only.
+ * any other code
+ *     As of ddblock_acquire(); the reply's field "key" names the lock that was
+ *     in the way.
+ */
+#define DDBLOCK_KEYS_MAX 25
+
+int ddblock_acquire_several(struct ddblock *, const char *const *keys,
+    size_t n_keys, const struct ddblock_acquire_options *, uint64_t *ret_id);
+
+/* One lock for exclusive use, with no wait. Blocks. */
 int ddblock_try(struct ddblock *, const char *key, const char *ns,
     uint64_t *ret_id);
 
@@ -192,19 +277,71 @@ int ddblock_try(struct ddblock *, const char *key, const char *ns,
  */
 int ddblock_release(struct ddblock *, uint64_t id);
 
+/*
+ * Share what is held for exclusive use, within @limit (0: none), without a
+ * moment in which it is free. The id stays, the token is a new one. From the
+ * call on, rely on shared use only, whatever is returned. Blocks.
+ *
+ * DDBLOCK_E_BAD_REQUEST
+ *     It is shared already.
+ * DDBLOCK_E_UNREACHABLE
+ *     Not known yet; the daemon goes on.
+ */
+int ddblock_downgrade(struct ddblock *, uint64_t id, uint32_t limit);
+
 /* Renew now, without waiting for the daemon's own rhythm. Blocks. */
 int ddblock_renew(struct ddblock *, uint64_t id);
 
 /*
+ * The same, and first change what is kept in the lock (DDBLOCK_E_BAD_REQUEST,
+ * and nothing else is done, if an attribute's name cannot be one). Without an
+ * answer, or with an error about the store, it may have been changed or not;
+ * the release goes on all the same.
+ */
+int ddblock_release_change(struct ddblock *, uint64_t id,
+    const struct ddblock_change *);
+int ddblock_renew_change(struct ddblock *, uint64_t id,
+    const struct ddblock_change *);
+
+/*
+ * What was kept in the lock when it was granted, as the fields "data",
+ * "attr.NAME" and "attr.NAME:json", but for what the acquire brought itself.
+ * NULL: nothing. Unlike other rows it is valid until the hold is released.
+ */
+const struct ddblock_row *ddblock_found(const struct ddblock *, uint64_t id);
+
+/*
  * Of a hold: its fencing token, which rises with every grant of the lock in
- * the whole system; its deadline; how long until then (0: lost, or there is no
- * such hold); and the margin after it. They only look: they read nothing from
- * the daemon.
+ * the whole system (of several locks: that of the first that was named, or of
+ * @key; 0: it is none of them); its deadline; how long until then (0: lost, or
+ * there is no such hold); and the margin after it. They only look: they read
+ * nothing from the daemon.
  */
 uint64_t ddblock_token(const struct ddblock *, uint64_t id);
+uint64_t ddblock_token_of(const struct ddblock *, uint64_t id,
+    const char *key);
 uint64_t ddblock_until_boot_ms(const struct ddblock *, uint64_t id);
 uint64_t ddblock_remaining_ms(const struct ddblock *, uint64_t id);
 uint64_t ddblock_margin_ms(const struct ddblock *, uint64_t id);
+
+/*
+ * Take a lock from all who hold it. Administrators only. @ns and @sort may be
+ * NULL, as with an acquire. @token is the lock's as ddblock_query() showed it:
+ * whoever came later is not hit. @reason (one line of UTF-8, at most 200 bytes)
+ * is kept in the record and the daemon's log. Who is at work under the lock may
+ * be so for a while: its daemon hears of it with its next audit. Blocks.
+ *
+ * DDBLOCK_E_DENIED
+ *     Only root and the daemon's admin_group may.
+ * DDBLOCK_E_WRONG_TOKEN
+ *     Somebody else holds it by now; ddblock_last_text() names the token.
+ * DDBLOCK_E_NO_SUCH_LOCK
+ *     Nobody does.
+ * DDBLOCK_E_UNREACHABLE
+ *     It may be broken, or may yet be.
+ */
+int ddblock_break(struct ddblock *, const char *key, const char *ns,
+    const char *sort, uint64_t token, const char *reason);
 
 /*
  * EVENTS
@@ -225,6 +362,8 @@ enum ddblock_loss {
 	DDBLOCK_LOSS_SHUTDOWN,		/* the daemon stopped with it */
 	DDBLOCK_LOSS_DISCONNECTED,	/* the connection ended */
 	DDBLOCK_LOSS_OTHER,
+	DDBLOCK_LOSS_MAX_HOLD,		/* it was held for max_hold_ms */
+	DDBLOCK_LOSS_KEEPALIVE,		/* nothing was sent for keepalive_ms */
 };
 
 struct ddblock_event {
@@ -293,9 +432,24 @@ typedef void ddblock_reply_function(void *arg, struct ddblock *,
 int ddblock_acquire_start(struct ddblock *, const char *key,
     const struct ddblock_acquire_options *, ddblock_reply_function *function,
     void *arg, uint64_t *ret_request);
+int ddblock_acquire_several_start(struct ddblock *, const char *const *keys,
+    size_t n_keys, const struct ddblock_acquire_options *,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request);
 int ddblock_release_start(struct ddblock *, uint64_t id,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
+int ddblock_downgrade_start(struct ddblock *, uint64_t id, uint32_t limit,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request);
 int ddblock_renew_start(struct ddblock *, uint64_t id,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request);
+int ddblock_release_change_start(struct ddblock *, uint64_t id,
+    const struct ddblock_change *, ddblock_reply_function *function,
+    void *arg, uint64_t *ret_request);
+int ddblock_renew_change_start(struct ddblock *, uint64_t id,
+    const struct ddblock_change *, ddblock_reply_function *function,
+    void *arg, uint64_t *ret_request);
+
+int ddblock_break_start(struct ddblock *, const char *key, const char *ns,
+    const char *sort, uint64_t token, const char *reason,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
 
 /* Give up a request that waits. It is still answered: with
@@ -317,10 +471,6 @@ enum ddblock_query_kind {
 	DDBLOCK_QUERY_PING,	/* does it answer? */
 };
 
-/* @final: this is not a row but the fields of the reply, which comes last. */
-typedef void ddblock_row_function(void *arg, const struct ddblock_row *,
-    bool final);
-
 struct ddblock_query_options {
 	size_t size;		/* of this structure */
 	const char *ns;		/* GET; LIST, HELD, WAITING: one, or several
@@ -328,15 +478,19 @@ struct ddblock_query_options {
 				 * thinks fit */
 	const char *key;	/* GET; HELD, WAITING: NULL is any */
 	const char *prefix;	/* LIST */
-	const char *state;	/* LIST: "free", "held", "dead", or several
-				 * with commas between; NULL is any */
+	const char *state;	/* LIST: "free", "held", "dead"; HELD: "held",
+				 * "danger", "lost"; or several with commas
+				 * between; NULL is any */
 	/* LIST: called every second or so with the fields of !LISTING, which
 	 * say how far it is; never @final. NULL: not asked for. */
 	ddblock_row_function *on_progress;
+	const char *sort;	/* GET: of the lock, NULL is "-"; LIST, HELD,
+				 * WAITING: of the locks, NULL is any */
 };
 
 #define DDBLOCK_QUERY_OPTIONS_INIT \
-	{ sizeof(struct ddblock_query_options), NULL, NULL, NULL, NULL, NULL }
+	{ sizeof(struct ddblock_query_options), NULL, NULL, NULL, NULL, \
+	    NULL, NULL }
 
 /* Ask, and have every row given to @function. Blocks. */
 int ddblock_query(struct ddblock *, enum ddblock_query_kind,
@@ -347,6 +501,43 @@ int ddblock_query(struct ddblock *, enum ddblock_query_kind,
 int ddblock_query_start(struct ddblock *, enum ddblock_query_kind,
     const struct ddblock_query_options *, ddblock_row_function *on_row,
     ddblock_reply_function *on_reply, void *arg, uint64_t *ret_request);
+
+/*
+ * WATCHES
+ *
+ * Who holds a lock, and each change of that: for those who follow a leader.
+ * @on_change is called with the fields of a GET (of !CHANGED, later), first
+ * with the daemon's answer, then whenever the holder is another, is gone or
+ * dead, or when that is not known any more (state=unknown); never @final.
+ * Changes in quick succession may come as one, but the last is never left out.
+ * What is kept in the lock is not among the fields, but a change of it is such
+ * a change: DDBLOCK_QUERY_GET, asked after each, has it.
+ *
+ * @ns and @sort may be NULL, as with an acquire. A connection watches a lock
+ * once. A watch ends with the connection.
+ *
+ * DDBLOCK_E_BAD_REQUEST
+ *     It does so already.
+ * DDBLOCK_E_LIMIT
+ *     It watches too many.
+ * any other code
+ *     As the daemon said: it could not look, and does not watch.
+ */
+
+/* Blocks, until @on_change was called for the first time. */
+int ddblock_watch(struct ddblock *, const char *key, const char *ns,
+    const char *sort, ddblock_row_function *on_change, void *arg);
+
+/* The same without blocking. @on_reply (may be NULL) comes after the first
+ * @on_change, or says why there is none. */
+int ddblock_watch_start(struct ddblock *, const char *key, const char *ns,
+    const char *sort, ddblock_row_function *on_change,
+    ddblock_reply_function *on_reply, void *arg, uint64_t *ret_request);
+
+/* No @on_change is called any more. DDBLOCK_E_NO_SUCH_LOCK: it was not
+ * watched. */
+int ddblock_unwatch(struct ddblock *, const char *key, const char *ns,
+    const char *sort);
 
 /* A field's value (a NUL follows it), or NULL. @ret_length may be NULL. */
 const char *ddblock_row_find(const struct ddblock_row *, const char *name,

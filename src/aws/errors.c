@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/utf8.h"
 
 #define ERRORS_DEPTH_MAX 40		/* DynamoDB nests 32 deep */
 #define ERRORS_BODY_MAX (4 * 1024 * 1024)	/* an item is 400 KB */
@@ -42,6 +43,9 @@ static const struct errors_row errors_table[] = {
 	    DDBLOCK_E_THROTTLED },
 	/* Somebody's transaction holds the item for a moment. */
 	{ "TransactionConflictException", AWS_CLASS_THROTTLED,
+	    DDBLOCK_E_THROTTLED },
+	/* Its reasons say more: errors_cancelled(). */
+	{ "TransactionCanceledException", AWS_CLASS_THROTTLED,
 	    DDBLOCK_E_THROTTLED },
 
 	{ "InternalServerError", AWS_CLASS_TRANSIENT, DDBLOCK_E_UNREACHABLE },
@@ -104,28 +108,15 @@ static const struct errors_row errors_table[] = {
 
 /* ---- texts from outside ---- */
 
-/* The length of the UTF-8 sequence at @text, 0 if there is none. */
+/* The length of the character at @text; 0 if it is none, or a control that is
+ * not ASCII. */
 static size_t
-errors_utf8_length(const unsigned char *text, size_t length)
+errors_character(const char *text, size_t length)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = text[0] < 0x80 ? 1 : text[0] >= 0xf5 ? 0 :
-	    text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 :
-	    text[0] >= 0xc2 ? 2 : 0;
-	uint32_t c;
+	const unsigned char *c = (const unsigned char *)text;
+	size_t n = utf8_character(text, length);
 
-	if (n <= 1 || n > length)
-		return n <= length ? n : 0;
-	c = text[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (text[i] & 0x3fu);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ||
-	    (c >= 0x80 && c < 0xa0))
-		return 0;
-	return n;
+	return n == 2 && c[0] == 0xc2 && c[1] < 0xa0 ? 0 : n;
 }
 
 /* Append what is fit to print; runs of anything else become one space. */
@@ -137,7 +128,7 @@ errors_append(char *to, size_t size, const char *text, size_t length)
 	for (size_t i = 0, n; i < length; i += n > 0 ? n : 1) {
 		const unsigned char *c = (const unsigned char *)text + i;
 
-		n = errors_utf8_length(c, length - i);
+		n = errors_character(text + i, length - i);
 		if (n == 0 || (n == 1 && (*c <= ' ' || *c == 0x7f))) {
 			n = 0;
 			if (at == 0 || to[at - 1] == ' ' || at + 1 >= size)
@@ -300,6 +291,51 @@ errors_member(struct json_object *json, const char *name)
 	return json_object_get_string(value);
 }
 
+static bool
+errors_has_reason(struct json_object *json, const char *code)
+{
+	struct json_object *reasons;
+	size_t n;
+
+	if (!json_object_object_get_ex(json, "CancellationReasons",
+	    &reasons) || !json_object_is_type(reasons, json_type_array))
+		return false;
+	n = json_object_array_length(reasons);
+	for (size_t i = 0; i < n; i++) {
+		const char *its = errors_member(
+		    json_object_array_get_idx(reasons, i), "Code");
+
+		if (its != NULL && strcmp(its, code) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A transaction did not happen. Where a condition failed, to repeat it is of
+ * no use; what is throttled, or somebody else's for a moment, may come. */
+static void
+errors_cancelled(struct json_object *json, struct aws_error *e)
+{
+	if (strcmp(e->name, "TransactionCanceledException") != 0)
+		return;
+	if (errors_has_reason(json, "ConditionalCheckFailed")) {
+		e->class = AWS_CLASS_CONDITION;
+		e->code = 0;
+	} else if (errors_has_reason(json, "ValidationError")) {
+		errors_take_name(e, "ValidationException",
+		    strlen("ValidationException"));
+		e->class = AWS_CLASS_REFUSED;
+		e->code = DDBLOCK_E_INTERNAL;
+	} else if (errors_has_reason(json, "AccessDenied")) {
+		e->class = AWS_CLASS_REFUSED;
+		e->code = DDBLOCK_E_ACCESS_DENIED;
+	} else if (errors_has_reason(json,
+	    "ItemCollectionSizeLimitExceeded")) {
+		e->class = AWS_CLASS_REFUSED;
+		e->code = DDBLOCK_E_STORE_FULL;
+	}
+}
+
 void
 aws_errors_classify_json(int status, struct json_object *json,
     struct aws_error *ret)
@@ -319,6 +355,7 @@ aws_errors_classify_json(int status, struct json_object *json,
 	if (type != NULL)
 		errors_take_name(ret, type, strlen(type));
 	errors_classify_name(status, ret, message);
+	errors_cancelled(json, ret);
 	/* Of a wrong signature the lines that follow say what was signed, the
 	 * session token included. */
 	errors_write_text(ret, status, message, strcspn(message, "\n"));

@@ -1,5 +1,5 @@
 /*
- * What the commands share: options, complaints, connecting.
+ * What the commands share: connecting, complaints, values, output.
  */
 #include <config.h>
 
@@ -14,55 +14,9 @@
 
 #include "common/buffer.h"
 #include "ipc/codec.h"
-#include "ipc/utf8.h"
+#include "common/utf8.h"
 
-int
-cli_getopt(struct cli *cli, int argc, char **argv, const char *letters,
-    const struct option *options)
-{
-	for (;;) {
-		int option = getopt_long(argc, argv, letters, options, NULL);
-
-		switch (option) {
-		case CLI_OPTION_SOCKET:
-			cli->socket = optarg;
-			break;
-		case CLI_OPTION_NS:
-			cli->ns = optarg;
-			break;
-		case CLI_OPTION_JSON:
-			cli->json = true;
-			break;
-		case 'v':
-			cli->verbose = true;
-			break;
-		case 'h':
-			cli_usage(cli->command == NULL ? NULL :
-			    cli_command_find(cli->command));
-			exit(cli_flush(0));
-		default:
-			return option;
-		}
-	}
-}
-
-int
-cli_operands(struct cli *cli, int argc, char **argv, int min, int max)
-{
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ NULL, 0, NULL, 0 },
-	};
-
-	if (cli_getopt(cli, argc, argv, "hv", options) != -1)
-		return -1;
-	if (argc - optind < min || argc - optind > max) {
-		(void)cli_misused(cli, argc - optind < min ?
-		    "something is missing" : "that is too much");
-		return -1;
-	}
-	return optind;
-}
+#define CLI_NAME_BYTES 100	/* of a key, in a complaint */
 
 void
 cli_say(const char *format, ...)
@@ -74,26 +28,6 @@ cli_say(const char *format, ...)
 	(void)vfprintf(stderr, format, arguments);
 	(void)fputc('\n', stderr);
 	va_end(arguments);
-}
-
-int
-cli_misused(const struct cli *cli, const char *format, ...)
-{
-	const struct cli_command *command = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)fputs("ddblock: ", stderr);
-	(void)vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	if (cli->command != NULL)
-		command = cli_command_find(cli->command);
-	if (command != NULL)
-		(void)fprintf(stderr, "\nusage: ddblock %s %s\n",
-		    command->name, command->arguments);
-	else
-		(void)fputs("\nTry \"ddblock help\".\n", stderr);
-	return CLI_USAGE;
 }
 
 int
@@ -110,7 +44,8 @@ cli_open(const struct cli *cli, const char *name, struct ddblock **ret)
 	if (path == NULL || path[0] == '\0')
 		path = DDBLOCK_SOCKET;
 	if (r == DDBLOCK_E_NO_DAEMON && saved == EACCES)
-		cli_say("not allowed to connect to %s; its group may", path);
+		cli_say("not allowed to connect to %s: its owner and its "
+		    "group may (socket_group in ddblockd.conf(5))", path);
 	else if (r == DDBLOCK_E_NO_DAEMON)
 		cli_say("no daemon at %s: %s; start ddblockd, or name its "
 		    "socket with --socket or DDBLOCK_SOCKET", path,
@@ -122,17 +57,72 @@ cli_open(const struct cli *cli, const char *name, struct ddblock **ret)
 	return ddblock_exit_status(r);
 }
 
+/* What may help; NULL: nothing that is known here. */
+static const char *
+cli_next_step(int code)
+{
+	switch (code) {
+	case DDBLOCK_E_UNKNOWN_NAMESPACE:
+		return "\"ddblock status\" lists them";
+	case DDBLOCK_E_UNREACHABLE:
+	case DDBLOCK_E_THROTTLED:
+		return "\"ddblock status\" says how the store is";
+	case DDBLOCK_E_ACCESS_DENIED:
+	case DDBLOCK_E_NO_CREDENTIALS:
+	case DDBLOCK_E_STORE_BROKEN:
+	case DDBLOCK_E_INTERNAL:
+		return "the log of ddblockd says more";
+	case DDBLOCK_E_NO_TABLE:
+		return "\"ddblock init-table\" makes it";
+	case DDBLOCK_E_WRONG_TABLE:
+		return "\"ddblock check-table\" says why";
+	case DDBLOCK_E_NO_DAEMON:
+		return "does ddblockd still run?";
+	case DDBLOCK_E_SHUTTING_DOWN:
+		return "try again when it has started anew";
+	case DDBLOCK_E_STORE_FULL:
+		return "make room for the file of the store";
+	default:
+		return NULL;
+	}
+}
+
+/* The name of what failed, which may be any bytes, and any number of them. */
+static void
+cli_name(struct buffer *b, const char *what)
+{
+	size_t length = strlen(what);
+	size_t shown = length < CLI_NAME_BYTES ? length : CLI_NAME_BYTES;
+
+	/* No character is cut in two. */
+	while (shown < length && ((unsigned char)what[shown] & 0xc0) == 0x80)
+		shown--;
+	if (length == 0)
+		(void)buffer_append_text(b, "\"\"");
+	(void)cli_clean(b, what, shown);
+	if (shown < length)
+		(void)buffer_append_text(b, "...");
+}
+
 int
 cli_failed(const struct ddblock *d, const char *what, int code)
 {
 	const char *text = d == NULL ? "" : ddblock_last_text(d);
+	const char *next = cli_next_step(code);
+	bool known = text[0] == '\0' ||
+	    strcmp(text, ddblock_error_text(code)) == 0;
+	struct buffer b;
 
-	if (text[0] == '\0' || strcmp(text, ddblock_error_text(code)) == 0)
-		cli_say("%s: %s (%s)", what, ddblock_error_text(code),
-		    ddblock_error_name(code));
-	else
-		cli_say("%s: %s: %s (%s)", what, ddblock_error_text(code),
-		    text, ddblock_error_name(code));
+	buffer_init(&b, 16 * CLI_NAME_BYTES);
+	cli_name(&b, what);
+	/* Of a bad call the daemon's words say all. */
+	cli_say("%s: %s%s%s (%s)%s%s", b.data == NULL ? "" : b.data,
+	    known || ddblock_exit_status(code) != CLI_USAGE ?
+	    ddblock_error_text(code) : "",
+	    known || ddblock_exit_status(code) == CLI_USAGE ? "" : ": ",
+	    known ? "" : text, ddblock_error_name(code),
+	    next == NULL ? "" : "; ", next == NULL ? "" : next);
+	buffer_done(&b);
 	return ddblock_exit_status(code);
 }
 

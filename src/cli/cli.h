@@ -25,6 +25,7 @@ struct cli {
 	const char *command;	/* which one runs */
 	const char *socket;	/* NULL: the library's default */
 	const char *ns;		/* NULL: the daemon's default */
+	const char *sort;	/* of the lock, or of those listed; NULL */
 	bool json;
 	bool verbose;
 };
@@ -37,6 +38,10 @@ struct cli_command {
 };
 
 const struct cli_command *cli_command_find(const char *name);
+
+/* The commands as lines of words with tabs between, for programs. */
+void cli_show_commands(void);
+
 void cli_usage(const struct cli_command *);
 
 /*
@@ -49,12 +54,16 @@ int cli_getopt(struct cli *, int argc, char **argv, const char *letters,
 #define CLI_OPTION_SOCKET 1001
 #define CLI_OPTION_NS 1002
 #define CLI_OPTION_JSON 1003
+#define CLI_OPTION_COMPLETION 1004	/* what contrib/completion asks for */
+#define CLI_OPTION_SORT 1005
 #define CLI_COMMON_OPTIONS \
 	{ "socket", required_argument, NULL, CLI_OPTION_SOCKET }, \
 	{ "ns", required_argument, NULL, CLI_OPTION_NS }, \
+	{ "sort", required_argument, NULL, CLI_OPTION_SORT }, \
 	{ "json", no_argument, NULL, CLI_OPTION_JSON }, \
 	{ "verbose", no_argument, NULL, 'v' }, \
-	{ "help", no_argument, NULL, 'h' }
+	{ "help", no_argument, NULL, 'h' }, \
+	{ "completion-data", no_argument, NULL, CLI_OPTION_COMPLETION }
 
 /* For a command with none but common options: the index of the first operand,
  * or -1 when there was a complaint, or more operands than @max. */
@@ -67,10 +76,14 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_misused(const struct cli *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Complain that optarg is no value for @option; returns CLI_USAGE. */
+int cli_bad_value(const struct cli *, int option, const struct option *);
+
 /* Connect, or complain and return the exit status. @name: who asks. */
 int cli_open(const struct cli *, const char *name, struct ddblock **ret);
 
-/* Complain that @what failed with @code; returns the exit status. */
+/* Complain that @what failed with @code, and say what may help; returns the
+ * exit status. */
 int cli_failed(const struct ddblock *, const char *what, int code);
 
 /* A duration or a bare number of seconds from the command line. */
@@ -90,7 +103,9 @@ size_t cli_clean(struct buffer *, const char *bytes, size_t length);
 int cli_flush(int status);
 
 int cmd_acquire(struct cli *, int argc, char **argv);
+int cmd_break(struct cli *, int argc, char **argv);
 int cmd_check_table(struct cli *, int argc, char **argv);
+int cmd_elect(struct cli *, int argc, char **argv);
 int cmd_get(struct cli *, int argc, char **argv);
 int cmd_held(struct cli *, int argc, char **argv);
 int cmd_help(struct cli *, int argc, char **argv);
@@ -98,7 +113,9 @@ int cmd_init_table(struct cli *, int argc, char **argv);
 int cmd_list(struct cli *, int argc, char **argv);
 int cmd_release(struct cli *, int argc, char **argv);
 int cmd_run(struct cli *, int argc, char **argv);
+int cmd_shell(struct cli *, int argc, char **argv);
 int cmd_status(struct cli *, int argc, char **argv);
 int cmd_waiting(struct cli *, int argc, char **argv);
+int cmd_watch(struct cli *, int argc, char **argv);
 
 #endif

@@ -40,26 +40,44 @@ acquire_arguments(struct holder *holder, int argc, char **argv)
 		{ "on-lost", required_argument, NULL, 'l' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int option;
+	int option, status;
 
 	while ((option = cli_getopt(holder->cli, argc, argv,
 	    "hv" WAIT_SHORT_OPTIONS, options)) != -1) {
 		if (option == '?')
 			return CLI_USAGE;
 		if (!acquire_option(holder, option))
-			return cli_misused(holder->cli,
-			    "\"%s\" makes no sense there", optarg);
+			return cli_bad_value(holder->cli, option, options);
 	}
-	if (optind + 1 != argc)
-		return cli_misused(holder->cli, optind == argc ?
-		    "which lock?" : "one lock at a time");
-	holder->request.key = argv[optind];
+	status = wait_operand(holder->cli, &holder->request, argc, argv);
+	if (status != 0)
+		return status;
+	if (optind != argc)
+		return cli_misused(holder->cli, "\"%s\" is too much; several "
+		    "locks are named by -k each", argv[optind]);
 	if (holder->pid == 0)
 		return cli_misused(holder->cli, "for whom? A lock belongs to a "
 		    "connection, and this command's ends with it. Name the "
 		    "process that shall have it: --for-pid=$$ in a script; or "
 		    "use \"ddblock run\"");
 	return 0;
+}
+
+static void
+acquire_print(const struct holder *holder, const struct holder_report *report,
+    long helper)
+{
+	const size_t n = holder->request.n_keys;
+	bool json = holder->cli->json;
+
+	(void)printf(json ? "{\"token\":%llu,\"id\":%llu,\"helper\":%ld" :
+	    "token=%llu id=%llu helper=%ld",
+	    (unsigned long long)report->tokens[0],
+	    (unsigned long long)report->id, helper);
+	for (size_t i = 0; n > 1 && i < n; i++)
+		(void)printf(json ? ",\"token_%zu\":%llu" : " token_%zu=%llu",
+		    i + 1, (unsigned long long)report->tokens[i]);
+	(void)puts(json ? "}" : "");
 }
 
 /* Of the helper's life, the part in which we wait for it. */
@@ -74,11 +92,7 @@ acquire_wait(struct holder *holder, pid_t helper, int fd)
 		n = read(fd, &report, sizeof(report));
 	} while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)sizeof(report)) {
-		(void)printf(holder->cli->json ?
-		    "{\"token\":%llu,\"id\":%llu,\"helper\":%ld}\n" :
-		    "token=%llu id=%llu helper=%ld\n",
-		    (unsigned long long)report.token,
-		    (unsigned long long)report.id, (long)helper);
+		acquire_print(holder, &report, (long)helper);
 		return cli_flush(0);
 	}
 	/* It has complained already. */

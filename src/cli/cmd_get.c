@@ -12,6 +12,9 @@
 #include "common/buffer.h"
 #include "ipc/codec.h"
 
+#define GET_COLUMN 13
+#define GET_BYTES_MAX (8 * 1024 * 1024)	/* a line, each byte as four or six */
+
 struct get {
 	bool json;
 	const char *key;
@@ -57,7 +60,11 @@ get_on_row(void *arg, const struct ddblock_row *row, bool final)
 	}
 	for (size_t i = 0; ddblock_row_at(row, i, &name, &value, &length);
 	    i++) {
-		(void)buffer_printf(&get->text, "%-12s ", name);
+		/* Attributes have names of their users' choice. */
+		size_t shown = cli_clean(&get->text, name, strlen(name));
+
+		(void)buffer_printf(&get->text, "%*s",
+		    shown < GET_COLUMN ? (int)(GET_COLUMN - shown) : 1, "");
 		if (strcmp(name, "acquired_at") != 0 ||
 		    !get_date(&get->text, value, length))
 			(void)cli_clean(&get->text, value, length);
@@ -83,7 +90,8 @@ cmd_get(struct cli *cli, int argc, char **argv)
 	get.json = cli->json;
 	get.key = query.key = argv[first];
 	query.ns = cli->ns;
-	buffer_init(&get.text, 1024 * 1024);
+	query.sort = cli->sort;
+	buffer_init(&get.text, GET_BYTES_MAX);
 	r = ddblock_query(d, DDBLOCK_QUERY_GET, &query, get_on_row, &get);
 	if (r == 0)
 		r = buffer_failed(&get.text);

@@ -12,8 +12,8 @@ cmd_held(struct cli *cli, int argc, char **argv)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_HELD,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "id ns key token mode limit state held remaining "
-		    "pid uid name",
+		.columns = "id ns key sort? token mode?exclusive limit? "
+		    "state held remaining pid uid name",
 		.about = "cannot list what is held",
 		.none = "Nothing is held.",
 	};
@@ -24,5 +24,6 @@ cmd_held(struct cli *cli, int argc, char **argv)
 	if (first < argc)
 		view.query.key = argv[first];
 	view.query.ns = cli->ns;
+	view.query.sort = cli->sort;
 	return rows_print(cli, &view);
 }

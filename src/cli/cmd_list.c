@@ -20,8 +20,8 @@ cmd_list(struct cli *cli, int argc, char **argv)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_LIST,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "key state mode limit holders token owner "
-		    "unchanged",
+		.columns = "key sort? state mode?exclusive limit? holders? "
+		    "token owner unchanged",
 		.about = "cannot list the locks",
 		.none = "There are no such locks.",
 	};
@@ -38,7 +38,9 @@ cmd_list(struct cli *cli, int argc, char **argv)
 	if (optind < argc)
 		return cli_misused(cli, "what is \"%s\"?", argv[optind]);
 	view.query.ns = cli->ns;
+	view.query.sort = cli->sort;
 	if (cli->ns != NULL && strchr(cli->ns, ',') != NULL)
-		view.columns = "ns key state token owner unchanged";
+		view.columns = "ns key sort? state mode?exclusive limit? "
+		    "holders? token owner unchanged";
 	return rows_print(cli, &view);
 }

@@ -80,8 +80,8 @@ release_not_there(const struct release *r)
 		    "and only that can release it", r->query.key,
 		    (unsigned long long)r->other_pid);
 	else
-		cli_say("%s: no \"ddblock acquire --for-pid\" holds it here",
-		    r->query.key);
+		cli_say("%s: no \"ddblock acquire --for-pid\" holds it here; "
+		    "\"ddblock get\" says who does", r->query.key);
 	return ddblock_exit_status(DDBLOCK_E_LOCK_NOT_OWNED);
 }
 
@@ -157,8 +157,7 @@ release_arguments(struct release *r, struct cli *cli, int argc, char **argv)
 		if (option == '?')
 			return CLI_USAGE;
 		if (!holder_parse_pid(optarg, &pid))
-			return cli_misused(cli, "\"%s\" makes no sense there",
-			    optarg);
+			return cli_bad_value(cli, option, options);
 		holder_name(pid, r->name);
 	}
 	if (optind + 1 != argc)
@@ -166,6 +165,7 @@ release_arguments(struct release *r, struct cli *cli, int argc, char **argv)
 		    "which lock?" : "one lock at a time");
 	r->query.key = argv[optind];
 	r->query.ns = cli->ns;
+	r->query.sort = cli->sort;
 	return 0;
 }
 

@@ -12,8 +12,8 @@ cmd_waiting(struct cli *cli, int argc, char **argv)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_WAITING,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "ns key mode limit ahead waited pid uid name owner "
-		    "holders cause",
+		.columns = "ns key sort? mode?exclusive limit? ahead waited "
+		    "pid uid name owner holders? cause?",
 		.about = "cannot list who waits",
 		.none = "Nobody waits.",
 	};
@@ -24,5 +24,6 @@ cmd_waiting(struct cli *cli, int argc, char **argv)
 	if (first < argc)
 		view.query.key = argv[first];
 	view.query.ns = cli->ns;
+	view.query.sort = cli->sort;
 	return rows_print(cli, &view);
 }

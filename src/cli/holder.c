@@ -67,7 +67,7 @@ holder_on_interrupt(void *arg)
 	if (holder_ready(s->report_fd))
 		return CLI_SIGNAL + SIGPIPE; /* who asked is gone */
 	if (holder_ready(s->holder->pid_fd)) {
-		cli_say("%s: process %ld has ended", s->holder->request.key,
+		cli_say("%s: process %ld has ended", s->holder->request.name,
 		    (long)s->holder->pid);
 		return 1;
 	}
@@ -152,14 +152,15 @@ holder_hold(struct holder_state *s)
 static int
 holder_report(struct holder_state *s)
 {
-	struct holder_report report = {
-		.id = s->id,
-		.token = ddblock_token(s->connection, s->id),
-	};
+	const struct wait_request *request = &s->holder->request;
+	struct holder_report report = { .id = s->id };
 
+	for (size_t i = 0; i < request->n_keys; i++)
+		report.tokens[i] = ddblock_token_of(s->connection, s->id,
+		    request->keys[i]);
 	ddblock_on_event(s->connection, holder_on_event, s);
 	if (ddblock_remaining_ms(s->connection, s->id) == 0) {
-		cli_say("%s: lost at once", s->holder->request.key);
+		cli_say("%s: lost at once", s->holder->request.name);
 		return CLI_LOST;
 	}
 	/* As small as this, a pipe takes it whole or not at all. */

@@ -29,7 +29,7 @@ struct holder {
 /* What the helper says when it has the lock. */
 struct holder_report {
 	uint64_t id;
-	uint64_t token;
+	uint64_t tokens[DDBLOCK_KEYS_MAX];	/* as the locks were named */
 };
 
 /*

@@ -10,19 +10,27 @@
 #include "cli/cli.h"
 
 static const struct cli_command cli_commands[] = {
-	{ "run", "[-ns] [-c LIMIT] [-w TIME] [-E STATUS] [--on-danger=SIGNAL] "
-	    "KEY -- COMMAND...", "run a command under a lock", cmd_run },
+	{ "run", "[-ns] [-c LIMIT] [-w TIME] [-E STATUS] [--fail-closed] "
+	    "[--on-danger=SIGNAL] KEY | -k KEY... -- COMMAND...",
+	    "run a command under a lock", cmd_run },
+	{ "elect", "[--once | --restart] [--on-danger=SIGNAL] "
+	    "KEY -- COMMAND...", "run a command while leader", cmd_elect },
 	{ "acquire", "[-ns] [-c LIMIT] [-w TIME] --for-pid=PID "
-	    "[--on-lost=SIGNAL] KEY", "hold a lock for a process",
+	    "[--on-lost=SIGNAL] KEY | -k KEY...", "hold a lock for a process",
 	    cmd_acquire },
 	{ "release", "[--for-pid=PID] KEY", "end what acquire began",
 	    cmd_release },
+	{ "break", "[--token=N] --reason=TEXT KEY",
+	    "take a lock from whoever holds it", cmd_break },
 	{ "get", "KEY", "who holds a lock", cmd_get },
+	{ "watch", "[-n COUNT] [--data] KEY",
+	    "who holds a lock, and each change", cmd_watch },
 	{ "list", "[--prefix=TEXT] [--state=WORDS]",
 	    "the locks of a namespace", cmd_list },
 	{ "held", "[KEY]", "what is held through this daemon", cmd_held },
 	{ "waiting", "[KEY]", "who waits through this daemon", cmd_waiting },
 	{ "status", "", "how the daemon and its stores are", cmd_status },
+	{ "shell", "", "speak the protocol itself", cmd_shell },
 	{ "init-table", "[DDBLOCKD-OPTION...]",
 	    "create what a namespace needs", cmd_init_table },
 	{ "check-table", "[DDBLOCKD-OPTION...]",
@@ -43,10 +51,19 @@ cli_command_find(const char *name)
 }
 
 void
+cli_show_commands(void)
+{
+	for (size_t i = 0; i < CLI_COMMANDS; i++)
+		(void)printf("command\t%s\t%s\t%s\n", cli_commands[i].name,
+		    cli_commands[i].arguments, cli_commands[i].summary);
+}
+
+void
 cli_usage(const struct cli_command *command)
 {
 	if (command != NULL) {
-		(void)printf("usage: ddblock %s %s\n%s\n", command->name,
+		(void)printf("usage: ddblock %s%s%s\n%s\n", command->name,
+		    command->arguments[0] == '\0' ? "" : " ",
 		    command->arguments, command->summary);
 	} else {
 		(void)printf("usage: ddblock [--socket=PATH] [--ns=NAMESPACE] "

@@ -23,8 +23,10 @@ void
 progress_init(struct progress *p, const struct cli *cli, const char *key,
     bool quiet)
 {
-	*p = (struct progress){ .key = key, .ns = cli->ns };
+	*p = (struct progress){ .key = key, .ns = cli->ns,
+		.sort = cli->sort };
 	buffer_init(&p->line, PROGRESS_LINE_MAX);
+	buffer_init(&p->next, PROGRESS_LINE_MAX);
 	if (quiet)
 		return;
 	p->terminal = isatty(STDERR_FILENO) == 1;
@@ -45,6 +47,7 @@ progress_done(struct progress *p)
 {
 	progress_wipe(p);
 	buffer_done(&p->line);
+	buffer_done(&p->next);
 	p->enabled = false;
 }
 
@@ -104,6 +107,18 @@ progress_show(struct progress *p)
 	}
 }
 
+/* What is waited for: of several locks, one after the other. */
+static void
+progress_name(struct progress *p)
+{
+	const char *name = p->key != NULL ? p->key : p->next.data;
+
+	(void)cli_clean(&p->line, name, strlen(name));
+	if (p->key == NULL)
+		(void)buffer_printf(&p->line, " (has %llu of %llu)",
+		    (unsigned long long)p->had, (unsigned long long)p->keys);
+}
+
 /* The answer to GET, which comes last. */
 static void
 progress_on_holder(void *arg, struct ddblock *d,
@@ -117,7 +132,7 @@ progress_on_holder(void *arg, struct ddblock *d,
 		return;
 	buffer_clear(&p->line);
 	(void)buffer_append_text(&p->line, "waiting for ");
-	(void)cli_clean(&p->line, p->key, strlen(p->key));
+	progress_name(p);
 	if (reply->code < 0) {
 		(void)buffer_printf(&p->line, ": %s",
 		    ddblock_error_text(reply->code));
@@ -137,28 +152,68 @@ progress_on_holder(void *arg, struct ddblock *d,
 	progress_show(p);
 }
 
+static bool
+progress_number(const struct ddblock_row *row, const char *name,
+    uint64_t *ret)
+{
+	size_t length;
+	const char *value = ddblock_row_find(row, name, &length);
+
+	return value != NULL && codec_parse_number(value, length, ret);
+}
+
 /* A row of WAITING: is it we? */
 static void
 progress_on_waiter(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct progress *p = arg;
+	const char *key = ddblock_row_find(row, "key", NULL);
 	uint64_t pid;
-	size_t length;
-	const char *value = ddblock_row_find(row, "pid", &length);
 
-	if (final || value == NULL ||
-	    !codec_parse_number(value, length, &pid) ||
-	    pid != (uint64_t)getpid())
+	if (final || !p->enabled || key == NULL ||
+	    !progress_number(row, "pid", &pid) || pid != (uint64_t)getpid())
 		return;
-	value = ddblock_row_find(row, "ahead", &length);
-	p->ahead_known = value != NULL &&
-	    codec_parse_number(value, length, &p->ahead);
+	p->ahead_known = progress_number(row, "ahead", &p->ahead);
+	if (p->key == NULL && progress_number(row, "keys", &p->keys) &&
+	    progress_number(row, "had", &p->had))
+		(void)buffer_append_text(&p->next, key);
+}
+
+static void
+progress_ask(struct progress *p, struct ddblock *d,
+    enum ddblock_query_kind kind, const char *key,
+    ddblock_reply_function *on_reply)
+{
+	struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
+
+	query.key = key;
+	query.ns = p->ns;
+	query.sort = p->sort;
+	p->asking = ddblock_query_start(d, kind, &query, progress_on_waiter,
+	    on_reply, p, NULL) == 0;
+}
+
+/* The answer to WAITING: it is known who is waited for. */
+static void
+progress_on_waiting(void *arg, struct ddblock *d,
+    const struct ddblock_reply *reply)
+{
+	struct progress *p = arg;
+	const char *key = p->key;
+
+	(void)reply;
+	p->asking = false;
+	if (!p->enabled)
+		return;
+	if (key == NULL && buffer_failed(&p->next) == 0 && p->next.length > 0)
+		key = p->next.data;
+	if (key != NULL)
+		progress_ask(p, d, DDBLOCK_QUERY_GET, key, progress_on_holder);
 }
 
 void
 progress_tick(struct progress *p, struct ddblock *d)
 {
-	struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
 	uint64_t now_ms;
 
 	if (!p->enabled || p->asking)
@@ -169,11 +224,6 @@ progress_tick(struct progress *p, struct ddblock *d)
 	p->next_ms = now_ms +
 	    (p->terminal ? PROGRESS_TERMINAL_MS : PROGRESS_LOG_MS);
 	p->ahead_known = false;
-	query.key = p->key;
-	query.ns = p->ns;
-	if (ddblock_query_start(d, DDBLOCK_QUERY_WAITING, &query,
-	    progress_on_waiter, NULL, p, NULL) == 0 &&
-	    ddblock_query_start(d, DDBLOCK_QUERY_GET, &query, NULL,
-	    progress_on_holder, p, NULL) == 0)
-		p->asking = true;
+	buffer_clear(&p->next);
+	progress_ask(p, d, DDBLOCK_QUERY_WAITING, p->key, progress_on_waiting);
 }

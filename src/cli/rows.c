@@ -14,7 +14,7 @@
 
 #define ROWS_SEEN_FIRST 200
 #define ROWS_CELLS_MAX (1024 * 1024)
-#define ROWS_CELL_SEPARATOR '\0'
+#define ROWS_NAME_SIZE 64
 
 struct rows_writer {
 	const struct rows_view *view;
@@ -27,6 +27,8 @@ struct rows_writer {
 	const char *columns[ROWS_COLUMNS_MAX];
 	size_t lengths[ROWS_COLUMNS_MAX];	/* of the names */
 	size_t widths[ROWS_COLUMNS_MAX];
+	bool hidden[ROWS_COLUMNS_MAX];	/* no row so far asks for it */
+	size_t gap;		/* before the next cell */
 	bool settled;		/* the widths are known */
 	size_t n_kept;
 	struct buffer kept;	/* cells, clean, a NUL after each */
@@ -45,12 +47,14 @@ rows_init(struct rows_writer *w, const struct rows_view *view, bool json)
 	buffer_init(&w->kept, 16 * ROWS_CELLS_MAX);
 	buffer_init(&w->scratch, 16 * ROWS_CELLS_MAX);
 	while (*at != '\0' && w->n_columns < ROWS_COLUMNS_MAX) {
-		size_t length = strcspn(at, " ");
+		size_t length = strcspn(at, " ?");
 
 		w->columns[w->n_columns] = at;
 		w->lengths[w->n_columns] = length;
-		w->widths[w->n_columns++] = length;
+		w->widths[w->n_columns] = length;
 		at += length;
+		w->hidden[w->n_columns++] = *at == '?';
+		at += strcspn(at, " ");
 		at += strspn(at, " ");
 	}
 }
@@ -62,19 +66,23 @@ rows_done(struct rows_writer *w)
 	buffer_done(&w->scratch);
 }
 
-/* Print a cell; the last of a line is not filled up. */
+/* Print a cell. What fills it up comes with the next one of its line. */
 static void
-rows_cell(const struct rows_writer *w, size_t column, const char *text,
+rows_cell(struct rows_writer *w, size_t column, const char *text,
     size_t columns)
 {
-	size_t fill = columns < w->widths[column] ?
-	    w->widths[column] - columns : 0;
+	if (w->hidden[column])
+		return;
+	(void)printf("%*s%s", (int)w->gap, "", text);
+	w->gap = 2 + (columns < w->widths[column] ?
+	    w->widths[column] - columns : 0);
+}
 
-	(void)fputs(text, stdout);
-	if (column + 1 == w->n_columns)
-		(void)putchar('\n');
-	else
-		(void)printf("%*s", (int)fill + 2, "");
+static void
+rows_line_end(struct rows_writer *w)
+{
+	(void)putchar('\n');
+	w->gap = 0;
 }
 
 static size_t
@@ -87,6 +95,21 @@ rows_columns_of(const char *text)
 	return n;
 }
 
+static void
+rows_heading(struct rows_writer *w)
+{
+	for (size_t i = 0; i < w->n_columns; i++) {
+		char name[ROWS_NAME_SIZE];
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)w->lengths[i],
+		    w->columns[i]);
+		for (char *c = name; *c != '\0'; c++)
+			*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c;
+		rows_cell(w, i, name, w->lengths[i]);
+	}
+	rows_line_end(w);
+}
+
 /* The widths are what they are now: the heading, and all that was kept. */
 static void
 rows_settle(struct rows_writer *w)
@@ -96,37 +119,72 @@ rows_settle(struct rows_writer *w)
 	if (w->settled)
 		return;
 	w->settled = true;
-	for (size_t i = 0; i < w->n_columns && w->n_rows > 0; i++) {
-		char name[64];
-
-		(void)snprintf(name, sizeof(name), "%.*s", (int)w->lengths[i],
-		    w->columns[i]);
-		for (char *c = name; *c != '\0'; c++)
-			*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c;
-		rows_cell(w, i, name, w->lengths[i]);
-	}
+	if (w->n_rows > 0)
+		rows_heading(w);
 	for (size_t row = 0; row < w->n_kept; row++) {
 		for (size_t i = 0; i < w->n_columns; i++) {
 			rows_cell(w, i, at, rows_columns_of(at));
 			at += strlen(at) + 1;
 		}
+		rows_line_end(w);
+	}
+}
+
+static const char *
+rows_value(const struct rows_writer *w, size_t column,
+    const struct ddblock_row *row, size_t *ret_length)
+{
+	char name[ROWS_NAME_SIZE];
+	const char *value;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)w->lengths[column],
+	    w->columns[column]);
+	value = ddblock_row_find(row, name, ret_length);
+	return value == NULL || *ret_length == 0 ? NULL : value;
+}
+
+/* Has the row anything but what is usual in a hidden column? */
+static bool
+rows_unusual(const struct rows_writer *w, size_t column,
+    const struct ddblock_row *row)
+{
+	const char *usual = w->columns[column] + w->lengths[column] + 1;
+	size_t length;
+	const char *value = rows_value(w, column, row, &length);
+
+	return value != NULL && (length != strcspn(usual, " ") ||
+	    memcmp(value, usual, length) != 0);
+}
+
+/* When the heading has been written already, there is another. */
+static void
+rows_reveal(struct rows_writer *w, const struct ddblock_row *row)
+{
+	bool again = false;
+
+	for (size_t i = 0; i < w->n_columns; i++) {
+		if (w->hidden[i] && rows_unusual(w, i, row)) {
+			w->hidden[i] = false;
+			again = w->settled;
+		}
+	}
+	if (again) {
+		rows_line_end(w);
+		rows_heading(w);
 	}
 }
 
 static void
 rows_table_row(struct rows_writer *w, const struct ddblock_row *row)
 {
+	rows_reveal(w, row);
 	for (size_t i = 0; i < w->n_columns; i++) {
 		struct buffer *b = w->settled ? &w->scratch : &w->kept;
-		char name[64];
 		size_t length = 1;
-		const char *value;
+		const char *value = rows_value(w, i, row, &length);
 		size_t columns;
 
-		(void)snprintf(name, sizeof(name), "%.*s", (int)w->lengths[i],
-		    w->columns[i]);
-		value = ddblock_row_find(row, name, &length);
-		if (value == NULL || length == 0) {
+		if (value == NULL) {
 			value = "-";
 			length = 1;
 		}
@@ -140,7 +198,10 @@ rows_table_row(struct rows_writer *w, const struct ddblock_row *row)
 		if (columns > w->widths[i])
 			w->widths[i] = columns;
 	}
-	w->n_kept += !w->settled;
+	if (w->settled)
+		rows_line_end(w);
+	else
+		w->n_kept++;
 	if (w->n_kept == ROWS_SEEN_FIRST)
 		rows_settle(w);
 }

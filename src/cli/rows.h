@@ -12,7 +12,9 @@
 struct rows_view {
 	enum ddblock_query_kind kind;
 	struct ddblock_query_options query;
-	const char *columns;	/* their names, separated by spaces */
+	/* Their names, separated by spaces. "mode?exclusive" is shown only if
+	 * some row has another mode than that, "limit?" if some has one. */
+	const char *columns;
 	const char *about;	/* what failed, when it does */
 	const char *none;	/* what to say when there are no rows */
 	const char *json_array;	/* a name for the rows: the reply's own fields
@@ -24,9 +26,11 @@ struct rows_view {
 /* Ask, and print what comes. Returns the exit status. */
 int rows_print(struct cli *, const struct rows_view *);
 
-/* {"name":value,...}, and the same without the braces. */
+/* {"name":value,...}; the same without the braces; one of them. */
 void rows_object(struct buffer *, const struct ddblock_row *);
 void rows_members(struct buffer *, const struct ddblock_row *);
+void rows_member(struct buffer *, const char *name, const char *value,
+    size_t length);
 
 /* A JSON string; what is not UTF-8 becomes U+FFFD. */
 void rows_string(struct buffer *, const char *bytes, size_t length);

@@ -9,17 +9,18 @@
 
 #include "cli/rows.h"
 #include "ipc/codec.h"
-#include "ipc/utf8.h"
+#include "common/base64.h"
+#include "common/utf8.h"
 
 static const char *const rows_numbers[] = {
 	"id", "token", "pid", "uid", "gid", "ahead", "acquired_at", "locks",
-	"limit", "holders",
+	"limit", "holders", "until_boot_ms", "examined", "units",
 	"held", "waiting", "granted", "handed_over", "lost", "doubts",
 	"requests", "repetitions", "in_flight", "rows", "connections", NULL,
 };
 static const char *const rows_durations[] = {
 	"remaining", "unchanged", "lease", "held", "waited", "renewed",
-	"uptime", NULL,
+	"uptime", "margin", "in", NULL,
 };
 static const char *const rows_booleans[] = { "here", "mine", NULL };
 
@@ -59,7 +60,7 @@ rows_string(struct buffer *b, const char *bytes, size_t length)
 	(void)buffer_append_text(b, "\"");
 }
 
-static void
+void
 rows_member(struct buffer *b, const char *name, const char *value,
     size_t length)
 {
@@ -78,6 +79,11 @@ rows_member(struct buffer *b, const char *name, const char *value,
 	    codec_parse_boolean(value, length, &yes)) {
 		(void)buffer_printf(b, "\"%s\":%s", name,
 		    yes ? "true" : "false");
+	} else if (strcmp(name, "data") == 0) {
+		/* Any bytes, which a string of JSON cannot hold. */
+		(void)buffer_append_text(b, "\"data_base64\":\"");
+		base64_append(b, value, length);
+		(void)buffer_append_text(b, "\"");
 	} else {
 		rows_string(b, name, strlen(name));
 		(void)buffer_append_text(b, ":");

@@ -57,13 +57,15 @@ supervise_on_lost(struct supervise *s, const struct ddblock_event *event)
 		[DDBLOCK_LOSS_SHUTDOWN] = "the daemon stopped",
 		[DDBLOCK_LOSS_DISCONNECTED] = "the daemon is gone",
 		[DDBLOCK_LOSS_OTHER] = "the daemon says so",
+		[DDBLOCK_LOSS_MAX_HOLD] = "it was held for --max-hold",
+		[DDBLOCK_LOSS_KEEPALIVE] = "the daemon heard nothing of us",
 	};
 	uint64_t from_ms = clock_boot_ms();
 
 	if (!child_left(&s->child))
 		return;
 	s->lost = true;
-	cli_say("lost the lock %s: %s; ending the command", s->key,
+	cli_say("lost the lock %s: %s; ending the command", s->name,
 	    reasons[event->loss]);
 	if (event->until_boot_ms < from_ms)
 		from_ms = event->until_boot_ms;
@@ -109,6 +111,15 @@ supervise_on_child(struct supervise *s)
 }
 
 static void
+supervise_pass_on(struct supervise *s, int number)
+{
+	if (number == SIGTERM || number == SIGINT || number == SIGQUIT ||
+	    number == SIGHUP)
+		s->told_to_end = true;
+	child_signal(&s->child, number);
+}
+
+static void
 supervise_on_signals(struct supervise *s)
 {
 	int number;
@@ -119,7 +130,7 @@ supervise_on_signals(struct supervise *s)
 		else if (number == SIGCONT)
 			child_continue(&s->child);
 		else
-			child_signal(&s->child, number);
+			supervise_pass_on(s, number);
 	}
 }
 
@@ -166,7 +177,7 @@ supervise_run(struct supervise *s, char **argv)
 	}
 	ddblock_on_event(s->connection, supervise_on_event, s);
 	if (ddblock_remaining_ms(s->connection, s->id) == 0) {
-		cli_say("lost the lock %s before the command was run", s->key);
+		cli_say("lost the lock %s before the command was run", s->name);
 		s->lost = true;
 		return CLI_LOST;
 	}

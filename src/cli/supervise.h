@@ -9,7 +9,7 @@
 #include "cli/signals.h"
 
 struct supervise {
-	const char *key;
+	const char *name;	/* of the lock */
 	struct ddblock *connection;
 	uint64_t id;		/* of the hold */
 	struct signals *signals;
@@ -21,6 +21,7 @@ struct supervise {
 	bool ended;		/* the command itself */
 	uint64_t ended_ms;	/* boot time */
 	bool lost;		/* the lock, while something of it ran */
+	bool told_to_end;	/* by a signal, which was passed on */
 };
 
 /*

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/progress.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "ipc/codec.h"
@@ -18,12 +17,48 @@
 /* A daemon that has not answered so long after it should have, never will. */
 #define WAIT_ANSWER_MS 30000
 
+static bool
+wait_add_key(struct wait_request *request, const char *key)
+{
+	if (request->n_keys == DDBLOCK_KEYS_MAX)
+		return false;
+	request->keys[request->n_keys++] = key;
+	return true;
+}
+
+int
+wait_operand(struct cli *cli, struct wait_request *request, int argc,
+    char **argv)
+{
+	const char *complaint = keep_complaint(&request->keep);
+
+	if (complaint != NULL)
+		return cli_misused(cli, "%s", complaint);
+	if (request->n_keys == 0) {
+		if (optind == argc)
+			return cli_misused(cli, "which lock?");
+		(void)wait_add_key(request, argv[optind++]);
+		if (optind < argc && strcmp(argv[optind], "--") == 0)
+			optind++;
+	}
+	request->name = request->keys[0];
+	if (request->n_keys > 1) {
+		(void)snprintf(request->several, sizeof(request->several),
+		    "%.80s and %zu more", request->keys[0],
+		    request->n_keys - 1);
+		request->name = request->several;
+	}
+	return 0;
+}
+
 bool
 wait_option(struct wait_request *request, int option)
 {
 	uint64_t number;
 
 	switch (option) {
+	case 'k':
+		return wait_add_key(request, optarg);
 	case 'n':
 		request->wait_ms = 0;
 		return true;
@@ -37,6 +72,9 @@ wait_option(struct wait_request *request, int option)
 		request->mode = DDBLOCK_SHARED;
 		request->limit = (uint32_t)number;
 		return true;
+	case WAIT_OPTION_FAIL_CLOSED:
+		request->policy = DDBLOCK_FAIL_CLOSED;
+		return true;
 	case 'w':
 		return cli_parse_wait(optarg, &request->wait_ms);
 	case 'E':
@@ -45,8 +83,16 @@ wait_option(struct wait_request *request, int option)
 			return false;
 		request->busy_status = (int)number;
 		return true;
+	case WAIT_OPTION_MAX_HOLD:
+		return cli_parse_wait(optarg, &request->max_hold_ms) &&
+		    request->max_hold_ms > 0;
+	case WAIT_OPTION_DANGER:
+		request->danger_ms = -1;
+		return strcmp(optarg, "never") == 0 ||
+		    (cli_parse_wait(optarg, &request->danger_ms) &&
+			request->danger_ms > 0);
 	default:
-		return false;
+		return keep_option(&request->keep, option);
 	}
 }
 
@@ -77,21 +123,26 @@ static void
 wait_explain(struct wait_state *w, struct ddblock *d,
     const struct ddblock_reply *reply)
 {
+	const char *name = w->request->name;
 	struct buffer b;
 	bool busy = reply->code == DDBLOCK_E_LOCK_BUSY ||
 	    reply->code == DDBLOCK_E_ACQUIRE_TIMEOUT;
 	int code = reply->cause != 0 ? reply->cause : reply->code;
 
-	buffer_init(&b, 8192);
-	(void)cli_clean(&b, w->request->key, strlen(w->request->key));
+	/* Of several, the one that is in the way. */
+	if (reply->row != NULL && ddblock_row_find(reply->row, "key", NULL))
+		name = ddblock_row_find(reply->row, "key", NULL);
 	if (!busy || reply->cause != 0) {
-		w->status = cli_failed(d, b.data == NULL ? "" : b.data, code);
-		buffer_done(&b);
+		w->status = cli_failed(d, name, code);
 		return;
 	}
+	buffer_init(&b, 8192);
+	(void)cli_clean(&b, name, strlen(name));
 	(void)buffer_printf(&b, ": %s", ddblock_error_text(reply->code));
 	wait_field(&b, reply->row, "; held by ", "owner");
+	wait_field(&b, reply->row, ", ", "policy");
 	wait_field(&b, reply->row, ", unchanged for ", "unchanged");
+	wait_field(&b, reply->row, ", alive: ", "alive");
 	cli_say("%s", b.data == NULL ? "" : b.data);
 	buffer_done(&b);
 	w->status = w->request->busy_status;
@@ -138,7 +189,7 @@ wait_loop(struct wait_state *w, struct ddblock *d, struct progress *p,
 		if (fds[0].fd < 0 ||
 		    (poll(fds, 2, wait_timeout(p, limit_ms)) < 0 &&
 		    errno != EINTR))
-			return cli_failed(d, request->key, DDBLOCK_E_SYSTEM);
+			return cli_failed(d, request->name, DDBLOCK_E_SYSTEM);
 		if (fds[1].revents != 0)
 			status = request->on_interrupt(request->arg);
 		if (status != 0)
@@ -146,7 +197,7 @@ wait_loop(struct wait_state *w, struct ddblock *d, struct progress *p,
 		(void)ddblock_dispatch(d);
 		if (!w->answered && clock_boot_ms() >= limit_ms) {
 			cli_say("%s: the daemon does not answer",
-			    request->key);
+			    request->name);
 			return ddblock_exit_status(DDBLOCK_E_NO_DAEMON);
 		}
 		if (!w->answered)
@@ -157,29 +208,34 @@ wait_loop(struct wait_state *w, struct ddblock *d, struct progress *p,
 
 int
 wait_for_lock(struct cli *cli, struct ddblock *d,
-    const struct wait_request *request, uint64_t *ret_id)
+    struct wait_request *request, uint64_t *ret_id)
 {
 	struct ddblock_acquire_options options = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	struct wait_state w = { .request = request };
 	uint64_t limit_ms = DDBLOCK_NEVER_MS;
-	struct progress progress;
 	int status;
 	int r;
 
 	options.ns = cli->ns;
+	options.sort = cli->sort;
 	options.wait_ms = request->wait_ms;
 	options.mode = request->mode;
 	options.limit = request->limit;
+	options.policy = request->policy;
+	options.max_hold_ms = request->max_hold_ms;
+	options.danger_ms = request->danger_ms;
+	keep_ask(&request->keep, &options);
 	if (request->wait_ms >= 0)
 		limit_ms = clock_boot_ms() + (uint64_t)request->wait_ms +
 		    WAIT_ANSWER_MS;
-	r = ddblock_acquire_start(d, request->key, &options, wait_on_answer,
-	    &w, NULL);
+	r = ddblock_acquire_several_start(d, request->keys, request->n_keys,
+	    &options, wait_on_answer, &w, NULL);
 	if (r < 0)
-		return cli_failed(d, request->key, r);
-	progress_init(&progress, cli, request->key, request->quiet);
-	status = wait_loop(&w, d, &progress, limit_ms);
-	progress_done(&progress);
+		return cli_failed(d, request->name, r);
+	progress_init(&request->progress, cli,
+	    request->n_keys == 1 ? request->keys[0] : NULL, request->quiet);
+	status = wait_loop(&w, d, &request->progress, limit_ms);
+	progress_done(&request->progress);
 	*ret_id = w.id;
 	return status;
 }

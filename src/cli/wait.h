@@ -6,14 +6,26 @@
 #define DDBLOCKD_CLI_WAIT_H
 
 #include "cli/cli.h"
+#include "cli/keep.h"
+#include "cli/progress.h"
+
+#define WAIT_NAME_MAX 128
 
 struct wait_request {
-	const char *key;
+	const char *keys[DDBLOCK_KEYS_MAX];	/* several: all or none */
+	size_t n_keys;
+	const char *name;	/* of the lock, or of all, for people */
+	char several[WAIT_NAME_MAX];
 	int64_t wait_ms;	/* 0: do not; negative: for ever */
 	enum ddblock_mode mode;
 	uint32_t limit;		/* of those who share it; 0: none */
+	enum ddblock_policy policy;
+	int64_t max_hold_ms;	/* 0: no bound */
+	int64_t danger_ms;	/* 0: as the daemon has it; negative: never */
+	struct keep keep;
 	int busy_status;	/* exit status when somebody else has it */
 	bool quiet;		/* no progress */
+	struct progress progress;
 	/* When this can be read, or has ended, @on_interrupt is asked: 0 to
 	 * go on, or the exit status to give up with. */
 	int interrupt_fd;
@@ -22,20 +34,37 @@ struct wait_request {
 };
 
 /* What both commands call their options, for cli_getopt(). */
-#define WAIT_SHORT_OPTIONS "nsc:w:E:"
+#define WAIT_OPTION_MAX_HOLD 1101
+#define WAIT_OPTION_DANGER 1102
+#define WAIT_OPTION_FAIL_CLOSED 1103
+#define WAIT_SHORT_OPTIONS "k:nsc:w:E:"
 #define WAIT_OPTIONS \
+	{ "key", required_argument, NULL, 'k' }, \
 	{ "nonblock", no_argument, NULL, 'n' }, \
 	{ "shared", no_argument, NULL, 's' }, \
 	{ "limit", required_argument, NULL, 'c' }, \
+	{ "fail-closed", no_argument, NULL, WAIT_OPTION_FAIL_CLOSED }, \
 	{ "wait", required_argument, NULL, 'w' }, \
 	{ "timeout", required_argument, NULL, 'w' }, \
-	{ "conflict-exit-code", required_argument, NULL, 'E' }
+	{ "conflict-exit-code", required_argument, NULL, 'E' }, \
+	{ "max-hold", required_argument, NULL, WAIT_OPTION_MAX_HOLD }, \
+	{ "danger", required_argument, NULL, WAIT_OPTION_DANGER }, \
+	KEEP_OPTIONS
 
 /* Take note of one of them. False: it is none, or its value makes no sense. */
 bool wait_option(struct wait_request *, int option);
 
-/* The hold, or 0 and the exit status (which may be 0, by -E). Complains. */
-int wait_for_lock(struct cli *, struct ddblock *, const struct wait_request *,
+/*
+ * After the options: a lock that none of them named is the first operand, and
+ * optind is at what follows. 0, or the exit status; it complains.
+ */
+int wait_operand(struct cli *, struct wait_request *, int argc, char **argv);
+
+/*
+ * The hold, or 0 and the exit status (which may be 0, by -E). It complains. The
+ * request must live as long as the connection.
+ */
+int wait_for_lock(struct cli *, struct ddblock *, struct wait_request *,
     uint64_t *ret_id);
 
 #endif

@@ -2,7 +2,7 @@
  * Putting together what a step asks its caller to do. No action needs memory
  * of its own: each lives in the object that it is about.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -27,18 +27,28 @@ void
 action_notice(struct core *core, struct hold *hold,
     enum core_notice_kind kind, enum core_loss loss)
 {
-	struct core_notice *n = &hold->notice;
-	const struct grant *g = hold->grant;
-	const struct session *s = g == NULL ? NULL : g->session;
-	uint64_t until_ms = s == NULL ? core->now_ms : session_until_ms(s);
+	struct core_notice *n;
+	const struct session *s;
+	uint64_t until_ms;
 	int cause;
 
+	/* Of several, one speaks for all, and none before all are held. */
+	if (joint_is_kept(hold))
+		return;
+	if (hold->client->gone)
+		return;
+	hold = joint_speaker(hold);
+	n = &hold->notice;
+	s = hold->grant == NULL ? NULL : hold->grant->session;
+	until_ms = hold->grant == NULL ? core->now_ms : terms_until_ms(hold);
 	n->kind = kind;
 	n->loss = loss;
 	n->until_ms = until_ms;
 	n->remaining_ms = until_ms > core->now_ms ?
 	    (uint32_t)(until_ms - core->now_ms) : 0;
 	cause = s != NULL && s->cause != 0 ? s->cause : hold->lock->ns->cause;
+	if (hold->terms != NULL && hold->terms->manual)
+		cause = DDBLOCK_E_NOT_RENEWED;
 	n->cause = (int16_t)(cause != 0 ? cause : DDBLOCK_E_UNREACHABLE);
 	if (hold->told)
 		return;
@@ -47,19 +57,24 @@ action_notice(struct core *core, struct hold *hold,
 }
 
 void
-action_submit(struct core *core, struct core_submit *submit,
-    struct namespace *ns, enum operation_kind kind, uint64_t deadline_ms,
-    enum core_about about, void *owner)
+action_fill(struct core *core, struct operation *o, struct namespace *ns,
+    enum operation_kind kind, uint64_t deadline_ms)
 {
-	struct operation *o = &submit->operation;
-
 	assert(deadline_ms > core->now_ms);
 	o->kind = kind;
 	o->namespace_index = ns->index;
 	o->submitted_ms = core->now_ms;
 	o->deadline_ms = deadline_ms;
-	if (kind != OPERATION_ACQUIRE)
+	if (kind != OPERATION_ACQUIRE && kind != OPERATION_BREAK)
 		o->owner = core->host;
+}
+
+void
+action_submit(struct core *core, struct core_submit *submit,
+    struct namespace *ns, enum operation_kind kind, uint64_t deadline_ms,
+    enum core_about about, void *owner)
+{
+	action_fill(core, &submit->operation, ns, kind, deadline_ms);
 	submit->about = about;
 	submit->owner = owner;
 	action_add(core, &submit->action, CORE_SUBMIT);
@@ -88,10 +103,16 @@ action_forget(struct core *core)
 		core->dead_requests = r->client_next;
 		request_free(core, r);
 	}
+	while (core->dead_joints != NULL) {
+		struct joint *j = core->dead_joints;
+
+		core->dead_joints = j->next_due;
+		joint_free(core, j);
+	}
 	while (core->dead_holds != NULL) {
 		struct hold *h = core->dead_holds;
 
 		core->dead_holds = h->client_next;
-		free(h);
+		hold_free(core, h);
 	}
 }

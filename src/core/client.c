@@ -2,7 +2,7 @@
  * Clients, their requests and their holds: admission, the one reply, and the
  * end of a connection, which leaves nothing behind.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "ddblock.h"
 
-static struct client *
+struct client *
 client_find(const struct core *core, uint64_t id)
 {
 	struct client *c;
@@ -39,11 +39,12 @@ client_new(struct core *core, uint64_t id, struct client **ret)
 	return 0;
 }
 
-/* A client is remembered only while it asks or holds something. */
-static void
+/* A client is remembered only while it asks, holds or watches something. */
+void
 client_free_if_unused(struct core *core, struct client *c)
 {
-	if (c->pinned || c->requests != NULL || c->holds != NULL)
+	if (c->pinned || c->requests != NULL || c->holds != NULL ||
+	    c->watches != NULL)
 		return;
 	HASH_DEL(core->clients, c);
 	free(c);
@@ -58,20 +59,50 @@ hold_find(const struct core *core, uint64_t id)
 	return h;
 }
 
+/* It is the client's from now on. */
+void
+hold_give(struct core *core, struct hold *h, struct client *c)
+{
+	struct namespace *ns = h->lock->ns;
+
+	h->notice.client = c->id;
+	h->client = c;
+	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
+	DL_APPEND2(c->holds, h, client_previous, client_next);
+	c->n_holds++;
+	if (!h->fail_closed)
+		c->held_in[ns->index]++;
+	ns->n_held++;
+	ns->granted++;
+}
+
+void
+hold_mark_lost(struct core *core, struct hold *h)
+{
+	struct namespace *ns = h->lock->ns;
+
+	assert(!h->lost);
+	h->lost = true;
+	if (!h->fail_closed) {
+		assert(h->client->held_in[ns->index] > 0);
+		h->client->held_in[ns->index]--;
+	}
+	ns->n_held--;
+	ns->lost++;
+	h->lock->references++;
+	terms_end(core, h);
+}
+
 /* The hold is valid no more; its client is told. It stays until the client
  * releases it, so that a release says why it came too late. */
 void
 hold_lose(struct core *core, struct hold *h, enum core_loss loss)
 {
-	struct namespace *ns = h->lock->ns;
-
-	assert(!h->lost);
-	assert(h->client->held_in[ns->index] > 0);
-	h->lost = true;
-	h->client->held_in[ns->index]--;
-	ns->n_held--;
-	ns->lost++;
-	h->lock->references++;
+	if (h->joint != NULL) {
+		joint_lose(core, h, loss);
+		return;
+	}
+	hold_mark_lost(core, h);
 	action_notice(core, h, CORE_LOST, loss);
 }
 
@@ -92,24 +123,42 @@ hold_end(struct core *core, struct hold *h)
 		l->references--;
 		lock_free_if_unused(core, l);
 	} else {
-		c->held_in[l->ns->index]--;
+		if (!h->fail_closed)
+			c->held_in[l->ns->index]--;
 		l->ns->n_held--;
+		watch_touch(core, l);
 	}
 	h->lock = NULL;
+	terms_end(core, h);
 	h->client_next = core->dead_holds;
 	core->dead_holds = h;
+	if (h->joint != NULL)
+		joint_ended(core, h);
 	client_free_if_unused(core, c);
+}
+
+void
+hold_free(struct core *core, struct hold *h)
+{
+	if (h == NULL)
+		return;
+	terms_free(core, h);
+	free(h);
 }
 
 void
 request_free(struct core *core, struct request *r)
 {
-	free(r->hold);
+	hold_free(core, r->hold);
 	free(r->owner);
 	free(r->text);
 	free(r->holder);
+	free(r->change);
+	free(r->found);
 	if (r->listing != NULL)
 		listing_free(r->listing);
+	if (r->breaking != NULL)
+		breaking_free(r->breaking);
 	if (core->n_spare_requests >= SPARES_MAX) {
 		free(r);
 		return;
@@ -150,29 +199,43 @@ request_unlink(struct core *core, struct request *r)
 	struct client *c = r->client;
 
 	if (r->grant != NULL)
-		r->grant->releasing = NULL;
-	if (r->lock != NULL)
+		r->grant->downgrade->request = NULL;
+	while (r->grants != NULL) {
+		struct grant *g = r->grants;
+
+		LL_DELETE2(r->grants, g, releasing_next);
+		g->releasing = NULL;
+	}
+	if (r->lock != NULL || r->joint != NULL)
 		queue_leave(core, r);
+	if (r->changing != NULL)
+		keep_leave(r);
+	if (r->joint != NULL)
+		joint_leave(core, r->joint);
 	if (r->session != NULL)
 		DL_DELETE2(r->session->renewals, r, renew_previous,
 		    renew_next);
 	if (r->listing != NULL)
 		listing_leave(core, r->listing);
+	if (r->watch != NULL)
+		watch_forget_request(r->watch);
 	heap_release(&core->heap, &r->timer);
 	DL_DELETE2(c->requests, r, client_previous, client_next);
 	c->n_requests--;
 	core->n_requests--;
 	r->client = NULL;
-	r->grant = NULL;
+	r->joint = NULL;
 	r->session = NULL;
+	r->watch = NULL;
 }
 
 /* An operation of the request's own may be under way; then it is freed with
- * the outcome (listing.c). */
-static void
+ * the outcome (listing.c, breaking.c). */
+void
 request_bury(struct core *core, struct request *r)
 {
-	if (r->listing != NULL && r->listing->busy) {
+	if ((r->listing != NULL && r->listing->busy) ||
+	    (r->breaking != NULL && r->breaking->busy)) {
 		DL_APPEND2(core->abandoned, r, client_previous, client_next);
 		return;
 	}
@@ -202,61 +265,77 @@ request_reply(struct core *core, struct request *r, int code, int cause,
 	client_free_if_unused(core, c);
 }
 
-static int
-client_release(struct core *core, struct request *r, uint64_t id)
+/* What the code's own text does not say. */
+const char *
+client_why_lost(const struct hold *h)
+{
+	if (h->notice.loss == CORE_LOSS_MAX_HOLD)
+		return "the lock was lost: it was held as long as it may be";
+	if (h->notice.loss == CORE_LOSS_KEEPALIVE)
+		return "the lock was lost: nothing was heard of this client "
+		       "for longer than it promised";
+	return NULL;
+}
+
+/* Who shares a lock may not change what is kept in it. */
+bool
+client_may_change(const struct request *r, const struct hold *h)
+{
+	return r->change == NULL ||
+	    (h->grant->mode == LOCK_MODE_EXCLUSIVE &&
+		h->grant->downgrade == NULL);
+}
+
+/* The hold that a client knows by this number. */
+struct hold *
+client_find_hold(const struct core *core, uint64_t id)
 {
 	struct hold *h = hold_find(core, id);
-	struct grant *g;
 
-	if (h == NULL) {
-		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0, NULL);
-		return 0;
-	}
-	if (h->client != r->client) {
-		request_reply(core, r, DDBLOCK_E_LOCK_NOT_OWNED, 0, NULL);
-		return 0;
-	}
-	if (h->lost) {
-		request_reply(core, r, DDBLOCK_E_LOCK_LOST, 0, NULL);
-		hold_end(core, h);
-		return 0;
-	}
-	g = h->grant;
-	grant_drop_hold(h);
-	hold_end(core, h);
-	if (g->holds != NULL) {
-		/* Others here share it, so nothing is to be written. */
-		request_reply(core, r, 0, 0, NULL);
-		return 0;
-	}
-	assert(g->releasing == NULL);
-	g->releasing = r;
-	r->grant = g;
-	/* What is under way for the lock comes first; the client does not wait
-	 * for that and for the release. */
-	r->deadline_ms = core->now_ms + g->lock->ns->settings.request_ms;
-	heap_set(&core->heap, &r->timer, r->deadline_ms);
-	lock_release(core, g->lock);
-	return 0;
+	return h != NULL && joint_speaker(h) == h ? h : NULL;
+}
+
+/* The hold that the request is about. NULL: it has no such hold, or lost it,
+ * and is answered. */
+struct hold *
+client_hold(struct core *core, struct request *r, uint64_t id)
+{
+	struct hold *h = client_find_hold(core, id);
+	int code = h == NULL ? DDBLOCK_E_NO_SUCH_LOCK :
+	    h->client != r->client ? DDBLOCK_E_LOCK_NOT_OWNED :
+	    h->lost ? DDBLOCK_E_LOCK_LOST : 0;
+
+	if (code == 0)
+		return h;
+	request_reply(core, r, code, 0,
+	    code == DDBLOCK_E_LOCK_LOST ? client_why_lost(h) : NULL);
+	return NULL;
 }
 
 static int
 client_renew(struct core *core, struct request *r, uint64_t id)
 {
-	struct hold *h = hold_find(core, id);
+	struct hold *h = client_hold(core, r, id);
 
 	if (h == NULL)
-		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0, NULL);
-	else if (h->client != r->client)
-		request_reply(core, r, DDBLOCK_E_LOCK_NOT_OWNED, 0, NULL);
-	else if (h->lost)
-		request_reply(core, r, DDBLOCK_E_LOCK_LOST, 0, NULL);
+		return 0;
+	if (r->change != NULL && h->joint != NULL)
+		request_reply(core, r, DDBLOCK_E_UNSUPPORTED, 0,
+		    CLIENT_SEVERAL);
+	else if (!client_may_change(r, h))
+		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
+		    CLIENT_SHARES);
 	else {
 		r->deadline_ms =
 		    core->now_ms + h->lock->ns->settings.request_ms;
 		heap_set(&core->heap, &r->timer, r->deadline_ms);
 		r->reply.hold = id;
-		session_renew(core, h->grant->session, r);
+		if (r->change == NULL) {
+			session_renew(core, grant_session(h->grant), r);
+			return 0;
+		}
+		keep_join(h->grant, r);
+		lock_advance(core, h->lock);
 	}
 	return 0;
 }
@@ -296,12 +375,20 @@ client_serve(struct core *core, struct client *c, struct request *r,
 	case CORE_CANCEL:
 		return client_cancel(core, r, ask->target);
 	case CORE_RELEASE:
-		return client_release(core, r, ask->hold);
+		return client_release(core, r, ask->hold, ask->all);
 	case CORE_RENEW:
 		return client_renew(core, r, ask->hold);
+	case CORE_DOWNGRADE:
+		return downgrade_ask(core, r, ask);
 	case CORE_GET:
 	case CORE_LIST:
 		return listing_ask(core, r, ask);
+	case CORE_BREAK:
+		return breaking_ask(core, r, ask);
+	case CORE_WATCH:
+		return watch_ask(core, r, ask);
+	case CORE_UNWATCH:
+		return watch_unask(core, r, ask);
 	}
 	return DDBLOCK_E_BAD_REQUEST;
 }
@@ -314,7 +401,10 @@ request_new(struct core *core, struct client *c,
 
 	if (r == NULL)
 		return DDBLOCK_E_NOMEM;
-	if (heap_reserve(&core->heap) < 0) {
+	if (ask->change != NULL)
+		r->change = change_copy(ask->change);
+	if ((ask->change != NULL && r->change == NULL) ||
+	    heap_reserve(&core->heap) < 0) {
 		request_free(core, r);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -325,6 +415,7 @@ request_new(struct core *core, struct client *c,
 	r->client = c;
 	r->asked_ms = core->now_ms;
 	r->ns = &core->namespaces[ask->namespace_index];
+	r->only_if_exists = ask->only_if_exists;
 	r->timer.kind = TIMER_REQUEST;
 	DL_APPEND2(c->requests, r, client_previous, client_next);
 	c->n_requests++;
@@ -339,7 +430,8 @@ static bool
 client_is_full(const struct core *core, const struct client *c,
     enum core_verb verb)
 {
-	if (verb == CORE_RELEASE || verb == CORE_CANCEL)
+	if (verb == CORE_RELEASE || verb == CORE_CANCEL ||
+	    verb == CORE_UNWATCH)
 		return false;
 	return core->n_requests >= core->limits.requests_max ||
 	    (c != NULL &&
@@ -353,6 +445,8 @@ client_request(struct core *core, const struct core_request *ask)
 	struct request *r;
 	int code;
 
+	if (c != NULL)
+		c->heard_ms = core->now_ms;
 	if (ask->namespace_index >= core->n_namespaces)
 		return DDBLOCK_E_UNKNOWN_NAMESPACE;
 	if (client_is_full(core, c, ask->verb))
@@ -375,6 +469,15 @@ client_request(struct core *core, const struct core_request *ask)
 		client_free_if_unused(core, c);
 	}
 	return code;
+}
+
+void
+client_heard(struct core *core, uint64_t id)
+{
+	struct client *c = client_find(core, id);
+
+	if (c != NULL)
+		c->heard_ms = core->now_ms;
 }
 
 /* The client sends no more: what waits is answered now, one way or another. */
@@ -432,20 +535,28 @@ void
 client_gone(struct core *core, uint64_t id)
 {
 	struct client *c = client_find(core, id);
+	struct hold *h, *next;
 
 	if (c == NULL)
 		return;
 	c->pinned = true;
 	while (c->requests != NULL)
 		client_drop_request(core, c->requests);
-	while (c->holds != NULL) {
-		struct hold *h = c->holds;
+	while (c->watches != NULL)
+		watch_end(core, c->watches);
+	c->gone = true;
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
 		struct grant *g = h->grant;
 
+		if (terms_stay(core, h))
+			continue;
 		if (g != NULL)
 			grant_drop_hold(h);
 		hold_end(core, h);
-		if (g != NULL && g->holds == NULL)
+		if (g != NULL && g->fail_closed)
+			closed_leave(core, g);
+		else if (g != NULL && g->holds == NULL)
 			lock_release(core, g->lock);
 	}
 	c->pinned = false;

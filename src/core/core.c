@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/state.h"
+#include "core/internal.h"
 #include "core/timing.h"
 #include "ddblock.h"
 
 #define CONTAINER_OF(pointer, type, member)                                    \
 	((type *)((uintptr_t)(pointer)-offsetof(type, member)))
+
+#define NAMESPACE_TIMERS 4	/* to open, of audit, turns and looks */
 
 static int
 namespace_init(struct core *core, uint32_t index,
@@ -33,11 +35,15 @@ namespace_init(struct core *core, uint32_t index,
 	ns->timer.kind = TIMER_NAMESPACE;
 	ns->audit.timer.kind = TIMER_AUDIT;
 	ns->turns.timer.kind = TIMER_LISTING;
+	ns->looks.timer.kind = TIMER_WATCHES;
 	ns->audit.started_ms = core->now_ms + settings->audit_ms;
 	ns->audit.round = 1;
-	if (ns->settings.name == NULL || heap_reserve(&core->heap) < 0 ||
-	    heap_reserve(&core->heap) < 0 || heap_reserve(&core->heap) < 0)
+	if (ns->settings.name == NULL)
 		return DDBLOCK_E_NOMEM;
+	for (int i = 0; i < NAMESPACE_TIMERS; i++) {
+		if (heap_reserve(&core->heap) < 0)
+			return DDBLOCK_E_NOMEM;
+	}
 	heap_set(&core->heap, &ns->timer, core->now_ms);
 	heap_set(&core->heap, &ns->audit.timer, ns->audit.started_ms);
 	return timing_check(settings, &setting, text, sizeof(text));
@@ -81,6 +87,8 @@ core_free_requests(struct core *core, struct request *first)
 
 		if (first->listing != NULL)
 			first->listing->busy = false;
+		if (first->breaking != NULL)
+			first->breaking->busy = false;
 		request_free(core, first);
 		first = next;
 	}
@@ -93,10 +101,11 @@ core_free_clients(struct core *core)
 	struct client *c, *next;
 
 	HASH_CLEAR(hh, core->waiting);
+	HASH_CLEAR(hh, core->watches);
 	HASH_ITER(hh, core->holds, h, next_hold)
 	{
 		HASH_DEL(core->holds, h);
-		free(h);
+		hold_free(core, h);
 	}
 	HASH_ITER(hh, core->clients, c, next)
 	{
@@ -115,12 +124,14 @@ core_free_lock(struct core *core, struct lock *l)
 
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
+		downgrade_free(g->downgrade);
 		if (g != &l->first)
 			free(g);
 	}
 	submission_drop(core, l);
 	record_forget_sight(l);
 	doubt_free_all(core, l);
+	watch_free_all(l);
 	free(l->leftovers);
 	HASH_DEL(l->ns->locks, l);
 	free(l);
@@ -160,6 +171,7 @@ core_free(struct core *core)
 	/* So that no timer refers to what was freed before another. */
 	while ((t = heap_first(&core->heap)) != NULL)
 		heap_unset(&core->heap, t);
+	joint_free_all(core);
 	core_free_clients(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		core_free_namespace(core, &core->namespaces[i]);
@@ -172,7 +184,7 @@ core_free(struct core *core)
 }
 
 static void
-core_run_timer(struct core *core, struct timer *t)
+core_dispatch_timer(struct core *core, struct timer *t)
 {
 	heap_unset(&core->heap, t);
 	switch (t->kind) {
@@ -204,7 +216,21 @@ core_run_timer(struct core *core, struct timer *t)
 		listing_timer(core,
 		    CONTAINER_OF(t, struct namespace, turns.timer));
 		return;
+	case TIMER_WATCHES:
+		watch_timer(core,
+		    CONTAINER_OF(t, struct namespace, looks.timer));
+		return;
+	case TIMER_TERMS:
+		terms_timer(core, CONTAINER_OF(t, struct terms, timer));
+		return;
 	}
+}
+
+static void
+core_run_timer(struct core *core, struct timer *t)
+{
+	core_dispatch_timer(core, t);
+	joint_run(core);
 }
 
 /* Leases come first: of the timers that are due, those of sessions decide
@@ -258,16 +284,24 @@ core_stored(struct core *core, const struct operation *o,
 	case CORE_ABOUT_LISTING:
 		listing_stored(core, submit->owner, outcome);
 		return;
+	case CORE_ABOUT_BREAK:
+		breaking_stored(core, submit->owner, outcome);
+		return;
+	case CORE_ABOUT_WATCHES:
+		watch_stored(core, submit->owner, outcome);
+		return;
+	case CORE_ABOUT_TOGETHER:
+		together_stored(core, submit->owner, outcome);
+		return;
 	}
 }
 
 static void
 core_more(struct core *core, uint64_t client, uint64_t request)
 {
-	struct client *c;
+	struct client *c = client_find(core, client);
 	struct request *r;
 
-	HASH_FIND(hh, core->clients, &client, sizeof(client), c);
 	if (c == NULL)
 		return;
 	DL_FOREACH2(c->requests, r, client_next)
@@ -288,15 +322,8 @@ core_stop_grants(struct core *core, struct session *s, bool release)
 	{
 		struct lock *l = g->lock;
 
-		while (release && g->holds != NULL) {
-			struct hold *h = g->holds;
-
-			hold_lose(core, h, CORE_LOSS_SHUTDOWN);
-			grant_drop_hold(h);
-			/* The gap that every loss leaves its holder. */
-			l->hold_off_ms =
-			    core->now_ms + l->ns->settings.margin_ms;
-		}
+		while (release && g->holds != NULL)
+			grant_lose_hold(core, g->holds, CORE_LOSS_SHUTDOWN);
 		lock_advance(core, l);
 	}
 }
@@ -306,12 +333,15 @@ static void
 core_stop(struct core *core, bool release)
 {
 	core->stopping = true;
+	core->stop_released = release;
 	while (core->waiting != NULL) {
 		struct lock *l = core->waiting->lock;
 
 		request_reply(core, core->waiting, DDBLOCK_E_SHUTTING_DOWN, 0,
 		    NULL);
-		lock_advance(core, l);
+		/* One for several keys may be between two locks. */
+		if (l != NULL)
+			lock_advance(core, l);
 	}
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		struct namespace *ns = &core->namespaces[i];
@@ -338,6 +368,9 @@ core_event(struct core *core, const struct core_event *event)
 	case CORE_GONE:
 		client_gone(core, event->client);
 		return 0;
+	case CORE_HEARD:
+		client_heard(core, event->client);
+		return 0;
 	case CORE_STORED:
 		core_stored(core, event->stored.operation,
 		    event->stored.outcome);
@@ -362,6 +395,8 @@ core_check(const struct core *core)
 {
 	assert(HASH_COUNT(core->clients) <= core->limits.clients_max);
 	assert(core->n_locks <= core->limits.locks_max);
+	assert(core->n_watches <= core->limits.watches_max);
+	assert(core->touched == NULL);
 	assert(core->n_observations <= core->limits.observations_max);
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		const struct namespace *ns = &core->namespaces[i];
@@ -379,7 +414,7 @@ core_check(const struct core *core)
 static bool
 core_is_stopped(const struct core *core)
 {
-	if (!core->stopping)
+	if (!core->stopping || core->n_breaking > 0)
 		return false;
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		if (!namespace_is_settled(&core->namespaces[i]))
@@ -400,7 +435,9 @@ core_step(struct core *core, const struct core_event *event,
 		core->now_ms = event->now_ms;
 	core_run_timers(core);
 	code = core_event(core, event);
+	joint_run(core);
 	core_run_timers(core);
+	watch_tell(core);
 	core_check(core);
 
 	ret_update->stopped = core_is_stopped(core);

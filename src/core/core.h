@@ -17,6 +17,7 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 #define CORE_FOREVER UINT64_MAX
 #define CORE_NAMESPACES_MAX 64
 #define CORE_LIMIT_MAX 1000	/* of those who share; within HOLDERS_MAX */
+#define CORE_KEEPALIVE_MIN_MS 100
 
 /*
  * A namespace: a name that clients use, bound to a store and to timings. The
@@ -44,6 +45,8 @@ struct core_limits {
 	uint32_t clients_max;
 	uint32_t requests_per_client_max;	/* unanswered */
 	uint32_t holds_per_client_max;
+	uint32_t watches_per_client_max;
+	uint32_t watches_max;
 	uint32_t locks_max;
 	uint32_t requests_max;
 	uint32_t observations_max;	/* foreign sessions remembered */
@@ -61,6 +64,7 @@ enum core_event_type {
 	CORE_REQUEST = 1,	/* a client asks */
 	CORE_DRAIN,		/* a client asks no more, but still listens */
 	CORE_GONE,		/* a client's connection ended */
+	CORE_HEARD,	/* a client said something that is no request */
 	CORE_STORED,		/* the outcome of an operation */
 	CORE_TIMER,		/* the update's next_ms has come (or earlier) */
 	CORE_CONTINUE,		/* the client has room for another page */
@@ -73,9 +77,39 @@ enum core_verb {
 	CORE_CANCEL,
 	CORE_RELEASE,
 	CORE_RENEW,
+	CORE_DOWNGRADE,	/* from exclusive to shared use */
 	CORE_GET,
 	CORE_LIST,
+	CORE_BREAK,
+	CORE_WATCH,
+	CORE_UNWATCH,
 };
+
+/* What a client asks of a lock, and what it gets. */
+struct core_terms {
+	enum lock_mode mode;	/* exclusive or shared */
+	uint32_t limit;	/* shared: most holders, the same for all who share it,
+			 * up to CORE_LIMIT_MAX; 0: any number */
+	uint64_t max_hold_ms;	/* lost when it was held so long; 0: never */
+	uint64_t keepalive_ms;	/* lost when the client says nothing for so
+				 * long, from CORE_KEEPALIVE_MIN_MS; 0: never */
+	uint64_t danger_ms;	/* after the renewal was sent; 0: as the
+				 * namespace has it; CORE_FOREVER: no warning */
+	bool fail_closed;	/* it ends by a release or a break only */
+	bool manual;	/* it ends with its own lease, which only the client's
+			 * RENEW prolongs */
+	bool reentrant;	/* whoever has it so gets it again, counted */
+	bool stays;	/* when its client leaves, until its lease is over */
+};
+
+/* Has a hold that is asked for so anything of its own to be kept for it? */
+static inline bool
+core_terms_are_own(const struct core_terms *terms)
+{
+	return terms->max_hold_ms > 0 || terms->keepalive_ms > 0 ||
+	    terms->danger_ms > 0 || terms->manual || terms->reentrant ||
+	    terms->stays;
+}
 
 /*
  * A client's request. @client and @request are the caller's numbers; a pair
@@ -86,16 +120,22 @@ struct core_request {
 	uint64_t client;
 	uint64_t request;
 	enum core_verb verb;
-	uint32_t namespace_index;	/* ACQUIRE, GET, LIST */
-	struct key key;			/* ACQUIRE, GET; LIST: the prefix */
+	uint32_t namespace_index;	/* all with a key */
+	struct key key;			/* LIST: the prefix */
+	const struct key *keys;		/* ACQUIRE of several: all of them, */
+	uint32_t n_keys;		/* 2 to TOGETHER_MAX; else 0 */
 	bool held_only;			/* LIST: leave out what is free */
 	uint64_t wait_ms;		/* ACQUIRE: 0 is try; CORE_FOREVER */
 	uint64_t poll_ms;		/* ACQUIRE: 0 for the namespace's */
-	enum lock_mode mode;		/* ACQUIRE: exclusive or shared */
-	uint32_t limit;	/* ACQUIRE, shared: most holders, the same for all who
-			 * share, up to CORE_LIMIT_MAX; 0: any number */
-	const char *owner;		/* ACQUIRE: for people */
-	uint64_t hold;			/* RELEASE, RENEW: the grant's id */
+	struct core_terms terms;	/* ACQUIRE; DOWNGRADE: mode shared */
+	const char *owner;	/* ACQUIRE, DOWNGRADE, BREAK: for people: who */
+	const char *reason;		/* BREAK: for people: why */
+	uint64_t token;			/* BREAK: as it was seen */
+	const struct change *change;	/* ACQUIRE, RENEW, RELEASE, exclusive:
+					 * of what is kept in it; or NULL */
+	bool only_if_exists;	/* ACQUIRE: only if something is kept in it */
+	uint64_t hold;		/* RELEASE, RENEW, DOWNGRADE: the grant's id */
+	bool all;		/* RELEASE: as often as it is held */
 	uint64_t target;		/* CANCEL: a request of this client */
 };
 
@@ -104,7 +144,7 @@ struct core_event {
 	uint64_t now_ms;		/* CLOCK_BOOTTIME, never goes back */
 	union {
 		struct core_request request;	/* CORE_REQUEST */
-		uint64_t client;		/* CORE_DRAIN, CORE_GONE */
+		uint64_t client;	/* CORE_DRAIN, CORE_GONE, CORE_HEARD */
 		struct {
 			uint64_t client;
 			uint64_t request;
@@ -121,7 +161,9 @@ enum core_action_type {
 	CORE_ROWS,		/* rows before it; ask on with CORE_CONTINUE */
 	CORE_NOTICE,		/* something happened to a hold */
 	CORE_RENEWED,		/* a session's lease moved on */
+	CORE_CHANGED,		/* a lock that is watched has others */
 	CORE_SUBMIT,		/* give this operation to the store */
+	CORE_BROKE,		/* what became of a BREAK, for the log */
 };
 
 /* An action; the type tells which of the structures below begins with it. */
@@ -135,7 +177,8 @@ struct core_holder_view {
 	bool held;
 	bool here;		/* by a client of this daemon */
 	bool dead;		/* by a session known to be dead */
-	bool fail_closed;
+	bool fail_closed;	/* one of the holders */
+	bool silent;		/* and none of them gives a sign of life */
 	uint64_t client;	/* here: which */
 	char owner[OWNER_LENGTH_MAX + 1];	/* may be empty */
 	uint64_t token;
@@ -144,10 +187,23 @@ struct core_holder_view {
 	uint32_t n_holders;	/* here, and on other hosts as the record says:
 				 * sharers of a host without a limit as one */
 	uint64_t acquired_at_s;	/* wall clock, 0: unknown */
+	const char *broken_by;	/* GET: who broke it last, and why, if nobody
+				 * has had it since; NULL otherwise */
 	bool seen;		/* its session is being observed: */
 	uint64_t unchanged_ms;	/* its beat has stood still this long */
 	uint64_t lease_ms;
+	uint64_t held_ms;	/* here: since then; 0: unknown */
+	uint64_t kept;		/* CORE_CHANGED: rises when what is kept in the
+				 * lock changes */
 	uint32_t ahead;		/* local requests before this one */
+};
+
+/* One of several locks that were acquired together. */
+struct core_part {
+	uint32_t namespace_index;
+	struct key key;
+	uint64_t token;
+	uint64_t hold;	/* its own number; the first one's is that of all */
 };
 
 /* CORE_REPLY. What is meaningful depends on verb and code. */
@@ -159,15 +215,26 @@ struct core_reply {
 	int code;		/* 0 or DDBLOCK_E_* */
 	int cause;		/* why it took too long, or 0 */
 	const char *text;	/* for people, NULL: none */
-	uint64_t hold;		/* ACQUIRE */
-	uint64_t token;		/* ACQUIRE */
-	enum lock_mode mode;	/* ACQUIRE: as it was asked for */
-	uint32_t limit;		/* ACQUIRE */
-	uint64_t remaining_ms;	/* ACQUIRE, RENEW */
-	uint64_t until_ms;	/* ACQUIRE, RENEW: boot time */
-	uint64_t margin_ms;	/* ACQUIRE: nobody else holds before until
-				 * and this have passed */
-	const struct core_holder_view *holder;	/* GET; ACQUIRE refused */
+	uint64_t hold;		/* ACQUIRE, DOWNGRADE */
+	uint64_t token;	/* ACQUIRE, DOWNGRADE; BREAK: as it was named */
+	const char *owner;	/* BREAK: whose it was, may be empty */
+	const struct core_part *parts;	/* ACQUIRE of several, by their keys */
+	uint32_t n_parts;
+	struct key key;		/* ACQUIRE of several, refused: which lock was
+				 * in the way, or empty */
+	struct core_terms terms;	/* ACQUIRE, DOWNGRADE: as asked for */
+	uint64_t remaining_ms;	/* ACQUIRE, DOWNGRADE, RENEW */
+	uint64_t until_ms;	/* the same: boot time; 0: fail-closed */
+	uint32_t count;		/* ACQUIRE, DOWNGRADE, reentrant: times that it
+				 * is held; RELEASE: that it still is */
+	uint64_t end_ms;	/* ACQUIRE, DOWNGRADE: boot time, and it is not
+				 * renewed beyond; 0: not so */
+	uint64_t margin_ms;	/* ACQUIRE, DOWNGRADE: nobody else holds before
+				 * until and this have passed */
+	const struct core_holder_view *holder;	/* GET, WATCH; ACQUIRE, BREAK
+						 * refused */
+	const struct contents *contents;	/* GET; ACQUIRE: but what it
+						 * brought; NULL: none */
 };
 
 struct core_row {
@@ -200,7 +267,12 @@ enum core_loss {
 	CORE_LOSS_STOLEN,	/* the record no longer shows our grant */
 	CORE_LOSS_BROKEN,	/* somebody broke it on purpose */
 	CORE_LOSS_SHUTDOWN,	/* the daemon stops and was told to release */
+	CORE_LOSS_MAX_HOLD,	/* it was held as long as it may be */
+	CORE_LOSS_KEEPALIVE,	/* the client was silent for too long */
 };
+
+/* The word for it, in the protocol, the history and traces: "expired". */
+const char *core_loss_name(enum core_loss);
 
 /* CORE_NOTICE. Every hold has one, hence its narrow members. */
 struct core_notice {
@@ -209,7 +281,7 @@ struct core_notice {
 	enum core_loss loss : 8;	/* LOST */
 	int cause : 16;			/* IN_DANGER: what the store said */
 	uint32_t remaining_ms;		/* IN_DANGER, SAFE */
-	uint64_t until_ms;
+	uint64_t until_ms;		/* 0: fail-closed, it has none */
 	uint64_t client;
 	uint64_t hold;
 };
@@ -222,12 +294,42 @@ struct core_renewed {
 	uint64_t until_ms;
 };
 
+/*
+ * CORE_CHANGED: what a client that watches this lock should know now. Of
+ * several changes within a step it hears the last.
+ */
+struct core_change {
+	struct core_action action;
+	uint64_t client;
+	uint64_t serial;	/* the same for all who are told of it */
+	uint32_t namespace_index;
+	struct key key;
+	const struct core_holder_view *holder;	/* NULL: nobody knows, */
+	int cause;				/* for this reason */
+};
+
 /* CORE_SUBMIT */
 struct core_submit {
 	struct core_action action;
 	struct operation operation;
 	uint32_t about;		/* the core's own: what the operation is for */
 	void *owner;
+};
+
+/*
+ * CORE_BROKE: somebody asked for a lock to be broken, and this became of it,
+ * whether its client still waits for the answer or not.
+ */
+struct core_broke {
+	struct core_action action;
+	uint32_t namespace_index;
+	struct key key;
+	uint64_t token;		/* that was named */
+	const char *by;		/* as the record has it: who, and why */
+	const char *reason;	/* why */
+	const char *owner;	/* whose it was or is, may be empty */
+	int code;		/* 0: it is broken; not 0: it is not, */
+	bool unsure;		/* unless by an attempt without an answer */
 };
 
 struct core_update {
@@ -271,12 +373,14 @@ int core_step(struct core *, const struct core_event *,
  */
 struct core_hold_view {
 	uint64_t hold;
+	uint64_t id;		/* what the client knows it by: of several that
+				 * it holds as one, the number of the first */
 	uint64_t client;
 	uint32_t namespace_index;
 	struct key key;
 	uint64_t token;
-	enum lock_mode mode;
-	uint32_t limit;
+	struct core_terms terms;
+	uint32_t count;		/* reentrant: times that it is held; or 0 */
 	bool danger;
 	bool lost;
 	uint64_t held_ms;
@@ -287,9 +391,10 @@ struct core_waiter_view {
 	uint64_t serial;	/* of the request; rises with time */
 	uint64_t client;
 	uint32_t namespace_index;
-	struct key key;
-	enum lock_mode mode;	/* what it asked for */
-	uint32_t limit;
+	struct key key;		/* of several: the one that it waits for */
+	uint32_t n_keys;	/* how many it asked for, */
+	uint32_t n_had;		/* and are kept for it */
+	struct core_terms terms;	/* what it asked for */
 	uint32_t ahead;
 	uint64_t waited_ms;
 	int cause;		/* last trouble of the store, or 0 */
@@ -319,6 +424,9 @@ struct core_namespace_view {
  */
 bool core_next_hold(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret);
+/* The first above @after that this client has. */
+bool core_next_hold_of(const struct core *, uint64_t client, uint64_t after,
+    uint64_t now_ms, struct core_hold_view *ret);
 bool core_view_hold(const struct core *, uint64_t hold, uint64_t now_ms,
     struct core_hold_view *ret);	/* that one; false: there is none */
 bool core_next_waiter(const struct core *, uint64_t after, uint64_t now_ms,
@@ -330,6 +438,13 @@ void core_view_namespace(const struct core *, uint32_t namespace_index,
 /* Does this client hold anything that this namespace's session renews? */
 bool core_client_holds(const struct core *, uint64_t client,
     uint32_t namespace_index);
+
+/* What this client, which watches the lock, should know of it: as CORE_CHANGED
+ * says it, and nobody knows if there is a cause. False: it does not watch it,
+ * or waits for its answer. */
+bool core_view_watch(const struct core *, uint64_t client,
+    uint32_t namespace_index, struct key,
+    struct core_holder_view *ret_holder, int *ret_cause);
 
 /* The request of this client that waits, for progress reports; or false. */
 bool core_view_request(const struct core *, uint64_t client, uint64_t request,

@@ -14,7 +14,7 @@
  * go to a new session, and the old one is closed when its holds end: a closed
  * session's orphans are anybody's to take.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -76,14 +76,15 @@ doubt_delay_ms(const struct doubt *d)
 }
 
 void
-doubt_add(struct core *core, struct doubt *d, struct ident session,
-    struct ident grant, uint64_t sent_ms)
+doubt_add(struct core *core, struct doubt *d, const struct holder *h,
+    uint64_t sent_ms)
 {
 	struct lock *l = d->lock;
-	struct session *s = session_find(l->ns, session);
+	struct session *s = session_find(l->ns, h->session);
 
-	d->session = session;
-	d->grant = grant;
+	d->session = h->session;
+	d->grant = h->grant;
+	d->fail_closed = h->fail_closed;
 	d->sent_ms = sent_ms;
 	DL_APPEND(l->doubts, d);
 	l->ns->n_doubts++;
@@ -96,14 +97,48 @@ doubt_add(struct core *core, struct doubt *d, struct ident session,
 		session_retire(core, s);
 }
 
-/* The lock's record came with an answer to what was sent at @submitted_ms. */
+static bool
+doubt_is_shown(const struct doubt *d, const struct lock_record *record)
+{
+	for (size_t i = 0; i < record->n_holders; i++) {
+		if (ident_equal(record->holders[i].grant, d->grant) &&
+		    ident_equal(record->holders[i].session, d->session))
+			return true;
+	}
+	return false;
+}
+
+/* Is it what landed of a fail-closed grant that nobody was told of? */
+bool
+doubt_is_orphan(const struct lock *l, const struct holder *h)
+{
+	const struct doubt *d;
+
+	DL_FOREACH(l->doubts, d)
+	{
+		if (d->fail_closed && !d->left &&
+		    ident_equal(d->grant, h->grant))
+			return true;
+	}
+	return false;
+}
+
+/* The lock's record came with an answer to what was sent at @submitted_ms. An
+ * orphan that is fail-closed stays known until it is out. */
 void
-doubt_seen(struct core *core, struct lock *l, uint64_t submitted_ms)
+doubt_seen(struct core *core, struct lock *l,
+    const struct lock_record *record, uint64_t submitted_ms)
 {
 	struct doubt *d, *next;
 
 	DL_FOREACH_SAFE(l->doubts, d, next)
 	{
+		bool shown = d->fail_closed && doubt_is_shown(d, record);
+
+		if (!shown)
+			d->left = false;
+		else if (!d->left && grant_find(l, d->grant) == NULL)
+			continue;
 		if (submitted_ms >= d->sent_ms + DOUBT_MS)
 			doubt_forget(core, d);
 	}
@@ -136,7 +171,9 @@ doubt_session_closed(struct core *core, struct namespace *ns,
 
 		DL_FOREACH_SAFE(l->doubts, d, next)
 		{
-			if (!ident_equal(d->session, session))
+			/* But what is fail-closed is not closed with it. */
+			if (d->fail_closed ||
+			    !ident_equal(d->session, session))
 				continue;
 			doubt_forget(core, d);
 			forgot = true;

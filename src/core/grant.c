@@ -24,7 +24,7 @@
  *  4. A token of exclusive use is given once; a new one comes from a block
  *     that is already in the record. Sharers have the token of their grant.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -51,6 +51,14 @@ grant_new(struct core *core, struct lock *l)
 	return g;
 }
 
+/* Is this its name, or the one that it may have by now? */
+bool
+grant_has(const struct grant *g, struct ident id)
+{
+	return ident_equal(g->id, id) ||
+	    (g->downgrade != NULL && ident_equal(g->downgrade->id, id));
+}
+
 struct grant *
 grant_find(const struct lock *l, struct ident id)
 {
@@ -58,7 +66,7 @@ grant_find(const struct lock *l, struct ident id)
 
 	LL_FOREACH(l->grants, g)
 	{
-		if (ident_equal(g->id, id))
+		if (grant_has(g, id))
 			return g;
 	}
 	return NULL;
@@ -72,16 +80,18 @@ grant_enter(struct core *core, struct grant *g, enum grant_state state,
 {
 	struct session *old = g->session;
 
+	if (g->fail_closed)
+		closed_enter(core, g, state);
 	g->state = state;
 	if (old != NULL) {
 		DL_DELETE2(old->grants, g, session_previous, session_next);
 		old->n_grants--;
 	}
-	if (session != NULL) {
+	if (session != NULL && !g->fail_closed) {
 		DL_APPEND2(session->grants, g, session_previous, session_next);
 		session->n_grants++;
 	}
-	g->session = session;
+	g->session = g->fail_closed ? NULL : session;
 	if (state == GRANT_NONE) {
 		assert(g->holds == NULL && g->releasing == NULL);
 		LL_DELETE(g->lock->grants, g);
@@ -99,6 +109,7 @@ grant_add_hold(struct grant *g, struct hold *h)
 {
 	h->lock = g->lock;
 	h->grant = g;
+	h->fail_closed = g->fail_closed;
 	DL_APPEND2(g->holds, h, grant_previous, grant_next);
 	g->lock->n_holds++;
 }
@@ -112,24 +123,85 @@ grant_drop_hold(struct hold *h)
 	h->grant = NULL;
 }
 
+/* Whose client has left, nobody will ask what became of it. (One of several
+ * does not stay when its client leaves; what is only kept for one who asked has
+ * no client yet.) */
+static void
+grant_end_hold(struct core *core, struct hold *h, enum core_loss loss)
+{
+	hold_lose(core, h, loss);
+	grant_drop_hold(h);
+	if (h->joint == NULL && h->client->gone)
+		hold_end(core, h);
+}
+
+/*
+ * The hold ends by our own decision, while the lease goes on: the client is
+ * told, and what it had is left alone for a margin. The gap is the holder's.
+ * The caller advances the lock.
+ */
+void
+grant_lose_hold(struct core *core, struct hold *h, enum core_loss loss)
+{
+	struct grant *g = h->grant;
+
+	grant_end_hold(core, h, loss);
+	keep_lose(core, g);
+	g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+}
+
+/* Does a client have it, or may one that lost it still be working? */
+bool
+grant_is_taken(const struct core *core, const struct grant *g)
+{
+	return g->holds != NULL || core->now_ms < g->gap_ms;
+}
+
 /* Could this request hold the lock by this grant, now or after its holder? */
 static bool
 grant_suits(const struct grant *g, const struct request *r)
 {
-	return g->mode == r->mode && g->limit == r->limit;
+	return g->mode == r->terms.mode && g->limit == r->terms.limit &&
+	    g->fail_closed == r->terms.fail_closed;
 }
 
-static bool
+/* Do all clients here that share it have this one? Who is fail-closed may
+ * leave, so it has its own. */
+bool
 grant_is_common(const struct grant *g)
 {
-	return g->mode == LOCK_MODE_SHARED && g->limit == 0;
+	return g->mode == LOCK_MODE_SHARED && g->limit == 0 && !g->fail_closed;
 }
 
 /* Could it, beside those who hold it? */
 bool
-grant_fits(const struct grant *g, const struct request *r)
+grant_fits(const struct core *core, const struct grant *g,
+    const struct request *r)
 {
-	return grant_suits(g, r) && (g->holds == NULL || grant_is_common(g));
+	return grant_suits(g, r) &&
+	    (!grant_is_taken(core, g) || grant_is_common(g));
+}
+
+/* Which one's renewal tells its holder that the store answers? NULL: none. */
+struct session *
+grant_session(const struct grant *g)
+{
+	return g->fail_closed ? g->lock->ns->session : g->session;
+}
+
+/* Does nothing but its holder end it now? */
+bool
+grant_is_good(const struct core *core, const struct grant *g)
+{
+	return g->fail_closed || session_is_good(core, g->session);
+}
+
+/* May anything new be given by it? Not under a session that retires. */
+bool
+grant_is_usable(const struct grant *g)
+{
+	return g->fail_closed ||
+	    (g->session != NULL && !g->session->retiring);
 }
 
 /* Can the first in line hold the lock by this grant at once? */
@@ -140,18 +212,40 @@ grant_can_give(const struct core *core, const struct grant *g,
 	bool token = g->mode == LOCK_MODE_SHARED ||
 	    g->token_next <= g->token_last;
 
-	return g->state == GRANT_HELD && session_is_good(core, g->session) &&
-	    !g->session->retiring && token && grant_fits(g, r) &&
+	return g->state == GRANT_HELD && g->downgrade == NULL &&
+	    grant_is_usable(g) && grant_is_good(core, g) && token &&
+	    grant_fits(core, g, r) && !keep_is_owed(g) &&
 	    !lock_run_is_over(core, g->lock);
 }
 
-/* The request that asked for the release gets its answer. */
+/* The next of the block; those who share it have the grant's own. */
+uint64_t
+grant_next_token(struct grant *g)
+{
+	return g->mode == LOCK_MODE_EXCLUSIVE ? g->token_next++ :
+	    g->token_last;
+}
+
+/* The request that asked for the release gets its answer, with the last of
+ * those that it waits for; what went wrong first is said. */
 void
 grant_released(struct core *core, struct grant *g, int code, int cause,
     const char *text)
 {
-	if (g->releasing != NULL)
-		request_reply(core, g->releasing, code, cause, text);
+	struct request *r = g->releasing;
+
+	if (r == NULL)
+		return;
+	if (r->released_code == 0) {
+		r->released_code = code;
+		r->released_cause = cause;
+	}
+	LL_DELETE2(r->grants, g, releasing_next);
+	g->releasing = NULL;
+	if (r->grants != NULL)
+		return;
+	request_reply(core, r, r->released_code, r->released_cause,
+	    code == r->released_code ? text : NULL);
 }
 
 /*
@@ -165,13 +259,11 @@ grant_lose(struct core *core, struct grant *g, enum core_loss loss)
 	struct lock *l = g->lock;
 	const struct submission *s = l->submission;
 
-	while (g->holds != NULL) {
-		struct hold *h = g->holds;
-
-		hold_lose(core, h, loss);
-		grant_drop_hold(h);
-	}
+	while (g->holds != NULL)
+		grant_end_hold(core, g->holds, loss);
 	grant_released(core, g, DDBLOCK_E_LOCK_LOST, 0, NULL);
+	keep_lose(core, g);
+	downgrade_end(core, g, DDBLOCK_E_LOCK_LOST, 0, NULL);
 	if ((g->state == GRANT_ASKING || g->state == GRANT_RELEASING) &&
 	    s != NULL && ident_equal(s->holder.grant, g->id)) {
 		grant_enter(core, g, g->state, NULL);
@@ -217,12 +309,8 @@ grant_watch_wish(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
-	if (l->submission != NULL || lock_must_wait(core, l))
-		return;
-	if (core->now_ms >= l->due_ms)
-		(void)submission_send(core, l, OPERATION_READ, NULL);
-	else
-		heap_set(&core->heap, &l->timer, l->due_ms);
+	if (l->submission == NULL && !lock_must_wait(core, l))
+		lock_poll(core, l);
 }
 
 /* Somebody waits for it, but the run is over or the block is used up. */
@@ -287,17 +375,32 @@ grant_advance_held(struct core *core, struct grant *g)
 {
 	struct request *r = g->lock->queue;
 
-	if (!session_is_good(core, g->session))
+	if (!grant_is_good(core, g))
 		return; /* its timer says so to all of them */
+	if (keep_is_owed(g))
+		return; /* see keep_advance() */
+	if (g->downgrade != NULL) {
+		downgrade_advance(core, g);
+		return;
+	}
 	if (g->holds != NULL) {
 		grant_released(core, g, 0, 0, NULL);
 		if (lock_rid_of_stale_wish(core, g->lock))
 			return;
 		/* It would have joined them. */
-		if (r != NULL && grant_fits(g, r))
+		if (r != NULL && grant_fits(core, g, r))
 			grant_renew_run(core, g);
 		else
 			grant_prefetch(core, g);
+	} else if (grant_is_taken(core, g)) {
+		return; /* lock_await_gaps() */
+	} else if (g->fail_closed) {
+		/* It is nobody's: were this daemon to die now, nothing else
+		 * would end it. Who would have had it here next stands back:
+		 * nobody has looked whether others wish for it. */
+		g->lock->stand_back = r != NULL && grant_suits(g, r) &&
+		    !g->lock->ns->settings.host_only;
+		grant_give_back(core, g);
 	} else if (r != NULL && grant_suits(g, r)) {
 		grant_renew_run(core, g);
 	} else {
@@ -342,7 +445,11 @@ grant_check(const struct core *core, const struct grant *g)
 
 	assert(g->state != GRANT_NONE);
 	assert(g->holds == NULL || g->state == GRANT_HELD);
-	assert(g->state != GRANT_HELD || g->session->state == SESSION_VALID);
+	assert(g->state != GRANT_HELD || g->fail_closed ||
+	    g->session->state == SESSION_VALID);
+	assert(g->state == GRANT_HELD || g->changing == NULL);
+	assert(g->downgrade == NULL || (g->state == GRANT_HELD &&
+	    g->mode == LOCK_MODE_EXCLUSIVE));
 	assert(g->state != GRANT_ASKING || g->lock->submission != NULL);
 	assert(g->state == GRANT_HELD || g->state == GRANT_RELEASING ||
 	    g->releasing == NULL);
@@ -355,6 +462,6 @@ grant_check(const struct core *core, const struct grant *g)
 		    g->token_next <= g->token_last + 1);
 		assert(h == NULL || h->token < g->token_next);
 	}
-	(void)h;
-	(void)core;
+	if (g->holds != NULL)
+		terms_check_hold(core, g->holds);
 }

@@ -19,6 +19,8 @@ enum timer_kind {
 	TIMER_OBSERVATION,
 	TIMER_DOUBT,
 	TIMER_LISTING,
+	TIMER_WATCHES,
+	TIMER_TERMS,
 };
 
 /* Embedded in the object that it belongs to. Zeroed with a kind: not set. */

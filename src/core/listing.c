@@ -8,7 +8,7 @@
  * nothing else waits for them. What a page consumes is known only afterwards;
  * one page is as far as the bound is ever exceeded.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ listing_free(struct listing *g)
 {
 	assert(!g->busy);
 	free(g->keys);
+	free(g->broken_by);
 	free(g);
 }
 
@@ -32,6 +33,7 @@ listing_submit(struct core *core, struct listing *g, enum operation_kind kind)
 
 	*o = (struct operation){ 0 };
 	if (kind == OPERATION_READ) {
+		o->with_contents = true;
 		o->key = (struct key){ g->key, g->key_length };
 	} else {
 		o->prefix = (struct key){ g->key, g->key_length };
@@ -115,13 +117,16 @@ listing_end_turn(struct core *core, struct listing *g,
 	listing_next_turn(core, ns);
 }
 
-/* Held by a client here: no store needs to be asked. */
+/* A client here has it to itself: no store needs to be asked, unless something
+ * is kept in the lock. */
 static bool
 listing_answer_here(struct core *core, struct request *r, struct key key)
 {
-	struct lock *l = lock_find(r->ns, key);
+	const struct lock *l = lock_find(r->ns, key);
+	const struct hold *h = l == NULL ? NULL : lock_first_hold(l);
 
-	if (l == NULL || lock_first_hold(l) == NULL)
+	if (h == NULL || h->grant->mode != LOCK_MODE_EXCLUSIVE ||
+	    l->sequence > 0)
 		return false;
 	view_lock(core, l, core->now_ms, &r->listing->holder);
 	r->reply.holder = &r->listing->holder;
@@ -135,8 +140,8 @@ listing_ask(struct core *core, struct request *r,
 {
 	struct listing *g;
 
-	if (ask->key.length > KEY_LENGTH_MAX ||
-	    (ask->verb == CORE_GET && ask->key.length == 0)) {
+	if (ask->verb == CORE_GET ? !key_is_sound(ask->key) :
+	    ask->key.length > KEY_LENGTH_MAX) {
 		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
 		    "a key has 1 to 1024 bytes");
 		return 0;
@@ -244,8 +249,15 @@ listing_stored(struct core *core, struct request *r, const struct outcome *o)
 
 		view_record(core, r->ns, key, &o->lock, core->now_ms,
 		    &g->holder);
+		/* Without memory the answer is just shorter. */
+		if (o->lock.broken_by != NULL)
+			g->broken_by = strdup(o->lock.broken_by);
+		g->holder.broken_by = g->broken_by;
 		r->reply.holder = &g->holder;
-		request_reply(core, r, 0, 0, NULL);
+		r->found = contents_copy(&o->lock.contents);
+		r->reply.contents = r->found;
+		request_reply(core, r, r->found == NULL ? DDBLOCK_E_NOMEM : 0,
+		    0, NULL);
 	}
 }
 

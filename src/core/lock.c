@@ -13,7 +13,7 @@
  * lock_advance() looks at all that is known and submits the one operation that
  * is due, if any. It is called after everything that happens to the lock.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ void
 lock_free_if_unused(struct core *core, struct lock *l)
 {
 	if (l->grants != NULL || l->queue != NULL || l->references > 0 ||
-	    l->submission != NULL || l->read_due ||
+	    l->submission != NULL || l->watched != NULL || l->read_due ||
 	    l->wanted != LOCK_MODE_NONE || lock_is_littered(l))
 		return;
 	record_forget_sight(l);
@@ -116,16 +116,12 @@ lock_poll_ms(const struct lock *l)
 	return l->queue->poll_ms;
 }
 
-/* No store operation for this lock for (about) @period_ms, and none before what
- * was said earlier: that may be the gap which a loss leaves its holder. */
+/* No store operation for this lock for (about) @period_ms. */
 void
 lock_hold_off(struct core *core, struct lock *l, uint64_t period_ms)
 {
-	uint64_t until_ms =
+	l->hold_off_ms =
 	    core->now_ms + random_jitter(&core->random, period_ms);
-
-	if (until_ms > l->hold_off_ms)
-		l->hold_off_ms = until_ms;
 }
 
 bool
@@ -173,8 +169,8 @@ lock_run_is_over(const struct core *core, const struct lock *l)
 bool
 lock_has_other_limit(const struct lock *l, const struct request *r)
 {
-	return r->mode == LOCK_MODE_SHARED && l->shared_seen &&
-	    l->limit_seen != r->limit;
+	return r->terms.mode == LOCK_MODE_SHARED && l->shared_seen &&
+	    l->limit_seen != r->terms.limit;
 }
 
 /* Which wish tells the others what the first in line waits for: one for
@@ -186,7 +182,8 @@ lock_wish_mode(const struct lock *l)
 
 	if (r == NULL)
 		return LOCK_MODE_NONE;
-	return lock_has_other_limit(l, r) ? LOCK_MODE_EXCLUSIVE : r->mode;
+	return lock_has_other_limit(l, r) ? LOCK_MODE_EXCLUSIVE :
+	    r->terms.mode;
 }
 
 bool
@@ -212,7 +209,7 @@ lock_clean(struct core *core, struct lock *l)
 	if (stray || (l->wanted != LOCK_MODE_NONE &&
 	    l->wanted != lock_wish_mode(l)))
 		return submission_send(core, l, OPERATION_UNWANT, NULL);
-	if (l->read_due)
+	if (l->read_due || watch_wants_look(l))
 		return submission_send(core, l, OPERATION_READ, NULL);
 	return false;
 }
@@ -230,7 +227,8 @@ lock_should_wish(const struct core *core, const struct lock *l)
 
 /* ---- seeking a grant -------------------------------------------------- */
 
-static void
+/* Look, if it is time to; or then. */
+void
 lock_poll(struct core *core, struct lock *l)
 {
 	if (core->now_ms >= l->due_ms)
@@ -239,26 +237,39 @@ lock_poll(struct core *core, struct lock *l)
 		heap_set(&core->heap, &l->timer, l->due_ms);
 }
 
+/* Is it shared as this request would share it? */
+static bool
+lock_is_shared_alike(const struct lock *l, const struct request *r)
+{
+	return r->terms.mode == LOCK_MODE_SHARED && l->shared_seen &&
+	    l->limit_seen == r->terms.limit;
+}
+
+/* For how many is there room in the record? */
+static size_t
+lock_room(const struct request *r)
+{
+	return r->terms.limit != 0 ? r->terms.limit : HOLDERS_MAX;
+}
+
 /* Is there room beside those that were seen to share it? */
 bool
 lock_is_open(const struct lock *l, const struct request *r)
 {
 	const struct sight *sight = l->sight;
 
-	return sight != NULL && r->mode == LOCK_MODE_SHARED &&
-	    l->shared_seen && l->limit_seen == r->limit && !l->hindered &&
-	    (r->limit == 0 || sight->n_holders < r->limit);
+	return sight != NULL && lock_is_shared_alike(l, r) && !l->hindered &&
+	    sight->n_holders < lock_room(r);
 }
 
-/* A semaphore is full, and not all who hold it live. */
+/* It is full, and not all who hold it live. */
 static bool
 lock_may_drop(const struct lock *l)
 {
 	const struct request *r = l->queue;
 
-	return r->mode == LOCK_MODE_SHARED && l->shared_seen &&
-	    l->limit_seen == r->limit && r->limit > 0 &&
-	    l->sight->n_holders >= r->limit && record_dead(l, NULL) > 0;
+	return lock_is_shared_alike(l, r) &&
+	    l->sight->n_holders >= lock_room(r) && record_dead(l, NULL) > 0;
 }
 
 /* Others hold it. */
@@ -286,17 +297,19 @@ lock_contend(struct core *core, struct lock *l)
 	lock_poll(core, l);
 }
 
-/* Can one more grant of ours stand beside those that share it? Of a semaphore;
- * or since nothing new is given under a session that retires. */
+/* Can one more grant of ours stand beside those that share it, for this one? Of
+ * a semaphore; or a fail-closed one; or since nothing new is given under a
+ * session that retires. */
 bool
-lock_may_add(const struct lock *l)
+lock_may_add(const struct lock *l, const struct request *r)
 {
 	const struct grant *g;
 
 	LL_FOREACH(l->grants, g)
 	{
-		if (g->mode != LOCK_MODE_SHARED || (g->limit == 0 &&
-		    (g->session == NULL || !g->session->retiring)))
+		if (g->mode != LOCK_MODE_SHARED || (grant_is_common(g) &&
+		    !r->terms.fail_closed &&
+		    (g->session == NULL || grant_is_usable(g))))
 			return false;
 	}
 	return true;
@@ -305,7 +318,7 @@ lock_may_add(const struct lock *l)
 /* Would one more grant help the first in line? Beside others of ours only if
  * it is one more of a semaphore's. */
 static bool
-lock_needs_grant(const struct lock *l)
+lock_needs_grant(const struct core *core, const struct lock *l)
 {
 	const struct request *r = l->queue;
 	const struct grant *g;
@@ -316,11 +329,12 @@ lock_needs_grant(const struct lock *l)
 	LL_FOREACH(l->grants, g)
 	{
 		n++;
-		if (g->state != GRANT_HELD || g->mode != r->mode ||
-		    g->limit != r->limit || g->holds == NULL)
+		if (g->state != GRANT_HELD || g->mode != r->terms.mode ||
+		    g->limit != r->terms.limit || !grant_is_taken(core, g))
 			return false;
 	}
-	return n == 0 || (r->limit == 0 ? lock_may_add(l) : n < r->limit);
+	return n == 0 || (r->terms.limit == 0 ? lock_may_add(l, r) :
+	    n < r->terms.limit);
 }
 
 /* Who has what is here need not watch the others. */
@@ -340,7 +354,7 @@ lock_seek(struct core *core, struct lock *l)
 	if (l->submission != NULL || lock_must_wait(core, l) ||
 	    lock_clean(core, l))
 		return;
-	if (!lock_needs_grant(l)) {
+	if (!lock_needs_grant(core, l)) {
 		lock_look_away(l);
 		return;
 	}
@@ -357,7 +371,9 @@ lock_seek(struct core *core, struct lock *l)
 			return;
 		if (l->hindered)
 			lock_poll(core, l);
-		else
+		else if (l->queue->only_if_exists && !l->queue->exists)
+			(void)submission_send(core, l, OPERATION_READ, NULL);
+		else if (!together_send(core, l))
 			(void)submission_send(core, l, OPERATION_ACQUIRE,
 			    NULL);
 		return;
@@ -372,25 +388,55 @@ lock_seek(struct core *core, struct lock *l)
 
 /* ---- all of it -------------------------------------------------------- */
 
+/* One more has it by this grant. */
+void
+lock_gave(struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	if (l->run < UINT16_MAX)
+		l->run++;
+	if (g->passed)
+		l->ns->handed_over++;
+	g->passed = true;
+}
+
+/* By which grant can the first in line have it at once? Rather by one that
+ * nobody had yet than by one that others wait for, too. */
+static struct grant *
+lock_find_gift(const struct core *core, const struct lock *l)
+{
+	struct grant *g, *used = NULL;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (!grant_can_give(core, g, l->queue))
+			continue;
+		if (!g->passed)
+			return g;
+		if (used == NULL)
+			used = g;
+	}
+	return used;
+}
+
 /* Who is first in line gets it, and the next, as long as they fit. */
 static void
 lock_give(struct core *core, struct lock *l)
 {
-	struct grant *g = l->grants;
+	struct grant *g;
 
-	while (g != NULL && l->queue != NULL) {
-		if (!grant_can_give(core, g, l->queue)) {
-			g = g->next;
-			continue;
+	while (l->queue != NULL && (g = lock_find_gift(core, l)) != NULL) {
+		/* Of several, what is kept in each is not told. */
+		enum keep keep = l->queue->joint != NULL ? KEEP_READY :
+		    keep_look(core, g, l->queue);
+
+		if (keep == KEEP_LATER)
+			return;
+		if (keep == KEEP_READY) {
+			queue_grant(core, g);
+			lock_gave(g);
 		}
-		queue_grant(core, g);
-		if (l->run < UINT16_MAX)
-			l->run++;
-		if (g->passed)
-			l->ns->handed_over++;
-		g->passed = true;
-		/* The next in line may fit an earlier one. */
-		g = l->grants;
 	}
 }
 
@@ -408,11 +454,29 @@ lock_may_seek(const struct lock *l)
 	return true;
 }
 
+/* What a hold left that was lost is looked at again when its gap is over. */
+static void
+lock_await_gaps(struct core *core, struct lock *l)
+{
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (core->now_ms < g->gap_ms && (l->timer.position == 0 ||
+		    g->gap_ms < l->timer.at_ms))
+			heap_set(&core->heap, &l->timer, g->gap_ms);
+	}
+}
+
 void
 lock_advance(struct core *core, struct lock *l)
 {
 	struct grant *g, *next;
 
+	LL_FOREACH_SAFE(l->grants, g, next)
+	{
+		keep_advance(core, g);
+	}
 	lock_give(core, l);
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
@@ -420,6 +484,8 @@ lock_advance(struct core *core, struct lock *l)
 	}
 	if (lock_may_seek(l))
 		lock_seek(core, l);
+	lock_await_gaps(core, l);
+	watch_touch(core, l);
 	lock_check(core, l);
 	lock_free_if_unused(core, l);
 }
@@ -457,15 +523,17 @@ void
 lock_check(const struct core *core, const struct lock *l)
 {
 	const struct grant *g;
+	uint32_t n_common = 0;
 
 	LL_FOREACH(l->grants, g)
 	{
 		grant_check(core, g);
 		assert(g->mode == l->grants->mode &&
 		    g->limit == l->grants->limit);
-		assert(g->next == NULL || g->limit > 0 ||
-		    g->session == NULL || g->session->retiring);
+		if (grant_is_common(g) && grant_is_usable(g))
+			n_common++;
 	}
+	assert(n_common <= 1);
 	assert((l->view == VIEW_FOREIGN) == (l->sight != NULL));
 	assert((l->queue == NULL) == (l->n_waiting == 0));
 	assert(l->queue == NULL || l->gaps ||

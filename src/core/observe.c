@@ -12,7 +12,7 @@
  *     need not wait again. The table is bounded; what nobody waits for goes
  *     first.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -94,7 +94,8 @@ observe_new(struct core *core, struct namespace *ns, struct ident id)
 }
 
 
-static bool
+/* Has it not moved for so long that it may be killed? */
+bool
 observe_is_stale(const struct core *core, const struct observation *o)
 {
 	return (o->state == OBSERVATION_ALIVE ||
@@ -121,7 +122,8 @@ observe_schedule(struct core *core, struct observation *o)
 
 /*
  * Does it look alive, to somebody who only wishes to know? If that was not
- * looked at for a lease, it is now, for the next time.
+ * looked at for a lease, or not since its beat had to move, it is now, for the
+ * next time.
  */
 bool
 observe_lives(struct core *core, struct observation *o)
@@ -130,7 +132,8 @@ observe_lives(struct core *core, struct observation *o)
 		return true;
 	if (o->state != OBSERVATION_ALIVE || o->looked_ms >= observe_end_ms(o))
 		return false;
-	if (core->now_ms >= o->looked_ms + o->lease_ms && !o->busy) {
+	if (!o->busy && (core->now_ms >= o->looked_ms + o->lease_ms ||
+	    core->now_ms >= observe_end_ms(o))) {
 		o->curious = true;
 		o->read_at_ms = core->now_ms;
 		observe_schedule(core, o);
@@ -272,6 +275,8 @@ observe_saw(struct core *core, struct observation *o,
     const struct session_record *record)
 {
 	o->looked_ms = core->now_ms;
+	if (o->state == OBSERVATION_NEW)
+		o->since_ms = core->now_ms;
 	if (record->exists && record->dead) {
 		observe_died(core, o);
 		return;

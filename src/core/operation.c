@@ -1,15 +1,21 @@
 /*
  * What can be said of an operation and a record by themselves, and the words
- * for operations and outcomes.
+ * for operations, outcomes and losses.
  */
 #include "core/operation.h"
+
+#include <string.h>
+
+#include "core/core.h"
 
 static const char *const operation_names[] = {
 	[OPERATION_READ] = "read",
 	[OPERATION_READ_MANY] = "read many",
 	[OPERATION_ACQUIRE] = "acquire",
+	[OPERATION_TOGETHER] = "together",
 	[OPERATION_RELEASE] = "release",
 	[OPERATION_EXTEND] = "extend",
+	[OPERATION_UPDATE] = "update",
 	[OPERATION_WANT] = "want",
 	[OPERATION_UNWANT] = "unwant",
 	[OPERATION_BREAK] = "break",
@@ -31,6 +37,38 @@ static const char *const outcome_names[] = {
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Is this part one more acquire like those before it? */
+static bool
+operation_part_is_sound(const struct operation *o, size_t i)
+{
+	const struct operation *part = o->parts[i];
+	struct key key = o->keys[i];
+
+	if (part->kind != OPERATION_ACQUIRE || part->n_dead > 0 ||
+	    !operation_is_sound(part) || part->key.length != key.length ||
+	    memcmp(part->key.bytes, key.bytes, key.length) != 0 ||
+	    !ident_equal(part->me.session, o->parts[0]->me.session))
+		return false;
+	for (size_t j = 0; j < i; j++) {
+		if (o->keys[j].length == key.length &&
+		    memcmp(o->keys[j].bytes, key.bytes, key.length) == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool
+operation_is_together(const struct operation *o)
+{
+	if (o->n_keys == 0 || o->n_keys > TOGETHER_MAX)
+		return false;
+	for (size_t i = 0; i < o->n_keys; i++) {
+		if (!operation_part_is_sound(o, i))
+			return false;
+	}
+	return true;
+}
+
 bool
 operation_is_sound(const struct operation *o)
 {
@@ -41,6 +79,12 @@ operation_is_sound(const struct operation *o)
 		if (shared)
 			return o->tokens == 1 && o->limit <= HOLDERS_MAX;
 		return o->mode == LOCK_MODE_EXCLUSIVE && o->limit == 0;
+	case OPERATION_TOGETHER:
+		return operation_is_together(o);
+	case OPERATION_UPDATE:
+		return o->revision.sequence > 0 &&
+		    o->revision.random % 2 == 1 &&
+		    contents_refuse(&o->contents) == NULL;
 	case OPERATION_WANT:
 	case OPERATION_UNWANT:
 		return shared || o->mode == LOCK_MODE_EXCLUSIVE;
@@ -100,4 +144,24 @@ outcome_kind_name(enum outcome_kind kind)
 	    outcome_names[kind] == NULL)
 		return "none";
 	return outcome_names[kind];
+}
+
+const char *
+core_loss_name(enum core_loss loss)
+{
+	switch (loss) {
+	case CORE_LOSS_STOLEN:
+		return "stolen";
+	case CORE_LOSS_BROKEN:
+		return "broken";
+	case CORE_LOSS_SHUTDOWN:
+		return "shutdown";
+	case CORE_LOSS_MAX_HOLD:
+		return "max_hold";
+	case CORE_LOSS_KEEPALIVE:
+		return "keepalive";
+	case CORE_LOSS_EXPIRED:
+		break;
+	}
+	return "expired";
 }

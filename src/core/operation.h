@@ -13,24 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/contents.h"
 #include "core/ident.h"
+#include "core/key.h"
 
-#define KEY_LENGTH_MAX 1024
 #define OWNER_LENGTH_MAX 255
 #define READ_MANY_MAX 100	/* what BatchGetItem takes */
+#define TOGETHER_MAX 25		/* keys of one acquire */
 #define SCAN_PAGE_MAX 100
-#define SCAN_CURSOR_MAX 2048
+#define SCAN_CURSOR_MAX 3074	/* the keys of an item, and where they part */
 #define TOKENS_MAX 1024		/* the largest token block */
 #define TOKEN_MAX ((UINT64_C(1) << 53) - 1)
 #define HOLDERS_MAX 1024	/* holders read from one record */
 #define WISHES_MAX 1024
 #define OUTCOME_TEXT_MAX 256
-
-/* A key: bytes, not a C string. */
-struct key {
-	const char *bytes;
-	size_t length;
-};
 
 /* One element of a lock record's holders. */
 struct holder {
@@ -65,6 +61,8 @@ struct lock_record {
 	uint64_t acquired_at_s;
 	const char *broken_by;
 	uint64_t ttl_s;
+	struct revision revision;	/* of the last write of contents */
+	struct contents contents;	/* if they were asked for */
 };
 
 /* A session as the store shows it. */
@@ -81,8 +79,10 @@ enum operation_kind {
 	OPERATION_READ = 1,	/* one lock */
 	OPERATION_READ_MANY,	/* many locks; for the audit */
 	OPERATION_ACQUIRE,	/* a free lock, a shared one, or a dead one's */
+	OPERATION_TOGETHER,	/* several of these, all or nothing */
 	OPERATION_RELEASE,	/* take elements out of the holders */
 	OPERATION_EXTEND,	/* more tokens for a hold of ours */
+	OPERATION_UPDATE,	/* other contents, by a hold of ours */
 	OPERATION_WANT,		/* say that a session waits */
 	OPERATION_UNWANT,
 	OPERATION_BREAK,	/* take out whoever holds it */
@@ -116,6 +116,10 @@ enum operation_kind {
  * ACQUIRE, n_dead > 0
  *     The holders are exactly @dead and the token is @token_seen. @me becomes
  *     the only holder; the rest as above, by @mode.
+ * TOGETHER
+ *     The conditions of each of @parts, which are ACQUIREs of one session with
+ *     n_dead == 0, of a lock each. What they say is done for all, or for none.
+ *     DONE counts only after a consistent read that shows every grant.
  * RELEASE
  *     Each of @holders is in the record. They are taken out; if none is left,
  *     the record gets its time to live.
@@ -123,6 +127,11 @@ enum operation_kind {
  *     The only holder is @me and the token is @token_seen; it rises by
  *     @tokens. For exclusive use: those who share a lock need no tokens of
  *     their own.
+ * UPDATE
+ *     @me is among the holders, and the record's revision is lower than
+ *     @revision, or it has none. The record's contents become @contents, and
+ *     its revision @revision: of two writes of one holder's the earlier cannot
+ *     land after the later. @revision is not none, and its random part is odd.
  * WANT
  *     The lock has a holder. @session is added to its wishes for @mode.
  * UNWANT
@@ -154,7 +163,7 @@ struct operation {
 	uint64_t submitted_ms;	/* boot time */
 
 	struct key key;				/* of a lock */
-	struct holder me;			/* ACQUIRE, EXTEND */
+	struct holder me;			/* ACQUIRE, EXTEND, UPDATE */
 	/* ACQUIRE: for which use. WANT, UNWANT: which wishes. Never NONE. */
 	enum lock_mode mode;
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
@@ -166,13 +175,18 @@ struct operation {
 	size_t n_holders;
 	bool others_hold;	/* RELEASE: a hint: other holders were seen */
 	const char *owner;		/* ACQUIRE, BREAK, KILL, BURY: who */
+	struct contents contents;		/* UPDATE */
+	struct revision revision;		/* UPDATE */
+	bool with_contents;	/* READ: show them. Writes always do, other
+				 * reads never */
 
 	struct ident session;	/* SESSION_*, WANT, UNWANT */
 	uint64_t beat;				/* SESSION_BEAT, SESSION_KILL */
 	uint64_t lease_ms;			/* SESSION_OPEN */
 
-	const struct key *keys;			/* READ_MANY */
+	const struct key *keys;			/* READ_MANY, TOGETHER */
 	size_t n_keys;
+	const struct operation *const *parts;	/* TOGETHER: one for each key */
 	struct key prefix;			/* SCAN */
 	struct key cursor;	/* SCAN: empty, or the outcome's of a page */
 	bool held_only;		/* SCAN: leave out what has no holder */
@@ -186,6 +200,18 @@ enum outcome_kind {
 	OUTCOME_CONFLICT,	/* it did not; here is what stands in the way */
 	OUTCOME_UNKNOWN,	/* it may have happened, or may yet */
 	OUTCOME_REFUSED,	/* it did not happen, because of @code */
+};
+
+/* What became of one part of a TOGETHER. */
+struct outcome_part {
+	/*
+	 * DONE; CONFLICT: @lock stands in its way; REFUSED: it did not happen
+	 * because of @code, or (0) because of the other parts alone; UNKNOWN:
+	 * it happened, but its record cannot be read.
+	 */
+	enum outcome_kind kind;
+	int code;
+	struct lock_record lock;
 };
 
 struct scan_row {
@@ -224,6 +250,11 @@ struct outcome {
 
 	struct lock_record lock;	/* READ, ACQUIRE..BREAK */
 	struct session_record session;	/* SESSION_* */
+
+	/*
+	 * TOGETHER that is DONE (then every part is) or CONFLICT: one per key.
+	 */
+	const struct outcome_part *parts;
 
 	/*
 	 * READ_MANY: one per key, in the order of the keys. A key that the

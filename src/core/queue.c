@@ -7,7 +7,7 @@
  * operation may take. So a try is a wait of zero, and a short wait is never
  * less than a try.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,20 +17,36 @@
 
 #include "ddblock.h"
 
-/* At the end. Utlist's first has the last before it. */
-static void
+/*
+ * In the order of asking, which is the end; but who asked for several locks
+ * comes to all but the first of them later. Utlist's first has the last before
+ * it.
+ */
+void
 queue_join(struct lock *l, struct request *r)
 {
+	struct request *next = r->joint == NULL ? NULL : l->queue;
+
 	r->lock = l;
 	r->place = l->queue == NULL ? 0 : l->queue->queue_previous->place + 1;
-	DL_APPEND2(l->queue, r, queue_previous, queue_next);
+	while (next != NULL && next->serial < r->serial)
+		next = next->queue_next;
+	if (next != NULL) {
+		DL_PREPEND_ELEM2(l->queue, next, r, queue_previous,
+		    queue_next);
+		l->gaps = true;
+	} else {
+		DL_APPEND2(l->queue, r, queue_previous, queue_next);
+	}
+	if (r->overdue)
+		l->overdue = true;
 	l->n_waiting++;
 	l->ns->n_waiting++;
 }
 
-/* Out of the queue; the caller advances the lock. */
+/* Out of this queue; the caller advances the lock. */
 void
-queue_leave(struct core *core, struct request *r)
+queue_part(struct request *r)
 {
 	struct lock *l = r->lock;
 
@@ -38,12 +54,20 @@ queue_leave(struct core *core, struct request *r)
 	if (r != l->queue && r->queue_next != NULL)
 		l->gaps = true;
 	DL_DELETE2(l->queue, r, queue_previous, queue_next);
-	HASH_DEL(core->waiting, r);
 	l->n_waiting--;
 	l->ns->n_waiting--;
 	if (l->queue == NULL)
 		l->gaps = false;
 	r->lock = NULL;
+}
+
+/* It waits no more. */
+void
+queue_leave(struct core *core, struct request *r)
+{
+	if (r->lock != NULL)
+		queue_part(r);
+	HASH_DEL(core->waiting, r);
 }
 
 /*
@@ -80,8 +104,8 @@ queue_is_served(const struct core *core, const struct lock *l,
 		return false;
 	LL_FOREACH(l->grants, g)
 	{
-		if (g->state == GRANT_HELD && !g->session->retiring &&
-		    grant_fits(g, r))
+		if (g->state == GRANT_HELD && grant_is_usable(g) &&
+		    grant_fits(core, g, r))
 			return true;
 	}
 	return false;
@@ -90,7 +114,8 @@ queue_is_served(const struct core *core, const struct lock *l,
 /* Does what clients here hold keep this request, the first in line, from the
  * lock? Not yet, while there may be room for one more of a semaphore's. */
 static bool
-queue_is_hindered_here(const struct lock *l, const struct request *r)
+queue_is_hindered_here(const struct core *core, const struct lock *l,
+    const struct request *r)
 {
 	const struct grant *g;
 	uint32_t n = 0;
@@ -101,25 +126,25 @@ queue_is_hindered_here(const struct lock *l, const struct request *r)
 		n++;
 		if (g->state != GRANT_HELD)
 			return false;
-		if (g->holds != NULL)
+		if (grant_is_taken(core, g))
 			held = true;
 	}
-	return held && (l->grants->mode != r->mode ||
-	    l->grants->limit != r->limit ||
-	    (r->limit == 0 ? !lock_may_add(l) : n >= r->limit));
+	return held && (l->grants->mode != r->terms.mode ||
+	    l->grants->limit != r->terms.limit ||
+	    (r->terms.limit == 0 ? !lock_may_add(l, r) :
+	    n >= r->terms.limit));
 }
 
-/* Is it known that this request does not get the lock at once? */
-static bool
-queue_must_wait(const struct core *core, const struct request *r)
+/* Is it known that this request does not get that lock at once? */
+bool
+queue_would_wait(const struct core *core, const struct lock *l,
+    const struct request *r)
 {
-	const struct lock *l = r->lock;
-
-	if (l->queue != r)
+	if (l->queue != NULL && l->queue != r)
 		return true;
 	if (queue_is_served(core, l, r))
 		return false;
-	if (queue_is_hindered_here(l, r))
+	if (queue_is_hindered_here(core, l, r))
 		return true;
 	if (!lock_may_seek(l))
 		return false;
@@ -127,6 +152,21 @@ queue_must_wait(const struct core *core, const struct request *r)
 		return l->hindered;
 	return l->view == VIEW_FOREIGN && !lock_takeover_is_near(core, l) &&
 	    !(lock_is_open(l, r) && !l->refused);
+}
+
+/* Which lock is it that is known to be in its way? NULL: none. */
+static struct lock *
+queue_obstacle(const struct core *core, const struct request *r)
+{
+	if (r->joint != NULL)
+		return joint_obstacle(core, r->joint);
+	return queue_would_wait(core, r->lock, r) ? r->lock : NULL;
+}
+
+static bool
+queue_must_wait(const struct core *core, const struct request *r)
+{
+	return queue_obstacle(core, r) != NULL;
 }
 
 static int
@@ -143,18 +183,19 @@ queue_cause(const struct request *r)
 /* Is the lock known to be shared now, within a limit that this request does
  * not share? Here, or as it was last seen. */
 static bool
-queue_finds_limit(const struct request *r, uint32_t *ret_limit)
+queue_finds_limit(const struct request *r, const struct lock *l,
+    uint32_t *ret_limit)
 {
-	const struct hold *h = lock_first_hold(r->lock);
+	const struct hold *h = lock_first_hold(l);
 
 	if (h == NULL) {
-		*ret_limit = r->lock->limit_seen;
-		return r->lock->sight != NULL &&
-		    lock_has_other_limit(r->lock, r);
+		*ret_limit = l->limit_seen;
+		return l->sight != NULL && lock_has_other_limit(l, r);
 	}
 	*ret_limit = h->grant->limit;
-	return r->mode == LOCK_MODE_SHARED &&
-	    h->grant->mode == LOCK_MODE_SHARED && *ret_limit != r->limit;
+	return r->terms.mode == LOCK_MODE_SHARED &&
+	    h->grant->mode == LOCK_MODE_SHARED &&
+	    *ret_limit != r->terms.limit;
 }
 
 static void
@@ -166,9 +207,9 @@ queue_tell_limits(const struct request *r, uint32_t limit, char *text,
 	if (limit > 0)
 		(void)snprintf(in_force, sizeof(in_force), "limit=%" PRIu32,
 		    limit);
-	if (r->limit > 0)
+	if (r->terms.limit > 0)
 		(void)snprintf(asked, sizeof(asked), "limit=%" PRIu32,
-		    r->limit);
+		    r->terms.limit);
 	(void)snprintf(text, size, "%s is in force, and %s was asked for",
 	    in_force, asked);
 }
@@ -177,7 +218,7 @@ queue_tell_limits(const struct request *r, uint32_t limit, char *text,
 static void
 queue_expire(struct core *core, struct request *r)
 {
-	bool busy = queue_must_wait(core, r);
+	struct lock *busy = queue_obstacle(core, r);
 	bool try = r->deadline_ms == r->asked_ms;
 	int cause = queue_cause(r);
 	int code = try ? DDBLOCK_E_LOCK_BUSY : DDBLOCK_E_ACQUIRE_TIMEOUT;
@@ -185,10 +226,10 @@ queue_expire(struct core *core, struct request *r)
 	const char *text;
 	uint32_t limit;
 
-	if (!busy && cause == 0)
+	if (busy == NULL && cause == 0)
 		cause = DDBLOCK_E_UNREACHABLE;
 	text = cause != 0 && cause == r->ns->cause ? r->ns->text : NULL;
-	if (cause == 0 && queue_finds_limit(r, &limit)) {
+	if (cause == 0 && queue_finds_limit(r, busy, &limit)) {
 		if (try)
 			code = DDBLOCK_E_WRONG_LIMIT;
 		else
@@ -198,18 +239,23 @@ queue_expire(struct core *core, struct request *r)
 	}
 	if (r->client->draining && !try)
 		code = DDBLOCK_E_CANCELLED;
-	if (!busy && try) {
+	if (busy == NULL && try) {
 		request_reply(core, r, cause, 0, text);
 		return;
 	}
-	if (busy) {
+	if (busy != NULL) {
 		struct core_holder_view *view = calloc(1, sizeof(*view));
 
 		/* Without memory the answer is just shorter. */
 		if (view != NULL)
-			view_lock(core, r->lock, core->now_ms, view);
+			view_lock(core, busy, core->now_ms, view);
 		r->holder = view;
 		r->reply.holder = view;
+		if (r->joint != NULL)
+			r->reply.key = lock_key(busy);
+		if (view != NULL && view->silent && text == NULL)
+			text = "its holder gives no sign of life, but is "
+			    "fail-closed: only a break ends that";
 	}
 	request_reply(core, r, code, cause, text);
 }
@@ -235,7 +281,8 @@ queue_review(struct core *core, struct lock *l)
 	l->overdue = overdue;
 }
 
-static void
+/* It is answered as soon as its fate is known. */
+void
 queue_overdue(struct core *core, struct request *r)
 {
 	r->overdue = true;
@@ -249,9 +296,14 @@ queue_timer(struct core *core, struct request *r)
 {
 	struct lock *l = r->lock;
 
-	if (r->reply.verb == CORE_RENEW || r->reply.verb == CORE_RELEASE) {
+	if (r->reply.verb == CORE_RENEW || r->reply.verb == CORE_RELEASE ||
+	    r->reply.verb == CORE_DOWNGRADE) {
 		request_reply(core, r, DDBLOCK_E_UNREACHABLE, r->ns->cause,
 		    r->ns->text);
+		return;
+	}
+	if (r->reply.verb == CORE_WATCH) {
+		watch_timeout(core, r);
 		return;
 	}
 	assert(l != NULL);
@@ -286,6 +338,21 @@ queue_fail(struct core *core, struct lock *l, int code, const char *text)
 		request_reply(core, l->queue, code, 0, text);
 }
 
+void
+queue_fill_grant(struct core *core, struct request *r, const struct hold *h)
+{
+	r->reply.hold = h->notice.hold;
+	r->reply.token = h->token;
+	r->reply.terms = r->terms;
+	r->reply.until_ms = terms_until_ms(h);
+	r->reply.count = terms_count(h);
+	if (h->fail_closed)
+		return;
+	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
+	r->reply.end_ms = terms_end_ms(h);
+	r->reply.margin_ms = h->lock->ns->settings.margin_ms;
+}
+
 /* The first in line gets the lock: exclusively with the next token of the
  * block, otherwise with the grant's own. */
 void
@@ -293,57 +360,48 @@ queue_grant(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 	struct request *r = l->queue;
-	struct client *c = r->client;
 	struct hold *h = r->hold;
-	struct namespace *ns = l->ns;
 
 	assert(grant_can_give(core, g, r));
+	if (r->joint != NULL) {
+		joint_keep(core, r->joint, g);
+		queue_review(core, l);
+		return;
+	}
 	r->hold = NULL;
 	h->notice.hold = ++core->hold_serial;
-	h->notice.client = c->id;
-	h->client = c;
-	h->token = g->mode == LOCK_MODE_EXCLUSIVE ? g->token_next++ :
-	    g->token_last;
-	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
+	h->token = grant_next_token(g);
 	HASH_ADD(hh, core->holds, notice.hold, sizeof(h->notice.hold), h);
 	if (h->hh.tbl == NULL) {
-		free(h);
+		hold_free(core, h);
 		request_reply(core, r, DDBLOCK_E_NOMEM, 0, NULL);
 		return;
 	}
-	DL_APPEND2(c->holds, h, client_previous, client_next);
-	c->n_holds++;
-	c->held_in[ns->index]++;
-	ns->n_held++;
-	ns->granted++;
 	grant_add_hold(g, h);
-
-	r->reply.hold = h->notice.hold;
-	r->reply.token = h->token;
-	r->reply.mode = g->mode;
-	r->reply.limit = g->limit;
-	r->reply.until_ms = session_until_ms(g->session);
-	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
-	r->reply.margin_ms = ns->settings.margin_ms;
+	hold_give(core, h, r->client);
+	terms_begin(core, h);
+	keep_tell(core, r);
+	queue_fill_grant(core, r, h);
 	request_reply(core, r, 0, 0, NULL);
-	if (g->session->danger)
+	if (terms_are_endangered(core, h))
 		action_notice(core, h, CORE_IN_DANGER, 0);
+	reenter_waiting(core, h);
 	queue_review(core, l);
 }
 
 /* This client's hold of the lock, or NULL. Whichever list is the shorter one
  * tells. */
-static const struct hold *
+static struct hold *
 queue_find_hold(const struct lock *l, const struct client *c)
 {
-	const struct hold *by_client = c->holds, *h;
+	struct hold *by_client = c->holds, *h;
 	const struct grant *g;
 
 	LL_FOREACH(l->grants, g)
 	{
 		DL_FOREACH2(g->holds, h, grant_next)
 		{
-			if (h->client == c)
+			if (h->client == c && !joint_is_kept(h))
 				return h;
 			if (by_client == NULL)
 				return NULL;
@@ -357,12 +415,12 @@ queue_find_hold(const struct lock *l, const struct client *c)
 
 /* Two that share it and both wait to have it alone would wait for ever. */
 static const char *
-queue_why_held(const struct lock *l, const struct client *c,
-    const struct core_request *ask)
+queue_why_held(const struct hold *h, const struct core_request *ask)
 {
-	const struct hold *h = queue_find_hold(l, c);
-
-	if (h->grant->mode == ask->mode)
+	if (ask->terms.reentrant && (h->terms == NULL || h->terms->count == 0))
+		return "this connection holds the lock, and did not ask for it "
+		       "with reentrant=yes then";
+	if (h->grant->mode == ask->terms.mode)
 		return NULL;
 	return h->grant->mode == LOCK_MODE_SHARED ?
 	    "this connection shares the lock; release it, then ask for "
@@ -372,63 +430,132 @@ queue_why_held(const struct lock *l, const struct client *c,
 	    "ask to share it";
 }
 
+/* Is it made of keys at all? */
+static bool
+queue_has_keys(const struct core_request *ask)
+{
+	const struct key *keys = ask->n_keys > 0 ? ask->keys : &ask->key;
+	uint32_t n = ask->n_keys > 0 ? ask->n_keys : 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!key_is_sound(keys[i]))
+			return false;
+	}
+	return ask->n_keys != 1 && n <= TOGETHER_MAX;
+}
+
+/* What this client has of what it asks for. NULL: nothing. */
+static struct hold *
+queue_find_held(const struct namespace *ns, const struct client *c,
+    const struct core_request *ask)
+{
+	const struct key *keys = ask->n_keys > 0 ? ask->keys : &ask->key;
+	uint32_t n = ask->n_keys > 0 ? ask->n_keys : 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct lock *l = lock_find(ns, keys[i]);
+		struct hold *h = l == NULL ? NULL : queue_find_hold(l, c);
+
+		if (h != NULL)
+			return h;
+	}
+	return NULL;
+}
+
 /* Why this request cannot even wait, or 0. */
 static int
 queue_refuse(const struct core *core, const struct client *c,
-    const struct namespace *ns, const struct lock *l,
-    const struct core_request *ask)
+    const struct namespace *ns, const struct hold *held,
+    const struct core_request *ask, char *ret_text, size_t text_size)
 {
+	uint32_t n_more = ask->n_keys > 0 ? ask->n_keys - 1 : 0;
+
 	if (core->stopping)
 		return DDBLOCK_E_SHUTTING_DOWN;
-	if (ask->key.length == 0 || ask->key.length > KEY_LENGTH_MAX)
+	if (!queue_has_keys(ask))
 		return DDBLOCK_E_BAD_REQUEST;
-	if (ask->mode != LOCK_MODE_SHARED &&
-	    (ask->mode != LOCK_MODE_EXCLUSIVE || ask->limit != 0))
+	if (ask->terms.mode == LOCK_MODE_SHARED && ask->change != NULL)
 		return DDBLOCK_E_BAD_REQUEST;
-	if (ask->limit > CORE_LIMIT_MAX)
+	if (ask->terms.mode != LOCK_MODE_SHARED &&
+	    (ask->terms.mode != LOCK_MODE_EXCLUSIVE || ask->terms.limit != 0))
 		return DDBLOCK_E_BAD_REQUEST;
-	if (l != NULL && queue_find_hold(l, c) != NULL)
+	if (ask->terms.limit > CORE_LIMIT_MAX ||
+	    terms_check(ns, &ask->terms, ret_text, text_size) < 0)
+		return DDBLOCK_E_BAD_REQUEST;
+	if (ask->n_keys > 0 && (ask->terms.fail_closed ||
+	    core_terms_are_own(&ask->terms)))
+		return DDBLOCK_E_UNSUPPORTED;
+	if (held != NULL)
 		return DDBLOCK_E_ALREADY_HELD;
-	if (c->n_holds + c->n_requests > core->limits.holds_per_client_max)
+	if (c->n_holds + c->n_requests + c->n_more + n_more >
+	    core->limits.holds_per_client_max)
 		return DDBLOCK_E_LIMIT;
 	if (ns->session == NULL && namespace_code_is_definite(ns->cause))
 		return ns->cause;
 	return 0;
 }
 
+/* The lock that it waits for first. */
+static int
+queue_find_lock(struct core *core, struct request *r,
+    const struct core_request *ask, struct lock **ret)
+{
+	int code;
+
+	if (ask->n_keys == 0) {
+		*ret = lock_find(r->ns, ask->key);
+		return *ret != NULL ? 0 :
+		    lock_new(core, r->ns, ask->key, ret);
+	}
+	code = joint_new(core, r, ask, &r->joint);
+	if (code < 0)
+		return code;
+	r->client->n_more += ask->n_keys - 1;
+	*ret = r->joint->parts[0].lock;
+	return 0;
+}
+
 static int
 queue_prepare(struct core *core, struct request *r,
-    const struct core_request *ask, struct lock **lock)
+    const struct core_request *ask, struct lock **ret)
 {
-	r->hold = calloc(1, sizeof(*r->hold));
+	int code;
+
+	if (ask->n_keys == 0)
+		r->hold = calloc(1, sizeof(*r->hold));
 	if (ask->owner != NULL)
 		r->owner = strdup(ask->owner);
-	if (r->hold == NULL || (ask->owner != NULL && r->owner == NULL))
+	if ((ask->n_keys == 0 && (r->hold == NULL ||
+	    terms_new(core, r->ns, r->hold, &ask->terms) < 0)) ||
+	    (ask->owner != NULL && r->owner == NULL))
 		return DDBLOCK_E_NOMEM;
 	HASH_ADD(hh, core->waiting, serial, sizeof(r->serial), r);
 	if (r->hh.tbl == NULL)
 		return DDBLOCK_E_NOMEM;
-	if (*lock == NULL) {
-		int code = lock_new(core, r->ns, ask->key, lock);
-
-		if (code < 0) {
-			HASH_DEL(core->waiting, r);
-			return code;
-		}
-	}
-	return 0;
+	code = queue_find_lock(core, r, ask, ret);
+	if (code < 0)
+		HASH_DEL(core->waiting, r);
+	return code;
 }
 
 int
 queue_acquire(struct core *core, struct client *c, struct request *r,
     const struct core_request *ask)
 {
-	struct lock *l = lock_find(r->ns, ask->key);
-	int code = queue_refuse(core, c, r->ns, l, ask);
-	const char *text = code == r->ns->cause ? r->ns->text : NULL;
+	struct hold *held = queue_find_held(r->ns, c, ask);
+	char why[OUTCOME_TEXT_MAX] = "";
+	int code = queue_refuse(core, c, r->ns, held, ask, why, sizeof(why));
+	const char *text = code == r->ns->cause ? r->ns->text : why;
+	struct lock *l;
 
-	if (code == DDBLOCK_E_ALREADY_HELD)
-		text = queue_why_held(l, c, ask);
+	r->terms = ask->terms;
+	if (code == DDBLOCK_E_ALREADY_HELD) {
+		if (reenter_now(core, held, r))
+			return 0;
+		text = queue_why_held(held, ask);
+		if (ask->n_keys > 0)
+			r->reply.key = lock_key(held->lock);
+	}
 	if (code < 0) {
 		request_reply(core, r, code, 0, text);
 		return 0;
@@ -437,8 +564,6 @@ queue_acquire(struct core *core, struct client *c, struct request *r,
 	if (code < 0)
 		return code;
 	r->poll_ms = ask->poll_ms;
-	r->mode = ask->mode;
-	r->limit = ask->limit;
 	r->deadline_ms = ask->wait_ms >= CORE_FOREVER - core->now_ms ?
 	    CORE_FOREVER : core->now_ms + ask->wait_ms;
 	queue_join(l, r);

@@ -2,7 +2,7 @@
  * What a lock's record tells: who stands in the way, whether our own grant is
  * in it, who wishes for it, and what of ours is in it that should not be.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,9 +13,11 @@
 bool
 record_shows(const struct lock_record *record, const struct grant *g)
 {
-	for (size_t i = 0; g->session != NULL && i < record->n_holders; i++) {
-		if (ident_equal(record->holders[i].session, g->session->id) &&
-		    ident_equal(record->holders[i].grant, g->id))
+	bool ours = g->session != NULL || g->fail_closed;
+
+	for (size_t i = 0; ours && i < record->n_holders; i++) {
+		if (ident_equal(record->holders[i].session, g->session_id) &&
+		    grant_has(g, record->holders[i].grant))
 			return true;
 	}
 	return false;
@@ -47,7 +49,8 @@ record_forget_sight(struct lock *l)
 
 /*
  * A grant of a session of ours that nothing here stands behind: it landed
- * after it was given up. (What a lost session left is closed with it.)
+ * after it was given up. (What a lost session left is closed with it.) Of
+ * fail-closed ones, which clients may have left held, a doubt must say so.
  */
 static bool
 record_holder_is_orphan(const struct lock *l, const struct holder *h)
@@ -55,6 +58,8 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 	const struct session *s = session_find(l->ns, h->session);
 	const struct grant *g = grant_find(l, h->grant);
 
+	if (h->fail_closed)
+		return g == NULL && doubt_is_orphan(l, h);
 	if (s == NULL || s->state != SESSION_VALID)
 		return false;
 	return g == NULL || g->session != s;
@@ -82,8 +87,9 @@ record_orphan(struct core *core, struct lock *l, const struct holder *h)
 		l->leftovers->orphan = *h;
 }
 
-static void
-record_find_orphans(struct core *core, struct lock *l,
+/* Does the record show one? Then it is to be taken out. */
+bool
+record_find_orphan(struct core *core, struct lock *l,
     const struct lock_record *record)
 {
 	for (size_t i = 0; i < record->n_holders; i++) {
@@ -92,8 +98,9 @@ record_find_orphans(struct core *core, struct lock *l,
 		if (!record_holder_is_orphan(l, h))
 			continue;
 		record_orphan(core, l, h);
-		return;
+		return true;
 	}
+	return false;
 }
 
 /*
@@ -183,7 +190,7 @@ record_is_hindered(struct core *core, struct lock *l,
 
 	if (r == NULL)
 		return false;
-	if (r->mode == LOCK_MODE_EXCLUSIVE)
+	if (r->terms.mode == LOCK_MODE_EXCLUSIVE)
 		return free && record->mode == LOCK_MODE_EXCLUSIVE &&
 		    record_find_foreign(core, l, LOCK_MODE_SHARED,
 		    record->shared_wishes, record->n_shared_wishes);
@@ -227,10 +234,17 @@ record_block(struct core *core, struct lock *l)
 		const struct session *own = session_find(l->ns, h->session);
 		struct observation *o = NULL;
 
-		/* Only its release or a break ends it; ours, its removal. */
-		if (!h->fail_closed &&
-		    (own == NULL || own->state != SESSION_VALID))
+		/* Ours is ended by its removal only. */
+		if (own == NULL || own->state != SESSION_VALID)
 			o = observe(core, l->ns, h->session, h->lease_ms);
+		/* And this by its release or a break only: who waits is told
+		 * whether there is anybody left. */
+		if (h->fail_closed) {
+			dead = false;
+			if (o != NULL)
+				observe_glance(core, o);
+			continue;
+		}
 		if (o != NULL && o->state == OBSERVATION_DEAD)
 			continue;
 		dead = false;
@@ -327,16 +341,21 @@ record_seen(struct core *core, struct lock *l,
 	struct sight *before = l->sight;
 
 	l->sight = NULL;
-	doubt_seen(core, l, submitted_ms);
+	l->looks++;
+	watch_seen(l, submitted_ms);
+	doubt_seen(core, l, record, submitted_ms);
+	if (record->revision.sequence > l->sequence)
+		l->sequence = record->revision.sequence;
 	l->read_due = false;
 	l->cause = 0;
 	free(l->leftovers);
 	l->leftovers = NULL;
 	record_find_use(l, record);
-	record_find_orphans(core, l, record);
+	(void)record_find_orphan(core, l, record);
 	record_find_wishes(core, l, record);
 	l->hindered = false;
-	if (l->grants == NULL || (l->queue != NULL && lock_may_add(l))) {
+	if (l->grants == NULL ||
+	    (l->queue != NULL && lock_may_add(l, l->queue))) {
 		l->hindered = record_is_hindered(core, l, record);
 		if (record->n_holders == 0)
 			l->view = VIEW_FREE;

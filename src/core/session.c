@@ -21,7 +21,7 @@
  *     to the holders, who were just told.
  *  5. One operation of a session is under way at a time.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -60,24 +60,6 @@ session_find(const struct namespace *ns, struct ident id)
 			return s;
 	}
 	return NULL;
-}
-
-/* Remember what the store's trouble is, or that it is over. */
-void
-namespace_trouble(struct namespace *ns, const struct outcome *o)
-{
-	if (o->from_memory)
-		return;
-	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
-		ns->cause = 0;
-		ns->text[0] = '\0';
-		return;
-	}
-	/* A record that is not ours to read is trouble of its key only. */
-	if (o->code == DDBLOCK_E_BAD_RECORD)
-		return;
-	ns->cause = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
-	(void)snprintf(ns->text, sizeof(ns->text), "%s", o->text);
 }
 
 static void
@@ -208,6 +190,26 @@ session_renewal_code(const struct core *core, const struct request *r)
 	return h->lost ? DDBLOCK_E_LOCK_LOST : 0;
 }
 
+/* Until when is it good? */
+static void
+session_tell_deadline(struct core *core, struct hold *h,
+    struct core_reply *reply)
+{
+	terms_prolong(core, h);
+	reply->until_ms = terms_until_ms(h);
+	reply->remaining_ms = reply->until_ms > core->now_ms ?
+	    reply->until_ms - core->now_ms : 0;
+}
+
+/* A fail-closed hold is not lost with the session. */
+static bool
+session_is_needless(const struct core *core, const struct request *r)
+{
+	const struct hold *h = hold_find(core, r->reply.hold);
+
+	return h != NULL && h->fail_closed && !h->lost;
+}
+
 static void
 session_answer_renewals(struct core *core, struct session *s, int code)
 {
@@ -217,9 +219,11 @@ session_answer_renewals(struct core *core, struct session *s, int code)
 	{
 		int own = code == 0 ? session_renewal_code(core, r) : code;
 
-		r->reply.until_ms = session_until_ms(s);
-		r->reply.remaining_ms = r->reply.until_ms > core->now_ms ?
-		    r->reply.until_ms - core->now_ms : 0;
+		if (own == 0)
+			session_tell_deadline(core,
+			    hold_find(core, r->reply.hold), &r->reply);
+		else if (session_is_needless(core, r))
+			own = DDBLOCK_E_UNREACHABLE;
 		request_reply(core, r, own, 0, code == 0 ? NULL : s->text);
 	}
 }
@@ -239,6 +243,7 @@ session_lose(struct core *core, struct session *s, enum core_loss loss)
 	if (ns->session == s) {
 		ns->session = NULL;
 		ns->open_failures = 0;
+		closed_say(core, ns, true);
 		session_start(core, ns);
 	}
 }
@@ -251,11 +256,31 @@ session_say(struct core *core, struct session *s, enum core_notice_kind kind)
 	struct hold *h;
 
 	s->danger = kind == CORE_IN_DANGER;
+	if (s == s->ns->session)
+		closed_say(core, s->ns, s->danger);
 	DL_FOREACH2(s->grants, g, session_next)
 	{
 		DL_FOREACH2(g->holds, h, grant_next)
 		{
-			action_notice(core, h, kind, 0);
+			if (terms_are_common(h))
+				action_notice(core, h, kind, 0);
+		}
+	}
+}
+
+/* The same for those who are warned at a time of their own. */
+static void
+session_say_own(struct core *core, struct session *s, bool all)
+{
+	struct grant *g;
+	struct hold *h;
+
+	s->warned = false;
+	DL_FOREACH2(s->grants, g, session_next)
+	{
+		DL_FOREACH2(g->holds, h, grant_next)
+		{
+			terms_renewed(core, h, all);
 		}
 	}
 }
@@ -297,13 +322,19 @@ session_timer(struct core *core, struct session *s)
 	session_schedule(core, s);
 }
 
-/* A client asks for a renewal now. */
+/* A client asks for a renewal now; of a fail-closed hold, whether the store
+ * answers. */
 void
 session_renew(struct core *core, struct session *s, struct request *r)
 {
+	if (s == NULL || s->state != SESSION_VALID) {
+		request_reply(core, r, DDBLOCK_E_UNREACHABLE, r->ns->cause,
+		    r->ns->text);
+		return;
+	}
 	if (core->now_ms - s->sent_ms < RENEWAL_FRESH_MS) {
-		r->reply.until_ms = session_until_ms(s);
-		r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
+		session_tell_deadline(core, hold_find(core, r->reply.hold),
+		    &r->reply);
 		request_reply(core, r, 0, 0, NULL);
 		return;
 	}
@@ -331,6 +362,8 @@ session_became_valid(struct core *core, struct session *s,
 		return;
 	}
 	session_schedule(core, s);
+	if (s == ns->session && !s->danger)
+		closed_say(core, ns, false);
 	session_unused(core, s);
 	/* Those who wait could not ask before there was a session. */
 	HASH_ITER(hh, core->waiting, r, next)
@@ -339,14 +372,6 @@ session_became_valid(struct core *core, struct session *s,
 		    r->lock->queue == r)
 			lock_advance(core, r->lock);
 	}
-}
-
-/* Would waiting longer help against this code? */
-bool
-namespace_code_is_definite(int code)
-{
-	return code != 0 && code != DDBLOCK_E_UNREACHABLE &&
-	    code != DDBLOCK_E_THROTTLED && code != DDBLOCK_E_LIMIT;
 }
 
 static void
@@ -418,6 +443,8 @@ session_renewed(struct core *core, struct session *s, const struct outcome *o)
 	}
 	if (!alone || (s->danger && !danger))
 		session_say(core, s, danger ? CORE_IN_DANGER : CORE_SAFE);
+	if (!alone || s->warned)
+		session_say_own(core, s, !alone);
 	session_answer_renewals(core, s, 0);
 }
 
@@ -519,28 +546,14 @@ session_retire(struct core *core, struct session *s)
 void
 session_unused(struct core *core, struct session *s)
 {
+	/* While a client has something fail-closed, stopping waits for that. */
+	bool awaited = !s->retiring && s->ns->closed != NULL &&
+	    !core->stop_released;
+
 	if ((!core->stopping && !s->retiring) || s->grants != NULL || s->busy ||
-	    s->state != SESSION_VALID)
+	    s->state != SESSION_VALID || awaited)
 		return;
 	session_close(core, s);
-}
-
-/*
- * Is there nothing left to do for this namespace before the daemon ends? A
- * session that is being opened never held anything: whether it comes to be or
- * not, nobody will ask for it.
- */
-bool
-namespace_is_settled(const struct namespace *ns)
-{
-	const struct session *s;
-
-	DL_FOREACH(ns->sessions, s)
-	{
-		if (s->state != SESSION_OPENING)
-			return false;
-	}
-	return true;
 }
 
 void

@@ -10,6 +10,7 @@
  *          |                      +- doubts
  *          +- clients +- requests
  *                     +- holds
+ *                     +- watches
  */
 #ifndef DDBLOCKD_CORE_STATE_H
 #define DDBLOCKD_CORE_STATE_H
@@ -29,7 +30,7 @@
  * window of 15 minutes, and one for the clocks. */
 #define DOUBT_MS (UINT64_C(16) * 60 * 1000)
 
-#define AUDIT_ITEMS_PER_SECOND 100	/* bounds what an audit costs */
+#define LOOKS_PER_SECOND 100	/* bounds what an audit costs, and watches */
 #define RETRY_MS 1000			/* after a refusal or lack of memory */
 
 /* What lives briefly is used again, so that its memory does not riddle that of
@@ -46,6 +47,9 @@ enum core_about {
 	CORE_ABOUT_LOCK,		/* struct lock */
 	CORE_ABOUT_AUDIT,		/* struct namespace */
 	CORE_ABOUT_LISTING,		/* struct request */
+	CORE_ABOUT_BREAK,		/* struct request */
+	CORE_ABOUT_WATCHES,		/* struct namespace */
+	CORE_ABOUT_TOGETHER,		/* struct together */
 };
 
 /* ---- client.c ---- */
@@ -53,11 +57,16 @@ struct client {
 	uint64_t id;
 	UT_hash_handle hh;
 	bool draining;			/* sends nothing more */
+	bool gone;			/* but has holds that stay yet */
 	bool pinned;			/* not to be freed just now */
+	uint64_t heard_ms;		/* it said something then */
 	uint32_t n_requests;
 	uint32_t n_holds;
+	uint32_t n_watches;
+	uint32_t n_more;	/* keys of requests beyond one each */
 	struct request *requests;
 	struct hold *holds;
+	struct watch *watches;
 	uint32_t held_in[];		/* valid holds, by namespace */
 };
 
@@ -82,22 +91,37 @@ struct request {
 	uint32_t place;	/* in the queue; see queue_ahead() */
 	bool overdue;	/* its time is up, but it was never really tried */
 	struct hold *hold;		/* made at admission, for the grant */
+	struct joint *joint;		/* of several keys, or NULL */
 	char *owner;
-	enum lock_mode mode;
-	uint32_t limit;			/* shared: most holders; 0: none */
+	struct core_terms terms;
+	bool only_if_exists;
+	bool exists;		/* it was seen to */
+
+	/* ACQUIRE, RENEW, RELEASE: of what is kept in the lock; or NULL. */
+	struct change *change;
+	struct contents *found;		/* reply.contents' memory */
 
 	/* RELEASE: */
-	struct grant *grant;		/* whose end it waits for */
+	struct grant *grants;		/* whose end it waits for */
+	int released_code;		/* of those that ended: what went */
+	int released_cause;		/* wrong first */
+
+	/* DOWNGRADE: whose. */
+	struct grant *grant;
 
 	/* RENEW: */
 	struct session *session;
-	struct request *renew_previous, *renew_next;
+	struct grant *changing;		/* whose contents it changes first */
+	struct request *renew_previous, *renew_next;	/* of either */
 
 	/* GET, LIST: */
 	struct listing *listing;
+
+	struct breaking *breaking;	/* BREAK */
+	struct watch *watch;		/* WATCH: that it asks for */
 };
 
-#define HOLD_SINCE_MAX ((UINT64_C(1) << 62) - 1)
+#define HOLD_SINCE_MAX ((UINT64_C(1) << 61) - 1)
 
 /* A client's hold, from the grant until its release, or until the client has
  * taken note of its loss by a release. */
@@ -109,10 +133,30 @@ struct hold {
 	struct lock *lock;
 	struct grant *grant;		/* NULL: lost */
 	struct hold *grant_previous, *grant_next;
+	struct terms *terms;		/* its own; NULL: it has none */
+	struct joint *joint;		/* it is one of several, or NULL */
 	uint64_t token;
-	uint64_t since_ms : 62;
+	uint64_t since_ms : 61;
 	bool lost : 1;
+	bool fail_closed : 1;
 	bool told : 1;		/* the notice is in this step's actions */
+};
+
+/* ---- terms.c ---- */
+/* What not every hold has: its own end, promise or warning. */
+struct terms {
+	struct hold *hold;
+	struct timer timer;	/* for whichever is first */
+	uint64_t max_hold_ms;
+	uint64_t end_ms;	/* CORE_FOREVER: not by itself */
+	uint64_t keepalive_ms;
+	uint64_t listening_ms;	/* the client's silence counts from here */
+	uint64_t danger_ms;	/* 0: with all of its session */
+	uint64_t sent_ms;	/* manual: the lease counts from here */
+	uint32_t count;		/* reentrant: times that it is held; or 0 */
+	bool manual;
+	bool stays;		/* when its client leaves */
+	bool danger;		/* of its own: it was told */
 };
 
 /* ---- grant.c, which has the picture of these states ---- */
@@ -124,24 +168,42 @@ enum grant_state {
 	GRANT_RELEASING,
 };
 
+/* ---- downgrade.c ---- */
+struct downgrade {
+	struct ident id;	/* of the element that takes the place */
+	uint32_t limit;
+	bool sent;
+	bool unsure;		/* an attempt's answer never came */
+	char *owner;		/* may be NULL */
+	struct request *request;	/* DOWNGRADE; NULL: it was answered */
+};
+
 /* One element of ours in a lock's record, or on its way there. */
 struct grant {
 	struct lock *lock;
 	struct grant *next;		/* of the lock */
-	struct session *session;	/* NULL: lost with a write under way */
+	struct session *session;	/* NULL: fail-closed, or lost with a
+					 * write under way */
 	struct grant *session_previous, *session_next;
 	struct ident id;
+	struct ident session_id;	/* in its element */
 	enum grant_state state : 8;
 	enum lock_mode mode : 8;
 	bool unsettled : 1;	/* RELEASING: the answer never came */
 	bool passed : 1;	/* this acquisition was granted before */
+	bool unsealed : 1;	/* an update may yet land: see keep.c */
+	bool fail_closed : 1;
 	uint16_t tokens_asked;
 	uint16_t audit_round;
 	uint32_t limit;
 	uint64_t token_next;	/* the block: next to give, and the last */
 	uint64_t token_last;
+	uint64_t gap_ms;	/* nobody else's before: one was lost */
 	struct hold *holds;		/* NULL: idle */
 	struct request *releasing;	/* waits for the release's outcome */
+	struct request *changing;	/* RENEWs with a change */
+	struct grant *releasing_next;	/* that it waits for */
+	struct downgrade *downgrade;	/* HELD, or NULL */
 };
 
 /* ---- lock.c ---- */
@@ -196,7 +258,8 @@ struct lock {
 	uint32_t n_holds;		/* of the grants */
 	uint32_t n_waiting;
 	uint32_t references;	/* lost holds, doubts, audits */
-	uint32_t writes;	/* submitted so far; for the audit */
+	uint32_t writes;	/* submitted so far; for batches */
+	uint32_t looks;		/* records that were taken in; for batches */
 	uint64_t run_started_ms;
 
 	struct grant *grants;	/* in the order of their making */
@@ -206,9 +269,11 @@ struct lock {
 	struct sight *sight;		/* VIEW_FOREIGN */
 	struct leftovers *leftovers;	/* NULL: none */
 	struct doubt *doubts;
+	struct watched *watched;	/* NULL: by nobody */
 	uint64_t due_ms;	/* next poll. HELD: end of idleness */
 	uint64_t hold_off_ms;	/* no store operation before */
 	uint64_t back_ms;	/* until then it is others' turn */
+	uint64_t sequence;	/* of its contents' last known revision */
 	char key[];		/* as long as hh.keylen says */
 };
 
@@ -219,8 +284,44 @@ struct submission {
 	struct holder holder;
 	struct doubt *doubt;	/* ready, should the answer never come */
 	bool cleaning;		/* RELEASE: of an orphan, or of the dead */
+	bool downgrading;	/* ACQUIRE: in the place of our own */
 	char *owner;
+	struct contents *contents;	/* UPDATE */
+	uint64_t serial;		/* UPDATE: of the request for it */
 	struct holder dead[];
+};
+
+/* ---- joint.c ---- */
+struct part {
+	struct lock *lock;	/* with a reference, until the answer */
+	struct hold *hold;	/* without a grant: not had (any more) */
+};
+
+/* Several locks as one, from the request for them to the end of the hold. */
+struct joint {
+	struct joint *prev, *next;	/* in core->joints */
+	struct joint *next_due;
+	struct request *request;	/* NULL: answered */
+	struct together *together;	/* under way for it, or NULL */
+	struct core_part *answer;
+	bool due;
+	bool in_order;		/* something was in the way of all at once */
+	bool held;		/* by the client, and no more for the request */
+	uint32_t n;
+	uint32_t n_left;	/* held: not forgotten yet */
+	struct part parts[];	/* in the order of their keys */
+};
+
+/* ---- together.c ---- */
+struct together {
+	struct core_submit submit;
+	struct together *prev, *next;	/* in core->togethers */
+	struct joint *joint;		/* NULL: nobody asks for it any more */
+	size_t n;
+	struct lock *locks[TOGETHER_MAX];
+	struct key keys[TOGETHER_MAX];
+	struct ident grants[TOGETHER_MAX];
+	const struct operation *parts[TOGETHER_MAX];
 };
 
 /* ---- doubt.c ---- */
@@ -231,7 +332,23 @@ struct doubt {
 	struct ident session;
 	struct ident grant;		/* none: a wish */
 	uint64_t sent_ms;		/* the last send without an answer */
+	bool fail_closed;
+	bool left;	/* the client that had it left it held */
 	uint32_t reads;
+};
+
+/* ---- keep.c ---- */
+enum keep {
+	KEEP_LATER = 0,		/* something is to be asked first */
+	KEEP_READY,
+	KEEP_REFUSED,		/* the request has got its reply */
+};
+
+/* What an answer showed, in its step. */
+struct found {
+	const struct lock *lock;	/* NULL: nothing */
+	struct contents *contents;
+	uint64_t applied;	/* the request whose change this shows, or 0 */
 };
 
 /* ---- session.c ---- */
@@ -253,6 +370,7 @@ struct session {
 	uint64_t close_at_ms;
 	bool busy;		/* its operation is under way */
 	bool danger;
+	bool warned;		/* and some hold, at a time of its own */
 	bool retiring;		/* no new grants; close when unused */
 	int cause;		/* why the last beat did not renew it, or 0 */
 	char text[OUTCOME_TEXT_MAX];
@@ -291,18 +409,24 @@ struct observation {
 	struct sight *blocked;	/* locks that wait for its end */
 };
 
+/* ---- batch.c ---- */
+struct batch {
+	struct core_submit submit;
+	bool busy;
+	size_t n_locks;
+	struct lock *locks[READ_MANY_MAX];
+	uint32_t writes[READ_MANY_MAX];	/* as they were then */
+	uint32_t looks[READ_MANY_MAX];
+	struct key keys[READ_MANY_MAX];
+};
+
 /* ---- audit.c ---- */
 struct audit {
 	struct timer timer;
 	uint16_t round;
 	uint64_t started_ms;
 	bool running;		/* a round is under way */
-	bool busy;
-	struct core_submit submit;
-	size_t n_locks;
-	struct lock *locks[READ_MANY_MAX];
-	uint32_t writes[READ_MANY_MAX];
-	struct key keys[READ_MANY_MAX];
+	struct batch batch;
 };
 
 /* ---- listing.c ---- */
@@ -316,11 +440,23 @@ struct listing {
 	bool held_only;
 	struct core_row rows[SCAN_PAGE_MAX];
 	char *keys;			/* the rows' memory */
+	char *broken_by;		/* GET: the view's memory */
 	size_t cursor_length;
 	char cursor[SCAN_CURSOR_MAX];
 	struct core_holder_view holder;	/* GET */
 	size_t key_length;
 	char key[];
+};
+
+/* ---- breaking.c ---- */
+struct breaking {
+	struct core_submit submit;
+	struct core_broke broke;
+	struct request *request;
+	struct core_holder_view holder;	/* who has it, or had */
+	uint64_t deadline_ms;
+	bool busy;
+	char text[];			/* who: why, and the key */
 };
 
 /* The listings of a namespace whose reads are bounded take turns. */
@@ -331,12 +467,58 @@ struct turns {
 	uint64_t next_ms;		/* no page is asked for before */
 };
 
+/* ---- watch.c ---- */
+struct watch_id {
+	const struct client *client;
+	const struct lock *lock;
+};
+
+/* A client's wish to hear of a lock's holders. */
+struct watch {
+	struct core_change change;	/* first */
+	UT_hash_handle hh;		/* in core->watches, by id */
+	struct watch_id id;
+	struct client *client;
+	struct lock *lock;
+	struct watch *client_previous, *client_next;
+	struct watch *lock_previous, *lock_next;
+	struct request *request;	/* has no answer yet; or NULL */
+};
+
+/* A lock that is watched, by however many. */
+struct watched {
+	struct lock *lock;
+	struct watch *watches;		/* without an answer: in front */
+	uint32_t n_asking;		/* of which */
+	struct watched *prev, *next;	/* in line for a look */
+	struct watched *touched_previous, *touched_next;
+	bool queued : 1;
+	bool touched : 1;	/* look at the lock when this step ends */
+	bool known : 1;		/* they were told @view; or of @cause */
+	int cause;
+	uint64_t serial;		/* of the last change */
+	uint64_t due_ms;		/* the next look */
+	uint64_t tried_ms;		/* the last one that was sent */
+	uint64_t looked_ms;		/* when what is known was true */
+	struct core_holder_view view;
+};
+
+/* The watched locks of a namespace, in line for a look. */
+struct looks {
+	struct timer timer;
+	struct watched *queue;
+	uint64_t next_ms;		/* no batch before */
+	struct batch batch;
+};
+
 struct namespace {
 	struct core *core;
 	struct core_namespace settings;	/* its name is ours */
 	uint32_t index;
 	struct session *sessions;	/* all of ours */
 	struct session *session;	/* for new grants; NULL: none */
+	struct grant *closed;		/* fail-closed ones */
+	bool closed_danger;		/* they were told */
 	uint64_t open_at_ms;
 	uint32_t open_failures;
 	struct timer timer;		/* to open */
@@ -344,6 +526,7 @@ struct namespace {
 	struct observation *observations;
 	struct audit audit;
 	struct turns turns;
+	struct looks looks;
 	int cause;			/* last trouble of the store, or 0 */
 	char text[OUTCOME_TEXT_MAX];
 	uint32_t n_held;		/* by clients */
@@ -362,183 +545,36 @@ struct core {
 	uint64_t now_ms;
 	uint64_t request_serial;
 	uint64_t hold_serial;
+	uint64_t change_serial;
 	uint32_t n_requests;
 	uint32_t n_locks;
+	uint32_t n_watches;
 	uint32_t n_observations;
+	uint32_t n_breaking;		/* under way */
 	bool stopping;
 	bool stop_released;
 	char *host;
 	struct client *clients;
 	struct hold *holds;
+	struct watch *watches;
+	struct watched *touched;	/* in this step */
 	struct request *waiting;	/* ACQUIREs, in order of serials */
 	struct core_action *actions;	/* of this step */
 	struct core_action **actions_end;
 	struct request *abandoned;	/* until their operation ends */
+	struct joint *joints;
+	struct joint *due_joints;
+	struct joint *dead_joints;	/* freed by the next step */
+	struct together *togethers;
 	struct request *dead_requests;	/* freed by the next step */
 	struct request *spare_requests;
 	uint32_t n_spare_requests;
 	struct submission *spare_submissions;
 	uint32_t n_spare_submissions;
 	struct hold *dead_holds;
+	struct found found;
 	struct namespace *namespaces;
 	uint32_t n_namespaces;
 };
-
-/* action.c */
-void action_add(struct core *, struct core_action *, enum core_action_type);
-void action_notice(struct core *, struct hold *, enum core_notice_kind,
-    enum core_loss);
-void action_submit(struct core *, struct core_submit *, struct namespace *,
-    enum operation_kind, uint64_t deadline_ms, enum core_about, void *owner);
-void action_forget(struct core *);
-
-/* client.c */
-int client_request(struct core *, const struct core_request *);
-void client_drain(struct core *, uint64_t id);
-void client_gone(struct core *, uint64_t id);
-void client_stop(struct core *);
-void request_reply(struct core *, struct request *, int code, int cause,
-    const char *text);
-void request_free(struct core *, struct request *);
-void request_free_spares(struct core *);
-struct hold *hold_find(const struct core *, uint64_t id);
-void hold_lose(struct core *, struct hold *, enum core_loss);
-void hold_end(struct core *, struct hold *);
-
-/* queue.c */
-int queue_acquire(struct core *, struct client *, struct request *,
-    const struct core_request *);
-void queue_leave(struct core *, struct request *);
-uint32_t queue_ahead(const struct request *);
-void queue_timer(struct core *, struct request *);
-void queue_review(struct core *, struct lock *);
-void queue_fail(struct core *, struct lock *, int code, const char *text);
-void queue_drain(struct core *, struct request *);
-void queue_grant(struct core *, struct grant *);
-
-/* grant.c */
-struct grant *grant_new(struct core *, struct lock *);
-struct grant *grant_find(const struct lock *, struct ident);
-void grant_enter(struct core *, struct grant *, enum grant_state,
-    struct session *);
-void grant_advance(struct core *, struct grant *);
-void grant_add_hold(struct grant *, struct hold *);
-void grant_drop_hold(struct hold *);
-void grant_lose(struct core *, struct grant *, enum core_loss);
-void grant_released(struct core *, struct grant *, int code, int cause,
-    const char *text);
-void grant_adopt(struct core *, struct grant *, const struct lock_record *);
-bool grant_fits(const struct grant *, const struct request *);
-bool grant_can_give(const struct core *, const struct grant *,
-    const struct request *);
-void grant_check(const struct core *, const struct grant *);
-
-/* lock.c */
-struct key lock_key(const struct lock *);
-struct lock *lock_find(const struct namespace *, struct key);
-int lock_new(struct core *, struct namespace *, struct key,
-    struct lock **ret);
-void lock_free_if_unused(struct core *, struct lock *);
-void lock_advance(struct core *, struct lock *);
-void lock_release(struct core *, struct lock *);
-void lock_timer(struct core *, struct lock *);
-void lock_check(const struct core *, const struct lock *);
-bool lock_takeover_is_near(const struct core *, const struct lock *);
-void lock_lose(struct core *, struct lock *, const struct session *,
-    enum core_loss);
-bool lock_may_add(const struct lock *);
-bool lock_may_seek(const struct lock *);
-bool lock_must_wait(struct core *, struct lock *);
-bool lock_has_other_limit(const struct lock *, const struct request *);
-bool lock_is_open(const struct lock *, const struct request *);
-bool lock_rid_of_stale_wish(struct core *, struct lock *);
-bool lock_run_is_over(const struct core *, const struct lock *);
-struct hold *lock_first_hold(const struct lock *);
-enum lock_mode lock_wish_mode(const struct lock *);
-void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
-uint64_t lock_poll_ms(const struct lock *);
-
-/* record.c */
-void record_seen(struct core *, struct lock *, const struct lock_record *,
-    uint64_t submitted_ms);
-bool record_shows(const struct lock_record *, const struct grant *);
-void record_orphan(struct core *, struct lock *, const struct holder *);
-void record_forget_sight(struct lock *);
-bool record_block(struct core *, struct lock *);
-size_t record_dead(const struct lock *, struct holder *ret);
-enum core_loss record_loss(const struct lock_record *);
-
-/* submission.c */
-bool submission_send(struct core *, struct lock *, enum operation_kind,
-    struct grant *);
-struct holder submission_me(const struct grant *);
-void submission_free(struct core *, struct submission *);
-void submission_drop(struct core *, struct lock *);
-void submission_free_spares(struct core *);
-
-/* transfer.c */
-void transfer_stored(struct core *, struct lock *, const struct outcome *);
-
-/* session.c */
-void session_start(struct core *, struct namespace *);
-void session_timer(struct core *, struct session *);
-void session_open_timer(struct core *, struct namespace *);
-void session_stored(struct core *, struct session *, const struct outcome *);
-void session_renew(struct core *, struct session *, struct request *);
-void session_retire(struct core *, struct session *);
-void session_unused(struct core *, struct session *);
-void session_free(struct core *, struct session *);
-void session_check(const struct core *, const struct session *);
-struct session *session_find(const struct namespace *, struct ident);
-bool session_is_good(const struct core *, const struct session *);
-uint64_t session_until_ms(const struct session *);
-void namespace_trouble(struct namespace *, const struct outcome *);
-bool namespace_code_is_definite(int code);
-bool namespace_is_settled(const struct namespace *);
-
-/* observe.c */
-struct observation *observe_find(const struct namespace *, struct ident);
-struct observation *observe(struct core *, struct namespace *, struct ident,
-    uint64_t lease_ms);
-void observe_block(struct core *, struct sight *, struct observation *);
-void observe_unblock(struct sight *);
-void observe_glance(struct core *, struct observation *);
-bool observe_ends_before(const struct observation *,
-    const struct observation *);
-bool observe_lives(struct core *, struct observation *);
-bool observe_is_near_end(const struct core *, const struct observation *);
-void observe_timer(struct core *, struct observation *);
-void observe_stored(struct core *, struct observation *,
-    const struct outcome *);
-void observe_closed(struct core *, struct namespace *, struct ident);
-void observe_free(struct core *, struct observation *);
-
-/* doubt.c */
-struct doubt *doubt_new(struct core *, struct lock *);
-void doubt_drop(struct core *, struct doubt *);
-void doubt_add(struct core *, struct doubt *, struct ident session,
-    struct ident grant, uint64_t sent_ms);
-void doubt_seen(struct core *, struct lock *, uint64_t submitted_ms);
-void doubt_timer(struct core *, struct doubt *);
-void doubt_session_closed(struct core *, struct namespace *, struct ident);
-void doubt_free_all(struct core *, struct lock *);
-
-/* audit.c */
-void audit_timer(struct core *, struct namespace *);
-void audit_stored(struct core *, struct namespace *, const struct outcome *);
-
-/* listing.c */
-int listing_ask(struct core *, struct request *, const struct core_request *);
-void listing_stored(struct core *, struct request *, const struct outcome *);
-void listing_continue(struct core *, struct request *);
-void listing_leave(struct core *, struct listing *);
-void listing_timer(struct core *, struct namespace *);
-void listing_free(struct listing *);
-
-/* view.c */
-void view_lock(const struct core *, const struct lock *, uint64_t now_ms,
-    struct core_holder_view *ret);
-void view_record(const struct core *, const struct namespace *, struct key,
-    const struct lock_record *, uint64_t now_ms, struct core_holder_view *ret);
 
 #endif

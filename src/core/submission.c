@@ -6,7 +6,7 @@
  * answer can come that there is no room to deal with. Without memory nothing
  * is sent, and the lock tries again later.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ submission_free(struct core *core, struct submission *s)
 		return;
 	doubt_drop(core, s->doubt);
 	free(s->owner);
+	free(s->contents);
 	if (s->submit.operation.n_dead > 0 ||
 	    core->n_spare_submissions >= SPARES_MAX) {
 		free(s);
@@ -64,6 +65,8 @@ submission_n_dead(const struct lock *l, enum operation_kind kind,
 	const struct leftovers *left = l->leftovers;
 	bool orphan = left != NULL && !ident_is_none(left->orphan.grant);
 
+	if (kind == OPERATION_ACQUIRE && g != NULL)
+		return 1;	/* our own */
 	if (l->sight == NULL)
 		return 0;
 	if (kind == OPERATION_RELEASE && g == NULL && !orphan)
@@ -100,9 +103,10 @@ struct holder
 submission_me(const struct grant *g)
 {
 	return (struct holder){
-		.session = g->session->id,
+		.session = g->session_id,
 		.grant = g->id,
 		.lease_ms = g->lock->ns->settings.lease_ms,
+		.fail_closed = g->fail_closed,
 	};
 }
 
@@ -119,22 +123,24 @@ submission_tokens(const struct grant *g)
 /* A new grant has a new name: none is ever used twice. */
 static void
 submission_prepare_acquire(struct core *core, struct grant *g,
-    struct submission *s, size_t n_dead)
+    const struct request *r, struct submission *s, size_t n_dead)
 {
 	struct lock *l = g->lock;
 	struct operation *o = &s->submit.operation;
 
-	g->mode = l->queue->mode;
-	g->limit = l->queue->limit;
+	g->mode = r->terms.mode;
+	g->limit = r->terms.limit;
+	g->fail_closed = r->terms.fail_closed;
+	g->session_id = l->ns->session->id;
 	grant_enter(core, g, GRANT_ASKING, l->ns->session);
 	g->tokens_asked = submission_tokens(g);
 	s->holder = submission_me(g);
-	if (l->queue->owner != NULL)
-		s->owner = strdup(l->queue->owner);
+	if (r->owner != NULL)
+		s->owner = strdup(r->owner);
 	o->me = s->holder;
 	o->mode = g->mode;
 	o->limit = g->limit;
-	o->session = g->session->id;
+	o->session = g->session_id;
 	o->owner = s->owner;
 	o->tokens = g->tokens_asked;
 	if (n_dead > 0) {
@@ -148,6 +154,29 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	l->view = VIEW_NEW;
 }
 
+/* The same each time it is sent (downgrade.c). */
+static void
+submission_prepare_downgrade(const struct grant *g, struct submission *s)
+{
+	struct operation *o = &s->submit.operation;
+
+	s->downgrading = true;
+	s->dead[0] = submission_me(g);
+	s->holder = s->dead[0];
+	s->holder.grant = g->downgrade->id;
+	if (g->downgrade->owner != NULL)
+		s->owner = strdup(g->downgrade->owner);
+	o->me = s->holder;
+	o->mode = LOCK_MODE_SHARED;
+	o->limit = g->downgrade->limit;
+	o->session = g->session->id;
+	o->owner = s->owner;
+	o->tokens = 1;
+	o->n_dead = 1;
+	o->dead = s->dead;
+	o->token_seen = g->token_last;
+}
+
 static void
 submission_prepare_release(struct core *core, struct grant *g,
     struct submission *s)
@@ -157,7 +186,8 @@ submission_prepare_release(struct core *core, struct grant *g,
 	s->holder = submission_me(g);
 	grant_enter(core, g, GRANT_RELEASING, g->session);
 	/* Sent at once, its own end says more than the timer. */
-	if (g->releasing != NULL && g->releasing->asked_ms == core->now_ms)
+	if (g->releasing != NULL && g->releasing->asked_ms == core->now_ms &&
+	    g->releasing->grants == g && g->releasing_next == NULL)
 		heap_unset(&core->heap, &g->releasing->timer);
 	o->holders = &s->holder;
 	o->n_holders = 1;
@@ -194,6 +224,29 @@ submission_prepare_extend(struct grant *g, struct submission *s)
 	o->tokens = g->tokens_asked;
 }
 
+/* Its contents follow: submission_update(). */
+static void
+submission_prepare_update(struct core *core, struct grant *g,
+    struct submission *s)
+{
+	struct operation *o = &s->submit.operation;
+
+	s->holder = submission_me(g);
+	o->me = s->holder;
+	o->revision.sequence = g->lock->sequence + 1;
+	/* Odd: no store can drop digits at its end. */
+	o->revision.random = random_next(&core->random) | 1;
+}
+
+/* Where others hold it, contents matter to nobody yet; but to who wants them
+ * to be there. */
+static void
+submission_prepare_read(const struct lock *l, struct submission *s)
+{
+	s->submit.operation.with_contents = l->grants != NULL ||
+	    (l->queue != NULL && l->queue->only_if_exists);
+}
+
 static void
 submission_prepare_unwant(struct lock *l, struct submission *s)
 {
@@ -220,7 +273,11 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 
 	switch (kind) {
 	case OPERATION_ACQUIRE:
-		submission_prepare_acquire(core, g, s, n_dead);
+		if (g->downgrade != NULL)
+			submission_prepare_downgrade(g, s);
+		else
+			submission_prepare_acquire(core, g, l->queue, s,
+			    n_dead);
 		return;
 	case OPERATION_RELEASE:
 		if (g == NULL)
@@ -230,6 +287,12 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 		return;
 	case OPERATION_EXTEND:
 		submission_prepare_extend(g, s);
+		return;
+	case OPERATION_UPDATE:
+		submission_prepare_update(core, g, s);
+		return;
+	case OPERATION_READ:
+		submission_prepare_read(l, s);
 		return;
 	case OPERATION_WANT:
 		o->session = l->ns->session->id;
@@ -245,7 +308,8 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 
 /*
  * Submit the operation @kind for this lock, and for its grant @g where it is
- * about one: ACQUIRE makes one, RELEASE without one cleans up. False: not now;
+ * about one: ACQUIRE makes one unless it changes one, RELEASE without one
+ * cleans up. False: not now;
  * the lock's timer is set to try again.
  */
 bool
@@ -257,7 +321,7 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 
 	assert(l->submission == NULL);
 	s = submission_new(core, l, kind, n_dead);
-	if (s != NULL && kind == OPERATION_ACQUIRE) {
+	if (s != NULL && kind == OPERATION_ACQUIRE && g == NULL) {
 		g = grant_new(core, l);
 		if (g == NULL) {
 			submission_free(core, s);
@@ -276,6 +340,73 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 	action_submit(core, &s->submit, l->ns, kind,
 	    core->now_ms + l->ns->settings.request_ms, CORE_ABOUT_LOCK, l);
 	return true;
+}
+
+/* Write these contents, for the request with this serial number. */
+void
+submission_update(struct core *core, struct grant *g,
+    const struct contents *contents, uint64_t serial)
+{
+	struct contents *copy = contents_copy(contents);
+	struct lock *l = g->lock;
+	struct submission *s;
+
+	if (copy == NULL) {
+		lock_hold_off(core, l, RETRY_MS);
+		heap_set(&core->heap, &l->timer, l->hold_off_ms);
+		return;
+	}
+	if (!submission_send(core, l, OPERATION_UPDATE, g)) {
+		free(copy);
+		return;
+	}
+	s = l->submission;
+	s->contents = copy;
+	s->serial = serial;
+	s->submit.operation.contents = *copy;
+}
+
+/* ---- one of several (together.c) -------------------------------------- */
+
+/* Memory first, for all of them. False: there is none. */
+bool
+submission_begin_part(struct core *core, struct lock *l)
+{
+	struct submission *s =
+	    submission_new(core, l, OPERATION_ACQUIRE, 0);
+	struct grant *g = s == NULL ? NULL : grant_new(core, l);
+
+	assert(l->submission == NULL);
+	if (g == NULL) {
+		submission_free(core, s);
+		return false;
+	}
+	s->holder.grant = g->id;
+	l->submission = s;
+	return true;
+}
+
+void
+submission_undo_part(struct core *core, struct lock *l)
+{
+	struct grant *g = grant_find(l, l->submission->holder.grant);
+
+	grant_enter(core, g, GRANT_NONE, NULL);
+	submission_drop(core, l);
+}
+
+const struct operation *
+submission_send_part(struct core *core, struct lock *l,
+    const struct request *r, uint64_t deadline_ms)
+{
+	struct submission *s = l->submission;
+
+	submission_prepare_acquire(core,
+	    grant_find(l, s->holder.grant), r, s, 0);
+	action_fill(core, &s->submit.operation, l->ns, OPERATION_ACQUIRE,
+	    deadline_ms);
+	l->writes++;
+	return &s->submit.operation;
 }
 
 /* The core goes away with operations under way. */

@@ -1,7 +1,7 @@
 /*
  * What the answer to a lock's operation means (submission.c sends them).
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@ transfer_cause(const struct outcome *o)
 /* Does a client here have it, which ends by itself, or is a release on its
  * way, which will be asked again? */
 static bool
-transfer_is_used(const struct lock *l)
+transfer_is_used(const struct core *core, const struct lock *l)
 {
 	const struct grant *g;
 
 	LL_FOREACH(l->grants, g)
 	{
-		if (g->holds != NULL || g->state == GRANT_RELEASING)
+		if (grant_is_taken(core, g) || g->state == GRANT_RELEASING)
 			return true;
 	}
 	return false;
@@ -43,7 +43,7 @@ transfer_failed(struct core *core, struct lock *l, const struct outcome *o)
 
 	l->cause = transfer_cause(o);
 	lock_hold_off(core, l, lock_poll_ms(l));
-	if (definite && !transfer_is_used(l))
+	if (definite && !transfer_is_used(core, l))
 		queue_fail(core, l, o->code, o->text);
 }
 
@@ -56,15 +56,6 @@ transfer_seen(struct core *core, struct lock *l, const struct outcome *o,
 	    core->now_ms + random_jitter(&core->random, lock_poll_ms(l));
 }
 
-/* No need to hold off the lock's operations. Beside another grant it may be the
- * gap that the loss of that one leaves. */
-static void
-transfer_go_on(struct lock *l, uint64_t now_ms)
-{
-	if (l->grants->next == NULL)
-		l->hold_off_ms = now_ms;
-}
-
 /* The grant @me is in the record, and its tokens are ours. */
 static void
 transfer_granted(struct core *core, struct grant *g, const struct holder *me,
@@ -73,9 +64,13 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	struct lock *l = g->lock;
 	uint64_t last = o->lock.token;
 
-	if (!session_is_good(core, g->session) || last < g->tokens_asked ||
-	    last > TOKEN_MAX) {
+	if (!grant_is_good(core, g) ||
+	    last < g->tokens_asked || last > TOKEN_MAX) {
 		/* Nobody was told of it: give it back. */
+		if (g->fail_closed) {
+			grant_enter(core, g, GRANT_RELEASING, NULL);
+			return;
+		}
 		grant_enter(core, g, GRANT_NONE, NULL);
 		transfer_seen(core, l, o, submitted_ms);
 		record_orphan(core, l, me);
@@ -90,7 +85,7 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	l->run = 0;
 	l->run_started_ms = core->now_ms;
 	l->stand_back = false;
-	transfer_go_on(l, 0);
+	l->hold_off_ms = 0;
 	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
 	record_seen(core, l, &o->lock, submitted_ms);
 }
@@ -104,10 +99,11 @@ transfer_acquired(struct core *core, struct grant *g, struct submission *s,
 
 	if (o->kind == OUTCOME_DONE) {
 		transfer_granted(core, g, &s->holder, o, submitted_ms);
-	} else if (o->kind == OUTCOME_UNKNOWN && g->session != NULL) {
+	} else if (o->kind == OUTCOME_UNKNOWN &&
+	    (g->session != NULL || g->fail_closed)) {
 		grant_enter(core, g, GRANT_UNSURE, g->session);
 		l->cause = transfer_cause(o);
-		transfer_go_on(l, core->now_ms);
+		l->hold_off_ms = core->now_ms;
 		/* Ours or not, nobody can read what it says. */
 		if (o->code == DDBLOCK_E_BAD_RECORD)
 			queue_fail(core, l, o->code, o->text);
@@ -179,7 +175,7 @@ transfer_released(struct core *core, struct grant *g, struct submission *s,
 	}
 	grant_released(core, g, code, 0, o->text);
 	g->unsettled = o->kind == OUTCOME_UNKNOWN;
-	if (g->session == NULL) {
+	if (g->session == NULL && !g->fail_closed) {
 		grant_enter(core, g, GRANT_NONE, NULL);
 		record_forget_sight(l);
 		l->view = VIEW_STALE;
@@ -209,7 +205,7 @@ transfer_read_grant(struct core *core, struct grant *g,
 		g->unsettled = false;
 		if (!shown)
 			transfer_gone(core, g, o, submitted_ms);
-		return false;
+		return shown;
 	case GRANT_HELD:
 		if (!shown)
 			grant_lose(core, g, record_loss(&o->lock));
@@ -219,16 +215,36 @@ transfer_read_grant(struct core *core, struct grant *g,
 	}
 }
 
+/* Whoever wants only a lock that exists learns that it does not before
+ * anything is written. */
 static void
-transfer_read(struct core *core, struct lock *l, struct submission *s,
+transfer_exists(struct core *core, struct lock *l, const struct submission *s,
     const struct outcome *o)
 {
-	uint64_t submitted_ms = s->submit.operation.submitted_ms;
+	struct request *r;
+
+	while ((r = l->queue) != NULL && r->only_if_exists && !r->exists &&
+	    s->submit.operation.with_contents && o->kind == OUTCOME_DONE &&
+	    o->lock.n_holders == 0) {
+		r->exists = !contents_are_empty(&o->lock.contents);
+		if (r->exists)
+			return;
+		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
+		    "nothing is kept in that lock, and it was asked for only "
+		    "if it exists");
+	}
+}
+
+static void
+transfer_read(struct core *core, struct lock *l, uint64_t submitted_ms,
+    const struct outcome *o)
+{
 	struct grant *g, *next;
 	bool fresh = true;
 
 	if (o->kind != OUTCOME_DONE) {
 		transfer_failed(core, l, o);
+		watch_failed(core, l, transfer_cause(o), o->text);
 		return;
 	}
 	l->refused = false;
@@ -267,6 +283,30 @@ transfer_extended(struct core *core, struct lock *l, struct submission *s,
 }
 
 static void
+transfer_updated(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	struct grant *g = grant_find(l, s->holder.grant);
+	bool held = g != NULL && g->state == GRANT_HELD;
+
+	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
+		if (!held || !keep_failed(core, g, s->serial, o))
+			transfer_failed(core, l, o);
+		return;
+	}
+	if (held && !record_shows(&o->lock, g)) {
+		grant_lose(core, g, record_loss(&o->lock));
+		return;
+	}
+	transfer_seen(core, l, o, s->submit.operation.submitted_ms);
+	if (!held)
+		return;
+	/* What the record shows now is above all that was sent before. */
+	g->unsealed = false;
+	grant_adopt(core, g, &o->lock);
+}
+
+static void
 transfer_wished(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
@@ -291,11 +331,14 @@ transfer_doubt(struct core *core, struct submission *s,
 {
 	const struct operation *operation = &s->submit.operation;
 	struct doubt *d = s->doubt;
+	struct holder h;
 
 	if (d == NULL || (!o->unanswered && o->kind != OUTCOME_UNKNOWN))
 		return;
 	s->doubt = NULL;
-	doubt_add(core, d, operation->session, operation->me.grant,
+	h = operation->me;
+	h.session = operation->session;
+	doubt_add(core, d, &h,
 	    o->unanswered ? o->unanswered_ms : core->now_ms);
 }
 
@@ -305,10 +348,16 @@ transfer_dispatch(struct core *core, struct lock *l, struct submission *s,
 {
 	switch (s->submit.operation.kind) {
 	case OPERATION_READ:
-		transfer_read(core, l, s, o);
+		transfer_read(core, l, s->submit.operation.submitted_ms, o);
+		transfer_exists(core, l, s, o);
 		break;
 	case OPERATION_ACQUIRE:
-		transfer_acquired(core, grant_find(l, s->holder.grant), s, o);
+		if (s->downgrading)
+			downgrade_stored(core, l, s->holder.grant, o,
+			    s->submit.operation.submitted_ms);
+		else
+			transfer_acquired(core,
+			    grant_find(l, s->holder.grant), s, o);
 		break;
 	case OPERATION_RELEASE:
 		if (s->cleaning)
@@ -320,24 +369,64 @@ transfer_dispatch(struct core *core, struct lock *l, struct submission *s,
 	case OPERATION_EXTEND:
 		transfer_extended(core, l, s, o);
 		break;
+	case OPERATION_UPDATE:
+		transfer_updated(core, l, s, o);
+		break;
 	default:
 		transfer_wished(core, l, s, o);
 		break;
 	}
 }
 
+/* One of several that did not happen, and not because of this lock. */
+static void
+transfer_spared(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	grant_enter(core, g, GRANT_NONE, NULL);
+	l->view = VIEW_NEW;
+}
+
+/* What became of the lock's operation. The caller advances the lock. */
 void
-transfer_stored(struct core *core, struct lock *l, const struct outcome *o)
+transfer_part(struct core *core, struct lock *l, const struct outcome *o)
 {
 	struct submission *s = l->submission;
 
 	assert(s != NULL);
 	l->submission = NULL;
 	l->references++; /* not freed while we look at it */
-	namespace_trouble(l->ns, o);
 	transfer_doubt(core, s, o);
-	transfer_dispatch(core, l, s, o);
+	if (o->kind == OUTCOME_REFUSED && o->code == 0)
+		transfer_spared(core, grant_find(l, s->holder.grant));
+	else
+		transfer_dispatch(core, l, s, o);
+	keep_seen(core, l, s, o);
 	submission_free(core, s);
+	queue_review(core, l);
+	l->references--;
+}
+
+void
+transfer_stored(struct core *core, struct lock *l, const struct outcome *o)
+{
+	namespace_trouble(l->ns, o);
+	transfer_part(core, l, o);
+	lock_advance(core, l);
+	keep_forget(core);
+}
+
+/* The record came in a batch, and nothing was known or sent since that was: as
+ * good as an answer to a look of the lock's own. */
+void
+transfer_looked(struct core *core, struct lock *l,
+    const struct lock_record *record, uint64_t submitted_ms)
+{
+	const struct outcome o = { .kind = OUTCOME_DONE, .lock = *record };
+
+	l->references++;
+	transfer_read(core, l, submitted_ms, &o);
 	queue_review(core, l);
 	l->references--;
 	lock_advance(core, l);

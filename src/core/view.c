@@ -1,7 +1,7 @@
 /*
  * Views for listings and answers. They change nothing that anybody could see.
  */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,40 +22,79 @@ view_owner(struct core_holder_view *v, const char *owner)
 
 /* What is known of a holder's session, if it was ever looked at. */
 static void
-view_session(const struct namespace *ns, const struct holder *h,
-    uint64_t now_ms, struct core_holder_view *v)
+view_session(const struct core *core, const struct namespace *ns,
+    const struct holder *h, uint64_t now_ms, struct core_holder_view *v)
 {
 	const struct observation *o = observe_find(ns, h->session);
 
-	v->fail_closed = h->fail_closed;
 	v->lease_ms = h->lease_ms;
-	v->dead = v->seen = false;
+	v->dead = v->seen = v->silent = false;
 	if (o == NULL || o->state == OBSERVATION_NEW)
 		return;
-	v->dead = o->state == OBSERVATION_DEAD && !h->fail_closed;
+	v->dead = o->state == OBSERVATION_DEAD;
+	v->silent = v->dead || observe_is_stale(core, o);
 	v->seen = true;
 	v->unchanged_ms = view_since(now_ms, o->since_ms);
 }
 
-/* Of those who share it, one that is not dead, if there is any. */
 static void
-view_sessions(const struct namespace *ns, const struct holder *holders,
-    size_t n_holders, uint64_t now_ms, struct core_holder_view *v)
+view_policy(const struct holder *holders, size_t n_holders,
+    struct core_holder_view *v)
 {
-	for (size_t i = 0; i < n_holders && (i == 0 || v->dead); i++)
-		view_session(ns, &holders[i], now_ms, v);
+	for (size_t i = 0; i < n_holders; i++)
+		v->fail_closed = v->fail_closed || holders[i].fail_closed;
+}
+
+/* Of those who share it, one that is not dead, or silent, if there is any. A
+ * fail-closed one keeps all of them from being dead. */
+static void
+view_sessions(const struct core *core, const struct namespace *ns,
+    const struct holder *holders, size_t n_holders, uint64_t now_ms,
+    struct core_holder_view *v)
+{
+	view_policy(holders, n_holders, v);
+	for (size_t i = 0; i < n_holders && (i == 0 ||
+	    (v->fail_closed ? v->silent : v->dead)); i++)
+		view_session(core, ns, &holders[i], now_ms, v);
+	v->dead = v->dead && !v->fail_closed;
+	v->silent = v->silent && v->fail_closed;
 }
 
 static void
-view_hold(const struct hold *hold, struct core_holder_view *v)
+view_hold(const struct hold *hold, uint64_t now_ms,
+    struct core_holder_view *v)
 {
 	v->held = true;
 	v->here = true;
 	v->client = hold->client->id;
 	v->token = hold->token;
+	v->fail_closed = hold->fail_closed;
 	v->mode = hold->grant->mode;
 	v->limit = hold->grant->limit;
 	v->lease_ms = hold->lock->ns->settings.lease_ms;
+	v->held_ms = view_since(now_ms, hold->since_ms);
+}
+
+/* How many here have it. What is kept for a request for several locks, until it
+ * has all of them, nobody has; but somebody is in the way. */
+static uint32_t
+view_n_holds(const struct core *core, const struct lock *l)
+{
+	uint32_t n = l->n_holds;
+	const struct grant *g;
+	const struct hold *h;
+
+	if (core->joints == NULL)
+		return n;
+	LL_FOREACH(l->grants, g)
+	{
+		DL_FOREACH2(g->holds, h, grant_next)
+		{
+			if (joint_is_kept(h))
+				n--;
+		}
+	}
+	return n > 0 ? n : 1;
 }
 
 /* Who has this lock, as far as it is known without asking. */
@@ -66,11 +105,10 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 	const struct sight *sight = l->sight;
 	const struct hold *hold = lock_first_hold(l);
 
-	(void)core;
 	*ret = (struct core_holder_view){ 0 };
 	if (hold != NULL) {
-		view_hold(hold, ret);
-		ret->n_holders = l->n_holds + l->others_seen;
+		view_hold(hold, now_ms, ret);
+		ret->n_holders = view_n_holds(core, l) + l->others_seen;
 	} else if (sight != NULL && sight->n_holders > 0) {
 		ret->held = true;
 		ret->token = sight->token;
@@ -79,8 +117,8 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 		ret->n_holders = (uint32_t)sight->n_holders;
 		ret->acquired_at_s = sight->acquired_at_s;
 		view_owner(ret, sight->owner);
-		view_sessions(l->ns, sight->holders, sight->n_holders, now_ms,
-		    ret);
+		view_sessions(core, l->ns, sight->holders, sight->n_holders,
+		    now_ms, ret);
 	}
 }
 
@@ -115,7 +153,6 @@ view_record(const struct core *core, const struct namespace *ns,
 	const struct hold *hold = NULL;
 	uint32_t n_others = (uint32_t)record->n_holders;
 
-	(void)core;
 	*ret = (struct core_holder_view){ 0 };
 	ret->token = record->token;
 	ret->mode = record->mode;
@@ -127,18 +164,22 @@ view_record(const struct core *core, const struct namespace *ns,
 	ret->limit = record->limit;
 	ret->n_holders = n_others;
 	if (hold != NULL) {
-		view_hold(hold, ret);
-		ret->n_holders += l->n_holds;
+		view_hold(hold, now_ms, ret);
+		/* Of those who share it the record tells all. */
+		if (ret->mode == LOCK_MODE_SHARED)
+			ret->token = record->token;
+		view_policy(record->holders, record->n_holders, ret);
+		ret->n_holders += view_n_holds(core, l);
 	} else {
-		view_sessions(ns, record->holders, record->n_holders, now_ms,
-		    ret);
+		view_sessions(core, ns, record->holders, record->n_holders,
+		    now_ms, ret);
 	}
 	ret->acquired_at_s = record->acquired_at_s;
 	view_owner(ret, record->owner);
 }
 
 static void
-view_fill_hold(const struct hold *h, uint64_t now_ms,
+view_fill_hold(struct hold *h, uint64_t now_ms,
     struct core_hold_view *ret)
 {
 	const struct lock *l = h->lock;
@@ -146,19 +187,24 @@ view_fill_hold(const struct hold *h, uint64_t now_ms,
 
 	*ret = (struct core_hold_view){
 		.hold = h->notice.hold,
+		.id = joint_speaker(h)->notice.hold,
 		.client = h->client->id,
 		.namespace_index = l->ns->index,
 		.key = lock_key(l),
 		.token = h->token,
 		.lost = h->lost,
+		.count = terms_count(h),
 		.held_ms = view_since(now_ms, h->since_ms),
 	};
+	ret->terms.fail_closed = h->fail_closed;
 	if (h->lost)
 		return;
-	until_ms = session_until_ms(h->grant->session);
-	ret->mode = h->grant->mode;
-	ret->limit = h->grant->limit;
-	ret->danger = h->grant->session->danger;
+	until_ms = terms_until_ms(h);
+	ret->terms.mode = h->grant->mode;
+	ret->terms.limit = h->grant->limit;
+	ret->danger = h->fail_closed ? l->ns->closed_danger :
+	    terms_are_common(h) ? h->grant->session->danger :
+	    h->terms->danger;
 	ret->remaining_ms = view_since(until_ms, now_ms);
 }
 
@@ -168,7 +214,7 @@ bool
 core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret)
 {
-	const struct hold *h = core->holds;
+	struct hold *h = core->holds;
 
 	if (after != 0) {
 		const struct hold *at = hold_find(core, after);
@@ -184,11 +230,33 @@ core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
 	return true;
 }
 
+/* A client's holds are in the order of their numbers, so it goes on behind the
+ * one that was seen, if that is still there. */
+bool
+core_next_hold_of(const struct core *core, uint64_t client, uint64_t after,
+    uint64_t now_ms, struct core_hold_view *ret)
+{
+	const struct client *c = client_find(core, client);
+	struct hold *h = hold_find(core, after);
+
+	if (c == NULL)
+		return false;
+	if (h == NULL || h->client != c)
+		h = c->holds;
+	while (h != NULL &&
+	    (h->notice.hold <= after || joint_speaker(h) != h))
+		h = h->client_next;
+	if (h == NULL)
+		return false;
+	view_fill_hold(h, now_ms, ret);
+	return true;
+}
+
 bool
 core_view_hold(const struct core *core, uint64_t hold, uint64_t now_ms,
     struct core_hold_view *ret)
 {
-	const struct hold *h = hold_find(core, hold);
+	struct hold *h = hold_find(core, hold);
 
 	if (h == NULL)
 		return false;
@@ -207,8 +275,9 @@ view_fill_waiter(const struct core *core, const struct request *r,
 		.client = r->client->id,
 		.namespace_index = r->ns->index,
 		.key = lock_key(l),
-		.mode = r->mode,
-		.limit = r->limit,
+		.n_keys = r->joint == NULL ? 1 : r->joint->n,
+		.n_had = r->joint == NULL ? 0 : joint_n_had(r->joint),
+		.terms = r->terms,
 		.ahead = queue_ahead(r),
 		.waited_ms = view_since(now_ms, r->asked_ms),
 		.cause = l->cause != 0 ? l->cause : r->ns->cause,
@@ -242,10 +311,9 @@ bool
 core_view_request(const struct core *core, uint64_t client, uint64_t request,
     uint64_t now_ms, struct core_waiter_view *ret)
 {
-	const struct client *c;
+	const struct client *c = client_find(core, client);
 	const struct request *r;
 
-	HASH_FIND(hh, core->clients, &client, sizeof(client), c);
 	if (c == NULL)
 		return false;
 	DL_FOREACH2(c->requests, r, client_next)
@@ -257,6 +325,27 @@ core_view_request(const struct core *core, uint64_t client, uint64_t request,
 		return true;
 	}
 	return false;
+}
+
+bool
+core_view_watch(const struct core *core, uint64_t client,
+    uint32_t namespace_index, struct key key,
+    struct core_holder_view *ret_holder, int *ret_cause)
+{
+	const struct namespace *ns = &core->namespaces[namespace_index];
+	const struct lock *l = lock_find(ns, key);
+	const struct watch *watch;
+	const struct client *c = client_find(core, client);
+
+	assert(namespace_index < core->n_namespaces);
+	if (c == NULL || l == NULL)
+		return false;
+	watch = watch_find(core, c, l);
+	if (watch == NULL || watch->request != NULL)
+		return false;
+	*ret_holder = l->watched->view;
+	*ret_cause = l->watched->known ? 0 : l->watched->cause;
+	return true;
 }
 
 void
@@ -297,9 +386,8 @@ bool
 core_client_holds(const struct core *core, uint64_t client,
     uint32_t namespace_index)
 {
-	const struct client *c;
+	const struct client *c = client_find(core, client);
 
 	assert(namespace_index < core->n_namespaces);
-	HASH_FIND(hh, core->clients, &client, sizeof(client), c);
 	return c != NULL && c->held_in[namespace_index] > 0;
 }

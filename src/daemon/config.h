@@ -66,6 +66,7 @@ struct config_daemon {
 	char *socket;
 	uint64_t socket_mode;
 	char *socket_group;
+	char *admin_group;
 	uint64_t log;		/* enum log_target */
 	uint64_t log_level;	/* index: error, warning, info, debug */
 	uint64_t history;
@@ -75,6 +76,8 @@ struct config_daemon {
 	uint64_t connections_per_uid_max;
 	uint64_t requests_per_connection_max;
 	uint64_t holds_per_connection_max;
+	uint64_t watches_per_connection_max;
+	uint64_t watches_max;
 	uint64_t locks_max;
 	uint64_t requests_max;
 	uint64_t queued_bytes_max;
@@ -103,6 +106,10 @@ struct config_namespace {
 	char *region;
 	char *endpoint;
 	char *key_attribute;
+	char *sort_attribute;
+	char *ttl_attribute;
+	uint64_t read_capacity;
+	uint64_t write_capacity;
 	char *access_key_id;
 	char *secret_access_key;
 	char *session_token;

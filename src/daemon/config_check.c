@@ -172,6 +172,10 @@ config_check_dynamodb(struct config *c, const struct config_namespace *n)
 	else if (n->secret_access_key == NULL)
 		config_complain(c, n->origin, "namespace %s: access_key_id "
 		    "needs secret_access_key beside it", n->name);
+	if ((n->read_capacity == 0) != (n->write_capacity == 0))
+		config_complain(c, n->origin, "namespace %s: read_capacity "
+		    "and write_capacity go together: both are 0, or neither",
+		    n->name);
 }
 
 static bool
@@ -207,6 +211,15 @@ config_check_shared(struct config *c, size_t i)
 }
 
 static void
+config_check_group(struct config *c, const char *setting, const char *group)
+{
+	if (group != NULL && getgrnam(group) == NULL)
+		config_complain(c, config_origin_of(c->daemon.origins,
+		    CONFIG_DAEMON, setting), "%s = %s: there is no such "
+		    "group; create it with groupadd --system", setting, group);
+}
+
+static void
 config_check_daemon(struct config *c)
 {
 	const struct config_daemon *d = &c->daemon;
@@ -217,13 +230,8 @@ config_check_daemon(struct config *c)
 		config_complain(c, origin, "socket = %s: the kernel allows "
 		    "%zu bytes; use a shorter path", d->socket,
 		    sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
-	if (d->socket_group != NULL && getgrnam(d->socket_group) == NULL) {
-		origin = config_origin_of(c->daemon.origins, CONFIG_DAEMON,
-		    "socket_group");
-		config_complain(c, origin, "socket_group = %s: there is no "
-		    "such group; create it with groupadd --system",
-		    d->socket_group);
-	}
+	config_check_group(c, "socket_group", d->socket_group);
+	config_check_group(c, "admin_group", d->admin_group);
 	if (d->queued_bytes_per_uid_max < d->queued_bytes_max) {
 		origin = config_origin_of(c->daemon.origins, CONFIG_DAEMON,
 		    "queued_bytes_per_uid_max");

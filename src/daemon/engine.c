@@ -92,6 +92,8 @@ engine_perform(struct engine *e, const struct core_update *update,
 		if (a->type == CORE_NOTICE)
 			watch_notice(e->core, (const struct core_notice *)a,
 			    now_ms);
+		if (a->type == CORE_BROKE)
+			watch_broke(e->watches, (const struct core_broke *)a);
 		if (a->type == CORE_SUBMIT)
 			engine_submit(e, (struct core_submit *)a);
 		else if (e->server != NULL)
@@ -263,6 +265,9 @@ engine_open_core(struct engine *e)
 			    (uint32_t)d->requests_per_connection_max,
 			.holds_per_client_max =
 			    (uint32_t)d->holds_per_connection_max,
+			.watches_per_client_max =
+			    (uint32_t)d->watches_per_connection_max,
+			.watches_max = (uint32_t)d->watches_max,
 			.locks_max = (uint32_t)d->locks_max,
 			.requests_max = (uint32_t)d->requests_max,
 			.observations_max = 10000,
@@ -349,6 +354,15 @@ engine_free(struct engine *e)
 	free(e);
 }
 
+/* The configuration's check has found it. */
+static gid_t
+engine_group(const char *name)
+{
+	const struct group *group = name == NULL ? NULL : getgrnam(name);
+
+	return group == NULL ? (gid_t)-1 : group->gr_gid;
+}
+
 int
 engine_start(struct engine *e, char *text, size_t size)
 {
@@ -361,12 +375,11 @@ engine_start(struct engine *e, char *text, size_t size)
 		.log = engine_log,
 	};
 	const struct config_daemon *d = &e->config->daemon;
-	struct group *group = d->socket_group == NULL ? NULL :
-	    getgrnam(d->socket_group);
 	const struct server_config config = {
 		.path = d->socket,
 		.mode = (mode_t)d->socket_mode,
-		.group = group == NULL ? (gid_t)-1 : group->gr_gid,
+		.group = engine_group(d->socket_group),
+		.admin_group = engine_group(d->admin_group),
 		.limits = {
 			.connections_max = (uint32_t)d->connections_max,
 			.connections_per_uid_max =

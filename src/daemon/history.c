@@ -18,6 +18,7 @@ struct history_line {
 	struct log_field fields[LOG_FIELDS_MAX];
 	char numbers[LOG_FIELDS_MAX][24];
 	size_t n_fields;
+	struct buffer keys;		/* a field's memory */
 };
 
 /* ---- lines ------------------------------------------------------------ */
@@ -41,15 +42,17 @@ static void
 history_begin(struct history *h, struct history_line *l, const char *event)
 {
 	l->n_fields = 0;
+	buffer_init(&l->keys, 4 * TOGETHER_MAX * KEY_BYTES_MAX);
 	history_text(l, "DDBLOCK_EVENT", event);
 	history_number(l, "DDBLOCK_SERIAL", ++h->serial);
 }
 
 static void
-history_write(const struct history_line *l)
+history_write(struct history_line *l)
 {
 	log_write_always(l->fields, l->n_fields, "history %s: %s",
 	    l->fields[1].value, l->fields[0].value);
+	buffer_done(&l->keys);
 }
 
 static void
@@ -69,24 +72,15 @@ history_verb(enum core_verb verb)
 		[CORE_CANCEL] = "CANCEL",
 		[CORE_RELEASE] = "RELEASE",
 		[CORE_RENEW] = "RENEW",
+		[CORE_DOWNGRADE] = "DOWNGRADE",
 		[CORE_GET] = "GET",
 		[CORE_LIST] = "LIST",
+		[CORE_BREAK] = "BREAK",
+		[CORE_WATCH] = "WATCH",
+		[CORE_UNWATCH] = "UNWATCH",
 	};
 
 	return verbs[verb];
-}
-
-static const char *
-history_loss(enum core_loss loss)
-{
-	static const char *const losses[] = {
-		[CORE_LOSS_EXPIRED] = "expired",
-		[CORE_LOSS_STOLEN] = "stolen",
-		[CORE_LOSS_BROKEN] = "broken",
-		[CORE_LOSS_SHUTDOWN] = "shutdown",
-	};
-
-	return losses[loss];
 }
 
 /* ---- the daemon itself ------------------------------------------------ */
@@ -137,42 +131,72 @@ history_end(struct history *h, bool settled)
 /* ---- clients ---------------------------------------------------------- */
 
 static void
-history_use(struct history_line *l, enum lock_mode mode, uint32_t limit)
+history_use(struct history_line *l, const struct core_terms *t)
 {
 	history_text(l, "DDBLOCK_MODE",
-	    mode == LOCK_MODE_SHARED ? "shared" : "exclusive");
-	if (limit > 0)
-		history_number(l, "DDBLOCK_LIMIT", limit);
+	    t->mode == LOCK_MODE_SHARED ? "shared" : "exclusive");
+	if (t->limit > 0)
+		history_number(l, "DDBLOCK_LIMIT", t->limit);
+	if (t->fail_closed)
+		history_text(l, "DDBLOCK_POLICY", "fail-closed");
+}
+
+/* As on the wire, where a space comes before each; a sort value stands behind
+ * "%00". */
+static void
+history_keys(struct history_line *l, const struct key *keys, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		codec_value(&l->keys, NULL, keys[i].bytes, keys[i].length);
+	history_text(l, "DDBLOCK_KEY",
+	    buffer_failed(&l->keys) == 0 ? l->keys.data + 1 : NULL);
+}
+
+/* What is not there is not asked for. */
+static void
+history_terms(struct history_line *l, const struct core_terms *t)
+{
+	history_use(l, t);
+	if (t->max_hold_ms > 0)
+		history_number(l, "DDBLOCK_MAX_HOLD_MS", t->max_hold_ms);
+	if (t->keepalive_ms > 0)
+		history_number(l, "DDBLOCK_KEEPALIVE_MS", t->keepalive_ms);
+	if (t->danger_ms > 0)
+		history_number(l, "DDBLOCK_DANGER_MS", t->danger_ms);
+	if (t->manual)
+		history_text(l, "DDBLOCK_RENEW", "manual");
+	if (t->reentrant)
+		history_text(l, "DDBLOCK_REENTRANT", "yes");
+	if (t->stays)
+		history_text(l, "DDBLOCK_ON_CLOSE", "lease");
 }
 
 static void
 history_request(struct history *h, const struct core_request *r)
 {
 	struct history_line l;
-	struct buffer key;
 
-	buffer_init(&key, 4 * KEY_LENGTH_MAX);
 	history_begin(h, &l, "asked");
 	history_number(&l, "DDBLOCK_CLIENT", r->client);
 	history_number(&l, "DDBLOCK_REQUEST", r->request);
 	history_text(&l, "DDBLOCK_VERB", history_verb(r->verb));
-	if (r->verb == CORE_RELEASE || r->verb == CORE_RENEW) {
+	if (r->verb == CORE_RELEASE || r->verb == CORE_RENEW ||
+	    r->verb == CORE_DOWNGRADE) {
 		history_number(&l, "DDBLOCK_HOLD", r->hold);
 	} else if (r->verb == CORE_CANCEL) {
 		history_number(&l, "DDBLOCK_TARGET", r->target);
 	} else {
-		/* As on the wire, where a space comes first. */
-		codec_value(&key, NULL, r->key.bytes, r->key.length);
 		history_namespace(h, &l, r->namespace_index);
-		history_text(&l, "DDBLOCK_KEY",
-		    buffer_failed(&key) == 0 ? key.data + 1 : NULL);
+		history_keys(&l, r->n_keys > 0 ? r->keys : &r->key,
+		    r->n_keys > 0 ? r->n_keys : 1);
 	}
-	if (r->verb == CORE_ACQUIRE)
-		history_use(&l, r->mode, r->limit);
+	if (r->verb == CORE_BREAK)
+		history_number(&l, "DDBLOCK_TOKEN", r->token);
+	if (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)
+		history_terms(&l, &r->terms);
 	if (r->verb == CORE_ACQUIRE && r->wait_ms != CORE_FOREVER)
 		history_number(&l, "DDBLOCK_WAIT_MS", r->wait_ms);
 	history_write(&l);
-	buffer_done(&key);
 }
 
 static void
@@ -197,6 +221,8 @@ history_event(struct history *h, const struct core_event *event)
 		history_client(h, "drains", event->client);
 	else if (event->type == CORE_GONE)
 		history_client(h, "left", event->client);
+	else if (event->type == CORE_HEARD)
+		history_client(h, "heard", event->client);
 }
 
 static void
@@ -230,13 +256,15 @@ history_reply(struct history *h, const struct core_reply *r)
 		return;
 	history_answer(h, &l, r->client, r->request, r->verb);
 	history_text(&l, "DDBLOCK_CODE", error_word(r->code));
-	if (r->code == 0 && r->verb == CORE_ACQUIRE) {
+	if (r->code == 0 &&
+	    (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)) {
 		history_number(&l, "DDBLOCK_HOLD", r->hold);
 		history_number(&l, "DDBLOCK_TOKEN", r->token);
-		history_use(&l, r->mode, r->limit);
+		history_use(&l, &r->terms);
+		if (r->end_ms > 0)
+			history_number(&l, "DDBLOCK_END_BOOT_MS", r->end_ms);
 	}
-	if (r->code == 0 &&
-	    (r->verb == CORE_ACQUIRE || r->verb == CORE_RENEW))
+	if (r->code == 0 && r->until_ms != 0)
 		history_number(&l, "DDBLOCK_UNTIL_BOOT_MS", r->until_ms);
 	history_write(&l);
 }
@@ -259,7 +287,7 @@ history_notice(struct history *h, const struct core_notice *n)
 	history_number(&l, "DDBLOCK_CLIENT", n->client);
 	history_number(&l, "DDBLOCK_HOLD", n->hold);
 	if (n->kind == CORE_LOST)
-		history_text(&l, "DDBLOCK_REASON", history_loss(n->loss));
+		history_text(&l, "DDBLOCK_REASON", core_loss_name(n->loss));
 	else
 		history_number(&l, "DDBLOCK_UNTIL_BOOT_MS", n->until_ms);
 	history_write(&l);
@@ -276,6 +304,22 @@ history_renewed(struct history *h, const struct core_renewed *r)
 	history_write(&l);
 }
 
+static void
+history_changed(struct history *h, const struct core_change *a)
+{
+	struct history_line l;
+
+	history_begin(h, &l, "changed");
+	history_number(&l, "DDBLOCK_CLIENT", a->client);
+	history_namespace(h, &l, a->namespace_index);
+	history_keys(&l, &a->key, 1);
+	history_text(&l, "DDBLOCK_STATE", a->holder == NULL ? "unknown" :
+	    !a->holder->held ? "free" : a->holder->dead ? "dead" : "held");
+	if (a->holder != NULL && a->holder->token > 0)
+		history_number(&l, "DDBLOCK_TOKEN", a->holder->token);
+	history_write(&l);
+}
+
 void
 history_action(struct history *h, const struct core_action *action)
 {
@@ -287,6 +331,8 @@ history_action(struct history *h, const struct core_action *action)
 		history_notice(h, (const struct core_notice *)action);
 	else if (action->type == CORE_RENEWED)
 		history_renewed(h, (const struct core_renewed *)action);
+	else if (action->type == CORE_CHANGED)
+		history_changed(h, (const struct core_change *)action);
 }
 
 /* ---- sessions --------------------------------------------------------- */

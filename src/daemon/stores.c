@@ -28,7 +28,8 @@ stores_advice(int code)
 	case DDBLOCK_E_NO_TABLE:
 		return "create it with ddblockd --init-table";
 	case DDBLOCK_E_WRONG_TABLE:
-		return "name another table, or the key_attribute that it has";
+		return "name another table, or the key_attribute and "
+		    "sort_attribute that it has";
 	default:
 		return NULL;
 	}
@@ -75,6 +76,10 @@ stores_open_dynamodb(struct event_base *base,
 		.namespace_name = n->name,
 		.table = n->table,
 		.key_attribute = n->key_attribute,
+		.sort_attribute = n->sort_attribute,
+		.ttl_attribute = n->ttl_attribute,
+		.read_capacity = n->read_capacity,
+		.write_capacity = n->write_capacity,
 		.endpoint = n->endpoint,
 		.region = n->region,
 		.access_key_id = n->access_key_id,

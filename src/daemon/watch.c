@@ -14,19 +14,6 @@
 #include "daemon/stores.h"
 #include "store/store.h"
 
-static const char *
-watch_loss_name(enum core_loss loss)
-{
-	switch (loss) {
-	case CORE_LOSS_STOLEN:
-		return "stolen";
-	case CORE_LOSS_BROKEN:
-		return "broken";
-	default:
-		return "expired";
-	}
-}
-
 static void
 watch_session_changed(const struct watch *w,
     const struct core_namespace_view *v)
@@ -96,6 +83,29 @@ watch_is_trouble(int code)
 	}
 }
 
+/* What a lock is called in the log. */
+struct watch_lock {
+	char key[KEY_BYTES_MAX + 1];
+	const char *sort;	/* NULL: none */
+	char name[KEY_BYTES_MAX + 8];	/* "KEY", or "KEY" "SORT" */
+};
+
+static void
+watch_lock(struct key name, struct watch_lock *ret)
+{
+	ret->sort = NULL;
+	if (name.length > 0)
+		memcpy(ret->key, name.bytes, name.length);
+	ret->key[name.length] = '\0';
+	/* The NUL between the two parts ends the first. */
+	if (strlen(ret->key) < name.length)
+		ret->sort = ret->key + strlen(ret->key) + 1;
+	(void)snprintf(ret->name, sizeof(ret->name), "\"%s\"%s%s%s", ret->key,
+	    ret->sort == NULL ? "" : " \"",
+	    ret->sort == NULL ? "" : ret->sort,
+	    ret->sort == NULL ? "" : "\"");
+}
+
 static void
 watch_bad_record(const struct watch *w, const struct operation *operation,
     const struct outcome *outcome)
@@ -104,15 +114,15 @@ watch_bad_record(const struct watch *w, const struct operation *operation,
 		{ "DDBLOCK_NAMESPACE", w->name },
 		{ "DDBLOCK_CODE", error_word(outcome->code) },
 	};
+	struct watch_lock lock;
 
+	watch_lock(operation->key, &lock);
 	/* A session's item is named in the text only. */
 	log_write_fields(LOG_WARNING, "record", fields, 2,
-	    "namespace %s: %s%s%.*s%s: %s: %s", w->name,
+	    "namespace %s: %s%s%s: %s: %s", w->name,
 	    operation_kind_name(operation->kind),
-	    operation->key.length == 0 ? "" : " of \"",
-	    (int)operation->key.length,
-	    operation->key.length == 0 ? "" : operation->key.bytes,
-	    operation->key.length == 0 ? "" : "\"",
+	    operation->key.length == 0 ? "" : " of ",
+	    operation->key.length == 0 ? "" : lock.name,
 	    error_text(outcome->code), outcome->text);
 }
 
@@ -169,40 +179,73 @@ watch_notice(const struct core *core, const struct core_notice *notice,
     uint64_t now_ms)
 {
 	struct core_hold_view v;
-	char key[KEY_LENGTH_MAX + 1], token[24];
-	const char *reason = NULL;
+	struct watch_lock lock;
+	char token[24];
 	struct log_field fields[] = {
-		{ "DDBLOCK_KEY", key },
+		{ "DDBLOCK_KEY", lock.key },
+		{ "DDBLOCK_SORT", NULL },
 		{ "DDBLOCK_TOKEN", token },
 		{ "DDBLOCK_REASON", NULL },
 	};
+	const char *reason = NULL;
 
 	if (!core_view_hold(core, notice->hold, now_ms, &v))
 		memset(&v, 0, sizeof(v));
-	for (size_t i = 0; i < v.key.length; i++)
-		key[i] = v.key.bytes[i] == '\0' ? '?' : v.key.bytes[i];
-	key[v.key.length] = '\0';
+	watch_lock(v.key, &lock);
+	fields[1].value = lock.sort;
 	(void)snprintf(token, sizeof(token), "%" PRIu64, v.token);
 	switch (notice->kind) {
 	case CORE_LOST:
-		reason = watch_loss_name(notice->loss);
-		fields[2].value = reason;
-		log_write_fields(LOG_WARNING, "lost", fields, 3,
-		    "lock \"%s\", token %s, is lost: %s", key, token, reason);
+		reason = core_loss_name(notice->loss);
+		fields[3].value = reason;
+		log_write_fields(LOG_WARNING, "lost", fields, 4,
+		    "lock %s, token %s, is lost: %s", lock.name, token, reason);
 		break;
 	case CORE_IN_DANGER:
 		reason = error_word(notice->cause == 0 ?
 		    DDBLOCK_E_UNREACHABLE : notice->cause);
-		fields[2].value = reason;
-		log_write_fields(LOG_WARNING, "danger", fields, 3,
-		    "lock \"%s\", token %s, is in danger: %s; it is lost in %"
-		    PRIu32 " ms", key, token, reason, notice->remaining_ms);
+		fields[3].value = reason;
+		log_write_fields(LOG_WARNING, "danger", fields, 4,
+		    "lock %s, token %s, is in danger: %s; it is lost in %"
+		    PRIu32 " ms", lock.name, token, reason,
+		    notice->remaining_ms);
 		break;
 	case CORE_SAFE:
-		log_write_fields(LOG_INFO, "safe", fields, 2,
-		    "lock \"%s\", token %s, is safe again", key, token);
+		log_write_fields(LOG_INFO, "safe", fields, 3,
+		    "lock %s, token %s, is safe again", lock.name, token);
 		break;
 	}
+}
+
+void
+watch_broke(const struct watch *watches, const struct core_broke *b)
+{
+	struct watch_lock lock;
+	char token[24];
+	struct log_field fields[] = {
+		{ "DDBLOCK_NAMESPACE", watches[b->namespace_index].name },
+		{ "DDBLOCK_KEY", lock.key },
+		{ "DDBLOCK_SORT", NULL },
+		{ "DDBLOCK_TOKEN", token },
+		{ "DDBLOCK_OWNER", b->owner[0] == '\0' ? NULL : b->owner },
+		{ "DDBLOCK_BROKEN_BY", b->by },
+		{ "DDBLOCK_REASON", b->reason },
+		{ "DDBLOCK_CODE", error_word(b->code) },
+	};
+	const size_t n_fields = sizeof(fields) / sizeof(fields[0]);
+
+	watch_lock(b->key, &lock);
+	fields[2].value = lock.sort;
+	(void)snprintf(token, sizeof(token), "%" PRIu64, b->token);
+	if (b->code == 0)
+		log_write_fields(LOG_WARNING, NULL, fields, n_fields,
+		    "lock %s, token %s, of %s was broken by %s", lock.name,
+		    token, b->owner[0] == '\0' ? "?" : b->owner, b->by);
+	else
+		log_write_fields(LOG_WARNING, NULL, fields, n_fields,
+		    "lock %s, token %s, %s broken by %s: %s", lock.name, token,
+		    b->unsure ? "may have been" : "was not", b->by,
+		    error_text(b->code));
 }
 
 void

@@ -35,6 +35,10 @@ bool watch_outcome(struct watch *, const struct operation *,
 void watch_notice(const struct core *, const struct core_notice *,
     uint64_t now_ms);
 
+/* Log what became of a break, by namespaces' watches: an audit, which nothing
+ * limits. */
+void watch_broke(const struct watch *, const struct core_broke *);
+
 /* "default: open" or "default: opening, NO_TABLE". */
 void watch_describe(const struct watch *, struct buffer *);
 

@@ -30,6 +30,10 @@ enum dialect_life {
 struct dialect_table {
 	const char *table;
 	const char *key_attribute;
+	const char *sort_attribute;	/* NULL: the table has no sort key */
+	const char *ttl_attribute;	/* NULL: "ttl" */
+	uint64_t read_capacity;		/* of a table that is made here; */
+	uint64_t write_capacity;	/* 0: it is paid by request */
 	uint64_t retention_s;		/* of the record of a free lock */
 	const char *host;		/* for people, in the session's item */
 	const char *pid;
@@ -55,6 +59,14 @@ struct dialect_request {
 	struct buffer body;
 };
 
+/* What an answer shows of one of several keys. */
+enum dialect_part {
+	DIALECT_PART_UNSEEN = 0,	/* nothing */
+	DIALECT_PART_SPARED,	/* that nothing stood in its way */
+	DIALECT_PART_SEEN,	/* its record */
+	DIALECT_PART_BAD,	/* that its record is not in this format */
+};
+
 struct dialect_memory;		/* freed with the view */
 struct json_object;
 
@@ -66,8 +78,9 @@ struct dialect_view {
 	bool has_record;	/* or the answer did not say */
 	struct lock_record lock;
 	struct session_record session;
-	struct lock_record *locks;	/* READ_MANY */
+	struct lock_record *locks;	/* READ_MANY, TOGETHER */
 	bool *processed;
+	enum dialect_part *parts;	/* TOGETHER */
 	struct scan_row *rows;		/* SCAN */
 	size_t n_rows;
 	struct key next_cursor;
@@ -112,7 +125,7 @@ struct dialect {
 	    bool conflict, const char *body, size_t length,
 	    struct dialect_view *);
 
-	/* May this be the name of the key attribute? */
+	/* May this be the name of a key attribute, of either kind? */
 	bool (*key_attribute_ok)(const char *);
 };
 

@@ -6,11 +6,12 @@
  * such set, but keeps its token. A session is an item `session:SID` with the
  * `beat` that keeps all its holds alive. Every write is conditional, and every
  * write carries something that no other does, so that its own effect can be
- * recognised in a record.
+ * recognised in a record. Where the table has a sort key, it tells apart locks
+ * of one key, and is "-" otherwise.
  *
  * Every attribute that says something about a hold is set or removed with each
- * acquire; nothing is inherited by accident. `data`, `attrs` and `rev` are
- * reserved for the bytes of clients and are not touched yet.
+ * acquire; nothing is inherited by accident. `data` and `attrs` are the
+ * clients' own: only an update touches them, with a greater `rev` each time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,6 +45,11 @@
 #define NATIVE_SHARED "attribute_not_exists(#xwait) AND #mode = :mode AND "    \
 	"%s AND size(#holders) < %s AND NOT contains(#holders, :hold)"
 #define NATIVE_AS_SEEN "#holders = :dead AND #token = :seen"
+/* What a reader of many locks wants, or of one that is only watched: all but
+ * what clients keep in them. */
+#define NATIVE_BARE "#key, #holders, #mode, #limit, #token, #owner, "          \
+	"#acquired_at, #broken_by, #rev, #xwait, #swait, #ttl"
+#define NATIVE_BARE_SORTED NATIVE_BARE ", #sort"
 #define NATIVE_ROOM "(attribute_not_exists(#token) OR "                        \
 	"#token BETWEEN :zero AND :last)"
 
@@ -52,6 +58,12 @@ static const char *const native_names[] = {
 	"broken_by", "data", "attrs", "rev", "xwait", "swait", "ttl", "beat",
 	"lease_ms", "host", "pid", "boot_id", "version", "dead",
 };
+
+const char *
+native_ttl(const struct dialect_table *table)
+{
+	return table->ttl_attribute != NULL ? table->ttl_attribute : "ttl";
+}
 
 static bool
 native_key_attribute_ok(const char *name)
@@ -75,17 +87,6 @@ native_format_holder(const struct holder *h, char text[NATIVE_HOLDER_SIZE])
 	ident_format(h->grant, grant);
 	(void)snprintf(text, NATIVE_HOLDER_SIZE, "%s.%s.%" PRIu64 ".%s",
 	    session, grant, h->lease_ms, h->fail_closed ? "c" : "-");
-}
-
-size_t
-native_lock_item(struct key key, char item[NATIVE_ITEM_SIZE])
-{
-	const size_t n = sizeof(NATIVE_LOCK_PREFIX) - 1;
-
-	memcpy(item, NATIVE_LOCK_PREFIX, n);
-	if (key.length > 0)
-		memcpy(item + n, key.bytes, key.length);
-	return n + key.length;
 }
 
 /* The update of an acquire for shared use, and the values only it has. */
@@ -156,6 +157,31 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 	native_value_session(w, ":session", o->me.session, true);
 }
 
+/*
+ * All or nothing. Its token makes every attempt one and the same, and is never
+ * used twice, as the name of a grant never is.
+ */
+static void
+native_write_together(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
+{
+	char token[IDENT_TEXT_LENGTH + 1];
+
+	ident_format(o->parts[0]->me.grant, token);
+	(void)buffer_printf(w->to, "{\"ReturnConsumedCapacity\":\"TOTAL\","
+	    "\"ClientRequestToken\":\"%s\",\"TransactItems\":[", token);
+	w->part = true;
+	for (size_t i = 0; i < o->n_keys; i++) {
+		(void)buffer_append_text(w->to, i > 0 ? ",{\"Update\":" :
+		    "{\"Update\":");
+		native_write_acquire(w, o->parts[i], wall_s);
+		native_end(w);
+		(void)buffer_append_text(w->to, "}");
+		w->more = false;
+	}
+	(void)buffer_append_text(w->to, "]");
+}
+
 /* It becomes free: the record of a free lock lives for a while. */
 static void
 native_write_release(struct native_writer *w, const struct operation *o,
@@ -200,6 +226,31 @@ native_write_extend(struct native_writer *w, const struct operation *o)
 	native_value_holders(w, ":me", &o->me, 1);
 	native_value_number(w, ":n", o->tokens);
 	native_value_number(w, ":seen", o->token_seen);
+}
+
+/* The contents as they are to be. By the revision, what was sent earlier and
+ * lands later changes nothing. */
+static void
+native_write_update(struct native_writer *w, const struct operation *o)
+{
+	const struct contents *c = &o->contents;
+	bool data = c->data.length > 0;
+	bool attributes = c->n_attributes > 0;
+	char update[128];
+
+	(void)snprintf(update, sizeof(update), "SET #rev = :rev%s%s%s%s%s%s",
+	    data ? ", #data = :data" : "",
+	    attributes ? ", #attrs = :attrs" : "",
+	    data && attributes ? "" : " REMOVE ", data ? "" : "#data",
+	    data || attributes ? "" : ", ", attributes ? "" : "#attrs");
+	native_update(w, o, update, "contains(#holders, :hold) AND "
+	    "(attribute_not_exists(#rev) OR #rev < :rev)");
+	native_value_holder(w, ":hold", &o->me);
+	native_value_revision(w, ":rev", o->revision);
+	if (data)
+		native_value_bytes(w, ":data", c->data);
+	if (attributes)
+		native_value_attributes(w, ":attrs", c);
 }
 
 static void
@@ -252,7 +303,8 @@ native_write_put(struct native_writer *w, const struct operation *o,
 	/* The key's object is the item's; the rest goes into it. */
 	w->to->data[--w->to->length] = '\0';
 	w->more = true;
-	native_value_number(w, "ttl", wall_s + NATIVE_SESSION_TTL_S);
+	native_value_number(w, native_ttl(w->table),
+	    wall_s + NATIVE_SESSION_TTL_S);
 	if (o->kind == OPERATION_SESSION_BURY) {
 		native_value_text(w, "dead", o->owner != NULL ? o->owner : "");
 		return;
@@ -298,18 +350,32 @@ native_write_close(struct native_writer *w, const struct operation *o,
 	native_value_number(w, ":ttl", wall_s + NATIVE_SESSION_TTL_S);
 }
 
+/* Which attributes are wanted; with the names, also those of @filter. */
+static void
+native_project(struct native_writer *w, const char *filter)
+{
+	const char *bare = w->table->sort_attribute == NULL ? NATIVE_BARE :
+	    NATIVE_BARE_SORTED;
+
+	native_member(w, "ProjectionExpression", bare);
+	native_write_names(w, bare, filter);
+}
+
 static void
 native_write_read(struct native_writer *w, const struct operation *o)
 {
 	native_begin(w);
-	(void)buffer_append_text(w->to, ",\"ConsistentRead\":true,\"Key\":");
+	(void)buffer_append_text(w->to, ",\"ConsistentRead\":true");
+	if (o->kind == OPERATION_READ && !o->with_contents)
+		native_project(w, NULL);
+	(void)buffer_append_text(w->to, ",\"Key\":");
 	native_item_key(w, o);
 }
 
 static void
 native_write_read_many(struct native_writer *w, const struct operation *o)
 {
-	struct operation one = *o;
+	struct native_item item;
 
 	(void)buffer_append_text(w->to,
 	    "{\"ReturnConsumedCapacity\":\"TOTAL\",\"RequestItems\":{");
@@ -318,10 +384,12 @@ native_write_read_many(struct native_writer *w, const struct operation *o)
 	for (size_t i = 0; i < o->n_keys; i++) {
 		if (i > 0)
 			(void)buffer_append_text(w->to, ",");
-		one.key = o->keys[i];
-		native_item_key(w, &one);
+		native_lock_item(o->keys[i], &item);
+		native_write_item(w, &item);
 	}
-	(void)buffer_append_text(w->to, "]}}");
+	(void)buffer_append_text(w->to, "]");
+	native_project(w, NULL);
+	(void)buffer_append_text(w->to, "}}");
 }
 
 static void
@@ -330,20 +398,19 @@ native_write_scan(struct native_writer *w, const struct operation *o)
 	const char *filter = o->held_only ?
 	    "begins_with(#key, :prefix) AND attribute_exists(#holders)" :
 	    "begins_with(#key, :prefix)";
+	struct native_item from;
 	struct buffer prefix;
 
 	native_begin(w);
 	(void)buffer_printf(w->to, ",\"ConsistentRead\":true,\"Limit\":%d",
 	    SCAN_PAGE_MAX);
 	if (o->cursor.length > 0) {
-		(void)buffer_append_text(w->to, ",\"ExclusiveStartKey\":{");
-		json_append_text(w->to, w->table->key_attribute);
-		(void)buffer_append_text(w->to, ":{\"S\":");
-		json_append_string(w->to, o->cursor.bytes, o->cursor.length);
-		(void)buffer_append_text(w->to, "}}");
+		(void)buffer_append_text(w->to, ",\"ExclusiveStartKey\":");
+		(void)native_cursor_item(o->cursor, &from);
+		native_write_item(w, &from);
 	}
 	native_member(w, "FilterExpression", filter);
-	native_write_names(w, filter, NULL);
+	native_project(w, filter);
 	(void)buffer_append_text(w->to,
 	    ",\"ExpressionAttributeValues\":{\":prefix\":{\"S\":");
 	w->more = true;
@@ -365,6 +432,10 @@ native_write(struct native_writer *w, const struct operation *o,
 {
 	uint64_t wall_s = a->wall_ms / 1000;
 
+	if (a->step == DIALECT_LOOK && o->kind == OPERATION_TOGETHER) {
+		native_write_read_many(w, o);
+		return "BatchGetItem";
+	}
 	if (a->step == DIALECT_LOOK) {
 		native_write_read(w, o);
 		return "GetItem";
@@ -387,6 +458,9 @@ native_write(struct native_writer *w, const struct operation *o,
 	case OPERATION_ACQUIRE:
 		native_write_acquire(w, o, wall_s);
 		break;
+	case OPERATION_TOGETHER:
+		native_write_together(w, o, wall_s);
+		return "TransactWriteItems";
 	case OPERATION_RELEASE:
 		if (a->step == DIALECT_DO_STAYS)
 			native_write_release_stays(w, o);
@@ -395,6 +469,9 @@ native_write(struct native_writer *w, const struct operation *o,
 		break;
 	case OPERATION_EXTEND:
 		native_write_extend(w, o);
+		break;
+	case OPERATION_UPDATE:
+		native_write_update(w, o);
 		break;
 	case OPERATION_WANT:
 	case OPERATION_UNWANT:
@@ -416,23 +493,47 @@ native_write(struct native_writer *w, const struct operation *o,
 	return "UpdateItem";
 }
 
+/* Can it carry this name? NULL, or why not. */
+static const char *
+native_refuse_key(const struct dialect_table *table, struct key name)
+{
+	const struct key_parts parts = key_split(name);
+
+	if (parts.key.length > KEY_LENGTH_MAX ||
+	    parts.sort.length > KEY_SORT_MAX)
+		return "the key is too long";
+	if (!json_is_utf8(name.bytes, name.length))
+		return "the key is not UTF-8 text";
+	if (name.length > 0 && !key_is_sound(name))
+		return "the key has an empty part, or too many";
+	if (table->sort_attribute == NULL && key_is_sorted(&parts))
+		return "the table has no sort key";
+	return NULL;
+}
+
 /* What the format can carry at all; NULL, or why not. */
 static const char *
-native_refuse(const struct operation *o)
+native_refuse(const struct dialect_table *table, const struct operation *o)
 {
-	const struct key *keys = o->kind == OPERATION_READ_MANY ?
+	bool many = o->kind == OPERATION_READ_MANY ||
+	    o->kind == OPERATION_TOGETHER;
+	const struct key *keys = many ?
 	    o->keys : o->kind == OPERATION_SCAN ? &o->prefix : &o->key;
-	size_t n = o->kind == OPERATION_READ_MANY ? o->n_keys : 1;
+	size_t n = many ? o->n_keys : 1;
+	struct native_item from;
 
 	if (dialect_is_session(o->kind))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		if (keys[i].length > KEY_LENGTH_MAX)
-			return "the key is too long";
-		if (!json_is_utf8(keys[i].bytes, keys[i].length))
-			return "the key is not UTF-8 text";
+		const char *refused = native_refuse_key(table, keys[i]);
+
+		if (refused != NULL)
+			return refused;
 	}
-	if (o->kind == OPERATION_READ_MANY && (n == 0 || n > READ_MANY_MAX))
+	if (o->kind == OPERATION_SCAN && o->cursor.length > 0 &&
+	    !native_cursor_item(o->cursor, &from))
+		return "there is no such place in the table";
+	if (many && (n == 0 || n > READ_MANY_MAX))
 		return "too few or too many keys at once";
 	if (o->kind == OPERATION_RELEASE &&
 	    (o->n_holders == 0 || o->n_holders > NATIVE_RELEASE_MAX))
@@ -441,6 +542,10 @@ native_refuse(const struct operation *o)
 		return "the operation contradicts itself";
 	if (o->tokens > TOKENS_MAX)
 		return "too many tokens at once";
+	for (size_t i = 0; o->kind == OPERATION_TOGETHER && i < n; i++) {
+		if (o->parts[i]->tokens > TOKENS_MAX)
+			return "too many tokens at once";
+	}
 	return NULL;
 }
 
@@ -460,17 +565,17 @@ native_request(const struct dialect_table *table, const struct operation *o,
     struct dialect_view *view)
 {
 	struct native_writer w = { .table = table, .to = &r->body };
-	const char *refused = native_refuse(o);
+	const char *refused = native_refuse(table, o);
 
 	if (refused != NULL) {
 		(void)snprintf(view->text, sizeof(view->text), "%s", refused);
 		return DDBLOCK_E_BAD_REQUEST;
 	}
 	if (native_has_no_room(o)) {
-		char item[NATIVE_ITEM_SIZE];
-		struct key key = { item, native_lock_item(o->key, item) };
+		struct native_item item;
 
-		native_describe(table, key, "token", NATIVE_TOKEN_ROOM,
+		native_lock_item(o->key, &item);
+		native_describe(table, &item, "token", NATIVE_TOKEN_ROOM,
 		    view->text);
 		return DDBLOCK_E_BAD_RECORD;
 	}

@@ -15,19 +15,11 @@
 
 #include "ddblock.h"
 #include "dialect/dialect_native.h"
+#include "dialect/dialect_native_reader.h"
 #include "dialect/json.h"
 
 #define NATIVE_NUMBER_MAX INT64_MAX
 #define NATIVE_KEY_SHOWN 80	/* bytes of a key in a message */
-#define NATIVE_UNITS_MAX 1e6	/* no request consumes as much */
-
-/* Where we read, for messages. */
-struct native_reader {
-	const struct dialect_table *table;
-	struct dialect_view *view;
-	struct key key;		/* of the item, with its prefix */
-	int error;
-};
 
 bool
 native_parse_holder(const char *text, size_t length, struct holder *ret)
@@ -56,11 +48,10 @@ native_parse_holder(const char *text, size_t length, struct holder *ret)
 	return true;
 }
 
-void
-native_describe(const struct dialect_table *table, struct key key,
-    const char *attribute, const char *expected, char text[OUTCOME_TEXT_MAX])
+/* What can be shown of @key, and whether that is not all. */
+static const char *
+native_show(struct key key, char shown[NATIVE_KEY_SHOWN + 1])
 {
-	char shown[NATIVE_KEY_SHOWN + 1];
 	size_t n = key.length < NATIVE_KEY_SHOWN ?
 	    key.length : NATIVE_KEY_SHOWN;
 
@@ -70,26 +61,39 @@ native_describe(const struct dialect_table *table, struct key key,
 		shown[i] = c >= 0x20 && c < 0x7f ? key.bytes[i] : '?';
 	}
 	shown[n] = '\0';
-	(void)snprintf(text, OUTCOME_TEXT_MAX,
-	    "table %.60s, item \"%s\"%s, attribute \"%.40s\": expected %s",
-	    table->table, shown, n < key.length ? "..." : "", attribute,
-	    expected);
+	return n < key.length ? "..." : "";
 }
 
-/* Remember the first thing that is wrong. */
-static void
+void
+native_describe(const struct dialect_table *table,
+    const struct native_item *item, const char *attribute,
+    const char *expected, char text[OUTCOME_TEXT_MAX])
+{
+	char partition[NATIVE_KEY_SHOWN + 1];
+	char sort[NATIVE_KEY_SHOWN + 1];
+	const char *more = native_show(item->partition, partition);
+	const char *more_sort = native_show(item->sort, sort);
+	bool sorts = table->sort_attribute != NULL;
+
+	(void)snprintf(text, OUTCOME_TEXT_MAX,
+	    "table %.60s, item \"%s\"%s%s%s%s%s, attribute \"%.40s\": "
+	    "expected %s", table->table, partition, more,
+	    sorts ? " \"" : "", sorts ? sort : "", sorts ? "\"" : "",
+	    sorts ? more_sort : "", attribute, expected);
+}
+
+void
 native_bad(struct native_reader *r, const char *attribute,
     const char *expected)
 {
 	if (r->error != 0)
 		return;
 	r->error = DDBLOCK_E_BAD_RECORD;
-	native_describe(r->table, r->key, attribute, expected,
+	native_describe(r->table, r->item, attribute, expected,
 	    r->view->text);
 }
 
-/* The value of an attribute of that type; NULL if it is absent or wrong. */
-static struct json_object *
+struct json_object *
 native_field(struct native_reader *r, struct json_object *item,
     const char *attribute, const char *type, const char *expected)
 {
@@ -157,7 +161,7 @@ native_set(struct native_reader *r, struct json_object *item,
 	return json_object_array_length(*ret);
 }
 
-static void *
+void *
 native_alloc(struct native_reader *r, size_t n, size_t size)
 {
 	void *memory = dialect_view_alloc(r->view, n, size);
@@ -264,7 +268,9 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	l.broken_by = native_text(r, item, "broken_by");
 	(void)native_number(r, item, "acquired_at", NATIVE_NUMBER_MAX,
 	    &l.acquired_at_s);
-	(void)native_number(r, item, "ttl", NATIVE_NUMBER_MAX, &l.ttl_s);
+	(void)native_number(r, item, native_ttl(r->table), NATIVE_NUMBER_MAX,
+	    &l.ttl_s);
+	native_read_contents(r, item, &l);
 	if (!native_number(r, item, "token", TOKEN_MAX, &l.token) &&
 	    l.n_holders > 0)
 		native_bad(r, "token", "a number (N), because it is held");
@@ -318,10 +324,9 @@ native_read_session(struct native_reader *r, struct json_object *item,
 
 /* A lock that let us in and could not be acquired, because of its token. */
 static int
-native_check_room(struct native_reader *r, const struct operation *o)
+native_check_room(struct native_reader *r, const struct operation *o,
+    const struct lock_record *l)
 {
-	const struct lock_record *l = &r->view->lock;
-
 	if (o->kind == OPERATION_ACQUIRE && operation_may_enter(o, l) &&
 	    l->token > TOKEN_MAX - o->tokens)
 		native_bad(r, "token", NATIVE_TOKEN_ROOM);
@@ -333,9 +338,10 @@ static int
 native_read_item(const struct dialect_table *table, const struct operation *o,
     struct json_object *item, struct dialect_view *view)
 {
-	struct native_reader r = { .table = table, .view = view };
-	char key[NATIVE_ITEM_SIZE];
-	char session[IDENT_TEXT_LENGTH + 1];
+	struct native_item named;
+	struct native_reader r = {
+		.table = table, .view = view, .item = &named,
+	};
 	int error;
 
 	view->has_record = true;
@@ -343,191 +349,38 @@ native_read_item(const struct dialect_table *table, const struct operation *o,
 		return 0;
 	if (!json_object_is_type(item, json_type_object))
 		return DDBLOCK_E_PROTOCOL;
-	r.key.bytes = key;
-	if (dialect_is_session(o->kind)) {
-		ident_format(o->session, session);
-		r.key.length = (size_t)snprintf(key, sizeof(key),
-		    NATIVE_SESSION_PREFIX "%s", session);
+	native_item_of(o, &named);
+	if (dialect_is_session(o->kind))
 		return native_read_session(&r, item, &view->session);
-	}
-	r.key.length = native_lock_item(o->key, key);
 	error = native_read_lock(&r, item, &view->lock);
-	return error != 0 ? error : native_check_room(&r, o);
-}
-
-/* The bytes of an item's key if it is a lock's, without the prefix. */
-static bool
-native_lock_key(const struct dialect_table *table, struct json_object *item,
-    struct key *ret)
-{
-	const size_t n = strlen(NATIVE_LOCK_PREFIX);
-	size_t length;
-	const char *bytes = json_string(json_find(
-	    json_find(item, table->key_attribute), "S"), &length);
-
-	if (bytes == NULL || length < n ||
-	    memcmp(bytes, NATIVE_LOCK_PREFIX, n) != 0 ||
-	    length - n > KEY_LENGTH_MAX)
-		return false;
-	*ret = (struct key){ bytes + n, length - n };
-	return true;
+	return error != 0 ? error :
+	    native_check_room(&r, o, &view->lock);
 }
 
 /*
  * One record of many. One that is not in the format spoils no other: it stays
  * out, and the first of them is named in the view's text.
  */
-static int
+int
 native_read_row(const struct dialect_table *table, struct json_object *item,
-    const struct key *key, struct dialect_view *view, struct lock_record *ret)
+    struct key name, const struct operation *acquire,
+    struct dialect_view *view, struct lock_record *ret)
 {
-	const size_t prefix = strlen(NATIVE_LOCK_PREFIX);
+	struct native_item named;
 	struct native_reader r = {
-		/* native_lock_key() cut the prefix off. */
-		.table = table, .view = view,
-		.key = { key->bytes - prefix, prefix + key->length },
+		.table = table, .view = view, .item = &named,
 	};
 	char first[OUTCOME_TEXT_MAX];
 	int error;
 
+	native_lock_item(name, &named);
 	memcpy(first, view->text, sizeof(first));
 	error = native_read_lock(&r, item, ret);
+	if (error == 0 && acquire != NULL)
+		error = native_check_room(&r, acquire, ret);
 	if (first[0] != '\0')
 		memcpy(view->text, first, sizeof(first));
 	return error;
-}
-
-static size_t
-native_find_key(const struct operation *o, const struct key *key)
-{
-	size_t i;
-
-	for (i = 0; i < o->n_keys; i++) {
-		if (o->keys[i].length == key->length && memcmp(
-		    o->keys[i].bytes, key->bytes, key->length) == 0)
-			break;
-	}
-	return i;
-}
-
-/* An unprocessed key is not an absent one. */
-static void
-native_read_unprocessed(const struct dialect_table *table,
-    const struct operation *o, struct json_object *root,
-    struct dialect_view *view)
-{
-	struct json_object *keys = json_find(json_find(json_find(root,
-	    "UnprocessedKeys"), table->table), "Keys");
-	size_t n = json_object_is_type(keys, json_type_array) ?
-	    json_object_array_length(keys) : 0;
-	struct key key;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t at;
-
-		if (!native_lock_key(table,
-		    json_object_array_get_idx(keys, i), &key))
-			continue;
-		at = native_find_key(o, &key);
-		if (at < o->n_keys)
-			view->processed[at] = false;
-	}
-}
-
-static int
-native_read_many(const struct dialect_table *table, const struct operation *o,
-    struct json_object *root, struct dialect_view *view)
-{
-	struct json_object *items = json_find(
-	    json_find(root, "Responses"), table->table);
-	size_t n = json_object_is_type(items, json_type_array) ?
-	    json_object_array_length(items) : 0;
-	struct key key;
-	int r;
-
-	if (json_find(root, "Responses") == NULL)
-		return DDBLOCK_E_PROTOCOL;
-	view->locks = dialect_view_alloc(view, o->n_keys,
-	    sizeof(*view->locks));
-	view->processed = dialect_view_alloc(view, o->n_keys, sizeof(bool));
-	if (view->locks == NULL || view->processed == NULL)
-		return DDBLOCK_E_NOMEM;
-	for (size_t i = 0; i < o->n_keys; i++)
-		view->processed[i] = true;
-	native_read_unprocessed(table, o, root, view);
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *item = json_object_array_get_idx(items, i);
-		size_t at;
-
-		if (!native_lock_key(table, item, &key))
-			continue;
-		at = native_find_key(o, &key);
-		if (at == o->n_keys)
-			continue;
-		r = native_read_row(table, item, &key, view, &view->locks[at]);
-		if (r == DDBLOCK_E_NOMEM)
-			return r;
-		view->processed[at] = r == 0;
-	}
-	view->has_record = true;
-	return 0;
-}
-
-/* What was looked at for a page, and what that consumed. Neither is a reason
- * to refuse the page. */
-static void
-native_read_cost(struct json_object *root, struct dialect_view *view)
-{
-	int64_t examined =
-	    json_object_get_int64(json_find(root, "ScannedCount"));
-	double units = json_object_get_double(
-	    json_find(json_find(root, "ConsumedCapacity"), "CapacityUnits"));
-
-	view->n_examined = examined > 0 && examined <= SCAN_PAGE_MAX ?
-	    (uint64_t)examined : view->n_rows;
-	if (units > 0 && units <= NATIVE_UNITS_MAX)
-		view->read_milliunits = (uint64_t)(units * 1000 + 0.5);
-}
-
-static int
-native_read_page(const struct dialect_table *table, struct json_object *root,
-    struct dialect_view *view)
-{
-	struct json_object *items = json_find(root, "Items");
-	struct json_object *last = json_find(root, "LastEvaluatedKey");
-	size_t n;
-	int r;
-
-	if (!json_object_is_type(items, json_type_array))
-		return DDBLOCK_E_PROTOCOL;
-	n = json_object_array_length(items);
-	if (n > SCAN_PAGE_MAX)
-		return DDBLOCK_E_PROTOCOL;
-	view->rows = dialect_view_alloc(view, n + 1, sizeof(*view->rows));
-	if (view->rows == NULL)
-		return DDBLOCK_E_NOMEM;
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *item = json_object_array_get_idx(items, i);
-		struct scan_row *row = &view->rows[view->n_rows];
-
-		if (!native_lock_key(table, item, &row->key))
-			continue;
-		r = native_read_row(table, item, &row->key, view,
-		    &row->record);
-		if (r == DDBLOCK_E_NOMEM)
-			return r;
-		if (r == 0)
-			view->n_rows++;
-	}
-	if (last != NULL) {
-		view->next_cursor.bytes = json_string(json_find(json_find(last,
-		    table->key_attribute), "S"), &view->next_cursor.length);
-		if (view->next_cursor.bytes == NULL)
-			return DDBLOCK_E_PROTOCOL;
-	}
-	native_read_cost(root, view);
-	view->has_record = true;
-	return 0;
 }
 
 /* A put shows nothing; what it wrote is what it said. */
@@ -556,6 +409,8 @@ native_answer(const struct dialect_table *table, const struct operation *o,
 	view->json = json_read_object(body, length);
 	if (view->json == NULL)
 		return DDBLOCK_E_PROTOCOL;
+	if (o->kind == OPERATION_TOGETHER)
+		return native_read_together(table, o, a, conflict, view);
 	item = json_find(view->json, "Item");
 	if (conflict) {
 		/* Absent, or an endpoint that does not return it. */

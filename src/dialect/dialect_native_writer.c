@@ -2,7 +2,8 @@
  * The native record format: the pieces of a request.
  *
  * Names and values go through placeholders only. The names are taken from the
- * expressions: `#token` is the attribute `token`, `#key` the partition key.
+ * expressions: `#token` is the attribute `token`, `#key` the partition key,
+ * `#sort` the sort key.
  */
 #include "dialect/dialect_native_writer.h"
 
@@ -10,36 +11,42 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base64.h"
 #include "dialect/dialect_native.h"
 #include "dialect/json.h"
 
 #define NATIVE_NAMES_MAX 16
 
 void
-native_item_key(struct native_writer *w, const struct operation *o)
+native_write_item(struct native_writer *w, const struct native_item *item)
 {
 	(void)buffer_append_text(w->to, "{");
 	json_append_text(w->to, w->table->key_attribute);
-	if (dialect_is_session(o->kind)) {
-		char text[IDENT_TEXT_LENGTH + 1];
-
-		ident_format(o->session, text);
-		(void)buffer_printf(w->to,
-		    ":{\"S\":\"" NATIVE_SESSION_PREFIX "%s\"}", text);
-	} else {
-		char key[NATIVE_ITEM_SIZE];
-
+	(void)buffer_append_text(w->to, ":{\"S\":");
+	json_append_string(w->to, item->partition.bytes,
+	    item->partition.length);
+	if (w->table->sort_attribute != NULL) {
+		(void)buffer_append_text(w->to, "},");
+		json_append_text(w->to, w->table->sort_attribute);
 		(void)buffer_append_text(w->to, ":{\"S\":");
-		json_append_string(w->to, key, native_lock_item(o->key, key));
-		(void)buffer_append_text(w->to, "}");
+		json_append_string(w->to, item->sort.bytes, item->sort.length);
 	}
-	(void)buffer_append_text(w->to, "}");
+	(void)buffer_append_text(w->to, "}}");
+}
+
+void
+native_item_key(struct native_writer *w, const struct operation *o)
+{
+	struct native_item item;
+
+	native_item_of(o, &item);
+	native_write_item(w, &item);
 }
 
 void
 native_begin(struct native_writer *w)
 {
-	(void)buffer_append_text(w->to,
+	(void)buffer_append_text(w->to, w->part ? "{\"TableName\":" :
 	    "{\"ReturnConsumedCapacity\":\"TOTAL\",\"TableName\":");
 	json_append_text(w->to, w->table->table);
 }
@@ -70,6 +77,19 @@ native_name_seen(const char *const *seen, size_t n_seen, const char *name,
 	return false;
 }
 
+static void
+native_write_name(struct native_writer *w, const char *name, size_t length)
+{
+	if (length == 3 && memcmp(name, "key", 3) == 0)
+		json_append_text(w->to, w->table->key_attribute);
+	else if (length == 4 && memcmp(name, "sort", 4) == 0)
+		json_append_text(w->to, w->table->sort_attribute);
+	else if (length == 3 && memcmp(name, "ttl", 3) == 0)
+		json_append_text(w->to, native_ttl(w->table));
+	else
+		json_append_string(w->to, name, length);
+}
+
 void
 native_write_names(struct native_writer *w, const char *update,
     const char *condition)
@@ -89,11 +109,7 @@ native_write_names(struct native_writer *w, const char *update,
 			    n_seen < NATIVE_NAMES_MAX) {
 				(void)buffer_printf(w->to, "%s\"#%.*s\":",
 				    n_seen > 0 ? "," : "", (int)n, at + 1);
-				if (n == 3 && memcmp(at + 1, "key", 3) == 0)
-					json_append_text(w->to,
-					    w->table->key_attribute);
-				else
-					json_append_string(w->to, at + 1, n);
+				native_write_name(w, at + 1, n);
 				seen[n_seen++] = at;
 			}
 			at++;
@@ -105,7 +121,10 @@ native_write_names(struct native_writer *w, const char *update,
 static void
 native_value(struct native_writer *w, const char *name)
 {
-	(void)buffer_printf(w->to, "%s\"%s\":", w->more ? "," : "", name);
+	if (w->more)
+		(void)buffer_append_text(w->to, ",");
+	json_append_text(w->to, name);
+	(void)buffer_append_text(w->to, ":");
 	w->more = true;
 }
 
@@ -163,11 +182,55 @@ native_value_session(struct native_writer *w, const char *name,
 }
 
 void
+native_value_bytes(struct native_writer *w, const char *name, struct key bytes)
+{
+	native_value(w, name);
+	(void)buffer_append_text(w->to, "{\"B\":\"");
+	base64_append(w->to, bytes.bytes, bytes.length);
+	(void)buffer_append_text(w->to, "\"}");
+}
+
+void
+native_value_revision(struct native_writer *w, const char *name,
+    struct revision revision)
+{
+	native_value(w, name);
+	(void)buffer_printf(w->to,
+	    "{\"N\":\"%" PRIu64 "%0*" PRIu64 "\"}", revision.sequence,
+	    NATIVE_REVISION_DIGITS, revision.random);
+}
+
+void
+native_value_attributes(struct native_writer *w, const char *name,
+    const struct contents *c)
+{
+	native_value(w, name);
+	(void)buffer_append_text(w->to, "{\"M\":{");
+	for (size_t i = 0; i < c->n_attributes; i++) {
+		const struct attribute *a = &c->attributes[i];
+
+		if (i > 0)
+			(void)buffer_append_text(w->to, ",");
+		json_append_string(w->to, a->name.bytes, a->name.length);
+		(void)buffer_append_text(w->to, a->typed ? ":" : ":{\"S\":");
+		if (a->typed)
+			(void)buffer_append(w->to, a->value.bytes,
+			    a->value.length);
+		else
+			json_append_string(w->to, a->value.bytes,
+			    a->value.length);
+		(void)buffer_append_text(w->to, a->typed ? "" : "}");
+	}
+	(void)buffer_append_text(w->to, "}}");
+}
+
+void
 native_update(struct native_writer *w, const struct operation *o,
     const char *update, const char *condition)
 {
 	native_begin(w);
-	native_member(w, "ReturnValues", "ALL_NEW");
+	if (!w->part)
+		native_member(w, "ReturnValues", "ALL_NEW");
 	native_member(w, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
 	(void)buffer_append_text(w->to, ",\"Key\":");
 	native_item_key(w, o);

@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dialect/dialect.h"
+#include "dialect/dialect_native.h"
 
 struct native_writer {
 	const struct dialect_table *table;
 	struct buffer *to;
 	bool more;	/* a value was written already */
+	bool part;	/* it is one of several in a request */
 };
 
 /* What every request begins with. */
@@ -23,7 +24,9 @@ void native_begin(struct native_writer *);
 void native_member(struct native_writer *, const char *name,
     const char *text);
 
-/* {"key":{"S":"lock:..."}}, of the item that the operation is about */
+/* {"key":{"S":"lock:..."}}, with the sort value where the table has one */
+void native_write_item(struct native_writer *, const struct native_item *);
+/* The same of the item that the operation is about. */
 void native_item_key(struct native_writer *, const struct operation *);
 
 /* Every name in the expressions, once. */
@@ -47,6 +50,14 @@ void native_value_holders(struct native_writer *, const char *name,
 /* As the only element of a set, or as a text. */
 void native_value_session(struct native_writer *, const char *name,
     struct ident session, bool set);
+
+void native_value_bytes(struct native_writer *, const char *name,
+    struct key bytes);
+void native_value_revision(struct native_writer *, const char *name,
+    struct revision);
+/* As a map of its own. */
+void native_value_attributes(struct native_writer *, const char *name,
+    const struct contents *);
 
 void native_end(struct native_writer *);
 

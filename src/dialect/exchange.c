@@ -132,8 +132,10 @@ static enum exchange_verdict
 exchange_refuse(struct exchange *e, int code, const char *text,
     struct outcome *ret)
 {
-	return exchange_final(e, exchange_unanswered(e) != NULL ?
-	    OUTCOME_UNKNOWN : OUTCOME_REFUSED, code, text, 0, ret);
+	bool unknown = e->acknowledged || exchange_unanswered(e) != NULL;
+
+	return exchange_final(e, unknown ? OUTCOME_UNKNOWN : OUTCOME_REFUSED,
+	    code, text, 0, ret);
 }
 
 void
@@ -252,6 +254,11 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 		if (!exchange_holds(o, l))
 			return NULL;
 		return first != NULL ? first : &e->attempts[attempt];
+	case OPERATION_UPDATE:
+		/* Nor this revision. */
+		if (!revision_equal(l->revision, o->revision))
+			return NULL;
+		return first != NULL ? first : &e->attempts[attempt];
 	case OPERATION_SESSION_BEAT:
 		return exchange_beat_of(e);
 	case OPERATION_RELEASE:
@@ -344,6 +351,97 @@ exchange_lost(struct exchange *e, uint32_t attempt, int code,
 	return EXCHANGE_LATER;
 }
 
+/* ---- several acquires at once ---- */
+
+/* False: nothing can be said of it yet. */
+static bool
+exchange_judge_part(const struct exchange *e, size_t i,
+    struct outcome_part *ret)
+{
+	const struct operation *part = e->operation->parts[i];
+	bool unknown = e->acknowledged || exchange_unanswered(e) != NULL;
+
+	*ret = (struct outcome_part){ .kind = OUTCOME_REFUSED };
+	switch (e->view.parts[i]) {
+	case DIALECT_PART_UNSEEN:
+		return false;
+	case DIALECT_PART_SPARED:
+		return true;
+	case DIALECT_PART_BAD:
+		ret->kind = unknown ? OUTCOME_UNKNOWN : OUTCOME_REFUSED;
+		ret->code = DDBLOCK_E_BAD_RECORD;
+		return true;
+	case DIALECT_PART_SEEN:
+		break;
+	}
+	ret->lock = e->view.locks[i];
+	if (exchange_holds(part, &ret->lock))
+		ret->kind = OUTCOME_DONE;
+	else if (!operation_may_enter(part, &ret->lock))
+		ret->kind = OUTCOME_CONFLICT;
+	return true;
+}
+
+/*
+ * The view shows what is known of each key. If one has our grant, an attempt
+ * without an answer took effect after all, and those that were spared have
+ * theirs, too: look.
+ */
+static enum exchange_verdict
+exchange_judge_parts(struct exchange *e, uint32_t attempt, struct outcome *ret)
+{
+	const struct exchange_attempt *a = &e->attempts[attempt];
+	const struct exchange_attempt *first = exchange_unanswered(e);
+	bool look = a->what.step == DIALECT_LOOK;
+	size_t n = e->operation->n_keys, n_done = 0;
+	struct outcome_part *parts =
+	    dialect_view_alloc(&e->view, n, sizeof(*parts));
+	bool known = true;
+
+	if (parts == NULL)
+		return exchange_refuse(e, DDBLOCK_E_NOMEM, "", ret);
+	for (size_t i = 0; i < n; i++) {
+		if (!exchange_judge_part(e, i, &parts[i]))
+			known = false;
+		if (parts[i].kind == OUTCOME_DONE)
+			n_done++;
+	}
+	if (!look && (!known || n_done > 0))
+		return exchange_look(e);
+	if (!known) {
+		exchange_trouble(e, DDBLOCK_E_THROTTLED,
+		    "the store left some of the keys unread");
+		return EXCHANGE_LATER;
+	}
+	(void)exchange_final(e, n_done == n ? OUTCOME_DONE : OUTCOME_CONFLICT,
+	    0, e->view.text, (first != NULL ? first : a)->sent_ms, ret);
+	ret->parts = parts;
+	return EXCHANGE_FINAL;
+}
+
+/* False: it is known to be invalid, and the look does not show why. */
+static bool
+exchange_is_telling(const struct exchange *e)
+{
+	for (size_t i = 0; e->invalid != 0 && i < e->operation->n_keys; i++) {
+		if (e->view.parts[i] == DIALECT_PART_BAD)
+			return true;
+	}
+	return e->invalid == 0;
+}
+
+static enum exchange_verdict
+exchange_ok_parts(struct exchange *e, uint32_t attempt, struct outcome *ret)
+{
+	if (e->attempts[attempt].what.step != DIALECT_LOOK) {
+		e->acknowledged = true;
+		return exchange_look(e);
+	}
+	if (!exchange_is_telling(e))
+		return exchange_refuse(e, e->invalid, e->text, ret);
+	return exchange_judge_parts(e, attempt, ret);
+}
+
 static enum exchange_verdict
 exchange_ok(struct exchange *e, uint32_t attempt,
     const struct exchange_answer *answer, struct outcome *ret)
@@ -365,6 +463,8 @@ exchange_ok(struct exchange *e, uint32_t attempt,
 	if (r < 0)
 		return exchange_lost(e, attempt, DDBLOCK_E_UNREACHABLE,
 		    "the endpoint's answer is not understood");
+	if (e->operation->kind == OPERATION_TOGETHER)
+		return exchange_ok_parts(e, attempt, ret);
 	if (look && e->invalid != 0)
 		return exchange_refuse(e, e->invalid, e->text, ret);
 	if (look)
@@ -386,6 +486,8 @@ exchange_condition(struct exchange *e, uint32_t attempt,
 		return exchange_refuse(e, r, e->view.text, ret);
 	if (r < 0 || !e->view.has_record)
 		return exchange_look(e);
+	if (e->operation->kind == OPERATION_TOGETHER)
+		return exchange_judge_parts(e, attempt, ret);
 	return exchange_judge(e, attempt, ret);
 }
 

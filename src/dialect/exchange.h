@@ -8,6 +8,11 @@
  * taken effect unseen; then the second fails because of the first. So:
  *
  *   ACQUIRE   our grant among the holders: DONE. Nothing else ever has it.
+ *   TOGETHER  as ACQUIRE, for each of its parts. Its attempts are one and the
+ *             same request under one token, so it happens once. What was
+ *             acknowledged is never sent again: a token that is old would
+ *             answer success for what was given back. It is DONE when a read
+ *             shows every grant, which also tells the tokens.
  *   RELEASE   none of the elements is there after an unanswered attempt: DONE.
  *   EXTEND    we alone hold it and the token is at least seen + n, after an
  *             unanswered attempt: DONE. While we alone hold it, only we raise
@@ -83,6 +88,7 @@ struct exchange {
 	int code;		/* of the last trouble */
 	char text[OUTCOME_TEXT_MAX];
 	int invalid;		/* the code to refuse with after a look */
+	bool acknowledged;	/* TOGETHER: it happened; only a look is due */
 	struct dialect_request request;
 	struct dialect_view view;
 };

@@ -5,48 +5,16 @@
 
 #include <json-c/json.h>
 
+#include "common/utf8.h"
 #include "dialect/json.h"
-
-/*
- * The length of the UTF-8 character at @b, of which @left bytes are there; 0
- * if there is none.
- */
-static size_t
-json_utf8_length(const unsigned char *b, size_t left)
-{
-	size_t n;
-
-	if (b[0] < 0x80)
-		return 1;
-	if (b[0] >= 0xc2 && b[0] <= 0xdf)
-		n = 2;
-	else if (b[0] >= 0xe0 && b[0] <= 0xef)
-		n = 3;
-	else if (b[0] >= 0xf0 && b[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((b[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* Overlong forms, surrogates, and what lies beyond Unicode. */
-	if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
-	    (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
-		return 0;
-	return n;
-}
 
 bool
 json_is_utf8(const char *bytes, size_t length)
 {
-	const unsigned char *b = (const unsigned char *)bytes;
 	size_t n;
 
 	for (size_t i = 0; i < length; i += n) {
-		n = json_utf8_length(b + i, length - i);
+		n = utf8_character(bytes + i, length - i);
 		if (n == 0)
 			return false;
 	}
@@ -73,7 +41,7 @@ json_append_string(struct buffer *to, const char *bytes, size_t length)
 			(void)buffer_append(to, b + i, n);
 			continue;
 		}
-		n = json_utf8_length(b + i, length - i);
+		n = utf8_character(bytes + i, length - i);
 		if (n > 1) {
 			(void)buffer_append(to, b + i, n);
 		} else if (n == 0) {

@@ -1,6 +1,8 @@
 /*
  * What the core says, as lines.
  */
+#include <stdio.h>
+
 #include "common/clock.h"
 #include "common/error.h"
 #include "ipc/answer.h"
@@ -16,10 +18,27 @@ answer_use(struct buffer *b, enum lock_mode mode, uint64_t limit)
 }
 
 void
+answer_name(struct buffer *b, struct key name)
+{
+	const struct key_parts parts = key_split(name);
+
+	codec_value(b, "key", parts.key.bytes, parts.key.length);
+	if (key_is_sorted(&parts))
+		codec_value(b, "sort", parts.sort.bytes, parts.sort.length);
+}
+
+void
 answer_shared(struct buffer *b, enum lock_mode mode, uint64_t limit)
 {
 	if (mode == LOCK_MODE_SHARED)
 		answer_use(b, mode, limit);
+}
+
+void
+answer_policy(struct buffer *b, bool fail_closed)
+{
+	if (fail_closed)
+		codec_text_value(b, "policy", "fail-closed");
 }
 
 /* The owners of what is held here are not kept: they are known here. */
@@ -52,8 +71,11 @@ answer_owner(struct connection *c, struct buffer *b,
 	answer_owner_name(c, b, v);
 	if (v->mode == LOCK_MODE_SHARED)
 		codec_number(b, "holders", v->n_holders);
+	answer_policy(b, v->fail_closed);
 	if (v->seen)
 		codec_duration(b, "unchanged", v->unchanged_ms);
+	if (v->silent)
+		codec_boolean(b, "alive", false);
 }
 
 void
@@ -65,12 +87,16 @@ answer_holder(struct connection *c, struct buffer *b,
 	codec_text_value(b, "state", !v->held ? "free" :
 	    v->dead ? "dead" : "held");
 	answer_owner(c, b, v);
+	if (v->broken_by != NULL)
+		codec_text_value(b, "broken_by", v->broken_by);
 	if (!v->held)
 		return;
 	answer_use(b, v->mode, v->limit);
 	if (v->acquired_at_s > 0)
 		codec_number(b, "acquired_at", v->acquired_at_s);
 	codec_boolean(b, "here", v->here);
+	if (v->here)
+		codec_duration(b, "held", v->held_ms);
 	holder = v->here ? server_find(c->server, v->client) : NULL;
 	if (holder != NULL)
 		codec_number(b, "pid", (uint64_t)holder->peer.pid);
@@ -78,11 +104,35 @@ answer_holder(struct connection *c, struct buffer *b,
 		codec_duration(b, "lease", v->lease_ms);
 }
 
+/* What is fail-closed has no deadline. */
 static void
 answer_until(struct buffer *b, uint64_t remaining_ms, uint64_t until_ms)
 {
+	if (until_ms == 0)
+		return;
 	codec_duration(b, "remaining", remaining_ms);
 	codec_number(b, "until_boot_ms", until_ms);
+}
+
+/* What is kept in the lock. */
+static void
+answer_contents(struct buffer *b, const struct contents *contents)
+{
+	char name[sizeof("attr.:json") + ATTRIBUTE_NAME_MAX];
+
+	if (contents == NULL)
+		return;
+	if (contents->data.length > 0)
+		codec_value(b, "data", contents->data.bytes,
+		    contents->data.length);
+	for (size_t i = 0; i < contents->n_attributes; i++) {
+		const struct attribute *a = &contents->attributes[i];
+
+		(void)snprintf(name, sizeof(name), "attr.%.*s%s",
+		    (int)a->name.length, a->name.bytes,
+		    a->typed ? ":json" : "");
+		codec_value(b, name, a->value.bytes, a->value.length);
+	}
 }
 
 static void
@@ -91,28 +141,69 @@ answer_success(struct connection *c, struct buffer *b,
 {
 	switch (a->verb) {
 	case CORE_ACQUIRE:
+	case CORE_DOWNGRADE:
 		codec_number(b, "id", a->hold);
-		codec_number(b, "token", a->token);
-		answer_use(b, a->mode, a->limit);
+		if (a->n_parts > 0)
+			codec_number(b, "rows", a->n_parts);
+		else
+			codec_number(b, "token", a->token);
+		answer_use(b, a->terms.mode, a->terms.limit);
+		answer_policy(b, a->terms.fail_closed);
 		answer_until(b, a->remaining_ms, a->until_ms);
-		codec_duration(b, "margin", a->margin_ms);
+		if (a->count > 0)
+			codec_number(b, "count", a->count);
+		if (a->end_ms > 0)
+			codec_number(b, "end_boot_ms", a->end_ms);
+		if (a->until_ms > 0)
+			codec_duration(b, "margin", a->margin_ms);
+		answer_contents(b, a->contents);
 		break;
 	case CORE_RENEW:
 		answer_until(b, a->remaining_ms, a->until_ms);
 		break;
+	case CORE_RELEASE:
+		if (a->count > 0)
+			codec_number(b, "count", a->count);
+		break;
 	case CORE_GET:
+	case CORE_WATCH:
 		answer_holder(c, b, a->holder);
+		answer_contents(b, a->contents);
 		break;
 	case CORE_CANCEL:
 		codec_boolean(b, "cancelled", true);
 		break;
+	case CORE_BREAK:
+		codec_number(b, "token", a->token);
+		if (a->owner[0] != '\0')
+			codec_text_value(b, "owner", a->owner);
+		break;
 	case CORE_LIST:
-	case CORE_RELEASE:
+	case CORE_UNWATCH:
 		break;
 	}
 }
 
-/* A refused acquire says who is in the way. */
+/* Of several locks each has its own token. */
+static void
+answer_parts(struct connection *c, struct buffer *b, const char *tag,
+    const struct core_reply *a)
+{
+	const struct server *s = c->server;
+
+	for (uint32_t i = 0; i < a->n_parts; i++) {
+		const struct core_part *part = &a->parts[i];
+
+		codec_begin(b, tag, "+");
+		codec_text_value(b, "ns", s->calls.namespace_name(s->arg,
+		    part->namespace_index));
+		answer_name(b, part->key);
+		codec_number(b, "token", part->token);
+		codec_end(b, NULL);
+	}
+}
+
+/* A refused acquire says who is in the way, and a break who has it now. */
 static void
 answer_failure(struct connection *c, struct buffer *b,
     const struct core_reply *a)
@@ -120,10 +211,15 @@ answer_failure(struct connection *c, struct buffer *b,
 	codec_text_value(b, NULL, error_word(a->code));
 	if (a->cause != 0)
 		codec_text_value(b, "cause", error_word(a->cause));
-	if (a->verb != CORE_ACQUIRE || a->holder == NULL || !a->holder->held)
+	if (a->key.length > 0)
+		answer_name(b, a->key);
+	if ((a->verb != CORE_ACQUIRE && a->verb != CORE_BREAK) ||
+	    a->holder == NULL || !a->holder->held)
 		return;
 	answer_shared(b, a->holder->mode, a->holder->limit);
 	answer_owner(c, b, a->holder);
+	if (a->holder->fail_closed && a->holder->acquired_at_s > 0)
+		codec_number(b, "acquired_at", a->holder->acquired_at_s);
 }
 
 /*
@@ -150,6 +246,10 @@ answer_reply(struct connection *c, const struct core_reply *a)
 		listing_read(c, p);
 		return;
 	}
+	if (p->whole != NULL) {
+		release_answered(c, p, a->code);
+		return;
+	}
 	if (a->verb == CORE_ACQUIRE && a->code == 0)
 		answer_in_order(c);
 	b = connection_out(c);
@@ -158,6 +258,11 @@ answer_reply(struct connection *c, const struct core_reply *a)
 		codec_begin(b, p->tag, "OK");
 		codec_boolean(b, "cancelled", false);
 		codec_end(b, NULL);
+	} else if (a->code < 0 && p->best_effort &&
+	    a->code != DDBLOCK_E_LOCK_NOT_OWNED) {
+		codec_begin(b, p->tag, "OK");
+		codec_text_value(b, "cause", error_word(a->code));
+		codec_end(b, a->text);
 	} else if (a->code < 0) {
 		codec_begin(b, p->tag, "ERR");
 		answer_failure(c, b, a);
@@ -166,28 +271,13 @@ answer_reply(struct connection *c, const struct core_reply *a)
 		codec_end(b, a->text != NULL && a->text[0] != '\0' ?
 		    a->text : error_text(a->code));
 	} else {
+		answer_parts(c, b, p->tag, a);
 		codec_begin(b, p->tag, "OK");
 		answer_success(c, b, a);
 		codec_end(b, a->text);
 	}
 	pending_free(c, p);
 	connection_queued(c);
-}
-
-static const char *
-answer_loss(enum core_loss loss)
-{
-	switch (loss) {
-	case CORE_LOSS_STOLEN:
-		return "stolen";
-	case CORE_LOSS_BROKEN:
-		return "broken";
-	case CORE_LOSS_SHUTDOWN:
-		return "shutdown";
-	case CORE_LOSS_EXPIRED:
-		break;
-	}
-	return "expired";
 }
 
 void
@@ -213,7 +303,7 @@ answer_notice(struct connection *c, const struct core_notice *a)
 	case CORE_LOST:
 		codec_begin(b, NULL, "!LOCK_LOST");
 		codec_number(b, "id", a->hold);
-		codec_text_value(b, "reason", answer_loss(a->loss));
+		codec_text_value(b, "reason", core_loss_name(a->loss));
 		break;
 	}
 	codec_end(b, NULL);

@@ -9,8 +9,15 @@
 struct buffer;
 struct connection;
 
+/* What a client calls a lock: `key`, and `sort` unless it goes without
+ * saying. */
+void answer_name(struct buffer *, struct key name);
+
 /* How it is used. Exclusive use goes without saying. */
 void answer_shared(struct buffer *, enum lock_mode, uint64_t limit);
+
+/* What ends it. Fail-open goes without saying. */
+void answer_policy(struct buffer *, bool fail_closed);
 
 /* Who is in the way: token, owner, how many if they share it, and how long it
  * has given no sign. */

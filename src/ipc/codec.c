@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "ipc/utf8.h"
+#include "common/utf8.h"
 
 /* What is left of a line while it is read. */
 struct codec_reader {
@@ -245,16 +245,20 @@ codec_parse(char *line, size_t length, bool from_client,
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
+bool
+codec_is(const struct codec_text *text, const char *word)
+{
+	return text != NULL && text->length == strlen(word) &&
+	    memcmp(text->bytes, word, text->length) == 0;
+}
+
 const struct codec_text *
 codec_find(const struct codec_line *l, const char *name)
 {
-	size_t length = strlen(name);
-
 	for (size_t i = 0; i < l->n_arguments; i++) {
 		const struct codec_argument *a = &l->arguments[i];
 
-		if (a->name.length == length && length > 0 &&
-		    memcmp(a->name.bytes, name, length) == 0)
+		if (a->name.length > 0 && codec_is(&a->name, name))
 			return &a->value;
 	}
 	return NULL;

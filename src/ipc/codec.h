@@ -67,6 +67,9 @@ int codec_parse(char *line, size_t length, bool from_client,
 const struct codec_text *codec_find(const struct codec_line *,
     const char *name);
 
+/* Is it that word? NULL is none. */
+bool codec_is(const struct codec_text *, const char *word);
+
 /* Is it UTF-8 without NUL? */
 bool codec_is_text(const char *bytes, size_t length);
 

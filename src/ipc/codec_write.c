@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ipc/utf8.h"
+#include "common/utf8.h"
 
 #define CODEC_DIGITS_MAX 20
 

@@ -84,6 +84,7 @@ connection_free(struct connection *c)
 	buffer_done(&c->out);
 	peer_done(&c->peer);
 	free(c->renewed);
+	change_forget(c);
 	if (c->fd >= 0)
 		(void)close(c->fd);
 	free(c);
@@ -143,7 +144,7 @@ connection_step(struct connection *c, struct core_event *event)
 static bool
 connection_account(struct connection *c)
 {
-	size_t bytes = c->in.length + c->out.length;
+	size_t bytes = c->in.length + c->out.length + c->pending_bytes;
 	bool more = bytes > c->counted && bytes > CONNECTION_SPARED_BYTES;
 
 	c->user->queued_bytes += bytes;
@@ -337,6 +338,16 @@ connection_run_input(struct connection *c)
 	server_give_spare(c->server, &c->in);
 }
 
+/* Whatever it sent, be it half a line. */
+static void
+connection_heard(struct connection *c)
+{
+	struct core_event event = { .type = CORE_HEARD };
+
+	event.client = c->client;
+	(void)connection_step(c, &event);
+}
+
 /* Read once and run what came; or run what is left from before. */
 void
 connection_run(struct connection *c)
@@ -352,6 +363,8 @@ connection_run(struct connection *c)
 			connection_on_end_of_input(c);
 		if (n <= 0)
 			return;
+		if (c->promises)
+			connection_heard(c);
 	}
 	if (c->in.length == 0) {
 		connection_run_chunk(c, (size_t)n);
@@ -395,6 +408,8 @@ connection_flush(struct connection *c)
 {
 	if (!c->blocked && c->renewed != NULL)
 		answer_write_renewed(c);
+	if (!c->blocked)
+		change_tell_rest(c);
 	if (c->out.length > 0 && !c->blocked && !c->doomed)
 		connection_send(c);
 	if (!connection_account(c))

@@ -26,7 +26,7 @@
 #define CONNECTION_REASON_MAX 256
 #define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
 #define LISTING_STEPS_MAX 512		/* looked at in one round */
-#define LISTING_TELL_MS 1000		/* about those that wait */
+#define TELL_MS 1000			/* about what waits */
 
 /* A user of this host and what all his connections together use. */
 struct user {
@@ -40,6 +40,7 @@ struct user {
 struct peer {
 	pid_t pid;
 	uid_t uid;
+	gid_t gid;
 	char *name;		/* HELLO's, else the command's; never NULL */
 };
 
@@ -48,17 +49,20 @@ enum listing_state {
 	LISTING_FREE = 1,
 	LISTING_HELD = 2,
 	LISTING_DEAD = 4,
+	LISTING_DANGER = 8,	/* HELD: */
+	LISTING_LOST = 16,
 };
-#define LISTING_ANY_STATE (LISTING_FREE | LISTING_HELD | LISTING_DEAD)
 
 /* A LIST, HELD or WAITING that goes on as the client reads. */
 struct listing {
 	uint64_t namespaces;	/* a bit each; LIST: those yet to be read */
 	uint32_t namespace_index;	/* LIST: the one that is being read */
 	bool asked;		/* LIST: and the core has been asked to */
-	char *key;			/* NULL: any */
+	char *key;			/* NULL: any; LIST: a prefix */
 	size_t key_length;
-	unsigned states;		/* LIST */
+	char *sort;			/* NULL: any */
+	size_t sort_length;
+	unsigned states;		/* LIST, HELD */
 	uint64_t after;			/* HELD, WAITING: the last one seen */
 	uint64_t n_rows;
 	uint64_t n_examined;		/* LIST */
@@ -74,6 +78,28 @@ enum pending_kind {
 	PENDING_LIST,		/* the core answers page by page */
 	PENDING_HELD,		/* answered from the core's views */
 	PENDING_WAITING,
+	PENDING_RELEASES,		/* of all: answered with its parts */
+};
+
+/* A change that a client has not room for: what is true when it has will be
+ * said. */
+struct unread {
+	struct unread *next;
+	uint32_t namespace_index;
+	size_t key_length;
+	char key[];
+};
+
+/* What one who waits in line was told last. */
+struct report {
+	bool said;
+	bool held;
+	bool dead;
+	uint32_t ahead;
+	int cause;
+	uint32_t n_holders;
+	uint64_t client;
+	uint64_t token;
 };
 
 /* A request that has no final reply yet. */
@@ -83,9 +109,17 @@ struct pending {
 	uint64_t number;
 	enum pending_kind kind;
 	bool acquire;			/* may be cancelled */
+	size_t bytes;			/* that the core keeps for it */
+	bool reports;			/* its place in line */
+	bool best_effort;		/* RELEASE: OK, whatever happens */
+	struct pending *whole;		/* of which this is a part, unheard */
+	uint32_t n_parts;		/* RELEASES: without an answer */
+	uint32_t n_released, n_lost, n_failed;
+	int cause;			/* of a failure */
 	size_t tag_length;
 	char tag[CODEC_TAG_MAX + 1];
 	struct listing *listing;	/* NULL for PENDING_CORE */
+	struct report told;
 };
 
 struct connection {
@@ -104,7 +138,9 @@ struct connection {
 	uint64_t requests;		/* numbers handed out */
 	struct pending *pending;
 	uint32_t n_pending;
+	size_t pending_bytes;		/* of all of them */
 	uint32_t n_listings;
+	uint32_t n_reports;
 
 	/* Asked for !RENEWED: until_ms of each namespace's unsent one, or 0.
 	 * Written when it is sent, or before the next line about a hold, so a
@@ -112,12 +148,15 @@ struct connection {
 	 * after. */
 	uint64_t *renewed;
 
+	struct unread *unread;		/* to be said when it reads again */
+
 	bool skipping;			/* the rest of a line too long */
 	bool has_lines;			/* in @in, not yet run */
 	bool blocked;			/* the socket takes no more now */
 	bool draining;			/* no more requests will come */
 	bool doomed;			/* to be removed by server_work() */
 	bool in_core;			/* the core has heard of it */
+	bool promises;	/* to say something often: the core hears of all */
 
 	bool has_work;
 	struct connection *work_next;
@@ -129,6 +168,7 @@ struct server {
 	struct server_calls calls;
 	void *arg;
 	struct server_limits limits;
+	gid_t admin_group;
 	char *path;
 	char *version;
 	char *host;
@@ -141,7 +181,7 @@ struct server {
 	ino_t inode;
 	struct event *accept_event;
 	struct event *accept_pause;
-	struct event *tell_event;	/* while a listing tells */
+	struct event *tell_event;	/* while somebody is told */
 	bool stopping;
 	bool refusing;
 
@@ -161,6 +201,8 @@ struct server {
 	size_t n_spare;
 	char chunk[SERVER_CHUNK_SIZE + 1];
 	struct codec_line line;
+	struct buffer changed;		/* the line about one change, */
+	uint64_t changed_serial;	/* for all who watch that lock */
 	char reason[CONNECTION_REASON_MAX];	/* of a refused request */
 };
 
@@ -187,6 +229,8 @@ int peer_rename(struct peer *, const char *name, size_t length);
 /* HOST/NAME:PID, cut to fit. */
 void peer_owner(const struct peer *, const char *host, char *text,
     size_t text_size);
+/* Is it root, or one of the group of administrators? */
+bool peer_is_admin(const struct peer *, int fd, gid_t admin_group);
 struct user *user_find(struct server *, uid_t uid);
 void user_leave(struct server *, struct user *);
 
@@ -219,8 +263,14 @@ void pending_free(struct connection *, struct pending *);
 struct pending *pending_find(struct connection *, uint64_t number);
 struct pending *pending_find_tag(struct connection *, const char *tag,
     size_t length);
-struct listing *listing_new(const struct codec_text *key);
+/* NULL for what is not asked for. */
+struct listing *listing_new(const struct codec_text *key,
+    const struct codec_text *sort);
 void pending_free_listing(struct listing *);
+
+/* release.c: the release of all. */
+int release_all(struct connection *, const struct codec_line *);
+void release_answered(struct connection *, struct pending *part, int code);
 
 /* verbs.c: run one request line. */
 void verbs_run(struct connection *, struct codec_line *);
@@ -236,19 +286,45 @@ int verbs_namespaces(struct connection *, const struct codec_line *,
 /* A key of this request, or why it cannot be one. @what names it. */
 int verbs_key(struct connection *, const struct codec_text *,
     size_t length_min, const char *what, struct key *ret);
-int verbs_duration(struct connection *, const struct codec_line *,
+/* The name of the lock that @key and the sort= of this request mean; the key's
+ * bytes, or @bytes. */
+int verbs_name(struct connection *, const struct codec_line *,
+    const struct codec_text *key, uint32_t namespace_index,
+    char bytes[KEY_BYTES_MAX], struct key *ret);
+int verbs_duration(struct connection *, const struct codec_text *,
     const char *name, uint64_t *ret_ms);
+int verbs_boolean(struct connection *, const struct codec_text *,
+    const char *name, bool *ret);
 /* Is there room for one more request? */
 int verbs_room(struct connection *);
 /* A request to be answered later; refused for want of memory. */
 int verbs_pending(struct connection *, enum pending_kind,
     const struct codec_line *, struct pending **ret);
+/* limit=, of those who share. */
+int verbs_limit(struct connection *, const struct codec_text *,
+    struct core_request *);
+/* Ask the core what the rest of @event says; the answer comes later. */
+int verbs_ask(struct connection *, const struct codec_line *,
+    struct core_event *);
+/* What a line changes of what is kept in a lock. It points into the line. */
+struct verbs_change {
+	struct change change;
+	struct attribute attributes[CODEC_ARGUMENTS_MAX];
+};
+
+/* verbs_keep.c. @ret_change is NULL if the line says nothing of that. */
+int verbs_change(struct connection *, const struct codec_line *,
+    struct verbs_change *ret, const struct change **ret_change);
 int verbs_acquire(struct connection *, const struct codec_line *);
 int verbs_try(struct connection *, const struct codec_line *);
 int verbs_release(struct connection *, const struct codec_line *);
 int verbs_renew(struct connection *, const struct codec_line *);
+int verbs_downgrade(struct connection *, const struct codec_line *);
 int verbs_cancel(struct connection *, const struct codec_line *);
+int verbs_break(struct connection *, const struct codec_line *);
 int verbs_get(struct connection *, const struct codec_line *);
+int verbs_watch(struct connection *, const struct codec_line *);
+int verbs_unwatch(struct connection *, const struct codec_line *);
 int verbs_list(struct connection *, const struct codec_line *);
 int verbs_held(struct connection *, const struct codec_line *);
 int verbs_waiting(struct connection *, const struct codec_line *);
@@ -259,7 +335,8 @@ int verbs_status(struct connection *, const struct codec_line *);
 void listing_tell(struct connection *, struct listing *, uint64_t tell_ms);
 void listing_where(const struct connection *, struct buffer *,
     const struct listing *);
-void listing_on_tell(evutil_socket_t, short, void *server);
+/* Does any listing of this connection tell? Then it does now. */
+bool listing_say_all(struct connection *, uint64_t now_ms);
 /* Ask the core to read the next of the namespaces of a LIST. Negative: it does
  * not admit that, and the request is gone. */
 int listing_start(struct connection *, struct pending *);
@@ -269,12 +346,26 @@ void listing_read(struct connection *, struct pending *);
 /* Write or ask for the next rows of what is being listed. */
 void connection_continue_listing(struct connection *);
 
+/* report.c: a place in line. */
+void report_begin(struct connection *, struct pending *);
+void report_say_all(struct connection *, uint64_t now_ms);
+
+/* tell.c: what is told from time to time. */
+void tell_start(struct server *);
+void tell_on_time(evutil_socket_t, short, void *server);
+
 /* answer.c: the core's actions as lines. */
 void answer_reply(struct connection *, const struct core_reply *);
 void answer_notice(struct connection *, const struct core_notice *);
 void answer_renewed(struct connection *, uint32_t namespace_index,
     uint64_t until_ms);
 void answer_write_renewed(struct connection *);
+
+/* change.c: what those who watch a lock are told. */
+void change_tell(struct connection *, const struct core_change *);
+/* What was put aside because it did not read. */
+void change_tell_rest(struct connection *);
+void change_forget(struct connection *);
 
 /* nearest.c: the word most like @word, or NULL if none is. */
 const char *nearest_word(const char *word, size_t length,

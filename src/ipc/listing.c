@@ -19,13 +19,21 @@
 #include "store/store.h"
 
 static bool
-listing_wants(const struct listing *l, uint32_t namespace_index,
-    const struct key *key)
+listing_is(const char *wanted, size_t length, struct key part)
 {
-	if ((l->namespaces >> namespace_index & 1) == 0)
-		return false;
-	return l->key == NULL || (l->key_length == key->length &&
-	    memcmp(l->key, key->bytes, key->length) == 0);
+	return wanted == NULL ||
+	    key_equal((struct key){ wanted, length }, part);
+}
+
+static bool
+listing_wants(const struct listing *l, uint32_t namespace_index,
+    struct key name)
+{
+	const struct key_parts parts = key_split(name);
+
+	return (l->namespaces >> namespace_index & 1) != 0 &&
+	    listing_is(l->key, l->key_length, parts.key) &&
+	    listing_is(l->sort, l->sort_length, parts.sort);
 }
 
 static const char *
@@ -91,7 +99,7 @@ listing_say(struct connection *c, const struct pending *p, uint64_t now_ms)
 
 /* Does any listing of this connection tell? Then it does now, unless so much
  * is unread that it is the client who lets others wait. */
-static bool
+bool
 listing_say_all(struct connection *c, uint64_t now_ms)
 {
 	bool tells = false;
@@ -106,45 +114,13 @@ listing_say_all(struct connection *c, uint64_t now_ms)
 	return tells;
 }
 
-static void
-listing_schedule(struct server *s)
-{
-	static const struct timeval period = {
-		.tv_sec = LISTING_TELL_MS / 1000,
-	};
-
-	/* Without the timer it tells with its pages only. */
-	(void)event_add(s->tell_event, &period);
-}
-
-void
-listing_on_tell(evutil_socket_t fd, short what, void *arg)
-{
-	struct server *s = arg;
-	uint64_t now_ms = clock_boot_ms();
-	bool tells = false;
-
-	(void)fd;
-	(void)what;
-	for (uint32_t i = 0; i < s->n_slots; i++) {
-		struct connection *c = s->slots[i];
-
-		if (c != NULL && c->n_listings > 0 && !c->doomed &&
-		    listing_say_all(c, now_ms))
-			tells = true;
-	}
-	if (tells)
-		listing_schedule(s);
-}
-
 void
 listing_tell(struct connection *c, struct listing *l, uint64_t tell_ms)
 {
 	l->tells = true;
 	l->tell_ms = tell_ms;
 	l->tell_at_ms = clock_boot_ms() + tell_ms;
-	if (!event_pending(c->server->tell_event, EV_TIMEOUT, NULL))
-		listing_schedule(c->server);
+	tell_start(c->server);
 }
 
 /* Negative: the core does not admit it, and @p is gone. */
@@ -194,11 +170,13 @@ listing_rows(struct connection *c, const struct core_rows *a)
 	for (size_t i = 0; i < a->n_rows; i++) {
 		const struct core_row *row = &a->rows[i];
 
-		if ((l->states & listing_state(&row->holder)) == 0)
+		if ((l->states & listing_state(&row->holder)) == 0 ||
+		    !listing_is(l->sort, l->sort_length,
+		    key_split(row->key).sort))
 			continue;
 		codec_begin(b, p->tag, "+");
 		listing_where(c, b, l);
-		codec_value(b, "key", row->key.bytes, row->key.length);
+		answer_name(b, row->key);
 		answer_holder(c, b, &row->holder);
 		codec_end(b, NULL);
 		l->n_rows++;
@@ -235,12 +213,21 @@ listing_peer(struct connection *c, struct buffer *b, uint64_t client)
 {
 	const struct connection *other = server_find(c->server, client);
 
-	if (other == NULL)
+	if (other == NULL) {
+		codec_boolean(b, "left", true);
 		return;
+	}
 	codec_number(b, "pid", (uint64_t)other->peer.pid);
 	codec_number(b, "uid", other->peer.uid);
 	codec_text_value(b, "name", other->peer.name);
 	codec_boolean(b, "mine", other == c);
+}
+
+static unsigned
+listing_hold_state(const struct core_hold_view *v)
+{
+	return v->lost ? LISTING_LOST : v->danger ? LISTING_DANGER :
+	    LISTING_HELD;
 }
 
 static void
@@ -250,15 +237,19 @@ listing_hold(struct connection *c, struct pending *p,
 	struct buffer *b = connection_out(c);
 
 	codec_begin(b, p->tag, "+");
-	codec_number(b, "id", v->hold);
+	codec_number(b, "id", v->id);
 	codec_text_value(b, "ns", listing_namespace(c, v->namespace_index));
-	codec_value(b, "key", v->key.bytes, v->key.length);
+	answer_name(b, v->key);
 	codec_number(b, "token", v->token);
-	answer_shared(b, v->mode, v->limit);
+	answer_shared(b, v->terms.mode, v->terms.limit);
+	answer_policy(b, v->terms.fail_closed);
 	codec_text_value(b, "state", v->lost ? "lost" :
 	    v->danger ? "danger" : "held");
+	if (v->count > 0)
+		codec_number(b, "count", v->count);
 	codec_duration(b, "held", v->held_ms);
-	codec_duration(b, "remaining", v->remaining_ms);
+	if (!v->terms.fail_closed)
+		codec_duration(b, "remaining", v->remaining_ms);
 	listing_peer(c, b, v->client);
 	codec_end(b, NULL);
 	p->listing->n_rows++;
@@ -272,8 +263,13 @@ listing_waiter(struct connection *c, struct pending *p,
 
 	codec_begin(b, p->tag, "+");
 	codec_text_value(b, "ns", listing_namespace(c, v->namespace_index));
-	codec_value(b, "key", v->key.bytes, v->key.length);
-	answer_shared(b, v->mode, v->limit);
+	answer_name(b, v->key);
+	answer_shared(b, v->terms.mode, v->terms.limit);
+	answer_policy(b, v->terms.fail_closed);
+	if (v->n_keys > 1) {
+		codec_number(b, "keys", v->n_keys);
+		codec_number(b, "had", v->n_had);
+	}
 	codec_number(b, "ahead", v->ahead);
 	codec_duration(b, "waited", v->waited_ms);
 	listing_peer(c, b, v->client);
@@ -296,7 +292,8 @@ listing_step_held(struct connection *c, struct pending *p, uint64_t now_ms)
 	    &v))
 		return false;
 	p->listing->after = v.hold;
-	if (listing_wants(p->listing, v.namespace_index, &v.key))
+	if (listing_wants(p->listing, v.namespace_index, v.key) &&
+	    (p->listing->states & listing_hold_state(&v)) != 0)
 		listing_hold(c, p, &v);
 	return true;
 }
@@ -312,7 +309,7 @@ listing_step_waiting(struct connection *c, struct pending *p,
 	    now_ms, &v))
 		return false;
 	p->listing->after = v.serial;
-	if (listing_wants(p->listing, v.namespace_index, &v.key))
+	if (listing_wants(p->listing, v.namespace_index, v.key))
 		listing_waiter(c, p, &v);
 	return true;
 }

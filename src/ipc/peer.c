@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #include "common/error.h"
 #include "ipc/connection.h"
-#include "ipc/utf8.h"
+#include "common/utf8.h"
 
 /* Copy @name, cut to a bounded length, without what would harm a terminal. */
 int
@@ -82,8 +83,40 @@ peer_init(struct peer *p, int fd)
 	*p = (struct peer){
 		.pid = credentials.pid,
 		.uid = credentials.uid,
+		.gid = credentials.gid,
 	};
 	return peer_read_name(p);
+}
+
+/* Its other groups, when it connected. */
+static bool
+peer_is_member(int fd, gid_t group)
+{
+	socklen_t length = 0;
+	gid_t *groups = NULL;
+	bool found = false;
+
+	/* The first call only says how much there is. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &length) == 0 ||
+	    errno != ERANGE)
+		return false;
+	groups = malloc(length);
+	if (groups != NULL && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS,
+	    groups, &length) == 0) {
+		for (size_t i = 0; i < length / sizeof(*groups); i++)
+			found = found || groups[i] == group;
+	}
+	free(groups);
+	return found;
+}
+
+bool
+peer_is_admin(const struct peer *p, int fd, gid_t admin_group)
+{
+	if (p->uid == 0)
+		return true;
+	return admin_group != (gid_t)-1 &&
+	    (p->gid == admin_group || peer_is_member(fd, admin_group));
 }
 
 void

@@ -8,21 +8,30 @@
 
 #include "ipc/connection.h"
 
+static bool
+listing_copy(const struct codec_text *from, char **ret, size_t *ret_length)
+{
+	if (from == NULL)
+		return true;
+	*ret = malloc(from->length + 1);
+	if (*ret == NULL)
+		return false;
+	memcpy(*ret, from->bytes, from->length + 1);
+	*ret_length = from->length;
+	return true;
+}
+
 struct listing *
-listing_new(const struct codec_text *key)
+listing_new(const struct codec_text *key, const struct codec_text *sort)
 {
 	struct listing *l = calloc(1, sizeof(*l));
 
-	if (l == NULL || key == NULL)
+	if (l != NULL &&
+	    listing_copy(key, &l->key, &l->key_length) &&
+	    listing_copy(sort, &l->sort, &l->sort_length))
 		return l;
-	l->key = malloc(key->length + 1);
-	if (l->key == NULL) {
-		free(l);
-		return NULL;
-	}
-	memcpy(l->key, key->bytes, key->length + 1);
-	l->key_length = key->length;
-	return l;
+	pending_free_listing(l);
+	return NULL;
 }
 
 void
@@ -31,6 +40,7 @@ pending_free_listing(struct listing *l)
 	if (l == NULL)
 		return;
 	free(l->key);
+	free(l->sort);
 	free(l);
 }
 
@@ -45,7 +55,8 @@ pending_new(struct connection *c, enum pending_kind kind,
 	p->number = ++c->requests;
 	p->kind = kind;
 	p->tag_length = tag->length;
-	memcpy(p->tag, tag->bytes, tag->length);
+	if (tag->length > 0)
+		memcpy(p->tag, tag->bytes, tag->length);
 	DL_APPEND(c->pending, p);
 	c->n_pending++;
 	return p;
@@ -56,8 +67,11 @@ pending_free(struct connection *c, struct pending *p)
 {
 	DL_DELETE(c->pending, p);
 	c->n_pending--;
+	c->pending_bytes -= p->bytes;
 	if (p->listing != NULL)
 		c->n_listings--;
+	if (p->reports)
+		c->n_reports--;
 	pending_free_listing(p->listing);
 	free(p);
 }

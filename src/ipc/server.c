@@ -185,6 +185,7 @@ static int
 server_copy_config(struct server *s, const struct server_config *config)
 {
 	s->limits = config->limits;
+	s->admin_group = config->admin_group;
 	s->path = strdup(config->path);
 	s->version = strdup(config->version);
 	s->host = strdup(config->host);
@@ -210,10 +211,11 @@ server_new(struct event_base *base, const struct server_config *config,
 	s->calls = *calls;
 	s->arg = arg;
 	s->started_ms = clock_boot_ms();
+	buffer_init(&s->changed, CODEC_LINE_MAX);
 	r = server_copy_config(s, config);
 	if (r == 0) {
 		s->work_event = evtimer_new(base, server_on_work, s);
-		s->tell_event = evtimer_new(base, listing_on_tell, s);
+		s->tell_event = evtimer_new(base, tell_on_time, s);
 		r = s->work_event == NULL || s->tell_event == NULL ?
 		    DDBLOCK_E_NOMEM : 0;
 	}
@@ -252,6 +254,7 @@ server_free(struct server *s)
 		event_free(s->tell_event);
 	while (s->n_spare > 0)
 		buffer_done(&s->spare[--s->n_spare]);
+	buffer_done(&s->changed);
 	free(s->slots);
 	free(s->path);
 	free(s->version);
@@ -306,7 +309,16 @@ server_perform(struct server *s, const struct core_action *action)
 	case CORE_RENEWED:
 		server_renewed(s, (const void *)action);
 		break;
+	case CORE_CHANGED: {
+		const struct core_change *a = (const void *)action;
+
+		c = server_find(s, a->client);
+		if (c != NULL)
+			change_tell(c, a);
+		break;
+	}
 	case CORE_SUBMIT:
+	case CORE_BROKE:
 		break; /* not for a client */
 	}
 }

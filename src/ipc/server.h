@@ -33,6 +33,7 @@ struct server_config {
 	const char *path;
 	mode_t mode;
 	gid_t group;			/* (gid_t)-1: leave it */
+	gid_t admin_group;	/* who may break, with root; (gid_t)-1: none */
 	struct server_limits limits;
 	const char *version;
 	const char *host;
@@ -65,8 +66,8 @@ int server_new(struct event_base *, const struct server_config *,
 /* Closes every connection and removes the socket file. Accepts NULL. */
 void server_free(struct server *);
 
-/* CORE_REPLY, CORE_ROWS, CORE_NOTICE or CORE_RENEWED. Never steps the core
- * from within. */
+/* CORE_REPLY, CORE_ROWS, CORE_NOTICE, CORE_RENEWED or CORE_CHANGED. Never
+ * steps the core from within. */
 void server_perform(struct server *, const struct core_action *);
 
 /* Refuse new connections and tell every client "!SHUTDOWN in=..". */

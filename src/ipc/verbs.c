@@ -12,12 +12,13 @@
 #include "ipc/connection.h"
 #include "store/store.h"
 
-#define VERBS_ARGUMENTS_MAX 5
+#define VERBS_ARGUMENTS_MAX 24
 
 struct verb {
 	const char *word;
 	int (*run)(struct connection *, const struct codec_line *);
-	const char *subject;		/* the positional argument, or NULL */
+	const char *subject;		/* the positional argument, or NULL; */
+					/* with "...", up to TOGETHER_MAX */
 	const char *needed;		/* a named one that must be there */
 	const char *arguments[VERBS_ARGUMENTS_MAX]; /* named, up to a NULL */
 };
@@ -29,17 +30,32 @@ static int verbs_quit(struct connection *, const struct codec_line *);
 
 static const struct verb verbs[] = {
 	{ "PING", verbs_ping, NULL, NULL, { NULL } },
-	{ "ACQUIRE", verbs_acquire, "KEY", NULL,
-	    { "ns", "mode", "limit", "wait", "poll" } },
-	{ "TRY", verbs_try, "KEY", NULL, { "ns", "mode", "limit" } },
-	{ "RELEASE", verbs_release, NULL, "id", { "id" } },
-	{ "RENEW", verbs_renew, NULL, "id", { "id" } },
+	{ "ACQUIRE", verbs_acquire, "KEY...", NULL,
+	    { "ns", "sort", "mode", "limit", "wait", "poll", "policy",
+		"max_hold", "keepalive", "danger", "renew", "reentrant",
+		"on_close", "only_if_exists", "data", "replace_data", "keep",
+		"attr.NAME", "report" } },
+	{ "TRY", verbs_try, "KEY...", NULL,
+	    { "ns", "sort", "mode", "limit", "policy", "max_hold", "keepalive",
+		"danger", "renew", "reentrant", "on_close", "only_if_exists",
+		"data", "replace_data", "keep", "attr.NAME" } },
+	{ "RELEASE", verbs_release, NULL, NULL,
+	    { "id", "best_effort", "all", "ns", "data", "keep",
+		"attr.NAME" } },
+	{ "RENEW", verbs_renew, NULL, "id",
+	    { "id", "data", "keep", "attr.NAME" } },
+	{ "DOWNGRADE", verbs_downgrade, NULL, "id", { "id", "limit" } },
 	{ "CANCEL", verbs_cancel, NULL, "tag", { "tag" } },
-	{ "GET", verbs_get, "KEY", NULL, { "ns" } },
+	{ "GET", verbs_get, "KEY", NULL, { "ns", "sort" } },
+	{ "BREAK", verbs_break, "KEY", "token",
+	    { "ns", "sort", "token", "reason" } },
+	{ "WATCH", verbs_watch, "KEY", NULL, { "ns", "sort" } },
+	{ "UNWATCH", verbs_unwatch, "KEY", NULL, { "ns", "sort" } },
 	{ "LIST", verbs_list, NULL, NULL,
-	    { "ns", "prefix", "state", "progress" } },
-	{ "HELD", verbs_held, NULL, NULL, { "ns", "key" } },
-	{ "WAITING", verbs_waiting, NULL, NULL, { "ns", "key" } },
+	    { "ns", "prefix", "sort", "state", "progress" } },
+	{ "HELD", verbs_held, NULL, NULL, { "ns", "key", "sort", "state" } },
+	{ "WAITING", verbs_waiting, NULL, NULL,
+	    { "ns", "key", "sort" } },
 	{ "STATUS", verbs_status, NULL, NULL, { NULL } },
 	{ "HELLO", verbs_hello, NULL, NULL, { "proto", "name", "renewed" } },
 	{ "HELP", verbs_help, NULL, NULL, { NULL } },
@@ -103,6 +119,17 @@ verbs_unknown_verb(struct connection *c, const struct codec_text *word)
 	    nearest_word(word->bytes, word->length, words, VERBS));
 }
 
+/* An argument whose name has a part that is the client's is meant as a whole
+ * family. */
+static bool
+verbs_means(const char *argument, const char *name)
+{
+	const char *own = strstr(argument, "NAME");
+
+	return own == NULL ? strcmp(argument, name) == 0 :
+	    strncmp(argument, name, (size_t)(own - argument)) == 0;
+}
+
 static int
 verbs_check_named(struct connection *c, const struct verb *v,
     const struct codec_line *l, const struct codec_argument *a)
@@ -114,13 +141,34 @@ verbs_check_named(struct connection *c, const struct verb *v,
 	if (codec_find(l, a->name.bytes) != &a->value)
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
 		    "argument \"%.60s\" is given twice", a->name.bytes);
-	while (i < n && strcmp(v->arguments[i], a->name.bytes) != 0)
+	while (i < n && !verbs_means(v->arguments[i], a->name.bytes))
 		i++;
 	if (i < n)
 		return 0;
 	(void)snprintf(what, sizeof(what), "%s has no argument", v->word);
 	return verbs_unknown(c, what, &a->name, nearest_word(a->name.bytes,
 	    a->name.length, v->arguments, n));
+}
+
+static size_t
+verbs_n_subjects(const struct verb *v)
+{
+	if (v->subject == NULL)
+		return 0;
+	return strstr(v->subject, "...") != NULL ? TOGETHER_MAX : 1;
+}
+
+static int
+verbs_too_many(struct connection *c, const struct verb *v, size_t n)
+{
+	if (v->subject == NULL)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "%s takes only arguments of the form name=value", v->word);
+	if (verbs_n_subjects(v) == 1)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "%s takes one key", v->word);
+	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s takes up to %d "
+	    "keys at once, and here are %zu", v->word, TOGETHER_MAX, n);
 }
 
 static int
@@ -143,15 +191,13 @@ verbs_check(struct connection *c, const struct verb *v,
 		if (r < 0)
 			return r;
 	}
-	if (n_positional > (v->subject != NULL))
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, v->subject ==
-		    NULL ? "%s takes only arguments of the form name=value" :
-		    "%s takes one key", v->word);
+	if (n_positional > verbs_n_subjects(v))
+		return verbs_too_many(c, v, n_positional);
 	if (v->subject != NULL && (n_positional == 0 ||
 	    l->arguments[0].name.length > 0))
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "%s needs a %s as its first argument", v->word,
-		    v->subject);
+		    "%s needs a %.*s as its first argument", v->word,
+		    (int)strcspn(v->subject, "."), v->subject);
 	if (v->needed != NULL && codec_find(l, v->needed) == NULL)
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
 		    "%s needs %s=", v->word, v->needed);

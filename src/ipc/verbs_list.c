@@ -6,25 +6,39 @@
 #include "common/error.h"
 #include "ipc/connection.h"
 
-static const struct {
+struct verbs_state {
 	const char *word;
 	enum listing_state state;
-} verbs_states[] = {
-	{ "free", LISTING_FREE },
-	{ "held", LISTING_HELD },
-	{ "dead", LISTING_DEAD },
 };
 
-#define VERBS_STATES (sizeof(verbs_states) / sizeof(verbs_states[0]))
+/* What a verb lists, in its states, up to a NULL. */
+struct verbs_states {
+	struct verbs_state states[4];
+	const char *they_are;
+};
+
+static const struct verbs_states verbs_locks = {
+	{ { "free", LISTING_FREE }, { "held", LISTING_HELD },
+	    { "dead", LISTING_DEAD }, { NULL, 0 } },
+	"a lock is free, held or dead",
+};
+
+static const struct verbs_states verbs_holds = {
+	{ { "held", LISTING_HELD }, { "danger", LISTING_DANGER },
+	    { "lost", LISTING_LOST }, { NULL, 0 } },
+	"a hold is held, in danger or lost: held, danger, lost",
+};
 
 /* The bit of the word that begins at @word; 0: there is none such. */
 static unsigned
-verbs_state(const char *word, size_t length)
+verbs_state(const struct verbs_states *of, const char *word, size_t length)
 {
-	for (size_t i = 0; i < VERBS_STATES; i++) {
-		if (strlen(verbs_states[i].word) == length &&
-		    memcmp(verbs_states[i].word, word, length) == 0)
-			return verbs_states[i].state;
+	const struct verbs_state *s;
+
+	for (s = of->states; s->word != NULL; s++) {
+		if (strlen(s->word) == length &&
+		    memcmp(s->word, word, length) == 0)
+			return s->state;
 	}
 	return 0;
 }
@@ -32,24 +46,24 @@ verbs_state(const char *word, size_t length)
 /* One word or several, with commas between. */
 static int
 verbs_states_of(struct connection *c, const struct codec_line *l,
-    unsigned *ret)
+    const struct verbs_states *of, unsigned *ret)
 {
 	const struct codec_text *text = codec_find(l, "state");
 	const char *word = text == NULL ? NULL : text->bytes;
 	unsigned states = 0;
 
-	*ret = LISTING_ANY_STATE;
+	*ret = ~0u;
 	while (word != NULL) {
 		size_t left = text->length - (size_t)(word - text->bytes);
 		const char *comma = memchr(word, ',', left);
 		size_t length = comma == NULL ? left : (size_t)(comma - word);
-		unsigned state = verbs_state(word, length);
+		unsigned state = verbs_state(of, word, length);
 
 		if (state == 0)
 			return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-			    "there is no state \"%.*s\"; a lock is free, held "
-			    "or dead (several: with commas between)",
-			    length > 60 ? 60 : (int)length, word);
+			    "there is no state \"%.*s\"; %s (several: with "
+			    "commas between)", length > 60 ? 60 : (int)length,
+			    word, of->they_are);
 		states |= state;
 		*ret = states;
 		word = comma == NULL ? NULL : comma + 1;
@@ -62,6 +76,7 @@ verbs_listing(struct connection *c, enum pending_kind kind,
     const struct codec_line *l, const char *key_name, struct pending **ret)
 {
 	const struct codec_text *key = codec_find(l, key_name);
+	const struct codec_text *sort = codec_find(l, "sort");
 	uint64_t namespaces = kind == PENDING_LIST ? 1 : UINT64_MAX;
 	struct pending *p = NULL;
 	struct key checked;
@@ -69,6 +84,8 @@ verbs_listing(struct connection *c, enum pending_kind kind,
 
 	if (r == 0 && key != NULL)
 		r = verbs_key(c, key, 0, key_name, &checked);
+	if (r == 0 && sort != NULL)
+		r = verbs_key(c, sort, 1, "sort value", &checked);
 	if (r == 0 && c->n_listings >= CONNECTION_LISTINGS_MAX)
 		r = verbs_reason(c, DDBLOCK_E_LIMIT, "%u listings of this "
 		    "connection have no reply yet", c->n_listings);
@@ -78,7 +95,7 @@ verbs_listing(struct connection *c, enum pending_kind kind,
 		r = verbs_pending(c, kind, l, &p);
 	if (r < 0)
 		return r;
-	p->listing = listing_new(key);
+	p->listing = listing_new(key, sort);
 	if (p->listing == NULL) {
 		pending_free(c, p);
 		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
@@ -93,18 +110,19 @@ int
 verbs_list(struct connection *c, const struct codec_line *l)
 {
 	struct pending *p = NULL;
+	const struct codec_text *progress = codec_find(l, "progress");
 	unsigned states = 0;
 	uint64_t tell_ms = 0;
-	int r = verbs_states_of(c, l, &states);
+	int r = verbs_states_of(c, l, &verbs_locks, &states);
 
-	if (r == 0)
-		r = verbs_duration(c, l, "progress", &tell_ms);
+	if (r == 0 && progress != NULL)
+		r = verbs_duration(c, progress, "progress", &tell_ms);
 	if (r == 0)
 		r = verbs_listing(c, PENDING_LIST, l, "prefix", &p);
 	if (r < 0)
 		return r;
 	p->listing->states = states;
-	if (codec_find(l, "progress") != NULL)
+	if (progress != NULL)
 		listing_tell(c, p->listing, tell_ms);
 	r = listing_start(c, p);
 	return r == 0 ? 0 : verbs_reason(c, r, "%s", error_text(r));
@@ -115,10 +133,14 @@ verbs_view(struct connection *c, enum pending_kind kind,
     const struct codec_line *l)
 {
 	struct pending *p = NULL;
-	int r = verbs_listing(c, kind, l, "key", &p);
+	unsigned states = 0;
+	int r = verbs_states_of(c, l, &verbs_holds, &states);
 
+	if (r == 0)
+		r = verbs_listing(c, kind, l, "key", &p);
 	if (r < 0)
 		return r;
+	p->listing->states = states;
 	p->listing->ready = true;
 	server_schedule(c->server, c);
 	return 0;

@@ -1,12 +1,15 @@
 /*
- * The verbs that the core answers once: arguments in, one event for it.
+ * The verbs that the core answers once, but for the two that acquire:
+ * arguments in, one event for it.
  */
 #include <string.h>
 
 #include "common/error.h"
 #include "ipc/connection.h"
+#include "store/store.h"
 
-#define VERBS_POLL_MIN_MS 10
+_Static_assert(KEY_LENGTH_MAX == KEY_SORT_MAX,
+    "verbs_key() has one limit for both");
 
 int
 verbs_key(struct connection *c, const struct codec_text *text,
@@ -24,16 +27,46 @@ verbs_key(struct connection *c, const struct codec_text *text,
 }
 
 int
-verbs_duration(struct connection *c, const struct codec_line *l,
+verbs_name(struct connection *c, const struct codec_line *l,
+    const struct codec_text *key, uint32_t namespace_index,
+    char bytes[KEY_BYTES_MAX], struct key *ret)
+{
+	const struct server *s = c->server;
+	const struct codec_text *sort = codec_find(l, "sort");
+	struct key_parts parts = { .sort = key_text(KEY_SORT_NONE) };
+	struct store_status status;
+	int r = verbs_key(c, key, 1, "key", &parts.key);
+
+	if (r == 0 && sort != NULL)
+		r = verbs_key(c, sort, 1, "sort value", &parts.sort);
+	if (r < 0)
+		return r;
+	s->calls.store_status(s->arg, namespace_index, &status);
+	if (!status.sorts && key_is_sorted(&parts))
+		return verbs_reason(c, DDBLOCK_E_UNSUPPORTED, "namespace "
+		    "\"%s\" has no sort keys: its table has a partition key "
+		    "only", s->calls.namespace_name(s->arg, namespace_index));
+	*ret = key_join(&parts, bytes);
+	return 0;
+}
+
+int
+verbs_duration(struct connection *c, const struct codec_text *text,
     const char *name, uint64_t *ret_ms)
 {
-	const struct codec_text *text = codec_find(l, name);
-
-	if (text == NULL || codec_parse_duration(text->bytes, text->length,
-	    ret_ms))
+	if (codec_parse_duration(text->bytes, text->length, ret_ms))
 		return 0;
 	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s is a time up to "
 	    "ten years, such as 500ms, 30s, 5m or 1h", name);
+}
+
+int
+verbs_boolean(struct connection *c, const struct codec_text *text,
+    const char *name, bool *ret)
+{
+	if (codec_parse_boolean(text->bytes, text->length, ret))
+		return 0;
+	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s is yes or no", name);
 }
 
 static int
@@ -74,7 +107,7 @@ verbs_pending(struct connection *c, enum pending_kind kind,
  * unless it refused to be asked.
  */
 static int
-verbs_ask(struct connection *c, struct pending *p, struct core_event *event)
+verbs_step(struct connection *c, struct pending *p, struct core_event *event)
 {
 	int r;
 
@@ -90,135 +123,104 @@ verbs_ask(struct connection *c, struct pending *p, struct core_event *event)
 }
 
 static int
-verbs_ask_simple(struct connection *c, const struct codec_line *l,
-    struct core_event *event)
+verbs_ask_so(struct connection *c, const struct codec_line *l,
+    struct core_event *event, bool best_effort)
 {
 	enum core_verb verb = event->request.verb;
 	struct pending *p = NULL;
 	int r = 0;
 
 	/* A client that waits too much can still release and cancel. */
-	if (verb != CORE_RELEASE && verb != CORE_CANCEL)
+	if (verb != CORE_RELEASE && verb != CORE_CANCEL &&
+	    verb != CORE_UNWATCH)
 		r = verbs_room(c);
 	if (r == 0)
 		r = verbs_pending(c, PENDING_CORE, l, &p);
 	if (r < 0)
 		return r;
 	p->acquire = event->request.verb == CORE_ACQUIRE;
-	return verbs_ask(c, p, event);
-}
-
-static bool
-verbs_is(const struct codec_text *text, const char *word)
-{
-	return text->length == strlen(word) &&
-	    memcmp(text->bytes, word, text->length) == 0;
-}
-
-static int
-verbs_mode(struct connection *c, const struct codec_line *l,
-    enum lock_mode *ret)
-{
-	const struct codec_text *text = codec_find(l, "mode");
-
-	if (text == NULL || verbs_is(text, "exclusive"))
-		*ret = LOCK_MODE_EXCLUSIVE;
-	else if (verbs_is(text, "shared"))
-		*ret = LOCK_MODE_SHARED;
-	else
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "mode is exclusive or shared");
-	return 0;
-}
-
-/* How the lock is to be used, for which mode and limit must agree. */
-static int
-verbs_use(struct connection *c, const struct codec_line *l,
-    struct core_request *q)
-{
-	const struct codec_text *text = codec_find(l, "limit");
-	uint64_t limit;
-	int r = verbs_mode(c, l, &q->mode);
-
-	if (r < 0 || text == NULL)
-		return r;
-	if (!codec_parse_number(text->bytes, text->length, &limit) ||
-	    limit == 0 || limit > CORE_LIMIT_MAX)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "limit is how "
-		    "many may share the lock, 1 to %d; without it, any number "
-		    "may", CORE_LIMIT_MAX);
-	if (q->mode != LOCK_MODE_SHARED)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "limit goes "
-		    "with mode=shared; exclusive use has one holder anyway");
-	q->limit = (uint32_t)limit;
-	return 0;
-}
-
-static int
-verbs_acquire_within(struct connection *c, const struct codec_line *l,
-    uint64_t wait_ms)
-{
-	struct core_event event = { .type = CORE_REQUEST };
-	struct core_request *q = &event.request;
-	char owner[OWNER_LENGTH_MAX + 1];
-	int r;
-
-	q->verb = CORE_ACQUIRE;
-	q->wait_ms = wait_ms;
-	r = verbs_namespace(c, l, &q->namespace_index);
-	if (r == 0)
-		r = verbs_key(c, &l->arguments[0].value, 1, "key", &q->key);
-	if (r == 0)
-		r = verbs_use(c, l, q);
-	if (r == 0)
-		r = verbs_duration(c, l, "wait", &q->wait_ms);
-	if (r == 0)
-		r = verbs_duration(c, l, "poll", &q->poll_ms);
-	if (r < 0)
-		return r;
-	if (q->poll_ms < VERBS_POLL_MIN_MS && codec_find(l, "poll") != NULL)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "poll is at least %dms", VERBS_POLL_MIN_MS);
-	peer_owner(&c->peer, c->server->host, owner, sizeof(owner));
-	q->owner = owner;
-	return verbs_ask_simple(c, l, &event);
+	if (event->request.change != NULL)
+		p->bytes = contents_size(&event->request.change->contents);
+	c->pending_bytes += p->bytes;
+	p->best_effort = best_effort;
+	return verbs_step(c, p, event);
 }
 
 int
-verbs_acquire(struct connection *c, const struct codec_line *l)
+verbs_ask(struct connection *c, const struct codec_line *l,
+    struct core_event *event)
 {
-	return verbs_acquire_within(c, l, CORE_FOREVER);
-}
-
-int
-verbs_try(struct connection *c, const struct codec_line *l)
-{
-	return verbs_acquire_within(c, l, 0);
-}
-
-static int
-verbs_of_hold(struct connection *c, const struct codec_line *l,
-    enum core_verb verb)
-{
-	struct core_event event = { .type = CORE_REQUEST };
-	int r = verbs_id(c, l, &event.request.hold);
-
-	if (r < 0)
-		return r;
-	event.request.verb = verb;
-	return verbs_ask_simple(c, l, &event);
+	return verbs_ask_so(c, l, event, false);
 }
 
 int
 verbs_release(struct connection *c, const struct codec_line *l)
 {
-	return verbs_of_hold(c, l, CORE_RELEASE);
+	const struct codec_text *all = codec_find(l, "all");
+	const struct codec_text *best = codec_find(l, "best_effort");
+	struct core_event event = { .type = CORE_REQUEST };
+	struct verbs_change change;
+	bool everything = false, best_effort = false;
+	int r = 0;
+
+	if (all != NULL)
+		r = verbs_boolean(c, all, "all", &everything);
+	if (r == 0 && best != NULL)
+		r = verbs_boolean(c, best, "best_effort", &best_effort);
+	if (r < 0)
+		return r;
+	if (everything == (codec_find(l, "id") != NULL) ||
+	    (!everything && codec_find(l, "ns") != NULL))
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "RELEASE needs id=, or all=yes and perhaps ns=");
+	r = verbs_change(c, l, &change, &event.request.change);
+	if (r < 0)
+		return r;
+	if (everything && event.request.change != NULL)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "all=yes changes nothing that is kept in a lock");
+	if (everything)
+		return release_all(c, l);
+	r = verbs_id(c, l, &event.request.hold);
+	if (r < 0)
+		return r;
+	event.request.verb = CORE_RELEASE;
+	return verbs_ask_so(c, l, &event, best_effort);
 }
 
 int
 verbs_renew(struct connection *c, const struct codec_line *l)
 {
-	return verbs_of_hold(c, l, CORE_RENEW);
+	struct core_event event = { .type = CORE_REQUEST };
+	struct verbs_change change;
+	int r = verbs_id(c, l, &event.request.hold);
+
+	if (r == 0)
+		r = verbs_change(c, l, &change, &event.request.change);
+	if (r < 0)
+		return r;
+	event.request.verb = CORE_RENEW;
+	return verbs_ask(c, l, &event);
+}
+
+int
+verbs_downgrade(struct connection *c, const struct codec_line *l)
+{
+	const struct codec_text *limit = codec_find(l, "limit");
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *q = &event.request;
+	char owner[OWNER_LENGTH_MAX + 1];
+	int r = verbs_id(c, l, &q->hold);
+
+	if (r == 0 && limit != NULL)
+		r = verbs_limit(c, limit, q);
+	if (r < 0)
+		return r;
+	q->verb = CORE_DOWNGRADE;
+	q->terms.mode = LOCK_MODE_SHARED;
+	peer_owner(&c->peer, c->server->host, owner, sizeof(owner));
+	q->owner = owner;
+	return verbs_ask(c, l, &event);
 }
 
 /*
@@ -242,9 +244,9 @@ verbs_cancel(struct connection *c, const struct codec_line *l)
 	    (p->kind == PENDING_LIST && p->listing->asked))) {
 		event.request.verb = CORE_CANCEL;
 		event.request.target = p->number;
-		return verbs_ask_simple(c, l, &event);
+		return verbs_ask(c, l, &event);
 	}
-	found = p != NULL && p->kind != PENDING_CORE;
+	found = p != NULL && p->listing != NULL;
 	if (found) {
 		connection_refuse(c, p->tag, DDBLOCK_E_CANCELLED, NULL);
 		pending_free(c, p);
@@ -257,17 +259,39 @@ verbs_cancel(struct connection *c, const struct codec_line *l)
 	return 0;
 }
 
-int
-verbs_get(struct connection *c, const struct codec_line *l)
+/* A question about one lock that takes nothing. */
+static int
+verbs_of_key(struct connection *c, const struct codec_line *l,
+    enum core_verb verb)
 {
 	struct core_event event = { .type = CORE_REQUEST };
 	struct core_request *q = &event.request;
+	char name[KEY_BYTES_MAX];
 	int r = verbs_namespace(c, l, &q->namespace_index);
 
 	if (r == 0)
-		r = verbs_key(c, &l->arguments[0].value, 1, "key", &q->key);
+		r = verbs_name(c, l, &l->arguments[0].value,
+		    q->namespace_index, name, &q->key);
 	if (r < 0)
 		return r;
-	q->verb = CORE_GET;
-	return verbs_ask_simple(c, l, &event);
+	q->verb = verb;
+	return verbs_ask(c, l, &event);
+}
+
+int
+verbs_get(struct connection *c, const struct codec_line *l)
+{
+	return verbs_of_key(c, l, CORE_GET);
+}
+
+int
+verbs_watch(struct connection *c, const struct codec_line *l)
+{
+	return verbs_of_key(c, l, CORE_WATCH);
+}
+
+int
+verbs_unwatch(struct connection *c, const struct codec_line *l)
+{
+	return verbs_of_key(c, l, CORE_UNWATCH);
 }

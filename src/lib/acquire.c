@@ -8,10 +8,25 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "lib/change.h"
 #include "lib/options.h"
 
 static int
-acquire_options(struct ddblock *d, const char *key,
+acquire_keys(struct ddblock *d, const char *const *keys, size_t n_keys)
+{
+	if (n_keys == 0 || n_keys > DDBLOCK_KEYS_MAX)
+		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
+		    "one lock to 25 are acquired at once");
+	for (size_t i = 0; i < n_keys; i++) {
+		if (keys[i] == NULL || keys[i][0] == '\0')
+			return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
+			    "the key is empty");
+	}
+	return 0;
+}
+
+static int
+acquire_options(struct ddblock *d,
     const struct ddblock_acquire_options *options,
     struct ddblock_acquire_options *ret)
 {
@@ -24,15 +39,76 @@ acquire_options(struct ddblock *d, const char *key,
 		return connection_fail(d, DDBLOCK_E_UNSUPPORTED,
 		    "this library is older than the options");
 	ret->size = sizeof(*ret);
-	if (key == NULL || key[0] == '\0')
-		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
-		    "the key is empty");
 	if (ret->ns != NULL && strlen(ret->ns) > CONNECTION_NAME_MAX)
 		return connection_fail(d, DDBLOCK_E_UNKNOWN_NAMESPACE, NULL);
 	if (ret->mode != DDBLOCK_EXCLUSIVE && ret->mode != DDBLOCK_SHARED)
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
 		    "there is no such mode");
+	if (ret->policy != DDBLOCK_FAIL_OPEN &&
+	    ret->policy != DDBLOCK_FAIL_CLOSED)
+		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
+		    "there is no such policy");
 	return connection_need_timer(d);
+}
+
+static void
+acquire_terms(struct ddblock *d, const struct ddblock_acquire_options *o)
+{
+	if (o->max_hold_ms > 0)
+		options_milliseconds(&d->out, "max_hold", o->max_hold_ms);
+	if (o->keepalive_ms > 0)
+		options_milliseconds(&d->out, "keepalive", o->keepalive_ms);
+	if (o->danger_ms > 0)
+		options_milliseconds(&d->out, "danger", o->danger_ms);
+	else if (o->danger_ms < 0)
+		codec_text_value(&d->out, "danger", "never");
+	if (o->policy == DDBLOCK_FAIL_CLOSED)
+		codec_text_value(&d->out, "policy", "fail-closed");
+	if (o->renew_manually)
+		codec_text_value(&d->out, "renew", "manual");
+	if (o->reentrant)
+		codec_boolean(&d->out, "reentrant", true);
+	if (o->stays)
+		codec_text_value(&d->out, "on_close", "lease");
+}
+
+static int
+acquire_change(struct ddblock *d, const struct ddblock_change *change,
+    struct ddblock_change *ret)
+{
+	int r = change_read(change, ret);
+
+	if (r == DDBLOCK_E_BAD_REQUEST)
+		return connection_fail(d, r,
+		    "an attribute's name has 1 to 255 bytes");
+	return r < 0 ? connection_fail(d, r,
+	    "this library is older than the options") : 0;
+}
+
+/* Which locks, and how they are waited for and used. */
+static void
+acquire_write(struct ddblock *d, const struct parts *parts,
+    const struct ddblock_acquire_options *o)
+{
+	for (size_t i = 0; i < parts->n; i++)
+		codec_text_value(&d->out, NULL, parts->part[i].key);
+	if (o->ns != NULL)
+		codec_text_value(&d->out, "ns", o->ns);
+	if (o->sort != NULL)
+		codec_text_value(&d->out, "sort", o->sort);
+	if (o->mode == DDBLOCK_SHARED)
+		codec_text_value(&d->out, "mode", "shared");
+	if (o->limit > 0)
+		codec_number(&d->out, "limit", o->limit);
+	if (o->wait_ms > 0)
+		options_milliseconds(&d->out, "wait", o->wait_ms);
+	if (o->wait_ms != 0 && o->poll_ms > 0)
+		options_milliseconds(&d->out, "poll", o->poll_ms);
+	acquire_terms(d, o);
+	if (o->only_if_exists)
+		codec_boolean(&d->out, "only_if_exists", true);
+	if (o->wait_ms != 0 && o->on_queue != NULL)
+		codec_text_value(&d->out, "report", "queue");
 }
 
 int
@@ -40,30 +116,45 @@ ddblock_acquire_start(struct ddblock *d, const char *key,
     const struct ddblock_acquire_options *options,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request)
 {
-	struct ddblock_acquire_options o;
-	struct request_draft draft;
-	int r = acquire_options(d, key, options, &o);
+	return ddblock_acquire_several_start(d, &key, 1, options, function,
+	    arg, ret_request);
+}
 
+int
+ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
+    size_t n_keys, const struct ddblock_acquire_options *options,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request)
+{
+	struct ddblock_acquire_options o;
+	struct ddblock_change change;
+	struct request_draft draft;
+	struct parts *parts;
+	int r = acquire_keys(d, keys, n_keys);
+
+	if (r == 0)
+		r = acquire_options(d, options, &o);
+	if (r == 0)
+		r = acquire_change(d, o.change, &change);
 	if (r < 0)
 		return r;
+	parts = parts_new(keys, n_keys);
+	if (parts == NULL)
+		return connection_fail(d, DDBLOCK_E_NOMEM, NULL);
 	r = request_new(d, REQUEST_ACQUIRE, o.wait_ms == 0 ? "TRY" : "ACQUIRE",
 	    &draft);
-	if (r < 0)
+	if (r < 0) {
+		free(parts);
 		return r;
-	codec_text_value(&d->out, NULL, key);
-	if (o.ns != NULL) {
-		codec_text_value(&d->out, "ns", o.ns);
+	}
+	draft.request->parts = parts;
+	if (o.ns != NULL)
 		(void)memcpy(draft.request->name_space, o.ns,
 		    strlen(o.ns) + 1);
-	}
-	if (o.mode == DDBLOCK_SHARED)
-		codec_text_value(&d->out, "mode", "shared");
-	if (o.limit > 0)
-		codec_number(&d->out, "limit", o.limit);
-	if (o.wait_ms > 0)
-		options_milliseconds(&d->out, "wait", o.wait_ms);
-	if (o.wait_ms != 0 && o.poll_ms > 0)
-		options_milliseconds(&d->out, "poll", o.poll_ms);
+	acquire_write(d, parts, &o);
+	draft.request->manual = o.renew_manually;
+	change_write(&d->out, &change);
+	draft.request->on_progress = o.on_queue;
+	draft.request->progress_arg = o.queue_arg;
 	draft.request->on_reply = function;
 	draft.request->arg = arg;
 	return request_send(d, &draft, ret_request);
@@ -73,15 +164,28 @@ int
 ddblock_release_start(struct ddblock *d, uint64_t id,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request)
 {
+	return ddblock_release_change_start(d, id, NULL, function, arg,
+	    ret_request);
+}
+
+int
+ddblock_release_change_start(struct ddblock *d, uint64_t id,
+    const struct ddblock_change *asked, ddblock_reply_function *function,
+    void *arg, uint64_t *ret_request)
+{
 	struct hold *hold = hold_find(d, id);
+	struct ddblock_change change;
 	struct request_draft draft;
 	bool lost;
-	int r;
+	int r = acquire_change(d, asked, &change);
 
+	if (r < 0)
+		return r;
 	if (hold == NULL)
 		return connection_fail(d, DDBLOCK_E_LOCK_NOT_OWNED, NULL);
 	lost = ddblock_remaining_ms(d, id) == 0;
-	hold_free(d, hold);
+	if (--hold->count == 0)
+		hold_free(d, hold);
 	if (lost) {
 		/* The daemon may know better, but the caller has stopped. */
 		hold_give_back(d, id);
@@ -91,30 +195,71 @@ ddblock_release_start(struct ddblock *d, uint64_t id,
 	if (r < 0)
 		return r;
 	codec_number(&d->out, "id", id);
+	change_write(&d->out, &change);
 	draft.request->on_reply = function;
 	draft.request->arg = arg;
 	return request_send(d, &draft, ret_request);
 }
 
-int
-ddblock_renew_start(struct ddblock *d, uint64_t id,
-    ddblock_reply_function *function, void *arg, uint64_t *ret_request)
+/* Begin a request about a hold that we have and that is not lost; what its
+ * answer says of the hold is taken in (dispatch.c). */
+static int
+acquire_about_hold(struct ddblock *d, uint64_t id, const char *verb,
+    ddblock_reply_function *function, void *arg, struct request_draft *draft)
 {
 	struct hold *hold = hold_find(d, id);
-	struct request_draft draft;
 	int r;
 
 	if (hold == NULL)
 		return connection_fail(d, DDBLOCK_E_LOCK_NOT_OWNED, NULL);
 	if (hold->lost)
 		return connection_fail(d, DDBLOCK_E_LOCK_LOST, NULL);
-	r = request_new(d, REQUEST_OTHER, "RENEW", &draft);
+	r = request_new(d, REQUEST_OTHER, verb, draft);
 	if (r < 0)
 		return r;
 	codec_number(&d->out, "id", id);
-	draft.request->hold = id;
-	draft.request->on_reply = function;
-	draft.request->arg = arg;
+	draft->request->hold = id;
+	draft->request->on_reply = function;
+	draft->request->arg = arg;
+	return 0;
+}
+
+int
+ddblock_renew_start(struct ddblock *d, uint64_t id,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request)
+{
+	return ddblock_renew_change_start(d, id, NULL, function, arg,
+	    ret_request);
+}
+
+int
+ddblock_renew_change_start(struct ddblock *d, uint64_t id,
+    const struct ddblock_change *asked, ddblock_reply_function *function,
+    void *arg, uint64_t *ret_request)
+{
+	struct ddblock_change change;
+	struct request_draft draft;
+	int r = acquire_change(d, asked, &change);
+
+	if (r == 0)
+		r = acquire_about_hold(d, id, "RENEW", function, arg, &draft);
+	if (r < 0)
+		return r;
+	change_write(&d->out, &change);
+	return request_send(d, &draft, ret_request);
+}
+
+int
+ddblock_downgrade_start(struct ddblock *d, uint64_t id, uint32_t limit,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request)
+{
+	struct request_draft draft;
+	int r = acquire_about_hold(d, id, "DOWNGRADE", function, arg, &draft);
+
+	if (r < 0)
+		return r;
+	if (limit > 0)
+		codec_number(&d->out, "limit", limit);
 	return request_send(d, &draft, ret_request);
 }
 
@@ -138,13 +283,21 @@ int
 ddblock_acquire(struct ddblock *d, const char *key,
     const struct ddblock_acquire_options *options, uint64_t *ret_id)
 {
+	return ddblock_acquire_several(d, &key, 1, options, ret_id);
+}
+
+int
+ddblock_acquire_several(struct ddblock *d, const char *const *keys,
+    size_t n_keys, const struct ddblock_acquire_options *options,
+    uint64_t *ret_id)
+{
 	struct wait wait = { .limit_ms = DDBLOCK_NEVER_MS };
 	struct ddblock_acquire_options o;
-	int r = acquire_options(d, key, options, &o);
+	int r = acquire_options(d, options, &o);
 
 	if (r == 0)
-		r = ddblock_acquire_start(d, key, &o, wait_on_reply, &wait,
-		    &wait.number);
+		r = ddblock_acquire_several_start(d, keys, n_keys, &o,
+		    wait_on_reply, &wait, &wait.number);
 	if (r < 0)
 		return r;
 	if (o.wait_ms >= 0)
@@ -180,27 +333,60 @@ acquire_limit_ms(const struct ddblock *d, uint64_t id)
 int
 ddblock_release(struct ddblock *d, uint64_t id)
 {
+	return ddblock_release_change(d, id, NULL);
+}
+
+int
+ddblock_release_change(struct ddblock *d, uint64_t id,
+    const struct ddblock_change *change)
+{
 	struct wait wait = { .limit_ms = acquire_limit_ms(d, id) };
 	int r;
 
-	r = ddblock_release_start(d, id, wait_on_reply, &wait, &wait.number);
+	r = ddblock_release_change_start(d, id, change, wait_on_reply, &wait,
+	    &wait.number);
 	if (r < 0)
 		return r;
 	return wait_until_answered(d, &wait);
 }
 
-int
-ddblock_renew(struct ddblock *d, uint64_t id)
+/* Until its answer comes or the hold's deadline. */
+static int
+acquire_await(struct ddblock *d, uint64_t id, struct wait *wait)
 {
-	struct wait wait = { .limit_ms = acquire_limit_ms(d, id) };
-	int r;
+	int r = wait_until_answered(d, wait);
 
-	r = ddblock_renew_start(d, id, wait_on_reply, &wait, &wait.number);
-	if (r < 0)
-		return r;
-	r = wait_until_answered(d, &wait);
 	if (r == DDBLOCK_E_NO_DAEMON && d->error == 0 &&
 	    ddblock_remaining_ms(d, id) == 0)
 		r = connection_fail(d, DDBLOCK_E_LOCK_LOST, NULL);
 	return r;
+}
+
+int
+ddblock_renew(struct ddblock *d, uint64_t id)
+{
+	return ddblock_renew_change(d, id, NULL);
+}
+
+int
+ddblock_renew_change(struct ddblock *d, uint64_t id,
+    const struct ddblock_change *change)
+{
+	struct wait wait = { .limit_ms = acquire_limit_ms(d, id) };
+	int r;
+
+	r = ddblock_renew_change_start(d, id, change, wait_on_reply, &wait,
+	    &wait.number);
+	return r < 0 ? r : acquire_await(d, id, &wait);
+}
+
+int
+ddblock_downgrade(struct ddblock *d, uint64_t id, uint32_t limit)
+{
+	struct wait wait = { .limit_ms = acquire_limit_ms(d, id) };
+	int r;
+
+	r = ddblock_downgrade_start(d, id, limit, wait_on_reply, &wait,
+	    &wait.number);
+	return r < 0 ? r : acquire_await(d, id, &wait);
 }

@@ -94,6 +94,7 @@ ddblock_open(const char *path, const char *name, struct ddblock **ret)
 	d->deadline_ms = d->timer_ms = DDBLOCK_NEVER_MS;
 	TAILQ_INIT(&d->requests);
 	TAILQ_INIT(&d->holds);
+	TAILQ_INIT(&d->watches);
 	buffer_init(&d->in, CODEC_LINE_MAX + CONNECTION_READ_BYTES);
 	buffer_init(&d->out, CONNECTION_UNSENT_MAX);
 	(void)memcpy(d->path, path, strlen(path) + 1);
@@ -132,10 +133,12 @@ ddblock_close(struct ddblock *d)
 		return;
 	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
 		TAILQ_REMOVE(&d->requests, request, entry);
+		free(request->parts);
 		free(request);
 	}
 	while ((hold = TAILQ_FIRST(&d->holds)) != NULL)
 		hold_free(d, hold);
+	watch_free_all(d);
 	connection_close(&d->poll);
 	connection_close(&d->timer);
 	connection_close(&d->socket);
@@ -234,6 +237,7 @@ connection_break(struct ddblock *d, int code, const char *text)
 	connection_close(&d->socket);
 	buffer_done(&d->out);
 	hold_lose_all(d, DDBLOCK_LOSS_DISCONNECTED);
+	watch_free_all(d);
 	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
 		struct ddblock_reply reply = {
 			.code = code,

@@ -1,7 +1,7 @@
 /*
  * A connection from the inside. Its parts: bytes (connection.c), requests and
- * their replies (request.c), holds and their deadlines (hold.c), lines taken
- * apart and sent to where they belong (dispatch.c).
+ * their replies (request.c), holds and their deadlines (hold.c), the locks of a
+ * hold (parts.c), lines taken apart and sent to where they belong (dispatch.c).
  */
 #ifndef DDBLOCKD_LIB_CONNECTION_H
 #define DDBLOCKD_LIB_CONNECTION_H
@@ -26,6 +26,7 @@
 enum request_kind {
 	REQUEST_HELLO = 1,
 	REQUEST_ACQUIRE,
+	REQUEST_WATCH,
 	REQUEST_OTHER,
 };
 
@@ -34,10 +35,13 @@ struct request {
 	uint64_t number;		/* also its tag */
 	enum request_kind kind;
 	char name_space[CONNECTION_NAME_MAX + 1]; /* ACQUIRE; "": default */
+	struct parts *parts;		/* ACQUIRE */
 	uint64_t hold;			/* RENEW; 0: another verb */
+	bool manual;			/* ACQUIRE: only RENEW prolongs it */
 	bool abandoned;			/* a grant is given back at once */
 	ddblock_row_function *on_row;
-	ddblock_row_function *on_progress;	/* LIST */
+	ddblock_row_function *on_progress;	/* LIST, ACQUIRE */
+	void *progress_arg;
 	ddblock_reply_function *on_reply;
 	void *arg;
 };
@@ -45,8 +49,12 @@ struct request {
 struct hold {
 	TAILQ_ENTRY(hold) entry;
 	uint64_t id;
-	uint64_t token;
+	struct parts *parts;
+	struct ddblock_row *found;	/* kept in the lock; or NULL */
 	uint64_t until_ms;		/* boot time */
+	uint64_t end_ms;		/* and it is not renewed beyond */
+	uint32_t count;			/* times that it is held */
+	bool manual;			/* !RENEWED is not about it */
 	uint64_t margin_ms;
 	bool lost;
 	char name_space[CONNECTION_NAME_MAX + 1];
@@ -54,6 +62,7 @@ struct hold {
 
 TAILQ_HEAD(request_queue, request);
 TAILQ_HEAD(hold_queue, hold);
+TAILQ_HEAD(watch_queue, watch);	/* watch.c */
 
 struct ddblock {
 	int socket;			/* -1: broken, see error */
@@ -73,6 +82,8 @@ struct ddblock {
 	void *holds_by_id;		/* tsearch(3) */
 	uint64_t deadline_ms;		/* no hold expires before */
 	uint64_t timer_ms;		/* what the timer is set to */
+
+	struct watch_queue watches;
 
 	ddblock_event_function *on_event;
 	void *event_arg;
@@ -127,10 +138,31 @@ void request_read_error(struct ddblock *, const struct codec_line *,
     struct ddblock_reply *ret);
 
 /*
- * DDBLOCK_E_PROTOCOL: the line is no grant. DDBLOCK_E_LOCK_LOST: it is one,
- * of the past; it was given back.
+ * The locks of one hold, in the order in which they were named, each with its
+ * token, which is 0 until the daemon has said it.
  */
-int hold_granted(struct ddblock *, const struct request *,
+struct parts {
+	size_t n;
+	struct part {
+		const char *key;
+		uint64_t token;
+	} part[];
+};
+
+/* For free(3). NULL: out of memory. */
+struct parts *parts_new(const char *const *keys, size_t n);
+
+struct part *parts_find(struct parts *, const char *key);
+
+/* Take the token from the row about one of several, or from a grant of one. */
+void parts_granted(struct parts *, const struct codec_line *);
+bool parts_are_granted(const struct parts *);
+
+/*
+ * Of a grant the hold takes the parts. DDBLOCK_E_PROTOCOL: the line is none.
+ * DDBLOCK_E_LOCK_LOST: it is one, of the past; it was given back.
+ */
+int hold_granted(struct ddblock *, struct request *,
     const struct codec_line *, uint64_t *ret_id);
 struct hold *hold_find(const struct ddblock *, uint64_t id);
 void hold_free(struct ddblock *, struct hold *);
@@ -147,8 +179,17 @@ void hold_lose_all(struct ddblock *, enum ddblock_loss);
 /* Report the holds whose deadline has passed. */
 void hold_check(struct ddblock *);
 
+/* The fields about what is kept in a lock, for free(3); NULL: nothing is. */
+int kept_copy(const struct codec_line *, struct ddblock_row **ret);
+
 /* Tell the daemon that a hold is not wanted, whatever it thinks of it. */
 void hold_give_back(struct ddblock *, uint64_t id);
+
+/* The answer to a WATCH, and !CHANGED. They call back. */
+void watch_answered(struct ddblock *, uint64_t request,
+    const struct ddblock_row *, int code);
+void watch_changed(struct ddblock *, const struct ddblock_row *);
+void watch_free_all(struct ddblock *);
 
 /* One line from the daemon. Negative: the daemon talks nonsense. */
 int dispatch_line(struct ddblock *, char *line, size_t length);

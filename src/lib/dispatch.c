@@ -28,13 +28,6 @@ ddblock_on_event(struct ddblock *d, ddblock_event_function *function,
 	d->event_arg = arg;
 }
 
-static bool
-dispatch_is(const struct codec_text *text, const char *word)
-{
-	return text != NULL && text->length == strlen(word) &&
-	    memcmp(text->bytes, word, text->length) == 0;
-}
-
 static enum ddblock_loss
 dispatch_loss(const struct codec_line *line)
 {
@@ -46,11 +39,13 @@ dispatch_loss(const struct codec_line *line)
 		{ "stolen", DDBLOCK_LOSS_STOLEN },
 		{ "broken", DDBLOCK_LOSS_BROKEN },
 		{ "shutdown", DDBLOCK_LOSS_SHUTDOWN },
+		{ "max_hold", DDBLOCK_LOSS_MAX_HOLD },
+		{ "keepalive", DDBLOCK_LOSS_KEEPALIVE },
 	};
 	const struct codec_text *reason = codec_find(line, "reason");
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (dispatch_is(reason, rows[i].word))
+		if (codec_is(reason, rows[i].word))
 			return rows[i].loss;
 	}
 	return DDBLOCK_LOSS_OTHER;
@@ -70,11 +65,11 @@ dispatch_hold_event(struct ddblock *d, const struct codec_line *line)
 	hold = hold_find(d, event.id);
 	if (hold == NULL || hold->lost)
 		return; /* released, or known to be lost, meanwhile */
-	if (dispatch_is(&line->word, "LOCK_LOST")) {
+	if (codec_is(&line->word, "LOCK_LOST")) {
 		hold_lose(d, hold, dispatch_loss(line));
 		return;
 	}
-	if (dispatch_is(&line->word, "LOCK_IN_DANGER"))
+	if (codec_is(&line->word, "LOCK_IN_DANGER"))
 		event.kind = DDBLOCK_EVENT_IN_DANGER;
 	if (reason != NULL)
 		event.code = error_from_word(reason->bytes, reason->length);
@@ -84,7 +79,7 @@ dispatch_hold_event(struct ddblock *d, const struct codec_line *line)
 	event_report(d, &event);
 }
 
-/* !LISTING: one of ours is so far. */
+/* !LISTING, !QUEUED: one of ours is so far. */
 static void
 dispatch_progress(struct ddblock *d, const struct ddblock_row *row)
 {
@@ -95,7 +90,7 @@ dispatch_progress(struct ddblock *d, const struct ddblock_row *row)
 	if (tag != NULL && codec_parse_number(tag->bytes, tag->length, &number))
 		request = request_find(d, number);
 	if (request != NULL && request->on_progress != NULL)
-		request->on_progress(request->arg, row, false);
+		request->on_progress(request->progress_arg, row, false);
 }
 
 /* Events of the future are not for us. */
@@ -106,15 +101,18 @@ dispatch_event(struct ddblock *d, const struct ddblock_row *row)
 	const struct codec_text *in = codec_find(line, "in");
 	struct ddblock_event event = { .kind = DDBLOCK_EVENT_SHUTDOWN };
 
-	if (dispatch_is(&line->word, "RENEWED")) {
+	if (codec_is(&line->word, "RENEWED")) {
 		hold_renewed(d, line);
-	} else if (dispatch_is(&line->word, "LOCK_IN_DANGER") ||
-	    dispatch_is(&line->word, "LOCK_SAFE") ||
-	    dispatch_is(&line->word, "LOCK_LOST")) {
+	} else if (codec_is(&line->word, "LOCK_IN_DANGER") ||
+	    codec_is(&line->word, "LOCK_SAFE") ||
+	    codec_is(&line->word, "LOCK_LOST")) {
 		dispatch_hold_event(d, line);
-	} else if (dispatch_is(&line->word, "LISTING")) {
+	} else if (codec_is(&line->word, "CHANGED")) {
+		watch_changed(d, row);
+	} else if (codec_is(&line->word, "LISTING") ||
+	    codec_is(&line->word, "QUEUED")) {
 		dispatch_progress(d, row);
-	} else if (dispatch_is(&line->word, "SHUTDOWN")) {
+	} else if (codec_is(&line->word, "SHUTDOWN")) {
 		if (in != NULL)
 			(void)codec_parse_duration(in->bytes, in->length,
 			    &event.remaining_ms);
@@ -141,7 +139,7 @@ dispatch_hello(struct ddblock *d, const struct codec_line *line, int code)
 	return 0;
 }
 
-/* The answer to a RENEW: more time, or the news that there is none. */
+/* The answer to RENEW, DOWNGRADE: more time, or the news that there is none. */
 static void
 dispatch_renew(struct ddblock *d, uint64_t id, const struct codec_line *line,
     int code)
@@ -179,6 +177,8 @@ dispatch_reply(struct ddblock *d, struct request *request,
 		r = dispatch_hello(d, line, reply.code);
 	if (request->hold != 0)
 		dispatch_renew(d, request->hold, line, reply.code);
+	if (request->kind == REQUEST_WATCH)
+		watch_answered(d, request->number, row, reply.code);
 	request_answer(d, request, &reply);
 	return r;
 }
@@ -215,6 +215,8 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 		    "the daemon answered a request that was never made");
 	if (line->kind != CODEC_ROW)
 		return dispatch_reply(d, request, &row);
+	if (request->kind == REQUEST_ACQUIRE)
+		parts_granted(request->parts, line);
 	if (request->on_row != NULL)
 		request->on_row(request->arg, &row, false);
 	return 0;

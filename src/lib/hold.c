@@ -50,6 +50,8 @@ hold_free(struct ddblock *d, struct hold *hold)
 		d->deadline_ms = DDBLOCK_NEVER_MS;
 		connection_set_timer(d);
 	}
+	free(hold->parts);
+	free(hold->found);
 	free(hold);
 }
 
@@ -116,18 +118,44 @@ hold_new(struct ddblock *d, const struct hold *like)
 	return 0;
 }
 
+/* Its own end, which no renewal moves, by the clock that @until_ms is by. */
+static uint64_t
+hold_end(const struct codec_line *line, uint64_t until_ms)
+{
+	uint64_t end_ms, said_ms;
+
+	if (!hold_number(line, "end_boot_ms", &end_ms) ||
+	    !hold_number(line, "until_boot_ms", &said_ms) || end_ms < said_ms)
+		return DDBLOCK_NEVER_MS;
+	return until_ms + (end_ms - said_ms);
+}
+
+/* What is fail-closed has no deadline. */
+static bool
+hold_is_endless(const struct codec_line *line, uint64_t *ret_ms)
+{
+	*ret_ms = DDBLOCK_NEVER_MS;
+	return codec_is(codec_find(line, "policy"), "fail-closed");
+}
+
 int
-hold_granted(struct ddblock *d, const struct request *request,
+hold_granted(struct ddblock *d, struct request *request,
     const struct codec_line *line, uint64_t *ret_id)
 {
-	struct hold like = { .lost = false };
+	struct hold like = { .count = 1, .manual = request->manual };
+	struct hold *again;
 	int r;
 
+	parts_granted(request->parts, line);
 	if (!hold_number(line, "id", &like.id) || like.id == 0 ||
-	    !hold_number(line, "token", &like.token) ||
-	    !hold_until(line, &like.until_ms) ||
-	    hold_find(d, like.id) != NULL)
+	    !parts_are_granted(request->parts) ||
+	    (!hold_until(line, &like.until_ms) &&
+		!hold_is_endless(line, &like.until_ms)))
 		return DDBLOCK_E_PROTOCOL;
+	again = hold_find(d, like.id);
+	if (again != NULL && codec_find(line, "count") == NULL)
+		return DDBLOCK_E_PROTOCOL;
+	like.end_ms = hold_end(line, like.until_ms);
 	(void)hold_duration(line, "margin", &like.margin_ms);
 	(void)memcpy(like.name_space, request->name_space,
 	    sizeof(like.name_space));
@@ -140,11 +168,21 @@ hold_granted(struct ddblock *d, const struct request *request,
 		return connection_fail(d, DDBLOCK_E_LOCK_LOST,
 		    "the lock was granted, but its lease is over already");
 	}
-	r = hold_new(d, &like);
+	if (again != NULL) {
+		again->count++;
+		*ret_id = like.id;
+		return 0;
+	}
+	like.parts = request->parts;
+	r = kept_copy(line, &like.found);
+	if (r == 0)
+		r = hold_new(d, &like);
 	if (r < 0) {
+		free(like.found);
 		hold_give_back(d, like.id);
 		return connection_fail(d, r, NULL);
 	}
+	request->parts = NULL;
 	*ret_id = like.id;
 	return 0;
 }
@@ -153,11 +191,16 @@ void
 hold_extend(struct ddblock *d, struct hold *hold,
     const struct codec_line *line)
 {
-	uint64_t until_ms;
+	uint64_t until_ms, token;
 
+	if (!hold->lost && hold_number(line, "token", &token))
+		hold->parts->part[0].token = token;	/* shared now */
 	(void)d; /* its deadline may be early, never late */
-	if (!hold->lost && hold_until(line, &until_ms) &&
-	    until_ms > hold->until_ms)
+	if (hold->lost || !hold_until(line, &until_ms))
+		return;
+	if (until_ms > hold->end_ms)
+		until_ms = hold->end_ms;
+	if (until_ms > hold->until_ms)
 		hold->until_ms = until_ms;
 }
 
@@ -185,7 +228,8 @@ hold_renewed(struct ddblock *d, const struct codec_line *line)
 		const char *mine = hold->name_space[0] != '\0' ?
 		    hold->name_space : d->default_namespace;
 
-		if (name != NULL && strcmp(mine, name->bytes) == 0)
+		if (name != NULL && !hold->manual &&
+		    strcmp(mine, name->bytes) == 0)
 			hold_extend(d, hold, line);
 	}
 	hold_count(d);
@@ -230,7 +274,9 @@ hold_lose_due(struct ddblock *d, uint64_t due_ms, enum ddblock_loss loss)
 	    hold->until_ms <= due_ms) {
 		TAILQ_REMOVE(&d->holds, hold, entry);
 		TAILQ_INSERT_TAIL(&d->holds, hold, entry);
-		hold_lose(d, hold, loss);
+		hold_lose(d, hold, loss == DDBLOCK_LOSS_EXPIRED &&
+		    hold->until_ms == hold->end_ms ? DDBLOCK_LOSS_MAX_HOLD :
+		    loss);
 	}
 }
 
@@ -257,7 +303,17 @@ ddblock_token(const struct ddblock *d, uint64_t id)
 {
 	const struct hold *hold = hold_find(d, id);
 
-	return hold == NULL ? 0 : hold->token;
+	return hold == NULL ? 0 : hold->parts->part[0].token;
+}
+
+uint64_t
+ddblock_token_of(const struct ddblock *d, uint64_t id, const char *key)
+{
+	const struct hold *hold = hold_find(d, id);
+	const struct part *part =
+	    hold == NULL ? NULL : parts_find(hold->parts, key);
+
+	return part == NULL ? 0 : part->token;
 }
 
 uint64_t
@@ -276,7 +332,8 @@ ddblock_remaining_ms(const struct ddblock *d, uint64_t id)
 
 	if (hold == NULL || hold->lost || hold->until_ms <= now_ms)
 		return 0;
-	return hold->until_ms - now_ms;
+	return hold->until_ms == DDBLOCK_NEVER_MS ? DDBLOCK_NEVER_MS :
+	    hold->until_ms - now_ms;
 }
 
 uint64_t

@@ -14,15 +14,18 @@ struct query_verb {
 	bool key_named;
 	bool ns;
 	bool list;	/* prefix, state, progress */
+	bool sort;
 };
 
 static const struct query_verb query_verbs[] = {
-	[DDBLOCK_QUERY_GET] = { .word = "GET", .key = true, .ns = true },
-	[DDBLOCK_QUERY_LIST] = { .word = "LIST", .ns = true, .list = true },
+	[DDBLOCK_QUERY_GET] = { .word = "GET", .key = true, .ns = true,
+	    .sort = true },
+	[DDBLOCK_QUERY_LIST] = { .word = "LIST", .ns = true, .list = true,
+	    .sort = true },
 	[DDBLOCK_QUERY_HELD] = { .word = "HELD", .key_named = true,
-	    .ns = true },
+	    .ns = true, .sort = true },
 	[DDBLOCK_QUERY_WAITING] = { .word = "WAITING", .key_named = true,
-	    .ns = true },
+	    .ns = true, .sort = true },
 	[DDBLOCK_QUERY_STATUS] = { .word = "STATUS" },
 	[DDBLOCK_QUERY_PING] = { .word = "PING" },
 };
@@ -65,12 +68,15 @@ ddblock_query_start(struct ddblock *d, enum ddblock_query_kind kind,
 	query_argument(d, verb->key, NULL, o.key);
 	query_argument(d, verb->key_named, "key", o.key);
 	query_argument(d, verb->ns, "ns", o.ns);
+	query_argument(d, verb->sort, "sort", o.sort);
 	query_argument(d, verb->list, "prefix", o.prefix);
-	query_argument(d, verb->list, "state", o.state);
+	query_argument(d, verb->list || kind == DDBLOCK_QUERY_HELD, "state",
+	    o.state);
 	if (verb->list && o.on_progress != NULL)
 		codec_text_value(&d->out, "progress", QUERY_PROGRESS);
 	draft.request->on_row = on_row;
 	draft.request->on_progress = o.on_progress;
+	draft.request->progress_arg = arg;
 	draft.request->on_reply = on_reply;
 	draft.request->arg = arg;
 	return request_send(d, &draft, ret_request);

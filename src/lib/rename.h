@@ -28,6 +28,7 @@
 #define error_exit_status ddblock_private_error_exit_status
 #define error_from_word ddblock_private_error_from_word
 #define codec_parse ddblock_private_codec_parse
+#define codec_is ddblock_private_codec_is
 #define codec_find ddblock_private_codec_find
 #define codec_is_text ddblock_private_codec_is_text
 #define codec_parse_duration ddblock_private_codec_parse_duration
@@ -61,10 +62,20 @@
 #define hold_lose_all ddblock_private_hold_lose_all
 #define hold_check ddblock_private_hold_check
 #define hold_give_back ddblock_private_hold_give_back
+#define watch_answered ddblock_private_watch_answered
+#define watch_changed ddblock_private_watch_changed
+#define watch_free_all ddblock_private_watch_free_all
 #define dispatch_line ddblock_private_dispatch_line
 #define event_report ddblock_private_event_report
 #define wait_until_answered ddblock_private_wait_until_answered
 #define wait_on_reply ddblock_private_wait_on_reply
+#define change_read ddblock_private_change_read
+#define change_write ddblock_private_change_write
+#define parts_new ddblock_private_parts_new
+#define parts_find ddblock_private_parts_find
+#define parts_granted ddblock_private_parts_granted
+#define parts_are_granted ddblock_private_parts_are_granted
+#define kept_copy ddblock_private_kept_copy
 #define options_copy ddblock_private_options_copy
 #define options_milliseconds ddblock_private_options_milliseconds
 

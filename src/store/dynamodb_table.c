@@ -4,6 +4,7 @@
  * One request at a time, each step chosen by the answer to the last, so that
  * it may be run twice, by two at a time, or again after it was interrupted.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,10 @@ struct dynamodb_table {
 	struct aws_client *client;
 	const char *table;
 	const char *key_attribute;
+	const char *sort_attribute;	/* NULL: no sort key */
+	const char *ttl_attribute;
+	uint64_t read_capacity;		/* 0: paid by request */
+	uint64_t write_capacity;
 	enum dynamodb_table_goal goal;
 	uint64_t deadline_ms;
 	store_table_fn done;
@@ -108,6 +113,44 @@ dynamodb_table_next(struct dynamodb_table *t, enum dynamodb_table_step step)
 	dynamodb_table_send(t);
 }
 
+/* A member for each key attribute, with the sort key's after the other's. */
+static void
+dynamodb_table_each_key(const struct dynamodb_table *t, struct buffer *b,
+    const char *before, const char *after, const char *before_sort,
+    const char *after_sort)
+{
+	(void)buffer_append_text(b, before);
+	json_append_text(b, t->key_attribute);
+	(void)buffer_append_text(b, after);
+	if (t->sort_attribute == NULL)
+		return;
+	(void)buffer_append_text(b, before_sort);
+	json_append_text(b, t->sort_attribute);
+	(void)buffer_append_text(b, after_sort);
+}
+
+static void
+dynamodb_table_write_create(const struct dynamodb_table *t, struct buffer *b)
+{
+	if (t->read_capacity == 0)
+		(void)buffer_append_text(b,
+		    ",\"BillingMode\":\"PAY_PER_REQUEST\"");
+	else
+		(void)buffer_printf(b, ",\"ProvisionedThroughput\":{"
+		    "\"ReadCapacityUnits\":%" PRIu64 ","
+		    "\"WriteCapacityUnits\":%" PRIu64 "}",
+		    t->read_capacity, t->write_capacity);
+	(void)buffer_append_text(b, ",\"KeySchema\":[");
+	dynamodb_table_each_key(t, b,
+	    "{\"KeyType\":\"HASH\",\"AttributeName\":", "}",
+	    ",{\"KeyType\":\"RANGE\",\"AttributeName\":", "}");
+	(void)buffer_append_text(b, "],\"AttributeDefinitions\":[");
+	dynamodb_table_each_key(t, b,
+	    "{\"AttributeType\":\"S\",\"AttributeName\":", "}",
+	    ",{\"AttributeType\":\"S\",\"AttributeName\":", "}");
+	(void)buffer_append_text(b, "]}");
+}
+
 static const char *
 dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
 {
@@ -119,18 +162,13 @@ dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
 		return "DescribeTable";
 	case TABLE_TIME:
 		(void)buffer_append_text(b, ",\"Key\":{");
-		json_append_text(b, t->key_attribute);
-		(void)buffer_append_text(b, ":{\"S\":\"session:none\"}}}");
+		dynamodb_table_each_key(t, b,
+		    "", ":{\"S\":\"session:none\"}",
+		    ",", ":{\"S\":\"" KEY_SORT_NONE "\"}");
+		(void)buffer_append_text(b, "}}");
 		return "GetItem";
 	case TABLE_CREATE:
-		(void)buffer_append_text(b,
-		    ",\"BillingMode\":\"PAY_PER_REQUEST\","
-		    "\"KeySchema\":[{\"KeyType\":\"HASH\",\"AttributeName\":");
-		json_append_text(b, t->key_attribute);
-		(void)buffer_append_text(b, "}],\"AttributeDefinitions\":"
-		    "[{\"AttributeType\":\"S\",\"AttributeName\":");
-		json_append_text(b, t->key_attribute);
-		(void)buffer_append_text(b, "}]}");
+		dynamodb_table_write_create(t, b);
 		return "CreateTable";
 	case TABLE_DESCRIBE_TTL:
 		(void)buffer_append_text(b, "}");
@@ -139,8 +177,9 @@ dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
 		break;
 	}
 	(void)buffer_append_text(b, ",\"TimeToLiveSpecification\":{"
-	    "\"Enabled\":true,\"AttributeName\":\""
-	    DYNAMODB_TABLE_TTL_ATTRIBUTE "\"}}");
+	    "\"Enabled\":true,\"AttributeName\":");
+	json_append_text(b, t->ttl_attribute);
+	(void)buffer_append_text(b, "}}");
 	return "UpdateTimeToLive";
 }
 
@@ -163,7 +202,19 @@ dynamodb_table_at(struct json_object *array, size_t i)
 	return json_object_array_get_idx(array, i);
 }
 
-/* "partition key "key" (S), sort key "range" (N)" */
+/* "partition key "key" (S), sort key "range" (S)", as it must be, */
+static void
+dynamodb_table_keys_needed(const struct dynamodb_table *t,
+    char text[TABLE_KEYS_MAX])
+{
+	bool sorts = t->sort_attribute != NULL;
+
+	(void)snprintf(text, TABLE_KEYS_MAX, "partition key \"%s\" (S)%s%s%s",
+	    t->key_attribute, sorts ? ", sort key \"" : "",
+	    sorts ? t->sort_attribute : "", sorts ? "\" (S)" : "");
+}
+
+/* and as it is */
 static void
 dynamodb_table_keys(struct json_object *table, char *text, size_t size)
 {
@@ -210,8 +261,7 @@ dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 		return;
 	}
 	dynamodb_table_keys(table, have, sizeof(have));
-	(void)snprintf(need, sizeof(need), "partition key \"%s\" (S)",
-	    t->key_attribute);
+	dynamodb_table_keys_needed(t, need);
 	if (strcmp(have, need) != 0) {
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE,
 		    "table %.*s has %s, but the namespace needs %s and no "
@@ -243,9 +293,11 @@ dynamodb_table_good(struct dynamodb_table *t, const char *ttl)
 {
 	const char *what = t->created ? "created, on demand" :
 	    t->ttl_set ? "changed" : "as it must be";
+	char keys[TABLE_KEYS_MAX];
 
-	dynamodb_table_end(t, 0, "table %.*s: %s; partition key \"%s\" (S), "
-	    "%s", TABLE_NAME_SHOWN, t->table, what, t->key_attribute, ttl);
+	dynamodb_table_keys_needed(t, keys);
+	dynamodb_table_end(t, 0, "table %.*s: %s; %s, %s", TABLE_NAME_SHOWN,
+	    t->table, what, keys, ttl);
 }
 
 static void
@@ -254,26 +306,30 @@ dynamodb_table_ttl(struct dynamodb_table *t, struct json_object *answer)
 	struct json_object *d = json_find(answer, "TimeToLiveDescription");
 	const char *status = dynamodb_table_text(d, "TimeToLiveStatus");
 	const char *attribute = dynamodb_table_text(d, "AttributeName");
+	char good[TABLE_KEYS_MAX];
 	bool on = strcmp(status, "ENABLED") == 0 ||
 	    strcmp(status, "ENABLING") == 0;
 
-	if (on && strcmp(attribute, DYNAMODB_TABLE_TTL_ATTRIBUTE) == 0) {
-		dynamodb_table_good(t, "time to live on \""
-		    DYNAMODB_TABLE_TTL_ATTRIBUTE "\"");
+	if (on && strcmp(attribute, t->ttl_attribute) == 0) {
+		(void)snprintf(good, sizeof(good), "time to live on \"%s\"",
+		    attribute);
+		dynamodb_table_good(t, good);
 	} else if (on) {
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
 		    "its time to live on attribute \"%s\", but the namespace "
-		    "needs it on \"" DYNAMODB_TABLE_TTL_ATTRIBUTE "\"; switch "
-		    "it off first", TABLE_NAME_SHOWN, t->table, attribute);
+		    "needs it on \"%s\"; switch it off first, or set "
+		    "ttl_attribute", TABLE_NAME_SHOWN, t->table, attribute,
+		    t->ttl_attribute);
 	} else if (t->goal == DYNAMODB_TABLE_INIT &&
 	    strcmp(status, "DISABLED") == 0 && t->ttl_tries++ < 3) {
 		dynamodb_table_next(t, TABLE_SET_TTL);
 	} else {
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
 		    "no time to live (%s), but the namespace needs it on "
-		    "attribute \"" DYNAMODB_TABLE_TTL_ATTRIBUTE "\", or free "
-		    "locks stay for ever", TABLE_NAME_SHOWN, t->table,
-		    status[0] != '\0' ? status : "unknown");
+		    "attribute \"%s\", or free locks stay for ever",
+		    TABLE_NAME_SHOWN, t->table,
+		    status[0] != '\0' ? status : "unknown",
+		    t->ttl_attribute);
 	}
 }
 
@@ -324,6 +380,8 @@ dynamodb_table_not_allowed(const struct aws_error *e)
 static void
 dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 {
+	char need[TABLE_KEYS_MAX];
+
 	if (t->step == TABLE_DESCRIBE && t->goal == DYNAMODB_TABLE_INIT &&
 	    e->code == DDBLOCK_E_NO_TABLE && !t->made) {
 		dynamodb_table_next(t, TABLE_CREATE);
@@ -352,9 +410,10 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 		    aws_client_endpoint(t->client));
 	} else if (t->step == TABLE_TIME &&
 	    strcmp(e->name, "ValidationException") == 0) {
+		dynamodb_table_keys_needed(t, need);
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
-		    "other keys than \"%s\" (S): %s", TABLE_NAME_SHOWN,
-		    t->table, t->key_attribute, e->text);
+		    "other keys than %s: %s", TABLE_NAME_SHOWN, t->table,
+		    need, e->text);
 	} else {
 		dynamodb_table_end(t, e->code, "table %.*s at %s: %s",
 		    TABLE_NAME_SHOWN, t->table,
@@ -421,7 +480,11 @@ dynamodb_table_run(struct dynamodb_jobs *jobs, enum dynamodb_table_goal goal,
 	*t = (struct dynamodb_table){
 		.jobs = jobs, .client = jobs->client,
 		.table = jobs->table->table,
-		.key_attribute = jobs->table->key_attribute, .goal = goal,
+		.key_attribute = jobs->table->key_attribute,
+		.sort_attribute = jobs->table->sort_attribute,
+		.ttl_attribute = jobs->table->ttl_attribute,
+		.read_capacity = jobs->table->read_capacity,
+		.write_capacity = jobs->table->write_capacity, .goal = goal,
 		.deadline_ms = deadline_ms, .done = done, .arg = arg,
 		.step = TABLE_DESCRIBE,
 	};

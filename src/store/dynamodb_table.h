@@ -11,7 +11,6 @@
 
 struct dynamodb_table;	/* one run, until its answer */
 
-#define DYNAMODB_TABLE_TTL_ATTRIBUTE "ttl"
 #define DYNAMODB_TABLE_TEXT_MAX 1536
 
 enum dynamodb_table_goal {

@@ -224,6 +224,20 @@ sqlite_apply_extend(const struct sqlite_apply *a, const struct operation *o,
 }
 
 static int
+sqlite_apply_update(const struct operation *o, const struct lock_record *old,
+    struct lock_record *r)
+{
+	if (revision_equal(old->revision, o->revision))
+		return SQLITE_SAME;
+	if (!sqlite_apply_contains(old->holders, old->n_holders, &o->me) ||
+	    !revision_is_less(old->revision, o->revision))
+		return SQLITE_CONFLICT;
+	r->revision = o->revision;
+	r->contents = o->contents;
+	return SQLITE_WRITE;
+}
+
+static int
 sqlite_apply_want(const struct sqlite_apply *a, const struct operation *o,
     const struct lock_record *old, struct lock_record *r)
 {
@@ -292,6 +306,9 @@ sqlite_apply_lock(const struct sqlite_apply *a, const struct operation *o,
 		break;
 	case OPERATION_EXTEND:
 		applied = sqlite_apply_extend(a, o, old, &r);
+		break;
+	case OPERATION_UPDATE:
+		applied = sqlite_apply_update(o, old, &r);
 		break;
 	case OPERATION_WANT:
 		applied = sqlite_apply_want(a, o, old, &r);

@@ -35,14 +35,28 @@ sqlite_job_copy_keys(struct sqlite_job *j)
 }
 
 static bool
-sqlite_job_copy(struct sqlite_job *j, const struct operation *operation)
+sqlite_job_copy_contents(struct sqlite_job *j, struct contents *c)
 {
-	struct operation *o = &j->ask;
+	void *memory;
 
+	if (contents_are_empty(c))
+		return true;
+	memory = arena_alloc(&j->arena, contents_room(c));
+	if (memory != NULL)
+		contents_put(c, memory, c);
+	return memory != NULL;
+}
+
+/* All that an operation by itself points to. */
+static bool
+sqlite_job_copy_one(struct sqlite_job *j, const struct operation *operation,
+    struct operation *o)
+{
 	*o = *operation;
 	if (!sqlite_job_copy_key(j, &o->key) ||
 	    !sqlite_job_copy_key(j, &o->prefix) ||
-	    !sqlite_job_copy_key(j, &o->cursor))
+	    !sqlite_job_copy_key(j, &o->cursor) ||
+	    !sqlite_job_copy_contents(j, &o->contents))
 		return false;
 	o->dead = arena_copy(&j->arena, o->dead, o->n_dead * sizeof(*o->dead));
 	o->holders = arena_copy(&j->arena, o->holders,
@@ -55,7 +69,34 @@ sqlite_job_copy(struct sqlite_job *j, const struct operation *operation)
 		if (o->owner == NULL)
 			return false;
 	}
-	return sqlite_job_copy_keys(j);
+	return true;
+}
+
+static bool
+sqlite_job_copy_parts(struct sqlite_job *j)
+{
+	struct operation *o = &j->ask;
+	size_t n = o->kind == OPERATION_TOGETHER ? o->n_keys : 0;
+	struct operation *parts = arena_alloc(&j->arena, n * sizeof(*parts));
+	const struct operation **list =
+	    arena_alloc(&j->arena, n * sizeof(*list));
+
+	if (parts == NULL || list == NULL)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		list[i] = &parts[i];
+		if (!sqlite_job_copy_one(j, o->parts[i], &parts[i]))
+			return false;
+	}
+	o->parts = list;
+	return true;
+}
+
+static bool
+sqlite_job_copy(struct sqlite_job *j, const struct operation *operation)
+{
+	return sqlite_job_copy_one(j, operation, &j->ask) &&
+	    sqlite_job_copy_keys(j) && sqlite_job_copy_parts(j);
 }
 
 struct sqlite_job *
@@ -150,6 +191,7 @@ sqlite_job_weight(const struct sqlite_job *j)
 {
 	switch (j->ask.kind) {
 	case OPERATION_READ_MANY:
+	case OPERATION_TOGETHER:
 		return j->ask.n_keys + 1;
 	case OPERATION_SCAN:
 		return SCAN_PAGE_MAX;

@@ -19,6 +19,8 @@
 #include "store/sqlite_rows.h"
 
 #define RECORDS_KEY_SHOWN 80	/* bytes of a key in a message */
+#define RECORDS_ROW "a row of this version"
+#define RECORDS_ROOM "a token that leaves room for more below 2^53"
 
 static const char *const sqlite_records_sql[STATEMENTS] = {
 	[STATEMENT_BEGIN] = "BEGIN",
@@ -29,7 +31,8 @@ static const char *const sqlite_records_sql[STATEMENTS] = {
 	    "SELECT " SQLITE_ROWS_LOCK " FROM lock WHERE key = ?1",
 	[STATEMENT_LOCK_PUT] =
 	    "REPLACE INTO lock(" SQLITE_ROWS_LOCK ")"
-	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+	    " ?12, ?13)",
 	[STATEMENT_LOCK_SCAN] =
 	    "SELECT " SQLITE_ROWS_LOCK " FROM lock"
 	    " WHERE key > ?1 AND key >= ?2 ORDER BY key",
@@ -37,6 +40,12 @@ static const char *const sqlite_records_sql[STATEMENTS] = {
 	    "SELECT key, token, holders IS NULL AND ttl > 0 AND ttl < ?2"
 	    " FROM lock WHERE key > ?1 ORDER BY key LIMIT ?3",
 	[STATEMENT_LOCK_PURGE] = "DELETE FROM lock WHERE key = ?1",
+	[STATEMENT_CONTENTS_GET] =
+	    "SELECT " SQLITE_ROWS_CONTENTS " FROM contents WHERE key = ?1",
+	[STATEMENT_CONTENTS_PUT] =
+	    "REPLACE INTO contents(" SQLITE_ROWS_CONTENTS ")"
+	    " VALUES(?1, ?2, ?3)",
+	[STATEMENT_CONTENTS_PURGE] = "DELETE FROM contents WHERE key = ?1",
 	[STATEMENT_FLOOR_PUT] =
 	    "UPDATE meta SET value = ?1 WHERE name = 'token_floor'",
 	[STATEMENT_SESSION_GET] =
@@ -120,27 +129,37 @@ sqlite_records_refuse(struct sqlite_job *j, int code)
 	return SQLITE_OK;
 }
 
+/* Which row is to blame, and for what. */
+static void
+sqlite_records_describe(struct sqlite_records *r, struct key key,
+    const char *expected, char text[OUTCOME_TEXT_MAX])
+{
+	char shown[RECORDS_KEY_SHOWN + 1];
+	size_t n = key.length < RECORDS_KEY_SHOWN ?
+	    key.length : RECORDS_KEY_SHOWN;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)key.bytes[i];
+
+		shown[i] = c >= 0x20 && c < 0x7f ? key.bytes[i] : '?';
+	}
+	shown[n] = '\0';
+	(void)snprintf(text, OUTCOME_TEXT_MAX,
+	    "%.100s, lock \"%s\"%s: expected %s",
+	    sqlite3_db_filename(r->db, "main"), shown,
+	    n < key.length ? "..." : "", expected);
+}
+
 /* The same with the lock's name, where its row is to blame. */
 static int
 sqlite_records_refuse_lock(struct sqlite_records *r, struct sqlite_job *j,
     int code, const char *expected)
 {
 	char text[OUTCOME_TEXT_MAX];
-	char key[RECORDS_KEY_SHOWN + 1];
-	size_t n = j->ask.key.length < RECORDS_KEY_SHOWN ?
-	    j->ask.key.length : RECORDS_KEY_SHOWN;
 
 	if (code != DDBLOCK_E_BAD_RECORD)
 		return sqlite_records_refuse(j, code);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)j->ask.key.bytes[i];
-
-		key[i] = c >= 0x20 && c < 0x7f ? j->ask.key.bytes[i] : '?';
-	}
-	key[n] = '\0';
-	(void)snprintf(text, sizeof(text), "%.100s, lock \"%s\"%s: expected %s",
-	    sqlite3_db_filename(r->db, "main"), key,
-	    n < j->ask.key.length ? "..." : "", expected);
+	sqlite_records_describe(r, j->ask.key, expected, text);
 	sqlite_job_fail(j, OUTCOME_REFUSED, code, text);
 	return SQLITE_OK;
 }
@@ -162,6 +181,47 @@ sqlite_records_get_lock(struct sqlite_records *r, struct sqlite_job *j,
 	}
 	(void)sqlite3_reset(s);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* What clients keep in the lock, whose row says whether they ever did. */
+static int
+sqlite_records_get_contents(struct sqlite_records *r, struct sqlite_job *j,
+    struct lock_record *l, int *ret_code)
+{
+	sqlite3_stmt *s = r->statements[STATEMENT_CONTENTS_GET];
+	int rc;
+
+	if (l->revision.sequence == 0 ||
+	    (j->ask.kind == OPERATION_READ && !j->ask.with_contents))
+		return SQLITE_OK;
+	(void)sqlite_rows_bind_bytes(s, 1, j->ask.key.bytes,
+	    j->ask.key.length);
+	rc = sqlite3_step(s);
+	if (rc == SQLITE_ROW) {
+		*ret_code = sqlite_rows_read_contents(s, &j->arena,
+		    &l->contents);
+		rc = SQLITE_DONE;
+	}
+	(void)sqlite3_reset(s);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int
+sqlite_records_put_contents(struct sqlite_records *r, struct sqlite_job *j,
+    int *ret_code)
+{
+	const struct contents *c = &j->outcome.lock.contents;
+	sqlite3_stmt *put = r->statements[STATEMENT_CONTENTS_PUT];
+	sqlite3_stmt *purge = r->statements[STATEMENT_CONTENTS_PURGE];
+
+	if (contents_are_empty(c)) {
+		(void)sqlite_rows_bind_bytes(purge, 1, j->ask.key.bytes,
+		    j->ask.key.length);
+		return sqlite_records_step(r, STATEMENT_CONTENTS_PURGE);
+	}
+	*ret_code = sqlite_rows_bind_contents(put, &j->arena, j->ask.key, c);
+	return *ret_code < 0 ? SQLITE_OK :
+	    sqlite_records_step(r, STATEMENT_CONTENTS_PUT);
 }
 
 static struct sqlite_apply
@@ -187,25 +247,107 @@ sqlite_records_lock(struct sqlite_records *r, struct sqlite_job *j)
 	int rc;
 
 	rc = sqlite_records_get_lock(r, j, j->ask.key, &old, &code);
+	if (rc == SQLITE_OK && code == 0)
+		rc = sqlite_records_get_contents(r, j, &old, &code);
 	if (rc != SQLITE_OK)
 		return rc;
 	if (code < 0)
-		return sqlite_records_refuse_lock(r, j, code,
-		    "a row of this version");
+		return sqlite_records_refuse_lock(r, j, code, RECORDS_ROW);
 	j->outcome.lock = old;
 	code = sqlite_apply_lock(&a, &j->ask, &old, &j->outcome.lock);
 	if (code < 0)
-		return sqlite_records_refuse_lock(r, j, code,
-		    "a token that leaves room for more below 2^53");
+		return sqlite_records_refuse_lock(r, j, code, RECORDS_ROOM);
 	j->outcome.kind =
 	    code == SQLITE_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
 	if (code != SQLITE_WRITE)
 		return SQLITE_OK;
-	code = sqlite_rows_bind_lock(put, &j->arena, j->ask.key,
-	    &j->outcome.lock);
+	code = 0;
+	if (j->ask.kind == OPERATION_UPDATE)
+		rc = sqlite_records_put_contents(r, j, &code);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (code == 0)
+		code = sqlite_rows_bind_lock(put, &j->arena, j->ask.key,
+		    &j->outcome.lock);
 	if (code < 0)
 		return sqlite_records_refuse(j, code);
 	return sqlite_records_step(r, STATEMENT_LOCK_PUT);
+}
+
+/* What becomes of one of several: its condition, and what it would write. */
+static int
+sqlite_records_judge_part(struct sqlite_records *r, struct sqlite_job *j,
+    size_t i, struct outcome_part *ret)
+{
+	struct sqlite_apply a = sqlite_records_context(r, j);
+	const struct operation *part = j->ask.parts[i];
+	const char *expected = RECORDS_ROW;
+	struct lock_record old;
+	int code;
+	int rc;
+
+	rc = sqlite_records_get_lock(r, j, part->key, &old, &code);
+	if (rc != SQLITE_OK)
+		return rc;
+	*ret = (struct outcome_part){ .kind = OUTCOME_DONE, .lock = old };
+	if (code == 0) {
+		expected = RECORDS_ROOM;
+		code = sqlite_apply_lock(&a, part, &old, &ret->lock);
+	}
+	if (code == SQLITE_CONFLICT)
+		ret->kind = OUTCOME_CONFLICT;
+	if (code < 0) {
+		ret->kind = OUTCOME_REFUSED;
+		ret->code = code;
+		if (code == DDBLOCK_E_BAD_RECORD)
+			sqlite_records_describe(r, part->key, expected,
+			    j->outcome.text);
+	}
+	return SQLITE_OK;
+}
+
+/* Once a row is written there is no way back but the whole transaction's. */
+static int
+sqlite_records_put_part(struct sqlite_records *r, struct sqlite_job *j,
+    size_t i, const struct outcome_part *part)
+{
+	sqlite3_stmt *put = r->statements[STATEMENT_LOCK_PUT];
+
+	if (sqlite_rows_bind_lock(put, &j->arena, j->ask.keys[i],
+	    &part->lock) < 0)
+		return SQLITE_NOMEM;
+	return sqlite_records_step(r, STATEMENT_LOCK_PUT);
+}
+
+static int
+sqlite_records_together(struct sqlite_records *r, struct sqlite_job *j)
+{
+	size_t n = j->ask.n_keys;
+	struct outcome_part *parts =
+	    arena_alloc(&j->arena, n * sizeof(*parts));
+	bool done = true;
+	int rc = SQLITE_OK;
+
+	if (!operation_is_sound(&j->ask))
+		return sqlite_records_refuse(j, DDBLOCK_E_BAD_REQUEST);
+	if (parts == NULL)
+		return sqlite_records_refuse(j, DDBLOCK_E_NOMEM);
+	for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
+		rc = sqlite_records_judge_part(r, j, i, &parts[i]);
+		if (rc == SQLITE_OK && parts[i].kind != OUTCOME_DONE)
+			done = false;
+	}
+	for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
+		if (done)
+			rc = sqlite_records_put_part(r, j, i, &parts[i]);
+		else if (parts[i].kind == OUTCOME_DONE)
+			parts[i] = (struct outcome_part){
+				.kind = OUTCOME_REFUSED,
+			};
+	}
+	j->outcome.parts = parts;
+	j->outcome.kind = done ? OUTCOME_DONE : OUTCOME_CONFLICT;
+	return rc;
 }
 
 static int
@@ -385,10 +527,13 @@ sqlite_records_run(struct sqlite_records *r, struct sqlite_job *j)
 	case OPERATION_ACQUIRE:
 	case OPERATION_RELEASE:
 	case OPERATION_EXTEND:
+	case OPERATION_UPDATE:
 	case OPERATION_WANT:
 	case OPERATION_UNWANT:
 	case OPERATION_BREAK:
 		return sqlite_records_lock(r, j);
+	case OPERATION_TOGETHER:
+		return sqlite_records_together(r, j);
 	case OPERATION_READ_MANY:
 		return sqlite_records_read_many(r, j);
 	case OPERATION_SCAN:

@@ -3,7 +3,8 @@
  *
  * Holders are a blob of elements of 48 bytes, big-endian: session, grant,
  * lease in milliseconds, flags. One row per lock, because a row is what a
- * write costs.
+ * write costs; but what clients keep in a lock may be large and is seldom
+ * written, so it has a row of its own, if there is any.
  */
 #include "store/sqlite_rows.h"
 
@@ -15,6 +16,8 @@
 #define IDENT_BYTES 16
 #define HOLDER_BYTES 48
 #define HOLDER_FAIL_CLOSED 1
+#define ATTRIBUTE_HEAD_BYTES 16	/* lengths of its name and its value */
+#define ATTRIBUTE_TYPED (UINT64_C(1) << 32)	/* in the latter */
 
 static void
 sqlite_rows_put_number(unsigned char *p, uint64_t number)
@@ -169,12 +172,68 @@ sqlite_rows_read_lock(sqlite3_stmt *s, struct arena *a,
 		    &r.n_shared_wishes);
 	if (code == 0)
 		code = sqlite_rows_read_number(s, 10, &r.ttl_s);
+	if (code == 0)
+		code = sqlite_rows_read_number(s, 11, &r.revision.sequence);
+	r.revision.random = (uint64_t)sqlite3_column_int64(s, 12);
 	if (code == 0 && (mode > LOCK_MODE_SHARED || r.token > TOKEN_MAX))
 		code = DDBLOCK_E_BAD_RECORD;
 	if (code < 0)
 		return code;
 	r.mode = (enum lock_mode)mode;
 	*ret = r;
+	return 0;
+}
+
+/* One attribute at *@p, of which @left bytes are left; false: it is broken. */
+static bool
+sqlite_rows_read_attribute(const unsigned char **p, size_t *left,
+    struct attribute *ret)
+{
+	uint64_t name, value;
+
+	if (*left < ATTRIBUTE_HEAD_BYTES)
+		return false;
+	name = sqlite_rows_get_number(*p);
+	value = sqlite_rows_get_number(*p + 8);
+	ret->typed = (value & ATTRIBUTE_TYPED) != 0;
+	value &= ~ATTRIBUTE_TYPED;
+	*p += ATTRIBUTE_HEAD_BYTES;
+	*left -= ATTRIBUTE_HEAD_BYTES;
+	if (name > *left || value > *left - name)
+		return false;
+	ret->name = (struct key){ (const char *)*p, name };
+	ret->value = (struct key){ (const char *)*p + name, value };
+	*p += name + value;
+	*left -= name + value;
+	return true;
+}
+
+int
+sqlite_rows_read_contents(sqlite3_stmt *s, struct arena *a,
+    struct contents *ret)
+{
+	struct contents c = { { NULL, 0 }, NULL, 0 };
+	struct attribute *attributes;
+	const unsigned char *p;
+	size_t left = (size_t)sqlite3_column_bytes(s, 2);
+
+	c.data.length = (size_t)sqlite3_column_bytes(s, 1);
+	c.data.bytes =
+	    arena_copy(a, sqlite3_column_blob(s, 1), c.data.length);
+	p = arena_copy(a, sqlite3_column_blob(s, 2), left);
+	attributes = arena_alloc(a, ATTRIBUTES_MAX * sizeof(*attributes));
+	if (c.data.bytes == NULL || p == NULL || attributes == NULL)
+		return DDBLOCK_E_NOMEM;
+	while (left > 0) {
+		if (c.n_attributes == ATTRIBUTES_MAX ||
+		    !sqlite_rows_read_attribute(&p, &left,
+		    &attributes[c.n_attributes++]))
+			return DDBLOCK_E_BAD_RECORD;
+	}
+	c.attributes = attributes;
+	if (contents_size(&c) > CONTENTS_MAX)
+		return DDBLOCK_E_BAD_RECORD;
+	*ret = c;
 	return 0;
 }
 
@@ -304,7 +363,39 @@ sqlite_rows_bind_lock(sqlite3_stmt *s, struct arena *a, struct key key,
 		code = sqlite_rows_bind_idents(s, 10, a, r->shared_wishes,
 		    r->n_shared_wishes);
 	sqlite_rows_bind_number(s, 11, r->ttl_s);
+	sqlite_rows_bind_number(s, 12, r->revision.sequence);
+	sqlite_rows_bind_number(s, 13, r->revision.random);
 	return code;
+}
+
+int
+sqlite_rows_bind_contents(sqlite3_stmt *s, struct arena *a, struct key key,
+    const struct contents *c)
+{
+	size_t room = contents_size(c) - c->data.length +
+	    c->n_attributes * ATTRIBUTE_HEAD_BYTES;
+	unsigned char *attributes = arena_alloc(a, room);
+	unsigned char *p = attributes;
+
+	if (attributes == NULL)
+		return DDBLOCK_E_NOMEM;
+	for (size_t i = 0; i < c->n_attributes; i++) {
+		const struct attribute *one = &c->attributes[i];
+
+		sqlite_rows_put_number(p, one->name.length);
+		sqlite_rows_put_number(p + 8, one->value.length |
+		    (one->typed ? ATTRIBUTE_TYPED : 0));
+		p += ATTRIBUTE_HEAD_BYTES;
+		memcpy(p, one->name.bytes, one->name.length);
+		p += one->name.length;
+		if (one->value.length > 0)
+			memcpy(p, one->value.bytes, one->value.length);
+		p += one->value.length;
+	}
+	(void)sqlite_rows_bind_bytes(s, 1, key.bytes, key.length);
+	(void)sqlite_rows_bind_bytes(s, 2, c->data.bytes, c->data.length);
+	(void)sqlite3_bind_blob(s, 3, attributes, (int)room, SQLITE_STATIC);
+	return 0;
 }
 
 int

@@ -12,7 +12,8 @@ struct sqlite3_stmt;
 /* In the order of the columns below. */
 #define SQLITE_ROWS_LOCK                                                       \
 	"key, mode, token, max, holders, owner, acquired_at, broken_by,"       \
-	" xwait, swait, ttl"
+	" xwait, swait, ttl, sequence, random"
+#define SQLITE_ROWS_CONTENTS "key, data, attributes"
 #define SQLITE_ROWS_SESSION "id, beat, lease_ms, host, dead, ttl"
 
 /*
@@ -24,12 +25,16 @@ struct sqlite3_stmt;
  */
 int sqlite_rows_read_lock(struct sqlite3_stmt *s, struct arena *,
     struct lock_record *ret);
+int sqlite_rows_read_contents(struct sqlite3_stmt *s, struct arena *,
+    struct contents *ret);
 int sqlite_rows_read_session(struct sqlite3_stmt *s, struct arena *,
     struct session_record *ret);
 
 /* Bind the columns; what is bound lives in the arena. DDBLOCK_E_NOMEM. */
 int sqlite_rows_bind_lock(struct sqlite3_stmt *s, struct arena *,
     struct key key, const struct lock_record *);
+int sqlite_rows_bind_contents(struct sqlite3_stmt *s, struct arena *,
+    struct key key, const struct contents *);
 int sqlite_rows_bind_session(struct sqlite3_stmt *s, struct arena *,
     struct ident id, const struct session_record *, uint64_t ttl_s);
 

@@ -71,6 +71,7 @@ sqlite_sweep_purge(struct sqlite_records *r, const struct sqlite_sweep *w,
     uint64_t wall_s)
 {
 	sqlite3_stmt *purge = r->statements[STATEMENT_LOCK_PURGE];
+	sqlite3_stmt *contents = r->statements[STATEMENT_CONTENTS_PURGE];
 	sqlite3_stmt *floor = r->statements[STATEMENT_FLOOR_PUT];
 	int rc = SQLITE_OK;
 
@@ -80,7 +81,11 @@ sqlite_sweep_purge(struct sqlite_records *r, const struct sqlite_sweep *w,
 	for (size_t i = 0; i < w->n_purge && rc == SQLITE_OK; i++) {
 		(void)sqlite_rows_bind_bytes(purge, 1, w->purge[i].bytes,
 		    w->purge[i].length);
+		(void)sqlite_rows_bind_bytes(contents, 1, w->purge[i].bytes,
+		    w->purge[i].length);
 		rc = sqlite_records_step(r, STATEMENT_LOCK_PURGE);
+		if (rc == SQLITE_OK)
+			rc = sqlite_records_step(r, STATEMENT_CONTENTS_PURGE);
 	}
 	if (rc != SQLITE_OK || w->token_max <= r->token_floor)
 		return rc;

@@ -32,6 +32,7 @@ struct store_status {
 	const char *kind;	/* "dynamodb" or "sqlite" */
 	const char *scope;	/* "fleet" or "host" */
 	const char *where;	/* endpoint and table, or file */
+	bool sorts;		/* locks may have sort values (core/key.h) */
 	int last_error;		/* DDBLOCK_E_* or 0 */
 	const char *last_text;	/* of that error; may be empty */
 	uint64_t requests;	/* sent, including repetitions */

@@ -37,7 +37,7 @@ struct dynamodb_store {
 	struct store store;
 	struct dialect_table table;
 	struct dynamodb_jobs jobs;
-	char *strings[6];	/* what the table points to */
+	char *strings[8];	/* what the table points to */
 	char where[DYNAMODB_WHERE_MAX];
 
 	bool ready;		/* the table was looked at */
@@ -227,6 +227,7 @@ dynamodb_status(const struct store *store, struct store_status *ret)
 
 	*ret = (struct store_status){
 		.kind = "dynamodb", .scope = "fleet", .where = s->where,
+		.sorts = s->table.sort_attribute != NULL,
 		.last_error = s->jobs.last_error,
 		.last_text = s->jobs.last_text,
 		.requests = s->jobs.requests,
@@ -287,7 +288,8 @@ dynamodb_copy(struct dynamodb_store *s, const struct store_dynamodb_config *c)
 {
 	const char *from[] = {
 		c->table, c->key_attribute != NULL ? c->key_attribute : "key",
-		c->host, c->pid, c->version, c->boot_id,
+		c->host, c->pid, c->version, c->boot_id, c->sort_attribute,
+		c->ttl_attribute != NULL ? c->ttl_attribute : "ttl",
 	};
 
 	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
@@ -301,10 +303,46 @@ dynamodb_copy(struct dynamodb_store *s, const struct store_dynamodb_config *c)
 		.table = s->strings[0], .key_attribute = s->strings[1],
 		.host = s->strings[2], .pid = s->strings[3],
 		.version = s->strings[4], .boot_id = s->strings[5],
+		.sort_attribute = s->strings[6],
+		.ttl_attribute = s->strings[7],
+		.read_capacity = c->read_capacity,
+		.write_capacity = c->write_capacity,
 		.retention_s = c->retention_s != 0 ? c->retention_s :
 		    STORE_DYNAMODB_RETENTION_S,
 	};
 	return 0;
+}
+
+static int
+dynamodb_check_names(const struct dynamodb_store *s, const char *namespace,
+    char *ret_text, size_t text_size)
+{
+	const char *key = s->table.key_attribute;
+	const char *sort = s->table.sort_attribute;
+	const char *ttl = s->table.ttl_attribute;
+	const char *bad = NULL;
+
+	if (!dialect_native.key_attribute_ok(key))
+		bad = key;
+	else if (sort != NULL && !dialect_native.key_attribute_ok(sort))
+		bad = sort;
+	if (bad != NULL)
+		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
+		    "cannot be a key attribute: the record format uses that "
+		    "name", namespace, bad);
+	else if (strcmp(ttl, "ttl") != 0 &&
+	    (!dialect_native.key_attribute_ok(ttl) || strcmp(ttl, key) == 0 ||
+	    (sort != NULL && strcmp(ttl, sort) == 0)))
+		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
+		    "cannot be the attribute of the time to live: it is "
+		    "another one already", namespace, ttl);
+	else if (sort != NULL && strcmp(key, sort) == 0)
+		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
+		    "cannot be both the key attribute and the sort attribute",
+		    namespace, sort);
+	else
+		return 0;
+	return DDBLOCK_E_BAD_REQUEST;
 }
 
 static int
@@ -357,13 +395,10 @@ store_dynamodb_new(struct event_base *base,
 	r = dynamodb_copy(s, config);
 	if (r < 0)
 		goto fail;
-	if (!dialect_native.key_attribute_ok(s->table.key_attribute)) {
-		r = DDBLOCK_E_BAD_REQUEST;
-		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
-		    "cannot be the key attribute: the record format uses that "
-		    "name", config->namespace_name, s->table.key_attribute);
+	r = dynamodb_check_names(s, config->namespace_name, ret_text,
+	    text_size);
+	if (r < 0)
 		goto fail;
-	}
 	r = dynamodb_connect(s, config, ret_text, text_size);
 	if (r < 0)
 		goto fail;

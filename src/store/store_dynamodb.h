@@ -21,6 +21,10 @@ struct store_dynamodb_config {
 	const char *namespace_name;	/* for messages */
 	const char *table;
 	const char *key_attribute;	/* NULL: "key" */
+	const char *sort_attribute;	/* NULL: there is no sort key */
+	const char *ttl_attribute;	/* NULL: "ttl" */
+	uint64_t read_capacity;		/* of a table that is made here; */
+	uint64_t write_capacity;	/* 0: it is paid by request */
 	const char *endpoint;		/* NULL: the region's */
 	const char *region;
 	const char *access_key_id;

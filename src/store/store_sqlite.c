@@ -343,6 +343,7 @@ store_sqlite_status(const struct store *store, struct store_status *ret)
 	*ret = (struct store_status){
 		.kind = "sqlite",
 		.scope = "host",
+		.sorts = true,
 		.where = s->path,
 		.last_error = s->last_error,
 		.last_text = s->last_text,

@@ -27,6 +27,7 @@ enum act {
 	ACT_TAKE,
 	ACT_RELEASE,
 	ACT_EXTEND,
+	ACT_UPDATE,
 	ACT_WANT,
 	ACT_UNWANT,
 	ACT_SHARE,
@@ -45,8 +46,8 @@ enum act {
 };
 
 static const char *const act_names[ACTS] = {
-	"acquire", "take", "release", "extend", "want", "unwant", "share",
-	"join", "leave", "take shared", "want shared", "unwant shared",
+	"acquire", "take", "release", "extend", "update", "want", "unwant",
+	"share", "join", "leave", "take shared", "want shared", "unwant shared",
 	"break", "open", "beat", "kill", "bury", "close",
 };
 
@@ -98,6 +99,7 @@ scene_holder(const struct scene *c)
 	switch (c->act) {
 	case ACT_RELEASE:
 	case ACT_EXTEND:
+	case ACT_UPDATE:
 		return &c->me;
 	case ACT_TAKE:
 	case ACT_WANT:
@@ -119,7 +121,8 @@ scene_prepare(struct scene *c, enum act act)
 {
 	static const enum operation_kind kinds[ACTS] = {
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
-		OPERATION_EXTEND, OPERATION_WANT, OPERATION_UNWANT,
+		OPERATION_EXTEND, OPERATION_UPDATE,
+		OPERATION_WANT, OPERATION_UNWANT,
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
 		OPERATION_ACQUIRE, OPERATION_WANT, OPERATION_UNWANT,
 		OPERATION_BREAK, OPERATION_SESSION_OPEN,
@@ -176,6 +179,8 @@ scene_fill(struct scene *c)
 	o->owner = "web-1/nightly:9";
 	o->session = c->session;
 	o->lease_ms = 20000;
+	o->contents.data = (struct key){ "kept", 4 };
+	o->revision = (struct revision){ 1, 77 };
 	if (c->act == ACT_TAKE || c->act == ACT_TAKE_SHARED) {
 		o->dead = &c->you;
 		o->n_dead = 1;
@@ -216,6 +221,10 @@ scene_check_lock(const struct scene *c)
 		ck_assert_uint_eq(r->n_holders, 0);
 		ck_assert_uint_eq(r->token, c->token);
 		ck_assert_str_eq(s->lock.broken_by, "web-1/nightly:9");
+		break;
+	case ACT_UPDATE:
+		ck_assert(case_holds(&s->lock, &c->me));
+		ck_assert_uint_eq(r->revision.random, 77);
 		break;
 	case ACT_LEAVE:
 		ck_assert(case_holds(&s->lock, &c->you));

@@ -67,7 +67,9 @@ lease_perform(const struct core_update *u)
 		case CORE_NOTICE:
 			lease_notices++;
 			break;
+		case CORE_BROKE:
 		case CORE_ROWS:
+		case CORE_CHANGED:
 			break;
 		}
 	}
@@ -119,7 +121,7 @@ lease_setup(void)
 	const struct core_config config = {
 		.namespaces = &lease_namespace,
 		.n_namespaces = 1,
-		.limits = { 10, 10, 10, 10, 10, 10, 10 },
+		.limits = { 10, 10, 10, 10, 10, 10, 10, 10, 10 },
 		.host = "web-1",
 	};
 
@@ -151,7 +153,7 @@ lease_ask(enum core_verb verb, const char *key)
 		.request = {
 			.client = CLIENT,
 			.verb = verb,
-			.mode = LOCK_MODE_EXCLUSIVE,
+			.terms.mode = LOCK_MODE_EXCLUSIVE,
 			.key = { key, strlen(key) },
 			.wait_ms = 10000,
 			.hold = lease_hold,

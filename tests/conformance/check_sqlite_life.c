@@ -333,7 +333,7 @@ START_TEST(test_damaged_page)
 	memset(bytes, 0xa5, sizeof(bytes));
 	fd = open(sqlite_place_path(), O_WRONLY | O_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(pwrite(fd, bytes, sizeof(bytes), 4096 * 8), 4096);
+	ck_assert_int_eq(pwrite(fd, bytes, sizeof(bytes), 4096 * 10), 4096);
 	ck_assert_int_eq(close(fd), 0);
 	test_open(NOW_S);
 	for (size_t i = 0; i < N; i++) {

@@ -11,6 +11,7 @@ main(void)
 		.name = "store_sqlite",
 		.host = "web-1",
 		.binary_keys = true,
+		.sorts = true,
 		.open = sqlite_place_open,
 		.close = sqlite_place_close,
 	};

@@ -107,6 +107,22 @@ case_copy_list(struct seen *s, const struct operation *o,
 }
 
 static void
+case_copy_parts(struct seen *s, const struct operation *o,
+    const struct outcome *from)
+{
+	case_must(from->parts != NULL);
+	s->n_locks = o->n_keys;
+	s->n_parts = o->n_keys;
+	s->locks = case_alloc(s->n_locks, sizeof(*s->locks));
+	s->parts = case_alloc(s->n_parts, sizeof(*s->parts));
+	for (size_t i = 0; i < s->n_parts; i++) {
+		case_copy_lock(&s->locks[i], &from->parts[i].lock);
+		s->parts[i].kind = from->parts[i].kind;
+		s->parts[i].code = from->parts[i].code;
+	}
+}
+
+static void
 case_copy(struct seen *s, const struct operation *o,
     const struct outcome *from)
 {
@@ -117,6 +133,8 @@ case_copy(struct seen *s, const struct operation *o,
 	s->unanswered = from->unanswered;
 	s->answered_ms = clock_boot_ms();
 	case_copy_lock(&s->lock, &from->lock);
+	s->contents = contents_copy(&from->lock.contents);
+	case_must(s->contents != NULL);
 	s->session = from->session;
 	case_copy_text(s->host, from->session.host);
 	case_copy_text(s->dead_by, from->session.dead_by);
@@ -125,6 +143,9 @@ case_copy(struct seen *s, const struct operation *o,
 	if (from->kind == OUTCOME_DONE && (o->kind == OPERATION_READ_MANY ||
 	    o->kind == OPERATION_SCAN))
 		case_copy_list(s, o, from);
+	if (o->kind == OPERATION_TOGETHER &&
+	    (from->kind == OUTCOME_DONE || from->kind == OUTCOME_CONFLICT))
+		case_copy_parts(s, o, from);
 }
 
 static void
@@ -330,8 +351,10 @@ case_teardown(void)
 	case_this->close(case_open_store);
 	event_base_free(case_event_base);
 	for (size_t i = 0; i < case_n_seen; i++) {
+		free(case_seen[i]->contents);
 		free(case_seen[i]->locks);
 		free(case_seen[i]->processed);
+		free(case_seen[i]->parts);
 		free(case_seen[i]);
 	}
 	free(case_seen);
@@ -359,10 +382,14 @@ conformance_suite(const struct conformance_target *target)
 
 	conformance_add(suite, conformance_locks());
 	conformance_add(suite, conformance_shared());
+	conformance_add(suite, conformance_together());
 	conformance_add(suite, conformance_wishes());
 	conformance_add(suite, conformance_breaks());
+	conformance_add(suite, conformance_contents());
 	conformance_add(suite, conformance_reads());
 	conformance_add(suite, conformance_sessions());
+	if (target->sorts)
+		conformance_add(suite, conformance_sorts());
 	return suite;
 }
 

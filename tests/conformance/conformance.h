@@ -22,6 +22,7 @@ struct conformance_target {
 	const char *name;
 	const char *host;	/* what the store was told to record */
 	bool binary_keys;	/* keys may be any bytes, not only UTF-8 */
+	bool sorts;		/* locks may have sort values */
 
 	/* Open the store. Fails the test (ck_abort_msg) if it cannot. */
 	struct store *(*open)(struct event_base *, store_outcome_fn,
@@ -51,7 +52,7 @@ struct seen_lock {
 	struct ident shared_wishes[SEEN_MAX];
 	char owner[OWNER_LENGTH_MAX + 1];
 	char broken_by[OWNER_LENGTH_MAX + 1];
-	char key[KEY_LENGTH_MAX];
+	char key[KEY_BYTES_MAX];
 	size_t key_length;
 };
 
@@ -62,12 +63,15 @@ struct seen {
 	uint64_t sent_ms;
 	bool unanswered;
 	struct seen_lock lock;
+	struct contents *contents;	/* of the lock */
 	struct session_record session;
 	char host[OWNER_LENGTH_MAX + 1];
 	char dead_by[OWNER_LENGTH_MAX + 1];
-	struct seen_lock *locks;	/* READ_MANY, SCAN */
+	struct seen_lock *locks;	/* READ_MANY, SCAN, TOGETHER */
 	bool *processed;		/* READ_MANY */
 	size_t n_locks;
+	struct outcome_part *parts;	/* TOGETHER; without their locks */
+	size_t n_parts;
 	char cursor[SCAN_CURSOR_MAX];
 	size_t cursor_length;
 	uint64_t n_examined;		/* SCAN */
@@ -116,6 +120,11 @@ struct seen *case_take(struct key key, const struct holder *me,
 struct seen *case_release(struct key key, const struct holder *);
 struct seen *case_extend(struct key key, const struct holder *me,
     uint64_t token_seen, uint32_t tokens);
+/* Contents with this revision. */
+struct seen *case_update(struct key key, const struct holder *me,
+    const struct contents *, uint64_t sequence, uint64_t random);
+/* The read that shows contents. */
+struct seen *case_read_contents(struct key key);
 struct seen *case_want(struct key key, struct ident session);
 struct seen *case_unwant(struct key key, struct ident session);
 struct seen *case_want_shared(struct key key, struct ident session);
@@ -123,6 +132,19 @@ struct seen *case_unwant_shared(struct key key, struct ident session);
 struct seen *case_break(struct key key, uint64_t token_seen);
 struct seen *case_session(enum operation_kind kind, struct ident session,
     uint64_t beat);
+
+/* Several acquires, and the operation that they are parts of. */
+struct several {
+	size_t n;
+	struct key keys[TOGETHER_MAX + 1];
+	struct operation parts[TOGETHER_MAX + 1];
+	const struct operation *list[TOGETHER_MAX + 1];
+	struct operation whole;
+};
+
+/* Names for @n keys, in no order; and acquires of them for one session. */
+void several_keys(struct key *keys, size_t n);
+void several_init(struct several *, const struct key *keys, size_t n);
 
 /* Do both records say the same? */
 void case_same(const struct seen_lock *, const struct seen_lock *);
@@ -142,9 +164,12 @@ bool case_wished_shared(const struct seen_lock *, struct ident session);
 
 TCase *conformance_locks(void);
 TCase *conformance_shared(void);
+TCase *conformance_together(void);
 TCase *conformance_breaks(void);
+TCase *conformance_contents(void);
 TCase *conformance_wishes(void);
 TCase *conformance_reads(void);
+TCase *conformance_sorts(void);
 TCase *conformance_sessions(void);
 
 #endif

@@ -76,6 +76,27 @@ case_extend(struct key key, const struct holder *me, uint64_t token_seen,
 	return case_do(&o);
 }
 
+struct seen *
+case_update(struct key key, const struct holder *me,
+    const struct contents *contents, uint64_t sequence, uint64_t random)
+{
+	struct operation o = case_operation(OPERATION_UPDATE, key);
+
+	o.me = *me;
+	o.contents = *contents;
+	o.revision = (struct revision){ sequence, random };
+	return case_do(&o);
+}
+
+struct seen *
+case_read_contents(struct key key)
+{
+	struct operation o = case_operation(OPERATION_READ, key);
+
+	o.with_contents = true;
+	return case_do(&o);
+}
+
 static struct seen *
 case_wish(enum operation_kind kind, enum lock_mode mode, struct key key,
     struct ident session)
@@ -194,6 +215,7 @@ case_same(const struct seen_lock *a, const struct seen_lock *b)
 	ck_assert((a->record.broken_by == NULL) ==
 	    (b->record.broken_by == NULL));
 	ck_assert_str_eq(a->broken_by, b->broken_by);
+	ck_assert(revision_equal(a->record.revision, b->record.revision));
 	ck_assert_uint_eq(a->record.n_exclusive_wishes,
 	    b->record.n_exclusive_wishes);
 	for (size_t i = 0; i < a->record.n_exclusive_wishes; i++)

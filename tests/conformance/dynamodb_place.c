@@ -56,29 +56,46 @@ place_client(const char *endpoint)
 	};
 }
 
-struct store *
-place_open(struct event_base *base, const char *endpoint, const char *table,
-    const char *key_attribute, store_outcome_fn outcome, void *arg)
+static struct store *
+place_open_as(struct event_base *base, struct store_dynamodb_config config,
+    store_outcome_fn outcome, void *arg)
 {
-	struct store_dynamodb_config config = {
-		.namespace_name = "default",
-		.table = table,
-		.key_attribute = key_attribute,
-		.endpoint = place_endpoint(endpoint),
-		.region = PLACE_REGION,
-		.access_key_id = PLACE_KEY_ID,
-		.secret_access_key = PLACE_SECRET,
-		.host = "web-1",
-		.pid = "812",
-		.version = "0.1.0",
-	};
 	struct store *store = NULL;
 	char text[512];
 
+	config.namespace_name = "default";
+	config.region = PLACE_REGION;
+	config.access_key_id = PLACE_KEY_ID;
+	config.secret_access_key = PLACE_SECRET;
+	config.host = "web-1";
+	config.pid = "812";
+	config.version = "0.1.0";
 	if (store_dynamodb_new(base, &config, outcome, arg, &store, text,
 	    sizeof(text)) < 0)
 		ck_abort_msg("%s", text);
 	return store;
+}
+
+struct store *
+place_open(struct event_base *base, const char *endpoint, const char *table,
+    const char *key_attribute, store_outcome_fn outcome, void *arg)
+{
+	return place_open_as(base, (struct store_dynamodb_config){
+		.endpoint = place_endpoint(endpoint), .table = table,
+		.key_attribute = key_attribute,
+	}, outcome, arg);
+}
+
+struct store *
+place_open_sorted(struct event_base *base, const char *table,
+    const char *key_attribute, const char *sort_attribute,
+    store_outcome_fn outcome, void *arg)
+{
+	return place_open_as(base, (struct store_dynamodb_config){
+		.endpoint = place_endpoint(NULL), .table = table,
+		.key_attribute = key_attribute,
+		.sort_attribute = sort_attribute,
+	}, outcome, arg);
 }
 
 void

@@ -24,6 +24,10 @@ struct aws_client_config place_client(const char *endpoint);
 struct store *place_open(struct event_base *, const char *endpoint,
     const char *table, const char *key_attribute, store_outcome_fn,
     void *outcome_arg);
+/* On a table with a sort key (NULL: without). */
+struct store *place_open_sorted(struct event_base *, const char *table,
+    const char *key_attribute, const char *sort_attribute, store_outcome_fn,
+    void *outcome_arg);
 
 struct place_answer {
 	struct event_base *base;

@@ -34,6 +34,7 @@ struct proxy {
 	struct sockaddr_in far;
 	char endpoint[64];
 	enum proxy_fault fault;
+	unsigned skips;		/* requests that pass before them */
 	unsigned faults;	/* that are left */
 	unsigned requests;
 	bool deny_tables;
@@ -164,7 +165,9 @@ proxy_request(struct proxy_link *l, struct evbuffer *in)
 		}
 	} else {
 		p->requests++;
-		if (p->faults > 0) {
+		if (p->skips > 0) {
+			p->skips--;
+		} else if (p->faults > 0) {
 			p->faults--;
 			fault = p->fault;
 		}
@@ -296,6 +299,12 @@ proxy_next(struct proxy *p, enum proxy_fault fault, unsigned n)
 {
 	p->fault = fault;
 	p->faults = n;
+}
+
+void
+proxy_skip(struct proxy *p, unsigned n)
+{
+	p->skips = n;
 }
 
 void

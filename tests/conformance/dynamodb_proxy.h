@@ -33,6 +33,9 @@ const char *proxy_endpoint(const struct proxy *);
 /* What happens to the next @n requests; after them all pass. */
 void proxy_next(struct proxy *, enum proxy_fault, unsigned n);
 
+/* Before those, so many pass. */
+void proxy_skip(struct proxy *, unsigned n);
+
 /* Answer requests about tables with AccessDeniedException. */
 void proxy_deny_tables(struct proxy *);
 

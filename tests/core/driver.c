@@ -56,6 +56,7 @@ static const char *const driver_operation_words[] = {
 	[OPERATION_ACQUIRE] = "acquire",
 	[OPERATION_RELEASE] = "release",
 	[OPERATION_EXTEND] = "extend",
+	[OPERATION_UPDATE] = "update",
 	[OPERATION_WANT] = "want",
 	[OPERATION_UNWANT] = "unwant",
 	[OPERATION_BREAK] = "break",
@@ -135,6 +136,7 @@ driver_describe(struct driver *d, const struct operation *op, char *text,
 		break;
 	case OPERATION_READ:
 	case OPERATION_EXTEND:
+	case OPERATION_UPDATE:
 	case OPERATION_BREAK:
 		(void)snprintf(text, size, "%s %.*s", word, length,
 		    op->key.bytes);
@@ -218,11 +220,6 @@ driver_late(void *arg, unsigned host, const struct operation *op,
 static void
 driver_notice(struct driver *d, unsigned host, const struct core_notice *n)
 {
-	static const char *const losses[] = {
-		[CORE_LOSS_EXPIRED] = "expired",
-		[CORE_LOSS_STOLEN] = "stolen",
-		[CORE_LOSS_BROKEN] = "broken",
-	};
 	struct judge_hold *h = judge_find_id(&d->judge, host, n->hold);
 	const char *name = driver_host_names[host];
 
@@ -244,8 +241,7 @@ driver_notice(struct driver *d, unsigned host, const struct core_notice *n)
 	case CORE_LOST:
 		trace_add(&d->trace, TRACE_NOTICE, d->now, name,
 		    "c%u lost %s %s", h->client, h->key,
-		    (size_t)n->loss < sizeof(losses) / sizeof(losses[0]) ?
-		    losses[n->loss] : "shutdown");
+		    core_loss_name(n->loss));
 		judge_lost(&d->judge, d->now, host, n->hold);
 		break;
 	}
@@ -277,6 +273,9 @@ driver_act(struct driver *d, unsigned host, struct core_action *a)
 		break;
 	case CORE_RENEWED:
 		driver_renewed(d, host, (struct core_renewed *)a);
+		break;
+	case CORE_BROKE:
+	case CORE_CHANGED:
 		break;
 	case CORE_SUBMIT:
 		driver_submit(d, host, (struct core_submit *)a);
@@ -422,6 +421,7 @@ driver_new(uint64_t seed, unsigned n_hosts)
 	driver_default_namespace(&d->namespaces[1], "other");
 	d->limits = (struct core_limits){ .clients_max = 1000,
 		.requests_per_client_max = 100, .holds_per_client_max = 1000,
+		.watches_per_client_max = 100, .watches_max = 1000,
 		.locks_max = 1000, .requests_max = 10000,
 		.observations_max = 100, .doubts_max = 100 };
 	return d;

@@ -55,6 +55,8 @@ struct driver {
 	unsigned n_clients;
 	uint64_t n_requests;
 	unsigned n_pages;	/* clients who will ask for another */
+	const struct change *change;	/* that the next request brings */
+	bool only_if_exists;		/* what the next one wants */
 };
 
 /*

@@ -16,8 +16,11 @@ static const char *const driver_verb_words[] = {
 	[CORE_CANCEL] = "cancel",
 	[CORE_RELEASE] = "release",
 	[CORE_RENEW] = "renew",
+	[CORE_DOWNGRADE] = "downgrade",
 	[CORE_GET] = "get",
 	[CORE_LIST] = "list",
+	[CORE_WATCH] = "watch",
+	[CORE_UNWATCH] = "unwatch",
 };
 
 static const char *
@@ -69,13 +72,18 @@ driver_ask(struct driver *d, unsigned client, struct core_request *q,
 	unsigned host = d->clients[client].host;
 	struct core_event ev = { .type = CORE_REQUEST };
 	struct judge_request jr = { .host = host, .client = client,
-		.verb = q->verb, .hold = q->hold, .mode = q->mode,
-		.n_max = q->limit, .namespace_index = q->namespace_index };
+		.verb = q->verb, .hold = q->hold, .mode = q->terms.mode,
+		.n_max = q->terms.limit,
+		.namespace_index = q->namespace_index };
 	struct judge_request *back;
 	int r;
 
 	q->client = client;
 	q->request = ++d->n_requests;
+	q->change = d->change;
+	q->only_if_exists = d->only_if_exists;
+	d->change = NULL;
+	d->only_if_exists = false;
 	jr.id = q->request;
 	jr.limit = driver_limit(d, q, host);
 	(void)snprintf(jr.key, sizeof(jr.key), "%s", key);
@@ -105,7 +113,7 @@ driver_ask_use(struct driver *d, unsigned client, struct core_request *q,
 	q->verb = CORE_ACQUIRE;
 	q->key = (struct key){ key, strlen(key) };
 	q->owner = owner;
-	driver_describe_use(q->mode, q->limit, use, sizeof(use));
+	driver_describe_use(q->terms.mode, q->terms.limit, use, sizeof(use));
 	trace_add(&d->trace, TRACE_ASK, d->now, driver_client_host(d, client),
 	    "c%u %s %s%s", client, q->wait_ms == 0 ? "try" : "acquire", key,
 	    use);
@@ -117,7 +125,7 @@ driver_ask_acquire(struct driver *d, unsigned client,
     uint32_t namespace_index, const char *key, uint64_t wait_ms,
     uint64_t poll_ms)
 {
-	struct core_request q = { .mode = LOCK_MODE_EXCLUSIVE,
+	struct core_request q = { .terms.mode = LOCK_MODE_EXCLUSIVE,
 		.namespace_index = namespace_index, .wait_ms = wait_ms,
 		.poll_ms = poll_ms };
 
@@ -128,7 +136,8 @@ void
 driver_share(struct driver *d, unsigned client, const char *key,
     uint32_t limit, uint64_t wait_ms)
 {
-	struct core_request q = { .mode = LOCK_MODE_SHARED, .limit = limit,
+	struct core_request q = {
+		.terms = { .mode = LOCK_MODE_SHARED, .limit = limit },
 		.wait_ms = wait_ms };
 
 	(void)driver_ask_use(d, client, &q, key);
@@ -304,6 +313,27 @@ driver_describe_holder(const struct driver *d, const char *key,
 	    owner, unchanged);
 }
 
+/* What is kept in the lock: "; data DATA name=text name:value". */
+static void
+driver_describe_contents(const struct contents *c, char *text, size_t size)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	if (c == NULL || contents_are_empty(c))
+		return;
+	length = (size_t)snprintf(text, size, "; data %.*s",
+	    (int)c->data.length, c->data.bytes);
+	for (size_t i = 0; i < c->n_attributes && length < size; i++) {
+		const struct attribute *a = &c->attributes[i];
+
+		length += (size_t)snprintf(text + length, size - length,
+		    " %.*s%c%.*s", (int)a->name.length, a->name.bytes,
+		    a->typed ? ':' : '=', (int)a->value.length,
+		    a->value.bytes);
+	}
+}
+
 static void
 driver_tell_grant(struct driver *d, const struct judge_request *r,
     const struct core_reply *reply)
@@ -312,12 +342,14 @@ driver_tell_grant(struct driver *d, const struct judge_request *r,
 		.id = reply->hold, .token = reply->token, .mode = r->mode,
 		.n_max = r->n_max, .until_ms = reply->until_ms,
 		.namespace_index = r->namespace_index };
+	char contents[128];
 
 	(void)snprintf(h.key, sizeof(h.key), "%s", r->key);
+	driver_describe_contents(reply->contents, contents, sizeof(contents));
 	trace_add(&d->trace, TRACE_REPLY, d->now, driver_host_names[r->host],
-	    "c%u grant %s +%" PRIu64 " remaining %" PRIu64, r->client, r->key,
-	    driver_token(d, r->namespace_index, r->key, reply->token),
-	    reply->remaining_ms);
+	    "c%u grant %s +%" PRIu64 " remaining %" PRIu64 "%s", r->client,
+	    r->key, driver_token(d, r->namespace_index, r->key, reply->token),
+	    reply->remaining_ms, contents);
 	if (reply->until_ms != net_boot_ms(&d->net, r->host, d->now) +
 	    reply->remaining_ms)
 		driver_fail(d, "until and remaining disagree");

@@ -10,7 +10,7 @@
 /* ---- views ------------------------------------------------------------ */
 
 void
-model_view_lock(const struct model_lock *l, struct lock_record *ret)
+model_view_lock(struct model_lock *l, struct lock_record *ret)
 {
 	*ret = (struct lock_record){ .exists = l->exists };
 	if (!l->exists)
@@ -28,6 +28,7 @@ model_view_lock(const struct model_lock *l, struct lock_record *ret)
 	ret->acquired_at_s = l->acquired_at_s;
 	ret->broken_by = l->broken_by[0] == '\0' ? NULL : l->broken_by;
 	ret->ttl_s = l->ttl_s;
+	model_view_contents(&l->contents, ret);
 }
 
 void

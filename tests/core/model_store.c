@@ -348,6 +348,18 @@ model_extend(struct model_lock *l, const struct operation *op)
 }
 
 static enum outcome_kind
+model_update(struct model_lock *l, const struct operation *op)
+{
+	struct revision seen = l->contents.revision;
+
+	if (model_holds(l, &op->me) && revision_is_less(seen, op->revision))
+		model_put_contents(&l->contents, &op->contents, op->revision);
+	else if (!revision_equal(seen, op->revision))
+		return OUTCOME_CONFLICT;
+	return OUTCOME_DONE;
+}
+
+static enum outcome_kind
 model_want(struct model_lock *l, const struct operation *op)
 {
 	if (l->n_holders == 0)
@@ -385,6 +397,9 @@ model_apply_lock(struct model_store *s, const struct operation *op,
 	case OPERATION_EXTEND:
 		ret->kind = model_extend(l, op);
 		break;
+	case OPERATION_UPDATE:
+		ret->kind = model_update(l, op);
+		break;
 	case OPERATION_WANT:
 		ret->kind = model_want(l, op);
 		break;
@@ -396,6 +411,10 @@ model_apply_lock(struct model_store *s, const struct operation *op,
 		break;
 	}
 	ret->lock = *l;
+	if (op->kind == OPERATION_READ && !op->with_contents)
+		model_put_contents(&ret->lock.contents,
+		    &(struct contents){ .n_attributes = 0 },
+		    l->contents.revision);
 	if (ret->kind == OUTCOME_REFUSED)
 		ret->code = DDBLOCK_E_BAD_RECORD;
 	if (ret->lock.n_exclusive_wishes > s->wishes_shown)

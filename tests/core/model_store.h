@@ -17,8 +17,24 @@
 #define MODEL_WISHES_MAX 32
 #define MODEL_NAME_MAX 16
 #define MODEL_OWNER_MAX 64
+#define MODEL_DATA_MAX 64
+#define MODEL_ATTRIBUTES_MAX 4
 #define MODEL_RETENTION_S (7 * 86400)
 #define MODEL_WALL_S UINT64_C(1700000000)	/* when the virtual time is 0 */
+
+/* What clients keep in a lock: little, and copied with it. */
+struct model_contents {
+	struct revision revision;
+	char data[MODEL_DATA_MAX];
+	size_t data_length;
+	struct {
+		char name[MODEL_NAME_MAX];
+		char value[MODEL_DATA_MAX];
+		bool typed;
+	} attributes[MODEL_ATTRIBUTES_MAX];
+	size_t n_attributes;
+	struct attribute shown[MODEL_ATTRIBUTES_MAX];
+};
 
 struct model_lock {
 	struct model_lock *next;
@@ -40,6 +56,7 @@ struct model_lock {
 	uint64_t acquired_at_s;
 	char broken_by[MODEL_OWNER_MAX];
 	uint64_t ttl_s;
+	struct model_contents contents;
 };
 
 struct model_session {
@@ -98,7 +115,7 @@ void model_store_apply(struct model_store *, const struct operation *,
 void model_answer_done(struct model_answer *);
 
 /* A record as operation.h shows it; it points into @lock or @session. */
-void model_view_lock(const struct model_lock *lock, struct lock_record *ret);
+void model_view_lock(struct model_lock *lock, struct lock_record *ret);
 void model_view_session(const struct model_session *session,
     struct session_record *ret);
 
@@ -133,6 +150,10 @@ void model_delete_session(struct model_store *, const char *name);
 void model_add_wish(struct model_lock *, enum lock_mode, struct ident session);
 
 /* ---- between the files of the model ---- */
+void model_put_contents(struct model_contents *, const struct contents *,
+    struct revision);
+/* As operation.h shows them; they point into the model's, which changes. */
+void model_view_contents(struct model_contents *, struct lock_record *ret);
 struct model_lock *model_make_lock(struct model_store *,
     uint32_t namespace_index, const char *key);
 void model_copy_text(char *to, size_t size, const char *from);

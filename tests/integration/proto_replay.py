@@ -53,6 +53,7 @@ CODES_WITHOUT_EXAMPLE = {
     "WRONG_TABLE": "DynamoDB only",
     "DENIED": "there are no access rules yet",
     "LIMIT": "test_bad_clients.py",
+    "NOT_RENEWED": "the reason of a danger, half a lease after a grant",
     "INTERNAL": "a defect",
     "BAD_RECORD": "needs a broken record",
     "STORE_FULL": "needs a full disk",
@@ -223,10 +224,11 @@ class TablesTest(unittest.TestCase):
         verbs = {}
         for verb, rest in table("Verbs").items():
             arguments = rest.split("|")[0]
-            verbs[verb] = ("KEY" in arguments,
-                           re.findall(r"`(\w+)`", arguments))
+            verbs[verb] = (re.findall(r"KEY[.]*", arguments),
+                           re.findall(r"`([\w.]+)`", arguments))
         with harness.Daemon() as daemon, harness.Client(daemon) as client:
-            known = {row["verb"]: (row.get("subject") == "KEY",
+            known = {row["verb"]: (re.findall(r"\S+", row.get("subject")
+                                              or ""),
                                    row.get("arguments", "").split(",")
                                    if row.get("arguments") else [])
                      for row in client.call("HELP").rows}

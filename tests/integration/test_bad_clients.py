@@ -175,6 +175,153 @@ class BadLines(Case):
         self.undisturbed()
 
 
+LONG = "k" * 1024
+UMLAUTS = "%C3%A4" * 512
+LIMIT = "limit is how many may share the lock, 1 to 1000"
+TIME = "is a time up to ten years, such as 500ms, 30s, 5m or 1h"
+NO_TEXT = "is not UTF-8 text without NUL"
+TOO_LONG = "has 1025 bytes; it needs"
+
+
+class BadArguments(Case):
+    """Well-formed lines that ask for what cannot be."""
+
+    # All of them BAD_REQUEST, and what the text says.
+    REFUSED = (
+        # keys
+        ("TRY", "TRY needs a KEY as its first argument"),
+        ("TRY ns=default", "TRY needs a KEY as its first argument"),
+        ("GET", "GET needs a KEY as its first argument"),
+        ("TRY =", "no name before its '='"),
+        ("TRY key=a", 'TRY has no argument "key"'),
+        (f"TRY {LONG}k", f"the key {TOO_LONG} 1 to 1024"),
+        (f"ACQUIRE {UMLAUTS}k", f"the key {TOO_LONG} 1 to 1024"),
+        (f"GET {LONG}k", f"the key {TOO_LONG} 1 to 1024"),
+        (f"HELD key={LONG}k", f"the key {TOO_LONG}"),
+        (f"WAITING key={LONG}k", f"the key {TOO_LONG}"),
+        (f"LIST prefix={LONG}k", f"the prefix {TOO_LONG}"),
+        ("GET %FF", f"the key {NO_TEXT}"),
+        ("TRY a%00", f"the key {NO_TEXT}"),
+        ("TRY a%C3", f"the key {NO_TEXT}"),
+        ("HELD key=%ED%A0%80", f"the key {NO_TEXT}"),
+        ("WAITING key=%C0%80", f"the key {NO_TEXT}"),
+        ("LIST prefix=%FF", f"the prefix {NO_TEXT}"),
+        ("TRY 50%", "% is not followed by two hexadecimal digits"),
+        # how a lock is to be used
+        ("TRY a limit=2", "limit goes with mode=shared"),
+        ("TRY a mode=exclusive limit=1", "limit goes with mode=shared"),
+        ("TRY a mode=shared limit=0", LIMIT),
+        ("TRY a mode=shared limit=1001", LIMIT),
+        ("TRY a mode=shared limit=-1", LIMIT),
+        ("TRY a mode=shared limit=", LIMIT),
+        ("TRY a mode=", "mode is exclusive or shared"),
+        ("TRY a mode=both", "mode is exclusive or shared"),
+        ("TRY a mode=shared mode=exclusive", '"mode" is given twice'),
+        ("TRY a wait=5s", 'TRY has no argument "wait"'),
+        ("ACQUIRE a wait=-1", f"wait {TIME}"),
+        ("ACQUIRE a wait=5d", f"wait {TIME}"),
+        ("ACQUIRE a wait=200000h", f"wait {TIME}"),
+        ("ACQUIRE a poll=1ms", "poll is at least 10ms"),
+        # holds and requests
+        ("RELEASE", "RELEASE needs id="),
+        ("RELEASE id=", "id is the number that a grant came with"),
+        ("RELEASE id=-1", "id is the number that a grant came with"),
+        ("RELEASE id=18446744073709551616",
+         "id is the number that a grant came with"),
+        ("RENEW id=1 id=1", '"id" is given twice'),
+        ("CANCEL", "CANCEL needs tag="),
+        ("CANCEL tag=", "only a request with a tag can be cancelled"),
+        ("HELLO renewed=maybe", "renewed is yes or no"),
+        ("PING pong", "PING takes only arguments of the form name=value"),
+    )
+
+    def test_each_has_its_text(self):
+        client = self.client()
+        for line, text in self.REFUSED:
+            with self.subTest(line=line[:40]):
+                reply = client.call(line)
+                self.assertEqual(reply.code, "BAD_REQUEST", reply)
+                self.assertIn(text, reply.text)
+        # None of them did anything, nor did one hinder another.
+        held = self.bystander.call("HELD").rows
+        self.assertEqual([row["key"] for row in held], ["bystander"])
+        self.assertEqual(self.bystander.call("WAITING").rows, [])
+        self.assertEqual(client.call("GET a")["state"], "free")
+        self.lives(client)
+
+    def test_longest_keys(self):
+        """One byte less, and it is a key like any other."""
+        client = self.client()
+        for key, shown in ((LONG, LONG), (UMLAUTS, "\u00e4" * 512)):
+            self.assertTrue(client.call(f"TRY {key}").ok)
+            row, = self.bystander.call(f"HELD key={key}").rows
+            self.assertEqual(row["key"], shown)
+            row, = self.bystander.call(f"LIST prefix={key}").rows
+            self.assertEqual(row["key"], shown)
+        self.lives(client)
+
+    def test_what_is_not_there(self):
+        client = self.client()
+        for line, code, text in (
+                ("TRY a ns=", "UNKNOWN_NAMESPACE", 'no namespace ""'),
+                ("TRY a ns=default,default", "UNKNOWN_NAMESPACE",
+                 '"default,default"'),
+                ("RENEW id=77", "NO_SUCH_LOCK", "no such lock"),
+                (f"RELEASE id={self.hold['id']}", "LOCK_NOT_OWNED",
+                 "this connection does not hold")):
+            reply = client.call(line)
+            self.assertEqual(reply.code, code, reply)
+            self.assertIn(text, reply.text)
+        self.lives(client)
+
+    def test_another_use_of_what_one_has(self):
+        """Refused, and the hold is what it was; others come in as before."""
+        alone, sharer, other = self.client(), self.client(), self.client()
+        self.assertTrue(alone.try_("alone").ok)
+        self.assertTrue(sharer.try_("some", mode="shared", limit=3).ok)
+        for client, line, text in (
+                (alone, "TRY alone", "already holds the lock"),
+                (alone, "TRY alone mode=shared", "holds the lock exclusively"),
+                (alone, "ACQUIRE alone mode=shared limit=3",
+                 "holds the lock exclusively"),
+                (sharer, "TRY some", "this connection shares the lock"),
+                (sharer, "ACQUIRE some wait=1h",
+                 "this connection shares the lock"),
+                (sharer, "TRY some mode=shared", "already holds the lock"),
+                (sharer, "TRY some mode=shared limit=4",
+                 "already holds the lock")):
+            with self.subTest(line=line):
+                reply = client.call(line)
+                self.assertEqual(reply.code, "ALREADY_HELD", reply)
+                self.assertIn(text, reply.text)
+        self.assertTrue(other.try_("some", mode="shared", limit=3).ok)
+        self.assertEqual(other.try_("alone").code, "LOCK_BUSY")
+        rows = {row["key"]: row for row in other.call("HELD").rows}
+        self.assertEqual(rows["alone"]["state"], "held")
+        self.assertNotIn("mode", rows["alone"].arguments)
+        self.assertEqual(other.call("WAITING").rows, [])
+        self.lives(alone)
+
+    def test_two_uses_that_one_waits_for(self):
+        """Its requests stand in line like those of several."""
+        client = self.client()
+        first = client.send("ACQUIRE bystander")
+        second = client.send("ACQUIRE bystander mode=shared")
+        self.assertTrue(client.call("PING").ok)
+        waiting = self.bystander.call("WAITING key=bystander").rows
+        self.assertEqual([row["ahead"] for row in waiting], ["0", "1"])
+        self.bystander.release(self.hold)
+        grant = client.reply(first)
+        self.assertEqual(grant["mode"], "exclusive")
+        waiting = self.bystander.call("WAITING key=bystander").rows
+        self.assertEqual([row["mode"] for row in waiting], ["shared"])
+        self.assertTrue(client.release(grant).ok)
+        grant = client.reply(second)
+        self.assertEqual(grant["mode"], "shared")
+        self.assertTrue(client.release(grant).ok)
+        self.assertTrue(self.bystander.try_("bystander").ok)
+
+
 class BadReaders(Case):
     """Small caps, so that they are reached soon."""
 

@@ -1,9 +1,14 @@
 """ddblock: what it lists, what it says, and locks held for processes."""
+import base64
 import json
 import os
+import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -58,6 +63,32 @@ class Listings(unittest.TestCase):
             client.release(grant)
             self.assertTrue(waiter.reply(tag).ok)
 
+    def test_sort(self):
+        with Client(self.daemon) as client:
+            client.try_("rows", sort="b c")
+            client.try_("rows")
+            self.assertEqual(self.json("get", "rows", "--sort=b c")["state"],
+                             "held")
+            self.assertEqual(self.json("get", "rows", "--sort=x")["state"],
+                             "free")
+            for sort, state in (("b c", "held"), ("x", "free")):
+                self.assertEqual(self.json("watch", "rows", f"--sort={sort}",
+                                           "-n1")["state"], state)
+            for command in ("held", "list"):
+                self.assertEqual([row.get("sort") for row in self.json(
+                    command, "--sort=b c")], ["b c"])
+                plain = self.json(command, "--sort=-")
+                self.assertIn("rows", [row["key"] for row in plain])
+                self.assertNotIn("sort", [name for row in plain
+                                          for name in row])
+                shown = ddblock(self.daemon, command).stdout
+                self.assertIn("SORT", shown)
+                self.assertIn("b c", shown)
+            for sort, status in (("d", 0), ("b c", 1), ("-", 1)):
+                done = ddblock(self.daemon, "run", f"--sort={sort}", "-n",
+                               "rows", "true")
+                self.assertEqual(done.returncode, status, sort)
+
     def test_shared(self):
         with Client(self.daemon) as one, Client(self.daemon) as two, \
                 Client(self.daemon) as waiter:
@@ -80,6 +111,47 @@ class Listings(unittest.TestCase):
                 self.assertIn(heading, done.stdout)
             one.close()
             self.assertTrue(waiter.reply(tag).ok)
+
+    def test_columns_for_shared_use(self):
+        """They are there when some lock is shared, and else not."""
+        listings = (["list", "--prefix=plain"], ["held", "plain"],
+                    ["waiting", "plain"])
+        with Client(self.daemon) as client, Client(self.daemon) as waiter:
+            grant = client.try_("plain")
+            self.assertTrue(grant.ok)
+            waiter.send("ACQUIRE plain")
+            while not client.call("WAITING key=plain").rows:
+                pass
+            for args in listings:
+                heading = ddblock(self.daemon, *args).stdout.split("\n")[0]
+                self.assertIn("KEY", heading)
+                for word in ("MODE", "LIMIT", "HOLDERS", "CAUSE"):
+                    self.assertNotIn(word, heading, args)
+            sharer = waiter.send("ACQUIRE plain mode=shared")
+            while len(client.call("WAITING key=plain").rows) < 2:
+                pass
+            done = ddblock(self.daemon, "waiting", "plain")
+            self.assertRegex(done.stdout.split("\n")[0], r"KEY +MODE +AHEAD")
+            self.assertRegex(done.stdout, r"plain  -       0 ")
+            self.assertRegex(done.stdout, r"plain  shared  1 ")
+            waiter.call(f"CANCEL tag={sharer}")
+
+    def test_shared_after_many_that_are_not(self):
+        """What comes late is shown too, under a heading of its own."""
+        with Client(self.daemon) as client:
+            tags = [client.send(f"TRY late/{i:04}") for i in range(250)]
+            tags.append(client.send("TRY late/x mode=shared limit=3"))
+            for tag in tags:
+                self.assertTrue(client.reply(tag).ok)
+            done = ddblock(self.daemon, "list", "--prefix=late/")
+            lines = done.stdout.splitlines()
+            self.assertEqual(lines[0].split()[:3], ["KEY", "STATE", "TOKEN"])
+            self.assertEqual(len(lines), 251 + 1 + 2)
+            self.assertEqual(lines[-3], "")
+            self.assertEqual(lines[-2].split()[:5],
+                             ["KEY", "STATE", "MODE", "LIMIT", "HOLDERS"])
+            self.assertEqual(lines[-1].split()[:5],
+                             ["late/x", "held", "shared", "3", "1"])
 
     def test_status(self):
         status = self.json("status")
@@ -127,6 +199,21 @@ class Listings(unittest.TestCase):
                 self.assertIn("\\x1b[2J\\xffä\\xc2\\x85  a\\x0ab  -",
                               run.process.stdout.read())
 
+    def test_what_is_kept_in_a_lock(self):
+        data = bytes(range(256)) * 1199
+        with Client(self.daemon) as client:
+            encoded = "".join(f"%{byte:02X}" for byte in data)
+            grant = client.call(f"TRY kept data={encoded}"
+                                " attr.%1B[2J=%1B[1m")
+            self.assertTrue(grant.ok, grant)
+            got = self.json("get", "kept")
+            self.assertEqual(base64.b64decode(got["data_base64"]), data)
+            self.assertEqual(got["attr.\x1b[2J"], "\x1b[1m")
+            shown = ddblock(self.daemon, "get", "kept").stdout
+            self.assertIn("data         \\x00\\x01", shown)
+            self.assertIn("attr.\\x1b[2J \\x1b[1m", shown)
+            self.assertNotIn("\x1b", shown)
+
     def test_failures(self):
         for args, status in ((["list", "--ns=nowhere"], 64),
                              (["list", "--state=odd"], 64),
@@ -146,6 +233,213 @@ class Listings(unittest.TestCase):
                 env=environment(self.daemon), stderr=subprocess.PIPE,
                 check=False, timeout=harness.TIMEOUT_S)
         self.assertEqual(done.returncode, 74)
+
+
+class Watch(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.close)
+
+    def watch(self, *args):
+        process = subprocess.Popen(
+            [harness.program("ddblock"), "watch", *args], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(self.daemon))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_lines_for_people(self):
+        with Client(self.daemon) as client:
+            client.hello("leader")
+            watch = self.watch("-n", "3", KEY)
+            self.assertRegex(watch.stdout.readline(),
+                             r"^\d\d:\d\d:\d\d  free$")
+            grant = client.acquire(KEY)
+            self.assertRegex(watch.stdout.readline(),
+                             r"  held by \S+/leader:\d+, token "
+                             + grant["token"] + "$")
+            client.release(grant)
+            self.assertRegex(watch.stdout.readline(), "  free$")
+            self.assertEqual(watch.wait(harness.TIMEOUT_S), 0)
+
+    def test_lines_for_programs(self):
+        with Client(self.daemon) as client:
+            watch = self.watch("--json", KEY)
+            self.assertEqual(json.loads(watch.stdout.readline()),
+                             {"key": KEY, "state": "free"})
+            grant = client.acquire(KEY)
+            change = json.loads(watch.stdout.readline())
+            self.assertEqual(
+                (change["key"], change["state"], change["token"],
+                 change["here"]),
+                (KEY, "held", int(grant["token"]), True))
+
+    def test_bad_calls(self):
+        for args in ([], ["a", "b"], ["-n", "0", "a"], ["-n", "x", "a"]):
+            watch = self.watch(*args)
+            self.assertEqual(watch.wait(harness.TIMEOUT_S), 64)
+        watch = self.watch("--ns=nowhere", KEY)
+        self.assertNotEqual(watch.wait(harness.TIMEOUT_S), 0)
+        self.assertIn("UNKNOWN_NAMESPACE", watch.stderr.read())
+
+    def test_end_of_the_daemon(self):
+        with Daemon() as daemon:
+            watch = subprocess.Popen(
+                [harness.program("ddblock"), "watch", KEY], text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=environment(daemon))
+            with watch:
+                self.assertIn("free", watch.stdout.readline())
+                daemon.kill()
+                self.assertEqual(watch.wait(harness.TIMEOUT_S), 69)
+
+
+class Complaints(unittest.TestCase):
+    """Each says what, why, and what may help."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.close)
+
+    CALLS = (
+        ("--nosuch", 'there is no option "--nosuch"\nTry "ddblock help"'),
+        ("run", "which lock?\nusage: ddblock run"),
+        ("run k", "which command?"),
+        ("run -w", "-w needs a value"),
+        ("run --wait", "--wait needs a value"),
+        ("run --nonblock=yes k true", "--nonblock takes no value"),
+        ("run -x k true", 'there is no option "-x"'),
+        ("run --nosuch k true", 'there is no option "--nosuch"\nusage: '),
+        ("run -w x k true", '--wait is a time, such as 500ms, 30s, 5m or 1h, '
+                            'not "x"'),
+        ("run -c 0 k true", "--limit is how many may share the lock, "
+                            '1 to 1000, not "0"'),
+        ("run -c 1001 k true", "k: limit is how many may share the lock, "
+                               "1 to 1000"),
+        ("run --on-danger=XX k true", "the name of a signal, such as TERM"),
+        ("run -E 256 k true", '--conflict-exit-code is a number, 0 to 255, '
+                              'not "256"'),
+        ("run --ns=no k true", 'k: there is no namespace "no" '
+         '(UNKNOWN_NAMESPACE); "ddblock status" lists them'),
+        ("acquire --for-pid=x k", 'the number of a process, not "x"'),
+        ("acquire --on-lost=XX k", "the name of a signal, such as TERM, or 0"),
+        ("release", "which lock?\nusage: ddblock release"),
+        ("release --for-pid=x k", 'the number of a process, not "x"'),
+        ("get", "which lock?\nusage: ddblock get KEY\n"),
+        ("get a b", '"b" is too much\nusage: ddblock get KEY\n'),
+        ("status x", '"x" is too much\nusage: ddblock status\n'),
+        ("held --ns=no", '"ddblock status" lists them'),
+        ("list --state=odd", "a lock is free, held or dead"),
+    )
+
+    def test_calls_that_make_no_sense(self):
+        for call, text in self.CALLS:
+            with self.subTest(call=call):
+                done = ddblock(self.daemon, *call.split())
+                self.assertEqual([done.returncode, done.stdout], [64, ""])
+                self.assertTrue(done.stderr.startswith("ddblock: "), done)
+                self.assertIn(text, done.stderr)
+
+    def test_keys(self):
+        """Whatever they are, the complaint can be read."""
+        for key, text in (("", '"": the key is empty'),
+                          ("k" * 1025, "k" * 100 + "...: the key has 1025 by"),
+                          ("\u00e4" * 513, "\u00e4" * 50 + "...: the key has"),
+                          ("x" + "\u00e4" * 513,
+                           "x" + "\u00e4" * 49 + "...: the key has"),
+                          ("a\udcff", "a\\xff: the key is not UTF-8")):
+            for args in (["get", key], ["run", key, "true"],
+                         ["acquire", f"--for-pid={os.getpid()}", key]):
+                done = ddblock(self.daemon, *args)
+                self.assertEqual(done.returncode, 64, done)
+                self.assertTrue(done.stderr.startswith(f"ddblock: {text}"),
+                                done)
+
+    def test_a_lock_that_is_not_there(self):
+        done = ddblock(self.daemon, "release", "nobody's")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn('"ddblock get" says who does', done.stderr)
+
+    def test_help_is_one(self):
+        """However it is asked for."""
+        listed = re.findall(r"^  (\S+) ", ddblock(None, "help").stdout, re.M)
+        self.assertIn("run", listed)
+        for command in listed:
+            if command.endswith("-table"):
+                continue  # --help is that of ddblockd
+            told = [ddblock(None, *args) for args in (
+                ["help", command], [command, "--help"], [command, "-h"])]
+            self.assertEqual([done.returncode for done in told], [0, 0, 0])
+            self.assertEqual(len({done.stdout for done in told}), 1, told)
+            self.assertTrue(told[0].stdout.startswith(
+                f"usage: ddblock {command}"))
+
+    def test_no_daemon(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "sock")
+            for prepare, why in ((lambda: None, "No such file"),
+                                 (lambda: open(path, "xb").close(),
+                                  "Connection refused")):
+                prepare()
+                done = ddblock(None, "--socket", path, "get", KEY)
+                self.assertEqual(done.returncode, 69)
+                self.assertEqual(
+                    done.stderr.partition(": ")[2].partition(": ")[0],
+                    f"no daemon at {path}")
+                self.assertIn(why, done.stderr)
+                self.assertIn("start ddblockd, or name its socket",
+                              done.stderr)
+        done = ddblock(None, "--socket=" + "x" * 200, "get", KEY)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("too long for the path of a socket", done.stderr)
+
+    def test_not_allowed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            path = os.path.join(folder, "sock")
+            program = shutil.copy(harness.program("ddblock"), folder)
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(path)
+                listener.listen()
+                os.chmod(path, 0)
+                more = {"user": 65534} if os.getuid() == 0 else {}
+                done = subprocess.run(
+                    [program, "--socket", path, "get", KEY], check=False,
+                    capture_output=True, text=True,
+                    timeout=harness.TIMEOUT_S, **more)
+        self.assertIn("not allowed to connect to", done.stderr)
+        self.assertIn("its group may", done.stderr)
+        self.assertEqual(done.returncode, 69)
+
+    def test_daemon_that_goes(self):
+        with FakeDaemon() as fake, Run(fake, "get", KEY) as run:
+            fake.accept()
+            fake.expect()
+            fake.hang_up()
+            self.assertEqual(run.end(), 69)
+            said = run.errors()
+            self.assertTrue(said.startswith(f"ddblock: {KEY}: "), said)
+            self.assertIn("(NO_DAEMON); does ddblockd still run?", said)
+
+    def test_what_may_help(self):
+        for code, text in (("UNREACHABLE", '"ddblock status" says how'),
+                           ("NO_TABLE", '"ddblock init-table" makes it'),
+                           ("WRONG_TABLE", '"ddblock check-table" says why'),
+                           ("ACCESS_DENIED", "the log of ddblockd"),
+                           ("STORE_FULL", "make room"),
+                           ("SHUTTING_DOWN", "try again")):
+            with FakeDaemon() as fake, Run(fake, "run", KEY, "true") as run:
+                fake.accept()
+                fake.say(f"{fake.expect()[0]} ERR {code} :it is so")
+                self.assertNotEqual(run.end(), 0)
+                self.assertRegex(
+                    run.errors(), rf"^ddblock: {KEY}: .+: it is so \({code}\)"
+                    f"; {text}")
 
 
 class ForProcess(unittest.TestCase):
@@ -176,6 +470,28 @@ class ForProcess(unittest.TestCase):
             done = ddblock(self.daemon, "release", KEY)
             self.assertEqual(done.returncode, 5)
             self.assertIn("a connection of its own", done.stderr)
+
+    def test_several(self):
+        done = self.acquire(os.getpid(), "-k", "pair/2", "-k", "pair/1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        fields = dict(f.split("=") for f in done.stdout.split())
+        with Client(self.daemon) as client:
+            rows = client.call("HELD").rows
+            self.assertEqual([[row["key"], row["token"], row["id"]]
+                              for row in rows],
+                             [["pair/1", fields["token_2"], fields["id"]],
+                              ["pair/2", fields["token_1"], fields["id"]]])
+            self.assertEqual(fields["token"], fields["token_1"])
+            self.assertEqual(ddblock(self.daemon, "release",
+                                     "pair/1").returncode, 0)
+            self.assertTrue(client.try_("pair/2").ok)
+        done = self.acquire(os.getpid(), "--json", "-kpair/1", "-kpair/3")
+        self.assertEqual(set(json.loads(done.stdout)),
+                         {"token", "id", "helper", "token_1", "token_2"})
+        self.assertEqual(ddblock(self.daemon, "release",
+                                 "pair/3").returncode, 0)
+        for args in (["a", "b"], ["-k", "a", "b"], []):
+            self.assertEqual(self.acquire(os.getpid(), *args).returncode, 64)
 
     def test_ends_with_the_process(self):
         with Run(self.daemon, "run", "other", "--",

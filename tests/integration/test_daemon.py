@@ -63,6 +63,12 @@ class Configuration(unittest.TestCase):
                     env={"AWS_ACCESS_KEY_ID": None,
                          "AWS_SECRET_ACCESS_KEY": None})
 
+    def test_capacities_go_together(self):
+        self.refuse("[namespace default]\nstore = dynamodb\ntable = t\n"
+                    "region = r\naccess_key_id = a\nsecret_access_key = s\n"
+                    "read_capacity = 5\n", "read_capacity and "
+                    "write_capacity go together: both are 0, or neither")
+
     def test_check_config(self):
         daemon = Daemon("[namespace default]\nstore = dynamodb\n"
                         "table = t\nregion = r\naccess_key_id = AKID\n"

@@ -51,8 +51,8 @@ class Table(unittest.TestCase):
         harness.need_dynamodb()
         self.table = f"t-{os.getpid()}-{self._testMethodName}"
 
-    def task(self, *args, table=None):
-        daemon = Daemon(config(table or self.table), args=args)
+    def task(self, *args, table=None, more=""):
+        daemon = Daemon(config(table or self.table) + more, args=args)
         try:
             return daemon.run()
         finally:
@@ -86,6 +86,62 @@ class Table(unittest.TestCase):
             self.assertTrue(client.release(grant).ok)
             again = client.acquire("jobs/nightly", wait="60s")
             self.assertGreater(int(again["token"]), int(grant["token"]))
+
+    def test_sort_key(self):
+        """A lock is named by both keys; a table with one has none to give."""
+        sorts = "key_attribute = lock_key\nsort_attribute = sort_key\n"
+        status, out, _ = self.task("--init-table", more=sorts)
+        self.assertEqual(status, 0)
+        self.assertIn('partition key "lock_key" (S), sort key "sort_key" (S)',
+                      out)
+        plain = self.table + "-plain"
+        self.assertEqual(self.task("--init-table", table=plain)[0], 0)
+        status, _, err = self.task("--check-table", table=plain,
+                                   more="sort_attribute = sort_key\n")
+        self.assertEqual(status, 78)
+        self.assertIn('has partition key "key" (S), but the namespace needs '
+                      'partition key "key" (S), sort key "sort_key" (S) and '
+                      'no other', err)
+        text = config(self.table) + sorts + \
+            config(plain).replace("default", "plain")
+        with Daemon(text) as one, Daemon(text) as two, \
+                Client(one) as a, Client(two) as b:
+            grant = a.acquire("k", sort="x y", wait="60s")
+            self.assertTrue(grant.ok, grant)
+            self.assertEqual(b.try_("k", sort="x y").code, "LOCK_BUSY")
+            self.assertTrue(b.try_("k").ok)
+            keys = {(item["lock_key"]["S"].split(":")[0],
+                     item["sort_key"]["S"]) for item in dynamodb(
+                "Scan", TableName=self.table, ConsistentRead=True)["Items"]}
+            self.assertEqual(keys, {("lock", "x y"), ("lock", "-"),
+                                    ("session", "-")})
+            rows = {(row["key"], row.get("sort"))
+                    for row in b.call("LIST").rows}
+            self.assertEqual(rows, {("k", "x y"), ("k", None)})
+            self.assertEqual(len(b.call("LIST sort=-").rows), 1)
+            refused = a.try_("k", sort="x", ns="plain")
+            self.assertEqual(refused.code, "UNSUPPORTED")
+            self.assertIn('namespace "plain" has no sort keys', str(refused))
+            self.assertTrue(a.try_("k", sort="-", ns="plain").ok)
+            tag = b.send("ACQUIRE k sort=x%20y wait=120s")
+            self.assertTrue(a.release(grant).ok)
+            self.assertGreater(int(b.reply(tag)["token"]),
+                               int(grant["token"]))
+
+    def test_names_that_are_taken(self):
+        for more in ("ttl_attribute = holders\n", "ttl_attribute = key\n",
+                     "sort_attribute = s\nttl_attribute = s\n"):
+            status, _, err = self.task("--check-table", more=more)
+            self.assertNotEqual(status, 0)
+            self.assertIn("cannot be the attribute of the time to live", err)
+
+    def test_another_time_to_live(self):
+        self.assertEqual(self.task("--init-table")[0], 0)
+        status, _, err = self.task("--check-table",
+                                   more="ttl_attribute = expiry_time\n")
+        self.assertEqual(status, 78)
+        self.assertIn('has its time to live on attribute "ttl", but the '
+                      'namespace needs it on "expiry_time"', err)
 
     def test_two_daemons(self):
         self.assertEqual(self.task("--init-table")[0], 0)

@@ -74,7 +74,10 @@ class Install(unittest.TestCase):
                       {re.sub(r"^lib/.*/", "lib/", f) for f in libraries})
         self.assertEqual(
             there - set(pages.values()) - libraries,
-            {"bin/ddblock", "sbin/ddblockd", "include/ddblock.h",
+            {"bin/ddblock", "libexec/ddblockd/ddblock-shell",
+             "sbin/ddblockd", "include/ddblock.h",
+             "share/bash-completion/completions/ddblock.bash",
+             "share/zsh/site-functions/_ddblock",
              "lib/pkgconfig/libddblock.pc", "lib/sysusers.d/ddblockd.conf",
              "lib/systemd/system/ddblockd.service"})
 

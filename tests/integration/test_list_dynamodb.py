@@ -100,8 +100,9 @@ class Listing(unittest.TestCase):
             self.assertEqual(client.call(f"CANCEL tag={tag}")["cancelled"],
                              "yes")
             reply = client.reply(tag)
-            self.assertEqual([reply.code, len(reply.rows)],
-                             ["CANCELLED", PAGE])
+            self.assertEqual(reply.code, "CANCELLED")
+            # The daemon's own session may be in that page.
+            self.assertIn(len(reply.rows), (PAGE - 1, PAGE))
 
     def test_who_leaves_while_it_waits(self):
         daemon = self.daemon(self.tables[1], list_capacity=1)

@@ -83,6 +83,27 @@ class Requests(unittest.TestCase):
                 request, "us-east-1", KEY_ID, SECRET), request)
         print(f"signatures worked out anew: {self.proxy.count()}")
 
+    def test_several_at_once(self):
+        """Ten locks at once: they are taken together, and read together."""
+        keys = [f"part/{n}" for n in range(10)]
+        items = {f"lock:{key}" for key in keys}
+        with self.daemon() as daemon, Client(daemon) as client:
+            self.assertTrue(client.acquire("warm").ok)
+            mark = self.proxy.mark()
+            grant = client.call("ACQUIRE " + " ".join(keys))
+            self.assertEqual([row["key"] for row in grant.rows], keys)
+            self.assertEqual(self.kinds(mark, but=IDLE), ["together"])
+            reads = {r.raw: {k["key"]["S"] for k in r.body["RequestItems"][
+                self.table]["Keys"]} for r in self.proxy.seen(
+                    "audit", since=mark)}
+            self.assertEqual([read for read in reads.values() if read & items],
+                             [items])
+            self.assertTrue(client.release(grant).ok)
+            self.assertEqual(self.kinds(mark, but=IDLE),
+                             ["together"] + ["release"] * 10)
+            print("uncontended acquire of 10 locks at once: 2 requests; "
+                  f"{self.repetitions(client)} repetitions", flush=True)
+
     def check_beats(self, beats, heartbeat_ms, repetitions):
         """One for each heartbeat period."""
         sent = [int(b.value(":n")) for b in beats]

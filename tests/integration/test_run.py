@@ -111,6 +111,76 @@ class Statuses(unittest.TestCase):
         self.assertEqual(done.stdout, f"in {KEY} {self.daemon.socket} True "
                          "True ['-n', 'a b']\n")
 
+    def test_several(self):
+        """All or none; each has its token, in the order they are named."""
+        code = python("import os; print(*(os.environ[f'DDBLOCK_{name}'] for "
+                      "name in 'KEYS KEY KEY_1 KEY_2 TOKEN TOKEN_1 TOKEN_2'"
+                      ".split()))")
+        with Client(self.daemon) as client:
+            grant = client.call("TRY one/a one/b")
+            self.assertTrue(client.release(grant).ok)
+            a, b = (int(row["token"]) for row in grant.rows)
+            done = self.run_("-k", "one/b", "--key=one/a", "--", *code)
+            self.assertEqual(done.stderr, "")
+            words = done.stdout.split()
+            self.assertEqual(words[:4], ["2", "one/b", "one/b", "one/a"])
+            self.assertEqual(words[4], words[5])
+            self.assertGreater(int(words[5]), b)
+            self.assertGreater(int(words[6]), a)
+            held = client.try_("one/b")
+            done = self.run_("-nk", "one/b", "-k", "one/a", "echo", "ran")
+            self.assertEqual([done.returncode, done.stdout], [1, ""])
+            self.assertIn("ddblock: one/b: somebody else holds", done.stderr)
+            self.assertTrue(client.release(held).ok)
+            done = self.run_("-sk", "one/a", "-k", "one/b", "--", "echo", "--")
+            self.assertEqual([done.returncode, done.stdout], [0, "--\n"])
+            for args in ([], ["-k", "a", "-k", "a", "true"], ["-k", "a"],
+                         ["-c2", "-k", "a", "-k", "b", "true"],
+                         [f"-kk{n}" for n in range(26)] + ["true"]):
+                done = self.run_(*args)
+                self.assertEqual(done.returncode, 64, (args, done.stderr))
+
+    def test_data(self):
+        show = python("import os; print(os.environ.get('DDBLOCK_DATA'))")
+        done = self.run_("--only-if-exists", "kept", "true")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        done = self.run_("--data=first \u00fc", "--attr=stage=a=b",
+                         "--attr=run:json={\"N\":\"7\"}", "kept", *show)
+        self.assertEqual([done.stdout, done.stderr], ["None\n", ""])
+        with Client(self.daemon) as client:
+            fields = client.call("GET kept")
+            self.assertEqual(
+                [fields[name] for name in ("data", "attr.stage",
+                                           "attr.run:json")],
+                ["first \u00fc", "a=b", '{"N":"7"}'])
+            done = self.run_("--only-if-exists", "--replace-data=no",
+                             "--data=second", "--attr=run:json=", "kept",
+                             *show)
+            self.assertEqual(done.stdout, "first \u00fc\n")
+            fields = client.call("GET kept")
+            self.assertEqual(fields["data"], "first \u00fc")
+            self.assertIsNone(fields.get("attr.run:json"))
+            done = self.run_("--keep=no", "--data=third", "kept",
+                             harness.program("ddblock"), "run", "new", *show)
+            self.assertEqual(done.stdout, "None\n")  # not the outer one's
+            fields = client.call("GET kept")
+            self.assertEqual(fields["data"], "third")
+            self.assertIsNone(fields.get("attr.stage"))
+            grant = client.call("TRY kept data=%00x")
+            self.assertTrue(client.release(grant).ok)
+        self.assertEqual(self.run_("kept", *show).stdout, "None\n")
+        for args in (["--data=x", "-s"], ["--keep=maybe"], ["--attr=x"],
+                     ["--attr==x"], ["--replace-data=no"],
+                     ["--attr=a:json={"],
+                     ["--data=x", "-kone"], [f"--attr=a{n}=" for n in
+                                             range(33)]):
+            done = self.run_(*args, "kept", "true")
+            self.assertEqual(done.returncode, 127 if "-kone" in args else 64,
+                             (args, done.stderr))
+        done = self.run_("-ka", "-kb", "--data=x", "true")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("changed with one key (UNSUPPORTED)", done.stderr)
+
     def test_takes_turns(self):
         with Run(self.daemon, "run", KEY, "--",
                  *python(READY, "sys.stdin.read()")) as first:
@@ -401,6 +471,19 @@ class Terminal(unittest.TestCase):
             self.wait_text(fd, b"waiting for held: held by ")
             self.wait_text(fd, b"/holder:")
             client.release(grant)
+            self.wait_text(fd, b"\x1b[Kran")
+            self.assertEqual(self.status(pid), 0)
+
+    def test_progress_with_several(self):
+        """It names the lock that is waited for now."""
+        with Client(self.daemon) as client:
+            one, two = client.try_("s/2"), client.try_("s/3")
+            pid, fd = self.spawn("run", "-k", "s/3", "-k", "s/1", "-k", "s/2",
+                                 "--", "echo", "ran")
+            self.wait_text(fd, b"waiting for s/2 (has 1 of 3): held by ")
+            client.release(one)
+            self.wait_text(fd, b"waiting for s/3 (has 2 of 3): held by ")
+            client.release(two)
             self.wait_text(fd, b"\x1b[Kran")
             self.assertEqual(self.status(pid), 0)
 

@@ -298,7 +298,7 @@ class Sqlite(OneDaemon, unittest.TestCase):
 class Table:
     """Daemons on a table of the test's own."""
 
-    def on_table(self, table, url=None, **settings):
+    def on_table(self, table, url=None, args=(), **settings):
         endpoint = url or os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
         if settings["lease"] == LEASE:  # nothing here is about slow stores
             settings["request_timeout"] = "30s"
@@ -312,7 +312,7 @@ class Table:
             self.assertEqual(task.run()[0], 0)
         finally:
             task.close()
-        return Daemon(config)
+        return Daemon(config, args=args)
 
 
 class DynamoDB(OneDaemon, Table, unittest.TestCase):

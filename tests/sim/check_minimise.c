@@ -29,8 +29,10 @@ minimise_make(struct plan *p)
 		struct plan_step *s = plan_add(p, kind, 1234 * i);
 
 		s->client = 1 + i % 17;
-		s->host = i % p->n_hosts;
-		s->namespace_index = i % 2;
+		/* No kind is always of the same host, whatever their number. */
+		s->host = (i + i / (STEP_KINDS - 1)) % p->n_hosts;
+		s->namespace_index =
+		    kind == STEP_KILL || kind == STEP_HAND_WISH ? 0 : i % 2;
 		s->key[0] = (char)('x' + i % 3);
 		s->ms = s->hold_ms = s->wait_ms = 54321;
 		s->shift_ms = -54321;

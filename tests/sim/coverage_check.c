@@ -16,7 +16,7 @@
 #define CHECK_KEYS 3
 #define CHECK_LEASES 10
 /* Of so many histories one may be meagre: chance made it so. */
-#define CHECK_MEAGRE_ONE_OF 10000
+#define CHECK_MEAGRE_ONE_OF 4000
 #define CHECK_FAULT_PERCENT 1
 
 enum { G_ABSENT, G_ASKS, G_UNSURE, G_HELD, G_RELEASES };
@@ -34,6 +34,8 @@ struct transition {
  * is in src/core/grant.c. */
 static const struct transition check_grants[] = {
 	{ G_ABSENT, G_ASKS, false },
+	{ G_ABSENT, G_HELD, true },	/* one of several, asked for together */
+	{ G_ABSENT, G_RELEASES, true },
 	{ G_ASKS, G_ABSENT, false },
 	{ G_ASKS, G_UNSURE, false },
 	{ G_ASKS, G_HELD, false },
@@ -60,16 +62,20 @@ static const struct transition check_locks[] = {
 	{ L_EXCLUSIVE, L_IDLE, false },
 	{ L_EXCLUSIVE, L_SHARED, false },
 	{ L_EXCLUSIVE, L_SEMAPHORE, false },
+	{ L_EXCLUSIVE, L_MANY, true },		/* downgraded, and joined */
+	{ L_EXCLUSIVE, L_SEVERAL, true },
 	{ L_SHARED, L_ABSENT, false },
 	{ L_SHARED, L_IDLE, false },
 	{ L_SHARED, L_EXCLUSIVE, false },
 	{ L_SHARED, L_MANY, false },
+	{ L_SHARED, L_SEMAPHORE, true },
 	{ L_MANY, L_ABSENT, true },
 	{ L_MANY, L_IDLE, false },
 	{ L_MANY, L_SHARED, false },
 	{ L_SEMAPHORE, L_ABSENT, false },
 	{ L_SEMAPHORE, L_IDLE, false },
 	{ L_SEMAPHORE, L_EXCLUSIVE, false },
+	{ L_SEMAPHORE, L_SHARED, true },
 	{ L_SEMAPHORE, L_SEVERAL, false },
 	{ L_SEVERAL, L_ABSENT, true },
 	{ L_SEVERAL, L_IDLE, true },
@@ -143,8 +149,7 @@ check_states(const char *what, const struct transition *known, size_t n_known,
 static bool
 check_outcome_is_possible(enum operation_kind kind, enum outcome_kind outcome)
 {
-	/* No core asks for it yet. */
-	if (kind == OPERATION_BREAK)
+	if (kind == OPERATION_UPDATE)	/* no plan has data yet */
 		return false;
 	return outcome != OUTCOME_CONFLICT || dialect_is_write(kind);
 }

@@ -14,8 +14,12 @@ static const char *const customer_verbs[] = {
 	[CORE_CANCEL] = "cancel",
 	[CORE_RELEASE] = "release",
 	[CORE_RENEW] = "renew",
+	[CORE_DOWNGRADE] = "downgrade",
 	[CORE_GET] = "get",
 	[CORE_LIST] = "list",
+	[CORE_BREAK] = "break",
+	[CORE_WATCH] = "watch",
+	[CORE_UNWATCH] = "unwatch",
 };
 
 const char *
@@ -32,6 +36,79 @@ customer_of(struct world *w, uint64_t id)
 	return c->id == id ? c : NULL;
 }
 
+/* ---- several keys ----------------------------------------------------- */
+
+void
+customer_split(const char *text, struct customer_keys *ret)
+{
+	ret->n = 0;
+	while (*text != '\0' && ret->n < PLAN_KEY_MAX / 2) {
+		size_t length = strcspn(text, "+");
+		size_t at = ret->n++;
+		char key[PLAN_KEY_MAX];
+
+		(void)snprintf(key, sizeof(key), "%.*s", (int)length, text);
+		for (; at > 0 && strcmp(ret->keys[at - 1], key) > 0; at--)
+			memcpy(ret->keys[at], ret->keys[at - 1], PLAN_KEY_MAX);
+		memcpy(ret->keys[at], key, sizeof(key));
+		text += length + (text[length] == '+');
+	}
+}
+
+struct customer_joint *
+customer_find_joint(const struct customer *c, uint64_t hold)
+{
+	struct customer_joint *m = c->joints;
+
+	while (m != NULL && m->hold != hold)
+		m = m->next;
+	return m;
+}
+
+/* Is it one of several, and not the one whose number is that of all? */
+bool
+customer_is_part(const struct customer *c, uint64_t hold)
+{
+	const struct customer_joint *m;
+
+	for (m = c->joints; m != NULL; m = m->next) {
+		for (size_t i = 1; i < m->keys.n; i++)
+			if (m->holds[i] == hold)
+				return true;
+	}
+	return false;
+}
+
+uint64_t
+customer_nth(uint64_t request, size_t i)
+{
+	return request + ((uint64_t)i << 32);
+}
+
+/* Tell the judge: of several keys, as if each had been asked for itself. */
+static void
+customer_tell(struct customer *c, struct fact *f, const char *key)
+{
+	const struct customer_joint *held = customer_find_joint(c, f->hold);
+	struct customer_keys keys;
+	uint64_t request = f->request;
+
+	customer_split(key, &keys);
+	if (keys.n < 2 || (f->verb != CORE_ACQUIRE &&
+	    (f->verb != CORE_RELEASE || held == NULL))) {
+		world_tell(c->world, f);
+		return;
+	}
+	for (size_t i = 0; i < keys.n; i++) {
+		f->joint = f->verb == CORE_ACQUIRE ? request : held->request;
+		f->request = customer_nth(request, i);
+		f->key = keys.keys[i];
+		if (f->verb == CORE_RELEASE)
+			f->hold = held->holds[i];
+		world_tell(c->world, f);
+	}
+}
+
 /* ---- connections ------------------------------------------------------ */
 
 static void
@@ -45,6 +122,7 @@ errand_free(struct errand *e)
 	*link = e->next;
 	world_remove_alarm(c->world, &e->alarm);
 	world_remove_alarm(c->world, &e->renewal);
+	world_remove_alarm(c->world, &e->talk);
 	free(e);
 }
 
@@ -58,6 +136,12 @@ customer_forget(struct customer *c)
 
 		free(c->asked);
 		c->asked = next;
+	}
+	while (c->joints != NULL) {
+		struct customer_joint *next = c->joints->next;
+
+		free(c->joints);
+		c->joints = next;
 	}
 	world_remove_alarm(c->world, &c->page);
 	c->id = 0;
@@ -153,11 +237,15 @@ customer_due(const struct customer *c, const struct core_request *q)
 static void
 customer_use(const struct core_request *q, char *text, size_t size)
 {
-	text[0] = '\0';
-	if (q->mode == LOCK_MODE_SHARED && q->limit > 0)
-		(void)snprintf(text, size, " shared limit %" PRIu32, q->limit);
-	else if (q->mode == LOCK_MODE_SHARED)
-		(void)snprintf(text, size, " shared");
+	const char *closed = q->terms.fail_closed ? " fail-closed" : "";
+
+	if (q->terms.mode != LOCK_MODE_SHARED)
+		(void)snprintf(text, size, "%s", closed);
+	else if (q->terms.limit > 0)
+		(void)snprintf(text, size, " shared limit %" PRIu32 "%s",
+		    q->terms.limit, closed);
+	else
+		(void)snprintf(text, size, " shared%s", closed);
 }
 
 static uint64_t
@@ -169,11 +257,18 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	struct fact f = { .kind = FACT_ASKED, .host = c->host->index,
 		.client = c->id, .verb = q->verb, .key = key,
 		.namespace_index = q->namespace_index,
-		.shared = q->mode == LOCK_MODE_SHARED, .limit = q->limit,
-		.wait_ms = q->wait_ms, .hold = q->hold,
-		.target = q->target,
+		.shared = q->terms.mode == LOCK_MODE_SHARED,
+		.limit = q->terms.limit,
+		.max_hold_ms = q->terms.max_hold_ms,
+		.keepalive_ms = q->terms.keepalive_ms,
+		.danger_ms = q->terms.danger_ms,
+		.manual = q->terms.manual,
+		.reentrant = q->terms.reentrant,
+		.stays = q->terms.stays,
+		.wait_ms = q->wait_ms, .hold = q->hold, .token = q->token,
+		.target = q->target, .fail_closed = q->terms.fail_closed,
 		.due_ms = customer_due(c, q) };
-	char owner[24] = "", use[32];
+	char owner[24] = "", use[48];
 	uint64_t id;
 
 	*a = (struct asked){ .next = c->asked, .id = ++w->n_requests,
@@ -185,14 +280,14 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	q->client = c->id;
 	q->request = f.request = id;
 	ev.request = *q;
-	if (q->verb == CORE_ACQUIRE)
+	if (q->verb == CORE_ACQUIRE || q->verb == CORE_BREAK)
 		(void)snprintf(owner, sizeof(owner), "c%u@%s", c->number,
 		    c->host->name);
 	customer_use(q, use, sizeof(use));
 	world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u %s %s%s",
 	    c->number, q->verb == CORE_ACQUIRE && q->wait_ms == 0 ? "try" :
 	    customer_verbs[q->verb], key, use);
-	world_tell(w, &f);
+	customer_tell(c, &f, key);
 	host_say(c->host, &ev, key, owner);
 	return id;
 }
@@ -202,7 +297,8 @@ customer_errand(struct customer *c, const char *key)
 {
 	struct errand *e = c->errands;
 
-	while (e != NULL && strcmp(e->step->key, key) != 0)
+	while (e != NULL && (e->step->kind != STEP_LOCK ||
+	    strcmp(e->step->key, key) != 0))
 		e = e->next;
 	return e;
 }
@@ -272,29 +368,88 @@ errand_on_renewal(struct world *w, struct alarm *a)
 		(void)customer_request(c, &q, e->step->key);
 }
 
-void
-customer_lock(struct world *w, const struct plan_step *s)
+/* It has seen who holds the lock. */
+static void
+errand_on_break(struct world *w, struct alarm *a)
 {
-	struct customer *c = customer_at(w, s);
-	struct core_request q = { .verb = CORE_ACQUIRE,
-		.mode = s->shared ? LOCK_MODE_SHARED : LOCK_MODE_EXCLUSIVE,
-		.limit = s->limit,
-		.namespace_index = s->namespace_index,
-		.wait_ms = s->wait_ms };
-	struct errand *e;
+	struct errand *e = (struct errand *)(void *)a;
+	struct customer *c = e->customer;
+	const struct plan_step *s = e->step;
+	struct core_request q = { .verb = CORE_BREAK, .token = e->token,
+		.reason = "it hangs", .namespace_index = s->namespace_index };
 
-	if (c == NULL)
+	if (c->host->asleep) {
+		world_set(w, a, c->host->paused_until);
 		return;
-	e = world_alloc(sizeof(*e));
+	}
+	errand_free(e);
+	if (!c->draining)
+		(void)customer_request(c, &q, s->key);
+}
+
+/* Something that is no request of the core's, such as PING. */
+static void
+errand_on_talk(struct world *w, struct alarm *a)
+{
+	struct errand *e = (struct errand *)((char *)a -
+	    offsetof(struct errand, talk));
+	struct customer *c = e->customer;
+	struct core_event ev = { .type = CORE_HEARD, .client = c->id };
+	const struct fact f = { .kind = FACT_HEARD, .host = c->host->index,
+		.client = c->id };
+
+	if (c->draining)
+		return;
+	world_set(w, a, w->now + e->step->talk_ms);
+	if (c->host->asleep)
+		return;
+	world_tell(w, &f);
+	host_say(c->host, &ev, "", "");
+}
+
+static struct errand *
+errand_new(struct customer *c, const struct plan_step *s,
+    void (*on_alarm)(struct world *, struct alarm *))
+{
+	struct world *w = c->world;
+	struct errand *e = world_alloc(sizeof(*e));
+
 	e->customer = c;
 	e->step = s;
 	e->state = ERRAND_ASKED;
 	e->next = c->errands;
 	c->errands = e;
-	world_add_alarm(w, &e->alarm, errand_on_end);
+	world_add_alarm(w, &e->alarm, on_alarm);
 	world_add_alarm(w, &e->renewal, errand_on_renewal);
+	world_add_alarm(w, &e->talk, errand_on_talk);
 	/* The answer may come at once. */
 	e->request = w->n_requests + 1;
+	return e;
+}
+
+void
+customer_lock(struct world *w, const struct plan_step *s)
+{
+	struct customer *c = customer_at(w, s);
+	struct core_request q = { .verb = CORE_ACQUIRE,
+		.terms = {
+			.fail_closed = s->fail_closed,
+			.mode = s->shared ? LOCK_MODE_SHARED :
+			    LOCK_MODE_EXCLUSIVE,
+			.limit = s->limit,
+			.max_hold_ms = s->max_hold_ms,
+			.keepalive_ms = s->keepalive_ms,
+			.danger_ms = s->danger_ms,
+			.manual = s->manual,
+			.reentrant = s->reentrant,
+			.stays = s->stays,
+		},
+		.namespace_index = s->namespace_index,
+		.wait_ms = s->wait_ms };
+
+	if (c == NULL)
+		return;
+	(void)errand_new(c, s, errand_on_end);
 	(void)customer_request(c, &q, s->key);
 }
 
@@ -307,9 +462,13 @@ customer_ask(struct world *w, const struct plan_step *s)
 	struct core_event ev = { .type = CORE_DRAIN };
 	struct errand *e;
 
-	if (s->kind == STEP_GET || s->kind == STEP_LIST) {
+	if (s->kind == STEP_GET || s->kind == STEP_LIST ||
+	    s->kind == STEP_WATCH || s->kind == STEP_BREAK) {
 		c = customer_at(w, s);
-		q.verb = s->kind == STEP_GET ? CORE_GET : CORE_LIST;
+		q.verb = s->kind == STEP_LIST ? CORE_LIST :
+		    s->kind == STEP_WATCH ? CORE_WATCH : CORE_GET;
+		if (c != NULL && s->kind == STEP_BREAK)
+			(void)errand_new(c, s, errand_on_break);
 		if (c != NULL)
 			(void)customer_request(c, &q, s->key);
 		return;
@@ -332,6 +491,11 @@ customer_ask(struct world *w, const struct plan_step *s)
 		host_say(c->host, &ev, "", "");
 		return;
 	}
+	if (s->kind == STEP_UNWATCH) {
+		q.verb = CORE_UNWATCH;
+		(void)customer_request(c, &q, s->key);
+		return;
+	}
 	e = customer_errand(c, s->key);
 	if (e == NULL || (e->state == ERRAND_ASKED) !=
 	    (s->kind == STEP_CANCEL))
@@ -341,6 +505,12 @@ customer_ask(struct world *w, const struct plan_step *s)
 	} else if (s->kind == STEP_RENEW) {
 		q.verb = CORE_RENEW;
 		q.hold = e->hold;
+		(void)customer_request(c, &q, s->key);
+	} else if (s->kind == STEP_DOWNGRADE) {
+		q.verb = CORE_DOWNGRADE;
+		q.hold = e->hold;
+		q.terms.mode = LOCK_MODE_SHARED;
+		q.terms.limit = s->limit;
 		(void)customer_request(c, &q, s->key);
 	} else {
 		q.verb = CORE_CANCEL;
@@ -367,6 +537,8 @@ customer_granted(struct customer *c, uint64_t request, uint64_t hold)
 		world_set(w, &e->alarm, w->now + e->step->hold_ms);
 	if (e->step->renew_ms > 0)
 		world_set(w, &e->renewal, w->now + e->step->renew_ms);
+	if (e->step->talk_ms > 0)
+		world_set(w, &e->talk, w->now + e->step->talk_ms);
 }
 
 void
@@ -378,4 +550,20 @@ customer_not_granted(struct customer *c, uint64_t request)
 		e = e->next;
 	if (e != NULL)
 		errand_free(e);
+}
+
+void
+customer_looked(struct customer *c, uint64_t request, uint64_t token)
+{
+	struct errand *e = c->errands;
+
+	while (e != NULL && e->request != request)
+		e = e->next;
+	if (e == NULL)
+		return;
+	e->token = token;
+	if (token == 0)
+		errand_free(e);
+	else
+		world_set(c->world, &e->alarm, c->world->now + 1);
 }

@@ -35,6 +35,8 @@ enum fact_kind {
 	FACT_LOST,	/* @client, @hold, @loss */
 	FACT_RENEWED,	/* all of this host's holds in the namespace that it
 			 * was not told to have lost: @until_ms */
+	FACT_CHANGED,	/* @client, of a lock that it watches: @state */
+	FACT_HEARD,	/* a client sent something that is no request */
 	FACT_DRAINED,	/* a client sends nothing more, but listens */
 	FACT_LEFT,	/* a client's connection ended */
 
@@ -50,6 +52,14 @@ enum fact_kind {
 	FACT_REPEATED,	/* a request of this host arrives, and will once more;
 			 * its one answer is the second's */
 	FACT_QUIET,	/* no fault any more, all hosts are up: 8 holds now */
+};
+
+/* Who has a lock, as those who watch it are told. */
+enum fact_state {
+	FACT_UNKNOWN = 0,
+	FACT_FREE,
+	FACT_HELD,
+	FACT_DEAD,
 };
 
 /* An element of `holders`, as text: "SESSION.GRANT.LEASE_MS.FLAGS". */
@@ -77,6 +87,7 @@ struct fact_lock {
 	struct fact_wish wishes[FACT_WISHES_MAX];	/* the first ones */
 	uint64_t token;		/* 0: none */
 	bool has_ttl;
+	bool says_broken;	/* and by whom */
 	int64_t ttl_ahead_s;	/* of the request's send; 0: none */
 };
 
@@ -101,19 +112,39 @@ struct fact {
 
 	uint64_t client;	/* unique in a history, also across lives */
 	uint64_t request;	/* of the client */
+	uint64_t joint;		/* it is about one key of several: the first
+				 * one's request. There is a fact for each, with
+				 * a request and a hold of its own. 0: alone */
 	enum core_verb verb;
 	const char *key;	/* without "lock:" */
 	uint64_t wait_ms;	/* ASKED ACQUIRE */
-	bool shared;		/* ASKED ACQUIRE: and not exclusive, ... */
+	bool fail_closed;	/* ASKED ACQUIRE */
+	bool shared;		/* ASKED ACQUIRE: and not exclusive, ...; of a
+				 * holder: the same */
 	uint64_t limit;		/* ... with so many at most; 0: any number */
+	uint64_t max_hold_ms;	/* ASKED ACQUIRE; 0: without */
+	uint64_t keepalive_ms;	/* ASKED ACQUIRE; 0: without */
+	uint64_t danger_ms;	/* ASKED ACQUIRE; 0: as the rules have it,
+				 * FACT_NEVER: without a warning */
+	bool manual;		/* ASKED ACQUIRE: only its own RENEW counts */
+	bool reentrant;		/* ASKED ACQUIRE: again, if it has it */
+	bool stays;		/* ASKED ACQUIRE: when its client leaves */
 	uint64_t due_ms;	/* ASKED: its reply comes by then (real), or
 				 * FACT_NEVER */
 	int code;		/* ANSWERED: 0 or DDBLOCK_E_* */
 	uint64_t hold;		/* unique for a host's daemon life; ASKED
 				 * RELEASE and RENEW, ANSWERED, notices */
 	uint64_t target;	/* ASKED CANCEL: that request */
-	uint64_t token;		/* ANSWERED ACQUIRE */
-	uint64_t until_ms;	/* real: the deadline as the client reads it */
+	uint64_t token;		/* ANSWERED ACQUIRE, WATCH, ASKED BREAK,
+				 * CHANGED */
+	const char *grant;	/* ANSWERED ACQUIRE and DOWNGRADE: the element
+				 * that the daemon means; NULL: not known */
+	enum fact_state state;	/* ANSWERED WATCH; CHANGED */
+	uint64_t n_holders;	/* the same */
+	uint64_t until_ms;	/* real: the deadline as the client reads it;
+				 * FACT_NEVER: it has none */
+	uint64_t end_ms;	/* ANSWERED ACQUIRE: and it is not renewed
+				 * beyond; 0: not so */
 	enum core_loss loss;
 
 	const char *session;	/* SESSION: 32 digits */

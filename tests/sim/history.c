@@ -1,6 +1,4 @@
-/*
- * Histories of real daemons, as facts.
- */
+/* Histories of real daemons, as facts. */
 #include "history.h"
 
 #include <errno.h>
@@ -138,8 +136,10 @@ history_verb(const struct history_line *l)
 		[CORE_CANCEL] = "CANCEL",
 		[CORE_RELEASE] = "RELEASE",
 		[CORE_RENEW] = "RENEW",
+		[CORE_DOWNGRADE] = "DOWNGRADE",
 		[CORE_GET] = "GET",
 		[CORE_LIST] = "LIST",
+		[CORE_BREAK] = "BREAK",
 	};
 	const char *text = history_text(l, "DDBLOCK_VERB");
 
@@ -153,17 +153,11 @@ history_verb(const struct history_line *l)
 static enum core_loss
 history_loss(const struct history_line *l)
 {
-	static const char *const losses[] = {
-		[CORE_LOSS_EXPIRED] = "expired",
-		[CORE_LOSS_STOLEN] = "stolen",
-		[CORE_LOSS_BROKEN] = "broken",
-		[CORE_LOSS_SHUTDOWN] = "shutdown",
-	};
 	const char *text = history_text(l, "DDBLOCK_REASON");
 
-	for (size_t i = 1; text != NULL &&
-	    i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (strcmp(text, losses[i]) == 0)
+	for (int i = CORE_LOSS_EXPIRED; text != NULL &&
+	    i <= CORE_LOSS_SHUTDOWN; i++)
+		if (strcmp(text, core_loss_name((enum core_loss)i)) == 0)
 			return (enum core_loss)i;
 	return 0;
 }
@@ -182,6 +176,8 @@ history_add(struct history *h, uint64_t boot_us, uint64_t pid,
 		.fact = *f,
 	};
 	e->fact.at_ms = boot_us / 1000;
+	if (f->until_ms == 0)
+		e->fact.until_ms = FACT_NEVER;	/* it has none */
 	if (f->key != NULL)
 		e->key = strdup(f->key);
 	e->fact.key = NULL;	/* entries move */
@@ -284,13 +280,12 @@ history_use(const struct history_line *l, struct fact *f)
 
 	f->shared = mode != NULL && strcmp(mode, "shared") == 0;
 	(void)history_number(l, "DDBLOCK_LIMIT", &f->limit);
+	f->fail_closed = history_text(l, "DDBLOCK_POLICY") != NULL;
 }
 
 static int
 history_asked(struct history_line *l, struct fact *f)
 {
-	uint64_t wait_ms = CORE_FOREVER;
-
 	f->kind = FACT_ASKED;
 	f->verb = history_verb(l);
 	f->key = history_text(l, "DDBLOCK_KEY");
@@ -298,18 +293,27 @@ history_asked(struct history_line *l, struct fact *f)
 	if (!history_number(l, "DDBLOCK_REQUEST", &f->request) ||
 	    f->verb == 0)
 		return history_fail(l, "no request");
-	if ((f->verb == CORE_RELEASE || f->verb == CORE_RENEW) &&
+	if ((f->verb == CORE_RELEASE || f->verb == CORE_RENEW ||
+	    f->verb == CORE_DOWNGRADE) &&
 	    !history_number(l, "DDBLOCK_HOLD", &f->hold))
 		return history_fail(l, "no hold");
 	if (f->verb == CORE_LIST)
 		f->due_ms = FACT_NEVER;	/* as many pages as there are */
-	if (f->verb != CORE_ACQUIRE)
-		return 0;
-	(void)history_number(l, "DDBLOCK_WAIT_MS", &wait_ms);
-	f->wait_ms = wait_ms;
+	(void)history_number(l, "DDBLOCK_TOKEN", &f->token);
 	history_use(l, f);
-	f->due_ms = wait_ms == CORE_FOREVER ? FACT_NEVER :
-	    f->due_ms + wait_ms;
+	if (f->verb != CORE_ACQUIRE && f->verb != CORE_BREAK)
+		return 0;
+	f->wait_ms = CORE_FOREVER;
+	(void)history_number(l, "DDBLOCK_WAIT_MS", &f->wait_ms);
+	(void)history_number(l, "DDBLOCK_MAX_HOLD_MS", &f->max_hold_ms);
+	(void)history_number(l, "DDBLOCK_KEEPALIVE_MS", &f->keepalive_ms);
+	(void)history_number(l, "DDBLOCK_DANGER_MS", &f->danger_ms);
+	f->manual = history_text(l, "DDBLOCK_RENEW") != NULL;
+	f->reentrant = history_text(l, "DDBLOCK_REENTRANT") != NULL;
+	f->stays = history_text(l, "DDBLOCK_ON_CLOSE") != NULL;
+	if (f->verb == CORE_ACQUIRE)
+		f->due_ms = f->wait_ms == CORE_FOREVER ? FACT_NEVER :
+		    f->due_ms + f->wait_ms;
 	if (f->key == NULL || strlen(f->key) >= FACT_KEY_MAX ||
 	    !history_namespace(l, &f->namespace_index))
 		return history_fail(l, "no key, a long one, or no namespace");
@@ -320,6 +324,7 @@ static int
 history_answered(struct history_line *l, struct fact *f)
 {
 	const char *word = history_text(l, "DDBLOCK_CODE");
+	bool granted;
 
 	f->kind = FACT_ANSWERED;
 	f->verb = history_verb(l);
@@ -331,13 +336,14 @@ history_answered(struct history_line *l, struct fact *f)
 		return history_fail(l, "an unknown code");
 	if (f->code != 0)
 		return 0;
-	if ((f->verb == CORE_ACQUIRE || f->verb == CORE_RENEW) &&
+	granted = f->verb == CORE_ACQUIRE || f->verb == CORE_DOWNGRADE;
+	if ((granted || f->verb == CORE_RENEW) &&
 	    !history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms))
 		return history_fail(l, "no deadline");
-	if (f->verb == CORE_ACQUIRE &&
-	    (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
+	if (granted && (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
 		!history_number(l, "DDBLOCK_TOKEN", &f->token)))
 		return history_fail(l, "no hold or no token");
+	(void)history_number(l, "DDBLOCK_END_BOOT_MS", &f->end_ms);
 	return 0;
 }
 
@@ -371,6 +377,8 @@ history_told(struct history_line *l, const char *event)
 		r = history_notice(l, &f, FACT_SAFE);
 	else if (strcmp(event, "lost") == 0)
 		r = history_notice(l, &f, FACT_LOST);
+	else if (strcmp(event, "heard") == 0)
+		f.kind = FACT_HEARD;
 	else if (strcmp(event, "left") == 0)
 		f.kind = FACT_LEFT;
 	else

@@ -225,7 +225,8 @@ host_describe(struct world *w, const struct operation *o, char *text,
 	if (dialect_is_session(o->kind))
 		(void)snprintf(text, size, "%s %s", kind,
 		    table_session_name(w, o->session));
-	else if (o->kind == OPERATION_READ_MANY)
+	else if (o->kind == OPERATION_READ_MANY ||
+	    o->kind == OPERATION_TOGETHER)
 		(void)snprintf(text, size, "%s of %zu", kind, o->n_keys);
 	else if (o->kind == OPERATION_SCAN)
 		(void)snprintf(text, size, "%s", kind);
@@ -241,10 +242,21 @@ static void
 host_take(struct host *h, struct line *l)
 {
 	struct core_event ev = l->event;
+	struct key keys[TOGETHER_MAX];
+	struct customer_keys split;
 	int r;
 
+	customer_split(l->key, &split);
 	if (ev.type == CORE_REQUEST) {
 		ev.request.key = (struct key){ l->key, strlen(l->key) };
+		/* The last comes first: nobody writes them in order. */
+		for (size_t i = 0; i < split.n; i++)
+			keys[split.n - 1 - i] = (struct key){ split.keys[i],
+				strlen(split.keys[i]) };
+		if (ev.request.verb == CORE_ACQUIRE && split.n > 1) {
+			ev.request.keys = keys;
+			ev.request.n_keys = (uint32_t)split.n;
+		}
 		if (l->owner[0] != '\0')
 			ev.request.owner = l->owner;
 	}
@@ -417,6 +429,15 @@ host_die(struct host *h)
 		return;
 	world_tell(h->world, &f);
 	host_clear(h);
+}
+
+/* Also one that sleeps, with or without a daemon: it starts awake. */
+void
+host_crash(struct host *h)
+{
+	h->asleep = false;
+	host_die(h);
+	host_wake(h);
 }
 
 void

@@ -33,8 +33,13 @@
  *       or gone; not as stolen, unless its element left the table; nor does a
  *       release find it stolen, unless somebody else took it.
  *   T5  A deadline never goes back.
- *   T6  When nothing disturbs any more, nobody is warned and nothing expires.
+ *   T6  When nothing disturbs any more, nobody is warned and nothing expires;
+ *       but who asked to be warned earlier than others may be.
  *   T7  What was lost is not said to have been released.
+ *   T9  What its own terms end is lost when they say so, and nobody else is
+ *       granted it before a margin after, unless they share it without a limit.
+ *   T10 What is fail-closed has no deadline, and is lost only by a break or by
+ *       hand.
  *
  * How a lock goes round:
  *
@@ -51,6 +56,14 @@
  *       use, and nobody takes a free one for the same use as the last while
  *       another wishes for the other; but who wishes for exclusive use because
  *       of its limit may.
+ *
+ * What those who watch a lock are told:
+ *
+ *   W1  Only of what they watch, from the answer to the end.
+ *   W2  Of holders that were there, and never of one before that whom they were
+ *       told of; of those who share a lock one may be named again.
+ *   W3  That a holder is dead after its session was marked so.
+ *   W4  In the end, and in time, the truth.
  *
  * What stands in the table (doc/records.md), by whose write:
  *
@@ -405,6 +418,7 @@ judge_end(struct judge *j, uint64_t at_ms)
 			judge_end_hold(j, h);
 		}
 		judge_turns_end(j, l);
+		judge_quiet_end(j, l);
 		judge_order_check(j, l);
 	}
 	return !j->guilty;

@@ -46,10 +46,13 @@ judge_client_get(struct judge *j, const struct fact *f)
 
 /* ---- requests --------------------------------------------------------- */
 
+/* Of several keys, one stands for the request. */
 static bool
 judge_request_is_capped(const struct judge_request *r)
 {
-	return r->verb != CORE_RELEASE && r->verb != CORE_CANCEL;
+	return r->verb != CORE_RELEASE && r->verb != CORE_CANCEL &&
+	    r->verb != CORE_UNWATCH &&
+	    (r->joint == 0 || r->joint == r->id);
 }
 
 static void
@@ -82,6 +85,8 @@ judge_request_free(struct judge *j, struct judge_request *r)
 		judge_turns_waited(j, r);
 		DL_DELETE2(r->lock->waiters, r, wait_prev, wait_next);
 		r->lock->waited_ms[c->host] = j->now_ms;
+		if (r->joint != 0)
+			r->lock->joint_ms[c->host] = j->now_ms;
 		judge_quiet_review(j, r->lock);
 	}
 	if (judge_request_is_capped(r) &&
@@ -116,13 +121,18 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->verb = f->verb;
 	r->hold = f->hold;
 	r->target = f->target;
+	r->joint = f->verb == CORE_ACQUIRE ? f->joint : 0;
 	r->wait_ms = f->wait_ms;
 	r->shared = f->shared;
 	r->limit = f->limit;
+	r->terms = (struct judge_terms){ f->max_hold_ms, f->keepalive_ms,
+		f->danger_ms, f->manual, f->reentrant, f->stays };
+	r->fail_closed = f->fail_closed;
 	r->asked_ms = f->at_ms;
 	r->due_ms = f->due_ms;
 	r->unread = j->hosts[f->host].paused;
 	judge_due_init(j, &r->due, judge_request_is_late, r);
+	judge_terms_spoke(j, c);
 	DL_APPEND(c->requests, r);
 	judge_request_count(j, r);
 	judge_request_schedule(j, r);
@@ -131,10 +141,22 @@ judge_asked(struct judge *j, const struct fact *f)
 		DL_APPEND2(r->lock->waiters, r, wait_prev, wait_next);
 		judge_quiet_review(j, r->lock);
 	}
-	if (f->verb != CORE_RELEASE)
+	if (f->verb == CORE_BREAK) {
+		r->broken = judge_lock_get(j, f->namespace_index, f->key);
+		judge_break_asked(j, f);
+	}
+	if (f->verb == CORE_WATCH || f->verb == CORE_UNWATCH)
+		r->watched = judge_lock_get(j, f->namespace_index, f->key);
+	if (f->verb != CORE_RELEASE && f->verb != CORE_DOWNGRADE)
 		return;
 	h = judge_hold_get(j, f->host, f->hold);
-	if (h != NULL && h->client == c) {
+	if (h != NULL && h->client == c && f->verb == CORE_DOWNGRADE) {
+		judge_downgrade_asked(j, h, r);
+	} else if (h != NULL && h->client == c && h->n_again > 0) {
+		h->n_again--;
+		r->leaves = true;
+	} else if (h != NULL && h->client == c) {
+		h->downgrading = false;
 		h->read = !r->unread;
 		judge_hold_end(j, h, HOLD_RELEASED, END_RELEASED);
 	}
@@ -197,6 +219,11 @@ judge_released(struct judge *j, const struct judge_request *r,
     struct judge_hold *h, int code)
 {
 	judge_client_check_release(j, h, code);
+	if (r->leaves) {
+		if (judge_is_refused(code))
+			h->n_again++;
+		return;
+	}
 	if (h->state == HOLD_RELEASED && judge_is_refused(code)) {
 		judge_hold_restore(j, h);
 		return;
@@ -214,11 +241,13 @@ judge_renewed(struct judge *j, const struct judge_request *r,
 	if (f->code != 0)
 		return;
 	if (h == NULL || h->client != r->client || h->state == HOLD_LOST ||
-	    (h->state == HOLD_RELEASED && h->read))
+	    (h->state == HOLD_RELEASED && h->read)) {
 		judge_find(j, "4", "c%" PRIu64 ": hold %" PRIu64 " is renewed,"
 		    " which it has not", r->client->id, r->hold);
-	else
-		judge_notice_renew(j, h, f->until_ms);
+		return;
+	}
+	judge_terms_check_renewal(j, h, r, f->until_ms);
+	judge_notice_renew(j, h, f->until_ms);
 }
 
 /* 6: what is cancelled is answered at once. */
@@ -249,16 +278,24 @@ judge_answered(struct judge *j, const struct fact *f)
 		    ", which is not open", c->id, f->request);
 		return;
 	}
-	if (f->verb == CORE_ACQUIRE && f->code == 0)
+	if (f->verb == CORE_ACQUIRE && f->code == 0 &&
+	    !judge_terms_again(j, c, r, f))
 		judge_hold_grant(j, c, r, f);
-	if (f->verb == CORE_RELEASE || f->verb == CORE_RENEW)
+	if (f->verb == CORE_RELEASE || f->verb == CORE_RENEW ||
+	    f->verb == CORE_DOWNGRADE)
 		h = judge_hold_get(j, c->host, r->hold);
 	if (h != NULL && h->client == c && f->verb == CORE_RELEASE)
 		judge_released(j, r, h, f->code);
 	if (f->verb == CORE_RENEW)
 		judge_renewed(j, r, h, f);
+	if (f->verb == CORE_BREAK && f->code == 0)
+		judge_break_answered(j, r);
+	if (f->verb == CORE_DOWNGRADE)
+		judge_downgrade_answered(j, h, r, f);
 	if (f->verb == CORE_CANCEL && f->code == 0)
 		judge_cancelled(j, r);
+	if (r->watched != NULL && f->code == 0)
+		judge_watch_answered(j, r, f);
 	judge_request_free(j, r);
 }
 
@@ -286,14 +323,24 @@ static void
 judge_left(struct judge *j, const struct fact *f)
 {
 	struct judge_client *c = judge_client_get(j, f);
+	struct judge_hold *h, *next;
 
 	c->gone = true;
 	c->gone_unread = j->hosts[c->host].paused;
 	while (c->requests != NULL)
 		judge_request_free(j, c->requests);
-	while (c->holds != NULL) {
-		struct judge_hold *h = c->holds;
-
+	judge_watch_left(j, c);
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (h->terms.stays) {
+			judge_hold_desert(j, h);
+			continue;
+		}
+		if (h->state == HOLD_VALID && h->grant != NULL &&
+		    h->fail_closed) {
+			h->grant->left_held = h->grant->standing;
+			h->grant->was_left_held = !h->grant->standing;
+		}
 		if (h->state == HOLD_VALID)
 			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
 		judge_hold_forget(j, h);
@@ -303,6 +350,8 @@ judge_left(struct judge *j, const struct fact *f)
 void
 judge_client_fact(struct judge *j, const struct fact *f)
 {
+	struct judge_client *c;
+
 	switch (f->kind) {
 	case FACT_ASKED:
 		judge_asked(j, f);
@@ -313,11 +362,19 @@ judge_client_fact(struct judge *j, const struct fact *f)
 	case FACT_RENEWED:
 		judge_notice_renewed_all(j, f);
 		return;
+	case FACT_HEARD:
+		judge_terms_spoke(j, judge_client_get(j, f));
+		return;
 	case FACT_DRAINED:
 		judge_drained(j, f);
 		return;
 	case FACT_LEFT:
 		judge_left(j, f);
+		return;
+	case FACT_CHANGED:
+		c = judge_client_told(j, f);
+		if (c != NULL)
+			judge_watch_changed(j, c, f);
 		return;
 	default:
 		if (judge_client_told(j, f) != NULL)
@@ -355,6 +412,7 @@ judge_client_deserted(struct judge *j, struct judge_client *c, bool killed)
 		    owed->id, c->id);
 	while (c->requests != NULL)
 		judge_request_free(j, c->requests);
+	judge_watch_left(j, c);
 }
 
 /* No reply comes, but clients hold on until their deadlines. */
@@ -371,7 +429,8 @@ judge_host_ended(struct judge *j, unsigned host, bool killed)
 			judge_client_deserted(j, c, killed);
 	DL_FOREACH_SAFE2(host_of->holds, h, next, host_next)
 	{
-		if (!killed && h->state == HOLD_VALID && !h->exempt)
+		if (!killed && h->state == HOLD_VALID && !h->exempt &&
+		    !h->fail_closed)
 			judge_find(j, "3", "%c ended, and c%" PRIu64 " was not"
 			    " told that it lost %s", judge_host_name(host),
 			    h->client->id, judge_lock_name(h->lock));

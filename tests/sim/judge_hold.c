@@ -69,12 +69,13 @@ judge_hold_end(struct judge *j, struct judge_hold *h,
 	judge_hold_leave(j, h);
 	t->end = end;
 	t->end_ms = j->now_ms;
-	t->exempt = judge_hold_is_exempt(h);
+	t->exempt = t->exempt || judge_hold_is_exempt(h);
 	/* A client stops at its deadline, whoever tells it what. */
 	if (t->end_ms > h->until_ms)
 		t->end_ms = h->until_ms;
 	t->ended_ms = end == END_RELEASED ? JUDGE_NEVER : t->end_ms;
 	judge_quiet_review(j, h->lock);
+	judge_watch_review(j, h->lock);
 }
 
 /* The release has its reply. */
@@ -107,6 +108,7 @@ judge_hold_restore(struct judge *j, struct judge_hold *h)
 	}
 	judge_notice_schedule(j, h);
 	judge_quiet_review(j, h->lock);
+	judge_watch_review(j, h->lock);
 }
 
 /* Its daemon is dead: from now on nobody but the clock tells it anything. */
@@ -129,6 +131,7 @@ judge_hold_desert(struct judge *j, struct judge_hold *h)
 		return;
 	}
 	judge_quiet_review(j, h->lock);
+	judge_watch_review(j, h->lock);
 }
 
 void
@@ -223,17 +226,20 @@ judge_hold_check_others(struct judge *j, const struct judge_hold *h)
 	judge_hold_check_limit(j, h);
 }
 
-/* F1: first come, first served, on one host. */
+/* F1: first come, first served, on one host. Who asked for several keys may
+ * not have come to this one yet. */
 static void
 judge_hold_check_turn(struct judge *j, const struct judge_request *r)
 {
 	const struct judge_request *o;
 
+	if (r->verb != CORE_ACQUIRE)
+		return;		/* it has it already */
 	DL_FOREACH2(r->lock->waiters, o, wait_next)
 	{
 		if (o == r)
 			return;
-		if (o->client->host == r->client->host)
+		if (o->client->host == r->client->host && o->joint == 0)
 			break;
 	}
 	if (o != NULL)
@@ -271,7 +277,7 @@ judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
 	unsigned host = h->client->host;
 	uint64_t most_ms;
 
-	if (h->grant == NULL || h->exempt)
+	if (h->grant == NULL || h->exempt || h->fail_closed)
 		return;
 	s = h->grant->session;
 	if (judge_session_is_frozen(j, s))
@@ -294,7 +300,29 @@ judge_hold_suits(const struct judge *j, const struct judge_hold *h,
     const struct judge_grant *g)
 {
 	return g->shared == h->shared && g->limit == h->limit &&
+	    g->fail_closed == h->fail_closed &&
 	    judge_session_is_own(g->session, h->client->host, j->now_ms);
+}
+
+/* Does it stand there, or can its daemon not know better yet? */
+static bool
+judge_hold_may_be_of(const struct judge *j, const struct judge_hold *h,
+    const struct judge_grant *g)
+{
+	return judge_hold_suits(j, h, g) && !g->forfeited &&
+	    (g->standing || g->hand_gone || g->session->hand_dead);
+}
+
+/* The one that the daemon means. */
+static struct judge_grant *
+judge_hold_find_named(const struct judge *j, const struct judge_hold *h,
+    const char *id)
+{
+	struct judge_grant *g;
+
+	HASH_FIND_STR(j->grants, id, g);
+	return g != NULL && g->lock == h->lock &&
+	    judge_hold_may_be_of(j, h, g) ? g : NULL;
 }
 
 /*
@@ -309,7 +337,7 @@ judge_hold_find_exclusive(const struct judge *j, const struct judge_hold *h)
 	struct judge_grant *g;
 
 	for (g = l->grants; g != NULL; g = g->next)
-		if (g->hand_gone && g->lost_ms == 0 && g->n_told > 0 &&
+		if (g->hand_gone && !g->forfeited && g->n_told > 0 &&
 		    g->idle_ms == j->now_ms && judge_hold_suits(j, h, g))
 			return g;
 	DL_FOREACH2(l->standing, g, standing_next)
@@ -318,15 +346,36 @@ judge_hold_find_exclusive(const struct judge *j, const struct judge_hold *h)
 			return g;
 	}
 	for (g = l->grants; g != NULL; g = g->next)
-		if (g->hand_gone && g->lost_ms == 0 &&
+		if (g->hand_gone && !g->forfeited &&
 		    judge_hold_suits(j, h, g))
 			return g;
 	/* Or its session was broken by hand, and others took it at once. */
 	for (g = l->grants; g != NULL; g = g->next)
-		if (g->session->hand_dead && g->lost_ms == 0 &&
+		if (g->session->hand_dead && !g->forfeited &&
 		    judge_hold_suits(j, h, g))
 			return g;
 	return NULL;
+}
+
+/* May several clients of a host have it? */
+static bool
+judge_grant_is_common(const struct judge_grant *g)
+{
+	return g->shared && g->limit == 0 && !g->fail_closed;
+}
+
+/* Of two elements that were not told yet: is it more likely this one? What is
+ * kept for who asked for several is told late: then its token tells. */
+static bool
+judge_hold_is_likelier(const struct judge_hold *h,
+    const struct judge_grant *g, const struct judge_grant *best)
+{
+	if (g->token_before >= h->token)
+		return false;
+	if (best == NULL)
+		return true;
+	return h->joint != 0 ? g->token_before > best->token_before :
+	    g->first_sent_ms > best->first_sent_ms;
 }
 
 /*
@@ -340,17 +389,13 @@ judge_hold_find_shared(const struct judge *j, const struct judge_hold *h)
 	struct judge_grant *g, *best = NULL;
 
 	for (g = h->lock->grants; g != NULL; g = g->next) {
-		bool there = g->standing || g->hand_gone ||
-		    g->session->hand_dead;
-		bool room = g->n_valid == 0 || g->limit == 0;
+		bool room = g->n_valid == 0 || judge_grant_is_common(g);
 
-		if (!judge_hold_suits(j, h, g) || !there || !room ||
-		    g->lost_ms > 0)
+		if (!judge_hold_may_be_of(j, h, g) || !room)
 			continue;
 		if (g->n_told > 0 && g->token_told == h->token)
 			return g;
-		if (g->n_told == 0 && (best == NULL ||
-		    g->first_sent_ms > best->first_sent_ms))
+		if (g->n_told == 0 && judge_hold_is_likelier(h, g, best))
 			best = g;
 	}
 	return best;
@@ -364,8 +409,8 @@ judge_hold_check_common(struct judge *j, const struct judge_grant *g)
 
 	DL_FOREACH2(g->lock->standing, o, standing_next)
 	{
-		if (g->shared && g->limit == 0 && o != g &&
-		    o->session == g->session && o->n_valid > 0)
+		if (judge_grant_is_common(g) && judge_grant_is_common(o) &&
+		    o != g && o->session == g->session && o->n_valid > 0)
 			judge_find(j, "R3", "%s: %c has two elements for those"
 			    " who share it", judge_lock_name(g->lock),
 			    judge_host_name(g->session->host));
@@ -374,10 +419,11 @@ judge_hold_check_common(struct judge *j, const struct judge_grant *g)
 
 /* R16, R17: the table shows it, with that token. */
 static void
-judge_hold_check_grant(struct judge *j, struct judge_hold *h)
+judge_hold_check_grant(struct judge *j, struct judge_hold *h, const char *id)
 {
 	struct judge_lock *l = h->lock;
-	struct judge_grant *g = h->shared ? judge_hold_find_shared(j, h) :
+	struct judge_grant *g = id != NULL ? judge_hold_find_named(j, h, id) :
+	    h->shared ? judge_hold_find_shared(j, h) :
 	    judge_hold_find_exclusive(j, h);
 
 	if (g == NULL) {
@@ -403,6 +449,7 @@ judge_hold_check_grant(struct judge *j, struct judge_hold *h)
 	if (judge_hold_is_exempt(h))
 		return;
 	judge_hold_check_common(j, g);
+	judge_terms_check_gap(j, h);
 	if (h->token <= g->token_before || h->token > l->token)
 		judge_find(j, "R17", "%s: token %" PRIu64 " is told, but what "
 		    "was written for it is above %" PRIu64 ", up to %" PRIu64,
@@ -410,7 +457,7 @@ judge_hold_check_grant(struct judge *j, struct judge_hold *h)
 }
 
 static void
-judge_hold_add_turn(struct judge_hold *h, const struct judge_request *r)
+judge_hold_add_turn(struct judge_hold *h, uint64_t asked_ms)
 {
 	struct judge_lock *l = h->lock;
 
@@ -423,7 +470,7 @@ judge_hold_add_turn(struct judge_hold *h, const struct judge_request *r)
 	}
 	h->turn = l->n_turns++;
 	l->turns[h->turn] = (struct judge_turn){
-		.asked_ms = r->asked_ms,
+		.asked_ms = asked_ms,
 		.granted_ms = h->since_ms,
 		.age = l->age,
 		.token = h->token,
@@ -432,6 +479,19 @@ judge_hold_add_turn(struct judge_hold *h, const struct judge_request *r)
 		.ended_ms = JUDGE_NEVER,
 		.exempt = judge_hold_is_exempt(h),
 	};
+}
+
+/* It is had in another way since it asked to, or now, with no token that
+ * anybody heard of. */
+void
+judge_hold_turn_over(struct judge *j, struct judge_hold *h)
+{
+	struct judge_turn *t = &h->lock->turns[h->turn];
+
+	t->end = END_RELEASED;
+	t->ended_ms = j->now_ms;
+	judge_hold_add_turn(h, j->now_ms);
+	h->lock->turns[h->turn].exempt = true;
 }
 
 static struct judge_hold *
@@ -448,9 +508,17 @@ judge_hold_new(struct judge *j, struct judge_client *c,
 	h->reassured = true;
 	h->shared = r->shared;
 	h->limit = r->limit;
+	h->joint = r->joint;
+	h->fail_closed = r->fail_closed;
 	h->token = f->token;
 	h->since_ms = f->at_ms;
+	h->first_ms = r->first_ms > 0 ? r->first_ms : f->at_ms;
 	h->until_ms = f->until_ms;
+	h->terms = r->terms;
+	h->end_ms = f->end_ms == 0 ? JUDGE_NEVER : f->end_ms;
+	if (h->fail_closed != (f->until_ms == FACT_NEVER))
+		judge_find(j, "T10", "c%" PRIu64 " is granted %s until %"
+		    PRIu64, c->id, judge_lock_name(h->lock), f->until_ms);
 	judge_due_init(j, &h->due, judge_notice_missed, h);
 	HASH_ADD(hh, j->holds, id, sizeof(h->id), h);
 	DL_APPEND(h->lock->holds, h);
@@ -479,13 +547,15 @@ judge_hold_grant(struct judge *j, struct judge_client *c,
 		judge_find(j, "7", "c%" PRIu64 " has %" PRIu32 " holds",
 		    c->id, c->n_holds);
 	if (j->rules.sees_table)
-		judge_hold_check_grant(j, h);
+		judge_hold_check_grant(j, h, f->grant);
 	judge_hold_check_turn(j, r);
 	judge_hold_check_others(j, h);
 	judge_hold_check_token(j, h);
 	judge_hold_check_deadline(j, h);
+	judge_terms_check_end(j, h);
 	judge_turns_granted(j, h);
-	judge_hold_add_turn(h, r);
+	judge_hold_add_turn(h, r->asked_ms);
 	judge_notice_schedule(j, h);
 	judge_quiet_review(j, h->lock);
+	judge_watch_review(j, h->lock);
 }

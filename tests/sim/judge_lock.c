@@ -95,21 +95,39 @@ judge_lock_given_back(struct judge *j, const struct judge_lock *l,
 
 static void
 judge_lock_element_left(struct judge *j, struct judge_lock *l,
-    struct judge_grant *g, const struct fact *f, bool replaced)
+    struct judge_grant *g, const struct fact *f, bool replaced, bool changed)
 {
 	bool own = judge_session_is_own(g->session, f->host, f->sent_ms);
+	bool left_held;
 
 	DL_DELETE2(l->standing, g, standing_prev, standing_next);
 	l->n_standing--;
 	g->standing = false;
 	g->left = true;
+	left_held = g->left_held;
+	g->left_held = false;
+	g->was_left_held = g->was_left_held || left_held;
 	g->left_ms = f->at_ms;
 	if (f->host == FACT_BY_HAND || f->expired) {
 		g->hand_gone = true;
 		return;
 	}
+	if (f->lock.says_broken && !l->says_broken) {
+		judge_break_left(j, l, g, f);
+		return;
+	}
+	if (changed) {
+		if (f->sent_ms < g->released_ms)
+			g->released_ms = f->sent_ms;
+		return;
+	}
 	/* What is dead its own daemon may clear away like everybody. */
-	if (own && !replaced && !(g->shared && g->session->ever_dead)) {
+	if (own && !replaced && (g->fail_closed ||
+	    !(g->shared && g->session->ever_dead))) {
+		if (left_held)
+			judge_find(j, "R20", "%c takes out of %s what a "
+			    "client left held", judge_host_name(f->host),
+			    judge_lock_name(l));
 		l->cleared_ms = f->at_ms;
 		judge_lock_given_back(j, l, g, f);
 		judge_turns_left(j, l, g);
@@ -218,11 +236,13 @@ judge_lock_element_came(struct judge *j, struct judge_lock *l,
 	if (f->sent_ms < g->first_sent_ms)
 		g->first_sent_ms = f->sent_ms;
 	g->token_before = l->exists ? l->token : 0;
+	g->token_since = g->token_before;
 	g->appeared_ms = f->at_ms;
 	if (g->n_valid == 0)
 		g->idle_ms = f->at_ms;
 	g->standing = true;
 	g->takeover = takeover;
+	l->joined_ms = f->at_ms;
 	if (l->n_standing++ == 0)
 		l->occupied_ms = f->at_ms;
 	DL_APPEND2(l->standing, g, standing_prev, standing_next);
@@ -331,6 +351,9 @@ judge_lock_check_form(struct judge *j, const struct judge_lock *l,
 	else if (!l->exists && now->n_elements == 0)
 		judge_find(j, "R3", "%c makes %s without a holder", host,
 		    judge_lock_name(l));
+	else if (now->n_elements > 0 && now->says_broken)
+		judge_find(j, "R19", "%c leaves on %s that it was broken, "
+		    "which is held", host, judge_lock_name(l));
 	else if (now->n_elements > 0 && now->has_ttl)
 		judge_find(j, "R2", "%c leaves a ttl on %s, which is held",
 		    host, judge_lock_name(l));
@@ -355,18 +378,30 @@ judge_lock_wrote(struct judge *j, struct judge_lock *l, const struct fact *f)
 	judge_lock_check_token(j, l, f);
 }
 
+/* By its own host, for whoever asked to share what it had. */
+static void
+judge_lock_changed(struct judge *j, const struct judge_lock *l,
+    struct judge_grant *from, struct judge_grant *to, const struct fact *f)
+{
+	judge_downgrade_follow(j, from, to);
+	judge_lock_given_back(j, l, from, f);
+	to->takeover = false;
+}
+
 /* Who stands there now, and who did. */
 static void
 judge_lock_elements(struct judge *j, struct judge_lock *l,
     const struct fact *f)
 {
 	const struct fact_lock *now = &f->lock;
-	struct judge_grant *g, *next;
+	struct judge_grant *g, *next, *from = NULL;
 	struct judge_change c;
 	bool takeover;
 
 	judge_lock_compare(l, now, &c);
 	takeover = c.n_came > 0 && l->n_standing > c.n_stayed;
+	if (takeover && judge_downgrade_landed(l, f))
+		from = l->standing;
 	if (f->host != FACT_BY_HAND && !f->expired && l->readable &&
 	    now->readable) {
 		judge_lock_check_use(j, l, &c, f);
@@ -375,7 +410,8 @@ judge_lock_elements(struct judge *j, struct judge_lock *l,
 	DL_FOREACH_SAFE2(l->standing, g, next, standing_next)
 	{
 		if (!judge_lock_shows(now, g))
-			judge_lock_element_left(j, l, g, f, takeover);
+			judge_lock_element_left(j, l, g, f, takeover,
+			    from != NULL);
 	}
 	if (c.n_came == 0)
 		return;
@@ -384,6 +420,8 @@ judge_lock_elements(struct judge *j, struct judge_lock *l,
 		if (!g->standing)
 			judge_lock_element_came(j, l, g, &now->elements[i], f,
 			    takeover);
+		if (from != NULL)
+			judge_lock_changed(j, l, from, g, f);
 	}
 }
 
@@ -401,7 +439,9 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 		l->created_ms = f->at_ms;
 	if (l->exists && !f->lock.exists)
 		l->removed_ms = f->at_ms;
-	if (now->token < l->token && now->exists && now->readable) {
+	if ((now->token < l->token ||
+		(now->token == l->token && !l->exists)) &&
+	    now->exists && now->readable) {
 		l->token_told = l->token_exclusive = 0;	/* R1 let it pass */
 		l->age++;
 	}
@@ -417,6 +457,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	l->exists = now->exists;
 	l->readable = !now->exists || now->readable;
 	l->has_ttl = now->has_ttl;
+	l->says_broken = now->says_broken;
 	l->n_wishes = now->n_wishes;
 	if (now->exists && now->readable) {
 		l->token = now->token;
@@ -424,6 +465,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 		l->limit = now->limit;
 	}
 	judge_quiet_review(j, l);
+	judge_watch_review(j, l);
 }
 
 void
@@ -441,8 +483,10 @@ judge_lock_free_all(struct judge *j)
 			free(g);
 		}
 		HASH_DEL(j->locks, l);
+		judge_watch_free_all(j, l);
 		judge_due_done(j, &l->wait_due);
 		judge_due_done(j, &l->idle_due);
+		judge_break_free(l);
 		free(l->turns);
 		free(l);
 	}

@@ -21,11 +21,24 @@ judge_notice_danger_ms(const struct judge *j, const struct judge_hold *h,
 {
 	const struct judge_rules *r = &j->rules;
 	unsigned host = h->client->host;
-	uint64_t before_ms = r->lease_ms - r->margin_ms - r->danger_ms;
+	uint64_t before_ms = r->lease_ms - r->margin_ms -
+	    judge_terms_danger_ms(j, h);
 
 	*ret_latest_ms = h->until_ms -
 	    before_ms * JUDGE_PPM / judge_rate(j, host);
 	return h->until_ms - judge_most_ms(j, host, before_ms);
+}
+
+/* Is there a time for it that can be told from the deadline? Not while that is
+ * the hold's own end. */
+static bool
+judge_notice_is_judged(const struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_rules *r = &j->rules;
+	uint64_t danger_ms = judge_terms_danger_ms(j, h);
+
+	return danger_ms > 0 && danger_ms <= r->lease_ms - r->margin_ms &&
+	    h->until_ms < h->end_ms;
 }
 
 static bool
@@ -33,8 +46,8 @@ judge_notice_is_warned(const struct judge *j, const struct judge_hold *h)
 {
 	const struct judge_rules *r = &j->rules;
 
-	return h->warned || r->danger_ms == 0 ||
-	    r->danger_ms >= r->lease_ms - r->margin_ms;
+	return h->warned || !judge_notice_is_judged(j, h) ||
+	    judge_terms_danger_ms(j, h) == r->lease_ms - r->margin_ms;
 }
 
 void
@@ -44,7 +57,8 @@ judge_notice_schedule(struct judge *j, struct judge_hold *h)
 	uint64_t at_ms = h->until_ms;
 
 	judge_due_unset(j, &h->due);
-	if (h->state != HOLD_VALID || (host->paused && !h->deserted))
+	if (h->state != HOLD_VALID || (host->paused && !h->deserted) ||
+	    h->fail_closed)
 		return;
 	if (h->deserted) {
 		judge_due_set(j, &h->due, at_ms);
@@ -54,6 +68,8 @@ judge_notice_schedule(struct judge *j, struct judge_hold *h)
 		return;
 	if (!judge_notice_is_warned(j, h))
 		(void)judge_notice_danger_ms(j, h, &at_ms);
+	if (judge_terms_silent_ms(j, h) < at_ms)
+		at_ms = judge_terms_silent_ms(j, h);
 	if (!h->reassured || at_ms < j->now_ms)
 		at_ms = j->now_ms;
 	judge_due_set(j, &h->due, at_ms + j->rules.lateness_ms);
@@ -76,10 +92,15 @@ judge_notice_missed(struct judge *j, void *owner)
 	if (!h->reassured)
 		judge_find(j, "T2", "c%" PRIu64 " is not told that %s is out "
 		    "of danger", h->client->id, judge_lock_name(h->lock));
-	else if (!judge_notice_is_warned(j, h))
+	else if (!judge_notice_is_warned(j, h) &&
+	    j->now_ms < judge_terms_silent_ms(j, h))
 		judge_find(j, "T2", "c%" PRIu64 " is not warned of the danger "
 		    "to %s, which it has until %" PRIu64, h->client->id,
 		    judge_lock_name(h->lock), h->until_ms);
+	else if (j->now_ms >= judge_terms_silent_ms(j, h))
+		judge_find(j, "T9", "c%" PRIu64 " is silent since %" PRIu64
+		    ", and still has %s", h->client->id, h->client->spoke_ms,
+		    judge_lock_name(h->lock));
 	else
 		judge_find(j, "T3", "c%" PRIu64 " is left with %s beyond its "
 		    "deadline", h->client->id, judge_lock_name(h->lock));
@@ -92,7 +113,11 @@ judge_notice_renew(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 {
 	uint64_t latest_ms;
 
-	if (h->state != HOLD_VALID)
+	/* What was asked for in vain is had as before. */
+	if (h->state == HOLD_RELEASED && h->downgrading &&
+	    until_ms > h->until_ms)
+		h->until_ms = until_ms;
+	if (h->state != HOLD_VALID || h->fail_closed)
 		return;
 	if (until_ms < h->until_ms && !h->exempt)
 		judge_find(j, "T5", "c%" PRIu64 ": the deadline of %s goes "
@@ -100,7 +125,7 @@ judge_notice_renew(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 		    judge_lock_name(h->lock), h->until_ms, until_ms);
 	h->until_ms = until_ms;
 	judge_hold_check_deadline(j, h);
-	if (h->warned && j->rules.danger_ms > 0)
+	if (h->warned && judge_notice_is_judged(j, h))
 		h->reassured =
 		    j->now_ms >= judge_notice_danger_ms(j, h, &latest_ms);
 	judge_notice_schedule(j, h);
@@ -113,8 +138,10 @@ judge_notice_renewed_all(struct judge *j, const struct fact *f)
 
 	DL_FOREACH2(j->hosts[f->host].holds, h, host_next)
 	{
-		if (h->lock->namespace_index == f->namespace_index)
-			judge_notice_renew(j, h, f->until_ms);
+		if (h->lock->namespace_index == f->namespace_index &&
+		    !h->terms.manual)
+			judge_notice_renew(j, h, f->until_ms < h->end_ms ?
+			    f->until_ms : h->end_ms);
 	}
 }
 
@@ -127,6 +154,7 @@ judge_notice_check_calm(struct judge *j, const struct judge_hold *h,
 	    h->grant == NULL ? NULL : h->grant->session;
 
 	if (!judge_quiet_is_calm(j) || judge_hold_is_exempt(h) ||
+	    h->terms.manual ||
 	    (s != NULL && s->ever_absent))
 		return;
 	judge_find(j, "T6", "c%" PRIu64 ": %s is %s, though nothing disturbs",
@@ -144,8 +172,15 @@ judge_notice_warned(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 	if (h->state != HOLD_VALID)
 		return;
 	judge_notice_renew(j, h, until_ms);
-	judge_notice_check_calm(j, h, "in danger");
-	if (j->rules.danger_ms > 0 && !h->exempt &&
+	/* Who wants to hear of it that early hears of slow answers, too. */
+	if (judge_terms_danger_ms(j, h) >= j->rules.danger_ms)
+		judge_notice_check_calm(j, h, "in danger");
+	if (h->terms.danger_ms == JUDGE_NEVER)
+		judge_find(j, "T2", "c%" PRIu64 " is warned of the danger to "
+		    "%s, and asked not to be", h->client->id,
+		    judge_lock_name(h->lock));
+	else if (judge_notice_is_judged(j, h) && !h->exempt &&
+	    !h->fail_closed &&
 	    j->now_ms < judge_notice_danger_ms(j, h, &latest_ms))
 		judge_find(j, "T2", "c%" PRIu64 " is warned of the danger to "
 		    "%s, which it has until %" PRIu64, h->client->id,
@@ -164,6 +199,21 @@ judge_notice_safe(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 	judge_notice_schedule(j, h);
 }
 
+/* Was another key taken out that is held with this one? */
+static bool
+judge_notice_is_joint_loss(const struct judge_hold *h)
+{
+	const struct judge_hold *o;
+
+	DL_FOREACH2(h->client->holds, o, client_next)
+	{
+		if (h->joint != 0 && o->joint == h->joint && o->grant != NULL &&
+		    o->grant->left)
+			return true;
+	}
+	return false;
+}
+
 /* T4 */
 static void
 judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
@@ -173,9 +223,14 @@ judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
 	const struct judge_session *s;
 	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
 
-	if (g == NULL || h->exempt)
+	judge_terms_check_loss(j, h, loss);
+	if (g == NULL || h->exempt || (taken && judge_notice_is_joint_loss(h)))
 		return;
 	s = g->session;
+	if (h->fail_closed && !taken)
+		judge_find(j, "T10", "c%" PRIu64 " is told that %s is lost, "
+		    "which is fail-closed", h->client->id,
+		    judge_lock_name(h->lock));
 	if (taken && !g->left)
 		judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, "
 		    "but the table shows its grant", h->client->id,
@@ -199,6 +254,7 @@ judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
 	if (host->repeated && host->repeated_ms >= release->asked_ms)
 		return;
 	if (code != DDBLOCK_E_LOCK_STOLEN || g == NULL || h->exempt ||
+	    h->joint != 0 ||
 	    g->hand_gone || g->taken)
 		return;
 	judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, which "
@@ -209,7 +265,11 @@ static void
 judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 {
 	struct judge_grant *g = h->grant;
-	bool gap = loss == CORE_LOSS_EXPIRED || loss == CORE_LOSS_SHUTDOWN;
+	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
+	bool own = loss == CORE_LOSS_MAX_HOLD || loss == CORE_LOSS_KEEPALIVE ||
+	    h->terms.manual;
+	/* One that is lost with another, and still stands. */
+	bool spared = taken && h->joint != 0 && g != NULL && g->standing;
 
 	h->told_lost = true;
 	if (h->state == HOLD_RELEASED)
@@ -222,9 +282,12 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	if (g == NULL)
 		return;
 	g->lost_ms = j->now_ms;
-	g->gap = gap;
-	if (gap)
+	g->gap = !taken || spared;
+	g->forfeited = !own && !spared;
+	if (!taken && !g->hand_gone)
 		g->session->lost_ms = j->now_ms;
+	if (!taken && !own)
+		g->session->lost = true;
 }
 
 void

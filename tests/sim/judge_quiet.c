@@ -34,8 +34,39 @@ judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
 {
 	const struct judge_session *s = g->session;
 
+	/* Should it come back, its daemon may take it for what it was. */
+	if (g->left_held || g->was_left_held)
+		return false;
+	/* It does not end with its session. */
+	if (g->fail_closed)
+		return s->ended_ms == JUDGE_NEVER &&
+		    judge_is_known_host(s->host) &&
+		    j->hosts[s->host].running;
 	return s->exists && !s->dead && s->ended_ms == JUDGE_NEVER &&
 	    judge_is_known_host(s->host) && j->hosts[s->host].running;
+}
+
+/* Is it kept, perhaps, for who asked for more than this? */
+static bool
+judge_quiet_is_kept(const struct judge_grant *g)
+{
+	const struct judge_request *r;
+
+	DL_FOREACH2(g->lock->waiters, r, wait_next)
+	{
+		if (r->joint != 0 && r->client->host == g->session->host)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t
+judge_quiet_idle_since_ms(const struct judge_grant *g)
+{
+	uint64_t kept_ms = judge_is_known_host(g->session->host) ?
+	    g->lock->joint_ms[g->session->host] : 0;
+
+	return kept_ms > g->idle_ms ? kept_ms : g->idle_ms;
 }
 
 /* When this element must be gone: soon if it was given up, and in time for a
@@ -46,12 +77,14 @@ judge_quiet_gone_ms(const struct judge *j, const struct judge_grant *g)
 	const struct judge_rules *r = &j->rules;
 	uint64_t pause_ms = 0;
 
-	if (g->n_valid > 0 || !judge_quiet_is_living(j, g))
+	if (g->n_valid > 0 || !judge_quiet_is_living(j, g) ||
+	    judge_quiet_is_kept(g))
 		return JUDGE_NEVER;
 	if (!g->given_up || g->left)
 		pause_ms = r->audit_ms > JUDGE_DOUBT_PAUSE_MS ?
 		    r->audit_ms : JUDGE_DOUBT_PAUSE_MS;
-	return judge_quiet_from_ms(j, g->idle_ms) + r->slack_ms +
+	return judge_quiet_from_ms(j, judge_quiet_idle_since_ms(g)) +
+	    r->slack_ms +
 	    judge_stretch_ms(j, pause_ms + 2 * r->request_ms +
 	    2 * r->poll_ms + r->margin_ms + r->idle_ms);
 }
@@ -129,14 +162,19 @@ judge_quiet_is_calm(const struct judge *j)
 
 /* ---- who waits -------------------------------------------------------- */
 
+/* Those of a host who come after one that asked for several wait for that one,
+ * which J2 is about. */
 static const struct judge_request *
 judge_quiet_first(const struct judge_lock *l)
 {
+	bool joint[FACT_HOSTS_MAX] = { false };
 	const struct judge_request *r;
 
 	DL_FOREACH2(l->waiters, r, wait_next)
 	{
-		if (r->wait_ms > 0)
+		if (r->joint != 0)
+			joint[r->client->host] = true;
+		else if (r->wait_ms > 0 && !joint[r->client->host])
 			return r;
 	}
 	return NULL;
@@ -160,7 +198,8 @@ judge_quiet_is_held(const struct judge *j, const struct judge_lock *l,
 		return true;
 	DL_FOREACH2(l->standing, g, standing_next)
 	{
-		if (g->fail_closed)
+		if (g->fail_closed || (judge_quiet_is_living(j, g) &&
+		    judge_quiet_is_kept(g)))
 			return true;
 	}
 	DL_FOREACH(l->holds, h)
@@ -242,6 +281,90 @@ judge_quiet_waited(struct judge *j, void *lock)
 	    r->client->id, r->asked_ms);
 }
 
+/* ---- J2: who asked for several keys ----------------------------------- */
+
+/* Is it kept from them by somebody's hold, perhaps by way of others who wait
+ * for several? Those who keep only each other from theirs would wait for ever.
+ */
+static bool
+judge_quiet_may_wait(const struct judge *j, const struct judge_request *r,
+    unsigned depth)
+{
+	const struct judge_request *part, *o;
+
+	DL_FOREACH(r->client->requests, part)
+	{
+		const struct judge_lock *l = part->lock;
+		const struct judge_grant *g;
+
+		if (part->joint != r->joint)
+			continue;
+		if (l->holds != NULL || !l->readable)
+			return true;
+		DL_FOREACH2(l->standing, g, standing_next)
+		{
+			if (g->fail_closed)
+				return true;
+		}
+		DL_FOREACH2(l->waiters, o, wait_next)
+		{
+			if (depth > 0 && o->joint != 0 &&
+			    o->joint != r->joint &&
+			    judge_quiet_may_wait(j, o, depth - 1))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* By when it must have got them. */
+static uint64_t
+judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
+{
+	const struct judge_rules *rules = &j->rules;
+	uint64_t pause_ms = 3 * rules->lease_ms + 8 * rules->poll_ms +
+	    8 * rules->request_ms;
+	const struct judge_request *part;
+	uint64_t from_ms = r->asked_ms;
+
+	DL_FOREACH(r->client->requests, part)
+	{
+		const struct judge_lock *l = part->lock;
+
+		if (part->joint != r->joint)
+			continue;
+		if (l->gone_ms > from_ms)
+			from_ms = l->gone_ms;
+		if (judge_quiet_cleared_ms(j, l) > from_ms)
+			from_ms = judge_quiet_cleared_ms(j, l);
+		for (unsigned i = 0; i < FACT_HOSTS_MAX; i++)
+			if (l->waited_ms[i] > from_ms)
+				from_ms = l->waited_ms[i];
+	}
+	return judge_quiet_from_ms(j, from_ms) +
+	    judge_stretch_ms(j, pause_ms) + rules->slack_ms;
+}
+
+void
+judge_quiet_end(struct judge *j, const struct judge_lock *l)
+{
+	const struct judge_request *r;
+
+	if (j->quiet_ms == JUDGE_NEVER)
+		return;
+	DL_FOREACH2(l->waiters, r, wait_next)
+	{
+		if (r->joint == 0 || r->joint != r->id || r->wait_ms == 0 ||
+		    judge_quiet_joint_ms(j, r) > j->now_ms ||
+		    judge_is_mute(j, r->client->host) ||
+		    judge_quiet_may_wait(j, r, 4))
+			continue;
+		judge_find(j, "J2", "c%" PRIu64 " waits since %" PRIu64 " for "
+		    "%s and others, which nobody holds", r->client->id,
+		    r->asked_ms, judge_lock_name(l));
+	}
+}
+
 /* ---- both ------------------------------------------------------------- */
 
 void
@@ -259,6 +382,8 @@ judge_quiet_begin(struct judge *j)
 	struct judge_lock *l;
 
 	j->quiet_ms = j->now_ms;
-	for (l = j->locks; l != NULL; l = l->hh.next)
+	for (l = j->locks; l != NULL; l = l->hh.next) {
 		judge_quiet_review(j, l);
+		judge_watch_review(j, l);
+	}
 }

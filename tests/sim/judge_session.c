@@ -161,7 +161,7 @@ judge_session_closed(struct judge *j, const struct judge_session *s,
 	{
 		if (h->state != HOLD_VALID || h->grant == NULL ||
 		    h->grant->session != s || h->until_ms <= j->now_ms ||
-		    judge_hold_is_exempt(h))
+		    h->fail_closed || judge_hold_is_exempt(h))
 			continue;
 		judge_find(j, "R15", "%s is closed while c%" PRIu64 " has %s",
 		    judge_session_name(s, text), h->client->id,
@@ -208,6 +208,8 @@ judge_session_beaten(struct judge *j, struct judge_session *s,
 		    "had %" PRIu64, judge_session_name(s, text),
 		    f->item.lease_ms, s->lease_ms);
 	judge_session_check_ttl(j, s, f);
+	if (f->at_ms >= s->changed_ms + s->lease_ms)
+		s->revived_ms = f->at_ms;
 	s->changed_ms = f->at_ms;
 	if (f->sent_ms > s->sent_ms)
 		s->sent_ms = f->sent_ms;
@@ -295,6 +297,8 @@ judge_session_fact(struct judge *j, const struct fact *f)
 		/* Its wishes, too, are over with it. */
 		if (g != NULL || s->dead)
 			judge_quiet_review(j, l);
+		if (s->dead)
+			judge_watch_review(j, l);
 	}
 }
 

@@ -50,6 +50,16 @@ struct judge_host {
 };
 
 /* ---- judge_client.c ---- */
+/* What a hold ends by, and is warned by; 0: nothing of its own. */
+struct judge_terms {
+	uint64_t max_hold_ms;
+	uint64_t keepalive_ms;
+	uint64_t danger_ms;	/* JUDGE_NEVER: it is not */
+	bool manual;
+	bool reentrant;
+	bool stays;
+};
+
 struct judge_request {
 	struct judge_request *prev, *next;		/* of the client */
 	struct judge_request *wait_prev, *wait_next;	/* of the lock */
@@ -57,14 +67,21 @@ struct judge_request {
 	uint64_t id;
 	enum core_verb verb;
 	struct judge_lock *lock;	/* ACQUIRE */
+	struct judge_lock *broken;	/* BREAK */
 	uint64_t hold;			/* RELEASE, RENEW */
 	uint64_t target;		/* CANCEL */
+	struct judge_lock *watched;	/* WATCH, UNWATCH */
+	uint64_t joint;	/* ACQUIRE of several: the first one's id; 0: alone */
 	uint64_t wait_ms;		/* ACQUIRE */
 	bool shared;			/* ACQUIRE */
 	uint64_t limit;			/* ACQUIRE, shared; 0: none */
+	struct judge_terms terms;	/* ACQUIRE */
+	uint64_t first_ms;	/* DOWNGRADE: of the hold; else 0 */
+	bool fail_closed;		/* ACQUIRE */
 	uint64_t asked_ms;
 	uint64_t due_ms;
 	bool unread;		/* asked while the daemon was paused */
+	bool leaves;		/* RELEASE: one of several */
 	uint64_t woken_ms;	/* then: when that went on; 0 */
 	struct judge_due due;
 };
@@ -75,6 +92,9 @@ struct judge_client {
 	unsigned host;
 	bool gone;
 	bool gone_unread;	/* while its daemon was paused */
+	uint64_t spoke_ms;	/* it sent something then, */
+	uint64_t heard_ms;	/* and then to one that took steps, */
+	uint64_t heard_before_ms;	/* and, before this moment, then */
 	struct judge_request *requests;
 	struct judge_hold *holds;
 	uint32_t n_open;		/* requests that caps are about */
@@ -111,11 +131,20 @@ struct judge_hold {
 	bool warned;
 	bool reassured;		/* or need not be */
 	bool told_lost;
+	uint64_t joint;		/* one of several: by this request; 0: alone */
 	bool shared;
 	uint64_t limit;		/* shared; 0: none */
+	bool downgrading;	/* it asked to share it, */
+	uint64_t downgrade;	/* with this request */
+	uint64_t limit_asked;	/* and limit */
+	bool fail_closed;	/* and without a deadline */
 	uint64_t token;
 	uint64_t since_ms;
+	uint64_t first_ms;	/* before it was downgraded */
 	uint64_t until_ms;
+	struct judge_terms terms;
+	uint64_t end_ms;	/* whatever is renewed; JUDGE_NEVER */
+	uint32_t n_again;	/* reentrant: releases that do not end it */
 	size_t turn;		/* of the lock's history */
 	struct judge_due due;	/* a warning, or the loss */
 };
@@ -130,11 +159,14 @@ struct judge_session {
 	uint64_t sent_ms;	/* the latest renewal that ever landed */
 	uint64_t beat;
 	uint64_t changed_ms;	/* @beat is in the table since */
+	uint64_t revived_ms;	/* when it last moved after it had stood still
+				 * for a lease; 0: never */
 	uint64_t lease_ms;
 	uint64_t absent_ms;	/* shown by a lock, but not there; NEVER */
 	uint64_t ended_ms;	/* its daemon did; JUDGE_NEVER */
 	uint64_t dead_ms;	/* it was marked then; 0: never */
 	uint64_t lost_ms;	/* a hold was told lost, 0: none */
+	bool lost;		/* and with it all of them */
 	bool exists;
 	bool dead;
 	bool ever_dead;		/* whatever became of the item since */
@@ -156,6 +188,7 @@ struct judge_grant {
 	uint64_t first_sent_ms;	/* by the attempt that landed first */
 	uint64_t appeared_ms;
 	uint64_t token_before;
+	uint64_t token_since;	/* the same, before it was downgraded */
 	uint64_t token_told;	/* the latest */
 	uint64_t released_ms;	/* its own daemon's send; JUDGE_NEVER */
 	uint64_t left_ms;
@@ -164,14 +197,21 @@ struct judge_grant {
 	uint32_t n_told;	/* holds: more than 1 by hand-over */
 	uint32_t n_valid;	/* of which clients have now */
 	bool fail_closed;
+	bool left_held;		/* then: by a client that has gone, */
+	bool was_left_held;	/* and it was taken out since */
 	bool standing;
 	bool left;		/* it was gone at least once */
 	bool gap;		/* after that loss it stays a margin longer */
+	bool forfeited;		/* that loss was all of it: nobody else comes
+				 * to it */
 	bool given_up;		/* its last hold was released or left */
-	bool hand_gone;		/* taken out by hand */
+	bool hand_gone;		/* taken out by hand, or broken */
+	bool broken;		/* by somebody at a host: */
+	unsigned breaker;
 	uint64_t told_ms;	/* the first */
 	bool takeover;
 	bool taken;		/* by others, of a dead session */
+	struct judge_grant *became;	/* its client shares it by that one */
 };
 
 /* One acquisition, as the client saw it; for judge_order.c. */
@@ -212,10 +252,32 @@ struct judge_yield {
 	uint64_t to_ms;		/* who asked until then stands back */
 };
 
+/* ---- judge_break.c ---- */
+struct judge_break {
+	struct judge_break *next;	/* of the lock */
+	unsigned host;
+	uint64_t asked_ms;
+	uint64_t token;		/* as it had been seen */
+};
+
+/* ---- judge_watch.c ---- */
+struct judge_watch {
+	struct judge_watch *prev, *next;	/* of the lock */
+	struct judge_client *client;
+	struct judge_lock *lock;
+	enum fact_state state;	/* as it was told */
+	uint64_t token;
+	uint64_t token_exclusive;	/* of the last who had it alone */
+	uint64_t n_holders;
+	uint64_t age;		/* of the lock, then */
+	struct judge_due due;	/* to be told otherwise */
+};
+
 struct judge_lock {
 	UT_hash_handle hh;
 	uint32_t namespace_index;
 	struct judge_hold *holds;	/* VALID ones */
+	struct judge_watch *watches;
 	struct judge_request *waiters;	/* those who asked first come first */
 	uint64_t gone_ms;	/* when nobody was left who held it */
 	uint64_t cleared_ms;	/* when a daemon took out what was its own */
@@ -237,12 +299,16 @@ struct judge_lock {
 	struct judge_wish wishes[FACT_WISHES_MAX];
 	size_t n_named;			/* of which */
 	uint64_t waited_ms[FACT_HOSTS_MAX];	/* who waited last left then */
+	uint64_t joint_ms[FACT_HOSTS_MAX];	/* and for more than this */
 	uint64_t wished_ms[2];	/* one came or went then: 1, for shared use */
 	struct judge_yield yields[FACT_HOSTS_MAX];
 	struct judge_grant *standing;	/* the elements */
 	size_t n_standing;
 	uint64_t occupied_ms;	/* there are some since; not those before */
+	uint64_t joined_ms;	/* the last came then */
 	struct judge_grant *grants;	/* all that ever were */
+	struct judge_break *breaks;	/* that were asked for */
+	bool says_broken;	/* the item says who broke it */
 
 	struct judge_due wait_due;	/* 8 */
 	struct judge_due idle_due;	/* what nobody has goes away */
@@ -312,6 +378,7 @@ struct judge_hold *judge_hold_get(const struct judge *, unsigned host,
 void judge_hold_end(struct judge *, struct judge_hold *,
     enum judge_hold_state state, enum judge_end_kind end);
 void judge_hold_answered(struct judge *, struct judge_hold *);
+void judge_hold_turn_over(struct judge *, struct judge_hold *);
 void judge_hold_desert(struct judge *, struct judge_hold *);
 /* The release was not admitted: the client still has it. */
 void judge_hold_restore(struct judge *, struct judge_hold *);
@@ -323,6 +390,15 @@ bool judge_is_compatible(bool shared, uint64_t limit, bool other_shared,
     uint64_t other_limit);
 void judge_hold_check_deadline(struct judge *, const struct judge_hold *);
 
+/* judge_downgrade.c */
+void judge_downgrade_asked(struct judge *, struct judge_hold *,
+    const struct judge_request *);
+void judge_downgrade_answered(struct judge *, struct judge_hold *,
+    const struct judge_request *, const struct fact *);
+bool judge_downgrade_landed(const struct judge_lock *, const struct fact *);
+void judge_downgrade_follow(struct judge *, struct judge_grant *from,
+    struct judge_grant *to);
+
 /* judge_notice.c */
 void judge_notice_fact(struct judge *, const struct fact *);
 void judge_notice_renewed_all(struct judge *, const struct fact *);
@@ -333,6 +409,22 @@ void judge_notice_schedule(struct judge *, struct judge_hold *);
 void judge_notice_missed(struct judge *, void *hold);
 void judge_notice_check_stolen(struct judge *, const struct judge_hold *,
     const struct judge_request *, int code);
+
+/* judge_terms.c */
+uint64_t judge_terms_danger_ms(const struct judge *,
+    const struct judge_hold *);
+uint64_t judge_terms_silent_ms(const struct judge *,
+    const struct judge_hold *);
+void judge_terms_check_end(struct judge *, const struct judge_hold *);
+void judge_terms_check_loss(struct judge *, const struct judge_hold *,
+    enum core_loss);
+void judge_terms_check_renewal(struct judge *, const struct judge_hold *,
+    const struct judge_request *, uint64_t until_ms);
+void judge_terms_check_gap(struct judge *, const struct judge_hold *);
+void judge_terms_spoke(struct judge *, struct judge_client *);
+/* Is it the one more time of a hold that its client has? */
+bool judge_terms_again(struct judge *, const struct judge_client *,
+    const struct judge_request *, const struct fact *);
 
 /* judge_session.c */
 struct judge_session *judge_session_get(struct judge *, const char *name);
@@ -352,7 +444,17 @@ const char *judge_lock_name(const struct judge_lock *);
 void judge_lock_fact(struct judge *, const struct fact *);
 void judge_lock_free_all(struct judge *);
 
+/* judge_break.c */
+void judge_break_asked(struct judge *, const struct fact *);
+/* An element is gone by a break. */
+void judge_break_left(struct judge *, const struct judge_lock *,
+    struct judge_grant *, const struct fact *);
+/* T8: that it is done was answered. */
+void judge_break_answered(struct judge *, const struct judge_request *);
+void judge_break_free(struct judge_lock *);
+
 /* judge_quiet.c: what must happen when nothing disturbs any more */
+void judge_quiet_end(struct judge *, const struct judge_lock *);
 void judge_quiet_review(struct judge *, struct judge_lock *);
 void judge_quiet_begin(struct judge *);
 /* Does nothing disturb by now, and did not for a lease? */
@@ -384,6 +486,15 @@ uint64_t judge_turns_open_ms(const struct judge *, const struct judge_lock *,
     bool shared);
 void judge_turns_waited(struct judge *, const struct judge_request *);
 void judge_turns_end(struct judge *, const struct judge_lock *);
+
+/* judge_watch.c */
+void judge_watch_answered(struct judge *, const struct judge_request *,
+    const struct fact *);
+void judge_watch_changed(struct judge *, struct judge_client *,
+    const struct fact *);
+void judge_watch_review(struct judge *, struct judge_lock *);
+void judge_watch_left(struct judge *, const struct judge_client *);
+void judge_watch_free_all(struct judge *, struct judge_lock *);
 
 /* judge_order.c */
 void judge_order_check(struct judge *, const struct judge_lock *);

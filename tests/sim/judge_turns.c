@@ -59,12 +59,17 @@ judge_turns_wishes(struct judge *j, struct judge_lock *l,
 		l->wished_ms[false] = f->at_ms;
 }
 
-/* Does its host live, as everybody can see, and did so since it opened it? */
+/* Does its host live, as everybody can see, and did so since it opened it? Who
+ * saw it stand still for a lease looks again after another. */
 static bool
 judge_turns_is_alive(const struct judge *j, const struct judge_session *s)
 {
-	uint64_t lease_ms = j->rules.lease_ms - j->rules.margin_ms;
+	const struct judge_rules *r = &j->rules;
+	uint64_t lease_ms = r->lease_ms - r->margin_ms;
 
+	if (s->revived_ms > 0 && j->now_ms < s->revived_ms +
+	    judge_stretch_ms(j, r->lease_ms + r->request_ms))
+		return false;
 	return s->exists && !s->dead && !s->ever_absent &&
 	    judge_is_known_host(s->host) && j->hosts[s->host].running &&
 	    s->ended_ms == JUDGE_NEVER && !judge_session_is_frozen(j, s) &&
@@ -86,12 +91,13 @@ judge_turns_told_ms(const struct judge_lock *l, unsigned host)
 	return told_ms;
 }
 
-/* Is it in the way of that wish? Those who share it without a limit let others
- * in who would. */
+/* Is it in the way of that wish? Those who share it let others in who would,
+ * while there is a place. */
 static bool
 judge_turns_hinders(const struct judge_grant *g, const struct judge_wish *w)
 {
-	return !w->shared || !g->shared || g->limit > 0;
+	return !w->shared || !g->shared ||
+	    (g->limit > 0 && g->lock->n_standing >= g->limit);
 }
 
 /* F2. The record is looked at when a run is over; an answer that was on its
@@ -105,6 +111,7 @@ judge_turns_granted(struct judge *j, const struct judge_hold *h)
 	struct judge_lock *l = h->lock;
 
 	if (g == NULL || r->handover_max == 0 || judge_hold_is_exempt(h) ||
+	    h->joint != 0 ||
 	    !g->standing || g->n_told < 2)
 		return;
 	for (size_t i = 0; i < l->n_named; i++) {
@@ -117,6 +124,9 @@ judge_turns_granted(struct judge *j, const struct judge_hold *h)
 		w->grants[host]++;
 		if (told_ms > from_ms)
 			from_ms = told_ms;
+		/* Until then there was a place. */
+		if (w->shared && g->shared && l->joined_ms > from_ms)
+			from_ms = l->joined_ms;
 		if (j->hosts[host].resumed_ms > from_ms)
 			from_ms = j->hosts[host].resumed_ms;
 		from_ms += judge_most_ms(j, host,
@@ -172,7 +182,8 @@ judge_turns_forget_run(struct judge_lock *l, unsigned host)
 }
 
 /* Its own daemon gave it back: somebody there waited already when the last
- * hold ended, who could have had this very element, so it is for others. */
+ * hold ended, and first, who could have had this very element, so it is for
+ * others. */
 void
 judge_turns_left(struct judge *j, struct judge_lock *l,
     const struct judge_grant *g)
@@ -185,9 +196,10 @@ judge_turns_left(struct judge *j, struct judge_lock *l,
 	/* What landed late goes as soon as it is seen. */
 	if (j->rules.handover_max == 0 || g->n_told == 0 ||
 	    g->released_ms != JUDGE_NEVER || g->hand_gone ||
-	    g->idle_ms == JUDGE_NEVER || first == NULL ||
+	    g->idle_ms == JUDGE_NEVER || first == NULL || first->joint != 0 ||
 	    first->asked_ms >= g->idle_ms || first->shared != g->shared ||
-	    first->limit != g->limit)
+	    first->limit != g->limit || first->fail_closed != g->fail_closed ||
+	    l->waited_ms[host] >= g->idle_ms)
 		return;
 	l->yields[host] = (struct judge_yield){
 		.session = g->session,
@@ -356,7 +368,8 @@ judge_turns_others_wish(const struct judge_lock *l, unsigned host)
 
 /* ---- F5: who waits says so -------------------------------------------- */
 
-/* By when the wish of who waits for another host's lock must be there. */
+/* By when the wish of who waits for another host's lock must be there. Who was
+ * before it, and left, may have wished for the other use. */
 static uint64_t
 judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
     const struct judge_request *r)
@@ -365,6 +378,8 @@ judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
 	uint64_t from_ms = r->asked_ms > l->occupied_ms ?
 	    r->asked_ms : l->occupied_ms;
 
+	if (l->waited_ms[r->client->host] > from_ms)
+		from_ms = l->waited_ms[r->client->host];
 	return judge_quiet_from_ms(j, from_ms) +
 	    judge_stretch_ms(j, pause_ms) + j->rules.slack_ms;
 }
@@ -402,7 +417,8 @@ judge_turns_waited(struct judge *j, const struct judge_request *r)
 	    2 * j->rules.request_ms;
 
 	if (j->rules.handover_max == 0 || j->quiet_ms == JUDGE_NEVER ||
-	    !l->readable || r->unread || r->due_ms < worth_ms ||
+	    !l->readable || r->unread || r->joint != 0 ||
+	    r->due_ms < worth_ms ||
 	    judge_is_mute(j, host) ||
 	    judge_turns_has(l, host) || !judge_turns_is_held(j, l) ||
 	    j->now_ms <= judge_turns_wished_ms(j, l, r) ||

@@ -166,7 +166,8 @@ minimise_host(struct minimiser *m, unsigned host)
 		const struct plan_step *s = &m->best->steps[i];
 
 		drop[i] = s->host == host && s->kind != STEP_RELEASE &&
-		    s->kind != STEP_RENEW && s->kind != STEP_CANCEL &&
+		    s->kind != STEP_RENEW && s->kind != STEP_DOWNGRADE &&
+		    s->kind != STEP_CANCEL &&
 		    s->kind != STEP_DRAIN && s->kind != STEP_CLOSE &&
 		    (s->kind <= STEP_MESSAGE ||
 			s->kind == STEP_HAND_END_SESSION ||

@@ -55,6 +55,8 @@ plan_init(struct plan *p)
 			.clients_max = 20000,
 			.requests_per_client_max = 1024,
 			.holds_per_client_max = 100000,
+			.watches_per_client_max = 1000,
+			.watches_max = 100000,
 			.locks_max = 1000000,
 			.requests_max = 1000000,
 			.observations_max = 10000,
@@ -201,7 +203,7 @@ plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
 	if (s->namespace_index >= p->n_namespaces)
 		return plan_fail(text, size, "%s: there is no namespace %"
 		    PRIu32, name, s->namespace_index);
-	if (s->limit > 0 && !s->shared)
+	if (s->limit > 0 && !s->shared && s->kind != STEP_DOWNGRADE)
 		return plan_fail(text, size, "%s: a limit is for shared use",
 		    name);
 	if (s->at_ms > p->end_ms)

@@ -55,14 +55,19 @@ enum message_fault {
 
 enum step_kind {
 	/* clients; a client is a connection, made when first needed */
-	STEP_LOCK = 1,	/* "c1@A lock KEY [mode=shared] [limit=N] [wait=T]
-			 * [hold=T] [renew=T] [end=E]"; wait is 0 or a time or
-			 * "forever" */
+	STEP_LOCK = 1,	/* "c1@A lock KEY[+KEY...] [mode=shared] [limit=N]
+			 * [fail-closed] [wait=T] [hold=T] [renew=T] [end=E]"
+			 * and the terms of ACQUIRE; wait is 0 or a time or
+			 * "forever"; talk=T is how often the client says
+			 * something */
 	STEP_RELEASE,	/* "c1 release KEY", now */
 	STEP_RENEW,	/* "c1 renew KEY" */
+	STEP_DOWNGRADE,	/* "c1 downgrade KEY [limit=N]" */
 	STEP_CANCEL,	/* "c1 cancel KEY": of its waiting lock */
 	STEP_GET,	/* "c1@A get KEY" */
 	STEP_LIST,	/* "c1@A list [PREFIX]" */
+	STEP_WATCH,	/* "c1@A watch KEY" */
+	STEP_UNWATCH,	/* "c1 unwatch KEY" */
 	STEP_DRAIN,	/* "c1 drain": it sends nothing more, but listens */
 	STEP_CLOSE,	/* "c1 close": the process ends */
 
@@ -98,6 +103,9 @@ enum step_kind {
 	STEP_HAND_DELETE_SESSION,	/* "hand delete-session A" */
 	STEP_HAND_WISH,	/* "hand wish KEY": of a session that never was */
 	STEP_HAND_SPEND,	/* "hand spend KEY": its token is the last */
+
+	/* an administrator: looks who holds it, then breaks that */
+	STEP_BREAK,	/* "c1@A break KEY" */
 	STEP_KINDS
 };
 
@@ -113,15 +121,23 @@ struct plan_step {
 	enum step_kind kind;
 	uint64_t at_ms;
 	unsigned host;		/* 0 is A; of host, message and session steps,
-				 * LOCK, GET, LIST */
+				 * LOCK, GET, LIST, WATCH, BREAK */
 	unsigned client;	/* from 1 */
 	uint32_t namespace_index;	/* "ns=1" */
 	char key[PLAN_KEY_MAX];	/* or prefix */
 	bool shared;		/* LOCK: and not exclusive */
 	uint32_t limit;		/* LOCK, shared: most holders; 0: any number */
+	bool fail_closed;	/* LOCK */
 	uint64_t wait_ms;	/* LOCK: 0 is try, PLAN_FOREVER */
 	uint64_t hold_ms;	/* LOCK, after the grant; PLAN_FOREVER */
 	uint64_t renew_ms;	/* LOCK: every so often; 0: never */
+	uint64_t max_hold_ms;	/* LOCK; 0: without */
+	uint64_t keepalive_ms;	/* LOCK; 0: without */
+	uint64_t danger_ms;	/* LOCK; 0: as the world has it; FOREVER */
+	bool manual;		/* LOCK: only RENEW prolongs it */
+	bool reentrant;		/* LOCK */
+	bool stays;		/* LOCK: on_close=lease */
+	uint64_t talk_ms;	/* LOCK: says something so often; 0: never */
 	enum plan_end end;
 	uint64_t ms;		/* how long */
 	int64_t shift_ms;	/* WALL, TABLE_EXPIRE */

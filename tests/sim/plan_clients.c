@@ -89,7 +89,57 @@ clients_share(struct dice *d, struct plan_step *s, unsigned key)
 		return;
 	s->limit = use->limit;
 	if (dice_percent(d, use->other_percent))
-		s->limit = use->limit % 4 + 1;
+		s->limit = d->extras != 0 && dice_percent(d, 50) ? 0 :
+		    use->limit % 4 + 1;
+}
+
+/* On terms of its own, now and then: an end, a promise that is kept or not,
+ * a warning. */
+static void
+clients_terms(struct dice *d, struct plan_step *s)
+{
+	const struct core_namespace *n = &d->plan->ns;
+
+	if ((d->extras & DICE_TERMS) == 0)
+		return;
+	if (dice_percent(d, 10))
+		s->max_hold_ms = 1 + dice(d, 2 * n->lease_ms);
+	if (dice_percent(d, 10)) {
+		s->keepalive_ms = CORE_KEEPALIVE_MIN_MS + dice(d, n->lease_ms);
+		s->talk_ms = 1 + s->keepalive_ms / 3 +
+		    dice(d, s->keepalive_ms);
+	}
+	s->reentrant = dice_percent(d, 25);
+	if (dice_percent(d, 8)) {
+		s->manual = true;
+		s->renew_ms = 1 + n->lease_ms / 5 + dice(d, n->lease_ms);
+	}
+	if (dice_percent(d, 10))
+		s->danger_ms = dice_percent(d, 30) ? PLAN_FOREVER :
+		    dice_between(d, n->heartbeat_ms + 1,
+			n->lease_ms - n->margin_ms);
+}
+
+/* Others beside it, of the same namespace, to be had as one. */
+static void
+clients_join(struct dice *d, struct plan_step *s, unsigned key)
+{
+	char more[PLAN_KEY_MAX];
+
+	if (s->limit > 0 || d->joint_percent == 0 ||
+	    !dice_percent(d, d->joint_percent))
+		return;
+	for (unsigned i = 0; i < d->n_keys; i++) {
+		size_t length = strlen(s->key);
+
+		if (i == key || dice_percent(d, 40) ||
+		    (d->plan->n_namespaces > 1 && i % 2 != key % 2))
+			continue;
+		dice_key(d, i, more);
+		if (length + strlen(more) + 2 <= sizeof(s->key))
+			(void)snprintf(s->key + length,
+			    sizeof(s->key) - length, "+%s", more);
+	}
 }
 
 static void
@@ -101,12 +151,15 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 	    key);
 
 	clients_share(d, s, key);
+	clients_join(d, s, key);
 	s->wait_ms = clients_wait_ms(d);
 	s->hold_ms = clients_hold_ms(d);
 	s->end = (enum plan_end)dice_weighted(d, weights, 4);
 	if (dice_percent(d, 15))
 		s->renew_ms = 1 + d->plan->ns.lease_ms / 6 +
 		    dice(d, d->plan->ns.lease_ms / 2);
+	if (strchr(s->key, '+') == NULL)
+		clients_terms(d, s);
 }
 
 void
@@ -128,20 +181,35 @@ static void
 clients_other(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key)
 {
-	static const unsigned weights[] = { 25, 15, 20, 12, 6, 5, 17 };
+	static const unsigned weights[] = { 25, 15, 20, 12, 6, 5, 17, 15 };
 	static const enum step_kind kinds[] = { STEP_RELEASE, STEP_RENEW,
-		STEP_CANCEL, STEP_GET, STEP_LIST, STEP_DRAIN, STEP_CLOSE };
-	enum step_kind kind = kinds[dice_weighted(d, weights, 7)];
+		STEP_CANCEL, STEP_GET, STEP_LIST, STEP_DRAIN, STEP_CLOSE,
+		STEP_DOWNGRADE };
+	unsigned n = (d->extras & DICE_DOWNGRADE) != 0 ? 8 : 7;
+	enum step_kind kind = kinds[dice_weighted(d, weights, n)];
 	struct plan_step *s = clients_step(d, kind, at_ms, client, host, key);
 
 	if (kind == STEP_LIST)
 		memset(s->key + dice(d, 2), 0, sizeof(s->key) - 1);
+	if (kind == STEP_DOWNGRADE)
+		s->limit = d->uses[key].limit;
 	if (kind != STEP_GET && kind != STEP_LIST)
 		s->host = 0;
 	if (kind == STEP_DRAIN || kind == STEP_CLOSE) {
 		memset(s->key, 0, sizeof(s->key));
 		s->namespace_index = 0;
 	}
+}
+
+/* It watches, or does no more. */
+static void
+clients_watch(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
+    unsigned key)
+{
+	if (dice_percent(d, 75))
+		(void)clients_step(d, STEP_WATCH, at_ms, client, host, key);
+	else
+		(void)clients_step(d, STEP_UNWATCH, at_ms, client, 0, key);
 }
 
 static void
@@ -160,6 +228,9 @@ clients_life(struct dice *d, unsigned client, unsigned host)
 		clients_lock(d, at_ms, client, host, key);
 		if (dice_percent(d, 25))
 			clients_other(d, at_ms + dice(d, lease_ms), client,
+			    host, key);
+		if ((d->extras & DICE_WATCH) != 0 && dice_percent(d, 15))
+			clients_watch(d, at_ms + dice(d, lease_ms), client,
 			    host, key);
 		at_ms += 1 + dice(d, 3 * lease_ms);
 		if (dice_percent(d, 50))
@@ -190,6 +261,8 @@ dice_clients(struct dice *d)
 	unsigned n;
 
 	d->n_keys = 3 + (unsigned)dice(d, 2);
+	if ((d->extras & DICE_JOINT) != 0 && dice_percent(d, 50))
+		d->joint_percent = 10 + (unsigned)dice(d, 40);
 	for (unsigned key = 0; key < d->n_keys; key++)
 		clients_use(d, &d->uses[key]);
 	clients_contend(d);

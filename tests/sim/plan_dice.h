@@ -16,12 +16,28 @@ struct dice_use {
 	unsigned other_percent;	/* of those, with another limit */
 };
 
+/* What a plan may have beside locks of one key. */
+enum dice_extra {
+	DICE_JOINT = 1u << 0,		/* several keys at once */
+	DICE_TERMS = 1u << 1,		/* of holds: max_hold, ... */
+	DICE_DOWNGRADE = 1u << 2,
+	DICE_WATCH = 1u << 3,
+	DICE_BREAK = 1u << 4,
+	DICE_EXTRAS_ALL = (1u << 5) - 1
+};
+
+/* From this seed on, its millions are the bits of what its plan may have; below
+ * it, chance has them for every other seed. */
+#define DICE_EXTRAS_FROM 1000000
+
 struct dice {
 	struct random random;
 	struct plan *plan;
+	unsigned extras;	/* bits of enum dice_extra */
 	unsigned n_clients;
 	unsigned n_keys;
 	struct dice_use uses[DICE_KEYS_MAX];
+	unsigned joint_percent;	/* of the requests are for several keys */
 	/* Hours: there is a time at which nobody asks for anything. */
 	bool hours;
 	uint64_t idle_from_ms, idle_to_ms;

@@ -17,11 +17,12 @@
 static enum operation_kind
 faults_operation(struct dice *d)
 {
-	static const unsigned weights[OPERATION_SESSION_CLOSE + 1] = {
+	const unsigned weights[OPERATION_SESSION_CLOSE + 1] = {
 		[PLAN_ANY] = 12,
 		[OPERATION_READ] = 8,
 		[OPERATION_READ_MANY] = 5,
 		[OPERATION_ACQUIRE] = 18,
+		[OPERATION_TOGETHER] = (d->extras & DICE_JOINT) != 0 ? 6 : 0,
 		[OPERATION_RELEASE] = 10,
 		[OPERATION_EXTEND] = 5,
 		[OPERATION_WANT] = 5,
@@ -405,6 +406,31 @@ faults_hand(struct dice *d)
 	s->at_ms = at_ms;
 }
 
+/* An administrator breaks a lock, mostly one that changes hands just then, and
+ * sometimes two do. */
+static void
+faults_break(struct dice *d)
+{
+	uint64_t at_ms = dice_between(d, d->plan->ns.lease_ms / 2,
+	    d->plan->quiet_ms - 1);
+	unsigned n = 1 + (unsigned)dice(d, 3);
+	unsigned key = (unsigned)dice(d, d->n_keys);
+
+	if (dice_percent(d, 70))
+		faults_stage(d, at_ms, dice_host(d), key);
+	for (unsigned i = 0; i < n; i++) {
+		struct plan_step *s = dice_fault(d, STEP_BREAK,
+		    dice_near(d, at_ms, 1000), dice_host(d));
+
+		if (s == NULL)
+			continue;
+		s->client = ++d->n_clients;
+		if (d->plan->n_namespaces > 1)
+			s->namespace_index = key % 2;
+		dice_key(d, key, s->key);
+	}
+}
+
 /*
  * TTL, in histories that last for hours. What it removes has not been written
  * for twenty minutes at least, longer than any request is good: free locks, up
@@ -439,5 +465,7 @@ dice_faults(struct dice *d)
 	faults_episodes(d);
 	if (dice_percent(d, 16))
 		faults_hand(d);
+	if ((d->extras & DICE_BREAK) != 0 && dice_percent(d, 12))
+		faults_break(d);
 	faults_ttl(d);
 }

@@ -185,6 +185,11 @@ random_rest(struct dice *d)
 	p->limits.clients_max = (uint32_t)dice_between(d, 2, 8);
 	p->limits.requests_per_client_max = (uint32_t)dice_between(d, 1, 3);
 	p->limits.holds_per_client_max = (uint32_t)dice_between(d, 1, 3);
+	if ((d->extras & DICE_WATCH) != 0) {
+		p->limits.watches_per_client_max =
+		    (uint32_t)dice_between(d, 1, 2);
+		p->limits.watches_max = (uint32_t)dice_between(d, 2, 6);
+	}
 	p->limits.locks_max = (uint32_t)dice_between(d, 3, 8);
 	p->limits.requests_max = (uint32_t)dice_between(d, 3, 12);
 	p->limits.observations_max = (uint32_t)dice_between(d, 10, 24);
@@ -247,6 +252,17 @@ random_hosts(struct dice *d)
 	return dice_percent(d, 70) ? 4 : 5 + (unsigned)dice(d, 5);
 }
 
+static unsigned
+random_extras(struct dice *d, uint64_t seed)
+{
+	if (seed >= DICE_EXTRAS_FROM)
+		return (unsigned)(seed / DICE_EXTRAS_FROM) & DICE_EXTRAS_ALL;
+	if (seed % 2 == 0)
+		return 0;
+	return dice_percent(d, 25) ? DICE_EXTRAS_ALL :
+	    1 + (unsigned)dice(d, DICE_EXTRAS_ALL);
+}
+
 void
 plan_random(struct plan *p, uint64_t seed)
 {
@@ -261,6 +277,7 @@ plan_random(struct plan *p, uint64_t seed)
 		(void)random_next(&d.random);
 	plan_init(p);
 	p->seed = seed;
+	d.extras = random_extras(&d, seed);
 	random_lease(&d);
 	p->n_hosts = random_hosts(&d);
 	random_rest(&d);

@@ -21,9 +21,10 @@
 
 #include "plan.h"
 
-/* A setting of the world, of its limits, or of a host. */
+/* A setting of the world, of its limits, of a host, or of a lock. */
 enum setting_form {
 	SETTING_DURATION = 1,	/* uint64_t, ms */
+	SETTING_LONG,		/* the same, or "forever" */
 	SETTING_SECONDS,	/* uint64_t, s, written as a duration */
 	SETTING_SHIFT,		/* int64_t, ms */
 	SETTING_PPM,		/* uint32_t */
@@ -32,6 +33,9 @@ enum setting_form {
 	SETTING_NUMBER,		/* uint64_t */
 	SETTING_RANGE,		/* two uint64_t in a row, ms */
 	SETTING_FLAG,		/* bool; its word alone says yes */
+	SETTING_MODE,		/* bool: "shared", and not "exclusive" */
+	SETTING_END,		/* enum plan_end */
+	SETTING_NAMESPACE,	/* uint32_t; one that there is */
 };
 
 struct setting {
@@ -45,6 +49,7 @@ struct setting {
 extern const struct setting plan_world_settings[];
 extern const struct setting plan_limit_settings[];
 extern const struct setting plan_host_settings[];
+extern const struct setting plan_lock_settings[];
 
 size_t plan_setting_size(const struct setting *);	/* in bytes */
 
@@ -59,8 +64,7 @@ enum step_subject {
 
 enum step_form {
 	FORM_NOTHING = 1,
-	FORM_LOCK,		/* KEY [mode=shared] [limit=N] [wait=T] [hold=T]
-				 * [renew=T] [end=E] */
+	FORM_LOCK,		/* KEY and plan_lock_settings */
 	FORM_KEY,		/* KEY [ns=1] */
 	FORM_PREFIX,		/* [PREFIX] [ns=1] */
 	FORM_DURATION,		/* T */

@@ -8,6 +8,7 @@
 
 #define P(field) offsetof(struct plan, field)
 #define H(field) offsetof(struct plan_host, field)
+#define S(member) offsetof(struct plan_step, member)
 
 const struct setting plan_world_settings[] = {
 	{ "seed", SETTING_NUMBER, P(seed), false },
@@ -36,6 +37,9 @@ const struct setting plan_limit_settings[] = {
 	    P(limits.requests_per_client_max), false },
 	{ "holds-per-client", SETTING_COUNT, P(limits.holds_per_client_max),
 	    false },
+	{ "watches-per-client", SETTING_COUNT,
+	    P(limits.watches_per_client_max), false },
+	{ "watches", SETTING_COUNT, P(limits.watches_max), false },
 	{ "locks", SETTING_COUNT, P(limits.locks_max), false },
 	{ "requests", SETTING_COUNT, P(limits.requests_max), false },
 	{ "observations", SETTING_COUNT, P(limits.observations_max), false },
@@ -51,6 +55,25 @@ const struct setting plan_host_settings[] = {
 	{ .name = NULL },
 };
 
+const struct setting plan_lock_settings[] = {
+	{ "mode", SETTING_MODE, S(shared), false },
+	{ "limit", SETTING_COUNT, S(limit), false },
+	{ "fail-closed", SETTING_FLAG, S(fail_closed), false },
+	{ "wait", SETTING_LONG, S(wait_ms), false },
+	{ "hold", SETTING_LONG, S(hold_ms), false },
+	{ "renew", SETTING_DURATION, S(renew_ms), false },
+	{ "end", SETTING_END, S(end), false },
+	{ "max-hold", SETTING_DURATION, S(max_hold_ms), false },
+	{ "keepalive", SETTING_DURATION, S(keepalive_ms), false },
+	{ "danger", SETTING_LONG, S(danger_ms), false },
+	{ "manual", SETTING_FLAG, S(manual), false },
+	{ "reentrant", SETTING_FLAG, S(reentrant), false },
+	{ "stays", SETTING_FLAG, S(stays), false },
+	{ "talk", SETTING_DURATION, S(talk_ms), false },
+	{ "ns", SETTING_NAMESPACE, S(namespace_index), false },
+	{ .name = NULL },
+};
+
 _Static_assert(P(latency_max_ms) == P(latency_ms) + sizeof(uint64_t),
     "the two ends of a range stand in a row");
 
@@ -59,10 +82,14 @@ plan_setting_size(const struct setting *s)
 {
 	switch (s->form) {
 	case SETTING_FLAG:
+	case SETTING_MODE:
 		return sizeof(bool);
+	case SETTING_END:
+		return sizeof(enum plan_end);
 	case SETTING_PPM:
 	case SETTING_RATE:
 	case SETTING_COUNT:
+	case SETTING_NAMESPACE:
 		return sizeof(uint32_t);
 	case SETTING_RANGE:
 		return 2 * sizeof(uint64_t);
@@ -75,9 +102,12 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	[STEP_LOCK] = { "lock", SUBJECT_CLIENT_AT, FORM_LOCK },
 	[STEP_RELEASE] = { "release", SUBJECT_CLIENT, FORM_KEY },
 	[STEP_RENEW] = { "renew", SUBJECT_CLIENT, FORM_KEY },
+	[STEP_DOWNGRADE] = { "downgrade", SUBJECT_CLIENT, FORM_LOCK },
 	[STEP_CANCEL] = { "cancel", SUBJECT_CLIENT, FORM_KEY },
 	[STEP_GET] = { "get", SUBJECT_CLIENT_AT, FORM_KEY },
 	[STEP_LIST] = { "list", SUBJECT_CLIENT_AT, FORM_PREFIX },
+	[STEP_WATCH] = { "watch", SUBJECT_CLIENT_AT, FORM_KEY },
+	[STEP_UNWATCH] = { "unwatch", SUBJECT_CLIENT, FORM_KEY },
 	[STEP_DRAIN] = { "drain", SUBJECT_CLIENT, FORM_NOTHING },
 	[STEP_CLOSE] = { "close", SUBJECT_CLIENT, FORM_NOTHING },
 	[STEP_KILL] = { "kill", SUBJECT_HOST, FORM_NOTHING },
@@ -107,6 +137,7 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	    FORM_SESSION },
 	[STEP_HAND_WISH] = { "hand wish", SUBJECT_HAND, FORM_KEY },
 	[STEP_HAND_SPEND] = { "hand spend", SUBJECT_HAND, FORM_KEY },
+	[STEP_BREAK] = { "break", SUBJECT_CLIENT_AT, FORM_KEY },
 };
 
 static const struct {

@@ -53,6 +53,7 @@ write_value(FILE *to, const struct setting *s, const void *member)
 		(void)fprintf(to, "%s=", s->name);
 	switch (s->form) {
 	case SETTING_DURATION:
+	case SETTING_LONG:
 		write_duration(to, *n);
 		break;
 	case SETTING_SECONDS:
@@ -68,6 +69,7 @@ write_value(FILE *to, const struct setting *s, const void *member)
 		(void)fprintf(to, "%+" PRId32 "ppm", *(const int32_t *)member);
 		break;
 	case SETTING_COUNT:
+	case SETTING_NAMESPACE:
 		(void)fprintf(to, "%" PRIu32, *(const uint32_t *)member);
 		break;
 	case SETTING_NUMBER:
@@ -83,7 +85,22 @@ write_value(FILE *to, const struct setting *s, const void *member)
 	case SETTING_FLAG:
 		(void)fputs(s->name, to);
 		break;
+	case SETTING_MODE:
+		(void)fputs(*(const bool *)member ? "shared" : "exclusive",
+		    to);
+		break;
+	case SETTING_END:
+		(void)fputs(plan_end_name(*(const enum plan_end *)member), to);
+		break;
 	}
+}
+
+/* Is it as in @usual? */
+static bool
+write_is_usual(const struct setting *s, const void *object, const void *usual)
+{
+	return memcmp((const char *)object + s->offset,
+	    (const char *)usual + s->offset, plan_setting_size(s)) == 0;
 }
 
 /* The settings of @object that are not as in @usual; @head begins lines. */
@@ -94,17 +111,14 @@ write_settings(FILE *to, const char *head, const struct setting *table,
 	unsigned n = 0;
 
 	for (const struct setting *s = table; s->name != NULL; s++) {
-		const char *member = (const char *)object + s->offset;
-
-		if (memcmp(member, (const char *)usual + s->offset,
-		    plan_setting_size(s)) == 0)
+		if (write_is_usual(s, object, usual))
 			continue;
 		if (n > 0 && n % SETTINGS_IN_A_LINE == 0)
 			(void)fputc('\n', to);
 		if (n++ % SETTINGS_IN_A_LINE == 0)
 			(void)fputs(head, to);
 		(void)fputc(' ', to);
-		write_value(to, s, member);
+		write_value(to, s, (const char *)object + s->offset);
 	}
 	if (n > 0)
 		(void)fputc('\n', to);
@@ -152,27 +166,18 @@ write_subject(FILE *to, const struct plan_step *s, enum step_subject subject)
 }
 
 static void
-write_option(FILE *to, const char *name, uint64_t ms)
-{
-	if (ms == 0)
-		return;
-	(void)fprintf(to, " %s=", name);
-	write_duration(to, ms);
-}
-
-static void
 write_lock(FILE *to, const struct plan_step *s)
 {
+	static const struct plan_step usual = { .end = END_RELEASE };
+
 	(void)fprintf(to, " %s", s->key);
-	if (s->shared)
-		(void)fputs(" mode=shared", to);
-	if (s->limit > 0)
-		(void)fprintf(to, " limit=%" PRIu32, s->limit);
-	write_option(to, "wait", s->wait_ms);
-	write_option(to, "hold", s->hold_ms);
-	write_option(to, "renew", s->renew_ms);
-	if (s->end != END_RELEASE)
-		(void)fprintf(to, " end=%s", plan_end_name(s->end));
+	for (const struct setting *each = plan_lock_settings;
+	    each->name != NULL; each++) {
+		if (write_is_usual(each, s, &usual))
+			continue;
+		(void)fputc(' ', to);
+		write_value(to, each, (const char *)s + each->offset);
+	}
 }
 
 static void
@@ -233,7 +238,7 @@ plan_write_step(const struct plan_step *s, FILE *to)
 		(void)fprintf(to, " %c", 'A' + (int)s->host);
 		break;
 	}
-	if (s->namespace_index > 0)
+	if (s->namespace_index > 0 && words->form != FORM_LOCK)
 		(void)fprintf(to, " ns=%" PRIu32, s->namespace_index);
 	(void)fputc('\n', to);
 }

@@ -14,8 +14,7 @@ script_crash(struct host *h)
 	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
 		if (w->customers[i].id != 0 && w->customers[i].host == h)
 			customer_close(&w->customers[i]);
-	h->asleep = false;
-	host_die(h);
+	host_crash(h);
 }
 
 static void
@@ -105,11 +104,12 @@ script_perform(struct world *w, const struct plan_step *s)
 {
 	if (s->kind != STEP_MESSAGE)
 		w->history.steps_hit[s->kind] = true;
-	if (s->kind >= STEP_KILL && s->kind != STEP_MESSAGE)
+	if (s->kind >= STEP_KILL && s->kind != STEP_MESSAGE &&
+	    s->kind != STEP_BREAK)
 		script_trace(w, s);
 	if (s->kind == STEP_LOCK)
 		customer_lock(w, s);
-	else if (s->kind <= STEP_CLOSE)
+	else if (s->kind <= STEP_CLOSE || s->kind == STEP_BREAK)
 		customer_ask(w, s);
 	else if (s->kind == STEP_MESSAGE)
 		script_fault(&w->hosts[s->host], s);

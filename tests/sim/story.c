@@ -156,6 +156,7 @@ story_lock(struct story *s, struct fact *f)
 	story_writer(s, f);
 	l->exists = !story_has(s, "gone");
 	l->readable = l->exists && !story_has(s, "broken");
+	l->says_broken = story_has(s, "broken-by");
 	l->shared = story_has(s, "shared");
 	l->limit = story_option(s, "limit", 0);
 	l->token = story_option(s, "token", 0);
@@ -232,13 +233,43 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	f->wait_ms = story_option(s, "wait", 0);
 	f->shared = story_has(s, "shared");
 	f->limit = story_option(s, "limit", 0);
+	f->max_hold_ms = story_option(s, "max-hold", 0);
+	f->keepalive_ms = story_option(s, "keepalive", 0);
+	f->danger_ms = story_option(s, "danger", 0);
+	f->manual = story_has(s, "manual");
+	f->reentrant = story_has(s, "reentrant");
+	f->stays = story_has(s, "stays");
+	if (story_has(s, "unwarned"))
+		f->danger_ms = FACT_NEVER;
+	f->fail_closed = story_has(s, "fail-closed");
 	f->due_ms = story_option(s, "due", FACT_NEVER);
-	if (verb == CORE_ACQUIRE)
+	f->token = story_option(s, "token", 0);
+	if (verb == CORE_ACQUIRE || verb == CORE_BREAK ||
+	    verb == CORE_WATCH || verb == CORE_UNWATCH)
 		f->key = s->words[3];
 	else if (verb == CORE_CANCEL)
 		f->target = story_id(s, s->words[3], 'r');
 	else
 		f->hold = story_number(s, s->words[3]);
+}
+
+/* Who has a lock that is watched. */
+static void
+story_state(const struct story *s, struct fact *f)
+{
+	static const char *const words[] = {
+		[FACT_UNKNOWN] = "unknown",
+		[FACT_FREE] = "free",
+		[FACT_HELD] = "held",
+		[FACT_DEAD] = "dead",
+	};
+
+	for (enum fact_state i = FACT_UNKNOWN; i <= FACT_DEAD; i++)
+		if (story_has(s, words[i]))
+			f->state = i;
+	f->shared = story_has(s, "shared");
+	f->token = story_option(s, "token", 0);
+	f->n_holders = story_option(s, "n", f->state >= FACT_HELD);
 }
 
 static void
@@ -250,24 +281,29 @@ story_told(struct story *s, struct fact *f)
 	f->code = (int)story_option(s, "code", 0);
 	f->hold = story_option(s, "hold", 0);
 	f->token = story_option(s, "token", 0);
-	f->until_ms = story_option(s, "until", 0);
+	f->until_ms = story_has(s, "for-ever") ? FACT_NEVER :
+	    story_option(s, "until", 0);
+	f->end_ms = story_option(s, "ends", 0);
+	if (f->verb == CORE_WATCH)
+		story_state(s, f);
+}
+
+static void
+story_changed(const struct story *s, struct fact *f)
+{
+	f->kind = FACT_CHANGED;
+	f->key = story_word(s, 3);
+	story_state(s, f);
 }
 
 static void
 story_notice(struct story *s, struct fact *f, enum fact_kind kind)
 {
-	static const char *const losses[] = {
-		[CORE_LOSS_EXPIRED] = "expired",
-		[CORE_LOSS_STOLEN] = "stolen",
-		[CORE_LOSS_BROKEN] = "broken",
-		[CORE_LOSS_SHUTDOWN] = "shutdown",
-	};
-
 	f->kind = kind;
 	f->hold = story_number(s, story_word(s, 3));
 	f->until_ms = story_option(s, "until", 0);
-	for (size_t i = 1; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (story_has(s, losses[i]))
+	for (int i = CORE_LOSS_EXPIRED; i <= CORE_LOSS_KEEPALIVE; i++)
+		if (story_has(s, core_loss_name((enum core_loss)i)))
 			f->loss = (enum core_loss)i;
 }
 
@@ -288,6 +324,14 @@ story_client(struct story *s, struct fact *f)
 		story_ask(s, f, CORE_CANCEL);
 	else if (strcmp(verb, "renew") == 0)
 		story_ask(s, f, CORE_RENEW);
+	else if (strcmp(verb, "break") == 0)
+		story_ask(s, f, CORE_BREAK);
+	else if (strcmp(verb, "watch") == 0)
+		story_ask(s, f, CORE_WATCH);
+	else if (strcmp(verb, "unwatch") == 0)
+		story_ask(s, f, CORE_UNWATCH);
+	else if (strcmp(verb, "changed") == 0)
+		story_changed(s, f);
 	else if (strcmp(verb, "told") == 0)
 		story_told(s, f);
 	else if (strcmp(verb, "danger") == 0)
@@ -296,6 +340,8 @@ story_client(struct story *s, struct fact *f)
 		story_notice(s, f, FACT_SAFE);
 	else if (strcmp(verb, "lost") == 0)
 		story_notice(s, f, FACT_LOST);
+	else if (strcmp(verb, "talks") == 0)
+		f->kind = FACT_HEARD;
 	else if (strcmp(verb, "drains") == 0)
 		f->kind = FACT_DRAINED;
 	else if (strcmp(verb, "leaves") == 0)

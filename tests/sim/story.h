@@ -9,16 +9,27 @@
  *     TIME A session NAME open|beat=N|dead|gone [lease=MS] [sent=TIME]
  *     TIME A lock KEY ELEMENT...|gone|broken token=N [ttl[=S]]
  *         [wishes=N|+SESSION|&SESSION] [shared] [limit=N] [sent=TIME]
+ *         [broken-by]
  *     TIME A renewed until=TIME
  *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
+ *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
+ *         [manual] [reentrant] [stays]
  *     TIME c1@A release|renew HOLD rN [due=TIME]
  *     TIME c1@A cancel rM rN
- *     TIME c1@A told rN [code=N] [hold=N] [token=N] [until=TIME]
+ *     TIME c1@A break KEY rN token=N
+ *     TIME c1@A watch|unwatch KEY rN [due=TIME]
+ *     TIME c1@A told rN [code=N] [hold=N] [token=N] [until=TIME|for-ever]
+ *         [ends=TIME]
+ *     TIME c1@A told rN STATE
+ *     TIME c1@A changed KEY STATE
  *     TIME c1@A danger HOLD
  *     TIME c1@A safe HOLD until=TIME
- *     TIME c1@A lost HOLD expired|stolen|broken|shutdown
- *     TIME c1@A drains|leaves
+ *     TIME c1@A lost HOLD expired|stolen|broken|shutdown|max_hold|keepalive
+ *     TIME c1@A talks|drains|leaves
  *     TIME quiet
+ *
+ * A STATE is "free", "unknown", or "held|dead token=N [n=N] [shared]", with
+ * the number of holders.
  *
  * A writer is a host, "hand", or "ttl". An ELEMENT is SESSION/GRANT, with "!"
  * at its end if it is fail-closed, and "~MS" for another lease. "+" is a wish

@@ -129,6 +129,7 @@ table_read_lock(struct json_object *item, struct fact_lock *ret)
 	ret->limit = table_number(item, "limit");
 	ret->token = table_number(item, "token");
 	ret->has_ttl = table_has(item, "ttl");
+	ret->says_broken = table_has(item, "broken_by");
 	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
 	    i++) {
 		const char *text = json_object_get_string(
@@ -192,11 +193,12 @@ table_trace_lock(struct world *w, const char *host, const struct fact *f)
 		(void)snprintf(number, sizeof(number), "%" PRId64 "s+%" PRIu64,
 		    (int64_t)(f->lock.token >> 20) -
 		    (int64_t)(WORLD_WALL_MS / 1000), f->lock.token & 0xfffff);
-	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s",
+	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s%s",
 	    f->key, !f->lock.readable ? " broken" :
 	    f->lock.n_elements > 0 ? text : " free", number,
 	    table_wishes(&f->lock),
-	    f->lock.has_ttl ? " ttl" : "");
+	    f->lock.has_ttl ? " ttl" : "",
+	    f->lock.says_broken ? " broken by" : "");
 }
 
 static void

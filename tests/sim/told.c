@@ -2,6 +2,7 @@
  * What local programs are told: replies, rows and notices, as facts for the
  * judge and lines of the trace.
  */
+#include "peek.h"
 #include "world_state.h"
 
 #include <inttypes.h>
@@ -9,13 +10,6 @@
 #include <string.h>
 
 #include "common/error.h"
-
-static const char *const told_losses[] = {
-	[CORE_LOSS_EXPIRED] = "expired",
-	[CORE_LOSS_STOLEN] = "stolen",
-	[CORE_LOSS_BROKEN] = "broken",
-	[CORE_LOSS_SHUTDOWN] = "shutdown",
-};
 
 static unsigned
 told_number(uint64_t client)
@@ -48,6 +42,119 @@ told_token(uint64_t token, char *text, size_t size)
 	    token & 0xfffff);
 }
 
+/* A hold that is fail-closed has no deadline. */
+static uint64_t
+told_until(const struct host *h, uint64_t until_ms)
+{
+	return until_ms == 0 ? FACT_NEVER : host_real_ms(h, until_ms);
+}
+
+/* Who has a lock, to one who watches it; as a fact, and for people. */
+static void
+told_holder(const struct core_holder_view *v, int cause, struct fact *f,
+    char *text, size_t size)
+{
+	char token[32];
+
+	if (v == NULL) {
+		(void)snprintf(text, size, " unknown: %s", error_word(cause));
+		return;
+	}
+	f->state = !v->held ? FACT_FREE : v->dead ? FACT_DEAD : FACT_HELD;
+	f->token = v->token;
+	f->n_holders = v->n_holders;
+	f->shared = v->mode == LOCK_MODE_SHARED;
+	told_token(v->token, token, sizeof(token));
+	if (!v->held)
+		(void)snprintf(text, size, " free");
+	else
+		(void)snprintf(text, size, " %s%s by %" PRIu32 " token %s",
+		    v->dead ? "dead" : "held", v->here ? " here" : "",
+		    v->n_holders, token);
+}
+
+static void
+told_change(struct host *h, const struct core_change *a)
+{
+	struct world *w = h->world;
+	char key[PLAN_KEY_MAX], text[96];
+	struct fact f = { .kind = FACT_CHANGED, .host = h->index,
+		.client = a->client, .namespace_index = a->namespace_index,
+		.key = key };
+
+	if (a->client == h->leaving)
+		return;
+	(void)snprintf(key, sizeof(key), "%.*s", (int)a->key.length,
+	    (const char *)a->key.bytes);
+	told_holder(a->holder, a->cause, &f, text, sizeof(text));
+	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u %s is%s",
+	    told_number(a->client), key, text);
+	world_tell(w, &f);
+}
+
+/* One hold came for several keys: each has its own number and its token. */
+static void
+told_granted(struct host *h, struct customer *c, struct fact *f,
+    const struct customer_keys *keys, const struct core_reply *r)
+{
+	struct customer_joint *m = world_alloc(sizeof(*m));
+	char grant[IDENT_TEXT_LENGTH + 1];
+
+	*m = (struct customer_joint){ .next = c->joints, .hold = r->hold,
+		.request = f->request, .keys = *keys };
+	c->joints = m;
+	if (r->n_parts != keys->n || r->parts[0].hold != r->hold)
+		world_find(h->world, "J1", "%s grants %" PRIu32 " of %zu keys",
+		    h->name, r->n_parts, keys->n);
+	f->joint = f->request;
+	for (size_t i = 0; i < keys->n && i < r->n_parts; i++) {
+		const struct core_part *part = &r->parts[i];
+
+		if (part->key.length != strlen(keys->keys[i]) ||
+		    memcmp(part->key.bytes, keys->keys[i],
+		    part->key.length) != 0)
+			world_find(h->world, "J1", "%s grants another key "
+			    "than %s", h->name, keys->keys[i]);
+		m->holds[i] = part->hold;
+		f->request = customer_nth(m->request, i);
+		f->key = keys->keys[i];
+		f->hold = part->hold;
+		f->token = part->token;
+		f->grant = peek_grant(h->core, f->hold, grant) ? grant : NULL;
+		world_tell(h->world, f);
+	}
+}
+
+/* The answer, as facts: one for each key that it is about. */
+static void
+told_tell(struct host *h, struct customer *c, const struct asked *a,
+    struct fact *f, const struct core_reply *r)
+{
+	const struct customer_joint *held = NULL;
+	struct customer_keys keys = { 0 };
+	uint64_t request = f->request;
+
+	if (c != NULL && a != NULL) {
+		customer_split(a->key, &keys);
+		held = customer_find_joint(c, a->hold);
+	}
+	if (keys.n < 2 || (a->verb != CORE_ACQUIRE &&
+	    (a->verb != CORE_RELEASE || held == NULL))) {
+		world_tell(h->world, f);
+		return;
+	}
+	if (a->verb == CORE_ACQUIRE && f->code == 0) {
+		told_granted(h, c, f, &keys, r);
+		return;
+	}
+	f->joint = a->verb == CORE_ACQUIRE ? request : held->request;
+	for (size_t i = 0; i < keys.n; i++) {
+		f->request = customer_nth(request, i);
+		f->key = keys.keys[i];
+		world_tell(h->world, f);
+	}
+}
+
 static void
 told_answer(struct host *h, uint64_t client, uint64_t request, int code,
     const struct core_reply *r)
@@ -57,7 +164,7 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 	struct asked *a = c != NULL ? told_take(c, request) : NULL;
 	struct fact f = { .kind = FACT_ANSWERED, .host = h->index,
 		.client = client, .request = request, .code = code };
-	char more[96] = "", token[32];
+	char more[96] = "", token[32], grant[IDENT_TEXT_LENGTH + 1];
 
 	if (client == h->leaving)
 		return;
@@ -67,32 +174,41 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 		f.namespace_index = a->namespace_index;
 		f.hold = a->hold;
 	}
-	if (r != NULL && code == 0 && r->verb == CORE_ACQUIRE) {
+	if (r != NULL && code == 0 &&
+	    (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)) {
 		f.hold = r->hold;
 		f.token = r->token;
+		f.grant = peek_grant(h->core, r->hold, grant) ? grant : NULL;
 		told_token(r->token, token, sizeof(token));
 		(void)snprintf(more, sizeof(more), " token %s remaining %"
 		    PRIu64, token, r->remaining_ms);
 	} else if (r != NULL && code == 0 && r->verb == CORE_RENEW) {
 		(void)snprintf(more, sizeof(more), " remaining %" PRIu64,
 		    r->remaining_ms);
+	} else if (r != NULL && code == 0 && r->verb == CORE_WATCH) {
+		told_holder(r->holder, 0, &f, more, sizeof(more));
 	} else if (r != NULL && r->cause != 0) {
 		(void)snprintf(more, sizeof(more), " cause %s",
 		    error_word(r->cause));
 	}
-	if (r != NULL && r->until_ms > 0)
-		f.until_ms = host_real_ms(h, r->until_ms);
+	if (r != NULL && r->end_ms > 0)
+		f.end_ms = host_real_ms(h, r->end_ms);
+	if (r != NULL)
+		f.until_ms = told_until(h, r->until_ms);
 	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u %s %s: %s%s",
 	    told_number(client), a != NULL ? customer_verb(a->verb) : "?",
 	    a != NULL ? a->key : "?", code == 0 ? "ok" : error_word(code),
 	    more);
-	world_tell(w, &f);
+	told_tell(h, c, a, &f, r);
 	if (c != NULL && a != NULL && a->verb == CORE_ACQUIRE) {
 		if (code == 0)
-			customer_granted(c, request, f.hold);
+			customer_granted(c, request, r->hold);
 		else
 			customer_not_granted(c, request);
 	}
+	if (c != NULL && a != NULL && a->verb == CORE_GET)
+		customer_looked(c, request, r != NULL && code == 0 &&
+		    r->holder->held ? r->holder->token : 0);
 	free(a);
 }
 
@@ -109,6 +225,8 @@ told_notice(struct host *h, const struct core_notice *n)
 	struct fact f = { .host = h->index, .client = n->client,
 		.hold = n->hold, .loss = n->loss };
 	const char *word = "?", *why = "";
+	const struct customer_joint *m;
+	struct customer *c;
 
 	/* What was due before the daemon read of its end goes nowhere. */
 	if (n->client == h->leaving)
@@ -116,24 +234,34 @@ told_notice(struct host *h, const struct core_notice *n)
 	switch (n->kind) {
 	case CORE_IN_DANGER:
 		f.kind = FACT_IN_DANGER;
-		f.until_ms = host_real_ms(h, n->until_ms);
+		f.until_ms = told_until(h, n->until_ms);
 		word = "in danger";
 		why = error_word(n->cause);
 		break;
 	case CORE_SAFE:
 		f.kind = FACT_SAFE;
-		f.until_ms = host_real_ms(h, n->until_ms);
+		f.until_ms = told_until(h, n->until_ms);
 		word = "safe";
 		break;
 	case CORE_LOST:
 		f.kind = FACT_LOST;
 		word = "lost";
-		why = told_losses[n->loss];
+		why = core_loss_name(n->loss);
 		break;
 	}
 	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u hold %" PRIu64
 	    " is %s%s%s", told_number(n->client), n->hold, word,
 	    why[0] != '\0' ? ": " : "", why);
+	c = customer_of(w, n->client);
+	m = c == NULL ? NULL : customer_find_joint(c, n->hold);
+	if (m == NULL && c != NULL && customer_is_part(c, n->hold))
+		world_find(w, "J1", "%s speaks of one of several", h->name);
+	for (size_t i = 1; m != NULL && i < m->keys.n; i++) {
+		f.hold = m->holds[i];
+		f.joint = m->request;
+		world_tell(w, &f);
+	}
+	f.hold = n->hold;
 	world_tell(w, &f);
 }
 
@@ -180,7 +308,11 @@ customer_act(struct host *h, const struct core_action *a)
 	case CORE_RENEWED:
 		told_renewed(h, (const void *)a);
 		break;
+	case CORE_CHANGED:
+		told_change(h, (const void *)a);
+		break;
 	case CORE_SUBMIT:
+	case CORE_BROKE:
 		break;
 	}
 }

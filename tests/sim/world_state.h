@@ -140,12 +140,14 @@ enum errand_state {
 struct errand {
 	struct alarm alarm;		/* the end */
 	struct alarm renewal;
+	struct alarm talk;		/* the next word */
 	struct errand *next;
 	struct customer *customer;
 	const struct plan_step *step;
 	enum errand_state state;
 	uint64_t request;
 	uint64_t hold;
+	uint64_t token;			/* BREAK: that was seen */
 };
 
 /* A request without its reply. */
@@ -158,6 +160,21 @@ struct asked {
 	char key[PLAN_KEY_MAX];
 };
 
+/* Several keys of a plan, "a+b", one by one in their order. */
+struct customer_keys {
+	size_t n;
+	char keys[PLAN_KEY_MAX / 2][PLAN_KEY_MAX];
+};
+
+/* What is held as one, for the facts about each. */
+struct customer_joint {
+	struct customer_joint *next;
+	uint64_t hold;			/* the first one's; that of all */
+	uint64_t request;		/* by which it came */
+	struct customer_keys keys;
+	uint64_t holds[PLAN_KEY_MAX / 2];
+};
+
 struct customer {
 	struct world *world;
 	struct host *host;
@@ -166,6 +183,7 @@ struct customer {
 	bool draining;
 	struct errand *errands;
 	struct asked *asked;
+	struct customer_joint *joints;
 	struct alarm page;		/* the next of a listing */
 	uint64_t page_request;
 };
@@ -231,6 +249,7 @@ void host_init(struct world *, unsigned index);
 void host_done(struct host *);
 void host_boot(struct host *);
 void host_die(struct host *);
+void host_crash(struct host *);
 void host_stop(struct host *, bool release);
 void host_pause(struct host *, uint64_t ms, enum step_kind);
 bool host_is_paused(const struct host *);
@@ -263,8 +282,16 @@ void customer_lock(struct world *, const struct plan_step *);
 void customer_ask(struct world *, const struct plan_step *);
 void customer_close(struct customer *);
 void customer_forget(struct customer *);	/* its daemon is dead */
+void customer_split(const char *text, struct customer_keys *ret);
+struct customer_joint *customer_find_joint(const struct customer *,
+    uint64_t hold);
+bool customer_is_part(const struct customer *, uint64_t hold);
+/* Of one request about several keys, the @i-th has this number. */
+uint64_t customer_nth(uint64_t request, size_t i);
 void customer_granted(struct customer *, uint64_t request, uint64_t hold);
 void customer_not_granted(struct customer *, uint64_t request);
+/* Who holds a lock was answered; @token 0: nobody, or that is not known. */
+void customer_looked(struct customer *, uint64_t request, uint64_t token);
 /* Ask for the next page of a listing, soon. */
 void customer_turn(struct customer *, uint64_t request);
 void customer_done(struct world *);

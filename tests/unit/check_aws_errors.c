@@ -35,6 +35,37 @@ static const struct row rows[] = {
 	    AWS_CLASS_CONDITION, 0, "ConditionalCheckFailedException",
 	    "ConditionalCheckFailedException" },
 
+	/* A transaction that was cancelled: its reasons say what for. */
+	{ 400, "{\"__type\":\"TransactionCanceledException\","
+	    "\"CancellationReasons\":[{\"Code\":\"None\"},"
+	    "{\"Code\":\"TransactionConflict\"},"
+	    "{\"Code\":\"ConditionalCheckFailed\"}]}",
+	    AWS_CLASS_CONDITION, 0, "TransactionCanceledException",
+	    "TransactionCanceledException" },
+	{ 400, "{\"__type\":\"TransactionCanceledException\","
+	    "\"CancellationReasons\":[{\"Code\":\"None\"},"
+	    "{\"Code\":\"TransactionConflict\"}]}",
+	    AWS_CLASS_THROTTLED, DDBLOCK_E_THROTTLED,
+	    "TransactionCanceledException", "TransactionCanceledException" },
+	{ 400, "{\"__type\":\"TransactionCanceledException\","
+	    "\"CancellationReasons\":[{\"Code\":\"ValidationError\"},"
+	    "{\"Code\":\"ThrottlingError\"}]}",
+	    AWS_CLASS_REFUSED, DDBLOCK_E_INTERNAL, "ValidationException",
+	    "ValidationException" },
+	{ 400, "{\"__type\":\"TransactionCanceledException\","
+	    "\"CancellationReasons\":[{\"Code\":\"AccessDenied\"}]}",
+	    AWS_CLASS_REFUSED, DDBLOCK_E_ACCESS_DENIED,
+	    "TransactionCanceledException", "TransactionCanceledException" },
+	{ 400, "{\"__type\":\"TransactionCanceledException\","
+	    "\"CancellationReasons\":[{},7,{\"Code\":"
+	    "\"ItemCollectionSizeLimitExceeded\"}]}",
+	    AWS_CLASS_REFUSED, DDBLOCK_E_STORE_FULL,
+	    "TransactionCanceledException", "TransactionCanceledException" },
+	{ 400, "{\"__type\":\"TransactionInProgressException\"}",
+	    AWS_CLASS_TRANSIENT, DDBLOCK_E_UNREACHABLE,
+	    "TransactionInProgressException",
+	    "TransactionInProgressException" },
+
 	{ 400, "{\"__type\":\"com.amazonaws.dynamodb.v20120810#"
 	    "ProvisionedThroughputExceededException\",\"message\":\"m\"}",
 	    AWS_CLASS_THROTTLED, DDBLOCK_E_THROTTLED,

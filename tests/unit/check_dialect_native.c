@@ -25,6 +25,9 @@ static const struct dialect_table table = {
 };
 static const struct holder me = { { 0, 1 }, { 0, 2 }, 20000, false };
 static const struct holder other = { { 0, 3 }, { 0, 4 }, 20000, true };
+static const struct attribute attribute = {
+	{ "stage", 5 }, { "\"2\"", 3 }, false,
+};
 static const struct key keys[] = { { "a", 1 }, { "b", 1 } };
 
 static struct operation
@@ -36,6 +39,8 @@ make(enum operation_kind kind)
 		.owner = "web-1/nightly:9", .session = { 0, 1 }, .beat = 7,
 		.lease_ms = 20000, .keys = keys, .n_keys = 2,
 		.prefix = { "jobs/", 5 }, .mode = LOCK_MODE_EXCLUSIVE,
+		.contents = { { "hi", 2 }, &attribute, 1 },
+		.revision = { 17, 5 },
 	};
 }
 
@@ -114,7 +119,8 @@ check_placeholders(struct json_object *json)
 	char all[8192];
 	char name[64];
 
-	(void)snprintf(all, sizeof(all), "%s %s %s",
+	(void)snprintf(all, sizeof(all), "%s %s %s %s",
+	    text_at(json, "ProjectionExpression", NULL, NULL),
 	    text_at(json, "UpdateExpression", NULL, NULL),
 	    text_at(json, "ConditionExpression", NULL, NULL),
 	    text_at(json, "FilterExpression", NULL, NULL));
@@ -170,6 +176,10 @@ static const struct {
 	    "contains(#holders, :h0) AND #holders <> :them" },
 	{ OPERATION_EXTEND, DIALECT_DO, false, "UpdateItem",
 	    "SET #token = #token + :n", "#holders = :me AND #token = :seen" },
+	{ OPERATION_UPDATE, DIALECT_DO, false, "UpdateItem",
+	    "SET #rev = :rev, #data = :data, #attrs = :attrs",
+	    "contains(#holders, :hold) AND "
+	    "(attribute_not_exists(#rev) OR #rev < :rev)" },
 	{ OPERATION_WANT, DIALECT_DO, false, "UpdateItem",
 	    "ADD #xwait :session", "attribute_exists(#holders)" },
 	{ OPERATION_UNWANT, DIALECT_DO, false, "UpdateItem",
@@ -347,7 +357,7 @@ START_TEST(test_values_of_locks)
 	ask_done(&q);
 
 	o.kind = OPERATION_SCAN;
-	o.cursor = (struct key){ "lock:jobs/1", 11 };
+	o.cursor = (struct key){ "\0\x0block:jobs/1-", 14 };
 	q = ask(&o, DIALECT_DO);
 	ck_assert_str_eq(text_at(q.json, "ExclusiveStartKey", "pk", "S"),
 	    "lock:jobs/1");

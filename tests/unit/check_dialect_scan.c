@@ -43,7 +43,7 @@ START_TEST(test_filter)
 {
 	ck_assert(asks_for(false,
 	    "\"FilterExpression\":\"begins_with(#key, :prefix)\""));
-	ck_assert(!asks_for(false, "holders"));
+	ck_assert(!asks_for(false, "attribute_exists"));
 	ck_assert(asks_for(true, "\"FilterExpression\":"
 	    "\"begins_with(#key, :prefix) AND attribute_exists(#holders)\""));
 	ck_assert(asks_for(true, "\"#holders\":\"holders\""));

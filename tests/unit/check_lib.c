@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/clock.h"
 #include "ddblock.h"
 #include "tests/lib/fixture.h"
 
@@ -48,6 +49,115 @@ START_TEST(test_greeting_goes_with_the_first_request)
 	fake_expect_nothing(&other);
 	ddblock_close(d);
 	fake_done(&other);
+}
+END_TEST
+
+/* Each has its own token, and the rows come in the daemon's own order. */
+START_TEST(test_several)
+{
+	const char *const keys[] = { "k 2", "k1", "k3" };
+	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	uint64_t until_ms = clock_boot_ms() + 60000, id = 0;
+
+	o.wait_ms = 500;
+	o.mode = DDBLOCK_SHARED;
+	fake_send(&fake, "#2 + ns=default key=k%%202 token=12\n"
+	    "#2 + ns=default key=k1 token=11 later=1\n"
+	    "#2 + ns=default key=other token=9\n"
+	    "#2 + ns=default key=k3 token=13\n"
+	    "#2 OK id=7 rows=3 mode=shared remaining=60s "
+	    "until_boot_ms=%" PRIu64 " margin=1s\n", until_ms);
+	ck_assert_int_eq(ddblock_acquire_several(connection, keys, 3, &o,
+	    &id), 0);
+	fake_expect(&fake, "#2 ACQUIRE k%202 k1 k3 mode=shared wait=500ms");
+	ck_assert_uint_eq(id, 7);
+	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7), until_ms);
+	ck_assert_uint_eq(ddblock_token(connection, 7), 12);
+	ck_assert_uint_eq(ddblock_token_of(connection, 7, "k1"), 11);
+	ck_assert_uint_eq(ddblock_token_of(connection, 7, "k3"), 13);
+	ck_assert_uint_eq(ddblock_token_of(connection, 7, "other"), 0);
+	ck_assert_uint_eq(ddblock_token_of(connection, 8, "k1"), 0);
+	fake_send(&fake, "#3 OK\n");
+	ck_assert_int_eq(ddblock_release(connection, 7), 0);
+	fake_expect(&fake, "#3 RELEASE id=7");
+	ck_assert_uint_eq(ddblock_token_of(connection, 7, "k1"), 0);
+}
+END_TEST
+
+START_TEST(test_several_refused)
+{
+	const char *keys[DDBLOCK_KEYS_MAX + 1];
+	uint64_t id = 0;
+
+	for (size_t i = 0; i <= DDBLOCK_KEYS_MAX; i++)
+		keys[i] = "k";
+	ck_assert_int_eq(ddblock_acquire_several(connection, keys, 0, NULL,
+	    &id), DDBLOCK_E_BAD_REQUEST);
+	ck_assert_int_eq(ddblock_acquire_several(connection, keys,
+	    DDBLOCK_KEYS_MAX + 1, NULL, &id), DDBLOCK_E_BAD_REQUEST);
+	keys[1] = "";
+	ck_assert_int_eq(ddblock_acquire_several(connection, keys, 2, NULL,
+	    &id), DDBLOCK_E_BAD_REQUEST);
+	keys[1] = NULL;
+	ck_assert_int_eq(ddblock_acquire_several(connection, keys, 2, NULL,
+	    &id), DDBLOCK_E_BAD_REQUEST);
+	fake_expect_nothing(&fake);
+	/* A lock without a token is not known to be had. */
+	keys[1] = "l";
+	fake_send(&fake, "#2 + ns=default key=k token=12\n#2 OK id=7 rows=1 "
+	    "mode=exclusive remaining=60s until_boot_ms=%" PRIu64
+	    " margin=1s\n", clock_boot_ms() + 60000);
+	ck_assert_int_eq(ddblock_acquire_several(connection, keys, 2, NULL,
+	    &id), DDBLOCK_E_PROTOCOL);
+	ck_assert_int_eq(ddblock_socket(connection), -1);
+}
+END_TEST
+
+/* The id stays, the token is another. */
+START_TEST(test_downgrade)
+{
+	uint64_t id = 0;
+
+	(void)fixture_grant(2, 7, 60000);
+	ck_assert_int_eq(ddblock_try(connection, "k", NULL, &id), 0);
+	fake_expect(&fake, "#2 TRY k");
+	fake_send(&fake, "#3 OK id=7 token=99 mode=shared limit=2 "
+	    "remaining=50s until_boot_ms=1\n");
+	ck_assert_int_eq(ddblock_downgrade(connection, 7, 2), 0);
+	fake_expect(&fake, "#3 DOWNGRADE id=7 limit=2");
+	ck_assert_uint_eq(ddblock_token(connection, 7), 99);
+	fake_send(&fake, "#4 ERR BAD_REQUEST :this hold shares the lock "
+	    "already\n");
+	ck_assert_int_eq(ddblock_downgrade(connection, 7, 0),
+	    DDBLOCK_E_BAD_REQUEST);
+	fake_expect(&fake, "#4 DOWNGRADE id=7");
+	ck_assert_uint_eq(ddblock_token(connection, 7), 99);
+	ck_assert_uint_gt(ddblock_remaining_ms(connection, 7), 0);
+	ck_assert_int_eq(ddblock_downgrade(connection, 8, 0),
+	    DDBLOCK_E_LOCK_NOT_OWNED);
+}
+END_TEST
+
+START_TEST(test_sort_values)
+{
+	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	struct ddblock_query_options q = DDBLOCK_QUERY_OPTIONS_INIT;
+
+	o.sort = "x y";
+	ck_assert_int_eq(ddblock_acquire_start(connection, "k", &o, NULL,
+	    NULL, NULL), 0);
+	fake_expect(&fake, "#2 ACQUIRE k sort=x%20y");
+	q.key = "k";
+	q.sort = "-";
+	ck_assert_int_eq(ddblock_query_start(connection, DDBLOCK_QUERY_GET,
+	    &q, NULL, NULL, NULL, NULL), 0);
+	fake_expect(&fake, "#3 GET k sort=-");
+	ck_assert_int_eq(ddblock_query_start(connection, DDBLOCK_QUERY_LIST,
+	    &q, NULL, NULL, NULL, NULL), 0);
+	fake_expect(&fake, "#4 LIST sort=-");
+	ck_assert_int_eq(ddblock_query_start(connection, DDBLOCK_QUERY_PING,
+	    &q, NULL, NULL, NULL, NULL), 0);
+	fake_expect(&fake, "#5 PING");
 }
 END_TEST
 
@@ -139,6 +249,83 @@ START_TEST(test_shared)
 	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &id),
 	    DDBLOCK_E_BAD_REQUEST);
 	fake_expect_nothing(&fake);
+}
+END_TEST
+
+/* Bytes of any kind, with the grant, a renewal and the release. */
+START_TEST(test_changes)
+{
+	static const char data[] = "\0 \xff=";
+	const struct ddblock_attribute attributes[] = {
+		{ "a b", "x", 0 }, { "n", "{\"N\":\"1\"}", 1 },
+		{ "out", NULL, 0 },
+	};
+	const struct ddblock_attribute nameless = { "", "x", 0 };
+	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	struct ddblock_change change = DDBLOCK_CHANGE_INIT;
+	uint64_t id;
+
+	change.data = data;
+	change.length = 4;
+	change.spare_data = 1;
+	o.wait_ms = 0;
+	o.only_if_exists = 1;
+	o.change = &change;
+	(void)fixture_grant(2, 7, 60000);
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &id), 0);
+	fake_expect(&fake, "#2 TRY k only_if_exists=yes data=%00%20%FF%3D "
+	    "replace_data=no");
+	change = (struct ddblock_change)DDBLOCK_CHANGE_INIT;
+	change.attributes = attributes;
+	change.n_attributes = 3;
+	fake_send(&fake, "#3 OK remaining=9s until_boot_ms=1\n");
+	ck_assert_int_eq(ddblock_renew_change(connection, id, &change), 0);
+	fake_expect(&fake, "#3 RENEW id=7 attr.a%20b=x "
+	    "attr.n:json={\"N\":\"1\"} attr.out:json=");
+	change.attributes = &nameless;
+	change.n_attributes = 1;
+	ck_assert_int_eq(ddblock_renew_change(connection, id, &change),
+	    DDBLOCK_E_BAD_REQUEST);
+	change = (struct ddblock_change)DDBLOCK_CHANGE_INIT;
+	change.data = "";
+	change.clear = 1;
+	fake_send(&fake, "#4 ERR LIMIT :too much\n");
+	ck_assert_int_eq(ddblock_release_change(connection, id, &change),
+	    DDBLOCK_E_LIMIT);
+	fake_expect(&fake, "#4 RELEASE id=7 data= keep=no");
+	fake_expect_nothing(&fake);
+}
+END_TEST
+
+/* What a grant tells stays readable, of any bytes, while it is held. */
+START_TEST(test_found)
+{
+	const struct ddblock_row *found;
+	const char *name, *value;
+	uint64_t id;
+	size_t length;
+
+	fake_send(&fake, "#2 OK id=7 token=41 mode=exclusive remaining=60s "
+	    "until_boot_ms=%" PRIu64 " margin=1s data=%%00%%FFx "
+	    "attr.a%%20b=y attr.n:json={\"N\":\"1\"} dataset=1\n",
+	    clock_boot_ms() + 60000);
+	ck_assert_int_eq(ddblock_try(connection, "k", NULL, &id), 0);
+	fake_expect(&fake, "#2 TRY k");
+	(void)fixture_acquire(3, 8, 60000);
+	ck_assert_ptr_null(ddblock_found(connection, 8));
+	found = ddblock_found(connection, 7);
+	ck_assert_ptr_nonnull(found);
+	value = ddblock_row_find(found, "data", &length);
+	ck_assert_uint_eq(length, 3);
+	ck_assert_mem_eq(value, "\0\xffx", 4);
+	ck_assert_str_eq(ddblock_row_find(found, "attr.a b", NULL), "y");
+	ck_assert(ddblock_row_at(found, 2, &name, &value, &length));
+	ck_assert_str_eq(name, "attr.n:json");
+	ck_assert_str_eq(value, "{\"N\":\"1\"}");
+	ck_assert(!ddblock_row_at(found, 3, &name, &value, &length));
+	fake_send(&fake, "#4 OK\n");
+	ck_assert_int_eq(ddblock_release(connection, 7), 0);
+	ck_assert_ptr_null(ddblock_found(connection, 7));
 }
 END_TEST
 
@@ -236,7 +423,7 @@ START_TEST(test_query_words)
 	    &options, NULL, NULL, NULL, NULL), 0);
 	fake_expect(&fake, "#2 LIST ns=n state=held");
 	fake_expect(&fake, "#3 GET k ns=n");
-	fake_expect(&fake, "#4 HELD key=k ns=n");
+	fake_expect(&fake, "#4 HELD key=k ns=n state=held");
 	fake_expect(&fake, "#5 WAITING");
 	fake_expect(&fake, "#6 STATUS");
 }
@@ -265,6 +452,94 @@ START_TEST(test_progress)
 }
 END_TEST
 
+/* A place in line is told while the request waits, and not of another's. */
+START_TEST(test_queue_reports)
+{
+	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	uint64_t id;
+
+	o.on_queue = on_row;
+	fake_send(&fake, "!QUEUED tag=2 ns=main key=k ahead=1 waited=2s\n"
+	    "!QUEUED tag=9 ns=main key=k ahead=7 waited=2s\n");
+	(void)fixture_grant(2, 7, 60000);
+	fake_send(&fake, "!QUEUED tag=2 ns=main key=k ahead=0 waited=3s\n");
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &id), 0);
+	fake_expect(&fake, "#2 ACQUIRE k report=queue");
+	ck_assert_str_eq(fixture_heard(), "row tag=2/1 ns=main/4 key=k/1 "
+	    "ahead=1/1 waited=2s/2 key:k;");
+	o.wait_ms = 0;
+	(void)fixture_grant(3, 8, 60000);
+	ck_assert_int_eq(ddblock_acquire(connection, "l", &o, &id), 0);
+	fake_expect(&fake, "#3 TRY l");
+}
+END_TEST
+
+/* The answer, then the changes, of this lock and while it is watched. */
+START_TEST(test_watch)
+{
+	fake_send(&fake, "#2 OK state=free\n"
+	    "!CHANGED ns=main key=x state=held\n"
+	    "!CHANGED ns=other key=x state=dead\n"
+	    "!CHANGED ns=main key=y state=free\n");
+	ck_assert_int_eq(ddblock_watch(connection, "x", NULL, NULL, on_row,
+	    NULL),
+	    0);
+	fake_expect(&fake, "#2 WATCH x");
+	ck_assert_int_eq(ddblock_dispatch(connection), 0);
+	ck_assert_str_eq(fixture_heard(), "row state=free/4 key:(null);"
+	    "row ns=main/4 key=x/1 state=held/4 key:x;");
+	ck_assert_int_eq(ddblock_watch(connection, "x", "main", "-", on_row,
+	    NULL),
+	    DDBLOCK_E_BAD_REQUEST);
+	ck_assert_int_eq(ddblock_unwatch(connection, "x", "other", NULL),
+	    DDBLOCK_E_NO_SUCH_LOCK);
+	ck_assert_int_eq(ddblock_unwatch(connection, "x", NULL, NULL), 0);
+	fake_expect(&fake, "#3 UNWATCH x");
+	fake_send(&fake, "!CHANGED ns=main key=x state=free\n#3 OK\n"
+	    "#4 ERR LIMIT :so many\n");
+	ck_assert_int_eq(ddblock_watch(connection, "a b", "other", NULL,
+	    on_row, NULL), DDBLOCK_E_LIMIT);
+	ck_assert_str_eq(ddblock_last_text(connection), "so many");
+	fake_expect(&fake, "#4 WATCH a%20b ns=other");
+	/* It is as if it had never been asked. */
+	ck_assert_int_eq(ddblock_unwatch(connection, "a b", "other", NULL),
+	    DDBLOCK_E_NO_SUCH_LOCK);
+	ck_assert_str_eq(fixture_heard(), "");
+	ck_assert_int_eq(ddblock_watch(connection, "", NULL, NULL, on_row,
+	    NULL), DDBLOCK_E_BAD_REQUEST);
+	ck_assert_int_eq(ddblock_watch_start(connection, "z", NULL, NULL,
+	    on_row, fixture_on_reply, name_a, NULL), 0);
+	fake_expect(&fake, "#5 WATCH z");
+}
+END_TEST
+
+/* Locks of one key are told apart. */
+START_TEST(test_watch_with_sort_value)
+{
+	fake_send(&fake, "#2 OK state=free\n");
+	ck_assert_int_eq(ddblock_watch(connection, "x", NULL, NULL, on_row,
+	    NULL), 0);
+	fake_expect(&fake, "#2 WATCH x");
+	fake_send(&fake, "#3 OK state=free\n");
+	ck_assert_int_eq(ddblock_watch(connection, "x", NULL, "a b", on_row,
+	    NULL), 0);
+	fake_expect(&fake, "#3 WATCH x sort=a%20b");
+	(void)fixture_heard();
+	ck_assert_int_eq(ddblock_unwatch(connection, "x", NULL, NULL), 0);
+	fake_expect(&fake, "#4 UNWATCH x");
+	fake_send(&fake, "!CHANGED ns=main key=x state=held\n"
+	    "!CHANGED ns=main key=x sort=c state=held\n"
+	    "!CHANGED ns=main key=x sort=a%%20b state=dead\n#4 OK\n");
+	ck_assert_int_eq(ddblock_dispatch(connection), 0);
+	ck_assert_str_eq(fixture_heard(), "row ns=main/4 key=x/1 sort=a b/3 "
+	    "state=dead/4 key:x;");
+	ck_assert_int_eq(ddblock_unwatch(connection, "x", NULL, "c"),
+	    DDBLOCK_E_NO_SUCH_LOCK);
+	ck_assert_int_eq(ddblock_unwatch(connection, "x", NULL, "a b"), 0);
+	fake_expect(&fake, "#5 UNWATCH x sort=a%20b");
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -276,13 +551,22 @@ suite(void)
 	tcase_add_test(t, test_nobody_listens);
 	tcase_add_test(t, test_greeting_goes_with_the_first_request);
 	tcase_add_test(t, test_acquire_and_release);
+	tcase_add_test(t, test_several);
+	tcase_add_test(t, test_several_refused);
+	tcase_add_test(t, test_downgrade);
+	tcase_add_test(t, test_sort_values);
 	tcase_add_test(t, test_options);
 	tcase_add_test(t, test_shared);
+	tcase_add_test(t, test_changes);
+	tcase_add_test(t, test_found);
 	tcase_add_test(t, test_pipelined_and_out_of_order);
 	tcase_add_test(t, test_limit_of_requests);
 	tcase_add_test(t, test_queries);
 	tcase_add_test(t, test_query_words);
 	tcase_add_test(t, test_progress);
+	tcase_add_test(t, test_queue_reports);
+	tcase_add_test(t, test_watch);
+	tcase_add_test(t, test_watch_with_sort_value);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -44,8 +44,13 @@ START_TEST(test_unknown_words_are_named)
 	    "ERR BAD_REQUEST :argument \"wait\" is given twice\n");
 	ask(fd, "TRY\n",
 	    "ERR BAD_REQUEST :TRY needs a KEY as its first argument\n");
-	ask(fd, "TRY a b\n", "ERR BAD_REQUEST :TRY takes one key\n");
-	ask(fd, "RELEASE\n", "ERR BAD_REQUEST :RELEASE needs id=\n");
+	ask(fd, "GET a b\n", "ERR BAD_REQUEST :GET takes one key\n");
+	ask(fd, "TRY a b a\n",
+	    "ERR BAD_REQUEST :the key \"a\" is given twice\n");
+	ask(fd, "TRY a mode=shared b\n",
+	    "ERR BAD_REQUEST :several keys come one after the other\n");
+	ask(fd, "RELEASE\n", "ERR BAD_REQUEST :RELEASE needs id=, or all=yes "
+	    "and perhaps ns=\n");
 	ask(fd, "RELEASE id=x\n", "ERR BAD_REQUEST :id is the number that a "
 	    "grant came with\n");
 	ask(fd, "ACQUIRE k wait=soon\n", "ERR BAD_REQUEST :wait is a time up "
@@ -76,6 +81,33 @@ START_TEST(test_keys_are_text_of_a_bounded_length)
 	(void)snprintf(line, sizeof(line), "TRY %01024d\n", 0);
 	say(fd, line);
 	ck_assert_uint_eq(t.n_seen, 1);
+	(void)close(fd);
+}
+END_TEST
+
+/* One bad key among several: nothing is asked of the core. */
+START_TEST(test_several_keys_are_checked_each)
+{
+	char line[3000];
+	char *end = line + snprintf(line, sizeof(line), "#a ACQUIRE");
+	int fd = client();
+
+	for (int i = 0; i < 26; i++)
+		end += snprintf(end, sizeof(line) - (size_t)(end - line),
+		    " k%d", i);
+	(void)snprintf(end, sizeof(line) - (size_t)(end - line), "\n");
+	ask(fd, line, "#a ERR BAD_REQUEST :ACQUIRE takes up to 25 keys at "
+	    "once, and here are 26\n");
+	ask(fd, "TRY a b%FF c\n",
+	    "ERR BAD_REQUEST :the key is not UTF-8 text without NUL\n");
+	(void)snprintf(line, sizeof(line), "TRY a %01025d\n", 0);
+	ask(fd, line, "ERR BAD_REQUEST :the key has 1025 bytes; it needs 1 "
+	    "to 1024\n");
+	ask(fd, "TRY a =\n", "ERR BAD_REQUEST :an argument has no name before "
+	    "its '='\n");
+	ask(fd, "ACQUIRE a b a%62 c b\n",
+	    "ERR BAD_REQUEST :the key \"b\" is given twice\n");
+	ck_assert_uint_eq(t.n_seen, 0);
 	(void)close(fd);
 }
 END_TEST
@@ -164,11 +196,11 @@ START_TEST(test_how_a_lock_is_to_be_used)
 	ask(fd, "ACQUIRE k limit=1000 mode=shared\n", "OK id=7 token=123 "
 	    "mode=shared limit=1000 remaining=18.9s until_boot_ms=123456 "
 	    "margin=1s\n");
-	ck_assert_int_eq(t.seen[0].request.mode, LOCK_MODE_EXCLUSIVE);
-	ck_assert_int_eq(t.seen[1].request.mode, LOCK_MODE_SHARED);
-	ck_assert_uint_eq(t.seen[1].request.limit, 0);
-	ck_assert_int_eq(t.seen[2].request.mode, LOCK_MODE_SHARED);
-	ck_assert_uint_eq(t.seen[2].request.limit, 1000);
+	ck_assert_int_eq(t.seen[0].request.terms.mode, LOCK_MODE_EXCLUSIVE);
+	ck_assert_int_eq(t.seen[1].request.terms.mode, LOCK_MODE_SHARED);
+	ck_assert_uint_eq(t.seen[1].request.terms.limit, 0);
+	ck_assert_int_eq(t.seen[2].request.terms.mode, LOCK_MODE_SHARED);
+	ck_assert_uint_eq(t.seen[2].request.terms.limit, 1000);
 	t.answer = false;
 	ask(fd, "TRY k mode=shared%00\n",
 	    "ERR BAD_REQUEST :mode is exclusive or shared\n");
@@ -511,6 +543,7 @@ main(void)
 	tcase_add_test(tc, test_unknown_words_are_named);
 	tcase_add_test(tc, test_keys_are_text_of_a_bounded_length);
 	tcase_add_test(tc, test_acquire_reaches_the_core_and_back);
+	tcase_add_test(tc, test_several_keys_are_checked_each);
 	tcase_add_test(tc, test_other_verbs_of_the_core);
 	tcase_add_test(tc, test_how_a_lock_is_to_be_used);
 	tcase_add_test(tc, test_shared_use_is_shown);

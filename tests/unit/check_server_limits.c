@@ -139,21 +139,7 @@ START_TEST(test_bytes_of_a_user_are_capped)
 	ck_assert_ptr_nonnull(strstr(t.log, "too many bytes queued"));
 	ck_assert_uint_eq(server_connections(t.server), 7);
 	ask(fd, "PI", "");
-	ask(fd, "NG\nHELP\nPI", "OK\n+ verb=PING\n"
-	    "+ verb=ACQUIRE subject=KEY arguments=ns,mode,limit,wait,poll\n"
-	    "+ verb=TRY subject=KEY arguments=ns,mode,limit\n"
-	    "+ verb=RELEASE arguments=id\n"
-	    "+ verb=RENEW arguments=id\n"
-	    "+ verb=CANCEL arguments=tag\n"
-	    "+ verb=GET subject=KEY arguments=ns\n"
-	    "+ verb=LIST arguments=ns,prefix,state,progress\n"
-	    "+ verb=HELD arguments=ns,key\n"
-	    "+ verb=WAITING arguments=ns,key\n"
-	    "+ verb=STATUS\n"
-	    "+ verb=HELLO arguments=proto,name,renewed\n"
-	    "+ verb=HELP\n"
-	    "+ verb=QUIT\n"
-	    "OK rows=14 :see ddblock-protocol(7)\n");
+	ask(fd, "NG\nPING\nPI", "OK\nOK\n");
 	for (int i = 0; i < 8; i++)
 		(void)close(greedy[i]);
 	(void)close(fd);

@@ -36,7 +36,7 @@ perform_reply(const struct core_request *q, int code)
 	struct core_reply reply = {
 		.action.type = CORE_REPLY, .client = q->client,
 		.request = q->request, .verb = q->verb, .code = code,
-		.hold = 7, .token = 123, .mode = q->mode, .limit = q->limit,
+		.hold = 7, .token = 123, .terms = q->terms,
 		.remaining_ms = 18999, .until_ms = 123456, .margin_ms = 1000,
 		.holder = &holder,
 	};
@@ -92,8 +92,11 @@ fake_step(void *arg, struct core_event *event)
 		return 0;
 	}
 	seen->request = event->request;
-	(void)snprintf(seen->key, sizeof(seen->key), "%.*s",
-	    (int)event->request.key.length, event->request.key.bytes);
+	seen->key_length = event->request.key.length;
+	if (seen->key_length >= sizeof(seen->key))
+		seen->key_length = sizeof(seen->key) - 1;
+	if (seen->key_length > 0)
+		memcpy(seen->key, event->request.key.bytes, seen->key_length);
 	if (event->request.owner != NULL)
 		(void)snprintf(seen->owner, sizeof(seen->owner), "%.100s",
 		    event->request.owner);
@@ -130,10 +133,9 @@ static void
 fake_store_status(void *arg, uint32_t index, struct store_status *ret)
 {
 	(void)arg;
-	(void)index;
 	*ret = (struct store_status){
 		.kind = "sqlite", .scope = "host", .where = "/x",
-		.last_text = "",
+		.sorts = index == 0, .last_text = "",
 	};
 }
 
@@ -146,6 +148,15 @@ fake_log(void *arg, int priority, const char *text)
 }
 
 /* The views that the real core would give. */
+/* The next one but for those that are others'. */
+bool
+core_next_hold_of(const struct core *core, uint64_t client, uint64_t after,
+    uint64_t now_ms, struct core_hold_view *ret)
+{
+	return client == core->holder &&
+	    core_next_hold(core, after, now_ms, ret);
+}
+
 bool
 core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret)
@@ -154,10 +165,12 @@ core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
 	if (after >= core->n_holds)
 		return false;
 	*ret = (struct core_hold_view){
-		.hold = after + 1, .client = core->holder,
+		.hold = after + 1, .id = after + 1, .client = core->holder,
 		.namespace_index = (uint32_t)(after % 2),
-		.key = { "k", 1 }, .token = 9, .mode = core->mode,
-		.limit = core->limit, .held_ms = 1500, .remaining_ms = 2500,
+		.key = { "k\0s", after + 1 == core->sorted ? 3 : 1 },
+		.token = 9,
+		.terms = { .mode = core->mode, .limit = core->limit },
+		.held_ms = 1500, .remaining_ms = 2500,
 	};
 	return true;
 }
@@ -171,7 +184,7 @@ core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
 		return false;
 	*ret = (struct core_waiter_view){
 		.serial = 1, .client = core->holder, .key = { "w", 1 },
-		.mode = core->mode, .limit = core->limit,
+		.terms = { .mode = core->mode, .limit = core->limit },
 		.ahead = 2, .waited_ms = 1000,
 		.cause = DDBLOCK_E_UNREACHABLE,
 	};
@@ -192,6 +205,30 @@ bool
 core_client_holds(const struct core *core, uint64_t client, uint32_t index)
 {
 	return client == core->holder && index == 0;
+}
+
+bool
+core_view_request(const struct core *core, uint64_t client, uint64_t request,
+    uint64_t now_ms, struct core_waiter_view *ret)
+{
+	(void)request;
+	(void)core_next_waiter(core, 0, now_ms, ret);
+	ret->ahead = core->ahead;
+	return client == core->watcher;
+}
+
+bool
+core_view_watch(const struct core *core, uint64_t client, uint32_t index,
+    struct key key, struct core_holder_view *ret_holder, int *ret_cause)
+{
+	(void)index;
+	(void)key;
+	*ret_holder = (struct core_holder_view){
+		.held = core->token > 0, .token = core->token,
+		.mode = LOCK_MODE_EXCLUSIVE, .n_holders = 1,
+	};
+	*ret_cause = 0;
+	return client == core->watcher;
 }
 
 const struct server_calls fake_calls = {

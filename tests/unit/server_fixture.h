@@ -19,15 +19,20 @@ struct event_base;
 struct core {
 	uint64_t holder;		/* whose are the scripted holds */
 	uint64_t n_holds;
+	uint64_t sorted;		/* the hold with a sort value */
 	enum lock_mode mode;		/* in what use all locks are */
 	uint32_t limit;
+	uint64_t watcher;		/* who watches all locks */
+	uint64_t token;			/* of who has them */
+	uint32_t ahead;			/* before the one who waits */
 };
 
 /* What reached the core. */
 struct seen {
 	enum core_event_type type;
 	struct core_request request;
-	char key[64];
+	char key[64];	/* what fits of it */
+	size_t key_length;
 	char owner[128];
 	uint64_t client;
 };

@@ -2,7 +2,7 @@
  * UTF-8, by the table of well-formed byte sequences in the Unicode standard:
  * only the second byte's range depends on the first.
  */
-#include "ipc/utf8.h"
+#include "common/utf8.h"
 
 static size_t
 utf8_length(unsigned char first)

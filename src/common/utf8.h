@@ -1,8 +1,8 @@
 /*
  * What is UTF-8. Pure.
  */
-#ifndef DDBLOCKD_IPC_UTF8_H
-#define DDBLOCKD_IPC_UTF8_H
+#ifndef DDBLOCKD_COMMON_UTF8_H
+#define DDBLOCKD_COMMON_UTF8_H
 
 #include <stddef.h>
 

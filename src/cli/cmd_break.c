@@ -1,0 +1,150 @@
+/*
+ * ddblock break: take a lock from whoever holds it. Never without the token
+ * that somebody saw: who names none is shown the holder, and asked.
+ */
+#include <config.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "common/buffer.h"
+#include "ipc/codec.h"
+
+struct breaking {
+	const char *key;
+	const char *reason;
+	bool token_named;
+	uint64_t token;
+	bool held;		/* as it was looked at */
+	struct buffer holder;
+};
+
+static void
+break_field(struct breaking *b, const struct ddblock_row *row,
+    const char *before, const char *name)
+{
+	size_t length;
+	const char *value = ddblock_row_find(row, name, &length);
+
+	if (value == NULL)
+		return;
+	(void)buffer_append_text(&b->holder, before);
+	(void)cli_clean(&b->holder, value, length);
+}
+
+static void
+break_on_row(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct breaking *b = arg;
+	size_t length;
+	const char *token = ddblock_row_find(row, "token", &length);
+	const char *state = ddblock_row_find(row, "state", NULL);
+
+	if (!final)
+		return;
+	b->held = state != NULL && strcmp(state, "free") != 0 &&
+	    token != NULL && codec_parse_number(token, length, &b->token);
+	break_field(b, row, "held by ", "owner");
+	break_field(b, row, ", token ", "token");
+	break_field(b, row, ", holders ", "holders");
+	break_field(b, row, ", unchanged for ", "unchanged");
+}
+
+/* Only a person at a terminal can agree. */
+static bool
+break_agreed(const struct breaking *b)
+{
+	char answer[16];
+
+	if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
+		cli_say("not broken; if that is the one you mean: --token=%llu",
+		    (unsigned long long)b->token);
+		return false;
+	}
+	(void)fputs("Whoever still works under it is not alone any more. "
+	    "Break it? Type \"yes\": ", stderr);
+	return fgets(answer, sizeof(answer), stdin) != NULL &&
+	    strcmp(answer, "yes\n") == 0;
+}
+
+/* 0: it is this one; otherwise the exit status. */
+static int
+break_look(struct breaking *b, struct ddblock *d, const struct cli *cli)
+{
+	struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
+	int r;
+
+	query.key = b->key;
+	query.ns = cli->ns;
+	query.sort = cli->sort;
+	r = ddblock_query(d, DDBLOCK_QUERY_GET, &query, break_on_row, b);
+	if (r == 0)
+		r = buffer_failed(&b->holder);
+	if (r < 0)
+		return cli_failed(d, b->key, r);
+	if (!b->held) {
+		cli_say("%s: nobody holds the lock", b->key);
+		return ddblock_exit_status(DDBLOCK_E_NO_SUCH_LOCK);
+	}
+	cli_say("%s: %s", b->key, b->holder.data);
+	return break_agreed(b) ? 0 : CLI_USAGE;
+}
+
+static int
+break_arguments(struct breaking *b, struct cli *cli, int argc, char **argv)
+{
+	static const struct option options[] = {
+		CLI_COMMON_OPTIONS,
+		{ "token", required_argument, NULL, 't' },
+		{ "reason", required_argument, NULL, 'r' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
+		if (option == '?')
+			return CLI_USAGE;
+		if (option == 'r') {
+			b->reason = optarg;
+			continue;
+		}
+		b->token_named = true;
+		if (!codec_parse_number(optarg, strlen(optarg), &b->token))
+			return cli_misused(cli, "\"%s\" is no token", optarg);
+	}
+	if (optind + 1 != argc)
+		return cli_misused(cli, optind == argc ?
+		    "which lock?" : "one lock at a time");
+	if (b->reason == NULL)
+		return cli_misused(cli, "why? Others will ask: --reason=TEXT");
+	b->key = argv[optind];
+	return 0;
+}
+
+int
+cmd_break(struct cli *cli, int argc, char **argv)
+{
+	struct breaking b = { .held = false };
+	struct ddblock *d;
+	int status = break_arguments(&b, cli, argc, argv);
+	int r;
+
+	if (status == 0)
+		status = cli_open(cli, NULL, &d);
+	if (status != 0)
+		return status;
+	buffer_init(&b.holder, 8192);
+	if (!b.token_named)
+		status = break_look(&b, d, cli);
+	if (status == 0) {
+		r = ddblock_break(d, b.key, cli->ns, cli->sort, b.token,
+		    b.reason);
+		if (r < 0)
+			status = cli_failed(d, b.key, r);
+	}
+	buffer_done(&b.holder);
+	ddblock_close(d);
+	return status;
+}

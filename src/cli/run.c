@@ -1,0 +1,216 @@
+/*
+ * Once: wait for a lock, run a command under it, and release it.
+ */
+#include <config.h>
+
+#include "cli/run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/supervise.h"
+#include "common/clock.h"
+
+/* A signal while waiting: the command will not run. */
+int
+run_on_interrupt(void *arg)
+{
+	struct run *run = arg;
+	int number = signals_next(&run->signals);
+
+	switch (number) {
+	case SIGHUP:
+	case SIGINT:
+	case SIGQUIT:
+	case SIGTERM:
+	case SIGUSR1:
+	case SIGUSR2:
+		run->told_to_end = true;
+		return CLI_SIGNAL + number;
+	case SIGTSTP:
+		(void)raise(SIGSTOP);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int
+run_set_number(const char *name, uint64_t number)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	return setenv(name, text, 1);
+}
+
+/* DDBLOCK_KEY and DDBLOCK_TOKEN, and those of each, with _1, _2, .. */
+static int
+run_set_lock(const struct run *run, const char *key, const char *suffix)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "DDBLOCK_KEY%s", suffix);
+	if (setenv(name, key, 1) < 0)
+		return -1;
+	(void)snprintf(name, sizeof(name), "DDBLOCK_TOKEN%s", suffix);
+	return run_set_number(name,
+	    ddblock_token_of(run->connection, run->id, key));
+}
+
+static int
+run_environment(const struct run *run)
+{
+	const struct wait_request *request = &run->request;
+	char path[PATH_MAX];
+	char suffix[24];
+	int r;
+
+	/* The command may change its directory. */
+	if (realpath(ddblock_path(run->connection), path) == NULL)
+		(void)snprintf(path, sizeof(path), "%s",
+		    ddblock_path(run->connection));
+	r = setenv("DDBLOCK_SOCKET", path, 1);
+	if (r == 0)
+		r = run_set_number("DDBLOCK_KEYS", request->n_keys);
+	if (r == 0)
+		r = keep_set_environment(
+		    ddblock_found(run->connection, run->id));
+	if (r == 0)
+		r = run_set_lock(run, request->keys[0], "");
+	for (size_t i = 0; r == 0 && i < request->n_keys; i++) {
+		(void)snprintf(suffix, sizeof(suffix), "_%zu", i + 1);
+		r = run_set_lock(run, request->keys[i], suffix);
+	}
+	if (r == 0)
+		return 0;
+	cli_say("cannot set the environment: %s", strerror(errno));
+	return CLI_FAILED;
+}
+
+struct run_answer {
+	bool given;
+	int code;
+};
+
+static void
+run_on_released(void *arg, struct ddblock *d,
+    const struct ddblock_reply *reply)
+{
+	struct run_answer *answer = arg;
+
+	(void)d;
+	answer->given = true;
+	answer->code = reply->code;
+}
+
+/*
+ * Release, and know that it happened: whoever waits for us to end may rely on
+ * it. Not beyond the hold's deadline, and not when told to end.
+ */
+static int
+run_release(struct run *run)
+{
+	uint64_t until_ms = ddblock_until_boot_ms(run->connection, run->id);
+	struct run_answer answer = { .given = false };
+	int r = ddblock_release_start(run->connection, run->id,
+	    run_on_released, &answer, NULL);
+
+	while (r == 0 && !answer.given) {
+		struct pollfd fds[2] = {
+			{ .fd = ddblock_fd(run->connection),
+			    .events = POLLIN },
+			{ .fd = run->signals.fd, .events = POLLIN },
+		};
+		uint64_t now_ms = clock_boot_ms();
+		uint64_t left_ms = until_ms > now_ms ? until_ms - now_ms : 0;
+
+		if (left_ms == 0)
+			return DDBLOCK_E_NO_DAEMON;
+		if (poll(fds, 2, left_ms > INT_MAX ? INT_MAX :
+		    (int)left_ms) < 0 && errno != EINTR)
+			return DDBLOCK_E_SYSTEM;
+		if (fds[1].revents != 0 && run_on_interrupt(run) != 0)
+			return DDBLOCK_E_CANCELLED;
+		r = ddblock_dispatch(run->connection);
+	}
+	return answer.given ? answer.code : r;
+}
+
+/* The command ran under the lock; was it its own to the end? */
+static int
+run_finish(struct run *run, const struct supervise *s, int status)
+{
+	uint64_t until_ms = ddblock_until_boot_ms(run->connection, run->id);
+	int r;
+
+	if (s->lost)
+		return status;
+	r = run_release(run);
+	if (r == 0)
+		return status;
+	if (s->ended && (r == DDBLOCK_E_LOCK_STOLEN ||
+	    s->ended_ms >= until_ms)) {
+		cli_say("%s: the lock was lost while the command ran",
+		    run->request.name);
+		return CLI_LOST;
+	}
+	cli_say("%s: the lock could not be released (%s); it ends with its "
+	    "lease", run->request.name, ddblock_error_text(r));
+	return status;
+}
+
+static int
+run_locked(struct run *run)
+{
+	struct supervise s = {
+		.name = run->request.name,
+		.connection = run->connection,
+		.id = run->id,
+		.signals = &run->signals,
+		.danger_signal = run->danger_signal,
+	};
+	int status = run_environment(run);
+
+	if (status == 0)
+		status = supervise_run(&s, run->argv);
+	status = run_finish(run, &s, status);
+	run->lost = s.lost || status == CLI_LOST;
+	run->told_to_end = run->told_to_end || s.told_to_end;
+	return status;
+}
+
+int
+run_init(struct run *run)
+{
+	if (signals_init(&run->signals) == 0)
+		return 0;
+	cli_say("cannot read signals: %s", strerror(errno));
+	return CLI_FAILED;
+}
+
+int
+run_once(struct run *run)
+{
+	int status;
+
+	run->id = 0;
+	run->lost = run->told_to_end = false;
+	status = cli_open(run->cli, NULL, &run->connection);
+	if (status != 0)
+		return status;
+	run->request.interrupt_fd = run->signals.fd;
+	run->request.on_interrupt = run_on_interrupt;
+	run->request.arg = run;
+	status = wait_for_lock(run->cli, run->connection, &run->request,
+	    &run->id);
+	if (run->id != 0)
+		status = run_locked(run);
+	ddblock_close(run->connection);
+	return status;
+}

@@ -1,0 +1,32 @@
+/*
+ * A command under a lock, once: what run does, and elect for each term.
+ */
+#ifndef DDBLOCKD_CLI_RUN_H
+#define DDBLOCKD_CLI_RUN_H
+
+#include "cli/cli.h"
+#include "cli/signals.h"
+#include "cli/wait.h"
+
+struct run {
+	struct cli *cli;
+	struct wait_request request;
+	int danger_signal;
+	char **argv;		/* of the command */
+	struct signals signals;
+	struct ddblock *connection;
+	uint64_t id;		/* 0: the lock was not had */
+	bool lost;		/* the lock, before the command ended */
+	bool told_to_end;	/* by a signal */
+};
+
+/* 0, or the exit status. It complains. */
+int run_init(struct run *);
+
+/* A signal while nothing runs: 0 to go on, or the exit status. */
+int run_on_interrupt(void *run);
+
+/* The exit status of the command, or of what kept it from running. */
+int run_once(struct run *);
+
+#endif

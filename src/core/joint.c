@@ -1,0 +1,465 @@
+/*
+ * Several locks that are asked for by one request, and held by one hold.
+ *
+ *  1. All or nothing: what is had of them already is kept for the request, and
+ *     no client sees it, until all are.
+ *  2. First all that is still missing is asked of the store in one operation,
+ *     if nothing is known to be in the way. That waits for nobody.
+ *  3. If something is, the request waits in one queue at a time, in the order
+ *     of the keys: for the first lock that it does not have, keeping those
+ *     before it and none after it. So no two can wait for each other.
+ *  4. What was lost meanwhile is waited for again in that order: what comes
+ *     after it is given back first.
+ *  5. When one of them is lost, all are, and this is said once. The others
+ *     stay in the record for the gap that every loss leaves its holder.
+ *
+ * Whatever happens to a joint only marks it as due (joint_due()); what follows
+ * is done when nobody is in the middle of a lock, at the end of a timer's or an
+ * event's turn.
+ */
+#include "core/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+/* ---- coming and going ------------------------------------------------- */
+
+static int
+joint_compare(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+	size_t n = x->length < y->length ? x->length : y->length;
+	int order = memcmp(x->bytes, y->bytes, n);
+
+	return order != 0 ? order :
+	    (x->length > y->length) - (x->length < y->length);
+}
+
+/* The core goes away: its locks and holds are freed without it. */
+void
+joint_free_all(struct core *core)
+{
+	struct joint *j, *next;
+	struct together *t, *next_together;
+
+	DL_FOREACH_SAFE(core->joints, j, next)
+	{
+		for (uint32_t i = 0; !j->held && i < j->n; i++)
+			free(j->parts[i].hold);
+		free(j->answer);
+		free(j);
+	}
+	DL_FOREACH_SAFE(core->togethers, t, next_together)
+	{
+		free(t);
+	}
+}
+
+/* Free it and the holds that no client has. */
+void
+joint_free(struct core *core, struct joint *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct part *part = &j->parts[i];
+
+		if (!j->held)
+			free(part->hold);
+		if (part->lock != NULL) {
+			part->lock->references--;
+			lock_free_if_unused(core, part->lock);
+		}
+	}
+	DL_DELETE(core->joints, j);
+	free(j->answer);
+	free(j);
+}
+
+static int
+joint_add_lock(struct core *core, struct joint *j, struct namespace *ns,
+    struct key key)
+{
+	struct part *part = &j->parts[j->n++];
+	struct lock *l = lock_find(ns, key);
+	int code = 0;
+
+	part->hold = calloc(1, sizeof(*part->hold));
+	if (part->hold == NULL)
+		return DDBLOCK_E_NOMEM;
+	part->hold->joint = j;
+	if (l == NULL)
+		code = lock_new(core, ns, key, &l);
+	if (code < 0)
+		return code;
+	part->lock = l;
+	l->references++;
+	return 0;
+}
+
+/* For all that @ask names; @r is not in a queue yet. */
+int
+joint_new(struct core *core, struct request *r,
+    const struct core_request *ask, struct joint **ret)
+{
+	struct key keys[TOGETHER_MAX];
+	struct joint *j;
+	int code = 0;
+
+	memcpy(keys, ask->keys, ask->n_keys * sizeof(*keys));
+	qsort(keys, ask->n_keys, sizeof(*keys), joint_compare);
+	for (uint32_t i = 1; i < ask->n_keys; i++) {
+		if (joint_compare(&keys[i - 1], &keys[i]) == 0)
+			return DDBLOCK_E_BAD_REQUEST;
+	}
+	j = calloc(1, sizeof(*j) + ask->n_keys * sizeof(struct part));
+	if (j == NULL)
+		return DDBLOCK_E_NOMEM;
+	DL_APPEND(core->joints, j);
+	j->request = r;
+	j->answer = calloc(ask->n_keys, sizeof(*j->answer));
+	if (j->answer == NULL)
+		code = DDBLOCK_E_NOMEM;
+	for (uint32_t i = 0; code == 0 && i < ask->n_keys; i++)
+		code = joint_add_lock(core, j, r->ns, keys[i]);
+	if (code < 0) {
+		joint_free(core, j);
+		return code;
+	}
+	*ret = j;
+	return 0;
+}
+
+void
+joint_due(struct core *core, struct joint *j)
+{
+	if (j->due)
+		return;
+	j->due = true;
+	LL_APPEND2(core->due_joints, j, next_due);
+}
+
+/* Its request has its answer. */
+void
+joint_leave(struct core *core, struct joint *j)
+{
+	j->request->client->n_more -= j->n - 1;
+	j->request = NULL;
+	if (!j->held)
+		joint_due(core, j);
+}
+
+/* What the store is being asked for is for nobody any more. */
+static void
+joint_forsake(struct joint *j)
+{
+	if (j->together != NULL)
+		j->together->joint = NULL;
+	j->together = NULL;
+}
+
+/* Freed with the next step: a reply may still show it. */
+static void
+joint_bury(struct core *core, struct joint *j)
+{
+	assert(!j->due);
+	joint_forsake(j);
+	LL_PREPEND2(core->dead_joints, j, next_due);
+}
+
+/* ---- what is kept ----------------------------------------------------- */
+
+bool
+joint_has(const struct part *part)
+{
+	return part->hold->grant != NULL;
+}
+
+/* The first that is not had, or how many they are. */
+uint32_t
+joint_first(const struct joint *j)
+{
+	uint32_t i = 0;
+
+	while (i < j->n && joint_has(&j->parts[i]))
+		i++;
+	return i;
+}
+
+bool
+joint_is_kept(const struct hold *h)
+{
+	return h->joint != NULL && !h->joint->held;
+}
+
+uint32_t
+joint_n_had(const struct joint *j)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < j->n; i++)
+		n += joint_has(&j->parts[i]);
+	return n;
+}
+
+/* The grant is for one of the locks that @j's request asks for. */
+void
+joint_keep(struct core *core, struct joint *j, struct grant *g)
+{
+	struct request *r = j->request;
+	struct hold *h = NULL;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		if (j->parts[i].lock == g->lock)
+			h = j->parts[i].hold;
+	}
+	assert(h != NULL && h->grant == NULL);
+	if (r->lock == g->lock)
+		queue_part(r);
+	h->client = r->client;
+	h->token = grant_next_token(g);
+	grant_add_hold(g, h);
+	joint_due(core, j);
+}
+
+static void
+joint_give_back(struct core *core, struct joint *j, uint32_t from)
+{
+	for (uint32_t i = from; i < j->n; i++) {
+		struct hold *h = j->parts[i].hold;
+		struct grant *g = h->grant;
+
+		if (g == NULL)
+			continue;
+		grant_drop_hold(h);
+		if (g->holds == NULL)
+			lock_release(core, j->parts[i].lock);
+	}
+}
+
+/*
+ * Which of the locks that are still missing is known to be in the way? NULL:
+ * none.
+ */
+struct lock *
+joint_obstacle(const struct core *core, const struct joint *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct part *part = &j->parts[i];
+
+		if (!joint_has(part) &&
+		    queue_would_wait(core, part->lock, j->request))
+			return part->lock;
+	}
+	return NULL;
+}
+
+/* ---- all of them are had ---------------------------------------------- */
+
+/* Under one session, so that they end together? */
+static bool
+joint_is_whole(const struct core *core, const struct joint *j)
+{
+	const struct session *s = j->parts[0].hold->grant->session;
+
+	for (uint32_t i = 1; i < j->n; i++) {
+		if (j->parts[i].hold->grant->session != s)
+			return false;
+	}
+	return session_is_good(core, s);
+}
+
+/* Each hold has a number of its own; the first one's is that of all. */
+static bool
+joint_number(struct core *core, struct joint *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct hold *h = j->parts[i].hold;
+
+		h->notice.hold = ++core->hold_serial;
+		HASH_ADD(hh, core->holds, notice.hold, sizeof(h->notice.hold),
+		    h);
+		if (h->hh.tbl != NULL)
+			continue;
+		while (i > 0)
+			HASH_DEL(core->holds, j->parts[--i].hold);
+		return false;
+	}
+	return true;
+}
+
+static void
+joint_release_locks(struct core *core, struct joint *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct lock *l = j->parts[i].lock;
+
+		j->parts[i].lock = NULL;
+		l->references--;
+		lock_free_if_unused(core, l);
+	}
+}
+
+static void
+joint_grant(struct core *core, struct joint *j)
+{
+	struct request *r = j->request;
+	struct session *s = j->parts[0].hold->grant->session;
+
+	if (!joint_number(core, j)) {
+		request_reply(core, r, DDBLOCK_E_NOMEM, 0, NULL);
+		return;
+	}
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct hold *h = j->parts[i].hold;
+
+		hold_give(core, h, r->client);
+		j->answer[i] = (struct core_part){
+			.namespace_index = h->lock->ns->index,
+			.key = lock_key(h->lock), .token = h->token,
+			.hold = h->notice.hold,
+		};
+	}
+	joint_forsake(j);
+	j->held = true;
+	j->n_left = j->n;
+	queue_fill_grant(core, r, j->parts[0].hold);
+	r->reply.parts = j->answer;
+	r->reply.n_parts = j->n;
+	request_reply(core, r, 0, 0, NULL);
+	joint_release_locks(core, j);
+	if (s->danger)
+		action_notice(core, j->parts[0].hold, CORE_IN_DANGER, 0);
+}
+
+/* ---- what is next ----------------------------------------------------- */
+
+/* Wait for this one, and keep none after it. */
+static void
+joint_wait(struct core *core, struct joint *j, uint32_t first)
+{
+	struct request *r = j->request;
+	struct lock *l = j->parts[first].lock;
+	struct lock *before = r->lock;
+
+	if (before != l) {
+		if (before != NULL)
+			queue_part(r);
+		queue_join(l, r);
+		/* Who sends no more waits for no further lock. */
+		if (r->client->draining && !r->overdue)
+			queue_overdue(core, r);
+	}
+	joint_give_back(core, j, first + 1);
+	if (before != NULL && before != l)
+		lock_advance(core, before);
+	queue_review(core, l);
+	lock_advance(core, l);
+}
+
+/* For the answer of the store. One of a semaphore's may have become free here
+ * meanwhile, and then it waits no more for that. */
+static void
+joint_wait_for_all(struct joint *j, uint32_t first)
+{
+	if (j->request->lock == NULL)
+		queue_join(j->parts[first].lock, j->request);
+}
+
+/* Some of them were lost, so all are: those that are in the record still stay
+ * there until their holder's gap is over. */
+static void
+joint_drop_lost(struct core *core, struct joint *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct hold *h = j->parts[i].hold;
+		struct grant *g = h->grant;
+
+		if (g == NULL)
+			continue;
+		grant_drop_hold(h);
+		g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+		lock_advance(core, g->lock);
+	}
+}
+
+/* A session ended between the first of them and the last. */
+static void
+joint_start_again(struct core *core, struct joint *j)
+{
+	joint_give_back(core, j, 0);
+	joint_wait(core, j, 0);
+}
+
+static void
+joint_advance(struct core *core, struct joint *j)
+{
+	uint32_t first;
+
+	if (j->held) {
+		joint_drop_lost(core, j);
+		return;
+	}
+	if (j->request == NULL) {
+		joint_give_back(core, j, 0);
+		joint_bury(core, j);
+		return;
+	}
+	first = joint_first(j);
+	if (first < j->n && j->together != NULL)
+		joint_wait_for_all(j, first);
+	else if (first < j->n)
+		joint_wait(core, j, first);
+	else if (joint_is_whole(core, j))
+		joint_grant(core, j);
+	else
+		joint_start_again(core, j);
+}
+
+void
+joint_run(struct core *core)
+{
+	while (core->due_joints != NULL) {
+		struct joint *j = core->due_joints;
+
+		LL_DELETE2(core->due_joints, j, next_due);
+		j->due = false;
+		joint_advance(core, j);
+	}
+}
+
+/* ---- holds ------------------------------------------------------------ */
+
+/* The hold whose number is that of all, and who speaks for all. */
+struct hold *
+joint_speaker(struct hold *h)
+{
+	return h->joint == NULL ? h : h->joint->parts[0].hold;
+}
+
+/* One of them is lost, and is taken from its grant by the caller. */
+void
+joint_lose(struct core *core, struct hold *h, enum core_loss loss)
+{
+	struct joint *j = h->joint;
+
+	joint_due(core, j);
+	if (!j->held || h->lost)
+		return;
+	for (uint32_t i = 0; i < j->n; i++)
+		hold_mark_lost(core, j->parts[i].hold);
+	action_notice(core, j->parts[0].hold, CORE_LOST, loss);
+}
+
+/* One of them was forgotten; they all are, one after the other. */
+void
+joint_ended(struct core *core, struct hold *h)
+{
+	struct joint *j = h->joint;
+
+	assert(j->held && j->n_left > 0);
+	j->n_left--;
+	if (j->n_left == 0)
+		joint_bury(core, j);
+}

@@ -1,0 +1,53 @@
+/*
+ * What is known of a namespace's store, whichever operation told it, and
+ * whether anything of the namespace is left to do.
+ */
+#include "core/internal.h"
+
+#include <stdio.h>
+
+#include "ddblock.h"
+
+/* Remember what the store's trouble is, or that it is over. */
+void
+namespace_trouble(struct namespace *ns, const struct outcome *o)
+{
+	if (o->from_memory)
+		return;
+	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
+		ns->cause = 0;
+		ns->text[0] = '\0';
+		return;
+	}
+	/* A record that is not ours to read is trouble of its key only. */
+	if (o->code == DDBLOCK_E_BAD_RECORD)
+		return;
+	ns->cause = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	(void)snprintf(ns->text, sizeof(ns->text), "%s", o->text);
+}
+
+/* Would waiting longer help against this code? */
+bool
+namespace_code_is_definite(int code)
+{
+	return code != 0 && code != DDBLOCK_E_UNREACHABLE &&
+	    code != DDBLOCK_E_THROTTLED && code != DDBLOCK_E_LIMIT;
+}
+
+/*
+ * Is there nothing left to do for this namespace before the daemon ends? A
+ * session that is being opened never held anything: whether it comes to be or
+ * not, nobody will ask for it.
+ */
+bool
+namespace_is_settled(const struct namespace *ns)
+{
+	const struct session *s;
+
+	DL_FOREACH(ns->sessions, s)
+	{
+		if (s->state != SESSION_OPENING)
+			return false;
+	}
+	return closed_is_settled(ns);
+}

@@ -1,0 +1,374 @@
+/*
+ * Terms of a hold's own: what not every client asks for. Who asks for none
+ * has no memory for them and no timer, so that a host with very many holds
+ * pays for its sessions only.
+ *
+ *   max_hold    the hold ends so long after its grant, whatever is renewed
+ *   keepalive   the client promised to say something so often: its silence is
+ *               its death
+ *   danger      this hold's warning comes earlier or later than the others',
+ *               or never
+ *   manual      it ends with the lease that its client was told, which the
+ *               client's own RENEW prolongs and nothing else
+ *   reentrant   its client may acquire it again, and releases it as often
+ *   stays       when its client leaves it is renewed no more, and ends with the
+ *               lease that it has then
+ *
+ * What ends by its own terms is lost while the lease goes on: the client is
+ * told, and the gap of a margin is its own (grant_lose_hold()).
+ */
+#include "core/internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+/* A timer that comes so much too late tells that we did not listen, rather than
+ * that the client said nothing. */
+#define TERMS_LATE_MS 100
+
+/* ---- asking ----------------------------------------------------------- */
+
+/* Could a hold in this namespace have them? 0, or DDBLOCK_E_BAD_REQUEST with
+ * the reason, for people. */
+int
+terms_check(const struct namespace *ns, const struct core_terms *asked,
+    char *ret_text, size_t text_size)
+{
+	const struct core_namespace *n = &ns->settings;
+	uint64_t last_ms = n->lease_ms - n->margin_ms;
+
+	if (asked->fail_closed && (asked->max_hold_ms > 0 ||
+	    asked->keepalive_ms > 0 || asked->danger_ms > 0 ||
+	    asked->manual || asked->stays)) {
+		(void)snprintf(ret_text, text_size, "what is fail-closed ends "
+		    "by a release or a break only: max_hold, keepalive, "
+		    "danger, renew=manual and on_close=lease do not go with "
+		    "it");
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (asked->keepalive_ms > 0 &&
+	    asked->keepalive_ms < CORE_KEEPALIVE_MIN_MS) {
+		(void)snprintf(ret_text, text_size,
+		    "keepalive is at least %dms", CORE_KEEPALIVE_MIN_MS);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (asked->danger_ms == 0 || asked->danger_ms == CORE_FOREVER ||
+	    (asked->danger_ms > n->heartbeat_ms &&
+		asked->danger_ms <= last_ms))
+		return 0;
+	(void)snprintf(ret_text, text_size, "danger is \"never\", or more than "
+	    "%" PRIu64 "ms, when the next renewal is sent, and at most %"
+	    PRIu64 "ms, when the lock is lost", n->heartbeat_ms, last_ms);
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
+/* Room for them, before the hold is granted. */
+int
+terms_new(struct core *core, const struct namespace *ns, struct hold *h,
+    const struct core_terms *asked)
+{
+	struct terms *t;
+
+	if (!core_terms_are_own(asked))
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (t == NULL || heap_reserve(&core->heap) < 0) {
+		free(t);
+		return DDBLOCK_E_NOMEM;
+	}
+	t->hold = h;
+	t->timer.kind = TIMER_TERMS;
+	t->max_hold_ms = asked->max_hold_ms;
+	t->keepalive_ms = asked->keepalive_ms;
+	t->danger_ms = asked->danger_ms;
+	t->manual = asked->manual;
+	if (t->manual && t->danger_ms == 0)
+		t->danger_ms = ns->settings.danger_ms;
+	t->count = asked->reentrant ? 1 : 0;
+	t->stays = asked->stays;
+	h->terms = t;
+	return 0;
+}
+
+void
+terms_free(struct core *core, struct hold *h)
+{
+	if (h->terms == NULL)
+		return;
+	heap_release(&core->heap, &h->terms->timer);
+	free(h->terms);
+	h->terms = NULL;
+}
+
+/* ---- when it is what's time ------------------------------------------- */
+
+/* When its renewal was sent: its session's latest, or the one that its client
+ * asked for. */
+static uint64_t
+terms_sent_ms(const struct hold *h)
+{
+	return h->terms != NULL && h->terms->manual ? h->terms->sent_ms :
+	    h->grant->session->sent_ms;
+}
+
+/* When the hold ends unless it is renewed; and if it is, its own end. 0: it is
+ * fail-closed, and does not. */
+uint64_t
+terms_until_ms(const struct hold *h)
+{
+	const struct core_namespace *n = &h->lock->ns->settings;
+	uint64_t until_ms;
+
+	if (h->fail_closed)
+		return 0;
+	until_ms = terms_sent_ms(h) + n->lease_ms - n->margin_ms;
+
+	if (h->terms != NULL && h->terms->end_ms < until_ms)
+		return h->terms->end_ms;
+	return until_ms;
+}
+
+/* Its own end, for the client; 0: it has none. */
+uint64_t
+terms_end_ms(const struct hold *h)
+{
+	return h->terms == NULL || h->terms->end_ms == CORE_FOREVER ? 0 :
+	    h->terms->end_ms;
+}
+
+static bool
+terms_have_warning(const struct terms *t)
+{
+	return t != NULL && t->danger_ms != 0;
+}
+
+static uint64_t
+terms_danger_ms(const struct terms *t)
+{
+	if (t->danger_ms == CORE_FOREVER)
+		return CORE_FOREVER;
+	return terms_sent_ms(t->hold) + t->danger_ms;
+}
+
+bool
+terms_are_endangered(const struct core *core, const struct hold *h)
+{
+	if (h->fail_closed)
+		return h->lock->ns->closed_danger;
+	if (!terms_have_warning(h->terms))
+		return h->grant->session->danger;
+	return core->now_ms >= terms_danger_ms(h->terms);
+}
+
+static uint64_t
+terms_silent_ms(const struct terms *t)
+{
+	uint64_t heard_ms = t->hold->client->heard_ms;
+
+	if (t->keepalive_ms == 0)
+		return CORE_FOREVER;
+	if (heard_ms < t->listening_ms)
+		heard_ms = t->listening_ms;
+	return heard_ms + t->keepalive_ms;
+}
+
+static void
+terms_schedule(struct core *core, struct terms *t)
+{
+	uint64_t at_ms = t->manual ? terms_until_ms(t->hold) : t->end_ms;
+
+	if (terms_silent_ms(t) < at_ms)
+		at_ms = terms_silent_ms(t);
+	if (terms_have_warning(t) && !t->danger && terms_danger_ms(t) < at_ms)
+		at_ms = terms_danger_ms(t);
+	if (at_ms == CORE_FOREVER)
+		heap_unset(&core->heap, &t->timer);
+	else
+		heap_set(&core->heap, &t->timer, at_ms);
+}
+
+/* Whether it stands warned by itself. Its session remembers that somebody
+ * does, who is told when the danger is over. */
+static void
+terms_set_danger(struct terms *t, bool danger)
+{
+	t->danger = danger;
+	if (danger)
+		t->hold->grant->session->warned = true;
+}
+
+/* ---- the life of a hold ----------------------------------------------- */
+
+/* It is granted. */
+void
+terms_begin(struct core *core, struct hold *h)
+{
+	struct terms *t = h->terms;
+
+	if (t == NULL)
+		return;
+	t->end_ms = t->max_hold_ms == 0 ? CORE_FOREVER :
+	    core->now_ms + t->max_hold_ms;
+	t->listening_ms = core->now_ms;
+	if (h->fail_closed)
+		return;		/* which it may be and reentrant */
+	t->sent_ms = h->grant->session->sent_ms;
+	terms_set_danger(t, terms_have_warning(t) &&
+	    terms_are_endangered(core, h));
+	terms_schedule(core, t);
+}
+
+/* It is over. */
+void
+terms_end(struct core *core, struct hold *h)
+{
+	if (h->terms != NULL)
+		heap_unset(&core->heap, &h->terms->timer);
+}
+
+static void
+terms_lose(struct core *core, struct hold *h, enum core_loss loss)
+{
+	struct lock *l = h->lock;
+
+	grant_lose_hold(core, h, loss);
+	lock_advance(core, l);
+}
+
+/* What is due now, or was before the lease was renewed or the client spoke. */
+void
+terms_timer(struct core *core, struct terms *t)
+{
+	uint64_t silent_ms = terms_silent_ms(t);
+	struct hold *h = t->hold;
+
+	assert(!h->lost);
+	if (core->now_ms >= t->end_ms) {
+		terms_lose(core, h, CORE_LOSS_MAX_HOLD);
+		return;
+	}
+	if (t->manual && core->now_ms >= terms_until_ms(h)) {
+		terms_lose(core, h, CORE_LOSS_EXPIRED);
+		return;
+	}
+	if (core->now_ms >= silent_ms &&
+	    core->now_ms - silent_ms <= TERMS_LATE_MS) {
+		terms_lose(core, h, CORE_LOSS_KEEPALIVE);
+		return;
+	}
+	/* We stood still. What it said meanwhile is yet to be read. */
+	if (core->now_ms >= silent_ms)
+		t->listening_ms = core->now_ms;
+	if (terms_have_warning(t) && !t->danger &&
+	    core->now_ms >= terms_danger_ms(t)) {
+		terms_set_danger(t, true);
+		action_notice(core, h, CORE_IN_DANGER, 0);
+	}
+	terms_schedule(core, t);
+}
+
+/* Its client has left. True: it stays, until what it had then is over. Nothing
+ * prolongs it any more, and nobody is warned. */
+bool
+terms_stay(struct core *core, struct hold *h)
+{
+	struct terms *t = h->terms;
+
+	if (t == NULL || !t->stays || h->lost)
+		return false;
+	if (!t->manual)
+		t->sent_ms = h->grant->session->sent_ms;
+	t->manual = true;
+	t->keepalive_ms = 0;
+	t->danger_ms = CORE_FOREVER;
+	t->danger = false;
+	terms_schedule(core, t);
+	return true;
+}
+
+/* Its session was renewed, and each hold is told its deadline, if @all are, or
+ * that the danger is over. */
+void
+terms_renewed(struct core *core, struct hold *h, bool all)
+{
+	struct terms *t = h->terms;
+	bool danger;
+
+	if (!terms_have_warning(t) || t->manual || (!all && !t->danger))
+		return;
+	danger = core->now_ms >= terms_danger_ms(t);
+	if (all || !danger)
+		action_notice(core, h, danger ? CORE_IN_DANGER : CORE_SAFE, 0);
+	terms_set_danger(t, danger);
+	terms_schedule(core, t);
+}
+
+/* Its client's own RENEW was acknowledged, with its session's. */
+void
+terms_prolong(struct core *core, struct hold *h)
+{
+	struct terms *t = h->terms;
+	bool warned;
+
+	if (t == NULL || !t->manual)
+		return;
+	warned = t->danger;
+	t->sent_ms = h->grant->session->sent_ms;
+	terms_set_danger(t, core->now_ms >= terms_danger_ms(t));
+	if (warned && !t->danger)
+		action_notice(core, h, CORE_SAFE, 0);
+	terms_schedule(core, t);
+}
+
+/* May its client have it once more on these terms? Then it has. */
+bool
+terms_may_reenter(const struct hold *h, const struct core_terms *asked)
+{
+	const struct grant *g = h->grant;
+
+	return asked->reentrant && h->terms != NULL && h->terms->count > 0 &&
+	    h->terms->count < UINT32_MAX && g->downgrade == NULL &&
+	    g->mode == asked->mode && g->limit == asked->limit &&
+	    g->fail_closed == asked->fail_closed;
+}
+
+/* How often it is held; 0: it is not reentrant. */
+uint32_t
+terms_count(const struct hold *h)
+{
+	return h->terms == NULL ? 0 : h->terms->count;
+}
+
+/* One release, or @all of them: how often it is held then. */
+uint32_t
+terms_leave(struct hold *h, bool all)
+{
+	if (h->terms == NULL || h->terms->count == 0 || all)
+		return 0;
+	return --h->terms->count;
+}
+
+/* Does it hear of its session's danger, and not of one of its own? */
+bool
+terms_are_common(const struct hold *h)
+{
+	return !terms_have_warning(h->terms);
+}
+
+void
+terms_check_hold(const struct core *core, const struct hold *h)
+{
+	const struct terms *t = h->terms;
+
+	if (t == NULL)
+		return;
+	assert(t->hold == h && !h->lost);
+	/* Or its timer is next. */
+	assert(core->now_ms < t->end_ms ||
+	    (t->timer.position != 0 && t->timer.at_ms <= core->now_ms));
+	assert(terms_have_warning(t) || !t->danger);
+}

@@ -1,0 +1,222 @@
+/*
+ * All locks that a request still misses, asked of the store in one operation
+ * (joint.c says when). Each of them has its own submission and its own grant,
+ * as if it were asked for alone, so that its part of the outcome is dealt with
+ * as any acquire's.
+ */
+#include "core/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+/* Could the store be asked for it now, with a fair chance? */
+static bool
+together_is_open(const struct core *core, const struct lock *l)
+{
+	return l->grants == NULL && l->queue == NULL &&
+	    l->submission == NULL && l->leftovers == NULL && !l->read_due &&
+	    l->wanted == LOCK_MODE_NONE && core->now_ms >= l->hold_off_ms &&
+	    core->now_ms >= l->back_ms && (l->view == VIEW_NEW ||
+	    (l->view == VIEW_FREE && !l->hindered));
+}
+
+/* A grant that is here and can be had at once. */
+static struct grant *
+together_find_grant(const struct core *core, const struct lock *l,
+    const struct request *r)
+{
+	struct grant *g;
+
+	if (l->queue != NULL)
+		return NULL;
+	LL_FOREACH(l->grants, g)
+	{
+		if (grant_can_give(core, g, r))
+			return g;
+	}
+	return NULL;
+}
+
+/* How many the store is to be asked for beside the first; 0: not together. */
+static size_t
+together_n_open(const struct core *core, const struct joint *j, uint32_t first)
+{
+	size_t n = 0;
+
+	for (uint32_t i = first + 1; i < j->n; i++) {
+		const struct lock *l = j->parts[i].lock;
+
+		if (joint_has(&j->parts[i]))
+			continue;
+		if (together_is_open(core, l))
+			n++;
+		else if (together_find_grant(core, l, j->request) == NULL)
+			return 0;
+	}
+	return n;
+}
+
+/* NULL: no memory; then nothing was changed. */
+static struct together *
+together_new(struct core *core, struct joint *j, uint32_t first)
+{
+	struct together *t = calloc(1, sizeof(*t));
+	bool ready = t != NULL;
+
+	if (!ready)
+		return NULL;
+	t->joint = j;
+	for (uint32_t i = first; ready && i < j->n; i++) {
+		struct lock *l = j->parts[i].lock;
+
+		if (joint_has(&j->parts[i]) ||
+		    (i > first && !together_is_open(core, l)))
+			continue;
+		ready = submission_begin_part(core, l);
+		if (ready)
+			t->locks[t->n++] = l;
+	}
+	if (ready)
+		return t;
+	while (t->n > 0)
+		submission_undo_part(core, t->locks[--t->n]);
+	free(t);
+	return NULL;
+}
+
+static void
+together_submit(struct core *core, struct together *t, struct namespace *ns)
+{
+	struct operation *o = &t->submit.operation;
+	uint64_t deadline_ms = core->now_ms + ns->settings.request_ms;
+
+	for (size_t i = 0; i < t->n; i++) {
+		t->keys[i] = lock_key(t->locks[i]);
+		t->parts[i] = submission_send_part(core, t->locks[i],
+		    t->joint->request, deadline_ms);
+		t->grants[i] = t->parts[i]->me.grant;
+	}
+	o->keys = t->keys;
+	o->n_keys = t->n;
+	o->parts = t->parts;
+	DL_APPEND(core->togethers, t);
+	action_submit(core, &t->submit, ns, OPERATION_TOGETHER, deadline_ms,
+	    CORE_ABOUT_TOGETHER, t);
+}
+
+/*
+ * It is the turn of the first in line of @l, and the store is to be asked. If
+ * that request is for more, and nothing known is in the way: ask for all of it.
+ * What of it is here is kept until the answer comes.
+ */
+bool
+together_send(struct core *core, struct lock *l)
+{
+	struct joint *j = l->queue->joint;
+	uint32_t first;
+	struct together *t;
+
+	if (j == NULL || j->in_order)
+		return false;
+	first = joint_first(j);
+	assert(j->together == NULL && j->parts[first].lock == l);
+	if (together_n_open(core, j, first) == 0)
+		return false;
+	t = together_new(core, j, first);
+	if (t == NULL)
+		return false;
+	j->together = t;
+	for (uint32_t i = first + 1; i < j->n; i++) {
+		struct lock *other = j->parts[i].lock;
+		struct grant *g;
+
+		g = together_find_grant(core, other, j->request);
+		if (joint_has(&j->parts[i]) || g == NULL)
+			continue;
+		joint_keep(core, j, g);
+		lock_gave(g);
+	}
+	together_submit(core, t, l->ns);
+	return true;
+}
+
+static void
+together_tell(struct core *core, const struct together *t, size_t i,
+    const struct outcome *o)
+{
+	const struct outcome_part *part =
+	    o->parts == NULL ? NULL : &o->parts[i];
+	struct outcome one = *o;
+
+	one.parts = NULL;
+	if (part != NULL) {
+		one.kind = part->kind;
+		one.code = part->code;
+		one.lock = part->lock;
+	} else if (o->kind == OUTCOME_REFUSED &&
+	    namespace_code_is_definite(o->code)) {
+		/* Whoever waits for that lock alone may be luckier. */
+		one.code = 0;
+	}
+	transfer_part(core, t->locks[i], &one);
+	keep_forget(core);
+}
+
+/* Has the request it already? One of a semaphore's may have become free here
+ * while the store was asked for one more. */
+static bool
+together_has(const struct joint *j, const struct lock *l)
+{
+	uint32_t i = 0;
+
+	while (j->parts[i].lock != l)
+		i++;
+	return joint_has(&j->parts[i]);
+}
+
+/* What of it was granted is kept, for the one who asked. */
+static void
+together_keep(struct core *core, const struct together *t)
+{
+	struct joint *j = t->joint;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct grant *g = grant_find(t->locks[i], t->grants[i]);
+
+		if (g == NULL || together_has(j, t->locks[i]) ||
+		    !grant_can_give(core, g, j->request))
+			continue;
+		joint_keep(core, j, g);
+		lock_gave(g);
+	}
+}
+
+void
+together_stored(struct core *core, struct together *t, const struct outcome *o)
+{
+	struct joint *j = t->joint;
+
+	namespace_trouble(t->locks[0]->ns, o);
+	for (size_t i = 0; i < t->n; i++)
+		together_tell(core, t, i, o);
+	if (j != NULL) {
+		j->together = NULL;
+		joint_due(core, j);
+	}
+	if (j != NULL && j->request != NULL) {
+		j->in_order = o->kind == OUTCOME_CONFLICT;
+		together_keep(core, t);
+		if (o->kind == OUTCOME_REFUSED &&
+		    namespace_code_is_definite(o->code))
+			request_reply(core, j->request, o->code, 0, o->text);
+	}
+	/* A try for all need not go on to ask for the first alone. */
+	if (j != NULL && j->request != NULL && j->request->lock != NULL)
+		queue_review(core, j->request->lock);
+	DL_DELETE(core->togethers, t);
+	for (size_t i = 0; i < t->n; i++)
+		lock_advance(core, t->locks[i]);
+	free(t);
+}

@@ -1,0 +1,58 @@
+/*
+ * Changes of what is kept in a lock.
+ */
+#include "lib/change.h"
+
+#include <string.h>
+
+#include "ipc/codec.h"
+#include "lib/options.h"
+
+#define CHANGE_NAME_MAX 255	/* bytes of an attribute's name */
+
+int
+change_read(const struct ddblock_change *change, struct ddblock_change *ret)
+{
+	static const struct ddblock_change none = DDBLOCK_CHANGE_INIT;
+	int r = 0;
+
+	*ret = none;
+	if (change != NULL)
+		r = options_copy(ret, sizeof(*ret), change, change->size);
+	for (size_t i = 0; r == 0 && i < ret->n_attributes; i++) {
+		const char *name = ret->attributes[i].name;
+
+		if (name == NULL || name[0] == '\0' ||
+		    strlen(name) > CHANGE_NAME_MAX)
+			r = DDBLOCK_E_BAD_REQUEST;
+	}
+	return r;
+}
+
+static void
+change_write_attribute(struct buffer *b, const struct ddblock_attribute *a)
+{
+	const char *value = a->value != NULL ? a->value : "";
+	bool typed = a->typed != 0 || a->value == NULL;
+	char name[sizeof("attr.:json") + CHANGE_NAME_MAX];
+	size_t length = strlen(a->name);
+
+	(void)memcpy(name, "attr.", 5);
+	(void)memcpy(name + 5, a->name, length);
+	(void)memcpy(name + 5 + length, typed ? ":json" : "",
+	    typed ? sizeof(":json") : 1);
+	codec_text_value(b, name, value);
+}
+
+void
+change_write(struct buffer *b, const struct ddblock_change *change)
+{
+	if (change->data != NULL)
+		codec_value(b, "data", change->data, change->length);
+	if (change->data != NULL && change->spare_data)
+		codec_boolean(b, "replace_data", false);
+	for (size_t i = 0; i < change->n_attributes; i++)
+		change_write_attribute(b, &change->attributes[i]);
+	if (change->clear)
+		codec_boolean(b, "keep", false);
+}

@@ -1,0 +1,23 @@
+/*
+ * What a request changes of what is kept in a lock, as arguments.
+ */
+#ifndef DDBLOCKD_LIB_CHANGE_H
+#define DDBLOCKD_LIB_CHANGE_H
+
+#include "common/buffer.h"
+#include "ddblock.h"
+
+/*
+ * Read what the caller filled. NULL: nothing is to be changed.
+ *
+ * DDBLOCK_E_UNSUPPORTED
+ *     The caller is newer than this library.
+ * DDBLOCK_E_BAD_REQUEST
+ *     An attribute has no name.
+ */
+int change_read(const struct ddblock_change *, struct ddblock_change *ret);
+
+/* " data=... attr.NAME=..." */
+void change_write(struct buffer *, const struct ddblock_change *);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * The locks of a hold. Most have one; what was asked for as one has several.
+ */
+#include "lib/connection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct parts *
+parts_new(const char *const *keys, size_t n)
+{
+	struct parts *parts;
+	size_t length = 0;
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		length += strlen(keys[i]) + 1;
+	parts = malloc(sizeof(*parts) + n * sizeof(parts->part[0]) + length);
+	if (parts == NULL)
+		return NULL;
+	parts->n = n;
+	text = (char *)&parts->part[n];
+	for (size_t i = 0; i < n; i++) {
+		length = strlen(keys[i]) + 1;
+		(void)memcpy(text, keys[i], length);
+		parts->part[i] = (struct part){ .key = text, .token = 0 };
+		text += length;
+	}
+	return parts;
+}
+
+struct part *
+parts_find(struct parts *parts, const char *key)
+{
+	for (size_t i = 0; i < parts->n; i++) {
+		if (strcmp(parts->part[i].key, key) == 0)
+			return &parts->part[i];
+	}
+	return NULL;
+}
+
+void
+parts_granted(struct parts *parts, const struct codec_line *line)
+{
+	const struct codec_text *key = codec_find(line, "key");
+	const struct codec_text *token = codec_find(line, "token");
+	struct part *part = &parts->part[0];
+
+	if (parts->n > 1)
+		part = key == NULL ? NULL : parts_find(parts, key->bytes);
+	if (part != NULL && token != NULL)
+		(void)codec_parse_number(token->bytes, token->length,
+		    &part->token);
+}
+
+bool
+parts_are_granted(const struct parts *parts)
+{
+	for (size_t i = 0; i < parts->n; i++) {
+		if (parts->part[i].token == 0)
+			return false;
+	}
+	return true;
+}

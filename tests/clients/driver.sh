@@ -1,0 +1,215 @@
+# The driver of the shell's client: see test_clients.py.
+# shellcheck disable=SC2154 # the client's variables
+. "${BASH_SOURCE[0]%/*}/../../contrib/clients/ddblock.sh"
+
+declare -A hold_of=() began=() hold_for=() name_of=()
+
+say() { # WORDS, and what the daemon said
+	local name line=$1
+	for name in "${!ddblock_encoded[@]}"; do
+		line+=" $(ddblock_decode "$name" | ddblock_encode)"
+		line+="=$(ddblock_decode "${ddblock_encoded[$name]}" |
+			ddblock_encode)"
+	done
+	printf '%s\n' "$line"
+}
+
+# What a command's words say: key, and arguments.
+parse() { # WORD..
+	local word name
+	key='' more=() arguments=()
+	for word in "$@"; do
+		case $word in
+		*=*%00*)
+			plain "${word%%=*}"
+			arguments+=("$text%=${word#*=}")
+			;;
+		*=*)
+			plain "${word%%=*}"
+			name=$text
+			plain "${word#*=}"
+			arguments+=("$name=$text")
+			;;
+		*)
+			plain "$word"
+			[ -z "$key" ] || more+=(-k "$text")
+			key=${key:-$text}
+			;;
+		esac
+	done
+}
+
+plain() { # ENCODED; sets text
+	local escaped=${1//\\/\\\\}
+	printf -v text %b "${escaped//%/\\x}"
+}
+
+failed() {
+	say "error $ddblock_code"
+}
+
+granted() { # NAME
+	hold_of[$1]=$ddblock_id
+	name_of[$ddblock_id]=$1
+	say ok
+}
+
+begin() { # acquire|try|request C NAME|VERB WORD..
+	local verb=${1/try/TRY}
+	ddblock_use "$2"
+	parse "${@:4}"
+	[ "$1" != request ] || verb=$3
+	ddblock_send "${verb/acquire/ACQUIRE}" ${key:+-k "$key"} \
+	    "${more[@]}" "${arguments[@]}"
+}
+
+finish() { # TAG [HOLD]
+	if [ -n "$2" ]; then
+		if ddblock_wait "$1"; then granted "$2"; else failed; fi
+		return
+	fi
+	ddblock_listing=$1
+	rows
+}
+
+listing() { # VERB
+	ddblock_rows_of "$1" "${arguments[@]}" || {
+		failed
+		return
+	}
+	rows
+}
+
+rows() { # of ddblock_listing
+	while ddblock_next_row; do
+		say row
+	done
+	if [ -n "$ddblock_code" ]; then
+		failed
+	else
+		say ok
+	fi
+}
+
+# What is done with the lock.
+body() { # KEY [fail]
+	local id=$ddblock_id
+	ddblock_get "$1"
+	echo "body state=${ddblock_fields[state]}"
+	[ "$2" != fail ] || {
+		ddblock_request RELEASE "id=$id"
+		return 77
+	}
+}
+
+of_hold() { # COMMAND NAME WORD..
+	local id=${hold_of[$2]}
+	parse "${@:3}"
+	case $1 in
+	release | renew)
+		if "ddblock_$1" "$id" "${arguments[@]}"; then
+			echo ok
+		else
+			failed
+		fi
+		;;
+	valid)
+		if ddblock_valid "$id"; then echo yes; else echo no; fi
+		;;
+	token)
+		ddblock_token_of "$id" "$key"
+		echo "token $ddblock_token"
+		;;
+	until)
+		ddblock_valid "$id"
+		echo "until ${ddblock_until[$id]}"
+		;;
+	lost)
+		ddblock_lost "$id"
+		echo "lost reason=${ddblock_reason[$id]}"
+		;;
+	esac
+}
+
+of_connection() { # COMMAND WORD..
+	case $1 in
+	open)
+		if ddblock_open "${arguments[@]}"; then say ok; else failed; fi
+		;;
+	close)
+		ddblock_close
+		echo ok
+		;;
+	get | watch | unwatch)
+		if "ddblock_$1" "$key" "${arguments[@]}"; then
+			say ok
+		else
+			failed
+		fi
+		;;
+	break)
+		if ddblock_break "$2" "$3" "$4" "${arguments[@]}"; then
+			say ok
+		else
+			failed
+		fi
+		;;
+	scope)
+		ddblock_with "$2" -- body "$2" "$3"
+		case $? in
+		0) echo ok ;;
+		77) echo "error body" ;;
+		*) failed ;;
+		esac
+		;;
+	event)
+		while ddblock_event 60000; do
+			[ "$ddblock_event_name" = "$2" ] || continue
+			say "event $2 ${name_of[${ddblock_fields[id]--}]--}"
+			return
+		done
+		;;
+	*) listing "${1^^}" ;;
+	esac
+}
+
+while IFS= read -r line; do
+	IFS=' ' read -ra words <<<"$line"
+	set -- "${words[@]}"
+	case $1 in
+	begin)
+		began[$2]=
+		if begin "${@:3}"; then
+			began[$2]=$ddblock_tag
+			hold_for[$2]=
+			[ "$3" = request ] || hold_for[$2]=$5
+			echo begun
+		else
+			failed
+		fi
+		;;
+	end) finish "${began[$2]}" "${hold_for[$2]}" ;;
+	cancel)
+		if ddblock_cancel "${began[$2]}"; then say ok; else failed; fi
+		;;
+	abandon)
+		ddblock_abandon "${began[$2]}"
+		echo ok
+		;;
+	acquire | try | request)
+		if begin "$@"; then
+			[ "$1" != request ] || set -- request
+			finish "$ddblock_tag" "${3-}"
+		else
+			failed
+		fi
+		;;
+	release | renew | token | valid | until | lost) of_hold "$@" ;;
+	*)
+		ddblock_use "$2"
+		parse "${@:3}"
+		of_connection "$1" "${@:3}"
+		;;
+	esac
+done
+exit 0

@@ -1,0 +1,202 @@
+/*
+ * Several locks at once over a network that loses things. A transaction is
+ * followed by a look, and either can be lost in every way: still it happens
+ * once, and it is known when it did.
+ */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "conformance.h"
+#include "ddblock.h"
+#include "dynamodb_place.h"
+#include "dynamodb_proxy.h"
+
+#define KEYS 3
+#define DEADLINE_HUNG_MS 2000	/* where it is to run out of it */
+
+static const enum proxy_fault faults[] = {
+	PROXY_LOSE_REQUEST, PROXY_LOSE_ANSWER, PROXY_GARBLE_ANSWER,
+	PROXY_HIDE_ANSWER, PROXY_FAIL_AFTER, PROXY_THROTTLE, PROXY_HOLD,
+};
+#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+
+static struct proxy *proxy;
+
+static struct store *
+target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
+{
+	struct place_answer a;
+	struct store *store;
+
+	proxy = proxy_new(base, getenv("AWS_ENDPOINT_URL_DYNAMODB"));
+	store = place_open(base, proxy_endpoint(proxy), "together", NULL,
+	    outcome, arg);
+	a = place_ask_table(base, store, true);
+	ck_assert_msg(a.code == 0, "%s", a.text);
+	return store;
+}
+
+static void
+target_close(struct store *store)
+{
+	store_free(store);
+	proxy_free(proxy);
+}
+
+static void
+scene_init(struct several *v)
+{
+	struct key keys[KEYS];
+
+	several_keys(keys, KEYS);
+	several_init(v, keys, KEYS);
+}
+
+static void
+scene_hurry(struct several *v, uint64_t time_ms)
+{
+	v->whole.submitted_ms = clock_boot_ms();
+	v->whole.deadline_ms = v->whole.submitted_ms + time_ms;
+}
+
+static void
+scene_is_held(const struct several *v, bool held)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		struct seen *s = case_read(v->keys[i]);
+
+		case_done(s);
+		ck_assert(case_holds(&s->lock, &v->parts[i].me) == held);
+		ck_assert(held || s->lock.record.n_holders == 0);
+	}
+}
+
+/* However many keys: the write, and the look that counts. A machine that is
+ * busy elsewhere may be slower than an attempt waits, and try again. */
+START_TEST(test_two_requests)
+{
+	bool alone = false;
+
+	for (int i = 0; i < 5 && !alone; i++) {
+		struct several v;
+		struct seen *s;
+		unsigned before = proxy_requests(proxy);
+
+		scene_init(&v);
+		s = case_do(&v.whole);
+		case_done(s);
+		alone = proxy_requests(proxy) == before + 2;
+		scene_is_held(&v, true);
+	}
+	ck_assert(alone);
+}
+END_TEST
+
+START_TEST(test_lost_once)
+{
+	unsigned step = (unsigned)_i / FAULTS;	/* 0: the write; 1: the look */
+	enum proxy_fault fault = faults[_i % (int)FAULTS];
+	struct several v;
+	struct seen *s;
+
+	scene_init(&v);
+	proxy_skip(proxy, step);
+	proxy_next(proxy, fault, 1);
+	if (fault == PROXY_HOLD || fault == PROXY_HIDE_ANSWER)
+		scene_hurry(&v, DEADLINE_HUNG_MS);
+	s = case_do(&v.whole);
+	ck_assert_msg(s->kind == OUTCOME_DONE, "step %u, fault %d: %s, %s",
+	    step, fault, outcome_kind_name(s->kind), s->text);
+	/* A look may be lost and leaves no doubt. */
+	ck_assert(step == 0 || !s->unanswered);
+	ck_assert(step == 1 || s->unanswered == (fault != PROXY_THROTTLE));
+	scene_is_held(&v, true);
+	for (size_t i = 0; i < KEYS; i++)
+		case_done(case_release(v.keys[i], &v.parts[i].me));
+	/* What comes late has its token, and is no second one. */
+	if (fault == PROXY_HOLD)
+		proxy_let_go(proxy);
+	scene_is_held(&v, false);
+}
+END_TEST
+
+/* Without a look it is not known, though the write was acknowledged. */
+START_TEST(test_look_lost)
+{
+	struct several v;
+	struct seen *s;
+
+	scene_init(&v);
+	proxy_skip(proxy, 1);
+	proxy_next(proxy, PROXY_LOSE_ANSWER, 1000);
+	scene_hurry(&v, 500);
+	s = case_do(&v.whole);
+	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
+	proxy_next(proxy, PROXY_PASS, 0);
+	scene_is_held(&v, true);
+}
+END_TEST
+
+START_TEST(test_all_lost)
+{
+	struct several v;
+	struct seen *s;
+
+	scene_init(&v);
+	proxy_next(proxy, _i == 0 ? PROXY_LOSE_REQUEST : PROXY_LOSE_ANSWER,
+	    1000);
+	scene_hurry(&v, 200);
+	s = case_do(&v.whole);
+	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
+	ck_assert(s->unanswered);
+	proxy_next(proxy, PROXY_PASS, 0);
+	scene_is_held(&v, _i == 1);
+}
+END_TEST
+
+/* An endpoint that does not say what stood in the way is asked for it. */
+START_TEST(test_conflict_without_reasons)
+{
+	struct holder you = case_holder();
+	struct several v;
+	struct seen *s;
+	unsigned before;
+
+	scene_init(&v);
+	case_done(case_acquire(v.keys[1], &you, 1));
+	before = proxy_requests(proxy);
+	proxy_next(proxy, PROXY_STRIP_ITEM, 1);
+	s = case_do(&v.whole);
+	case_conflict(s);
+	ck_assert_uint_eq(proxy_requests(proxy), before + 2);
+	ck_assert_int_eq(s->parts[0].kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(s->parts[1].kind, OUTCOME_CONFLICT);
+	ck_assert(case_holds(&s->locks[1], &you));
+}
+END_TEST
+
+int
+main(void)
+{
+	static const struct conformance_target target = {
+		.name = "dynamodb_together",
+		.host = "web-1",
+		.open = target_open,
+		.close = target_close,
+	};
+	Suite *suite;
+	TCase *cases;
+
+	place_need_endpoint();
+	(void)signal(SIGPIPE, SIG_IGN);
+	suite = conformance_empty(&target);
+	cases = tcase_create("together");
+	tcase_add_test(cases, test_two_requests);
+	tcase_add_loop_test(cases, test_lost_once, 0, (int)(2 * FAULTS));
+	tcase_add_test(cases, test_look_lost);
+	tcase_add_loop_test(cases, test_all_lost, 0, 2);
+	tcase_add_test(cases, test_conflict_without_reasons);
+	conformance_add(suite, cases);
+	return conformance_run(suite);
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Fail-closed holds: they outlive client, daemon and host until they are
+released or broken."""
+import subprocess
+import unittest
+
+import harness
+from harness import Client, Daemon
+
+CLOSED = {"policy": "fail-closed"}
+
+
+class Closed(unittest.TestCase):
+    def breaks(self, client, key="x"):
+        token = client.call(f"GET {key}")["token"]
+        return client.call(f"BREAK {key} token={token} reason=looked")
+
+    def test_released(self):
+        with Daemon() as daemon, Client(daemon) as one, \
+                Client(daemon) as other:
+            grant = one.acquire("x", **CLOSED)
+            self.assertEqual(grant["policy"], "fail-closed")
+            for name in ("remaining", "until_boot_ms", "margin"):
+                self.assertIsNone(grant.get(name))
+            self.assertTrue(one.release(grant).ok)
+            self.assertTrue(other.try_("x").ok)
+
+    def test_outlives_the_client(self):
+        with Daemon() as daemon, Client(daemon) as other:
+            with Client(daemon) as one:
+                grant = one.acquire("x", **CLOSED)
+            busy = other.call("ACQUIRE x wait=10ms")
+            self.assertEqual(busy.code, "ACQUIRE_TIMEOUT")
+            self.assertEqual(other.call(f"RELEASE id={grant['id']}").code,
+                             "NO_SUCH_LOCK")
+            seen = other.call("GET x")
+            self.assertEqual((seen["state"], seen["policy"], seen["here"]),
+                             ("held", "fail-closed", "no"))
+            row, = other.call("LIST state=held").rows
+            self.assertEqual(row["policy"], "fail-closed")
+            self.assertTrue(self.breaks(other).ok)
+            self.assertTrue(other.try_("x").ok)
+
+    def test_outlives_the_daemon(self):
+        """Stopped, stopped with release_on_stop, and killed."""
+        for ending in ("stop", "release", "kill"):
+            config = ("[daemon]\nstop_wait = 0s\nrelease_on_stop = "
+                      f"{'yes' if ending == 'release' else 'no'}\n"
+                      "[namespace default]\nfile = {dir}/a.db\n"
+                      "lease = 2s\n")
+            with self.subTest(ending), Daemon(config) as daemon:
+                with Client(daemon) as one:
+                    one.acquire("x", **CLOSED)
+                    one.acquire("y")
+                    if ending == "kill":
+                        daemon.kill()
+                    else:
+                        self.assertEqual(daemon.stop(), 0)
+                daemon.start()
+                with Client(daemon) as other:
+                    # y's lease ends in this time, and x has none.
+                    self.assertTrue(other.acquire("y", wait="30s").ok)
+                    busy = other.call("ACQUIRE x wait=3s")
+                    self.assertEqual(busy.code, "ACQUIRE_TIMEOUT")
+                    self.assertEqual(
+                        (busy["policy"], busy["alive"]),
+                        ("fail-closed", "no"), busy)
+                    self.assertIn("only a break ends that", busy.text)
+                    self.assertIn("acquired_at", busy.arguments)
+                    self.assertTrue(self.breaks(other).ok)
+                    self.assertTrue(other.try_("x").ok)
+
+    def test_beside_others(self):
+        with Daemon() as daemon, Client(daemon) as one, \
+                Client(daemon) as other, Client(daemon) as third:
+            with Client(daemon) as gone:
+                gone.acquire("x", mode="shared", limit=2, **CLOSED)
+            self.assertTrue(one.try_("x", mode="shared", limit=2).ok)
+            full = other.try_("x", mode="shared", limit=2)
+            self.assertEqual(full.code, "LOCK_BUSY")
+            seen = other.call("GET x")
+            self.assertEqual((seen["policy"], seen["holders"]),
+                             ("fail-closed", "2"))
+            waits = third.send("ACQUIRE x")
+            self.assertTrue(self.breaks(other).ok)
+            self.assertTrue(third.reply(waits).ok)
+            self.assertEqual(one.event()["reason"], "broken")
+
+    def test_the_command(self):
+        with Daemon() as daemon, Client(daemon) as other:
+            run = [harness.program("ddblock"), f"--socket={daemon.socket}",
+                   "run", "--fail-closed", "x", "--"]
+            self.assertEqual(subprocess.run(
+                run + ["true"], check=False,
+                timeout=harness.TIMEOUT_S).returncode, 0)
+            self.assertEqual(other.call("GET x")["state"], "free")
+            # It kills the command that has the lock, itself too.
+            done = subprocess.run(
+                run + ["sh", "-c", "kill -9 $PPID"], check=False,
+                timeout=harness.TIMEOUT_S)
+            self.assertEqual(done.returncode, -9)
+            busy = other.call("ACQUIRE x wait=100ms")
+            self.assertEqual(busy.code, "ACQUIRE_TIMEOUT")
+            self.assertTrue(self.breaks(other).ok)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,272 @@
+"""Completion of ddblock(1) in the shells, by the shells themselves."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+from harness import Client, Daemon
+from runner import ddblock, environment
+from screen import OnTerminal
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+COMPLETIONS = os.path.join(TOP, "contrib", "completion")
+CONFIG = ("[namespace default]\nfile = {dir}/db\n"
+          "[namespace depot]\nfile = {dir}/depot\n")
+
+# What bash does when somebody presses the tabulator, without the keys.
+BASH = """
+. "$1"; COMP_LINE=$2; COMP_POINT=${#2}; COMP_WORDS=($2); COMP_CWORD=1
+COMP_WORDBREAKS=${3-$COMP_WORDBREAKS}
+_ddblock "$DDBLOCK" && printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def shell(name):
+    path = shutil.which(name)
+    if path is None:
+        raise unittest.SkipTest(f"{name} is missing (Debian: {name})")
+    return path
+
+
+def commands():
+    """As ddblock itself lists them."""
+    return re.findall(r"^  (\S+) ", ddblock(None, "help").stdout, re.M)
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(CONFIG).start()
+        cls.addClassCleanup(cls.daemon.close)
+        cls.holder = Client(cls.daemon)
+        cls.addClassCleanup(cls.holder.close)
+        for key in ("jobs/nightly", "jobs/odd key", "jobs:colon", "other"):
+            assert cls.holder.acquire(key).ok
+        waiter = Client(cls.daemon)
+        cls.addClassCleanup(waiter.close)
+        waiter.send("ACQUIRE jobs/nightly")
+        assert cls.holder.try_("depot/only", ns="depot").ok
+
+
+class Data(Case):
+    """What the shells ask for."""
+
+    def rows(self, *args):
+        done = ddblock(None, *args, "--completion-data")
+        self.assertEqual([done.returncode, done.stderr], [0, ""])
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def test_commands(self):
+        self.assertEqual([row[1] for row in self.rows()
+                          if row[0] == "command"], commands())
+
+    def test_every_option_that_is_told_of(self):
+        """In the usage and in the manual, and the other way round."""
+        with open(os.path.join(TOP, "man", "ddblock.1"),
+                  encoding="utf-8") as f:
+            manual = f.read().replace(" Ns = Ns ", " ").replace("-", "")
+        told = {"--completion-data"}
+        for command in commands():
+            if command.endswith("-table"):
+                continue  # ddblockd's
+            options = {row[1]: row[2:] for row in self.rows(command)}
+            usage = ddblock(None, command, "--help").stdout
+            for name in re.findall(r"--[a-z-]+(?==|\])", usage):
+                self.assertIn(name, options, command)
+            letters = {letter for letter, _ in options.values()}
+            for cluster in re.findall(r"\[-([a-zA-Z]+)", usage):
+                self.assertLessEqual(set(cluster), letters, command)
+            told |= set(options)
+        told.remove("--completion-data")
+        for name in told:
+            self.assertRegex(manual, rf"[ ,]{name.replace('-', '')}\b", name)
+
+    def test_words_of_arguments(self):
+        """Those that the completions know themselves are right."""
+        with open(os.path.join(COMPLETIONS, "ddblock.bash"),
+                  encoding="utf-8") as f:
+            text = f.read().replace("\\\n", " ")
+        states = re.search(r"--state\).*'(?:%s.n)' (.*?) ;;", text)[1]
+        done = ddblock(self.daemon, "list",
+                       "--state=" + ",".join(states.split()))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        signals = re.search(r"--on-lost\).*?'(?:%s.n)' (.*?) ;;", text)[1]
+        self.assertGreater(len(signals.split()), 5)
+        for name in signals.split():
+            done = ddblock(self.daemon, "run", f"--on-danger={name}",
+                           "signals", "--", "true")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(COMPLETIONS, "_ddblock"),
+                  encoding="utf-8") as f:
+            zsh = " ".join(f.read().replace("\\\n", " ").split())
+        self.assertIn(" ".join(signals.split()), zsh)
+        self.assertIn("compadd " + " ".join(states.split()), zsh)
+
+
+class Bash(Case):
+    def complete(self, line, daemon=None, *more):
+        env = environment(daemon or self.daemon,
+                          DDBLOCK=harness.program("ddblock"))
+        done = subprocess.run(
+            [shell("bash"), "--norc", "-c", BASH, "bash",
+             os.path.join(COMPLETIONS, "ddblock.bash"), line, *more],
+            env=env, capture_output=True, text=True, check=False,
+            timeout=harness.TIMEOUT_S)
+        self.assertEqual([done.returncode, done.stderr], [0, ""])
+        return sorted(word for word in done.stdout.splitlines() if word)
+
+    def test_commands(self):
+        self.assertEqual(self.complete("ddblock "), sorted(commands()))
+        some = sorted(word for word in commands() if word.startswith("he"))
+        self.assertIn("held", some)
+        for line in ("ddblock he", "ddblock --json --ns depot he",
+                     "ddblock help he"):
+            self.assertEqual(self.complete(line), some)
+        self.assertEqual(self.complete("ddblock help wai"), ["waiting"])
+
+    def test_options(self):
+        self.assertEqual(self.complete("ddblock --js"), ["--json"])
+        self.assertEqual(self.complete("ddblock run --on-d"),
+                         ["--on-danger="])
+        self.assertEqual(self.complete("ddblock acquire --on-l"),
+                         ["--on-lost="])
+        self.assertEqual(self.complete("ddblock run k -- --on-"), [])
+        self.assertIn("--table=", self.complete("ddblock init-table --t"))
+
+    def test_keys(self):
+        """Of the daemon's holders and waiters; not those of the store."""
+        self.assertEqual(self.complete("ddblock get jobs/"),
+                         ["jobs/nightly", "jobs/odd\\ key"])
+        self.assertEqual(self.complete("ddblock run -w 5 -n ot"), ["other"])
+        self.assertEqual(self.complete("ddblock run -nw 5 ot"), ["other"])
+        self.assertEqual(self.complete("ddblock get one ot"), [])
+        # After a word break of readline, only the rest.
+        self.assertEqual(self.complete("ddblock get jobs:"), ["colon"])
+        self.assertEqual(self.complete("ddblock get jobs:", None, " "),
+                         ["jobs:colon"])
+
+    def test_namespaces(self):
+        for line in ("ddblock --ns de", "ddblock --ns=de",
+                     "ddblock get --ns de"):
+            self.assertEqual(self.complete(line), ["default", "depot"])
+        self.assertEqual(self.complete("ddblock --ns=dep", None, " "),
+                         ["--ns=depot"])
+
+    def test_arguments(self):
+        self.assertEqual(self.complete("ddblock list --state de"), ["dead"])
+        self.assertEqual(self.complete("ddblock run --on-danger=US"),
+                         ["USR1", "USR2"])
+        self.assertIn(str(os.getpid()),
+                      self.complete(f"ddblock release --for-pid={os.getpid()}"
+                                    ))
+        self.assertIn("printf", self.complete("ddblock run k -- print"))
+        self.assertIn("printf", self.complete("ddblock run k print"))
+
+    def test_which_daemon(self):
+        """The one that the line names; none is no trouble."""
+        with Daemon() as another, Client(another) as client:
+            self.assertTrue(client.try_("elsewhere").ok)
+            self.assertEqual(self.complete(
+                f"ddblock --socket {another.socket} get "), ["elsewhere"])
+            self.assertEqual(self.complete(
+                f"ddblock get --socket={another.socket} els"), ["elsewhere"])
+        self.assertEqual(self.complete("ddblock --socket=/none get "), [])
+
+    def test_by_the_keys(self):
+        with tempfile.TemporaryDirectory() as home:
+            env = environment(self.daemon, HOME=home, TERM="xterm", PS1="> ",
+                              PATH=os.path.dirname(harness.program("ddblock"))
+                              + os.pathsep + os.environ["PATH"])
+            with OnTerminal([shell("bash"), "--norc"], env) as bash:
+                bash.until_line(">")
+                bash.type(f". {COMPLETIONS}/ddblock.bash\n")
+                bash.until(lambda lines: lines.count(">") == 1
+                           and len(lines) > 1)
+                bash.type("ddblock ge\tjobs/ni\t--ns=depo\t--js\t#")
+                bash.until_line("> ddblock get jobs/nightly --ns=depot "
+                                "--json #")
+
+    def test_found_by_its_name(self):
+        """By bash-completion, which loads it when it is wanted."""
+        loader = "/usr/share/bash-completion/bash_completion"
+        if not os.path.exists(loader):
+            raise unittest.SkipTest("bash-completion is missing")
+        with tempfile.TemporaryDirectory() as home:
+            place = os.path.join(home, "completions")
+            os.mkdir(place)
+            shutil.copy(os.path.join(COMPLETIONS, "ddblock.bash"), place)
+            done = subprocess.run(
+                [shell("bash"), "--norc", "-i", "-c",
+                 f". {loader}; _completion_loader ddblock; complete -p "
+                 "ddblock"], stdin=subprocess.DEVNULL,
+                env=dict(os.environ, BASH_COMPLETION_USER_DIR=home),
+                capture_output=True, text=True, check=False,
+                timeout=harness.TIMEOUT_S)
+            self.assertIn("-F _ddblock ddblock", done.stdout)
+
+
+class Zsh(Case):
+    """By its keys: nothing else can call a completion of zsh."""
+
+    # The prompt comes when the line editor has the terminal.
+    START = ("PS1= fpath=({} $fpath); unsetopt prompt_sp; LISTMAX=1000; "
+             "autoload -Uz compinit; compinit -u -D; "
+             "zle-line-init() {{ PS1='> '; zle reset-prompt }}; "
+             "zle -N zle-line-init; clear\n")
+
+    def setUp(self):
+        home = tempfile.TemporaryDirectory()
+        self.addCleanup(home.cleanup)
+        env = environment(self.daemon, HOME=home.name, TERM="xterm",
+                          ZDOTDIR=home.name,
+                          PATH=os.path.dirname(harness.program("ddblock"))
+                          + os.pathsep + os.environ["PATH"])
+        self.zsh = OnTerminal([shell("zsh"), "-f", "-i"], env, columns=100)
+        self.addCleanup(self.zsh.__exit__)
+        self.zsh.type(self.START.format(COMPLETIONS))
+        self.zsh.until(lambda lines: lines == [">"])
+
+    def typed(self, text, becomes):
+        """Type it, and see it become that; then give the line up."""
+        self.zsh.type(text)
+        self.zsh.until(lambda lines: lines[self.zsh.screen.row]
+                       == f"> {becomes}")
+        self.zsh.type("\x15")
+        self.zsh.until(lambda lines: lines[self.zsh.screen.row] == ">")
+
+    def test_words(self):
+        for text, becomes in (
+                ("ddblock wai\t#", "ddblock waiting #"),
+                ("ddblock help sta\t#", "ddblock help status #"),
+                ("ddblock run --on-d\tUSR1", "ddblock run --on-danger=USR1"),
+                ("ddblock run --on-danger=TE\t#",
+                 "ddblock run --on-danger=TERM #"),
+                ("ddblock get jobs/ni\t#", "ddblock get jobs/nightly #"),
+                ("ddblock get jobs/od\t#", "ddblock get jobs/odd\\ key #"),
+                ("ddblock run -w 5 -n ot\t#", "ddblock run -w 5 -n other #"),
+                ("ddblock --ns=depo\t#", "ddblock --ns=depot #"),
+                ("ddblock get --ns depo\t#", "ddblock get --ns depot #"),
+                ("ddblock list --state fr\t#", "ddblock list --state free #"),
+                ("ddblock init-table --tab\tx",
+                 "ddblock init-table --table=x"),
+                ("ddblock run other -- ddblock wai\t#",
+                 "ddblock run other -- ddblock waiting #"),
+                ("ddblock run other ddblock wai\t#",
+                 "ddblock run other ddblock waiting #"),
+                ("ddblock --socket=/none get ot\t#",
+                 "ddblock --socket=/none get ot#")):
+            with self.subTest(text=text):
+                self.typed(text, becomes)
+
+    def test_lists(self):
+        self.zsh.type("ddblock \t")
+        for command in commands():
+            self.zsh.until_shown(rf"^{command} +-- \w")
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())

@@ -1,0 +1,93 @@
+/*
+ * The judge's own test, of terms of a hold's own: for each rule a history that
+ * breaks it, and its nearest neighbour that does not.
+ */
+#include "judge_case.h"
+
+#define ASKS(terms)							\
+	"rules danger=10000 blind\n0 A start\n0 B start\n"		\
+	"10 c1@A acquire x r1 " terms "\n"
+#define HAS(more) "10 c1@A told r1 hold=1 token=100 " more "\n"
+#define ENDS "until=5010 ends=5010"
+#define UNTIL "until=19000"
+#define WARNED "10000 c1@A danger 1 until=19000\n"
+
+static const struct judge_case terms[] = {
+	{ "T9", "an end that was not asked for", ASKS("max-hold=5000"),
+	    HAS("until=5011 ends=5011"), HAS(ENDS),
+	    "5010 c1@A lost 1 max_hold\n", 0 },
+	{ "T9", "it had it long enough, but not yet",
+	    ASKS("max-hold=5000") HAS(ENDS), "5009 c1@A lost 1 max_hold\n",
+	    "5010 c1@A lost 1 max_hold\n", NULL, 0 },
+	{ "T3", "it had it too long", ASKS("max-hold=5000") HAS(ENDS),
+	    "5011 c1@A lost 1 max_hold\n", "5010 c1@A lost 1 max_hold\n",
+	    NULL, 0 },
+	{ "T3", "a renewal is no reason to have it longer",
+	    ASKS("max-hold=5000") HAS(ENDS) "3000 A renewed until=22000\n",
+	    "5011 c1@A leaves\n", "5010 c1@A lost 1 max_hold\n", NULL, 0 },
+	{ "T9", "it was heard", ASKS("keepalive=3000") HAS(UNTIL)
+	    "2000 c1@A talks\n", "4999 c1@A lost 1 keepalive\n",
+	    "5000 c1@A lost 1 keepalive\n", NULL, 0 },
+	{ "T9", "nobody promised anything", ASKS("") HAS(UNTIL),
+	    "4999 c1@A lost 1 keepalive\n", "4999 c1@A leaves\n", NULL, 0 },
+	{ "T9", "it is silent and nobody minds", ASKS("keepalive=3000")
+	    HAS(UNTIL) "2000 c1@A talks\n", "5002 c1@A leaves\n",
+	    "5001 c1@A leaves\n", NULL, 0 },
+	{ "T9", "it spoke while nobody could hear", ASKS("keepalive=3000")
+	    HAS(UNTIL) "1000 A pause\n1500 c1@A talks\n6000 A resume\n",
+	    "9003 c1@A leaves\n", "9002 c1@A leaves\n", NULL, 0 },
+	{ "T9", "what its client renewed is not renewed",
+	    ASKS("manual") HAS(UNTIL) "9000 c1@A renew 1 r2\n",
+	    "9010 c1@A told r2 until=20000\n",
+	    "9010 c1@A told r2 until=27000\n", "9500 c1@A leaves\n", 0 },
+	{ "T2", "it wanted to be warned earlier", ASKS("danger=5000")
+	    HAS(UNTIL), WARNED, "5000 c1@A danger 1 until=19000\n",
+	    "10500 c1@A leaves\n", 0 },
+	{ "T2", "it wanted to be warned later", ASKS("danger=15000")
+	    HAS(UNTIL), WARNED, "15000 c1@A danger 1 until=19000\n",
+	    "15500 c1@A leaves\n", 0 },
+	{ "T2", "it wanted no warning", ASKS("unwarned")
+	    HAS(UNTIL), WARNED, "10000 c1@A talks\n", "10500 c1@A leaves\n",
+	    0 },
+};
+
+#define TABLE(terms)							\
+	"0 A start\n0 B start\n0 A session a open\n"			\
+	"0 B session b open\n"						\
+	"10 c1@A acquire x r1 " terms "\n10 A lock x a/g1 token=200\n"	\
+	HAS("until=510 ends=510") "20 c2@A acquire x r2 wait=9000\n"	\
+	"510 c1@A lost 1 max_hold\n"
+
+static const struct judge_case gaps[] = {
+	{ "T9", "handed over in the gap", TABLE("max-hold=500"),
+	    "1509 c2@A told r2 hold=2 token=101 until=19000\n",
+	    "1510 c2@A told r2 hold=2 token=101 until=19000\n",
+	    "1600 c2@A leaves\n", 1700 },
+	{ "R5", "given back in the gap", TABLE("max-hold=500"),
+	    "1509 A lock x token=200 ttl=700000\n",
+	    "1510 A lock x token=200 ttl=700000\n", NULL, 1700 },
+};
+
+START_TEST(test_terms)
+{
+	judge_cases(JUDGE_CASES(terms));
+}
+END_TEST
+
+START_TEST(test_gaps)
+{
+	judge_cases(JUDGE_CASES(gaps));
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+		test_terms,
+		test_gaps,
+		NULL,
+	};
+
+	return suite_run("judge of terms", tests);
+}

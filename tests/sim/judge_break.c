@@ -1,0 +1,89 @@
+/*
+ * Breaks: that whoever is broken was meant, by somebody who asked for it, and
+ * hears of it as soon as its own daemon knows.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void
+judge_break_asked(struct judge *j, const struct fact *f)
+{
+	struct judge_lock *l = judge_lock_get(j, f->namespace_index, f->key);
+	struct judge_break *b = judge_alloc(sizeof(*b));
+	struct judge_hold *h;
+
+	*b = (struct judge_break){ .host = f->host, .asked_ms = f->at_ms,
+		.token = f->token };
+	LL_PREPEND(l->breaks, b);
+	if (j->rules.sees_table)
+		return;
+	/* Nobody sees whom it hits. */
+	DL_FOREACH(l->holds, h)
+	{
+		h->exempt = true;
+	}
+}
+
+/* Was it this element that somebody at this host had seen? */
+static bool
+judge_break_was_meant(const struct judge_lock *l, const struct judge_grant *g,
+    const struct fact *f)
+{
+	const struct judge_break *b;
+
+	LL_FOREACH(l->breaks, b)
+	{
+		if (b->host == f->host && b->asked_ms <= f->sent_ms &&
+		    b->token > g->token_since)
+			return true;
+	}
+	return false;
+}
+
+void
+judge_break_left(struct judge *j, const struct judge_lock *l,
+    struct judge_grant *g, const struct fact *f)
+{
+	g->hand_gone = true;
+	g->broken = true;
+	g->breaker = f->host;
+	if (f->lock.n_elements > 0)
+		judge_find(j, "R19", "%c breaks %s, but not all who have it",
+		    judge_host_name(f->host), judge_lock_name(l));
+	else if (!judge_break_was_meant(l, g, f))
+		judge_find(j, "R19", "%c breaks %s, which nobody asked for who "
+		    "had seen that holder", judge_host_name(f->host),
+		    judge_lock_name(l));
+}
+
+void
+judge_break_answered(struct judge *j, const struct judge_request *r)
+{
+	const struct judge_hold *h;
+
+	DL_FOREACH(r->broken->holds, h)
+	{
+		const struct judge_grant *g = h->grant;
+
+		if (g == NULL || h->deserted || !g->broken || g->standing ||
+		    g->breaker != r->client->host ||
+		    h->client->host != r->client->host)
+			continue;
+		judge_find(j, "T8", "%c has broken %s, and did not tell c%"
+		    PRIu64, judge_host_name(r->client->host),
+		    judge_lock_name(r->broken), h->client->id);
+	}
+}
+
+void
+judge_break_free(struct judge_lock *l)
+{
+	struct judge_break *b, *next;
+
+	LL_FOREACH_SAFE(l->breaks, b, next)
+	{
+		free(b);
+	}
+}

@@ -1,0 +1,138 @@
+/*
+ * From exclusive to shared use. The client gives up exclusive use when it asks,
+ * as with a release, and what it is told is a grant; between the two nobody
+ * need have taken anything from it.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "ddblock.h"
+
+void
+judge_downgrade_asked(struct judge *j, struct judge_hold *h,
+    const struct judge_request *r)
+{
+	if (h->state != HOLD_VALID || h->shared)
+		return;
+	h->downgrading = true;
+	h->downgrade = r->id;
+	h->limit_asked = r->limit;
+	judge_hold_end(j, h, HOLD_RELEASED, END_RELEASED);
+}
+
+static void
+judge_downgrade_share(struct judge *j, struct judge_hold *h,
+    struct judge_grant *by)
+{
+	h->grant->n_valid--;
+	h->grant = by;
+	h->shared = true;
+	h->limit = h->limit_asked;
+	by->n_valid++;
+	by->idle_ms = JUDGE_NEVER;
+	judge_hold_turn_over(j, h);
+}
+
+/* It may have been asked for and still land; until then it is exclusive. */
+static void
+judge_downgrade_failed(struct judge *j, struct judge_hold *h, int code)
+{
+	if (code == DDBLOCK_E_NOMEM || code == DDBLOCK_E_LIMIT ||
+	    code == DDBLOCK_E_BAD_REQUEST)
+		h->downgrading = false;
+	if (h->told_lost) {
+		h->state = HOLD_LOST;
+		return;
+	}
+	judge_hold_restore(j, h);
+	if (h->state == HOLD_VALID && h->grant != NULL &&
+	    h->grant->became != NULL)
+		judge_downgrade_share(j, h, h->grant->became);
+}
+
+void
+judge_downgrade_answered(struct judge *j, struct judge_hold *h,
+    const struct judge_request *r, const struct fact *f)
+{
+	struct judge_request as = *r;
+	bool warned, reassured;
+	uint32_t n_again;
+
+	if (h == NULL || h->client != r->client) {
+		if (f->code == 0)
+			judge_find(j, "4", "c%" PRIu64 ": hold %" PRIu64 " is "
+			    "downgraded, which it has not", r->client->id,
+			    r->hold);
+		return;
+	}
+	if (f->code == 0 && (h->shared || h->told_lost))
+		judge_find(j, "4", "c%" PRIu64 ": its hold of %s is "
+		    "downgraded, which is %s", h->client->id,
+		    judge_lock_name(h->lock),
+		    h->told_lost ? "lost" : "not exclusive");
+	if (h->state != HOLD_RELEASED || !h->downgrading ||
+	    h->downgrade != r->id)
+		return;		/* it was released, or is asked for already */
+	if (f->code != 0) {
+		judge_downgrade_failed(j, h, f->code);
+		return;
+	}
+	as.lock = h->lock;
+	as.shared = true;
+	as.limit = h->limit_asked;
+	as.terms = h->terms;
+	as.first_ms = h->first_ms;
+	warned = h->warned;
+	reassured = h->reassured;
+	n_again = h->n_again;
+	judge_hold_answered(j, h);
+	judge_hold_forget(j, h);
+	judge_hold_grant(j, r->client, &as, f);
+	h = judge_hold_get(j, f->host, f->hold);
+	if (h == NULL)
+		return;
+	/* What it was told of its session need not be said again. */
+	h->warned = warned;
+	h->reassured = reassured;
+	h->n_again = n_again;
+	judge_notice_schedule(j, h);
+}
+
+/* Did this write put a shared element in the place of an exclusive one of the
+ * same session? */
+bool
+judge_downgrade_landed(const struct judge_lock *l, const struct fact *f)
+{
+	const struct judge_grant *g = l->standing;
+	const struct fact_lock *now = &f->lock;
+
+	return g != NULL && g->standing_next == NULL && !g->shared &&
+	    now->shared && now->n_elements == 1 &&
+	    strcmp(now->elements[0].session, g->session->name) == 0 &&
+	    judge_session_is_own(g->session, f->host, f->sent_ms);
+}
+
+/* Who asked in vain, as it seemed, shares it from now on. */
+void
+judge_downgrade_follow(struct judge *j, struct judge_grant *from,
+    struct judge_grant *to)
+{
+	struct judge_hold *h;
+
+	DL_FOREACH(from->lock->holds, h)
+	{
+		if (h->grant == from && h->downgrading)
+			judge_downgrade_share(j, h, to);
+	}
+	/* Lost meanwhile: it stays for the gap, if not alone, as was asked. */
+	to->gap = from->gap;
+	to->lost_ms = from->lost_ms;
+	from->gap = false;
+	from->became = to;
+	to->token_since = from->token_since;
+	judge_quiet_review(j, from->lock);
+}

@@ -1,0 +1,158 @@
+/*
+ * Terms of a hold's own: that it ends when they say so, neither before nor
+ * later, and that nobody else has it in the gap.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+
+#define JUDGE_FRESH_MS 500	/* a renewal so old is as good as a new one */
+
+/* When after a renewal its warning comes; 0: that is not judged, NEVER: it
+ * does not. */
+uint64_t
+judge_terms_danger_ms(const struct judge *j, const struct judge_hold *h)
+{
+	return h->terms.danger_ms > 0 ? h->terms.danger_ms :
+	    j->rules.danger_ms;
+}
+
+/* T9: the end that a grant names is what was asked for. */
+void
+judge_terms_check_end(struct judge *j, const struct judge_hold *h)
+{
+	unsigned host = h->client->host;
+	uint64_t max_ms = h->terms.max_hold_ms;
+
+	if (h->exempt || max_ms == 0)
+		return;
+	if (h->end_ms < h->first_ms + judge_least_ms(j, host, max_ms) ||
+	    h->end_ms > h->first_ms + judge_most_ms(j, host, max_ms))
+		judge_find(j, "T9", "c%" PRIu64 " may have %s for %" PRIu64
+		    " ms, and is told that it ends at %" PRIu64,
+		    h->client->id, judge_lock_name(h->lock), max_ms,
+		    h->end_ms);
+}
+
+/* By when it must be told that its silence was its death. */
+uint64_t
+judge_terms_silent_ms(const struct judge *j, const struct judge_hold *h)
+{
+	unsigned host = h->client->host;
+	uint64_t from_ms = h->first_ms;
+
+	if (h->terms.keepalive_ms == 0)
+		return JUDGE_NEVER;
+	if (h->client->spoke_ms > from_ms)
+		from_ms = h->client->spoke_ms;
+	if (j->hosts[host].mute_until > from_ms)
+		from_ms = j->hosts[host].mute_until;
+	/* Its clock rounds at both moments. */
+	return from_ms + 1 + j->rules.lateness_ms +
+	    judge_most_ms(j, host, h->terms.keepalive_ms);
+}
+
+/* T9: the silence was so long, as far as the daemon could hear. */
+static void
+judge_terms_check_silence(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_client *c = h->client;
+	/* What is read too late is read, but does not count. */
+	uint64_t heard_ms = c->heard_ms < j->now_ms ? c->heard_ms :
+	    c->heard_before_ms;
+
+	if (heard_ms < h->first_ms)
+		heard_ms = h->first_ms;
+	if (h->terms.keepalive_ms == 0 || j->now_ms < heard_ms +
+	    judge_least_ms(j, h->client->host, h->terms.keepalive_ms))
+		judge_find(j, "T9", "c%" PRIu64 " loses %s for its silence, "
+		    "and was heard at %" PRIu64, h->client->id,
+		    judge_lock_name(h->lock), heard_ms);
+}
+
+void
+judge_terms_check_loss(struct judge *j, const struct judge_hold *h,
+    enum core_loss loss)
+{
+	if (h->exempt)
+		return;
+	if (loss == CORE_LOSS_MAX_HOLD && j->now_ms < h->end_ms)
+		judge_find(j, "T9", "c%" PRIu64 " is told that it had %s long "
+		    "enough, %" PRIu64 " ms too early", h->client->id,
+		    judge_lock_name(h->lock), h->end_ms - j->now_ms);
+	if (loss == CORE_LOSS_KEEPALIVE)
+		judge_terms_check_silence(j, h);
+}
+
+/* T9: what only its client renews is renewed by that. The renewal may have been
+ * under way when it was asked for, or was sent a moment before. */
+void
+judge_terms_check_renewal(struct judge *j, const struct judge_hold *h,
+    const struct judge_request *r, uint64_t until_ms)
+{
+	uint64_t good_ms = judge_least_ms(j, h->client->host,
+	    j->rules.lease_ms - j->rules.margin_ms);
+	uint64_t age_ms = j->rules.request_ms > JUDGE_FRESH_MS ?
+	    j->rules.request_ms : JUDGE_FRESH_MS;
+
+	if (!h->terms.manual || h->exempt || until_ms >= h->end_ms ||
+	    until_ms + age_ms + j->rules.lateness_ms >= r->asked_ms + good_ms)
+		return;
+	judge_find(j, "T9", "c%" PRIu64 " renewed %s at %" PRIu64
+	    ", and has it until %" PRIu64, h->client->id,
+	    judge_lock_name(h->lock), r->asked_ms, until_ms);
+}
+
+/* T9: the gap belongs to who lost it. */
+void
+judge_terms_check_gap(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_grant *g = h->grant;
+
+	if (!g->gap || (g->shared && g->limit == 0) || h->exempt ||
+	    j->now_ms >= g->lost_ms + judge_least_ms(j, h->client->host,
+	    j->rules.margin_ms))
+		return;
+	judge_find(j, "T9", "c%" PRIu64 " is granted %s, and who lost it was "
+	    "told at %" PRIu64, h->client->id, judge_lock_name(h->lock),
+	    g->lost_ms);
+}
+
+/* A daemon that sleeps hears nothing. */
+void
+judge_terms_spoke(struct judge *j, struct judge_client *c)
+{
+	struct judge_hold *h;
+
+	c->spoke_ms = j->now_ms;
+	if (c->heard_ms < j->now_ms)
+		c->heard_before_ms = c->heard_ms;
+	if (!j->hosts[c->host].paused)
+		c->heard_ms = j->now_ms;
+	DL_FOREACH2(c->holds, h, client_next)
+	{
+		if (h->terms.keepalive_ms > 0)
+			judge_notice_schedule(j, h);
+	}
+}
+
+/* 4: it has it, on these terms, and got it so. */
+bool
+judge_terms_again(struct judge *j, const struct judge_client *c,
+    const struct judge_request *r, const struct fact *f)
+{
+	struct judge_hold *h = judge_hold_get(j, c->host, f->hold);
+
+	if (h == NULL || h->client != c || h->lock != r->lock ||
+	    !r->terms.reentrant || !h->terms.reentrant ||
+	    r->shared != h->shared || r->limit != h->limit ||
+	    r->fail_closed != h->fail_closed || h->downgrading ||
+	    (h->state != HOLD_VALID && h->state != HOLD_RELEASED) ||
+	    (h->state == HOLD_RELEASED && h->read))
+		return false;
+	if (f->token != h->token)
+		judge_find(j, "4", "c%" PRIu64 " has %s once more, with "
+		    "another token", c->id, judge_lock_name(h->lock));
+	h->n_again++;
+	return true;
+}

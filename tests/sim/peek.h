@@ -1,0 +1,17 @@
+/*
+ * What a daemon knows and does not say, but the judge wants to know.
+ */
+#ifndef DDBLOCKD_TESTS_PEEK_H
+#define DDBLOCKD_TESTS_PEEK_H
+
+#include <stdint.h>
+
+#include "core/ident.h"
+
+struct core;
+
+/* The element that it means by this hold; false: by none any more. */
+bool peek_grant(const struct core *, uint64_t hold,
+    char ret[IDENT_TEXT_LENGTH + 1]);
+
+#endif

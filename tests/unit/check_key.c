@@ -1,0 +1,102 @@
+/*
+ * The names of locks: one for each, and back to its parts.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/key.h"
+
+/* A name of a constant text, NUL and all. */
+#define NAME(text) ((struct key){ text, sizeof(text) - 1 })
+
+static void
+expect_parts(struct key name, struct key key, struct key sort)
+{
+	struct key_parts parts = key_split(name);
+	char bytes[KEY_BYTES_MAX];
+
+	ck_assert(key_equal(parts.key, key));
+	ck_assert(key_equal(parts.sort, sort));
+	ck_assert(key_equal(key_join(&parts, bytes), name));
+}
+
+START_TEST(test_parts)
+{
+	expect_parts(NAME("jobs"), NAME("jobs"), NAME("-"));
+	expect_parts(NAME("jobs\0nightly"), NAME("jobs"), NAME("nightly"));
+	expect_parts(NAME("jobs\0--"), NAME("jobs"), NAME("--"));
+	expect_parts(NAME("-"), NAME("-"), NAME("-"));
+	expect_parts(NAME("a\0b c"), NAME("a"), NAME("b c"));
+	expect_parts(NAME(""), NAME(""), NAME("-"));
+}
+END_TEST
+
+/* "-" is what a lock has whose client gives no sort value. */
+START_TEST(test_one_name)
+{
+	struct key_parts parts = { NAME("jobs"), NAME("-") };
+	char bytes[KEY_BYTES_MAX];
+
+	ck_assert(!key_is_sorted(&parts));
+	ck_assert(key_equal(key_join(&parts, bytes), NAME("jobs")));
+	ck_assert(key_is_sound(NAME("jobs")));
+	ck_assert(!key_is_sound(NAME("jobs\0-")));
+	parts.sort = NAME("x");
+	ck_assert(key_is_sorted(&parts));
+	ck_assert(key_equal(key_join(&parts, bytes), NAME("jobs\0x")));
+	ck_assert(key_is_sound(NAME("jobs\0x")));
+}
+END_TEST
+
+START_TEST(test_sound)
+{
+	char longest[KEY_BYTES_MAX + 1];
+	struct key key = { longest, KEY_BYTES_MAX };
+
+	ck_assert(!key_is_sound(NAME("")));
+	ck_assert(!key_is_sound(NAME("\0sort")));
+	ck_assert(!key_is_sound(NAME("key\0")));
+	ck_assert(!key_is_sound(NAME("key\0sort\0more")));
+	memset(longest, 'k', sizeof(longest));
+	longest[KEY_LENGTH_MAX] = '\0';
+	ck_assert(key_is_sound(key));
+	key.length++;
+	ck_assert(!key_is_sound(key));
+	key.length = KEY_LENGTH_MAX;
+	ck_assert(key_is_sound(key));
+	longest[KEY_LENGTH_MAX] = 'k';
+	key.length++;
+	ck_assert(!key_is_sound(key));
+}
+END_TEST
+
+START_TEST(test_equal)
+{
+	ck_assert(key_equal(NAME("a\0b"), NAME("a\0b")));
+	ck_assert(!key_equal(NAME("a\0b"), NAME("a\0c")));
+	ck_assert(!key_equal(NAME("a"), NAME("a\0b")));
+	ck_assert(key_equal((struct key){ NULL, 0 }, NAME("")));
+	ck_assert(key_equal(key_text("jobs"), NAME("jobs")));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("key");
+	TCase *t = tcase_create("key");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(t, test_parts);
+	tcase_add_test(t, test_one_name);
+	tcase_add_test(t, test_sound);
+	tcase_add_test(t, test_equal);
+	suite_add_tcase(suite, t);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
