@@ -313,6 +313,19 @@ core_more(struct core *core, uint64_t client, uint64_t request)
 		listing_continue(core, r);
 }
 
+/* But for what a client left to its lease: nobody is there who could heed. */
+static void
+core_stop_holds(struct core *core, struct grant *g)
+{
+	struct hold *h, *next;
+
+	DL_FOREACH_SAFE2(g->holds, h, next, grant_next)
+	{
+		if (!terms_are_left(h))
+			grant_lose_hold(core, h, CORE_LOSS_SHUTDOWN);
+	}
+}
+
 static void
 core_stop_grants(struct core *core, struct session *s, bool release)
 {
@@ -322,8 +335,8 @@ core_stop_grants(struct core *core, struct session *s, bool release)
 	{
 		struct lock *l = g->lock;
 
-		while (release && g->holds != NULL)
-			grant_lose_hold(core, g->holds, CORE_LOSS_SHUTDOWN);
+		if (release)
+			core_stop_holds(core, g);
 		lock_advance(core, l);
 	}
 }

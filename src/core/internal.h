@@ -65,6 +65,7 @@ bool terms_are_common(const struct hold *);
 void terms_renewed(struct core *, struct hold *, bool all);
 void terms_prolong(struct core *, struct hold *);
 bool terms_stay(struct core *, struct hold *);
+bool terms_are_left(const struct hold *);
 bool terms_may_reenter(const struct hold *, const struct core_terms *);
 uint32_t terms_leave(struct hold *, bool all);
 uint32_t terms_count(const struct hold *);

@@ -290,6 +290,13 @@ terms_stay(struct core *core, struct hold *h)
 	return true;
 }
 
+/* Did its client leave it to the lease that it has? */
+bool
+terms_are_left(const struct hold *h)
+{
+	return h->terms != NULL && h->terms->stays && h->client->gone;
+}
+
 /* Its session was renewed, and each hold is told its deadline, if @all are, or
  * that the danger is over. */
 void
