@@ -278,6 +278,27 @@ int ddblock_try(struct ddblock *, const char *key, const char *ns,
 int ddblock_release(struct ddblock *, uint64_t id);
 
 /*
+ * The same as far as it goes: 0 also when it was lost before, or when the store
+ * or the daemon does not answer in time. Then @ret_cause (may be NULL) is the
+ * code that says so; it is 0 otherwise. Blocks.
+ *
+ * DDBLOCK_E_LOCK_NOT_OWNED
+ *     There is no such hold.
+ */
+int ddblock_release_best_effort(struct ddblock *, uint64_t id,
+    int *ret_cause);
+
+/*
+ * As far as it goes, all that this connection holds in the namespace @ns, or
+ * several with commas between (NULL: in all), however often it holds it.
+ * Their ids are void afterwards whatever is returned. Blocks.
+ *
+ * DDBLOCK_E_BAD_REQUEST
+ *     An acquire of this connection is not answered yet; nothing was done.
+ */
+int ddblock_release_all(struct ddblock *, const char *ns, int *ret_cause);
+
+/*
  * Share what is held for exclusive use, within @limit (0: none), without a
  * moment in which it is free. The id stays, the token is a new one. From the
  * call on, rely on shared use only, whatever is returned. Blocks.
@@ -412,7 +433,9 @@ uint64_t ddblock_next_deadline_ms(const struct ddblock *);
 struct ddblock_reply {
 	uint64_t request;
 	int code;		/* 0, or DDBLOCK_E_* */
-	int cause;		/* ACQUIRE_TIMEOUT: what was in the way, or 0 */
+	int cause;		/* ACQUIRE_TIMEOUT: what was in the way; a
+				 * release as far as it goes: what failed; or
+				 * 0 */
 	const char *text;	/* for people; may be empty */
 	uint64_t id;		/* of the hold, if one was acquired */
 	const struct ddblock_row *row;	/* the reply's fields; may be NULL */
@@ -436,6 +459,10 @@ int ddblock_acquire_several_start(struct ddblock *, const char *const *keys,
     size_t n_keys, const struct ddblock_acquire_options *,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
 int ddblock_release_start(struct ddblock *, uint64_t id,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request);
+int ddblock_release_best_effort_start(struct ddblock *, uint64_t id,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_request);
+int ddblock_release_all_start(struct ddblock *, const char *ns,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
 int ddblock_downgrade_start(struct ddblock *, uint64_t id, uint32_t limit,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);

@@ -1,5 +1,5 @@
 /*
- * Acquire, release, renew, cancel; each as a request that is sent and
+ * Acquire, renew, downgrade, cancel; each as a request that is sent and
  * answered later, and as a call that blocks.
  */
 #include "lib/connection.h"
@@ -72,19 +72,6 @@ acquire_terms(struct ddblock *d, const struct ddblock_acquire_options *o)
 		codec_text_value(&d->out, "on_close", "lease");
 }
 
-static int
-acquire_change(struct ddblock *d, const struct ddblock_change *change,
-    struct ddblock_change *ret)
-{
-	int r = change_read(change, ret);
-
-	if (r == DDBLOCK_E_BAD_REQUEST)
-		return connection_fail(d, r,
-		    "an attribute's name has 1 to 255 bytes");
-	return r < 0 ? connection_fail(d, r,
-	    "this library is older than the options") : 0;
-}
-
 /* Which locks, and how they are waited for and used. */
 static void
 acquire_write(struct ddblock *d, const struct parts *parts,
@@ -134,7 +121,7 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 	if (r == 0)
 		r = acquire_options(d, options, &o);
 	if (r == 0)
-		r = acquire_change(d, o.change, &change);
+		r = change_take(d, o.change, &change);
 	if (r < 0)
 		return r;
 	parts = parts_new(keys, n_keys);
@@ -155,47 +142,6 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 	change_write(&d->out, &change);
 	draft.request->on_progress = o.on_queue;
 	draft.request->progress_arg = o.queue_arg;
-	draft.request->on_reply = function;
-	draft.request->arg = arg;
-	return request_send(d, &draft, ret_request);
-}
-
-int
-ddblock_release_start(struct ddblock *d, uint64_t id,
-    ddblock_reply_function *function, void *arg, uint64_t *ret_request)
-{
-	return ddblock_release_change_start(d, id, NULL, function, arg,
-	    ret_request);
-}
-
-int
-ddblock_release_change_start(struct ddblock *d, uint64_t id,
-    const struct ddblock_change *asked, ddblock_reply_function *function,
-    void *arg, uint64_t *ret_request)
-{
-	struct hold *hold = hold_find(d, id);
-	struct ddblock_change change;
-	struct request_draft draft;
-	bool lost;
-	int r = acquire_change(d, asked, &change);
-
-	if (r < 0)
-		return r;
-	if (hold == NULL)
-		return connection_fail(d, DDBLOCK_E_LOCK_NOT_OWNED, NULL);
-	lost = ddblock_remaining_ms(d, id) == 0;
-	if (--hold->count == 0)
-		hold_free(d, hold);
-	if (lost) {
-		/* The daemon may know better, but the caller has stopped. */
-		hold_give_back(d, id);
-		return connection_fail(d, DDBLOCK_E_LOCK_LOST, NULL);
-	}
-	r = request_new(d, REQUEST_OTHER, "RELEASE", &draft);
-	if (r < 0)
-		return r;
-	codec_number(&d->out, "id", id);
-	change_write(&d->out, &change);
 	draft.request->on_reply = function;
 	draft.request->arg = arg;
 	return request_send(d, &draft, ret_request);
@@ -239,7 +185,7 @@ ddblock_renew_change_start(struct ddblock *d, uint64_t id,
 {
 	struct ddblock_change change;
 	struct request_draft draft;
-	int r = acquire_change(d, asked, &change);
+	int r = change_take(d, asked, &change);
 
 	if (r == 0)
 		r = acquire_about_hold(d, id, "RENEW", function, arg, &draft);
@@ -320,36 +266,6 @@ ddblock_try(struct ddblock *d, const char *key, const char *ns,
 	return ddblock_acquire(d, key, &o, ret_id);
 }
 
-/* The end of patience for what concerns a hold: its own deadline. */
-static uint64_t
-acquire_limit_ms(const struct ddblock *d, uint64_t id)
-{
-	uint64_t limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS;
-	uint64_t until_ms = ddblock_until_boot_ms(d, id);
-
-	return until_ms < limit_ms ? until_ms : limit_ms;
-}
-
-int
-ddblock_release(struct ddblock *d, uint64_t id)
-{
-	return ddblock_release_change(d, id, NULL);
-}
-
-int
-ddblock_release_change(struct ddblock *d, uint64_t id,
-    const struct ddblock_change *change)
-{
-	struct wait wait = { .limit_ms = acquire_limit_ms(d, id) };
-	int r;
-
-	r = ddblock_release_change_start(d, id, change, wait_on_reply, &wait,
-	    &wait.number);
-	if (r < 0)
-		return r;
-	return wait_until_answered(d, &wait);
-}
-
 /* Until its answer comes or the hold's deadline. */
 static int
 acquire_await(struct ddblock *d, uint64_t id, struct wait *wait)
@@ -372,7 +288,7 @@ int
 ddblock_renew_change(struct ddblock *d, uint64_t id,
     const struct ddblock_change *change)
 {
-	struct wait wait = { .limit_ms = acquire_limit_ms(d, id) };
+	struct wait wait = { .limit_ms = wait_limit_ms(d, id) };
 	int r;
 
 	r = ddblock_renew_change_start(d, id, change, wait_on_reply, &wait,
@@ -383,7 +299,7 @@ ddblock_renew_change(struct ddblock *d, uint64_t id,
 int
 ddblock_downgrade(struct ddblock *d, uint64_t id, uint32_t limit)
 {
-	struct wait wait = { .limit_ms = acquire_limit_ms(d, id) };
+	struct wait wait = { .limit_ms = wait_limit_ms(d, id) };
 	int r;
 
 	r = ddblock_downgrade_start(d, id, limit, wait_on_reply, &wait,

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "ipc/codec.h"
+#include "lib/connection.h"
 #include "lib/options.h"
 
 #define CHANGE_NAME_MAX 255	/* bytes of an attribute's name */
 
-int
+static int
 change_read(const struct ddblock_change *change, struct ddblock_change *ret)
 {
 	static const struct ddblock_change none = DDBLOCK_CHANGE_INIT;
@@ -27,6 +28,19 @@ change_read(const struct ddblock_change *change, struct ddblock_change *ret)
 			r = DDBLOCK_E_BAD_REQUEST;
 	}
 	return r;
+}
+
+int
+change_take(struct ddblock *d, const struct ddblock_change *change,
+    struct ddblock_change *ret)
+{
+	int r = change_read(change, ret);
+
+	if (r == DDBLOCK_E_BAD_REQUEST)
+		return connection_fail(d, r,
+		    "an attribute's name has 1 to 255 bytes");
+	return r < 0 ? connection_fail(d, r,
+	    "this library is older than the options") : 0;
 }
 
 static void

@@ -8,14 +8,16 @@
 #include "ddblock.h"
 
 /*
- * Read what the caller filled. NULL: nothing is to be changed.
+ * Read what the caller filled, and keep what is to be said about a failure.
+ * NULL: nothing is to be changed.
  *
  * DDBLOCK_E_UNSUPPORTED
  *     The caller is newer than this library.
  * DDBLOCK_E_BAD_REQUEST
  *     An attribute has no name.
  */
-int change_read(const struct ddblock_change *, struct ddblock_change *ret);
+int change_take(struct ddblock *, const struct ddblock_change *,
+    struct ddblock_change *ret);
 
 /* " data=... attr.NAME=..." */
 void change_write(struct buffer *, const struct ddblock_change *);

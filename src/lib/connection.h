@@ -26,6 +26,7 @@
 enum request_kind {
 	REQUEST_HELLO = 1,
 	REQUEST_ACQUIRE,
+	REQUEST_RELEASE,
 	REQUEST_WATCH,
 	REQUEST_OTHER,
 };
@@ -39,6 +40,7 @@ struct request {
 	uint64_t hold;			/* RENEW; 0: another verb */
 	bool manual;			/* ACQUIRE: only RENEW prolongs it */
 	bool abandoned;			/* a grant is given back at once */
+	bool lost;			/* RELEASE: of what was lost */
 	ddblock_row_function *on_row;
 	ddblock_row_function *on_progress;	/* LIST, ACQUIRE */
 	void *progress_arg;
@@ -166,6 +168,7 @@ int hold_granted(struct ddblock *, struct request *,
     const struct codec_line *, uint64_t *ret_id);
 struct hold *hold_find(const struct ddblock *, uint64_t id);
 void hold_free(struct ddblock *, struct hold *);
+const char *hold_namespace(const struct ddblock *, const struct hold *);
 
 /* Take a later deadline from the line. */
 void hold_extend(struct ddblock *, struct hold *, const struct codec_line *);
@@ -185,6 +188,10 @@ int kept_copy(const struct codec_line *, struct ddblock_row **ret);
 /* Tell the daemon that a hold is not wanted, whatever it thinks of it. */
 void hold_give_back(struct ddblock *, uint64_t id);
 
+/* The OK of a RELEASE. */
+void release_answered(const struct request *, const struct codec_line *,
+    struct ddblock_reply *ret);
+
 /* The answer to a WATCH, and !CHANGED. They call back. */
 void watch_answered(struct ddblock *, uint64_t request,
     const struct ddblock_row *, int code);
@@ -202,6 +209,7 @@ struct wait {
 	uint64_t limit_ms;	/* boot time: then the request is abandoned */
 	bool answered;
 	int code;
+	int cause;			/* RELEASE, as far as it goes */
 	uint64_t id;
 	ddblock_row_function *on_row;	/* of the caller */
 	ddblock_row_function *on_progress;
@@ -210,6 +218,9 @@ struct wait {
 
 void wait_on_reply(void *wait, struct ddblock *,
     const struct ddblock_reply *);
+
+/* The end of patience for what concerns a hold: its own deadline. */
+uint64_t wait_limit_ms(const struct ddblock *, uint64_t id);
 
 /* DDBLOCK_E_NO_DAEMON: no answer within the limit. Else what was answered. */
 int wait_until_answered(struct ddblock *, struct wait *);

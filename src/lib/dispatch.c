@@ -171,6 +171,8 @@ dispatch_reply(struct ddblock *d, struct request *request,
 		request_read_error(d, line, &reply);
 	else if (request->kind == REQUEST_ACQUIRE)
 		reply.code = hold_granted(d, request, line, &reply.id);
+	else if (request->kind == REQUEST_RELEASE)
+		release_answered(request, line, &reply);
 	if (reply.code == DDBLOCK_E_PROTOCOL && line->kind == CODEC_OK)
 		return DDBLOCK_E_PROTOCOL;
 	if (request->kind == REQUEST_HELLO)

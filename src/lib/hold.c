@@ -218,6 +218,13 @@ hold_count(struct ddblock *d)
 	connection_set_timer(d);
 }
 
+const char *
+hold_namespace(const struct ddblock *d, const struct hold *hold)
+{
+	return hold->name_space[0] != '\0' ? hold->name_space :
+	    d->default_namespace;
+}
+
 void
 hold_renewed(struct ddblock *d, const struct codec_line *line)
 {
@@ -225,11 +232,8 @@ hold_renewed(struct ddblock *d, const struct codec_line *line)
 	struct hold *hold;
 
 	TAILQ_FOREACH(hold, &d->holds, entry) {
-		const char *mine = hold->name_space[0] != '\0' ?
-		    hold->name_space : d->default_namespace;
-
 		if (name != NULL && !hold->manual &&
-		    strcmp(mine, name->bytes) == 0)
+		    strcmp(hold_namespace(d, hold), name->bytes) == 0)
 			hold_extend(d, hold, line);
 	}
 	hold_count(d);

@@ -55,6 +55,7 @@
 #define request_read_error ddblock_private_request_read_error
 #define hold_granted ddblock_private_hold_granted
 #define hold_find ddblock_private_hold_find
+#define hold_namespace ddblock_private_hold_namespace
 #define hold_free ddblock_private_hold_free
 #define hold_extend ddblock_private_hold_extend
 #define hold_renewed ddblock_private_hold_renewed
@@ -69,7 +70,9 @@
 #define event_report ddblock_private_event_report
 #define wait_until_answered ddblock_private_wait_until_answered
 #define wait_on_reply ddblock_private_wait_on_reply
-#define change_read ddblock_private_change_read
+#define wait_limit_ms ddblock_private_wait_limit_ms
+#define release_answered ddblock_private_release_answered
+#define change_take ddblock_private_change_take
 #define change_write ddblock_private_change_write
 #define parts_new ddblock_private_parts_new
 #define parts_find ddblock_private_parts_find

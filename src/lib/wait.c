@@ -18,6 +18,7 @@ wait_on_reply(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
 	(void)d;
 	wait->answered = true;
 	wait->code = reply->code;
+	wait->cause = reply->cause;
 	wait->id = reply->id;
 	if (reply->code == 0 && wait->on_row != NULL && reply->row != NULL)
 		wait->on_row(wait->arg, reply->row, true);
@@ -37,6 +38,15 @@ wait_abandon(struct ddblock *d, uint64_t number)
 	request->on_reply = NULL;
 	if (request->kind == REQUEST_ACQUIRE)
 		(void)ddblock_cancel(d, number);
+}
+
+uint64_t
+wait_limit_ms(const struct ddblock *d, uint64_t id)
+{
+	uint64_t limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS;
+	uint64_t until_ms = ddblock_until_boot_ms(d, id);
+
+	return until_ms < limit_ms ? until_ms : limit_ms;
 }
 
 static int

@@ -1,0 +1,165 @@
+/*
+ * libddblock: releases as far as they go, and of all.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+#include "tests/lib/fixture.h"
+
+static char name_a[] = "a";
+
+/* What the daemon says went wrong is the cause; only what is not ours is an
+ * error. */
+START_TEST(test_best_effort)
+{
+	int cause = 1;
+
+	(void)fixture_acquire(2, 7, 60000);
+	(void)fixture_acquire(3, 8, 60000);
+	fake_send(&fake, "#4 OK\n");
+	ck_assert_int_eq(ddblock_release_best_effort(connection, 7, &cause), 0);
+	fake_expect(&fake, "#4 RELEASE id=7 best_effort=yes");
+	ck_assert_int_eq(cause, 0);
+	ck_assert_uint_eq(ddblock_token(connection, 7), 0);
+	fake_send(&fake, "#5 OK cause=UNREACHABLE :later\n");
+	ck_assert_int_eq(ddblock_release_best_effort(connection, 8, &cause), 0);
+	fake_expect(&fake, "#5 RELEASE id=8 best_effort=yes");
+	ck_assert_int_eq(cause, DDBLOCK_E_UNREACHABLE);
+	ck_assert_int_eq(ddblock_release_best_effort(connection, 8, NULL),
+	    DDBLOCK_E_LOCK_NOT_OWNED);
+	fake_expect_nothing(&fake);
+}
+END_TEST
+
+/* The daemon may not know it yet. */
+START_TEST(test_best_effort_of_what_is_lost)
+{
+	(void)fixture_acquire(2, 7, 60000);
+	fake_send(&fake, "!LOCK_LOST id=7 reason=expired\n");
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_int_eq(ddblock_release_best_effort_start(connection, 7,
+	    fixture_on_reply, name_a, NULL), 0);
+	fake_expect(&fake, "#3 RELEASE id=7 best_effort=yes");
+	fake_send(&fake, "#3 OK\n");
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_str_eq(fixture_heard(),
+	    "lost 7 loss=1;a OK cause=LOCK_LOST;");
+}
+END_TEST
+
+START_TEST(test_without_a_daemon)
+{
+	int cause = 0;
+
+	(void)fixture_acquire(2, 7, 60000);
+	fake_hang_up(&fake);
+	ck_assert_int_eq(ddblock_release_best_effort(connection, 7, &cause), 0);
+	ck_assert_int_eq(cause, DDBLOCK_E_NO_DAEMON);
+	cause = 0;
+	ck_assert_int_eq(ddblock_release_all(connection, NULL, &cause), 0);
+	ck_assert_int_eq(cause, DDBLOCK_E_NO_DAEMON);
+}
+END_TEST
+
+START_TEST(test_all)
+{
+	int cause = 1;
+
+	(void)fixture_acquire(2, 7, 60000);
+	(void)fixture_acquire(3, 8, 60000);
+	fake_send(&fake, "#4 OK released=2\n");
+	ck_assert_int_eq(ddblock_release_all(connection, NULL, &cause), 0);
+	fake_expect(&fake, "#4 RELEASE all=yes");
+	ck_assert_int_eq(cause, 0);
+	ck_assert_uint_eq(ddblock_token(connection, 7), 0);
+	ck_assert_uint_eq(ddblock_token(connection, 8), 0);
+	ck_assert_uint_eq(ddblock_next_deadline_ms(connection),
+	    DDBLOCK_NEVER_MS);
+	fake_send(&fake, "#5 OK released=0 lost=1\n");
+	ck_assert_int_eq(ddblock_release_all(connection, NULL, &cause), 0);
+	fake_expect(&fake, "#5 RELEASE all=yes");
+	ck_assert_int_eq(cause, DDBLOCK_E_LOCK_LOST);
+	fake_send(&fake, "#6 OK released=0 lost=1 failed=2 cause=THROTTLED\n");
+	ck_assert_int_eq(ddblock_release_all(connection, NULL, &cause), 0);
+	fake_expect(&fake, "#6 RELEASE all=yes");
+	ck_assert_int_eq(cause, DDBLOCK_E_THROTTLED);
+}
+END_TEST
+
+static uint64_t
+acquire_in(const char *ns, int tag, int id)
+{
+	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	char line[80];
+	uint64_t got = 0;
+
+	o.ns = ns;
+	(void)fixture_grant(tag, id, 60000);
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &o, &got), 0);
+	(void)snprintf(line, sizeof(line), "#%d ACQUIRE k ns=%s", tag, ns);
+	fake_expect(&fake, line);
+	return got;
+}
+
+/* Of some namespaces: the holds of the others stay. */
+START_TEST(test_all_of_some)
+{
+	uint64_t a = acquire_in("a", 2, 7);
+	uint64_t ab = acquire_in("ab", 3, 8);
+	uint64_t b = acquire_in("b", 4, 9);
+
+	fake_send(&fake, "#5 OK released=2\n");
+	ck_assert_int_eq(ddblock_release_all(connection, "b,a", NULL), 0);
+	fake_expect(&fake, "#5 RELEASE all=yes ns=b,a");
+	ck_assert_uint_eq(ddblock_token(connection, a), 0);
+	ck_assert_uint_ne(ddblock_token(connection, ab), 0);
+	ck_assert_uint_eq(ddblock_token(connection, b), 0);
+}
+END_TEST
+
+/* A grant that comes after it: was it given back with the others? */
+START_TEST(test_all_waits_for_no_grant)
+{
+	uint64_t request = 0;
+
+	(void)fixture_acquire(2, 7, 60000);
+	ck_assert_int_eq(ddblock_acquire_start(connection, "a", NULL,
+	    fixture_on_reply, name_a, &request), 0);
+	fake_expect(&fake, "#3 ACQUIRE a");
+	ck_assert_int_eq(ddblock_release_all(connection, NULL, NULL),
+	    DDBLOCK_E_BAD_REQUEST);
+	fake_expect_nothing(&fake);
+	ck_assert_uint_ne(ddblock_token(connection, 7), 0);
+	fake_send(&fake, "#3 ERR LOCK_BUSY\n");
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_int_eq(ddblock_release_all_start(connection, NULL,
+	    fixture_on_reply, name_a, NULL), 0);
+	fake_expect(&fake, "#4 RELEASE all=yes");
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("lib_release");
+	TCase *t = tcase_create("lib_release");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
+	tcase_add_test(t, test_best_effort);
+	tcase_add_test(t, test_best_effort_of_what_is_lost);
+	tcase_add_test(t, test_without_a_daemon);
+	tcase_add_test(t, test_all);
+	tcase_add_test(t, test_all_of_some);
+	tcase_add_test(t, test_all_waits_for_no_grant);
+	suite_add_tcase(s, t);
+	runner = srunner_create(s);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
