@@ -1,6 +1,7 @@
 /*
- * ddblock release: end the helper that `acquire --for-pid` left behind, and
- * wait until it is gone. Other holds are their connections' own.
+ * ddblock release: end the helper that `acquire --for-pid` left behind, or all
+ * of them, and wait until they are gone. Other holds are their connections'
+ * own.
  */
 #include <config.h>
 
@@ -18,14 +19,24 @@
 #include "ipc/codec.h"
 
 #define RELEASE_WAIT_MS 60000
+#define RELEASE_AT_ONCE 256	/* helpers, each with a descriptor */
+
+struct helper {
+	uint64_t id;		/* of its hold */
+	uint64_t pid;
+	int fd;			/* means it, if it is confirmed; or -1 */
+	bool confirmed;
+	bool told;
+};
 
 struct release {
 	struct ddblock *connection;
 	struct ddblock_query_options query;
+	bool all;
+	bool best_effort;
 	char name[HOLDER_NAME_SIZE];	/* of whose helper; "": anybody's */
-	size_t n_helpers;	/* of ours that hold it */
-	uint64_t id;		/* of the last one's hold */
-	uint64_t pid;		/* of the last one */
+	struct helper helpers[RELEASE_AT_ONCE];
+	size_t n_helpers;
 	uint64_t other_pid;	/* who else holds it; 0: nobody */
 };
 
@@ -41,40 +52,77 @@ release_number(const struct ddblock_row *row, const char *name)
 	return number;
 }
 
+/* Is it one that this call may mean? All are one's own, unless the process is
+ * named; of one lock, root may mean anybody's. */
+static bool
+release_means(const struct release *r, const struct ddblock_row *row)
+{
+	const char *name = ddblock_row_find(row, "name", NULL);
+	bool anybody = geteuid() == 0 && (!r->all || r->name[0] != '\0');
+
+	return name != NULL &&
+	    strncmp(name, HOLDER_NAME, strlen(HOLDER_NAME)) == 0 &&
+	    (anybody || release_number(row, "uid") == geteuid());
+}
+
+/* A helper of several locks has a row for each, under one id. */
+static struct helper *
+release_known(struct release *r, const struct helper *like)
+{
+	for (size_t i = 0; i < r->n_helpers; i++) {
+		if (r->helpers[i].id == like->id &&
+		    r->helpers[i].pid == like->pid)
+			return &r->helpers[i];
+	}
+	return NULL;
+}
+
 static void
 release_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct release *r = arg;
-	const char *name = ddblock_row_find(row, "name", NULL);
-	uint64_t pid = release_number(row, "pid");
+	struct helper helper = { .fd = -1 };
 
 	if (final)
 		return;
-	if (name == NULL || strncmp(name, HOLDER_NAME,
-	    strlen(HOLDER_NAME)) != 0 || (geteuid() != 0 &&
-	    release_number(row, "uid") != geteuid())) {
-		r->other_pid = pid;
-		return;
-	}
-	if (r->name[0] != '\0' && strcmp(name, r->name) != 0)
-		return;
-	r->n_helpers++;
-	r->id = release_number(row, "id");
-	r->pid = pid;
+	helper.id = release_number(row, "id");
+	helper.pid = release_number(row, "pid");
+	if (!release_means(r, row))
+		r->other_pid = helper.pid;
+	else if ((r->name[0] == '\0' ||
+	    strcmp(ddblock_row_find(row, "name", NULL), r->name) == 0) &&
+	    r->n_helpers < RELEASE_AT_ONCE && release_known(r, &helper) == NULL)
+		r->helpers[r->n_helpers++] = helper;
 }
 
-static int
-release_find(struct release *r)
+static void
+release_on_row_again(void *arg, const struct ddblock_row *row, bool final)
 {
-	r->id = r->pid = r->other_pid = 0;
-	r->n_helpers = 0;
-	return ddblock_query(r->connection, DDBLOCK_QUERY_HELD, &r->query,
-	    release_on_row, r);
+	struct release *r = arg;
+	struct helper *known;
+
+	if (final)
+		return;
+	known = release_known(r, &(struct helper){
+	    .id = release_number(row, "id"),
+	    .pid = release_number(row, "pid"),
+	});
+	if (known != NULL)
+		known->confirmed = true;
 }
 
+static const char *
+release_what(const struct release *r)
+{
+	return r->all ? "all" : r->query.key;
+}
+
+/* Nothing is held by a helper: for who wanted just that, it is well. */
 static int
 release_not_there(const struct release *r)
 {
+	if (r->all || (r->best_effort && r->other_pid == 0))
+		return 0;
 	if (r->other_pid != 0)
 		cli_say("%s: process %llu holds it by a connection of its own, "
 		    "and only that can release it", r->query.key,
@@ -85,60 +133,114 @@ release_not_there(const struct release *r)
 	return ddblock_exit_status(DDBLOCK_E_LOCK_NOT_OWNED);
 }
 
-/* Tell the helper, whom @fd names, and wait for its end. */
 static int
-release_end(const struct release *r, int fd)
+release_tell(const struct release *r, struct helper *helper)
 {
-	struct pollfd ended = { .fd = fd, .events = POLLIN };
+	helper->told = helper->confirmed && helper->fd >= 0;
+	if (!helper->told)
+		return release_not_there(r);
+	if (pidfd_signal(helper->fd, SIGTERM) == 0 || errno == ESRCH)
+		return 0;
+	helper->told = false;
+	cli_say("%s: cannot signal process %llu: %s", release_what(r),
+	    (unsigned long long)helper->pid, strerror(errno));
+	return CLI_FAILED;
+}
+
+/* Wait for its end. */
+static int
+release_await(const struct release *r, const struct helper *helper)
+{
+	struct pollfd ended = { .fd = helper->fd, .events = POLLIN };
 	int n;
 
-	if (pidfd_signal(fd, SIGTERM) < 0 && errno != ESRCH) {
-		cli_say("%s: cannot signal process %llu: %s", r->query.key,
-		    (unsigned long long)r->pid, strerror(errno));
-		return CLI_FAILED;
-	}
 	do {
 		n = poll(&ended, 1, RELEASE_WAIT_MS);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0)
 		return 0;
 	cli_say("%s: process %llu does not end; does the daemon answer?",
-	    r->query.key, (unsigned long long)r->pid);
-	return CLI_FAILED;
+	    release_what(r), (unsigned long long)helper->pid);
+	return r->best_effort ? 0 : CLI_FAILED;
+}
+
+/* End those that were found. The first failure's status. */
+static int
+release_end(struct release *r)
+{
+	int status = 0;
+	int code;
+
+	for (size_t i = 0; i < r->n_helpers; i++)
+		r->helpers[i].fd = pidfd_for((pid_t)r->helpers[i].pid);
+	/* Are they still the same? Then the descriptors mean the helpers. */
+	code = ddblock_query(r->connection, DDBLOCK_QUERY_HELD, &r->query,
+	    release_on_row_again, r);
+	if (code < 0)
+		status = cli_failed(r->connection, release_what(r), code);
+	for (size_t i = 0; code == 0 && i < r->n_helpers; i++) {
+		int one = release_tell(r, &r->helpers[i]);
+
+		status = status != 0 ? status : one;
+	}
+	for (size_t i = 0; i < r->n_helpers; i++) {
+		int one = r->helpers[i].told ?
+		    release_await(r, &r->helpers[i]) : 0;
+
+		status = status != 0 ? status : one;
+		if (r->helpers[i].fd >= 0)
+			(void)close(r->helpers[i].fd);
+	}
+	return status;
+}
+
+static int
+release_find(struct release *r)
+{
+	r->n_helpers = 0;
+	r->other_pid = 0;
+	return ddblock_query(r->connection, DDBLOCK_QUERY_HELD, &r->query,
+	    release_on_row, r);
 }
 
 static int
 release_run(struct release *r)
 {
-	uint64_t id;
-	uint64_t pid;
+	size_t n;
 	int status;
-	int code = release_find(r);
-	int fd;
 
-	if (code < 0)
-		return cli_failed(r->connection, r->query.key, code);
-	if (r->n_helpers == 0)
-		return release_not_there(r);
-	if (r->n_helpers > 1) {
-		cli_say("%s: %zu processes share it; name the one that shall "
-		    "leave: --for-pid=PID", r->query.key, r->n_helpers);
-		return CLI_USAGE;
-	}
-	id = r->id;
-	pid = r->pid;
-	fd = pidfd_for((pid_t)pid);
-	/* Is it still the same? Then the descriptor means the helper. */
-	code = release_find(r);
-	if (code < 0)
-		status = cli_failed(r->connection, r->query.key, code);
-	else if (fd < 0 || r->id != id || r->pid != pid)
-		status = release_not_there(r);
-	else
-		status = release_end(r, fd);
-	if (fd >= 0)
-		(void)close(fd);
+	do {
+		int code = release_find(r);
+
+		if (code < 0)
+			return cli_failed(r->connection, release_what(r), code);
+		n = r->n_helpers;
+		if (n == 0)
+			return release_not_there(r);
+		if (n > 1 && !r->all) {
+			cli_say("%s: %zu processes share it; name the one that "
+			    "shall leave: --for-pid=PID", r->query.key, n);
+			return CLI_USAGE;
+		}
+		status = release_end(r);
+	} while (status == 0 && n == RELEASE_AT_ONCE);
 	return status;
+}
+
+static bool
+release_option(struct release *r, int option)
+{
+	pid_t pid;
+
+	if (option == 'a')
+		r->all = true;
+	else if (option == 'b')
+		r->best_effort = true;
+	else if (holder_parse_pid(optarg, &pid))
+		holder_name(pid, r->name);
+	else
+		return false;
+	return true;
 }
 
 static int
@@ -147,23 +249,25 @@ release_arguments(struct release *r, struct cli *cli, int argc, char **argv)
 	static const struct option options[] = {
 		CLI_COMMON_OPTIONS,
 		{ "for-pid", required_argument, NULL, 'p' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "best-effort", no_argument, NULL, 'b' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
 	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
-		pid_t pid;
-
 		if (option == '?')
 			return CLI_USAGE;
-		if (!holder_parse_pid(optarg, &pid))
+		if (!release_option(r, option))
 			return cli_bad_value(cli, option, options);
-		holder_name(pid, r->name);
 	}
-	if (optind + 1 != argc)
+	if (r->all && optind != argc)
+		return cli_misused(cli, "all of them, or \"%s\"?",
+		    argv[optind]);
+	if (!r->all && optind + 1 != argc)
 		return cli_misused(cli, optind == argc ?
 		    "which lock?" : "one lock at a time");
-	r->query.key = argv[optind];
+	r->query.key = r->all ? NULL : argv[optind];
 	r->query.ns = cli->ns;
 	r->query.sort = cli->sort;
 	return 0;

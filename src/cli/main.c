@@ -18,7 +18,8 @@ static const struct cli_command cli_commands[] = {
 	{ "acquire", "[-ns] [-c LIMIT] [-w TIME] --for-pid=PID "
 	    "[--on-lost=SIGNAL] KEY | -k KEY...", "hold a lock for a process",
 	    cmd_acquire },
-	{ "release", "[--for-pid=PID] KEY", "end what acquire began",
+	{ "release", "[--for-pid=PID] [--best-effort] KEY | --all",
+	    "end what acquire began",
 	    cmd_release },
 	{ "break", "[--token=N] --reason=TEXT KEY",
 	    "take a lock from whoever holds it", cmd_break },

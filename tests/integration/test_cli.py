@@ -329,6 +329,7 @@ class Complaints(unittest.TestCase):
         ("acquire --for-pid=x k", 'the number of a process, not "x"'),
         ("acquire --on-lost=XX k", "the name of a signal, such as TERM, or 0"),
         ("release", "which lock?\nusage: ddblock release"),
+        ("release --all k", 'all of them, or "k"?'),
         ("release --for-pid=x k", 'the number of a process, not "x"'),
         ("get", "which lock?\nusage: ddblock get KEY\n"),
         ("get a b", '"b" is too much\nusage: ddblock get KEY\n'),
@@ -557,6 +558,44 @@ class ForProcess(unittest.TestCase):
             self.assertTrue(client.try_(KEY).ok)
         done = ddblock(self.daemon, "release", "--for-pid=0", KEY)
         self.assertEqual(done.returncode, 64)
+
+    def test_release_of_all(self):
+        """Helpers of one lock and of several; of one process, or any; and
+        what others hold by connections of their own stays."""
+        pids = [os.getpid(), os.getppid()]
+        for pid in pids:
+            self.assertEqual(self.acquire(pid, "-s", KEY).returncode, 0)
+        self.assertEqual(self.acquire(pids[0], "-ka", "-kb").returncode, 0)
+        with Client(self.daemon) as client:
+            self.assertTrue(client.try_("own").ok)
+
+            def held():
+                return sorted([row["key"], row["name"]] for row in
+                              client.call("HELD").rows
+                              if row["mine"] == "no")
+
+            for args in ([f"--for-pid={pids[0]}"], [], []):
+                done = ddblock(self.daemon, "release", "--all", *args)
+                self.assertEqual([done.returncode, done.stderr], [0, ""])
+                self.assertEqual(held(), [[KEY, f"for-pid:{pids[1]}"]]
+                                 if args else [])
+            self.assertEqual(len(client.call("HELD").rows), 1)
+        done = ddblock(self.daemon, "release", "--all", "--ns=nowhere")
+        self.assertEqual(done.returncode, 64)
+
+    def test_release_as_far_as_it_goes(self):
+        done = ddblock(self.daemon, "release", KEY)
+        self.assertEqual(done.returncode, 5)
+        done = ddblock(self.daemon, "release", "--best-effort", KEY)
+        self.assertEqual([done.returncode, done.stderr], [0, ""])
+        self.assertEqual(self.acquire(os.getpid(), KEY).returncode, 0)
+        done = ddblock(self.daemon, "release", "--best-effort", KEY)
+        self.assertEqual([done.returncode, done.stderr], [0, ""])
+        with Client(self.daemon) as client:
+            self.assertTrue(client.try_(KEY).ok)
+            done = ddblock(self.daemon, "release", "--best-effort", KEY)
+            self.assertEqual(done.returncode, 5)
+            self.assertIn("a connection of its own", done.stderr)
 
     def test_interrupted_while_waiting(self):
         with Client(self.daemon) as client:
