@@ -81,6 +81,8 @@ dynamodb_job_on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	course_send(&j->course, clock_boot_ms(), &step);
+	if (step.next == COURSE_SEND)
+		j->jobs->repetitions++;
 	dynamodb_job_perform(j, &step);
 }
 
@@ -146,8 +148,6 @@ dynamodb_job_call(struct dynamodb_job *j, const struct course_step *step)
 	}
 	s->in_flight++;
 	s->requests++;
-	if (j->course.attempt > 0)
-		s->repetitions++;
 	return 0;
 }
 
