@@ -99,7 +99,10 @@ class Damaged(unittest.TestCase):
     """What cannot be read is refused, and only that."""
 
     def setUp(self):
-        self.daemon = Daemon(CONFIG).start()
+        # Time enough for a disk that is busy with others, too.
+        self.daemon = Daemon("[namespace default]\nfile = {dir}/d.db\n"
+                             "lease = 10m\nheartbeat = 1m\n"
+                             "request_timeout = 1m\n").start()
         self.addCleanup(self.daemon.close)
         self.path = f"{self.daemon.directory}/d.db"
         self.keys = [f"key/{i:03}" + "x" * 90 for i in range(200)]
