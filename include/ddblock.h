@@ -247,12 +247,12 @@ int ddblock_acquire(struct ddblock *, const char *key,
 
 /*
  * Acquire the locks @keys, in any order and each once, as one hold: all of them
- * or none. They are of one namespace, in the same mode, and have the same sort
- * value. One release gives all back, and when one of them is lost, all are.
- * Blocks.
+ * or none. They are of one namespace, in the same mode and within the same
+ * limit, and have the same sort value. One release gives all back, and when one
+ * of them is lost, all are. Blocks.
  *
  * DDBLOCK_E_UNSUPPORTED
- *     A limit, a term of its own, or what is kept in a lock: for one lock only.
+ *     A term of its own, or what is kept in a lock: for one lock only.
  * any other code
  *     As of ddblock_acquire(); the reply's field "key" names the lock that was
  *     in the way.

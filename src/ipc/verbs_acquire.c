@@ -240,9 +240,6 @@ acquire_agree(struct connection *c, const struct core_request *q)
 		    "policy=fail-closed, max_hold, keepalive, danger, "
 		    "renew=manual, reentrant and on_close=lease go with one "
 		    "key");
-	if (q->n_keys > 0 && q->terms.limit > 0)
-		return verbs_reason(c, DDBLOCK_E_UNSUPPORTED,
-		    "limit goes with one key");
 	if (q->n_keys > 0 && (q->change != NULL || q->only_if_exists))
 		return verbs_reason(c, DDBLOCK_E_UNSUPPORTED, "what is kept "
 		    "in a lock is asked for and changed with one key");

@@ -192,6 +192,34 @@ START_TEST(test_share)
 }
 END_TEST
 
+/* A semaphore has one limit: who names another gets neither. */
+START_TEST(test_other_limit)
+{
+	struct holder you = case_holder();
+	struct several v;
+	struct key keys[2];
+	struct seen *s;
+
+	several_keys(keys, 2);
+	case_done(case_share(keys[1], &you, (uint64_t)_i));
+	several_init(&v, keys, 2);
+	several_share(&v, 2);
+	s = case_do(&v.whole);
+	case_conflict(s);
+	ck_assert_int_eq(s->parts[0].kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(s->parts[1].kind, OUTCOME_CONFLICT);
+	ck_assert_uint_eq(s->locks[1].record.limit, (uint64_t)_i);
+	ck_assert(!case_read(keys[0])->lock.record.exists);
+	/* What nobody holds has none. */
+	case_done(case_release(keys[1], &you));
+	several_init(&v, keys, 2);
+	several_share(&v, 2);
+	s = case_do(&v.whole);
+	case_done(s);
+	ck_assert_uint_eq(s->locks[1].record.limit, 2);
+}
+END_TEST
+
 /* The kinds of use take turns here, too; and who gets it wishes no more. */
 START_TEST(test_turns)
 {
@@ -325,6 +353,8 @@ conformance_together(void)
 	tcase_add_loop_test(cases, test_none, 0, 3);
 	tcase_add_test(cases, test_two_in_the_way);
 	tcase_add_loop_test(cases, test_share, 0, 3);
+	tcase_add_loop_test(cases, test_other_limit, 3, 4);
+	tcase_add_loop_test(cases, test_other_limit, 0, 1);
 	tcase_add_test(cases, test_turns);
 	tcase_add_test(cases, test_race);
 	tcase_add_loop_test(cases, test_contradictions, 0, CONTRADICTIONS);

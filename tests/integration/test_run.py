@@ -134,8 +134,14 @@ class Statuses(unittest.TestCase):
             self.assertTrue(client.release(held).ok)
             done = self.run_("-sk", "one/a", "-k", "one/b", "--", "echo", "--")
             self.assertEqual([done.returncode, done.stdout], [0, "--\n"])
+            held = client.try_("one/b", mode="shared", limit=2)
+            for limit, ran in ((2, "ran\n"), (3, "")):
+                done = self.run_(f"-nc{limit}", "-k", "one/a", "-k", "one/b",
+                                 "echo", "ran")
+                self.assertEqual([done.returncode, done.stdout],
+                                 [0 if ran else 5, ran], done.stderr)
+            self.assertTrue(client.release(held).ok)
             for args in ([], ["-k", "a", "-k", "a", "true"], ["-k", "a"],
-                         ["-c2", "-k", "a", "-k", "b", "true"],
                          [f"-kk{n}" for n in range(26)] + ["true"]):
                 done = self.run_(*args)
                 self.assertEqual(done.returncode, 64, (args, done.stderr))

@@ -92,8 +92,9 @@ judge_terms_check_renewal(struct judge *j, const struct judge_hold *h,
 {
 	uint64_t good_ms = judge_least_ms(j, h->client->host,
 	    j->rules.lease_ms - j->rules.margin_ms);
-	uint64_t age_ms = j->rules.request_ms > JUDGE_FRESH_MS ?
-	    j->rules.request_ms : JUDGE_FRESH_MS;
+	uint64_t age_ms = judge_most_ms(j, h->client->host,
+	    j->rules.request_ms > JUDGE_FRESH_MS ? j->rules.request_ms :
+	    JUDGE_FRESH_MS);
 
 	if (!h->terms.manual || h->exempt || until_ms >= h->end_ms ||
 	    until_ms + age_ms + j->rules.lateness_ms >= r->asked_ms + good_ms)

@@ -126,8 +126,7 @@ clients_join(struct dice *d, struct plan_step *s, unsigned key)
 {
 	char more[PLAN_KEY_MAX];
 
-	if (s->limit > 0 || d->joint_percent == 0 ||
-	    !dice_percent(d, d->joint_percent))
+	if (d->joint_percent == 0 || !dice_percent(d, d->joint_percent))
 		return;
 	for (unsigned i = 0; i < d->n_keys; i++) {
 		size_t length = strlen(s->key);
