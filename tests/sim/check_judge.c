@@ -91,6 +91,8 @@ static const struct judge_case told[] = {
 	    "40 c1@A leaves\n", 0 },
 	{ "6", "a second reply", TWO "30 c2@B told r2 code=-2\n",
 	    "31 c2@B told r2 code=-2\n", "", "40 c1@A leaves\n", 0 },
+	{ "6", "a defect is told", TWO, "30 c2@B told r2 code=-20\n",
+	    "30 c2@B told r2 code=-2\n", "40 c1@A leaves\n", 0 },
 	{ "6", "a reply that comes too late",
 	    TWO "30 c1@A release 1 r3 due=5030\n",
 	    "5031 c1@A told r3\n", "5030 c1@A told r3\n", NULL, 0 },

@@ -16,6 +16,9 @@ static const struct judge_case terms[] = {
 	{ "T9", "an end that was not asked for", ASKS("max-hold=5000"),
 	    HAS("until=5011 ends=5011"), HAS(ENDS),
 	    "5010 c1@A lost 1 max_hold\n", 0 },
+	{ "T9", "a deadline beyond its end", ASKS("max-hold=5000"),
+	    HAS("until=5011 ends=5010"), HAS(ENDS),
+	    "5010 c1@A lost 1 max_hold\n", 0 },
 	{ "T9", "it had it long enough, but not yet",
 	    ASKS("max-hold=5000") HAS(ENDS), "5009 c1@A lost 1 max_hold\n",
 	    "5010 c1@A lost 1 max_hold\n", NULL, 0 },
@@ -40,6 +43,11 @@ static const struct judge_case terms[] = {
 	    ASKS("manual") HAS(UNTIL) "9000 c1@A renew 1 r2\n",
 	    "9010 c1@A told r2 until=20000\n",
 	    "9010 c1@A told r2 until=27000\n", "9500 c1@A leaves\n", 0 },
+	{ "T9", "nor by a daemon whose clock is slow", "rules danger=10000 "
+	    "blind\n0 A start rate=-50000\n10 c1@A acquire x r1 manual\n"
+	    "10 c1@A told r1 hold=1 token=100 until=19000\n"
+	    "9000 c1@A renew 1 r2\n", "9010 c1@A told r2 until=23734\n",
+	    "9010 c1@A told r2 until=23735\n", "9500 c1@A leaves\n", 0 },
 	{ "T2", "it wanted to be warned earlier", ASKS("danger=5000")
 	    HAS(UNTIL), WARNED, "5000 c1@A danger 1 until=19000\n",
 	    "10500 c1@A leaves\n", 0 },

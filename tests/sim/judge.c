@@ -17,7 +17,7 @@
  *   5  A connection that ends hears nothing more, and what it held leaves the
  *      table; so does what is released.
  *   6  Every request gets exactly one final reply, in time; one that was
- *      cancelled, at once.
+ *      cancelled, at once. None is INTERNAL.
  *   7  No client has more requests or holds than it may.
  *   8  A lock that nobody holds is granted in time to who waits for it; to who
  *      would share it, also one that others share, if there is room and no
@@ -36,8 +36,9 @@
  *   T6  When nothing disturbs any more, nobody is warned and nothing expires;
  *       but who asked to be warned earlier than others may be.
  *   T7  What was lost is not said to have been released.
- *   T9  What its own terms end is lost when they say so, and nobody else is
- *       granted it before a margin after, unless they share it without a limit.
+ *   T9  What its own terms end has no deadline after that, is lost when they
+ *       say so, and nobody else is granted it before a margin after, unless
+ *       they share it without a limit.
  *   T10 What is fail-closed has no deadline, and is lost only by a break or by
  *       hand.
  *
@@ -418,7 +419,6 @@ judge_end(struct judge *j, uint64_t at_ms)
 			judge_end_hold(j, h);
 		}
 		judge_turns_end(j, l);
-		judge_quiet_end(j, l);
 		judge_order_check(j, l);
 	}
 	return !j->guilty;

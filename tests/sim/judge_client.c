@@ -93,6 +93,7 @@ judge_request_free(struct judge *j, struct judge_request *r)
 	    --c->n_open <= j->rules.requests_per_client_max)
 		judge_due_unset(j, &c->due);
 	judge_due_done(j, &r->due);
+	judge_due_done(j, &r->joint_due);
 	free(r);
 }
 
@@ -141,6 +142,7 @@ judge_asked(struct judge *j, const struct fact *f)
 		DL_APPEND2(r->lock->waiters, r, wait_prev, wait_next);
 		judge_quiet_review(j, r->lock);
 	}
+	judge_quiet_asked(j, r);
 	if (f->verb == CORE_BREAK) {
 		r->broken = judge_lock_get(j, f->namespace_index, f->key);
 		judge_break_asked(j, f);
@@ -278,6 +280,10 @@ judge_answered(struct judge *j, const struct fact *f)
 		    ", which is not open", c->id, f->request);
 		return;
 	}
+	if (f->code == DDBLOCK_E_INTERNAL)
+		judge_find(j, "6", "c%" PRIu64 ": the reply to request %" PRIu64
+		    " is that %c has a defect", c->id, r->id,
+		    judge_host_name(f->host));
 	if (f->verb == CORE_ACQUIRE && f->code == 0 &&
 	    !judge_terms_again(j, c, r, f))
 		judge_hold_grant(j, c, r, f);

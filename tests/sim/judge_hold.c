@@ -277,6 +277,10 @@ judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
 	unsigned host = h->client->host;
 	uint64_t most_ms;
 
+	if (h->until_ms > h->end_ms && !h->exempt)
+		judge_find(j, "T9", "c%" PRIu64 " may have %s until %" PRIu64
+		    ", and is told %" PRIu64, h->client->id,
+		    judge_lock_name(h->lock), h->end_ms, h->until_ms);
 	if (h->grant == NULL || h->exempt || h->fail_closed)
 		return;
 	s = h->grant->session;

@@ -345,24 +345,37 @@ judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
 	    judge_stretch_ms(j, pause_ms) + rules->slack_ms;
 }
 
-void
-judge_quiet_end(struct judge *j, const struct judge_lock *l)
+/* The first of them stands for the request. */
+static void
+judge_quiet_await(struct judge *j, struct judge_request *r)
 {
-	const struct judge_request *r;
+	if (r->joint == r->id && r->wait_ms > 0)
+		judge_due_set(j, &r->joint_due, judge_quiet_joint_ms(j, r));
+}
 
-	if (j->quiet_ms == JUDGE_NEVER)
-		return;
-	DL_FOREACH2(l->waiters, r, wait_next)
-	{
-		if (r->joint == 0 || r->joint != r->id || r->wait_ms == 0 ||
-		    judge_quiet_joint_ms(j, r) > j->now_ms ||
-		    judge_is_mute(j, r->client->host) ||
-		    judge_quiet_may_wait(j, r, 4))
-			continue;
+static void
+judge_quiet_joint_waited(struct judge *j, void *request)
+{
+	struct judge_request *r = request;
+	uint64_t due_ms = judge_quiet_joint_ms(j, r);
+
+	if (due_ms <= j->now_ms && (judge_is_mute(j, r->client->host) ||
+	    judge_quiet_may_wait(j, r, 4)))
+		due_ms = j->now_ms + j->rules.lease_ms;
+	if (due_ms > j->now_ms)
+		judge_due_set(j, &r->joint_due, due_ms);
+	else
 		judge_find(j, "J2", "c%" PRIu64 " waits since %" PRIu64 " for "
 		    "%s and others, which nobody holds", r->client->id,
-		    r->asked_ms, judge_lock_name(l));
-	}
+		    r->asked_ms, judge_lock_name(r->lock));
+}
+
+void
+judge_quiet_asked(struct judge *j, struct judge_request *r)
+{
+	judge_due_init(j, &r->joint_due, judge_quiet_joint_waited, r);
+	if (j->quiet_ms != JUDGE_NEVER)
+		judge_quiet_await(j, r);
 }
 
 /* ---- both ------------------------------------------------------------- */
@@ -379,10 +392,15 @@ judge_quiet_review(struct judge *j, struct judge_lock *l)
 void
 judge_quiet_begin(struct judge *j)
 {
+	struct judge_request *r;
 	struct judge_lock *l;
 
 	j->quiet_ms = j->now_ms;
 	for (l = j->locks; l != NULL; l = l->hh.next) {
+		DL_FOREACH2(l->waiters, r, wait_next)
+		{
+			judge_quiet_await(j, r);
+		}
 		judge_quiet_review(j, l);
 		judge_watch_review(j, l);
 	}

@@ -84,6 +84,7 @@ struct judge_request {
 	bool leaves;		/* RELEASE: one of several */
 	uint64_t woken_ms;	/* then: when that went on; 0 */
 	struct judge_due due;
+	struct judge_due joint_due;	/* J2 */
 };
 
 struct judge_client {
@@ -454,7 +455,7 @@ void judge_break_answered(struct judge *, const struct judge_request *);
 void judge_break_free(struct judge_lock *);
 
 /* judge_quiet.c: what must happen when nothing disturbs any more */
-void judge_quiet_end(struct judge *, const struct judge_lock *);
+void judge_quiet_asked(struct judge *, struct judge_request *);
 void judge_quiet_review(struct judge *, struct judge_lock *);
 void judge_quiet_begin(struct judge *);
 /* Does nothing disturb by now, and did not for a lease? */

@@ -301,6 +301,9 @@ plan_random(struct plan *p, uint64_t seed)
 	}
 	p->end_ms = p->quiet_ms + 2 * lease_ms + lease_ms / 2 +
 	    2 * p->ns.poll_ms;
+	/* Whether those who wait for several get them takes longer to tell. */
+	if ((d.extras & DICE_JOINT) != 0 && dice_percent(&d, 10))
+		p->end_ms += 4 * lease_ms + 8 * p->ns.poll_ms;
 	dice_clients(&d);
 	dice_faults(&d);
 	/* Nobody does anything after the end. */

@@ -242,6 +242,7 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	if (story_has(s, "unwarned"))
 		f->danger_ms = FACT_NEVER;
 	f->fail_closed = story_has(s, "fail-closed");
+	f->joint = story_option(s, "joint", 0);
 	f->due_ms = story_option(s, "due", FACT_NEVER);
 	f->token = story_option(s, "token", 0);
 	if (verb == CORE_ACQUIRE || verb == CORE_BREAK ||

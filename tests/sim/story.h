@@ -13,7 +13,7 @@
  *     TIME A renewed until=TIME
  *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
  *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
- *         [manual] [reentrant] [stays]
+ *         [manual] [reentrant] [stays] [joint=N: one of several, with rN]
  *     TIME c1@A release|renew HOLD rN [due=TIME]
  *     TIME c1@A cancel rM rN
  *     TIME c1@A break KEY rN token=N
