@@ -1167,6 +1167,11 @@ public final class DdblockClient implements AutoCloseable {
             return fields.get("owner");
         }
 
+        /** Another after each heartbeat; null: as of getOwnerName(). */
+        public String getRecordVersionNumber() {
+            return fields.get("version");
+        }
+
         public boolean isExpired() {
             return hold == null ? !"held".equals(fields.get("state"))
                     : !hold.isValid();

@@ -980,6 +980,7 @@ class DynamoDBLock(Hold):
         self.sort_key = pending.arguments.get("sort", "-")
         self.app_callback = pending.app_callback
         self.additional_attributes = pending.additional_attributes
+        self.stays = pending.arguments.get("on_close") == "lease"
         self.is_in_danger = False
 
     @property
@@ -1006,6 +1007,17 @@ class DynamoDBLock(Hold):
     def lease_duration(self):
         """In seconds."""
         return duration_ms(self._record()["lease"]) / 1000
+
+    @property
+    def record_version_number(self):
+        """Another after each heartbeat."""
+        return self._record()["version"]
+
+    @property
+    def expiry_time(self):
+        """In seconds of the epoch: the lease's end, if no heartbeat comes."""
+        left_ms = duration_ms(self._record()["expires"])
+        return int(time.time() + left_ms / 1000)
 
     def _record(self):
         return self.client.get(self.key, sort=self.sort_key, ns=self.ns)
@@ -1065,7 +1077,14 @@ class DynamoDBLockClient(Client):
         return _attributes(self.get(partition_key, sort=sort_key))
 
     def close(self, release_locks=True):
-        """The end of a connection always releases its locks."""
+        """The end of a connection releases its locks, but for those that were
+        acquired with on_close="lease": without release_locks these are left.
+        """
+        with self._mutex:
+            stay = [hold for hold in self._session.holds.values()
+                    if getattr(hold, "stays", False)]
+        for hold in stay if release_locks else []:
+            self.release_lock(hold)
         super().close()
 
     def new_hold(self, pending, reply):

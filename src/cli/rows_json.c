@@ -20,7 +20,7 @@ static const char *const rows_numbers[] = {
 };
 static const char *const rows_durations[] = {
 	"remaining", "unchanged", "lease", "held", "waited", "renewed",
-	"uptime", "margin", "in", NULL,
+	"uptime", "margin", "in", "expires", NULL,
 };
 static const char *const rows_booleans[] = { "here", "mine", NULL };
 

@@ -192,6 +192,11 @@ struct core_holder_view {
 	bool seen;		/* its session is being observed: */
 	uint64_t unchanged_ms;	/* its beat has stood still this long */
 	uint64_t lease_ms;
+	uint64_t renewal;	/* another with each renewal of its lease that
+				 * is known; 0: none is */
+	bool ends;		/* it is known when that lease ends, unless it
+				 * is renewed: */
+	uint64_t ends_ms;	/* so long from now */
 	uint64_t held_ms;	/* here: since then; 0: unknown */
 	uint64_t kept;		/* CORE_CHANGED: rises when what is kept in the
 				 * lock changes */

@@ -234,6 +234,8 @@ void observe_unblock(struct sight *);
 void observe_glance(struct core *, struct observation *);
 bool observe_ends_before(const struct observation *,
     const struct observation *);
+bool observe_knows_end(const struct observation *, uint64_t now_ms,
+    uint64_t *ret_ms);
 bool observe_is_stale(const struct core *, const struct observation *);
 bool observe_lives(struct core *, struct observation *);
 bool observe_is_near_end(const struct core *, const struct observation *);

@@ -103,6 +103,18 @@ observe_is_stale(const struct core *core, const struct observation *o)
 	    core->now_ms >= observe_end_ms(o);
 }
 
+/* When does its lease end, if it is not seen to move? False: nobody looks. */
+bool
+observe_knows_end(const struct observation *o, uint64_t now_ms,
+    uint64_t *ret_ms)
+{
+	if (o->state == OBSERVATION_NEW ||
+	    (o->state != OBSERVATION_DEAD && o->blocked == NULL))
+		return false;
+	*ret_ms = o->state == OBSERVATION_DEAD ? now_ms : observe_end_ms(o);
+	return true;
+}
+
 static void
 observe_schedule(struct core *core, struct observation *o)
 {

@@ -26,11 +26,16 @@ view_session(const struct core *core, const struct namespace *ns,
     const struct holder *h, uint64_t now_ms, struct core_holder_view *v)
 {
 	const struct observation *o = observe_find(ns, h->session);
+	uint64_t end_ms = 0;
 
 	v->lease_ms = h->lease_ms;
-	v->dead = v->seen = v->silent = false;
+	v->dead = v->seen = v->silent = v->ends = false;
+	v->renewal = 0;
 	if (o == NULL || o->state == OBSERVATION_NEW)
 		return;
+	v->renewal = o->beat;
+	v->ends = !v->fail_closed && observe_knows_end(o, now_ms, &end_ms);
+	v->ends_ms = view_since(end_ms, now_ms);
 	v->dead = o->state == OBSERVATION_DEAD;
 	v->silent = v->dead || observe_is_stale(core, o);
 	v->seen = true;
@@ -73,6 +78,10 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->limit = hold->grant->limit;
 	v->lease_ms = hold->lock->ns->settings.lease_ms;
 	v->held_ms = view_since(now_ms, hold->since_ms);
+	v->renewal = terms_until_ms(hold);
+	v->ends = !hold->fail_closed;
+	v->ends_ms = view_since(v->renewal +
+	    hold->lock->ns->settings.margin_ms, now_ms);
 }
 
 /* How many here have it. What is kept for a request for several locks, until it
@@ -169,6 +178,7 @@ view_record(const struct core *core, const struct namespace *ns,
 		if (ret->mode == LOCK_MODE_SHARED)
 			ret->token = record->token;
 		view_policy(record->holders, record->n_holders, ret);
+		ret->ends = !ret->fail_closed;
 		ret->n_holders += view_n_holds(core, l);
 	} else {
 		view_sessions(core, ns, record->holders, record->n_holders,

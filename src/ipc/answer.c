@@ -1,6 +1,7 @@
 /*
  * What the core says, as lines.
  */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "common/clock.h"
@@ -78,6 +79,19 @@ answer_owner(struct connection *c, struct buffer *b,
 		codec_boolean(b, "alive", false);
 }
 
+/* Who has it, by the token and number of holders, which together are the same
+ * only while nobody comes or goes; and the last renewal that is known. */
+static void
+answer_version(struct buffer *b, const struct core_holder_view *v)
+{
+	char version[64];
+
+	(void)snprintf(version, sizeof(version),
+	    "%" PRIu64 "-%" PRIu32 "-%" PRIu64, v->token, v->n_holders,
+	    v->renewal);
+	codec_text_value(b, "version", version);
+}
+
 void
 answer_holder(struct connection *c, struct buffer *b,
     const struct core_holder_view *v)
@@ -102,6 +116,9 @@ answer_holder(struct connection *c, struct buffer *b,
 		codec_number(b, "pid", (uint64_t)holder->peer.pid);
 	if (v->lease_ms > 0)
 		codec_duration(b, "lease", v->lease_ms);
+	if (v->ends)
+		codec_duration(b, "expires", v->ends_ms);
+	answer_version(b, v);
 }
 
 /* What is fail-closed has no deadline. */

@@ -154,10 +154,14 @@ final class Old {
         try (var lockClient = new AmazonDynamoDBLockClient();
                 var lock = lockClient.acquireLock(moe().build())) {
             long until = lock.hold().untilBootMs();
+            String version = lockClient.getLock("Moe")
+                    .getRecordVersionNumber();
             OUT.println("held " + until);
             Driver.readLine();
             OUT.println(lock.isExpired() + " "
-                    + (lock.hold().untilBootMs() > until));
+                    + (lock.hold().untilBootMs() > until) + " "
+                    + !lockClient.getLock("Moe").getRecordVersionNumber()
+                            .equals(version));
             lockClient.sendHeartbeat(lock);
             lock.sendHeartBeat();
         }

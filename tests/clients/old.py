@@ -5,6 +5,7 @@ test_parity.py says when each is played, and what is to be seen.
 import datetime
 import decimal
 import queue
+import time
 
 import ddblock
 from ddblock import DynamoDBLock, DynamoDBLockClient, DynamoDBLockError
@@ -64,6 +65,8 @@ def names():
         say(e.code, "/the_owner:" in e.fields["owner"])
     say(lock.partition_key, lock.sort_key, "/the_owner:" in lock.owner_name,
         lock.lease_duration, lock.lock_client is lock_client)
+    now = int(time.time())
+    say(now <= lock.expiry_time <= time.time() + lock.lease_duration)
     lock_client.close()
     other.close()
 
@@ -128,12 +131,19 @@ def errors():
 
 
 def shutdown():
-    """Client Close."""
-    lock_client = DynamoDBLockClient()
+    """Client Close, which may leave the locks to their leases."""
     look = ddblock.Client()
-    lock_client.acquire_lock("my_key")
-    lock_client.close(release_locks=True)
-    look.acquire("my_key").release()
+    for arguments in ({}, {"on_close": "lease"}):
+        lock_client = DynamoDBLockClient()
+        lock_client.acquire_lock("my_key", **arguments)
+        lock_client.close(release_locks=True)
+        look.acquire("my_key").release()
+    leaving = DynamoDBLockClient()
+    leaving.acquire_lock("my_key", on_close="lease")
+    leaving.close(release_locks=False)
+    while not any(row.get("left") for row in look.held()):
+        pass
+    say(state(look, "my_key"))
     try:
         lock_client.acquire_lock("my_key")
     except DynamoDBLockError as e:
@@ -167,10 +177,11 @@ def heartbeats():
     """A lock that is told of no trouble, beyond its first lease."""
     lock_client = DynamoDBLockClient()
     lock = lock_client.acquire_lock("my_key", app_callback=say)
-    until = lock.until_boot_ms
+    until, version = lock.until_boot_ms, lock.record_version_number
     say("held", until)
     input()
-    say(lock.status, lock.until_boot_ms > until)
+    say(lock.status, lock.until_boot_ms > until,
+        lock.record_version_number != version)
     lock_client.close()
 
 

@@ -159,7 +159,7 @@ class Python(Examples):
 
     def test_names(self):
         self.play("names", "ACQUIRE_TIMEOUT True",
-                  "my_key billing True 30.0 True")
+                  "my_key billing True 30.0 True", "True")
 
     def test_attributes(self):
         self.play("attributes", "True True")
@@ -173,14 +173,14 @@ class Python(Examples):
                   "NO_SUCH_LOCK", "free")
 
     def test_shutdown(self):
-        self.play("shutdown", "True")
+        self.play("shutdown", "held", "True")
 
     @configured(**LOST)
     def test_heartbeats(self):
         self.begin("heartbeats")
         harness.pass_boot_ms(self.hear_number("held"))
         self.go_on()
-        self.end("LOCKED True")
+        self.end("LOCKED True True")
 
     @configured(**WARNED)
     def test_danger(self):
@@ -254,7 +254,7 @@ class Java(Examples):
         self.begin("heartbeat")
         harness.pass_boot_ms(self.hear_number("held"))
         self.go_on()
-        self.end("false true")
+        self.end("false true true")
 
     @configured(**LOST)
     def test_heartbeats_off(self):

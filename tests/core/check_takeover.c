@@ -391,6 +391,58 @@ START_TEST(test_restarted_host_waits_for_itself)
 }
 END_TEST
 
+/* When the holder's lease ends, as this host knows it: its own, of a host that
+ * it watches, of one that is dead. */
+START_TEST(test_when_the_lease_ends)
+{
+	struct driver *d = driver_new(1, 3);
+
+	driver_start(d);
+	d->tells_leases = true;
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_run_until(d, 1500);
+	driver_get(d, 1, "jobs/x");
+	driver_get(d, driver_connect(d, B), "jobs/x");
+	driver_acquire(d, 2, "jobs/x", DRIVER_FOREVER);
+	driver_run_until(d, 2000);
+	driver_get(d, 2, "jobs/x");
+	driver_run_until(d, 7000);		/* A has renewed it */
+	driver_get(d, 1, "jobs/x");
+	driver_get(d, 2, "jobs/x");
+	driver_run_until(d, 7100);
+	driver_kill(d, A);
+	driver_try(d, driver_connect(d, C), "jobs/x");	/* looks once */
+	driver_run_until(d, 25430);
+	driver_get(d, 2, "jobs/x");
+	driver_get(d, 3, "jobs/x");
+	driver_run_until(d, 25441);
+	driver_disconnect(d, 2);
+	driver_run_until(d, 46000);
+	driver_get(d, driver_connect(d, B), "jobs/x");
+	driver_run_until(d, 47000);
+	driver_expect(d, TRACE_TOLD,
+	    "[  1010] A c1 grant jobs/x +1 remaining 17990\n"
+	    "[  1500] A c1 get jobs/x: OK held +1 by c1 here"
+	    " ends in 18500 renewed 1019000\n"
+	    "[  1510] B c2 get jobs/x: OK held +100 by A/c1\n"
+	    "[  2010] B c2 get jobs/x: OK held +100 by A/c1 unchanged 490"
+	    " ends in 19710 renewed 0\n"
+	    "[  7000] A c1 get jobs/x: OK held +1 by c1 here"
+	    " ends in 18000 renewed 1024000\n"
+	    "[  7010] B c2 get jobs/x: OK held +100 by A/c1 unchanged 1759"
+	    " ends in 18441 renewed 1005000\n"
+	    "[  7110] C c3 acquire jobs/x: LOCK_BUSY held +100 by A/c1\n"
+	    "[ 25440] B c2 get jobs/x: OK held +100 by A/c1 unchanged 20189"
+	    " ends in 11 renewed 1005000\n"
+	    "[ 25440] C c3 get jobs/x: OK held +100 by A/c1"
+	    " unchanged 18320\n"
+	    "[ 46010] B c4 get jobs/x: OK dead +100 by A/c1 unchanged 40759"
+	    " ends in 0 renewed 1005000\n");
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -410,6 +462,7 @@ main(void)
 		test_drifting_clocks,
 		test_bound_of_a_takeover,
 		test_restarted_host_waits_for_itself,
+		test_when_the_lease_ends,
 		NULL,
 	};
 

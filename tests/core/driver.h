@@ -57,6 +57,7 @@ struct driver {
 	unsigned n_pages;	/* clients who will ask for another */
 	const struct change *change;	/* that the next request brings */
 	bool only_if_exists;		/* what the next one wants */
+	bool tells_leases;		/* of holders, when they end */
 };
 
 /*

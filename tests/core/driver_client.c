@@ -293,7 +293,7 @@ static void
 driver_describe_holder(const struct driver *d, const char *key,
     const struct core_holder_view *v, char *text, size_t size)
 {
-	char unchanged[48] = "", owner[MODEL_OWNER_MAX];
+	char unchanged[48] = "", ends[80] = "", owner[MODEL_OWNER_MAX];
 
 	if (!v->held) {
 		(void)snprintf(text, size, "free");
@@ -302,15 +302,18 @@ driver_describe_holder(const struct driver *d, const char *key,
 	if (v->seen)
 		(void)snprintf(unchanged, sizeof(unchanged),
 		    " unchanged %" PRIu64, v->unchanged_ms);
+	if (d->tells_leases && v->ends)
+		(void)snprintf(ends, sizeof(ends), " ends in %" PRIu64
+		    " renewed %" PRIu64, v->ends_ms, v->renewal);
 	if (v->here)
 		(void)snprintf(owner, sizeof(owner), "c%" PRIu64 " here",
 		    v->client);
 	else
 		(void)snprintf(owner, sizeof(owner), "%.*s",
 		    (int)sizeof(owner) - 1, v->owner);
-	(void)snprintf(text, size, "%s +%" PRIu64 " by %s%s",
+	(void)snprintf(text, size, "%s +%" PRIu64 " by %s%s%s",
 	    v->dead ? "dead" : "held", driver_token(d, 0, key, v->token),
-	    owner, unchanged);
+	    owner, unchanged, ends);
 }
 
 /* What is kept in the lock: "; data DATA name=text name:value". */

@@ -161,7 +161,7 @@ START_TEST(test_other_verbs_of_the_core)
 	ck_assert_uint_eq(t.seen[0].request.hold, 7);
 	ask(fd, "RENEW id=7\n", "OK remaining=18.9s until_boot_ms=123456\n");
 	ask(fd, "GET k\n", "OK state=held token=5 owner=h/n:1 unchanged=4s "
-	    "mode=exclusive here=no lease=20s\n");
+	    "mode=exclusive here=no lease=20s version=5-2-0\n");
 	t.refuse = DDBLOCK_E_LIMIT;
 	ask(fd, "#z GET k\n", "#z ERR LIMIT :a limit is reached\n");
 	t.refuse = 0;
@@ -240,7 +240,8 @@ START_TEST(test_shared_use_is_shown)
 		.mode = LOCK_MODE_SHARED, .limit = 3,
 	};
 	ask(fd, "GET k\n", "OK state=held token=5 owner=h/n:1 holders=2 "
-	    "unchanged=4s mode=shared limit=3 here=no lease=20s\n");
+	    "unchanged=4s mode=shared limit=3 here=no lease=20s "
+	    "version=5-2-0\n");
 	say(fd, "HELLO name=n\n");
 	(void)drain_lines(fd);
 	t.answer = false;

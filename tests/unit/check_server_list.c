@@ -59,20 +59,26 @@ static const struct {
 	const char *rows;
 } words[] = {
 	{ "", false, "+ ns=default key=f state=free\n"
-	    "+ ns=default key=h state=held mode=exclusive here=no\n"
-	    "+ ns=default key=d state=dead mode=exclusive here=no\n"
+	    "+ ns=default key=h state=held mode=exclusive "
+	    "here=no version=0-0-0\n"
+	    "+ ns=default key=d state=dead mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "OK rows=3 examined=7 units=1\n" },
 	{ " state=free", false, "+ ns=default key=f state=free\n"
 	    "OK rows=1 examined=7 units=1\n" },
 	{ " state=held", true,
-	    "+ ns=default key=h state=held mode=exclusive here=no\n"
+	    "+ ns=default key=h state=held mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "OK rows=1 examined=7 units=1\n" },
 	{ " state=dead", true,
-	    "+ ns=default key=d state=dead mode=exclusive here=no\n"
+	    "+ ns=default key=d state=dead mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "OK rows=1 examined=7 units=1\n" },
 	{ " state=dead,held,dead", true,
-	    "+ ns=default key=h state=held mode=exclusive here=no\n"
-	    "+ ns=default key=d state=dead mode=exclusive here=no\n"
+	    "+ ns=default key=h state=held mode=exclusive "
+	    "here=no version=0-0-0\n"
+	    "+ ns=default key=d state=dead mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "OK rows=2 examined=7 units=1\n" },
 };
 
@@ -130,7 +136,7 @@ START_TEST(test_namespaces)
 	ck_assert_uint_eq(first.namespace_index, 0);
 	perform_page(&first);
 	expect(fd, "#l + ns=default key=d state=dead mode=exclusive "
-	    "here=no\n");
+	    "here=no version=0-0-0\n");
 	perform_end(&first, 0);
 	second = *asked();
 	ck_assert_uint_eq(second.namespace_index, 1);
@@ -139,7 +145,8 @@ START_TEST(test_namespaces)
 	ck_assert_str_eq(t.seen[t.n_seen - 1].key, "x");
 	perform_page(&second);
 	perform_end(&second, 0);
-	expect(fd, "#l + ns=other key=d state=dead mode=exclusive here=no\n"
+	expect(fd, "#l + ns=other key=d state=dead mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "#l OK rows=2 examined=14 units=1\n");
 	ask(fd, "#l PING\n", "#l OK\n");
 	(void)close(fd);
@@ -199,16 +206,19 @@ START_TEST(test_progress)
 	say(fd, "#%l LIST ns=default,other state=dead progress=0\n");
 	q = *asked();
 	perform_page(&q);
-	expect(fd, "#%l + ns=default key=d state=dead mode=exclusive here=no\n"
+	expect(fd, "#%l + ns=default key=d state=dead mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "!LISTING tag=%25l ns=default rows=1 examined=7 units=1\n");
 	perform_end(&q, 0);
 	q = *asked();
 	perform_page(&q);
 	perform_page(&q);
 	perform_end(&q, 0);
-	expect(fd, "#%l + ns=other key=d state=dead mode=exclusive here=no\n"
+	expect(fd, "#%l + ns=other key=d state=dead mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "!LISTING tag=%25l ns=other rows=2 examined=14 units=1\n"
-	    "#%l + ns=other key=d state=dead mode=exclusive here=no\n"
+	    "#%l + ns=other key=d state=dead mode=exclusive "
+	    "here=no version=0-0-0\n"
 	    "!LISTING tag=%25l ns=other rows=3 examined=21 units=2\n"
 	    "#%l OK rows=3 examined=21 units=2\n");
 	/* Not so often, not without a tag, not unasked. */

@@ -48,7 +48,7 @@ START_TEST(test_changes_are_told)
 	ck_assert_str_eq(t.seen[0].key, "k");
 	perform_change(t.seen[0].client, "k", 5);
 	expect(fd, "!CHANGED ns=default key=k state=held token=5 "
-	    "mode=exclusive here=no\n");
+	    "mode=exclusive here=no version=5-1-0\n");
 	perform_change(t.seen[0].client, "k", 0);
 	expect(fd, "!CHANGED ns=default key=k state=free\n");
 	change.client = t.seen[0].client;
