@@ -319,23 +319,35 @@ START_TEST(test_nothing_lost)
 }
 END_TEST
 
-/* Everything lost, before or after its effect: it is not known. */
+/*
+ * Everything lost, before or after its effect: it is not known. On a busy
+ * machine the time may be over before anything was sent: then it is known, and
+ * tried again.
+ */
 START_TEST(test_all_lost)
 {
 	enum proxy_fault fault = _i % 2 == 0 ?
 	    PROXY_LOSE_REQUEST : PROXY_LOSE_ANSWER;
 	struct scene c;
-	struct seen *s;
+	struct seen *s = NULL;
+	unsigned before;
 
-	scene_prepare(&c, (enum act)(_i / 2));
-	proxy_next(proxy, fault, 1000);
-	scene_fill(&c);
-	c.operation.deadline_ms = c.operation.submitted_ms + 200;
-	s = case_do(&c.operation);
+	for (int i = 0; i < 5 && s == NULL; i++) {
+		scene_prepare(&c, (enum act)(_i / 2));
+		proxy_next(proxy, fault, 1000);
+		before = proxy_requests(proxy);
+		scene_fill(&c);
+		c.operation.deadline_ms = c.operation.submitted_ms + 200;
+		s = case_do(&c.operation);
+		if (s->kind == OUTCOME_REFUSED &&
+		    proxy_requests(proxy) == before)
+			s = NULL;
+		proxy_next(proxy, PROXY_PASS, 0);
+	}
+	ck_assert_ptr_nonnull(s);
 	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
 	ck_assert(s->unanswered);
 	ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
-	proxy_next(proxy, PROXY_PASS, 0);
 	if (fault == PROXY_LOSE_ANSWER && c.act != ACT_BEAT)
 		scene_check(&c, s);
 }
