@@ -188,10 +188,14 @@ enum ddblock_policy {
 				 * DDBLOCK_NEVER_MS */
 };
 
+#define DDBLOCK_WAIT_FOREVER INT64_MAX
+
 struct ddblock_acquire_options {
 	size_t size;		/* of this structure */
 	const char *ns;		/* namespace; NULL: the daemon's default */
-	int64_t wait_ms;	/* 0: do not wait; negative: for ever */
+	int64_t wait_ms;	/* 0: do not wait; DDBLOCK_WAIT_FOREVER;
+				 * negative: as the daemon is configured, for
+				 * ever unless it says otherwise */
 	int64_t poll_ms;	/* 0: as the daemon is configured */
 	enum ddblock_mode mode;
 	uint32_t limit;	/* SHARED: how many may hold it, 1 to 1,000, the same
@@ -227,7 +231,7 @@ struct ddblock_acquire_options {
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.
- * @options NULL: wait for ever in the default namespace. Blocks.
+ * @options NULL: as DDBLOCK_ACQUIRE_OPTIONS_INIT has them. Blocks.
  *
  * DDBLOCK_E_LOCK_BUSY, DDBLOCK_E_ACQUIRE_TIMEOUT
  *     Somebody else has it; after no wait, or after all of it.

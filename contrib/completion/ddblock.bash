@@ -38,6 +38,7 @@ _ddblock_values() {
 	--state) printf '%s\n' free held dead ;;
 	--on-danger | --on-lost) printf '%s\n' HUP INT QUIT KILL USR1 USR2 \
 	    ALRM TERM CONT STOP TSTP WINCH ;;
+	--wait | --timeout) echo forever ;;
 	--for-pid) cd /proc && printf '%s\n' [0-9]* ;;
 	esac
 }

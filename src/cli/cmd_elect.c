@@ -137,7 +137,10 @@ cmd_elect(struct cli *cli, int argc, char **argv)
 	struct elect e = {
 		.run = {
 			.cli = cli,
-			.request = { .wait_ms = -1, .busy_status = 1 },
+			.request = {
+				.wait_ms = DDBLOCK_WAIT_FOREVER,
+				.busy_status = 1,
+			},
 		},
 	};
 	int status = elect_arguments(&e, argc, argv);

@@ -74,7 +74,7 @@ cli_bad_value(const struct cli *cli, int option,
 		{ "on-danger", "the name of a signal, such as TERM" },
 		{ "on-lost", "the name of a signal, such as TERM, or 0" },
 		{ "replace-data", "yes or no" },
-		{ "wait", "a time, such as 500ms, 30s, 5m or 1h" },
+		{ "wait", "forever, or a time, such as 500ms, 30s, 5m or 1h" },
 	};
 	const char *name = cli_option_name(option, options);
 

@@ -76,7 +76,9 @@ wait_option(struct wait_request *request, int option)
 		request->policy = DDBLOCK_FAIL_CLOSED;
 		return true;
 	case 'w':
-		return cli_parse_wait(optarg, &request->wait_ms);
+		request->wait_ms = DDBLOCK_WAIT_FOREVER;
+		return strcmp(optarg, "forever") == 0 ||
+		    cli_parse_wait(optarg, &request->wait_ms);
 	case 'E':
 		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
 		    number > 255)
@@ -225,7 +227,8 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 	options.max_hold_ms = request->max_hold_ms;
 	options.danger_ms = request->danger_ms;
 	keep_ask(&request->keep, &options);
-	if (request->wait_ms >= 0)
+	if (request->wait_ms >= 0 &&
+	    request->wait_ms != DDBLOCK_WAIT_FOREVER)
 		limit_ms = clock_boot_ms() + (uint64_t)request->wait_ms +
 		    WAIT_ANSWER_MS;
 	r = ddblock_acquire_several_start(d, request->keys, request->n_keys,

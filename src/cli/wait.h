@@ -16,7 +16,8 @@ struct wait_request {
 	size_t n_keys;
 	const char *name;	/* of the lock, or of all, for people */
 	char several[WAIT_NAME_MAX];
-	int64_t wait_ms;	/* 0: do not; negative: for ever */
+	int64_t wait_ms;	/* 0: do not; negative: as the daemon has it;
+				 * DDBLOCK_WAIT_FOREVER */
 	enum ddblock_mode mode;
 	uint32_t limit;		/* of those who share it; 0: none */
 	enum ddblock_policy policy;

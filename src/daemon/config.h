@@ -24,6 +24,7 @@ enum config_kind {
 	CONFIG_TEXT = 1,	/* char *, not empty */
 	CONFIG_SECRET,		/* char *, never shown, wiped */
 	CONFIG_DURATION,	/* uint64_t, ms */
+	CONFIG_WAIT,		/* the same; CONFIG_FOREVER */
 	CONFIG_PERCENT,		/* uint64_t, ppm */
 	CONFIG_COUNT,		/* uint64_t */
 	CONFIG_SIZE,		/* uint64_t, bytes */
@@ -31,6 +32,8 @@ enum config_kind {
 	CONFIG_BOOLEAN,		/* uint64_t, 0 or 1 */
 	CONFIG_CHOICE,		/* uint64_t, index into choices */
 };
+
+#define CONFIG_FOREVER UINT64_MAX
 
 enum config_section {
 	CONFIG_DAEMON = 0,
@@ -95,6 +98,7 @@ struct config_namespace {
 	uint64_t margin_ms;
 	uint64_t drift_ppm;
 	uint64_t poll_ms;
+	uint64_t wait_ms;
 	uint64_t request_ms;
 	uint64_t audit_ms;
 	uint64_t handover_max;

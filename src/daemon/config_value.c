@@ -41,6 +41,15 @@ config_parse_duration(const char *value, uint64_t *ret)
 }
 
 static int
+config_parse_wait(const char *value, uint64_t *ret)
+{
+	if (strcmp(value, "forever") != 0)
+		return config_parse_duration(value, ret);
+	*ret = CONFIG_FOREVER;
+	return 0;
+}
+
+static int
 config_parse_percent(const char *value, uint64_t *ret)
 {
 	uint64_t ppm = 0;
@@ -145,8 +154,13 @@ config_print_number(enum config_kind kind, uint64_t n, char *text,
 		{ 1000, "s" }, { 1, "ms" } };
 	size_t i = 0;
 
+	if (kind == CONFIG_WAIT && n == CONFIG_FOREVER) {
+		(void)snprintf(text, size, "forever");
+		return;
+	}
 	switch (kind) {
 	case CONFIG_DURATION:
+	case CONFIG_WAIT:
 		while (units[i].ms > 1 && (n == 0 || n % units[i].ms != 0))
 			i++;
 		(void)snprintf(text, size, "%" PRIu64 "%s", n / units[i].ms,
@@ -181,6 +195,8 @@ config_value_rule(enum config_kind kind)
 	switch (kind) {
 	case CONFIG_DURATION:
 		return "must be a time such as 500ms, 20s, 5m, 1h or 7d";
+	case CONFIG_WAIT:
+		return "must be forever, or a time such as 500ms, 20s or 5m";
 	case CONFIG_PERCENT:
 		return "must be a percentage such as 1% or 0.5%";
 	case CONFIG_COUNT:
@@ -203,6 +219,8 @@ config_parse_number(const struct config_setting *s, const char *value,
 	switch (s->kind) {
 	case CONFIG_DURATION:
 		return config_parse_duration(value, ret);
+	case CONFIG_WAIT:
+		return config_parse_wait(value, ret);
 	case CONFIG_PERCENT:
 		return config_parse_percent(value, ret);
 	case CONFIG_COUNT:

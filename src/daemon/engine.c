@@ -215,6 +215,15 @@ engine_namespace_name(void *arg, uint32_t index)
 	return ((struct engine *)arg)->watches[index].name;
 }
 
+static struct server_defaults
+engine_defaults(void *arg, uint32_t index)
+{
+	const struct engine *e = arg;
+	const struct config_namespace *n = &e->config->namespaces[index];
+
+	return (struct server_defaults){ .wait_ms = n->wait_ms };
+}
+
 static void
 engine_store_status(void *arg, uint32_t index, struct store_status *ret)
 {
@@ -371,6 +380,7 @@ engine_start(struct engine *e, char *text, size_t size)
 		.core = engine_core,
 		.n_namespaces = engine_n_namespaces,
 		.namespace_name = engine_namespace_name,
+		.defaults = engine_defaults,
 		.store_status = engine_store_status,
 		.log = engine_log,
 	};

@@ -39,6 +39,11 @@ struct server_config {
 	const char *host;
 };
 
+/* What a request in this namespace means that does not say it. */
+struct server_defaults {
+	uint64_t wait_ms;	/* ACQUIRE; CORE_FOREVER */
+};
+
 /* What the server asks of the daemon. */
 struct server_calls {
 	/* Step the core (now_ms is filled in by the callee) and perform the
@@ -47,6 +52,7 @@ struct server_calls {
 	const struct core *(*core)(void *arg);
 	uint32_t (*n_namespaces)(void *arg);
 	const char *(*namespace_name)(void *arg, uint32_t index);
+	struct server_defaults (*defaults)(void *arg, uint32_t index);
 	void (*store_status)(void *arg, uint32_t index,
 	    struct store_status *ret);
 	/* Something worth a line in the log; the server never logs itself. */

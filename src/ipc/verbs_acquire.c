@@ -56,7 +56,10 @@ static int
 acquire_wait(struct connection *c, const struct codec_text *text,
     struct core_request *q)
 {
-	return verbs_duration(c, text, "wait", &q->wait_ms);
+	if (!codec_is(text, "forever"))
+		return verbs_duration(c, text, "wait", &q->wait_ms);
+	q->wait_ms = CORE_FOREVER;
+	return 0;
 }
 
 static int
@@ -274,8 +277,7 @@ acquire_ask(struct connection *c, const struct codec_line *l,
 }
 
 static int
-acquire_within(struct connection *c, const struct codec_line *l,
-    uint64_t wait_ms)
+acquire_lock(struct connection *c, const struct codec_line *l, bool waits)
 {
 	struct core_event event = { .type = CORE_REQUEST };
 	struct core_request *q = &event.request;
@@ -287,9 +289,11 @@ acquire_within(struct connection *c, const struct codec_line *l,
 	int r;
 
 	q->verb = CORE_ACQUIRE;
-	q->wait_ms = wait_ms;
 	q->terms.mode = LOCK_MODE_EXCLUSIVE;
 	r = verbs_namespace(c, l, &q->namespace_index);
+	if (r == 0 && waits)
+		q->wait_ms = c->server->calls.defaults(c->server->arg,
+		    q->namespace_index).wait_ms;
 	if (r == 0)
 		r = acquire_keys(c, l, q, keys, names);
 	if (r == 0)
@@ -310,11 +314,11 @@ acquire_within(struct connection *c, const struct codec_line *l,
 int
 verbs_acquire(struct connection *c, const struct codec_line *l)
 {
-	return acquire_within(c, l, CORE_FOREVER);
+	return acquire_lock(c, l, true);
 }
 
 int
 verbs_try(struct connection *c, const struct codec_line *l)
 {
-	return acquire_within(c, l, 0);
+	return acquire_lock(c, l, false);
 }

@@ -87,7 +87,9 @@ acquire_write(struct ddblock *d, const struct parts *parts,
 		codec_text_value(&d->out, "mode", "shared");
 	if (o->limit > 0)
 		codec_number(&d->out, "limit", o->limit);
-	if (o->wait_ms > 0)
+	if (o->wait_ms == DDBLOCK_WAIT_FOREVER)
+		codec_text_value(&d->out, "wait", "forever");
+	else if (o->wait_ms > 0)
 		options_milliseconds(&d->out, "wait", o->wait_ms);
 	if (o->wait_ms != 0 && o->poll_ms > 0)
 		options_milliseconds(&d->out, "poll", o->poll_ms);
@@ -246,7 +248,7 @@ ddblock_acquire_several(struct ddblock *d, const char *const *keys,
 		    wait_on_reply, &wait, &wait.number);
 	if (r < 0)
 		return r;
-	if (o.wait_ms >= 0)
+	if (o.wait_ms >= 0 && o.wait_ms != DDBLOCK_WAIT_FOREVER)
 		wait.limit_ms = clock_boot_ms() + (uint64_t)o.wait_ms +
 		    REQUEST_ANSWER_MS;
 	r = wait_until_answered(d, &wait);

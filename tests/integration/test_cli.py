@@ -315,8 +315,8 @@ class Complaints(unittest.TestCase):
         ("run --nonblock=yes k true", "--nonblock takes no value"),
         ("run -x k true", 'there is no option "-x"'),
         ("run --nosuch k true", 'there is no option "--nosuch"\nusage: '),
-        ("run -w x k true", '--wait is a time, such as 500ms, 30s, 5m or 1h, '
-                            'not "x"'),
+        ("run -w x k true", '--wait is forever, or a time, such as 500ms, '
+                            '30s, 5m or 1h, not "x"'),
         ("run -c 0 k true", "--limit is how many may share the lock, "
                             '1 to 1000, not "0"'),
         ("run -c 1001 k true", "k: limit is how many may share the lock, "
@@ -441,6 +441,28 @@ class Complaints(unittest.TestCase):
                 self.assertRegex(
                     run.errors(), rf"^ddblock: {KEY}: .+: it is so \({code}\)"
                     f"; {text}")
+
+
+class Defaults(unittest.TestCase):
+    """What a namespace says for those who do not."""
+
+    def test_wait(self):
+        config = "[namespace default]\nfile = {dir}/db\nwait = 50ms\n"
+        with Daemon(config) as daemon, Client(daemon) as client:
+            grant = client.acquire(KEY)
+            done = ddblock(daemon, "run", KEY, "true")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("in time", done.stderr)
+            self.assertEqual(ddblock(daemon, "run", "-w", "10ms", KEY,
+                                     "true").returncode, 1)
+            with Run(daemon, "run", "--wait=forever", KEY, "true") as run, \
+                    Run(daemon, "elect", "--once", KEY, "--", "true") as elect:
+                while len(client.call("WAITING").rows) < 2:
+                    pass
+                harness.pass_boot_ms(harness.boot_ms() + 200)
+                self.assertEqual(len(client.call("WAITING").rows), 2)
+                client.release(grant)
+                self.assertEqual([run.end(), elect.end()], [0, 0])
 
 
 class ForProcess(unittest.TestCase):

@@ -85,6 +85,7 @@ START_TEST(test_nothing_is_enough)
 	ck_assert_uint_eq(core.audit_ms, 60000);
 	ck_assert_uint_eq(core.handover_max, 100);
 	ck_assert_uint_eq(core.idle_ms, 1000);
+	ck_assert_uint_eq(n->wait_ms, CONFIG_FOREVER);
 	ck_assert_uint_eq(core.list_capacity, 0);
 	ck_assert_uint_eq(config->daemon.socket_mode, 0660);
 	ck_assert_uint_eq(config->daemon.stop_wait_ms, 30000);
@@ -461,6 +462,8 @@ static const struct {
 	{ "namespace default", "retention = 99999999999d" },
 	{ "namespace default", "handover_max = 1025" },
 	{ "namespace default", "list_capacity = 1000001" },
+	{ "namespace default", "wait = never" },
+	{ "namespace default", "wait = 99999999999d" },
 	{ "namespace default", "store = redis" },
 	{ "namespace default", "idle = 2h" },
 };

@@ -208,12 +208,19 @@ START_TEST(test_options)
 	newer.unknown = 1;
 	ck_assert_int_eq(ddblock_acquire(connection, "k", &newer.known, &id),
 	    DDBLOCK_E_UNSUPPORTED);
+	newer.unknown = 0;
+	newer.known.wait_ms = DDBLOCK_WAIT_FOREVER;
+	newer.known.poll_ms = 0;
+	fake_send(&fake, "#3 ERR SHUTTING_DOWN\n");
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &newer.known, &id),
+	    DDBLOCK_E_SHUTTING_DOWN);
+	fake_expect(&fake, "#3 ACQUIRE k ns=other wait=forever");
 	older.size = offsetof(struct ddblock_acquire_options, mode);
 	older.wait_ms = 0;
 	older.mode = DDBLOCK_SHARED; /* beyond its end: not there */
-	(void)fixture_grant(3, 7, 60000);
+	(void)fixture_grant(4, 7, 60000);
 	ck_assert_int_eq(ddblock_acquire(connection, "k", &older, &id), 0);
-	fake_expect(&fake, "#3 TRY k");
+	fake_expect(&fake, "#4 TRY k");
 	ck_assert_int_eq(ddblock_acquire(connection, "", NULL, &id),
 	    DDBLOCK_E_BAD_REQUEST);
 	fake_expect_nothing(&fake);

@@ -152,6 +152,21 @@ START_TEST(test_acquire_reaches_the_core_and_back)
 }
 END_TEST
 
+/* Of the namespace, unless the request says it. */
+START_TEST(test_wait)
+{
+	int fd = client();
+
+	say(fd, "ACQUIRE b ns=other\nTRY c ns=other\n"
+	    "ACQUIRE d ns=other wait=forever\nACQUIRE e ns=other wait=0s\n");
+	ck_assert_uint_eq(t.seen[0].request.wait_ms, 30000);
+	ck_assert_uint_eq(t.seen[1].request.wait_ms, 0);
+	ck_assert_uint_eq(t.seen[2].request.wait_ms, CORE_FOREVER);
+	ck_assert_uint_eq(t.seen[3].request.wait_ms, 0);
+	(void)close(fd);
+}
+END_TEST
+
 START_TEST(test_other_verbs_of_the_core)
 {
 	int fd = client();
@@ -544,6 +559,7 @@ main(void)
 	tcase_add_test(tc, test_unknown_words_are_named);
 	tcase_add_test(tc, test_keys_are_text_of_a_bounded_length);
 	tcase_add_test(tc, test_acquire_reaches_the_core_and_back);
+	tcase_add_test(tc, test_wait);
 	tcase_add_test(tc, test_several_keys_are_checked_each);
 	tcase_add_test(tc, test_other_verbs_of_the_core);
 	tcase_add_test(tc, test_how_a_lock_is_to_be_used);

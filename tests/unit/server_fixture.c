@@ -231,9 +231,18 @@ core_view_watch(const struct core *core, uint64_t client, uint32_t index,
 	return client == core->watcher;
 }
 
+static struct server_defaults
+fake_defaults(void *arg, uint32_t index)
+{
+	(void)arg;
+	return (struct server_defaults){
+		.wait_ms = index == 0 ? CORE_FOREVER : 30000,
+	};
+}
+
 const struct server_calls fake_calls = {
 	fake_step, fake_core, fake_n_namespaces, fake_namespace_name,
-	fake_store_status, fake_log,
+	fake_defaults, fake_store_status, fake_log,
 };
 
 struct server_config
