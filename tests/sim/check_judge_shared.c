@@ -82,9 +82,11 @@ static const struct judge_case told[] = {
 	at " " client "@A acquire x " request " shared\n"		\
 	at " " client "@A told " request " hold=" hold			\
 	" token=100 until=19000\n"
-#define RENEWED								\
-	"15000 A session a beat=15000\n15000 A renewed until=34000\n"	\
+#define RENEWED_ONCE							\
+	"15000 A session a beat=15000\n15000 A renewed until=34000\n"
+#define RENEWED_AGAIN							\
 	"30000 A session a beat=30000\n30000 A renewed until=49000\n"
+#define RENEWED RENEWED_ONCE RENEWED_AGAIN
 #define WAITS(use) "20 c2@B acquire x r2 " use " wait=90000\n"
 #define BOTH_LOST LOST_ALL
 
@@ -184,6 +186,14 @@ static const struct judge_case turns[] = {
 	    "100 B lock x a/g1 shared limit=1 token=100 &a\n",
 	    "100 B lock x a/g1 shared limit=1 token=100 &b\n",
 	    "31361 c2@B leaves\n31362 c1@A leaves\n", 31362 },
+	{ "F5", "and its own host had a place until then",
+	    "rules handovers=1\n" HOSTS TWO(" limit=2")
+	    "25 c4@B acquire x r4 wait=90000\n30 quiet\n"
+	    "15000 B session b beat=15000\n15000 B renewed until=34000\n"
+	    RENEWED_ONCE "20000 c2@B release 1 r5\n"
+	    "20001 B lock x a/g1 shared limit=2 token=101\n"
+	    "20001 c2@B told r5\n" RENEWED_AGAIN, "38282 c4@B leaves\n",
+	    "38281 c4@B leaves\n", "38290 c1@A leaves\n", 38290 },
 	{ "F6", "joins, though another wants it alone", HOSTS HELD(""),
 	    "20 B lock x a/g1 shared token=100 +b\n"
 	    "30 C lock x a/g1 c/g3 shared token=101 +b\n",

@@ -41,13 +41,14 @@ static const struct judge_case terms[] = {
 	    "9003 c1@A leaves\n", "9002 c1@A leaves\n", NULL, 0 },
 	{ "T9", "what its client renewed is not renewed",
 	    ASKS("manual") HAS(UNTIL) "9000 c1@A renew 1 r2\n",
-	    "9010 c1@A told r2 until=20000\n",
-	    "9010 c1@A told r2 until=27000\n", "9500 c1@A leaves\n", 0 },
+	    "9010 c1@A told r2 until=19000\n",
+	    "9010 c1@A told r2 until=19001\n", "9500 c1@A leaves\n", 0 },
 	{ "T9", "nor by a daemon whose clock is slow", "rules danger=10000 "
 	    "blind\n0 A start rate=-50000\n10 c1@A acquire x r1 manual\n"
-	    "10 c1@A told r1 hold=1 token=100 until=19000\n"
-	    "9000 c1@A renew 1 r2\n", "9010 c1@A told r2 until=23734\n",
-	    "9010 c1@A told r2 until=23735\n", "9500 c1@A leaves\n", 0 },
+	    "10 c1@A told r1 hold=1 token=100 until=20000\n",
+	    "529 c1@A renew 1 r2\n530 c1@A told r2 until=20000\n",
+	    "528 c1@A renew 1 r2\n530 c1@A told r2 until=20000\n",
+	    "9500 c1@A leaves\n", 0 },
 	{ "T2", "it wanted to be warned earlier", ASKS("danger=5000")
 	    HAS(UNTIL), WARNED, "5000 c1@A danger 1 until=19000\n",
 	    "10500 c1@A leaves\n", 0 },

@@ -152,6 +152,55 @@ coverage_look(struct coverage *c, struct coverage_eye *e,
 	coverage_sweep(&e->observations, c->observations);
 }
 
+/* ---- holds ------------------------------------------------------------ */
+
+const char *
+coverage_hold_name(enum coverage_hold hold)
+{
+	static const char *const names[COVERAGE_HOLDS] = {
+		[COVERAGE_HOLD_SEVERAL] = "several",
+		[COVERAGE_HOLD_SEVERAL_LIMITED] = "several with a limit",
+		[COVERAGE_HOLD_MAX] = "max-hold",
+		[COVERAGE_HOLD_KEEPALIVE] = "keepalive",
+		[COVERAGE_HOLD_DANGER] = "danger",
+		[COVERAGE_HOLD_MANUAL] = "manual",
+		[COVERAGE_HOLD_REENTRANT] = "reentrant",
+		[COVERAGE_HOLD_CLOSED] = "fail-closed",
+		[COVERAGE_HOLD_CLOSED_LEFT] = "fail-closed, left",
+		[COVERAGE_HOLD_STAYS] = "stays",
+		[COVERAGE_HOLD_STAYS_LEFT] = "stays, left",
+	};
+
+	return names[hold];
+}
+
+void
+coverage_granted(struct coverage_history *h, const struct plan_step *s)
+{
+	bool several = strchr(s->key, '+') != NULL;
+	const bool met[COVERAGE_HOLDS] = {
+		[COVERAGE_HOLD_SEVERAL] = several,
+		[COVERAGE_HOLD_SEVERAL_LIMITED] = several && s->limit > 0,
+		[COVERAGE_HOLD_MAX] = s->max_hold_ms > 0,
+		[COVERAGE_HOLD_KEEPALIVE] = s->keepalive_ms > 0,
+		[COVERAGE_HOLD_DANGER] = s->danger_ms > 0,
+		[COVERAGE_HOLD_MANUAL] = s->manual,
+		[COVERAGE_HOLD_REENTRANT] = s->reentrant,
+		[COVERAGE_HOLD_CLOSED] = s->fail_closed,
+		[COVERAGE_HOLD_STAYS] = s->stays,
+	};
+
+	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
+		h->holds_hit[i] |= met[i];
+}
+
+void
+coverage_left(struct coverage_history *h, const struct plan_step *s)
+{
+	h->holds_hit[COVERAGE_HOLD_CLOSED_LEFT] |= s->fail_closed;
+	h->holds_hit[COVERAGE_HOLD_STAYS_LEFT] |= s->stays;
+}
+
 /* ---- adding up -------------------------------------------------------- */
 
 static void
@@ -208,6 +257,8 @@ coverage_add_history(struct coverage *c, const struct plan *p,
 		c->messages_hit[i] += h->messages_hit[i];
 	for (size_t i = 0; i < STEP_KINDS; i++)
 		c->steps_hit[i] += h->steps_hit[i];
+	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
+		c->holds_hit[i] += h->holds_hit[i];
 }
 
 void
@@ -264,7 +315,7 @@ coverage_print_hits(const struct coverage *c, FILE *to)
 {
 	double all = c->histories > 0 ? (double)c->histories : 1;
 
-	(void)fprintf(to, "faults, of all histories\n");
+	(void)fprintf(to, "faults, steps and holds, of all histories\n");
 	for (int i = 1; i < MESSAGE_FAULTS; i++)
 		(void)fprintf(to, "  message %-20s %6.1f %%\n",
 		    plan_fault_name((enum message_fault)i),
@@ -274,6 +325,10 @@ coverage_print_hits(const struct coverage *c, FILE *to)
 			(void)fprintf(to, "  %-28s %6.1f %%\n",
 			    plan_step_name((enum step_kind)i),
 			    100 * (double)c->steps_hit[i] / all);
+	for (int i = 0; i < COVERAGE_HOLDS; i++)
+		(void)fprintf(to, "  hold: %-22s %6.1f %%\n",
+		    coverage_hold_name((enum coverage_hold)i),
+		    100 * (double)c->holds_hit[i] / all);
 }
 
 void

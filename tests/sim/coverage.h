@@ -32,6 +32,22 @@ enum coverage_use {
 	COVERAGE_LOCK_SEMAPHORE_MANY,	/* several */
 };
 
+/* How a client had a lock. */
+enum coverage_hold {
+	COVERAGE_HOLD_SEVERAL = 0,
+	COVERAGE_HOLD_SEVERAL_LIMITED,
+	COVERAGE_HOLD_MAX,
+	COVERAGE_HOLD_KEEPALIVE,
+	COVERAGE_HOLD_DANGER,
+	COVERAGE_HOLD_MANUAL,
+	COVERAGE_HOLD_REENTRANT,
+	COVERAGE_HOLD_CLOSED,
+	COVERAGE_HOLD_CLOSED_LEFT,	/* when it went */
+	COVERAGE_HOLD_STAYS,
+	COVERAGE_HOLD_STAYS_LEFT,
+	COVERAGE_HOLDS
+};
+
 #define COVERAGE_HISTORY_OPERATIONS 300
 #define COVERAGE_HISTORY_HIT_PERMILLE 100
 
@@ -55,6 +71,7 @@ struct coverage {
 	/* histories that met it at least once */
 	uint64_t messages_hit[MESSAGE_FAULTS];
 	uint64_t steps_hit[STEP_KINDS];
+	uint64_t holds_hit[COVERAGE_HOLDS];
 };
 
 /* What one history knows until it is over. */
@@ -65,7 +82,13 @@ struct coverage_history {
 	uint64_t grants;
 	bool messages_hit[MESSAGE_FAULTS];
 	bool steps_hit[STEP_KINDS];
+	bool holds_hit[COVERAGE_HOLDS];
 };
+
+/* A lock was granted to who asked for it so; or who has it left. */
+void coverage_granted(struct coverage_history *, const struct plan_step *);
+void coverage_left(struct coverage_history *, const struct plan_step *);
+const char *coverage_hold_name(enum coverage_hold);
 
 void coverage_add_history(struct coverage *, const struct plan *,
     const struct coverage_history *);

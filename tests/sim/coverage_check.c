@@ -200,6 +200,10 @@ check_faults(const struct coverage *c, FILE *to)
 			good &= check_often(c,
 			    plan_step_name((enum step_kind)i),
 			    c->steps_hit[i], to);
+	for (int i = 0; i < COVERAGE_HOLDS; i++)
+		good &= check_often(c,
+		    coverage_hold_name((enum coverage_hold)i),
+		    c->holds_hit[i], to);
 	return good;
 }
 

@@ -165,6 +165,9 @@ customer_close(struct customer *c)
 	struct fact f = { .kind = FACT_LEFT, .host = h->index,
 		.client = c->id };
 
+	for (const struct errand *e = c->errands; e != NULL; e = e->next)
+		if (e->state == ERRAND_HOLDS && !w->is_end)
+			coverage_left(&w->history, e->step);
 	world_trace(w, WORLD_TRACE_ASK, h->name, "c%u is gone", c->number);
 	world_tell(w, &f);
 	customer_forget(c);
@@ -533,6 +536,7 @@ customer_granted(struct customer *c, uint64_t request, uint64_t hold)
 		return;
 	e->state = ERRAND_HOLDS;
 	e->hold = hold;
+	coverage_granted(&w->history, e->step);
 	if (e->step->hold_ms != PLAN_FOREVER && e->step->end != END_NEVER)
 		world_set(w, &e->alarm, w->now + e->step->hold_ms);
 	if (e->step->renew_ms > 0)

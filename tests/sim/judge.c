@@ -98,7 +98,7 @@
  *   R14 It is buried only after it was absent as long as that, while a lock
  *       showed it.
  *   R15 It is closed only when no client has anything under it, and not before
- *       a margin after a loss was told.
+ *       a margin after a loss was told of what still stands.
  *   R16 When a grant is told, its element stands in the table, for this use and
  *       limit, and its session is not dead. Of several clients that have one
  *       element all share it without a limit.

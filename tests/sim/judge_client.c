@@ -149,9 +149,14 @@ judge_asked(struct judge *j, const struct fact *f)
 	}
 	if (f->verb == CORE_WATCH || f->verb == CORE_UNWATCH)
 		r->watched = judge_lock_get(j, f->namespace_index, f->key);
-	if (f->verb != CORE_RELEASE && f->verb != CORE_DOWNGRADE)
+	if (f->verb != CORE_RELEASE && f->verb != CORE_DOWNGRADE &&
+	    f->verb != CORE_RENEW)
 		return;
 	h = judge_hold_get(j, f->host, f->hold);
+	if (f->verb == CORE_RENEW) {
+		r->until_ms = h != NULL ? h->until_ms : 0;
+		return;
+	}
 	if (h != NULL && h->client == c && f->verb == CORE_DOWNGRADE) {
 		judge_downgrade_asked(j, h, r);
 	} else if (h != NULL && h->client == c && h->n_again > 0) {

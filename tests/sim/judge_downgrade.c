@@ -102,6 +102,13 @@ judge_downgrade_answered(struct judge *j, struct judge_hold *h,
 	judge_notice_schedule(j, h);
 }
 
+/* It was asked for in vain, as it seemed, and has landed since. */
+bool
+judge_downgrade_done(const struct judge_hold *h)
+{
+	return h->downgrading && h->state == HOLD_VALID && h->shared;
+}
+
 /* Did this write put a shared element in the place of an exclusive one of the
  * same session? */
 bool

@@ -414,7 +414,8 @@ judge_hold_check_common(struct judge *j, const struct judge_grant *g)
 	DL_FOREACH2(g->lock->standing, o, standing_next)
 	{
 		if (judge_grant_is_common(g) && judge_grant_is_common(o) &&
-		    o != g && o->session == g->session && o->n_valid > 0)
+		    o != g && o->session == g->session && o->n_valid > 0 &&
+		    !o->broken)
 			judge_find(j, "R3", "%s: %c has two elements for those"
 			    " who share it", judge_lock_name(g->lock),
 			    judge_host_name(g->session->host));

@@ -236,7 +236,8 @@ judge_lock_element_came(struct judge *j, struct judge_lock *l,
 	if (f->sent_ms < g->first_sent_ms)
 		g->first_sent_ms = f->sent_ms;
 	g->token_before = l->exists ? l->token : 0;
-	g->token_since = g->token_before;
+	if (!g->left || g->token_before < g->token_since)
+		g->token_since = g->token_before;
 	g->appeared_ms = f->at_ms;
 	if (g->n_valid == 0)
 		g->idle_ms = f->at_ms;
@@ -439,8 +440,8 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 		l->created_ms = f->at_ms;
 	if (l->exists && !f->lock.exists)
 		l->removed_ms = f->at_ms;
-	if ((now->token < l->token ||
-		(now->token == l->token && !l->exists)) &&
+	if ((now->token < l->token || (!l->exists && l->token > 0 &&
+		(now->token == l->token || judge_lock_is_renewed(l, f)))) &&
 	    now->exists && now->readable) {
 		l->token_told = l->token_exclusive = 0;	/* R1 let it pass */
 		l->age++;

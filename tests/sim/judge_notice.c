@@ -207,8 +207,8 @@ judge_notice_is_joint_loss(const struct judge_hold *h)
 
 	DL_FOREACH2(h->client->holds, o, client_next)
 	{
-		if (h->joint != 0 && o->joint == h->joint && o->grant != NULL &&
-		    o->grant->left)
+		if (o != h && h->joint != 0 && o->joint == h->joint &&
+		    o->grant != NULL && o->grant->left)
 			return true;
 	}
 	return false;
@@ -268,8 +268,10 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
 	bool own = loss == CORE_LOSS_MAX_HOLD || loss == CORE_LOSS_KEEPALIVE ||
 	    h->terms.manual;
-	/* One that is lost with another, and still stands. */
-	bool spared = taken && h->joint != 0 && g != NULL && g->standing;
+	/* One that is lost with another, and still stands, as far as its daemon
+	 * knows: it tells of the first that it misses. */
+	bool spared = taken && g != NULL && judge_notice_is_joint_loss(h) &&
+	    (g->standing || g->hand_gone);
 
 	h->told_lost = true;
 	if (h->state == HOLD_RELEASED)
@@ -284,8 +286,6 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	g->lost_ms = j->now_ms;
 	g->gap = !taken || spared;
 	g->forfeited = !own && !spared;
-	if (!taken && !g->hand_gone)
-		g->session->lost_ms = j->now_ms;
 	if (!taken && !own)
 		g->session->lost = true;
 }

@@ -243,6 +243,7 @@ judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
 {
 	const struct judge_rules *r = &j->rules;
 	const struct judge_request *first = judge_quiet_first(l);
+	const struct judge_grant *g;
 	uint64_t from_ms, wait_ms, cleared_ms;
 
 	if (first == NULL || judge_quiet_is_held(j, l, first))
@@ -258,6 +259,13 @@ judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
 	cleared_ms = judge_quiet_cleared_ms(j, l);
 	if (cleared_ms > from_ms)
 		from_ms = cleared_ms;
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		/* Its last renewal may have landed late. */
+		if (!judge_quiet_is_living(j, g) &&
+		    g->session->changed_ms > from_ms)
+			from_ms = g->session->changed_ms;
+	}
 	wait_ms = judge_stretch_ms(j, r->lease_ms) + r->poll_ms;
 	if (judge_turns_others_wish(l, l->waiters->client->host))
 		wait_ms += 2 * r->poll_ms;

@@ -154,6 +154,7 @@ static void
 judge_session_closed(struct judge *j, const struct judge_session *s,
     const struct fact *f)
 {
+	const struct judge_grant *g;
 	const struct judge_hold *h;
 	char text[16];
 
@@ -167,11 +168,15 @@ judge_session_closed(struct judge *j, const struct judge_session *s,
 		    judge_session_name(s, text), h->client->id,
 		    judge_lock_name(h->lock));
 	}
-	if (s->lost_ms > 0 && f->sent_ms < s->lost_ms +
-	    judge_least_ms(j, s->host, j->rules.margin_ms))
-		judge_find(j, "R15", "%s is closed at %" PRIu64 ", but its "
-		    "holders were told at %" PRIu64,
-		    judge_session_name(s, text), f->sent_ms, s->lost_ms);
+	for (g = j->grants; g != NULL; g = g->hh.next) {
+		if (g->session != s || !g->standing || !g->gap ||
+		    g->lost_ms == 0 || f->sent_ms >= g->lost_ms +
+		    judge_least_ms(j, s->host, j->rules.margin_ms))
+			continue;
+		judge_find(j, "R15", "%s is closed at %" PRIu64 ", but who had "
+		    "%s was told at %" PRIu64, judge_session_name(s, text),
+		    f->sent_ms, judge_lock_name(g->lock), g->lost_ms);
+	}
 }
 
 static void

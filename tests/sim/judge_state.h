@@ -83,6 +83,7 @@ struct judge_request {
 	bool unread;		/* asked while the daemon was paused */
 	bool leaves;		/* RELEASE: one of several */
 	uint64_t woken_ms;	/* then: when that went on; 0 */
+	uint64_t until_ms;	/* RENEW: as it had been told by then */
 	struct judge_due due;
 	struct judge_due joint_due;	/* J2 */
 };
@@ -166,7 +167,6 @@ struct judge_session {
 	uint64_t absent_ms;	/* shown by a lock, but not there; NEVER */
 	uint64_t ended_ms;	/* its daemon did; JUDGE_NEVER */
 	uint64_t dead_ms;	/* it was marked then; 0: never */
-	uint64_t lost_ms;	/* a hold was told lost, 0: none */
 	bool lost;		/* and with it all of them */
 	bool exists;
 	bool dead;
@@ -189,7 +189,8 @@ struct judge_grant {
 	uint64_t first_sent_ms;	/* by the attempt that landed first */
 	uint64_t appeared_ms;
 	uint64_t token_before;
-	uint64_t token_since;	/* the same, before it was downgraded */
+	uint64_t token_since;	/* the same, before it was downgraded, and when
+				 * it came first */
 	uint64_t token_told;	/* the latest */
 	uint64_t released_ms;	/* its own daemon's send; JUDGE_NEVER */
 	uint64_t left_ms;
@@ -396,6 +397,7 @@ void judge_downgrade_asked(struct judge *, struct judge_hold *,
     const struct judge_request *);
 void judge_downgrade_answered(struct judge *, struct judge_hold *,
     const struct judge_request *, const struct fact *);
+bool judge_downgrade_done(const struct judge_hold *);
 bool judge_downgrade_landed(const struct judge_lock *, const struct fact *);
 void judge_downgrade_follow(struct judge *, struct judge_grant *from,
     struct judge_grant *to);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #define JUDGE_FRESH_MS 500	/* a renewal so old is as good as a new one */
+#define JUDGE_ROUNDING_MS 2	/* of moments read off a clock */
 
 /* When after a renewal its warning comes; 0: that is not judged, NEVER: it
  * does not. */
@@ -84,20 +85,24 @@ judge_terms_check_loss(struct judge *j, const struct judge_hold *h,
 		judge_terms_check_silence(j, h);
 }
 
-/* T9: what only its client renews is renewed by that. The renewal may have been
- * under way when it was asked for, or was sent a moment before. */
+/* T9: what only its client renews is renewed by that: for longer than it had
+ * been told when it asked, and as long as the last renewal in the table is good
+ * for; or that was a moment ago. */
 void
 judge_terms_check_renewal(struct judge *j, const struct judge_hold *h,
     const struct judge_request *r, uint64_t until_ms)
 {
-	uint64_t good_ms = judge_least_ms(j, h->client->host,
+	unsigned host = h->client->host;
+	uint64_t good_ms = judge_least_ms(j, host,
 	    j->rules.lease_ms - j->rules.margin_ms);
-	uint64_t age_ms = judge_most_ms(j, h->client->host,
-	    j->rules.request_ms > JUDGE_FRESH_MS ? j->rules.request_ms :
-	    JUDGE_FRESH_MS);
+	uint64_t fresh_ms = judge_most_ms(j, host, JUDGE_FRESH_MS) +
+	    j->rules.lateness_ms;
+	uint64_t least_ms = h->grant == NULL ? 0 :
+	    h->grant->session->sent_ms + good_ms - JUDGE_ROUNDING_MS;
 
 	if (!h->terms.manual || h->exempt || until_ms >= h->end_ms ||
-	    until_ms + age_ms + j->rules.lateness_ms >= r->asked_ms + good_ms)
+	    until_ms + fresh_ms >= r->asked_ms + good_ms ||
+	    (until_ms > r->until_ms && until_ms >= least_ms))
 		return;
 	judge_find(j, "T9", "c%" PRIu64 " renewed %s at %" PRIu64
 	    ", and has it until %" PRIu64, h->client->id,
@@ -144,10 +149,13 @@ judge_terms_again(struct judge *j, const struct judge_client *c,
 {
 	struct judge_hold *h = judge_hold_get(j, c->host, f->hold);
 
+	if (h != NULL && judge_downgrade_done(h))
+		h->token = f->token;
 	if (h == NULL || h->client != c || h->lock != r->lock ||
 	    !r->terms.reentrant || !h->terms.reentrant ||
 	    r->shared != h->shared || r->limit != h->limit ||
-	    r->fail_closed != h->fail_closed || h->downgrading ||
+	    r->fail_closed != h->fail_closed ||
+	    (h->downgrading && !judge_downgrade_done(h)) ||
 	    (h->state != HOLD_VALID && h->state != HOLD_RELEASED) ||
 	    (h->state == HOLD_RELEASED && h->read))
 		return false;

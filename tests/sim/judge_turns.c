@@ -369,7 +369,8 @@ judge_turns_others_wish(const struct judge_lock *l, unsigned host)
 /* ---- F5: who waits says so -------------------------------------------- */
 
 /* By when the wish of who waits for another host's lock must be there. Who was
- * before it, and left, may have wished for the other use. */
+ * before it, and left, may have wished for the other use; or its own host had
+ * it, too. */
 static uint64_t
 judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
     const struct judge_request *r)
@@ -377,9 +378,13 @@ judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
 	uint64_t pause_ms = 3 * j->rules.request_ms + 3 * j->rules.poll_ms;
 	uint64_t from_ms = r->asked_ms > l->occupied_ms ?
 	    r->asked_ms : l->occupied_ms;
+	const struct judge_grant *g;
 
 	if (l->waited_ms[r->client->host] > from_ms)
 		from_ms = l->waited_ms[r->client->host];
+	for (g = l->grants; g != NULL; g = g->next)
+		if (g->session->host == r->client->host && g->left_ms > from_ms)
+			from_ms = g->left_ms;
 	return judge_quiet_from_ms(j, from_ms) +
 	    judge_stretch_ms(j, pause_ms) + j->rules.slack_ms;
 }

@@ -120,6 +120,45 @@ clients_terms(struct dice *d, struct plan_step *s)
 			n->lease_ms - n->margin_ms);
 }
 
+/* Nothing ends it but its release or a break, and mostly somebody comes who
+ * breaks it when it is over, or a little before. */
+static void
+clients_close(struct dice *d, struct plan_step *s)
+{
+	uint64_t lease_ms = d->plan->ns.lease_ms;
+	struct plan_step lock, *b;
+
+	s->fail_closed = true;
+	s->reentrant = (d->extras & DICE_TERMS) != 0 && dice_percent(d, 25);
+	lock = *s;
+	if (dice_percent(d, 15))
+		return;
+	b = dice_fault(d, STEP_BREAK, lock.at_ms + (dice_percent(d, 70) ?
+	    lease_ms + dice(d, 2 * lease_ms) : dice(d, lease_ms)),
+	    dice_host(d));
+	if (b == NULL)
+		return;
+	b->client = ++d->n_clients;
+	b->namespace_index = lock.namespace_index;
+	memcpy(b->key, lock.key, sizeof(b->key));
+}
+
+/* What goes with one key only. */
+static void
+clients_own(struct dice *d, struct plan_step *s)
+{
+	if ((d->extras & DICE_CLOSED) != 0 && dice_percent(d, 12)) {
+		clients_close(d, s);
+		return;
+	}
+	if ((d->extras & DICE_STAYS) != 0 && dice_percent(d, 15)) {
+		s->stays = true;
+		if (dice_percent(d, 50))
+			s->end = END_CLOSE;
+	}
+	clients_terms(d, s);
+}
+
 /* Others beside it, of the same namespace, to be had as one. */
 static void
 clients_join(struct dice *d, struct plan_step *s, unsigned key)
@@ -158,7 +197,7 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 		s->renew_ms = 1 + d->plan->ns.lease_ms / 6 +
 		    dice(d, d->plan->ns.lease_ms / 2);
 	if (strchr(s->key, '+') == NULL)
-		clients_terms(d, s);
+		clients_own(d, s);
 }
 
 void

@@ -23,11 +23,13 @@ enum dice_extra {
 	DICE_DOWNGRADE = 1u << 2,
 	DICE_WATCH = 1u << 3,
 	DICE_BREAK = 1u << 4,
-	DICE_EXTRAS_ALL = (1u << 5) - 1
+	DICE_CLOSED = 1u << 5,		/* fail-closed, and breaks of those */
+	DICE_STAYS = 1u << 6,		/* when their clients leave */
+	DICE_EXTRAS_ALL = (1u << 7) - 1
 };
 
-/* From this seed on, its millions are the bits of what its plan may have; below
- * it, chance has them for every other seed. */
+/* From this seed on, its millions are the bits of what its plan may have (all:
+ * DICE_EXTRAS_ALL); below it, chance has them for every other seed. */
 #define DICE_EXTRAS_FROM 1000000
 
 struct dice {
