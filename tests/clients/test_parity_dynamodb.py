@@ -82,7 +82,7 @@ class Python(Table):
             "DescribeTimeToLive", TableName=self.table)
             ["TimeToLiveDescription"]["AttributeName"], "expiry_time")
         self.play("names", "ACQUIRE_TIMEOUT True",
-                  "my_key billing True 20.0 True")
+                  "my_key billing True 20.0 True", "True")
         items = dynamodb("Scan", TableName=self.table)["Items"]
         self.assertEqual({"expiry_time" in item for item in items
                           if "holders" not in item}, {True})
