@@ -222,12 +222,15 @@ struct ddblock_acquire_options {
 	void *queue_arg;
 	int stays;		/* if the connection ends first, it is left to
 				 * its deadline, and not renewed */
+	const char *owner;	/* what people see as its holder, one line of 1
+				 * to 255 bytes; NULL: as the daemon is
+				 * configured, else HOST/NAME:PID */
 };
 
 #define DDBLOCK_ACQUIRE_OPTIONS_INIT \
 	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0, \
 	    DDBLOCK_EXCLUSIVE, 0, 0, 0, 0, NULL, 0, NULL, DDBLOCK_FAIL_OPEN, \
-	    0, 0, NULL, NULL, 0 }
+	    0, 0, NULL, NULL, 0, NULL }
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.

@@ -88,6 +88,9 @@ wait_option(struct wait_request *request, int option)
 	case WAIT_OPTION_MAX_HOLD:
 		return cli_parse_wait(optarg, &request->max_hold_ms) &&
 		    request->max_hold_ms > 0;
+	case WAIT_OPTION_OWNER:
+		request->owner = optarg;
+		return optarg[0] != '\0';
 	case WAIT_OPTION_DANGER:
 		request->danger_ms = -1;
 		return strcmp(optarg, "never") == 0 ||
@@ -224,6 +227,7 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 	options.mode = request->mode;
 	options.limit = request->limit;
 	options.policy = request->policy;
+	options.owner = request->owner;
 	options.max_hold_ms = request->max_hold_ms;
 	options.danger_ms = request->danger_ms;
 	keep_ask(&request->keep, &options);

@@ -21,6 +21,7 @@ struct wait_request {
 	enum ddblock_mode mode;
 	uint32_t limit;		/* of those who share it; 0: none */
 	enum ddblock_policy policy;
+	const char *owner;	/* what people see; NULL: as the daemon says */
 	int64_t max_hold_ms;	/* 0: no bound */
 	int64_t danger_ms;	/* 0: as the daemon has it; negative: never */
 	struct keep keep;
@@ -38,6 +39,7 @@ struct wait_request {
 #define WAIT_OPTION_MAX_HOLD 1101
 #define WAIT_OPTION_DANGER 1102
 #define WAIT_OPTION_FAIL_CLOSED 1103
+#define WAIT_OPTION_OWNER 1104
 #define WAIT_SHORT_OPTIONS "k:nsc:w:E:"
 #define WAIT_OPTIONS \
 	{ "key", required_argument, NULL, 'k' }, \
@@ -50,6 +52,7 @@ struct wait_request {
 	{ "conflict-exit-code", required_argument, NULL, 'E' }, \
 	{ "max-hold", required_argument, NULL, WAIT_OPTION_MAX_HOLD }, \
 	{ "danger", required_argument, NULL, WAIT_OPTION_DANGER }, \
+	{ "owner", required_argument, NULL, WAIT_OPTION_OWNER }, \
 	KEEP_OPTIONS
 
 /* Take note of one of them. False: it is none, or its value makes no sense. */

@@ -137,12 +137,29 @@ hold_end(struct core *core, struct hold *h)
 	client_free_if_unused(core, c);
 }
 
+/* For a grant to come. */
+struct hold *
+hold_new(const struct core_request *ask)
+{
+	struct hold *h = calloc(1, sizeof(*h));
+
+	if (h == NULL || !ask->named)
+		return h;
+	h->owner = strdup(ask->owner);
+	if (h->owner == NULL) {
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
 void
 hold_free(struct core *core, struct hold *h)
 {
 	if (h == NULL)
 		return;
 	terms_free(core, h);
+	free(h->owner);
 	free(h);
 }
 

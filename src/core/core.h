@@ -129,6 +129,8 @@ struct core_request {
 	uint64_t poll_ms;		/* ACQUIRE: 0 for the namespace's */
 	struct core_terms terms;	/* ACQUIRE; DOWNGRADE: mode shared */
 	const char *owner;	/* ACQUIRE, DOWNGRADE, BREAK: for people: who */
+	bool named;	/* ACQUIRE: and so the hold is called, whatever its
+			 * client is */
 	const char *reason;		/* BREAK: for people: why */
 	uint64_t token;			/* BREAK: as it was seen */
 	const struct change *change;	/* ACQUIRE, RENEW, RELEASE, exclusive:
@@ -179,7 +181,9 @@ struct core_holder_view {
 	bool dead;		/* by a session known to be dead */
 	bool fail_closed;	/* one of the holders */
 	bool silent;		/* and none of them gives a sign of life */
+	uint32_t namespace_index;	/* here: in which */
 	uint64_t client;	/* here: which */
+	bool named;		/* here: its owner is its own text */
 	char owner[OWNER_LENGTH_MAX + 1];	/* may be empty */
 	uint64_t token;
 	enum lock_mode mode;
@@ -385,6 +389,7 @@ struct core_hold_view {
 	struct key key;
 	uint64_t token;
 	struct core_terms terms;
+	const char *owner;	/* its own text; NULL: what its client is */
 	uint32_t count;		/* reentrant: times that it is held; or 0 */
 	bool danger;
 	bool lost;

@@ -62,11 +62,14 @@ downgrade_new(struct core *core, struct request *r,
     const struct core_request *ask)
 {
 	struct downgrade *downgrade = calloc(1, sizeof(*downgrade));
+	const struct hold *h = hold_find(core, ask->hold);
+	const char *owner = h != NULL && h->owner != NULL ? h->owner :
+	    ask->owner;
 
 	if (downgrade == NULL)
 		return NULL;
-	if (ask->owner != NULL) {
-		downgrade->owner = strdup(ask->owner);
+	if (owner != NULL) {
+		downgrade->owner = strdup(owner);
 		if (downgrade->owner == NULL) {
 			free(downgrade);
 			return NULL;

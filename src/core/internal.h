@@ -46,6 +46,7 @@ void hold_lose(struct core *, struct hold *, enum core_loss);
 void hold_mark_lost(struct core *, struct hold *);
 void hold_give(struct core *, struct hold *, struct client *);
 void hold_end(struct core *, struct hold *);
+struct hold *hold_new(const struct core_request *);	/* NULL: no memory */
 void hold_free(struct core *, struct hold *);
 void client_heard(struct core *, uint64_t id);
 

@@ -48,7 +48,7 @@ joint_free_all(struct core *core)
 	DL_FOREACH_SAFE(core->joints, j, next)
 	{
 		for (uint32_t i = 0; !j->held && i < j->n; i++)
-			free(j->parts[i].hold);
+			hold_free(core, j->parts[i].hold);
 		free(j->answer);
 		free(j);
 	}
@@ -66,7 +66,7 @@ joint_free(struct core *core, struct joint *j)
 		struct part *part = &j->parts[i];
 
 		if (!j->held)
-			free(part->hold);
+			hold_free(core, part->hold);
 		if (part->lock != NULL) {
 			part->lock->references--;
 			lock_free_if_unused(core, part->lock);
@@ -79,13 +79,13 @@ joint_free(struct core *core, struct joint *j)
 
 static int
 joint_add_lock(struct core *core, struct joint *j, struct namespace *ns,
-    struct key key)
+    const struct core_request *ask, struct key key)
 {
 	struct part *part = &j->parts[j->n++];
 	struct lock *l = lock_find(ns, key);
 	int code = 0;
 
-	part->hold = calloc(1, sizeof(*part->hold));
+	part->hold = hold_new(ask);
 	if (part->hold == NULL)
 		return DDBLOCK_E_NOMEM;
 	part->hold->joint = j;
@@ -122,7 +122,7 @@ joint_new(struct core *core, struct request *r,
 	if (j->answer == NULL)
 		code = DDBLOCK_E_NOMEM;
 	for (uint32_t i = 0; code == 0 && i < ask->n_keys; i++)
-		code = joint_add_lock(core, j, r->ns, keys[i]);
+		code = joint_add_lock(core, j, r->ns, ask, keys[i]);
 	if (code < 0) {
 		joint_free(core, j);
 		return code;

@@ -522,7 +522,7 @@ queue_prepare(struct core *core, struct request *r,
 	int code;
 
 	if (ask->n_keys == 0)
-		r->hold = calloc(1, sizeof(*r->hold));
+		r->hold = hold_new(ask);
 	if (ask->owner != NULL)
 		r->owner = strdup(ask->owner);
 	if ((ask->n_keys == 0 && (r->hold == NULL ||

@@ -135,6 +135,8 @@ struct hold {
 	struct hold *grant_previous, *grant_next;
 	struct terms *terms;		/* its own; NULL: it has none */
 	struct joint *joint;		/* it is one of several, or NULL */
+	char *owner;			/* what it is called; NULL: as its
+					 * client is */
 	uint64_t token;
 	uint64_t since_ms : 61;
 	bool lost : 1;

@@ -72,6 +72,9 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->held = true;
 	v->here = true;
 	v->client = hold->client->id;
+	v->namespace_index = hold->lock->ns->index;
+	v->named = hold->owner != NULL;
+	view_owner(v, hold->owner);
 	v->token = hold->token;
 	v->fail_closed = hold->fail_closed;
 	v->mode = hold->grant->mode;
@@ -185,7 +188,8 @@ view_record(const struct core *core, const struct namespace *ns,
 		    now_ms, ret);
 	}
 	ret->acquired_at_s = record->acquired_at_s;
-	view_owner(ret, record->owner);
+	if (!ret->named)
+		view_owner(ret, record->owner);
 }
 
 static void
@@ -202,6 +206,7 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 		.namespace_index = l->ns->index,
 		.key = lock_key(l),
 		.token = h->token,
+		.owner = h->owner,
 		.lost = h->lost,
 		.count = terms_count(h),
 		.held_ms = view_since(now_ms, h->since_ms),

@@ -99,6 +99,7 @@ struct config_namespace {
 	uint64_t drift_ppm;
 	uint64_t poll_ms;
 	uint64_t wait_ms;
+	char *owner;
 	uint64_t request_ms;
 	uint64_t audit_ms;
 	uint64_t handover_max;

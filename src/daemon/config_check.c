@@ -11,8 +11,10 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "core/operation.h"
 #include "core/timing.h"
 #include "ddblock.h"
+#include "ipc/codec.h"
 
 #define CONFIG_FILE_FORMAT "/var/lib/ddblockd/%s.db"
 #define CONFIG_REQUEST_MS UINT64_C(5000)
@@ -178,6 +180,17 @@ config_check_dynamodb(struct config *c, const struct config_namespace *n)
 		    n->name);
 }
 
+/* It goes into records, and is shown to people. */
+static void
+config_check_owner(struct config *c, const struct config_namespace *n)
+{
+	if (n->owner != NULL && (strlen(n->owner) > OWNER_LENGTH_MAX ||
+	    !codec_is_line(n->owner, strlen(n->owner))))
+		config_complain(c, config_origin_of(n->origins,
+		    CONFIG_NAMESPACE, "owner"), "owner must be one line of at "
+		    "most %d bytes", OWNER_LENGTH_MAX);
+}
+
 static bool
 config_equal(const char *a, const char *b)
 {
@@ -283,6 +296,7 @@ config_finish_namespace(struct config *c, size_t i)
 		return r;
 	config_check_timing(c, n);
 	config_check_store(c, n);
+	config_check_owner(c, n);
 	if (n->store == CONFIG_STORE_DYNAMODB)
 		config_check_dynamodb(c, n);
 	config_check_shared(c, i);

@@ -91,6 +91,9 @@ static const struct config_setting config_namespace_table[] = {
 	{ "wait", CONFIG_WAIT, N(wait_ms), "forever", 0, CONFIG_FOREVER, NULL,
 	    CONFIG_STORE_ANY, "TIME|forever",
 	    "how long clients wait for a lock that do not say it" },
+	{ "owner", CONFIG_TEXT, N(owner), NULL, 0, 0, NULL, CONFIG_STORE_ANY,
+	    "TEXT", "what holders are called that do not say it "
+	    "(HOST/NAME:PID)" },
 	{ "request_timeout", CONFIG_DURATION, N(request_ms), NULL, 10,
 	    5 * MINUTE, NULL, CONFIG_STORE_ANY, "TIME",
 	    "for one request to the store (5 s, at most the heartbeat)" },

@@ -221,7 +221,10 @@ engine_defaults(void *arg, uint32_t index)
 	const struct engine *e = arg;
 	const struct config_namespace *n = &e->config->namespaces[index];
 
-	return (struct server_defaults){ .wait_ms = n->wait_ms };
+	return (struct server_defaults){
+		.wait_ms = n->wait_ms,
+		.owner = n->owner,
+	};
 }
 
 static void

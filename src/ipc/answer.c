@@ -47,18 +47,13 @@ static void
 answer_owner_name(struct connection *c, struct buffer *b,
     const struct core_holder_view *v)
 {
-	const struct connection *holder = NULL;
 	char owner[OWNER_LENGTH_MAX + 1];
 
-	if (v->here)
-		holder = server_find(c->server, v->client);
-	if (holder != NULL) {
-		peer_owner(&holder->peer, c->server->host, owner,
-		    sizeof(owner));
+	if (v->here && !v->named && server_owner(c->server,
+	    v->namespace_index, server_find(c->server, v->client), owner))
 		codec_text_value(b, "owner", owner);
-	} else if (v->owner[0] != '\0') {
+	else if (v->owner[0] != '\0')
 		codec_text_value(b, "owner", v->owner);
-	}
 }
 
 void

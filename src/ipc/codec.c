@@ -278,3 +278,13 @@ codec_is_text(const char *bytes, size_t length)
 	}
 	return true;
 }
+
+bool
+codec_is_line(const char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if ((unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
+			return false;
+	}
+	return codec_is_text(bytes, length);
+}

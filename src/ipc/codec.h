@@ -73,6 +73,9 @@ bool codec_is(const struct codec_text *, const char *word);
 /* Is it UTF-8 without NUL? */
 bool codec_is_text(const char *bytes, size_t length);
 
+/* Is it such text without control characters, to be shown to people? */
+bool codec_is_line(const char *bytes, size_t length);
+
 /* "500ms", "30s", "5m", "1h", "1.5s", bare: seconds. False: not a duration or
  * more than ten years. */
 bool codec_parse_duration(const char *text, size_t length, uint64_t *ret_ms);

@@ -208,6 +208,10 @@ struct server {
 
 /* server.c */
 struct connection *server_find(const struct server *, uint64_t client);
+/* What holds in this namespace are called that do not say it: as it is
+ * configured, or as their connection is. False: that is gone (NULL). */
+bool server_owner(const struct server *, uint32_t namespace_index,
+    const struct connection *, char ret[OWNER_LENGTH_MAX + 1]);
 int server_add(struct server *, struct connection *);
 void server_remove(struct server *, struct connection *);
 void server_schedule(struct server *, struct connection *);

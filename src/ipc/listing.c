@@ -234,6 +234,9 @@ static void
 listing_hold(struct connection *c, struct pending *p,
     const struct core_hold_view *v)
 {
+	const struct server *s = c->server;
+	const char *owner = v->owner != NULL ? v->owner :
+	    s->calls.defaults(s->arg, v->namespace_index).owner;
 	struct buffer *b = connection_out(c);
 
 	codec_begin(b, p->tag, "+");
@@ -251,6 +254,8 @@ listing_hold(struct connection *c, struct pending *p,
 	if (!v->terms.fail_closed)
 		codec_duration(b, "remaining", v->remaining_ms);
 	listing_peer(c, b, v->client);
+	if (owner != NULL)
+		codec_text_value(b, "owner", owner);
 	codec_end(b, NULL);
 	p->listing->n_rows++;
 }

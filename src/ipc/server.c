@@ -31,6 +31,19 @@ server_log(struct server *s, int priority, const char *format, ...)
 	s->calls.log(s->arg, priority, text);
 }
 
+bool
+server_owner(const struct server *s, uint32_t namespace_index,
+    const struct connection *c, char ret[OWNER_LENGTH_MAX + 1])
+{
+	const char *own = s->calls.defaults(s->arg, namespace_index).owner;
+
+	if (own != NULL)
+		(void)snprintf(ret, OWNER_LENGTH_MAX + 1, "%s", own);
+	else if (c != NULL)
+		peer_owner(&c->peer, s->host, ret, OWNER_LENGTH_MAX + 1);
+	return own != NULL || c != NULL;
+}
+
 struct connection *
 server_find(const struct server *s, uint64_t client)
 {

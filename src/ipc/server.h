@@ -42,6 +42,8 @@ struct server_config {
 /* What a request in this namespace means that does not say it. */
 struct server_defaults {
 	uint64_t wait_ms;	/* ACQUIRE; CORE_FOREVER */
+	const char *owner;	/* what holders are called; NULL: as the
+				 * client is, HOST/NAME:PID */
 };
 
 /* What the server asks of the daemon. */

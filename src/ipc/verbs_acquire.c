@@ -153,6 +153,21 @@ acquire_on_close(struct connection *c, const struct codec_text *text,
 	    &q->terms.stays);
 }
 
+/* It goes into the record, and is shown to people. */
+static int
+acquire_owner(struct connection *c, const struct codec_text *text,
+    struct core_request *q)
+{
+	if (text->length == 0 || text->length > OWNER_LENGTH_MAX ||
+	    !codec_is_line(text->bytes, text->length))
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "the owner is "
+		    "one line of UTF-8 text, 1 to %d bytes",
+		    OWNER_LENGTH_MAX);
+	q->owner = text->bytes;	/* a NUL follows */
+	q->named = true;
+	return 0;
+}
+
 /* One key, or several of them; they come first. */
 static int
 acquire_keys(struct connection *c, const struct codec_line *l,
@@ -204,6 +219,7 @@ static const struct {
 	{ "renew", acquire_renew },
 	{ "reentrant", acquire_reentrant },
 	{ "on_close", acquire_on_close },
+	{ "owner", acquire_owner },
 };
 
 /* ---- all of them ------------------------------------------------------ */
@@ -306,8 +322,9 @@ acquire_lock(struct connection *c, const struct codec_line *l, bool waits)
 		r = acquire_report(c, l, &reports);
 	if (r < 0)
 		return r;
-	peer_owner(&c->peer, c->server->host, owner, sizeof(owner));
-	q->owner = owner;
+	(void)server_owner(c->server, q->namespace_index, c, owner);
+	if (!q->named)
+		q->owner = owner;
 	return acquire_ask(c, l, &event, reports);
 }
 

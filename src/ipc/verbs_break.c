@@ -28,16 +28,12 @@ break_reason(struct connection *c, const struct codec_line *l,
     const char **ret)
 {
 	const struct codec_text *text = codec_find(l, "reason");
-	bool printable;
 
 	if (text == NULL || text->length == 0)
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
 		    "BREAK needs reason=, for those who will ask why");
-	printable = codec_is_text(text->bytes, text->length);
-	for (size_t i = 0; printable && i < text->length; i++)
-		printable = (unsigned char)text->bytes[i] >= ' ' &&
-		    text->bytes[i] != 0x7f;
-	if (!printable || text->length > BREAK_REASON_MAX)
+	if (!codec_is_line(text->bytes, text->length) ||
+	    text->length > BREAK_REASON_MAX)
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "the reason is "
 		    "one line of UTF-8 text, at most %d bytes",
 		    BREAK_REASON_MAX);

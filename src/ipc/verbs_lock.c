@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "ipc/connection.h"
 #include "store/store.h"
@@ -210,6 +211,7 @@ verbs_downgrade(struct connection *c, const struct codec_line *l)
 	struct core_event event = { .type = CORE_REQUEST };
 	struct core_request *q = &event.request;
 	char owner[OWNER_LENGTH_MAX + 1];
+	struct core_hold_view v;
 	int r = verbs_id(c, l, &q->hold);
 
 	if (r == 0 && limit != NULL)
@@ -218,7 +220,11 @@ verbs_downgrade(struct connection *c, const struct codec_line *l)
 		return r;
 	q->verb = CORE_DOWNGRADE;
 	q->terms.mode = LOCK_MODE_SHARED;
-	peer_owner(&c->peer, c->server->host, owner, sizeof(owner));
+	/* If there is none such, it does not matter who would have it. */
+	if (!core_view_hold(c->server->calls.core(c->server->arg), q->hold,
+	    clock_boot_ms(), &v))
+		v.namespace_index = 0;
+	(void)server_owner(c->server, v.namespace_index, c, owner);
 	q->owner = owner;
 	return verbs_ask(c, l, &event);
 }

@@ -70,6 +70,8 @@ acquire_terms(struct ddblock *d, const struct ddblock_acquire_options *o)
 		codec_boolean(&d->out, "reentrant", true);
 	if (o->stays)
 		codec_text_value(&d->out, "on_close", "lease");
+	if (o->owner != NULL)
+		codec_text_value(&d->out, "owner", o->owner);
 }
 
 /* Which locks, and how they are waited for and used. */

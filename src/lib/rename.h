@@ -30,6 +30,7 @@
 #define codec_parse ddblock_private_codec_parse
 #define codec_is ddblock_private_codec_is
 #define codec_find ddblock_private_codec_find
+#define codec_is_line ddblock_private_codec_is_line
 #define codec_is_text ddblock_private_codec_is_text
 #define codec_parse_duration ddblock_private_codec_parse_duration
 #define codec_parse_number ddblock_private_codec_parse_number

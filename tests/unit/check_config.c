@@ -255,6 +255,14 @@ START_TEST(test_settings_of_another_store)
 }
 END_TEST
 
+START_TEST(test_owner)
+{
+	expect_error("[namespace default]\n"
+	    "owner = a\tb\n",
+	    "test.conf:2: owner must be one line of at most 255 bytes\n");
+}
+END_TEST
+
 START_TEST(test_dynamodb_needs)
 {
 	expect_error("[namespace default]\n"
@@ -495,6 +503,7 @@ add_tests(TCase *tests)
 	tcase_add_test(tests, test_short_leases_need_no_other_setting);
 	tcase_add_test(tests, test_computed_default_blames_the_lease);
 	tcase_add_test(tests, test_settings_of_another_store);
+	tcase_add_test(tests, test_owner);
 	tcase_add_test(tests, test_dynamodb_needs);
 	tcase_add_test(tests, test_environment);
 	tcase_add_test(tests, test_keys_are_not_mixed_with_the_environment);

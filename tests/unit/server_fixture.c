@@ -176,6 +176,13 @@ core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
 }
 
 bool
+core_view_hold(const struct core *core, uint64_t hold, uint64_t now_ms,
+    struct core_hold_view *ret)
+{
+	return hold > 0 && core_next_hold(core, hold - 1, now_ms, ret);
+}
+
+bool
 core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
     struct core_waiter_view *ret)
 {
