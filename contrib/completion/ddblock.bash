@@ -64,11 +64,24 @@ _ddblock_operand() {
 	fi
 }
 
+# _ddblock_letters WORD: of the letters after one hyphen, the option that has an
+# argument; with a "=" behind it if that is in the word, too.
+_ddblock_letters() {
+	awk -F '\t' -v word="$1" '
+	    $4 == "yes" && $3 != "" { has[substr($3, 1, 1)] = $2 }
+	    END { for (i = 2; i <= length(word); i++) {
+		c = substr(word, i, 1)
+		if (c in has) {
+			print has[c] (i < length(word) ? "=" : "")
+			exit
+		} } }' <<<"$options"
+}
+
 # Go through the words before the current one. Sets command, specification,
 # options, where, operands, ended (by --), and wanted: the option whose argument
 # is the current word.
 _ddblock_parse() {
-	local word letter i
+	local word i
 	options=$(_ddblock_options)
 	for ((i = 1; i < ${#words[@]} - 1; i++)); do
 		word=${words[i]}
@@ -87,10 +100,7 @@ _ddblock_parse() {
 			    '$2 == name && $4 == "yes" { print $2 }' \
 			    <<<"$options")
 		elif [[ $ended == no && $word == -?* ]]; then
-			letter=${word: -1}
-			wanted=$(awk -F '\t' -v letter="$letter" \
-			    'index($3, letter) == 1 && $4 == "yes" &&
-			    letter != "-" { print $2; exit }' <<<"$options")
+			wanted=$(_ddblock_letters "$word")
 		elif [[ -z $command ]]; then
 			command=$word
 			specification=$(awk -F '\t' -v name="$command" \
@@ -101,6 +111,10 @@ _ddblock_parse() {
 			# What follows the key is the command's own.
 			[[ $specification == *' COMMAND...' ]] && ended=yes
 		fi
+		# An option may stand for the key; then none follows.
+		[[ $ended == no && ($word == --key=* || $wanted == --key*) ]] &&
+		    operands=1
+		[[ $wanted == *= ]] && wanted=
 	done
 }
 

@@ -166,6 +166,20 @@ class Bash(Case):
         self.assertIn("printf", self.complete("ddblock run k -- print"))
         self.assertIn("printf", self.complete("ddblock run k print"))
 
+    def test_keys_by_options(self):
+        """What follows them is no key any more."""
+        for line in ("-k", "-nk", "--key", "-k a -n -k"):
+            self.assertEqual(self.complete(f"ddblock run {line} ot"),
+                             ["other"])
+        for line in ("-k a", "-ka", "-kow", "-nsk a", "--key a", "--key=a",
+                     "-k a --key=b -w 5"):
+            for rest in ("print", "-- print"):
+                words = self.complete(f"ddblock run {line} {rest}")
+                self.assertIn("printf", words, line)
+            self.assertEqual(self.complete(f"ddblock run {line} --on-d"),
+                             ["--on-danger="])
+        self.assertEqual(self.complete("ddblock run -k a -- --on-d"), [])
+
     def test_which_daemon(self):
         """The one that the line names; none is no trouble."""
         with Daemon() as another, Client(another) as client:
@@ -257,6 +271,13 @@ class Zsh(Case):
                  "ddblock run other -- ddblock waiting #"),
                 ("ddblock run other ddblock wai\t#",
                  "ddblock run other ddblock waiting #"),
+                ("ddblock run -nk ot\t#", "ddblock run -nk other #"),
+                ("ddblock run -ka -k b ddblock wai\t#",
+                 "ddblock run -ka -k b ddblock waiting #"),
+                ("ddblock run --key=a -w 5 -- ddblock wai\t#",
+                 "ddblock run --key=a -w 5 -- ddblock waiting #"),
+                ("ddblock run --key a -n ddblock wai\t#",
+                 "ddblock run --key a -n ddblock waiting #"),
                 ("ddblock --socket=/none get ot\t#",
                  "ddblock --socket=/none get ot#")):
             with self.subTest(text=text):
