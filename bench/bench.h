@@ -115,7 +115,7 @@ struct crowd {
 
 void crowd_open(struct crowd *, const char *path, size_t connections);
 void crowd_lock(struct crowd *, size_t locks);	/* of each connection */
-void crowd_ping(struct crowd *);
+void crowd_ask(struct crowd *, const char *request);	/* one OK each */
 void crowd_close(struct crowd *);
 
 /* ---- the benches ---- */
@@ -128,6 +128,7 @@ void bench_memory(void);
 void bench_cpu(void);
 void bench_dynamodb(void);
 void bench_list(void);
+void bench_watch(void);
 
 /* bare_sqlite.c: two write transactions, and nothing else. */
 struct bare_sqlite;

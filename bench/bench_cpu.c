@@ -62,7 +62,7 @@ cpu_compare(const char *what, const char *name,
 		daemon_start(&b.daemons[i], numbered, "");
 		crowd_open(&b.crowds[i], b.daemons[i].socket, connections[i]);
 		crowd_lock(&b.crowds[i], locks_each[i]);
-		crowd_ping(&b.crowds[i]);
+		crowd_ask(&b.crowds[i], "PING\n");
 		line_open(&b.clients[i], b.daemons[i].socket);
 		cpu_measure(&b, i);
 	}

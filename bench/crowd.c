@@ -56,9 +56,8 @@ crowd_lock(struct crowd *c, size_t locks)
 	free(line);
 }
 
-/* Each connection is really served, not only queued by the kernel. */
 void
-crowd_ping(struct crowd *c)
+crowd_ask(struct crowd *c, const char *request)
 {
 	struct line_client *line = calloc(1, sizeof(*line));
 
@@ -67,7 +66,7 @@ crowd_ping(struct crowd *c)
 	for (size_t i = 0; i < c->count; i++) {
 		line->fd = c->fds[i];
 		line->start = line->end = 0;
-		line_send(line, "PING\n");
+		line_send(line, "%s", request);
 		line_read_ok(line);
 	}
 	free(line);

@@ -28,6 +28,7 @@ static const struct {
 	{ "memory", bench_memory },
 	{ "cpu", bench_cpu },
 	{ "list", bench_list },
+	{ "watch", bench_watch },
 	{ "dynamodb", bench_dynamodb },
 };
 
