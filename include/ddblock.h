@@ -123,8 +123,8 @@ int ddblock_exit_status(int code);
  */
 int ddblock_open(const char *path, const char *name, struct ddblock **ret);
 
-/* Disconnect: the daemon releases every lock of this connection. Accepts NULL;
- * must not be called from a callback. */
+/* Disconnect: the daemon releases every lock of this connection that does not
+ * linger. Accepts NULL; must not be called from a callback. */
 void ddblock_close(struct ddblock *);
 
 /* Where it is connected to. */
@@ -148,7 +148,7 @@ const char *ddblock_last_text(const struct ddblock *);
  * is the time to stop whatever still works under the lock.
  *
  * If the connection ends, every hold on it is lost at once: a daemon that
- * lives gives the locks to the next who wait.
+ * lives gives the locks to the next who wait, unless they linger.
  */
 enum ddblock_mode {
 	DDBLOCK_EXCLUSIVE = 0,	/* one holder */
@@ -222,15 +222,15 @@ struct ddblock_acquire_options {
 	void *queue_arg;
 	int stays;		/* if the connection ends first, it is left to
 				 * its deadline, and not renewed */
-	const char *owner;	/* what people see as its holder, one line of 1
-				 * to 255 bytes; NULL: as the daemon is
-				 * configured, else HOST/NAME:PID */
+	const char *owner;	/* what people see, 1 to 255 bytes in one line;
+				 * NULL: as configured, else HOST/NAME:PID */
+	int64_t linger_ms;	/* it stays for ddblock_resume(); 0: no */
 };
 
 #define DDBLOCK_ACQUIRE_OPTIONS_INIT \
 	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0, \
 	    DDBLOCK_EXCLUSIVE, 0, 0, 0, 0, NULL, 0, NULL, DDBLOCK_FAIL_OPEN, \
-	    0, 0, NULL, NULL, 0, NULL }
+	    0, 0, NULL, NULL, 0, NULL, 0 }
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.
@@ -353,6 +353,16 @@ uint64_t ddblock_remaining_ms(const struct ddblock *, uint64_t id);
 uint64_t ddblock_margin_ms(const struct ddblock *, uint64_t id);
 
 /*
+ * Have what lingers under the ids that it had, before anything is acquired. The
+ * old connection ends. @on_row (or NULL) gets each lock's "id", "key", "token",
+ * "state", perhaps "reason". Blocks. The secret (or NULL) is known since an
+ * acquire with linger_ms, also of a connection that has ended.
+ */
+int ddblock_resume(struct ddblock *, const char *secret,
+    ddblock_row_function *on_row, void *arg);
+const char *ddblock_secret(const struct ddblock *);
+
+/*
  * Take a lock from all who hold it. Administrators only. @ns and @sort may be
  * NULL, as with an acquire. @token is the lock's as ddblock_query() showed it:
  * whoever came later is not hit. @reason (one line of UTF-8, at most 200 bytes)
@@ -473,6 +483,9 @@ int ddblock_release_all_start(struct ddblock *, const char *ns,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
 int ddblock_downgrade_start(struct ddblock *, uint64_t id, uint32_t limit,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
+int ddblock_resume_start(struct ddblock *, const char *secret,
+    ddblock_row_function *on_row, ddblock_reply_function *on_reply, void *arg,
+    uint64_t *ret_request);
 int ddblock_renew_start(struct ddblock *, uint64_t id,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
 int ddblock_release_change_start(struct ddblock *, uint64_t id,
@@ -576,7 +589,6 @@ int ddblock_unwatch(struct ddblock *, const char *key, const char *ns,
 /* A field's value (a NUL follows it), or NULL. @ret_length may be NULL. */
 const char *ddblock_row_find(const struct ddblock_row *, const char *name,
     size_t *ret_length);
-
 /* The fields in their order: false when there is no such @index. */
 bool ddblock_row_at(const struct ddblock_row *, size_t index,
     const char **ret_name, const char **ret_value, size_t *ret_length);
@@ -584,5 +596,4 @@ bool ddblock_row_at(const struct ddblock_row *, size_t index,
 #ifdef __cplusplus
 }
 #endif
-
 #endif

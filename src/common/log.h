@@ -25,7 +25,7 @@ struct log_field {
 	const char *value;
 };
 
-#define LOG_FIELDS_MAX 16
+#define LOG_FIELDS_MAX 20
 
 /* Messages above @level (LOG_ERR to LOG_DEBUG of syslog(3)) are dropped. */
 void log_init(enum log_target target, int level);

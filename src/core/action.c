@@ -25,7 +25,7 @@ action_add(struct core *core, struct core_action *action,
  */
 void
 action_notice(struct core *core, struct hold *hold,
-    enum core_notice_kind kind, enum core_loss loss)
+    enum core_notice_kind kind)
 {
 	struct core_notice *n;
 	const struct session *s;
@@ -42,7 +42,6 @@ action_notice(struct core *core, struct hold *hold,
 	s = hold->grant == NULL ? NULL : hold->grant->session;
 	until_ms = hold->grant == NULL ? core->now_ms : terms_until_ms(hold);
 	n->kind = kind;
-	n->loss = loss;
 	n->until_ms = until_ms;
 	n->remaining_ms = until_ms > core->now_ms ?
 	    (uint32_t)(until_ms - core->now_ms) : 0;
@@ -54,6 +53,22 @@ action_notice(struct core *core, struct hold *hold,
 		return;
 	hold->told = true;
 	action_add(core, &n->action, CORE_NOTICE);
+}
+
+/* Its client is another now, who is not to hear what that one should have. */
+void
+action_withdraw(struct core *core, struct hold *hold)
+{
+	struct core_action **link = &core->actions;
+
+	if (!hold->told)
+		return;
+	while (*link != &hold->notice.action)
+		link = &(*link)->next;
+	*link = hold->notice.action.next;
+	if (*link == NULL)
+		core->actions_end = link;
+	hold->told = false;
 }
 
 void

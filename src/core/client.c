@@ -46,6 +46,7 @@ client_free_if_unused(struct core *core, struct client *c)
 	if (c->pinned || c->requests != NULL || c->holds != NULL ||
 	    c->watches != NULL)
 		return;
+	linger_free(core, c->linger);
 	HASH_DEL(core->clients, c);
 	free(c);
 }
@@ -77,12 +78,13 @@ hold_give(struct core *core, struct hold *h, struct client *c)
 }
 
 void
-hold_mark_lost(struct core *core, struct hold *h)
+hold_mark_lost(struct core *core, struct hold *h, enum core_loss loss)
 {
 	struct namespace *ns = h->lock->ns;
 
 	assert(!h->lost);
 	h->lost = true;
+	h->notice.loss = loss;
 	if (!h->fail_closed) {
 		assert(h->client->held_in[ns->index] > 0);
 		h->client->held_in[ns->index]--;
@@ -102,8 +104,8 @@ hold_lose(struct core *core, struct hold *h, enum core_loss loss)
 		joint_lose(core, h, loss);
 		return;
 	}
-	hold_mark_lost(core, h);
-	action_notice(core, h, CORE_LOST, loss);
+	hold_mark_lost(core, h, loss);
+	action_notice(core, h, CORE_LOST);
 }
 
 /* Forget a hold that was released or whose client is gone. Its lock no longer
@@ -153,6 +155,21 @@ hold_new(const struct core_request *ask)
 	return h;
 }
 
+/* Its client is gone, and nobody has it any more. */
+void
+hold_desert(struct core *core, struct hold *h)
+{
+	struct grant *g = h->grant;
+
+	if (g != NULL)
+		grant_drop_hold(h);
+	hold_end(core, h);
+	if (g != NULL && g->fail_closed)
+		closed_leave(core, g);
+	else if (g != NULL && g->holds == NULL)
+		lock_release(core, g->lock);
+}
+
 void
 hold_free(struct core *core, struct hold *h)
 {
@@ -166,6 +183,7 @@ hold_free(struct core *core, struct hold *h)
 void
 request_free(struct core *core, struct request *r)
 {
+	explicit_bzero(&r->reply.secret, sizeof(r->reply.secret));
 	hold_free(core, r->hold);
 	free(r->owner);
 	free(r->text);
@@ -406,6 +424,8 @@ client_serve(struct core *core, struct client *c, struct request *r,
 		return watch_ask(core, r, ask);
 	case CORE_UNWATCH:
 		return watch_unask(core, r, ask);
+	case CORE_RESUME:
+		return linger_resume(core, r, ask);
 	}
 	return DDBLOCK_E_BAD_REQUEST;
 }
@@ -564,18 +584,10 @@ client_gone(struct core *core, uint64_t id)
 	c->gone = true;
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
-		struct grant *g = h->grant;
-
-		if (terms_stay(core, h))
-			continue;
-		if (g != NULL)
-			grant_drop_hold(h);
-		hold_end(core, h);
-		if (g != NULL && g->fail_closed)
-			closed_leave(core, g);
-		else if (g != NULL && g->holds == NULL)
-			lock_release(core, g->lock);
+		if (!linger_keeps(h) && !terms_stay(core, h))
+			hold_desert(core, h);
 	}
+	linger_begin(core, c);
 	c->pinned = false;
 	client_free_if_unused(core, c);
 }

@@ -53,7 +53,7 @@ closed_say(struct core *core, struct namespace *ns, bool danger)
 		DL_FOREACH2(g->holds, h, grant_next)
 		{
 			action_notice(core, h,
-			    danger ? CORE_IN_DANGER : CORE_SAFE, 0);
+			    danger ? CORE_IN_DANGER : CORE_SAFE);
 		}
 	}
 }

@@ -110,6 +110,7 @@ core_free_clients(struct core *core)
 	HASH_ITER(hh, core->clients, c, next)
 	{
 		core_free_requests(core, c->requests);
+		linger_free(core, c->linger);
 		HASH_DEL(core->clients, c);
 		free(c);
 	}
@@ -219,6 +220,9 @@ core_dispatch_timer(struct core *core, struct timer *t)
 	case TIMER_WATCHES:
 		watch_timer(core,
 		    CONTAINER_OF(t, struct namespace, looks.timer));
+		return;
+	case TIMER_LINGER:
+		linger_timer(core, CONTAINER_OF(t, struct linger, timer));
 		return;
 	case TIMER_TERMS:
 		terms_timer(core, CONTAINER_OF(t, struct terms, timer));

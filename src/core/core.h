@@ -18,6 +18,7 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 #define CORE_NAMESPACES_MAX 64
 #define CORE_LIMIT_MAX 1000	/* of those who share; within HOLDERS_MAX */
 #define CORE_KEEPALIVE_MIN_MS 100
+#define CORE_LINGER_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
 
 /*
  * A namespace: a name that clients use, bound to a store and to timings. The
@@ -83,6 +84,7 @@ enum core_verb {
 	CORE_BREAK,
 	CORE_WATCH,
 	CORE_UNWATCH,
+	CORE_RESUME,	/* what a connection that has ended left lingering */
 };
 
 /* What a client asks of a lock, and what it gets. */
@@ -100,9 +102,13 @@ struct core_terms {
 			 * RENEW prolongs */
 	bool reentrant;	/* whoever has it so gets it again, counted */
 	bool stays;	/* when its client leaves, until its lease is over */
+	uint64_t linger_ms;	/* when its client leaves, so long for whoever
+				 * has the secret; 0: it ends. Up to
+				 * CORE_LINGER_MAX_MS */
 };
 
-/* Has a hold that is asked for so anything of its own to be kept for it? */
+/* Has a hold that is asked for so anything of its own that goes with one lock
+ * only? */
 static inline bool
 core_terms_are_own(const struct core_terms *terms)
 {
@@ -139,6 +145,10 @@ struct core_request {
 	uint64_t hold;		/* RELEASE, RENEW, DOWNGRADE: the grant's id */
 	bool all;		/* RELEASE: as often as it is held */
 	uint64_t target;		/* CANCEL: a request of this client */
+	uint64_t user;		/* ACQUIRE with linger, RESUME: who asks */
+	/* ACQUIRE with linger: random bits, never used before; RESUME: the
+	 * secret that a grant came with. */
+	struct ident secret;
 };
 
 struct core_event {
@@ -166,6 +176,7 @@ enum core_action_type {
 	CORE_CHANGED,		/* a lock that is watched has others */
 	CORE_SUBMIT,		/* give this operation to the store */
 	CORE_BROKE,		/* what became of a BREAK, for the log */
+	CORE_CLOSE,		/* a client's connection is to be ended */
 };
 
 /* An action; the type tells which of the structures below begins with it. */
@@ -240,6 +251,7 @@ struct core_reply {
 				 * renewed beyond; 0: not so */
 	uint64_t margin_ms;	/* ACQUIRE, DOWNGRADE: nobody else holds before
 				 * until and this have passed */
+	struct ident secret;	/* ACQUIRE with linger: what to resume it by */
 	const struct core_holder_view *holder;	/* GET, WATCH; ACQUIRE, BREAK
 						 * refused */
 	const struct contents *contents;	/* GET; ACQUIRE: but what it
@@ -341,6 +353,12 @@ struct core_broke {
 	bool unsure;		/* unless by an attempt without an answer */
 };
 
+/* CORE_CLOSE: its holds are another's now, and for the core it is gone. */
+struct core_close {
+	struct core_action action;
+	uint64_t client;
+};
+
 struct core_update {
 	struct core_action *actions;	/* in order; NULL: nothing to do */
 	uint64_t next_ms;	/* send CORE_TIMER then; CORE_FOREVER: never */
@@ -393,8 +411,13 @@ struct core_hold_view {
 	uint32_t count;		/* reentrant: times that it is held; or 0 */
 	bool danger;
 	bool lost;
+	enum core_loss loss;	/* why */
 	uint64_t held_ms;
 	uint64_t remaining_ms;
+	uint64_t until_ms;	/* as in a grant, and these two */
+	uint64_t end_ms;
+	uint64_t margin_ms;
+	uint64_t lingers_ms;	/* so long yet, if its client has left; or 0 */
 };
 
 struct core_waiter_view {
@@ -421,6 +444,7 @@ struct core_namespace_view {
 	const char *text;	/* for people, may be empty */
 	uint32_t locks;
 	uint32_t held;
+	uint32_t lingering;	/* of which nobody resumed yet */
 	uint32_t waiting;
 	uint32_t doubts;
 	uint64_t lost;		/* holds, since the start */
@@ -434,7 +458,8 @@ struct core_namespace_view {
  */
 bool core_next_hold(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret);
-/* The first above @after that this client has. */
+/* The first above @after that this client has, also of those that it has as
+ * one. */
 bool core_next_hold_of(const struct core *, uint64_t client, uint64_t after,
     uint64_t now_ms, struct core_hold_view *ret);
 bool core_view_hold(const struct core *, uint64_t hold, uint64_t now_ms,

@@ -123,15 +123,15 @@ grant_drop_hold(struct hold *h)
 	h->grant = NULL;
 }
 
-/* Whose client has left, nobody will ask what became of it. (One of several
- * does not stay when its client leaves; what is only kept for one who asked has
+/* Whose client has left, nobody will ask what became of it, unless it lingers.
+ * (One of several ends with the others; what is only kept for one who asked has
  * no client yet.) */
 static void
 grant_end_hold(struct core *core, struct hold *h, enum core_loss loss)
 {
 	hold_lose(core, h, loss);
 	grant_drop_hold(h);
-	if (h->joint == NULL && h->client->gone)
+	if (h->joint == NULL && h->client->gone && !linger_keeps(h))
 		hold_end(core, h);
 }
 

@@ -21,6 +21,7 @@ enum timer_kind {
 	TIMER_LISTING,
 	TIMER_WATCHES,
 	TIMER_TERMS,
+	TIMER_LINGER,
 };
 
 /* Embedded in the object that it belongs to. Zeroed with a kind: not set. */

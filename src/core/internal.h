@@ -14,8 +14,8 @@
 
 /* action.c */
 void action_add(struct core *, struct core_action *, enum core_action_type);
-void action_notice(struct core *, struct hold *, enum core_notice_kind,
-    enum core_loss);
+void action_notice(struct core *, struct hold *, enum core_notice_kind);
+void action_withdraw(struct core *, struct hold *);
 void action_fill(struct core *, struct operation *, struct namespace *,
     enum operation_kind, uint64_t deadline_ms);
 void action_submit(struct core *, struct core_submit *, struct namespace *,
@@ -43,8 +43,9 @@ void request_free_spares(struct core *);
 struct hold *client_hold(struct core *, struct request *, uint64_t id);
 struct hold *hold_find(const struct core *, uint64_t id);
 void hold_lose(struct core *, struct hold *, enum core_loss);
-void hold_mark_lost(struct core *, struct hold *);
+void hold_mark_lost(struct core *, struct hold *, enum core_loss);
 void hold_give(struct core *, struct hold *, struct client *);
+void hold_desert(struct core *, struct hold *);
 void hold_end(struct core *, struct hold *);
 struct hold *hold_new(const struct core_request *);	/* NULL: no memory */
 void hold_free(struct core *, struct hold *);
@@ -71,6 +72,18 @@ bool terms_may_reenter(const struct hold *, const struct core_terms *);
 uint32_t terms_leave(struct hold *, bool all);
 uint32_t terms_count(const struct hold *);
 void terms_check_hold(const struct core *, const struct hold *);
+
+void terms_linger(struct core *, struct hold *);
+void terms_resume(struct core *, struct hold *);
+
+/* linger.c */
+int linger_ask(struct core *, struct client *, const struct core_request *);
+void linger_free(struct core *, struct linger *);	/* accepts NULL */
+bool linger_keeps(const struct hold *);
+void linger_begin(struct core *, struct client *);
+void linger_timer(struct core *, struct linger *);
+int linger_resume(struct core *, struct request *, const struct core_request *);
+uint32_t linger_count(const struct core *, const struct namespace *);
 
 /* queue.c */
 int queue_acquire(struct core *, struct client *, struct request *,

@@ -89,7 +89,8 @@ joint_add_lock(struct core *core, struct joint *j, struct namespace *ns,
 	if (part->hold == NULL)
 		return DDBLOCK_E_NOMEM;
 	part->hold->joint = j;
-	if (l == NULL)
+	code = terms_new(core, ns, part->hold, &ask->terms);
+	if (code == 0 && l == NULL)
 		code = lock_new(core, ns, key, &l);
 	if (code < 0)
 		return code;
@@ -315,6 +316,7 @@ joint_grant(struct core *core, struct joint *j)
 		struct hold *h = j->parts[i].hold;
 
 		hold_give(core, h, r->client);
+		terms_begin(core, h);
 		j->answer[i] = (struct core_part){
 			.namespace_index = h->lock->ns->index,
 			.key = lock_key(h->lock), .token = h->token,
@@ -330,7 +332,7 @@ joint_grant(struct core *core, struct joint *j)
 	request_reply(core, r, 0, 0, NULL);
 	joint_release_locks(core, j);
 	if (s->danger)
-		action_notice(core, j->parts[0].hold, CORE_IN_DANGER, 0);
+		action_notice(core, j->parts[0].hold, CORE_IN_DANGER);
 }
 
 /* ---- what is next ----------------------------------------------------- */
@@ -448,8 +450,8 @@ joint_lose(struct core *core, struct hold *h, enum core_loss loss)
 	if (!j->held || h->lost)
 		return;
 	for (uint32_t i = 0; i < j->n; i++)
-		hold_mark_lost(core, j->parts[i].hold);
-	action_notice(core, j->parts[0].hold, CORE_LOST, loss);
+		hold_mark_lost(core, j->parts[i].hold, loss);
+	action_notice(core, j->parts[0].hold, CORE_LOST);
 }
 
 /* One of them was forgotten; they all are, one after the other. */

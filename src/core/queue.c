@@ -346,6 +346,8 @@ queue_fill_grant(struct core *core, struct request *r, const struct hold *h)
 	r->reply.terms = r->terms;
 	r->reply.until_ms = terms_until_ms(h);
 	r->reply.count = terms_count(h);
+	if (linger_keeps(h))
+		r->reply.secret = h->client->linger->secret;
 	if (h->fail_closed)
 		return;
 	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
@@ -384,7 +386,7 @@ queue_grant(struct core *core, struct grant *g)
 	queue_fill_grant(core, r, h);
 	request_reply(core, r, 0, 0, NULL);
 	if (terms_are_endangered(core, h))
-		action_notice(core, h, CORE_IN_DANGER, 0);
+		action_notice(core, h, CORE_IN_DANGER);
 	reenter_waiting(core, h);
 	queue_review(core, l);
 }
@@ -560,7 +562,10 @@ queue_acquire(struct core *core, struct client *c, struct request *r,
 		request_reply(core, r, code, 0, text);
 		return 0;
 	}
-	code = queue_prepare(core, r, ask, &l);
+	if (ask->terms.linger_ms > 0)
+		code = linger_ask(core, c, ask);
+	if (code == 0)
+		code = queue_prepare(core, r, ask, &l);
 	if (code < 0)
 		return code;
 	r->poll_ms = ask->poll_ms;

@@ -263,7 +263,7 @@ session_say(struct core *core, struct session *s, enum core_notice_kind kind)
 		DL_FOREACH2(g->holds, h, grant_next)
 		{
 			if (terms_are_common(h))
-				action_notice(core, h, kind, 0);
+				action_notice(core, h, kind);
 		}
 	}
 }

@@ -9,7 +9,7 @@
  *          |                      +- the hold, if a client has it
  *          |                      +- doubts
  *          +- clients +- requests
- *                     +- holds
+ *                     +- holds, which linger if the client asked for it
  *                     +- watches
  */
 #ifndef DDBLOCKD_CORE_STATE_H
@@ -67,6 +67,7 @@ struct client {
 	struct request *requests;
 	struct hold *holds;
 	struct watch *watches;
+	struct linger *linger;	/* NULL: it asked for none */
 	uint32_t held_in[];		/* valid holds, by namespace */
 };
 
@@ -118,6 +119,7 @@ struct request {
 	struct listing *listing;
 
 	struct breaking *breaking;	/* BREAK */
+	struct core_close closing;	/* RESUME: who had it */
 	struct watch *watch;		/* WATCH: that it asks for */
 };
 
@@ -156,9 +158,21 @@ struct terms {
 	uint64_t danger_ms;	/* 0: with all of its session */
 	uint64_t sent_ms;	/* manual: the lease counts from here */
 	uint32_t count;		/* reentrant: times that it is held; or 0 */
+	uint64_t linger_ms;
+	uint64_t linger_end_ms;	/* its client has left */
 	bool manual;
 	bool stays;		/* when its client leaves */
 	bool danger;		/* of its own: it was told */
+};
+
+/* ---- linger.c ---- */
+/* That holds of a connection outlive it, for whoever knows the secret. */
+struct linger {
+	struct linger *prev, *next;	/* in core->lingers */
+	struct client *client;
+	struct ident secret;
+	uint64_t user;
+	struct timer timer;	/* its client has left: the first end */
 };
 
 /* ---- grant.c, which has the picture of these states ---- */
@@ -558,6 +572,7 @@ struct core {
 	char *host;
 	struct client *clients;
 	struct hold *holds;
+	struct linger *lingers;
 	struct watch *watches;
 	struct watched *touched;	/* in this step */
 	struct request *waiting;	/* ACQUIREs, in order of serials */

@@ -13,6 +13,8 @@
  *   reentrant   its client may acquire it again, and releases it as often
  *   stays       when its client leaves it is renewed no more, and ends with the
  *               lease that it has then
+ *   linger      when its client leaves it goes on for so long, for whoever
+ *               resumes it (linger.c)
  *
  * What ends by its own terms is lost while the lease goes on: the client is
  * told, and the gap of a margin is its own (grant_lose_hold()).
@@ -41,6 +43,19 @@ terms_check(const struct namespace *ns, const struct core_terms *asked,
 	const struct core_namespace *n = &ns->settings;
 	uint64_t last_ms = n->lease_ms - n->margin_ms;
 
+	if (asked->linger_ms > 0 && (asked->fail_closed || asked->manual ||
+	    asked->stays)) {
+		(void)snprintf(ret_text, text_size, "what lingers is renewed "
+		    "until its time is over: linger does not go with %s",
+		    asked->fail_closed ? "policy=fail-closed" :
+		    asked->manual ? "renew=manual" : "on_close=lease");
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (asked->linger_ms > CORE_LINGER_MAX_MS) {
+		(void)snprintf(ret_text, text_size, "linger is at most %"
+		    PRIu64 "h", CORE_LINGER_MAX_MS / 3600000);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
 	if (asked->fail_closed && (asked->max_hold_ms > 0 ||
 	    asked->keepalive_ms > 0 || asked->danger_ms > 0 ||
 	    asked->manual || asked->stays)) {
@@ -73,7 +88,7 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 {
 	struct terms *t;
 
-	if (!core_terms_are_own(asked))
+	if (!core_terms_are_own(asked) && asked->linger_ms == 0)
 		return 0;
 	t = calloc(1, sizeof(*t));
 	if (t == NULL || heap_reserve(&core->heap) < 0) {
@@ -90,6 +105,8 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 		t->danger_ms = ns->settings.danger_ms;
 	t->count = asked->reentrant ? 1 : 0;
 	t->stays = asked->stays;
+	t->linger_ms = asked->linger_ms;
+	t->end_ms = CORE_FOREVER;
 	h->terms = t;
 	return 0;
 }
@@ -169,7 +186,7 @@ terms_silent_ms(const struct terms *t)
 {
 	uint64_t heard_ms = t->hold->client->heard_ms;
 
-	if (t->keepalive_ms == 0)
+	if (t->keepalive_ms == 0 || t->linger_end_ms > 0)
 		return CORE_FOREVER;
 	if (heard_ms < t->listening_ms)
 		heard_ms = t->listening_ms;
@@ -266,7 +283,7 @@ terms_timer(struct core *core, struct terms *t)
 	if (terms_have_warning(t) && !t->danger &&
 	    core->now_ms >= terms_danger_ms(t)) {
 		terms_set_danger(t, true);
-		action_notice(core, h, CORE_IN_DANGER, 0);
+		action_notice(core, h, CORE_IN_DANGER);
 	}
 	terms_schedule(core, t);
 }
@@ -290,6 +307,29 @@ terms_stay(struct core *core, struct hold *h)
 	return true;
 }
 
+/* Its client has left. It is renewed as before, for so long. */
+void
+terms_linger(struct core *core, struct hold *h)
+{
+	struct terms *t = h->terms;
+
+	t->linger_end_ms = core->now_ms + t->linger_ms;
+	if (!h->lost)
+		terms_schedule(core, t);
+}
+
+/* It has a client again, whose silence counts from now. */
+void
+terms_resume(struct core *core, struct hold *h)
+{
+	struct terms *t = h->terms;
+
+	t->linger_end_ms = 0;
+	t->listening_ms = core->now_ms;
+	if (!h->lost)
+		terms_schedule(core, t);
+}
+
 /* Did its client leave it to the lease that it has? */
 bool
 terms_are_left(const struct hold *h)
@@ -309,7 +349,7 @@ terms_renewed(struct core *core, struct hold *h, bool all)
 		return;
 	danger = core->now_ms >= terms_danger_ms(t);
 	if (all || !danger)
-		action_notice(core, h, danger ? CORE_IN_DANGER : CORE_SAFE, 0);
+		action_notice(core, h, danger ? CORE_IN_DANGER : CORE_SAFE);
 	terms_set_danger(t, danger);
 	terms_schedule(core, t);
 }
@@ -327,7 +367,7 @@ terms_prolong(struct core *core, struct hold *h)
 	t->sent_ms = h->grant->session->sent_ms;
 	terms_set_danger(t, core->now_ms >= terms_danger_ms(t));
 	if (warned && !t->danger)
-		action_notice(core, h, CORE_SAFE, 0);
+		action_notice(core, h, CORE_SAFE);
 	terms_schedule(core, t);
 }
 
@@ -371,6 +411,8 @@ terms_check_hold(const struct core *core, const struct hold *h)
 {
 	const struct terms *t = h->terms;
 
+	assert(h->client == NULL || !h->client->gone || h->client->pinned ||
+	    (t != NULL && (t->stays || t->linger_end_ms > 0)));
 	if (t == NULL)
 		return;
 	assert(t->hold == h && !h->lost);

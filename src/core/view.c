@@ -209,9 +209,14 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 		.owner = h->owner,
 		.lost = h->lost,
 		.count = terms_count(h),
+		.loss = h->lost ? h->notice.loss : 0,
+		.margin_ms = l->ns->settings.margin_ms,
 		.held_ms = view_since(now_ms, h->since_ms),
 	};
 	ret->terms.fail_closed = h->fail_closed;
+	if (linger_keeps(h))
+		ret->lingers_ms =
+		    view_since(h->terms->linger_end_ms, now_ms);
 	if (h->lost)
 		return;
 	until_ms = terms_until_ms(h);
@@ -221,6 +226,8 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 	    terms_are_common(h) ? h->grant->session->danger :
 	    h->terms->danger;
 	ret->remaining_ms = view_since(until_ms, now_ms);
+	ret->until_ms = until_ms;
+	ret->end_ms = terms_end_ms(h);
 }
 
 /* The hash keeps the order of adding, which is the order of the numbers. If
@@ -258,8 +265,7 @@ core_next_hold_of(const struct core *core, uint64_t client, uint64_t after,
 		return false;
 	if (h == NULL || h->client != c)
 		h = c->holds;
-	while (h != NULL &&
-	    (h->notice.hold <= after || joint_speaker(h) != h))
+	while (h != NULL && h->notice.hold <= after)
 		h = h->client_next;
 	if (h == NULL)
 		return false;
@@ -380,6 +386,7 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 		.text = ns->text,
 		.locks = HASH_COUNT(ns->locks),
 		.held = ns->n_held,
+		.lingering = linger_count(core, ns),
 		.waiting = ns->n_waiting,
 		.doubts = ns->n_doubts,
 		.lost = ns->lost,

@@ -88,7 +88,7 @@ engine_perform(struct engine *e, const struct core_update *update,
 
 	for (struct core_action *a = update->actions; a != NULL; a = next) {
 		next = a->next;
-		history_action(&e->history, a);
+		history_action(&e->history, e->core, a, now_ms);
 		if (a->type == CORE_NOTICE)
 			watch_notice(e->core, (const struct core_notice *)a,
 			    now_ms);
@@ -241,6 +241,14 @@ engine_log(void *arg, int priority, const char *text)
 }
 
 static int
+engine_secret(void *arg, struct ident *ret)
+{
+	(void)arg;
+	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) ? 0 :
+	    DDBLOCK_E_SYSTEM;
+}
+
+static int
 engine_open_stores(struct engine *e, char *text, size_t size)
 {
 	struct store_status status;
@@ -386,6 +394,7 @@ engine_start(struct engine *e, char *text, size_t size)
 		.defaults = engine_defaults,
 		.store_status = engine_store_status,
 		.log = engine_log,
+		.secret = engine_secret,
 	};
 	const struct config_daemon *d = &e->config->daemon;
 	const struct server_config config = {

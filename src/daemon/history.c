@@ -78,6 +78,7 @@ history_verb(enum core_verb verb)
 		[CORE_BREAK] = "BREAK",
 		[CORE_WATCH] = "WATCH",
 		[CORE_UNWATCH] = "UNWATCH",
+		[CORE_RESUME] = "RESUME",
 	};
 
 	return verbs[verb];
@@ -169,6 +170,8 @@ history_terms(struct history_line *l, const struct core_terms *t)
 		history_text(l, "DDBLOCK_REENTRANT", "yes");
 	if (t->stays)
 		history_text(l, "DDBLOCK_ON_CLOSE", "lease");
+	if (t->linger_ms > 0)
+		history_number(l, "DDBLOCK_LINGER_MS", t->linger_ms);
 }
 
 static void
@@ -185,11 +188,13 @@ history_request(struct history *h, const struct core_request *r)
 		history_number(&l, "DDBLOCK_HOLD", r->hold);
 	} else if (r->verb == CORE_CANCEL) {
 		history_number(&l, "DDBLOCK_TARGET", r->target);
-	} else {
+	} else if (r->verb != CORE_RESUME) {
 		history_namespace(h, &l, r->namespace_index);
 		history_keys(&l, r->n_keys > 0 ? r->keys : &r->key,
 		    r->n_keys > 0 ? r->n_keys : 1);
 	}
+	if (r->verb == CORE_RESUME || r->terms.linger_ms > 0)
+		history_number(&l, "DDBLOCK_USER", r->user);
 	if (r->verb == CORE_BREAK)
 		history_number(&l, "DDBLOCK_TOKEN", r->token);
 	if (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)
@@ -320,19 +325,54 @@ history_changed(struct history *h, const struct core_change *a)
 	history_write(&l);
 }
 
+/* What a client has now that another had, before that is answered. */
+static void
+history_resumed(struct history *h, const struct core *core, uint64_t client,
+    uint64_t now_ms)
+{
+	struct core_hold_view v = { 0 };
+	struct history_line l;
+
+	while (core_next_hold_of(core, client, v.hold, now_ms, &v)) {
+		history_begin(h, &l, "taken");
+		history_number(&l, "DDBLOCK_CLIENT", client);
+		history_number(&l, "DDBLOCK_HOLD", v.hold);
+		if (v.lost)
+			history_text(&l, "DDBLOCK_REASON",
+			    core_loss_name(v.loss));
+		else
+			history_number(&l, "DDBLOCK_UNTIL_BOOT_MS", v.until_ms);
+		history_write(&l);
+	}
+}
+
+static void
+history_answered(struct history *h, const struct core *core,
+    const struct core_reply *r, uint64_t now_ms)
+{
+	if (r->verb == CORE_RESUME && r->code == 0)
+		history_resumed(h, core, r->client, now_ms);
+	history_reply(h, r);
+}
+
 void
-history_action(struct history *h, const struct core_action *action)
+history_action(struct history *h, const struct core *core,
+    const struct core_action *action, uint64_t now_ms)
 {
 	if (h->config == NULL)
 		return;
 	if (action->type == CORE_REPLY)
-		history_reply(h, (const struct core_reply *)action);
+		history_answered(h, core, (const struct core_reply *)action,
+		    now_ms);
 	else if (action->type == CORE_NOTICE)
 		history_notice(h, (const struct core_notice *)action);
 	else if (action->type == CORE_RENEWED)
 		history_renewed(h, (const struct core_renewed *)action);
 	else if (action->type == CORE_CHANGED)
 		history_changed(h, (const struct core_change *)action);
+	else if (action->type == CORE_CLOSE)
+		history_client(h, "left",
+		    ((const struct core_close *)action)->client);
 }
 
 /* ---- sessions --------------------------------------------------------- */

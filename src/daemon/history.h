@@ -28,8 +28,10 @@ void history_event(struct history *, const struct core_event *);
 /* The core refused this request, and it is answered with @code. */
 void history_refused(struct history *, const struct core_request *, int code);
 
-/* An action of the core is about to be performed. */
-void history_action(struct history *, const struct core_action *);
+/* An action of the core, which is as it is after the step, is about to be
+ * performed. */
+void history_action(struct history *, const struct core *,
+    const struct core_action *, uint64_t now_ms);
 
 /* An outcome is about to go into the core. Those of our sessions are told. */
 void history_outcome(struct history *, const struct operation *,

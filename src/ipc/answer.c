@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -117,13 +118,26 @@ answer_holder(struct connection *c, struct buffer *b,
 }
 
 /* What is fail-closed has no deadline. */
-static void
+void
 answer_until(struct buffer *b, uint64_t remaining_ms, uint64_t until_ms)
 {
 	if (until_ms == 0)
 		return;
 	codec_duration(b, "remaining", remaining_ms);
 	codec_number(b, "until_boot_ms", until_ms);
+}
+
+/* By which it is resumed. */
+static void
+answer_secret(struct buffer *b, const struct core_reply *a)
+{
+	char text[IDENT_TEXT_LENGTH + 1];
+
+	if (a->terms.linger_ms == 0 || a->verb != CORE_ACQUIRE)
+		return;
+	ident_format(a->secret, text);
+	codec_text_value(b, "secret", text);
+	explicit_bzero(text, sizeof(text));
 }
 
 /* What is kept in the lock. */
@@ -168,6 +182,7 @@ answer_success(struct connection *c, struct buffer *b,
 			codec_number(b, "end_boot_ms", a->end_ms);
 		if (a->until_ms > 0)
 			codec_duration(b, "margin", a->margin_ms);
+		answer_secret(b, a);
 		answer_contents(b, a->contents);
 		break;
 	case CORE_RENEW:
@@ -192,6 +207,7 @@ answer_success(struct connection *c, struct buffer *b,
 		break;
 	case CORE_LIST:
 	case CORE_UNWATCH:
+	case CORE_RESUME:
 		break;
 	}
 }
@@ -256,6 +272,10 @@ answer_reply(struct connection *c, const struct core_reply *a)
 		return;
 	if (a->verb == CORE_LIST && a->code == 0) {
 		listing_read(c, p);
+		return;
+	}
+	if (a->verb == CORE_RESUME) {
+		resume_answered(c, p, a);
 		return;
 	}
 	if (p->whole != NULL) {

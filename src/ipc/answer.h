@@ -19,6 +19,9 @@ void answer_shared(struct buffer *, enum lock_mode, uint64_t limit);
 /* What ends it. Fail-open goes without saying. */
 void answer_policy(struct buffer *, bool fail_closed);
 
+/* Until when it is had: nothing, if it has no deadline. */
+void answer_until(struct buffer *, uint64_t remaining_ms, uint64_t until_ms);
+
 /* Who is in the way: token, owner, how many if they share it, and how long it
  * has given no sign. */
 void answer_owner(struct connection *, struct buffer *,

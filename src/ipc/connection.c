@@ -80,6 +80,10 @@ connection_free(struct connection *c)
 		c->user->queued_bytes -= c->counted;
 		user_leave(c->server, c->user);
 	}
+	if (c->secretive) {
+		buffer_wipe(&c->in);
+		buffer_wipe(&c->out);
+	}
 	buffer_done(&c->in);
 	buffer_done(&c->out);
 	peer_done(&c->peer);
@@ -154,7 +158,7 @@ connection_account(struct connection *c)
 	    c->server->limits.queued_bytes_per_uid_max;
 }
 
-static void
+void
 connection_cut(struct connection *c, const char *why)
 {
 	if (c->doomed)
@@ -208,6 +212,18 @@ connection_drain(struct connection *c)
 	event.client = c->client;
 	if (c->in_core && c->n_pending > 0)
 		(void)connection_step(c, &event);
+}
+
+void
+connection_dismiss(struct connection *c, int code, const char *why)
+{
+	while (c->pending != NULL)
+		pending_free(c, c->pending);
+	connection_refuse(c, NULL, code, why);
+	c->in_core = false;
+	c->draining = true;
+	c->has_lines = false;
+	server_schedule(c->server, c);
 }
 
 static bool
@@ -334,6 +350,8 @@ connection_run_input(struct connection *c)
 		return;
 	}
 	c->scanned = 0;
+	if (c->secretive)
+		buffer_wipe(&c->in);
 	buffer_clear(&c->in);
 	server_give_spare(c->server, &c->in);
 }
@@ -373,6 +391,8 @@ connection_run(struct connection *c)
 		if (buffer_failed(&c->in) == 0)
 			connection_run_input(c);
 	}
+	if (c->secretive && n > 0)
+		explicit_bzero(s->chunk, (size_t)n);
 	if (c->doomed)
 		return;
 	if (buffer_failed(&c->in) != 0 || !connection_account(c))
@@ -397,6 +417,8 @@ connection_send(struct connection *c)
 	if (n > 0)
 		buffer_consume(&c->out, (size_t)n);
 	c->blocked = c->out.length > 0;
+	if (!c->blocked && c->secretive)
+		buffer_wipe(&c->out);
 	if (c->blocked)
 		buffer_shrink(&c->out);
 	else

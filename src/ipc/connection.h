@@ -22,6 +22,7 @@
 #define SERVER_SPARE_SIZE_MAX (16 * 1024)
 #define CONNECTION_LINES_MAX 512	/* run before others have their turn */
 #define CONNECTION_LISTINGS_MAX 8	/* unanswered, per connection */
+#define CONNECTION_GUESSES_MAX 8	/* secrets that are none */
 #define CONNECTION_NAME_MAX 100
 #define CONNECTION_REASON_MAX 256
 #define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
@@ -53,7 +54,7 @@ enum listing_state {
 	LISTING_LOST = 16,
 };
 
-/* A LIST, HELD or WAITING that goes on as the client reads. */
+/* A LIST, HELD, WAITING or RESUME that goes on as the client reads. */
 struct listing {
 	uint64_t namespaces;	/* a bit each; LIST: those yet to be read */
 	uint32_t namespace_index;	/* LIST: the one that is being read */
@@ -63,7 +64,7 @@ struct listing {
 	char *sort;			/* NULL: any */
 	size_t sort_length;
 	unsigned states;		/* LIST, HELD */
-	uint64_t after;			/* HELD, WAITING: the last one seen */
+	uint64_t after;		/* but LIST: the last one that was seen */
 	uint64_t n_rows;
 	uint64_t n_examined;		/* LIST */
 	uint64_t read_milliunits;
@@ -79,6 +80,7 @@ enum pending_kind {
 	PENDING_HELD,		/* answered from the core's views */
 	PENDING_WAITING,
 	PENDING_RELEASES,		/* of all: answered with its parts */
+	PENDING_RESUME,	/* the core answers, then its views */
 };
 
 /* A change that a client has not room for: what is true when it has will be
@@ -157,6 +159,8 @@ struct connection {
 	bool doomed;			/* to be removed by server_work() */
 	bool in_core;			/* the core has heard of it */
 	bool promises;	/* to say something often: the core hears of all */
+	bool secretive;	/* what it is told or says is to be wiped */
+	uint32_t n_guesses;		/* secrets that were none */
 
 	bool has_work;
 	struct connection *work_next;
@@ -247,6 +251,10 @@ void connection_watch(struct connection *);
 void connection_drain(struct connection *);
 /* It ends: CORE_GONE and close at the end of this round. */
 void connection_doom(struct connection *);
+/* For the core it has ended. It is told why, and closed. */
+void connection_dismiss(struct connection *, int code, const char *why);
+/* The same, for what it does, which the log says. */
+void connection_cut(struct connection *, const char *why);
 /* One write, as much as the socket takes. */
 void connection_send(struct connection *);
 /* Is there little enough to send, so that requests may be run? */
@@ -307,6 +315,9 @@ int verbs_pending(struct connection *, enum pending_kind,
 /* limit=, of those who share. */
 int verbs_limit(struct connection *, const struct codec_text *,
     struct core_request *);
+/* Ask the core. Its answer may have come before this returns, and @p be gone;
+ * it is if the core refused to be asked. */
+int verbs_step(struct connection *, struct pending *, struct core_event *);
 /* Ask the core what the rest of @event says; the answer comes later. */
 int verbs_ask(struct connection *, const struct codec_line *,
     struct core_event *);
@@ -334,6 +345,13 @@ int verbs_held(struct connection *, const struct codec_line *);
 int verbs_waiting(struct connection *, const struct codec_line *);
 int verbs_status(struct connection *, const struct codec_line *);
 
+/* verbs_resume.c */
+int verbs_resume(struct connection *, const struct codec_line *);
+void resume_answered(struct connection *, struct pending *,
+    const struct core_reply *);
+void resume_row(struct connection *, const struct pending *,
+    const struct core_hold_view *);
+
 /* listing.c */
 /* Tell how far it is, at most that often. */
 void listing_tell(struct connection *, struct listing *, uint64_t tell_ms);
@@ -347,6 +365,8 @@ int listing_start(struct connection *, struct pending *);
 void listing_rows(struct connection *, const struct core_rows *);
 /* The core has read a namespace to its end. */
 void listing_read(struct connection *, struct pending *);
+/* Write what there is room for of what the core's views show. */
+void listing_continue_view(struct connection *, struct pending *);
 /* Write or ask for the next rows of what is being listed. */
 void connection_continue_listing(struct connection *);
 

@@ -205,7 +205,7 @@ listing_read(struct connection *c, struct pending *p)
 	connection_queued(c);
 }
 
-/* ---- HELD, WAITING ---- */
+/* ---- HELD, WAITING, RESUME ---- */
 
 /* Who is at the other end of @client; it may be gone by now. */
 static void
@@ -256,6 +256,8 @@ listing_hold(struct connection *c, struct pending *p,
 	listing_peer(c, b, v->client);
 	if (owner != NULL)
 		codec_text_value(b, "owner", owner);
+	if (v->lingers_ms > 0)
+		codec_duration(b, "lingers", v->lingers_ms);
 	codec_end(b, NULL);
 	p->listing->n_rows++;
 }
@@ -319,18 +321,44 @@ listing_step_waiting(struct connection *c, struct pending *p,
 	return true;
 }
 
+static bool
+listing_step_resume(struct connection *c, struct pending *p, uint64_t now_ms)
+{
+	const struct server *s = c->server;
+	struct core_hold_view v;
+
+	if (!core_next_hold_of(s->calls.core(s->arg), c->client,
+	    p->listing->after, now_ms, &v))
+		return false;
+	p->listing->after = v.hold;
+	resume_row(c, p, &v);
+	p->listing->n_rows++;
+	return true;
+}
+
+static bool
+listing_step(struct connection *c, struct pending *p, uint64_t now_ms)
+{
+	switch (p->kind) {
+	case PENDING_HELD:
+		return listing_step_held(c, p, now_ms);
+	case PENDING_WAITING:
+		return listing_step_waiting(c, p, now_ms);
+	case PENDING_RESUME:
+		return listing_step_resume(c, p, now_ms);
+	default:
+		return false;
+	}
+}
+
 /* A bounded number of steps; what is left waits for the next round. */
-static void
+void
 listing_continue_view(struct connection *c, struct pending *p)
 {
 	uint64_t now_ms = clock_boot_ms();
 
 	for (int i = 0; i < LISTING_STEPS_MAX; i++) {
-		bool more = p->kind == PENDING_HELD ?
-		    listing_step_held(c, p, now_ms) :
-		    listing_step_waiting(c, p, now_ms);
-
-		if (!more) {
+		if (!listing_step(c, p, now_ms)) {
 			listing_end(c, p);
 			return;
 		}
@@ -340,7 +368,7 @@ listing_continue_view(struct connection *c, struct pending *p)
 	connection_queued(c);
 }
 
-/* ---- all three ---- */
+/* ---- all of them ---- */
 
 static void
 listing_ask_on(struct connection *c, struct pending *p)

@@ -96,7 +96,8 @@ release_all(struct connection *c, const struct codec_line *l)
 		v = next;
 		more = core_next_hold_of(core, c->client, v.hold,
 		    clock_boot_ms(), &next);
-		if (namespaces >> v.namespace_index & 1)
+		/* Of several as one, the first releases all. */
+		if (v.hold == v.id && (namespaces >> v.namespace_index & 1))
 			release_one(c, whole, v.hold);
 	}
 	if (--whole->n_parts == 0)

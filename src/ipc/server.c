@@ -330,6 +330,15 @@ server_perform(struct server *s, const struct core_action *action)
 			change_tell(c, a);
 		break;
 	}
+	case CORE_CLOSE: {
+		const struct core_close *a = (const void *)action;
+
+		c = server_find(s, a->client);
+		if (c != NULL)
+			connection_dismiss(c, DDBLOCK_E_LOCK_NOT_OWNED,
+			    "another connection resumed what this one had");
+		break;
+	}
 	case CORE_SUBMIT:
 	case CORE_BROKE:
 		break; /* not for a client */

@@ -59,6 +59,8 @@ struct server_calls {
 	    struct store_status *ret);
 	/* Something worth a line in the log; the server never logs itself. */
 	void (*log)(void *arg, int priority, const char *text);
+	/* Bits that nobody can guess. 0, or DDBLOCK_E_SYSTEM. */
+	int (*secret)(void *arg, struct ident *ret);
 };
 
 /*
@@ -74,8 +76,8 @@ int server_new(struct event_base *, const struct server_config *,
 /* Closes every connection and removes the socket file. Accepts NULL. */
 void server_free(struct server *);
 
-/* CORE_REPLY, CORE_ROWS, CORE_NOTICE, CORE_RENEWED or CORE_CHANGED. Never
- * steps the core from within. */
+/* CORE_REPLY, CORE_ROWS, CORE_NOTICE, CORE_RENEWED, CORE_CHANGED or CORE_CLOSE.
+ * Never steps the core from within. */
 void server_perform(struct server *, const struct core_action *);
 
 /* Refuse new connections and tell every client "!SHUTDOWN in=..". */

@@ -32,6 +32,8 @@ status_namespace(struct server *s, struct buffer *b, const char *tag,
 	codec_duration(b, "renewed", v.renewed_ago_ms);
 	codec_number(b, "locks", v.locks);
 	codec_number(b, "held", v.held);
+	if (v.lingering > 0)
+		codec_number(b, "lingering", v.lingering);
 	codec_number(b, "waiting", v.waiting);
 	codec_number(b, "granted", v.granted);
 	codec_number(b, "handed_over", v.handed_over);

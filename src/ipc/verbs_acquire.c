@@ -168,6 +168,22 @@ acquire_owner(struct connection *c, const struct codec_text *text,
 	return 0;
 }
 
+static int
+acquire_linger(struct connection *c, const struct codec_text *text,
+    struct core_request *q)
+{
+	const struct server *s = c->server;
+	int r = acquire_time(c, text, "linger", &q->terms.linger_ms);
+
+	if (r < 0)
+		return r;
+	c->secretive = true;
+	q->user = c->peer.uid;
+	r = s->calls.secret(s->arg, &q->secret);
+	return r == 0 ? 0 :
+	    verbs_reason(c, r, "there are no random bits for a secret");
+}
+
 /* One key, or several of them; they come first. */
 static int
 acquire_keys(struct connection *c, const struct codec_line *l,
@@ -220,6 +236,7 @@ static const struct {
 	{ "reentrant", acquire_reentrant },
 	{ "on_close", acquire_on_close },
 	{ "owner", acquire_owner },
+	{ "linger", acquire_linger },
 };
 
 /* ---- all of them ------------------------------------------------------ */
@@ -325,7 +342,9 @@ acquire_lock(struct connection *c, const struct codec_line *l, bool waits)
 	(void)server_owner(c->server, q->namespace_index, c, owner);
 	if (!q->named)
 		q->owner = owner;
-	return acquire_ask(c, l, &event, reports);
+	r = acquire_ask(c, l, &event, reports);
+	explicit_bzero(&q->secret, sizeof(q->secret));
+	return r;
 }
 
 int

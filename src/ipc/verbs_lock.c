@@ -103,11 +103,7 @@ verbs_pending(struct connection *c, enum pending_kind kind,
 	return 0;
 }
 
-/*
- * Ask the core. Its answer may have come before this returns, and @p be gone,
- * unless it refused to be asked.
- */
-static int
+int
 verbs_step(struct connection *c, struct pending *p, struct core_event *event)
 {
 	int r;
@@ -252,7 +248,7 @@ verbs_cancel(struct connection *c, const struct codec_line *l)
 		event.request.target = p->number;
 		return verbs_ask(c, l, &event);
 	}
-	found = p != NULL && p->listing != NULL;
+	found = p != NULL && p->listing != NULL && p->kind != PENDING_RESUME;
 	if (found) {
 		connection_refuse(c, p->tag, DDBLOCK_E_CANCELLED, NULL);
 		pending_free(c, p);

@@ -72,6 +72,8 @@ acquire_terms(struct ddblock *d, const struct ddblock_acquire_options *o)
 		codec_text_value(&d->out, "on_close", "lease");
 	if (o->owner != NULL)
 		codec_text_value(&d->out, "owner", o->owner);
+	if (o->linger_ms > 0)
+		options_milliseconds(&d->out, "linger", o->linger_ms);
 }
 
 /* Which locks, and how they are waited for and used. */

@@ -142,8 +142,10 @@ ddblock_close(struct ddblock *d)
 	connection_close(&d->poll);
 	connection_close(&d->timer);
 	connection_close(&d->socket);
-	buffer_done(&d->in);
-	buffer_done(&d->out);
+	/* They may have had a secret in them. */
+	buffer_wipe(&d->in);
+	buffer_wipe(&d->out);
+	explicit_bzero(d->secret, sizeof(d->secret));
 	free(d);
 }
 
@@ -235,7 +237,7 @@ connection_break(struct ddblock *d, int code, const char *text)
 
 	d->error = connection_fail(d, code, text);
 	connection_close(&d->socket);
-	buffer_done(&d->out);
+	buffer_wipe(&d->out);
 	hold_lose_all(d, DDBLOCK_LOSS_DISCONNECTED);
 	watch_free_all(d);
 	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {

@@ -17,6 +17,7 @@
 
 #define CONNECTION_PATH_MAX 108		/* what a socket address takes */
 #define CONNECTION_NAME_MAX 64
+#define CONNECTION_SECRET_MAX 64
 #define CONNECTION_TEXT_MAX 512
 #define CONNECTION_UNSENT_MAX (2 * 1024 * 1024)
 #define CONNECTION_CONNECT_S 10
@@ -28,6 +29,7 @@ enum request_kind {
 	REQUEST_ACQUIRE,
 	REQUEST_RELEASE,
 	REQUEST_WATCH,
+	REQUEST_RESUME,
 	REQUEST_OTHER,
 };
 
@@ -90,6 +92,7 @@ struct ddblock {
 	ddblock_event_function *on_event;
 	void *event_arg;
 	char default_namespace[CONNECTION_NAME_MAX + 1];
+	char secret[CONNECTION_SECRET_MAX + 1];	/* of what lingers */
 	char path[CONNECTION_PATH_MAX];
 	char last_text[CONNECTION_TEXT_MAX];
 };
@@ -158,6 +161,8 @@ struct part *parts_find(struct parts *, const char *key);
 
 /* Take the token from the row about one of several, or from a grant of one. */
 void parts_granted(struct parts *, const struct codec_line *);
+/* One more. DDBLOCK_E_NOMEM */
+int parts_add(struct parts **, const struct part *);
 bool parts_are_granted(const struct parts *);
 
 /*
@@ -167,6 +172,9 @@ bool parts_are_granted(const struct parts *);
 int hold_granted(struct ddblock *, struct request *,
     const struct codec_line *, uint64_t *ret_id);
 struct hold *hold_find(const struct ddblock *, uint64_t id);
+/* A row of what is resumed: a hold, or one more lock of it.
+ * DDBLOCK_E_PROTOCOL, DDBLOCK_E_NOMEM */
+int hold_resumed(struct ddblock *, const struct codec_line *);
 void hold_free(struct ddblock *, struct hold *);
 const char *hold_namespace(const struct ddblock *, const struct hold *);
 
@@ -184,6 +192,9 @@ void hold_check(struct ddblock *);
 
 /* The fields about what is kept in a lock, for free(3); NULL: nothing is. */
 int kept_copy(const struct codec_line *, struct ddblock_row **ret);
+
+/* Keep the secret that a grant came with, if it did. */
+void resume_note(struct ddblock *, const struct codec_line *);
 
 /* Tell the daemon that a hold is not wanted, whatever it thinks of it. */
 void hold_give_back(struct ddblock *, uint64_t id);

@@ -219,6 +219,12 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 		return dispatch_reply(d, request, &row);
 	if (request->kind == REQUEST_ACQUIRE)
 		parts_granted(request->parts, line);
+	if (request->kind == REQUEST_RESUME) {
+		int r = hold_resumed(d, line);
+
+		if (r < 0)
+			return connection_fail(d, r, NULL);
+	}
 	if (request->on_row != NULL)
 		request->on_row(request->arg, &row, false);
 	return 0;

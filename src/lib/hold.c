@@ -173,6 +173,7 @@ hold_granted(struct ddblock *d, struct request *request,
 		*ret_id = like.id;
 		return 0;
 	}
+	resume_note(d, line);
 	like.parts = request->parts;
 	r = kept_copy(line, &like.found);
 	if (r == 0)
@@ -185,6 +186,56 @@ hold_granted(struct ddblock *d, struct request *request,
 	request->parts = NULL;
 	*ret_id = like.id;
 	return 0;
+}
+
+/* What was lost meanwhile is a hold, too, until it is released. */
+static int
+hold_read(const struct codec_line *line, struct hold *ret)
+{
+	const struct codec_text *name = codec_find(line, "ns");
+	uint64_t count;
+
+	if (name == NULL || name->length > CONNECTION_NAME_MAX)
+		return DDBLOCK_E_PROTOCOL;
+	(void)memcpy(ret->name_space, name->bytes, name->length + 1);
+	ret->lost = codec_is(codec_find(line, "state"), "lost");
+	ret->until_ms = DDBLOCK_NEVER_MS;
+	if (!ret->lost && !hold_until(line, &ret->until_ms))
+		return DDBLOCK_E_PROTOCOL;
+	ret->end_ms = hold_end(line, ret->until_ms);
+	(void)hold_duration(line, "margin", &ret->margin_ms);
+	if (hold_number(line, "count", &count) && count <= UINT32_MAX)
+		ret->count = (uint32_t)count;
+	return 0;
+}
+
+int
+hold_resumed(struct ddblock *d, const struct codec_line *line)
+{
+	const struct codec_text *key = codec_find(line, "key");
+	struct hold like = { .count = 1 }, *hold;
+	struct part part = { 0 };
+	int r;
+
+	if (!hold_number(line, "id", &like.id) || like.id == 0 || key == NULL ||
+	    !hold_number(line, "token", &part.token))
+		return DDBLOCK_E_PROTOCOL;
+	part.key = key->bytes;
+	hold = hold_find(d, like.id);
+	if (hold != NULL)
+		return hold->parts->n == DDBLOCK_KEYS_MAX ?
+		    DDBLOCK_E_PROTOCOL : parts_add(&hold->parts, &part);
+	r = hold_read(line, &like);
+	if (r < 0)
+		return r;
+	like.parts = parts_new(&part.key, 1);
+	if (like.parts == NULL)
+		return DDBLOCK_E_NOMEM;
+	like.parts->part[0].token = part.token;
+	r = hold_new(d, &like);
+	if (r < 0)
+		free(like.parts);
+	return r;
 }
 
 void

@@ -29,6 +29,27 @@ parts_new(const char *const *keys, size_t n)
 	return parts;
 }
 
+int
+parts_add(struct parts **parts, const struct part *more)
+{
+	const struct parts *old = *parts;
+	const char *keys[DDBLOCK_KEYS_MAX];
+	struct parts *all;
+
+	for (size_t i = 0; i < old->n; i++)
+		keys[i] = old->part[i].key;
+	keys[old->n] = more->key;
+	all = parts_new(keys, old->n + 1);
+	if (all == NULL)
+		return DDBLOCK_E_NOMEM;
+	for (size_t i = 0; i < old->n; i++)
+		all->part[i].token = old->part[i].token;
+	all->part[old->n].token = more->token;
+	free(*parts);
+	*parts = all;
+	return 0;
+}
+
 struct part *
 parts_find(struct parts *parts, const char *key)
 {

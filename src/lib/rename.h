@@ -58,6 +58,9 @@
 #define hold_find ddblock_private_hold_find
 #define hold_namespace ddblock_private_hold_namespace
 #define hold_free ddblock_private_hold_free
+#define hold_resumed ddblock_private_hold_resumed
+#define parts_add ddblock_private_parts_add
+#define resume_note ddblock_private_resume_note
 #define hold_extend ddblock_private_hold_extend
 #define hold_renewed ddblock_private_hold_renewed
 #define hold_lose ddblock_private_hold_lose

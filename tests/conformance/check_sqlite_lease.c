@@ -68,6 +68,7 @@ lease_perform(const struct core_update *u)
 			lease_notices++;
 			break;
 		case CORE_BROKE:
+		case CORE_CLOSE:
 		case CORE_ROWS:
 		case CORE_CHANGED:
 			break;

@@ -275,6 +275,7 @@ driver_act(struct driver *d, unsigned host, struct core_action *a)
 		driver_renewed(d, host, (struct core_renewed *)a);
 		break;
 	case CORE_BROKE:
+	case CORE_CLOSE:
 	case CORE_CHANGED:
 		break;
 	case CORE_SUBMIT:

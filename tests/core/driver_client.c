@@ -21,6 +21,7 @@ static const char *const driver_verb_words[] = {
 	[CORE_LIST] = "list",
 	[CORE_WATCH] = "watch",
 	[CORE_UNWATCH] = "unwatch",
+	[CORE_RESUME] = "resume",
 };
 
 static const char *

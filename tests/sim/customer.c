@@ -20,6 +20,7 @@ static const char *const customer_verbs[] = {
 	[CORE_BREAK] = "break",
 	[CORE_WATCH] = "watch",
 	[CORE_UNWATCH] = "unwatch",
+	[CORE_RESUME] = "resume",
 };
 
 const char *
@@ -195,8 +196,7 @@ customer_turn(struct customer *c, uint64_t request)
 	world_set(c->world, &c->page, c->world->now + 1);
 }
 
-/* The customer of this step, connected to its host; NULL: it cannot be. */
-static struct customer *
+struct customer *
 customer_at(struct world *w, const struct plan_step *s)
 {
 	struct customer *c = &w->customers[s->client];
@@ -251,7 +251,7 @@ customer_use(const struct core_request *q, char *text, size_t size)
 		(void)snprintf(text, size, " shared%s", closed);
 }
 
-static uint64_t
+uint64_t
 customer_request(struct customer *c, struct core_request *q, const char *key)
 {
 	struct world *w = c->world;
@@ -268,6 +268,8 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 		.manual = q->terms.manual,
 		.reentrant = q->terms.reentrant,
 		.stays = q->terms.stays,
+		.linger_ms = q->terms.linger_ms,
+		.user = q->user,
 		.wait_ms = q->wait_ms, .hold = q->hold, .token = q->token,
 		.target = q->target, .fail_closed = q->terms.fail_closed,
 		.due_ms = customer_due(c, q) };
@@ -300,8 +302,8 @@ customer_errand(struct customer *c, const char *key)
 {
 	struct errand *e = c->errands;
 
-	while (e != NULL && (e->step->kind != STEP_LOCK ||
-	    strcmp(e->step->key, key) != 0))
+	while (e != NULL && ((e->step->kind != STEP_LOCK &&
+	    e->step->kind != STEP_RESUME) || strcmp(e->key, key) != 0))
 		e = e->next;
 	return e;
 }
@@ -314,10 +316,11 @@ errand_release(struct errand *e)
 	struct customer *c = e->customer;
 	struct core_request q = { .verb = CORE_RELEASE, .hold = e->hold,
 		.namespace_index = e->step->namespace_index };
-	const struct plan_step *s = e->step;
+	char key[PLAN_KEY_MAX];
 
+	memcpy(key, e->key, sizeof(key));
 	errand_free(e);
-	(void)customer_request(c, &q, s->key);
+	(void)customer_request(c, &q, key);
 }
 
 static void
@@ -368,7 +371,7 @@ errand_on_renewal(struct world *w, struct alarm *a)
 		return;
 	world_set(w, a, w->now + e->step->renew_ms);
 	if (!c->host->asleep)
-		(void)customer_request(c, &q, e->step->key);
+		(void)customer_request(c, &q, e->key);
 }
 
 /* It has seen who holds the lock. */
@@ -420,6 +423,7 @@ errand_new(struct customer *c, const struct plan_step *s,
 	e->customer = c;
 	e->step = s;
 	e->state = ERRAND_ASKED;
+	memcpy(e->key, s->key, sizeof(e->key));
 	e->next = c->errands;
 	c->errands = e;
 	world_add_alarm(w, &e->alarm, on_alarm);
@@ -446,12 +450,15 @@ customer_lock(struct world *w, const struct plan_step *s)
 			.manual = s->manual,
 			.reentrant = s->reentrant,
 			.stays = s->stays,
+			.linger_ms = s->linger_ms,
 		},
 		.namespace_index = s->namespace_index,
 		.wait_ms = s->wait_ms };
 
 	if (c == NULL)
 		return;
+	/* As good as random. */
+	q.secret = (struct ident){ w->n_requests + 1, s->client };
 	(void)errand_new(c, s, errand_on_end);
 	(void)customer_request(c, &q, s->key);
 }
@@ -524,25 +531,43 @@ customer_ask(struct world *w, const struct plan_step *s)
 
 /* ---- for told.c ------------------------------------------------------- */
 
+static void
+errand_begin(struct errand *e, uint64_t hold)
+{
+	const struct plan_step *s = e->step;
+	struct world *w = e->customer->world;
+
+	e->state = ERRAND_HOLDS;
+	e->hold = hold;
+	if (s->hold_ms != PLAN_FOREVER && s->end != END_NEVER)
+		world_set(w, &e->alarm, w->now + s->hold_ms);
+	if (s->renew_ms > 0)
+		world_set(w, &e->renewal, w->now + s->renew_ms);
+	if (s->talk_ms > 0)
+		world_set(w, &e->talk, w->now + s->talk_ms);
+}
+
 void
 customer_granted(struct customer *c, uint64_t request, uint64_t hold)
 {
-	struct world *w = c->world;
 	struct errand *e = c->errands;
 
 	while (e != NULL && e->request != request)
 		e = e->next;
 	if (e == NULL)
 		return;
-	e->state = ERRAND_HOLDS;
-	e->hold = hold;
-	coverage_granted(&w->history, e->step);
-	if (e->step->hold_ms != PLAN_FOREVER && e->step->end != END_NEVER)
-		world_set(w, &e->alarm, w->now + e->step->hold_ms);
-	if (e->step->renew_ms > 0)
-		world_set(w, &e->renewal, w->now + e->step->renew_ms);
-	if (e->step->talk_ms > 0)
-		world_set(w, &e->talk, w->now + e->step->talk_ms);
+	coverage_granted(&c->world->history, e->step);
+	errand_begin(e, hold);
+}
+
+void
+customer_has(struct customer *c, const char *key, uint64_t hold)
+{
+	struct errand *e = errand_new(c, c->resumes, errand_on_end);
+
+	(void)snprintf(e->key, sizeof(e->key), "%s", key);
+	e->request = 0;
+	errand_begin(e, hold);
 }
 
 void

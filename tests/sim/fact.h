@@ -33,6 +33,8 @@ enum fact_kind {
 	FACT_IN_DANGER,	/* @client, @hold, @until_ms */
 	FACT_SAFE,	/* @client, @hold, @until_ms */
 	FACT_LOST,	/* @client, @hold, @loss */
+	FACT_TAKEN,	/* @client resumes @hold, until @until_ms, or learns of
+			 * its @loss; before RESUME is answered */
 	FACT_RENEWED,	/* all of this host's holds in the namespace that it
 			 * was not told to have lost: @until_ms */
 	FACT_CHANGED,	/* @client, of a lock that it watches: @state */
@@ -43,6 +45,8 @@ enum fact_kind {
 	FACT_LOCK,	/* the table's item of a lock changed */
 	FACT_SESSION,	/* the table's item of a session changed */
 
+	FACT_RELEASES,	/* the daemon stops, and is told to release what is
+			 * held */
 	FACT_PAUSED,	/* the daemon takes no step until FACT_RESUMED */
 	FACT_RESUMED,
 	FACT_FROZEN,	/* the whole host stands still until FACT_RESUMED, its
@@ -129,12 +133,15 @@ struct fact {
 	bool manual;		/* ASKED ACQUIRE: only its own RENEW counts */
 	bool reentrant;		/* ASKED ACQUIRE: again, if it has it */
 	bool stays;		/* ASKED ACQUIRE: when its client leaves */
+	uint64_t linger_ms;	/* ASKED ACQUIRE: it stays so long; 0: not */
+	uint64_t user;	/* ASKED ACQUIRE, if it lingers, RESUME: who asks */
 	uint64_t due_ms;	/* ASKED: its reply comes by then (real), or
 				 * FACT_NEVER */
 	int code;		/* ANSWERED: 0 or DDBLOCK_E_* */
 	uint64_t hold;		/* unique for a host's daemon life; ASKED
 				 * RELEASE and RENEW, ANSWERED, notices */
-	uint64_t target;	/* ASKED CANCEL: that request */
+	uint64_t target;	/* ASKED CANCEL: that request; RESUME: whose
+				 * secret it says, 0: nobody's or unknown */
 	uint64_t token;		/* ANSWERED ACQUIRE, WATCH, ASKED BREAK,
 				 * CHANGED */
 	const char *grant;	/* ANSWERED ACQUIRE and DOWNGRADE: the element

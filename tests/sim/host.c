@@ -153,6 +153,9 @@ host_step(struct host *h, struct core_event *ev)
 		world_find(w, "7", "%s runs in a circle", h->name);
 		return 0;
 	}
+	if (ev->type == CORE_STOP_RELEASE)
+		world_tell(w, &(struct fact){ .kind = FACT_RELEASES,
+			.host = h->index });
 	ev->now_ms = host_boot_ms(h);
 	starve_enter(h->index);
 	r = core_step(h->core, ev, &update);
@@ -285,6 +288,25 @@ host_say(struct host *h, const struct core_event *ev, const char *key,
 	free(l);
 }
 
+void
+host_ignore(struct host *h, uint64_t client)
+{
+	struct line **link = &h->lines, *l;
+
+	while ((l = *link) != NULL) {
+		uint64_t from = l->event.type == CORE_REQUEST ?
+		    l->event.request.client : l->event.client;
+
+		if (from == client) {
+			*link = l->next;
+			free(l);
+		} else {
+			link = &l->next;
+		}
+	}
+	h->lines_end = link;
+}
+
 /* ---- pauses ----------------------------------------------------------- */
 
 static void
@@ -293,21 +315,19 @@ host_on_resume(struct world *w, struct alarm *a)
 	struct host *h = (struct host *)((char *)a -
 	    offsetof(struct host, resume));
 	struct fact f = { .kind = FACT_RESUMED, .host = h->index };
-	struct line *l = h->lines;
+	struct line *l;
 
 	h->asleep = false;
 	host_wake(h);
 	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "goes on");
 	world_tell(w, &f);
-	h->lines = NULL;
-	h->lines_end = &h->lines;
-	while (l != NULL) {
-		struct line *next = l->next;
-
+	while ((l = h->lines) != NULL) {
+		h->lines = l->next;
+		if (h->lines == NULL)
+			h->lines_end = &h->lines;
 		if (h->core != NULL)
 			host_take(h, l);
 		free(l);
-		l = next;
 	}
 }
 

@@ -41,6 +41,8 @@
  *       they share it without a limit.
  *   T10 What is fail-closed has no deadline, and is lost only by a break or by
  *       hand.
+ *   T11 What lingers is had again in its time only by who has the secret and
+ *       is the same user: all of it, as it is or with the reason for its loss.
  *
  * How a lock goes round:
  *
@@ -360,6 +362,9 @@ judge_take(struct judge *j, const struct fact *f)
 		return;
 	case FACT_RESUMED:
 		judge_resumed(j, f);
+		return;
+	case FACT_RELEASES:
+		judge_linger_released(j, f->host);
 		return;
 	case FACT_REPEATED:
 		j->hosts[f->host].repeated = true;

@@ -61,9 +61,9 @@ judge_break_left(struct judge *j, const struct judge_lock *l,
 void
 judge_break_answered(struct judge *j, const struct judge_request *r)
 {
-	const struct judge_hold *h;
+	struct judge_hold *h, *next;
 
-	DL_FOREACH(r->broken->holds, h)
+	DL_FOREACH_SAFE(r->broken->holds, h, next)
 	{
 		const struct judge_grant *g = h->grant;
 
@@ -71,6 +71,12 @@ judge_break_answered(struct judge *j, const struct judge_request *r)
 		    g->breaker != r->client->host ||
 		    h->client->host != r->client->host)
 			continue;
+		/* Nobody hears of it, but who resumes it. */
+		if (h->linger_ms > 0) {
+			judge_hold_end(j, h, HOLD_LOST, END_LOST);
+			judge_notice_schedule(j, h);
+			continue;
+		}
 		judge_find(j, "T8", "%c has broken %s, and did not tell c%"
 		    PRIu64, judge_host_name(r->client->host),
 		    judge_lock_name(r->broken), h->client->id);

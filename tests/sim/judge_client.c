@@ -38,6 +38,7 @@ judge_client_get(struct judge *j, const struct fact *f)
 		return c;
 	c = judge_alloc(sizeof(*c));
 	c->id = f->client;
+	c->secret = f->client;
 	c->host = f->host;
 	judge_due_init(j, &c->due, judge_client_is_full, c);
 	HASH_ADD(hh, j->clients, id, sizeof(c->id), c);
@@ -122,12 +123,14 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->verb = f->verb;
 	r->hold = f->hold;
 	r->target = f->target;
+	r->user = f->user;
 	r->joint = f->verb == CORE_ACQUIRE ? f->joint : 0;
 	r->wait_ms = f->wait_ms;
 	r->shared = f->shared;
 	r->limit = f->limit;
 	r->terms = (struct judge_terms){ f->max_hold_ms, f->keepalive_ms,
-		f->danger_ms, f->manual, f->reentrant, f->stays };
+		f->danger_ms, f->manual, f->reentrant, f->stays,
+		f->linger_ms };
 	r->fail_closed = f->fail_closed;
 	r->asked_ms = f->at_ms;
 	r->due_ms = f->due_ms;
@@ -301,6 +304,8 @@ judge_answered(struct judge *j, const struct fact *f)
 		judge_renewed(j, r, h, f);
 	if (f->verb == CORE_BREAK && f->code == 0)
 		judge_break_answered(j, r);
+	if (f->verb == CORE_RESUME)
+		judge_linger_answered(j, r, f->code);
 	if (f->verb == CORE_DOWNGRADE)
 		judge_downgrade_answered(j, h, r, f);
 	if (f->verb == CORE_CANCEL && f->code == 0)
@@ -347,6 +352,10 @@ judge_left(struct judge *j, const struct fact *f)
 			judge_hold_desert(j, h);
 			continue;
 		}
+		if (judge_linger_keeps(h)) {
+			judge_linger_begin(j, h);
+			continue;
+		}
 		if (h->state == HOLD_VALID && h->grant != NULL &&
 		    h->fail_closed) {
 			h->grant->left_held = h->grant->standing;
@@ -381,6 +390,11 @@ judge_client_fact(struct judge *j, const struct fact *f)
 		return;
 	case FACT_LEFT:
 		judge_left(j, f);
+		return;
+	case FACT_TAKEN:
+		c = judge_client_told(j, f);
+		if (c != NULL)
+			judge_linger_taken(j, c, f);
 		return;
 	case FACT_CHANGED:
 		c = judge_client_told(j, f);
@@ -503,6 +517,9 @@ judge_host_resumed(struct judge *j, unsigned host, uint64_t stood_ms)
 	}
 	DL_FOREACH2(j->hosts[host].holds, h, host_next)
 	{
+		/* What left meanwhile is read of only now. */
+		if (h->linger_ms == JUDGE_NEVER)
+			judge_linger_begin(j, h);
 		judge_notice_schedule(j, h);
 	}
 }

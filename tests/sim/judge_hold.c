@@ -520,6 +520,7 @@ judge_hold_new(struct judge *j, struct judge_client *c,
 	h->first_ms = r->first_ms > 0 ? r->first_ms : f->at_ms;
 	h->until_ms = f->until_ms;
 	h->terms = r->terms;
+	h->user = r->user;
 	h->end_ms = f->end_ms == 0 ? JUDGE_NEVER : f->end_ms;
 	if (h->fail_closed != (f->until_ms == FACT_NEVER))
 		judge_find(j, "T10", "c%" PRIu64 " is granted %s until %"

@@ -57,6 +57,12 @@ judge_notice_schedule(struct judge *j, struct judge_hold *h)
 	uint64_t at_ms = h->until_ms;
 
 	judge_due_unset(j, &h->due);
+	if (h->linger_ms > 0 && !h->deserted) {
+		if (h->state != HOLD_VALID || h->linger_ms - 1 < at_ms)
+			at_ms = h->linger_ms - 1;
+		judge_due_set(j, &h->due, at_ms);
+		return;
+	}
 	if (h->state != HOLD_VALID || (host->paused && !h->deserted) ||
 	    h->fail_closed)
 		return;
@@ -87,6 +93,10 @@ judge_notice_missed(struct judge *j, void *owner)
 		judge_hold_forget(j, h);
 		return;
 	}
+	if (h->linger_ms > 0) {
+		judge_linger_missed(j, h);
+		return;
+	}
 	if (!judge_is_awake(j, host) || h->exempt)
 		return;
 	if (!h->reassured)
@@ -104,6 +114,15 @@ judge_notice_missed(struct judge *j, void *owner)
 	else
 		judge_find(j, "T3", "c%" PRIu64 " is left with %s beyond its "
 		    "deadline", h->client->id, judge_lock_name(h->lock));
+}
+
+bool
+judge_notice_is_danger(const struct judge *j, const struct judge_hold *h)
+{
+	uint64_t latest_ms;
+
+	return judge_notice_is_judged(j, h) &&
+	    j->now_ms >= judge_notice_danger_ms(j, h, &latest_ms);
 }
 
 /* ---- what is told ----------------------------------------------------- */
@@ -261,7 +280,7 @@ judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
 	    "nobody took", h->client->id, judge_lock_name(h->lock));
 }
 
-static void
+void
 judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 {
 	struct judge_grant *g = h->grant;

@@ -58,6 +58,7 @@ struct judge_terms {
 	bool manual;
 	bool reentrant;
 	bool stays;
+	uint64_t linger_ms;	/* 0: it does not */
 };
 
 struct judge_request {
@@ -69,7 +70,8 @@ struct judge_request {
 	struct judge_lock *lock;	/* ACQUIRE */
 	struct judge_lock *broken;	/* BREAK */
 	uint64_t hold;			/* RELEASE, RENEW */
-	uint64_t target;		/* CANCEL */
+	uint64_t target;		/* CANCEL; RESUME: whose */
+	uint64_t user;			/* ACQUIRE, RESUME */
 	struct judge_lock *watched;	/* WATCH, UNWATCH */
 	uint64_t joint;	/* ACQUIRE of several: the first one's id; 0: alone */
 	uint64_t wait_ms;		/* ACQUIRE */
@@ -97,6 +99,7 @@ struct judge_client {
 	uint64_t spoke_ms;	/* it sent something then, */
 	uint64_t heard_ms;	/* and then to one that took steps, */
 	uint64_t heard_before_ms;	/* and, before this moment, then */
+	uint64_t secret;	/* whose it says: its own, or one before it */
 	struct judge_request *requests;
 	struct judge_hold *holds;
 	uint32_t n_open;		/* requests that caps are about */
@@ -145,6 +148,8 @@ struct judge_hold {
 	uint64_t first_ms;	/* before it was downgraded */
 	uint64_t until_ms;
 	struct judge_terms terms;
+	uint64_t user;		/* who may resume it */
+	uint64_t linger_ms;	/* nobody has it, until then; 0: not so */
 	uint64_t end_ms;	/* whatever is renewed; JUDGE_NEVER */
 	uint32_t n_again;	/* reentrant: releases that do not end it */
 	size_t turn;		/* of the lock's history */
@@ -404,6 +409,9 @@ void judge_downgrade_follow(struct judge *, struct judge_grant *from,
 
 /* judge_notice.c */
 void judge_notice_fact(struct judge *, const struct fact *);
+void judge_notice_lost(struct judge *, struct judge_hold *, enum core_loss);
+/* Is it time to warn of it? */
+bool judge_notice_is_danger(const struct judge *, const struct judge_hold *);
 void judge_notice_renewed_all(struct judge *, const struct fact *);
 void judge_notice_renew(struct judge *, struct judge_hold *,
     uint64_t until_ms);
@@ -428,6 +436,18 @@ void judge_terms_spoke(struct judge *, struct judge_client *);
 /* Is it the one more time of a hold that its client has? */
 bool judge_terms_again(struct judge *, const struct judge_client *,
     const struct judge_request *, const struct fact *);
+
+/* judge_linger.c */
+bool judge_linger_keeps(const struct judge_hold *);
+/* Its client has left, or its daemon can only read of that now. */
+void judge_linger_begin(struct judge *, struct judge_hold *);
+void judge_linger_missed(struct judge *, struct judge_hold *);
+void judge_linger_taken(struct judge *, struct judge_client *,
+    const struct fact *);
+void judge_linger_answered(struct judge *, const struct judge_request *,
+    int code);
+/* Its daemon releases what is held: nobody is there to be told. */
+void judge_linger_released(struct judge *, unsigned host);
 
 /* judge_session.c */
 struct judge_session *judge_session_get(struct judge *, const char *name);

@@ -68,6 +68,8 @@ enum step_kind {
 	STEP_LIST,	/* "c1@A list [PREFIX]" */
 	STEP_WATCH,	/* "c1@A watch KEY" */
 	STEP_UNWATCH,	/* "c1 unwatch KEY" */
+	STEP_RESUME,	/* "c2@A resume c1 [stranger] [hold=T] [end=E]": what c1
+			 * left lingering, or has; a stranger is another user */
 	STEP_DRAIN,	/* "c1 drain": it sends nothing more, but listens */
 	STEP_CLOSE,	/* "c1 close": the process ends */
 
@@ -121,7 +123,7 @@ struct plan_step {
 	enum step_kind kind;
 	uint64_t at_ms;
 	unsigned host;		/* 0 is A; of host, message and session steps,
-				 * LOCK, GET, LIST, WATCH, BREAK */
+				 * LOCK, GET, LIST, WATCH, RESUME, BREAK */
 	unsigned client;	/* from 1 */
 	uint32_t namespace_index;	/* "ns=1" */
 	char key[PLAN_KEY_MAX];	/* or prefix */
@@ -137,6 +139,8 @@ struct plan_step {
 	bool manual;		/* LOCK: only RENEW prolongs it */
 	bool reentrant;		/* LOCK */
 	bool stays;		/* LOCK: on_close=lease */
+	uint64_t linger_ms;	/* LOCK; 0: not at all */
+	bool stranger;		/* RESUME: another user */
 	uint64_t talk_ms;	/* LOCK: says something so often; 0: never */
 	enum plan_end end;
 	uint64_t ms;		/* how long */
@@ -197,6 +201,8 @@ void plan_copy(struct plan *to, const struct plan *from, const bool *drop);
 /* Is it a fault (and not what a client does by design)? The start of a daemon
  * is none. */
 bool plan_is_fault(const struct plan_step *);
+/* Do plans by chance have it, or scenarios only? */
+bool plan_is_by_chance(enum step_kind);
 const char *plan_step_name(enum step_kind);	/* "hand break" */
 const char *plan_fault_name(enum message_fault);
 

@@ -109,6 +109,8 @@ script_perform(struct world *w, const struct plan_step *s)
 		script_trace(w, s);
 	if (s->kind == STEP_LOCK)
 		customer_lock(w, s);
+	else if (s->kind == STEP_RESUME)
+		resume_ask(w, s);
 	else if (s->kind <= STEP_CLOSE || s->kind == STEP_BREAK)
 		customer_ask(w, s);
 	else if (s->kind == STEP_MESSAGE)

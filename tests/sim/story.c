@@ -239,6 +239,8 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	f->manual = story_has(s, "manual");
 	f->reentrant = story_has(s, "reentrant");
 	f->stays = story_has(s, "stays");
+	f->linger_ms = story_option(s, "linger", 0);
+	f->user = story_option(s, "user", 0);
 	if (story_has(s, "unwarned"))
 		f->danger_ms = FACT_NEVER;
 	f->fail_closed = story_has(s, "fail-closed");
@@ -250,6 +252,8 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 		f->key = s->words[3];
 	else if (verb == CORE_CANCEL)
 		f->target = story_id(s, s->words[3], 'r');
+	else if (verb == CORE_RESUME)
+		f->target = story_id(s, s->words[3], 'c');
 	else
 		f->hold = story_number(s, s->words[3]);
 }
@@ -331,6 +335,8 @@ story_client(struct story *s, struct fact *f)
 		story_ask(s, f, CORE_WATCH);
 	else if (strcmp(verb, "unwatch") == 0)
 		story_ask(s, f, CORE_UNWATCH);
+	else if (strcmp(verb, "resume") == 0)
+		story_ask(s, f, CORE_RESUME);
 	else if (strcmp(verb, "changed") == 0)
 		story_changed(s, f);
 	else if (strcmp(verb, "told") == 0)
@@ -341,6 +347,8 @@ story_client(struct story *s, struct fact *f)
 		story_notice(s, f, FACT_SAFE);
 	else if (strcmp(verb, "lost") == 0)
 		story_notice(s, f, FACT_LOST);
+	else if (strcmp(verb, "taken") == 0)
+		story_notice(s, f, FACT_TAKEN);
 	else if (strcmp(verb, "talks") == 0)
 		f->kind = FACT_HEARD;
 	else if (strcmp(verb, "drains") == 0)

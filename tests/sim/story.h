@@ -13,10 +13,13 @@
  *     TIME A renewed until=TIME
  *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
  *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
- *         [manual] [reentrant] [stays] [joint=N: one of several, with rN]
+ *         [manual] [reentrant] [stays] [linger=MS] [user=N]
+ *         [joint=N: one of several, with rN]
  *     TIME c1@A release|renew HOLD rN [due=TIME]
  *     TIME c1@A cancel rM rN
  *     TIME c1@A break KEY rN token=N
+ *     TIME c2@A resume c1 rN [user=N]
+ *     TIME c2@A taken HOLD until=TIME|expired|stolen|broken|...
  *     TIME c1@A watch|unwatch KEY rN [due=TIME]
  *     TIME c1@A told rN [code=N] [hold=N] [token=N] [until=TIME|for-ever]
  *         [ends=TIME]

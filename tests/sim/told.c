@@ -199,8 +199,12 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 	    told_number(client), a != NULL ? customer_verb(a->verb) : "?",
 	    a != NULL ? a->key : "?", code == 0 ? "ok" : error_word(code),
 	    more);
+	if (r != NULL && code == 0 && r->verb == CORE_RESUME)
+		resume_answered(h, r);
 	told_tell(h, c, a, &f, r);
 	if (c != NULL && a != NULL && a->verb == CORE_ACQUIRE) {
+		if (code == 0)
+			resume_granted(c, r);
 		if (code == 0)
 			customer_granted(c, request, r->hold);
 		else
@@ -310,6 +314,9 @@ customer_act(struct host *h, const struct core_action *a)
 		break;
 	case CORE_CHANGED:
 		told_change(h, (const void *)a);
+		break;
+	case CORE_CLOSE:
+		resume_dismissed(h, ((const struct core_close *)a)->client);
 		break;
 	case CORE_SUBMIT:
 	case CORE_BROKE:

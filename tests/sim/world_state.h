@@ -148,6 +148,7 @@ struct errand {
 	uint64_t request;
 	uint64_t hold;
 	uint64_t token;			/* BREAK: that was seen */
+	char key[PLAN_KEY_MAX];
 };
 
 /* A request without its reply. */
@@ -186,6 +187,11 @@ struct customer {
 	struct customer_joint *joints;
 	struct alarm page;		/* the next of a listing */
 	uint64_t page_request;
+	const struct plan_step *resumes;	/* it came for that */
+
+	/* Of its last connection that was told a secret; they outlive it. */
+	struct ident secret;
+	uint64_t secret_of;
 };
 
 /* ---- world.c ---- */
@@ -256,6 +262,8 @@ bool host_is_paused(const struct host *);
 /* Give a client's event to the daemon, or let it wait in the socket. */
 void host_say(struct host *, const struct core_event *, const char *key,
     const char *owner);
+/* What this client sent will not be read. */
+void host_ignore(struct host *, uint64_t client);
 void host_stored(struct host *, struct operation *, const struct outcome *);
 uint64_t host_boot_ms(const struct host *);
 /* The first real millisecond at which the host reads @boot_ms or more. */
@@ -297,6 +305,18 @@ void customer_turn(struct customer *, uint64_t request);
 void customer_done(struct world *);
 struct customer *customer_of(struct world *, uint64_t id);	/* or NULL */
 const char *customer_verb(enum core_verb);
+/* The customer of this step, connected to its host; NULL: it cannot be. */
+struct customer *customer_at(struct world *, const struct plan_step *);
+uint64_t customer_request(struct customer *, struct core_request *,
+    const char *key);
+/* It has a hold that it came for. */
+void customer_has(struct customer *, const char *key, uint64_t hold);
+
+/* resume.c */
+void resume_ask(struct world *, const struct plan_step *);
+void resume_granted(struct customer *, const struct core_reply *);
+void resume_answered(struct host *, const struct core_reply *);
+void resume_dismissed(struct host *, uint64_t client);
 
 /* told.c */
 void customer_act(struct host *, const struct core_action *);

@@ -247,9 +247,17 @@ fake_defaults(void *arg, uint32_t index)
 	};
 }
 
+static int
+fake_secret(void *arg, struct ident *ret)
+{
+	(void)arg;
+	*ret = (struct ident){ 1, 2 };
+	return 0;
+}
+
 const struct server_calls fake_calls = {
 	fake_step, fake_core, fake_n_namespaces, fake_namespace_name,
-	fake_defaults, fake_store_status, fake_log,
+	fake_defaults, fake_store_status, fake_log, fake_secret,
 };
 
 struct server_config

@@ -1,0 +1,274 @@
+/*
+ * Holds that outlive their connection, for a time that it asked for, so that a
+ * client may come back to them, or its successor.
+ *
+ *  1. Such a connection has one secret for all that it holds so, told with each
+ *     grant. Whoever knows it, and is the same user, may have them: from then
+ *     on they are that connection's, with the secret.
+ *  2. Until then they go on as they are: renewed, and lost for any reason but
+ *     the client's silence. What is lost meanwhile is kept, for the answer.
+ *  3. When the time is over each ends as if the connection had ended just then.
+ *  4. Who resumes need not wait until the end of the old connection was
+ *     noticed: it is over then, for the core and for its client.
+ */
+#include "core/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+/* So that no user alone has all the memory that there is for clients. */
+#define LINGER_CONNECTIONS_MAX 1000
+
+/* What no answer tells apart: that there is none, that it is another user's,
+ * that its time is over. */
+#define LINGER_NOTHING "nothing can be resumed with this secret by this user"
+
+/* ---- what was asked for ----------------------------------------------- */
+
+/* Has it a client who may leave it for a while, or has left it? */
+bool
+linger_keeps(const struct hold *h)
+{
+	return h->terms != NULL && h->terms->linger_ms > 0;
+}
+
+/* The client asks for something that will linger. DDBLOCK_E_LIMIT: its user
+ * has too many connections that do. */
+int
+linger_ask(struct core *core, struct client *c, const struct core_request *ask)
+{
+	struct linger *l;
+	uint32_t n = 0;
+
+	if (c->linger != NULL)
+		return 0;
+	DL_FOREACH(core->lingers, l)
+	{
+		n += l->user == ask->user;
+	}
+	if (n >= LINGER_CONNECTIONS_MAX)
+		return DDBLOCK_E_LIMIT;
+	l = calloc(1, sizeof(*l));
+	if (l == NULL || heap_reserve(&core->heap) < 0) {
+		free(l);
+		return DDBLOCK_E_NOMEM;
+	}
+	l->client = c;
+	l->secret = ask->secret;
+	l->user = ask->user;
+	l->timer.kind = TIMER_LINGER;
+	c->linger = l;
+	DL_APPEND(core->lingers, l);
+	return 0;
+}
+
+void
+linger_free(struct core *core, struct linger *l)
+{
+	if (l == NULL)
+		return;
+	l->client->linger = NULL;
+	heap_release(&core->heap, &l->timer);
+	DL_DELETE(core->lingers, l);
+	explicit_bzero(&l->secret, sizeof(l->secret));
+	free(l);
+}
+
+/* ---- without a client ------------------------------------------------- */
+
+static void
+linger_schedule(struct core *core, struct linger *l)
+{
+	const struct hold *h;
+	uint64_t at_ms = CORE_FOREVER;
+
+	DL_FOREACH2(l->client->holds, h, client_next)
+	{
+		if (linger_keeps(h) && h->terms->linger_end_ms < at_ms)
+			at_ms = h->terms->linger_end_ms;
+	}
+	if (at_ms == CORE_FOREVER)
+		heap_unset(&core->heap, &l->timer);
+	else
+		heap_set(&core->heap, &l->timer, at_ms);
+}
+
+/* The client has left; what does not linger has ended. */
+void
+linger_begin(struct core *core, struct client *c)
+{
+	struct hold *h;
+
+	if (c->linger == NULL)
+		return;
+	DL_FOREACH2(c->holds, h, client_next)
+	{
+		if (linger_keeps(h))
+			terms_linger(core, h);
+	}
+	linger_schedule(core, c->linger);
+}
+
+/* Nobody came for what is due now. */
+void
+linger_timer(struct core *core, struct linger *l)
+{
+	struct client *c = l->client;
+	struct hold *h, *next;
+
+	assert(c->gone);
+	c->pinned = true;
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (linger_keeps(h) && core->now_ms >= h->terms->linger_end_ms)
+			hold_desert(core, h);
+	}
+	c->pinned = false;
+	linger_schedule(core, l);
+	client_free_if_unused(core, c);
+}
+
+/* ---- coming back ------------------------------------------------------ */
+
+/* As many steps whatever the secret is, and however much of it is right. */
+static struct linger *
+linger_find(const struct core *core, const struct core_request *ask)
+{
+	struct linger *l, *found = NULL;
+
+	DL_FOREACH(core->lingers, l)
+	{
+		uint64_t differs = (l->secret.high ^ ask->secret.high) |
+		    (l->secret.low ^ ask->secret.low) | (l->user ^ ask->user);
+
+		found = differs == 0 ? l : found;
+	}
+	return found;
+}
+
+static bool
+linger_has_any(const struct linger *l)
+{
+	const struct hold *h;
+
+	DL_FOREACH2(l->client->holds, h, client_next)
+	{
+		if (linger_keeps(h))
+			return true;
+	}
+	return false;
+}
+
+/* Would it not meet anything of its own in what it resumes? */
+static bool
+linger_may_come(const struct client *c)
+{
+	const struct request *r;
+
+	DL_FOREACH2(c->requests, r, client_next)
+	{
+		if (r->reply.verb == CORE_ACQUIRE)
+			return false;
+	}
+	return c->holds == NULL;
+}
+
+/* Its connection may be there yet: then it ends now. */
+static void
+linger_part(struct core *core, struct request *r, struct client *old)
+{
+	if (old->gone)
+		return;
+	r->closing.client = old->id;
+	action_add(core, &r->closing.action, CORE_CLOSE);
+	client_gone(core, old->id);
+}
+
+/* It is another client's now, as it is. */
+static void
+linger_move_hold(struct core *core, struct hold *h, struct client *to)
+{
+	struct client *from = h->client;
+	uint32_t index = h->lock->ns->index;
+
+	action_withdraw(core, h);
+	DL_DELETE2(from->holds, h, client_previous, client_next);
+	DL_APPEND2(to->holds, h, client_previous, client_next);
+	from->n_holds--;
+	to->n_holds++;
+	if (!h->lost && !h->fail_closed) {
+		from->held_in[index]--;
+		to->held_in[index]++;
+	}
+	h->client = to;
+	h->notice.client = to->id;
+	watch_touch(core, h->lock);
+}
+
+static void
+linger_move(struct core *core, struct linger *l, struct client *to)
+{
+	struct client *old = l->client;
+	struct hold *h, *next;
+
+	linger_free(core, to->linger);
+	heap_unset(&core->heap, &l->timer);
+	DL_FOREACH_SAFE2(old->holds, h, next, client_next)
+	{
+		if (!linger_keeps(h))
+			continue;
+		linger_move_hold(core, h, to);
+		terms_resume(core, h);
+	}
+	old->linger = NULL;
+	to->linger = l;
+	l->client = to;
+	client_free_if_unused(core, old);
+}
+
+int
+linger_resume(struct core *core, struct request *r,
+    const struct core_request *ask)
+{
+	struct client *c = r->client;
+	struct linger *l = linger_find(core, ask);
+
+	if (!linger_may_come(c)) {
+		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
+		    "a connection resumes what another had before it asks for "
+		    "a lock of its own");
+		return 0;
+	}
+	if (l == NULL || !linger_has_any(l)) {
+		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
+		    LINGER_NOTHING);
+		return 0;
+	}
+	linger_part(core, r, l->client);
+	linger_move(core, l, c);
+	request_reply(core, r, 0, 0, NULL);
+	return 0;
+}
+
+/* How many holds of this namespace have no client now, but may again. */
+uint32_t
+linger_count(const struct core *core, const struct namespace *ns)
+{
+	const struct linger *l;
+	const struct hold *h;
+	uint32_t n = 0;
+
+	DL_FOREACH(core->lingers, l)
+	{
+		if (!l->client->gone)
+			continue;
+		DL_FOREACH2(l->client->holds, h, client_next)
+		{
+			n += linger_keeps(h) && !h->lost && h->lock->ns == ns;
+		}
+	}
+	return n;
+}

@@ -1,0 +1,75 @@
+/*
+ * Coming back, on a new connection, for what an old one left lingering.
+ */
+#include "lib/connection.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+
+void
+resume_note(struct ddblock *d, const struct codec_line *line)
+{
+	const struct codec_text *secret = codec_find(line, "secret");
+
+	if (secret != NULL && secret->length < sizeof(d->secret))
+		(void)memcpy(d->secret, secret->bytes, secret->length + 1);
+}
+
+const char *
+ddblock_secret(const struct ddblock *d)
+{
+	return d->secret[0] == '\0' ? NULL : d->secret;
+}
+
+int
+ddblock_resume_start(struct ddblock *d, const char *secret,
+    ddblock_row_function *on_row, ddblock_reply_function *on_reply, void *arg,
+    uint64_t *ret_request)
+{
+	struct request_draft draft;
+	int r = connection_need_timer(d);
+
+	if (r < 0)
+		return r;
+	if (secret == NULL || strlen(secret) > CONNECTION_SECRET_MAX)
+		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
+		    "this is no secret");
+	r = request_new(d, REQUEST_RESUME, "RESUME", &draft);
+	if (r < 0)
+		return r;
+	codec_text_value(&d->out, "secret", secret);
+	draft.request->on_row = on_row;
+	draft.request->on_reply = on_reply;
+	draft.request->arg = arg;
+	r = request_send(d, &draft, ret_request);
+	/* If it is wrong, nothing lingers by it, nor by another. */
+	if (r == 0 && secret != d->secret && TAILQ_EMPTY(&d->holds))
+		(void)memcpy(d->secret, secret, strlen(secret) + 1);
+	return r;
+}
+
+static void
+resume_on_row(void *arg, const struct ddblock_row *row, bool final)
+{
+	const struct wait *wait = arg;
+
+	if (wait->on_progress != NULL)
+		wait->on_progress(wait->arg, row, final);
+}
+
+int
+ddblock_resume(struct ddblock *d, const char *secret,
+    ddblock_row_function *on_row, void *arg)
+{
+	/* Of its rows, but not of the last line. */
+	struct wait wait = {
+		.limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS,
+		.on_progress = on_row,
+		.arg = arg,
+	};
+	int r = ddblock_resume_start(d, secret, resume_on_row, wait_on_reply,
+	    &wait, &wait.number);
+
+	return r < 0 ? r : wait_until_answered(d, &wait);
+}

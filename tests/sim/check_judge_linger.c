@@ -1,0 +1,65 @@
+/*
+ * The judge's own test, of what lingers: for each way to break the rule a
+ * history that does, and its nearest neighbour that does not.
+ */
+#include "judge_case.h"
+
+#define LEFT								\
+	"rules danger=10000 blind\n0 A start\n0 B start\n"		\
+	"10 c1@A acquire x r1 linger=3000 user=7\n"			\
+	"10 c1@A told r1 hold=1 token=100 until=19000\n"		\
+	"1000 c1@A leaves\n"
+#define ASKS "2000 c2@A resume c1 r2 user=7\n"
+#define TAKEN "2000 c2@A taken 1 until=19000\n"
+#define TOLD "2000 c2@A told r2\n"
+#define WAITS "1500 c3@A acquire x r3 wait=9000\n"
+
+static const struct judge_case linger[] = {
+	{ "T11", "another user", LEFT, "2000 c2@A resume c1 r2 user=8\n" TAKEN
+	    TOLD, ASKS TAKEN TOLD, NULL, 5000 },
+	{ "T11", "another's secret", LEFT "1000 c4@A talks\n",
+	    "2000 c2@A resume c4 r2 user=7\n" TAKEN TOLD, ASKS TAKEN TOLD,
+	    NULL, 5000 },
+	{ "T11", "nobody asked for it", LEFT, "2000 c2@A talks\n" TAKEN,
+	    ASKS TAKEN TOLD, NULL, 5000 },
+	{ "T11", "its time is over", LEFT "3999 c2@A resume c1 r2 user=7\n",
+	    "4000 c2@A taken 1 until=19000\n",
+	    "3999 c2@A taken 1 until=19000\n", NULL, 3999 },
+	{ "T11", "it is not told of", LEFT ASKS, TOLD, TAKEN TOLD, NULL, 5000 },
+	{ "T11", "refused, though it lingers", LEFT ASKS,
+	    "2000 c2@A told r2 code=-7\n", TAKEN TOLD, NULL, 5000 },
+	{ "T11", "nobody was silent", LEFT ASKS,
+	    "2000 c2@A taken 1 keepalive\n" TOLD, TAKEN TOLD, NULL, 5000 },
+	{ "1", "another has it meanwhile", LEFT WAITS,
+	    "3999 c3@A told r3 hold=2 token=101 until=19000\n",
+	    "4000 c3@A told r3 hold=2 token=101 until=19000\n", NULL, 5000 },
+	{ "T5", "its deadline went back", LEFT ASKS,
+	    "2000 c2@A taken 1 until=18999\n" TOLD, TAKEN TOLD, NULL, 5000 },
+	{ "T3", "it is had too long by whoever resumed it", LEFT ASKS TAKEN
+	    TOLD "9000 A renewed until=27000\n"
+	    "18000 c2@A danger 1 until=27000\n", "27001 c2@A leaves\n",
+	    "27000 c2@A lost 1 expired\n", NULL, 0 },
+	{ "T7", "what was lost meanwhile is not released", LEFT ASKS
+	    "2000 c2@A taken 1 stolen\n" TOLD "2100 c2@A release 1 r5\n",
+	    "2100 c2@A told r5\n", "2100 c2@A told r5 code=-5\n", NULL, 5000 },
+	{ "5", "the old one is told", LEFT ASKS TAKEN TOLD,
+	    "2100 c1@A lost 1 stolen\n", "2100 c2@A lost 1 stolen\n", NULL,
+	    5000 },
+};
+
+START_TEST(test_linger)
+{
+	judge_cases(JUDGE_CASES(linger));
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+		test_linger,
+		NULL,
+	};
+
+	return suite_run("judge of what lingers", tests);
+}
