@@ -135,6 +135,14 @@ keep_change(struct core *core, struct grant *g, struct request *r,
 	return same ? KEEP_READY : KEEP_LATER;
 }
 
+/* An update of who had it before, and has left meanwhile, may be on its way. */
+static bool
+keep_is_under_way(const struct lock *l)
+{
+	return l->submission != NULL &&
+	    l->submission->submit.operation.kind == OPERATION_UPDATE;
+}
+
 /*
  * Has the lock the contents that @r wants in it, and are they known, for its
  * grant? If not, ask for what is missing.
@@ -146,6 +154,8 @@ keep_look(struct core *core, struct grant *g, struct request *r)
 	const struct contents *base = keep_known(core, g);
 	bool applied = base != NULL && core->found.applied == r->serial;
 
+	if (keep_is_under_way(l))
+		return KEEP_LATER;
 	if (r->only_if_exists && base != NULL && !applied &&
 	    contents_are_empty(base))
 		return keep_refuse(core, r, DDBLOCK_E_NO_SUCH_LOCK,

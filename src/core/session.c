@@ -333,9 +333,12 @@ session_renew(struct core *core, struct session *s, struct request *r)
 		return;
 	}
 	if (core->now_ms - s->sent_ms < RENEWAL_FRESH_MS) {
-		session_tell_deadline(core, hold_find(core, r->reply.hold),
-		    &r->reply);
-		request_reply(core, r, 0, 0, NULL);
+		int code = session_renewal_code(core, r);
+
+		if (code == 0)
+			session_tell_deadline(core,
+			    hold_find(core, r->reply.hold), &r->reply);
+		request_reply(core, r, code, 0, NULL);
 		return;
 	}
 	r->session = s;

@@ -169,6 +169,9 @@ coverage_hold_name(enum coverage_hold hold)
 		[COVERAGE_HOLD_CLOSED_LEFT] = "fail-closed, left",
 		[COVERAGE_HOLD_STAYS] = "stays",
 		[COVERAGE_HOLD_STAYS_LEFT] = "stays, left",
+		[COVERAGE_HOLD_BRINGS] = "brings data",
+		[COVERAGE_HOLD_NOTES] = "notes an attribute",
+		[COVERAGE_HOLD_LEAVES] = "leaves data",
 	};
 
 	return names[hold];
@@ -188,6 +191,9 @@ coverage_granted(struct coverage_history *h, const struct plan_step *s)
 		[COVERAGE_HOLD_REENTRANT] = s->reentrant,
 		[COVERAGE_HOLD_CLOSED] = s->fail_closed,
 		[COVERAGE_HOLD_STAYS] = s->stays,
+		[COVERAGE_HOLD_BRINGS] = s->brings,
+		[COVERAGE_HOLD_NOTES] = s->notes,
+		[COVERAGE_HOLD_LEAVES] = s->leaves,
 	};
 
 	for (size_t i = 0; i < COVERAGE_HOLDS; i++)

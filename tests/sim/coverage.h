@@ -45,6 +45,9 @@ enum coverage_hold {
 	COVERAGE_HOLD_CLOSED_LEFT,	/* when it went */
 	COVERAGE_HOLD_STAYS,
 	COVERAGE_HOLD_STAYS_LEFT,
+	COVERAGE_HOLD_BRINGS,		/* data, when it comes, ... */
+	COVERAGE_HOLD_NOTES,
+	COVERAGE_HOLD_LEAVES,
 	COVERAGE_HOLDS
 };
 

@@ -149,8 +149,6 @@ check_states(const char *what, const struct transition *known, size_t n_known,
 static bool
 check_outcome_is_possible(enum operation_kind kind, enum outcome_kind outcome)
 {
-	if (kind == OPERATION_UPDATE)	/* no plan has data yet */
-		return false;
 	return outcome != OUTCOME_CONFLICT || dialect_is_write(kind);
 }
 

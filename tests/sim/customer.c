@@ -3,6 +3,7 @@
  * for a while, let go in one of several ways. They act by alarms only, as the
  * daemon hears of them through a socket.
  */
+#include "kept.h"
 #include "world_state.h"
 
 #include <inttypes.h>
@@ -54,36 +55,6 @@ customer_split(const char *text, struct customer_keys *ret)
 		memcpy(ret->keys[at], key, sizeof(key));
 		text += length + (text[length] == '+');
 	}
-}
-
-struct customer_joint *
-customer_find_joint(const struct customer *c, uint64_t hold)
-{
-	struct customer_joint *m = c->joints;
-
-	while (m != NULL && m->hold != hold)
-		m = m->next;
-	return m;
-}
-
-/* Is it one of several, and not the one whose number is that of all? */
-bool
-customer_is_part(const struct customer *c, uint64_t hold)
-{
-	const struct customer_joint *m;
-
-	for (m = c->joints; m != NULL; m = m->next) {
-		for (size_t i = 1; i < m->keys.n; i++)
-			if (m->holds[i] == hold)
-				return true;
-	}
-	return false;
-}
-
-uint64_t
-customer_nth(uint64_t request, size_t i)
-{
-	return request + ((uint64_t)i << 32);
 }
 
 /* Tell the judge: of several keys, as if each had been asked for itself. */
@@ -284,6 +255,7 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	id = a->id;
 	q->client = c->id;
 	q->request = f.request = id;
+	kept_brought(q->change, id, f.kept);
 	ev.request = *q;
 	if (q->verb == CORE_ACQUIRE || q->verb == CORE_BREAK)
 		(void)snprintf(owner, sizeof(owner), "c%u@%s", c->number,
@@ -315,7 +287,8 @@ errand_release(struct errand *e)
 {
 	struct customer *c = e->customer;
 	struct core_request q = { .verb = CORE_RELEASE, .hold = e->hold,
-		.namespace_index = e->step->namespace_index };
+		.namespace_index = e->step->namespace_index,
+		.change = kept_ask(e->step->leaves, false) };
 	char key[PLAN_KEY_MAX];
 
 	memcpy(key, e->key, sizeof(key));
@@ -365,7 +338,8 @@ errand_on_renewal(struct world *w, struct alarm *a)
 	    offsetof(struct errand, renewal));
 	struct customer *c = e->customer;
 	struct core_request q = { .verb = CORE_RENEW, .hold = e->hold,
-		.namespace_index = e->step->namespace_index };
+		.namespace_index = e->step->namespace_index,
+		.change = kept_ask(false, e->step->notes) };
 
 	if (c->draining)
 		return;
@@ -453,6 +427,7 @@ customer_lock(struct world *w, const struct plan_step *s)
 			.linger_ms = s->linger_ms,
 		},
 		.namespace_index = s->namespace_index,
+		.change = kept_ask(s->brings, false),
 		.wait_ms = s->wait_ms };
 
 	if (c == NULL)
@@ -515,6 +490,7 @@ customer_ask(struct world *w, const struct plan_step *s)
 	} else if (s->kind == STEP_RENEW) {
 		q.verb = CORE_RENEW;
 		q.hold = e->hold;
+		q.change = kept_ask(false, e->step->notes);
 		(void)customer_request(c, &q, s->key);
 	} else if (s->kind == STEP_DOWNGRADE) {
 		q.verb = CORE_DOWNGRADE;

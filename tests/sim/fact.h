@@ -66,6 +66,14 @@ enum fact_state {
 	FACT_DEAD,
 };
 
+/* What a lock keeps for its users: each value is the number of the request that
+ * brought it; 0: none. */
+enum fact_slot {
+	FACT_DATA = 0,
+	FACT_NOTE,		/* an attribute */
+	FACT_SLOTS
+};
+
 /* An element of `holders`, as text: "SESSION.GRANT.LEASE_MS.FLAGS". */
 struct fact_element {
 	char session[33];
@@ -92,6 +100,7 @@ struct fact_lock {
 	uint64_t token;		/* 0: none */
 	bool has_ttl;
 	bool says_broken;	/* and by whom */
+	uint64_t kept[FACT_SLOTS];
 	int64_t ttl_ahead_s;	/* of the request's send; 0: none */
 };
 
@@ -150,6 +159,9 @@ struct fact {
 	uint64_t n_holders;	/* the same */
 	uint64_t until_ms;	/* real: the deadline as the client reads it;
 				 * FACT_NEVER: it has none */
+	uint64_t kept[FACT_SLOTS];	/* ASKED ACQUIRE, RENEW, RELEASE: what
+				 * it brings; ANSWERED ACQUIRE: what it is told
+				 * beside that */
 	uint64_t end_ms;	/* ANSWERED ACQUIRE: and it is not renewed
 				 * beyond; 0: not so */
 	enum core_loss loss;

@@ -3,6 +3,7 @@
  * What the engine does in the product is done here: an event goes into the
  * core with the time of now, and what comes out is performed.
  */
+#include "kept.h"
 #include "world_state.h"
 
 #include <inttypes.h>
@@ -247,6 +248,7 @@ host_take(struct host *h, struct line *l)
 	struct core_event ev = l->event;
 	struct key keys[TOGETHER_MAX];
 	struct customer_keys split;
+	struct kept_room room;
 	int r;
 
 	customer_split(l->key, &split);
@@ -262,6 +264,8 @@ host_take(struct host *h, struct line *l)
 		}
 		if (l->owner[0] != '\0')
 			ev.request.owner = l->owner;
+		ev.request.change = kept_fill(ev.request.change,
+		    ev.request.request, &room);
 	}
 	h->leaving = ev.type == CORE_GONE ? ev.client : 0;
 	r = host_step(h, &ev);

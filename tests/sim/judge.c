@@ -66,7 +66,17 @@
  *   W2  Of holders that were there, and never of one before that whom they were
  *       told of; of those who share a lock one may be named again.
  *   W3  That a holder is dead after its session was marked so.
- *   W4  In the end, and in time, the truth.
+ *   W4  In the end, and in time, the truth; and that something else is kept in
+ *       it.
+ *
+ * What is kept in a lock:
+ *
+ *   K1  Who is granted a lock is told what its record has, but what it brought
+ *       itself, which is there, too.
+ *   K2  What was acknowledged was written.
+ *   K3  It is written by the host of who has the lock alone. What was
+ *       acknowledged goes only for what was asked for later; and what was given
+ *       up does not come when somebody else was granted the lock.
  *
  * What stands in the table (doc/records.md), by whose write:
  *
@@ -341,6 +351,7 @@ judge_free(struct judge *j)
 	judge_client_free_all(j);
 	judge_lock_free_all(j);
 	judge_session_free_all(j);
+	judge_kept_free_all(j);
 	heap_done(&j->heap);
 	free(j);
 }

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ddblock.h"
 
@@ -82,6 +83,7 @@ judge_request_free(struct judge *j, struct judge_request *r)
 	struct judge_client *c = r->client;
 
 	DL_DELETE(c->requests, r);
+	judge_kept_over(j, r);
 	if (r->lock != NULL) {
 		judge_turns_waited(j, r);
 		DL_DELETE2(r->lock->waiters, r, wait_prev, wait_next);
@@ -136,6 +138,8 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->due_ms = f->due_ms;
 	r->unread = j->hosts[f->host].paused;
 	judge_due_init(j, &r->due, judge_request_is_late, r);
+	memcpy(r->kept, f->kept, sizeof(r->kept));
+	judge_kept_asked(j, f);
 	judge_terms_spoke(j, c);
 	DL_APPEND(c->requests, r);
 	judge_request_count(j, r);
@@ -166,9 +170,13 @@ judge_asked(struct judge *j, const struct fact *f)
 		h->n_again--;
 		r->leaves = true;
 	} else if (h != NULL && h->client == c) {
+		r->downgrading = h->downgrading;
 		h->downgrading = false;
 		h->read = !r->unread;
 		judge_hold_end(j, h, HOLD_RELEASED, END_RELEASED);
+		/* What it brings is written first. */
+		if (f->kept[FACT_DATA] > 0 && h->grant != NULL)
+			h->grant->given_up = false;
 	}
 }
 
@@ -234,7 +242,15 @@ judge_released(struct judge *j, const struct judge_request *r,
 			h->n_again++;
 		return;
 	}
+	/* What is on its way goes on. */
+	if (h->state == HOLD_RELEASED && judge_is_refused(code) &&
+	    r->downgrading) {
+		h->downgrading = true;
+		return;
+	}
 	if (h->state == HOLD_RELEASED && judge_is_refused(code)) {
+		/* It may be that what it brings was refused, and not it. */
+		h->exempt |= r->kept[FACT_DATA] > 0;
 		judge_hold_restore(j, h);
 		return;
 	}
@@ -298,6 +314,8 @@ judge_answered(struct judge *j, const struct fact *f)
 	if (f->verb == CORE_RELEASE || f->verb == CORE_RENEW ||
 	    f->verb == CORE_DOWNGRADE)
 		h = judge_hold_get(j, c->host, r->hold);
+	if (h != NULL && h->client == c && f->code == 0)
+		judge_kept_answered(j, h, r);
 	if (h != NULL && h->client == c && f->verb == CORE_RELEASE)
 		judge_released(j, r, h, f->code);
 	if (f->verb == CORE_RENEW)
@@ -349,6 +367,8 @@ judge_left(struct judge *j, const struct fact *f)
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
 		if (h->terms.stays) {
+			/* Nobody hears that it was lost for its silence. */
+			h->exempt |= judge_terms_is_silent(j, h);
 			judge_hold_desert(j, h);
 			continue;
 		}

@@ -554,6 +554,7 @@ judge_hold_grant(struct judge *j, struct judge_client *c,
 		    c->id, c->n_holds);
 	if (j->rules.sees_table)
 		judge_hold_check_grant(j, h, f->grant);
+	judge_kept_told(j, h, r, f);
 	judge_hold_check_turn(j, r);
 	judge_hold_check_others(j, h);
 	judge_hold_check_token(j, h);

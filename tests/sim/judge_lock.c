@@ -435,6 +435,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	if (f->host != FACT_BY_HAND && !f->expired)
 		judge_lock_wrote(j, l, f);
 	judge_lock_elements(j, l, f);
+	judge_kept_wrote(j, l, f);
 	judge_turns_wishes(j, l, f);
 	if (now->exists && !l->exists)
 		l->created_ms = f->at_ms;

@@ -84,8 +84,10 @@ struct judge_request {
 	uint64_t due_ms;
 	bool unread;		/* asked while the daemon was paused */
 	bool leaves;		/* RELEASE: one of several */
+	bool downgrading;	/* RELEASE: of what is being downgraded */
 	uint64_t woken_ms;	/* then: when that went on; 0 */
 	uint64_t until_ms;	/* RENEW: as it had been told by then */
+	uint64_t kept[FACT_SLOTS];	/* that it brings */
 	struct judge_due due;
 	struct judge_due joint_due;	/* J2 */
 };
@@ -277,7 +279,18 @@ struct judge_watch {
 	uint64_t token_exclusive;	/* of the last who had it alone */
 	uint64_t n_holders;
 	uint64_t age;		/* of the lock, then */
+	bool outdated;		/* what is kept has changed since */
 	struct judge_due due;	/* to be told otherwise */
+};
+
+/* ---- judge_kept.c ---- */
+struct judge_value {
+	UT_hash_handle hh;
+	uint64_t id;		/* of the request that brought it */
+	uint64_t over_ms;	/* which was answered then, or given up; or
+				 * NEVER */
+	uint64_t acknowledged_ms;	/* or 0 */
+	bool landed[FACT_SLOTS];
 };
 
 struct judge_lock {
@@ -302,6 +315,7 @@ struct judge_lock {
 	uint64_t created_ms;
 	uint64_t removed_ms;
 	bool spent;		/* its token was set by hand */
+	uint64_t kept[FACT_SLOTS];
 	size_t n_wishes;
 	struct judge_wish wishes[FACT_WISHES_MAX];
 	size_t n_named;			/* of which */
@@ -338,6 +352,7 @@ struct judge {
 	struct judge_session *sessions;
 	struct judge_grant *grants;
 	struct judge_lock *locks;
+	struct judge_value *values;
 	struct judge_counts counts;
 	bool guilty;
 	struct judge_finding finding;
@@ -426,6 +441,8 @@ uint64_t judge_terms_danger_ms(const struct judge *,
     const struct judge_hold *);
 uint64_t judge_terms_silent_ms(const struct judge *,
     const struct judge_hold *);
+/* Has its client broken its promise to say something? */
+bool judge_terms_is_silent(const struct judge *, const struct judge_hold *);
 void judge_terms_check_end(struct judge *, const struct judge_hold *);
 void judge_terms_check_loss(struct judge *, const struct judge_hold *,
     enum core_loss);
@@ -518,6 +535,20 @@ void judge_watch_changed(struct judge *, struct judge_client *,
 void judge_watch_review(struct judge *, struct judge_lock *);
 void judge_watch_left(struct judge *, const struct judge_client *);
 void judge_watch_free_all(struct judge *, struct judge_lock *);
+
+/* What is kept in it is another. */
+void judge_watch_outdate(struct judge_lock *);
+
+/* judge_kept.c */
+void judge_kept_asked(struct judge *, const struct fact *);
+void judge_kept_over(struct judge *, const struct judge_request *);
+void judge_kept_wrote(struct judge *, struct judge_lock *,
+    const struct fact *);
+void judge_kept_told(struct judge *, const struct judge_hold *,
+    const struct judge_request *, const struct fact *);
+void judge_kept_answered(struct judge *, const struct judge_hold *,
+    const struct judge_request *);
+void judge_kept_free_all(struct judge *);
 
 /* judge_order.c */
 void judge_order_check(struct judge *, const struct judge_lock *);

@@ -53,19 +53,32 @@ judge_terms_silent_ms(const struct judge *j, const struct judge_hold *h)
 	    judge_most_ms(j, host, h->terms.keepalive_ms);
 }
 
+/* When it was heard last. What is read too late is read, but does not count. */
+static uint64_t
+judge_terms_heard_ms(const struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_client *c = h->client;
+	uint64_t heard_ms = c->heard_ms < j->now_ms ? c->heard_ms :
+	    c->heard_before_ms;
+
+	return heard_ms > h->first_ms ? heard_ms : h->first_ms;
+}
+
+bool
+judge_terms_is_silent(const struct judge *j, const struct judge_hold *h)
+{
+	return h->terms.keepalive_ms > 0 &&
+	    j->now_ms >= judge_terms_heard_ms(j, h) +
+	    judge_least_ms(j, h->client->host, h->terms.keepalive_ms);
+}
+
 /* T9: the silence was so long, as far as the daemon could hear. */
 static void
 judge_terms_check_silence(struct judge *j, const struct judge_hold *h)
 {
-	const struct judge_client *c = h->client;
-	/* What is read too late is read, but does not count. */
-	uint64_t heard_ms = c->heard_ms < j->now_ms ? c->heard_ms :
-	    c->heard_before_ms;
+	uint64_t heard_ms = judge_terms_heard_ms(j, h);
 
-	if (heard_ms < h->first_ms)
-		heard_ms = h->first_ms;
-	if (h->terms.keepalive_ms == 0 || j->now_ms < heard_ms +
-	    judge_least_ms(j, h->client->host, h->terms.keepalive_ms))
+	if (!judge_terms_is_silent(j, h))
 		judge_find(j, "T9", "c%" PRIu64 " loses %s for its silence, "
 		    "and was heard at %" PRIu64, h->client->id,
 		    judge_lock_name(h->lock), heard_ms);

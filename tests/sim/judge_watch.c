@@ -98,6 +98,8 @@ judge_watch_agrees(const struct judge_watch *w, const struct judge_truth *t)
 
 	if (!l->known || (l->exists && !l->readable))
 		return true;
+	if (w->outdated)
+		return false;
 	if (w->state == FACT_FREE || t->most == 0)
 		return w->state == FACT_FREE && t->least == 0;
 	if (w->state != (t->dead || t->dying ? FACT_DEAD : FACT_HELD))
@@ -160,6 +162,17 @@ judge_watch_review(struct judge *j, struct judge_lock *l)
 	}
 }
 
+void
+judge_watch_outdate(struct judge_lock *l)
+{
+	struct judge_watch *w;
+
+	DL_FOREACH(l->watches, w)
+	{
+		w->outdated = true;
+	}
+}
+
 /* ---- what is told ----------------------------------------------------- */
 
 /* W2: a token is one that was there, and none comes back, except that of one of
@@ -211,6 +224,7 @@ judge_watch_told(struct judge *j, struct judge_watch *w, const struct fact *f)
 
 	judge_watch_check_token(j, w, f);
 	judge_watch_check_dead(j, w, f);
+	w->outdated = false;
 	w->state = f->state;
 	w->n_holders = f->n_holders;
 	if (w->age != w->lock->age)

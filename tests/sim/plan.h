@@ -141,6 +141,9 @@ struct plan_step {
 	bool stays;		/* LOCK: on_close=lease */
 	uint64_t linger_ms;	/* LOCK; 0: not at all */
 	bool stranger;		/* RESUME: another user */
+	bool brings;		/* LOCK: and brings data, */
+	bool notes;		/* LOCK: each renewal an attribute, */
+	bool leaves;		/* LOCK: and its release data */
 	uint64_t talk_ms;	/* LOCK: says something so often; 0: never */
 	enum plan_end end;
 	uint64_t ms;		/* how long */

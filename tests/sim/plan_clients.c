@@ -120,17 +120,14 @@ clients_terms(struct dice *d, struct plan_step *s)
 			n->lease_ms - n->margin_ms);
 }
 
-/* Nothing ends it but its release or a break, and mostly somebody comes who
- * breaks it when it is over, or a little before. */
+/* Nothing ends what is fail-closed but its release or a break, and mostly
+ * somebody comes who breaks it when it is over, or a little before. */
 static void
-clients_close(struct dice *d, struct plan_step *s)
+clients_breaker(struct dice *d, struct plan_step lock)
 {
 	uint64_t lease_ms = d->plan->ns.lease_ms;
-	struct plan_step lock, *b;
+	struct plan_step *b;
 
-	s->fail_closed = true;
-	s->reentrant = (d->extras & DICE_TERMS) != 0 && dice_percent(d, 25);
-	lock = *s;
 	if (dice_percent(d, 15))
 		return;
 	b = dice_fault(d, STEP_BREAK, lock.at_ms + (dice_percent(d, 70) ?
@@ -143,12 +140,28 @@ clients_close(struct dice *d, struct plan_step *s)
 	memcpy(b->key, lock.key, sizeof(b->key));
 }
 
+/* It keeps something in the lock, now and then. */
+static void
+clients_keep(struct dice *d, struct plan_step *s)
+{
+	if ((d->extras & DICE_KEEP) == 0 || s->shared || s->reentrant)
+		return;
+	s->brings = dice_percent(d, 25);
+	s->leaves = dice_percent(d, 25);
+	s->notes = dice_percent(d, 20);
+	if (s->notes && s->renew_ms == 0)
+		s->renew_ms = 1 + d->plan->ns.lease_ms / 6 +
+		    dice(d, d->plan->ns.lease_ms / 2);
+}
+
 /* What goes with one key only. */
 static void
 clients_own(struct dice *d, struct plan_step *s)
 {
 	if ((d->extras & DICE_CLOSED) != 0 && dice_percent(d, 12)) {
-		clients_close(d, s);
+		s->fail_closed = true;
+		s->reentrant = (d->extras & DICE_TERMS) != 0 &&
+		    dice_percent(d, 25);
 		return;
 	}
 	if ((d->extras & DICE_STAYS) != 0 && dice_percent(d, 15)) {
@@ -196,8 +209,12 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 	if (dice_percent(d, 15))
 		s->renew_ms = 1 + d->plan->ns.lease_ms / 6 +
 		    dice(d, d->plan->ns.lease_ms / 2);
-	if (strchr(s->key, '+') == NULL)
-		clients_own(d, s);
+	if (strchr(s->key, '+') != NULL)
+		return;
+	clients_own(d, s);
+	clients_keep(d, s);
+	if (s->fail_closed)
+		clients_breaker(d, *s);
 }
 
 void

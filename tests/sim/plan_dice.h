@@ -25,7 +25,8 @@ enum dice_extra {
 	DICE_BREAK = 1u << 4,
 	DICE_CLOSED = 1u << 5,		/* fail-closed, and breaks of those */
 	DICE_STAYS = 1u << 6,		/* when their clients leave */
-	DICE_EXTRAS_ALL = (1u << 7) - 1
+	DICE_KEEP = 1u << 7,		/* data and attributes */
+	DICE_EXTRAS_ALL = (1u << 8) - 1
 };
 
 /* From this seed on, its millions are the bits of what its plan may have (all:

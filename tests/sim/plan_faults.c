@@ -25,8 +25,11 @@ faults_operation(struct dice *d)
 		[OPERATION_TOGETHER] = (d->extras & DICE_JOINT) != 0 ? 6 : 0,
 		[OPERATION_RELEASE] = 10,
 		[OPERATION_EXTEND] = 5,
+		[OPERATION_UPDATE] = (d->extras & DICE_KEEP) != 0 ? 8 : 0,
 		[OPERATION_WANT] = 5,
 		[OPERATION_UNWANT] = 4,
+		[OPERATION_BREAK] =
+		    (d->extras & (DICE_BREAK | DICE_CLOSED)) != 0 ? 2 : 0,
 		[OPERATION_SCAN] = 1,
 		[OPERATION_SESSION_OPEN] = 5,
 		[OPERATION_SESSION_BEAT] = 22,

@@ -147,6 +147,13 @@ story_writer(const struct story *s, struct fact *f)
 }
 
 static void
+story_kept(const struct story *s, uint64_t ret[FACT_SLOTS])
+{
+	ret[FACT_DATA] = story_option(s, "data", 0);
+	ret[FACT_NOTE] = story_option(s, "note", 0);
+}
+
+static void
 story_lock(struct story *s, struct fact *f)
 {
 	struct fact_lock *l = &f->lock;
@@ -163,6 +170,7 @@ story_lock(struct story *s, struct fact *f)
 	l->ttl_ahead_s = (int64_t)story_option(s, "ttl", 0);
 	l->has_ttl = l->ttl_ahead_s != 0 ||
 	    (story_has(s, "ttl") && !f->expired);
+	story_kept(s, l->kept);
 	l->n_wishes = story_option(s, "wishes", 0);
 	for (size_t i = 4; i < s->n_words; i++)
 		if (strchr(s->words[i], '/') != NULL)
@@ -245,6 +253,7 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 		f->danger_ms = FACT_NEVER;
 	f->fail_closed = story_has(s, "fail-closed");
 	f->joint = story_option(s, "joint", 0);
+	story_kept(s, f->kept);
 	f->due_ms = story_option(s, "due", FACT_NEVER);
 	f->token = story_option(s, "token", 0);
 	if (verb == CORE_ACQUIRE || verb == CORE_BREAK ||
@@ -289,6 +298,7 @@ story_told(struct story *s, struct fact *f)
 	f->until_ms = story_has(s, "for-ever") ? FACT_NEVER :
 	    story_option(s, "until", 0);
 	f->end_ms = story_option(s, "ends", 0);
+	story_kept(s, f->kept);
 	if (f->verb == CORE_WATCH)
 		story_state(s, f);
 }

@@ -15,6 +15,7 @@
  *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
  *         [manual] [reentrant] [stays] [linger=MS] [user=N]
  *         [joint=N: one of several, with rN]
+ *         [data=N] [note=N]
  *     TIME c1@A release|renew HOLD rN [due=TIME]
  *     TIME c1@A cancel rM rN
  *     TIME c1@A break KEY rN token=N
@@ -36,8 +37,9 @@
  *
  * A writer is a host, "hand", or "ttl". An ELEMENT is SESSION/GRANT, with "!"
  * at its end if it is fail-closed, and "~MS" for another lease. "+" is a wish
- * for exclusive use, "&" one for shared use. What is not said was sent when it
- * landed.
+ * for exclusive use, "&" one for shared use. "data=N" and "note=N" are what is
+ * kept in a lock, is told of it or brought, by the request N. What is not said
+ * was sent when it landed.
  */
 #ifndef DDBLOCKD_TESTS_STORY_H
 #define DDBLOCKD_TESTS_STORY_H

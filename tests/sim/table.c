@@ -10,6 +10,9 @@
 
 #include <json-c/json.h>
 
+#include "common/base64.h"
+#include "kept.h"
+
 static const char *const table_names[] = { "locks", "more-locks" };
 static const char *const namespace_names[] = { "default", "more" };
 
@@ -117,6 +120,25 @@ table_ttl_ahead_s(struct json_object *item, uint64_t sent_ms)
 }
 
 static void
+table_read_kept(struct json_object *item, uint64_t ret[FACT_SLOTS])
+{
+	struct json_object *data = table_value(item, "data", "B");
+	struct json_object *attributes = table_value(item, "attrs", "M");
+	struct json_object *note = attributes == NULL ? NULL :
+	    table_value(attributes, "note", "S");
+	char bytes[32];
+	size_t n;
+
+	if (data != NULL && json_object_get_string_len(data) <= 32 &&
+	    base64_read(json_object_get_string(data),
+	    (size_t)json_object_get_string_len(data), bytes, &n))
+		ret[FACT_DATA] = kept_number(bytes, n);
+	if (note != NULL)
+		ret[FACT_NOTE] = kept_number(json_object_get_string(note),
+		    (size_t)json_object_get_string_len(note));
+}
+
+static void
 table_read_lock(struct json_object *item, struct fact_lock *ret)
 {
 	struct json_object *set = table_value(item, "holders", "SS");
@@ -130,6 +152,7 @@ table_read_lock(struct json_object *item, struct fact_lock *ret)
 	ret->token = table_number(item, "token");
 	ret->has_ttl = table_has(item, "ttl");
 	ret->says_broken = table_has(item, "broken_by");
+	table_read_kept(item, ret->kept);
 	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
 	    i++) {
 		const char *text = json_object_get_string(
@@ -180,7 +203,7 @@ table_wishes(const struct fact_lock *l)
 static void
 table_trace_lock(struct world *w, const char *host, const struct fact *f)
 {
-	char text[256], number[24] = "none";
+	char text[256], number[24] = "none", kept[64] = "";
 
 	if (w->options->trace == NULL)
 		return;
@@ -193,12 +216,16 @@ table_trace_lock(struct world *w, const char *host, const struct fact *f)
 		(void)snprintf(number, sizeof(number), "%" PRId64 "s+%" PRIu64,
 		    (int64_t)(f->lock.token >> 20) -
 		    (int64_t)(WORLD_WALL_MS / 1000), f->lock.token & 0xfffff);
-	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s%s",
+	if (f->lock.kept[FACT_DATA] > 0 || f->lock.kept[FACT_NOTE] > 0)
+		(void)snprintf(kept, sizeof(kept), " data %" PRIu64 " note %"
+		    PRIu64, f->lock.kept[FACT_DATA], f->lock.kept[FACT_NOTE]);
+	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s%s%s",
 	    f->key, !f->lock.readable ? " broken" :
 	    f->lock.n_elements > 0 ? text : " free", number,
 	    table_wishes(&f->lock),
 	    f->lock.has_ttl ? " ttl" : "",
-	    f->lock.says_broken ? " broken by" : "");
+	    f->lock.says_broken ? " broken by" : "",
+	    kept);
 }
 
 static void

@@ -2,6 +2,7 @@
  * What local programs are told: replies, rows and notices, as facts for the
  * judge and lines of the trace.
  */
+#include "kept.h"
 #include "peek.h"
 #include "world_state.h"
 
@@ -92,6 +93,38 @@ told_change(struct host *h, const struct core_change *a)
 	world_tell(w, &f);
 }
 
+/* ---- several keys ----------------------------------------------------- */
+
+struct customer_joint *
+customer_find_joint(const struct customer *c, uint64_t hold)
+{
+	struct customer_joint *m = c->joints;
+
+	while (m != NULL && m->hold != hold)
+		m = m->next;
+	return m;
+}
+
+/* Is it one of several, and not the one whose number is that of all? */
+bool
+customer_is_part(const struct customer *c, uint64_t hold)
+{
+	const struct customer_joint *m;
+
+	for (m = c->joints; m != NULL; m = m->next) {
+		for (size_t i = 1; i < m->keys.n; i++)
+			if (m->holds[i] == hold)
+				return true;
+	}
+	return false;
+}
+
+uint64_t
+customer_nth(uint64_t request, size_t i)
+{
+	return request + ((uint64_t)i << 32);
+}
+
 /* One hold came for several keys: each has its own number and its token. */
 static void
 told_granted(struct host *h, struct customer *c, struct fact *f,
@@ -179,9 +212,15 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 		f.hold = r->hold;
 		f.token = r->token;
 		f.grant = peek_grant(h->core, r->hold, grant) ? grant : NULL;
+		kept_read(r->contents, f.kept);
 		told_token(r->token, token, sizeof(token));
 		(void)snprintf(more, sizeof(more), " token %s remaining %"
 		    PRIu64, token, r->remaining_ms);
+		if (f.kept[FACT_DATA] > 0 || f.kept[FACT_NOTE] > 0)
+			(void)snprintf(more + strlen(more),
+			    sizeof(more) - strlen(more), " data %" PRIu64
+			    " note %" PRIu64, f.kept[FACT_DATA],
+			    f.kept[FACT_NOTE]);
 	} else if (r != NULL && code == 0 && r->verb == CORE_RENEW) {
 		(void)snprintf(more, sizeof(more), " remaining %" PRIu64,
 		    r->remaining_ms);

@@ -291,11 +291,6 @@ void customer_ask(struct world *, const struct plan_step *);
 void customer_close(struct customer *);
 void customer_forget(struct customer *);	/* its daemon is dead */
 void customer_split(const char *text, struct customer_keys *ret);
-struct customer_joint *customer_find_joint(const struct customer *,
-    uint64_t hold);
-bool customer_is_part(const struct customer *, uint64_t hold);
-/* Of one request about several keys, the @i-th has this number. */
-uint64_t customer_nth(uint64_t request, size_t i);
 void customer_granted(struct customer *, uint64_t request, uint64_t hold);
 void customer_not_granted(struct customer *, uint64_t request);
 /* Who holds a lock was answered; @token 0: nobody, or that is not known. */
@@ -320,6 +315,11 @@ void resume_dismissed(struct host *, uint64_t client);
 
 /* told.c */
 void customer_act(struct host *, const struct core_action *);
+struct customer_joint *customer_find_joint(const struct customer *,
+    uint64_t hold);
+bool customer_is_part(const struct customer *, uint64_t hold);
+/* Of one request about several keys, the @i-th has this number. */
+uint64_t customer_nth(uint64_t request, size_t i);
 void customer_refused(struct host *, const struct core_request *, int code);
 
 /* table.c */

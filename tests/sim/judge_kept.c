@@ -1,0 +1,183 @@
+/*
+ * What is kept in locks. Each value is brought by one request, so whatever is
+ * shown, told or acknowledged names the one that it came by.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const char *const judge_slots[FACT_SLOTS] = { "data", "note" };
+
+static struct judge_value *
+judge_value_find(const struct judge *j, uint64_t id)
+{
+	struct judge_value *v;
+
+	HASH_FIND(hh, j->values, &id, sizeof(id), v);
+	return v;
+}
+
+void
+judge_kept_asked(struct judge *j, const struct fact *f)
+{
+	for (size_t i = 0; i < FACT_SLOTS; i++) {
+		struct judge_value *v;
+
+		if (f->kept[i] == 0 || judge_value_find(j, f->kept[i]) != NULL)
+			continue;
+		v = judge_alloc(sizeof(*v));
+		v->id = f->kept[i];
+		v->over_ms = JUDGE_NEVER;
+		HASH_ADD(hh, j->values, id, sizeof(v->id), v);
+	}
+}
+
+void
+judge_kept_over(struct judge *j, const struct judge_request *r)
+{
+	for (size_t i = 0; i < FACT_SLOTS; i++) {
+		struct judge_value *v = judge_value_find(j, r->kept[i]);
+
+		if (v != NULL)
+			v->over_ms = j->now_ms;
+	}
+}
+
+/* ---- what is written -------------------------------------------------- */
+
+/* By the daemon of who has it alone? */
+static bool
+judge_kept_is_holders(const struct judge_lock *l, const struct fact *f)
+{
+	const struct judge_grant *g = l->standing;
+
+	return g != NULL && !g->shared &&
+	    judge_session_is_own(g->session, f->host, f->sent_ms);
+}
+
+/* Was its request given up before somebody else was granted the lock by this
+ * grant, and told what is in it? */
+static bool
+judge_kept_is_late(const struct judge_lock *l, const struct judge_value *v)
+{
+	const struct judge_hold *h;
+
+	DL_FOREACH(l->holds, h)
+	{
+		if (h->grant == l->standing && v->over_ms != JUDGE_NEVER &&
+		    h->since_ms >= v->over_ms)
+			return true;
+	}
+	return false;
+}
+
+/* K3: by who has the lock alone; and what was acknowledged goes only for what
+ * was asked for, or given up, later. */
+static void
+judge_kept_changed(struct judge *j, const struct judge_lock *l,
+    const struct fact *f, size_t slot)
+{
+	uint64_t id = f->lock.kept[slot];
+	const struct judge_value *before = judge_value_find(j, l->kept[slot]);
+	const struct judge_value *v = judge_value_find(j, id);
+	char host = judge_host_name(f->host);
+
+	if (id != 0 && v == NULL)
+		judge_find(j, "K3", "%c writes %s into %s that nobody brought",
+		    host, judge_slots[slot], judge_lock_name(l));
+	else if (!judge_kept_is_holders(l, f))
+		judge_find(j, "K3", "%c writes %s into %s, which it does not "
+		    "hold alone", host, judge_slots[slot], judge_lock_name(l));
+	else if (before != NULL && before->acknowledged_ms > 0 &&
+	    (v == NULL || v->over_ms < before->acknowledged_ms))
+		judge_find(j, "K3", "%c takes the %s of request %" PRIu64
+		    " out of %s, which was acknowledged", host,
+		    judge_slots[slot], before->id, judge_lock_name(l));
+	else if (v != NULL && judge_kept_is_late(l, v))
+		judge_find(j, "K3", "%c writes the %s of request %" PRIu64
+		    " into %s, which was given up before another came", host,
+		    judge_slots[slot], id, judge_lock_name(l));
+}
+
+/* After its elements are known, and before the item is. */
+void
+judge_kept_wrote(struct judge *j, struct judge_lock *l, const struct fact *f)
+{
+	bool by_hand = f->host == FACT_BY_HAND || f->expired;
+
+	for (size_t i = 0; i < FACT_SLOTS; i++) {
+		struct judge_value *v = judge_value_find(j, f->lock.kept[i]);
+
+		if (f->lock.kept[i] == l->kept[i])
+			continue;
+		if (!by_hand && l->readable) {
+			judge_kept_changed(j, l, f, i);
+			judge_watch_outdate(l);
+		}
+		if (v != NULL)
+			v->landed[i] = true;
+		l->kept[i] = f->lock.kept[i];
+	}
+}
+
+/* ---- what clients are told -------------------------------------------- */
+
+/* K1: who is granted it is told what is there, and what it brought is, too. */
+void
+judge_kept_told(struct judge *j, const struct judge_hold *h,
+    const struct judge_request *r, const struct fact *f)
+{
+	const struct judge_lock *l = h->lock;
+
+	if (r->verb != CORE_ACQUIRE || h->grant == NULL || h->joint != 0 ||
+	    judge_hold_is_exempt(h) || !l->exists || !l->readable)
+		return;
+	for (size_t i = 0; i < FACT_SLOTS; i++) {
+		struct judge_value *v = judge_value_find(j, r->kept[i]);
+
+		if (v != NULL)
+			v->acknowledged_ms = j->now_ms;
+		if (v != NULL && l->kept[i] != v->id)
+			judge_find(j, "K1", "c%" PRIu64 " is granted %s, and "
+			    "the %s that it brought is not there",
+			    h->client->id, judge_lock_name(l), judge_slots[i]);
+		else if (f->kept[i] != (v != NULL ? 0 : l->kept[i]))
+			judge_find(j, "K1", "c%" PRIu64 " is told that %s has "
+			    "the %s of request %" PRIu64 ", not of %" PRIu64,
+			    h->client->id, judge_lock_name(l), judge_slots[i],
+			    f->kept[i], l->kept[i]);
+	}
+}
+
+/* K2: what is acknowledged was written. */
+void
+judge_kept_answered(struct judge *j, const struct judge_hold *h,
+    const struct judge_request *r)
+{
+	for (size_t i = 0; i < FACT_SLOTS; i++) {
+		struct judge_value *v = judge_value_find(j, r->kept[i]);
+
+		if (v == NULL)
+			continue;
+		v->acknowledged_ms = j->now_ms;
+		if (v->landed[i] || judge_hold_is_exempt(h) ||
+		    !j->rules.sees_table)
+			continue;
+		judge_find(j, "K2", "c%" PRIu64 " is told that %s has the %s "
+		    "that it brought, and it never had", h->client->id,
+		    judge_lock_name(h->lock), judge_slots[i]);
+	}
+}
+
+void
+judge_kept_free_all(struct judge *j)
+{
+	struct judge_value *v, *next;
+
+	HASH_ITER(hh, j->values, v, next)
+	{
+		HASH_DEL(j->values, v);
+		free(v);
+	}
+}
