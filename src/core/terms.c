@@ -411,7 +411,9 @@ terms_check_hold(const struct core *core, const struct hold *h)
 {
 	const struct terms *t = h->terms;
 
-	assert(h->client == NULL || !h->client->gone || h->client->pinned ||
+	/* What is kept for a request is given back in the same step. */
+	assert(joint_is_kept(h) || h->client == NULL || !h->client->gone ||
+	    h->client->pinned ||
 	    (t != NULL && (t->stays || t->linger_end_ms > 0)));
 	if (t == NULL)
 		return;
