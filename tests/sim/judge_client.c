@@ -267,7 +267,7 @@ judge_renewed(struct judge *j, const struct judge_request *r,
 	if (f->code != 0)
 		return;
 	if (h == NULL || h->client != r->client || h->state == HOLD_LOST ||
-	    (h->state == HOLD_RELEASED && h->read)) {
+	    (h->state == HOLD_RELEASED && h->read && !h->downgrading)) {
 		judge_find(j, "4", "c%" PRIu64 ": hold %" PRIu64 " is renewed,"
 		    " which it has not", r->client->id, r->hold);
 		return;
