@@ -42,7 +42,7 @@ static void
 judge_downgrade_failed(struct judge *j, struct judge_hold *h, int code)
 {
 	if (code == DDBLOCK_E_NOMEM || code == DDBLOCK_E_LIMIT ||
-	    code == DDBLOCK_E_BAD_REQUEST)
+	    code == DDBLOCK_E_BAD_REQUEST || code == DDBLOCK_E_UNSUPPORTED)
 		h->downgrading = false;
 	if (h->told_lost) {
 		h->state = HOLD_LOST;
