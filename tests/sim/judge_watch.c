@@ -108,14 +108,33 @@ judge_watch_agrees(const struct judge_watch *w, const struct judge_truth *t)
 	    judge_watch_is_token(w);
 }
 
+/* Did somebody take out of the record what a client of the same daemon has?
+ * Only the audit sees that. */
+static bool
+judge_watch_needs_audit(const struct judge_watch *w)
+{
+	const struct judge_hold *h;
+
+	DL_FOREACH(w->lock->holds, h)
+	{
+		if (h->client->host == w->client->host && h->grant != NULL &&
+		    !h->grant->standing)
+			return true;
+	}
+	return false;
+}
+
 /* W4: when it must have been told otherwise. */
 static uint64_t
-judge_watch_due_ms(const struct judge *j, const struct judge_truth *t)
+judge_watch_due_ms(const struct judge *j, const struct judge_watch *w,
+    const struct judge_truth *t)
 {
 	const struct judge_rules *r = &j->rules;
 	uint64_t wait_ms = 3 * r->poll_ms + 3 * r->request_ms + r->margin_ms +
 	    r->idle_ms;
 
+	if (judge_watch_needs_audit(w))
+		wait_ms += 2 * r->audit_ms;
 	if (t->most > 0 && t->dying)
 		wait_ms += judge_stretch_ms(j, r->lease_ms) + r->lease_ms;
 	return judge_quiet_from_ms(j, j->now_ms) +
@@ -147,7 +166,7 @@ judge_watch_schedule(struct judge *j, struct judge_watch *w, bool again)
 	if (judge_watch_agrees(w, &t))
 		judge_due_unset(j, &w->due);
 	else if (again || w->due.timer.position == 0)
-		judge_due_set(j, &w->due, judge_watch_due_ms(j, &t));
+		judge_due_set(j, &w->due, judge_watch_due_ms(j, w, &t));
 }
 
 /* The truth may be another one now. */
