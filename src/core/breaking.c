@@ -146,13 +146,15 @@ breaking_done(struct core *core, struct breaking *b, const struct outcome *o)
 	lock_advance(core, l);
 }
 
-/* Its holder here only took more tokens meanwhile: then with that one. */
+/* Its holder here only took more tokens meanwhile: then with that one. (What it
+ * was downgraded to, though no answer came, others may share by now.) */
 static bool
 breaking_again(struct core *core, struct breaking *b, const struct outcome *o)
 {
 	const struct hold *h = breaking_named(b);
 
 	if (h == NULL || !record_shows(&o->lock, h->grant) ||
+	    o->lock.mode != LOCK_MODE_EXCLUSIVE ||
 	    core->now_ms >= b->deadline_ms)
 		return false;
 	breaking_submit(core, b, o->lock.token);
