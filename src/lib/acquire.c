@@ -148,16 +148,14 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 	change_write(&d->out, &change);
 	draft.request->on_progress = o.on_queue;
 	draft.request->progress_arg = o.queue_arg;
-	draft.request->on_reply = function;
-	draft.request->arg = arg;
-	return request_send(d, &draft, ret_request);
+	return request_send_for(d, &draft, function, arg, ret_request);
 }
 
 /* Begin a request about a hold that we have and that is not lost; what its
  * answer says of the hold is taken in (dispatch.c). */
 static int
 acquire_about_hold(struct ddblock *d, uint64_t id, const char *verb,
-    ddblock_reply_function *function, void *arg, struct request_draft *draft)
+    struct request_draft *draft)
 {
 	struct hold *hold = hold_find(d, id);
 	int r;
@@ -171,8 +169,6 @@ acquire_about_hold(struct ddblock *d, uint64_t id, const char *verb,
 		return r;
 	codec_number(&d->out, "id", id);
 	draft->request->hold = id;
-	draft->request->on_reply = function;
-	draft->request->arg = arg;
 	return 0;
 }
 
@@ -194,11 +190,11 @@ ddblock_renew_change_start(struct ddblock *d, uint64_t id,
 	int r = change_take(d, asked, &change);
 
 	if (r == 0)
-		r = acquire_about_hold(d, id, "RENEW", function, arg, &draft);
+		r = acquire_about_hold(d, id, "RENEW", &draft);
 	if (r < 0)
 		return r;
 	change_write(&d->out, &change);
-	return request_send(d, &draft, ret_request);
+	return request_send_for(d, &draft, function, arg, ret_request);
 }
 
 int
@@ -206,13 +202,13 @@ ddblock_downgrade_start(struct ddblock *d, uint64_t id, uint32_t limit,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request)
 {
 	struct request_draft draft;
-	int r = acquire_about_hold(d, id, "DOWNGRADE", function, arg, &draft);
+	int r = acquire_about_hold(d, id, "DOWNGRADE", &draft);
 
 	if (r < 0)
 		return r;
 	if (limit > 0)
 		codec_number(&d->out, "limit", limit);
-	return request_send(d, &draft, ret_request);
+	return request_send_for(d, &draft, function, arg, ret_request);
 }
 
 int

@@ -24,16 +24,10 @@ ddblock_break_start(struct ddblock *d, const char *key, const char *ns,
 	r = request_new(d, REQUEST_OTHER, "BREAK", &draft);
 	if (r < 0)
 		return r;
-	codec_text_value(&d->out, NULL, key);
-	if (ns != NULL)
-		codec_text_value(&d->out, "ns", ns);
-	if (sort != NULL)
-		codec_text_value(&d->out, "sort", sort);
+	request_write_name(d, key, ns, sort);
 	codec_number(&d->out, "token", token);
 	codec_text_value(&d->out, "reason", reason);
-	draft.request->on_reply = function;
-	draft.request->arg = arg;
-	return request_send(d, &draft, ret_request);
+	return request_send_for(d, &draft, function, arg, ret_request);
 }
 
 int

@@ -132,6 +132,12 @@ int request_new(struct ddblock *, enum request_kind, const char *verb,
     struct request_draft *ret);
 int request_send(struct ddblock *, struct request_draft *,
     uint64_t *ret_number);
+/* The same; its reply calls back. */
+int request_send_for(struct ddblock *, struct request_draft *,
+    ddblock_reply_function *, void *arg, uint64_t *ret_number);
+/* Which lock: @ns and @sort may be NULL. */
+void request_write_name(struct ddblock *, const char *key, const char *ns,
+    const char *sort);
 struct request *request_find(struct ddblock *, uint64_t number);
 
 /* Call back with the reply and forget the request. */

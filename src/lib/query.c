@@ -77,9 +77,7 @@ ddblock_query_start(struct ddblock *d, enum ddblock_query_kind kind,
 	draft.request->on_row = on_row;
 	draft.request->on_progress = o.on_progress;
 	draft.request->progress_arg = arg;
-	draft.request->on_reply = on_reply;
-	draft.request->arg = arg;
-	return request_send(d, &draft, ret_request);
+	return request_send_for(d, &draft, on_reply, arg, ret_request);
 }
 
 static void

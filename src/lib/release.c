@@ -39,15 +39,6 @@ release_one(struct ddblock *d, uint64_t id,
 	return 0;
 }
 
-static int
-release_send(struct ddblock *d, struct request_draft *draft,
-    ddblock_reply_function *function, void *arg, uint64_t *ret_request)
-{
-	draft->request->on_reply = function;
-	draft->request->arg = arg;
-	return request_send(d, draft, ret_request);
-}
-
 /* The daemon was asked to go as far as it goes, and says how far that was. */
 void
 release_answered(const struct request *request, const struct codec_line *line,
@@ -80,7 +71,8 @@ ddblock_release_change_start(struct ddblock *d, uint64_t id,
 
 	if (r == 0)
 		r = release_one(d, id, &change, false, &draft);
-	return r < 0 ? r : release_send(d, &draft, function, arg, ret_request);
+	return r < 0 ? r :
+	    request_send_for(d, &draft, function, arg, ret_request);
 }
 
 int
@@ -91,7 +83,8 @@ ddblock_release_best_effort_start(struct ddblock *d, uint64_t id,
 	struct request_draft draft;
 	int r = release_one(d, id, &none, true, &draft);
 
-	return r < 0 ? r : release_send(d, &draft, function, arg, ret_request);
+	return r < 0 ? r :
+	    request_send_for(d, &draft, function, arg, ret_request);
 }
 
 /* Is @ns, which has commas between several, about this hold? */
@@ -161,7 +154,7 @@ ddblock_release_all_start(struct ddblock *d, const char *ns,
 	if (ns != NULL)
 		codec_text_value(&d->out, "ns", ns);
 	draft.request->lost = release_forget(d, ns);
-	return release_send(d, &draft, function, arg, ret_request);
+	return request_send_for(d, &draft, function, arg, ret_request);
 }
 
 int

@@ -51,6 +51,8 @@
 #define connection_fail ddblock_private_connection_fail
 #define request_new ddblock_private_request_new
 #define request_send ddblock_private_request_send
+#define request_send_for ddblock_private_request_send_for
+#define request_write_name ddblock_private_request_write_name
 #define request_find ddblock_private_request_find
 #define request_answer ddblock_private_request_answer
 #define request_read_error ddblock_private_request_read_error

@@ -36,6 +36,26 @@ request_new(struct ddblock *d, enum request_kind kind, const char *verb,
 	return 0;
 }
 
+void
+request_write_name(struct ddblock *d, const char *key, const char *ns,
+    const char *sort)
+{
+	codec_text_value(&d->out, NULL, key);
+	if (ns != NULL)
+		codec_text_value(&d->out, "ns", ns);
+	if (sort != NULL)
+		codec_text_value(&d->out, "sort", sort);
+}
+
+int
+request_send_for(struct ddblock *d, struct request_draft *draft,
+    ddblock_reply_function *function, void *arg, uint64_t *ret_number)
+{
+	draft->request->on_reply = function;
+	draft->request->arg = arg;
+	return request_send(d, draft, ret_number);
+}
+
 int
 request_send(struct ddblock *d, struct request_draft *draft,
     uint64_t *ret_number)

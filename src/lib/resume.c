@@ -40,9 +40,7 @@ ddblock_resume_start(struct ddblock *d, const char *secret,
 		return r;
 	codec_text_value(&d->out, "secret", secret);
 	draft.request->on_row = on_row;
-	draft.request->on_reply = on_reply;
-	draft.request->arg = arg;
-	r = request_send(d, &draft, ret_request);
+	r = request_send_for(d, &draft, on_reply, arg, ret_request);
 	/* If it is wrong, nothing lingers by it, nor by another. */
 	if (r == 0 && secret != d->secret && TAILQ_EMPTY(&d->holds))
 		(void)memcpy(d->secret, secret, strlen(secret) + 1);

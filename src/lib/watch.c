@@ -112,18 +112,6 @@ watch_check(struct ddblock *d, const char *key, const char *ns)
 	return 0;
 }
 
-static int
-watch_send(struct ddblock *d, const char *key, const char *ns,
-    const char *sort, struct request_draft *draft, uint64_t *ret_request)
-{
-	codec_text_value(&d->out, NULL, key);
-	if (ns != NULL)
-		codec_text_value(&d->out, "ns", ns);
-	if (sort != NULL)
-		codec_text_value(&d->out, "sort", sort);
-	return request_send(d, draft, ret_request);
-}
-
 static struct watch *
 watch_new(const char *key, const char *ns, const char *sort)
 {
@@ -166,9 +154,9 @@ ddblock_watch_start(struct ddblock *d, const char *key, const char *ns,
 	watch->arg = arg;
 	r = request_new(d, REQUEST_WATCH, "WATCH", &draft);
 	if (r == 0) {
-		draft.request->on_reply = on_reply;
-		draft.request->arg = arg;
-		r = watch_send(d, key, ns, sort, &draft, &watch->request);
+		request_write_name(d, key, ns, sort);
+		r = request_send_for(d, &draft, on_reply, arg,
+		    &watch->request);
 	}
 	if (r < 0) {
 		free(watch);
@@ -198,7 +186,8 @@ ddblock_unwatch(struct ddblock *d, const char *key, const char *ns,
 	r = request_new(d, REQUEST_OTHER, "UNWATCH", &draft);
 	if (r < 0)
 		return r;
-	return watch_send(d, key, ns, sort, &draft, NULL);
+	request_write_name(d, key, ns, sort);
+	return request_send(d, &draft, NULL);
 }
 
 int
