@@ -55,7 +55,7 @@ elect_arguments(struct elect *e, int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct run *run = &e->run;
-	int option, status;
+	int option;
 
 	/* "+": what follows the key is the command's. */
 	while ((option = cli_getopt(run->cli, argc, argv, "+hvc:",
@@ -68,13 +68,7 @@ elect_arguments(struct elect *e, int argc, char **argv)
 	if (e->once && e->restart)
 		return cli_misused(run->cli,
 		    "--once and --restart contradict each other");
-	status = wait_operand(run->cli, &run->request, argc, argv);
-	if (status != 0)
-		return status;
-	if (optind == argc)
-		return cli_misused(run->cli, "which command?");
-	run->argv = argv + optind;
-	return 0;
+	return run_operands(run, argc, argv);
 }
 
 /* Could the lock not be had for a reason that passes? */

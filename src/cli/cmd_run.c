@@ -25,7 +25,7 @@ run_arguments(struct run *run, int argc, char **argv)
 		{ "on-danger", required_argument, NULL, 'd' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int option, status;
+	int option;
 
 	/* "+": what follows the key is the command's. */
 	while ((option = cli_getopt(run->cli, argc, argv,
@@ -35,13 +35,7 @@ run_arguments(struct run *run, int argc, char **argv)
 		if (!run_option(run, option))
 			return cli_bad_value(run->cli, option, options);
 	}
-	status = wait_operand(run->cli, &run->request, argc, argv);
-	if (status != 0)
-		return status;
-	if (optind == argc)
-		return cli_misused(run->cli, "which command?");
-	run->argv = argv + optind;
-	return 0;
+	return run_operands(run, argc, argv);
 }
 
 int

@@ -16,6 +16,19 @@
 #include "cli/supervise.h"
 #include "common/clock.h"
 
+int
+run_operands(struct run *run, int argc, char **argv)
+{
+	int status = wait_operand(run->cli, &run->request, argc, argv);
+
+	if (status != 0)
+		return status;
+	if (optind == argc)
+		return cli_misused(run->cli, "which command?");
+	run->argv = argv + optind;
+	return 0;
+}
+
 /* A signal while waiting: the command will not run. */
 int
 run_on_interrupt(void *arg)

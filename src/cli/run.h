@@ -20,6 +20,10 @@ struct run {
 	bool told_to_end;	/* by a signal */
 };
 
+/* After the options: the key, unless they named some, and the command. 0, or
+ * the exit status. It complains. */
+int run_operands(struct run *, int argc, char **argv);
+
 /* 0, or the exit status. It complains. */
 int run_init(struct run *);
 
