@@ -3,7 +3,6 @@
  * with its first request or the answer to it lost in every way, is done once
  * and known to be done; and what lands late does no harm by itself.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,26 +50,12 @@ static const char *const act_names[ACTS] = {
 	"break", "open", "beat", "kill", "bury", "close",
 };
 
-static const enum proxy_fault faults[] = {
-	PROXY_LOSE_REQUEST, PROXY_LOSE_ANSWER, PROXY_GARBLE_ANSWER,
-	PROXY_HIDE_ANSWER, PROXY_FAIL_AFTER, PROXY_THROTTLE, PROXY_HOLD,
-};
-#define FAULTS (sizeof(faults) / sizeof(faults[0]))
-
 static struct proxy *proxy;
 
 static struct store *
 target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
 {
-	struct place_answer a;
-	struct store *store;
-
-	proxy = proxy_new(base, getenv("AWS_ENDPOINT_URL_DYNAMODB"));
-	store = place_open(base, proxy_endpoint(proxy), "faults", NULL,
-	    outcome, arg);
-	a = place_ask_table(base, store, true);
-	ck_assert_msg(a.code == 0, "%s", a.text);
-	return store;
+	return proxy_open_store(base, "faults", outcome, arg, &proxy);
 }
 
 static void
@@ -266,8 +251,8 @@ scene_check(const struct scene *c, const struct seen *done)
 
 START_TEST(test_lost_once)
 {
-	enum act act = (enum act)(_i / (int)FAULTS);
-	enum proxy_fault fault = faults[_i % (int)FAULTS];
+	enum act act = (enum act)(_i / (int)PROXY_LOSSES);
+	enum proxy_fault fault = proxy_losses[_i % (int)PROXY_LOSSES];
 	bool answered = fault == PROXY_THROTTLE;
 	struct scene c;
 	struct seen *s;
@@ -565,11 +550,11 @@ main(void)
 	TCase *cases;
 
 	place_need_endpoint();
-	(void)signal(SIGPIPE, SIG_IGN);
 	suite = conformance_empty(&target);
 	cases = tcase_create("faults");
 	tcase_add_loop_test(cases, test_nothing_lost, 0, ACTS);
-	tcase_add_loop_test(cases, test_lost_once, 0, (int)(ACTS * FAULTS));
+	tcase_add_loop_test(cases, test_lost_once, 0,
+	    (int)(ACTS * PROXY_LOSSES));
 	tcase_add_loop_test(cases, test_all_lost, 0, 2 * ACTS);
 	tcase_add_test(cases, test_beat_before_looks);
 	tcase_add_test(cases, test_conflict_without_record);

@@ -3,9 +3,6 @@
  * followed by a look, and either can be lost in every way: still it happens
  * once, and it is known when it did.
  */
-#include <signal.h>
-#include <stdlib.h>
-
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
@@ -15,26 +12,12 @@
 #define KEYS 3
 #define DEADLINE_HUNG_MS 2000	/* where it is to run out of it */
 
-static const enum proxy_fault faults[] = {
-	PROXY_LOSE_REQUEST, PROXY_LOSE_ANSWER, PROXY_GARBLE_ANSWER,
-	PROXY_HIDE_ANSWER, PROXY_FAIL_AFTER, PROXY_THROTTLE, PROXY_HOLD,
-};
-#define FAULTS (sizeof(faults) / sizeof(faults[0]))
-
 static struct proxy *proxy;
 
 static struct store *
 target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
 {
-	struct place_answer a;
-	struct store *store;
-
-	proxy = proxy_new(base, getenv("AWS_ENDPOINT_URL_DYNAMODB"));
-	store = place_open(base, proxy_endpoint(proxy), "together", NULL,
-	    outcome, arg);
-	a = place_ask_table(base, store, true);
-	ck_assert_msg(a.code == 0, "%s", a.text);
-	return store;
+	return proxy_open_store(base, "together", outcome, arg, &proxy);
 }
 
 static void
@@ -95,8 +78,9 @@ END_TEST
 
 START_TEST(test_lost_once)
 {
-	unsigned step = (unsigned)_i / FAULTS;	/* 0: the write; 1: the look */
-	enum proxy_fault fault = faults[_i % (int)FAULTS];
+	/* 0: the write; 1: the look */
+	unsigned step = (unsigned)_i / PROXY_LOSSES;
+	enum proxy_fault fault = proxy_losses[_i % (int)PROXY_LOSSES];
 	struct several v;
 	struct seen *s;
 
@@ -189,11 +173,10 @@ main(void)
 	TCase *cases;
 
 	place_need_endpoint();
-	(void)signal(SIGPIPE, SIG_IGN);
 	suite = conformance_empty(&target);
 	cases = tcase_create("together");
 	tcase_add_test(cases, test_two_requests);
-	tcase_add_loop_test(cases, test_lost_once, 0, (int)(2 * FAULTS));
+	tcase_add_loop_test(cases, test_lost_once, 0, (int)(2 * PROXY_LOSSES));
 	tcase_add_test(cases, test_look_lost);
 	tcase_add_loop_test(cases, test_all_lost, 0, 2);
 	tcase_add_test(cases, test_conflict_without_reasons);

@@ -2,7 +2,6 @@
  * The fleet's store against the conformance suite, and what only it does: its
  * table, how many requests it sends, and records that others wrote.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -457,7 +456,6 @@ main(void)
 	TCase *cases;
 
 	place_need_endpoint();
-	(void)signal(SIGPIPE, SIG_IGN);
 	suite = conformance_suite(&target);
 	cases = tcase_create("dynamodb");
 	tcase_add_test(cases, test_init_twice);

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <event2/event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,8 +24,10 @@ place_need_endpoint(void)
 	char self[4096];
 	ssize_t n;
 
-	if (getenv("AWS_ENDPOINT_URL_DYNAMODB") != NULL)
+	if (getenv("AWS_ENDPOINT_URL_DYNAMODB") != NULL) {
+		(void)signal(SIGPIPE, SIG_IGN);
 		return;
+	}
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n < 0)
 		exit(99);

@@ -13,7 +13,8 @@ struct event_base;
 
 /*
  * Without an endpoint in the environment: run this program again beside a
- * DynamoDB Local (tests/integration/dynamodb-local). Returns if there is one.
+ * DynamoDB Local (tests/integration/dynamodb-local). Returns if there is one;
+ * then SIGPIPE is ignored, as the daemon does.
  */
 void place_need_endpoint(void);
 

@@ -16,8 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dynamodb_place.h"
+
 #define PROXY_LINKS_MAX 64
 #define PROXY_ANSWER_MAX 65536
+
+const enum proxy_fault proxy_losses[PROXY_LOSSES] = {
+	PROXY_LOSE_REQUEST, PROXY_LOSE_ANSWER, PROXY_GARBLE_ANSWER,
+	PROXY_HIDE_ANSWER, PROXY_FAIL_AFTER, PROXY_THROTTLE, PROXY_HOLD,
+};
 
 /* A connection of the store and its own one to the endpoint. */
 struct proxy_link {
@@ -336,4 +343,19 @@ proxy_let_go(struct proxy *p)
 	}
 	while (p->late > 0)
 		ck_assert_int_eq(event_base_loop(p->base, EVLOOP_ONCE), 0);
+}
+
+struct store *
+proxy_open_store(struct event_base *base, const char *table,
+    store_outcome_fn outcome, void *arg, struct proxy **ret)
+{
+	struct place_answer a;
+	struct store *store;
+
+	*ret = proxy_new(base, getenv("AWS_ENDPOINT_URL_DYNAMODB"));
+	store = place_open(base, proxy_endpoint(*ret), table, NULL, outcome,
+	    arg);
+	a = place_ask_table(base, store, true);
+	ck_assert_msg(a.code == 0, "%s", a.text);
+	return store;
 }

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "store/store.h"
+
 struct event_base;
 struct proxy;
 
@@ -24,8 +26,16 @@ enum proxy_fault {
 	PROXY_FAULTS,
 };
 
+/* Those after which a store has to ask once more. */
+#define PROXY_LOSSES 7U
+extern const enum proxy_fault proxy_losses[PROXY_LOSSES];
+
 struct proxy *proxy_new(struct event_base *, const char *endpoint);
 void proxy_free(struct proxy *);
+
+/* A store on the environment's endpoint behind a proxy, with its table. */
+struct store *proxy_open_store(struct event_base *, const char *table,
+    store_outcome_fn, void *outcome_arg, struct proxy **ret);
 
 /* "http://127.0.0.1:PORT" */
 const char *proxy_endpoint(const struct proxy *);

@@ -44,9 +44,7 @@ class Listing(unittest.TestCase):
                         "store = sqlite\nfile = {dir}/local.db\n").start()
         self.addCleanup(daemon.close)
         # Its own session is in the table, and is read, too.
-        with Client(daemon) as client:
-            while client.call("STATUS").rows[0]["session"] != "open":
-                pass
+        daemon.wait_log("namespace default: the session is open")
         return daemon
 
     def test_pages(self):

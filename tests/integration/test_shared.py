@@ -325,8 +325,8 @@ class DynamoDB(OneDaemon, Table, unittest.TestCase):
                              lease=LEASE)
 
 
-class TwoDaemons(Table, unittest.TestCase):
-    """Across hosts."""
+class TwoHosts(Table):
+    """Two daemons on one table, each behind a proxy of its own."""
 
     def setUp(self):
         harness.need_dynamodb()
@@ -335,13 +335,17 @@ class TwoDaemons(Table, unittest.TestCase):
             self.addCleanup(proxy.close)
 
     def start(self, lease=LEASE):
-        daemons = [self.on_table(f"s-{os.getpid()}-{self._testMethodName}",
+        daemons = [self.on_table(f"t-{os.getpid()}-{self._testMethodName}",
                                  proxy.url, lease=lease)
                    for proxy in self.proxies]
         for daemon in daemons:
             self.addCleanup(daemon.close)
             daemon.start()
         return daemons
+
+
+class TwoDaemons(TwoHosts, unittest.TestCase):
+    """Across hosts."""
 
     def clients(self, daemons):
         clients = [Client(daemon) for daemon in daemons]

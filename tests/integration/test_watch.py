@@ -3,10 +3,9 @@ two daemons on one table."""
 import os
 import unittest
 
-import fault_proxy
 import harness
 from harness import Client, Daemon, encode
-from test_shared import LEASE, SHORT_LEASE, Table
+from test_shared import LEASE, SHORT_LEASE, Table, TwoHosts
 
 MANY = 200  # keys of one client, more than go in one request
 MOST = 250  # watches of one connection
@@ -228,23 +227,11 @@ class DynamoDB(OneDaemon, Table, unittest.TestCase):
                              args=[MOST_OPTION], lease=LEASE)
 
 
-class TwoDaemons(Table, unittest.TestCase):
+class TwoDaemons(TwoHosts, unittest.TestCase):
     """Across hosts."""
 
-    def setUp(self):
-        harness.need_dynamodb()
-        self.proxies = [fault_proxy.Proxy() for _ in range(2)]
-        for proxy in self.proxies:
-            self.addCleanup(proxy.close)
-
-    def start(self, lease=LEASE):
-        self.daemons = [
-            self.on_table(f"w-{os.getpid()}-{self._testMethodName}",
-                          proxy.url, lease=lease)
-            for proxy in self.proxies]
-        for daemon in self.daemons:
-            self.addCleanup(daemon.close)
-            daemon.start()
+    def start(self, **settings):
+        self.daemons = super().start(**settings)
 
     def client(self, number):
         client = Client(self.daemons[number])

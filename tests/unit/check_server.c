@@ -549,10 +549,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("server");
 	TCase *tc = tcase_create("server");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_ping_and_tags);
@@ -574,10 +571,5 @@ main(void)
 	tcase_add_test(tc, test_renewals_are_told_before_a_later_grant);
 	tcase_add_test(tc, test_renewals_keep_their_place_when_nobody_reads);
 	tcase_add_test(tc, test_waiting_and_status);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_case("server", tc);
 }

@@ -322,10 +322,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("server_limits");
 	TCase *tc = tcase_create("server_limits");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_requests_of_a_connection_are_capped);
@@ -342,10 +339,5 @@ main(void)
 	    test_stale_socket_file_is_replaced_and_others_are_not);
 	tcase_add_test(tc, test_stop_tells_everybody);
 	tcase_add_test(tc, test_many_pipelined_requests);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_case("server_limits", tc);
 }

@@ -238,10 +238,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("server_list");
 	TCase *tc = tcase_create("server_list");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tc, list_setup, teardown);
 	tcase_add_loop_test(tc, test_states, 0,
@@ -251,10 +248,5 @@ main(void)
 	tcase_add_test(tc, test_failure_names_the_namespace);
 	tcase_add_test(tc, test_cancel);
 	tcase_add_test(tc, test_progress);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_case("server_list", tc);
 }

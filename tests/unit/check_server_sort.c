@@ -134,10 +134,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("server_sort");
 	TCase *tc = tcase_create("server_sort");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_names);
@@ -145,10 +142,5 @@ main(void)
 	tcase_add_loop_test(tc, test_list, 0,
 	    (int)(sizeof(lists) / sizeof(lists[0])));
 	tcase_add_test(tc, test_held);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_case("server_sort", tc);
 }

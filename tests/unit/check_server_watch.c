@@ -155,19 +155,11 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("server_watch");
 	TCase *tc = tcase_create("server_watch");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_changes_are_told);
 	tcase_add_test(tc, test_changes_coalesce_when_nobody_reads);
 	tcase_add_test(tc, test_reports);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_case("server_watch", tc);
 }

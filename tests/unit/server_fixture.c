@@ -392,3 +392,18 @@ drain_lines(int fd)
 	}
 	return lines;
 }
+
+int
+run_case(const char *name, TCase *tc)
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner;
+	int failed;
+
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -5,6 +5,7 @@
 #ifndef DDBLOCKD_TESTS_SERVER_FIXTURE_H
 #define DDBLOCKD_TESTS_SERVER_FIXTURE_H
 
+#include <check.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,6 +64,8 @@ void start_with(const struct server_config *config);
 /* Before and after each test. */
 void setup(void);
 void teardown(void);
+/* A program with this case only: its exit status. */
+int run_case(const char *name, TCase *);
 /* A new connection; it does not block. */
 int client(void);
 /* Run the loop until there is nothing left that it could do at once. */
