@@ -218,7 +218,7 @@ core_dispatch_timer(struct core *core, struct timer *t)
 		    CONTAINER_OF(t, struct namespace, turns.timer));
 		return;
 	case TIMER_WATCHES:
-		watch_timer(core,
+		looks_timer(core,
 		    CONTAINER_OF(t, struct namespace, looks.timer));
 		return;
 	case TIMER_LINGER:
@@ -292,7 +292,7 @@ core_stored(struct core *core, const struct operation *o,
 		breaking_stored(core, submit->owner, outcome);
 		return;
 	case CORE_ABOUT_WATCHES:
-		watch_stored(core, submit->owner, outcome);
+		looks_stored(core, submit->owner, outcome);
 		return;
 	case CORE_ABOUT_TOGETHER:
 		together_stored(core, submit->owner, outcome);

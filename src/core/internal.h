@@ -311,6 +311,14 @@ void audit_stored(struct core *, struct namespace *, const struct outcome *);
 int breaking_ask(struct core *, struct request *, const struct core_request *);
 void breaking_stored(struct core *, struct request *, const struct outcome *);
 void breaking_free(struct breaking *);
+/* looks.c */
+bool looks_are_vain(const struct lock *);
+void looks_schedule(struct core *, struct namespace *);
+void looks_leave(struct watched *);
+void looks_line_up(struct core *, struct watched *, bool known);
+void looks_timer(struct core *, struct namespace *);
+void looks_stored(struct core *, struct namespace *, const struct outcome *);
+
 /* watch.c */
 struct watch *watch_find(const struct core *, const struct client *,
     const struct lock *);
@@ -321,10 +329,10 @@ void watch_forget_request(struct watch *);
 void watch_end(struct core *, struct watch *);
 bool watch_wants_look(const struct lock *);
 void watch_touch(struct core *, struct lock *);
-void watch_seen(struct lock *, uint64_t submitted_ms);
+void watch_seen(struct lock *, const struct lock_record *,
+    uint64_t submitted_ms);
+void watch_fail(struct core *, struct lock *, int code);
 void watch_failed(struct core *, struct lock *, int code, const char *text);
-void watch_timer(struct core *, struct namespace *);
-void watch_stored(struct core *, struct namespace *, const struct outcome *);
 void watch_tell(struct core *);
 void watch_free_all(struct lock *);
 

@@ -342,7 +342,7 @@ record_seen(struct core *core, struct lock *l,
 
 	l->sight = NULL;
 	l->looks++;
-	watch_seen(l, submitted_ms);
+	watch_seen(l, record, submitted_ms);
 	doubt_seen(core, l, record, submitted_ms);
 	if (record->revision.sequence > l->sequence)
 		l->sequence = record->revision.sequence;

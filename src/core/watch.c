@@ -74,109 +74,6 @@ watch_view(const struct core *core, const struct lock *l,
 	return watch_is_seen(l);
 }
 
-/* Does this host alone decide who has it? Then no look would show more. */
-static bool
-watch_is_ours(const struct lock *l)
-{
-	return l->ns->settings.host_only || (l->grants != NULL &&
-	    l->grants->mode == LOCK_MODE_EXCLUSIVE);
-}
-
-/* ---- in line for a look ----------------------------------------------- */
-
-static void
-watch_schedule(struct core *core, struct namespace *ns)
-{
-	struct looks *looks = &ns->looks;
-	uint64_t at_ms;
-
-	if (looks->batch.busy || looks->queue == NULL || core->stopping) {
-		heap_unset(&core->heap, &looks->timer);
-		return;
-	}
-	at_ms = looks->queue->due_ms;
-	heap_set(&core->heap, &looks->timer,
-	    at_ms > looks->next_ms ? at_ms : looks->next_ms);
-}
-
-static void
-watch_unqueue(struct watched *w)
-{
-	if (!w->queued)
-		return;
-	w->queued = false;
-	DL_DELETE(w->lock->ns->looks.queue, w);
-}
-
-/* All wait for about as long, so the last in line is the last that is due. */
-static void
-watch_queue(struct core *core, struct watched *w)
-{
-	struct namespace *ns = w->lock->ns;
-
-	w->queued = true;
-	w->due_ms = core->now_ms +
-	    random_jitter(&core->random, ns->settings.poll_ms);
-	DL_APPEND(ns->looks.queue, w);
-}
-
-/* Before the others, unless that was tried a moment ago. */
-static void
-watch_queue_first(struct core *core, struct watched *w)
-{
-	struct namespace *ns = w->lock->ns;
-
-	if (w->tried_ms + ns->settings.poll_ms > core->now_ms) {
-		if (!w->queued)
-			watch_queue(core, w);
-		return;
-	}
-	watch_unqueue(w);
-	w->queued = true;
-	w->due_ms = core->now_ms;
-	DL_PREPEND(ns->looks.queue, w);
-}
-
-/* When is it to be looked at next, if at all? */
-static void
-watch_line_up(struct core *core, struct watched *w, bool known)
-{
-	struct lock *l = w->lock;
-
-	if (known && watch_is_ours(l))
-		watch_unqueue(w);
-	else if (known && !w->queued)
-		watch_queue(core, w);
-	else if (!known && l->submission == NULL)
-		watch_queue_first(core, w);
-	watch_schedule(core, l->ns);
-}
-
-void
-watch_timer(struct core *core, struct namespace *ns)
-{
-	struct looks *looks = &ns->looks;
-	/* A little early, so that more of them go together. */
-	uint64_t until_ms = core->now_ms + ns->settings.poll_ms / 4;
-	struct watched *w;
-
-	assert(!looks->batch.busy);
-	if (core->stopping)
-		return;
-	while ((w = looks->queue) != NULL && w->due_ms <= until_ms &&
-	    !batch_is_full(&looks->batch)) {
-		watch_unqueue(w);
-		w->tried_ms = core->now_ms;
-		if (w->lock->submission == NULL)
-			batch_add(&looks->batch, w->lock);
-		else
-			watch_queue(core, w); /* its answer tells, too */
-	}
-	if (looks->batch.n_locks > 0)
-		batch_send(core, &looks->batch, ns, CORE_ABOUT_WATCHES);
-	watch_schedule(core, ns);
-}
-
 /* ---- telling ---------------------------------------------------------- */
 
 static void
@@ -280,9 +177,9 @@ watch_review(struct core *core, struct watched *w)
 	if (l->sight != NULL && l->sight->blocked_on == NULL)
 		(void)record_block(core, l);
 	known = watch_view(core, l, &view);
-	view.kept = l->sequence;
-	watch_line_up(core, w, known);
-	if (known && l->grants != NULL && watch_is_ours(l))
+	view.kept = w->kept;
+	looks_line_up(core, w, known);
+	if (known && l->grants != NULL && looks_are_vain(l))
 		w->looked_ms = core->now_ms;
 	if (watch_is_stale(core, w)) {
 		if (w->known) {
@@ -319,21 +216,38 @@ watch_touch(struct core *core, struct lock *l)
 	DL_APPEND2(core->touched, w, touched_previous, touched_next);
 }
 
-/* A record came with the answer to what was submitted then. */
+/* What is kept has another revision than was known. What a lock has known of
+ * its random part is nothing, so that counts from the first look on. */
+static bool
+watch_is_revised(const struct watched *w, struct revision revision)
+{
+	return revision.sequence != w->revision.sequence ||
+	    (w->revised_ms != 0 && revision.random != w->revision.random);
+}
+
+/* A record came with the answer to what was submitted then. Its revision may
+ * be a lower one: a new record, where the last has expired. */
 void
-watch_seen(struct lock *l, uint64_t submitted_ms)
+watch_seen(struct lock *l, const struct lock_record *record,
+    uint64_t submitted_ms)
 {
 	struct watched *w = l->watched;
 
 	if (w == NULL)
 		return;
+	if (submitted_ms >= w->revised_ms) {
+		if (watch_is_revised(w, record->revision))
+			w->kept++;
+		w->revision = record->revision;
+		w->revised_ms = submitted_ms;
+	}
 	w->looked_ms = submitted_ms;
 	w->cause = 0;
-	watch_unqueue(w);
+	looks_leave(w);
 }
 
 /* A look failed. */
-static void
+void
 watch_fail(struct core *core, struct lock *l, int code)
 {
 	if (l->watched == NULL)
@@ -356,33 +270,6 @@ watch_failed(struct core *core, struct lock *l, int code, const char *text)
 		w = l->watched;
 	}
 	watch_fail(core, l, code);
-}
-
-void
-watch_stored(struct core *core, struct namespace *ns, const struct outcome *o)
-{
-	struct looks *looks = &ns->looks;
-	struct batch *b = &looks->batch;
-	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
-
-	assert(b->busy);
-	b->busy = false;
-	namespace_trouble(ns, o);
-	for (size_t i = 0; i < b->n_locks; i++) {
-		struct lock *l = b->locks[i];
-
-		if (l->watched == NULL)
-			continue;
-		if (o->kind != OUTCOME_DONE || !o->processed[i])
-			watch_fail(core, l, code);
-		else if (batch_is_news(b, i))
-			transfer_looked(core, l, &o->locks[i],
-			    b->submit.operation.submitted_ms);
-		else
-			watch_touch(core, l);
-	}
-	looks->next_ms = batch_end(core, b);
-	watch_schedule(core, ns);
 }
 
 /* ---- beginning and end ------------------------------------------------ */
@@ -409,12 +296,24 @@ watch_find(const struct core *core, const struct client *c,
 	return watch;
 }
 
+static struct watched *
+watched_new(struct lock *l)
+{
+	struct watched *w = calloc(1, sizeof(*w));
+
+	if (w == NULL)
+		return NULL;
+	w->lock = l;
+	w->revision.sequence = l->sequence;
+	return w;
+}
+
 static void
 watched_free(struct core *core, struct watched *w)
 {
 	assert(w->watches == NULL && w->n_asking == 0);
-	watch_unqueue(w);
-	watch_schedule(core, w->lock->ns);
+	looks_leave(w);
+	looks_schedule(core, w->lock->ns);
 	if (w->touched)
 		DL_DELETE2(core->touched, w, touched_previous, touched_next);
 	w->lock->watched = NULL;
@@ -477,9 +376,7 @@ watch_new(struct core *core, struct request *r, struct lock *l)
 
 	r->holder = calloc(1, sizeof(*r->holder));
 	if (l->watched == NULL)
-		l->watched = calloc(1, sizeof(*l->watched));
-	if (l->watched != NULL)
-		l->watched->lock = l;
+		l->watched = watched_new(l);
 	if (watch == NULL || r->holder == NULL || l->watched == NULL) {
 		free(watch);
 		return DDBLOCK_E_NOMEM;
