@@ -194,37 +194,7 @@ request_free(struct core *core, struct request *r)
 		listing_free(r->listing);
 	if (r->breaking != NULL)
 		breaking_free(r->breaking);
-	if (core->n_spare_requests >= SPARES_MAX) {
-		free(r);
-		return;
-	}
-	r->client_next = core->spare_requests;
-	core->spare_requests = r;
-	core->n_spare_requests++;
-}
-
-void
-request_free_spares(struct core *core)
-{
-	while (core->spare_requests != NULL) {
-		struct request *r = core->spare_requests;
-
-		core->spare_requests = r->client_next;
-		free(r);
-	}
-}
-
-static struct request *
-request_alloc(struct core *core)
-{
-	struct request *r = core->spare_requests;
-
-	if (r == NULL)
-		return calloc(1, sizeof(*r));
-	core->spare_requests = r->client_next;
-	core->n_spare_requests--;
-	memset(r, 0, sizeof(*r));
-	return r;
+	spares_give(&core->requests, r);
 }
 
 /* Out of every list; what is under way for it is dropped when it ends. */
@@ -434,10 +404,11 @@ static int
 request_new(struct core *core, struct client *c,
     const struct core_request *ask, struct request **ret)
 {
-	struct request *r = request_alloc(core);
+	struct request *r = spares_take(&core->requests, sizeof(*r));
 
 	if (r == NULL)
 		return DDBLOCK_E_NOMEM;
+	memset(r, 0, sizeof(*r));
 	if (ask->change != NULL)
 		r->change = change_copy(ask->change);
 	if ((ask->change != NULL && r->change == NULL) ||

@@ -39,7 +39,6 @@ void request_reply(struct core *, struct request *, int code, int cause,
     const char *text);
 void request_bury(struct core *, struct request *);
 void request_free(struct core *, struct request *);
-void request_free_spares(struct core *);
 struct hold *client_hold(struct core *, struct request *, uint64_t id);
 struct hold *hold_find(const struct core *, uint64_t id);
 void hold_lose(struct core *, struct hold *, enum core_loss);
@@ -212,7 +211,6 @@ void submission_update(struct core *, struct grant *, const struct contents *,
 struct holder submission_me(const struct grant *);
 void submission_free(struct core *, struct submission *);
 void submission_drop(struct core *, struct lock *);
-void submission_free_spares(struct core *);
 
 /* transfer.c */
 void transfer_part(struct core *, struct lock *, const struct outcome *);

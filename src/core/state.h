@@ -22,6 +22,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "common/spares.h"
 #include "core/core.h"
 #include "core/heap.h"
 #include "core/random.h"
@@ -33,10 +34,6 @@
 
 #define LOOKS_PER_SECOND 100	/* bounds what an audit costs, and watches */
 #define RETRY_MS 1000			/* after a refusal or lack of memory */
-
-/* What lives briefly is used again, so that its memory does not riddle that of
- * what lives long. This many are kept. */
-#define SPARES_MAX 512
 
 struct lock;
 struct namespace;
@@ -297,7 +294,6 @@ struct lock {
 /* One operation on its way, with the memory that it points to. */
 struct submission {
 	struct core_submit submit;	/* first */
-	struct submission *next_spare;
 	struct holder holder;
 	struct doubt *doubt;	/* ready, should the answer never come */
 	bool cleaning;		/* RELEASE: of an orphan, or of the dead */
@@ -483,10 +479,8 @@ struct core {
 	struct joint *dead_joints;	/* freed by the next step */
 	struct together *togethers;
 	struct request *dead_requests;	/* freed by the next step */
-	struct request *spare_requests;
-	uint32_t n_spare_requests;
-	struct submission *spare_submissions;
-	uint32_t n_spare_submissions;
+	struct spares requests;
+	struct spares submissions;
 	struct hold *dead_holds;
 	struct found found;
 	struct namespace *namespaces;

@@ -22,38 +22,24 @@ submission_free(struct core *core, struct submission *s)
 	doubt_drop(core, s->doubt);
 	free(s->owner);
 	free(s->contents);
-	if (s->submit.operation.n_dead > 0 ||
-	    core->n_spare_submissions >= SPARES_MAX) {
+	/* The others are longer. */
+	if (s->submit.operation.n_dead == 0)
+		spares_give(&core->submissions, s);
+	else
 		free(s);
-		return;
-	}
-	s->next_spare = core->spare_submissions;
-	core->spare_submissions = s;
-	core->n_spare_submissions++;
-}
-
-void
-submission_free_spares(struct core *core)
-{
-	while (core->spare_submissions != NULL) {
-		struct submission *s = core->spare_submissions;
-
-		core->spare_submissions = s->next_spare;
-		free(s);
-	}
 }
 
 static struct submission *
 submission_alloc(struct core *core, size_t n_dead)
 {
-	struct submission *s = core->spare_submissions;
+	struct submission *s;
 
-	if (n_dead > 0 || s == NULL)
+	if (n_dead > 0)
 		return calloc(1,
 		    sizeof(*s) + n_dead * sizeof(struct holder));
-	core->spare_submissions = s->next_spare;
-	core->n_spare_submissions--;
-	memset(s, 0, sizeof(*s));
+	s = spares_take(&core->submissions, sizeof(*s));
+	if (s != NULL)
+		memset(s, 0, sizeof(*s));
 	return s;
 }
 

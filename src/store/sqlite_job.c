@@ -100,9 +100,9 @@ sqlite_job_copy(struct sqlite_job *j, const struct operation *operation)
 }
 
 struct sqlite_job *
-sqlite_job_new(struct operation *operation)
+sqlite_job_new(struct spares *spares, struct operation *operation)
 {
-	struct sqlite_job *j = malloc(sizeof(*j));
+	struct sqlite_job *j = spares_take(spares, sizeof(*j));
 
 	if (j == NULL)
 		return NULL;
@@ -111,19 +111,22 @@ sqlite_job_new(struct operation *operation)
 	j->state = SQLITE_JOB_QUEUED;
 	j->operation = operation;
 	if (operation != NULL && !sqlite_job_copy(j, operation)) {
-		sqlite_job_free(j);
+		sqlite_job_free(spares, j);
 		return NULL;
 	}
 	return j;
 }
 
 void
-sqlite_job_free(struct sqlite_job *j)
+sqlite_job_free(struct spares *spares, struct sqlite_job *j)
 {
 	if (j == NULL)
 		return;
 	arena_done(&j->arena);
-	free(j);
+	if (spares != NULL)
+		spares_give(spares, j);
+	else
+		free(j);
 }
 
 void

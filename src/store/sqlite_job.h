@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/spares.h"
 #include "store/arena.h"
 #include "store/store.h"
 
@@ -53,8 +54,10 @@ struct sqlite_queue {
 };
 
 /* A job with a copy of @operation, or without one. NULL: no memory. */
-struct sqlite_job *sqlite_job_new(struct operation *operation);
-void sqlite_job_free(struct sqlite_job *);
+struct sqlite_job *sqlite_job_new(struct spares *, struct operation *operation);
+
+/* Accepts NULL. Without spares it is freed for good. */
+void sqlite_job_free(struct spares *, struct sqlite_job *);
 
 void sqlite_queue_add(struct sqlite_queue *, struct sqlite_job *);
 void sqlite_queue_remove(struct sqlite_queue *, struct sqlite_job *);

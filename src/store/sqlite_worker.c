@@ -63,7 +63,7 @@ sqlite_worker_free_jobs(struct sqlite_queue *q)
 	struct sqlite_job *j;
 
 	while ((j = sqlite_queue_take(q)) != NULL)
-		sqlite_job_free(j);
+		sqlite_job_free(NULL, j);
 }
 
 /* Free all of it. The thread has ended, or is the caller. */

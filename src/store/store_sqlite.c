@@ -36,6 +36,7 @@ struct store_sqlite {
 	uint64_t due_ms;		/* when due_event fires */
 	char *path;
 
+	struct spares jobs;
 	struct sqlite_job *due_first;	/* in order of deadlines */
 	struct sqlite_job *due_last;
 	/* To be answered in the loop's next turn: beats, and what there was
@@ -153,7 +154,7 @@ store_sqlite_collect(struct store_sqlite *s)
 			j->answered = true;
 			store_sqlite_deliver(s, j, &j->outcome);
 		}
-		sqlite_job_free(j);
+		sqlite_job_free(&s->jobs, j);
 		j = next;
 	}
 }
@@ -190,7 +191,7 @@ store_sqlite_give_up(struct store_sqlite *s, struct sqlite_job *j)
 	j->answered = true;
 	store_sqlite_deliver(s, j, &o);
 	if (state == SQLITE_JOB_QUEUED)
-		sqlite_job_free(j);
+		sqlite_job_free(&s->jobs, j);
 	return true;
 }
 
@@ -249,7 +250,7 @@ store_sqlite_do(struct store_sqlite *s, struct operation *operation)
 	if (operation->kind == OPERATION_SESSION_BEAT &&
 	    store_sqlite_beat(s, operation))
 		return;
-	j = sqlite_job_new(operation);
+	j = sqlite_job_new(&s->jobs, operation);
 	if (j != NULL) {
 		store_sqlite_send(s, j);
 		return;
@@ -306,7 +307,7 @@ store_sqlite_submit(struct store *store, struct operation *operation)
 	if (operation->kind != OPERATION_SESSION_BEAT ||
 	    !sqlite_living_knows(sqlite_worker_living(s->worker),
 	    operation->session))
-		j = sqlite_job_new(operation);
+		j = sqlite_job_new(&s->jobs, operation);
 	if (j != NULL) {
 		store_sqlite_send(s, j);
 		return;
@@ -323,7 +324,7 @@ static void
 store_sqlite_check_table(struct store *store, store_table_fn done, void *arg)
 {
 	struct store_sqlite *s = (struct store_sqlite *)store;
-	struct sqlite_job *j = sqlite_job_new(NULL);
+	struct sqlite_job *j = sqlite_job_new(&s->jobs, NULL);
 
 	if (j == NULL) {
 		done(arg, DDBLOCK_E_NOMEM, error_text(DDBLOCK_E_NOMEM));
@@ -365,6 +366,7 @@ store_sqlite_free(struct store *store)
 	if (s->soon_event != NULL)
 		event_free(s->soon_event);
 	sqlite_worker_free(s->worker, STORE_SQLITE_FREE_MS);
+	spares_done(&s->jobs);
 	free(s->path);
 	free(s);
 }

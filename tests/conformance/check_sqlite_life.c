@@ -26,6 +26,7 @@
 /* The file without worker and loop, at a wall clock of our own. */
 static struct sqlite_file file;
 static struct sqlite_records records;
+static struct spares spares;
 
 static void
 test_open(uint64_t wall_s)
@@ -57,13 +58,14 @@ test_teardown(void)
 {
 	test_close();
 	sqlite_place_remove();
+	spares_done(&spares);
 }
 
 /* Carry out at @wall_s; the caller frees the job. */
 static struct sqlite_job *
 test_job(struct operation *o, uint64_t wall_s)
 {
-	struct sqlite_job *j = sqlite_job_new(o);
+	struct sqlite_job *j = sqlite_job_new(&spares, o);
 
 	ck_assert_ptr_nonnull(j);
 	j->wall_s = wall_s;
@@ -86,13 +88,13 @@ test_grant(struct key key, uint64_t wall_s)
 	j = test_job(&o, wall_s);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
 	token = j->outcome.lock.token;
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 	o = case_operation(OPERATION_RELEASE, key);
 	o.holders = &me;
 	o.n_holders = 1;
 	j = test_job(&o, wall_s);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 	return token;
 }
 
@@ -104,7 +106,7 @@ test_exists(struct key key)
 	bool exists = j->outcome.lock.exists;
 
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 	return exists;
 }
 
@@ -120,7 +122,7 @@ test_session(enum operation_kind kind, struct ident id, uint64_t wall_s)
 	j = test_job(&o, wall_s);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
 	exists = j->outcome.session.exists;
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 	return exists;
 }
 
@@ -182,11 +184,11 @@ test_no_room(struct operation *o, uint64_t token)
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(j->outcome.code, DDBLOCK_E_BAD_RECORD);
 	ck_assert_ptr_nonnull(strstr(j->outcome.text, "lock \"high\""));
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 	o->kind = OPERATION_READ;
 	j = test_job(o, NOW_S);
 	ck_assert_uint_eq(j->outcome.lock.token, token);
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 }
 
 /*
@@ -207,7 +209,7 @@ START_TEST(test_last_tokens)
 	test_no_room(&o, TOKEN_MAX - 8);
 	o.kind = OPERATION_ACQUIRE;
 	o.tokens = 4;
-	sqlite_job_free(test_job(&o, NOW_S));
+	sqlite_job_free(&spares, test_job(&o, NOW_S));
 	o.kind = OPERATION_EXTEND;
 	o.token_seen = TOKEN_MAX - 4;
 	o.tokens = 5;
@@ -215,7 +217,7 @@ START_TEST(test_last_tokens)
 	o.kind = OPERATION_RELEASE;
 	o.holders = &o.me;
 	o.n_holders = 1;
-	sqlite_job_free(test_job(&o, NOW_S));
+	sqlite_job_free(&spares, test_job(&o, NOW_S));
 	test_set_token("68696768", TOKEN_MAX);
 	ck_assert_int_eq(sqlite_records_sweep(&records, NOW_S + 8 * DAY_S),
 	    0);
@@ -233,7 +235,7 @@ START_TEST(test_held_stays)
 
 	o.me = case_holder();
 	o.tokens = 1;
-	sqlite_job_free(test_job(&o, NOW_S));
+	sqlite_job_free(&spares, test_job(&o, NOW_S));
 	ck_assert_int_eq(sqlite_records_sweep(&records,
 	    NOW_S + 10000 * DAY_S), 0);
 	ck_assert(test_exists(key));
@@ -257,17 +259,17 @@ START_TEST(test_cleaning_goes_round)
 		o = case_operation(OPERATION_ACQUIRE, case_key(text));
 		o.me = me;
 		o.tokens = 1;
-		j = sqlite_job_new(&o);
+		j = sqlite_job_new(&spares, &o);
 		j->wall_s = NOW_S;
 		ck_assert_int_eq(sqlite_records_run(&records, j), 0);
-		sqlite_job_free(j);
+		sqlite_job_free(&spares, j);
 		o = case_operation(OPERATION_RELEASE, case_key(text));
 		o.holders = &me;
 		o.n_holders = 1;
-		j = sqlite_job_new(&o);
+		j = sqlite_job_new(&spares, &o);
 		j->wall_s = NOW_S;
 		ck_assert_int_eq(sqlite_records_run(&records, j), 0);
-		sqlite_job_free(j);
+		sqlite_job_free(&spares, j);
 	}
 	ck_assert_int_eq(sqlite_records_commit(&records), 0);
 	for (int i = 0; i < 3; i++)
@@ -344,7 +346,7 @@ START_TEST(test_damaged_page)
 		o[i] = case_operation(OPERATION_ACQUIRE, key);
 		o[i].me = case_holder();
 		o[i].tokens = 1;
-		jobs[i] = sqlite_job_new(&o[i]);
+		jobs[i] = sqlite_job_new(&spares, &o[i]);
 		jobs[i]->wall_s = NOW_S;
 	}
 	sqlite_batch_run(&records, file.path, jobs, N);
@@ -357,16 +359,16 @@ START_TEST(test_damaged_page)
 			ck_assert_ptr_nonnull(strstr(out->text, "damaged"));
 			refused++;
 		}
-		sqlite_job_free(jobs[i]);
+		sqlite_job_free(&spares, jobs[i]);
 	}
 	ck_assert_uint_eq(served + refused, N);
 	ck_assert_uint_gt(served, N / 2);
 	ck_assert_uint_gt(refused, 0);
 
-	jobs[0] = sqlite_job_new(NULL);
+	jobs[0] = sqlite_job_new(&spares, NULL);
 	sqlite_batch_check(&records, file.path, jobs[0]);
 	ck_assert_int_eq(jobs[0]->outcome.code, DDBLOCK_E_STORE_BROKEN);
-	sqlite_job_free(jobs[0]);
+	sqlite_job_free(&spares, jobs[0]);
 }
 END_TEST
 
@@ -384,19 +386,19 @@ START_TEST(test_bad_record)
 	j = test_job(&o, NOW_S);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(j->outcome.code, DDBLOCK_E_BAD_RECORD);
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 	ck_assert_int_eq(sqlite_file_run(file.db,
 	    "UPDATE lock SET holders = NULL, token = 'many'"
 	    " WHERE key = x'626164'"), 0);
 	j = test_job(&o, NOW_S);
 	ck_assert_int_eq(j->outcome.code, DDBLOCK_E_BAD_RECORD);
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 	o = case_operation(OPERATION_SCAN, (struct key){ 0 });
 	j = test_job(&o, NOW_S);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(j->outcome.n_rows, 1);
 	ck_assert_int_eq(memcmp(j->outcome.rows[0].key.bytes, "good", 4), 0);
-	sqlite_job_free(j);
+	sqlite_job_free(&spares, j);
 }
 END_TEST
 

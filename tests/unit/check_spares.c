@@ -1,0 +1,74 @@
+/*
+ * Spare pieces of memory: they come again, and no more are kept than said.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/spares.h"
+
+#define SIZE 100
+
+START_TEST(test_again)
+{
+	struct spares s = { .n = 0 };
+	void *one = spares_take(&s, SIZE);
+	void *two = spares_take(&s, SIZE);
+
+	ck_assert_ptr_nonnull(one);
+	ck_assert_ptr_nonnull(two);
+	ck_assert_ptr_ne(one, two);
+	memset(one, 'x', SIZE);
+	memset(two, 'x', SIZE);
+	spares_give(&s, one);
+	spares_give(&s, two);
+	ck_assert_uint_eq(s.n, 2);
+	ck_assert_ptr_eq(spares_take(&s, SIZE), two);
+	ck_assert_ptr_eq(spares_take(&s, SIZE), one);
+	ck_assert_uint_eq(s.n, 0);
+	memset(one, 'x', SIZE);
+	free(one);
+	spares_give(&s, two);
+	spares_done(&s);
+	ck_assert_uint_eq(s.n, 0);
+	ck_assert_ptr_null(s.first);
+	spares_done(&s);
+}
+END_TEST
+
+/* What is above it is freed, as the sanitizer sees. */
+START_TEST(test_most)
+{
+	static void *pieces[SPARES_MAX + 10];
+	size_t n = sizeof(pieces) / sizeof(pieces[0]);
+	struct spares s = { .n = 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		pieces[i] = spares_take(&s, SIZE);
+		ck_assert_ptr_nonnull(pieces[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		spares_give(&s, pieces[i]);
+	ck_assert_uint_eq(s.n, SPARES_MAX);
+	spares_done(&s);
+	ck_assert_uint_eq(s.n, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("spares");
+	TCase *cases = tcase_create("spares");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(cases, test_again);
+	tcase_add_test(cases, test_most);
+	suite_add_tcase(suite, cases);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
