@@ -182,7 +182,7 @@ bool record_find_orphan(struct core *, struct lock *,
 void record_orphan(struct core *, struct lock *, const struct holder *);
 void record_forget_sight(struct lock *);
 bool record_block(struct core *, struct lock *);
-size_t record_dead(const struct lock *, struct holder *ret);
+size_t record_dead(const struct lock *, size_t most, struct holder *ret);
 enum core_loss record_loss(const struct lock_record *);
 
 /* keep.c */
@@ -243,7 +243,7 @@ struct observation *observe(struct core *, struct namespace *, struct ident,
     uint64_t lease_ms);
 void observe_block(struct core *, struct sight *, struct observation *);
 void observe_unblock(struct sight *);
-void observe_glance(struct core *, struct observation *);
+void observe_glance(struct core *, struct observation *, bool crowding);
 bool observe_ends_before(const struct observation *,
     const struct observation *);
 bool observe_knows_end(const struct observation *, uint64_t now_ms,

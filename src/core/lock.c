@@ -269,7 +269,7 @@ lock_may_drop(const struct lock *l)
 	const struct request *r = l->queue;
 
 	return lock_is_shared_alike(l, r) &&
-	    l->sight->n_holders >= lock_room(r) && record_dead(l, NULL) > 0;
+	    l->sight->n_holders >= lock_room(r) && record_dead(l, 1, NULL) > 0;
 }
 
 /* Others hold it. */

@@ -154,15 +154,17 @@ observe_lives(struct core *core, struct observation *o)
 }
 
 /* Look once, unless that was done a moment ago: it may be the one of many that
- * has died. */
+ * has died. If it is @crowding a record that others share, and the last look
+ * showed that its time was up, a kill takes the place of all further looks. */
 void
-observe_glance(struct core *core, struct observation *o)
+observe_glance(struct core *core, struct observation *o, bool crowding)
 {
 	if (o->busy || o->state == OBSERVATION_NEW ||
 	    o->state == OBSERVATION_DEAD ||
 	    core->now_ms < o->looked_ms + o->ns->settings.poll_ms)
 		return;
 	o->curious = true;
+	o->crowding = crowding;
 	o->read_at_ms = core->now_ms;
 	observe_schedule(core, o);
 }
@@ -243,7 +245,7 @@ observe_submit(struct core *core, struct observation *o,
 		.lease_ms = o->lease_ms,
 	};
 	o->busy = true;
-	o->curious = false;
+	o->curious = o->crowding = false;
 	action_submit(core, &o->submit, o->ns, kind,
 	    core->now_ms + o->ns->settings.request_ms, CORE_ABOUT_OBSERVATION,
 	    o);
@@ -273,7 +275,8 @@ observe_timer(struct core *core, struct observation *o)
 	if (o->busy || o->state == OBSERVATION_DEAD ||
 	    (o->blocked == NULL && !o->curious))
 		return;
-	if (o->blocked == NULL || !observe_is_stale(core, o))
+	if (!observe_is_stale(core, o) || (o->blocked == NULL &&
+	    !(o->crowding && o->looked_ms >= observe_end_ms(o))))
 		observe_submit(core, o, OPERATION_SESSION_READ);
 	else if (o->state == OBSERVATION_ALIVE)
 		observe_submit(core, o, OPERATION_SESSION_KILL);

@@ -81,6 +81,8 @@ operation_is_sound(const struct operation *o)
 		return o->mode == LOCK_MODE_EXCLUSIVE && o->limit == 0;
 	case OPERATION_TOGETHER:
 		return operation_is_together(o);
+	case OPERATION_RELEASE:
+		return o->n_holders > 0 && o->n_holders <= RELEASE_MAX;
 	case OPERATION_UPDATE:
 		return o->revision.sequence > 0 &&
 		    o->revision.random % 2 == 1 &&

@@ -25,6 +25,7 @@
 #define TOKENS_MAX 1024		/* the largest token block */
 #define TOKEN_MAX ((UINT64_C(1) << 53) - 1)
 #define HOLDERS_MAX 1024	/* holders read from one record */
+#define RELEASE_MAX 100		/* elements that one release can name */
 #define WISHES_MAX 1024
 #define OUTCOME_TEXT_MAX 256
 
@@ -122,7 +123,8 @@ enum operation_kind {
  *     DONE counts only after a consistent read that shows every grant.
  * RELEASE
  *     Each of @holders is in the record. They are taken out; if none is left,
- *     the record gets its time to live.
+ *     the record gets its time to live. There are RELEASE_MAX at most; after a
+ *     lost answer the first of them tells whether it was done.
  * EXTEND
  *     The only holder is @me and the token is @token_seen; it rises by
  *     @tokens. For exclusive use: those who share a lock need no tokens of

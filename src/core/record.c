@@ -242,7 +242,7 @@ record_block(struct core *core, struct lock *l)
 		if (h->fail_closed) {
 			dead = false;
 			if (o != NULL)
-				observe_glance(core, o);
+				observe_glance(core, o, false);
 			continue;
 		}
 		if (o != NULL && o->state == OBSERVATION_DEAD)
@@ -251,7 +251,7 @@ record_block(struct core *core, struct lock *l)
 		if (o == NULL)
 			continue;
 		if (sight->n_holders > 1)
-			observe_glance(core, o);
+			observe_glance(core, o, true);
 		if (next != NULL && !observe_ends_before(o, next))
 			continue;
 		/* At once: the next one must not take its room. */
@@ -262,26 +262,49 @@ record_block(struct core *core, struct lock *l)
 	return dead;
 }
 
+/* Is its session known to be dead, and does it die with that? */
+static bool
+record_holder_is_dead(const struct lock *l, const struct holder *h)
+{
+	const struct observation *o = observe_find(l->ns, h->session);
+
+	return !h->fail_closed && o != NULL && o->state == OBSERVATION_DEAD;
+}
+
 /* How many of those who were seen are known to be dead, and which (@ret may be
- * NULL). */
+ * NULL): at most @most. */
 size_t
-record_dead(const struct lock *l, struct holder *ret)
+record_dead(const struct lock *l, size_t most, struct holder *ret)
 {
 	const struct sight *sight = l->sight;
 	size_t n = 0;
 
-	for (size_t i = 0; i < sight->n_holders; i++) {
+	for (size_t i = 0; i < sight->n_holders && n < most; i++) {
 		const struct holder *h = &sight->holders[i];
-		const struct observation *o = observe_find(l->ns, h->session);
 
-		if (h->fail_closed || o == NULL ||
-		    o->state != OBSERVATION_DEAD)
+		if (!record_holder_is_dead(l, h))
 			continue;
 		if (ret != NULL)
 			ret[n] = *h;
 		n++;
 	}
 	return n;
+}
+
+/* Beside a grant of ours: who releases it takes one of the dead along. */
+static void
+record_find_dead(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	for (size_t i = 0; l->grants != NULL && i < record->n_holders; i++) {
+		const struct holder *h = &record->holders[i];
+
+		if (!record_holder_is_dead(l, h))
+			continue;
+		if (record_leftovers(core, l) != NULL)
+			l->leftovers->dead = *h;
+		return;
+	}
 }
 
 static void
@@ -352,6 +375,7 @@ record_seen(struct core *core, struct lock *l,
 	l->leftovers = NULL;
 	record_find_use(l, record);
 	(void)record_find_orphan(core, l, record);
+	record_find_dead(core, l, record);
 	record_find_wishes(core, l, record);
 	l->hindered = false;
 	if (l->grants == NULL ||

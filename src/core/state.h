@@ -249,6 +249,7 @@ struct leftovers {
 	enum lock_mode own_wish_mode;
 	enum lock_mode stale_wish_mode;
 	struct holder orphan;		/* our session's, but not live */
+	struct holder dead;	/* of others, beside grants of ours */
 };
 
 struct lock {
@@ -416,6 +417,7 @@ struct observation {
 	uint64_t read_at_ms;	/* next look, while somebody waits */
 	bool busy;
 	bool curious;		/* look once, though nobody waits */
+	bool crowding;		/* and, once its time is up, its end */
 	bool crowded;		/* another had to go for it */
 	struct core_submit submit;
 	struct timer timer;

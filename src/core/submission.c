@@ -43,7 +43,15 @@ submission_alloc(struct core *core, size_t n_dead)
 	return s;
 }
 
-/* How many holders that are dead this operation names. */
+/* Would a release of ours name one of the dead, too? */
+static bool
+submission_takes_along(const struct lock *l)
+{
+	return l->leftovers != NULL &&
+	    !ident_is_none(l->leftovers->dead.grant);
+}
+
+/* How many holders this operation names, where that is more than its own. */
 static size_t
 submission_n_dead(const struct lock *l, enum operation_kind kind,
     const struct grant *g)
@@ -53,15 +61,17 @@ submission_n_dead(const struct lock *l, enum operation_kind kind,
 
 	if (kind == OPERATION_ACQUIRE && g != NULL)
 		return 1;	/* our own */
+	if (kind == OPERATION_RELEASE && g != NULL)
+		return submission_takes_along(l) ? 2 : 0;
 	if (l->sight == NULL)
 		return 0;
 	if (kind == OPERATION_RELEASE && g == NULL && !orphan)
-		return record_dead(l, NULL);
+		return record_dead(l, RELEASE_MAX, NULL);
 	/* All of them, or it is an acquire beside them. Who could come in
 	 * beside none but the dead takes it from them: wishes do not hinder
 	 * that. */
 	if (kind == OPERATION_ACQUIRE && (!lock_is_open(l, l->queue) ||
-	    record_dead(l, NULL) == l->sight->n_holders))
+	    record_dead(l, HOLDERS_MAX, NULL) == l->sight->n_holders))
 		return l->sight->n_holders;
 	return 0;
 }
@@ -165,7 +175,7 @@ submission_prepare_downgrade(const struct grant *g, struct submission *s)
 
 static void
 submission_prepare_release(struct core *core, struct grant *g,
-    struct submission *s)
+    struct submission *s, size_t n_named)
 {
 	struct operation *o = &s->submit.operation;
 
@@ -177,7 +187,13 @@ submission_prepare_release(struct core *core, struct grant *g,
 		heap_unset(&core->heap, &g->releasing->timer);
 	o->holders = &s->holder;
 	o->n_holders = 1;
-	o->others_hold = g->lock->others_seen > 0 ||
+	if (n_named > 0) {
+		s->dead[0] = s->holder;
+		s->dead[1] = g->lock->leftovers->dead;
+		o->holders = s->dead;
+		o->n_holders = n_named;
+	}
+	o->others_hold = g->lock->others_seen >= o->n_holders ||
 	    g->lock->grants->next != NULL;
 }
 
@@ -189,7 +205,7 @@ submission_prepare_cleaning(struct lock *l, struct submission *s, size_t n_dead)
 
 	s->cleaning = true;
 	if (n_dead > 0) {
-		o->n_holders = record_dead(l, s->dead);
+		o->n_holders = record_dead(l, n_dead, s->dead);
 		o->holders = s->dead;
 	} else {
 		s->holder = l->leftovers->orphan;
@@ -269,7 +285,7 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 		if (g == NULL)
 			submission_prepare_cleaning(l, s, n_dead);
 		else
-			submission_prepare_release(core, g, s);
+			submission_prepare_release(core, g, s, n_dead);
 		return;
 	case OPERATION_EXTEND:
 		submission_prepare_extend(g, s);

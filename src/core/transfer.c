@@ -167,6 +167,16 @@ transfer_released(struct core *core, struct grant *g, struct submission *s,
 	struct lock *l = g->lock;
 	int code = transfer_cause(o);
 
+	/* Somebody else took out the dead one that it named: now without. */
+	if (o->kind == OUTCOME_CONFLICT && s->submit.operation.n_holders > 1 &&
+	    record_shows(&o->lock, g)) {
+		free(l->leftovers);
+		l->leftovers = NULL;
+		if (g->releasing != NULL)
+			heap_set(&core->heap, &g->releasing->timer,
+			    g->releasing->deadline_ms);
+		return;
+	}
 	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
 		code = o->kind == OUTCOME_DONE ? 0 : DDBLOCK_E_LOCK_STOLEN;
 		grant_released(core, g, code, 0, NULL);

@@ -23,8 +23,6 @@
 #include "dialect/json.h"
 
 #define NATIVE_SESSION_TTL_S (2 * 86400)	/* at least a day ahead */
-/* Holders that one "others stay" can take out: 4,096 bytes an expression. */
-#define NATIVE_RELEASE_MAX 100
 
 /* What a new hold sets and removes, with or without a name for people. */
 #define NATIVE_SET "#mode = :mode, #acquired_at = :wall"
@@ -196,7 +194,7 @@ native_write_release(struct native_writer *w, const struct operation *o,
 static void
 native_write_release_stays(struct native_writer *w, const struct operation *o)
 {
-	struct buffer condition;
+	struct buffer condition;	/* has 4,096 bytes: RELEASE_MAX */
 	char name[24];
 
 	buffer_init(&condition, 4096);
@@ -535,9 +533,6 @@ native_refuse(const struct dialect_table *table, const struct operation *o)
 		return "there is no such place in the table";
 	if (many && (n == 0 || n > READ_MANY_MAX))
 		return "too few or too many keys at once";
-	if (o->kind == OPERATION_RELEASE &&
-	    (o->n_holders == 0 || o->n_holders > NATIVE_RELEASE_MAX))
-		return "too few or too many holders at once";
 	if (!operation_is_sound(o))
 		return "the operation contradicts itself";
 	if (o->tokens > TOKENS_MAX)

@@ -155,35 +155,26 @@ exchange_give_up(struct exchange *e, struct outcome *ret)
 		(void)exchange_refuse(e, e->code, e->text, ret);
 }
 
-/* How many of the elements that RELEASE takes out are in the record. */
-static size_t
-exchange_count(const struct operation *o, const struct lock_record *l)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < o->n_holders; i++) {
-		for (size_t j = 0; j < l->n_holders; j++) {
-			if (ident_equal(o->holders[i].grant,
-			    l->holders[j].grant) &&
-			    ident_equal(o->holders[i].session,
-			    l->holders[j].session)) {
-				n++;
-				break;
-			}
-		}
-	}
-	return n;
-}
-
 static bool
-exchange_holds(const struct operation *o, const struct lock_record *l)
+exchange_has(const struct lock_record *l, const struct holder *h)
 {
 	for (size_t i = 0; i < l->n_holders; i++) {
-		if (ident_equal(l->holders[i].grant, o->me.grant) &&
-		    ident_equal(l->holders[i].session, o->me.session))
+		if (ident_equal(l->holders[i].grant, h->grant) &&
+		    ident_equal(l->holders[i].session, h->session))
 			return true;
 	}
 	return false;
+}
+
+/* Are all the elements that RELEASE takes out in the record? */
+static bool
+exchange_has_all(const struct operation *o, const struct lock_record *l)
+{
+	for (size_t i = 0; i < o->n_holders; i++) {
+		if (!exchange_has(l, &o->holders[i]))
+			return false;
+	}
+	return true;
 }
 
 static bool
@@ -251,7 +242,7 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 	switch (o->kind) {
 	case OPERATION_ACQUIRE:
 		/* Nobody else has this grant: no attempt need be in doubt. */
-		if (!exchange_holds(o, l))
+		if (!exchange_has(l, &o->me))
 			return NULL;
 		return first != NULL ? first : &e->attempts[attempt];
 	case OPERATION_UPDATE:
@@ -262,10 +253,12 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 	case OPERATION_SESSION_BEAT:
 		return exchange_beat_of(e);
 	case OPERATION_RELEASE:
-		shown = exchange_count(o, l) == 0;
+		/* All went with the first. Of the dead that went with it one
+		 * may have landed again. */
+		shown = !exchange_has(l, &o->holders[0]);
 		break;
 	case OPERATION_EXTEND:
-		shown = l->n_holders == 1 && exchange_holds(o, l) &&
+		shown = l->n_holders == 1 && exchange_has(l, &o->me) &&
 		    l->token >= o->token_seen + o->tokens;
 		break;
 	case OPERATION_WANT:
@@ -300,7 +293,7 @@ exchange_release_form(const struct exchange *e)
 	const struct operation *o = e->operation;
 
 	if (o->kind != OPERATION_RELEASE ||
-	    exchange_count(o, &e->view.lock) < o->n_holders)
+	    !exchange_has_all(o, &e->view.lock))
 		return 0;
 	return e->view.lock.n_holders == o->n_holders ?
 	    DIALECT_DO : DIALECT_DO_STAYS;
@@ -375,7 +368,7 @@ exchange_judge_part(const struct exchange *e, size_t i,
 		break;
 	}
 	ret->lock = e->view.locks[i];
-	if (exchange_holds(part, &ret->lock))
+	if (exchange_has(&ret->lock, &part->me))
 		ret->kind = OUTCOME_DONE;
 	else if (!operation_may_enter(part, &ret->lock))
 		ret->kind = OUTCOME_CONFLICT;

@@ -13,7 +13,8 @@
  *             acknowledged is never sent again: a token that is old would
  *             answer success for what was given back. It is DONE when a read
  *             shows every grant, which also tells the tokens.
- *   RELEASE   none of the elements is there after an unanswered attempt: DONE.
+ *   RELEASE   the first of the elements is not there after an unanswered
+ *             attempt: DONE.
  *   EXTEND    we alone hold it and the token is at least seen + n, after an
  *             unanswered attempt: DONE. While we alone hold it, only we raise
  *             the token, and by the same n in all attempts. It may be an older

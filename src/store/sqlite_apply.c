@@ -188,8 +188,6 @@ sqlite_apply_release(const struct sqlite_apply *a, const struct operation *o,
 	struct holder *left;
 	size_t n = 0;
 
-	if (o->n_holders == 0)
-		return SQLITE_CONFLICT;
 	for (size_t i = 0; i < o->n_holders; i++) {
 		if (!sqlite_apply_contains(old->holders, old->n_holders,
 		    &o->holders[i]))

@@ -422,6 +422,41 @@ START_TEST(test_dead_of_a_full_semaphore)
 }
 END_TEST
 
+/* A host that is known to be dead had more places than one release can name.
+ * Who waits for one takes them out in turns. */
+START_TEST(test_more_dead_than_a_release_names)
+{
+	struct driver *d = driver_new(1, 3);
+	const struct model_lock *l;
+
+	driver_start(d);
+	for (unsigned i = 0; i < RELEASE_MAX + 20; i++)
+		semaphore_ask(d, A, RELEASE_MAX + 21, DRIVER_FOREVER);
+	driver_run_until(d, 5000);
+	semaphore_ask(d, B, RELEASE_MAX + 21, 0);
+	driver_acquire(d, driver_connect(d, A), "jobs/y", 0);
+	driver_run_until(d, 6000);
+	driver_kill(d, A);
+	/* C learns of A's end by another lock. */
+	driver_acquire(d, driver_connect(d, C), "jobs/y", DRIVER_FOREVER);
+	driver_run_until(d, 40000);
+	driver_check(d, driver_holds(d, RELEASE_MAX + 23, "jobs/y"));
+	l = driver_lock(d, "jobs/x");
+	driver_check(d, l->n_holders == RELEASE_MAX + 21);
+	semaphore_ask(d, C, RELEASE_MAX + 21, 1000);
+	driver_run_until(d, 41000);
+	driver_check(d, driver_holds(d, RELEASE_MAX + 24, "jobs/x"));
+	driver_check(d, driver_holds(d, RELEASE_MAX + 21, "jobs/x"));
+	driver_check(d, l->n_holders == 22);
+	/* And who leaves takes one more along. */
+	driver_release(d, RELEASE_MAX + 24, "jobs/x");
+	driver_run_until(d, 42000);
+	driver_check(d, l->n_holders == 20);
+	driver_skip(d);
+	driver_free(d);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -437,6 +472,7 @@ main(void)
 		test_session_lost_with_a_waiter,
 		test_waiter_gone_while_looking,
 		test_dead_of_a_full_semaphore,
+		test_more_dead_than_a_release_names,
 		NULL,
 	};
 

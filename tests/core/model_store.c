@@ -319,12 +319,10 @@ model_release(struct model_lock *l, const struct operation *op,
 {
 	size_t i;
 
-	if (!l->exists || !model_holds_all(l, op->holders, op->n_holders)) {
-		for (i = 0; i < op->n_holders; i++)
-			if (model_holds(l, &op->holders[i]))
-				return OUTCOME_CONFLICT;
-		return try->repeated ? OUTCOME_DONE : OUTCOME_CONFLICT;
-	}
+	assert(op->n_holders > 0 && op->n_holders <= RELEASE_MAX);
+	if (!l->exists || !model_holds_all(l, op->holders, op->n_holders))
+		return try->repeated && !model_holds(l, &op->holders[0]) ?
+		    OUTCOME_DONE : OUTCOME_CONFLICT;
 	for (i = 0; i < op->n_holders; i++)
 		model_drop_holder(l, &op->holders[i]);
 	if (l->n_holders == 0)

@@ -13,7 +13,7 @@
 #include "core/operation.h"
 
 #define MODEL_KEY_MAX 64
-#define MODEL_HOLDERS_MAX 32
+#define MODEL_HOLDERS_MAX (RELEASE_MAX + 32)
 #define MODEL_WISHES_MAX 32
 #define MODEL_NAME_MAX 16
 #define MODEL_OWNER_MAX 64

@@ -30,6 +30,12 @@ static const struct {
 	{ RELEASE, true, FREE, OUTCOME_DONE, 1000 },
 	{ RELEASE, true, THEIRS, OUTCOME_DONE, 1000 },
 	{ STAYS, true, THEIRS, OUTCOME_DONE, 1000 },
+	{ ALONG, true, FREE, OUTCOME_DONE, 1000 },
+	/* What went with ours has landed again. */
+	{ ALONG, true, SHARED(OTHER), OUTCOME_DONE, 1000 },
+	/* Somebody else took it out before. */
+	{ ALONG, true, SHARED(ME), OUTCOME_CONFLICT, 0 },
+	{ ALONG, false, SHARED(ME), OUTCOME_CONFLICT, 0 },
 	{ EXTEND, true, MINE, OUTCOME_DONE, 1000 },
 	{ WANT, true, FREE "," WISH, OUTCOME_DONE, 1000 },
 	{ UNWANT, true, THEIRS, OUTCOME_DONE, 1000 },

@@ -32,7 +32,6 @@ static const struct {
 	{ OPERATION_UNWANT, S, 0, 0, true },
 	{ OPERATION_UNWANT, LOCK_MODE_NONE, 0, 0, false },
 	{ OPERATION_READ, LOCK_MODE_NONE, 0, 0, true },
-	{ OPERATION_RELEASE, LOCK_MODE_NONE, 0, 0, true },
 	{ OPERATION_BREAK, LOCK_MODE_NONE, 0, 0, true },
 };
 
@@ -44,6 +43,18 @@ START_TEST(test_sound)
 	};
 
 	ck_assert(operation_is_sound(&o) == sounds[_i].sound);
+}
+END_TEST
+
+START_TEST(test_release)
+{
+	struct operation o = { .kind = OPERATION_RELEASE };
+
+	ck_assert(!operation_is_sound(&o));
+	o.n_holders = RELEASE_MAX;
+	ck_assert(operation_is_sound(&o));
+	o.n_holders++;
+	ck_assert(!operation_is_sound(&o));
 }
 END_TEST
 
@@ -136,6 +147,7 @@ main(void)
 	int failed;
 
 	tcase_add_loop_test(tests, test_sound, 0, ROWS(sounds));
+	tcase_add_test(tests, test_release);
 	tcase_add_loop_test(tests, test_enter, 0, ROWS(entries));
 	tcase_add_test(tests, test_names);
 	suite_add_tcase(suite, tests);

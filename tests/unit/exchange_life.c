@@ -15,6 +15,10 @@ static const struct dialect_table table = {
 };
 static const struct holder me = { { 0, 1 }, { 0, 2 }, 20000, false };
 static const struct holder other = { { 0, 3 }, { 0, 4 }, 20000, false };
+static const struct holder both[] = {
+	{ { 0, 1 }, { 0, 2 }, 20000, false },
+	{ { 0, 3 }, { 0, 4 }, 20000, false },
+};
 
 void
 life_init(struct life *l, int kind)
@@ -33,6 +37,10 @@ life_init(struct life *l, int kind)
 	} else if (kind == STAYS) {
 		l->operation.kind = OPERATION_RELEASE;
 		l->operation.others_hold = true;
+	} else if (kind == ALONG) {
+		l->operation.kind = OPERATION_RELEASE;
+		l->operation.holders = both;
+		l->operation.n_holders = 2;
 	} else if (kind == SHARE) {
 		l->operation.kind = OPERATION_ACQUIRE;
 		l->operation.tokens = 1;

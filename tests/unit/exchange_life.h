@@ -35,6 +35,7 @@ enum kind {
 	TAKE = 100,		/* an ACQUIRE from dead holders */
 	RELEASE = OPERATION_RELEASE,
 	STAYS = 101,		/* a RELEASE where others were seen */
+	ALONG = 105,		/* a RELEASE that takes @other along */
 	EXTEND = OPERATION_EXTEND,
 	WANT = OPERATION_WANT,
 	UNWANT = OPERATION_UNWANT,
