@@ -51,21 +51,39 @@ client_free_if_unused(struct core *core, struct client *c)
 	free(c);
 }
 
+static struct hold *
+hold_of(const struct hash_link *link)
+{
+	return CONTAINER_OF(link, struct hold, link);
+}
+
+/* Numbers follow each other, so they spread by themselves. */
+uint32_t
+hold_hash(const struct hash_link *link)
+{
+	return (uint32_t)hold_of(link)->notice.hold;
+}
+
 struct hold *
 hold_find(const struct core *core, uint64_t id)
 {
-	struct hold *h;
+	struct hash_link *link =
+	    hash_chain(&core->holds_by_id, (uint32_t)id);
 
-	HASH_FIND(hh, core->holds, &id, sizeof(id), h);
-	return h;
+	while (link != NULL && hold_of(link)->notice.hold != id)
+		link = link->next;
+	return link == NULL ? NULL : hold_of(link);
 }
 
-/* It is the client's from now on. */
+/* It is the client's from now on, by a number of its own. */
 void
 hold_give(struct core *core, struct hold *h, struct client *c)
 {
 	struct namespace *ns = h->lock->ns;
 
+	h->notice.hold = ++core->hold_serial;
+	hash_add(&core->holds_by_id, &h->link);
+	DL_APPEND2(core->holds, h, previous, next);
 	h->notice.client = c->id;
 	h->client = c;
 	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
@@ -117,7 +135,8 @@ hold_end(struct core *core, struct hold *h)
 	struct lock *l = h->lock;
 
 	assert(h->grant == NULL);
-	HASH_DEL(core->holds, h);
+	hash_remove(&core->holds_by_id, &h->link);
+	DL_DELETE2(core->holds, h, previous, next);
 	DL_DELETE2(c->holds, h, client_previous, client_next);
 	c->n_holds--;
 	if (h->lost) {

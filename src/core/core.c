@@ -15,9 +15,6 @@
 #include "core/timing.h"
 #include "ddblock.h"
 
-#define CONTAINER_OF(pointer, type, member)                                    \
-	((type *)((uintptr_t)(pointer)-offsetof(type, member)))
-
 #define NAMESPACE_TIMERS 4	/* to open, of audit, turns and looks */
 
 static int
@@ -38,7 +35,7 @@ namespace_init(struct core *core, uint32_t index,
 	ns->looks.timer.kind = TIMER_WATCHES;
 	ns->audit.started_ms = core->now_ms + settings->audit_ms;
 	ns->audit.round = 1;
-	if (ns->settings.name == NULL)
+	if (ns->settings.name == NULL || hash_init(&ns->locks, lock_hash) < 0)
 		return DDBLOCK_E_NOMEM;
 	for (int i = 0; i < NAMESPACE_TIMERS; i++) {
 		if (heap_reserve(&core->heap) < 0)
@@ -65,7 +62,8 @@ core_new(const struct core_config *config, const uint64_t seed[4],
 	core->host = strdup(config->host);
 	core->namespaces =
 	    calloc(config->n_namespaces, sizeof(*core->namespaces));
-	if (core->host == NULL || core->namespaces == NULL)
+	if (core->host == NULL || core->namespaces == NULL ||
+	    hash_init(&core->holds_by_id, hold_hash) < 0)
 		code = DDBLOCK_E_NOMEM;
 	for (uint32_t i = 0; code == 0 && i < config->n_namespaces; i++) {
 		core->n_namespaces++;
@@ -102,11 +100,11 @@ core_free_clients(struct core *core)
 
 	HASH_CLEAR(hh, core->waiting);
 	HASH_CLEAR(hh, core->watches);
-	HASH_ITER(hh, core->holds, h, next_hold)
+	DL_FOREACH_SAFE2(core->holds, h, next_hold, next)
 	{
-		HASH_DEL(core->holds, h);
 		hold_free(core, h);
 	}
+	hash_done(&core->holds_by_id);
 	HASH_ITER(hh, core->clients, c, next)
 	{
 		core_free_requests(core, c->requests);
@@ -134,7 +132,6 @@ core_free_lock(struct core *core, struct lock *l)
 	doubt_free_all(core, l);
 	watch_free_all(l);
 	free(l->leftovers);
-	HASH_DEL(l->ns->locks, l);
 	free(l);
 }
 
@@ -145,10 +142,11 @@ core_free_namespace(struct core *core, struct namespace *ns)
 	struct observation *o, *next_observation;
 	struct session *s, *next;
 
-	HASH_ITER(hh, ns->locks, l, next_lock)
-	{
+	for (l = lock_next(ns, NULL); l != NULL; l = next_lock) {
+		next_lock = lock_next(ns, l);
 		core_free_lock(core, l);
 	}
+	hash_done(&ns->locks);
 	HASH_ITER(hh, ns->observations, o, next_observation)
 	{
 		HASH_DEL(ns->observations, o);

@@ -165,10 +165,10 @@ doubt_session_closed(struct core *core, struct namespace *ns,
 
 	if (ns->n_doubts == 0)
 		return;
-	HASH_ITER(hh, ns->locks, l, next_lock)
-	{
+	for (l = lock_next(ns, NULL); l != NULL; l = next_lock) {
 		bool forgot = false;
 
+		next_lock = lock_next(ns, l);
 		DL_FOREACH_SAFE(l->doubts, d, next)
 		{
 			/* But what is fail-closed is not closed with it. */

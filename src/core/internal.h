@@ -7,6 +7,9 @@
 
 #include "core/state.h"
 
+#define CONTAINER_OF(pointer, type, member)                                    \
+	((type *)((uintptr_t)(pointer)-offsetof(type, member)))
+
 #define CLIENT_SEVERAL "what is kept in a lock is changed by who holds it "   \
 	"alone, not as one of several"
 #define CLIENT_SHARES "this connection shares the lock; what is kept in it "   \
@@ -41,6 +44,7 @@ void request_bury(struct core *, struct request *);
 void request_free(struct core *, struct request *);
 struct hold *client_hold(struct core *, struct request *, uint64_t id);
 struct hold *hold_find(const struct core *, uint64_t id);
+uint32_t hold_hash(const struct hash_link *);
 void hold_lose(struct core *, struct hold *, enum core_loss);
 void hold_mark_lost(struct core *, struct hold *, enum core_loss);
 void hold_give(struct core *, struct hold *, struct client *);
@@ -149,6 +153,8 @@ void downgrade_stored(struct core *, struct lock *, struct ident,
 /* lock.c */
 struct key lock_key(const struct lock *);
 struct lock *lock_find(const struct namespace *, struct key);
+struct lock *lock_next(const struct namespace *, const struct lock *);
+uint32_t lock_hash(const struct hash_link *);
 int lock_new(struct core *, struct namespace *, struct key,
     struct lock **ret);
 void lock_free_if_unused(struct core *, struct lock *);

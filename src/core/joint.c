@@ -271,25 +271,6 @@ joint_is_whole(const struct core *core, const struct joint *j)
 	return session_is_good(core, s);
 }
 
-/* Each hold has a number of its own; the first one's is that of all. */
-static bool
-joint_number(struct core *core, struct joint *j)
-{
-	for (uint32_t i = 0; i < j->n; i++) {
-		struct hold *h = j->parts[i].hold;
-
-		h->notice.hold = ++core->hold_serial;
-		HASH_ADD(hh, core->holds, notice.hold, sizeof(h->notice.hold),
-		    h);
-		if (h->hh.tbl != NULL)
-			continue;
-		while (i > 0)
-			HASH_DEL(core->holds, j->parts[--i].hold);
-		return false;
-	}
-	return true;
-}
-
 static void
 joint_release_locks(struct core *core, struct joint *j)
 {
@@ -308,10 +289,7 @@ joint_grant(struct core *core, struct joint *j)
 	struct request *r = j->request;
 	struct session *s = j->parts[0].hold->grant->session;
 
-	if (!joint_number(core, j)) {
-		request_reply(core, r, DDBLOCK_E_NOMEM, 0, NULL);
-		return;
-	}
+	/* Each has a number of its own; the first one's is that of all. */
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct hold *h = j->parts[i].hold;
 

@@ -24,16 +24,40 @@
 struct key
 lock_key(const struct lock *l)
 {
-	return (struct key){ l->key, l->hh.keylen };
+	return (struct key){ l->key, l->key_length };
+}
+
+static uint32_t
+lock_hash_key(struct key key)
+{
+	uint32_t hash;
+
+	HASH_JEN(key.bytes, (unsigned)key.length, hash);
+	return hash;
+}
+
+uint32_t
+lock_hash(const struct hash_link *link)
+{
+	return lock_hash_key(lock_key((const struct lock *)link));
 }
 
 struct lock *
 lock_find(const struct namespace *ns, struct key key)
 {
-	struct lock *l;
+	struct hash_link *link = hash_chain(&ns->locks, lock_hash_key(key));
 
-	HASH_FIND(hh, ns->locks, key.bytes, (unsigned)key.length, l);
-	return l;
+	while (link != NULL && !key_equal(lock_key((struct lock *)link), key))
+		link = link->next;
+	return (struct lock *)link;
+}
+
+/* After @l, or first of all if that is NULL, in no order. */
+struct lock *
+lock_next(const struct namespace *ns, const struct lock *l)
+{
+	return (struct lock *)hash_next(&ns->locks,
+	    l == NULL ? NULL : &l->link);
 }
 
 int
@@ -53,13 +77,9 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	}
 	l->ns = ns;
 	l->timer.kind = TIMER_LOCK;
+	l->key_length = (uint16_t)key.length;
 	memcpy(l->key, key.bytes, key.length);
-	HASH_ADD_KEYPTR(hh, ns->locks, l->key, (unsigned)key.length, l);
-	if (l->hh.tbl == NULL) {
-		heap_release(&core->heap, &l->timer);
-		free(l);
-		return DDBLOCK_E_NOMEM;
-	}
+	hash_add(&ns->locks, &l->link);
 	core->n_locks++;
 	*ret = l;
 	return 0;
@@ -97,7 +117,7 @@ lock_free_if_unused(struct core *core, struct lock *l)
 		return;
 	record_forget_sight(l);
 	free(l->leftovers);
-	HASH_DEL(l->ns->locks, l);
+	hash_remove(&l->ns->locks, &l->link);
 	heap_release(&core->heap, &l->timer);
 	core->n_locks--;
 	free(l);

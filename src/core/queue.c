@@ -371,14 +371,7 @@ queue_grant(struct core *core, struct grant *g)
 		return;
 	}
 	r->hold = NULL;
-	h->notice.hold = ++core->hold_serial;
 	h->token = grant_next_token(g);
-	HASH_ADD(hh, core->holds, notice.hold, sizeof(h->notice.hold), h);
-	if (h->hh.tbl == NULL) {
-		hold_free(core, h);
-		request_reply(core, r, DDBLOCK_E_NOMEM, 0, NULL);
-		return;
-	}
 	grant_add_hold(g, h);
 	hold_give(core, h, r->client);
 	terms_begin(core, h);

@@ -24,6 +24,7 @@
 
 #include "common/spares.h"
 #include "core/core.h"
+#include "core/hash.h"
 #include "core/heap.h"
 #include "core/random.h"
 #include "core/state_reads.h"
@@ -127,7 +128,8 @@ struct request {
  * taken note of its loss by a release. */
 struct hold {
 	struct core_notice notice;	/* first; its ids are ours */
-	UT_hash_handle hh;		/* in core->holds, in order of ids */
+	struct hash_link link;		/* in core->holds_by_id */
+	struct hold *previous, *next;	/* in core->holds, in order of ids */
 	struct client *client;
 	struct hold *client_previous, *client_next;
 	struct lock *lock;
@@ -253,7 +255,7 @@ struct leftovers {
 };
 
 struct lock {
-	UT_hash_handle hh;		/* in ns->locks, by key */
+	struct hash_link link;		/* first: in ns->locks, by key */
 	struct namespace *ns;
 	struct timer timer;
 	enum lock_view view : 8;
@@ -266,6 +268,7 @@ struct lock {
 	bool stand_back : 1;	/* releasing: let the others have it first */
 	bool overdue : 1;	/* some request may be */
 	bool gaps : 1;		/* somebody left the middle of the queue */
+	uint16_t key_length;
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
@@ -289,7 +292,7 @@ struct lock {
 	uint64_t hold_off_ms;	/* no store operation before */
 	uint64_t back_ms;	/* until then it is others' turn */
 	uint64_t sequence;	/* of its contents' last known revision */
-	char key[];		/* as long as hh.keylen says */
+	char key[];
 };
 
 /* One operation on its way, with the memory that it points to. */
@@ -435,7 +438,7 @@ struct namespace {
 	uint64_t open_at_ms;
 	uint32_t open_failures;
 	struct timer timer;		/* to open */
-	struct lock *locks;
+	struct hash_table locks;
 	struct observation *observations;
 	struct audit audit;
 	struct turns turns;
@@ -469,6 +472,7 @@ struct core {
 	char *host;
 	struct client *clients;
 	struct hold *holds;
+	struct hash_table holds_by_id;
 	struct linger *lingers;
 	struct watch *watches;
 	struct watched *touched;	/* in this step */

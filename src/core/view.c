@@ -230,8 +230,8 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 	ret->end_ms = terms_end_ms(h);
 }
 
-/* The hash keeps the order of adding, which is the order of the numbers. If
- * the one we stood at is gone, look for its successor from the front. */
+/* They are in the order of their numbers. If the one we stood at is gone, look
+ * for its successor from the front. */
 bool
 core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret)
@@ -242,10 +242,10 @@ core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
 		const struct hold *at = hold_find(core, after);
 
 		if (at != NULL)
-			h = at->hh.next;
+			h = at->next;
 	}
 	while (h != NULL && h->notice.hold <= after)
-		h = h->hh.next;
+		h = h->next;
 	if (h == NULL)
 		return false;
 	view_fill_hold(h, now_ms, ret);
@@ -384,7 +384,7 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 		.open = open,
 		.cause = ns->cause,
 		.text = ns->text,
-		.locks = HASH_COUNT(ns->locks),
+		.locks = ns->locks.n,
 		.held = ns->n_held,
 		.lingering = linger_count(core, ns),
 		.waiting = ns->n_waiting,

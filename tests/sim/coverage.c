@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/state.h"
+#include "core/internal.h"
 
 #define EYE_LOCKS_MAX 64
 #define EYE_OTHERS_MAX 64
@@ -135,9 +135,9 @@ coverage_look(struct coverage *c, struct coverage_eye *e,
 		const struct observation *o;
 		const struct lock *l;
 
-		for (l = ns->locks; l != NULL; l = l->hh.next)
+		for (l = lock_next(ns, NULL); l != NULL; l = lock_next(ns, l))
 			coverage_look_at_lock(c, e, coverage_hash(i + 1,
-			    l->key, l->hh.keylen), l);
+			    l->key, l->key_length), l);
 		for (s = ns->sessions; s != NULL; s = s->next)
 			coverage_see(&e->sessions, coverage_hash(i + 1,
 			    &s->id, sizeof(s->id)), s->state, c->sessions);

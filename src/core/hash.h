@@ -1,0 +1,44 @@
+/*
+ * A hash table for what there may be very many of: an object pays for its place
+ * in one with a pointer (a handle of uthash has 56 bytes). It keeps no order.
+ * Once the table is there, adding cannot fail.
+ */
+#ifndef DDBLOCKD_CORE_HASH_H
+#define DDBLOCKD_CORE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Embedded in the object that it belongs to. */
+struct hash_link {
+	struct hash_link *next;
+};
+
+/* Of the object's key; the same as long as it is in a table. */
+typedef uint32_t (*hash_fn)(const struct hash_link *);
+
+struct hash_table {
+	struct hash_link **chains;
+	uint32_t n_chains;	/* a power of two */
+	uint32_t n;
+	hash_fn hash;
+};
+
+/* DDBLOCK_E_NOMEM */
+int hash_init(struct hash_table *, hash_fn);
+
+/* Zeroed is fine, too. What is in it stays as it is. */
+void hash_done(struct hash_table *);
+
+void hash_add(struct hash_table *, struct hash_link *);
+void hash_remove(struct hash_table *, struct hash_link *);
+
+/* The chain of what may have this hash, for whoever compares. */
+struct hash_link *hash_chain(const struct hash_table *, uint32_t hash);
+
+/* What comes after @link, or first of all if it is NULL; NULL: nothing. The one
+ * returned may be removed, once its successor was asked for. */
+struct hash_link *hash_next(const struct hash_table *,
+    const struct hash_link *);
+
+#endif

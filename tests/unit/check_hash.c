@@ -1,0 +1,142 @@
+/*
+ * The hash table: what is in it is found, also after it grew, and gone when it
+ * was removed; going round it meets each once.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/hash.h"
+
+#define MANY 10000
+
+struct object {
+	struct hash_link link;	/* first */
+	uint32_t key;
+	uint32_t met;
+};
+
+static struct object objects[MANY];
+
+static uint32_t
+spread(const struct hash_link *link)
+{
+	return ((const struct object *)link)->key * UINT32_C(2654435761);
+}
+
+/* Four of them, at most, for all. */
+static uint32_t
+crowd(const struct hash_link *link)
+{
+	return ((const struct object *)link)->key % 4;
+}
+
+static const struct object *
+find(const struct hash_table *t, uint32_t key)
+{
+	const struct object wanted = { .key = key };
+	const struct hash_link *link = hash_chain(t, t->hash(&wanted.link));
+
+	while (link != NULL && ((const struct object *)link)->key != key)
+		link = link->next;
+	return (const struct object *)link;
+}
+
+/* Those whose keys are not multiples of @gone are in @t, and only those. */
+static void
+expect(const struct hash_table *t, uint32_t n, uint32_t gone)
+{
+	struct hash_link *link;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct object *o = i % gone == 0 ? NULL : &objects[i];
+
+		ck_assert_ptr_eq(find(t, i), o);
+		objects[i].met = 0;
+	}
+	for (link = hash_next(t, NULL); link != NULL;
+	    link = hash_next(t, link))
+		((struct object *)link)->met++;
+	for (uint32_t i = 0; i < n; i++)
+		ck_assert_uint_eq(objects[i].met, i % gone == 0 ? 0 : 1);
+}
+
+static void
+fill(struct hash_table *t, hash_fn hash, uint32_t n)
+{
+	ck_assert_int_eq(hash_init(t, hash), 0);
+	ck_assert_ptr_null(hash_next(t, NULL));
+	for (uint32_t i = 0; i < n; i++) {
+		objects[i].key = i;
+		hash_add(t, &objects[i].link);
+	}
+	ck_assert_uint_eq(t->n, n);
+	hash_remove(t, &objects[0].link);
+	expect(t, n, n);
+}
+
+START_TEST(test_many)
+{
+	struct hash_table t;
+
+	fill(&t, spread, MANY);
+	ck_assert_uint_gt(t.n_chains, MANY / 4);
+	for (uint32_t i = 7; i < MANY; i += 7)
+		hash_remove(&t, &objects[i].link);
+	expect(&t, MANY, 7);
+	hash_done(&t);
+}
+END_TEST
+
+START_TEST(test_same_hash)
+{
+	struct hash_table t;
+
+	fill(&t, crowd, 200);
+	for (uint32_t i = 3; i < 200; i += 3)
+		hash_remove(&t, &objects[i].link);
+	expect(&t, 200, 3);
+	hash_done(&t);
+}
+END_TEST
+
+/* One may go while all are looked at, once the next is known. */
+START_TEST(test_removed_on_the_way)
+{
+	struct hash_table t;
+	struct hash_link *link, *next;
+	uint32_t n = 0;
+
+	fill(&t, spread, MANY);
+	for (link = hash_next(&t, NULL); link != NULL; link = next) {
+		next = hash_next(&t, link);
+		hash_remove(&t, link);
+		n++;
+	}
+	ck_assert_uint_eq(n, MANY - 1);
+	ck_assert_uint_eq(t.n, 0);
+	ck_assert_ptr_null(hash_next(&t, NULL));
+	hash_done(&t);
+	hash_done(&t);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("hash");
+	TCase *t = tcase_create("hash");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(t, test_many);
+	tcase_add_test(t, test_same_hash);
+	tcase_add_test(t, test_removed_on_the_way);
+	suite_add_tcase(suite, t);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
