@@ -223,7 +223,7 @@ request_unlink(struct core *core, struct request *r)
 	struct client *c = r->client;
 
 	if (r->grant != NULL)
-		r->grant->downgrade->request = NULL;
+		grant_downgrade(r->grant)->request = NULL;
 	while (r->grants != NULL) {
 		struct grant *g = r->grants;
 
@@ -307,7 +307,7 @@ client_may_change(const struct request *r, const struct hold *h)
 {
 	return r->change == NULL ||
 	    (h->grant->mode == LOCK_MODE_EXCLUSIVE &&
-		h->grant->downgrade == NULL);
+		grant_downgrade(h->grant) == NULL);
 }
 
 /* The hold that a client knows by this number. */
@@ -358,7 +358,8 @@ client_renew(struct core *core, struct request *r, uint64_t id)
 			session_renew(core, grant_session(h->grant), r);
 			return 0;
 		}
-		keep_join(h->grant, r);
+		if (keep_join(h->grant, r) < 0)
+			return DDBLOCK_E_NOMEM;
 		lock_advance(core, h->lock);
 	}
 	return 0;

@@ -123,9 +123,7 @@ core_free_lock(struct core *core, struct lock *l)
 
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
-		downgrade_free(g->downgrade);
-		if (g != &l->first)
-			free(g);
+		grant_free(g);
 	}
 	submission_drop(core, l);
 	record_forget_sight(l);

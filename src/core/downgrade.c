@@ -40,7 +40,7 @@ downgrade_find(struct core *core, struct request *r, uint64_t id)
 		    "this hold shares the lock already");
 		return NULL;
 	}
-	if (h->grant->downgrade != NULL) {
+	if (grant_downgrade(h->grant) != NULL) {
 		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
 		    "this hold is being downgraded");
 		return NULL;
@@ -76,7 +76,7 @@ downgrade_new(struct core *core, struct request *r,
 		}
 	}
 	downgrade->id = random_ident(&core->random);
-	downgrade->limit = ask->terms.limit;
+	downgrade->limit = (uint16_t)ask->terms.limit;
 	downgrade->request = r;
 	return downgrade;
 }
@@ -99,7 +99,11 @@ downgrade_ask(struct core *core, struct request *r,
 		downgrade_free(downgrade);
 		return 0;
 	}
-	g->downgrade = downgrade;
+	if (grant_extras(g) == NULL) {
+		downgrade_free(downgrade);
+		return DDBLOCK_E_NOMEM;
+	}
+	g->extras->downgrade = downgrade;
 	r->grant = g;
 	r->terms = ask->terms;
 	r->deadline_ms = core->now_ms + g->lock->ns->settings.request_ms;
@@ -113,13 +117,13 @@ void
 downgrade_end(struct core *core, struct grant *g, int code, int cause,
     const char *text)
 {
-	struct downgrade *downgrade = g->downgrade;
+	struct downgrade *downgrade = grant_downgrade(g);
 
 	if (downgrade == NULL)
 		return;
 	if (downgrade->request != NULL)
 		request_reply(core, downgrade->request, code, cause, text);
-	g->downgrade = NULL;
+	g->extras->downgrade = NULL;
 	downgrade_free(downgrade);
 }
 
@@ -128,7 +132,7 @@ downgrade_end(struct core *core, struct grant *g, int code, int cause,
 static bool
 downgrade_is_needed(const struct grant *g)
 {
-	return g->holds != NULL || g->downgrade->sent;
+	return g->holds != NULL || grant_downgrade(g)->sent;
 }
 
 void
@@ -146,21 +150,21 @@ downgrade_advance(struct core *core, struct grant *g)
 	if (lock_must_wait(core, l))
 		return;
 	if (submission_send(core, l, OPERATION_ACQUIRE, g))
-		g->downgrade->sent = true;
+		grant_downgrade(g)->sent = true;
 }
 
 static void
 downgrade_done(struct core *core, struct grant *g, const struct outcome *o,
     uint64_t submitted_ms)
 {
+	const struct downgrade *downgrade = grant_downgrade(g);
 	struct lock *l = g->lock;
-	struct request *r = g->downgrade->request;
+	struct request *r = downgrade->request;
 	struct hold *h = g->holds;
 
-	g->id = g->downgrade->id;
+	g->id = downgrade->id;
 	g->mode = LOCK_MODE_SHARED;
-	g->limit = g->downgrade->limit;
-	g->tokens_asked = 1;
+	g->limit = downgrade->limit;
 	g->token_last = o->lock.token;
 	g->token_next = o->lock.token;
 	g->audit_round = l->ns->audit.round;
@@ -182,7 +186,7 @@ downgrade_stored(struct core *core, struct lock *l, struct ident id,
 
 	if (g == NULL)
 		return;
-	assert(g->state == GRANT_HELD && g->downgrade != NULL);
+	assert(g->state == GRANT_HELD && grant_downgrade(g) != NULL);
 	if (o->kind == OUTCOME_DONE) {
 		downgrade_done(core, g, o, submitted_ms);
 	} else if (o->kind == OUTCOME_CONFLICT) {
@@ -196,10 +200,10 @@ downgrade_stored(struct core *core, struct lock *l, struct ident id,
 		grant_adopt(core, g, &o->lock);
 	} else {
 		if (o->kind == OUTCOME_REFUSED && !o->unanswered &&
-		    !g->downgrade->unsure)
+		    !grant_downgrade(g)->unsure)
 			downgrade_end(core, g, o->code, 0, o->text);
 		else
-			g->downgrade->unsure = true;
+			grant_downgrade(g)->unsure = true;
 		lock_hold_off(core, l, lock_poll_ms(l));
 	}
 }

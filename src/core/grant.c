@@ -32,9 +32,54 @@
 
 #include "ddblock.h"
 
+/* NULL: no memory. */
+struct extras *
+grant_extras(struct grant *g)
+{
+	if (g->extras == NULL)
+		g->extras = calloc(1, sizeof(*g->extras));
+	return g->extras;
+}
+
+/* NULL: it is not being downgraded. */
+struct downgrade *
+grant_downgrade(const struct grant *g)
+{
+	return g->extras == NULL ? NULL : g->extras->downgrade;
+}
+
+/* What its element says of its session, not when that was lost; what is
+ * fail-closed keeps it. */
+struct ident
+grant_session_id(const struct grant *g)
+{
+	return g->fail_closed ? g->extras->session : g->session->id;
+}
+
+/* How many tokens are asked for with it, and each time that they run out. */
+uint16_t
+grant_tokens(const struct grant *g)
+{
+	const struct core_namespace *t = &g->lock->ns->settings;
+
+	if (g->mode == LOCK_MODE_SHARED)
+		return 1;
+	return (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
+}
+
+void
+grant_free(struct grant *g)
+{
+	downgrade_free(grant_downgrade(g));
+	free(g->extras);
+	g->extras = NULL;
+	if (g != &g->lock->first)
+		free(g);
+}
+
 /* NULL: no memory. It is in the lock's list, in NONE, until grant_enter(). */
 struct grant *
-grant_new(struct core *core, struct lock *l)
+grant_new(struct core *core, struct lock *l, bool fail_closed)
 {
 	struct grant *g = &l->first;
 
@@ -47,6 +92,10 @@ grant_new(struct core *core, struct lock *l)
 		.lock = l,
 		.id = random_ident(&core->random),
 	};
+	if (fail_closed && grant_extras(g) == NULL) {
+		grant_free(g);
+		return NULL;
+	}
 	LL_APPEND(l->grants, g);
 	return g;
 }
@@ -56,7 +105,8 @@ bool
 grant_has(const struct grant *g, struct ident id)
 {
 	return ident_equal(g->id, id) ||
-	    (g->downgrade != NULL && ident_equal(g->downgrade->id, id));
+	    (grant_downgrade(g) != NULL &&
+		ident_equal(grant_downgrade(g)->id, id));
 }
 
 struct grant *
@@ -95,8 +145,7 @@ grant_enter(struct core *core, struct grant *g, enum grant_state state,
 	if (state == GRANT_NONE) {
 		assert(g->holds == NULL && g->releasing == NULL);
 		LL_DELETE(g->lock->grants, g);
-		if (g != &g->lock->first)
-			free(g);
+		grant_free(g);
 	}
 	if (old != NULL)
 		session_unused(core, old);
@@ -212,7 +261,7 @@ grant_can_give(const struct core *core, const struct grant *g,
 	bool token = g->mode == LOCK_MODE_SHARED ||
 	    g->token_next <= g->token_last;
 
-	return g->state == GRANT_HELD && g->downgrade == NULL &&
+	return g->state == GRANT_HELD && grant_downgrade(g) == NULL &&
 	    grant_is_usable(g) && grant_is_good(core, g) && token &&
 	    grant_fits(core, g, r) && !keep_is_owed(g) &&
 	    !lock_run_is_over(core, g->lock);
@@ -363,7 +412,7 @@ grant_prefetch(struct core *core, struct grant *g)
 
 	if (g->mode != LOCK_MODE_EXCLUSIVE || l->submission != NULL ||
 	    l->queue == NULL || !grant_suits(g, l->queue) ||
-	    left > g->tokens_asked / 4 ||
+	    left > grant_tokens(g) / 4 ||
 	    (lock_run_is_over(core, l) && l->wish_seen) ||
 	    lock_must_wait(core, l))
 		return;
@@ -379,7 +428,7 @@ grant_advance_held(struct core *core, struct grant *g)
 		return; /* its timer says so to all of them */
 	if (keep_is_owed(g))
 		return; /* see keep_advance() */
-	if (g->downgrade != NULL) {
+	if (grant_downgrade(g) != NULL) {
 		downgrade_advance(core, g);
 		return;
 	}
@@ -447,8 +496,9 @@ grant_check(const struct core *core, const struct grant *g)
 	assert(g->holds == NULL || g->state == GRANT_HELD);
 	assert(g->state != GRANT_HELD || g->fail_closed ||
 	    g->session->state == SESSION_VALID);
-	assert(g->state == GRANT_HELD || g->changing == NULL);
-	assert(g->downgrade == NULL || (g->state == GRANT_HELD &&
+	assert(g->state == GRANT_HELD || g->extras == NULL ||
+	    g->extras->changing == NULL);
+	assert(grant_downgrade(g) == NULL || (g->state == GRANT_HELD &&
 	    g->mode == LOCK_MODE_EXCLUSIVE));
 	assert(g->state != GRANT_ASKING || g->lock->submission != NULL);
 	assert(g->state == GRANT_HELD || g->state == GRANT_RELEASING ||

@@ -25,7 +25,7 @@ heap_reserve(struct heap *h)
 		h->reserved++;
 		return 0;
 	}
-	if (size <= h->size)
+	if (size > HEAP_TIMERS_MAX)
 		return DDBLOCK_E_NOMEM;
 	timers = realloc(h->timers, size * sizeof(struct timer *));
 	if (timers == NULL)
@@ -49,14 +49,15 @@ heap_before(const struct timer *a, const struct timer *b)
 {
 	if (a->at_ms != b->at_ms)
 		return a->at_ms < b->at_ms;
-	return a->serial < b->serial;
+	/* The one that was set later, unless there were very many between. */
+	return b->serial - a->serial <= UINT32_MAX / 2;
 }
 
 static void
 heap_place(struct heap *h, struct timer *t, uint32_t position)
 {
 	h->timers[position - 1] = t;
-	t->position = position;
+	t->position = position & HEAP_TIMERS_MAX;
 }
 
 static void

@@ -24,12 +24,15 @@ enum timer_kind {
 	TIMER_LINGER,
 };
 
-/* Embedded in the object that it belongs to. Zeroed with a kind: not set. */
+#define HEAP_TIMERS_MAX ((UINT32_C(1) << 28) - 1)
+
+/* Embedded in the object that it belongs to. Zeroed with a kind: not set. Every
+ * lock has one, hence its narrow members. */
 struct timer {
 	uint64_t at_ms;
-	uint64_t serial;	/* breaks ties by the order of setting */
-	uint32_t position;	/* in the heap, from 1; 0: not set */
-	enum timer_kind kind;
+	uint32_t serial;	/* breaks ties by the order of setting */
+	uint32_t position : 28;	/* in the heap, from 1; 0: not set */
+	enum timer_kind kind : 4;
 };
 
 struct heap {
@@ -37,7 +40,7 @@ struct heap {
 	uint32_t n_timers;
 	uint32_t size;
 	uint32_t reserved;
-	uint64_t serial;
+	uint32_t serial;
 };
 
 void heap_done(struct heap *);

@@ -110,7 +110,12 @@ bool reenter_now(struct core *, struct hold *, struct request *);
 void reenter_waiting(struct core *, struct hold *);
 
 /* grant.c */
-struct grant *grant_new(struct core *, struct lock *);
+struct grant *grant_new(struct core *, struct lock *, bool fail_closed);
+void grant_free(struct grant *);
+struct extras *grant_extras(struct grant *);
+struct downgrade *grant_downgrade(const struct grant *);
+struct ident grant_session_id(const struct grant *);
+uint16_t grant_tokens(const struct grant *);
 bool grant_has(const struct grant *, struct ident);
 struct grant *grant_find(const struct lock *, struct ident);
 void grant_enter(struct core *, struct grant *, enum grant_state,
@@ -199,7 +204,7 @@ void keep_forget(struct core *);
 enum keep keep_look(struct core *, struct grant *, struct request *);
 void keep_advance(struct core *, struct grant *);
 void keep_tell(struct core *, struct request *);
-void keep_join(struct grant *, struct request *);
+int keep_join(struct grant *, struct request *);
 void keep_leave(struct request *);
 void keep_lose(struct core *, struct grant *);
 bool keep_failed(struct core *, struct grant *, uint64_t serial,

@@ -25,12 +25,19 @@
 static const struct contents keep_nothing = { { NULL, 0 }, NULL, 0 };
 static const struct change keep_no_change = { .sets_data = false };
 
+/* The first of the renewals that change something. */
+static struct request *
+keep_renewal(const struct grant *g)
+{
+	return g->extras == NULL ? NULL : g->extras->changing;
+}
+
 /* The request of who has the lock, or had it, that comes next. */
 static struct request *
 keep_owed_to(const struct grant *g)
 {
-	if (g->changing != NULL)
-		return g->changing;
+	if (keep_renewal(g) != NULL)
+		return keep_renewal(g);
 	return g->releasing != NULL && g->releasing->change != NULL ?
 	    g->releasing : NULL;
 }
@@ -177,7 +184,7 @@ keep_finish(struct core *core, struct grant *g, struct request *r)
 {
 	free(r->change);
 	r->change = NULL;
-	if (r != g->changing)
+	if (r != keep_renewal(g))
 		return;
 	keep_leave(r);
 	session_renew(core, grant_session(g), r);
@@ -218,17 +225,24 @@ keep_tell(struct core *core, struct request *r)
 
 /* ---- the holder's requests -------------------------------------------- */
 
-void
+/* DDBLOCK_E_NOMEM */
+int
 keep_join(struct grant *g, struct request *r)
 {
+	struct extras *extras = grant_extras(g);
+
+	if (extras == NULL)
+		return DDBLOCK_E_NOMEM;
 	r->changing = g;
-	DL_APPEND2(g->changing, r, renew_previous, renew_next);
+	DL_APPEND2(extras->changing, r, renew_previous, renew_next);
+	return 0;
 }
 
 void
 keep_leave(struct request *r)
 {
-	DL_DELETE2(r->changing->changing, r, renew_previous, renew_next);
+	DL_DELETE2(r->changing->extras->changing, r, renew_previous,
+	    renew_next);
 	r->changing = NULL;
 }
 
@@ -236,8 +250,10 @@ keep_leave(struct request *r)
 void
 keep_lose(struct core *core, struct grant *g)
 {
-	while (g->changing != NULL)
-		request_reply(core, g->changing, DDBLOCK_E_LOCK_LOST, 0, NULL);
+	struct request *r;
+
+	while ((r = keep_renewal(g)) != NULL)
+		request_reply(core, r, DDBLOCK_E_LOCK_LOST, 0, NULL);
 }
 
 /* ---- the answer to an update ------------------------------------------ */

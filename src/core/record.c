@@ -13,10 +13,13 @@
 bool
 record_shows(const struct lock_record *record, const struct grant *g)
 {
-	bool ours = g->session != NULL || g->fail_closed;
+	struct ident session;
 
-	for (size_t i = 0; ours && i < record->n_holders; i++) {
-		if (ident_equal(record->holders[i].session, g->session_id) &&
+	if (g->session == NULL && !g->fail_closed)
+		return false;
+	session = grant_session_id(g);
+	for (size_t i = 0; i < record->n_holders; i++) {
+		if (ident_equal(record->holders[i].session, session) &&
 		    grant_has(g, record->holders[i].grant))
 			return true;
 	}
@@ -346,8 +349,8 @@ record_find_use(struct lock *l, const struct lock_record *record)
 	/* Also of a free lock: who waited for another limit than the last one
 	 * keeps the wish that lets nobody in before. */
 	l->shared_seen = record->mode == LOCK_MODE_SHARED;
-	l->limit_seen = record->limit > UINT32_MAX ? UINT32_MAX :
-	    (uint32_t)record->limit;
+	l->limit_seen = record->limit > UINT16_MAX ? UINT16_MAX :
+	    (uint16_t)record->limit;
 }
 
 /*

@@ -187,14 +187,22 @@ enum grant_state {
 /* ---- downgrade.c ---- */
 struct downgrade {
 	struct ident id;	/* of the element that takes the place */
-	uint32_t limit;
+	uint16_t limit;
 	bool sent;
 	bool unsure;		/* an attempt's answer never came */
 	char *owner;		/* may be NULL */
 	struct request *request;	/* DOWNGRADE; NULL: it was answered */
 };
 
-/* One element of ours in a lock's record, or on its way there. */
+/* What few grants have; it stays to the grant's end. */
+struct extras {
+	struct ident session;		/* fail-closed: in its element */
+	struct downgrade *downgrade;	/* HELD, or NULL */
+	struct request *changing;	/* RENEWs with a change */
+};
+
+/* One element of ours in a lock's record, or on its way there. Every lock has
+ * one, hence its narrow members. */
 struct grant {
 	struct lock *lock;
 	struct grant *next;		/* of the lock */
@@ -202,24 +210,21 @@ struct grant {
 					 * write under way */
 	struct grant *session_previous, *session_next;
 	struct ident id;
-	struct ident session_id;	/* in its element */
 	enum grant_state state : 8;
 	enum lock_mode mode : 8;
 	bool unsettled : 1;	/* RELEASING: the answer never came */
 	bool passed : 1;	/* this acquisition was granted before */
 	bool unsealed : 1;	/* an update may yet land: see keep.c */
 	bool fail_closed : 1;
-	uint16_t tokens_asked;
+	uint16_t limit;
 	uint16_t audit_round;
-	uint32_t limit;
 	uint64_t token_next;	/* the block: next to give, and the last */
 	uint64_t token_last;
 	uint64_t gap_ms;	/* nobody else's before: one was lost */
 	struct hold *holds;		/* NULL: idle */
 	struct request *releasing;	/* waits for the release's outcome */
-	struct request *changing;	/* RENEWs with a change */
 	struct grant *releasing_next;	/* that it waits for */
-	struct downgrade *downgrade;	/* HELD, or NULL */
+	struct extras *extras;		/* NULL: it has none */
 };
 
 /* ---- lock.c ---- */
@@ -258,8 +263,8 @@ struct lock {
 	struct hash_link link;		/* first: in ns->locks, by key */
 	struct namespace *ns;
 	struct timer timer;
-	enum lock_view view : 8;
-	enum lock_mode wanted : 8;	/* the wish of ours in the record */
+	enum lock_view view : 4;
+	enum lock_mode wanted : 4;	/* the wish of ours in the record */
 	bool wish_seen : 1;	/* and another host's, who is hindered */
 	bool shared_seen : 1;	/* it is or was shared, with this limit: */
 	bool hindered : 1;	/* it could be had, but for others' wishes */
@@ -272,7 +277,7 @@ struct lock {
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
-	uint32_t limit_seen;
+	uint16_t limit_seen;	/* or the greatest number */
 	uint32_t n_holds;		/* of the grants */
 	uint32_t n_waiting;
 	uint32_t references;	/* lost holds, doubts, audits */

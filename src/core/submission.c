@@ -99,21 +99,11 @@ struct holder
 submission_me(const struct grant *g)
 {
 	return (struct holder){
-		.session = g->session_id,
+		.session = grant_session_id(g),
 		.grant = g->id,
 		.lease_ms = g->lock->ns->settings.lease_ms,
 		.fail_closed = g->fail_closed,
 	};
-}
-
-static uint16_t
-submission_tokens(const struct grant *g)
-{
-	const struct core_namespace *t = &g->lock->ns->settings;
-
-	if (g->mode == LOCK_MODE_SHARED)
-		return 1;
-	return (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
 }
 
 /* A new grant has a new name: none is ever used twice. */
@@ -125,20 +115,20 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	struct operation *o = &s->submit.operation;
 
 	g->mode = r->terms.mode;
-	g->limit = r->terms.limit;
+	g->limit = (uint16_t)r->terms.limit;
 	g->fail_closed = r->terms.fail_closed;
-	g->session_id = l->ns->session->id;
+	if (g->fail_closed)
+		g->extras->session = l->ns->session->id;
 	grant_enter(core, g, GRANT_ASKING, l->ns->session);
-	g->tokens_asked = submission_tokens(g);
 	s->holder = submission_me(g);
 	if (r->owner != NULL)
 		s->owner = strdup(r->owner);
 	o->me = s->holder;
 	o->mode = g->mode;
 	o->limit = g->limit;
-	o->session = g->session_id;
+	o->session = s->holder.session;
 	o->owner = s->owner;
-	o->tokens = g->tokens_asked;
+	o->tokens = grant_tokens(g);
 	if (n_dead > 0) {
 		o->n_dead = n_dead;
 		memcpy(s->dead, l->sight->holders,
@@ -154,17 +144,18 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 static void
 submission_prepare_downgrade(const struct grant *g, struct submission *s)
 {
+	const struct downgrade *downgrade = grant_downgrade(g);
 	struct operation *o = &s->submit.operation;
 
 	s->downgrading = true;
 	s->dead[0] = submission_me(g);
 	s->holder = s->dead[0];
-	s->holder.grant = g->downgrade->id;
-	if (g->downgrade->owner != NULL)
-		s->owner = strdup(g->downgrade->owner);
+	s->holder.grant = downgrade->id;
+	if (downgrade->owner != NULL)
+		s->owner = strdup(downgrade->owner);
 	o->me = s->holder;
 	o->mode = LOCK_MODE_SHARED;
-	o->limit = g->downgrade->limit;
+	o->limit = downgrade->limit;
 	o->session = g->session->id;
 	o->owner = s->owner;
 	o->tokens = 1;
@@ -223,7 +214,7 @@ submission_prepare_extend(struct grant *g, struct submission *s)
 	s->holder = submission_me(g);
 	o->me = s->holder;
 	o->token_seen = g->token_last;
-	o->tokens = g->tokens_asked;
+	o->tokens = grant_tokens(g);
 }
 
 /* Its contents follow: submission_update(). */
@@ -275,7 +266,7 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 
 	switch (kind) {
 	case OPERATION_ACQUIRE:
-		if (g->downgrade != NULL)
+		if (grant_downgrade(g) != NULL)
 			submission_prepare_downgrade(g, s);
 		else
 			submission_prepare_acquire(core, g, l->queue, s,
@@ -324,7 +315,7 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 	assert(l->submission == NULL);
 	s = submission_new(core, l, kind, n_dead);
 	if (s != NULL && kind == OPERATION_ACQUIRE && g == NULL) {
-		g = grant_new(core, l);
+		g = grant_new(core, l, l->queue->terms.fail_closed);
 		if (g == NULL) {
 			submission_free(core, s);
 			s = NULL;
@@ -376,7 +367,7 @@ submission_begin_part(struct core *core, struct lock *l)
 {
 	struct submission *s =
 	    submission_new(core, l, OPERATION_ACQUIRE, 0);
-	struct grant *g = s == NULL ? NULL : grant_new(core, l);
+	struct grant *g = s == NULL ? NULL : grant_new(core, l, false);
 
 	assert(l->submission == NULL);
 	if (g == NULL) {

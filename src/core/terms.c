@@ -378,7 +378,7 @@ terms_may_reenter(const struct hold *h, const struct core_terms *asked)
 	const struct grant *g = h->grant;
 
 	return asked->reentrant && h->terms != NULL && h->terms->count > 0 &&
-	    h->terms->count < UINT32_MAX && g->downgrade == NULL &&
+	    h->terms->count < UINT32_MAX && grant_downgrade(g) == NULL &&
 	    g->mode == asked->mode && g->limit == asked->limit &&
 	    g->fail_closed == asked->fail_closed;
 }

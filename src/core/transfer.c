@@ -65,7 +65,7 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	uint64_t last = o->lock.token;
 
 	if (!grant_is_good(core, g) ||
-	    last < g->tokens_asked || last > TOKEN_MAX) {
+	    last < grant_tokens(g) || last > TOKEN_MAX) {
 		/* Nobody was told of it: give it back. */
 		if (g->fail_closed) {
 			grant_enter(core, g, GRANT_RELEASING, NULL);
@@ -78,7 +78,7 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	}
 	grant_enter(core, g, GRANT_HELD, g->session);
 	g->token_last = last;
-	g->token_next = last - g->tokens_asked + 1;
+	g->token_next = last - grant_tokens(g) + 1;
 	g->passed = false;
 	/* Just written: this round of the audit need not read it. */
 	g->audit_round = l->ns->audit.round;
