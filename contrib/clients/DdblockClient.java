@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -39,7 +40,9 @@ import java.util.concurrent.TimeUnit;
  *
  * One file, nothing but Java 17, Linux; copy it. It speaks
  * ddblock-protocol(7). A hold belongs to its connection: when the client is
- * closed or the process ends, the daemon gives it to the next in line.
+ * closed or the process ends, the daemon gives it to the next in line. One that
+ * was acquired with {@code "linger", "1m"} stays for so long:
+ * {@code client.resume(secret)} has it again, on another connection.
  *
  * <p>Every hold has a deadline that renewals move on, and counts down by
  * itself: a daemon that is stopped or dead cannot keep {@code hold.isValid()}
@@ -61,9 +64,11 @@ public final class DdblockClient implements AutoCloseable {
     // The deadline of a hold that has none.
     private static final long NEVER_MS = Long.MAX_VALUE;
     private static final Duration FOR_EVER = Duration.ofDays(36500);
-    private static final Set<String> GRANTING = Set.of("ACQUIRE", "TRY");
     private static final Set<String> CANCELLABLE =
             Set.of("ACQUIRE", "TRY", "LIST", "HELD", "WAITING");
+    // Of a request that was not run.
+    private static final Set<String> REFUSED =
+            Set.of("BAD_REQUEST", "UNSUPPORTED");
 
     /**
      * A request failed. The code is a word of the protocol; NO_DAEMON: there
@@ -268,16 +273,20 @@ public final class DdblockClient implements AutoCloseable {
                 new CompletableFuture<>();
         private long untilBootMs; // this and what follows: under the mutex
         private String reason;
-        private boolean isReleased;
-        private Pending releasing;
+        private long count = 1;
+        private final Set<Pending> releasing = new HashSet<>();
 
         private Hold(Pending pending, Fields fields) {
             this.fields = fields;
-            key = pending.key == null ? null : utf8(decode(pending.key));
+            String told = fields.get("key"); // by RESUME, as is its ns
+            key = told != null || pending.key == null ? told
+                    : utf8(decode(pending.key));
             id = fields.get("id");
             untilBootMs = fields.get("until_boot_ms") == null ? NEVER_MS
                     : fields.number("until_boot_ms", -1);
             Object named = pending.arguments.get("ns");
+            if (named == null)
+                named = fields.get("ns");
             ns = named == null ? defaultNs : named.toString();
             isManual = "manual".equals(pending.arguments.get("renew"));
             for (Fields row : pending.rows)
@@ -308,7 +317,8 @@ public final class DdblockClient implements AutoCloseable {
         }
 
         public String mode() {
-            return fields.get("mode");
+            String mode = fields.get("mode");
+            return mode == null ? "exclusive" : mode;
         }
 
         public String ns() {
@@ -320,6 +330,13 @@ public final class DdblockClient implements AutoCloseable {
             return fields;
         }
 
+        /** How often it is held: once, if it is not reentrant; 0: released. */
+        public long count() {
+            synchronized (mutex) {
+                return count;
+            }
+        }
+
         /** May what the lock guards be used? Only before the deadline. */
         public boolean isValid() {
             return !remaining().isZero();
@@ -328,7 +345,7 @@ public final class DdblockClient implements AutoCloseable {
         /** Time to the deadline, unless a renewal moves it on. */
         public Duration remaining() {
             synchronized (mutex) {
-                if (isReleased || reason != null)
+                if (count <= 0 || reason != null)
                     return Duration.ZERO;
                 return Duration.ofMillis(Math.max(untilBootMs - bootMs(), 0));
             }
@@ -360,31 +377,29 @@ public final class DdblockClient implements AutoCloseable {
         }
 
         /**
-         * Give it back. Fails with LOCK_LOST if it was lost before. To release
-         * it twice does nothing. It takes no longer than the hold would.
+         * Give it back, once. Fails with LOCK_LOST if it was lost before. To
+         * release what is released does nothing. It takes no longer than the
+         * hold would.
          */
         public void release() {
             release(Map.of());
         }
 
         public void release(Map<String, ?> arguments) {
+            Pending release;
             synchronized (mutex) {
-                if (isReleased)
+                if (count <= 0)
                     return;
-                isReleased = true;
                 if (reason != null) {
-                    sendUnheard("RELEASE", Map.of("id", id));
+                    count--;
+                    giveBack(id);
                     throw lostError();
                 }
-                releasing = start("RELEASE", null, withId(arguments));
+                release = start("RELEASE", null, withId(arguments));
+                count--;
+                releasing.add(release);
             }
-            try {
-                releasing.resultUninterrupted();
-            } finally {
-                synchronized (mutex) {
-                    holds.remove(id);
-                }
-            }
+            release.resultUninterrupted();
         }
 
         /** The same, at the end of a try. */
@@ -423,6 +438,7 @@ public final class DdblockClient implements AutoCloseable {
         private final CompletableFuture<Reply> future =
                 new CompletableFuture<>();
         private final ArrayDeque<Fields> rows = new ArrayDeque<>();
+        private final Map<String, Hold> resumed = new LinkedHashMap<>();
         private boolean isAbandoned;
 
         private Pending(String tag, String verb, String key,
@@ -482,14 +498,17 @@ public final class DdblockClient implements AutoCloseable {
         /** Nobody waits for it any more. A grant is given back. */
         public void abandon() {
             synchronized (mutex) {
-                if (!pending.containsKey(tag)) {
-                    if (future.isDone() && !future.isCompletedExceptionally()
-                            && future.join().hold() != null)
-                        giveBack(future.join().fields());
-                } else if (!isAbandoned) {
-                    isAbandoned = true;
+                if (isAbandoned)
+                    return;
+                isAbandoned = true;
+                if (pending.containsKey(tag)) {
                     if (CANCELLABLE.contains(verb))
                         sendUnheard("CANCEL", Map.of("tag", tag));
+                } else if (!future.isCompletedExceptionally()
+                        && future.join().hold() != null) {
+                    future.join().hold().count--;
+                    forget(future.join().hold());
+                    giveBack(future.join().hold().id);
                 }
             }
         }
@@ -557,6 +576,7 @@ public final class DdblockClient implements AutoCloseable {
     private int lineMax = LINE_MAX;
     private String defaultNs = "default";
     private Reply hello;
+    private String secret;
     private DdblockException ended; // for whoever comes later
 
     private DdblockClient(Path path) throws IOException {
@@ -610,11 +630,18 @@ public final class DdblockClient implements AutoCloseable {
         return hello;
     }
 
-    /** End the connection. The daemon releases what it held. */
+    /** By which what lingers can be resumed, also after the end; or null. */
+    public String secret() {
+        synchronized (mutex) {
+            return secret;
+        }
+    }
+
+    /** End the connection. The daemon releases what does not linger. */
     @Override
     public void close() {
         synchronized (mutex) {
-            holds.values().forEach(hold -> hold.isReleased = true);
+            holds.values().forEach(hold -> hold.count = 0);
             holds.clear();
             end("the client was closed");
         }
@@ -672,6 +699,17 @@ public final class DdblockClient implements AutoCloseable {
 
     public Hold tryAcquire(Object key) throws InterruptedException {
         return tryAcquire(key, Map.of());
+    }
+
+    /**
+     * What lingers by the secret of another client, before anything is acquired
+     * here. What was lost meanwhile is among it. Whoever gives this up closes
+     * the client, and it lingers again.
+     */
+    public List<Hold> resume(String secret) throws InterruptedException {
+        var request = start("RESUME", null, Map.of("secret", secret));
+        request.result();
+        return List.copyOf(request.resumed.values());
     }
 
     /** Who has the lock. */
@@ -741,11 +779,8 @@ public final class DdblockClient implements AutoCloseable {
             start(verb, null, arguments).isAbandoned = true;
     }
 
-    private void giveBack(Fields fields) {
-        Hold hold = holds.remove(fields.get("id"));
-        if (hold != null)
-            hold.isReleased = true;
-        sendUnheard("RELEASE", Map.of("id", fields.get("id")));
+    private void giveBack(String id) {
+        sendUnheard("RELEASE", Map.of("id", id));
     }
 
     private void feed(String data) {
@@ -769,24 +804,28 @@ public final class DdblockClient implements AutoCloseable {
 
     private void answer(Pending request, Line line) {
         mutex.notifyAll();
-        if (line.kind.equals("+")) {
-            request.rows.add(line.fields);
-            return;
-        }
-        pending.remove(request.tag);
         try {
+            if (line.kind.equals("+")) {
+                row(request, line.fields);
+                return;
+            }
+            pending.remove(request.tag);
+            if (request.verb.equals("RELEASE"))
+                released(request, line);
             if (!line.kind.equals("OK"))
                 throw new DdblockException(line.word, line.text, line.fields);
             Hold hold = null;
-            if (GRANTING.contains(request.verb)) {
-                if (request.isAbandoned)
-                    giveBack(line.fields);
-                else
-                    hold = grant(request, line.fields);
-            } else if (request.verb.equals("HELLO")) {
-                lineMax = (int) line.fields.number("line_max", LINE_MAX);
-                if (line.fields.get("namespaces") != null)
-                    defaultNs = line.fields.get("namespaces").split(",")[0];
+            switch (request.verb) {
+                case "ACQUIRE", "TRY" -> hold = grant(request, line.fields);
+                case "RESUME" ->
+                    secret = request.arguments.get("secret").toString();
+                case "HELLO" -> {
+                    lineMax = (int) line.fields.number("line_max", LINE_MAX);
+                    if (line.fields.get("namespaces") != null)
+                        defaultNs = line.fields.get("namespaces")
+                                .split(",")[0];
+                }
+                default -> { }
             }
             request.future.complete(new Reply(line.fields, line.text,
                     List.copyOf(request.rows), hold));
@@ -795,16 +834,70 @@ public final class DdblockClient implements AutoCloseable {
         }
     }
 
+    /** Of RESUME: a lock that is had again from here on. */
+    private void row(Pending request, Fields fields) {
+        if (!request.verb.equals("RESUME")) {
+            request.rows.add(fields);
+            return;
+        }
+        Hold hold = request.resumed.get(fields.get("id"));
+        if (hold != null) {
+            hold.tokens.put(fields.get("key"), fields.number("token", 0));
+            return;
+        }
+        hold = begin(request, fields);
+        hold.count = fields.number("count", 1);
+        request.resumed.put(hold.id, hold);
+        if ("lost".equals(fields.get("state")))
+            lose(hold, fields.get("reason"), fields);
+    }
+
     private Hold grant(Pending request, Fields fields) {
+        if (request.isAbandoned) {
+            giveBack(fields.get("id"));
+            return null;
+        }
+        if (fields.get("secret") != null)
+            secret = fields.get("secret");
+        Hold hold = holds.get(fields.get("id"));
+        if (hold == null)
+            return begin(request, fields);
+        hold.count++;
+        hold.extend(fields);
+        return hold;
+    }
+
+    private Hold begin(Pending request, Fields fields) {
         var hold = new Hold(request, fields);
         if (hold.untilBootMs != NEVER_MS && hold.untilBootMs - bootMs()
                 > durationMs(fields.get("remaining")) + LOOK_MS) {
-            giveBack(fields);
+            giveBack(hold.id);
             throw new DdblockException("PROTOCOL",
                     "the daemon has another boot-time clock", fields);
         }
         holds.put(hold.id, hold);
         return hold;
+    }
+
+    /**
+     * It is held no more often than the daemon says. What was refused, for what
+     * it brought, is done without that.
+     */
+    private void released(Pending request, Line line) {
+        Hold hold = holds.get(request.arguments.get("id"));
+        if (hold == null || !hold.releasing.remove(request))
+            return;
+        if (line.kind.equals("OK"))
+            hold.count = Math.min(hold.count, line.fields.number("count", 0));
+        else if (REFUSED.contains(line.word))
+            giveBack(hold.id);
+        forget(hold);
+    }
+
+    /** Unless it is held once more, or a release is under way. */
+    private void forget(Hold hold) {
+        if (hold.count <= 0 && hold.releasing.isEmpty())
+            holds.remove(hold.id);
     }
 
     private void event(String name, Fields fields) {
@@ -835,11 +928,11 @@ public final class DdblockClient implements AutoCloseable {
     private void lose(Hold hold, String reason, Fields fields) {
         holds.remove(hold.id);
         hold.reason = reason == null ? "unknown" : reason;
-        if (hold.releasing != null) {
-            // The daemon stands still; its lock is free by now all the same.
-            hold.releasing.future.completeExceptionally(hold.lostError());
+        // The daemon stands still; its lock is free by now all the same.
+        hold.releasing.forEach(release ->
+                release.future.completeExceptionally(hold.lostError()));
+        if (hold.count <= 0)
             return;
-        }
         hold.lost.completeAsync(() -> hold.reason);
         tell(new Event("LOCK_LOST", fields, hold));
     }

@@ -17,7 +17,9 @@
 //
 // One file, standard library only, Linux; copy it. It speaks
 // ddblock-protocol(7). A hold belongs to its connection: when the client is
-// closed or the process ends, the daemon gives it to the next in line.
+// closed or the process ends, the daemon gives it to the next in line. One that
+// was acquired with Args{"linger": "1m"} stays for so long: Client.Resume has
+// it again, on another connection.
 //
 // Every hold has a deadline that renewals move on, and counts down by itself: a
 // daemon that is stopped or dead cannot keep Hold.Valid true. Hold.Lost is
@@ -256,8 +258,8 @@ type Hold struct {
 	endMs     int64 // of its max_hold, or 0
 	untilMs   int64 // this and what follows: under the client's mutex
 	reason    string
-	released  bool
-	releasing *Call
+	count     int            // how often it is held
+	releasing map[*Call]bool // each RELEASE that is under way
 }
 
 // Valid says whether what the lock guards may be used: only before its
@@ -271,7 +273,7 @@ func (h *Hold) Remaining() time.Duration {
 	h.client.mutex.Lock()
 	defer h.client.mutex.Unlock()
 	left := h.untilMs - bootMs()
-	if h.released || h.reason != "" || left < 0 {
+	if h.count <= 0 || h.reason != "" || left < 0 {
 		return 0
 	}
 	return time.Duration(left) * time.Millisecond
@@ -296,6 +298,14 @@ func (h *Hold) Reason() string {
 	return h.reason
 }
 
+// Count is how often it is held: once, if it is not reentrant; 0: it was
+// released.
+func (h *Hold) Count() int {
+	h.client.mutex.Lock()
+	defer h.client.mutex.Unlock()
+	return h.count
+}
+
 // Context is done when the hold is lost. Call cancel as with any other.
 func (h *Hold) Context(parent context.Context) (context.Context,
 	context.CancelFunc) {
@@ -310,8 +320,8 @@ func (h *Hold) Context(parent context.Context) (context.Context,
 	return ctx, cancel
 }
 
-// Release gives it back. The error is LOCK_LOST if it was lost before. To
-// release it twice does nothing.
+// Release gives it back, once. The error is LOCK_LOST if it was lost before. To
+// release what is released does nothing.
 func (h *Hold) Release(ctx context.Context) error {
 	return h.ReleaseWith(ctx, nil)
 }
@@ -320,23 +330,23 @@ func (h *Hold) Release(ctx context.Context) error {
 func (h *Hold) ReleaseWith(ctx context.Context, args Args) error {
 	c := h.client
 	c.mutex.Lock()
-	if h.released {
+	if h.count <= 0 {
 		c.mutex.Unlock()
 		return nil
 	}
-	h.released = true
 	if h.reason != "" {
-		c.sendUnheard("RELEASE", Args{"id": h.ID})
+		h.count--
+		c.giveBack(h.ID)
 		c.mutex.Unlock()
 		return h.lostError()
 	}
 	call := c.start("RELEASE", args.with("id", h.ID), nil)
-	h.releasing = call
+	if c.calls[call.Tag] != nil { // it was sent
+		h.count--
+		h.releasing[call] = true
+	}
 	c.mutex.Unlock()
 	_, err := call.Wait(ctx)
-	c.mutex.Lock()
-	delete(c.holds, h.ID)
-	c.mutex.Unlock()
 	return err
 }
 
@@ -396,6 +406,7 @@ type Client struct {
 	defaultNs string
 	calls     map[string]*Call
 	holds     map[string]*Hold
+	secret    string
 	ended     error // for whoever comes later
 }
 
@@ -435,11 +446,11 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connection. The daemon releases what it held.
+// Close ends the connection. The daemon releases what does not linger.
 func (c *Client) Close() error {
 	c.mutex.Lock()
 	for _, hold := range c.holds {
-		hold.released = true
+		hold.count = 0
 	}
 	c.holds = map[string]*Hold{}
 	c.end(&Error{Code: NoDaemon, Text: "the client was closed"})
@@ -481,6 +492,24 @@ func (c *Client) AcquireAll(ctx context.Context, keys []string,
 func (c *Client) TryAll(ctx context.Context, keys []string, args Args) (*Hold,
 	error) {
 	return c.Start("TRY", args, keys...).WaitHold(ctx)
+}
+
+// Secret by which what lingers can be resumed, also after the end; or "".
+func (c *Client) Secret() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.secret
+}
+
+// Resume has what lingers by the secret of another client, before anything is
+// acquired here. What was lost meanwhile is among it. Whoever gives this up
+// closes the client, and it lingers again.
+func (c *Client) Resume(ctx context.Context, secret string) ([]*Hold, error) {
+	call := c.Start("RESUME", Args{"secret": secret})
+	if _, err := call.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return call.resumed, nil
 }
 
 // Do runs a function while it has the lock. The function's context ends when
@@ -623,6 +652,7 @@ type Call struct {
 	done      chan struct{} // closed when what follows stands
 	reply     *Reply
 	hold      *Hold
+	resumed   []*Hold
 	err       error
 	rows      []Fields
 	rowCame   chan struct{}
@@ -714,17 +744,21 @@ func (call *Call) finish(reply *Reply, err error) {
 func (c *Client) abandon(call *Call) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if call.abandoned {
+		return
+	}
+	call.abandoned = true
+	if call.hold != nil {
+		call.hold.count--
+		c.forget(call.hold)
+		c.giveBack(call.hold.ID)
+	}
 	if c.calls[call.Tag] == nil {
-		if call.hold != nil && !call.hold.released {
-			call.hold.released = true
-			c.giveBack(call.reply.Fields)
-		}
-	} else if !call.abandoned {
-		call.abandoned = true
-		switch call.verb {
-		case "ACQUIRE", "TRY", "LIST", "HELD", "WAITING":
-			c.sendUnheard("CANCEL", Args{"tag": call.Tag})
-		}
+		return
+	}
+	switch call.verb {
+	case "ACQUIRE", "TRY", "LIST", "HELD", "WAITING":
+		c.sendUnheard("CANCEL", Args{"tag": call.Tag})
 	}
 }
 
@@ -732,9 +766,8 @@ func (c *Client) sendUnheard(verb string, args Args) {
 	c.start(verb, args, nil).abandoned = true
 }
 
-func (c *Client) giveBack(fields Fields) {
-	delete(c.holds, fields["id"])
-	c.sendUnheard("RELEASE", Args{"id": fields["id"]})
+func (c *Client) giveBack(id string) {
+	c.sendUnheard("RELEASE", Args{"id": id})
 }
 
 func (c *Client) feed(data []byte) {
@@ -758,6 +791,10 @@ func (c *Client) feed(data []byte) {
 }
 
 func (c *Client) answer(call *Call, l line) {
+	if l.kind == "+" && call.verb == "RESUME" {
+		c.resume(call, l.fields)
+		return
+	}
 	if l.kind == "+" {
 		if !call.abandoned {
 			call.rows = append(call.rows, l.fields)
@@ -769,18 +806,23 @@ func (c *Client) answer(call *Call, l line) {
 		return
 	}
 	delete(c.calls, call.Tag)
-	reply := &Reply{Fields: l.fields, Text: l.text, Rows: call.rows}
+	if call.verb == "RELEASE" {
+		c.released(call, l)
+	}
 	if l.kind != "OK" {
 		call.finish(nil, l.error())
 		return
 	}
+	reply := &Reply{Fields: l.fields, Text: l.text, Rows: call.rows}
 	switch call.verb {
 	case "ACQUIRE", "TRY":
 		if call.abandoned {
-			c.giveBack(l.fields)
+			c.giveBack(l.fields["id"])
 		} else if err := c.grant(call, reply); err != nil {
 			call.finish(nil, err)
 		}
+	case "RESUME":
+		c.secret = fmt.Sprint(call.args["secret"])
 	case "HELLO":
 		c.defaultNs, _, _ = strings.Cut(l.fields["namespaces"], ",")
 		if size := l.fields.number("line_max"); size > 0 {
@@ -790,22 +832,90 @@ func (c *Client) answer(call *Call, l line) {
 	call.finish(reply, nil)
 }
 
-func (c *Client) grant(call *Call, reply *Reply) error {
+func (c *Client) grant(call *Call, reply *Reply) (err error) {
+	fields := reply.Fields
+	if secret := fields["secret"]; secret != "" {
+		c.secret = secret
+	}
+	hold := c.holds[fields["id"]]
+	if hold != nil {
+		hold.count++
+		hold.extend(fields)
+	} else if hold, err = c.begin(call, reply); err != nil {
+		return err
+	}
+	call.hold = hold
+	return nil
+}
+
+// resume takes a row: a lock that is had again from here on.
+func (c *Client) resume(call *Call, row Fields) {
+	token := uint64(row.number("token"))
+	for _, hold := range call.resumed {
+		if hold.ID == row["id"] {
+			hold.Key += " " + row["key"]
+			hold.Tokens[row["key"]] = token
+			return
+		}
+	}
+	call.keys = []string{row["key"]}
+	hold, err := c.begin(call, &Reply{Fields: row})
+	if err != nil {
+		call.finish(nil, err)
+		return
+	}
+	if count := int(row.number("count")); count > 0 {
+		hold.count = count
+	}
+	call.resumed = append(call.resumed, hold)
+	if row["state"] == "lost" {
+		c.lose(hold, row["reason"], nil)
+	}
+}
+
+func (c *Client) begin(call *Call, reply *Reply) (*Hold, error) {
+	hold, fields := c.newHold(call, reply), reply.Fields
+	bad := &Error{Code: Protocol, Text: "cannot read the grant",
+		Fields: fields}
+	left, err := time.ParseDuration(fields["remaining"])
+	if _, has := fields["until_boot_ms"]; !has {
+		hold.untilMs, left, err = neverMs, math.MaxInt64-look, nil
+	}
+	if hold.ID == "" || hold.untilMs == 0 || err != nil {
+		return nil, bad
+	}
+	if hold.untilMs-bootMs() > (left + look).Milliseconds() {
+		c.giveBack(hold.ID)
+		bad.Text = "the daemon has another boot-time clock"
+		return nil, bad
+	}
+	c.holds[hold.ID] = hold
+	return hold, nil
+}
+
+func (c *Client) newHold(call *Call, reply *Reply) *Hold {
 	fields := reply.Fields
 	hold := &Hold{
-		Key:     strings.Join(call.keys, " "),
-		ID:      fields["id"],
-		Mode:    fields["mode"],
-		Ns:      c.defaultNs,
-		Reply:   reply,
-		Tokens:  map[string]uint64{},
-		client:  c,
-		lost:    make(chan struct{}),
-		manual:  call.args["renew"] == "manual",
-		endMs:   fields.number("end_boot_ms"),
-		untilMs: fields.number("until_boot_ms"),
+		Key:       strings.Join(call.keys, " "),
+		ID:        fields["id"],
+		Mode:      "exclusive",
+		Ns:        c.defaultNs,
+		Reply:     reply,
+		Tokens:    map[string]uint64{},
+		client:    c,
+		lost:      make(chan struct{}),
+		manual:    call.args["renew"] == "manual",
+		endMs:     fields.number("end_boot_ms"),
+		untilMs:   fields.number("until_boot_ms"),
+		count:     1,
+		releasing: map[*Call]bool{},
+	}
+	if mode, is := fields["mode"]; is {
+		hold.Mode = mode
 	}
 	if ns, is := call.args["ns"].(string); is {
+		hold.Ns = ns
+	} else if ns, is := fields["ns"]; is { // it is said by RESUME
 		hold.Ns = ns
 	}
 	for _, row := range reply.Rows {
@@ -815,22 +925,31 @@ func (c *Client) grant(call *Call, reply *Reply) error {
 		hold.Tokens[call.keys[0]] = uint64(fields.number("token"))
 	}
 	hold.Token = hold.Tokens[call.keys[0]]
-	left, err := time.ParseDuration(fields["remaining"])
-	if _, has := fields["until_boot_ms"]; !has {
-		hold.untilMs, left, err = neverMs, math.MaxInt64-look, nil
+	return hold
+}
+
+// released: it is held no more often than the daemon says. What was refused,
+// for what it brought, is done without that.
+func (c *Client) released(call *Call, l line) {
+	hold := c.holds[fmt.Sprint(call.args["id"])]
+	if hold == nil || !hold.releasing[call] {
+		return
 	}
-	if hold.ID == "" || hold.untilMs == 0 || err != nil {
-		return &Error{Code: Protocol, Text: "cannot read the grant",
-			Fields: fields}
+	delete(hold.releasing, call)
+	left := int(l.fields.number("count"))
+	if l.kind == "OK" && left < hold.count {
+		hold.count = left
+	} else if l.word == "BAD_REQUEST" || l.word == "UNSUPPORTED" {
+		c.giveBack(hold.ID)
 	}
-	if hold.untilMs-bootMs() > (left + look).Milliseconds() {
-		c.giveBack(fields)
-		return &Error{Code: Protocol, Fields: fields,
-			Text: "the daemon has another boot-time clock"}
+	c.forget(hold)
+}
+
+// forget: unless it is held once more, or a release is under way.
+func (c *Client) forget(hold *Hold) {
+	if hold.count <= 0 && len(hold.releasing) == 0 {
+		delete(c.holds, hold.ID)
 	}
-	call.hold = hold
-	c.holds[hold.ID] = hold
-	return nil
 }
 
 func (c *Client) event(name string, fields Fields) {
@@ -875,9 +994,11 @@ func (c *Client) lose(hold *Hold, reason string, fields Fields) {
 		reason = "unknown"
 	}
 	hold.reason = reason
-	if hold.releasing != nil {
-		// The daemon stands still; its lock is free all the same.
-		hold.releasing.finish(nil, hold.lostError())
+	// The daemon stands still; its lock is free all the same.
+	for call := range hold.releasing {
+		call.finish(nil, hold.lostError())
+	}
+	if hold.count <= 0 {
 		return
 	}
 	close(hold.lost)

@@ -16,7 +16,8 @@
  *
  * One file, Node only; copy it. It speaks ddblock-protocol(7). A hold belongs
  * to its connection: when the client is closed or the process ends, the daemon
- * gives it to the next in line.
+ * gives it to the next in line. One that was acquired with { linger: '1m' }
+ * stays for so long: client.resume(secret) has it again, on another connection.
  *
  * Every hold has a deadline that renewals move on, and counts down by itself:
  * a daemon that is stopped or dead cannot keep hold.isValid() true. hold.signal
@@ -43,6 +44,7 @@ const LINE_MAX = 1 << 20;
 const LOOK_MS = 1000;
 const GRANTING = ['ACQUIRE', 'TRY'];
 const CANCELLABLE = ['ACQUIRE', 'TRY', 'LIST', 'HELD', 'WAITING'];
+const REFUSED = ['BAD_REQUEST', 'UNSUPPORTED']; // a request that was not run
 
 /*
  * A request failed. code is a word of the protocol; NO_DAEMON: there is no
@@ -146,28 +148,32 @@ class Hold extends EventEmitter {
     #client;
     #lost = new AbortController();
 
-    constructor(client, key, args, reply) {
+    constructor(client, { key, args }, reply) {
         super();
         this.#client = client;
-        this.key = key;
+        this.key = reply.fields.key ?? key; // it is said by RESUME
         this.reply = reply;
         this.id = reply.fields.id;
         // Of several locks each has its own; the hold's is the first's.
-        const keys = asArray(key);
+        const keys = asArray(this.key);
         const rows = reply.rows.length > 0 ? reply.rows :
             [{ key: keys[0], token: reply.fields.token ?? 0 }];
         this.tokens = new Map(rows.map((row) => [row.key, Number(row.token)]));
         this.token = this.tokens.get(keys[0]) ?? 0;
         this.mode = reply.fields.mode ?? 'exclusive';
-        this.ns = args.ns ?? client.defaultNs;
+        this.ns = reply.fields.ns ?? args.ns ?? client.defaultNs;
         this.isManual = args.renew === 'manual'; // its own RENEW moves it
         // Without it, there is no deadline.
         this.untilBootMs = Number(reply.fields.until_boot_ms ?? Infinity);
         // Of its max_hold.
         this.endBootMs = Number(reply.fields.end_boot_ms ?? Infinity);
         this.reason = undefined; // for which it was lost
-        this.isReleased = false;
-        this.releasing = undefined; // its RELEASE, under way
+        this.count = 1; // how often it is held: once, if it is not reentrant
+        this.releasing = new Set(); // each RELEASE that is under way
+    }
+
+    get isReleased() {
+        return this.count <= 0;
     }
 
     /* Aborted when the hold is lost. */
@@ -188,7 +194,7 @@ class Hold extends EventEmitter {
         return Math.max(this.untilBootMs - bootMs(), 0);
     }
 
-    /* Give it back. Throws LOCK_LOST if it was lost before. */
+    /* Give it back, once. Throws LOCK_LOST if it was lost before. */
     async release(args) {
         await this.#client._release(this, args);
     }
@@ -213,11 +219,11 @@ class Hold extends EventEmitter {
 
     _lose(reason, fields) {
         this.reason = reason;
-        if (this.releasing !== undefined) {
-            // The daemon stands still; its lock is free by now all the same.
-            this.releasing.reject(this._lostError());
+        // The daemon stands still; its lock is free by now all the same.
+        for (const pending of this.releasing)
+            pending.reject(this._lostError());
+        if (this.isReleased)
             return;
-        }
         this.#lost.abort(this._lostError());
         this.emit('lost', fields);
     }
@@ -238,6 +244,7 @@ class Pending {
         this.rows = [];
         this.onRow = (row) => this.rows.push(row);
         this.isAbandoned = false;
+        this.resumed = new Map(); // holds, by their ids
         this.result = new Promise((resolve, reject) => {
             this.resolve = resolve;
             this.reject = reject;
@@ -269,6 +276,7 @@ class Client extends EventEmitter {
 
     constructor(socket) {
         super();
+        this.secret = undefined; // by which what lingers can be resumed
         this.#socket = socket;
         socket.on('data', (data) => this.#feed(data.toString('latin1')));
         socket.on('error', (error) => this.#end(new DdblockError('NO_DAEMON',
@@ -277,10 +285,10 @@ class Client extends EventEmitter {
             'the daemon ended the connection')));
     }
 
-    /* End the connection. The daemon releases what it held. */
+    /* End the connection. The daemon releases what does not linger. */
     close() {
         for (const hold of this.#holds.values())
-            hold.isReleased = true;
+            hold.count = 0;
         this.#holds.clear();
         this.#end(new DdblockError('NO_DAEMON', 'the client was closed'));
         this.#socket.destroy();
@@ -318,6 +326,15 @@ class Client extends EventEmitter {
     /* A Hold if the lock is free, else an error LOCK_BUSY. */
     async tryAcquire(key, args) {
         return this.request('TRY', key, args);
+    }
+
+    /*
+     * The Holds that linger by the secret of another client, before anything is
+     * acquired here. What was lost meanwhile is among them. Whoever gives this
+     * up closes the client, and they linger again.
+     */
+    async resume(secret) {
+        return this.request('RESUME', undefined, { secret });
     }
 
     /* Fields that say who has the lock. */
@@ -426,18 +443,16 @@ class Client extends EventEmitter {
     async _release(hold, args) {
         if (hold.isReleased)
             return;
-        hold.isReleased = true;
         if (hold.reason !== undefined) {
-            this.#sendUnheard('RELEASE', { id: hold.id });
+            hold.count--;
+            this.#giveBack(hold.id);
             throw hold._lostError();
         }
-        hold.releasing = this.#start('RELEASE', undefined,
+        const pending = this.#start('RELEASE', undefined,
             { id: hold.id, ...args });
-        try {
-            await hold.releasing.result;
-        } finally {
-            this.#holds.delete(hold.id);
-        }
+        hold.count--;
+        hold.releasing.add(pending);
+        await pending.result;
     }
 
     #feed(data) {
@@ -458,39 +473,78 @@ class Client extends EventEmitter {
     }
 
     #answer(pending, said) {
-        if (said.kind === '+') {
-            pending.onRow(said.fields);
-            return;
-        }
-        this.#pending.delete(pending.tag);
         try {
+            if (said.kind === '+') {
+                this.#row(pending, said.fields);
+                return;
+            }
+            this.#pending.delete(pending.tag);
+            if (pending.verb === 'RELEASE')
+                this.#released(pending, said);
             if (said.kind !== 'OK')
                 throw new DdblockError(said.word ?? 'PROTOCOL', said.text,
                     said.fields);
-            const reply = { fields: said.fields, text: said.text,
-                rows: pending.rows };
-            if (pending.verb === 'HELLO')
-                this.#lineMax = Number(said.fields.line_max ?? LINE_MAX);
-            if (!GRANTING.includes(pending.verb))
-                pending.resolve(reply);
-            else if (pending.isAbandoned)
-                this.#giveBack(said.fields);
-            else
-                pending.resolve(this.#grant(pending, reply));
+            pending.resolve(this.#result(pending, { fields: said.fields,
+                text: said.text, rows: pending.rows }));
         } catch (error) {
             pending.reject(error);
         }
     }
 
+    #result(pending, reply) {
+        if (GRANTING.includes(pending.verb))
+            return this.#grant(pending, reply);
+        if (pending.verb === 'RESUME') {
+            this.secret = pending.args.secret;
+            return [...pending.resumed.values()];
+        }
+        if (pending.verb === 'HELLO')
+            this.#lineMax = Number(reply.fields.line_max ?? LINE_MAX);
+        return reply;
+    }
+
+    /* Of RESUME: a lock that is had again from here on. */
+    #row(pending, fields) {
+        if (pending.verb !== 'RESUME') {
+            pending.onRow(fields);
+            return;
+        }
+        let hold = pending.resumed.get(fields.id);
+        if (hold) {
+            hold.key = [...hold.tokens.keys(), fields.key];
+            hold.tokens.set(fields.key, Number(fields.token));
+            return;
+        }
+        hold = this.#begin(pending, { fields, text: '', rows: [] });
+        hold.count = Number(fields.count ?? 1);
+        pending.resumed.set(hold.id, hold);
+        if (fields.state === 'lost')
+            this.#lose(hold, fields.reason);
+    }
+
     #grant(pending, reply) {
-        const hold = new Hold(this, pending.key, pending.args, reply);
+        if (pending.isAbandoned) {
+            this.#giveBack(reply.fields.id);
+            return undefined;
+        }
+        this.secret = reply.fields.secret ?? this.secret;
+        const hold = this.#holds.get(reply.fields.id);
+        if (!hold)
+            return this.#begin(pending, reply);
+        hold.count++;
+        hold._extend(reply.fields);
+        return hold;
+    }
+
+    #begin(pending, reply) {
+        const hold = new Hold(this, pending, reply);
         if (hold.id === undefined || Number.isNaN(hold.untilBootMs))
             throw new DdblockError('PROTOCOL', 'cannot read the grant',
                 reply.fields);
         const left = hold.untilBootMs - bootMs();
         if (left !== Infinity &&
             left > durationMs(reply.fields.remaining) + LOOK_MS) {
-            this.#giveBack(reply.fields);
+            this.#giveBack(hold.id);
             throw new DdblockError('PROTOCOL',
                 'the daemon has another boot-time clock', reply.fields);
         }
@@ -498,8 +552,24 @@ class Client extends EventEmitter {
         return hold;
     }
 
-    #giveBack(fields) {
-        this.#sendUnheard('RELEASE', { id: fields.id });
+    #giveBack(id) {
+        this.#sendUnheard('RELEASE', { id });
+    }
+
+    /*
+     * It is held no more often than the daemon says. What was refused, for what
+     * it brought, is done without that.
+     */
+    #released(pending, { kind, word, fields }) {
+        const hold = this.#holds.get(pending.args.id);
+        if (!hold?.releasing.delete(pending))
+            return;
+        if (kind === 'OK')
+            hold.count = Math.min(hold.count, Number(fields.count ?? 0));
+        else if (REFUSED.includes(word))
+            this.#giveBack(hold.id);
+        if (hold.isReleased && hold.releasing.size === 0)
+            this.#holds.delete(hold.id);
     }
 
     #event(name, fields) {
@@ -525,9 +595,8 @@ class Client extends EventEmitter {
     /* It is over: once, and for good. */
     #lose(hold, reason, fields = { id: hold.id, reason }) {
         this.#holds.delete(hold.id);
-        const isOurs = hold.releasing === undefined;
         hold._lose(reason, fields);
-        if (isOurs)
+        if (!hold.isReleased)
             this.emit('event', { name: 'LOCK_LOST', fields, hold });
     }
 

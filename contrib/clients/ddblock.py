@@ -8,7 +8,8 @@
 
 One file, standard library only; copy it. It speaks ddblock-protocol(7). A hold
 belongs to its connection: when the client is closed or the process ends, the
-daemon gives it to the next in line.
+daemon gives it to the next in line. One that was acquired with linger="1m"
+stays for so long: client.resume(secret) has it again, on another connection.
 
 Every hold has a deadline that renewals move on, and counts down by itself: a
 daemon that is stopped or dead cannot keep `hold.is_valid()` true. `hold.lost`
@@ -46,6 +47,7 @@ NEVER_MS = 1 << 62  # the deadline of a hold that has none
 LOOK_MS = 1000  # timers stand still while the host sleeps, its clock does not
 GRANTING = ("ACQUIRE", "TRY")
 CANCELLABLE = ("ACQUIRE", "TRY", "LIST", "HELD", "WAITING")
+REFUSED = ("BAD_REQUEST", "UNSUPPORTED")  # a request that was not run
 
 
 class Error(Exception):
@@ -178,24 +180,29 @@ def _parse(line):
 class _Hold:
     """What holds of both clients have in common."""
 
-    def __init__(self, client, key, arguments, reply):
+    def __init__(self, client, pending, reply):
         fields = reply.fields
         self.client = client
-        self.key = key
+        self.key = fields.get("key", pending.key)  # it is said by RESUME
         self.reply = reply
         self.id = fields["id"]
-        keys = [decode(encode(each)) for each in _keys(key)]
+        keys = [decode(encode(each)) for each in _keys(self.key)]
         rows = reply.rows or [{"key": keys[0], "token": fields.get("token")}]
         self.tokens = {row["key"]: int(row["token"] or 0) for row in rows}
         self.token = self.tokens[keys[0]]  # of several, the first's
         self.mode = fields.get("mode", "exclusive")
-        self.ns = arguments.get("ns") or client.default_ns
-        self.is_manual = arguments.get("renew") == "manual"
+        self.ns = (fields.get("ns") or pending.arguments.get("ns")
+                   or client.default_ns)
+        self.is_manual = pending.arguments.get("renew") == "manual"
         self.until_boot_ms = int(fields.get("until_boot_ms", NEVER_MS))
         self.end_boot_ms = fields.get("end_boot_ms")  # of its max_hold
         self.reason = None  # for which it was lost
-        self.is_released = False
-        self.releasing = None  # its RELEASE, under way
+        self.count = 1  # how often it is held: once, if it is not reentrant
+        self.releasing = []  # each RELEASE that is under way
+
+    @property
+    def is_released(self):
+        return self.count <= 0
 
     def is_valid(self):
         """May what the lock guards be used? True only before the deadline."""
@@ -231,6 +238,11 @@ class _Pending:
         self.rows = []
         self.on_row = on_row or self.rows.append
         self.is_abandoned = False
+        self.resumed = {}  # holds, by their ids
+
+    @property
+    def is_awaited(self):
+        return not (self.is_abandoned or self.future.done())
 
 
 class _Session:
@@ -247,10 +259,11 @@ class _Session:
         self.line_max = LINE_MAX
         self.pending = {}
         self.holds = {}
+        self.secret = None
         self.ended = None  # the Error for whoever comes later
 
     def start(self, verb, key, arguments, on_row=None):
-        """(a _Pending, the line to send)"""
+        """Send a request: a _Pending."""
         if self.ended is not None:
             raise self.ended
         self.serial += 1
@@ -261,7 +274,21 @@ class _Session:
         pending = _Pending(tag, verb, key, arguments,
                            self.client.new_future(), on_row)
         self.pending[tag] = pending
-        return pending, line
+        self.client.write(line)
+        return pending
+
+    def release(self, hold, arguments):
+        """Once, as often as it is held: a future; None: it was released."""
+        if hold.is_released:
+            return None
+        if hold.reason is not None:
+            hold.count -= 1
+            self.send_unheard("RELEASE", id=hold.id)
+            raise hold.lost_error()
+        pending = self.start("RELEASE", None, {"id": hold.id, **arguments})
+        hold.count -= 1
+        hold.releasing.append(pending)
+        return pending.future
 
     def abandon(self, pending):
         """Nobody waits for it any more. A grant is given back."""
@@ -270,8 +297,9 @@ class _Session:
             if future.done() and not future.cancelled() and \
                     future.exception() is None and \
                     isinstance(future.result(), _Hold):
-                future.result().is_released = True
-                self._give_back(future.result().reply.fields)
+                future.result().count -= 1
+                self._forget(future.result())
+                self._give_back(future.result().id)
         elif not pending.is_abandoned:
             pending.is_abandoned = True
             if pending.verb in CANCELLABLE:
@@ -279,9 +307,7 @@ class _Session:
 
     def send_unheard(self, verb, **arguments):
         if self.ended is None:
-            pending, line = self.start(verb, None, arguments)
-            pending.is_abandoned = True
-            self.client.write(line)
+            self.start(verb, None, arguments).is_abandoned = True
 
     def feed(self, data):
         lines = (self.buffer + data).split(b"\n")
@@ -298,45 +324,100 @@ class _Session:
                 self.end(Error(word, text, fields))
 
     def _answer(self, pending, kind, word, fields, text):
-        if kind == "+":
-            pending.on_row(fields)
-            return
-        del self.pending[pending.tag]
-        result = error = None
         try:
+            if kind == "+":
+                self._row(pending, fields)
+                return
+            del self.pending[pending.tag]
+            if pending.verb == "RELEASE":
+                self._released(pending, kind, word, fields)
             if kind != "OK":
                 raise Error(word or "PROTOCOL", text, fields)
-            result = Reply(fields, text, pending.rows)
-            if pending.verb in GRANTING:
-                result = self._grant(pending, result)
-            elif pending.verb == "HELLO":
-                self.line_max = int(fields.get("line_max", LINE_MAX))
+            result = self._result(pending, Reply(fields, text, pending.rows))
         except Error as e:
-            error = e
+            self._fail(pending, e)
         except (KeyError, ValueError) as e:
-            error = Error("PROTOCOL", f"cannot read the reply: {e!r}", fields)
-        if pending.is_abandoned or pending.future.done():
-            if result is not None and pending.verb in GRANTING:
-                self._give_back(fields)
-        elif error is not None:
-            pending.future.set_exception(error)
+            self._fail(pending, Error(
+                "PROTOCOL", f"cannot read the reply: {e!r}", fields))
         else:
-            pending.future.set_result(result)
+            if pending.is_awaited:
+                pending.future.set_result(result)
+
+    def _fail(self, pending, error):
+        if pending.is_awaited:
+            pending.future.set_exception(error)
+
+    def _result(self, pending, reply):
+        if pending.verb in GRANTING:
+            return self._grant(pending, reply)
+        if pending.verb == "RESUME":
+            self.secret = pending.arguments["secret"]
+            return list(pending.resumed.values())
+        if pending.verb == "HELLO":
+            self.line_max = int(reply.fields.get("line_max", LINE_MAX))
+        return reply
+
+    def _row(self, pending, fields):
+        """Of RESUME: a lock that is had again from here on."""
+        if pending.verb != "RESUME":
+            pending.on_row(fields)
+            return
+        hold = pending.resumed.get(fields["id"])
+        if hold is not None:
+            hold.key = [*hold.tokens, fields["key"]]
+            hold.tokens[fields["key"]] = int(fields["token"])
+            return
+        hold = self._begin(pending, Reply(fields, "", []))
+        hold.count = int(fields.get("count", 1))
+        pending.resumed[hold.id] = hold
+        if fields["state"] == "lost":
+            self.lose(hold, fields["reason"])
 
     def _grant(self, pending, reply):
+        if not pending.is_awaited:
+            self._give_back(reply["id"])
+            return None
+        self.secret = reply.fields.get("secret", self.secret)
+        hold = self.holds.get(reply["id"])
+        if hold is None:
+            return self._begin(pending, reply)
+        hold.count += 1
+        hold.extend(reply.fields)
+        return hold
+
+    def _begin(self, pending, reply):
         hold = self.client.new_hold(pending, reply)
         left = hold.until_boot_ms - boot_ms()
         if "until_boot_ms" in reply.fields and \
                 left > duration_ms(reply["remaining"]) + LOOK_MS:
-            self._give_back(reply.fields)
+            self._give_back(reply["id"])
             raise Error("PROTOCOL", "the daemon has another boot-time clock",
                         reply.fields)
         self.holds[hold.id] = hold
         return hold
 
-    def _give_back(self, fields):
-        self.holds.pop(fields["id"], None)
-        self.send_unheard("RELEASE", id=fields["id"])
+    def _give_back(self, hold_id):
+        self.send_unheard("RELEASE", id=hold_id)
+
+    def _released(self, pending, kind, word, fields):
+        """It is held no more often than the daemon says.
+
+        What was refused, for what it brought, is done without that.
+        """
+        hold = self.holds.get(pending.arguments.get("id"))
+        if hold is None or pending not in hold.releasing:
+            return
+        hold.releasing.remove(pending)
+        if kind == "OK":
+            hold.count = min(hold.count, int(fields.get("count", 0)))
+        elif word in REFUSED:
+            self._give_back(hold.id)
+        self._forget(hold)
+
+    def _forget(self, hold):
+        """Unless it is held once more, or a release is under way."""
+        if hold.is_released and not hold.releasing:
+            self.holds.pop(hold.id, None)
 
     def _event(self, name, fields):
         hold = self.holds.get(fields.get("id"))
@@ -357,10 +438,10 @@ class _Session:
         """It is over: once, and for good."""
         del self.holds[hold.id]
         hold.reason = reason
-        if hold.releasing is not None:
-            # The daemon stands still; its lock is free by now all the same.
-            if not hold.releasing.future.done():
-                hold.releasing.future.set_exception(hold.lost_error())
+        # The daemon stands still; its lock is free by now all the same.
+        for pending in hold.releasing:
+            self._fail(pending, hold.lost_error())
+        if hold.is_released:
             return
         self.client.tell(Event("LOCK_LOST", Fields(fields or {
             "id": hold.id, "reason": reason}), hold))
@@ -385,8 +466,7 @@ class _Session:
             return
         self.ended = error
         for pending in list(self.pending.values()):
-            if not pending.future.done():
-                pending.future.set_exception(error)
+            self._fail(pending, error)
         self.pending.clear()
         for hold in list(self.holds.values()):
             self.lose(hold, "disconnected")
@@ -394,7 +474,7 @@ class _Session:
     def close(self):
         """The same, on purpose: what was held is released, not lost."""
         for hold in self.holds.values():
-            hold.is_released = True
+            hold.count = 0
         self.holds.clear()
         self.end(Error("NO_DAEMON", "the client was closed"))
 
@@ -424,7 +504,7 @@ class Hold(_Hold):
         self.lost = threading.Event()
 
     def release(self, **arguments):
-        """Give it back. Raises Error LOCK_LOST if it was lost before."""
+        """Give it back, once. Raises Error LOCK_LOST if it was lost before."""
         self.client._release(self, arguments)
 
     def renew(self, **arguments):
@@ -483,8 +563,13 @@ class Client:
     def __exit__(self, *_):
         self.close()
 
+    @property
+    def secret(self):
+        """By which what lingers can be resumed; also after the end."""
+        return self._session.secret
+
     def close(self):
-        """End the connection. The daemon releases what it held."""
+        """End the connection. The daemon releases what does not linger."""
         with self._mutex:
             self._session.close()
             self._told.notify_all()
@@ -499,9 +584,7 @@ class Client:
     def start(self, verb, key=None, **arguments):
         """Send a request and go on: a Pending. Any number may be under way."""
         with self._mutex:
-            pending, line = self._session.start(verb, key, arguments)
-            self.write(line)
-        return Pending(self, pending)
+            return Pending(self, self._session.start(verb, key, arguments))
 
     def request(self, verb, key=None, timeout=None, **arguments):
         """Send a request and wait for its reply.
@@ -526,6 +609,14 @@ class Client:
     def start_acquire(self, key, **arguments):
         """Stand in line for the lock and go on: a Pending of a Hold."""
         return self.start("ACQUIRE", key, **arguments)
+
+    def resume(self, secret):
+        """The Holds that linger by the secret of another client.
+
+        Before anything is acquired here. What was lost meanwhile is among
+        them. Whoever gives this up closes the client, and they linger again.
+        """
+        return self.request("RESUME", secret=secret)
 
     def get(self, key, **arguments):
         """Fields that say who has the lock."""
@@ -577,10 +668,8 @@ class Client:
         """Rows as they come; to stop early is to cancel the listing."""
         rows = queue.SimpleQueue()
         with self._mutex:
-            pending, line = self._session.start(verb, None, arguments,
-                                                rows.put)
+            pending = self._session.start(verb, None, arguments, rows.put)
             pending.future.add_done_callback(lambda _: rows.put(None))
-            self.write(line)
         try:
             while (row := rows.get()) is not None:
                 yield row
@@ -591,20 +680,9 @@ class Client:
 
     def _release(self, hold, arguments):
         with self._mutex:
-            if hold.is_released:
-                return
-            hold.is_released = True
-            if hold.reason is not None:
-                self._session.send_unheard("RELEASE", id=hold.id)
-                raise hold.lost_error()
-            hold.releasing, line = self._session.start(
-                "RELEASE", None, {"id": hold.id, **arguments})
-            self.write(line)
-        try:
-            hold.releasing.future.result()
-        finally:
-            with self._mutex:
-                self._session.holds.pop(hold.id, None)
+            released = self._session.release(hold, arguments)
+        if released is not None:
+            released.result()
 
     def _renew(self, hold, arguments):
         reply = self.request("RENEW", id=hold.id, **arguments)
@@ -620,7 +698,7 @@ class Client:
         return concurrent.futures.Future()
 
     def new_hold(self, pending, reply):
-        return Hold(self, pending.key, pending.arguments, reply)
+        return Hold(self, pending, reply)
 
     def tell(self, event):
         if event.name == "LOCK_LOST":
@@ -715,20 +793,10 @@ class AsyncHold(_Hold):
         self.lost = asyncio.Event()
 
     async def release(self, **arguments):
-        """Give it back. Raises Error LOCK_LOST if it was lost before."""
-        session = self.client._session
-        if self.is_released:
-            return
-        self.is_released = True
-        if self.reason is not None:
-            session.send_unheard("RELEASE", id=self.id)
-            raise self.lost_error()
-        self.releasing = self.client._start("RELEASE", None,
-                                            {"id": self.id, **arguments})
-        try:
-            await self.releasing.future
-        finally:
-            session.holds.pop(self.id, None)
+        """Give it back, once. Raises Error LOCK_LOST if it was lost before."""
+        released = self.client._session.release(self, arguments)
+        if released is not None:
+            await released
 
     async def renew(self, **arguments):
         """Have it renewed now: proof that the store answers."""
@@ -785,8 +853,12 @@ class AsyncClient(asyncio.Protocol):
     async def __aexit__(self, *_):
         self.close()
 
+    @property
+    def secret(self):
+        return self._session.secret
+
     def close(self):
-        """End the connection. The daemon releases what it held."""
+        """End the connection. The daemon releases what does not linger."""
         self._session.close()
         self._transport.abort()
         self._told.set()
@@ -794,13 +866,16 @@ class AsyncClient(asyncio.Protocol):
     # -- requests ------------------------------------------------------------
 
     async def request(self, verb, key=None, **arguments):
-        return await self._wait(self._start(verb, key, arguments))
+        return await self._wait(self._session.start(verb, key, arguments))
 
     async def acquire(self, key, **arguments):
         return await self.request("ACQUIRE", key, **arguments)
 
     async def try_acquire(self, key, **arguments):
         return await self.request("TRY", key, **arguments)
+
+    async def resume(self, secret):
+        return await self.request("RESUME", secret=secret)
 
     async def get(self, key, **arguments):
         return (await self.request("GET", key, **arguments)).fields
@@ -837,11 +912,6 @@ class AsyncClient(asyncio.Protocol):
             self._told.clear()
             await self._told.wait()
 
-    def _start(self, verb, key, arguments, on_row=None):
-        pending, line = self._session.start(verb, key, arguments, on_row)
-        self.write(line)
-        return pending
-
     async def _wait(self, pending):
         try:
             return await pending.future
@@ -851,7 +921,7 @@ class AsyncClient(asyncio.Protocol):
 
     async def _listing(self, verb, arguments):
         rows = asyncio.Queue()
-        pending = self._start(verb, None, arguments, rows.put_nowait)
+        pending = self._session.start(verb, None, arguments, rows.put_nowait)
         pending.future.add_done_callback(lambda _: rows.put_nowait(None))
         try:
             while (row := await rows.get()) is not None:
@@ -869,7 +939,7 @@ class AsyncClient(asyncio.Protocol):
         return self._loop.create_future()
 
     def new_hold(self, pending, reply):
-        return AsyncHold(self, pending.key, pending.arguments, reply)
+        return AsyncHold(self, pending, reply)
 
     def tell(self, event):
         if event.name == "LOCK_LOST":
@@ -976,7 +1046,7 @@ class DynamoDBLock(Hold):
     INVALID = "INVALID"
 
     def __init__(self, client, pending, reply):
-        super().__init__(client, pending.key, pending.arguments, reply)
+        super().__init__(client, pending, reply)
         self.sort_key = pending.arguments.get("sort", "-")
         self.app_callback = pending.app_callback
         self.additional_attributes = pending.additional_attributes

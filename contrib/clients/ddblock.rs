@@ -9,7 +9,9 @@
 //!
 //! One file, `std` only, Linux; copy it. It speaks ddblock-protocol(7). A hold
 //! belongs to its connection: when the client is dropped or the process ends,
-//! the daemon gives it to the next in line.
+//! the daemon gives it to the next in line. One that was acquired with
+//! `("linger", "1m".into())` stays for so long: `client.resume()` has it again,
+//! on another connection.
 //!
 //! Every hold has a deadline that renewals move on, and counts down by itself:
 //! a daemon that is stopped or dead cannot keep `hold.is_valid()` true.
@@ -268,8 +270,7 @@ impl Line {
 struct Call {
     verb: String,
     key: Vec<u8>,
-    ns: Option<String>,
-    is_manual: bool,
+    arguments: Fields,
     rows: VecDeque<Fields>,
     outcome: Option<Result<Line>>,
     is_abandoned: bool,
@@ -281,8 +282,8 @@ struct HoldState {
     until_ms: i64,
     end_ms: i64,            // of its max_hold
     reason: Option<String>, // for which it was lost
-    is_released: bool,
-    releasing: Option<String>, // the tag of its RELEASE
+    count: i64, // how often it is held: as many of Hold are not released
+    releasing: Vec<String>, // the tag of each RELEASE that is under way
 }
 
 impl HoldState {
@@ -293,17 +294,21 @@ impl HoldState {
     }
 
     fn is_live(&self) -> bool {
-        self.reason.is_none() && !self.is_released
+        self.reason.is_none() && self.count > 0
     }
 
     /// Is it worth a look? Also while its release is under way.
     fn counts(&self) -> bool {
-        self.is_live() || self.releasing.is_some()
+        self.is_live() || !self.releasing.is_empty()
     }
 }
 
 fn lost_error(reason: &str) -> Error {
     Error::new("LOCK_LOST", format!("the lock was lost: {}", reason))
+}
+
+fn token_in(fields: &Fields) -> u64 {
+    fields.number("token").unwrap_or(0) as u64
 }
 
 fn is_grant(verb: &str) -> bool {
@@ -316,6 +321,7 @@ struct State {
     default_ns: String,
     calls: HashMap<String, Call>,
     holds: HashMap<String, HoldState>,
+    secret: Option<String>,
     events: VecDeque<Event>,
     outgoing: Vec<u8>,
     rest: Vec<u8>,
@@ -338,15 +344,11 @@ impl State {
         for key in keys {
             line += &format!(" {}", encode(&key.0));
         }
-        let mut ns = None;
-        let mut is_manual = false;
+        let mut asked = Fields::default();
         for (name, value) in arguments {
             let name_encoded = encode(name.as_bytes());
             line += &format!(" {}={}", name_encoded, encode(&value.0));
-            if *name == "ns" {
-                ns = Some(text_of(&value.0));
-            }
-            is_manual |= *name == "renew" && value.0 == b"manual";
+            asked.0.insert(name.to_string(), value.0.clone());
         }
         line.push('\n');
         if line.len() > self.line_max {
@@ -356,8 +358,7 @@ impl State {
         let call = Call {
             verb: verb.to_string(),
             key: keys.first().map_or(Vec::new(), |key| key.0.clone()),
-            ns,
-            is_manual,
+            arguments: asked,
             rows: VecDeque::new(),
             outcome: None,
             is_abandoned: false,
@@ -386,7 +387,12 @@ impl State {
             let is_grant = is_grant(&call.verb);
             self.calls.remove(tag);
             if let (true, Ok(line)) = (is_grant, outcome) {
-                self.give_back(&line.fields);
+                let id = line.fields.get("id").unwrap_or_default();
+                if let Some(hold) = self.holds.get_mut(&id) {
+                    hold.count -= 1;
+                }
+                self.forget(&id);
+                self.give_back(&id);
             }
             return;
         }
@@ -397,10 +403,17 @@ impl State {
         }
     }
 
-    fn give_back(&mut self, fields: &Fields) {
-        let id = fields.get("id").unwrap_or_default();
-        self.holds.remove(&id);
-        self.send_unheard("RELEASE", "id", &id);
+    fn give_back(&mut self, id: &str) {
+        self.send_unheard("RELEASE", "id", id);
+    }
+
+    /// Unless it is held once more, or a release is under way.
+    fn forget(&mut self, id: &str) {
+        let is_over =
+            |hold: &HoldState| hold.count <= 0 && hold.releasing.is_empty();
+        if self.holds.get(id).map_or(false, is_over) {
+            self.holds.remove(id);
+        }
     }
 
     fn feed(&mut self, data: &[u8]) {
@@ -432,24 +445,32 @@ impl State {
             None => return,
         };
         if line.kind == "+" {
+            if call.verb == "RESUME" {
+                self.resume(&mut call, &line.fields);
+            }
             if !call.is_abandoned {
                 call.rows.push_back(line.fields);
             }
             self.calls.insert(tag, call);
             return;
         }
+        if call.verb == "RELEASE" {
+            self.released(&call, &line);
+        }
         let outcome = if line.kind != "OK" {
             Err(line.error())
         } else if !is_grant(&call.verb) {
             Ok(line)
         } else if call.is_abandoned {
-            self.give_back(&line.fields);
-            return;
+            let id = line.fields.get("id");
+            return self.give_back(&id.unwrap_or_default());
         } else {
             self.grant(&call, line)
         };
-        if let (Ok(line), "HELLO") = (&outcome, call.verb.as_str()) {
-            self.learn(&line.fields);
+        match (&outcome, call.verb.as_str()) {
+            (Ok(line), "HELLO") => self.learn(&line.fields),
+            (Ok(_), "RESUME") => self.secret = call.arguments.get("secret"),
+            _ => (),
         }
         // A release may have been answered for the daemon by the deadline.
         if !call.is_abandoned {
@@ -470,6 +491,32 @@ impl State {
 
     fn grant(&mut self, call: &Call, line: Line) -> Result<Line> {
         let fields = &line.fields;
+        self.secret = fields.get("secret").or_else(|| self.secret.take());
+        let id = fields.get("id").unwrap_or_default();
+        match self.holds.get_mut(&id) {
+            Some(hold) => {
+                hold.count += 1;
+                hold.extend(fields);
+            }
+            None => self.begin(call, fields)?,
+        }
+        Ok(line)
+    }
+
+    /// A row of RESUME: a lock that is had again from here on.
+    fn resume(&mut self, call: &mut Call, row: &Fields) {
+        let id = row.get("id").unwrap_or_default();
+        if self.holds.contains_key(&id) {
+            return; // one more of several locks
+        }
+        if let Err(error) = self.begin(call, row) {
+            call.outcome.get_or_insert(Err(error));
+        } else if row.bytes("state") == Some(b"lost") {
+            self.lose(&id, &row.get("reason").unwrap_or_default());
+        }
+    }
+
+    fn begin(&mut self, call: &Call, fields: &Fields) -> Result<()> {
         let remaining = fields.get("remaining").unwrap_or_default();
         let has_deadline = fields.bytes("until_boot_ms").is_some();
         let (id, until_ms, left_ms) = match (
@@ -482,21 +529,40 @@ impl State {
             _ => return Err(Error::new("PROTOCOL", "cannot read the grant")),
         };
         if has_deadline && until_ms - boot_ms() > left_ms + LOOK_MS {
-            self.give_back(fields);
+            self.give_back(&id);
             let text = "the daemon has another boot-time clock";
             return Err(Error::new("PROTOCOL", text));
         }
+        let is_resumed = call.verb == "RESUME"; // says what was asked for
+        let said = if is_resumed { fields } else { &call.arguments };
         let hold = HoldState {
-            ns: call.ns.clone().unwrap_or_else(|| self.default_ns.clone()),
-            is_manual: call.is_manual,
+            ns: said.get("ns").unwrap_or_else(|| self.default_ns.clone()),
+            is_manual: said.bytes("renew") == Some(b"manual"),
             until_ms,
             end_ms: fields.number("end_boot_ms").unwrap_or(i64::MAX),
             reason: None,
-            is_released: false,
-            releasing: None,
+            count: said.number("count").unwrap_or(1),
+            releasing: Vec::new(),
         };
         self.holds.insert(id, hold);
-        Ok(line)
+        Ok(())
+    }
+
+    /// It is held no more often than the daemon says. What was refused, for
+    /// what it brought, is done without that.
+    fn released(&mut self, call: &Call, line: &Line) {
+        let id = call.arguments.get("id").unwrap_or_default();
+        let hold = match self.holds.get_mut(&id) {
+            Some(hold) if hold.releasing.contains(&line.tag) => hold,
+            _ => return,
+        };
+        hold.releasing.retain(|tag| *tag != line.tag);
+        if line.kind == "OK" {
+            let left = line.fields.number("count").unwrap_or(0);
+            hold.count = hold.count.min(left);
+        } else if ["BAD_REQUEST", "UNSUPPORTED"].contains(&&*line.word) {
+            self.give_back(&id);
+        }
     }
 
     fn event(&mut self, line: Line) {
@@ -536,11 +602,13 @@ impl State {
             _ => return,
         };
         hold.reason = Some(reason.to_string());
-        if let Some(tag) = hold.releasing.take() {
-            // The daemon stands still; its lock is free by now all the same.
+        // The daemon stands still; its lock is free by now all the same.
+        for tag in hold.releasing.drain(..) {
             if let Some(call) = self.calls.get_mut(&tag) {
                 call.outcome.get_or_insert(Err(lost_error(reason)));
             }
+        }
+        if hold.count <= 0 {
             return;
         }
         let mut fields = Fields::default();
@@ -702,6 +770,7 @@ impl Client {
             default_ns: "default".to_string(),
             calls: HashMap::new(),
             holds: HashMap::new(),
+            secret: None,
             events: VecDeque::new(),
             outgoing: Vec::new(),
             rest: Vec::new(),
@@ -727,12 +796,17 @@ impl Client {
         &self.hello
     }
 
-    /// End the connection. The daemon releases what it held.
+    /// By which what lingers can be resumed, also after the end.
+    pub fn secret(&self) -> Option<String> {
+        self.shared.lock().secret.clone()
+    }
+
+    /// End the connection. The daemon releases what does not linger.
     pub fn close(&self) {
         let mut state = self.shared.lock();
         for hold in state.holds.values_mut() {
-            hold.is_released = true;
-            hold.releasing = None;
+            hold.count = 0;
+            hold.releasing.clear();
         }
         drop(state);
         self.shared.end("the client was closed".to_string());
@@ -794,6 +868,31 @@ impl Client {
         arguments: &[(&str, Value)],
     ) -> Result<Hold> {
         self.start("TRY", keys, arguments)?.wait_hold()
+    }
+
+    /// What lingers by the secret of another client, before anything is
+    /// acquired here: as many of each as it is held. What was lost meanwhile is
+    /// among it. To go without the answer is to close the client, and it
+    /// lingers again.
+    pub fn resume(&self, secret: &str) -> Result<Vec<Hold>> {
+        let arguments = [("secret", secret.into())];
+        let reply = self.request("RESUME", &[], &arguments)?;
+        let mut holds: Vec<Hold> = Vec::new();
+        for row in reply.rows {
+            let id = row.get("id").unwrap_or_default();
+            let key = row.get("key").unwrap_or_default();
+            let mut count = row.number("count").unwrap_or(1);
+            for hold in holds.iter_mut().filter(|hold| hold.id == id) {
+                hold.tokens.insert(key.clone(), token_in(&row));
+                count = 0; // one more of several locks
+            }
+            for _ in 0..count {
+                let tokens = BTreeMap::from([(key.clone(), token_in(&row))]);
+                let shared = self.shared.clone();
+                holds.push(Hold::new(shared, key.clone(), tokens, &row));
+            }
+        }
+        Ok(holds)
     }
 
     /// Who has the lock.
@@ -904,21 +1003,15 @@ impl Pending {
         drop(state);
         let none = || Err(Error::new("PROTOCOL", "no outcome"));
         let line = call.outcome.take().unwrap_or_else(none)?;
-        let token = |f: &Fields| f.number("token").unwrap_or(0) as u64;
         let key = text_of(&call.key);
         let mut tokens: BTreeMap<String, u64> = (call.rows.iter())
-            .map(|row| (row.get("key").unwrap_or_default(), token(row)))
+            .map(|row| (row.get("key").unwrap_or_default(), token_in(row)))
             .collect();
         if tokens.is_empty() {
-            tokens.insert(key.clone(), token(&line.fields));
+            tokens.insert(key.clone(), token_in(&line.fields));
         }
-        let hold = is_grant(&call.verb).then(|| Hold {
-            shared: self.shared.clone(),
-            key,
-            tokens,
-            id: line.fields.get("id").unwrap_or_default(),
-            fields: line.fields.clone(),
-        });
+        let hold = is_grant(&call.verb)
+            .then(|| Hold::new(self.shared.clone(), key, tokens, &line.fields));
         Ok(Reply {
             fields: line.fields,
             text: line.text,
@@ -967,7 +1060,8 @@ impl Iterator for Rows {
     }
 }
 
-/// A lock that a client has. To drop it is to release it.
+/// A lock that a client has; of one that it has more than once, each is one. To
+/// drop it is to release it.
 #[derive(Debug)]
 pub struct Hold {
     shared: Arc<Shared>,
@@ -975,17 +1069,29 @@ pub struct Hold {
     tokens: BTreeMap<String, u64>,
     id: String,
     fields: Fields,
+    is_released: bool,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
         // An error of the release has nobody to go to; release() tells it.
         let _ = self.release_once(&[]);
-        self.shared.lock().holds.remove(&self.id);
+        self.shared.lock().forget(&self.id);
     }
 }
 
 impl Hold {
+    fn new(
+        shared: Arc<Shared>,
+        key: String,
+        tokens: BTreeMap<String, u64>,
+        fields: &Fields,
+    ) -> Hold {
+        let id = fields.get("id").unwrap_or_default();
+        let fields = fields.clone();
+        Hold { shared, key, tokens, id, fields, is_released: false }
+    }
+
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -1007,6 +1113,12 @@ impl Hold {
     /// All that the grant said.
     pub fn fields(&self) -> &Fields {
         &self.fields
+    }
+
+    /// How often it is held: once, if it is not reentrant.
+    pub fn count(&self) -> i64 {
+        let state = self.shared.lock();
+        state.holds.get(&self.id).map_or(0, |hold| hold.count)
     }
 
     /// May what the lock guards be used? True only before the deadline.
@@ -1041,7 +1153,7 @@ impl Hold {
         let mut state = self.shared.lock();
         loop {
             let hold = state.holds.get(&self.id)?;
-            if hold.reason.is_some() || hold.is_released {
+            if !hold.is_live() {
                 return hold.reason.clone();
             }
             state = self.shared.wait(state);
@@ -1067,12 +1179,12 @@ impl Hold {
 
     /// Give it back. The error is LOCK_LOST if it was lost before. It takes no
     /// longer than the hold would.
-    pub fn release(self) -> Result<()> {
+    pub fn release(mut self) -> Result<()> {
         self.release_once(&[])
     }
 
     /// The same with other arguments.
-    pub fn release_with(self, arguments: &[(&str, Value)]) -> Result<()> {
+    pub fn release_with(mut self, arguments: &[(&str, Value)]) -> Result<()> {
         self.release_once(arguments)
     }
 
@@ -1085,31 +1197,27 @@ impl Hold {
         all
     }
 
-    fn release_once(&self, arguments: &[(&str, Value)]) -> Result<()> {
+    fn release_once(&mut self, arguments: &[(&str, Value)]) -> Result<()> {
         let mut state = self.shared.lock();
-        let reason = match state.holds.get_mut(&self.id) {
-            Some(hold) if !hold.is_released => {
-                hold.is_released = true;
-                hold.reason.clone()
-            }
+        let hold = match state.holds.get_mut(&self.id) {
+            Some(hold) if hold.count > 0 && !self.is_released => hold,
             _ => return Ok(()),
         };
-        if let Some(reason) = reason {
-            state.send_unheard("RELEASE", "id", &self.id);
+        if let Some(reason) = hold.reason.clone() {
+            hold.count -= 1;
+            self.is_released = true;
+            state.give_back(&self.id);
             self.shared.changed.notify_all();
             return Err(lost_error(&reason));
         }
-        let arguments = self.with_id(arguments);
-        let tag = state.start("RELEASE", &[], &arguments)?;
+        let tag = state.start("RELEASE", &[], &self.with_id(arguments))?;
+        self.is_released = true;
         if let Some(hold) = state.holds.get_mut(&self.id) {
-            hold.releasing = Some(tag.clone());
+            hold.count -= 1;
+            hold.releasing.push(tag.clone());
         }
         drop(state);
         self.shared.changed.notify_all();
-        let released = Pending { shared: self.shared.clone(), tag }.wait();
-        if let Some(hold) = self.shared.lock().holds.get_mut(&self.id) {
-            hold.releasing = None;
-        }
-        released.map(|_| ())
+        Pending { shared: self.shared.clone(), tag }.wait().map(|_| ())
     }
 }

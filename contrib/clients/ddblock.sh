@@ -16,7 +16,9 @@
 # One file; copy it. It needs bash 4.4 and socat, which runs as a coprocess, and
 # speaks ddblock-protocol(7). A hold belongs to its connection: when that is
 # closed or the shell ends, the daemon gives it to the next in line. (What the
-# shell started and left running has the connection, too.)
+# shell started and left running has the connection, too.) One that was acquired
+# with linger=1m stays for so long: ddblock_resume has it again, under the same
+# id, on another connection.
 #
 # Every hold has a deadline that renewals move on, and counts down by itself: a
 # daemon that is stopped or dead cannot keep `ddblock_valid ID` true. A shell
@@ -39,14 +41,16 @@ declare -gA ddblock_fields ddblock_encoded
 declare -gA ddblock_in ddblock_out     # descriptors of a connection
 declare -gA ddblock_rest ddblock_ended # what was read in part; why it ended
 declare -gA ddblock_default_ns
+declare -gA ddblock_secret # by which what lingers of a connection is resumed
 # Of a request under way, by its tag: its connection, its verb, the namespace
-# that it names, its reply, and the hold that it releases.
-declare -gA ddblock_asked_by ddblock_verb ddblock_asked_ns ddblock_reply \
-    ddblock_releases
-# Of a hold, by its id.
+# that it names, and its reply.
+declare -gA ddblock_asked_by ddblock_verb ddblock_asked_ns ddblock_reply
+# Of a hold, by its id; how often it is held, and the tag of its RELEASE while
+# that is under way.
 declare -gA ddblock_owner ddblock_until ddblock_limit ddblock_ns \
-    ddblock_reason ddblock_released
-declare -gA ddblock_tokens # of several locks: ID KEY, which is encoded
+    ddblock_reason ddblock_count ddblock_releasing
+declare -gA ddblock_tokens # ID KEY, which is encoded
+declare -ga ddblock_ids=() # what ddblock_resume has
 declare -ga ddblock_rows=()   # TAG LINE, unread
 declare -ga ddblock_events=() # CONNECTION LINE, unread
 
@@ -204,7 +208,7 @@ ddblock_abandon() { # TAG
 	[ -n "${ddblock_reply[$1]-}" ] || ddblock_send_unheard CANCEL "tag=$1"
 	if ddblock_wait "$1" && [[ $verb == @(ACQUIRE|TRY) ]]; then
 		ddblock_send_unheard RELEASE "id=$ddblock_id"
-		ddblock_forget_hold "$ddblock_id"
+		ddblock_let_go "$ddblock_id"
 	fi
 }
 
@@ -220,7 +224,7 @@ ddblock_send_unheard() { # as ddblock_send, and ddblock_tag stays
 
 ddblock_forget() { # TAG
 	unset "ddblock_reply[$1]" "ddblock_verb[$1]" "ddblock_asked_by[$1]" \
-	    "ddblock_asked_ns[$1]" "ddblock_releases[$1]"
+	    "ddblock_asked_ns[$1]"
 }
 
 # ---- reading ----------------------------------------------------------------
@@ -286,7 +290,10 @@ ddblock_take() { # CONNECTION LINE
 
 ddblock_answer() { # TAG LINE
 	local state=${ddblock_reply[$1]-}
-	if [[ $2 == + || $2 == "+ "* ]]; then
+	if [[ $2 == "+ "* && ${ddblock_verb[$1]} == RESUME ]]; then
+		ddblock_resumed "$1" "$2"
+		return
+	elif [[ $2 == + || $2 == "+ "* ]]; then
 		[ -n "$state" ] || ddblock_rows+=("$1 ${2#+}")
 		return
 	fi
@@ -299,29 +306,60 @@ ddblock_answer() { # TAG LINE
 }
 
 ddblock_grant() { # TAG LINE
-	local ddblock_connection=${ddblock_asked_by[$1]} id left text
+	local ddblock_connection=${ddblock_asked_by[$1]} id secret
 	ddblock_parse "$2"
 	id=${ddblock_fields[id]-}
-	left=${ddblock_fields[until_boot_ms]-$DDBLOCK_NEVER_MS}
-	ddblock_boot_ms
-	ddblock_ms=$left
-	if [ -z "$id" ] || { [ "$left" != $DDBLOCK_NEVER_MS ] &&
-	    ! ddblock_duration_ms "${ddblock_fields[remaining]-}"; }; then
-		ddblock_reply[$1]="ERR PROTOCOL :cannot read the grant"
-	elif ((left - ddblock_now > ddblock_ms + DDBLOCK_LOOK_MS)); then
-		ddblock_send_unheard RELEASE "id=$id"
-		text="the daemon has another boot-time clock"
-		ddblock_reply[$1]="ERR PROTOCOL :$text"
-	else
-		ddblock_owner[$id]=$ddblock_connection
-		ddblock_until[$id]=$left
-		ddblock_limit[$id]=${ddblock_fields[end_boot_ms]-} # max_hold
-		ddblock_ns[$id]=${ddblock_asked_ns[$1]}
-		ddblock_reason[$id]=
-		ddblock_released[$id]=
-		ddblock_reply[$1]=$2
+	secret=${ddblock_fields[secret]-}
+	[ -z "$secret" ] || ddblock_secret[$ddblock_connection]=$secret
+	ddblock_reply[$1]=$2
+	if ddblock_counts "$id"; then
+		ddblock_count[$id]=$((${ddblock_count[$id]} + 1))
+		ddblock_extend "$id"
+	elif ddblock_begin "$id" "${ddblock_asked_ns[$1]}"; then
 		ddblock_take_tokens "$1" "$id"
+	else
+		ddblock_reply[$1]="ERR PROTOCOL :$ddblock_text"
 	fi
+}
+
+# A row of RESUME: a lock that is had again from here on.
+ddblock_resumed() { # TAG LINE
+	local ddblock_connection=${ddblock_asked_by[$1]} id
+	ddblock_parse "$2"
+	id=${ddblock_fields[id]-}
+	ddblock_tokens["$id ${ddblock_encoded[key]-}"]=${ddblock_fields[token]-}
+	# One more of several locks?
+	[[ " ${ddblock_ids[*]} " != *" $id "* ]] || return 0
+	if ! ddblock_begin "$id" "${ddblock_fields[ns]-}"; then
+		ddblock_reply[$1]="ERR PROTOCOL :$ddblock_text"
+		return
+	fi
+	ddblock_ids+=("$id")
+	ddblock_count[$id]=${ddblock_fields[count]-1}
+	[ "${ddblock_fields[state]-}" != lost ] ||
+	    ddblock_lose "$id" "${ddblock_fields[reason]-unknown}"
+}
+
+# 1: ddblock_text says why not.
+ddblock_begin() { # ID NS, as ddblock_fields says
+	local until=${ddblock_fields[until_boot_ms]-$DDBLOCK_NEVER_MS}
+	ddblock_boot_ms
+	ddblock_ms=$until
+	if [ -z "$1" ] || { [ "$until" != $DDBLOCK_NEVER_MS ] &&
+	    ! ddblock_duration_ms "${ddblock_fields[remaining]-}"; }; then
+		ddblock_text="cannot read the grant"
+		return 1
+	elif ((until - ddblock_now > ddblock_ms + DDBLOCK_LOOK_MS)); then
+		ddblock_send_unheard RELEASE "id=$1"
+		ddblock_text="the daemon has another boot-time clock"
+		return 1
+	fi
+	ddblock_owner[$1]=$ddblock_connection
+	ddblock_until[$1]=$until
+	ddblock_limit[$1]=${ddblock_fields[end_boot_ms]-} # max_hold
+	ddblock_ns[$1]=$2
+	ddblock_reason[$1]=
+	ddblock_count[$1]=1
 }
 
 # The rows before the grant of several locks have a token for each.
@@ -378,22 +416,20 @@ ddblock_extend() { # ID, by what ddblock_fields says
 # Is its deadline worth a look? Also while its release is under way.
 ddblock_counts() { # ID
 	[ -n "$1" ] && [ -n "${ddblock_until[$1]-}" ] &&
-	    [ -z "${ddblock_reason[$1]-}" ] &&
-	    [ "${ddblock_released[$1]}" != yes ]
+	    [ -z "${ddblock_reason[$1]}" ] &&
+	    [ "${ddblock_count[$1]}${ddblock_releasing[$1]-}" != 0 ]
 }
 
 # It is over: once, and for good.
 ddblock_lose() { # ID REASON
-	local tag=${ddblock_released[$1]:-}
-	ddblock_counts "$1" || return
+	local tag=${ddblock_releasing[${1:-none}]-}
+	ddblock_counts "$1" || return 0
 	ddblock_reason[$1]=$2
-	if [ -n "$tag" ]; then
-		# The daemon stands still; its lock is free by now all the same.
-		[ -n "${ddblock_reply[$tag]-}" ] || ddblock_reply[$tag]="ERR \
-LOCK_LOST :the lock was lost: $2"
-		return
-	fi
-	ddblock_tell "${ddblock_owner[$1]} LOCK_LOST id=$1 reason=$2"
+	# The daemon stands still; its lock is free by now all the same.
+	[ -z "$tag" ] || [ -n "${ddblock_reply[$tag]-}" ] ||
+	    ddblock_reply[$tag]="ERR LOCK_LOST :the lock was lost: $2"
+	[ "${ddblock_count[$1]}" = 0 ] ||
+	    ddblock_tell "${ddblock_owner[$1]} LOCK_LOST id=$1 reason=$2"
 }
 
 # What has come on a hold's connection is read before its deadline is judged: it
@@ -458,13 +494,13 @@ ddblock_open() { # [NAME=VALUE..], those of HELLO
 	ddblock_default_ns[$ddblock_connection]=${namespaces%%,*}
 }
 
-# End the connection. The daemon releases what it held.
+# End the connection. The daemon releases what does not linger.
 ddblock_close() {
 	local id
 	[ -z "${ddblock_ended[$ddblock_connection]-not open}" ] || return 0
 	for id in "${!ddblock_owner[@]}"; do
 		[ "${ddblock_owner[$id]}" != "$ddblock_connection" ] ||
-		    ddblock_released[$id]=yes
+		    ddblock_count[$id]=0
 	done
 	ddblock_end "$ddblock_connection" NO_DAEMON "the connection was closed"
 }
@@ -486,36 +522,65 @@ ddblock_try() { # KEY [-k KEY].. [NAME=VALUE..]
 	ddblock_request TRY -k "$key" "$@"
 }
 
-# Of a hold of several locks: sets ddblock_token; 0: it is none of them.
+# What lingers by the secret of another connection, or of an earlier one of this
+# name, before anything is acquired here: sets ddblock_ids. What was lost
+# meanwhile is among it; ddblock_token_of knows the tokens.
+ddblock_resume() { # [SECRET]
+	local secret=${1-${ddblock_secret[$ddblock_connection]-}}
+	ddblock_ids=()
+	ddblock_request RESUME "secret=$secret" || return
+	ddblock_secret[$ddblock_connection]=$secret
+}
+
+# Of a hold of several locks, or that was resumed: sets ddblock_token; 0: it is
+# none of them.
 ddblock_token_of() { # ID KEY
 	ddblock_token=${ddblock_tokens["$1 $(ddblock_encode "$2")"]-0}
 }
 
-# Give it back. LOCK_LOST if it was lost before. Twice does nothing. It takes no
-# longer than the hold would.
+# Give it back, once. LOCK_LOST if it was lost before. To release what is
+# released does nothing. It takes no longer than the hold would.
 ddblock_release() { # ID [NAME=VALUE..]
 	local ddblock_connection=${ddblock_owner[$1]-$ddblock_connection} status
-	[ -z "${ddblock_released[$1]-}" ] || return 0
+	[ "${ddblock_count[$1]-1}" != 0 ] || return 0
 	ddblock_drain "$ddblock_connection"
 	ddblock_judge
 	if [ -n "${ddblock_reason[$1]-}" ]; then
 		status=${ddblock_reason[$1]}
-		ddblock_forget_hold "$1"
+		ddblock_let_go "$1"
 		ddblock_send_unheard RELEASE "id=$1"
 		ddblock_fail LOCK_LOST "the lock was lost: $status"
 		return
 	fi
 	ddblock_send RELEASE "id=$1" "${@:2}" || return
-	ddblock_released[$1]=$ddblock_tag
+	ddblock_releasing[$1]=$ddblock_tag
+	ddblock_count[$1]=$((${ddblock_count[$1]-1} - 1))
 	ddblock_wait "$ddblock_tag"
 	status=$?
-	ddblock_forget_hold "$1"
-	return $status
+	unset "ddblock_releasing[$1]"
+	ddblock_released "$1" "$status"
+	return "$status"
+}
+
+# It is held no more often than the daemon says. What was refused, for what it
+# brought, is done without that.
+ddblock_released() { # ID STATUS, and what the daemon said
+	local left=${ddblock_fields[count]-0}
+	[ "$2" != 0 ] || ((left >= ddblock_count[$1])) ||
+	    ddblock_count[$1]=$left
+	[[ $ddblock_code != @(BAD_REQUEST|UNSUPPORTED) ]] ||
+	    ddblock_send_unheard RELEASE "id=$1"
+	[ "${ddblock_count[$1]}" != 0 ] || ddblock_forget_hold "$1"
+}
+
+# It is held once less.
+ddblock_let_go() { # ID
+	ddblock_count[$1]=$((${ddblock_count[$1]-1} - 1))
+	[ "${ddblock_count[$1]}" != 0 ] || ddblock_forget_hold "$1"
 }
 
 ddblock_forget_hold() { # ID
 	local name
-	ddblock_released[$1]=yes
 	for name in "${!ddblock_tokens[@]}"; do
 		[[ $name != "$1 "* ]] || unset "ddblock_tokens[$name]"
 	done
@@ -541,7 +606,7 @@ ddblock_remaining() { # ID
 	ddblock_judge
 	ddblock_ms=0
 	ddblock_boot_ms
-	if ddblock_counts "$1" && [ -z "${ddblock_released[$1]}" ]; then
+	if ddblock_counts "$1" && [ "${ddblock_count[$1]}" != 0 ]; then
 		ddblock_ms=$((ddblock_until[$1] - ddblock_now))
 	fi
 }

@@ -32,7 +32,7 @@ final class Driver {
     private static final Duration LONG = Duration.ofMinutes(1);
 
     private final Map<String, DdblockClient> clients = new HashMap<>();
-    private final Map<String, Hold> holds = new HashMap<>();
+    private final Map<String, Hold> holds = new TreeMap<>();
     private final Map<String, Started> started = new HashMap<>();
 
     /** A request under way, and the name for what it is granted, if any. */
@@ -158,11 +158,13 @@ final class Driver {
         var grants = new AtomicInteger();
         var threads = new Thread[Integer.parseInt(words.get(0))];
         for (int i = 0; i < threads.length; i++) {
-            String key = words.get(2) + i;
+            boolean isShared = words.size() > 3;
+            String key = words.get(2) + (isShared ? "" : i);
+            var terms = Map.of("reentrant", isShared);
             threads[i] = new Thread(() -> {
                 try {
                     for (int j = 0; j < times; j++) {
-                        client.tryAcquire(key).release();
+                        client.acquire(key, terms).release();
                         grants.incrementAndGet();
                     }
                 } catch (InterruptedException e) {
@@ -196,6 +198,14 @@ final class Driver {
         OUT.println("ok");
     }
 
+    private void doResume(DdblockClient client, List<String> words)
+            throws InterruptedException {
+        var resumed = client.resume(clients.get(words.get(0)).secret());
+        for (int i = 1; i < words.size(); i++)
+            holds.put(words.get(i), resumed.get(i - 1));
+        OUT.println("ok holds=" + resumed.size());
+    }
+
     private void doHold(String verb, Hold hold, List<String> words)
             throws Exception {
         switch (verb) {
@@ -204,6 +214,7 @@ final class Driver {
             case "lost" -> OUT.println("lost reason=" + hold.lost().get());
             case "token" -> OUT.println("token " + hold.token(
                     new String(new Words(words).key, StandardCharsets.UTF_8)));
+            case "count" -> OUT.println("count " + hold.count());
             case "valid" -> OUT.println(hold.isValid() ? "yes" : "no");
             default -> OUT.println("until " + hold.untilBootMs());
         }
@@ -233,6 +244,7 @@ final class Driver {
             case "break" -> say("ok", client.breakLock(words.get(0),
                     Long.parseLong(words.get(1)), words.get(2), rest.named));
             case "status" -> say(client.status());
+            case "resume" -> doResume(client, words);
             case "list" -> doRows(client.list(rest.named));
             case "held" -> doRows(client.held(rest.named));
             case "waiting" -> doRows(client.waiting(rest.named));
@@ -269,9 +281,9 @@ final class Driver {
                 Old.play(words.get(1));
                 OUT.println("done");
             }
-            case "release", "renew", "lost", "token", "valid", "until" ->
-                doHold(verb, holds.get(words.get(1)), words.subList(2,
-                        words.size()));
+            case "release", "renew", "lost", "token", "count", "valid",
+                    "until" -> doHold(verb, holds.get(words.get(1)),
+                        words.subList(2, words.size()));
             default -> doClient(verb, words.get(1),
                     words.subList(2, words.size()));
         }

@@ -55,13 +55,15 @@ func sayHold(name string, hold *ddblock.Hold) {
 	say("ok", hold.Reply.Fields)
 }
 
+// nameOf a hold; that of one of several names which sorts first.
 func nameOf(hold *ddblock.Hold) string {
+	first := "-"
 	for name, each := range holds {
-		if each == hold {
-			return name
+		if each == hold && (first == "-" || name < first) {
+			first = name
 		}
 	}
-	return "-"
+	return first
 }
 
 func parse(words []string) (keys []string, args ddblock.Args) {
@@ -170,10 +172,17 @@ func doThreads(client *ddblock.Client, words []string) {
 	var wait sync.WaitGroup
 	for i := 0; i < count; i++ {
 		wait.Add(1)
-		go func(key string) {
+		shared := len(words) > 3
+		key := words[2]
+		if !shared {
+			key += fmt.Sprint(i)
+		}
+		args := ddblock.Args{"reentrant": shared}
+		go func() {
 			defer wait.Done()
 			for j := 0; j < times; j++ {
-				hold, err := client.Try(background, key, nil)
+				hold, err := client.Acquire(background, key,
+					args)
 				if err == nil {
 					err = hold.Release(background)
 				}
@@ -181,16 +190,30 @@ func doThreads(client *ddblock.Client, words []string) {
 					atomic.AddInt64(&grants, 1)
 				}
 			}
-		}(fmt.Sprint(words[2], i))
+		}()
 	}
 	wait.Wait()
 	say("ok", ddblock.Fields{"grants": fmt.Sprint(grants)})
+}
+
+func doResume(client *ddblock.Client, words []string) error {
+	resumed, err := client.Resume(background, clients[words[0]].Secret())
+	if err != nil {
+		return err
+	}
+	for i, name := range words[1:] {
+		holds[name] = resumed[i]
+	}
+	fmt.Printf("ok holds=%d\n", len(resumed))
+	return nil
 }
 
 func doHold(verb string, hold *ddblock.Hold, words []string) error {
 	switch verb {
 	case "token":
 		fmt.Println("token", hold.Tokens[ddblock.Decode(words[0])])
+	case "count":
+		fmt.Println("count", hold.Count())
 	case "valid":
 		fmt.Println(yes[hold.Valid()])
 	case "until":
@@ -262,6 +285,8 @@ func doClient(verb, name string, words []string) error {
 			sayReply(reply)
 		}
 		return err
+	case "resume":
+		return doResume(client, words)
 	case "list":
 		return doListing(client.List(background, args))
 	case "held":
@@ -314,7 +339,7 @@ func do(words []string) error {
 			fmt.Println("done")
 		}
 		return err
-	case "release", "renew", "lost", "token", "valid", "until":
+	case "release", "renew", "lost", "token", "count", "valid", "until":
 		return doHold(verb, holds[words[1]], words[2:])
 	default:
 		return doClient(verb, words[1], words[2:])

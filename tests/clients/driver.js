@@ -128,6 +128,7 @@ const ofHold = {
     },
     token: (hold, key) =>
         say(`token ${hold.tokens.get(ddblock.decode(key)) ?? 0}`),
+    count: (hold) => say(`count ${hold.count}`),
     valid: (hold) => say(hold.isValid() ? 'yes' : 'no'),
     until: (hold) => say(`until ${hold.untilBootMs}`),
 };
@@ -201,6 +202,12 @@ const ofClient = {
         sayReply(await clients.get(name).request(verb, key, named));
     },
     event: doEvent,
+    async resume(name, other, ...names) {
+        const resumed = await clients.get(name).resume(
+            clients.get(other).secret);
+        names.forEach((each, i) => holds.set(each, resumed[i]));
+        say('ok', { holds: resumed.length });
+    },
     async status(name) {
         sayReply(await clients.get(name).status());
     },

@@ -82,16 +82,16 @@ def do_scope(client, key, fail=None):
     say("ok")
 
 
-def do_threads(client, count, times, key):
+def do_threads(client, count, times, key, shared=None):
     grants = []
 
     def work(own):
         for _ in range(int(times)):
-            with client.try_acquire(own) as hold:
+            with client.acquire(own, reentrant=bool(shared)) as hold:
                 grants.append(hold.token)
 
-    threads = [threading.Thread(target=work, args=(f"{key}{number}",))
-               for number in range(int(count))]
+    threads = [threading.Thread(target=work, args=(
+        key if shared else f"{key}{number}",)) for number in range(int(count))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -104,6 +104,12 @@ def do_event(client, name):
         if event.name == name:
             say("event", name, name_of(event.hold), fields=event.fields)
             return
+
+
+def do_resume(client, other, *names):
+    resumed = client.resume(clients[other].secret)
+    holds.update(zip(names, resumed))
+    say("ok", fields={"holds": len(resumed)})
 
 
 def do_hold(verb, name, words):
@@ -120,6 +126,8 @@ def do_hold(verb, name, words):
             fields={"reason": hold.reason})
     elif verb == "token":
         say("token", hold.tokens.get(ddblock.decode(words[0]), 0))
+    elif verb == "count":
+        say("count", hold.count)
     elif verb == "valid":
         say("yes" if hold.is_valid() else "no")
     else:
@@ -145,6 +153,8 @@ def do_client(verb, name, words):
         say("ok", fields=client.break_lock(*values, **named))
     elif verb == "status":
         say_reply(client.status())
+    elif verb == "resume":
+        do_resume(client, *words)
     elif verb == "event":
         do_event(client, words[0])
     elif verb == "scope":
@@ -186,7 +196,8 @@ def do(words):
     elif verb == "old":
         getattr(old, words[1])()
         say("done")
-    elif verb in ("release", "renew", "lost", "token", "valid", "until"):
+    elif verb in ("release", "renew", "lost", "token", "count", "valid",
+                  "until"):
         do_hold(verb, words[1], words[2:])
     else:
         do_client(verb, words[1], words[2:])

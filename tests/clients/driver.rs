@@ -19,7 +19,7 @@ struct Started {
 #[derive(Default)]
 struct Driver {
     clients: HashMap<String, Client>,
-    holds: BTreeMap<String, Hold>,
+    holds: BTreeMap<String, Vec<Hold>>, // as often as it is held
     started: HashMap<String, Started>,
 }
 
@@ -110,11 +110,14 @@ fn threads(client: &Client, words: &[&str]) {
     let grants = AtomicU64::new(0);
     thread::scope(|threads| {
         for i in 0..count {
-            let key = format!("{}{}", words[2], i);
+            let shared = words.len() > 3;
+            let own = if shared { String::new() } else { i.to_string() };
+            let key = format!("{}{}", words[2], own);
             let grants = &grants;
             threads.spawn(move || {
                 for _ in 0..times {
-                    let hold = client.try_acquire(key.as_str(), &[]);
+                    let hold = client
+                        .acquire(key.as_str(), &[("reentrant", shared.into())]);
                     if hold.and_then(Hold::release).is_ok() {
                         grants.fetch_add(1, Ordering::Relaxed);
                     }
@@ -152,14 +155,14 @@ impl Driver {
 
     fn keep(&mut self, name: &str, hold: Hold) {
         say("ok", hold.fields());
-        self.holds.insert(name.to_string(), hold);
+        self.holds.insert(name.to_string(), vec![hold]);
     }
 
     fn event(&self, client: &Client, name: &str) {
         while let Some(event) = client.next_event(Duration::from_secs(60)) {
             if event.name == name {
                 let id = event.fields.get("id").unwrap_or_default();
-                let hold = self.holds.iter().find(|(_, h)| h.id() == id);
+                let hold = self.holds.iter().find(|(_, h)| h[0].id() == id);
                 let hold = hold.map_or("-", |(name, _)| name.as_str());
                 return say(&format!("event {} {}", name, hold), &event.fields);
             }
@@ -170,13 +173,20 @@ impl Driver {
         let (_, named) = parse(words);
         let named = borrow(&named);
         if verb == "release" {
-            if let Some(hold) = self.holds.remove(name) {
+            if let Some(mut holds) = self.holds.remove(name) {
+                let hold = holds.pop().expect("there is one");
+                if !holds.is_empty() {
+                    self.holds.insert(name.to_string(), holds);
+                }
                 hold.release_with(&named)?;
             }
             println!("ok");
             return Ok(());
         }
-        match (verb, self.holds.get(name)) {
+        match (verb, self.holds.get(name).map(|holds| &holds[0])) {
+            ("count", hold) => {
+                println!("count {}", hold.map_or(0, Hold::count))
+            }
             ("valid", hold) => {
                 println!("{}", yes(hold.map_or(false, Hold::is_valid)))
             }
@@ -198,6 +208,22 @@ impl Driver {
         Ok(())
     }
 
+    fn resume(&mut self, name: &str, words: &[&str]) -> Done {
+        let secret = self.client(words[0]).secret().expect("a secret");
+        let resumed = self.client(name).resume(&secret)?;
+        let mut holds: Vec<Vec<Hold>> = Vec::new();
+        for hold in resumed {
+            match holds.iter_mut().find(|each| each[0].id() == hold.id()) {
+                Some(same) => same.push(hold),
+                None => holds.push(vec![hold]),
+            }
+        }
+        println!("ok holds={}", holds.len());
+        let names = words[1..].iter().map(|name| name.to_string());
+        self.holds.extend(names.zip(holds));
+        Ok(())
+    }
+
     fn open(&mut self, name: &str, words: &[&str]) -> Done {
         let (_, named) = parse(words);
         let client = Client::connect_with(None, &borrow(&named))?;
@@ -209,6 +235,9 @@ impl Driver {
     fn of_client(&mut self, verb: &str, name: &str, words: &[&str]) -> Done {
         if verb == "open" {
             return self.open(name, words);
+        }
+        if verb == "resume" {
+            return self.resume(name, words);
         }
         let client = self.client(name);
         let (keys, named) = parse(words);
@@ -264,7 +293,9 @@ impl Driver {
                 let (keys, named) = parse(&words[3..]);
                 let named = borrow(&named);
                 let hold = match (words[0], keys.as_slice()) {
-                    ("try", [key]) => client.try_acquire(key.clone(), &named)?,
+                    ("try", [key]) => {
+                        client.try_acquire(key.clone(), &named)?
+                    }
                     ("try", keys) => client.try_acquire_all(keys, &named)?,
                     (_, [key]) => client.acquire(key.clone(), &named)?,
                     (_, keys) => client.acquire_all(keys, &named)?,
@@ -275,7 +306,8 @@ impl Driver {
                 let request = self.begin(words)?;
                 self.end(request)?;
             }
-            "release" | "renew" | "lost" | "token" | "valid" | "until" => {
+            "release" | "renew" | "lost" | "token" | "count" | "valid"
+            | "until" => {
                 self.hold(words[0], words[1], &words[2..])?;
             }
             verb => self.of_client(verb, words[1], &words[2..])?,

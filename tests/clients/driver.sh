@@ -50,7 +50,7 @@ failed() {
 
 granted() { # NAME
 	hold_of[$1]=$ddblock_id
-	name_of[$ddblock_id]=$1
+	name_of[$ddblock_id]=${name_of[$ddblock_id]-$1}
 	say ok
 }
 
@@ -120,6 +120,7 @@ of_hold() { # COMMAND NAME WORD..
 		ddblock_token_of "$id" "$key"
 		echo "token $ddblock_token"
 		;;
+	count) echo "count ${ddblock_count[$id]-0}" ;;
 	until)
 		ddblock_valid "$id"
 		echo "until ${ddblock_until[$id]}"
@@ -129,6 +130,20 @@ of_hold() { # COMMAND NAME WORD..
 		echo "lost reason=${ddblock_reason[$id]}"
 		;;
 	esac
+}
+
+resume() { # SECRET NAME..
+	local id
+	if ! ddblock_resume "$1"; then
+		failed
+		return
+	fi
+	for id in "${ddblock_ids[@]}"; do
+		shift
+		hold_of[$1]=$id
+		name_of[$id]=$1
+	done
+	echo "ok holds=${#ddblock_ids[@]}"
 }
 
 of_connection() { # COMMAND WORD..
@@ -154,6 +169,7 @@ of_connection() { # COMMAND WORD..
 			failed
 		fi
 		;;
+	resume) resume "${ddblock_secret[$2]}" "${@:3}" ;;
 	scope)
 		ddblock_with "$2" -- body "$2" "$3"
 		case $? in
@@ -204,7 +220,7 @@ while IFS= read -r line; do
 			failed
 		fi
 		;;
-	release | renew | token | valid | until | lost) of_hold "$@" ;;
+	release | renew | token | count | valid | until | lost) of_hold "$@" ;;
 	*)
 		ddblock_use "$2"
 		parse "${@:3}"

@@ -59,6 +59,8 @@ class Hold:
 
 
 def wrap(result):
+    if isinstance(result, list):
+        return [wrap(each) for each in result]
     return Hold(result) if isinstance(result, ddblock.AsyncHold) else result
 
 
@@ -66,7 +68,7 @@ class Task:
     """A request under way. To cancel its task is to give it up."""
 
     def __init__(self, client, verb, arguments, named):
-        self.pending = await_(call(client._start, verb,
+        self.pending = await_(call(client._session.start, verb,
                                    (*arguments, None)[0], named))
         self.future = asyncio.run_coroutine_threadsafe(
             client._wait(self.pending), loop)
@@ -104,6 +106,8 @@ class Client:
 
     def __getattr__(self, name):
         method = getattr(self.client, name)
+        if name == "secret":
+            return method
         if name in ("list", "held", "waiting"):
             return lambda **named: await_(collect(method(**named)))
         return lambda *arguments, **named: wrap(

@@ -9,6 +9,8 @@ expectations are the same for all languages. The lines of a scenario:
     lease TIME          first: the lease of the daemon (20s, so that a busy
                         machine loses nothing)
     needs WORD          first: of those languages that have it, such as threads
+                        (holds: what is resumed is another one than what was
+                        lost, though their ids are the same)
     play                first: there is no daemon; the scenario plays it
     COMMAND             to the driver
     = LINE              the driver's next line
@@ -31,6 +33,9 @@ encoded as on the wire):
     lost H                              wait until it is
     valid|until H                       yes or no; until and its deadline
     token H KEY                         of several locks: token and this one's
+    count H                             how often it is held
+    resume C D H..                      all that lingers by the secret of D, in
+                                        their order: ok and how many holds
     get|watch|unwatch C KEY [ARGUMENT..]
     break C KEY TOKEN REASON [ARGUMENT..]
     list|held|waiting|status C [ARGUMENT..]     row.., then ok
@@ -44,7 +49,9 @@ encoded as on the wire):
                                         tell the state seen; with fail, release
                                         it behind the client's back and leave
                                         the scope by an error
-    threads C N M KEY                   N threads take and release M times
+    threads C N M KEY [shared]          N threads take and release M times, each
+                                        a lock of its own, or all the same one
+                                        with reentrant=yes
 
 (`old EXAMPLE` is for test_parity.py.)
 
@@ -98,7 +105,7 @@ class Language:
     """How a client's driver, of one file or more, is built and run."""
 
     def __init__(self, name, client, drivers, tools,
-                 has=("abandon", "nul", "threads")):
+                 has=("abandon", "holds", "nul", "threads")):
         self.name = name
         self.has = has
         self.tools = tools
@@ -209,9 +216,9 @@ class Rust(Language):
 LANGUAGES = [
     Script("python", "ddblock.py", "driver.py", sys.executable),
     Script("asyncio", "ddblock.py", "driver_asyncio.py", sys.executable,
-           has=("abandon", "nul")),
+           has=("abandon", "holds", "nul")),
     Script("javascript", "ddblock.js", "driver.js", "node",
-           has=("abandon", "nul")),
+           has=("abandon", "holds", "nul")),
     Go(),
     Java(),
     Rust(),
