@@ -67,12 +67,12 @@ DDBLOCK_NEVER_MS=$((1 << 62)) # the deadline of a hold that has none
 # may be over by a step, so the next one is meant.
 ddblock_boot_ms() { # sets ddblock_now
 	local up
-	read -r up _ </proc/uptime
+	IFS=' ' read -r up _ </proc/uptime
 	ddblock_now=$((10#${up/./} * 10 + 10))
 }
 
 ddblock_encode() { # [TEXT]: as it stands on the wire; without TEXT, stdin
-	local LC_ALL=C text=${1-} out= char code i
+	local LC_ALL=C IFS=$' \n' text=${1-} out= char code i
 	if [ $# = 0 ]; then
 		for code in $(od -An -v -tx1); do
 			printf -v char "\\x$code"
@@ -324,7 +324,7 @@ ddblock_grant() { # TAG LINE
 
 # A row of RESUME: a lock that is had again from here on.
 ddblock_resumed() { # TAG LINE
-	local ddblock_connection=${ddblock_asked_by[$1]} id
+	local ddblock_connection=${ddblock_asked_by[$1]} id IFS=' '
 	ddblock_parse "$2"
 	id=${ddblock_fields[id]-}
 	ddblock_tokens["$id ${ddblock_encoded[key]-}"]=${ddblock_fields[token]-}
@@ -510,16 +510,12 @@ ddblock_close() {
 # The lock, as soon as it is free (wait=5s: at most). Sets ddblock_id. With -k
 # several locks as one, all or none; ddblock_token_of then knows their tokens.
 ddblock_acquire() { # KEY [-k KEY].. [NAME=VALUE..]
-	local key=$1
-	shift
-	ddblock_request ACQUIRE -k "$key" "$@"
+	ddblock_request ACQUIRE -k "$@"
 }
 
 # The lock if it is free; else ddblock_code is LOCK_BUSY.
 ddblock_try() { # KEY [-k KEY].. [NAME=VALUE..]
-	local key=$1
-	shift
-	ddblock_request TRY -k "$key" "$@"
+	ddblock_request TRY -k "$@"
 }
 
 # What lingers by the secret of another connection, or of an earlier one of this
@@ -640,29 +636,21 @@ ddblock_with() { # KEY [NAME=VALUE..] -- COMMAND..
 
 # Who has the lock: ddblock_fields.
 ddblock_get() { # KEY [NAME=VALUE..]
-	local key=$1
-	shift
-	ddblock_request GET -k "$key" "$@"
+	ddblock_request GET -k "$@"
 }
 
 # The same, and from now on an event CHANGED at each change.
 ddblock_watch() { # KEY [NAME=VALUE..]
-	local key=$1
-	shift
-	ddblock_request WATCH -k "$key" "$@"
+	ddblock_request WATCH -k "$@"
 }
 
 ddblock_unwatch() { # KEY [NAME=VALUE..]
-	local key=$1
-	shift
-	ddblock_request UNWATCH -k "$key" "$@"
+	ddblock_request UNWATCH -k "$@"
 }
 
 # Take it from its holder, if that has this token: administrators.
 ddblock_break() { # KEY TOKEN REASON [NAME=VALUE..]
-	local key=$1 token=$2 reason=$3
-	shift 3
-	ddblock_request BREAK -k "$key" "token=$token" "reason=$reason" "$@"
+	ddblock_request BREAK -k "$1" "token=$2" "reason=$3" "${@:4}"
 }
 
 # Each of LIST, HELD, WAITING and STATUS: start it, then take its rows as they

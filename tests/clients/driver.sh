@@ -1,5 +1,7 @@
 # The driver of the shell's client: see test_clients.py.
 # shellcheck disable=SC2154 # the client's variables
+set -u
+IFS=, # whatever the program splits at
 . "${BASH_SOURCE[0]%/*}/../../contrib/clients/ddblock.sh"
 
 declare -A hold_of=() began=() hold_for=() name_of=()
@@ -14,10 +16,10 @@ say() { # WORDS, and what the daemon said
 	printf '%s\n' "$line"
 }
 
-# What a command's words say: key, and arguments.
+# What a command's words say: keys, the first of them, and arguments.
 parse() { # WORD..
 	local word name
-	key='' more=() arguments=()
+	key='' keys=() arguments=()
 	for word in "$@"; do
 		case $word in
 		*=*%00*)
@@ -32,7 +34,7 @@ parse() { # WORD..
 			;;
 		*)
 			plain "$word"
-			[ -z "$key" ] || more+=(-k "$text")
+			keys+=(-k "$text")
 			key=${key:-$text}
 			;;
 		esac
@@ -48,6 +50,10 @@ failed() {
 	say "error $ddblock_code"
 }
 
+outcome_of() { # COMMAND..
+	if "$@"; then say ok; else failed; fi
+}
+
 granted() { # NAME
 	hold_of[$1]=$ddblock_id
 	name_of[$ddblock_id]=${name_of[$ddblock_id]-$1}
@@ -59,8 +65,7 @@ begin() { # acquire|try|request C NAME|VERB WORD..
 	ddblock_use "$2"
 	parse "${@:4}"
 	[ "$1" != request ] || verb=$3
-	ddblock_send "${verb/acquire/ACQUIRE}" ${key:+-k "$key"} \
-	    "${more[@]}" "${arguments[@]}"
+	ddblock_send "${verb/acquire/ACQUIRE}" "${keys[@]}" "${arguments[@]}"
 }
 
 finish() { # TAG [HOLD]
@@ -106,13 +111,7 @@ of_hold() { # COMMAND NAME WORD..
 	local id=${hold_of[$2]}
 	parse "${@:3}"
 	case $1 in
-	release | renew)
-		if "ddblock_$1" "$id" "${arguments[@]}"; then
-			echo ok
-		else
-			failed
-		fi
-		;;
+	release | renew) outcome_of "ddblock_$1" "$id" "${arguments[@]}" ;;
 	valid)
 		if ddblock_valid "$id"; then echo yes; else echo no; fi
 		;;
@@ -148,30 +147,18 @@ resume() { # SECRET NAME..
 
 of_connection() { # COMMAND WORD..
 	case $1 in
-	open)
-		if ddblock_open "${arguments[@]}"; then say ok; else failed; fi
-		;;
+	open) outcome_of ddblock_open "${arguments[@]}" ;;
 	close)
 		ddblock_close
 		echo ok
 		;;
 	get | watch | unwatch)
-		if "ddblock_$1" "$key" "${arguments[@]}"; then
-			say ok
-		else
-			failed
-		fi
+		outcome_of "ddblock_$1" "$key" "${arguments[@]}"
 		;;
-	break)
-		if ddblock_break "$2" "$3" "$4" "${arguments[@]}"; then
-			say ok
-		else
-			failed
-		fi
-		;;
+	break) outcome_of ddblock_break "$2" "$3" "$4" "${arguments[@]}" ;;
 	resume) resume "${ddblock_secret[$2]}" "${@:3}" ;;
 	scope)
-		ddblock_with "$2" -- body "$2" "$3"
+		ddblock_with "$2" -- body "$2" "${3-}"
 		case $? in
 		0) echo ok ;;
 		77) echo "error body" ;;
@@ -205,9 +192,7 @@ while IFS= read -r line; do
 		fi
 		;;
 	end) finish "${began[$2]}" "${hold_for[$2]}" ;;
-	cancel)
-		if ddblock_cancel "${began[$2]}"; then say ok; else failed; fi
-		;;
+	cancel) outcome_of ddblock_cancel "${began[$2]}" ;;
 	abandon)
 		ddblock_abandon "${began[$2]}"
 		echo ok
