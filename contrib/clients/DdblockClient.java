@@ -80,6 +80,10 @@ public final class DdblockClient implements AutoCloseable {
         private final String text;
         private final transient Fields fields;
 
+        private DdblockException(String code, String text) {
+            this(code, text, new Fields());
+        }
+
         public DdblockException(String code, String text, Fields fields) {
             super(text.isEmpty() ? code : code + ": " + text);
             this.code = code;
@@ -224,8 +228,7 @@ public final class DdblockClient implements AutoCloseable {
         } catch (NumberFormatException e) {
             // below
         }
-        throw new DdblockException("PROTOCOL", text + " is not a duration",
-                new Fields());
+        throw new DdblockException("PROTOCOL", text + " is not a duration");
     }
 
     private static final class Line {
@@ -273,7 +276,7 @@ public final class DdblockClient implements AutoCloseable {
                 new CompletableFuture<>();
         private long untilBootMs; // this and what follows: under the mutex
         private String reason;
-        private long count = 1;
+        private long count = 1; // how often it is held
         private final Set<Pending> releasing = new HashSet<>();
 
         private Hold(Pending pending, Fields fields) {
@@ -423,7 +426,7 @@ public final class DdblockClient implements AutoCloseable {
 
         private DdblockException lostError() {
             return new DdblockException("LOCK_LOST",
-                    "the lock was lost: " + reason, new Fields());
+                    "the lock was lost: " + reason);
         }
     }
 
@@ -611,7 +614,7 @@ public final class DdblockClient implements AutoCloseable {
             client = new DdblockClient(path);
         } catch (IOException e) {
             throw new DdblockException("NO_DAEMON", "cannot connect to " + path
-                    + ": " + e.getMessage(), new Fields());
+                    + ": " + e.getMessage());
         }
         var all = new LinkedHashMap<String, Object>(arguments);
         all.put("proto", 1);
@@ -663,7 +666,7 @@ public final class DdblockClient implements AutoCloseable {
             line.append('\n');
             if (line.length() > lineMax)
                 throw new DdblockException("BAD_REQUEST",
-                        "the request is longer than a line", new Fields());
+                        "the request is longer than a line");
             pending.put(request.tag, request);
             outgoing.add(ByteBuffer.wrap(line.toString()
                     .getBytes(StandardCharsets.US_ASCII)));
@@ -972,7 +975,7 @@ public final class DdblockClient implements AutoCloseable {
     }
 
     private void end(String text) {
-        end(new DdblockException("NO_DAEMON", text, new Fields()));
+        end(new DdblockException("NO_DAEMON", text));
     }
 
     // ---- its thread -------------------------------------------------------

@@ -534,17 +534,16 @@ func (c *Client) Do(ctx context.Context, key string, args Args,
 // Get says who has the lock.
 func (c *Client) Get(ctx context.Context, key string, args Args) (Fields,
 	error) {
-	reply, err := c.Request(ctx, "GET", args, key)
-	if err != nil {
-		return nil, err
-	}
-	return reply.Fields, nil
+	return fieldsOf(c.Request(ctx, "GET", args, key))
 }
 
 // Watch is Get, and from then on an event CHANGED at each change.
 func (c *Client) Watch(ctx context.Context, key string, args Args) (Fields,
 	error) {
-	reply, err := c.Request(ctx, "WATCH", args, key)
+	return fieldsOf(c.Request(ctx, "WATCH", args, key))
+}
+
+func fieldsOf(reply *Reply, err error) (Fields, error) {
 	if err != nil {
 		return nil, err
 	}

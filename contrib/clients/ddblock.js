@@ -81,10 +81,8 @@ function encode(value) {
         value = value.join(',');
     const bytes = value instanceof Uint8Array ? Buffer.from(value)
         : Buffer.from(String(value));
-    const text = bytes.toString('latin1').replace(
-        /[^!-~]|[%=]|^:/g, (char) => '%' +
+    return bytes.toString('latin1').replace(/[^!-~]|[%=]|^:/g, (char) => '%' +
         char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0'));
-    return text;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -122,7 +120,8 @@ function parseLine(line) {
     }
     while (words.length > 0) {
         if (words[0].startsWith(':')) {
-            said.text = String(decodeText(words.join(' ').slice(1)));
+            const text = words.join(' ').slice(1);
+            said.text = Buffer.from(text, 'latin1').toString();
             break;
         }
         const word = words.shift();
@@ -136,10 +135,6 @@ function parseLine(line) {
 
 function asArray(key) {
     return Array.isArray(key) ? key : [key];
-}
-
-function decodeText(text) {
-    return Buffer.from(text, 'latin1').toString();
 }
 
 // ---- holds -----------------------------------------------------------------

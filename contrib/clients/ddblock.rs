@@ -679,6 +679,17 @@ impl Shared {
         self.changed.wait(state).unwrap_or_else(|e| e.into_inner())
     }
 
+    fn start(
+        self: &Arc<Shared>,
+        verb: &str,
+        keys: &[Value],
+        arguments: &[(&str, Value)],
+    ) -> Result<Pending> {
+        let tag = self.lock().start(verb, keys, arguments)?;
+        self.changed.notify_all();
+        Ok(Pending { shared: self.clone(), tag })
+    }
+
     fn end(&self, text: String) {
         self.lock().end(Error::new("NO_DAEMON", text));
         self.changed.notify_all();
@@ -819,9 +830,7 @@ impl Client {
         keys: &[Value],
         arguments: &[(&str, Value)],
     ) -> Result<Pending> {
-        let tag = self.shared.lock().start(verb, keys, arguments)?;
-        self.shared.changed.notify_all();
-        Ok(Pending { shared: self.shared.clone(), tag })
+        self.shared.start(verb, keys, arguments)
     }
 
     /// Send a request and wait for its reply.
@@ -1029,9 +1038,7 @@ impl Pending {
     /// Give it up: it fails with CANCELLED, unless it was late.
     pub fn cancel(&self) -> Result<bool> {
         let arguments = [("tag", Value::from(self.tag.as_str()))];
-        let tag = self.shared.lock().start("CANCEL", &[], &arguments)?;
-        self.shared.changed.notify_all();
-        let reply = Pending { shared: self.shared.clone(), tag }.wait()?;
+        let reply = self.shared.start("CANCEL", &[], &arguments)?.wait()?;
         Ok(reply.fields.bytes("cancelled") == Some(b"yes"))
     }
 }
@@ -1168,9 +1175,7 @@ impl Hold {
     /// The same with other arguments.
     pub fn renew_with(&self, arguments: &[(&str, Value)]) -> Result<()> {
         let arguments = self.with_id(arguments);
-        let tag = self.shared.lock().start("RENEW", &[], &arguments)?;
-        self.shared.changed.notify_all();
-        let reply = Pending { shared: self.shared.clone(), tag }.wait()?;
+        let reply = self.shared.start("RENEW", &[], &arguments)?.wait()?;
         if let Some(hold) = self.shared.lock().holds.get_mut(&self.id) {
             hold.extend(&reply.fields);
         }
