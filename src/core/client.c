@@ -1,6 +1,6 @@
 /*
- * Clients, their requests and their holds: admission, the one reply, and the
- * end of a connection, which leaves nothing behind.
+ * Clients and their requests: admission, the one reply, and the end of a
+ * connection, which leaves nothing behind.
  */
 #include "core/internal.h"
 
@@ -49,154 +49,6 @@ client_free_if_unused(struct core *core, struct client *c)
 	linger_free(core, c->linger);
 	HASH_DEL(core->clients, c);
 	free(c);
-}
-
-static struct hold *
-hold_of(const struct hash_link *link)
-{
-	return CONTAINER_OF(link, struct hold, link);
-}
-
-/* Numbers follow each other, so they spread by themselves. */
-uint32_t
-hold_hash(const struct hash_link *link)
-{
-	return (uint32_t)hold_of(link)->notice.hold;
-}
-
-struct hold *
-hold_find(const struct core *core, uint64_t id)
-{
-	struct hash_link *link =
-	    hash_chain(&core->holds_by_id, (uint32_t)id);
-
-	while (link != NULL && hold_of(link)->notice.hold != id)
-		link = link->next;
-	return link == NULL ? NULL : hold_of(link);
-}
-
-/* It is the client's from now on, by a number of its own. */
-void
-hold_give(struct core *core, struct hold *h, struct client *c)
-{
-	struct namespace *ns = h->lock->ns;
-
-	h->notice.hold = ++core->hold_serial;
-	hash_add(&core->holds_by_id, &h->link);
-	DL_APPEND2(core->holds, h, previous, next);
-	h->notice.client = c->id;
-	h->client = c;
-	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
-	DL_APPEND2(c->holds, h, client_previous, client_next);
-	c->n_holds++;
-	if (!h->fail_closed)
-		c->held_in[ns->index]++;
-	ns->n_held++;
-	ns->granted++;
-}
-
-void
-hold_mark_lost(struct core *core, struct hold *h, enum core_loss loss)
-{
-	struct namespace *ns = h->lock->ns;
-
-	assert(!h->lost);
-	h->lost = true;
-	h->notice.loss = loss;
-	if (!h->fail_closed) {
-		assert(h->client->held_in[ns->index] > 0);
-		h->client->held_in[ns->index]--;
-	}
-	ns->n_held--;
-	ns->lost++;
-	h->lock->references++;
-	terms_end(core, h);
-}
-
-/* The hold is valid no more; its client is told. It stays until the client
- * releases it, so that a release says why it came too late. */
-void
-hold_lose(struct core *core, struct hold *h, enum core_loss loss)
-{
-	if (h->joint != NULL) {
-		joint_lose(core, h, loss);
-		return;
-	}
-	hold_mark_lost(core, h, loss);
-	action_notice(core, h, CORE_LOST);
-}
-
-/* Forget a hold that was released or whose client is gone. Its lock no longer
- * refers to it. */
-void
-hold_end(struct core *core, struct hold *h)
-{
-	struct client *c = h->client;
-	struct lock *l = h->lock;
-
-	assert(h->grant == NULL);
-	hash_remove(&core->holds_by_id, &h->link);
-	DL_DELETE2(core->holds, h, previous, next);
-	DL_DELETE2(c->holds, h, client_previous, client_next);
-	c->n_holds--;
-	if (h->lost) {
-		assert(l->references > 0);
-		l->references--;
-		lock_free_if_unused(core, l);
-	} else {
-		if (!h->fail_closed)
-			c->held_in[l->ns->index]--;
-		l->ns->n_held--;
-		watch_touch(core, l);
-	}
-	h->lock = NULL;
-	terms_end(core, h);
-	h->client_next = core->dead_holds;
-	core->dead_holds = h;
-	if (h->joint != NULL)
-		joint_ended(core, h);
-	client_free_if_unused(core, c);
-}
-
-/* For a grant to come. */
-struct hold *
-hold_new(const struct core_request *ask)
-{
-	struct hold *h = calloc(1, sizeof(*h));
-
-	if (h == NULL || !ask->named)
-		return h;
-	h->owner = strdup(ask->owner);
-	if (h->owner == NULL) {
-		free(h);
-		return NULL;
-	}
-	return h;
-}
-
-/* Its client is gone, and nobody has it any more. */
-void
-hold_desert(struct core *core, struct hold *h)
-{
-	struct grant *g = h->grant;
-
-	if (g != NULL)
-		grant_drop_hold(h);
-	hold_end(core, h);
-	if (g != NULL && g->fail_closed)
-		closed_leave(core, g);
-	else if (g != NULL && g->holds == NULL)
-		lock_release(core, g->lock);
-}
-
-void
-hold_free(struct core *core, struct hold *h)
-{
-	if (h == NULL)
-		return;
-	terms_free(core, h);
-	free(h->owner);
-	free(h);
 }
 
 void
@@ -343,7 +195,7 @@ client_renew(struct core *core, struct request *r, uint64_t id)
 
 	if (h == NULL)
 		return 0;
-	if (r->change != NULL && h->joint != NULL)
+	if (r->change != NULL && hold_joint(h) != NULL)
 		request_reply(core, r, DDBLOCK_E_UNSUPPORTED, 0,
 		    CLIENT_SEVERAL);
 	else if (!client_may_change(r, h))

@@ -24,7 +24,7 @@ downgrade_find(struct core *core, struct request *r, uint64_t id)
 
 	if (h == NULL)
 		return NULL;
-	if (h->joint != NULL) {
+	if (hold_joint(h) != NULL) {
 		request_reply(core, r, DDBLOCK_E_UNSUPPORTED, 0,
 		    "a hold of several locks keeps the mode that was asked "
 		    "for");
@@ -63,11 +63,12 @@ downgrade_new(struct core *core, struct request *r,
 {
 	struct downgrade *downgrade = calloc(1, sizeof(*downgrade));
 	const struct hold *h = hold_find(core, ask->hold);
-	const char *owner = h != NULL && h->owner != NULL ? h->owner :
-	    ask->owner;
+	const char *owner = h == NULL ? NULL : hold_owner(h);
 
 	if (downgrade == NULL)
 		return NULL;
+	if (owner == NULL)
+		owner = ask->owner;
 	if (owner != NULL) {
 		downgrade->owner = strdup(owner);
 		if (downgrade->owner == NULL) {

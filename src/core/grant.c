@@ -180,7 +180,7 @@ grant_end_hold(struct core *core, struct hold *h, enum core_loss loss)
 {
 	hold_lose(core, h, loss);
 	grant_drop_hold(h);
-	if (h->joint == NULL && h->client->gone && !linger_keeps(h))
+	if (hold_joint(h) == NULL && h->client->gone && !linger_keeps(h))
 		hold_end(core, h);
 }
 

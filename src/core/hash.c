@@ -1,5 +1,5 @@
 /*
- * A hash table with a chain for every two objects.
+ * A hash table with a chain for every four objects.
  */
 #include "core/hash.h"
 
@@ -10,7 +10,7 @@
 
 #define HASH_CHAINS_MIN 32
 #define HASH_CHAINS_MAX (UINT32_C(1) << 30)
-#define HASH_LOAD 2	/* objects for each chain */
+#define HASH_LOAD 4	/* objects for each chain */
 
 int
 hash_init(struct hash_table *t, hash_fn hash)

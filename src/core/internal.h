@@ -34,15 +34,18 @@ struct client *client_find(const struct core *, uint64_t id);
 struct hold *client_find_hold(const struct core *, uint64_t id);
 const char *client_why_lost(const struct hold *);
 bool client_may_change(const struct request *, const struct hold *);
-
-/* release.c */
-int client_release(struct core *, struct request *, uint64_t id, bool all);
 void client_free_if_unused(struct core *, struct client *);
 void request_reply(struct core *, struct request *, int code, int cause,
     const char *text);
 void request_bury(struct core *, struct request *);
 void request_free(struct core *, struct request *);
 struct hold *client_hold(struct core *, struct request *, uint64_t id);
+void client_heard(struct core *, uint64_t id);
+
+/* release.c */
+int client_release(struct core *, struct request *, uint64_t id, bool all);
+
+/* hold.c */
 struct hold *hold_find(const struct core *, uint64_t id);
 uint32_t hold_hash(const struct hash_link *);
 void hold_lose(struct core *, struct hold *, enum core_loss);
@@ -50,9 +53,10 @@ void hold_mark_lost(struct core *, struct hold *, enum core_loss);
 void hold_give(struct core *, struct hold *, struct client *);
 void hold_desert(struct core *, struct hold *);
 void hold_end(struct core *, struct hold *);
-struct hold *hold_new(const struct core_request *);	/* NULL: no memory */
+struct hold *hold_new(const struct core_request *, struct joint *);
+struct joint *hold_joint(const struct hold *);
+const char *hold_owner(const struct hold *);
 void hold_free(struct core *, struct hold *);
-void client_heard(struct core *, uint64_t id);
 
 /* terms.c */
 int terms_check(const struct namespace *, const struct core_terms *,

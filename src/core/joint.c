@@ -85,10 +85,9 @@ joint_add_lock(struct core *core, struct joint *j, struct namespace *ns,
 	struct lock *l = lock_find(ns, key);
 	int code = 0;
 
-	part->hold = hold_new(ask);
+	part->hold = hold_new(ask, j);
 	if (part->hold == NULL)
 		return DDBLOCK_E_NOMEM;
-	part->hold->joint = j;
 	code = terms_new(core, ns, part->hold, &ask->terms);
 	if (code == 0 && l == NULL)
 		code = lock_new(core, ns, key, &l);
@@ -191,7 +190,7 @@ joint_first(const struct joint *j)
 bool
 joint_is_kept(const struct hold *h)
 {
-	return h->joint != NULL && !h->joint->held;
+	return hold_joint(h) != NULL && !hold_joint(h)->held;
 }
 
 uint32_t
@@ -415,14 +414,14 @@ joint_run(struct core *core)
 struct hold *
 joint_speaker(struct hold *h)
 {
-	return h->joint == NULL ? h : h->joint->parts[0].hold;
+	return hold_joint(h) == NULL ? h : hold_joint(h)->parts[0].hold;
 }
 
 /* One of them is lost, and is taken from its grant by the caller. */
 void
 joint_lose(struct core *core, struct hold *h, enum core_loss loss)
 {
-	struct joint *j = h->joint;
+	struct joint *j = hold_joint(h);
 
 	joint_due(core, j);
 	if (!j->held || h->lost)
@@ -436,7 +435,7 @@ joint_lose(struct core *core, struct hold *h, enum core_loss loss)
 void
 joint_ended(struct core *core, struct hold *h)
 {
-	struct joint *j = h->joint;
+	struct joint *j = hold_joint(h);
 
 	assert(j->held && j->n_left > 0);
 	j->n_left--;

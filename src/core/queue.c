@@ -517,7 +517,7 @@ queue_prepare(struct core *core, struct request *r,
 	int code;
 
 	if (ask->n_keys == 0)
-		r->hold = hold_new(ask);
+		r->hold = hold_new(ask, NULL);
 	if (ask->owner != NULL)
 		r->owner = strdup(ask->owner);
 	if ((ask->n_keys == 0 && (r->hold == NULL ||

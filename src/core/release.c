@@ -28,7 +28,7 @@ client_let_go(struct core *core, struct request *r, struct hold *h)
 static void
 client_let_go_of_all(struct core *core, struct request *r, struct hold *h)
 {
-	struct joint *j = h->joint;
+	struct joint *j = hold_joint(h);
 
 	if (j == NULL)
 		client_let_go(core, r, h);
@@ -66,7 +66,7 @@ client_refuses(struct core *core, struct request *r, const struct hold *h)
 
 	if (r->change == NULL)
 		return false;
-	if (h->joint != NULL) {
+	if (hold_joint(h) != NULL) {
 		code = DDBLOCK_E_UNSUPPORTED;
 		why = CLIENT_SEVERAL;
 	} else if (terms_count(h) > 1) {

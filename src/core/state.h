@@ -122,7 +122,8 @@ struct request {
 	struct watch *watch;		/* WATCH: that it asks for */
 };
 
-#define HOLD_SINCE_MAX ((UINT64_C(1) << 61) - 1)
+/* ---- hold.c ---- */
+#define HOLD_SINCE_MAX ((UINT64_C(1) << 60) - 1)
 
 /* A client's hold, from the grant until its release, or until the client has
  * taken note of its loss by a release. */
@@ -136,14 +137,19 @@ struct hold {
 	struct grant *grant;		/* NULL: lost */
 	struct hold *grant_previous, *grant_next;
 	struct terms *terms;		/* its own; NULL: it has none */
-	struct joint *joint;		/* it is one of several, or NULL */
-	char *owner;			/* what it is called; NULL: as its
-					 * client is */
 	uint64_t token;
-	uint64_t since_ms : 61;
+	uint64_t since_ms : 60;
+	bool special : 1;	/* it is one of these: */
 	bool lost : 1;
 	bool fail_closed : 1;
 	bool told : 1;		/* the notice is in this step's actions */
+};
+
+/* A hold that is one of several, or has a name. */
+struct special_hold {
+	struct hold hold;	/* first */
+	struct joint *joint;	/* it is one of several, or NULL */
+	char *owner;	/* what it is called; NULL: as its client is */
 };
 
 /* ---- terms.c ---- */

@@ -73,8 +73,8 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->here = true;
 	v->client = hold->client->id;
 	v->namespace_index = hold->lock->ns->index;
-	v->named = hold->owner != NULL;
-	view_owner(v, hold->owner);
+	v->named = hold_owner(hold) != NULL;
+	view_owner(v, hold_owner(hold));
 	v->token = hold->token;
 	v->fail_closed = hold->fail_closed;
 	v->mode = hold->grant->mode;
@@ -206,7 +206,7 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 		.namespace_index = l->ns->index,
 		.key = lock_key(l),
 		.token = h->token,
-		.owner = h->owner,
+		.owner = hold_owner(h),
 		.lost = h->lost,
 		.count = terms_count(h),
 		.loss = h->lost ? h->notice.loss : 0,
