@@ -185,6 +185,7 @@ bool lock_run_is_over(const struct core *, const struct lock *);
 struct hold *lock_first_hold(const struct lock *);
 enum lock_mode lock_wish_mode(const struct lock *);
 void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
+void lock_try_later(struct core *, struct lock *);
 uint64_t lock_poll_ms(const struct lock *);
 void lock_poll(struct core *, struct lock *);
 

@@ -133,8 +133,12 @@ keep_change(struct core *core, struct grant *g, struct request *r,
 		return keep_refuse(core, r, code, "with what is kept in the "
 		    "lock already that is more than 307200 bytes, or than 32 "
 		    "attributes");
-	if (code < 0)
-		return keep_refuse(core, r, code, NULL);
+	if (code < 0) {
+		/* What was admitted goes on: whose release this is has let
+		 * go of the lock. */
+		lock_try_later(core, g->lock);
+		return KEEP_LATER;
+	}
 	same = !g->unsealed && contents_are_equal(base, new);
 	if (!same)
 		submission_update(core, g, new, r->serial);

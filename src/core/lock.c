@@ -144,6 +144,14 @@ lock_hold_off(struct core *core, struct lock *l, uint64_t period_ms)
 	    core->now_ms + random_jitter(&core->random, period_ms);
 }
 
+/* There was no memory for what is due: again soon. */
+void
+lock_try_later(struct core *core, struct lock *l)
+{
+	lock_hold_off(core, l, RETRY_MS);
+	heap_set(&core->heap, &l->timer, l->hold_off_ms);
+}
+
 bool
 lock_must_wait(struct core *core, struct lock *l)
 {

@@ -322,8 +322,7 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 		}
 	}
 	if (s == NULL) {
-		lock_hold_off(core, l, RETRY_MS);
-		heap_set(&core->heap, &l->timer, l->hold_off_ms);
+		lock_try_later(core, l);
 		return false;
 	}
 	submission_prepare(core, l, s, kind, g, n_dead);
@@ -345,8 +344,7 @@ submission_update(struct core *core, struct grant *g,
 	struct submission *s;
 
 	if (copy == NULL) {
-		lock_hold_off(core, l, RETRY_MS);
-		heap_set(&core->heap, &l->timer, l->hold_off_ms);
+		lock_try_later(core, l);
 		return;
 	}
 	if (!submission_send(core, l, OPERATION_UPDATE, g)) {
