@@ -167,6 +167,9 @@ keep_look(struct core *core, struct grant *g, struct request *r)
 
 	if (keep_is_under_way(l))
 		return KEEP_LATER;
+	/* Of several, what is kept in each is not told. */
+	if (r->joint != NULL && !g->unsealed)
+		return KEEP_READY;
 	if (r->only_if_exists && base != NULL && !applied &&
 	    contents_are_empty(base))
 		return keep_refuse(core, r, DDBLOCK_E_NO_SUCH_LOCK,

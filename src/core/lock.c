@@ -455,9 +455,7 @@ lock_give(struct core *core, struct lock *l)
 	struct grant *g;
 
 	while (l->queue != NULL && (g = lock_find_gift(core, l)) != NULL) {
-		/* Of several, what is kept in each is not told. */
-		enum keep keep = l->queue->joint != NULL ? KEEP_READY :
-		    keep_look(core, g, l->queue);
+		enum keep keep = keep_look(core, g, l->queue);
 
 		if (keep == KEEP_LATER)
 			return;
