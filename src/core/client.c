@@ -420,6 +420,7 @@ client_gone(struct core *core, uint64_t id)
 	if (c == NULL)
 		return;
 	c->pinned = true;
+	c->leaving = true;
 	while (c->requests != NULL)
 		client_drop_request(core, c->requests);
 	while (c->watches != NULL)

@@ -253,7 +253,8 @@ grant_is_usable(const struct grant *g)
 	    (g->session != NULL && !g->session->retiring);
 }
 
-/* Can the first in line hold the lock by this grant at once? */
+/* Can the first in line hold the lock by this grant at once? Not while its
+ * client is leaving: nobody would hear of it, and it might linger. */
 bool
 grant_can_give(const struct core *core, const struct grant *g,
     const struct request *r)
@@ -261,7 +262,8 @@ grant_can_give(const struct core *core, const struct grant *g,
 	bool token = g->mode == LOCK_MODE_SHARED ||
 	    g->token_next <= g->token_last;
 
-	return g->state == GRANT_HELD && grant_downgrade(g) == NULL &&
+	return !r->client->leaving &&
+	    g->state == GRANT_HELD && grant_downgrade(g) == NULL &&
 	    grant_is_usable(g) && grant_is_good(core, g) && token &&
 	    grant_fits(core, g, r) && !keep_is_owed(g) &&
 	    !lock_run_is_over(core, g->lock);

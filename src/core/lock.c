@@ -499,6 +499,9 @@ lock_advance(struct core *core, struct lock *l)
 {
 	struct grant *g, *next;
 
+	/* It is dropped next, and what follows from that is seen then. */
+	if (l->queue != NULL && l->queue->client->leaving)
+		return;
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
 		keep_advance(core, g);

@@ -56,6 +56,7 @@ struct client {
 	uint64_t id;
 	UT_hash_handle hh;
 	bool draining;			/* sends nothing more */
+	bool leaving;			/* its requests are being dropped */
 	bool gone;			/* but has holds that stay yet */
 	bool pinned;			/* not to be freed just now */
 	uint64_t heard_ms;		/* it said something then */
