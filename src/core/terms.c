@@ -417,7 +417,8 @@ terms_check_hold(const struct core *core, const struct hold *h)
 	    (t != NULL && (t->stays || t->linger_end_ms > 0)));
 	if (t == NULL)
 		return;
-	assert(t->hold == h && !h->lost);
+	/* Of several, those that are lost leave one after the other. */
+	assert(t->hold == h && (!h->lost || h->joint != NULL));
 	/* Or its timer is next. */
 	assert(core->now_ms < t->end_ms ||
 	    (t->timer.position != 0 && t->timer.at_ms <= core->now_ms));
