@@ -135,17 +135,19 @@ observe_schedule(struct core *core, struct observation *o)
 /*
  * Does it look alive, to somebody who only wishes to know? If that was not
  * looked at for a lease, or not since its beat had to move, it is now, for the
- * next time.
+ * next time; and whatever was seen longer ago than a lease says nothing against
+ * it.
  */
 bool
 observe_lives(struct core *core, struct observation *o)
 {
-	if (o->state == OBSERVATION_NEW)
-		return true;
-	if (o->state != OBSERVATION_ALIVE || o->looked_ms >= observe_end_ms(o))
+	bool old = core->now_ms >= o->looked_ms + o->lease_ms;
+
+	if (o->state != OBSERVATION_ALIVE)
+		return o->state == OBSERVATION_NEW;
+	if (o->looked_ms >= observe_end_ms(o) && !old)
 		return false;
-	if (!o->busy && (core->now_ms >= o->looked_ms + o->lease_ms ||
-	    core->now_ms >= observe_end_ms(o))) {
+	if (!o->busy && (old || core->now_ms >= observe_end_ms(o))) {
 		o->curious = true;
 		o->read_at_ms = core->now_ms;
 		observe_schedule(core, o);
