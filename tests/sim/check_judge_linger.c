@@ -23,7 +23,7 @@ static const struct judge_case linger[] = {
 	{ "T11", "nobody asked for it", LEFT, "2000 c2@A talks\n" TAKEN,
 	    ASKS TAKEN TOLD, NULL, 5000 },
 	{ "T11", "its time is over", LEFT "3999 c2@A resume c1 r2 user=7\n",
-	    "4000 c2@A taken 1 until=19000\n",
+	    "4100 c2@A taken 1 until=19000\n",
 	    "3999 c2@A taken 1 until=19000\n", NULL, 3999 },
 	{ "T11", "it is not told of", LEFT ASKS, TOLD, TAKEN TOLD, NULL, 5000 },
 	{ "T11", "refused, though it lingers", LEFT ASKS,

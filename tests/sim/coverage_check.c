@@ -194,7 +194,7 @@ check_faults(const struct coverage *c, FILE *to)
 		good &= check_often(c, plan_fault_name((enum message_fault)i),
 		    c->messages_hit[i], to);
 	for (int i = 1; i < STEP_KINDS; i++)
-		if (i != STEP_MESSAGE && plan_is_by_chance((enum step_kind)i))
+		if (i != STEP_MESSAGE)
 			good &= check_often(c,
 			    plan_step_name((enum step_kind)i),
 			    c->steps_hit[i], to);

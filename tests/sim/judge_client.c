@@ -474,8 +474,8 @@ judge_host_ended(struct judge *j, unsigned host, bool killed)
 			judge_client_deserted(j, c, killed);
 	DL_FOREACH_SAFE2(host_of->holds, h, next, host_next)
 	{
-		if (!killed && h->state == HOLD_VALID && !h->exempt &&
-		    !h->fail_closed)
+		if (!killed && h->state == HOLD_VALID && !h->fail_closed &&
+		    !(h->linger_ms > 0 ? judge_hold_is_exempt(h) : h->exempt))
 			judge_find(j, "3", "%c ended, and c%" PRIu64 " was not"
 			    " told that it lost %s", judge_host_name(host),
 			    h->client->id, judge_lock_name(h->lock));
@@ -538,8 +538,7 @@ judge_host_resumed(struct judge *j, unsigned host, uint64_t stood_ms)
 	DL_FOREACH2(j->hosts[host].holds, h, host_next)
 	{
 		/* What left meanwhile is read of only now. */
-		if (h->linger_ms == JUDGE_NEVER)
-			judge_linger_begin(j, h);
+		judge_linger_woke(j, h, stood_ms);
 		judge_notice_schedule(j, h);
 	}
 }

@@ -18,13 +18,15 @@ judge_hold_get(const struct judge *j, unsigned host, uint64_t hold)
 	return h;
 }
 
-/* Taken out or broken by hand, or its host's boot clock stood still. */
+/* Taken out or broken by hand, or its host's boot clock stood still; or lost
+ * with another of its keys while it lingers, of which nobody is told. */
 bool
 judge_hold_is_exempt(const struct judge_hold *h)
 {
 	const struct judge_grant *g = h->grant;
 
 	return h->exempt ||
+	    (h->linger_ms > 0 && judge_notice_is_joint_loss(h)) ||
 	    (g != NULL && (g->hand_gone || g->session->hand_dead));
 }
 

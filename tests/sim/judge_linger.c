@@ -12,7 +12,8 @@ bool
 judge_linger_keeps(const struct judge_hold *h)
 {
 	return h->terms.linger_ms > 0 &&
-	    (h->state == HOLD_VALID || h->state == HOLD_LOST);
+	    (h->state == HOLD_VALID || h->state == HOLD_LOST ||
+	    (h->state == HOLD_RELEASED && !h->read));
 }
 
 /* A daemon that sleeps has not noticed yet. */
@@ -20,10 +21,57 @@ void
 judge_linger_begin(struct judge *j, struct judge_hold *h)
 {
 	unsigned host = h->client->host;
+	uint64_t ms = h->terms.linger_ms;
 
-	h->linger_ms = j->hosts[host].paused ? JUDGE_NEVER : j->now_ms +
-	    judge_least_ms(j, host, h->terms.linger_ms);
+	/* Who resumes it may be heard before that release. */
+	if (h->state == HOLD_RELEASED) {
+		judge_hold_restore(j, h);
+		h->exempt = true;
+	}
+	h->linger_ms = h->linger_most_ms = JUDGE_NEVER;
+	if (!j->hosts[host].paused) {
+		h->linger_ms = j->now_ms + judge_least_ms(j, host, ms);
+		h->linger_most_ms = j->now_ms + judge_most_ms(j, host, ms) +
+		    j->rules.lateness_ms + 2;
+	}
 	judge_notice_schedule(j, h);
+}
+
+/* Its host stood still meanwhile, or its daemon at least. */
+void
+judge_linger_woke(struct judge *j, struct judge_hold *h, uint64_t stood_ms)
+{
+	uint64_t soon_ms = j->now_ms + j->rules.lateness_ms + 2;
+
+	if (h->linger_ms == 0)
+		return;
+	if (h->linger_ms == JUDGE_NEVER) {
+		judge_linger_begin(j, h);
+		return;
+	}
+	h->linger_ms += stood_ms;
+	h->linger_most_ms += stood_ms;
+	if (h->linger_most_ms < soon_ms)
+		h->linger_most_ms = soon_ms;
+}
+
+/* From the moment before on it may be over. */
+static bool
+judge_linger_may_be_over(const struct judge *j, const struct judge_hold *h)
+{
+	return j->now_ms + 1 >= h->linger_ms;
+}
+
+uint64_t
+judge_linger_due_ms(const struct judge *j, const struct judge_hold *h)
+{
+	if (judge_linger_may_be_over(j, h) && h->exempt)
+		return j->hosts[h->client->host].paused ? JUDGE_NEVER :
+		    h->linger_most_ms - 1;
+	if (h->state == HOLD_VALID && !h->exempt &&
+	    h->until_ms < h->linger_ms - 1)
+		return h->until_ms;
+	return h->linger_ms - 1;
 }
 
 /* What it ends so has the gap of any loss. */
@@ -38,19 +86,61 @@ judge_linger_lose(struct judge *j, struct judge_hold *h)
 	judge_notice_schedule(j, h);
 }
 
-/* Its time is over when the next moment comes; or its lease, of which nobody is
- * told. */
+/* Its daemon may know that it is over, and has nobody to tell of it. */
+bool
+judge_linger_may_be_lost(const struct judge_hold *h)
+{
+	const struct judge_session *s =
+	    h->grant == NULL ? NULL : h->grant->session;
+
+	return h->linger_ms > 0 && (judge_notice_is_joint_loss(h) ||
+	    (s != NULL && (s->ever_dead || s->ever_absent)));
+}
+
+/* It may know of a renewal, and has nobody to tell of it. */
+static bool
+judge_linger_may_last(const struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_rules *r = &j->rules;
+
+	return h->grant != NULL && h->until_ms < h->end_ms &&
+	    h->grant->session->sent_ms + judge_most_ms(j, h->client->host,
+		r->lease_ms - r->margin_ms) > j->now_ms;
+}
+
+/* Nobody has it any more, and perhaps for longer. */
+static void
+judge_linger_end(struct judge *j, struct judge_hold *h)
+{
+	struct judge_grant *g = h->grant;
+
+	judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
+	if (g != NULL && g->idle_ms == j->now_ms)
+		g->idle_ms = h->linger_ms;
+}
+
+/* Its time is over; or its lease, of which nobody is told. */
 void
 judge_linger_missed(struct judge *j, struct judge_hold *h)
 {
-	if (j->now_ms + 1 >= h->linger_ms) {
+	if (j->now_ms + 1 >= h->linger_most_ms) {
 		if (h->state == HOLD_VALID)
-			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
+			judge_linger_end(j, h);
 		judge_hold_forget(j, h);
+		return;
+	}
+	if (judge_linger_may_be_over(j, h)) {
+		h->exempt = true;
+		judge_notice_schedule(j, h);
 		return;
 	}
 	if (h->state != HOLD_VALID || j->now_ms < h->until_ms)
 		return;
+	if (judge_linger_may_last(j, h)) {
+		h->exempt = true;
+		judge_notice_schedule(j, h);
+		return;
+	}
 	judge_linger_lose(j, h);
 	if (h->grant != NULL)
 		h->grant->forfeited = h->until_ms < h->end_ms;
@@ -115,21 +205,37 @@ judge_linger_may_take(struct judge *j, const struct judge_client *c,
 }
 
 static void
-judge_linger_move(struct judge *j, struct judge_hold *h,
-    struct judge_client *to)
+judge_linger_change_client(struct judge_hold *h, struct judge_client *to)
 {
 	DL_DELETE2(h->client->holds, h, client_prev, client_next);
 	DL_APPEND2(to->holds, h, client_prev, client_next);
-	if (h->counted)
+	if (h->counted) {
 		h->client->n_holds--;
-	to->secret = h->client->secret;
-	h->client = to;
-	if (h->counted)
 		to->n_holds++;
+	}
+	h->client = to;
+}
+
+/* And those that are held with it: what became of one, became of all. */
+static void
+judge_linger_move(struct judge *j, struct judge_hold *h,
+    struct judge_client *to)
+{
+	struct judge_client *from = h->client;
+	struct judge_hold *o, *next;
+
+	to->secret = from->secret;
+	if (from != to) {
+		DL_FOREACH_SAFE2(from->holds, o, next, client_next)
+		{
+			if (o == h || (h->joint != 0 && o->joint == h->joint))
+				judge_linger_change_client(o, to);
+		}
+	}
 	h->linger_ms = 0;
-	/* What it is told of it says so. */
-	h->warned = judge_notice_is_danger(j, h);
+	h->warned = false;
 	h->reassured = true;
+	judge_notice_schedule(j, h);
 }
 
 /* T11: it has what lingered, until a time that is no other than before; or it
@@ -145,9 +251,14 @@ judge_linger_taken(struct judge *j, struct judge_client *c,
 	if (f->loss == CORE_LOSS_KEEPALIVE && h->state == HOLD_VALID)
 		judge_find(j, "T11", "c%" PRIu64 " is told that the silence of "
 		    "nobody ended %s", c->id, judge_lock_name(h->lock));
+	/* Nobody saw when it was lost. */
+	h->lock->turns[h->turn].exempt |= judge_hold_is_exempt(h);
 	judge_linger_move(j, h, c);
 	if (f->loss != 0 && h->state == HOLD_VALID) {
 		judge_notice_lost(j, h, f->loss);
+		/* Its daemon has known for longer, and nobody had it. */
+		if (h->grant != NULL)
+			h->grant->gap = false;
 	} else if (f->loss != 0) {
 		h->told_lost = true;
 	} else if (h->state != HOLD_VALID) {
@@ -155,7 +266,9 @@ judge_linger_taken(struct judge *j, struct judge_client *c,
 		    "meanwhile", c->id, judge_lock_name(h->lock));
 	} else {
 		judge_notice_renew(j, h, f->until_ms);
+		/* What it is told of it says so. */
 		h->warned = judge_notice_is_danger(j, h);
+		judge_notice_schedule(j, h);
 	}
 }
 
@@ -170,8 +283,8 @@ judge_linger_answered(struct judge *j, const struct judge_request *r,
 		return;
 	DL_FOREACH2(j->hosts[r->client->host].holds, h, host_next)
 	{
-		if (h->linger_ms > j->now_ms + 1 && h->user == r->user &&
-		    judge_linger_is_whose(j, r, h))
+		if (h->linger_ms > j->now_ms + 1 && !h->exempt &&
+		    h->user == r->user && judge_linger_is_whose(j, r, h))
 			judge_find(j, "T11", "c%" PRIu64 " is not told of %s, "
 			    "which lingers for it", r->client->id,
 			    judge_lock_name(h->lock));

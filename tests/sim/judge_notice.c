@@ -58,9 +58,9 @@ judge_notice_schedule(struct judge *j, struct judge_hold *h)
 
 	judge_due_unset(j, &h->due);
 	if (h->linger_ms > 0 && !h->deserted) {
-		if (h->state != HOLD_VALID || h->linger_ms - 1 < at_ms)
-			at_ms = h->linger_ms - 1;
-		judge_due_set(j, &h->due, at_ms);
+		at_ms = judge_linger_due_ms(j, h);
+		if (at_ms != JUDGE_NEVER)
+			judge_due_set(j, &h->due, at_ms);
 		return;
 	}
 	if (h->state != HOLD_VALID || (host->paused && !h->deserted) ||
@@ -158,7 +158,7 @@ judge_notice_renewed_all(struct judge *j, const struct fact *f)
 	DL_FOREACH2(j->hosts[f->host].holds, h, host_next)
 	{
 		if (h->lock->namespace_index == f->namespace_index &&
-		    !h->terms.manual)
+		    !h->terms.manual && !judge_linger_may_be_lost(h))
 			judge_notice_renew(j, h, f->until_ms < h->end_ms ?
 			    f->until_ms : h->end_ms);
 	}
@@ -219,7 +219,7 @@ judge_notice_safe(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 }
 
 /* Was another key taken out that is held with this one? */
-static bool
+bool
 judge_notice_is_joint_loss(const struct judge_hold *h)
 {
 	const struct judge_hold *o;

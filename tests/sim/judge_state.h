@@ -151,7 +151,9 @@ struct judge_hold {
 	uint64_t until_ms;
 	struct judge_terms terms;
 	uint64_t user;		/* who may resume it */
-	uint64_t linger_ms;	/* nobody has it, until then; 0: not so */
+	uint64_t linger_ms;	/* nobody has it, until then or, by a slow
+				 * clock, @linger_most_ms; 0: not so */
+	uint64_t linger_most_ms;
 	uint64_t end_ms;	/* whatever is renewed; JUDGE_NEVER */
 	uint32_t n_again;	/* reentrant: releases that do not end it */
 	size_t turn;		/* of the lock's history */
@@ -424,6 +426,7 @@ void judge_downgrade_follow(struct judge *, struct judge_grant *from,
 
 /* judge_notice.c */
 void judge_notice_fact(struct judge *, const struct fact *);
+bool judge_notice_is_joint_loss(const struct judge_hold *);
 void judge_notice_lost(struct judge *, struct judge_hold *, enum core_loss);
 /* Is it time to warn of it? */
 bool judge_notice_is_danger(const struct judge *, const struct judge_hold *);
@@ -455,6 +458,10 @@ bool judge_terms_again(struct judge *, const struct judge_client *,
     const struct judge_request *, const struct fact *);
 
 /* judge_linger.c */
+uint64_t judge_linger_due_ms(const struct judge *, const struct judge_hold *);
+void judge_linger_woke(struct judge *, struct judge_hold *,
+    uint64_t stood_ms);
+bool judge_linger_may_be_lost(const struct judge_hold *);
 bool judge_linger_keeps(const struct judge_hold *);
 /* Its client has left, or its daemon can only read of that now. */
 void judge_linger_begin(struct judge *, struct judge_hold *);

@@ -357,11 +357,13 @@ judge_turns_gone_ms(const struct judge *j, const struct judge_lock *l,
 	    judge_stretch_ms(j, pause_ms) + r->slack_ms;
 }
 
+/* An ended daemon is another one than its successor on that host. */
 bool
 judge_turns_others_wish(const struct judge_lock *l, unsigned host)
 {
 	for (size_t i = 0; i < l->n_named; i++)
-		if (l->wishes[i].session->host != host)
+		if (l->wishes[i].session->host != host ||
+		    l->wishes[i].session->ended_ms != JUDGE_NEVER)
 			return true;
 	return l->n_wishes > l->n_named;
 }

@@ -154,12 +154,6 @@ plan_copy(struct plan *to, const struct plan *from, const bool *drop)
 }
 
 bool
-plan_is_by_chance(enum step_kind kind)
-{
-	return kind != STEP_RESUME;
-}
-
-bool
 plan_is_fault(const struct plan_step *s)
 {
 	return s->kind >= STEP_KILL && s->kind != STEP_BOOT;

@@ -204,8 +204,6 @@ void plan_copy(struct plan *to, const struct plan *from, const bool *drop);
 /* Is it a fault (and not what a client does by design)? The start of a daemon
  * is none. */
 bool plan_is_fault(const struct plan_step *);
-/* Do plans by chance have it, or scenarios only? */
-bool plan_is_by_chance(enum step_kind);
 const char *plan_step_name(enum step_kind);	/* "hand break" */
 const char *plan_fault_name(enum message_fault);
 

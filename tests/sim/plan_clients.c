@@ -154,6 +154,39 @@ clients_keep(struct dice *d, struct plan_step *s)
 		    dice(d, d->plan->ns.lease_ms / 2);
 }
 
+/* Somebody comes for what @lock left, or has yet: mostly in time, and on its
+ * host. */
+static void
+clients_come_back(struct dice *d, struct plan_step lock)
+{
+	uint64_t at_ms = lock.at_ms + dice(d, 3 * d->plan->ns.lease_ms);
+	struct plan_step *s;
+
+	if (at_ms > d->plan->end_ms)
+		return;
+	s = plan_add(d->plan, STEP_RESUME, at_ms);
+	s->client = ++d->n_clients;
+	s->host = dice_percent(d, 92) ? lock.host : dice_host(d);
+	(void)snprintf(s->key, sizeof(s->key), "c%u", lock.client);
+	s->stranger = dice_percent(d, 8);
+	s->hold_ms = clients_hold_ms(d);
+	s->end = dice_percent(d, 70) ? END_RELEASE : END_CLOSE;
+}
+
+/* Its client may leave it for a while, and often does. */
+static void
+clients_linger(struct dice *d, struct plan_step *s)
+{
+	if ((d->extras & DICE_LINGER) == 0 || s->fail_closed || s->manual ||
+	    s->stays || !dice_percent(d, 20))
+		return;
+	s->linger_ms = dice_length(d);
+	if (dice_percent(d, 50))
+		s->end = END_CLOSE;
+	if (dice_percent(d, 80))
+		clients_come_back(d, *s);
+}
+
 /* What goes with one key only. */
 static void
 clients_own(struct dice *d, struct plan_step *s)
@@ -209,12 +242,14 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 	if (dice_percent(d, 15))
 		s->renew_ms = 1 + d->plan->ns.lease_ms / 6 +
 		    dice(d, d->plan->ns.lease_ms / 2);
-	if (strchr(s->key, '+') != NULL)
-		return;
-	clients_own(d, s);
-	clients_keep(d, s);
+	if (strchr(s->key, '+') == NULL) {
+		clients_own(d, s);
+		clients_keep(d, s);
+	}
 	if (s->fail_closed)
 		clients_breaker(d, *s);
+	else
+		clients_linger(d, s);
 }
 
 void

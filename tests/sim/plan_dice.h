@@ -26,7 +26,8 @@ enum dice_extra {
 	DICE_CLOSED = 1u << 5,		/* fail-closed, and breaks of those */
 	DICE_STAYS = 1u << 6,		/* when their clients leave */
 	DICE_KEEP = 1u << 7,		/* data and attributes */
-	DICE_EXTRAS_ALL = (1u << 8) - 1
+	DICE_LINGER = 1u << 8,		/* and who comes back for it */
+	DICE_EXTRAS_ALL = (1u << 9) - 1
 };
 
 /* From this seed on, its millions are the bits of what its plan may have (all:
