@@ -418,7 +418,7 @@ terms_check_hold(const struct core *core, const struct hold *h)
 	if (t == NULL)
 		return;
 	/* Of several, those that are lost leave one after the other. */
-	assert(t->hold == h && (!h->lost || h->joint != NULL));
+	assert(t->hold == h && (!h->lost || hold_joint(h) != NULL));
 	/* Or its timer is next. */
 	assert(core->now_ms < t->end_ms ||
 	    (t->timer.position != 0 && t->timer.at_ms <= core->now_ms));
