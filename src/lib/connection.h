@@ -39,7 +39,7 @@ struct request {
 	enum request_kind kind;
 	char name_space[CONNECTION_NAME_MAX + 1]; /* ACQUIRE; "": default */
 	struct parts *parts;		/* ACQUIRE */
-	uint64_t hold;			/* RENEW; 0: another verb */
+	uint64_t hold;			/* RENEW, RELEASE; 0: another verb */
 	bool manual;			/* ACQUIRE: only RENEW prolongs it */
 	bool abandoned;			/* a grant is given back at once */
 	bool lost;			/* RELEASE: of what was lost */
@@ -206,6 +206,7 @@ void resume_note(struct ddblock *, const struct codec_line *);
 void hold_give_back(struct ddblock *, uint64_t id);
 
 /* The OK of a RELEASE. */
+void release_refused(struct ddblock *, const struct request *, int code);
 void release_answered(const struct request *, const struct codec_line *,
     struct ddblock_reply *ret);
 

@@ -177,7 +177,9 @@ dispatch_reply(struct ddblock *d, struct request *request,
 		return DDBLOCK_E_PROTOCOL;
 	if (request->kind == REQUEST_HELLO)
 		r = dispatch_hello(d, line, reply.code);
-	if (request->hold != 0)
+	if (request->kind == REQUEST_RELEASE)
+		release_refused(d, request, reply.code);
+	else if (request->hold != 0)
 		dispatch_renew(d, request->hold, line, reply.code);
 	if (request->kind == REQUEST_WATCH)
 		watch_answered(d, request->number, row, reply.code);

@@ -35,8 +35,19 @@ release_one(struct ddblock *d, uint64_t id,
 	change_write(&d->out, change);
 	if (best_effort)
 		codec_boolean(&d->out, "best_effort", true);
+	draft->request->hold = id;
 	draft->request->lost = lost;
 	return 0;
+}
+
+/* What cannot be left in the lock does not keep it from being given back: that
+ * request was not run. */
+void
+release_refused(struct ddblock *d, const struct request *request, int code)
+{
+	if (request->hold != 0 && (code == DDBLOCK_E_BAD_REQUEST ||
+	    code == DDBLOCK_E_UNSUPPORTED))
+		hold_give_back(d, request->hold);
 }
 
 /* The daemon was asked to go as far as it goes, and says how far that was. */

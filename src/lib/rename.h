@@ -78,6 +78,7 @@
 #define wait_on_reply ddblock_private_wait_on_reply
 #define wait_limit_ms ddblock_private_wait_limit_ms
 #define release_answered ddblock_private_release_answered
+#define release_refused ddblock_private_release_refused
 #define change_take ddblock_private_change_take
 #define change_write ddblock_private_change_write
 #define parts_new ddblock_private_parts_new

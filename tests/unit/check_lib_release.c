@@ -49,6 +49,27 @@ START_TEST(test_best_effort_of_what_is_lost)
 }
 END_TEST
 
+/* What it was to leave is refused: it is given back as it is. */
+START_TEST(test_without_what_it_was_to_leave)
+{
+	struct ddblock_change change = DDBLOCK_CHANGE_INIT;
+
+	change.data = "x";
+	change.length = 1;
+	(void)fixture_acquire(2, 7, 60000);
+	fake_send(&fake, "#3 ERR BAD_REQUEST :this connection shares the "
+	    "lock\n");
+	ck_assert_int_eq(ddblock_release_change(connection, 7, &change),
+	    DDBLOCK_E_BAD_REQUEST);
+	fake_expect(&fake, "#3 RELEASE id=7 data=x");
+	fake_expect(&fake, "#4 RELEASE id=7");
+	fake_send(&fake, "#4 OK\n");
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_uint_eq(ddblock_token(connection, 7), 0);
+	fake_expect_nothing(&fake);
+}
+END_TEST
+
 START_TEST(test_without_a_daemon)
 {
 	int cause = 0;
@@ -152,6 +173,7 @@ main(void)
 	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
 	tcase_add_test(t, test_best_effort);
 	tcase_add_test(t, test_best_effort_of_what_is_lost);
+	tcase_add_test(t, test_without_what_it_was_to_leave);
 	tcase_add_test(t, test_without_a_daemon);
 	tcase_add_test(t, test_all);
 	tcase_add_test(t, test_all_of_some);
