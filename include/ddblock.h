@@ -324,8 +324,7 @@ int ddblock_renew(struct ddblock *, uint64_t id);
  * The same, and first change what is kept in the lock (DDBLOCK_E_BAD_REQUEST,
  * and nothing else is done, if an attribute's name cannot be one). Without an
  * answer, or with an error about the store, it may have been changed or not;
- * the release goes on all the same. So it does without what the daemon refuses
- * to keep (DDBLOCK_E_BAD_REQUEST of a shared lock, DDBLOCK_E_UNSUPPORTED).
+ * the release goes on all the same, and so it does if the change is refused.
  */
 int ddblock_release_change(struct ddblock *, uint64_t id,
     const struct ddblock_change *);
