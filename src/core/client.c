@@ -283,7 +283,10 @@ request_new(struct core *core, struct client *c,
 	memset(r, 0, sizeof(*r));
 	if (ask->change != NULL)
 		r->change = change_copy(ask->change);
-	if ((ask->change != NULL && r->change == NULL) ||
+	/* A release goes on without it, and says so in the end. */
+	if (ask->change != NULL && r->change == NULL)
+		r->released_code = DDBLOCK_E_NOMEM;
+	if ((r->released_code < 0 && ask->verb != CORE_RELEASE) ||
 	    heap_reserve(&core->heap) < 0) {
 		request_free(core, r);
 		return DDBLOCK_E_NOMEM;
@@ -338,6 +341,10 @@ client_request(struct core *core, const struct core_request *ask)
 	}
 	code = request_new(core, c, ask, &r);
 	if (code < 0) {
+		c->pinned = true;
+		if (ask->verb == CORE_RELEASE)
+			client_release_unheard(core, c, ask->hold, ask->all);
+		c->pinned = false;
 		client_free_if_unused(core, c);
 		return code;
 	}

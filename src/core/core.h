@@ -390,7 +390,8 @@ void core_free(struct core *);
  * DDBLOCK_E_LIMIT, DDBLOCK_E_NOMEM, DDBLOCK_E_UNKNOWN_NAMESPACE,
  * DDBLOCK_E_BAD_REQUEST
  *     The request is not admitted. It changed nothing and no reply will come:
- *     the caller answers it.
+ *     the caller answers it. (But CORE_RELEASE without memory gives back all
+ *     the same.)
  */
 int core_step(struct core *, const struct core_event *,
     struct core_update *ret_update);

@@ -44,6 +44,8 @@ void client_heard(struct core *, uint64_t id);
 
 /* release.c */
 int client_release(struct core *, struct request *, uint64_t id, bool all);
+void client_release_unheard(struct core *, const struct client *, uint64_t id,
+    bool all);
 
 /* hold.c */
 struct hold *hold_find(const struct core *, uint64_t id);

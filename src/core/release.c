@@ -3,11 +3,11 @@
  */
 #include "core/internal.h"
 
-
 #include "ddblock.h"
 
-/* Forget a hold. If the grant is to end with it, @r waits for that. */
-static void
+/* Forget a hold. If the grant is to end with it, @r (if any) waits for that,
+ * and the lock is returned. */
+static struct lock *
 client_let_go(struct core *core, struct request *r, struct hold *h)
 {
 	struct grant *g = h->grant;
@@ -18,43 +18,52 @@ client_let_go(struct core *core, struct request *r, struct hold *h)
 	/* Where others here share it, or one that lost it did, nothing is to
 	 * be written now. */
 	if (g == NULL || grant_is_taken(core, g))
-		return;
+		return NULL;
 	/* Who released it before, and waits, did so: it was had since. */
 	grant_released(core, g, 0, 0, NULL);
-	g->releasing = r;
-	LL_APPEND2(r->grants, g, releasing_next);
+	if (r != NULL) {
+		g->releasing = r;
+		LL_APPEND2(r->grants, g, releasing_next);
+	}
+	return g->lock;
 }
 
-static void
-client_let_go_of_all(struct core *core, struct request *r, struct hold *h)
+/* All of it, if it is one of several locks: how many of them are to be
+ * released, and in @ret which. */
+static size_t
+client_let_go_of_all(struct core *core, struct request *r, struct hold *h,
+    struct lock *ret[TOGETHER_MAX])
 {
 	struct joint *j = hold_joint(h);
+	uint32_t n = j == NULL ? 1 : j->n;
+	size_t n_locks = 0;
 
-	if (j == NULL)
-		client_let_go(core, r, h);
-	for (uint32_t i = 0; j != NULL && i < j->n; i++)
-		client_let_go(core, r, j->parts[i].hold);
+	for (uint32_t i = 0; i < n; i++) {
+		struct lock *l = client_let_go(core, r,
+		    j == NULL ? h : j->parts[i].hold);
+
+		if (l != NULL)
+			ret[n_locks++] = l;
+	}
+	return n_locks;
 }
 
 /* Of several locks each is released by itself, all at the same time
  * (doc/records.md). */
 static void
-client_await_release(struct core *core, struct request *r)
+client_begin_release(struct core *core, struct lock *const *locks, size_t n)
 {
-	struct lock *locks[TOGETHER_MAX];
-	struct grant *g;
-	size_t n = 0;
-
-	LL_FOREACH2(r->grants, g, releasing_next)
-	{
-		locks[n++] = g->lock;
-	}
-	/* What is under way for a lock comes first; the client does not wait
-	 * for that and for the release. */
-	r->deadline_ms = core->now_ms + locks[0]->ns->settings.request_ms;
-	heap_set(&core->heap, &r->timer, r->deadline_ms);
 	for (size_t i = 0; i < n; i++)
 		lock_release(core, locks[i]);
+}
+
+/* What is under way for a lock comes first; the client does not wait for that
+ * and for the release. */
+static void
+client_await_release(struct core *core, struct request *r)
+{
+	r->deadline_ms = core->now_ms + r->ns->settings.request_ms;
+	heap_set(&core->heap, &r->timer, r->deadline_ms);
 }
 
 /* Is there a reason why not? Then it is answered. */
@@ -87,7 +96,9 @@ int
 client_release(struct core *core, struct request *r, uint64_t id, bool all)
 {
 	struct hold *h = client_find_hold(core, id);
+	struct lock *locks[TOGETHER_MAX];
 	const char *why;
+	size_t n;
 	bool lost;
 
 	if (h == NULL) {
@@ -104,17 +115,33 @@ client_release(struct core *core, struct request *r, uint64_t id, bool all)
 	why = client_why_lost(h);
 	r->reply.count = terms_leave(h, all);
 	if (r->reply.count > 0) {
-		request_reply(core, r, lost ? DDBLOCK_E_LOCK_LOST : 0, 0,
-		    lost ? why : NULL);
+		request_reply(core, r, lost ? DDBLOCK_E_LOCK_LOST :
+		    r->released_code, 0, lost ? why : NULL);
 		return 0;
 	}
 	r->ns = h->lock->ns;
-	client_let_go_of_all(core, r, h);
+	n = client_let_go_of_all(core, r, h, locks);
 	if (lost)
 		request_reply(core, r, DDBLOCK_E_LOCK_LOST, 0, why);
-	else if (r->grants == NULL)
-		request_reply(core, r, 0, 0, NULL);
+	else if (n == 0)
+		request_reply(core, r, r->released_code, 0, NULL);
 	else
 		client_await_release(core, r);
+	client_begin_release(core, locks, n);
 	return 0;
+}
+
+/* There is no memory for the request: what it gives back is given back all the
+ * same, for the client uses it no more. */
+void
+client_release_unheard(struct core *core, const struct client *c, uint64_t id,
+    bool all)
+{
+	struct hold *h = client_find_hold(core, id);
+	struct lock *locks[TOGETHER_MAX];
+
+	if (h == NULL || h->client != c || terms_leave(h, all) > 0)
+		return;
+	client_begin_release(core, locks,
+	    client_let_go_of_all(core, NULL, h, locks));
 }

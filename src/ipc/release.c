@@ -49,27 +49,30 @@ release_answered(struct connection *c, struct pending *part, int code)
 	release_count(c, whole, code);
 }
 
+/* Also without memory for what waits for the answers. */
 static void
 release_one(struct connection *c, struct pending *whole, uint64_t hold)
 {
 	static const struct codec_text untagged;
 	struct core_event event = { .type = CORE_REQUEST };
-	struct pending *part = pending_new(c, PENDING_CORE, &untagged);
+	struct pending *part = whole == NULL ? NULL :
+	    pending_new(c, PENDING_CORE, &untagged);
 	int r;
 
-	whole->n_parts++;
-	if (part == NULL) {
-		release_count(c, whole, DDBLOCK_E_LIMIT);
-		return;
+	if (whole != NULL)
+		whole->n_parts++;
+	if (part != NULL) {
+		part->whole = whole;
+		event.request.request = part->number;
 	}
-	part->whole = whole;
 	event.request.client = c->client;
-	event.request.request = part->number;
 	event.request.verb = CORE_RELEASE;
 	event.request.hold = hold;
 	event.request.all = true;
 	r = connection_step(c, &event);
-	if (r < 0)
+	if (part == NULL && whole != NULL)
+		release_count(c, whole, DDBLOCK_E_NOMEM);
+	else if (part != NULL && r < 0)
 		release_answered(c, part, r);
 }
 
@@ -83,12 +86,11 @@ release_all(struct connection *c, const struct codec_line *l)
 	bool more;
 	int r = verbs_namespaces(c, l, &namespaces);
 
-	if (r == 0)
-		r = verbs_pending(c, PENDING_RELEASES, l, &whole);
 	if (r < 0)
 		return r;
 	/* One more, so that it is not answered before all have been asked. */
-	whole->n_parts = 1;
+	if (verbs_pending(c, PENDING_RELEASES, l, &whole) == 0)
+		whole->n_parts = 1;
 	/* The next is looked for while this one, behind which it is, is there
 	 * yet: else each search would begin anew. */
 	more = core_next_hold_of(core, c->client, 0, clock_boot_ms(), &next);
@@ -100,6 +102,9 @@ release_all(struct connection *c, const struct codec_line *l)
 		if (v.hold == v.id && (namespaces >> v.namespace_index & 1))
 			release_one(c, whole, v.hold);
 	}
+	if (whole == NULL)
+		return verbs_reason(c, DDBLOCK_E_NOMEM, "%s",
+		    error_text(DDBLOCK_E_NOMEM));
 	if (--whole->n_parts == 0)
 		release_answer(c, whole);
 	return 0;

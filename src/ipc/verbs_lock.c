@@ -115,8 +115,21 @@ verbs_step(struct connection *c, struct pending *p, struct core_event *event)
 	if (r == 0)
 		return 0;
 	pending_free(c, p);
-	return verbs_reason(c, r == DDBLOCK_E_NOMEM ? DDBLOCK_E_LIMIT : r,
+	/* Not admitted; but a release is one all the same. */
+	return verbs_reason(c, r == DDBLOCK_E_NOMEM &&
+	    event->request.verb != CORE_RELEASE ? DDBLOCK_E_LIMIT : r,
 	    "%s", error_text(r));
+}
+
+/* It cannot be as asked for; but what it gives back is given back, though
+ * nobody waits for the answer. */
+static void
+verbs_release_unheard(struct connection *c, struct core_event *event)
+{
+	event->type = CORE_REQUEST;
+	event->request.client = c->client;
+	event->request.change = NULL;
+	(void)connection_step(c, event);
 }
 
 static int
@@ -131,8 +144,14 @@ verbs_ask_so(struct connection *c, const struct codec_line *l,
 	if (verb != CORE_RELEASE && verb != CORE_CANCEL &&
 	    verb != CORE_UNWATCH)
 		r = verbs_room(c);
-	if (r == 0)
-		r = verbs_pending(c, PENDING_CORE, l, &p);
+	if (r < 0)
+		return r;
+	r = verbs_pending(c, PENDING_CORE, l, &p);
+	if (r < 0 && verb == CORE_RELEASE) {
+		verbs_release_unheard(c, event);
+		return verbs_reason(c, DDBLOCK_E_NOMEM, "%s",
+		    error_text(DDBLOCK_E_NOMEM));
+	}
 	if (r < 0)
 		return r;
 	p->acquire = event->request.verb == CORE_ACQUIRE;
@@ -158,7 +177,7 @@ verbs_release(struct connection *c, const struct codec_line *l)
 	struct core_event event = { .type = CORE_REQUEST };
 	struct verbs_change change;
 	bool everything = false, best_effort = false;
-	int r = 0;
+	int r = 0, code;
 
 	if (all != NULL)
 		r = verbs_boolean(c, all, "all", &everything);
@@ -171,17 +190,21 @@ verbs_release(struct connection *c, const struct codec_line *l)
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
 		    "RELEASE needs id=, or all=yes and perhaps ns=");
 	r = verbs_change(c, l, &change, &event.request.change);
-	if (r < 0)
+	if (r < 0 && r != DDBLOCK_E_LIMIT)
 		return r;
-	if (everything && event.request.change != NULL)
+	if (everything && (r < 0 || event.request.change != NULL))
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
 		    "all=yes changes nothing that is kept in a lock");
 	if (everything)
 		return release_all(c, l);
-	r = verbs_id(c, l, &event.request.hold);
-	if (r < 0)
-		return r;
+	code = verbs_id(c, l, &event.request.hold);
+	if (code < 0)
+		return code;
 	event.request.verb = CORE_RELEASE;
+	if (r < 0) {
+		verbs_release_unheard(c, &event);
+		return r;
+	}
 	return verbs_ask_so(c, l, &event, best_effort);
 }
 

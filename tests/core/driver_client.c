@@ -180,7 +180,7 @@ driver_ask_hold(struct driver *d, unsigned client, enum core_verb verb,
 	    "c%u %s %s", client, driver_verb_words[verb], key);
 	if (verb == CORE_RELEASE)
 		judge_released(&d->judge, d->now, h->host, h->id);
-	if (driver_ask(d, client, &q, key) < 0)
+	if (driver_ask(d, client, &q, key) < 0 && verb != CORE_RELEASE)
 		h->state = state;	/* nothing has changed */
 }
 

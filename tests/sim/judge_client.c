@@ -213,14 +213,6 @@ judge_client_told(struct judge *j, const struct fact *f)
 	return NULL;
 }
 
-/* Was the release not admitted? Then nothing has changed. */
-static bool
-judge_is_refused(int code)
-{
-	return code == DDBLOCK_E_NOMEM || code == DDBLOCK_E_LIMIT ||
-	    code == DDBLOCK_E_BAD_REQUEST;
-}
-
 /* T7 */
 static void
 judge_client_check_release(struct judge *j, const struct judge_hold *h,
@@ -232,25 +224,25 @@ judge_client_check_release(struct judge *j, const struct judge_hold *h,
 		    judge_lock_name(h->lock));
 }
 
+/* Nothing but a mistake in it keeps a release from being one. */
 static void
 judge_released(struct judge *j, const struct judge_request *r,
     struct judge_hold *h, int code)
 {
+	bool refused = code == DDBLOCK_E_BAD_REQUEST;
+
 	judge_client_check_release(j, h, code);
 	if (r->leaves) {
-		if (judge_is_refused(code))
+		if (refused)
 			h->n_again++;
 		return;
 	}
 	/* What is on its way goes on. */
-	if (h->state == HOLD_RELEASED && judge_is_refused(code) &&
-	    r->downgrading) {
+	if (h->state == HOLD_RELEASED && refused && r->downgrading) {
 		h->downgrading = true;
 		return;
 	}
-	if (h->state == HOLD_RELEASED && judge_is_refused(code)) {
-		/* It may be that what it brings was refused, and not it. */
-		h->exempt |= r->kept[FACT_DATA] > 0;
+	if (h->state == HOLD_RELEASED && refused) {
 		judge_hold_restore(j, h);
 		return;
 	}

@@ -319,6 +319,33 @@ START_TEST(test_many_pipelined_requests)
 }
 END_TEST
 
+/* More is to be kept in it than any lock takes: that is refused, and it is
+ * released. */
+START_TEST(test_release_that_brings_too_much)
+{
+	char request[1024];
+	int n = snprintf(request, sizeof(request), "RELEASE id=7");
+	int fd = client();
+
+	for (int i = 0; i < 33; i++)
+		n += snprintf(request + n, sizeof(request) - (size_t)n,
+		    " attr.a%d=1", i);
+	(void)snprintf(request + n, sizeof(request) - (size_t)n, "\n");
+	t.answer = true;
+	ask(fd, request, "ERR LIMIT :these are 33 attributes; a lock has at "
+	    "most 32\n");
+	ck_assert_uint_eq(t.n_seen, 1);
+	ck_assert_int_eq(t.seen[0].request.verb, CORE_RELEASE);
+	ck_assert_uint_eq(t.seen[0].request.hold, 7);
+	/* What the core then does without memory is no refusal. */
+	t.refuse = DDBLOCK_E_NOMEM;
+	ask(fd, "RELEASE id=7\n", "ERR NOMEM :out of memory\n");
+	ask(fd, "RENEW id=7\n", "ERR LIMIT :out of memory\n");
+	t.refuse = 0;
+	(void)close(fd);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -326,6 +353,7 @@ main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_requests_of_a_connection_are_capped);
+	tcase_add_test(tc, test_release_that_brings_too_much);
 	tcase_add_test(tc, test_a_line_too_long_is_refused_once);
 	tcase_add_test(tc, test_long_listings_wait_for_the_reader);
 	tcase_add_test(tc, test_pages_are_asked_for_as_they_are_read);
