@@ -35,30 +35,59 @@ linger_keeps(const struct hold *h)
 	return h->terms != NULL && h->terms->linger_ms > 0;
 }
 
+/* One more connection of this user's. */
+static int
+linger_join_user(struct core *core, uint64_t user, struct lingering **ret)
+{
+	struct lingering *u;
+
+	DL_SEARCH_SCALAR(core->lingering, u, user, user);
+	if (u == NULL) {
+		u = calloc(1, sizeof(*u));
+		if (u == NULL)
+			return DDBLOCK_E_NOMEM;
+		u->user = user;
+		DL_APPEND(core->lingering, u);
+	}
+	if (u->n >= LINGER_CONNECTIONS_MAX)
+		return DDBLOCK_E_LIMIT;
+	u->n++;
+	*ret = u;
+	return 0;
+}
+
+static void
+linger_leave_user(struct core *core, struct lingering *u)
+{
+	if (--u->n > 0)
+		return;
+	DL_DELETE(core->lingering, u);
+	free(u);
+}
+
 /* The client asks for something that will linger. DDBLOCK_E_LIMIT: its user
  * has too many connections that do. */
 int
 linger_ask(struct core *core, struct client *c, const struct core_request *ask)
 {
+	struct lingering *user;
 	struct linger *l;
-	uint32_t n = 0;
+	int code;
 
 	if (c->linger != NULL)
 		return 0;
-	DL_FOREACH(core->lingers, l)
-	{
-		n += l->user == ask->user;
-	}
-	if (n >= LINGER_CONNECTIONS_MAX)
-		return DDBLOCK_E_LIMIT;
+	code = linger_join_user(core, ask->user, &user);
+	if (code < 0)
+		return code;
 	l = calloc(1, sizeof(*l));
 	if (l == NULL || heap_reserve(&core->heap) < 0) {
 		free(l);
+		linger_leave_user(core, user);
 		return DDBLOCK_E_NOMEM;
 	}
 	l->client = c;
 	l->secret = ask->secret;
-	l->user = ask->user;
+	l->user = user;
 	l->timer.kind = TIMER_LINGER;
 	c->linger = l;
 	DL_APPEND(core->lingers, l);
@@ -73,6 +102,7 @@ linger_free(struct core *core, struct linger *l)
 	l->client->linger = NULL;
 	heap_release(&core->heap, &l->timer);
 	DL_DELETE(core->lingers, l);
+	linger_leave_user(core, l->user);
 	explicit_bzero(&l->secret, sizeof(l->secret));
 	free(l);
 }
@@ -142,7 +172,8 @@ linger_find(const struct core *core, const struct core_request *ask)
 	DL_FOREACH(core->lingers, l)
 	{
 		uint64_t differs = (l->secret.high ^ ask->secret.high) |
-		    (l->secret.low ^ ask->secret.low) | (l->user ^ ask->user);
+		    (l->secret.low ^ ask->secret.low) |
+		    (l->user->user ^ ask->user);
 
 		found = differs == 0 ? l : found;
 	}

@@ -173,12 +173,19 @@ struct terms {
 };
 
 /* ---- linger.c ---- */
+/* A user with connections that linger, or would. */
+struct lingering {
+	struct lingering *prev, *next;	/* in core->lingering */
+	uint64_t user;
+	uint32_t n;
+};
+
 /* That holds of a connection outlive it, for whoever knows the secret. */
 struct linger {
 	struct linger *prev, *next;	/* in core->lingers */
 	struct client *client;
 	struct ident secret;
-	uint64_t user;
+	struct lingering *user;
 	struct timer timer;	/* its client has left: the first end */
 };
 
@@ -486,6 +493,7 @@ struct core {
 	struct hold *holds;
 	struct hash_table holds_by_id;
 	struct linger *lingers;
+	struct lingering *lingering;
 	struct watch *watches;
 	struct watched *touched;	/* in this step */
 	struct request *waiting;	/* ACQUIREs, in order of serials */

@@ -115,6 +115,65 @@ START_TEST(test_dead_wish_for_shared_use)
 }
 END_TEST
 
+/* The core as it is, without the driver: the answers do not matter. */
+static int
+crowd_ask_lingering(struct driver *d, uint64_t client, uint64_t user)
+{
+	struct core_event event = {
+		.type = CORE_REQUEST,
+		.now_ms = net_boot_ms(&d->net, A, d->now),
+		.request = {
+			.client = client, .request = 1, .verb = CORE_ACQUIRE,
+			.key = { "jobs/x", 6 }, .wait_ms = CORE_FOREVER,
+			.terms = { .mode = LOCK_MODE_EXCLUSIVE,
+			    .linger_ms = 1000 },
+			.user = user, .secret = { client, 1 },
+		},
+	};
+	struct core_update update;
+
+	return core_step(d->hosts[A].core, &event, &update);
+}
+
+static void
+crowd_leave(struct driver *d, uint64_t client)
+{
+	struct core_event event = {
+		.type = CORE_GONE,
+		.now_ms = net_boot_ms(&d->net, A, d->now),
+		.client = client,
+	};
+	struct core_update update;
+
+	driver_check(d, core_step(d->hosts[A].core, &event, &update) == 0);
+}
+
+/* A user may have 1,000 connections that linger, or would. Each user's are
+ * counted by themselves, and who has left counts no more. */
+START_TEST(test_connections_that_linger)
+{
+	struct driver *d = driver_new(1, 1);
+
+	d->limits.clients_max = 2000;
+	d->limits.requests_max = 2000;
+	driver_start(d);
+	driver_acquire(d, driver_connect(d, A), "jobs/x", 0);
+	driver_run_until(d, 1100);
+	for (uint64_t i = 1; i <= 1000; i++)
+		driver_check(d, crowd_ask_lingering(d, 1000 + i, 7) == 0);
+	driver_check(d, crowd_ask_lingering(d, 3000, 7) == DDBLOCK_E_LIMIT);
+	driver_check(d, crowd_ask_lingering(d, 3001, 8) == 0);
+	crowd_leave(d, 1500);
+	driver_check(d, crowd_ask_lingering(d, 3002, 7) == 0);
+	driver_check(d, crowd_ask_lingering(d, 3003, 7) == DDBLOCK_E_LIMIT);
+	for (uint64_t i = 1; i <= 1000; i++)
+		crowd_leave(d, 1000 + i);
+	crowd_leave(d, 3001);
+	crowd_leave(d, 3002);
+	driver_free(d);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -123,6 +182,7 @@ main(void)
 		test_full_table_of_observations,
 		test_more_wishes_than_are_read,
 		test_dead_wish_for_shared_use,
+		test_connections_that_linger,
 		NULL,
 	};
 
