@@ -19,15 +19,34 @@
 	"\"DDBLOCK_AUDIT_MS\":\"60000\",\"DDBLOCK_IDLE_MS\":\"0\"}\n"
 #define START(us, pid)							\
 	AT(us, pid, "1") "\"started\"}\n" AT(us, pid, "2") SETTINGS
-#define GRANT(us, pid, n, m, token, until)				\
+#define ASKED(us, pid, n, more)						\
 	AT(us, pid, n) "\"asked\",\"DDBLOCK_CLIENT\":\"5\","		\
 	"\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"ACQUIRE\","	\
-	"\"DDBLOCK_NAMESPACE\":\"default\",\"DDBLOCK_KEY\":\"k\"}\n"	\
-	AT(us, pid, m) "\"answered\",\"DDBLOCK_CLIENT\":\"5\","		\
+	"\"DDBLOCK_NAMESPACE\":\"default\",\"DDBLOCK_KEY\":\"k\"" more "}\n"
+#define TOLD(us, pid, n, token, until)					\
+	AT(us, pid, n) "\"answered\",\"DDBLOCK_CLIENT\":\"5\","		\
 	"\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"ACQUIRE\","	\
 	"\"DDBLOCK_CODE\":\"OK\",\"DDBLOCK_HOLD\":\"1\","		\
 	"\"DDBLOCK_TOKEN\":\"" token "\",\"DDBLOCK_UNTIL_BOOT_MS\":\""	\
 	until "\"}\n"
+#define GRANT(us, pid, n, m, token, until)				\
+	ASKED(us, pid, n, "") TOLD(us, pid, m, token, until)
+#define LINGERS(us, pid, n, m, until)					\
+	ASKED(us, pid, n, ",\"DDBLOCK_USER\":\"3\","			\
+	    "\"DDBLOCK_LINGER_MS\":\"3000\"")				\
+	TOLD(us, pid, m, "100", until)
+#define LEAVES(us, pid, n)						\
+	AT(us, pid, n) "\"left\",\"DDBLOCK_CLIENT\":\"5\"}\n"
+#define RESUMES(us, pid, n, m, o, user, until)				\
+	AT(us, pid, n) "\"asked\",\"DDBLOCK_CLIENT\":\"6\","		\
+	"\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"RESUME\","	\
+	"\"DDBLOCK_USER\":\"" user "\"}\n"				\
+	AT(us, pid, m) "\"taken\",\"DDBLOCK_CLIENT\":\"6\","		\
+	"\"DDBLOCK_HOLD\":\"1\",\"DDBLOCK_UNTIL_BOOT_MS\":\"" until	\
+	"\"}\n"								\
+	AT(us, pid, o) "\"answered\",\"DDBLOCK_CLIENT\":\"6\","		\
+	"\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"RESUME\","	\
+	"\"DDBLOCK_CODE\":\"OK\"}\n"
 #define LOSS(us, pid, n)						\
 	AT(us, pid, n) "\"lost\",\"DDBLOCK_CLIENT\":\"5\","		\
 	"\"DDBLOCK_HOLD\":\"1\",\"DDBLOCK_REASON\":\"expired\"}\n"
@@ -71,6 +90,31 @@ static const struct history_case cases[] = {
 	{ "one that was not must not", {
 	    A_HOLDS DANGER("10001000", "7", "5") LOSS("30000000", "7", "6") },
 	    NULL, "T3" },
+	{ "it lingers, and somebody comes for it", {
+	    START("1000", "7") LINGERS("2000", "7", "3", "4", "19001")
+	    LEAVES("3000", "7", "5")
+	    RESUMES("2900000", "7", "6", "7", "8", "3", "19001") }, NULL,
+	    NULL },
+	{ "when its time is over", {
+	    START("1000", "7") LINGERS("2000", "7", "3", "4", "19001")
+	    LEAVES("3000", "7", "5")
+	    RESUMES("3200000", "7", "6", "7", "8", "3", "19001") }, NULL,
+	    "T11" },
+	{ "another user", {
+	    START("1000", "7") LINGERS("2000", "7", "3", "4", "19001")
+	    LEAVES("3000", "7", "5")
+	    RESUMES("2900000", "7", "6", "7", "8", "4", "19001") }, NULL,
+	    "T11" },
+	{ "somebody has it while it lingers", {
+	    START("1000", "7") LINGERS("2000", "7", "3", "4", "19001")
+	    LEAVES("3000", "7", "5"),
+	    START("3500", "8") GRANT("2900000", "8", "3", "4", "200",
+	    "19001") }, NULL, "1" },
+	{ "who watches a lock says nothing of holds", {
+	    A_HOLDS AT("2500", "7", "5") "\"asked\",\"DDBLOCK_CLIENT\":"
+	    "\"6\",\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":"
+	    "\"WATCH\"}\n" DANGER("10001000", "7", "6")
+	    LOSS("19001000", "7", "7") }, NULL, NULL },
 	{ "a line is missing", {
 	    A_HOLDS LOSS("19001000", "7", "6") }, "lines are missing", NULL },
 	{ "its beginning is missing", {

@@ -1,5 +1,5 @@
-/* Histories of real daemons, as facts. */
-#include "history.h"
+/* Histories of real daemons, as facts: files, lives, and their order. */
+#include "history_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,53 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-
-#define HISTORY_NAMESPACES_MAX 8
-#define HISTORY_NAME_MAX 65
-#define HISTORY_LIFE_BITS 16	/* above a client's number */
-
-struct history_entry {
-	uint64_t boot_us;
-	size_t order;		/* of lines of the same microsecond */
-	uint64_t pid;		/* PAUSED, RESUMED: whose */
-	char *key;
-	struct fact fact;
-};
-
-/* A daemon from its start to its end, or to its last line. */
-struct history_life {
-	uint64_t pid;
-	unsigned host;
-	uint64_t begin_us, end_us;
-};
-
-struct history {
-	struct history_entry *entries;
-	size_t n_entries, entries_size;
-	struct history_life *lives;
-	size_t n_lives, lives_size;
-	unsigned n_hosts;
-	char namespaces[HISTORY_NAMESPACES_MAX][HISTORY_NAME_MAX];
-	uint32_t n_namespaces;
-	struct judge_rules rules;
-	bool finished;
-};
-
-/* One line, while it is read. */
-struct history_line {
-	struct history *history;
-	struct json_object *json;
-	struct history_life *life;	/* of this file now; NULL: none */
-	uint64_t serial;		/* the last */
-	const char *name;		/* of the file */
-	size_t number;
-	char *text;
-	size_t text_size;
-};
-
-__attribute__((format(printf, 2, 3)))
-static int
+int
 history_fail(struct history_line *l, const char *format, ...)
 {
 	va_list arguments;
@@ -88,7 +42,7 @@ history_grow(void *array, size_t n, size_t *size, size_t of)
 /* ---- fields ----------------------------------------------------------- */
 
 /* NULL: it has none, or one that is no text. */
-static const char *
+const char *
 history_text(const struct history_line *l, const char *name)
 {
 	struct json_object *value;
@@ -99,7 +53,7 @@ history_text(const struct history_line *l, const char *name)
 	return json_object_get_string(value);
 }
 
-static bool
+bool
 history_number(const struct history_line *l, const char *name, uint64_t *ret)
 {
 	const char *text = history_text(l, name);
@@ -113,7 +67,7 @@ history_number(const struct history_line *l, const char *name, uint64_t *ret)
 }
 
 /* As its index; a namespace is known from the daemon's first lines. */
-static bool
+bool
 history_namespace(const struct history_line *l, uint32_t *ret)
 {
 	const char *name = history_text(l, "DDBLOCK_NAMESPACE");
@@ -128,41 +82,7 @@ history_namespace(const struct history_line *l, uint32_t *ret)
 	return false;
 }
 
-static enum core_verb
-history_verb(const struct history_line *l)
-{
-	static const char *const verbs[] = {
-		[CORE_ACQUIRE] = "ACQUIRE",
-		[CORE_CANCEL] = "CANCEL",
-		[CORE_RELEASE] = "RELEASE",
-		[CORE_RENEW] = "RENEW",
-		[CORE_DOWNGRADE] = "DOWNGRADE",
-		[CORE_GET] = "GET",
-		[CORE_LIST] = "LIST",
-		[CORE_BREAK] = "BREAK",
-	};
-	const char *text = history_text(l, "DDBLOCK_VERB");
-
-	for (size_t i = 1; text != NULL &&
-	    i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(text, verbs[i]) == 0)
-			return (enum core_verb)i;
-	return 0;
-}
-
-static enum core_loss
-history_loss(const struct history_line *l)
-{
-	const char *text = history_text(l, "DDBLOCK_REASON");
-
-	for (int i = CORE_LOSS_EXPIRED; text != NULL &&
-	    i <= CORE_LOSS_SHUTDOWN; i++)
-		if (strcmp(text, core_loss_name((enum core_loss)i)) == 0)
-			return (enum core_loss)i;
-	return 0;
-}
-
-static void
+void
 history_add(struct history *h, uint64_t boot_us, uint64_t pid,
     const struct fact *f)
 {
@@ -268,142 +188,6 @@ history_ended(struct history_line *l)
 	}
 	history_add(l->history, l->life->end_us, 0, &f);
 	l->life = NULL;
-}
-
-/* ---- clients ---------------------------------------------------------- */
-
-/* How it wants the lock: exclusively, unless it says otherwise. */
-static void
-history_use(const struct history_line *l, struct fact *f)
-{
-	const char *mode = history_text(l, "DDBLOCK_MODE");
-
-	f->shared = mode != NULL && strcmp(mode, "shared") == 0;
-	(void)history_number(l, "DDBLOCK_LIMIT", &f->limit);
-	f->fail_closed = history_text(l, "DDBLOCK_POLICY") != NULL;
-}
-
-static int
-history_asked(struct history_line *l, struct fact *f)
-{
-	f->kind = FACT_ASKED;
-	f->verb = history_verb(l);
-	f->key = history_text(l, "DDBLOCK_KEY");
-	f->due_ms = l->life->end_us / 1000 + l->history->rules.request_ms;
-	if (!history_number(l, "DDBLOCK_REQUEST", &f->request) ||
-	    f->verb == 0)
-		return history_fail(l, "no request");
-	if ((f->verb == CORE_RELEASE || f->verb == CORE_RENEW ||
-	    f->verb == CORE_DOWNGRADE) &&
-	    !history_number(l, "DDBLOCK_HOLD", &f->hold))
-		return history_fail(l, "no hold");
-	if (f->verb == CORE_LIST)
-		f->due_ms = FACT_NEVER;	/* as many pages as there are */
-	(void)history_number(l, "DDBLOCK_TOKEN", &f->token);
-	history_use(l, f);
-	if (f->verb != CORE_ACQUIRE && f->verb != CORE_BREAK)
-		return 0;
-	f->wait_ms = CORE_FOREVER;
-	(void)history_number(l, "DDBLOCK_WAIT_MS", &f->wait_ms);
-	(void)history_number(l, "DDBLOCK_MAX_HOLD_MS", &f->max_hold_ms);
-	(void)history_number(l, "DDBLOCK_KEEPALIVE_MS", &f->keepalive_ms);
-	(void)history_number(l, "DDBLOCK_DANGER_MS", &f->danger_ms);
-	f->manual = history_text(l, "DDBLOCK_RENEW") != NULL;
-	f->reentrant = history_text(l, "DDBLOCK_REENTRANT") != NULL;
-	f->stays = history_text(l, "DDBLOCK_ON_CLOSE") != NULL;
-	if (f->verb == CORE_ACQUIRE)
-		f->due_ms = f->wait_ms == CORE_FOREVER ? FACT_NEVER :
-		    f->due_ms + f->wait_ms;
-	if (f->key == NULL || strlen(f->key) >= FACT_KEY_MAX ||
-	    !history_namespace(l, &f->namespace_index))
-		return history_fail(l, "no key, a long one, or no namespace");
-	return 0;
-}
-
-static int
-history_answered(struct history_line *l, struct fact *f)
-{
-	const char *word = history_text(l, "DDBLOCK_CODE");
-	bool granted;
-
-	f->kind = FACT_ANSWERED;
-	f->verb = history_verb(l);
-	if (word == NULL || f->verb == 0 ||
-	    !history_number(l, "DDBLOCK_REQUEST", &f->request))
-		return history_fail(l, "no request or no code");
-	f->code = error_from_word(word, strlen(word));
-	if (f->code == 0 && strcmp(word, "OK") != 0)
-		return history_fail(l, "an unknown code");
-	if (f->code != 0)
-		return 0;
-	granted = f->verb == CORE_ACQUIRE || f->verb == CORE_DOWNGRADE;
-	if ((granted || f->verb == CORE_RENEW) &&
-	    !history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms))
-		return history_fail(l, "no deadline");
-	if (granted && (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
-		!history_number(l, "DDBLOCK_TOKEN", &f->token)))
-		return history_fail(l, "no hold or no token");
-	(void)history_number(l, "DDBLOCK_END_BOOT_MS", &f->end_ms);
-	return 0;
-}
-
-static int
-history_notice(struct history_line *l, struct fact *f, enum fact_kind kind)
-{
-	f->kind = kind;
-	f->loss = history_loss(l);
-	if (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
-	    (kind == FACT_LOST && f->loss == 0) || (kind != FACT_LOST &&
-		!history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms)))
-		return history_fail(l, "a notice without its hold, reason or "
-		    "deadline");
-	return 0;
-}
-
-static int
-history_told(struct history_line *l, const char *event)
-{
-	struct fact f = { .host = l->life->host };
-	bool client = history_number(l, "DDBLOCK_CLIENT", &f.client);
-	int r = 0;
-
-	if (strcmp(event, "asked") == 0)
-		r = history_asked(l, &f);
-	else if (strcmp(event, "answered") == 0)
-		r = history_answered(l, &f);
-	else if (strcmp(event, "danger") == 0)
-		r = history_notice(l, &f, FACT_IN_DANGER);
-	else if (strcmp(event, "safe") == 0)
-		r = history_notice(l, &f, FACT_SAFE);
-	else if (strcmp(event, "lost") == 0)
-		r = history_notice(l, &f, FACT_LOST);
-	else if (strcmp(event, "heard") == 0)
-		f.kind = FACT_HEARD;
-	else if (strcmp(event, "left") == 0)
-		f.kind = FACT_LEFT;
-	else
-		return 0;	/* for people */
-	if (r == 0 && !client)
-		r = history_fail(l, "no client");
-	if (r < 0)
-		return r;
-	/* Each life numbers its clients anew. */
-	f.client |= (uint64_t)l->history->n_lives <<
-	    (64 - HISTORY_LIFE_BITS);
-	history_add(l->history, l->life->end_us, 0, &f);
-	return 0;
-}
-
-static int
-history_renewed(struct history_line *l)
-{
-	struct fact f = { .kind = FACT_RENEWED, .host = l->life->host };
-
-	if (!history_namespace(l, &f.namespace_index) ||
-	    !history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f.until_ms))
-		return history_fail(l, "a renewal of nothing");
-	history_add(l->history, l->life->end_us, 0, &f);
-	return 0;
 }
 
 /* ---- files ------------------------------------------------------------ */

@@ -103,8 +103,9 @@ judge_linger_may_last(const struct judge *j, const struct judge_hold *h)
 {
 	const struct judge_rules *r = &j->rules;
 
-	return h->grant != NULL && h->until_ms < h->end_ms &&
-	    h->grant->session->sent_ms + judge_most_ms(j, h->client->host,
+	if (h->grant == NULL || h->until_ms >= h->end_ms)
+		return h->grant == NULL && !r->sees_table;
+	return h->grant->session->sent_ms + judge_most_ms(j, h->client->host,
 		r->lease_ms - r->margin_ms) > j->now_ms;
 }
 
