@@ -280,6 +280,191 @@ START_TEST(test_flush_fails)
 }
 END_TEST
 
+/* ---- each kind of write, on a disk that takes none ---------------------- */
+
+/* A lock, and the write that is next for it. */
+struct next {
+	struct key key;
+	struct holder a, b;
+	struct holder both[2];
+	struct several several;
+	struct operation operation;
+};
+
+static void
+next_share(struct next *n, uint64_t limit)
+{
+	case_done(case_share(n->key, &n->a, limit));
+	n->operation = test_acquire_of(n->key, TAKEN_MS);
+	n->operation.me = n->b;
+	n->operation.mode = LOCK_MODE_SHARED;
+	n->operation.limit = limit;
+}
+
+static void
+next_joins(struct next *n)
+{
+	next_share(n, 0);
+}
+
+static void
+next_joins_within_a_limit(struct next *n)
+{
+	next_share(n, 2);
+}
+
+/* A place of a semaphore's, one of two. */
+static void
+next_leaves(struct next *n)
+{
+	case_done(case_share(n->key, &n->a, 2));
+	case_done(case_share(n->key, &n->b, 2));
+	n->operation = case_operation(OPERATION_RELEASE, n->key);
+	n->operation.holders = &n->a;
+	n->operation.n_holders = 1;
+}
+
+static void
+next_leaves_with_another(struct next *n)
+{
+	next_leaves(n);
+	n->operation.holders = n->both;
+	n->operation.n_holders = 2;
+}
+
+static void
+next_takes_over(struct next *n)
+{
+	case_done(case_share(n->key, &n->a, 0));
+	n->operation = test_acquire_of(n->key, TAKEN_MS);
+	n->operation.me = n->b;
+	n->operation.dead = &n->a;
+	n->operation.n_dead = 1;
+	n->operation.token_seen = case_read(n->key)->lock.record.token;
+}
+
+static void
+next_is_downgraded(struct next *n)
+{
+	struct seen *s = case_acquire(n->key, &n->a, 1);
+
+	n->operation = test_acquire_of(n->key, TAKEN_MS);
+	n->operation.mode = LOCK_MODE_SHARED;
+	n->operation.me = n->b;
+	n->operation.dead = &n->a;
+	n->operation.n_dead = 1;
+	n->operation.token_seen = s->lock.record.token;
+}
+
+static void
+next_keeps_something(struct next *n)
+{
+	case_done(case_acquire(n->key, &n->a, 1));
+	n->operation = case_operation(OPERATION_UPDATE, n->key);
+	n->operation.me = n->a;
+	n->operation.contents.data = (struct key){ "kept", 4 };
+	n->operation.revision = (struct revision){ 1, 1 };
+}
+
+static void
+next_is_broken(struct next *n)
+{
+	next_leaves(n);
+	n->operation = case_operation(OPERATION_BREAK, n->key);
+	n->operation.token_seen = case_read(n->key)->lock.record.token;
+	n->operation.owner = "web-1/root:1";
+}
+
+/* The lock and another, as one. */
+static void
+next_has_several(struct next *n)
+{
+	struct key keys[2] = { n->key, case_key("another") };
+
+	several_init(&n->several, keys, 2);
+	n->operation = n->several.whole;
+}
+
+static const struct {
+	void (*prepare)(struct next *);
+	size_t n_holders;	/* when it is done */
+} nexts[] = {
+	{ next_joins, 2 },
+	{ next_joins_within_a_limit, 2 },
+	{ next_leaves, 1 },
+	{ next_leaves_with_another, 0 },
+	{ next_takes_over, 1 },
+	{ next_is_downgraded, 1 },
+	{ next_keeps_something, 1 },
+	{ next_is_broken, 0 },
+	{ next_has_several, 1 },
+};
+#define NEXTS (sizeof(nexts) / sizeof(nexts[0]))
+
+static void
+next_init(struct next *n, size_t which)
+{
+	*n = (struct next){ .key = case_key("next"), .a = case_holder(),
+		.b = case_holder() };
+	n->both[0] = n->a;
+	n->both[1] = n->b;
+	nexts[which].prepare(n);
+}
+
+/* Nothing of it is there; and then, with a disk that is well, all of it. */
+static void
+next_is_possible(struct next *n, size_t which, const struct seen *before)
+{
+	const struct seen *s = case_read_contents(n->key);
+
+	case_same(&before->lock, &s->lock);
+	ck_assert_uint_eq(s->contents->data.length, 0);
+	n->operation.deadline_ms = clock_boot_ms() + TAKEN_MS;
+	case_done(case_do(&n->operation));
+	s = case_read_contents(n->key);
+	ck_assert_uint_eq(s->lock.record.n_holders, nexts[which].n_holders);
+	ck_assert_uint_eq(s->contents->data.length,
+	    n->operation.kind == OPERATION_UPDATE ? 4 : 0);
+}
+
+/* It is refused, for certain. */
+START_TEST(test_full_each)
+{
+	size_t which = (size_t)_i;
+	const struct seen *before, *s;
+	struct next n;
+
+	next_init(&n, which);
+	before = case_read_contents(n.key);
+	sqlite_shim_fail_write(SQLITE_FULL);
+	s = case_do(&n.operation);
+	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
+	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_FULL);
+	ck_assert(!s->unanswered);
+	sqlite_shim_fail_write(SQLITE_OK);
+	next_is_possible(&n, which, before);
+}
+END_TEST
+
+/* Nobody can tell what a crash would find; and it was not done. */
+START_TEST(test_flush_fails_each)
+{
+	size_t which = (size_t)_i;
+	const struct seen *before, *s;
+	struct next n;
+
+	next_init(&n, which);
+	before = case_read_contents(n.key);
+	sqlite_shim_fail_sync(SQLITE_IOERR_FSYNC);
+	s = case_do(&n.operation);
+	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
+	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_BROKEN);
+	ck_assert(s->unanswered);
+	sqlite_shim_fail_sync(SQLITE_OK);
+	next_is_possible(&n, which, before);
+}
+END_TEST
+
 /* Many at once share a flush. */
 START_TEST(test_shared_flush)
 {
@@ -392,6 +577,8 @@ main(void)
 	tcase_add_test(t, test_full_batch);
 	tcase_add_test(t, test_full_limit);
 	tcase_add_test(t, test_flush_fails);
+	tcase_add_loop_test(t, test_full_each, 0, NEXTS);
+	tcase_add_loop_test(t, test_flush_fails_each, 0, NEXTS);
 	tcase_add_test(t, test_shared_flush);
 	tcase_add_test(t, test_check_table);
 	tcase_add_test(t, test_status);
