@@ -143,7 +143,8 @@ transfer_gone(struct core *core, struct grant *g, const struct outcome *o,
     uint64_t submitted_ms)
 {
 	struct lock *l = g->lock;
-	bool stand_back = l->stand_back;
+	/* Of a semaphore's places the last one counts. */
+	bool stand_back = l->stand_back || core->now_ms < l->back_ms;
 
 	l->stand_back = false;
 	grant_enter(core, g, GRANT_NONE, NULL);
