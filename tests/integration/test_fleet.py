@@ -134,9 +134,13 @@ class Chaos(Base):
         heapq.heappush(self.actions, (boot_now() + seconds,
                                       next(self.numbers), function, arguments))
 
-    def new_guard(self, daemon, key):
-        guard = self.guard(daemon, key, "--rounds=0", "--touches=3")
+    def new_guard(self, daemon, key, *use):
+        guard = self.guard(daemon, key, "--rounds=0", "--touches=3", *use)
+        guard.use = use
         self.daemon_of[guard.pid] = daemon
+
+    def more_guards(self):
+        """Beside those that use the keys one at a time."""
 
     def thaw(self, daemon):
         daemon.thaw()
@@ -207,7 +211,7 @@ class Chaos(Base):
         for guard in list(self.guards):
             if guard.ended():
                 self.guards.remove(guard)
-                self.new_guard(guard.daemon, guard.key)
+                self.new_guard(guard.daemon, guard.key, *guard.use)
         for guard in list(self.pausing):
             if guard.ended():
                 self.pausing.remove(guard)
@@ -235,6 +239,7 @@ class Chaos(Base):
             proxy.on(None, self.weather, times=10**9)
         for number in range(CLIENTS * 3):
             self.new_guard(self.daemons[number % 3], f"k{number % KEYS}")
+        self.more_guards()
         for daemon in self.daemons:
             self.forget_grants(daemon)
         self.later(0, self.hurt_client)

@@ -77,7 +77,8 @@ class Judged(test_fleet.Base):
 
 
 class Minute(Judged, test_fleet.Chaos):
-    """Everything at random, and the network is cut now and then."""
+    """Everything at random, of all uses, and the network is cut now and
+    then."""
 
     def setUp(self):
         super().setUp()
@@ -91,6 +92,15 @@ class Minute(Judged, test_fleet.Chaos):
         self.cuts += 1
         self.later(CUT_S, proxy.up)
         self.later(CUT_EVERY_S, self.cut)
+
+    def more_guards(self):
+        """Both kinds of use of a lock, and a semaphore."""
+        for daemon in self.daemons:
+            self.new_guard(daemon, "both")
+            self.new_guard(daemon, "both", "--shared")
+            self.new_guard(daemon, "both", "--shared")
+            self.new_guard(daemon, "two", "--limit=2")
+            self.new_guard(daemon, "two", "--limit=2")
 
     def is_over(self):
         """Not before a minute, and with all networks up."""

@@ -1,7 +1,8 @@
 /*
  * A program that uses what a lock guards, for the test of a whole fleet.
  *
- *     guard_client [--rounds=N] [--touches=N] [--no-deadline] SOCKET KEY
+ *     guard_client [--rounds=N] [--touches=N] [--no-deadline]
+ *         [--shared | --limit=N] SOCKET KEY
  *
  * What is guarded is the pipe on standard output, which many processes share:
  * it keeps the order of their lines and knows nothing of tokens. A line is
@@ -15,6 +16,9 @@
  * longer is left out of this test on purpose: on SIGUSR1 this program stops
  * itself (SIGSTOP), holding the lock, after one use and before it looks at the
  * deadline for the next.
+ *
+ * Who shares the lock, with any number or so many, uses it beside others, and
+ * does not say so to the resource.
  *
  * --no-deadline is a defect, to show that the test finds it: the loss that
  * this host's clock tells of is ignored.
@@ -39,6 +43,7 @@ struct guard {
 	unsigned long rounds;	/* 0: until SIGTERM */
 	unsigned long touches;	/* of each round; the same */
 	bool no_deadline;
+	struct ddblock_acquire_options options;
 	uint64_t id;
 	uint64_t token;
 	bool lost;
@@ -108,20 +113,27 @@ guard_wait(struct guard *g)
 	(void)raise(SIGSTOP);
 }
 
+static void
+guard_use(const struct guard *g, const char *word)
+{
+	if (g->options.mode != DDBLOCK_SHARED)
+		guard_write(g, word);
+}
+
 /* Enter, work in small steps, leave. False: the lock was lost. */
 static bool
 guard_work(struct guard *g)
 {
 	if (!guard_is_held(g))
 		return false;
-	guard_write(g, "enter");
+	guard_use(g, "enter");
 	for (unsigned long i = 0; g->touches == 0 || i < g->touches; i++) {
 		guard_wait(g);
 		if (!guard_is_held(g))
 			return false;
 		if (guard_stop)
 			break;
-		guard_write(g, "touch");
+		guard_use(g, "touch");
 	}
 	guard_write(g, "leave");
 	return true;
@@ -130,7 +142,8 @@ guard_work(struct guard *g)
 static int
 guard_round(struct guard *g)
 {
-	int r = ddblock_acquire(g->connection, g->key, NULL, &g->id);
+	int r = ddblock_acquire(g->connection, g->key, &g->options,
+	    &g->id);
 
 	if (r < 0)
 		return r;
@@ -150,6 +163,8 @@ guard_options(struct guard *g, int argc, char **argv)
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "touches", required_argument, NULL, 't' },
 		{ "no-deadline", no_argument, NULL, 'd' },
+		{ "shared", no_argument, NULL, 's' },
+		{ "limit", required_argument, NULL, 'l' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -161,8 +176,12 @@ guard_options(struct guard *g, int argc, char **argv)
 			g->touches = strtoul(optarg, NULL, 10);
 		else if (c == 'd')
 			g->no_deadline = true;
+		else if (c == 's' || c == 'l')
+			g->options.mode = DDBLOCK_SHARED;
 		else
 			exit(EXIT_FAILURE);
+		if (c == 'l')
+			g->options.limit = (uint32_t)strtoul(optarg, NULL, 10);
 	}
 	if (argc - optind != 2 || strlen(argv[optind + 1]) > 100)
 		exit(EXIT_FAILURE);
@@ -172,7 +191,10 @@ guard_options(struct guard *g, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	struct guard g = { .rounds = 1, .touches = 1 };
+	struct guard g = {
+		.rounds = 1, .touches = 1,
+		.options = DDBLOCK_ACQUIRE_OPTIONS_INIT,
+	};
 	struct sigaction action = { .sa_handler = guard_on_signal };
 	int r;
 
