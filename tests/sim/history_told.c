@@ -107,8 +107,9 @@ history_answered(struct history_line *l, struct fact *f)
 	if (f->code != 0)
 		return 0;
 	granted = f->verb == CORE_ACQUIRE || f->verb == CORE_DOWNGRADE;
-	if ((granted || f->verb == CORE_RENEW) &&
-	    !history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms))
+	/* What is fail-closed has none. */
+	if (!history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms) &&
+	    granted && history_text(l, "DDBLOCK_POLICY") == NULL)
 		return history_fail(l, "no deadline");
 	if (granted && (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
 		!history_number(l, "DDBLOCK_TOKEN", &f->token)))
