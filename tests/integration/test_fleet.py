@@ -152,8 +152,9 @@ class Chaos(Base):
         self.seen[daemon] = self.grants_on(daemon)
 
     def grants_on(self, daemon):
-        return sum(n for pid, n in list(self.resource.enters.items())
-                   if self.daemon_of[pid] is daemon)
+        with self.resource.condition:
+            return sum(n for pid, n in self.resource.enters.items()
+                       if self.daemon_of[pid] is daemon)
 
     def is_well(self, daemon):
         return daemon not in self.busy and \
