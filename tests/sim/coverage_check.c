@@ -79,6 +79,7 @@ static const struct transition check_locks[] = {
 	{ L_SEMAPHORE, L_SEVERAL, false },
 	{ L_SEVERAL, L_ABSENT, true },
 	{ L_SEVERAL, L_IDLE, true },
+	{ L_SEVERAL, L_EXCLUSIVE, true },	/* deleted by hand */
 	{ L_SEVERAL, L_SEMAPHORE, false },
 };
 
