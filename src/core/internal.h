@@ -327,6 +327,7 @@ void audit_stored(struct core *, struct namespace *, const struct outcome *);
 int breaking_ask(struct core *, struct request *, const struct core_request *);
 void breaking_stored(struct core *, struct request *, const struct outcome *);
 void breaking_free(struct breaking *);
+
 /* looks.c */
 bool looks_are_vain(const struct lock *);
 void looks_schedule(struct core *, struct namespace *);

@@ -132,6 +132,15 @@ observe_schedule(struct core *core, struct observation *o)
 	heap_set(&core->heap, &o->timer, at_ms);
 }
 
+/* Once, though nobody waits. */
+static void
+observe_look(struct core *core, struct observation *o)
+{
+	o->curious = true;
+	o->read_at_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
 /*
  * Does it look alive, to somebody who only wishes to know? If that was not
  * looked at for a lease, or not since its beat had to move, it is now, for the
@@ -147,11 +156,8 @@ observe_lives(struct core *core, struct observation *o)
 		return o->state == OBSERVATION_NEW;
 	if (o->looked_ms >= observe_end_ms(o) && !old)
 		return false;
-	if (!o->busy && (old || core->now_ms >= observe_end_ms(o))) {
-		o->curious = true;
-		o->read_at_ms = core->now_ms;
-		observe_schedule(core, o);
-	}
+	if (!o->busy && (old || core->now_ms >= observe_end_ms(o)))
+		observe_look(core, o);
 	return true;
 }
 
@@ -165,10 +171,8 @@ observe_glance(struct core *core, struct observation *o, bool crowding)
 	    o->state == OBSERVATION_DEAD ||
 	    core->now_ms < o->looked_ms + o->ns->settings.poll_ms)
 		return;
-	o->curious = true;
 	o->crowding = crowding;
-	o->read_at_ms = core->now_ms;
-	observe_schedule(core, o);
+	observe_look(core, o);
 }
 
 bool
