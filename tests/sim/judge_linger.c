@@ -130,14 +130,11 @@ judge_linger_missed(struct judge *j, struct judge_hold *h)
 		judge_hold_forget(j, h);
 		return;
 	}
-	if (judge_linger_may_be_over(j, h)) {
-		h->exempt = true;
-		judge_notice_schedule(j, h);
+	if (!judge_linger_may_be_over(j, h) &&
+	    (h->state != HOLD_VALID || j->now_ms < h->until_ms))
 		return;
-	}
-	if (h->state != HOLD_VALID || j->now_ms < h->until_ms)
-		return;
-	if (judge_linger_may_last(j, h)) {
+	/* Nobody says how it stands. */
+	if (judge_linger_may_be_over(j, h) || judge_linger_may_last(j, h)) {
 		h->exempt = true;
 		judge_notice_schedule(j, h);
 		return;
