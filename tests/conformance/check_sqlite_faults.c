@@ -427,41 +427,38 @@ next_is_possible(struct next *n, size_t which, const struct seen *before)
 	    n->operation.kind == OPERATION_UPDATE ? 4 : 0);
 }
 
+/* It fails in a way that says what is known of it, and was not done. */
+static void
+next_fails(size_t which, void (*disk)(int), int fault, enum outcome_kind kind,
+    int code)
+{
+	const struct seen *before, *s;
+	struct next n;
+
+	next_init(&n, which);
+	before = case_read_contents(n.key);
+	disk(fault);
+	s = case_do(&n.operation);
+	case_is_kind(s, kind, __FILE__, __LINE__);
+	ck_assert_int_eq(s->code, code);
+	ck_assert_int_eq(s->unanswered, kind == OUTCOME_UNKNOWN);
+	disk(SQLITE_OK);
+	next_is_possible(&n, which, before);
+}
+
 /* It is refused, for certain. */
 START_TEST(test_full_each)
 {
-	size_t which = (size_t)_i;
-	const struct seen *before, *s;
-	struct next n;
-
-	next_init(&n, which);
-	before = case_read_contents(n.key);
-	sqlite_shim_fail_write(SQLITE_FULL);
-	s = case_do(&n.operation);
-	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
-	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_FULL);
-	ck_assert(!s->unanswered);
-	sqlite_shim_fail_write(SQLITE_OK);
-	next_is_possible(&n, which, before);
+	next_fails((size_t)_i, sqlite_shim_fail_write, SQLITE_FULL,
+	    OUTCOME_REFUSED, DDBLOCK_E_STORE_FULL);
 }
 END_TEST
 
-/* Nobody can tell what a crash would find; and it was not done. */
+/* Nobody can tell what a crash would find. */
 START_TEST(test_flush_fails_each)
 {
-	size_t which = (size_t)_i;
-	const struct seen *before, *s;
-	struct next n;
-
-	next_init(&n, which);
-	before = case_read_contents(n.key);
-	sqlite_shim_fail_sync(SQLITE_IOERR_FSYNC);
-	s = case_do(&n.operation);
-	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
-	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_BROKEN);
-	ck_assert(s->unanswered);
-	sqlite_shim_fail_sync(SQLITE_OK);
-	next_is_possible(&n, which, before);
+	next_fails((size_t)_i, sqlite_shim_fail_sync, SQLITE_IOERR_FSYNC,
+	    OUTCOME_UNKNOWN, DDBLOCK_E_STORE_BROKEN);
 }
 END_TEST
 
