@@ -14,6 +14,7 @@ static const char *const operation_names[] = {
 	[OPERATION_ACQUIRE] = "acquire",
 	[OPERATION_TOGETHER] = "together",
 	[OPERATION_RELEASE] = "release",
+	[OPERATION_REFRESH] = "refresh",
 	[OPERATION_EXTEND] = "extend",
 	[OPERATION_UPDATE] = "update",
 	[OPERATION_WANT] = "want",

@@ -37,6 +37,17 @@ struct holder {
 	bool fail_closed;
 };
 
+/*
+ * How a record format shows that a holder lives, which decides who keeps it
+ * alive and when another may take it.
+ */
+enum lock_life {
+	LOCK_LIFE_SESSION = 0,	/* its session's beat, in an item of its own */
+	LOCK_LIFE_RECORD,	/* a version in the record, which changes */
+	LOCK_LIFE_DEADLINE,	/* an absolute time in the record */
+	LOCK_LIFE_NEVER,	/* not at all: it is never taken */
+};
+
 enum lock_mode {
 	LOCK_MODE_NONE = 0,	/* the record never had one */
 	LOCK_MODE_EXCLUSIVE,
@@ -64,6 +75,18 @@ struct lock_record {
 	uint64_t ttl_s;
 	struct revision revision;	/* of the last write of contents */
 	struct contents contents;	/* if they were asked for */
+
+	/*
+	 * Formats without sessions, in which a record has one holder at most;
+	 * its session and its grant are the same name:
+	 */
+	const char *version;	/* what the next write names, so that it can
+				 * only follow this record; NULL: there is no
+				 * record. Its form is the format's own */
+	uint64_t beat;		/* another with each renewal of the holder */
+	uint64_t ends_in_ms;	/* LOCK_LIFE_DEADLINE: 0 if it is over */
+	const char *token_text;	/* in decimal, if @token has no room for it
+				 * and is TOKEN_MAX; NULL otherwise */
 };
 
 /* A session as the store shows it. */
@@ -82,6 +105,7 @@ enum operation_kind {
 	OPERATION_ACQUIRE,	/* a free lock, a shared one, or a dead one's */
 	OPERATION_TOGETHER,	/* several of these, all or nothing */
 	OPERATION_RELEASE,	/* take elements out of the holders */
+	OPERATION_REFRESH,	/* a hold of ours lives; without sessions */
 	OPERATION_EXTEND,	/* more tokens for a hold of ours */
 	OPERATION_UPDATE,	/* other contents, by a hold of ours */
 	OPERATION_WANT,		/* say that a session waits */
@@ -142,6 +166,22 @@ enum operation_kind {
  *     The lock has holders and its token is @token_seen. All of them are taken
  *     out, whoever they are; the record says that @owner broke it, and gets
  *     its time to live.
+ * ACQUIRE, in a format without sessions (@mode is exclusive, @tokens is 1)
+ *     Without @version: nobody holds the lock, as far as the format can ask
+ *     for that without having seen the record. With it: the record is the one
+ *     that was seen, free (n_dead == 0) or held by @dead. @me becomes the
+ *     holder, with a token above the record's, if the format has one.
+ * REFRESH
+ *     The holder is @me, by any of its renewals before this one. The record
+ *     gets another beat, a higher one with each attempt: above @beat, and by
+ *     EXCHANGE_ATTEMPTS_MAX at most above it unless it is a time.
+ * EXTEND, UPDATE, in a format without sessions
+ *     As REFRESH; and the token rises by @tokens, or the contents become
+ *     @contents (@owner is who has it).
+ * RELEASE, in a format without sessions
+ *     The holder is holders[0], by any of its renewals.
+ * BREAK, in a format without sessions
+ *     The record has @version. Who broke it is not recorded.
  * ACQUIRE, EXTEND, where the token would rise above TOKEN_MAX
  *     No fleet comes there; somebody wrote it by hand. REFUSED with
  *     DDBLOCK_E_BAD_RECORD, and nothing is written.
@@ -176,6 +216,9 @@ struct operation {
 	const struct holder *holders;		/* RELEASE */
 	size_t n_holders;
 	bool others_hold;	/* RELEASE: a hint: other holders were seen */
+	bool keep;	/* RELEASE: with what is kept in it, if the format
+			 * would delete the record otherwise */
+	const char *version;	/* ACQUIRE, BREAK: as it was seen, or NULL */
 	const char *owner;		/* ACQUIRE, BREAK, KILL, BURY: who */
 	struct contents contents;		/* UPDATE */
 	struct revision revision;		/* UPDATE */
@@ -183,7 +226,7 @@ struct operation {
 				 * reads never */
 
 	struct ident session;	/* SESSION_*, WANT, UNWANT */
-	uint64_t beat;				/* SESSION_BEAT, SESSION_KILL */
+	uint64_t beat;	/* SESSION_BEAT, SESSION_KILL, REFRESH and the like */
 	uint64_t lease_ms;			/* SESSION_OPEN */
 
 	const struct key *keys;			/* READ_MANY, TOGETHER */

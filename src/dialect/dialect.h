@@ -17,13 +17,23 @@
 
 #define DIALECT_BODY_MAX (4u << 20)	/* of a request */
 
-/*
- * How a format shows that a holder is alive. The formats of other clients
- * judge it by a version in each record, by an absolute time, or never; each
- * gets its word here when the core has its strategy.
- */
-enum dialect_life {
-	DIALECT_LIFE_SESSION = 1,
+/* The type of a key attribute, as DynamoDB calls it. */
+enum dialect_key_type {
+	DIALECT_KEY_TEXT = 0,	/* S */
+	DIALECT_KEY_NUMBER,	/* N */
+	DIALECT_KEY_BYTES,	/* B */
+};
+
+/* What a format can express beside an exclusive hold. */
+enum dialect_feature {
+	DIALECT_SHARED = 1,	/* shared use, with a limit or without */
+	DIALECT_FAIL_CLOSED = 2,	/* holds that end by a release only, */
+	DIALECT_FAIL_OPEN = 4,	/* and such that end with their lease */
+	DIALECT_DATA = 8,
+	DIALECT_ATTRIBUTES = 16,	/* named ones */
+	DIALECT_TOKENS = 32,
+	DIALECT_WISHES = 64,	/* who waits is seen by who holds */
+	DIALECT_TOGETHER = 128,	/* several in one request */
 };
 
 /* What a namespace says about its table and about this daemon. Borrowed. */
@@ -50,7 +60,8 @@ enum dialect_step {
 /* What differs from one attempt to the next. */
 struct dialect_attempt {
 	enum dialect_step step;
-	uint64_t beat;		/* SESSION_BEAT: the new one */
+	uint64_t beat;		/* SESSION_BEAT, REFRESH and the like: the new
+				 * one */
 	uint64_t wall_ms;	/* the endpoint's clock; same in all attempts */
 };
 
@@ -94,7 +105,9 @@ struct dialect_view {
 
 struct dialect {
 	const char *name;
-	enum dialect_life life;
+	enum lock_life life;
+	unsigned features;	/* enum dialect_feature */
+	bool host_clock;	/* its times are those of hosts' clocks */
 
 	/*
 	 * Write the request for @attempt of @operation.

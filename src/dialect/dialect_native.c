@@ -478,6 +478,8 @@ native_write(struct native_writer *w, const struct operation *o,
 	case OPERATION_BREAK:
 		native_write_break(w, o, wall_s);
 		break;
+	case OPERATION_REFRESH:
+		break;		/* it was refused */
 	case OPERATION_SESSION_BEAT:
 		native_write_beat(w, o, a->beat, wall_s);
 		break;
@@ -520,6 +522,8 @@ native_refuse(const struct dialect_table *table, const struct operation *o)
 	size_t n = many ? o->n_keys : 1;
 	struct native_item from;
 
+	if (o->kind == OPERATION_REFRESH)
+		return "holders are renewed by their session";
 	if (dialect_is_session(o->kind))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
@@ -585,7 +589,10 @@ native_request(const struct dialect_table *table, const struct operation *o,
 
 const struct dialect dialect_native = {
 	.name = "native",
-	.life = DIALECT_LIFE_SESSION,
+	.life = LOCK_LIFE_SESSION,
+	.features = DIALECT_SHARED | DIALECT_FAIL_CLOSED | DIALECT_FAIL_OPEN |
+	    DIALECT_DATA | DIALECT_ATTRIBUTES | DIALECT_TOKENS |
+	    DIALECT_WISHES | DIALECT_TOGETHER,
 	.request = native_request,
 	.answer = native_answer,
 	.key_attribute_ok = native_key_attribute_ok,
