@@ -20,6 +20,16 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 #define CORE_KEEPALIVE_MIN_MS 100
 #define CORE_LINGER_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
 
+/* What a record format cannot express, of what the native one can. */
+enum core_lack {
+	CORE_LACKS_SHARED = 1,
+	CORE_LACKS_FAIL_CLOSED = 2,
+	CORE_LACKS_FAIL_OPEN = 4,
+	CORE_LACKS_DATA = 8,
+	CORE_LACKS_ATTRIBUTES = 16,
+	CORE_LACKS_TOKENS = 32,
+};
+
 /*
  * A namespace: a name that clients use, bound to a store and to timings. The
  * core copies it. Read timing.h for what the times mean and for the rules
@@ -39,6 +49,12 @@ struct core_namespace {
 	bool host_only;			/* no other host can want these locks */
 	uint64_t idle_ms;	/* host_only: keep a released lock this long */
 	uint32_t list_capacity;	/* read units a second for LIST; 0: no bound */
+
+	/* Of its record format; all zero: the native one. */
+	const char *format;	/* its name, for people */
+	enum lock_life life;
+	unsigned lacks;		/* enum core_lack */
+	uint32_t refresh_rate;	/* renewals of records a second; 0: no bound */
 };
 
 /* Caps. What exceeds one is refused with DDBLOCK_E_LIMIT at admission. */
@@ -281,6 +297,7 @@ enum core_notice_kind {
 	CORE_IN_DANGER = 1,
 	CORE_SAFE,
 	CORE_LOST,
+	CORE_PROLONGED,		/* it was renewed, and was in no danger */
 };
 
 enum core_loss {

@@ -3,6 +3,16 @@
  */
 #include "core/ident.h"
 
+struct ident
+ident_renewable(struct ident i)
+{
+	return (struct ident){
+		.high = (i.high & ~UINT64_C(0xf000)) | 0x4000,
+		.low = ((i.low & (UINT64_MAX >> 2)) | UINT64_C(1) << 63) &
+		    ~(uint64_t)IDENT_RENEWALS_MAX,
+	};
+}
+
 static void
 ident_format_half(uint64_t half, char *text)
 {

@@ -28,6 +28,14 @@ ident_is_none(struct ident i)
 	return i.high == 0 && i.low == 0;
 }
 
+/*
+ * The name of a hold in a format without sessions, made of any: as bytes it is
+ * a UUID of version 4 whose last four bytes are zero, and have room for the
+ * number of a renewal.
+ */
+#define IDENT_RENEWALS_MAX UINT32_MAX
+struct ident ident_renewable(struct ident);
+
 /* Write the text form and a NUL. */
 void ident_format(struct ident, char text[IDENT_TEXT_LENGTH + 1]);
 

@@ -283,6 +283,7 @@ history_notice(struct history *h, const struct core_notice *n)
 		[CORE_IN_DANGER] = "danger",
 		[CORE_SAFE] = "safe",
 		[CORE_LOST] = "lost",
+		[CORE_PROLONGED] = "safe",
 	};
 	struct history_line l;
 

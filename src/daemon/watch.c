@@ -195,6 +195,8 @@ watch_notice(const struct core *core, const struct core_notice *notice,
 	fields[1].value = lock.sort;
 	(void)snprintf(token, sizeof(token), "%" PRIu64, v.token);
 	switch (notice->kind) {
+	case CORE_PROLONGED:
+		break;		/* the rule */
 	case CORE_LOST:
 		reason = core_loss_name(notice->loss);
 		fields[3].value = reason;

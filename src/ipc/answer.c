@@ -317,6 +317,9 @@ answer_notice(struct connection *c, const struct core_notice *a)
 {
 	struct buffer *b;
 
+	/* A renewal of one hold alone; who wants none, hears of no danger. */
+	if (a->kind == CORE_PROLONGED && c->renewed == NULL)
+		return;
 	answer_in_order(c);
 	b = connection_out(c);
 	switch (a->kind) {
@@ -327,6 +330,7 @@ answer_notice(struct connection *c, const struct core_notice *a)
 		codec_text_value(b, "reason", error_word(a->cause == 0 ?
 		    DDBLOCK_E_UNREACHABLE : a->cause));
 		break;
+	case CORE_PROLONGED:
 	case CORE_SAFE:
 		codec_begin(b, NULL, "!LOCK_SAFE");
 		codec_number(b, "id", a->hold);

@@ -232,6 +232,7 @@ driver_notice(struct driver *d, unsigned host, const struct core_notice *n)
 		    "c%u danger %s remaining %" PRIu32 " %s", h->client,
 		    h->key, n->remaining_ms, error_word(n->cause));
 		break;
+	case CORE_PROLONGED:
 	case CORE_SAFE:
 		trace_add(&d->trace, TRACE_NOTICE, d->now, name,
 		    "c%u safe %s remaining %" PRIu32, h->client, h->key,

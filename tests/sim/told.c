@@ -281,6 +281,7 @@ told_notice(struct host *h, const struct core_notice *n)
 		word = "in danger";
 		why = error_word(n->cause);
 		break;
+	case CORE_PROLONGED:
 	case CORE_SAFE:
 		f.kind = FACT_SAFE;
 		f.until_ms = told_until(h, n->until_ms);
