@@ -28,6 +28,16 @@ dialect_find(const char *name)
 	return NULL;
 }
 
+const char *
+dialect_name_here(const struct dialect_table *table, const char *own)
+{
+	for (size_t i = 0; i < table->n_renamed; i++) {
+		if (strcmp(table->renamed[i].own, own) == 0)
+			return table->renamed[i].here;
+	}
+	return own;
+}
+
 bool
 dialect_is_write(enum operation_kind kind)
 {

@@ -36,12 +36,36 @@ enum dialect_feature {
 	DIALECT_TOGETHER = 128,	/* several in one request */
 };
 
-/* What a namespace says about its table and about this daemon. Borrowed. */
+/* An attribute of a format that has another name in a table. */
+struct dialect_name {
+	const char *own;	/* as the format's other clients call it */
+	const char *here;
+};
+
+/*
+ * What a namespace says about its table and about this daemon. Borrowed. What
+ * only some formats have is 0 elsewhere.
+ */
 struct dialect_table {
 	const char *table;
 	const char *key_attribute;
 	const char *sort_attribute;	/* NULL: the table has no sort key */
-	const char *ttl_attribute;	/* NULL: "ttl" */
+	enum dialect_key_type key_type;
+	enum dialect_key_type sort_type;
+	const char *ttl_attribute;	/* NULL: native's is "ttl", and that of
+					 * others has its name in them */
+	const struct dialect_name *renamed;
+	size_t n_renamed;
+	const char *prefix;		/* of each key in the table, and of
+					 * none outside; NULL: none */
+	bool go_lease;		/* the lease is a Go duration such as "20s" */
+	bool keep_released;	/* a release marks the record as free */
+	bool keep_attributes;	/* an acquisition leaves those there that are
+				 * not the format's */
+	bool local_time;	/* the record says when it was acquired */
+	bool fencing;		/* it has a token, and is never deleted */
+	uint64_t expiry_s;	/* of a record, since its last renewal */
+	uint64_t skew_ms;	/* hosts' clocks may differ by this */
 	uint64_t read_capacity;		/* of a table that is made here; */
 	uint64_t write_capacity;	/* 0: it is paid by request */
 	uint64_t retention_s;		/* of the record of a free lock */
@@ -146,6 +170,9 @@ extern const struct dialect dialect_native;
 
 /* NULL: there is no such format. */
 const struct dialect *dialect_find(const char *name);
+
+/* What the attribute that its format calls @own is called in this table. */
+const char *dialect_name_here(const struct dialect_table *, const char *own);
 
 /* Does it change a record? */
 bool dialect_is_write(enum operation_kind);
