@@ -131,6 +131,88 @@ START_TEST(update_that_takes_away_makes_no_item)
 }
 END_TEST
 
+/* An update of what is absent makes it, if its condition says so. */
+#define TAKE(now, until) "{~," KEY("a") ",'UpdateExpression':'SET #o = :o, " \
+	"#u = :u, #t = if_not_exists(#t, :zero) + :one'," \
+	"'ConditionExpression':'attribute_not_exists(#k) OR #u <= :n'," \
+	"'ExpressionAttributeNames':{'#k':'key','#o':'owner','#u':'until'," \
+	"'#t':'token'},'ExpressionAttributeValues':{':o':{'S':'me'}," \
+	"':u':{'N':'" until "'},':n':{'N':'" now "'},':zero':{'N':'0'}," \
+	"':one':{'N':'1'}},'ReturnValues':'ALL_NEW'," \
+	"'ReturnValuesOnConditionCheckFailure':'ALL_OLD'}"
+
+START_TEST(update_of_what_is_absent_or_old)
+{
+	setup();
+	ask_expect(&a, "UpdateItem", TAKE("100", "200"), "{'Attributes':{"
+	    "'key':{'S':'a'},'owner':{'S':'me'},'until':{'N':'200'},"
+	    "'token':{'N':'1'}}}");
+	ask_refused(&a, "UpdateItem", TAKE("199", "300"), CONDITION);
+	ck_assert_str_eq(ask_text(&a, "Item/until/N"), "200");
+	ask_expect(&a, "UpdateItem", TAKE("200", "300"), "{'Attributes':{"
+	    "'key':{'S':'a'},'owner':{'S':'me'},'until':{'N':'300'},"
+	    "'token':{'N':'2'}}}");
+	/* Something else than a number is no time. */
+	ask_expect(&a, "PutItem", PUT("a", ",'until':{'S':'0'}"), "{}");
+	ask_refused(&a, "UpdateItem", TAKE("999", "999"), CONDITION);
+	teardown();
+}
+END_TEST
+
+/* Is @version of the type in the range, says a condition of a deletion? */
+static bool
+in_range(const char *type, const char *version, const char *low,
+    const char *high)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof(text), "{~,'Item':{'key':{'S':'a'},"
+	    "'v':{'%s':'%s'}}}", type, version);
+	ask_expect(&a, "PutItem", text, "{}");
+	(void)snprintf(text, sizeof(text), "{~," KEY("a") ",'Condition"
+	    "Expression':'#v BETWEEN :low AND :high AND NOT "
+	    "attribute_exists(#r)','ExpressionAttributeNames':{'#v':'v',"
+	    "'#r':'isReleased'},'ExpressionAttributeValues':{':low':{'%s':"
+	    "'%s'},':high':{'%s':'%s'}},'ReturnValues':'ALL_OLD',"
+	    "'ReturnValuesOnConditionCheckFailure':'ALL_OLD'}", type, low,
+	    type, high);
+	ask(&a, "DeleteItem", text);
+	if (a.status == 200)
+		ck_assert_str_ne(ask_text(&a, "Attributes/v"), "");
+	else
+		ck_assert_str_ne(ask_text(&a, "Item/v"), "");
+	return a.status == 200;
+}
+
+START_TEST(versions_have_an_order)
+{
+	static const struct {
+		const char *type, *low, *in, *high, *below, *above;
+	} rows[] = {
+		{ "S", "6ba7b810-9dad-41d1-80b4-000000000000",
+		    "6ba7b810-9dad-41d1-80b4-000000000009",
+		    "6ba7b810-9dad-41d1-80b4-00000000000a",
+		    "6ba7b810-9dad-41d1-80b3-ffffffffffff",
+		    "6ba7b810-9dad-41d1-80b4-00000000000b" },
+		{ "N", "-7", "0", "1795219007579", "-8", "1795219007580" },
+		/* Bytes without a sign; what is longer comes later. */
+		{ "B", "AH8=", "AIA=", "AP8=", "AH4=", "AP8A" },
+	};
+
+	setup();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *type = rows[i].type, *low = rows[i].low;
+
+		ck_assert(in_range(type, low, low, rows[i].high));
+		ck_assert(in_range(type, rows[i].in, low, rows[i].high));
+		ck_assert(in_range(type, rows[i].high, low, rows[i].high));
+		ck_assert(!in_range(type, rows[i].below, low, rows[i].high));
+		ck_assert(!in_range(type, rows[i].above, low, rows[i].high));
+	}
+	teardown();
+}
+END_TEST
+
 START_TEST(names_and_values_are_all_used)
 {
 #define GET(more) "{~," KEY("a") more "}"
@@ -356,6 +438,7 @@ main(void)
 		update_returns_what_is_asked_for,
 		failed_condition_shows_the_item,
 		update_that_takes_away_makes_no_item,
+		update_of_what_is_absent_or_old, versions_have_an_order,
 		names_and_values_are_all_used, sizes_are_limited,
 		nesting_is_limited, keys_are_those_of_the_table,
 		keys_have_two_parts_of_any_type, tables_are_made_and_deleted,

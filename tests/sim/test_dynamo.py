@@ -4,9 +4,10 @@
     test_dynamo.py [SEED [COUNT]]
 
 Several threads, each with tables and a model of its own, send to both what is
-random (dynamo_random.py), what is at the limits (dynamo_limits.py) and what
-our own record format writes (dynamo_native.c), and compare the status, the
-name of the error and what the answer shows of items. Sets have no order, and
+random (dynamo_random.py), what is at the limits (dynamo_limits.py), what our
+own record format writes (dynamo_native.c) and what older clients do
+(dynamo_recorded.py), and compare the status, the name of the error and what
+the answer shows of items. Sets have no order, and
 numbers no spelling.
 
 Where the two may differ is listed below, each with its reason; what differs
@@ -29,11 +30,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "integration"))
 import harness  # noqa: E402  (after its path is known)
 import dynamo_limits  # noqa: E402
+import dynamo_recorded  # noqa: E402
 from dynamo_random import Maker, Table  # noqa: E402
 
 THREADS = 4
 COUNT = 20000
-NATIVE = 0.4  # of all requests
+NATIVE = 0.3  # of all requests
+RECORDED = 0.2
 BROKEN = 0.2  # of the random ones
 SHOWN_MAX = 10  # mismatches
 
@@ -320,6 +323,7 @@ class Pair(threading.Thread):
         self.error = None
         prefix = f"d{os.getpid()}-{number}-"
         self.native = prefix + "native"
+        self.prefix = prefix
         self.tables = [
             Table(prefix + "s", ("id", "S")),
             Table(prefix + "sn", ("id", "S"), ("at", "N")),
@@ -331,8 +335,9 @@ class Pair(threading.Thread):
         try:
             self.local = Local()
             self.model = Model()
-            self.run_random(int(self.count * (1 - NATIVE)))
+            self.run_random(int(self.count * (1 - NATIVE - RECORDED)))
             self.run_native(int(self.count * NATIVE))
+            self.run_recorded(int(self.count * RECORDED))
             if self.number == 0:
                 self.run_limits()
         except Exception as e:  # told by the main thread
@@ -424,6 +429,23 @@ class Pair(threading.Thread):
             operation, text = line.split("\t", 1)
             self.compare(Request(operation, json.loads(text), [], None))
         self.compare(Request("Scan", {"TableName": self.native}, [], None))
+
+    def run_recorded(self, count):
+        """What older clients do: as it was recorded, and then at random."""
+        recorded = dynamo_recorded.Recorded(self.prefix, self.seed)
+        for table in recorded.tables:
+            for answer in self.both("CreateTable", table):
+                assert answer.status == 200, answer
+        for operation, body in recorded.rows():
+            self.compare(Request(operation, body, [], None))
+        for _ in range(count):
+            look = recorded.look()
+            shown = self.model.ask("GetItem", json.dumps(look))
+            self.compare(Request(
+                *recorded.variation(look, shown.body.get("Item", {})),
+                [], None))
+        for body in recorded.views():
+            self.compare(Request(*body, [], None))
 
 
 class Results:
