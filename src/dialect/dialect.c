@@ -10,6 +10,7 @@
 
 static const struct dialect *const dialects[] = {
 	&dialect_native,
+	&dialect_awslabs,
 };
 
 /* A block of a view's memory; the bytes follow. */

@@ -85,8 +85,9 @@ enum dialect_step {
 struct dialect_attempt {
 	enum dialect_step step;
 	uint64_t beat;		/* SESSION_BEAT, REFRESH and the like: the new
-				 * one */
-	uint64_t wall_ms;	/* the endpoint's clock; same in all attempts */
+				 * one; with deadlines, ACQUIRE, too */
+	uint64_t wall_ms;	/* the endpoint's clock; same in all attempts,
+				 * but with deadlines */
 };
 
 struct dialect_request {
@@ -136,7 +137,7 @@ struct dialect {
 	/*
 	 * Write the request for @attempt of @operation.
 	 *
-	 * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_LIMIT
+	 * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_UNSUPPORTED, DDBLOCK_E_LIMIT
 	 *     The format cannot carry the operation; @view->text says why.
 	 * DDBLOCK_E_BAD_RECORD
 	 *     The record is known to be one that must not be written to;
@@ -167,6 +168,7 @@ struct dialect {
 };
 
 extern const struct dialect dialect_native;
+extern const struct dialect dialect_awslabs;
 
 /* NULL: there is no such format. */
 const struct dialect *dialect_find(const char *name);

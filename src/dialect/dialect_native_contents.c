@@ -1,20 +1,15 @@
 /*
  * The native record format: what clients keep in a lock's item.
- *
- * A service writes numbers, and strings with what may be escaped in them, in a
- * form of its own, so what comes back may be a little longer than what may be
- * written. Much longer it is only if somebody wrote it past us.
  */
 #include <string.h>
 
 #include <json-c/json.h>
 
 #include "common/base64.h"
+#include "dialect/dialect_item.h"
 #include "dialect/dialect_native.h"
 #include "dialect/dialect_native_reader.h"
 #include "dialect/json.h"
-
-#define NATIVE_CONTENTS_MAX (CONTENTS_MAX + 16 * 1024)
 
 static const char native_attrs_expected[] =
     "a map (M) of at most 32 attributes with names of 1 to 255 bytes, "
@@ -74,25 +69,6 @@ native_read_data(struct native_reader *r, struct json_object *item,
 	ret->bytes = bytes;
 }
 
-static bool
-native_read_attribute(const char *name, struct json_object *value,
-    struct attribute *ret)
-{
-	struct json_object *text = json_find(value, "S");
-
-	ret->name = (struct key){ name, strlen(name) };
-	ret->typed = text == NULL;
-	if (ret->typed)
-		ret->value.bytes = json_object_to_json_string_length(value,
-		    JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE,
-		    &ret->value.length);
-	else
-		ret->value.bytes = json_string(text, &ret->value.length);
-	return ret->name.length > 0 &&
-	    ret->name.length <= ATTRIBUTE_NAME_MAX &&
-	    strchr(name, ':') == NULL && ret->value.bytes != NULL;
-}
-
 static void
 native_read_attributes(struct native_reader *r, struct json_object *item,
     struct contents *ret)
@@ -114,7 +90,8 @@ native_read_attributes(struct native_reader *r, struct json_object *item,
 		return;
 	json_object_object_foreach(map, name, value)
 	{
-		if (!native_read_attribute(name, value, &attributes[n++])) {
+		if (!dialect_read_attribute(name, value,
+		    &attributes[n++])) {
 			native_bad(r, "attrs", native_attrs_expected);
 			return;
 		}
@@ -130,7 +107,7 @@ native_read_contents(struct native_reader *r, struct json_object *item,
 	native_read_revision(r, item, &l->revision);
 	native_read_data(r, item, &l->contents.data);
 	native_read_attributes(r, item, &l->contents);
-	if (contents_size(&l->contents) > NATIVE_CONTENTS_MAX)
+	if (contents_size(&l->contents) > DIALECT_CONTENTS_MAX)
 		native_bad(r, "data",
 		    "at most 307200 bytes, together with attrs");
 }

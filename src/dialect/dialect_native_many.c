@@ -9,10 +9,9 @@
 #include <json-c/json.h>
 
 #include "ddblock.h"
+#include "dialect/dialect_item.h"
 #include "dialect/dialect_native.h"
 #include "dialect/json.h"
-
-#define NATIVE_UNITS_MAX 1e6	/* no request consumes as much */
 
 /* Which of the keys of @o is that of @item? n_keys: none. */
 static int
@@ -178,22 +177,6 @@ native_read_together(const struct dialect_table *table,
 	return 0;
 }
 
-/* What was looked at for a page, and what that consumed. Neither is a reason
- * to refuse the page. */
-static void
-native_read_cost(struct json_object *root, struct dialect_view *view)
-{
-	int64_t examined =
-	    json_object_get_int64(json_find(root, "ScannedCount"));
-	double units = json_object_get_double(
-	    json_find(json_find(root, "ConsumedCapacity"), "CapacityUnits"));
-
-	view->n_examined = examined > 0 && examined <= SCAN_PAGE_MAX ?
-	    (uint64_t)examined : view->n_rows;
-	if (units > 0 && units <= NATIVE_UNITS_MAX)
-		view->read_milliunits = (uint64_t)(units * 1000 + 0.5);
-}
-
 int
 native_read_page(const struct dialect_table *table, struct json_object *root,
     struct dialect_view *view)
@@ -231,7 +214,7 @@ native_read_page(const struct dialect_table *table, struct json_object *root,
 	    native_item_cursor(table, last, view, &view->next_cursor);
 	if (r < 0)
 		return r;
-	native_read_cost(root, view);
+	dialect_read_cost(root, view);
 	view->has_record = true;
 	return 0;
 }

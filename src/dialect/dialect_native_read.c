@@ -14,12 +14,12 @@
 #include <json-c/json.h>
 
 #include "ddblock.h"
+#include "dialect/dialect_item.h"
 #include "dialect/dialect_native.h"
 #include "dialect/dialect_native_reader.h"
 #include "dialect/json.h"
 
 #define NATIVE_NUMBER_MAX INT64_MAX
-#define NATIVE_KEY_SHOWN 80	/* bytes of a key in a message */
 
 bool
 native_parse_holder(const char *text, size_t length, struct holder *ret)
@@ -48,38 +48,13 @@ native_parse_holder(const char *text, size_t length, struct holder *ret)
 	return true;
 }
 
-/* What can be shown of @key, and whether that is not all. */
-static const char *
-native_show(struct key key, char shown[NATIVE_KEY_SHOWN + 1])
-{
-	size_t n = key.length < NATIVE_KEY_SHOWN ?
-	    key.length : NATIVE_KEY_SHOWN;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)key.bytes[i];
-
-		shown[i] = c >= 0x20 && c < 0x7f ? key.bytes[i] : '?';
-	}
-	shown[n] = '\0';
-	return n < key.length ? "..." : "";
-}
-
 void
 native_describe(const struct dialect_table *table,
     const struct native_item *item, const char *attribute,
     const char *expected, char text[OUTCOME_TEXT_MAX])
 {
-	char partition[NATIVE_KEY_SHOWN + 1];
-	char sort[NATIVE_KEY_SHOWN + 1];
-	const char *more = native_show(item->partition, partition);
-	const char *more_sort = native_show(item->sort, sort);
-	bool sorts = table->sort_attribute != NULL;
-
-	(void)snprintf(text, OUTCOME_TEXT_MAX,
-	    "table %.60s, item \"%s\"%s%s%s%s%s, attribute \"%.40s\": "
-	    "expected %s", table->table, partition, more,
-	    sorts ? " \"" : "", sorts ? sort : "", sorts ? "\"" : "",
-	    sorts ? more_sort : "", attribute, expected);
+	dialect_describe(table, item->partition, item->sort, attribute,
+	    expected, text);
 }
 
 void

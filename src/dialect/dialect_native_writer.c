@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base64.h"
+#include "dialect/dialect_item.h"
 #include "dialect/dialect_native.h"
 #include "dialect/json.h"
 
@@ -206,21 +207,7 @@ native_value_attributes(struct native_writer *w, const char *name,
 {
 	native_value(w, name);
 	(void)buffer_append_text(w->to, "{\"M\":{");
-	for (size_t i = 0; i < c->n_attributes; i++) {
-		const struct attribute *a = &c->attributes[i];
-
-		if (i > 0)
-			(void)buffer_append_text(w->to, ",");
-		json_append_string(w->to, a->name.bytes, a->name.length);
-		(void)buffer_append_text(w->to, a->typed ? ":" : ":{\"S\":");
-		if (a->typed)
-			(void)buffer_append(w->to, a->value.bytes,
-			    a->value.length);
-		else
-			json_append_string(w->to, a->value.bytes,
-			    a->value.length);
-		(void)buffer_append_text(w->to, a->typed ? "" : "}");
-	}
+	dialect_append_attributes(w->to, c);
 	(void)buffer_append_text(w->to, "}}");
 }
 

@@ -42,12 +42,49 @@ exchange_trouble(struct exchange *e, int code, const char *text)
 	    text != NULL ? text : "");
 }
 
+/* Is it about a record that is renewed by itself? */
+static bool
+exchange_is_alone(const struct exchange *e)
+{
+	return e->dialect->life != LOCK_LIFE_SESSION;
+}
+
+/* Does it write the beat of such a record? */
+static bool
+exchange_renews(const struct exchange *e)
+{
+	enum operation_kind kind = e->operation->kind;
+
+	return exchange_is_alone(e) && (kind == OPERATION_REFRESH ||
+	    kind == OPERATION_EXTEND || kind == OPERATION_UPDATE);
+}
+
+/* What the next beat is at least: the time of a session's, a number, or the
+ * end of the lease. */
+static uint64_t
+exchange_beat_from(const struct exchange *e, const struct dialect_attempt *a,
+    uint64_t now_ms)
+{
+	if (!exchange_is_alone(e))
+		return now_ms;
+	if (e->dialect->life == LOCK_LIFE_DEADLINE)
+		return a->wall_ms + e->operation->me.lease_ms;
+	return e->operation->beat + 1 + e->n_attempts;
+}
+
 /* The number of the next beat: never one that was used before. */
 static uint64_t
-exchange_beat(const struct exchange *e, uint64_t now_ms)
+exchange_beat(const struct exchange *e, const struct dialect_attempt *a,
+    uint64_t now_ms)
 {
-	uint64_t beat = now_ms;
+	enum operation_kind kind = e->operation->kind;
+	uint64_t beat;
 
+	if (kind != OPERATION_SESSION_BEAT && !exchange_renews(e) &&
+	    !(kind == OPERATION_ACQUIRE &&
+	    e->dialect->life == LOCK_LIFE_DEADLINE))
+		return 0;
+	beat = exchange_beat_from(e, a, now_ms);
 	if (beat <= e->operation->beat)
 		beat = e->operation->beat + 1;
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
@@ -57,12 +94,24 @@ exchange_beat(const struct exchange *e, uint64_t now_ms)
 	return beat;
 }
 
+/* A time that is to come is that of its attempt: nobody may believe in a later
+ * one than the record says. */
+static uint64_t
+exchange_wall(struct exchange *e, uint64_t now_ms)
+{
+	if (e->dialect->life != LOCK_LIFE_DEADLINE)
+		return e->wall_ms;
+	if (e->n_attempts == 0)
+		e->start_ms = now_ms;
+	return e->wall_ms + (now_ms - e->start_ms);
+}
+
 int
 exchange_next(struct exchange *e, uint64_t now_ms,
     const struct dialect_request **ret_request, uint32_t *ret_attempt)
 {
 	struct exchange_attempt a = {
-		.what = { .step = e->step, .wall_ms = e->wall_ms },
+		.what = { .step = e->step },
 		.sent_ms = now_ms, .out_ms = now_ms,
 	};
 	int r;
@@ -71,8 +120,8 @@ exchange_next(struct exchange *e, uint64_t now_ms,
 		return DDBLOCK_E_LIMIT;
 	a.unanswered = a.what.step != DIALECT_LOOK &&
 	    dialect_is_write(e->operation->kind);
-	if (e->operation->kind == OPERATION_SESSION_BEAT)
-		a.what.beat = exchange_beat(e, now_ms);
+	a.what.wall_ms = exchange_wall(e, now_ms);
+	a.what.beat = exchange_beat(e, &a.what, now_ms);
 
 	dialect_view_clear(&e->view);
 	r = e->dialect->request(e->table, e->operation, &a.what, &e->request,
@@ -192,17 +241,13 @@ exchange_wished(const struct operation *o, const struct lock_record *l)
 	return false;
 }
 
-/* The attempt whose beat the record shows, or NULL. */
+/* The attempt that wrote this beat, or NULL. */
 static const struct exchange_attempt *
-exchange_beat_of(const struct exchange *e)
+exchange_beat_of(const struct exchange *e, uint64_t beat)
 {
-	const struct session_record *s = &e->view.session;
-
-	if (!s->exists || s->dead)
-		return NULL;
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
 		if (e->attempts[i].what.step == DIALECT_DO &&
-		    e->attempts[i].what.beat == s->beat)
+		    e->attempts[i].what.beat == beat)
 			return &e->attempts[i];
 	}
 	return NULL;
@@ -239,6 +284,9 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 	const struct exchange_attempt *first = exchange_unanswered(e);
 	bool shown = false;
 
+	if (exchange_renews(e))
+		return exchange_has(l, &o->me) ?
+		    exchange_beat_of(e, l->beat) : NULL;
 	switch (o->kind) {
 	case OPERATION_ACQUIRE:
 		/* Nobody else has this grant: no attempt need be in doubt. */
@@ -251,7 +299,8 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 			return NULL;
 		return first != NULL ? first : &e->attempts[attempt];
 	case OPERATION_SESSION_BEAT:
-		return exchange_beat_of(e);
+		return s->exists && !s->dead ?
+		    exchange_beat_of(e, s->beat) : NULL;
 	case OPERATION_RELEASE:
 		/* All went with the first. Of the dead that went with it one
 		 * may have landed again. */
@@ -268,7 +317,8 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 		shown = !exchange_wished(o, l);
 		break;
 	case OPERATION_BREAK:
-		shown = exchange_broken_by_us(o, l);
+		shown = exchange_is_alone(e) ? l->n_holders == 0 :
+		    exchange_broken_by_us(o, l);
 		break;
 	case OPERATION_SESSION_OPEN:
 		shown = s->exists && !s->dead;

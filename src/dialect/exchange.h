@@ -34,6 +34,14 @@
  *   KILL, BURY   dead, and by us, after an unanswered attempt: DONE.
  *   CLOSE     it is dead after an unanswered attempt: DONE.
  *
+ *
+ * In formats without sessions:
+ *
+ *   REFRESH, EXTEND, UPDATE   it is ours, with the beat of one of the attempts:
+ *             DONE, sent when THAT attempt was, as of a session's beat.
+ *   BREAK     nobody holds it, after an unanswered attempt: DONE. Who broke it
+ *             is not recorded there.
+ *
  * Otherwise it is a CONFLICT: as far as this record goes, it did not happen.
  * An unanswered attempt may still land, which `unanswered` says.
  */
@@ -82,6 +90,7 @@ struct exchange {
 	const struct dialect_table *table;
 	const struct operation *operation;
 	uint64_t wall_ms;
+	uint64_t start_ms;		/* of the first attempt */
 	enum dialect_step step;		/* of the next attempt */
 	struct exchange_attempt attempts[EXCHANGE_ATTEMPTS_MAX];
 	uint32_t n_attempts;
@@ -96,7 +105,8 @@ struct exchange {
 
 /*
  * Begin. All is borrowed until exchange_done(). @wall_ms is the endpoint's
- * clock (not 0); every attempt of a write writes the same.
+ * clock (not 0), at the first attempt. Every attempt writes the same, but in
+ * formats with deadlines, where it goes on with the time of the attempts.
  */
 void exchange_init(struct exchange *, const struct dialect *,
     const struct dialect_table *, const struct operation *,

@@ -1,0 +1,239 @@
+/*
+ * Formats of one item and one holder: what can be asked for, and what things
+ * are called.
+ */
+#include "dialect/dialect_record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ddblock.h"
+#include "dialect/dialect_item.h"
+#include "dialect/json.h"
+
+const char *
+record_name(const struct record_format *f, const struct dialect_table *table,
+    const char *own)
+{
+	if (strcmp(own, "key") == 0)
+		return table->key_attribute;
+	if (strcmp(own, "sort") == 0)
+		return table->sort_attribute;
+	if (f->ttl != NULL && table->ttl_attribute != NULL &&
+	    strcmp(own, f->ttl) == 0)
+		return table->ttl_attribute;
+	return dialect_name_here(table, own);
+}
+
+bool
+record_is_own(const struct record_format *f, const struct dialect_table *table,
+    const char *here)
+{
+	if (strcmp(here, table->key_attribute) == 0 ||
+	    (table->sort_attribute != NULL &&
+	    strcmp(here, table->sort_attribute) == 0))
+		return true;
+	for (size_t i = 0; f->names[i] != NULL; i++) {
+		if (strcmp(record_name(f, table, f->names[i]), here) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+record_key_attribute_ok(const struct record_format *f, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; f->names[i] != NULL; i++) {
+		if (strcmp(f->names[i], name) == 0)
+			return false;
+	}
+	return length >= 1 && length <= 255 && json_is_utf8(name, length);
+}
+
+struct ident
+record_grant(const struct operation *o)
+{
+	return o->kind == OPERATION_RELEASE ? o->holders[0].grant :
+	    o->me.grant;
+}
+
+const char *
+record_owner(const struct dialect_table *table, const struct operation *o)
+{
+	if (o->owner != NULL)
+		return o->owner;
+	return table->host != NULL ? table->host : "ddblockd";
+}
+
+/* FNV-1a, and a last stir so that the halves have little in common. */
+static uint64_t
+record_hash_half(const char *text, size_t length, uint64_t h)
+{
+	for (size_t i = 0; i < length; i++) {
+		h ^= (unsigned char)text[i];
+		h *= UINT64_C(0x100000001b3);
+	}
+	h ^= h >> 30;
+	h *= UINT64_C(0xbf58476d1ce4e5b9);
+	h ^= h >> 27;
+	h *= UINT64_C(0x94d049bb133111eb);
+	return h ^ h >> 31;
+}
+
+struct ident
+record_hash(const char *text, size_t length)
+{
+	struct ident i = {
+		.high = record_hash_half(text, length,
+		    UINT64_C(0xcbf29ce484222325)),
+		.low = record_hash_half(text, length,
+		    UINT64_C(0x6c62272e07bb0142)),
+	};
+
+	if (ident_is_none(i))
+		i.low = 1;
+	return i;
+}
+
+/* Is this use of a lock one that the format has no word for? */
+static const char *
+record_refuse_kind(const struct record_format *f,
+    const struct dialect_table *table, const struct operation *o)
+{
+	switch (o->kind) {
+	case OPERATION_TOGETHER:
+		return "has no way to take several locks at once";
+	case OPERATION_WANT:
+	case OPERATION_UNWANT:
+		return "has no place for who waits";
+	case OPERATION_ACQUIRE:
+		if (o->mode != LOCK_MODE_EXCLUSIVE || o->limit != 0)
+			return "has no shared use";
+		if (o->me.fail_closed && (f->features & DIALECT_FAIL_CLOSED)
+		    == 0)
+			return "has no holds that outlive their lease";
+		return NULL;
+	case OPERATION_EXTEND:
+		return (f->features & DIALECT_TOKENS) == 0 ?
+		    "has no fencing tokens" : NULL;
+	case OPERATION_UPDATE:
+		if (o->contents.data.length > 0 &&
+		    (f->features & DIALECT_DATA) == 0)
+			return "has no place for data";
+		if ((f->features & DIALECT_ATTRIBUTES) == 0)
+			return "has no place for attributes";
+		return record_refuse_contents(f, table, &o->contents);
+	default:
+		return dialect_is_session(o->kind) ? "has no sessions" : NULL;
+	}
+}
+
+/* Does it contradict itself? */
+static const char *
+record_refuse_form(const struct record_format *f, const struct operation *o,
+    const struct dialect_attempt *a)
+{
+	bool renews = o->kind == OPERATION_REFRESH ||
+	    o->kind == OPERATION_EXTEND || o->kind == OPERATION_UPDATE;
+
+	if (o->kind == OPERATION_ACQUIRE && o->tokens != 1)
+		return "an acquire takes one token here";
+	if (o->kind == OPERATION_EXTEND &&
+	    (o->tokens == 0 || o->tokens > TOKENS_MAX))
+		return "too many tokens at once";
+	if (o->kind == OPERATION_RELEASE && o->n_holders != 1)
+		return "a record has one holder here";
+	if (o->kind == OPERATION_BREAK && o->version == NULL)
+		return "the record was not seen";
+	if (o->kind == OPERATION_UPDATE && contents_refuse(&o->contents))
+		return contents_refuse(&o->contents);
+	if (renews && a->step != DIALECT_LOOK &&
+	    (a->beat == 0 || a->beat > f->beat_max))
+		return "it was renewed too often";
+	if ((renews || o->kind == OPERATION_ACQUIRE) && f->lease_min_ms > 0 &&
+	    (o->me.lease_ms < f->lease_min_ms ||
+	    o->me.lease_ms > RECORD_LEASE_MAX_MS))
+		return "the lease is too short or too long for this format";
+	return NULL;
+}
+
+static const char *
+record_refuse_keys(const struct dialect_table *table,
+    const struct operation *o)
+{
+	char bytes[RECORD_KEY_MAX];
+	struct key_parts item;
+	bool many = o->kind == OPERATION_READ_MANY;
+	const struct key *keys = many ? o->keys : &o->key;
+	size_t n = many ? o->n_keys : 1;
+
+	if (many && (n == 0 || n > READ_MANY_MAX))
+		return "too few or too many keys at once";
+	if (o->kind == OPERATION_SCAN) {
+		if (o->cursor.length > 0 &&
+		    !record_cursor_item(o->cursor, &item))
+			return "there is no such place in the table";
+		return json_is_utf8(o->prefix.bytes, o->prefix.length) ?
+		    NULL : "the prefix is not UTF-8 text";
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *refused =
+		    record_item_of(table, keys[i], bytes, &item);
+
+		if (refused != NULL)
+			return refused;
+	}
+	return NULL;
+}
+
+int
+record_refuse_record(const struct record_format *f,
+    const struct dialect_table *table, const struct operation *o,
+    const char *own_name, const char *expected, struct dialect_view *view)
+{
+	char bytes[RECORD_KEY_MAX];
+	struct key_parts item = { { NULL, 0 }, { NULL, 0 } };
+
+	(void)record_item_of(table, o->key, bytes, &item);
+	dialect_describe(table, item.key, item.sort,
+	    record_name(f, table, own_name), expected, view->text);
+	return DDBLOCK_E_BAD_RECORD;
+}
+
+int
+record_request(const struct record_format *f,
+    const struct dialect_table *table, const struct operation *o,
+    const struct dialect_attempt *a, struct dialect_request *r,
+    struct dialect_view *view)
+{
+	struct record_writer w = {
+		.table = table, .operation = o, .attempt = a, .to = &r->body,
+		.format = f,
+	};
+	const char *refused = record_refuse_kind(f, table, o);
+	int code;
+
+	if (refused != NULL) {
+		(void)snprintf(view->text, sizeof(view->text),
+		    "the record format %s %s", f->name, refused);
+		return DDBLOCK_E_UNSUPPORTED;
+	}
+	refused = record_refuse_form(f, o, a);
+	if (refused == NULL)
+		refused = record_refuse_keys(table, o);
+	if (refused != NULL) {
+		(void)snprintf(view->text, sizeof(view->text), "%s", refused);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	code = f->refuse != NULL ? f->refuse(table, o, view) : 0;
+	if (code != 0)
+		return code;
+	buffer_clear(&r->body);
+	/* Reserved at first, so that no append below can leave it empty. */
+	if (buffer_reserve(&r->body, 2048) < 0)
+		return DDBLOCK_E_NOMEM;
+	r->operation = record_write(&w);
+	return buffer_failed(&r->body);
+}

@@ -1,0 +1,455 @@
+/*
+ * The record format of AmazonDynamoDBLockClient and of dynamolock.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+#include "dialect_life.h"
+
+#define UUID "11112222-3333-4444-8555-6666"
+#define OWN(beat) S("ownerName", "us") "," S("leaseDuration", "20000") ","     \
+	S("recordVersionNumber", UUID beat)
+#define MINE OWN("00000000")
+#define JAVA_VERSION "8d524f11-b878-4be1-acdd-8c23f85d5e6c"
+#define JAVA(lease, version) S("ownerName", "vm1") ","                         \
+	S("leaseDuration", lease) "," S("recordVersionNumber", version)
+#define THEIRS JAVA("3000", JAVA_VERSION)
+#define RELEASED S("isReleased", "1")
+#define KEPT B("data", "aGk=") "," N("more", "42")
+
+static const struct dialect_table java = {
+	.table = "locks", .key_attribute = "key", .host = "web-1",
+	.keep_attributes = true,
+};
+
+static struct life
+begin(void)
+{
+	struct life l;
+
+	life_init(&l, &dialect_awslabs, &java);
+	return l;
+}
+
+/* An acquire of what was seen, free or held by the dead. */
+static struct operation
+take(const char *version, size_t n_dead)
+{
+	struct operation o = life_make(OPERATION_ACQUIRE);
+
+	o.version = version;
+	o.dead = &you;
+	o.n_dead = n_dead;
+	return o;
+}
+
+static struct operation
+renew(enum operation_kind kind, uint64_t beat)
+{
+	struct operation o = life_make(kind);
+
+	o.beat = beat;
+	return o;
+}
+
+START_TEST(test_acquire)
+{
+	struct life l = begin();
+	struct operation o = life_make(OPERATION_ACQUIRE);
+	const struct lock_record *r;
+
+	r = &life_expect(&l, &o, "", OUTCOME_DONE)->lock;
+	life_is(&l, MINE);
+	ck_assert_uint_eq(l.n_requests, 1);
+	ck_assert(r->exists && r->n_holders == 1 && r->token == 0);
+	ck_assert_int_eq(r->mode, LOCK_MODE_EXCLUSIVE);
+	ck_assert(ident_equal(r->holders[0].session, me.grant));
+	ck_assert(ident_equal(r->holders[0].grant, me.grant));
+	ck_assert_uint_eq(r->holders[0].lease_ms, 20000);
+	ck_assert(!r->holders[0].fail_closed);
+	ck_assert_str_eq(r->owner, "us");
+	ck_assert_str_eq(r->version, UUID "00000000");
+	ck_assert_uint_eq(r->beat, 0);
+
+	/* Not of what is there, held or free: it was not seen. */
+	life_put(&l, THEIRS);
+	r = &life_expect(&l, &o, "", OUTCOME_CONFLICT)->lock;
+	ck_assert_uint_eq(l.n_requests, 1);
+	ck_assert_str_eq(r->version, JAVA_VERSION);
+	ck_assert_str_eq(r->owner, "vm1");
+	ck_assert_uint_eq(r->holders[0].lease_ms, 3000);
+	ck_assert_uint_eq(r->holders[0].grant.high, 0x8d524f11b8784be1);
+	ck_assert_uint_eq(r->holders[0].grant.low, 0xacdd8c2300000000);
+	ck_assert_uint_eq(r->beat, 0xf85d5e6c);
+	life_put(&l, THEIRS "," RELEASED);
+	r = &life_expect(&l, &o, "", OUTCOME_CONFLICT)->lock;
+	ck_assert(r->exists && r->n_holders == 0 && r->version != NULL);
+	life_is(&l, THEIRS "," RELEASED);
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_host_owns_what_nobody_does)
+{
+	struct life l = begin();
+	struct operation o = life_make(OPERATION_ACQUIRE);
+
+	o.owner = NULL;
+	ck_assert_str_eq(life_expect(&l, &o, "", OUTCOME_DONE)->lock.owner,
+	    "web-1");
+	life_done(&l);
+}
+END_TEST
+
+/* Each term: the version that was seen, and that it is free, or was. */
+static const struct {
+	const char *item;
+	size_t n_dead;
+	bool done;
+} takes[] = {
+	{ THEIRS "," RELEASED "," KEPT, 0, true },
+	{ THEIRS "," KEPT, 0, false },
+	{ JAVA("3000", "8d524f11-b878-4be1-acdd-8c23f85d5e6d") "," RELEASED
+	    "," KEPT, 0, false },
+	{ THEIRS "," KEPT, 1, true },
+	{ JAVA("3000", "8d524f11-b878-4be1-acdd-8c23f85d5e6d") "," KEPT, 1,
+	    false },
+};
+
+START_TEST(test_take)
+{
+	struct life l = begin();
+	struct operation o = take(JAVA_VERSION, takes[_i].n_dead);
+	const struct outcome *out;
+
+	life_put(&l, takes[_i].item);
+	out = life_expect(&l, &o, "", takes[_i].done ? OUTCOME_DONE :
+	    OUTCOME_CONFLICT);
+	life_is(&l, takes[_i].done ? MINE "," KEPT : takes[_i].item);
+	ck_assert_uint_eq(out->lock.contents.n_attributes, 1);
+	ck_assert_uint_eq(out->lock.contents.data.length, 2);
+
+	/* As the older clients do, where they are asked to. */
+	l.table.keep_attributes = false;
+	life_put(&l, takes[_i].item);
+	out = life_expect(&l, &o, "", takes[_i].done ? OUTCOME_DONE :
+	    OUTCOME_CONFLICT);
+	life_is(&l, takes[_i].done ? MINE : takes[_i].item);
+	if (takes[_i].done) {
+		ck_assert(out->lock.contents.n_attributes == 0);
+		ck_assert_str_eq(out->lock.version, UUID "00000000");
+		ck_assert_uint_eq(out->lock.n_holders, 1);
+	}
+	life_done(&l);
+}
+END_TEST
+
+/* Renewals: of ours, from before, that is not given back. */
+static const struct {
+	const char *item;
+	bool done;
+} renewals[] = {
+	{ OWN("00000000") "," KEPT, true },
+	{ OWN("00000004") "," KEPT, true },
+	{ OWN("00000005") "," KEPT, true },
+	{ OWN("00000007") "," KEPT, false },
+	{ OWN("00000005") "," RELEASED "," KEPT, false },
+	{ THEIRS "," KEPT, false },
+};
+
+START_TEST(test_refresh)
+{
+	struct life l = begin();
+	struct operation o = renew(OPERATION_REFRESH, 5);
+	const struct outcome *out;
+
+	life_put(&l, renewals[_i].item);
+	out = life_expect(&l, &o, "", renewals[_i].done ? OUTCOME_DONE :
+	    OUTCOME_CONFLICT);
+	life_is(&l, renewals[_i].done ? OWN("00000006") "," KEPT :
+	    renewals[_i].item);
+	if (renewals[_i].done)
+		ck_assert_uint_eq(out->lock.beat, 6);
+	life_done(&l);
+}
+END_TEST
+
+static const struct attribute attributes[] = {
+	{ { "stage", 5 }, { "two", 3 }, false },
+	{ { "size", 4 }, { "{\"N\":\"7\"}", 9 }, true },
+};
+
+START_TEST(test_update)
+{
+	struct life l = begin();
+	struct operation o = renew(OPERATION_UPDATE, 5);
+	const struct contents *c;
+
+	o.contents = (struct contents){ { "new", 3 }, attributes, 2 };
+	life_put(&l, renewals[_i].item);
+	c = &life_expect(&l, &o, "", renewals[_i].done ? OUTCOME_DONE :
+	    OUTCOME_CONFLICT)->lock.contents;
+	life_is(&l, renewals[_i].done ? OWN("00000006") ","
+	    B("data", "bmV3") "," S("stage", "two") "," N("size", "7") :
+	    renewals[_i].item);
+	if (renewals[_i].done) {
+		ck_assert(contents_are_equal(c, &o.contents));
+		ck_assert_uint_eq(l.outcome.lock.beat, 6);
+		/* Exactly what is given: nothing. */
+		o.contents = (struct contents){ { NULL, 0 }, NULL, 0 };
+		o.beat = 6;
+		life_expect(&l, &o, "", OUTCOME_DONE);
+		life_is(&l, OWN("00000007"));
+	}
+	life_done(&l);
+}
+END_TEST
+
+static const struct {
+	const char *item;
+	bool done;
+} releases[] = {
+	{ OWN("00000000") "," KEPT, true },
+	{ OWN("ffffffff") "," KEPT, true },
+	{ S("ownerName", "us") "," S("leaseDuration", "20000") ","
+	    S("recordVersionNumber", "11112222-3333-4444-8555-666700000000"),
+	    false },
+	{ S("ownerName", "us") "," S("leaseDuration", "20000") ","
+	    S("recordVersionNumber", "11112222-3333-4444-8555-6665ffffffff"),
+	    false },
+	{ THEIRS, false },
+};
+
+START_TEST(test_release)
+{
+	struct life l = begin();
+	struct operation o = life_make(OPERATION_RELEASE);
+	const struct outcome *out;
+
+	life_put(&l, releases[_i].item);
+	out = life_expect(&l, &o, "", releases[_i].done ? OUTCOME_DONE :
+	    OUTCOME_CONFLICT);
+	ck_assert(out->lock.exists != releases[_i].done);
+	life_is(&l, releases[_i].done ? "" : releases[_i].item);
+
+	for (int i = 0; i < 2; i++) {
+		char kept[1024];
+
+		o.keep = i == 0;
+		l.table.keep_released = i == 1;
+		life_put(&l, releases[_i].item);
+		(void)snprintf(kept, sizeof(kept), "%s%s", releases[_i].item,
+		    releases[_i].done ? "," RELEASED : "");
+		out = life_expect(&l, &o, "", releases[_i].done ?
+		    OUTCOME_DONE : OUTCOME_CONFLICT);
+		life_is(&l, kept);
+		if (releases[_i].done)
+			ck_assert(out->lock.exists &&
+			    out->lock.n_holders == 0 &&
+			    out->lock.contents.data.length == 2);
+	}
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_break)
+{
+	struct life l = begin();
+	struct operation o = life_make(OPERATION_BREAK);
+	const struct outcome *out;
+
+	o.version = "8d524f11-b878-4be1-acdd-8c23f85d5e6d";
+	life_put(&l, THEIRS "," KEPT);
+	life_expect(&l, &o, "", OUTCOME_CONFLICT);
+	o.keep = true;
+	life_expect(&l, &o, "", OUTCOME_CONFLICT);
+	life_is(&l, THEIRS "," KEPT);
+
+	/* What stays has another version: its holder must not renew it. */
+	o.version = JAVA_VERSION;
+	out = life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(out->lock.exists && out->lock.n_holders == 0);
+	ck_assert_str_ne(out->lock.version, JAVA_VERSION);
+	ck_assert(strstr(life_item(&l), KEPT) == NULL ||
+	    strstr(life_item(&l), RELEASED) != NULL);
+	o.keep = false;
+	life_put(&l, THEIRS);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	life_is(&l, "");
+	life_done(&l);
+}
+END_TEST
+
+/* ---- lost answers ------------------------------------------------------ */
+
+/* None of these makes a conflict of what we did ourselves, and each is done
+ * once. */
+static const char *const nets[] = { "", "a", "r", "t", "aa", "ra", "ar", "as",
+	"rs", "ta", "ara" };
+
+START_TEST(test_lost_answers)
+{
+	struct life l = begin();
+	struct operation acquire = life_make(OPERATION_ACQUIRE);
+	struct operation refresh = renew(OPERATION_REFRESH, 0);
+	struct operation update = renew(OPERATION_UPDATE, 40);
+	struct operation release = life_make(OPERATION_RELEASE);
+	struct operation breaks = life_make(OPERATION_BREAK);
+	const struct outcome *out;
+	const char *net = nets[_i];
+
+	update.contents = (struct contents){ { "new", 3 }, attributes, 2 };
+	for (int keep = 0; keep < 2; keep++) {
+		release.keep = breaks.keep = keep == 1;
+		out = life_expect(&l, &acquire, net, OUTCOME_DONE);
+		ck_assert_uint_eq(out->lock.n_holders, 1);
+		out = life_expect(&l, &refresh, net, OUTCOME_DONE);
+		ck_assert_uint_gt(out->lock.beat, 0);
+		out = life_expect(&l, &update, net, OUTCOME_DONE);
+		ck_assert_uint_gt(out->lock.beat, 40);
+		ck_assert(contents_are_equal(&out->lock.contents,
+		    &update.contents));
+		life_expect(&l, &release, net, OUTCOME_DONE);
+		if (keep == 0)
+			life_is(&l, "");
+		life_put(&l, THEIRS);
+		acquire = take(JAVA_VERSION, 1);
+		life_expect(&l, &acquire, net, OUTCOME_DONE);
+		life_put(&l, THEIRS);
+		breaks.version = JAVA_VERSION;
+		life_expect(&l, &breaks, net, OUTCOME_DONE);
+		ck_assert_uint_eq(l.outcome.lock.n_holders, 0);
+		life_put(&l, THEIRS "," RELEASED);
+		acquire = take(JAVA_VERSION, 0);
+		life_expect(&l, &acquire, net, OUTCOME_DONE);
+		life_expect(&l, &release, "", OUTCOME_DONE);
+		if (keep == 0)
+			acquire = life_make(OPERATION_ACQUIRE);
+	}
+	life_done(&l);
+}
+END_TEST
+
+/* What somebody else did meanwhile is a conflict all the same. */
+START_TEST(test_loss_is_no_excuse)
+{
+	struct life l = begin();
+	struct operation o = life_make(OPERATION_ACQUIRE);
+
+	life_put(&l, THEIRS);
+	life_expect(&l, &o, "a", OUTCOME_CONFLICT);
+	life_expect(&l, &o, "as", OUTCOME_CONFLICT);
+	o = renew(OPERATION_REFRESH, 3);
+	life_expect(&l, &o, "a", OUTCOME_CONFLICT);
+	life_put(&l, OWN("00000009"));
+	life_expect(&l, &o, "ha", OUTCOME_CONFLICT);
+	o = life_make(OPERATION_RELEASE);
+	life_put(&l, THEIRS);
+	/* Ours is gone: that is what was wanted. */
+	life_expect(&l, &o, "a", OUTCOME_DONE);
+	life_expect(&l, &o, "", OUTCOME_CONFLICT);
+	life_is(&l, THEIRS);
+	life_done(&l);
+}
+END_TEST
+
+/* A renewal counts from the send of the attempt that is in the record. */
+START_TEST(test_whose_renewal)
+{
+	struct life l = begin();
+	struct operation o = renew(OPERATION_REFRESH, 3);
+	uint64_t start = l.now_ms;
+
+	life_put(&l, OWN("00000003"));
+	life_expect(&l, &o, "h", OUTCOME_DONE);
+	life_is(&l, OWN("00000005"));
+	ck_assert_uint_eq(l.outcome.sent_ms, start + STEP);
+	ck_assert(l.outcome.unanswered);
+	ck_assert(!life_land(&l, 0));	/* an earlier one never follows */
+	life_is(&l, OWN("00000005"));
+
+	/* The look after "not valid" shows the first. */
+	start = l.now_ms;
+	o.beat = 5;
+	life_expect(&l, &o, "ah", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.sent_ms, start + 2 * STEP);
+	life_is(&l, OWN("00000008"));
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_late_copies)
+{
+	struct life l = begin();
+	struct operation acquire = life_make(OPERATION_ACQUIRE);
+	struct operation refresh = renew(OPERATION_REFRESH, 0);
+	struct operation update = renew(OPERATION_UPDATE, 8);
+	struct operation release = life_make(OPERATION_RELEASE);
+
+	release.keep = true;
+	life_expect(&l, &acquire, "h", OUTCOME_DONE);
+	life_expect(&l, &refresh, "h", OUTCOME_DONE);
+	update.contents.data = (struct key){ "new", 3 };
+	life_expect(&l, &update, "h", OUTCOME_DONE);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert(!life_land(&l, i));
+	life_expect(&l, &release, "h", OUTCOME_DONE);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert(!life_land(&l, i));
+	ck_assert(strstr(life_item(&l), RELEASED) != NULL);
+	ck_assert(life_land(&l, 3));	/* it is free already */
+
+	/* Somebody came: the release is not theirs. */
+	life_put(&l, THEIRS);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert(!life_land(&l, i));
+	life_is(&l, THEIRS);
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_give_up)
+{
+	struct life l = begin();
+	struct operation o = renew(OPERATION_REFRESH, 3);
+
+	life_put(&l, OWN("00000003"));
+	life_expect(&l, &o, "a!", OUTCOME_UNKNOWN);
+	ck_assert(l.outcome.unanswered);
+	life_expect(&l, &o, "t!", OUTCOME_REFUSED);
+	ck_assert(!l.outcome.unanswered);
+	life_done(&l);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("dialect_awslabs");
+	TCase *tcase = tcase_create("awslabs");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, test_acquire);
+	tcase_add_test(tcase, test_host_owns_what_nobody_does);
+	tcase_add_loop_test(tcase, test_take, 0, 5);
+	tcase_add_loop_test(tcase, test_refresh, 0, 6);
+	tcase_add_loop_test(tcase, test_update, 0, 6);
+	tcase_add_loop_test(tcase, test_release, 0, 5);
+	tcase_add_test(tcase, test_break);
+	tcase_add_loop_test(tcase, test_lost_answers, 0,
+	    sizeof(nets) / sizeof(nets[0]));
+	tcase_add_test(tcase, test_loss_is_no_excuse);
+	tcase_add_test(tcase, test_whose_renewal);
+	tcase_add_test(tcase, test_late_copies);
+	tcase_add_test(tcase, test_give_up);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,82 @@
+/*
+ * A record format in the hands of a test: operations go through the exchange
+ * to a model of DynamoDB, which carries the very requests out. What the network
+ * does to them, the test says.
+ */
+#ifndef DDBLOCKD_TESTS_DIALECT_LIFE_H
+#define DDBLOCKD_TESTS_DIALECT_LIFE_H
+
+#include "dialect/exchange.h"
+#include "dynamo.h"
+
+#define WALL UINT64_C(1800000000000)	/* when a test begins */
+#define BOOT UINT64_C(50000)
+#define STEP 1000			/* between two attempts */
+
+#define S(name, s) "'" name "':{'S':'" s "'}"
+#define N(name, n) "'" name "':{'N':'" n "'}"
+#define B(name, b) "'" name "':{'B':'" b "'}"
+
+/* Holds of ours, as the core names them, and somebody else's. */
+extern const struct holder me;
+extern const struct holder you;
+
+struct life {
+	const struct dialect *dialect;
+	struct dialect_table table;
+	struct dynamo *dynamo;
+	uint64_t now_ms;	/* boot time; the wall goes with it */
+	struct exchange exchange;
+	struct outcome outcome;
+	bool running;
+	unsigned n_requests;	/* of the last operation */
+	struct dialect_request late[8];
+	size_t n_late;
+	char text[4096];
+};
+
+/* An empty table, as the format wants it. */
+void life_init(struct life *, const struct dialect *,
+    const struct dialect_table *);
+void life_done(struct life *);
+
+/* An operation on "k" with all that it may need. */
+struct operation life_make(enum operation_kind);
+
+/*
+ * Run it. @net has a letter for each attempt: '.' for one that is answered,
+ * and what is not named is; 'a' for one whose answer is lost, 'r' for one that
+ * is lost before it took effect, 'h' for one that is held back, 's' for one
+ * whose failed condition comes without the record, 't' for one that is told to
+ * come again, '!' for giving up. The outcome is valid until the next.
+ */
+const struct outcome *life_run(struct life *, const struct operation *,
+    const char *net);
+
+/* The same, of what must come to that. */
+const struct outcome *life_expect(struct life *, const struct operation *,
+    const char *net, enum outcome_kind);
+
+/* What was held back lands now: did it take effect? */
+bool life_land(struct life *, size_t i);
+
+/* Attributes of an item beside its keys, with ' for ". */
+void life_put(struct life *, const char *attributes);
+void life_put_key(struct life *, const char *key, const char *attributes);
+
+/* The item "k" as a text that is comparable: attributes in their order, with '
+ * for ", and without its keys; "" if there is none. */
+const char *life_item(struct life *);
+/* Fails the test if it is another. */
+void life_is(struct life *, const char *attributes);
+
+/* Refused with that code, and with a text that has these words in it. */
+void life_refuses(struct life *, const struct operation *, int code,
+    const char *words);
+
+/* A read of such a record ends with BAD_RECORD and names these; every write
+ * leaves it as it is. */
+void life_is_bad(struct life *, const char *attributes, const char *attribute,
+    const char *words);
+
+#endif
