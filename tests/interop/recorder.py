@@ -1,0 +1,60 @@
+"""A proxy that remembers when each request came, and may lose some answers.
+
+    with Recorder() as proxy, Java(table, endpoint=proxy.url) as peer:
+        peer.acquire("k")
+        proxy.writes()[-1].came_s      # by time.monotonic()
+        proxy.writes()[-1].came_wall_s
+
+What came before it was applied, so a lease that begins with a write begins
+after its `came_s`: who waits for that lease's end cannot be here before
+`came_s` and the lease.
+"""
+import os
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "integration"))
+import fault_proxy  # noqa: E402
+
+WRITES = ("PutItem", "UpdateItem", "DeleteItem")
+
+
+class Recorder(fault_proxy.Proxy):
+    """@lose: the share of answers that are lost, decided by @seed."""
+
+    def __init__(self, upstream=None, lose=0.0, seed=1):
+        self.lose = lose
+        self.random = random.Random(seed)
+        self.lost = 0
+        super().__init__(upstream)
+
+    async def _exchange(self, exchange, request):
+        request.came_s = time.monotonic()
+        request.came_wall_s = time.time()
+        if self.random.random() >= self.lose:
+            await super()._exchange(exchange, request)
+            return
+        with self.condition:
+            self.serial += 1
+            request.came = self.serial
+            self.requests.append(request)
+            self.lost += 1
+        await fault_proxy.lose_after(exchange, None)
+
+    def writes(self, since=0):
+        """Those that took effect, in the order in which they came."""
+        return [r for r in self.seen(since=since)
+                if r.operation in WRITES and r.status == 200]
+
+    def wait_writes(self, n, since=0):
+        """Wait for so many, and for their answers."""
+        self.wait(lambda: len([r for r in self.writes(since)
+                               if r.answered]) >= n, f"{n} writes")
+        return self.writes(since)
+
+    def forget(self):
+        """Of long runs: what came so far."""
+        with self.condition:
+            self.requests.clear()
