@@ -4,6 +4,8 @@
 #include "common/clock.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <sys/timex.h>
 #include <time.h>
 
 static uint64_t
@@ -32,4 +34,15 @@ uint64_t
 clock_wall_ms(void)
 {
 	return clock_read_us(CLOCK_REALTIME) / 1000;
+}
+
+int
+clock_is_synchronised(void)
+{
+	struct timex t = { .modes = 0 };	/* only look */
+	int state = adjtimex(&t);
+
+	if (state < 0)
+		return -errno;
+	return state != TIME_ERROR && (t.status & STA_UNSYNC) == 0;
 }

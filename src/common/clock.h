@@ -10,7 +10,14 @@
 uint64_t clock_boot_ms(void);
 uint64_t clock_boot_us(void);
 
-/* CLOCK_REALTIME, for SigV4 and display only: never for a lease. */
+/* CLOCK_REALTIME, for SigV4, display and the record formats whose times are
+ * those of hosts' clocks: never for a lease of ours. */
 uint64_t clock_wall_ms(void);
+
+/*
+ * Does the kernel call CLOCK_REALTIME synchronised? 1: it does; 0: it does
+ * not; negative: it does not say, for this errno.
+ */
+int clock_is_synchronised(void);
 
 #endif

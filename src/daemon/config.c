@@ -2,7 +2,7 @@
  * The configuration in memory: setting values, where each came from, and what
  * is to be complained about.
  */
-#include "daemon/config.h"
+#include "daemon/config_format.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,6 +164,20 @@ config_origin_of(const struct config_origin *origins,
 	    origins[found - s];
 }
 
+bool
+config_is_set(const struct config_namespace *n, const char *name)
+{
+	return config_origin_of(n->origins, CONFIG_NAMESPACE, name).file !=
+	    NULL;
+}
+
+unsigned
+config_known_to(const struct config_namespace *n)
+{
+	return n->store == CONFIG_STORE_SQLITE ? CONFIG_KNOWN_SQLITE :
+	    CONFIG_KNOWN(n->format);
+}
+
 int
 config_add_namespace(struct config *c, const char *name,
     struct config_origin origin, struct config_namespace **ret)
@@ -264,7 +278,7 @@ config_set(struct config *c, const char *namespace_name, const char *name,
 
 static void
 config_describe_section(enum config_section section, const void *values,
-    const struct config_origin *origins, enum config_store store,
+    const struct config_origin *origins, unsigned known_to,
     struct buffer *buffer)
 {
 	size_t n;
@@ -273,7 +287,7 @@ config_describe_section(enum config_section section, const void *values,
 	for (size_t i = 0; i < n; i++) {
 		const void *value = (const char *)values + s[i].offset;
 
-		if (s[i].store != CONFIG_STORE_ANY && s[i].store != store)
+		if ((s[i].known & known_to) == 0)
 			continue;
 		if ((s[i].kind == CONFIG_TEXT || s[i].kind == CONFIG_SECRET) &&
 		    *(char *const *)value == NULL)
@@ -291,13 +305,13 @@ config_describe(const struct config *c, struct buffer *buffer)
 {
 	(void)buffer_append_text(buffer, "[daemon]\n");
 	config_describe_section(CONFIG_DAEMON, &c->daemon, c->daemon.origins,
-	    CONFIG_STORE_ANY, buffer);
+	    CONFIG_KNOWN_SQLITE, buffer);
 	for (size_t i = 0; i < c->n_namespaces; i++) {
 		const struct config_namespace *n = &c->namespaces[i];
 
 		(void)buffer_printf(buffer, "\n[namespace %s]\n", n->name);
 		config_describe_section(CONFIG_NAMESPACE, n, n->origins,
-		    (enum config_store)n->store, buffer);
+		    config_known_to(n), buffer);
 	}
 	return buffer_failed(buffer);
 }
@@ -305,7 +319,7 @@ config_describe(const struct config *c, struct buffer *buffer)
 struct core_namespace
 config_core_namespace(const struct config_namespace *n)
 {
-	return (struct core_namespace){
+	struct core_namespace core = {
 		.name = n->name,
 		.lease_ms = n->lease_ms,
 		.heartbeat_ms = n->heartbeat_ms,
@@ -321,4 +335,7 @@ config_core_namespace(const struct config_namespace *n)
 		.list_capacity = n->store == CONFIG_STORE_DYNAMODB ?
 		    (uint32_t)n->list_capacity : 0,
 	};
+
+	config_format_describe(n, &core);
+	return core;
 }

@@ -17,7 +17,7 @@
 #include "core/core.h"
 
 #define CONFIG_NAMESPACE_LENGTH_MAX 64
-#define CONFIG_SETTINGS_MAX 32		/* in one section */
+#define CONFIG_SETTINGS_MAX 64		/* in one section */
 #define CONFIG_VALUE_LENGTH_MAX 4096
 
 enum config_kind {
@@ -43,7 +43,35 @@ enum config_section {
 enum config_store {
 	CONFIG_STORE_SQLITE = 0,	/* in the order of the choices */
 	CONFIG_STORE_DYNAMODB,
-	CONFIG_STORE_ANY,
+};
+
+enum config_format {
+	CONFIG_FORMAT_NATIVE = 0,	/* in the order of the names */
+	CONFIG_FORMAT_AWSLABS,
+	CONFIG_FORMAT_PYTHON,
+	CONFIG_FORMAT_JS_FAIL_OPEN,
+	CONFIG_FORMAT_JS_FAIL_CLOSED,
+	CONFIG_FORMAT_DLOCK,
+	CONFIG_FORMATS,
+};
+
+#define CONFIG_FORMAT_NAMES \
+	"native|awslabs|python|js-fail-open|js-fail-closed|dlock"
+
+/* Who knows a setting: the embedded store, and the fleet's with a format. */
+#define CONFIG_KNOWN_SQLITE 1u
+#define CONFIG_KNOWN(format) (2u << (format))
+#define CONFIG_KNOWN_DYNAMODB \
+	(CONFIG_KNOWN(CONFIG_FORMATS) - CONFIG_KNOWN(0))
+
+enum config_lease_text {
+	CONFIG_LEASE_MILLISECONDS = 0,
+	CONFIG_LEASE_GO,
+};
+
+enum config_released {
+	CONFIG_RELEASED_DELETE = 0,
+	CONFIG_RELEASED_KEEP,
 };
 
 /* A row of the table. */
@@ -54,7 +82,7 @@ struct config_setting {
 	const char *standard;	/* the default; NULL: none, or computed */
 	uint64_t least, most;	/* of a number */
 	const char *choices;	/* "auto|journal|stderr|json" */
-	enum config_store store;	/* which store knows it */
+	unsigned known;		/* to whom */
 	const char *argument;	/* what --help calls its value */
 	const char *help;
 };
@@ -107,12 +135,26 @@ struct config_namespace {
 	uint64_t retention_ms;
 	char *file;
 	uint64_t idle_ms;
+	uint64_t format;	/* enum config_format */
 	char *table;
 	char *region;
 	char *endpoint;
 	char *key_attribute;
+	uint64_t key_type;	/* enum dialect_key_type */
 	char *sort_attribute;
+	uint64_t sort_type;
 	char *ttl_attribute;
+	char *rename;
+	char *prefix;
+	uint64_t lease_text;	/* enum config_lease_text */
+	uint64_t released;	/* enum config_released */
+	uint64_t keep_attributes;
+	uint64_t local_time;
+	uint64_t expiry_ms;
+	uint64_t fencing;
+	uint64_t skew_ms;
+	uint64_t trust_clock;
+	uint64_t heartbeat_rate;
 	uint64_t read_capacity;
 	uint64_t write_capacity;
 	char *access_key_id;
@@ -183,6 +225,8 @@ int config_describe(const struct config *, struct buffer *);
 struct core_namespace config_core_namespace(const struct config_namespace *);
 
 /* For the parts of this module. */
+bool config_is_set(const struct config_namespace *, const char *name);
+unsigned config_known_to(const struct config_namespace *);
 struct config_origin config_origin_of(const struct config_origin *origins,
     enum config_section, const char *name);
 void config_complain(struct config *, struct config_origin,

@@ -3,7 +3,7 @@
  * that starts with settings which contradict each other would show it only in
  * an outage, so nothing is corrected silently.
  */
-#include "daemon/config.h"
+#include "daemon/config_format.h"
 
 #include <grp.h>
 #include <stdio.h>
@@ -38,13 +38,6 @@ config_default_section(enum config_section section, void *values,
 			return r;
 	}
 	return 0;
-}
-
-static bool
-config_is_set(const struct config_namespace *n, const char *name)
-{
-	return config_origin_of(n->origins, CONFIG_NAMESPACE, name).file !=
-	    NULL;
 }
 
 /* The defaults that depend on other settings. */
@@ -133,26 +126,6 @@ config_check_timing(struct config *c, struct config_namespace *n)
 	config_complain(c, origin, "namespace %s: %s", n->name, rule);
 }
 
-/* A setting of another store is a mistake, not a remark. */
-static void
-config_check_store(struct config *c, const struct config_namespace *n)
-{
-	size_t count;
-	const struct config_setting *s = config_settings(CONFIG_NAMESPACE,
-	    &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (n->origins[i].file == NULL ||
-		    s[i].store == CONFIG_STORE_ANY ||
-		    s[i].store == (enum config_store)n->store)
-			continue;
-		config_complain(c, n->origins[i], "namespace %s: %s is for "
-		    "store = %s; remove it or change store", n->name,
-		    s[i].name, s[i].store == CONFIG_STORE_SQLITE ? "sqlite" :
-		    "dynamodb");
-	}
-}
-
 static void
 config_check_dynamodb(struct config *c, const struct config_namespace *n)
 {
@@ -197,6 +170,21 @@ config_equal(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+/* Can no key of one be a key of the other in the same table? */
+static bool
+config_apart(const struct config_namespace *a,
+    const struct config_namespace *b)
+{
+	size_t length;
+
+	if (a->format != CONFIG_FORMAT_DLOCK || b->format != a->format ||
+	    a->prefix == NULL || b->prefix == NULL)
+		return false;
+	length = strlen(a->prefix) < strlen(b->prefix) ? strlen(a->prefix) :
+	    strlen(b->prefix);
+	return memcmp(a->prefix, b->prefix, length) != 0;
+}
+
 /* Two sessions of one daemon would compete for the same locks. */
 static void
 config_check_shared(struct config *c, size_t i)
@@ -216,7 +204,8 @@ config_check_shared(struct config *c, size_t i)
 		if (n->store == CONFIG_STORE_DYNAMODB && n->table != NULL &&
 		    config_equal(o->table, n->table) &&
 		    config_equal(o->region, n->region) &&
-		    config_equal(o->endpoint, n->endpoint))
+		    config_equal(o->endpoint, n->endpoint) &&
+		    !config_apart(o, n))
 			config_complain(c, n->origin, "namespaces %s and %s "
 			    "have the same table %s; give each its own",
 			    o->name, n->name, n->table);
@@ -291,11 +280,13 @@ config_finish_namespace(struct config *c, size_t i)
 	}
 	r = config_default_section(CONFIG_NAMESPACE, n, n->origins);
 	if (r == 0)
+		r = config_format_default(n);
+	if (r == 0)
 		r = config_default_namespace(n);
 	if (r < 0)
 		return r;
 	config_check_timing(c, n);
-	config_check_store(c, n);
+	config_format_check(c, n);
 	config_check_owner(c, n);
 	if (n->store == CONFIG_STORE_DYNAMODB)
 		config_check_dynamodb(c, n);

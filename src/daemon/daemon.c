@@ -17,9 +17,11 @@
 #include <sys/utsname.h>
 #include <systemd/sd-daemon.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/engine.h"
+#include "daemon/host_clock.h"
 #include "daemon/notify.h"
 #include "ddblock.h"
 
@@ -253,11 +255,14 @@ daemon_start(struct daemon *d, const char *host)
 		.changed = daemon_on_changed,
 	};
 	char text[DAEMON_TEXT_MAX] = "";
-	int r = DDBLOCK_E_NOMEM;
+	int r = host_clock_check(d->config, clock_is_synchronised, text,
+	    sizeof(text));
 
-	d->base = event_base_new();
-	if (d->base != NULL)
-		r = daemon_catch_signals(d);
+	if (r == 0) {
+		d->base = event_base_new();
+		r = d->base == NULL ? DDBLOCK_E_NOMEM :
+		    daemon_catch_signals(d);
+	}
 	if (r == 0)
 		r = engine_new(d->base, d->config, host, &calls, d,
 		    &d->engine, text, sizeof(text));

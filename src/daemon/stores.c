@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/config_format.h"
 #include "ddblock.h"
 #include "store/store_dynamodb.h"
 #include "store/store_sqlite.h"
@@ -65,6 +66,34 @@ stores_read_boot_id(char *text, size_t size)
 		(void)close(fd);
 }
 
+/* What the settings say about the table. */
+static struct dialect_table
+stores_table(const struct config_namespace *n,
+    const struct config_renames *renames)
+{
+	return (struct dialect_table){
+		.table = n->table,
+		.key_attribute = n->key_attribute,
+		.sort_attribute = n->sort_attribute,
+		.key_type = (enum dialect_key_type)n->key_type,
+		.sort_type = (enum dialect_key_type)n->sort_type,
+		.ttl_attribute = n->ttl_attribute,
+		.renamed = renames->names,
+		.n_renamed = renames->n_names,
+		.prefix = n->prefix,
+		.go_lease = n->lease_text == CONFIG_LEASE_GO,
+		.keep_released = n->released == CONFIG_RELEASED_KEEP,
+		.keep_attributes = n->keep_attributes != 0,
+		.local_time = n->local_time != 0,
+		.fencing = n->fencing != 0,
+		.expiry_s = n->expiry_ms / 1000,
+		.skew_ms = n->skew_ms,
+		.read_capacity = n->read_capacity,
+		.write_capacity = n->write_capacity,
+		.retention_s = n->retention_ms / 1000,
+	};
+}
+
 static int
 stores_open_dynamodb(struct event_base *base,
     const struct config_namespace *n, const char *host,
@@ -72,29 +101,29 @@ stores_open_dynamodb(struct event_base *base,
     size_t size)
 {
 	char pid[24], boot_id[64];
-	const struct store_dynamodb_config config = {
+	struct config_renames renames;
+	struct store_dynamodb_config config = {
 		.namespace_name = n->name,
-		.table = n->table,
-		.key_attribute = n->key_attribute,
-		.sort_attribute = n->sort_attribute,
-		.ttl_attribute = n->ttl_attribute,
-		.read_capacity = n->read_capacity,
-		.write_capacity = n->write_capacity,
+		.format = config_format_name(n->format),
 		.endpoint = n->endpoint,
 		.region = n->region,
 		.access_key_id = n->access_key_id,
 		.secret_access_key = n->secret_access_key,
 		.session_token = n->session_token,
-		.retention_s = n->retention_ms / 1000,
-		.host = host,
-		.pid = pid,
-		.boot_id = boot_id,
-		.version = PACKAGE_VERSION,
 		.allow_plain_http = n->allow_plain_http != 0,
 	};
+	int r;
 
+	r = config_format_renames(n, &renames, text, size);
+	if (r < 0)
+		return r;
 	(void)snprintf(pid, sizeof(pid), "%jd", (intmax_t)getpid());
 	stores_read_boot_id(boot_id, sizeof(boot_id));
+	config.table = stores_table(n, &renames);
+	config.table.host = host;
+	config.table.pid = pid;
+	config.table.boot_id = boot_id;
+	config.table.version = PACKAGE_VERSION;
 	return store_dynamodb_new(base, &config, outcome, arg, ret, text,
 	    size);
 }

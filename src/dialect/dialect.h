@@ -44,7 +44,7 @@ struct dialect_name {
 
 /*
  * What a namespace says about its table and about this daemon. Borrowed. What
- * only some formats have is 0 elsewhere.
+ * only some formats have means nothing in the others.
  */
 struct dialect_table {
 	const char *table;

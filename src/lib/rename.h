@@ -23,6 +23,7 @@
 #define clock_boot_ms ddblock_private_clock_boot_ms
 #define clock_boot_us ddblock_private_clock_boot_us
 #define clock_wall_ms ddblock_private_clock_wall_ms
+#define clock_is_synchronised ddblock_private_clock_is_synchronised
 #define error_word ddblock_private_error_word
 #define error_text ddblock_private_error_text
 #define error_exit_status ddblock_private_error_exit_status

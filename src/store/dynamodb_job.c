@@ -174,6 +174,14 @@ dynamodb_job_perform(struct dynamodb_job *j, struct course_step *step)
 	dynamodb_job_end(j, &step->outcome);
 }
 
+/* The clock that the times in records are of. */
+static uint64_t
+dynamodb_wall_ms(const struct dynamodb_jobs *s)
+{
+	return s->dialect->host_clock ? clock_wall_ms() :
+	    aws_client_wall_ms(s->client);
+}
+
 void
 dynamodb_jobs_refuse(struct dynamodb_jobs *s, struct operation *operation,
     int code, const char *text)
@@ -197,8 +205,8 @@ dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 	}
 	j->jobs = s;
 	j->operation = operation;
-	course_init(&j->course, &dialect_native, s->table, operation,
-	    aws_client_wall_ms(s->client));
+	course_init(&j->course, s->dialect, s->table, operation,
+	    dynamodb_wall_ms(s));
 	j->next = s->first;
 	j->link = &s->first;
 	if (j->next != NULL)

@@ -15,7 +15,8 @@ struct dynamodb_job;
 /* All those of one store. */
 struct dynamodb_jobs {
 	struct event_base *base;
-	struct aws_client *client;	/* set before the first starts */
+	struct aws_client *client;	/* set before the first starts, */
+	const struct dialect *dialect;	/* and this */
 	const struct dialect_table *table;
 	store_outcome_fn outcome;
 	void *outcome_arg;

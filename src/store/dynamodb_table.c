@@ -40,7 +40,9 @@ struct dynamodb_table {
 	const char *table;
 	const char *key_attribute;
 	const char *sort_attribute;	/* NULL: no sort key */
-	const char *ttl_attribute;
+	enum dialect_key_type key_type;
+	enum dialect_key_type sort_type;
+	const char *ttl_attribute;	/* NULL: it needs no time to live */
 	uint64_t read_capacity;		/* 0: paid by request */
 	uint64_t write_capacity;
 	enum dynamodb_table_goal goal;
@@ -113,20 +115,62 @@ dynamodb_table_next(struct dynamodb_table *t, enum dynamodb_table_step step)
 	dynamodb_table_send(t);
 }
 
-/* A member for each key attribute, with the sort key's after the other's. */
-static void
-dynamodb_table_each_key(const struct dynamodb_table *t, struct buffer *b,
-    const char *before, const char *after, const char *before_sort,
-    const char *after_sort)
+static const char *
+dynamodb_table_type(enum dialect_key_type type)
 {
-	(void)buffer_append_text(b, before);
+	static const char *const names[] = {
+		[DIALECT_KEY_TEXT] = "S", [DIALECT_KEY_NUMBER] = "N",
+		[DIALECT_KEY_BYTES] = "B",
+	};
+
+	return names[type];
+}
+
+static void
+dynamodb_table_write_keys(const struct dynamodb_table *t, struct buffer *b)
+{
+	(void)buffer_append_text(b, ",\"KeySchema\":["
+	    "{\"KeyType\":\"HASH\",\"AttributeName\":");
 	json_append_text(b, t->key_attribute);
-	(void)buffer_append_text(b, after);
-	if (t->sort_attribute == NULL)
-		return;
-	(void)buffer_append_text(b, before_sort);
-	json_append_text(b, t->sort_attribute);
-	(void)buffer_append_text(b, after_sort);
+	if (t->sort_attribute != NULL) {
+		(void)buffer_append_text(b,
+		    "},{\"KeyType\":\"RANGE\",\"AttributeName\":");
+		json_append_text(b, t->sort_attribute);
+	}
+	(void)buffer_printf(b, "}],\"AttributeDefinitions\":["
+	    "{\"AttributeType\":\"%s\",\"AttributeName\":",
+	    dynamodb_table_type(t->key_type));
+	json_append_text(b, t->key_attribute);
+	if (t->sort_attribute != NULL) {
+		(void)buffer_printf(b,
+		    "},{\"AttributeType\":\"%s\",\"AttributeName\":",
+		    dynamodb_table_type(t->sort_type));
+		json_append_text(b, t->sort_attribute);
+	}
+	(void)buffer_append_text(b, "}]");
+}
+
+/* A key that no lock has, or at least nobody minds being read. */
+static void
+dynamodb_table_write_no_key(const struct dynamodb_table *t, struct buffer *b)
+{
+	static const char *const values[] = {
+		[DIALECT_KEY_TEXT] = "session:none",
+		[DIALECT_KEY_NUMBER] = "0",
+		[DIALECT_KEY_BYTES] = "AAAA",
+	};
+
+	(void)buffer_append_text(b, ",\"Key\":{");
+	json_append_text(b, t->key_attribute);
+	(void)buffer_printf(b, ":{\"%s\":\"%s\"}",
+	    dynamodb_table_type(t->key_type), values[t->key_type]);
+	if (t->sort_attribute != NULL) {
+		(void)buffer_append_text(b, ",");
+		json_append_text(b, t->sort_attribute);
+		(void)buffer_printf(b, ":{\"%s\":\"%s\"}",
+		    dynamodb_table_type(t->sort_type), values[t->sort_type]);
+	}
+	(void)buffer_append_text(b, "}");
 }
 
 static void
@@ -140,15 +184,8 @@ dynamodb_table_write_create(const struct dynamodb_table *t, struct buffer *b)
 		    "\"ReadCapacityUnits\":%" PRIu64 ","
 		    "\"WriteCapacityUnits\":%" PRIu64 "}",
 		    t->read_capacity, t->write_capacity);
-	(void)buffer_append_text(b, ",\"KeySchema\":[");
-	dynamodb_table_each_key(t, b,
-	    "{\"KeyType\":\"HASH\",\"AttributeName\":", "}",
-	    ",{\"KeyType\":\"RANGE\",\"AttributeName\":", "}");
-	(void)buffer_append_text(b, "],\"AttributeDefinitions\":[");
-	dynamodb_table_each_key(t, b,
-	    "{\"AttributeType\":\"S\",\"AttributeName\":", "}",
-	    ",{\"AttributeType\":\"S\",\"AttributeName\":", "}");
-	(void)buffer_append_text(b, "]}");
+	dynamodb_table_write_keys(t, b);
+	(void)buffer_append_text(b, "}");
 }
 
 static const char *
@@ -161,11 +198,8 @@ dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
 		(void)buffer_append_text(b, "}");
 		return "DescribeTable";
 	case TABLE_TIME:
-		(void)buffer_append_text(b, ",\"Key\":{");
-		dynamodb_table_each_key(t, b,
-		    "", ":{\"S\":\"session:none\"}",
-		    ",", ":{\"S\":\"" KEY_SORT_NONE "\"}");
-		(void)buffer_append_text(b, "}}");
+		dynamodb_table_write_no_key(t, b);
+		(void)buffer_append_text(b, "}");
 		return "GetItem";
 	case TABLE_CREATE:
 		dynamodb_table_write_create(t, b);
@@ -207,11 +241,13 @@ static void
 dynamodb_table_keys_needed(const struct dynamodb_table *t,
     char text[TABLE_KEYS_MAX])
 {
-	bool sorts = t->sort_attribute != NULL;
+	int n = snprintf(text, TABLE_KEYS_MAX, "partition key \"%s\" (%s)",
+	    t->key_attribute, dynamodb_table_type(t->key_type));
 
-	(void)snprintf(text, TABLE_KEYS_MAX, "partition key \"%s\" (S)%s%s%s",
-	    t->key_attribute, sorts ? ", sort key \"" : "",
-	    sorts ? t->sort_attribute : "", sorts ? "\" (S)" : "");
+	if (t->sort_attribute != NULL && n > 0 && n < TABLE_KEYS_MAX)
+		(void)snprintf(text + n, TABLE_KEYS_MAX - (size_t)n,
+		    ", sort key \"%s\" (%s)", t->sort_attribute,
+		    dynamodb_table_type(t->sort_type));
 }
 
 /* and as it is */
@@ -248,6 +284,18 @@ dynamodb_table_keys(struct json_object *table, char *text, size_t size)
 }
 
 static void
+dynamodb_table_good(struct dynamodb_table *t, const char *ttl)
+{
+	const char *what = t->created ? "created, on demand" :
+	    t->ttl_set ? "changed" : "as it must be";
+	char keys[TABLE_KEYS_MAX];
+
+	dynamodb_table_keys_needed(t, keys);
+	dynamodb_table_end(t, 0, "table %.*s: %s; %s, %s", TABLE_NAME_SHOWN,
+	    t->table, what, keys, ttl);
+}
+
+static void
 dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 {
 	struct json_object *table = json_find(answer, "Table");
@@ -279,25 +327,15 @@ dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 			    TABLE_NAME_SHOWN, t->table, status);
 		return;
 	}
-	if (t->goal != DYNAMODB_TABLE_LOOK)
+	if (t->goal != DYNAMODB_TABLE_LOOK && t->ttl_attribute == NULL)
+		dynamodb_table_good(t, "no time to live needed");
+	else if (t->goal != DYNAMODB_TABLE_LOOK)
 		dynamodb_table_next(t, TABLE_DESCRIBE_TTL);
 	else if (aws_client_wall_ms(t->client) == 0)
 		dynamodb_table_next(t, TABLE_TIME);
 	else
 		dynamodb_table_end(t, 0, "table %.*s has %s",
 		    TABLE_NAME_SHOWN, t->table, have);
-}
-
-static void
-dynamodb_table_good(struct dynamodb_table *t, const char *ttl)
-{
-	const char *what = t->created ? "created, on demand" :
-	    t->ttl_set ? "changed" : "as it must be";
-	char keys[TABLE_KEYS_MAX];
-
-	dynamodb_table_keys_needed(t, keys);
-	dynamodb_table_end(t, 0, "table %.*s: %s; %s, %s", TABLE_NAME_SHOWN,
-	    t->table, what, keys, ttl);
 }
 
 static void
@@ -482,6 +520,8 @@ dynamodb_table_run(struct dynamodb_jobs *jobs, enum dynamodb_table_goal goal,
 		.table = jobs->table->table,
 		.key_attribute = jobs->table->key_attribute,
 		.sort_attribute = jobs->table->sort_attribute,
+		.key_type = jobs->table->key_type,
+		.sort_type = jobs->table->sort_type,
 		.ttl_attribute = jobs->table->ttl_attribute,
 		.read_capacity = jobs->table->read_capacity,
 		.write_capacity = jobs->table->write_capacity, .goal = goal,

@@ -8,6 +8,7 @@
  */
 #include "store/store_dynamodb.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@
 #define DYNAMODB_INIT_MS 300000
 #define DYNAMODB_CHECK_MS 20000
 #define DYNAMODB_WHERE_MAX 512
+#define DYNAMODB_RENAMED_MAX 8	/* no format has so many attributes */
+#define DYNAMODB_STRINGS_MAX (16 + 2 * DYNAMODB_RENAMED_MAX)
 
 /* A run of store_init_table() or store_check_table(). */
 struct dynamodb_run {
@@ -37,7 +40,9 @@ struct dynamodb_store {
 	struct store store;
 	struct dialect_table table;
 	struct dynamodb_jobs jobs;
-	char *strings[8];	/* what the table points to */
+	struct dialect_name renamed[DYNAMODB_RENAMED_MAX];
+	char *strings[DYNAMODB_STRINGS_MAX];	/* what the table points to */
+	size_t n_strings;
 	char where[DYNAMODB_WHERE_MAX];
 
 	bool ready;		/* the table was looked at */
@@ -269,7 +274,7 @@ dynamodb_free(struct store *store)
 	if (s->queue_timer != NULL)
 		event_free(s->queue_timer);
 	aws_client_free(s->jobs.client);
-	for (size_t i = 0; i < sizeof(s->strings) / sizeof(char *); i++)
+	for (size_t i = 0; i < s->n_strings; i++)
 		free(s->strings[i]);
 	free(s);
 }
@@ -282,66 +287,112 @@ static const struct store_methods dynamodb_methods = {
 	.free = dynamodb_free,
 };
 
-/* Copy the strings that the dialect's table points to. */
-static int
-dynamodb_copy(struct dynamodb_store *s, const struct store_dynamodb_config *c)
+/* A copy of @text that lives as long as the store; NULL if there is none. */
+static const char *
+dynamodb_keep(struct dynamodb_store *s, const char *text, int *r)
 {
-	const char *from[] = {
-		c->table, c->key_attribute != NULL ? c->key_attribute : "key",
-		c->host, c->pid, c->version, c->boot_id, c->sort_attribute,
-		c->ttl_attribute != NULL ? c->ttl_attribute : "ttl",
-	};
+	char *copy;
 
-	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
-		if (from[i] == NULL)
-			continue;
-		s->strings[i] = strdup(from[i]);
-		if (s->strings[i] == NULL)
-			return DDBLOCK_E_NOMEM;
-	}
-	s->table = (struct dialect_table){
-		.table = s->strings[0], .key_attribute = s->strings[1],
-		.host = s->strings[2], .pid = s->strings[3],
-		.version = s->strings[4], .boot_id = s->strings[5],
-		.sort_attribute = s->strings[6],
-		.ttl_attribute = s->strings[7],
-		.read_capacity = c->read_capacity,
-		.write_capacity = c->write_capacity,
-		.retention_s = c->retention_s != 0 ? c->retention_s :
-		    STORE_DYNAMODB_RETENTION_S,
+	if (text == NULL || *r < 0)
+		return NULL;
+	copy = strdup(text);
+	if (copy == NULL)
+		*r = DDBLOCK_E_NOMEM;
+	else
+		s->strings[s->n_strings++] = copy;
+	return copy;
+}
+
+/* Keep what the dialect's table points to. */
+static int
+dynamodb_copy(struct dynamodb_store *s, const struct dialect_table *from)
+{
+	struct dialect_table *t = &s->table;
+	const char **texts[] = {
+		&t->table, &t->key_attribute, &t->sort_attribute,
+		&t->ttl_attribute, &t->prefix, &t->host, &t->pid, &t->boot_id,
+		&t->version,
 	};
-	return 0;
+	int r = 0;
+
+	assert(from->n_renamed <= DYNAMODB_RENAMED_MAX);
+	*t = *from;
+	if (t->key_attribute == NULL)
+		t->key_attribute = "key";
+	if (t->ttl_attribute == NULL && s->jobs.dialect == &dialect_native)
+		t->ttl_attribute = "ttl";
+	if (t->retention_s == 0)
+		t->retention_s = STORE_DYNAMODB_RETENTION_S;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		*texts[i] = dynamodb_keep(s, *texts[i], &r);
+	for (size_t i = 0; i < from->n_renamed; i++)
+		s->renamed[i] = (struct dialect_name){
+			dynamodb_keep(s, from->renamed[i].own, &r),
+			dynamodb_keep(s, from->renamed[i].here, &r),
+		};
+	t->renamed = s->renamed;
+	return r;
+}
+
+/* Who the format's attributes belong to; the time to live may be among them.
+ */
+static bool
+dynamodb_ttl_ok(const struct dynamodb_store *s)
+{
+	const char *ttl = s->table.ttl_attribute;
+	const char *sort = s->table.sort_attribute;
+
+	if (ttl == NULL)
+		return true;
+	if (strcmp(ttl, s->table.key_attribute) == 0 ||
+	    (sort != NULL && strcmp(ttl, sort) == 0))
+		return false;
+	return s->jobs.dialect != &dialect_native ||
+	    strcmp(ttl, "ttl") == 0 || dialect_native.key_attribute_ok(ttl);
 }
 
 static int
 dynamodb_check_names(const struct dynamodb_store *s, const char *namespace,
     char *ret_text, size_t text_size)
 {
+	const struct dialect *d = s->jobs.dialect;
 	const char *key = s->table.key_attribute;
 	const char *sort = s->table.sort_attribute;
-	const char *ttl = s->table.ttl_attribute;
 	const char *bad = NULL;
 
-	if (!dialect_native.key_attribute_ok(key))
+	if (!d->key_attribute_ok(key))
 		bad = key;
-	else if (sort != NULL && !dialect_native.key_attribute_ok(sort))
+	else if (sort != NULL && !d->key_attribute_ok(sort))
 		bad = sort;
 	if (bad != NULL)
 		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
 		    "cannot be a key attribute: the record format uses that "
 		    "name", namespace, bad);
-	else if (strcmp(ttl, "ttl") != 0 &&
-	    (!dialect_native.key_attribute_ok(ttl) || strcmp(ttl, key) == 0 ||
-	    (sort != NULL && strcmp(ttl, sort) == 0)))
+	else if (!dynamodb_ttl_ok(s))
 		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
 		    "cannot be the attribute of the time to live: it is "
-		    "another one already", namespace, ttl);
+		    "another one already", namespace, s->table.ttl_attribute);
 	else if (sort != NULL && strcmp(key, sort) == 0)
 		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
 		    "cannot be both the key attribute and the sort attribute",
 		    namespace, sort);
 	else
 		return 0;
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
+static int
+dynamodb_find_format(struct dynamodb_store *s,
+    const struct store_dynamodb_config *c, char *ret_text, size_t text_size)
+{
+	const char *format = c->format != NULL ? c->format :
+	    dialect_native.name;
+
+	s->jobs.dialect = dialect_find(format);
+	if (s->jobs.dialect != NULL)
+		return 0;
+	(void)snprintf(ret_text, text_size, "namespace %s: this ddblockd does "
+	    "not know the record format %s", c->namespace_name, format);
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
@@ -392,7 +443,10 @@ store_dynamodb_new(struct event_base *base,
 	s->queue_timer = evtimer_new(base, dynamodb_on_queue, s);
 	if (s->queue_timer == NULL)
 		goto fail;
-	r = dynamodb_copy(s, config);
+	r = dynamodb_find_format(s, config, ret_text, text_size);
+	if (r < 0)
+		goto fail;
+	r = dynamodb_copy(s, &config->table);
 	if (r < 0)
 		goto fail;
 	r = dynamodb_check_names(s, config->namespace_name, ret_text,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "aws/client.h"
+#include "dialect/dialect.h"
 #include "store/store.h"
 
 #define STORE_DYNAMODB_RETENTION_S (UINT64_C(7) * 24 * 3600)
@@ -19,22 +20,15 @@
 /* Copied. */
 struct store_dynamodb_config {
 	const char *namespace_name;	/* for messages */
-	const char *table;
-	const char *key_attribute;	/* NULL: "key" */
-	const char *sort_attribute;	/* NULL: there is no sort key */
-	const char *ttl_attribute;	/* NULL: "ttl" */
-	uint64_t read_capacity;		/* of a table that is made here; */
-	uint64_t write_capacity;	/* 0: it is paid by request */
+	const char *format;		/* NULL: "native" */
+	/* Of its members, these may be left out: key_attribute ("key"),
+	 * ttl_attribute (as the format has it), retention_s. */
+	struct dialect_table table;
 	const char *endpoint;		/* NULL: the region's */
 	const char *region;
 	const char *access_key_id;
 	const char *secret_access_key;
 	const char *session_token;	/* NULL: none */
-	uint64_t retention_s;	/* how long free locks stay; 0: the default */
-	const char *host;	/* recorded with sessions, for people */
-	const char *pid;
-	const char *boot_id;	/* NULL: not recorded */
-	const char *version;
 	uint32_t connections_max[AWS_LANES];	/* 0: the default */
 	bool allow_plain_http;	/* to other hosts than loopback */
 };

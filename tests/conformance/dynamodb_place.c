@@ -70,9 +70,9 @@ place_open_as(struct event_base *base, struct store_dynamodb_config config,
 	config.region = PLACE_REGION;
 	config.access_key_id = PLACE_KEY_ID;
 	config.secret_access_key = PLACE_SECRET;
-	config.host = "web-1";
-	config.pid = "812";
-	config.version = "0.1.0";
+	config.table.host = "web-1";
+	config.table.pid = "812";
+	config.table.version = "0.1.0";
 	if (store_dynamodb_new(base, &config, outcome, arg, &store, text,
 	    sizeof(text)) < 0)
 		ck_abort_msg("%s", text);
@@ -84,8 +84,9 @@ place_open(struct event_base *base, const char *endpoint, const char *table,
     const char *key_attribute, store_outcome_fn outcome, void *arg)
 {
 	return place_open_as(base, (struct store_dynamodb_config){
-		.endpoint = place_endpoint(endpoint), .table = table,
-		.key_attribute = key_attribute,
+		.endpoint = place_endpoint(endpoint), .table = {
+			.table = table, .key_attribute = key_attribute,
+		},
 	}, outcome, arg);
 }
 
@@ -95,9 +96,10 @@ place_open_sorted(struct event_base *base, const char *table,
     store_outcome_fn outcome, void *arg)
 {
 	return place_open_as(base, (struct store_dynamodb_config){
-		.endpoint = place_endpoint(NULL), .table = table,
-		.key_attribute = key_attribute,
-		.sort_attribute = sort_attribute,
+		.endpoint = place_endpoint(NULL), .table = {
+			.table = table, .key_attribute = key_attribute,
+			.sort_attribute = sort_attribute,
+		},
 	}, outcome, arg);
 }
 

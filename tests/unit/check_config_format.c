@@ -1,0 +1,428 @@
+/*
+ * What a file says about the record formats of older clients: what each takes
+ * for granted, which settings it knows, and what its names must not be.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config_fixture.h"
+#include "daemon/config_format.h"
+#include "daemon/host_clock.h"
+#include "ddblock.h"
+
+#define HEAD "[namespace default]\nstore = dynamodb\ntable = t\n" \
+	"region = r\naccess_key_id = a\nsecret_access_key = s\n"
+#define AT "namespace default: "
+
+/* A namespace with these lines from the 7th on. */
+static const struct config_namespace *
+good(const char *lines)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text), HEAD "%s", lines);
+	expect_good(text);
+	return &config->namespaces[0];
+}
+
+static void
+bad(const char *lines, const char *errors)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text), HEAD "%s", lines);
+	expect_error(text, errors);
+}
+
+/* NULL and nothing are the same here. */
+static const char *
+text_of(const char *text)
+{
+	return text == NULL ? "" : text;
+}
+
+static const struct {
+	const char *lines;
+	const char *key, *sort, *ttl;
+	uint64_t lease_ms, heartbeat_ms;
+} defaults[] = {
+	{ "", "key", "", "ttl", 20000, 5000 },
+	{ "format = native\n", "key", "", "ttl", 20000, 5000 },
+	{ "format = awslabs\n", "key", "", "", 20000, 5000 },
+	{ "format = python\n", "lock_key", "sort_key", "expiry_time", 20000,
+	    5000 },
+	{ "format = js-fail-open\nkey_attribute = id\n", "id", "", "", 20000,
+	    5000 },
+	{ "format = js-fail-closed\nkey_attribute = id\n", "id", "", "",
+	    20000, 5000 },
+	{ "format = dlock\n", "key", "", "", 60000, 15000 },
+	/* What is set is not what is taken for granted. */
+	{ "format = awslabs\nkey_attribute = k\nsort_attribute = s\n"
+	    "ttl_attribute = gone\n", "k", "s", "gone", 20000, 5000 },
+	{ "format = python\nkey_attribute = key\nsort_attribute = s\n"
+	    "ttl_attribute = ttl\n", "key", "s", "ttl", 20000, 5000 },
+	{ "format = dlock\nlease = 20s\n", "key", "", "", 20000, 5000 },
+};
+
+START_TEST(test_defaults)
+{
+	const struct config_namespace *n = good(defaults[_i].lines);
+
+	ck_assert_str_eq(n->key_attribute, defaults[_i].key);
+	ck_assert_str_eq(text_of(n->sort_attribute), defaults[_i].sort);
+	ck_assert_str_eq(text_of(n->ttl_attribute), defaults[_i].ttl);
+	ck_assert_uint_eq(n->lease_ms, defaults[_i].lease_ms);
+	ck_assert_uint_eq(n->heartbeat_ms, defaults[_i].heartbeat_ms);
+}
+END_TEST
+
+START_TEST(test_choices_of_awslabs)
+{
+	const struct config_namespace *n;
+
+	n = good("format = awslabs\nlease_text = go\nreleased = keep\n"
+	    "keep_attributes = yes\nheartbeat_rate = 200\n");
+	ck_assert_uint_eq(n->lease_text, CONFIG_LEASE_GO);
+	ck_assert_uint_eq(n->released, CONFIG_RELEASED_KEEP);
+	ck_assert_uint_eq(n->keep_attributes, 1);
+	ck_assert_uint_eq(config_core_namespace(n).refresh_rate, 200);
+}
+END_TEST
+
+START_TEST(test_choices_of_dlock)
+{
+	const struct config_namespace *n = good("format = dlock\n"
+	    "prefix = nyc-street-\nfencing = yes\nskew = 2s\n"
+	    "trust_clock = yes\n");
+
+	ck_assert_str_eq(n->prefix, "nyc-street-");
+	ck_assert_uint_eq(n->fencing, 1);
+	ck_assert_uint_eq(n->skew_ms, 2000);
+	ck_assert_uint_eq(n->trust_clock, 1);
+}
+END_TEST
+
+START_TEST(test_choices_of_js)
+{
+	const struct config_namespace *n = good("format = js-fail-open\n"
+	    "key_attribute = id\nkey_type = N\nsort_attribute = part\n"
+	    "sort_type = B\nlocal_time = yes\n");
+
+	ck_assert_uint_eq(n->key_type, DIALECT_KEY_NUMBER);
+	ck_assert_uint_eq(n->sort_type, DIALECT_KEY_BYTES);
+	ck_assert_uint_eq(n->local_time, 1);
+}
+END_TEST
+
+START_TEST(test_native_is_not_named_to_the_core)
+{
+	struct core_namespace core = config_core_namespace(good(""));
+
+	ck_assert_ptr_null(core.format);
+	ck_assert_uint_eq(core.life, LOCK_LIFE_SESSION);
+	ck_assert_uint_eq(core.lacks, 0);
+	ck_assert_uint_eq(core.refresh_rate, 0);
+}
+END_TEST
+
+static const struct {
+	const char *lines;
+	const char *errors;
+} mistakes[] = {
+	/* The name of the format, and where there may be one */
+	{ "format = java\n", "test.conf:7: format = java: must be one of "
+	    "native|awslabs|python|js-fail-open|js-fail-closed|dlock\n" },
+	/* what only others know */
+	{ "fencing = yes\n", "test.conf:7: " AT "fencing = yes is for format "
+	    "= dlock, and this is native; remove it or change format\n" },
+	{ "format = python\nreleased = keep\nlocal_time = no\n",
+	    "test.conf:8: " AT "released = keep is for format = awslabs, and "
+	    "this is python; remove it or change format\n"
+	    "test.conf:9: " AT "local_time = no is for format = js-fail-open, "
+	    "and this is python; remove it or change format\n" },
+	{ "format = dlock\nsort_attribute = s\nretention = 7d\nfile = /f\n",
+	    "test.conf:9: " AT "retention = 7d is for format = native, and "
+	    "this is dlock; remove it or change format\n"
+	    "test.conf:10: " AT "file is for store = sqlite; remove it or "
+	    "change store\n"
+	    "test.conf:8: " AT "sort_attribute = s is for format = "
+	    "native|awslabs|python|js-fail-open|js-fail-closed, and this is "
+	    "dlock; remove it or change format\n" },
+	{ "format = js-fail-closed\nkey_attribute = id\nlease = 5s\n",
+	    "test.conf:9: " AT "lease = 5s is for format = "
+	    "native|awslabs|python|js-fail-open|dlock, and this is "
+	    "js-fail-closed; remove it or change format\n" },
+	{ "format = awslabs\nkey_type = N\n", "test.conf:8: " AT "key_type = "
+	    "N is for format = js-fail-open|js-fail-closed, and this is "
+	    "awslabs; remove it or change format\n" },
+	{ "format = js-fail-open\nkey_attribute = id\nkey_type = text\n",
+	    "test.conf:9: key_type = text: must be one of S|N|B\n" },
+	/* names of keys */
+	{ "format = js-fail-open\n", "test.conf:7: " AT "format = "
+	    "js-fail-open does not say what the partition key of its table "
+	    "is called; set key_attribute = NAME\n" },
+	{ "format = js-fail-closed\nkey_attribute = guid\n",
+	    "test.conf:8: " AT "key_attribute = guid: format = "
+	    "js-fail-closed has an attribute of that name; choose another\n" },
+	{ "format = awslabs\nsort_attribute = data\n", "test.conf:8: " AT
+	    "sort_attribute = data: format = awslabs has an attribute of that "
+	    "name; choose another\n" },
+	{ "format = awslabs\nttl_attribute = isReleased\n",
+	    "test.conf:8: " AT "ttl_attribute = isReleased: format = awslabs "
+	    "has an attribute of that name; choose another\n" },
+	{ "format = python\nttl_attribute = owner_name\n",
+	    "test.conf:8: " AT "ttl_attribute = owner_name: format = python "
+	    "has an attribute of that name; choose another\n" },
+	{ "format = awslabs\nsort_attribute = key\n", "test.conf:8: " AT
+	    "sort_attribute = key: that is key_attribute already\n" },
+	{ "format = python\nttl_attribute = sort_key\n", "test.conf:8: " AT
+	    "ttl_attribute = sort_key: that is a key already\n" },
+	{ "format = js-fail-open\nkey_attribute = id\nsort_type = N\n",
+	    "test.conf:9: " AT "sort_type needs sort_attribute beside it\n" },
+	/* other names */
+	{ "format = awslabs\nrename = owner:o\n", "test.conf:8: " AT
+	    "rename = owner:o: format = awslabs has no attribute \"owner\"; "
+	    "it has ownerName, leaseDuration, recordVersionNumber, "
+	    "isReleased, data\n" },
+	{ "format = dlock\nrename = owner\n", "test.conf:8: " AT
+	    "rename = owner: the new name of owner must have 1 to 255 "
+	    "bytes\n" },
+	{ "format = dlock\nrename = owner:key\n", "test.conf:8: " AT
+	    "rename = owner:key: \"key\" cannot be the name of owner: it is "
+	    "that of key_attribute\n" },
+	{ "format = python\nrename = owner_name:expiry_time\n",
+	    "test.conf:8: " AT "rename = owner_name:expiry_time: "
+	    "\"expiry_time\" cannot be the name of owner_name: it is that of "
+	    "ttl_attribute\n" },
+	{ "format = dlock\nrename = owner:until\n", "test.conf:8: " AT
+	    "rename = owner:until: \"until\" cannot be the name of owner: it "
+	    "is an attribute of the format itself\n" },
+	{ "format = dlock\nrename = owner:a, owner:b\n", "test.conf:8: " AT
+	    "rename = owner:a, owner:b: owner is there twice; remove one\n" },
+	{ "format = dlock\nrename = owner:a, until:a\n", "test.conf:8: " AT
+	    "rename = owner:a, until:a: \"a\" cannot be the name of both "
+	    "owner and until\n" },
+	{ "format = python\nrename = expiry_time:e\n", "test.conf:8: " AT
+	    "rename = expiry_time:e: ttl_attribute is what names "
+	    "expiry_time; set that\n" },
+	/* times */
+	{ "format = python\nlease = 30s\nexpiry = 59s\n", "test.conf:9: " AT
+	    "expiry (59000 ms) must be at least lease (30000 ms) x 2, or "
+	    "records are deleted under their holders\n" },
+	{ "format = python\nlease = 2h\n", "test.conf:8: " AT
+	    "expiry (3600000 ms) must be at least lease (7200000 ms) x 2, or "
+	    "records are deleted under their holders\n" },
+	{ "format = dlock\nskew = 0\n",
+	    "test.conf:8: skew = 0: must be from 1ms to 1h\n" },
+	{ "format = dlock\nheartbeat = 31s\nrequest_timeout = 1s\n"
+	    "danger = 50s\n",
+	    "test.conf:8: " AT "heartbeat (31000 ms) x 2 must be at most "
+	    "lease (60000 ms)\n" },
+};
+
+START_TEST(test_mistakes)
+{
+	bad(mistakes[_i].lines, mistakes[_i].errors);
+}
+END_TEST
+
+START_TEST(test_the_embedded_store_has_no_format)
+{
+	expect_error("[namespace default]\nformat = awslabs\n",
+	    "test.conf:2: namespace default: format is for store = dynamodb; "
+	    "remove it or change store\n");
+}
+END_TEST
+
+static void
+expect_names(const struct config_namespace *n,
+    const struct dialect_name *names, size_t n_names)
+{
+	struct config_renames renames;
+	char rule[256];
+
+	ck_assert_int_eq(config_format_renames(n, &renames, rule,
+	    sizeof(rule)), 0);
+	ck_assert_uint_eq(renames.n_names, n_names);
+	for (size_t i = 0; i < n_names; i++) {
+		ck_assert_str_eq(renames.names[i].own, names[i].own);
+		ck_assert_str_eq(renames.names[i].here, names[i].here);
+	}
+}
+
+START_TEST(test_names)
+{
+	const struct dialect_name names[] = {
+		{ "ownerName", "owner_name" }, { "leaseDuration", "a b:c" },
+	};
+
+	expect_names(good("format = awslabs\n"
+	    "rename = ownerName:owner_name ,\tleaseDuration: a b:c ,\n"),
+	    names, 2);
+}
+END_TEST
+
+START_TEST(test_time_to_live_of_python_is_a_name)
+{
+	const struct dialect_name names[] = {
+		{ "expiry_time", "gone" }, { "owner_name", "who" },
+	};
+
+	expect_names(good("format = python\nttl_attribute = gone\n"
+	    "rename = owner_name:who\n"), names, 2);
+}
+END_TEST
+
+START_TEST(test_a_low_rate_is_a_warning)
+{
+	(void)good("format = awslabs\nheartbeat_rate = 19\n");
+	ck_assert_str_eq(config->warnings.data, "test.conf:8: " AT
+	    "heartbeat_rate = 19: in one heartbeat (5000 ms) that renews 95 "
+	    "locks, and those that are held beyond are lost; raise it if "
+	    "there can be more\n");
+}
+END_TEST
+
+START_TEST(test_a_fair_rate_is_none)
+{
+	(void)good("format = awslabs\nheartbeat_rate = 20\n");
+	ck_assert_uint_eq(config->warnings.length, 0);
+}
+END_TEST
+
+/* Two lockers of one table, as its library has it. */
+static int
+two_prefixes(const char *one, const char *other)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text), HEAD "format = dlock\n%s\n"
+	    "[namespace other]\nstore = dynamodb\ntable = t\nregion = r\n"
+	    "access_key_id = a\nsecret_access_key = s\nformat = dlock\n%s\n",
+	    one, other);
+	return read_text(text);
+}
+
+START_TEST(test_one_table_for_keys_that_differ)
+{
+	ck_assert_int_eq(two_prefixes("prefix = street-", "prefix = shop-"),
+	    0);
+}
+END_TEST
+
+static const char *const overlaps[][2] = {
+	{ "", "" }, { "prefix = a-", "" }, { "prefix = a-", "prefix = a-b-" },
+	{ "prefix = ab-", "prefix = ab-" },
+};
+
+START_TEST(test_one_table_for_keys_that_may_be_the_same)
+{
+	ck_assert_int_lt(two_prefixes(overlaps[_i][0], overlaps[_i][1]), 0);
+	ck_assert_ptr_nonnull(strstr(config->errors.data, "namespaces "
+	    "default and other have the same table t; give each its own"));
+}
+END_TEST
+
+START_TEST(test_described_are_the_settings_of_the_format)
+{
+	struct buffer text;
+
+	(void)good("format = python\n");
+	buffer_init(&text, 65536);
+	ck_assert_int_eq(config_describe(config, &text), 0);
+	ck_assert_ptr_nonnull(strstr(text.data, "\nformat = python\n"));
+	ck_assert_ptr_nonnull(strstr(text.data,
+	    "\nkey_attribute = lock_key\t; default\n"));
+	ck_assert_ptr_nonnull(strstr(text.data,
+	    "\nttl_attribute = expiry_time\t; default\n"));
+	ck_assert_ptr_nonnull(strstr(text.data, "\nexpiry = 1h\t; default\n"));
+	ck_assert_ptr_null(strstr(text.data, "\nskew = "));
+	ck_assert_ptr_null(strstr(text.data, "\nretention = "));
+	buffer_done(&text);
+}
+END_TEST
+
+static int probed;
+static int probe_says;
+
+static int
+probe(void)
+{
+	probed++;
+	return probe_says;
+}
+
+static const struct {
+	const char *lines;
+	int says;
+	int probed;
+	const char *complaint;	/* NULL: it may start */
+} clocks[] = {
+	{ "format = dlock\n", 1, 1, NULL },
+	{ "format = dlock\n", 0, 1, "namespace default: format = dlock "
+	    "compares the clocks of hosts, and the kernel does not say that "
+	    "this host's is synchronised; start chronyd or "
+	    "systemd-timesyncd, or, if you know that the clock is right, set "
+	    "trust_clock = yes" },
+	{ "format = dlock\n", -EPERM, 1, "namespace default: format = dlock "
+	    "compares the clocks of hosts, and the kernel does not say that "
+	    "this host's is synchronised (Operation not permitted); start "
+	    "chronyd or systemd-timesyncd, or, if you know that the clock is "
+	    "right, set trust_clock = yes" },
+	{ "format = dlock\ntrust_clock = yes\n", 0, 0, NULL },
+	{ "format = awslabs\n", 0, 0, NULL },
+	{ "", 0, 0, NULL },
+};
+
+START_TEST(test_host_clock)
+{
+	char text[512] = "";
+	int r;
+
+	(void)good(clocks[_i].lines);
+	probed = 0;
+	probe_says = clocks[_i].says;
+	r = host_clock_check(config, probe, text, sizeof(text));
+	ck_assert_int_eq(r, clocks[_i].complaint == NULL ? 0 :
+	    DDBLOCK_E_SYSTEM);
+	ck_assert_str_eq(text, text_of(clocks[_i].complaint));
+	ck_assert_int_eq(probed, clocks[_i].probed);
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+int
+main(void)
+{
+	Suite *s = suite_create("config_format");
+	TCase *t = tcase_create("config_format");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, config_setup, config_teardown);
+	tcase_add_loop_test(t, test_defaults, 0, COUNT(defaults));
+	tcase_add_test(t, test_choices_of_awslabs);
+	tcase_add_test(t, test_choices_of_dlock);
+	tcase_add_test(t, test_choices_of_js);
+	tcase_add_test(t, test_native_is_not_named_to_the_core);
+	tcase_add_loop_test(t, test_mistakes, 0, COUNT(mistakes));
+	tcase_add_test(t, test_the_embedded_store_has_no_format);
+	tcase_add_test(t, test_names);
+	tcase_add_test(t, test_time_to_live_of_python_is_a_name);
+	tcase_add_test(t, test_a_low_rate_is_a_warning);
+	tcase_add_test(t, test_a_fair_rate_is_none);
+	tcase_add_test(t, test_one_table_for_keys_that_differ);
+	tcase_add_loop_test(t, test_one_table_for_keys_that_may_be_the_same, 0,
+	    COUNT(overlaps));
+	tcase_add_test(t, test_described_are_the_settings_of_the_format);
+	tcase_add_loop_test(t, test_host_clock, 0, COUNT(clocks));
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? 0 : 1;
+}
