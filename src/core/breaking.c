@@ -8,6 +8,9 @@
  *
  * Who holds the lock here hears of it as soon as it is known, before whoever
  * asked for it does; on other hosts the audit finds it.
+ *
+ * In a format without sessions the condition is the record's version, which may
+ * be named itself. For who names the token the record is read first.
  */
 #include "core/internal.h"
 
@@ -23,6 +26,7 @@ void
 breaking_free(struct breaking *b)
 {
 	assert(!b->busy);
+	free(b->record);
 	free(b);
 }
 
@@ -49,15 +53,20 @@ breaking_named(const struct breaking *b)
 static void
 breaking_submit(struct core *core, struct breaking *b, uint64_t token_seen)
 {
+	bool look = b->record == NULL &&
+	    b->request->ns->settings.life != LOCK_LIFE_SESSION;
+
 	b->submit.operation = (struct operation){
 		.key = b->broke.key,
 		.token_seen = token_seen,
 		.owner = b->broke.by,
+		.version = b->record,
 	};
 	b->busy = true;
 	core->n_breaking++;
-	action_submit(core, &b->submit, b->request->ns, OPERATION_BREAK,
-	    b->deadline_ms, CORE_ABOUT_BREAK, b->request);
+	action_submit(core, &b->submit, b->request->ns,
+	    look ? OPERATION_READ : OPERATION_BREAK, b->deadline_ms,
+	    CORE_ABOUT_BREAK, b->request);
 }
 
 /* The daemon keeps it for whoever asks next; no client has it. */
@@ -88,7 +97,29 @@ breaking_new(struct request *r, const struct core_request *ask)
 	b->broke.token = ask->token;
 	b->broke.by = b->text;
 	b->broke.reason = b->text + by_size - 1 - strlen(why);
-	return b;
+	if (ask->record == NULL)
+		return b;
+	b->by_record = true;
+	b->record = strdup(ask->record);
+	if (b->record != NULL)
+		return b;
+	free(b);
+	return NULL;
+}
+
+static const char *
+breaking_refuse(const struct namespace *ns, const struct core_request *ask)
+{
+	if (!key_is_sound(ask->key))
+		return "a key has 1 to 1024 bytes";
+	if (ask->record != NULL && ns->settings.life == LOCK_LIFE_SESSION)
+		return "this format breaks a lock by its token: name that, "
+		       "not the record";
+	if (ask->record == NULL &&
+	    (ns->settings.lacks & CORE_LACKS_TOKENS) != 0)
+		return "this format has no tokens: name the record that GET "
+		       "showed, with record=";
+	return NULL;
 }
 
 int
@@ -96,10 +127,10 @@ breaking_ask(struct core *core, struct request *r,
     const struct core_request *ask)
 {
 	const struct hold *h;
+	const char *why = breaking_refuse(r->ns, ask);
 
-	if (!key_is_sound(ask->key)) {
-		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
-		    "a key has 1 to 1024 bytes");
+	if (why != NULL) {
+		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0, why);
 		return 0;
 	}
 	r->breaking = breaking_new(r, ask);
@@ -154,8 +185,26 @@ breaking_again(struct core *core, struct breaking *b, const struct outcome *o)
 	const struct hold *h = breaking_named(b);
 
 	if (h == NULL || !record_shows(&o->lock, h->grant) ||
-	    o->lock.mode != LOCK_MODE_EXCLUSIVE ||
+	    o->lock.mode != LOCK_MODE_EXCLUSIVE || b->by_record ||
 	    core->now_ms >= b->deadline_ms)
+		return false;
+	free(b->record);	/* it was renewed meanwhile */
+	b->record = NULL;
+	breaking_submit(core, b, o->lock.token);
+	return true;
+}
+
+/* The record that has the token was read: now by its version. */
+static bool
+breaking_go_on(struct core *core, struct breaking *b, const struct outcome *o)
+{
+	if (b->submit.operation.kind != OPERATION_READ ||
+	    o->kind != OUTCOME_DONE || o->lock.n_holders == 0 ||
+	    o->lock.version == NULL || o->lock.token != b->broke.token ||
+	    core->now_ms >= b->deadline_ms)
+		return false;
+	b->record = strdup(o->lock.version);
+	if (b->record == NULL)
 		return false;
 	breaking_submit(core, b, o->lock.token);
 	return true;
@@ -173,6 +222,11 @@ breaking_missed(struct core *core, struct breaking *b,
 		return DDBLOCK_E_NO_SUCH_LOCK;
 	}
 	b->request->reply.holder = &b->holder;
+	if (b->by_record) {
+		(void)snprintf(text, size, "the record is not that one (any "
+		    "more); look who holds it now");
+		return DDBLOCK_E_WRONG_TOKEN;
+	}
 	(void)snprintf(text, size, "the lock has token %" PRIu64 ", not %"
 	    PRIu64 "%s; look who holds it now", b->holder.token,
 	    b->broke.token, o->unanswered ? " (any more: perhaps an attempt "
@@ -186,6 +240,8 @@ breaking_outcome(struct core *core, struct breaking *b,
 {
 	switch (o->kind) {
 	case OUTCOME_DONE:
+		if (b->submit.operation.kind == OPERATION_READ)
+			return breaking_missed(core, b, o, text, size);
 		breaking_done(core, b, o);
 		/* The record still says whose it was. */
 		if (o->lock.owner != NULL)
@@ -216,6 +272,8 @@ breaking_stored(struct core *core, struct request *r, const struct outcome *o)
 	core->n_breaking--;
 	namespace_trouble(r->ns, o);
 	if (o->kind == OUTCOME_CONFLICT && breaking_again(core, b, o))
+		return;
+	if (breaking_go_on(core, b, o))
 		return;
 	b->broke.code = breaking_outcome(core, b, o, text, sizeof(text));
 	b->broke.owner = b->holder.owner;

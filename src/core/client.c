@@ -58,6 +58,7 @@ request_free(struct core *core, struct request *r)
 	hold_free(core, r->hold);
 	free(r->owner);
 	free(r->text);
+	free(r->token_text);
 	free(r->holder);
 	free(r->change);
 	free(r->found);
@@ -192,10 +193,14 @@ static int
 client_renew(struct core *core, struct request *r, uint64_t id)
 {
 	struct hold *h = client_hold(core, r, id);
+	char text[OUTCOME_TEXT_MAX];
 
 	if (h == NULL)
 		return 0;
-	if (r->change != NULL && hold_joint(h) != NULL)
+	if (format_refuse_change(h->lock->ns, r->change, text,
+	    sizeof(text)) < 0)
+		request_reply(core, r, DDBLOCK_E_UNSUPPORTED, 0, text);
+	else if (r->change != NULL && hold_joint(h) != NULL)
 		request_reply(core, r, DDBLOCK_E_UNSUPPORTED, 0,
 		    CLIENT_SEVERAL);
 	else if (!client_may_change(r, h))
@@ -205,9 +210,10 @@ client_renew(struct core *core, struct request *r, uint64_t id)
 		r->deadline_ms =
 		    core->now_ms + h->lock->ns->settings.request_ms;
 		heap_set(&core->heap, &r->timer, r->deadline_ms);
+		r->ns = h->lock->ns;
 		r->reply.hold = id;
 		if (r->change == NULL) {
-			session_renew(core, grant_session(h->grant), r);
+			renew_ask(core, grant_session(h->grant), r);
 			return 0;
 		}
 		if (keep_join(h->grant, r) < 0)

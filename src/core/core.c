@@ -29,13 +29,18 @@ namespace_init(struct core *core, uint32_t index,
 	ns->index = index;
 	ns->settings = *settings;
 	ns->settings.name = strdup(settings->name);
+	ns->settings.format = NULL;
+	if (settings->format != NULL)
+		ns->settings.format = strdup(settings->format);
 	ns->timer.kind = TIMER_NAMESPACE;
 	ns->audit.timer.kind = TIMER_AUDIT;
 	ns->turns.timer.kind = TIMER_LISTING;
 	ns->looks.timer.kind = TIMER_WATCHES;
 	ns->audit.started_ms = core->now_ms + settings->audit_ms;
 	ns->audit.round = 1;
-	if (ns->settings.name == NULL || hash_init(&ns->locks, lock_hash) < 0)
+	if (ns->settings.name == NULL ||
+	    (settings->format != NULL && ns->settings.format == NULL) ||
+	    hash_init(&ns->locks, lock_hash) < 0)
 		return DDBLOCK_E_NOMEM;
 	for (int i = 0; i < NAMESPACE_TIMERS; i++) {
 		if (heap_reserve(&core->heap) < 0)
@@ -130,6 +135,7 @@ core_free_lock(struct core *core, struct lock *l)
 	doubt_free_all(core, l);
 	watch_free_all(l);
 	free(l->leftovers);
+	free(l->version);
 	free(l);
 }
 
@@ -154,7 +160,12 @@ core_free_namespace(struct core *core, struct namespace *ns)
 	{
 		free(s);
 	}
+	DL_FOREACH_SAFE(ns->refreshed, s, next)
+	{
+		free(s);
+	}
 	free((void *)(uintptr_t)ns->settings.name);
+	free((void *)(uintptr_t)ns->settings.format);
 }
 
 void
@@ -365,6 +376,10 @@ core_stop(struct core *core, bool release)
 		{
 			core_stop_grants(core, s, release);
 			session_unused(core, s);
+		}
+		DL_FOREACH_SAFE(ns->refreshed, s, next)
+		{
+			core_stop_grants(core, s, release);
 		}
 	}
 }

@@ -154,10 +154,15 @@ struct core_request {
 	bool named;	/* ACQUIRE: and so the hold is called, whatever its
 			 * client is */
 	const char *reason;		/* BREAK: for people: why */
-	uint64_t token;			/* BREAK: as it was seen */
+	uint64_t token;			/* BREAK: as it was seen, */
+	const char *record;		/* or (formats without sessions) this */
 	const struct change *change;	/* ACQUIRE, RENEW, RELEASE, exclusive:
 					 * of what is kept in it; or NULL */
-	bool only_if_exists;	/* ACQUIRE: only if something is kept in it */
+	bool only_if_exists;	/* ACQUIRE: only if something is kept in it; or
+				 * (formats without sessions) there is a
+				 * record */
+	bool fail_open;		/* ACQUIRE: the terms say so, and not for want
+				 * of any other word */
 	uint64_t hold;		/* RELEASE, RENEW, DOWNGRADE: the grant's id */
 	bool all;		/* RELEASE: as often as it is held */
 	uint64_t target;		/* CANCEL: a request of this client */
@@ -213,6 +218,9 @@ struct core_holder_view {
 	bool named;		/* here: its owner is its own text */
 	char owner[OWNER_LENGTH_MAX + 1];	/* may be empty */
 	uint64_t token;
+	const char *token_text;	/* of a token beyond TOKEN_MAX; or NULL */
+	const char *record;	/* GET: which it is, in a format without
+				 * sessions, to break it by; or NULL */
 	enum lock_mode mode;
 	uint64_t limit;		/* shared: most holders, 0: any number */
 	uint32_t n_holders;	/* here, and on other hosts as the record says:
@@ -252,7 +260,9 @@ struct core_reply {
 	int cause;		/* why it took too long, or 0 */
 	const char *text;	/* for people, NULL: none */
 	uint64_t hold;		/* ACQUIRE, DOWNGRADE */
-	uint64_t token;	/* ACQUIRE, DOWNGRADE; BREAK: as it was named */
+	uint64_t token;	/* ACQUIRE, DOWNGRADE; BREAK: as it was named; 0: the
+			 * format has none */
+	const char *token_text;	/* ACQUIRE: of one beyond TOKEN_MAX; or NULL */
 	const char *owner;	/* BREAK: whose it was, may be empty */
 	const struct core_part *parts;	/* ACQUIRE of several, by their keys */
 	uint32_t n_parts;
@@ -424,6 +434,7 @@ struct core_hold_view {
 	uint32_t namespace_index;
 	struct key key;
 	uint64_t token;
+	const char *token_text;	/* of one beyond TOKEN_MAX; or NULL */
 	struct core_terms terms;
 	const char *owner;	/* its own text; NULL: what its client is */
 	uint32_t count;		/* reentrant: times that it is held; or 0 */

@@ -12,7 +12,9 @@
  * The list is bounded, each namespace's by itself, so that a store that does
  * not answer stops nobody else. When a quarter of it is one session's, grants
  * go to a new session, and the old one is closed when its holds end: a closed
- * session's orphans are anybody's to take.
+ * session's orphans are anybody's to take. (In formats without sessions an
+ * orphan is known by its doubt only; nobody renews it, so where it has a lease
+ * it costs others one at most.)
  */
 #include "core/internal.h"
 
@@ -84,7 +86,9 @@ doubt_add(struct core *core, struct doubt *d, const struct holder *h,
 
 	d->session = h->session;
 	d->grant = h->grant;
-	d->fail_closed = h->fail_closed;
+	/* No session takes it along when it ends. */
+	d->fail_closed = h->fail_closed ||
+	    l->ns->settings.life != LOCK_LIFE_SESSION;
 	d->sent_ms = sent_ms;
 	DL_APPEND(l->doubts, d);
 	l->ns->n_doubts++;

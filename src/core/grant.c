@@ -56,25 +56,42 @@ grant_session_id(const struct grant *g)
 	return g->fail_closed ? g->extras->session : g->session->id;
 }
 
-/* How many tokens are asked for with it, and each time that they run out. */
-uint16_t
-grant_tokens(const struct grant *g)
-{
-	const struct core_namespace *t = &g->lock->ns->settings;
-
-	if (g->mode == LOCK_MODE_SHARED)
-		return 1;
-	return (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
-}
-
 void
 grant_free(struct grant *g)
 {
 	downgrade_free(grant_downgrade(g));
+	if (g->extras != NULL)
+		free(g->extras->token_text);
 	free(g->extras);
 	g->extras = NULL;
 	if (g != &g->lock->first)
 		free(g);
+}
+
+/* Where each record has a lease of its own, so has the grant. */
+static bool
+grant_begin_lease(struct core *core, struct grant *g)
+{
+	struct session *s;
+
+	if (!refresh_is_per_record(g->lock->ns))
+		return true;
+	s = refresh_new(core, g->lock, g->id);
+	if (s == NULL)
+		return false;
+	g->session = s;
+	DL_APPEND2(s->grants, g, session_previous, session_next);
+	s->n_grants++;
+	return true;
+}
+
+static struct ident
+grant_new_id(struct core *core, const struct namespace *ns)
+{
+	struct ident id = random_ident(&core->random);
+
+	return ns->settings.life == LOCK_LIFE_SESSION ? id :
+	    ident_renewable(id);
 }
 
 /* NULL: no memory. It is in the lock's list, in NONE, until grant_enter(). */
@@ -90,9 +107,10 @@ grant_new(struct core *core, struct lock *l, bool fail_closed)
 	}
 	*g = (struct grant){
 		.lock = l,
-		.id = random_ident(&core->random),
+		.id = grant_new_id(core, l->ns),
 	};
-	if (fail_closed && grant_extras(g) == NULL) {
+	if ((fail_closed && grant_extras(g) == NULL) ||
+	    !grant_begin_lease(core, g)) {
 		grant_free(g);
 		return NULL;
 	}
@@ -259,22 +277,12 @@ bool
 grant_can_give(const struct core *core, const struct grant *g,
     const struct request *r)
 {
-	bool token = g->mode == LOCK_MODE_SHARED ||
-	    g->token_next <= g->token_last;
-
 	return !r->client->leaving &&
 	    g->state == GRANT_HELD && grant_downgrade(g) == NULL &&
-	    grant_is_usable(g) && grant_is_good(core, g) && token &&
+	    grant_is_usable(g) && grant_is_good(core, g) &&
+	    grant_has_token(g) &&
 	    grant_fits(core, g, r) && !keep_is_owed(g) &&
 	    !lock_run_is_over(core, g->lock);
-}
-
-/* The next of the block; those who share it have the grant's own. */
-uint64_t
-grant_next_token(struct grant *g)
-{
-	return g->mode == LOCK_MODE_EXCLUSIVE ? g->token_next++ :
-	    g->token_last;
 }
 
 /* The request that asked for the release gets its answer, with the last of
@@ -326,20 +334,19 @@ grant_lose(struct core *core, struct grant *g, enum core_loss loss)
 	l->due_ms = core->now_ms;
 }
 
-/* The record shows our grant: if it is alone, the token there is ours. */
+/*
+ * Its own lease is over: its holders are told. What is in the record is theirs
+ * for a margin yet, and is released then. The caller advances the lock.
+ */
 void
-grant_adopt(struct core *core, struct grant *g,
-    const struct lock_record *record)
+grant_expire(struct core *core, struct grant *g)
 {
-	struct lock *l = g->lock;
-
-	if (g->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1 &&
-	    record->token > g->token_last)
-		g->token_last = record->token;
-	if (!l->wish_seen) {
-		l->run = 0;
-		l->run_started_ms = core->now_ms;
-	}
+	while (g->holds != NULL)
+		grant_end_hold(core, g->holds, CORE_LOSS_EXPIRED);
+	grant_released(core, g, DDBLOCK_E_LOCK_LOST, 0, NULL);
+	keep_lose(core, g);
+	g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+	grant_enter(core, g, GRANT_RELEASING, g->session);
 }
 
 /* ---- what to do next -------------------------------------------------- */
@@ -383,7 +390,7 @@ grant_renew_run(struct core *core, struct grant *g)
 	grant_released(core, g, 0, 0, NULL);
 	if (l->submission != NULL || lock_must_wait(core, l))
 		return;
-	if (g->mode == LOCK_MODE_EXCLUSIVE && g->token_next > g->token_last)
+	if (!grant_has_token(g))
 		(void)submission_send(core, l, OPERATION_EXTEND, g);
 	else
 		(void)submission_send(core, l, OPERATION_READ, NULL);
@@ -412,8 +419,11 @@ grant_prefetch(struct core *core, struct grant *g)
 	struct lock *l = g->lock;
 	uint64_t left = g->token_last + 1 - g->token_next;
 
+	/* A token of another format belongs to the acquisition that it is
+	 * for, which has not come yet. */
 	if (g->mode != LOCK_MODE_EXCLUSIVE || l->submission != NULL ||
-	    l->queue == NULL || !grant_suits(g, l->queue) ||
+	    l->ns->settings.life != LOCK_LIFE_SESSION || l->queue == NULL ||
+	    !grant_suits(g, l->queue) ||
 	    left > grant_tokens(g) / 4 ||
 	    (lock_run_is_over(core, l) && l->wish_seen) ||
 	    lock_must_wait(core, l))
@@ -464,7 +474,8 @@ grant_settle(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
-	if (l->submission != NULL || lock_must_wait(core, l))
+	if (l->submission != NULL || core->now_ms < g->gap_ms ||
+	    lock_must_wait(core, l))
 		return;
 	if (g->state == GRANT_UNSURE || g->unsettled)
 		(void)submission_send(core, l, OPERATION_READ, NULL);
@@ -512,7 +523,8 @@ grant_check(const struct core *core, const struct grant *g)
 		assert(g->limit == 0);
 		assert(g->state != GRANT_HELD ||
 		    g->token_next <= g->token_last + 1);
-		assert(h == NULL || h->token < g->token_next);
+		assert(h == NULL || h->token < g->token_next ||
+		    h->token == 0);
 	}
 	if (g->holds != NULL)
 		terms_check_hold(core, g->holds);

@@ -121,7 +121,6 @@ void grant_free(struct grant *);
 struct extras *grant_extras(struct grant *);
 struct downgrade *grant_downgrade(const struct grant *);
 struct ident grant_session_id(const struct grant *);
-uint16_t grant_tokens(const struct grant *);
 bool grant_has(const struct grant *, struct ident);
 struct grant *grant_find(const struct lock *, struct ident);
 void grant_enter(struct core *, struct grant *, enum grant_state,
@@ -134,8 +133,8 @@ void grant_lose_hold(struct core *, struct hold *, enum core_loss);
 bool grant_is_taken(const struct core *, const struct grant *);
 void grant_released(struct core *, struct grant *, int code, int cause,
     const char *text);
-uint64_t grant_next_token(struct grant *);
-void grant_adopt(struct core *, struct grant *, const struct lock_record *);
+
+void grant_expire(struct core *, struct grant *);
 struct session *grant_session(const struct grant *);
 bool grant_is_good(const struct core *, const struct grant *);
 bool grant_is_usable(const struct grant *);
@@ -145,6 +144,15 @@ bool grant_fits(const struct core *, const struct grant *,
 bool grant_can_give(const struct core *, const struct grant *,
     const struct request *);
 void grant_check(const struct core *, const struct grant *);
+
+/* tokens.c */
+uint16_t grant_tokens(const struct grant *);
+bool grant_has_token(const struct grant *);
+uint64_t grant_next_token(struct grant *);
+void grant_set_tokens(struct grant *, uint64_t last);
+const char *grant_token_text(const struct grant *);
+bool grant_set_token_text(struct grant *, const char *text);
+void grant_adopt(struct core *, struct grant *, const struct lock_record *);
 
 /* closed.c */
 void closed_enter(struct core *, struct grant *, enum grant_state);
@@ -246,7 +254,6 @@ void session_start(struct core *, struct namespace *);
 void session_timer(struct core *, struct session *);
 void session_open_timer(struct core *, struct namespace *);
 void session_stored(struct core *, struct session *, const struct outcome *);
-void session_renew(struct core *, struct session *, struct request *);
 void session_retire(struct core *, struct session *);
 void session_unused(struct core *, struct session *);
 void session_free(struct core *, struct session *);
@@ -254,6 +261,37 @@ void session_check(const struct core *, const struct session *);
 struct session *session_find(const struct namespace *, struct ident);
 bool session_is_good(const struct core *, const struct session *);
 uint64_t session_until_ms(const struct session *);
+
+void session_beat(struct core *, struct session *);
+void session_schedule(struct core *, struct session *);
+void session_say(struct core *, struct session *, enum core_notice_kind);
+void session_say_own(struct core *, struct session *, bool all);
+void session_trouble(struct core *, struct session *, const struct outcome *);
+
+/* format.c */
+int format_refuse(const struct namespace *, const struct core_request *,
+    char *ret_text, size_t text_size);
+int format_refuse_change(const struct namespace *, const struct change *,
+    char *ret_text, size_t text_size);
+bool format_has_record(const struct namespace *, const struct lock_record *);
+bool format_is_fail_closed(const struct namespace *,
+    const struct core_request *);
+
+/* renew.c */
+void renew_ask(struct core *, struct session *, struct request *);
+void renew_answer(struct core *, struct session *, int code);
+
+/* refresh.c */
+bool refresh_is_per_record(const struct namespace *);
+struct session *refresh_new(struct core *, struct lock *, struct ident id);
+void refresh_end(struct core *, struct session *);
+void refresh_begin(struct core *, struct session *, uint64_t sent_ms,
+    const struct lock_record *);
+void refresh_timer(struct core *, struct session *);
+void refresh_advance(struct core *, struct grant *);
+void refresh_sent(struct session *);
+void refresh_stored(struct core *, struct grant *, const struct outcome *);
+void refresh_lose(struct core *, struct session *);
 
 /* observe.c */
 struct observation *observe_find(const struct namespace *, struct ident);
@@ -267,6 +305,9 @@ bool observe_ends_before(const struct observation *,
 bool observe_knows_end(const struct observation *, uint64_t now_ms,
     uint64_t *ret_ms);
 bool observe_is_stale(const struct core *, const struct observation *);
+bool observe_is_over(const struct core *, const struct observation *);
+void observe_record(struct core *, struct namespace *,
+    const struct lock_record *);
 bool observe_lives(struct core *, struct observation *);
 bool observe_is_near_end(const struct core *, const struct observation *);
 void observe_timer(struct core *, struct observation *);

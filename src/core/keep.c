@@ -171,6 +171,7 @@ keep_look(struct core *core, struct grant *g, struct request *r)
 	if (r->joint != NULL && !g->unsealed)
 		return KEEP_READY;
 	if (r->only_if_exists && base != NULL && !applied &&
+	    l->ns->settings.life == LOCK_LIFE_SESSION &&
 	    contents_are_empty(base))
 		return keep_refuse(core, r, DDBLOCK_E_NO_SUCH_LOCK,
 		    "nothing is kept in that lock, and it was asked for only "
@@ -194,7 +195,7 @@ keep_finish(struct core *core, struct grant *g, struct request *r)
 	if (r != keep_renewal(g))
 		return;
 	keep_leave(r);
-	session_renew(core, grant_session(g), r);
+	renew_ask(core, grant_session(g), r);
 }
 
 /* What the holder asked for, as far as it can be done now. */

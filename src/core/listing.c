@@ -22,6 +22,8 @@ listing_free(struct listing *g)
 	assert(!g->busy);
 	free(g->keys);
 	free(g->broken_by);
+	free(g->record);
+	free(g->token_text);
 	free(g);
 }
 
@@ -118,7 +120,7 @@ listing_end_turn(struct core *core, struct listing *g,
 }
 
 /* A client here has it to itself: no store needs to be asked, unless something
- * is kept in the lock. */
+ * is kept in the lock, or its record has a version to break it by. */
 static bool
 listing_answer_here(struct core *core, struct request *r, struct key key)
 {
@@ -126,7 +128,7 @@ listing_answer_here(struct core *core, struct request *r, struct key key)
 	const struct hold *h = l == NULL ? NULL : lock_first_hold(l);
 
 	if (h == NULL || h->grant->mode != LOCK_MODE_EXCLUSIVE ||
-	    l->sequence > 0)
+	    l->sequence > 0 || l->ns->settings.life != LOCK_LIFE_SESSION)
 		return false;
 	view_lock(core, l, core->now_ms, &r->listing->holder);
 	r->reply.holder = &r->listing->holder;
@@ -225,6 +227,19 @@ listing_page(struct core *core, struct request *r, const struct outcome *o)
 		request_reply(core, r, 0, 0, NULL);
 }
 
+/* What else a record in another format has to be told by. */
+static void
+listing_tell_record(struct listing *g, const struct lock_record *l)
+{
+	if (l->version != NULL)
+		g->record = strdup(l->version);
+	g->holder.record = g->record;
+	if (l->token_text == NULL)
+		return;
+	g->token_text = strdup(l->token_text);
+	g->holder.token_text = g->token_text;
+}
+
 void
 listing_stored(struct core *core, struct request *r, const struct outcome *o)
 {
@@ -253,6 +268,7 @@ listing_stored(struct core *core, struct request *r, const struct outcome *o)
 		if (o->lock.broken_by != NULL)
 			g->broken_by = strdup(o->lock.broken_by);
 		g->holder.broken_by = g->broken_by;
+		listing_tell_record(g, &o->lock);
 		r->reply.holder = &g->holder;
 		r->found = contents_copy(&o->lock.contents);
 		r->reply.contents = r->found;

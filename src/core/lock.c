@@ -117,6 +117,7 @@ lock_free_if_unused(struct core *core, struct lock *l)
 		return;
 	record_forget_sight(l);
 	free(l->leftovers);
+	free(l->version);
 	hash_remove(&l->ns->locks, &l->link);
 	heap_release(&core->heap, &l->timer);
 	core->n_locks--;
@@ -248,8 +249,8 @@ lock_should_wish(const struct core *core, const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
 
-	return !t->host_only && l->wanted == LOCK_MODE_NONE &&
-	    !l->queue->overdue &&
+	return !t->host_only && t->life == LOCK_LIFE_SESSION &&
+	    l->wanted == LOCK_MODE_NONE && !l->queue->overdue &&
 	    l->queue->deadline_ms - core->now_ms > t->poll_ms;
 }
 
@@ -386,7 +387,8 @@ lock_seek(struct core *core, struct lock *l)
 		lock_look_away(l);
 		return;
 	}
-	if (!session_is_good(core, l->ns->session))
+	if (l->ns->settings.life == LOCK_LIFE_SESSION &&
+	    !session_is_good(core, l->ns->session))
 		return;
 	if (core->now_ms < l->back_ms) {
 		heap_set(&core->heap, &l->timer, l->back_ms);
@@ -510,6 +512,10 @@ lock_advance(struct core *core, struct lock *l)
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
 		grant_advance(core, g);
+	}
+	LL_FOREACH_SAFE(l->grants, g, next)
+	{
+		refresh_advance(core, g);
 	}
 	if (lock_may_seek(l))
 		lock_seek(core, l);

@@ -49,5 +49,10 @@ namespace_is_settled(const struct namespace *ns)
 		if (s->state != SESSION_OPENING)
 			return false;
 	}
+	DL_FOREACH(ns->refreshed, s)
+	{
+		if (s->state != SESSION_OPENING)
+			return false;
+	}
 	return closed_is_settled(ns);
 }

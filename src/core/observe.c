@@ -8,7 +8,12 @@
  *  3. An absent item proves nothing: an open may be on its way, or somebody
  *     deleted it. It is waited for like a beat, then buried: a dead item is
  *     put in its place, so that no late open can bring it to life.
- *  4. What was seen outlives the request that caused the look, so a newcomer
+ *  4. Where each record has a life of its own, there is no session to look at:
+ *     the looks at the lock tell (observe_record()). There nothing is killed
+ *     either: when its time is up it may be taken, on the condition that the
+ *     record is the very one that was seen, and may show to be alive until
+ *     then.
+ *  5. What was seen outlives the request that caused the look, so a newcomer
  *     need not wait again. The table is bounded; what nobody waits for goes
  *     first.
  */
@@ -22,6 +27,10 @@
 static uint64_t
 observe_end_ms(const struct observation *o)
 {
+	/* A deadline of the record's own. */
+	if (o->ns->settings.life == LOCK_LIFE_DEADLINE)
+		return o->lease_ms < CORE_FOREVER - o->since_ms ?
+		    o->since_ms + o->lease_ms : CORE_FOREVER;
 	return o->since_ms +
 	    timing_observe_ms(o->lease_ms, o->ns->settings.drift_ppm);
 }
@@ -103,6 +112,14 @@ observe_is_stale(const struct core *core, const struct observation *o)
 	    core->now_ms >= observe_end_ms(o);
 }
 
+/* May what it holds be taken? */
+bool
+observe_is_over(const struct core *core, const struct observation *o)
+{
+	return o->ns->settings.life == LOCK_LIFE_SESSION ?
+	    o->state == OBSERVATION_DEAD : observe_is_stale(core, o);
+}
+
 /* When does its lease end, if it is not seen to move? False: nobody looks. */
 bool
 observe_knows_end(const struct observation *o, uint64_t now_ms,
@@ -118,7 +135,8 @@ observe_knows_end(const struct observation *o, uint64_t now_ms,
 static void
 observe_schedule(struct core *core, struct observation *o)
 {
-	uint64_t at_ms = o->read_at_ms;
+	bool own = o->ns->settings.life != LOCK_LIFE_SESSION;
+	uint64_t at_ms = own ? observe_end_ms(o) : o->read_at_ms;
 
 	if (o->busy || o->state == OBSERVATION_DEAD ||
 	    (o->blocked == NULL && !o->curious)) {
@@ -169,6 +187,7 @@ observe_glance(struct core *core, struct observation *o, bool crowding)
 {
 	if (o->busy || o->state == OBSERVATION_NEW ||
 	    o->state == OBSERVATION_DEAD ||
+	    o->ns->settings.life != LOCK_LIFE_SESSION ||
 	    core->now_ms < o->looked_ms + o->ns->settings.poll_ms)
 		return;
 	o->crowding = crowding;
@@ -240,6 +259,28 @@ observe_unblock(struct sight *sight)
 	sight->blocked_on = NULL;
 }
 
+/* A lock's record was read, and shows its one holder. */
+void
+observe_record(struct core *core, struct namespace *ns,
+    const struct lock_record *record)
+{
+	const struct holder *h = &record->holders[0];
+	bool deadline = ns->settings.life == LOCK_LIFE_DEADLINE;
+	struct observation *o = observe_find(ns, h->session);
+
+	if (o == NULL)
+		o = observe_new(core, ns, h->session);
+	if (o == NULL)
+		return;		/* the next look has perhaps room for it */
+	if (o->state == OBSERVATION_NEW || o->beat != record->beat || deadline)
+		o->since_ms = core->now_ms;
+	o->state = OBSERVATION_ALIVE;
+	o->beat = record->beat;
+	o->lease_ms = deadline ? record->ends_in_ms : h->lease_ms;
+	o->looked_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
 static void
 observe_submit(struct core *core, struct observation *o,
     enum operation_kind kind)
@@ -259,11 +300,10 @@ observe_submit(struct core *core, struct observation *o,
 
 /* Those who waited for this session may go on. */
 static void
-observe_died(struct core *core, struct observation *o)
+observe_release(struct core *core, struct observation *o)
 {
 	bool busy = o->busy;
 
-	o->state = OBSERVATION_DEAD;
 	heap_unset(&core->heap, &o->timer);
 	o->busy = true; /* what the locks do next must not evict it */
 	while (o->blocked != NULL) {
@@ -275,12 +315,23 @@ observe_died(struct core *core, struct observation *o)
 	o->busy = busy;
 }
 
+static void
+observe_died(struct core *core, struct observation *o)
+{
+	o->state = OBSERVATION_DEAD;
+	observe_release(core, o);
+}
+
 void
 observe_timer(struct core *core, struct observation *o)
 {
 	if (o->busy || o->state == OBSERVATION_DEAD ||
 	    (o->blocked == NULL && !o->curious))
 		return;
+	if (o->ns->settings.life != LOCK_LIFE_SESSION) {
+		observe_release(core, o);
+		return;
+	}
 	if (!observe_is_stale(core, o) || (o->blocked == NULL &&
 	    !(o->crowding && o->looked_ms >= observe_end_ms(o))))
 		observe_submit(core, o, OPERATION_SESSION_READ);

@@ -27,6 +27,7 @@
 #define HOLDERS_MAX 1024	/* holders read from one record */
 #define RELEASE_MAX 100		/* elements that one release can name */
 #define WISHES_MAX 1024
+#define BEATS_MAX 64	/* numbers of renewals that one operation may use */
 #define OUTCOME_TEXT_MAX 256
 
 /* One element of a lock record's holders. */
@@ -174,7 +175,7 @@ enum operation_kind {
  * REFRESH
  *     The holder is @me, by any of its renewals before this one. The record
  *     gets another beat, a higher one with each attempt: above @beat, and by
- *     EXCHANGE_ATTEMPTS_MAX at most above it unless it is a time.
+ *     BEATS_MAX at most above it unless it is a time.
  * EXTEND, UPDATE, in a format without sessions
  *     As REFRESH; and the token rises by @tokens, or the contents become
  *     @contents (@owner is who has it).

@@ -176,6 +176,8 @@ queue_cause(const struct request *r)
 
 	if (r->lock->cause != 0)
 		return r->lock->cause;
+	if (ns->settings.life != LOCK_LIFE_SESSION)
+		return 0;
 	return ns->session == NULL || ns->session->state != SESSION_VALID ?
 	    ns->cause : 0;
 }
@@ -343,6 +345,11 @@ queue_fill_grant(struct core *core, struct request *r, const struct hold *h)
 {
 	r->reply.hold = h->notice.hold;
 	r->reply.token = h->token;
+	if (grant_token_text(h->grant) != NULL) {
+		/* Without memory the answer is less exact. */
+		r->token_text = strdup(grant_token_text(h->grant));
+		r->reply.token_text = r->token_text;
+	}
 	r->reply.terms = r->terms;
 	r->reply.until_ms = terms_until_ms(h);
 	r->reply.count = terms_count(h);
@@ -469,6 +476,8 @@ queue_refuse(const struct core *core, const struct client *c,
 		return DDBLOCK_E_SHUTTING_DOWN;
 	if (!queue_has_keys(ask))
 		return DDBLOCK_E_BAD_REQUEST;
+	if (format_refuse(ns, ask, ret_text, text_size) < 0)
+		return DDBLOCK_E_UNSUPPORTED;
 	if (ask->terms.mode == LOCK_MODE_SHARED && ask->change != NULL)
 		return DDBLOCK_E_BAD_REQUEST;
 	if (ask->terms.mode != LOCK_MODE_SHARED &&
@@ -485,7 +494,8 @@ queue_refuse(const struct core *core, const struct client *c,
 	if (c->n_holds + c->n_requests + c->n_more + n_more >
 	    core->limits.holds_per_client_max)
 		return DDBLOCK_E_LIMIT;
-	if (ns->session == NULL && namespace_code_is_definite(ns->cause))
+	if (ns->settings.life == LOCK_LIFE_SESSION && ns->session == NULL &&
+	    namespace_code_is_definite(ns->cause))
 		return ns->cause;
 	return 0;
 }
@@ -533,8 +543,8 @@ queue_prepare(struct core *core, struct request *r,
 	return code;
 }
 
-int
-queue_acquire(struct core *core, struct client *c, struct request *r,
+static int
+queue_admit(struct core *core, struct client *c, struct request *r,
     const struct core_request *ask)
 {
 	struct hold *held = queue_find_held(r->ns, c, ask);
@@ -576,4 +586,14 @@ queue_acquire(struct core *core, struct client *c, struct request *r,
 		heap_set(&core->heap, &r->timer, r->deadline_ms);
 	lock_advance(core, l);
 	return 0;
+}
+
+int
+queue_acquire(struct core *core, struct client *c, struct request *r,
+    const struct core_request *ask)
+{
+	struct core_request full = *ask;
+
+	full.terms.fail_closed = format_is_fail_closed(r->ns, ask);
+	return queue_admit(core, c, r, &full);
 }

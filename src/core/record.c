@@ -61,7 +61,7 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 	const struct session *s = session_find(l->ns, h->session);
 	const struct grant *g = grant_find(l, h->grant);
 
-	if (h->fail_closed)
+	if (h->fail_closed || l->ns->settings.life != LOCK_LIFE_SESSION)
 		return g == NULL && doubt_is_orphan(l, h);
 	if (s == NULL || s->state != SESSION_VALID)
 		return false;
@@ -216,7 +216,9 @@ record_find_wishes(struct core *core, struct lock *l,
 	record_find_own(core, l, LOCK_MODE_SHARED, record->shared_wishes,
 	    record->n_shared_wishes);
 	LL_SEARCH_SCALAR(l->grants, g, state, GRANT_HELD);
-	if (g != NULL)
+	if (g != NULL && l->ns->settings.life != LOCK_LIFE_SESSION)
+		l->wish_seen = true;	/* nobody could say otherwise */
+	else if (g != NULL)
 		record_find_hindered(core, l, record);
 }
 
@@ -238,7 +240,9 @@ record_block(struct core *core, struct lock *l)
 		struct observation *o = NULL;
 
 		/* Ours is ended by its removal only. */
-		if (own == NULL || own->state != SESSION_VALID)
+		if (l->ns->settings.life != LOCK_LIFE_SESSION)
+			o = observe_find(l->ns, h->session);
+		else if (own == NULL || own->state != SESSION_VALID)
 			o = observe(core, l->ns, h->session, h->lease_ms);
 		/* And this by its release or a break only: who waits is told
 		 * whether there is anybody left. */
@@ -248,7 +252,7 @@ record_block(struct core *core, struct lock *l)
 				observe_glance(core, o, false);
 			continue;
 		}
-		if (o != NULL && o->state == OBSERVATION_DEAD)
+		if (o != NULL && observe_is_over(core, o))
 			continue;
 		dead = false;
 		if (o == NULL)
@@ -271,7 +275,8 @@ record_holder_is_dead(const struct lock *l, const struct holder *h)
 {
 	const struct observation *o = observe_find(l->ns, h->session);
 
-	return !h->fail_closed && o != NULL && o->state == OBSERVATION_DEAD;
+	return !h->fail_closed && o != NULL &&
+	    observe_is_over(l->ns->core, o);
 }
 
 /* How many of those who were seen are known to be dead, and which (@ret may be
@@ -329,6 +334,8 @@ record_sight(struct core *core, struct lock *l,
 		sight->owner = strdup(record->owner);
 	sight->n_holders = record->n_holders;
 	memcpy(sight->holders, record->holders, holders_bytes);
+	if (refresh_is_per_record(l->ns))
+		observe_record(core, l->ns, record);
 	l->sight = sight;
 	l->view = VIEW_FOREIGN;
 	(void)record_block(core, l);
@@ -353,6 +360,20 @@ record_find_use(struct lock *l, const struct lock_record *record)
 	    (uint16_t)record->limit;
 }
 
+/* Formats without sessions have no revision: what is there, is. */
+static void
+record_find_version(struct lock *l, const struct lock_record *record)
+{
+	if (l->ns->settings.life == LOCK_LIFE_SESSION)
+		return;
+	l->token_seen = record->token;
+	free(l->version);
+	l->version =
+	    record->version == NULL ? NULL : strdup(record->version);
+	if (l->sequence == 0 && !contents_are_empty(&record->contents))
+		l->sequence = 1;
+}
+
 /*
  * Take in a record that came with the answer to an operation submitted at
  * @submitted_ms. The caller deals with its own operation; here is what any
@@ -372,6 +393,7 @@ record_seen(struct core *core, struct lock *l,
 	doubt_seen(core, l, record, submitted_ms);
 	if (record->revision.sequence > l->sequence)
 		l->sequence = record->revision.sequence;
+	record_find_version(l, record);
 	l->read_due = false;
 	l->cause = 0;
 	free(l->leftovers);

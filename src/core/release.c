@@ -72,10 +72,15 @@ client_refuses(struct core *core, struct request *r, const struct hold *h)
 {
 	int code = 0;
 	const char *why = NULL;
+	char text[OUTCOME_TEXT_MAX];
 
 	if (r->change == NULL)
 		return false;
-	if (hold_joint(h) != NULL) {
+	code = format_refuse_change(h->lock->ns, r->change, text,
+	    sizeof(text));
+	if (code < 0) {
+		why = text;
+	} else if (hold_joint(h) != NULL) {
 		code = DDBLOCK_E_UNSUPPORTED;
 		why = CLIENT_SEVERAL;
 	} else if (terms_count(h) > 1) {
@@ -120,6 +125,7 @@ client_release(struct core *core, struct request *r, uint64_t id, bool all)
 		return 0;
 	}
 	r->ns = h->lock->ns;
+	r->keeps = r->change != NULL;
 	n = client_let_go_of_all(core, r, h, locks);
 	if (lost)
 		request_reply(core, r, DDBLOCK_E_LOCK_LOST, 0, why);

@@ -31,9 +31,6 @@
 #include "core/timing.h"
 #include "ddblock.h"
 
-/* A renewal by request is answered from memory if the last one is so fresh. */
-#define RENEWAL_FRESH_MS 500
-
 uint64_t
 session_until_ms(const struct session *s)
 {
@@ -110,7 +107,7 @@ session_start(struct core *core, struct namespace *ns)
 
 	assert(ns->session == NULL);
 	heap_unset(&core->heap, &ns->timer);
-	if (core->stopping)
+	if (core->stopping || ns->settings.life != LOCK_LIFE_SESSION)
 		return;
 	s = calloc(1, sizeof(*s));
 	if (s == NULL || heap_reserve(&core->heap) < 0) {
@@ -150,7 +147,8 @@ session_free(struct core *core, struct session *s)
 	free(s);
 }
 
-static void
+/* When it is to be looked at next. */
+void
 session_schedule(struct core *core, struct session *s)
 {
 	uint64_t at_ms;
@@ -163,12 +161,12 @@ session_schedule(struct core *core, struct session *s)
 		if (!s->danger &&
 		    s->sent_ms + s->ns->settings.danger_ms < at_ms)
 			at_ms = s->sent_ms + s->ns->settings.danger_ms;
-		if (!s->busy && s->beat_at_ms < at_ms)
+		if (!s->busy && !s->due && s->beat_at_ms < at_ms)
 			at_ms = s->beat_at_ms;
 		break;
 	case SESSION_LOST:
 	case SESSION_CLOSING:
-		if (s->busy)
+		if (s->busy || s->lock != NULL)
 			return;
 		at_ms = s->close_at_ms;
 		break;
@@ -179,55 +177,6 @@ session_schedule(struct core *core, struct session *s)
 	heap_set(&core->heap, &s->timer, at_ms);
 }
 
-/* The hold that a client asked to renew may have ended meanwhile. */
-static int
-session_renewal_code(const struct core *core, const struct request *r)
-{
-	const struct hold *h = hold_find(core, r->reply.hold);
-
-	if (h == NULL)
-		return DDBLOCK_E_NO_SUCH_LOCK;
-	return h->lost ? DDBLOCK_E_LOCK_LOST : 0;
-}
-
-/* Until when is it good? */
-static void
-session_tell_deadline(struct core *core, struct hold *h,
-    struct core_reply *reply)
-{
-	terms_prolong(core, h);
-	reply->until_ms = terms_until_ms(h);
-	reply->remaining_ms = reply->until_ms > core->now_ms ?
-	    reply->until_ms - core->now_ms : 0;
-}
-
-/* A fail-closed hold is not lost with the session. */
-static bool
-session_is_needless(const struct core *core, const struct request *r)
-{
-	const struct hold *h = hold_find(core, r->reply.hold);
-
-	return h != NULL && h->fail_closed && !h->lost;
-}
-
-static void
-session_answer_renewals(struct core *core, struct session *s, int code)
-{
-	struct request *r, *next;
-
-	DL_FOREACH_SAFE2(s->renewals, r, next, renew_next)
-	{
-		int own = code == 0 ? session_renewal_code(core, r) : code;
-
-		if (own == 0)
-			session_tell_deadline(core,
-			    hold_find(core, r->reply.hold), &r->reply);
-		else if (session_is_needless(core, r))
-			own = DDBLOCK_E_UNREACHABLE;
-		request_reply(core, r, own, 0, code == 0 ? NULL : s->text);
-	}
-}
-
 /* Every hold of this session ends now; its clients are told. */
 static void
 session_lose(struct core *core, struct session *s, enum core_loss loss)
@@ -236,7 +185,7 @@ session_lose(struct core *core, struct session *s, enum core_loss loss)
 	assert(s->state == SESSION_VALID);
 	s->state = SESSION_LOST;
 	s->close_at_ms = core->now_ms + ns->settings.margin_ms;
-	session_answer_renewals(core, s, DDBLOCK_E_LOCK_LOST);
+	renew_answer(core, s, DDBLOCK_E_LOCK_LOST);
 	while (s->grants != NULL)
 		lock_lose(core, s->grants->lock, s, loss);
 	session_schedule(core, s);
@@ -249,7 +198,7 @@ session_lose(struct core *core, struct session *s, enum core_loss loss)
 }
 
 /* Each hold is told its deadline, and whether there is reason to worry. */
-static void
+void
 session_say(struct core *core, struct session *s, enum core_notice_kind kind)
 {
 	struct grant *g;
@@ -269,7 +218,7 @@ session_say(struct core *core, struct session *s, enum core_notice_kind kind)
 }
 
 /* The same for those who are warned at a time of their own. */
-static void
+void
 session_say_own(struct core *core, struct session *s, bool all)
 {
 	struct grant *g;
@@ -285,9 +234,14 @@ session_say_own(struct core *core, struct session *s, bool all)
 	}
 }
 
-static void
+/* Renew it now. */
+void
 session_beat(struct core *core, struct session *s)
 {
+	if (s->lock != NULL) {
+		refresh_timer(core, s);
+		return;
+	}
 	/* Repeated until the very end: a renewal that is acknowledged late
 	 * still counts from its send. */
 	session_submit(core, s, OPERATION_SESSION_BEAT, session_until_ms(s));
@@ -302,6 +256,15 @@ session_close(struct core *core, struct session *s)
 	    core->now_ms + s->ns->settings.request_ms);
 }
 
+static void
+session_expire(struct core *core, struct session *s)
+{
+	if (s->lock != NULL)
+		refresh_lose(core, s);
+	else
+		session_lose(core, s, CORE_LOSS_EXPIRED);
+}
+
 void
 session_timer(struct core *core, struct session *s)
 {
@@ -309,42 +272,16 @@ session_timer(struct core *core, struct session *s)
 
 	if (s->state == SESSION_VALID) {
 		if (core->now_ms >= session_until_ms(s)) {
-			session_lose(core, s, CORE_LOSS_EXPIRED);
+			session_expire(core, s);
 			return;
 		}
 		if (!s->danger && core->now_ms >= s->sent_ms + t->danger_ms)
 			session_say(core, s, CORE_IN_DANGER);
-		if (!s->busy && core->now_ms >= s->beat_at_ms)
+		if (!s->busy && !s->due && core->now_ms >= s->beat_at_ms)
 			session_beat(core, s);
 	} else if (!s->busy && core->now_ms >= s->close_at_ms) {
 		session_close(core, s);
 	}
-	session_schedule(core, s);
-}
-
-/* A client asks for a renewal now; of a fail-closed hold, whether the store
- * answers. */
-void
-session_renew(struct core *core, struct session *s, struct request *r)
-{
-	if (s == NULL || s->state != SESSION_VALID) {
-		request_reply(core, r, DDBLOCK_E_UNREACHABLE, r->ns->cause,
-		    r->ns->text);
-		return;
-	}
-	if (core->now_ms - s->sent_ms < RENEWAL_FRESH_MS) {
-		int code = session_renewal_code(core, r);
-
-		if (code == 0)
-			session_tell_deadline(core,
-			    hold_find(core, r->reply.hold), &r->reply);
-		request_reply(core, r, code, 0, NULL);
-		return;
-	}
-	r->session = s;
-	DL_APPEND2(s->renewals, r, renew_previous, renew_next);
-	if (!s->busy)
-		session_beat(core, s);
 	session_schedule(core, s);
 }
 
@@ -448,15 +385,28 @@ session_renewed(struct core *core, struct session *s, const struct outcome *o)
 		session_say(core, s, danger ? CORE_IN_DANGER : CORE_SAFE);
 	if (!alone || s->warned)
 		session_say_own(core, s, !alone);
-	session_answer_renewals(core, s, 0);
+	renew_answer(core, s, 0);
+}
+
+/* It was not renewed: who asked for that is told, and it is tried again. */
+void
+session_trouble(struct core *core, struct session *s, const struct outcome *o)
+{
+	uint64_t retry_ms = s->ns->settings.heartbeat_ms / 4;
+	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+
+	if (!o->from_memory) {
+		s->cause = code;
+		(void)snprintf(s->text, sizeof(s->text), "%s", o->text);
+	}
+	renew_answer(core, s, code);
+	s->beat_at_ms = core->now_ms +
+	    random_jitter(&core->random, retry_ms < 1 ? 1 : retry_ms);
 }
 
 static void
 session_beaten(struct core *core, struct session *s, const struct outcome *o)
 {
-	uint64_t retry_ms = s->ns->settings.heartbeat_ms / 4;
-	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
-
 	if (s->state != SESSION_VALID)
 		return; /* too late: lost is final */
 	if (o->kind == OUTCOME_DONE) {
@@ -471,13 +421,7 @@ session_beaten(struct core *core, struct session *s, const struct outcome *o)
 	/* An earlier beat of ours landed late and is higher: go above it. */
 	if (o->kind == OUTCOME_CONFLICT && o->session.beat > s->beat)
 		s->beat = o->session.beat;
-	if (!o->from_memory) {
-		s->cause = code;
-		(void)snprintf(s->text, sizeof(s->text), "%s", o->text);
-	}
-	session_answer_renewals(core, s, code);
-	s->beat_at_ms = core->now_ms +
-	    random_jitter(&core->random, retry_ms < 1 ? 1 : retry_ms);
+	session_trouble(core, s, o);
 }
 
 /* Closed: whatever of it is still in the store is anybody's to take. */
@@ -553,6 +497,11 @@ session_unused(struct core *core, struct session *s)
 	bool awaited = !s->retiring && s->ns->closed != NULL &&
 	    !core->stop_released;
 
+	if (s->lock != NULL) {
+		if (s->grants == NULL)
+			refresh_end(core, s);
+		return;
+	}
 	if ((!core->stopping && !s->retiring) || s->grants != NULL || s->busy ||
 	    s->state != SESSION_VALID || awaited)
 		return;

@@ -82,6 +82,7 @@ struct request {
 	uint64_t asked_ms;
 	uint64_t deadline_ms;
 	char *text;			/* reply.text's memory, or NULL */
+	char *token_text;		/* and reply.token_text's */
 	struct core_holder_view *holder;	/* reply.holder's memory */
 
 	/* ACQUIRE: */
@@ -91,6 +92,7 @@ struct request {
 	uint64_t poll_ms;
 	uint32_t place;	/* in the queue; see queue_ahead() */
 	bool overdue;	/* its time is up, but it was never really tried */
+	bool keeps;	/* RELEASE: what it leaves there is to stay */
 	struct hold *hold;		/* made at admission, for the grant */
 	struct joint *joint;		/* of several keys, or NULL */
 	char *owner;
@@ -213,6 +215,7 @@ struct extras {
 	struct ident session;		/* fail-closed: in its element */
 	struct downgrade *downgrade;	/* HELD, or NULL */
 	struct request *changing;	/* RENEWs with a change */
+	char *token_text;	/* of a token beyond TOKEN_MAX; or NULL */
 };
 
 /* One element of ours in a lock's record, or on its way there. Every lock has
@@ -311,6 +314,9 @@ struct lock {
 	uint64_t hold_off_ms;	/* no store operation before */
 	uint64_t back_ms;	/* until then it is others' turn */
 	uint64_t sequence;	/* of its contents' last known revision */
+	uint64_t token_seen;	/* in the record, and its version, where its
+				 * format has one; NULL: none, or unknown */
+	char *version;
 	char key[];
 };
 
@@ -318,6 +324,7 @@ struct lock {
 struct submission {
 	struct core_submit submit;	/* first */
 	struct holder holder;
+	char *version;		/* ACQUIRE */
 	struct doubt *doubt;	/* ready, should the answer never come */
 	bool cleaning;		/* RELEASE: of an orphan, or of the dead */
 	bool downgrading;	/* ACQUIRE: in the place of our own */
@@ -398,6 +405,8 @@ enum session_state {
 struct session {
 	struct namespace *ns;
 	struct session *prev, *next;
+	struct lock *lock;	/* whose record it renews, and no other; NULL:
+				 * it has an item of its own (refresh.c) */
 	enum session_state state;
 	struct ident id;
 	uint64_t sent_ms;	/* the lease counts from here */
@@ -405,6 +414,7 @@ struct session {
 	uint64_t beat_at_ms;	/* the next renewal */
 	uint64_t close_at_ms;
 	bool busy;		/* its operation is under way */
+	bool due;		/* of a lock: to be renewed as soon as it can */
 	bool danger;
 	bool warned;		/* and some hold, at a time of its own */
 	bool retiring;		/* no new grants; close when unused */
@@ -452,6 +462,8 @@ struct namespace {
 	uint32_t index;
 	struct session *sessions;	/* all of ours */
 	struct session *session;	/* for new grants; NULL: none */
+	struct session *refreshed;	/* those of one lock each */
+	uint64_t refresh_slot_us;	/* for the next renewal of such a one */
 	struct grant *closed;		/* fail-closed ones */
 	bool closed_danger;		/* they were told */
 	uint64_t open_at_ms;

@@ -41,7 +41,9 @@ struct listing {
 	bool held_only;
 	struct core_row rows[SCAN_PAGE_MAX];
 	char *keys;			/* the rows' memory */
-	char *broken_by;		/* GET: the view's memory */
+	char *broken_by;		/* GET: the view's memory, and these */
+	char *record;
+	char *token_text;
 	size_t cursor_length;
 	char cursor[SCAN_CURSOR_MAX];
 	struct core_holder_view holder;	/* GET */
@@ -65,6 +67,9 @@ struct breaking {
 	struct core_holder_view holder;	/* who has it, or had */
 	uint64_t deadline_ms;
 	bool busy;
+	char *record;	/* formats without sessions: the version that it was
+			 * named by, or (once that was read) has */
+	bool by_record;	/* and not by the token */
 	char text[];			/* who: why, and the key */
 };
 

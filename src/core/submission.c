@@ -21,6 +21,7 @@ submission_free(struct core *core, struct submission *s)
 		return;
 	doubt_drop(core, s->doubt);
 	free(s->owner);
+	free(s->version);
 	free(s->contents);
 	/* The others are longer. */
 	if (s->submit.operation.n_dead == 0)
@@ -118,9 +119,13 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	g->limit = (uint16_t)r->terms.limit;
 	g->fail_closed = r->terms.fail_closed;
 	if (g->fail_closed)
-		g->extras->session = l->ns->session->id;
-	grant_enter(core, g, GRANT_ASKING, l->ns->session);
+		g->extras->session =
+		    l->ns->session != NULL ? l->ns->session->id : g->id;
+	grant_enter(core, g, GRANT_ASKING,
+	    g->session != NULL ? g->session : l->ns->session);
 	s->holder = submission_me(g);
+	s->version = l->version;
+	l->version = NULL;
 	if (r->owner != NULL)
 		s->owner = strdup(r->owner);
 	o->me = s->holder;
@@ -129,6 +134,8 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	o->session = s->holder.session;
 	o->owner = s->owner;
 	o->tokens = grant_tokens(g);
+	o->version = s->version;
+	o->token_seen = l->token_seen;
 	if (n_dead > 0) {
 		o->n_dead = n_dead;
 		memcpy(s->dead, l->sight->holders,
@@ -186,6 +193,7 @@ submission_prepare_release(struct core *core, struct grant *g,
 	}
 	o->others_hold = g->lock->others_seen >= o->n_holders ||
 	    g->lock->grants->next != NULL;
+	o->keep = g->releasing != NULL && g->releasing->keeps;
 }
 
 /* What must not stay: an orphan of ours, or the dead of a semaphore. */
@@ -206,13 +214,27 @@ submission_prepare_cleaning(struct lock *l, struct submission *s, size_t n_dead)
 	o->others_hold = l->others_seen > o->n_holders || l->grants != NULL;
 }
 
+/* By what a hold of ours changes its record; in formats without sessions that
+ * renews it, too. */
 static void
-submission_prepare_extend(struct grant *g, struct submission *s)
+submission_prepare_change(struct grant *g, struct submission *s)
 {
 	struct operation *o = &s->submit.operation;
 
 	s->holder = submission_me(g);
 	o->me = s->holder;
+	if (g->session == NULL || g->session->lock == NULL)
+		return;
+	o->beat = g->session->beat;
+	refresh_sent(g->session);
+}
+
+static void
+submission_prepare_extend(struct grant *g, struct submission *s)
+{
+	struct operation *o = &s->submit.operation;
+
+	submission_prepare_change(g, s);
 	o->token_seen = g->token_last;
 	o->tokens = grant_tokens(g);
 }
@@ -224,8 +246,7 @@ submission_prepare_update(struct core *core, struct grant *g,
 {
 	struct operation *o = &s->submit.operation;
 
-	s->holder = submission_me(g);
-	o->me = s->holder;
+	submission_prepare_change(g, s);
 	o->revision.sequence = g->lock->sequence + 1;
 	/* Odd: no store can drop digits at its end. */
 	o->revision.random = random_next(&core->random) | 1;
@@ -277,6 +298,9 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 			submission_prepare_cleaning(l, s, n_dead);
 		else
 			submission_prepare_release(core, g, s, n_dead);
+		return;
+	case OPERATION_REFRESH:
+		submission_prepare_change(g, s);
 		return;
 	case OPERATION_EXTEND:
 		submission_prepare_extend(g, s);

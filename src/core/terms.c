@@ -348,8 +348,12 @@ terms_renewed(struct core *core, struct hold *h, bool all)
 	if (!terms_have_warning(t) || t->manual || (!all && !t->danger))
 		return;
 	danger = core->now_ms >= terms_danger_ms(t);
-	if (all || !danger)
-		action_notice(core, h, danger ? CORE_IN_DANGER : CORE_SAFE);
+	if (danger && all)
+		action_notice(core, h, CORE_IN_DANGER);
+	else if (!danger)
+		action_notice(core, h, t->danger ||
+		    h->grant->session->lock == NULL ?
+		    CORE_SAFE : CORE_PROLONGED);
 	terms_set_danger(t, danger);
 	terms_schedule(core, t);
 }

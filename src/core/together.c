@@ -118,7 +118,8 @@ together_send(struct core *core, struct lock *l)
 	uint32_t first;
 	struct together *t;
 
-	if (j == NULL || j->in_order)
+	if (j == NULL || j->in_order ||
+	    l->ns->settings.life != LOCK_LIFE_SESSION)
 		return false;
 	first = joint_first(j);
 	assert(j->together == NULL && j->parts[first].lock == l);

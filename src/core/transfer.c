@@ -56,6 +56,14 @@ transfer_seen(struct core *core, struct lock *l, const struct outcome *o,
 	    core->now_ms + random_jitter(&core->random, lock_poll_ms(l));
 }
 
+/* Are there tokens for it, if the format has any? */
+static bool
+transfer_has_tokens(const struct grant *g, uint64_t last)
+{
+	return (g->lock->ns->settings.lacks & CORE_LACKS_TOKENS) != 0 ||
+	    (last >= grant_tokens(g) && last <= TOKEN_MAX);
+}
+
 /* The grant @me is in the record, and its tokens are ours. */
 static void
 transfer_granted(struct core *core, struct grant *g, const struct holder *me,
@@ -64,8 +72,10 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	struct lock *l = g->lock;
 	uint64_t last = o->lock.token;
 
-	if (!grant_is_good(core, g) ||
-	    last < grant_tokens(g) || last > TOKEN_MAX) {
+	if (g->session != NULL && g->session->lock != NULL)
+		refresh_begin(core, g->session, g->session->sent_ms, &o->lock);
+	if (!grant_is_good(core, g) || !transfer_has_tokens(g, last) ||
+	    !grant_set_token_text(g, o->lock.token_text)) {
 		/* Nobody was told of it: give it back. */
 		if (g->fail_closed) {
 			grant_enter(core, g, GRANT_RELEASING, NULL);
@@ -77,8 +87,7 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 		return;
 	}
 	grant_enter(core, g, GRANT_HELD, g->session);
-	g->token_last = last;
-	g->token_next = last - grant_tokens(g) + 1;
+	grant_set_tokens(g, last);
 	g->passed = false;
 	/* Just written: this round of the audit need not read it. */
 	g->audit_round = l->ns->audit.round;
@@ -90,6 +99,21 @@ transfer_granted(struct core *core, struct grant *g, const struct holder *me,
 	record_seen(core, l, &o->lock, submitted_ms);
 }
 
+/*
+ * In a format whose acquires name the version that they follow: does the answer
+ * show a free record that this one did not know? Then it is asked for again at
+ * once; each time round somebody else has had it.
+ */
+static bool
+transfer_is_news(const struct lock *l, const struct submission *s,
+    const struct outcome *o)
+{
+	return o->kind == OUTCOME_CONFLICT && l->view == VIEW_FREE &&
+	    l->ns->settings.life != LOCK_LIFE_SESSION &&
+	    ((s->version == NULL) != (l->version == NULL) ||
+		(l->version != NULL && strcmp(s->version, l->version) != 0));
+}
+
 static void
 transfer_acquired(struct core *core, struct grant *g, struct submission *s,
     const struct outcome *o)
@@ -98,6 +122,8 @@ transfer_acquired(struct core *core, struct grant *g, struct submission *s,
 	struct lock *l = g->lock;
 
 	if (o->kind == OUTCOME_DONE) {
+		if (g->session != NULL && g->session->lock != NULL)
+			g->session->sent_ms = o->sent_ms;
 		transfer_granted(core, g, &s->holder, o, submitted_ms);
 	} else if (o->kind == OUTCOME_UNKNOWN &&
 	    (g->session != NULL || g->fail_closed)) {
@@ -116,6 +142,10 @@ transfer_acquired(struct core *core, struct grant *g, struct submission *s,
 		/* What looks free or open and yet was refused: others' turn,
 		 * or it changed. Look before writing again. */
 		l->refused = o->kind == OUTCOME_CONFLICT;
+		if (transfer_is_news(l, s, o)) {
+			l->refused = false;
+			return;
+		}
 		if (l->view != VIEW_FOREIGN)
 			l->view = VIEW_STALE;
 		if (o->kind == OUTCOME_REFUSED)
@@ -237,7 +267,7 @@ transfer_exists(struct core *core, struct lock *l, const struct submission *s,
 	while ((r = l->queue) != NULL && r->only_if_exists && !r->exists &&
 	    s->submit.operation.with_contents && o->kind == OUTCOME_DONE &&
 	    o->lock.n_holders == 0) {
-		r->exists = !contents_are_empty(&o->lock.contents);
+		r->exists = format_has_record(l->ns, &o->lock);
 		if (r->exists)
 			return;
 		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
@@ -273,6 +303,36 @@ transfer_read(struct core *core, struct lock *l, uint64_t submitted_ms,
 	}
 }
 
+/* What renews a lock by its own record: did it? */
+static void
+transfer_renewed(struct core *core, struct lock *l, const struct submission *s,
+    const struct outcome *o)
+{
+	struct grant *g = grant_find(l, s->holder.grant);
+
+	if (g != NULL)
+		refresh_stored(core, g, o);
+}
+
+/* A renewal that nobody asked for is no reason not to do what somebody does. */
+static void
+transfer_refreshed(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	struct grant *g = grant_find(l, s->holder.grant);
+
+	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
+		l->cause = transfer_cause(o);
+		return;
+	}
+	if (g != NULL && g->state == GRANT_HELD &&
+	    !record_shows(&o->lock, g)) {
+		grant_lose(core, g, record_loss(&o->lock));
+		return;
+	}
+	transfer_seen(core, l, o, s->submit.operation.submitted_ms);
+}
+
 static void
 transfer_extended(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
@@ -289,8 +349,13 @@ transfer_extended(struct core *core, struct lock *l, struct submission *s,
 		return;
 	}
 	transfer_seen(core, l, o, s->submit.operation.submitted_ms);
-	if (g != NULL && g->state == GRANT_HELD)
+	if (g == NULL || g->state != GRANT_HELD)
+		return;
+	if (l->ns->settings.life == LOCK_LIFE_SESSION)
 		grant_adopt(core, g, &o->lock);
+	else if (o->kind == OUTCOME_DONE &&
+	    grant_set_token_text(g, o->lock.token_text))
+		grant_set_tokens(g, o->lock.token);
 }
 
 static void
@@ -377,6 +442,9 @@ transfer_dispatch(struct core *core, struct lock *l, struct submission *s,
 			transfer_released(core,
 			    grant_find(l, s->holder.grant), s, o);
 		break;
+	case OPERATION_REFRESH:
+		transfer_refreshed(core, l, s, o);
+		break;
 	case OPERATION_EXTEND:
 		transfer_extended(core, l, s, o);
 		break;
@@ -413,6 +481,7 @@ transfer_part(struct core *core, struct lock *l, const struct outcome *o)
 		transfer_spared(core, grant_find(l, s->holder.grant));
 	else
 		transfer_dispatch(core, l, s, o);
+	transfer_renewed(core, l, s, o);
 	keep_seen(core, l, s, o);
 	submission_free(core, s);
 	queue_review(core, l);

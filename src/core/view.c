@@ -36,7 +36,7 @@ view_session(const struct core *core, const struct namespace *ns,
 	v->renewal = o->beat;
 	v->ends = !v->fail_closed && observe_knows_end(o, now_ms, &end_ms);
 	v->ends_ms = view_since(end_ms, now_ms);
-	v->dead = o->state == OBSERVATION_DEAD;
+	v->dead = observe_is_over(core, o);
 	v->silent = v->dead || observe_is_stale(core, o);
 	v->seen = true;
 	v->unchanged_ms = view_since(now_ms, o->since_ms);
@@ -75,7 +75,7 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->namespace_index = hold->lock->ns->index;
 	v->named = hold_owner(hold) != NULL;
 	view_owner(v, hold_owner(hold));
-	v->token = hold->token;
+	v->token = grant_token_text(hold->grant) == NULL ? hold->token : 0;
 	v->fail_closed = hold->fail_closed;
 	v->mode = hold->grant->mode;
 	v->limit = hold->grant->limit;
@@ -166,7 +166,7 @@ view_record(const struct core *core, const struct namespace *ns,
 	uint32_t n_others = (uint32_t)record->n_holders;
 
 	*ret = (struct core_holder_view){ 0 };
-	ret->token = record->token;
+	ret->token = record->token_text == NULL ? record->token : 0;
 	ret->mode = record->mode;
 	if (l != NULL)
 		n_others = view_n_others(l, record, &hold);
@@ -220,6 +220,7 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 	if (h->lost)
 		return;
 	until_ms = terms_until_ms(h);
+	ret->token_text = grant_token_text(h->grant);
 	ret->terms.mode = h->grant->mode;
 	ret->terms.limit = h->grant->limit;
 	ret->danger = h->fail_closed ? l->ns->closed_danger :
@@ -378,7 +379,8 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 	bool open;
 
 	assert(namespace_index < core->n_namespaces);
-	open = s != NULL && s->state == SESSION_VALID;
+	open = ns->settings.life == LOCK_LIFE_SESSION ?
+	    s != NULL && s->state == SESSION_VALID : ns->cause == 0;
 	*ret = (struct core_namespace_view){
 		.name = ns->settings.name,
 		.open = open,
@@ -393,7 +395,7 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 		.granted = ns->granted,
 		.handed_over = ns->handed_over,
 	};
-	if (!open)
+	if (!open || s == NULL)
 		return;
 	if (ret->cause == 0) {
 		ret->cause = s->cause;

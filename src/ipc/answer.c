@@ -43,6 +43,16 @@ answer_policy(struct buffer *b, bool fail_closed)
 		codec_text_value(b, "policy", "fail-closed");
 }
 
+/* 0 is none. One that no number has room for is a text; its number is 0, so
+ * that who looks at that alone is refused rather than let in. */
+void
+answer_token(struct buffer *b, uint64_t token, const char *text)
+{
+	codec_number(b, "token", text != NULL ? 0 : token);
+	if (text != NULL)
+		codec_text_value(b, "token_text", text);
+}
+
 /* The owners of what is held here are not kept: they are known here. */
 static void
 answer_owner_name(struct connection *c, struct buffer *b,
@@ -61,8 +71,8 @@ void
 answer_owner(struct connection *c, struct buffer *b,
     const struct core_holder_view *v)
 {
-	if (v->token > 0)
-		codec_number(b, "token", v->token);
+	if (v->token > 0 || v->token_text != NULL)
+		answer_token(b, v->token, v->token_text);
 	if (!v->held)
 		return;
 	answer_owner_name(c, b, v);
@@ -99,6 +109,8 @@ answer_holder(struct connection *c, struct buffer *b,
 	answer_owner(c, b, v);
 	if (v->broken_by != NULL)
 		codec_text_value(b, "broken_by", v->broken_by);
+	if (v->record != NULL)
+		codec_text_value(b, "record", v->record);
 	if (!v->held)
 		return;
 	answer_use(b, v->mode, v->limit);
@@ -172,7 +184,7 @@ answer_success(struct connection *c, struct buffer *b,
 		if (a->n_parts > 0)
 			codec_number(b, "rows", a->n_parts);
 		else
-			codec_number(b, "token", a->token);
+			answer_token(b, a->token, a->token_text);
 		answer_use(b, a->terms.mode, a->terms.limit);
 		answer_policy(b, a->terms.fail_closed);
 		answer_until(b, a->remaining_ms, a->until_ms);

@@ -11,6 +11,7 @@ struct connection;
 
 /* What a client calls a lock: `key`, and `sort` unless it goes without
  * saying. */
+void answer_token(struct buffer *, uint64_t token, const char *text);
 void answer_name(struct buffer *, struct key name);
 
 /* How it is used. Exclusive use goes without saying. */

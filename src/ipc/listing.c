@@ -243,7 +243,7 @@ listing_hold(struct connection *c, struct pending *p,
 	codec_number(b, "id", v->id);
 	codec_text_value(b, "ns", listing_namespace(c, v->namespace_index));
 	answer_name(b, v->key);
-	codec_number(b, "token", v->token);
+	answer_token(b, v->token, v->token_text);
 	answer_shared(b, v->terms.mode, v->terms.limit);
 	answer_policy(b, v->terms.fail_closed);
 	codec_text_value(b, "state", v->lost ? "lost" :

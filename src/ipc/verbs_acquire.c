@@ -78,8 +78,11 @@ static int
 acquire_policy(struct connection *c, const struct codec_text *text,
     struct core_request *q)
 {
-	return acquire_either(c, text, "policy", "fail-open", "fail-closed",
+	int r = acquire_either(c, text, "policy", "fail-open", "fail-closed",
 	    &q->terms.fail_closed);
+
+	q->fail_open = r == 0 && !q->terms.fail_closed;
+	return r;
 }
 
 /* A time, and not none. */

@@ -1,6 +1,7 @@
 /*
- * BREAK: administrators only, with the token that was seen, and with a reason
- * for those who will ask.
+ * BREAK: administrators only, with the token (or, in record formats without
+ * sessions, the record) that was seen, and with a reason for those who will
+ * ask.
  */
 #include <stdio.h>
 #include <syslog.h>
@@ -11,10 +12,24 @@
 #define BREAK_REASON_MAX 200	/* bytes */
 
 static int
-break_token(struct connection *c, const struct codec_line *l, uint64_t *ret)
+break_token(struct connection *c, const struct codec_line *l,
+    struct core_request *q)
 {
 	const struct codec_text *text = codec_find(l, "token");
+	const struct codec_text *record = codec_find(l, "record");
+	uint64_t *ret = &q->token;
 
+	if ((text == NULL) == (record == NULL))
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "BREAK needs "
+		    "token=, as GET or LIST showed it, or record=, as GET did");
+	if (record != NULL && (record->length == 0 ||
+	    !codec_is_line(record->bytes, record->length)))
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "record is the text that GET showed");
+	if (record != NULL) {
+		q->record = record->bytes;	/* a NUL follows */
+		return 0;
+	}
 	if (codec_parse_number(text->bytes, text->length, ret) &&
 	    *ret > 0 && *ret <= TOKEN_MAX)
 		return 0;
@@ -68,7 +83,7 @@ verbs_break(struct connection *c, const struct codec_line *l)
 		r = verbs_name(c, l, &l->arguments[0].value,
 		    q->namespace_index, name, &q->key);
 	if (r == 0)
-		r = break_token(c, l, &q->token);
+		r = break_token(c, l, q);
 	if (r == 0)
 		r = break_reason(c, l, &q->reason);
 	if (r < 0)

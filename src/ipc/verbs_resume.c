@@ -87,7 +87,7 @@ resume_row(struct connection *c, const struct pending *p,
 	codec_text_value(b, "ns",
 	    s->calls.namespace_name(s->arg, v->namespace_index));
 	answer_name(b, v->key);
-	codec_number(b, "token", v->token);
+	answer_token(b, v->token, v->token_text);
 	answer_shared(b, v->terms.mode, v->terms.limit);
 	codec_text_value(b, "state", v->lost ? "lost" :
 	    v->danger ? "danger" : "held");

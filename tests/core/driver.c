@@ -234,9 +234,8 @@ driver_notice(struct driver *d, unsigned host, const struct core_notice *n)
 		break;
 	case CORE_PROLONGED:
 	case CORE_SAFE:
-		trace_add(&d->trace, TRACE_NOTICE, d->now, name,
-		    "c%u safe %s remaining %" PRIu32, h->client, h->key,
-		    n->remaining_ms);
+		trace_add(&d->trace, TRACE_NOTICE, d->now, name, "c%u safe %s "
+		    "remaining %" PRIu32, h->client, h->key, n->remaining_ms);
 		judge_renewed(&d->judge, host, n->hold, n->until_ms);
 		break;
 	case CORE_LOST:

@@ -1,0 +1,88 @@
+/*
+ * The tokens of a grant: how many are asked for, which is next, and what the
+ * record says of them. In the native format a grant has a block, so that a
+ * hand-over needs no write; in the others each acquisition has the next one, if
+ * there are tokens at all.
+ */
+#include "core/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many tokens are asked for with it, and each time that they run out. */
+uint16_t
+grant_tokens(const struct grant *g)
+{
+	const struct core_namespace *t = &g->lock->ns->settings;
+
+	if (g->mode == LOCK_MODE_SHARED || t->life != LOCK_LIFE_SESSION)
+		return 1;
+	return (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
+}
+
+/* Is there one for the next holder? Formats without tokens need none. */
+bool
+grant_has_token(const struct grant *g)
+{
+	return g->mode == LOCK_MODE_SHARED ||
+	    (g->lock->ns->settings.lacks & CORE_LACKS_TOKENS) != 0 ||
+	    g->token_next <= g->token_last;
+}
+
+/* The next of the block; those who share it have the grant's own. 0: the format
+ * has none. */
+uint64_t
+grant_next_token(struct grant *g)
+{
+	if ((g->lock->ns->settings.lacks & CORE_LACKS_TOKENS) != 0)
+		return 0;
+	return g->mode == LOCK_MODE_EXCLUSIVE ? g->token_next++ :
+	    g->token_last;
+}
+
+/* It has so many as it asked for, and this is the last of them. */
+void
+grant_set_tokens(struct grant *g, uint64_t last)
+{
+	g->token_last = last;
+	g->token_next = last - grant_tokens(g) + 1;
+}
+
+/* The token in full; NULL: it is the number. */
+const char *
+grant_token_text(const struct grant *g)
+{
+	return g == NULL || g->extras == NULL ? NULL : g->extras->token_text;
+}
+
+/* The token in full, if it is beyond TOKEN_MAX. False: no memory. */
+bool
+grant_set_token_text(struct grant *g, const char *text)
+{
+	if (g->extras != NULL) {
+		free(g->extras->token_text);
+		g->extras->token_text = NULL;
+	}
+	if (text == NULL)
+		return true;
+	if (grant_extras(g) == NULL)
+		return false;
+	g->extras->token_text = strdup(text);
+	return g->extras->token_text != NULL;
+}
+
+/* The record shows our grant: if it is alone, the token there is ours. */
+void
+grant_adopt(struct core *core, struct grant *g,
+    const struct lock_record *record)
+{
+	struct lock *l = g->lock;
+
+	if (g->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1 &&
+	    record->token > g->token_last)
+		g->token_last = record->token;
+	if (!l->wish_seen) {
+		l->run = 0;
+		l->run_started_ms = core->now_ms;
+	}
+}
