@@ -11,6 +11,10 @@
 static const struct dialect *const dialects[] = {
 	&dialect_native,
 	&dialect_awslabs,
+	&dialect_python,
+	&dialect_js_fail_open,
+	&dialect_js_fail_closed,
+	&dialect_dlock,
 };
 
 /* A block of a view's memory; the bytes follow. */

@@ -169,6 +169,10 @@ struct dialect {
 
 extern const struct dialect dialect_native;
 extern const struct dialect dialect_awslabs;
+extern const struct dialect dialect_python;
+extern const struct dialect dialect_js_fail_open;
+extern const struct dialect dialect_js_fail_closed;
+extern const struct dialect dialect_dlock;
 
 /* NULL: there is no such format. */
 const struct dialect *dialect_find(const char *name);

@@ -267,6 +267,21 @@ life_put(struct life *l, const char *attributes)
 	    attributes);
 }
 
+void
+life_remove(struct life *l)
+{
+	struct dynamo_answer a;
+	char keys[512], body[1024];
+
+	life_keys(l, l->table.key_type == DIALECT_KEY_BYTES ? "aw==" : "k",
+	    keys, sizeof(keys));
+	(void)snprintf(body, sizeof(body),
+	    "{\"TableName\":\"%s\",\"Key\":{%s}}", l->table.table, keys);
+	a = life_request(l, "DeleteItem", body);
+	ck_assert_msg(a.status == 200, "%s", a.body.data);
+	dynamo_answer_done(&a);
+}
+
 static int
 life_compare(const void *a, const void *b)
 {
@@ -386,4 +401,109 @@ life_is_bad(struct life *l, const char *attributes, const char *attribute,
 		    l->outcome.text);
 	}
 	ck_assert_str_eq(life_item(l), before);
+}
+
+/* ---- lost answers ------------------------------------------------------ */
+
+const char *const life_nets[LIFE_NETS] = {
+	"", "a", "r", "t", "aa", "ra", "ar", "as", "rs", "ta", "ara",
+};
+
+/* Take what is there: seen, and free or held. */
+static void
+life_take(struct life *l, const char *item, const char *net)
+{
+	struct operation o = life_make(OPERATION_READ);
+	struct holder dead;
+	char version[1024];
+	const struct lock_record *r;
+
+	life_put(l, item);
+	r = &life_expect(l, &o, net, OUTCOME_DONE)->lock;
+	o = life_make(OPERATION_ACQUIRE);
+	(void)snprintf(version, sizeof(version), "%s", r->version);
+	o.version = version;
+	o.token_seen = r->token;
+	o.n_dead = r->n_holders;
+	if (o.n_dead > 0)
+		dead = r->holders[0];
+	o.dead = &dead;
+	r = &life_expect(l, &o, net, OUTCOME_DONE)->lock;
+	ck_assert_uint_eq(r->n_holders, 1);
+	ck_assert(ident_equal(r->holders[0].grant, me.grant));
+}
+
+static uint64_t
+life_renew(struct life *l, enum operation_kind kind, uint64_t beat,
+    const struct contents *contents, const char *net)
+{
+	struct operation o = life_make(kind);
+	const struct lock_record *r;
+
+	o.beat = beat;
+	o.token_seen = l->outcome.lock.token;
+	if (contents != NULL)
+		o.contents = *contents;
+	r = &life_expect(l, &o, net, OUTCOME_DONE)->lock;
+	ck_assert_uint_gt(r->beat, beat);
+	ck_assert_uint_eq(r->n_holders, 1);
+	if (kind == OPERATION_EXTEND)
+		ck_assert_uint_gt(r->token, o.token_seen);
+	if (contents != NULL)
+		ck_assert(contents_are_equal(&r->contents, contents));
+	return r->beat;
+}
+
+static void
+life_release(struct life *l, bool keep, const char *net)
+{
+	struct operation o = life_make(OPERATION_RELEASE);
+
+	o.keep = keep;
+	life_expect(l, &o, net, OUTCOME_DONE);
+	ck_assert_uint_eq(l->outcome.lock.n_holders, 0);
+	ck_assert(!keep || l->outcome.lock.exists);
+}
+
+static void
+life_break(struct life *l, const struct life_cycle *c, bool keep,
+    const char *net)
+{
+	struct operation o = life_make(OPERATION_READ);
+	char version[1024];
+
+	life_put(l, c->dead);
+	life_expect(l, &o, net, OUTCOME_DONE);
+	(void)snprintf(version, sizeof(version), "%s",
+	    l->outcome.lock.version);
+	o = life_make(OPERATION_BREAK);
+	o.version = version;
+	o.keep = keep;
+	life_expect(l, &o, net, OUTCOME_DONE);
+	ck_assert_uint_eq(l->outcome.lock.n_holders, 0);
+}
+
+void
+life_cycle(struct life *l, const struct life_cycle *c, const char *net)
+{
+	struct operation o = life_make(OPERATION_ACQUIRE);
+	uint64_t beat;
+
+	beat = life_expect(l, &o, net, OUTCOME_DONE)->lock.beat;
+	ck_assert_uint_eq(l->outcome.lock.n_holders, 1);
+	beat = life_renew(l, OPERATION_REFRESH, beat, NULL, net);
+	if (c->extends)
+		beat = life_renew(l, OPERATION_EXTEND, beat, NULL, net);
+	if (c->contents != NULL)
+		beat = life_renew(l, OPERATION_UPDATE, beat, c->contents, net);
+	life_release(l, false, net);
+	if (c->free != NULL)
+		life_take(l, c->free, net);
+	if (c->takes)
+		life_take(l, c->dead, net);
+	if (c->takes && c->keeps)
+		life_release(l, true, net);
+	life_break(l, c, false, net);
+	if (c->keeps)
+		life_break(l, c, true, net);
 }

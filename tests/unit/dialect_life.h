@@ -64,6 +64,9 @@ bool life_land(struct life *, size_t i);
 void life_put(struct life *, const char *attributes);
 void life_put_key(struct life *, const char *key, const char *attributes);
 
+/* The item "k" goes. */
+void life_remove(struct life *);
+
 /* The item "k" as a text that is comparable: attributes in their order, with '
  * for ", and without its keys; "" if there is none. */
 const char *life_item(struct life *);
@@ -78,5 +81,26 @@ void life_refuses(struct life *, const struct operation *, int code,
  * leaves it as it is. */
 void life_is_bad(struct life *, const char *attributes, const char *attribute,
     const char *words);
+
+/*
+ * What networks do to the attempts of an operation. None of it makes a conflict
+ * of what we did ourselves.
+ */
+#define LIFE_NETS 11
+extern const char *const life_nets[LIFE_NETS];
+
+/* What a format can do, beside taking, renewing and giving back. */
+struct life_cycle {
+	const char *dead;	/* a record of somebody else's; taken, broken */
+	const char *free;	/* and one that he gave back; NULL: there is
+				 * none */
+	bool takes;		/* may the dead one be taken? */
+	bool extends;
+	bool keeps;		/* a release that keeps the record */
+	const struct contents *contents;	/* UPDATE; NULL: none */
+};
+
+/* Every operation over such a network: it is done, and shows that it is. */
+void life_cycle(struct life *, const struct life_cycle *, const char *net);
 
 #endif

@@ -1,0 +1,24 @@
+/*
+ * Numbers of any size, as bytes with the most significant first.
+ */
+#ifndef DDBLOCKD_DIALECT_DECIMAL_H
+#define DDBLOCKD_DIALECT_DECIMAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DECIMAL_BYTES_MAX (16 * 1024)
+#define DECIMAL_ROOM(bytes) ((bytes) * 5 / 2 + 2)	/* digits, and a NUL */
+
+/* Has it room in 64 bits? */
+bool decimal_small(const unsigned char *bytes, size_t n, uint64_t *ret);
+
+/* Its digits, of DECIMAL_BYTES_MAX bytes at most. */
+void decimal_text(const unsigned char *bytes, size_t n, char *text);
+
+/* Add to it. The result has at most 8 bytes more, and @ret has room for it. */
+size_t decimal_add(const unsigned char *bytes, size_t n, uint64_t more,
+    unsigned char *ret);
+
+#endif

@@ -1,0 +1,670 @@
+/*
+ * What formats of one item and one holder have in common: keys, names, many
+ * records at once, listings, and what none of them can do.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+#include "dialect/duration.h"
+#include "dialect_life.h"
+
+#define VERSION "8d524f11-b878-4be1-acdd-8c23f85d5e6c"
+#define THEIRS S("ownerName", "vm1") "," S("leaseDuration", "3000") ","        \
+	S("recordVersionNumber", VERSION)
+#define RELEASED S("isReleased", "1")
+#define JAVA(lease, version) S("ownerName", "vm1") ","                         \
+	S("leaseDuration", lease) "," S("recordVersionNumber", version)
+
+static const struct dialect_table plain = {
+	.table = "locks", .key_attribute = "key", .host = "web-1",
+	.keep_attributes = true,
+};
+
+static struct life
+begin(const struct dialect_table *table)
+{
+	struct life l;
+
+	life_init(&l, &dialect_awslabs, table);
+	return l;
+}
+
+/* ---- keys -------------------------------------------------------------- */
+
+static struct operation
+read_key(const char *key)
+{
+	struct operation o = life_make(OPERATION_READ);
+
+	o.key = key_text(key);
+	return o;
+}
+
+static void
+acquire_key(struct life *l, const char *key)
+{
+	struct operation o = life_make(OPERATION_ACQUIRE);
+
+	o.key = key_text(key);
+	life_expect(l, &o, "", OUTCOME_DONE);
+	o = read_key(key);
+	life_expect(l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(l->outcome.lock.n_holders, 1);
+}
+
+START_TEST(test_number_keys)
+{
+	static const char *const good[] = {
+		"0", "7", "-7", "42.5", "-0.25", "0.001",
+		"12345678901234567890123456789012345678",
+	};
+	static const char *const bad[] = {
+		"", "x", "07", "-0", "7.0", "7.", ".5", "1e3", "+7", " 7",
+		"1-", "--1", "123456789012345678901234567890123456789",
+	};
+	struct dialect_table t = plain;
+	struct life l;
+
+	t.key_type = DIALECT_KEY_NUMBER;
+	l = begin(&t);
+	for (size_t i = 0; i < sizeof(good) / sizeof(char *); i++)
+		acquire_key(&l, good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(char *); i++) {
+		struct operation o = read_key(bad[i]);
+
+		life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST,
+		    i == 0 ? "empty" : "number");
+	}
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_byte_keys)
+{
+	struct dialect_table t = plain;
+	struct life l;
+	struct operation o;
+
+	t.key_type = DIALECT_KEY_BYTES;
+	t.prefix = "p/";
+	l = begin(&t);
+	acquire_key(&l, "a");
+	life_put_key(&l, "cC9i", THEIRS);	/* "p/b" */
+	life_put_key(&l, "Yg==", THEIRS);	/* "b" */
+	life_put_key(&l, "cC//", THEIRS);	/* no text */
+	o = life_make(OPERATION_SCAN);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.n_rows, 2);
+	o.prefix = key_text("b");
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.n_rows, 1);
+	ck_assert(key_equal(l.outcome.rows[0].key, key_text("b")));
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_prefix)
+{
+	struct dialect_table t = plain;
+	struct life l;
+	struct operation o = life_make(OPERATION_SCAN);
+	char name[KEY_LENGTH_MAX + 1] = "", prefix[KEY_LENGTH_MAX + 2] = "";
+
+	t.prefix = "app/";
+	l = begin(&t);
+	acquire_key(&l, "k");
+	life_put_key(&l, "k", THEIRS);		/* not ours */
+	life_put_key(&l, "app/", THEIRS);	/* nor this */
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.n_rows, 1);
+	ck_assert(key_equal(l.outcome.rows[0].key, key_text("k")));
+	ck_assert_str_eq(l.outcome.rows[0].record.owner, "us");
+	/* In a message the key is as it is in the table. */
+	life_put_key(&l, "app/k", "");
+	o = read_key("k");
+	life_refuses(&l, &o, DDBLOCK_E_BAD_RECORD, "item \"app/k\"");
+	memset(name, 'x', KEY_LENGTH_MAX);
+	memset(prefix, 'y', KEY_LENGTH_MAX + 1);
+	l.table.prefix = prefix;
+	o = read_key(name);
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "prefix");
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_sort)
+{
+	struct dialect_table t = plain;
+	struct life l;
+	struct operation o = life_make(OPERATION_ACQUIRE);
+
+	l = begin(&t);
+	o.key = (struct key){ "k\0s", 3 };
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "no sort key");
+	life_done(&l);
+
+	t.sort_attribute = "range";
+	l = begin(&t);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	acquire_key(&l, "k");
+	o = life_make(OPERATION_SCAN);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.n_rows, 2);
+	ck_assert_uint_eq(l.outcome.rows[0].key.length +
+	    l.outcome.rows[1].key.length, 4);
+	life_done(&l);
+
+	t.sort_type = DIALECT_KEY_NUMBER;
+	l = begin(&t);
+	o = life_make(OPERATION_ACQUIRE);
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "number");
+	o.key = (struct key){ "k\0" "7", 3 };
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_odd_keys)
+{
+	static const struct key odd[] = {
+		{ "\xff", 1 }, { "", 0 }, { "k\0", 2 }, { "k\0-", 3 },
+	};
+	struct life l = begin(&plain);
+
+	for (size_t i = 0; i < 4; i++) {
+		struct operation o = life_make(OPERATION_READ);
+
+		o.key = odd[i];
+		life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "key");
+	}
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_names)
+{
+	static const struct dialect_name renamed[] = {
+		{ "recordVersionNumber", "rvn" }, { "data", "payload" },
+		{ "isReleased", "gone" },
+	};
+	static const struct attribute ours = {
+		{ "recordVersionNumber", 19 }, { "x", 1 }, false,
+	};
+	static const struct attribute clash = {
+		{ "rvn", 3 }, { "x", 1 }, false,
+	};
+	struct dialect_table t = plain;
+	struct life l;
+	struct operation o = life_make(OPERATION_ACQUIRE);
+
+	t.renamed = renamed;
+	t.n_renamed = 3;
+	t.key_attribute = "pk";
+	l = begin(&t);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	o = life_make(OPERATION_UPDATE);
+	o.contents = (struct contents){ { "hi", 2 }, &ours, 1 };
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(contents_are_equal(&l.outcome.lock.contents, &o.contents));
+	ck_assert(strstr(life_item(&l), B("payload", "aGk=")) != NULL);
+	o.contents = (struct contents){ { NULL, 0 }, &clash, 1 };
+	life_refuses(&l, &o, DDBLOCK_E_UNSUPPORTED, "of that name itself");
+	o = life_make(OPERATION_RELEASE);
+	o.keep = true;
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(strstr(life_item(&l), S("gone", "1")) != NULL);
+	life_is_bad(&l, S("ownerName", "x") "," S("leaseDuration", "1"),
+	    "rvn", "text");
+	life_done(&l);
+}
+END_TEST
+
+/* ---- many -------------------------------------------------------------- */
+
+START_TEST(test_many)
+{
+	static const struct key keys[] = {
+		{ "k", 1 }, { "bad", 3 }, { "none", 4 }, { "free", 4 },
+		{ "more", 4 },
+	};
+	struct life l = begin(&plain);
+	struct operation o = life_make(OPERATION_READ_MANY);
+	const struct outcome *out = &l.outcome;
+
+	life_put_key(&l, "k", THEIRS "," S("mine", "x") "," B("data", "aGk="));
+	life_put_key(&l, "bad", S("ownerName", "x"));
+	life_put_key(&l, "free", THEIRS "," RELEASED);
+	life_put_key(&l, "more", THEIRS);
+	o.keys = keys;
+	o.n_keys = 5;
+	life_expect(&l, &o, "ar", OUTCOME_DONE);
+	ck_assert(out->processed[0] && out->locks[0].n_holders == 1);
+	/* Others see nothing of what clients keep there. */
+	ck_assert(contents_are_empty(&out->locks[0].contents));
+	ck_assert(!out->processed[1]);
+	ck_assert(out->processed[2] && !out->locks[2].exists);
+	ck_assert(out->processed[3] && out->locks[3].exists &&
+	    out->locks[3].n_holders == 0);
+	ck_assert(strstr(out->text, "item \"bad\"") != NULL);
+	/* An unprocessed key is not an absent one. */
+	dynamo_leave_unprocessed(l.dynamo, 2);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(out->processed[0] && out->processed[2]);
+	ck_assert(!out->processed[3] && !out->processed[4]);
+	o.n_keys = 0;
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "keys");
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_read_without_contents)
+{
+	struct life l = begin(&plain);
+	struct operation o = life_make(OPERATION_READ);
+
+	life_put(&l, THEIRS "," S("mine", "x") "," B("data", "aGk="));
+	o.with_contents = false;
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(contents_are_empty(&l.outcome.lock.contents));
+	ck_assert_uint_eq(l.outcome.lock.n_holders, 1);
+	o.with_contents = true;
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(contents_size(&l.outcome.lock.contents), 7);
+	life_done(&l);
+}
+END_TEST
+
+/* ---- listings ---------------------------------------------------------- */
+
+/* How many rows a listing has in all, over all its pages. */
+static size_t
+list_all(struct life *l, struct operation *o, unsigned *ret_pages)
+{
+	char cursor[SCAN_CURSOR_MAX];
+	size_t n = 0;
+
+	o->cursor = (struct key){ NULL, 0 };
+	*ret_pages = 0;
+	do {
+		life_expect(l, o, "", OUTCOME_DONE);
+		n += l->outcome.n_rows;
+		++*ret_pages;
+		memcpy(cursor, l->outcome.next_cursor.bytes != NULL ?
+		    l->outcome.next_cursor.bytes : "",
+		    l->outcome.next_cursor.length);
+		o->cursor = (struct key){ cursor,
+			l->outcome.next_cursor.length };
+	} while (o->cursor.length > 0);
+	return n;
+}
+
+START_TEST(test_listing)
+{
+	struct dialect_table t = plain;
+	struct operation o = life_make(OPERATION_SCAN);
+	struct life l;
+	unsigned pages;
+	char key[32];
+
+	if (_i == 1)
+		t.key_type = DIALECT_KEY_NUMBER;
+	l = begin(&t);
+	for (int i = 100; i < 350; i++) {
+		(void)snprintf(key, sizeof(key), "%d", i);
+		life_put_key(&l, key, i % 5 == 0 ? THEIRS "," RELEASED :
+		    i % 5 == 1 ? S("ownerName", "of another format") :
+		    i % 5 == 2 ? THEIRS "," N("leaseDurationMs", "0") :
+		    i % 5 == 3 ? S("recordVersionNumber", "bad") : THEIRS);
+	}
+	ck_assert_uint_eq(list_all(&l, &o, &pages), 150);
+	ck_assert_uint_eq(pages, 3);
+	o.held_only = true;
+	ck_assert_uint_eq(list_all(&l, &o, &pages), 100);
+	o.prefix = key_text("10");
+	ck_assert_uint_eq(list_all(&l, &o, &pages), 4);
+	o.held_only = false;
+	ck_assert_uint_eq(list_all(&l, &o, &pages), 6);
+	o.prefix = key_text("x");
+	ck_assert_uint_eq(list_all(&l, &o, &pages), 0);
+	o.prefix = key_text("\xff");
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "UTF-8");
+	o.prefix = key_text("");
+	o.cursor = (struct key){ "\0\5k", 3 };
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "place");
+	life_done(&l);
+}
+END_TEST
+
+/* What is held in the other formats. */
+static const struct {
+	const struct dialect *dialect;
+	const char *held, *free;
+} lists[] = {
+	{ &dialect_python, S("owner_name", "x") "," N("lease_duration", "3")
+	    "," S("record_version_number", VERSION) "," N("expiry_time", "5"),
+	    NULL },
+	{ &dialect_js_fail_open, S("owner", "js") "," B("guid",
+	    "vQLPVd/6zGgahu4Qq7N/LzOgwtvUbwVmpac3NQnw3SMKMGt32v/YDI9O3wzYZssn"
+	    "kzoFPMRo/VM9qR7vhXcHzQ==") "," N("leaseDurationMs", "3000") ","
+	    N("fencingToken", "1"), S("owner", "js") "," B("guid",
+	    "vQLPVd/6zGgahu4Qq7N/LzOgwtvUbwVmpac3NQnw3SMKMGt32v/YDI9O3wzYZssn"
+	    "kzoFPMRo/VM9qR7vhXcHzQ==") "," N("leaseDurationMs", "1") ","
+	    N("fencingToken", "1") },
+	{ &dialect_js_fail_closed, S("owner", "js") "," B("guid",
+	    "vQLPVd/6zGgahu4Qq7N/LzOgwtvUbwVmpac3NQnw3SMKMGt32v/YDI9O3wzYZssn"
+	    "kzoFPMRo/VM9qR7vhXcHzQ=="), NULL },
+	{ &dialect_dlock, S("owner", "x") "," N("until", "1001"),
+	    S("owner", "x") "," N("until", "1000") },
+};
+
+START_TEST(test_listings_of_others)
+{
+	struct life l;
+	struct operation o = life_make(OPERATION_SCAN);
+
+	life_init(&l, lists[_i].dialect, &plain);
+	life_put_key(&l, "held", lists[_i].held);
+	life_put_key(&l, "other", S("something", "else"));
+	if (lists[_i].free != NULL)
+		life_put_key(&l, "free", lists[_i].free);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.n_rows, lists[_i].free != NULL ? 2 : 1);
+	o.held_only = true;
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.n_rows, 1);
+	ck_assert(key_equal(l.outcome.rows[0].key, key_text("held")));
+	life_done(&l);
+}
+END_TEST
+
+/* ---- what none of them can do ------------------------------------------ */
+
+static const struct dialect *const all[] = {
+	&dialect_awslabs, &dialect_python, &dialect_js_fail_open,
+	&dialect_js_fail_closed, &dialect_dlock,
+};
+
+START_TEST(test_unsupported)
+{
+	static const enum operation_kind kinds[] = {
+		OPERATION_WANT, OPERATION_UNWANT, OPERATION_SESSION_OPEN,
+		OPERATION_SESSION_BEAT, OPERATION_SESSION_READ,
+		OPERATION_SESSION_KILL, OPERATION_SESSION_BURY,
+		OPERATION_SESSION_CLOSE, OPERATION_TOGETHER,
+	};
+	struct operation o, part = life_make(OPERATION_ACQUIRE);
+	const struct operation *parts[] = { &part };
+	struct life l;
+
+	life_init(&l, all[_i], &plain);
+	ck_assert(dialect_find(all[_i]->name) == all[_i]);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		o = life_make(kinds[i]);
+		o.parts = parts;
+		o.keys = &part.key;
+		o.n_keys = 1;
+		life_refuses(&l, &o, DDBLOCK_E_UNSUPPORTED, all[_i]->name);
+	}
+	o = life_make(OPERATION_ACQUIRE);
+	o.limit = 2;
+	life_refuses(&l, &o, DDBLOCK_E_UNSUPPORTED, "shared");
+	o.limit = 0;
+	o.mode = LOCK_MODE_SHARED;
+	life_refuses(&l, &o, DDBLOCK_E_UNSUPPORTED, all[_i]->name);
+	o.mode = LOCK_MODE_EXCLUSIVE;
+	o.tokens = 2;
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "token");
+	o = life_make(OPERATION_RELEASE);
+	o.n_holders = 2;
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "one holder");
+	o = life_make(OPERATION_BREAK);
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "not seen");
+	o = life_make(OPERATION_REFRESH);
+	o.beat = all[_i]->life == LOCK_LIFE_DEADLINE ? INT64_MAX :
+	    all[_i] == &dialect_awslabs || all[_i] == &dialect_python ?
+	    UINT32_MAX : UINT64_MAX - 1;
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "renewed too often");
+	life_is(&l, "");
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_leases)
+{
+	struct life l;
+	struct operation o = life_make(OPERATION_ACQUIRE);
+
+	life_init(&l, all[_i], &plain);
+	o.me.lease_ms = UINT64_C(366) * 86400 * 1000 + 1;
+	o.me.fail_closed = all[_i] == &dialect_js_fail_closed;
+	if (all[_i] == &dialect_js_fail_closed) {
+		o.me.lease_ms = 0;	/* it has none */
+		life_expect(&l, &o, "", OUTCOME_DONE);
+	} else {
+		life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "lease");
+		o.me.lease_ms = 0;
+		life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "lease");
+		o.me.lease_ms = UINT64_C(366) * 86400 * 1000;
+		life_expect(&l, &o, "", OUTCOME_DONE);
+	}
+	life_done(&l);
+}
+END_TEST
+
+/* ---- records that are not in the format -------------------------------- */
+
+static const struct {
+	const char *item, *attribute, *words;
+} bad[] = {
+	{ "", "ownerName", "a text (S)" },
+	{ S("leaseDuration", "5") "," S("recordVersionNumber", VERSION),
+	    "ownerName", "a text (S)" },
+	{ S("ownerName", "x") "," S("recordVersionNumber", VERSION),
+	    "leaseDuration", "a text (S)" },
+	{ S("ownerName", "x") "," S("leaseDuration", "5"),
+	    "recordVersionNumber", "a text (S)" },
+	{ N("ownerName", "5") "," S("leaseDuration", "5") ","
+	    S("recordVersionNumber", VERSION), "ownerName", "a text (S)" },
+	{ S("ownerName", "x") "," N("leaseDuration", "5") ","
+	    S("recordVersionNumber", VERSION), "leaseDuration", "text (S)" },
+	{ S("ownerName", "x") "," S("leaseDuration", "5") ","
+	    B("recordVersionNumber", "AAAA"), "recordVersionNumber",
+	    "a text (S)" },
+	{ JAVA("0", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("-5", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("1.5", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("31622400001", VERSION), "leaseDuration", "1 ms to" },
+	{ JAVA("", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("20 s", VERSION), "leaseDuration", "such as" },
+	{ JAVA("0s", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("-20s", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("8785h0m0s", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("3000", "no-uuid"), "recordVersionNumber", "a UUID (S)" },
+	{ JAVA("3000", VERSION "0"), "recordVersionNumber", "a UUID (S)" },
+	{ JAVA("3s", ""), "recordVersionNumber", "not empty" },
+	{ THEIRS "," S("isReleased", "0"), "isReleased", "\"1\"" },
+	{ THEIRS "," N("isReleased", "1"), "isReleased", "\"1\"" },
+	{ THEIRS "," S("data", "x"), "data", "bytes (B)" },
+	{ THEIRS "," S("a:b", "x"), "a:b", "without colons" },
+	/* Of another format. */
+	{ S("owner_name", "x") "," N("lease_duration", "3"), "ownerName",
+	    "a text (S)" },
+};
+
+START_TEST(test_bad_records)
+{
+	struct life l = begin(&plain);
+
+	life_is_bad(&l, bad[_i].item, bad[_i].attribute, bad[_i].words);
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_too_many_attributes)
+{
+	struct life l = begin(&plain);
+	char item[4096] = THEIRS;
+
+	for (int i = 0; i < 33; i++) {
+		size_t n = strlen(item);
+
+		(void)snprintf(item + n, sizeof(item) - n, ",'a%d':{'N':'1'}",
+		    i);
+	}
+	life_is_bad(&l, item, "a32", "at most 32 attributes");
+	life_done(&l);
+}
+END_TEST
+
+/* ---- durations --------------------------------------------------------- */
+
+static const struct {
+	const char *text;
+	uint64_t ns;
+} durations[] = {	/* as Go writes them */
+	{ "0s", 0 }, { "1ns", 1 }, { "999ns", 999 },
+	{ "1\xc2\xb5s", 1000 }, { "1.1\xc2\xb5s", 1100 },
+	{ "2.2ms", 2200000 }, { "300ms", 300000000 },
+	{ "999.999999ms", 999999999 }, { "1s", 1000000000 },
+	{ "1.5s", 1500000000 }, { "3.000000001s", 3000000001 },
+	{ "20s", 20000000000 }, { "1m0s", 60000000000 },
+	{ "4m5.001s", 245001000000 }, { "1h0m0s", 3600000000000 },
+	{ "5h6m7.001s", 18367001000000 }, { "25h0m0s", 90000000000000 },
+	{ "2562047h47m16.854775807s", INT64_MAX },
+};
+
+START_TEST(test_durations)
+{
+	char text[DURATION_SIZE];
+	uint64_t ns;
+
+	duration_format(durations[_i].ns, text);
+	ck_assert_str_eq(text, durations[_i].text);
+	ck_assert(duration_parse(text, strlen(text), &ns));
+	ck_assert_uint_eq(ns, durations[_i].ns);
+}
+END_TEST
+
+/* And what it reads beside that. */
+static const struct {
+	const char *text;
+	bool good;
+	uint64_t ns;
+} readings[] = {
+	{ "0", true, 0 }, { "+5s", true, 5000000000 },
+	{ "10us", true, 10000 }, { "10\xce\xbcs", true, 10000 },
+	{ "1h1h", true, 7200000000000 }, { "1.s", true, 1000000000 },
+	{ ".5s", true, 500000000 }, { "0.1h", true, 360000000000 },
+	{ "0.100000000000000000000h", true, 360000000000 },
+	{ "3.1415926535897932384626433s", true, 3141592653 },
+	{ "", false, 0 }, { "+", false, 0 }, { "-5s", false, 0 },
+	{ "5", false, 0 }, { "s", false, 0 }, { ".s", false, 0 },
+	{ "5 s", false, 0 }, { "5d", false, 0 }, { "5S", false, 0 },
+	{ "+-5s", false, 0 }, { "00", false, 0 }, { ".", false, 0 },
+	{ "1.2.3s", false, 0 },
+	{ "2562047h47m16.854775808s", false, 0 },
+	{ "9223372036854775808ns", false, 0 },
+	{ "99999999999999999999s", false, 0 }, { "3000000h", false, 0 },
+};
+
+START_TEST(test_readings)
+{
+	uint64_t ns = 1;
+	bool good = duration_parse(readings[_i].text,
+	    strlen(readings[_i].text), &ns);
+
+	ck_assert_msg(good == readings[_i].good, "%s", readings[_i].text);
+	if (good)
+		ck_assert_uint_eq(ns, readings[_i].ns);
+}
+END_TEST
+
+/* In a record: up to the next millisecond, of whatever kind. */
+static const struct {
+	const char *lease, *version;
+	uint64_t ms;
+} leases[] = {
+	{ "3000", VERSION, 3000 }, { "1", VERSION, 1 },
+	{ "31622400000", VERSION, 31622400000 },
+	{ "8784h0m0s", VERSION, 31622400000 },
+	{ "3s", "1795219033516770613:W3IDCXUSC23X372YR5TW5CNU", 3000 },
+	{ "1m0s", "x", 60000 }, { "1\xc2\xb5s", "x", 1 },
+	{ "1.0000001s", "x", 1001 }, { "20s", VERSION, 20000 },
+	{ "3000", "8D524F11-B878-4BE1-ACDD-8C23F85D5E6C", 3000 },
+};
+
+START_TEST(test_leases_read)
+{
+	struct life l = begin(&plain);
+	struct operation o = life_make(OPERATION_READ);
+	const struct lock_record *r = &l.outcome.lock;
+	char item[512];
+	struct ident first;
+
+	(void)snprintf(item, sizeof(item), JAVA("%s", "%s"),
+	    leases[_i].lease, leases[_i].version);
+	life_put(&l, item);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(r->holders[0].lease_ms, leases[_i].ms);
+	ck_assert_str_eq(r->version, leases[_i].version);
+	ck_assert_uint_eq(r->beat, strlen(leases[_i].version) == 36 ?
+	    0xf85d5e6c : 0);
+	/* Another version is another hold, or another beat of one. */
+	first = r->holders[0].grant;
+	(void)snprintf(item, sizeof(item), JAVA("%s", "%s"), "1s", "other");
+	life_put(&l, item);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(!ident_equal(r->holders[0].grant, first));
+	/* Taken with the text as it was. */
+	o = life_make(OPERATION_ACQUIRE);
+	o.version = "other";
+	o.dead = &you;
+	o.n_dead = 1;
+	l.table.go_lease = true;
+	o.me.lease_ms = 61500;
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(strstr(life_item(&l), S("leaseDuration", "1m1.5s")));
+	ck_assert_uint_eq(r->holders[0].lease_ms, 61500);
+	ck_assert(ident_equal(r->holders[0].grant, me.grant));
+	life_done(&l);
+}
+END_TEST
+
+#define LOOP(test, array) tcase_add_loop_test(tcase, test, 0,                  \
+	(int)(sizeof(array) / sizeof((array)[0])))
+
+int
+main(void)
+{
+	Suite *suite = suite_create("dialect_record");
+	TCase *tcase = tcase_create("record");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, test_number_keys);
+	tcase_add_test(tcase, test_byte_keys);
+	tcase_add_test(tcase, test_prefix);
+	tcase_add_test(tcase, test_sort);
+	tcase_add_test(tcase, test_odd_keys);
+	tcase_add_test(tcase, test_names);
+	tcase_add_test(tcase, test_many);
+	tcase_add_test(tcase, test_read_without_contents);
+	tcase_add_loop_test(tcase, test_listing, 0, 2);
+	LOOP(test_listings_of_others, lists);
+	LOOP(test_unsupported, all);
+	LOOP(test_leases, all);
+	LOOP(test_bad_records, bad);
+	tcase_add_test(tcase, test_too_many_attributes);
+	LOOP(test_durations, durations);
+	LOOP(test_readings, readings);
+	LOOP(test_leases_read, leases);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
