@@ -47,6 +47,10 @@ plan_expect_same(const struct plan *a, const struct plan *b)
 	ck_assert_uint_eq(a->lateness_ms, b->lateness_ms);
 	ck_assert_mem_eq(a->hosts, b->hosts,
 	    a->n_hosts * sizeof(a->hosts[0]));
+	ck_assert_mem_eq(a->namespaces, b->namespaces, sizeof(a->namespaces));
+	ck_assert_uint_eq(a->n_peers, b->n_peers);
+	ck_assert_mem_eq(a->peers, b->peers,
+	    a->n_peers * sizeof(a->peers[0]));
 	ck_assert_uint_eq(a->quiet_ms, b->quiet_ms);
 	ck_assert_uint_eq(a->end_ms, b->end_ms);
 	ck_assert_pstr_eq(a->trace, b->trace);
@@ -101,6 +105,35 @@ START_TEST(test_every_setting)
 	    "host B rate=-10000ppm offset=1ms wall=+730d absent\n"
 	    "trace told,script\n"
 	    "quiet 30s\n"
+	    "end 1m\n");
+}
+END_TEST
+
+START_TEST(test_every_format_and_peer)
+{
+	plan_expect_text(
+	    "world hosts=1 namespaces=2 lease=20s\n"
+	    "format awslabs go-lease keep-released keep-attributes\n"
+	    "format dlock ns=1 fencing skew=10s\n"
+	    "peer P dynamolock\n"
+	    "peer Q dynamolock rate=+5000ppm offset=12s wall=-10s retries=2 "
+	    "keep\n"
+	    "peer R dlock\n"
+	    "at 0s c1@A lock x hold=1s\n"
+	    "at 0s c2@P lock x wait=forever hold=1s\n"
+	    "at 0s c3@R lock x end=never ns=1\n"
+	    "at 1s P pause 3s\n"
+	    "at 1s Q kill\n"
+	    "at 1s Q message refresh 2 lose-answer\n"
+	    "at 2s Q boot\n"
+	    "end 1m\n");
+	plan_expect_text(
+	    "world hosts=1 namespaces=2 lease=20s\n"
+	    "format js-fail-open local-time\n"
+	    "format js-fail-closed ns=1\n"
+	    "peer P js-fail-open\n"
+	    "peer Q js-fail-closed\n"
+	    "peer R python\n"
 	    "end 1m\n");
 }
 END_TEST
@@ -229,6 +262,15 @@ START_TEST(test_misspelt_world)
 		{ "world retention=3600001ms\n",
 		    "line 1: retention is in whole seconds" },
 		{ "host D absent\n", "line 1: there is no host D" },
+		{ "format js\n", "line 1: there is no format 'js'" },
+		{ "format dlock ns=1\n", "line 1: there is no namespace 1" },
+		{ "format dlock\nformat dlock\n",
+		    "line 2: this is said twice" },
+		{ "peer Q java\n", "line 1: the next peer is not 'Q'" },
+		{ "peer P awslabs\n",
+		    "line 1: there is no older client 'awslabs'" },
+		{ "peer P java\nhost P rate=+1ppm\n",
+		    "line 2: its line begins with peer" },
 		{ "host J absent\n",
 		    "line 1: 'J' should be a host, from A to I" },
 		{ "host A rate=5ppm\n",
@@ -280,6 +322,7 @@ START_TEST(test_misspelt_steps)
 		    "duration such as 250ms, 5s, 2m, 3h or 365d" },
 		{ "at 0s A message any 1 lose 2s\n",
 		    "line 1: '2s' is too much" },
+		{ "at 0s c1@P lock x\n", "line 1: there is no host P" },
 		{ "at 0s A wall 5s\n", "line 1: '5s' should be a shift such "
 		    "as +5s or -365d" },
 	};
@@ -300,6 +343,20 @@ START_TEST(test_impossible)
 	    "line 2: namespaces must be 1 or 2");
 	plan_expect_wrong("host A rate=-5001ppm\nend 1s\n",
 	    "line 2: the rate of A must be within half of the drift");
+	plan_expect_wrong("peer P java rate=-5001ppm\nend 1s\n",
+	    "line 2: the rate of P must be within half of the drift");
+	plan_expect_wrong("format dlock skew=2s\npeer P dlock wall=+2s\n"
+	    "peer Q dlock wall=-1ms\nend 1s\n", "line 4: wall clocks differ "
+	    "by more than the skew of namespace 0");
+	plan_expect_wrong("format dlock skew=2s\nat 0s A wall +1s\nend 1s\n",
+	    "line 3: wall: records have its times");
+	plan_expect_wrong("peer P java\nat 0s c1@P lock x\nend 1s\n",
+	    "line 3: a client of java knows nothing of native");
+	plan_expect_wrong("format awslabs go-lease\npeer P java\n"
+	    "at 0s c1@P lock x\nend 1s\n",
+	    "line 4: a client of java knows nothing of awslabs");
+	plan_expect_wrong("peer P java\nat 0s P freeze 1s\nend 1s\n",
+	    "line 3: freeze: not with an older client");
 	plan_expect_wrong("world retention=1m\nend 1s\n",
 	    "line 2: retention must be at least 1h");
 	plan_expect_wrong("world latency=2s..1s\nend 1s\n",
@@ -432,7 +489,8 @@ int
 main(void)
 {
 	const TTest *const tests[] = {
-		test_every_setting, test_every_step, test_people,
+		test_every_setting, test_every_format_and_peer,
+		test_every_step, test_people,
 		test_misspelt_world, test_misspelt_steps, test_impossible,
 		test_sorting_is_stable, test_copies, test_plans_of_seeds,
 		NULL,

@@ -18,10 +18,13 @@
 
 #define FACT_HOSTS_MAX 9		/* A to I */
 #define FACT_KEY_MAX 128
+#define FACT_NAMESPACES_MAX 2
 #define FACT_ELEMENTS_MAX 64
 #define FACT_WISHES_MAX 32	/* that are named */
 #define FACT_NEVER UINT64_MAX
 #define FACT_BY_HAND FACT_HOSTS_MAX	/* as a host: somebody at a console */
+#define FACT_PEER_FIRST 10		/* as a host: P, an older client's */
+#define FACT_WRITERS_MAX 16
 
 enum fact_kind {
 	FACT_STARTED = 1,	/* a daemon begins its life; @rate_ppm */
@@ -55,6 +58,11 @@ enum fact_kind {
 			 * exempt from what the boot clock should guarantee */
 	FACT_REPEATED,	/* a request of this host arrives, and will once more;
 			 * its one answer is the second's */
+	FACT_RECORD,	/* the table's item of a lock changed, in a namespace of
+			 * another format: @record */
+	FACT_PEER_HAS,	/* an older client's program @client believes from now
+			 * on that it has @key, ... */
+	FACT_PEER_LEFT,	/* ... and no more */
 	FACT_QUIET,	/* no fault any more, all hosts are up: 8 holds now */
 };
 
@@ -102,6 +110,18 @@ struct fact_lock {
 	bool says_broken;	/* and by whom */
 	uint64_t kept[FACT_SLOTS];
 	int64_t ttl_ahead_s;	/* of the request's send; 0: none */
+};
+
+/* Of another format, with one holder at most. */
+struct fact_record {
+	bool exists;
+	bool free;		/* it is there, and says that nobody has it */
+	char hold[33];		/* what names a hold of ours; "" if a client of
+				 * another kind wrote it */
+	uint64_t lease_ms;	/* 0: without */
+	uint64_t until_ms;	/* real: its writer's clock reads the end that
+				 * it names; FACT_NEVER: it names none */
+	uint64_t token;		/* 0: none */
 };
 
 struct fact_session {
@@ -168,12 +188,14 @@ struct fact {
 
 	const char *session;	/* SESSION: 32 digits */
 	/*
-	 * LOCK and SESSION: what stands in the table now; whose request did it
+	 * LOCK, RECORD and SESSION: what stands in the table now; whose request
+	 * did it
 	 * (host, or by hand, or TTL which counts as by hand with @expired) and
 	 * when that very request was sent.
 	 */
 	struct fact_lock lock;
 	struct fact_session item;
+	struct fact_record record;
 	uint64_t sent_ms;
 	bool expired;
 };

@@ -324,7 +324,8 @@ host_on_resume(struct world *w, struct alarm *a)
 	h->asleep = false;
 	host_wake(h);
 	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "goes on");
-	world_tell(w, &f);
+	if (h->peer == NULL)
+		world_tell(w, &f);
 	while ((l = h->lines) != NULL) {
 		h->lines = l->next;
 		if (h->lines == NULL)
@@ -341,11 +342,12 @@ host_pause(struct host *h, uint64_t ms, enum step_kind kind)
 	struct world *w = h->world;
 	struct fact f = { .host = h->index, .kind = FACT_PAUSED };
 
-	if (h->core == NULL || host_is_paused(h))
+	if ((h->core == NULL && h->peer == NULL) || host_is_paused(h))
 		return;
 	h->paused_until = w->now + (ms > 0 ? ms : 1);
 	h->asleep = kind != STEP_PAUSE;
-	world_tell(w, &f);
+	if (h->peer == NULL)
+		world_tell(w, &f);
 	if (kind == STEP_FREEZE) {
 		h->frozen_at = w->now;
 		f.kind = FACT_FROZEN;
@@ -382,11 +384,11 @@ host_on_look(struct world *w, struct alarm *a)
 void
 host_init(struct world *w, unsigned index)
 {
-	const struct plan_host *p = &w->plan->hosts[index];
+	const struct plan_host *p = plan_machine(w->plan, index);
 	struct host *h = &w->hosts[index];
 
 	*h = (struct host){ .world = w, .index = index,
-		.name = { (char)('A' + index), '\0' },
+		.name = { plan_machine_name(index), '\0' },
 		.rate_ppm = p->rate_ppm, .offset_ms = p->offset_ms,
 		.wall_ms = p->wall_ms, .frozen_at = WORLD_NEVER };
 	h->lines_end = &h->lines;
@@ -394,11 +396,15 @@ host_init(struct world *w, unsigned index)
 	world_add_alarm(w, &h->alarm, host_on_alarm);
 	world_add_alarm(w, &h->look, host_on_look);
 	world_add_alarm(w, &h->resume, host_on_resume);
+	if (plan_is_peer(index))
+		peer_init(h);
 }
 
 void
 host_done(struct host *h)
 {
+	if (h->peer != NULL)
+		peer_done(h);
 	while (h->jobs != NULL)
 		job_free(h->jobs);
 	network_abandon(h->look_message);
@@ -426,7 +432,7 @@ host_boot(struct host *h)
 		.rate_ppm = h->rate_ppm };
 	uint64_t seed[4];
 
-	if (h->core != NULL || h->asleep)
+	if (h->core != NULL || h->asleep || h->peer != NULL)
 		return;
 	h->lives++;
 	for (unsigned i = 0; i < 4; i++)

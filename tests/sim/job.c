@@ -93,7 +93,7 @@ job_start(struct job *j)
 	struct course_step step;
 
 	j->started = true;
-	course_init(&j->course, &dialect_native,
+	course_init(&j->course, h->world->dialects[o->namespace_index],
 	    &h->world->tables[o->namespace_index], o,
 	    skew_wall_ms(&h->skew, host_boot_ms(h)));
 	course_send(&j->course, host_boot_ms(h), &step);

@@ -118,6 +118,12 @@
  *       element, at most the token now; who shares it has its element's.
  *   R18 An element of a living session that no client has is gone in time.
  *
+ * In records that older clients share, where R1, T1, T4 and R16 are those of
+ * the record:
+ *
+ *   P1  No daemon takes or frees what another has, before its lease is over as
+ *       the format has it, unless somebody breaks it.
+ *
  * And at the end, "order": each lock's history could have happened one thing
  * after the other (judge_order.c).
  *
@@ -390,6 +396,13 @@ judge_take(struct judge *j, const struct fact *f)
 	case FACT_SESSION:
 		judge_session_fact(j, f);
 		return;
+	case FACT_RECORD:
+		judge_record_fact(j, f);
+		return;
+	case FACT_PEER_HAS:
+	case FACT_PEER_LEFT:
+		judge_belief_fact(j, f);
+		return;
 	default:
 		judge_client_fact(j, f);
 		return;
@@ -435,7 +448,9 @@ judge_end(struct judge *j, uint64_t at_ms)
 			judge_end_hold(j, h);
 		}
 		judge_turns_end(j, l);
-		judge_order_check(j, l);
+		if (!judge_is_foreign(j, l) ||
+		    j->rules.foreign[l->namespace_index].tokens)
+			judge_order_check(j, l);
 	}
 	return !j->guilty;
 }

@@ -38,6 +38,12 @@ struct judge_rules {
 	 * not judged.
 	 */
 	bool sees_table;
+	/* Of each namespace: is its record format another than ours, ... */
+	struct {
+		bool is;
+		bool tokens;		/* ... which has some? */
+	} foreign[FACT_NAMESPACES_MAX];
+	uint64_t skew_ms;	/* of wall clocks that records have times of */
 };
 
 struct judge_finding {
@@ -69,6 +75,9 @@ struct judge_counts {
 	uint64_t losses;
 	uint64_t takeovers;	/* of dead holders */
 	uint64_t handovers;	/* grants without a write of the lock */
+	uint64_t beliefs;	/* of older clients, */
+	uint64_t mistakes;	/* that were wrong when they began, */
+	uint64_t clashes;	/* or beside another's */
 };
 void judge_count(const struct judge *, struct judge_counts *ret);
 

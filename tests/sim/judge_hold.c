@@ -261,6 +261,9 @@ judge_hold_check_token(struct judge *j, const struct judge_hold *h)
 	 * tokens are those of an earlier age. */
 	if (h->grant != NULL && h->grant->hand_gone)
 		return;
+	if (judge_is_foreign(j, l) &&
+	    !j->rules.foreign[l->namespace_index].tokens)
+		return;
 	if (h->token <= before && !judge_hold_is_exempt(h))
 		judge_find(j, "2", "%s: token %" PRIu64 " is told after %"
 		    PRIu64, judge_lock_name(l), h->token, before);
@@ -283,6 +286,8 @@ judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
 		judge_find(j, "T9", "c%" PRIu64 " may have %s until %" PRIu64
 		    ", and is told %" PRIu64, h->client->id,
 		    judge_lock_name(h->lock), h->end_ms, h->until_ms);
+	if (judge_is_foreign(j, h->lock))
+		judge_record_check_deadline(j, h);
 	if (h->grant == NULL || h->exempt || h->fail_closed)
 		return;
 	s = h->grant->session;
@@ -554,7 +559,9 @@ judge_hold_grant(struct judge *j, struct judge_client *c,
 	if (most > 0 && c->n_holds > most)
 		judge_find(j, "7", "c%" PRIu64 " has %" PRIu32 " holds",
 		    c->id, c->n_holds);
-	if (j->rules.sees_table)
+	if (judge_is_foreign(j, h->lock))
+		judge_record_granted(j, h, f->grant);
+	else if (j->rules.sees_table)
 		judge_hold_check_grant(j, h, f->grant);
 	judge_kept_told(j, h, r, f);
 	judge_hold_check_turn(j, r);

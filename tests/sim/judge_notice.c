@@ -243,6 +243,8 @@ judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
 	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
 
 	judge_terms_check_loss(j, h, loss);
+	if (judge_is_foreign(j, h->lock))
+		judge_record_check_loss(j, h, loss);
 	if (g == NULL || h->exempt || (taken && judge_notice_is_joint_loss(h)))
 		return;
 	s = g->session;
@@ -272,6 +274,8 @@ judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
 
 	if (host->repeated && host->repeated_ms >= release->asked_ms)
 		return;
+	if (code == DDBLOCK_E_LOCK_STOLEN && judge_is_foreign(j, h->lock))
+		judge_record_check_loss(j, h, CORE_LOSS_STOLEN);
 	if (code != DDBLOCK_E_LOCK_STOLEN || g == NULL || h->exempt ||
 	    h->joint != 0 ||
 	    g->hand_gone || g->taken)

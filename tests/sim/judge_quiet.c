@@ -246,6 +246,8 @@ judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
 	const struct judge_grant *g;
 	uint64_t from_ms, wait_ms, cleared_ms;
 
+	if (first != NULL && judge_is_foreign(j, l))
+		return judge_record_grant_ms(j, l, first);
 	if (first == NULL || judge_quiet_is_held(j, l, first))
 		return JUDGE_NEVER;
 	from_ms = first->asked_ms;

@@ -17,6 +17,7 @@
 
 #include "core/heap.h"
 #include "judge.h"
+#include "judge_record.h"
 
 #define JUDGE_NEVER UINT64_MAX
 #define JUDGE_PPM UINT64_C(1000000)
@@ -155,6 +156,9 @@ struct judge_hold {
 				 * clock, @linger_most_ms; 0: not so */
 	uint64_t linger_most_ms;
 	uint64_t end_ms;	/* whatever is renewed; JUDGE_NEVER */
+	char name[33];		/* in a foreign record; "": not known */
+	uint64_t record_sent_ms;	/* of its latest renewal that landed */
+	bool taken;		/* another took its foreign record */
 	uint32_t n_again;	/* reentrant: releases that do not end it */
 	size_t turn;		/* of the lock's history */
 	struct judge_due due;	/* a warning, or the loss */
@@ -332,6 +336,9 @@ struct judge_lock {
 	struct judge_grant *grants;	/* all that ever were */
 	struct judge_break *breaks;	/* that were asked for */
 	bool says_broken;	/* the item says who broke it */
+
+	struct judge_record record;	/* in a foreign namespace */
+	struct judge_belief *beliefs;
 
 	struct judge_due wait_due;	/* 8 */
 	struct judge_due idle_due;	/* what nobody has goes away */

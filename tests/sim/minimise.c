@@ -113,7 +113,7 @@ minimise_groups(struct minimiser *m)
 		better |= minimise_group(m, group_is_kind, i);
 	for (unsigned i = 1; i < MESSAGE_FAULTS; i++)
 		better |= minimise_group(m, group_is_message, i);
-	for (unsigned i = 0; i < m->best->n_hosts; i++)
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++)
 		better |= minimise_group(m, group_is_fault_of_host, i);
 	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
 		better |= minimise_group(m, group_is_client, i);
@@ -155,6 +155,20 @@ minimise_steps(struct minimiser *m)
 
 /* ---- hosts ------------------------------------------------------------ */
 
+static void
+minimise_take_out(struct plan *p, unsigned host)
+{
+	if (plan_is_peer(host)) {
+		p->n_peers--;
+		for (unsigned i = host - PLAN_PEER_FIRST; i < p->n_peers; i++)
+			p->peers[i] = p->peers[i + 1];
+		return;
+	}
+	p->n_hosts--;
+	for (unsigned i = host; i < p->n_hosts; i++)
+		p->hosts[i] = p->hosts[i + 1];
+}
+
 /* The host is gone, with what it and its clients do. */
 static bool
 minimise_host(struct minimiser *m, unsigned host)
@@ -176,11 +190,11 @@ minimise_host(struct minimiser *m, unsigned host)
 	plan_copy(&candidate, m->best, drop);
 	free(drop);
 	for (size_t i = 0; i < candidate.n_steps; i++)
-		if (candidate.steps[i].host > host)
+		if (candidate.steps[i].host > host &&
+		    plan_is_peer(candidate.steps[i].host) ==
+		    plan_is_peer(host))
 			candidate.steps[i].host--;
-	for (unsigned i = host; i + 1 < candidate.n_hosts; i++)
-		candidate.hosts[i] = candidate.hosts[i + 1];
-	candidate.n_hosts--;
+	minimise_take_out(&candidate, host);
 	return minimise_try(m, &candidate);
 }
 
@@ -191,6 +205,8 @@ minimise_hosts(struct minimiser *m)
 
 	for (unsigned i = m->best->n_hosts; i-- > 0 && m->best->n_hosts > 1;)
 		better |= minimise_host(m, i);
+	for (unsigned i = m->best->n_peers; i-- > 0;)
+		better |= minimise_host(m, PLAN_PEER_FIRST + i);
 	return better;
 }
 
@@ -234,6 +250,10 @@ minimise_settings(struct minimiser *m)
 	for (unsigned i = 0; i < m->best->n_hosts; i++)
 		better |= minimise_table(m, plan_host_settings,
 		    offsetof(struct plan, hosts) + i * sizeof(usual.hosts[0]),
+		    &usual);
+	for (unsigned i = 0; i < m->best->n_peers; i++)
+		better |= minimise_table(m, plan_peer_settings,
+		    offsetof(struct plan, peers) + i * sizeof(usual.peers[0]),
 		    &usual);
 	return better;
 }

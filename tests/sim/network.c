@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ddblock.h"
+#include "peer.h"
 
 enum {
 	NETWORK_STREAM_OUT = 400,
@@ -24,15 +25,32 @@ network_trip_ms(struct world *w, unsigned stream, const struct host *h)
 	    h->n_messages, spread + 1);
 }
 
+/* Nobody waits for its answer. */
+static void
+network_forsake(struct message *m)
+{
+	if (m->job != NULL)
+		m->job->message = NULL;
+	m->job = NULL;
+	if (m->call != NULL)
+		m->call->message = NULL;
+	m->call = NULL;
+	if (m->host->look_message == m)
+		m->host->look_message = NULL;
+}
+
+static bool
+network_is_awaited(const struct message *m)
+{
+	return m->job != NULL || m->call != NULL || m->host->look_message == m;
+}
+
 static void
 network_free(struct message *m)
 {
 	struct world *w = m->host->world;
 
-	if (m->job != NULL)
-		m->job->message = NULL;
-	if (m->host->look_message == m)
-		m->host->look_message = NULL;
+	network_forsake(m);
 	*m->link = m->next;
 	if (m->next != NULL)
 		m->next->link = m->link;
@@ -55,16 +73,23 @@ network_abandon(struct message *m)
 {
 	if (m == NULL)
 		return;
-	if (m->job != NULL)
-		m->job->message = NULL;
-	m->job = NULL;
-	if (m->host->look_message == m)
-		m->host->look_message = NULL;
+	network_forsake(m);
 	if (m->landed)
 		network_free(m);
 }
 
 /* ---- the answer ------------------------------------------------------- */
+
+static void
+network_deliver_peer(struct message *m)
+{
+	struct peer_call *call = m->call;
+
+	if (call == NULL)
+		return;
+	network_forsake(m);
+	peer_answered(call, m->fault == MESSAGE_UNSENT ? NULL : &m->answer);
+}
 
 static void
 network_deliver(struct message *m)
@@ -177,7 +202,8 @@ network_repeats(struct message *m)
 	if (m->fault != MESSAGE_TWICE || m->repeated)
 		return false;
 	m->repeated = true;
-	world_tell(w, &f);
+	if (m->host->peer == NULL)
+		world_tell(w, &f);
 	network_work(m);
 	world_set(w, &m->alarm, w->now + m->fault_ms);
 	return true;
@@ -188,7 +214,7 @@ network_land(struct message *m)
 {
 	struct host *h = m->host;
 	struct world *w = h->world;
-	bool late = m->job == NULL && h->look_message != m;
+	bool late = !network_is_awaited(m);
 
 	if (late)
 		world_trace(w, WORLD_TRACE_FAULT, h->name, "* %s lands %s",
@@ -220,8 +246,10 @@ network_on_alarm(struct world *w, struct alarm *a)
 	}
 	if (network_is_cut(h) && m->fault != MESSAGE_UNSENT) {
 		network_hit(m, "the answer is cut off");
-		if (m->job != NULL)
+		if (m->job != NULL || m->call != NULL)
 			return;		/* until its time is over */
+	} else if (h->peer != NULL) {
+		network_deliver_peer(m);
 	} else {
 		network_deliver(m);
 	}

@@ -70,6 +70,8 @@ plan_init(struct plan *p)
 	/* A host that has been up for a while. */
 	for (unsigned i = 0; i < PLAN_HOSTS_MAX; i++)
 		p->hosts[i].offset_ms = 3600000;
+	for (unsigned i = 0; i < PLAN_PEERS_MAX; i++)
+		p->peers[i].host.offset_ms = 3600000;
 	plan_derive(&p->ns);
 }
 
@@ -154,6 +156,33 @@ plan_copy(struct plan *to, const struct plan *from, const bool *drop)
 }
 
 bool
+plan_is_peer(unsigned host)
+{
+	return host >= PLAN_PEER_FIRST;
+}
+
+bool
+plan_has_machine(const struct plan *p, unsigned host)
+{
+	return plan_is_peer(host) ? host - PLAN_PEER_FIRST < p->n_peers :
+	    host < p->n_hosts;
+}
+
+const struct plan_host *
+plan_machine(const struct plan *p, unsigned host)
+{
+	return plan_is_peer(host) ? &p->peers[host - PLAN_PEER_FIRST].host :
+	    &p->hosts[host];
+}
+
+char
+plan_machine_name(unsigned host)
+{
+	return (char)(plan_is_peer(host) ? 'P' + (host - PLAN_PEER_FIRST) :
+	    'A' + host);
+}
+
+bool
 plan_is_fault(const struct plan_step *s)
 {
 	return s->kind >= STEP_KILL && s->kind != STEP_BOOT;
@@ -178,14 +207,98 @@ plan_check_hosts(const struct plan *p, char *text, size_t size)
 {
 	int32_t most = (int32_t)(p->ns.drift_ppm / 2);
 
-	if (p->n_hosts < 1 || p->n_hosts > PLAN_HOSTS_MAX)
+	/* Older clients may be among themselves. */
+	if ((p->n_hosts < 1 && p->n_peers == 0) || p->n_hosts > PLAN_HOSTS_MAX)
 		return plan_fail(text, size, "hosts must be from 1 to %d",
 		    PLAN_HOSTS_MAX);
-	for (unsigned i = 0; i < p->n_hosts; i++)
-		if (p->hosts[i].rate_ppm > most || p->hosts[i].rate_ppm < -most)
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++) {
+		const struct plan_host *h = plan_machine(p, i);
+
+		if (plan_has_machine(p, i) &&
+		    (h->rate_ppm > most || h->rate_ppm < -most))
 			return plan_fail(text, size, "the rate of %c must be "
-			    "within half of the drift", (int)('A' + i));
+			    "within half of the drift",
+			    plan_machine_name(i));
+	}
 	return 0;
+}
+
+/* Its skew is a promise about all clocks that are read there. */
+static int
+plan_check_skew(const struct plan *p, uint32_t namespace_index, char *text,
+    size_t size)
+{
+	const struct plan_namespace *n = &p->namespaces[namespace_index];
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++) {
+		const struct plan_host *h = plan_machine(p, i);
+
+		if (!plan_has_machine(p, i))
+			continue;
+		first = h->wall_ms < first ? h->wall_ms : first;
+		last = h->wall_ms > last ? h->wall_ms : last;
+	}
+	if ((n->format == FORMAT_DLOCK || n->local_time) && first <= last &&
+	    (uint64_t)(last - first) > n->skew_ms)
+		return plan_fail(text, size, "wall clocks differ by more than "
+		    "the skew of namespace %" PRIu32, namespace_index);
+	return 0;
+}
+
+static int
+plan_check_peers(const struct plan *p, char *text, size_t size)
+{
+	for (uint32_t i = 0; i < p->n_namespaces; i++)
+		if (plan_check_skew(p, i, text, size) < 0)
+			return -1;
+	for (unsigned i = 0; i < p->n_peers; i++)
+		if (p->peers[i].kind == PEER_NONE)
+			return plan_fail(text, size, "%c is no older client",
+			    plan_machine_name(PLAN_PEER_FIRST + i));
+	return 0;
+}
+
+/* What an older client can do, and what can befall it. */
+static int
+plan_check_peer_step(const struct plan *p, const struct plan_step *s,
+    char *text, size_t size)
+{
+	enum peer_kind kind = p->peers[s->host - PLAN_PEER_FIRST].kind;
+	enum plan_format format = p->namespaces[s->namespace_index].format;
+	bool reads_lease = format != FORMAT_AWSLABS ||
+	    p->namespaces[s->namespace_index].go_lease ==
+	    (kind == PEER_DYNAMOLOCK);
+
+	switch (s->kind) {
+	case STEP_LOCK:
+		if (plan_peer_format(kind) == format && reads_lease)
+			return 0;
+		return plan_fail(text, size, "a client of %s knows nothing of "
+		    "%s", plan_peer_name(kind), plan_format_name(format));
+	case STEP_KILL:
+	case STEP_BOOT:
+	case STEP_PAUSE:
+	case STEP_SUSPEND:
+	case STEP_CUT:
+	case STEP_DOWN:
+	case STEP_MESSAGE:
+		return 0;
+	default:
+		return plan_fail(text, size, "%s: not with an older client",
+		    plan_step_name(s->kind));
+	}
+}
+
+/* Do records have times of hosts' wall clocks? */
+static bool
+plan_needs_walls(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->n_namespaces; i++)
+		if (p->namespaces[i].format == FORMAT_DLOCK ||
+		    p->namespaces[i].local_time)
+			return true;
+	return false;
 }
 
 static int
@@ -194,9 +307,11 @@ plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
 {
 	const char *name = plan_step_name(s->kind);
 
-	if (s->host >= p->n_hosts)
+	bool nowhere = s->kind >= STEP_TABLE_CUT && s->kind <= STEP_HAND_REPAIR;
+
+	if (!plan_has_machine(p, s->host) && !nowhere)
 		return plan_fail(text, size, "%s: there is no host %c", name,
-		    (int)('A' + s->host));
+		    plan_machine_name(s->host));
 	if (s->client > PLAN_CLIENTS_MAX)
 		return plan_fail(text, size, "%s: there are at most %d "
 		    "clients", name, PLAN_CLIENTS_MAX);
@@ -209,6 +324,11 @@ plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
 	if (s->at_ms > p->end_ms)
 		return plan_fail(text, size, "%s at %" PRIu64 " ms is after "
 		    "the end", name, s->at_ms);
+	if (s->kind == STEP_WALL && plan_needs_walls(p))
+		return plan_fail(text, size, "%s: records have its times",
+		    name);
+	if (plan_is_peer(s->host))
+		return plan_check_peer_step(p, s, text, size);
 	return 0;
 }
 
@@ -220,7 +340,7 @@ plan_check(const struct plan *p, char *ret_text, size_t text_size)
 
 	if (timing_check(&p->ns, &setting, ret_text, text_size) < 0)
 		return -1;
-	if (p->n_namespaces < 1 || p->n_namespaces > 2)
+	if (p->n_namespaces < 1 || p->n_namespaces > PLAN_NAMESPACES_MAX)
 		return plan_fail(ret_text, text_size,
 		    "namespaces must be 1 or 2");
 	if (p->latency_ms > p->latency_max_ms)
@@ -236,6 +356,8 @@ plan_check(const struct plan *p, char *ret_text, size_t text_size)
 		return plan_fail(ret_text, text_size,
 		    "it is quiet before the end");
 	r = plan_check_hosts(p, ret_text, text_size);
+	if (r == 0)
+		r = plan_check_peers(p, ret_text, text_size);
 	for (size_t i = 0; r == 0 && i < p->n_steps; i++)
 		r = plan_check_step(p, &p->steps[i], ret_text, text_size);
 	return r;

@@ -8,10 +8,13 @@
  *     # A long pause: another takes over, and the sleeper finds out.
  *     world hosts=2 lease=20s latency=2ms..8ms
  *     host A rate=+4000ppm offset=12s
+ *     format awslabs keep-released
+ *     peer P java wall=+2s
  *     at 0s     c1@A lock x hold=60s
  *     at 4s     c2@B lock x wait=100s hold=5s end=close
  *     at 5s     A pause 40s
  *     at 6s     B message session-beat 1 lose-answer
+ *     at 6s     c3@P lock x wait=60s hold=5s
  *     at 7s     hand break x
  *     end 120s
  *
@@ -30,10 +33,42 @@
 #include "core/core.h"
 
 #define PLAN_HOSTS_MAX 9	/* A to I */
+#define PLAN_PEERS_MAX 6	/* P to U */
+#define PLAN_PEER_FIRST 10	/* P, where a step says a host */
+#define PLAN_MACHINES_MAX (PLAN_PEER_FIRST + PLAN_PEERS_MAX)
+#define PLAN_NAMESPACES_MAX 2
 #define PLAN_CLIENTS_MAX 1000
 #define PLAN_KEY_MAX 32
 #define PLAN_ANY 0		/* as a message kind: whatever comes */
 #define PLAN_FOREVER UINT64_MAX
+
+/* The record format of a namespace. */
+enum plan_format {
+	FORMAT_NATIVE = 0,
+	FORMAT_AWSLABS,
+	FORMAT_PYTHON,
+	FORMAT_JS_OPEN,		/* "js-fail-open" */
+	FORMAT_JS_CLOSED,	/* "js-fail-closed" */
+	FORMAT_DLOCK,
+	FORMATS
+};
+
+/*
+ * An older client, on a host of its own: what it does is in peer_*.c. Its
+ * programs lock what "c3@P lock" says, hold it and release it, or never do;
+ * what befalls hosts and messages befalls it as well, but for what only a
+ * daemon of ours has.
+ */
+enum peer_kind {
+	PEER_NONE = 0,
+	PEER_JAVA,		/* "java": the client of awslabs */
+	PEER_DYNAMOLOCK,
+	PEER_PYTHON,
+	PEER_JS_OPEN,		/* "js-fail-open" */
+	PEER_JS_CLOSED,		/* "js-fail-closed" */
+	PEER_DLOCK,
+	PEER_KINDS
+};
 
 /* What can befall one message: a request to the table, with its answer. */
 enum message_fault {
@@ -154,6 +189,17 @@ struct plan_step {
 	uint32_t count;		/* STARVE; UNPROCESSED */
 };
 
+/* "format NAME [ns=1] [go-lease] ...": of a namespace, beside its name. */
+struct plan_namespace {
+	enum plan_format format;
+	bool go_lease;		/* AWSLABS: as dynamolock writes it */
+	bool keep_released;	/* AWSLABS: so are released records */
+	bool keep_attributes;	/* AWSLABS */
+	bool local_time;	/* JS_OPEN: when it was acquired */
+	bool fencing;		/* DLOCK */
+	uint64_t skew_ms;	/* DLOCK: between any two wall clocks */
+};
+
 struct plan_host {
 	int32_t rate_ppm;	/* of its boot clock, within drift/2 */
 	uint64_t offset_ms;	/* its boot time when the history begins */
@@ -161,16 +207,27 @@ struct plan_host {
 	bool absent;		/* "absent": its daemon starts by STEP_BOOT */
 };
 
+/* "peer P KIND [rate=...] [offset=...] [wall=...] [retries=N] [keep]" */
+struct plan_peer {
+	enum peer_kind kind;
+	struct plan_host host;	/* its clocks */
+	uint32_t retries;	/* of a request, by the SDK */
+	bool keep;		/* JAVA, DYNAMOLOCK: what it releases */
+};
+
 struct plan {
 	uint64_t seed;
-	unsigned n_hosts;
+	unsigned n_hosts;	/* 0: older clients are among themselves */
 	uint32_t n_namespaces;			/* 1 or 2, of one table each */
 	struct core_namespace ns;		/* same for all */
 	struct core_limits limits;
 	uint64_t retention_s;
 	uint64_t latency_ms, latency_max_ms;	/* one way */
 	uint64_t lateness_ms;	/* a timer fires up to so late */
+	struct plan_namespace namespaces[PLAN_NAMESPACES_MAX];
 	struct plan_host hosts[PLAN_HOSTS_MAX];
+	struct plan_peer peers[PLAN_PEERS_MAX];
+	unsigned n_peers;
 	struct plan_step *steps;	/* in order of time */
 	size_t n_steps;
 	size_t size;
@@ -188,6 +245,16 @@ void plan_done(struct plan *);
 /* Heartbeat, danger, margin and request as the product derives them from the
  * lease and the drift. */
 void plan_derive(struct core_namespace *);
+
+/* Is there such a host or peer, and which of both? */
+bool plan_has_machine(const struct plan *, unsigned host);
+bool plan_is_peer(unsigned host);
+const struct plan_host *plan_machine(const struct plan *, unsigned host);
+char plan_machine_name(unsigned host);
+const char *plan_format_name(enum plan_format);
+const char *plan_peer_name(enum peer_kind);
+/* Which format does it know? */
+enum plan_format plan_peer_format(enum peer_kind);
 
 /* Is it a world that may be, with steps that belong to it? 0, or -1 with what
  * is wrong, for people. */

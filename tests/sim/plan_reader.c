@@ -111,13 +111,16 @@ reader_ppm(struct reader *r, const char *word, uint64_t *ret)
 int
 reader_host(struct reader *r, const char *word, unsigned *ret)
 {
-	if (word[0] < 'A' || word[0] >= 'A' + PLAN_HOSTS_MAX || word[1] != '\0')
-		return reader_fail(r, "'%s' should be a host, from A to %c",
-		    word, 'A' + PLAN_HOSTS_MAX - 1);
-	*ret = (unsigned)(word[0] - 'A');
-	if (*ret >= r->plan->n_hosts)
-		return reader_fail(r, "there is no host %s", word);
-	return 0;
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++) {
+		if ((!plan_is_peer(i) && i >= PLAN_HOSTS_MAX) ||
+		    word[0] != plan_machine_name(i) || word[1] != '\0')
+			continue;
+		*ret = i;
+		return plan_has_machine(r->plan, i) ? 0 :
+		    reader_fail(r, "there is no host %s", word);
+	}
+	return reader_fail(r, "'%s' should be a host, from A to %c", word,
+	    plan_machine_name(PLAN_HOSTS_MAX - 1));
 }
 
 int

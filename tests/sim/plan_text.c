@@ -51,6 +51,52 @@ reader_time(struct reader *r, bool *said, uint64_t *ret)
 }
 
 static int
+reader_format(struct reader *r)
+{
+	const char *word = reader_take(r);
+	struct plan_namespace n = { .format = FORMATS };
+	uint32_t namespace_index = 0;
+	uint64_t said = 0;
+
+	for (enum plan_format f = FORMAT_NATIVE; f < FORMATS; f++)
+		if (strcmp(plan_format_name(f), word) == 0)
+			n.format = f;
+	if (n.format == FORMATS)
+		return reader_fail(r, "there is no format '%s'", word);
+	if (strncmp(reader_look(r), "ns=", 3) == 0 &&
+	    reader_namespace(r, reader_take(r) + 3, &namespace_index) < 0)
+		return -1;
+	if (r->plan->namespaces[namespace_index].format != FORMAT_NATIVE)
+		return reader_fail(r, "this is said twice");
+	r->plan->namespaces[namespace_index] = n;
+	return reader_settings(r, plan_format_settings,
+	    &r->plan->namespaces[namespace_index], &said);
+}
+
+/* They come in the order of their letters. */
+static int
+reader_peer(struct reader *r)
+{
+	unsigned n = r->plan->n_peers;
+	const char *word = reader_take(r);
+	struct plan_peer *peer = &r->plan->peers[n];
+	uint64_t said = 0;
+
+	if (n == PLAN_PEERS_MAX ||
+	    word[0] != plan_machine_name(PLAN_PEER_FIRST + n) ||
+	    word[1] != '\0')
+		return reader_fail(r, "the next peer is not '%s'", word);
+	word = reader_take(r);
+	for (enum peer_kind k = PEER_JAVA; k < PEER_KINDS; k++)
+		if (strcmp(plan_peer_name(k), word) == 0)
+			peer->kind = k;
+	if (peer->kind == PEER_NONE)
+		return reader_fail(r, "there is no older client '%s'", word);
+	r->plan->n_peers++;
+	return reader_settings(r, plan_peer_settings, peer, &said);
+}
+
+static int
 reader_head(struct reader *r, const char *word)
 {
 	unsigned host;
@@ -63,8 +109,14 @@ reader_head(struct reader *r, const char *word)
 		    &r->said);
 	if (strcmp(word, "limits") == 0)
 		return reader_settings(r, plan_limit_settings, r->plan, &said);
+	if (strcmp(word, "format") == 0)
+		return reader_format(r);
+	if (strcmp(word, "peer") == 0)
+		return reader_peer(r);
 	if (reader_host(r, reader_take(r), &host) < 0)
 		return -1;
+	if (plan_is_peer(host))
+		return reader_fail(r, "its line begins with peer");
 	return reader_settings(r, plan_host_settings, &r->plan->hosts[host],
 	    &said);
 }
@@ -78,7 +130,8 @@ reader_sentence(struct reader *r)
 	if (strcmp(word, "at") == 0)
 		n = reader_step(r);
 	else if (strcmp(word, "world") == 0 || strcmp(word, "limits") == 0 ||
-	    strcmp(word, "host") == 0)
+	    strcmp(word, "host") == 0 || strcmp(word, "format") == 0 ||
+	    strcmp(word, "peer") == 0)
 		n = reader_head(r, word);
 	else if (strcmp(word, "trace") == 0)
 		n = reader_trace(r);

@@ -8,6 +8,8 @@
  *     world hosts=3 lease=20s drift=10000ppm latency=2ms..8ms ...
  *     limits doubts=4 ...
  *     host A rate=+5000ppm offset=12s wall=-365d absent
+ *     format dlock ns=1 fencing skew=10s	of a namespace
+ *     peer P dlock wall=-4s retries=2		an older client
  *     trace told,script
  *     at TIME SUBJECT VERB ...		a step (plan.h)
  *     quiet TIME			the faults are over
@@ -50,6 +52,8 @@ extern const struct setting plan_world_settings[];
 extern const struct setting plan_limit_settings[];
 extern const struct setting plan_host_settings[];
 extern const struct setting plan_lock_settings[];
+extern const struct setting plan_format_settings[];
+extern const struct setting plan_peer_settings[];
 
 size_t plan_setting_size(const struct setting *);	/* in bytes */
 

@@ -9,6 +9,8 @@
 #define P(field) offsetof(struct plan, field)
 #define H(field) offsetof(struct plan_host, field)
 #define S(member) offsetof(struct plan_step, member)
+#define N(field) offsetof(struct plan_namespace, field)
+#define O(field) offsetof(struct plan_peer, field)
 
 const struct setting plan_world_settings[] = {
 	{ "seed", SETTING_NUMBER, P(seed), false },
@@ -52,6 +54,25 @@ const struct setting plan_host_settings[] = {
 	{ "offset", SETTING_DURATION, H(offset_ms), false },
 	{ "wall", SETTING_SHIFT, H(wall_ms), false },
 	{ "absent", SETTING_FLAG, H(absent), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_format_settings[] = {
+	{ "go-lease", SETTING_FLAG, N(go_lease), false },
+	{ "keep-released", SETTING_FLAG, N(keep_released), false },
+	{ "keep-attributes", SETTING_FLAG, N(keep_attributes), false },
+	{ "local-time", SETTING_FLAG, N(local_time), false },
+	{ "fencing", SETTING_FLAG, N(fencing), false },
+	{ "skew", SETTING_DURATION, N(skew_ms), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_peer_settings[] = {
+	{ "rate", SETTING_RATE, O(host.rate_ppm), false },
+	{ "offset", SETTING_DURATION, O(host.offset_ms), false },
+	{ "wall", SETTING_SHIFT, O(host.wall_ms), false },
+	{ "retries", SETTING_COUNT, O(retries), false },
+	{ "keep", SETTING_FLAG, O(keep), false },
 	{ .name = NULL },
 };
 
@@ -198,6 +219,46 @@ plan_fault_name(enum message_fault fault)
 	if (fault <= 0 || fault >= MESSAGE_FAULTS)
 		return "none";
 	return plan_faults[fault].name;
+}
+
+const char *
+plan_format_name(enum plan_format format)
+{
+	static const char *const names[FORMATS] = {
+		[FORMAT_NATIVE] = "native",
+		[FORMAT_AWSLABS] = "awslabs",
+		[FORMAT_PYTHON] = "python",
+		[FORMAT_JS_OPEN] = "js-fail-open",
+		[FORMAT_JS_CLOSED] = "js-fail-closed",
+		[FORMAT_DLOCK] = "dlock",
+	};
+
+	return names[format];
+}
+
+static const struct {
+	const char *name;
+	enum plan_format format;
+} plan_peers[PEER_KINDS] = {
+	[PEER_NONE] = { "none", FORMAT_NATIVE },
+	[PEER_JAVA] = { "java", FORMAT_AWSLABS },
+	[PEER_DYNAMOLOCK] = { "dynamolock", FORMAT_AWSLABS },
+	[PEER_PYTHON] = { "python", FORMAT_PYTHON },
+	[PEER_JS_OPEN] = { "js-fail-open", FORMAT_JS_OPEN },
+	[PEER_JS_CLOSED] = { "js-fail-closed", FORMAT_JS_CLOSED },
+	[PEER_DLOCK] = { "dlock", FORMAT_DLOCK },
+};
+
+const char *
+plan_peer_name(enum peer_kind kind)
+{
+	return plan_peers[kind].name;
+}
+
+enum plan_format
+plan_peer_format(enum peer_kind kind)
+{
+	return plan_peers[kind].format;
 }
 
 const char *

@@ -5,6 +5,7 @@
 #include "plan_text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #define SETTINGS_IN_A_LINE 5
@@ -124,6 +125,56 @@ write_settings(FILE *to, const char *head, const struct setting *table,
 		(void)fputc('\n', to);
 }
 
+/* The same in one line, also if all is as in @usual. */
+static void
+write_line(FILE *to, const char *head, const struct setting *table,
+    const void *object, const void *usual)
+{
+	(void)fputs(head, to);
+	for (const struct setting *s = table; s->name != NULL; s++) {
+		if (write_is_usual(s, object, usual))
+			continue;
+		(void)fputc(' ', to);
+		write_value(to, s, (const char *)object + s->offset);
+	}
+	(void)fputc('\n', to);
+}
+
+static void
+write_formats(FILE *to, const struct plan *p)
+{
+	static const struct plan_namespace usual = { FORMAT_NATIVE };
+	char head[40];
+	int n;
+
+	for (uint32_t i = 0; i < p->n_namespaces; i++) {
+		const struct plan_namespace *of = &p->namespaces[i];
+
+		if (of->format == FORMAT_NATIVE)
+			continue;
+		n = snprintf(head, sizeof(head), "format %s",
+		    plan_format_name(of->format));
+		if (i > 0)
+			(void)snprintf(head + n, sizeof(head) - (size_t)n,
+			    " ns=%" PRIu32, i);
+		write_line(to, head, plan_format_settings, of, &usual);
+	}
+}
+
+static void
+write_peers(FILE *to, const struct plan *p, const struct plan *usual)
+{
+	char head[40];
+
+	for (unsigned i = 0; i < p->n_peers; i++) {
+		(void)snprintf(head, sizeof(head), "peer %c %s",
+		    plan_machine_name(PLAN_PEER_FIRST + i),
+		    plan_peer_name(p->peers[i].kind));
+		write_line(to, head, plan_peer_settings, &p->peers[i],
+		    &usual->peers[i]);
+	}
+}
+
 /* What a plan of this lease and drift would be if nothing else was said. */
 static void
 write_world(FILE *to, const struct plan *p)
@@ -140,7 +191,7 @@ write_world(FILE *to, const struct plan *p)
 	usual.ns.drift_ppm = drift_ppm;
 	/* Always said, because the rest hangs on them. */
 	usual.ns.lease_ms = 0;
-	usual.n_hosts = 0;
+	usual.n_hosts = UINT_MAX;
 	write_settings(to, "world", plan_world_settings, p, &usual);
 	write_settings(to, "limits", plan_limit_settings, p, &usual);
 	for (unsigned i = 0; i < p->n_hosts; i++) {
@@ -148,6 +199,8 @@ write_world(FILE *to, const struct plan *p)
 		write_settings(to, head, plan_host_settings, &p->hosts[i],
 		    &usual.hosts[i]);
 	}
+	write_formats(to, p);
+	write_peers(to, p, &usual);
 }
 
 /* ---- steps ------------------------------------------------------------ */
@@ -158,9 +211,10 @@ write_subject(FILE *to, const struct plan_step *s, enum step_subject subject)
 	if (subject == SUBJECT_CLIENT)
 		(void)fprintf(to, "c%u", s->client);
 	else if (subject == SUBJECT_CLIENT_AT)
-		(void)fprintf(to, "c%u@%c", s->client, 'A' + (int)s->host);
+		(void)fprintf(to, "c%u@%c", s->client,
+		    plan_machine_name(s->host));
 	else if (subject == SUBJECT_HOST)
-		(void)fputc('A' + (int)s->host, to);
+		(void)fputc(plan_machine_name(s->host), to);
 	else
 		(void)fputs(subject == SUBJECT_TABLE ? "table" : "hand", to);
 }

@@ -107,7 +107,10 @@ script_perform(struct world *w, const struct plan_step *s)
 	if (s->kind >= STEP_KILL && s->kind != STEP_MESSAGE &&
 	    s->kind != STEP_BREAK)
 		script_trace(w, s);
-	if (s->kind == STEP_LOCK)
+	if (plan_is_peer(s->host) && (s->kind == STEP_LOCK ||
+	    s->kind == STEP_KILL || s->kind == STEP_BOOT))
+		peer_step(&w->hosts[s->host], s);
+	else if (s->kind == STEP_LOCK)
 		customer_lock(w, s);
 	else if (s->kind == STEP_RESUME)
 		resume_ask(w, s);

@@ -13,8 +13,6 @@
 #include "common/base64.h"
 #include "kept.h"
 
-static const char *const table_names[] = { "locks", "more-locks" };
-static const char *const namespace_names[] = { "default", "more" };
 
 /* ---- sessions have names ---------------------------------------------- */
 
@@ -228,20 +226,40 @@ table_trace_lock(struct world *w, const char *host, const struct fact *f)
 	    kept);
 }
 
+/* A record that older clients share with us. */
+static void
+table_changed_foreign(struct world *w, struct fact *f,
+    struct json_object *before, struct json_object *after, const char *host)
+{
+	struct json_object *key = table_value(after != NULL ? after : before,
+	    w->tables[f->namespace_index].key_attribute, "S");
+
+	f->kind = FACT_RECORD;
+	f->key = key != NULL ? json_object_get_string(key) : "";
+	table_record_read(w, f->namespace_index, after, f);
+	table_record_trace(w, host, f, before, after);
+	world_tell(w, f);
+}
+
 static void
 table_changed(void *arg, const char *table, struct json_object *before,
     struct json_object *after, bool expired)
 {
 	struct world *w = arg;
 	struct json_object *item = after != NULL ? after : before;
-	struct json_object *key = table_value(item, "key", "S");
+	struct json_object *key;
 	struct fact f = { .host = expired ? FACT_BY_HAND : w->writer,
 		.expired = expired };
 	const char *text, *host;
 
 	f.sent_ms = f.host == FACT_BY_HAND ? w->now : w->writer_sent;
-	f.namespace_index = strcmp(table, table_names[0]) != 0;
+	f.namespace_index = strcmp(table, w->tables[0].table) != 0;
 	host = f.host == FACT_BY_HAND ? "-" : w->hosts[f.host].name;
+	if (w->plan->namespaces[f.namespace_index].format != FORMAT_NATIVE) {
+		table_changed_foreign(w, &f, before, after, host);
+		return;
+	}
+	key = table_value(item, "key", "S");
 	text = key != NULL ? json_object_get_string(key) : "";
 	if (strncmp(text, "lock:", 5) == 0) {
 		f.kind = FACT_LOCK;
@@ -272,10 +290,9 @@ table_changed(void *arg, const char *table, struct json_object *before,
 	world_tell(w, &f);
 }
 
-/* ---- its making ------------------------------------------------------- */
+/* ---- its making and end ----------------------------------------------- */
 
-__attribute__((format(printf, 3, 4)))
-static void
+void
 table_do(struct world *w, const char *operation, const char *format, ...)
 {
 	struct dynamo_answer answer;
@@ -296,28 +313,11 @@ table_do(struct world *w, const char *operation, const char *format, ...)
 void
 table_init(struct world *w)
 {
-	const struct plan *p = w->plan;
-
 	w->dynamo = dynamo_new();
 	if (w->dynamo == NULL)
 		exit(1);
-	for (uint32_t i = 0; i < p->n_namespaces; i++) {
-		w->namespaces[i] = p->ns;
-		w->namespaces[i].name = namespace_names[i];
-		w->tables[i] = (struct dialect_table){
-			.table = table_names[i], .key_attribute = "key",
-			.retention_s = p->retention_s, .host = "host",
-			.pid = "1", .version = "0",
-		};
-		table_do(w, "CreateTable", "{\"TableName\":\"%s\","
-		    "\"AttributeDefinitions\":[{\"AttributeName\":\"key\","
-		    "\"AttributeType\":\"S\"}],\"KeySchema\":[{"
-		    "\"AttributeName\":\"key\",\"KeyType\":\"HASH\"}],"
-		    "\"BillingMode\":\"PAY_PER_REQUEST\"}", table_names[i]);
-		table_do(w, "UpdateTimeToLive", "{\"TableName\":\"%s\","
-		    "\"TimeToLiveSpecification\":{\"AttributeName\":\"ttl\","
-		    "\"Enabled\":true}}", table_names[i]);
-	}
+	for (uint32_t i = 0; i < w->plan->n_namespaces; i++)
+		table_make(w, i);
 	dynamo_set_lag(w->dynamo, WORLD_LAG_MS);
 	dynamo_watch(w->dynamo, table_changed, w);
 }
@@ -340,7 +340,7 @@ table_update(struct world *w, const struct plan_step *s, const char *update,
 	    "\"ConditionExpression\":\"attribute_exists(#k)\","
 	    "\"ExpressionAttributeNames\":{\"#k\":\"key\",\"#t\":\"ttl\"},"
 	    "\"ExpressionAttributeValues\":{%s}}",
-	    table_names[s->namespace_index], s->key, update, values);
+	    w->tables[s->namespace_index].table, s->key, update, values);
 }
 
 static void
@@ -366,7 +366,7 @@ table_end_session(struct world *w, const struct plan_step *s)
 		if (s->kind == STEP_HAND_DELETE_SESSION)
 			table_do(w, "DeleteItem", "{\"TableName\":\"%s\","
 			    "\"Key\":{\"key\":{\"S\":\"session:%s\"}}}",
-			    table_names[s->namespace_index],
+			    w->tables[s->namespace_index].table,
 			    w->sessions[i - 1].text);
 		else
 			table_do(w, "UpdateItem", "{\"TableName\":\"%s\","
@@ -376,15 +376,41 @@ table_end_session(struct world *w, const struct plan_step *s)
 			    "\"attribute_exists(beat)\","
 			    "\"ExpressionAttributeValues\":{\":by\":"
 			    "{\"S\":\"hand\"}}}",
-			    table_names[s->namespace_index],
+			    w->tables[s->namespace_index].table,
 			    w->sessions[i - 1].text);
 		return;
 	}
 }
 
+/* A record of another format goes away, or is none any more. */
+static void
+table_step_foreign(struct world *w, const struct plan_step *s)
+{
+	const struct dialect_table *t = &w->tables[s->namespace_index];
+	char key[160];
+	int n = snprintf(key, sizeof(key), "\"%s\":{\"S\":\"%s\"}",
+	    t->key_attribute, s->key);
+
+	if (t->sort_attribute != NULL)
+		(void)snprintf(key + n, sizeof(key) - (size_t)n,
+		    ",\"%s\":{\"S\":\"-\"}", t->sort_attribute);
+	if (s->kind == STEP_HAND_GARBLE)
+		table_do(w, "PutItem", "{\"TableName\":\"%s\",\"Item\":{%s,"
+		    "\"owner\":{\"N\":\"7\"}}}", t->table, key);
+	else if (s->kind == STEP_HAND_DELETE || s->kind == STEP_HAND_REPAIR ||
+	    s->kind == STEP_HAND_BREAK)
+		table_do(w, "DeleteItem", "{\"TableName\":\"%s\",\"Key\":{%s}}",
+		    t->table, key);
+}
+
 void
 table_step(struct world *w, const struct plan_step *s)
 {
+	if (s->kind >= STEP_HAND_DELETE && w->plan->namespaces[
+	    s->namespace_index].format != FORMAT_NATIVE) {
+		table_step_foreign(w, s);
+		return;
+	}
 	switch (s->kind) {
 	case STEP_TABLE_CUT:
 		w->table_cut_until = w->now + s->ms;
@@ -400,7 +426,7 @@ table_step(struct world *w, const struct plan_step *s)
 	case STEP_HAND_REPAIR:
 		table_do(w, "DeleteItem", "{\"TableName\":\"%s\",\"Key\":"
 		    "{\"key\":{\"S\":\"lock:%s\"}}}",
-		    table_names[s->namespace_index], s->key);
+		    w->tables[s->namespace_index].table, s->key);
 		break;
 	case STEP_HAND_BREAK:
 		table_break(w, s);
@@ -408,7 +434,7 @@ table_step(struct world *w, const struct plan_step *s)
 	case STEP_HAND_GARBLE:
 		table_do(w, "PutItem", "{\"TableName\":\"%s\",\"Item\":"
 		    "{\"key\":{\"S\":\"lock:%s\"},\"holders\":"
-		    "{\"N\":\"7\"}}}", table_names[s->namespace_index],
+		    "{\"N\":\"7\"}}}", w->tables[s->namespace_index].table,
 		    s->key);
 		break;
 	case STEP_HAND_SPEND:
@@ -418,14 +444,14 @@ table_step(struct world *w, const struct plan_step *s)
 		    "\"attribute_exists(#t)\",\"ExpressionAttributeNames\":"
 		    "{\"#t\":\"token\"},\"ExpressionAttributeValues\":{"
 		    "\":t\":{\"N\":\"%" PRIu64 "\"}}}",
-		    table_names[s->namespace_index], s->key, TOKEN_MAX);
+		    w->tables[s->namespace_index].table, s->key, TOKEN_MAX);
 		break;
 	case STEP_HAND_WISH:
 		table_do(w, "UpdateItem", "{\"TableName\":\"%s\",\"Key\":"
 		    "{\"key\":{\"S\":\"lock:%s\"}},\"UpdateExpression\":"
 		    "\"ADD xwait :s\",\"ExpressionAttributeValues\":{\":s\":"
 		    "{\"SS\":[\"%032" PRIx64 "\"]}}}",
-		    table_names[s->namespace_index], s->key,
+		    w->tables[s->namespace_index].table, s->key,
 		    world_chance(w, 600, w->now, UINT64_MAX));
 		break;
 	default:

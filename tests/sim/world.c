@@ -186,7 +186,7 @@ world_on_quiet(struct world *w, struct alarm *a)
 	struct fact f = { .kind = FACT_QUIET };
 
 	/* What sleeps wakes by itself. */
-	for (unsigned i = 0; i < w->plan->n_hosts; i++) {
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++) {
 		if (host_is_paused(&w->hosts[i])) {
 			uint64_t at = w->hosts[i].paused_until + 1;
 
@@ -199,9 +199,11 @@ world_on_quiet(struct world *w, struct alarm *a)
 	w->is_quiet = true;
 	w->table_cut_until = w->throttled_until = 0;
 	starve_disarm();
-	for (unsigned i = 0; i < w->plan->n_hosts; i++) {
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++) {
 		struct host *h = &w->hosts[i];
 
+		if (!plan_has_machine(w->plan, i))
+			continue;
 		h->cut_until = h->down_until = 0;
 		h->n_faults = 0;
 		if (h->stopping && h->core != NULL)
@@ -226,6 +228,8 @@ world_on_end(struct world *w, struct alarm *a)
 	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
 		if (w->customers[i].id != 0)
 			customer_close(&w->customers[i]);
+	for (unsigned i = 0; i < w->plan->n_peers; i++)
+		peer_leave(&w->hosts[PLAN_PEER_FIRST + i]);
 	/* A lost session closes, doubts are looked at, audits pass. */
 	world_set(w, a, w->now + 2 * w->plan->ns.lease_ms + 40000 +
 	    2 * w->plan->ns.audit_ms);
@@ -277,7 +281,7 @@ world_loop(struct world *w)
 static struct judge_rules
 world_rules(const struct plan *p)
 {
-	return (struct judge_rules){
+	struct judge_rules rules = {
 		.lease_ms = p->ns.lease_ms, .danger_ms = p->ns.danger_ms,
 		.margin_ms = p->ns.margin_ms, .idle_ms = p->ns.idle_ms,
 		.lateness_ms = p->lateness_ms,
@@ -294,6 +298,17 @@ world_rules(const struct plan *p)
 		    8 * (p->latency_max_ms + p->lateness_ms + 1),
 		.sees_table = true,
 	};
+
+	for (uint32_t i = 0; i < p->n_namespaces; i++) {
+		const struct plan_namespace *n = &p->namespaces[i];
+
+		rules.foreign[i].is = n->format != FORMAT_NATIVE;
+		rules.foreign[i].tokens = n->format == FORMAT_JS_OPEN ||
+		    (n->format == FORMAT_DLOCK && n->fencing);
+		if (n->skew_ms > rules.skew_ms)
+			rules.skew_ms = n->skew_ms;
+	}
+	return rules;
 }
 
 static void
@@ -311,8 +326,9 @@ world_init(struct world *w, const struct plan *p,
 	world_add_alarm(w, &w->script, world_on_step);
 	world_add_alarm(w, &w->quiet, world_on_quiet);
 	world_add_alarm(w, &w->end, world_on_end);
-	for (unsigned i = 0; i < p->n_hosts; i++)
-		host_init(w, i);
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++)
+		if (plan_has_machine(p, i))
+			host_init(w, i);
 	for (unsigned i = 0; i < p->n_hosts; i++)
 		if (!p->hosts[i].absent)
 			host_boot(&w->hosts[i]);
@@ -325,8 +341,9 @@ static void
 world_done(struct world *w)
 {
 	customer_done(w);
-	for (unsigned i = 0; i < w->plan->n_hosts; i++)
-		host_done(&w->hosts[i]);
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++)
+		if (plan_has_machine(w->plan, i))
+			host_done(&w->hosts[i]);
 	network_done(w);
 	world_remove_alarm(w, &w->script);
 	world_remove_alarm(w, &w->quiet);

@@ -5,6 +5,7 @@
  *     world +- script      the plan's steps, one after the other
  *           +- hosts       daemons: the core, and
  *           |   +- jobs        operations on their way
+ *           |                  or an older client (peer.h), on its own
  *           +- messages    requests under way, and their answers
  *           +- customers   connections of local programs, and
  *           |   +- errands     the locks that they are after
@@ -25,13 +26,15 @@
 #define WORLD_WALL_MS UINT64_C(1700000000000)	/* the service's, at 0 */
 #define WORLD_LAG_MS 1000	/* of reads that may be old */
 #define WORLD_NEVER UINT64_MAX
-#define WORLD_NAMESPACES_MAX 2
 #define WORLD_SESSIONS_MAX 512
 #define WORLD_STEPS_MAX 2000	/* of a core within one millisecond */
 #define WORLD_SIGNATURE_MS (15u * 60 * 1000)	/* valid so long */
 
 struct world;
 struct alarm;
+struct peer;
+struct peer_call;
+struct json_object;
 
 typedef void alarm_fn(struct world *, struct alarm *);
 
@@ -47,6 +50,7 @@ struct message {
 	struct message *next, **link;
 	struct host *host;
 	struct job *job;	/* that waits for the answer; or NULL */
+	struct peer_call *call;	/* the same, of an older client */
 	const char *operation;	/* "UpdateItem" */
 	char *body;
 	size_t length;
@@ -96,6 +100,7 @@ struct host {
 	struct world *world;
 	unsigned index;
 	char name[2];
+	struct peer *peer;		/* NULL: it is for daemons */
 	struct alarm alarm;		/* the core's next_ms */
 	struct core *core;		/* NULL: no daemon runs */
 	struct coverage_eye *eye;
@@ -211,7 +216,7 @@ struct world {
 	bool is_quiet;
 	bool is_end;
 
-	struct host hosts[PLAN_HOSTS_MAX];
+	struct host hosts[PLAN_MACHINES_MAX];
 	struct message *messages;
 	struct customer customers[PLAN_CLIENTS_MAX + 1];
 	uint64_t n_connections;
@@ -219,8 +224,9 @@ struct world {
 
 	/* table.c */
 	struct dynamo *dynamo;
-	struct dialect_table tables[WORLD_NAMESPACES_MAX];
-	struct core_namespace namespaces[WORLD_NAMESPACES_MAX];
+	const struct dialect *dialects[PLAN_NAMESPACES_MAX];
+	struct dialect_table tables[PLAN_NAMESPACES_MAX];
+	struct core_namespace namespaces[PLAN_NAMESPACES_MAX];
 	unsigned writer;		/* a host, or FACT_BY_HAND */
 	uint64_t writer_sent;
 	uint64_t table_cut_until;
@@ -279,11 +285,20 @@ void job_free(struct job *);
 void job_start_all(struct host *);	/* the service's time is known */
 
 /* network.c */
+/* @job waits for the answer, or the caller becomes the message's call. */
 struct message *network_send(struct host *, struct job *,
     const char *operation, const char *body, size_t length,
     enum operation_kind kind, const char *what);
 void network_abandon(struct message *);
 void network_done(struct world *);
+
+/* peer.c: the client of this host, if it is one of those */
+void peer_init(struct host *);
+void peer_done(struct host *);
+void peer_step(struct host *, const struct plan_step *);
+void peer_leave(struct host *);		/* the history is over */
+/* The answer to a call; NULL: there was no connection. */
+void peer_answered(struct peer_call *, const struct dynamo_answer *);
 
 /* customer.c */
 void customer_lock(struct world *, const struct plan_step *);
@@ -325,11 +340,24 @@ void customer_refused(struct host *, const struct core_request *, int code);
 /* table.c */
 void table_init(struct world *);
 void table_done(struct world *);
+/* By hand. */
+void table_do(struct world *, const char *operation, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void table_step(struct world *, const struct plan_step *);
 void table_opening(struct host *, const struct operation *);
 const char *table_session_name(const struct world *, struct ident);
 /* "A2.", for what carries this session's number; or "" */
 const char *table_session_text_name(const struct world *, const char *text);
+
+/* table_record.c: a record of another format, as a fact, and for people */
+void table_record_read(const struct world *, uint32_t namespace_index,
+    struct json_object *item, struct fact *ret);
+void table_record_trace(struct world *, const char *host,
+    const struct fact *, struct json_object *before,
+    struct json_object *after);
+
+/* table_make.c */
+void table_make(struct world *, uint32_t namespace_index);
 
 /* script.c */
 void script_perform(struct world *, const struct plan_step *);

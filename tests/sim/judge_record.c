@@ -1,0 +1,342 @@
+/*
+ * Records that older clients share with us: what ours do to them, and whether
+ * what one of ours has and what one of theirs has are ever the same lock.
+ *
+ * Theirs may be wrong: who lost an answer, slept or was cut off believes what
+ * its record does not say any more. So a belief of theirs counts against ours
+ * only while it is right: as long as the record is that client's, and its lease
+ * runs by the format's own rule.
+ */
+#include "judge_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+judge_is_foreign(const struct judge *j, const struct judge_lock *l)
+{
+	return j->rules.foreign[l->namespace_index].is;
+}
+
+/* Until when nobody may take the record as it is; 0: at once. */
+static uint64_t
+judge_record_until_ms(const struct judge_record *r)
+{
+	if (!r->exists || r->free)
+		return 0;
+	if (r->until_ms != FACT_NEVER)
+		return r->until_ms;
+	return r->lease_ms == 0 ? JUDGE_NEVER : r->landed_ms + r->lease_ms;
+}
+
+static char
+judge_record_writer_name(unsigned writer)
+{
+	return writer >= FACT_PEER_FIRST ?
+	    (char)('P' + (writer - FACT_PEER_FIRST)) :
+	    judge_host_name(writer);
+}
+
+static bool
+judge_record_is_of(const struct judge_record *r, const struct judge_hold *h)
+{
+	return r->exists && !r->free && r->writer == h->client->host &&
+	    (h->name[0] == '\0' || strcmp(r->hold, h->name) == 0);
+}
+
+/* ---- what the table shows --------------------------------------------- */
+
+static bool
+judge_record_is_broken(const struct judge_lock *l, const struct fact *f)
+{
+	const struct judge_break *b;
+
+	LL_FOREACH(l->breaks, b)
+	{
+		if (b->host == f->host && b->asked_ms <= f->sent_ms)
+			return true;
+	}
+	return false;
+}
+
+/* P1: one of ours takes what another has, or frees it. */
+static void
+judge_record_check_taken(struct judge *j, const struct judge_lock *l,
+    const struct fact *f)
+{
+	const struct judge_record *r = &l->record;
+	uint64_t until_ms = judge_record_until_ms(r);
+	bool own = r->writer == f->host &&
+	    r->since_ms >= j->hosts[f->host].started_ms;
+
+	/* Its clock rounds. */
+	if (own || judge_record_is_broken(l, f) || f->sent_ms + 1 >= until_ms)
+		return;
+	judge_find(j, "P1", "%c takes %s at %" PRIu64 ", which %c has until %"
+	    PRIu64, judge_host_name(f->host), judge_lock_name(l), f->sent_ms,
+	    judge_record_writer_name(r->writer), until_ms);
+}
+
+/* 1, T4: what of this record clients here still have. */
+static void
+judge_record_leaves(struct judge *j, struct judge_lock *l,
+    const struct fact *f)
+{
+	struct judge_hold *h;
+
+	DL_FOREACH(l->holds, h)
+	{
+		if (!judge_record_is_of(&l->record, h) ||
+		    f->host == h->client->host)
+			continue;
+		h->taken = true;
+		if (f->host == FACT_BY_HAND || judge_record_is_broken(l, f))
+			h->exempt = true;
+		else if (j->now_ms < h->until_ms && !judge_hold_is_exempt(h))
+			judge_find(j, "1", "%c takes %s, which c%" PRIu64
+			    " has until %" PRIu64,
+			    judge_record_writer_name(f->host),
+			    judge_lock_name(l), h->client->id, h->until_ms);
+	}
+}
+
+/* A hold that is being released may be taken, too. */
+static void
+judge_record_tell_released(struct judge *j, const struct judge_lock *l,
+    const struct fact *f)
+{
+	struct judge_hold *h;
+
+	if (!judge_is_known_host(l->record.writer))
+		return;
+	DL_FOREACH2(j->hosts[l->record.writer].holds, h, host_next)
+	{
+		if (h->lock == l && judge_record_is_of(&l->record, h) &&
+		    f->host != h->client->host)
+			h->taken = true;
+	}
+}
+
+static void
+judge_record_set(struct judge_record *r, const struct fact *f, bool same)
+{
+	const struct fact_record *now = &f->record;
+
+	r->exists = now->exists;
+	r->free = now->free;
+	r->writer = f->host;
+	(void)memcpy(r->hold, now->hold, sizeof(r->hold));
+	r->lease_ms = now->lease_ms;
+	r->until_ms = now->until_ms;
+	r->landed_ms = f->at_ms;
+	if (!same)
+		r->since_ms = f->at_ms;
+	if (!same || f->sent_ms > r->sent_ms)
+		r->sent_ms = f->sent_ms;
+}
+
+void
+judge_record_fact(struct judge *j, const struct fact *f)
+{
+	struct judge_lock *l = judge_lock_get(j, f->namespace_index, f->key);
+	struct judge_record *r = &l->record;
+	const struct fact_record *now = &f->record;
+	bool held = r->exists && !r->free;
+	bool same = held && now->exists && !now->free &&
+	    r->writer == f->host && strcmp(r->hold, now->hold) == 0;
+	bool ours = judge_is_known_host(f->host);
+	struct judge_hold *h;
+
+	if (held && !same && ours)
+		judge_record_check_taken(j, l, f);
+	if (held && !same) {
+		judge_record_tell_released(j, l, f);
+		judge_record_leaves(j, l, f);
+	}
+	if (ours && r->exists && now->exists && now->token < r->token)
+		judge_find(j, "R1", "%s: %c sets the token from %" PRIu64
+		    " back to %" PRIu64, judge_lock_name(l),
+		    judge_host_name(f->host), r->token, now->token);
+	/* Who takes it out by hand sets its tokens back. */
+	if (!now->exists && f->host == FACT_BY_HAND) {
+		l->token_told = l->token_exclusive = 0;
+		l->age++;
+	}
+	r->token = now->token;
+	judge_record_set(r, f, same);
+	DL_FOREACH(l->holds, h)
+	{
+		if (judge_record_is_of(r, h))
+			h->record_sent_ms = r->sent_ms;
+	}
+	judge_quiet_review(j, l);
+}
+
+/* ---- what clients of ours are told ------------------------------------ */
+
+void
+judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
+{
+	const struct judge_record *r = &h->lock->record;
+
+	(void)snprintf(h->name, sizeof(h->name), "%s",
+	    name == NULL ? "" : name);
+	if (judge_record_is_of(r, h)) {
+		h->record_sent_ms = r->sent_ms;
+		return;
+	}
+	/* What somebody took out meanwhile its daemon learns of later. */
+	h->exempt = r->writer == FACT_BY_HAND ||
+	    j->hosts[h->client->host].frozen_until > 0;
+	if (!h->exempt)
+		judge_find(j, "R16", "c%" PRIu64 " is granted %s, which the "
+		    "table does not show", h->client->id,
+		    judge_lock_name(h->lock));
+}
+
+/* T1 */
+void
+judge_record_check_deadline(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_rules *rules = &j->rules;
+	const struct judge_record *r = &h->lock->record;
+	uint64_t most_ms = h->record_sent_ms + judge_most_ms(j,
+	    h->client->host, rules->lease_ms - rules->margin_ms);
+
+	if (h->exempt || h->fail_closed ||
+	    j->hosts[h->client->host].frozen_until > 0)
+		return;
+	if (judge_record_is_of(r, h) && r->until_ms < most_ms)
+		most_ms = r->until_ms;
+	if (h->until_ms > most_ms)
+		judge_find(j, "T1", "c%" PRIu64 " may have %s until %" PRIu64
+		    ", but the table allows %" PRIu64, h->client->id,
+		    judge_lock_name(h->lock), h->until_ms, most_ms);
+}
+
+/* T4 */
+void
+judge_record_check_loss(struct judge *j, const struct judge_hold *h,
+    enum core_loss loss)
+{
+	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
+
+	if (h->exempt)
+		return;
+	if (taken && !h->taken)
+		judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, "
+		    "which nobody took", h->client->id,
+		    judge_lock_name(h->lock));
+	if (loss == CORE_LOSS_EXPIRED && j->now_ms < h->until_ms)
+		judge_find(j, "T4", "c%" PRIu64 " is told that %s is lost, %"
+		    PRIu64 " ms before its deadline", h->client->id,
+		    judge_lock_name(h->lock), h->until_ms - j->now_ms);
+}
+
+/* 8: by when the first in line must have it; whoever takes it in between, and
+ * renews it, puts that off. */
+uint64_t
+judge_record_grant_ms(const struct judge *j, const struct judge_lock *l,
+    const struct judge_request *first)
+{
+	const struct judge_rules *rules = &j->rules;
+	const struct judge_record *r = &l->record;
+	uint64_t from_ms = first->asked_ms;
+	uint64_t until_ms = judge_record_until_ms(r);
+
+	if (l->holds != NULL || (r->lease_ms == 0 && until_ms != 0))
+		return JUDGE_NEVER;
+	if (l->gone_ms > from_ms)
+		from_ms = l->gone_ms;
+	if (r->landed_ms > from_ms)
+		from_ms = r->landed_ms;
+	if (r->until_ms != FACT_NEVER && r->until_ms > from_ms)
+		from_ms = r->until_ms;
+	return judge_quiet_from_ms(j, from_ms) + rules->slack_ms +
+	    rules->lateness_ms + rules->skew_ms + judge_stretch_ms(j,
+	    judge_stretch_ms(j, rules->lease_ms) + 3 * rules->poll_ms +
+	    rules->margin_ms);
+}
+
+/* ---- what older clients believe --------------------------------------- */
+
+static struct judge_belief *
+judge_belief_find(const struct judge_lock *l, const struct fact *f)
+{
+	struct judge_belief *b;
+
+	LL_FOREACH(l->beliefs, b)
+	{
+		if (b->peer == f->host && b->client == f->client)
+			return b;
+	}
+	return NULL;
+}
+
+/* Is it right by its own record? */
+static bool
+judge_belief_is_right(const struct judge *j, const struct judge_lock *l,
+    unsigned peer)
+{
+	const struct judge_record *r = &l->record;
+
+	return r->exists && !r->free && r->writer == peer &&
+	    j->now_ms < judge_record_until_ms(r);
+}
+
+static void
+judge_belief_check(struct judge *j, const struct judge_lock *l, unsigned peer)
+{
+	const struct judge_hold *h;
+
+	if (!judge_belief_is_right(j, l, peer)) {
+		j->counts.mistakes++;
+		return;
+	}
+	DL_FOREACH(l->holds, h)
+	{
+		if (j->now_ms < h->until_ms && !judge_hold_is_exempt(h))
+			judge_find(j, "1", "%c has %s, which c%" PRIu64
+			    " has until %" PRIu64,
+			    judge_record_writer_name(peer),
+			    judge_lock_name(l), h->client->id, h->until_ms);
+	}
+}
+
+void
+judge_belief_fact(struct judge *j, const struct fact *f)
+{
+	struct judge_lock *l = judge_lock_get(j, f->namespace_index, f->key);
+	struct judge_belief *b = judge_belief_find(l, f);
+
+	if (f->kind == FACT_PEER_LEFT) {
+		if (b != NULL) {
+			LL_DELETE(l->beliefs, b);
+			free(b);
+		}
+		return;
+	}
+	j->counts.beliefs++;
+	if (l->beliefs != NULL)
+		j->counts.clashes++;
+	judge_belief_check(j, l, f->host);
+	if (f->token > l->token_told)
+		l->token_told = l->token_exclusive = f->token;
+	b = judge_alloc(sizeof(*b));
+	b->peer = f->host;
+	b->client = f->client;
+	LL_PREPEND(l->beliefs, b);
+}
+
+void
+judge_belief_free_all(struct judge_lock *l)
+{
+	struct judge_belief *b, *next;
+
+	LL_FOREACH_SAFE(l->beliefs, b, next)
+	{
+		free(b);
+	}
+}

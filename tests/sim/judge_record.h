@@ -1,0 +1,48 @@
+/*
+ * What the judge remembers of records that older clients share with us.
+ * Private to judge*.c.
+ */
+#ifndef DDBLOCKD_TESTS_JUDGE_RECORD_H
+#define DDBLOCKD_TESTS_JUDGE_RECORD_H
+
+#include "judge.h"
+
+struct judge_hold;
+struct judge_lock;
+struct judge_request;
+
+/* The item as it is, in a format that older clients share. */
+struct judge_record {
+	bool exists;
+	bool free;
+	unsigned writer;	/* of it as it is: a host, ours or theirs */
+	char hold[33];		/* if it is ours */
+	uint64_t since_ms;	/* it has the same holder since */
+	uint64_t landed_ms;	/* of the latest write */
+	uint64_t sent_ms;	/* of this holder's writes that landed, the one
+				 * sent last */
+	uint64_t lease_ms;
+	uint64_t until_ms;	/* FACT_NEVER: it names no time */
+	uint64_t token;
+};
+
+/* A program of an older client believes that it has the lock. */
+struct judge_belief {
+	struct judge_belief *next;
+	unsigned peer;
+	uint64_t client;
+};
+
+bool judge_is_foreign(const struct judge *, const struct judge_lock *);
+void judge_record_fact(struct judge *, const struct fact *);
+void judge_record_granted(struct judge *, struct judge_hold *,
+    const char *name);
+void judge_record_check_deadline(struct judge *, const struct judge_hold *);
+void judge_record_check_loss(struct judge *, const struct judge_hold *,
+    enum core_loss);
+uint64_t judge_record_grant_ms(const struct judge *, const struct judge_lock *,
+    const struct judge_request *first);
+void judge_belief_fact(struct judge *, const struct fact *);
+void judge_belief_free_all(struct judge_lock *);
+
+#endif
