@@ -351,7 +351,7 @@ aws_call_cancel(struct aws_call *c)
 static int
 client_init_lanes(struct aws_client *s, const struct aws_client_config *config)
 {
-	static const uint32_t standard[AWS_LANES] = { 4, 64, 4 };
+	static const uint32_t standard[AWS_LANES] = { 4, 64, 64, 4 };
 
 	for (size_t i = 0; i < AWS_LANES; i++) {
 		struct lane *l = &s->lanes[i];

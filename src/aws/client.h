@@ -20,6 +20,7 @@ struct aws_call;
 /* Calls of one lane never wait for those of another. */
 enum aws_lane {
 	AWS_LANE_SESSION = 0,	/* beats: what our leases depend on */
+	AWS_LANE_REFRESH,	/* and those that each lock has of its own */
 	AWS_LANE_LOCK,		/* acquire, release, polls, looks */
 	AWS_LANE_BULK,		/* audit, scan */
 	AWS_LANES
@@ -33,7 +34,7 @@ struct aws_client_config {
 	const char *access_key_id;
 	const char *secret_access_key;
 	const char *session_token;	/* NULL: none */
-	uint32_t connections_max[AWS_LANES];	/* 0: 4, 64, 4 */
+	uint32_t connections_max[AWS_LANES];	/* 0: 4, 64, 64, 4 */
 	uint64_t connect_timeout_ms;	/* 0: 3 s */
 	bool allow_plain_http;	/* to other hosts than loopback */
 	const char *ca_file;	/* NULL: the system's */

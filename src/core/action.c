@@ -80,7 +80,8 @@ action_fill(struct core *core, struct operation *o, struct namespace *ns,
 	o->namespace_index = ns->index;
 	o->submitted_ms = core->now_ms;
 	o->deadline_ms = deadline_ms;
-	if (kind != OPERATION_ACQUIRE && kind != OPERATION_BREAK)
+	if (kind != OPERATION_ACQUIRE && kind != OPERATION_BREAK &&
+	    o->owner == NULL)
 		o->owner = core->host;
 }
 

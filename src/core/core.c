@@ -162,6 +162,7 @@ core_free_namespace(struct core *core, struct namespace *ns)
 	}
 	DL_FOREACH_SAFE(ns->refreshed, s, next)
 	{
+		free(s->owner);
 		free(s);
 	}
 	free((void *)(uintptr_t)ns->settings.name);

@@ -64,6 +64,7 @@ refresh_end(struct core *core, struct session *s)
 	renew_answer(core, s, DDBLOCK_E_LOCK_LOST);
 	DL_DELETE(s->ns->refreshed, s);
 	heap_release(&core->heap, &s->timer);
+	free(s->owner);
 	free(s);
 }
 

@@ -407,6 +407,7 @@ struct session {
 	struct session *prev, *next;
 	struct lock *lock;	/* whose record it renews, and no other; NULL:
 				 * it has an item of its own (refresh.c) */
+	char *owner;	/* of a lock: as its record says; or NULL */
 	enum session_state state;
 	struct ident id;
 	uint64_t sent_ms;	/* the lease counts from here */

@@ -128,6 +128,9 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	l->version = NULL;
 	if (r->owner != NULL)
 		s->owner = strdup(r->owner);
+	/* Whoever writes such a record writes all of it. */
+	if (r->owner != NULL && refresh_is_per_record(l->ns))
+		g->session->owner = strdup(r->owner);
 	o->me = s->holder;
 	o->mode = g->mode;
 	o->limit = g->limit;
@@ -226,6 +229,7 @@ submission_prepare_change(struct grant *g, struct submission *s)
 	if (g->session == NULL || g->session->lock == NULL)
 		return;
 	o->beat = g->session->beat;
+	o->owner = g->session->owner;
 	refresh_sent(g->session);
 }
 

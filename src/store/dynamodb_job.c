@@ -122,6 +122,8 @@ dynamodb_lane(enum operation_kind kind)
 	case OPERATION_SESSION_BEAT:
 	case OPERATION_SESSION_CLOSE:
 		return AWS_LANE_SESSION;
+	case OPERATION_REFRESH:
+		return AWS_LANE_REFRESH;
 	case OPERATION_READ_MANY:
 	case OPERATION_SCAN:
 		return AWS_LANE_BULK;
