@@ -177,8 +177,7 @@ config_apart(const struct config_namespace *a,
 {
 	size_t length;
 
-	if (a->format != CONFIG_FORMAT_DLOCK || b->format != a->format ||
-	    a->prefix == NULL || b->prefix == NULL)
+	if (b->format != a->format || a->prefix == NULL || b->prefix == NULL)
 		return false;
 	length = strlen(a->prefix) < strlen(b->prefix) ? strlen(a->prefix) :
 	    strlen(b->prefix);

@@ -359,8 +359,8 @@ config_format_check_times(struct config *c, const struct config_namespace *n)
 	if (n->heartbeat_rate > 0 && renewals < CONFIG_FEW_RENEWALS)
 		config_warn(c, origin, "namespace %s: heartbeat_rate = %"
 		    PRIu64 ": in one heartbeat (%" PRIu64 " ms) that renews %"
-		    PRIu64 " locks, and those that are held beyond are lost; "
-		    "raise it if there can be more", n->name,
+		    PRIu64 " locks, and with more of them renewals come late; "
+		    "raise it if more can be held", n->name,
 		    n->heartbeat_rate, n->heartbeat_ms, renewals);
 }
 
@@ -376,6 +376,9 @@ config_format_check(struct config *c, const struct config_namespace *n)
 	if (n->prefix != NULL && strlen(n->prefix) > CONFIG_PREFIX_MAX)
 		config_format_complain(c, n, "prefix", "prefix must have at "
 		    "most %d bytes", CONFIG_PREFIX_MAX);
+	if (n->prefix != NULL && n->key_type == DIALECT_KEY_NUMBER)
+		config_format_complain(c, n, "prefix", "prefix = %s: keys are "
+		    "numbers here (key_type = N); remove it", n->prefix);
 }
 
 /* ---- the core's view ---- */

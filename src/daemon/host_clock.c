@@ -9,14 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/config_format.h"
 #include "ddblock.h"
 
-static bool
-host_clock_matters(const struct config_namespace *n)
+/* Why the namespace needs a clock that is right; NULL: it does not. */
+static const char *
+host_clock_reason(const struct config_namespace *n)
 {
-	return n->store == CONFIG_STORE_DYNAMODB &&
-	    n->format == CONFIG_FORMAT_DLOCK && !n->trust_clock;
+	if (n->store != CONFIG_STORE_DYNAMODB || n->trust_clock)
+		return NULL;
+	if (n->format == CONFIG_FORMAT_DLOCK)
+		return "format = dlock compares the clocks of hosts";
+	if (n->format == CONFIG_FORMAT_JS_FAIL_OPEN && n->local_time)
+		return "with local_time = yes other hosts compare their "
+		    "clocks with this one's";
+	return NULL;
 }
 
 int
@@ -27,18 +33,18 @@ host_clock_check(const struct config *c, int (*probe)(void), char *text,
 	const struct config_namespace *end = n + c->n_namespaces;
 	int synchronised;
 
-	while (n < end && !host_clock_matters(n))
+	while (n < end && host_clock_reason(n) == NULL)
 		n++;
 	if (n == end)
 		return 0;
 	synchronised = probe();
 	if (synchronised > 0)
 		return 0;
-	(void)snprintf(text, size, "namespace %s: format = %s compares the "
-	    "clocks of hosts, and the kernel does not say that this host's is "
-	    "synchronised%s%s%s; start chronyd or systemd-timesyncd, or, if "
-	    "you know that the clock is right, set trust_clock = yes", n->name,
-	    config_format_name(n->format), synchronised < 0 ? " (" : "",
+	(void)snprintf(text, size, "namespace %s: %s, and the kernel does "
+	    "not say that this host's is synchronised%s%s%s; start chronyd or "
+	    "systemd-timesyncd, or, if you know that the clock is right, set "
+	    "trust_clock = yes", n->name, host_clock_reason(n),
+	    synchronised < 0 ? " (" : "",
 	    synchronised < 0 ? strerror(-synchronised) : "",
 	    synchronised < 0 ? ")" : "");
 	return DDBLOCK_E_SYSTEM;

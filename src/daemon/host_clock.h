@@ -1,6 +1,6 @@
 /*
- * Record formats that compare the clocks of hosts need clocks that somebody
- * sets right.
+ * Record formats in which the clocks of hosts are compared need clocks that
+ * somebody sets right.
  */
 #ifndef DDBLOCKD_DAEMON_HOST_CLOCK_H
 #define DDBLOCKD_DAEMON_HOST_CLOCK_H

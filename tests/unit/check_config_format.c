@@ -181,6 +181,9 @@ static const struct {
 	    "ttl_attribute = sort_key: that is a key already\n" },
 	{ "format = js-fail-open\nkey_attribute = id\nsort_type = N\n",
 	    "test.conf:9: " AT "sort_type needs sort_attribute beside it\n" },
+	{ "format = js-fail-closed\nkey_attribute = id\nkey_type = N\n"
+	    "prefix = 1\n", "test.conf:10: " AT "prefix = 1: keys are "
+	    "numbers here (key_type = N); remove it\n" },
 	/* other names */
 	{ "format = awslabs\nrename = owner:o\n", "test.conf:8: " AT
 	    "rename = owner:o: format = awslabs has no attribute \"owner\"; "
@@ -280,8 +283,8 @@ START_TEST(test_a_low_rate_is_a_warning)
 	(void)good("format = awslabs\nheartbeat_rate = 19\n");
 	ck_assert_str_eq(config->warnings.data, "test.conf:8: " AT
 	    "heartbeat_rate = 19: in one heartbeat (5000 ms) that renews 95 "
-	    "locks, and those that are held beyond are lost; raise it if "
-	    "there can be more\n");
+	    "locks, and with more of them renewals come late; raise it if "
+	    "more can be held\n");
 }
 END_TEST
 
@@ -292,7 +295,7 @@ START_TEST(test_a_fair_rate_is_none)
 }
 END_TEST
 
-/* Two lockers of one table, as its library has it. */
+/* Two lockers of one table, as dlock has it. */
 static int
 two_prefixes(const char *one, const char *other)
 {
@@ -322,6 +325,20 @@ START_TEST(test_one_table_for_keys_that_may_be_the_same)
 	ck_assert_int_lt(two_prefixes(overlaps[_i][0], overlaps[_i][1]), 0);
 	ck_assert_ptr_nonnull(strstr(config->errors.data, "namespaces "
 	    "default and other have the same table t; give each its own"));
+}
+END_TEST
+
+START_TEST(test_one_table_has_one_format)
+{
+	ck_assert_int_lt(two_prefixes("prefix = a-\nfencing = no",
+	    "prefix = b-\n[namespace third]\nstore = dynamodb\ntable = t\n"
+	    "region = r\naccess_key_id = a\nsecret_access_key = s\n"
+	    "format = awslabs\nprefix = c-"), 0);
+	ck_assert_str_eq(config->errors.data,
+	    "test.conf:17: namespaces default and third have the same table "
+	    "t; give each its own\n"
+	    "test.conf:17: namespaces other and third have the same table t; "
+	    "give each its own\n");
 }
 END_TEST
 
@@ -372,6 +389,15 @@ static const struct {
 	    "chronyd or systemd-timesyncd, or, if you know that the clock is "
 	    "right, set trust_clock = yes" },
 	{ "format = dlock\ntrust_clock = yes\n", 0, 0, NULL },
+	{ "format = js-fail-open\nkey_attribute = id\nlocal_time = yes\n", 0,
+	    1, "namespace default: with local_time = yes other hosts compare "
+	    "their clocks with this one's, and the kernel does not say that "
+	    "this host's is synchronised; start chronyd or "
+	    "systemd-timesyncd, or, if you know that the clock is right, set "
+	    "trust_clock = yes" },
+	{ "format = js-fail-open\nkey_attribute = id\nlocal_time = yes\n"
+	    "trust_clock = yes\n", 0, 0, NULL },
+	{ "format = js-fail-open\nkey_attribute = id\n", 0, 0, NULL },
 	{ "format = awslabs\n", 0, 0, NULL },
 	{ "", 0, 0, NULL },
 };
@@ -417,6 +443,7 @@ main(void)
 	tcase_add_test(t, test_one_table_for_keys_that_differ);
 	tcase_add_loop_test(t, test_one_table_for_keys_that_may_be_the_same, 0,
 	    COUNT(overlaps));
+	tcase_add_test(t, test_one_table_has_one_format);
 	tcase_add_test(t, test_described_are_the_settings_of_the_format);
 	tcase_add_loop_test(t, test_host_clock, 0, COUNT(clocks));
 	suite_add_tcase(s, t);
