@@ -129,6 +129,56 @@ END_TEST
 
 static const struct {
 	const char *lines;
+	const char *format;
+	enum lock_life life;
+	unsigned lacks;
+} views[] = {
+	{ "format = awslabs\n", "awslabs", LOCK_LIFE_RECORD,
+	    CORE_LACKS_SHARED | CORE_LACKS_FAIL_CLOSED | CORE_LACKS_TOKENS },
+	{ "format = python\n", "python", LOCK_LIFE_RECORD,
+	    CORE_LACKS_SHARED | CORE_LACKS_FAIL_CLOSED | CORE_LACKS_DATA |
+	    CORE_LACKS_TOKENS },
+	{ "format = js-fail-open\nkey_attribute = id\n", "js-fail-open",
+	    LOCK_LIFE_RECORD, CORE_LACKS_SHARED | CORE_LACKS_FAIL_CLOSED |
+	    CORE_LACKS_DATA | CORE_LACKS_ATTRIBUTES },
+	{ "format = js-fail-closed\nkey_attribute = id\n", "js-fail-closed",
+	    LOCK_LIFE_NEVER, CORE_LACKS_SHARED | CORE_LACKS_FAIL_OPEN |
+	    CORE_LACKS_DATA | CORE_LACKS_ATTRIBUTES | CORE_LACKS_TOKENS },
+	{ "format = dlock\n", "dlock", LOCK_LIFE_DEADLINE,
+	    CORE_LACKS_SHARED | CORE_LACKS_FAIL_CLOSED | CORE_LACKS_DATA |
+	    CORE_LACKS_ATTRIBUTES | CORE_LACKS_TOKENS },
+	{ "format = dlock\nfencing = yes\n", "dlock", LOCK_LIFE_DEADLINE,
+	    CORE_LACKS_SHARED | CORE_LACKS_FAIL_CLOSED | CORE_LACKS_DATA |
+	    CORE_LACKS_ATTRIBUTES },
+};
+
+START_TEST(test_what_the_core_is_told)
+{
+	struct core_namespace core =
+	    config_core_namespace(good(views[_i].lines));
+
+	ck_assert_str_eq(core.format, views[_i].format);
+	ck_assert_uint_eq(core.life, views[_i].life);
+	ck_assert_uint_eq(core.lacks, views[_i].lacks);
+}
+END_TEST
+
+/* The format and its settings call their attributes the same. */
+START_TEST(test_attributes_are_those_of_the_format)
+{
+	const struct dialect *d = dialect_find(config_format_name(
+	    (uint64_t)_i));
+	const char *const *own = config_format_attributes((uint64_t)_i);
+
+	ck_assert_ptr_nonnull(d);
+	for (; *own != NULL; own++)
+		ck_assert_msg(!d->key_attribute_ok(*own), "%s", *own);
+	ck_assert(d->key_attribute_ok("id"));
+}
+END_TEST
+
+static const struct {
+	const char *lines;
 	const char *errors;
 } mistakes[] = {
 	/* The name of the format, and where there may be one */
@@ -335,9 +385,9 @@ START_TEST(test_one_table_has_one_format)
 	    "region = r\naccess_key_id = a\nsecret_access_key = s\n"
 	    "format = awslabs\nprefix = c-"), 0);
 	ck_assert_str_eq(config->errors.data,
-	    "test.conf:17: namespaces default and third have the same table "
+	    "test.conf:18: namespaces default and third have the same table "
 	    "t; give each its own\n"
-	    "test.conf:17: namespaces other and third have the same table t; "
+	    "test.conf:18: namespaces other and third have the same table t; "
 	    "give each its own\n");
 }
 END_TEST
@@ -434,6 +484,9 @@ main(void)
 	tcase_add_test(t, test_choices_of_dlock);
 	tcase_add_test(t, test_choices_of_js);
 	tcase_add_test(t, test_native_is_not_named_to_the_core);
+	tcase_add_loop_test(t, test_what_the_core_is_told, 0, COUNT(views));
+	tcase_add_loop_test(t, test_attributes_are_those_of_the_format, 0,
+	    CONFIG_FORMATS);
 	tcase_add_loop_test(t, test_mistakes, 0, COUNT(mistakes));
 	tcase_add_test(t, test_the_embedded_store_has_no_format);
 	tcase_add_test(t, test_names);
