@@ -70,11 +70,13 @@ case_copy_lock(struct seen_lock *to, const struct lock_record *from)
 		to->shared_wishes[i] = from->shared_wishes[i];
 	case_copy_text(to->owner, from->owner);
 	case_copy_text(to->broken_by, from->broken_by);
+	case_copy_text(to->version, from->version);
 	to->record.holders = to->holders;
 	to->record.exclusive_wishes = to->exclusive_wishes;
 	to->record.shared_wishes = to->shared_wishes;
 	to->record.owner = from->owner != NULL ? to->owner : NULL;
 	to->record.broken_by = from->broken_by != NULL ? to->broken_by : NULL;
+	to->record.version = from->version != NULL ? to->version : NULL;
 }
 
 static void

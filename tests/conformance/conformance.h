@@ -52,6 +52,7 @@ struct seen_lock {
 	struct ident shared_wishes[SEEN_MAX];
 	char owner[OWNER_LENGTH_MAX + 1];
 	char broken_by[OWNER_LENGTH_MAX + 1];
+	char version[OWNER_LENGTH_MAX + 1];
 	char key[KEY_BYTES_MAX];
 	size_t key_length;
 };

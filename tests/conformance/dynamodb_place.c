@@ -59,21 +59,21 @@ place_client(const char *endpoint)
 	};
 }
 
-static struct store *
-place_open_as(struct event_base *base, struct store_dynamodb_config config,
+struct store *
+place_open_as(struct event_base *base, struct store_dynamodb_config *config,
     store_outcome_fn outcome, void *arg)
 {
 	struct store *store = NULL;
 	char text[512];
 
-	config.namespace_name = "default";
-	config.region = PLACE_REGION;
-	config.access_key_id = PLACE_KEY_ID;
-	config.secret_access_key = PLACE_SECRET;
-	config.table.host = "web-1";
-	config.table.pid = "812";
-	config.table.version = "0.1.0";
-	if (store_dynamodb_new(base, &config, outcome, arg, &store, text,
+	config->namespace_name = "default";
+	config->region = PLACE_REGION;
+	config->access_key_id = PLACE_KEY_ID;
+	config->secret_access_key = PLACE_SECRET;
+	config->table.host = "web-1";
+	config->table.pid = "812";
+	config->table.version = "0.1.0";
+	if (store_dynamodb_new(base, config, outcome, arg, &store, text,
 	    sizeof(text)) < 0)
 		ck_abort_msg("%s", text);
 	return store;
@@ -83,7 +83,7 @@ struct store *
 place_open(struct event_base *base, const char *endpoint, const char *table,
     const char *key_attribute, store_outcome_fn outcome, void *arg)
 {
-	return place_open_as(base, (struct store_dynamodb_config){
+	return place_open_as(base, &(struct store_dynamodb_config){
 		.endpoint = place_endpoint(endpoint), .table = {
 			.table = table, .key_attribute = key_attribute,
 		},
@@ -95,7 +95,7 @@ place_open_sorted(struct event_base *base, const char *table,
     const char *key_attribute, const char *sort_attribute,
     store_outcome_fn outcome, void *arg)
 {
-	return place_open_as(base, (struct store_dynamodb_config){
+	return place_open_as(base, &(struct store_dynamodb_config){
 		.endpoint = place_endpoint(NULL), .table = {
 			.table = table, .key_attribute = key_attribute,
 			.sort_attribute = sort_attribute,

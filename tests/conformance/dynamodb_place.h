@@ -30,6 +30,12 @@ struct store *place_open_sorted(struct event_base *, const char *table,
     const char *key_attribute, const char *sort_attribute, store_outcome_fn,
     void *outcome_arg);
 
+struct store_dynamodb_config;
+
+/* Of any format and table; @config says that, and the endpoint. */
+struct store *place_open_as(struct event_base *, struct store_dynamodb_config *,
+    store_outcome_fn, void *outcome_arg);
+
 struct place_answer {
 	struct event_base *base;
 	bool called;

@@ -13,10 +13,10 @@
 #define OWN(beat) S("ownerName", "us") "," S("leaseDuration", "20000") ","     \
 	S("recordVersionNumber", UUID beat)
 #define MINE OWN("00000000")
-#define JAVA_VERSION "8d524f11-b878-4be1-acdd-8c23f85d5e6c"
+#define VERSION "8d524f11-b878-4be1-acdd-8c23f85d5e6c"
 #define JAVA(lease, version) S("ownerName", "vm1") ","                         \
 	S("leaseDuration", lease) "," S("recordVersionNumber", version)
-#define THEIRS JAVA("3000", JAVA_VERSION)
+#define THEIRS JAVA("3000", VERSION)
 #define RELEASED S("isReleased", "1")
 #define KEPT B("data", "aGk=") "," N("more", "42")
 
@@ -78,7 +78,7 @@ START_TEST(test_acquire)
 	life_put(&l, THEIRS);
 	r = &life_expect(&l, &o, "", OUTCOME_CONFLICT)->lock;
 	ck_assert_uint_eq(l.n_requests, 1);
-	ck_assert_str_eq(r->version, JAVA_VERSION);
+	ck_assert_str_eq(r->version, VERSION);
 	ck_assert_str_eq(r->owner, "vm1");
 	ck_assert_uint_eq(r->holders[0].lease_ms, 3000);
 	ck_assert_uint_eq(r->holders[0].grant.high, 0x8d524f11b8784be1);
@@ -122,7 +122,7 @@ static const struct {
 START_TEST(test_take)
 {
 	struct life l = begin();
-	struct operation o = take(JAVA_VERSION, takes[_i].n_dead);
+	struct operation o = take(VERSION, takes[_i].n_dead);
 	const struct outcome *out;
 
 	life_put(&l, takes[_i].item);
@@ -269,10 +269,10 @@ START_TEST(test_break)
 	life_is(&l, THEIRS "," KEPT);
 
 	/* What stays has another version: its holder must not renew it. */
-	o.version = JAVA_VERSION;
+	o.version = VERSION;
 	out = life_expect(&l, &o, "", OUTCOME_DONE);
 	ck_assert(out->lock.exists && out->lock.n_holders == 0);
-	ck_assert_str_ne(out->lock.version, JAVA_VERSION);
+	ck_assert_str_ne(out->lock.version, VERSION);
 	ck_assert(strstr(life_item(&l), KEPT) == NULL ||
 	    strstr(life_item(&l), RELEASED) != NULL);
 	o.keep = false;
@@ -397,6 +397,122 @@ START_TEST(test_give_up)
 }
 END_TEST
 
+/* ---- records that are not in the format -------------------------------- */
+
+static const struct {
+	const char *item, *attribute, *words;
+} bad[] = {
+	{ "", "ownerName", "a text (S)" },
+	{ S("leaseDuration", "5") "," S("recordVersionNumber", VERSION),
+	    "ownerName", "a text (S)" },
+	{ S("ownerName", "x") "," S("recordVersionNumber", VERSION),
+	    "leaseDuration", "a text (S)" },
+	{ S("ownerName", "x") "," S("leaseDuration", "5"),
+	    "recordVersionNumber", "a text (S)" },
+	{ N("ownerName", "5") "," S("leaseDuration", "5") ","
+	    S("recordVersionNumber", VERSION), "ownerName", "a text (S)" },
+	{ S("ownerName", "x") "," N("leaseDuration", "5") ","
+	    S("recordVersionNumber", VERSION), "leaseDuration", "text (S)" },
+	{ S("ownerName", "x") "," S("leaseDuration", "5") ","
+	    B("recordVersionNumber", "AAAA"), "recordVersionNumber",
+	    "a text (S)" },
+	{ JAVA("0", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("-5", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("1.5", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("31622400001", VERSION), "leaseDuration", "1 ms to" },
+	{ JAVA("", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("20 s", VERSION), "leaseDuration", "such as" },
+	{ JAVA("0s", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("-20s", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("8785h0m0s", VERSION), "leaseDuration", "1 ms to 366 days" },
+	{ JAVA("3000", "no-uuid"), "recordVersionNumber", "a UUID (S)" },
+	{ JAVA("3000", VERSION "0"), "recordVersionNumber", "a UUID (S)" },
+	{ JAVA("3s", ""), "recordVersionNumber", "not empty" },
+	{ THEIRS "," S("isReleased", "0"), "isReleased", "\"1\"" },
+	{ THEIRS "," N("isReleased", "1"), "isReleased", "\"1\"" },
+	{ THEIRS "," S("data", "x"), "data", "bytes (B)" },
+	{ THEIRS "," S("a:b", "x"), "a:b", "without colons" },
+	/* Of another format. */
+	{ S("owner_name", "x") "," N("lease_duration", "3"), "ownerName",
+	    "a text (S)" },
+};
+
+START_TEST(test_bad_records)
+{
+	struct life l = begin();
+
+	life_is_bad(&l, bad[_i].item, bad[_i].attribute, bad[_i].words);
+	life_done(&l);
+}
+END_TEST
+
+START_TEST(test_too_many_attributes)
+{
+	struct life l = begin();
+	char item[4096] = THEIRS;
+
+	for (int i = 0; i < 33; i++) {
+		size_t n = strlen(item);
+
+		(void)snprintf(item + n, sizeof(item) - n, ",'a%d':{'N':'1'}",
+		    i);
+	}
+	life_is_bad(&l, item, "a32", "at most 32 attributes");
+	life_done(&l);
+}
+END_TEST
+
+/* In a record: up to the next millisecond, of whatever kind. */
+static const struct {
+	const char *lease, *version;
+	uint64_t ms;
+} leases[] = {
+	{ "3000", VERSION, 3000 }, { "1", VERSION, 1 },
+	{ "31622400000", VERSION, 31622400000 },
+	{ "8784h0m0s", VERSION, 31622400000 },
+	{ "3s", "1795219033516770613:W3IDCXUSC23X372YR5TW5CNU", 3000 },
+	{ "1m0s", "x", 60000 }, { "1\xc2\xb5s", "x", 1 },
+	{ "1.0000001s", "x", 1001 }, { "20s", VERSION, 20000 },
+	{ "3000", "8D524F11-B878-4BE1-ACDD-8C23F85D5E6C", 3000 },
+};
+
+START_TEST(test_leases_read)
+{
+	struct life l = begin();
+	struct operation o = life_make(OPERATION_READ);
+	const struct lock_record *r = &l.outcome.lock;
+	char item[512];
+	struct ident first;
+
+	(void)snprintf(item, sizeof(item), JAVA("%s", "%s"),
+	    leases[_i].lease, leases[_i].version);
+	life_put(&l, item);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert_uint_eq(r->holders[0].lease_ms, leases[_i].ms);
+	ck_assert_str_eq(r->version, leases[_i].version);
+	ck_assert_uint_eq(r->beat, strlen(leases[_i].version) == 36 ?
+	    0xf85d5e6c : 0);
+	/* Another version is another hold, or another beat of one. */
+	first = r->holders[0].grant;
+	(void)snprintf(item, sizeof(item), JAVA("%s", "%s"), "1s", "other");
+	life_put(&l, item);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(!ident_equal(r->holders[0].grant, first));
+	/* Taken with the text as it was. */
+	o = life_make(OPERATION_ACQUIRE);
+	o.version = "other";
+	o.dead = &you;
+	o.n_dead = 1;
+	l.table.go_lease = true;
+	o.me.lease_ms = 61500;
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	ck_assert(strstr(life_item(&l), S("leaseDuration", "1m1.5s")));
+	ck_assert_uint_eq(r->holders[0].lease_ms, 61500);
+	ck_assert(ident_equal(r->holders[0].grant, me.grant));
+	life_done(&l);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -418,6 +534,11 @@ main(void)
 	tcase_add_test(tcase, test_whose_renewal);
 	tcase_add_test(tcase, test_late_copies);
 	tcase_add_test(tcase, test_give_up);
+	tcase_add_loop_test(tcase, test_bad_records, 0,
+	    sizeof(bad) / sizeof(bad[0]));
+	tcase_add_test(tcase, test_too_many_attributes);
+	tcase_add_loop_test(tcase, test_leases_read, 0,
+	    sizeof(leases) / sizeof(leases[0]));
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -8,15 +8,12 @@
 #include <string.h>
 
 #include "ddblock.h"
-#include "dialect/duration.h"
 #include "dialect_life.h"
 
 #define VERSION "8d524f11-b878-4be1-acdd-8c23f85d5e6c"
 #define THEIRS S("ownerName", "vm1") "," S("leaseDuration", "3000") ","        \
 	S("recordVersionNumber", VERSION)
 #define RELEASED S("isReleased", "1")
-#define JAVA(lease, version) S("ownerName", "vm1") ","                         \
-	S("leaseDuration", lease) "," S("recordVersionNumber", version)
 
 static const struct dialect_table plain = {
 	.table = "locks", .key_attribute = "key", .host = "web-1",
@@ -454,185 +451,6 @@ START_TEST(test_leases)
 }
 END_TEST
 
-/* ---- records that are not in the format -------------------------------- */
-
-static const struct {
-	const char *item, *attribute, *words;
-} bad[] = {
-	{ "", "ownerName", "a text (S)" },
-	{ S("leaseDuration", "5") "," S("recordVersionNumber", VERSION),
-	    "ownerName", "a text (S)" },
-	{ S("ownerName", "x") "," S("recordVersionNumber", VERSION),
-	    "leaseDuration", "a text (S)" },
-	{ S("ownerName", "x") "," S("leaseDuration", "5"),
-	    "recordVersionNumber", "a text (S)" },
-	{ N("ownerName", "5") "," S("leaseDuration", "5") ","
-	    S("recordVersionNumber", VERSION), "ownerName", "a text (S)" },
-	{ S("ownerName", "x") "," N("leaseDuration", "5") ","
-	    S("recordVersionNumber", VERSION), "leaseDuration", "text (S)" },
-	{ S("ownerName", "x") "," S("leaseDuration", "5") ","
-	    B("recordVersionNumber", "AAAA"), "recordVersionNumber",
-	    "a text (S)" },
-	{ JAVA("0", VERSION), "leaseDuration", "1 ms to 366 days" },
-	{ JAVA("-5", VERSION), "leaseDuration", "1 ms to 366 days" },
-	{ JAVA("1.5", VERSION), "leaseDuration", "1 ms to 366 days" },
-	{ JAVA("31622400001", VERSION), "leaseDuration", "1 ms to" },
-	{ JAVA("", VERSION), "leaseDuration", "1 ms to 366 days" },
-	{ JAVA("20 s", VERSION), "leaseDuration", "such as" },
-	{ JAVA("0s", VERSION), "leaseDuration", "1 ms to 366 days" },
-	{ JAVA("-20s", VERSION), "leaseDuration", "1 ms to 366 days" },
-	{ JAVA("8785h0m0s", VERSION), "leaseDuration", "1 ms to 366 days" },
-	{ JAVA("3000", "no-uuid"), "recordVersionNumber", "a UUID (S)" },
-	{ JAVA("3000", VERSION "0"), "recordVersionNumber", "a UUID (S)" },
-	{ JAVA("3s", ""), "recordVersionNumber", "not empty" },
-	{ THEIRS "," S("isReleased", "0"), "isReleased", "\"1\"" },
-	{ THEIRS "," N("isReleased", "1"), "isReleased", "\"1\"" },
-	{ THEIRS "," S("data", "x"), "data", "bytes (B)" },
-	{ THEIRS "," S("a:b", "x"), "a:b", "without colons" },
-	/* Of another format. */
-	{ S("owner_name", "x") "," N("lease_duration", "3"), "ownerName",
-	    "a text (S)" },
-};
-
-START_TEST(test_bad_records)
-{
-	struct life l = begin(&plain);
-
-	life_is_bad(&l, bad[_i].item, bad[_i].attribute, bad[_i].words);
-	life_done(&l);
-}
-END_TEST
-
-START_TEST(test_too_many_attributes)
-{
-	struct life l = begin(&plain);
-	char item[4096] = THEIRS;
-
-	for (int i = 0; i < 33; i++) {
-		size_t n = strlen(item);
-
-		(void)snprintf(item + n, sizeof(item) - n, ",'a%d':{'N':'1'}",
-		    i);
-	}
-	life_is_bad(&l, item, "a32", "at most 32 attributes");
-	life_done(&l);
-}
-END_TEST
-
-/* ---- durations --------------------------------------------------------- */
-
-static const struct {
-	const char *text;
-	uint64_t ns;
-} durations[] = {	/* as Go writes them */
-	{ "0s", 0 }, { "1ns", 1 }, { "999ns", 999 },
-	{ "1\xc2\xb5s", 1000 }, { "1.1\xc2\xb5s", 1100 },
-	{ "2.2ms", 2200000 }, { "300ms", 300000000 },
-	{ "999.999999ms", 999999999 }, { "1s", 1000000000 },
-	{ "1.5s", 1500000000 }, { "3.000000001s", 3000000001 },
-	{ "20s", 20000000000 }, { "1m0s", 60000000000 },
-	{ "4m5.001s", 245001000000 }, { "1h0m0s", 3600000000000 },
-	{ "5h6m7.001s", 18367001000000 }, { "25h0m0s", 90000000000000 },
-	{ "2562047h47m16.854775807s", INT64_MAX },
-};
-
-START_TEST(test_durations)
-{
-	char text[DURATION_SIZE];
-	uint64_t ns;
-
-	duration_format(durations[_i].ns, text);
-	ck_assert_str_eq(text, durations[_i].text);
-	ck_assert(duration_parse(text, strlen(text), &ns));
-	ck_assert_uint_eq(ns, durations[_i].ns);
-}
-END_TEST
-
-/* And what it reads beside that. */
-static const struct {
-	const char *text;
-	bool good;
-	uint64_t ns;
-} readings[] = {
-	{ "0", true, 0 }, { "+5s", true, 5000000000 },
-	{ "10us", true, 10000 }, { "10\xce\xbcs", true, 10000 },
-	{ "1h1h", true, 7200000000000 }, { "1.s", true, 1000000000 },
-	{ ".5s", true, 500000000 }, { "0.1h", true, 360000000000 },
-	{ "0.100000000000000000000h", true, 360000000000 },
-	{ "3.1415926535897932384626433s", true, 3141592653 },
-	{ "", false, 0 }, { "+", false, 0 }, { "-5s", false, 0 },
-	{ "5", false, 0 }, { "s", false, 0 }, { ".s", false, 0 },
-	{ "5 s", false, 0 }, { "5d", false, 0 }, { "5S", false, 0 },
-	{ "+-5s", false, 0 }, { "00", false, 0 }, { ".", false, 0 },
-	{ "1.2.3s", false, 0 },
-	{ "2562047h47m16.854775808s", false, 0 },
-	{ "9223372036854775808ns", false, 0 },
-	{ "99999999999999999999s", false, 0 }, { "3000000h", false, 0 },
-};
-
-START_TEST(test_readings)
-{
-	uint64_t ns = 1;
-	bool good = duration_parse(readings[_i].text,
-	    strlen(readings[_i].text), &ns);
-
-	ck_assert_msg(good == readings[_i].good, "%s", readings[_i].text);
-	if (good)
-		ck_assert_uint_eq(ns, readings[_i].ns);
-}
-END_TEST
-
-/* In a record: up to the next millisecond, of whatever kind. */
-static const struct {
-	const char *lease, *version;
-	uint64_t ms;
-} leases[] = {
-	{ "3000", VERSION, 3000 }, { "1", VERSION, 1 },
-	{ "31622400000", VERSION, 31622400000 },
-	{ "8784h0m0s", VERSION, 31622400000 },
-	{ "3s", "1795219033516770613:W3IDCXUSC23X372YR5TW5CNU", 3000 },
-	{ "1m0s", "x", 60000 }, { "1\xc2\xb5s", "x", 1 },
-	{ "1.0000001s", "x", 1001 }, { "20s", VERSION, 20000 },
-	{ "3000", "8D524F11-B878-4BE1-ACDD-8C23F85D5E6C", 3000 },
-};
-
-START_TEST(test_leases_read)
-{
-	struct life l = begin(&plain);
-	struct operation o = life_make(OPERATION_READ);
-	const struct lock_record *r = &l.outcome.lock;
-	char item[512];
-	struct ident first;
-
-	(void)snprintf(item, sizeof(item), JAVA("%s", "%s"),
-	    leases[_i].lease, leases[_i].version);
-	life_put(&l, item);
-	life_expect(&l, &o, "", OUTCOME_DONE);
-	ck_assert_uint_eq(r->holders[0].lease_ms, leases[_i].ms);
-	ck_assert_str_eq(r->version, leases[_i].version);
-	ck_assert_uint_eq(r->beat, strlen(leases[_i].version) == 36 ?
-	    0xf85d5e6c : 0);
-	/* Another version is another hold, or another beat of one. */
-	first = r->holders[0].grant;
-	(void)snprintf(item, sizeof(item), JAVA("%s", "%s"), "1s", "other");
-	life_put(&l, item);
-	life_expect(&l, &o, "", OUTCOME_DONE);
-	ck_assert(!ident_equal(r->holders[0].grant, first));
-	/* Taken with the text as it was. */
-	o = life_make(OPERATION_ACQUIRE);
-	o.version = "other";
-	o.dead = &you;
-	o.n_dead = 1;
-	l.table.go_lease = true;
-	o.me.lease_ms = 61500;
-	life_expect(&l, &o, "", OUTCOME_DONE);
-	ck_assert(strstr(life_item(&l), S("leaseDuration", "1m1.5s")));
-	ck_assert_uint_eq(r->holders[0].lease_ms, 61500);
-	ck_assert(ident_equal(r->holders[0].grant, me.grant));
-	life_done(&l);
-}
-END_TEST
-
 #define LOOP(test, array) tcase_add_loop_test(tcase, test, 0,                  \
 	(int)(sizeof(array) / sizeof((array)[0])))
 
@@ -656,11 +474,6 @@ main(void)
 	LOOP(test_listings_of_others, lists);
 	LOOP(test_unsupported, all);
 	LOOP(test_leases, all);
-	LOOP(test_bad_records, bad);
-	tcase_add_test(tcase, test_too_many_attributes);
-	LOOP(test_durations, durations);
-	LOOP(test_readings, readings);
-	LOOP(test_leases_read, leases);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

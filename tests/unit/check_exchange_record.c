@@ -1,0 +1,318 @@
+/*
+ * The life of an operation on a record that is renewed by itself: what the
+ * answers mean together, and what each attempt writes.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+#include "dialect/exchange.h"
+
+#define WALL UINT64_C(1800000000000)
+#define BEAT 10
+
+#define S(name, s) "\"" name "\":{\"S\":\"" s "\"}"
+#define N(name, n) "\"" name "\":{\"N\":\"" n "\"}"
+#define JAVA(version) S("ownerName", "x") "," S("leaseDuration", "20000") ","  \
+	S("recordVersionNumber", version)
+#define OURS(beat) JAVA("11112222-3333-4444-8555-6666" beat)
+#define THEIRS JAVA("8d524f11-b878-4be1-acdd-8c23f85d5e6c")
+#define FREE(beat) OURS(beat) "," S("isReleased", "1")
+#define DLOCK(until) S("owner", "us-11112222333344448555666600000000") ","     \
+	N("until", until)
+#define OTHER(until) S("owner", "w1") "," N("until", until)
+#define GONE ""		/* there is no item */
+
+static const struct ident grant = {
+	UINT64_C(0x1111222233334444), UINT64_C(0x8555666600000000),
+};
+
+struct life {
+	struct dialect_table table;
+	struct holder me;
+	struct operation operation;
+	struct exchange exchange;
+	struct outcome outcome;
+	const struct dialect_request *request;
+	uint32_t attempt;
+};
+
+static void
+life_init(struct life *l, const struct dialect *dialect,
+    enum operation_kind kind, uint64_t beat)
+{
+	memset(l, 0, sizeof(*l));
+	l->table = (struct dialect_table){
+		.table = "locks", .key_attribute = "key", .host = "web-1",
+		.fencing = kind == OPERATION_EXTEND,
+	};
+	l->me = (struct holder){ grant, grant, 20000, false };
+	l->operation = (struct operation){
+		.kind = kind, .key = { "k", 1 }, .me = l->me, .tokens = 1,
+		.holders = &l->me, .n_holders = 1, .beat = beat,
+		.mode = LOCK_MODE_EXCLUSIVE, .token_seen = 7,
+		.version = kind == OPERATION_BREAK ? "seen" : NULL,
+	};
+	exchange_init(&l->exchange, dialect, &l->table, &l->operation, WALL);
+}
+
+static const struct dialect_attempt *
+life_send(struct life *l, uint64_t now_ms)
+{
+	ck_assert_int_eq(exchange_next(&l->exchange, now_ms, &l->request,
+	    &l->attempt), 0);
+	return &l->exchange.attempts[l->attempt].what;
+}
+
+static enum exchange_verdict
+life_answer(struct life *l, enum exchange_class class, const char *body)
+{
+	struct exchange_answer a = {
+		.class = class, .code = DDBLOCK_E_UNREACHABLE, .body = body,
+		.body_length = body != NULL ? strlen(body) : 0,
+	};
+
+	return exchange_answer(&l->exchange, l->attempt, &a, &l->outcome);
+}
+
+/* A failed condition that shows this; of nothing, it does not say so. */
+static enum exchange_verdict
+life_conflict(struct life *l, const char *item)
+{
+	char body[1024];
+	bool gone = strcmp(item, GONE) == 0;
+	enum exchange_verdict v;
+
+	(void)snprintf(body, sizeof(body), gone ? "{}%s" : "{\"Item\":{%s}}",
+	    item);
+	v = life_answer(l, EXCHANGE_CONDITION, body);
+	if (!gone)
+		return v;
+	ck_assert_int_eq(v, EXCHANGE_NOW);
+	(void)life_send(l, 2500);
+	ck_assert_str_eq(l->request->operation, "GetItem");
+	return life_answer(l, EXCHANGE_OK, "{}");
+}
+
+/*
+ * Attempt 1 is sent at 1000 and attempt 2 at 2000; the second is answered with
+ * a conflict and that record. The beat was 10, so theirs are 11 and 12.
+ *
+ * sent: which attempt's send counts; 0 for what is not DONE.
+ */
+static const struct {
+	enum operation_kind kind;
+	bool lost;	/* the answer to the first; else there is no first */
+	const char *item;
+	enum outcome_kind outcome;
+	uint64_t sent_ms;
+} conflicts[] = {
+	/* Each is credited with its own number, and with no other's. */
+	{ OPERATION_REFRESH, true, OURS("0000000b"), OUTCOME_DONE, 1000 },
+	{ OPERATION_REFRESH, true, OURS("0000000c"), OUTCOME_DONE, 2000 },
+	{ OPERATION_REFRESH, true, OURS("0000000a"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_REFRESH, true, OURS("0000000d"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_REFRESH, true, FREE("0000000b"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_REFRESH, true, THEIRS, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_REFRESH, true, GONE, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_REFRESH, false, OURS("0000000b"), OUTCOME_DONE, 2000 },
+	{ OPERATION_REFRESH, false, OURS("0000000c"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_UPDATE, true, OURS("0000000b"), OUTCOME_DONE, 1000 },
+	{ OPERATION_UPDATE, true, OURS("0000000c"), OUTCOME_DONE, 2000 },
+	{ OPERATION_UPDATE, true, OURS("00000000"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_UPDATE, true, THEIRS, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_UPDATE, false, OURS("0000000d"), OUTCOME_CONFLICT, 0 },
+	/* Nobody else has this grant: of any beat. */
+	{ OPERATION_ACQUIRE, true, OURS("00000000"), OUTCOME_DONE, 1000 },
+	{ OPERATION_ACQUIRE, false, OURS("00000000"), OUTCOME_DONE, 2000 },
+	{ OPERATION_ACQUIRE, true, THEIRS, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_ACQUIRE, true, FREE("00000000"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_ACQUIRE, true, GONE, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_RELEASE, true, GONE, OUTCOME_DONE, 1000 },
+	{ OPERATION_RELEASE, true, FREE("00000005"), OUTCOME_DONE, 1000 },
+	{ OPERATION_RELEASE, true, THEIRS, OUTCOME_DONE, 1000 },
+	{ OPERATION_RELEASE, false, GONE, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_RELEASE, false, THEIRS, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_BREAK, true, GONE, OUTCOME_DONE, 1000 },
+	{ OPERATION_BREAK, true, FREE("00000005"), OUTCOME_DONE, 1000 },
+	{ OPERATION_BREAK, true, THEIRS, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_BREAK, true, OURS("00000000"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_BREAK, false, GONE, OUTCOME_CONFLICT, 0 },
+	{ OPERATION_BREAK, false, FREE("00000005"), OUTCOME_CONFLICT, 0 },
+};
+
+START_TEST(test_conflicts)
+{
+	struct life l;
+
+	life_init(&l, &dialect_awslabs, conflicts[_i].kind, BEAT);
+	if (conflicts[_i].lost) {
+		(void)life_send(&l, 1000);
+		ck_assert_int_eq(life_answer(&l, EXCHANGE_LOST, NULL),
+		    EXCHANGE_LATER);
+	}
+	(void)life_send(&l, 2000);
+	ck_assert_int_eq(life_conflict(&l, conflicts[_i].item),
+	    EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, conflicts[_i].outcome);
+	if (l.outcome.kind == OUTCOME_DONE)
+		ck_assert_uint_eq(l.outcome.sent_ms, conflicts[_i].sent_ms);
+	ck_assert(l.outcome.unanswered == conflicts[_i].lost);
+	exchange_done(&l.exchange);
+}
+END_TEST
+
+/* The record is still ours: what stood in the way has gone. */
+START_TEST(test_release_goes_on)
+{
+	struct life l;
+
+	life_init(&l, &dialect_awslabs, OPERATION_RELEASE, 0);
+	(void)life_send(&l, 1000);
+	ck_assert_int_eq(life_conflict(&l, OURS("0000000b")), EXCHANGE_LATER);
+	(void)life_send(&l, 2000);
+	ck_assert_int_eq(life_answer(&l, EXCHANGE_OK, "{}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.sent_ms, 2000);
+	exchange_done(&l.exchange);
+}
+END_TEST
+
+/* What a look finds after an invalid write is no success of it. */
+START_TEST(test_invalid)
+{
+	struct life l;
+
+	life_init(&l, &dialect_awslabs, OPERATION_REFRESH, BEAT);
+	(void)life_send(&l, 1000);
+	ck_assert_int_eq(life_answer(&l, EXCHANGE_INVALID, NULL),
+	    EXCHANGE_NOW);
+	(void)life_send(&l, 1100);
+	ck_assert_int_eq(life_answer(&l, EXCHANGE_OK,
+	    "{\"Item\":{" S("ownerName", "x") "}}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
+	exchange_done(&l.exchange);
+}
+END_TEST
+
+static const enum operation_kind renewals[] = {
+	OPERATION_REFRESH, OPERATION_UPDATE,
+};
+
+/* Its number, which is above every earlier one's. */
+START_TEST(test_beats_of_records)
+{
+	struct life l;
+
+	life_init(&l, &dialect_awslabs, renewals[_i], 41);
+	for (uint64_t i = 0; i < EXCHANGE_ATTEMPTS_MAX; i++) {
+		const struct dialect_attempt *a = life_send(&l, 1000 + i);
+
+		ck_assert_uint_eq(a->beat, 42 + i);
+		ck_assert_uint_eq(a->wall_ms, WALL);
+		(void)life_answer(&l, EXCHANGE_LOST, NULL);
+	}
+	ck_assert_int_eq(exchange_next(&l.exchange, 9000, &l.request,
+	    &l.attempt), DDBLOCK_E_LIMIT);
+	exchange_done(&l.exchange);
+	life_init(&l, &dialect_awslabs, OPERATION_ACQUIRE, 41);
+	ck_assert_uint_eq(life_send(&l, 1000)->beat, 0);
+	exchange_done(&l.exchange);
+	life_init(&l, &dialect_js_fail_closed, OPERATION_REFRESH, 41);
+	ck_assert_uint_eq(life_send(&l, 1000)->beat, 42);
+	exchange_done(&l.exchange);
+}
+END_TEST
+
+/* The end of a lease from its own send; forward, whatever the clock says. */
+static const struct {
+	enum operation_kind kind;
+	uint64_t beat, first, second;	/* since WALL */
+} deadlines[] = {
+	{ OPERATION_ACQUIRE, 0, 20000, 21500 },
+	{ OPERATION_REFRESH, 0, 20000, 21500 },
+	{ OPERATION_EXTEND, 0, 20000, 21500 },
+	{ OPERATION_REFRESH, WALL + 20000, 20001, 21500 },
+	{ OPERATION_REFRESH, WALL + 30000, 30001, 30002 },
+};
+
+START_TEST(test_beats_of_deadlines)
+{
+	const struct dialect_attempt *a;
+	struct life l;
+
+	life_init(&l, &dialect_dlock, deadlines[_i].kind, deadlines[_i].beat);
+	a = life_send(&l, 1000);
+	ck_assert_uint_eq(a->wall_ms, WALL);
+	ck_assert_uint_eq(a->beat, WALL + deadlines[_i].first);
+	(void)life_answer(&l, EXCHANGE_LOST, NULL);
+	a = life_send(&l, 2500);
+	ck_assert_uint_eq(a->wall_ms, WALL + 1500);
+	ck_assert_uint_eq(a->beat, WALL + deadlines[_i].second);
+	exchange_done(&l.exchange);
+}
+END_TEST
+
+static const struct {
+	enum operation_kind kind;
+	const char *item;
+	enum outcome_kind outcome;
+	uint64_t sent_ms;
+} ends[] = {
+	{ OPERATION_REFRESH, DLOCK("1800000020000"), OUTCOME_DONE, 1000 },
+	{ OPERATION_REFRESH, DLOCK("1800000021000"), OUTCOME_DONE, 2000 },
+	{ OPERATION_REFRESH, DLOCK("1800000020500"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_REFRESH, DLOCK("1000"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_REFRESH, OTHER("1800000020000"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_EXTEND, DLOCK("1800000020000") ","
+	    "\"fencingToken\":{\"B\":\"CA==\"}", OUTCOME_DONE, 1000 },
+	/* Of whichever attempt: the first is the least that it can be. */
+	{ OPERATION_ACQUIRE, DLOCK("1800000021000"), OUTCOME_DONE, 1000 },
+	{ OPERATION_ACQUIRE, OTHER("1800000020000"), OUTCOME_CONFLICT, 0 },
+	{ OPERATION_RELEASE, DLOCK("1000"), OUTCOME_DONE, 1000 },
+	{ OPERATION_RELEASE, OTHER("1800000020000"), OUTCOME_DONE, 1000 },
+};
+
+START_TEST(test_conflicts_of_deadlines)
+{
+	struct life l;
+
+	life_init(&l, &dialect_dlock, ends[_i].kind, 0);
+	(void)life_send(&l, 1000);
+	(void)life_answer(&l, EXCHANGE_LOST, NULL);
+	(void)life_send(&l, 2000);
+	ck_assert_int_eq(life_conflict(&l, ends[_i].item), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, ends[_i].outcome);
+	if (l.outcome.kind == OUTCOME_DONE)
+		ck_assert_uint_eq(l.outcome.sent_ms, ends[_i].sent_ms);
+	exchange_done(&l.exchange);
+}
+END_TEST
+
+#define LOOP(test, array) tcase_add_loop_test(tcase, test, 0,                  \
+	(int)(sizeof(array) / sizeof((array)[0])))
+
+int
+main(void)
+{
+	Suite *suite = suite_create("exchange_record");
+	TCase *tcase = tcase_create("record");
+	SRunner *runner;
+	int failed;
+
+	LOOP(test_conflicts, conflicts);
+	tcase_add_test(tcase, test_release_goes_on);
+	tcase_add_test(tcase, test_invalid);
+	LOOP(test_beats_of_records, renewals);
+	LOOP(test_beats_of_deadlines, deadlines);
+	LOOP(test_conflicts_of_deadlines, ends);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
