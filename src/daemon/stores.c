@@ -29,8 +29,8 @@ stores_advice(int code)
 	case DDBLOCK_E_NO_TABLE:
 		return "create it with ddblockd --init-table";
 	case DDBLOCK_E_WRONG_TABLE:
-		return "name another table, or the key_attribute and "
-		    "sort_attribute that it has";
+		return "name another table, or the key_attribute, "
+		    "sort_attribute and format that it has";
 	default:
 		return NULL;
 	}

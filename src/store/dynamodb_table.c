@@ -286,8 +286,9 @@ dynamodb_table_keys(struct json_object *table, char *text, size_t size)
 static void
 dynamodb_table_good(struct dynamodb_table *t, const char *ttl)
 {
-	const char *what = t->created ? "created, on demand" :
-	    t->ttl_set ? "changed" : "as it must be";
+	const char *what = !t->created ?
+	    t->ttl_set ? "changed" : "as it must be" :
+	    t->read_capacity == 0 ? "created, on demand" : "created";
 	char keys[TABLE_KEYS_MAX];
 
 	dynamodb_table_keys_needed(t, keys);
