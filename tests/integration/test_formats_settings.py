@@ -1,0 +1,192 @@
+"""What the settings of older clients' formats do to their records.
+
+Two daemons on one table: what one of them writes is looked at in the table, and
+the other one must understand it.
+"""
+import base64
+import os
+import re
+import unittest
+
+import harness
+from harness import Client, Daemon
+from test_daemon_dynamodb import dynamodb
+
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+MILLISECONDS = r"1[0-9]{12}"
+JS = "format = js-fail-open\nkey_attribute = id\n"
+DLOCK = "format = dlock\ntrust_clock = yes\n"
+OWNER = ".*/.*:[0-9]+"
+
+
+def guid(text):
+    return len(base64.b64decode(text)) == 64
+
+
+class Case:
+    """Settings, a key, and the record that they must make of it: attributes
+    with their type and the form of their value."""
+
+    def __init__(self, lines, record, key="k", sort=None):
+        self.lines = lines
+        self.record = record
+        self.key = key
+        self.sort = sort
+
+
+AWSLABS = {"key": ("S", "k"), "ownerName": ("S", OWNER),
+           "leaseDuration": ("S", "20000"),
+           "recordVersionNumber": ("S", UUID)}
+PYTHON = {"lock_key": ("S", "k"), "sort_key": ("S", "-"),
+          "owner_name": ("S", OWNER), "lease_duration": ("N", "20"),
+          "record_version_number": ("S", UUID),
+          "expiry_time": ("N", "[0-9]{10}")}
+JS_OPEN = {"id": ("S", "k"), "owner": ("S", OWNER), "guid": ("B", guid),
+           "leaseDurationMs": ("N", "20000"), "fencingToken": ("N", "1")}
+DLOCKED = {"key": ("S", "k"), "owner": ("S", OWNER + "-[0-9a-f]{32}"),
+           "until": ("N", MILLISECONDS)}
+
+CASES = {
+    "awslabs": Case("format = awslabs\n", AWSLABS),
+    "awslabs-go": Case("format = awslabs\nlease_text = go\n", {
+        **AWSLABS, "leaseDuration": ("S", "20s")}),
+    "awslabs-go-minutes": Case(
+        "format = awslabs\nlease_text = go\nlease = 90s\n", {
+            **AWSLABS, "leaseDuration": ("S", "1m30s")}),
+    "awslabs-sort": Case(
+        "format = awslabs\nsort_attribute = s\n",
+        {**AWSLABS, "s": ("S", "part 1")}, sort="part 1"),
+    "awslabs-names": Case(
+        "format = awslabs\nkey_attribute = name\nprefix = p/\n"
+        "rename = ownerName:who, recordVersionNumber:v\n", {
+            "name": ("S", "p/k"), "who": ("S", OWNER), "v": ("S", UUID),
+            "leaseDuration": ("S", "20000")}),
+    "python": Case("format = python\n", PYTHON),
+    "python-fraction": Case("format = python\nlease = 2500ms\n", {
+        **PYTHON, "lease_duration": ("N", r"2\.5")}),
+    "python-names": Case(
+        "format = python\nttl_attribute = gone\nrename = owner_name:who\n", {
+            **{name: PYTHON[name] for name in PYTHON
+               if name not in ("owner_name", "expiry_time")},
+            "who": ("S", OWNER), "gone": ("N", "[0-9]{10}")}),
+    "js-fail-open": Case(JS, JS_OPEN),
+    "js-fail-open-time": Case(JS + "local_time = yes\ntrust_clock = yes\n", {
+        **JS_OPEN, "lockAcquiredTimeUnixMs": ("N", MILLISECONDS)}),
+    "js-fail-open-number": Case(JS + "key_type = N\n", {
+        **JS_OPEN, "id": ("N", "17")}, key="17"),
+    "js-fail-open-bytes": Case(
+        JS + "key_type = B\nsort_attribute = part\nsort_type = N\n", {
+            **JS_OPEN, "id": ("B", "azE="), "part": ("N", "-3.5")},
+        key="k1", sort="-3.5"),
+    "js-fail-closed": Case(
+        "format = js-fail-closed\nkey_attribute = id\n", {
+            name: JS_OPEN[name] for name in ("id", "owner", "guid")}),
+    "dlock": Case(DLOCK, DLOCKED),
+    "dlock-fencing": Case(DLOCK + "fencing = yes\nprefix = nyc-\n", {
+        **DLOCKED, "key": ("S", "nyc-k"), "fencingToken": ("B", "AQ==")}),
+}
+
+# Who leaves what behind.
+STAYS = {"js-fail-open", "js-fail-open-time", "js-fail-open-number",
+         "js-fail-open-bytes", "dlock-fencing"}
+
+
+def config(table, lines):
+    return ("[namespace default]\nstore = dynamodb\nregion = us-east-1\n"
+            f"table = {table}\n"
+            f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}\n"
+            f"access_key_id = AKIDEXAMPLE\nsecret_access_key = s\n{lines}")
+
+
+class Settings(unittest.TestCase):
+    def setUp(self):
+        harness.need_dynamodb()
+
+    def daemons(self, name, lines):
+        table = f"t-{os.getpid()}-{name}"
+        text = config(table, lines)
+        task = Daemon(text, args=["--init-table"])
+        self.addCleanup(task.close)
+        self.assertEqual(task.run()[0::2], (0, ""))
+        daemons = Daemon(text), Daemon(text)
+        for daemon in daemons:
+            self.enterContext(daemon)
+        return table, *(self.enterContext(Client(d)) for d in daemons)
+
+    def items(self, table):
+        return dynamodb("Scan", TableName=table,
+                        ConsistentRead=True)["Items"]
+
+    def expect(self, item, record):
+        self.assertEqual(set(item), set(record), item)
+        for name, (kind, form) in record.items():
+            self.assertEqual(list(item[name]), [kind], name)
+            value = item[name][kind]
+            if callable(form):
+                self.assertTrue(form(value), item)
+            else:
+                self.assertRegex(value, re.compile(f"^(?:{form})$"), name)
+
+    def case(self, name):
+        case = CASES[name]
+        table, a, b = self.daemons(name, case.lines)
+        where = {"sort": case.sort} if case.sort else {}
+        grant = a.acquire(case.key, wait="60s", **where)
+        self.assertTrue(grant.ok, grant)
+        item, = self.items(table)
+        self.expect(item, case.record)
+        self.assertEqual(b.try_(case.key, **where).code, "LOCK_BUSY")
+        self.assertEqual([row["key"] for row in b.call("LIST").rows],
+                         [case.key])
+        self.assertTrue(a.release(grant).ok)
+        self.assertEqual(len(self.items(table)), name in STAYS)
+        second = b.acquire(case.key, wait="60s", **where)
+        self.assertTrue(second.ok, second)
+        self.assertEqual(a.try_(case.key, **where).code, "LOCK_BUSY")
+        if name in STAYS:
+            self.assertGreater(int(second["token"]), int(grant["token"]))
+
+    def test_released_is_kept(self):
+        table, a, b = self.daemons("kept", "format = awslabs\n"
+                                   "released = keep\n")
+        grant = a.acquire("k", wait="60s", data="x")
+        self.assertTrue(grant.ok, grant)
+        self.assertTrue(a.release(grant).ok)
+        item, = self.items(table)
+        self.assertEqual(item["isReleased"], {"S": "1"})
+        second = b.acquire("k", wait="60s")
+        self.assertTrue(second.ok, second)
+        item, = self.items(table)
+        self.assertNotIn("isReleased", item)
+
+    def attribute_after(self, name, lines):
+        """What others added to a released record, once it is acquired."""
+        table, a, _ = self.daemons(name, "format = awslabs\n"
+                                   "released = keep\n" + lines)
+        self.assertTrue(a.release(a.acquire("k", wait="60s")).ok)
+        dynamodb("UpdateItem", TableName=table, Key={"key": {"S": "k"}},
+                 UpdateExpression="SET note = :n",
+                 ExpressionAttributeValues={":n": {"S": "mine"}})
+        self.assertTrue(a.acquire("k", wait="60s").ok)
+        item, = self.items(table)
+        return item.get("note")
+
+    def test_attributes_are_kept(self):
+        self.assertEqual(self.attribute_after(
+            "attributes", "keep_attributes = yes\n"), {"S": "mine"})
+
+    def test_attributes_are_not_kept(self):
+        self.assertIsNone(self.attribute_after("no-attributes", ""))
+
+
+def add_cases():
+    for name in CASES:
+        def test(self, name=name):
+            self.case(name)
+        setattr(Settings, "test_" + name.replace("-", "_"), test)
+
+
+add_cases()
+
+if __name__ == "__main__":
+    harness.main(dynamodb=True)
