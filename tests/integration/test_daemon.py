@@ -88,6 +88,23 @@ class Configuration(unittest.TestCase):
         os.chmod(daemon.config, 0o600)
         self.assertEqual(daemon.run()[0::2], (0, ""))
 
+    def test_example(self):
+        """The one for older clients: nothing is wrong with it, and all of
+        them are there."""
+        here = os.path.dirname(os.path.abspath(__file__))
+        daemon = Daemon(raw=True, args=[
+            "--check-config", "--config=" + os.path.join(
+                here, "../../contrib/examples/older-clients.conf")],
+            env={"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
+                 "AWS_SECRET_ACCESS_KEY": "s"})
+        self.addCleanup(daemon.close)
+        status, out, err = daemon.run()
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(
+            set(re.findall(r"^format = (\S+)", out, re.M)),
+            {"native", "awslabs", "python", "js-fail-open", "js-fail-closed",
+             "dlock"})
+
     def test_help_and_version(self):
         for args in (["--help"], ["--version"]):
             daemon = Daemon(args=args, raw=True)
