@@ -29,6 +29,7 @@ Anything may be answered `error TEXT`, with what the library threw, or
 `unsupported VERB`, where it has no such thing.
 """
 import collections
+import concurrent.futures
 import fcntl
 import os
 import select
@@ -41,6 +42,7 @@ import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+import harness  # noqa: E402
 from test_daemon_dynamodb import dynamodb  # noqa: E402
 
 TIMEOUT_S = 60  # so long that only a real hang meets it
@@ -72,6 +74,36 @@ def create_table(table, key, sort=None):
                                     "AttributeType": "S"} for name in names],
              KeySchema=[{"AttributeName": name, "KeyType": kind}
                         for name, kind in zip(names, ("HASH", "RANGE"))])
+
+
+def soon(condition, what, timeout_s=30):
+    """Wait until something that we cannot wait for is so."""
+    end = harness.boot_ms() + timeout_s * 1000
+    while not condition():
+        if harness.boot_ms() > end:
+            raise AssertionError(f"waited in vain: {what}")
+        harness.pass_boot_ms(harness.boot_ms() + 20)
+
+
+def main(at_once=1):
+    """harness.main(), with the classes of the program in processes of their
+    own, so many at once, unless it is told what to run."""
+    harness.beside_dynamodb()
+    if len(sys.argv) > 1:
+        harness.main()
+
+    def run(kind):
+        return subprocess.run(
+            [sys.executable, sys.argv[0], kind.__name__], check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace")
+
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        results = list(pool.map(run, ALL))
+    for done in results:
+        print(done.stdout, flush=True)
+    statuses = {done.returncode for done in results}
+    sys.exit(0 if statuses <= {0} else 77 if statuses <= {77} else 1)
 
 
 class Failed(Exception):
@@ -132,6 +164,7 @@ class Peer:
     has_keep = False
     dies = True  # its locks do, after their lease
     more = {}  # options of this kind
+    settings = {}  # what a namespace of ours has to say to share its table
 
     def __init__(self, table, endpoint=None, lease_ms=2000, heartbeat_ms=None,
                  poll_ms=50, **options):
@@ -293,18 +326,20 @@ class Peer:
 
 class Java(Peer):
     language = "java"
+    flags = ("-XX:TieredStopAtLevel=1",)  # it does not run for long
     format = "awslabs"
     has_data = has_attributes = has_keep = True
 
     def command(self):
-        return ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx128m",
-                "-cp", self.where("classes") + ":" + self.where("jars", "*"),
+        return ["java", *self.flags, "-Xshare:auto", "-Xmx128m", "-cp",
+                self.where("classes") + ":" + self.where("jars", "*"),
                 "Peer"]
 
 
 class Dynamolock(Peer):
     language = "go"
     format = "awslabs"
+    settings = {"lease_text": "go"}
     has_data = has_attributes = has_keep = True
 
     def command(self):
@@ -353,6 +388,8 @@ class Dlock(Peer):
     language = "go"
     format = "dlock"
     skew_ms = 500
+    # A clock is shared with itself, whatever the kernel thinks of it.
+    settings = {"skew": "500ms", "trust_clock": "yes"}
 
     def __init__(self, table, **options):
         super().__init__(table, skew_ms=self.skew_ms, **options)
@@ -367,6 +404,7 @@ class Dlock(Peer):
 class DlockFencing(Dlock):
     has_token = True
     more = {"fencing": "yes"}
+    settings = {**Dlock.settings, "fencing": "yes"}
 
 
 ALL = (Java, Dynamolock, Python, JsFailOpen, JsFailClosed, Dlock,

@@ -24,15 +24,6 @@ LEASE_MS = 750  # python: only what a float has exactly
 TURNS = 15  # of each of two, in contention
 
 
-def soon(condition, what, timeout_s=30):
-    """Wait until something that we cannot wait for is so."""
-    end = harness.boot_ms() + timeout_s * 1000
-    while not condition():
-        if harness.boot_ms() > end:
-            raise AssertionError(f"waited in vain: {what}")
-        harness.pass_boot_ms(harness.boot_ms() + 20)
-
-
 class Pair:
     """The cases; a class below for each library."""
 
@@ -127,7 +118,7 @@ class Pair:
         late.freeze()
         self.take(self.b, self.key, wait_ms=30000)
         late.thaw()
-        soon(lambda: not late.holds(self.key), "the other to notice")
+        peers.soon(lambda: not late.holds(self.key), "the other to notice")
         self.assertTrue(self.b.holds(self.key))
         self.b.release(self.key)
 
