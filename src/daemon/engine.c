@@ -25,6 +25,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/config_format.h"
 #include "daemon/history.h"
 #include "daemon/stores.h"
 #include "daemon/watch.h"
@@ -256,6 +257,7 @@ engine_open_stores(struct engine *e, char *text, size_t size)
 
 	for (size_t i = 0; i < e->config->n_namespaces; i++) {
 		const struct config_namespace *n = &e->config->namespaces[i];
+		bool tables = n->store == CONFIG_STORE_DYNAMODB;
 
 		e->watches[i].name = n->name;
 		r = stores_open(e->base, n, e->host, false, engine_on_outcome,
@@ -265,8 +267,10 @@ engine_open_stores(struct engine *e, char *text, size_t size)
 		e->n_namespaces++;
 		store_view_status(e->stores[i], &status);
 		log_write(LOG_INFO, NULL,
-		    "namespace %s: store=%s scope=%s where=%s", n->name,
-		    status.kind, status.scope, status.where);
+		    "namespace %s: store=%s%s%s scope=%s where=%s", n->name,
+		    status.kind, tables ? " format=" : "",
+		    tables ? config_format_name(n->format) : "",
+		    status.scope, status.where);
 	}
 	return 0;
 }

@@ -111,6 +111,8 @@ class Settings(unittest.TestCase):
         daemons = Daemon(text), Daemon(text)
         for daemon in daemons:
             self.enterContext(daemon)
+            daemon.wait_log(re.search(
+                "^format = (.*)$", lines, re.M)[0].replace(" ", ""))
         return table, *(self.enterContext(Client(d)) for d in daemons)
 
     def items(self, table):
