@@ -69,7 +69,7 @@ exchange_beat_from(const struct exchange *e, const struct dialect_attempt *a,
 		return now_ms;
 	if (e->dialect->life == LOCK_LIFE_DEADLINE)
 		return a->wall_ms + e->operation->me.lease_ms;
-	return e->operation->beat + 1 + e->n_attempts;
+	return e->operation->beat + 1;
 }
 
 /* The number of the next beat: never one that was used before. */

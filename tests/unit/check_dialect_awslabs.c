@@ -177,6 +177,22 @@ START_TEST(test_refresh)
 }
 END_TEST
 
+/* Not twice with one number, though nobody else has it. */
+START_TEST(test_refresh_again)
+{
+	static const char item[] = S("ownerName", "us") ","
+	    S("leaseDuration", "5") ","
+	    S("recordVersionNumber", UUID "00000006");
+	struct life l = begin();
+	struct operation o = renew(OPERATION_REFRESH, 5);
+
+	life_put(&l, item);
+	life_expect(&l, &o, "", OUTCOME_DONE);
+	life_is(&l, item);
+	life_done(&l);
+}
+END_TEST
+
 static const struct attribute attributes[] = {
 	{ { "stage", 5 }, { "two", 3 }, false },
 	{ { "size", 4 }, { "{\"N\":\"7\"}", 9 }, true },
@@ -525,6 +541,7 @@ main(void)
 	tcase_add_test(tcase, test_host_owns_what_nobody_does);
 	tcase_add_loop_test(tcase, test_take, 0, 5);
 	tcase_add_loop_test(tcase, test_refresh, 0, 6);
+	tcase_add_test(tcase, test_refresh_again);
 	tcase_add_loop_test(tcase, test_update, 0, 6);
 	tcase_add_loop_test(tcase, test_release, 0, 5);
 	tcase_add_test(tcase, test_break);

@@ -60,9 +60,11 @@ START_TEST(test_acquire)
 	o.n_dead = 1;
 	life_expect(&l, &o, "", OUTCOME_CONFLICT);
 	life_is(&l, THEIRS "," MORE);
+	o.version = "be1eade1-ee97-468e-a1bf-f21c994fc88b";
+	life_expect(&l, &o, "", OUTCOME_CONFLICT);
+	life_is(&l, THEIRS "," MORE);
 	o.version = THEIRS_VERSION;
 	life_expect(&l, &o, "", OUTCOME_DONE);
-	l.now_ms = BOOT;
 	life_is(&l, OWN("00000000") "," MORE);
 	life_put(&l, THEIRS "," MORE);
 	l.table.keep_attributes = false;
