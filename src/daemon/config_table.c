@@ -161,7 +161,7 @@ static const struct config_setting config_namespace_table[] = {
 	{ "released", CONFIG_CHOICE, N(released), "delete", 0, 0,
 	    "delete|keep", AWSLABS, NULL,
 	    "what becomes of the record of a lock that is released" },
-	{ "keep_attributes", CONFIG_BOOLEAN, N(keep_attributes), "no", 0, 1,
+	{ "keep_attributes", CONFIG_BOOLEAN, N(keep_attributes), "yes", 0, 1,
 	    NULL, RENEWED, "yes|no",
 	    "acquiring leaves the attributes that others added" },
 	{ "local_time", CONFIG_BOOLEAN, N(local_time), "no", 0, 1, NULL,

@@ -160,6 +160,7 @@ class Settings(unittest.TestCase):
         self.assertTrue(second.ok, second)
         item, = self.items(table)
         self.assertNotIn("isReleased", item)
+        self.assertEqual(item["data"], {"B": "eA=="})
 
     def attribute_after(self, name, lines):
         """What others added to a released record, once it is acquired."""
@@ -175,10 +176,11 @@ class Settings(unittest.TestCase):
 
     def test_attributes_are_kept(self):
         self.assertEqual(self.attribute_after(
-            "attributes", "keep_attributes = yes\n"), {"S": "mine"})
+            "attributes", ""), {"S": "mine"})
 
     def test_attributes_are_not_kept(self):
-        self.assertIsNone(self.attribute_after("no-attributes", ""))
+        self.assertIsNone(self.attribute_after(
+            "no-attributes", "keep_attributes = no\n"))
 
 
 def add_cases():

@@ -83,10 +83,10 @@ START_TEST(test_choices_of_awslabs)
 	const struct config_namespace *n;
 
 	n = good("format = awslabs\nlease_text = go\nreleased = keep\n"
-	    "keep_attributes = yes\nheartbeat_rate = 200\n");
+	    "keep_attributes = no\nheartbeat_rate = 200\n");
 	ck_assert_uint_eq(n->lease_text, CONFIG_LEASE_GO);
 	ck_assert_uint_eq(n->released, CONFIG_RELEASED_KEEP);
-	ck_assert_uint_eq(n->keep_attributes, 1);
+	ck_assert_uint_eq(n->keep_attributes, 0);
 	ck_assert_uint_eq(config_core_namespace(n).refresh_rate, 200);
 }
 END_TEST
