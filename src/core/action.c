@@ -37,6 +37,9 @@ action_notice(struct core *core, struct hold *hold,
 		return;
 	if (hold->client->gone)
 		return;
+	if (kind != CORE_LOST && hold_joint(hold) != NULL &&
+	    joint_is_endangered(core, hold_joint(hold)))
+		kind = CORE_IN_DANGER;
 	hold = joint_speaker(hold);
 	n = &hold->notice;
 	s = hold->grant == NULL ? NULL : hold->grant->session;

@@ -213,7 +213,9 @@ client_renew(struct core *core, struct request *r, uint64_t id)
 		r->ns = h->lock->ns;
 		r->reply.hold = id;
 		if (r->change == NULL) {
-			renew_ask(core, grant_session(h->grant), r);
+			renew_ask(core, hold_joint(h) == NULL ?
+			    grant_session(h->grant) :
+			    joint_renew(core, hold_joint(h)), r);
 			return 0;
 		}
 		if (keep_join(h->grant, r) < 0)
@@ -254,7 +256,7 @@ client_serve(struct core *core, struct client *c, struct request *r,
 {
 	switch (ask->verb) {
 	case CORE_ACQUIRE:
-		return queue_acquire(core, c, r, ask);
+		return admit_acquire(core, c, r, ask);
 	case CORE_CANCEL:
 		return client_cancel(core, r, ask->target);
 	case CORE_RELEASE:

@@ -51,6 +51,27 @@ namespace_init(struct core *core, uint32_t index,
 	return timing_check(settings, &setting, text, sizeof(text));
 }
 
+/* What is held in two records can only be what both can express; and what is
+ * kept in one of them would not be in the other. */
+static int
+namespace_cross(const struct core *core, struct namespace *ns)
+{
+	uint32_t bridge = ns->settings.bridge;
+	const struct core_namespace *old;
+
+	if (bridge == 0)
+		return 0;
+	if (bridge > core->n_namespaces || bridge - 1 == ns->index ||
+	    ns->settings.life != LOCK_LIFE_SESSION)
+		return DDBLOCK_E_BAD_REQUEST;
+	old = &core->namespaces[bridge - 1].settings;
+	if (old->life != LOCK_LIFE_RECORD && old->life != LOCK_LIFE_DEADLINE)
+		return DDBLOCK_E_BAD_REQUEST;
+	ns->settings.lacks |= (old->lacks & ~(unsigned)CORE_LACKS_TOKENS) |
+	    CORE_LACKS_DATA | CORE_LACKS_ATTRIBUTES;
+	return 0;
+}
+
 int
 core_new(const struct core_config *config, const uint64_t seed[4],
     uint64_t now_ms, struct core **ret)
@@ -74,6 +95,8 @@ core_new(const struct core_config *config, const uint64_t seed[4],
 		core->n_namespaces++;
 		code = namespace_init(core, i, &config->namespaces[i]);
 	}
+	for (uint32_t i = 0; code == 0 && i < core->n_namespaces; i++)
+		code = namespace_cross(core, &core->namespaces[i]);
 	if (code < 0) {
 		core_free(core);
 		return code;

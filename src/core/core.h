@@ -55,6 +55,9 @@ struct core_namespace {
 	enum lock_life life;
 	unsigned lacks;		/* enum core_lack */
 	uint32_t refresh_rate;	/* renewals of records a second; 0: no bound */
+	/* 0: none. Otherwise 1 + the index of a namespace without sessions:
+	 * what is had here is held there, too, and was had there first. */
+	uint32_t bridge;
 };
 
 /* Caps. What exceeds one is refused with DDBLOCK_E_LIMIT at admission. */

@@ -41,10 +41,16 @@ format_complain(const struct namespace *ns, const char *what, char *ret_text,
 {
 	if (what == NULL)
 		return 0;
-	(void)snprintf(ret_text, text_size, "the record format %s of namespace "
-	    "%s has no %s",
-	    ns->settings.format != NULL ? ns->settings.format : "native",
-	    ns->settings.name, what);
+	if (ns->settings.bridge != 0)
+		(void)snprintf(ret_text, text_size, "with its bridge to %s "
+		    "(%s), namespace %s has no %s",
+		    joint_bridge(ns)->settings.name,
+		    joint_bridge(ns)->settings.format, ns->settings.name,
+		    what);
+	else
+		(void)snprintf(ret_text, text_size, "the record format %s of "
+		    "namespace %s has no %s", ns->settings.format != NULL ?
+		    ns->settings.format : "native", ns->settings.name, what);
 	return DDBLOCK_E_UNSUPPORTED;
 }
 

@@ -70,6 +70,7 @@ void terms_begin(struct core *, struct hold *);
 void terms_end(struct core *, struct hold *);
 void terms_timer(struct core *, struct terms *);
 uint64_t terms_until_ms(const struct hold *);
+uint64_t terms_own_until_ms(const struct hold *);
 uint64_t terms_end_ms(const struct hold *);
 bool terms_are_endangered(const struct core *, const struct hold *);
 bool terms_are_common(const struct hold *);
@@ -94,12 +95,16 @@ void linger_timer(struct core *, struct linger *);
 int linger_resume(struct core *, struct request *, const struct core_request *);
 uint32_t linger_count(const struct core *, const struct namespace *);
 
-/* queue.c */
-int queue_acquire(struct core *, struct client *, struct request *,
+/* admit.c */
+int admit_acquire(struct core *, struct client *, struct request *,
     const struct core_request *);
+
+/* queue.c */
 void queue_join(struct lock *, struct request *);
 void queue_part(struct request *);
 void queue_leave(struct core *, struct request *);
+bool queue_must_wait(const struct core *, const struct request *);
+void queue_expire(struct core *, struct request *);
 bool queue_would_wait(const struct core *, const struct lock *,
     const struct request *);
 void queue_fill_grant(struct core *, struct request *, const struct hold *);
@@ -290,6 +295,7 @@ void refresh_begin(struct core *, struct session *, uint64_t sent_ms,
 void refresh_timer(struct core *, struct session *);
 void refresh_advance(struct core *, struct grant *);
 void refresh_sent(struct session *);
+void refresh_say(struct core *, struct session *, bool danger);
 void refresh_stored(struct core *, struct grant *, const struct outcome *);
 void refresh_lose(struct core *, struct session *);
 
@@ -320,6 +326,11 @@ void observe_free(struct core *, struct observation *);
 int joint_new(struct core *, struct request *, const struct core_request *,
     struct joint **ret);
 void joint_free(struct core *, struct joint *);
+struct namespace *joint_bridge(const struct namespace *);
+uint32_t joint_n_parts(const struct namespace *, uint32_t n_keys);
+uint64_t joint_until_ms(const struct joint *);
+bool joint_is_endangered(const struct core *, const struct joint *);
+struct session *joint_renew(struct core *, const struct joint *);
 void joint_free_all(struct core *);
 void joint_due(struct core *, struct joint *);
 void joint_run(struct core *);

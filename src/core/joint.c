@@ -12,6 +12,12 @@
  *     after it is given back first.
  *  5. When one of them is lost, all are, and this is said once. The others
  *     stay in the record for the gap that every loss leaves its holder.
+ *  6. Each may have a lease of its own; the hold is good until the first of
+ *     them ends.
+ *
+ * A namespace with a bridge has each lock in another one's record as well: who
+ * moves to it from there holds both, that one first, so that it excludes who
+ * has not moved yet and who is done with it.
  *
  * Whatever happens to a joint only marks it as due (joint_due()); what follows
  * is done when nobody is in the middle of a lock, at the end of a timer's or an
@@ -98,31 +104,63 @@ joint_add_lock(struct core *core, struct joint *j, struct namespace *ns,
 	return 0;
 }
 
+/* The namespace whose records are held beside those of @ns; NULL: none. */
+struct namespace *
+joint_bridge(const struct namespace *ns)
+{
+	return ns->settings.bridge == 0 ? NULL :
+	    &ns->core->namespaces[ns->settings.bridge - 1];
+}
+
+/* How many locks a request for @n_keys (0: for one) takes; 0: only one. */
+uint32_t
+joint_n_parts(const struct namespace *ns, uint32_t n_keys)
+{
+	if (joint_bridge(ns) == NULL)
+		return n_keys;
+	return n_keys == 0 ? 2 : 2 * n_keys;
+}
+
+static int
+joint_add_locks(struct core *core, struct joint *j, struct namespace *ns,
+    const struct core_request *ask, const struct key *keys, uint32_t n)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; code == 0 && ns != NULL && i < n; i++)
+		code = joint_add_lock(core, j, ns, ask, keys[i]);
+	return code;
+}
+
 /* For all that @ask names; @r is not in a queue yet. */
 int
 joint_new(struct core *core, struct request *r,
     const struct core_request *ask, struct joint **ret)
 {
+	const struct key *asked = ask->n_keys == 0 ? &ask->key : ask->keys;
+	uint32_t n = ask->n_keys == 0 ? 1 : ask->n_keys;
+	uint32_t n_parts = joint_n_parts(r->ns, ask->n_keys);
 	struct key keys[TOGETHER_MAX];
 	struct joint *j;
-	int code = 0;
+	int code;
 
-	memcpy(keys, ask->keys, ask->n_keys * sizeof(*keys));
-	qsort(keys, ask->n_keys, sizeof(*keys), joint_compare);
-	for (uint32_t i = 1; i < ask->n_keys; i++) {
+	memcpy(keys, asked, n * sizeof(*keys));
+	qsort(keys, n, sizeof(*keys), joint_compare);
+	for (uint32_t i = 1; i < n; i++) {
 		if (joint_compare(&keys[i - 1], &keys[i]) == 0)
 			return DDBLOCK_E_BAD_REQUEST;
 	}
-	j = calloc(1, sizeof(*j) + ask->n_keys * sizeof(struct part));
+	j = calloc(1, sizeof(*j) + n_parts * sizeof(struct part));
 	if (j == NULL)
 		return DDBLOCK_E_NOMEM;
 	DL_APPEND(core->joints, j);
 	j->request = r;
-	j->answer = calloc(ask->n_keys, sizeof(*j->answer));
-	if (j->answer == NULL)
-		code = DDBLOCK_E_NOMEM;
-	for (uint32_t i = 0; code == 0 && i < ask->n_keys; i++)
-		code = joint_add_lock(core, j, r->ns, ask, keys[i]);
+	j->rows = ask->n_keys > 0;
+	j->answer = calloc(n, sizeof(*j->answer));
+	code = j->answer == NULL ? DDBLOCK_E_NOMEM :
+	    joint_add_locks(core, j, joint_bridge(r->ns), ask, keys, n);
+	if (code == 0)
+		code = joint_add_locks(core, j, r->ns, ask, keys, n);
 	if (code < 0) {
 		joint_free(core, j);
 		return code;
@@ -257,17 +295,76 @@ joint_obstacle(const struct core *core, const struct joint *j)
 
 /* ---- all of them are had ---------------------------------------------- */
 
-/* Under one session, so that they end together? */
+/* All good; and those that a session renews under one session, so that they end
+ * together? */
 static bool
 joint_is_whole(const struct core *core, const struct joint *j)
 {
-	const struct session *s = j->parts[0].hold->grant->session;
+	const struct session *common = NULL;
 
-	for (uint32_t i = 1; i < j->n; i++) {
-		if (j->parts[i].hold->grant->session != s)
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct session *s = j->parts[i].hold->grant->session;
+
+		if (!session_is_good(core, s))
 			return false;
+		if (s->lock != NULL)
+			continue;
+		if (common != NULL && s != common)
+			return false;
+		common = s;
 	}
-	return session_is_good(core, s);
+	return true;
+}
+
+/* When the first of their leases ends, of those that are not lost. */
+uint64_t
+joint_until_ms(const struct joint *j)
+{
+	uint64_t until_ms = CORE_FOREVER;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct hold *h = j->parts[i].hold;
+		uint64_t own_ms;
+
+		if (h->grant == NULL)
+			continue;
+		own_ms = terms_own_until_ms(h);
+		if (own_ms < until_ms)
+			until_ms = own_ms;
+	}
+	return until_ms;
+}
+
+/* Is any of them? */
+bool
+joint_is_endangered(const struct core *core, const struct joint *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct hold *h = j->parts[i].hold;
+
+		if (h->grant != NULL && terms_are_endangered(core, h))
+			return true;
+	}
+	return false;
+}
+
+/* The lease that is to be renewed first; the others are renewed soon. */
+struct session *
+joint_renew(struct core *core, const struct joint *j)
+{
+	struct session *first = NULL;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct session *s = grant_session(j->parts[i].hold->grant);
+
+		if (s->lock != NULL && !s->busy && !s->due) {
+			s->beat_at_ms = core->now_ms;
+			session_schedule(core, s);
+		}
+		if (first == NULL || s->sent_ms < first->sent_ms)
+			first = s;
+	}
+	return first;
 }
 
 static void
@@ -286,7 +383,8 @@ static void
 joint_grant(struct core *core, struct joint *j)
 {
 	struct request *r = j->request;
-	struct session *s = j->parts[0].hold->grant->session;
+	const struct namespace *ns = r->ns;
+	uint32_t n_rows = 0;
 
 	/* Each has a number of its own; the first one's is that of all. */
 	for (uint32_t i = 0; i < j->n; i++) {
@@ -294,7 +392,9 @@ joint_grant(struct core *core, struct joint *j)
 
 		hold_give(core, h, r->client);
 		terms_begin(core, h);
-		j->answer[i] = (struct core_part){
+		if (h->lock->ns != ns)
+			continue;
+		j->answer[n_rows++] = (struct core_part){
 			.namespace_index = h->lock->ns->index,
 			.key = lock_key(h->lock), .token = h->token,
 			.hold = h->notice.hold,
@@ -304,15 +404,23 @@ joint_grant(struct core *core, struct joint *j)
 	j->held = true;
 	j->n_left = j->n;
 	queue_fill_grant(core, r, j->parts[0].hold);
+	r->reply.token = j->answer[0].token;
 	r->reply.parts = j->answer;
-	r->reply.n_parts = j->n;
+	r->reply.n_parts = j->rows ? n_rows : 0;
 	request_reply(core, r, 0, 0, NULL);
 	joint_release_locks(core, j);
-	if (s->danger)
+	if (joint_is_endangered(core, j))
 		action_notice(core, j->parts[0].hold, CORE_IN_DANGER);
 }
 
 /* ---- what is next ----------------------------------------------------- */
+
+/* Is it the first that is not the bridge's? */
+static bool
+joint_is_across(const struct joint *j, uint32_t i)
+{
+	return i > 0 && j->parts[i - 1].lock->ns != j->parts[i].lock->ns;
+}
 
 /* Wait for this one, and keep none after it. */
 static void
@@ -326,8 +434,10 @@ joint_wait(struct core *core, struct joint *j, uint32_t first)
 		if (before != NULL)
 			queue_part(r);
 		queue_join(l, r);
-		/* Who sends no more waits for no further lock. */
-		if (r->client->draining && !r->overdue)
+		/* Who sends no more waits for no further lock. A try has one
+		 * operation's time for the bridge, and one for the rest. */
+		if (r->overdue ? joint_is_across(j, first) :
+		    r->client->draining)
 			queue_overdue(core, r);
 	}
 	joint_give_back(core, j, first + 1);

@@ -163,7 +163,7 @@ queue_obstacle(const struct core *core, const struct request *r)
 	return queue_would_wait(core, r->lock, r) ? r->lock : NULL;
 }
 
-static bool
+bool
 queue_must_wait(const struct core *core, const struct request *r)
 {
 	return queue_obstacle(core, r) != NULL;
@@ -217,7 +217,7 @@ queue_tell_limits(const struct request *r, uint32_t limit, char *text,
 }
 
 /* Its time is up. */
-static void
+void
 queue_expire(struct core *core, struct request *r)
 {
 	struct lock *busy = queue_obstacle(core, r);
@@ -253,7 +253,7 @@ queue_expire(struct core *core, struct request *r)
 			view_lock(core, busy, core->now_ms, view);
 		r->holder = view;
 		r->reply.holder = view;
-		if (r->joint != NULL)
+		if (r->joint != NULL && r->joint->rows)
 			r->reply.key = lock_key(busy);
 		if (view != NULL && view->silent && text == NULL)
 			text = "its holder gives no sign of life, but is "
@@ -389,211 +389,4 @@ queue_grant(struct core *core, struct grant *g)
 		action_notice(core, h, CORE_IN_DANGER);
 	reenter_waiting(core, h);
 	queue_review(core, l);
-}
-
-/* This client's hold of the lock, or NULL. Whichever list is the shorter one
- * tells. */
-static struct hold *
-queue_find_hold(const struct lock *l, const struct client *c)
-{
-	struct hold *by_client = c->holds, *h;
-	const struct grant *g;
-
-	LL_FOREACH(l->grants, g)
-	{
-		DL_FOREACH2(g->holds, h, grant_next)
-		{
-			if (h->client == c && !joint_is_kept(h))
-				return h;
-			if (by_client == NULL)
-				return NULL;
-			if (by_client->lock == l && !by_client->lost)
-				return by_client;
-			by_client = by_client->client_next;
-		}
-	}
-	return NULL;
-}
-
-/* Two that share it and both wait to have it alone would wait for ever. */
-static const char *
-queue_why_held(const struct hold *h, const struct core_request *ask)
-{
-	if (ask->terms.reentrant && (h->terms == NULL || h->terms->count == 0))
-		return "this connection holds the lock, and did not ask for it "
-		       "with reentrant=yes then";
-	if (h->grant->mode == ask->terms.mode)
-		return NULL;
-	return h->grant->mode == LOCK_MODE_SHARED ?
-	    "this connection shares the lock; release it, then ask for "
-	    "exclusive use: two that waited for each other to let go would "
-	    "wait for ever" :
-	    "this connection holds the lock exclusively; release it, then "
-	    "ask to share it";
-}
-
-/* Is it made of keys at all? */
-static bool
-queue_has_keys(const struct core_request *ask)
-{
-	const struct key *keys = ask->n_keys > 0 ? ask->keys : &ask->key;
-	uint32_t n = ask->n_keys > 0 ? ask->n_keys : 1;
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (!key_is_sound(keys[i]))
-			return false;
-	}
-	return ask->n_keys != 1 && n <= TOGETHER_MAX;
-}
-
-/* What this client has of what it asks for. NULL: nothing. */
-static struct hold *
-queue_find_held(const struct namespace *ns, const struct client *c,
-    const struct core_request *ask)
-{
-	const struct key *keys = ask->n_keys > 0 ? ask->keys : &ask->key;
-	uint32_t n = ask->n_keys > 0 ? ask->n_keys : 1;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct lock *l = lock_find(ns, keys[i]);
-		struct hold *h = l == NULL ? NULL : queue_find_hold(l, c);
-
-		if (h != NULL)
-			return h;
-	}
-	return NULL;
-}
-
-/* Why this request cannot even wait, or 0. */
-static int
-queue_refuse(const struct core *core, const struct client *c,
-    const struct namespace *ns, const struct hold *held,
-    const struct core_request *ask, char *ret_text, size_t text_size)
-{
-	uint32_t n_more = ask->n_keys > 0 ? ask->n_keys - 1 : 0;
-
-	if (core->stopping)
-		return DDBLOCK_E_SHUTTING_DOWN;
-	if (!queue_has_keys(ask))
-		return DDBLOCK_E_BAD_REQUEST;
-	if (format_refuse(ns, ask, ret_text, text_size) < 0)
-		return DDBLOCK_E_UNSUPPORTED;
-	if (ask->terms.mode == LOCK_MODE_SHARED && ask->change != NULL)
-		return DDBLOCK_E_BAD_REQUEST;
-	if (ask->terms.mode != LOCK_MODE_SHARED &&
-	    (ask->terms.mode != LOCK_MODE_EXCLUSIVE || ask->terms.limit != 0))
-		return DDBLOCK_E_BAD_REQUEST;
-	if (ask->terms.limit > CORE_LIMIT_MAX ||
-	    terms_check(ns, &ask->terms, ret_text, text_size) < 0)
-		return DDBLOCK_E_BAD_REQUEST;
-	if (ask->n_keys > 0 && (ask->terms.fail_closed ||
-	    core_terms_are_own(&ask->terms)))
-		return DDBLOCK_E_UNSUPPORTED;
-	if (held != NULL)
-		return DDBLOCK_E_ALREADY_HELD;
-	if (c->n_holds + c->n_requests + c->n_more + n_more >
-	    core->limits.holds_per_client_max)
-		return DDBLOCK_E_LIMIT;
-	if (ns->settings.life == LOCK_LIFE_SESSION && ns->session == NULL &&
-	    namespace_code_is_definite(ns->cause))
-		return ns->cause;
-	return 0;
-}
-
-/* The lock that it waits for first. */
-static int
-queue_find_lock(struct core *core, struct request *r,
-    const struct core_request *ask, struct lock **ret)
-{
-	int code;
-
-	if (ask->n_keys == 0) {
-		*ret = lock_find(r->ns, ask->key);
-		return *ret != NULL ? 0 :
-		    lock_new(core, r->ns, ask->key, ret);
-	}
-	code = joint_new(core, r, ask, &r->joint);
-	if (code < 0)
-		return code;
-	r->client->n_more += ask->n_keys - 1;
-	*ret = r->joint->parts[0].lock;
-	return 0;
-}
-
-static int
-queue_prepare(struct core *core, struct request *r,
-    const struct core_request *ask, struct lock **ret)
-{
-	int code;
-
-	if (ask->n_keys == 0)
-		r->hold = hold_new(ask, NULL);
-	if (ask->owner != NULL)
-		r->owner = strdup(ask->owner);
-	if ((ask->n_keys == 0 && (r->hold == NULL ||
-	    terms_new(core, r->ns, r->hold, &ask->terms) < 0)) ||
-	    (ask->owner != NULL && r->owner == NULL))
-		return DDBLOCK_E_NOMEM;
-	HASH_ADD(hh, core->waiting, serial, sizeof(r->serial), r);
-	if (r->hh.tbl == NULL)
-		return DDBLOCK_E_NOMEM;
-	code = queue_find_lock(core, r, ask, ret);
-	if (code < 0)
-		HASH_DEL(core->waiting, r);
-	return code;
-}
-
-static int
-queue_admit(struct core *core, struct client *c, struct request *r,
-    const struct core_request *ask)
-{
-	struct hold *held = queue_find_held(r->ns, c, ask);
-	char why[OUTCOME_TEXT_MAX] = "";
-	int code = queue_refuse(core, c, r->ns, held, ask, why, sizeof(why));
-	const char *text = code == r->ns->cause ? r->ns->text : why;
-	struct lock *l;
-
-	r->terms = ask->terms;
-	if (code == DDBLOCK_E_ALREADY_HELD) {
-		if (reenter_now(core, held, r))
-			return 0;
-		text = queue_why_held(held, ask);
-		if (ask->n_keys > 0)
-			r->reply.key = lock_key(held->lock);
-	}
-	if (code < 0) {
-		request_reply(core, r, code, 0, text);
-		return 0;
-	}
-	if (ask->terms.linger_ms > 0)
-		code = linger_ask(core, c, ask);
-	if (code == 0)
-		code = queue_prepare(core, r, ask, &l);
-	if (code < 0)
-		return code;
-	r->poll_ms = ask->poll_ms;
-	r->deadline_ms = ask->wait_ms >= CORE_FOREVER - core->now_ms ?
-	    CORE_FOREVER : core->now_ms + ask->wait_ms;
-	queue_join(l, r);
-
-	if (ask->wait_ms == 0 && queue_must_wait(core, r)) {
-		queue_expire(core, r);
-		return 0;
-	}
-	if (ask->wait_ms == 0)
-		queue_overdue(core, r);
-	else if (r->deadline_ms != CORE_FOREVER)
-		heap_set(&core->heap, &r->timer, r->deadline_ms);
-	lock_advance(core, l);
-	return 0;
-}
-
-int
-queue_acquire(struct core *core, struct client *c, struct request *r,
-    const struct core_request *ask)
-{
-	struct core_request full = *ask;
-
-	full.terms.fail_closed = format_is_fail_closed(r->ns, ask);
-	return queue_admit(core, c, r, &full);
 }

@@ -157,7 +157,8 @@ refresh_sent(struct session *s)
 		s->beat += BEATS_MAX;
 }
 
-static void
+/* Each hold by itself is told how long it is good now. */
+void
 refresh_say(struct core *core, struct session *s, bool danger)
 {
 	struct grant *g;

@@ -342,7 +342,7 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 
 /*
  * CORE_RENEWED is about all holds of a namespace. While an older session still
- * has some, each hold is told of its own.
+ * has some, or where each has another lease beside, it is told of its own.
  */
 static bool
 session_is_alone(const struct session *renewed)
@@ -374,6 +374,11 @@ session_renewed(struct core *core, struct session *s, const struct outcome *o)
 	if (core->now_ms >= session_until_ms(s))
 		return; /* the timer says so */
 	danger = core->now_ms >= s->sent_ms + t->danger_ms;
+	if (s->ns->settings.bridge != 0) {
+		refresh_say(core, s, danger);
+		renew_answer(core, s, 0);
+		return;
+	}
 	alone = session_is_alone(s);
 	if (alone) {
 		s->renewed.namespace_index = s->ns->index;

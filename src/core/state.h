@@ -350,9 +350,11 @@ struct joint {
 	bool due;
 	bool in_order;		/* something was in the way of all at once */
 	bool held;		/* by the client, and no more for the request */
+	bool rows;		/* it was asked for several keys */
 	uint32_t n;
 	uint32_t n_left;	/* held: not forgotten yet */
-	struct part parts[];	/* in the order of their keys */
+	struct part parts[];	/* in the order of their keys; those of a bridge
+				 * before all others */
 };
 
 /* ---- together.c ---- */

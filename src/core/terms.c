@@ -137,6 +137,14 @@ terms_sent_ms(const struct hold *h)
 uint64_t
 terms_until_ms(const struct hold *h)
 {
+	return hold_joint(h) == NULL ? terms_own_until_ms(h) :
+	    joint_until_ms(hold_joint(h));
+}
+
+/* Of one of several that are held as one, without the others. */
+uint64_t
+terms_own_until_ms(const struct hold *h)
+{
 	const struct core_namespace *n = &h->lock->ns->settings;
 	uint64_t until_ms;
 

@@ -334,6 +334,7 @@ config_core_namespace(const struct config_namespace *n)
 		.idle_ms = n->store == CONFIG_STORE_SQLITE ? n->idle_ms : 0,
 		.list_capacity = n->store == CONFIG_STORE_DYNAMODB ?
 		    (uint32_t)n->list_capacity : 0,
+		.bridge = (uint32_t)n->bridge_index,
 	};
 
 	config_format_describe(n, &core);

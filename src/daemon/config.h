@@ -155,6 +155,8 @@ struct config_namespace {
 	uint64_t skew_ms;
 	uint64_t trust_clock;
 	uint64_t heartbeat_rate;
+	char *bridge;
+	uint64_t bridge_index;	/* 1 + that of @bridge; or 0 */
 	uint64_t read_capacity;
 	uint64_t write_capacity;
 	char *access_key_id;
@@ -231,6 +233,7 @@ struct config_origin config_origin_of(const struct config_origin *origins,
     enum config_section, const char *name);
 void config_complain(struct config *, struct config_origin,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
+void config_check_bridges(struct config *);
 void config_warn(struct config *, struct config_origin, const char *format,
     ...) __attribute__((format(printf, 3, 4)));
 

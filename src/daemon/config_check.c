@@ -314,6 +314,7 @@ config_finish(struct config *c)
 		if (r < 0)
 			return r;
 	}
+	config_check_bridges(c);
 	return c->errors.length > 0 ? DDBLOCK_E_BAD_REQUEST :
 	    buffer_failed(&c->errors);
 }
