@@ -94,12 +94,12 @@ exchange_beat(const struct exchange *e, const struct dialect_attempt *a,
 	return beat;
 }
 
-/* A time that is to come is that of its attempt: nobody may believe in a later
- * one than the record says. */
+/* A time by which others judge the lease is that of its attempt: nobody may
+ * count it from a later one than the record says. */
 static uint64_t
 exchange_wall(struct exchange *e, uint64_t now_ms)
 {
-	if (e->dialect->life != LOCK_LIFE_DEADLINE)
+	if (!e->dialect->host_clock)
 		return e->wall_ms;
 	if (e->n_attempts == 0)
 		e->start_ms = now_ms;

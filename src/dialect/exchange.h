@@ -106,7 +106,7 @@ struct exchange {
 /*
  * Begin. All is borrowed until exchange_done(). @wall_ms is the endpoint's
  * clock (not 0), at the first attempt. Every attempt writes the same, but in
- * formats with deadlines, where it goes on with the time of the attempts.
+ * formats with times of hosts' clocks, where it goes on with the attempts.
  */
 void exchange_init(struct exchange *, const struct dialect *,
     const struct dialect_table *, const struct operation *,

@@ -239,6 +239,19 @@ static const struct {
 	{ OPERATION_REFRESH, WALL + 30000, 30001, 30002 },
 };
 
+/* When it was acquired, by which those who trust their clocks take it. */
+START_TEST(test_times_of_local_time)
+{
+	struct life l;
+
+	life_init(&l, &dialect_js_fail_open, OPERATION_REFRESH, 41);
+	ck_assert_uint_eq(life_send(&l, 1000)->wall_ms, WALL);
+	(void)life_answer(&l, EXCHANGE_LOST, NULL);
+	ck_assert_uint_eq(life_send(&l, 2500)->wall_ms, WALL + 1500);
+	exchange_done(&l.exchange);
+}
+END_TEST
+
 START_TEST(test_beats_of_deadlines)
 {
 	const struct dialect_attempt *a;
@@ -307,6 +320,7 @@ main(void)
 	tcase_add_test(tcase, test_release_goes_on);
 	tcase_add_test(tcase, test_invalid);
 	LOOP(test_beats_of_records, renewals);
+	tcase_add_test(tcase, test_times_of_local_time);
 	LOOP(test_beats_of_deadlines, deadlines);
 	LOOP(test_conflicts_of_deadlines, ends);
 	suite_add_tcase(suite, tcase);
