@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "judge.h"
 
 #define EYE_LOCKS_MAX 64
 #define EYE_OTHERS_MAX 64
@@ -268,6 +269,24 @@ coverage_add_history(struct coverage *c, const struct plan *p,
 }
 
 void
+coverage_add_foreign(struct coverage *c, const struct plan *p,
+    const struct judge_counts *counts)
+{
+	const uint64_t met[COVERAGE_FOREIGNS] = {
+		[COVERAGE_FOREIGN_HISTORIES] = 1,
+		[COVERAGE_FOREIGN_GRANTS] = counts->grants,
+		[COVERAGE_FOREIGN_BELIEFS] = counts->beliefs,
+		[COVERAGE_FOREIGN_MISTAKES] = counts->mistakes,
+		[COVERAGE_FOREIGN_CLASHES] = counts->clashes,
+		[COVERAGE_FOREIGN_FROM_PEERS] = counts->taken_from_peers,
+		[COVERAGE_FOREIGN_BY_PEERS] = counts->taken_by_peers,
+	};
+
+	for (size_t i = 0; i < COVERAGE_FOREIGNS; i++)
+		c->foreign[p->namespaces[0].format][i] += met[i];
+}
+
+void
 coverage_add(struct coverage *to, const struct coverage *from)
 {
 	/* All members are counts, but for the few that are least ones. */
@@ -276,8 +295,6 @@ coverage_add(struct coverage *to, const struct coverage *from)
 	uint64_t *a = (uint64_t *)(void *)to;
 	const uint64_t *b = (const uint64_t *)(const void *)from;
 
-	if (from->histories == 0)
-		return;
 	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
 		a[i] += b[i];
 	to->hosts_min = least[0];
@@ -285,6 +302,8 @@ coverage_add(struct coverage *to, const struct coverage *from)
 	to->leases_min = least[2];
 	to->operations_min = least[3];
 	to->hit_permille_min = least[4];
+	if (from->histories == 0)
+		return;
 	coverage_least(&to->hosts_min, from->hosts_min);
 	coverage_least(&to->keys_min, from->keys_min);
 	coverage_least(&to->leases_min, from->leases_min);
@@ -337,6 +356,20 @@ coverage_print_hits(const struct coverage *c, FILE *to)
 		    100 * (double)c->holds_hit[i] / all);
 }
 
+static void
+coverage_print_foreign(const struct coverage *c, FILE *to)
+{
+	(void)fprintf(to, "with older clients       histories     grants    "
+	    "beliefs   mistakes    clashes from peers   by peers\n");
+	for (int i = FORMAT_AWSLABS; i < FORMATS; i++) {
+		(void)fprintf(to, "  %-22s",
+		    plan_format_name((enum plan_format)i));
+		for (int j = 0; j < COVERAGE_FOREIGNS; j++)
+			(void)fprintf(to, " %10" PRIu64, c->foreign[i][j]);
+		(void)fputc('\n', to);
+	}
+}
+
 void
 coverage_print(const struct coverage *c, FILE *to)
 {
@@ -357,6 +390,7 @@ coverage_print(const struct coverage *c, FILE *to)
 	coverage_print_states("observations", coverage_observations, 5,
 	    c->observations, to);
 	coverage_print_hits(c, to);
+	coverage_print_foreign(c, to);
 	(void)fprintf(to, "%" PRIu64 " histories: at least %" PRIu64
 	    " hosts, %" PRIu64 " keys, %" PRIu64 " leases, %" PRIu64
 	    " operations each, of which %.1f %% met a fault (%" PRIu64

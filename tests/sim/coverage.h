@@ -51,6 +51,18 @@ enum coverage_hold {
 	COVERAGE_HOLDS
 };
 
+/* What comes of ours and older clients on one table. */
+enum coverage_foreign {
+	COVERAGE_FOREIGN_HISTORIES = 0,
+	COVERAGE_FOREIGN_GRANTS,	/* to ours */
+	COVERAGE_FOREIGN_BELIEFS,	/* of theirs, ... */
+	COVERAGE_FOREIGN_MISTAKES,	/* wrong when they began, ... */
+	COVERAGE_FOREIGN_CLASHES,	/* or beside another one's */
+	COVERAGE_FOREIGN_FROM_PEERS,	/* ours took what theirs had */
+	COVERAGE_FOREIGN_BY_PEERS,	/* theirs took what ours had */
+	COVERAGE_FOREIGNS
+};
+
 #define COVERAGE_HISTORY_OPERATIONS 300
 #define COVERAGE_HISTORY_HIT_PERMILLE 100
 
@@ -75,6 +87,8 @@ struct coverage {
 	uint64_t messages_hit[MESSAGE_FAULTS];
 	uint64_t steps_hit[STEP_KINDS];
 	uint64_t holds_hit[COVERAGE_HOLDS];
+	/* histories with older clients, by their format: how often */
+	uint64_t foreign[FORMATS][COVERAGE_FOREIGNS];
 };
 
 /* What one history knows until it is over. */
@@ -95,6 +109,9 @@ const char *coverage_hold_name(enum coverage_hold);
 
 void coverage_add_history(struct coverage *, const struct plan *,
     const struct coverage_history *);
+struct judge_counts;
+void coverage_add_foreign(struct coverage *, const struct plan *,
+    const struct judge_counts *);
 void coverage_add(struct coverage *to, const struct coverage *from);
 
 /* How a core's objects have moved on since the last look at it. */

@@ -228,6 +228,26 @@ check_meagre(const struct coverage *c, FILE *to)
 	return false;
 }
 
+/* Each format, and each of ours and theirs takes what the other had; but of
+ * what never ends nothing is taken, and what is wrong is rare there. */
+static bool
+check_foreign(const struct coverage *c, FILE *to)
+{
+	bool good = true;
+
+	for (int i = FORMAT_AWSLABS; i < FORMATS; i++)
+		for (int j = 0; j < COVERAGE_FOREIGNS; j++) {
+			if (c->foreign[i][j] > 0 || (i == FORMAT_JS_CLOSED &&
+			    j >= COVERAGE_FOREIGN_MISTAKES))
+				continue;
+			(void)fprintf(to, "not reached: %s with older clients,"
+			    " column %d\n",
+			    plan_format_name((enum plan_format)i), j + 1);
+			good = false;
+		}
+	return good;
+}
+
 bool
 coverage_check(const struct coverage *c, FILE *to)
 {
@@ -252,6 +272,7 @@ coverage_check(const struct coverage *c, FILE *to)
 	if (all) {
 		good &= check_outcomes(c, to);
 		good &= check_faults(c, to);
+		good &= check_foreign(c, to);
 	}
 	return good;
 }

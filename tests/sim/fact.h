@@ -118,6 +118,7 @@ struct fact_record {
 	bool free;		/* it is there, and says that nobody has it */
 	char hold[33];		/* what names a hold of ours; "" if a client of
 				 * another kind wrote it */
+	char version[100];	/* what observers compare; "" if it is a time */
 	uint64_t lease_ms;	/* 0: without */
 	uint64_t until_ms;	/* real: its writer's clock reads the end that
 				 * it names; FACT_NEVER: it names none */

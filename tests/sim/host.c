@@ -65,6 +65,13 @@ host_is_paused(const struct host *h)
 
 /* ---- what the core wants ---------------------------------------------- */
 
+static bool
+host_is_beat(const struct operation *o)
+{
+	return o->kind == OPERATION_SESSION_BEAT ||
+	    o->kind == OPERATION_REFRESH;
+}
+
 static void
 host_submit(struct host *h, struct core_submit *submit)
 {
@@ -73,8 +80,8 @@ host_submit(struct host *h, struct core_submit *submit)
 
 	table_opening(h, o);
 	host_describe(h->world, o, text, sizeof(text));
-	world_trace(h->world, o->kind == OPERATION_SESSION_BEAT ?
-	    WORLD_TRACE_BEAT : WORLD_TRACE_STORE, h->name, "> %s", text);
+	world_trace(h->world, host_is_beat(o) ? WORLD_TRACE_BEAT :
+	    WORLD_TRACE_STORE, h->name, "> %s", text);
 	job_submit(h, o);
 }
 
@@ -203,8 +210,8 @@ host_stored(struct host *h, struct operation *o, const struct outcome *outcome)
 	char text[96];
 
 	host_describe(h->world, o, text, sizeof(text));
-	world_trace(h->world, o->kind == OPERATION_SESSION_BEAT ?
-	    WORLD_TRACE_BEAT : WORLD_TRACE_STORE, h->name, "< %s %s%s%s", text,
+	world_trace(h->world, host_is_beat(o) ? WORLD_TRACE_BEAT :
+	    WORLD_TRACE_STORE, h->name, "< %s %s%s%s", text,
 	    outcome_kind_name(outcome->kind), outcome->code == 0 ? "" : " ",
 	    outcome->code == 0 ? "" : error_word(outcome->code));
 	if (h->world->options->coverage != NULL)

@@ -92,10 +92,13 @@ job_start(struct job *j)
 	const struct operation *o = j->operation;
 	struct course_step step;
 
+	const struct dialect *dialect =
+	    h->world->dialects[o->namespace_index];
+
 	j->started = true;
-	course_init(&j->course, h->world->dialects[o->namespace_index],
-	    &h->world->tables[o->namespace_index], o,
-	    skew_wall_ms(&h->skew, host_boot_ms(h)));
+	course_init(&j->course, dialect,
+	    &h->world->tables[o->namespace_index], o, dialect->host_clock ?
+	    host_wall_ms(h) : skew_wall_ms(&h->skew, host_boot_ms(h)));
 	course_send(&j->course, host_boot_ms(h), &step);
 	job_perform(j, &step);
 }

@@ -358,6 +358,7 @@ judge_free(struct judge *j)
 	judge_lock_free_all(j);
 	judge_session_free_all(j);
 	judge_kept_free_all(j);
+	judge_version_free_all(j);
 	heap_done(&j->heap);
 	free(j);
 }

@@ -78,6 +78,8 @@ struct judge_counts {
 	uint64_t beliefs;	/* of older clients, */
 	uint64_t mistakes;	/* that were wrong when they began, */
 	uint64_t clashes;	/* or beside another's */
+	uint64_t taken_from_peers;	/* what was not free, ... */
+	uint64_t taken_by_peers;	/* ... of ours */
 };
 void judge_count(const struct judge *, struct judge_counts *ret);
 

@@ -68,8 +68,10 @@ judge_record_check_taken(struct judge *j, const struct judge_lock *l,
 {
 	const struct judge_record *r = &l->record;
 	uint64_t until_ms = judge_record_until_ms(r);
+	uint64_t started_ms = j->hosts[f->host].started_ms;
+	/* Of one life, though perhaps of the last. */
 	bool own = r->writer == f->host &&
-	    r->since_ms >= j->hosts[f->host].started_ms;
+	    (r->since_ms >= started_ms || f->sent_ms < started_ms);
 
 	/* Its clock rounds. */
 	if (own || judge_record_is_broken(l, f) || f->sent_ms + 1 >= until_ms)
@@ -89,7 +91,8 @@ judge_record_leaves(struct judge *j, struct judge_lock *l,
 	DL_FOREACH(l->holds, h)
 	{
 		if (!judge_record_is_of(&l->record, h) ||
-		    f->host == h->client->host)
+		    (f->host == h->client->host &&
+		    !judge_record_is_broken(l, f)))
 			continue;
 		h->taken = true;
 		if (f->host == FACT_BY_HAND || judge_record_is_broken(l, f))
@@ -114,27 +117,78 @@ judge_record_tell_released(struct judge *j, const struct judge_lock *l,
 	DL_FOREACH2(j->hosts[l->record.writer].holds, h, host_next)
 	{
 		if (h->lock == l && judge_record_is_of(&l->record, h) &&
-		    f->host != h->client->host)
+		    (f->host != h->client->host ||
+		    judge_record_is_broken(l, f)))
 			h->taken = true;
 	}
 }
 
+/*
+ * When this version was first there. Who writes it once more renews nothing:
+ * others cannot tell it from what stood still all the time.
+ */
+static uint64_t
+judge_version_first_ms(struct judge *j, const char *text)
+{
+	struct judge_version *v;
+
+	if (text[0] == '\0')
+		return j->now_ms;
+	HASH_FIND_STR(j->versions, text, v);
+	if (v != NULL)
+		return v->first_ms;
+	v = judge_alloc(sizeof(*v));
+	v->first_ms = j->now_ms;
+	(void)snprintf(v->text, sizeof(v->text), "%s", text);
+	HASH_ADD_STR(j->versions, text, v);
+	return j->now_ms;
+}
+
+void
+judge_version_free_all(struct judge *j)
+{
+	struct judge_version *v, *next;
+
+	HASH_ITER(hh, j->versions, v, next)
+	{
+		HASH_DEL(j->versions, v);
+		free(v);
+	}
+}
+
 static void
-judge_record_set(struct judge_record *r, const struct fact *f, bool same)
+judge_record_set(struct judge *j, struct judge_record *r, const struct fact *f,
+    bool same)
 {
 	const struct fact_record *now = &f->record;
 
 	r->exists = now->exists;
 	r->free = now->free;
 	r->writer = f->host;
-	(void)memcpy(r->hold, now->hold, sizeof(r->hold));
+	memcpy(r->hold, now->hold, sizeof(r->hold));
 	r->lease_ms = now->lease_ms;
 	r->until_ms = now->until_ms;
-	r->landed_ms = f->at_ms;
+	r->changed_ms = f->at_ms;
+	r->landed_ms = judge_version_first_ms(j, now->version);
 	if (!same)
 		r->since_ms = f->at_ms;
 	if (!same || f->sent_ms > r->sent_ms)
 		r->sent_ms = f->sent_ms;
+}
+
+static void
+judge_record_count(struct judge *j, const struct judge_record *r,
+    const struct fact *f, bool same)
+{
+	bool taken = r->exists && !r->free && f->record.exists &&
+	    !f->record.free && !same;
+
+	if (taken && f->host >= FACT_PEER_FIRST &&
+	    judge_is_known_host(r->writer))
+		j->counts.taken_by_peers++;
+	else if (taken && judge_is_known_host(f->host) &&
+	    r->writer >= FACT_PEER_FIRST)
+		j->counts.taken_from_peers++;
 }
 
 void
@@ -151,6 +205,10 @@ judge_record_fact(struct judge *j, const struct fact *f)
 
 	if (held && !same && ours)
 		judge_record_check_taken(j, l, f);
+	judge_record_count(j, r, f, same);
+	if (held && !same && (f->host == FACT_BY_HAND ||
+	    judge_record_is_broken(l, f)))
+		memcpy(r->hand_hold, r->hold, sizeof(r->hold));
 	if (held && !same) {
 		judge_record_tell_released(j, l, f);
 		judge_record_leaves(j, l, f);
@@ -165,7 +223,7 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		l->age++;
 	}
 	r->token = now->token;
-	judge_record_set(r, f, same);
+	judge_record_set(j, r, f, same);
 	DL_FOREACH(l->holds, h)
 	{
 		if (judge_record_is_of(r, h))
@@ -189,6 +247,7 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 	}
 	/* What somebody took out meanwhile its daemon learns of later. */
 	h->exempt = r->writer == FACT_BY_HAND ||
+	    strcmp(h->name, r->hand_hold) == 0 ||
 	    j->hosts[h->client->host].frozen_until > 0;
 	if (!h->exempt)
 		judge_find(j, "R16", "c%" PRIu64 " is granted %s, which the "
@@ -250,8 +309,8 @@ judge_record_grant_ms(const struct judge *j, const struct judge_lock *l,
 		return JUDGE_NEVER;
 	if (l->gone_ms > from_ms)
 		from_ms = l->gone_ms;
-	if (r->landed_ms > from_ms)
-		from_ms = r->landed_ms;
+	if (r->changed_ms > from_ms)
+		from_ms = r->changed_ms;
 	if (r->until_ms != FACT_NEVER && r->until_ms > from_ms)
 		from_ms = r->until_ms;
 	return judge_quiet_from_ms(j, from_ms) + rules->slack_ms +
@@ -322,7 +381,7 @@ judge_belief_fact(struct judge *j, const struct fact *f)
 	if (l->beliefs != NULL)
 		j->counts.clashes++;
 	judge_belief_check(j, l, f->host);
-	if (f->token > l->token_told)
+	if (f->token > l->token_told && judge_belief_is_right(j, l, f->host))
 		l->token_told = l->token_exclusive = f->token;
 	b = judge_alloc(sizeof(*b));
 	b->peer = f->host;

@@ -5,6 +5,8 @@
 #ifndef DDBLOCKD_TESTS_JUDGE_RECORD_H
 #define DDBLOCKD_TESTS_JUDGE_RECORD_H
 
+#include <uthash.h>
+
 #include "judge.h"
 
 struct judge_hold;
@@ -18,12 +20,22 @@ struct judge_record {
 	unsigned writer;	/* of it as it is: a host, ours or theirs */
 	char hold[33];		/* if it is ours */
 	uint64_t since_ms;	/* it has the same holder since */
-	uint64_t landed_ms;	/* of the latest write */
+	uint64_t changed_ms;	/* it was written last */
+	uint64_t landed_ms;	/* it had this version then, first */
 	uint64_t sent_ms;	/* of this holder's writes that landed, the one
 				 * sent last */
 	uint64_t lease_ms;
 	uint64_t until_ms;	/* FACT_NEVER: it names no time */
 	uint64_t token;
+	char hand_hold[33];	/* somebody took this one out last, or broke
+				 * it */
+};
+
+/* A version that was ever in a record. */
+struct judge_version {
+	UT_hash_handle hh;	/* by its text, in the judge */
+	uint64_t first_ms;
+	char text[100];
 };
 
 /* A program of an older client believes that it has the lock. */
@@ -44,5 +56,6 @@ uint64_t judge_record_grant_ms(const struct judge *, const struct judge_lock *,
     const struct judge_request *first);
 void judge_belief_fact(struct judge *, const struct fact *);
 void judge_belief_free_all(struct judge_lock *);
+void judge_version_free_all(struct judge *);
 
 #endif

@@ -34,6 +34,11 @@ enum dice_extra {
  * DICE_EXTRAS_ALL); below it, chance has them for every other seed. */
 #define DICE_EXTRAS_FROM 1000000
 
+/* Of the seeds below that, one in so many is a plan with older clients; from
+ * this one on, all are. */
+#define DICE_FOREIGN_ONE_OF 8
+#define DICE_FOREIGN_FROM 1000000000
+
 struct dice {
 	struct random random;
 	struct plan *plan;
@@ -80,5 +85,8 @@ void dice_lock(struct dice *, uint64_t at_ms, unsigned host, unsigned key,
 
 /* plan_faults.c */
 void dice_faults(struct dice *);
+
+/* plan_foreign.c: all of it but the order of its steps. */
+void dice_foreign(struct dice *);
 
 #endif

@@ -263,6 +263,23 @@ random_extras(struct dice *d, uint64_t seed)
 	    1 + (unsigned)dice(d, DICE_EXTRAS_ALL);
 }
 
+static bool
+random_is_foreign(uint64_t seed)
+{
+	return seed >= DICE_FOREIGN_FROM || (seed < DICE_EXTRAS_FROM &&
+	    seed % DICE_FOREIGN_ONE_OF == DICE_FOREIGN_ONE_OF - 1);
+}
+
+/* Nobody does anything after the end. */
+static void
+random_order(struct plan *p)
+{
+	for (size_t i = 0; i < p->n_steps; i++)
+		if (p->steps[i].at_ms > p->end_ms)
+			p->steps[i].at_ms = p->end_ms;
+	plan_sort(p);
+}
+
 void
 plan_random(struct plan *p, uint64_t seed)
 {
@@ -277,6 +294,11 @@ plan_random(struct plan *p, uint64_t seed)
 		(void)random_next(&d.random);
 	plan_init(p);
 	p->seed = seed;
+	if (random_is_foreign(seed)) {
+		dice_foreign(&d);
+		random_order(p);
+		return;
+	}
 	d.extras = random_extras(&d, seed);
 	random_lease(&d);
 	p->n_hosts = random_hosts(&d);
@@ -306,9 +328,5 @@ plan_random(struct plan *p, uint64_t seed)
 		p->end_ms += 4 * lease_ms + 8 * p->ns.poll_ms;
 	dice_clients(&d);
 	dice_faults(&d);
-	/* Nobody does anything after the end. */
-	for (size_t i = 0; i < p->n_steps; i++)
-		if (p->steps[i].at_ms > p->end_ms)
-			p->steps[i].at_ms = p->end_ms;
-	plan_sort(p);
+	random_order(p);
 }

@@ -57,18 +57,24 @@ record_bytes(const char *text, unsigned char *ret)
 }
 
 static void
+record_version(const char *text, struct fact_record *ret)
+{
+	(void)snprintf(ret->version, sizeof(ret->version), "%s", text);
+}
+
+static void
 record_read_awslabs(struct json_object *item, struct fact_record *ret)
 {
 	ret->free = strcmp(record_text(item, "isReleased", "S"), "1") == 0;
-	record_hold_of_uuid(record_text(item, "recordVersionNumber", "S"),
-	    ret->hold);
+	record_version(record_text(item, "recordVersionNumber", "S"), ret);
+	record_hold_of_uuid(ret->version, ret->hold);
 }
 
 static void
 record_read_python(struct json_object *item, struct fact_record *ret)
 {
-	record_hold_of_uuid(record_text(item, "record_version_number", "S"),
-	    ret->hold);
+	record_version(record_text(item, "record_version_number", "S"), ret);
+	record_hold_of_uuid(ret->version, ret->hold);
 }
 
 static void
@@ -80,6 +86,7 @@ record_read_js(struct json_object *item, struct fact_record *ret)
 	for (size_t i = 0; i < 16 && i < n; i++)
 		(void)snprintf(ret->hold + 2 * i, 3, "%02x",
 		    (unsigned)bytes[i]);
+	record_version(record_text(item, "guid", "B"), ret);
 	ret->token = record_number(item, "fencingToken");
 	ret->free = *record_text(item, "leaseDurationMs", "N") != '\0' &&
 	    record_number(item, "leaseDurationMs") <= 1;

@@ -33,12 +33,17 @@ told_take(struct customer *c, uint64_t request)
 	return NULL;
 }
 
-/* Seconds after the beginning, and grants within that second. */
+/* Seconds after the beginning, and grants within that second; those of older
+ * clients are numbers, if there are any. */
 static void
 told_token(uint64_t token, char *text, size_t size)
 {
 	int64_t s = (int64_t)(token >> 20) - (int64_t)(WORLD_WALL_MS / 1000);
 
+	if (token >> 40 == 0) {
+		(void)snprintf(text, size, "%" PRIu64, token);
+		return;
+	}
 	(void)snprintf(text, size, "%" PRId64 "s+%" PRIu64, s,
 	    token & 0xfffff);
 }
@@ -267,6 +272,7 @@ told_notice(struct host *h, const struct core_notice *n)
 	struct world *w = h->world;
 	struct fact f = { .host = h->index, .client = n->client,
 		.hold = n->hold, .loss = n->loss };
+	enum world_trace kind = WORLD_TRACE_TOLD;
 	const char *word = "?", *why = "";
 	const struct customer_joint *m;
 	struct customer *c;
@@ -282,6 +288,8 @@ told_notice(struct host *h, const struct core_notice *n)
 		why = error_word(n->cause);
 		break;
 	case CORE_PROLONGED:
+		kind = WORLD_TRACE_BEAT;
+		/* fall through */
 	case CORE_SAFE:
 		f.kind = FACT_SAFE;
 		f.until_ms = told_until(h, n->until_ms);
@@ -293,7 +301,7 @@ told_notice(struct host *h, const struct core_notice *n)
 		why = core_loss_name(n->loss);
 		break;
 	}
-	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u hold %" PRIu64
+	world_trace(w, kind, h->name, "c%u hold %" PRIu64
 	    " is %s%s%s", told_number(n->client), n->hold, word,
 	    why[0] != '\0' ? ": " : "", why);
 	c = customer_of(w, n->client);

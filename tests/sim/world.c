@@ -358,9 +358,13 @@ world_run(const struct plan *p, const struct world_options *options,
     struct world_result *ret)
 {
 	struct world *w = world_alloc(sizeof(*w));
+	struct world_options quiet = *options;
+	bool foreign = p->namespaces[0].format != FORMAT_NATIVE;
 
+	/* What the native format reaches is counted by itself. */
+	quiet.coverage = NULL;
 	starve_disarm();
-	world_init(w, p, options);
+	world_init(w, p, foreign ? &quiet : options);
 	world_loop(w);
 	if (!w->guilty) {
 		w->over = false;
@@ -373,7 +377,9 @@ world_run(const struct plan *p, const struct world_options *options,
 		.finding = w->finding };
 	judge_count(w->judge, &ret->counts);
 	w->history.grants = ret->counts.grants;
-	if (options->coverage != NULL && !w->guilty)
+	if (options->coverage != NULL && !w->guilty && foreign)
+		coverage_add_foreign(options->coverage, p, &ret->counts);
+	else if (options->coverage != NULL && !w->guilty)
 		coverage_add_history(options->coverage, p, &w->history);
 	world_done(w);
 	free(w);
