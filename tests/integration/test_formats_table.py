@@ -1,5 +1,4 @@
 """The tables of older clients: made as they expect them, and told apart."""
-import ctypes
 import os
 import unittest
 
@@ -139,41 +138,6 @@ class Tables(unittest.TestCase):
                             f"table {table} has {other.text()}, but the "
                             f"namespace needs {form.text()} and no other",
                             err)
-
-
-def synchronised():
-    """What the kernel says of its clock: adjtimex(2)."""
-    timex = ctypes.create_string_buffer(512)  # modes = 0: only look
-    state = ctypes.CDLL(None, use_errno=True).adjtimex(timex)
-    status = int.from_bytes(timex[40:44], "little")
-    return state >= 0 and state != 5 and not status & 0x40
-
-
-class Clock(unittest.TestCase):
-    """Whose clock nobody sets right does not compare it with others'."""
-
-    def config(self, *more):
-        return "\n".join((
-            "[namespace default]", "store = dynamodb", "region = us-east-1",
-            "table = t", "endpoint = http://127.0.0.1:1",
-            "access_key_id = a", "secret_access_key = s", "format = dlock",
-            *more)) + "\n"
-
-    def test_the_kernel_is_asked(self):
-        if synchronised():
-            with Daemon(self.config()):
-                return
-        daemon = Daemon(self.config())
-        self.addCleanup(daemon.close)
-        status, _, err = daemon.run()
-        self.assertEqual(status, 71)
-        self.assertIn("the kernel does not say that this host's is "
-                      "synchronised", err)
-        self.assertIn("trust_clock = yes", err)
-
-    def test_trusted(self):
-        with Daemon(self.config("trust_clock = yes")) as daemon:
-            self.assertTrue(daemon.alive())
 
 
 if __name__ == "__main__":
