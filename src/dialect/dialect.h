@@ -87,7 +87,7 @@ struct dialect_attempt {
 	uint64_t beat;		/* SESSION_BEAT, REFRESH and the like: the new
 				 * one; with deadlines, ACQUIRE, too */
 	uint64_t wall_ms;	/* the endpoint's clock; same in all attempts,
-				 * but with deadlines */
+				 * but if @host_clock */
 };
 
 struct dialect_request {

@@ -208,6 +208,18 @@ START_TEST(test_local_time)
 	o.beat = 1;
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	ck_assert(strstr(life_item(&l), TIME("1800000010000")) != NULL);
+	/* A lease counts for those who trust it as it does for us. */
+	o = life_make(OPERATION_REFRESH);
+	o.beat = 3;
+	l.now_ms = BOOT + 30000;
+	life_expect(&l, &o, "tr", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.sent_ms, BOOT + 32000);
+	ck_assert(strstr(life_item(&l), TIME("1800000032000")) != NULL);
+	life_remove(&l);
+	o = life_make(OPERATION_ACQUIRE);
+	life_expect(&l, &o, "t", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.sent_ms, BOOT + 33000);
+	ck_assert(strstr(life_item(&l), TIME("1800000033000")) != NULL);
 	/* Nothing is judged by it. */
 	life_put(&l, THEIRS "," S("lockAcquiredTimeUnixMs", "soon"));
 	o = life_make(OPERATION_READ);
