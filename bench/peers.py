@@ -37,7 +37,8 @@ CYCLES = 50  # of each side in a round
 LOCKS = 1000
 LEASE_MS = 20000
 PERIODS = 2  # of heartbeats that are counted
-CONTENDED_S = 10
+CONTENDED_S = 12  # of each side, in so many turns
+CONTENDED_TURNS = 4
 CONTENDED_LEASE_MS = 1000
 LOSE = 0.02
 
@@ -151,30 +152,40 @@ def count_beats(kind, table):
                 / PERIODS for proxy, mark in zip((a, b), marks)]
 
 
+def run_together(clients, key, seconds):
+    """How often they had it, all of them."""
+    counts = [0] * len(clients)
+    end = time.monotonic() + seconds
+
+    def turns(n, client):
+        while time.monotonic() < end:
+            if client.cycle(key, wait_ms=500):
+                counts[n] += 1
+
+    threads = [threading.Thread(target=turns, args=pair)
+               for pair in enumerate(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts)
+
+
 def contend(kind, table, lose):
     """Acquisitions a second, of both."""
-    found = []
-    for side in (Theirs, Ours):
-        with Recorder(lose=lose) as proxy, started(
-                [lambda: side(kind, table, proxy.url, CONTENDED_LEASE_MS)]
-                * 3) as clients:
-            key = f"contended-{side.__name__}-{lose}"
-            counts = [0] * len(clients)
-            end = time.monotonic() + CONTENDED_S
-
-            def turns(n, client):
-                while time.monotonic() < end:
-                    if client.cycle(key, wait_ms=500):
-                        counts[n] += 1
-
-            threads = [threading.Thread(target=turns, args=pair)
-                       for pair in enumerate(clients)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            found.append(sum(counts) / CONTENDED_S)
-    return found
+    with Recorder(lose=lose) as a, Recorder(lose=lose) as b, \
+            started([lambda: Theirs(kind, table, a.url,
+                                    CONTENDED_LEASE_MS)] * 3) as theirs, \
+            started([lambda: Ours(kind, table, b.url,
+                                  CONTENDED_LEASE_MS)] * 3) as us:
+        totals = [0, 0]
+        for turn in range(CONTENDED_TURNS + 1):
+            for n, clients in enumerate((theirs, us)):
+                count = run_together(clients, f"contended-{lose}-{n}",
+                                     CONTENDED_S / CONTENDED_TURNS)
+                if turn > 0:  # the first is for warming up
+                    totals[n] += count
+        return [total / CONTENDED_S for total in totals]
 
 
 def measure(kind):
