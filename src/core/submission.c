@@ -239,6 +239,9 @@ submission_prepare_extend(struct grant *g, struct submission *s)
 	struct operation *o = &s->submit.operation;
 
 	submission_prepare_change(g, s);
+	s->version = g->lock->version;	/* which has the token, too */
+	g->lock->version = NULL;
+	o->version = s->version;
 	o->token_seen = g->token_last;
 	o->tokens = grant_tokens(g);
 }
