@@ -5,15 +5,19 @@
         ...
     guard.overlaps, guard.stale
 
-Whoever has a lock enters when it was told so, and leaves before it begins to
-give it back; so two that meet here both believed that they had it. A token
+Whoever has a lock enters when it was told so, stays for long enough to be met,
+and leaves before it begins to give it back; so two that meet here both believed
+that they had it. A token
 that is not greater than the one before is stale. Nothing is refused: whose
 fault it was is for the test to say, so both sides are named.
 """
 import collections
 import contextlib
+import select
 import threading
 import time
+
+STAY_S = 0.005  # a request of somebody else takes less
 
 
 class Visit:
@@ -63,6 +67,7 @@ class Guard:
         visit = self.enter(key, who, token)
         try:
             yield visit
+            select.select([], [], [], STAY_S)
         finally:
             self.leave(visit)
 

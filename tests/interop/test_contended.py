@@ -180,8 +180,8 @@ class Python(Contended, unittest.TestCase):
 
 class JsFailOpen(Contended, unittest.TestCase):
     peer = peers.JsFailOpen
-    keys = 4  # it waits for a whole lease when it finds one held,
-    pause_ms = 40  # and that it was released meanwhile is no help
+    keys = 6  # it waits for a whole lease when it finds one held,
+    pause_ms = 60  # and that it was released meanwhile is no help
 
 
 class JsFailClosed(Contended, unittest.TestCase):
