@@ -123,6 +123,8 @@
  *
  *   P1  No daemon takes or frees what another has, before its lease is over as
  *       the format has it, unless somebody breaks it.
+ *   P2  What was given back is had again only with a new token, if the format
+ *       has some: a renewal that lands late does not bring it back.
  *
  * And at the end, "order": each lock's history could have happened one thing
  * after the other (judge_order.c).

@@ -261,8 +261,8 @@ judge_hold_check_token(struct judge *j, const struct judge_hold *h)
 	 * tokens are those of an earlier age. */
 	if (h->grant != NULL && h->grant->hand_gone)
 		return;
-	if (judge_is_foreign(j, l) &&
-	    !j->rules.foreign[l->namespace_index].tokens)
+	if (judge_is_foreign(j, l) && (h->exempt ||
+	    !j->rules.foreign[l->namespace_index].tokens))
 		return;
 	if (h->token <= before && !judge_hold_is_exempt(h))
 		judge_find(j, "2", "%s: token %" PRIu64 " is told after %"

@@ -217,11 +217,18 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		judge_find(j, "R1", "%s: %c sets the token from %" PRIu64
 		    " back to %" PRIu64, judge_lock_name(l),
 		    judge_host_name(f->host), r->token, now->token);
-	/* Who takes it out by hand sets its tokens back. */
-	if (!now->exists && f->host == FACT_BY_HAND) {
-		l->token_told = l->token_exclusive = 0;
+	/* Who takes it out by hand sets its tokens back, and so does an older
+	 * client whose first acquire lands late. */
+	if (!ours && now->token < r->token) {
+		l->token_told = l->token_exclusive = now->token;
 		l->age++;
 	}
+	if (ours && r->exists && r->free && now->exists && !now->free &&
+	    j->rules.foreign[l->namespace_index].tokens &&
+	    now->token == r->token)
+		judge_find(j, "P2", "%s: %c has it again, with token %" PRIu64
+		    ", which was given back", judge_lock_name(l),
+		    judge_host_name(f->host), now->token);
 	r->token = now->token;
 	judge_record_set(j, r, f, same);
 	DL_FOREACH(l->holds, h)
@@ -247,7 +254,7 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 	}
 	/* What somebody took out meanwhile its daemon learns of later. */
 	h->exempt = r->writer == FACT_BY_HAND ||
-	    strcmp(h->name, r->hand_hold) == 0 ||
+	    (h->name[0] != '\0' && strcmp(h->name, r->hand_hold) == 0) ||
 	    j->hosts[h->client->host].frozen_until > 0;
 	if (!h->exempt)
 		judge_find(j, "R16", "c%" PRIu64 " is granted %s, which the "
@@ -381,7 +388,8 @@ judge_belief_fact(struct judge *j, const struct fact *f)
 	if (l->beliefs != NULL)
 		j->counts.clashes++;
 	judge_belief_check(j, l, f->host);
-	if (f->token > l->token_told && judge_belief_is_right(j, l, f->host))
+	if (f->token > l->token_told && f->token <= l->record.token &&
+	    judge_belief_is_right(j, l, f->host))
 		l->token_told = l->token_exclusive = f->token;
 	b = judge_alloc(sizeof(*b));
 	b->peer = f->host;

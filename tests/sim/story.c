@@ -179,6 +179,45 @@ story_lock(struct story *s, struct fact *f)
 			story_wish(s->words[i], &l->wishes[l->n_wishes++]);
 }
 
+/* In a format that older clients share. */
+static void
+story_record(struct story *s, struct fact *f)
+{
+	struct fact_record *r = &f->record;
+	const char *hold = story_word(s, 4);
+
+	f->kind = FACT_RECORD;
+	f->key = story_word(s, 3);
+	story_writer(s, f);
+	r->exists = strcmp(hold, "gone") != 0;
+	r->free = strcmp(hold, "free") == 0;
+	r->lease_ms = story_has(s, "never") ? 0 : s->rules.lease_ms;
+	r->until_ms = story_option(s, "until", FACT_NEVER);
+	r->token = story_option(s, "token", 0);
+	if (r->exists && !r->free)
+		(void)snprintf(r->hold, sizeof(r->hold), "%s", hold);
+	if (r->exists)
+		(void)snprintf(r->version, sizeof(r->version), "%llu",
+		    (unsigned long long)story_option(s, "version", f->at_ms));
+}
+
+/* A host, or an older client. */
+static unsigned
+story_machine(char letter)
+{
+	return letter >= 'P' && letter <= 'U' ?
+	    FACT_PEER_FIRST + (unsigned)(letter - 'P') :
+	    (unsigned)(letter - 'A');
+}
+
+static void
+story_belief(const struct story *s, struct fact *f, enum fact_kind kind)
+{
+	f->kind = kind;
+	f->key = s->words[3];
+	f->token = story_option(s, "token", 0);
+}
+
 static void
 story_session(struct story *s, struct fact *f, char name[33])
 {
@@ -214,6 +253,10 @@ story_host(struct story *s, struct fact *f, char name[33])
 
 	if (strcmp(verb, "lock") == 0) {
 		story_lock(s, f);
+		return;
+	}
+	if (strcmp(verb, "record") == 0) {
+		story_record(s, f);
 		return;
 	}
 	if (strcmp(verb, "session") == 0) {
@@ -330,8 +373,12 @@ story_client(struct story *s, struct fact *f)
 
 	*at = '\0';
 	f->client = story_id(s, s->words[1], 'c');
-	f->host = (unsigned)(at[1] - 'A');
-	if (strcmp(verb, "acquire") == 0)
+	f->host = story_machine(at[1]);
+	if (strcmp(verb, "has") == 0)
+		story_belief(s, f, FACT_PEER_HAS);
+	else if (strcmp(verb, "left") == 0)
+		story_belief(s, f, FACT_PEER_LEFT);
+	else if (strcmp(verb, "acquire") == 0)
 		story_ask(s, f, CORE_ACQUIRE);
 	else if (strcmp(verb, "release") == 0)
 		story_ask(s, f, CORE_RELEASE);
@@ -383,6 +430,8 @@ story_rules(struct story *s)
 	r->holds_per_client_max = (uint32_t)story_option(s, "holds", 0);
 	r->requests_per_client_max = (uint32_t)story_option(s, "requests", 0);
 	r->sees_table = !story_has(s, "blind");
+	r->foreign[0].is = story_has(s, "foreign");
+	r->foreign[0].tokens = story_has(s, "tokens");
 }
 
 static void
@@ -406,7 +455,7 @@ story_line(struct story *s, const char *line, size_t length)
 	} else if (strchr(s->words[1], '@') != NULL) {
 		story_client(s, &f);
 	} else {
-		f.host = (unsigned)(s->words[1][0] - 'A');
+		f.host = story_machine(s->words[1][0]);
 		story_host(s, &f, name);
 	}
 	if (f.kind == 0)

@@ -4,13 +4,18 @@
  *
  *     rules [danger=MS] [lateness=MS] [idle=MS] [audit=MS] [holds=N]
  *         [requests=N] [handovers=N] [retention=S] [blind]
+ *         [foreign] [tokens]
  *     TIME A start [rate=PPM]
  *     TIME A die|end|pause|resume|freeze
  *     TIME A session NAME open|beat=N|dead|gone [lease=MS] [sent=TIME]
  *     TIME A lock KEY ELEMENT...|gone|broken token=N [ttl[=S]]
  *         [wishes=N|+SESSION|&SESSION] [shared] [limit=N] [sent=TIME]
  *         [broken-by]
+ *     TIME A record KEY HOLD|free|gone [version=N] [token=N] [until=TIME]
+ *         [never] [sent=TIME]
  *     TIME A renewed until=TIME
+ *     TIME c9@P has KEY [token=N]
+ *     TIME c9@P left KEY
  *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
  *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
  *         [manual] [reentrant] [stays] [linger=MS] [user=N]
@@ -35,7 +40,8 @@
  * A STATE is "free", "unknown", or "held|dead token=N [n=N] [shared]", with
  * the number of holders.
  *
- * A writer is a host, "hand", or "ttl". An ELEMENT is SESSION/GRANT, with "!"
+ * A writer is a host, "hand", or "ttl"; of a record that older clients share
+ * also one of those, from P on. An ELEMENT is SESSION/GRANT, with "!"
  * at its end if it is fail-closed, and "~MS" for another lease. "+" is a wish
  * for exclusive use, "&" one for shared use. "data=N" and "note=N" are what is
  * kept in a lock, is told of it or brought, by the request N. What is not said
