@@ -339,15 +339,15 @@ int ddblock_renew_change(struct ddblock *, uint64_t id,
 const struct ddblock_row *ddblock_found(const struct ddblock *, uint64_t id);
 
 /*
- * Of a hold: its fencing token, which rises with every grant of the lock in
- * the whole system (of several locks: that of the first that was named, or of
- * @key; 0: it is none of them); its deadline; how long until then (0: lost, or
- * there is no such hold); and the margin after it. They only look: they read
- * nothing from the daemon.
+ * Of a hold, without asking the daemon: its fencing token, which rises with
+ * every grant of the lock in the whole system (of several locks: the first
+ * one's, or @key's; 0: it has none, or one from 2^53 on, which is in the text,
+ * otherwise NULL); its deadline; how long until then (0: lost, or there is no
+ * such hold); and the margin after it.
  */
 uint64_t ddblock_token(const struct ddblock *, uint64_t id);
-uint64_t ddblock_token_of(const struct ddblock *, uint64_t id,
-    const char *key);
+const char *ddblock_token_text(const struct ddblock *, uint64_t id);
+uint64_t ddblock_token_of(const struct ddblock *, uint64_t, const char *key);
 uint64_t ddblock_until_boot_ms(const struct ddblock *, uint64_t id);
 uint64_t ddblock_remaining_ms(const struct ddblock *, uint64_t id);
 uint64_t ddblock_margin_ms(const struct ddblock *, uint64_t id);
@@ -380,6 +380,9 @@ const char *ddblock_secret(const struct ddblock *);
  */
 int ddblock_break(struct ddblock *, const char *key, const char *ns,
     const char *sort, uint64_t token, const char *reason);
+/* In a format of an older client: by the "record" that was shown. */
+int ddblock_break_record(struct ddblock *, const char *key, const char *ns,
+    const char *sort, const char *record, const char *reason);
 
 /*
  * EVENTS
@@ -494,7 +497,6 @@ int ddblock_release_change_start(struct ddblock *, uint64_t id,
 int ddblock_renew_change_start(struct ddblock *, uint64_t id,
     const struct ddblock_change *, ddblock_reply_function *function,
     void *arg, uint64_t *ret_request);
-
 int ddblock_break_start(struct ddblock *, const char *key, const char *ns,
     const char *sort, uint64_t token, const char *reason,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request);
@@ -506,8 +508,7 @@ int ddblock_cancel(struct ddblock *, uint64_t request);
 /*
  * QUERIES
  *
- * They change nothing. Rows, and the fields in them, are those of
- * ddblock-protocol(7).
+ * They change nothing. Rows and their fields are in ddblock-protocol(7).
  */
 enum ddblock_query_kind {
 	DDBLOCK_QUERY_GET = 1,	/* who holds @key? One row, the final one */
@@ -560,8 +561,7 @@ int ddblock_query_start(struct ddblock *, enum ddblock_query_kind,
  * What is kept in the lock is not among the fields, but a change of it is such
  * a change: DDBLOCK_QUERY_GET, asked after each, has it.
  *
- * @ns and @sort may be NULL, as with an acquire. A connection watches a lock
- * once. A watch ends with the connection.
+ * A connection watches a lock once. A watch ends with the connection.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     It does so already.

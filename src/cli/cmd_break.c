@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,8 +16,9 @@
 struct breaking {
 	const char *key;
 	const char *reason;
-	bool token_named;
+	bool named;		/* by one of these: */
 	uint64_t token;
+	char *record;		/* or NULL */
 	bool held;		/* as it was looked at */
 	struct buffer holder;
 };
@@ -44,8 +46,14 @@ break_on_row(void *arg, const struct ddblock_row *row, bool final)
 
 	if (!final)
 		return;
-	b->held = state != NULL && strcmp(state, "free") != 0 &&
-	    token != NULL && codec_parse_number(token, length, &b->token);
+	b->held = state != NULL && strcmp(state, "free") != 0;
+	if (token == NULL || !codec_parse_number(token, length, &b->token))
+		b->token = 0;
+	/* Where there are no tokens. */
+	if (b->token == 0 && ddblock_row_find(row, "record", NULL) != NULL)
+		b->record = strdup(ddblock_row_find(row, "record", NULL));
+	if (b->token == 0 && b->record == NULL)
+		b->held = false;
 	break_field(b, row, "held by ", "owner");
 	break_field(b, row, ", token ", "token");
 	break_field(b, row, ", holders ", "holders");
@@ -59,8 +67,12 @@ break_agreed(const struct breaking *b)
 	char answer[16];
 
 	if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
-		cli_say("not broken; if that is the one you mean: --token=%llu",
-		    (unsigned long long)b->token);
+		if (b->record != NULL)
+			cli_say("not broken; if that is the one you mean: "
+			    "--record=%s", b->record);
+		else
+			cli_say("not broken; if that is the one you mean: "
+			    "--token=%llu", (unsigned long long)b->token);
 		return false;
 	}
 	(void)fputs("Whoever still works under it is not alone any more. "
@@ -98,6 +110,7 @@ break_arguments(struct breaking *b, struct cli *cli, int argc, char **argv)
 	static const struct option options[] = {
 		CLI_COMMON_OPTIONS,
 		{ "token", required_argument, NULL, 't' },
+		{ "record", required_argument, NULL, 'R' },
 		{ "reason", required_argument, NULL, 'r' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -110,7 +123,15 @@ break_arguments(struct breaking *b, struct cli *cli, int argc, char **argv)
 			b->reason = optarg;
 			continue;
 		}
-		b->token_named = true;
+		if (b->named)
+			return cli_misused(cli, "one token, or one record");
+		b->named = true;
+		if (option == 'R') {
+			b->record = strdup(optarg);
+			if (b->record == NULL)
+				return cli_misused(cli, "out of memory");
+			continue;
+		}
 		if (!codec_parse_number(optarg, strlen(optarg), &b->token))
 			return cli_misused(cli, "\"%s\" is no token", optarg);
 	}
@@ -136,15 +157,19 @@ cmd_break(struct cli *cli, int argc, char **argv)
 	if (status != 0)
 		return status;
 	buffer_init(&b.holder, 8192);
-	if (!b.token_named)
+	if (!b.named)
 		status = break_look(&b, d, cli);
 	if (status == 0) {
-		r = ddblock_break(d, b.key, cli->ns, cli->sort, b.token,
+		r = b.record != NULL ?
+		    ddblock_break_record(d, b.key, cli->ns, cli->sort,
+		    b.record, b.reason) :
+		    ddblock_break(d, b.key, cli->ns, cli->sort, b.token,
 		    b.reason);
 		if (r < 0)
 			status = cli_failed(d, b.key, r);
 	}
 	buffer_done(&b.holder);
+	free(b.record);
 	ddblock_close(d);
 	return status;
 }

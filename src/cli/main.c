@@ -21,7 +21,7 @@ static const struct cli_command cli_commands[] = {
 	{ "release", "[--for-pid=PID] [--best-effort] KEY | --all",
 	    "end what acquire began",
 	    cmd_release },
-	{ "break", "[--token=N] --reason=TEXT KEY",
+	{ "break", "[--token=N | --record=TEXT] --reason=TEXT KEY",
 	    "take a lock from whoever holds it", cmd_break },
 	{ "get", "KEY", "who holds a lock", cmd_get },
 	{ "watch", "[-n COUNT] [--data] KEY",

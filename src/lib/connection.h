@@ -55,6 +55,7 @@ struct hold {
 	uint64_t id;
 	struct parts *parts;
 	struct ddblock_row *found;	/* kept in the lock; or NULL */
+	char *token_text;		/* beyond all numbers; or NULL */
 	uint64_t until_ms;		/* boot time */
 	uint64_t end_ms;		/* and it is not renewed beyond */
 	uint32_t count;			/* times that it is held */
@@ -150,13 +151,14 @@ void request_read_error(struct ddblock *, const struct codec_line *,
 
 /*
  * The locks of one hold, in the order in which they were named, each with its
- * token, which is 0 until the daemon has said it.
+ * token, which may be 0: not every record format has tokens.
  */
 struct parts {
 	size_t n;
 	struct part {
 		const char *key;
 		uint64_t token;
+		bool granted;	/* the daemon has said so */
 	} part[];
 };
 

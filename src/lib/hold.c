@@ -52,6 +52,7 @@ hold_free(struct ddblock *d, struct hold *hold)
 	}
 	free(hold->parts);
 	free(hold->found);
+	free(hold->token_text);
 	free(hold);
 }
 
@@ -138,6 +139,18 @@ hold_is_endless(const struct codec_line *line, uint64_t *ret_ms)
 	return codec_is(codec_find(line, "policy"), "fail-closed");
 }
 
+/* DDBLOCK_E_NOMEM */
+static int
+hold_token_text(const struct codec_line *line, char **ret)
+{
+	const struct codec_text *text = codec_find(line, "token_text");
+
+	if (text == NULL)
+		return 0;
+	*ret = strdup(text->bytes);
+	return *ret == NULL ? DDBLOCK_E_NOMEM : 0;
+}
+
 int
 hold_granted(struct ddblock *d, struct request *request,
     const struct codec_line *line, uint64_t *ret_id)
@@ -177,9 +190,12 @@ hold_granted(struct ddblock *d, struct request *request,
 	like.parts = request->parts;
 	r = kept_copy(line, &like.found);
 	if (r == 0)
+		r = hold_token_text(line, &like.token_text);
+	if (r == 0)
 		r = hold_new(d, &like);
 	if (r < 0) {
 		free(like.found);
+		free(like.token_text);
 		hold_give_back(d, like.id);
 		return connection_fail(d, r, NULL);
 	}
@@ -221,6 +237,7 @@ hold_resumed(struct ddblock *d, const struct codec_line *line)
 	    !hold_number(line, "token", &part.token))
 		return DDBLOCK_E_PROTOCOL;
 	part.key = key->bytes;
+	part.granted = true;
 	hold = hold_find(d, like.id);
 	if (hold != NULL)
 		return hold->parts->n == DDBLOCK_KEYS_MAX ?
@@ -232,9 +249,13 @@ hold_resumed(struct ddblock *d, const struct codec_line *line)
 	if (like.parts == NULL)
 		return DDBLOCK_E_NOMEM;
 	like.parts->part[0].token = part.token;
-	r = hold_new(d, &like);
-	if (r < 0)
+	r = hold_token_text(line, &like.token_text);
+	if (r == 0)
+		r = hold_new(d, &like);
+	if (r < 0) {
 		free(like.parts);
+		free(like.token_text);
+	}
 	return r;
 }
 
@@ -359,6 +380,14 @@ ddblock_token(const struct ddblock *d, uint64_t id)
 	const struct hold *hold = hold_find(d, id);
 
 	return hold == NULL ? 0 : hold->parts->part[0].token;
+}
+
+const char *
+ddblock_token_text(const struct ddblock *d, uint64_t id)
+{
+	const struct hold *hold = hold_find(d, id);
+
+	return hold == NULL ? NULL : hold->token_text;
 }
 
 uint64_t

@@ -42,9 +42,12 @@ parts_add(struct parts **parts, const struct part *more)
 	all = parts_new(keys, old->n + 1);
 	if (all == NULL)
 		return DDBLOCK_E_NOMEM;
-	for (size_t i = 0; i < old->n; i++)
+	for (size_t i = 0; i < old->n; i++) {
 		all->part[i].token = old->part[i].token;
+		all->part[i].granted = old->part[i].granted;
+	}
 	all->part[old->n].token = more->token;
+	all->part[old->n].granted = more->granted;
 	free(*parts);
 	*parts = all;
 	return 0;
@@ -70,15 +73,15 @@ parts_granted(struct parts *parts, const struct codec_line *line)
 	if (parts->n > 1)
 		part = key == NULL ? NULL : parts_find(parts, key->bytes);
 	if (part != NULL && token != NULL)
-		(void)codec_parse_number(token->bytes, token->length,
-		    &part->token);
+		part->granted = codec_parse_number(token->bytes,
+		    token->length, &part->token);
 }
 
 bool
 parts_are_granted(const struct parts *parts)
 {
 	for (size_t i = 0; i < parts->n; i++) {
-		if (parts->part[i].token == 0)
+		if (!parts->part[i].granted)
 			return false;
 	}
 	return true;
