@@ -15,9 +15,10 @@
  *     more tokens renew it as well.
  *  2. A renewal is an operation of the lock: while another one is under way it
  *     waits, and a release waits for it. So neither can undo the other.
- *  3. Renewals are spread: each comes up to an eighth early, and not more of
- *     them in a second than the namespace allows, unless one would be late.
- *     What is late is retried, with jitter, to the end of the lease.
+ *  3. Renewals are spread: the first one of a grant comes up to half a period
+ *     early, the others a period apart, and not more of all of them in a second
+ *     than the namespace allows, unless one would be late. What is late is
+ *     retried, with jitter, to the end of the lease.
  *  4. What is lost stays in the record for a margin, which belongs to its
  *     holder, and is released then.
  */
@@ -68,12 +69,14 @@ refresh_end(struct core *core, struct session *s)
 	free(s);
 }
 
-/* When the next renewal is to be sent, if the last was sent at its time. */
+/* So that those that were acquired together are not renewed together. */
 static uint64_t
-refresh_next_ms(struct core *core, const struct session *s)
+refresh_first_ms(struct core *core, const struct session *s)
 {
-	return s->sent_ms +
-	    random_jitter(&core->random, s->ns->settings.heartbeat_ms);
+	uint64_t period_ms = s->ns->settings.heartbeat_ms;
+
+	return s->sent_ms + period_ms -
+	    random_next(&core->random) % (period_ms / 2 + 1);
 }
 
 /* The record came to show our grant, by a write that was sent then. */
@@ -84,7 +87,7 @@ refresh_begin(struct core *core, struct session *s, uint64_t sent_ms,
 	s->state = SESSION_VALID;
 	s->sent_ms = sent_ms;
 	s->beat = record->beat;
-	s->beat_at_ms = refresh_next_ms(core, s);
+	s->beat_at_ms = refresh_first_ms(core, s);
 	s->danger = core->now_ms >= sent_ms + s->ns->settings.danger_ms;
 	session_schedule(core, s);
 }
@@ -191,7 +194,7 @@ refresh_acknowledged(struct core *core, struct session *s,
 		s->beat = o->lock.beat;
 	if (o->sent_ms > s->sent_ms)
 		s->sent_ms = o->sent_ms;
-	s->beat_at_ms = refresh_next_ms(core, s);
+	s->beat_at_ms = s->sent_ms + s->ns->settings.heartbeat_ms;
 	if (core->now_ms >= session_until_ms(s))
 		return;		/* the timer says so */
 	refresh_say(core, s,
