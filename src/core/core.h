@@ -468,7 +468,9 @@ struct core_waiter_view {
 
 struct core_namespace_view {
 	const char *name;
-	bool open;		/* a session is valid */
+	const char *format;	/* of older clients; NULL: our own */
+	bool open;		/* a session is valid; or (formats without
+				 * sessions) the store answered last */
 	bool danger;
 	uint64_t remaining_ms;	/* 0 when it is not */
 	uint64_t renewed_ago_ms;

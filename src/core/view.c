@@ -383,6 +383,7 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 	    s != NULL && s->state == SESSION_VALID : ns->cause == 0;
 	*ret = (struct core_namespace_view){
 		.name = ns->settings.name,
+		.format = ns->settings.format,
 		.open = open,
 		.cause = ns->cause,
 		.text = ns->text,

@@ -14,6 +14,26 @@
 #include "daemon/stores.h"
 #include "store/store.h"
 
+/* Without sessions only the store's answers tell how a namespace is. */
+static void
+watch_store_changed(const struct watch *w, const struct core_namespace_view *v)
+{
+	const struct log_field fields[] = {
+		{ "DDBLOCK_NAMESPACE", w->name },
+		{ "DDBLOCK_CODE", v->cause == 0 ? NULL :
+		    error_word(v->cause) },
+	};
+
+	if (v->open && w->opened)
+		log_write_fields(LOG_INFO, "store", fields, 2,
+		    "namespace %s: the store answers again", w->name);
+	else if (!v->open)
+		log_write_fields(LOG_WARNING, "store", fields, 2,
+		    "namespace %s: the store does not answer (%s); each lock "
+		    "that cannot be renewed is lost when its lease is over",
+		    w->name, error_word(v->cause));
+}
+
 static void
 watch_session_changed(const struct watch *w,
     const struct core_namespace_view *v)
@@ -54,7 +74,10 @@ watch_session(struct watch *w, const struct core *core, uint32_t index,
 	core_view_namespace(core, index, now_ms, &v);
 	if (v.open == w->open && v.danger == w->danger)
 		return false;
-	watch_session_changed(w, &v);
+	if (v.format == NULL)
+		watch_session_changed(w, &v);
+	else
+		watch_store_changed(w, &v);
 	w->open = v.open;
 	w->danger = v.danger;
 	w->opened = w->opened || v.open;

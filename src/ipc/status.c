@@ -26,10 +26,15 @@ status_namespace(struct server *s, struct buffer *b, const char *tag,
 	codec_text_value(b, "store", store.kind);
 	codec_text_value(b, "scope", store.scope);
 	codec_text_value(b, "where", store.where);
-	codec_text_value(b, "session", v.open ? "open" : "opening");
+	if (v.format == NULL)
+		codec_text_value(b, "session", v.open ? "open" : "opening");
+	else
+		codec_text_value(b, "format", v.format);
 	codec_text_value(b, "state", v.open && !v.danger ? "ok" : "danger");
-	codec_duration(b, "remaining", v.remaining_ms);
-	codec_duration(b, "renewed", v.renewed_ago_ms);
+	if (v.format == NULL) {
+		codec_duration(b, "remaining", v.remaining_ms);
+		codec_duration(b, "renewed", v.renewed_ago_ms);
+	}
 	codec_number(b, "locks", v.locks);
 	codec_number(b, "held", v.held);
 	if (v.lingering > 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A fleet moves from an older client to the native format, at work all the time.
+"""A fleet moves from an older client to the native format, while it works.
 
 A process of the real older client, a daemon of ours with a bridge, and one that
 is done with it. The older client goes before the last one comes; the bridge is
