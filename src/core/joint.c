@@ -295,23 +295,13 @@ joint_obstacle(const struct core *core, const struct joint *j)
 
 /* ---- all of them are had ---------------------------------------------- */
 
-/* All good; and those that a session renews under one session, so that they end
- * together? */
+/* Is each under a session that is good? */
 static bool
 joint_is_whole(const struct core *core, const struct joint *j)
 {
-	const struct session *common = NULL;
-
 	for (uint32_t i = 0; i < j->n; i++) {
-		const struct session *s = j->parts[i].hold->grant->session;
-
-		if (!session_is_good(core, s))
+		if (!session_is_good(core, j->parts[i].hold->grant->session))
 			return false;
-		if (s->lock != NULL)
-			continue;
-		if (common != NULL && s != common)
-			return false;
-		common = s;
 	}
 	return true;
 }
