@@ -143,7 +143,8 @@ write_line(FILE *to, const char *head, const struct setting *table,
 static void
 write_formats(FILE *to, const struct plan *p)
 {
-	static const struct plan_namespace usual = { FORMAT_NATIVE };
+	static const struct plan_namespace usual = {
+		.format = FORMAT_NATIVE };
 	char head[40];
 	int n;
 
