@@ -96,14 +96,11 @@ exchange_beat(const struct exchange *e, const struct dialect_attempt *a,
 
 /* A time by which others judge the lease is that of its attempt: nobody may
  * count it from a later one than the record says. */
-static uint64_t
-exchange_wall(struct exchange *e, uint64_t now_ms)
+void
+exchange_set_wall(struct exchange *e, uint64_t wall_ms)
 {
-	if (!e->dialect->host_clock)
-		return e->wall_ms;
-	if (e->n_attempts == 0)
-		e->start_ms = now_ms;
-	return e->wall_ms + (now_ms - e->start_ms);
+	if (e->dialect->host_clock)
+		e->wall_ms = wall_ms;
 }
 
 int
@@ -120,7 +117,7 @@ exchange_next(struct exchange *e, uint64_t now_ms,
 		return DDBLOCK_E_LIMIT;
 	a.unanswered = a.what.step != DIALECT_LOOK &&
 	    dialect_is_write(e->operation->kind);
-	a.what.wall_ms = exchange_wall(e, now_ms);
+	a.what.wall_ms = e->wall_ms;
 	a.what.beat = exchange_beat(e, &a.what, now_ms);
 
 	dialect_view_clear(&e->view);

@@ -90,7 +90,6 @@ struct exchange {
 	const struct dialect_table *table;
 	const struct operation *operation;
 	uint64_t wall_ms;
-	uint64_t start_ms;		/* of the first attempt */
 	enum dialect_step step;		/* of the next attempt */
 	struct exchange_attempt attempts[EXCHANGE_ATTEMPTS_MAX];
 	uint32_t n_attempts;
@@ -105,13 +104,17 @@ struct exchange {
 
 /*
  * Begin. All is borrowed until exchange_done(). @wall_ms is the endpoint's
- * clock (not 0), at the first attempt. Every attempt writes the same, but in
- * formats with times of hosts' clocks, where it goes on with the attempts.
+ * clock (not 0), which every attempt writes, or in formats with times of hosts'
+ * clocks that one, and there each attempt writes its own.
  */
 void exchange_init(struct exchange *, const struct dialect *,
     const struct dialect_table *, const struct operation *,
     uint64_t wall_ms);
 void exchange_done(struct exchange *);
+
+/* What a host's clock says now: before each attempt, read after the boot clock,
+ * so that the time in a record is never earlier than the lease's own. */
+void exchange_set_wall(struct exchange *, uint64_t wall_ms);
 
 /*
  * The next attempt, sent at @now_ms. The request is the exchange's and valid

@@ -31,6 +31,12 @@ course_done(struct course *c)
 }
 
 void
+course_set_wall(struct course *c, uint64_t wall_ms)
+{
+	exchange_set_wall(&c->exchange, wall_ms);
+}
+
+void
 course_give_up(struct course *c, struct course_step *ret)
 {
 	*ret = (struct course_step){ .next = COURSE_END };

@@ -42,11 +42,15 @@ struct course_step {
 
 /*
  * All is borrowed until course_done(). @wall_ms: the endpoint's clock, which
- * must be known.
+ * must be known, or a host's where the format has times of those.
  */
 void course_init(struct course *, const struct dialect *,
     const struct dialect_table *, const struct operation *, uint64_t wall_ms);
 void course_done(struct course *);
+
+/* Before course_send() and course_answer(): what that clock says now, read
+ * after the boot clock. It matters where it is a host's. */
+void course_set_wall(struct course *, uint64_t wall_ms);
 
 /* At first, and after COURSE_WAIT. */
 void course_send(struct course *, uint64_t now_ms, struct course_step *ret);

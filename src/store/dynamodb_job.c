@@ -72,15 +72,25 @@ dynamodb_job_end(struct dynamodb_job *j, const struct outcome *outcome)
 	dynamodb_job_free(j);
 }
 
+/* The clock that the times in records are of. */
+static uint64_t
+dynamodb_wall_ms(const struct dynamodb_jobs *s)
+{
+	return s->dialect->host_clock ? clock_wall_ms() :
+	    aws_client_wall_ms(s->client);
+}
+
 static void
 dynamodb_job_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct dynamodb_job *j = arg;
+	uint64_t now_ms = clock_boot_ms();
 	struct course_step step;
 
 	(void)fd;
 	(void)what;
-	course_send(&j->course, clock_boot_ms(), &step);
+	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
+	course_send(&j->course, now_ms, &step);
 	if (step.next == COURSE_SEND)
 		j->jobs->repetitions++;
 	dynamodb_job_perform(j, &step);
@@ -102,12 +112,14 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 	struct dynamodb_job *j = arg;
 	struct course_step step;
 	struct aws_error e;
+	uint64_t now_ms = clock_boot_ms();
 	uint32_t random = 0;
 
 	j->call = NULL;
 	j->jobs->in_flight--;
 	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
-	course_answer(&j->course, answer, clock_boot_ms(), random, &step, &e);
+	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
+	course_answer(&j->course, answer, now_ms, random, &step, &e);
 	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
 	dynamodb_job_perform(j, &step);
 }
@@ -176,14 +188,6 @@ dynamodb_job_perform(struct dynamodb_job *j, struct course_step *step)
 	dynamodb_job_end(j, &step->outcome);
 }
 
-/* The clock that the times in records are of. */
-static uint64_t
-dynamodb_wall_ms(const struct dynamodb_jobs *s)
-{
-	return s->dialect->host_clock ? clock_wall_ms() :
-	    aws_client_wall_ms(s->client);
-}
-
 void
 dynamodb_jobs_refuse(struct dynamodb_jobs *s, struct operation *operation,
     int code, const char *text)
@@ -198,6 +202,7 @@ void
 dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 {
 	struct dynamodb_job *j = calloc(1, sizeof(*j));
+	uint64_t now_ms = clock_boot_ms();
 	struct course_step step;
 
 	if (j == NULL) {
@@ -214,7 +219,7 @@ dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 	if (j->next != NULL)
 		j->next->link = &j->next;
 	s->first = j;
-	course_send(&j->course, clock_boot_ms(), &step);
+	course_send(&j->course, now_ms, &step);
 	dynamodb_job_perform(j, &step);
 }
 

@@ -72,6 +72,18 @@ job_perform(struct job *j, struct course_step *s)
 	}
 }
 
+/* The clock that the times in records are of. */
+static uint64_t
+job_wall_ms(const struct job *j)
+{
+	struct host *h = j->host;
+	const struct dialect *dialect =
+	    h->world->dialects[j->operation->namespace_index];
+
+	return dialect->host_clock ? host_wall_ms(h) :
+	    skew_wall_ms(&h->skew, host_boot_ms(h));
+}
+
 void
 job_answered(struct job *j, const struct aws_answer *answer)
 {
@@ -81,6 +93,7 @@ job_answered(struct job *j, const struct aws_answer *answer)
 	uint32_t random = (uint32_t)world_chance(h->world,
 	    JOB_STREAM + h->index, h->n_messages, UINT32_MAX);
 
+	course_set_wall(&j->course, job_wall_ms(j));
 	course_answer(&j->course, answer, host_boot_ms(h), random, &step, &e);
 	job_perform(j, &step);
 }
@@ -92,13 +105,9 @@ job_start(struct job *j)
 	const struct operation *o = j->operation;
 	struct course_step step;
 
-	const struct dialect *dialect =
-	    h->world->dialects[o->namespace_index];
-
 	j->started = true;
-	course_init(&j->course, dialect,
-	    &h->world->tables[o->namespace_index], o, dialect->host_clock ?
-	    host_wall_ms(h) : skew_wall_ms(&h->skew, host_boot_ms(h)));
+	course_init(&j->course, h->world->dialects[o->namespace_index],
+	    &h->world->tables[o->namespace_index], o, job_wall_ms(j));
 	course_send(&j->course, host_boot_ms(h), &step);
 	job_perform(j, &step);
 }
@@ -144,6 +153,7 @@ job_on_alarm(struct world *w, struct alarm *a)
 	} else if (j->message != NULL) {
 		job_time_out(j);
 	} else {
+		course_set_wall(&j->course, job_wall_ms(j));
 		course_send(&j->course, host_boot_ms(h), &step);
 		job_perform(j, &step);
 	}

@@ -61,6 +61,7 @@ life_init(struct life *l, const struct dialect *dialect,
 static const struct dialect_attempt *
 life_send(struct life *l, uint64_t now_ms)
 {
+	exchange_set_wall(&l->exchange, WALL + now_ms - 1000);
 	ck_assert_int_eq(exchange_next(&l->exchange, now_ms, &l->request,
 	    &l->attempt), 0);
 	return &l->exchange.attempts[l->attempt].what;

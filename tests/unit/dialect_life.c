@@ -157,6 +157,7 @@ life_attempt(struct life *l, char what)
 	enum exchange_verdict verdict;
 	uint32_t attempt;
 
+	exchange_set_wall(&l->exchange, WALL + l->now_ms - BOOT);
 	if (exchange_next(&l->exchange, l->now_ms, &request, &attempt) < 0) {
 		exchange_give_up(&l->exchange, &l->outcome);
 		return EXCHANGE_FINAL;
