@@ -271,7 +271,7 @@ public final class DdblockClient implements AutoCloseable {
         private final String ns;
         private final boolean isManual; // only its own RENEW moves it
         private final Fields fields;
-        private final Map<String, Long> tokens = new HashMap<>();
+        private final Map<String, Fields> tokens = new HashMap<>();
         private final CompletableFuture<String> lost =
                 new CompletableFuture<>();
         private long untilBootMs; // this and what follows: under the mutex
@@ -293,9 +293,9 @@ public final class DdblockClient implements AutoCloseable {
             ns = named == null ? defaultNs : named.toString();
             isManual = "manual".equals(pending.arguments.get("renew"));
             for (Fields row : pending.rows)
-                tokens.put(row.get("key"), row.number("token", 0));
+                tokens.put(row.get("key"), row);
             if (pending.rows.isEmpty())
-                tokens.put(key, fields.number("token", 0));
+                tokens.put(key, fields);
             if (id == null || untilBootMs < 0)
                 throw new DdblockException("PROTOCOL",
                         "cannot read the grant", fields);
@@ -316,7 +316,22 @@ public final class DdblockClient implements AutoCloseable {
 
         /** That of one of several locks; 0: it is none of them. */
         public long token(String key) {
-            return tokens.getOrDefault(key, 0L);
+            Fields told = tokens.get(key);
+            return told == null ? 0 : told.number("token", 0);
+        }
+
+        /**
+         * The token in decimal: in some formats of older clients there are
+         * tokens that no number has room for, and token() is 0.
+         */
+        public String tokenText() {
+            return tokenText(key);
+        }
+
+        public String tokenText(String key) {
+            Fields told = tokens.get(key);
+            String text = told == null ? null : told.get("token_text");
+            return text != null ? text : Long.toString(token(key));
         }
 
         public String mode() {
@@ -732,11 +747,15 @@ public final class DdblockClient implements AutoCloseable {
         request("UNWATCH", key, arguments);
     }
 
-    /** Take it from its holder, if that has this token: administrators. */
+    /**
+     * Take it from its holder, if that has this token, or, with token 0, if it
+     * still is the "record" that get() showed: administrators.
+     */
     public Fields breakLock(Object key, long token, String reason,
             Map<String, ?> arguments) throws InterruptedException {
         var all = new LinkedHashMap<String, Object>(arguments);
-        all.put("token", token);
+        if (token != 0)
+            all.put("token", token);
         all.put("reason", reason);
         return request("BREAK", key, all).fields();
     }
@@ -845,7 +864,7 @@ public final class DdblockClient implements AutoCloseable {
         }
         Hold hold = request.resumed.get(fields.get("id"));
         if (hold != null) {
-            hold.tokens.put(fields.get("key"), fields.number("token", 0));
+            hold.tokens.put(fields.get("key"), fields);
             return;
         }
         hold = begin(request, fields);

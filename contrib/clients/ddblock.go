@@ -246,11 +246,16 @@ type Hold struct {
 	Key   string
 	ID    string
 	Token uint64 // for fencing; of several locks, the first's
+	// The same in decimal, whatever its size
+	TokenText string
 	Mode  string
 	Ns    string
 	Reply *Reply // with all that the grant said
 	// Of each key its token.
 	Tokens map[string]uint64
+	// The same in decimal: older clients' formats may have tokens that no
+	// number has room for, and that are 0 in Tokens.
+	TokenTexts map[string]string
 
 	client    *Client
 	lost      chan struct{}
@@ -556,12 +561,15 @@ func (c *Client) Unwatch(ctx context.Context, key string, args Args) error {
 	return err
 }
 
-// Break takes a lock from its holder, if that has this token. It is for
-// administrators.
+// Break takes a lock from its holder, if that has this token, or, with token
+// 0, if it still is the "record" that Get showed. It is for administrators.
 func (c *Client) Break(ctx context.Context, key string, token uint64,
 	reason string, args Args) error {
-	_, err := c.Request(ctx, "BREAK",
-		args.with("token", token).with("reason", reason), key)
+	args = args.with("reason", reason)
+	if token != 0 {
+		args = args.with("token", token)
+	}
+	_, err := c.Request(ctx, "BREAK", args, key)
 	return err
 }
 
@@ -849,11 +857,10 @@ func (c *Client) grant(call *Call, reply *Reply) (err error) {
 
 // resume takes a row: a lock that is had again from here on.
 func (c *Client) resume(call *Call, row Fields) {
-	token := uint64(row.number("token"))
 	for _, hold := range call.resumed {
 		if hold.ID == row["id"] {
 			hold.Key += " " + row["key"]
-			hold.Tokens[row["key"]] = token
+			hold.addToken(row["key"], row)
 			return
 		}
 	}
@@ -900,7 +907,6 @@ func (c *Client) newHold(call *Call, reply *Reply) *Hold {
 		Mode:      "exclusive",
 		Ns:        c.defaultNs,
 		Reply:     reply,
-		Tokens:    map[string]uint64{},
 		client:    c,
 		lost:      make(chan struct{}),
 		manual:    call.args["renew"] == "manual",
@@ -908,6 +914,9 @@ func (c *Client) newHold(call *Call, reply *Reply) *Hold {
 		untilMs:   fields.number("until_boot_ms"),
 		count:     1,
 		releasing: map[*Call]bool{},
+
+		Tokens:     map[string]uint64{},
+		TokenTexts: map[string]string{},
 	}
 	if mode, is := fields["mode"]; is {
 		hold.Mode = mode
@@ -918,13 +927,22 @@ func (c *Client) newHold(call *Call, reply *Reply) *Hold {
 		hold.Ns = ns
 	}
 	for _, row := range reply.Rows {
-		hold.Tokens[row["key"]] = uint64(row.number("token"))
+		hold.addToken(row["key"], row)
 	}
 	if len(call.keys) == 1 {
-		hold.Tokens[call.keys[0]] = uint64(fields.number("token"))
+		hold.addToken(call.keys[0], fields)
 	}
 	hold.Token = hold.Tokens[call.keys[0]]
+	hold.TokenText = hold.TokenTexts[call.keys[0]]
 	return hold
+}
+
+func (h *Hold) addToken(key string, fields Fields) {
+	h.Tokens[key] = uint64(fields.number("token"))
+	h.TokenTexts[key] = fields["token"]
+	if text, is := fields["token_text"]; is {
+		h.TokenTexts[key] = text
+	}
 }
 
 // released: it is held no more often than the daemon says. What was refused,

@@ -152,9 +152,13 @@ class Hold extends EventEmitter {
         // Of several locks each has its own; the hold's is the first's.
         const keys = asArray(this.key);
         const rows = reply.rows.length > 0 ? reply.rows :
-            [{ key: keys[0], token: reply.fields.token ?? 0 }];
-        this.tokens = new Map(rows.map((row) => [row.key, Number(row.token)]));
+            [{ ...reply.fields, key: keys[0] }];
+        this.tokens = new Map();
+        this.tokenTexts = new Map(); // for those that no number has room for
+        for (const row of rows)
+            this._addToken(row);
         this.token = this.tokens.get(keys[0]) ?? 0;
+        this.tokenText = this.tokenTexts.get(keys[0]) ?? '0';
         this.mode = reply.fields.mode ?? 'exclusive';
         this.ns = reply.fields.ns ?? args.ns ?? client.defaultNs;
         this.isManual = args.renew === 'manual'; // its own RENEW moves it
@@ -165,6 +169,11 @@ class Hold extends EventEmitter {
         this.reason = undefined; // for which it was lost
         this.count = 1; // how often it is held: once, if it is not reentrant
         this.releasing = new Set(); // each RELEASE that is under way
+    }
+
+    _addToken({ key, token = '0', token_text: text = token }) {
+        this.tokens.set(key, Number(token));
+        this.tokenTexts.set(key, text);
     }
 
     get isReleased() {
@@ -346,7 +355,8 @@ class Client extends EventEmitter {
         await this.request('UNWATCH', key, args);
     }
 
-    /* Take it from its holder, if that has this token: administrators. */
+    /* Take it from its holder, if that has this token: administrators. Or,
+     * without a token, if it still is the `record` that get() showed. */
     async breakLock(key, token, reason, args) {
         return (await this.request('BREAK', key,
             { ...args, token, reason })).fields;
@@ -507,7 +517,7 @@ class Client extends EventEmitter {
         let hold = pending.resumed.get(fields.id);
         if (hold) {
             hold.key = [...hold.tokens.keys(), fields.key];
-            hold.tokens.set(fields.key, Number(fields.token));
+            hold._addToken(fields);
             return;
         }
         hold = this.#begin(pending, { fields, text: '', rows: [] });

@@ -177,6 +177,11 @@ def _parse(line):
     return tag, kind, word, fields, ""
 
 
+def _token(fields):
+    """Of any size; 0: the namespace's record format has none."""
+    return int(fields.get("token_text") or fields.get("token") or 0)
+
+
 class _Hold:
     """What holds of both clients have in common."""
 
@@ -187,8 +192,8 @@ class _Hold:
         self.reply = reply
         self.id = fields["id"]
         keys = [decode(encode(each)) for each in _keys(self.key)]
-        rows = reply.rows or [{"key": keys[0], "token": fields.get("token")}]
-        self.tokens = {row["key"]: int(row["token"] or 0) for row in rows}
+        rows = reply.rows or [{**fields, "key": keys[0]}]
+        self.tokens = {row["key"]: _token(row) for row in rows}
         self.token = self.tokens[keys[0]]  # of several, the first's
         self.mode = fields.get("mode", "exclusive")
         self.ns = (fields.get("ns") or pending.arguments.get("ns")
@@ -365,7 +370,7 @@ class _Session:
         hold = pending.resumed.get(fields["id"])
         if hold is not None:
             hold.key = [*hold.tokens, fields["key"]]
-            hold.tokens[fields["key"]] = int(fields["token"])
+            hold.tokens[fields["key"]] = _token(fields)
             return
         hold = self._begin(pending, Reply(fields, "", []))
         hold.count = int(fields.get("count", 1))
@@ -630,7 +635,10 @@ class Client:
         self.request("UNWATCH", key, **arguments)
 
     def break_lock(self, key, token, reason, **arguments):
-        """Take it from its holder, if that has this token: administrators."""
+        """Take it from its holder, if that has this token: administrators.
+
+        Or, with token None, if it still is the `record` that get() showed.
+        """
         return self.request("BREAK", key, token=token, reason=reason,
                             **arguments).fields
 

@@ -307,8 +307,10 @@ fn lost_error(reason: &str) -> Error {
     Error::new("LOCK_LOST", format!("the lock was lost: {}", reason))
 }
 
-fn token_in(fields: &Fields) -> u64 {
-    fields.number("token").unwrap_or(0) as u64
+/// In decimal: there are formats whose tokens no number has room for.
+fn token_in(fields: &Fields) -> String {
+    let text = fields.get("token_text").or_else(|| fields.get("token"));
+    text.unwrap_or_else(|| "0".into())
 }
 
 fn is_grant(verb: &str) -> bool {
@@ -930,7 +932,8 @@ impl Client {
         self.request("UNWATCH", &[key.into()], arguments).map(|_| ())
     }
 
-    /// Take it from its holder, if that has this token: administrators.
+    /// Take it from its holder, if that has this token, or, with token 0, if it
+    /// still is the `record` that `get` showed: administrators.
     pub fn break_lock(
         &self,
         key: impl Into<Value>,
@@ -938,7 +941,10 @@ impl Client {
         reason: &str,
         arguments: &[(&str, Value)],
     ) -> Result<Fields> {
-        let mut all = vec![("token", token.into()), ("reason", reason.into())];
+        let mut all = vec![("reason", reason.into())];
+        if token != 0 {
+            all.push(("token", token.into()));
+        }
         all.extend_from_slice(arguments);
         Ok(self.request("BREAK", &[key.into()], &all)?.fields)
     }
@@ -1013,7 +1019,7 @@ impl Pending {
         let none = || Err(Error::new("PROTOCOL", "no outcome"));
         let line = call.outcome.take().unwrap_or_else(none)?;
         let key = text_of(&call.key);
-        let mut tokens: BTreeMap<String, u64> = (call.rows.iter())
+        let mut tokens: BTreeMap<String, String> = (call.rows.iter())
             .map(|row| (row.get("key").unwrap_or_default(), token_in(row)))
             .collect();
         if tokens.is_empty() {
@@ -1073,7 +1079,7 @@ impl Iterator for Rows {
 pub struct Hold {
     shared: Arc<Shared>,
     key: String,
-    tokens: BTreeMap<String, u64>,
+    tokens: BTreeMap<String, String>,
     id: String,
     fields: Fields,
     is_released: bool,
@@ -1091,7 +1097,7 @@ impl Hold {
     fn new(
         shared: Arc<Shared>,
         key: String,
-        tokens: BTreeMap<String, u64>,
+        tokens: BTreeMap<String, String>,
         fields: &Fields,
     ) -> Hold {
         let id = fields.get("id").unwrap_or_default();
@@ -1114,7 +1120,18 @@ impl Hold {
 
     /// That of one of several locks; 0: it is none of them.
     pub fn token_of(&self, key: &str) -> u64 {
-        self.tokens.get(key).copied().unwrap_or(0)
+        let token = self.token_text_of(key).parse().unwrap_or(0);
+        if token < 1 << 53 { token } else { 0 }
+    }
+
+    /// The token in decimal: in some formats of older clients there are tokens
+    /// that are no number below 2^53, and `token` is 0.
+    pub fn token_text(&self) -> &str {
+        self.token_text_of(&self.key)
+    }
+
+    pub fn token_text_of(&self, key: &str) -> &str {
+        self.tokens.get(key).map_or("0", String::as_str)
     }
 
     /// All that the grant said.

@@ -316,6 +316,7 @@ ddblock_grant() { # TAG LINE
 		ddblock_count[$id]=$((${ddblock_count[$id]} + 1))
 		ddblock_extend "$id"
 	elif ddblock_begin "$id" "${ddblock_asked_ns[$1]}"; then
+		ddblock_take_token "$id "
 		ddblock_take_tokens "$1" "$id"
 	else
 		ddblock_reply[$1]="ERR PROTOCOL :$ddblock_text"
@@ -327,7 +328,7 @@ ddblock_resumed() { # TAG LINE
 	local ddblock_connection=${ddblock_asked_by[$1]} id IFS=' '
 	ddblock_parse "$2"
 	id=${ddblock_fields[id]-}
-	ddblock_tokens["$id ${ddblock_encoded[key]-}"]=${ddblock_fields[token]-}
+	ddblock_take_token "$id ${ddblock_encoded[key]-}"
 	# One more of several locks?
 	[[ " ${ddblock_ids[*]} " != *" $id "* ]] || return 0
 	if ! ddblock_begin "$id" "${ddblock_fields[ns]-}"; then
@@ -362,14 +363,19 @@ ddblock_begin() { # ID NS, as ddblock_fields says
 	ddblock_count[$1]=1
 }
 
+# In decimal, whatever its size.
+ddblock_take_token() { # ID KEY, which is encoded, as one word
+	local token=${ddblock_fields[token]-}
+	ddblock_tokens["$1"]=${ddblock_fields[token_text]-$token}
+}
+
 # The rows before the grant of several locks have a token for each.
 ddblock_take_tokens() { # TAG ID
-	local i name
+	local i
 	for i in "${!ddblock_rows[@]}"; do
 		[ "${ddblock_rows[i]%% *}" = "$1" ] || continue
 		ddblock_parse "${ddblock_rows[i]#* }"
-		name="$2 ${ddblock_encoded[key]-}"
-		ddblock_tokens["$name"]=${ddblock_fields[token]-}
+		ddblock_take_token "$2 ${ddblock_encoded[key]-}"
 		unset "ddblock_rows[i]"
 	done
 }
@@ -528,10 +534,11 @@ ddblock_resume() { # [SECRET]
 	ddblock_secret[$ddblock_connection]=$secret
 }
 
-# Of a hold of several locks, or that was resumed: sets ddblock_token; 0: it is
-# none of them.
-ddblock_token_of() { # ID KEY
-	ddblock_token=${ddblock_tokens["$1 $(ddblock_encode "$2")"]-0}
+# Sets ddblock_token, in decimal whatever its size; with KEY, of a hold of
+# several locks, or that was resumed. 0: it is none of its locks, or its
+# namespace's format has none.
+ddblock_token_of() { # ID [KEY]
+	ddblock_token=${ddblock_tokens["$1 $(ddblock_encode "${2-}")"]-0}
 }
 
 # Give it back, once. LOCK_LOST if it was lost before. To release what is
@@ -648,9 +655,10 @@ ddblock_unwatch() { # KEY [NAME=VALUE..]
 	ddblock_request UNWATCH -k "$@"
 }
 
-# Take it from its holder, if that has this token: administrators.
+# Take it from its holder, if that has this token, or, if TOKEN is empty, if it
+# still is the record=.. that ddblock_get showed: administrators.
 ddblock_break() { # KEY TOKEN REASON [NAME=VALUE..]
-	ddblock_request BREAK -k "$1" "token=$2" "reason=$3" "${@:4}"
+	ddblock_request BREAK -k "$1" ${2:+"token=$2"} "reason=$3" "${@:4}"
 }
 
 # Each of LIST, HELD, WAITING and STATUS: start it, then take its rows as they

@@ -212,7 +212,7 @@ final class Driver {
             case "release" -> hold.release(new Words(words).named);
             case "renew" -> hold.renew(new Words(words).named);
             case "lost" -> OUT.println("lost reason=" + hold.lost().get());
-            case "token" -> OUT.println("token " + hold.token(
+            case "token" -> OUT.println("token " + hold.tokenText(
                     new String(new Words(words).key, StandardCharsets.UTF_8)));
             case "count" -> OUT.println("count " + hold.count());
             case "valid" -> OUT.println(hold.isValid() ? "yes" : "no");

@@ -211,7 +211,11 @@ func doResume(client *ddblock.Client, words []string) error {
 func doHold(verb string, hold *ddblock.Hold, words []string) error {
 	switch verb {
 	case "token":
-		fmt.Println("token", hold.Tokens[ddblock.Decode(words[0])])
+		text, is := hold.TokenTexts[ddblock.Decode(words[0])]
+		if !is {
+			text = "0"
+		}
+		fmt.Println("token", text)
 	case "count":
 		fmt.Println("count", hold.Count())
 	case "valid":

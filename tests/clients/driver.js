@@ -127,7 +127,7 @@ const ofHold = {
         say('lost', { reason: hold.reason });
     },
     token: (hold, key) =>
-        say(`token ${hold.tokens.get(ddblock.decode(key)) ?? 0}`),
+        say(`token ${hold.tokenTexts.get(ddblock.decode(key)) ?? 0}`),
     count: (hold) => say(`count ${hold.count}`),
     valid: (hold) => say(hold.isValid() ? 'yes' : 'no'),
     until: (hold) => say(`until ${hold.untilBootMs}`),
@@ -194,8 +194,8 @@ const ofClient = {
     },
     async break(name, ...words) {
         const [[key, token, reason], named] = parse(words);
-        say('ok', await clients.get(name).breakLock(key, token, reason,
-            named));
+        say('ok', await clients.get(name).breakLock(key,
+            token === '0' ? undefined : token, reason, named));
     },
     async request(name, verb, ...words) {
         const [[key], named] = parse(words);

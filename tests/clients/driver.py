@@ -150,7 +150,9 @@ def do_client(verb, name, words):
         client.unwatch(*values, **named)
         say("ok")
     elif verb == "break":
-        say("ok", fields=client.break_lock(*values, **named))
+        key, token, reason = values
+        say("ok", fields=client.break_lock(
+            key, None if token == "0" else token, reason, **named))
     elif verb == "status":
         say_reply(client.status())
     elif verb == "resume":

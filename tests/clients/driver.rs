@@ -193,7 +193,7 @@ impl Driver {
             ("token", Some(hold)) => {
                 let key = decode(words[0].as_bytes());
                 let key = String::from_utf8_lossy(&key);
-                println!("token {}", hold.token_of(&key));
+                println!("token {}", hold.token_text_of(&key));
             }
             ("until", Some(hold)) => println!("until {}", hold.until_boot_ms()),
             ("lost", Some(hold)) => {

@@ -155,7 +155,7 @@ of_connection() { # COMMAND WORD..
 	get | watch | unwatch)
 		outcome_of "ddblock_$1" "$key" "${arguments[@]}"
 		;;
-	break) outcome_of ddblock_break "$2" "$3" "$4" "${arguments[@]}" ;;
+	break) outcome_of ddblock_break "$2" "${3#0}" "$4" "${arguments[@]}" ;;
 	resume) resume "${ddblock_secret[$2]}" "${@:3}" ;;
 	scope)
 		ddblock_with "$2" -- body "$2" "${3-}"

@@ -32,12 +32,13 @@ encoded as on the wire):
     release|renew H [ARGUMENT..]
     lost H                              wait until it is
     valid|until H                       yes or no; until and its deadline
-    token H KEY                         of several locks: token and this one's
+    token H KEY                         of several locks, or what was resumed:
+                                        token and this one's in full
     count H                             how often it is held
     resume C D H..                      all that lingers by the secret of D, in
                                         their order: ok and how many holds
     get|watch|unwatch C KEY [ARGUMENT..]
-    break C KEY TOKEN REASON [ARGUMENT..]
+    break C KEY TOKEN REASON [ARGUMENT..]   TOKEN 0: none
     list|held|waiting|status C [ARGUMENT..]     row.., then ok
     request C VERB [KEY] [ARGUMENT..]   any request
     event C NAME                        wait for it: event NAME H and fields
