@@ -248,9 +248,9 @@ type Hold struct {
 	Token uint64 // for fencing; of several locks, the first's
 	// The same in decimal, whatever its size
 	TokenText string
-	Mode  string
-	Ns    string
-	Reply *Reply // with all that the grant said
+	Mode      string
+	Ns        string
+	Reply     *Reply // with all that the grant said
 	// Of each key its token.
 	Tokens map[string]uint64
 	// The same in decimal: older clients' formats may have tokens that no
