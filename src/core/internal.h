@@ -300,7 +300,8 @@ void refresh_stored(struct core *, struct grant *, const struct outcome *);
 void refresh_lose(struct core *, struct session *);
 
 /* observe.c */
-struct observation *observe_find(const struct namespace *, struct ident);
+struct observation *observe_holder(const struct namespace *, struct key,
+    const struct holder *);
 struct observation *observe(struct core *, struct namespace *, struct ident,
     uint64_t lease_ms);
 void observe_block(struct core *, struct sight *, struct observation *);
@@ -312,7 +313,7 @@ bool observe_knows_end(const struct observation *, uint64_t now_ms,
     uint64_t *ret_ms);
 bool observe_is_stale(const struct core *, const struct observation *);
 bool observe_is_over(const struct core *, const struct observation *);
-void observe_record(struct core *, struct namespace *,
+void observe_record(struct core *, const struct lock *,
     const struct lock_record *);
 bool observe_lives(struct core *, struct observation *);
 bool observe_is_near_end(const struct core *, const struct observation *);

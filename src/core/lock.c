@@ -173,7 +173,8 @@ lock_takeover_is_near(const struct core *core, const struct lock *l)
 		return false;
 	for (size_t i = 0; i < l->sight->n_holders; i++) {
 		const struct holder *h = &l->sight->holders[i];
-		const struct observation *o = observe_find(l->ns, h->session);
+		const struct observation *o =
+		    observe_holder(l->ns, lock_key(l), h);
 
 		if (h->fail_closed || o == NULL ||
 		    !observe_is_near_end(core, o))

@@ -9,7 +9,8 @@
  *     deleted it. It is waited for like a beat, then buried: a dead item is
  *     put in its place, so that no late open can bring it to life.
  *  4. Where each record has a life of its own, there is no session to look at:
- *     the looks at the lock tell (observe_record()). There nothing is killed
+ *     the looks at the lock tell (observe_record()), and of no other lock, also
+ *     if its record looks the same. There nothing is killed
  *     either: when its time is up it may be taken, on the condition that the
  *     record is the very one that was seen, and may show to be alive until
  *     then.
@@ -35,13 +36,47 @@ observe_end_ms(const struct observation *o)
 	    timing_observe_ms(o->lease_ms, o->ns->settings.drift_ppm);
 }
 
-struct observation *
+static struct observation *
 observe_find(const struct namespace *ns, struct ident id)
 {
 	struct observation *o;
 
 	HASH_FIND(hh, ns->observations, &id, sizeof(id), o);
 	return o;
+}
+
+/* FNV-1a */
+static uint64_t
+observe_hash(struct key key)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < key.length; i++)
+		hash = (hash ^ (unsigned char)key.bytes[i]) *
+		    UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* By what this holder of the lock @key is observed. */
+static struct ident
+observe_whom(const struct namespace *ns, struct key key,
+    const struct holder *h)
+{
+	struct ident id = h->session;
+
+	if (ns->settings.life != LOCK_LIFE_SESSION) {
+		id.high ^= observe_hash(key);
+		id.low ^= observe_hash(key);
+	}
+	return id;
+}
+
+/* What is known of this holder; NULL: nothing. */
+struct observation *
+observe_holder(const struct namespace *ns, struct key key,
+    const struct holder *h)
+{
+	return observe_find(ns, observe_whom(ns, key, h));
 }
 
 void
@@ -259,17 +294,18 @@ observe_unblock(struct sight *sight)
 	sight->blocked_on = NULL;
 }
 
-/* A lock's record was read, and shows its one holder. */
+/* The record of @l was read, and shows its one holder. */
 void
-observe_record(struct core *core, struct namespace *ns,
+observe_record(struct core *core, const struct lock *l,
     const struct lock_record *record)
 {
 	const struct holder *h = &record->holders[0];
-	bool deadline = ns->settings.life == LOCK_LIFE_DEADLINE;
-	struct observation *o = observe_find(ns, h->session);
+	bool deadline = l->ns->settings.life == LOCK_LIFE_DEADLINE;
+	struct ident id = observe_whom(l->ns, lock_key(l), h);
+	struct observation *o = observe_find(l->ns, id);
 
 	if (o == NULL)
-		o = observe_new(core, ns, h->session);
+		o = observe_new(core, l->ns, id);
 	if (o == NULL)
 		return;		/* the next look has perhaps room for it */
 	if (o->state == OBSERVATION_NEW || o->beat != record->beat || deadline)

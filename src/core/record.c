@@ -241,7 +241,7 @@ record_block(struct core *core, struct lock *l)
 
 		/* Ours is ended by its removal only. */
 		if (l->ns->settings.life != LOCK_LIFE_SESSION)
-			o = observe_find(l->ns, h->session);
+			o = observe_holder(l->ns, lock_key(l), h);
 		else if (own == NULL || own->state != SESSION_VALID)
 			o = observe(core, l->ns, h->session, h->lease_ms);
 		/* And this by its release or a break only: who waits is told
@@ -273,7 +273,8 @@ record_block(struct core *core, struct lock *l)
 static bool
 record_holder_is_dead(const struct lock *l, const struct holder *h)
 {
-	const struct observation *o = observe_find(l->ns, h->session);
+	const struct observation *o =
+	    observe_holder(l->ns, lock_key(l), h);
 
 	return !h->fail_closed && o != NULL &&
 	    observe_is_over(l->ns->core, o);
@@ -335,7 +336,7 @@ record_sight(struct core *core, struct lock *l,
 	sight->n_holders = record->n_holders;
 	memcpy(sight->holders, record->holders, holders_bytes);
 	if (refresh_is_per_record(l->ns))
-		observe_record(core, l->ns, record);
+		observe_record(core, l, record);
 	l->sight = sight;
 	l->view = VIEW_FOREIGN;
 	(void)record_block(core, l);

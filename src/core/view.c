@@ -23,9 +23,10 @@ view_owner(struct core_holder_view *v, const char *owner)
 /* What is known of a holder's session, if it was ever looked at. */
 static void
 view_session(const struct core *core, const struct namespace *ns,
-    const struct holder *h, uint64_t now_ms, struct core_holder_view *v)
+    struct key key, const struct holder *h, uint64_t now_ms,
+    struct core_holder_view *v)
 {
-	const struct observation *o = observe_find(ns, h->session);
+	const struct observation *o = observe_holder(ns, key, h);
 	uint64_t end_ms = 0;
 
 	v->lease_ms = h->lease_ms;
@@ -54,13 +55,13 @@ view_policy(const struct holder *holders, size_t n_holders,
  * fail-closed one keeps all of them from being dead. */
 static void
 view_sessions(const struct core *core, const struct namespace *ns,
-    const struct holder *holders, size_t n_holders, uint64_t now_ms,
-    struct core_holder_view *v)
+    struct key key, const struct holder *holders, size_t n_holders,
+    uint64_t now_ms, struct core_holder_view *v)
 {
 	view_policy(holders, n_holders, v);
 	for (size_t i = 0; i < n_holders && (i == 0 ||
 	    (v->fail_closed ? v->silent : v->dead)); i++)
-		view_session(core, ns, &holders[i], now_ms, v);
+		view_session(core, ns, key, &holders[i], now_ms, v);
 	v->dead = v->dead && !v->fail_closed;
 	v->silent = v->silent && v->fail_closed;
 }
@@ -129,8 +130,8 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 		ret->n_holders = (uint32_t)sight->n_holders;
 		ret->acquired_at_s = sight->acquired_at_s;
 		view_owner(ret, sight->owner);
-		view_sessions(core, l->ns, sight->holders, sight->n_holders,
-		    now_ms, ret);
+		view_sessions(core, l->ns, lock_key(l), sight->holders,
+		    sight->n_holders, now_ms, ret);
 	}
 }
 
@@ -184,8 +185,8 @@ view_record(const struct core *core, const struct namespace *ns,
 		ret->ends = !ret->fail_closed;
 		ret->n_holders += view_n_holds(core, l);
 	} else {
-		view_sessions(core, ns, record->holders, record->n_holders,
-		    now_ms, ret);
+		view_sessions(core, ns, key, record->holders,
+		    record->n_holders, now_ms, ret);
 	}
 	ret->acquired_at_s = record->acquired_at_s;
 	if (!ret->named)

@@ -37,7 +37,7 @@
 
 static const char dlock_until_expected[] =
     "a time in whole milliseconds, at most 366 days ahead (N)";
-static const char dlock_token_expected[] = "at most 16384 bytes (B)";
+static const char dlock_token_expected[] = "1 to 16384 bytes (B)";
 
 /* ---- "UNTIL:TOKENHEX:OWNER" -------------------------------------------- */
 
@@ -263,7 +263,8 @@ dlock_read_token(struct record_reader *r, struct json_object *item,
 	*ret = record_alloc(r, base64_room(length) + 1, 1);
 	if (*ret == NULL)
 		return 0;
-	if (!base64_read(text, length, *ret, &n) || n > DECIMAL_BYTES_MAX) {
+	if (!base64_read(text, length, *ret, &n) || n == 0 ||
+	    n > DECIMAL_BYTES_MAX) {
 		record_bad(r, "fencingToken", dlock_token_expected);
 		return 0;
 	}

@@ -229,11 +229,13 @@ js_closed_plan(const struct dialect_table *table, const struct operation *o,
 
 /* ---- answers ----------------------------------------------------------- */
 
+/* Of a guid that is not ours each byte counts: nobody says which of them change
+ * with a renewal. */
 static void
 js_read_guid(struct record_reader *r, struct json_object *item,
     struct lock_record *l, struct ident *ret_hold)
 {
-	unsigned char guid[JS_GUID_LENGTH + 3];
+	unsigned char guid[JS_GUID_LENGTH + 3], ours[JS_GUID_LENGTH];
 	size_t length = 0, n = 0;
 
 	l->version = record_scalar(r, item, "guid", "B", js_guid_expected,
@@ -245,9 +247,12 @@ js_read_guid(struct record_reader *r, struct json_object *item,
 		return;
 	}
 	*ret_hold = (struct ident){ js_get(guid), js_get(guid + 8) };
-	if (ident_is_none(*ret_hold))
-		ret_hold->low = 1;
 	l->beat = js_get(guid + 16);
+	js_guid(*ret_hold, l->beat, ours);
+	if (ident_is_none(*ret_hold) || memcmp(guid, ours, sizeof(ours)) != 0) {
+		*ret_hold = record_hash((const char *)guid, JS_GUID_LENGTH);
+		l->beat = 0;
+	}
 }
 
 /* When it was acquired is for people here; what is no such time is none. */

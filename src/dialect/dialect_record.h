@@ -170,7 +170,7 @@ void *record_alloc(struct record_reader *, size_t n, size_t size);
 const char *record_scalar(struct record_reader *, struct json_object *item,
     const char *own_name, const char *type, const char *expected,
     size_t *ret_length);
-/* The same of one that must be there. */
+/* The same of a text (S) without NUL that must be there. */
 const char *record_text(struct record_reader *, struct json_object *item,
     const char *own_name, const char *expected);
 bool record_number(struct record_reader *, struct json_object *item,

@@ -57,13 +57,15 @@ const char *
 record_text(struct record_reader *r, struct json_object *item,
     const char *own_name, const char *expected)
 {
-	size_t length;
+	size_t length = 0;
 	const char *text =
 	    record_scalar(r, item, own_name, "S", expected, &length);
 
-	if (text == NULL)
-		record_bad(r, own_name, expected);
-	return text;
+	/* What is behind a NUL would count for nothing from here on. */
+	if (text != NULL && strlen(text) == length)
+		return text;
+	record_bad(r, own_name, expected);
+	return NULL;
 }
 
 bool

@@ -348,7 +348,7 @@ static const struct {
 	const char *bytes, *digits;
 	uint64_t token;
 } tokens[] = {
-	{ "", NULL, 0 },
+	{ "AA==", NULL, 0 },
 	{ "AAE=", NULL, 1 },
 	{ "H////////w==", NULL, TOKEN_MAX },
 	{ "IAAAAAAAAA==", "9007199254740992", TOKEN_MAX },
@@ -430,6 +430,8 @@ static const struct {
 	{ THEIRS("1831622400001"), "until", "366 days" },
 	{ THEIRS("5000") "," N("fencingToken", "1"), "fencingToken",
 	    "bytes (B)" },
+	{ THEIRS("5000") TOKEN(""), "fencingToken", "1 to 16384 bytes" },
+	{ S("owner", "a\\u0000b") "," N("until", "5000"), "owner", "text" },
 	/* Of another format. */
 	{ S("owner", "js") "," N("leaseDurationMs", "3"), "until", "time" },
 };
