@@ -43,12 +43,12 @@
 #define NATIVE_SHARED "attribute_not_exists(#xwait) AND #mode = :mode AND "    \
 	"%s AND size(#holders) < %s AND NOT contains(#holders, :hold)"
 #define NATIVE_AS_SEEN "#holders = :dead AND #token = :seen"
-/* What a reader of many locks wants, or of one that is only watched: all but
- * what clients keep in them. */
+/* Read of many locks, or of one that is watched: all but what clients keep. */
 #define NATIVE_BARE "#key, #holders, #mode, #limit, #token, #owner, "          \
 	"#acquired_at, #broken_by, #rev, #xwait, #swait, #ttl"
 #define NATIVE_BARE_SORTED NATIVE_BARE ", #sort"
-#define NATIVE_ROOM "(attribute_not_exists(#token) OR "                        \
+/* An item that is there and has no token is none of ours. */
+#define NATIVE_ROOM "(attribute_not_exists(#key) OR "                          \
 	"#token BETWEEN :zero AND :last)"
 
 static const char *const native_names[] = {

@@ -246,9 +246,8 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	(void)native_number(r, item, native_ttl(r->table), NATIVE_NUMBER_MAX,
 	    &l.ttl_s);
 	native_read_contents(r, item, &l);
-	if (!native_number(r, item, "token", TOKEN_MAX, &l.token) &&
-	    l.n_holders > 0)
-		native_bad(r, "token", "a number (N), because it is held");
+	if (!native_number(r, item, "token", TOKEN_MAX, &l.token))
+		native_bad(r, "token", "a number (N)");
 	if (l.mode == LOCK_MODE_NONE && l.n_holders > 0)
 		native_bad(r, "mode", "\"x\" or \"s\", because it is held");
 	if (l.mode == LOCK_MODE_EXCLUSIVE && l.n_holders > 1)

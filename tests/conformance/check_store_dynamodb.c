@@ -389,15 +389,31 @@ END_TEST
 /* What is missing is absent; what is not ours is left alone. */
 START_TEST(test_strange_record)
 {
-	struct key key = put_record("strange",
+	struct key key = put_record("strange", "\"token\":{\"N\":\"7\"},"
 	    "\"colour\":{\"M\":{\"a\":{\"NULL\":true}}}");
 	struct holder me = case_holder();
 	struct seen *s = case_acquire(key, &me, 1);
 
 	case_done(s);
 	ck_assert(case_holds(&s->lock, &me));
-	ck_assert_uint_gt(s->lock.record.token,
-	    (clock_wall_ms() / 1000 - 3600) << 20);
+	ck_assert_uint_eq(s->lock.record.token, 8);
+}
+END_TEST
+
+/* A record of the Java client, whose key happens to be that of ours. */
+START_TEST(test_record_of_another_format)
+{
+	struct key key = put_record("theirs", "\"ownerName\":{\"S\":\"x\"},"
+	    "\"leaseDuration\":{\"S\":\"20000\"},"
+	    "\"recordVersionNumber\":{\"S\":\"v\"}");
+	struct holder me = case_holder();
+	struct seen *s = case_acquire(key, &me, 1);
+
+	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
+	ck_assert_int_eq(s->code, DDBLOCK_E_BAD_RECORD);
+	/* Nothing of it was written to. */
+	s = case_acquire(key, &me, 1);
+	ck_assert_int_eq(s->code, DDBLOCK_E_BAD_RECORD);
 }
 END_TEST
 
@@ -469,6 +485,7 @@ main(void)
 	tcase_add_test(cases, test_last_shared_tokens);
 	tcase_add_loop_test(cases, test_unreadable_tokens, 0, 2);
 	tcase_add_test(cases, test_strange_record);
+	tcase_add_test(cases, test_record_of_another_format);
 	tcase_add_test(cases, test_release_of_one);
 	conformance_add(suite, cases);
 	return conformance_run(suite);

@@ -162,7 +162,7 @@ static const struct {
 	    "#broken_by ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
-	    "(attribute_not_exists(#token) OR "
+	    "(attribute_not_exists(#key) OR "
 	    "#token BETWEEN :zero AND :last)" },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
@@ -262,7 +262,7 @@ static const struct {
 	    "(attribute_not_exists(#xwait) AND #mode = :mode AND "
 	    "attribute_not_exists(#limit) AND size(#holders) < :most AND "
 	    "NOT contains(#holders, :hold))) AND "
-	    "(attribute_not_exists(#token) OR "
+	    "(attribute_not_exists(#key) OR "
 	    "#token BETWEEN :zero AND :last)" },
 	{ OPERATION_ACQUIRE, false, 3, NULL,
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
@@ -275,7 +275,7 @@ static const struct {
 	    "(attribute_not_exists(#xwait) AND #mode = :mode AND "
 	    "#limit = :limit AND size(#holders) < :limit AND "
 	    "NOT contains(#holders, :hold))) AND "
-	    "(attribute_not_exists(#token) OR "
+	    "(attribute_not_exists(#key) OR "
 	    "#token BETWEEN :zero AND :last)" },
 	{ OPERATION_ACQUIRE, true, 0, NULL,
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "

@@ -152,7 +152,7 @@ static const struct {
 	const char *attribute;	/* NULL: it is fine */
 } records[] = {
 	{ LOCK, "\"token\":{\"N\":\"7\"}", NULL },
-	{ LOCK, "", NULL },
+	{ LOCK, "", "token" },
 	{ LOCK, "\"token\":{\"S\":\"7\"}", "token" },
 	{ LOCK, "\"token\":{\"N\":\"-7\"}", "token" },
 	{ LOCK, "\"token\":{\"N\":\"1.5\"}", "token" },
@@ -270,7 +270,8 @@ START_TEST(test_scan)
 	struct dialect_view v;
 
 	ck_assert_int_eq(answer(OPERATION_SCAN, false,
-	    "{\"Items\":[{\"pk\":{\"S\":\"lock:b\"}},"
+	    "{\"Items\":[{\"pk\":{\"S\":\"lock:b\"},"
+	    "\"token\":{\"N\":\"1\"}},"
 	    "{\"pk\":{\"S\":\"session:1\"}},{\"pk\":{\"N\":\"1\"}},"
 	    "{\"pk\":{\"S\":\"lock:bad\"},\"token\":{\"S\":\"1\"}}],"
 	    "\"LastEvaluatedKey\":{\"pk\":{\"S\":\"session:1\"}}}", &v), 0);

@@ -76,7 +76,8 @@ END_TEST
 /* An endpoint that does not say it, or says what cannot be, spoils nothing. */
 START_TEST(test_cost_that_is_none)
 {
-	expect_cost("{\"Items\":[{\"pk\":{\"S\":\"lock:a\"}}]}", 1, 0);
+	expect_cost("{\"Items\":[{\"pk\":{\"S\":\"lock:a\"},"
+	    "\"token\":{\"N\":\"1\"}}]}", 1, 0);
 	expect_cost("{\"Items\":[],\"ScannedCount\":-1,\"ConsumedCapacity\":"
 	    "{\"CapacityUnits\":-1}}", 0, 0);
 	expect_cost("{\"Items\":[],\"ScannedCount\":1e300,"

@@ -181,8 +181,10 @@ START_TEST(test_scan_names)
 	struct dialect_view v;
 
 	ck_assert_int_eq(answer(&o, "{\"Items\":["
-	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"x y\"}},"
-	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"-\"}},"
+	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"x y\"},"
+	    "\"token\":{\"N\":\"1\"}},"
+	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"-\"},"
+	    "\"token\":{\"N\":\"1\"}},"
 	    "{\"pk\":{\"S\":\"lock:a\\u0000b\"},\"sk\":{\"S\":\"-\"}},"
 	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"b\\u0000c\"}},"
 	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"N\":\"1\"}},"
