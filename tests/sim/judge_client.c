@@ -170,7 +170,7 @@ judge_asked(struct judge *j, const struct fact *f)
 		h->n_again--;
 		r->leaves = true;
 	} else if (h != NULL && h->client == c) {
-		r->downgrading = h->downgrading;
+		r->downgrading = h->downgrading && !judge_downgrade_done(h);
 		h->downgrading = false;
 		h->read = !r->unread;
 		judge_hold_end(j, h, HOLD_RELEASED, END_RELEASED);

@@ -37,12 +37,11 @@ judge_downgrade_share(struct judge *j, struct judge_hold *h,
 	judge_hold_turn_over(j, h);
 }
 
-/* It may have been asked for and still land; until then it is exclusive. */
+/* What was not answered may still land; until then it is exclusive. */
 static void
 judge_downgrade_failed(struct judge *j, struct judge_hold *h, int code)
 {
-	if (code == DDBLOCK_E_NOMEM || code == DDBLOCK_E_LIMIT ||
-	    code == DDBLOCK_E_BAD_REQUEST || code == DDBLOCK_E_UNSUPPORTED)
+	if (code != DDBLOCK_E_UNREACHABLE && code != DDBLOCK_E_CANCELLED)
 		h->downgrading = false;
 	if (h->told_lost) {
 		h->state = HOLD_LOST;

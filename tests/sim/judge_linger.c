@@ -74,13 +74,15 @@ judge_linger_due_ms(const struct judge *j, const struct judge_hold *h)
 	return h->linger_ms - 1;
 }
 
-/* What it ends so has the gap of any loss. */
+/* What it ends so has the gap of any loss: from the deadline that its client
+ * was told, if that has passed, for it was told of no later one. */
 static void
 judge_linger_lose(struct judge *j, struct judge_hold *h)
 {
 	judge_hold_end(j, h, HOLD_LOST, END_LOST);
 	if (h->grant != NULL) {
-		h->grant->lost_ms = j->now_ms;
+		h->grant->lost_ms = h->until_ms < j->now_ms ? h->until_ms :
+		    j->now_ms;
 		h->grant->gap = true;
 	}
 	judge_notice_schedule(j, h);

@@ -145,6 +145,13 @@ judge_turns_granted(struct judge *j, const struct judge_hold *h)
 
 /* ---- standing back ---------------------------------------------------- */
 
+/* What is asked of a daemon that stands still, it reads when it goes on. */
+static uint64_t
+judge_turns_read_ms(const struct judge_request *r)
+{
+	return r->woken_ms > 0 ? r->woken_ms : r->asked_ms;
+}
+
 /* One of this host that asked until then, and waits. */
 static bool
 judge_turns_waits(const struct judge_lock *l, unsigned host,
@@ -154,7 +161,8 @@ judge_turns_waits(const struct judge_lock *l, unsigned host,
 
 	DL_FOREACH2(l->waiters, r, wait_next)
 	{
-		if (r->client->host == host && r->asked_ms < until_ms)
+		if (r->client->host == host &&
+		    judge_turns_read_ms(r) < until_ms)
 			return true;
 	}
 	return false;
@@ -197,7 +205,8 @@ judge_turns_left(struct judge *j, struct judge_lock *l,
 	if (j->rules.handover_max == 0 || g->n_told == 0 ||
 	    g->released_ms != JUDGE_NEVER || g->hand_gone ||
 	    g->idle_ms == JUDGE_NEVER || first == NULL || first->joint != 0 ||
-	    first->asked_ms >= g->idle_ms || first->shared != g->shared ||
+	    judge_turns_read_ms(first) >= g->idle_ms ||
+	    first->shared != g->shared ||
 	    first->limit != g->limit || first->fail_closed != g->fail_closed ||
 	    l->waited_ms[host] >= g->idle_ms)
 		return;
@@ -303,6 +312,11 @@ judge_turns_open_ms(const struct judge *j, const struct judge_lock *l,
 			end_ms = s->dead_ms;
 		if (s->ever_absent && s->absent_ms > end_ms)
 			end_ms = s->absent_ms;
+		/* Its last renewal landed late. Who only wishes is looked at
+		 * once in a lease. */
+		if (s->changed_ms > end_ms)
+			end_ms = s->changed_ms +
+			    judge_stretch_ms(j, s->lease_ms);
 		if (end_ms > open_ms)
 			open_ms = end_ms;
 	}

@@ -204,7 +204,7 @@ judge_watch_check_token(struct judge *j, const struct judge_watch *w,
 	uint64_t least = f->shared ? w->token_exclusive : w->token;
 
 	if (f->state < FACT_HELD || !l->known || l->spent ||
-	    l->age != w->age)
+	    l->age != w->age || judge_watch_needs_audit(w))
 		return;
 	/* Of a record that was repaired by hand, what was before is gone. */
 	if (f->token > l->token && l->token > 0)
