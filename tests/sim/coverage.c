@@ -270,8 +270,9 @@ coverage_add_history(struct coverage *c, const struct plan *p,
 
 void
 coverage_add_foreign(struct coverage *c, const struct plan *p,
-    const struct judge_counts *counts)
+    const struct coverage_history *h, const struct judge_counts *counts)
 {
+	enum plan_format format = p->namespaces[0].format;
 	const uint64_t met[COVERAGE_FOREIGNS] = {
 		[COVERAGE_FOREIGN_HISTORIES] = 1,
 		[COVERAGE_FOREIGN_GRANTS] = counts->grants,
@@ -283,7 +284,11 @@ coverage_add_foreign(struct coverage *c, const struct plan *p,
 	};
 
 	for (size_t i = 0; i < COVERAGE_FOREIGNS; i++)
-		c->foreign[p->namespaces[0].format][i] += met[i];
+		c->foreign[format][i] += met[i];
+	for (size_t i = 0; i < STEP_KINDS; i++)
+		c->foreign_steps[format][i] += h->steps_hit[i];
+	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
+		c->foreign_holds[format][i] += h->holds_hit[i];
 }
 
 void

@@ -89,6 +89,8 @@ struct coverage {
 	uint64_t holds_hit[COVERAGE_HOLDS];
 	/* histories with older clients, by their format: how often */
 	uint64_t foreign[FORMATS][COVERAGE_FOREIGNS];
+	uint64_t foreign_steps[FORMATS][STEP_KINDS];
+	uint64_t foreign_holds[FORMATS][COVERAGE_HOLDS];
 };
 
 /* What one history knows until it is over. */
@@ -111,7 +113,7 @@ void coverage_add_history(struct coverage *, const struct plan *,
     const struct coverage_history *);
 struct judge_counts;
 void coverage_add_foreign(struct coverage *, const struct plan *,
-    const struct judge_counts *);
+    const struct coverage_history *, const struct judge_counts *);
 void coverage_add(struct coverage *to, const struct coverage *from);
 
 /* How a core's objects have moved on since the last look at it. */

@@ -232,7 +232,8 @@ check_meagre(const struct coverage *c, FILE *to)
 }
 
 /* Each format, and each of ours and theirs takes what the other had; but of
- * what never ends nothing is taken, and few begin with a mistake. */
+ * what never ends nothing is taken, and their own mistakes and clashes are few.
+ */
 static bool
 check_foreign(const struct coverage *c, FILE *to)
 {
@@ -242,6 +243,7 @@ check_foreign(const struct coverage *c, FILE *to)
 		for (int j = 0; j < COVERAGE_FOREIGNS; j++) {
 			if (c->foreign[i][j] > 0 ||
 			    j == COVERAGE_FOREIGN_MISTAKES ||
+			    j == COVERAGE_FOREIGN_CLASHES ||
 			    (i == FORMAT_JS_CLOSED &&
 			    j > COVERAGE_FOREIGN_MISTAKES))
 				continue;
@@ -250,6 +252,44 @@ check_foreign(const struct coverage *c, FILE *to)
 			    plan_format_name((enum plan_format)i), j + 1);
 			good = false;
 		}
+	return good;
+}
+
+static bool
+check_foreign_has(enum plan_format format, const char *what,
+    uint64_t histories, FILE *to)
+{
+	if (histories > 0)
+		return true;
+	(void)fprintf(to, "not reached: %s with older clients, %s\n",
+	    plan_format_name(format), what);
+	return false;
+}
+
+/* What a client of ours can do there. What never ends is no lease of anybody's,
+ * and has no terms. */
+static bool
+check_foreign_terms(const struct coverage *c, enum plan_format format,
+    FILE *to)
+{
+	static const enum coverage_hold holds[] = { COVERAGE_HOLD_REENTRANT,
+		COVERAGE_HOLD_MAX, COVERAGE_HOLD_KEEPALIVE,
+		COVERAGE_HOLD_DANGER, COVERAGE_HOLD_MANUAL,
+		COVERAGE_HOLD_STAYS, COVERAGE_HOLD_STAYS_LEFT };
+	static const enum step_kind steps[] = { STEP_RELEASE, STEP_RENEW,
+		STEP_CANCEL, STEP_GET, STEP_LIST, STEP_WATCH, STEP_UNWATCH,
+		STEP_DRAIN, STEP_CLOSE, STEP_BREAK, STEP_RESUME };
+	bool ends = format != FORMAT_JS_CLOSED;
+	size_t n_holds = sizeof(holds) / sizeof(holds[0]);
+	size_t n_steps = sizeof(steps) / sizeof(steps[0]);
+	bool good = true;
+
+	for (size_t i = 0; i < (ends ? n_holds : 1); i++)
+		good &= check_foreign_has(format, coverage_hold_name(holds[i]),
+		    c->foreign_holds[format][holds[i]], to);
+	for (size_t i = 0; i < n_steps - !ends; i++)
+		good &= check_foreign_has(format, plan_step_name(steps[i]),
+		    c->foreign_steps[format][steps[i]], to);
 	return good;
 }
 
@@ -278,6 +318,9 @@ coverage_check(const struct coverage *c, FILE *to)
 		good &= check_outcomes(c, to);
 		good &= check_faults(c, to);
 		good &= check_foreign(c, to);
+		for (int i = FORMAT_AWSLABS; i < FORMATS; i++)
+			good &= check_foreign_terms(c, (enum plan_format)i,
+			    to);
 	}
 	return good;
 }

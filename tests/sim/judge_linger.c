@@ -104,10 +104,13 @@ static bool
 judge_linger_may_last(const struct judge *j, const struct judge_hold *h)
 {
 	const struct judge_rules *r = &j->rules;
+	uint64_t sent_ms = h->record_sent_ms;
 
-	if (h->grant == NULL || h->until_ms >= h->end_ms)
-		return h->grant == NULL && !r->sees_table;
-	return h->grant->session->sent_ms + judge_most_ms(j, h->client->host,
+	if (!r->sees_table || h->until_ms >= h->end_ms)
+		return !r->sees_table && h->grant == NULL;
+	if (h->grant != NULL)
+		sent_ms = h->grant->session->sent_ms;
+	return sent_ms + judge_most_ms(j, h->client->host,
 		r->lease_ms - r->margin_ms) > j->now_ms;
 }
 

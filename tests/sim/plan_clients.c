@@ -95,8 +95,8 @@ clients_share(struct dice *d, struct plan_step *s, unsigned key)
 
 /* On terms of its own, now and then: an end, a promise that is kept or not,
  * a warning. */
-static void
-clients_terms(struct dice *d, struct plan_step *s)
+void
+dice_terms(struct dice *d, struct plan_step *s)
 {
 	const struct core_namespace *n = &d->plan->ns;
 
@@ -141,8 +141,8 @@ clients_breaker(struct dice *d, struct plan_step lock)
 }
 
 /* It keeps something in the lock, now and then. */
-static void
-clients_keep(struct dice *d, struct plan_step *s)
+void
+dice_keep(struct dice *d, struct plan_step *s)
 {
 	if ((d->extras & DICE_KEEP) == 0 || s->shared || s->reentrant)
 		return;
@@ -174,8 +174,8 @@ clients_come_back(struct dice *d, struct plan_step lock)
 }
 
 /* Its client may leave it for a while, and often does. */
-static void
-clients_linger(struct dice *d, struct plan_step *s)
+void
+dice_linger(struct dice *d, struct plan_step *s)
 {
 	if ((d->extras & DICE_LINGER) == 0 || s->fail_closed || s->manual ||
 	    s->stays || !dice_percent(d, 20))
@@ -202,7 +202,7 @@ clients_own(struct dice *d, struct plan_step *s)
 		if (dice_percent(d, 50))
 			s->end = END_CLOSE;
 	}
-	clients_terms(d, s);
+	dice_terms(d, s);
 }
 
 /* Others beside it, of the same namespace, to be had as one. */
@@ -244,12 +244,12 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 		    dice(d, d->plan->ns.lease_ms / 2);
 	if (strchr(s->key, '+') == NULL) {
 		clients_own(d, s);
-		clients_keep(d, s);
+		dice_keep(d, s);
 	}
 	if (s->fail_closed)
 		clients_breaker(d, *s);
 	else
-		clients_linger(d, s);
+		dice_linger(d, s);
 }
 
 void
@@ -267,8 +267,8 @@ dice_lock(struct dice *d, uint64_t at_ms, unsigned host, unsigned key,
 }
 
 /* Something else than locking. */
-static void
-clients_other(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
+void
+dice_other(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key)
 {
 	static const unsigned weights[] = { 25, 15, 20, 12, 6, 5, 17, 15 };
@@ -292,8 +292,8 @@ clients_other(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 }
 
 /* It watches, or does no more. */
-static void
-clients_watch(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
+void
+dice_watch(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key)
 {
 	if (dice_percent(d, 75))
@@ -317,10 +317,10 @@ clients_life(struct dice *d, unsigned client, unsigned host)
 			key = (unsigned)dice(d, d->n_keys);
 		clients_lock(d, at_ms, client, host, key);
 		if (dice_percent(d, 25))
-			clients_other(d, at_ms + dice(d, lease_ms), client,
+			dice_other(d, at_ms + dice(d, lease_ms), client,
 			    host, key);
 		if ((d->extras & DICE_WATCH) != 0 && dice_percent(d, 15))
-			clients_watch(d, at_ms + dice(d, lease_ms), client,
+			dice_watch(d, at_ms + dice(d, lease_ms), client,
 			    host, key);
 		at_ms += 1 + dice(d, 3 * lease_ms);
 		if (dice_percent(d, 50))

@@ -83,6 +83,17 @@ void dice_clients(struct dice *);
 void dice_lock(struct dice *, uint64_t at_ms, unsigned host, unsigned key,
     uint64_t wait_ms, uint64_t hold_ms);
 
+/* What goes with a lock, if the plan has such: terms of its own; what is kept
+ * in it; who comes back for it, at last, for it may add steps. */
+void dice_terms(struct dice *, struct plan_step *lock);
+void dice_keep(struct dice *, struct plan_step *lock);
+void dice_linger(struct dice *, struct plan_step *lock);
+/* Something else than locking, or it watches. */
+void dice_other(struct dice *, uint64_t at_ms, unsigned client, unsigned host,
+    unsigned key);
+void dice_watch(struct dice *, uint64_t at_ms, unsigned client, unsigned host,
+    unsigned key);
+
 /* plan_faults.c */
 void dice_faults(struct dice *);
 

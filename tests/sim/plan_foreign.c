@@ -132,8 +132,28 @@ foreign_times(struct dice *d)
 
 /* ---- clients ---------------------------------------------------------- */
 
-static struct plan_step *
-foreign_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host)
+/* Ours may want it on terms of their own; what never ends has few. */
+static void
+foreign_terms(struct dice *d, struct plan_step *s)
+{
+	if (d->plan->namespaces[0].format == FORMAT_JS_CLOSED) {
+		s->fail_closed = true;
+		s->reentrant = (d->extras & DICE_TERMS) != 0 &&
+		    dice_percent(d, 25);
+		return;
+	}
+	if ((d->extras & DICE_STAYS) != 0 && dice_percent(d, 15)) {
+		s->stays = true;
+		if (dice_percent(d, 50))
+			s->end = END_CLOSE;
+	}
+	dice_terms(d, s);
+	dice_linger(d, s);
+}
+
+static void
+foreign_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
+    unsigned key)
 {
 	static const unsigned weights[] = { 75, 10, 5, 10 };
 	uint64_t lease_ms = d->plan->ns.lease_ms;
@@ -141,7 +161,7 @@ foreign_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host)
 
 	s->client = client;
 	s->host = host;
-	dice_key(d, (unsigned)dice(d, d->n_keys), s->key);
+	dice_key(d, key, s->key);
 	s->wait_ms = dice_percent(d, 20) ? dice(d, lease_ms / 4) :
 	    dice_percent(d, 70) ? 1 + dice(d, 4 * lease_ms) : PLAN_FOREVER;
 	s->hold_ms = dice_percent(d, 60) ? dice(d, lease_ms / 2) :
@@ -150,26 +170,34 @@ foreign_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host)
 	if (plan_is_peer(host))
 		s->end = dice_percent(d, 90) ? END_RELEASE : END_NEVER;
 	else
-		s->fail_closed =
-		    d->plan->namespaces[0].format == FORMAT_JS_CLOSED;
-	return s;
+		foreign_terms(d, s);
 }
 
 /* What nobody frees any more an administrator breaks; early, now and then. */
 static void
-foreign_breaker(struct dice *d, const struct plan_step *lock)
+foreign_breaker(struct dice *d, uint64_t locked_ms, unsigned key)
 {
 	uint64_t lease_ms = d->plan->ns.lease_ms;
-	struct plan_step *b;
-	char key[PLAN_KEY_MAX];
-
-	memcpy(key, lock->key, sizeof(key));
-	b = dice_fault(d, STEP_BREAK, lock->at_ms + lease_ms +
+	struct plan_step *b = dice_fault(d, STEP_BREAK, locked_ms + lease_ms +
 	    dice(d, 3 * lease_ms), dice_host(d));
+
 	if (b == NULL)
 		return;
 	b->client = ++d->n_clients;
-	memcpy(b->key, key, sizeof(key));
+	dice_key(d, key, b->key);
+}
+
+/* What a client of ours does beside locking. */
+static void
+foreign_aside(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
+    unsigned key)
+{
+	uint64_t lease_ms = d->plan->ns.lease_ms;
+
+	if (dice_percent(d, 25))
+		dice_other(d, at_ms + dice(d, lease_ms), client, host, key);
+	if ((d->extras & DICE_WATCH) != 0 && dice_percent(d, 15))
+		dice_watch(d, at_ms + dice(d, lease_ms), client, host, key);
 }
 
 static void
@@ -181,13 +209,16 @@ foreign_life(struct dice *d, unsigned host)
 	unsigned breaks = p->namespaces[0].format == FORMAT_JS_CLOSED ? 30 : 3;
 
 	while (at_ms < p->end_ms) {
-		struct plan_step *s = foreign_lock(d, at_ms, client, host);
+		unsigned key = (unsigned)dice(d, d->n_keys);
 
+		foreign_lock(d, at_ms, client, host, key);
 		if (dice_percent(d, breaks))
-			foreign_breaker(d, s);
+			foreign_breaker(d, at_ms, key);
 		/* One of theirs does one thing after the other. */
 		if (plan_is_peer(host))
 			client = ++d->n_clients;
+		else
+			foreign_aside(d, at_ms, client, host, key);
 		at_ms += 1 + dice(d, 3 * p->ns.lease_ms);
 	}
 }
@@ -309,6 +340,8 @@ dice_foreign(struct dice *d)
 	foreign_format(d);
 	foreign_times(d);
 	foreign_machines(d);
+	if (dice_percent(d, 70))
+		d->extras = DICE_TERMS | DICE_WATCH | DICE_STAYS | DICE_LINGER;
 	d->n_keys = 1 + (unsigned)dice(d, 3);
 	for (unsigned i = 0; i < p->n_hosts; i++)
 		for (unsigned n = 1 + (unsigned)dice(d, 3); n > 0; n--)

@@ -378,7 +378,8 @@ world_run(const struct plan *p, const struct world_options *options,
 	judge_count(w->judge, &ret->counts);
 	w->history.grants = ret->counts.grants;
 	if (options->coverage != NULL && !w->guilty && foreign)
-		coverage_add_foreign(options->coverage, p, &ret->counts);
+		coverage_add_foreign(options->coverage, p, &w->history,
+		    &ret->counts);
 	else if (options->coverage != NULL && !w->guilty)
 		coverage_add_history(options->coverage, p, &w->history);
 	world_done(w);
