@@ -33,8 +33,9 @@
 #define JS_COUNT ", #fencingToken = if_not_exists(#fencingToken, :zero) + "    \
 	":tokens"
 #define JS_TOKEN ", #fencingToken = :token"
-#define JS_MORE ", #fencingToken = #fencingToken + :tokens"
 #define JS_ROOM "#fencingToken BETWEEN :zero AND :last"
+/* Of a hold of ours: raised to that, however often it lands. */
+#define JS_BELOW "#fencingToken BETWEEN :zero AND :token"
 /* What is not in the format is not overwritten unseen. */
 #define JS_FREE "attribute_not_exists(#key) OR "                               \
 	"(#leaseDurationMs = :released AND " JS_ROOM                           \
@@ -192,8 +193,9 @@ js_open_plan(const struct dialect_table *table, const struct operation *o,
 			p->condition = JS_AS_SEEN;
 		break;
 	case OPERATION_EXTEND:
-		p->set = timed ? JS_RENEW JS_MORE JS_TIME : JS_RENEW JS_MORE;
-		p->condition = JS_OURS " AND " JS_ROOM;
+		p->set = timed ? JS_RENEW JS_TOKEN JS_TIME :
+		    JS_RENEW JS_TOKEN;
+		p->condition = JS_OURS " AND " JS_BELOW;
 		break;
 	default:
 		p->set = timed ? JS_RENEW JS_TIME : JS_RENEW;

@@ -268,6 +268,7 @@ START_TEST(test_ours)
 		life_put(&l, item);
 		(void)snprintf(before, sizeof(before), "%s", life_item(&l));
 		o.beat = 5;
+		o.token_seen = 7;
 		o.tokens = 3;
 		life_expect(&l, &o, "", done ? OUTCOME_DONE :
 		    OUTCOME_CONFLICT);
@@ -306,6 +307,26 @@ START_TEST(test_extend_has_an_end)
 	o.tokens = 1;
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	ck_assert_uint_eq(l.outcome.lock.token, TOKEN_MAX);
+	life_done(&l);
+}
+END_TEST
+
+/* It is to be that high, however often it lands; and never lower. */
+START_TEST(test_extend_once)
+{
+	struct life l = begin(false);
+	struct operation o = life_make(OPERATION_EXTEND);
+
+	life_put(&l, mine(&l, me.grant.high, 0, "3000", "7"));
+	o.token_seen = 7;
+	o.tokens = UINT64_C(1) << 50;
+	life_expect(&l, &o, "aaa", OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.lock.token, 7 + o.tokens);
+	ck_assert_uint_eq(l.outcome.lock.beat, 4);
+	o.beat = 4;
+	o.tokens--;
+	life_expect(&l, &o, "", OUTCOME_CONFLICT);
+	ck_assert_uint_eq(l.outcome.lock.token, 8 + o.tokens);
 	life_done(&l);
 }
 END_TEST
@@ -473,6 +494,7 @@ main(void)
 	tcase_add_loop_test(tcase, test_ours, 0,
 	    sizeof(holds) / sizeof(holds[0]));
 	tcase_add_test(tcase, test_extend_has_an_end);
+	tcase_add_test(tcase, test_extend_once);
 	tcase_add_test(tcase, test_break);
 	tcase_add_loop_test(tcase, test_lost_answers, 0, LIFE_NETS);
 	tcase_add_test(tcase, test_late_copies);
