@@ -250,6 +250,7 @@ struct core_part {
 	uint32_t namespace_index;
 	struct key key;
 	uint64_t token;
+	char *token_text;	/* of one beyond TOKEN_MAX; or NULL */
 	uint64_t hold;	/* its own number; the first one's is that of all */
 };
 

@@ -431,6 +431,16 @@ grant_prefetch(struct core *core, struct grant *g)
 	(void)submission_send(core, l, OPERATION_EXTEND, g);
 }
 
+/* Who asked for it is told when the record has the token that is told. */
+static void
+grant_raise(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	if (l->submission == NULL && !lock_must_wait(core, l))
+		(void)submission_send(core, l, OPERATION_EXTEND, g);
+}
+
 static void
 grant_advance_held(struct core *core, struct grant *g)
 {
@@ -444,7 +454,9 @@ grant_advance_held(struct core *core, struct grant *g)
 		downgrade_advance(core, g);
 		return;
 	}
-	if (g->holds != NULL) {
+	if (level_lacks(g) > 0) {
+		grant_raise(core, g);
+	} else if (g->holds != NULL) {
 		grant_released(core, g, 0, 0, NULL);
 		if (lock_rid_of_stale_wish(core, g->lock))
 			return;

@@ -155,6 +155,7 @@ uint16_t grant_tokens(const struct grant *);
 bool grant_has_token(const struct grant *);
 uint64_t grant_next_token(struct grant *);
 void grant_set_tokens(struct grant *, uint64_t last);
+void grant_raise_tokens(struct core *, struct grant *, uint64_t last);
 const char *grant_token_text(const struct grant *);
 bool grant_set_token_text(struct grant *, const char *text);
 void grant_adopt(struct core *, struct grant *, const struct lock_record *);
@@ -345,6 +346,14 @@ struct lock *joint_obstacle(const struct core *, const struct joint *);
 struct hold *joint_speaker(struct hold *);
 void joint_lose(struct core *, struct hold *, enum core_loss);
 void joint_ended(struct core *, struct hold *);
+
+/* level.c */
+bool level_has_tokens(const struct namespace *);
+uint64_t level_lacks(const struct grant *);
+struct lock *level_first(const struct joint *);
+void level_due(struct core *, const struct grant *);
+void level_stored(struct core *, struct lock *, const struct grant *,
+    const struct outcome *);
 
 /* together.c */
 bool together_send(struct core *, struct lock *);

@@ -44,6 +44,14 @@ joint_compare(const void *a, const void *b)
 	    (x->length > y->length) - (x->length < y->length);
 }
 
+static void
+joint_free_answer(struct joint *j)
+{
+	for (uint32_t i = 0; i < j->n_rows; i++)
+		free(j->answer[i].token_text);
+	free(j->answer);
+}
+
 /* The core goes away: its locks and holds are freed without it. */
 void
 joint_free_all(struct core *core)
@@ -55,7 +63,7 @@ joint_free_all(struct core *core)
 	{
 		for (uint32_t i = 0; !j->held && i < j->n; i++)
 			hold_free(core, j->parts[i].hold);
-		free(j->answer);
+		joint_free_answer(j);
 		free(j);
 	}
 	DL_FOREACH_SAFE(core->togethers, t, next_together)
@@ -79,7 +87,7 @@ joint_free(struct core *core, struct joint *j)
 		}
 	}
 	DL_DELETE(core->joints, j);
-	free(j->answer);
+	joint_free_answer(j);
 	free(j);
 }
 
@@ -155,7 +163,7 @@ joint_new(struct core *core, struct request *r,
 		return DDBLOCK_E_NOMEM;
 	DL_APPEND(core->joints, j);
 	j->request = r;
-	j->rows = ask->n_keys > 0;
+	j->several = ask->n_keys > 0;
 	j->answer = calloc(n, sizeof(*j->answer));
 	code = j->answer == NULL ? DDBLOCK_E_NOMEM :
 	    joint_add_locks(core, j, joint_bridge(r->ns), ask, keys, n);
@@ -369,12 +377,26 @@ joint_release_locks(struct core *core, struct joint *j)
 	}
 }
 
+/* The token is told in full if it can be: without memory it is less exact. Over
+ * a bridge the old record's may be the greater one. */
+static void
+joint_answer(struct joint *j, const struct hold *h)
+{
+	const char *text = grant_token_text(j->parts[j->n_rows].hold->grant);
+
+	j->answer[j->n_rows++] = (struct core_part){
+		.namespace_index = h->lock->ns->index,
+		.key = lock_key(h->lock), .token = h->token,
+		.token_text = text == NULL ? NULL : strdup(text),
+		.hold = h->notice.hold,
+	};
+}
+
 static void
 joint_grant(struct core *core, struct joint *j)
 {
 	struct request *r = j->request;
 	const struct namespace *ns = r->ns;
-	uint32_t n_rows = 0;
 
 	/* Each has a number of its own; the first one's is that of all. */
 	for (uint32_t i = 0; i < j->n; i++) {
@@ -384,11 +406,7 @@ joint_grant(struct core *core, struct joint *j)
 		terms_begin(core, h);
 		if (h->lock->ns != ns)
 			continue;
-		j->answer[n_rows++] = (struct core_part){
-			.namespace_index = h->lock->ns->index,
-			.key = lock_key(h->lock), .token = h->token,
-			.hold = h->notice.hold,
-		};
+		joint_answer(j, h);
 	}
 	joint_forsake(j);
 	j->held = true;
@@ -396,7 +414,7 @@ joint_grant(struct core *core, struct joint *j)
 	queue_fill_grant(core, r, j->parts[0].hold);
 	r->reply.token = j->answer[0].token;
 	r->reply.parts = j->answer;
-	r->reply.n_parts = j->rows ? n_rows : 0;
+	r->reply.n_parts = j->several ? j->n_rows : 0;
 	request_reply(core, r, 0, 0, NULL);
 	joint_release_locks(core, j);
 	if (joint_is_endangered(core, j))
@@ -446,6 +464,25 @@ joint_wait_for_all(struct joint *j, uint32_t first)
 		queue_join(j->parts[first].lock, j->request);
 }
 
+/* All of them are had, and @l's record, and maybe others, has a lower token
+ * than is to be told (level.c). It waits there, for whatever may befall it. */
+static void
+joint_wait_for_tokens(struct core *core, struct joint *j, struct lock *l)
+{
+	struct request *r = j->request;
+	struct lock *before = r->lock;
+
+	if (before != l) {
+		if (before != NULL)
+			queue_part(r);
+		queue_join(l, r);
+		if (!r->overdue && r->client->draining)
+			queue_overdue(core, r);
+	}
+	for (uint32_t i = 0; i < j->n; i++)
+		lock_advance(core, j->parts[i].lock);
+}
+
 /* Some of them were lost, so all are: those that are in the record still stay
  * there until their holder's gap is over. */
 static void
@@ -474,6 +511,7 @@ joint_start_again(struct core *core, struct joint *j)
 static void
 joint_advance(struct core *core, struct joint *j)
 {
+	struct lock *lower;
 	uint32_t first;
 
 	if (j->held) {
@@ -490,10 +528,12 @@ joint_advance(struct core *core, struct joint *j)
 		joint_wait_for_all(j, first);
 	else if (first < j->n)
 		joint_wait(core, j, first);
-	else if (joint_is_whole(core, j))
-		joint_grant(core, j);
-	else
+	else if (!joint_is_whole(core, j))
 		joint_start_again(core, j);
+	else if ((lower = level_first(j)) != NULL)
+		joint_wait_for_tokens(core, j, lower);
+	else
+		joint_grant(core, j);
 }
 
 void

@@ -152,8 +152,8 @@ enum operation_kind {
  *     lost answer the first of them tells whether it was done.
  * EXTEND
  *     The only holder is @me and the token is @token_seen; it rises by
- *     @tokens. For exclusive use: those who share a lock need no tokens of
- *     their own.
+ *     @tokens, which over a bridge may be any number. For exclusive use: those
+ *     who share a lock need no tokens of their own.
  * UPDATE
  *     @me is among the holders, and the record's revision is lower than
  *     @revision, or it has none. The record's contents become @contents, and
@@ -177,7 +177,8 @@ enum operation_kind {
  *     gets another beat, a higher one with each attempt: above @beat, and by
  *     BEATS_MAX at most above it unless it is a time.
  * EXTEND, UPDATE, in a format without sessions
- *     As REFRESH; and the token rises by @tokens, or the contents become
+ *     As REFRESH; and the token becomes @token_seen and @tokens, or that of
+ *     @version and @tokens, if it is not above that; or the contents become
  *     @contents (@owner is who has it).
  * RELEASE, in a format without sessions
  *     The holder is holders[0], by any of its renewals.
@@ -210,7 +211,7 @@ struct operation {
 	/* ACQUIRE: for which use. WANT, UNWANT: which wishes. Never NONE. */
 	enum lock_mode mode;
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
-	uint32_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
+	uint64_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
 	uint64_t token_seen;		/* ACQUIRE of dead, EXTEND, BREAK */
 	const struct holder *dead;		/* ACQUIRE */
 	size_t n_dead;

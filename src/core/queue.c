@@ -253,7 +253,7 @@ queue_expire(struct core *core, struct request *r)
 			view_lock(core, busy, core->now_ms, view);
 		r->holder = view;
 		r->reply.holder = view;
-		if (r->joint != NULL && r->joint->rows)
+		if (r->joint != NULL && r->joint->several)
 			r->reply.key = lock_key(busy);
 		if (view != NULL && view->silent && text == NULL)
 			text = "its holder gives no sign of life, but is "

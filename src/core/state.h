@@ -350,8 +350,9 @@ struct joint {
 	bool due;
 	bool in_order;		/* something was in the way of all at once */
 	bool held;		/* by the client, and no more for the request */
-	bool rows;		/* it was asked for several keys */
+	bool several;		/* it was asked for several keys */
 	uint32_t n;
+	uint32_t n_rows;	/* of the answer */
 	uint32_t n_left;	/* held: not forgotten yet */
 	struct part parts[];	/* in the order of their keys; those of a bridge
 				 * before all others */

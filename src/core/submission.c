@@ -243,7 +243,9 @@ submission_prepare_extend(struct grant *g, struct submission *s)
 	g->lock->version = NULL;
 	o->version = s->version;
 	o->token_seen = g->token_last;
-	o->tokens = grant_tokens(g);
+	o->tokens = level_lacks(g);
+	if (o->tokens == 0)
+		o->tokens = grant_tokens(g);
 }
 
 /* Its contents follow: submission_update(). */

@@ -15,7 +15,9 @@ grant_tokens(const struct grant *g)
 {
 	const struct core_namespace *t = &g->lock->ns->settings;
 
-	if (g->mode == LOCK_MODE_SHARED || t->life != LOCK_LIFE_SESSION)
+	/* Over a bridge a block would only be ahead of the other record. */
+	if (g->mode == LOCK_MODE_SHARED || t->life != LOCK_LIFE_SESSION ||
+	    level_has_tokens(g->lock->ns))
 		return 1;
 	return (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
 }
@@ -48,6 +50,16 @@ grant_set_tokens(struct grant *g, uint64_t last)
 	g->token_next = last - grant_tokens(g) + 1;
 }
 
+/* The record has more, and nobody else may give them. */
+void
+grant_raise_tokens(struct core *core, struct grant *g, uint64_t last)
+{
+	if (last <= g->token_last)
+		return;
+	g->token_last = last;
+	level_due(core, g);
+}
+
 /* The token in full; NULL: it is the number. */
 const char *
 grant_token_text(const struct grant *g)
@@ -78,9 +90,8 @@ grant_adopt(struct core *core, struct grant *g,
 {
 	struct lock *l = g->lock;
 
-	if (g->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1 &&
-	    record->token > g->token_last)
-		g->token_last = record->token;
+	if (g->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1)
+		grant_raise_tokens(core, g, record->token);
 	if (!l->wish_seen) {
 		l->run = 0;
 		l->run_started_ms = core->now_ms;

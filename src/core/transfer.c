@@ -351,10 +351,11 @@ transfer_extended(struct core *core, struct lock *l, struct submission *s,
 	transfer_seen(core, l, o, s->submit.operation.submitted_ms);
 	if (g == NULL || g->state != GRANT_HELD)
 		return;
-	if (l->ns->settings.life == LOCK_LIFE_SESSION)
+	/* For the next holder; or what is there by now. */
+	if (l->ns->settings.life == LOCK_LIFE_SESSION || g->holds != NULL ||
+	    o->kind != OUTCOME_DONE)
 		grant_adopt(core, g, &o->lock);
-	else if (o->kind == OUTCOME_DONE &&
-	    grant_set_token_text(g, o->lock.token_text))
+	else if (grant_set_token_text(g, o->lock.token_text))
 		grant_set_tokens(g, o->lock.token);
 }
 
@@ -447,6 +448,7 @@ transfer_dispatch(struct core *core, struct lock *l, struct submission *s,
 		break;
 	case OPERATION_EXTEND:
 		transfer_extended(core, l, s, o);
+		level_stored(core, l, grant_find(l, s->holder.grant), o);
 		break;
 	case OPERATION_UPDATE:
 		transfer_updated(core, l, s, o);

@@ -141,7 +141,7 @@ record_refuse_form(const struct record_format *f, const struct operation *o,
 	if (o->kind == OPERATION_ACQUIRE && o->tokens != 1)
 		return "an acquire takes one token here";
 	if (o->kind == OPERATION_EXTEND &&
-	    (o->tokens == 0 || o->tokens > TOKENS_MAX))
+	    (o->tokens == 0 || o->tokens > TOKEN_MAX))
 		return "too many tokens at once";
 	if (o->kind == OPERATION_RELEASE && o->n_holders != 1)
 		return "a record has one holder here";

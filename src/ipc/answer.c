@@ -238,7 +238,7 @@ answer_parts(struct connection *c, struct buffer *b, const char *tag,
 		codec_text_value(b, "ns", s->calls.namespace_name(s->arg,
 		    part->namespace_index));
 		answer_name(b, part->key);
-		codec_number(b, "token", part->token);
+		answer_token(b, part->token, part->token_text);
 		codec_end(b, NULL);
 	}
 }

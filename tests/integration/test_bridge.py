@@ -3,6 +3,7 @@
 Three daemons, one for each phase: the old format, the bridge, the native one.
 Any two neighbours exclude each other, whoever comes first, and whatever dies.
 """
+import base64
 import unittest
 
 import harness
@@ -17,19 +18,22 @@ def namespace(name, table, more=""):
     return text.replace("[namespace default]", f"[namespace {name}]")
 
 
-class Bridge(unittest.TestCase):
+class Phases:
+    """A daemon in each."""
+    format = None  # of the old ones, with what it needs
+
     def setUp(self):
         harness.need_dynamodb()
-        test = self._testMethodName
+        test = f"{type(self).__name__}-{self._testMethodName}"
         self.old, self.new = f"old-{test}", f"new-{test}"
         create_table(self.old, "key")
         create_table(self.new, "key")
-        old = "format = awslabs\nlease_text = go\n"
         self.daemons = {
-            "old": self.daemon(namespace("default", self.old, old)),
+            "old": self.daemon(
+                namespace("default", self.old, self.format)),
             "bridge": self.daemon(
                 namespace("default", self.new, "bridge = old\n") +
-                namespace("old", self.old, old)),
+                namespace("old", self.old, self.format)),
             "native": self.daemon(namespace("default", self.new)),
         }
         # The first request of each looks at its table.
@@ -53,6 +57,10 @@ class Bridge(unittest.TestCase):
         reply = client.call(request)
         self.assertEqual(reply.code, "OK", reply)
         return reply
+
+
+class Bridge(Phases, unittest.TestCase):
+    format = "format = awslabs\nlease_text = go\n"
 
     def exclude(self, first, second):
         """One holds, the other waits, and gets it when that is released."""
@@ -148,6 +156,133 @@ class Bridge(unittest.TestCase):
             status, _, errors = daemon.run()
             self.assertNotEqual(status, 0)
             self.assertIn(why, errors)
+
+
+class Tokens(Phases):
+    """Where the old format has tokens, too, those of both kinds only rise."""
+
+    def put(self, token):
+        """Free, in the old format, with that token."""
+        raise NotImplementedError
+
+    def token_of(self, item):
+        raise NotImplementedError
+
+    def setUp(self):
+        super().setUp()
+        self.last = 0
+
+    def take(self, client, key="k"):
+        held = self.grant(client, f"ACQUIRE {key} wait=30s")
+        token = int(held.arguments.get("token_text", held["token"]))
+        self.assertGreater(token, self.last, held)
+        self.last = token
+        return held
+
+    def pass_on(self, *phases):
+        for phase in phases:
+            client = self.client(phase)
+            held = self.take(client)
+            if phase == "bridge":
+                self.expect_records(self.last)
+            self.grant(client, f"RELEASE id={held['id']}")
+
+    def records(self):
+        old = dynamodb("GetItem", TableName=self.old, ConsistentRead=True,
+                       Key={"key": {"S": "k"}})["Item"]
+        new = dynamodb("GetItem", TableName=self.new, ConsistentRead=True,
+                       Key={"key": {"S": "lock:k"}})["Item"]
+        return self.token_of(old), int(new["token"]["N"])
+
+    def expect_records(self, token):
+        self.assertEqual(self.records(), (token, token))
+
+    def test_tokens_rise(self):
+        self.pass_on("old", "old", "bridge", "old", "bridge", "bridge", "old",
+                     "bridge", "native", "bridge", "native", "native",
+                     "bridge", "bridge", "native")
+
+    def test_from_client_to_client(self):
+        clients = [self.client("bridge") for _ in range(5)]
+        held = self.take(clients[0])
+        waiting = [c.send("ACQUIRE k wait=30s") for c in clients[1:]]
+        for at, tag in enumerate(waiting):
+            self.grant(clients[at], f"RELEASE id={held['id']}")
+            held = clients[at + 1].reply(tag)
+            self.assertEqual(held.code, "OK", held)
+            self.assertGreater(int(held["token"]), self.last)
+            self.last = int(held["token"])
+            self.expect_records(self.last)
+
+    def test_several_keys(self):
+        tokens = {"k1": 0, "k2": 0}
+        for phase in ("old", "bridge", "native", "bridge"):
+            client = self.client(phase)
+            held = self.grant(client, "ACQUIRE k1 k2 wait=20s")
+            for row in held.rows:
+                self.assertGreater(int(row["token"]), tokens[row["key"]])
+                tokens[row["key"]] = int(row["token"])
+            self.grant(client, f"RELEASE id={held['id']}")
+
+    def test_the_old_one_is_ahead(self):
+        self.put(2**53 - 4)
+        self.pass_on("bridge", "bridge")
+        self.expect_records(2**53 - 2)
+
+
+class JsFailOpen(Tokens, unittest.TestCase):
+    format = "format = js-fail-open\nkey_attribute = key\n"
+
+    def put(self, token):
+        dynamodb("PutItem", TableName=self.old, Item={
+            "key": {"S": "k"}, "owner": {"S": "js"},
+            "guid": {"B": base64.b64encode(bytes(64)).decode()},
+            "leaseDurationMs": {"N": "1"}, "fencingToken": {"N": str(token)}})
+
+    def token_of(self, item):
+        return int(item["fencingToken"]["N"])
+
+    def test_no_room(self):
+        """Nothing is above the last of all: it is refused, and stays."""
+        self.put(2**53 - 1)
+        reply = self.client("bridge").call("ACQUIRE k wait=20s")
+        self.assertEqual(reply.code, "BAD_RECORD", reply)
+        for word in (self.old, '"k"', '"fencingToken"', "2^53"):
+            self.assertIn(word, reply.text)
+        self.put(2**53 - 2)
+        self.pass_on("bridge")
+        reply = self.client("native").call("ACQUIRE k wait=20s")
+        self.assertEqual(reply.code, "BAD_RECORD", reply)
+        for word in (self.new, '"lock:k"', '"token"', "2^53"):
+            self.assertIn(word, reply.text)
+        self.expect_records(2**53 - 1)
+
+
+class DlockFencing(Tokens, unittest.TestCase):
+    format = "format = dlock\nfencing = yes\ntrust_clock = yes\n"
+
+    def put(self, token):
+        value = token.to_bytes((token.bit_length() + 7) // 8, "big")
+        dynamodb("PutItem", TableName=self.old, Item={
+            "key": {"S": "k"}, "owner": {"S": "go"}, "until": {"N": "1000"},
+            "fencingToken": {"B": base64.b64encode(value).decode()}})
+
+    def token_of(self, item):
+        value = base64.b64decode(item["fencingToken"]["B"])
+        return int.from_bytes(value, "big")
+
+    def test_more_than_numbers_have_room_for(self):
+        """It is told as it is; no native one could be above it."""
+        self.put(2**60)
+        for at in range(2):
+            client = self.client("bridge")
+            held = self.take(client)
+            self.assertEqual(held["token"], "0")
+            self.assertEqual(held["token_text"], str(2**60 + 1 + at))
+            old, native = self.records()
+            self.assertEqual(old, 2**60 + 1 + at)
+            self.assertLess(native, 2**53 - 2**40)
+            self.grant(client, f"RELEASE id={held['id']}")
 
 
 if __name__ == "__main__":
