@@ -39,6 +39,7 @@ plan_expect_same(const struct plan *a, const struct plan *b)
 	ck_assert_uint_eq(a->seed, b->seed);
 	ck_assert_uint_eq(a->n_hosts, b->n_hosts);
 	ck_assert_uint_eq(a->n_namespaces, b->n_namespaces);
+	ck_assert_uint_eq(a->bridge, b->bridge);
 	ck_assert_mem_eq(&a->ns, &b->ns, sizeof(a->ns));
 	ck_assert_mem_eq(&a->limits, &b->limits, sizeof(a->limits));
 	ck_assert_uint_eq(a->retention_s, b->retention_s);
@@ -134,6 +135,27 @@ START_TEST(test_every_format_and_peer)
 	    "peer P js-fail-open\n"
 	    "peer Q js-fail-closed\n"
 	    "peer R python\n"
+	    "end 1m\n");
+}
+END_TEST
+
+START_TEST(test_bridge)
+{
+	plan_expect_text(
+	    "world hosts=3 namespaces=2 bridge lease=20s\n"
+	    "host B phase=bridge\n"
+	    "host C rate=+5000ppm absent phase=bridge\n"
+	    "format js-fail-open\n"
+	    "format native ns=1 lease=8s\n"
+	    "peer P js-fail-open\n"
+	    "at 0s c1@A lock x hold=1s\n"
+	    "at 1s A move bridge\n"
+	    "at 2s P kill\n"
+	    "at 30s B move native\n"
+	    "at 30s hand delete x ns=1\n"
+	    "at 31s B move bridge\n"
+	    "at 41s A move old\n"
+	    "at 41s P boot\n"
 	    "end 1m\n");
 }
 END_TEST
@@ -367,8 +389,59 @@ START_TEST(test_impossible)
 	    "line 2: kill at 2000 ms is after the end");
 	plan_expect_wrong("at 0s c1@A lock x limit=2\nend 1s\n",
 	    "line 2: lock: a limit is for shared use");
+	plan_expect_wrong("host A phase=half\nend 1s\n",
+	    "line 1: 'half' should be old, bridge or native");
+	plan_expect_wrong("at 0s A move bridge\nend 1s\n",
+	    "line 2: phases, and a second lease, are of a world with a "
+	    "bridge");
+	plan_expect_wrong("world namespaces=2 bridge\nformat js-fail-closed\n"
+	    "end 1s\n", "line 3: a bridge goes from namespace 0, whose holds "
+	    "end with a lease, to a native one");
+	plan_expect_wrong("world namespaces=2 bridge\nformat awslabs\n"
+	    "at 0s c1@A lock x ns=1\nend 1s\n",
+	    "line 4: lock: its host's phase says in which namespace");
 	plan_expect_wrong("end 0s\n",
 	    "line 1: a plan has an end, within ten years");
+}
+END_TEST
+
+/* Nobody is native while somebody has only the old records, or may still rely
+ * on one. */
+START_TEST(test_two_phases_apart)
+{
+	const char *world = "world hosts=2 namespaces=2 bridge\n"
+	    "format awslabs\npeer P java\n";
+	const char *wrong[][2] = {
+		{ "at 0s P kill\nat 30s A move native\n",
+		    "A has only the old records" },
+		{ "at 0s A move bridge\nat 0s P kill\n"
+		    "at 30s A move native\n",
+		    "B has only the old records" },
+		{ "at 0s A move bridge\nat 0s B move bridge\n"
+		    "at 30s A move native\n", "P has only the old records" },
+		{ "at 0s A move bridge\nat 0s B move bridge\n"
+		    "at 1s P kill\nat 2s P boot\n"
+		    "at 30s A move native\n", "P has only the old records" },
+		{ "at 0s P kill\nat 10s A move bridge\n"
+		    "at 10s B move bridge\nat 30201ms B move native\n",
+		    "A has only the old records" },
+	};
+	char text[512], expected[256];
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct plan p;
+
+		(void)snprintf(text, sizeof(text), "%s%send 1m\n", world,
+		    wrong[i][0]);
+		ck_assert_int_eq(plan_parse(&p, text, expected,
+		    sizeof(expected)), -1);
+		ck_assert_ptr_nonnull(strstr(expected, wrong[i][1]));
+		plan_done(&p);
+	}
+	plan_expect_text("world hosts=2 namespaces=2 bridge lease=20s\n"
+	    "format awslabs\npeer P java\nat 0s P kill\n"
+	    "at 10s A move bridge\nat 10s B move bridge\n"
+	    "at 30202ms B move native\nend 1m\n");
 }
 END_TEST
 
@@ -474,7 +547,7 @@ START_TEST(test_plans_of_seeds)
 			plan_expect_contention(&p);
 		} else {
 			ck_assert_uint_ge(p.n_hosts, 2);
-			ck_assert_uint_ge(p.n_peers, 1);
+			ck_assert(p.n_peers > 0 || p.bridge);
 			formats[p.namespaces[0].format]++;
 		}
 		for (size_t i = 0; i < p.n_steps; i++) {
@@ -500,6 +573,7 @@ main(void)
 {
 	const TTest *const tests[] = {
 		test_every_setting, test_every_format_and_peer,
+		test_bridge, test_two_phases_apart,
 		test_every_step, test_people,
 		test_misspelt_world, test_misspelt_steps, test_impossible,
 		test_sorting_is_stable, test_copies, test_plans_of_seeds,

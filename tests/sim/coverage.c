@@ -268,6 +268,27 @@ coverage_add_history(struct coverage *c, const struct plan *p,
 		c->holds_hit[i] += h->holds_hit[i];
 }
 
+static void
+coverage_add_fleet(struct coverage *c, const struct plan *p,
+    const struct judge_counts *counts)
+{
+	uint64_t met[COVERAGE_FLEETS] = {
+		[COVERAGE_FLEET_HISTORIES] = 1,
+		[COVERAGE_FLEET_BOTH] = counts->bridged,
+		[COVERAGE_FLEET_OLD_TO_BOTH] = counts->old_to_both,
+		[COVERAGE_FLEET_BOTH_TO_OLD] = counts->both_to_old,
+		[COVERAGE_FLEET_BOTH_TO_NATIVE] = counts->both_to_native,
+		[COVERAGE_FLEET_NATIVE_TO_BOTH] = counts->native_to_both,
+		[COVERAGE_FLEET_LOST_OLD] = counts->lost_old,
+		[COVERAGE_FLEET_LOST_BEYOND] = counts->lost_beyond,
+	};
+
+	for (size_t i = 0; i < p->n_steps; i++)
+		met[COVERAGE_FLEET_MOVES] += p->steps[i].kind == STEP_MOVE;
+	for (size_t i = 0; i < COVERAGE_FLEETS; i++)
+		c->fleets[p->namespaces[0].format][i] += met[i];
+}
+
 void
 coverage_add_foreign(struct coverage *c, const struct plan *p,
     const struct coverage_history *h, const struct judge_counts *counts)
@@ -289,6 +310,8 @@ coverage_add_foreign(struct coverage *c, const struct plan *p,
 		c->foreign_steps[format][i] += h->steps_hit[i];
 	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
 		c->foreign_holds[format][i] += h->holds_hit[i];
+	if (p->bridge)
+		coverage_add_fleet(c, p, counts);
 }
 
 void
@@ -351,7 +374,7 @@ coverage_print_hits(const struct coverage *c, FILE *to)
 		    plan_fault_name((enum message_fault)i),
 		    100 * (double)c->messages_hit[i] / all);
 	for (int i = 1; i < STEP_KINDS; i++)
-		if (i != STEP_MESSAGE)
+		if (i != STEP_MESSAGE && i != STEP_MOVE)
 			(void)fprintf(to, "  %-28s %6.1f %%\n",
 			    plan_step_name((enum step_kind)i),
 			    100 * (double)c->steps_hit[i] / all);
@@ -371,6 +394,23 @@ coverage_print_foreign(const struct coverage *c, FILE *to)
 		    plan_format_name((enum plan_format)i));
 		for (int j = 0; j < COVERAGE_FOREIGNS; j++)
 			(void)fprintf(to, " %10" PRIu64, c->foreign[i][j]);
+		(void)fputc('\n', to);
+	}
+}
+
+static void
+coverage_print_fleets(const struct coverage *c, FILE *to)
+{
+	(void)fprintf(to, "over a bridge            histories      moves     "
+	    "grants   old-both   both-old both-nativ nativ-both   lost old "
+	    "lost other\n");
+	for (int i = FORMAT_AWSLABS; i < FORMATS; i++) {
+		if (i == FORMAT_JS_CLOSED)
+			continue;
+		(void)fprintf(to, "  %-22s",
+		    plan_format_name((enum plan_format)i));
+		for (int j = 0; j < COVERAGE_FLEETS; j++)
+			(void)fprintf(to, " %10" PRIu64, c->fleets[i][j]);
 		(void)fputc('\n', to);
 	}
 }
@@ -396,6 +436,7 @@ coverage_print(const struct coverage *c, FILE *to)
 	    c->observations, to);
 	coverage_print_hits(c, to);
 	coverage_print_foreign(c, to);
+	coverage_print_fleets(c, to);
 	(void)fprintf(to, "%" PRIu64 " histories: at least %" PRIu64
 	    " hosts, %" PRIu64 " keys, %" PRIu64 " leases, %" PRIu64
 	    " operations each, of which %.1f %% met a fault (%" PRIu64

@@ -63,6 +63,20 @@ enum coverage_foreign {
 	COVERAGE_FOREIGNS
 };
 
+/* What comes of a fleet on its way over a bridge. */
+enum coverage_fleet {
+	COVERAGE_FLEET_HISTORIES = 0,
+	COVERAGE_FLEET_MOVES,
+	COVERAGE_FLEET_BOTH,		/* grants of two records */
+	COVERAGE_FLEET_OLD_TO_BOTH,	/* of which another phase had it last */
+	COVERAGE_FLEET_BOTH_TO_OLD,
+	COVERAGE_FLEET_BOTH_TO_NATIVE,
+	COVERAGE_FLEET_NATIVE_TO_BOTH,
+	COVERAGE_FLEET_LOST_OLD,	/* the older record was taken */
+	COVERAGE_FLEET_LOST_BEYOND,	/* or it ended by the other one */
+	COVERAGE_FLEETS
+};
+
 #define COVERAGE_HISTORY_OPERATIONS 300
 #define COVERAGE_HISTORY_HIT_PERMILLE 100
 
@@ -91,6 +105,7 @@ struct coverage {
 	uint64_t foreign[FORMATS][COVERAGE_FOREIGNS];
 	uint64_t foreign_steps[FORMATS][STEP_KINDS];
 	uint64_t foreign_holds[FORMATS][COVERAGE_HOLDS];
+	uint64_t fleets[FORMATS][COVERAGE_FLEETS];
 };
 
 /* What one history knows until it is over. */

@@ -65,7 +65,7 @@ customer_tell(struct customer *c, struct fact *f, const char *key)
 	struct customer_keys keys;
 	uint64_t request = f->request;
 
-	customer_split(key, &keys);
+	bridge_split(c->host, f->namespace_index, key, &keys);
 	if (keys.n < 2 || (f->verb != CORE_ACQUIRE &&
 	    (f->verb != CORE_RELEASE || held == NULL))) {
 		world_tell(c->world, f);
@@ -75,6 +75,7 @@ customer_tell(struct customer *c, struct fact *f, const char *key)
 		f->joint = f->verb == CORE_ACQUIRE ? request : held->request;
 		f->request = customer_nth(request, i);
 		f->key = keys.keys[i];
+		f->namespace_index = keys.namespaces[i];
 		if (f->verb == CORE_RELEASE)
 			f->hold = held->holds[i];
 		world_tell(c->world, f);
@@ -196,7 +197,8 @@ static uint64_t
 customer_due(const struct customer *c, const struct core_request *q)
 {
 	const struct plan *p = c->world->plan;
-	uint64_t until_ms = host_boot_ms(c->host) + p->ns.request_ms;
+	uint64_t until_ms = host_boot_ms(c->host) +
+	    bridge_request_ms(c->host, q->namespace_index);
 
 	if (q->verb == CORE_LIST)
 		return WORLD_NEVER;	/* as many pages as there are */
@@ -230,7 +232,8 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	struct asked *a = world_alloc(sizeof(*a));
 	struct fact f = { .kind = FACT_ASKED, .host = c->host->index,
 		.client = c->id, .verb = q->verb, .key = key,
-		.namespace_index = q->namespace_index,
+		.namespace_index =
+		    bridge_namespace(c->host, q->namespace_index),
 		.shared = q->terms.mode == LOCK_MODE_SHARED,
 		.limit = q->terms.limit,
 		.max_hold_ms = q->terms.max_hold_ms,
@@ -247,6 +250,7 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	char owner[24] = "", use[48];
 	uint64_t id;
 
+	q->namespace_index = f.namespace_index;
 	*a = (struct asked){ .next = c->asked, .id = ++w->n_requests,
 		.verb = q->verb, .namespace_index = q->namespace_index,
 		.hold = q->hold };

@@ -397,7 +397,8 @@ host_init(struct world *w, unsigned index)
 	*h = (struct host){ .world = w, .index = index,
 		.name = { plan_machine_name(index), '\0' },
 		.rate_ppm = p->rate_ppm, .offset_ms = p->offset_ms,
-		.wall_ms = p->wall_ms, .frozen_at = WORLD_NEVER };
+		.wall_ms = p->wall_ms, .phase = p->phase,
+		.frozen_at = WORLD_NEVER };
 	h->lines_end = &h->lines;
 	h->eye = coverage_eye_new();
 	world_add_alarm(w, &h->alarm, host_on_alarm);
@@ -428,8 +429,9 @@ void
 host_boot(struct host *h)
 {
 	struct world *w = h->world;
+	struct core_namespace namespaces[PLAN_NAMESPACES_MAX];
 	struct core_config config = {
-		.namespaces = w->namespaces,
+		.namespaces = namespaces,
 		.n_namespaces = w->plan->n_namespaces,
 		.limits = w->plan->limits,
 		.host = h->name,
@@ -442,6 +444,7 @@ host_boot(struct host *h)
 	if (h->core != NULL || h->asleep || h->peer != NULL)
 		return;
 	h->lives++;
+	bridge_configure(h, namespaces);
 	for (unsigned i = 0; i < 4; i++)
 		seed[i] = world_chance(w, HOST_STREAM_SEED + h->index,
 		    h->lives * 4 + i, UINT64_MAX);

@@ -125,6 +125,11 @@
  *       the format has it, unless somebody breaks it.
  *   P2  What was given back is had again only with a new token, if the format
  *       has some: a renewal that lands late does not bring it back.
+ *   P3  What was lost is given back by its own daemon a margin after that was
+ *       told; and what nobody at a host has is not renewed there for long.
+ *
+ * Over a bridge (judge_bridge.c) a key's two records are one lock: 1 and 3 are
+ * about whoever has either, and a hold of both is of two as in J1.
  *
  * And at the end, "order": each lock's history could have happened one thing
  * after the other (judge_order.c).

@@ -44,6 +44,14 @@ struct judge_rules {
 		bool tokens;		/* ... which has some? */
 	} foreign[FACT_NAMESPACES_MAX];
 	uint64_t skew_ms;	/* of wall clocks that records have times of */
+	/*
+	 * A key of namespace 0, which has an older format, and the same key of
+	 * namespace 1 are one lock; what is said above is of namespace 1 then.
+	 */
+	bool bridge;
+	struct {
+		uint64_t lease_ms, danger_ms, margin_ms;
+	} old;
 };
 
 struct judge_finding {
@@ -80,6 +88,14 @@ struct judge_counts {
 	uint64_t clashes;	/* or beside another's */
 	uint64_t taken_from_peers;	/* what was not free, ... */
 	uint64_t taken_by_peers;	/* ... of ours */
+	/* Over a bridge: */
+	uint64_t bridged;	/* grants of two records */
+	uint64_t old_to_both;	/* grants after one of another phase */
+	uint64_t both_to_old;
+	uint64_t both_to_native;
+	uint64_t native_to_both;
+	uint64_t lost_old;	/* holds of two, as the older one was taken */
+	uint64_t lost_beyond;	/* or for the native one, or the deadline */
 };
 void judge_count(const struct judge *, struct judge_counts *ret);
 

@@ -331,12 +331,13 @@ static void
 judge_drained(struct judge *j, const struct fact *f)
 {
 	struct judge_client *c = judge_client_get(j, f);
-	uint64_t due_ms = j->now_ms + j->rules.lateness_ms +
-	    judge_most_ms(j, c->host, j->rules.request_ms);
 	struct judge_request *r;
 
 	DL_FOREACH(c->requests, r)
 	{
+		uint64_t due_ms = j->now_ms + j->rules.lateness_ms +
+		    judge_most_ms(j, c->host, judge_bridge_request_ms(j, r));
+
 		if (r->verb != CORE_ACQUIRE || r->due_ms <= due_ms)
 			continue;
 		r->due_ms = due_ms;
@@ -498,7 +499,7 @@ judge_request_resume(struct judge *j, struct judge_request *r,
 {
 	uint64_t slept_ms = j->now_ms - r->asked_ms;
 	uint64_t due_ms = j->now_ms +
-	    judge_most_ms(j, r->client->host, j->rules.request_ms);
+	    judge_most_ms(j, r->client->host, judge_bridge_request_ms(j, r));
 
 	if (r->unread)
 		r->woken_ms = j->now_ms;

@@ -566,6 +566,7 @@ judge_hold_grant(struct judge *j, struct judge_client *c,
 	judge_kept_told(j, h, r, f);
 	judge_hold_check_turn(j, r);
 	judge_hold_check_others(j, h);
+	judge_bridge_granted(j, h);
 	judge_hold_check_token(j, h);
 	judge_hold_check_deadline(j, h);
 	judge_terms_check_end(j, h);

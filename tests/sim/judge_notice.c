@@ -11,6 +11,24 @@
 
 /* ---- when it must hear something -------------------------------------- */
 
+/* How long before the deadline it is warned; of two leases, that which is
+ * later. */
+static uint64_t
+judge_notice_before_ms(const struct judge *j, const struct judge_hold *h)
+{
+	uint64_t danger_ms = judge_terms_danger_ms(j, h);
+	uint64_t before_ms = judge_lease_ms(j, h->lock) -
+	    judge_margin_ms(j, h->lock) - danger_ms;
+	uint64_t least_ms = j->rules.lease_ms - j->rules.margin_ms -
+	    j->rules.danger_ms;
+	uint64_t old_ms = j->rules.old.lease_ms - j->rules.old.margin_ms -
+	    j->rules.old.danger_ms;
+
+	if (!judge_bridge_is_uneven(j, h))
+		return before_ms;
+	return least_ms < old_ms ? least_ms : old_ms;
+}
+
 /*
  * From when on it is a warning's time, by the host's clock; what is rounded
  * may let it come a millisecond later (@ret_latest_ms).
@@ -19,10 +37,8 @@ static uint64_t
 judge_notice_danger_ms(const struct judge *j, const struct judge_hold *h,
     uint64_t *ret_latest_ms)
 {
-	const struct judge_rules *r = &j->rules;
 	unsigned host = h->client->host;
-	uint64_t before_ms = r->lease_ms - r->margin_ms -
-	    judge_terms_danger_ms(j, h);
+	uint64_t before_ms = judge_notice_before_ms(j, h);
 
 	*ret_latest_ms = h->until_ms -
 	    before_ms * JUDGE_PPM / judge_rate(j, host);
@@ -34,20 +50,18 @@ judge_notice_danger_ms(const struct judge *j, const struct judge_hold *h,
 static bool
 judge_notice_is_judged(const struct judge *j, const struct judge_hold *h)
 {
-	const struct judge_rules *r = &j->rules;
 	uint64_t danger_ms = judge_terms_danger_ms(j, h);
 
-	return danger_ms > 0 && danger_ms <= r->lease_ms - r->margin_ms &&
-	    h->until_ms < h->end_ms;
+	return danger_ms > 0 && danger_ms <= judge_lease_ms(j, h->lock) -
+	    judge_margin_ms(j, h->lock) && h->until_ms < h->end_ms;
 }
 
 static bool
 judge_notice_is_warned(const struct judge *j, const struct judge_hold *h)
 {
-	const struct judge_rules *r = &j->rules;
-
 	return h->warned || !judge_notice_is_judged(j, h) ||
-	    judge_terms_danger_ms(j, h) == r->lease_ms - r->margin_ms;
+	    judge_terms_danger_ms(j, h) == judge_lease_ms(j, h->lock) -
+	    judge_margin_ms(j, h->lock);
 }
 
 void
@@ -144,7 +158,8 @@ judge_notice_renew(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 		    judge_lock_name(h->lock), h->until_ms, until_ms);
 	h->until_ms = until_ms;
 	judge_hold_check_deadline(j, h);
-	if (h->warned && judge_notice_is_judged(j, h))
+	if (h->warned && judge_notice_is_judged(j, h) &&
+	    !judge_bridge_is_uneven(j, h))
 		h->reassured =
 		    j->now_ms >= judge_notice_danger_ms(j, h, &latest_ms);
 	judge_notice_schedule(j, h);
@@ -192,14 +207,14 @@ judge_notice_warned(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 		return;
 	judge_notice_renew(j, h, until_ms);
 	/* Who wants to hear of it that early hears of slow answers, too. */
-	if (judge_terms_danger_ms(j, h) >= j->rules.danger_ms)
+	if (judge_terms_danger_ms(j, h) >= judge_danger_ms(j, h->lock))
 		judge_notice_check_calm(j, h, "in danger");
 	if (h->terms.danger_ms == JUDGE_NEVER)
 		judge_find(j, "T2", "c%" PRIu64 " is warned of the danger to "
 		    "%s, and asked not to be", h->client->id,
 		    judge_lock_name(h->lock));
 	else if (judge_notice_is_judged(j, h) && !h->exempt &&
-	    !h->fail_closed &&
+	    !h->fail_closed && !judge_bridge_is_uneven(j, h) &&
 	    j->now_ms < judge_notice_danger_ms(j, h, &latest_ms))
 		judge_find(j, "T2", "c%" PRIu64 " is warned of the danger to "
 		    "%s, which it has until %" PRIu64, h->client->id,
@@ -227,7 +242,7 @@ judge_notice_is_joint_loss(const struct judge_hold *h)
 	DL_FOREACH2(h->client->holds, o, client_next)
 	{
 		if (o != h && h->joint != 0 && o->joint == h->joint &&
-		    o->grant != NULL && o->grant->left)
+		    (o->taken || (o->grant != NULL && o->grant->left)))
 			return true;
 	}
 	return false;
@@ -296,6 +311,8 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	bool spared = taken && g != NULL && judge_notice_is_joint_loss(h) &&
 	    (g->standing || g->hand_gone);
 
+	if (judge_bridge_is_good(j, h))
+		spared = true;
 	h->told_lost = true;
 	if (h->state == HOLD_RELEASED)
 		return;		/* it has not read of the release yet */
@@ -304,12 +321,14 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	if (loss == CORE_LOSS_EXPIRED)
 		judge_notice_check_calm(j, h, "lost");
 	judge_hold_end(j, h, HOLD_LOST, END_LOST);
+	if (judge_is_foreign(j, h->lock))
+		judge_bridge_lost(j, h);
 	if (g == NULL)
 		return;
 	g->lost_ms = j->now_ms;
 	g->gap = !taken || spared;
 	g->forfeited = !own && !spared;
-	if (!taken && !own)
+	if (!taken && !own && !spared)
 		g->session->lost = true;
 }
 

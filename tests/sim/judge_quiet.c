@@ -157,7 +157,8 @@ bool
 judge_quiet_is_calm(const struct judge *j)
 {
 	return j->quiet_ms != JUDGE_NEVER && j->now_ms >=
-	    judge_quiet_from_ms(j, 0) + judge_stretch_ms(j, j->rules.lease_ms);
+	    judge_quiet_from_ms(j, 0) +
+	    judge_stretch_ms(j, judge_longest_lease_ms(j));
 }
 
 /* ---- who waits -------------------------------------------------------- */
@@ -309,7 +310,8 @@ judge_quiet_may_wait(const struct judge *j, const struct judge_request *r,
 
 		if (part->joint != r->joint)
 			continue;
-		if (l->holds != NULL || !l->readable)
+		if (l->holds != NULL || !l->readable ||
+		    judge_bridge_is_theirs(l))
 			return true;
 		DL_FOREACH2(l->standing, g, standing_next)
 		{
@@ -332,7 +334,7 @@ static uint64_t
 judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
 {
 	const struct judge_rules *rules = &j->rules;
-	uint64_t pause_ms = 3 * rules->lease_ms + 8 * rules->poll_ms +
+	uint64_t pause_ms = 3 * judge_longest_lease_ms(j) + 8 * rules->poll_ms +
 	    8 * rules->request_ms;
 	const struct judge_request *part;
 	uint64_t from_ms = r->asked_ms;
@@ -345,6 +347,8 @@ judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
 			continue;
 		if (l->gone_ms > from_ms)
 			from_ms = l->gone_ms;
+		if (judge_bridge_theirs_ms(l) > from_ms)
+			from_ms = judge_bridge_theirs_ms(l);
 		if (judge_quiet_cleared_ms(j, l) > from_ms)
 			from_ms = judge_quiet_cleared_ms(j, l);
 		for (unsigned i = 0; i < FACT_HOSTS_MAX; i++)
@@ -352,7 +356,7 @@ judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
 				from_ms = l->waited_ms[i];
 	}
 	return judge_quiet_from_ms(j, from_ms) +
-	    judge_stretch_ms(j, pause_ms) + rules->slack_ms;
+	    judge_stretch_ms(j, pause_ms) + rules->slack_ms + rules->skew_ms;
 }
 
 /* The first of them stands for the request. */

@@ -206,6 +206,9 @@ judge_record_fact(struct judge *j, const struct fact *f)
 	if (held && !same && ours)
 		judge_record_check_taken(j, l, f);
 	judge_record_count(j, r, f, same);
+	if (held && ours && r->writer == f->host &&
+	    !judge_record_is_broken(l, f))
+		judge_bridge_check_record(j, l, f, same);
 	if (held && !same && (f->host == FACT_BY_HAND ||
 	    judge_record_is_broken(l, f)))
 		memcpy(r->hand_hold, r->hold, sizeof(r->hold));
@@ -248,14 +251,16 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 
 	(void)snprintf(h->name, sizeof(h->name), "%s",
 	    name == NULL ? "" : name);
+	/* What somebody took out its daemon learns of later, also if what was
+	 * sent before lands after that. */
+	h->exempt = h->name[0] != '\0' && strcmp(h->name, r->hand_hold) == 0;
 	if (judge_record_is_of(r, h)) {
 		h->record_sent_ms = r->sent_ms;
 		return;
 	}
-	/* What somebody took out meanwhile its daemon learns of later. */
-	h->exempt = r->writer == FACT_BY_HAND ||
-	    (h->name[0] != '\0' && strcmp(h->name, r->hand_hold) == 0) ||
+	h->exempt = h->exempt || r->writer == FACT_BY_HAND ||
 	    j->hosts[h->client->host].frozen_until > 0;
+	h->taken = h->exempt;
 	if (!h->exempt)
 		judge_find(j, "R16", "c%" PRIu64 " is granted %s, which the "
 		    "table does not show", h->client->id,
@@ -266,10 +271,10 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 void
 judge_record_check_deadline(struct judge *j, const struct judge_hold *h)
 {
-	const struct judge_rules *rules = &j->rules;
 	const struct judge_record *r = &h->lock->record;
 	uint64_t most_ms = h->record_sent_ms + judge_most_ms(j,
-	    h->client->host, rules->lease_ms - rules->margin_ms);
+	    h->client->host, judge_lease_ms(j, h->lock) -
+	    judge_margin_ms(j, h->lock));
 
 	if (h->exempt || h->fail_closed ||
 	    j->hosts[h->client->host].frozen_until > 0)
@@ -291,11 +296,12 @@ judge_record_check_loss(struct judge *j, const struct judge_hold *h,
 
 	if (h->exempt)
 		return;
-	if (taken && !h->taken)
+	if (taken && !h->taken && !judge_notice_is_joint_loss(h))
 		judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, "
 		    "which nobody took", h->client->id,
 		    judge_lock_name(h->lock));
-	if (loss == CORE_LOSS_EXPIRED && j->now_ms < h->until_ms)
+	if (loss == CORE_LOSS_EXPIRED && j->now_ms < h->until_ms &&
+	    !judge_bridge_is_ended(h))
 		judge_find(j, "T4", "c%" PRIu64 " is told that %s is lost, %"
 		    PRIu64 " ms before its deadline", h->client->id,
 		    judge_lock_name(h->lock), h->until_ms - j->now_ms);
@@ -322,8 +328,8 @@ judge_record_grant_ms(const struct judge *j, const struct judge_lock *l,
 		from_ms = r->until_ms;
 	return judge_quiet_from_ms(j, from_ms) + rules->slack_ms +
 	    rules->lateness_ms + rules->skew_ms + judge_stretch_ms(j,
-	    judge_stretch_ms(j, rules->lease_ms) + 3 * rules->poll_ms +
-	    rules->margin_ms);
+	    judge_stretch_ms(j, judge_lease_ms(j, l)) + 3 * rules->poll_ms +
+	    judge_margin_ms(j, l));
 }
 
 /* ---- what older clients believe --------------------------------------- */
@@ -353,7 +359,7 @@ judge_belief_is_right(const struct judge *j, const struct judge_lock *l,
 }
 
 static void
-judge_belief_check(struct judge *j, const struct judge_lock *l, unsigned peer)
+judge_belief_check(struct judge *j, struct judge_lock *l, unsigned peer)
 {
 	const struct judge_hold *h;
 
@@ -361,6 +367,7 @@ judge_belief_check(struct judge *j, const struct judge_lock *l, unsigned peer)
 		j->counts.mistakes++;
 		return;
 	}
+	judge_bridge_believed(j, l);
 	DL_FOREACH(l->holds, h)
 	{
 		if (j->now_ms < h->until_ms && !judge_hold_is_exempt(h))

@@ -13,6 +13,14 @@ struct judge_hold;
 struct judge_lock;
 struct judge_request;
 
+/* Who had a lock last, of a fleet on its way over a bridge. */
+enum judge_phase {
+	JUDGE_PHASE_NONE = 0,
+	JUDGE_PHASE_OLD,
+	JUDGE_PHASE_BOTH,
+	JUDGE_PHASE_NATIVE,
+};
+
 /* The item as it is, in a format that older clients share. */
 struct judge_record {
 	bool exists;
@@ -27,6 +35,8 @@ struct judge_record {
 	uint64_t lease_ms;
 	uint64_t until_ms;	/* FACT_NEVER: it names no time */
 	uint64_t token;
+	char lost_hold[33];	/* its client was told that it lost this one, */
+	uint64_t lost_ms;	/* then */
 	char hand_hold[33];	/* somebody took this one out last, or broke
 				 * it */
 };

@@ -338,6 +338,7 @@ struct judge_lock {
 	bool says_broken;	/* the item says who broke it */
 
 	struct judge_record record;	/* in a foreign namespace */
+	enum judge_phase phase;		/* by this record */
 	struct judge_belief *beliefs;
 
 	struct judge_due wait_due;	/* 8 */
@@ -507,6 +508,26 @@ void judge_break_left(struct judge *, const struct judge_lock *,
 /* T8: that it is done was answered. */
 void judge_break_answered(struct judge *, const struct judge_request *);
 void judge_break_free(struct judge_lock *);
+
+/* judge_bridge.c: times of a lock's record, ... */
+uint64_t judge_lease_ms(const struct judge *, const struct judge_lock *);
+uint64_t judge_margin_ms(const struct judge *, const struct judge_lock *);
+uint64_t judge_danger_ms(const struct judge *, const struct judge_lock *);
+uint64_t judge_longest_lease_ms(const struct judge *);
+uint64_t judge_bridge_request_ms(const struct judge *,
+    const struct judge_request *);
+/* ... and two records that are one lock. Is it a hold of both, under leases of
+ * two lengths? */
+bool judge_bridge_is_uneven(const struct judge *, const struct judge_hold *);
+void judge_bridge_granted(struct judge *, struct judge_hold *);
+void judge_bridge_believed(struct judge *, struct judge_lock *);
+bool judge_bridge_is_ended(const struct judge_hold *);
+bool judge_bridge_is_good(const struct judge *, const struct judge_hold *);
+void judge_bridge_lost(struct judge *, const struct judge_hold *);
+void judge_bridge_check_record(struct judge *, const struct judge_lock *,
+    const struct fact *, bool renewed);
+bool judge_bridge_is_theirs(const struct judge_lock *);
+uint64_t judge_bridge_theirs_ms(const struct judge_lock *);
 
 /* judge_quiet.c: what must happen when nothing disturbs any more */
 void judge_quiet_asked(struct judge *, struct judge_request *);

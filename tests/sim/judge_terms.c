@@ -15,7 +15,7 @@ uint64_t
 judge_terms_danger_ms(const struct judge *j, const struct judge_hold *h)
 {
 	return h->terms.danger_ms > 0 ? h->terms.danger_ms :
-	    j->rules.danger_ms;
+	    judge_danger_ms(j, h->lock);
 }
 
 /* T9: the end that a grant names is what was asked for. */

@@ -16,3 +16,19 @@ peek_grant(const struct core *core, uint64_t hold,
 	ident_format(h->grant->id, ret);
 	return true;
 }
+
+bool
+peek_part(const struct core *core, uint64_t hold, uint32_t i,
+    struct core_part *ret)
+{
+	struct hold *h = core == NULL ? NULL : hold_find(core, hold);
+	const struct joint *j = h == NULL ? NULL : hold_joint(h);
+
+	if (j == NULL || i >= j->n)
+		return false;
+	h = j->parts[i].hold;
+	*ret = (struct core_part){ .namespace_index = h->lock->ns->index,
+		.key = lock_key(h->lock), .token = h->token,
+		.hold = h->notice.hold };
+	return true;
+}

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "core/core.h"
 #include "core/ident.h"
 
 struct core;
@@ -13,5 +14,9 @@ struct core;
 /* The element that it means by this hold; false: by none any more. */
 bool peek_grant(const struct core *, uint64_t hold,
     char ret[IDENT_TEXT_LENGTH + 1]);
+
+/* Of what is held as one, the @i-th; a bridge's come first. */
+bool peek_part(const struct core *, uint64_t hold, uint32_t i,
+    struct core_part *ret);
 
 #endif

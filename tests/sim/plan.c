@@ -301,6 +301,14 @@ plan_needs_walls(const struct plan *p)
 	return false;
 }
 
+/* Its host's phase says where a lock is. */
+static bool
+plan_is_misplaced(const struct plan *p, const struct plan_step *s)
+{
+	return p->bridge && s->namespace_index > 0 &&
+	    (s->kind <= STEP_CLOSE || s->kind == STEP_BREAK);
+}
+
 static int
 plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
     size_t size)
@@ -318,6 +326,9 @@ plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
 	if (s->namespace_index >= p->n_namespaces)
 		return plan_fail(text, size, "%s: there is no namespace %"
 		    PRIu32, name, s->namespace_index);
+	if (plan_is_misplaced(p, s))
+		return plan_fail(text, size, "%s: its host's phase says in "
+		    "which namespace", name);
 	if (s->limit > 0 && !s->shared && s->kind != STEP_DOWNGRADE)
 		return plan_fail(text, size, "%s: a limit is for shared use",
 		    name);
@@ -358,6 +369,8 @@ plan_check(const struct plan *p, char *ret_text, size_t text_size)
 	r = plan_check_hosts(p, ret_text, text_size);
 	if (r == 0)
 		r = plan_check_peers(p, ret_text, text_size);
+	if (r == 0)
+		r = plan_check_bridge(p, ret_text, text_size);
 	for (size_t i = 0; r == 0 && i < p->n_steps; i++)
 		r = plan_check_step(p, &p->steps[i], ret_text, text_size);
 	return r;

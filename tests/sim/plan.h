@@ -16,6 +16,7 @@
  *     at 6s     B message session-beat 1 lose-answer
  *     at 6s     c3@P lock x wait=60s hold=5s
  *     at 7s     hand break x
+ *     at 8s     B move bridge
  *     end 120s
  *
  * What is left to chance while it runs (latencies, jitter) comes from the
@@ -68,6 +69,18 @@ enum peer_kind {
 	PEER_JS_CLOSED,		/* "js-fail-closed" */
 	PEER_DLOCK,
 	PEER_KINDS
+};
+
+/*
+ * Of a world with a bridge, which phase of the move from an older format
+ * (namespace 0) to the native one (namespace 1) a host's configuration is of:
+ * it says in which of the two its clients' locks are.
+ */
+enum plan_phase {
+	PHASE_OLD = 0,		/* "old" */
+	PHASE_BRIDGE,		/* "bridge": in both */
+	PHASE_NATIVE,		/* "native" */
+	PHASES
 };
 
 /* What can befall one message: a request to the table, with its answer. */
@@ -123,6 +136,8 @@ enum step_kind {
 	STEP_WALL,	/* "A wall +T|-T": somebody sets its wall clock */
 	STEP_STARVE,	/* "A starve N M": from its core's N-th allocation from
 			 * now, M fail */
+	STEP_MOVE,	/* "A move PHASE": its daemon is killed, and starts with
+			 * the configuration of that phase */
 
 	/* messages */
 	STEP_MESSAGE,	/* "A message KIND N FAULT [MS|N]": the N-th from now */
@@ -187,6 +202,7 @@ struct plan_step {
 	enum operation_kind operation;	/* MESSAGE; PLAN_ANY */
 	uint32_t nth;		/* MESSAGE, STARVE: 1 is the next */
 	uint32_t count;		/* STARVE; UNPROCESSED */
+	enum plan_phase phase;	/* MOVE */
 };
 
 /* "format NAME [ns=1] [go-lease] ...": of a namespace, beside its name. */
@@ -198,6 +214,7 @@ struct plan_namespace {
 	bool local_time;	/* JS_OPEN: when it was acquired */
 	bool fencing;		/* DLOCK */
 	uint64_t skew_ms;	/* DLOCK: between any two wall clocks */
+	uint64_t lease_ms;	/* beyond a bridge; 0: as the world has it */
 };
 
 struct plan_host {
@@ -205,6 +222,7 @@ struct plan_host {
 	uint64_t offset_ms;	/* its boot time when the history begins */
 	int64_t wall_ms;	/* its wall clock is that much wrong */
 	bool absent;		/* "absent": its daemon starts by STEP_BOOT */
+	enum plan_phase phase;	/* when the history begins */
 };
 
 /* "peer P KIND [rate=...] [offset=...] [wall=...] [retries=N] [keep]" */
@@ -219,6 +237,7 @@ struct plan {
 	uint64_t seed;
 	unsigned n_hosts;	/* 0: older clients are among themselves */
 	uint32_t n_namespaces;			/* 1 or 2, of one table each */
+	bool bridge;		/* namespace 1 has one, to namespace 0 */
 	struct core_namespace ns;		/* same for all */
 	struct core_limits limits;
 	uint64_t retention_s;
@@ -252,6 +271,7 @@ bool plan_is_peer(unsigned host);
 const struct plan_host *plan_machine(const struct plan *, unsigned host);
 char plan_machine_name(unsigned host);
 const char *plan_format_name(enum plan_format);
+const char *plan_phase_name(enum plan_phase);
 const char *plan_peer_name(enum peer_kind);
 /* Which format does it know? */
 enum plan_format plan_peer_format(enum peer_kind);
@@ -259,6 +279,15 @@ enum plan_format plan_peer_format(enum peer_kind);
 /* Is it a world that may be, with steps that belong to it? 0, or -1 with what
  * is wrong, for people. */
 int plan_check(const struct plan *, char *ret_text, size_t text_size);
+
+/* plan_bridge.c: the same, of who goes over the bridge and when. */
+int plan_check_bridge(const struct plan *, char *ret_text, size_t text_size);
+/* How long what a daemon of that phase held may be good after its end, by any
+ * clock. */
+uint64_t plan_rest_ms(const struct plan *, enum plan_phase);
+/* What all hosts have of that namespace. */
+void plan_namespace(const struct plan *, uint32_t namespace_index,
+    struct core_namespace *ret);
 
 /* Append a step; its place is found by plan_sort(). Ends the process without
  * memory. */

@@ -38,6 +38,8 @@ enum dice_extra {
  * this one on, all are. */
 #define DICE_FOREIGN_ONE_OF 8
 #define DICE_FOREIGN_FROM 1000000000
+/* Of those, so many have a bridge to a native table. */
+#define DICE_FLEET_PERCENT 40
 
 struct dice {
 	struct random random;
@@ -99,5 +101,8 @@ void dice_faults(struct dice *);
 
 /* plan_foreign.c: all of it but the order of its steps. */
 void dice_foreign(struct dice *);
+
+/* plan_fleet.c: such a plan gets a bridge, if its format can have one. */
+void dice_fleet(struct dice *);
 
 #endif

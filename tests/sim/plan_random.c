@@ -296,6 +296,8 @@ plan_random(struct plan *p, uint64_t seed)
 	p->seed = seed;
 	if (random_is_foreign(seed)) {
 		dice_foreign(&d);
+		if (dice_percent(&d, DICE_FLEET_PERCENT))
+			dice_fleet(&d);
 		random_order(p);
 		return;
 	}

@@ -124,6 +124,17 @@ reader_host(struct reader *r, const char *word, unsigned *ret)
 }
 
 int
+reader_phase(struct reader *r, const char *word, enum plan_phase *ret)
+{
+	for (enum plan_phase p = PHASE_OLD; p < PHASES; p++)
+		if (strcmp(plan_phase_name(p), word) == 0) {
+			*ret = p;
+			return 0;
+		}
+	return reader_fail(r, "'%s' should be old, bridge or native", word);
+}
+
+int
 reader_key(struct reader *r, const char *word, char *ret)
 {
 	size_t n = strlen(word);
@@ -245,6 +256,8 @@ reader_value(struct reader *r, const struct setting *s, char *value,
 		return reader_mode(r, value, member);
 	case SETTING_END:
 		return reader_end(r, value, member);
+	case SETTING_PHASE:
+		return reader_phase(r, value, member);
 	case SETTING_NAMESPACE:
 		return reader_namespace(r, value, member);
 	default:

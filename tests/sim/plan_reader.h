@@ -32,6 +32,7 @@ int reader_count(struct reader *, const char *word, uint32_t *ret);
 int reader_duration(struct reader *, const char *word, uint64_t *ret);
 int reader_shift(struct reader *, const char *word, int64_t *ret);
 int reader_host(struct reader *, const char *word, unsigned *ret);
+int reader_phase(struct reader *, const char *word, enum plan_phase *ret);
 int reader_key(struct reader *, const char *word, char *ret);
 int reader_namespace(struct reader *, const char *word, uint32_t *ret);
 /* The rest of the line: settings of @object. @said has a bit for each. */

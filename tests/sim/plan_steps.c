@@ -101,6 +101,8 @@ reader_form(struct reader *r, enum step_form form, struct plan_step *s)
 		if (reader_host(r, reader_take(r), &s->host) < 0)
 			return -1;
 		return reader_last(r, s);
+	case FORM_PHASE:
+		return reader_phase(r, reader_take(r), &s->phase);
 	default:
 		return 0;
 	}

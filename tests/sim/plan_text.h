@@ -7,8 +7,9 @@
  *
  *     world hosts=3 lease=20s drift=10000ppm latency=2ms..8ms ...
  *     limits doubts=4 ...
- *     host A rate=+5000ppm offset=12s wall=-365d absent
+ *     host A rate=+5000ppm offset=12s wall=-365d absent phase=bridge
  *     format dlock ns=1 fencing skew=10s	of a namespace
+ *     format native ns=1 lease=8s		beyond a bridge
  *     peer P dlock wall=-4s retries=2		an older client
  *     trace told,script
  *     at TIME SUBJECT VERB ...		a step (plan.h)
@@ -37,6 +38,7 @@ enum setting_form {
 	SETTING_FLAG,		/* bool; its word alone says yes */
 	SETTING_MODE,		/* bool: "shared", and not "exclusive" */
 	SETTING_END,		/* enum plan_end */
+	SETTING_PHASE,		/* enum plan_phase */
 	SETTING_NAMESPACE,	/* uint32_t; one that there is */
 };
 
@@ -76,6 +78,7 @@ enum step_form {
 	FORM_COUNTS,		/* N M */
 	FORM_MESSAGE,		/* KIND N FAULT [T or N] */
 	FORM_SESSION,		/* HOST [ns=1] */
+	FORM_PHASE,		/* PHASE */
 };
 
 struct step_words {

@@ -16,6 +16,7 @@ const struct setting plan_world_settings[] = {
 	{ "seed", SETTING_NUMBER, P(seed), false },
 	{ "hosts", SETTING_COUNT, P(n_hosts), false },
 	{ "namespaces", SETTING_COUNT, P(n_namespaces), false },
+	{ "bridge", SETTING_FLAG, P(bridge), false },
 	{ "lease", SETTING_DURATION, P(ns.lease_ms), false },
 	{ "drift", SETTING_PPM, P(ns.drift_ppm), false },
 	{ "heartbeat", SETTING_DURATION, P(ns.heartbeat_ms), true },
@@ -54,6 +55,7 @@ const struct setting plan_host_settings[] = {
 	{ "offset", SETTING_DURATION, H(offset_ms), false },
 	{ "wall", SETTING_SHIFT, H(wall_ms), false },
 	{ "absent", SETTING_FLAG, H(absent), false },
+	{ "phase", SETTING_PHASE, H(phase), false },
 	{ .name = NULL },
 };
 
@@ -64,6 +66,7 @@ const struct setting plan_format_settings[] = {
 	{ "local-time", SETTING_FLAG, N(local_time), false },
 	{ "fencing", SETTING_FLAG, N(fencing), false },
 	{ "skew", SETTING_DURATION, N(skew_ms), false },
+	{ "lease", SETTING_DURATION, N(lease_ms), false },
 	{ .name = NULL },
 };
 
@@ -112,6 +115,8 @@ plan_setting_size(const struct setting *s)
 		return sizeof(bool);
 	case SETTING_END:
 		return sizeof(enum plan_end);
+	case SETTING_PHASE:
+		return sizeof(enum plan_phase);
 	case SETTING_PPM:
 	case SETTING_RATE:
 	case SETTING_COUNT:
@@ -149,6 +154,7 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	[STEP_DOWN] = { "down", SUBJECT_HOST, FORM_DURATION },
 	[STEP_WALL] = { "wall", SUBJECT_HOST, FORM_SHIFT },
 	[STEP_STARVE] = { "starve", SUBJECT_HOST, FORM_COUNTS },
+	[STEP_MOVE] = { "move", SUBJECT_HOST, FORM_PHASE },
 	[STEP_MESSAGE] = { "message", SUBJECT_HOST, FORM_MESSAGE },
 	[STEP_TABLE_CUT] = { "table cut", SUBJECT_TABLE, FORM_DURATION },
 	[STEP_TABLE_THROTTLE] = { "table throttle", SUBJECT_TABLE,
@@ -234,6 +240,18 @@ plan_format_name(enum plan_format format)
 	};
 
 	return names[format];
+}
+
+const char *
+plan_phase_name(enum plan_phase phase)
+{
+	static const char *const names[PHASES] = {
+		[PHASE_OLD] = "old",
+		[PHASE_BRIDGE] = "bridge",
+		[PHASE_NATIVE] = "native",
+	};
+
+	return names[phase];
 }
 
 static const struct {

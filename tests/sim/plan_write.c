@@ -90,6 +90,10 @@ write_value(FILE *to, const struct setting *s, const void *member)
 		(void)fputs(*(const bool *)member ? "shared" : "exclusive",
 		    to);
 		break;
+	case SETTING_PHASE:
+		(void)fputs(plan_phase_name(
+		    *(const enum plan_phase *)member), to);
+		break;
 	case SETTING_END:
 		(void)fputs(plan_end_name(*(const enum plan_end *)member), to);
 		break;
@@ -151,7 +155,7 @@ write_formats(FILE *to, const struct plan *p)
 	for (uint32_t i = 0; i < p->n_namespaces; i++) {
 		const struct plan_namespace *of = &p->namespaces[i];
 
-		if (of->format == FORMAT_NATIVE)
+		if (of->format == FORMAT_NATIVE && of->lease_ms == 0)
 			continue;
 		n = snprintf(head, sizeof(head), "format %s",
 		    plan_format_name(of->format));
@@ -291,6 +295,9 @@ plan_write_step(const struct plan_step *s, FILE *to)
 		break;
 	case FORM_SESSION:
 		(void)fprintf(to, " %c", 'A' + (int)s->host);
+		break;
+	case FORM_PHASE:
+		(void)fprintf(to, " %s", plan_phase_name(s->phase));
 		break;
 	}
 	if (s->namespace_index > 0 && words->form != FORM_LOCK)

@@ -67,6 +67,11 @@ script_host(struct host *h, const struct plan_step *s)
 	case STEP_WALL:
 		h->wall_ms += s->shift_ms;
 		break;
+	case STEP_MOVE:
+		host_die(h);
+		h->phase = s->phase;
+		host_boot(h);
+		break;
 	case STEP_STARVE:
 		starve_arm(h->index, s->nth, s->count);
 		break;

@@ -88,7 +88,7 @@ table_make(struct world *w, uint32_t i)
 {
 	const struct plan *p = w->plan;
 
-	w->namespaces[i] = p->ns;
+	plan_namespace(p, i, &w->namespaces[i]);
 	w->namespaces[i].name = namespace_names[i];
 	w->tables[i] = (struct dialect_table){
 		.table = table_names[i],

@@ -141,23 +141,22 @@ told_granted(struct host *h, struct customer *c, struct fact *f,
 	*m = (struct customer_joint){ .next = c->joints, .hold = r->hold,
 		.request = f->request, .keys = *keys };
 	c->joints = m;
-	if (r->n_parts != keys->n || r->parts[0].hold != r->hold)
-		world_find(h->world, "J1", "%s grants %" PRIu32 " of %zu keys",
-		    h->name, r->n_parts, keys->n);
 	f->joint = f->request;
-	for (size_t i = 0; i < keys->n && i < r->n_parts; i++) {
-		const struct core_part *part = &r->parts[i];
+	for (size_t i = 0; i < keys->n; i++) {
+		struct core_part part;
 
-		if (part->key.length != strlen(keys->keys[i]) ||
-		    memcmp(part->key.bytes, keys->keys[i],
-		    part->key.length) != 0)
-			world_find(h->world, "J1", "%s grants another key "
-			    "than %s", h->name, keys->keys[i]);
-		m->holds[i] = part->hold;
+		if (!bridge_part(h, r, keys, (uint32_t)i, &part)) {
+			world_find(h->world, "J1", "%s grants %" PRIu32 " of "
+			    "%zu locks, or another than %s", h->name,
+			    r->n_parts, keys->n, keys->keys[i]);
+			return;
+		}
+		m->holds[i] = part.hold;
 		f->request = customer_nth(m->request, i);
 		f->key = keys->keys[i];
-		f->hold = part->hold;
-		f->token = part->token;
+		f->namespace_index = keys->namespaces[i];
+		f->hold = part.hold;
+		f->token = part.token;
 		f->grant = peek_grant(h->core, f->hold, grant) ? grant : NULL;
 		world_tell(h->world, f);
 	}
@@ -173,7 +172,7 @@ told_tell(struct host *h, struct customer *c, const struct asked *a,
 	uint64_t request = f->request;
 
 	if (c != NULL && a != NULL) {
-		customer_split(a->key, &keys);
+		bridge_split(h, a->namespace_index, a->key, &keys);
 		held = customer_find_joint(c, a->hold);
 	}
 	if (keys.n < 2 || (a->verb != CORE_ACQUIRE &&
@@ -189,6 +188,7 @@ told_tell(struct host *h, struct customer *c, const struct asked *a,
 	for (size_t i = 0; i < keys.n; i++) {
 		f->request = customer_nth(request, i);
 		f->key = keys.keys[i];
+		f->namespace_index = keys.namespaces[i];
 		world_tell(h->world, f);
 	}
 }

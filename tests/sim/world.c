@@ -219,6 +219,8 @@ world_on_quiet(struct world *w, struct alarm *a)
 static void
 world_on_end(struct world *w, struct alarm *a)
 {
+	uint64_t lease_ms = 0;
+
 	if (w->is_end) {
 		w->over = true;
 		return;
@@ -231,7 +233,10 @@ world_on_end(struct world *w, struct alarm *a)
 	for (unsigned i = 0; i < w->plan->n_peers; i++)
 		peer_leave(&w->hosts[PLAN_PEER_FIRST + i]);
 	/* A lost session closes, doubts are looked at, audits pass. */
-	world_set(w, a, w->now + 2 * w->plan->ns.lease_ms + 40000 +
+	for (uint32_t i = 0; i < w->plan->n_namespaces; i++)
+		if (w->namespaces[i].lease_ms > lease_ms)
+			lease_ms = w->namespaces[i].lease_ms;
+	world_set(w, a, w->now + 2 * lease_ms + 40000 +
 	    2 * w->plan->ns.audit_ms);
 }
 
@@ -281,32 +286,41 @@ world_loop(struct world *w)
 static struct judge_rules
 world_rules(const struct plan *p)
 {
-	struct judge_rules rules = {
-		.lease_ms = p->ns.lease_ms, .danger_ms = p->ns.danger_ms,
-		.margin_ms = p->ns.margin_ms, .idle_ms = p->ns.idle_ms,
+	struct core_namespace n, old;
+	uint64_t request_ms;
+	struct judge_rules rules;
+
+	plan_namespace(p, p->bridge, &n);
+	plan_namespace(p, 0, &old);
+	request_ms = n.request_ms > old.request_ms ? n.request_ms :
+	    old.request_ms;
+	rules = (struct judge_rules){
+		.lease_ms = n.lease_ms, .danger_ms = n.danger_ms,
+		.margin_ms = n.margin_ms, .idle_ms = n.idle_ms,
 		.lateness_ms = p->lateness_ms,
-		.handover_max = p->ns.handover_max,
+		.handover_max = n.handover_max,
 		.retention_s = p->retention_s,
 		.requests_per_client_max =
 		    p->limits.requests_per_client_max,
 		.holds_per_client_max = p->limits.holds_per_client_max,
-		.drift_ppm = p->ns.drift_ppm, .poll_ms = p->ns.poll_ms,
-		.request_ms = p->ns.request_ms, .audit_ms = p->ns.audit_ms,
+		.drift_ppm = n.drift_ppm, .poll_ms = n.poll_ms,
+		.request_ms = request_ms, .audit_ms = n.audit_ms,
 		/* Look at the record, at its session, kill, take; and each
 		 * of these after an alarm. */
-		.slack_ms = 2 * p->ns.request_ms +
+		.slack_ms = 2 * request_ms +
 		    8 * (p->latency_max_ms + p->lateness_ms + 1),
 		.sees_table = true,
+		.bridge = p->bridge,
+		.old = { old.lease_ms, old.danger_ms, old.margin_ms },
 	};
-
 	for (uint32_t i = 0; i < p->n_namespaces; i++) {
-		const struct plan_namespace *n = &p->namespaces[i];
+		const struct plan_namespace *of = &p->namespaces[i];
 
-		rules.foreign[i].is = n->format != FORMAT_NATIVE;
-		rules.foreign[i].tokens = n->format == FORMAT_JS_OPEN ||
-		    (n->format == FORMAT_DLOCK && n->fencing);
-		if (n->skew_ms > rules.skew_ms)
-			rules.skew_ms = n->skew_ms;
+		rules.foreign[i].is = of->format != FORMAT_NATIVE;
+		rules.foreign[i].tokens = of->format == FORMAT_JS_OPEN ||
+		    (of->format == FORMAT_DLOCK && of->fencing);
+		if (of->skew_ms > rules.skew_ms)
+			rules.skew_ms = of->skew_ms;
 	}
 	return rules;
 }

@@ -104,6 +104,7 @@ struct host {
 	struct alarm alarm;		/* the core's next_ms */
 	struct core *core;		/* NULL: no daemon runs */
 	struct coverage_eye *eye;
+	enum plan_phase phase;		/* of its configuration */
 	unsigned lives;
 	unsigned sessions;		/* opened, in all lives */
 	bool stopping;
@@ -166,10 +167,12 @@ struct asked {
 	char key[PLAN_KEY_MAX];
 };
 
-/* Several keys of a plan, "a+b", one by one in their order. */
+/* Several keys of a plan, "a+b", one by one in their order; over a bridge each
+ * of them twice. */
 struct customer_keys {
 	size_t n;
-	char keys[PLAN_KEY_MAX / 2][PLAN_KEY_MAX];
+	char keys[PLAN_KEY_MAX][PLAN_KEY_MAX];
+	uint32_t namespaces[PLAN_KEY_MAX];
 };
 
 /* What is held as one, for the facts about each. */
@@ -178,7 +181,7 @@ struct customer_joint {
 	uint64_t hold;			/* the first one's; that of all */
 	uint64_t request;		/* by which it came */
 	struct customer_keys keys;
-	uint64_t holds[PLAN_KEY_MAX / 2];
+	uint64_t holds[PLAN_KEY_MAX];
 };
 
 struct customer {
@@ -355,6 +358,24 @@ void table_record_read(const struct world *, uint32_t namespace_index,
 void table_record_trace(struct world *, const char *host,
     const struct fact *, struct json_object *before,
     struct json_object *after);
+
+/* bridge.c */
+/* What a daemon that starts now has in its configuration. */
+void bridge_configure(const struct host *,
+    struct core_namespace ret[PLAN_NAMESPACES_MAX]);
+/* Where its clients have their locks. */
+uint32_t bridge_namespace(const struct host *, uint32_t namespace_index);
+/* Is each lock of that namespace in two records? */
+bool bridge_is_crossed(const struct host *, uint32_t namespace_index);
+/* How long a try may take there. */
+uint64_t bridge_request_ms(const struct host *, uint32_t namespace_index);
+/* All records that a request for these keys is about. */
+void bridge_split(const struct host *, uint32_t namespace_index,
+    const char *text, struct customer_keys *ret);
+/* The @i-th lock of what was granted as one; false: it is another one, or not
+ * told as it should be. */
+bool bridge_part(const struct host *, const struct core_reply *,
+    const struct customer_keys *, uint32_t i, struct core_part *ret);
 
 /* table_make.c */
 void table_make(struct world *, uint32_t namespace_index);

@@ -1,0 +1,101 @@
+/*
+ * A fleet on its way over a bridge: what a host's phase makes of its
+ * configuration, where its clients' locks are, and the two records of each
+ * lock as facts for the judge, as if both had been asked for as one.
+ */
+#include "peek.h"
+#include "world_state.h"
+
+#include <string.h>
+
+/* Namespace 0 has the older format, namespace 1 is native. */
+enum { BRIDGE_OLD = 0, BRIDGE_NATIVE = 1 };
+
+void
+bridge_configure(const struct host *h,
+    struct core_namespace ret[PLAN_NAMESPACES_MAX])
+{
+	const struct world *w = h->world;
+
+	memcpy(ret, w->namespaces, sizeof(w->namespaces));
+	if (w->plan->bridge && h->phase == PHASE_BRIDGE)
+		ret[BRIDGE_NATIVE].bridge = BRIDGE_OLD + 1;
+}
+
+uint32_t
+bridge_namespace(const struct host *h, uint32_t namespace_index)
+{
+	if (!h->world->plan->bridge)
+		return namespace_index;
+	return h->phase == PHASE_OLD ? BRIDGE_OLD : BRIDGE_NATIVE;
+}
+
+bool
+bridge_is_crossed(const struct host *h, uint32_t namespace_index)
+{
+	return h->world->plan->bridge && h->phase == PHASE_BRIDGE &&
+	    namespace_index == BRIDGE_NATIVE;
+}
+
+uint64_t
+bridge_request_ms(const struct host *h, uint32_t namespace_index)
+{
+	const struct core_namespace *n = h->world->namespaces;
+	uint32_t i = bridge_namespace(h, namespace_index);
+	uint64_t request_ms = n[i].request_ms;
+
+	return bridge_is_crossed(h, i) ?
+	    request_ms + n[BRIDGE_OLD].request_ms : request_ms;
+}
+
+void
+bridge_split(const struct host *h, uint32_t namespace_index, const char *text,
+    struct customer_keys *ret)
+{
+	customer_split(text, ret);
+	for (size_t i = 0; i < ret->n; i++)
+		ret->namespaces[i] = namespace_index;
+	if (!bridge_is_crossed(h, namespace_index))
+		return;
+	/* All old ones come before the native ones. */
+	for (size_t i = 0; i < ret->n; i++) {
+		memcpy(ret->keys[ret->n + i], ret->keys[i], PLAN_KEY_MAX);
+		ret->namespaces[ret->n + i] = BRIDGE_NATIVE;
+		ret->namespaces[i] = BRIDGE_OLD;
+	}
+	ret->n *= 2;
+}
+
+/* A reply names native locks only, and for one key none. */
+static uint32_t
+bridge_n_told(const struct host *h, const struct customer_keys *keys)
+{
+	uint32_t n = (uint32_t)keys->n;
+
+	if (!bridge_is_crossed(h, keys->namespaces[n - 1]))
+		return n;
+	return n == 2 ? 0 : n / 2;
+}
+
+bool
+bridge_part(const struct host *h, const struct core_reply *r,
+    const struct customer_keys *keys, uint32_t i, struct core_part *ret)
+{
+	uint32_t n = (uint32_t)keys->n, n_told = bridge_n_told(h, keys);
+	const struct core_part *told = i < n - n_told || r->n_parts != n_told ?
+	    NULL : &r->parts[i - (n - n_told)];
+
+	if (r->n_parts != n_told || !peek_part(h->core, r->hold, i, ret) ||
+	    ret->namespace_index != keys->namespaces[i] ||
+	    ret->key.length != strlen(keys->keys[i]) ||
+	    memcmp(ret->key.bytes, keys->keys[i], ret->key.length) != 0)
+		return false;
+	if (i == 0 && ret->hold != r->hold)
+		return false;
+	/* The token of a request for one key is its native record's. */
+	if (n_told == 0 && i == 1 && r->token != ret->token)
+		return false;
+	return told == NULL || (told->hold == ret->hold &&
+	    told->token == ret->token &&
+	    told->namespace_index == ret->namespace_index);
+}
