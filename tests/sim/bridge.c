@@ -6,6 +6,7 @@
 #include "peek.h"
 #include "world_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Namespace 0 has the older format, namespace 1 is native. */
@@ -77,25 +78,50 @@ bridge_n_told(const struct host *h, const struct customer_keys *keys)
 	return n == 2 ? 0 : n / 2;
 }
 
+/* Its client is told one token, as text if no number of the protocol has room
+ * for it: then it is the older record's alone. */
+static uint64_t
+bridge_token(const struct core_reply *r, const struct core_part *told,
+    const struct core_part *part)
+{
+	const char *text = told == NULL ? r->token_text : told->token_text;
+
+	if (text != NULL && part->namespace_index == BRIDGE_OLD)
+		return strtoull(text, NULL, 10);
+	return text != NULL ? part->token :
+	    told == NULL ? r->token : told->token;
+}
+
+/* What the reply says of the @i-th; NULL: nothing, or too much. */
+static const struct core_part *
+bridge_told(const struct host *h, const struct core_reply *r,
+    const struct customer_keys *keys, uint32_t i)
+{
+	uint32_t n_told = bridge_n_told(h, keys);
+
+	return n_told == 0 ? NULL : &r->parts[i % n_told];
+}
+
 bool
 bridge_part(const struct host *h, const struct core_reply *r,
     const struct customer_keys *keys, uint32_t i, struct core_part *ret)
 {
-	uint32_t n = (uint32_t)keys->n, n_told = bridge_n_told(h, keys);
-	const struct core_part *told = i < n - n_told || r->n_parts != n_told ?
-	    NULL : &r->parts[i - (n - n_told)];
+	const struct core_part *told;
 
-	if (r->n_parts != n_told || !peek_part(h->core, r->hold, i, ret) ||
+	if (r->n_parts != bridge_n_told(h, keys) ||
+	    !peek_part(h->core, r->hold, i, ret) ||
 	    ret->namespace_index != keys->namespaces[i] ||
 	    ret->key.length != strlen(keys->keys[i]) ||
-	    memcmp(ret->key.bytes, keys->keys[i], ret->key.length) != 0)
+	    memcmp(ret->key.bytes, keys->keys[i], ret->key.length) != 0 ||
+	    (i == 0 && ret->hold != r->hold))
 		return false;
-	if (i == 0 && ret->hold != r->hold)
+	told = bridge_told(h, r, keys, i);
+	if (told != NULL && (told->key.length != ret->key.length ||
+	    memcmp(told->key.bytes, ret->key.bytes, ret->key.length) != 0))
 		return false;
-	/* The token of a request for one key is its native record's. */
-	if (n_told == 0 && i == 1 && r->token != ret->token)
+	if (told != NULL && told->namespace_index == ret->namespace_index &&
+	    told->hold != ret->hold)
 		return false;
-	return told == NULL || (told->hold == ret->hold &&
-	    told->token == ret->token &&
-	    told->namespace_index == ret->namespace_index);
+	ret->token = bridge_token(r, told, ret);
+	return true;
 }

@@ -191,6 +191,15 @@ judge_record_count(struct judge *j, const struct judge_record *r,
 		j->counts.taken_from_peers++;
 }
 
+/* Does it begin anew with its tokens, or once more with the same? */
+static bool
+judge_record_goes_back(const struct judge_record *r,
+    const struct fact_record *now, bool same)
+{
+	return now->token < r->token || (now->token == r->token && !same &&
+	    now->token > 0 && now->exists && !now->free);
+}
+
 void
 judge_record_fact(struct judge *j, const struct fact *f)
 {
@@ -222,8 +231,9 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		    judge_host_name(f->host), r->token, now->token);
 	/* Who takes it out by hand sets its tokens back, and so does an older
 	 * client whose first acquire lands late. */
-	if (!ours && now->token < r->token) {
-		l->token_told = l->token_exclusive = now->token;
+	if (!ours && judge_record_goes_back(r, now, same)) {
+		l->token_told = l->token_exclusive =
+		    now->token == 0 ? 0 : now->token - 1;
 		l->age++;
 	}
 	if (ours && r->exists && r->free && now->exists && !now->free &&
@@ -244,6 +254,19 @@ judge_record_fact(struct judge *j, const struct fact *f)
 
 /* ---- what clients of ours are told ------------------------------------ */
 
+/* R17 */
+static void
+judge_record_check_token(struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_lock *l = h->lock;
+
+	if (!h->exempt && j->rules.foreign[l->namespace_index].tokens &&
+	    h->token > l->record.token)
+		judge_find(j, "R17", "%s: token %" PRIu64 " is told, and the "
+		    "record has %" PRIu64, judge_lock_name(l), h->token,
+		    l->record.token);
+}
+
 void
 judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 {
@@ -256,6 +279,7 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 	h->exempt = h->name[0] != '\0' && strcmp(h->name, r->hand_hold) == 0;
 	if (judge_record_is_of(r, h)) {
 		h->record_sent_ms = r->sent_ms;
+		judge_record_check_token(j, h);
 		return;
 	}
 	h->exempt = h->exempt || r->writer == FACT_BY_HAND ||
@@ -378,6 +402,20 @@ judge_belief_check(struct judge *j, struct judge_lock *l, unsigned peer)
 	}
 }
 
+/* 2: what is fenced would refuse who has the lock. */
+static void
+judge_belief_check_token(struct judge *j, const struct judge_lock *l,
+    const struct fact *f)
+{
+	if (j->rules.foreign[l->namespace_index].tokens &&
+	    judge_belief_is_right(j, l, f->host) &&
+	    f->token == l->record.token && f->token <= l->token_told)
+		judge_find(j, "2", "%s: %c has token %" PRIu64 " after %" PRIu64
+		    " was told", judge_lock_name(l),
+		    judge_record_writer_name(f->host), f->token,
+		    l->token_told);
+}
+
 void
 judge_belief_fact(struct judge *j, const struct fact *f)
 {
@@ -395,6 +433,7 @@ judge_belief_fact(struct judge *j, const struct fact *f)
 	if (l->beliefs != NULL)
 		j->counts.clashes++;
 	judge_belief_check(j, l, f->host);
+	judge_belief_check_token(j, l, f);
 	if (f->token > l->token_told && f->token <= l->record.token &&
 	    judge_belief_is_right(j, l, f->host))
 		l->token_told = l->token_exclusive = f->token;

@@ -13,6 +13,7 @@
 
 #define DLOCK_RELEASED_MS 1000
 #define DLOCK_TOKEN_BYTES 8
+#define DLOCK_TOKEN_MAX (UINT64_C(1) << 62)	/* that may still double */
 
 static uint64_t
 dlock_now_less_skew_ms(const struct peer_lock *l)
@@ -149,7 +150,9 @@ dlock_fencing_take(struct peer_call *c)
 	const struct peer_lock *l = c->lock;
 	char token[PEER_TEXT_MAX], seen[PEER_TEXT_MAX];
 
-	c->token = l->seen ? 2 * l->seen_token : 1;
+	/* Beyond the numbers of this model it counts. */
+	c->token = !l->seen ? 1 : l->seen_token < DLOCK_TOKEN_MAX ?
+	    2 * l->seen_token : l->seen_token + 1;
 	dlock_token_text(c->token, token);
 	dlock_token_text(l->seen_token, seen);
 	dlock_version(c);

@@ -33,6 +33,13 @@ told_take(struct customer *c, uint64_t request)
 	return NULL;
 }
 
+/* In full, of one that has no room in the protocol's numbers. */
+static uint64_t
+told_number_of(uint64_t token, const char *text)
+{
+	return text == NULL ? token : strtoull(text, NULL, 10);
+}
+
 /* Seconds after the beginning, and grants within that second; those of older
  * clients are numbers, if there are any. */
 static void
@@ -67,7 +74,7 @@ told_holder(const struct core_holder_view *v, int cause, struct fact *f,
 		return;
 	}
 	f->state = !v->held ? FACT_FREE : v->dead ? FACT_DEAD : FACT_HELD;
-	f->token = v->token;
+	f->token = told_number_of(v->token, v->token_text);
 	f->n_holders = v->n_holders;
 	f->shared = v->mode == LOCK_MODE_SHARED;
 	told_token(v->token, token, sizeof(token));
@@ -215,7 +222,7 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 	if (r != NULL && code == 0 &&
 	    (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)) {
 		f.hold = r->hold;
-		f.token = r->token;
+		f.token = told_number_of(r->token, r->token_text);
 		f.grant = peek_grant(h->core, r->hold, grant) ? grant : NULL;
 		kept_read(r->contents, f.kept);
 		told_token(r->token, token, sizeof(token));
