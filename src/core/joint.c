@@ -504,6 +504,8 @@ joint_drop_lost(struct core *core, struct joint *j)
 static void
 joint_start_again(struct core *core, struct joint *j)
 {
+	if (j->request->lock != NULL)
+		queue_part(j->request);
 	joint_give_back(core, j, 0);
 	joint_wait(core, j, 0);
 }

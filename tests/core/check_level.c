@@ -177,6 +177,47 @@ START_TEST(test_given_up)
 }
 END_TEST
 
+/* Who only listens any more gets it, for it is known that it will come. */
+START_TEST(test_listening)
+{
+	struct core_event drain = { .type = CORE_DRAIN, .client = 1 };
+
+	world_begin(6, 1000);
+	w.fate[OLD][OPERATION_EXTEND] = FATE_KEEP;
+	world_acquire(1, 60000);
+	world_event(&drain);
+	ck_assert_uint_eq(w.replies, 0);
+	world_land(FATE_DONE);
+	ck_assert_uint_eq(w.replies, 1);
+	ck_assert_int_eq(w.code, 0);
+	world_leave(1);
+	world_expect_free();
+	world_end();
+}
+END_TEST
+
+/* Our session ends meanwhile: it is asked for under the next. */
+START_TEST(test_session_lost)
+{
+	world_begin(6, 1000);
+	w.always = true;
+	w.fate[OLD][OPERATION_EXTEND] = FATE_LOST;
+	w.fate[NATIVE][OPERATION_SESSION_BEAT] = FATE_LOST;
+	world_acquire(1, CORE_FOREVER);
+	world_run(60000);
+	ck_assert_uint_eq(w.replies, 0);
+	ck_assert_uint_gt(w.count[NATIVE][OPERATION_SESSION_OPEN], 1);
+	w.fate[OLD][OPERATION_EXTEND] = FATE_DONE;
+	w.fate[NATIVE][OPERATION_SESSION_BEAT] = FATE_DONE;
+	world_run(60000);
+	ck_assert_uint_eq(w.replies, 1);
+	ck_assert_int_eq(w.code, 0);
+	world_release(1);
+	world_expect_free();
+	world_end();
+}
+END_TEST
+
 /* Somebody takes the record meanwhile: all begins anew, and nothing is told of
  * what is gone. */
 START_TEST(test_lost_meanwhile)
@@ -252,6 +293,8 @@ main(void)
 		test_try_fails,
 		test_refused,
 		test_given_up,
+		test_listening,
+		test_session_lost,
 		test_lost_meanwhile,
 		test_takes_long,
 		test_text,

@@ -38,7 +38,8 @@ row_of(const struct operation *o)
 static bool
 row_acquire(struct row *r, const struct operation *o)
 {
-	if (r->held)
+	if (r->held && (o->n_dead == 0 ||
+	    !ident_equal(r->holder.grant, o->dead[0].grant)))
 		return false;
 	r->held = true;
 	r->holder = o->me;
@@ -115,9 +116,11 @@ row_outcome(const struct operation *o, enum fate fate)
 		(void)snprintf(out.text, sizeof(out.text), "what is there");
 		return out;
 	}
-	if (o->kind >= OPERATION_SESSION_OPEN) {
+	if (o->kind >= OPERATION_SESSION_OPEN && fate == FATE_DONE) {
 		out.session = (struct session_record){ .exists = true,
-			.beat = o->beat + 1, .lease_ms = 20000 };
+			.beat = o->beat + 1, .lease_ms = 20000,
+			.dead = o->kind == OPERATION_SESSION_CLOSE ||
+			    o->kind == OPERATION_SESSION_READ };
 		return out;
 	}
 	if (fate == FATE_CONFLICT ||
@@ -333,12 +336,18 @@ world_release(uint64_t client)
 }
 
 void
+world_event(struct core_event *ev)
+{
+	world_step(ev);
+	world_settle();
+}
+
+void
 world_leave(uint64_t client)
 {
 	struct core_event ev = { .type = CORE_GONE, .client = client };
 
-	world_step(&ev);
-	world_settle();
+	world_event(&ev);
 }
 
 unsigned

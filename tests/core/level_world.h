@@ -61,7 +61,8 @@ void world_run(uint64_t ms);
 /* What was kept back has an answer. */
 void world_land(enum fate);
 
-/* What clients do. */
+/* What clients do, and what befalls them. */
+void world_event(struct core_event *);
 void world_ask(struct core_request *);
 void world_acquire(uint64_t client, uint64_t wait_ms);
 void world_release(uint64_t client);
