@@ -219,7 +219,8 @@ struct operation {
 	size_t n_holders;
 	bool others_hold;	/* RELEASE: a hint: other holders were seen */
 	bool keep;	/* RELEASE: with what is kept in it, if the format
-			 * would delete the record otherwise */
+			 * would delete the record otherwise; ACQUIRE: that
+			 * stays, if it would be replaced otherwise */
 	const char *version;	/* ACQUIRE, BREAK: as it was seen, or NULL */
 	const char *owner;		/* ACQUIRE, BREAK, KILL, BURY: who */
 	struct contents contents;		/* UPDATE */

@@ -138,6 +138,7 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	o->owner = s->owner;
 	o->tokens = grant_tokens(g);
 	o->version = s->version;
+	o->keep = r->change != NULL && r->change->spares_data;
 	o->token_seen = l->token_seen;
 	if (n_dead > 0) {
 		o->n_dead = n_dead;

@@ -39,7 +39,8 @@ awslabs_plan_acquire(const struct dialect_table *table,
 		p->condition = "attribute_not_exists(#key)";
 		return;
 	}
-	p->verb = table->keep_attributes ? RECORD_UPDATE : RECORD_PUT;
+	p->verb = table->keep_attributes || o->keep ? RECORD_UPDATE :
+	    RECORD_PUT;
 	p->remove = "#isReleased";
 	p->condition = o->n_dead > 0 ? AWSLABS_AS_SEEN :
 	    AWSLABS_AS_SEEN " AND #isReleased = :released";

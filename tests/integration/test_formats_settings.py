@@ -162,25 +162,45 @@ class Settings(unittest.TestCase):
         self.assertNotIn("isReleased", item)
         self.assertEqual(item["data"], {"B": "eA=="})
 
-    def attribute_after(self, name, lines):
-        """What others added to a released record, once it is acquired."""
+    def left_after(self, name, lines, **arguments):
+        """What others left in a released record, once it is acquired."""
         table, a, _ = self.daemons(name, "format = awslabs\n"
                                    "released = keep\n" + lines)
         self.assertTrue(a.release(a.acquire("k", wait="60s")).ok)
         dynamodb("UpdateItem", TableName=table, Key={"key": {"S": "k"}},
-                 UpdateExpression="SET note = :n",
-                 ExpressionAttributeValues={":n": {"S": "mine"}})
-        self.assertTrue(a.acquire("k", wait="60s").ok)
+                 UpdateExpression="SET note = :n, #d = :d",
+                 ExpressionAttributeNames={"#d": "data"},
+                 ExpressionAttributeValues={":n": {"S": "theirs"},
+                                            ":d": {"B": "b2xk"}})
+        grant = a.acquire("k", wait="60s", **arguments)
+        self.assertTrue(grant.ok, grant)
         item, = self.items(table)
-        return item.get("note")
+        kept = {name: list(item[name].values())[0]
+                for name in ("note", "data") if name in item}
+        return kept, grant.get("data")
 
-    def test_attributes_are_kept(self):
-        self.assertEqual(self.attribute_after(
-            "attributes", ""), {"S": "mine"})
-
-    def test_attributes_are_not_kept(self):
-        self.assertIsNone(self.attribute_after(
-            "no-attributes", "keep_attributes = no\n"))
+    def test_what_is_kept(self):
+        """As updateExistingLockRecord and replaceData have it in Java."""
+        note, data, new = {"note": "theirs"}, {"data": "b2xk"}, \
+            {"data": "bmV3"}
+        keeps_not = "keep_attributes = no\n"
+        for number, (lines, arguments, kept, told) in enumerate((
+                ("", {}, {**note, **data}, "old"),
+                ("", {"data": "new"}, {**note, **new}, None),
+                ("", {"data": "new", "replace_data": "no"},
+                 {**note, **data}, "old"),
+                ("", {"data": "new", "keep": "no"}, new, None),
+                ("", {"data": "new", "keep": "no", "replace_data": "no"},
+                 data, "old"),
+                (keeps_not, {}, {}, None),
+                (keeps_not, {"data": "new"}, new, None),
+                (keeps_not, {"data": "new", "replace_data": "no"},
+                 {**note, **data}, "old"),
+                (keeps_not, {"data": "new", "replace_data": "no",
+                             "keep": "no"}, data, "old"))):
+            with self.subTest(f"{lines}{arguments}"):
+                self.assertEqual(self.left_after(
+                    f"left-{number}", lines, **arguments), (kept, told))
 
 
 def add_cases():
