@@ -18,6 +18,8 @@
 
 #define CONFIG_FILE_FORMAT "/var/lib/ddblockd/%s.db"
 #define CONFIG_REQUEST_MS UINT64_C(5000)
+#define CONFIG_TABLE_MIN 3
+#define CONFIG_TABLE_MAX 255
 
 /* The defaults that the table has as text. */
 static int
@@ -126,12 +128,29 @@ config_check_timing(struct config *c, struct config_namespace *n)
 	config_complain(c, origin, "namespace %s: %s", n->name, rule);
 }
 
+/* As DynamoDB says; what names a whole resource is its own to judge. */
+static bool
+config_table_ok(const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(name, "arn:", 4) == 0 ||
+	    (length >= CONFIG_TABLE_MIN && length <= CONFIG_TABLE_MAX &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length);
+}
+
 static void
 config_check_dynamodb(struct config *c, const struct config_namespace *n)
 {
 	if (n->table == NULL)
 		config_complain(c, n->origin, "namespace %s: store = dynamodb "
 		    "needs a table; set table = NAME", n->name);
+	else if (!config_table_ok(n->table))
+		config_complain(c, config_origin_of(n->origins,
+		    CONFIG_NAMESPACE, "table"), "namespace %s: table = %s: the "
+		    "name of a table has %d to %d letters, digits, _, - and .",
+		    n->name, n->table, CONFIG_TABLE_MIN, CONFIG_TABLE_MAX);
 	if (n->region == NULL)
 		config_complain(c, n->origin, "namespace %s: store = dynamodb "
 		    "needs a region; set region = NAME or AWS_REGION",

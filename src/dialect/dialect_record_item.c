@@ -86,8 +86,11 @@ record_item_of(const struct dialect_table *table, struct key name,
 		parts.key = (struct key){ bytes, n + parts.key.length };
 	}
 	refused = item_refuse(parts.key, table->key_type);
-	if (refused == NULL && table->sort_attribute != NULL)
-		refused = item_refuse(parts.sort, table->sort_type);
+	if (refused == NULL && table->sort_attribute != NULL &&
+	    item_refuse(parts.sort, table->sort_type) != NULL)
+		refused = table->sort_type == DIALECT_KEY_NUMBER ?
+		    "the table's sort key is a number: sort must be one in "
+		    "its shortest form" : "the sort key is not UTF-8 text";
 	if (refused == NULL)
 		*ret = parts;
 	return refused;

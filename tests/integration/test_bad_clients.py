@@ -465,7 +465,7 @@ connections_max = 5000
 file = {dir}/db
 [namespace fleet]
 store = dynamodb
-table = t
+table = tab
 region = r
 endpoint = http://127.0.0.1:1
 access_key_id = k

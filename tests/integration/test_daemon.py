@@ -58,20 +58,20 @@ class Configuration(unittest.TestCase):
                     args=["--config=/nonexistent/ddblockd.conf"])
 
     def test_credentials_are_needed(self):
-        self.refuse("[namespace default]\nstore = dynamodb\ntable = t\n"
+        self.refuse("[namespace default]\nstore = dynamodb\ntable = tab\n"
                     "region = r\n", "there are no AWS credentials",
                     env={"AWS_ACCESS_KEY_ID": None,
                          "AWS_SECRET_ACCESS_KEY": None})
 
     def test_capacities_go_together(self):
-        self.refuse("[namespace default]\nstore = dynamodb\ntable = t\n"
+        self.refuse("[namespace default]\nstore = dynamodb\ntable = tab\n"
                     "region = r\naccess_key_id = a\nsecret_access_key = s\n"
                     "read_capacity = 5\n", "read_capacity and "
                     "write_capacity go together: both are 0, or neither")
 
     def test_check_config(self):
         daemon = Daemon("[namespace default]\nstore = dynamodb\n"
-                        "table = t\nregion = r\naccess_key_id = AKID\n"
+                        "table = tab\nregion = r\naccess_key_id = AKID\n"
                         "secret_access_key = hush\nsession_token = hush2\n",
                         args=["--check-config"])
         self.addCleanup(daemon.close)
@@ -309,7 +309,7 @@ class End(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as endpoint:
             port = endpoint.getsockname()[1]
             config = "[daemon]\nstop_wait = 1h\n[namespace default]\n" \
-                "store = dynamodb\ntable = t\nregion = r\n" \
+                "store = dynamodb\ntable = tab\nregion = r\n" \
                 "access_key_id = k\nsecret_access_key = s\n" \
                 f"endpoint = http://127.0.0.1:{port}\n" \
                 "request_timeout = 5m\nlease = 1h\n"

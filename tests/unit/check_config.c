@@ -226,6 +226,35 @@ START_TEST(test_dynamodb_needs)
 }
 END_TEST
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+static const char *const no_tables[] = {
+	"t", "ab", "a b", "locks/x", "l\xc3\xb6""cks",
+	LETTERS LETTERS LETTERS LETTERS LETTERS LETTERS LETTERS LETTERS
+	LETTERS LETTERS,
+};
+
+START_TEST(test_no_table)
+{
+	char text[512], errors[512];
+
+	(void)snprintf(text, sizeof(text), "[namespace default]\n"
+	    "store = dynamodb\nregion = r\naccess_key_id = AKID\n"
+	    "secret_access_key = s\ntable = %s\n", no_tables[_i]);
+	(void)snprintf(errors, sizeof(errors), "test.conf:6: namespace "
+	    "default: table = %s: the name of a table has 3 to 255 "
+	    "letters, digits, _, - and .\n", no_tables[_i]);
+	expect_error(text, errors);
+}
+END_TEST
+
+START_TEST(test_table_by_its_arn)
+{
+	expect_good("[namespace default]\nstore = dynamodb\nregion = r\n"
+	    "access_key_id = AKID\nsecret_access_key = s\n"
+	    "table = arn:aws:dynamodb:eu-west-1:123456789012:table/locks\n");
+}
+END_TEST
+
 START_TEST(test_environment)
 {
 	(void)setenv("AWS_DEFAULT_REGION", "us-east-2", 1);
@@ -235,7 +264,7 @@ START_TEST(test_environment)
 	(void)setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
 	(void)setenv("AWS_SESSION_TOKEN", "", 1);
 	expect_good("[namespace default]\n"
-	    "store = dynamodb\ntable = t\n[namespace local]\n");
+	    "store = dynamodb\ntable = tab\n[namespace local]\n");
 	ck_assert_str_eq(config->namespaces[0].region, "us-east-2");
 	ck_assert_str_eq(config->namespaces[0].endpoint,
 	    "http://127.0.0.1:2");
@@ -252,7 +281,7 @@ START_TEST(test_keys_are_not_mixed_with_the_environment)
 	(void)setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
 	(void)setenv("AWS_SESSION_TOKEN", "TOKEN", 1);
 	expect_error("[namespace default]\n"
-	    "store = dynamodb\ntable = t\nregion = r\n"
+	    "store = dynamodb\ntable = tab\nregion = r\n"
 	    "access_key_id = MINE\n",
 	    "test.conf:1: namespace default: access_key_id needs "
 	    "secret_access_key beside it\n");
@@ -274,7 +303,7 @@ START_TEST(test_secrets_are_not_shown)
 	struct buffer text;
 
 	expect_good("[namespace default]\n"
-	    "store = dynamodb\ntable = t\nregion = r\n"
+	    "store = dynamodb\ntable = tab\nregion = r\n"
 	    "access_key_id = AKID\nsecret_access_key = hush1\n"
 	    "session_token = hush2\n");
 	buffer_init(&text, 65536);
@@ -298,7 +327,7 @@ END_TEST
 
 START_TEST(test_long_values)
 {
-	char text[3000] = "[namespace default]\nstore = dynamodb\ntable = t\n"
+	char text[3000] = "[namespace default]\nstore = dynamodb\ntable = tab\n"
 	    "region = r\naccess_key_id = a\nsecret_access_key = s\n"
 	    "session_token = ";
 	size_t length = strlen(text);
@@ -454,6 +483,9 @@ add_tests(TCase *tests)
 	tcase_add_test(tests, test_settings_of_another_store);
 	tcase_add_test(tests, test_owner);
 	tcase_add_test(tests, test_dynamodb_needs);
+	tcase_add_loop_test(tests, test_no_table, 0,
+	    sizeof(no_tables) / sizeof(no_tables[0]));
+	tcase_add_test(tests, test_table_by_its_arn);
 	tcase_add_test(tests, test_environment);
 	tcase_add_test(tests, test_keys_are_not_mixed_with_the_environment);
 	tcase_add_test(tests, test_shared_stores);

@@ -12,7 +12,7 @@
 #include "daemon/host_clock.h"
 #include "ddblock.h"
 
-#define HEAD "[namespace default]\nstore = dynamodb\ntable = t\n" \
+#define HEAD "[namespace default]\nstore = dynamodb\ntable = tab\n" \
 	"region = r\naccess_key_id = a\nsecret_access_key = s\n"
 #define AT "namespace default: "
 
@@ -352,7 +352,7 @@ two_prefixes(const char *one, const char *other)
 	char text[1024];
 
 	(void)snprintf(text, sizeof(text), HEAD "format = dlock\n%s\n"
-	    "[namespace other]\nstore = dynamodb\ntable = t\nregion = r\n"
+	    "[namespace other]\nstore = dynamodb\ntable = tab\nregion = r\n"
 	    "access_key_id = a\nsecret_access_key = s\nformat = dlock\n%s\n",
 	    one, other);
 	return read_text(text);
@@ -374,20 +374,20 @@ START_TEST(test_one_table_for_keys_that_may_be_the_same)
 {
 	ck_assert_int_lt(two_prefixes(overlaps[_i][0], overlaps[_i][1]), 0);
 	ck_assert_ptr_nonnull(strstr(config->errors.data, "namespaces "
-	    "default and other have the same table t; give each its own"));
+	    "default and other have the same table tab; give each its own"));
 }
 END_TEST
 
 START_TEST(test_one_table_has_one_format)
 {
 	ck_assert_int_lt(two_prefixes("prefix = a-\nfencing = no",
-	    "prefix = b-\n[namespace third]\nstore = dynamodb\ntable = t\n"
+	    "prefix = b-\n[namespace third]\nstore = dynamodb\ntable = tab\n"
 	    "region = r\naccess_key_id = a\nsecret_access_key = s\n"
 	    "format = awslabs\nprefix = c-"), 0);
 	ck_assert_str_eq(config->errors.data,
 	    "test.conf:18: namespaces default and third have the same table "
-	    "t; give each its own\n"
-	    "test.conf:18: namespaces other and third have the same table t; "
+	    "tab; give each its own\n"
+	    "test.conf:18: namespaces other and third have the same table tab; "
 	    "give each its own\n");
 }
 END_TEST

@@ -157,7 +157,7 @@ START_TEST(test_sort)
 	t.sort_type = DIALECT_KEY_NUMBER;
 	l = begin(&t);
 	o = life_make(OPERATION_ACQUIRE);
-	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "number");
+	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "sort key is a number");
 	o.key = (struct key){ "k\0" "7", 3 };
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	life_done(&l);
