@@ -150,8 +150,17 @@ breaking_ask(struct core *core, struct request *r,
 
 /* ---- what became of it ------------------------------------------------ */
 
-/* All that was in the record with this token is out of it. What came in later
- * has a higher one. */
+/* What was in the record with this token is out of it: what came in later has a
+ * higher one. Or the one that its version names. */
+static bool
+breaking_hits(const struct breaking *b, const struct grant *g,
+    const struct outcome *o)
+{
+	return b->request->ns->settings.life == LOCK_LIFE_SESSION ?
+	    g->token_last <= o->lock.token :
+	    ident_equal(g->id, o->lock.broken);
+}
+
 static void
 breaking_done(struct core *core, struct breaking *b, const struct outcome *o)
 {
@@ -168,7 +177,7 @@ breaking_done(struct core *core, struct breaking *b, const struct outcome *o)
 	}
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
-		if (g->state == GRANT_HELD && g->token_last <= o->lock.token)
+		if (g->state == GRANT_HELD && breaking_hits(b, g, o))
 			grant_lose(core, g, CORE_LOSS_BROKEN);
 	}
 	/* Who waits for it here need not wait for the next poll. */

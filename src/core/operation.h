@@ -85,6 +85,8 @@ struct lock_record {
 				 * only follow this record; NULL: there is no
 				 * record. Its form is the format's own */
 	uint64_t beat;		/* another with each renewal of the holder */
+	struct ident broken;	/* BREAK: the hold that it named; none: it is
+				 * no hold of ours */
 	uint64_t ends_in_ms;	/* LOCK_LIFE_DEADLINE: 0 if it is over */
 	const char *token_text;	/* in decimal, if @token has no room for it
 				 * and is TOKEN_MAX; NULL otherwise */

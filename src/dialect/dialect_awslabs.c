@@ -211,6 +211,7 @@ static const struct record_format awslabs_format = {
 	.is_ours = "attribute_exists(#recordVersionNumber)",
 	.is_held = "attribute_not_exists(#isReleased)",
 	.plan = awslabs_plan,
+	.hold_of = record_hold_of_uuid,
 	.value = awslabs_value,
 	.read = awslabs_read,
 };

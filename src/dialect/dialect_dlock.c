@@ -278,22 +278,46 @@ dlock_read_token(struct record_reader *r, struct json_object *item,
 	return n;
 }
 
-/* Whose hold it is: the name at the end of an owner of ours, which is not for
- * people, or what follows from any other owner. */
+/* The name at the end of an owner of ours; what stands before it is
+ * @ret_length bytes. False: it is not ours. */
+static bool
+dlock_parse_owner(const char *owner, size_t *ret_length, struct ident *ret)
+{
+	size_t length = strlen(owner);
+	size_t n = length > DLOCK_SUFFIX ? length - DLOCK_SUFFIX : 0;
+
+	*ret_length = n;
+	return n > 0 && owner[n] == '-' &&
+	    ident_parse(owner + n + 1, IDENT_TEXT_LENGTH, ret) &&
+	    !ident_is_none(*ret);
+}
+
+static struct ident
+dlock_hold_of(const char *version)
+{
+	struct ident hold = { 0 };
+	struct dlock_seen seen;
+	size_t n;
+
+	if (!dlock_parse_seen(version, &seen) ||
+	    !dlock_parse_owner(seen.owner, &n, &hold))
+		return (struct ident){ 0 };
+	return hold;
+}
+
+/* Whose hold it is: that name, which is not for people, or what follows from
+ * any other owner. */
 static struct ident
 dlock_read_hold(struct record_reader *r, const char *owner,
     struct lock_record *l)
 {
-	size_t length = strlen(owner);
-	size_t n = length > DLOCK_SUFFIX ? length - DLOCK_SUFFIX : 0;
 	struct ident hold;
 	char *name;
+	size_t n;
 
 	l->owner = owner;
-	if (n == 0 || owner[n] != '-' ||
-	    !ident_parse(owner + n + 1, IDENT_TEXT_LENGTH, &hold) ||
-	    ident_is_none(hold))
-		return record_hash(owner, length);
+	if (!dlock_parse_owner(owner, &n, &hold))
+		return record_hash(owner, strlen(owner));
 	name = record_alloc(r, n + 1, 1);
 	if (name != NULL)
 		memcpy(name, owner, n);
@@ -358,6 +382,7 @@ static const struct record_format dlock_format = {
 	.is_held = "#until > :free",
 	.refuse = dlock_refuse,
 	.plan = dlock_plan,
+	.hold_of = dlock_hold_of,
 	.value = dlock_value,
 	.read = dlock_read,
 };

@@ -87,6 +87,36 @@ js_guid(struct ident hold, uint64_t beat, unsigned char guid[JS_GUID_LENGTH])
 	}
 }
 
+static bool
+js_parse_guid(const char *text, size_t length, struct ident *ret_hold,
+    uint64_t *ret_beat)
+{
+	unsigned char guid[JS_GUID_LENGTH + 3], ours[JS_GUID_LENGTH];
+	size_t n = 0;
+
+	if (base64_room(length) > sizeof(guid) ||
+	    !base64_read(text, length, guid, &n) || n != JS_GUID_LENGTH)
+		return false;
+	*ret_hold = (struct ident){ js_get(guid), js_get(guid + 8) };
+	*ret_beat = js_get(guid + 16);
+	js_guid(*ret_hold, *ret_beat, ours);
+	if (ident_is_none(*ret_hold) || memcmp(guid, ours, sizeof(ours)) != 0) {
+		*ret_hold = record_hash((const char *)guid, JS_GUID_LENGTH);
+		*ret_beat = 0;
+	}
+	return true;
+}
+
+static struct ident
+js_hold_of(const char *version)
+{
+	struct ident hold = { 0 };
+	uint64_t beat;
+
+	(void)js_parse_guid(version, strlen(version), &hold, &beat);
+	return hold;
+}
+
 /* ---- requests ---------------------------------------------------------- */
 
 static void
@@ -237,24 +267,13 @@ static void
 js_read_guid(struct record_reader *r, struct json_object *item,
     struct lock_record *l, struct ident *ret_hold)
 {
-	unsigned char guid[JS_GUID_LENGTH + 3], ours[JS_GUID_LENGTH];
-	size_t length = 0, n = 0;
+	size_t length = 0;
 
 	l->version = record_scalar(r, item, "guid", "B", js_guid_expected,
 	    &length);
-	if (l->version == NULL || base64_room(length) > sizeof(guid) ||
-	    !base64_read(l->version, length, guid, &n) ||
-	    n != JS_GUID_LENGTH) {
+	if (l->version == NULL ||
+	    !js_parse_guid(l->version, length, ret_hold, &l->beat))
 		record_bad(r, "guid", js_guid_expected);
-		return;
-	}
-	*ret_hold = (struct ident){ js_get(guid), js_get(guid + 8) };
-	l->beat = js_get(guid + 16);
-	js_guid(*ret_hold, l->beat, ours);
-	if (ident_is_none(*ret_hold) || memcmp(guid, ours, sizeof(ours)) != 0) {
-		*ret_hold = record_hash((const char *)guid, JS_GUID_LENGTH);
-		l->beat = 0;
-	}
 }
 
 /* When it was acquired is for people here; what is no such time is none. */
@@ -342,6 +361,7 @@ static const struct record_format js_open_format = {
 	.is_held = "#leaseDurationMs > :released",
 	.refuse = js_open_refuse,
 	.plan = js_open_plan,
+	.hold_of = js_hold_of,
 	.value = js_value,
 	.read = js_open_read,
 };
@@ -368,6 +388,7 @@ static const struct record_format js_closed_format = {
 	.is_held = "attribute_exists(#owner)",
 	.refuse = js_closed_refuse,
 	.plan = js_closed_plan,
+	.hold_of = js_hold_of,
 	.value = js_value,
 	.read = js_closed_read,
 };

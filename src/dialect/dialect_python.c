@@ -184,6 +184,7 @@ static const struct record_format python_format = {
 	.is_ours = "attribute_exists(#record_version_number)",
 	.is_held = "attribute_exists(#owner_name)",
 	.plan = python_plan,
+	.hold_of = record_hold_of_uuid,
 	.value = python_value,
 	.read = python_read,
 };

@@ -3,6 +3,7 @@
  * are called.
  */
 #include "dialect/dialect_record.h"
+#include "dialect/uuid.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,16 @@ record_hash(const char *text, size_t length)
 	if (ident_is_none(i))
 		i.low = 1;
 	return i;
+}
+
+struct ident
+record_hold_of_uuid(const char *version)
+{
+	struct ident hold = { 0 };
+	uint64_t beat;
+
+	(void)uuid_parse(version, strlen(version), &hold, &beat);
+	return hold;
 }
 
 /* Is this use of a lock one that the format has no word for? */

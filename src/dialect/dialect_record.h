@@ -76,6 +76,8 @@ struct record_format {
 	 * not refused. */
 	void (*plan)(const struct dialect_table *, const struct operation *,
 	    struct record_plan *ret);
+	/* The hold that this version names, if it is one of ours. */
+	struct ident (*hold_of)(const char *version);
 	/* {"S":"..."} of the value that the plan calls @name. */
 	void (*value)(struct record_writer *, const char *name);
 	/* What is wrong goes to record_bad(). Its caller looks at @error. */
@@ -89,6 +91,9 @@ int record_request(const struct record_format *, const struct dialect_table *,
     const struct operation *, const struct dialect_attempt *,
     struct dialect_request *, struct dialect_view *);
 bool record_key_attribute_ok(const struct record_format *, const char *);
+
+/* The same, of a version that is a UUID. */
+struct ident record_hold_of_uuid(const char *version);
 
 /* What an attribute is called in this table. */
 const char *record_name(const struct record_format *,

@@ -109,6 +109,7 @@ read_lock(struct record_reader *r, struct json_object *item,
 	if (!json_object_is_type(item, json_type_object))
 		return DDBLOCK_E_PROTOCOL;
 	r->format->read(r, item, &l);
+	l.broken = ret->broken;
 	if (r->error == 0)
 		*ret = l;
 	return r->error;
@@ -356,6 +357,8 @@ record_answer(const struct record_format *f, const struct dialect_table *table,
 	view->json = json_read_object(body, length);
 	if (view->json == NULL)
 		return DDBLOCK_E_PROTOCOL;
+	if (o->kind == OPERATION_BREAK)
+		view->lock.broken = f->hold_of(o->version);
 	item = json_find(view->json, "Item");
 	/* Absent, or an endpoint that does not return it. */
 	if (conflict && item == NULL)

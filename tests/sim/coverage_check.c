@@ -245,7 +245,7 @@ check_foreign(const struct coverage *c, FILE *to)
 			    j == COVERAGE_FOREIGN_MISTAKES ||
 			    j == COVERAGE_FOREIGN_CLASHES ||
 			    (i == FORMAT_JS_CLOSED &&
-			    j > COVERAGE_FOREIGN_MISTAKES))
+			    j > COVERAGE_FOREIGN_BREAKS))
 				continue;
 			(void)fprintf(to, "not reached: %s with older clients,"
 			    " column %d\n",

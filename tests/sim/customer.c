@@ -245,6 +245,7 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 		.linger_ms = q->terms.linger_ms,
 		.user = q->user,
 		.wait_ms = q->wait_ms, .hold = q->hold, .token = q->token,
+		.version = q->record,
 		.target = q->target, .fail_closed = q->terms.fail_closed,
 		.due_ms = customer_due(c, q) };
 	char owner[24] = "", use[48];
@@ -361,11 +362,15 @@ errand_on_break(struct world *w, struct alarm *a)
 	const struct plan_step *s = e->step;
 	struct core_request q = { .verb = CORE_BREAK, .token = e->token,
 		.reason = "it hangs", .namespace_index = s->namespace_index };
+	char record[FACT_VERSION_MAX];
 
 	if (c->host->asleep) {
 		world_set(w, a, c->host->paused_until);
 		return;
 	}
+	memcpy(record, e->record, sizeof(record));
+	if (record[0] != '\0')
+		q.record = record;
 	errand_free(e);
 	if (!c->draining)
 		(void)customer_request(c, &q, s->key);
@@ -561,8 +566,21 @@ customer_not_granted(struct customer *c, uint64_t request)
 		errand_free(e);
 }
 
+/* Where there are both, either will do. */
+static void
+errand_saw(struct errand *e, const struct core_holder_view *v)
+{
+	e->token = v->token;
+	if (v->record != NULL && (v->token == 0 || e->request % 2 == 0)) {
+		e->token = 0;
+		(void)snprintf(e->record, sizeof(e->record), "%s", v->record);
+	}
+	world_set(e->customer->world, &e->alarm, e->customer->world->now + 1);
+}
+
 void
-customer_looked(struct customer *c, uint64_t request, uint64_t token)
+customer_looked(struct customer *c, uint64_t request,
+    const struct core_holder_view *v)
 {
 	struct errand *e = c->errands;
 
@@ -570,9 +588,8 @@ customer_looked(struct customer *c, uint64_t request, uint64_t token)
 		e = e->next;
 	if (e == NULL)
 		return;
-	e->token = token;
-	if (token == 0)
+	if (v == NULL || !v->held || (v->token == 0 && v->record == NULL))
 		errand_free(e);
 	else
-		world_set(c->world, &e->alarm, c->world->now + 1);
+		errand_saw(e, v);
 }

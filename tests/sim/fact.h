@@ -21,6 +21,7 @@
 #define FACT_NAMESPACES_MAX 2
 #define FACT_ELEMENTS_MAX 64
 #define FACT_WISHES_MAX 32	/* that are named */
+#define FACT_VERSION_MAX 100
 #define FACT_NEVER UINT64_MAX
 #define FACT_BY_HAND FACT_HOSTS_MAX	/* as a host: somebody at a console */
 #define FACT_PEER_FIRST 10		/* as a host: P, an older client's */
@@ -118,7 +119,8 @@ struct fact_record {
 	bool free;		/* it is there, and says that nobody has it */
 	char hold[33];		/* what names a hold of ours; "" if a client of
 				 * another kind wrote it */
-	char version[100];	/* what observers compare; "" if it is a time */
+	char version[FACT_VERSION_MAX];	/* what observers compare; "" if it is
+					 * a time */
 	uint64_t lease_ms;	/* 0: without */
 	uint64_t until_ms;	/* real: its writer's clock reads the end that
 				 * it names; FACT_NEVER: it names none */
@@ -174,6 +176,7 @@ struct fact {
 				 * secret it says, 0: nobody's or unknown */
 	uint64_t token;		/* ANSWERED ACQUIRE, WATCH, ASKED BREAK,
 				 * CHANGED */
+	const char *version;	/* ASKED BREAK: or this one of a record; NULL */
 	const char *grant;	/* ANSWERED ACQUIRE and DOWNGRADE: the element
 				 * that the daemon means; NULL: not known */
 	enum fact_state state;	/* ANSWERED WATCH; CHANGED */

@@ -271,6 +271,8 @@ host_take(struct host *h, struct line *l)
 		}
 		if (l->owner[0] != '\0')
 			ev.request.owner = l->owner;
+		if (l->record[0] != '\0')
+			ev.request.record = l->record;
 		ev.request.change = kept_fill(ev.request.change,
 		    ev.request.request, &room);
 	}
@@ -290,6 +292,9 @@ host_say(struct host *h, const struct core_event *ev, const char *key,
 	l->event = *ev;
 	(void)snprintf(l->key, sizeof(l->key), "%s", key);
 	(void)snprintf(l->owner, sizeof(l->owner), "%s", owner);
+	if (ev->type == CORE_REQUEST && ev->request.record != NULL)
+		(void)snprintf(l->record, sizeof(l->record), "%s",
+		    ev->request.record);
 	if (host_is_paused(h)) {
 		*h->lines_end = l;
 		h->lines_end = &l->next;

@@ -5,7 +5,9 @@
 #include "judge_state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void
 judge_break_asked(struct judge *j, const struct fact *f)
@@ -16,6 +18,8 @@ judge_break_asked(struct judge *j, const struct fact *f)
 
 	*b = (struct judge_break){ .host = f->host, .asked_ms = f->at_ms,
 		.token = f->token };
+	if (f->version != NULL)
+		(void)snprintf(b->record, sizeof(b->record), "%s", f->version);
 	LL_PREPEND(l->breaks, b);
 	if (j->rules.sees_table)
 		return;
@@ -42,6 +46,26 @@ judge_break_was_meant(const struct judge_lock *l, const struct judge_grant *g,
 	return false;
 }
 
+/* Is it this foreign record that somebody at this host had seen? */
+bool
+judge_break_is_of_record(const struct judge_lock *l, const struct fact *f)
+{
+	const struct judge_record *r = &l->record;
+	const struct judge_break *b;
+
+	if (f->record.exists && !f->record.free)
+		return false;
+	LL_FOREACH(l->breaks, b)
+	{
+		if (b->host == f->host && b->asked_ms <= f->sent_ms &&
+		    (b->record[0] == '\0' ? b->token == r->token :
+		    r->version[0] == '\0' ||
+		    strcmp(b->record, r->version) == 0))
+			return true;
+	}
+	return false;
+}
+
 void
 judge_break_left(struct judge *j, const struct judge_lock *l,
     struct judge_grant *g, const struct fact *f)
@@ -58,6 +82,16 @@ judge_break_left(struct judge *j, const struct judge_lock *l,
 		    judge_lock_name(l));
 }
 
+static bool
+judge_break_hit(const struct judge_hold *h, unsigned host)
+{
+	const struct judge_grant *g = h->grant;
+
+	if (g == NULL)
+		return h->broken && h->breaker == host;
+	return g->broken && !g->standing && g->breaker == host;
+}
+
 void
 judge_break_answered(struct judge *j, const struct judge_request *r)
 {
@@ -65,11 +99,8 @@ judge_break_answered(struct judge *j, const struct judge_request *r)
 
 	DL_FOREACH_SAFE(r->broken->holds, h, next)
 	{
-		const struct judge_grant *g = h->grant;
-
-		if (g == NULL || h->deserted || !g->broken || g->standing ||
-		    g->breaker != r->client->host ||
-		    h->client->host != r->client->host)
+		if (h->deserted || h->client->host != r->client->host ||
+		    !judge_break_hit(h, r->client->host))
 			continue;
 		/* Nobody hears of it, but who resumes it. */
 		if (h->linger_ms > 0) {

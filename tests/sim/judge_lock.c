@@ -493,7 +493,7 @@ judge_lock_free_all(struct judge *j)
 		judge_due_done(j, &l->wait_due);
 		judge_due_done(j, &l->idle_due);
 		judge_break_free(l);
-		judge_belief_free_all(l);
+		judge_record_free_all(l);
 		free(l->turns);
 		free(l);
 	}

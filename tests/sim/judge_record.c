@@ -48,19 +48,6 @@ judge_record_is_of(const struct judge_record *r, const struct judge_hold *h)
 
 /* ---- what the table shows --------------------------------------------- */
 
-static bool
-judge_record_is_broken(const struct judge_lock *l, const struct fact *f)
-{
-	const struct judge_break *b;
-
-	LL_FOREACH(l->breaks, b)
-	{
-		if (b->host == f->host && b->asked_ms <= f->sent_ms)
-			return true;
-	}
-	return false;
-}
-
 /* P1: one of ours takes what another has, or frees it. */
 static void
 judge_record_check_taken(struct judge *j, const struct judge_lock *l,
@@ -74,7 +61,7 @@ judge_record_check_taken(struct judge *j, const struct judge_lock *l,
 	    (r->since_ms >= started_ms || f->sent_ms < started_ms);
 
 	/* Its clock rounds. */
-	if (own || judge_record_is_broken(l, f) || f->sent_ms + 1 >= until_ms)
+	if (own || judge_break_is_of_record(l, f) || f->sent_ms + 1 >= until_ms)
 		return;
 	judge_find(j, "P1", "%c takes %s at %" PRIu64 ", which %c has until %"
 	    PRIu64, judge_host_name(f->host), judge_lock_name(l), f->sent_ms,
@@ -92,10 +79,12 @@ judge_record_leaves(struct judge *j, struct judge_lock *l,
 	{
 		if (!judge_record_is_of(&l->record, h) ||
 		    (f->host == h->client->host &&
-		    !judge_record_is_broken(l, f)))
+		    !judge_break_is_of_record(l, f)))
 			continue;
 		h->taken = true;
-		if (f->host == FACT_BY_HAND || judge_record_is_broken(l, f))
+		h->broken = judge_break_is_of_record(l, f);
+		h->breaker = f->host;
+		if (f->host == FACT_BY_HAND || judge_break_is_of_record(l, f))
 			h->exempt = true;
 		else if (j->now_ms < h->until_ms && !judge_hold_is_exempt(h))
 			judge_find(j, "1", "%c takes %s, which c%" PRIu64
@@ -118,7 +107,7 @@ judge_record_tell_released(struct judge *j, const struct judge_lock *l,
 	{
 		if (h->lock == l && judge_record_is_of(&l->record, h) &&
 		    (f->host != h->client->host ||
-		    judge_record_is_broken(l, f)))
+		    judge_break_is_of_record(l, f)))
 			h->taken = true;
 	}
 }
@@ -156,6 +145,29 @@ judge_version_free_all(struct judge *j)
 	}
 }
 
+/* Its daemon learns of that later. */
+static void
+judge_record_is_gone(struct judge_record *r)
+{
+	struct judge_gone *g = judge_alloc(sizeof(*g));
+
+	memcpy(g->hold, r->hold, sizeof(g->hold));
+	LL_PREPEND(r->gone, g);
+}
+
+static bool
+judge_record_was_gone(const struct judge_record *r, const char *hold)
+{
+	const struct judge_gone *g;
+
+	LL_FOREACH(r->gone, g)
+	{
+		if (hold[0] != '\0' && strcmp(g->hold, hold) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void
 judge_record_set(struct judge *j, struct judge_record *r, const struct fact *f,
     bool same)
@@ -166,6 +178,7 @@ judge_record_set(struct judge *j, struct judge_record *r, const struct fact *f,
 	r->free = now->free;
 	r->writer = f->host;
 	memcpy(r->hold, now->hold, sizeof(r->hold));
+	memcpy(r->version, now->version, sizeof(r->version));
 	r->lease_ms = now->lease_ms;
 	r->until_ms = now->until_ms;
 	r->changed_ms = f->at_ms;
@@ -214,13 +227,15 @@ judge_record_fact(struct judge *j, const struct fact *f)
 
 	if (held && !same && ours)
 		judge_record_check_taken(j, l, f);
+	if (held && judge_break_is_of_record(l, f))
+		j->counts.breaks++;
 	judge_record_count(j, r, f, same);
 	if (held && ours && r->writer == f->host &&
-	    !judge_record_is_broken(l, f))
+	    !judge_break_is_of_record(l, f))
 		judge_bridge_check_record(j, l, f, same);
 	if (held && !same && (f->host == FACT_BY_HAND ||
-	    judge_record_is_broken(l, f)))
-		memcpy(r->hand_hold, r->hold, sizeof(r->hold));
+	    judge_break_is_of_record(l, f)))
+		judge_record_is_gone(r);
 	if (held && !same) {
 		judge_record_tell_released(j, l, f);
 		judge_record_leaves(j, l, f);
@@ -276,7 +291,7 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 	    name == NULL ? "" : name);
 	/* What somebody took out its daemon learns of later, also if what was
 	 * sent before lands after that. */
-	h->exempt = h->name[0] != '\0' && strcmp(h->name, r->hand_hold) == 0;
+	h->exempt = judge_record_was_gone(r, h->name);
 	if (judge_record_is_of(r, h)) {
 		h->record_sent_ms = r->sent_ms;
 		judge_record_check_token(j, h);
@@ -444,12 +459,17 @@ judge_belief_fact(struct judge *j, const struct fact *f)
 }
 
 void
-judge_belief_free_all(struct judge_lock *l)
+judge_record_free_all(struct judge_lock *l)
 {
 	struct judge_belief *b, *next;
+	struct judge_gone *g, *after;
 
 	LL_FOREACH_SAFE(l->beliefs, b, next)
 	{
 		free(b);
+	}
+	LL_FOREACH_SAFE(l->record.gone, g, after)
+	{
+		free(g);
 	}
 }

@@ -27,6 +27,7 @@ struct judge_record {
 	bool free;
 	unsigned writer;	/* of it as it is: a host, ours or theirs */
 	char hold[33];		/* if it is ours */
+	char version[FACT_VERSION_MAX];
 	uint64_t since_ms;	/* it has the same holder since */
 	uint64_t changed_ms;	/* it was written last */
 	uint64_t landed_ms;	/* it had this version then, first */
@@ -37,15 +38,19 @@ struct judge_record {
 	uint64_t token;
 	char lost_hold[33];	/* its client was told that it lost this one, */
 	uint64_t lost_ms;	/* then */
-	char hand_hold[33];	/* somebody took this one out last, or broke
-				 * it */
+	struct judge_gone *gone;	/* taken out by hand, or broken */
+};
+
+struct judge_gone {
+	struct judge_gone *next;	/* of the record */
+	char hold[33];
 };
 
 /* A version that was ever in a record. */
 struct judge_version {
 	UT_hash_handle hh;	/* by its text, in the judge */
 	uint64_t first_ms;
-	char text[100];
+	char text[FACT_VERSION_MAX];
 };
 
 /* A program of an older client believes that it has the lock. */
@@ -65,7 +70,7 @@ void judge_record_check_loss(struct judge *, const struct judge_hold *,
 uint64_t judge_record_grant_ms(const struct judge *, const struct judge_lock *,
     const struct judge_request *first);
 void judge_belief_fact(struct judge *, const struct fact *);
-void judge_belief_free_all(struct judge_lock *);
+void judge_record_free_all(struct judge_lock *);
 void judge_version_free_all(struct judge *);
 
 #endif

@@ -158,7 +158,9 @@ struct judge_hold {
 	uint64_t end_ms;	/* whatever is renewed; JUDGE_NEVER */
 	char name[33];		/* in a foreign record; "": not known */
 	uint64_t record_sent_ms;	/* of its latest renewal that landed */
-	bool taken;		/* another took its foreign record */
+	bool taken;		/* another took its foreign record, */
+	bool broken;		/* or somebody at a host broke it: */
+	unsigned breaker;
 	uint32_t n_again;	/* reentrant: releases that do not end it */
 	size_t turn;		/* of the lock's history */
 	struct judge_due due;	/* a warning, or the loss */
@@ -272,7 +274,8 @@ struct judge_break {
 	struct judge_break *next;	/* of the lock */
 	unsigned host;
 	uint64_t asked_ms;
-	uint64_t token;		/* as it had been seen */
+	uint64_t token;		/* as it had been seen, or */
+	char record[FACT_VERSION_MAX];	/* this */
 };
 
 /* ---- judge_watch.c ---- */
@@ -505,6 +508,7 @@ void judge_break_asked(struct judge *, const struct fact *);
 /* An element is gone by a break. */
 void judge_break_left(struct judge *, const struct judge_lock *,
     struct judge_grant *, const struct fact *);
+bool judge_break_is_of_record(const struct judge_lock *, const struct fact *);
 /* T8: that it is done was answered. */
 void judge_break_answered(struct judge *, const struct judge_request *);
 void judge_break_free(struct judge_lock *);

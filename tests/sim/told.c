@@ -262,8 +262,8 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 			customer_not_granted(c, request);
 	}
 	if (c != NULL && a != NULL && a->verb == CORE_GET)
-		customer_looked(c, request, r != NULL && code == 0 &&
-		    r->holder->held ? r->holder->token : 0);
+		customer_looked(c, request, r != NULL && code == 0 ?
+		    r->holder : NULL);
 	free(a);
 }
 

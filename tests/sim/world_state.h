@@ -86,6 +86,7 @@ struct line {
 	struct core_event event;
 	char key[PLAN_KEY_MAX];
 	char owner[24];
+	char record[FACT_VERSION_MAX];	/* "": it names none */
 };
 
 struct fault {
@@ -153,7 +154,8 @@ struct errand {
 	enum errand_state state;
 	uint64_t request;
 	uint64_t hold;
-	uint64_t token;			/* BREAK: that was seen */
+	uint64_t token;			/* BREAK: that was seen, or */
+	char record[FACT_VERSION_MAX];	/* of which format there is this */
 	char key[PLAN_KEY_MAX];
 };
 
@@ -311,8 +313,9 @@ void customer_forget(struct customer *);	/* its daemon is dead */
 void customer_split(const char *text, struct customer_keys *ret);
 void customer_granted(struct customer *, uint64_t request, uint64_t hold);
 void customer_not_granted(struct customer *, uint64_t request);
-/* Who holds a lock was answered; @token 0: nobody, or that is not known. */
-void customer_looked(struct customer *, uint64_t request, uint64_t token);
+/* Who holds a lock was answered; NULL: that is not known. */
+void customer_looked(struct customer *, uint64_t request,
+    const struct core_holder_view *);
 /* Ask for the next page of a listing, soon. */
 void customer_turn(struct customer *, uint64_t request);
 void customer_done(struct world *);
