@@ -32,6 +32,7 @@
 #define DLOCK_OURS_STILL DLOCK_OURS                                            \
 	" AND #until > :free AND #until < :until"
 #define DLOCK_AS_SEEN "#owner = :ownerSeen AND #until = :untilSeen"
+#define DLOCK_PAST " AND #until <= :past"
 #define DLOCK_TOKEN " AND #fencingToken = :tokenSeen"
 #define DLOCK_NO_TOKEN " AND attribute_not_exists(#fencingToken)"
 
@@ -135,12 +136,11 @@ dlock_plan_acquire(const struct dialect_table *table,
 	(void)dlock_parse_seen(o->version, &seen);
 	p->verb = table->keep_attributes ? RECORD_UPDATE : RECORD_PUT;
 	if (!table->fencing)
-		p->condition = DLOCK_AS_SEEN " AND " DLOCK_OVER;
+		p->condition = DLOCK_AS_SEEN DLOCK_PAST;
 	else if (seen.token_length > 0)
-		p->condition = DLOCK_AS_SEEN DLOCK_TOKEN " AND " DLOCK_OVER;
+		p->condition = DLOCK_AS_SEEN DLOCK_TOKEN DLOCK_PAST;
 	else
-		p->condition = DLOCK_AS_SEEN DLOCK_NO_TOKEN " AND "
-		    DLOCK_OVER;
+		p->condition = DLOCK_AS_SEEN DLOCK_NO_TOKEN DLOCK_PAST;
 }
 
 static void

@@ -27,6 +27,8 @@
 #define JS_TIME_MAX_MS (UINT64_C(253402300800) * 1000)
 
 #define JS_OURS "#guid BETWEEN :low AND :high"
+/* Nor was it freed by hand. */
+#define JS_OURS_STILL JS_OURS " AND #leaseDurationMs > :released"
 #define JS_RENEW "#guid = :version, #leaseDurationMs = :lease"
 #define JS_HOLD "#owner = :owner, " JS_RENEW
 #define JS_TIME ", #lockAcquiredTimeUnixMs = :wall"
@@ -42,6 +44,7 @@
 	" AND attribute_type(#owner, :text)"                                   \
 	" AND attribute_type(#guid, :bytes) AND size(#guid) = :size)"
 #define JS_AS_SEEN "#guid = :seen"
+#define JS_TOKEN_SEEN " AND #fencingToken = :tokenSeen"
 
 static const char js_guid_expected[] = "64 bytes (B)";
 static const char js_lease_expected[] =
@@ -202,7 +205,8 @@ js_open_plan_acquire(const struct dialect_table *table,
 	}
 	p->verb = table->keep_attributes ? RECORD_UPDATE : RECORD_PUT;
 	p->set = timed ? JS_HOLD JS_TOKEN JS_TIME : JS_HOLD JS_TOKEN;
-	p->condition = JS_AS_SEEN " AND #fencingToken = :tokenSeen";
+	p->condition = o->n_dead > 0 ? JS_AS_SEEN JS_TOKEN_SEEN :
+	    JS_AS_SEEN JS_TOKEN_SEEN " AND #leaseDurationMs = :released";
 }
 
 static void
@@ -225,10 +229,11 @@ js_open_plan(const struct dialect_table *table, const struct operation *o,
 	case OPERATION_EXTEND:
 		p->set = timed ? JS_RENEW JS_TOKEN JS_TIME :
 		    JS_RENEW JS_TOKEN;
-		p->condition = JS_OURS " AND " JS_BELOW;
+		p->condition = JS_OURS_STILL " AND " JS_BELOW;
 		break;
 	default:
 		p->set = timed ? JS_RENEW JS_TIME : JS_RENEW;
+		p->condition = JS_OURS_STILL;
 		break;
 	}
 }

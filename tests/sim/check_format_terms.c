@@ -1,0 +1,308 @@
+/*
+ * Every term of every condition that our record formats write: all together are
+ * enough, and each is needed.
+ *
+ * For each format there are the records that it may meet (none, ours, others',
+ * given back, over), and each of these with one attribute gone, of another type
+ * or of another value (corpus.h). Each of our requests meets each of them. If
+ * its condition holds, the record must be one that the operation presumes, in
+ * the words of our reader. Then the terms of the condition are dropped one by
+ * one: one of those records at least must notice.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus.h"
+#include "ddblock.h"
+#include "suite.h"
+#include "terms.h"
+
+#define CLIENTS 7
+
+/* ---- requests ---------------------------------------------------------- */
+
+/* What an operation knows of the record. */
+enum sight {
+	SIGHT_NONE,
+	SIGHT_HELD,
+	SIGHT_BARE,	/* held by who leaves out what is optional */
+	SIGHT_FREE,
+};
+
+struct move {
+	const char *name;
+	enum operation_kind kind;
+	enum sight sight;
+	bool keep;
+	bool late;	/* when what was held is over */
+};
+
+static const struct move moves[] = {
+	{ "acquire", OPERATION_ACQUIRE, SIGHT_NONE, false, true },
+	{ "take what is over", OPERATION_ACQUIRE, SIGHT_HELD, false, true },
+	{ "take what has no token", OPERATION_ACQUIRE, SIGHT_BARE, false,
+	    true },
+	{ "take it too early", OPERATION_ACQUIRE, SIGHT_HELD, false, false },
+	{ "take that too early", OPERATION_ACQUIRE, SIGHT_BARE, false, false },
+	{ "take what is free", OPERATION_ACQUIRE, SIGHT_FREE, false, true },
+	{ "refresh", OPERATION_REFRESH, SIGHT_NONE, false, false },
+	{ "update", OPERATION_UPDATE, SIGHT_NONE, false, false },
+	{ "extend", OPERATION_EXTEND, SIGHT_NONE, false, false },
+	{ "release", OPERATION_RELEASE, SIGHT_NONE, false, false },
+	{ "release and keep", OPERATION_RELEASE, SIGHT_NONE, true, false },
+	{ "break", OPERATION_BREAK, SIGHT_HELD, false, false },
+};
+#define MOVES (sizeof(moves) / sizeof(moves[0]))
+
+/* A request as its format writes it. */
+struct written {
+	const struct move *move;
+	char version[CORPUS_TEXT_MAX];		/* of what was seen */
+	uint64_t token, wall_ms, beat;
+	bool *holds;			/* for each record */
+	char operation[32];
+	char *head, *condition, *tail;	/* its body */
+};
+
+/* ---- both -------------------------------------------------------------- */
+
+static bool
+holds_for(struct stage *s, const struct written *w, const char *condition,
+    struct json_object *item)
+{
+	char *body;
+	bool holds;
+
+	ck_assert_int_gt(asprintf(&body, "%s%s%s", w->head, condition,
+	    w->tail), 0);
+	corpus_put(s, item);
+	holds = corpus_send(s, w->operation, body);
+	free(body);
+	return holds;
+}
+
+/* Is the record that is there what the operation presumes? */
+static bool
+is_presumed(struct stage *s, const struct written *w)
+{
+	const struct lock_record *l = &s->view.lock;
+	uint64_t now_ms = s->wall_ms;
+	bool held, ours;
+	int code;
+
+	s->wall_ms = w->wall_ms;
+	code = corpus_read(s);
+	s->wall_ms = now_ms;
+	if (code != 0)
+		return w->move->kind != OPERATION_ACQUIRE ||
+		    w->move->sight != SIGHT_NONE;
+	held = l->n_holders > 0;
+	ours = held && ident_equal(l->holders[0].grant, us.grant);
+	if (w->move->sight != SIGHT_NONE)
+		return l->version != NULL &&
+		    (w->move->sight != SIGHT_FREE || !held) &&
+		    strcmp(l->version, w->version) == 0 &&
+		    (w->move->kind == OPERATION_BREAK ||
+			l->token == w->token);
+	switch (w->move->kind) {
+	case OPERATION_ACQUIRE:
+		return !held || (s->dialect->life == LOCK_LIFE_DEADLINE &&
+		    l->ends_in_ms == 0);
+	case OPERATION_RELEASE:
+		return !held || ours;
+	default:		/* and never backwards */
+		return ours && l->beat < w->beat;
+	}
+}
+
+static void
+check_all(struct corpus *c, const struct written *w)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		w->holds[i] = holds_for(c->stage, w, w->condition,
+		    c->items[i]);
+		if (!w->holds[i])
+			continue;
+		corpus_put(c->stage, c->items[i]);
+		ck_assert_msg(is_presumed(c->stage, w), "%s, %s: %s holds for "
+		    "%s", c->stage->client->name, w->move->name, w->condition,
+		    json_object_to_json_string(c->items[i]));
+	}
+}
+
+/* Does a record notice the other @condition, of any request that has @of's? */
+static bool
+is_noticed(struct corpus *c, const struct written *all, size_t n,
+    const struct written *of, const char *condition)
+{
+	for (const struct written *w = all; w < all + n; w++) {
+		if (strcmp(w->condition, of->condition) != 0)
+			continue;
+		for (size_t i = 0; i < c->n; i++)
+			if (holds_for(c->stage, w, condition, c->items[i]) !=
+			    w->holds[i])
+				return true;
+	}
+	return false;
+}
+
+static void
+check_each(struct corpus *c, const struct written *all, size_t n,
+    const struct written *w)
+{
+	char term[TERMS_TEXT_MAX], dropped[TERMS_TEXT_MAX], *condition;
+	struct terms t;
+
+	terms_find(w->condition, &t);
+	ck_assert_uint_gt(t.n, 0);
+	for (size_t i = 0; i < t.n; i++) {
+		const struct term *of = &t.of[i];
+
+		ck_assert_uint_lt(of->length, sizeof(term));
+		memcpy(term, w->condition + of->at, of->length);
+		term[of->length] = '\0';
+		for (unsigned way = 0; term_drop(term, t.any[of->group], way,
+		    dropped); way++) {
+			ck_assert_int_gt(asprintf(&condition, "%.*s%s%s",
+			    (int)of->at, w->condition, dropped,
+			    w->condition + of->at + of->length), 0);
+			ck_assert_msg(is_noticed(c, all, n, w,
+			    condition),
+			    "%s, %s: nothing needs \"%s\", or nobody tests it "
+			    "(%s)", c->stage->client->name, w->move->name,
+			    term, condition);
+			free(condition);
+		}
+	}
+}
+
+/* A dlock without fencing wrote it, in a table where others have tokens. */
+static bool
+put_bare(struct stage *s)
+{
+	struct json_object *item;
+
+	if (!s->table.fencing)
+		return false;
+	item = stage_item(s);
+	json_object_object_del(item, "fencingToken");
+	corpus_put(s, item);
+	json_object_put(item);
+	return true;
+}
+
+/* Another's, as it was seen. False: there is no such record. */
+static bool
+look_at(struct stage *s, struct written *w)
+{
+	corpus_put(s, NULL);
+	corpus_act(s, OPERATION_ACQUIRE, &corpus_above, beat_of(s, 0), false);
+	if (w->move->sight == SIGHT_FREE)
+		corpus_act(s, OPERATION_RELEASE, &corpus_above, 0, true);
+	if (w->move->sight == SIGHT_BARE && !put_bare(s))
+		return false;
+	ck_assert_int_eq(corpus_read(s), 0);
+	if (!s->view.lock.exists)
+		return false;
+	(void)snprintf(w->version, sizeof(w->version), "%s",
+	    s->view.lock.version);
+	w->token = s->view.lock.token;
+	return true;
+}
+
+/* False: the format has no such request. */
+static bool
+written_make(struct stage *s, const struct move *m, struct written *w)
+{
+	static const char member[] = "\"ConditionExpression\":\"";
+	struct operation o = corpus_operation(s, m->kind, &us);
+	uint64_t began_ms = s->wall_ms;
+	char *at;
+	int code;
+
+	memset(w, 0, sizeof(*w));
+	w->move = m;
+	if (m->sight != SIGHT_NONE && !look_at(s, w))
+		return false;
+	o.keep = m->keep;
+	o.version = m->sight != SIGHT_NONE ? w->version : NULL;
+	/* What we acquired first has the first token. */
+	o.token_seen = m->kind == OPERATION_EXTEND ? 1 : w->token;
+	o.dead = &corpus_above;
+	o.n_dead = m->sight == SIGHT_HELD || m->sight == SIGHT_BARE;
+	if (m->late)
+		s->wall_ms += us.lease_ms + SKEW_MS;
+	w->beat = beat_of(s, 3);
+	w->wall_ms = s->wall_ms;
+	code = corpus_write(s, &o, w->beat);
+	s->wall_ms = began_ms;
+	if (code == DDBLOCK_E_UNSUPPORTED)
+		return false;
+	ck_assert_msg(code == 0, "%s: %s", m->name, s->view.text);
+	(void)snprintf(w->operation, sizeof(w->operation), "%s",
+	    s->request.operation);
+	w->head = strdup(s->request.body.data);
+	at = strstr(w->head, member);
+	ck_assert_msg(at != NULL, "%s: %s", m->name, w->head);
+	at += strlen(member);
+	w->tail = strdup(strchr(at, '"'));
+	w->condition = strndup(at, strcspn(at, "\""));
+	*at = '\0';
+	w->holds = calloc(CORPUS_MAX, sizeof(*w->holds));
+	ck_assert_ptr_ne(w->holds, NULL);
+	return true;
+}
+
+static void
+written_done(struct written *w)
+{
+	free(w->head);
+	free(w->condition);
+	free(w->tail);
+	free(w->holds);
+}
+
+START_TEST(each_term_is_needed)
+{
+	const struct trace_client *client = &trace_clients[_i];
+	struct written all[MOVES];
+	struct corpus c;
+	struct stage s;
+	size_t n = 0;
+
+	stage_init(&s, client, "ours");
+	corpus_fill(&c, &s);
+	for (size_t i = 0; i < MOVES; i++)
+		n += written_make(&s, &moves[i], &all[n]);
+	ck_assert_uint_ge(n, 4);
+	for (size_t i = 0; i < n; i++)
+		check_all(&c, &all[i]);
+	for (size_t i = 0; i < n; i++)
+		check_each(&c, all, n, &all[i]);
+	for (size_t i = 0; i < n; i++)
+		written_done(&all[i]);
+	corpus_done(&c);
+	stage_done(&s);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("terms of formats");
+	TCase *tcase = tcase_create("terms of formats");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 600);
+	tcase_add_loop_test(tcase, each_term_is_needed, 0, CLIENTS);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}
