@@ -20,8 +20,8 @@ record_name(const struct record_format *f, const struct dialect_table *table,
 		return table->key_attribute;
 	if (strcmp(own, "sort") == 0)
 		return table->sort_attribute;
-	if (f->ttl != NULL && table->ttl_attribute != NULL &&
-	    strcmp(own, f->ttl) == 0)
+	if (table->ttl_attribute != NULL &&
+	    strcmp(own, f->ttl != NULL ? f->ttl : "ttl") == 0)
 		return table->ttl_attribute;
 	return dialect_name_here(table, own);
 }

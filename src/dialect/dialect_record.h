@@ -31,7 +31,8 @@ struct record_writer {
 };
 
 /* How an operation is written. Names of attributes are `#own_name`, the keys
- * `#key` and `#sort`; values are `:name`. */
+ * `#key` and `#sort`, that of a time to live that is not in the format `#ttl`;
+ * values are `:name`. */
 enum record_verb {
 	RECORD_UPDATE = 1,
 	RECORD_PUT,		/* the item becomes what @set says, no more */
@@ -63,7 +64,8 @@ struct record_format {
 	unsigned features;	/* enum dialect_feature */
 	uint64_t lease_min_ms;	/* 0: there is none */
 	uint64_t beat_max;
-	const char *ttl;	/* which of the names is the TTL attribute's */
+	const char *ttl;	/* which of the names is the TTL attribute's;
+				 * NULL: it has none */
 	const char *data;	/* which of them is contents' data; NULL */
 	const char *is_held;	/* filter of a listing: what has a holder, */
 	const char *is_ours;	/* and what is in this format at all */

@@ -58,14 +58,12 @@ write_collect(const char *expression, char mark, struct write_places *places)
 }
 
 static void
-write_names(struct record_writer *w, const char *one, const char *other,
-    const char *third)
+write_names(struct record_writer *w, const char *one, const char *other)
 {
 	struct write_places p = { .n = 0 };
 
 	write_collect(one, '#', &p);
 	write_collect(other, '#', &p);
-	write_collect(third, '#', &p);
 	(void)buffer_append_text(w->to, ",\"ExpressionAttributeNames\":{");
 	for (size_t i = 0; i < p.n; i++) {
 		(void)buffer_printf(w->to, "%s\"#%s\":", i > 0 ? "," : "",
@@ -201,7 +199,7 @@ write_project(struct record_writer *w, const char *filter)
 
 	write_bare(w, bare);
 	write_member(w, "ProjectionExpression", bare);
-	write_names(w, bare, filter, NULL);
+	write_names(w, bare, filter);
 }
 
 static void
@@ -307,6 +305,28 @@ record_write_item(struct record_writer *w, const struct record_plan *p)
 	(void)buffer_append_text(w->to, "}");
 }
 
+/* What somebody before has set for the table's time to live goes with that
+ * hold: what is held must not be deleted. */
+static bool
+write_outlives(const struct record_writer *w)
+{
+	return w->operation->kind == OPERATION_ACQUIRE &&
+	    w->format->ttl == NULL && w->table->ttl_attribute != NULL;
+}
+
+static void
+write_update(struct record_writer *w, const struct record_plan *p,
+    char update[WRITE_BARE_SIZE])
+{
+	const char *remove = p->remove != NULL ? p->remove : "";
+	bool outlives = write_outlives(w);
+
+	(void)snprintf(update, WRITE_BARE_SIZE, "SET %s%s%s%s%s", p->set,
+	    p->remove != NULL || outlives ? " REMOVE " : "", remove,
+	    p->remove != NULL && outlives ? ", " : "",
+	    outlives ? "#ttl" : "");
+}
+
 static const char *
 write_plan(struct record_writer *w, const struct record_plan *p)
 {
@@ -316,9 +336,7 @@ write_plan(struct record_writer *w, const struct record_plan *p)
 	write_begin(w);
 	write_member(w, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
 	if (updates) {
-		(void)snprintf(update, sizeof(update), "SET %s%s%s", p->set,
-		    p->remove != NULL ? " REMOVE " : "",
-		    p->remove != NULL ? p->remove : "");
+		write_update(w, p, update);
 		write_member(w, "ReturnValues", "ALL_NEW");
 		write_member(w, "UpdateExpression", update);
 	}
@@ -329,8 +347,7 @@ write_plan(struct record_writer *w, const struct record_plan *p)
 		write_key(w);
 	}
 	write_member(w, "ConditionExpression", p->condition);
-	write_names(w, p->condition, updates ? p->set : NULL,
-	    updates ? p->remove : NULL);
+	write_names(w, p->condition, updates ? update : NULL);
 	write_values(w, p->condition, updates ? p->set : NULL);
 	return updates ? "UpdateItem" :
 	    p->verb == RECORD_PUT ? "PutItem" : "DeleteItem";

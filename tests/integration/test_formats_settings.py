@@ -17,6 +17,8 @@ MILLISECONDS = r"1[0-9]{12}"
 JS = "format = js-fail-open\nkey_attribute = id\n"
 DLOCK = "format = dlock\ntrust_clock = yes\n"
 OWNER = ".*/.*:[0-9]+"
+UUID_OF_THEIRS = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+GUID = base64.b64encode(bytes(range(64))).decode()
 
 
 def guid(text):
@@ -201,6 +203,37 @@ class Settings(unittest.TestCase):
             with self.subTest(f"{lines}{arguments}"):
                 self.assertEqual(self.left_after(
                     f"left-{number}", lines, **arguments), (kept, told))
+
+    def test_what_is_held_does_not_expire(self):
+        """A time to live that the last holder set is not inherited."""
+        record = {
+            "awslabs": {"ownerName": {"S": "o"}, "isReleased": {"S": "1"},
+                        "leaseDuration": {"S": "20000"},
+                        "recordVersionNumber": {"S": UUID_OF_THEIRS}},
+            "js-fail-open": {"owner": {"S": "o"}, "guid": {"B": GUID},
+                             "leaseDurationMs": {"N": "1"},
+                             "fencingToken": {"N": "1"}},
+            "dlock": {"owner": {"S": "o"}, "until": {"N": "5000"}},
+            "dlock-fencing": {"owner": {"S": "o"}, "until": {"N": "5000"},
+                              "fencingToken": {"B": "AQ=="}},
+        }
+        for name, theirs in record.items():
+            with self.subTest(name):
+                lines = f"format = {name}\nkey_attribute = id\n"
+                if name.startswith("dlock"):
+                    lines = DLOCK + "key_attribute = id\n"
+                if name == "dlock-fencing":
+                    lines += "fencing = yes\n"
+                table, a, _ = self.daemons(
+                    f"expires-{name}", lines + "ttl_attribute = expires\n")
+                dynamodb("PutItem", TableName=table, Item={
+                    "id": {"S": "k"}, "expires": {"N": "1900000000"},
+                    "note": {"S": "theirs"}, **theirs})
+                grant = a.acquire("k", wait="60s")
+                self.assertTrue(grant.ok, grant)
+                item, = self.items(table)
+                self.assertNotIn("expires", item)
+                self.assertIn("note", item)
 
 
 def add_cases():
