@@ -371,6 +371,14 @@ grant_watch_wish(struct core *core, struct grant *g)
 		lock_poll(core, l);
 }
 
+/* Is the record known that an extension follows? In formats without sessions
+ * not after one whose answer never came. */
+static bool
+grant_knows_record(const struct lock *l)
+{
+	return l->ns->settings.life == LOCK_LIFE_SESSION || l->version != NULL;
+}
+
 /* Somebody waits for it, but the run is over or the block is used up. */
 static void
 grant_renew_run(struct core *core, struct grant *g)
@@ -390,7 +398,7 @@ grant_renew_run(struct core *core, struct grant *g)
 	grant_released(core, g, 0, 0, NULL);
 	if (l->submission != NULL || lock_must_wait(core, l))
 		return;
-	if (!grant_has_token(g))
+	if (!grant_has_token(g) && grant_knows_record(l))
 		(void)submission_send(core, l, OPERATION_EXTEND, g);
 	else
 		(void)submission_send(core, l, OPERATION_READ, NULL);

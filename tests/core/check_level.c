@@ -282,6 +282,26 @@ START_TEST(test_text)
 }
 END_TEST
 
+/* Of the old record alone: an extension whose answer is lost is read before the
+ * next, which must know the token in full. */
+START_TEST(test_text_of_lost_answer)
+{
+	world_begin(TOKEN_MAX - 1, 1000);
+	w.rows[OLD][0].token_text = BIG;
+	world_acquire_in(OLD, 1, 0);
+	world_acquire_in(OLD, 2, 60000);
+	w.fate[OLD][OPERATION_EXTEND] = FATE_LOST;
+	world_release(1);
+	world_run(5000);
+	ck_assert_uint_eq(w.replies, 2);
+	ck_assert_int_eq(w.code, 0);
+	ck_assert_str_eq(w.token_text, BIG);
+	world_release(2);
+	world_expect_free();
+	world_end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -298,6 +318,7 @@ main(void)
 		test_lost_meanwhile,
 		test_takes_long,
 		test_text,
+		test_text_of_lost_answer,
 		NULL,
 	};
 

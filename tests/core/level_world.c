@@ -110,6 +110,10 @@ row_outcome(const struct operation *o, enum fate fate)
 	struct outcome out = { .kind = OUTCOME_DONE, .sent_ms = w.now_ms };
 	const struct row *r;
 
+	/* A number does not say which it was: as in dlock. */
+	if (o->kind == OPERATION_EXTEND && o->namespace_index == OLD &&
+	    o->version == NULL && o->token_seen >= TOKEN_MAX)
+		fate = FATE_REFUSED;
 	if (fate == FATE_REFUSED) {
 		out = (struct outcome){ .kind = OUTCOME_REFUSED,
 			.code = DDBLOCK_E_BAD_RECORD };
@@ -317,13 +321,19 @@ world_ask(struct core_request *ask)
 }
 
 void
-world_acquire(uint64_t client, uint64_t wait_ms)
+world_acquire_in(uint32_t side, uint64_t client, uint64_t wait_ms)
 {
 	struct core_request ask = { .client = client, .verb = CORE_ACQUIRE,
-		.key = key_text("a"), .wait_ms = wait_ms,
-		.terms.mode = LOCK_MODE_EXCLUSIVE };
+		.namespace_index = side, .key = key_text("a"),
+		.wait_ms = wait_ms, .terms.mode = LOCK_MODE_EXCLUSIVE };
 
 	world_ask(&ask);
+}
+
+void
+world_acquire(uint64_t client, uint64_t wait_ms)
+{
+	world_acquire_in(NATIVE, client, wait_ms);
 }
 
 void

@@ -65,6 +65,7 @@ void world_land(enum fate);
 void world_event(struct core_event *);
 void world_ask(struct core_request *);
 void world_acquire(uint64_t client, uint64_t wait_ms);
+void world_acquire_in(uint32_t side, uint64_t client, uint64_t wait_ms);
 void world_release(uint64_t client);
 void world_leave(uint64_t client);
 
