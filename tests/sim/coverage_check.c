@@ -287,6 +287,12 @@ check_foreign_terms(const struct coverage *c, enum plan_format format,
 	for (size_t i = 0; i < (ends ? n_holds : 1); i++)
 		good &= check_foreign_has(format, coverage_hold_name(holds[i]),
 		    c->foreign_holds[format][holds[i]], to);
+	if (format == FORMAT_AWSLABS || format == FORMAT_PYTHON)
+		good &= check_foreign_has(format, "an attribute",
+		    c->foreign_holds[format][COVERAGE_HOLD_NOTES], to);
+	if (format == FORMAT_AWSLABS)
+		good &= check_foreign_has(format, "data",
+		    c->foreign_holds[format][COVERAGE_HOLD_BRINGS], to);
 	for (size_t i = 0; i < n_steps - !ends; i++)
 		good &= check_foreign_has(format, plan_step_name(steps[i]),
 		    c->foreign_steps[format][steps[i]], to);

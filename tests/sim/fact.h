@@ -125,6 +125,7 @@ struct fact_record {
 	uint64_t until_ms;	/* real: its writer's clock reads the end that
 				 * it names; FACT_NEVER: it names none */
 	uint64_t token;		/* 0: none */
+	uint64_t kept[FACT_SLOTS];
 };
 
 struct fact_session {

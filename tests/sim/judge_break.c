@@ -82,13 +82,15 @@ judge_break_left(struct judge *j, const struct judge_lock *l,
 		    judge_lock_name(l));
 }
 
+/* Of records another break may have hit it, whose answer said nothing. */
 static bool
-judge_break_hit(const struct judge_hold *h, unsigned host)
+judge_break_hit(const struct judge_hold *h, const struct judge_request *r)
 {
 	const struct judge_grant *g = h->grant;
+	unsigned host = r->client->host;
 
 	if (g == NULL)
-		return h->broken && h->breaker == host;
+		return h->broken_ms >= r->asked_ms && h->breaker == host;
 	return g->broken && !g->standing && g->breaker == host;
 }
 
@@ -100,7 +102,7 @@ judge_break_answered(struct judge *j, const struct judge_request *r)
 	DL_FOREACH_SAFE(r->broken->holds, h, next)
 	{
 		if (h->deserted || h->client->host != r->client->host ||
-		    !judge_break_hit(h, r->client->host))
+		    !judge_break_hit(h, r))
 			continue;
 		/* Nobody hears of it, but who resumes it. */
 		if (h->linger_ms > 0) {

@@ -48,10 +48,13 @@ judge_kept_over(struct judge *j, const struct judge_request *r)
 
 /* By the daemon of who has it alone? */
 static bool
-judge_kept_is_holders(const struct judge_lock *l, const struct fact *f)
+judge_kept_is_holders(const struct judge *j, const struct judge_lock *l,
+    const struct fact *f)
 {
 	const struct judge_grant *g = l->standing;
 
+	if (judge_is_foreign(j, l))
+		return l->record.writer == f->host;
 	return g != NULL && !g->shared &&
 	    judge_session_is_own(g->session, f->host, f->sent_ms);
 }
@@ -76,9 +79,8 @@ judge_kept_is_late(const struct judge_lock *l, const struct judge_value *v)
  * was asked for, or given up, later. */
 static void
 judge_kept_changed(struct judge *j, const struct judge_lock *l,
-    const struct fact *f, size_t slot)
+    const struct fact *f, uint64_t id, size_t slot)
 {
-	uint64_t id = f->lock.kept[slot];
 	const struct judge_value *before = judge_value_find(j, l->kept[slot]);
 	const struct judge_value *v = judge_value_find(j, id);
 	char host = judge_host_name(f->host);
@@ -86,7 +88,7 @@ judge_kept_changed(struct judge *j, const struct judge_lock *l,
 	if (id != 0 && v == NULL)
 		judge_find(j, "K3", "%c writes %s into %s that nobody brought",
 		    host, judge_slots[slot], judge_lock_name(l));
-	else if (!judge_kept_is_holders(l, f))
+	else if (!judge_kept_is_holders(j, l, f))
 		judge_find(j, "K3", "%c writes %s into %s, which it does not "
 		    "hold alone", host, judge_slots[slot], judge_lock_name(l));
 	else if (before != NULL && before->acknowledged_ms > 0 &&
@@ -112,7 +114,7 @@ judge_kept_wrote(struct judge *j, struct judge_lock *l, const struct fact *f)
 		if (f->lock.kept[i] == l->kept[i])
 			continue;
 		if (!by_hand && l->readable) {
-			judge_kept_changed(j, l, f, i);
+			judge_kept_changed(j, l, f, f->lock.kept[i], i);
 			judge_watch_outdate(l);
 		}
 		if (v != NULL)
@@ -121,7 +123,43 @@ judge_kept_wrote(struct judge *j, struct judge_lock *l, const struct fact *f)
 	}
 }
 
+/*
+ * A record that older clients share goes with its last holder, unless it is
+ * kept, and what comes in may leave out what was there; so only while it has
+ * the @same holder does what is kept in it stay. Before the record is known.
+ */
+void
+judge_kept_in_record(struct judge *j, struct judge_lock *l,
+    const struct fact *f, bool same)
+{
+	for (size_t i = 0; i < FACT_SLOTS; i++) {
+		uint64_t id = f->record.kept[i];
+		struct judge_value *v = judge_value_find(j, id);
+
+		if (id == l->kept[i])
+			continue;
+		if (same && judge_is_known_host(f->host))
+			judge_kept_changed(j, l, f, id, i);
+		else if (id != 0 && judge_is_known_host(f->host))
+			judge_find(j, "K3", "%c comes to %s, and writes %s "
+			    "into it at once", judge_host_name(f->host),
+			    judge_lock_name(l), judge_slots[i]);
+		if (v != NULL)
+			v->landed[i] = true;
+		l->kept[i] = id;
+	}
+}
+
 /* ---- what clients are told -------------------------------------------- */
+
+/* Does the table show what this one has? */
+static bool
+judge_kept_is_seen(const struct judge *j, const struct judge_hold *h)
+{
+	if (judge_is_foreign(j, h->lock))
+		return judge_record_is_of(&h->lock->record, h);
+	return h->grant != NULL && h->lock->exists && h->lock->readable;
+}
 
 /* K1: who is granted it is told what is there, and what it brought is, too. */
 void
@@ -130,8 +168,8 @@ judge_kept_told(struct judge *j, const struct judge_hold *h,
 {
 	const struct judge_lock *l = h->lock;
 
-	if (r->verb != CORE_ACQUIRE || h->grant == NULL || h->joint != 0 ||
-	    judge_hold_is_exempt(h) || !l->exists || !l->readable)
+	if (r->verb != CORE_ACQUIRE || h->joint != 0 ||
+	    judge_hold_is_exempt(h) || !judge_kept_is_seen(j, h))
 		return;
 	for (size_t i = 0; i < FACT_SLOTS; i++) {
 		struct judge_value *v = judge_value_find(j, r->kept[i]);

@@ -39,7 +39,7 @@ judge_record_writer_name(unsigned writer)
 	    judge_host_name(writer);
 }
 
-static bool
+bool
 judge_record_is_of(const struct judge_record *r, const struct judge_hold *h)
 {
 	return r->exists && !r->free && r->writer == h->client->host &&
@@ -82,7 +82,8 @@ judge_record_leaves(struct judge *j, struct judge_lock *l,
 		    !judge_break_is_of_record(l, f)))
 			continue;
 		h->taken = true;
-		h->broken = judge_break_is_of_record(l, f);
+		h->broken_ms = judge_break_is_of_record(l, f) ?
+		    f->sent_ms : 0;
 		h->breaker = f->host;
 		if (f->host == FACT_BY_HAND || judge_break_is_of_record(l, f))
 			h->exempt = true;
@@ -258,6 +259,7 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		    ", which was given back", judge_lock_name(l),
 		    judge_host_name(f->host), now->token);
 	r->token = now->token;
+	judge_kept_in_record(j, l, f, same);
 	judge_record_set(j, r, f, same);
 	DL_FOREACH(l->holds, h)
 	{

@@ -61,6 +61,13 @@ struct judge_belief {
 };
 
 bool judge_is_foreign(const struct judge *, const struct judge_lock *);
+/* Is it this hold's? */
+bool judge_record_is_of(const struct judge_record *,
+    const struct judge_hold *);
+/* judge_kept.c */
+void judge_kept_in_record(struct judge *, struct judge_lock *,
+    const struct fact *, bool same);
+
 void judge_record_fact(struct judge *, const struct fact *);
 void judge_record_granted(struct judge *, struct judge_hold *,
     const char *name);

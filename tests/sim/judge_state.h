@@ -159,8 +159,8 @@ struct judge_hold {
 	char name[33];		/* in a foreign record; "": not known */
 	uint64_t record_sent_ms;	/* of its latest renewal that landed */
 	bool taken;		/* another took its foreign record, */
-	bool broken;		/* or somebody at a host broke it: */
-	unsigned breaker;
+	uint64_t broken_ms;	/* or broke it: that was sent then; 0 */
+	unsigned breaker;	/* at this host */
 	uint32_t n_again;	/* reentrant: releases that do not end it */
 	size_t turn;		/* of the lock's history */
 	struct judge_due due;	/* a warning, or the loss */

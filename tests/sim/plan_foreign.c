@@ -132,6 +132,21 @@ foreign_times(struct dice *d)
 
 /* ---- clients ---------------------------------------------------------- */
 
+/* What is kept in a lock: attributes, and the bytes of one format. */
+static void
+foreign_keep(struct dice *d, struct plan_step *s)
+{
+	enum plan_format format = d->plan->namespaces[0].format;
+
+	if (format != FORMAT_AWSLABS && format != FORMAT_PYTHON)
+		return;
+	dice_keep(d, s);
+	if (format == FORMAT_AWSLABS)
+		return;
+	s->brings = false;
+	s->leaves = false;
+}
+
 /* Ours may want it on terms of their own; what never ends has few. */
 static void
 foreign_terms(struct dice *d, struct plan_step *s)
@@ -148,6 +163,7 @@ foreign_terms(struct dice *d, struct plan_step *s)
 			s->end = END_CLOSE;
 	}
 	dice_terms(d, s);
+	foreign_keep(d, s);
 	dice_linger(d, s);
 }
 
@@ -341,7 +357,8 @@ dice_foreign(struct dice *d)
 	foreign_times(d);
 	foreign_machines(d);
 	if (dice_percent(d, 70))
-		d->extras = DICE_TERMS | DICE_WATCH | DICE_STAYS | DICE_LINGER;
+		d->extras = DICE_TERMS | DICE_WATCH | DICE_STAYS | DICE_LINGER |
+		    DICE_KEEP;
 	d->n_keys = 1 + (unsigned)dice(d, 3);
 	for (unsigned i = 0; i < p->n_hosts; i++)
 		for (unsigned n = 1 + (unsigned)dice(d, 3); n > 0; n--)

@@ -2,6 +2,7 @@
  * Records of the formats of older clients, read for the judge and for people
  * by what doc/records.md says of them, and not by the reader in the product.
  */
+#include "kept.h"
 #include "world_state.h"
 
 #include <ctype.h>
@@ -114,6 +115,18 @@ record_read_dlock(const struct world *w, struct json_object *item,
 		    WORLD_WALL_MS) - w->hosts[f->host].wall_ms);
 }
 
+/* What is not the format's own is its users'. */
+static void
+record_read_kept(struct json_object *item, uint64_t ret[FACT_SLOTS])
+{
+	const char *note = record_text(item, "note", "S");
+	unsigned char bytes[RECORD_BYTES_MAX];
+	size_t n = record_bytes(record_text(item, "data", "B"), bytes);
+
+	ret[FACT_DATA] = kept_number(bytes, n);
+	ret[FACT_NOTE] = kept_number(note, strlen(note));
+}
+
 void
 table_record_read(const struct world *w, uint32_t namespace_index,
     struct json_object *item, struct fact *ret)
@@ -144,6 +157,7 @@ table_record_read(const struct world *w, uint32_t namespace_index,
 	default:
 		break;
 	}
+	record_read_kept(item, r->kept);
 	if (ret->host >= FACT_PEER_FIRST)
 		r->hold[0] = '\0';
 }
@@ -179,7 +193,7 @@ table_record_trace(struct world *w, const char *host, const struct fact *f,
 	bool renewed = !record_is_free(w, f, before) &&
 	    !record_is_free(w, f, after) &&
 	    strcmp(record_owner(before), record_owner(after)) == 0;
-	char token[32] = "";
+	char token[32] = "", kept[64] = "";
 
 	if (w->options->trace == NULL)
 		return;
@@ -187,7 +201,10 @@ table_record_trace(struct world *w, const char *host, const struct fact *f,
 	if (r->token > 0)
 		(void)snprintf(token, sizeof(token), " token %" PRIu64,
 		    r->token);
+	if (r->kept[FACT_DATA] > 0 || r->kept[FACT_NOTE] > 0)
+		(void)snprintf(kept, sizeof(kept), " data %" PRIu64 " note %"
+		    PRIu64, r->kept[FACT_DATA], r->kept[FACT_NOTE]);
 	world_trace(w, renewed ? WORLD_TRACE_BEAT : WORLD_TRACE_TABLE, host,
-	    "= %s: %s%s", f->key,
-	    !r->exists ? "gone" : r->free ? "free" : host, token);
+	    "= %s: %s%s%s", f->key,
+	    !r->exists ? "gone" : r->free ? "free" : host, token, kept);
 }
