@@ -221,7 +221,8 @@ judge_bridge_lost(struct judge *j, const struct judge_hold *h)
 		j->counts.lost_beyond++;
 	if (h->taken || judge_bridge_is_exempt(h))
 		return;
-	memcpy(r->lost_hold, h->name, sizeof(r->lost_hold));
+	memcpy(r->lost_hold, h->name[0] != '\0' ? h->name : r->hold,
+	    sizeof(r->lost_hold));
 	r->lost_ms = j->now_ms;
 }
 

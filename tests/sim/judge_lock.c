@@ -18,6 +18,10 @@
  * endpoint's clock: what was made so long ago has a lower one for certain. */
 #define JUDGE_NEW_ITEM_MS 5000
 
+/* A raise by more than all grants of a second: over a bridge, to a token that
+ * is ahead of its time. */
+#define JUDGE_RAISE_MIN (UINT64_C(1) << 20)
+
 struct judge_lock *
 judge_lock_get(struct judge *j, uint32_t namespace_index, const char *key)
 {
@@ -154,7 +158,7 @@ judge_lock_element_left(struct judge *j, struct judge_lock *l,
 static bool
 judge_lock_is_renewed(const struct judge_lock *l, const struct fact *f)
 {
-	return !l->exists && (f->sent_ms <= l->removed_ms ||
+	return !l->exists && (l->raised || f->sent_ms <= l->removed_ms ||
 	    f->at_ms < l->created_ms + JUDGE_NEW_ITEM_MS);
 }
 
@@ -430,6 +434,17 @@ judge_lock_elements(struct judge *j, struct judge_lock *l,
 	}
 }
 
+static void
+judge_lock_raise(const struct judge *j, struct judge_lock *l,
+    const struct fact_lock *now)
+{
+	if (now->exists && !l->exists)
+		l->raised = false;
+	else if (j->rules.bridge && now->exists &&
+	    now->token > l->token + JUDGE_RAISE_MIN)
+		l->raised = true;
+}
+
 void
 judge_lock_fact(struct judge *j, const struct fact *f)
 {
@@ -451,6 +466,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 		l->token_told = l->token_exclusive = 0;	/* R1 let it pass */
 		l->age++;
 	}
+	judge_lock_raise(j, l, now);
 	if (f->host == FACT_BY_HAND && now->exists && now->token > l->token)
 		l->spent = true;
 	if (l->spent && !now->exists) {

@@ -324,6 +324,7 @@ struct judge_lock {
 	uint64_t created_ms;
 	uint64_t removed_ms;
 	bool spent;		/* its token was set by hand */
+	bool raised;		/* or ahead of its time, from over a bridge */
 	uint64_t kept[FACT_SLOTS];
 	size_t n_wishes;
 	struct judge_wish wishes[FACT_WISHES_MAX];

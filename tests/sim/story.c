@@ -432,6 +432,10 @@ story_rules(struct story *s)
 	r->sees_table = !story_has(s, "blind");
 	r->foreign[0].is = story_has(s, "foreign");
 	r->foreign[0].tokens = story_has(s, "tokens");
+	r->bridge = story_has(s, "bridge");
+	r->old.lease_ms = r->lease_ms;
+	r->old.danger_ms = r->danger_ms;
+	r->old.margin_ms = r->margin_ms;
 }
 
 static void
@@ -448,7 +452,8 @@ story_line(struct story *s, const char *line, size_t length)
 		return;
 	}
 	if (s->judge == NULL)
-		s->judge = judge_new(&s->rules, 1);
+		s->judge = judge_new(&s->rules, 1 + s->rules.bridge);
+	f.namespace_index = (uint32_t)story_option(s, "ns", 0);
 	f.at_ms = story_number(s, s->words[0]);
 	if (strcmp(story_word(s, 1), "quiet") == 0) {
 		f.kind = FACT_QUIET;

@@ -4,7 +4,7 @@
  *
  *     rules [danger=MS] [lateness=MS] [idle=MS] [audit=MS] [holds=N]
  *         [requests=N] [handovers=N] [retention=S] [blind]
- *         [foreign] [tokens]
+ *         [foreign] [tokens] [bridge: from there to ns=1]
  *     TIME A start [rate=PPM]
  *     TIME A die|end|pause|resume|freeze
  *     TIME A session NAME open|beat=N|dead|gone [lease=MS] [sent=TIME]
@@ -45,7 +45,7 @@
  * at its end if it is fail-closed, and "~MS" for another lease. "+" is a wish
  * for exclusive use, "&" one for shared use. "data=N" and "note=N" are what is
  * kept in a lock, is told of it or brought, by the request N. What is not said
- * was sent when it landed.
+ * was sent when it landed. Beyond a bridge each line has "ns=1".
  */
 #ifndef DDBLOCKD_TESTS_STORY_H
 #define DDBLOCKD_TESTS_STORY_H

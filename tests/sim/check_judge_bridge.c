@@ -1,0 +1,55 @@
+/*
+ * The judge's own test, of locks with two records: for each rule a history that
+ * breaks it, and its nearest neighbour that does not.
+ */
+#include "judge_case.h"
+
+#define BEGIN "rules foreign bridge\n0 A start\n0 B start\n"		\
+	"1 A session a open ns=1\n1 B session b open ns=1\n"
+/* A has the old record's lock; B asks for the native one's. */
+#define OLD "80 c1@A acquire x r1\n"					\
+	"100 A record x a version=1 sent=90\n"				\
+	"110 c1@A told r1 hold=1 until=19000\n"
+#define NATIVE "8000 c2@B acquire x r2 ns=1\n"				\
+	"8010 B lock x b/g1 token=100 ns=1\n"
+#define HAS_NATIVE "8020 c2@B told r2 hold=1 token=91 until=19000\n"
+/* A has both, as one. */
+#define BOTH "80 c1@A acquire x r1 joint=1\n"				\
+	"80 c1@A acquire x r2 joint=1 ns=1\n"				\
+	"100 A record x a version=1 sent=90\n"				\
+	"105 A lock x a/g1 token=100 ns=1\n"				\
+	"110 c1@A told r1 hold=1 until=19000\n"			\
+	"110 c1@A told r2 hold=2 token=91 until=19000\n"
+#define LOST "19000 c1@A lost 1 expired\n19000 c1@A lost 2 expired\n"
+
+static const struct judge_case bridged[] = {
+	{ "1", "granted in the native record, and had in the old one",
+	    BEGIN OLD NATIVE, HAS_NATIVE,
+	    "8015 c1@A release 1 r3\n" HAS_NATIVE, NULL, 8020 },
+	{ "1", "an older client is right, and it is had beyond the bridge",
+	    BEGIN NATIVE HAS_NATIVE "9000 P record x p version=1\n",
+	    "9010 c9@P has x\n", "9005 c2@B release 1 r3\n"
+	    "9010 c9@P has x\n", NULL, 9010 },
+	{ "P3", "given back before its margin is over", BEGIN BOTH LOST,
+	    "19998 A record x gone\n", "20000 A record x gone\n", NULL,
+	    20000 },
+	{ "P3", "renewed for nobody", BEGIN BOTH LOST,
+	    "59402 A record x a version=2\n",
+	    "59400 A record x a version=2\n", NULL, 59402 },
+};
+
+START_TEST(test_bridged)
+{
+	judge_cases(JUDGE_CASES(bridged));
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+		test_bridged, NULL,
+	};
+
+	return suite_run("judge_bridge", tests);
+}
