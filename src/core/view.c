@@ -80,7 +80,8 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->fail_closed = hold->fail_closed;
 	v->mode = hold->grant->mode;
 	v->limit = hold->grant->limit;
-	v->lease_ms = hold->lock->ns->settings.lease_ms;
+	if (hold->lock->ns->settings.life != LOCK_LIFE_NEVER)
+		v->lease_ms = hold->lock->ns->settings.lease_ms;
 	v->held_ms = view_since(now_ms, hold->since_ms);
 	v->renewal = terms_until_ms(hold);
 	v->ends = !hold->fail_closed;

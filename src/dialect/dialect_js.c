@@ -333,7 +333,7 @@ js_closed_read(struct record_reader *r, struct json_object *item,
 		record_bad(r, "leaseDurationMs",
 		    "none: that is a record of the format js-fail-open");
 	if (r->error == 0)
-		record_hold(r, l, hold, 1);
+		record_hold(r, l, hold, 0);
 }
 
 /* ---- what cannot be done ----------------------------------------------- */
@@ -342,6 +342,21 @@ static int
 js_open_refuse(const struct dialect_table *, const struct operation *,
     struct dialect_view *);
 
+/* What clients name as a record need not look like one. */
+static int
+js_refuse_version(const struct operation *o, struct dialect_view *view)
+{
+	struct ident hold;
+	uint64_t beat;
+
+	if (o->version == NULL || js_parse_guid(o->version,
+	    strlen(o->version), &hold, &beat))
+		return 0;
+	(void)snprintf(view->text, sizeof(view->text), "%s",
+	    "the record was not seen");
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
 /* Nobody ever takes it from its holder. */
 static int
 js_closed_refuse(const struct dialect_table *table, const struct operation *o,
@@ -349,7 +364,7 @@ js_closed_refuse(const struct dialect_table *table, const struct operation *o,
 {
 	(void)table;
 	if (o->kind != OPERATION_ACQUIRE || o->version == NULL)
-		return 0;
+		return js_refuse_version(o, view);
 	(void)snprintf(view->text, sizeof(view->text), "%s",
 	    "nobody takes a lock from its holder in this record format");
 	return DDBLOCK_E_UNSUPPORTED;
@@ -379,7 +394,7 @@ js_open_refuse(const struct dialect_table *table, const struct operation *o,
 	    (o->kind == OPERATION_ACQUIRE && o->version != NULL);
 
 	if (!counts || o->token_seen <= TOKEN_MAX - o->tokens)
-		return 0;
+		return js_refuse_version(o, view);
 	return record_refuse_record(&js_open_format, table, o,
 	    "fencingToken", js_token_room, view);
 }

@@ -164,6 +164,20 @@ class Junk(unittest.TestCase):
         self.assertTrue(grant.ok, grant)
         self.assertTrue(self.client.release(grant).ok)
 
+    def test_no_record_looks_like_that(self):
+        """Who names one for a break is told at once."""
+        for name, form in FORMATS.items():
+            self.put(name, "named", form.record)
+            before = self.item(name, "named")
+            for record in ("x", "%22", "=", "AAAA", "%C3%A4", UUID + "0",
+                           GUID.replace("=", "%3D") + "0"):
+                with self.subTest(f"{name}: {record}"):
+                    reply = self.client.call(
+                        f"BREAK named ns={name} record={record} reason=test")
+                    self.assertIn(reply.code, (
+                        "BAD_REQUEST", "WRONG_TOKEN", "NO_SUCH_LOCK"), reply)
+            self.assertEqual(self.item(name, "named"), before)
+
     def test_no_room_for_a_token(self):
         """It can be looked at, but not be had."""
         for lease_ms in ("1", "2000"):

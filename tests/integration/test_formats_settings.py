@@ -9,7 +9,7 @@ import re
 import unittest
 
 import harness
-from harness import Client, Daemon
+from harness import Client, Daemon, encode
 from test_daemon_dynamodb import dynamodb
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -142,6 +142,11 @@ class Settings(unittest.TestCase):
         self.assertEqual(b.try_(case.key, **where).code, "LOCK_BUSY")
         self.assertEqual([row["key"] for row in b.call("LIST").rows],
                          [case.key])
+        for client in (a, b):  # what never ends has no lease
+            seen = client.call(f"GET {case.key}" + (
+                f" sort={encode(case.sort)}" if case.sort else ""))
+            self.assertEqual("lease" in seen.arguments,
+                             name != "js-fail-closed", seen)
         self.assertTrue(a.release(grant).ok)
         self.assertEqual(len(self.items(table)), name in STAYS)
         second = b.acquire(case.key, wait="60s", **where)
