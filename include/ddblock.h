@@ -340,14 +340,14 @@ const struct ddblock_row *ddblock_found(const struct ddblock *, uint64_t id);
 
 /*
  * Of a hold, without asking the daemon: its fencing token, which rises with
- * every grant of the lock in the whole system (of several locks: the first
- * one's, or @key's; 0: it has none, or one from 2^53 on, which is in the text,
- * otherwise NULL); its deadline; how long until then (0: lost, or there is no
- * such hold); and the margin after it.
+ * every grant of the lock anywhere (the first lock's, or @key's; 0: none, or
+ * from 2^53 on, which is in the text, otherwise NULL); its deadline; how long
+ * until then (0: lost, or there is no such hold); and the margin after it.
  */
 uint64_t ddblock_token(const struct ddblock *, uint64_t id);
-const char *ddblock_token_text(const struct ddblock *, uint64_t id);
 uint64_t ddblock_token_of(const struct ddblock *, uint64_t, const char *key);
+const char *ddblock_token_text(const struct ddblock *, uint64_t,
+    const char *key);
 uint64_t ddblock_until_boot_ms(const struct ddblock *, uint64_t id);
 uint64_t ddblock_remaining_ms(const struct ddblock *, uint64_t id);
 uint64_t ddblock_margin_ms(const struct ddblock *, uint64_t id);

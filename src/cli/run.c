@@ -72,9 +72,9 @@ run_set_lock(const struct run *run, const char *key, const char *suffix)
 	if (setenv(name, key, 1) < 0)
 		return -1;
 	(void)snprintf(name, sizeof(name), "DDBLOCK_TOKEN%s", suffix);
-	if (ddblock_token_text(run->connection, run->id) != NULL)
+	if (ddblock_token_text(run->connection, run->id, key) != NULL)
 		return setenv(name,
-		    ddblock_token_text(run->connection, run->id), 1);
+		    ddblock_token_text(run->connection, run->id, key), 1);
 	return run_set_number(name,
 	    ddblock_token_of(run->connection, run->id, key));
 }

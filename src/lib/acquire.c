@@ -136,7 +136,7 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 	r = request_new(d, REQUEST_ACQUIRE, o.wait_ms == 0 ? "TRY" : "ACQUIRE",
 	    &draft);
 	if (r < 0) {
-		free(parts);
+		parts_free(parts);
 		return r;
 	}
 	draft.request->parts = parts;

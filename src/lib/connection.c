@@ -133,7 +133,7 @@ ddblock_close(struct ddblock *d)
 		return;
 	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
 		TAILQ_REMOVE(&d->requests, request, entry);
-		free(request->parts);
+		parts_free(request->parts);
 		free(request);
 	}
 	while ((hold = TAILQ_FIRST(&d->holds)) != NULL)

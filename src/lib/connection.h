@@ -55,7 +55,6 @@ struct hold {
 	uint64_t id;
 	struct parts *parts;
 	struct ddblock_row *found;	/* kept in the lock; or NULL */
-	char *token_text;		/* beyond all numbers; or NULL */
 	uint64_t until_ms;		/* boot time */
 	uint64_t end_ms;		/* and it is not renewed beyond */
 	uint32_t count;			/* times that it is held */
@@ -158,19 +157,24 @@ struct parts {
 	struct part {
 		const char *key;
 		uint64_t token;
+		char *token_text;	/* beyond all numbers; or NULL */
 		bool granted;	/* the daemon has said so */
 	} part[];
 };
 
-/* For free(3). NULL: out of memory. */
+/* NULL: out of memory. */
 struct parts *parts_new(const char *const *keys, size_t n);
+
+/* Accepts NULL. */
+void parts_free(struct parts *);
 
 struct part *parts_find(struct parts *, const char *key);
 
-/* Take the token from the row about one of several, or from a grant of one. */
-void parts_granted(struct parts *, const struct codec_line *);
-/* One more. DDBLOCK_E_NOMEM */
-int parts_add(struct parts **, const struct part *);
+/* Take the token from the row about one of several, or from a grant of one.
+ * DDBLOCK_E_NOMEM */
+int parts_granted(struct parts *, const struct codec_line *);
+/* One more, of which that line tells. DDBLOCK_E_NOMEM */
+int parts_add(struct parts **, const char *key, const struct codec_line *);
 bool parts_are_granted(const struct parts *);
 
 /*

@@ -196,6 +196,7 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 	struct request *request;
 	const char *reason;
 	uint64_t number;
+	int r = 0;
 
 	if (codec_parse(bytes, length, false, line, &reason) < 0)
 		return connection_fail(d, DDBLOCK_E_PROTOCOL, reason);
@@ -220,13 +221,11 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 	if (line->kind != CODEC_ROW)
 		return dispatch_reply(d, request, &row);
 	if (request->kind == REQUEST_ACQUIRE)
-		parts_granted(request->parts, line);
-	if (request->kind == REQUEST_RESUME) {
-		int r = hold_resumed(d, line);
-
-		if (r < 0)
-			return connection_fail(d, r, NULL);
-	}
+		r = parts_granted(request->parts, line);
+	if (request->kind == REQUEST_RESUME)
+		r = hold_resumed(d, line);
+	if (r < 0)
+		return connection_fail(d, r, NULL);
 	if (request->on_row != NULL)
 		request->on_row(request->arg, &row, false);
 	return 0;

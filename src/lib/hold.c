@@ -50,9 +50,8 @@ hold_free(struct ddblock *d, struct hold *hold)
 		d->deadline_ms = DDBLOCK_NEVER_MS;
 		connection_set_timer(d);
 	}
-	free(hold->parts);
+	parts_free(hold->parts);
 	free(hold->found);
-	free(hold->token_text);
 	free(hold);
 }
 
@@ -139,18 +138,6 @@ hold_is_endless(const struct codec_line *line, uint64_t *ret_ms)
 	return codec_is(codec_find(line, "policy"), "fail-closed");
 }
 
-/* DDBLOCK_E_NOMEM */
-static int
-hold_token_text(const struct codec_line *line, char **ret)
-{
-	const struct codec_text *text = codec_find(line, "token_text");
-
-	if (text == NULL)
-		return 0;
-	*ret = strdup(text->bytes);
-	return *ret == NULL ? DDBLOCK_E_NOMEM : 0;
-}
-
 int
 hold_granted(struct ddblock *d, struct request *request,
     const struct codec_line *line, uint64_t *ret_id)
@@ -159,7 +146,9 @@ hold_granted(struct ddblock *d, struct request *request,
 	struct hold *again;
 	int r;
 
-	parts_granted(request->parts, line);
+	r = parts_granted(request->parts, line);
+	if (r < 0)
+		return connection_fail(d, r, NULL);
 	if (!hold_number(line, "id", &like.id) || like.id == 0 ||
 	    !parts_are_granted(request->parts) ||
 	    (!hold_until(line, &like.until_ms) &&
@@ -190,12 +179,9 @@ hold_granted(struct ddblock *d, struct request *request,
 	like.parts = request->parts;
 	r = kept_copy(line, &like.found);
 	if (r == 0)
-		r = hold_token_text(line, &like.token_text);
-	if (r == 0)
 		r = hold_new(d, &like);
 	if (r < 0) {
 		free(like.found);
-		free(like.token_text);
 		hold_give_back(d, like.id);
 		return connection_fail(d, r, NULL);
 	}
@@ -230,32 +216,28 @@ hold_resumed(struct ddblock *d, const struct codec_line *line)
 {
 	const struct codec_text *key = codec_find(line, "key");
 	struct hold like = { .count = 1 }, *hold;
-	struct part part = { 0 };
+	uint64_t token;
 	int r;
 
 	if (!hold_number(line, "id", &like.id) || like.id == 0 || key == NULL ||
-	    !hold_number(line, "token", &part.token))
+	    !hold_number(line, "token", &token))
 		return DDBLOCK_E_PROTOCOL;
-	part.key = key->bytes;
-	part.granted = true;
 	hold = hold_find(d, like.id);
 	if (hold != NULL)
 		return hold->parts->n == DDBLOCK_KEYS_MAX ?
-		    DDBLOCK_E_PROTOCOL : parts_add(&hold->parts, &part);
+		    DDBLOCK_E_PROTOCOL :
+		    parts_add(&hold->parts, key->bytes, line);
 	r = hold_read(line, &like);
 	if (r < 0)
 		return r;
-	like.parts = parts_new(&part.key, 1);
+	like.parts = parts_new((const char *const[]){ key->bytes }, 1);
 	if (like.parts == NULL)
 		return DDBLOCK_E_NOMEM;
-	like.parts->part[0].token = part.token;
-	r = hold_token_text(line, &like.token_text);
+	r = parts_granted(like.parts, line);
 	if (r == 0)
 		r = hold_new(d, &like);
-	if (r < 0) {
-		free(like.parts);
-		free(like.token_text);
-	}
+	if (r < 0)
+		parts_free(like.parts);
 	return r;
 }
 
@@ -382,22 +364,28 @@ ddblock_token(const struct ddblock *d, uint64_t id)
 	return hold == NULL ? 0 : hold->parts->part[0].token;
 }
 
-const char *
-ddblock_token_text(const struct ddblock *d, uint64_t id)
+static const struct part *
+hold_part(const struct ddblock *d, uint64_t id, const char *key)
 {
 	const struct hold *hold = hold_find(d, id);
 
-	return hold == NULL ? NULL : hold->token_text;
+	return hold == NULL ? NULL : parts_find(hold->parts, key);
 }
 
 uint64_t
 ddblock_token_of(const struct ddblock *d, uint64_t id, const char *key)
 {
-	const struct hold *hold = hold_find(d, id);
-	const struct part *part =
-	    hold == NULL ? NULL : parts_find(hold->parts, key);
+	const struct part *part = hold_part(d, id, key);
 
 	return part == NULL ? 0 : part->token;
+}
+
+const char *
+ddblock_token_text(const struct ddblock *d, uint64_t id, const char *key)
+{
+	const struct part *part = hold_part(d, id, key);
+
+	return part == NULL ? NULL : part->token_text;
 }
 
 uint64_t

@@ -29,28 +29,53 @@ parts_new(const char *const *keys, size_t n)
 	return parts;
 }
 
-int
-parts_add(struct parts **parts, const struct part *more)
+void
+parts_free(struct parts *parts)
 {
-	const struct parts *old = *parts;
+	for (size_t i = 0; parts != NULL && i < parts->n; i++)
+		free(parts->part[i].token_text);
+	free(parts);
+}
+
+static int
+part_granted(struct part *part, const struct codec_line *line)
+{
+	const struct codec_text *token = codec_find(line, "token");
+	const struct codec_text *text = codec_find(line, "token_text");
+
+	if (token == NULL || !codec_parse_number(token->bytes, token->length,
+	    &part->token))
+		return 0;
+	free(part->token_text);
+	part->token_text = text == NULL ? NULL : strdup(text->bytes);
+	if (text != NULL && part->token_text == NULL)
+		return DDBLOCK_E_NOMEM;
+	part->granted = true;
+	return 0;
+}
+
+int
+parts_add(struct parts **parts, const char *key,
+    const struct codec_line *line)
+{
+	struct parts *old = *parts;
 	const char *keys[DDBLOCK_KEYS_MAX];
 	struct parts *all;
 
 	for (size_t i = 0; i < old->n; i++)
 		keys[i] = old->part[i].key;
-	keys[old->n] = more->key;
+	keys[old->n] = key;
 	all = parts_new(keys, old->n + 1);
 	if (all == NULL)
 		return DDBLOCK_E_NOMEM;
 	for (size_t i = 0; i < old->n; i++) {
 		all->part[i].token = old->part[i].token;
+		all->part[i].token_text = old->part[i].token_text;
 		all->part[i].granted = old->part[i].granted;
 	}
-	all->part[old->n].token = more->token;
-	all->part[old->n].granted = more->granted;
-	free(*parts);
+	free(old);
 	*parts = all;
-	return 0;
+	return part_granted(&all->part[all->n - 1], line);
 }
 
 struct part *
@@ -63,18 +88,15 @@ parts_find(struct parts *parts, const char *key)
 	return NULL;
 }
 
-void
+int
 parts_granted(struct parts *parts, const struct codec_line *line)
 {
 	const struct codec_text *key = codec_find(line, "key");
-	const struct codec_text *token = codec_find(line, "token");
 	struct part *part = &parts->part[0];
 
 	if (parts->n > 1)
 		part = key == NULL ? NULL : parts_find(parts, key->bytes);
-	if (part != NULL && token != NULL)
-		part->granted = codec_parse_number(token->bytes,
-		    token->length, &part->token);
+	return part == NULL ? 0 : part_granted(part, line);
 }
 
 bool

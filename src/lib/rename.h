@@ -63,6 +63,7 @@
 #define hold_free ddblock_private_hold_free
 #define hold_resumed ddblock_private_hold_resumed
 #define parts_add ddblock_private_parts_add
+#define parts_free ddblock_private_parts_free
 #define resume_note ddblock_private_resume_note
 #define hold_extend ddblock_private_hold_extend
 #define hold_renewed ddblock_private_hold_renewed

@@ -69,7 +69,7 @@ request_send(struct ddblock *d, struct request_draft *draft,
 	if (r < 0) {
 		d->out.length = draft->mark;
 		d->out.error = 0;
-		free(draft->request->parts);
+		parts_free(draft->request->parts);
 		free(draft->request);
 		return connection_fail(d, r, NULL);
 	}
@@ -109,7 +109,7 @@ request_answer(struct ddblock *d, struct request *request,
 	d->n_requests--;
 	if (request->on_reply != NULL)
 		request->on_reply(request->arg, d, &full);
-	free(request->parts);
+	parts_free(request->parts);
 	free(request);
 }
 

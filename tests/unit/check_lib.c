@@ -62,7 +62,7 @@ START_TEST(test_several)
 	o.wait_ms = 500;
 	o.mode = DDBLOCK_SHARED;
 	fake_send(&fake, "#2 + ns=default key=k%%202 token=12\n"
-	    "#2 + ns=default key=k1 token=11 later=1\n"
+	    "#2 + ns=default key=k1 token=0 token_text=36893488147419103232\n"
 	    "#2 + ns=default key=other token=9\n"
 	    "#2 + ns=default key=k3 token=13\n"
 	    "#2 OK id=7 rows=3 mode=shared remaining=60s "
@@ -73,8 +73,11 @@ START_TEST(test_several)
 	ck_assert_uint_eq(id, 7);
 	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7), until_ms);
 	ck_assert_uint_eq(ddblock_token(connection, 7), 12);
-	ck_assert_uint_eq(ddblock_token_of(connection, 7, "k1"), 11);
+	ck_assert_uint_eq(ddblock_token_of(connection, 7, "k1"), 0);
 	ck_assert_uint_eq(ddblock_token_of(connection, 7, "k3"), 13);
+	ck_assert_str_eq(ddblock_token_text(connection, 7, "k1"),
+	    "36893488147419103232");
+	ck_assert_ptr_null(ddblock_token_text(connection, 7, "k3"));
 	ck_assert_uint_eq(ddblock_token_of(connection, 7, "other"), 0);
 	ck_assert_uint_eq(ddblock_token_of(connection, 8, "k1"), 0);
 	fake_send(&fake, "#3 OK\n");

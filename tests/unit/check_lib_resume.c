@@ -33,7 +33,8 @@ START_TEST(test_resume)
 	    "count=2 remaining=60s until_boot_ms=%" PRIu64 " margin=1s\n"
 	    "#2 + id=8 ns=n key=a token=42 state=danger remaining=60s "
 	    "until_boot_ms=%" PRIu64 " margin=1s\n"
-	    "#2 + id=8 ns=n key=b token=43 state=danger remaining=60s "
+	    "#2 + id=8 ns=n key=b token=0 token_text=9007199254740993 "
+	    "state=danger remaining=60s "
 	    "until_boot_ms=%" PRIu64 " margin=1s\n"
 	    "#2 + id=9 ns=n key=c token=44 state=lost reason=broken\n"
 	    "#2 OK rows=4\n", until_ms, until_ms, until_ms);
@@ -46,7 +47,10 @@ START_TEST(test_resume)
 	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7), until_ms);
 	ck_assert_uint_eq(ddblock_margin_ms(connection, 7), 1000);
 	ck_assert_uint_eq(ddblock_token_of(connection, 8, "a"), 42);
-	ck_assert_uint_eq(ddblock_token_of(connection, 8, "b"), 43);
+	ck_assert_uint_eq(ddblock_token_of(connection, 8, "b"), 0);
+	ck_assert_str_eq(ddblock_token_text(connection, 8, "b"),
+	    "9007199254740993");
+	ck_assert_ptr_null(ddblock_token_text(connection, 8, "a"));
 	ck_assert_uint_eq(ddblock_remaining_ms(connection, 9), 0);
 	fake_send(&fake, "#3 OK\n");
 	ck_assert_int_eq(ddblock_release(connection, 9),
