@@ -14,6 +14,12 @@
 	"100 A record x a version=1 sent=90\n"				\
 	"110 c1@A told r1 hold=1 until=19090\n"
 
+/* The same, with what it brought. */
+#define BROUGHT "80 c1@A acquire x r1 data=1\n"				\
+	"100 A record x a version=1 sent=90\n"				\
+	"105 A record x a version=2 sent=102 data=1\n"			\
+	"110 c1@A told r1 hold=1 until=19090\n"
+
 static const struct judge_case records[] = {
 	{ "P1", "taken before its lease is over", BEGIN THEIRS,
 	    "21000 A record x a sent=20998\n", "21000 A record x a\n", NULL,
@@ -35,6 +41,33 @@ static const struct judge_case records[] = {
 	    "1000 P record x p until=31000\n",
 	    "30999 A record x a sent=30998\n", "31000 A record x a\n",
 	    NULL, 31000 },
+	{ "P1", "another record than the one to break", BEGIN THEIRS
+	    "5000 c2@A break x r2 record=1\n",
+	    "5050 P record x p version=2\n5100 A record x gone\n",
+	    "5100 A record x gone\n", NULL, 5100 },
+	{ "P1", "another token than the one to break", TOKENS
+	    "1000 P record x p token=4\n5000 c2@A break x r2 token=4\n",
+	    "5050 P record x p token=5\n5100 A record x free token=5\n",
+	    "5100 A record x free token=4\n", NULL, 5100 },
+	{ "T8", "broken here, and not told", BEGIN OURS
+	    "5000 c2@A break x r2 record=1\n5050 A record x gone\n",
+	    "5060 c2@A told r2\n",
+	    "5055 c1@A lost 1 broken\n5060 c2@A told r2\n", NULL, 5060 },
+	{ "R18", "what landed late stays", BEGIN "9 c1@A acquire x r1\n"
+	    "10 A record x a sent=10\n20 c1@A told r1 code=-8\n40 quiet\n",
+	    "86921 A record x gone\n", "86920 A record x gone\n", NULL, 0 },
+	{ "K1", "what it brought is not there", BEGIN
+	    "80 c1@A acquire x r1 data=1\n"
+	    "100 A record x a version=1 sent=90\n",
+	    "110 c1@A told r1 hold=1 until=19090\n",
+	    "105 A record x a version=2 sent=102 data=1\n"
+	    "110 c1@A told r1 hold=1 until=19090\n", NULL, 110 },
+	{ "K3", "a renewal takes it out", BEGIN BROUGHT,
+	    "5000 A record x a version=3\n",
+	    "5000 A record x a version=3 data=1\n", NULL, 5000 },
+	{ "K3", "it came with another", BEGIN,
+	    "100 A record x a data=1\n", "100 P record x p data=1\n", NULL,
+	    100 },
 	{ "P2", "what was given back is had again", TOKENS
 	    "1000 A record x a token=3\n1100 A record x free token=3\n",
 	    "1200 A record x a token=3\n", "1200 A record x a token=4\n",

@@ -118,8 +118,8 @@
  *       element, at most the token now; who shares it has its element's.
  *   R18 An element of a living session that no client has is gone in time.
  *
- * In records that older clients share, where R1, T1, T4, T8 and R16 are those
- * of the record:
+ * In records that older clients share, where R1, R16, R18, T1, T4, T8, K1 and
+ * K2 are those of the record, and so is K3 while it has the same holder:
  *
  *   P1  No daemon takes or frees what another has, before its lease is over as
  *       the format has it, unless somebody breaks it.

@@ -374,6 +374,9 @@ judge_left(struct judge *j, const struct fact *f)
 			h->grant->left_held = h->grant->standing;
 			h->grant->was_left_held = !h->grant->standing;
 		}
+		if (h->state == HOLD_VALID && h->fail_closed &&
+		    judge_is_foreign(j, h->lock))
+			judge_record_left_held(h);
 		if (h->state == HOLD_VALID)
 			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
 		judge_hold_forget(j, h);

@@ -13,10 +13,6 @@
 /* The longest pause before another session is opened. */
 #define JUDGE_OPEN_PAUSE_MS 8000
 
-/* A write that landed late is looked for after pauses of up to this, and then
- * with each audit. */
-#define JUDGE_DOUBT_PAUSE_MS 30000
-
 uint64_t
 judge_quiet_from_ms(const struct judge *j, uint64_t since_ms)
 {
@@ -107,7 +103,7 @@ judge_quiet_idle_ms(const struct judge *j, const struct judge_lock *l)
 {
 	const struct judge_grant *g;
 	const struct judge_hold *h;
-	uint64_t first_ms = JUDGE_NEVER;
+	uint64_t first_ms = judge_record_gone_ms(j, l);
 
 	DL_FOREACH2(l->standing, g, standing_next)
 	{
@@ -141,6 +137,10 @@ judge_quiet_idle(struct judge *j, void *lock)
 			    "since %" PRIu64, judge_lock_name(l),
 			    judge_host_name(g->session->host), g->idle_ms);
 	}
+	if (judge_record_gone_ms(j, l) <= j->now_ms)
+		judge_find(j, "R18", "%s: %c leaves a record in the table that "
+		    "nobody has since %" PRIu64, judge_lock_name(l),
+		    judge_host_name(l->record.writer), l->gone_ms);
 	DL_FOREACH(l->holds, h)
 	{
 		if (judge_quiet_found_ms(j, h) <= j->now_ms)

@@ -146,22 +146,21 @@ judge_version_free_all(struct judge *j)
 	}
 }
 
-/* Its daemon learns of that later. */
 static void
-judge_record_is_gone(struct judge_record *r)
+judge_gone_add(struct judge_gone **list, const char *hold)
 {
 	struct judge_gone *g = judge_alloc(sizeof(*g));
 
-	memcpy(g->hold, r->hold, sizeof(g->hold));
-	LL_PREPEND(r->gone, g);
+	(void)snprintf(g->hold, sizeof(g->hold), "%s", hold);
+	LL_PREPEND(*list, g);
 }
 
 static bool
-judge_record_was_gone(const struct judge_record *r, const char *hold)
+judge_gone_has(const struct judge_gone *list, const char *hold)
 {
 	const struct judge_gone *g;
 
-	LL_FOREACH(r->gone, g)
+	LL_FOREACH(list, g)
 	{
 		if (hold[0] != '\0' && strcmp(g->hold, hold) == 0)
 			return true;
@@ -184,8 +183,10 @@ judge_record_set(struct judge *j, struct judge_record *r, const struct fact *f,
 	r->until_ms = now->until_ms;
 	r->changed_ms = f->at_ms;
 	r->landed_ms = judge_version_first_ms(j, now->version);
-	if (!same)
+	if (!same) {
 		r->since_ms = f->at_ms;
+		r->first_ms = f->sent_ms;
+	}
 	if (!same || f->sent_ms > r->sent_ms)
 		r->sent_ms = f->sent_ms;
 }
@@ -236,7 +237,7 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		judge_bridge_check_record(j, l, f, same);
 	if (held && !same && (f->host == FACT_BY_HAND ||
 	    judge_break_is_of_record(l, f)))
-		judge_record_is_gone(r);
+		judge_gone_add(&r->gone, r->hold);
 	if (held && !same) {
 		judge_record_tell_released(j, l, f);
 		judge_record_leaves(j, l, f);
@@ -293,7 +294,7 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 	    name == NULL ? "" : name);
 	/* What somebody took out its daemon learns of later, also if what was
 	 * sent before lands after that. */
-	h->exempt = judge_record_was_gone(r, h->name);
+	h->exempt = judge_gone_has(r->gone, h->name);
 	if (judge_record_is_of(r, h)) {
 		h->record_sent_ms = r->sent_ms;
 		judge_record_check_token(j, h);
@@ -346,6 +347,44 @@ judge_record_check_loss(struct judge *j, const struct judge_hold *h,
 		judge_find(j, "T4", "c%" PRIu64 " is told that %s is lost, %"
 		    PRIu64 " ms before its deadline", h->client->id,
 		    judge_lock_name(h->lock), h->until_ms - j->now_ms);
+}
+
+void
+judge_record_left_held(struct judge_hold *h)
+{
+	judge_gone_add(&h->lock->record.left, h->name);
+}
+
+/* Does a daemon live that knows it for its own, or should find it so? */
+static bool
+judge_record_is_living(const struct judge *j, const struct judge_record *r)
+{
+	const struct judge_host *h;
+
+	if (!r->exists || r->free || !judge_is_known_host(r->writer))
+		return false;
+	h = &j->hosts[r->writer];
+	return h->running && !h->paused && r->first_ms >= h->started_ms &&
+	    !judge_gone_has(r->gone, r->hold) &&
+	    !judge_gone_has(r->left, r->hold);
+}
+
+/* In time for what landed late to be found. */
+uint64_t
+judge_record_gone_ms(const struct judge *j, const struct judge_lock *l)
+{
+	const struct judge_rules *rules = &j->rules;
+	const struct judge_record *r = &l->record;
+	uint64_t pause_ms = rules->audit_ms > JUDGE_DOUBT_PAUSE_MS ?
+	    rules->audit_ms : JUDGE_DOUBT_PAUSE_MS;
+	uint64_t from_ms = r->since_ms > l->gone_ms ? r->since_ms : l->gone_ms;
+
+	if (l->holds != NULL || !judge_record_is_living(j, r) ||
+	    j->rules.bridge)
+		return JUDGE_NEVER;
+	return judge_quiet_from_ms(j, from_ms) + rules->slack_ms +
+	    judge_stretch_ms(j, pause_ms + 2 * rules->request_ms +
+	    2 * rules->poll_ms + rules->margin_ms + rules->idle_ms);
 }
 
 /* 8: by when the first in line must have it; whoever takes it in between, and
@@ -470,6 +509,7 @@ judge_record_free_all(struct judge_lock *l)
 	{
 		free(b);
 	}
+	LL_CONCAT(l->record.gone, l->record.left);
 	LL_FOREACH_SAFE(l->record.gone, g, after)
 	{
 		free(g);

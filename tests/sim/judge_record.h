@@ -9,6 +9,10 @@
 
 #include "judge.h"
 
+/* A write that landed late is looked for after pauses of up to this, and then
+ * with each audit. */
+#define JUDGE_DOUBT_PAUSE_MS 30000
+
 struct judge_hold;
 struct judge_lock;
 struct judge_request;
@@ -28,7 +32,8 @@ struct judge_record {
 	unsigned writer;	/* of it as it is: a host, ours or theirs */
 	char hold[33];		/* if it is ours */
 	char version[FACT_VERSION_MAX];
-	uint64_t since_ms;	/* it has the same holder since */
+	uint64_t since_ms;	/* it has the same holder since, */
+	uint64_t first_ms;	/* by what was sent then */
 	uint64_t changed_ms;	/* it was written last */
 	uint64_t landed_ms;	/* it had this version then, first */
 	uint64_t sent_ms;	/* of this holder's writes that landed, the one
@@ -39,6 +44,7 @@ struct judge_record {
 	char lost_hold[33];	/* its client was told that it lost this one, */
 	uint64_t lost_ms;	/* then */
 	struct judge_gone *gone;	/* taken out by hand, or broken */
+	struct judge_gone *left;	/* by clients that have gone */
 };
 
 struct judge_gone {
@@ -64,6 +70,9 @@ bool judge_is_foreign(const struct judge *, const struct judge_lock *);
 /* Is it this hold's? */
 bool judge_record_is_of(const struct judge_record *,
     const struct judge_hold *);
+/* judge_break.c: is it this record that somebody at this host had seen, and
+ * breaks? */
+bool judge_break_is_of_record(const struct judge_lock *, const struct fact *);
 /* judge_kept.c */
 void judge_kept_in_record(struct judge *, struct judge_lock *,
     const struct fact *, bool same);
@@ -74,6 +83,10 @@ void judge_record_granted(struct judge *, struct judge_hold *,
 void judge_record_check_deadline(struct judge *, const struct judge_hold *);
 void judge_record_check_loss(struct judge *, const struct judge_hold *,
     enum core_loss);
+/* Its client is gone, and leaves it as it is. */
+void judge_record_left_held(struct judge_hold *);
+/* R18: when what no client has must be out of it; NEVER: it may stay. */
+uint64_t judge_record_gone_ms(const struct judge *, const struct judge_lock *);
 uint64_t judge_record_grant_ms(const struct judge *, const struct judge_lock *,
     const struct judge_request *first);
 void judge_belief_fact(struct judge *, const struct fact *);

@@ -509,7 +509,6 @@ void judge_break_asked(struct judge *, const struct fact *);
 /* An element is gone by a break. */
 void judge_break_left(struct judge *, const struct judge_lock *,
     struct judge_grant *, const struct fact *);
-bool judge_break_is_of_record(const struct judge_lock *, const struct fact *);
 /* T8: that it is done was answered. */
 void judge_break_answered(struct judge *, const struct judge_request *);
 void judge_break_free(struct judge_lock *);

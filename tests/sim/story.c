@@ -75,16 +75,25 @@ story_number(const struct story *s, const char *text)
 }
 
 /* The value of "NAME=VALUE", or what it is if that was not said. */
-static uint64_t
-story_option(const struct story *s, const char *name, uint64_t otherwise)
+/* What stands behind "NAME=", or NULL. */
+static const char *
+story_text(const struct story *s, const char *name)
 {
 	size_t length = strlen(name);
 
 	for (size_t i = 0; i < s->n_words; i++)
 		if (strncmp(s->words[i], name, length) == 0 &&
 		    s->words[i][length] == '=')
-			return story_number(s, s->words[i] + length + 1);
-	return otherwise;
+			return s->words[i] + length + 1;
+	return NULL;
+}
+
+static uint64_t
+story_option(const struct story *s, const char *name, uint64_t otherwise)
+{
+	const char *text = story_text(s, name);
+
+	return text == NULL ? otherwise : story_number(s, text);
 }
 
 static bool
@@ -194,6 +203,7 @@ story_record(struct story *s, struct fact *f)
 	r->lease_ms = story_has(s, "never") ? 0 : s->rules.lease_ms;
 	r->until_ms = story_option(s, "until", FACT_NEVER);
 	r->token = story_option(s, "token", 0);
+	story_kept(s, r->kept);
 	if (r->exists && !r->free)
 		(void)snprintf(r->hold, sizeof(r->hold), "%s", hold);
 	if (r->exists)
@@ -299,6 +309,7 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	story_kept(s, f->kept);
 	f->due_ms = story_option(s, "due", FACT_NEVER);
 	f->token = story_option(s, "token", 0);
+	f->version = story_text(s, "record");
 	if (verb == CORE_ACQUIRE || verb == CORE_BREAK ||
 	    verb == CORE_WATCH || verb == CORE_UNWATCH)
 		f->key = s->words[3];
