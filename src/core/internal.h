@@ -349,6 +349,7 @@ void joint_ended(struct core *, struct hold *);
 
 /* level.c */
 bool level_has_tokens(const struct namespace *);
+const char *level_token_text(const struct hold *);
 uint64_t level_lacks(const struct grant *);
 struct lock *level_first(const struct joint *);
 void level_due(struct core *, const struct grant *);

@@ -36,6 +36,18 @@ level_twin(const struct joint *j, const struct hold *h)
 	return j->parts[(i + j->n / 2) % j->n].hold;
 }
 
+/* The token that was told, in full; NULL: it is the number. */
+const char *
+level_token_text(const struct hold *h)
+{
+	const struct hold *twin;
+
+	if (hold_joint(h) == NULL || !level_has_tokens(h->lock->ns))
+		return grant_token_text(h->grant);
+	twin = level_twin(hold_joint(h), h);
+	return twin->grant == NULL ? NULL : grant_token_text(twin->grant);
+}
+
 /* How much higher than its own its token has to be; 0: it is high enough. */
 static uint64_t
 level_below(const struct hold *h, const struct hold *twin)

@@ -222,7 +222,7 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 	if (h->lost)
 		return;
 	until_ms = terms_until_ms(h);
-	ret->token_text = grant_token_text(h->grant);
+	ret->token_text = level_token_text(h);
 	ret->terms.mode = h->grant->mode;
 	ret->terms.limit = h->grant->limit;
 	ret->danger = h->fail_closed ? l->ns->closed_danger :

@@ -269,6 +269,8 @@ END_TEST
 /* No number has room for the old one: it is the greater, as it is. */
 START_TEST(test_text)
 {
+	struct core_hold_view view;
+
 	world_begin(TOKEN_MAX - 1, 1000);
 	w.rows[OLD][0].token_text = BIG;
 	world_acquire(1, 0);
@@ -276,6 +278,8 @@ START_TEST(test_text)
 	ck_assert_str_eq(w.token_text, BIG);
 	ck_assert_uint_eq(world_raises(OLD) + world_raises(NATIVE), 0);
 	ck_assert_uint_eq(w.rows[NATIVE][0].token, 1001);
+	ck_assert(core_view_hold(w.core, w.hold, w.now_ms, &view));
+	ck_assert_str_eq(view.token_text, BIG);
 	world_release(1);
 	world_expect_free();
 	world_end();
