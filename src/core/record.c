@@ -300,11 +300,14 @@ record_dead(const struct lock *l, size_t most, struct holder *ret)
 	return n;
 }
 
-/* Beside a grant of ours: who releases it takes one of the dead along. */
+/* Beside a grant of ours: who releases it takes one of the dead along. Where a
+ * record has room for one, nothing of ours is beside it. */
 static void
 record_find_dead(struct core *core, struct lock *l,
     const struct lock_record *record)
 {
+	if (l->ns->settings.life != LOCK_LIFE_SESSION)
+		return;
 	for (size_t i = 0; l->grants != NULL && i < record->n_holders; i++) {
 		const struct holder *h = &record->holders[i];
 
