@@ -353,8 +353,11 @@ queue_fill_grant(struct core *core, struct request *r, const struct hold *h)
 	r->reply.terms = r->terms;
 	r->reply.until_ms = terms_until_ms(h);
 	r->reply.count = terms_count(h);
+	/* What it has once more lingers if it was first asked for so. */
 	if (linger_keeps(h))
 		r->reply.secret = h->client->linger->secret;
+	else
+		r->reply.terms.linger_ms = 0;
 	if (h->fail_closed)
 		return;
 	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
