@@ -1,6 +1,10 @@
 /*
  * ddblock break: take a lock from whoever holds it. Never without the token
  * that somebody saw: who names none is shown the holder, and asked.
+ *
+ * Where there are no tokens, a record stands for one, and a living holder makes
+ * another of it with each heartbeat, sooner than people answer. So once
+ * somebody has agreed, it is that holder's record of then that is broken.
  */
 #include <config.h>
 
@@ -13,13 +17,17 @@
 #include "common/buffer.h"
 #include "ipc/codec.h"
 
+#define BREAK_TRIES 5	/* for a record that changes under our hands */
+
 struct breaking {
 	const char *key;
 	const char *reason;
 	bool named;		/* by one of these: */
 	uint64_t token;
 	char *record;		/* or NULL */
+	char *owner;		/* who was looked at and agreed to, or NULL */
 	bool held;		/* as it was looked at */
+	bool same;		/* and the owner is still the same */
 	struct buffer holder;
 };
 
@@ -36,6 +44,17 @@ break_field(struct breaking *b, const struct ddblock_row *row,
 	(void)cli_clean(&b->holder, value, length);
 }
 
+/* What was there before is looked at no more. */
+static void
+break_forget(struct breaking *b)
+{
+	free(b->record);
+	b->record = NULL;
+	b->token = 0;
+	b->held = false;
+	b->holder.length = 0;
+}
+
 static void
 break_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
@@ -43,6 +62,7 @@ break_on_row(void *arg, const struct ddblock_row *row, bool final)
 	size_t length;
 	const char *token = ddblock_row_find(row, "token", &length);
 	const char *state = ddblock_row_find(row, "state", NULL);
+	const char *owner = ddblock_row_find(row, "owner", NULL);
 
 	if (!final)
 		return;
@@ -54,6 +74,10 @@ break_on_row(void *arg, const struct ddblock_row *row, bool final)
 		b->record = strdup(ddblock_row_find(row, "record", NULL));
 	if (b->token == 0 && b->record == NULL)
 		b->held = false;
+	b->same = b->owner != NULL && owner != NULL &&
+	    strcmp(b->owner, owner) == 0;
+	if (b->owner == NULL && owner != NULL)
+		b->owner = strdup(owner);
 	break_field(b, row, "held by ", "owner");
 	break_field(b, row, ", token ", "token");
 	break_field(b, row, ", holders ", "holders");
@@ -81,13 +105,14 @@ break_agreed(const struct breaking *b)
 	    strcmp(answer, "yes\n") == 0;
 }
 
-/* 0: it is this one; otherwise the exit status. */
+/* Who has it now? 0, or the exit status. */
 static int
 break_look(struct breaking *b, struct ddblock *d, const struct cli *cli)
 {
 	struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
 	int r;
 
+	break_forget(b);
 	query.key = b->key;
 	query.ns = cli->ns;
 	query.sort = cli->sort;
@@ -96,12 +121,61 @@ break_look(struct breaking *b, struct ddblock *d, const struct cli *cli)
 		r = buffer_failed(&b->holder);
 	if (r < 0)
 		return cli_failed(d, b->key, r);
-	if (!b->held) {
-		cli_say("%s: nobody holds the lock", b->key);
-		return ddblock_exit_status(DDBLOCK_E_NO_SUCH_LOCK);
-	}
+	if (b->held)
+		return 0;
+	cli_say("%s: nobody holds the lock", b->key);
+	return ddblock_exit_status(DDBLOCK_E_NO_SUCH_LOCK);
+}
+
+/* 0: it is this one; otherwise the exit status. */
+static int
+break_ask(struct breaking *b, struct ddblock *d, const struct cli *cli)
+{
+	int status = break_look(b, d, cli);
+
+	if (status != 0)
+		return status;
 	cli_say("%s: %s", b->key, b->holder.data);
 	return break_agreed(b) ? 0 : CLI_USAGE;
+}
+
+/* Its record of now, if it still is the holder that was agreed to. */
+static int
+break_follow(struct breaking *b, struct ddblock *d, const struct cli *cli)
+{
+	int status = break_look(b, d, cli);
+
+	if (status != 0 || b->same)
+		return status;
+	cli_say("%s: not broken, for it is another's by now: %s", b->key,
+	    b->holder.data);
+	return ddblock_exit_status(DDBLOCK_E_WRONG_TOKEN);
+}
+
+static int
+break_once(const struct breaking *b, struct ddblock *d, const struct cli *cli)
+{
+	return b->record != NULL ?
+	    ddblock_break_record(d, b->key, cli->ns, cli->sort, b->record,
+	    b->reason) :
+	    ddblock_break(d, b->key, cli->ns, cli->sort, b->token, b->reason);
+}
+
+static int
+break_it(struct breaking *b, struct ddblock *d, const struct cli *cli)
+{
+	bool follows = !b->named && b->record != NULL;
+	unsigned tries = follows ? BREAK_TRIES : 1;
+	int r = DDBLOCK_E_WRONG_TOKEN;
+
+	while (tries-- > 0 && r == DDBLOCK_E_WRONG_TOKEN) {
+		int status = follows ? break_follow(b, d, cli) : 0;
+
+		if (status != 0)
+			return status;
+		r = break_once(b, d, cli);
+	}
+	return r < 0 ? cli_failed(d, b->key, r) : 0;
 }
 
 static int
@@ -150,7 +224,6 @@ cmd_break(struct cli *cli, int argc, char **argv)
 	struct breaking b = { .held = false };
 	struct ddblock *d;
 	int status = break_arguments(&b, cli, argc, argv);
-	int r;
 
 	if (status == 0)
 		status = cli_open(cli, NULL, &d);
@@ -158,18 +231,12 @@ cmd_break(struct cli *cli, int argc, char **argv)
 		return status;
 	buffer_init(&b.holder, 8192);
 	if (!b.named)
-		status = break_look(&b, d, cli);
-	if (status == 0) {
-		r = b.record != NULL ?
-		    ddblock_break_record(d, b.key, cli->ns, cli->sort,
-		    b.record, b.reason) :
-		    ddblock_break(d, b.key, cli->ns, cli->sort, b.token,
-		    b.reason);
-		if (r < 0)
-			status = cli_failed(d, b.key, r);
-	}
+		status = break_ask(&b, d, cli);
+	if (status == 0)
+		status = break_it(&b, d, cli);
 	buffer_done(&b.holder);
 	free(b.record);
+	free(b.owner);
 	ddblock_close(d);
 	return status;
 }

@@ -21,6 +21,28 @@ def become(user, group, others):
     os.setresuid(user, user, user)
 
 
+def at_terminal(daemon, key, answer, meanwhile=lambda: None):
+    """`ddblock break`, and what a person answers it: its status and words.
+
+    @meanwhile: what happens before that.
+    """
+    terminal, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [harness.program("ddblock"), f"--socket={daemon.socket}",
+         "break", key, "--reason=hangs"], stdin=theirs, stderr=theirs,
+        stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    said = b""
+    while b"Type" not in said:
+        said += os.read(terminal, 1024)
+    meanwhile()
+    os.write(terminal, answer.encode() + b"\n")
+    status = process.wait(harness.TIMEOUT_S)
+    said += os.read(terminal, 65536)  # its end, for nobody has it any more
+    os.close(terminal)
+    return status, said.decode()
+
+
 def ask_as(daemon, line, user, group, others=()):
     """The reply to a line that somebody else sends.
 
@@ -199,27 +221,12 @@ class Command(unittest.TestCase):
         self.assertEqual(done.returncode, 5)
         self.assertIn("nobody holds the lock", done.stderr)
 
-    def at_terminal(self, answer):
-        terminal, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [harness.program("ddblock"), f"--socket={self.daemon.socket}",
-             "break", "x", "--reason=hangs"], stdin=theirs, stderr=theirs,
-            stdout=subprocess.DEVNULL)
-        os.close(theirs)
-        said = b""
-        while b"Type" not in said:
-            said += os.read(terminal, 1024)
-        os.write(terminal, answer)
-        status = process.wait(harness.TIMEOUT_S)
-        os.close(terminal)
-        return status, said.decode()
-
     def test_asked_at_a_terminal(self):
-        status, said = self.at_terminal(b"no\n")
+        status, said = at_terminal(self.daemon, "x", "no")
         self.assertEqual(status, 64)
         self.assertIn(self.grant["token"], said)
         self.assertEqual(self.holder.call("GET x")["state"], "held")
-        status, _ = self.at_terminal(b"yes\n")
+        status, _ = at_terminal(self.daemon, "x", "yes")
         self.assertEqual(status, 0)
         self.assertEqual(self.holder.event()["reason"], "broken")
 
