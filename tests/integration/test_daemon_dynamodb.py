@@ -212,7 +212,7 @@ class Trouble(unittest.TestCase):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))  # and does not listen
             port = s.getsockname()[1]
-            with Daemon(config("t", f"http://127.0.0.1:{port}")) as daemon:
+            with Daemon(config("locks", f"http://127.0.0.1:{port}")) as daemon:
                 self.trouble(daemon, "UNREACHABLE", str(port))
 
     def test_no_answer(self):
@@ -220,16 +220,16 @@ class Trouble(unittest.TestCase):
             s.bind(("127.0.0.1", 0))
             s.listen()
             port = s.getsockname()[1]
-            with Daemon(config("t", f"http://127.0.0.1:{port}",
+            with Daemon(config("locks", f"http://127.0.0.1:{port}",
                                lease="2s")) as daemon:
                 self.trouble(daemon, "UNREACHABLE")
 
     def test_no_such_host(self):
-        with Daemon(config("t", "https://ddblock.invalid")) as daemon:
+        with Daemon(config("locks", "https://ddblock.invalid")) as daemon:
             self.trouble(daemon, "UNREACHABLE", "ddblock.invalid")
 
     def test_plain_http_to_elsewhere(self):
-        daemon = Daemon(config("t", "http://192.0.2.1:8000"))
+        daemon = Daemon(config("locks", "http://192.0.2.1:8000"))
         self.addCleanup(daemon.close)
         status, _, err = daemon.run()
         self.assertNotEqual(status, 0)

@@ -115,7 +115,7 @@ class Clock(unittest.TestCase):
     def config(self, *more):
         return "\n".join((
             "[namespace default]", "store = dynamodb", "region = us-east-1",
-            "table = t", "endpoint = http://127.0.0.1:1",
+            "table = locks", "endpoint = http://127.0.0.1:1",
             "access_key_id = a", "secret_access_key = s", "format = dlock",
             *more)) + "\n"
 
