@@ -1,5 +1,5 @@
 /*
- * The text form of 128-bit names.
+ * Names of 128 bits: their text form, and those that follow from a text.
  */
 #include "core/ident.h"
 
@@ -61,4 +61,34 @@ ident_parse(const char *text, size_t length, struct ident *ret)
 		return false;
 	*ret = i;
 	return true;
+}
+
+/* FNV-1a, and a last stir so that the halves have little in common. */
+static uint64_t
+ident_hash_half(const char *text, size_t length, uint64_t h)
+{
+	for (size_t i = 0; i < length; i++) {
+		h ^= (unsigned char)text[i];
+		h *= UINT64_C(0x100000001b3);
+	}
+	h ^= h >> 30;
+	h *= UINT64_C(0xbf58476d1ce4e5b9);
+	h ^= h >> 27;
+	h *= UINT64_C(0x94d049bb133111eb);
+	return h ^ h >> 31;
+}
+
+struct ident
+ident_hash(const char *text, size_t length)
+{
+	struct ident i = {
+		.high = ident_hash_half(text, length,
+		    UINT64_C(0xcbf29ce484222325)),
+		.low = ident_hash_half(text, length,
+		    UINT64_C(0x6c62272e07bb0142)),
+	};
+
+	if (ident_is_none(i))
+		i.low = 1;
+	return i;
 }

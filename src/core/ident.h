@@ -36,6 +36,9 @@ ident_is_none(struct ident i)
 #define IDENT_RENEWALS_MAX UINT32_MAX
 struct ident ident_renewable(struct ident);
 
+/* One that follows from these bytes alone; never none. */
+struct ident ident_hash(const char *bytes, size_t length);
+
 /* Write the text form and a NUL. */
 void ident_format(struct ident, char text[IDENT_TEXT_LENGTH + 1]);
 

@@ -45,30 +45,18 @@ observe_find(const struct namespace *ns, struct ident id)
 	return o;
 }
 
-/* FNV-1a */
-static uint64_t
-observe_hash(struct key key)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < key.length; i++)
-		hash = (hash ^ (unsigned char)key.bytes[i]) *
-		    UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* By what this holder of the lock @key is observed. */
 static struct ident
 observe_whom(const struct namespace *ns, struct key key,
     const struct holder *h)
 {
-	struct ident id = h->session;
+	struct ident lock;
 
-	if (ns->settings.life != LOCK_LIFE_SESSION) {
-		id.high ^= observe_hash(key);
-		id.low ^= observe_hash(key);
-	}
-	return id;
+	if (ns->settings.life == LOCK_LIFE_SESSION)
+		return h->session;
+	lock = ident_hash(key.bytes, key.length);
+	return (struct ident){ h->session.high ^ lock.high,
+		h->session.low ^ lock.low };
 }
 
 /* What is known of this holder; NULL: nothing. */

@@ -106,7 +106,7 @@ awslabs_value_version(struct record_writer *w, uint64_t beat)
 {
 	const struct operation *o = w->operation;
 	struct ident hold = o->kind == OPERATION_BREAK ?
-	    ident_renewable(record_hash(o->version, strlen(o->version))) :
+	    ident_renewable(ident_hash(o->version, strlen(o->version))) :
 	    record_grant(o);
 	char text[UUID_LENGTH + 1];
 
@@ -167,7 +167,7 @@ awslabs_read_version(struct record_reader *r, const char *text, bool any,
 		    "a text (S) that is not empty" : "a UUID (S)");
 		return;
 	}
-	*ret_hold = record_hash(text, length);
+	*ret_hold = ident_hash(text, length);
 }
 
 static void

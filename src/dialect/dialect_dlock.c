@@ -317,7 +317,7 @@ dlock_read_hold(struct record_reader *r, const char *owner,
 
 	l->owner = owner;
 	if (!dlock_parse_owner(owner, &n, &hold))
-		return record_hash(owner, strlen(owner));
+		return ident_hash(owner, strlen(owner));
 	name = record_alloc(r, n + 1, 1);
 	if (name != NULL)
 		memcpy(name, owner, n);

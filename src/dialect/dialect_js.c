@@ -80,7 +80,7 @@ js_guid(struct ident hold, uint64_t beat, unsigned char guid[JS_GUID_LENGTH])
 	js_put(guid + 8, hold.low);
 	js_put(guid + 16, beat);
 	for (size_t at = 24; at < JS_GUID_LENGTH; at += 16) {
-		struct ident next = record_hash((const char *)guid, 16);
+		struct ident next = ident_hash((const char *)guid, 16);
 
 		next.low += at;
 		next.high ^= next.low * UINT64_C(0x9e3779b97f4a7c15);
@@ -104,7 +104,7 @@ js_parse_guid(const char *text, size_t length, struct ident *ret_hold,
 	*ret_beat = js_get(guid + 16);
 	js_guid(*ret_hold, *ret_beat, ours);
 	if (ident_is_none(*ret_hold) || memcmp(guid, ours, sizeof(ours)) != 0) {
-		*ret_hold = record_hash((const char *)guid, JS_GUID_LENGTH);
+		*ret_hold = ident_hash((const char *)guid, JS_GUID_LENGTH);
 		*ret_beat = 0;
 	}
 	return true;
@@ -127,7 +127,7 @@ js_value_guid(struct record_writer *w, uint64_t beat)
 {
 	const struct operation *o = w->operation;
 	struct ident hold = o->kind == OPERATION_BREAK ?
-	    record_hash(o->version, strlen(o->version)) : record_grant(o);
+	    ident_hash(o->version, strlen(o->version)) : record_grant(o);
 	unsigned char guid[JS_GUID_LENGTH];
 
 	js_guid(hold, beat, guid);

@@ -68,36 +68,6 @@ record_owner(const struct dialect_table *table, const struct operation *o)
 	return table->host != NULL ? table->host : "ddblockd";
 }
 
-/* FNV-1a, and a last stir so that the halves have little in common. */
-static uint64_t
-record_hash_half(const char *text, size_t length, uint64_t h)
-{
-	for (size_t i = 0; i < length; i++) {
-		h ^= (unsigned char)text[i];
-		h *= UINT64_C(0x100000001b3);
-	}
-	h ^= h >> 30;
-	h *= UINT64_C(0xbf58476d1ce4e5b9);
-	h ^= h >> 27;
-	h *= UINT64_C(0x94d049bb133111eb);
-	return h ^ h >> 31;
-}
-
-struct ident
-record_hash(const char *text, size_t length)
-{
-	struct ident i = {
-		.high = record_hash_half(text, length,
-		    UINT64_C(0xcbf29ce484222325)),
-		.low = record_hash_half(text, length,
-		    UINT64_C(0x6c62272e07bb0142)),
-	};
-
-	if (ident_is_none(i))
-		i.low = 1;
-	return i;
-}
-
 struct ident
 record_hold_of_uuid(const char *version)
 {

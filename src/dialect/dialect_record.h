@@ -115,9 +115,6 @@ int record_refuse_record(const struct record_format *,
     const struct dialect_table *, const struct operation *,
     const char *own_name, const char *expected, struct dialect_view *);
 
-/* Something that nobody else writes, and that follows from @text alone. */
-struct ident record_hash(const char *text, size_t length);
-
 /* ---- dialect_record_item.c: keys --------------------------------------- */
 
 /* The keys of the item of a lock; @bytes are where they may be put. NULL, or
