@@ -420,6 +420,16 @@ grant_idle(struct core *core, struct grant *g)
 		grant_give_back(core, g);
 }
 
+/* More tokens, unless something else comes before. */
+static void
+grant_extend(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	if (l->submission == NULL && !lock_must_wait(core, l))
+		(void)submission_send(core, l, OPERATION_EXTEND, g);
+}
+
 /* While a client has it and others wait: tokens for them beforehand. */
 static void
 grant_prefetch(struct core *core, struct grant *g)
@@ -433,20 +443,9 @@ grant_prefetch(struct core *core, struct grant *g)
 	    l->ns->settings.life != LOCK_LIFE_SESSION || l->queue == NULL ||
 	    !grant_suits(g, l->queue) ||
 	    left > grant_tokens(g) / 4 ||
-	    (lock_run_is_over(core, l) && l->wish_seen) ||
-	    lock_must_wait(core, l))
+	    (lock_run_is_over(core, l) && l->wish_seen))
 		return;
-	(void)submission_send(core, l, OPERATION_EXTEND, g);
-}
-
-/* Who asked for it is told when the record has the token that is told. */
-static void
-grant_raise(struct core *core, struct grant *g)
-{
-	struct lock *l = g->lock;
-
-	if (l->submission == NULL && !lock_must_wait(core, l))
-		(void)submission_send(core, l, OPERATION_EXTEND, g);
+	grant_extend(core, g);
 }
 
 static void
@@ -463,7 +462,8 @@ grant_advance_held(struct core *core, struct grant *g)
 		return;
 	}
 	if (level_lacks(g) > 0) {
-		grant_raise(core, g);
+		/* It is told when the record has the token that is told. */
+		grant_extend(core, g);
 	} else if (g->holds != NULL) {
 		grant_released(core, g, 0, 0, NULL);
 		if (lock_rid_of_stale_wish(core, g->lock))

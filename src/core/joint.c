@@ -430,24 +430,32 @@ joint_is_across(const struct joint *j, uint32_t i)
 	return i > 0 && j->parts[i - 1].lock->ns != j->parts[i].lock->ns;
 }
 
+/* Stand in the queue of @l, and no other. Who sends no more waits for no
+ * further lock; who is overdue has the time of one operation @more, or none. */
+static void
+joint_stand(struct core *core, struct joint *j, struct lock *l, bool more)
+{
+	struct request *r = j->request;
+
+	if (r->lock == l)
+		return;
+	if (r->lock != NULL)
+		queue_part(r);
+	queue_join(l, r);
+	if (r->overdue ? more : r->client->draining)
+		queue_overdue(core, r);
+}
+
 /* Wait for this one, and keep none after it. */
 static void
 joint_wait(struct core *core, struct joint *j, uint32_t first)
 {
-	struct request *r = j->request;
 	struct lock *l = j->parts[first].lock;
-	struct lock *before = r->lock;
+	struct lock *before = j->request->lock;
 
-	if (before != l) {
-		if (before != NULL)
-			queue_part(r);
-		queue_join(l, r);
-		/* Who sends no more waits for no further lock. A try has one
-		 * operation's time for the bridge, and one for the rest. */
-		if (r->overdue ? joint_is_across(j, first) :
-		    r->client->draining)
-			queue_overdue(core, r);
-	}
+	/* A try has one operation's time for the bridge, and one for the
+	 * rest. */
+	joint_stand(core, j, l, joint_is_across(j, first));
 	joint_give_back(core, j, first + 1);
 	if (before != NULL && before != l)
 		lock_advance(core, before);
@@ -469,16 +477,7 @@ joint_wait_for_all(struct joint *j, uint32_t first)
 static void
 joint_wait_for_tokens(struct core *core, struct joint *j, struct lock *l)
 {
-	struct request *r = j->request;
-	struct lock *before = r->lock;
-
-	if (before != l) {
-		if (before != NULL)
-			queue_part(r);
-		queue_join(l, r);
-		if (!r->overdue && r->client->draining)
-			queue_overdue(core, r);
-	}
+	joint_stand(core, j, l, false);
 	for (uint32_t i = 0; i < j->n; i++)
 		lock_advance(core, j->parts[i].lock);
 }

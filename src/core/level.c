@@ -14,8 +14,6 @@
  */
 #include "core/internal.h"
 
-#include <assert.h>
-
 /* Has the older format of @ns's bridge tokens? Then two are compared. */
 bool
 level_has_tokens(const struct namespace *ns)
@@ -48,14 +46,12 @@ level_token_text(const struct hold *h)
 	return twin->grant == NULL ? NULL : grant_token_text(twin->grant);
 }
 
-/* How much higher than its own its token has to be; 0: it is high enough. */
-static uint64_t
-level_below(const struct hold *h, const struct hold *twin)
+/* Has its token to be higher? */
+static bool
+level_is_below(const struct hold *h, const struct hold *twin)
 {
-	if (grant_token_text(h->grant) != NULL ||
-	    grant_token_text(twin->grant) != NULL)
-		return 0;
-	return twin->token > h->token ? twin->token - h->token : 0;
+	return grant_token_text(h->grant) == NULL &&
+	    grant_token_text(twin->grant) == NULL && h->token < twin->token;
 }
 
 /* The request that waits for nothing but tokens, for this hold among others; or
@@ -81,7 +77,7 @@ level_lacks(const struct grant *g)
 	if (j == NULL)
 		return 0;
 	twin = level_twin(j, g->holds);
-	if (level_below(g->holds, twin) == 0 || twin->token <= g->token_last)
+	if (!level_is_below(g->holds, twin) || twin->token <= g->token_last)
 		return 0;
 	return twin->token - g->token_last;
 }
@@ -101,7 +97,7 @@ level_first(const struct joint *j)
 		struct hold *h = j->parts[i].hold;
 		const struct hold *twin = level_twin(j, h);
 
-		if (level_below(h, twin) == 0)
+		if (!level_is_below(h, twin))
 			continue;
 		if (twin->token <= h->grant->token_last) {
 			h->token = twin->token;
