@@ -227,8 +227,10 @@ cmd_break(struct cli *cli, int argc, char **argv)
 
 	if (status == 0)
 		status = cli_open(cli, NULL, &d);
-	if (status != 0)
+	if (status != 0) {
+		free(b.record);
 		return status;
+	}
 	buffer_init(&b.holder, 8192);
 	if (!b.named)
 		status = break_ask(&b, d, cli);

@@ -147,10 +147,8 @@ hold_granted(struct ddblock *d, struct request *request,
 	int r;
 
 	r = parts_granted(request->parts, line);
-	if (r < 0)
-		return connection_fail(d, r, NULL);
 	if (!hold_number(line, "id", &like.id) || like.id == 0 ||
-	    !parts_are_granted(request->parts) ||
+	    (r == 0 && !parts_are_granted(request->parts)) ||
 	    (!hold_until(line, &like.until_ms) &&
 		!hold_is_endless(line, &like.until_ms)))
 		return DDBLOCK_E_PROTOCOL;
@@ -177,7 +175,8 @@ hold_granted(struct ddblock *d, struct request *request,
 	}
 	resume_note(d, line);
 	like.parts = request->parts;
-	r = kept_copy(line, &like.found);
+	if (r == 0)
+		r = kept_copy(line, &like.found);
 	if (r == 0)
 		r = hold_new(d, &like);
 	if (r < 0) {
