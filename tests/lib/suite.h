@@ -8,8 +8,9 @@
 #include <check.h>
 #include <stdlib.h>
 
+/* Each test so many times, with its number in _i. */
 static inline int
-suite_run(const char *name, const TTest *const *tests)
+suite_run_loops(const char *name, const TTest *const *tests, int n)
 {
 	Suite *suite = suite_create(name);
 	TCase *tcase = tcase_create(name);
@@ -18,13 +19,19 @@ suite_run(const char *name, const TTest *const *tests)
 
 	tcase_set_timeout(tcase, 600);
 	for (; *tests != NULL; tests++)
-		tcase_add_test(tcase, *tests);
+		tcase_add_loop_test(tcase, *tests, 0, n);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static inline int
+suite_run(const char *name, const TTest *const *tests)
+{
+	return suite_run_loops(name, tests, 1);
 }
 
 #endif

@@ -20,8 +20,6 @@
 #include "suite.h"
 #include "terms.h"
 
-#define CLIENTS 7
-
 /* ---- requests ---------------------------------------------------------- */
 
 /* What an operation knows of the record. */
@@ -292,17 +290,10 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("terms of formats");
-	TCase *tcase = tcase_create("terms of formats");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		each_term_is_needed,
+		NULL,
+	};
 
-	tcase_set_timeout(tcase, 600);
-	tcase_add_loop_test(tcase, each_term_is_needed, 0, CLIENTS);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run_loops("terms of formats", tests, TRACE_CLIENTS);
 }

@@ -406,22 +406,14 @@ END_TEST
 int
 main(void)
 {
-	const int clients = 7;
-	Suite *suite = suite_create("trace formats");
-	TCase *tcase = tcase_create("trace formats");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		we_read_each_recorded_record,
+		what_we_have_they_have_not,
+		they_take_ours_over,
+		they_take_what_we_released,
+		we_take_theirs_over,
+		NULL,
+	};
 
-	tcase_set_timeout(tcase, 600);
-	tcase_add_loop_test(tcase, we_read_each_recorded_record, 0, clients);
-	tcase_add_loop_test(tcase, what_we_have_they_have_not, 0, clients);
-	tcase_add_loop_test(tcase, they_take_ours_over, 0, clients);
-	tcase_add_loop_test(tcase, they_take_what_we_released, 0, clients);
-	tcase_add_loop_test(tcase, we_take_theirs_over, 0, clients);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run_loops("trace formats", tests, TRACE_CLIENTS);
 }

@@ -187,11 +187,10 @@ dice_linger(struct dice *d, struct plan_step *s)
 		clients_come_back(d, *s);
 }
 
-/* What goes with one key only. */
-static void
-clients_own(struct dice *d, struct plan_step *s)
+void
+dice_own(struct dice *d, struct plan_step *s, bool closed)
 {
-	if ((d->extras & DICE_CLOSED) != 0 && dice_percent(d, 12)) {
+	if (closed) {
 		s->fail_closed = true;
 		s->reentrant = (d->extras & DICE_TERMS) != 0 &&
 		    dice_percent(d, 25);
@@ -243,7 +242,8 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 		s->renew_ms = 1 + d->plan->ns.lease_ms / 6 +
 		    dice(d, d->plan->ns.lease_ms / 2);
 	if (strchr(s->key, '+') == NULL) {
-		clients_own(d, s);
+		dice_own(d, s, (d->extras & DICE_CLOSED) != 0 &&
+		    dice_percent(d, 12));
 		dice_keep(d, s);
 	}
 	if (s->fail_closed)

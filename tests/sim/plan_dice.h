@@ -96,8 +96,18 @@ void dice_other(struct dice *, uint64_t at_ms, unsigned client, unsigned host,
 void dice_watch(struct dice *, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key);
 
+/* What goes with one key only: @closed, or such terms. */
+void dice_own(struct dice *, struct plan_step *lock, bool closed);
+
 /* plan_faults.c */
 void dice_faults(struct dice *);
+/* One of the first two of these messages meets a fault, by these weights. NULL:
+ * it would be too late. */
+struct plan_step *dice_message(struct dice *, uint64_t at_ms, unsigned host,
+    const enum operation_kind *kinds, size_t n_kinds,
+    const unsigned weights[MESSAGE_FAULTS]);
+/* Is it a fault that takes its time? */
+bool dice_takes_time(const struct plan_step *);
 
 /* plan_foreign.c: all of it but the order of its steps. */
 void dice_foreign(struct dice *);

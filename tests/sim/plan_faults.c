@@ -58,6 +58,29 @@ faults_late_ms(struct dice *d)
 	return dice_near(d, 15 * 60000, 60000);
 }
 
+bool
+dice_takes_time(const struct plan_step *s)
+{
+	return s->fault == MESSAGE_LATE || s->fault == MESSAGE_ANSWER_LATE ||
+	    s->fault == MESSAGE_TWICE;
+}
+
+struct plan_step *
+dice_message(struct dice *d, uint64_t at_ms, unsigned host,
+    const enum operation_kind *kinds, size_t n_kinds,
+    const unsigned weights[MESSAGE_FAULTS])
+{
+	struct plan_step *s = dice_fault(d, STEP_MESSAGE, at_ms, host);
+
+	if (s == NULL)
+		return NULL;
+	s->operation = kinds[dice(d, n_kinds)];
+	s->nth = 1 + (uint32_t)dice(d, 2);
+	s->fault = (enum message_fault)dice_weighted(d, weights,
+	    MESSAGE_FAULTS);
+	return s;
+}
+
 /* NULL: too late. */
 static struct plan_step *
 faults_message(struct dice *d, uint64_t at_ms, unsigned host,
@@ -87,8 +110,7 @@ faults_message(struct dice *d, uint64_t at_ms, unsigned host,
 	    MESSAGE_FAULTS);
 	if (operation == OPERATION_READ_MANY && dice_percent(d, 50))
 		s->fault = MESSAGE_UNPROCESSED;
-	if (s->fault == MESSAGE_LATE || s->fault == MESSAGE_ANSWER_LATE ||
-	    s->fault == MESSAGE_TWICE)
+	if (dice_takes_time(s))
 		s->ms = faults_late_ms(d);
 	if (s->fault == MESSAGE_UNPROCESSED)
 		s->count = 1 + (uint32_t)dice(d, 3);

@@ -67,16 +67,10 @@ fleet_message(struct dice *d, uint64_t at_ms, unsigned host)
 		[MESSAGE_LATE] = 20, [MESSAGE_ANSWER_LATE] = 10,
 		[MESSAGE_TWICE] = 10, [MESSAGE_FAILED_AFTER] = 10,
 	};
-	struct plan_step *s = dice_fault(d, STEP_MESSAGE, at_ms, host);
+	struct plan_step *s = dice_message(d, at_ms, host, kinds,
+	    sizeof(kinds) / sizeof(kinds[0]), weights);
 
-	if (s == NULL)
-		return;
-	s->operation = kinds[dice(d, sizeof(kinds) / sizeof(kinds[0]))];
-	s->nth = 1 + (uint32_t)dice(d, 2);
-	s->fault = (enum message_fault)dice_weighted(d, weights,
-	    MESSAGE_FAULTS);
-	if (s->fault == MESSAGE_LATE || s->fault == MESSAGE_ANSWER_LATE ||
-	    s->fault == MESSAGE_TWICE)
+	if (s != NULL && dice_takes_time(s))
 		s->ms = dice_length(d);
 }
 

@@ -151,18 +151,9 @@ foreign_keep(struct dice *d, struct plan_step *s)
 static void
 foreign_terms(struct dice *d, struct plan_step *s)
 {
-	if (d->plan->namespaces[0].format == FORMAT_JS_CLOSED) {
-		s->fail_closed = true;
-		s->reentrant = (d->extras & DICE_TERMS) != 0 &&
-		    dice_percent(d, 25);
+	dice_own(d, s, d->plan->namespaces[0].format == FORMAT_JS_CLOSED);
+	if (s->fail_closed)
 		return;
-	}
-	if ((d->extras & DICE_STAYS) != 0 && dice_percent(d, 15)) {
-		s->stays = true;
-		if (dice_percent(d, 50))
-			s->end = END_CLOSE;
-	}
-	dice_terms(d, s);
 	foreign_keep(d, s);
 	dice_linger(d, s);
 }
@@ -254,16 +245,10 @@ foreign_message(struct dice *d, uint64_t at_ms, unsigned host)
 		[MESSAGE_THROTTLED] = 5, [MESSAGE_FAILED] = 5,
 		[MESSAGE_FAILED_AFTER] = 7,
 	};
-	struct plan_step *s = dice_fault(d, STEP_MESSAGE, at_ms, host);
+	struct plan_step *s = dice_message(d, at_ms, host, kinds,
+	    sizeof(kinds) / sizeof(kinds[0]), weights);
 
-	if (s == NULL)
-		return;
-	s->operation = kinds[dice(d, sizeof(kinds) / sizeof(kinds[0]))];
-	s->nth = 1 + (uint32_t)dice(d, 2);
-	s->fault = (enum message_fault)dice_weighted(d, weights,
-	    MESSAGE_FAULTS);
-	if (s->fault == MESSAGE_LATE || s->fault == MESSAGE_ANSWER_LATE ||
-	    s->fault == MESSAGE_TWICE)
+	if (s != NULL && dice_takes_time(s))
 		s->ms = dice_percent(d, 40) ? 1 + dice(d,
 		    d->plan->ns.request_ms) : dice_length(d);
 }

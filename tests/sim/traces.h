@@ -31,6 +31,7 @@ struct trace_client {
 	bool fails_closed;	/* there is no takeover */
 };
 
+#define TRACE_CLIENTS 7
 /* Ends with a name of NULL. */
 extern const struct trace_client trace_clients[];
 
