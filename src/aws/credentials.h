@@ -1,0 +1,49 @@
+/*
+ * What signs requests, and until when.
+ */
+#ifndef DDBLOCKD_AWS_CREDENTIALS_H
+#define DDBLOCKD_AWS_CREDENTIALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CREDENTIALS_TEXT_MAX 8192 /* of each; headers have 16 KB in all */
+
+/* Zeroed: none. */
+struct credentials {
+	char *access_key_id;
+	char *secret_access_key;
+	char *session_token;	/* NULL: none */
+	char *account_id;	/* NULL: nobody told */
+	uint64_t expires_ms;	/* ms since 1970; 0: never */
+};
+
+/*
+ * Replace what is there by copies; what is NULL or empty is none. @text (at
+ * least 128 bytes) says what is wrong, without the values.
+ *
+ * DDBLOCK_E_NO_CREDENTIALS
+ *     A key is missing, or has what cannot go into a header. Unchanged.
+ * DDBLOCK_E_NOMEM
+ */
+int credentials_set(struct credentials *, const char *access_key_id,
+    const char *secret_access_key, const char *session_token, char *text,
+    size_t text_size);
+
+/* The same for the account; what is no account of twelve digits is none. */
+int credentials_set_account(struct credentials *, const char *account_id);
+
+/* DDBLOCK_E_NOMEM: unchanged. */
+int credentials_copy(struct credentials *to, const struct credentials *from);
+
+bool credentials_exist(const struct credentials *);
+
+/* Whoever has the one has the other; when they expire does not count. */
+bool credentials_equal(const struct credentials *,
+    const struct credentials *);
+
+/* Wipes. The result is none. */
+void credentials_done(struct credentials *);
+
+#endif

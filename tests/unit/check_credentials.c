@@ -1,0 +1,131 @@
+/*
+ * Unit tests of src/aws/credentials.c.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aws/credentials.h"
+#include "common/error.h"
+
+#include "suite.h"
+
+START_TEST(test_set)
+{
+	struct credentials c = { .expires_ms = 0 };
+	char text[128] = "";
+
+	ck_assert(!credentials_exist(&c));
+	ck_assert_int_eq(credentials_set(&c, "AKID", "secret", "token", text,
+	    sizeof(text)), 0);
+	ck_assert(credentials_exist(&c));
+	ck_assert_str_eq(c.access_key_id, "AKID");
+	ck_assert_str_eq(c.secret_access_key, "secret");
+	ck_assert_str_eq(c.session_token, "token");
+	ck_assert_ptr_null(c.account_id);
+	/* Others take the place of all, the token included. */
+	ck_assert_int_eq(credentials_set(&c, "AKID2", "other", "", text,
+	    sizeof(text)), 0);
+	ck_assert_str_eq(c.access_key_id, "AKID2");
+	ck_assert_ptr_null(c.session_token);
+	credentials_done(&c);
+	ck_assert(!credentials_exist(&c));
+}
+END_TEST
+
+/* What would end a header, or be none, is refused, and what was there stays. */
+START_TEST(test_refused)
+{
+	static const char *const rows[][4] = {
+		{ NULL, "secret", NULL, "there is no access key id" },
+		{ "", "secret", NULL, "there is no access key id" },
+		{ "AKID", NULL, NULL, "there is no secret access key" },
+		{ "AK ID", "secret", NULL, "the access key id has" },
+		{ "AKID", "sec\nret", NULL, "the secret access key has" },
+		{ "AKID", "secret", "tok\r\nen", "the session token has" },
+		{ "AKID", "s\x80", NULL, "the secret access key has" },
+	};
+	struct credentials c = { .expires_ms = 0 };
+	char text[128];
+
+	ck_assert_int_eq(credentials_set(&c, "OLD", "old", NULL, text,
+	    sizeof(text)), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ck_assert_int_eq(credentials_set(&c, rows[i][0], rows[i][1],
+		    rows[i][2], text, sizeof(text)),
+		    DDBLOCK_E_NO_CREDENTIALS);
+		ck_assert_msg(strncmp(text, rows[i][3],
+		    strlen(rows[i][3])) == 0, "%zu: %s", i, text);
+		ck_assert_str_eq(c.access_key_id, "OLD");
+	}
+	credentials_done(&c);
+}
+END_TEST
+
+START_TEST(test_too_long)
+{
+	struct credentials c = { .expires_ms = 0 };
+	char *token = malloc(CREDENTIALS_TEXT_MAX + 2);
+	char text[128];
+
+	ck_assert_ptr_nonnull(token);
+	memset(token, 'x', CREDENTIALS_TEXT_MAX + 1);
+	token[CREDENTIALS_TEXT_MAX + 1] = '\0';
+	ck_assert_int_eq(credentials_set(&c, "AKID", "secret", token, text,
+	    sizeof(text)), DDBLOCK_E_NO_CREDENTIALS);
+	token[CREDENTIALS_TEXT_MAX] = '\0';
+	ck_assert_int_eq(credentials_set(&c, "AKID", "secret", token, text,
+	    sizeof(text)), 0);
+	credentials_done(&c);
+	free(token);
+}
+END_TEST
+
+START_TEST(test_account)
+{
+	struct credentials c = { .expires_ms = 0 };
+
+	ck_assert_int_eq(credentials_set_account(&c, "123456789012"), 0);
+	ck_assert_str_eq(c.account_id, "123456789012");
+	ck_assert_int_eq(credentials_set_account(&c, "12345678901a"), 0);
+	ck_assert_ptr_null(c.account_id);
+	ck_assert_int_eq(credentials_set_account(&c, "1234567890123"), 0);
+	ck_assert_ptr_null(c.account_id);
+	credentials_done(&c);
+}
+END_TEST
+
+START_TEST(test_copy_and_equal)
+{
+	struct credentials a = { .expires_ms = 0 }, b = { .expires_ms = 0 };
+	char text[128];
+
+	ck_assert(credentials_equal(&a, &b));
+	ck_assert_int_eq(credentials_set(&a, "AKID", "secret", "token", text,
+	    sizeof(text)), 0);
+	ck_assert_int_eq(credentials_set_account(&a, "123456789012"), 0);
+	a.expires_ms = 17;
+	ck_assert(!credentials_equal(&a, &b));
+	ck_assert_int_eq(credentials_copy(&b, &a), 0);
+	ck_assert(credentials_equal(&a, &b));
+	ck_assert_uint_eq(b.expires_ms, 17);
+	b.expires_ms = 18;
+	ck_assert(credentials_equal(&a, &b));
+	ck_assert_int_eq(credentials_set(&b, "AKID", "secret", NULL, text,
+	    sizeof(text)), 0);
+	ck_assert(!credentials_equal(&a, &b));
+	credentials_done(&a);
+	credentials_done(&b);
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+		test_set, test_refused, test_too_long, test_account,
+		test_copy_and_equal, NULL,
+	};
+
+	return suite_run("credentials", tests);
+}
