@@ -93,11 +93,24 @@ const char *chain_profile(const struct chain_place *);
 int chain_resolve(const struct chain_place *, struct chain *ret, char *text,
     size_t text_size);
 
+/*
+ * How the instance's metadata are asked, whatever credentials come from: as a
+ * source of the kind IMDS, for its region. chain_source_done() is due after
+ * success only.
+ *
+ * DDBLOCK_E_NO_CREDENTIALS
+ *     They are switched off, or what is configured of them cannot be used.
+ * DDBLOCK_E_NOMEM
+ */
+int chain_metadata(const struct chain_place *, struct chain_source *ret,
+    char *text, size_t text_size);
+
 /* For people, without secrets: "profile prod: role arn:... by instance
  * metadata". */
 void chain_describe(const struct chain *, char *text, size_t text_size);
 
-/* Wipes. */
+/* Wipe. */
 void chain_done(struct chain *);
+void chain_source_done(struct chain_source *);
 
 #endif

@@ -30,7 +30,7 @@ struct identity_config {
 	struct place_settings place;
 	const char *profile;		/* NULL: the environment's */
 	const struct credentials *settings;	/* keys; NULL: none */
-	/* Called in identity_new() and identity_reread(), and not otherwise. */
+	/* Called whenever the files were read; it says the same each time. */
 	chain_variable_fn variable;
 	void *variable_arg;
 	const char *home;	/* of "~"; NULL: none */

@@ -15,6 +15,7 @@
 #include "common/buffer.h"
 
 #define SOURCE_TEXT_MAX 512
+#define SOURCE_SESSION_MAX 64	/* characters of a role's session name */
 
 enum source_verdict {
 	SOURCE_WAIT = 1,	/* for the answer to source->errand */
@@ -23,6 +24,21 @@ enum source_verdict {
 	SOURCE_ABSENT,		/* there is no such thing here (no metadata
 				 * service answered): try the next */
 };
+
+/*
+ * What sources remember from one attempt to the next: it belongs to who asks,
+ * through all attempts. Zeroed: nothing yet; source_memory_done() wipes.
+ */
+struct source_memory {
+	struct buffer metadata_token;	/* of IMDSv2 */
+	uint64_t metadata_until_ms;	/* wall time */
+	struct buffer sso_token;	/* the newest, as its file has it; empty:
+					 * the file has it itself */
+	char session_name[SOURCE_SESSION_MAX + 1]; /* of roles without one */
+};
+
+void source_memory_init(struct source_memory *);
+void source_memory_done(struct source_memory *);
 
 struct source;
 
@@ -48,6 +64,8 @@ struct source {
 	const struct chain_role *role;	/* assumed with @signer */
 	const struct credentials *signer;
 	const struct place *place;
+	const char *home;	/* of "~"; NULL: none */
+	struct source_memory *memory;
 	uint64_t wall_ms;	/* the best known; before each call */
 
 	struct errand errand;
