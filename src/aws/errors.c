@@ -16,6 +16,17 @@
 #define ERRORS_BODY_MAX (4 * 1024 * 1024)	/* an item is 400 KB */
 #define ERRORS_SNIPPET_MAX 80		/* of a body that is not JSON */
 
+/* What is said of a signature for another region or service. */
+#define ERRORS_SCOPE "Credential should be scoped to"
+
+#define ERRORS_WRONG_KEY \
+	"the secret access key does not belong to the access key id"
+#define ERRORS_UNKNOWN_KEY \
+	"AWS does not know this access key, or the session token is not its"
+#define ERRORS_EXPIRED "the session token has expired: get a new one"
+#define ERRORS_CHANGED \
+	"the signature did not arrive whole, as if a proxy changed requests"
+
 struct errors_row {
 	const char *name;
 	enum aws_class class;
@@ -188,6 +199,10 @@ errors_refine(struct aws_error *e, const char *message)
 	    errors_contains(message, "Signature not yet current"))) {
 		e->class = AWS_CLASS_CLOCK;
 		e->code = DDBLOCK_E_ACCESS_DENIED;
+	} else if (e->code == DDBLOCK_E_NO_CREDENTIALS &&
+	    errors_contains(message, ERRORS_SCOPE)) {
+		/* Others would be as wrong there. */
+		e->code = DDBLOCK_E_ACCESS_DENIED;
 	}
 	if (e->code == DDBLOCK_E_INTERNAL &&
 	    (errors_contains(message, "does not match the schema") ||
@@ -229,16 +244,59 @@ errors_classify_name(int status, struct aws_error *e, const char *message)
 	errors_classify_status(status, e);
 }
 
+/* What to do about those that people can do something about; the first whose
+ * name, and part of the message, fit. */
+static const struct {
+	const char *name;	/* NULL: any */
+	const char *part;	/* NULL: any message */
+	const char *text;
+} errors_hints[] = {
+	{ NULL, "Signature expired", "this host's clock is behind" },
+	{ NULL, "Signature not yet current", "this host's clock is ahead" },
+	{ "RequestExpired", NULL, "this host's clock is behind" },
+	{ "RequestInTheFuture", NULL, "this host's clock is ahead" },
+	{ "RequestTimeTooSkewed", NULL, "this host's clock is wrong" },
+	{ NULL, ERRORS_SCOPE, "the region is not that of the endpoint" },
+	{ "InvalidSignatureException", NULL, ERRORS_WRONG_KEY },
+	{ "SignatureDoesNotMatch", NULL, ERRORS_WRONG_KEY },
+	{ "UnrecognizedClientException", NULL, ERRORS_UNKNOWN_KEY },
+	{ "InvalidClientTokenId", NULL, ERRORS_UNKNOWN_KEY },
+	{ "InvalidAccessKeyId", NULL, ERRORS_UNKNOWN_KEY },
+	{ "ExpiredTokenException", NULL, ERRORS_EXPIRED },
+	{ "ExpiredToken", NULL, ERRORS_EXPIRED },
+	{ "MissingAuthenticationTokenException", NULL, ERRORS_CHANGED },
+	{ "MissingAuthenticationToken", NULL, ERRORS_CHANGED },
+	{ "IncompleteSignatureException", NULL, ERRORS_CHANGED },
+	{ "IncompleteSignature", NULL, ERRORS_CHANGED },
+	{ "OptInRequired", NULL, "the account has not enabled this service "
+	    "in this region" },
+};
+
+/* NULL: there is none. */
 static const char *
-errors_clock_hint(const char *name, const char *message)
+errors_hint(const char *name, const char *message)
 {
-	if (errors_contains(message, "Signature expired") ||
-	    strcmp(name, "RequestExpired") == 0)
-		return "this host's clock is behind: ";
-	if (errors_contains(message, "Signature not yet current") ||
-	    strcmp(name, "RequestInTheFuture") == 0)
-		return "this host's clock is ahead: ";
-	return "this host's clock is wrong: ";
+	size_t n = sizeof(errors_hints) / sizeof(errors_hints[0]);
+
+	for (size_t i = 0; i < n; i++) {
+		if (errors_hints[i].name != NULL &&
+		    strcmp(errors_hints[i].name, name) != 0)
+			continue;
+		if (errors_hints[i].part == NULL ||
+		    errors_contains(message, errors_hints[i].part))
+			return errors_hints[i].text;
+	}
+	return NULL;
+}
+
+/* Only of those who we are and what time it is: "Signature expired" in the
+ * message of another error is somebody's data. */
+static bool
+errors_deserves_hint(const struct aws_error *e)
+{
+	return e->class == AWS_CLASS_CLOCK || (e->class == AWS_CLASS_REFUSED &&
+	    (e->code == DDBLOCK_E_NO_CREDENTIALS ||
+	    e->code == DDBLOCK_E_ACCESS_DENIED));
 }
 
 static void
@@ -247,10 +305,13 @@ errors_write_text(struct aws_error *e, int status, const char *message,
 {
 	char number[] = "HTTP status 000";
 	size_t size = sizeof(e->text);
+	const char *hint = errors_deserves_hint(e) ?
+	    errors_hint(e->name, message) : NULL;
 
-	if (e->class == AWS_CLASS_CLOCK)
-		errors_append_text(e->text, size,
-		    errors_clock_hint(e->name, message));
+	if (hint != NULL) {
+		errors_append_text(e->text, size, hint);
+		errors_append_text(e->text, size, ": ");
+	}
 	if (e->name[0] != '\0') {
 		errors_append_text(e->text, size, e->name);
 	} else {
@@ -417,6 +478,13 @@ errors_parse(const char *body, size_t body_length)
 	json = json_tokener_parse_ex(tokener, body, (int)body_length);
 	json_tokener_free(tokener);
 	return json;
+}
+
+bool
+aws_error_is_credentials(const struct aws_error *e)
+{
+	return e->class == AWS_CLASS_REFUSED &&
+	    e->code == DDBLOCK_E_NO_CREDENTIALS;
 }
 
 void

@@ -33,7 +33,8 @@ struct aws_error {
 	enum aws_class class;
 	int code;	/* 0 for OK and CONDITION, else DDBLOCK_E_* */
 	char name[AWS_ERROR_NAME_MAX];	/* "ThrottlingException"; or empty */
-	char text[AWS_ERROR_TEXT_MAX];	/* for people; empty for OK */
+	char text[AWS_ERROR_TEXT_MAX];	/* for people, advice first; empty for
+					 * OK */
 };
 
 /*
@@ -48,5 +49,12 @@ void aws_errors_classify(int status, const char *body, size_t body_length,
 /* The same for one who has parsed the body already: @json may be NULL. */
 void aws_errors_classify_json(int status, struct json_object *json,
     struct aws_error *ret);
+
+/*
+ * Were the credentials not accepted, so that others may be: expired, unknown,
+ * or not fitting the signature? Not a clock that is wrong, nor a permission
+ * that is missing: those get no better by other credentials.
+ */
+bool aws_error_is_credentials(const struct aws_error *);
 
 #endif

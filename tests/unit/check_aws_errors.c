@@ -119,8 +119,16 @@ static const struct row rows[] = {
 	    "InvalidSignatureException\",\"message\":\"The request signature "
 	    "we calculated does not match\"}", AWS_CLASS_REFUSED,
 	    DDBLOCK_E_NO_CREDENTIALS, "InvalidSignatureException",
+	    "the secret access key does not belong to the access key id: "
 	    "InvalidSignatureException: The request signature we calculated "
 	    "does not match" },
+	{ 400, "{\"__type\":\"com.amazon.coral.service#"
+	    "InvalidSignatureException\",\"message\":\"Credential should be "
+	    "scoped to a valid region. \"}", AWS_CLASS_REFUSED,
+	    DDBLOCK_E_ACCESS_DENIED, "InvalidSignatureException",
+	    "the region is not that of the endpoint: "
+	    "InvalidSignatureException: Credential should be scoped to a "
+	    "valid region. " },
 	{ 403, "{\"__type\":\"RequestTimeTooSkewed\"}", AWS_CLASS_CLOCK,
 	    DDBLOCK_E_ACCESS_DENIED, "RequestTimeTooSkewed",
 	    "this host's clock is wrong: RequestTimeTooSkewed" },
@@ -133,22 +141,33 @@ static const struct row rows[] = {
 	{ 403, "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch"
 	    "</Code><Message>Not the same</Message></Error>",
 	    AWS_CLASS_REFUSED, DDBLOCK_E_NO_CREDENTIALS,
-	    "SignatureDoesNotMatch", "SignatureDoesNotMatch: Not the same" },
+	    "SignatureDoesNotMatch", "the secret access key does not belong "
+	    "to the access key id: SignatureDoesNotMatch: Not the same" },
 
 	{ 400, "{\"__type\":\"com.amazon.coral.service#"
 	    "UnrecognizedClientException\",\"message\":\"The security token "
 	    "included in the request is invalid.\"}", AWS_CLASS_REFUSED,
 	    DDBLOCK_E_NO_CREDENTIALS, "UnrecognizedClientException",
-	    "UnrecognizedClientException: The security token included in the "
-	    "request is invalid." },
+	    "AWS does not know this access key, or the session token is not "
+	    "its: UnrecognizedClientException: The security token included in "
+	    "the request is invalid." },
 	{ 400, "{\"__type\":\"com.amazon.coral.service#ExpiredTokenException\""
 	    ",\"message\":\"x\"}", AWS_CLASS_REFUSED,
 	    DDBLOCK_E_NO_CREDENTIALS, "ExpiredTokenException",
+	    "the session token has expired: get a new one: "
 	    "ExpiredTokenException: x" },
 	{ 400, "{\"__type\":\"com.amazon.coral.service#"
 	    "MissingAuthenticationToken\"}", AWS_CLASS_REFUSED,
 	    DDBLOCK_E_NO_CREDENTIALS, "MissingAuthenticationToken",
-	    "MissingAuthenticationToken" },
+	    "the signature did not arrive whole, as if a proxy changed "
+	    "requests: MissingAuthenticationToken" },
+	{ 403, "{\"__type\":\"OptInRequired\"}", AWS_CLASS_REFUSED,
+	    DDBLOCK_E_ACCESS_DENIED, "OptInRequired", "the account has not "
+	    "enabled this service in this region: OptInRequired" },
+	/* What somebody's data says is no advice. */
+	{ 400, "{\"__type\":\"ValidationException\",\"message\":"
+	    "\"Signature expired\"}", AWS_CLASS_REFUSED, DDBLOCK_E_INTERNAL,
+	    "ValidationException", "ValidationException: Signature expired" },
 	{ 400, "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\""
 	    ",\"Message\":\"User: x is not authorized\"}", AWS_CLASS_REFUSED,
 	    DDBLOCK_E_ACCESS_DENIED, "AccessDeniedException",
@@ -227,6 +246,7 @@ START_TEST(test_text_is_one_line)
 	classify(body, sizeof(body) - 1, &e);
 	ck_assert_int_eq(e.code, DDBLOCK_E_NO_CREDENTIALS);
 	ck_assert_str_eq(e.text,
+	    "the secret access key does not belong to the access key id: "
 	    "InvalidSignatureException: It does not match.");
 }
 END_TEST
@@ -291,6 +311,36 @@ START_TEST(test_deep_and_strange_bodies)
 }
 END_TEST
 
+/* Which of them other credentials may cure. */
+START_TEST(test_credentials)
+{
+	static const struct {
+		const char *body;
+		bool its;
+	} cases[] = {
+		{ "{\"__type\":\"ExpiredTokenException\"}", true },
+		{ "{\"__type\":\"UnrecognizedClientException\"}", true },
+		{ "{\"__type\":\"InvalidClientTokenId\"}", true },
+		{ "{\"__type\":\"InvalidSignatureException\"}", true },
+		{ "{\"__type\":\"InvalidSignatureException\",\"message\":"
+		    "\"Signature expired: x\"}", false },
+		{ "{\"__type\":\"InvalidSignatureException\",\"message\":"
+		    "\"Credential should be scoped to x\"}", false },
+		{ "{\"__type\":\"RequestExpired\"}", false },
+		{ "{\"__type\":\"AccessDeniedException\"}", false },
+		{ "{\"__type\":\"ValidationException\"}", false },
+		{ "not by AWS", false },
+	};
+	struct aws_error e;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		classify(cases[i].body, strlen(cases[i].body), &e);
+		ck_assert_msg(aws_error_is_credentials(&e) == cases[i].its,
+		    "%s", cases[i].body);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -306,6 +356,7 @@ main(void)
 	tcase_add_test(t, test_text_is_bounded);
 	tcase_add_test(t, test_name_is_bounded);
 	tcase_add_test(t, test_deep_and_strange_bodies);
+	tcase_add_test(t, test_credentials);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
