@@ -59,8 +59,9 @@ BANNED_ELSEWHERE = {"clock_gettime": "src/common/clock.c"}
 # Pure: no clock, no socket, no file, no log, no variable of their own.
 PURE = re.compile(r"src/(core/.*|dialect/.*|common/(base64|utf8)\.[ch]"
                   r"|ipc/codec\w*\.[ch]"
-                  r"|aws/(answer|chain|credentials|errand|errors|identity"
-                  r"|place|profile|retry|sigv4|skew|source)(_\w+)?\.[ch]"
+                  r"|aws/(answer|chain|credentials|errand|errors|health"
+                  r"|identity|place|profile|retry|sigv4|skew"
+                  r"|source)(_\w+)?\.[ch]"
                   r"|store/course\.[ch])$")
 PURE_HEADERS = re.compile(
     r"(time|sys/time|sys/socket|sys/un|netdb|netinet/.*|arpa/.*|fcntl|unistd"
@@ -83,7 +84,7 @@ PURE_SYMBOLS = re.compile(
 PURE_OBJECTS = ("src/core", "src/dialect", "src/ipc/*codec*",
                 "src/common/*utf8", "src/common/*base64", "src/aws/*sigv4",
                 "src/aws/*retry", "src/aws/*errors", "src/aws/*skew",
-                "src/aws/*chain*", "src/aws/*credentials",
+                "src/aws/*health", "src/aws/*chain*", "src/aws/*credentials",
                 "src/aws/*-identity*", "src/aws/*place*", "src/aws/*profile*",
                 "src/aws/*source*",
                 "src/store/*course")

@@ -26,6 +26,26 @@ status_field(const struct ddblock_row *row, const char *before,
 	buffer_done(&clean);
 }
 
+/* How the endpoint of a namespace fares. */
+static void
+status_note(struct buffer *b, const struct ddblock_row *row)
+{
+	size_t length;
+
+	if (ddblock_row_find(row, "succeeded", &length) == NULL)
+		return;
+	rows_field(b, row, "ns", "", ": ");
+	rows_field(b, row, "succeeded", "", " requests succeeded");
+	rows_field(b, row, "latency_p50", ", lately half within ", "");
+	rows_field(b, row, "latency_p99", " and 99 % within ", "");
+	(void)buffer_append_text(b, "\n");
+	if (ddblock_row_find(row, "failure", &length) == NULL)
+		return;
+	rows_field(b, row, "failed", "    ", " failed");
+	rows_field(b, row, "failed_ago", ", the last ", " ago: ");
+	rows_field(b, row, "failure", "", "\n");
+}
+
 static void
 status_footer(const struct ddblock_row *row)
 {
@@ -48,6 +68,7 @@ cmd_status(struct cli *cli, int argc, char **argv)
 		    "waiting granted lost cause",
 		.about = "cannot learn the status",
 		.json_array = "namespaces",
+		.note = status_note,
 		.footer = status_footer,
 	};
 

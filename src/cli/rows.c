@@ -33,6 +33,7 @@ struct rows_writer {
 	size_t n_kept;
 	struct buffer kept;	/* cells, clean, a NUL after each */
 	struct buffer scratch;
+	struct buffer notes;	/* for below the table */
 };
 
 static void
@@ -46,6 +47,7 @@ rows_init(struct rows_writer *w, const struct rows_view *view, bool json)
 	    (!json || isatty(STDOUT_FILENO) != 1);
 	buffer_init(&w->kept, 16 * ROWS_CELLS_MAX);
 	buffer_init(&w->scratch, 16 * ROWS_CELLS_MAX);
+	buffer_init(&w->notes, ROWS_CELLS_MAX);
 	while (*at != '\0' && w->n_columns < ROWS_COLUMNS_MAX) {
 		size_t length = strcspn(at, " ?");
 
@@ -64,6 +66,7 @@ rows_done(struct rows_writer *w)
 {
 	buffer_done(&w->kept);
 	buffer_done(&w->scratch);
+	buffer_done(&w->notes);
 }
 
 /* Print a cell. What fills it up comes with the next one of its line. */
@@ -204,6 +207,8 @@ rows_table_row(struct rows_writer *w, const struct ddblock_row *row)
 		w->n_kept++;
 	if (w->n_kept == ROWS_SEEN_FIRST)
 		rows_settle(w);
+	if (w->view->note != NULL)
+		w->view->note(&w->notes, row);
 }
 
 static void
@@ -223,7 +228,7 @@ rows_wipe(struct rows_writer *w)
 	w->shown = false;
 }
 
-static void
+void
 rows_field(struct buffer *b, const struct ddblock_row *row, const char *name,
     const char *before, const char *after)
 {
@@ -278,13 +283,15 @@ rows_on_row(void *arg, const struct ddblock_row *row, bool final)
 		(void)fputs("\n]\n", stdout);
 	} else {
 		rows_settle(w);
+		if (w->notes.length > 0)
+			(void)printf("\n%s", w->notes.data);
 		if (w->n_rows == 0 && w->view->none != NULL)
 			(void)fprintf(stderr, "%s\n", w->view->none);
 		if (w->view->footer != NULL)
 			w->view->footer(row);
 	}
 	w->failed = w->failed || buffer_failed(&w->kept) != 0 ||
-	    buffer_failed(&w->scratch) != 0;
+	    buffer_failed(&w->scratch) != 0 || buffer_failed(&w->notes) != 0;
 }
 
 int

@@ -19,6 +19,9 @@ struct rows_view {
 	const char *none;	/* what to say when there are no rows */
 	const char *json_array;	/* a name for the rows: the reply's own fields
 				 * go beside them; NULL: the rows are all */
+	/* What a table has no room for: below it, a line for each row that
+	 * writes one; NULL: nothing. */
+	void (*note)(struct buffer *, const struct ddblock_row *);
 	/* The reply's own fields, below a table; NULL: nothing. */
 	void (*footer)(const struct ddblock_row *);
 };
@@ -31,6 +34,11 @@ void rows_object(struct buffer *, const struct ddblock_row *);
 void rows_members(struct buffer *, const struct ddblock_row *);
 void rows_member(struct buffer *, const char *name, const char *value,
     size_t length);
+
+/* @before, the row's field @name made fit for a terminal, @after; nothing if
+ * there is no such field. */
+void rows_field(struct buffer *, const struct ddblock_row *, const char *name,
+    const char *before, const char *after);
 
 /* A JSON string; what is not UTF-8 becomes U+FFFD. */
 void rows_string(struct buffer *, const char *bytes, size_t length);

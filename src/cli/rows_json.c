@@ -16,11 +16,13 @@ static const char *const rows_numbers[] = {
 	"id", "token", "pid", "uid", "gid", "ahead", "acquired_at", "locks",
 	"limit", "holders", "until_boot_ms", "examined", "units",
 	"held", "waiting", "granted", "handed_over", "lost", "doubts",
-	"requests", "repetitions", "in_flight", "rows", "connections", NULL,
+	"requests", "repetitions", "in_flight", "rows", "connections",
+	"succeeded", "failed", NULL,
 };
 static const char *const rows_durations[] = {
 	"remaining", "unchanged", "lease", "held", "waited", "renewed",
-	"uptime", "margin", "in", "expires", NULL,
+	"uptime", "margin", "in", "expires", "latency_p50", "latency_p99",
+	"failed_ago", NULL,
 };
 static const char *const rows_booleans[] = { "here", "mine", NULL };
 

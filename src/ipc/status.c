@@ -8,6 +8,22 @@
 #include "ipc/connection.h"
 #include "store/store.h"
 
+/* What was answered, and how fast; what was not, or with an error. */
+static void
+status_health(struct buffer *b, const struct store_health *h)
+{
+	codec_number(b, "succeeded", h->succeeded);
+	codec_number(b, "failed", h->failed);
+	if (h->latency_p50_ms > 0) {
+		codec_duration(b, "latency_p50", h->latency_p50_ms);
+		codec_duration(b, "latency_p99", h->latency_p99_ms);
+	}
+	if (h->failed > 0) {
+		codec_duration(b, "failed_ago", h->failed_ago_ms);
+		codec_text_value(b, "failure", h->failure);
+	}
+}
+
 static void
 status_namespace(struct server *s, struct buffer *b, const char *tag,
     uint32_t index)
@@ -47,6 +63,8 @@ status_namespace(struct server *s, struct buffer *b, const char *tag,
 	codec_number(b, "requests", store.requests);
 	codec_number(b, "repetitions", store.repetitions);
 	codec_number(b, "in_flight", store.in_flight);
+	if (store.remote)
+		status_health(b, &store.health);
 	if (cause != 0)
 		codec_text_value(b, "cause", error_word(cause));
 	codec_end(b, NULL);

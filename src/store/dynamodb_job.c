@@ -120,6 +120,7 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
 	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
 	course_answer(&j->course, answer, now_ms, random, &step, &e);
+	health_learn(&j->jobs->health, answer, &e, now_ms);
 	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
 	dynamodb_job_perform(j, &step);
 }

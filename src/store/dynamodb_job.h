@@ -6,6 +6,7 @@
 #define DDBLOCKD_STORE_DYNAMODB_JOB_H
 
 #include "aws/client.h"
+#include "aws/health.h"
 #include "dialect/dialect.h"
 #include "store/store.h"
 
@@ -24,6 +25,7 @@ struct dynamodb_jobs {
 	uint64_t requests;
 	uint64_t repetitions;
 	uint32_t in_flight;
+	struct health health;		/* of the endpoint */
 	int last_error;			/* 0 after a success */
 	char last_text[OUTCOME_TEXT_MAX];
 };

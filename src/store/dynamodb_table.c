@@ -473,6 +473,7 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 	    &e);
 	if (answer->status == 0)
 		(void)snprintf(e.text, sizeof(e.text), "%s", answer->text);
+	health_learn(&t->jobs->health, answer, &e, clock_boot_ms());
 	if (e.class == AWS_CLASS_OK) {
 		dynamodb_table_succeeded(t, answer);
 		return;

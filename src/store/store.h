@@ -28,6 +28,16 @@ typedef void (*store_outcome_fn)(void *arg, struct operation *operation,
  * DDBLOCK_E_*, @text says what was found or done, for people. */
 typedef void (*store_table_fn)(void *arg, int code, const char *text);
 
+/* How the endpoint of a store fares, as in aws/health.h. */
+struct store_health {
+	uint64_t succeeded;
+	uint64_t failed;
+	uint64_t latency_p50_ms;	/* of late; 0: nothing was answered */
+	uint64_t latency_p99_ms;
+	uint64_t failed_ago_ms;		/* if any has failed: */
+	const char *failure;		/* why the last did */
+};
+
 struct store_status {
 	const char *kind;	/* "dynamodb" or "sqlite" */
 	const char *scope;	/* "fleet" or "host" */
@@ -38,6 +48,8 @@ struct store_status {
 	uint64_t requests;	/* sent, including repetitions */
 	uint64_t repetitions;
 	uint32_t in_flight;
+	bool remote;		/* over a network: there is a health */
+	struct store_health health;
 };
 
 /* What a store implementation provides; it embeds a struct store first. */

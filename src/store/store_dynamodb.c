@@ -224,6 +224,21 @@ dynamodb_check_table(struct store *store, store_table_fn done, void *arg)
 	    arg);
 }
 
+static struct store_health
+dynamodb_health(const struct health *h)
+{
+	uint64_t now_ms = clock_boot_ms();
+
+	return (struct store_health){
+		.succeeded = h->succeeded,
+		.failed = h->failed,
+		.latency_p50_ms = health_latency_ms(h, 50, now_ms),
+		.latency_p99_ms = health_latency_ms(h, 99, now_ms),
+		.failed_ago_ms = now_ms - h->failed_ms,
+		.failure = h->text,
+	};
+}
+
 static void
 dynamodb_status(const struct store *store, struct store_status *ret)
 {
@@ -238,6 +253,7 @@ dynamodb_status(const struct store *store, struct store_status *ret)
 		.requests = s->jobs.requests,
 		.repetitions = s->jobs.repetitions,
 		.in_flight = s->jobs.in_flight,
+		.remote = true, .health = dynamodb_health(&s->jobs.health),
 	};
 }
 
@@ -396,55 +412,33 @@ dynamodb_find_format(struct dynamodb_store *s,
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
-static void
-dynamodb_set_where(struct dynamodb_store *s)
-{
-	const char *endpoint = aws_client_endpoint(s->jobs.client);
-	size_t length = strlen(endpoint);
-
-	(void)snprintf(s->where, sizeof(s->where), "%s%s%s", endpoint,
-	    length > 0 && endpoint[length - 1] == '/' ? "" : "/",
-	    s->table.table);
-}
-
-/* With what the configuration says, for ever. */
-static int
-dynamodb_use_fixed(struct dynamodb_store *s,
-    const struct store_dynamodb_config *c, char *ret_text, size_t text_size)
-{
-	struct credentials credentials = { .expires_ms = 0 };
-	const struct aws_client_origin origin = {
-		.url = c->endpoint, .region = c->region,
-		.credentials = &credentials,
-	};
-	int r = credentials_set(&credentials, c->access_key_id,
-	    c->secret_access_key, c->session_token, ret_text, text_size);
-
-	if (r == 0)
-		r = aws_client_use(s->jobs.client, &origin, ret_text,
-		    text_size);
-	credentials_done(&credentials);
-	return r;
-}
-
 static int
 dynamodb_connect(struct dynamodb_store *s,
     const struct store_dynamodb_config *c, char *ret_text, size_t text_size)
 {
 	struct aws_client_config config = {
-		.service = "dynamodb",
+		.endpoint = c->endpoint, .region = c->region,
+		.service = "dynamodb", .access_key_id = c->access_key_id,
+		.secret_access_key = c->secret_access_key,
+		.session_token = c->session_token,
 		.allow_plain_http = c->allow_plain_http,
 	};
+	const char *endpoint;
+	size_t length;
 	int r;
 
 	for (int i = 0; i < AWS_LANES; i++)
 		config.connections_max[i] = c->connections_max[i];
-	r = aws_client_new(s->jobs.base, &config, &s->jobs.client);
-	if (r == 0)
-		r = dynamodb_use_fixed(s, c, ret_text, text_size);
-	if (r == 0)
-		dynamodb_set_where(s);
-	return r;
+	r = aws_client_new(s->jobs.base, &config, &s->jobs.client, ret_text,
+	    text_size);
+	if (r < 0)
+		return r;
+	endpoint = aws_client_endpoint(s->jobs.client);
+	length = strlen(endpoint);
+	(void)snprintf(s->where, sizeof(s->where), "%s%s%s", endpoint,
+	    length > 0 && endpoint[length - 1] == '/' ? "" : "/",
+	    s->table.table);
+	return 0;
 }
 
 int

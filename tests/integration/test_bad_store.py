@@ -10,6 +10,7 @@ import fault_proxy
 import harness
 from fault_proxy import EVER, Proxy, answer, error
 from harness import Client, Daemon
+from runner import ddblock
 from test_daemon_dynamodb import create_table, dynamodb
 
 NOT_SO = "The security token included in the request is "
@@ -164,6 +165,36 @@ class Endpoint(Base):
             self.check_serves(client, "other")
             self.assertTrue(client.release(grant).ok)
             print("an endpoint that is down for a while: danger, then safe")
+
+
+class Health(Base):
+    request_timeout = "18s"  # nothing is late here
+
+    def test_health(self):
+        """How the endpoint fares is in STATUS, for people and programs."""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            self.check_serves(client, "k")
+            row = client.call("STATUS").rows[0]
+            self.assertGreater(int(row["succeeded"]), 3)
+            self.assertEqual(row["failed"], "0", row)
+            self.assertIsNone(row.get("failed_ago"))
+            self.assertRegex(row["latency_p50"], r"^[0-9.]+m?s$")
+            self.assertNotIn("failed", ddblock(self.daemon, "status").stdout)
+            self.proxy.on("acquire", error("ThrottlingException"), times=2)
+            self.check_serves(client, "k")
+        shown = json.loads(
+            ddblock(self.daemon, "--json", "status").stdout)["namespaces"][0]
+        self.assertEqual((shown["failed"], shown["failure"]),
+                         (2, "ThrottlingException: said the proxy"))
+        self.assertLess(shown["failed_ago_ms"], 1000 * harness.TIMEOUT_S)
+        self.assertGreaterEqual(shown["latency_p99_ms"],
+                                shown["latency_p50_ms"])
+        self.assertRegex(
+            ddblock(self.daemon, "status").stdout,
+            r"\n\ndefault: \d+ requests succeeded, lately half within \S+ and "
+            r"99 % within \S+\n    2 failed, the last \S+ ago: "
+            r"ThrottlingException: said the proxy\n\nddblockd ")
 
 
 class Records(Base):
