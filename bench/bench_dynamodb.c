@@ -164,14 +164,16 @@ static void
 dynamodb_open(struct dynamodb_bench *b)
 {
 	char text[256] = "";
-	struct aws_client_config config = {
-		.endpoint = getenv("AWS_ENDPOINT_URL_DYNAMODB"),
-		.region = getenv("AWS_REGION"),
+	struct credentials credentials = { .expires_ms = 0 };
+	const struct aws_client_config config = {
 		.service = "dynamodb",
-		.access_key_id = getenv("AWS_ACCESS_KEY_ID"),
-		.secret_access_key = getenv("AWS_SECRET_ACCESS_KEY"),
 		.connections_max = { 1, 1, 1 },
 		.connect_timeout_ms = 1000,
+	};
+	const struct aws_client_origin origin = {
+		.url = getenv("AWS_ENDPOINT_URL_DYNAMODB"),
+		.region = getenv("AWS_REGION"),
+		.credentials = &credentials,
 	};
 
 	b->table.table = "ddblock-bench";
@@ -181,9 +183,13 @@ dynamodb_open(struct dynamodb_bench *b)
 	b->table.pid = "1";
 	b->table.version = "bench";
 	b->base = event_base_new();
-	if (b->base == NULL || aws_client_new(b->base, &config, &b->aws, text,
-	    sizeof(text)) != 0)
+	if (b->base == NULL || aws_client_new(b->base, &config, &b->aws) != 0)
+		die("aws: no client");
+	if (credentials_set(&credentials, getenv("AWS_ACCESS_KEY_ID"),
+	    getenv("AWS_SECRET_ACCESS_KEY"), NULL, text, sizeof(text)) != 0 ||
+	    aws_client_use(b->aws, &origin, text, sizeof(text)) != 0)
 		die("aws: %s", text);
+	credentials_done(&credentials);
 	init_table("ddblock-bench");
 	daemon_start(&b->daemon, "dynamodb", "store = dynamodb\n"
 	    "table = ddblock-bench\n");

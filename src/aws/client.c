@@ -23,6 +23,9 @@
 #include "common/clock.h"
 #include "common/error.h"
 
+#define CLIENT_CONNECT_TIMEOUT_MS 3000
+#define CLIENT_LACK_MAX 512
+
 TAILQ_HEAD(call_queue, aws_call);
 
 struct lane {
@@ -56,7 +59,15 @@ struct aws_call {
 
 struct aws_client {
 	struct event_base *base;
-	struct origin origin;
+	struct origin *origin;		/* NULL: calls wait */
+	int lack_code;			/* why it is NULL */
+	char lack_text[CLIENT_LACK_MAX];
+	uint32_t origins;		/* so far */
+	uint32_t routes;
+	char *service;
+	uint64_t connect_timeout_ms;
+	bool allow_plain_http;
+	resolver_lookup_fn lookup;
 	struct resolver *resolver;	/* NULL: nothing to resolve */
 	struct skew skew;
 	struct lane lanes[AWS_LANES];
@@ -104,6 +115,7 @@ client_forget_call(struct aws_call *c)
 static void
 client_fail_call(struct aws_call *c, const char *reason, bool maybe_applied)
 {
+	const struct aws_client *s = c->lane->client;
 	char text[TRANSFER_TEXT_MAX];
 	struct aws_answer a = {
 		.code = DDBLOCK_E_UNREACHABLE,
@@ -115,8 +127,14 @@ client_fail_call(struct aws_call *c, const char *reason, bool maybe_applied)
 	aws_answer_fn answer = c->answer;
 	void *arg = c->arg;
 
-	(void)snprintf(text, sizeof(text), "%s: %s",
-	    c->lane->client->origin.endpoint.authority, reason);
+	if (s->origin != NULL) {
+		(void)snprintf(text, sizeof(text), "%s: %s",
+		    s->origin->endpoint.authority, reason);
+	} else {
+		(void)snprintf(text, sizeof(text), "%s", s->lack_text);
+		if (s->lack_code != 0)
+			a.code = s->lack_code;
+	}
 	client_forget_call(c);
 	answer(arg, &a);
 }
@@ -176,7 +194,7 @@ client_on_finished(void *arg, CURL *easy, CURLcode result)
 	a.sent_ms = c->sent_ms;
 	if (t->date_s > 0)
 		skew_learn(&s->skew, c->sent_ms, clock_boot_ms(), t->date_s);
-	if (t->addresses_number != 0)
+	if (t->addresses_number != 0 && t->route == s->routes)
 		l->addresses_number = t->addresses_number;
 	if (s->resolver != NULL && (result == CURLE_COULDNT_CONNECT ||
 	    result == CURLE_OPERATION_TIMEDOUT))
@@ -199,7 +217,7 @@ client_take_transfer(struct lane *l)
 	if (t != NULL) {
 		l->idle = t->next;
 	} else if (l->n_transfers < l->transfers_max) {
-		if (transfer_new(&l->client->origin, &t) < 0)
+		if (transfer_new(l->client->connect_timeout_ms, &t) < 0)
 			return NULL;
 		l->n_transfers++;
 	}
@@ -243,9 +261,10 @@ client_start(struct aws_call *c, const char *addresses, uint32_t number)
 	transfer_set_idle_max(t, client_idle_max_s(l, now_ms));
 	if (wall_ms == 0)
 		wall_ms = clock_wall_ms();
-	if (transfer_begin(t, c->operation, c->body, c->body_length,
-	    wall_ms / 1000, number != l->addresses_number ? addresses : NULL,
-	    number) == 0 && pool_start(l->pool, t->easy) == 0)
+	if (transfer_begin(t, s->origin, c->operation, c->body,
+	    c->body_length, wall_ms / 1000,
+	    number != l->addresses_number ? addresses : NULL, number) == 0 &&
+	    pool_start(l->pool, t->easy) == 0)
 		return;
 
 	client_give_transfer(c);
@@ -261,7 +280,7 @@ client_pump(struct lane *l)
 	uint32_t number = 0;
 	struct aws_call *c;
 
-	while ((c = TAILQ_FIRST(&l->waiting)) != NULL &&
+	while (s->origin != NULL && (c = TAILQ_FIRST(&l->waiting)) != NULL &&
 	    (l->idle != NULL || l->n_transfers < l->transfers_max)) {
 		if (s->resolver != NULL) {
 			addresses = resolver_addresses(s->resolver,
@@ -367,32 +386,13 @@ client_init_lanes(struct aws_client *s, const struct aws_client_config *config)
 	return 0;
 }
 
-static int
-client_init(struct aws_client *s, const struct aws_client_config *config)
-{
-	const struct endpoint *e = &s->origin.endpoint;
-	int r = 0;
-
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		return DDBLOCK_E_SYSTEM;
-	s->curl = true;
-	if (!e->literal)
-		r = resolver_new(s->base, e->host, e->port, config->lookup,
-		    client_on_resolved, s, &s->resolver);
-	if (r == 0)
-		r = client_init_lanes(s, config);
-	return r;
-}
-
 int
 aws_client_new(struct event_base *base, const struct aws_client_config *config,
-    struct aws_client **ret, char *ret_text, size_t text_size)
+    struct aws_client **ret)
 {
 	struct aws_client *s = calloc(1, sizeof(*s));
 	int r;
 
-	(void)snprintf(ret_text, text_size, "%s",
-	    error_text(DDBLOCK_E_NOMEM));
 	if (s == NULL)
 		return DDBLOCK_E_NOMEM;
 	s->base = base;
@@ -402,9 +402,16 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 		TAILQ_INIT(&s->lanes[i].running);
 		TAILQ_INIT(&s->lanes[i].failing);
 	}
-	r = origin_init(&s->origin, config, ret_text, text_size);
-	if (r == 0)
-		r = client_init(s, config);
+	s->connect_timeout_ms = config->connect_timeout_ms > 0 ?
+	    config->connect_timeout_ms : CLIENT_CONNECT_TIMEOUT_MS;
+	s->allow_plain_http = config->allow_plain_http;
+	s->lookup = config->lookup;
+	aws_client_lack(s, 0, "there are no credentials yet");
+	s->service = strdup(config->service != NULL ? config->service :
+	    "dynamodb");
+	s->curl = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+	r = s->service == NULL ? DDBLOCK_E_NOMEM :
+	    s->curl ? client_init_lanes(s, config) : DDBLOCK_E_SYSTEM;
 	if (r < 0) {
 		aws_client_free(s);
 		return r;
@@ -412,6 +419,80 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 	*ret = s;
 	return 0;
 }
+
+/* ---- where to, and who signs ---- */
+
+/* What was known of the host before is of no use any more. */
+static int
+client_change_route(struct aws_client *s, const struct origin *o)
+{
+	struct resolver *resolver = NULL;
+
+	if (!o->endpoint.literal) {
+		int r = resolver_new(s->base, o->endpoint.host,
+		    o->endpoint.port, s->lookup, client_on_resolved, s,
+		    &resolver);
+
+		if (r < 0)
+			return r;
+	}
+	resolver_free(s->resolver);
+	s->resolver = resolver;
+	s->routes++;
+	for (size_t i = 0; i < AWS_LANES; i++)
+		s->lanes[i].addresses_number = 0;
+	return 0;
+}
+
+int
+aws_client_use(struct aws_client *s, const struct aws_client_origin *from,
+    char *text, size_t text_size)
+{
+	const struct origin_config config = {
+		.url = from->url, .region = from->region,
+		.service = s->service, .credentials = from->credentials,
+		.ca_file = from->ca_file,
+		.allow_plain_http = s->allow_plain_http,
+	};
+	struct origin *o = NULL;
+	int r = origin_new(&config, &o, text, text_size);
+
+	if (r == 0 && (s->origin == NULL || !origin_same_route(s->origin, o)))
+		r = client_change_route(s, o);
+	if (r < 0) {
+		origin_unref(o);
+		return r;
+	}
+	o->number = ++s->origins;
+	o->route = s->routes;
+	origin_unref(s->origin);
+	s->origin = o;
+	for (size_t i = 0; i < AWS_LANES; i++)
+		client_pump(&s->lanes[i]);
+	return 0;
+}
+
+void
+aws_client_lack(struct aws_client *s, int code, const char *text)
+{
+	s->lack_code = code;
+	(void)snprintf(s->lack_text, sizeof(s->lack_text), "%s", text);
+}
+
+bool
+aws_client_ready(const struct aws_client *s)
+{
+	return s->origin != NULL;
+}
+
+const struct credentials *
+aws_client_signer(const struct aws_client *s, uint32_t signer)
+{
+	return s->origin != NULL && s->origin->number == signer ?
+	    &s->origin->credentials : NULL;
+}
+
+/* ---- its end ---- */
 
 static void
 client_done_lane(struct lane *l)
@@ -441,10 +522,10 @@ aws_client_free(struct aws_client *s)
 	for (size_t i = 0; i < AWS_LANES; i++)
 		client_done_lane(&s->lanes[i]);
 	resolver_free(s->resolver);
-	origin_done(&s->origin);
+	origin_unref(s->origin);
+	free(s->service);
 	if (s->curl)
 		curl_global_cleanup();
-	explicit_bzero(s, sizeof(*s));
 	free(s);
 }
 
@@ -457,5 +538,5 @@ aws_client_wall_ms(const struct aws_client *s)
 const char *
 aws_client_endpoint(const struct aws_client *s)
 {
-	return s->origin.endpoint.url;
+	return s->origin != NULL ? s->origin->endpoint.url : "";
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "aws/answer.h"
+#include "aws/credentials.h"
 
 struct addrinfo;
 struct event_base;
@@ -28,33 +29,58 @@ enum aws_lane {
 
 /* Copied. */
 struct aws_client_config {
-	const char *endpoint;	/* NULL: from the region */
-	const char *region;
-	const char *service;	/* "dynamodb" */
-	const char *access_key_id;
-	const char *secret_access_key;
-	const char *session_token;	/* NULL: none */
+	const char *service;	/* NULL: "dynamodb" */
 	uint32_t connections_max[AWS_LANES];	/* 0: 4, 64, 64, 4 */
 	uint64_t connect_timeout_ms;	/* 0: 3 s */
 	bool allow_plain_http;	/* to other hosts than loopback */
-	const char *ca_file;	/* NULL: the system's */
 
 	/* NULL: getaddrinfo(). It is called on a thread. */
 	int (*lookup)(const char *host, const char *port,
 	    const struct addrinfo *hints, struct addrinfo **ret);
 };
 
+/* Where requests go and who signs them. Copied. */
+struct aws_client_origin {
+	const char *url;	/* NULL: from the region */
+	const char *region;	/* NULL: @url is on loopback, where emulators
+				 * do not care */
+	const struct credentials *credentials;
+	const char *ca_file;	/* NULL: the system's */
+};
+
 typedef void (*aws_answer_fn)(void *arg, const struct aws_answer *);
 
 /*
- * @ret_text (at least 256 bytes) says what is wrong, without secrets. Writing
- * to a closed connection must not raise SIGPIPE: ignore it.
+ * It sends nothing before aws_client_use(); calls wait for that. Writing to a
+ * closed connection must not raise SIGPIPE: ignore it.
+ *
+ * DDBLOCK_E_NOMEM, DDBLOCK_E_SYSTEM
+ */
+int aws_client_new(struct event_base *, const struct aws_client_config *,
+    struct aws_client **ret);
+
+/*
+ * From now on requests go there and are signed so; those under way go on as
+ * they began. @text (at least 256 bytes) says what is wrong, without secrets;
+ * then nothing has changed.
  *
  * DDBLOCK_E_NO_CREDENTIALS, DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NOMEM,
  * DDBLOCK_E_SYSTEM
  */
-int aws_client_new(struct event_base *, const struct aws_client_config *,
-    struct aws_client **ret, char *ret_text, size_t text_size);
+int aws_client_use(struct aws_client *, const struct aws_client_origin *,
+    char *text, size_t text_size);
+
+/* Why there has been no aws_client_use() yet: what calls are told whose time
+ * is over. @text is copied. */
+void aws_client_lack(struct aws_client *, int code, const char *text);
+
+/* Whether there has been one. */
+bool aws_client_ready(const struct aws_client *);
+
+/* Whose signature an answer's request had (aws_answer.signer), borrowed; NULL
+ * if requests are signed by others by now. */
+const struct credentials *aws_client_signer(const struct aws_client *,
+    uint32_t signer);
 
 /*
  * Wipes the secrets. Calls under way get no answer. Accepts NULL. Not from
@@ -84,7 +110,7 @@ void aws_call_cancel(struct aws_call *);
  */
 uint64_t aws_client_wall_ms(const struct aws_client *);
 
-/* The endpoint in use, for messages. */
+/* The endpoint in use, for messages; "" before there is one. */
 const char *aws_client_endpoint(const struct aws_client *);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What all requests of a client have in common: where they go and who signs.
+ * Where requests go and who signs them. It never changes: other credentials
+ * make another one, and requests under way keep the one they began with.
  */
 #ifndef DDBLOCKD_AWS_ORIGIN_H
 #define DDBLOCKD_AWS_ORIGIN_H
@@ -8,31 +9,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aws/client.h"
+#include "aws/credentials.h"
 #include "aws/endpoint.h"
 #include "aws/sigv4.h"
 #include "common/buffer.h"
 
+/* Copied. */
+struct origin_config {
+	const char *url;	/* NULL: from the region */
+	const char *region;	/* NULL: on loopback, where nobody cares */
+	const char *service;	/* "dynamodb" */
+	const struct credentials *credentials;
+	const char *ca_file;	/* NULL: the system's */
+	bool allow_plain_http;	/* to other hosts than loopback */
+};
+
 struct origin {
+	unsigned references;
+	uint32_t number;	/* the client's: who signs */
+	uint32_t route;		/* the client's: with the same one, endpoint
+				 * and ca_file are the same */
 	struct endpoint endpoint;
+	struct credentials credentials;
 	struct sigv4 sigv4;
-	char *session_token;		/* NULL: none */
 	char *ca_file;			/* NULL: the system's */
-	struct buffer token_line;	/* the header of it */
+	struct buffer token_line;	/* the header of the session token */
 	char host_line[ENDPOINT_HOST_MAX + 32];
-	uint64_t connect_timeout_ms;
 };
 
 /*
- * Copies. The reason of a failure is in @text, without secrets; origin_done()
- * is due in any case.
+ * With one reference. The reason of a failure is in @text, without secrets.
  *
  * DDBLOCK_E_NO_CREDENTIALS, DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NOMEM
  */
-int origin_init(struct origin *, const struct aws_client_config *, char *text,
+int origin_new(const struct origin_config *, struct origin **ret, char *text,
     size_t text_size);
 
-/* Wipes the secrets. */
-void origin_done(struct origin *);
+struct origin *origin_ref(struct origin *);
+
+/* Wipes the secrets with the last reference. Accepts NULL. */
+void origin_unref(struct origin *);
+
+/* Is what they go to the same? */
+bool origin_same_route(const struct origin *, const struct origin *);
 
 #endif

@@ -118,23 +118,38 @@ transfer_set_callbacks(struct transfer *t)
  * alone it keeps what it has parsed.
  */
 static int
-transfer_set_certificates(struct transfer *t)
+transfer_set_certificates(struct transfer *t, const char *ca_file)
 {
-	const char *file = t->origin->ca_file;
+	const char *standard = curl_version_info(CURLVERSION_NOW)->cainfo;
+	const char *file = ca_file != NULL ? ca_file : standard;
 
-	if (file != NULL &&
-	    curl_easy_setopt(t->easy, CURLOPT_CAINFO, file) != CURLE_OK)
+	if (file == NULL)
+		return 0;
+	(void)curl_easy_setopt(t->easy, CURLOPT_CAPATH, NULL);
+	return curl_easy_setopt(t->easy, CURLOPT_CAINFO, file) == CURLE_OK ?
+	    0 : DDBLOCK_E_NOMEM;
+}
+
+/* What depends on where requests go, if they went elsewhere before. */
+static int
+transfer_set_route(struct transfer *t, const struct origin *o)
+{
+	if (t->route == o->route)
+		return 0;
+	t->route = 0;
+	if (curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR,
+	    o->endpoint.tls ? "https" : "http") != CURLE_OK ||
+	    curl_easy_setopt(t->easy, CURLOPT_URL, o->endpoint.url) !=
+	    CURLE_OK || transfer_set_certificates(t, o->ca_file) < 0)
 		return DDBLOCK_E_NOMEM;
-	if (file != NULL || curl_version_info(CURLVERSION_NOW)->cainfo != NULL)
-		(void)curl_easy_setopt(t->easy, CURLOPT_CAPATH, NULL);
+	t->route = o->route;
 	return 0;
 }
 
 /* What never changes. Neither proxy nor .netrc of the environment counts. */
 static int
-transfer_set_options(struct transfer *t)
+transfer_set_options(struct transfer *t, uint64_t connect_timeout_ms)
 {
-	const struct origin *o = t->origin;
 	CURL *e = t->easy;
 
 	transfer_set_callbacks(t);
@@ -155,30 +170,24 @@ transfer_set_options(struct transfer *t)
 	(void)curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE,
 	    TRANSFER_BUFFER_BYTES);
 	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
-	    (long)o->connect_timeout_ms);
-	if (curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR,
-	    o->endpoint.tls ? "https" : "http") != CURLE_OK ||
-	    curl_easy_setopt(e, CURLOPT_USERAGENT,
-	    PACKAGE_NAME "/" PACKAGE_VERSION) != CURLE_OK ||
-	    transfer_set_certificates(t) < 0 ||
-	    curl_easy_setopt(e, CURLOPT_URL, o->endpoint.url) != CURLE_OK)
-		return DDBLOCK_E_NOMEM;
-	return 0;
+	    (long)connect_timeout_ms);
+	return curl_easy_setopt(e, CURLOPT_USERAGENT,
+	    PACKAGE_NAME "/" PACKAGE_VERSION) == CURLE_OK ?
+	    0 : DDBLOCK_E_NOMEM;
 }
 
 int
-transfer_new(struct origin *origin, struct transfer **ret)
+transfer_new(uint64_t connect_timeout_ms, struct transfer **ret)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
 
 	if (t == NULL)
 		return DDBLOCK_E_NOMEM;
-	t->origin = origin;
 	buffer_init(&t->authorization_line, SIGV4_TEXT_MAX);
 	buffer_init(&t->addresses, SIGV4_TEXT_MAX);
 	buffer_init(&t->answer, TRANSFER_ANSWER_MAX);
 	t->easy = curl_easy_init();
-	if (t->easy == NULL || transfer_set_options(t) < 0) {
+	if (t->easy == NULL || transfer_set_options(t, connect_timeout_ms) < 0) {
 		transfer_free(t);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -193,6 +202,7 @@ transfer_free(struct transfer *t)
 		return;
 	if (t->easy != NULL)
 		curl_easy_cleanup(t->easy);
+	origin_unref(t->origin);
 	buffer_done(&t->authorization_line);
 	buffer_done(&t->addresses);
 	buffer_done(&t->answer);
@@ -209,14 +219,14 @@ transfer_sign(struct transfer *t, uint64_t wall_s)
 		{ "host", o->endpoint.authority },
 		{ "x-amz-date", date },
 		{ "x-amz-target", strchr(t->target_line, ' ') + 1 },
-		{ "x-amz-security-token", o->session_token },
+		{ "x-amz-security-token", o->credentials.session_token },
 	};
 	struct sigv4_request request = {
 		.method = "POST",
 		.path = "/",
 		.query = "",
 		.headers = headers,
-		.n_headers = o->session_token != NULL ? 5 : 4,
+		.n_headers = o->credentials.session_token != NULL ? 5 : 4,
 		.body = t->body,
 		.body_length = t->body_length,
 	};
@@ -259,12 +269,13 @@ transfer_set_idle_max(struct transfer *t, uint64_t idle_max_s)
 }
 
 int
-transfer_begin(struct transfer *t, const char *operation, const char *body,
-    size_t body_length, uint64_t wall_s, const char *addresses,
-    uint32_t addresses_number)
+transfer_begin(struct transfer *t, struct origin *origin,
+    const char *operation, const char *body, size_t body_length,
+    uint64_t wall_s, const char *addresses, uint32_t addresses_number)
 {
 	int r;
 
+	t->origin = origin_ref(origin);
 	t->body = body;
 	t->body_length = body_length;
 	t->body_sent = 0;
@@ -273,7 +284,9 @@ transfer_begin(struct transfer *t, const char *operation, const char *body,
 	t->error[0] = '\0';
 	(void)snprintf(t->target_line, sizeof(t->target_line),
 	    "X-Amz-Target: DynamoDB_20120810.%s", operation);
-	r = transfer_sign(t, wall_s);
+	r = transfer_set_route(t, origin);
+	if (r == 0)
+		r = transfer_sign(t, wall_s);
 	if (r == 0)
 		r = transfer_set_addresses(t, addresses, addresses_number);
 	if (r < 0)
@@ -309,7 +322,9 @@ transfer_result(struct transfer *t, CURLcode result, struct aws_answer *ret)
 {
 	long status = 0;
 
-	*ret = (struct aws_answer){ .text = "", .body = "" };
+	*ret = (struct aws_answer){
+		.text = "", .body = "", .signer = t->origin->number,
+	};
 	if (result == CURLE_OK)
 		(void)curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE,
 		    &status);
@@ -333,6 +348,8 @@ transfer_end(struct transfer *t)
 {
 	t->call = NULL;
 	t->body = NULL;
+	origin_unref(t->origin);
+	t->origin = NULL;
 	if (t->addresses_number != 0) {
 		(void)curl_easy_setopt(t->easy, CURLOPT_RESOLVE, NULL);
 		t->addresses_number = 0;

@@ -22,7 +22,8 @@
 #define TRANSFER_IDLE_MAX_S 55	/* below what front ends allow */
 
 struct transfer {
-	struct origin *origin;
+	struct origin *origin;		/* of the request; NULL: idle */
+	uint32_t route;			/* that @easy is set up for; or 0 */
 	CURL *easy;
 	struct aws_call *call;		/* NULL: idle */
 	struct transfer *next;		/* of the idle */
@@ -49,18 +50,18 @@ struct transfer {
 };
 
 /* DDBLOCK_E_NOMEM */
-int transfer_new(struct origin *, struct transfer **ret);
+int transfer_new(uint64_t connect_timeout_ms, struct transfer **ret);
 void transfer_free(struct transfer *);
 
 /*
- * Sign and prepare; @body is borrowed until transfer_end(). @addresses: of the
- * host, or NULL if the pool knows them.
+ * Sign and prepare, for @origin, which it keeps until transfer_end(); @body is
+ * borrowed until then. @addresses: of the host, or NULL if the pool knows them.
  *
  * DDBLOCK_E_NOMEM, DDBLOCK_E_LIMIT, DDBLOCK_E_SYSTEM
  */
-int transfer_begin(struct transfer *, const char *operation, const char *body,
-    size_t body_length, uint64_t wall_s, const char *addresses,
-    uint32_t addresses_number);
+int transfer_begin(struct transfer *, struct origin *origin,
+    const char *operation, const char *body, size_t body_length,
+    uint64_t wall_s, const char *addresses, uint32_t addresses_number);
 
 /*
  * Use no connection that has been idle for more than @idle_max_s whole seconds

@@ -412,33 +412,55 @@ dynamodb_find_format(struct dynamodb_store *s,
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
+static void
+dynamodb_set_where(struct dynamodb_store *s)
+{
+	const char *endpoint = aws_client_endpoint(s->jobs.client);
+	size_t length = strlen(endpoint);
+
+	(void)snprintf(s->where, sizeof(s->where), "%s%s%s", endpoint,
+	    length > 0 && endpoint[length - 1] == '/' ? "" : "/",
+	    s->table.table);
+}
+
+/* With what the configuration says, for ever. */
+static int
+dynamodb_use_fixed(struct dynamodb_store *s,
+    const struct store_dynamodb_config *c, char *ret_text, size_t text_size)
+{
+	struct credentials credentials = { .expires_ms = 0 };
+	const struct aws_client_origin origin = {
+		.url = c->endpoint, .region = c->region,
+		.credentials = &credentials,
+	};
+	int r = credentials_set(&credentials, c->access_key_id,
+	    c->secret_access_key, c->session_token, ret_text, text_size);
+
+	if (r == 0)
+		r = aws_client_use(s->jobs.client, &origin, ret_text,
+		    text_size);
+	credentials_done(&credentials);
+	return r;
+}
+
 static int
 dynamodb_connect(struct dynamodb_store *s,
     const struct store_dynamodb_config *c, char *ret_text, size_t text_size)
 {
 	struct aws_client_config config = {
-		.endpoint = c->endpoint, .region = c->region,
-		.service = "dynamodb", .access_key_id = c->access_key_id,
-		.secret_access_key = c->secret_access_key,
-		.session_token = c->session_token,
+		.service = "dynamodb",
 		.allow_plain_http = c->allow_plain_http,
 	};
-	const char *endpoint;
-	size_t length;
 	int r;
 
 	for (int i = 0; i < AWS_LANES; i++)
 		config.connections_max[i] = c->connections_max[i];
-	r = aws_client_new(s->jobs.base, &config, &s->jobs.client, ret_text,
-	    text_size);
-	if (r < 0)
-		return r;
-	endpoint = aws_client_endpoint(s->jobs.client);
-	length = strlen(endpoint);
-	(void)snprintf(s->where, sizeof(s->where), "%s%s%s", endpoint,
-	    length > 0 && endpoint[length - 1] == '/' ? "" : "/",
-	    s->table.table);
-	return 0;
+	r = aws_client_new(s->jobs.base, &config, &s->jobs.client);
+	if (r == 0)
+		r = dynamodb_use_fixed(s, c, ret_text, text_size);
+	if (r == 0)
+		dynamodb_set_where(s);
+	return r;
 }
 
 int

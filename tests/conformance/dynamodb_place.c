@@ -47,16 +47,26 @@ place_endpoint(const char *endpoint)
 	    getenv("AWS_ENDPOINT_URL_DYNAMODB");
 }
 
-struct aws_client_config
-place_client(const char *endpoint)
+struct aws_client *
+place_client(struct event_base *base)
 {
-	return (struct aws_client_config){
-		.endpoint = place_endpoint(endpoint),
+	const struct aws_client_config config = { .service = "dynamodb" };
+	struct credentials credentials = { .expires_ms = 0 };
+	const struct aws_client_origin origin = {
+		.url = place_endpoint(NULL),
 		.region = PLACE_REGION,
-		.service = "dynamodb",
-		.access_key_id = PLACE_KEY_ID,
-		.secret_access_key = PLACE_SECRET,
+		.credentials = &credentials,
 	};
+	struct aws_client *client = NULL;
+	char text[512] = "out of memory";
+
+	if (credentials_set(&credentials, PLACE_KEY_ID, PLACE_SECRET, NULL,
+	    text, sizeof(text)) < 0 ||
+	    aws_client_new(base, &config, &client) < 0 ||
+	    aws_client_use(client, &origin, text, sizeof(text)) < 0)
+		ck_abort_msg("%s", text);
+	credentials_done(&credentials);
+	return client;
 }
 
 struct store *

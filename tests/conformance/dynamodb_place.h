@@ -18,8 +18,9 @@ struct event_base;
  */
 void place_need_endpoint(void);
 
-/* The configuration of its client. @endpoint NULL: the environment's. */
-struct aws_client_config place_client(const char *endpoint);
+/* A client of it, for requests of the test's own. Fails the test if it cannot.
+ */
+struct aws_client *place_client(struct event_base *);
 
 /* Fails the test if it cannot. */
 struct store *place_open(struct event_base *, const char *endpoint,

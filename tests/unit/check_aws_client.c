@@ -77,14 +77,7 @@ fixture_lookup_nothing(const char *host, const char *port,
 static struct aws_client_config
 fixture_config(const char *host)
 {
-	struct aws_client_config config = {
-		.endpoint = f.endpoint,
-		.region = "eu-central-1",
-		.access_key_id = "AKIDEXAMPLE",
-		.secret_access_key = "verysecretverysecret",
-		.session_token = "tokentoken",
-		.lookup = fixture_lookup,
-	};
+	struct aws_client_config config = { .lookup = fixture_lookup };
 
 	snprintf(f.endpoint, sizeof(f.endpoint), "http://%s:%u", host,
 	    f.stub.port);
@@ -94,10 +87,20 @@ fixture_config(const char *host)
 static void
 fixture_open(const struct aws_client_config *config)
 {
+	struct credentials credentials = { .expires_ms = 0 };
+	const struct aws_client_origin origin = {
+		.url = f.endpoint,
+		.region = "eu-central-1",
+		.credentials = &credentials,
+	};
 	char text[256];
 
-	ck_assert_int_eq(aws_client_new(f.base, config, &f.client, text,
+	ck_assert_int_eq(credentials_set(&credentials, "AKIDEXAMPLE",
+	    "verysecretverysecret", "tokentoken", text, sizeof(text)), 0);
+	ck_assert_int_eq(aws_client_new(f.base, config, &f.client), 0);
+	ck_assert_int_eq(aws_client_use(f.client, &origin, text,
 	    sizeof(text)), 0);
+	credentials_done(&credentials);
 }
 
 static void

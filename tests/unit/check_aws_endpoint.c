@@ -1,5 +1,5 @@
 /*
- * What the client accepts as its configuration, and what it says otherwise.
+ * Which endpoints the client accepts, and what it says otherwise.
  */
 #include <check.h>
 #include <event2/event.h>
@@ -11,91 +11,80 @@
 
 static struct event_base *base;
 static struct aws_client *client;
-
-static const struct aws_client_config good = {
-	.endpoint = "http://127.0.0.1:1",
-	.region = "eu-central-1",
-	.access_key_id = "AKIDEXAMPLE",
-	.secret_access_key = "verysecretverysecret",
-	.session_token = "tokentoken",
-};
+static struct credentials credentials;
 
 static void
 setup(void)
 {
+	const struct aws_client_config config = { .service = "dynamodb" };
+	char text[128];
+
 	base = event_base_new();
-	client = NULL;
+	ck_assert_int_eq(aws_client_new(base, &config, &client), 0);
+	ck_assert_int_eq(credentials_set(&credentials, "AKIDEXAMPLE",
+	    "verysecretverysecret", "tokentoken", text, sizeof(text)), 0);
 }
 
 static void
 teardown(void)
 {
+	credentials_done(&credentials);
+	aws_client_free(client);
 	event_base_free(base);
 }
 
 static void
-refused(const struct aws_client_config *config, int code, const char *part)
+refused(const char *url, const char *region, int code, const char *part)
 {
+	const struct aws_client_origin origin = {
+		.url = url, .region = region, .credentials = &credentials,
+	};
 	char text[256] = "";
 
-	ck_assert_int_eq(aws_client_new(base, config, &client, text,
-	    sizeof(text)), code);
-	ck_assert_ptr_null(client);
+	ck_assert_int_eq(aws_client_use(client, &origin, text, sizeof(text)),
+	    code);
+	ck_assert(!aws_client_ready(client));
+	ck_assert_str_eq(aws_client_endpoint(client), "");
 	ck_assert_msg(strstr(text, part) != NULL, "%s lacks %s", text, part);
 	ck_assert_ptr_null(strstr(text, "verysecret"));
 }
 
-START_TEST(test_bad_configuration)
+START_TEST(test_refused)
 {
-	struct aws_client_config bad;
+	static const struct {
+		const char *url, *region, *part;
+	} rows[] = {
+		{ "http://127.0.0.1:1", "eu central\r\n", "region" },
+		{ NULL, NULL, "region" },
+		{ "http://192.0.2.1:8000", "eu-central-1", "plain http" },
+		{ "ftp://localhost", "eu-central-1", "https://" },
+		{ "https://user:pass@localhost", "eu-central-1",
+		    "credentials" },
+		{ "https://localhost/path", "eu-central-1", "path" },
+		{ "https://localhost/?a=b", "eu-central-1", "query" },
+		{ "not a url", "eu-central-1", "URL" },
+	};
 
-	bad = good;
-	bad.access_key_id = "";
-	refused(&bad, DDBLOCK_E_NO_CREDENTIALS, "access key id");
-	bad = good;
-	bad.secret_access_key = NULL;
-	refused(&bad, DDBLOCK_E_NO_CREDENTIALS, "secret access key");
-	bad.secret_access_key = "verysecret\n";
-	refused(&bad, DDBLOCK_E_NO_CREDENTIALS, "characters");
-	bad = good;
-	bad.session_token = "a\r\nb";
-	refused(&bad, DDBLOCK_E_NO_CREDENTIALS, "session token");
-	bad = good;
-	bad.region = "eu central\r\n";
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "region");
-	bad = good;
-	bad.endpoint = NULL;
-	bad.region = NULL;
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "region");
-	bad = good;
-	bad.endpoint = "http://192.0.2.1:8000";
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "plain http");
-	bad.endpoint = "ftp://localhost";
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "https://");
-	bad.endpoint = "https://user:pass@localhost";
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "credentials");
-	bad.endpoint = "https://localhost/path";
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "path");
-	bad.endpoint = "https://localhost/?a=b";
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "query");
-	bad.endpoint = "not a url";
-	refused(&bad, DDBLOCK_E_BAD_REQUEST, "URL");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		refused(rows[i].url, rows[i].region, DDBLOCK_E_BAD_REQUEST,
+		    rows[i].part);
+	credentials_done(&credentials);
+	refused("http://127.0.0.1:1", "eu-central-1",
+	    DDBLOCK_E_NO_CREDENTIALS, "no credentials");
 }
 END_TEST
 
 static void
 endpoint_is(const char *url, const char *region, const char *endpoint)
 {
-	struct aws_client_config config = good;
+	const struct aws_client_origin origin = {
+		.url = url, .region = region, .credentials = &credentials,
+	};
 	char text[256];
 
-	config.endpoint = url;
-	config.region = region;
-	ck_assert_int_eq(aws_client_new(base, &config, &client, text,
-	    sizeof(text)), 0);
+	ck_assert_int_eq(aws_client_use(client, &origin, text, sizeof(text)),
+	    0);
 	ck_assert_str_eq(aws_client_endpoint(client), endpoint);
-	aws_client_free(client);
-	client = NULL;
 }
 
 START_TEST(test_endpoint_of_the_region)
@@ -121,7 +110,7 @@ main(void)
 	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, test_bad_configuration);
+	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_endpoint_of_the_region);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
