@@ -47,6 +47,8 @@ struct errand {
 	const char *service;
 	const char *region;
 	const char *ca_file;	/* NULL: the system's */
+	bool plain_allowed;	/* http:// beyond loopback: the services of
+				 * metadata have no other */
 };
 
 /* What came of it; borrowed while it is being told. */
@@ -64,5 +66,9 @@ struct errand_answer {
 	const char *body;	/* ends in NUL as well; never NULL */
 	size_t body_length;
 };
+
+/* For those who perform one. From the loop, once, never from within the call
+ * that began it. */
+typedef void (*errand_done_fn)(void *arg, const struct errand_answer *);
 
 #endif

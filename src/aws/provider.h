@@ -1,6 +1,6 @@
 /*
- * Performs what identity.h wishes inside the event loop, and tells who
- * subscribed of new credentials. Never blocks: files are read and written on a
+ * Performs what identity.h wishes inside the event loop, and tells those who
+ * listen of what came of it. Never blocks: files are read and written on a
  * thread, programs are children with a time limit, HTTP goes over curl multi.
  */
 #ifndef DDBLOCKD_AWS_PROVIDER_H
@@ -13,18 +13,28 @@
 
 struct event_base;
 struct provider;
+struct provider_listener;
 
-/* There is something new: provider_view(). From the loop. */
-typedef void (*provider_changed_fn)(void *arg);
+/* An attempt has ended: see provider_view(). @changed: credentials or place
+ * are others now. From the loop. */
+typedef void (*provider_heard_fn)(void *arg, bool changed);
 
-/* DDBLOCK_E_NOMEM, DDBLOCK_E_SYSTEM */
+/* It begins at once. DDBLOCK_E_NOMEM */
 int provider_new(struct event_base *, const struct identity_config *,
-    provider_changed_fn changed, void *arg, struct provider **ret);
+    struct provider **ret);
 
-/* Stops what is under way; children are killed and waited for. Wipes. Accepts
- * NULL. */
+/* Stops what is under way; a child is killed and waited for. Wipes. Nobody may
+ * listen any more. Accepts NULL. */
 void provider_free(struct provider *);
 
+/* Hear of each attempt from now on. DDBLOCK_E_NOMEM */
+int provider_listen(struct provider *, provider_heard_fn, void *arg,
+    struct provider_listener **ret);
+
+/* Not from within what is heard. Accepts NULL. */
+void provider_unlisten(struct provider *, struct provider_listener *);
+
+/* As identity_view(), with the time of now. */
 void provider_view(const struct provider *, struct identity_view *ret);
 
 /* identity_rejected(). */

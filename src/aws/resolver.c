@@ -1,46 +1,37 @@
 /*
- * Name resolution on a detached thread.
- *
- * At most one thread at a time. It tells the loop through an eventfd; the
- * answer is handed over under a mutex, in an object with two owners.
+ * Name resolution, aside (aside.h). At most one lookup at a time.
  */
 #include "aws/resolver.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <event2/event.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "aws/aside.h"
 #include "common/clock.h"
 #include "common/error.h"
 
 #define RESOLVER_TEXT_MAX 2048
-#define RESOLVER_STACK_BYTES (256 * 1024)
 
-/* What thread and loop share. @host, @port and @lookup never change. */
-struct resolver_job {
-	pthread_mutex_t mutex;
-	int owners;		/* under the mutex, like the rest */
-	int wake_fd;
-	int result;		/* of getaddrinfo() */
-	struct addrinfo *list;
+/* One lookup. */
+struct resolver_question {
 	resolver_lookup_fn lookup;
 	char *host;
 	char *port;
+	int result;		/* of getaddrinfo() */
+	struct addrinfo *list;
 };
 
 struct resolver {
-	struct resolver_job *job;
-	struct event *wake;
+	struct event_base *base;
+	resolver_lookup_fn lookup;
+	char *host;
+	char *port;
 	resolver_changed_fn changed;
 	void *arg;
-	bool busy;
+	struct aside *aside;	/* a lookup under way; or NULL */
 	bool asked;		/* ever */
 	bool distrusted;
 	uint64_t asked_ms;	/* when the last lookup began */
@@ -50,98 +41,57 @@ struct resolver {
 	const char *error;
 };
 
-/* The thread before may still be on its way out, and be an owner. */
+/* ---- on the thread ---- */
+
 static void
-resolver_job_own(struct resolver_job *j)
+resolver_question_free(void *data)
 {
-	(void)pthread_mutex_lock(&j->mutex);
-	j->owners++;
-	(void)pthread_mutex_unlock(&j->mutex);
+	struct resolver_question *q = data;
+
+	if (q->list != NULL)
+		freeaddrinfo(q->list);
+	free(q->host);
+	free(q->port);
+	free(q);
 }
 
 static void
-resolver_job_release(struct resolver_job *j)
+resolver_question_ask(void *data)
 {
-	bool last;
-
-	(void)pthread_mutex_lock(&j->mutex);
-	last = --j->owners == 0;
-	(void)pthread_mutex_unlock(&j->mutex);
-	if (!last)
-		return;
-	if (j->list != NULL)
-		freeaddrinfo(j->list);
-	if (j->wake_fd >= 0)
-		(void)close(j->wake_fd);
-	(void)pthread_mutex_destroy(&j->mutex);
-	free(j->host);
-	free(j->port);
-	free(j);
-}
-
-static void *
-resolver_run(void *arg)
-{
-	struct resolver_job *j = arg;
+	struct resolver_question *q = data;
 	struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM,
 	};
-	struct addrinfo *list = NULL;
-	uint64_t one = 1;
-	int r = j->lookup(j->host, j->port, &hints, &list);
 
-	(void)pthread_mutex_lock(&j->mutex);
-	j->result = r;
-	j->list = r == 0 ? list : NULL;
-	(void)pthread_mutex_unlock(&j->mutex);
-	/* Cannot fail: the counter is at 0. */
-	(void)!write(j->wake_fd, &one, sizeof(one));
-	resolver_job_release(j);
-	return NULL;
+	q->result = q->lookup(q->host, q->port, &hints, &q->list);
+	if (q->result != 0)
+		q->list = NULL;
 }
 
-static int
-resolver_spawn(struct resolver_job *j)
+static const struct aside_work resolver_work = {
+	.work = resolver_question_ask,
+	.free = resolver_question_free,
+};
+
+static struct resolver_question *
+resolver_question_new(const struct resolver *s)
 {
-	sigset_t all, old;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int e;
+	struct resolver_question *q = calloc(1, sizeof(*q));
 
-	if (pthread_attr_init(&attributes) != 0)
-		return DDBLOCK_E_SYSTEM;
-	(void)pthread_attr_setdetachstate(&attributes,
-	    PTHREAD_CREATE_DETACHED);
-	(void)pthread_attr_setstacksize(&attributes, RESOLVER_STACK_BYTES);
-	/* Signals are the loop's. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	resolver_job_own(j);
-	e = pthread_create(&thread, &attributes, resolver_run, j);
-	if (e != 0)
-		resolver_job_release(j); /* never the last: we are another */
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	(void)pthread_attr_destroy(&attributes);
-	return e == 0 ? 0 : DDBLOCK_E_SYSTEM;
-}
-
-static void
-resolver_ask(struct resolver *s, uint64_t now_ms)
-{
-	uint64_t asked_ms = s->asked_ms;
-
-	if (s->busy || (s->asked && now_ms - asked_ms < RESOLVER_PAUSE_MS))
-		return;
-	s->asked = true;
-	s->asked_ms = now_ms;
-	if (resolver_spawn(s->job) < 0) {
-		s->error = "a thread cannot be started";
-		return;
+	if (q == NULL)
+		return NULL;
+	q->lookup = s->lookup;
+	q->host = strdup(s->host);
+	q->port = strdup(s->port);
+	if (q->host == NULL || q->port == NULL) {
+		resolver_question_free(q);
+		return NULL;
 	}
-	s->busy = true;
-	s->distrusted = false;
+	return q;
 }
+
+/* ---- on the loop ---- */
 
 static void
 resolver_append(struct buffer *b, const struct addrinfo *a)
@@ -194,48 +144,34 @@ resolver_learn(struct resolver *s, int result, const struct addrinfo *list)
 }
 
 static void
-resolver_on_wake(evutil_socket_t fd, short what, void *arg)
+resolver_on_done(void *arg, void *data)
 {
 	struct resolver *s = arg;
-	struct addrinfo *list;
-	uint64_t count;
-	int result;
+	const struct resolver_question *q = data;
 
-	(void)what;
-	if (read(fd, &count, sizeof(count)) < 0)
-		return;
-	(void)pthread_mutex_lock(&s->job->mutex);
-	list = s->job->list;
-	result = s->job->result;
-	s->job->list = NULL;
-	(void)pthread_mutex_unlock(&s->job->mutex);
-
-	s->busy = false;
-	resolver_learn(s, result, list);
-	if (list != NULL)
-		freeaddrinfo(list);
+	s->aside = NULL;
+	resolver_learn(s, q->result, q->list);
 	s->changed(s->arg);
 }
 
-static struct resolver_job *
-resolver_job_new(const char *host, const char *port,
-    resolver_lookup_fn lookup)
+static void
+resolver_ask(struct resolver *s, uint64_t now_ms)
 {
-	struct resolver_job *j = calloc(1, sizeof(*j));
+	struct resolver_question *q;
 
-	if (j == NULL)
-		return NULL;
-	j->owners = 1;
-	j->lookup = lookup != NULL ? lookup : getaddrinfo;
-	j->host = strdup(host);
-	j->port = strdup(port);
-	j->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	(void)pthread_mutex_init(&j->mutex, NULL);
-	if (j->host == NULL || j->port == NULL || j->wake_fd < 0) {
-		resolver_job_release(j);
-		return NULL;
+	if (s->aside != NULL ||
+	    (s->asked && now_ms - s->asked_ms < RESOLVER_PAUSE_MS))
+		return;
+	s->asked = true;
+	s->asked_ms = now_ms;
+	q = resolver_question_new(s);
+	if (q == NULL || aside_start(s->base, &resolver_work, q,
+	    resolver_on_done, s, &s->aside) < 0) {
+		s->error = q == NULL ? "out of memory" :
+		    "a thread cannot be started";
+		return;
 	}
-	return j;
+	s->distrusted = false;
 }
 
 int
@@ -247,18 +183,15 @@ resolver_new(struct event_base *base, const char *host, const char *port,
 
 	if (s == NULL)
 		return DDBLOCK_E_NOMEM;
+	s->base = base;
+	s->lookup = lookup != NULL ? lookup : getaddrinfo;
 	s->changed = changed;
 	s->arg = arg;
 	s->error = "";
 	buffer_init(&s->addresses, RESOLVER_TEXT_MAX);
-	s->job = resolver_job_new(host, port, lookup);
-	if (s->job == NULL) {
-		resolver_free(s);
-		return DDBLOCK_E_SYSTEM;
-	}
-	s->wake = event_new(base, s->job->wake_fd, EV_READ | EV_PERSIST,
-	    resolver_on_wake, s);
-	if (s->wake == NULL || event_add(s->wake, NULL) < 0) {
+	s->host = strdup(host);
+	s->port = strdup(port);
+	if (s->host == NULL || s->port == NULL) {
 		resolver_free(s);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -271,11 +204,10 @@ resolver_free(struct resolver *s)
 {
 	if (s == NULL)
 		return;
-	if (s->wake != NULL)
-		event_free(s->wake);
-	if (s->job != NULL)
-		resolver_job_release(s->job);
+	aside_leave(s->aside);
 	buffer_done(&s->addresses);
+	free(s->host);
+	free(s->port);
 	free(s);
 }
 
@@ -300,7 +232,7 @@ resolver_distrust(struct resolver *s)
 bool
 resolver_busy(const struct resolver *s)
 {
-	return s->busy;
+	return s->aside != NULL;
 }
 
 const char *

@@ -4,8 +4,7 @@
  * getaddrinfo() itself is asked, on a thread of its own, because it honours
  * nsswitch.conf, hosts files and local resolvers, which evdns does not; and
  * not by libcurl, which in some versions waits for such a thread when a
- * transfer is stopped in mid-lookup. The thread is never waited for: what it
- * writes to belongs to both sides, and goes with the last of them.
+ * transfer is stopped in mid-lookup.
  */
 #ifndef DDBLOCKD_AWS_RESOLVER_H
 #define DDBLOCKD_AWS_RESOLVER_H
@@ -30,7 +29,7 @@ typedef int (*resolver_lookup_fn)(const char *host, const char *port,
 /* A lookup ended: there are addresses now, or resolver_error() says why not. */
 typedef void (*resolver_changed_fn)(void *arg);
 
-/* @lookup NULL: getaddrinfo(). DDBLOCK_E_NOMEM, DDBLOCK_E_SYSTEM */
+/* @lookup NULL: getaddrinfo(). DDBLOCK_E_NOMEM */
 int resolver_new(struct event_base *, const char *host, const char *port,
     resolver_lookup_fn lookup, resolver_changed_fn changed, void *arg,
     struct resolver **ret);

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "aws/easy.h"
 #include "common/error.h"
-#include "config.h"
 
 #define TRANSFER_BUFFER_BYTES 16384L
 #define TRANSFER_KEEP_BYTES 65536	/* of an answer's buffer */
@@ -112,24 +112,6 @@ transfer_set_callbacks(struct transfer *t)
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
 }
 
-/*
- * With a folder of certificates beside the bundle, as Debian has it, libcurl
- * parses all of them for each connection (55 ms, on the loop); with the bundle
- * alone it keeps what it has parsed.
- */
-static int
-transfer_set_certificates(struct transfer *t, const char *ca_file)
-{
-	const char *standard = curl_version_info(CURLVERSION_NOW)->cainfo;
-	const char *file = ca_file != NULL ? ca_file : standard;
-
-	if (file == NULL)
-		return 0;
-	(void)curl_easy_setopt(t->easy, CURLOPT_CAPATH, NULL);
-	return curl_easy_setopt(t->easy, CURLOPT_CAINFO, file) == CURLE_OK ?
-	    0 : DDBLOCK_E_NOMEM;
-}
-
 /* What depends on where requests go, if they went elsewhere before. */
 static int
 transfer_set_route(struct transfer *t, const struct origin *o)
@@ -137,43 +119,29 @@ transfer_set_route(struct transfer *t, const struct origin *o)
 	if (t->route == o->route)
 		return 0;
 	t->route = 0;
-	if (curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR,
-	    o->endpoint.tls ? "https" : "http") != CURLE_OK ||
-	    curl_easy_setopt(t->easy, CURLOPT_URL, o->endpoint.url) !=
-	    CURLE_OK || transfer_set_certificates(t, o->ca_file) < 0)
+	if (easy_set_url(t->easy, o->endpoint.url, o->endpoint.tls,
+	    o->ca_file) < 0)
 		return DDBLOCK_E_NOMEM;
 	t->route = o->route;
 	return 0;
 }
 
-/* What never changes. Neither proxy nor .netrc of the environment counts. */
-static int
-transfer_set_options(struct transfer *t, uint64_t connect_timeout_ms)
+/* What never changes. */
+static void
+transfer_set_options(struct transfer *t)
 {
 	CURL *e = t->easy;
 
 	transfer_set_callbacks(t);
-	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_POST, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_PROXY, "");
-	(void)curl_easy_setopt(e, CURLOPT_NOPROXY, "*");
-	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
-	    (long)CURL_HTTP_VERSION_1_1);
-	(void)curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, 15L);
 	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, 15L);
 	(void)curl_easy_setopt(e, CURLOPT_MAXLIFETIME_CONN,
 	    TRANSFER_LIFE_MAX_S);
-	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_BUFFERSIZE, TRANSFER_BUFFER_BYTES);
 	(void)curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE,
 	    TRANSFER_BUFFER_BYTES);
-	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
-	    (long)connect_timeout_ms);
-	return curl_easy_setopt(e, CURLOPT_USERAGENT,
-	    PACKAGE_NAME "/" PACKAGE_VERSION) == CURLE_OK ?
-	    0 : DDBLOCK_E_NOMEM;
 }
 
 int
@@ -186,11 +154,12 @@ transfer_new(uint64_t connect_timeout_ms, struct transfer **ret)
 	buffer_init(&t->authorization_line, SIGV4_TEXT_MAX);
 	buffer_init(&t->addresses, SIGV4_TEXT_MAX);
 	buffer_init(&t->answer, TRANSFER_ANSWER_MAX);
-	t->easy = curl_easy_init();
-	if (t->easy == NULL || transfer_set_options(t, connect_timeout_ms) < 0) {
+	t->easy = easy_new(connect_timeout_ms);
+	if (t->easy == NULL) {
 		transfer_free(t);
 		return DDBLOCK_E_NOMEM;
 	}
+	transfer_set_options(t);
 	*ret = t;
 	return 0;
 }

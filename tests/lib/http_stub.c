@@ -116,8 +116,8 @@ stub_on_read(struct bufferevent *b, void *arg)
 			return;
 		size = memmem(text, length, "Content-Length: ", 16);
 		target = memmem(text, length, "DynamoDB_20120810.", 18);
-		assert(size != NULL && target != NULL);
-		body_length = strtoul(size + 16, NULL, 10);
+		assert(target != NULL);
+		body_length = size == NULL ? 0 : strtoul(size + 16, NULL, 10);
 		end += 4;
 		if (length < (size_t)(end - text) + body_length)
 			return;

@@ -1,0 +1,22 @@
+/*
+ * What all our curl handles have in common: nothing of the environment counts
+ * (neither a proxy nor .netrc), and who is trusted is said in one place.
+ */
+#ifndef DDBLOCKD_AWS_EASY_H
+#define DDBLOCKD_AWS_EASY_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* NULL: out of memory. */
+CURL *easy_new(uint64_t connect_timeout_ms);
+
+/*
+ * Which URL, and who is trusted for it. @ca_file NULL: whom the system trusts.
+ *
+ * DDBLOCK_E_NOMEM
+ */
+int easy_set_url(CURL *, const char *url, bool tls, const char *ca_file);
+
+#endif

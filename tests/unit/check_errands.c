@@ -1,0 +1,523 @@
+/*
+ * Files, programs and HTTP exchanges as sources of credentials wish for them,
+ * for real: nothing blocks the loop, everything has an end, and nothing is
+ * left behind.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aws/fetch.h"
+#include "aws/file.h"
+#include "aws/run.h"
+#include "aws/words.h"
+#include "common/error.h"
+#include "http_stub.h"
+#include "suite.h"
+
+#define TIMEOUT_MS 10000
+
+struct told {
+	unsigned times;
+	int code;
+	int error;
+	int status;
+	size_t length;
+	char body[512];
+	char text[512];
+};
+
+static struct event_base *base;
+static struct told told;
+static char directory[] = "/tmp/check_errands.XXXXXX";
+static char path[128];
+
+static void
+open_all(void)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
+	base = event_base_new();
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	(void)snprintf(path, sizeof(path), "%s/file", directory);
+	told = (struct told){ .times = 0 };
+}
+
+static void
+close_all(void)
+{
+	(void)unlink(path);
+	ck_assert_int_eq(rmdir(directory), 0);
+	event_base_free(base);
+}
+
+static void
+on_done(void *arg, const struct errand_answer *a)
+{
+	(void)arg;
+	told.times++;
+	told.code = a->code;
+	told.error = a->error;
+	told.status = a->status;
+	told.length = a->body_length;
+	ck_assert_int_eq(a->body[a->body_length], '\0');
+	(void)snprintf(told.body, sizeof(told.body), "%s", a->body);
+	(void)snprintf(told.text, sizeof(told.text), "%s", a->text);
+}
+
+/* Goes round the loop until it has been told. */
+static void
+wait_told(void)
+{
+	ck_assert_uint_eq(told.times, 0);	/* not from within the start */
+	while (told.times == 0)
+		ck_assert_int_eq(event_base_loop(base, EVLOOP_ONCE), 0);
+	ck_assert_uint_eq(told.times, 1);
+	told.times = 0;
+}
+
+static void
+write_file(const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	(void)fputs(text, f);
+	(void)fclose(f);
+}
+
+/* ---- files ---- */
+
+static void
+do_file(struct errand *e)
+{
+	struct file *f;
+
+	e->path = path;
+	ck_assert_int_eq(file_start(base, e, on_done, NULL, &f), 0);
+	wait_told();
+}
+
+START_TEST(test_read)
+{
+	struct errand e = {
+		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 10,
+	};
+
+	open_all();
+	do_file(&e);
+	ck_assert_int_eq(told.code, DDBLOCK_E_SYSTEM);
+	ck_assert_int_eq(told.error, ENOENT);
+	write_file("0123456789");
+	do_file(&e);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_str_eq(told.body, "0123456789");
+	write_file("0123456789a");
+	do_file(&e);
+	ck_assert_int_eq(told.code, DDBLOCK_E_LIMIT);
+	ck_assert_str_eq(told.body, "");
+	write_file("");
+	do_file(&e);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_uint_eq(told.length, 0);
+	close_all();
+}
+END_TEST
+
+START_TEST(test_write)
+{
+	struct errand e = {
+		.kind = ERRAND_WRITE, .timeout_ms = TIMEOUT_MS,
+		.body = "secret", .body_length = 6,
+	};
+	struct errand again = {
+		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 10,
+	};
+	struct stat st;
+
+	open_all();
+	write_file("before");
+	(void)chmod(path, 0644);
+	do_file(&e);
+	ck_assert_int_eq(told.code, 0);
+	do_file(&again);
+	ck_assert_str_eq(told.body, "secret");
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0600);
+	close_all();
+}
+END_TEST
+
+/* What cannot be written leaves what was there, and nothing beside it. */
+START_TEST(test_write_fails)
+{
+	struct errand e = {
+		.kind = ERRAND_WRITE, .timeout_ms = TIMEOUT_MS,
+		.body = "x", .body_length = 1,
+	};
+
+	open_all();
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	do_file(&e);	/* a file cannot take the place of a directory */
+	ck_assert_int_eq(told.code, DDBLOCK_E_SYSTEM);
+	ck_assert_int_eq(told.error, EISDIR);
+	ck_assert_int_eq(rmdir(path), 0);
+	close_all();
+}
+END_TEST
+
+/* A pipe that nobody writes to. */
+START_TEST(test_read_of_a_pipe)
+{
+	struct errand e = {
+		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 10,
+	};
+
+	open_all();
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	do_file(&e);
+	ck_assert_uint_eq(told.length, 0);
+	close_all();
+}
+END_TEST
+
+START_TEST(test_file_stop)
+{
+	struct errand e = {
+		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 10, .path = path,
+	};
+	struct file *f;
+
+	open_all();
+	for (unsigned i = 0; i < 8; i++) {
+		ck_assert_int_eq(file_start(base, &e, on_done, NULL, &f), 0);
+		file_stop(f);
+	}
+	(void)event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert_uint_eq(told.times, 0);
+	close_all();
+}
+END_TEST
+
+/* ---- programs ---- */
+
+static void
+do_run(const char *command, uint32_t timeout_ms, size_t answer_max)
+{
+	const struct errand e = {
+		.kind = ERRAND_RUN, .timeout_ms = timeout_ms,
+		.answer_max = answer_max, .command = command,
+	};
+	const char *text;
+	struct run *p;
+
+	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text), 0);
+	wait_told();
+	/* No zombie, nor anything else of ours. */
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_int_eq(errno, ECHILD);
+}
+
+START_TEST(test_run)
+{
+	open_all();
+	do_run("printf 'a b'", TIMEOUT_MS, 100);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_int_eq(told.status, 0);
+	ck_assert_str_eq(told.body, "a b");
+	do_run("sh -c 'echo out; echo err >&2; exit 3'", TIMEOUT_MS, 100);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_int_eq(told.status, 3);
+	ck_assert_str_eq(told.body, "out\n");
+	do_run("sh -c 'kill -9 $$'", TIMEOUT_MS, 100);
+	ck_assert_int_eq(told.status, 128 + SIGKILL);
+	/* Its input is at its end. */
+	do_run("cat", TIMEOUT_MS, 100);
+	ck_assert_int_eq(told.status, 0);
+	ck_assert_uint_eq(told.length, 0);
+	close_all();
+}
+END_TEST
+
+/* Signals are as a program expects them, though ours are ignored. */
+START_TEST(test_run_has_plain_signals)
+{
+	open_all();
+	do_run("sh -c 'kill -PIPE $$; echo alive'", TIMEOUT_MS, 100);
+	ck_assert_int_eq(told.status, 128 + SIGPIPE);
+	close_all();
+}
+END_TEST
+
+START_TEST(test_run_too_long)
+{
+	open_all();
+	/* Its child has the pipe, too, and is killed with it. */
+	do_run("sh -c 'echo half; tail -f /dev/null & wait'", 50, 100);
+	ck_assert_int_eq(told.code, DDBLOCK_E_ACQUIRE_TIMEOUT);
+	ck_assert_str_eq(told.body, "");
+	close_all();
+}
+END_TEST
+
+START_TEST(test_run_prints_too_much)
+{
+	open_all();
+	do_run("yes", TIMEOUT_MS, 100000);
+	ck_assert_int_eq(told.code, DDBLOCK_E_LIMIT);
+	do_run("sh -c 'printf 0123456789'", TIMEOUT_MS, 9);
+	ck_assert_int_eq(told.code, DDBLOCK_E_LIMIT);
+	ck_assert_str_eq(told.body, "");
+	close_all();
+}
+END_TEST
+
+/* What goes on in the background with its output open is not waited for. */
+START_TEST(test_run_leaves_something_running)
+{
+	open_all();
+	do_run("sh -c 'echo done; (exec setsid tail -f /dev/null) & "
+	    "echo $! >&1'", TIMEOUT_MS, 100);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_int_eq(strncmp(told.body, "done\n", 5), 0);
+	ck_assert_int_eq(kill((pid_t)strtol(told.body + 5, NULL, 10),
+	    SIGKILL), 0);
+	close_all();
+}
+END_TEST
+
+START_TEST(test_run_refused)
+{
+	struct errand e = {
+		.kind = ERRAND_RUN, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 100, .command = "/nonexistent/program",
+	};
+	const char *text = "";
+	struct run *p;
+
+	open_all();
+	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text),
+	    DDBLOCK_E_SYSTEM);
+	ck_assert_str_eq(text, strerror(ENOENT));
+	e.command = "echo 'half";
+	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text),
+	    DDBLOCK_E_BAD_REQUEST);
+	ck_assert_ptr_nonnull(strstr(text, "has no end"));
+	close_all();
+}
+END_TEST
+
+START_TEST(test_run_stop)
+{
+	const struct errand e = {
+		.kind = ERRAND_RUN, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 100, .command = "tail -f /dev/null",
+	};
+	const char *text;
+	struct run *p;
+
+	open_all();
+	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text), 0);
+	run_stop(p);
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_uint_eq(told.times, 0);
+	close_all();
+}
+END_TEST
+
+START_TEST(test_words)
+{
+	static const struct {
+		const char *command, *words;
+	} rows[] = {
+		{ "a b", "a|b" },
+		{ "  a\tb\nc  ", "a|b|c" },
+		{ "'a b' \"c d\"", "a b|c d" },
+		{ "a'b'\"c\"d", "abcd" },
+		{ "\"a\\\"b\\\\c\\d\"", "a\"b\\c\\d" },
+		{ "'a\\'", "a\\" },
+		{ "a\\ b \\'", "a b|'" },
+		{ "'' x", "|x" },
+		{ "a#b $HOME *", "a#b|$HOME|*" },
+		{ "a 'b", NULL }, { "\"", NULL }, { "a\\", NULL },
+		{ "", NULL }, { "  ", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char all[128] = "";
+		struct words w;
+		const char *text;
+		int r = words_split(&w, rows[i].command, &text);
+
+		if (rows[i].words == NULL) {
+			ck_assert_int_eq(r, DDBLOCK_E_BAD_REQUEST);
+			continue;
+		}
+		ck_assert_int_eq(r, 0);
+		ck_assert_ptr_null(w.words[w.n_words]);
+		for (size_t j = 0, at = 0; j < w.n_words; j++)
+			at += (size_t)snprintf(all + at, sizeof(all) - at,
+			    "%s%s", j > 0 ? "|" : "", w.words[j]);
+		ck_assert_str_eq(all, rows[i].words);
+		words_done(&w);
+	}
+}
+END_TEST
+
+/* ---- HTTP ---- */
+
+static struct stub stub;
+
+/* @operation is what the server does (http_stub.h). */
+static void
+do_fetch(struct errand *e, const char *operation, const char *where)
+{
+	char target[64], url[128];
+	struct fetch *f;
+
+	(void)snprintf(target, sizeof(target), "DynamoDB_20120810.%s",
+	    operation);
+	(void)snprintf(url, sizeof(url), "http://%s:%u/latest/token?a=b",
+	    where, stub.port);
+	e->kind = ERRAND_FETCH;
+	e->url = url;
+	if (e->timeout_ms == 0)
+		e->timeout_ms = TIMEOUT_MS;
+	e->answer_max = 100;
+	e->headers[e->n_headers++] =
+	    (struct errand_header){ "X-Amz-Target", target };
+	ck_assert_int_eq(fetch_start(base, e, 1440938160, on_done, NULL, &f),
+	    0);
+	wait_told();
+}
+
+static bool
+sent(const char *part)
+{
+	return strstr(stub.last, part) != NULL;
+}
+
+START_TEST(test_fetch)
+{
+	struct errand get = { .method = "GET" };
+	struct errand put = { .method = "PUT" };
+	struct errand post = {
+		.method = "POST", .body = "a=b", .body_length = 3,
+		.headers = { { "Content-Type", "x/y" } }, .n_headers = 1,
+	};
+	struct errand refused = { .method = "GET" };
+
+	open_all();
+	stub_init(&stub, base);
+	do_fetch(&get, "Echo", "127.0.0.1");
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_int_eq(told.status, 200);
+	ck_assert(sent("GET /latest/token?a=b HTTP/1.1\r\n"));
+	do_fetch(&put, "Echo", "localhost");
+	ck_assert_int_eq(told.status, 200);
+	ck_assert(sent("PUT /latest/token?a=b HTTP/1.1\r\n"));
+	ck_assert(sent("\r\nContent-Length: 0\r\n"));
+	ck_assert(!sent("Content-Type"));
+	do_fetch(&post, "Echo", "127.0.0.1");
+	ck_assert_str_eq(told.body, "a=b");
+	ck_assert(sent("POST /latest/token?a=b HTTP/1.1\r\n"));
+	ck_assert(sent("\r\nContent-Type: x/y\r\n"));
+	ck_assert(!sent("Expect"));
+	do_fetch(&refused, "Refuse", "127.0.0.1");
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_int_eq(told.status, 400);
+	stub_done(&stub);
+	close_all();
+}
+END_TEST
+
+START_TEST(test_fetch_signed)
+{
+	struct credentials c = { .expires_ms = 0 };
+	char text[128];
+	struct errand e = {
+		.method = "POST", .body = "Action=AssumeRole",
+		.body_length = 17, .signer = &c, .service = "sts",
+		.region = "eu-central-1",
+	};
+
+	ck_assert_int_eq(credentials_set(&c, "AKID", "verysecret", "token",
+	    text, sizeof(text)), 0);
+	open_all();
+	stub_init(&stub, base);
+	do_fetch(&e, "Echo", "127.0.0.1");
+	ck_assert_int_eq(told.status, 200);
+	ck_assert(sent("\r\nX-Amz-Date: 20150830T123600Z\r\n"));
+	ck_assert(sent("\r\nX-Amz-Security-Token: token\r\n"));
+	ck_assert(sent("\r\nAuthorization: AWS4-HMAC-SHA256 "
+	    "Credential=AKID/20150830/eu-central-1/sts/aws4_request, "
+	    "SignedHeaders=host;x-amz-date;x-amz-security-token;"
+	    "x-amz-target, Signature="));
+	ck_assert(!sent("verysecret"));
+	stub_done(&stub);
+	credentials_done(&c);
+	close_all();
+}
+END_TEST
+
+START_TEST(test_fetch_fails)
+{
+	struct errand hang = { .method = "GET", .timeout_ms = 30 };
+	struct errand huge = { .method = "GET" };
+	struct errand closed = { .method = "GET" };
+	struct errand unknown = { .method = "GET" };
+	struct errand plain = {
+		.kind = ERRAND_FETCH, .method = "GET", .timeout_ms = 1000,
+		.url = "http://192.0.2.1/",
+	};
+	struct fetch *f;
+
+	open_all();
+	stub_init(&stub, base);
+	do_fetch(&hang, "Hang", "127.0.0.1");
+	ck_assert_int_eq(told.code, DDBLOCK_E_UNREACHABLE);
+	ck_assert_ptr_nonnull(strstr(told.text, "no answer within 30 ms"));
+	do_fetch(&huge, "Huge", "127.0.0.1");
+	ck_assert_int_eq(told.code, DDBLOCK_E_LIMIT);
+	ck_assert_str_eq(told.body, "");
+	do_fetch(&closed, "Close", "127.0.0.1");
+	ck_assert_int_eq(told.code, DDBLOCK_E_UNREACHABLE);
+	unknown.plain_allowed = true;
+	do_fetch(&unknown, "Echo", "nowhere.invalid");
+	ck_assert_int_eq(told.code, DDBLOCK_E_UNREACHABLE);
+	ck_assert_ptr_nonnull(strstr(told.text, "nowhere.invalid"));
+	/* What signs, or is a secret, does not go in the open. */
+	ck_assert_int_eq(fetch_start(base, &plain, 0, on_done, NULL, &f),
+	    DDBLOCK_E_BAD_REQUEST);
+	stub_done(&stub);
+	close_all();
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+		test_read, test_write, test_write_fails, test_read_of_a_pipe,
+		test_file_stop, test_run, test_run_has_plain_signals,
+		test_run_too_long, test_run_prints_too_much,
+		test_run_leaves_something_running, test_run_refused,
+		test_run_stop, test_words, test_fetch, test_fetch_signed,
+		test_fetch_fails, NULL,
+	};
+
+	return suite_run("errands", tests);
+}
