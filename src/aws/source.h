@@ -32,9 +32,9 @@ enum source_verdict {
 struct source_memory {
 	struct buffer metadata_token;	/* of IMDSv2 */
 	uint64_t metadata_until_ms;	/* wall time */
-	struct buffer sso_token;	/* the newest, as its file has it; empty:
-					 * the file has it itself */
-	char session_name[SOURCE_SESSION_MAX + 1]; /* of roles without one */
+	struct buffer sso_token;	/* the newest, as its file has it */
+	/* Of roles that name none. */
+	char session_name[SOURCE_SESSION_MAX + 1];
 };
 
 void source_memory_init(struct source_memory *);
@@ -77,6 +77,7 @@ struct source {
 	/* The source's own. */
 	unsigned step;
 	unsigned attempts;
+	bool renewed;		/* a token that was not accepted, once */
 	struct buffer url;
 	struct buffer body;
 	struct buffer token;	/* wiped */
