@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "aws/chain_internal.h"
+#include "aws/source_date.h"
 #include "common/error.h"
 
 /* What counts as not set if it is empty. */
@@ -39,14 +40,22 @@ chain_environment_keys(struct chain_search *s)
 	    "set)";
 	const char *id = keys_variable(s, "AWS_ACCESS_KEY_ID");
 	const char *token = keys_variable(s, "AWS_SECURITY_TOKEN");
+	const char *expires = keys_variable(s, "AWS_CREDENTIAL_EXPIRATION");
+	uint64_t expires_ms = 0;
+	int r;
 
 	if (id == NULL)
 		return CHAIN_ABSENT;
 	if (token == NULL)
 		token = keys_variable(s, "AWS_SESSION_TOKEN");
 	s->chain->source.kind = CHAIN_ENVIRONMENT;
-	return keys_set(s, id, keys_variable(s, "AWS_SECRET_ACCESS_KEY"),
-	    token, keys_variable(s, "AWS_ACCOUNT_ID"), where);
+	if (expires != NULL && !source_date_read(expires, &expires_ms))
+		return chain_fail(s, "%s: AWS_CREDENTIAL_EXPIRATION is no time "
+		    "such as 2026-01-31T12:00:00Z", where);
+	r = keys_set(s, id, keys_variable(s, "AWS_SECRET_ACCESS_KEY"), token,
+	    keys_variable(s, "AWS_ACCOUNT_ID"), where);
+	s->chain->source.keys.expires_ms = expires_ms;
+	return r;
 }
 
 int

@@ -66,4 +66,8 @@ int place_url(const struct place *, const char *service,
     const char *account_id, char *url, size_t url_size, char *text,
     size_t text_size);
 
+/* What requests to that URL are signed for: the region, but for "local", where
+ * they go to DynamoDB Local. Borrowed from the place, or static. */
+const char *place_signing_region(const struct place *, const char *service);
+
 #endif

@@ -57,3 +57,7 @@ def missing(reason):
 _reason = _find()
 if _reason:
     missing(_reason)
+
+import botocore  # noqa: E402  (only now can it be found)
+
+VERSION = botocore.__version__

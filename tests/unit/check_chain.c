@@ -147,6 +147,9 @@ START_TEST(test_keys)
 	    "credential_process = x\n"), "3 default keys a b - " EMPTY);
 	refuse(WORLD(.variables = { "AWS_ACCESS_KEY_ID=hidden" }),
 	    "no secret access key");
+	refuse(WORLD(.variables = { "AWS_ACCESS_KEY_ID=a",
+	    "AWS_SECRET_ACCESS_KEY=hidden",
+	    "AWS_CREDENTIAL_EXPIRATION=tomorrow" }), "is no time such as");
 	refuse(WORLD(.credentials = "[default]\naws_access_key_id = hidden\n",
 	    .config = "[default]\naws_secret_access_key = hidden\n"),
 	    "in the credentials file: there is no secret");

@@ -1,0 +1,272 @@
+/*
+ * Which region and which endpoint: where they may be said, and what follows
+ * from them. tests/aws/test_endpoints.py compares every region with botocore.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "aws/place.h"
+#include "common/error.h"
+#include "suite.h"
+
+#define WORLD_VARIABLES 8
+
+struct world {
+	struct place_settings settings;
+	const char *config;
+	const char *variables[WORLD_VARIABLES];	/* "NAME=VALUE" */
+};
+
+static const char *
+world_variable(void *arg, const char *name)
+{
+	const struct world *w = arg;
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < WORLD_VARIABLES && w->variables[i] != NULL; i++)
+		if (strncmp(w->variables[i], name, length) == 0 &&
+		    w->variables[i][length] == '=')
+			return w->variables[i] + length + 1;
+	return NULL;
+}
+
+static int
+resolve(struct world *w, struct place *ret, char *text, size_t size)
+{
+	struct chain_place p = {
+		.variable = world_variable, .variable_arg = w,
+	};
+	struct profiles *profiles;
+	int r;
+
+	ck_assert_int_eq(profiles_new(&profiles), 0);
+	if (w->config != NULL)
+		ck_assert_int_eq(profiles_read(profiles, PROFILE_CONFIG, "FILE",
+		    w->config, strlen(w->config), text, size), 0);
+	p.profiles = profiles;
+	r = place_resolve(&w->settings, &p, ret, text, size);
+	profiles_free(profiles);
+	return r;
+}
+
+static struct place
+place_of(struct world w)
+{
+	char text[512] = "";
+	struct place place;
+
+	ck_assert_msg(resolve(&w, &place, text, sizeof(text)) == 0, "%s", text);
+	return place;
+}
+
+static void
+refuse(struct world w, const char *expected)
+{
+	struct place place = { .region = "before" };
+	char text[512] = "";
+
+	ck_assert_int_eq(resolve(&w, &place, text, sizeof(text)),
+	    DDBLOCK_E_BAD_REQUEST);
+	ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
+	ck_assert_str_eq(place.region, "before");
+}
+
+#define WORLD(...) ((struct world){ __VA_ARGS__ })
+#define REGION "[default]\nregion = of-profile-1\n"
+
+START_TEST(test_region)
+{
+	struct place p;
+
+	ck_assert_str_eq(place_of(WORLD(.settings = { .region = "mine" },
+	    .variables = { "AWS_REGION=eu-west-1" })).region, "mine");
+	ck_assert_str_eq(place_of(WORLD(.config = REGION,
+	    .variables = { "AWS_DEFAULT_REGION=eu-west-2",
+	    "AWS_REGION=eu-west-1" })).region, "eu-west-1");
+	ck_assert_str_eq(place_of(WORLD(.config = REGION,
+	    .variables = { "AWS_DEFAULT_REGION=eu-west-2",
+	    "AWS_REGION=" })).region, "eu-west-2");
+	ck_assert_str_eq(place_of(WORLD(.config = REGION)).region,
+	    "of-profile-1");
+	p = place_of(WORLD(.config = ""));
+	ck_assert_str_eq(p.region, "");
+	ck_assert(p.metadata);
+	ck_assert(!place_of(WORLD(
+	    .variables = { "AWS_EC2_METADATA_DISABLED=true" })).metadata);
+	p = place_of(WORLD(.variables = { "AWS_REGION=fips-us-east-1" }));
+	ck_assert_str_eq(p.region, "us-east-1");
+	ck_assert(p.fips);
+	p = place_of(WORLD(.variables = { "AWS_REGION=us-gov-west-1-fips" }));
+	ck_assert_str_eq(p.region, "us-gov-west-1");
+	ck_assert(p.fips);
+	refuse(WORLD(.variables = { "AWS_REGION=EU west" }), "AWS_REGION is");
+	refuse(WORLD(.variables = { "AWS_REGION=fips-" }), "AWS_REGION is");
+	refuse(WORLD(.settings = { .region =
+	    "a-region-that-is-longer-than-any-one-is" }), "region is");
+	refuse(WORLD(.variables = { "AWS_PROFILE=none" }), "no profile");
+}
+END_TEST
+
+#define SERVICES "[default]\nservices = s\nendpoint_url = http://profile\n" \
+	"[services s]\ndynamodb =\n  endpoint_url = http://service\n" \
+	"sso_oidc =\n  endpoint_url = http://oidc\n"
+
+START_TEST(test_endpoints)
+{
+	struct place p = place_of(WORLD(.config = SERVICES));
+
+	ck_assert_str_eq(p.endpoint, "http://service");
+	ck_assert_str_eq(p.sts_endpoint, "http://profile");
+	ck_assert_str_eq(p.sso_endpoint, "http://profile");
+	ck_assert_str_eq(p.sso_oidc_endpoint, "http://oidc");
+	p = place_of(WORLD(.config = SERVICES,
+	    .settings = { .endpoint = "http://mine" },
+	    .variables = { "AWS_ENDPOINT_URL_STS=http://sts",
+	    "AWS_ENDPOINT_URL=http://all", "AWS_ENDPOINT_URL_SSO=" }));
+	ck_assert_str_eq(p.endpoint, "http://mine");
+	ck_assert_str_eq(p.sts_endpoint, "http://sts");
+	ck_assert_str_eq(p.sso_endpoint, "http://all");
+	ck_assert_str_eq(p.sso_oidc_endpoint, "http://all");
+	p = place_of(WORLD(.config = SERVICES,
+	    .settings = { .endpoint = "http://mine" }, .variables = {
+	    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=True",
+	    "AWS_ENDPOINT_URL=http://all" }));
+	ck_assert_str_eq(p.endpoint, "http://mine");
+	ck_assert_str_eq(p.sts_endpoint, "");
+	refuse(WORLD(.config = "[default]\nservices = t\n[services s]\n"),
+	    "no section [services t]");
+}
+END_TEST
+
+START_TEST(test_the_rest)
+{
+	char longer[2048] = "AWS_CA_BUNDLE=";
+	struct place p = place_of(WORLD(.config = "[default]\n"
+	    "use_fips_endpoint = true\nuse_dualstack_endpoint = TRUE\n"
+	    "account_id_endpoint_mode = Required\nca_bundle = /ca\n"));
+
+	ck_assert(p.fips && p.dual_stack);
+	ck_assert_int_eq(p.account_mode, PLACE_ACCOUNT_REQUIRED);
+	ck_assert_str_eq(p.ca_file, "/ca");
+	p = place_of(WORLD(.config = "[default]\nuse_fips_endpoint = true\n",
+	    .settings = { .ca_file = "/mine" }, .variables = {
+	    "AWS_USE_FIPS_ENDPOINT=false", "AWS_CA_BUNDLE=/theirs",
+	    "AWS_ACCOUNT_ID_ENDPOINT_MODE=disabled" }));
+	ck_assert(!p.fips && !p.dual_stack);
+	ck_assert_int_eq(p.account_mode, PLACE_ACCOUNT_DISABLED);
+	ck_assert_str_eq(p.ca_file, "/mine");
+	refuse(WORLD(.variables = { "AWS_ACCOUNT_ID_ENDPOINT_MODE=" }),
+	    "preferred, required and disabled");
+	memset(longer + 14, 'x', sizeof(longer) - 15);
+	refuse(WORLD(.variables = { longer }), "AWS_CA_BUNDLE is longer");
+}
+END_TEST
+
+static void
+expect(struct place p, const char *service, const char *account,
+    const char *expected)
+{
+	char url[PLACE_URL_MAX], text[512] = "";
+
+	ck_assert_msg(place_url(&p, service, account, url, sizeof(url), text,
+	    sizeof(text)) == 0, "%s", text);
+	ck_assert_str_eq(url, expected);
+}
+
+static void
+expect_none(struct place p, const char *service, const char *account,
+    const char *expected)
+{
+	char url[PLACE_URL_MAX] = "before", text[512] = "";
+
+	ck_assert_int_eq(place_url(&p, service, account, url, sizeof(url),
+	    text, sizeof(text)), DDBLOCK_E_BAD_REQUEST);
+	ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
+}
+
+#define PLACE(r, ...) ((struct place){ .region = r, __VA_ARGS__ })
+#define ACCOUNT "123456789012"
+
+START_TEST(test_urls)
+{
+	expect(PLACE("eu-central-1", .fips = false), "dynamodb", NULL,
+	    "https://dynamodb.eu-central-1.amazonaws.com");
+	expect(PLACE("eu-central-1", .fips = false), "dynamodb", ACCOUNT,
+	    "https://" ACCOUNT ".ddb.eu-central-1.amazonaws.com");
+	expect(PLACE("eu-central-1", .dual_stack = true), "dynamodb", ACCOUNT,
+	    "https://" ACCOUNT ".ddb.eu-central-1.api.aws");
+	expect(PLACE("eu-central-1", .fips = true), "dynamodb", ACCOUNT,
+	    "https://dynamodb-fips.eu-central-1.amazonaws.com");
+	expect(PLACE("us-gov-west-1", .fips = true), "dynamodb", NULL,
+	    "https://dynamodb.us-gov-west-1.amazonaws.com");
+	expect(PLACE("us-gov-west-1", .fips = true, .dual_stack = true), "sts",
+	    NULL, "https://sts-fips.us-gov-west-1.api.aws");
+	expect(PLACE("cn-north-1", .dual_stack = true), "sso", ACCOUNT,
+	    "https://portal.sso.cn-north-1.api.amazonwebservices.com.cn");
+	expect(PLACE("eusc-de-east-1", .fips = false), "oidc", ACCOUNT,
+	    "https://oidc.eusc-de-east-1.amazonaws.eu");
+	expect(PLACE("us-iso-east-1", .fips = false), "dynamodb", ACCOUNT,
+	    "https://dynamodb.us-iso-east-1.c2s.ic.gov");
+	expect(PLACE("us-east-1", .endpoint = "http://mine:1/"), "dynamodb",
+	    ACCOUNT, "http://mine:1/");
+	expect(PLACE("", .sts_endpoint = "http://mine"), "sts", NULL,
+	    "http://mine");
+	expect(PLACE("local", .fips = false), "dynamodb", ACCOUNT,
+	    "http://localhost:8000");
+	expect(PLACE("local", .fips = false), "sts", NULL,
+	    "https://sts.local.amazonaws.com");
+	expect(PLACE("eu-central-1",
+	    .account_mode = PLACE_ACCOUNT_DISABLED), "dynamodb", ACCOUNT,
+	    "https://dynamodb.eu-central-1.amazonaws.com");
+}
+END_TEST
+
+START_TEST(test_what_has_no_url)
+{
+	expect_none(PLACE("", .fips = false), "dynamodb", NULL, "no region");
+	expect_none(PLACE("us-east-1", .fips = false), "s3", NULL, "service");
+	expect_none(PLACE("local", .fips = true), "dynamodb", NULL, "local");
+	expect_none(PLACE("us-east-1", .endpoint = "http://x", .fips = true),
+	    "dynamodb", NULL, "FIPS wished for");
+	expect_none(PLACE("us-east-1", .sts_endpoint = "http://x",
+	    .dual_stack = true), "sts", NULL, "dual stack wished for");
+	expect_none(PLACE("us-east-1",
+	    .endpoint = "https://dynamodb.us-east-1.api.aws/"), "dynamodb",
+	    NULL, "a dual-stack one");
+	expect_none(PLACE("us-east-1",
+	    .account_mode = PLACE_ACCOUNT_REQUIRED), "dynamodb", NULL,
+	    "which account");
+	expect_none(PLACE("us-east-1", .fips = true,
+	    .account_mode = PLACE_ACCOUNT_REQUIRED), "dynamodb", ACCOUNT,
+	    "with FIPS");
+	expect_none(PLACE("us-iso-east-1",
+	    .account_mode = PLACE_ACCOUNT_REQUIRED), "dynamodb", ACCOUNT,
+	    "in this region");
+	expect_none(PLACE("us-east-1", .fips = false), "dynamodb", "1.evil/",
+	    "twelve digits");
+}
+END_TEST
+
+START_TEST(test_what_is_signed_for)
+{
+	struct place p = PLACE("local", .fips = false);
+
+	ck_assert_str_eq(place_signing_region(&p, "dynamodb"), "us-east-1");
+	ck_assert_str_eq(place_signing_region(&p, "sts"), "local");
+	p = PLACE("local", .endpoint = "http://mine");
+	ck_assert_str_eq(place_signing_region(&p, "dynamodb"), "local");
+	p = PLACE("eu-west-1", .endpoint = "http://mine");
+	ck_assert_str_eq(place_signing_region(&p, "dynamodb"), "eu-west-1");
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+		test_region, test_endpoints, test_the_rest, test_urls,
+		test_what_has_no_url, test_what_is_signed_for, NULL,
+	};
+
+	return suite_run("place", tests);
+}
