@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "aws/place.h"
 #include "aws/place_partitions.h"
@@ -111,16 +110,14 @@ rules_is_dual_stack_host(const struct rules *u)
 	(void)snprintf(expected, sizeof(expected), "%s.%s.%s", u->prefix,
 	    u->place->region, u->partition->dual_stack_suffix);
 	return strlen(expected) == length &&
-	    strncasecmp(host, expected, length) == 0;
+	    memcmp(host, expected, length) == 0;
 }
 
+/* It wins over wishes for FIPS and dual stack, as in a client of botocore: the
+ * endpoint in one's own network is what it is. */
 static int
 rules_override(struct rules *u, char *url, size_t url_size)
 {
-	if (u->place->fips || u->place->dual_stack)
-		return rules_fail(u, "an endpoint is configured and %s wished "
-		    "for, too: only one of the two can be",
-		    u->place->fips ? "FIPS" : "dual stack");
 	if (u->dynamodb && u->place->region[0] != '\0' &&
 	    rules_is_dual_stack_host(u))
 		return rules_fail(u, "the endpoint that is configured is a "

@@ -209,6 +209,8 @@ START_TEST(test_urls)
 	    "https://dynamodb.us-iso-east-1.c2s.ic.gov");
 	expect(PLACE("us-east-1", .endpoint = "http://mine:1/"), "dynamodb",
 	    ACCOUNT, "http://mine:1/");
+	expect(PLACE("us-east-1", .endpoint = "http://mine", .fips = true,
+	    .dual_stack = true), "dynamodb", NULL, "http://mine");
 	expect(PLACE("", .sts_endpoint = "http://mine"), "sts", NULL,
 	    "http://mine");
 	expect(PLACE("local", .fips = false), "dynamodb", ACCOUNT,
@@ -226,10 +228,6 @@ START_TEST(test_what_has_no_url)
 	expect_none(PLACE("", .fips = false), "dynamodb", NULL, "no region");
 	expect_none(PLACE("us-east-1", .fips = false), "s3", NULL, "service");
 	expect_none(PLACE("local", .fips = true), "dynamodb", NULL, "local");
-	expect_none(PLACE("us-east-1", .endpoint = "http://x", .fips = true),
-	    "dynamodb", NULL, "FIPS wished for");
-	expect_none(PLACE("us-east-1", .sts_endpoint = "http://x",
-	    .dual_stack = true), "sts", NULL, "dual stack wished for");
 	expect_none(PLACE("us-east-1",
 	    .endpoint = "https://dynamodb.us-east-1.api.aws/"), "dynamodb",
 	    NULL, "a dual-stack one");
