@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /*
- * A status of 0 means that no whole answer came; then @code is
- * DDBLOCK_E_UNREACHABLE, or what stands in the way of sending anything;
- * @text says why, and @maybe_applied is false only if not a byte of the
- * request can have left.
+ * A status of 0 means that no answer came that is whole and undamaged; then
+ * @code is DDBLOCK_E_UNREACHABLE, or what stands in the way of sending
+ * anything; @text says why, and @maybe_applied is false only if not a byte of
+ * the request can have left.
  */
 struct aws_answer {
 	int status;
@@ -22,6 +22,7 @@ struct aws_answer {
 	const char *body;
 	size_t body_length;
 	const char *text;	/* never NULL */
+	uint64_t retry_after_ms;	/* the endpoint's wish; 0: none */
 	uint64_t sent_ms;	/* boot time at which it was put on the wire */
 	uint32_t signer;	/* aws_client_signer() */
 };

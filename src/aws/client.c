@@ -69,6 +69,7 @@ struct aws_client {
 	bool allow_plain_http;
 	resolver_lookup_fn lookup;
 	struct resolver *resolver;	/* NULL: nothing to resolve */
+	struct tls tls;
 	struct skew skew;
 	struct lane lanes[AWS_LANES];
 	bool curl;			/* libcurl is set up for us */
@@ -192,8 +193,9 @@ client_on_finished(void *arg, CURL *easy, CURLcode result)
 	c = t->call;
 	transfer_result(t, result, &a);
 	a.sent_ms = c->sent_ms;
-	if (t->date_s > 0)
-		skew_learn(&s->skew, c->sent_ms, clock_boot_ms(), t->date_s);
+	if (t->response.date_s > 0)
+		skew_learn(&s->skew, c->sent_ms, clock_boot_ms(),
+		    t->response.date_s);
 	if (t->addresses_number != 0 && t->route == s->routes)
 		l->addresses_number = t->addresses_number;
 	if (s->resolver != NULL && (result == CURLE_COULDNT_CONNECT ||
@@ -217,7 +219,8 @@ client_take_transfer(struct lane *l)
 	if (t != NULL) {
 		l->idle = t->next;
 	} else if (l->n_transfers < l->transfers_max) {
-		if (transfer_new(l->client->connect_timeout_ms, &t) < 0)
+		if (transfer_new(&l->client->tls,
+		    l->client->connect_timeout_ms, &t) < 0)
 			return NULL;
 		l->n_transfers++;
 	}
@@ -411,7 +414,9 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 	    "dynamodb");
 	s->curl = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 	r = s->service == NULL ? DDBLOCK_E_NOMEM :
-	    s->curl ? client_init_lanes(s, config) : DDBLOCK_E_SYSTEM;
+	    s->curl ? tls_init(&s->tls) : DDBLOCK_E_SYSTEM;
+	if (r == 0)
+		r = client_init_lanes(s, config);
 	if (r < 0) {
 		aws_client_free(s);
 		return r;
@@ -521,6 +526,7 @@ aws_client_free(struct aws_client *s)
 		return;
 	for (size_t i = 0; i < AWS_LANES; i++)
 		client_done_lane(&s->lanes[i]);
+	tls_done(&s->tls);
 	resolver_free(s->resolver);
 	origin_unref(s->origin);
 	free(s->service);

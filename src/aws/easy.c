@@ -23,7 +23,9 @@ easy_new(uint64_t connect_timeout_ms)
 	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
 	    (long)connect_timeout_ms);
 	if (curl_easy_setopt(e, CURLOPT_USERAGENT,
-	    PACKAGE_NAME "/" PACKAGE_VERSION) != CURLE_OK) {
+	    PACKAGE_NAME "/" PACKAGE_VERSION) != CURLE_OK ||
+	    curl_easy_setopt(e, CURLOPT_SSLVERSION,
+	    (long)CURL_SSLVERSION_TLSv1_2) != CURLE_OK) {
 		curl_easy_cleanup(e);
 		return NULL;
 	}

@@ -1,6 +1,7 @@
 /*
  * What all our curl handles have in common: nothing of the environment counts
- * (neither a proxy nor .netrc), and who is trusted is said in one place.
+ * (neither a proxy nor .netrc), TLS is 1.2 at the least, and who is trusted is
+ * said in one place.
  */
 #ifndef DDBLOCKD_AWS_EASY_H
 #define DDBLOCKD_AWS_EASY_H

@@ -17,12 +17,14 @@
 #include "aws/pool.h"
 #include "aws/resolver.h"
 #include "aws/sigv4.h"
+#include "aws/tls.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/error.h"
 
 #define FETCH_HEADERS_MAX (ERRAND_HEADERS_MAX + 5)
-#define FETCH_TEXT_MAX 640
+#define FETCH_TEXT_MAX 832
+#define FETCH_TLS_TEXT_MAX (CURL_ERROR_SIZE + 256)
 #define FETCH_LINES_MAX (64 * 1024)
 
 struct fetch {
@@ -122,13 +124,19 @@ static void
 fetch_on_finished(void *arg, CURL *easy, CURLcode result)
 {
 	struct fetch *f = arg;
+	char text[FETCH_TLS_TEXT_MAX];
+	const char *reason = NULL;
 	long status = 0;
 
 	f->running = false;
 	if (result == CURLE_OK)
 		(void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	f->status = (int)status;
-	fetch_end(f, status == 0 ? fetch_reason(f, result) : NULL);
+	if (status == 0)
+		reason = tls_reason(easy, result, f->error,
+		    f->errand->ca_file, text, sizeof(text)) ?
+		    text : fetch_reason(f, result);
+	fetch_end(f, reason);
 }
 
 static size_t

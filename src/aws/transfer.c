@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "aws/easy.h"
 #include "common/error.h"
 
 #define TRANSFER_BUFFER_BYTES 16384L
 #define TRANSFER_KEEP_BYTES 65536	/* of an answer's buffer */
+#define TRANSFER_REASON_MAX (RESPONSE_TEXT_MAX + CURL_ERROR_SIZE)
 #define TRANSFER_LIFE_MAX_S 3600L	/* follow the name from time to time */
 
 static size_t
@@ -54,24 +54,13 @@ transfer_write(char *from, size_t size, size_t n, void *arg)
 	return buffer_append(&t->answer, from, size * n) == 0 ? size * n : 0;
 }
 
-/* Only Date is of interest. It is not NUL-terminated. */
 static size_t
 transfer_header(char *line, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
-	size_t length = size * n;
-	char date[64];
 
-	if (length > 5 && length < sizeof(date) &&
-	    strncasecmp(line, "date:", 5) == 0) {
-		time_t value;
-
-		memcpy(date, line + 5, length - 5);
-		date[length - 5] = '\0';
-		value = curl_getdate(date, NULL);
-		t->date_s = value > 0 ? (int64_t)value : 0;
-	}
-	return length;
+	response_take_line(&t->response, line, size * n);
+	return size * n;
 }
 
 /* Whose order in the list is of no importance. */
@@ -81,10 +70,12 @@ transfer_link_headers(struct transfer *t)
 	static char type[] = "Content-Type: application/x-amz-json-1.0";
 	static char no_expect[] = "Expect:";
 	static char no_accept[] = "Accept:";
+	static char as_it_is[] = "Accept-Encoding: identity";
 	struct buffer *token = &t->origin->token_line;
 	char *lines[TRANSFER_HEADERS] = {
 		t->origin->host_line, type, t->date_line, t->target_line,
-		no_expect, no_accept, t->authorization_line.data, token->data,
+		no_expect, no_accept, as_it_is, t->authorization_line.data,
+		token->data,
 	};
 	size_t n = token->data != NULL ? TRANSFER_HEADERS :
 	    TRANSFER_HEADERS - 1;
@@ -145,7 +136,8 @@ transfer_set_options(struct transfer *t)
 }
 
 int
-transfer_new(uint64_t connect_timeout_ms, struct transfer **ret)
+transfer_new(const struct tls *tls, uint64_t connect_timeout_ms,
+    struct transfer **ret)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
 
@@ -155,7 +147,7 @@ transfer_new(uint64_t connect_timeout_ms, struct transfer **ret)
 	buffer_init(&t->addresses, SIGV4_TEXT_MAX);
 	buffer_init(&t->answer, TRANSFER_ANSWER_MAX);
 	t->easy = easy_new(connect_timeout_ms);
-	if (t->easy == NULL) {
+	if (t->easy == NULL || tls_share(tls, t->easy) < 0) {
 		transfer_free(t);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -249,7 +241,7 @@ transfer_begin(struct transfer *t, struct origin *origin,
 	t->body_length = body_length;
 	t->body_sent = 0;
 	t->body_taken = false;
-	t->date_s = 0;
+	t->response = (struct response){ .date_s = 0 };
 	t->error[0] = '\0';
 	(void)snprintf(t->target_line, sizeof(t->target_line),
 	    "X-Amz-Target: DynamoDB_20120810.%s", operation);
@@ -269,37 +261,60 @@ transfer_begin(struct transfer *t, struct origin *origin,
 	return 0;
 }
 
-static const char *
-transfer_reason(const struct transfer *t, CURLcode result)
+static void
+transfer_reason(struct transfer *t, CURLcode result, char *text, size_t size)
 {
+	const char *reason;
+
+	if (tls_reason(t->easy, result, t->error, t->origin->ca_file, text,
+	    size))
+		return;
 	if (buffer_failed(&t->answer) < 0)
-		return "the answer is too large";
-	switch (result) {
-	case CURLE_SEND_FAIL_REWIND:
-	case CURLE_GOT_NOTHING:
-		return "the connection was closed without an answer";
-	case CURLE_PARTIAL_FILE:
-		return "the answer was cut off";
-	default:
-		return t->error[0] != '\0' ? t->error :
-		    curl_easy_strerror(result);
+		reason = "the answer is too large";
+	else if (result == CURLE_SEND_FAIL_REWIND ||
+	    result == CURLE_GOT_NOTHING)
+		reason = "the connection was closed without an answer";
+	else if (result == CURLE_PARTIAL_FILE)
+		reason = "the answer was cut off";
+	else if (t->error[0] != '\0')
+		reason = t->error;
+	else
+		reason = curl_easy_strerror(result);
+	(void)snprintf(text, size, "%s", reason);
+}
+
+/* True: there is an answer, whole. Else the reason is in @reason. */
+static bool
+transfer_is_answered(struct transfer *t, CURLcode result, long status,
+    char reason[TRANSFER_REASON_MAX])
+{
+	if (result != CURLE_OK || status <= 0) {
+		transfer_reason(t, result, reason, TRANSFER_REASON_MAX);
+		return false;
 	}
+	if (response_check(&t->response, (int)status,
+	    t->answer.data != NULL ? t->answer.data : "", t->answer.length,
+	    reason))
+		return true;
+	/* Whose clock that is nobody knows. */
+	t->response.date_s = 0;
+	return false;
 }
 
 void
 transfer_result(struct transfer *t, CURLcode result, struct aws_answer *ret)
 {
+	char reason[TRANSFER_REASON_MAX];
 	long status = 0;
 
 	*ret = (struct aws_answer){
 		.text = "", .body = "", .signer = t->origin->number,
 	};
-	if (result == CURLE_OK)
-		(void)curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE,
-		    &status);
-	if (status > 0) {
+	(void)curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (transfer_is_answered(t, result, status, reason)) {
 		ret->status = (int)status;
 		ret->maybe_applied = true;
+		ret->retry_after_ms = t->response.retry_after_ms;
 		if (t->answer.data != NULL)
 			ret->body = t->answer.data;
 		ret->body_length = t->answer.length;
@@ -308,7 +323,7 @@ transfer_result(struct transfer *t, CURLcode result, struct aws_answer *ret)
 	ret->code = DDBLOCK_E_UNREACHABLE;
 	ret->maybe_applied = t->body_taken;
 	(void)snprintf(t->text, sizeof(t->text), "%s: %s",
-	    t->origin->endpoint.authority, transfer_reason(t, result));
+	    t->origin->endpoint.authority, reason);
 	ret->text = t->text;
 }
 

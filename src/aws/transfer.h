@@ -12,12 +12,14 @@
 
 #include "aws/client.h"
 #include "aws/origin.h"
+#include "aws/response.h"
 #include "aws/sigv4.h"
+#include "aws/tls.h"
 #include "common/buffer.h"
 
 #define TRANSFER_ANSWER_MAX (20 * 1024 * 1024)
-#define TRANSFER_TEXT_MAX 640
-#define TRANSFER_HEADERS 8
+#define TRANSFER_TEXT_MAX 832
+#define TRANSFER_HEADERS 9
 #define TRANSFER_OPERATION_MAX 63
 #define TRANSFER_IDLE_MAX_S 55	/* below what front ends allow */
 
@@ -44,13 +46,14 @@ struct transfer {
 
 	/* The answer. */
 	struct buffer answer;
-	int64_t date_s;			/* of its Date; 0: none */
+	struct response response;
 	char error[CURL_ERROR_SIZE];
 	char text[TRANSFER_TEXT_MAX];
 };
 
 /* DDBLOCK_E_NOMEM */
-int transfer_new(uint64_t connect_timeout_ms, struct transfer **ret);
+int transfer_new(const struct tls *, uint64_t connect_timeout_ms,
+    struct transfer **ret);
 void transfer_free(struct transfer *);
 
 /*

@@ -16,6 +16,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OK_HEAD "HTTP/1.1 200 OK\r\n"
+
+/* Answers that are always the same. */
+static const struct {
+	const char *operation;
+	const char *answer;
+	bool closes;
+} stub_fixed[] = {
+	{ "Sum\r", OK_HEAD "Content-Type: application/x-amz-json-1.0\r\n"
+	    "x-amz-crc32: 2745614147\r\nContent-Length: 2\r\n\r\n{}", false },
+	{ "SumWrong\r", OK_HEAD "X-Amz-CRC32: 2745614146\r\n"
+	    "Date: Thu, 01 Jan 2032 00:00:00 GMT\r\n"
+	    "Content-Length: 2\r\n\r\n{}", false },
+	{ "SumStrange\r", OK_HEAD "x-amz-crc32: 0xa3a6bf43\r\n"
+	    "Content-Length: 2\r\n\r\n{}", false },
+	{ "SumLong\r", OK_HEAD "x-amz-crc32: 7040581443\r\n"
+	    "Content-Length: 2\r\n\r\n{}", false },
+	{ "SumRefused\r", "HTTP/1.1 400 Bad Request\r\nx-amz-crc32: 1\r\n"
+	    "Content-Length: 54\r\n\r\n{\"__type\":\"a#"
+	    "ConditionalCheckFailedException\",\"x\":\"y\"}", false },
+	{ "Compressed\r", OK_HEAD "Content-Encoding: gzip\r\n"
+	    "Content-Length: 4\r\n\r\n\x1f\x8b\x08\x01", false },
+	{ "AsItIs\r", OK_HEAD "Content-Encoding: identity\r\n"
+	    "Content-Length: 2\r\n\r\n{}", false },
+	{ "Portal\r", OK_HEAD "Content-Type: text/html; charset=utf-8\r\n"
+	    "Content-Length: 6\r\n\r\n<html>", false },
+	{ "PortalRefuses\r", "HTTP/1.1 403 No\r\nContent-Type: text/html\r\n"
+	    "Content-Length: 6\r\n\r\n<html>", false },
+	{ "Chunks\r", OK_HEAD "Transfer-Encoding: chunked\r\n"
+	    "x-amz-crc32: 2745614147\r\n\r\n1\r\n{\r\n1\r\n}\r\n"
+	    "0\r\n\r\n", false },
+	{ "ChunksCut\r", OK_HEAD "Transfer-Encoding: chunked\r\n\r\n"
+	    "2\r\n{}\r\n", true },
+	{ "ChunksStrange\r", OK_HEAD "Transfer-Encoding: chunked\r\n\r\n"
+	    "zz\r\n{}\r\n0\r\n\r\n", true },
+	{ "Continue\r", "HTTP/1.1 100 Continue\r\nx-amz-crc32: 7\r\n\r\n"
+	    OK_HEAD "Content-Length: 2\r\n\r\n{}", false },
+	{ "Later\r", "HTTP/1.1 503 Slow\r\nx-amz-retry-after: 1500\r\n"
+	    "Content-Length: 0\r\n\r\n", false },
+	{ "LaterNegative\r", "HTTP/1.1 503 Slow\r\n"
+	    "x-amz-retry-after: -7\r\nContent-Length: 0\r\n\r\n", false },
+};
+
 static void
 stub_close(struct stub *s, struct bufferevent *b)
 {
@@ -54,6 +97,28 @@ stub_flush_and_close(struct stub *s, struct bufferevent *b)
 
 /* True if the connection is gone. */
 static bool
+stub_obey_table(struct stub *s, struct bufferevent *b, const char *operation)
+{
+	struct evbuffer *out = bufferevent_get_output(b);
+	size_t n = sizeof(stub_fixed) / sizeof(stub_fixed[0]);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = stub_fixed[i].operation;
+
+		if (strncmp(operation, name, strlen(name)) != 0)
+			continue;
+		evbuffer_add(out, stub_fixed[i].answer,
+		    strlen(stub_fixed[i].answer));
+		if (!stub_fixed[i].closes)
+			return false;
+		stub_flush_and_close(s, b);
+		return true;
+	}
+	return false;
+}
+
+/* True if the connection is gone. */
+static bool
 stub_obey(struct stub *s, struct bufferevent *b, const char *operation,
     const char *body, size_t length)
 {
@@ -88,6 +153,8 @@ stub_obey(struct stub *s, struct bufferevent *b, const char *operation,
 			evbuffer_add_reference(out, chunk, sizeof(chunk), NULL,
 			    NULL);
 		}
+	} else {
+		return stub_obey_table(s, b, operation);
 	}
 	/* "Hang" gets nothing. */
 	return false;
@@ -134,7 +201,8 @@ stub_on_read(struct bufferevent *b, void *arg)
 static void
 stub_on_event(struct bufferevent *b, short what, void *arg)
 {
-	(void)what;
+	if ((what & BEV_EVENT_CONNECTED) != 0)
+		return;		/* the end of a handshake */
 	stub_close(arg, b);
 }
 
@@ -143,8 +211,8 @@ stub_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
     struct sockaddr *address, int length, void *arg)
 {
 	struct stub *s = arg;
-	struct bufferevent *b = bufferevent_socket_new(s->base, fd,
-	    BEV_OPT_CLOSE_ON_FREE);
+	struct bufferevent *b = s->speak != NULL ? s->speak(s, fd) :
+	    bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE);
 
 	(void)listener;
 	(void)address;

@@ -10,6 +10,8 @@
  *   Truncate   less than its Content-Length says, then closes
  *   Huge       30 MB
  *   Hang       nothing
+ *
+ * and some that are sent as they stand in a table (stub_fixed).
  */
 #ifndef DDBLOCKD_TESTS_HTTP_STUB_H
 #define DDBLOCKD_TESTS_HTTP_STUB_H
@@ -33,6 +35,10 @@ struct stub {
 	char date[64];			/* of the answers; empty: none */
 	struct bufferevent *open[STUB_CONNECTIONS_MAX];
 	size_t n_open;
+
+	/* How to speak on a new connection; NULL: as it is. */
+	struct bufferevent *(*speak)(struct stub *, int fd);
+	void *arg;			/* of that */
 };
 
 void stub_init(struct stub *, struct event_base *);

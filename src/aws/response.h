@@ -1,0 +1,39 @@
+/*
+ * What the headers of an answer say of it, and whether its body is what was
+ * sent. What arrives damaged, or is somebody else's, is no answer at all: then
+ * nobody knows whether the request was carried out.
+ */
+#ifndef DDBLOCKD_AWS_RESPONSE_H
+#define DDBLOCKD_AWS_RESPONSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RESPONSE_VALUE_MAX 64
+#define RESPONSE_TEXT_MAX 256
+
+struct response {
+	int64_t date_s;			/* 0: it has none */
+	uint64_t retry_after_ms;	/* of x-amz-retry-after; 0: none */
+	bool has_crc32;
+	bool bad_crc32;			/* that is no number */
+	uint32_t crc32;
+	char type[RESPONSE_VALUE_MAX];		/* of the content; "": none */
+	char encoding[RESPONSE_VALUE_MAX];	/* "": as it is */
+};
+
+/*
+ * One line of the head, as it came: not NUL-terminated, CR and LF included.
+ * A status line begins anew: what came before it was an interim answer's.
+ */
+void response_take_line(struct response *, const char *line, size_t length);
+
+/*
+ * Is @body what was sent, and by whom it should be? If not, the reason is in
+ * @text (RESPONSE_TEXT_MAX), without a word of the body.
+ */
+bool response_check(const struct response *, int status, const char *body,
+    size_t body_length, char *text);
+
+#endif
