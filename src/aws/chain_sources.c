@@ -61,6 +61,8 @@ chain_web_identity(struct chain_search *s, const char *profile)
 
 /* ---- SSO ---- */
 
+#define SSO_OF_SESSION 2	/* settings that a session has itself */
+
 /* The profile's value, which must agree with the session's if both are there;
  * NULL: in neither. */
 static const char *
@@ -110,6 +112,10 @@ chain_sso(struct chain_search *s, const char *profile)
 			return chain_fail(s, "profile \"%.64s\": %s is another "
 			    "than in [sso-session %.64s]", profile, keys[i],
 			    session);
+		/* A session's token is got from where the session says. */
+		if (i < SSO_OF_SESSION && session != NULL)
+			value = profiles_get(s->place->profiles,
+			    PROFILE_SECTION_SSO_SESSION, session, keys[i]);
 		if (!sources_given(value))
 			return chain_fail(s, "profile \"%.64s\" is for SSO, "
 			    "but %s is missing (aws configure sso writes such "

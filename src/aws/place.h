@@ -55,8 +55,8 @@ int place_resolve(const struct place_settings *, const struct chain_place *,
 
 /*
  * The URL of @service ("dynamodb", "sts", "sso", "oidc") at @place, whose
- * region must be known; an endpoint that was wished for wins, also over FIPS and
- * dual stack. @account_id may be NULL.
+ * region must be known; an endpoint that was wished for wins, also over FIPS
+ * and dual stack. @account_id may be NULL.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     There is no such endpoint (say, no FIPS one, or a required account that

@@ -12,8 +12,10 @@
 #include "aws/chain.h"
 #include "aws/place.h"
 #include "aws/profile.h"
+#include "aws/profile_words.h"
 
 #define TEXT_MAX 1024
+#define WORDS_MAX 16
 
 static struct json_object *
 member(struct json_object *o, const char *key)
@@ -67,6 +69,20 @@ role_object(const struct chain_role *role)
 }
 
 static void
+put_words(struct json_object *o, const char *command)
+{
+	char text[TEXT_MAX], *words[WORDS_MAX];
+	struct json_object *list = json_object_new_array();
+	int n;
+
+	(void)snprintf(text, sizeof(text), "%s", command);
+	n = profile_words(text, words, WORDS_MAX);
+	for (int i = 0; i < n && i < WORDS_MAX; i++)
+		json_object_array_add(list, json_object_new_string(words[i]));
+	json_object_object_add(o, "words", list);
+}
+
+static void
 put_chain(struct json_object *out, const struct chain *c)
 {
 	static const char *const kinds[] = {
@@ -90,7 +106,8 @@ put_chain(struct json_object *out, const struct chain *c)
 	put(o, "account_id", s->keys.account_id != NULL ?
 	    s->keys.account_id : s->account_id);
 	put_number(o, "expires_ms", s->keys.expires_ms);
-	put(o, "command", s->command);
+	if (s->command != NULL)
+		put_words(o, s->command);
 	put(o, "token_file", s->token_file);
 	json_object_object_add(o, "role", role_object(&s->role));
 	put(o, "sso_session", s->sso_session);
@@ -194,6 +211,37 @@ answer(struct json_object *in, const struct chain_place *p,
 	}
 }
 
+static const char *
+text_at(struct json_object *list, size_t i)
+{
+	struct json_object *value = json_object_array_get_idx(list, i);
+
+	return value != NULL ? json_object_get_string(value) : NULL;
+}
+
+/* The values of [section's kind, name, key, group or null]. */
+static void
+answer_values(struct json_object *wanted, const struct profiles *p,
+    struct json_object *out)
+{
+	struct json_object *values = json_object_new_array();
+
+	for (size_t i = 0; i < json_object_array_length(wanted); i++) {
+		struct json_object *q = json_object_array_get_idx(wanted, i);
+		enum profile_section kind = (enum profile_section)
+		    json_object_get_int(json_object_array_get_idx(q, 0));
+		const char *group = text_at(q, 3);
+		const char *value = group == NULL ?
+		    profiles_get(p, kind, text_at(q, 1), text_at(q, 2)) :
+		    profiles_get_nested(p, kind, text_at(q, 1), group,
+		    text_at(q, 2));
+
+		json_object_array_add(values, value == NULL ? NULL :
+		    json_object_new_string(value));
+	}
+	json_object_object_add(out, "values", values);
+}
+
 static int
 one(const char *line)
 {
@@ -210,8 +258,12 @@ one(const char *line)
 		return -1;
 	p.profiles = profiles;
 	if (read_file(in, "config", PROFILE_CONFIG, profiles, out) &&
-	    read_file(in, "credentials", PROFILE_CREDENTIALS, profiles, out))
-		answer(in, &p, out);
+	    read_file(in, "credentials", PROFILE_CREDENTIALS, profiles, out)) {
+		if (member(in, "values") != NULL)
+			answer_values(member(in, "values"), profiles, out);
+		else
+			answer(in, &p, out);
+	}
 	puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_PLAIN));
 	profiles_free(profiles);
 	json_object_put(in);
