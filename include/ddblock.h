@@ -517,13 +517,13 @@ enum ddblock_query_kind {
 	DDBLOCK_QUERY_WAITING,	/* who waits through this daemon */
 	DDBLOCK_QUERY_STATUS,	/* a row per namespace, and the daemon's own */
 	DDBLOCK_QUERY_PING,	/* does it answer? */
+	DDBLOCK_QUERY_CHECK,	/* have the stores all that they need? */
 };
 
 struct ddblock_query_options {
 	size_t size;		/* of this structure */
-	const char *ns;		/* GET; LIST, HELD, WAITING: one, or several
-				 * with commas between; NULL: as the daemon
-				 * thinks fit */
+	const char *ns;		/* GET; CHECK, LIST, HELD, WAITING: one, or
+				 * several ("a,b"); NULL: the daemon's own */
 	const char *key;	/* GET; HELD, WAITING: NULL is any */
 	const char *prefix;	/* LIST */
 	const char *state;	/* LIST: "free", "held", "dead"; HELD: "held",

@@ -62,7 +62,8 @@ PURE = re.compile(r"src/(core/.*|dialect/.*|common/(base64|utf8)\.[ch]"
                   r"|aws/(answer|chain|credentials|errand|errors|health"
                   r"|identity|place|profile|retry|sigv4|skew"
                   r"|source)(_\w+)?\.[ch]"
-                  r"|store/course\.[ch])$")
+                  r"|store/(course|dynamodb_(findings(_table)?|requests"
+                  r"|schema))\.[ch])$")
 PURE_HEADERS = re.compile(
     r"(time|sys/time|sys/socket|sys/un|netdb|netinet/.*|arpa/.*|fcntl|unistd"
     r"|poll|sys/e?poll|sys/stat|sys/random|syslog|systemd/.*|event2/.*"
@@ -87,7 +88,8 @@ PURE_OBJECTS = ("src/core", "src/dialect", "src/ipc/*codec*",
                 "src/aws/*health", "src/aws/*chain*", "src/aws/*credentials",
                 "src/aws/*-identity*", "src/aws/*place*", "src/aws/*profile*",
                 "src/aws/*source*",
-                "src/store/*course")
+                "src/store/*course", "src/store/*dynamodb_findings*",
+                "src/store/*dynamodb_requests", "src/store/*dynamodb_schema")
 
 # Who may include what of src/. A name with a slash is one header.
 ARROWS = {

@@ -69,6 +69,7 @@ cli_next_step(int code)
 		return "\"ddblock status\" says how the store is";
 	case DDBLOCK_E_ACCESS_DENIED:
 	case DDBLOCK_E_NO_CREDENTIALS:
+		return "\"ddblock check\" says why, and what to do";
 	case DDBLOCK_E_STORE_BROKEN:
 	case DDBLOCK_E_INTERNAL:
 		return "the log of ddblockd says more";

@@ -104,6 +104,7 @@ int cli_flush(int status);
 
 int cmd_acquire(struct cli *, int argc, char **argv);
 int cmd_break(struct cli *, int argc, char **argv);
+int cmd_check(struct cli *, int argc, char **argv);
 int cmd_check_table(struct cli *, int argc, char **argv);
 int cmd_elect(struct cli *, int argc, char **argv);
 int cmd_get(struct cli *, int argc, char **argv);

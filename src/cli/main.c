@@ -31,6 +31,8 @@ static const struct cli_command cli_commands[] = {
 	{ "held", "[KEY]", "what is held through this daemon", cmd_held },
 	{ "waiting", "[KEY]", "who waits through this daemon", cmd_waiting },
 	{ "status", "", "how the daemon and its stores are", cmd_status },
+	{ "check", "", "whether the stores have all that they need",
+	    cmd_check },
 	{ "shell", "", "speak the protocol itself", cmd_shell },
 	{ "init-table", "[DDBLOCKD-OPTION...]",
 	    "create what a namespace needs", cmd_init_table },

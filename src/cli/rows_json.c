@@ -17,7 +17,7 @@ static const char *const rows_numbers[] = {
 	"limit", "holders", "until_boot_ms", "examined", "units",
 	"held", "waiting", "granted", "handed_over", "lost", "doubts",
 	"requests", "repetitions", "in_flight", "rows", "connections",
-	"succeeded", "failed", NULL,
+	"succeeded", "failed", "warnings", "errors", NULL,
 };
 static const char *const rows_durations[] = {
 	"remaining", "unchanged", "lease", "held", "waited", "renewed",

@@ -18,4 +18,7 @@ int daemon_run(struct config *);
 int daemon_table(const struct config *, const char *namespace_name,
     bool init);
 
+/* --check: of one namespace, or of all (NULL). The exit status. */
+int daemon_check(const struct config *, const char *namespace_name);
+
 #endif

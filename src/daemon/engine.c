@@ -25,6 +25,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/checks.h"
 #include "daemon/config_format.h"
 #include "daemon/history.h"
 #include "daemon/stores.h"
@@ -43,6 +44,7 @@ struct engine {
 	struct server *server;
 	struct store *stores[CORE_NAMESPACES_MAX];
 	struct watch watches[CORE_NAMESPACES_MAX];
+	struct checks_run checks[CORE_NAMESPACES_MAX];
 	uint32_t n_namespaces;
 	struct history history;
 	int timer_fd;
@@ -234,6 +236,15 @@ engine_store_status(void *arg, uint32_t index, struct store_status *ret)
 	store_view_status(((struct engine *)arg)->stores[index], ret);
 }
 
+static int
+engine_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
+{
+	struct engine *e = arg;
+
+	return checks_start(&e->checks[index], e->stores[index], e->server,
+	    client, request);
+}
+
 static void
 engine_log(void *arg, int priority, const char *text)
 {
@@ -397,6 +408,7 @@ engine_start(struct engine *e, char *text, size_t size)
 		.namespace_name = engine_namespace_name,
 		.defaults = engine_defaults,
 		.store_status = engine_store_status,
+		.check = engine_check,
 		.log = engine_log,
 		.secret = engine_secret,
 	};

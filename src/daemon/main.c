@@ -91,6 +91,10 @@ main_perform(const struct options *options)
 			status = daemon_table(config, name,
 			    options->task == OPTIONS_INIT_TABLE);
 			break;
+		case OPTIONS_CHECK:
+			status = daemon_check(config,
+			    options->namespace_name);
+			break;
 		default:
 			status = daemon_run(config);
 			break;

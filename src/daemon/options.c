@@ -54,6 +54,7 @@ static const struct option options_tasks[] = {
 	{ "init-table", no_argument, NULL, OPTIONS_TASK + OPTIONS_INIT_TABLE },
 	{ "check-table", no_argument, NULL,
 	    OPTIONS_TASK + OPTIONS_CHECK_TABLE },
+	{ "check", no_argument, NULL, OPTIONS_TASK + OPTIONS_CHECK },
 	{ "namespace", required_argument, NULL, 'n' },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -275,7 +276,11 @@ options_help(void)
 	    "end\n"
 	    "      --check-table               compare it with what is "
 	    "needed, end\n"
-	    "  -n, --namespace=NAME            whose table (default)\n"
+	    "      --check                     look at all that the stores "
+	    "need, end\n"
+	    "  -n, --namespace=NAME            whose table (default), or which "
+	    "to check\n"
+	    "                                  (all)\n"
 	    "      --set=NAME.SETTING=VALUE    a setting of any namespace\n"
 	    "  -V, --version\n"
 	    "  -h, --help\n"

@@ -17,12 +17,13 @@ enum options_task {
 	OPTIONS_CHECK_CONFIG,
 	OPTIONS_INIT_TABLE,
 	OPTIONS_CHECK_TABLE,
+	OPTIONS_CHECK,
 };
 
 struct options {
 	enum options_task task;
 	const char *config;		/* NULL: the default, if it is there */
-	const char *namespace_name;	/* of the table tasks */
+	const char *namespace_name;	/* of the tasks; NULL: not named */
 	struct options_flag *flags;	/* in their order */
 	size_t n_flags;
 };

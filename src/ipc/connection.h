@@ -54,10 +54,11 @@ enum listing_state {
 	LISTING_LOST = 16,
 };
 
-/* A LIST, HELD, WAITING or RESUME that goes on as the client reads. */
+/* A LIST, CHECK, HELD, WAITING or RESUME that goes on as the client reads. */
 struct listing {
-	uint64_t namespaces;	/* a bit each; LIST: those yet to be read */
-	uint32_t namespace_index;	/* LIST: the one that is being read */
+	uint64_t namespaces;	/* a bit each; LIST, CHECK: those yet to be
+				 * read */
+	uint32_t namespace_index;	/* and the one that is being read */
 	bool asked;		/* LIST: and the core has been asked to */
 	char *key;			/* NULL: any; LIST: a prefix */
 	size_t key_length;
@@ -66,6 +67,7 @@ struct listing {
 	unsigned states;		/* LIST, HELD */
 	uint64_t after;		/* but LIST: the last one that was seen */
 	uint64_t n_rows;
+	uint64_t n_warnings, n_errors;	/* CHECK: of these */
 	uint64_t n_examined;		/* LIST */
 	uint64_t read_milliunits;
 	bool tells;			/* LIST: how far it is, */
@@ -77,6 +79,7 @@ struct listing {
 enum pending_kind {
 	PENDING_CORE = 1,	/* the core answers once */
 	PENDING_LIST,		/* the core answers page by page */
+	PENDING_CHECK,		/* a store answers thing by thing */
 	PENDING_HELD,		/* answered from the core's views */
 	PENDING_WAITING,
 	PENDING_RELEASES,		/* of all: answered with its parts */
@@ -337,6 +340,7 @@ int verbs_renew(struct connection *, const struct codec_line *);
 int verbs_downgrade(struct connection *, const struct codec_line *);
 int verbs_cancel(struct connection *, const struct codec_line *);
 int verbs_break(struct connection *, const struct codec_line *);
+int verbs_check(struct connection *, const struct codec_line *);
 int verbs_get(struct connection *, const struct codec_line *);
 int verbs_watch(struct connection *, const struct codec_line *);
 int verbs_unwatch(struct connection *, const struct codec_line *);

@@ -14,6 +14,7 @@
 #include "core/core.h"
 
 struct event_base;
+struct finding;
 struct server;
 struct store_status;
 
@@ -33,7 +34,8 @@ struct server_config {
 	const char *path;
 	mode_t mode;
 	gid_t group;			/* (gid_t)-1: leave it */
-	gid_t admin_group;	/* who may break, with root; (gid_t)-1: none */
+	gid_t admin_group;	/* who may break and check, with root;
+				 * (gid_t)-1: none */
 	struct server_limits limits;
 	const char *version;
 	const char *host;
@@ -57,6 +59,14 @@ struct server_calls {
 	struct server_defaults (*defaults)(void *arg, uint32_t index);
 	void (*store_status)(void *arg, uint32_t index,
 	    struct store_status *ret);
+	/*
+	 * Look at what a namespace needs, for that request of that client:
+	 * server_finding() with each thing found, and NULL at the end.
+	 *
+	 * DDBLOCK_E_LIMIT: that is being done already. DDBLOCK_E_NOMEM
+	 */
+	int (*check)(void *arg, uint32_t index, uint64_t client,
+	    uint64_t request);
 	/* Something worth a line in the log; the server never logs itself. */
 	void (*log)(void *arg, int priority, const char *text);
 	/* Bits that nobody can guess. 0, or DDBLOCK_E_SYSTEM. */
@@ -79,6 +89,11 @@ void server_free(struct server *);
 /* CORE_REPLY, CORE_ROWS, CORE_NOTICE, CORE_RENEWED, CORE_CHANGED or CORE_CLOSE.
  * Never steps the core from within. */
 void server_perform(struct server *, const struct core_action *);
+
+/* One thing that was found for a CHECK, or NULL: that was all. Who asked may be
+ * gone. Not from within server_calls.check. */
+void server_finding(struct server *, uint64_t client, uint64_t request,
+    const struct finding *);
 
 /* Refuse new connections and tell every client "!SHUTDOWN in=..". */
 void server_stop(struct server *, uint64_t in_ms);

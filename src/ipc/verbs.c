@@ -59,6 +59,7 @@ static const struct verb verbs[] = {
 	{ "WAITING", verbs_waiting, NULL, NULL,
 	    { "ns", "key", "sort" } },
 	{ "STATUS", verbs_status, NULL, NULL, { NULL } },
+	{ "CHECK", verbs_check, NULL, NULL, { "ns" } },
 	{ "HELLO", verbs_hello, NULL, NULL, { "proto", "name", "renewed" } },
 	{ "HELP", verbs_help, NULL, NULL, { NULL } },
 	{ "QUIT", verbs_quit, NULL, NULL, { NULL } },
@@ -174,7 +175,7 @@ verbs_too_many(struct connection *c, const struct verb *v, size_t n)
 }
 
 static int
-verbs_check(struct connection *c, const struct verb *v,
+verbs_check_line(struct connection *c, const struct verb *v,
     const struct codec_line *l)
 {
 	size_t n_positional = 0;
@@ -218,7 +219,7 @@ verbs_run(struct connection *c, struct codec_line *l)
 	    l->tag.length) != NULL)
 		r = verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "the tag \"%s\" "
 		    "belongs to a request without a reply yet", l->tag.bytes);
-	else if ((r = verbs_check(c, v, l)) == 0)
+	else if ((r = verbs_check_line(c, v, l)) == 0)
 		r = v->run(c, l);
 	if (r < 0)
 		connection_refuse(c, l->tag.bytes, r, c->server->reason);

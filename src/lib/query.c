@@ -28,6 +28,7 @@ static const struct query_verb query_verbs[] = {
 	    .ns = true, .sort = true },
 	[DDBLOCK_QUERY_STATUS] = { .word = "STATUS" },
 	[DDBLOCK_QUERY_PING] = { .word = "PING" },
+	[DDBLOCK_QUERY_CHECK] = { .word = "CHECK", .ns = true },
 };
 
 #define QUERY_PROGRESS "1s"	/* how often we want to hear of it */

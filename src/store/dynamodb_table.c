@@ -19,11 +19,11 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "dialect/json.h"
+#include "store/dynamodb_schema.h"
 #include "store/dynamodb_table.h"
 
 #define TABLE_CALL_MS 5000	/* an answer to one request */
 #define TABLE_WAIT_MS 500	/* between two looks at a table in the making */
-#define TABLE_KEYS_MAX 640	/* two names of 255 bytes in a message */
 #define TABLE_NAME_SHOWN 100
 
 enum dynamodb_table_step {
@@ -38,10 +38,7 @@ struct dynamodb_table {
 	struct dynamodb_jobs *jobs;
 	struct aws_client *client;
 	const char *table;
-	const char *key_attribute;
-	const char *sort_attribute;	/* NULL: no sort key */
-	enum dialect_key_type key_type;
-	enum dialect_key_type sort_type;
+	const struct dialect_table *schema;
 	const char *ttl_attribute;	/* NULL: it needs no time to live */
 	uint64_t read_capacity;		/* 0: paid by request */
 	uint64_t write_capacity;
@@ -115,64 +112,6 @@ dynamodb_table_next(struct dynamodb_table *t, enum dynamodb_table_step step)
 	dynamodb_table_send(t);
 }
 
-static const char *
-dynamodb_table_type(enum dialect_key_type type)
-{
-	static const char *const names[] = {
-		[DIALECT_KEY_TEXT] = "S", [DIALECT_KEY_NUMBER] = "N",
-		[DIALECT_KEY_BYTES] = "B",
-	};
-
-	return names[type];
-}
-
-static void
-dynamodb_table_write_keys(const struct dynamodb_table *t, struct buffer *b)
-{
-	(void)buffer_append_text(b, ",\"KeySchema\":["
-	    "{\"KeyType\":\"HASH\",\"AttributeName\":");
-	json_append_text(b, t->key_attribute);
-	if (t->sort_attribute != NULL) {
-		(void)buffer_append_text(b,
-		    "},{\"KeyType\":\"RANGE\",\"AttributeName\":");
-		json_append_text(b, t->sort_attribute);
-	}
-	(void)buffer_printf(b, "}],\"AttributeDefinitions\":["
-	    "{\"AttributeType\":\"%s\",\"AttributeName\":",
-	    dynamodb_table_type(t->key_type));
-	json_append_text(b, t->key_attribute);
-	if (t->sort_attribute != NULL) {
-		(void)buffer_printf(b,
-		    "},{\"AttributeType\":\"%s\",\"AttributeName\":",
-		    dynamodb_table_type(t->sort_type));
-		json_append_text(b, t->sort_attribute);
-	}
-	(void)buffer_append_text(b, "}]");
-}
-
-/* A key that no lock has, or at least nobody minds being read. */
-static void
-dynamodb_table_write_no_key(const struct dynamodb_table *t, struct buffer *b)
-{
-	static const char *const values[] = {
-		[DIALECT_KEY_TEXT] = "session:none",
-		[DIALECT_KEY_NUMBER] = "0",
-		[DIALECT_KEY_BYTES] = "AAAA",
-	};
-
-	(void)buffer_append_text(b, ",\"Key\":{");
-	json_append_text(b, t->key_attribute);
-	(void)buffer_printf(b, ":{\"%s\":\"%s\"}",
-	    dynamodb_table_type(t->key_type), values[t->key_type]);
-	if (t->sort_attribute != NULL) {
-		(void)buffer_append_text(b, ",");
-		json_append_text(b, t->sort_attribute);
-		(void)buffer_printf(b, ":{\"%s\":\"%s\"}",
-		    dynamodb_table_type(t->sort_type), values[t->sort_type]);
-	}
-	(void)buffer_append_text(b, "}");
-}
-
 static void
 dynamodb_table_write_create(const struct dynamodb_table *t, struct buffer *b)
 {
@@ -184,7 +123,7 @@ dynamodb_table_write_create(const struct dynamodb_table *t, struct buffer *b)
 		    "\"ReadCapacityUnits\":%" PRIu64 ","
 		    "\"WriteCapacityUnits\":%" PRIu64 "}",
 		    t->read_capacity, t->write_capacity);
-	dynamodb_table_write_keys(t, b);
+	schema_write(b, t->schema);
 	(void)buffer_append_text(b, "}");
 }
 
@@ -198,7 +137,8 @@ dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
 		(void)buffer_append_text(b, "}");
 		return "DescribeTable";
 	case TABLE_TIME:
-		dynamodb_table_write_no_key(t, b);
+		(void)buffer_append_text(b, ",\"Key\":");
+		schema_write_no_key(b, t->schema);
 		(void)buffer_append_text(b, "}");
 		return "GetItem";
 	case TABLE_CREATE:
@@ -217,81 +157,15 @@ dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
 	return "UpdateTimeToLive";
 }
 
-/* The text at @name in @o, or "". */
-static const char *
-dynamodb_table_text(struct json_object *o, const char *name)
-{
-	size_t length;
-	const char *text = json_string(json_find(o, name), &length);
-
-	return text != NULL ? text : "";
-}
-
-static struct json_object *
-dynamodb_table_at(struct json_object *array, size_t i)
-{
-	if (!json_object_is_type(array, json_type_array) ||
-	    i >= json_object_array_length(array))
-		return NULL;
-	return json_object_array_get_idx(array, i);
-}
-
-/* "partition key "key" (S), sort key "range" (S)", as it must be, */
-static void
-dynamodb_table_keys_needed(const struct dynamodb_table *t,
-    char text[TABLE_KEYS_MAX])
-{
-	int n = snprintf(text, TABLE_KEYS_MAX, "partition key \"%s\" (%s)",
-	    t->key_attribute, dynamodb_table_type(t->key_type));
-
-	if (t->sort_attribute != NULL && n > 0 && n < TABLE_KEYS_MAX)
-		(void)snprintf(text + n, TABLE_KEYS_MAX - (size_t)n,
-		    ", sort key \"%s\" (%s)", t->sort_attribute,
-		    dynamodb_table_type(t->sort_type));
-}
-
-/* and as it is */
-static void
-dynamodb_table_keys(struct json_object *table, char *text, size_t size)
-{
-	struct json_object *schema = json_find(table, "KeySchema");
-	struct json_object *definitions =
-	    json_find(table, "AttributeDefinitions");
-	struct json_object *element;
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; (element = dynamodb_table_at(schema, i)) != NULL &&
-	    used < size; i++) {
-		const char *name = dynamodb_table_text(element,
-		    "AttributeName");
-		const char *type = "?";
-		struct json_object *d;
-		int n;
-
-		for (size_t j = 0; (d = dynamodb_table_at(definitions, j)) !=
-		    NULL; j++) {
-			if (strcmp(dynamodb_table_text(d, "AttributeName"),
-			    name) == 0)
-				type = dynamodb_table_text(d, "AttributeType");
-		}
-		n = snprintf(text + used, size - used, "%s%s key \"%s\" (%s)",
-		    used > 0 ? ", " : "", strcmp(dynamodb_table_text(element,
-		    "KeyType"), "HASH") == 0 ? "partition" : "sort", name,
-		    type);
-		used += n > 0 ? (size_t)n : size;
-	}
-}
-
 static void
 dynamodb_table_good(struct dynamodb_table *t, const char *ttl)
 {
 	const char *what = !t->created ?
 	    t->ttl_set ? "changed" : "as it must be" :
 	    t->read_capacity == 0 ? "created, on demand" : "created";
-	char keys[TABLE_KEYS_MAX];
+	char keys[SCHEMA_TEXT_MAX];
 
-	dynamodb_table_keys_needed(t, keys);
+	schema_needed(t->schema, keys);
 	dynamodb_table_end(t, 0, "table %.*s: %s; %s, %s", TABLE_NAME_SHOWN,
 	    t->table, what, keys, ttl);
 }
@@ -300,17 +174,17 @@ static void
 dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 {
 	struct json_object *table = json_find(answer, "Table");
-	const char *status = dynamodb_table_text(table, "TableStatus");
-	char have[TABLE_KEYS_MAX];
-	char need[TABLE_KEYS_MAX];
+	const char *status = schema_text(table, "TableStatus");
+	char have[SCHEMA_TEXT_MAX];
+	char need[SCHEMA_TEXT_MAX];
 
 	if (table == NULL) {
 		dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE, "%s does not "
 		    "answer as DynamoDB does", aws_client_endpoint(t->client));
 		return;
 	}
-	dynamodb_table_keys(table, have, sizeof(have));
-	dynamodb_table_keys_needed(t, need);
+	schema_found(table, have);
+	schema_needed(t->schema, need);
 	if (strcmp(have, need) != 0) {
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE,
 		    "table %.*s has %s, but the namespace needs %s and no "
@@ -343,9 +217,9 @@ static void
 dynamodb_table_ttl(struct dynamodb_table *t, struct json_object *answer)
 {
 	struct json_object *d = json_find(answer, "TimeToLiveDescription");
-	const char *status = dynamodb_table_text(d, "TimeToLiveStatus");
-	const char *attribute = dynamodb_table_text(d, "AttributeName");
-	char good[TABLE_KEYS_MAX];
+	const char *status = schema_text(d, "TimeToLiveStatus");
+	const char *attribute = schema_text(d, "AttributeName");
+	char good[SCHEMA_TEXT_MAX];
 	bool on = strcmp(status, "ENABLED") == 0 ||
 	    strcmp(status, "ENABLING") == 0;
 
@@ -419,7 +293,7 @@ dynamodb_table_not_allowed(const struct aws_error *e)
 static void
 dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 {
-	char need[TABLE_KEYS_MAX];
+	char need[SCHEMA_TEXT_MAX];
 
 	if (t->step == TABLE_DESCRIBE && t->goal == DYNAMODB_TABLE_INIT &&
 	    e->code == DDBLOCK_E_NO_TABLE && !t->made) {
@@ -449,7 +323,7 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 		    aws_client_endpoint(t->client));
 	} else if (t->step == TABLE_TIME &&
 	    strcmp(e->name, "ValidationException") == 0) {
-		dynamodb_table_keys_needed(t, need);
+		schema_needed(t->schema, need);
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
 		    "other keys than %s: %s", TABLE_NAME_SHOWN, t->table,
 		    need, e->text);
@@ -520,10 +394,7 @@ dynamodb_table_run(struct dynamodb_jobs *jobs, enum dynamodb_table_goal goal,
 	*t = (struct dynamodb_table){
 		.jobs = jobs, .client = jobs->client,
 		.table = jobs->table->table,
-		.key_attribute = jobs->table->key_attribute,
-		.sort_attribute = jobs->table->sort_attribute,
-		.key_type = jobs->table->key_type,
-		.sort_type = jobs->table->sort_type,
+		.schema = jobs->table,
 		.ttl_attribute = jobs->table->ttl_attribute,
 		.read_capacity = jobs->table->read_capacity,
 		.write_capacity = jobs->table->write_capacity, .goal = goal,

@@ -170,6 +170,12 @@ sqlite_queue_take(struct sqlite_queue *q)
 }
 
 bool
+sqlite_job_checks(const struct sqlite_job *j)
+{
+	return j->table_done != NULL || j->facts != NULL;
+}
+
+bool
 sqlite_job_reads(const struct sqlite_job *j)
 {
 	switch (j->ask.kind) {
@@ -179,7 +185,7 @@ sqlite_job_reads(const struct sqlite_job *j)
 	case OPERATION_SESSION_READ:
 		return true;
 	default:
-		return j->table_done != NULL;
+		return sqlite_job_checks(j);
 	}
 }
 

@@ -24,6 +24,8 @@ enum sqlite_job_state {
 	SQLITE_JOB_DONE,
 };
 
+struct sqlite_facts;
+
 struct sqlite_job {
 	struct sqlite_job *next;	/* in a queue, under the queue's lock */
 	struct sqlite_job *previous;
@@ -34,8 +36,10 @@ struct sqlite_job {
 	struct sqlite_job *due_previous;
 	struct operation *operation;	/* NULL: not one, or not ours now */
 	bool answered;			/* nobody waits for it any more */
-	store_table_fn table_done;	/* not an operation: a check */
+	store_table_fn table_done;	/* not an operation: a check, */
 	void *table_arg;
+	struct sqlite_facts *facts;	/* or one that looks for these, too; in
+					 * the arena, and the worker's */
 
 	/* The worker's, from taken to done. */
 	struct operation ask;
@@ -62,6 +66,9 @@ void sqlite_job_free(struct spares *, struct sqlite_job *);
 void sqlite_queue_add(struct sqlite_queue *, struct sqlite_job *);
 void sqlite_queue_remove(struct sqlite_queue *, struct sqlite_job *);
 struct sqlite_job *sqlite_queue_take(struct sqlite_queue *);
+
+/* Is it a check, and no operation? */
+bool sqlite_job_checks(const struct sqlite_job *);
 
 /* Does this kind only read? */
 bool sqlite_job_reads(const struct sqlite_job *);

@@ -24,6 +24,7 @@
 #include "common/clock.h"
 #include "ddblock.h"
 #include "store/sqlite_batch.h"
+#include "store/sqlite_check.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_living.h"
 #include "store/sqlite_records.h"
@@ -170,7 +171,7 @@ sqlite_worker_run_batch(struct sqlite_worker *w)
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n_batch; i++) {
-		if (w->batch[i]->table_done == NULL)
+		if (!sqlite_job_checks(w->batch[i]))
 			operations[n++] = w->batch[i];
 	}
 	if (n > 0) {
@@ -178,7 +179,10 @@ sqlite_worker_run_batch(struct sqlite_worker *w)
 		sqlite_living_settle(&w->living, operations, n);
 	}
 	for (size_t i = 0; i < w->n_batch; i++) {
-		if (w->batch[i]->table_done != NULL)
+		if (w->batch[i]->facts != NULL)
+			sqlite_check_look(w->file.path,
+			    w->batch[i]->facts);
+		if (sqlite_job_checks(w->batch[i]))
 			sqlite_batch_check(&w->records, w->file.path,
 			    w->batch[i]);
 	}

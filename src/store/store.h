@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/finding.h"
 #include "core/operation.h"
 
 struct store;
@@ -38,6 +39,10 @@ struct store_health {
 	const char *failure;		/* why the last did */
 };
 
+/* What store_check() found, from the event loop, never from within it; NULL:
+ * that was all. */
+typedef void (*store_finding_fn)(void *arg, const struct finding *);
+
 struct store_status {
 	const char *kind;	/* "dynamodb" or "sqlite" */
 	const char *scope;	/* "fleet" or "host" */
@@ -57,6 +62,7 @@ struct store_methods {
 	void (*submit)(struct store *, struct operation *);
 	void (*init_table)(struct store *, store_table_fn, void *arg);
 	void (*check_table)(struct store *, store_table_fn, void *arg);
+	int (*check)(struct store *, store_finding_fn, void *arg);
 	void (*status)(const struct store *, struct store_status *ret);
 	void (*free)(struct store *);
 };
@@ -87,6 +93,20 @@ static inline void
 store_check_table(struct store *s, store_table_fn done, void *arg)
 {
 	s->methods->check_table(s, done, arg);
+}
+
+/*
+ * Look at all that the namespace needs of the world, in the order in which one
+ * thing depends on another; what depends on something that is not there is
+ * left out. Changes nothing, costs some requests, and takes no operation's
+ * place. One at a time for each store.
+ *
+ * DDBLOCK_E_NOMEM
+ */
+static inline int
+store_check(struct store *s, store_finding_fn found, void *arg)
+{
+	return s->methods->check(s, found, arg);
 }
 
 static inline void

@@ -17,6 +17,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "store/dynamodb_check.h"
 #include "store/dynamodb_job.h"
 #include "store/dynamodb_table.h"
 
@@ -53,6 +54,10 @@ struct dynamodb_store {
 	uint64_t queue_ms;
 
 	struct dynamodb_run *runs;
+
+	struct dynamodb_check *check;	/* under way; or NULL */
+	struct credentials credentials;	/* the name of the key only */
+	const char *region;
 };
 
 static void dynamodb_look(struct dynamodb_store *s);
@@ -239,6 +244,39 @@ dynamodb_health(const struct health *h)
 	};
 }
 
+/* ---- the check ---- */
+
+static void
+dynamodb_view_credentials(void *arg, struct identity_view *ret)
+{
+	const struct dynamodb_store *s = arg;
+
+	*ret = (struct identity_view){
+		.credentials = &s->credentials, .source = "settings",
+		.about = "those of the configuration", .text = "",
+	};
+}
+
+static int
+dynamodb_check(struct store *store, store_finding_fn found, void *arg)
+{
+	struct dynamodb_store *s = dynamodb_of(store);
+	const char *endpoint = aws_client_endpoint(s->jobs.client);
+	const struct dynamodb_check_config config = {
+		.place = {
+			.endpoint = endpoint[0] == '\0' ? NULL : endpoint,
+			.region = s->region,
+			.dialect = s->jobs.dialect,
+			.table = &s->table,
+		},
+		.credentials = dynamodb_view_credentials,
+		.arg = s,
+	};
+
+	assert(s->check == NULL);
+	return dynamodb_check_run(&s->jobs, &config, found, arg, &s->check);
+}
+
 static void
 dynamodb_status(const struct store *store, struct store_status *ret)
 {
@@ -287,6 +325,8 @@ dynamodb_free(struct store *store)
 		s->runs = next;
 	}
 	dynamodb_table_cancel(s->look);
+	dynamodb_check_cancel(s->check);
+	credentials_done(&s->credentials);
 	if (s->queue_timer != NULL)
 		event_free(s->queue_timer);
 	aws_client_free(s->jobs.client);
@@ -299,6 +339,7 @@ static const struct store_methods dynamodb_methods = {
 	.submit = dynamodb_submit,
 	.init_table = dynamodb_init_table,
 	.check_table = dynamodb_check_table,
+	.check = dynamodb_check,
 	.status = dynamodb_status,
 	.free = dynamodb_free,
 };
@@ -458,6 +499,11 @@ dynamodb_connect(struct dynamodb_store *s,
 	r = aws_client_new(s->jobs.base, &config, &s->jobs.client);
 	if (r == 0)
 		r = dynamodb_use_fixed(s, c, ret_text, text_size);
+	if (r == 0)
+		s->region = dynamodb_keep(s, c->region, &r);
+	if (r == 0 && (s->credentials.access_key_id =
+	    strdup(c->access_key_id)) == NULL)
+		r = DDBLOCK_E_NOMEM;
 	if (r == 0)
 		dynamodb_set_where(s);
 	return r;

@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "store/sqlite_check.h"
 #include "store/sqlite_living.h"
 #include "store/sqlite_worker.h"
 
@@ -51,6 +53,8 @@ struct store_sqlite {
 	int last_error;
 	char last_text[OUTCOME_TEXT_MAX];
 	bool delivering;
+	store_finding_fn found;		/* of the check under way */
+	void *found_arg;
 };
 
 static void
@@ -123,6 +127,25 @@ store_sqlite_note(struct store_sqlite *s, const struct outcome *o)
 	}
 }
 
+/* The end of a look from outside. */
+static void
+store_sqlite_tell(struct store_sqlite *s, const struct sqlite_job *j,
+    const struct outcome *o)
+{
+	struct finding f;
+
+	if (o->kind == OUTCOME_DONE) {
+		sqlite_check_tell(s->path, j->facts, (uint32_t)geteuid(),
+		    o->code, o->text, s->found, s->found_arg);
+	} else {
+		/* The worker may be in the middle of writing the facts. */
+		finding_set(&f, "file", FINDING_ERROR, "%.700s", o->text);
+		finding_advise(&f, "see what the kernel says of that disk");
+		s->found(s->found_arg, &f);
+	}
+	s->found(s->found_arg, NULL);
+}
+
 /* Give the job's outcome. The operation is its owner's from here on. */
 static void
 store_sqlite_deliver(struct store_sqlite *s, struct sqlite_job *j,
@@ -137,6 +160,8 @@ store_sqlite_deliver(struct store_sqlite *s, struct sqlite_job *j,
 	s->delivering = true;
 	if (operation != NULL)
 		s->store.outcome(s->store.outcome_arg, operation, o);
+	else if (j->facts != NULL)
+		store_sqlite_tell(s, j, o);
 	else
 		done(j->table_arg, o->code, o->text);
 	s->delivering = false;
@@ -336,6 +361,26 @@ store_sqlite_check_table(struct store *store, store_table_fn done, void *arg)
 	store_sqlite_send(s, j);
 }
 
+static int
+store_sqlite_check(struct store *store, store_finding_fn found, void *arg)
+{
+	struct store_sqlite *s = (struct store_sqlite *)store;
+	struct sqlite_job *j = sqlite_job_new(&s->jobs, NULL);
+
+	if (j == NULL)
+		return DDBLOCK_E_NOMEM;
+	j->facts = arena_alloc(&j->arena, sizeof(*j->facts));
+	if (j->facts == NULL) {
+		sqlite_job_free(&s->jobs, j);
+		return DDBLOCK_E_NOMEM;
+	}
+	s->found = found;
+	s->found_arg = arg;
+	j->ask.deadline_ms = clock_boot_ms() + STORE_SQLITE_CHECK_MS;
+	store_sqlite_send(s, j);
+	return 0;
+}
+
 static void
 store_sqlite_status(const struct store *store, struct store_status *ret)
 {
@@ -375,6 +420,7 @@ static const struct store_methods store_sqlite_methods = {
 	.submit = store_sqlite_submit,
 	.init_table = store_sqlite_check_table,
 	.check_table = store_sqlite_check_table,
+	.check = store_sqlite_check,
 	.status = store_sqlite_status,
 	.free = store_sqlite_free,
 };

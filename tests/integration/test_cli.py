@@ -431,7 +431,8 @@ class Complaints(unittest.TestCase):
         for code, text in (("UNREACHABLE", '"ddblock status" says how'),
                            ("NO_TABLE", '"ddblock init-table" makes it'),
                            ("WRONG_TABLE", '"ddblock check-table" says why'),
-                           ("ACCESS_DENIED", "the log of ddblockd"),
+                           ("ACCESS_DENIED", '"ddblock check" says why'),
+                           ("STORE_BROKEN", "the log of ddblockd"),
                            ("STORE_FULL", "make room"),
                            ("SHUTTING_DOWN", "try again")):
             with FakeDaemon() as fake, Run(fake, "run", KEY, "true") as run:

@@ -139,6 +139,17 @@ fake_store_status(void *arg, uint32_t index, struct store_status *ret)
 	};
 }
 
+/* The tests of real daemons have the real thing. */
+static int
+fake_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
+{
+	(void)arg;
+	(void)index;
+	(void)client;
+	(void)request;
+	return DDBLOCK_E_NOMEM;
+}
+
 static void
 fake_log(void *arg, int priority, const char *text)
 {
@@ -257,7 +268,7 @@ fake_secret(void *arg, struct ident *ret)
 
 const struct server_calls fake_calls = {
 	fake_step, fake_core, fake_n_namespaces, fake_namespace_name,
-	fake_defaults, fake_store_status, fake_log, fake_secret,
+	fake_defaults, fake_store_status, fake_check, fake_log, fake_secret,
 };
 
 struct server_config

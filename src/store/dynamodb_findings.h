@@ -1,0 +1,81 @@
+/*
+ * What was seen of AWS and of the table, as findings with advice (pure). Each
+ * function is one subject; whoever asks (dynamodb_check.h) does so in an order
+ * in which the first error is the cause of what follows.
+ */
+#ifndef DDBLOCKD_STORE_DYNAMODB_FINDINGS_H
+#define DDBLOCKD_STORE_DYNAMODB_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aws/errors.h"
+#include "aws/identity.h"
+#include "aws/probe.h"
+#include "common/finding.h"
+#include "dialect/dialect.h"
+#include "store/dynamodb_requests.h"
+
+#define FINDINGS_LATENCIES 5
+
+struct json_object;
+
+/* Of the configuration. Borrowed. */
+struct findings_place {
+	const char *endpoint;	/* its URL; NULL: not known (yet) */
+	const char *region;	/* the same */
+	const struct dialect *dialect;
+	const struct dialect_table *table;
+};
+
+/* Of the host, as the endpoint and the kernel see it. */
+struct findings_clock {
+	bool known;		/* there was an answer with a Date */
+	int64_t difference_ms;	/* host's - endpoint's */
+	int synchronised;	/* clock_is_synchronised() */
+};
+
+void findings_configuration(const struct findings_place *, struct finding *);
+void findings_credentials(const struct identity_view *, uint64_t boot_ms,
+    uint64_t wall_ms, struct finding *);
+
+/* Of one connection made anew; what it did not get to is FINDING_ERROR. */
+void findings_dns(const struct probe_report *, struct finding *);
+void findings_connection(const struct probe_report *, struct finding *);
+void findings_tls(const struct probe_report *, uint64_t wall_ms,
+    struct finding *);
+
+void findings_clock(const struct findings_clock *,
+    const struct findings_place *, struct finding *);
+
+/* Was the first request's signature accepted? @e: of its answer. */
+void findings_signature(const struct aws_error *e, struct finding *);
+
+/* The Table of DescribeTable. */
+void findings_table(const struct findings_place *, struct json_object *,
+    struct finding *);
+void findings_billing(struct json_object *, struct finding *);
+void findings_protection(const struct findings_place *, struct json_object *,
+    struct finding *);
+void findings_regions(struct json_object *, struct finding *);
+/* There is none, or it is not shown. */
+void findings_no_table(const struct findings_place *, const struct aws_error *,
+    struct finding *);
+
+/* The answer to DescribeTimeToLive, or why there is none. */
+void findings_ttl(const struct findings_place *, struct json_object *,
+    const struct aws_error *, struct finding *);
+
+/* What became of the harmless request. */
+void findings_permission(const struct findings_place *, enum dynamodb_request,
+    const struct aws_error *, struct finding *);
+
+/* Of so many reads, one after the other, sorted here. */
+void findings_latency(uint64_t latencies_us[FINDINGS_LATENCIES],
+    struct finding *);
+
+/* "5 h 12 min", "40 s", "12 ms" */
+void findings_duration(uint64_t ms, char *text, size_t size);
+
+#endif
