@@ -192,6 +192,9 @@ client_on_finished(void *arg, CURL *easy, CURLcode result)
 	(void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&t);
 	c = t->call;
 	transfer_result(t, result, &a);
+	if (a.status >= 300)
+		credentials_mask(&t->origin->credentials, t->answer.data,
+		    t->answer.length);
 	a.sent_ms = c->sent_ms;
 	if (t->response.date_s > 0)
 		skew_learn(&s->skew, c->sent_ms, clock_boot_ms(),

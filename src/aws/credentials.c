@@ -1,6 +1,8 @@
 /*
  * What signs requests, and until when.
  */
+#include "config.h"
+
 #include "aws/credentials.h"
 
 #include <stdio.h>
@@ -10,6 +12,9 @@
 #include "common/error.h"
 
 #define CREDENTIALS_ACCOUNT_DIGITS 12
+#define CREDENTIALS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+	"abcdefghijklmnopqrstuvwxyz0123456789"
+#define CREDENTIALS_PIECE_MIN 6	/* shorter ones may be words */
 
 static bool
 credentials_given(const char *text)
@@ -142,6 +147,45 @@ credentials_equal(const struct credentials *a, const struct credentials *b)
 	    credentials_same(a->secret_access_key, b->secret_access_key) &&
 	    credentials_same(a->session_token, b->session_token) &&
 	    credentials_same(a->account_id, b->account_id);
+}
+
+static void
+credentials_mask_piece(const char *piece, size_t piece_length, char *text,
+    size_t length)
+{
+	char *end = text + length;
+
+	while ((text = memmem(text, (size_t)(end - text), piece,
+	    piece_length)) != NULL) {
+		memset(text, '*', piece_length);
+		text += piece_length;
+	}
+}
+
+/* What is quoted anew where are signs, and nowhere else, still has the pieces
+ * between them. */
+static void
+credentials_mask_secret(const char *secret, char *text, size_t length)
+{
+	size_t n;
+
+	credentials_mask_piece(secret, strlen(secret), text, length);
+	for (; *secret != '\0'; secret += n > 0 ? n : 1) {
+		n = strspn(secret, CREDENTIALS_PLAIN);
+		if (n >= CREDENTIALS_PIECE_MIN)
+			credentials_mask_piece(secret, n, text, length);
+	}
+}
+
+void
+credentials_mask(const struct credentials *c, char *text, size_t length)
+{
+	if (length == 0)
+		return;
+	if (c->session_token != NULL)
+		credentials_mask_secret(c->session_token, text, length);
+	if (c->secret_access_key != NULL)
+		credentials_mask_secret(c->secret_access_key, text, length);
 }
 
 void

@@ -43,6 +43,13 @@ bool credentials_exist(const struct credentials *);
 bool credentials_equal(const struct credentials *,
     const struct credentials *);
 
+/*
+ * Make what @text recites of a secret unreadable, however it is quoted: AWS,
+ * and what stands before it, repeat requests in their errors, and these carry
+ * the session token. Pieces of a secret too short to tell are left.
+ */
+void credentials_mask(const struct credentials *, char *text, size_t length);
+
 /* Wipes. The result is none. */
 void credentials_done(struct credentials *);
 

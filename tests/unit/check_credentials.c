@@ -2,6 +2,7 @@
  * Unit tests of src/aws/credentials.c.
  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,12 +120,45 @@ START_TEST(test_copy_and_equal)
 }
 END_TEST
 
+/* An error that recites the request does not recite its token. */
+START_TEST(test_mask)
+{
+	struct credentials c = { .access_key_id = NULL };
+	char why[128];
+	static const struct {
+		const char *text, *masked;
+	} rows[] = {
+		{ "a/longPiece+of==it", "******************" },
+		{ "x a/longPiece+of==it a/longPiece+of==it.",
+		    "x ****************** ******************." },
+		{ "a%2FlongPiece%2Bof%3D%3Dit", "a%2F*********%2Bof%3D%3Dit" },
+		{ "a\\/longPiece+of==", "a\\/*********+of==" },
+		{ "longPiec", "longPiec" },
+		{ "Sec/retRetRet", "*************" },
+		{ "the AKIA of it", "the AKIA of it" },
+		{ "", "" },
+	};
+
+	ck_assert_int_eq(credentials_set(&c, "AKIA", "Sec/retRetRet",
+	    "a/longPiece+of==it", why, sizeof(why)), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[64];
+
+		(void)snprintf(text, sizeof(text), "%s", rows[i].text);
+		credentials_mask(&c, text, strlen(text));
+		ck_assert_str_eq(text, rows[i].masked);
+	}
+	credentials_mask(&c, NULL, 0);
+	credentials_done(&c);
+}
+END_TEST
+
 int
 main(void)
 {
 	const TTest *const tests[] = {
 		test_set, test_refused, test_too_long, test_account,
-		test_copy_and_equal, NULL,
+		test_copy_and_equal, test_mask, NULL,
 	};
 
 	return suite_run("credentials", tests);
