@@ -28,8 +28,8 @@ NAMES = ["default", "profile a", "profile b", 'profile "a"', "profile 'b c'",
 KEYS = ["region", "Region", "REGION", "output", "dynamodb", "s3", "a b", "k",
         "\u00e4", "k.1", "[x"]
 VALUES = ["", "", "x", "a = b", "a: b", "'quoted' # no comment", "  padded  ",
-          "\u00a0x\u00a0", "x\u3000y", "; no", "x ; y", "[no section]", "\u00e4",
-          "x\x0by", "x\x0cy\x1c", "x\u2028y", "x\x85"]
+          "\u00a0x\u00a0", "x\u3000y", "; no", "x ; y", "[no section]",
+          "\u00e4", "x\x0by", "x\x0cy\x1c", "x\u2028y", "x\x85"]
 NESTED = ["endpoint_url = http://x", "Key=v", "k = 1 = 2", "k =", "= v",
           "# comment", "", "\u00a0k\u00a0= v\u00a0", "k = a\x0bl = b",
           "k = 1\u2028l = 2"]

@@ -315,6 +315,55 @@ START_TEST(test_programs)
 }
 END_TEST
 
+/* Which of those that are there is the one, from the first to the last. */
+START_TEST(test_order)
+{
+#define ORDER_CONTAINER "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/"
+#define ORDER_WEB "AWS_WEB_IDENTITY_TOKEN_FILE=/t", "AWS_ROLE_ARN=r"
+#define ORDER_KEYS "aws_access_key_id = a\naws_secret_access_key = b\n"
+#define ORDER_SSO SSO "sso_region = g\nsso_start_url = u\n"
+#define ORDER_LAST "credential_process = p\n" ORDER_KEYS
+	static const struct {
+		char kind;
+		struct world world;
+	} rows[] = {
+		{ '2', { .variables = { "AWS_ACCESS_KEY_ID=E",
+		    "AWS_SECRET_ACCESS_KEY=s", ORDER_WEB, ORDER_CONTAINER },
+		    .config = "[default]\nrole_arn = R\n"
+		    "credential_source = Ec2InstanceMetadata\n" } },
+		{ '8', { .variables = { ORDER_WEB, ORDER_CONTAINER },
+		    .config = "[default]\nrole_arn = R\n" ORDER_SSO
+		    "credential_source = Ec2InstanceMetadata\n" ORDER_LAST } },
+		{ '5', { .variables = { ORDER_WEB, ORDER_CONTAINER },
+		    .config = "[default]\n" ORDER_SSO ORDER_LAST } },
+		{ '6', { .variables = { ORDER_CONTAINER },
+		    .config = "[default]\n" ORDER_SSO ORDER_LAST,
+		    .credentials = "[default]\n" ORDER_KEYS } },
+		{ '3', { .config = "[default]\nlogin_session = l\n"
+		    "credential_process = p\n",
+		    .credentials = "[default]\n" ORDER_KEYS } },
+		{ '4', { .variables = { ORDER_CONTAINER },
+		    .config = "[default]\n" ORDER_LAST } },
+		{ '3', { .variables = { ORDER_CONTAINER },
+		    .config = "[default]\n" ORDER_KEYS } },
+		{ '7', { .variables = { ORDER_CONTAINER },
+		    .config = "[profile x]\n" ORDER_KEYS } },
+		/* The environment is not the one of a source_profile. */
+		{ '3', { .variables = { ORDER_WEB },
+		    .config = "[default]\nrole_arn = R\nsource_profile = x\n"
+		    "[profile x]\n" ORDER_KEYS } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[2048] = "";
+
+		ck_assert_msg(resolve(&rows[i].world, text, sizeof(text)) == 0,
+		    "%s", text);
+		ck_assert_msg(text[0] == rows[i].kind, "%zu: %s", i, text);
+	}
+}
+END_TEST
+
 #define CONTAINER(u, t) "7 - keys - - - account - command - file " t \
 	" role - - sso - - - - url " u " token "
 #define FULL(u) WORLD(.variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=" u })
@@ -454,7 +503,7 @@ main(void)
 	const TTest *const tests[] = {
 		test_keys, test_which_profile, test_roles,
 		test_roles_that_are_wrong, test_web_identity, test_sso,
-		test_programs, test_container, test_metadata,
+		test_programs, test_order, test_container, test_metadata,
 		test_metadata_for_a_region, test_describe, NULL,
 	};
 
