@@ -544,6 +544,12 @@ aws_client_wall_ms(const struct aws_client *s)
 	return skew_wall_ms(&s->skew, clock_boot_ms());
 }
 
+const struct credentials *
+aws_client_credentials(const struct aws_client *s)
+{
+	return s->origin != NULL ? &s->origin->credentials : NULL;
+}
+
 const char *
 aws_client_endpoint(const struct aws_client *s)
 {

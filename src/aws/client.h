@@ -110,6 +110,9 @@ void aws_call_cancel(struct aws_call *);
  */
 uint64_t aws_client_wall_ms(const struct aws_client *);
 
+/* Who signs now, borrowed; NULL before there is anybody. */
+const struct credentials *aws_client_credentials(const struct aws_client *);
+
 /* The endpoint in use, for messages; "" before there is one. */
 const char *aws_client_endpoint(const struct aws_client *);
 

@@ -10,9 +10,10 @@
 
 #define ENDPOINT_HOST_MAX 255
 #define ENDPOINT_REGION_MAX 32
+#define ENDPOINT_URL_MAX (ENDPOINT_HOST_MAX + 32)
 
 struct endpoint {
-	char url[ENDPOINT_HOST_MAX + 32];	/* "https://host[:port]/" */
+	char url[ENDPOINT_URL_MAX];	/* "https://host[:port]/" */
 	char host[ENDPOINT_HOST_MAX + 1];	/* no brackets */
 	char authority[ENDPOINT_HOST_MAX + 16];	/* of the Host header */
 	char port[6];

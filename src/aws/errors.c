@@ -502,3 +502,16 @@ aws_errors_classify(int status, const char *body, size_t body_length,
 		errors_classify_text(status, body, body_length, ret);
 	(void)json_object_put(json);
 }
+
+void
+aws_errors_classify_answer(const struct aws_answer *answer,
+    struct aws_error *ret)
+{
+	aws_errors_classify(answer->status, answer->body, answer->body_length,
+	    ret);
+	if (answer->status != 0)
+		return;
+	ret->code = answer->code;
+	ret->text[0] = '\0';
+	errors_append_text(ret->text, sizeof(ret->text), answer->text);
+}

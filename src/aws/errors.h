@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "aws/answer.h"
+
 #define AWS_ERROR_NAME_MAX 64
 #define AWS_ERROR_TEXT_MAX 256
 
@@ -48,6 +50,11 @@ void aws_errors_classify(int status, const char *body, size_t body_length,
 
 /* The same for one who has parsed the body already: @json may be NULL. */
 void aws_errors_classify_json(int status, struct json_object *json,
+    struct aws_error *ret);
+
+/* The same for what came back, or did not: then code and text are those of the
+ * answer. */
+void aws_errors_classify_answer(const struct aws_answer *,
     struct aws_error *ret);
 
 /*

@@ -15,6 +15,7 @@
 
 #define PLACE_REGION_MAX 32
 #define PLACE_URL_MAX 320
+#define PLACE_FILE_MAX 1024
 
 enum place_account_mode {
 	PLACE_ACCOUNT_PREFERRED = 0,
@@ -38,7 +39,7 @@ struct place {
 	char sts_endpoint[PLACE_URL_MAX];	/* the same, and so on */
 	char sso_endpoint[PLACE_URL_MAX];
 	char sso_oidc_endpoint[PLACE_URL_MAX];
-	char ca_file[1024];	/* empty: the system's */
+	char ca_file[PLACE_FILE_MAX];	/* empty: the system's */
 	bool fips;
 	bool dual_stack;
 	enum place_account_mode account_mode;

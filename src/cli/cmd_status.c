@@ -26,6 +26,21 @@ status_field(const struct ddblock_row *row, const char *before,
 	buffer_done(&clean);
 }
 
+/* Who it is to AWS. */
+static void
+status_credentials(struct buffer *b, const struct ddblock_row *row)
+{
+	size_t length;
+
+	if (ddblock_row_find(row, "credentials", &length) == NULL)
+		return;
+	rows_field(b, row, "credentials", "    credentials: ", "");
+	rows_field(b, row, "credentials_of", ", ", "");
+	rows_field(b, row, "credentials_remaining", ", for another ", "");
+	(void)buffer_append_text(b, "\n");
+	rows_field(b, row, "credentials_failure", "    ", "\n");
+}
+
 /* How the endpoint of a namespace fares. */
 static void
 status_note(struct buffer *b, const struct ddblock_row *row)
@@ -39,6 +54,7 @@ status_note(struct buffer *b, const struct ddblock_row *row)
 	rows_field(b, row, "latency_p50", ", lately half within ", "");
 	rows_field(b, row, "latency_p99", " and 99 % within ", "");
 	(void)buffer_append_text(b, "\n");
+	status_credentials(b, row);
 	if (ddblock_row_find(row, "failure", &length) == NULL)
 		return;
 	rows_field(b, row, "failed", "    ", " failed");

@@ -20,6 +20,7 @@
 
 struct check {
 	struct event_base *base;
+	struct providers *providers;
 	bool ended;
 	uint64_t n_findings, n_warnings, n_errors;
 };
@@ -85,8 +86,8 @@ check_namespace(struct check *k, const struct config_namespace *n)
 
 	(void)uname(&names);
 	printf("%s%s\n", k->n_findings > 0 ? "\n" : "", n->name);
-	r = stores_open(k->base, n, names.nodename, true, check_on_outcome,
-	    NULL, &store, text, sizeof(text));
+	r = stores_open(k->base, k->providers, n, names.nodename, true,
+	    check_on_outcome, NULL, &store, text, sizeof(text));
 	if (r < 0) {
 		const char *advice = stores_advice(r);
 
@@ -132,8 +133,11 @@ daemon_check(const struct config *config, const char *namespace_name)
 {
 	struct check k = { .base = event_base_new() };
 	int r = k.base == NULL ? DDBLOCK_E_NOMEM :
-	    check_namespaces(&k, config, namespace_name);
+	    providers_new(k.base, &k.providers);
 
+	if (r == 0)
+		r = check_namespaces(&k, config, namespace_name);
+	providers_free(k.providers);
 	if (k.base != NULL)
 		event_base_free(k.base);
 	if (r < 0)

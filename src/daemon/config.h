@@ -159,6 +159,10 @@ struct config_namespace {
 	uint64_t bridge_index;	/* 1 + that of @bridge; or 0 */
 	uint64_t read_capacity;
 	uint64_t write_capacity;
+	uint64_t fips;
+	uint64_t dual_stack;
+	char *ca_file;
+	char *profile;
 	char *access_key_id;
 	char *secret_access_key;
 	char *session_token;
@@ -213,8 +217,7 @@ int config_add_namespace(struct config *, const char *name,
     struct config_origin, struct config_namespace **ret);
 
 /*
- * Fill in what was not set: the environment of the AWS clients, then the
- * defaults; then check the settings together.
+ * Fill in what was not set, then check the settings together.
  *
  * DDBLOCK_E_BAD_REQUEST (reported), DDBLOCK_E_NOMEM
  */

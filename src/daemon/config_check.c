@@ -68,46 +68,6 @@ config_default_namespace(struct config_namespace *n)
 	return 0;
 }
 
-/* A variable that is set to nothing counts as not set. */
-static int
-config_from_environment(struct config *c, struct config_namespace *n,
-    const char *name, const char *variable)
-{
-	const char *value = getenv(variable);
-	const struct config_origin origin = { .file = variable };
-
-	if (value == NULL || *value == '\0' || config_is_set(n, name))
-		return 0;
-	return config_set(c, n->name, name, value, origin);
-}
-
-/* What the AWS clients take from the environment, in their order. */
-static int
-config_environment(struct config *c, struct config_namespace *n)
-{
-	static const char *const variables[][2] = {
-		{ "region", "AWS_REGION" },
-		{ "region", "AWS_DEFAULT_REGION" },
-		{ "endpoint", "AWS_ENDPOINT_URL_DYNAMODB" },
-		{ "endpoint", "AWS_ENDPOINT_URL" },
-		{ "access_key_id", "AWS_ACCESS_KEY_ID" },
-		{ "secret_access_key", "AWS_SECRET_ACCESS_KEY" },
-		{ "session_token", "AWS_SESSION_TOKEN" },
-	};
-	size_t count = sizeof(variables) / sizeof(variables[0]);
-	int r = 0;
-
-	/* One's own key with the environment's token would be no key. */
-	if (config_is_set(n, "access_key_id") ||
-	    config_is_set(n, "secret_access_key") ||
-	    config_is_set(n, "session_token"))
-		count -= 3;
-	for (size_t i = 0; i < count && r == 0; i++)
-		r = config_from_environment(c, n, variables[i][0],
-		    variables[i][1]);
-	return r;
-}
-
 static void
 config_check_timing(struct config *c, struct config_namespace *n)
 {
@@ -140,6 +100,31 @@ config_table_ok(const char *name)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length);
 }
 
+/* Where there are no keys, the chain of the AWS clients says who we are. */
+static void
+config_check_keys(struct config *c, const struct config_namespace *n)
+{
+	if (n->access_key_id == NULL && n->secret_access_key == NULL) {
+		if (n->session_token != NULL)
+			config_complain(c, n->origin, "namespace %s: "
+			    "session_token needs access_key_id and "
+			    "secret_access_key beside it", n->name);
+		return;
+	}
+	if (n->access_key_id == NULL)
+		config_complain(c, n->origin, "namespace %s: "
+		    "secret_access_key needs access_key_id beside it",
+		    n->name);
+	if (n->secret_access_key == NULL)
+		config_complain(c, n->origin, "namespace %s: access_key_id "
+		    "needs secret_access_key beside it", n->name);
+	if (n->profile != NULL)
+		config_complain(c, config_origin_of(n->origins,
+		    CONFIG_NAMESPACE, "profile"), "namespace %s: profile and "
+		    "access_key_id are two answers to one question; take one "
+		    "of them out", n->name);
+}
+
 static void
 config_check_dynamodb(struct config *c, const struct config_namespace *n)
 {
@@ -151,21 +136,7 @@ config_check_dynamodb(struct config *c, const struct config_namespace *n)
 		    CONFIG_NAMESPACE, "table"), "namespace %s: table = %s: the "
 		    "name of a table has %d to %d letters, digits, _, - and .",
 		    n->name, n->table, CONFIG_TABLE_MIN, CONFIG_TABLE_MAX);
-	if (n->region == NULL)
-		config_complain(c, n->origin, "namespace %s: store = dynamodb "
-		    "needs a region; set region = NAME or AWS_REGION",
-		    n->name);
-	if (n->access_key_id == NULL && n->secret_access_key == NULL)
-		config_complain(c, n->origin, "namespace %s: there are no AWS "
-		    "credentials; set access_key_id and secret_access_key, or "
-		    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", n->name);
-	else if (n->access_key_id == NULL)
-		config_complain(c, n->origin, "namespace %s: "
-		    "secret_access_key needs access_key_id beside it",
-		    n->name);
-	else if (n->secret_access_key == NULL)
-		config_complain(c, n->origin, "namespace %s: access_key_id "
-		    "needs secret_access_key beside it", n->name);
+	config_check_keys(c, n);
 	if ((n->read_capacity == 0) != (n->write_capacity == 0))
 		config_complain(c, n->origin, "namespace %s: read_capacity "
 		    "and write_capacity go together: both are 0, or neither",
@@ -289,14 +260,8 @@ static int
 config_finish_namespace(struct config *c, size_t i)
 {
 	struct config_namespace *n = &c->namespaces[i];
-	int r;
+	int r = config_default_section(CONFIG_NAMESPACE, n, n->origins);
 
-	if (n->store == CONFIG_STORE_DYNAMODB) {
-		r = config_environment(c, n);
-		if (r < 0)
-			return r;
-	}
-	r = config_default_section(CONFIG_NAMESPACE, n, n->origins);
 	if (r == 0)
 		r = config_format_default(n);
 	if (r == 0)

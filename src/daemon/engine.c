@@ -42,6 +42,7 @@ struct engine {
 	void *arg;
 	struct core *core;
 	struct server *server;
+	struct providers *providers;	/* of the stores */
 	struct store *stores[CORE_NAMESPACES_MAX];
 	struct watch watches[CORE_NAMESPACES_MAX];
 	struct checks_run checks[CORE_NAMESPACES_MAX];
@@ -264,17 +265,17 @@ static int
 engine_open_stores(struct engine *e, char *text, size_t size)
 {
 	struct store_status status;
-	int r;
+	int r = providers_new(e->base, &e->providers);
 
-	for (size_t i = 0; i < e->config->n_namespaces; i++) {
+	for (size_t i = 0; r == 0 && i < e->config->n_namespaces; i++) {
 		const struct config_namespace *n = &e->config->namespaces[i];
 		bool tables = n->store == CONFIG_STORE_DYNAMODB;
 
 		e->watches[i].name = n->name;
-		r = stores_open(e->base, n, e->host, false, engine_on_outcome,
-		    e, &e->stores[i], text, size);
+		r = stores_open(e->base, e->providers, n, e->host, false,
+		    engine_on_outcome, e, &e->stores[i], text, size);
 		if (r < 0)
-			return r;
+			break;
 		e->n_namespaces++;
 		store_view_status(e->stores[i], &status);
 		log_write(LOG_INFO, NULL,
@@ -283,7 +284,7 @@ engine_open_stores(struct engine *e, char *text, size_t size)
 		    tables ? config_format_name(n->format) : "",
 		    status.scope, status.where);
 	}
-	return 0;
+	return r;
 }
 
 static int
@@ -381,6 +382,7 @@ engine_free(struct engine *e)
 	server_free(e->server);
 	for (uint32_t i = 0; i < e->n_namespaces; i++)
 		store_free(e->stores[i]);
+	providers_free(e->providers);
 	core_free(e->core);
 	if (e->timer != NULL)
 		event_free(e->timer);

@@ -80,8 +80,10 @@ main_perform(const struct options *options)
 		return EX_OSERR;
 	status = main_configure(config, options, &path);
 	if (status == EX_OK) {
+		/* One question has its answer on the terminal. */
 		log_init((enum log_target)config->daemon.log,
-		    levels[config->daemon.log_level]);
+		    options->task == OPTIONS_SERVE ?
+		    levels[config->daemon.log_level] : LOG_CRIT);
 		switch (options->task) {
 		case OPTIONS_CHECK_CONFIG:
 			status = main_check_config(config, path);

@@ -25,7 +25,8 @@ stores_advice(int code)
 	case DDBLOCK_E_ACCESS_DENIED:
 		return "check what the credentials may do";
 	case DDBLOCK_E_NO_CREDENTIALS:
-		return "check access_key_id and secret_access_key";
+		return "see ddblock check and ddblockd-aws(7) for where they "
+		    "are looked for";
 	case DDBLOCK_E_NO_TABLE:
 		return "create it with ddblockd --init-table";
 	case DDBLOCK_E_WRONG_TABLE:
@@ -95,7 +96,7 @@ stores_table(const struct config_namespace *n,
 }
 
 static int
-stores_open_dynamodb(struct event_base *base,
+stores_open_dynamodb(struct event_base *base, struct providers *providers,
     const struct config_namespace *n, const char *host,
     store_outcome_fn outcome, void *arg, struct store **ret, char *text,
     size_t size)
@@ -105,16 +106,13 @@ stores_open_dynamodb(struct event_base *base,
 	struct store_dynamodb_config config = {
 		.namespace_name = n->name,
 		.format = config_format_name(n->format),
-		.endpoint = n->endpoint,
-		.region = n->region,
-		.access_key_id = n->access_key_id,
-		.secret_access_key = n->secret_access_key,
-		.session_token = n->session_token,
 		.allow_plain_http = n->allow_plain_http != 0,
 	};
 	int r;
 
 	r = config_format_renames(n, &renames, text, size);
+	if (r == 0)
+		r = providers_get(providers, n, &config.provider, text, size);
 	if (r < 0)
 		return r;
 	(void)snprintf(pid, sizeof(pid), "%jd", (intmax_t)getpid());
@@ -129,13 +127,14 @@ stores_open_dynamodb(struct event_base *base,
 }
 
 int
-stores_open(struct event_base *base, const struct config_namespace *n,
-    const char *host, bool check, store_outcome_fn outcome, void *arg,
-    struct store **ret, char *text, size_t size)
+stores_open(struct event_base *base, struct providers *providers,
+    const struct config_namespace *n, const char *host, bool check,
+    store_outcome_fn outcome, void *arg, struct store **ret, char *text,
+    size_t size)
 {
 	if (n->store == CONFIG_STORE_DYNAMODB)
-		return stores_open_dynamodb(base, n, host, outcome, arg, ret,
-		    text, size);
+		return stores_open_dynamodb(base, providers, n, host, outcome,
+		    arg, ret, text, size);
 	return stores_open_sqlite(base, n, host, check, outcome, arg, ret,
 	    text, size);
 }

@@ -54,16 +54,20 @@ table_ask(struct table *t, const struct config_namespace *n, bool init)
 {
 	char text[TABLE_TEXT_MAX] = "";
 	struct utsname names = { 0 };
+	struct providers *providers;
 	struct store *store;
-	int r;
+	int r = providers_new(t->base, &providers);
 
 	(void)uname(&names);
-	r = stores_open(t->base, n, names.nodename, !init, table_on_outcome,
-	    NULL, &store, text, sizeof(text));
+	if (r < 0)
+		return r;
+	r = stores_open(t->base, providers, n, names.nodename, !init,
+	    table_on_outcome, NULL, &store, text, sizeof(text));
 	if (r < 0) {
 		/* The text names the namespace. */
 		fprintf(stderr, "ddblockd: %s\n",
 		    text[0] == '\0' ? error_text(r) : text);
+		providers_free(providers);
 		return r;
 	}
 	if (init)
@@ -73,6 +77,7 @@ table_ask(struct table *t, const struct config_namespace *n, bool init)
 	if (!t->answered && event_base_dispatch(t->base) < 0)
 		t->code = DDBLOCK_E_INTERNAL;
 	store_free(store);
+	providers_free(providers);
 	return t->code;
 }
 

@@ -24,6 +24,38 @@ status_health(struct buffer *b, const struct store_health *h)
 	}
 }
 
+/* `stale`: in use beyond their end; `failing`: good, but others could not be
+ * had when it was time to. */
+static const char *
+status_credentials(const struct store_identity *i)
+{
+	if (i->endpoint[0] == '\0')
+		return "none";
+	if (i->stale)
+		return "stale";
+	return i->code != 0 ? "failing" : "ok";
+}
+
+/* Who the daemon is to AWS. */
+static void
+status_identity(struct buffer *b, const struct store_identity *i)
+{
+	uint64_t now_ms = clock_wall_ms();
+
+	codec_text_value(b, "credentials", status_credentials(i));
+	if (i->source[0] != '\0')
+		codec_text_value(b, "credentials_source", i->source);
+	if (i->about[0] != '\0')
+		codec_text_value(b, "credentials_of", i->about);
+	if (i->expires_ms != 0)
+		codec_duration(b, "credentials_remaining",
+		    i->expires_ms > now_ms ? i->expires_ms - now_ms : 0);
+	if (i->code != 0)
+		codec_text_value(b, "credentials_failure", i->text);
+	if (i->region[0] != '\0')
+		codec_text_value(b, "region", i->region);
+}
+
 static void
 status_namespace(struct server *s, struct buffer *b, const char *tag,
     uint32_t index)
@@ -63,8 +95,10 @@ status_namespace(struct server *s, struct buffer *b, const char *tag,
 	codec_number(b, "requests", store.requests);
 	codec_number(b, "repetitions", store.repetitions);
 	codec_number(b, "in_flight", store.in_flight);
-	if (store.remote)
+	if (store.remote) {
+		status_identity(b, &store.identity);
 		status_health(b, &store.health);
+	}
 	if (cause != 0)
 		codec_text_value(b, "cause", error_word(cause));
 	codec_end(b, NULL);

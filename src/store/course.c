@@ -19,6 +19,7 @@ course_init(struct course *c, const struct dialect *dialect,
 	    operation->kind == OPERATION_SCAN;
 
 	c->attempt = 0;
+	c->rejected = 0;
 	retry_init(&c->retry, RETRY_ATTEMPTS_UNLIMITED,
 	    bulk ? RETRY_CAP_MS : RETRY_CAP_SESSION_MS);
 	exchange_init(&c->exchange, dialect, table, operation, wall_ms);
@@ -125,6 +126,14 @@ course_translate(const struct aws_answer *answer, const struct aws_error *e)
 	return a;
 }
 
+/* Others are being got meanwhile: that takes as long as after throttling. */
+static bool
+course_hopes(struct course *c, const struct aws_error *e)
+{
+	return aws_error_is_credentials(e) &&
+	    c->rejected++ < COURSE_REJECTED_MAX;
+}
+
 void
 course_answer(struct course *c, const struct aws_answer *answer,
     uint64_t now_ms, uint32_t random, struct course_step *ret,
@@ -132,13 +141,15 @@ course_answer(struct course *c, const struct aws_answer *answer,
 {
 	struct course_step end = { .next = COURSE_END };
 	struct exchange_answer a;
+	enum aws_class class;
 
-	aws_errors_classify(answer->status, answer->body, answer->body_length,
-	    ret_error);
-	if (answer->status == 0)
-		(void)snprintf(ret_error->text, sizeof(ret_error->text), "%s",
-		    answer->text);
+	aws_errors_classify_answer(answer, ret_error);
+	class = ret_error->class;
 	a = course_translate(answer, ret_error);
+	if (course_hopes(c, ret_error)) {
+		a.class = EXCHANGE_AGAIN;
+		class = AWS_CLASS_THROTTLED;
+	}
 	switch (exchange_answer(&c->exchange, c->attempt, &a, &end.outcome)) {
 	case EXCHANGE_FINAL:
 		*ret = end;
@@ -147,7 +158,7 @@ course_answer(struct course *c, const struct aws_answer *answer,
 		course_send(c, now_ms, ret);
 		break;
 	case EXCHANGE_LATER:
-		course_later(c, ret_error->class, now_ms, random, ret);
+		course_later(c, class, now_ms, random, ret);
 		break;
 	}
 }

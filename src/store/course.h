@@ -18,11 +18,13 @@
 
 #define COURSE_ATTEMPT_MS 1500	/* for the first attempt at most */
 #define COURSE_ATTEMPT_MIN_MS 100
+#define COURSE_REJECTED_MAX 3	/* so often the credentials may be new ones */
 
 struct course {
 	struct exchange exchange;
 	struct retry retry;
 	uint32_t attempt;		/* sent last; 0: the first */
+	uint32_t rejected;	/* attempts whose credentials did not count */
 };
 
 enum course_next {

@@ -125,7 +125,7 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 		.ca_file = k->config.ca_file,
 		.timeout_ms = CHECK_PROBE_MS,
 	};
-	struct identity_view v = { .credentials = NULL };
+	struct identity_view v;
 	uint64_t wall_ms = aws_client_wall_ms(k->jobs->client);
 	bool there;
 
@@ -133,7 +133,7 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	findings_configuration(&k->config.place, &k->finding);
 	there = dynamodb_check_tell(k);
-	k->config.credentials(k->config.arg, &v);
+	dynamodb_identity_look(&k->jobs->identity, &v);
 	findings_credentials(&v, clock_boot_ms(),
 	    wall_ms != 0 ? wall_ms : clock_wall_ms(), &k->finding);
 	(void)dynamodb_check_tell(k);

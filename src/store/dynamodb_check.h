@@ -15,9 +15,6 @@ struct dynamodb_check;	/* one run, until its end */
 struct dynamodb_check_config {
 	struct findings_place place;
 	const char *ca_file;	/* NULL: the system's */
-	/* What is known of the credentials now. */
-	void (*credentials)(void *arg, struct identity_view *ret);
-	void *arg;
 };
 
 /*

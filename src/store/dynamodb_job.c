@@ -35,6 +35,16 @@ dynamodb_jobs_trouble(struct dynamodb_jobs *s, int code, const char *text)
 	(void)snprintf(s->last_text, sizeof(s->last_text), "%s", text);
 }
 
+void
+dynamodb_jobs_learn(struct dynamodb_jobs *s, const struct aws_answer *answer,
+    const struct aws_error *e)
+{
+	health_learn(&s->health, answer, e, clock_boot_ms());
+	dynamodb_identity_set_clock(&s->identity);
+	if (aws_error_is_credentials(e))
+		dynamodb_identity_rejected(&s->identity, answer);
+}
+
 int
 dynamodb_arm(struct event *timer, uint64_t wait_ms)
 {
@@ -120,7 +130,7 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
 	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
 	course_answer(&j->course, answer, now_ms, random, &step, &e);
-	health_learn(&j->jobs->health, answer, &e, now_ms);
+	dynamodb_jobs_learn(j->jobs, answer, &e);
 	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
 	dynamodb_job_perform(j, &step);
 }

@@ -8,6 +8,7 @@
 #include "aws/client.h"
 #include "aws/health.h"
 #include "dialect/dialect.h"
+#include "store/dynamodb_identity.h"
 #include "store/store.h"
 
 struct event;
@@ -17,6 +18,7 @@ struct dynamodb_job;
 struct dynamodb_jobs {
 	struct event_base *base;
 	struct aws_client *client;	/* set before the first starts, */
+	struct dynamodb_identity identity;	/* of it, */
 	const struct dialect *dialect;	/* and this */
 	const struct dialect_table *table;
 	store_outcome_fn outcome;
@@ -46,6 +48,10 @@ void dynamodb_jobs_refuse(struct dynamodb_jobs *, struct operation *,
 /* Remember what went wrong last; 0: nothing. */
 void dynamodb_jobs_trouble(struct dynamodb_jobs *, int code,
     const char *text);
+
+/* What any answer tells, whoever asked. */
+void dynamodb_jobs_learn(struct dynamodb_jobs *, const struct aws_answer *,
+    const struct aws_error *);
 
 /* evtimer_add() in milliseconds. */
 int dynamodb_arm(struct event *timer, uint64_t wait_ms);

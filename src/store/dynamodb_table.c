@@ -343,11 +343,8 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 	uint64_t wait_ms;
 
 	t->call = NULL;
-	aws_errors_classify(answer->status, answer->body, answer->body_length,
-	    &e);
-	if (answer->status == 0)
-		(void)snprintf(e.text, sizeof(e.text), "%s", answer->text);
-	health_learn(&t->jobs->health, answer, &e, clock_boot_ms());
+	aws_errors_classify_answer(answer, &e);
+	dynamodb_jobs_learn(t->jobs, answer, &e);
 	if (e.class == AWS_CLASS_OK) {
 		dynamodb_table_succeeded(t, answer);
 		return;

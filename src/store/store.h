@@ -43,6 +43,20 @@ struct store_health {
  * that was all. */
 typedef void (*store_finding_fn)(void *arg, const struct finding *);
 
+/* Who a store is to AWS. Never a secret. */
+struct store_identity {
+	const char *source;	/* "imds"; "fixed"; "": nobody (yet) */
+	const char *about;	/* the same for people */
+	const char *region;	/* "": not known */
+	const char *account_id;	/* "" or NULL: not known */
+	const char *endpoint;	/* "": not known */
+	uint64_t expires_ms;	/* ms since 1970; 0: never */
+	bool stale;		/* in use beyond that */
+	uint32_t failures;	/* to get others, since the last success */
+	int code;		/* of the last failure; 0: none since */
+	const char *text;	/* what went wrong, and what to do */
+};
+
 struct store_status {
 	const char *kind;	/* "dynamodb" or "sqlite" */
 	const char *scope;	/* "fleet" or "host" */
@@ -53,8 +67,9 @@ struct store_status {
 	uint64_t requests;	/* sent, including repetitions */
 	uint64_t repetitions;
 	uint32_t in_flight;
-	bool remote;		/* over a network: there is a health */
+	bool remote;		/* over a network: there are these two */
 	struct store_health health;
+	struct store_identity identity;
 };
 
 /* What a store implementation provides; it embeds a struct store first. */

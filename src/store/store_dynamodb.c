@@ -56,8 +56,9 @@ struct dynamodb_store {
 	struct dynamodb_run *runs;
 
 	struct dynamodb_check *check;	/* under way; or NULL */
-	struct credentials credentials;	/* the name of the key only */
-	const char *region;
+	store_finding_fn found;	/* of one that waits for the identity; or NULL
+				 */
+	void *found_arg;
 };
 
 static void dynamodb_look(struct dynamodb_store *s);
@@ -154,8 +155,10 @@ dynamodb_on_look(void *arg, int code, const char *text)
 	s->look = NULL;
 	s->ready = code == 0;
 	dynamodb_jobs_trouble(&s->jobs, code, code != 0 ? text : "");
-	/* An endpoint that is away may come back while they wait. */
-	if (code == DDBLOCK_E_UNREACHABLE || code == DDBLOCK_E_THROTTLED)
+	/* An endpoint that is away may come back while they wait, and
+	 * credentials that were nowhere may be found. */
+	if (code == DDBLOCK_E_UNREACHABLE || code == DDBLOCK_E_THROTTLED ||
+	    !aws_client_ready(s->jobs.client))
 		code = 0;
 	dynamodb_drain(s, code, text);
 }
@@ -246,35 +249,51 @@ dynamodb_health(const struct health *h)
 
 /* ---- the check ---- */
 
-static void
-dynamodb_view_credentials(void *arg, struct identity_view *ret)
+static int
+dynamodb_check_start(struct dynamodb_store *s, store_finding_fn found,
+    void *arg)
 {
-	const struct dynamodb_store *s = arg;
-
-	*ret = (struct identity_view){
-		.credentials = &s->credentials, .source = "settings",
-		.about = "those of the configuration", .text = "",
+	const struct dynamodb_identity *i = &s->jobs.identity;
+	const struct dynamodb_check_config config = {
+		.place = {
+			.endpoint = i->endpoint[0] != '\0' ? i->endpoint :
+			    NULL,
+			.region = i->region[0] != '\0' ? i->region : NULL,
+			.dialect = s->jobs.dialect,
+			.table = &s->table,
+		},
+		.ca_file = i->ca_file[0] != '\0' ? i->ca_file : NULL,
 	};
+
+	return dynamodb_check_run(&s->jobs, &config, found, arg, &s->check);
 }
 
+/* Just after the start nobody knows yet who we are, nor who we are not. */
 static int
 dynamodb_check(struct store *store, store_finding_fn found, void *arg)
 {
 	struct dynamodb_store *s = dynamodb_of(store);
-	const char *endpoint = aws_client_endpoint(s->jobs.client);
-	const struct dynamodb_check_config config = {
-		.place = {
-			.endpoint = endpoint[0] == '\0' ? NULL : endpoint,
-			.region = s->region,
-			.dialect = s->jobs.dialect,
-			.table = &s->table,
-		},
-		.credentials = dynamodb_view_credentials,
-		.arg = s,
-	};
 
-	assert(s->check == NULL);
-	return dynamodb_check_run(&s->jobs, &config, found, arg, &s->check);
+	assert(s->check == NULL && s->found == NULL);
+	if (dynamodb_identity_concluded(&s->jobs.identity))
+		return dynamodb_check_start(s, found, arg);
+	s->found = found;
+	s->found_arg = arg;
+	return 0;
+}
+
+/* The one that waited. */
+static void
+dynamodb_check_go(struct dynamodb_store *s)
+{
+	store_finding_fn found = s->found;
+
+	if (found == NULL ||
+	    !dynamodb_identity_concluded(&s->jobs.identity))
+		return;
+	s->found = NULL;
+	if (dynamodb_check_start(s, found, s->found_arg) < 0)
+		found(s->found_arg, NULL);
 }
 
 static void
@@ -293,6 +312,7 @@ dynamodb_status(const struct store *store, struct store_status *ret)
 		.in_flight = s->jobs.in_flight,
 		.remote = true, .health = dynamodb_health(&s->jobs.health),
 	};
+	dynamodb_identity_view(&s->jobs.identity, &ret->identity);
 }
 
 /* ---- its life ---- */
@@ -326,7 +346,7 @@ dynamodb_free(struct store *store)
 	}
 	dynamodb_table_cancel(s->look);
 	dynamodb_check_cancel(s->check);
-	credentials_done(&s->credentials);
+	dynamodb_identity_done(&s->jobs.identity);
 	if (s->queue_timer != NULL)
 		event_free(s->queue_timer);
 	aws_client_free(s->jobs.client);
@@ -460,28 +480,26 @@ dynamodb_set_where(struct dynamodb_store *s)
 	size_t length = strlen(endpoint);
 
 	(void)snprintf(s->where, sizeof(s->where), "%s%s%s", endpoint,
-	    length > 0 && endpoint[length - 1] == '/' ? "" : "/",
+	    length == 0 || endpoint[length - 1] == '/' ? "" : "/",
 	    s->table.table);
 }
 
-/* With what the configuration says, for ever. */
-static int
-dynamodb_use_fixed(struct dynamodb_store *s,
-    const struct store_dynamodb_config *c, char *ret_text, size_t text_size)
+static void
+dynamodb_on_identity(void *arg, int code, const char *text)
 {
-	struct credentials credentials = { .expires_ms = 0 };
-	const struct aws_client_origin origin = {
-		.url = c->endpoint, .region = c->region,
-		.credentials = &credentials,
-	};
-	int r = credentials_set(&credentials, c->access_key_id,
-	    c->secret_access_key, c->session_token, ret_text, text_size);
+	struct dynamodb_store *s = arg;
 
-	if (r == 0)
-		r = aws_client_use(s->jobs.client, &origin, ret_text,
-		    text_size);
-	credentials_done(&credentials);
-	return r;
+	dynamodb_set_where(s);
+	dynamodb_check_go(s);
+	if (code == 0 || aws_client_ready(s->jobs.client))
+		return;
+	dynamodb_jobs_trouble(&s->jobs, code, text);
+	/* Operations wait for what time may cure, up to their deadlines; a
+	 * person who asks about the table wants to know now. */
+	while (s->runs != NULL) {
+		dynamodb_table_cancel(s->runs->table);
+		dynamodb_on_run(s->runs, code, text);
+	}
 }
 
 static int
@@ -497,16 +515,10 @@ dynamodb_connect(struct dynamodb_store *s,
 	for (int i = 0; i < AWS_LANES; i++)
 		config.connections_max[i] = c->connections_max[i];
 	r = aws_client_new(s->jobs.base, &config, &s->jobs.client);
-	if (r == 0)
-		r = dynamodb_use_fixed(s, c, ret_text, text_size);
-	if (r == 0)
-		s->region = dynamodb_keep(s, c->region, &r);
-	if (r == 0 && (s->credentials.access_key_id =
-	    strdup(c->access_key_id)) == NULL)
-		r = DDBLOCK_E_NOMEM;
-	if (r == 0)
-		dynamodb_set_where(s);
-	return r;
+	if (r < 0)
+		return r;
+	return dynamodb_identity_init(&s->jobs.identity, s->jobs.client, c,
+	    dynamodb_on_identity, s, ret_text, text_size);
 }
 
 int

@@ -15,6 +15,8 @@
 #include "dialect/dialect.h"
 #include "store/store.h"
 
+struct provider;
+
 #define STORE_DYNAMODB_RETENTION_S (UINT64_C(7) * 24 * 3600)
 
 /* Copied. */
@@ -24,6 +26,8 @@ struct store_dynamodb_config {
 	/* Of its members, these may be left out: key_attribute ("key"),
 	 * ttl_attribute (as the format has it), retention_s. */
 	struct dialect_table table;
+	/* Who the store is to AWS, borrowed; NULL: what follows, for ever. */
+	struct provider *provider;
 	const char *endpoint;		/* NULL: the region's */
 	const char *region;
 	const char *access_key_id;
@@ -38,8 +42,8 @@ struct store_dynamodb_config {
  * table and learns the endpoint's time; operations wait for it. @ret_text (at
  * least 512 bytes) says what is wrong, without secrets.
  *
- * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NO_CREDENTIALS, DDBLOCK_E_NOMEM and what
- * aws_client_new() returns
+ * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NO_CREDENTIALS (without a provider),
+ * DDBLOCK_E_NOMEM, DDBLOCK_E_SYSTEM
  *
  * store_free() must not be called from within an outcome.
  */

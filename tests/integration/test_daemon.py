@@ -12,6 +12,7 @@ import harness
 from harness import Client, Daemon
 
 EX_USAGE = 64
+EX_NOPERM = 77
 EX_CONFIG = 78
 
 
@@ -57,11 +58,30 @@ class Configuration(unittest.TestCase):
         self.refuse(None, "/nonexistent/ddblockd.conf: No such file",
                     args=["--config=/nonexistent/ddblockd.conf"])
 
-    def test_credentials_are_needed(self):
+    NOBODY = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None,
+              "AWS_EC2_METADATA_DISABLED": "true"}
+
+    def test_no_credentials(self):
+        """Somebody may still write a file: the daemon starts and says so."""
+        daemon = Daemon("[namespace default]\nstore = dynamodb\n"
+                        "table = tab\nregion = eu-central-1\n"
+                        "request_timeout = 1s\n", env=self.NOBODY)
+        self.addCleanup(daemon.close)
+        daemon.start()
+        with Client(daemon) as client:
+            # At first nobody knows whether the network is there yet.
+            while client.call("TRY jobs/nightly").code != "NO_CREDENTIALS":
+                pass
+            row = client.call("STATUS").rows[0]
+            self.assertEqual(row["credentials"], "none")
+            self.assertEqual(row["cause"], "NO_CREDENTIALS")
+
+    def test_no_credentials_for_one_question(self):
         self.refuse("[namespace default]\nstore = dynamodb\ntable = tab\n"
-                    "region = r\n", "there are no AWS credentials",
-                    env={"AWS_ACCESS_KEY_ID": None,
-                         "AWS_SECRET_ACCESS_KEY": None})
+                    "region = eu-central-1\n",
+                    "there are no usable AWS credentials",
+                    args=["--check-table"], env=self.NOBODY,
+                    status=EX_NOPERM)
 
     def test_capacities_go_together(self):
         self.refuse("[namespace default]\nstore = dynamodb\ntable = tab\n"

@@ -217,12 +217,7 @@ START_TEST(test_dynamodb_needs)
 	expect_error("[namespace default]\n"
 	    "store = dynamodb\n",
 	    "test.conf:1: namespace default: store = dynamodb needs a table; "
-	    "set table = NAME\n"
-	    "test.conf:1: namespace default: store = dynamodb needs a region; "
-	    "set region = NAME or AWS_REGION\n"
-	    "test.conf:1: namespace default: there are no AWS credentials; "
-	    "set access_key_id and secret_access_key, or AWS_ACCESS_KEY_ID "
-	    "and AWS_SECRET_ACCESS_KEY\n");
+	    "set table = NAME\n");
 }
 END_TEST
 
@@ -255,37 +250,46 @@ START_TEST(test_table_by_its_arn)
 }
 END_TEST
 
+/* What the environment says is for the chain of the AWS clients. */
 START_TEST(test_environment)
 {
-	(void)setenv("AWS_DEFAULT_REGION", "us-east-2", 1);
+	(void)setenv("AWS_REGION", "us-east-2", 1);
 	(void)setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1", 1);
-	(void)setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:2", 1);
 	(void)setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
 	(void)setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
-	(void)setenv("AWS_SESSION_TOKEN", "", 1);
 	expect_good("[namespace default]\n"
-	    "store = dynamodb\ntable = tab\n[namespace local]\n");
-	ck_assert_str_eq(config->namespaces[0].region, "us-east-2");
-	ck_assert_str_eq(config->namespaces[0].endpoint,
-	    "http://127.0.0.1:2");
-	ck_assert_str_eq(config->namespaces[0].access_key_id, "AKID");
-	ck_assert_str_eq(config->namespaces[0].secret_access_key, "SECRET");
-	ck_assert_ptr_null(config->namespaces[0].session_token);
-	ck_assert_ptr_null(config->namespaces[1].access_key_id);
+	    "store = dynamodb\ntable = tab\n");
+	ck_assert_ptr_null(config->namespaces[0].region);
+	ck_assert_ptr_null(config->namespaces[0].endpoint);
+	ck_assert_ptr_null(config->namespaces[0].access_key_id);
 }
 END_TEST
 
-START_TEST(test_keys_are_not_mixed_with_the_environment)
+START_TEST(test_keys_go_together)
 {
-	(void)setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
-	(void)setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
-	(void)setenv("AWS_SESSION_TOKEN", "TOKEN", 1);
 	expect_error("[namespace default]\n"
-	    "store = dynamodb\ntable = tab\nregion = r\n"
-	    "access_key_id = MINE\n",
+	    "store = dynamodb\ntable = tab\naccess_key_id = MINE\n",
 	    "test.conf:1: namespace default: access_key_id needs "
 	    "secret_access_key beside it\n");
-	ck_assert_ptr_null(config->namespaces[0].session_token);
+}
+END_TEST
+
+START_TEST(test_a_token_needs_keys)
+{
+	expect_error("[namespace default]\n"
+	    "store = dynamodb\ntable = tab\nsession_token = MINE\n",
+	    "test.conf:1: namespace default: session_token needs "
+	    "access_key_id and secret_access_key beside it\n");
+}
+END_TEST
+
+START_TEST(test_keys_or_a_profile)
+{
+	expect_error("[namespace default]\n"
+	    "store = dynamodb\ntable = tab\nprofile = prod\n"
+	    "access_key_id = a\nsecret_access_key = s\n",
+	    "test.conf:4: namespace default: profile and access_key_id are "
+	    "two answers to one question; take one of them out\n");
 }
 END_TEST
 
@@ -487,7 +491,9 @@ add_tests(TCase *tests)
 	    sizeof(no_tables) / sizeof(no_tables[0]));
 	tcase_add_test(tests, test_table_by_its_arn);
 	tcase_add_test(tests, test_environment);
-	tcase_add_test(tests, test_keys_are_not_mixed_with_the_environment);
+	tcase_add_test(tests, test_keys_go_together);
+	tcase_add_test(tests, test_a_token_needs_keys);
+	tcase_add_test(tests, test_keys_or_a_profile);
 	tcase_add_test(tests, test_shared_stores);
 	tcase_add_test(tests, test_secrets_are_not_shown);
 	tcase_add_test(tests, test_secrets_are_not_complained_about_aloud);

@@ -17,6 +17,7 @@
 	"{\"__type\":\"com.amazonaws.dynamodb.v20120810#" name "\"," \
 	"\"message\":\"" text "\"}"
 #define THROTTLED ERROR("ThrottlingException", "slowly")
+#define EXPIRED ERROR("ExpiredTokenException", "it is expired")
 #define DENIED ERROR("AccessDeniedException", "not you")
 #define INVALID ERROR("ValidationException", "a type")
 #define LATE ERROR("InvalidSignatureException", \
@@ -183,6 +184,9 @@ static const struct {
 	    OUTCOME_REFUSED, DDBLOCK_E_THROTTLED, false },
 	{ OPERATION_SESSION_CLOSE, 400, false, DENIED, COURSE_END, 0,
 	    OUTCOME_REFUSED, DDBLOCK_E_ACCESS_DENIED, false },
+	/* Others may be on their way. */
+	{ OPERATION_SESSION_CLOSE, 400, false, EXPIRED, COURSE_WAIT, 999,
+	    OUTCOME_REFUSED, DDBLOCK_E_NO_CREDENTIALS, false },
 	/* A read has nothing to look at. */
 	{ OPERATION_READ, 400, false, INVALID, COURSE_END, 0,
 	    OUTCOME_REFUSED, DDBLOCK_E_INTERNAL, false },

@@ -1,0 +1,188 @@
+/*
+ * Who a store is to AWS, and where that is.
+ */
+#include "store/dynamodb_identity.h"
+
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "store/store_dynamodb.h"
+
+#define IDENTITY_REASON_MAX 512
+
+static int
+dynamodb_identity_use(struct dynamodb_identity *i,
+    const struct identity_view *v, char *text, size_t text_size)
+{
+	char url[PLACE_URL_MAX];
+	const struct place *p = v->place;
+	const struct aws_client_origin origin = {
+		.url = url,
+		.region = p->region[0] != '\0' ? p->region : NULL,
+		.credentials = v->credentials,
+		.ca_file = p->ca_file[0] != '\0' ? p->ca_file : NULL,
+	};
+	int r = place_url(p, "dynamodb", v->credentials->account_id, url,
+	    sizeof(url), text, text_size);
+
+	if (r == 0)
+		r = aws_client_use(i->client, &origin, text, text_size);
+	if (r < 0)
+		return r;
+	(void)snprintf(i->region, sizeof(i->region), "%s", p->region);
+	(void)snprintf(i->ca_file, sizeof(i->ca_file), "%s", p->ca_file);
+	return 0;
+}
+
+static void
+dynamodb_identity_tell(struct dynamodb_identity *i, int code,
+    const char *text)
+{
+	(void)snprintf(i->endpoint, sizeof(i->endpoint), "%s",
+	    aws_client_endpoint(i->client));
+	i->changed(i->arg, code, text);
+}
+
+/* What was good stays in use, whatever comes after it. */
+static void
+dynamodb_identity_on_heard(void *arg, bool changed)
+{
+	struct dynamodb_identity *i = arg;
+	char text[IDENTITY_REASON_MAX] = "";
+	struct identity_view v;
+	int r;
+
+	provider_view(i->provider, &v);
+	if (v.credentials != NULL && v.place != NULL) {
+		if (!changed && aws_client_ready(i->client))
+			return;
+		r = dynamodb_identity_use(i, &v, text, sizeof(text));
+	} else {
+		r = v.code;
+		(void)snprintf(text, sizeof(text), "%s", v.text);
+	}
+	if (r < 0 && !aws_client_ready(i->client))
+		aws_client_lack(i->client, r, text);
+	dynamodb_identity_tell(i, r, text);
+}
+
+static int
+dynamodb_identity_fix(struct dynamodb_identity *i,
+    const struct store_dynamodb_config *c, char *text, size_t text_size)
+{
+	struct credentials credentials = { .expires_ms = 0 };
+	const struct aws_client_origin origin = {
+		.url = c->endpoint, .region = c->region,
+		.credentials = &credentials,
+	};
+	int r = credentials_set(&credentials, c->access_key_id,
+	    c->secret_access_key, c->session_token, text, text_size);
+
+	if (r == 0)
+		r = aws_client_use(i->client, &origin, text, text_size);
+	credentials_done(&credentials);
+	if (r < 0)
+		return r;
+	(void)snprintf(i->region, sizeof(i->region), "%s",
+	    c->region != NULL ? c->region : "");
+	dynamodb_identity_tell(i, 0, "");
+	return 0;
+}
+
+int
+dynamodb_identity_init(struct dynamodb_identity *i, struct aws_client *client,
+    const struct store_dynamodb_config *config, dynamodb_identity_fn changed,
+    void *arg, char *text, size_t text_size)
+{
+	int r;
+
+	*i = (struct dynamodb_identity){
+		.client = client, .provider = config->provider,
+		.changed = changed, .arg = arg,
+	};
+	if (i->provider == NULL)
+		return dynamodb_identity_fix(i, config, text, text_size);
+	r = provider_listen(i->provider, dynamodb_identity_on_heard, i,
+	    &i->listener);
+	/* It may know all by now, of another store. */
+	if (r == 0)
+		dynamodb_identity_on_heard(i, true);
+	return r;
+}
+
+void
+dynamodb_identity_done(struct dynamodb_identity *i)
+{
+	if (i->listener != NULL)
+		provider_unlisten(i->provider, i->listener);
+	i->listener = NULL;
+}
+
+void
+dynamodb_identity_rejected(struct dynamodb_identity *i,
+    const struct aws_answer *answer)
+{
+	const struct credentials *c = aws_client_signer(i->client,
+	    answer->signer);
+
+	if (i->provider != NULL && c != NULL)
+		provider_rejected(i->provider, c);
+}
+
+void
+dynamodb_identity_set_clock(struct dynamodb_identity *i)
+{
+	uint64_t wall_ms = aws_client_wall_ms(i->client);
+
+	if (i->provider != NULL && wall_ms != 0)
+		provider_set_clock(i->provider,
+		    (int64_t)wall_ms - (int64_t)clock_wall_ms());
+}
+
+bool
+dynamodb_identity_concluded(const struct dynamodb_identity *i)
+{
+	struct identity_view v;
+
+	dynamodb_identity_look(i, &v);
+	return aws_client_ready(i->client) || v.code != 0;
+}
+
+void
+dynamodb_identity_look(const struct dynamodb_identity *i,
+    struct identity_view *ret)
+{
+	if (i->provider != NULL) {
+		provider_view(i->provider, ret);
+		return;
+	}
+	*ret = (struct identity_view){
+		.credentials = aws_client_credentials(i->client),
+		.source = "fixed", .about = "fixed credentials", .text = "",
+	};
+}
+
+void
+dynamodb_identity_view(const struct dynamodb_identity *i,
+    struct store_identity *ret)
+{
+	struct identity_view v;
+
+	dynamodb_identity_look(i, &v);
+	*ret = (struct store_identity){
+		.source = v.source,
+		.about = v.about,
+		.region = i->region,
+		.account_id = v.credentials != NULL &&
+		    v.credentials->account_id != NULL ?
+		    v.credentials->account_id : "",
+		.endpoint = i->endpoint,
+		.expires_ms = v.credentials != NULL ?
+		    v.credentials->expires_ms : 0,
+		.stale = v.stale,
+		.failures = v.failures,
+		.code = v.code,
+		.text = v.text,
+	};
+}
