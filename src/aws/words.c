@@ -3,71 +3,31 @@
  */
 #include "aws/words.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aws/profile_words.h"
 #include "common/error.h"
-
-/* Copies one word to *@to; what comes after it is at the result, which is NULL
- * if a quotation has no end. */
-static const char *
-words_take(const char *from, char **to)
-{
-	char quote = '\0';
-
-	for (; *from != '\0' && (quote != '\0' ||
-	    strchr(" \t\r\n", *from) == NULL); from++) {
-		if (*from == '\\' && quote != '\'') {
-			if (from[1] == '\0')
-				return NULL;
-			if (quote == '"' && from[1] != '"' && from[1] != '\\')
-				*(*to)++ = *from;
-			*(*to)++ = *++from;
-		} else if (quote == '\0' && (*from == '\'' || *from == '"')) {
-			quote = *from;
-		} else if (quote != '\0' && *from == quote) {
-			quote = '\0';
-		} else {
-			*(*to)++ = *from;
-		}
-	}
-	return quote == '\0' ? from : NULL;
-}
 
 int
 words_split(struct words *w, const char *command, const char **ret_text)
 {
-	char *to;
+	struct words made = { .text = strdup(command) };
+	int n;
 
-	*w = (struct words){ .text = malloc(strlen(command) + 2) };
 	*ret_text = "out of memory";
-	if (w->text == NULL)
+	if (made.text == NULL)
 		return DDBLOCK_E_NOMEM;
-	to = w->text;
-	for (;;) {
-		command += strspn(command, " \t\r\n");
-		if (*command == '\0')
-			break;
-		if (w->n_words == WORDS_MAX) {
-			*ret_text = "it has too many words";
-			words_done(w);
-			return DDBLOCK_E_LIMIT;
-		}
-		w->words[w->n_words++] = to;
-		command = words_take(command, &to);
-		if (command == NULL) {
-			*ret_text = "a quotation in it has no end";
-			words_done(w);
-			return DDBLOCK_E_BAD_REQUEST;
-		}
-		*to++ = '\0';
-	}
-	if (w->n_words > 0)
+	n = profile_words(made.text, made.words, WORDS_MAX);
+	if (n > 0 && n <= WORDS_MAX) {
+		made.n_words = (size_t)n;
+		*w = made;
 		return 0;
-	*ret_text = "it is empty";
-	words_done(w);
-	return DDBLOCK_E_BAD_REQUEST;
+	}
+	words_done(&made);
+	*ret_text = n == 0 ? "it is empty" : n < 0 ?
+	    "a quotation in it has no end" : "it has too many words";
+	return n > 0 ? DDBLOCK_E_LIMIT : DDBLOCK_E_BAD_REQUEST;
 }
 
 void
