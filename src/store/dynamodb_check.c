@@ -116,6 +116,23 @@ dynamodb_check_on_probe(void *arg, const struct probe_report *r)
 	dynamodb_check_send(k);
 }
 
+/* Why there is no endpoint; empty: only because there are no credentials. */
+static void
+dynamodb_check_nowhere(const struct identity_view *v, char *text, size_t size)
+{
+	char url[PLACE_URL_MAX];
+
+	text[0] = '\0';
+	if (v->place == NULL || v->place->region[0] == '\0') {
+		if (v->code == DDBLOCK_E_BAD_REQUEST)
+			(void)snprintf(text, size, "%s", v->text);
+	} else if (place_url(v->place, "dynamodb", v->credentials == NULL ?
+	    NULL : v->credentials->account_id, url, sizeof(url), text,
+	    size) == 0) {
+		text[0] = '\0';
+	}
+}
+
 static void
 dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 {
@@ -127,17 +144,26 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	};
 	struct identity_view v;
 	uint64_t wall_ms = aws_client_wall_ms(k->jobs->client);
-	bool there;
+	char trouble[IDENTITY_TEXT_MAX] = "";
+	struct findings_place place = k->config.place;
 
 	(void)fd;
 	(void)what;
-	findings_configuration(&k->config.place, &k->finding);
-	there = dynamodb_check_tell(k);
 	dynamodb_identity_look(&k->jobs->identity, &v);
+	if (k->config.place.endpoint == NULL)
+		dynamodb_check_nowhere(&v, trouble, sizeof(trouble));
+	if (place.region == NULL && v.place != NULL &&
+	    v.place->region[0] != '\0')
+		place.region = v.place->region;
+	findings_configuration(&place, trouble, &k->finding);
+	if (!dynamodb_check_tell(k)) {
+		dynamodb_check_end(k);
+		return;
+	}
 	findings_credentials(&v, clock_boot_ms(),
 	    wall_ms != 0 ? wall_ms : clock_wall_ms(), &k->finding);
 	(void)dynamodb_check_tell(k);
-	if (!there || v.credentials == NULL ||
+	if (v.credentials == NULL || k->config.place.endpoint == NULL ||
 	    probe_start(k->jobs->base, &probe, dynamodb_check_on_probe, k,
 	    &k->probe) < 0)
 		dynamodb_check_end(k);

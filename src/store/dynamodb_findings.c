@@ -38,19 +38,21 @@ findings_duration(uint64_t ms, char *text, size_t size)
 /* ---- before anything is sent ------------------------------------------- */
 
 void
-findings_configuration(const struct findings_place *p, struct finding *f)
+findings_configuration(const struct findings_place *p, const char *trouble,
+    struct finding *f)
 {
 	finding_set(f, "configuration", FINDING_OK,
-	    "table %.*s%s%s at %s, format %s", FINDINGS_SHOWN,
-	    p->table->table, p->region == NULL ? "" : " in ",
+	    "table %.*s%s%s%s%s, format %s", FINDINGS_SHOWN, p->table->table,
+	    p->region == NULL ? "" : " in ",
 	    p->region == NULL ? "" : p->region,
-	    p->endpoint == NULL ? "an endpoint that is not known yet" :
-	    p->endpoint, p->dialect->name);
-	if (p->endpoint != NULL)
+	    p->endpoint == NULL ? "" : " at ",
+	    p->endpoint == NULL ? "" : p->endpoint, p->dialect->name);
+	if (trouble[0] == '\0')
 		return;
-	f->state = FINDING_ERROR;
-	finding_advise(f, "set region, or AWS_REGION in the daemon's "
-	    "environment, or region in its profile; ddblockd-aws(7)");
+	finding_set(f, "configuration", FINDING_ERROR, "table %.*s: %.512s",
+	    FINDINGS_SHOWN, p->table->table, trouble);
+	finding_advise(f, "ddblockd-aws(7) says where region and endpoint are "
+	    "looked for");
 }
 
 static void

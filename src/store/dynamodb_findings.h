@@ -23,7 +23,8 @@ struct json_object;
 
 /* Of the configuration. Borrowed. */
 struct findings_place {
-	const char *endpoint;	/* its URL; NULL: not known (yet) */
+	const char *endpoint;	/* its URL; NULL: not known, or not before
+				 * the credentials */
 	const char *region;	/* the same */
 	const struct dialect *dialect;
 	const struct dialect_table *table;
@@ -36,7 +37,10 @@ struct findings_clock {
 	int synchronised;	/* clock_is_synchronised() */
 };
 
-void findings_configuration(const struct findings_place *, struct finding *);
+/* @trouble: why the endpoint cannot be known, and what to do; empty: nothing
+ * keeps it from that. */
+void findings_configuration(const struct findings_place *,
+    const char *trouble, struct finding *);
 void findings_credentials(const struct identity_view *, uint64_t boot_ms,
     uint64_t wall_ms, struct finding *);
 

@@ -52,13 +52,17 @@ expect(const char *check, enum finding_state state, const char *text,
 START_TEST(test_configuration)
 {
 	setup();
-	findings_configuration(&place, &f);
+	findings_configuration(&place, "", &f);
 	expect("configuration", FINDING_OK, "table locks in eu-west-1 at "
 	    "https://dynamodb.eu-west-1.amazonaws.com/, format native", NULL);
 	place.endpoint = NULL;
 	place.region = NULL;
-	findings_configuration(&place, &f);
-	expect("configuration", FINDING_ERROR, "not known yet", "AWS_REGION");
+	findings_configuration(&place, "", &f);
+	expect("configuration", FINDING_OK, "table locks, format native",
+	    NULL);
+	findings_configuration(&place, "no region is set", &f);
+	expect("configuration", FINDING_ERROR, "table locks: no region is "
+	    "set", "ddblockd-aws(7)");
 }
 END_TEST
 
