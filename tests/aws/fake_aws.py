@@ -363,7 +363,7 @@ class FakeAws:
             if (request.service, request.region) != ("sts", "eu-central-1"):
                 self.problem(request, "signed for something else")
         else:
-            found = verify(self, request)
+            found = verify(self, request, "eu-central-1", "sts")
             if found is None:
                 return None
         return found if self.valid(found.access_key_id) else None
@@ -448,7 +448,7 @@ def _hmac(key, text):
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
-def verify(aws, request):
+def verify(aws, request, region_wanted, service_wanted):
     """Who signed a request that came over HTTP; None, and a problem."""
     found = re.fullmatch(
         r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/"
@@ -470,7 +470,7 @@ def verify(aws, request):
         aws.problem(request, f"signed headers {names}")
     if made.token is not None and "x-amz-security-token" not in names:
         aws.problem(request, "the session token is not signed")
-    if (region, service) != ("eu-central-1", "sts"):
+    if (region, service) != (region_wanted, service_wanted):
         aws.problem(request, f"signed for {region}/{service}")
     date = request.headers.get("x-amz-date", "")
     canonical = "\n".join(

@@ -319,6 +319,19 @@ class Days(unittest.TestCase):
         # The faults are such that there were times without any.
         self.assertGreater(broken, 0)
 
+    def test_first_stage_is_out(self):
+        """What the instance gave buys roles until it is over."""
+        def disturb(host, time):
+            host.aws.faults.windows.append((3 * 3600, 5.9 * 3600, "imds",
+                                            "503"))
+        for seed in range(self.seed, self.seed + SEEDS):
+            with self.subTest(seed=seed):
+                _, host, aws, _ = self.day(RoleChain, seed, (), disturb)
+                self.assertEqual(
+                    [u for u in host.uses if not u[2] and u[0] > 5], [])
+                # No more of it than of any service that is out of order.
+                self.assertLess(len(aws.requests), 800)
+
     def test_clock_is_set(self):
         """Forward, back, and to what it is again."""
         for scene_class in (Imds, Role, RoleChain, Container, Process):
