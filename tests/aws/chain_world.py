@@ -149,6 +149,25 @@ class World:
             config += "[broken\nx"
         return config, credentials
 
+    def tower(self):
+        """Roles by roles, and what they stand on. The first profile, too."""
+        names = list(PROFILES)
+        self.random.shuffle(names)
+        names = names[:self.random.randint(2, len(names))]
+        config = SESSIONS
+        for name, source in zip(names, names[1:] + [None]):
+            if source is None:
+                found = self.one(self.keys, self.keys, self.process, self.sso,
+                                 self.web_identity, self.role)()
+            else:
+                found = dict(self.role(), source_profile=source)
+                found.pop("credential_source", None)
+                found["role_arn"] = f"{ARN}of-{name}"
+            title = name if name == "default" else f"profile {name}"
+            config += f"[{title}]\n" + "".join(f"{k} = {v}\n"
+                                               for k, v in found.items())
+        return config, names[0]
+
     # ---- environment ----
 
     def environment_keys(self):
@@ -223,6 +242,14 @@ class World:
         return found
 
     def next(self):
+        if self.chance(0.15):
+            config, first = self.tower()
+            environment = {"AWS_DEFAULT_REGION": "eu-central-1",
+                           "AWS_PROFILE": first}
+            if self.chance(0.5):
+                environment.update(self.environment())
+            return {"environment": environment, "config": config,
+                    "credentials": "", "settings": {}}
         config, credentials = self.files()
         case = {"environment": self.environment(), "config": config,
                 "credentials": credentials, "settings": {}}
