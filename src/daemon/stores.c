@@ -21,12 +21,15 @@ stores_advice(int code)
 {
 	switch (code) {
 	case DDBLOCK_E_UNREACHABLE:
-		return "check the endpoint, its name and the network";
+		return "ddblock check says how far requests come";
 	case DDBLOCK_E_ACCESS_DENIED:
-		return "check what the credentials may do";
+		return "ddblock check says which permission is missing";
 	case DDBLOCK_E_NO_CREDENTIALS:
 		return "see ddblock check and ddblockd-aws(7) for where they "
 		    "are looked for";
+	case DDBLOCK_E_THROTTLED:
+		return "see what the table's capacity is, or let it be paid "
+		    "by request";
 	case DDBLOCK_E_NO_TABLE:
 		return "create it with ddblockd --init-table";
 	case DDBLOCK_E_WRONG_TABLE:

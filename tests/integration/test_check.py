@@ -352,47 +352,134 @@ class Table(unittest.TestCase):
 
 
 class Tls(unittest.TestCase):
-    """Who answers with a certificate that nobody trusts is found out."""
+    """An endpoint with a certificate, and no table behind it."""
 
-    def test_a_certificate_of_its_own(self):
+    def setUp(self):
         if shutil.which("openssl") is None:
             self.skipTest("there is no openssl")
-        daemon = Daemon(config("tab"), args=["--check"])
+        self.daemon = Daemon(config("tab"), args=["--check"])
+        self.addCleanup(self.daemon.close)
+        self.certificate = os.path.join(self.daemon.directory, "own.crt")
+        key = os.path.join(self.daemon.directory, "own.key")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+             "-keyout", key, "-out", self.certificate, "-days", "90",
+             "-subj", "/CN=tests", "-addext", "subjectAltName=IP:127.0.0.1"],
+            check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(self.certificate, key)
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+        self.addCleanup(self.end)
+
+    def end(self):
+        self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        self.thread.join()
+
+    def serve(self):
+        while True:
+            try:
+                plain, _ = self.server.accept()
+            except OSError:
+                return
+            try:
+                with self.context.wrap_socket(plain,
+                                              server_side=True) as stream:
+                    while stream.recv(65536):
+                        body = b'{"__type":"x#ResourceNotFoundException"}'
+                        stream.sendall(fault_proxy.head_of(400, len(body))
+                                       + body)
+            except OSError:  # an SSLError is one
+                pass
+
+    def check(self, more=""):
+        port = self.server.getsockname()[1]
+        self.daemon.write_config(config(
+            "tab", endpoint=f"https://127.0.0.1:{port}") + more)
+        status, out, err = self.daemon.run()
+        self.assertEqual((status, err), (1, ""))
+        return out, " ".join(out.split())
+
+    def test_nobody_trusts_it(self):
+        out, words = self.check()
+        self.assertIn("  error    tls", out)
+        self.assertIn("self-signed certificate", words)
+        self.assertIn("ca_file", words)
+        self.assertNotIn("signature", out)
+
+    def test_it_is_trusted(self):
+        out, words = self.check(f"ca_file = {self.certificate}\n")
+        self.assertRegex(words, r"ok tls TLSv1\.[23] / \S+ in \d+ ms; "
+                                r"certificate by CN ?= ?tests; valid for "
+                                r"\d\d days")
+        self.assertIn("  ok       signature", out)
+        self.assertIn("error table there is no table tab", words)
+
+
+class Credentials(unittest.TestCase):
+    """Where there are none, that is what is said, and nothing else."""
+
+    CONFIG = ("[namespace default]\nstore = dynamodb\ntable = tab\n"
+              "endpoint = http://127.0.0.1:1\n")
+    NOWHERE = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_PROFILE": None,
+               "AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None,
+               "AWS_SESSION_TOKEN": None, "AWS_REGION": "eu-west-1",
+               "AWS_ENDPOINT_URL_DYNAMODB": None,
+               "AWS_CONFIG_FILE": "/dev/null",
+               "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+
+    def environment(self, **more):
+        # Only what is there can be taken away.
+        return {name: value for name, value in (self.NOWHERE | more).items()
+                if value is not None or name in os.environ}
+
+    def test_none(self):
+        with Daemon(self.CONFIG, env=self.environment()) as daemon, \
+                Client(daemon) as client:
+            reply = client.call("CHECK")
+            self.assertEqual(checks(reply), WAY[:2])
+            self.assertEqual([row["state"] for row in reply.rows],
+                             ["ok", "error"])
+            self.assertIn("table tab, ", reply.rows[0]["text"])
+            self.assertIn("AWS_EC2_METADATA_DISABLED",
+                          reply.rows[1]["text"])
+            self.assertIn("ddblockd-aws(7)", reply.rows[1]["advice"])
+
+    def test_no_region(self):
+        environment = self.environment(AWS_ACCESS_KEY_ID="A" * 20,
+                                       AWS_SECRET_ACCESS_KEY=SECRET)
+        del environment["AWS_REGION"]
+        for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+            if name in os.environ:
+                environment[name] = None
+        with Daemon(self.CONFIG, env=environment) as daemon, \
+                Client(daemon) as client:
+            reply = client.call("CHECK")
+            self.assertEqual(checks(reply), WAY[:1])
+            self.assertEqual(reply.rows[0]["state"], "error")
+            self.assertIn("no region", reply.rows[0]["text"])
+
+    def test_of_a_profile(self):
+        daemon = Daemon(self.CONFIG, args=["--check"])
         try:
-            certificate = os.path.join(daemon.directory, "own.pem")
-            subprocess.run(
-                ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
-                 "-keyout", certificate, "-out", certificate + ".crt",
-                 "-subj", "/CN=127.0.0.1"], check=True, capture_output=True)
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate + ".crt", certificate)
-            server = socket.create_server(("127.0.0.1", 0))
-
-            def serve():
-                while True:
-                    try:
-                        plain, _ = server.accept()
-                        context.wrap_socket(plain, server_side=True).close()
-                    except ssl.SSLError:
-                        pass
-                    except OSError:
-                        return
-
-            thread = threading.Thread(target=serve, daemon=True)
-            thread.start()
-            port = server.getsockname()[1]
-            daemon.write_config(config(
-                "tab", endpoint=f"https://127.0.0.1:{port}"))
-            status, out, err = daemon.run()
-            server.shutdown(socket.SHUT_RDWR)
-            server.close()
-            thread.join()
+            path = os.path.join(daemon.directory, "credentials")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f"[dev]\naws_access_key_id = AKIAEXAMPLE\n"
+                        f"aws_secret_access_key = {SECRET}\n")
+            for name, value in self.environment(
+                    AWS_PROFILE="dev",
+                    AWS_SHARED_CREDENTIALS_FILE=path).items():
+                daemon.env.pop(name, None)
+                if value is not None:
+                    daemon.env[name] = value
+            _, out, _ = daemon.run()
+            self.assertIn("keys of profile dev, key ...MPLE; they do not "
+                          "expire", " ".join(out.split()))
+            self.assertNotIn(SECRET, out)
         finally:
             daemon.close()
-        self.assertEqual((status, err), (1, ""))
-        self.assertIn("  error    tls", out)
-        self.assertIn("self-signed certificate", " ".join(out.split()))
-        self.assertIn("ca_file", out)
 
 
 if __name__ == "__main__":
