@@ -555,7 +555,7 @@ identity_view(const struct identity *i, uint64_t wall_ms,
 	*ret = (struct identity_view){
 		.credentials = credentials_exist(&i->credentials) ?
 		    &i->credentials : NULL,
-		.place = i->plan.resolved && i->plan.place.region[0] != '\0' ?
+		.place = i->plan.placed && i->plan.place.region[0] != '\0' ?
 		    &i->plan.place : NULL,
 		.source = i->name,
 		.about = i->plan.about,

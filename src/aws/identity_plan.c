@@ -105,6 +105,11 @@ identity_plan_make(struct identity_plan *p, const struct chain_place *at,
 
 	if (r < 0)
 		return r;
+	/* Where we are is known though nobody knows yet who we are. */
+	if (!p->resolved) {
+		identity_plan_adopt(p, &place, ret_moved);
+		p->placed = true;
+	}
 	r = chain_resolve(at, &chain, text, text_size);
 	if (r < 0)
 		return r;

@@ -27,7 +27,8 @@ struct identity_plan {
 	void *variable_arg;
 
 	/* Resolved. */
-	bool resolved;
+	bool placed;		/* @place is there, */
+	bool resolved;		/* and the rest */
 	struct chain chain;
 	struct place place;
 	bool has_metadata;

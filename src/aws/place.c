@@ -235,6 +235,20 @@ place_ca_file(const struct place_settings *settings,
 	    sizeof(ret->ca_file), value, where, text, text_size) : 0;
 }
 
+/* Emulators do not care which region signs, but one must. */
+static bool
+place_is_loopback(const char *url)
+{
+	static const char *const hosts[] = {
+		"://localhost", "://127.", "://[::1]",
+	};
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		if (strstr(url, hosts[i]) != NULL)
+			return true;
+	return false;
+}
+
 int
 place_resolve(const struct place_settings *settings,
     const struct chain_place *p, struct place *ret, char *text,
@@ -264,6 +278,9 @@ place_resolve(const struct place_settings *settings,
 		r = place_ca_file(settings, p, &made, text, text_size);
 	if (r < 0)
 		return r;
+	if (made.region[0] == '\0' && place_is_loopback(made.endpoint))
+		(void)snprintf(made.region, sizeof(made.region), "%s",
+		    PLACE_REGION_LOOPBACK);
 	*ret = made;
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "aws/chain.h"
 
 #define PLACE_REGION_MAX 32
+#define PLACE_REGION_LOOPBACK "us-east-1"	/* if nobody says another */
 #define PLACE_URL_MAX 320
 #define PLACE_FILE_MAX 1024
 

@@ -27,6 +27,7 @@ source_container_ask(struct source *s)
 	buffer_clear(&s->url);
 	(void)buffer_append_text(&s->url, from->url);
 	e = source_fetch(s, "GET");
+	e->plain_allowed = true;	/* chain.h has checked where to */
 	e->timeout_ms = from->timeout_ms != 0 ? from->timeout_ms :
 	    SOURCE_CONTAINER_TIMEOUT_MS;
 	source_header(e, "Accept", "application/json");

@@ -47,6 +47,7 @@ source_imds_wish(struct source *s, const char *method, const char *path,
 	(void)buffer_append(&s->url, host, length);
 	(void)buffer_printf(&s->url, "/%s%s", path, rest);
 	e = source_fetch(s, method);
+	e->plain_allowed = true;	/* the service has no other */
 	e->timeout_ms = s->from->timeout_ms != 0 ? s->from->timeout_ms :
 	    SOURCE_IMDS_TIMEOUT_MS;
 	return e;

@@ -29,7 +29,7 @@ status_health(struct buffer *b, const struct store_health *h)
 static const char *
 status_credentials(const struct store_identity *i)
 {
-	if (i->endpoint[0] == '\0')
+	if (!i->exists)
 		return "none";
 	if (i->stale)
 		return "stale";

@@ -35,12 +35,27 @@ dynamodb_identity_use(struct dynamodb_identity *i,
 	return 0;
 }
 
+/* Where it would be, for who asks what is missing. */
+static void
+dynamodb_identity_locate(struct dynamodb_identity *i, const struct place *p)
+{
+	char url[ENDPOINT_URL_MAX], text[IDENTITY_REASON_MAX];
+
+	if (p == NULL || aws_client_ready(i->client))
+		return;
+	(void)snprintf(i->region, sizeof(i->region), "%s", p->region);
+	if (place_url(p, "dynamodb", NULL, url, sizeof(url), text,
+	    sizeof(text)) == 0)
+		(void)snprintf(i->endpoint, sizeof(i->endpoint), "%s", url);
+}
+
 static void
 dynamodb_identity_tell(struct dynamodb_identity *i, int code,
     const char *text)
 {
-	(void)snprintf(i->endpoint, sizeof(i->endpoint), "%s",
-	    aws_client_endpoint(i->client));
+	if (aws_client_ready(i->client))
+		(void)snprintf(i->endpoint, sizeof(i->endpoint), "%s",
+		    aws_client_endpoint(i->client));
 	i->changed(i->arg, code, text);
 }
 
@@ -59,6 +74,7 @@ dynamodb_identity_on_heard(void *arg, bool changed)
 			return;
 		r = dynamodb_identity_use(i, &v, text, sizeof(text));
 	} else {
+		dynamodb_identity_locate(i, v.place);
 		r = v.code;
 		(void)snprintf(text, sizeof(text), "%s", v.text);
 	}
@@ -171,6 +187,7 @@ dynamodb_identity_view(const struct dynamodb_identity *i,
 
 	dynamodb_identity_look(i, &v);
 	*ret = (struct store_identity){
+		.exists = v.credentials != NULL,
 		.source = v.source,
 		.about = v.about,
 		.region = i->region,

@@ -45,6 +45,7 @@ typedef void (*store_finding_fn)(void *arg, const struct finding *);
 
 /* Who a store is to AWS. Never a secret. */
 struct store_identity {
+	bool exists;		/* there are credentials */
 	const char *source;	/* "imds"; "fixed"; "": nobody (yet) */
 	const char *about;	/* the same for people */
 	const char *region;	/* "": not known */

@@ -476,7 +476,7 @@ dynamodb_find_format(struct dynamodb_store *s,
 static void
 dynamodb_set_where(struct dynamodb_store *s)
 {
-	const char *endpoint = aws_client_endpoint(s->jobs.client);
+	const char *endpoint = s->jobs.identity.endpoint;
 	size_t length = strlen(endpoint);
 
 	(void)snprintf(s->where, sizeof(s->where), "%s%s%s", endpoint,
