@@ -292,10 +292,8 @@ dynamodb_check_on_answer(void *arg, const struct aws_answer *answer)
 	struct aws_error e;
 
 	k->call = NULL;
-	aws_errors_classify(answer->status, answer->body, answer->body_length,
-	    &e);
-	if (answer->status == 0)
-		(void)snprintf(e.text, sizeof(e.text), "%s", answer->text);
+	aws_errors_classify_answer(answer, &e);
+	dynamodb_jobs_learn(k->jobs, answer, &e);
 	if (e.class == AWS_CLASS_CLOCK && !k->repeated) {
 		k->repeated = true;
 		dynamodb_check_send(k);

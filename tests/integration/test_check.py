@@ -3,6 +3,7 @@
 changes nothing and stands in nobody's way."""
 import json
 import os
+import pty
 import shutil
 import socket
 import ssl
@@ -74,6 +75,27 @@ class File(unittest.TestCase):
             self.assertEqual(told["findings"][1]["state"], "ok")
             self.assertEqual((told["sums"]["rows"], told["sums"]["errors"]),
                              (4, 0))
+
+    def test_at_a_terminal(self):
+        """Who looks on sees that it goes on; in the end nothing is left."""
+        with Daemon() as daemon:
+            ours, theirs = pty.openpty()
+            process = subprocess.Popen(
+                [harness.program("ddblock"), f"--socket={daemon.socket}",
+                 "check"], stdout=theirs, stderr=theirs)
+            os.close(theirs)
+            said = b""
+            try:
+                while part := os.read(ours, 65536):
+                    said += part
+            except OSError:  # its end
+                pass
+            os.close(ours)
+            self.assertEqual(process.wait(harness.TIMEOUT_S), 0)
+            self.assertEqual(said.count(b"checking..."),
+                             said.count(b"checking...\r\x1b[K"))
+            self.assertEqual(said.count(b"checking..."), 5)
+            self.assertIn(b"\r\x1b[K  ok       integrity", said)
 
     def test_others_may_write_it(self):
         with Daemon() as daemon, Client(daemon) as client:
