@@ -4,9 +4,10 @@
  * It goes the way that a request goes: configuration, credentials, name,
  * connection, TLS, then a first answer, which shows the clock and whether the
  * signature is accepted, and only then the table and what may be done with it.
- * So the first error is the cause, and what depends on it is left out. A
- * request that fails is not repeated, except for the clock: the first answer
- * ever brings the time for the second signature.
+ * So the first error is the cause, and what depends on it is left out: without
+ * credentials, all that is to be signed. A request that fails is not repeated,
+ * except for the clock: the first answer ever brings the time for the second
+ * signature.
  */
 #include "store/dynamodb_check.h"
 
@@ -41,8 +42,8 @@ struct dynamodb_check {
 
 	enum dynamodb_check_step step;
 	enum dynamodb_request request;	/* PERMISSION: which */
+	bool signs;			/* there are credentials to do so */
 	bool repeated;			/* because of the clock */
-	bool answered;			/* ever: the clock was looked at */
 	struct event *timer;		/* to begin, from the loop */
 	struct probe *probe;		/* under way; or NULL */
 	struct aws_call *call;		/* the same */
@@ -108,7 +109,7 @@ dynamodb_check_on_probe(void *arg, const struct probe_report *r)
 		findings_tls(r, clock_wall_ms(), f);
 		there = dynamodb_check_tell(k);
 	}
-	if (!there) {
+	if (!there || !k->signs) {
 		dynamodb_check_end(k);
 		return;
 	}
@@ -163,7 +164,8 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	findings_credentials(&v, clock_boot_ms(),
 	    wall_ms != 0 ? wall_ms : clock_wall_ms(), &k->finding);
 	(void)dynamodb_check_tell(k);
-	if (v.credentials == NULL || k->config.place.endpoint == NULL ||
+	k->signs = v.credentials != NULL;
+	if (k->config.place.endpoint == NULL ||
 	    probe_start(k->jobs->base, &probe, dynamodb_check_on_probe, k,
 	    &k->probe) < 0)
 		dynamodb_check_end(k);
@@ -181,7 +183,6 @@ dynamodb_check_first(struct dynamodb_check *k, const struct aws_error *e)
 		.synchronised = clock_is_synchronised(),
 	};
 
-	k->answered = true;
 	findings_clock(&clock, &k->config.place, &k->finding);
 	(void)dynamodb_check_tell(k);
 	findings_signature(e, &k->finding);
