@@ -10,6 +10,7 @@ DIFFERENCES; beside these, two files of the years before 2013 are not looked at
 
     test_chain.py [SEED]
 """
+import atexit
 import getpass
 import json
 import os
@@ -24,6 +25,7 @@ import urllib.parse
 
 # botocore asks for both when it is loaded.
 HOME = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, HOME)
 os.environ["HOME"] = HOME
 getpass.getpass = lambda prompt: "123456"
 
@@ -359,7 +361,4 @@ if __name__ == "__main__":
     chain_world.write_sso_tokens(os.path.join(HOME, ".aws/sso/cache"))
     if len(sys.argv) > 1 and sys.argv[1].isdigit():
         ChainTest.seed = int(sys.argv.pop(1))
-    try:
-        sdk.main()
-    finally:
-        shutil.rmtree(HOME)
+    sdk.main()
