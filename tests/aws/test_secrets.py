@@ -217,9 +217,8 @@ class Journalled(Daemon):
         self.journal = b""
 
     def command(self):
-        own = ["--map-root-user"] if os.geteuid() != 0 else []
-        return ["unshare", "--mount", *own, "sh", "-c", JOURNAL, "sh",
-                self.place, *super().command()]
+        return [*harness.confined(), "sh", "-c", JOURNAL, "sh", self.place,
+                *super().command()]
 
     def read_journal(self):
         try:

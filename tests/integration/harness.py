@@ -48,6 +48,16 @@ def need_dynamodb():
         raise unittest.SkipTest("there is no DynamoDB endpoint")
 
 
+def confined():
+    """The command before one that gets a mount table of its own."""
+    own = ["--map-root-user"] if os.geteuid() != 0 else []
+    command = ["unshare", "--mount", *own]
+    if shutil.which("unshare") is None or subprocess.run(
+            [*command, "true"], check=False, capture_output=True).returncode:
+        raise unittest.SkipTest("unshare --mount does not work here")
+    return command
+
+
 def encode(value):
     """A value as it stands on the wire."""
     if isinstance(value, str):
