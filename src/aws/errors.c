@@ -440,6 +440,39 @@ errors_xml(const char *body, size_t body_length, const char *tag,
 	return start;
 }
 
+/*
+ * ScyllaDB's Alternator puts its texts into JSON as they are, quotes included,
+ * and that is none any more; but the name comes first, and is whole.
+ */
+static bool
+errors_classify_unquoted(int status, const char *body, size_t body_length,
+    struct aws_error *ret)
+{
+	static const char start[] = "{\"__type\":\"";
+	static const char middle[] = "\",\"message\":\"";
+	static const char end[] = "\"}";
+	const size_t n_start = sizeof(start) - 1;
+	const size_t n_middle = sizeof(middle) - 1, n_end = sizeof(end) - 1;
+	char message[AWS_ERROR_TEXT_MAX] = "";
+	const char *found, *text;
+
+	if (body_length < n_start + n_middle + n_end ||
+	    memcmp(body, start, n_start) != 0 ||
+	    memcmp(body + body_length - n_end, end, n_end) != 0)
+		return false;
+	found = memmem(body, body_length - n_end, middle, n_middle);
+	if (found == NULL)
+		return false;
+	text = found + n_middle;
+	errors_take_name(ret, body + n_start,
+	    (size_t)(found - body) - n_start);
+	errors_append(message, sizeof(message), text,
+	    (size_t)(body + body_length - n_end - text));
+	errors_classify_name(status, ret, message);
+	errors_write_text(ret, status, message, strlen(message));
+	return true;
+}
+
 /* XML of the older services, HTML of a proxy, or anything. */
 static void
 errors_classify_text(int status, const char *body, size_t body_length,
@@ -498,7 +531,7 @@ aws_errors_classify(int status, const char *body, size_t body_length,
 	json = errors_parse(body, body_length);
 	if (json_object_is_type(json, json_type_object))
 		aws_errors_classify_json(status, json, ret);
-	else
+	else if (!errors_classify_unquoted(status, body, body_length, ret))
 		errors_classify_text(status, body, body_length, ret);
 	(void)json_object_put(json);
 }

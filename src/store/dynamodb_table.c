@@ -314,7 +314,8 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 	} else if (t->step == TABLE_DESCRIBE &&
 	    t->goal == DYNAMODB_TABLE_LOOK && dynamodb_table_not_allowed(e)) {
 		dynamodb_table_next(t, TABLE_TIME);
-	} else if (t->step == TABLE_DESCRIBE_TTL &&
+	} else if ((t->step == TABLE_DESCRIBE_TTL ||
+	    t->step == TABLE_SET_TTL) &&
 	    strcmp(e->name, "UnknownOperationException") == 0) {
 		dynamodb_table_good(t, "no time to live at this endpoint");
 	} else if (e->code == DDBLOCK_E_NO_TABLE) {
