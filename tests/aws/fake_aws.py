@@ -84,7 +84,7 @@ class FakeAws:
         self.imds_now = None
         self.region = "eu-central-1"
         self.container_path = "/v2/credentials/0123-4567"
-        self.container_token = None     # what the file says now
+        self.container_tokens = []  # what the file says; none: no header
         self.web_tokens = {}        # token to its expiry
         self.sso_tokens = {}        # access token to its expiry
         self.sso_refresh = {}       # refresh token to client
@@ -232,7 +232,8 @@ class FakeAws:
         self.expect(request, "GET", self.container_path, "authorization")
         if request.headers.get("accept") != "application/json":
             self.problem(request, "Accept is not application/json")
-        if request.headers.get("authorization") != self.container_token:
+        if request.headers.get("authorization") not in (
+                self.container_tokens or [None]):
             self.problem(request, "the authorization is not the file's")
             return 401, json.dumps({"code": "Unauthorized",
                                     "message": "wrong token"})

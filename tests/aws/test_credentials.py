@@ -87,7 +87,8 @@ def imds(place):
 
 
 def container(place):
-    token = place.aws.container_token = "token-of-the-pod"
+    token = "token-of-the-pod"
+    place.aws.container_tokens = [token]
     place.environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = \
         place.cloud.urls["container"] + place.aws.container_path
     place.environment["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] = \
