@@ -84,10 +84,11 @@ PURE_SYMBOLS = re.compile(
 # Where the objects of the pure folders are, in a build directory.
 PURE_OBJECTS = ("src/core", "src/dialect", "src/ipc/*codec*",
                 "src/common/*utf8", "src/common/*base64", "src/aws/*sigv4",
-                "src/aws/*retry", "src/aws/*errors", "src/aws/*skew",
+                "src/aws/*retry*", "src/aws/*errors", "src/aws/*skew",
                 "src/aws/*health", "src/aws/*chain*", "src/aws/*credentials",
                 "src/aws/*-identity*", "src/aws/*place*", "src/aws/*profile*",
                 "src/aws/*source*",
+                "src/aws/*rate_limit", "src/aws/*hedge",
                 "src/store/*course", "src/store/*dynamodb_findings*",
                 "src/store/*dynamodb_requests", "src/store/*dynamodb_schema")
 
@@ -110,7 +111,9 @@ ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/codec.h": ("common",),
     "src/common/utf8.c": ("common/utf8.h",),
     "src/store/course.h": ("dialect", "core", "common", "aws/answer.h",
-                           "aws/errors.h", "aws/retry.h"),
+                           "aws/errors.h", "aws/retry.h",
+                           "aws/retry_budget.h", "aws/rate_limit.h",
+                           "aws/health.h", "aws/hedge.h"),
     "src/store/course.c": ("store/course.h", "dialect", "core", "common",
                            "aws/answer.h", "aws/errors.h", "aws/retry.h"),
 }

@@ -22,6 +22,7 @@ struct aws_answer {
 	const char *body;
 	size_t body_length;
 	const char *text;	/* never NULL */
+	bool queued;		/* its time was over before its turn came */
 	uint64_t retry_after_ms;	/* the endpoint's wish; 0: none */
 	uint64_t sent_ms;	/* boot time at which it was put on the wire */
 	uint32_t signer;	/* aws_client_signer() */

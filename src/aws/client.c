@@ -121,6 +121,7 @@ client_fail_call(struct aws_call *c, const char *reason, bool maybe_applied)
 	struct aws_answer a = {
 		.code = DDBLOCK_E_UNREACHABLE,
 		.maybe_applied = maybe_applied,
+		.queued = c->transfer == NULL && c->failure == NULL,
 		.body = "",
 		.text = text,
 		.sent_ms = c->sent_ms,

@@ -520,6 +520,13 @@ aws_error_is_credentials(const struct aws_error *e)
 	    e->code == DDBLOCK_E_NO_CREDENTIALS;
 }
 
+bool
+aws_error_is_throttling(const struct aws_error *e)
+{
+	return e->class == AWS_CLASS_THROTTLED &&
+	    strncmp(e->name, "Transaction", strlen("Transaction")) != 0;
+}
+
 void
 aws_errors_classify(int status, const char *body, size_t body_length,
     struct aws_error *ret)

@@ -64,4 +64,8 @@ void aws_errors_classify_answer(const struct aws_answer *,
  */
 bool aws_error_is_credentials(const struct aws_error *);
 
+/* Does the service ask for fewer requests? Not if it is only that somebody's
+ * transaction was in the way. */
+bool aws_error_is_throttling(const struct aws_error *);
+
 #endif

@@ -62,3 +62,28 @@ retry_next(struct retry *s, enum aws_class class, uint64_t now_ms,
 	*ret_wait_ms = bound_ms * random >> 32;
 	return true;
 }
+
+uint64_t
+retry_longest(const struct retry *s, uint64_t now_ms, uint64_t deadline_ms)
+{
+	uint64_t room_ms = now_ms + RETRY_ROOM_MS < deadline_ms ?
+	    deadline_ms - now_ms - RETRY_ROOM_MS : 0;
+
+	return s->cap_ms < room_ms ? s->cap_ms : room_ms;
+}
+
+uint64_t
+retry_heed(const struct retry *s, uint64_t wait_ms, uint64_t asked_ms,
+    uint64_t now_ms, uint64_t deadline_ms)
+{
+	uint64_t more_ms = s->cap_ms < RETRY_AFTER_MAX_MS ?
+	    s->cap_ms : RETRY_AFTER_MAX_MS;
+	uint64_t room_ms = now_ms + RETRY_ROOM_MS < deadline_ms ?
+	    deadline_ms - now_ms - RETRY_ROOM_MS : 0;
+
+	if (asked_ms > wait_ms + more_ms)
+		asked_ms = wait_ms + more_ms;
+	if (asked_ms > room_ms)
+		asked_ms = room_ms;
+	return asked_ms > wait_ms ? asked_ms : wait_ms;
+}

@@ -7,8 +7,7 @@
  * after throttling. Their limit of four attempts is the default here; what a
  * lease depends on is repeated until its deadline instead, with a smaller cap,
  * because there a wait of 20 s is as good as no repetition. Their bucket of
- * retry tokens is left out: a host has few operations in flight, and a full
- * jitter between the hosts is what protects the store.
+ * tokens, which all operations share, is in retry_budget.h.
  */
 #ifndef DDBLOCKD_AWS_RETRY_H
 #define DDBLOCKD_AWS_RETRY_H
@@ -25,6 +24,7 @@
 #define RETRY_ATTEMPTS_MAX 4
 #define RETRY_ATTEMPTS_UNLIMITED 0	/* until the deadline */
 #define RETRY_CLOCK_MAX 2	/* a second wrong clock is no accident */
+#define RETRY_AFTER_MAX_MS 5000	/* that a wait grows by on demand */
 #define RETRY_ROOM_MS 25	/* what an answer needs at the least */
 
 /* Of one operation. */
@@ -46,5 +46,17 @@ void retry_init(struct retry *, uint32_t attempts_max, uint64_t cap_ms);
  */
 bool retry_next(struct retry *, enum aws_class class, uint64_t now_ms,
     uint64_t deadline_ms, uint32_t random, uint64_t *ret_wait_ms);
+
+/*
+ * The endpoint asked for a wait of @asked_ms (x-amz-retry-after; 0: it did
+ * not), where ours is @wait_ms: not less than ours, and so much more at most as
+ * the SDKs grant, and this operation can bear.
+ */
+uint64_t retry_heed(const struct retry *, uint64_t wait_ms, uint64_t asked_ms,
+    uint64_t now_ms, uint64_t deadline_ms);
+
+/* The longest wait that there is for this operation. */
+uint64_t retry_longest(const struct retry *, uint64_t now_ms,
+    uint64_t deadline_ms);
 
 #endif

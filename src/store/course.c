@@ -10,16 +10,59 @@
 #include "common/error.h"
 
 void
-course_init(struct course *c, const struct dialect *dialect,
-    const struct dialect_table *table, const struct operation *operation,
-    uint64_t wall_ms)
+course_shared_init(struct course_shared *s, uint64_t now_ms)
+{
+	memset(s, 0, sizeof(*s));
+	retry_budget_init(&s->budget, now_ms);
+	rate_limit_init(&s->rate, now_ms);
+	hedge_init(&s->hedge);
+}
+
+/* Does it make a lease longer? Each attempt has a number of its own, so that
+ * two may be under way at a time. */
+static bool
+course_is_renewal(const struct dialect *dialect, enum operation_kind kind)
+{
+	return kind == OPERATION_SESSION_BEAT ||
+	    (kind == OPERATION_REFRESH && dialect->life != LOCK_LIFE_SESSION);
+}
+
+/* Does it begin, lengthen or end what a lease stands for? */
+static bool
+course_is_for_lease(enum operation_kind kind)
+{
+	switch (kind) {
+	case OPERATION_SESSION_OPEN:
+	case OPERATION_SESSION_BEAT:
+	case OPERATION_SESSION_CLOSE:
+	case OPERATION_REFRESH:
+	case OPERATION_EXTEND:
+	case OPERATION_UPDATE:
+	case OPERATION_RELEASE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void
+course_init(struct course *c, struct course_shared *shared,
+    const struct dialect *dialect, const struct dialect_table *table,
+    const struct operation *operation, uint64_t wall_ms)
 {
 	/* Nobody's lease depends on what is done in bulk. */
 	bool bulk = operation->kind == OPERATION_READ_MANY ||
 	    operation->kind == OPERATION_SCAN;
 
-	c->attempt = 0;
 	c->rejected = 0;
+	c->shared = shared;
+	c->attempts_out = 0;
+	c->cost = 0;
+	c->lease = course_is_for_lease(operation->kind);
+	c->renewal = course_is_renewal(dialect, operation->kind);
+	c->held_back = false;
+	if (c->renewal)
+		hedge_earn(&shared->hedge);
 	retry_init(&c->retry, RETRY_ATTEMPTS_UNLIMITED,
 	    bulk ? RETRY_CAP_MS : RETRY_CAP_SESSION_MS);
 	exchange_init(&c->exchange, dialect, table, operation, wall_ms);
@@ -42,6 +85,11 @@ course_give_up(struct course *c, struct course_step *ret)
 {
 	*ret = (struct course_step){ .next = COURSE_END };
 	exchange_give_up(&c->exchange, &ret->outcome);
+	if (!c->held_back || c->exchange.n_attempts > 0)
+		return;
+	ret->outcome.code = DDBLOCK_E_THROTTLED;
+	(void)snprintf(ret->outcome.text, sizeof(ret->outcome.text),
+	    "the endpoint throttles requests: this one was held back");
 }
 
 /* How long the next attempt may take. */
@@ -60,38 +108,119 @@ course_attempt_ms(const struct course *c, uint64_t left_ms)
 	return ms < left_ms ? ms : left_ms;
 }
 
+/* True: @ret says what comes before it can be sent. */
+static bool
+course_hold_back(struct course *c, uint64_t now_ms, struct course_step *ret)
+{
+	uint64_t wait_ms;
+
+	if (rate_limit_take(&c->shared->rate, now_ms, &wait_ms) || c->lease)
+		return false;
+	c->held_back = true;
+	if (now_ms + wait_ms >= c->exchange.operation->deadline_ms)
+		course_give_up(c, ret);
+	else
+		*ret = (struct course_step){
+			.next = COURSE_WAIT, .time_ms = wait_ms,
+		};
+	return true;
+}
+
 void
 course_send(struct course *c, uint64_t now_ms, struct course_step *ret)
 {
 	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
+	uint64_t late_ms;
 
+	if (course_hold_back(c, now_ms, ret))
+		return;
 	*ret = (struct course_step){ .next = COURSE_SEND };
 	if (now_ms >= deadline_ms || exchange_next(&c->exchange, now_ms,
-	    &ret->request, &c->attempt) < 0) {
+	    &ret->request, &ret->attempt) < 0) {
 		course_give_up(c, ret);
 		return;
 	}
+	c->attempts_out++;
+	ret->time_ms = course_attempt_ms(c, deadline_ms - now_ms);
+	late_ms = hedge_delay_ms(&c->shared->health, now_ms);
+	if (c->renewal && c->attempts_out == 1 && late_ms < ret->time_ms)
+		ret->hedge_ms = late_ms;
+}
+
+void
+course_hedge(struct course *c, uint64_t now_ms, struct course_step *ret)
+{
+	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
+
+	*ret = (struct course_step){ .next = COURSE_AWAIT };
+	assert(c->attempts_out == 1);
+	if (now_ms >= deadline_ms || !hedge_take(&c->shared->hedge) ||
+	    exchange_next(&c->exchange, now_ms, &ret->request,
+	    &ret->attempt) < 0)
+		return;
+	c->attempts_out++;
+	c->shared->hedges++;
+	ret->next = COURSE_SEND;
 	ret->time_ms = course_attempt_ms(c, deadline_ms - now_ms);
 }
 
+/* May it be repeated, as far as all others are concerned? */
+static enum retry_leave
+course_leave(struct course *c, const struct aws_answer *answer,
+    const struct aws_error *e, uint64_t now_ms)
+{
+	/* What waited here for its turn was no request yet. A wrong time or
+	 * wrong credentials are nobody's overload, and are counted. */
+	if (answer->queued || e->class == AWS_CLASS_CLOCK ||
+	    aws_error_is_credentials(e))
+		return RETRY_GRANTED;
+	return retry_budget_take(&c->shared->budget,
+	    aws_error_is_throttling(e), c->lease, now_ms, &c->cost);
+}
+
 static void
-course_later(struct course *c, enum aws_class class, uint64_t now_ms,
+course_later(struct course *c, const struct aws_answer *answer,
+    const struct aws_error *e, enum aws_class class, uint64_t now_ms,
     uint32_t random, struct course_step *ret)
 {
+	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
+	enum retry_leave leave;
 	uint64_t wait_ms;
 
+	*ret = (struct course_step){ .next = COURSE_AWAIT };
+	if (c->attempts_out > 0)
+		return;
 	/* What succeeded, or failed, and must be sent again all the same. */
 	if (class == AWS_CLASS_OK || class == AWS_CLASS_CONDITION)
 		class = AWS_CLASS_TRANSIENT;
-	if (!retry_next(&c->retry, class, now_ms,
-	    c->exchange.operation->deadline_ms, random, &wait_ms)) {
+	if (!retry_next(&c->retry, class, now_ms, deadline_ms, random,
+	    &wait_ms) ||
+	    (leave = course_leave(c, answer, e, now_ms)) == RETRY_REFUSED) {
 		course_give_up(c, ret);
 		return;
 	}
+	if (leave == RETRY_SLOWLY)
+		wait_ms = retry_longest(&c->retry, now_ms, deadline_ms);
+	wait_ms = retry_heed(&c->retry, wait_ms, answer->retry_after_ms,
+	    now_ms, deadline_ms);
 	/* Never twice in one millisecond: it is the number of a beat. */
 	*ret = (struct course_step){
 		.next = COURSE_WAIT, .time_ms = wait_ms > 0 ? wait_ms : 1,
 	};
+}
+
+/* What an answer tells about the endpoint. */
+static void
+course_learn(struct course *c, const struct aws_answer *answer,
+    const struct aws_error *e, uint64_t now_ms)
+{
+	health_learn(&c->shared->health, answer, e, now_ms);
+	rate_limit_answered(&c->shared->rate, aws_error_is_throttling(e),
+	    now_ms);
+	if (e->class != AWS_CLASS_OK && e->class != AWS_CLASS_CONDITION)
+		return;
+	retry_budget_succeeded(&c->shared->budget, c->cost);
+	c->cost = 0;
 }
 
 /* What the raw answer means for the exchange. */
@@ -135,22 +264,29 @@ course_hopes(struct course *c, const struct aws_error *e)
 }
 
 void
-course_answer(struct course *c, const struct aws_answer *answer,
-    uint64_t now_ms, uint32_t random, struct course_step *ret,
-    struct aws_error *ret_error)
+course_answer(struct course *c, uint32_t attempt,
+    const struct aws_answer *answer, uint64_t now_ms, uint32_t random,
+    struct course_step *ret, struct aws_error *ret_error)
 {
 	struct course_step end = { .next = COURSE_END };
 	struct exchange_answer a;
 	enum aws_class class;
 
+	assert(c->attempts_out > 0);
+	c->attempts_out--;
 	aws_errors_classify_answer(answer, ret_error);
 	class = ret_error->class;
+	course_learn(c, answer, ret_error, now_ms);
 	a = course_translate(answer, ret_error);
 	if (course_hopes(c, ret_error)) {
 		a.class = EXCHANGE_AGAIN;
 		class = AWS_CLASS_THROTTLED;
+	} else if (c->attempts_out > 0 && (a.class == EXCHANGE_REFUSED ||
+	    a.class == EXCHANGE_INVALID)) {
+		/* It did not happen; the other attempt may have. */
+		a.class = EXCHANGE_AGAIN;
 	}
-	switch (exchange_answer(&c->exchange, c->attempt, &a, &end.outcome)) {
+	switch (exchange_answer(&c->exchange, attempt, &a, &end.outcome)) {
 	case EXCHANGE_FINAL:
 		*ret = end;
 		break;
@@ -158,13 +294,15 @@ course_answer(struct course *c, const struct aws_answer *answer,
 		course_send(c, now_ms, ret);
 		break;
 	case EXCHANGE_LATER:
-		course_later(c, class, now_ms, random, ret);
+		course_later(c, answer, ret_error, class, now_ms, random,
+		    ret);
 		break;
 	}
 }
 
 void
-course_fail(struct course *c, int code, struct course_step *ret)
+course_fail(struct course *c, uint32_t attempt, int code,
+    struct course_step *ret)
 {
 	struct exchange_answer a = {
 		.class = EXCHANGE_REFUSED, .code = code,
@@ -172,9 +310,15 @@ course_fail(struct course *c, int code, struct course_step *ret)
 	};
 	enum exchange_verdict verdict;
 
-	*ret = (struct course_step){ .next = COURSE_END };
-	verdict = exchange_answer(&c->exchange, c->attempt, &a,
-	    &ret->outcome);
-	assert(verdict == EXCHANGE_FINAL);
+	assert(c->attempts_out > 0);
+	c->attempts_out--;
+	*ret = (struct course_step){ .next = COURSE_AWAIT };
+	if (c->attempts_out > 0)
+		a.class = EXCHANGE_AGAIN;
+	verdict = exchange_answer(&c->exchange, attempt, &a, &ret->outcome);
+	if (c->attempts_out == 0) {
+		assert(verdict == EXCHANGE_FINAL);
+		ret->next = COURSE_END;
+	}
 	(void)verdict;
 }

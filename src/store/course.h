@@ -7,30 +7,56 @@
  *
  * An attempt gets a fraction of the operation's time at first and more with
  * each lost answer: a hung connection costs little, a slow endpoint still gets
- * its chance.
+ * its chance. Of a renewal whose answer is late there may be a second attempt
+ * beside the first (hedge.h); whose answer comes first decides, if it decides
+ * anything, and the lease counts from the send of the attempt that it shows.
+ *
+ * All courses to one endpoint share a budget of repetitions, and a rate while
+ * the endpoint throttles. What leases depend on is never refused by either.
  */
 #ifndef DDBLOCKD_STORE_COURSE_H
 #define DDBLOCKD_STORE_COURSE_H
 
 #include "aws/answer.h"
+#include "aws/health.h"
+#include "aws/hedge.h"
+#include "aws/rate_limit.h"
 #include "aws/retry.h"
+#include "aws/retry_budget.h"
 #include "dialect/exchange.h"
 
 #define COURSE_ATTEMPT_MS 1500	/* for the first attempt at most */
 #define COURSE_ATTEMPT_MIN_MS 100
 #define COURSE_REJECTED_MAX 3	/* so often the credentials may be new ones */
 
+#define COURSE_ATTEMPTS_OUT 2	/* at a time, at the most */
+
+/* What all courses to one endpoint have in common. */
+struct course_shared {
+	struct health health;
+	struct retry_budget budget;
+	struct rate_limit rate;
+	struct hedge hedge;
+	uint64_t hedges;		/* so far */
+};
+
 struct course {
+	struct course_shared *shared;
 	struct exchange exchange;
 	struct retry retry;
-	uint32_t attempt;		/* sent last; 0: the first */
 	uint32_t rejected;	/* attempts whose credentials did not count */
+	uint32_t attempts_out;		/* without an answer yet */
+	uint32_t cost;			/* of the last repetition */
+	bool lease;			/* leases depend on it */
+	bool renewal;			/* it may be sent twice */
+	bool held_back;			/* it waited for the rate */
 };
 
 enum course_next {
 	COURSE_SEND = 1,	/* @request; no answer in @time_ms is one too:
 				 * course_answer() with a status of 0 */
 	COURSE_WAIT,		/* @time_ms, then course_send() */
+	COURSE_AWAIT,		/* the answer to the other attempt */
 	COURSE_END,		/* @outcome, valid until course_done() */
 };
 
@@ -38,35 +64,48 @@ enum course_next {
 struct course_step {
 	enum course_next next;
 	const struct dialect_request *request;	/* valid until the next step */
+	uint32_t attempt;	/* of SEND: its number */
 	uint64_t time_ms;
+	uint64_t hedge_ms;	/* of SEND: if there is no answer by then,
+				 * course_hedge(); 0: never */
 	struct outcome outcome;
 };
+
+void course_shared_init(struct course_shared *, uint64_t now_ms);
 
 /*
  * All is borrowed until course_done(). @wall_ms: the endpoint's clock, which
  * must be known, or a host's where the format has times of those.
  */
-void course_init(struct course *, const struct dialect *,
-    const struct dialect_table *, const struct operation *, uint64_t wall_ms);
+void course_init(struct course *, struct course_shared *,
+    const struct dialect *, const struct dialect_table *,
+    const struct operation *, uint64_t wall_ms);
 void course_done(struct course *);
 
-/* Before course_send() and course_answer(): what that clock says now, read
- * after the boot clock. It matters where it is a host's. */
+/* Before course_send(), course_hedge() and course_answer(): what that clock
+ * says now, read after the boot clock. It matters where it is a host's. */
 void course_set_wall(struct course *, uint64_t wall_ms);
 
 /* At first, and after COURSE_WAIT. */
 void course_send(struct course *, uint64_t now_ms, struct course_step *ret);
 
-/*
- * The answer to what was sent last. @random: 32 random bits. @ret_error says
- * what it was, for a status line.
- */
-void course_answer(struct course *, const struct aws_answer *,
-    uint64_t now_ms, uint32_t random, struct course_step *ret,
-    struct aws_error *ret_error);
+/* The answer to the only attempt under way is late: COURSE_SEND, or
+ * COURSE_AWAIT if there is to be no other. */
+void course_hedge(struct course *, uint64_t now_ms, struct course_step *ret);
 
-/* What was to be sent last did not leave at all, because of @code: the end. */
-void course_fail(struct course *, int code, struct course_step *ret);
+/*
+ * The answer to an attempt, in any order. After COURSE_END those to others do
+ * not count. @random: 32 random bits. @ret_error says what it was, for a status
+ * line.
+ */
+void course_answer(struct course *, uint32_t attempt,
+    const struct aws_answer *, uint64_t now_ms, uint32_t random,
+    struct course_step *ret, struct aws_error *ret_error);
+
+/* This attempt did not leave at all, because of @code: the end, unless there
+ * is another one under way. */
+void course_fail(struct course *, uint32_t attempt, int code,
+    struct course_step *ret);
 
 /* There is nobody left to drive it: the end. */
 void course_give_up(struct course *, struct course_step *ret);

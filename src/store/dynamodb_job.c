@@ -4,6 +4,7 @@
  */
 #include "store/dynamodb_job.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -12,7 +13,13 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "store/course.h"
+
+/* An attempt under way. */
+struct dynamodb_try {
+	struct dynamodb_job *job;
+	struct aws_call *call;		/* NULL: there is none */
+	uint32_t attempt;		/* its number in the course */
+};
 
 /* One operation. */
 struct dynamodb_job {
@@ -21,8 +28,9 @@ struct dynamodb_job {
 	struct dynamodb_job **link;	/* what points to this one */
 	struct operation *operation;
 	struct course course;
-	struct aws_call *call;		/* its call; or NULL */
+	struct dynamodb_try tries[COURSE_ATTEMPTS_OUT];
 	struct event *timer;		/* until the next; made when needed */
+	bool hedging;			/* the next is beside the first */
 };
 
 static void dynamodb_job_perform(struct dynamodb_job *j,
@@ -39,7 +47,6 @@ void
 dynamodb_jobs_learn(struct dynamodb_jobs *s, const struct aws_answer *answer,
     const struct aws_error *e)
 {
-	health_learn(&s->health, answer, e, clock_boot_ms());
 	dynamodb_identity_set_clock(&s->identity);
 	if (aws_error_is_credentials(e))
 		dynamodb_identity_rejected(&s->identity, answer);
@@ -62,8 +69,10 @@ dynamodb_job_free(struct dynamodb_job *j)
 	*j->link = j->next;
 	if (j->next != NULL)
 		j->next->link = j->link;
-	if (j->call != NULL) {
-		aws_call_cancel(j->call);
+	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++) {
+		if (j->tries[i].call == NULL)
+			continue;
+		aws_call_cancel(j->tries[i].call);
 		j->jobs->in_flight--;
 	}
 	if (j->timer != NULL)
@@ -100,8 +109,12 @@ dynamodb_job_on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
-	course_send(&j->course, now_ms, &step);
-	if (step.next == COURSE_SEND)
+	if (j->hedging)
+		course_hedge(&j->course, now_ms, &step);
+	else
+		course_send(&j->course, now_ms, &step);
+	j->hedging = false;
+	if (step.next == COURSE_SEND && step.attempt > 0)
 		j->jobs->repetitions++;
 	dynamodb_job_perform(j, &step);
 }
@@ -119,17 +132,22 @@ dynamodb_job_wait(struct dynamodb_job *j, uint64_t wait_ms)
 static void
 dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 {
-	struct dynamodb_job *j = arg;
+	struct dynamodb_try *its = arg;
+	struct dynamodb_job *j = its->job;
 	struct course_step step;
 	struct aws_error e;
 	uint64_t now_ms = clock_boot_ms();
 	uint32_t random = 0;
 
-	j->call = NULL;
+	its->call = NULL;
 	j->jobs->in_flight--;
+	if (j->hedging)
+		(void)event_del(j->timer);
+	j->hedging = false;
 	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
 	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
-	course_answer(&j->course, answer, now_ms, random, &step, &e);
+	course_answer(&j->course, its->attempt, answer, now_ms, random, &step,
+	    &e);
 	dynamodb_jobs_learn(j->jobs, answer, &e);
 	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
 	dynamodb_job_perform(j, &step);
@@ -161,18 +179,28 @@ dynamodb_job_call(struct dynamodb_job *j, const struct course_step *step)
 {
 	struct dynamodb_jobs *s = j->jobs;
 	const struct dialect_request *request = step->request;
+	struct dynamodb_try *its = &j->tries[0];
 	int r;
+
+	if (its->call != NULL)
+		its = &j->tries[1];
+	assert(its->call == NULL);
+	its->job = j;
+	its->attempt = step->attempt;
 
 	r = aws_client_call(s->client, dynamodb_lane(j->operation->kind),
 	    request->operation, request->body.data, request->body.length,
-	    step->time_ms, dynamodb_job_on_answer, j, &j->call);
+	    step->time_ms, dynamodb_job_on_answer, its, &its->call);
 	if (r < 0) {
-		j->call = NULL;
+		its->call = NULL;
 		dynamodb_jobs_trouble(s, r, error_text(r));
 		return r;
 	}
 	s->in_flight++;
 	s->requests++;
+	/* Without a timer there is no second attempt: the first has its own. */
+	if (step->hedge_ms > 0)
+		j->hedging = dynamodb_job_wait(j, step->hedge_ms);
 	return 0;
 }
 
@@ -186,13 +214,17 @@ dynamodb_job_perform(struct dynamodb_job *j, struct course_step *step)
 		r = dynamodb_job_call(j, step);
 		if (r == 0)
 			return;
-		course_fail(&j->course, r, step);
+		course_fail(&j->course, step->attempt, r, step);
+		if (step->next == COURSE_AWAIT)
+			return;
 		break;
 	case COURSE_WAIT:
 		if (dynamodb_job_wait(j, step->time_ms))
 			return;
 		course_give_up(&j->course, step);
 		break;
+	case COURSE_AWAIT:
+		return;
 	case COURSE_END:
 		break;
 	}
@@ -223,7 +255,7 @@ dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 	}
 	j->jobs = s;
 	j->operation = operation;
-	course_init(&j->course, s->dialect, s->table, operation,
+	course_init(&j->course, &s->shared, s->dialect, s->table, operation,
 	    dynamodb_wall_ms(s));
 	j->next = s->first;
 	j->link = &s->first;
@@ -243,6 +275,7 @@ dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
 		.base = base, .table = table, .outcome = outcome,
 		.outcome_arg = outcome_arg,
 	};
+	course_shared_init(&s->shared, clock_boot_ms());
 }
 
 void

@@ -6,8 +6,8 @@
 #define DDBLOCKD_STORE_DYNAMODB_JOB_H
 
 #include "aws/client.h"
-#include "aws/health.h"
 #include "dialect/dialect.h"
+#include "store/course.h"
 #include "store/dynamodb_identity.h"
 #include "store/store.h"
 
@@ -27,7 +27,7 @@ struct dynamodb_jobs {
 	uint64_t requests;
 	uint64_t repetitions;
 	uint32_t in_flight;
-	struct health health;		/* of the endpoint */
+	struct course_shared shared;	/* and how the endpoint fares */
 	int last_error;			/* 0 after a success */
 	char last_text[OUTCOME_TEXT_MAX];
 };

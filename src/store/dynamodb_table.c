@@ -346,6 +346,7 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 	t->call = NULL;
 	aws_errors_classify_answer(answer, &e);
 	dynamodb_jobs_learn(t->jobs, answer, &e);
+	health_learn(&t->jobs->shared.health, answer, &e, clock_boot_ms());
 	if (e.class == AWS_CLASS_OK) {
 		dynamodb_table_succeeded(t, answer);
 		return;

@@ -310,7 +310,8 @@ dynamodb_status(const struct store *store, struct store_status *ret)
 		.requests = s->jobs.requests,
 		.repetitions = s->jobs.repetitions,
 		.in_flight = s->jobs.in_flight,
-		.remote = true, .health = dynamodb_health(&s->jobs.health),
+		.remote = true,
+		.health = dynamodb_health(&s->jobs.shared.health),
 	};
 	dynamodb_identity_view(&s->jobs.identity, &ret->identity);
 }

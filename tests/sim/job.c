@@ -22,11 +22,18 @@ job_unlink(struct job *j)
 	j->link = &j->next;
 }
 
+static void
+job_abandon(struct job *j)
+{
+	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++)
+		network_abandon(j->tries[i].message);
+}
+
 void
 job_free(struct job *j)
 {
 	job_unlink(j);
-	network_abandon(j->message);
+	job_abandon(j);
 	if (j->started)
 		course_done(&j->course);
 	world_remove_alarm(j->host->world, &j->alarm);
@@ -48,28 +55,62 @@ job_end(struct job *j, const struct outcome *outcome)
 	job_free(j);
 }
 
+/* The next time at which something is due. */
+static void
+job_set(struct job *j)
+{
+	uint64_t at_ms = j->next_ms;
+
+	if (j->hedge_ms != 0 && j->hedge_ms < at_ms)
+		at_ms = j->hedge_ms;
+	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++)
+		if (j->tries[i].message != NULL &&
+		    j->tries[i].until_ms < at_ms)
+			at_ms = j->tries[i].until_ms;
+	if (at_ms == UINT64_MAX)
+		world_unset(j->host->world, &j->alarm);
+	else
+		world_set(j->host->world, &j->alarm,
+		    host_real_ms(j->host, at_ms));
+}
+
+static void
+job_send(struct job *j, const struct course_step *s)
+{
+	struct job_try *its = &j->tries[0];
+	struct host *h = j->host;
+	char what[96];
+
+	if (its->message != NULL)
+		its = &j->tries[1];
+	its->attempt = s->attempt;
+	its->until_ms = host_boot_ms(h) + s->time_ms;
+	if (s->hedge_ms > 0)
+		j->hedge_ms = host_boot_ms(h) + s->hedge_ms;
+	host_describe(h->world, j->operation, what, sizeof(what));
+	its->message = network_send(h, j, s->request->operation,
+	    s->request->body.data, s->request->body.length,
+	    j->operation->kind, what);
+}
+
 static void
 job_perform(struct job *j, struct course_step *s)
 {
-	struct host *h = j->host;
-	uint64_t now_ms = host_boot_ms(h);
-	char what[96];
-
+	j->next_ms = UINT64_MAX;
 	switch (s->next) {
 	case COURSE_SEND:
-		host_describe(h->world, j->operation, what, sizeof(what));
-		j->message = network_send(h, j, s->request->operation,
-		    s->request->body.data, s->request->body.length,
-		    j->operation->kind, what);
-		/* fall through */
+		job_send(j, s);
+		break;
 	case COURSE_WAIT:
-		world_set(h->world, &j->alarm,
-		    host_real_ms(h, now_ms + s->time_ms));
+		j->next_ms = host_boot_ms(j->host) + s->time_ms;
+		break;
+	case COURSE_AWAIT:
 		break;
 	case COURSE_END:
 		job_end(j, &s->outcome);
-		break;
+		return;
 	}
+	job_set(j);
 }
 
 /* The clock that the times in records are of. */
@@ -85,16 +126,21 @@ job_wall_ms(const struct job *j)
 }
 
 void
-job_answered(struct job *j, const struct aws_answer *answer)
+job_answered(struct job *j, struct message *m, const struct aws_answer *answer)
 {
+	struct job_try *its = j->tries[0].message == m ?
+	    &j->tries[0] : &j->tries[1];
 	struct course_step step;
 	struct aws_error e;
 	struct host *h = j->host;
 	uint32_t random = (uint32_t)world_chance(h->world,
 	    JOB_STREAM + h->index, h->n_messages, UINT32_MAX);
 
+	its->message = NULL;
+	j->hedge_ms = 0;
 	course_set_wall(&j->course, job_wall_ms(j));
-	course_answer(&j->course, answer, host_boot_ms(h), random, &step, &e);
+	course_answer(&j->course, its->attempt, answer, host_boot_ms(h),
+	    random, &step, &e);
 	job_perform(j, &step);
 }
 
@@ -106,7 +152,10 @@ job_start(struct job *j)
 	struct course_step step;
 
 	j->started = true;
-	course_init(&j->course, h->world->dialects[o->namespace_index],
+	if (!h->world->plan->hedges)
+		h->shared.hedge.credit = 0;
+	course_init(&j->course, &h->shared,
+	    h->world->dialects[o->namespace_index],
 	    &h->world->tables[o->namespace_index], o, job_wall_ms(j));
 	course_send(&j->course, host_boot_ms(h), &step);
 	job_perform(j, &step);
@@ -114,18 +163,45 @@ job_start(struct job *j)
 
 /* There was no answer in time. */
 static void
-job_time_out(struct job *j)
+job_time_out(struct job *j, struct message *m)
 {
 	struct aws_answer answer = {
 		.code = DDBLOCK_E_UNREACHABLE, .maybe_applied = true,
 		.text = "there was no answer in time",
-		.sent_ms = j->message->sent_boot_ms,
+		.sent_ms = m->sent_boot_ms,
 	};
 
-	network_abandon(j->message);
-	j->message = NULL;
 	j->hit = true;
-	job_answered(j, &answer);
+	m->job = NULL;
+	job_answered(j, m, &answer);
+	network_abandon(m);
+}
+
+/* What is due first: a time that is over, another attempt. */
+static void
+job_go_on(struct job *j)
+{
+	uint64_t now_ms = host_boot_ms(j->host);
+	struct course_step step;
+
+	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++) {
+		if (j->tries[i].message == NULL ||
+		    j->tries[i].until_ms > now_ms)
+			continue;
+		job_time_out(j, j->tries[i].message);
+		return;
+	}
+	course_set_wall(&j->course, job_wall_ms(j));
+	if (j->hedge_ms != 0 && j->hedge_ms <= now_ms) {
+		j->hedge_ms = 0;
+		course_hedge(&j->course, now_ms, &step);
+	} else if (j->next_ms <= now_ms) {
+		course_send(&j->course, now_ms, &step);
+	} else {
+		job_set(j);
+		return;
+	}
+	job_perform(j, &step);
 }
 
 static void
@@ -133,7 +209,6 @@ job_on_alarm(struct world *w, struct alarm *a)
 {
 	struct job *j = (struct job *)(void *)a;
 	struct host *h = j->host;
-	struct course_step step;
 
 	if (host_is_paused(h)) {
 		j->hit = true;
@@ -150,12 +225,8 @@ job_on_alarm(struct world *w, struct alarm *a)
 			    j->operation->deadline_ms));
 		else
 			job_end(j, &outcome);
-	} else if (j->message != NULL) {
-		job_time_out(j);
 	} else {
-		course_set_wall(&j->course, job_wall_ms(j));
-		course_send(&j->course, host_boot_ms(h), &step);
-		job_perform(j, &step);
+		job_go_on(j);
 	}
 }
 

@@ -29,8 +29,9 @@ network_trip_ms(struct world *w, unsigned stream, const struct host *h)
 static void
 network_forsake(struct message *m)
 {
-	if (m->job != NULL)
-		m->job->message = NULL;
+	for (size_t i = 0; m->job != NULL && i < COURSE_ATTEMPTS_OUT; i++)
+		if (m->job->tries[i].message == m)
+			m->job->tries[i].message = NULL;
 	m->job = NULL;
 	if (m->call != NULL)
 		m->call->message = NULL;
@@ -113,9 +114,8 @@ network_deliver(struct message *m)
 		    m->date_s);
 	}
 	if (j != NULL) {
-		j->message = NULL;
 		m->job = NULL;
-		job_answered(j, &answer);
+		job_answered(j, m, &answer);
 	}
 	if (!knew && h->skew.known)
 		job_start_all(h);

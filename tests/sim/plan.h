@@ -238,6 +238,7 @@ struct plan {
 	unsigned n_hosts;	/* 0: older clients are among themselves */
 	uint32_t n_namespaces;			/* 1 or 2, of one table each */
 	bool bridge;		/* namespace 1 has one, to namespace 0 */
+	bool hedges;		/* renewals that are late are sent twice */
 	struct core_namespace ns;		/* same for all */
 	struct core_limits limits;
 	uint64_t retention_s;

@@ -298,6 +298,7 @@ plan_random(struct plan *p, uint64_t seed)
 		dice_foreign(&d);
 		if (dice_percent(&d, DICE_FLEET_PERCENT))
 			dice_fleet(&d);
+		p->hedges = dice_percent(&d, 60);
 		random_order(p);
 		return;
 	}
@@ -330,5 +331,6 @@ plan_random(struct plan *p, uint64_t seed)
 		p->end_ms += 4 * lease_ms + 8 * p->ns.poll_ms;
 	dice_clients(&d);
 	dice_faults(&d);
+	p->hedges = dice_percent(&d, 60);
 	random_order(p);
 }

@@ -31,6 +31,7 @@ const struct setting plan_world_settings[] = {
 	{ "retention", SETTING_SECONDS, P(retention_s), false },
 	{ "latency", SETTING_RANGE, P(latency_ms), false },
 	{ "lateness", SETTING_DURATION, P(lateness_ms), false },
+	{ "hedges", SETTING_FLAG, P(hedges), false },
 	{ .name = NULL },
 };
 

@@ -69,13 +69,21 @@ struct message {
 };
 
 /* ---- host.c ---- */
+struct job_try {
+	struct message *message;	/* under way, or NULL */
+	uint64_t until_ms;		/* boot time */
+	uint32_t attempt;		/* its number in the course */
+};
+
 struct job {
 	struct alarm alarm;
 	struct job *next, **link;
 	struct host *host;
 	struct operation *operation;
 	struct course course;
-	struct message *message;	/* under way, or NULL */
+	struct job_try tries[COURSE_ATTEMPTS_OUT];
+	uint64_t next_ms;		/* boot time of the next attempt */
+	uint64_t hedge_ms;		/* of one beside the first; 0: none */
 	bool started;
 	bool hit;			/* by a fault */
 };
@@ -115,7 +123,8 @@ struct host {
 
 	struct alarm look;		/* for the service's time */
 	struct message *look_message;
-	struct skew skew;		/* of this life */
+	struct skew skew;		/* of this life, */
+	struct course_shared shared;	/* and this */
 
 	int32_t rate_ppm;
 	uint64_t offset_ms;
@@ -285,7 +294,7 @@ void host_describe(struct world *, const struct operation *, char *text,
 
 /* job.c */
 void job_submit(struct host *, struct operation *);
-void job_answered(struct job *, const struct aws_answer *);
+void job_answered(struct job *, struct message *, const struct aws_answer *);
 void job_free(struct job *);
 void job_start_all(struct host *);	/* the service's time is known */
 

@@ -33,6 +33,7 @@ static const struct dialect_table table = {
 
 struct drive {
 	struct course course;
+	struct course_shared shared;
 	struct operation operation;
 	struct course_step step;
 	struct aws_error error;
@@ -54,7 +55,9 @@ drive_init(struct drive *d, enum operation_kind kind, uint64_t time_ms)
 		.owner = "us", .session = { 0, 1 }, .lease_ms = 20000,
 		.keys = &key, .n_keys = 1,
 	};
-	course_init(&d->course, &dialect_native, &table, &d->operation, WALL);
+	course_shared_init(&d->shared, BEGIN);
+	course_init(&d->course, &d->shared, &dialect_native, &table,
+	    &d->operation, WALL);
 	course_send(&d->course, d->now_ms, &d->step);
 }
 
@@ -79,16 +82,19 @@ drive_answer(struct drive *d, int status, const char *body, uint32_t random)
 		a.maybe_applied = true;
 		a.text = "the line went dead";
 	}
-	course_answer(&d->course, &a, d->now_ms, random, &d->step, &d->error);
+	course_answer(&d->course, d->step.attempt, &a, d->now_ms, random,
+	    &d->step, &d->error);
 }
 
-/* To the end of the wait, and on. */
+/* To the end of the wait, and of what the rate adds to it. */
 static void
 drive_on(struct drive *d)
 {
 	ck_assert_int_eq(d->step.next, COURSE_WAIT);
-	d->now_ms += d->step.time_ms;
-	course_send(&d->course, d->now_ms, &d->step);
+	while (d->step.next == COURSE_WAIT) {
+		d->now_ms += d->step.time_ms;
+		course_send(&d->course, d->now_ms, &d->step);
+	}
 }
 
 static void
@@ -205,8 +211,8 @@ START_TEST(test_answers)
 	struct drive d;
 
 	drive_init(&d, answers[_i].kind, FAR);
-	course_answer(&d.course, &a, BEGIN + 5, UINT32_MAX, &d.step,
-	    &d.error);
+	course_answer(&d.course, d.step.attempt, &a, BEGIN + 5, UINT32_MAX,
+	    &d.step, &d.error);
 	ck_assert_int_eq(d.step.next, answers[_i].next);
 	if (answers[_i].status == 0)
 		ck_assert_str_eq(d.error.text, "the line went dead");
@@ -396,8 +402,8 @@ START_TEST(test_time_is_up)
 	if (ends[_i].met[0] == '\0') {
 		/* It had to wait for the look at the table. */
 		drive_done(&d);
-		course_init(&d.course, &dialect_native, &table, &d.operation,
-		    WALL);
+		course_init(&d.course, &d.shared, &dialect_native, &table,
+		    &d.operation, WALL);
 	}
 	drive_meet(&d, ends[_i].met);
 	course_send(&d.course, d.operation.deadline_ms, &d.step);
@@ -437,7 +443,7 @@ START_TEST(test_cannot_be_sent)
 		drive_lose(&d);
 		drive_on(&d);
 	}
-	course_fail(&d.course, DDBLOCK_E_NOMEM, &d.step);
+	course_fail(&d.course, d.step.attempt, DDBLOCK_E_NOMEM, &d.step);
 	ck_assert_int_eq(d.step.next, COURSE_END);
 	ck_assert_int_eq(d.step.outcome.kind,
 	    _i == 1 ? OUTCOME_UNKNOWN : OUTCOME_REFUSED);
@@ -494,7 +500,8 @@ START_TEST(test_last_tokens)
 	d.operation.token_seen = lasts[_i].seen;
 	d.operation.dead = &dead;
 	d.operation.n_dead = lasts[_i].dead;
-	course_init(&d.course, &dialect_native, &table, &d.operation, WALL);
+	course_init(&d.course, &d.shared, &dialect_native, &table,
+	    &d.operation, WALL);
 	course_send(&d.course, d.now_ms, &d.step);
 	if (lasts[_i].stands != NULL)
 		drive_answer(&d, 400, lasts[_i].stands, 0);

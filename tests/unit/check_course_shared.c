@@ -1,0 +1,530 @@
+/*
+ * What courses share: a budget of repetitions, a rate while the endpoint
+ * throttles, and the second attempt of a renewal whose answer is late.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+#include "store/course.h"
+
+#define WALL UINT64_C(1800000000000)
+#define BEGIN UINT64_C(1000000)
+#define FAR 600000
+
+#define ERROR(name) \
+	"{\"__type\":\"com.amazonaws.dynamodb.v20120810#" name "\"}"
+#define RECORD(beat) \
+	"\"key\":{\"S\":\"session:00000000000000000000000000000001\"}," \
+	"\"beat\":{\"N\":\"" beat "\"},\"lease_ms\":{\"N\":\"20000\"}"
+#define BEAT_DONE "{\"Attributes\":{" RECORD("1") "}}"
+/* A condition that failed, with the record and its beat. */
+#define BEAT_IS(beat) \
+	"{\"__type\":\"x#ConditionalCheckFailedException\",\"Item\":{" \
+	RECORD(beat) "}}"
+
+static const struct dialect_table table = {
+	.table = "locks", .key_attribute = "key", .retention_s = 604800,
+	.host = "web-1", .pid = "812", .version = "0.1.0",
+};
+
+static struct course_shared shared;
+
+struct drive {
+	struct course course;
+	struct operation operation;
+	struct course_step step;
+	struct aws_error error;
+	uint64_t now_ms;
+};
+
+static void
+setup(void)
+{
+	course_shared_init(&shared, BEGIN);
+}
+
+static void
+begin(struct drive *d, enum operation_kind kind, uint64_t now_ms)
+{
+	static const struct key key = { "k", 1 };
+
+	memset(d, 0, sizeof(*d));
+	d->now_ms = now_ms;
+	d->operation = (struct operation){
+		.kind = kind, .submitted_ms = now_ms,
+		.deadline_ms = now_ms + FAR, .key = key,
+		.me = { { 0, 1 }, { 0, 2 }, 20000, false }, .tokens = 5,
+		.mode = LOCK_MODE_EXCLUSIVE, .owner = "us",
+		.session = { 0, 1 }, .lease_ms = 20000,
+		.holders = &d->operation.me, .n_holders = 1,
+		.keys = &d->operation.key, .n_keys = 1,
+	};
+	course_init(&d->course, &shared, &dialect_native, &table,
+	    &d->operation, WALL);
+	course_send(&d->course, d->now_ms, &d->step);
+}
+
+static void
+answer(struct drive *d, uint32_t attempt, int status, const char *body)
+{
+	struct aws_answer a = {
+		.status = status, .body = body, .body_length = strlen(body),
+		.maybe_applied = true, .text = "the line went dead",
+		.sent_ms = d->now_ms,
+	};
+
+	course_answer(&d->course, attempt, &a, d->now_ms, 0, &d->step,
+	    &d->error);
+}
+
+static void
+expect_done(const struct drive *d, uint64_t sent_ms)
+{
+	ck_assert_int_eq(d->step.next, COURSE_END);
+	ck_assert_int_eq(d->step.outcome.kind, OUTCOME_DONE);
+	ck_assert_uint_eq(d->step.outcome.sent_ms, sent_ms);
+}
+
+/* ---- a second attempt ---- */
+
+/* A beat whose second attempt is under way, 500 ms after the first. */
+static void
+begin_hedged(struct drive *d)
+{
+	begin(d, OPERATION_SESSION_BEAT, BEGIN);
+	ck_assert_int_eq(d->step.next, COURSE_SEND);
+	ck_assert_uint_eq(d->step.hedge_ms, HEDGE_UNKNOWN_MS);
+	d->now_ms += HEDGE_UNKNOWN_MS;
+	course_hedge(&d->course, d->now_ms, &d->step);
+	ck_assert_int_eq(d->step.next, COURSE_SEND);
+	ck_assert_uint_eq(d->step.attempt, 1);
+	ck_assert_uint_eq(d->step.hedge_ms, 0);
+	ck_assert_uint_eq(d->course.exchange.attempts[1].what.beat,
+	    d->now_ms);
+	d->now_ms += 7;
+}
+
+START_TEST(test_second_answers_first)
+{
+	struct drive d;
+
+	begin_hedged(&d);
+	answer(&d, 1, 200, BEAT_DONE);
+	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
+	/* The first may land yet. */
+	ck_assert(d.step.outcome.unanswered);
+	course_done(&d.course);
+}
+END_TEST
+
+/* The lease counts from the attempt that was acknowledged. */
+START_TEST(test_first_answers_after_all)
+{
+	struct drive d;
+
+	begin_hedged(&d);
+	answer(&d, 0, 200, BEAT_DONE);
+	expect_done(&d, BEGIN);
+	ck_assert(d.step.outcome.unanswered);
+	course_done(&d.course);
+}
+END_TEST
+
+/* A condition that failed says whose beat is in the record. */
+START_TEST(test_second_fails_because_of_the_first)
+{
+	struct drive d;
+
+	begin_hedged(&d);
+	answer(&d, 1, 400, BEAT_IS("1000000"));
+	expect_done(&d, BEGIN);
+	course_done(&d.course);
+}
+END_TEST
+
+START_TEST(test_first_fails_because_of_the_second)
+{
+	struct drive d;
+
+	begin_hedged(&d);
+	answer(&d, 0, 400, BEAT_IS("1000500"));
+	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
+	course_done(&d.course);
+}
+END_TEST
+
+/* What says nothing is no reason to send a third while one is under way. */
+START_TEST(test_the_other_is_awaited)
+{
+	static const struct {
+		int status;
+		const char *body;
+	} nothing[] = {
+		{ 0, "" }, { 500, ERROR("InternalServerError") },
+		{ 400, ERROR("ThrottlingException") },
+		{ 400, ERROR("AccessDeniedException") },
+		{ 400, ERROR("ValidationException") },
+	};
+	uint32_t first = (uint32_t)_i % 2;
+	struct drive d;
+
+	begin_hedged(&d);
+	answer(&d, first, nothing[_i / 2].status, nothing[_i / 2].body);
+	ck_assert_int_eq(d.step.next, COURSE_AWAIT);
+	d.now_ms += 5;
+	answer(&d, 1 - first, 200, BEAT_DONE);
+	expect_done(&d, first == 1 ? BEGIN : BEGIN + HEDGE_UNKNOWN_MS);
+	course_done(&d.course);
+}
+END_TEST
+
+START_TEST(test_both_are_lost)
+{
+	struct drive d;
+
+	begin_hedged(&d);
+	answer(&d, 0, 0, "");
+	answer(&d, 1, 0, "");
+	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	d.now_ms += d.step.time_ms;
+	course_send(&d.course, d.now_ms, &d.step);
+	ck_assert_int_eq(d.step.next, COURSE_SEND);
+	ck_assert_uint_eq(d.step.attempt, 2);
+	ck_assert_uint_gt(d.step.hedge_ms, 0);
+	/* And it was the second that took effect. */
+	answer(&d, 2, 400, BEAT_IS("1000500"));
+	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
+	course_done(&d.course);
+}
+END_TEST
+
+START_TEST(test_second_cannot_be_sent)
+{
+	struct drive d;
+
+	begin_hedged(&d);
+	course_fail(&d.course, 1, DDBLOCK_E_NOMEM, &d.step);
+	ck_assert_int_eq(d.step.next, COURSE_AWAIT);
+	answer(&d, 0, 200, BEAT_DONE);
+	expect_done(&d, BEGIN);
+	ck_assert(!d.step.outcome.unanswered);
+	course_done(&d.course);
+}
+END_TEST
+
+START_TEST(test_only_renewals)
+{
+	static const enum operation_kind others[] = {
+		OPERATION_ACQUIRE, OPERATION_RELEASE, OPERATION_READ,
+		OPERATION_SESSION_OPEN, OPERATION_SESSION_CLOSE,
+	};
+	struct drive d;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		begin(&d, others[i], BEGIN);
+		ck_assert_uint_eq(d.step.hedge_ms, 0);
+		course_done(&d.course);
+	}
+}
+END_TEST
+
+/* Late is what 99 of 100 are not. */
+START_TEST(test_when_it_is_late)
+{
+	struct aws_answer a = { .status = 200, .text = "" };
+	struct aws_error e = { .class = AWS_CLASS_OK };
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		a.sent_ms = BEGIN;
+		health_learn(&shared.health, &a, &e,
+		    BEGIN + (i % 100 < 98 ? 30 : 170));
+	}
+	ck_assert_uint_ge(hedge_delay_ms(&shared.health, BEGIN), 170);
+	ck_assert_uint_le(hedge_delay_ms(&shared.health, BEGIN), 204);
+	/* Never so soon that every pause of a host makes one. */
+	setup();
+	for (uint64_t i = 0; i < 1000; i++)
+		health_learn(&shared.health, &a, &e, BEGIN + 1);
+	ck_assert_uint_eq(hedge_delay_ms(&shared.health, BEGIN),
+	    HEDGE_MIN_MS);
+}
+END_TEST
+
+/* If all is late, one beat in twenty has a second attempt. */
+START_TEST(test_hedges_are_bounded)
+{
+	struct drive d;
+	unsigned hedges = 0;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		begin(&d, OPERATION_SESSION_BEAT, BEGIN + i);
+		d.now_ms += HEDGE_UNKNOWN_MS;
+		course_hedge(&d.course, d.now_ms, &d.step);
+		if (d.step.next == COURSE_SEND)
+			hedges++;
+		else
+			ck_assert_int_eq(d.step.next, COURSE_AWAIT);
+		course_done(&d.course);
+	}
+	ck_assert_uint_le(hedges, 2000 / HEDGE_COST + 5);
+	ck_assert_uint_ge(hedges, 2000 / HEDGE_COST);
+	ck_assert_uint_eq(shared.hedges, hedges);
+}
+END_TEST
+
+/* ---- repetitions ---- */
+
+/* Repetitions that operations of a kind get in an outage, at most @max. */
+static unsigned
+repeat(enum operation_kind kind, uint64_t now_ms, unsigned max)
+{
+	struct drive d;
+	unsigned n = 0;
+
+	begin(&d, kind, now_ms);
+	while (n < max) {
+		answer(&d, d.step.attempt, 500, ERROR("InternalServerError"));
+		if (d.step.next == COURSE_END)
+			break;
+		n++;
+		d.now_ms += d.step.time_ms;
+		course_send(&d.course, d.now_ms, &d.step);
+	}
+	course_done(&d.course);
+	return n;
+}
+
+START_TEST(test_outage_is_no_storm)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 100; i++)
+		n += repeat(OPERATION_ACQUIRE, BEGIN, 10);
+	ck_assert_uint_eq(n, RETRY_BUDGET_MAX / RETRY_BUDGET_COST);
+}
+END_TEST
+
+/* Whatever all others did before. */
+START_TEST(test_leases_have_a_reserve)
+{
+	static const enum operation_kind leases[] = {
+		OPERATION_SESSION_BEAT, OPERATION_RELEASE,
+		OPERATION_SESSION_OPEN, OPERATION_SESSION_CLOSE,
+	};
+
+	for (unsigned i = 0; i < 100; i++)
+		(void)repeat(OPERATION_ACQUIRE, BEGIN, 10);
+	ck_assert_uint_eq(repeat(OPERATION_ACQUIRE, BEGIN, 20), 0);
+	ck_assert_uint_eq(repeat(leases[_i], BEGIN, 20), 20);
+}
+END_TEST
+
+/* The reserve ends too: then each waits as long as it may, but is sent. */
+START_TEST(test_reserve_is_bounded)
+{
+	struct drive d;
+
+	shared.budget.left = 0;
+	for (unsigned i = 0; i < RETRY_RESERVE_MAX; i++) {
+		begin(&d, OPERATION_RELEASE, BEGIN);
+		answer(&d, 0, 500, ERROR("InternalServerError"));
+		ck_assert_uint_lt(d.step.time_ms, RETRY_BASE_MS);
+		course_done(&d.course);
+	}
+	begin(&d, OPERATION_RELEASE, BEGIN);
+	answer(&d, 0, 500, ERROR("InternalServerError"));
+	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	ck_assert_uint_eq(d.step.time_ms, RETRY_CAP_SESSION_MS);
+	course_done(&d.course);
+	/* It fills with time. */
+	begin(&d, OPERATION_RELEASE, BEGIN + RETRY_RESERVE_MS);
+	answer(&d, 0, 500, ERROR("InternalServerError"));
+	ck_assert_uint_lt(d.step.time_ms, RETRY_BASE_MS);
+	course_done(&d.course);
+}
+END_TEST
+
+START_TEST(test_successes_fill_the_bucket)
+{
+	struct drive d;
+
+	shared.budget.left = 20;
+	begin(&d, OPERATION_SESSION_CLOSE, BEGIN);
+	answer(&d, 0, 500, ERROR("InternalServerError"));
+	ck_assert_uint_eq(shared.budget.left, 20 - RETRY_BUDGET_COST);
+	d.now_ms += d.step.time_ms;
+	course_send(&d.course, d.now_ms, &d.step);
+	answer(&d, 1, 200, "{\"Attributes\":{\"dead\":{\"BOOL\":true}}}");
+	ck_assert_uint_eq(shared.budget.left, 20);
+	course_done(&d.course);
+	begin(&d, OPERATION_READ, BEGIN);
+	answer(&d, 0, 200, "{}");
+	ck_assert_uint_eq(shared.budget.left, 20 + RETRY_BUDGET_REFUND);
+	course_done(&d.course);
+	shared.budget.left = RETRY_BUDGET_MAX;
+	begin(&d, OPERATION_READ, BEGIN);
+	answer(&d, 0, 200, "{}");
+	ck_assert_uint_eq(shared.budget.left, RETRY_BUDGET_MAX);
+	course_done(&d.course);
+}
+END_TEST
+
+/* Neither a wrong clock nor a long queue of our own is overload. */
+START_TEST(test_what_costs_nothing)
+{
+	struct aws_answer queued = {
+		.body = "", .text = "no turn", .queued = true,
+	};
+	struct drive d;
+
+	shared.budget.left = 0;
+	begin(&d, OPERATION_ACQUIRE, BEGIN);
+	course_answer(&d.course, 0, &queued, BEGIN, 0, &d.step, &d.error);
+	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	course_done(&d.course);
+	queued.queued = false;
+	begin(&d, OPERATION_ACQUIRE, BEGIN);
+	course_answer(&d.course, 0, &queued, BEGIN, 0, &d.step, &d.error);
+	ck_assert_int_eq(d.step.next, COURSE_END);
+	course_done(&d.course);
+	begin(&d, OPERATION_ACQUIRE, BEGIN);
+	answer(&d, 0, 400, ERROR("RequestTimeTooSkewed"));
+	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	course_done(&d.course);
+}
+END_TEST
+
+/* ---- the endpoint's wishes ---- */
+
+START_TEST(test_throttling_slows_all_but_leases)
+{
+	struct drive d, other;
+
+	begin(&d, OPERATION_ACQUIRE, BEGIN);
+	answer(&d, 0, 400, ERROR("ThrottlingException"));
+	begin(&other, OPERATION_READ, BEGIN + 1);
+	ck_assert_int_eq(other.step.next, COURSE_WAIT);
+	ck_assert_uint_gt(other.step.time_ms, 1000);
+	course_done(&other.course);
+	begin(&other, OPERATION_SESSION_BEAT, BEGIN + 1);
+	ck_assert_int_eq(other.step.next, COURSE_SEND);
+	course_done(&other.course);
+	begin(&other, OPERATION_RELEASE, BEGIN + 1);
+	ck_assert_int_eq(other.step.next, COURSE_SEND);
+	course_done(&other.course);
+	/* It ends when there was none for a while. */
+	begin(&other, OPERATION_READ, BEGIN + 31000);
+	ck_assert_int_eq(other.step.next, COURSE_SEND);
+	course_done(&other.course);
+	course_done(&d.course);
+}
+END_TEST
+
+/* Somebody's transaction is in the way of one item only. */
+START_TEST(test_conflict_is_no_throttling)
+{
+	struct drive d, other;
+
+	begin(&d, OPERATION_ACQUIRE, BEGIN);
+	answer(&d, 0, 400, ERROR("TransactionConflictException"));
+	begin(&other, OPERATION_READ, BEGIN + 1);
+	ck_assert_int_eq(other.step.next, COURSE_SEND);
+	course_done(&other.course);
+	course_done(&d.course);
+}
+END_TEST
+
+/* No time is left when the rate allows it: it was never sent. */
+START_TEST(test_held_back_to_the_end)
+{
+	struct drive d, other;
+
+	begin(&d, OPERATION_ACQUIRE, BEGIN);
+	answer(&d, 0, 400, ERROR("ThrottlingException"));
+	begin(&other, OPERATION_READ, BEGIN);
+	ck_assert_int_eq(other.step.next, COURSE_WAIT);
+	other.operation.deadline_ms = BEGIN + 100;
+	course_send(&other.course, BEGIN + 50, &other.step);
+	ck_assert_int_eq(other.step.next, COURSE_END);
+	ck_assert_int_eq(other.step.outcome.kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(other.step.outcome.code, DDBLOCK_E_THROTTLED);
+	ck_assert_ptr_nonnull(strstr(other.step.outcome.text, "held back"));
+	course_done(&other.course);
+	course_done(&d.course);
+}
+END_TEST
+
+START_TEST(test_retry_after)
+{
+	static const struct {
+		enum operation_kind kind;
+		uint64_t asked_ms;
+		uint64_t wait_ms;
+	} cases[] = {
+		{ OPERATION_SCAN, 0, 1 },
+		{ OPERATION_SCAN, 3000, 3000 },
+		{ OPERATION_SCAN, 60000, RETRY_AFTER_MAX_MS },
+		/* A lease does not bear as much. */
+		{ OPERATION_SESSION_BEAT, 700, 700 },
+		{ OPERATION_SESSION_BEAT, 60000, RETRY_CAP_SESSION_MS },
+	};
+	struct aws_answer a = {
+		.status = 503, .body = "", .text = "",
+		.retry_after_ms = cases[_i].asked_ms,
+	};
+	struct drive d;
+
+	begin(&d, cases[_i].kind, BEGIN);
+	course_answer(&d.course, 0, &a, BEGIN, 0, &d.step, &d.error);
+	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	ck_assert_uint_eq(d.step.time_ms, cases[_i].wait_ms);
+	course_done(&d.course);
+}
+END_TEST
+
+static Suite *
+course_shared_suite(void)
+{
+	Suite *s = suite_create("course_shared");
+	TCase *t = tcase_create("hedges");
+
+	tcase_add_checked_fixture(t, setup, NULL);
+	tcase_add_test(t, test_second_answers_first);
+	tcase_add_test(t, test_first_answers_after_all);
+	tcase_add_test(t, test_second_fails_because_of_the_first);
+	tcase_add_test(t, test_first_fails_because_of_the_second);
+	tcase_add_loop_test(t, test_the_other_is_awaited, 0, 10);
+	tcase_add_test(t, test_both_are_lost);
+	tcase_add_test(t, test_second_cannot_be_sent);
+	tcase_add_test(t, test_only_renewals);
+	tcase_add_test(t, test_when_it_is_late);
+	tcase_add_test(t, test_hedges_are_bounded);
+	suite_add_tcase(s, t);
+	t = tcase_create("budget");
+	tcase_add_checked_fixture(t, setup, NULL);
+	tcase_add_test(t, test_outage_is_no_storm);
+	tcase_add_loop_test(t, test_leases_have_a_reserve, 0, 4);
+	tcase_add_test(t, test_reserve_is_bounded);
+	tcase_add_test(t, test_successes_fill_the_bucket);
+	tcase_add_test(t, test_what_costs_nothing);
+	tcase_add_test(t, test_throttling_slows_all_but_leases);
+	tcase_add_test(t, test_conflict_is_no_throttling);
+	tcase_add_test(t, test_held_back_to_the_end);
+	tcase_add_loop_test(t, test_retry_after, 0, 5);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int
+main(void)
+{
+	SRunner *r = srunner_create(course_shared_suite());
+	int failed;
+
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? 0 : 1;
+}
