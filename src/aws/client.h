@@ -41,7 +41,7 @@ struct aws_client_config {
 
 /* Where requests go and who signs them. Copied. */
 struct aws_client_origin {
-	const char *url;	/* NULL: from the region */
+	const char *url;
 	const char *region;	/* NULL: @url is on loopback, where emulators
 				 * do not care */
 	const struct credentials *credentials;

@@ -35,15 +35,6 @@ endpoint_check_region(const char *region, char *text, size_t text_size)
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
-/* Of the partitions that have DynamoDB under a public name. */
-static void
-endpoint_from_region(const char *region, const char *service, char *url,
-    size_t url_size)
-{
-	(void)snprintf(url, url_size, "https://%s.%s.amazonaws.com%s", service,
-	    region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
-}
-
 static bool
 endpoint_has(CURLU *u, CURLUPart part)
 {
@@ -136,10 +127,9 @@ out:
 }
 
 int
-endpoint_parse(const char *url, const char *region, const char *service,
-    bool allow_plain_http, struct endpoint *ret, char *text, size_t text_size)
+endpoint_parse(const char *url, const char *region, bool allow_plain_http,
+    struct endpoint *ret, char *text, size_t text_size)
 {
-	char made[ENDPOINT_HOST_MAX];
 	struct endpoint e = { .tls = false };
 	const char *reason;
 	CURLU *u;
@@ -149,14 +139,6 @@ endpoint_parse(const char *url, const char *region, const char *service,
 		r = endpoint_check_region(region, text, text_size);
 	if (r < 0)
 		return r;
-	if (url == NULL && region == NULL) {
-		(void)snprintf(text, text_size, "no region is set");
-		return DDBLOCK_E_BAD_REQUEST;
-	}
-	if (url == NULL) {
-		endpoint_from_region(region, service, made, sizeof(made));
-		url = made;
-	}
 	u = curl_url();
 	if (u == NULL)
 		return DDBLOCK_E_NOMEM;

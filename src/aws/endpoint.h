@@ -1,6 +1,6 @@
 /*
- * Where requests go: a URL taken apart once, and checked, or made from the
- * region.
+ * Where requests go: a URL taken apart once, and checked. Which one it is says
+ * place.h.
  */
 #ifndef DDBLOCKD_AWS_ENDPOINT_H
 #define DDBLOCKD_AWS_ENDPOINT_H
@@ -23,16 +23,15 @@ struct endpoint {
 };
 
 /*
- * @url may be NULL: then @service's public endpoint in @region. @region may be
- * NULL if @url is on loopback, where emulators do not care. Plain http is
- * refused except to loopback, unless @allow_plain_http: signatures do not hide
- * what is asked and answered, and a session token would be there to copy.
+ * @region, which signs, may be NULL if @url is on loopback, where emulators do
+ * not care. Plain http is refused except to loopback, unless
+ * @allow_plain_http: signatures do not hide what is asked and answered, and a
+ * session token would be there to copy.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     With the reason in @text.
  */
-int endpoint_parse(const char *url, const char *region, const char *service,
-    bool allow_plain_http, struct endpoint *ret, char *text,
-    size_t text_size);
+int endpoint_parse(const char *url, const char *region, bool allow_plain_http,
+    struct endpoint *ret, char *text, size_t text_size);
 
 #endif

@@ -335,7 +335,7 @@ fetch_parse(struct fetch *f)
 		return DDBLOCK_E_LIMIT;
 	memcpy(base, e->url, length);
 	base[length] = '\0';
-	return endpoint_parse(base, "us-east-1", "sts", e->plain_allowed,
+	return endpoint_parse(base, "us-east-1", e->plain_allowed,
 	    &f->endpoint, text, sizeof(text));
 }
 

@@ -49,8 +49,7 @@ origin_new(const struct origin_config *config, struct origin **ret,
 	}
 	if (r == 0)
 		r = endpoint_parse(config->url, config->region,
-		    config->service, config->allow_plain_http, &o->endpoint,
-		    text, text_size);
+		    config->allow_plain_http, &o->endpoint, text, text_size);
 	if (r == 0)
 		r = origin_take(o, config);
 	if (r < 0) {

@@ -16,7 +16,7 @@
 
 /* Copied. */
 struct origin_config {
-	const char *url;	/* NULL: from the region */
+	const char *url;
 	const char *region;	/* NULL: on loopback, where nobody cares */
 	const char *service;	/* "dynamodb" */
 	const struct credentials *credentials;

@@ -318,7 +318,7 @@ probe_start(struct event_base *base, const struct probe_config *config,
 	p->began_ms = clock_boot_ms();
 	buffer_init(&p->resolve_line, 16384);
 	/* The region is for signatures only, and there are none. */
-	r = endpoint_parse(config->url, "us-east-1", "dynamodb", true,
+	r = endpoint_parse(config->url, "us-east-1", true,
 	    &p->endpoint, text, sizeof(text));
 	if (r == 0)
 		r = probe_open(p, base, config);

@@ -163,12 +163,40 @@ providers_variable(void *arg, const char *name)
 	return getenv(name);
 }
 
+/* The region and the endpoint as far as the configuration names them: what it
+ * leaves open is for the provider. */
+static int
+providers_check_place(const struct config_namespace *n, char *text,
+    size_t size)
+{
+	char url[PLACE_URL_MAX];
+	struct endpoint endpoint;
+	struct place place = {
+		.fips = n->fips != 0, .dual_stack = n->dual_stack != 0,
+	};
+	int r = 0;
+
+	if (n->endpoint != NULL)
+		r = endpoint_parse(n->endpoint, n->region != NULL ?
+		    n->region : PLACE_REGION_LOOPBACK,
+		    n->allow_plain_http != 0, &endpoint, text, size);
+	if (r < 0 || n->endpoint != NULL || n->region == NULL)
+		return r;
+	if (strlen(n->region) > PLACE_REGION_MAX) {
+		(void)snprintf(text, size, "\"%.40s\" is not the name of a "
+		    "region", n->region);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	(void)snprintf(place.region, sizeof(place.region), "%s", n->region);
+	return place_url(&place, "dynamodb", NULL, url, sizeof(url), text,
+	    size);
+}
+
 /* What is wrong in the configuration itself is said before the start. */
 static int
 providers_check(const struct config_namespace *n, struct credentials *keys,
     char *text, size_t size)
 {
-	struct endpoint endpoint;
 	char reason[PROVIDERS_REASON_MAX];
 	int r = 0;
 
@@ -176,12 +204,8 @@ providers_check(const struct config_namespace *n, struct credentials *keys,
 		r = credentials_set(keys, n->access_key_id,
 		    n->secret_access_key, n->session_token, reason,
 		    sizeof(reason));
-	/* A region that is not known yet is none that is wrong. */
-	if (r == 0 && (n->endpoint != NULL || n->region != NULL))
-		r = endpoint_parse(n->endpoint,
-		    n->region != NULL ? n->region : "us-east-1", "dynamodb",
-		    n->allow_plain_http != 0, &endpoint, reason,
-		    sizeof(reason));
+	if (r == 0)
+		r = providers_check_place(n, reason, sizeof(reason));
 	if (r < 0)
 		(void)snprintf(text, size, "namespace %s: %s", n->name,
 		    reason);

@@ -19,7 +19,7 @@ dynamodb_identity_use(struct dynamodb_identity *i,
 	const struct place *p = v->place;
 	const struct aws_client_origin origin = {
 		.url = url,
-		.region = p->region[0] != '\0' ? p->region : NULL,
+		.region = place_signing_region(p, "dynamodb"),
 		.credentials = v->credentials,
 		.ca_file = p->ca_file[0] != '\0' ? p->ca_file : NULL,
 	};

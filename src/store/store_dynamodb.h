@@ -28,7 +28,7 @@ struct store_dynamodb_config {
 	struct dialect_table table;
 	/* Who the store is to AWS, borrowed; NULL: what follows, for ever. */
 	struct provider *provider;
-	const char *endpoint;		/* NULL: the region's */
+	const char *endpoint;
 	const char *region;
 	const char *access_key_id;
 	const char *secret_access_key;
