@@ -9,6 +9,9 @@ import harness
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
+# What the page names as a difference from others.
+NOT_READ = {"AWS_CREDENTIAL_FILE"}
+
 
 def read(*path):
     with open(os.path.join(TOP, *path), encoding="utf-8") as f:
@@ -28,7 +31,8 @@ class Names(unittest.TestCase):
             line for line in environment.split("\n")
             if line.startswith(".It Ev"))))
         self.assertEqual(listed, read_by_us)
-        self.assertEqual(set(re.findall(r"\bAWS_[A-Z0-9_]+", page)), listed)
+        self.assertEqual(set(re.findall(r"\bAWS_[A-Z0-9_]+", page)),
+                         listed | NOT_READ)
 
     def test_settings(self):
         """What it calls a setting of a namespace is one."""
