@@ -192,7 +192,10 @@ run_spawn(struct run *p, char *const *words, int output)
 	    (e = posix_spawn_file_actions_adddup2(&files, output,
 	    STDOUT_FILENO)) == 0 &&
 	    (e = posix_spawn_file_actions_addopen(&files, STDERR_FILENO,
-	    "/dev/null", O_WRONLY, 0)) == 0)
+	    "/dev/null", O_WRONLY, 0)) == 0 &&
+	    /* libcurl has sockets that are not closed by themselves. */
+	    (e = posix_spawn_file_actions_addclosefrom_np(&files,
+	    STDERR_FILENO + 1)) == 0)
 		e = posix_spawnp(&p->pid, words[0], &files, &attributes,
 		    words, environ);
 	if (e != 0)

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -164,6 +165,7 @@ class Reciter(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Recital)
+        self.asked = threading.Condition()
         self.tokens = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -174,7 +176,9 @@ class Recital(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["content-length"]))
         status, body = self.server.recital(self)
-        self.server.tokens.append(self.headers["x-amz-security-token"])
+        with self.server.asked:
+            self.server.tokens.append(self.headers["x-amz-security-token"])
+            self.server.asked.notify_all()
         if status is None:
             self.wfile.write(body)
             self.close_connection = True
@@ -412,6 +416,105 @@ class Process(Base):
                               check=False, capture_output=True, text=True)
         self.assertIn("Permission denied", done.stderr)
         self.assertEqual(done.stdout, "")
+
+
+class Rotation(Base):
+    """Who has new credentials forgets the old ones."""
+
+    # Prints the next credentials each time, and writes down what it was given.
+    PROCESS = """\
+import json, os, sys
+here = sys.argv[1]
+n = len(os.listdir(here + "/asked"))
+os.chdir("/proc/self/fd")
+fds = [fd for fd in os.listdir() if int(fd) > 2 and os.path.exists(fd)]
+with open(f"{here}/asked/{n}", "w") as f:
+    f.write("\\0".join(f"{k}={v}" for k, v in os.environ.items()))
+    f.write("".join(f"\\0fd {fd} {os.readlink(fd)}" for fd in fds))
+with open(f"{here}/credentials") as f:
+    found = json.load(f)
+print(json.dumps(found[min(n, len(found) - 1)]))
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.place = tempfile.mkdtemp(prefix="ddblockd-secrets-")
+        self.addCleanup(shutil.rmtree, self.place)
+        os.mkdir(os.path.join(self.place, "asked"))
+        self.given = [(planted(f"secret {n}", 40), planted(f"token {n}", 400))
+                      for n in range(2)]
+        self.write("credentials", json.dumps([
+            {"Version": 1, "AccessKeyId": KEY_ID, "SecretAccessKey": secret,
+             "SessionToken": token, "Expiration": "2099-01-01T00:00:00Z"}
+            for secret, token in self.given]))
+        self.write("process.py", self.PROCESS)
+        self.write("config", "[default]\nregion = us-east-1\n"
+                   f"credential_process = {sys.executable} "
+                   f"{self.place}/process.py {self.place}\n")
+
+    def write(self, name, text):
+        with open(os.path.join(self.place, name), "w") as f:
+            f.write(text)
+
+    @staticmethod
+    def memory(pid):
+        """All that the process may write to."""
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, \
+                open(f"/proc/{pid}/mem", "rb") as memory:
+            for line in maps:
+                span, rights = line.split()[:2]
+                if not rights.startswith("rw"):
+                    continue
+                start, end = (int(a, 16) for a in span.split("-"))
+                memory.seek(start)
+                try:
+                    yield memory.read(end - start)
+                except OSError:
+                    continue  # [vvar] and the like
+
+    def found(self, pid, value):
+        """How often a piece of it is in the memory."""
+        piece = value[8:32].encode()
+        return sum(part.count(piece) for part in self.memory(pid))
+
+    def test_old_ones_are_wiped(self):
+        old, new = self.given
+        refused = self.server.recital = token_escaped
+
+        def until_new(request):
+            if request.headers["x-amz-security-token"] == old[1]:
+                return refused(request)
+            return 400, {"__type": "ThrottlingException", "message": "slow"}
+
+        self.server.recital = until_new
+        environment = {name: None for name in os.environ
+                       if name.startswith("AWS_")}
+        with Daemon(self.config(), env={
+                **environment, "AWS_CONFIG_FILE": f"{self.place}/config",
+                "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+                "AWS_EC2_METADATA_DISABLED": "true"}) as daemon:
+            # Until requests are signed by the new ones, and by no others.
+            with self.server.asked:
+                self.assertTrue(self.server.asked.wait_for(
+                    lambda: self.server.tokens.count(new[1]) > 2,
+                    harness.TIMEOUT_S), daemon.log())
+            self.assertEqual({old[1], new[1]}, set(self.server.tokens))
+            try:
+                self.assertGreater(self.found(daemon.pid, new[0]), 0)
+            except PermissionError:
+                self.skipTest("the memory cannot be read here")
+            # Requests that were under way with them have ended by and by.
+            end = time.monotonic() + harness.TIMEOUT_S
+            while any(self.found(daemon.pid, value) for value in old):
+                self.assertLess(time.monotonic(), end, "they are still there")
+            said = daemon.log()
+        self.assertEqual(leaks(said.encode(), dict(zip("abcd", old + new))),
+                         [])
+        with open(f"{self.place}/asked/0", encoding="utf-8") as f:
+            given = f.read()
+        # It may look around as those of the SDKs do, but has nothing open.
+        self.assertEqual([v for v in given.split("\0")
+                          if v.startswith("fd ")], [])
 
 
 class Search(unittest.TestCase):
