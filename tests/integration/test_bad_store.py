@@ -193,7 +193,8 @@ class Health(Base):
         self.assertRegex(
             ddblock(self.daemon, "status").stdout,
             r"\n\ndefault: \d+ requests succeeded, lately half within \S+ and "
-            r"99 % within \S+\n    2 failed, the last \S+ ago: "
+            r"99 % within \S+\n    credentials: ok, [^\n]+\n"
+            r"    2 failed, the last \S+ ago: "
             r"ThrottlingException: said the proxy\n\nddblockd ")
 
 
