@@ -49,6 +49,8 @@ rate_limit_init(struct rate_limit *l, uint64_t now_ms)
 		.measured_until = floor(now),
 		.failed = now,
 		.filled = now,
+		.free_tokens = RATE_LIMIT_FREE_MAX,
+		.free_filled = now,
 	};
 	rate_limit_set_rate(l, 1, now);
 }
@@ -107,9 +109,25 @@ rate_limit_answered(struct rate_limit *l, bool throttled, uint64_t now_ms)
 	rate_limit_set_rate(l, rate, now);
 }
 
+static bool
+rate_limit_take_free(struct rate_limit *l, double now)
+{
+	double tokens = l->free_tokens +
+	    (now - l->free_filled) * RATE_LIMIT_FREE;
+
+	l->free_tokens = fmin(tokens, RATE_LIMIT_FREE_MAX);
+	l->free_filled = now;
+	if (l->free_tokens < 1)
+		return false;
+	l->free_tokens -= 1;
+	return true;
+}
+
 bool
 rate_limit_take(struct rate_limit *l, uint64_t now_ms, uint64_t *ret_wait_ms)
 {
+	double wait_s, free_s;
+
 	if (rate_limit_time(now_ms) - l->failed > RATE_LIMIT_OVER_S)
 		l->enabled = false;
 	if (!l->enabled)
@@ -119,7 +137,11 @@ rate_limit_take(struct rate_limit *l, uint64_t now_ms, uint64_t *ret_wait_ms)
 		l->tokens -= 1;
 		return true;
 	}
-	*ret_wait_ms = (uint64_t)ceil((1 - l->tokens) / l->rate * 1000);
+	if (rate_limit_take_free(l, rate_limit_time(now_ms)))
+		return true;
+	wait_s = (1 - l->tokens) / l->rate;
+	free_s = (1 - l->free_tokens) / RATE_LIMIT_FREE;
+	*ret_wait_ms = (uint64_t)ceil(fmin(wait_s, free_s) * 1000);
 	if (*ret_wait_ms == 0)
 		*ret_wait_ms = 1;
 	return false;

@@ -8,9 +8,11 @@
  * counted; whether a request waits for a token is for its sender to say. What
  * leases depend on takes one if there is one, and goes in any case.
  *
- * Unlike there, the limit ends when there was no throttling for a while: a lock
- * daemon idles for hours and is then asked for many locks at once, and a rate
- * that follows what is sent would know of the hours only.
+ * Unlike there, the limit ends when there was no throttling for a while, and
+ * some requests are free of it: a lock daemon idles for hours and is then asked
+ * for many locks at once, and a rate that follows what is sent would know of
+ * the hours only. What is free is too little to overload a table; that one
+ * item is hot there is no reason to make all others wait.
  */
 #ifndef DDBLOCKD_AWS_RATE_LIMIT_H
 #define DDBLOCKD_AWS_RATE_LIMIT_H
@@ -23,6 +25,8 @@
 #define RATE_LIMIT_SMOOTH 0.8
 #define RATE_LIMIT_MIN 0.5	/* requests per second */
 #define RATE_LIMIT_OVER_S 30.0	/* without throttling */
+#define RATE_LIMIT_FREE 10.0	/* requests per second, */
+#define RATE_LIMIT_FREE_MAX 20.0	/* and as many at a time */
 
 /* Times in seconds, rates per second. */
 struct rate_limit {
@@ -43,6 +47,8 @@ struct rate_limit {
 	double tokens_max;
 	double tokens;
 	double filled;
+	double free_tokens;	/* of those that are free */
+	double free_filled;
 };
 
 void rate_limit_init(struct rate_limit *, uint64_t now_ms);

@@ -398,15 +398,29 @@ END_TEST
 
 /* ---- the endpoint's wishes ---- */
 
+/* What goes in any case, as one item that is hot must not stop all others. */
+static void
+spend_what_is_free(uint64_t now_ms)
+{
+	struct drive d;
+
+	for (unsigned i = 0; i < (unsigned)RATE_LIMIT_FREE_MAX; i++) {
+		begin(&d, OPERATION_READ, now_ms);
+		ck_assert_int_eq(d.step.next, COURSE_SEND);
+		course_done(&d.course);
+	}
+}
+
 START_TEST(test_throttling_slows_all_but_leases)
 {
 	struct drive d, other;
 
 	begin(&d, OPERATION_ACQUIRE, BEGIN);
 	answer(&d, 0, 400, ERROR("ThrottlingException"));
+	spend_what_is_free(BEGIN + 1);
 	begin(&other, OPERATION_READ, BEGIN + 1);
 	ck_assert_int_eq(other.step.next, COURSE_WAIT);
-	ck_assert_uint_gt(other.step.time_ms, 1000);
+	ck_assert_uint_eq(other.step.time_ms, 100);
 	course_done(&other.course);
 	begin(&other, OPERATION_SESSION_BEAT, BEGIN + 1);
 	ck_assert_int_eq(other.step.next, COURSE_SEND);
@@ -443,6 +457,7 @@ START_TEST(test_held_back_to_the_end)
 
 	begin(&d, OPERATION_ACQUIRE, BEGIN);
 	answer(&d, 0, 400, ERROR("ThrottlingException"));
+	spend_what_is_free(BEGIN);
 	begin(&other, OPERATION_READ, BEGIN);
 	ck_assert_int_eq(other.step.next, COURSE_WAIT);
 	other.operation.deadline_ms = BEGIN + 100;
