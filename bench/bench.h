@@ -85,6 +85,13 @@ void process_wait(pid_t, const char *what);
 /* A bare libevent line echo server on a socket at @path. */
 pid_t echo_server_start(const char *path);
 
+/* ---- endpoint.c: DynamoDB's model behind HTTP ---- */
+
+#define ENDPOINT_TABLE "bench"
+
+/* A process; kill it. Each answer comes after @delay_ms. */
+pid_t endpoint_start(int delay_ms, char *ret_url, size_t url_size);
+
 /* ---- line.c: a blocking client that speaks lines ---- */
 
 struct line_client {
@@ -127,6 +134,7 @@ void bench_run(void);
 void bench_memory(void);
 void bench_cpu(void);
 void bench_dynamodb(void);
+void bench_endpoint(void);
 void bench_list(void);
 void bench_watch(void);
 

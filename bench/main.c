@@ -39,6 +39,7 @@ static const struct {
 	{ "list", bench_list, false },
 	{ "watch", bench_watch, false },
 	{ "dynamodb", bench_dynamodb, true },
+	{ "endpoint", bench_endpoint, false },
 };
 
 static bool

@@ -14,6 +14,8 @@
 #define CREDENTIALS_ACCOUNT_DIGITS 12
 #define CREDENTIALS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
 	"abcdefghijklmnopqrstuvwxyz0123456789"
+#define CREDENTIALS_SECRET_MIN 16	/* AWS's have 40 characters and more;
+					 * emulators take "secret" */
 #define CREDENTIALS_PIECE_MIN 6	/* shorter ones may be words */
 
 static bool
@@ -169,6 +171,8 @@ credentials_mask_secret(const char *secret, char *text, size_t length)
 {
 	size_t n;
 
+	if (strlen(secret) < CREDENTIALS_SECRET_MIN)
+		return;
 	credentials_mask_piece(secret, strlen(secret), text, length);
 	for (; *secret != '\0'; secret += n > 0 ? n : 1) {
 		n = strspn(secret, CREDENTIALS_PLAIN);

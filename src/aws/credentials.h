@@ -46,7 +46,7 @@ bool credentials_equal(const struct credentials *,
 /*
  * Make what @text recites of a secret unreadable, however it is quoted: AWS,
  * and what stands before it, repeat requests in their errors, and these carry
- * the session token. Pieces of a secret too short to tell are left.
+ * the session token. What is too short to tell from a word is left.
  */
 void credentials_mask(const struct credentials *, char *text, size_t length);
 

@@ -13,7 +13,8 @@ import unittest
 import harness
 
 MANUALS = {"ddblock.1", "ddblockd.8", "ddblockd.conf.5",
-           "ddblock-formats.7", "ddblock-protocol.7", "libddblock.3"}
+           "ddblockd-aws.7", "ddblock-formats.7", "ddblock-protocol.7",
+           "libddblock.3"}
 
 
 def make(*arguments):

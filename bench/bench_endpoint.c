@@ -1,0 +1,336 @@
+/*
+ * What the daemon costs when the endpoint costs nothing: its processor time
+ * for an acquire and a release with 64 in flight, against a bare curl multi
+ * loop that sends the same two bodies unsigned; and how long a thousand
+ * acquires take at once when each answer takes 20 ms, against what the
+ * connections allow.
+ */
+#include "bench.h"
+
+#include <curl/curl.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aws/pool.h"
+#include "common/clock.h"
+#include "dialect/dialect.h"
+
+#define IN_FLIGHT 64
+#define CYCLES 2000		/* in a repetition */
+#define REPETITIONS 9
+#define AT_ONCE 1000
+#define DELAY_MS 20
+#define CONNECTIONS 64		/* of the daemon, for locks */
+#define BODY_MAX 4096
+
+/* ---- the bare loop ---- */
+
+struct bare_request {
+	char body[BODY_MAX];
+	char target[64];
+};
+
+struct bare;
+
+struct bare_lane {
+	struct bare *bare;
+	CURL *easy;
+	struct curl_slist *headers;
+	size_t cycle;
+	bool releasing;
+};
+
+struct bare {
+	struct event_base *base;
+	struct pool *pool;
+	struct bare_request (*cycles)[2];
+	size_t next;
+	size_t running;
+	struct bare_lane lanes[IN_FLIGHT];
+};
+
+static struct bare_request (*bare_cycles)[2];
+
+static void
+bare_write(struct bare_request *r, const struct dialect_table *table,
+    const struct operation *operation)
+{
+	struct dialect_attempt attempt = { .step = DIALECT_DO };
+	struct dialect_request request;
+	struct dialect_view view;
+
+	attempt.wall_ms = clock_wall_ms();
+	dialect_request_init(&request);
+	dialect_view_init(&view);
+	if (dialect_native.request(table, operation, &attempt, &request,
+	    &view) != 0 || request.body.length >= BODY_MAX)
+		die("a request: %s", view.text);
+	memcpy(r->body, request.body.data, request.body.length + 1);
+	snprintf(r->target, sizeof(r->target),
+	    "X-Amz-Target: DynamoDB_20120810.%s", request.operation);
+	dialect_view_clear(&view);
+	dialect_request_done(&request);
+}
+
+/* As the core asks for it: the same owner, the same length of the key. */
+static void
+bare_prepare(uint64_t *serial)
+{
+	static const struct dialect_table table = {
+		.table = ENDPOINT_TABLE, .key_attribute = "key",
+		.ttl_attribute = "ttl", .retention_s = 7 * 24 * 3600,
+		.host = "a-host", .pid = "1", .version = "bench",
+	};
+
+	for (size_t i = 0; i < CYCLES; i++) {
+		struct operation o = { .kind = OPERATION_ACQUIRE };
+		char key[64];
+
+		snprintf(key, sizeof(key), "bench/endpoint/%012" PRIu64,
+		    (*serial)++);
+		o.key.bytes = key;
+		o.key.length = strlen(key);
+		o.me.session.high = 0x0123456789abcdef;
+		o.me.grant.low = *serial;
+		o.me.lease_ms = 20000;
+		o.tokens = 1;
+		o.mode = LOCK_MODE_EXCLUSIVE;
+		o.owner = "a-host/ddblock-bench:1234567";
+		bare_write(&bare_cycles[i][0], &table, &o);
+		o.kind = OPERATION_RELEASE;
+		o.holders = &o.me;
+		o.n_holders = 1;
+		bare_write(&bare_cycles[i][1], &table, &o);
+	}
+}
+
+static size_t
+bare_read(char *from, size_t size, size_t n, void *arg)
+{
+	(void)from;
+	(void)arg;
+	return size * n;
+}
+
+/* False: there is nothing more to do. */
+static bool
+bare_go(struct bare_lane *l)
+{
+	struct bare *b = l->bare;
+	struct bare_request *r;
+
+	if (!l->releasing) {
+		if (b->next == CYCLES)
+			return false;
+		l->cycle = b->next++;
+	}
+	r = &b->cycles[l->cycle][l->releasing ? 1 : 0];
+	curl_slist_free_all(l->headers);
+	l->headers = curl_slist_append(NULL,
+	    "Content-Type: application/x-amz-json-1.0");
+	l->headers = curl_slist_append(l->headers, r->target);
+	curl_easy_setopt(l->easy, CURLOPT_HTTPHEADER, l->headers);
+	curl_easy_setopt(l->easy, CURLOPT_POSTFIELDS, r->body);
+	curl_easy_setopt(l->easy, CURLOPT_POSTFIELDSIZE,
+	    (long)strlen(r->body));
+	return pool_start(b->pool, l->easy) == 0;
+}
+
+static void
+bare_on_finished(void *arg, CURL *easy, CURLcode result)
+{
+	struct bare *b = arg;
+	struct bare_lane *l = NULL;
+	long status = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&l);
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	if (result != CURLE_OK || status != 200)
+		die("the endpoint says %ld: %s", status,
+		    curl_easy_strerror(result));
+	l->releasing = !l->releasing;
+	if (!bare_go(l) && --b->running == 0)
+		event_base_loopbreak(b->base);
+}
+
+static void
+bare_run(const char *url)
+{
+	struct bare b = { .base = event_base_new(), .cycles = bare_cycles };
+
+	if (pool_new(b.base, IN_FLIGHT, bare_on_finished, &b, &b.pool) != 0)
+		die("no curl multi handle");
+	for (size_t i = 0; i < IN_FLIGHT; i++) {
+		struct bare_lane *l = &b.lanes[i];
+
+		l->bare = &b;
+		l->easy = curl_easy_init();
+		curl_easy_setopt(l->easy, CURLOPT_PRIVATE, l);
+		curl_easy_setopt(l->easy, CURLOPT_URL, url);
+		curl_easy_setopt(l->easy, CURLOPT_POST, 1L);
+		curl_easy_setopt(l->easy, CURLOPT_NOSIGNAL, 1L);
+		curl_easy_setopt(l->easy, CURLOPT_WRITEFUNCTION, bare_read);
+		b.running++;
+		bare_go(l);
+	}
+	event_base_dispatch(b.base);
+}
+
+/* Processor time of a process that does all cycles, in us for one of them. */
+static double
+bare_measure(const char *url)
+{
+	double us = 0;
+	int fds[2];
+	pid_t pid;
+
+	if (pipe(fds) != 0 || (pid = fork()) < 0)
+		die("no process");
+	if (pid == 0) {
+		double start_us = process_cpu_us(getpid());
+
+		bare_run(url);
+		us = process_cpu_us(getpid()) - start_us;
+		if (write(fds[1], &us, sizeof(us)) != sizeof(us))
+			_exit(1);
+		_exit(0);
+	}
+	close(fds[1]);
+	if (read(fds[0], &us, sizeof(us)) != sizeof(us))
+		die("the bare loop failed");
+	close(fds[0]);
+	process_wait(pid, "the bare loop");
+	return us / CYCLES;
+}
+
+/* ---- ours ---- */
+
+static void
+ours_start(struct daemon *d, const char *name, const char *url)
+{
+	char settings[512];
+
+	snprintf(settings, sizeof(settings), "store = dynamodb\n"
+	    "table = " ENDPOINT_TABLE "\nendpoint = %s\nregion = us-east-1\n"
+	    "access_key_id = AKIDEXAMPLE\nsecret_access_key = secret\n", url);
+	daemon_start(d, name, settings);
+}
+
+/* The same for the daemon, asked over as many connections. */
+static double
+ours_measure(struct daemon *d, struct line_client *clients, uint64_t *serial)
+{
+	double start_us = process_cpu_us(d->pid);
+	size_t begun = 0;
+
+	for (size_t i = 0; i < IN_FLIGHT && begun < CYCLES; i++, begun++)
+		line_send(&clients[i], "TRY bench/endpoint/%012" PRIu64 "\n",
+		    (*serial)++);
+	/* Whoever's turn it is has its answer by now, or soon. */
+	for (size_t done = 0; done < CYCLES; done++) {
+		struct line_client *c = &clients[done % IN_FLIGHT];
+		uint64_t id = line_read_ok(c);
+
+		line_send(c, "RELEASE id=%" PRIu64 "\n", id);
+		if (begun++ < CYCLES)
+			line_send(c, "TRY bench/endpoint/%012" PRIu64 "\n",
+			    (*serial)++);
+		line_read_ok(c);
+	}
+	return (process_cpu_us(d->pid) - start_us) / CYCLES;
+}
+
+static void
+endpoint_cpu(void)
+{
+	static struct line_client clients[IN_FLIGHT];
+	char url[64];
+	pid_t endpoint = endpoint_start(0, url, sizeof(url));
+	struct daemon daemon;
+	struct pairs pairs;
+	uint64_t serial = 0;
+
+	bare_cycles = calloc(CYCLES, sizeof(*bare_cycles));
+	if (bare_cycles == NULL)
+		die("out of memory");
+	ours_start(&daemon, "endpoint", url);
+	for (size_t i = 0; i < IN_FLIGHT; i++)
+		line_open(&clients[i], daemon.socket);
+	pairs_init(&pairs, REPETITIONS);
+	for (int i = -1; i < REPETITIONS; i++) {
+		double ours = ours_measure(&daemon, clients, &serial);
+		double theirs;
+
+		bare_prepare(&serial);
+		theirs = bare_measure(url);
+		if (i >= 0)
+			pairs_add(&pairs, ours, theirs);
+	}
+	report_us("endpoint that costs nothing, processor time of lock + "
+	    "release", &pairs, AT_MOST, 1.5);
+	pairs_done(&pairs);
+	for (size_t i = 0; i < IN_FLIGHT; i++)
+		line_close(&clients[i]);
+	daemon_stop(&daemon);
+	free(bare_cycles);
+	kill(endpoint, SIGKILL);
+	waitpid(endpoint, NULL, 0);
+}
+
+static double
+at_once_measure(struct line_client *c, uint64_t *serial)
+{
+	double start_us = now_us(), us;
+
+	for (int i = 0; i < AT_ONCE; i++)
+		line_send(c, "TRY bench/at-once/%012" PRIu64 "\n",
+		    (*serial)++);
+	for (int i = 0; i < AT_ONCE; i++)
+		line_read_ok(c);
+	us = now_us() - start_us;
+	line_send(c, "RELEASE all=yes\n");
+	while (line_read(c)[0] == '+')
+		continue;
+	return us;
+}
+
+static void
+endpoint_at_once(void)
+{
+	static struct line_client client;
+	char url[64], ours[32], theirs[32];
+	pid_t endpoint = endpoint_start(DELAY_MS, url, sizeof(url));
+	double us[REPETITIONS], ideal_us, middle;
+	struct daemon daemon;
+	uint64_t serial = 0;
+
+	ours_start(&daemon, "at-once", url);
+	line_open(&client, daemon.socket);
+	at_once_measure(&client, &serial);	/* the connections */
+	for (int i = 0; i < REPETITIONS; i++)
+		us[i] = at_once_measure(&client, &serial);
+	middle = median(us, REPETITIONS);
+	ideal_us = (double)((AT_ONCE + CONNECTIONS - 1) / CONNECTIONS *
+	    DELAY_MS * 1000);
+	snprintf(ours, sizeof(ours), "%.0f ms", middle / 1000);
+	snprintf(theirs, sizeof(theirs), "%.0f ms", ideal_us / 1000);
+	report_row("endpoint of 20 ms, 1,000 locks at once", ours, theirs,
+	    middle / ideal_us, AT_MOST, 2);
+	line_close(&client);
+	daemon_stop(&daemon);
+	kill(endpoint, SIGKILL);
+	waitpid(endpoint, NULL, 0);
+}
+
+void
+bench_endpoint(void)
+{
+	endpoint_cpu();
+	endpoint_at_once();
+}
