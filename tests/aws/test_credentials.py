@@ -152,9 +152,12 @@ class Sources(unittest.TestCase):
             environment = {v: None for v in os.environ
                            if v.startswith("AWS_")}
             environment.update(place.environment)
+            # An address that is this host and not loopback: for an endpoint
+            # there nobody would be asked for a region.
+            endpoint = cloud.urls["dynamodb"].replace("127.0.0.1", "0.0.0.0")
             config = ("[namespace default]\nstore = dynamodb\n"
                       f"table = {table}\nlease = 60s\nheartbeat = 4s\n"
-                      f"endpoint = {cloud.urls['dynamodb']}\n")
+                      f"endpoint = {endpoint}\nallow_plain_http = yes\n")
             with Daemon(config, env=environment) as daemon, \
                     Client(daemon) as client:
                 self.live(name, service, cloud, client)
