@@ -94,6 +94,22 @@ judge_break_hit(const struct judge_hold *h, const struct judge_request *r)
 	return g->broken && !g->standing && g->breaker == host;
 }
 
+/* What became of one of several became of all. */
+static void
+judge_break_ends_others(struct judge *j, const struct judge_hold *h)
+{
+	struct judge_hold *o, *next;
+
+	DL_FOREACH_SAFE2(h->client->holds, o, next, client_next)
+	{
+		if (o == h || h->joint == 0 || o->joint != h->joint ||
+		    o->state != HOLD_VALID)
+			continue;
+		judge_hold_end(j, o, HOLD_LOST, END_LOST);
+		judge_notice_schedule(j, o);
+	}
+}
+
 void
 judge_break_answered(struct judge *j, const struct judge_request *r)
 {
@@ -108,6 +124,7 @@ judge_break_answered(struct judge *j, const struct judge_request *r)
 		if (h->linger_ms > 0) {
 			judge_hold_end(j, h, HOLD_LOST, END_LOST);
 			judge_notice_schedule(j, h);
+			judge_break_ends_others(j, h);
 			continue;
 		}
 		judge_find(j, "T8", "%c has broken %s, and did not tell c%"
