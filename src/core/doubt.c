@@ -182,8 +182,12 @@ doubt_session_closed(struct core *core, struct namespace *ns,
 			doubt_forget(core, d);
 			forgot = true;
 		}
-		if (forgot)
-			lock_free_if_unused(core, l);
+		if (!forgot)
+			continue;
+		/* A look at a record that nobody can read never ends. */
+		if (l->doubts == NULL)
+			l->read_due = false;
+		lock_free_if_unused(core, l);
 	}
 }
 

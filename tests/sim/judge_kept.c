@@ -60,7 +60,8 @@ judge_kept_is_holders(const struct judge *j, const struct judge_lock *l,
 }
 
 /* Was its request given up before somebody else was granted the lock by this
- * grant, and told what is in it? */
+ * grant, and told what is in it? (What was taken out by hand may come again,
+ * and then its update does, too.) */
 static bool
 judge_kept_is_late(const struct judge_lock *l, const struct judge_value *v)
 {
@@ -68,8 +69,10 @@ judge_kept_is_late(const struct judge_lock *l, const struct judge_value *v)
 
 	DL_FOREACH(l->holds, h)
 	{
-		if (h->grant == l->standing && v->over_ms != JUDGE_NEVER &&
-		    h->since_ms >= v->over_ms)
+		if (h->grant != l->standing ||
+		    (h->grant != NULL && h->grant->hand_gone))
+			continue;
+		if (v->over_ms != JUDGE_NEVER && h->since_ms >= v->over_ms)
 			return true;
 	}
 	return false;

@@ -85,11 +85,11 @@ judge_lock_given_back(struct judge *j, const struct judge_lock *l,
 
 	DL_FOREACH_SAFE(l->holds, h, next)
 	{
-		if (h->grant != g || judge_hold_is_exempt(h))
+		if (h->grant != g)
 			continue;
 		if (judge_linger_may_be_lost(h))
 			judge_hold_end(j, h, HOLD_LOST, END_LOST);
-		else
+		else if (!judge_hold_is_exempt(h))
 			judge_find(j, "R5", "%c takes %s from c%" PRIu64
 			    ", who has it", judge_host_name(f->host),
 			    judge_lock_name(l), h->client->id);

@@ -303,7 +303,7 @@ judge_turns_open_ms(const struct judge *j, const struct judge_lock *l,
 
 	for (size_t i = 0; i < l->n_named; i++) {
 		const struct judge_session *s = l->wishes[i].session;
-		uint64_t end_ms = s->ended_ms;
+		uint64_t end_ms = s->ended_ms, seen_ms;
 
 		if (l->wishes[i].shared == shared ||
 		    judge_turns_may_come(j, s))
@@ -312,11 +312,11 @@ judge_turns_open_ms(const struct judge *j, const struct judge_lock *l,
 			end_ms = s->dead_ms;
 		if (s->ever_absent && s->absent_ms > end_ms)
 			end_ms = s->absent_ms;
-		/* Its last renewal landed late. Who only wishes is looked at
-		 * once in a lease. */
-		if (s->changed_ms > end_ms)
-			end_ms = s->changed_ms +
-			    judge_stretch_ms(j, s->lease_ms);
+		/* Who only wishes is looked at once in a lease: so late its
+		 * last renewal may have been seen. */
+		seen_ms = s->changed_ms + judge_stretch_ms(j, s->lease_ms);
+		if (seen_ms > end_ms)
+			end_ms = seen_ms;
 		if (end_ms > open_ms)
 			open_ms = end_ms;
 	}
