@@ -10,6 +10,7 @@
 #include <curl/curl.h>
 #include <event2/event.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,26 +223,40 @@ ours_start(struct daemon *d, const char *name, const char *url)
 	daemon_start(d, name, settings);
 }
 
-/* The same for the daemon, asked over as many connections. */
+static void
+ours_go(struct line_client *c, uint64_t *serial)
+{
+	line_send(c, "TRY bench/endpoint/%012" PRIu64 "\n", (*serial)++);
+}
+
+/* The same for the daemon, asked over as many connections; each goes on as
+ * soon as it has its answer. */
 static double
 ours_measure(struct daemon *d, struct line_client *clients, uint64_t *serial)
 {
 	double start_us = process_cpu_us(d->pid);
-	size_t begun = 0;
+	struct pollfd polls[IN_FLIGHT];
+	bool releasing[IN_FLIGHT] = { false };
+	size_t begun = IN_FLIGHT, done = 0;
 
-	for (size_t i = 0; i < IN_FLIGHT && begun < CYCLES; i++, begun++)
-		line_send(&clients[i], "TRY bench/endpoint/%012" PRIu64 "\n",
-		    (*serial)++);
-	/* Whoever's turn it is has its answer by now, or soon. */
-	for (size_t done = 0; done < CYCLES; done++) {
-		struct line_client *c = &clients[done % IN_FLIGHT];
-		uint64_t id = line_read_ok(c);
+	for (size_t i = 0; i < IN_FLIGHT; i++) {
+		polls[i] = (struct pollfd){ clients[i].fd, POLLIN, 0 };
+		ours_go(&clients[i], serial);
+	}
+	while (done < CYCLES && poll(polls, IN_FLIGHT, -1) > 0) {
+		for (size_t i = 0; i < IN_FLIGHT; i++) {
+			uint64_t id;
 
-		line_send(c, "RELEASE id=%" PRIu64 "\n", id);
-		if (begun++ < CYCLES)
-			line_send(c, "TRY bench/endpoint/%012" PRIu64 "\n",
-			    (*serial)++);
-		line_read_ok(c);
+			if ((polls[i].revents & POLLIN) == 0)
+				continue;
+			id = line_read_ok(&clients[i]);
+			if (!releasing[i])
+				line_send(&clients[i], "RELEASE id=%" PRIu64
+				    "\n", id);
+			else if (++done <= CYCLES && begun++ < CYCLES)
+				ours_go(&clients[i], serial);
+			releasing[i] = !releasing[i];
+		}
 	}
 	return (process_cpu_us(d->pid) - start_us) / CYCLES;
 }

@@ -237,8 +237,8 @@ static const struct judge_case turns[] = {
 	{ "8", "a wish of a dead session in the way",
 	    HOSTS HELD("") "15 C lock x a/g1 shared token=100 +c\n"
 	    WAITS("shared") "30 C die\n40 quiet\n" RENEWED,
-	    "36623 c2@B told r2 code=-2\n", "36622 c2@B told r2 code=-2\n",
-	    "36624 c1@A leaves\n", 36625 },
+	    "43733 c2@B told r2 code=-2\n", "43732 c2@B told r2 code=-2\n",
+	    "43734 c1@A leaves\n", 43735 },
 };
 
 START_TEST(test_told)

@@ -313,9 +313,11 @@ judge_turns_open_ms(const struct judge *j, const struct judge_lock *l,
 		if (s->ever_absent && s->absent_ms > end_ms)
 			end_ms = s->absent_ms;
 		/* Who only wishes is looked at once in a lease: so late its
-		 * last renewal may have been seen. */
+		 * last renewal may have been seen, if nobody says that it is
+		 * dead. */
 		seen_ms = s->changed_ms + judge_stretch_ms(j, s->lease_ms);
-		if (seen_ms > end_ms)
+		if (seen_ms > end_ms &&
+		    (!s->ever_dead || s->changed_ms > end_ms))
 			end_ms = seen_ms;
 		if (end_ms > open_ms)
 			open_ms = end_ms;
