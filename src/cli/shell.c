@@ -168,7 +168,6 @@ shell_on_signal(struct shell *s, int number)
 	bool typing = s->editor != NULL && !s->input_ended;
 
 	switch (number) {
-	case 0:
 	case SIGCHLD:
 	case SIGCONT:
 		break;
@@ -203,7 +202,8 @@ shell_wait(struct shell *s)
 			{ .fd = s->input_ended || full ? -1 : STDIN_FILENO,
 			    .events = POLLIN },
 		};
-		int number = 0;
+		bool interrupted = false;
+		int number;
 
 		if (poll(fds, 3, -1) < 0) {
 			if (errno == EINTR)
@@ -217,10 +217,13 @@ shell_wait(struct shell *s)
 			shell_flush(s);
 		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
 			shell_receive(s);
-		if (fds[1].revents != 0)
-			number = signals_next(&s->signals);
-		shell_on_signal(s, number);
-		if (!s->ended && (fds[2].revents != 0 || number == SIGINT))
+		/* Whatever poll() saw of them: it looks at one after the other,
+		 * and what is typed after ^C must not be taken before it. */
+		while ((number = signals_next(&s->signals)) != 0) {
+			shell_on_signal(s, number);
+			interrupted = interrupted || number == SIGINT;
+		}
+		if (!s->ended && (fds[2].revents != 0 || interrupted))
 			return true;
 	}
 	return false;

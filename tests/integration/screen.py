@@ -157,5 +157,11 @@ class OnTerminal:
 
     def end(self):
         """Wait for its end: the exit status (negative: the signal)."""
+        process = os.pidfd_open(self.pid)
+        ended = select.select([process], [], [], harness.TIMEOUT_S)[0]
+        os.close(process)
+        if not ended:
+            raise AssertionError("\n".join(["it did not end:",
+                                            *self.screen.lines]))
         self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self.status

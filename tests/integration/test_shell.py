@@ -209,6 +209,8 @@ class Typed(unittest.TestCase):
         shell.until_shown("^ERR BAD_REQUEST :TRY needs a KEY")
         shell.until_line(PROMPT)
         shell.type("\n")
+        # A ^D between two lines goes to the terminal, as with any editor.
+        shell.until(lambda lines: lines[-2:] == [PROMPT, PROMPT])
         shell.type("\x04")
         self.assertEqual(shell.end(), 0)
         self.assertTrue(shell.cooked())
