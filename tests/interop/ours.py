@@ -9,6 +9,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "integration"))
 import harness  # noqa: E402
 
+LATE = ("UNREACHABLE", "LOCK_LOST")  # what a machine that stood still makes
+
 
 def config(peer, table, endpoint=None, lease_ms=2000, **settings):
     """A configuration whose only namespace shares @table with that peer."""
@@ -90,6 +92,12 @@ class Client(harness.Client):
         line = self.call(f"GET {harness.encode(key)}")
         assert line.ok, line
         return line
+
+    @staticmethod
+    def until_boot_ms(grant):
+        """Until when a guard may rely on it; None: for ever."""
+        until = grant.get("until_boot_ms")
+        return None if until is None else int(until)
 
     def losses(self):
         """The holds that it was told are lost."""

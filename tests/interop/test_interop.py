@@ -135,7 +135,7 @@ class Both:
         if self.peer.dies:
             self.assertGreaterEqual(len(self.daemon.proxy.writes(since)), 6)
         client.give(grant)
-        self.assertEqual(list(client.events), [])
+        self.assertEqual(client.losses(), [])
         self.take_theirs()
         self.theirs.release(self.key)
 
