@@ -16,6 +16,7 @@ import sdk
 
 import cfnlint.decode
 import hcl2
+import yaml
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 CONTRIB = os.path.join(TOP, "contrib", "aws")
@@ -218,12 +219,85 @@ class Terraform(unittest.TestCase):
                              ["${aws_dynamodb_table.locks.arn}"])
 
 
+def example(name):
+    """The documents in it."""
+    with open(os.path.join(CONTRIB, "examples", name), encoding="utf-8") as f:
+        return [json.load(f)] if name.endswith(".json") else \
+            list(yaml.safe_load_all(f))
+
+
 class Examples(unittest.TestCase):
-    def test_json(self):
-        for name in ("ecs-task-definition.json", "trust-irsa.json"):
-            with open(os.path.join(CONTRIB, "examples", name),
-                      encoding="utf-8") as f:
-                self.assertIsInstance(json.load(f), dict)
+    def setUp(self):
+        self.account, self.daemons = example("eks.yaml")
+        self.task, = example("ecs-task-definition.json")
+
+    def assert_runs(self, command, args, environment, check, stop_s):
+        """What a container of the daemon is told, and how it is asked."""
+        self.assertEqual(command, ["ddblockd"])
+        self.assertEqual(environment, {"AWS_REGION": "REGION"})
+        done = subprocess.run(
+            [sdk.program("ddblockd"), *args, "--check-config"],
+            env={"PATH": os.environ["PATH"], "AWS_REGION": "eu-central-1"},
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        settings = dict(line.split("\t")[0].split(" = ", 1)
+                        for line in done.stdout.splitlines() if " = " in line)
+        self.assertEqual(settings["table"], DEFAULT)
+        self.assertEqual(check, ["ddblock", "--socket=" + settings["socket"],
+                                 "status"])
+        self.assertLess(int(settings["stop_wait"].removesuffix("s")), stop_s)
+        return os.path.dirname(settings["socket"])
+
+    def test_eks(self):
+        self.assertEqual((self.account["kind"], self.daemons["kind"]),
+                         ("ServiceAccount", "DaemonSet"))
+        self.assertEqual(self.account["metadata"]["namespace"],
+                         self.daemons["metadata"]["namespace"])
+        self.assertEqual(list(self.account["metadata"]["annotations"]),
+                         ["eks.amazonaws.com/role-arn"])
+        template = self.daemons["spec"]["template"]
+        pod = template["spec"]
+        self.assertEqual(self.daemons["spec"]["selector"]["matchLabels"],
+                         template["metadata"]["labels"])
+        self.assertEqual(pod["serviceAccountName"],
+                         self.account["metadata"]["name"])
+        daemon, = pod["containers"]
+        directory = self.assert_runs(
+            daemon["command"], daemon["args"],
+            {v["name"]: v["value"] for v in daemon["env"]},
+            daemon["livenessProbe"]["exec"]["command"],
+            pod["terminationGracePeriodSeconds"])
+        mount, = daemon["volumeMounts"]
+        volume, = pod["volumes"]
+        self.assertEqual(mount["name"], volume["name"])
+        self.assertEqual(mount["mountPath"], directory)
+        self.assertEqual(volume["hostPath"]["path"], directory)
+
+    def test_irsa_trusts_the_service_account(self):
+        statement, = example("trust-irsa.json")[0]["Statement"]
+        self.assertEqual(statement["Action"], "sts:AssumeRoleWithWebIdentity")
+        provider = statement["Principal"]["Federated"].split(
+            "oidc-provider/")[1]
+        metadata = self.account["metadata"]
+        self.assertEqual(statement["Condition"], {"StringEquals": {
+            f"{provider}:aud": "sts.amazonaws.com",
+            f"{provider}:sub": "system:serviceaccount:"
+            f"{metadata['namespace']}:{metadata['name']}"}})
+
+    def test_ecs(self):
+        daemon, worker = self.task["containerDefinitions"]
+        kind, *check = daemon["healthCheck"]["command"]
+        self.assertEqual(kind, "CMD")
+        directory = self.assert_runs(
+            daemon["entryPoint"], daemon["command"],
+            {v["name"]: v["value"] for v in daemon["environment"]}, check,
+            daemon["stopTimeout"])
+        self.assertEqual(daemon["mountPoints"], [{
+            "sourceVolume": self.task["volumes"][0]["name"],
+            "containerPath": directory}])
+        self.assertEqual(worker["mountPoints"], daemon["mountPoints"])
+        self.assertEqual(worker["dependsOn"], [
+            {"containerName": daemon["name"], "condition": "HEALTHY"}])
 
     def test_the_configuration_is_one(self):
         """It names neither credentials nor a place to find them."""
