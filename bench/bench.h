@@ -88,9 +88,29 @@ pid_t echo_server_start(const char *path);
 /* ---- endpoint.c: DynamoDB's model behind HTTP ---- */
 
 #define ENDPOINT_TABLE "bench"
+#define ENDPOINT_TABLES 40	/* of an endpoint with a tail: "bench1", ... */
 
-/* A process; kill it. Each answer comes after @delay_ms. */
-pid_t endpoint_start(int delay_ms, char *ret_url, size_t url_size);
+/*
+ * What becomes of renewals where some answers are late, in memory that is
+ * shared with the endpoint. A renewal begins with its first attempt, and ends
+ * with the first answer to any attempt.
+ */
+struct endpoint_tail {
+	uint32_t one_in;	/* so many answers, one is late, by chance: */
+	uint32_t late_ms;
+	uint32_t limit_ms;	/* a renewal that takes longer is late */
+	volatile bool counting;
+	uint64_t renewals;	/* that ended */
+	uint64_t attempts;	/* at them */
+	uint64_t first_late;	/* whose first attempt was answered late, or
+				 * would have been */
+	uint64_t late;		/* all attempts of which were */
+};
+
+/* A process; kill it. Each answer comes after @delay_ms. @tail: NULL, or
+ * shared memory. */
+pid_t endpoint_start(int delay_ms, struct endpoint_tail *tail, char *ret_url,
+    size_t url_size);
 
 /* ---- line.c: a blocking client that speaks lines ---- */
 
@@ -135,6 +155,7 @@ void bench_memory(void);
 void bench_cpu(void);
 void bench_dynamodb(void);
 void bench_endpoint(void);
+void bench_hedge(void);
 void bench_list(void);
 void bench_watch(void);
 

@@ -266,7 +266,7 @@ endpoint_cpu(void)
 {
 	static struct line_client clients[IN_FLIGHT];
 	char url[64];
-	pid_t endpoint = endpoint_start(0, url, sizeof(url));
+	pid_t endpoint = endpoint_start(0, NULL, url, sizeof(url));
 	struct daemon daemon;
 	struct pairs pairs;
 	uint64_t serial = 0;
@@ -320,7 +320,7 @@ endpoint_at_once(void)
 {
 	static struct line_client client;
 	char url[64], ours[32], theirs[32];
-	pid_t endpoint = endpoint_start(DELAY_MS, url, sizeof(url));
+	pid_t endpoint = endpoint_start(DELAY_MS, NULL, url, sizeof(url));
 	double us[REPETITIONS], ideal_us, middle;
 	struct daemon daemon;
 	uint64_t serial = 0;

@@ -40,6 +40,7 @@ static const struct {
 	{ "watch", bench_watch, false },
 	{ "dynamodb", bench_dynamodb, true },
 	{ "endpoint", bench_endpoint, false },
+	{ "hedge", bench_hedge, false },
 };
 
 static bool

@@ -18,6 +18,7 @@
 
 #include "aws/pool.h"
 #include "aws/resolver.h"
+#include "aws/scrub.h"
 #include "aws/skew.h"
 #include "aws/transfer.h"
 #include "common/clock.h"
@@ -167,7 +168,7 @@ client_on_timer(evutil_socket_t fd, short what, void *arg)
 	}
 	if (c->transfer != NULL) {
 		pool_stop(l->pool, c->transfer->easy);
-		taken = c->transfer->body_taken;
+		taken = c->transfer->out;
 		if (taken)
 			l->suspect_ms = clock_boot_ms();
 		else if (l->client->resolver != NULL)
@@ -335,10 +336,7 @@ aws_client_call(struct aws_client *s, enum aws_lane lane,
     uint64_t timeout_ms, aws_answer_fn answer, void *arg,
     struct aws_call **ret)
 {
-	struct timeval t = {
-		.tv_sec = (time_t)(timeout_ms / 1000),
-		.tv_usec = (suseconds_t)(timeout_ms % 1000 * 1000),
-	};
+	struct timeval t = clock_interval(timeout_ms);
 	struct lane *l = &s->lanes[lane];
 	struct aws_call *c;
 
@@ -416,7 +414,7 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 	aws_client_lack(s, 0, "there are no credentials yet");
 	s->service = strdup(config->service != NULL ? config->service :
 	    "dynamodb");
-	s->curl = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+	s->curl = scrub_libcurl() == 0;
 	r = s->service == NULL ? DDBLOCK_E_NOMEM :
 	    s->curl ? tls_init(&s->tls) : DDBLOCK_E_SYSTEM;
 	if (r == 0)
@@ -535,7 +533,7 @@ aws_client_free(struct aws_client *s)
 	origin_unref(s->origin);
 	free(s->service);
 	if (s->curl)
-		curl_global_cleanup();
+		scrub_libcurl_done();
 	free(s);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/text.h"
 
 #define CREDENTIALS_ACCOUNT_DIGITS 12
 #define CREDENTIALS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
@@ -136,19 +137,13 @@ credentials_exist(const struct credentials *c)
 	return c->access_key_id != NULL;
 }
 
-static bool
-credentials_same(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 bool
 credentials_equal(const struct credentials *a, const struct credentials *b)
 {
-	return credentials_same(a->access_key_id, b->access_key_id) &&
-	    credentials_same(a->secret_access_key, b->secret_access_key) &&
-	    credentials_same(a->session_token, b->session_token) &&
-	    credentials_same(a->account_id, b->account_id);
+	return text_equal(a->access_key_id, b->access_key_id) &&
+	    text_equal(a->secret_access_key, b->secret_access_key) &&
+	    text_equal(a->session_token, b->session_token) &&
+	    text_equal(a->account_id, b->account_id);
 }
 
 static void
@@ -166,12 +161,13 @@ credentials_mask_piece(const char *piece, size_t piece_length, char *text,
 
 /* What is quoted anew where are signs, and nowhere else, still has the pieces
  * between them. */
-static void
+void
 credentials_mask_secret(const char *secret, char *text, size_t length)
 {
 	size_t n;
 
-	if (strlen(secret) < CREDENTIALS_SECRET_MIN)
+	if (length == 0 || secret == NULL ||
+	    strlen(secret) < CREDENTIALS_SECRET_MIN)
 		return;
 	credentials_mask_piece(secret, strlen(secret), text, length);
 	for (; *secret != '\0'; secret += n > 0 ? n : 1) {
@@ -184,12 +180,8 @@ credentials_mask_secret(const char *secret, char *text, size_t length)
 void
 credentials_mask(const struct credentials *c, char *text, size_t length)
 {
-	if (length == 0)
-		return;
-	if (c->session_token != NULL)
-		credentials_mask_secret(c->session_token, text, length);
-	if (c->secret_access_key != NULL)
-		credentials_mask_secret(c->secret_access_key, text, length);
+	credentials_mask_secret(c->session_token, text, length);
+	credentials_mask_secret(c->secret_access_key, text, length);
 }
 
 void

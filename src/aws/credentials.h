@@ -50,6 +50,9 @@ bool credentials_equal(const struct credentials *,
  */
 void credentials_mask(const struct credentials *, char *text, size_t length);
 
+/* The same of one text; NULL: nothing. */
+void credentials_mask_secret(const char *secret, char *text, size_t length);
+
 /* Wipes. The result is none. */
 void credentials_done(struct credentials *);
 

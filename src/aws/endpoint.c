@@ -12,29 +12,6 @@
 
 #include "common/error.h"
 
-static int
-endpoint_refuse(char *text, size_t text_size, const char *url,
-    const char *reason)
-{
-	(void)snprintf(text, text_size, "endpoint \"%.100s\": %s", url, reason);
-	return DDBLOCK_E_BAD_REQUEST;
-}
-
-/* It goes into host names and headers. */
-static int
-endpoint_check_region(const char *region, char *text, size_t text_size)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-	size_t length = strlen(region);
-
-	if (length > 0 && length <= ENDPOINT_REGION_MAX &&
-	    strspn(region, allowed) == length)
-		return 0;
-	(void)snprintf(text, text_size,
-	    "\"%.40s\" is not the name of a region", region);
-	return DDBLOCK_E_BAD_REQUEST;
-}
-
 static bool
 endpoint_has(CURLU *u, CURLUPart part)
 {
@@ -127,19 +104,13 @@ out:
 }
 
 int
-endpoint_parse(const char *url, const char *region, bool allow_plain_http,
-    struct endpoint *ret, char *text, size_t text_size)
+endpoint_parse(const char *url, bool allow_plain_http, struct endpoint *ret,
+    char *text, size_t text_size)
 {
 	struct endpoint e = { .tls = false };
 	const char *reason;
-	CURLU *u;
-	int r = 0;
+	CURLU *u = curl_url();
 
-	if (region != NULL)
-		r = endpoint_check_region(region, text, text_size);
-	if (r < 0)
-		return r;
-	u = curl_url();
 	if (u == NULL)
 		return DDBLOCK_E_NOMEM;
 	if (curl_url_set(u, CURLUPART_URL, url, 0) != CURLUE_OK)
@@ -151,10 +122,11 @@ endpoint_parse(const char *url, const char *region, bool allow_plain_http,
 	if (reason == NULL && !e.tls && !e.loopback && !allow_plain_http)
 		reason = "plain http is allowed to loopback only, unless "
 		    "allow_plain_http is set";
-	if (reason == NULL && region == NULL && !e.loopback)
-		reason = "no region is set, and signatures need it";
-	if (reason != NULL)
-		return endpoint_refuse(text, text_size, url, reason);
+	if (reason != NULL) {
+		(void)snprintf(text, text_size, "endpoint \"%.100s\": %s",
+		    url, reason);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
 	*ret = e;
 	return 0;
 }

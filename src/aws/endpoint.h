@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #define ENDPOINT_HOST_MAX 255
-#define ENDPOINT_REGION_MAX 32
 #define ENDPOINT_URL_MAX (ENDPOINT_HOST_MAX + 32)
 
 struct endpoint {
@@ -23,15 +22,14 @@ struct endpoint {
 };
 
 /*
- * @region, which signs, may be NULL if @url is on loopback, where emulators do
- * not care. Plain http is refused except to loopback, unless
- * @allow_plain_http: signatures do not hide what is asked and answered, and a
- * session token would be there to copy.
+ * Plain http is refused except to loopback, unless @allow_plain_http:
+ * signatures do not hide what is asked and answered, and a session token would
+ * be there to copy.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     With the reason in @text.
  */
-int endpoint_parse(const char *url, const char *region, bool allow_plain_http,
+int endpoint_parse(const char *url, bool allow_plain_http,
     struct endpoint *ret, char *text, size_t text_size);
 
 #endif

@@ -22,7 +22,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 
-#define FETCH_HEADERS_MAX (ERRAND_HEADERS_MAX + 5)
+#define FETCH_HEADERS_MAX (ERRAND_HEADERS_MAX + 6)	/* those of its own */
 #define FETCH_TEXT_MAX 832
 #define FETCH_TLS_TEXT_MAX (CURL_ERROR_SIZE + 256)
 #define FETCH_LINES_MAX (64 * 1024)
@@ -39,14 +39,14 @@ struct fetch {
 	bool ended;
 	uint64_t wall_s;
 
-	struct buffer lines;	/* of the headers, wiped */
+	struct buffer lines;	/* of the headers */
 	size_t starts[FETCH_HEADERS_MAX];	/* of them, in @lines */
 	struct curl_slist headers[FETCH_HEADERS_MAX];
 	size_t n_headers;
 	struct buffer addresses;
 	struct curl_slist resolve;
 
-	struct buffer answer;	/* wiped */
+	struct buffer answer;
 	int status;
 	char error[CURL_ERROR_SIZE];
 	char text[FETCH_TEXT_MAX];
@@ -67,9 +67,9 @@ fetch_stop(struct fetch *f)
 	resolver_free(f->resolver);
 	if (f->timer != NULL)
 		event_free(f->timer);
-	buffer_wipe(&f->lines);
+	buffer_done(&f->lines);
 	buffer_done(&f->addresses);
-	buffer_wipe(&f->answer);
+	buffer_done(&f->answer);
 	free(f->path);
 	free(f);
 }
@@ -335,17 +335,14 @@ fetch_parse(struct fetch *f)
 		return DDBLOCK_E_LIMIT;
 	memcpy(base, e->url, length);
 	base[length] = '\0';
-	return endpoint_parse(base, "us-east-1", e->plain_allowed,
-	    &f->endpoint, text, sizeof(text));
+	return endpoint_parse(base, e->plain_allowed, &f->endpoint, text,
+	    sizeof(text));
 }
 
 static int
 fetch_open(struct fetch *f, struct event_base *base)
 {
-	const struct timeval t = {
-		.tv_sec = (time_t)(f->errand->timeout_ms / 1000),
-		.tv_usec = (suseconds_t)(f->errand->timeout_ms % 1000 * 1000),
-	};
+	const struct timeval t = clock_interval(f->errand->timeout_ms);
 	int r = fetch_parse(f);
 
 	if (r < 0)
@@ -378,9 +375,9 @@ fetch_start(struct event_base *base, const struct errand *e, uint64_t wall_s,
 	f->wall_s = wall_s;
 	f->done = done;
 	f->arg = arg;
-	buffer_init(&f->lines, FETCH_LINES_MAX);
+	buffer_init_secret(&f->lines, FETCH_LINES_MAX);
 	buffer_init(&f->addresses, FETCH_LINES_MAX);
-	buffer_init(&f->answer, e->answer_max);
+	buffer_init_secret(&f->answer, e->answer_max);
 	r = fetch_open(f, base);
 	if (r < 0) {
 		fetch_stop(f);

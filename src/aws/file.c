@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "aws/aside.h"
+#include "common/clock.h"
 #include "common/error.h"
 
 /* A network that hangs must not collect threads for ever. */
@@ -216,10 +217,7 @@ file_start(struct event_base *base, const struct errand *e,
     errand_done_fn done, void *arg, struct file **ret)
 {
 	static const struct aside_work work = { file_work, file_work_free };
-	const struct timeval t = {
-		.tv_sec = (time_t)(e->timeout_ms / 1000),
-		.tv_usec = (suseconds_t)(e->timeout_ms % 1000 * 1000),
-	};
+	const struct timeval t = clock_interval(e->timeout_ms);
 	struct file *f = calloc(1, sizeof(*f));
 	struct file_work *w;
 	int r = DDBLOCK_E_NOMEM;

@@ -294,6 +294,7 @@ identity_next_stage(struct identity *i, size_t stage,
 	i->stage = stage;
 	identity_source(i, stage == 0 ? source_of(chain->source.kind) :
 	    &source_assume_role, &chain->source, now);
+	i->source.given = &i->stages[stage].credentials;
 	if (stage > 0) {
 		i->source.role = &chain->roles[stage - 1];
 		i->source.signer = &i->stages[stage - 1].credentials;

@@ -88,7 +88,7 @@ identity_files_init(struct identity_files *s, chain_variable_fn variable,
 
 	*s = (struct identity_files){ .file = 0 };
 	for (size_t i = 0; i < PROFILE_FILES; i++)
-		buffer_init(&s->files[i].text, PROFILE_TEXT_MAX);
+		buffer_init_secret(&s->files[i].text, PROFILE_TEXT_MAX);
 	for (size_t i = 0; i < PROFILE_FILES && r == 0; i++)
 		r = identity_files_place(&s->files[i],
 		    &identity_files_table[i], variable, variable_arg, home);
@@ -99,7 +99,7 @@ void
 identity_files_forget(struct identity_files *s)
 {
 	for (size_t i = 0; i < PROFILE_FILES; i++)
-		buffer_wipe(&s->files[i].text);
+		buffer_done(&s->files[i].text);
 }
 
 void

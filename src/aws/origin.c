@@ -8,7 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aws/place.h"
 #include "common/error.h"
+#include "common/text.h"
+
+/* Emulators do not care which region signs, and they are on loopback. */
+static int
+origin_check_region(const struct origin_config *config, bool loopback,
+    char *text, size_t text_size)
+{
+	if (config->region == NULL ? loopback :
+	    place_is_region(config->region))
+		return 0;
+	if (config->region == NULL)
+		(void)snprintf(text, text_size, "endpoint \"%.100s\": no "
+		    "region is set, and signatures need it", config->url);
+	else
+		(void)snprintf(text, text_size, "\"%.40s\" is not the name of "
+		    "a region", config->region);
+	return DDBLOCK_E_BAD_REQUEST;
+}
 
 static int
 origin_take(struct origin *o, const struct origin_config *config)
@@ -27,7 +46,7 @@ origin_take(struct origin *o, const struct origin_config *config)
 	if (r < 0)
 		return r;
 	return sigv4_init(&o->sigv4, c->access_key_id, c->secret_access_key,
-	    config->region != NULL ? config->region : "us-east-1",
+	    config->region != NULL ? config->region : PLACE_REGION_LOOPBACK,
 	    config->service);
 }
 
@@ -42,14 +61,17 @@ origin_new(const struct origin_config *config, struct origin **ret,
 	if (r < 0)
 		return r;
 	o->references = 1;
-	buffer_init(&o->token_line, 2 * CREDENTIALS_TEXT_MAX);
+	buffer_init_secret(&o->token_line, 2 * CREDENTIALS_TEXT_MAX);
 	if (!credentials_exist(config->credentials)) {
 		(void)snprintf(text, text_size, "there are no credentials");
 		r = DDBLOCK_E_NO_CREDENTIALS;
 	}
 	if (r == 0)
-		r = endpoint_parse(config->url, config->region,
-		    config->allow_plain_http, &o->endpoint, text, text_size);
+		r = endpoint_parse(config->url, config->allow_plain_http,
+		    &o->endpoint, text, text_size);
+	if (r == 0)
+		r = origin_check_region(config, o->endpoint.loopback, text,
+		    text_size);
 	if (r == 0)
 		r = origin_take(o, config);
 	if (r < 0) {
@@ -74,7 +96,7 @@ origin_unref(struct origin *o)
 	if (o == NULL || --o->references > 0)
 		return;
 	credentials_done(&o->credentials);
-	buffer_wipe(&o->token_line);
+	buffer_done(&o->token_line);
 	sigv4_done(&o->sigv4);
 	free(o->ca_file);
 	free(o);
@@ -83,8 +105,6 @@ origin_unref(struct origin *o)
 bool
 origin_same_route(const struct origin *a, const struct origin *b)
 {
-	bool same_ca = a->ca_file == NULL || b->ca_file == NULL ?
-	    a->ca_file == b->ca_file : strcmp(a->ca_file, b->ca_file) == 0;
-
-	return same_ca && strcmp(a->endpoint.url, b->endpoint.url) == 0;
+	return text_equal(a->ca_file, b->ca_file) &&
+	    strcmp(a->endpoint.url, b->endpoint.url) == 0;
 }

@@ -70,6 +70,15 @@ place_find_region(const struct place_settings *settings,
 	return place_given(value) ? value : NULL;
 }
 
+bool
+place_is_region(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length > 0 && length <= PLACE_REGION_MAX && strspn(text,
+	    "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
+}
+
 /* Cut @part out of @region, wherever it is; whether it was there. */
 static bool
 place_cut(char *region, const char *part)
@@ -89,25 +98,21 @@ place_region(const struct place_settings *settings,
     const struct chain_place *p, struct place *ret, char *text,
     size_t text_size)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 	const char *where, *value = place_find_region(settings, p, &where);
 	char region[PLACE_REGION_MAX + 8];
 	bool fips;
 
 	if (value == NULL)
 		return 0;
-	if (strlen(value) >= sizeof(region) ||
-	    value[strspn(value, allowed)] != '\0')
-		return place_fail(text, text_size, "%s is \"%.40s\", which is "
-		    "not the name of a region", where, value);
 	/* Once there were regions of that name. */
 	(void)snprintf(region, sizeof(region), "%s", value);
 	fips = place_cut(region, "fips-");
 	fips = place_cut(region, "-fips") || fips;
-	if (region[0] == '\0' || strlen(region) > PLACE_REGION_MAX)
+	if (strlen(value) >= sizeof(region) || !place_is_region(region))
 		return place_fail(text, text_size, "%s is \"%.40s\", which is "
 		    "not the name of a region", where, value);
-	(void)snprintf(ret->region, sizeof(ret->region), "%s", region);
+	(void)snprintf(ret->region, sizeof(ret->region), "%.*s",
+	    PLACE_REGION_MAX, region);
 	ret->fips = ret->fips || fips;
 	return 0;
 }
@@ -120,9 +125,10 @@ struct place_service {
 	const char *group;
 };
 
-static int
+/* False: the profile names a section of services that says nothing. */
+static bool
 place_services_endpoint(const struct chain_place *p, const char *group,
-    const char **ret, char *text, size_t text_size)
+    const char **ret, char failure[PLACE_FAILURE_MAX])
 {
 	const char *profile = chain_profile(p);
 	const char *services = profiles_get(p->profiles,
@@ -130,22 +136,25 @@ place_services_endpoint(const struct chain_place *p, const char *group,
 
 	*ret = NULL;
 	if (services == NULL)
-		return 0;
-	if (!profiles_has(p->profiles, PROFILE_SECTION_SERVICES, services))
-		return place_fail(text, text_size, "profile \"%.64s\": there "
-		    "is no section [services %.64s] in the config file",
-		    profile, services);
+		return true;
+	if (profiles_is_empty(p->profiles, PROFILE_SECTION_SERVICES,
+	    services)) {
+		(void)place_fail(failure, PLACE_FAILURE_MAX, "profile "
+		    "\"%.64s\": the config file has no section [services "
+		    "%.64s], or nothing in it", profile, services);
+		return false;
+	}
 	*ret = profiles_get_nested(p->profiles, PROFILE_SECTION_SERVICES,
 	    services, group, "endpoint_url");
-	return 0;
+	return true;
 }
 
 static int
 place_endpoint(const struct chain_place *p, const struct place_service *s,
-    char to[PLACE_URL_MAX], char *text, size_t text_size)
+    char to[PLACE_URL_MAX], bool *ret_failed, char failure[PLACE_FAILURE_MAX],
+    char *text, size_t text_size)
 {
 	const char *where = s->variable, *value = chain_variable(p, where);
-	int r;
 
 	if (!place_given(value)) {
 		where = "AWS_ENDPOINT_URL";
@@ -153,10 +162,10 @@ place_endpoint(const struct chain_place *p, const struct place_service *s,
 	}
 	if (!place_given(value)) {
 		where = "endpoint_url of the section of services";
-		r = place_services_endpoint(p, s->group, &value, text,
-		    text_size);
-		if (r < 0)
-			return r;
+		*ret_failed = !place_services_endpoint(p, s->group, &value,
+		    failure);
+		if (*ret_failed)
+			return 0;
 	}
 	if (!place_given(value)) {
 		where = "endpoint_url of the profile";
@@ -172,13 +181,13 @@ place_endpoints(const struct place_settings *settings,
     const struct chain_place *p, struct place *ret, char *text,
     size_t text_size)
 {
-	static const struct place_service services[] = {
+	static const struct place_service services[PLACE_SERVICES] = {
 		{ "AWS_ENDPOINT_URL_DYNAMODB", "dynamodb" },
 		{ "AWS_ENDPOINT_URL_STS", "sts" },
 		{ "AWS_ENDPOINT_URL_SSO", "sso" },
 		{ "AWS_ENDPOINT_URL_SSO_OIDC", "sso_oidc" },
 	};
-	char *const to[] = {
+	char *const to[PLACE_SERVICES] = {
 		ret->endpoint, ret->sts_endpoint, ret->sso_endpoint,
 		ret->sso_oidc_endpoint,
 	};
@@ -191,10 +200,13 @@ place_endpoints(const struct place_settings *settings,
 	    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
 	    "ignore_configured_endpoint_urls", NULL)))
 		return r;
-	for (size_t i = 0; i < 4 && r == 0; i++)
+	for (size_t i = 0; i < PLACE_SERVICES && r == 0; i++)
 		if (to[i][0] == '\0')
-			r = place_endpoint(p, &services[i], to[i], text,
-			    text_size);
+			r = place_endpoint(p, &services[i], to[i],
+			    &ret->failed[i], ret->failure, text, text_size);
+	/* The others may not be needed; without this there is nothing. */
+	if (r == 0 && ret->failed[0])
+		r = place_fail(text, text_size, "%s", ret->failure);
 	return r;
 }
 
@@ -239,14 +251,18 @@ place_ca_file(const struct place_settings *settings,
 static bool
 place_is_loopback(const char *url)
 {
-	static const char *const hosts[] = {
-		"://localhost", "://127.", "://[::1]",
-	};
+	const char *host = strstr(url, "://");
+	size_t length;
 
-	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
-		if (strstr(url, hosts[i]) != NULL)
-			return true;
-	return false;
+	if (host == NULL)
+		return false;
+	host += strlen("://");
+	length = host[0] == '[' ? strcspn(host, "]") + 1 :
+	    strcspn(host, ":/?#");
+	return (length == 9 && strncasecmp(host, "localhost", 9) == 0) ||
+	    (length == 5 && memcmp(host, "[::1]", 5) == 0) ||
+	    (strncmp(host, "127.", 4) == 0 &&
+	    strspn(host, "0123456789.") == length);
 }
 
 int

@@ -17,6 +17,8 @@
 #define PLACE_REGION_LOOPBACK "us-east-1"	/* if nobody says another */
 #define PLACE_URL_MAX 320
 #define PLACE_FILE_MAX 1024
+#define PLACE_FAILURE_MAX 256
+#define PLACE_SERVICES 4	/* that we ask: the four of place_url() */
 
 enum place_account_mode {
 	PLACE_ACCOUNT_PREFERRED = 0,
@@ -40,12 +42,18 @@ struct place {
 	char sts_endpoint[PLACE_URL_MAX];	/* the same, and so on */
 	char sso_endpoint[PLACE_URL_MAX];
 	char sso_oidc_endpoint[PLACE_URL_MAX];
+	bool failed[PLACE_SERVICES];	/* in that order: what was wished for
+					 * is not there; never dynamodb's, */
+	char failure[PLACE_FAILURE_MAX];	/* and why */
 	char ca_file[PLACE_FILE_MAX];	/* empty: the system's */
 	bool fips;
 	bool dual_stack;
 	enum place_account_mode account_mode;
 	bool metadata;		/* the instance's may be asked for a region */
 };
+
+/* Can it be the name of a region? It goes into host names and headers. */
+bool place_is_region(const char *text);
 
 /*
  * @text (at least 256 bytes) says what is wrong, and where it stands.
@@ -62,7 +70,8 @@ int place_resolve(const struct place_settings *, const struct chain_place *,
  *
  * DDBLOCK_E_BAD_REQUEST
  *     There is no such endpoint (say, no FIPS one, or a required account that
- *     is not known), or the region is no region.
+ *     is not known), what was wished for is not there, or the region is no
+ *     region.
  */
 int place_url(const struct place *, const char *service,
     const char *account_id, char *url, size_t url_size, char *text,

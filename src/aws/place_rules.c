@@ -21,6 +21,7 @@ struct rules {
 	bool dynamodb;
 	const char *prefix;	/* of the host */
 	const char *override;	/* an endpoint that was wished for; or "" */
+	bool failed;		/* and is not there */
 	char *text;
 	size_t text_size;
 };
@@ -207,18 +208,19 @@ rules_service(struct rules *u, const char *service)
 		const char *name;
 		const char *prefix;
 		const char *override;
-	} services[] = {
+	} services[PLACE_SERVICES] = {
 		{ "dynamodb", "dynamodb", u->place->endpoint },
 		{ "sts", "sts", u->place->sts_endpoint },
 		{ "sso", "portal.sso", u->place->sso_endpoint },
 		{ "oidc", "oidc", u->place->sso_oidc_endpoint },
 	};
 
-	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+	for (size_t i = 0; i < PLACE_SERVICES; i++)
 		if (strcmp(service, services[i].name) == 0) {
 			u->dynamodb = i == 0;
 			u->prefix = services[i].prefix;
 			u->override = services[i].override;
+			u->failed = u->place->failed[i];
 			return 0;
 		}
 	return rules_fail(u, "there is no service \"%.40s\" here", service);
@@ -237,6 +239,8 @@ place_url(const struct place *place, const char *service,
 
 	if (r < 0)
 		return r;
+	if (u.failed)
+		return rules_fail(&u, "%s", place->failure);
 	if (u.override[0] != '\0')
 		return rules_override(&u, url, url_size);
 	if (place->region[0] == '\0')

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 
 /* One descriptor that libcurl waits for. */
@@ -78,14 +79,12 @@ static int
 pool_set_timer(CURLM *multi, long timeout_ms, void *arg)
 {
 	struct pool *p = arg;
-	struct timeval t = {
-		.tv_sec = timeout_ms / 1000,
-		.tv_usec = timeout_ms % 1000 * 1000,
-	};
+	struct timeval t;
 
 	(void)multi;
 	if (timeout_ms < 0)
 		return event_del(p->timer);
+	t = clock_interval((uint64_t)timeout_ms);
 	return event_add(p->timer, &t);
 }
 

@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aws/easy.h"
 #include "aws/endpoint.h"
 #include "aws/pool.h"
 #include "aws/resolver.h"
+#include "aws/scrub.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/error.h"
@@ -59,7 +61,7 @@ probe_cancel(struct probe *p)
 	if (p->timer != NULL)
 		event_free(p->timer);
 	if (p->curl)
-		curl_global_cleanup();
+		scrub_libcurl_done();
 	buffer_done(&p->resolve_line);
 	free(p->ca_file);
 	free(p);
@@ -168,39 +170,23 @@ probe_set(struct probe *p)
 {
 	CURL *e = p->easy;
 
-	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_CONNECT_ONLY, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_PROXY, "");
-	(void)curl_easy_setopt(e, CURLOPT_NOPROXY, "*");
-	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, p->error);
 	(void)curl_easy_setopt(e, CURLOPT_CERTINFO, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_VERBOSE, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_DEBUGFUNCTION, probe_on_debug);
 	(void)curl_easy_setopt(e, CURLOPT_DEBUGDATA, p);
-	(void)curl_easy_setopt(e, CURLOPT_SSLVERSION,
-	    (long)CURL_SSLVERSION_TLSv1_2);
-	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
-	    (long)p->timeout_ms);
-	if (p->ca_file != NULL || curl_version_info(CURLVERSION_NOW)->cainfo !=
-	    NULL)	/* as for the requests: transfer.c */
-		(void)curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
-	if ((p->ca_file != NULL && curl_easy_setopt(e, CURLOPT_CAINFO,
-	    p->ca_file) != CURLE_OK) || (p->resolve.data != NULL &&
-	    curl_easy_setopt(e, CURLOPT_RESOLVE, &p->resolve) != CURLE_OK) ||
-	    curl_easy_setopt(e, CURLOPT_URL, p->endpoint.url) != CURLE_OK)
+	if (p->resolve.data != NULL &&
+	    curl_easy_setopt(e, CURLOPT_RESOLVE, &p->resolve) != CURLE_OK)
 		return DDBLOCK_E_NOMEM;
-	return 0;
+	return easy_set_url(e, p->endpoint.url, p->endpoint.tls, p->ca_file);
 }
 
 static void
 probe_arm(struct probe *p)
 {
-	struct timeval t = {
-		.tv_sec = (time_t)(p->timeout_ms / 1000),
-		.tv_usec = (suseconds_t)(p->timeout_ms % 1000 * 1000),
-	};
+	struct timeval t = clock_interval(p->timeout_ms);
 
 	if (event_add(p->timer, &t) < 0)
 		event_active(p->timer, EV_TIMEOUT, 0);
@@ -288,11 +274,11 @@ probe_open(struct probe *p, struct event_base *base,
 	if (config->ca_file != NULL &&
 	    (p->ca_file = strdup(config->ca_file)) == NULL)
 		return DDBLOCK_E_NOMEM;
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	if (scrub_libcurl() < 0)
 		return DDBLOCK_E_SYSTEM;
 	p->curl = true;
 	p->timer = event_new(base, -1, 0, probe_on_timer, p);
-	p->easy = curl_easy_init();
+	p->easy = easy_new(p->timeout_ms);
 	if (p->timer == NULL || p->easy == NULL)
 		return DDBLOCK_E_NOMEM;
 	r = pool_new(base, 1, probe_on_finished, p, &p->pool);
@@ -317,9 +303,8 @@ probe_start(struct event_base *base, const struct probe_config *config,
 	p->timeout_ms = config->timeout_ms;
 	p->began_ms = clock_boot_ms();
 	buffer_init(&p->resolve_line, 16384);
-	/* The region is for signatures only, and there are none. */
-	r = endpoint_parse(config->url, "us-east-1", true,
-	    &p->endpoint, text, sizeof(text));
+	r = endpoint_parse(config->url, true, &p->endpoint, text,
+	    sizeof(text));
 	if (r == 0)
 		r = probe_open(p, base, config);
 	if (r < 0) {

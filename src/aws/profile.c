@@ -199,6 +199,16 @@ profiles_has(const struct profiles *p, enum profile_section kind,
 	    table_find(&p->files[PROFILE_CONFIG], kind, name) != NULL;
 }
 
+bool
+profiles_is_empty(const struct profiles *p, enum profile_section kind,
+    const char *name)
+{
+	const struct profile_table *t = &p->files[PROFILE_CONFIG];
+	const struct profile_name *found = table_find(t, kind, name);
+
+	return found == NULL || profile_ini_is_empty(&t->ini, found->section);
+}
+
 /* In the file that has the say; NULL: in none. */
 static const struct profile_ini_setting *
 profiles_setting(const struct profiles *p, enum profile_section kind,

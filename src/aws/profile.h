@@ -48,6 +48,10 @@ int profiles_read(struct profiles *, enum profile_file, const char *name,
 bool profiles_has(const struct profiles *, enum profile_section,
     const char *name);
 
+/* Is there no such section in the config file, or nothing in it? */
+bool profiles_is_empty(const struct profiles *, enum profile_section,
+    const char *name);
+
 /* The value, borrowed; NULL: there is none. */
 const char *profiles_get(const struct profiles *, enum profile_section,
     const char *name, const char *key);

@@ -435,6 +435,16 @@ ini_search(const struct profile_ini *ini, uint32_t section, const char *group,
 	    sizeof(wanted), ini_compare_to);
 }
 
+bool
+profile_ini_is_empty(const struct profile_ini *ini, uint32_t section)
+{
+	for (size_t i = 0; i < ini->n_settings; i++)
+		if (ini->settings[i].section == section ||
+		    ini->settings[i].section == 0)
+			return false;
+	return true;
+}
+
 const struct profile_ini_setting *
 profile_ini_find(const struct profile_ini *ini, uint32_t section,
     const char *key)

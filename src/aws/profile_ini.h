@@ -7,6 +7,7 @@
 #ifndef DDBLOCKD_AWS_PROFILE_INI_H
 #define DDBLOCKD_AWS_PROFILE_INI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,9 @@ int profile_ini_read(struct profile_ini *ret, const char *name,
 
 /* Wipes. Accepts a zeroed one. */
 void profile_ini_done(struct profile_ini *);
+
+/* Is nothing said in that section, nor in [DEFAULT]? */
+bool profile_ini_is_empty(const struct profile_ini *, uint32_t section);
 
 /* In that section, or else in [DEFAULT]; NULL: in neither. */
 const struct profile_ini_setting *profile_ini_find(const struct profile_ini *,

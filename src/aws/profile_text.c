@@ -62,12 +62,6 @@ text_blank(const char *at, size_t length)
 	    sizeof(wide_blanks) / sizeof(wide_blanks[0]), at, length);
 }
 
-bool
-profile_blank(const char *at, size_t length)
-{
-	return length > 0 && text_blank(at, length) > 0;
-}
-
 /* The length of the blank that ends there, or 0. */
 static size_t
 text_blank_before(const struct profile_span *s)

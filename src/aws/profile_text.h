@@ -19,9 +19,6 @@ struct profile_span {
  * NULL. */
 struct profile_span profile_strip(struct profile_span, size_t *indent);
 
-/* Whether a blank begins there. */
-bool profile_blank(const char *at, size_t length);
-
 /*
  * Cut the next line off @rest; false: there is none. The line has not got what
  * ended it: LF, CR, both; or, within values (@inner), whatever Unicode says

@@ -13,6 +13,7 @@
 #include "aws/fetch.h"
 #include "aws/file.h"
 #include "aws/run.h"
+#include "aws/scrub.h"
 #include "common/clock.h"
 #include "common/error.h"
 
@@ -41,6 +42,7 @@ struct provider {
 	struct run *run;
 	int failure;		/* it did not begin: told by the timer; or 0 */
 	char failure_text[PROVIDER_TEXT_MAX];
+	bool curl;		/* to be done with */
 };
 
 static void provider_follow(struct provider *p, struct identity_step *step);
@@ -80,10 +82,7 @@ provider_set_timer(struct provider *p, uint64_t wait_ms)
 
 	if (wait_ms > PROVIDER_LOOK_MS)
 		wait_ms = PROVIDER_LOOK_MS;
-	t = (struct timeval){
-		.tv_sec = (time_t)(wait_ms / 1000),
-		.tv_usec = (suseconds_t)(wait_ms % 1000 * 1000),
-	};
+	t = clock_interval(wait_ms);
 	(void)evtimer_add(p->timer, &t);
 }
 
@@ -192,8 +191,10 @@ provider_new(struct event_base *base, const struct identity_config *config,
 	p->base = base;
 	TAILQ_INIT(&p->listeners);
 	p->timer = evtimer_new(base, provider_on_timer, p);
-	r = p->timer == NULL ? DDBLOCK_E_NOMEM :
-	    identity_new(config, &p->identity);
+	r = p->timer == NULL ? DDBLOCK_E_NOMEM : scrub_libcurl();
+	p->curl = r == 0;
+	if (r == 0)
+		r = identity_new(config, &p->identity);
 	if (r < 0) {
 		provider_free(p);
 		return r;
@@ -217,6 +218,8 @@ provider_free(struct provider *p)
 	if (p->timer != NULL)
 		event_free(p->timer);
 	identity_free(p->identity);
+	if (p->curl)
+		scrub_libcurl_done();
 	free(p);
 }
 

@@ -38,8 +38,8 @@ response_value(const char *line, size_t length, const char *name,
 		length--;
 	if (length > RESPONSE_VALUE_MAX - 1)
 		length = RESPONSE_VALUE_MAX - 1;
+	memset(ret, 0, RESPONSE_VALUE_MAX);
 	memcpy(ret, line, length);
-	ret[length] = '\0';
 	return true;
 }
 
@@ -74,16 +74,37 @@ response_take_crc32(struct response *r, const char *text)
 }
 
 void
+response_begin(struct response *r)
+{
+	r->date_s = 0;
+	r->retry_after_ms = 0;
+	r->has_crc32 = false;
+	r->bad_crc32 = false;
+	r->type[0] = '\0';
+	r->encoding[0] = '\0';
+}
+
+static void
+response_take_date(struct response *r, const char *text)
+{
+	if (strcmp(text, r->known_date) != 0) {
+		time_t date = curl_getdate(text, NULL);
+
+		r->known_date_s = date > 0 ? (int64_t)date : 0;
+		memcpy(r->known_date, text, RESPONSE_VALUE_MAX);
+	}
+	r->date_s = r->known_date_s;
+}
+
+void
 response_take_line(struct response *r, const char *line, size_t length)
 {
 	char value[RESPONSE_VALUE_MAX];
 
 	if (length >= 5 && memcmp(line, "HTTP/", 5) == 0) {
-		*r = (struct response){ .date_s = 0 };
+		response_begin(r);
 	} else if (response_value(line, length, "date", value)) {
-		time_t date = curl_getdate(value, NULL);
-
-		r->date_s = date > 0 ? (int64_t)date : 0;
+		response_take_date(r, value);
 	} else if (response_value(line, length, "x-amz-crc32", value)) {
 		response_take_crc32(r, value);
 	} else if (response_value(line, length, "x-amz-retry-after", value)) {

@@ -21,7 +21,14 @@ struct response {
 	uint32_t crc32;
 	char type[RESPONSE_VALUE_MAX];		/* of the content; "": none */
 	char encoding[RESPONSE_VALUE_MAX];	/* "": as it is */
+
+	/* The last date that was taken apart: most say the same. */
+	char known_date[RESPONSE_VALUE_MAX];
+	int64_t known_date_s;
 };
+
+/* Of another answer, of which nothing came yet. A zeroed one will do first. */
+void response_begin(struct response *);
 
 /*
  * One line of the head, as it came: not NUL-terminated, CR and LF included.

@@ -19,6 +19,7 @@
 
 #include "aws/words.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 #include "common/error.h"
 
 #define RUN_CHUNK_BYTES 4096
@@ -32,7 +33,7 @@ struct run {
 	struct event *ended;
 	struct event *output;
 	struct event *timer;
-	struct buffer printed;	/* wiped */
+	struct buffer printed;
 	const char *failure;	/* why it was killed; or NULL */
 	int code;		/* of that */
 	errand_done_fn done;
@@ -82,7 +83,7 @@ run_stop(struct run *p)
 		(void)close(p->process_fd);
 	if (p->output_fd >= 0)
 		(void)close(p->output_fd);
-	buffer_wipe(&p->printed);
+	buffer_done(&p->printed);
 	free(p);
 }
 
@@ -162,7 +163,7 @@ run_on_ended(evutil_socket_t fd, short what, void *arg)
 	buffer_init(&p->printed, 0);
 	run_stop(p);
 	ended.done(ended.arg, &a);
-	buffer_wipe(&ended.printed);
+	buffer_done(&ended.printed);
 }
 
 static int
@@ -229,10 +230,7 @@ run_launch(struct run *p, char *const *words)
 static int
 run_watch(struct run *p, struct event_base *base, uint32_t timeout_ms)
 {
-	const struct timeval t = {
-		.tv_sec = (time_t)(timeout_ms / 1000),
-		.tv_usec = (suseconds_t)(timeout_ms % 1000 * 1000),
-	};
+	const struct timeval t = clock_interval(timeout_ms);
 
 	p->output = event_new(base, p->output_fd, EV_READ | EV_PERSIST,
 	    run_on_output, p);
@@ -266,7 +264,7 @@ run_start(struct event_base *base, const struct errand *e,
 	p->process_fd = -1;
 	p->done = done;
 	p->arg = arg;
-	buffer_init(&p->printed, e->answer_max);
+	buffer_init_secret(&p->printed, e->answer_max);
 	error = run_launch(p, words.words);
 	words_done(&words);
 	r = error != 0 ? DDBLOCK_E_SYSTEM : run_watch(p, base, e->timeout_ms);

@@ -7,8 +7,9 @@
  */
 #include "aws/sigv4.h"
 
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +20,55 @@
 #define SIGV4_ALGORITHM "AWS4-HMAC-SHA256"
 #define SIGV4_QUERY_MAX 64	/* name=value pairs */
 
+static int
+sigv4_init_texts(struct sigv4 *s, const char *access_key_id,
+    const char *secret, const char *region, const char *service)
+{
+	s->access_key_id = strdup(access_key_id);
+	s->secret = strdup(secret);
+	s->region = strdup(region);
+	s->service = strdup(service);
+	buffer_init(&s->scope, SIGV4_TEXT_MAX);
+	buffer_init_secret(&s->canonical, SIGV4_TEXT_MAX);
+	buffer_init(&s->text, SIGV4_TEXT_MAX);
+	return s->access_key_id != NULL && s->secret != NULL &&
+	    s->region != NULL && s->service != NULL ? 0 : DDBLOCK_E_NOMEM;
+}
+
+/* To look up an algorithm costs libcrypto more than to hash with it. */
+static int
+sigv4_init_algorithms(struct sigv4 *s)
+{
+	char digest[] = "SHA256";
+	const OSSL_PARAM parameters[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest,
+		    0),
+		OSSL_PARAM_construct_end(),
+	};
+	EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+
+	s->sha256 = EVP_MD_fetch(NULL, digest, NULL);
+	s->hash = EVP_MD_CTX_new();
+	s->mac = hmac != NULL ? EVP_MAC_CTX_new(hmac) : NULL;
+	EVP_MAC_free(hmac);
+	return s->sha256 != NULL && s->hash != NULL && s->mac != NULL &&
+	    EVP_MAC_CTX_set_params(s->mac, parameters) == 1 ?
+	    0 : DDBLOCK_E_SYSTEM;
+}
+
 int
 sigv4_init(struct sigv4 *s, const char *access_key_id, const char *secret,
     const char *region, const char *service)
 {
-	*s = (struct sigv4){
-		.access_key_id = strdup(access_key_id),
-		.secret = strdup(secret),
-		.region = strdup(region),
-		.service = strdup(service),
-	};
-	if (s->access_key_id == NULL || s->secret == NULL ||
-	    s->region == NULL || s->service == NULL) {
+	int r;
+
+	*s = (struct sigv4){ .sha256 = NULL };
+	r = sigv4_init_texts(s, access_key_id, secret, region, service);
+	if (r == 0)
+		r = sigv4_init_algorithms(s);
+	if (r < 0)
 		sigv4_done(s);
-		return DDBLOCK_E_NOMEM;
-	}
-	return 0;
+	return r;
 }
 
 void
@@ -46,7 +80,13 @@ sigv4_done(struct sigv4 *s)
 	free(s->access_key_id);
 	free(s->region);
 	free(s->service);
-	explicit_bzero(s, sizeof(*s));
+	buffer_done(&s->scope);
+	buffer_done(&s->canonical); /* it may hold a session token */
+	buffer_done(&s->text);
+	EVP_MAC_CTX_free(s->mac);
+	EVP_MD_CTX_free(s->hash);
+	EVP_MD_free(s->sha256);
+	*s = (struct sigv4){ .sha256 = NULL };
 }
 
 static void
@@ -96,13 +136,15 @@ sigv4_append_hex(struct buffer *b, const unsigned char *bytes, size_t length)
 }
 
 static int
-sigv4_append_hash(struct buffer *b, const void *bytes, size_t length)
+sigv4_append_hash(struct sigv4 *s, struct buffer *b, const void *bytes,
+    size_t length)
 {
 	unsigned char hash[EVP_MAX_MD_SIZE];
 	unsigned int hash_length;
 
-	if (EVP_Digest(bytes, length, hash, &hash_length, EVP_sha256(),
-	    NULL) != 1)
+	if (EVP_DigestInit_ex(s->hash, s->sha256, NULL) != 1 ||
+	    EVP_DigestUpdate(s->hash, bytes, length) != 1 ||
+	    EVP_DigestFinal_ex(s->hash, hash, &hash_length) != 1)
 		return DDBLOCK_E_SYSTEM;
 	sigv4_append_hex(b, hash, hash_length);
 	return buffer_failed(b);
@@ -201,12 +243,13 @@ sigv4_append_query(struct buffer *out, const char *query)
 static void
 sigv4_append_lower(struct buffer *b, const char *name)
 {
-	for (; *name != '\0'; name++) {
-		char c = *name;
+	size_t length = strlen(name);
 
-		if (c >= 'A' && c <= 'Z')
-			c = (char)(c - 'A' + 'a');
-		(void)buffer_append(b, &c, 1);
+	if (buffer_append(b, name, length) < 0)
+		return;
+	for (char *c = b->data + b->length - length; *c != '\0'; c++) {
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
 	}
 }
 
@@ -295,14 +338,16 @@ sigv4_append_headers(struct buffer *b,
 }
 
 int
-sigv4_canonical(const struct sigv4_request *q, struct buffer *b)
+sigv4_canonical(struct sigv4 *s, const struct sigv4_request *q,
+    struct buffer *b)
 {
 	const struct sigv4_header *sorted[SIGV4_HEADERS_MAX];
 	int r = sigv4_sort_headers(q, sorted);
 
 	if (r < 0)
 		return r;
-	(void)buffer_printf(b, "%s\n", q->method);
+	(void)buffer_append_text(b, q->method);
+	(void)buffer_append(b, "\n", 1);
 	sigv4_append_encoded(b, q->path, strlen(q->path), "/");
 	(void)buffer_append(b, "\n", 1);
 	r = sigv4_append_query(b, q->query);
@@ -312,71 +357,82 @@ sigv4_canonical(const struct sigv4_request *q, struct buffer *b)
 	sigv4_append_headers(b, sorted, q->n_headers);
 	sigv4_append_signed_names(b, sorted, q->n_headers);
 	(void)buffer_append(b, "\n", 1);
-	return sigv4_append_hash(b, q->body, q->body_length);
-}
-
-int
-sigv4_string_to_sign(const struct sigv4 *s, const struct sigv4_request *q,
-    const char date[SIGV4_DATE_SIZE], struct buffer *b)
-{
-	struct buffer canonical;
-	int r;
-
-	buffer_init(&canonical, SIGV4_TEXT_MAX);
-	r = sigv4_canonical(q, &canonical);
-	if (r == 0) {
-		(void)buffer_printf(b, "%s\n%s\n%.8s/%s/%s/aws4_request\n",
-		    SIGV4_ALGORITHM, date, date, s->region, s->service);
-		r = sigv4_append_hash(b, canonical.data, canonical.length);
-	}
-	buffer_wipe(&canonical); /* it may hold a session token */
-	return r;
+	return sigv4_append_hash(s, b, q->body, q->body_length);
 }
 
 static int
-sigv4_hmac(const void *key, size_t key_length, const char *text,
-    size_t text_length, unsigned char ret[SIGV4_KEY_SIZE])
+sigv4_hmac(struct sigv4 *s, const void *text, size_t length,
+    unsigned char ret[SIGV4_KEY_SIZE])
 {
-	unsigned char mac[EVP_MAX_MD_SIZE];
-	unsigned int length = 0;
-	int r = 0;
+	size_t mac_length = 0;
 
-	if (HMAC(EVP_sha256(), key, (int)key_length,
-	    (const unsigned char *)text, text_length, mac, &length) == NULL ||
-	    length != SIGV4_KEY_SIZE)
-		r = DDBLOCK_E_SYSTEM;
-	else
-		memcpy(ret, mac, SIGV4_KEY_SIZE);
-	explicit_bzero(mac, sizeof(mac));
-	return r;
+	return EVP_MAC_update(s->mac, text, length) == 1 &&
+	    EVP_MAC_final(s->mac, ret, &mac_length, SIGV4_KEY_SIZE) == 1 &&
+	    mac_length == SIGV4_KEY_SIZE ? 0 : DDBLOCK_E_SYSTEM;
 }
 
+/* The key of the day, through one key for each part; it stays in @s->mac. */
 static int
 sigv4_derive_key(struct sigv4 *s, const char *date)
 {
-	const char *parts[] = { s->region, s->service, "aws4_request" };
+	const char *parts[] = { s->day, s->region, s->service,
+	    "aws4_request" };
 	unsigned char key[SIGV4_KEY_SIZE];
 	struct buffer first;
 	int r;
 
-	if (memcmp(s->day, date, 8) == 0)
-		return 0;
-
-	buffer_init(&first, SIGV4_TEXT_MAX);
-	r = buffer_printf(&first, "AWS4%s", s->secret);
-	if (r == 0)
-		r = sigv4_hmac(first.data, first.length, date, 8, key);
-	buffer_wipe(&first);
-	for (size_t i = 0; r == 0 && i < 3; i++)
-		r = sigv4_hmac(key, sizeof(key), parts[i], strlen(parts[i]),
-		    key);
-	if (r == 0) {
-		memcpy(s->key, key, sizeof(key));
-		memcpy(s->day, date, 8);
-		s->day[8] = '\0';
+	buffer_init_secret(&first, SIGV4_TEXT_MAX);
+	(void)buffer_append_text(&first, "AWS4");
+	r = buffer_append_text(&first, s->secret);
+	if (r == 0 && EVP_MAC_init(s->mac, (unsigned char *)first.data,
+	    first.length, NULL) != 1)
+		r = DDBLOCK_E_SYSTEM;
+	buffer_done(&first);
+	memcpy(s->day, date, SIGV4_DAY_LENGTH);
+	for (size_t i = 0; r == 0 && i < 4; i++) {
+		r = sigv4_hmac(s, parts[i], strlen(parts[i]), key);
+		if (r == 0 && EVP_MAC_init(s->mac, key, sizeof(key), NULL) != 1)
+			r = DDBLOCK_E_SYSTEM;
 	}
 	explicit_bzero(key, sizeof(key));
+	buffer_clear(&s->scope);
+	if (r == 0)
+		r = buffer_printf(&s->scope, "%s/%s/%s/aws4_request", s->day,
+		    s->region, s->service);
+	if (r < 0)
+		s->day[0] = '\0';
 	return r;
+}
+
+/* Ready to sign for the day of @date. */
+static int
+sigv4_begin(struct sigv4 *s, const char *date)
+{
+	if (memcmp(s->day, date, SIGV4_DAY_LENGTH) != 0)
+		return sigv4_derive_key(s, date);
+	/* From the start, with the same key. */
+	return EVP_MAC_init(s->mac, NULL, 0, NULL) == 1 ?
+	    0 : DDBLOCK_E_SYSTEM;
+}
+
+int
+sigv4_string_to_sign(struct sigv4 *s, const struct sigv4_request *q,
+    const char date[SIGV4_DATE_SIZE], struct buffer *b)
+{
+	int r = sigv4_begin(s, date);
+
+	buffer_clear(&s->canonical);
+	if (r == 0)
+		r = sigv4_canonical(s, q, &s->canonical);
+	if (r < 0)
+		return r;
+	(void)buffer_append_text(b, SIGV4_ALGORITHM "\n");
+	(void)buffer_append_text(b, date);
+	(void)buffer_append(b, "\n", 1);
+	(void)buffer_append_text(b, s->scope.data);
+	(void)buffer_append(b, "\n", 1);
+	return sigv4_append_hash(s, b, s->canonical.data,
+	    s->canonical.length);
 }
 
 int
@@ -385,24 +441,22 @@ sigv4_sign(struct sigv4 *s, const struct sigv4_request *q,
 {
 	const struct sigv4_header *sorted[SIGV4_HEADERS_MAX];
 	unsigned char mac[SIGV4_KEY_SIZE];
-	struct buffer text;
 	int r;
 
-	buffer_init(&text, SIGV4_TEXT_MAX);
-	r = sigv4_string_to_sign(s, q, date, &text);
+	buffer_clear(&s->text);
+	r = sigv4_string_to_sign(s, q, date, &s->text);
 	if (r == 0)
-		r = sigv4_derive_key(s, date);
-	if (r == 0)
-		r = sigv4_hmac(s->key, sizeof(s->key), text.data, text.length,
-		    mac);
-	buffer_done(&text);
+		r = sigv4_hmac(s, s->text.data, s->text.length, mac);
 	if (r < 0)
 		return r;
 
 	(void)sigv4_sort_headers(q, sorted); /* went well above */
-	(void)buffer_printf(authorization,
-	    "%s Credential=%s/%.8s/%s/%s/aws4_request, SignedHeaders=",
-	    SIGV4_ALGORITHM, s->access_key_id, date, s->region, s->service);
+	(void)buffer_append_text(authorization,
+	    SIGV4_ALGORITHM " Credential=");
+	(void)buffer_append_text(authorization, s->access_key_id);
+	(void)buffer_append(authorization, "/", 1);
+	(void)buffer_append_text(authorization, s->scope.data);
+	(void)buffer_append_text(authorization, ", SignedHeaders=");
 	sigv4_append_signed_names(authorization, sorted, q->n_headers);
 	(void)buffer_append_text(authorization, ", Signature=");
 	sigv4_append_hex(authorization, mac, sizeof(mac));

@@ -7,6 +7,7 @@
 #ifndef DDBLOCKD_AWS_SIGV4_H
 #define DDBLOCKD_AWS_SIGV4_H
 
+#include <openssl/types.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@
 
 #define SIGV4_HEADERS_MAX 16
 #define SIGV4_DATE_SIZE 17	/* "20150830T123600Z" and a NUL */
+#define SIGV4_DAY_LENGTH 8	/* of it */
 #define SIGV4_KEY_SIZE 32
 #define SIGV4_TEXT_MAX 65536	/* of a canonical request */
 
@@ -33,17 +35,22 @@ struct sigv4_request {
 	size_t body_length;
 };
 
-/* Who signs for what, and the key of the day, which costs four HMACs. */
+/* Who signs for what, and what need not be made anew for each request. */
 struct sigv4 {
 	char *access_key_id;
 	char *secret;
 	char *region;
 	char *service;
-	char day[9];		/* of @key; empty: none yet */
-	unsigned char key[SIGV4_KEY_SIZE];
+	char day[SIGV4_DAY_LENGTH + 1];	/* empty: none yet; else of: */
+	EVP_MAC_CTX *mac;	/* with the key of the day, of four HMACs */
+	struct buffer scope;	/* "20150830/REGION/SERVICE/aws4_request" */
+	EVP_MD *sha256;
+	EVP_MD_CTX *hash;
+	struct buffer canonical;	/* of the last request, secret */
+	struct buffer text;		/* that was signed last */
 };
 
-/* Copies. DDBLOCK_E_NOMEM */
+/* Copies. DDBLOCK_E_NOMEM, DDBLOCK_E_SYSTEM */
 int sigv4_init(struct sigv4 *, const char *access_key_id, const char *secret,
     const char *region, const char *service);
 
@@ -67,8 +74,9 @@ int sigv4_sign(struct sigv4 *, const struct sigv4_request *,
     const char date[SIGV4_DATE_SIZE], struct buffer *authorization);
 
 /* The steps of it, for the published vectors. They append. */
-int sigv4_canonical(const struct sigv4_request *, struct buffer *);
-int sigv4_string_to_sign(const struct sigv4 *, const struct sigv4_request *,
+int sigv4_canonical(struct sigv4 *, const struct sigv4_request *,
+    struct buffer *);
+int sigv4_string_to_sign(struct sigv4 *, const struct sigv4_request *,
     const char date[SIGV4_DATE_SIZE], struct buffer *);
 
 #endif

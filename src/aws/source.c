@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "aws/source_date.h"
@@ -21,15 +22,15 @@ void
 source_memory_init(struct source_memory *m)
 {
 	*m = (struct source_memory){ .metadata_until_ms = 0 };
-	buffer_init(&m->metadata_token, CREDENTIALS_TEXT_MAX);
-	buffer_init(&m->sso_token, SOURCE_SECRET_MAX);
+	buffer_init_secret(&m->metadata_token, CREDENTIALS_TEXT_MAX);
+	buffer_init_secret(&m->sso_token, SOURCE_SECRET_MAX);
 }
 
 void
 source_memory_done(struct source_memory *m)
 {
-	buffer_wipe(&m->metadata_token);
-	buffer_wipe(&m->sso_token);
+	buffer_done(&m->metadata_token);
+	buffer_done(&m->sso_token);
 	m->metadata_until_ms = 0;
 }
 
@@ -38,9 +39,9 @@ source_init(struct source *s, const struct source_methods *methods)
 {
 	*s = (struct source){ .methods = methods };
 	buffer_init(&s->url, SOURCE_URL_MAX);
-	buffer_init(&s->body, SOURCE_BODY_MAX);
-	buffer_init(&s->token, SOURCE_SECRET_MAX);
-	buffer_init(&s->spare, SOURCE_SECRET_MAX);
+	buffer_init_secret(&s->body, SOURCE_BODY_MAX);
+	buffer_init_secret(&s->token, SOURCE_SECRET_MAX);
+	buffer_init_secret(&s->spare, SOURCE_SECRET_MAX);
 }
 
 void
@@ -49,9 +50,9 @@ source_done(struct source *s)
 	credentials_done(&s->credentials);
 	buffer_done(&s->url);
 	/* A body may have a web identity or a refresh token in it. */
-	buffer_wipe(&s->body);
-	buffer_wipe(&s->token);
-	buffer_wipe(&s->spare);
+	buffer_done(&s->body);
+	buffer_done(&s->token);
+	buffer_done(&s->spare);
 }
 
 /* ---- verdicts ---- */
@@ -144,14 +145,34 @@ source_repeats(struct source *s, const struct errand_answer *a,
 	return passing && ++s->attempts < attempts_max;
 }
 
-void
-source_print(char *to, size_t size, const char *from)
+static void
+source_mask(const struct source *s, char *text, size_t length)
 {
-	size_t n = 0;
+	credentials_mask_secret(s->token.data, text, length);
+	credentials_mask_secret(s->memory->metadata_token.data, text, length);
+	if (s->signer != NULL)
+		credentials_mask(s->signer, text, length);
+	if (s->given != NULL)
+		credentials_mask(s->given, text, length);
+}
 
-	for (; *from != '\0' && *from != '\n' && n + 1 < size; from++)
-		to[n++] = *from >= ' ' && *from <= '~' ? *from : '?';
+void
+source_quote(const struct source *s, const char *from, char *to, size_t size)
+{
+	size_t length = strlen(from), n = 0;
+	char *copy = strdup(from);
+
+	if (copy != NULL)
+		source_mask(s, copy, length);
+	for (const char *c = copy; c != NULL && *c != '\0' && *c != '\n' &&
+	    n + 1 < size; c++)
+		/* However long a secret was, there is room for what follows. */
+		if (*c != '*' || n < 3 || memcmp(to + n - 3, "***", 3) != 0)
+			to[n++] = *c >= ' ' && *c <= '~' ? *c : '?';
 	to[n] = '\0';
+	if (copy != NULL)
+		explicit_bzero(copy, length);
+	free(copy);
 }
 
 /* The first of the two that is there. */
@@ -164,11 +185,12 @@ source_either(struct json_object *json, const char *one, const char *other)
 }
 
 void
-source_describe(const struct errand_answer *a, char *text, size_t text_size)
+source_describe(const struct source *s, const struct errand_answer *a,
+    char *text, size_t text_size)
 {
 	struct json_object *json;
 	const char *code, *message;
-	char clean[192];
+	char clean[2][160] = { "", "" };
 
 	if (a->code != 0) {
 		(void)snprintf(text, text_size, "%s", a->text != NULL ?
@@ -181,16 +203,14 @@ source_describe(const struct errand_answer *a, char *text, size_t text_size)
 		return;
 	code = source_either(json, "Code", "code");
 	message = source_either(json, "Message", "message");
-	if (code != NULL || message != NULL) {
-		(void)snprintf(clean, sizeof(clean), "%s%s%s",
-		    code != NULL ? code : "",
-		    code != NULL && message != NULL ? ": " : "",
-		    message != NULL ? message : "");
-		(void)snprintf(text, text_size, "HTTP status %d, ",
-		    a->status);
-		source_print(text + strlen(text), text_size - strlen(text),
-		    clean);
-	}
+	if (code != NULL)
+		source_quote(s, code, clean[0], sizeof(clean[0]));
+	if (message != NULL)
+		source_quote(s, message, clean[1], sizeof(clean[1]));
+	if (code != NULL || message != NULL)
+		(void)snprintf(text, text_size, "HTTP status %d, %s%s%s",
+		    a->status, clean[0],
+		    code != NULL && message != NULL ? ": " : "", clean[1]);
 	source_json_done(json);
 }
 
@@ -246,6 +266,7 @@ source_keep_json(struct source *s, const char *who, struct json_object *json,
 		.session_token = source_borrow(json, fields->token),
 		.account_id = source_borrow(json, "AccountId"),
 	};
+	struct json_object *given;
 
 	if (c.account_id == NULL)
 		c.account_id = s->from->account_id;
@@ -255,8 +276,10 @@ source_keep_json(struct source *s, const char *who, struct json_object *json,
 	if (fields->temporary && expiration == NULL)
 		return source_fail(s, "%s gave credentials without an "
 		    "Expiration", who);
+	/* Some say that there is none; what is given must be a date. */
 	if (expiration == NULL &&
-	    json_object_object_get_ex(json, "Expiration", NULL))
+	    json_object_object_get_ex(json, "Expiration", &given) &&
+	    given != NULL)
 		return source_fail(s, "%s gave an Expiration that is no date",
 		    who);
 	if (expiration != NULL && !source_date_read(expiration,

@@ -12,6 +12,7 @@
 #include "aws/chain.h"
 #include "aws/errand.h"
 #include "aws/place.h"
+#include "aws/source_sso_token.h"
 #include "common/buffer.h"
 
 #define SOURCE_TEXT_MAX 512
@@ -33,6 +34,7 @@ struct source_memory {
 	struct buffer metadata_token;	/* of IMDSv2 */
 	uint64_t metadata_until_ms;	/* wall time */
 	struct buffer sso_token;	/* the newest, as its file has it */
+	char sso_name[SOURCE_SSO_NAME_SIZE];	/* of that file */
 	/* Of roles that name none. */
 	char session_name[SOURCE_SESSION_MAX + 1];
 };
@@ -63,6 +65,7 @@ struct source {
 	const struct chain_source *from;
 	const struct chain_role *role;	/* assumed with @signer */
 	const struct credentials *signer;
+	const struct credentials *given;	/* the time before; or NULL */
 	const struct place *place;
 	const char *home;	/* of "~"; NULL: none */
 	struct source_memory *memory;

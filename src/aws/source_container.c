@@ -91,7 +91,7 @@ source_container_refused(struct source *s, const struct errand_answer *a)
 {
 	char text[256];
 
-	source_describe(a, text, sizeof(text));
+	source_describe(s, a, text, sizeof(text));
 	if (a->code == 0 && a->status >= 400 && a->status < 500 &&
 	    a->status != 408 && a->status != 429)
 		return source_refuse(s, SOURCE_CONTAINER_WHO " refused: %s",

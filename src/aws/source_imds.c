@@ -120,7 +120,7 @@ source_imds_bad(struct source *s, const struct errand_answer *a,
 {
 	char text[256];
 
-	source_describe(a, text, sizeof(text));
+	source_describe(s, a, text, sizeof(text));
 	if (a->code != 0)
 		return source_fail(s, SOURCE_IMDS_WHO " did not answer when "
 		    "asked for %s: %s", what, text);
@@ -206,9 +206,9 @@ source_imds_read(struct source *s, struct json_object *json)
 
 	if (code == NULL || strcmp(code, "Success") == 0)
 		return source_keep_json(s, SOURCE_IMDS_WHO, json, &fields);
-	source_print(clean[0], sizeof(clean[0]), code);
-	source_print(clean[1], sizeof(clean[1]), message != NULL ? message :
-	    "no reason given");
+	source_quote(s, code, clean[0], sizeof(clean[0]));
+	source_quote(s, message != NULL ? message : "no reason given",
+	    clean[1], sizeof(clean[1]));
 	return source_refuse(s, SOURCE_IMDS_WHO " has no credentials of the "
 	    "role: %s: %s", clean[0], clean[1]);
 }

@@ -57,11 +57,16 @@ bool source_repeats(struct source *, const struct errand_answer *,
 
 /* What an answer without success says, for people: "503", or "403,
  * AccessDenied: the role ..."; of a body only the code and the message. */
-void source_describe(const struct errand_answer *, char *text,
-    size_t text_size);
+void source_describe(const struct source *, const struct errand_answer *,
+    char *text, size_t text_size);
 
-/* Printable ASCII of the first line of @from. */
-void source_print(char *to, size_t size, const char *from);
+/*
+ * What somebody else says, fit to print: the first line of @from in ASCII.
+ * Who was sent a secret may recite it, or what they gave themselves the time
+ * before: that is masked, before any of it is cut off.
+ */
+void source_quote(const struct source *, const char *from, char *to,
+    size_t size);
 
 /* Append, with everything as %XX that is not unreserved (RFC 3986). */
 void source_encode(struct buffer *, const char *text);

@@ -6,10 +6,10 @@
 
 #include <json-c/json.h>
 #include <json-c/printbuf.h>
-#include <limits.h>
 #include <string.h>
 
 #define SOURCE_JSON_DEPTH_MAX 8
+#define SOURCE_JSON_BYTES_MAX (1024 * 1024)
 
 /* json-c owns the text and calls it constant; nobody looks at it any more. */
 static void
@@ -48,7 +48,26 @@ source_json_done(struct json_object *json)
 	(void)json_object_put(json);
 }
 
-/* Its scratch memory has the last texts. */
+/* Its scratch memory has the last texts: as large as it can become, so that
+ * none stay where it was before it grew. */
+static struct json_tokener *
+source_json_tokener(size_t length)
+{
+	struct json_tokener *tokener =
+	    json_tokener_new_ex(SOURCE_JSON_DEPTH_MAX);
+
+	if (tokener == NULL)
+		return NULL;
+	if (printbuf_memset(tokener->pb, 0, 0, (int)length) < 0) {
+		json_tokener_free(tokener);
+		return NULL;
+	}
+	printbuf_reset(tokener->pb);
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT |
+	    JSON_TOKENER_VALIDATE_UTF8);
+	return tokener;
+}
+
 static void
 source_json_forget(struct json_tokener *tokener)
 {
@@ -63,13 +82,11 @@ source_json_parse(const char *body, size_t length)
 	struct json_tokener *tokener;
 	struct json_object *json;
 
-	if (length == 0 || length > INT_MAX)
+	if (length == 0 || length > SOURCE_JSON_BYTES_MAX)
 		return NULL;
-	tokener = json_tokener_new_ex(SOURCE_JSON_DEPTH_MAX);
+	tokener = source_json_tokener(length);
 	if (tokener == NULL)
 		return NULL;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT |
-	    JSON_TOKENER_VALIDATE_UTF8);
 	json = json_tokener_parse_ex(tokener, body, (int)length);
 	if (json_tokener_get_error(tokener) != json_tokener_success ||
 	    json_tokener_get_parse_end(tokener) != length ||
@@ -79,6 +96,13 @@ source_json_parse(const char *body, size_t length)
 	}
 	source_json_forget(tokener);
 	return json;
+}
+
+void
+source_json_remove(struct json_object *json, const char *name)
+{
+	source_json_wipe(json_object_object_get(json, name));
+	json_object_object_del(json, name);
 }
 
 const char *

@@ -16,6 +16,9 @@ struct json_object *source_json_parse(const char *body, size_t length);
 /* Wipes. Accepts NULL. */
 void source_json_done(struct json_object *);
 
+/* Wipes it. There may be none. */
+void source_json_remove(struct json_object *, const char *name);
+
 /* A member that is a text, not empty, without a NUL in it; else NULL.
  * Borrowed. */
 const char *source_json_text(struct json_object *, const char *name);

@@ -46,6 +46,11 @@ source_sso_start(struct source *s)
 	if (!source_sso_name(from->sso_session != NULL ? from->sso_session :
 	    from->sso_start_url, name))
 		return source_fail_code(s, DDBLOCK_E_SYSTEM);
+	/* What is remembered is of no other session. */
+	if (strcmp(s->memory->sso_name, name) != 0)
+		buffer_wipe(&s->memory->sso_token);
+	(void)snprintf(s->memory->sso_name, sizeof(s->memory->sso_name),
+	    "%s", name);
 	buffer_clear(&s->spare);
 	(void)buffer_printf(&s->spare, "%s/.aws/sso/cache/%s.json", s->home,
 	    name);
@@ -227,7 +232,7 @@ source_sso_credentials_came(struct source *s, const struct errand_answer *a)
 
 	if (source_repeats(s, a, SOURCE_SERVICE_ATTEMPTS))
 		return SOURCE_WAIT;
-	source_describe(a, text, sizeof(text));
+	source_describe(s, a, text, sizeof(text));
 	if (a->code == 0 && a->status == 401) {
 		/* Revoked: what we remember is no better than the file's. */
 		buffer_wipe(&s->memory->sso_token);

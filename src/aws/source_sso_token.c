@@ -93,38 +93,67 @@ source_sso_renewable(const struct source_sso_token *t, uint64_t wall_ms)
 	    t->client_secret != NULL && t->registration_ms > wall_ms;
 }
 
-/* Takes @value. */
-static bool
-source_sso_put(struct json_object *json, const char *name,
-    struct json_object *value)
-{
-	if (value != NULL && json_object_object_add(json, name, value) == 0)
-		return true;
-	(void)json_object_put(value);
-	return false;
-}
-
+/* In the place of what was there. */
 static bool
 source_sso_put_text(struct json_object *json, const char *name,
     const char *text)
 {
-	return source_sso_put(json, name, json_object_new_string(text));
+	struct json_object *value = json_object_new_string(text);
+
+	source_json_remove(json, name);
+	if (value != NULL && json_object_object_add(json, name, value) == 0)
+		return true;
+	source_json_done(value);
+	return false;
 }
 
-/* json-c keeps the text with the object, until it is freed. */
+/*
+ * What json-c writes a text into moves as it grows, and leaves what it had:
+ * texts of ours are written here, and all else by json-c.
+ */
+static void
+source_sso_write_text(struct buffer *b, const char *text, size_t length)
+{
+	(void)buffer_append(b, "\"", 1);
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == '"' || text[i] == '\\')
+			(void)buffer_printf(b, "\\%c", text[i]);
+		else if ((unsigned char)text[i] < ' ')
+			(void)buffer_printf(b, "\\u%04x", text[i]);
+		else
+			(void)buffer_append(b, &text[i], 1);
+	(void)buffer_append(b, "\"", 1);
+}
+
+static int
+source_sso_write_value(struct buffer *b, struct json_object *value)
+{
+	const char *text;
+
+	if (json_object_is_type(value, json_type_string)) {
+		source_sso_write_text(b, json_object_get_string(value),
+		    (size_t)json_object_get_string_len(value));
+		return buffer_failed(b);
+	}
+	text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
+	return text != NULL ? buffer_append_text(b, text) :
+	    DDBLOCK_E_NOMEM;
+}
+
 static int
 source_sso_write(struct json_object *json, struct buffer *ret)
 {
-	size_t length;
-	const char *text = json_object_to_json_string_length(json,
-	    JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+	int r = 0;
 
-	if (text == NULL)
-		return DDBLOCK_E_NOMEM;
 	buffer_clear(ret);
-	(void)buffer_append(ret, text, length);
-	explicit_bzero((char *)(uintptr_t)text, length);
-	return buffer_failed(ret);
+	json_object_object_foreach(json, name, value) {
+		(void)buffer_append(ret, ret->length == 0 ? "{" : ",", 1);
+		source_sso_write_text(ret, name, strlen(name));
+		(void)buffer_append(ret, ":", 1);
+		if (r == 0)
+			r = source_sso_write_value(ret, value);
+	}
+	return r < 0 ? r : buffer_append(ret, "}", 1);
 }
 
 int
@@ -156,7 +185,7 @@ source_sso_apply(struct json_object *json, struct json_object *answer,
 		return DDBLOCK_E_BAD_REQUEST;
 	source_date_write(wall_ms + life_s * 1000, date);
 	/* One that was used is used up. */
-	json_object_object_del(json, "refreshToken");
+	source_json_remove(json, "refreshToken");
 	if (!source_sso_put_text(json, "accessToken", access) ||
 	    !source_sso_put_text(json, "expiresAt", date) ||
 	    (refresh != NULL &&

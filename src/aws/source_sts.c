@@ -45,9 +45,7 @@ source_sts_begin(struct source *s, const char *action,
 {
 	char number[16];
 
-	/* In one piece: a web identity goes into it. */
 	buffer_clear(&s->body);
-	(void)buffer_reserve(&s->body, s->body.length_max);
 	(void)buffer_printf(&s->body, "Action=%s&Version=%s", action,
 	    SOURCE_STS_VERSION);
 	source_sts_parameter(s, "RoleArn", role->role_arn);
@@ -64,16 +62,21 @@ enum source_verdict
 source_sts_send(struct source *s)
 {
 	char url[PLACE_URL_MAX], text[256];
+	const char *host;
 	struct errand *e;
 
 	if (place_url(s->place, "sts", NULL, url, sizeof(url), text,
 	    sizeof(text)) < 0)
 		return source_fail(s, "there is no endpoint of STS: %s",
 		    text);
+	host = strstr(url, "://");
+	if (host == NULL)
+		return source_fail(s, "the endpoint of STS, \"%.100s\", is no "
+		    "URL such as https://HOST", url);
 	buffer_clear(&s->url);
 	(void)buffer_append_text(&s->url, url);
 	/* A path is part of what is signed. */
-	if (strchr(url + strcspn(url, ":") + strlen("://"), '/') == NULL)
+	if (strchr(host + strlen("://"), '/') == NULL)
 		(void)buffer_append_text(&s->url, "/");
 	e = source_fetch(s, "POST");
 	source_header(e, "Content-Type",
@@ -92,10 +95,8 @@ static bool
 source_sts_read(const struct errand_answer *a, const char *path,
     struct buffer *ret)
 {
-	buffer_init(ret, SOURCE_STS_FIELD_MAX);
-	/* In one piece, so that no copy is left behind by growing. */
-	return buffer_reserve(ret, SOURCE_STS_FIELD_MAX) == 0 &&
-	    source_xml_read(a->body, a->body_length, path, ret) == 0 &&
+	buffer_init_secret(ret, SOURCE_STS_FIELD_MAX);
+	return source_xml_read(a->body, a->body_length, path, ret) == 0 &&
 	    ret->length > 0 && strlen(ret->data) == ret->length;
 }
 
@@ -167,17 +168,18 @@ source_sts_take(struct source *s, const char *action, const char *who,
 /* Its code and message. The lines after the first say of a wrong signature
  * what was signed, the session token included. */
 static void
-source_sts_describe(const struct errand_answer *a, char *text, size_t size)
+source_sts_describe(const struct source *s, const struct errand_answer *a,
+    char *text, size_t size)
 {
 	struct buffer code, message;
 	char clean[224];
 
 	(void)snprintf(text, size, "HTTP status %d", a->status);
 	if (source_sts_read(a, "ErrorResponse/Error/Code", &code)) {
-		source_print(text, size, code.data);
+		source_quote(s, code.data, text, size);
 		if (source_sts_read(a, "ErrorResponse/Error/Message",
 		    &message)) {
-			source_print(clean, sizeof(clean), message.data);
+			source_quote(s, message.data, clean, sizeof(clean));
 			(void)snprintf(text + strlen(text),
 			    size - strlen(text), ": %s", clean);
 		}
@@ -194,7 +196,7 @@ source_sts_refused(struct source *s, const char *who,
 	char text[320];
 
 	aws_errors_classify(a->status, a->body, a->body_length, &error);
-	source_sts_describe(a, text, sizeof(text));
+	source_sts_describe(s, a, text, sizeof(text));
 	/* Whoever vouches for a web identity may be away for a moment. */
 	if (error.class == AWS_CLASS_REFUSED &&
 	    strcmp(error.name, "IDPCommunicationError") != 0)

@@ -2,10 +2,9 @@
  * One HTTP exchange.
  *
  * libcurl repeats a request by itself when a kept-alive connection turns out
- * to be dead, and a server may have carried out the first. So the body comes
- * from a read function that cannot go back: such a transfer ends in an error,
- * and whether the body was ever taken says whether the request can have been
- * carried out.
+ * to be dead, and a server may have carried out the first. It asks before each
+ * request it sends: the second of a transfer is refused, and that the first
+ * was asked for says that it may have been carried out.
  */
 #include "aws/transfer.h"
 
@@ -22,28 +21,20 @@
 #define TRANSFER_REASON_MAX (RESPONSE_TEXT_MAX + CURL_ERROR_SIZE)
 #define TRANSFER_LIFE_MAX_S 3600L	/* follow the name from time to time */
 
-static size_t
-transfer_read(char *to, size_t size, size_t n, void *arg)
+static int
+transfer_permit(void *arg, char *there, char *here, int there_port,
+    int here_port)
 {
 	struct transfer *t = arg;
-	size_t length = t->body_length - t->body_sent;
 
-	t->body_taken = true;
-	if (length > size * n)
-		length = size * n;
-	if (length > 0)
-		memcpy(to, t->body + t->body_sent, length);
-	t->body_sent += length;
-	return length;
-}
-
-static int
-transfer_seek(void *arg, curl_off_t offset, int origin)
-{
-	(void)arg;
-	(void)offset;
-	(void)origin;
-	return CURL_SEEKFUNC_FAIL;
+	(void)there;
+	(void)here;
+	(void)there_port;
+	(void)here_port;
+	if (t->out)
+		return CURL_PREREQFUNC_ABORT;
+	t->out = true;
+	return CURL_PREREQFUNC_OK;
 }
 
 static size_t
@@ -93,14 +84,24 @@ transfer_set_callbacks(struct transfer *t)
 
 	(void)curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 	(void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->error);
-	(void)curl_easy_setopt(e, CURLOPT_READFUNCTION, transfer_read);
-	(void)curl_easy_setopt(e, CURLOPT_READDATA, t);
-	(void)curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, transfer_seek);
-	(void)curl_easy_setopt(e, CURLOPT_SEEKDATA, t);
+	(void)curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, transfer_permit);
+	(void)curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, transfer_write);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
 	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, transfer_header);
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
+}
+
+/* Taken apart once: libcurl does it for each request otherwise. */
+static int
+transfer_set_url(struct transfer *t, const char *url)
+{
+	if (t->url == NULL)
+		t->url = curl_url();
+	return t->url != NULL &&
+	    curl_url_set(t->url, CURLUPART_URL, url, 0) == CURLUE_OK &&
+	    curl_easy_setopt(t->easy, CURLOPT_CURLU, t->url) == CURLE_OK ?
+	    0 : DDBLOCK_E_NOMEM;
 }
 
 /* What depends on where requests go, if they went elsewhere before. */
@@ -111,7 +112,7 @@ transfer_set_route(struct transfer *t, const struct origin *o)
 		return 0;
 	t->route = 0;
 	if (easy_set_url(t->easy, o->endpoint.url, o->endpoint.tls,
-	    o->ca_file) < 0)
+	    o->ca_file) < 0 || transfer_set_url(t, o->endpoint.url) < 0)
 		return DDBLOCK_E_NOMEM;
 	t->route = o->route;
 	return 0;
@@ -163,6 +164,7 @@ transfer_free(struct transfer *t)
 		return;
 	if (t->easy != NULL)
 		curl_easy_cleanup(t->easy);
+	curl_url_cleanup(t->url);
 	origin_unref(t->origin);
 	buffer_done(&t->authorization_line);
 	buffer_done(&t->addresses);
@@ -239,9 +241,8 @@ transfer_begin(struct transfer *t, struct origin *origin,
 	t->origin = origin_ref(origin);
 	t->body = body;
 	t->body_length = body_length;
-	t->body_sent = 0;
-	t->body_taken = false;
-	t->response = (struct response){ .date_s = 0 };
+	t->out = false;
+	response_begin(&t->response);
 	t->error[0] = '\0';
 	(void)snprintf(t->target_line, sizeof(t->target_line),
 	    "X-Amz-Target: DynamoDB_20120810.%s", operation);
@@ -254,9 +255,11 @@ transfer_begin(struct transfer *t, struct origin *origin,
 		return r;
 
 	transfer_link_headers(t);
+	/* With the head, in one packet. */
 	if (curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) !=
 	    CURLE_OK || curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-	    (curl_off_t)body_length) != CURLE_OK)
+	    (curl_off_t)body_length) != CURLE_OK ||
+	    curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, body) != CURLE_OK)
 		return DDBLOCK_E_NOMEM;
 	return 0;
 }
@@ -271,7 +274,7 @@ transfer_reason(struct transfer *t, CURLcode result, char *text, size_t size)
 		return;
 	if (buffer_failed(&t->answer) < 0)
 		reason = "the answer is too large";
-	else if (result == CURLE_SEND_FAIL_REWIND ||
+	else if (result == CURLE_ABORTED_BY_CALLBACK ||
 	    result == CURLE_GOT_NOTHING)
 		reason = "the connection was closed without an answer";
 	else if (result == CURLE_PARTIAL_FILE)
@@ -321,7 +324,7 @@ transfer_result(struct transfer *t, CURLcode result, struct aws_answer *ret)
 		return;
 	}
 	ret->code = DDBLOCK_E_UNREACHABLE;
-	ret->maybe_applied = t->body_taken;
+	ret->maybe_applied = t->out;
 	(void)snprintf(t->text, sizeof(t->text), "%s: %s",
 	    t->origin->endpoint.authority, reason);
 	ret->text = t->text;

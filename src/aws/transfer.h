@@ -27,14 +27,14 @@ struct transfer {
 	struct origin *origin;		/* of the request; NULL: idle */
 	uint32_t route;			/* that @easy is set up for; or 0 */
 	CURL *easy;
+	CURLU *url;			/* NULL: before the first route */
 	struct aws_call *call;		/* NULL: idle */
 	struct transfer *next;		/* of the idle */
 
 	/* The request. */
 	const char *body;
 	size_t body_length;
-	size_t body_sent;
-	bool body_taken;	/* libcurl asked for it: it may be out */
+	bool out;		/* or may be */
 	char date_line[sizeof("X-Amz-Date: ") + SIGV4_DATE_SIZE];
 	char target_line[sizeof("X-Amz-Target: DynamoDB_20120810.") +
 	    TRANSFER_OPERATION_MAX];

@@ -41,6 +41,20 @@ status_credentials(struct buffer *b, const struct ddblock_row *row)
 	rows_field(b, row, "credentials_failure", "    ", "\n");
 }
 
+/* Renewals that were late. */
+static void
+status_hedges(struct buffer *b, const struct ddblock_row *row)
+{
+	size_t length;
+	const char *hedges = ddblock_row_find(row, "hedges", &length);
+
+	if (hedges == NULL || (length == 1 && *hedges == '0'))
+		return;
+	rows_field(b, row, "hedges", "    ", " late renewals sent twice");
+	rows_field(b, row, "hedges_won", ", ",
+	    " of them answered by the second\n");
+}
+
 /* How the endpoint of a namespace fares. */
 static void
 status_note(struct buffer *b, const struct ddblock_row *row)
@@ -54,6 +68,7 @@ status_note(struct buffer *b, const struct ddblock_row *row)
 	rows_field(b, row, "latency_p50", ", lately half within ", "");
 	rows_field(b, row, "latency_p99", " and 99 % within ", "");
 	(void)buffer_append_text(b, "\n");
+	status_hedges(b, row);
 	status_credentials(b, row);
 	if (ddblock_row_find(row, "failure", &length) == NULL)
 		return;

@@ -17,7 +17,8 @@ static const char *const rows_numbers[] = {
 	"limit", "holders", "until_boot_ms", "examined", "units",
 	"held", "waiting", "granted", "handed_over", "lost", "doubts",
 	"requests", "repetitions", "in_flight", "rows", "connections",
-	"succeeded", "failed", "warnings", "errors", NULL,
+	"succeeded", "failed", "hedges", "hedges_won", "warnings", "errors",
+	NULL,
 };
 static const char *const rows_durations[] = {
 	"remaining", "unchanged", "lease", "held", "waited", "renewed",

@@ -11,6 +11,7 @@
 #include "common/error.h"
 
 #define BUFFER_SIZE_MIN 128
+#define BUFFER_DIGITS_MAX 20	/* of 64 bits */
 
 void
 buffer_init(struct buffer *b, size_t length_max)
@@ -19,10 +20,28 @@ buffer_init(struct buffer *b, size_t length_max)
 }
 
 void
+buffer_init_secret(struct buffer *b, size_t length_max)
+{
+	*b = (struct buffer){ .length_max = length_max, .secret = true };
+}
+
+static void
+buffer_release(struct buffer *b)
+{
+	if (b->secret && b->data != NULL)
+		explicit_bzero(b->data, b->size);
+	free(b->data);
+	b->data = NULL;
+	b->size = 0;
+}
+
+void
 buffer_done(struct buffer *b)
 {
-	free(b->data);
-	buffer_init(b, b->length_max);
+	buffer_release(b);
+	*b = (struct buffer){
+		.length_max = b->length_max, .secret = b->secret,
+	};
 }
 
 void
@@ -50,6 +69,22 @@ buffer_fail(struct buffer *b, int code)
 	return b->error;
 }
 
+/* Other memory of @size bytes for what there is, which fits. */
+static char *
+buffer_move(struct buffer *b, size_t size)
+{
+	char *data;
+
+	if (!b->secret)
+		return realloc(b->data, size);
+	data = malloc(size);
+	if (data != NULL && b->data != NULL)
+		memcpy(data, b->data, b->length + 1);
+	if (data != NULL)
+		buffer_release(b);
+	return data;
+}
+
 int
 buffer_reserve(struct buffer *b, size_t length)
 {
@@ -65,7 +100,7 @@ buffer_reserve(struct buffer *b, size_t length)
 	while (size <= b->length + length)
 		size *= 2;
 
-	data = realloc(b->data, size);
+	data = buffer_move(b, size);
 	if (data == NULL)
 		return buffer_fail(b, DDBLOCK_E_NOMEM);
 	b->data = data;
@@ -94,15 +129,41 @@ buffer_append_text(struct buffer *b, const char *text)
 }
 
 int
+buffer_append_number(struct buffer *b, uint64_t number)
+{
+	char digits[BUFFER_DIGITS_MAX];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	return buffer_append(b, digits + at, sizeof(digits) - at);
+}
+
+/* Most of what is printed has room already, and is formatted once only. */
+int
 buffer_vprintf(struct buffer *b, const char *format, va_list arguments)
 {
 	va_list again;
+	size_t room;
 	int length;
 	int r;
 
+	r = buffer_reserve(b, 0);
+	if (r < 0)
+		return r;
+	room = b->size - b->length;
 	va_copy(again, arguments);
-	length = vsnprintf(NULL, 0, format, again);
+	length = vsnprintf(b->data + b->length, room, format, again);
 	va_end(again);
+	if (length >= 0 && (size_t)length < room &&
+	    (size_t)length <= b->length_max - b->length) {
+		b->length += (size_t)length;
+		return 0;
+	}
+
+	b->data[b->length] = '\0';
 	if (length < 0)
 		return buffer_fail(b, DDBLOCK_E_INTERNAL);
 	r = buffer_reserve(b, (size_t)length);
@@ -148,14 +209,12 @@ buffer_shrink(struct buffer *b)
 	char *data;
 
 	if (b->length == 0) {
-		free(b->data);
-		b->data = NULL;
-		b->size = 0;
+		buffer_release(b);
 		return;
 	}
 	if (b->size <= BUFFER_SIZE_MIN || b->length >= b->size / 4)
 		return;
-	data = realloc(b->data, b->length + 1);
+	data = buffer_move(b, b->length + 1);
 	if (data == NULL)
 		return; /* the larger block still serves */
 	b->data = data;

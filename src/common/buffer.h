@@ -6,7 +6,9 @@
 #define DDBLOCKD_COMMON_BUFFER_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buffer {
 	char *data;		/* always followed by a NUL once not NULL */
@@ -14,15 +16,21 @@ struct buffer {
 	size_t size;		/* allocated bytes */
 	size_t length_max;
 	int error;		/* of the first append that failed */
+	bool secret;
 };
 
 /* An empty buffer that never holds more than @length_max bytes. */
 void buffer_init(struct buffer *, size_t length_max);
 
+/* The same for secrets: what it had is overwritten whenever its memory is
+ * given back, be it because there is larger now. */
+void buffer_init_secret(struct buffer *, size_t length_max);
+
 /* Free the memory. The buffer is empty and usable again. */
 void buffer_done(struct buffer *);
 
-/* As buffer_done(), but overwrite the bytes first. For secrets. */
+/* As buffer_done(), but overwrite the bytes first. What was there before it
+ * grew is not found any more: see buffer_init_secret(). */
 void buffer_wipe(struct buffer *);
 
 /* Forget the content and the failure; keep the memory. */
@@ -35,6 +43,7 @@ void buffer_clear(struct buffer *);
  */
 int buffer_append(struct buffer *, const void *bytes, size_t length);
 int buffer_append_text(struct buffer *, const char *text);
+int buffer_append_number(struct buffer *, uint64_t);	/* in decimal */
 int buffer_printf(struct buffer *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int buffer_vprintf(struct buffer *, const char *format, va_list)

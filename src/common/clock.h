@@ -5,6 +5,7 @@
 #define DDBLOCKD_COMMON_CLOCK_H
 
 #include <stdint.h>
+#include <sys/time.h>
 
 /* CLOCK_BOOTTIME: goes on while the host sleeps, and nobody sets it. */
 uint64_t clock_boot_ms(void);
@@ -13,6 +14,9 @@ uint64_t clock_boot_us(void);
 /* CLOCK_REALTIME, for SigV4, display and the record formats whose times are
  * those of hosts' clocks: never for a lease of ours. */
 uint64_t clock_wall_ms(void);
+
+/* So long, as event loops want it. */
+struct timeval clock_interval(uint64_t ms);
 
 /*
  * Does the kernel call CLOCK_REALTIME synchronised? 1: it does; 0: it does

@@ -70,12 +70,6 @@ log_init(enum log_target target, int level)
 	    (target == LOG_TARGET_AUTO && log_stderr_is_journal());
 }
 
-bool
-log_is_journal(void)
-{
-	return log_state.journal;
-}
-
 static const char *
 log_level_name(int level)
 {

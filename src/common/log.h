@@ -7,7 +7,6 @@
 #ifndef DDBLOCKD_COMMON_LOG_H
 #define DDBLOCKD_COMMON_LOG_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <syslog.h>
 
@@ -29,7 +28,6 @@ struct log_field {
 
 /* Messages above @level (LOG_ERR to LOG_DEBUG of syslog(3)) are dropped. */
 void log_init(enum log_target target, int level);
-bool log_is_journal(void);
 
 /*
  * Write one message; errno survives. Control characters are shown as "?", so

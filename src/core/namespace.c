@@ -12,18 +12,17 @@
 void
 namespace_trouble(struct namespace *ns, const struct outcome *o)
 {
-	if (o->from_memory)
-		return;
-	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
-		ns->cause = 0;
-		ns->text[0] = '\0';
-		return;
-	}
+	bool good = o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT;
+	int code = good ? 0 : o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+
 	/* A record that is not ours to read is trouble of its key only. */
-	if (o->code == DDBLOCK_E_BAD_RECORD)
+	if (code == DDBLOCK_E_BAD_RECORD ||
+	    (o->from_memory && o->text[0] == '\0'))
 		return;
-	ns->cause = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
-	(void)snprintf(ns->text, sizeof(ns->text), "%s", o->text);
+	if (!o->from_memory)
+		ns->cause = code;
+	ns->text_code = code;
+	(void)snprintf(ns->text, sizeof(ns->text), "%s", good ? "" : o->text);
 }
 
 /* Would waiting longer help against this code? */

@@ -207,6 +207,9 @@ struct operation {
 	uint32_t namespace_index;
 	uint64_t deadline_ms;	/* boot time; the outcome comes by then */
 	uint64_t submitted_ms;	/* boot time */
+	uint64_t again_ms;	/* SESSION_OPEN, SESSION_BEAT: so long after an
+				 * attempt there is another, whatever becomes of
+				 * the first; 0: not */
 
 	struct key key;				/* of a lock */
 	struct holder me;			/* ACQUIRE, EXTEND, UPDATE */
@@ -303,6 +306,7 @@ struct outcome {
 
 	/*
 	 * TOGETHER that is DONE (then every part is) or CONFLICT: one per key.
+	 * Is none of them in the way, it can only be had one by one.
 	 */
 	const struct outcome_part *parts;
 

@@ -230,7 +230,7 @@ queue_expire(struct core *core, struct request *r)
 
 	if (busy == NULL && cause == 0)
 		cause = DDBLOCK_E_UNREACHABLE;
-	text = cause != 0 && cause == r->ns->cause ? r->ns->text : NULL;
+	text = cause != 0 && cause == r->ns->text_code ? r->ns->text : NULL;
 	if (cause == 0 && queue_finds_limit(r, busy, &limit)) {
 		if (try)
 			code = DDBLOCK_E_WRONG_LIMIT;

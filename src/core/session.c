@@ -31,6 +31,8 @@
 #include "core/timing.h"
 #include "ddblock.h"
 
+#define SESSION_SOON_MS 100
+
 uint64_t
 session_until_ms(const struct session *s)
 {
@@ -70,28 +72,37 @@ session_submit(struct core *core, struct session *s, enum operation_kind kind,
 		.session = s->id,
 		.beat = s->beat,
 		.lease_ms = s->ns->settings.lease_ms,
+		.again_ms = kind != OPERATION_SESSION_CLOSE ?
+		    s->ns->settings.heartbeat_ms / 2 : 0,
 	};
 	s->busy = true;
 	action_submit(core, &s->submit, s->ns, kind, deadline_ms,
 	    CORE_ABOUT_SESSION, s);
 }
 
+/* @tried: it was, to its deadline, so that what was in the way may be over. */
 static uint64_t
-session_open_delay_ms(struct core *core, uint32_t failures)
+session_open_delay_ms(struct core *core, const struct namespace *ns,
+    bool tried)
 {
-	uint32_t doublings = failures < 3 ? failures : 3;
+	uint32_t doublings = ns->open_failures < 3 ? ns->open_failures : 3;
 	uint64_t delay_ms = (uint64_t)RETRY_MS << doublings;
+	uint64_t soon_ms = ns->settings.heartbeat_ms / 4;
 
+	if (soon_ms < SESSION_SOON_MS)
+		soon_ms = SESSION_SOON_MS;
+	if (tried && soon_ms < delay_ms)
+		delay_ms = soon_ms;
 	return random_jitter(&core->random, delay_ms);
 }
 
 static void
-session_open_later(struct core *core, struct namespace *ns)
+session_open_later(struct core *core, struct namespace *ns, bool tried)
 {
 	if (core->stopping)
 		return;
 	ns->open_at_ms =
-	    core->now_ms + session_open_delay_ms(core, ns->open_failures);
+	    core->now_ms + session_open_delay_ms(core, ns, tried);
 	ns->open_failures++;
 	heap_set(&core->heap, &ns->timer, ns->open_at_ms);
 }
@@ -112,7 +123,7 @@ session_start(struct core *core, struct namespace *ns)
 	s = calloc(1, sizeof(*s));
 	if (s == NULL || heap_reserve(&core->heap) < 0) {
 		free(s);
-		session_open_later(core, ns);
+		session_open_later(core, ns, false);
 		return;
 	}
 	s->ns = ns;
@@ -319,13 +330,14 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 {
 	struct namespace *ns = s->ns;
 	struct request *r, *next;
+	bool tried = core->now_ms >= s->submit.operation.deadline_ms;
 
 	if (o->kind == OUTCOME_DONE && o->session.exists && !o->session.dead) {
 		session_became_valid(core, s, o);
 		return;
 	}
 	session_free(core, s);
-	session_open_later(core, ns);
+	session_open_later(core, ns, tried);
 	if (o->kind != OUTCOME_REFUSED || !namespace_code_is_definite(o->code))
 		return;
 	/* A definite answer: nobody should wait for what will not come. */

@@ -479,6 +479,8 @@ struct namespace {
 	struct turns turns;
 	struct looks looks;
 	int cause;			/* last trouble of the store, or 0 */
+	int text_code;			/* and what the text is about: also of
+					 * what the store was not asked for */
 	char text[OUTCOME_TEXT_MAX];
 	uint32_t n_held;		/* by clients */
 	uint32_t n_waiting;

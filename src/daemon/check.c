@@ -25,16 +25,6 @@ struct check {
 	uint64_t n_findings, n_warnings, n_errors;
 };
 
-static void
-check_on_outcome(void *arg, struct operation *operation,
-    const struct outcome *outcome)
-{
-	/* Nothing was submitted. */
-	(void)arg;
-	(void)operation;
-	(void)outcome;
-}
-
 /* What comes next may take some time. */
 static void
 check_print(struct buffer *lines)
@@ -87,7 +77,7 @@ check_namespace(struct check *k, const struct config_namespace *n)
 	(void)uname(&names);
 	printf("%s%s\n", k->n_findings > 0 ? "\n" : "", n->name);
 	r = stores_open(k->base, k->providers, n, names.nodename, true,
-	    check_on_outcome, NULL, &store, text, sizeof(text));
+	    stores_no_outcome, NULL, &store, text, sizeof(text));
 	if (r < 0) {
 		const char *advice = stores_advice(r);
 

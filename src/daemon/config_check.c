@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "common/text.h"
 #include "core/operation.h"
 #include "core/timing.h"
 #include "ddblock.h"
@@ -154,12 +155,6 @@ config_check_owner(struct config *c, const struct config_namespace *n)
 		    "most %d bytes", OWNER_LENGTH_MAX);
 }
 
-static bool
-config_equal(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Can no key of one be a key of the other in the same table? */
 static bool
 config_apart(const struct config_namespace *a,
@@ -186,14 +181,14 @@ config_check_shared(struct config *c, size_t i)
 		if (o->store != n->store)
 			continue;
 		if (n->store == CONFIG_STORE_SQLITE &&
-		    config_equal(o->file, n->file))
+		    text_equal(o->file, n->file))
 			config_complain(c, n->origin, "namespaces %s and %s "
 			    "have the same file %s; give each its own",
 			    o->name, n->name, n->file);
 		if (n->store == CONFIG_STORE_DYNAMODB && n->table != NULL &&
-		    config_equal(o->table, n->table) &&
-		    config_equal(o->region, n->region) &&
-		    config_equal(o->endpoint, n->endpoint) &&
+		    text_equal(o->table, n->table) &&
+		    text_equal(o->region, n->region) &&
+		    text_equal(o->endpoint, n->endpoint) &&
 		    !config_apart(o, n))
 			config_complain(c, n->origin, "namespaces %s and %s "
 			    "have the same table %s; give each its own",

@@ -15,8 +15,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <sysexits.h>
 #include <systemd/sd-daemon.h>
 
+#include "aws/scrub.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
@@ -40,6 +42,7 @@ struct daemon {
 	const struct config *config;
 	struct event_base *base;
 	struct engine *engine;
+	struct host_clock clock;
 	struct event *signals[DAEMON_SIGNALS];
 	struct event *limit;	/* of the wait for holders */
 	bool stopping;
@@ -79,10 +82,7 @@ daemon_on_stopped(void *arg)
 static void
 daemon_set_limit(struct daemon *d, uint64_t ms)
 {
-	const struct timeval t = {
-		.tv_sec = (time_t)(ms / 1000),
-		.tv_usec = (suseconds_t)(ms % 1000) * 1000,
-	};
+	const struct timeval t = clock_interval(ms);
 
 	if (evtimer_add(d->limit, &t) < 0)
 		(void)event_base_loopexit(d->base, NULL);
@@ -178,6 +178,7 @@ daemon_harden(void)
 	const struct rlimit none = { 0, 0 };
 	struct rlimit files;
 
+	scrub_libcrypto();
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -230,6 +231,7 @@ daemon_done(struct daemon *d)
 	sigset_t ours;
 
 	engine_free(d->engine);
+	host_clock_done(&d->clock);
 	/* A signal that comes now asks for what is being done: without our
 	 * handlers it would turn a clean end into a death. */
 	(void)sigemptyset(&ours);
@@ -255,14 +257,13 @@ daemon_start(struct daemon *d, const char *host)
 		.changed = daemon_on_changed,
 	};
 	char text[DAEMON_TEXT_MAX] = "";
-	int r = host_clock_check(d->config, clock_is_synchronised, text,
-	    sizeof(text));
+	int r;
 
-	if (r == 0) {
-		d->base = event_base_new();
-		r = d->base == NULL ? DDBLOCK_E_NOMEM :
-		    daemon_catch_signals(d);
-	}
+	d->base = event_base_new();
+	r = d->base == NULL ? DDBLOCK_E_NOMEM : daemon_catch_signals(d);
+	if (r == 0)
+		r = host_clock_start(&d->clock, d->base, d->config,
+		    clock_is_synchronised);
 	if (r == 0)
 		r = engine_new(d->base, d->config, host, &calls, d,
 		    &d->engine, text, sizeof(text));
@@ -299,5 +300,6 @@ daemon_run(struct config *config)
 	}
 	daemon_done(&d);
 	log_flush();
-	return error_exit_status(r);
+	/* What is bad here came from no client. */
+	return r == DDBLOCK_E_BAD_REQUEST ? EX_CONFIG : error_exit_status(r);
 }

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/text.h"
 
 #define PROVIDERS_REASON_MAX 512
 
@@ -137,23 +138,17 @@ providers_on_heard(void *arg, bool changed)
 /* ---- one for each ---- */
 
 static bool
-providers_same_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-static bool
 providers_same(const struct config_namespace *a,
     const struct config_namespace *b)
 {
-	return providers_same_text(a->profile, b->profile) &&
-	    providers_same_text(a->region, b->region) &&
-	    providers_same_text(a->endpoint, b->endpoint) &&
-	    providers_same_text(a->ca_file, b->ca_file) &&
+	return text_equal(a->profile, b->profile) &&
+	    text_equal(a->region, b->region) &&
+	    text_equal(a->endpoint, b->endpoint) &&
+	    text_equal(a->ca_file, b->ca_file) &&
 	    a->fips == b->fips && a->dual_stack == b->dual_stack &&
-	    providers_same_text(a->access_key_id, b->access_key_id) &&
-	    providers_same_text(a->secret_access_key, b->secret_access_key) &&
-	    providers_same_text(a->session_token, b->session_token);
+	    text_equal(a->access_key_id, b->access_key_id) &&
+	    text_equal(a->secret_access_key, b->secret_access_key) &&
+	    text_equal(a->session_token, b->session_token);
 }
 
 static const char *
@@ -174,19 +169,17 @@ providers_check_place(const struct config_namespace *n, char *text,
 	struct place place = {
 		.fips = n->fips != 0, .dual_stack = n->dual_stack != 0,
 	};
-	int r = 0;
 
-	if (n->endpoint != NULL)
-		r = endpoint_parse(n->endpoint, n->region != NULL ?
-		    n->region : PLACE_REGION_LOOPBACK,
-		    n->allow_plain_http != 0, &endpoint, text, size);
-	if (r < 0 || n->endpoint != NULL || n->region == NULL)
-		return r;
-	if (strlen(n->region) > PLACE_REGION_MAX) {
+	if (n->region != NULL && !place_is_region(n->region)) {
 		(void)snprintf(text, size, "\"%.40s\" is not the name of a "
 		    "region", n->region);
 		return DDBLOCK_E_BAD_REQUEST;
 	}
+	if (n->endpoint != NULL)
+		return endpoint_parse(n->endpoint, n->allow_plain_http != 0,
+		    &endpoint, text, size);
+	if (n->region == NULL)
+		return 0;
 	(void)snprintf(place.region, sizeof(place.region), "%s", n->region);
 	return place_url(&place, "dynamodb", NULL, url, sizeof(url), text,
 	    size);

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "daemon/config_format.h"
+#include "daemon/host_clock.h"
 #include "ddblock.h"
 #include "store/store_dynamodb.h"
 #include "store/store_sqlite.h"
@@ -104,7 +106,7 @@ stores_open_dynamodb(struct event_base *base, struct providers *providers,
     store_outcome_fn outcome, void *arg, struct store **ret, char *text,
     size_t size)
 {
-	char pid[24], boot_id[64];
+	char pid[24], boot_id[64], unsynchronised[HOST_CLOCK_TEXT_MAX];
 	struct config_renames renames;
 	struct store_dynamodb_config config = {
 		.namespace_name = n->name,
@@ -125,6 +127,10 @@ stores_open_dynamodb(struct event_base *base, struct providers *providers,
 	config.table.pid = pid;
 	config.table.boot_id = boot_id;
 	config.table.version = PACKAGE_VERSION;
+	if (host_clock_counts(n, 0, unsynchronised, sizeof(unsynchronised))) {
+		config.synchronised = clock_is_synchronised;
+		config.unsynchronised_text = unsynchronised;
+	}
 	return store_dynamodb_new(base, &config, outcome, arg, ret, text,
 	    size);
 }
@@ -140,4 +146,13 @@ stores_open(struct event_base *base, struct providers *providers,
 		    arg, ret, text, size);
 	return stores_open_sqlite(base, n, host, check, outcome, arg, ret,
 	    text, size);
+}
+
+void
+stores_no_outcome(void *arg, struct operation *operation,
+    const struct outcome *outcome)
+{
+	(void)arg;
+	(void)operation;
+	(void)outcome;
 }

@@ -19,6 +19,9 @@ int stores_open(struct event_base *, struct providers *,
     store_outcome_fn, void *outcome_arg, struct store **ret, char *ret_text,
     size_t text_size);
 
+/* Of a store that is only asked about itself: nothing is submitted. */
+void stores_no_outcome(void *arg, struct operation *, const struct outcome *);
+
 /* What to do about an error of a store, for people; NULL: nothing helps. */
 const char *stores_advice(int code);
 

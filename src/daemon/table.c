@@ -22,16 +22,6 @@ struct table {
 };
 
 static void
-table_on_outcome(void *arg, struct operation *operation,
-    const struct outcome *outcome)
-{
-	/* Nothing was submitted. */
-	(void)arg;
-	(void)operation;
-	(void)outcome;
-}
-
-static void
 table_on_answer(void *arg, int code, const char *text)
 {
 	struct table *t = arg;
@@ -62,7 +52,7 @@ table_ask(struct table *t, const struct config_namespace *n, bool init)
 	if (r < 0)
 		return r;
 	r = stores_open(t->base, providers, n, names.nodename, !init,
-	    table_on_outcome, NULL, &store, text, sizeof(text));
+	    stores_no_outcome, NULL, &store, text, sizeof(text));
 	if (r < 0) {
 		/* The text names the namespace. */
 		fprintf(stderr, "ddblockd: %s\n",

@@ -55,40 +55,67 @@ native_begin(struct native_writer *w)
 void
 native_member(struct native_writer *w, const char *name, const char *text)
 {
-	(void)buffer_printf(w->to, ",\"%s\":", name);
-	json_append_text(w->to, text);
+	(void)buffer_append_text(w->to, ",\"");
+	(void)buffer_append_text(w->to, name);
+	(void)buffer_append_text(w->to, "\":\"");
+	(void)buffer_append_text(w->to, text);
+	(void)buffer_append_text(w->to, "\"");
 }
 
-/* The length of the name at the '#' of @expression. */
-static size_t
-native_name_length(const char *expression)
-{
-	return strspn(expression + 1, "abcdefghijklmnopqrstuvwxyz_");
-}
+/* A name in an expression, after its '#'. */
+struct native_name {
+	const char *text;
+	size_t length;
+};
 
 static bool
-native_name_seen(const char *const *seen, size_t n_seen, const char *name,
-    size_t length)
+native_name_seen(const struct native_name *seen, size_t n_seen,
+    const struct native_name *name)
 {
 	for (size_t i = 0; i < n_seen; i++) {
-		if (native_name_length(seen[i]) == length &&
-		    memcmp(seen[i] + 1, name, length) == 0)
+		if (seen[i].length == name->length &&
+		    memcmp(seen[i].text, name->text, name->length) == 0)
 			return true;
 	}
 	return false;
 }
 
-static void
-native_write_name(struct native_writer *w, const char *name, size_t length)
+/* The next name at or after @at; NULL, or where it ends. */
+static const char *
+native_next_name(const char *at, struct native_name *ret)
 {
-	if (length == 3 && memcmp(name, "key", 3) == 0)
-		json_append_text(w->to, w->table->key_attribute);
-	else if (length == 4 && memcmp(name, "sort", 4) == 0)
-		json_append_text(w->to, w->table->sort_attribute);
-	else if (length == 3 && memcmp(name, "ttl", 3) == 0)
-		json_append_text(w->to, native_ttl(w->table));
-	else
-		json_append_string(w->to, name, length);
+	if (at != NULL)
+		at = strchr(at, '#');
+	if (at == NULL)
+		return NULL;
+	ret->text = ++at;
+	while ((*at >= 'a' && *at <= 'z') || *at == '_')
+		at++;
+	ret->length = (size_t)(at - ret->text);
+	return at;
+}
+
+static void
+native_write_name(struct native_writer *w, const struct native_name *name)
+{
+	const char *here = NULL;
+
+	if (name->length == 3 && memcmp(name->text, "key", 3) == 0)
+		here = w->table->key_attribute;
+	else if (name->length == 4 && memcmp(name->text, "sort", 4) == 0)
+		here = w->table->sort_attribute;
+	else if (name->length == 3 && memcmp(name->text, "ttl", 3) == 0)
+		here = native_ttl(w->table);
+	(void)buffer_append_text(w->to, "\"#");
+	(void)buffer_append(w->to, name->text, name->length);
+	(void)buffer_append_text(w->to, "\":");
+	if (here != NULL) {
+		json_append_text(w->to, here);
+	} else {
+		(void)buffer_append(w->to, "\"", 1);
+		(void)buffer_append(w->to, name->text, name->length);
+		(void)buffer_append(w->to, "\"", 1);
+	}
 }
 
 void
@@ -96,24 +123,22 @@ native_write_names(struct native_writer *w, const char *update,
     const char *condition)
 {
 	const char *expressions[] = { update, condition };
-	const char *seen[NATIVE_NAMES_MAX];
-	size_t n_seen = 0;
+	struct native_name seen[NATIVE_NAMES_MAX];
+	size_t n = 0;
 
 	(void)buffer_append_text(w->to, ",\"ExpressionAttributeNames\":{");
 	for (size_t i = 0; i < 2; i++) {
 		const char *at = expressions[i];
+		struct native_name name;
 
-		while (at != NULL && (at = strchr(at, '#')) != NULL) {
-			size_t n = native_name_length(at);
-
-			if (!native_name_seen(seen, n_seen, at + 1, n) &&
-			    n_seen < NATIVE_NAMES_MAX) {
-				(void)buffer_printf(w->to, "%s\"#%.*s\":",
-				    n_seen > 0 ? "," : "", (int)n, at + 1);
-				native_write_name(w, at + 1, n);
-				seen[n_seen++] = at;
-			}
-			at++;
+		while ((at = native_next_name(at, &name)) != NULL) {
+			if (n == NATIVE_NAMES_MAX ||
+			    native_name_seen(seen, n, &name))
+				continue;
+			if (n > 0)
+				(void)buffer_append(w->to, ",", 1);
+			native_write_name(w, &name);
+			seen[n++] = name;
 		}
 	}
 	(void)buffer_append_text(w->to, "}");
@@ -133,7 +158,9 @@ void
 native_value_number(struct native_writer *w, const char *name, uint64_t n)
 {
 	native_value(w, name);
-	(void)buffer_printf(w->to, "{\"N\":\"%" PRIu64 "\"}", n);
+	(void)buffer_append_text(w->to, "{\"N\":\"");
+	(void)buffer_append_number(w->to, n);
+	(void)buffer_append_text(w->to, "\"}");
 }
 
 void
@@ -165,7 +192,9 @@ native_value_holders(struct native_writer *w, const char *name,
 	(void)buffer_append_text(w->to, "{\"SS\":[");
 	for (size_t i = 0; i < n; i++) {
 		native_format_holder(&holders[i], text);
-		(void)buffer_printf(w->to, "%s\"%s\"", i > 0 ? "," : "", text);
+		(void)buffer_append_text(w->to, i > 0 ? ",\"" : "\"");
+		(void)buffer_append_text(w->to, text);
+		(void)buffer_append(w->to, "\"", 1);
 	}
 	(void)buffer_append_text(w->to, "]}");
 }

@@ -21,6 +21,7 @@ struct native_writer {
 
 /* What every request begins with. */
 void native_begin(struct native_writer *);
+/* A text of our own: nothing in it needs to be escaped. */
 void native_member(struct native_writer *, const char *name,
     const char *text);
 

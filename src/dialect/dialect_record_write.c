@@ -119,7 +119,9 @@ write_values(struct record_writer *w, const char *one, const char *other)
 void
 record_append_number(struct record_writer *w, uint64_t n)
 {
-	(void)buffer_printf(w->to, "{\"N\":\"%" PRIu64 "\"}", n);
+	(void)buffer_append_text(w->to, "{\"N\":\"");
+	(void)buffer_append_number(w->to, n);
+	(void)buffer_append_text(w->to, "\"}");
 }
 
 void
@@ -151,7 +153,9 @@ write_begin(struct record_writer *w)
 static void
 write_member(struct record_writer *w, const char *name, const char *text)
 {
-	(void)buffer_printf(w->to, ",\"%s\":", name);
+	(void)buffer_append_text(w->to, ",\"");
+	(void)buffer_append_text(w->to, name);
+	(void)buffer_append_text(w->to, "\":");
 	json_append_text(w->to, text);
 }
 

@@ -318,6 +318,8 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 		    exchange_broken_by_us(o, l);
 		break;
 	case OPERATION_SESSION_OPEN:
+		/* A copy of one may have, although that one was told no. */
+		first = first != NULL ? &e->attempts[0] : NULL;
 		shown = s->exists && !s->dead;
 		break;
 	case OPERATION_SESSION_KILL:
@@ -482,6 +484,23 @@ exchange_ok_parts(struct exchange *e, uint32_t attempt, struct outcome *ret)
 	return exchange_judge_parts(e, attempt, ret);
 }
 
+/* There are no transactions at this endpoint: one by one they may be had. */
+static enum exchange_verdict
+exchange_spare_parts(struct exchange *e, uint32_t attempt, struct outcome *ret)
+{
+	struct outcome_part *parts = dialect_view_alloc(&e->view,
+	    e->operation->n_keys, sizeof(*parts));
+
+	if (parts == NULL)
+		return exchange_refuse(e, DDBLOCK_E_NOMEM, "", ret);
+	for (size_t i = 0; i < e->operation->n_keys; i++)
+		parts[i] = (struct outcome_part){ .kind = OUTCOME_REFUSED };
+	(void)exchange_final(e, OUTCOME_CONFLICT, 0, "",
+	    e->attempts[attempt].sent_ms, ret);
+	ret->parts = parts;
+	return EXCHANGE_FINAL;
+}
+
 static enum exchange_verdict
 exchange_ok(struct exchange *e, uint32_t attempt,
     const struct exchange_answer *answer, struct outcome *ret)
@@ -558,11 +577,16 @@ exchange_answer(struct exchange *e, uint32_t attempt,
 		return EXCHANGE_LATER;
 	case EXCHANGE_INVALID:
 	case EXCHANGE_REFUSED:
+	case EXCHANGE_UNHEARD_OF:
 		break;
 	}
 	if (look && e->invalid != 0)
 		return exchange_refuse(e, e->invalid, e->text, ret);
 	exchange_trouble(e, answer->code, answer->text);
+	if (answer->class == EXCHANGE_UNHEARD_OF && !look &&
+	    e->operation->kind == OPERATION_TOGETHER &&
+	    exchange_unanswered(e) == NULL)
+		return exchange_spare_parts(e, attempt, ret);
 	/* An attribute of the wrong type makes a write invalid: let the
 	 * record itself say which. */
 	if (answer->class == EXCHANGE_INVALID && !look &&

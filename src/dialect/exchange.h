@@ -12,7 +12,8 @@
  *             same request under one token, so it happens once. What was
  *             acknowledged is never sent again: a token that is old would
  *             answer success for what was given back. It is DONE when a read
- *             shows every grant, which also tells the tokens.
+ *             shows every grant, which also tells the tokens. An endpoint
+ *             without transactions stands in the way, and none of the keys.
  *   RELEASE   the first of the elements is not there after an unanswered
  *             attempt: DONE.
  *   EXTEND    we alone hold it and the token is at least seen + n, after an
@@ -60,11 +61,12 @@ enum exchange_class {
 	EXCHANGE_LOST,		/* it may have happened */
 	EXCHANGE_INVALID,	/* it did not happen: not a valid request */
 	EXCHANGE_REFUSED,	/* it did not happen, and will not */
+	EXCHANGE_UNHEARD_OF,	/* nor will any of its kind at this endpoint */
 };
 
 struct exchange_answer {
 	enum exchange_class class;
-	int code;		/* AGAIN to REFUSED: DDBLOCK_E_* */
+	int code;		/* AGAIN and below: DDBLOCK_E_* */
 	const char *text;	/* of them; NULL: none */
 	const char *body;
 	size_t body_length;

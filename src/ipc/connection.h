@@ -315,6 +315,10 @@ int verbs_room(struct connection *);
 /* A request to be answered later; refused for want of memory. */
 int verbs_pending(struct connection *, enum pending_kind,
     const struct codec_line *, struct pending **ret);
+/* One whose answer has rows, if there is room for it, too; listing_new(). */
+int verbs_pending_rows(struct connection *, enum pending_kind,
+    const struct codec_line *, const struct codec_text *key,
+    const struct codec_text *sort, struct pending **ret);
 /* limit=, of those who share. */
 int verbs_limit(struct connection *, const struct codec_text *,
     struct core_request *);

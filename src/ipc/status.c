@@ -18,6 +18,8 @@ status_health(struct buffer *b, const struct store_health *h)
 		codec_duration(b, "latency_p50", h->latency_p50_ms);
 		codec_duration(b, "latency_p99", h->latency_p99_ms);
 	}
+	codec_number(b, "hedges", h->hedges);
+	codec_number(b, "hedges_won", h->hedges_won);
 	if (h->failed > 0) {
 		codec_duration(b, "failed_ago", h->failed_ago_ms);
 		codec_text_value(b, "failure", h->failure);

@@ -121,21 +121,10 @@ verbs_check(struct connection *c, const struct codec_line *l)
 	    !peer_is_admin(&c->peer, c->fd, s->admin_group))
 		return check_deny(c);
 	r = verbs_namespaces(c, l, &namespaces);
-	if (r == 0 && c->n_listings >= CONNECTION_LISTINGS_MAX)
-		r = verbs_reason(c, DDBLOCK_E_LIMIT, "%u listings of this "
-		    "connection have no reply yet", c->n_listings);
 	if (r == 0)
-		r = verbs_room(c);
-	if (r == 0)
-		r = verbs_pending(c, PENDING_CHECK, l, &p);
+		r = verbs_pending_rows(c, PENDING_CHECK, l, NULL, NULL, &p);
 	if (r < 0)
 		return r;
-	p->listing = listing_new(NULL, NULL);
-	if (p->listing == NULL) {
-		pending_free(c, p);
-		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
-	}
-	c->n_listings++;
 	p->listing->namespaces = namespaces;
 	return check_next(c, p);
 }

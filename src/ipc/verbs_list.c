@@ -86,21 +86,10 @@ verbs_listing(struct connection *c, enum pending_kind kind,
 		r = verbs_key(c, key, 0, key_name, &checked);
 	if (r == 0 && sort != NULL)
 		r = verbs_key(c, sort, 1, "sort value", &checked);
-	if (r == 0 && c->n_listings >= CONNECTION_LISTINGS_MAX)
-		r = verbs_reason(c, DDBLOCK_E_LIMIT, "%u listings of this "
-		    "connection have no reply yet", c->n_listings);
 	if (r == 0)
-		r = verbs_room(c);
-	if (r == 0)
-		r = verbs_pending(c, kind, l, &p);
+		r = verbs_pending_rows(c, kind, l, key, sort, &p);
 	if (r < 0)
 		return r;
-	p->listing = listing_new(key, sort);
-	if (p->listing == NULL) {
-		pending_free(c, p);
-		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
-	}
-	c->n_listings++;
 	p->listing->namespaces = namespaces;
 	*ret = p;
 	return 0;

@@ -104,6 +104,33 @@ verbs_pending(struct connection *c, enum pending_kind kind,
 }
 
 int
+verbs_pending_rows(struct connection *c, enum pending_kind kind,
+    const struct codec_line *l, const struct codec_text *key,
+    const struct codec_text *sort, struct pending **ret)
+{
+	struct pending *p = NULL;
+	int r;
+
+	/* Nobody loses what he holds for what he lists. */
+	if (kind != PENDING_RESUME && c->n_listings >= CONNECTION_LISTINGS_MAX)
+		return verbs_reason(c, DDBLOCK_E_LIMIT, "%u listings of this "
+		    "connection have no reply yet", c->n_listings);
+	r = verbs_room(c);
+	if (r == 0)
+		r = verbs_pending(c, kind, l, &p);
+	if (r < 0)
+		return r;
+	p->listing = listing_new(key, sort);
+	if (p->listing == NULL) {
+		pending_free(c, p);
+		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
+	}
+	c->n_listings++;
+	*ret = p;
+	return 0;
+}
+
+int
 verbs_step(struct connection *c, struct pending *p, struct core_event *event)
 {
 	int r;

@@ -9,33 +9,13 @@
 #include "ipc/answer.h"
 #include "ipc/connection.h"
 
-/* The rows need memory only now, not when it is done. */
-static int
-resume_ask(struct connection *c, const struct codec_line *l,
-    struct core_event *event)
-{
-	struct pending *p = NULL;
-	int r = verbs_room(c);
-
-	if (r == 0)
-		r = verbs_pending(c, PENDING_RESUME, l, &p);
-	if (r < 0)
-		return r;
-	p->listing = listing_new(NULL, NULL);
-	if (p->listing == NULL) {
-		pending_free(c, p);
-		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
-	}
-	c->n_listings++;
-	return verbs_step(c, p, event);
-}
-
 int
 verbs_resume(struct connection *c, const struct codec_line *l)
 {
 	const struct codec_text *secret = codec_find(l, "secret");
 	struct core_event event = { .type = CORE_REQUEST };
 	struct core_request *q = &event.request;
+	struct pending *p = NULL;
 	int r;
 
 	c->secretive = true;
@@ -45,7 +25,10 @@ verbs_resume(struct connection *c, const struct codec_line *l)
 		    IDENT_TEXT_LENGTH);
 	q->verb = CORE_RESUME;
 	q->user = c->peer.uid;
-	r = resume_ask(c, l, &event);
+	/* The rows need memory only now, not when it is done. */
+	r = verbs_pending_rows(c, PENDING_RESUME, l, NULL, NULL, &p);
+	if (r == 0)
+		r = verbs_step(c, p, &event);
 	explicit_bzero(&q->secret, sizeof(q->secret));
 	return r;
 }

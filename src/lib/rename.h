@@ -9,10 +9,12 @@
 #define DDBLOCKD_LIB_RENAME_H
 
 #define buffer_init ddblock_private_buffer_init
+#define buffer_init_secret ddblock_private_buffer_init_secret
 #define buffer_done ddblock_private_buffer_done
 #define buffer_wipe ddblock_private_buffer_wipe
 #define buffer_clear ddblock_private_buffer_clear
 #define buffer_append ddblock_private_buffer_append
+#define buffer_append_number ddblock_private_buffer_append_number
 #define buffer_append_text ddblock_private_buffer_append_text
 #define buffer_printf ddblock_private_buffer_printf
 #define buffer_vprintf ddblock_private_buffer_vprintf
@@ -22,6 +24,7 @@
 #define buffer_shrink ddblock_private_buffer_shrink
 #define clock_boot_ms ddblock_private_clock_boot_ms
 #define clock_boot_us ddblock_private_clock_boot_us
+#define clock_interval ddblock_private_clock_interval
 #define clock_wall_ms ddblock_private_clock_wall_ms
 #define clock_is_synchronised ddblock_private_clock_is_synchronised
 #define error_word ddblock_private_error_word

@@ -58,6 +58,12 @@ course_init(struct course *c, struct course_shared *shared,
 	c->shared = shared;
 	c->attempts_out = 0;
 	c->cost = 0;
+	c->hedge = 0;
+	c->rounds = 0;
+	c->sent_ms = 0;
+	c->again_ms = operation->again_ms;
+	if (c->again_ms > 0 && c->again_ms < COURSE_ATTEMPT_MIN_MS)
+		c->again_ms = COURSE_ATTEMPT_MIN_MS;
 	c->lease = course_is_for_lease(operation->kind);
 	c->renewal = course_is_renewal(dialect, operation->kind);
 	c->held_back = false;
@@ -103,7 +109,7 @@ course_attempt_ms(const struct course *c, uint64_t left_ms)
 		ms = COURSE_ATTEMPT_MS;
 	if (ms < COURSE_ATTEMPT_MIN_MS)
 		ms = COURSE_ATTEMPT_MIN_MS;
-	for (uint32_t i = 0; i < c->exchange.n_lost && ms < left_ms; i++)
+	for (uint32_t i = 0; i < c->rounds && ms < left_ms; i++)
 		ms *= 2;
 	return ms < left_ms ? ms : left_ms;
 }
@@ -126,42 +132,78 @@ course_hold_back(struct course *c, uint64_t now_ms, struct course_step *ret)
 	return true;
 }
 
+/* False: there can be no other attempt. */
+static bool
+course_begin(struct course *c, uint64_t now_ms, struct course_step *ret)
+{
+	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
+
+	if (now_ms >= deadline_ms || exchange_next(&c->exchange, now_ms,
+	    &ret->request, &ret->attempt) < 0)
+		return false;
+	c->attempts_out++;
+	c->sent_ms = now_ms;
+	ret->next = COURSE_SEND;
+	ret->time_ms = course_attempt_ms(c, deadline_ms - now_ms);
+	return true;
+}
+
+/* How long until there must be another attempt; 0: there need not be. Never
+ * twice in one millisecond: it is the number of a beat. */
+static uint64_t
+course_due_ms(const struct course *c, uint64_t now_ms)
+{
+	uint64_t due_ms = c->sent_ms + c->again_ms;
+
+	if (c->again_ms == 0)
+		return 0;
+	return due_ms > now_ms ? due_ms - now_ms : 1;
+}
+
 void
 course_send(struct course *c, uint64_t now_ms, struct course_step *ret)
 {
-	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
 	uint64_t late_ms;
 
 	if (course_hold_back(c, now_ms, ret))
 		return;
 	*ret = (struct course_step){ .next = COURSE_SEND };
-	if (now_ms >= deadline_ms || exchange_next(&c->exchange, now_ms,
-	    &ret->request, &ret->attempt) < 0) {
+	if (!course_begin(c, now_ms, ret)) {
 		course_give_up(c, ret);
 		return;
 	}
-	c->attempts_out++;
-	ret->time_ms = course_attempt_ms(c, deadline_ms - now_ms);
-	late_ms = hedge_delay_ms(&c->shared->health, now_ms);
-	if (c->renewal && c->attempts_out == 1 && late_ms < ret->time_ms)
-		ret->hedge_ms = late_ms;
+	if (c->attempts_out > 1)
+		return;
+	ret->hedge_ms = course_due_ms(c, now_ms);
+	if (c->renewal) {
+		late_ms = hedge_delay_ms(&c->shared->health, now_ms);
+		if (ret->hedge_ms == 0 || late_ms < ret->hedge_ms)
+			ret->hedge_ms = late_ms;
+	}
+	if (ret->hedge_ms >= ret->time_ms)
+		ret->hedge_ms = 0;
 }
 
 void
 course_hedge(struct course *c, uint64_t now_ms, struct course_step *ret)
 {
-	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
+	bool due = c->again_ms > 0 && now_ms >= c->sent_ms + c->again_ms;
 
 	*ret = (struct course_step){ .next = COURSE_AWAIT };
 	assert(c->attempts_out == 1);
-	if (now_ms >= deadline_ms || !hedge_take(&c->shared->hedge) ||
-	    exchange_next(&c->exchange, now_ms, &ret->request,
-	    &ret->attempt) < 0)
+	if (!due && !hedge_take(&c->shared->hedge)) {
+		ret->hedge_ms = course_due_ms(c, now_ms);
 		return;
-	c->attempts_out++;
+	}
+	if (!course_begin(c, now_ms, ret))
+		return;
+	/* The next but one needs its place. */
+	if (c->again_ms > 0 && ret->time_ms > c->again_ms)
+		ret->time_ms = c->again_ms;
+	if (!c->renewal)
+		return;
+	c->hedge = ret->attempt;
 	c->shared->hedges++;
-	ret->next = COURSE_SEND;
-	ret->time_ms = course_attempt_ms(c, deadline_ms - now_ms);
 }
 
 /* May it be repeated, as far as all others are concerned? */
@@ -187,7 +229,9 @@ course_later(struct course *c, const struct aws_answer *answer,
 	enum retry_leave leave;
 	uint64_t wait_ms;
 
-	*ret = (struct course_step){ .next = COURSE_AWAIT };
+	*ret = (struct course_step){
+		.next = COURSE_AWAIT, .hedge_ms = course_due_ms(c, now_ms),
+	};
 	if (c->attempts_out > 0)
 		return;
 	/* What succeeded, or failed, and must be sent again all the same. */
@@ -203,7 +247,9 @@ course_later(struct course *c, const struct aws_answer *answer,
 		wait_ms = retry_longest(&c->retry, now_ms, deadline_ms);
 	wait_ms = retry_heed(&c->retry, wait_ms, answer->retry_after_ms,
 	    now_ms, deadline_ms);
-	/* Never twice in one millisecond: it is the number of a beat. */
+	if (c->again_ms > 0 && wait_ms > course_due_ms(c, now_ms))
+		wait_ms = course_due_ms(c, now_ms);
+	/* Never twice in one millisecond, as above. */
 	*ret = (struct course_step){
 		.next = COURSE_WAIT, .time_ms = wait_ms > 0 ? wait_ms : 1,
 	};
@@ -221,6 +267,16 @@ course_learn(struct course *c, const struct aws_answer *answer,
 		return;
 	retry_budget_succeeded(&c->shared->budget, c->cost);
 	c->cost = 0;
+}
+
+static enum exchange_class
+course_refusal(const struct aws_error *e)
+{
+	if (strcmp(e->name, "ValidationException") == 0)
+		return EXCHANGE_INVALID;
+	if (strcmp(e->name, "UnknownOperationException") == 0)
+		return EXCHANGE_UNHEARD_OF;
+	return EXCHANGE_REFUSED;
 }
 
 /* What the raw answer means for the exchange. */
@@ -248,8 +304,7 @@ course_translate(const struct aws_answer *answer, const struct aws_error *e)
 		    EXCHANGE_AGAIN : EXCHANGE_LOST;
 		break;
 	case AWS_CLASS_REFUSED:
-		a.class = strcmp(e->name, "ValidationException") == 0 ?
-		    EXCHANGE_INVALID : EXCHANGE_REFUSED;
+		a.class = course_refusal(e);
 		break;
 	}
 	return a;
@@ -281,13 +336,16 @@ course_answer(struct course *c, uint32_t attempt,
 	if (course_hopes(c, ret_error)) {
 		a.class = EXCHANGE_AGAIN;
 		class = AWS_CLASS_THROTTLED;
-	} else if (c->attempts_out > 0 && (a.class == EXCHANGE_REFUSED ||
-	    a.class == EXCHANGE_INVALID)) {
+	} else if (c->attempts_out > 0 && a.class >= EXCHANGE_INVALID) {
 		/* It did not happen; the other attempt may have. */
 		a.class = EXCHANGE_AGAIN;
 	}
+	if (a.class == EXCHANGE_LOST && c->attempts_out == 0)
+		c->rounds++;
 	switch (exchange_answer(&c->exchange, attempt, &a, &end.outcome)) {
 	case EXCHANGE_FINAL:
+		if (c->hedge != 0 && attempt == c->hedge)
+			c->shared->hedges_won++;
 		*ret = end;
 		break;
 	case EXCHANGE_NOW:

@@ -11,6 +11,11 @@
  * beside the first (hedge.h); whose answer comes first decides, if it decides
  * anything, and the lease counts from the send of the attempt that it shows.
  *
+ * Silence does not say when it is over. So a session's renewal is sent again
+ * half a heartbeat after its last attempt at the latest (operation.again_ms):
+ * beside one that is still given its time, whatever the budgets say, and
+ * without a longer wait. It is no more than the host sends on any day.
+ *
  * All courses to one endpoint share a budget of repetitions, and a rate while
  * the endpoint throttles. What leases depend on is never refused by either.
  */
@@ -38,6 +43,7 @@ struct course_shared {
 	struct rate_limit rate;
 	struct hedge hedge;
 	uint64_t hedges;		/* so far */
+	uint64_t hedges_won;		/* that brought the outcome */
 };
 
 struct course {
@@ -47,6 +53,10 @@ struct course {
 	uint32_t rejected;	/* attempts whose credentials did not count */
 	uint32_t attempts_out;		/* without an answer yet */
 	uint32_t cost;			/* of the last repetition */
+	uint32_t rounds;		/* that ended without an answer */
+	uint64_t again_ms;		/* as the operation's; 0: not */
+	uint64_t sent_ms;		/* the last attempt */
+	uint32_t hedge;			/* attempt, the last; 0: none */
 	bool lease;			/* leases depend on it */
 	bool renewal;			/* it may be sent twice */
 	bool held_back;			/* it waited for the rate */
@@ -66,8 +76,8 @@ struct course_step {
 	const struct dialect_request *request;	/* valid until the next step */
 	uint32_t attempt;	/* of SEND: its number */
 	uint64_t time_ms;
-	uint64_t hedge_ms;	/* of SEND: if there is no answer by then,
-				 * course_hedge(); 0: never */
+	uint64_t hedge_ms;	/* of SEND, AWAIT: if there is no answer by
+				 * then, course_hedge(); 0: never */
 	struct outcome outcome;
 };
 
@@ -90,7 +100,7 @@ void course_set_wall(struct course *, uint64_t wall_ms);
 void course_send(struct course *, uint64_t now_ms, struct course_step *ret);
 
 /* The answer to the only attempt under way is late: COURSE_SEND, or
- * COURSE_AWAIT if there is to be no other. */
+ * COURSE_AWAIT if there is to be no other, or not yet. */
 void course_hedge(struct course *, uint64_t now_ms, struct course_step *ret);
 
 /*

@@ -119,12 +119,15 @@ dynamodb_check_on_probe(void *arg, const struct probe_report *r)
 
 /* Why there is no endpoint; empty: only because there are no credentials. */
 static void
-dynamodb_check_nowhere(const struct identity_view *v, char *text, size_t size)
+dynamodb_check_nowhere(const struct dynamodb_identity *i,
+    const struct identity_view *v, char *text, size_t size)
 {
 	char url[PLACE_URL_MAX];
 
 	text[0] = '\0';
-	if (v->place == NULL || v->place->region[0] == '\0') {
+	if (i->code != 0) {
+		(void)snprintf(text, size, "%s", i->text);
+	} else if (v->place == NULL || v->place->region[0] == '\0') {
 		if (v->code == DDBLOCK_E_BAD_REQUEST)
 			(void)snprintf(text, size, "%s", v->text);
 	} else if (place_url(v->place, "dynamodb", v->credentials == NULL ?
@@ -138,6 +141,7 @@ static void
 dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 {
 	struct dynamodb_check *k = arg;
+	const struct dynamodb_identity *identity = &k->jobs->identity;
 	const struct probe_config probe = {
 		.url = k->config.place.endpoint,
 		.ca_file = k->config.ca_file,
@@ -147,12 +151,14 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	uint64_t wall_ms = aws_client_wall_ms(k->jobs->client);
 	char trouble[IDENTITY_TEXT_MAX] = "";
 	struct findings_place place = k->config.place;
+	int r;
 
 	(void)fd;
 	(void)what;
-	dynamodb_identity_look(&k->jobs->identity, &v);
-	if (k->config.place.endpoint == NULL)
-		dynamodb_check_nowhere(&v, trouble, sizeof(trouble));
+	dynamodb_identity_look(identity, &v);
+	if (k->config.place.endpoint == NULL || identity->code != 0)
+		dynamodb_check_nowhere(identity, &v, trouble,
+		    sizeof(trouble));
 	if (place.region == NULL && v.place != NULL &&
 	    v.place->region[0] != '\0')
 		place.region = v.place->region;
@@ -165,10 +171,19 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	    wall_ms != 0 ? wall_ms : clock_wall_ms(), &k->finding);
 	(void)dynamodb_check_tell(k);
 	k->signs = v.credentials != NULL;
-	if (k->config.place.endpoint == NULL ||
-	    probe_start(k->jobs->base, &probe, dynamodb_check_on_probe, k,
-	    &k->probe) < 0)
+	if (k->config.place.endpoint == NULL) {
 		dynamodb_check_end(k);
+		return;
+	}
+	r = probe_start(k->jobs->base, &probe, dynamodb_check_on_probe, k,
+	    &k->probe);
+	if (r == 0)
+		return;
+	finding_set(&k->finding, "dns", FINDING_ERROR, "%.*s: %s",
+	    PLACE_URL_MAX, probe.url, r == DDBLOCK_E_BAD_REQUEST ?
+	    "that is no URL such as https://HOST[:PORT]" : error_text(r));
+	(void)dynamodb_check_tell(k);
+	dynamodb_check_end(k);
 }
 
 /* ---- answers ---- */

@@ -201,13 +201,18 @@ findings_tls(const struct probe_report *r, uint64_t wall_ms,
 
 /* ---- the first answer --------------------------------------------------- */
 
-static const char *
-findings_clock_advice(const struct findings_clock *c)
+static void
+findings_clock_advise(const struct findings_clock *c, bool refused,
+    struct finding *f)
 {
-	return c->synchronised > 0 ? "something sets it wrong: see what "
-	    "chronyd or systemd-timesyncd uses" :
-	    "start chronyd or systemd-timesyncd (on EC2 with the server "
-	    "169.254.169.123)";
+	if (c->synchronised > 0)
+		finding_advise(f, "something sets it wrong: see what chronyd "
+		    "or systemd-timesyncd uses");
+	else
+		finding_advise(f, "start chronyd or systemd-timesyncd (on EC2 "
+		    "with the server 169.254.169.123)%s", refused ?
+		    "; or, if you know that the clock is right, set "
+		    "trust_clock = yes" : "");
 }
 
 void
@@ -218,19 +223,21 @@ findings_clock(const struct findings_clock *c, const struct findings_place *p,
 	const char *kernel = c->synchronised > 0 ? "synchronised, says the "
 	    "kernel" : c->synchronised == 0 ? "not synchronised, says the "
 	    "kernel" : "the kernel does not say whether it is synchronised";
+	bool refused = p->clock_counts && c->synchronised <= 0;
+	const char *so = refused ? ": no lock is granted" : "";
 	char off[32];
 
 	findings_duration(off_ms, off, sizeof(off));
 	if (!c->known)
 		finding_set(f, "clock", FINDING_WARNING, "the endpoint has "
-		    "not told the time; this host's is %s", kernel);
+		    "not told the time; this host's is %s%s", kernel, so);
 	else if (off_ms < FINDINGS_CLOCK_MS)
 		finding_set(f, "clock", c->synchronised > 0 ? FINDING_OK :
-		    FINDING_WARNING, "as the endpoint's; %s", kernel);
+		    FINDING_WARNING, "as the endpoint's; %s%s", kernel, so);
 	else
 		finding_set(f, "clock", FINDING_WARNING, "this host's is %s "
-		    "%s the endpoint's; %s", off, c->difference_ms > 0 ?
-		    "ahead of" : "behind", kernel);
+		    "%s the endpoint's; %s%s", off, c->difference_ms > 0 ?
+		    "ahead of" : "behind", kernel, so);
 	if (f->state == FINDING_OK)
 		return;
 	/* Leases of our own run by no wall clock, and signatures use the
@@ -238,9 +245,9 @@ findings_clock(const struct findings_clock *c, const struct findings_place *p,
 	if (c->known && p->dialect->host_clock && off_ms > p->table->skew_ms &&
 	    off_ms >= FINDINGS_CLOCK_MS)
 		f->state = FINDING_ERROR;
-	else if (off_ms >= FINDINGS_CLOCK_FAR_MS)
+	else if (refused || off_ms >= FINDINGS_CLOCK_FAR_MS)
 		f->state = FINDING_ERROR;
-	finding_advise(f, "%s", findings_clock_advice(c));
+	findings_clock_advise(c, refused, f);
 }
 
 void

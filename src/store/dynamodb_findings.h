@@ -28,6 +28,7 @@ struct findings_place {
 	const char *region;	/* the same */
 	const struct dialect *dialect;
 	const struct dialect_table *table;
+	bool clock_counts;	/* no lock unless it is synchronised */
 };
 
 /* Of the host, as the endpoint and the kernel see it. */

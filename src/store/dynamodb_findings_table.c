@@ -225,6 +225,11 @@ findings_permission(const struct findings_place *p,
 		    requests_name(request));
 	} else if (e->code == DDBLOCK_E_ACCESS_DENIED) {
 		findings_denied(p, request, e, f);
+	} else if (request == REQUEST_TRANSACT &&
+	    strcmp(e->name, "UnknownOperationException") == 0) {
+		finding_set(f, "permission", FINDING_OK, "no transactions at "
+		    "this endpoint: several keys at once (-k) are taken one "
+		    "after the other");
 	} else if (e->class == AWS_CLASS_THROTTLED) {
 		finding_set(f, "permission", FINDING_WARNING,
 		    "%s was throttled: %s", requests_name(request), e->text);

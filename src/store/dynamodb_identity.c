@@ -9,11 +9,9 @@
 #include "common/error.h"
 #include "store/store_dynamodb.h"
 
-#define IDENTITY_REASON_MAX 512
-
 static int
 dynamodb_identity_use(struct dynamodb_identity *i,
-    const struct identity_view *v, char *text, size_t text_size)
+    const struct identity_view *v)
 {
 	char url[PLACE_URL_MAX];
 	const struct place *p = v->place;
@@ -24,12 +22,15 @@ dynamodb_identity_use(struct dynamodb_identity *i,
 		.ca_file = p->ca_file[0] != '\0' ? p->ca_file : NULL,
 	};
 	int r = place_url(p, "dynamodb", v->credentials->account_id, url,
-	    sizeof(url), text, text_size);
+	    sizeof(url), i->text, sizeof(i->text));
 
 	if (r == 0)
-		r = aws_client_use(i->client, &origin, text, text_size);
+		r = aws_client_use(i->client, &origin, i->text,
+		    sizeof(i->text));
+	i->code = r;
 	if (r < 0)
 		return r;
+	i->text[0] = '\0';
 	(void)snprintf(i->region, sizeof(i->region), "%s", p->region);
 	(void)snprintf(i->ca_file, sizeof(i->ca_file), "%s", p->ca_file);
 	return 0;
@@ -39,7 +40,7 @@ dynamodb_identity_use(struct dynamodb_identity *i,
 static void
 dynamodb_identity_locate(struct dynamodb_identity *i, const struct place *p)
 {
-	char url[ENDPOINT_URL_MAX], text[IDENTITY_REASON_MAX];
+	char url[ENDPOINT_URL_MAX], text[DYNAMODB_IDENTITY_TEXT_MAX];
 
 	if (p == NULL || aws_client_ready(i->client))
 		return;
@@ -64,19 +65,20 @@ static void
 dynamodb_identity_on_heard(void *arg, bool changed)
 {
 	struct dynamodb_identity *i = arg;
-	char text[IDENTITY_REASON_MAX] = "";
 	struct identity_view v;
+	const char *text;
 	int r;
 
 	provider_view(i->provider, &v);
 	if (v.credentials != NULL && v.place != NULL) {
-		if (!changed && aws_client_ready(i->client))
+		if (!changed && aws_client_ready(i->client) && i->code == 0)
 			return;
-		r = dynamodb_identity_use(i, &v, text, sizeof(text));
+		r = dynamodb_identity_use(i, &v);
+		text = i->text;
 	} else {
 		dynamodb_identity_locate(i, v.place);
 		r = v.code;
-		(void)snprintf(text, sizeof(text), "%s", v.text);
+		text = v.text;
 	}
 	if (r < 0 && !aws_client_ready(i->client))
 		aws_client_lack(i->client, r, text);
@@ -162,7 +164,7 @@ dynamodb_identity_concluded(const struct dynamodb_identity *i)
 	struct identity_view v;
 
 	dynamodb_identity_look(i, &v);
-	return aws_client_ready(i->client) || v.code != 0;
+	return aws_client_ready(i->client) || v.code != 0 || i->code != 0;
 }
 
 void
@@ -191,14 +193,9 @@ dynamodb_identity_view(const struct dynamodb_identity *i,
 		.source = v.source,
 		.about = v.about,
 		.region = i->region,
-		.account_id = v.credentials != NULL &&
-		    v.credentials->account_id != NULL ?
-		    v.credentials->account_id : "",
-		.endpoint = i->endpoint,
 		.expires_ms = v.credentials != NULL ?
 		    v.credentials->expires_ms : 0,
 		.stale = v.stale,
-		.failures = v.failures,
 		.code = v.code,
 		.text = v.text,
 	};

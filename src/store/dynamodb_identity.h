@@ -10,6 +10,8 @@
 #include "aws/provider.h"
 #include "store/store.h"
 
+#define DYNAMODB_IDENTITY_TEXT_MAX 512
+
 struct store_dynamodb_config;
 
 /* The client's endpoint, or why it has none, is another now. */
@@ -25,6 +27,9 @@ struct dynamodb_identity {
 	char endpoint[ENDPOINT_URL_MAX];
 	char region[PLACE_REGION_MAX + 1];
 	char ca_file[PLACE_FILE_MAX];
+	/* Why the newest cannot be used, though there is one; 0: it can. */
+	int code;
+	char text[DYNAMODB_IDENTITY_TEXT_MAX];
 };
 
 /*

@@ -52,13 +52,16 @@ dynamodb_jobs_learn(struct dynamodb_jobs *s, const struct aws_answer *answer,
 		dynamodb_identity_rejected(&s->identity, answer);
 }
 
+uint32_t
+dynamodb_jobs_dice(struct dynamodb_jobs *s)
+{
+	return (uint32_t)jrand48(s->dice);
+}
+
 int
 dynamodb_arm(struct event *timer, uint64_t wait_ms)
 {
-	struct timeval tv = {
-		.tv_sec = (time_t)(wait_ms / 1000),
-		.tv_usec = (suseconds_t)(wait_ms % 1000 * 1000),
-	};
+	struct timeval tv = clock_interval(wait_ms);
 
 	return evtimer_add(timer, &tv);
 }
@@ -78,7 +81,7 @@ dynamodb_job_free(struct dynamodb_job *j)
 	if (j->timer != NULL)
 		event_free(j->timer);
 	course_done(&j->course);
-	free(j);
+	spares_give(&j->jobs->spares, j);
 }
 
 /* The outcome may submit more, but what it points to lives until it returns. */
@@ -137,17 +140,15 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 	struct course_step step;
 	struct aws_error e;
 	uint64_t now_ms = clock_boot_ms();
-	uint32_t random = 0;
 
 	its->call = NULL;
 	j->jobs->in_flight--;
 	if (j->hedging)
 		(void)event_del(j->timer);
 	j->hedging = false;
-	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
 	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
-	course_answer(&j->course, its->attempt, answer, now_ms, random, &step,
-	    &e);
+	course_answer(&j->course, its->attempt, answer, now_ms,
+	    dynamodb_jobs_dice(j->jobs), &step, &e);
 	dynamodb_jobs_learn(j->jobs, answer, &e);
 	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
 	dynamodb_job_perform(j, &step);
@@ -171,6 +172,14 @@ dynamodb_lane(enum operation_kind kind)
 	default:
 		return AWS_LANE_LOCK;
 	}
+}
+
+/* Without a timer there is no second attempt: the first has its own. */
+static void
+dynamodb_job_hedge(struct dynamodb_job *j, const struct course_step *step)
+{
+	if (step->hedge_ms > 0)
+		j->hedging = dynamodb_job_wait(j, step->hedge_ms);
 }
 
 /* Negative: not a byte has left. */
@@ -198,9 +207,7 @@ dynamodb_job_call(struct dynamodb_job *j, const struct course_step *step)
 	}
 	s->in_flight++;
 	s->requests++;
-	/* Without a timer there is no second attempt: the first has its own. */
-	if (step->hedge_ms > 0)
-		j->hedging = dynamodb_job_wait(j, step->hedge_ms);
+	dynamodb_job_hedge(j, step);
 	return 0;
 }
 
@@ -224,6 +231,7 @@ dynamodb_job_perform(struct dynamodb_job *j, struct course_step *step)
 		course_give_up(&j->course, step);
 		break;
 	case COURSE_AWAIT:
+		dynamodb_job_hedge(j, step);
 		return;
 	case COURSE_END:
 		break;
@@ -241,11 +249,34 @@ dynamodb_jobs_refuse(struct dynamodb_jobs *s, struct operation *operation,
 	s->outcome(s->outcome_arg, operation, &outcome);
 }
 
+/* NULL: no memory. */
+static struct dynamodb_job *
+dynamodb_job_new(struct dynamodb_jobs *s, struct operation *operation)
+{
+	struct dynamodb_job *j = spares_take(&s->spares, sizeof(*j));
+
+	if (j == NULL)
+		return NULL;
+	j->jobs = s;
+	j->next = s->first;
+	j->link = &s->first;
+	j->operation = operation;
+	course_init(&j->course, &s->shared, s->dialect, s->table, operation,
+	    dynamodb_wall_ms(s));
+	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++)
+		j->tries[i].call = NULL;
+	j->timer = NULL;
+	j->hedging = false;
+	if (j->next != NULL)
+		j->next->link = &j->next;
+	s->first = j;
+	return j;
+}
+
 void
 dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 {
-	struct dynamodb_job *j = calloc(1, sizeof(*j));
-	uint64_t now_ms = clock_boot_ms();
+	struct dynamodb_job *j = dynamodb_job_new(s, operation);
 	struct course_step step;
 
 	if (j == NULL) {
@@ -253,16 +284,7 @@ dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 		    error_text(DDBLOCK_E_NOMEM));
 		return;
 	}
-	j->jobs = s;
-	j->operation = operation;
-	course_init(&j->course, &s->shared, s->dialect, s->table, operation,
-	    dynamodb_wall_ms(s));
-	j->next = s->first;
-	j->link = &s->first;
-	if (j->next != NULL)
-		j->next->link = &j->next;
-	s->first = j;
-	course_send(&j->course, now_ms, &step);
+	course_send(&j->course, clock_boot_ms(), &step);
 	dynamodb_job_perform(j, &step);
 }
 
@@ -275,6 +297,9 @@ dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
 		.base = base, .table = table, .outcome = outcome,
 		.outcome_arg = outcome_arg,
 	};
+	/* Without: all daemons wait as long as each other, which is no harm
+	 * to any of them. */
+	(void)getrandom(s->dice, sizeof(s->dice), GRND_NONBLOCK);
 	course_shared_init(&s->shared, clock_boot_ms());
 }
 
@@ -283,4 +308,5 @@ dynamodb_jobs_done(struct dynamodb_jobs *s)
 {
 	while (s->first != NULL)
 		dynamodb_job_free(s->first);
+	spares_done(&s->spares);
 }

@@ -6,6 +6,7 @@
 #define DDBLOCKD_STORE_DYNAMODB_JOB_H
 
 #include "aws/client.h"
+#include "common/spares.h"
 #include "dialect/dialect.h"
 #include "store/course.h"
 #include "store/dynamodb_identity.h"
@@ -24,9 +25,11 @@ struct dynamodb_jobs {
 	store_outcome_fn outcome;
 	void *outcome_arg;
 	struct dynamodb_job *first;
+	struct spares spares;		/* of jobs */
 	uint64_t requests;
 	uint64_t repetitions;
 	uint32_t in_flight;
+	unsigned short dice[3];		/* of jrand48() */
 	struct course_shared shared;	/* and how the endpoint fares */
 	int last_error;			/* 0 after a success */
 	char last_text[OUTCOME_TEXT_MAX];
@@ -52,6 +55,9 @@ void dynamodb_jobs_trouble(struct dynamodb_jobs *, int code,
 /* What any answer tells, whoever asked. */
 void dynamodb_jobs_learn(struct dynamodb_jobs *, const struct aws_answer *,
     const struct aws_error *);
+
+/* By chance, for how long to wait: nothing depends on nobody's guessing it. */
+uint32_t dynamodb_jobs_dice(struct dynamodb_jobs *);
 
 /* evtimer_add() in milliseconds. */
 int dynamodb_arm(struct event *timer, uint64_t wait_ms);

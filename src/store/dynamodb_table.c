@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include <event2/event.h>
 #include <json-c/json.h>
@@ -340,7 +339,6 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 {
 	struct dynamodb_table *t = arg;
 	struct aws_error e;
-	uint32_t random = 0;
 	uint64_t wait_ms;
 
 	t->call = NULL;
@@ -352,9 +350,8 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 		return;
 	}
 	dynamodb_jobs_trouble(t->jobs, e.code, e.text);
-	(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
 	if (retry_next(&t->retry, e.class, clock_boot_ms(), t->deadline_ms,
-	    random, &wait_ms))
+	    dynamodb_jobs_dice(t->jobs), &wait_ms))
 		dynamodb_table_wait(t, wait_ms);
 	else
 		dynamodb_table_refused(t, &e);

@@ -37,6 +37,8 @@ struct store_health {
 	uint64_t latency_p99_ms;
 	uint64_t failed_ago_ms;		/* if any has failed: */
 	const char *failure;		/* why the last did */
+	uint64_t hedges;	/* late renewals that were sent twice, and */
+	uint64_t hedges_won;	/* which the second answer decided */
 };
 
 /* What store_check() found, from the event loop, never from within it; NULL:
@@ -49,11 +51,8 @@ struct store_identity {
 	const char *source;	/* "imds"; "fixed"; "": nobody (yet) */
 	const char *about;	/* the same for people */
 	const char *region;	/* "": not known */
-	const char *account_id;	/* "" or NULL: not known */
-	const char *endpoint;	/* "": not known */
 	uint64_t expires_ms;	/* ms since 1970; 0: never */
 	bool stale;		/* in use beyond that */
-	uint32_t failures;	/* to get others, since the last success */
 	int code;		/* of the last failure; 0: none since */
 	const char *text;	/* what went wrong, and what to do */
 };

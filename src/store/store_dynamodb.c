@@ -45,6 +45,8 @@ struct dynamodb_store {
 	char *strings[DYNAMODB_STRINGS_MAX];	/* what the table points to */
 	size_t n_strings;
 	char where[DYNAMODB_WHERE_MAX];
+	int (*synchronised)(void);	/* NULL: whatever the clock shows */
+	const char *unsynchronised_text;
 
 	bool ready;		/* the table was looked at */
 	struct dynamodb_table *look;	/* under way; or NULL */
@@ -107,6 +109,28 @@ dynamodb_expire(struct dynamodb_store *s, struct operation *operation)
 	    s->jobs.last_text : error_text(code));
 }
 
+/* Others would believe in times of a clock that nobody sets right, and it in
+ * theirs. What is held is renewed and released all the same. */
+static bool
+dynamodb_may_start(const struct dynamodb_store *s, const struct operation *o)
+{
+	return s->synchronised == NULL || o->kind != OPERATION_ACQUIRE ||
+	    s->synchronised() > 0;
+}
+
+static void
+dynamodb_refuse_clock(struct dynamodb_store *s, struct operation *operation)
+{
+	struct outcome outcome = {
+		.kind = OUTCOME_REFUSED, .code = DDBLOCK_E_UNREACHABLE,
+		.from_memory = true,
+	};
+
+	(void)snprintf(outcome.text, sizeof(outcome.text), "%s",
+	    s->unsynchronised_text);
+	s->store.outcome(s->store.outcome_arg, operation, &outcome);
+}
+
 /*
  * Go through the queue as it is now: start what can be started, refuse what
  * has run out of time; with @code, all of it. Outcomes may submit more.
@@ -126,6 +150,8 @@ dynamodb_drain(struct dynamodb_store *s, int code, const char *text)
 		waiting->store_next = NULL;
 		if (code != 0)
 			dynamodb_jobs_refuse(&s->jobs, waiting, code, text);
+		else if (!dynamodb_may_start(s, waiting))
+			dynamodb_refuse_clock(s, waiting);
 		else if (s->ready)
 			dynamodb_jobs_start(&s->jobs, waiting);
 		else if (now_ms >= waiting->deadline_ms)
@@ -233,8 +259,9 @@ dynamodb_check_table(struct store *store, store_table_fn done, void *arg)
 }
 
 static struct store_health
-dynamodb_health(const struct health *h)
+dynamodb_health(const struct course_shared *s)
 {
+	const struct health *h = &s->health;
 	uint64_t now_ms = clock_boot_ms();
 
 	return (struct store_health){
@@ -244,6 +271,8 @@ dynamodb_health(const struct health *h)
 		.latency_p99_ms = health_latency_ms(h, 99, now_ms),
 		.failed_ago_ms = now_ms - h->failed_ms,
 		.failure = h->text,
+		.hedges = s->hedges,
+		.hedges_won = s->hedges_won,
 	};
 }
 
@@ -261,6 +290,7 @@ dynamodb_check_start(struct dynamodb_store *s, store_finding_fn found,
 			.region = i->region[0] != '\0' ? i->region : NULL,
 			.dialect = s->jobs.dialect,
 			.table = &s->table,
+			.clock_counts = s->synchronised != NULL,
 		},
 		.ca_file = i->ca_file[0] != '\0' ? i->ca_file : NULL,
 	};
@@ -311,7 +341,7 @@ dynamodb_status(const struct store *store, struct store_status *ret)
 		.repetitions = s->jobs.repetitions,
 		.in_flight = s->jobs.in_flight,
 		.remote = true,
-		.health = dynamodb_health(&s->jobs.shared.health),
+		.health = dynamodb_health(&s->jobs.shared),
 	};
 	dynamodb_identity_view(&s->jobs.identity, &ret->identity);
 }
@@ -544,6 +574,9 @@ store_dynamodb_new(struct event_base *base,
 	if (r < 0)
 		goto fail;
 	r = dynamodb_copy(s, &config->table);
+	s->synchronised = config->synchronised;
+	s->unsynchronised_text =
+	    dynamodb_keep(s, config->unsynchronised_text, &r);
 	if (r < 0)
 		goto fail;
 	r = dynamodb_check_names(s, config->namespace_name, ret_text,

@@ -35,6 +35,13 @@ struct store_dynamodb_config {
 	const char *session_token;	/* NULL: none */
 	uint32_t connections_max[AWS_LANES];	/* 0: the default */
 	bool allow_plain_http;	/* to other hosts than loopback */
+	/*
+	 * clock_is_synchronised(): no lock is acquired unless it says that it
+	 * is; and why that matters and what to do, for people. NULL: it does
+	 * not matter.
+	 */
+	int (*synchronised)(void);
+	const char *unsynchronised_text;
 };
 
 /*

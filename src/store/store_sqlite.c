@@ -62,10 +62,7 @@ store_sqlite_arm(struct store_sqlite *s, uint64_t at_ms)
 {
 	uint64_t now_ms = clock_boot_ms();
 	uint64_t wait_ms = at_ms > now_ms ? at_ms - now_ms : 0;
-	struct timeval wait = {
-		.tv_sec = (time_t)(wait_ms / 1000),
-		.tv_usec = (suseconds_t)(wait_ms % 1000 * 1000),
-	};
+	struct timeval wait = clock_interval(wait_ms);
 
 	s->due_ms = at_ms;
 	/* Fails only without memory; any later submission tries again. */

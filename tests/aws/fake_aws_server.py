@@ -43,6 +43,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         answer = answer.encode() if isinstance(answer, str) else answer
+        if status is None:      # all of it, as it is
+            self.wfile.write(answer)
+            self.close_connection = True
+            return
         self.send_response(status)
         if service == "dynamodb":
             self.send_header("Content-Type", "application/x-amz-json-1.0")
@@ -56,11 +60,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, cloud, service):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, cloud, service, listening=None):
+        super().__init__(("127.0.0.1", 0), Handler,
+                         bind_and_activate=listening is None)
+        if listening is not None:
+            self.socket.close()
+            self.socket = listening
         self.cloud = cloud
         self.service = service
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,),
+                         daemon=True).start()
 
     def handle_error(self, request, client_address):
         pass            # a client that goes away is no news
@@ -89,6 +98,13 @@ class Cloud:
         for server in self.servers.values():
             server.shutdown()
             server.server_close()
+
+    def move(self, service, listening):
+        """Where a service listens from now on, a socket."""
+        old, self.servers[service] = self.servers[service], \
+            Server(self, service, listening)
+        old.shutdown()
+        old.server_close()
 
     def wait(self, true):
         """Until it is; the time is that of a real hang only."""

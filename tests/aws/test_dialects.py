@@ -113,8 +113,13 @@ class Flows:
         with Client(one) as a, Client(other) as b:
             grant = a.call("ACQUIRE k l wait=60s")
             self.assertEqual((grant.code, len(grant.rows)), ("OK", 2), grant)
-            # A try has no second one, for which it would go in turn.
-            self.assertRegex(b.call("TRY l m").raw, "UnknownOperation")
+            # What it got before it met the one that is held, it gives back.
+            busy = b.call("TRY j l m")
+            self.assertEqual((busy.code, busy["key"]), ("LOCK_BUSY", "l"), busy)
+            self.assertTrue(a.acquire("j", wait="60s").ok)
+            tried = b.call("TRY m n")
+            self.assertEqual((tried.code, len(tried.rows)), ("OK", 2), tried)
+            self.assertTrue(b.release(tried).ok)
             self.assertEqual(b.call("ACQUIRE l m wait=1s").code,
                              "ACQUIRE_TIMEOUT")
             self.assertTrue(b.try_("m").ok)

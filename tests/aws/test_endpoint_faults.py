@@ -45,14 +45,8 @@ MUTE_DNS = "127.0.0.4"  # hears questions and says nothing
 LEASE_MS, MARGIN_MS = 10000, 1000
 HEARTBEAT_MS = {"a": 2000, "b": 500}
 BLOCKED_MS = 50
-# So much later may a renewal be than the daemon wanted: the way there and back
-# through the gate, on a machine that is busy with all this.
-ROUND_MS = 500
 # Of a machine where an idle daemon waits longer, only that it tried is judged.
 BUSY_MS = 100
-# Silence says nothing of its end: what was asked in it is waited for first.
-SILENT = ("accept", "request", "answer", "latency")
-PATIENCE_MS = 2000
 GROWTH_KB = 4096
 
 # Modes of the gate; of the names; and how long, in seconds.
@@ -427,8 +421,7 @@ class EndpointFaults(unittest.TestCase):
                         "an outage longer than the lease, and no loss")
         self.assertEqual(fault_judge.overlaps(self.holds), [])
         for (came, done), name, what in self.recoveries:
-            within_ms = HEARTBEAT_MS[name] + ROUND_MS + late_ms + \
-                (PATIENCE_MS if what in SILENT else 0)
+            within_ms = HEARTBEAT_MS[name] + late_ms
             self.assertLessEqual(done if late_ms <= BUSY_MS else came,
                                  within_ms, f"{name} after {what}")
         for name in ("a", "b"):

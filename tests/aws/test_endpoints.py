@@ -20,7 +20,8 @@ import botocore.session
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.endpoint_provider import EndpointProvider
-from botocore.exceptions import BotoCoreError, NoRegionError
+from botocore.exceptions import (BotoCoreError, InvalidConfigError,
+                                 NoRegionError)
 from botocore.loaders import Loader
 
 SEED = 20120810
@@ -37,6 +38,11 @@ OTHER_REGIONS = ["eu-moon-7", "cn-moon-1", "us-gov-moon-1", "us-isob-moon-1",
 # Where ours is another answer, and why.
 GLOBAL_STS = ("the pseudo region aws-global has an STS of its own name, and no "
               "DynamoDB: nobody configures it here")
+NO_DYNAMODB = ("where a profile's services miss DynamoDB's endpoint we ask "
+               "none of the others")
+MODE = "account_id_endpoint_mode is"
+UNSIGNED_MODE = ("what is not signed is for no account, so botocore does not "
+                 "look there whether the mode is one; ours is one for all")
 
 
 def ask(cases):
@@ -180,7 +186,7 @@ class Settings:
         found = {
             "region": some(REGIONS, 0.7),
             "endpoint_url": some(URLS, 0.3),
-            "services": some(["s", "t", "missing"], 0.5),
+            "services": some(["s", "t", "empty", "missing", ""], 0.5),
             "use_fips_endpoint": some(BOOLEANS, 0.2),
             "use_dualstack_endpoint": some(BOOLEANS, 0.2),
             "ignore_configured_endpoint_urls": some(BOOLEANS, 0.2),
@@ -220,7 +226,8 @@ class Settings:
             "config": f"[default]\n{self.lines()}"
                       f"[profile other]\n{self.lines()}"
                       f"[services s]\n{self.services()}"
-                      f"[services t]\n{self.services()}",
+                      f"[services t]\n{self.services()}"
+                      f"[services empty]\n# {self.services()[:4]}\n",
             "credentials": f"[other]\n{self.lines()}"
                            if self.random.random() < 0.3 else "",
         }
@@ -287,18 +294,24 @@ class SettingsTest(unittest.TestCase):
                 self.assertEqual(mine.get("region", ""), "", where)
                 errors["NoRegionError"] = errors.get("NoRegionError", 0) + 1
             elif isinstance(theirs, Exception):
-                # What keeps one of its clients from being made keeps all of
-                # ours: there is one place for all four.
                 self.assertIsNone(mine.get("urls", {}).get(service), where)
                 name = type(theirs).__name__
                 errors[name] = errors.get(name, 0) + 1
             elif theirs["region"] == "aws-global":
                 self.assertEqual(mine.get("region", ""), "", where)
                 errors[GLOBAL_STS] = errors.get(GLOBAL_STS, 0) + 1
-            elif "place_error" in mine:
-                self.assert_another_fails(settings, case, service, where)
+            elif "no section [services" in mine.get("place_error", ""):
+                # Without DynamoDB's we need no other's.
+                self.assertNotEqual(service, "dynamodb", where)
+                self.assertIsInstance(settings.client(case, "dynamodb"),
+                                      InvalidConfigError, where)
+                errors[NO_DYNAMODB] = errors.get(NO_DYNAMODB, 0) + 1
+            elif mine.get("place_error", "").startswith(MODE):
+                self.assertIn(service, ("sso", "oidc"), where)
+                errors[UNSIGNED_MODE] = errors.get(UNSIGNED_MODE, 0) + 1
             else:
                 same += 1
+                self.assertNotIn("place_error", mine, where)
                 self.assertEqual(theirs["url"], mine["urls"].get(service),
                                  where)
                 self.assertEqual(theirs["region"], mine["region"], where)
@@ -306,12 +319,6 @@ class SettingsTest(unittest.TestCase):
         print(f"{same} places the same; refused by both: {errors}")
         self.assertGreater(same, SETTINGS_CASES / 4)
         self.assertGreater(sum(errors.values()), SETTINGS_CASES / 10)
-
-    def assert_another_fails(self, settings, case, service, where):
-        """Another of the four services cannot be asked there."""
-        self.assertTrue(any(
-            isinstance(settings.client(case, other), Exception)
-            for other in SERVICES if other != service), where)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
  * not done if it does not, and a lost answer never makes a conflict of what we
  * did ourselves.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,12 +77,21 @@ static const struct format {
 
 static const struct format *format;	/* the one of this run */
 static struct proxy *proxy;
+static int synchronised = 1;	/* the host's clock */
+
+static int
+target_synchronised(void)
+{
+	return synchronised;
+}
 
 static struct store *
 target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
 {
 	struct store_dynamodb_config config = {
 		.format = format->format, .table = format->table,
+		.synchronised = target_synchronised,
+		.unsynchronised_text = "nobody sets the clock",
 	};
 	struct place_answer a;
 	struct store *store;
@@ -470,6 +480,39 @@ START_TEST(test_conflict_without_record)
 }
 END_TEST
 
+/* While nobody sets the clock that it depends on nothing is taken, and nobody
+ * is asked; what is held is kept and given back. */
+START_TEST(test_clock)
+{
+	enum act act = (enum act)_i;
+	bool takes = act == ACT_ACQUIRE || act == ACT_TAKE_FREE ||
+	    act == ACT_TAKE_DEAD;
+	struct scene c;
+	struct seen *s;
+	unsigned before;
+
+	if (!format_can(act))
+		return;
+	scene_prepare(&c, act);
+	before = proxy_requests(proxy);
+	synchronised = act == ACT_ACQUIRE ? -EPERM : 0;
+	scene_fill(&c);
+	s = case_do(&c.operation);
+	if (takes) {
+		case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
+		ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
+		ck_assert_str_eq(s->text, "nobody sets the clock");
+		ck_assert_uint_eq(proxy_requests(proxy), before);
+		synchronised = 1;
+		scene_fill(&c);
+		s = case_do(&c.operation);
+	}
+	synchronised = 1;
+	case_done(s);
+	scene_check(&c);
+}
+END_TEST
+
 /* Many at once, and all of them page by page. */
 START_TEST(test_many)
 {
@@ -533,6 +576,7 @@ run(const struct format *f)
 			    act + 1);
 	}
 	tcase_add_test(cases, test_conflict_without_record);
+	tcase_add_loop_test(cases, test_clock, ACT_ACQUIRE, ACTS);
 	tcase_add_test(cases, test_many);
 	conformance_add(suite, cases);
 	return conformance_run(suite);

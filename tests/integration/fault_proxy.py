@@ -96,6 +96,7 @@ class Request:
         except ValueError:
             self.body = {}
         self.kind, self.key = classify(self.operation, self.body)
+        self.port = None  # the other end of its connection
         self.came = None  # serial numbers of the proxy's moments
         self.applied = None
         self.answered = None
@@ -407,6 +408,7 @@ class Proxy:
                 if message is None:
                     return
                 request = Request(*message[1:])
+                request.port = writer.get_extra_info("peername")[1]
                 exchange = Exchange(self, request, upstream, writer)
                 exchange.reader = reader
                 await self._exchange(exchange, request)

@@ -198,6 +198,57 @@ class Health(Base):
             r"ThrottlingException: said the proxy\n\nddblockd ")
 
 
+class Hedges(Base):
+    request_timeout = "15s"
+
+    @staticmethod
+    def status(client):
+        return client.call("STATUS").rows[0]
+
+    def is_hedged(self, client, fault):
+        """A beat meets @fault; another goes out over another connection. True:
+        its answer decided."""
+        won = self.status(client)["hedges_won"]
+        rule = self.proxy.on("beat", fault)
+        first = rule.wait_hit()
+        self.proxy.wait_seen("beat", since=first.came)
+        second = self.proxy.seen("beat", since=first.came)[0]
+        self.assertNotEqual(second.port, first.port)
+        self.assertGreater(int(second.value(":n")), int(first.value(":n")))
+        self.proxy.wait_seen("beat", 2, since=first.came)
+        rule.go()
+        return self.status(client)["hedges_won"] != won
+
+    def check_late(self, fault):
+        """What is late goes twice, and what comes of the first does no harm.
+        (If the endpoint takes seconds, both are given up: then once more.)"""
+        self.daemon.start()
+        with Client(self.daemon) as client:
+            grant = client.acquire("k", wait="60s")
+            while not self.is_hedged(client, fault):
+                pass
+            self.proxy.wait_seen("beat", self.proxy.count("beat") + 2)
+            row = self.status(client)
+            self.assertEqual((row["session"], row["state"], row["lost"]),
+                             ("open", "ok", "0"), row)
+            self.assertEqual(list(client.events), [])
+            self.assertTrue(client.release(grant).ok)
+        shown = json.loads(
+            ddblock(self.daemon, "--json", "status").stdout)["namespaces"][0]
+        self.assertGreater(shown["hedges_won"], 0)
+        self.assertGreaterEqual(shown["hedges"], shown["hedges_won"])
+        self.assertRegex(
+            ddblock(self.daemon, "status").stdout,
+            r"\n    \d+ late renewals sent twice, \d+ of them answered by "
+            r"the second\n")
+
+    def test_answer_is_late(self):
+        self.check_late(fault_proxy.hold_answer)
+
+    def test_request_is_late(self):
+        self.check_late(fault_proxy.hold)
+
+
 class Records(Base):
     """Records that somebody has written by hand."""
 

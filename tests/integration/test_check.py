@@ -8,6 +8,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import unittest
 
@@ -485,6 +486,52 @@ class Credentials(unittest.TestCase):
             self.assertEqual(checks(reply), WAY[:1])
             self.assertEqual(reply.rows[0]["state"], "error")
             self.assertIn("no region", reply.rows[0]["text"])
+
+    def test_no_section_of_services(self):
+        """Whose endpoint is said otherwise needs none."""
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("[default]\nservices = there\n")
+            file.flush()
+            environment = self.environment(
+                AWS_ACCESS_KEY_ID="A" * 20, AWS_SECRET_ACCESS_KEY=SECRET,
+                AWS_CONFIG_FILE=file.name)
+            with Daemon(self.CONFIG, env=environment) as daemon, \
+                    Client(daemon) as client:
+                reply = client.call("CHECK")
+                self.assertEqual(reply.rows[0]["state"], "ok", reply)
+            text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
+            with Daemon(text, env=environment) as daemon, \
+                    Client(daemon) as client:
+                reply = client.call("CHECK")
+                self.assertEqual(reply.rows[0]["state"], "error", reply)
+                self.assertIn("no section [services there]",
+                              reply.rows[0]["text"])
+
+    def test_no_endpoint_of_ours(self):
+        """The environment names one that nobody may send anything to: that
+        is an answer, not something to wait for."""
+        environment = self.environment(
+            AWS_ACCESS_KEY_ID="A" * 20, AWS_SECRET_ACCESS_KEY=SECRET,
+            AWS_ENDPOINT_URL_DYNAMODB="http://192.0.2.1:8000")
+        text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
+        with Daemon(text, env=environment) as daemon, \
+                Client(daemon) as client:
+            reply = client.call("CHECK")
+            self.assertEqual(checks(reply), WAY[:1])
+            self.assertEqual(reply.rows[0]["state"], "error")
+            self.assertIn("http://192.0.2.1:8000", reply.rows[0]["text"])
+            self.assertIn("allow_plain_http", reply.rows[0]["text"])
+
+    def test_no_url_and_nobody(self):
+        text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
+        with Daemon(text, env=self.environment(
+                AWS_ENDPOINT_URL_DYNAMODB="dynamodb")) as daemon, \
+                Client(daemon) as client:
+            reply = client.call("CHECK")
+            self.assertEqual(checks(reply), WAY[:3])
+            self.assertEqual([row["state"] for row in reply.rows],
+                             ["ok", "error", "error"])
+            self.assertIn("no URL", reply.rows[2]["text"])
 
     def test_of_a_profile(self):
         daemon = Daemon(self.CONFIG, args=["--check"])

@@ -89,6 +89,13 @@ class Configuration(unittest.TestCase):
                     "read_capacity = 5\n", "read_capacity and "
                     "write_capacity go together: both are 0, or neither")
 
+    def test_no_name_of_a_region(self):
+        for more in "", "endpoint = http://127.0.0.1:1\n":
+            self.refuse("[namespace default]\nstore = dynamodb\n"
+                        "table = tab\nregion = Eu West\n" + more,
+                        'namespace default: "Eu West" is not the name of a '
+                        "region")
+
     def test_check_config(self):
         daemon = Daemon("[namespace default]\nstore = dynamodb\n"
                         "table = tab\nregion = r\naccess_key_id = AKID\n"

@@ -112,28 +112,48 @@ def synchronised():
 class Clock(unittest.TestCase):
     """Whose clock nobody sets right does not compare it with others'."""
 
-    def config(self, *more):
-        return "\n".join((
-            "[namespace default]", "store = dynamodb", "region = us-east-1",
-            "table = locks", "endpoint = http://127.0.0.1:1",
-            "access_key_id = a", "secret_access_key = s", "format = dlock",
-            *more)) + "\n"
+    def daemon(self, lines):
+        harness.need_dynamodb()
+        text = config(f"t-{os.getpid()}-{self._testMethodName}",
+                      "format = dlock\n" + lines)
+        task = Daemon(text, args=["--init-table"])
+        self.addCleanup(task.close)
+        self.assertEqual(task.run()[0::2], (0, ""))
+        return Daemon(text)
 
     def test_the_kernel_is_asked(self):
+        """Until it says that the clock is right, no lock is granted, and
+        nobody waits in vain."""
+        with self.daemon("") as daemon, Client(daemon) as client:
+            grant = client.try_("k")
+            waited = client.acquire("l", wait="10ms")
+            checked = client.call("CHECK")
+            clock, = [row for row in checked.rows if row["check"] == "clock"]
+            self.assertTrue(client.call("GET k").ok)
+        log = daemon.log()
         if synchronised():
-            with Daemon(self.config()):
-                return
-        daemon = Daemon(self.config())
-        self.addCleanup(daemon.close)
-        status, _, err = daemon.run()
-        self.assertEqual(status, 71)
-        self.assertIn("the kernel does not say that this host's is "
-                      "synchronised", err)
-        self.assertIn("trust_clock = yes", err)
+            self.assertTrue(grant.ok, grant)
+            self.assertTrue(waited.ok, waited)
+            self.assertNotIn("no lock is granted", log)
+            return
+        why = "the kernel does not say that this host's is synchronised"
+        self.assertEqual(grant.code, "UNREACHABLE", grant)
+        self.assertIn(why, grant.raw)
+        self.assertIn("trust_clock = yes", grant.raw)
+        self.assertEqual((waited.code, waited["cause"]),
+                         ("ACQUIRE_TIMEOUT", "UNREACHABLE"), waited)
+        self.assertIn(why, waited.raw)
+        self.assertEqual(clock["state"], "error", clock)
+        self.assertEqual(log.count("no lock is granted: format = dlock"), 1,
+                         log)
+        # It is not the store's fault.
+        self.assertNotIn("the store does not answer", log)
 
     def test_trusted(self):
-        with Daemon(self.config("trust_clock = yes")) as daemon:
-            self.assertTrue(daemon.alive())
+        with self.daemon("trust_clock = yes\n") as daemon, \
+                Client(daemon) as client:
+            self.assertTrue(client.try_("k").ok)
+        self.assertNotIn("no lock is granted", daemon.log())
 
 
 if __name__ == "__main__":

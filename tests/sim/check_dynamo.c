@@ -419,6 +419,10 @@ START_TEST(requests_must_be_right_json)
 	    "{'Item':{'key':{'S':'\xc3\xa4'}}}");
 	ask_refused(&a, "Query", "{~}", "UnknownOperationException");
 	ask_refused(&a, "GetItem", "{" KEY("a") "}", INVALID);
+	ask_refused(&a, "TransactWriteItems", "{}", INVALID);
+	dynamo_refuse_transactions(a.dynamo);
+	ask_refused(&a, "TransactWriteItems", "{}",
+	    "UnknownOperationException");
 	dynamo_answer_init(&failed);
 	dynamo_fail(&failed, 503, "ServiceUnavailable", "a \"quote\"");
 	ck_assert_int_eq(failed.status, 503);

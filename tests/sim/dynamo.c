@@ -124,6 +124,12 @@ dynamo_set_lag(struct dynamo *d, uint64_t ms)
 }
 
 void
+dynamo_refuse_transactions(struct dynamo *d)
+{
+	d->no_transactions = true;
+}
+
+void
 dynamo_watch(struct dynamo *d, dynamo_watch_fn watch, void *arg)
 {
 	d->watch = watch;
@@ -180,7 +186,8 @@ dynamo_carry_out(struct dynamo_call *call, const char *operation,
 
 	while (i < n && strcmp(dynamo_operations[i].name, operation) != 0)
 		i++;
-	if (i == n)
+	if (i == n || (call->dynamo->no_transactions &&
+	    strcmp(operation, "TransactWriteItems") == 0))
 		return dynamo_error_set(&call->error,
 		    "UnknownOperationException", "%s", "");
 	call->body = dynamo_read(call->dynamo, body, length);

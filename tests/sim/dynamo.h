@@ -49,6 +49,9 @@ void dynamo_fail(struct dynamo_answer *ret, int status, const char *name,
 /* BatchGetItem leaves the last @n keys of the next such request unprocessed. */
 void dynamo_leave_unprocessed(struct dynamo *, size_t n);
 
+/* TransactWriteItems is unknown from now on, as at some emulators. */
+void dynamo_refuse_transactions(struct dynamo *);
+
 /*
  * Reads that do not ask for consistency show an item as it was @ms before (0 at
  * first). What was deleted is gone at once.

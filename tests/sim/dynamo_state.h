@@ -77,6 +77,7 @@ struct dynamo {
 	size_t n_unprocessed;		/* to leave, of the next batch */
 	uint64_t now_ms;		/* of the request */
 	uint64_t lag_ms;		/* of reads that may be old */
+	bool no_transactions;
 	dynamo_watch_fn watch;
 	void *watch_arg;
 };

@@ -85,8 +85,6 @@ job_send(struct job *j, const struct course_step *s)
 		its = &j->tries[1];
 	its->attempt = s->attempt;
 	its->until_ms = host_boot_ms(h) + s->time_ms;
-	if (s->hedge_ms > 0)
-		j->hedge_ms = host_boot_ms(h) + s->hedge_ms;
 	host_describe(h->world, j->operation, what, sizeof(what));
 	its->message = network_send(h, j, s->request->operation,
 	    s->request->body.data, s->request->body.length,
@@ -97,6 +95,8 @@ static void
 job_perform(struct job *j, struct course_step *s)
 {
 	j->next_ms = UINT64_MAX;
+	if (s->hedge_ms > 0)
+		j->hedge_ms = host_boot_ms(j->host) + s->hedge_ms;
 	switch (s->next) {
 	case COURSE_SEND:
 		job_send(j, s);
@@ -157,6 +157,8 @@ job_start(struct job *j)
 	course_init(&j->course, &h->shared,
 	    h->world->dialects[o->namespace_index],
 	    &h->world->tables[o->namespace_index], o, job_wall_ms(j));
+	if (!h->world->plan->hedges)
+		j->course.again_ms = 0;
 	course_send(&j->course, host_boot_ms(h), &step);
 	job_perform(j, &step);
 }

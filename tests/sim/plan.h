@@ -239,6 +239,7 @@ struct plan {
 	uint32_t n_namespaces;			/* 1 or 2, of one table each */
 	bool bridge;		/* namespace 1 has one, to namespace 0 */
 	bool hedges;		/* renewals that are late are sent twice */
+	bool no_transactions;	/* at this endpoint */
 	struct core_namespace ns;		/* same for all */
 	struct core_limits limits;
 	uint64_t retention_s;

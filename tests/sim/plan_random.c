@@ -299,6 +299,7 @@ plan_random(struct plan *p, uint64_t seed)
 		if (dice_percent(&d, DICE_FLEET_PERCENT))
 			dice_fleet(&d);
 		p->hedges = dice_percent(&d, 60);
+		p->no_transactions = dice_percent(&d, 20);
 		random_order(p);
 		return;
 	}
@@ -332,5 +333,6 @@ plan_random(struct plan *p, uint64_t seed)
 	dice_clients(&d);
 	dice_faults(&d);
 	p->hedges = dice_percent(&d, 60);
+	p->no_transactions = dice_percent(&d, 20);
 	random_order(p);
 }

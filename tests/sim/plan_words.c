@@ -32,6 +32,7 @@ const struct setting plan_world_settings[] = {
 	{ "latency", SETTING_RANGE, P(latency_ms), false },
 	{ "lateness", SETTING_DURATION, P(lateness_ms), false },
 	{ "hedges", SETTING_FLAG, P(hedges), false },
+	{ "no-transactions", SETTING_FLAG, P(no_transactions), false },
 	{ .name = NULL },
 };
 

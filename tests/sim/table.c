@@ -319,6 +319,8 @@ table_init(struct world *w)
 	for (uint32_t i = 0; i < w->plan->n_namespaces; i++)
 		table_make(w, i);
 	dynamo_set_lag(w->dynamo, WORLD_LAG_MS);
+	if (w->plan->no_transactions)
+		dynamo_refuse_transactions(w->dynamo);
 	dynamo_watch(w->dynamo, table_changed, w);
 }
 

@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "http_stub.h"
+#include "open_client.h"
 
 #define RESULTS_MAX 64
 #define TIMEOUT_MS 10000
@@ -87,20 +88,7 @@ fixture_config(const char *host)
 static void
 fixture_open(const struct aws_client_config *config)
 {
-	struct credentials credentials = { .expires_ms = 0 };
-	const struct aws_client_origin origin = {
-		.url = f.endpoint,
-		.region = "eu-central-1",
-		.credentials = &credentials,
-	};
-	char text[256];
-
-	ck_assert_int_eq(credentials_set(&credentials, "AKIDEXAMPLE",
-	    "verysecretverysecret", "tokentoken", text, sizeof(text)), 0);
-	ck_assert_int_eq(aws_client_new(f.base, config, &f.client), 0);
-	ck_assert_int_eq(aws_client_use(f.client, &origin, text,
-	    sizeof(text)), 0);
-	credentials_done(&credentials);
+	f.client = open_client(f.base, config, f.endpoint, "tokentoken", NULL);
 }
 
 static void

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "aws/client.h"
-#include "aws/credentials.h"
 #include "aws/response.h"
 #include "common/error.h"
 #include "http_stub.h"
+#include "open_client.h"
 
 #define TIMEOUT_MS 20000
 
@@ -35,11 +35,7 @@ static void
 setup(void)
 {
 	static const struct aws_client_config config;
-	struct credentials credentials = { .expires_ms = 0 };
-	char endpoint[64], text[256];
-	const struct aws_client_origin origin = {
-		.url = endpoint, .credentials = &credentials,
-	};
+	char endpoint[64];
 
 	signal(SIGPIPE, SIG_IGN);
 	memset(&f, 0, sizeof(f));
@@ -47,12 +43,7 @@ setup(void)
 	stub_init(&f.stub, f.base);
 	snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%u",
 	    f.stub.port);
-	ck_assert_int_eq(credentials_set(&credentials, "AKIDEXAMPLE",
-	    "verysecretverysecret", NULL, text, sizeof(text)), 0);
-	ck_assert_int_eq(aws_client_new(f.base, &config, &f.client), 0);
-	ck_assert_int_eq(aws_client_use(f.client, &origin, text,
-	    sizeof(text)), 0);
-	credentials_done(&credentials);
+	f.client = open_client(f.base, &config, endpoint, NULL, NULL);
 }
 
 static void

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "aws/client.h"
-#include "aws/credentials.h"
 #include "common/error.h"
 #include "http_stub.h"
+#include "open_client.h"
 
 #define TIMEOUT_MS 20000
 #define DAY_S (24L * 3600)
@@ -159,24 +159,14 @@ teardown(void)
 }
 
 static void
-open_client(const char *ca_file)
+begin(const char *ca_file)
 {
 	static const struct aws_client_config config;
-	struct credentials credentials = { .expires_ms = 0 };
-	char endpoint[64], text[256];
-	const struct aws_client_origin origin = {
-		.url = endpoint, .credentials = &credentials,
-		.ca_file = ca_file,
-	};
+	char endpoint[64];
 
 	snprintf(endpoint, sizeof(endpoint), "https://127.0.0.1:%u",
 	    f.stub.port);
-	ck_assert_int_eq(credentials_set(&credentials, "AKIDEXAMPLE",
-	    "verysecretverysecret", NULL, text, sizeof(text)), 0);
-	ck_assert_int_eq(aws_client_new(f.base, &config, &f.client), 0);
-	ck_assert_int_eq(aws_client_use(f.client, &origin, text,
-	    sizeof(text)), 0);
-	credentials_done(&credentials);
+	f.client = open_client(f.base, &config, endpoint, NULL, ca_file);
 }
 
 static void
@@ -219,7 +209,7 @@ expect_refusal(const char *advice)
 static void
 expect_resumption(void)
 {
-	open_client(f.ca_file);
+	begin(f.ca_file);
 	ck_assert_int_eq(call(AWS_LANE_SESSION), 200);
 	ck_assert_uint_eq(f.stub.connections, 1);
 	ck_assert_uint_eq(count_resumed(), 0);
@@ -248,7 +238,7 @@ START_TEST(test_not_below_1_2)
 {
 	ck_assert(SSL_CTX_set_min_proto_version(f.server, TLS1_VERSION));
 	ck_assert(SSL_CTX_set_max_proto_version(f.server, TLS1_1_VERSION));
-	open_client(f.ca_file);
+	begin(f.ca_file);
 	expect_refusal("there is no TLS with the endpoint (1.2 at the least)");
 }
 END_TEST
@@ -256,7 +246,7 @@ END_TEST
 START_TEST(test_expired)
 {
 	set_certificate(HERE, -2 * DAY_S, -DAY_S);
-	open_client(f.ca_file);
+	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate has expired, or this "
 	    "host's clock is ahead: ");
 }
@@ -265,7 +255,7 @@ END_TEST
 START_TEST(test_not_yet_valid)
 {
 	set_certificate(HERE, DAY_S, 2 * DAY_S);
-	open_client(f.ca_file);
+	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate is not valid yet: is this "
 	    "host's clock right?");
 }
@@ -274,14 +264,14 @@ END_TEST
 START_TEST(test_of_another_host)
 {
 	set_certificate("DNS:elsewhere.example,IP:127.0.0.2", -DAY_S, DAY_S);
-	open_client(f.ca_file);
+	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate is for another host");
 }
 END_TEST
 
 START_TEST(test_unknown_issuer)
 {
-	open_client(NULL);
+	begin(NULL);
 	expect_refusal("the endpoint's certificate is from an unknown issuer: "
 	    "if it is your own, or a proxy's, name it in ca_file: ");
 }
@@ -300,14 +290,14 @@ START_TEST(test_not_the_issuer_in_ca_file)
 	ck_assert(SSL_CTX_use_certificate(f.server, x));
 	ck_assert(SSL_CTX_use_PrivateKey(f.server, key));
 	X509_free(x);
-	open_client(f.ca_file);
+	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate is not");
 }
 END_TEST
 
 START_TEST(test_no_ca_file)
 {
-	open_client("no/such/file.pem");
+	begin("no/such/file.pem");
 	expect_refusal("ca_file cannot be used: ");
 }
 END_TEST
@@ -316,7 +306,7 @@ START_TEST(test_no_tls_at_all)
 {
 	f.stub.speak = NULL;
 	f.stub.early = 1;
-	open_client(f.ca_file);
+	begin(f.ca_file);
 	ck_assert_int_eq(call(AWS_LANE_LOCK), 0);
 	ck_assert_uint_eq(f.stub.requests, 0);
 }

@@ -2,13 +2,12 @@
  * Bounded buffers: what they hold, how they end, and that they never exceed
  * their cap.
  */
-#include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
 #include "ddblock.h"
+#include "suite.h"
 
 START_TEST(test_append)
 {
@@ -43,6 +42,23 @@ START_TEST(test_append_nothing)
 	ck_assert_uint_eq(b.length, 0);
 	ck_assert_str_eq(b.data, "");
 	ck_assert_int_eq(buffer_append(&b, "x", 1), DDBLOCK_E_LIMIT);
+	buffer_done(&b);
+}
+END_TEST
+
+START_TEST(test_append_number)
+{
+	struct buffer b;
+
+	buffer_init(&b, 36);
+	ck_assert_int_eq(buffer_append_number(&b, 0), 0);
+	ck_assert_int_eq(buffer_append_number(&b, 9), 0);
+	ck_assert_int_eq(buffer_append_number(&b, 10), 0);
+	ck_assert_int_eq(buffer_append_number(&b, UINT64_MAX), 0);
+	ck_assert_str_eq(b.data, "091018446744073709551615");
+	ck_assert_int_eq(buffer_append_number(&b, 1234567890123),
+	    DDBLOCK_E_LIMIT);
+	ck_assert_str_eq(b.data, "091018446744073709551615");
 	buffer_done(&b);
 }
 END_TEST
@@ -186,27 +202,45 @@ START_TEST(test_wipe)
 }
 END_TEST
 
+/* That it wipes is seen in the memory of a daemon (tests/aws). */
+START_TEST(test_secret)
+{
+	struct buffer b;
+	char *data = NULL;
+	int moves = 0;
+
+	buffer_init_secret(&b, 2000);
+	for (int i = 0; i < 2000; i++) {
+		ck_assert_int_eq(buffer_append(&b, i % 2 ? "b" : "a", 1), 0);
+		moves += b.data != data;
+		data = b.data;
+	}
+	ck_assert_int_gt(moves, 1);
+	for (int i = 0; i < 2000; i++)
+		ck_assert_int_eq(b.data[i], i % 2 ? 'b' : 'a');
+	ck_assert_int_eq(b.data[2000], '\0');
+	ck_assert_int_eq(buffer_append(&b, "x", 1), DDBLOCK_E_LIMIT);
+	buffer_done(&b);
+	ck_assert(b.secret);
+	ck_assert_int_eq(buffer_append_text(&b, "again"), 0);
+	buffer_consume(&b, 3);
+	buffer_shrink(&b);
+	ck_assert_str_eq(b.data, "in");
+	buffer_consume(&b, 2);
+	buffer_shrink(&b);
+	ck_assert_ptr_null(b.data);
+	buffer_done(&b);
+}
+END_TEST
+
 int
 main(void)
 {
-	Suite *suite = suite_create("buffer");
-	TCase *t = tcase_create("buffer");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_append, test_append_nothing, test_append_number,
+		test_printf, test_limit, test_failure_sticks, test_consume,
+		test_shrink, test_reserve, test_wipe, test_secret, NULL,
+	};
 
-	tcase_add_test(t, test_append);
-	tcase_add_test(t, test_append_nothing);
-	tcase_add_test(t, test_printf);
-	tcase_add_test(t, test_limit);
-	tcase_add_test(t, test_failure_sticks);
-	tcase_add_test(t, test_consume);
-	tcase_add_test(t, test_shrink);
-	tcase_add_test(t, test_reserve);
-	tcase_add_test(t, test_wipe);
-	suite_add_tcase(suite, t);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("buffer", tests);
 }

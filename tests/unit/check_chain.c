@@ -9,15 +9,14 @@
 #include "aws/chain.h"
 #include "common/error.h"
 #include "suite.h"
+#include "variables.h"
 
-#define WORLD_VARIABLES 8
-
-/* What there is to look at; the last variable is followed by NULL. */
+/* What there is to look at. */
 struct world {
 	const char *config;
 	const char *credentials;
 	const char *profile;
-	const char *variables[WORLD_VARIABLES];	/* "NAME=VALUE" */
+	const char *variables[VARIABLES_MAX];	/* "NAME=VALUE" */
 	const struct credentials *settings;
 };
 
@@ -25,13 +24,8 @@ static const char *
 world_variable(void *arg, const char *name)
 {
 	const struct world *w = arg;
-	size_t length = strlen(name);
 
-	for (size_t i = 0; i < WORLD_VARIABLES && w->variables[i] != NULL; i++)
-		if (strncmp(w->variables[i], name, length) == 0 &&
-		    w->variables[i][length] == '=')
-			return w->variables[i] + length + 1;
-	return NULL;
+	return variables_get(w->variables, name);
 }
 
 static void

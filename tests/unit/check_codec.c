@@ -2,12 +2,12 @@
  * The line codec: what is accepted, what is refused and why, and that whatever
  * is written is read back as it was.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "ipc/codec.h"
+#include "suite.h"
 
 #define LINE_SIZE 4096
 
@@ -406,32 +406,21 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("codec");
-	TCase *tc = tcase_create("codec");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_request_is_taken_apart,
+		test_spaces_and_return_at_the_end_mean_nothing,
+		test_values_are_decoded,
+		test_what_is_not_a_request_is_refused,
+		test_nul_is_refused_wherever_it_stands,
+		test_failure_keeps_the_tag, test_limits,
+		test_lines_of_the_daemon,
+		test_what_is_no_line_of_the_daemon_is_refused,
+		test_text_is_utf8_without_nul, test_durations,
+		test_durations_are_written_rounded_down,
+		test_numbers_and_booleans, test_a_line_is_written,
+		test_a_full_buffer_says_so, test_what_is_written_is_read_back,
+		test_garbage_is_survived, NULL,
+	};
 
-	tcase_add_test(tc, test_request_is_taken_apart);
-	tcase_add_test(tc, test_spaces_and_return_at_the_end_mean_nothing);
-	tcase_add_test(tc, test_values_are_decoded);
-	tcase_add_test(tc, test_what_is_not_a_request_is_refused);
-	tcase_add_test(tc, test_nul_is_refused_wherever_it_stands);
-	tcase_add_test(tc, test_failure_keeps_the_tag);
-	tcase_add_test(tc, test_limits);
-	tcase_add_test(tc, test_lines_of_the_daemon);
-	tcase_add_test(tc, test_what_is_no_line_of_the_daemon_is_refused);
-	tcase_add_test(tc, test_text_is_utf8_without_nul);
-	tcase_add_test(tc, test_durations);
-	tcase_add_test(tc, test_durations_are_written_rounded_down);
-	tcase_add_test(tc, test_numbers_and_booleans);
-	tcase_add_test(tc, test_a_line_is_written);
-	tcase_add_test(tc, test_a_full_buffer_says_so);
-	tcase_add_test(tc, test_what_is_written_is_read_back);
-	tcase_add_test(tc, test_garbage_is_survived);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("codec", tests);
 }

@@ -3,13 +3,11 @@
  * for granted, which settings it knows, and what its names must not be.
  */
 #include <check.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_fixture.h"
 #include "daemon/config_format.h"
-#include "daemon/host_clock.h"
 #include "ddblock.h"
 
 #define HEAD "[namespace default]\nstore = dynamodb\ntable = tab\n" \
@@ -411,63 +409,6 @@ START_TEST(test_described_are_the_settings_of_the_format)
 }
 END_TEST
 
-static int probed;
-static int probe_says;
-
-static int
-probe(void)
-{
-	probed++;
-	return probe_says;
-}
-
-static const struct {
-	const char *lines;
-	int says;
-	int probed;
-	const char *complaint;	/* NULL: it may start */
-} clocks[] = {
-	{ "format = dlock\n", 1, 1, NULL },
-	{ "format = dlock\n", 0, 1, "namespace default: format = dlock "
-	    "compares the clocks of hosts, and the kernel does not say that "
-	    "this host's is synchronised; start chronyd or "
-	    "systemd-timesyncd, or, if you know that the clock is right, set "
-	    "trust_clock = yes" },
-	{ "format = dlock\n", -EPERM, 1, "namespace default: format = dlock "
-	    "compares the clocks of hosts, and the kernel does not say that "
-	    "this host's is synchronised (Operation not permitted); start "
-	    "chronyd or systemd-timesyncd, or, if you know that the clock is "
-	    "right, set trust_clock = yes" },
-	{ "format = dlock\ntrust_clock = yes\n", 0, 0, NULL },
-	{ "format = js-fail-open\nkey_attribute = id\nlocal_time = yes\n", 0,
-	    1, "namespace default: with local_time = yes other hosts compare "
-	    "their clocks with this one's, and the kernel does not say that "
-	    "this host's is synchronised; start chronyd or "
-	    "systemd-timesyncd, or, if you know that the clock is right, set "
-	    "trust_clock = yes" },
-	{ "format = js-fail-open\nkey_attribute = id\nlocal_time = yes\n"
-	    "trust_clock = yes\n", 0, 0, NULL },
-	{ "format = js-fail-open\nkey_attribute = id\n", 0, 0, NULL },
-	{ "format = awslabs\n", 0, 0, NULL },
-	{ "", 0, 0, NULL },
-};
-
-START_TEST(test_host_clock)
-{
-	char text[512] = "";
-	int r;
-
-	(void)good(clocks[_i].lines);
-	probed = 0;
-	probe_says = clocks[_i].says;
-	r = host_clock_check(config, probe, text, sizeof(text));
-	ck_assert_int_eq(r, clocks[_i].complaint == NULL ? 0 :
-	    DDBLOCK_E_SYSTEM);
-	ck_assert_str_eq(text, text_of(clocks[_i].complaint));
-	ck_assert_int_eq(probed, clocks[_i].probed);
-}
-END_TEST
-
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 int
@@ -498,7 +439,6 @@ main(void)
 	    COUNT(overlaps));
 	tcase_add_test(t, test_one_table_has_one_format);
 	tcase_add_test(t, test_described_are_the_settings_of_the_format);
-	tcase_add_loop_test(t, test_host_clock, 0, COUNT(clocks));
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

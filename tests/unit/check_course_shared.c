@@ -113,6 +113,7 @@ START_TEST(test_second_answers_first)
 	begin_hedged(&d);
 	answer(&d, 1, 200, BEAT_DONE);
 	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
+	ck_assert_uint_eq(shared.hedges_won, 1);
 	/* The first may land yet. */
 	ck_assert(d.step.outcome.unanswered);
 	course_done(&d.course);
@@ -127,6 +128,8 @@ START_TEST(test_first_answers_after_all)
 	begin_hedged(&d);
 	answer(&d, 0, 200, BEAT_DONE);
 	expect_done(&d, BEGIN);
+	ck_assert_uint_eq(shared.hedges, 1);
+	ck_assert_uint_eq(shared.hedges_won, 0);
 	ck_assert(d.step.outcome.unanswered);
 	course_done(&d.course);
 }

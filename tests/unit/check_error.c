@@ -1,13 +1,12 @@
 /*
  * The error table: words, codes and exit statuses find each other.
  */
-#include <check.h>
 #include <ctype.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "suite.h"
 
 static const int codes[] = {
 #define X(name, exit_status, text) DDBLOCK_E_##name,
@@ -82,19 +81,10 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("error");
-	TCase *t = tcase_create("error");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_known, test_every_code, test_no_such_code,
+		test_no_such_word, NULL,
+	};
 
-	tcase_add_test(t, test_known);
-	tcase_add_test(t, test_every_code);
-	tcase_add_test(t, test_no_such_code);
-	tcase_add_test(t, test_no_such_word);
-	suite_add_tcase(suite, t);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("error", tests);
 }

@@ -1,9 +1,7 @@
 /*
  * The life of one operation over its attempts: what is sent next.
  */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
@@ -11,6 +9,7 @@
 #include "ddblock.h"
 #include "dialect/json.h"
 #include "exchange_life.h"
+#include "suite.h"
 
 static const char *
 value(const struct life *l, const char *expression, char *to, size_t size)
@@ -250,21 +249,11 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("exchange_next");
-	TCase *tests = tcase_create("exchange_next");
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	const TTest *const tests[] = {
+		test_numbers_of_beats, test_forms_of_release,
+		test_forms_of_release_of_two, test_look, test_invalid,
+		test_unreadable_success, test_cannot_be_asked, NULL,
+	};
 
-	tcase_add_test(tests, test_numbers_of_beats);
-	tcase_add_test(tests, test_forms_of_release);
-	tcase_add_test(tests, test_forms_of_release_of_two);
-	tcase_add_test(tests, test_look);
-	tcase_add_test(tests, test_invalid);
-	tcase_add_test(tests, test_unreadable_success);
-	tcase_add_test(tests, test_cannot_be_asked);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("exchange_next", tests);
 }

@@ -193,6 +193,42 @@ START_TEST(test_look_refused)
 }
 END_TEST
 
+/* An endpoint without transactions: it did not happen, and no key is in the
+ * way; but an attempt that was lost may have met another one. */
+START_TEST(test_no_transactions)
+{
+	begin();
+	must_send(1000, "TransactWriteItems");
+	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_UNHEARD_OF,
+	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life.outcome.kind, OUTCOME_CONFLICT);
+	ck_assert(!life.outcome.unanswered);
+	must_be(0, OUTCOME_REFUSED, 0);
+	must_be(1, OUTCOME_REFUSED, 0);
+	end();
+
+	begin();
+	must_send(1000, "TransactWriteItems");
+	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_LOST,
+	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_LATER);
+	must_send(2000, "TransactWriteItems");
+	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_UNHEARD_OF,
+	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life.outcome.kind, OUTCOME_UNKNOWN);
+	ck_assert_int_eq(life.outcome.code, DDBLOCK_E_UNREACHABLE);
+	end();
+
+	begin();
+	must_send(1000, "TransactWriteItems");
+	ck_assert_int_eq(acknowledged(), EXCHANGE_NOW);
+	must_send(1100, "BatchGetItem");
+	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_UNHEARD_OF,
+	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life.outcome.kind, OUTCOME_UNKNOWN);
+	end();
+}
+END_TEST
+
 /* Success alone says nothing: here the one was given back already. */
 START_TEST(test_not_shown)
 {
@@ -334,6 +370,7 @@ main(void)
 	tcase_add_test(cases, test_same_bytes);
 	tcase_add_test(cases, test_look_again);
 	tcase_add_test(cases, test_look_refused);
+	tcase_add_test(cases, test_no_transactions);
 	tcase_add_loop_test(cases, test_not_shown, 0, 2);
 	tcase_add_test(cases, test_in_the_way);
 	tcase_add_test(cases, test_own_effect);

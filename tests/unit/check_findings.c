@@ -193,6 +193,13 @@ START_TEST(test_clock)
 	c.known = false;
 	findings_clock(&c, &place, &f);
 	expect("clock", FINDING_WARNING, "has not told the time", "chronyd");
+	place.clock_counts = true;
+	findings_clock(&c, &place, &f);
+	expect("clock", FINDING_ERROR, "no lock is granted", "trust_clock");
+	c.synchronised = 1;
+	findings_clock(&c, &place, &f);
+	expect("clock", FINDING_WARNING, "has not told the time", "sets it");
+	ck_assert_ptr_null(strstr(f.text, "no lock"));
 }
 END_TEST
 
@@ -390,6 +397,12 @@ START_TEST(test_permission)
 	findings_permission(&place, REQUEST_TRANSACT, &denied, &f);
 	expect("permission", FINDING_ERROR, "several keys at once",
 	    "dynamodb:UpdateItem");
+	/* Nor without this. */
+	e = answer(400, "{\"__type\":\"x#UnknownOperationException\"}");
+	findings_permission(&place, REQUEST_TRANSACT, &e, &f);
+	expect("permission", FINDING_OK, "one after the other", NULL);
+	findings_permission(&place, REQUEST_UPDATE, &e, &f);
+	expect("permission", FINDING_ERROR, "refused", NULL);
 	e = answer(400, "{\"__type\":\"x#ThrottlingException\"}");
 	findings_permission(&place, REQUEST_GET, &e, &f);
 	expect("permission", FINDING_WARNING, "throttled", "capacity");

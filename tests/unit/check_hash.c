@@ -2,12 +2,11 @@
  * The hash table: what is in it is found, also after it grew, and gone when it
  * was removed; going round it meets each once.
  */
-#include <check.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "core/hash.h"
+#include "suite.h"
 
 #define MANY 10000
 
@@ -125,18 +124,9 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("hash");
-	TCase *t = tcase_create("hash");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_many, test_same_hash, test_removed_on_the_way, NULL,
+	};
 
-	tcase_add_test(t, test_many);
-	tcase_add_test(t, test_same_hash);
-	tcase_add_test(t, test_removed_on_the_way);
-	suite_add_tcase(suite, t);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("hash", tests);
 }

@@ -1,10 +1,9 @@
 /*
  * How an endpoint fares.
  */
-#include <check.h>
-#include <stdlib.h>
 
 #include "aws/health.h"
+#include "suite.h"
 
 #define NOW UINT64_C(5000000)	/* long after the boot */
 
@@ -128,21 +127,12 @@ END_TEST
 int
 main(void)
 {
-	Suite *s = suite_create("health");
-	TCase *t = tcase_create("health");
-	SRunner *r;
-	int failed;
+	const TTest *const tests[] = {
+		test_nothing_is_known_at_first,
+		test_a_condition_is_no_failure,
+		test_what_did_not_come_has_no_latency, test_percentiles,
+		test_a_bucket_is_near, test_what_is_old_is_forgotten, NULL,
+	};
 
-	tcase_add_test(t, test_nothing_is_known_at_first);
-	tcase_add_test(t, test_a_condition_is_no_failure);
-	tcase_add_test(t, test_what_did_not_come_has_no_latency);
-	tcase_add_test(t, test_percentiles);
-	tcase_add_test(t, test_a_bucket_is_near);
-	tcase_add_test(t, test_what_is_old_is_forgotten);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_run("health", tests);
 }

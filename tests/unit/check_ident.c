@@ -1,11 +1,10 @@
 /*
  * The text form of names: there and back, and nothing else is one.
  */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/ident.h"
+#include "suite.h"
 
 #define TEXT "0123456789abcdeffedcba9876543210"
 
@@ -87,19 +86,10 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("ident");
-	TCase *t = tcase_create("ident");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_format, test_parse, test_parse_refuses, test_compare,
+		NULL,
+	};
 
-	tcase_add_test(t, test_format);
-	tcase_add_test(t, test_parse);
-	tcase_add_test(t, test_parse_refuses);
-	tcase_add_test(t, test_compare);
-	suite_add_tcase(suite, t);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("ident", tests);
 }

@@ -1,11 +1,10 @@
 /*
  * The names of locks: one for each, and back to its parts.
  */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/key.h"
+#include "suite.h"
 
 /* A name of a constant text, NUL and all. */
 #define NAME(text) ((struct key){ text, sizeof(text) - 1 })
@@ -84,19 +83,9 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("key");
-	TCase *t = tcase_create("key");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_parts, test_one_name, test_sound, test_equal, NULL,
+	};
 
-	tcase_add_test(t, test_parts);
-	tcase_add_test(t, test_one_name);
-	tcase_add_test(t, test_sound);
-	tcase_add_test(t, test_equal);
-	suite_add_tcase(suite, t);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("key", tests);
 }

@@ -3,11 +3,9 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,6 +14,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/log_sink.h"
+#include "suite.h"
 
 static int reader;	/* where the log arrives */
 static char directory[] = "/tmp/ddblockd-log.XXXXXX";
@@ -242,23 +241,12 @@ END_TEST
 int
 main(void)
 {
-	Suite *s = suite_create("log");
-	TCase *t = tcase_create("log");
-	SRunner *r;
-	int failed;
+	const TTest *const tests[] = {
+		test_pipe_overflow, test_socket_overflow,
+		test_journal_overflow, test_reader_is_gone,
+		test_journal_fields, test_json, test_always, test_no_journal,
+		NULL,
+	};
 
-	tcase_add_test(t, test_pipe_overflow);
-	tcase_add_test(t, test_socket_overflow);
-	tcase_add_test(t, test_journal_overflow);
-	tcase_add_test(t, test_reader_is_gone);
-	tcase_add_test(t, test_journal_fields);
-	tcase_add_test(t, test_json);
-	tcase_add_test(t, test_always);
-	tcase_add_test(t, test_no_journal);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("log", tests);
 }

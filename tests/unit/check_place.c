@@ -8,26 +8,20 @@
 #include "aws/place.h"
 #include "common/error.h"
 #include "suite.h"
-
-#define WORLD_VARIABLES 8
+#include "variables.h"
 
 struct world {
 	struct place_settings settings;
 	const char *config;
-	const char *variables[WORLD_VARIABLES];	/* "NAME=VALUE" */
+	const char *variables[VARIABLES_MAX];	/* "NAME=VALUE" */
 };
 
 static const char *
 world_variable(void *arg, const char *name)
 {
 	const struct world *w = arg;
-	size_t length = strlen(name);
 
-	for (size_t i = 0; i < WORLD_VARIABLES && w->variables[i] != NULL; i++)
-		if (strncmp(w->variables[i], name, length) == 0 &&
-		    w->variables[i][length] == '=')
-			return w->variables[i] + length + 1;
-	return NULL;
+	return variables_get(w->variables, name);
 }
 
 static int
@@ -99,6 +93,16 @@ START_TEST(test_region)
 	p = place_of(WORLD(.variables = { "AWS_REGION=us-gov-west-1-fips" }));
 	ck_assert_str_eq(p.region, "us-gov-west-1");
 	ck_assert(p.fips);
+	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	    "http://LocalHost:8000/" })).region, PLACE_REGION_LOOPBACK);
+	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	    "http://127.1.2.3" })).region, PLACE_REGION_LOOPBACK);
+	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	    "http://[::1]:8000" })).region, PLACE_REGION_LOOPBACK);
+	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	    "http://localhost.example.com" })).region, "");
+	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	    "http://127.example.com" })).region, "");
 	refuse(WORLD(.variables = { "AWS_REGION=EU west" }), "AWS_REGION is");
 	refuse(WORLD(.variables = { "AWS_REGION=fips-" }), "AWS_REGION is");
 	refuse(WORLD(.settings = { .region =
@@ -133,8 +137,6 @@ START_TEST(test_endpoints)
 	    "AWS_ENDPOINT_URL=http://all" }));
 	ck_assert_str_eq(p.endpoint, "http://mine");
 	ck_assert_str_eq(p.sts_endpoint, "");
-	refuse(WORLD(.config = "[default]\nservices = t\n[services s]\n"),
-	    "no section [services t]");
 }
 END_TEST
 
@@ -183,6 +185,35 @@ expect_none(struct place p, const char *service, const char *account,
 	    text, sizeof(text)), DDBLOCK_E_BAD_REQUEST);
 	ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
 }
+
+/* A section of services that is not there, or has nothing, is missed by those
+ * whose endpoint would be looked for in it. */
+START_TEST(test_no_services)
+{
+	static const char *const configs[] = {
+		"[default]\nservices = t\n[services s]\nsts =\n  a = b\n",
+		"[default]\nservices = t\n[services t]\n# sts =\n",
+		"[default]\nservices =\n",
+	};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct place p = place_of(WORLD(.config = configs[i],
+		    .settings = { .endpoint = "http://mine" },
+		    .variables = { "AWS_ENDPOINT_URL_STS=http://sts" }));
+
+		expect(p, "dynamodb", NULL, "http://mine");
+		expect(p, "sts", NULL, "http://sts");
+		expect_none(p, "sso", NULL, "no section [services ");
+		expect_none(p, "oidc", NULL, "no section [services ");
+		refuse(WORLD(.config = configs[i],
+		    .variables = { "AWS_ENDPOINT_URL_STS=http://sts" }),
+		    "no section [services ");
+		p = place_of(WORLD(.config = configs[i],
+		    .variables = { "AWS_ENDPOINT_URL=http://all" }));
+		expect(p, "sso", NULL, "http://all");
+	}
+}
+END_TEST
 
 #define PLACE(r, ...) ((struct place){ .region = r, __VA_ARGS__ })
 #define ACCOUNT "123456789012"
@@ -262,8 +293,9 @@ int
 main(void)
 {
 	const TTest *const tests[] = {
-		test_region, test_endpoints, test_the_rest, test_urls,
-		test_what_has_no_url, test_what_is_signed_for, NULL,
+		test_region, test_endpoints, test_no_services, test_the_rest,
+		test_urls, test_what_has_no_url, test_what_is_signed_for,
+		NULL,
 	};
 
 	return suite_run("place", tests);

@@ -2,12 +2,11 @@
  * The resolver by itself: thread after thread, each of which shares its
  * result with the loop. What the client makes of it is in check_aws_client.c.
  */
-#include <check.h>
 #include <event2/event.h>
 #include <netdb.h>
-#include <stdlib.h>
 
 #include "aws/resolver.h"
+#include "suite.h"
 
 struct asking {
 	struct resolver *resolver;
@@ -61,17 +60,9 @@ END_TEST
 int
 main(void)
 {
-	Suite *s = suite_create("resolver");
-	TCase *t = tcase_create("resolver");
-	SRunner *r;
-	int failed;
+	const TTest *const tests[] = {
+		test_one_after_the_other, NULL,
+	};
 
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, test_one_after_the_other);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("resolver", tests);
 }

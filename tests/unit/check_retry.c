@@ -1,11 +1,10 @@
 /*
  * When calls are repeated, and the endpoint's clock.
  */
-#include <check.h>
-#include <stdlib.h>
 
 #include "aws/retry.h"
 #include "aws/skew.h"
+#include "suite.h"
 
 #define FAR UINT64_C(1000000000)
 
@@ -179,25 +178,15 @@ END_TEST
 int
 main(void)
 {
-	Suite *s = suite_create("retry");
-	TCase *t = tcase_create("retry");
-	SRunner *r;
-	int failed;
+	const TTest *const tests[] = {
+		test_doubles_from_the_base, test_throttling_waits_longer,
+		test_attempts_are_counted,
+		test_beats_are_repeated_to_the_deadline,
+		test_never_beyond_the_deadline, test_only_what_can_change,
+		test_wrong_clock_is_mended_at_once,
+		test_skew_unknown_at_first, test_skew_narrows,
+		test_skew_follows_a_clock_that_is_set, NULL,
+	};
 
-	tcase_add_test(t, test_doubles_from_the_base);
-	tcase_add_test(t, test_throttling_waits_longer);
-	tcase_add_test(t, test_attempts_are_counted);
-	tcase_add_test(t, test_beats_are_repeated_to_the_deadline);
-	tcase_add_test(t, test_never_beyond_the_deadline);
-	tcase_add_test(t, test_only_what_can_change);
-	tcase_add_test(t, test_wrong_clock_is_mended_at_once);
-	tcase_add_test(t, test_skew_unknown_at_first);
-	tcase_add_test(t, test_skew_narrows);
-	tcase_add_test(t, test_skew_follows_a_clock_that_is_set);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_run("retry", tests);
 }

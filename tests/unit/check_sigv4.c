@@ -120,7 +120,7 @@ START_TEST(test_published_vector)
 	read_case(name, "creq", expected);
 	add_token(expected, &q, headers, token);
 
-	ck_assert_int_eq(sigv4_canonical(&q, &b), 0);
+	ck_assert_int_eq(sigv4_canonical(&s, &q, &b), 0);
 	ck_assert_msg(strcmp(b.data, expected) == 0, "%s:\n%s\n\n%s", name,
 	    b.data, expected);
 
@@ -196,15 +196,18 @@ START_TEST(test_too_many_headers)
 		.headers = headers, .n_headers = SIGV4_HEADERS_MAX + 1,
 		.body = "",
 	};
+	struct sigv4 s;
 	struct buffer b;
 
+	ck_assert_int_eq(sigv4_init(&s, "A", "secret", "r", "s"), 0);
 	for (size_t i = 0; i <= SIGV4_HEADERS_MAX; i++)
 		headers[i] = (struct sigv4_header){ "a", "b" };
 	buffer_init(&b, SIGV4_TEXT_MAX);
-	ck_assert_int_eq(sigv4_canonical(&q, &b), DDBLOCK_E_LIMIT);
+	ck_assert_int_eq(sigv4_canonical(&s, &q, &b), DDBLOCK_E_LIMIT);
 	q.n_headers--;
-	ck_assert_int_eq(sigv4_canonical(&q, &b), 0);
+	ck_assert_int_eq(sigv4_canonical(&s, &q, &b), 0);
 	buffer_done(&b);
+	sigv4_done(&s);
 }
 END_TEST
 

@@ -71,7 +71,18 @@ START_TEST(test_process)
 	    SOURCE_FIXTURE_WALL_MS + 3600500);
 	source_fixture_done(&f);
 
-	/* Keys for ever; the profile names the account. */
+	/* Keys for ever; the profile names the account. Some programs print
+	 * what there is not. */
+	begin_process(&f);
+	f.from.account_id = source_fixture_text(&f, "111111111111");
+	ck_assert_int_eq(source_fixture_tell(&f, 0, "{\"Version\":1,"
+	    "\"AccessKeyId\":\"AKIA1\",\"SecretAccessKey\":\"secret\","
+	    "\"SessionToken\":null,\"Expiration\":null,"
+	    "\"AccountId\":null}"), SOURCE_DONE);
+	ck_assert_ptr_null(f.source.credentials.session_token);
+	ck_assert_str_eq(f.source.credentials.account_id, "111111111111");
+	ck_assert_uint_eq(f.source.credentials.expires_ms, 0);
+	source_fixture_done(&f);
 	begin_process(&f);
 	f.from.account_id = source_fixture_text(&f, "111111111111");
 	ck_assert_int_eq(source_fixture_tell(&f, 0, "{\"Version\":1,"

@@ -237,13 +237,57 @@ START_TEST(test_encode)
 }
 END_TEST
 
+/* Who was sent a secret recites it. */
+START_TEST(test_quote)
+{
+	static const char token[] = "eyJhbGciOiJSUzI1.aGFsbG8_d29ybGQ";
+	static const char given[] = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY";
+	static const struct {
+		const char *says;
+		const char *quoted;
+	} rows[] = {
+		{ "it has expired", "it has expired" },
+		{ "one\ntwo", "one" },
+		{ "\303\244\t*****", "???***" },
+		{ "eyJhbGciOiJSUzI1.aGFsbG8_d29ybGQ has expired",
+		    "*** has expired" },
+		{ "<eyJhbGciOiJSUzI1%2EaGFsbG8%5Fd29ybGQ>",
+		    "<***%2E***%5F***>" },
+		{ "of wJalrXUtnFEMI\\/K7MDENG\\/bPxRfiCY.",
+		    "of ***\\/***\\/***." },
+		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa wJalrXUtnFEMI",
+		    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa **" },
+	};
+	struct source_memory memory;
+	struct credentials before = { .expires_ms = 0 };
+	struct source s;
+	char text[128], quoted[42];
+
+	source_memory_init(&memory);
+	source_init(&s, &source_container);
+	s.memory = &memory;
+	ck_assert_int_eq(buffer_append_text(&s.token, token), 0);
+	ck_assert_int_eq(credentials_set(&before, "AKIA", given, NULL, text,
+	    sizeof(text)), 0);
+	s.given = &before;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		source_quote(&s, rows[i].says, quoted, sizeof(quoted));
+		ck_assert_str_eq(quoted, rows[i].quoted);
+	}
+	credentials_done(&before);
+	source_done(&s);
+	source_memory_done(&memory);
+}
+END_TEST
+
 int
 main(void)
 {
 	const TTest *const tests[] = {
 		test_dates, test_no_dates, test_dates_there_and_back,
 		test_json, test_no_json, test_xml, test_no_xml,
-		test_xml_truncated, test_xml_too_long, test_encode, NULL,
+		test_xml_truncated, test_xml_too_long, test_encode,
+		test_quote, NULL,
 	};
 
 	return suite_run("source_parts", tests);

@@ -197,6 +197,32 @@ START_TEST(test_not_written)
 }
 END_TEST
 
+/* Another session's token is another's, however long it is good. */
+START_TEST(test_other_session)
+{
+	struct source_fixture f;
+
+	begin(&f, true);
+	ck_assert_int_eq(source_fixture_tell(&f, 0, TOKEN("at", LATER)),
+	    SOURCE_WAIT);
+	expect_use(&f, "at");
+	source_fixture_again(&f);
+	f.from.sso_session = NULL;
+	ck_assert_int_eq(source_fixture_start(&f), SOURCE_WAIT);
+	ck_assert_str_eq(f.source.errand.path, FILE_OF_URL);
+	ck_assert_int_eq(source_fixture_tell(&f, 0, TOKEN("other", ENOUGH)),
+	    SOURCE_WAIT);
+	expect_use(&f, "other");
+	source_fixture_again(&f);
+	f.from.sso_start_url = source_fixture_text(&f, "https://y/start");
+	ck_assert_int_eq(source_fixture_start(&f), SOURCE_WAIT);
+	ck_assert_int_eq(source_fixture_fail(&f, DDBLOCK_E_SYSTEM, ENOENT),
+	    SOURCE_FAILED);
+	expect_login(&f);
+	source_fixture_done(&f);
+}
+END_TEST
+
 /* When it is not renewed: there is time, or not all that it takes. */
 START_TEST(test_no_renewal)
 {
@@ -316,13 +342,36 @@ START_TEST(test_no_home)
 }
 END_TEST
 
+/* What others keep in the file stays, and any text is one again. */
+START_TEST(test_merge)
+{
+	static const char file[] = "{\"accessToken\":\"a1\","
+	    "\"mine\":[1,{\"x\":null}],\"no\":null,"
+	    "\"say\":\"\\\"\\\\\\/\\n\\u0001\303\244\","
+	    "\"expiresAt\":\"" NOW "\",\"refreshToken\":\"r1\"}";
+	static const char answer[] = "{\"accessToken\":\"a\\\"2\","
+	    "\"expiresIn\":60}";
+	struct buffer text;
+
+	buffer_init_secret(&text, 4096);
+	ck_assert_int_eq(source_sso_merge(file, strlen(file), answer,
+	    strlen(answer), SOURCE_FIXTURE_WALL_MS, &text), 0);
+	ck_assert_str_eq(text.data, "{\"mine\":[1,{\"x\":null}],"
+	    "\"no\":null,\"say\":\"\\\"\\\\/\\u000a\\u0001\303\244\","
+	    "\"accessToken\":\"a\\\"2\","
+	    "\"expiresAt\":\"2027-01-15T08:01:00Z\"}");
+	buffer_done(&text);
+}
+END_TEST
+
 int
 main(void)
 {
 	const TTest *const tests[] = {
 		test_credentials, test_no_token, test_renewal,
-		test_not_written, test_no_renewal, test_renewal_fails,
-		test_refusals, test_bad_credentials, test_no_home, NULL,
+		test_not_written, test_other_session, test_no_renewal,
+		test_renewal_fails, test_refusals, test_bad_credentials,
+		test_no_home, test_merge, NULL,
 	};
 
 	return suite_run("source_sso", tests);

@@ -262,13 +262,34 @@ START_TEST(test_endpoint)
 }
 END_TEST
 
+/* Whatever stands there, to the last byte that there is room for. */
+START_TEST(test_endpoint_is_no_url)
+{
+	static const char *const rows[] = { "s", "sts.example", "sts:", ":/" };
+	struct source_fixture f;
+
+	for (size_t i = 0; i <= sizeof(rows) / sizeof(rows[0]); i++) {
+		begin_role(&f);
+		memset(f.place.sts_endpoint, 's',
+		    sizeof(f.place.sts_endpoint) - 1);
+		if (i < sizeof(rows) / sizeof(rows[0]))
+			(void)snprintf(f.place.sts_endpoint,
+			    sizeof(f.place.sts_endpoint), "%s", rows[i]);
+		ck_assert_int_eq(source_fixture_start(&f), SOURCE_FAILED);
+		ck_assert_ptr_nonnull(strstr(f.source.text, "is no URL"));
+		source_fixture_done(&f);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
 	const TTest *const tests[] = {
 		test_role, test_session_name, test_web_identity,
 		test_web_identity_without_token, test_bad_answers,
-		test_refusals, test_attempts, test_endpoint, NULL,
+		test_refusals, test_attempts, test_endpoint,
+		test_endpoint_is_no_url, NULL,
 	};
 
 	return suite_run("source_sts", tests);

@@ -1,11 +1,11 @@
 /*
  * Spare pieces of memory: they come again, and no more are kept than said.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/spares.h"
+#include "suite.h"
 
 #define SIZE 100
 
@@ -58,17 +58,9 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("spares");
-	TCase *cases = tcase_create("spares");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_again, test_most, NULL,
+	};
 
-	tcase_add_test(cases, test_again);
-	tcase_add_test(cases, test_most);
-	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("spares", tests);
 }

@@ -2,13 +2,12 @@
  * The timeline of a lease: defaults, rounding, and every rule of
  * timing_check() from both sides.
  */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/core.h"
 #include "core/timing.h"
 #include "ddblock.h"
+#include "suite.h"
 
 static struct core_namespace
 timing_defaults(uint64_t lease_ms, uint32_t drift_ppm)
@@ -177,21 +176,11 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("timing");
-	TCase *tests = tcase_create("timing");
-	SRunner *runner;
-	int failed;
+	const TTest *const tests[] = {
+		test_defaults, test_defaults_fit_together,
+		test_observe_rounds_up_and_saturates,
+		test_rules_between_settings, test_margin, test_bounds, NULL,
+	};
 
-	tcase_add_test(tests, test_defaults);
-	tcase_add_test(tests, test_defaults_fit_together);
-	tcase_add_test(tests, test_observe_rounds_up_and_saturates);
-	tcase_add_test(tests, test_rules_between_settings);
-	tcase_add_test(tests, test_margin);
-	tcase_add_test(tests, test_bounds);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run("timing", tests);
 }
