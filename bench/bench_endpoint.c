@@ -1,9 +1,9 @@
 /*
  * What the daemon costs when the endpoint costs nothing: its processor time
  * for an acquire and a release with 64 in flight, against a bare curl multi
- * loop that sends the same two bodies unsigned; and how long a thousand
- * acquires take at once when each answer takes 20 ms, against what the
- * connections allow.
+ * loop that sends the same two bodies unsigned: as in libcurl's manual, and on
+ * the daemon's own event loop; and how long a thousand acquires take at once
+ * when each answer takes 20 ms, against what the connections allow.
  */
 #include "bench.h"
 
@@ -48,6 +48,7 @@ struct bare_lane {
 };
 
 struct bare {
+	CURLM *multi;			/* as in the manual; or NULL: */
 	struct event_base *base;
 	struct pool *pool;
 	struct bare_request (*cycles)[2];
@@ -140,6 +141,8 @@ bare_go(struct bare_lane *l)
 	curl_easy_setopt(l->easy, CURLOPT_POSTFIELDS, r->body);
 	curl_easy_setopt(l->easy, CURLOPT_POSTFIELDSIZE,
 	    (long)strlen(r->body));
+	if (b->multi != NULL)
+		return curl_multi_add_handle(b->multi, l->easy) == CURLM_OK;
 	return pool_start(b->pool, l->easy) == 0;
 }
 
@@ -156,17 +159,45 @@ bare_on_finished(void *arg, CURL *easy, CURLcode result)
 		die("the endpoint says %ld: %s", status,
 		    curl_easy_strerror(result));
 	l->releasing = !l->releasing;
-	if (!bare_go(l) && --b->running == 0)
+	if (!bare_go(l) && --b->running == 0 && b->multi == NULL)
 		event_base_loopbreak(b->base);
 }
 
 static void
-bare_run(const char *url)
+bare_perform(struct bare *b)
 {
-	struct bare b = { .base = event_base_new(), .cycles = bare_cycles };
+	CURLMsg *message;
+	int left;
 
-	if (pool_new(b.base, IN_FLIGHT, bare_on_finished, &b, &b.pool) != 0)
-		die("no curl multi handle");
+	while (b->running > 0) {
+		if (curl_multi_perform(b->multi, &left) != CURLM_OK)
+			die("curl_multi_perform() failed");
+		while ((message = curl_multi_info_read(b->multi, &left)) !=
+		    NULL) {
+			CURL *easy = message->easy_handle;
+			CURLcode result = message->data.result;
+
+			curl_multi_remove_handle(b->multi, easy);
+			bare_on_finished(b, easy, result);
+		}
+		if (b->running > 0)
+			curl_multi_poll(b->multi, NULL, 0, 1000, NULL);
+	}
+}
+
+static void
+bare_run(const char *url, bool on_our_loop)
+{
+	struct bare b = { .cycles = bare_cycles };
+
+	if (on_our_loop) {
+		b.base = event_base_new();
+		if (pool_new(b.base, IN_FLIGHT, bare_on_finished, &b,
+		    &b.pool) != 0)
+			die("no curl multi handle");
+	} else {
+		b.multi = curl_multi_init();
+	}
 	for (size_t i = 0; i < IN_FLIGHT; i++) {
 		struct bare_lane *l = &b.lanes[i];
 
@@ -180,12 +211,15 @@ bare_run(const char *url)
 		b.running++;
 		bare_go(l);
 	}
-	event_base_dispatch(b.base);
+	if (on_our_loop)
+		event_base_dispatch(b.base);
+	else
+		bare_perform(&b);
 }
 
 /* Processor time of a process that does all cycles, in us for one of them. */
 static double
-bare_measure(const char *url)
+bare_measure(const char *url, bool on_our_loop)
 {
 	double us = 0;
 	int fds[2];
@@ -196,7 +230,7 @@ bare_measure(const char *url)
 	if (pid == 0) {
 		double start_us = process_cpu_us(getpid());
 
-		bare_run(url);
+		bare_run(url, on_our_loop);
 		us = process_cpu_us(getpid()) - start_us;
 		if (write(fds[1], &us, sizeof(us)) != sizeof(us))
 			_exit(1);
@@ -267,8 +301,8 @@ endpoint_cpu(void)
 	static struct line_client clients[IN_FLIGHT];
 	char url[64];
 	pid_t endpoint = endpoint_start(0, NULL, url, sizeof(url));
+	struct pairs bare, on_our_loop;
 	struct daemon daemon;
-	struct pairs pairs;
 	uint64_t serial = 0;
 
 	bare_cycles = calloc(CYCLES, sizeof(*bare_cycles));
@@ -277,19 +311,27 @@ endpoint_cpu(void)
 	ours_start(&daemon, "endpoint", url);
 	for (size_t i = 0; i < IN_FLIGHT; i++)
 		line_open(&clients[i], daemon.socket);
-	pairs_init(&pairs, REPETITIONS);
+	pairs_init(&bare, REPETITIONS);
+	pairs_init(&on_our_loop, REPETITIONS);
 	for (int i = -1; i < REPETITIONS; i++) {
 		double ours = ours_measure(&daemon, clients, &serial);
-		double theirs;
+		double theirs, theirs_here;
 
 		bare_prepare(&serial);
-		theirs = bare_measure(url);
-		if (i >= 0)
-			pairs_add(&pairs, ours, theirs);
+		theirs = bare_measure(url, false);
+		bare_prepare(&serial);
+		theirs_here = bare_measure(url, true);
+		if (i < 0)
+			continue;
+		pairs_add(&bare, ours, theirs);
+		pairs_add(&on_our_loop, ours, theirs_here);
 	}
 	report_us("endpoint that costs nothing, processor time of lock + "
-	    "release", &pairs, AT_MOST, 1.5);
-	pairs_done(&pairs);
+	    "release", &bare, AT_MOST, 1.5);
+	report_note_us("the same, against a bare loop on libevent",
+	    &on_our_loop);
+	pairs_done(&bare);
+	pairs_done(&on_our_loop);
 	for (size_t i = 0; i < IN_FLIGHT; i++)
 		line_close(&clients[i]);
 	daemon_stop(&daemon);
