@@ -1,10 +1,12 @@
-"""Secrets that are easy to recognise, and where one looks for them."""
+"""Secrets that are easy to recognise, where one looks for them, and sources of
+them that are asked all at once."""
 import base64
 import json
 import os
 import random
 import socket
 import string
+import threading
 import time
 import unittest
 import urllib.parse
@@ -64,6 +66,26 @@ def talk(daemon, *commands):
         done = ddblock(daemon, *args)
         told += [done.stdout, done.stderr]
     return urllib.parse.unquote_to_bytes("\n".join(told))
+
+
+def all_at_once(case, names, one):
+    """Calls @one with each of the sources @names, which spend most of their
+    time waiting."""
+    failed = {}
+
+    def run(name):
+        try:
+            one(name)
+        except BaseException as e:      # of a thread nobody hears
+            failed[name] = e
+    threads = [threading.Thread(target=run, args=(n,)) for n in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for name, error in failed.items():
+        with case.subTest(source=name):
+            raise error
 
 
 # ---- a journal ----------------------------------------------------------

@@ -27,7 +27,8 @@ import harness                                          # noqa: E402
 from fake_aws import ACCOUNT, EXTERNAL_ID, KEYS, web_token  # noqa: E402
 from fake_aws_server import SOMEBODY, Cloud             # noqa: E402
 from harness import Client, Daemon                      # noqa: E402
-from planted import leaks, talk, wait_forgotten         # noqa: E402
+from planted import (all_at_once, leaks, talk,          # noqa: E402
+                     wait_forgotten)
 
 LIFE_S = 12
 METADATA = "fd00:ec2::254"
@@ -232,22 +233,9 @@ class Sources(unittest.TestCase):
         self.assertTrue(client.release(grant).ok)
 
     def test_sources(self):
-        """All at once, as each spends its time waiting."""
-        failed = {}
-
         def one(name):
-            try:
-                self.assertGreater(self.through(name), GENERATIONS)
-            except BaseException as e:      # of a thread nobody hears
-                failed[name] = e
-        threads = [threading.Thread(target=one, args=(n,)) for n in SOURCES]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for name, error in failed.items():
-            with self.subTest(source=name):
-                raise error
+            self.assertGreater(self.through(name), GENERATIONS)
+        all_at_once(self, SOURCES, one)
 
 
 class Host(unittest.TestCase):

@@ -14,7 +14,6 @@ import re
 import socket
 import sys
 import tempfile
-import threading
 import time
 import unittest
 import urllib.parse
@@ -29,8 +28,8 @@ import harness                                          # noqa: E402
 from fake_aws import web_token                          # noqa: E402
 from fake_aws_server import Cloud                       # noqa: E402
 from harness import Daemon                              # noqa: E402
-from planted import (Journalled, leaks, talk,           # noqa: E402
-                     wait_forgotten)
+from planted import (Journalled, all_at_once, leaks,    # noqa: E402
+                     talk, wait_forgotten)
 from test_credentials import ROLE, SOURCES, Place       # noqa: E402
 
 LIFE_S = 8
@@ -243,24 +242,6 @@ class Base(unittest.TestCase):
                 f"endpoint = {endpoint}\nallow_plain_http = yes\n"
                 "request_timeout = 200ms\n")
 
-    def all_at_once(self, names, one):
-        """Each spends most of its time waiting."""
-        failed = {}
-
-        def run(name):
-            try:
-                one(name)
-            except BaseException as e:      # of a thread nobody hears
-                failed[name] = e
-        threads = [threading.Thread(target=run, args=(n,)) for n in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for name, error in failed.items():
-            with self.subTest(source=name):
-                raise error
-
     def assert_none(self, cloud, text, where):
         secrets = cloud.planted()
         self.assertTrue(secrets)
@@ -303,7 +284,7 @@ class Refusals(Base):
                 self.refused(name, recital, log=("stderr", "json")[i % 2])
                 for i, recital in enumerate(RECITALS))
             self.assertIn(b"AccessDenied", told)
-        self.all_at_once(ASKED, one)
+        all_at_once(self, ASKED, one)
 
     def test_journal(self):
         told = self.refused("container", in_json, Journalled, "journal")
@@ -362,7 +343,7 @@ class Rotation(Base):
             self.assert_none(cloud, daemon.log().encode(), name)
 
     def test_sources(self):
-        self.all_at_once(PLACES, self.rotates)
+        all_at_once(self, PLACES, self.rotates)
 
 
 if __name__ == "__main__":
