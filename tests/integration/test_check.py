@@ -458,6 +458,13 @@ class Credentials(unittest.TestCase):
         return {name: value for name, value in (self.NOWHERE | more).items()
                 if value is not None or name in os.environ}
 
+    def check_without_endpoint(self, environment):
+        """What is answered where the configuration names no endpoint."""
+        text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
+        with Daemon(text, env=environment) as daemon, \
+                Client(daemon) as client:
+            return client.call("CHECK")
+
     def test_none(self):
         with Daemon(self.CONFIG, env=self.environment()) as daemon, \
                 Client(daemon) as client:
@@ -479,13 +486,10 @@ class Credentials(unittest.TestCase):
             if name in os.environ:
                 environment[name] = None
         # At an endpoint on this host no region is needed.
-        text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
-        with Daemon(text, env=environment) as daemon, \
-                Client(daemon) as client:
-            reply = client.call("CHECK")
-            self.assertEqual(checks(reply), WAY[:1])
-            self.assertEqual(reply.rows[0]["state"], "error")
-            self.assertIn("no region", reply.rows[0]["text"])
+        reply = self.check_without_endpoint(environment)
+        self.assertEqual(checks(reply), WAY[:1])
+        self.assertEqual(reply.rows[0]["state"], "error")
+        self.assertIn("no region", reply.rows[0]["text"])
 
     def test_no_section_of_services(self):
         """Whose endpoint is said otherwise needs none."""
@@ -499,13 +503,10 @@ class Credentials(unittest.TestCase):
                     Client(daemon) as client:
                 reply = client.call("CHECK")
                 self.assertEqual(reply.rows[0]["state"], "ok", reply)
-            text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
-            with Daemon(text, env=environment) as daemon, \
-                    Client(daemon) as client:
-                reply = client.call("CHECK")
-                self.assertEqual(reply.rows[0]["state"], "error", reply)
-                self.assertIn("no section [services there]",
-                              reply.rows[0]["text"])
+            reply = self.check_without_endpoint(environment)
+            self.assertEqual(reply.rows[0]["state"], "error", reply)
+            self.assertIn("no section [services there]",
+                          reply.rows[0]["text"])
 
     def test_no_endpoint_of_ours(self):
         """The environment names one that nobody may send anything to: that
@@ -513,25 +514,19 @@ class Credentials(unittest.TestCase):
         environment = self.environment(
             AWS_ACCESS_KEY_ID="A" * 20, AWS_SECRET_ACCESS_KEY=SECRET,
             AWS_ENDPOINT_URL_DYNAMODB="http://192.0.2.1:8000")
-        text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
-        with Daemon(text, env=environment) as daemon, \
-                Client(daemon) as client:
-            reply = client.call("CHECK")
-            self.assertEqual(checks(reply), WAY[:1])
-            self.assertEqual(reply.rows[0]["state"], "error")
-            self.assertIn("http://192.0.2.1:8000", reply.rows[0]["text"])
-            self.assertIn("allow_plain_http", reply.rows[0]["text"])
+        reply = self.check_without_endpoint(environment)
+        self.assertEqual(checks(reply), WAY[:1])
+        self.assertEqual(reply.rows[0]["state"], "error")
+        self.assertIn("http://192.0.2.1:8000", reply.rows[0]["text"])
+        self.assertIn("allow_plain_http", reply.rows[0]["text"])
 
     def test_no_url_and_nobody(self):
-        text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
-        with Daemon(text, env=self.environment(
-                AWS_ENDPOINT_URL_DYNAMODB="dynamodb")) as daemon, \
-                Client(daemon) as client:
-            reply = client.call("CHECK")
-            self.assertEqual(checks(reply), WAY[:3])
-            self.assertEqual([row["state"] for row in reply.rows],
-                             ["ok", "error", "error"])
-            self.assertIn("no URL", reply.rows[2]["text"])
+        reply = self.check_without_endpoint(self.environment(
+            AWS_ENDPOINT_URL_DYNAMODB="dynamodb"))
+        self.assertEqual(checks(reply), WAY[:3])
+        self.assertEqual([row["state"] for row in reply.rows],
+                         ["ok", "error", "error"])
+        self.assertIn("no URL", reply.rows[2]["text"])
 
     def test_of_a_profile(self):
         daemon = Daemon(self.CONFIG, args=["--check"])
