@@ -66,6 +66,14 @@ dialect_read_attribute(const char *name, struct json_object *value,
 }
 
 void
+dialect_append_number(struct buffer *to, uint64_t n)
+{
+	(void)buffer_append_text(to, "{\"N\":\"");
+	(void)buffer_append_number(to, n);
+	(void)buffer_append_text(to, "\"}");
+}
+
+void
 dialect_append_attributes(struct buffer *to, const struct contents *c)
 {
 	for (size_t i = 0; i < c->n_attributes; i++) {

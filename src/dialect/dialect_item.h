@@ -1,6 +1,6 @@
 /*
- * What record formats do alike with items: naming one that is wrong, the named
- * attributes of clients, and what a page of a listing consumed.
+ * What record formats do alike with items: naming one that is wrong, numbers,
+ * the named attributes of clients, and what a page of a listing consumed.
  */
 #ifndef DDBLOCKD_DIALECT_DIALECT_ITEM_H
 #define DDBLOCKD_DIALECT_DIALECT_ITEM_H
@@ -25,6 +25,9 @@ void dialect_describe(const struct dialect_table *, struct key partition,
 /* An attribute of contents, borrowed from its JSON. False: it cannot be one. */
 bool dialect_read_attribute(const char *name, struct json_object *value,
     struct attribute *ret);
+
+/* {"N":"17"} */
+void dialect_append_number(struct buffer *, uint64_t);
 
 /* "name":{"S":"value"},... without what stands around them. */
 void dialect_append_attributes(struct buffer *, const struct contents *);

@@ -109,13 +109,10 @@ native_write_name(struct native_writer *w, const struct native_name *name)
 	(void)buffer_append_text(w->to, "\"#");
 	(void)buffer_append(w->to, name->text, name->length);
 	(void)buffer_append_text(w->to, "\":");
-	if (here != NULL) {
+	if (here != NULL)
 		json_append_text(w->to, here);
-	} else {
-		(void)buffer_append(w->to, "\"", 1);
-		(void)buffer_append(w->to, name->text, name->length);
-		(void)buffer_append(w->to, "\"", 1);
-	}
+	else
+		json_append_string(w->to, name->text, name->length);
 }
 
 void
@@ -158,9 +155,7 @@ void
 native_value_number(struct native_writer *w, const char *name, uint64_t n)
 {
 	native_value(w, name);
-	(void)buffer_append_text(w->to, "{\"N\":\"");
-	(void)buffer_append_number(w->to, n);
-	(void)buffer_append_text(w->to, "\"}");
+	dialect_append_number(w->to, n);
 }
 
 void

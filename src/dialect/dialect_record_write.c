@@ -119,9 +119,7 @@ write_values(struct record_writer *w, const char *one, const char *other)
 void
 record_append_number(struct record_writer *w, uint64_t n)
 {
-	(void)buffer_append_text(w->to, "{\"N\":\"");
-	(void)buffer_append_number(w->to, n);
-	(void)buffer_append_text(w->to, "\"}");
+	dialect_append_number(w->to, n);
 }
 
 void
