@@ -38,8 +38,8 @@ response_value(const char *line, size_t length, const char *name,
 		length--;
 	if (length > RESPONSE_VALUE_MAX - 1)
 		length = RESPONSE_VALUE_MAX - 1;
-	memset(ret, 0, RESPONSE_VALUE_MAX);
 	memcpy(ret, line, length);
+	ret[length] = '\0';
 	return true;
 }
 
@@ -91,7 +91,7 @@ response_take_date(struct response *r, const char *text)
 		time_t date = curl_getdate(text, NULL);
 
 		r->known_date_s = date > 0 ? (int64_t)date : 0;
-		memcpy(r->known_date, text, RESPONSE_VALUE_MAX);
+		memcpy(r->known_date, text, strlen(text) + 1);
 	}
 	r->date_s = r->known_date_s;
 }
