@@ -131,7 +131,7 @@ daemon_check(const struct config *config, const char *namespace_name)
 	if (k.base != NULL)
 		event_base_free(k.base);
 	if (r < 0)
-		return error_exit_status(r);
+		return daemon_exit_status(r);
 	check_show_sums(&k);
 	return k.n_errors > 0 ? CHECK_STATUS_ERRORS : 0;
 }

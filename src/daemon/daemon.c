@@ -276,6 +276,13 @@ daemon_start(struct daemon *d, const char *host)
 }
 
 int
+daemon_exit_status(int code)
+{
+	return code == DDBLOCK_E_BAD_REQUEST ? EX_CONFIG :
+	    error_exit_status(code);
+}
+
+int
 daemon_run(struct config *config)
 {
 	struct daemon d = { .config = config };
@@ -300,6 +307,5 @@ daemon_run(struct config *config)
 	}
 	daemon_done(&d);
 	log_flush();
-	/* What is bad here came from no client. */
-	return r == DDBLOCK_E_BAD_REQUEST ? EX_CONFIG : error_exit_status(r);
+	return daemon_exit_status(r);
 }

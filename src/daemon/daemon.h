@@ -10,6 +10,10 @@
  * an error code, not a signal. Before anything else. */
 void daemon_harden(void);
 
+/* The exit status for @code. What is bad came from no client: it is in the
+ * configuration, or in what is asked where that says nothing. */
+int daemon_exit_status(int code);
+
 /* Serve until told to stop. The exit status. Limits that the system does not
  * allow are lowered. */
 int daemon_run(struct config *);

@@ -12,7 +12,6 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "common/error.h"
 #include "common/log.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
@@ -40,9 +39,8 @@ main_configure(struct config *config, const struct options *options,
 	if (config->errors.length > 0)
 		fputs(config->errors.data, stderr);
 	*ret_path = path;
-	if (r == DDBLOCK_E_BAD_REQUEST || r == DDBLOCK_E_SYSTEM)
-		return EX_CONFIG;
-	return error_exit_status(r);
+	/* No system call fails here but those that read it. */
+	return r == DDBLOCK_E_SYSTEM ? EX_CONFIG : daemon_exit_status(r);
 }
 
 static int

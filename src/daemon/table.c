@@ -87,12 +87,12 @@ daemon_table(const struct config *config, const char *namespace_name,
 	if (n == NULL) {
 		fprintf(stderr, "ddblockd: there is no namespace %s in the "
 		    "configuration\n", namespace_name);
-		return error_exit_status(DDBLOCK_E_UNKNOWN_NAMESPACE);
+		return daemon_exit_status(DDBLOCK_E_UNKNOWN_NAMESPACE);
 	}
 	t.base = event_base_new();
 	if (t.base == NULL)
-		return error_exit_status(DDBLOCK_E_NOMEM);
+		return daemon_exit_status(DDBLOCK_E_NOMEM);
 	r = table_ask(&t, n, init);
 	event_base_free(t.base);
-	return error_exit_status(r);
+	return daemon_exit_status(r);
 }

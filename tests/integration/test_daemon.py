@@ -96,6 +96,20 @@ class Configuration(unittest.TestCase):
                         'namespace default: "Eu West" is not the name of a '
                         "region")
 
+    def test_environment_for_one_question(self):
+        """What is wrong there is wrong with the configuration, too."""
+        for name, value, wanted in (
+                ("AWS_REGION", "Eu West",
+                 'AWS_REGION is "Eu West", which is not the name'),
+                ("AWS_ENDPOINT_URL_DYNAMODB", "http://192.0.2.1:8000",
+                 'endpoint "http://192.0.2.1:8000": plain http')):
+            for task in "--check-table", "--init-table":
+                self.refuse("[namespace default]\nstore = dynamodb\n"
+                            "table = tab\n", wanted, args=[task], env={
+                                "AWS_ACCESS_KEY_ID": "A" * 20,
+                                "AWS_SECRET_ACCESS_KEY": "s",
+                                "AWS_REGION": "eu-west-1", name: value})
+
     def test_check_config(self):
         daemon = Daemon("[namespace default]\nstore = dynamodb\n"
                         "table = tab\nregion = r\naccess_key_id = AKID\n"
