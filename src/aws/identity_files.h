@@ -25,7 +25,7 @@ struct identity_file {
 	char *paths[IDENTITY_FILES_PLACES];	/* the first that is there */
 	bool named;		/* by the environment */
 	const char *found;	/* of paths; NULL: none is there */
-	struct buffer text;	/* wiped */
+	struct buffer text;	/* secret */
 };
 
 struct identity_files {

@@ -81,7 +81,7 @@ sigv4_done(struct sigv4 *s)
 	free(s->region);
 	free(s->service);
 	buffer_done(&s->scope);
-	buffer_done(&s->canonical); /* it may hold a session token */
+	buffer_done(&s->canonical);
 	buffer_done(&s->text);
 	EVP_MAC_CTX_free(s->mac);
 	EVP_MD_CTX_free(s->hash);

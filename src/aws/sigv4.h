@@ -46,7 +46,8 @@ struct sigv4 {
 	struct buffer scope;	/* "20150830/REGION/SERVICE/aws4_request" */
 	EVP_MD *sha256;
 	EVP_MD_CTX *hash;
-	struct buffer canonical;	/* of the last request, secret */
+	struct buffer canonical;	/* of the last request; secret, as a
+					 * session token may be in it */
 	struct buffer text;		/* that was signed last */
 };
 

@@ -39,6 +39,7 @@ source_init(struct source *s, const struct source_methods *methods)
 {
 	*s = (struct source){ .methods = methods };
 	buffer_init(&s->url, SOURCE_URL_MAX);
+	/* A body may have a web identity or a refresh token in it. */
 	buffer_init_secret(&s->body, SOURCE_BODY_MAX);
 	buffer_init_secret(&s->token, SOURCE_SECRET_MAX);
 	buffer_init_secret(&s->spare, SOURCE_SECRET_MAX);
@@ -49,7 +50,6 @@ source_done(struct source *s)
 {
 	credentials_done(&s->credentials);
 	buffer_done(&s->url);
-	/* A body may have a web identity or a refresh token in it. */
 	buffer_done(&s->body);
 	buffer_done(&s->token);
 	buffer_done(&s->spare);

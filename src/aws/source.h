@@ -28,7 +28,7 @@ enum source_verdict {
 
 /*
  * What sources remember from one attempt to the next: it belongs to who asks,
- * through all attempts. Zeroed: nothing yet; source_memory_done() wipes.
+ * through all attempts. source_memory_done() wipes.
  */
 struct source_memory {
 	struct buffer metadata_token;	/* of IMDSv2 */
@@ -82,9 +82,9 @@ struct source {
 	unsigned attempts;
 	bool renewed;		/* a token that was not accepted, once */
 	struct buffer url;
-	struct buffer body;
-	struct buffer token;	/* wiped */
-	struct buffer spare;	/* wiped */
+	struct buffer body;	/* secret, as those below */
+	struct buffer token;
+	struct buffer spare;
 };
 
 const struct source_methods *source_of(enum chain_kind);

@@ -83,7 +83,7 @@ source_imds_ask_token(struct source *s)
 	struct errand *e = source_imds_wish(s, "PUT", "latest/api/token", "");
 
 	s->step = SOURCE_IMDS_STEP_TOKEN;
-	buffer_wipe(&s->memory->metadata_token);
+	buffer_done(&s->memory->metadata_token);
 	source_header(e, "X-aws-ec2-metadata-token-ttl-seconds",
 	    SOURCE_IMDS_TTL);
 	return source_go(s);

@@ -48,7 +48,7 @@ source_sso_start(struct source *s)
 		return source_fail_code(s, DDBLOCK_E_SYSTEM);
 	/* What is remembered is of no other session. */
 	if (strcmp(s->memory->sso_name, name) != 0)
-		buffer_wipe(&s->memory->sso_token);
+		buffer_done(&s->memory->sso_token);
 	(void)snprintf(s->memory->sso_name, sizeof(s->memory->sso_name),
 	    "%s", name);
 	buffer_clear(&s->spare);
@@ -72,7 +72,7 @@ source_sso_ask(struct source *s, const struct source_sso_token *t)
 	    sizeof(text)) < 0)
 		return source_fail(s, "there is no endpoint of SSO: %s",
 		    text);
-	buffer_wipe(&s->token);
+	buffer_done(&s->token);
 	(void)buffer_append_text(&s->token, t->access);
 	buffer_clear(&s->url);
 	(void)buffer_append_text(&s->url, url);
@@ -152,7 +152,7 @@ source_sso_file(struct source *s, const struct errand_answer *a)
 
 	if (a->code == 0 && source_sso_newer(a->body, a->body_length,
 	    m->sso_token.data, m->sso_token.length)) {
-		buffer_wipe(&m->sso_token);
+		buffer_done(&m->sso_token);
 		if (buffer_append(&m->sso_token, a->body,
 		    a->body_length) < 0)
 			return source_fail_code(s,
@@ -180,7 +180,7 @@ source_sso_renewed(struct source *s, const struct errand_answer *a)
 	/* Without: the old one may be good for a while. */
 	if (a->code != 0 || a->status != 200)
 		return source_sso_consider(s);
-	buffer_wipe(&s->body);
+	buffer_done(&s->body);
 	r = source_sso_merge(m->sso_token.data, m->sso_token.length, a->body,
 	    a->body_length, s->wall_ms, &s->body);
 	if (r == DDBLOCK_E_BAD_REQUEST)
@@ -188,7 +188,7 @@ source_sso_renewed(struct source *s, const struct errand_answer *a)
 	if (r < 0)
 		return source_fail_code(s, r);
 	/* Renewing may have made the older token void: remember first. */
-	buffer_wipe(&m->sso_token);
+	buffer_done(&m->sso_token);
 	if (buffer_append(&m->sso_token, s->body.data, s->body.length) < 0)
 		return source_fail_code(s, buffer_failed(&m->sso_token));
 	s->step = SOURCE_SSO_STEP_WRITE;
@@ -235,7 +235,7 @@ source_sso_credentials_came(struct source *s, const struct errand_answer *a)
 	source_describe(s, a, text, sizeof(text));
 	if (a->code == 0 && a->status == 401) {
 		/* Revoked: what we remember is no better than the file's. */
-		buffer_wipe(&s->memory->sso_token);
+		buffer_done(&s->memory->sso_token);
 		return source_sso_login(s, "SSO does not accept the token");
 	}
 	if (a->code == 0 && a->status >= 400 && a->status < 500 &&

@@ -123,7 +123,7 @@ source_sts_account(const struct errand_answer *a, const char *action,
 			(void)snprintf(account, 16, "%.*s",
 			    (int)strcspn(field, ":"), field);
 	}
-	buffer_wipe(&arn);
+	buffer_done(&arn);
 }
 
 static enum source_verdict
@@ -161,7 +161,7 @@ source_sts_take(struct source *s, const char *action, const char *who,
 			verdict = source_keep(s, who, &c);
 	}
 	for (size_t i = 0; i < 4; i++)
-		buffer_wipe(&fields[i]);
+		buffer_done(&fields[i]);
 	return verdict;
 }
 
@@ -183,9 +183,9 @@ source_sts_describe(const struct source *s, const struct errand_answer *a,
 			(void)snprintf(text + strlen(text),
 			    size - strlen(text), ": %s", clean);
 		}
-		buffer_wipe(&message);
+		buffer_done(&message);
 	}
-	buffer_wipe(&code);
+	buffer_done(&code);
 }
 
 static enum source_verdict
