@@ -11,6 +11,7 @@
 #include "aws/source_date.h"
 #include "aws/source_json.h"
 #include "common/error.h"
+#include "common/json_quote.h"
 
 #define SOURCE_SSO_LIFE_MAX_S (366 * UINT64_C(86400))
 
@@ -109,29 +110,15 @@ source_sso_put_text(struct json_object *json, const char *name,
 
 /*
  * What json-c writes a text into moves as it grows, and leaves what it had:
- * texts of ours are written here, and all else by json-c.
+ * texts are ours to write, and all else is json-c's.
  */
-static void
-source_sso_write_text(struct buffer *b, const char *text, size_t length)
-{
-	(void)buffer_append(b, "\"", 1);
-	for (size_t i = 0; i < length; i++)
-		if (text[i] == '"' || text[i] == '\\')
-			(void)buffer_printf(b, "\\%c", text[i]);
-		else if ((unsigned char)text[i] < ' ')
-			(void)buffer_printf(b, "\\u%04x", text[i]);
-		else
-			(void)buffer_append(b, &text[i], 1);
-	(void)buffer_append(b, "\"", 1);
-}
-
 static int
 source_sso_write_value(struct buffer *b, struct json_object *value)
 {
 	const char *text;
 
 	if (json_object_is_type(value, json_type_string)) {
-		source_sso_write_text(b, json_object_get_string(value),
+		json_quote(b, json_object_get_string(value),
 		    (size_t)json_object_get_string_len(value));
 		return buffer_failed(b);
 	}
@@ -148,7 +135,7 @@ source_sso_write(struct json_object *json, struct buffer *ret)
 	buffer_clear(ret);
 	json_object_object_foreach(json, name, value) {
 		(void)buffer_append(ret, ret->length == 0 ? "{" : ",", 1);
-		source_sso_write_text(ret, name, strlen(name));
+		json_quote(ret, name, strlen(name));
 		(void)buffer_append(ret, ":", 1);
 		if (r == 0)
 			r = source_sso_write_value(ret, value);

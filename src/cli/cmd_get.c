@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/rows.h"
 #include "common/buffer.h"
+#include "common/json_quote.h"
 #include "ipc/codec.h"
 
 #define GET_COLUMN 13
@@ -52,7 +53,7 @@ get_on_row(void *arg, const struct ddblock_row *row, bool final)
 		return;
 	if (get->json) {
 		(void)buffer_append_text(&get->text, "{\"key\":");
-		rows_string(&get->text, get->key, strlen(get->key));
+		json_quote(&get->text, get->key, strlen(get->key));
 		(void)buffer_append_text(&get->text, ",");
 		rows_members(&get->text, row);
 		(void)buffer_append_text(&get->text, "}\n");

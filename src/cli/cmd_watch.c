@@ -13,6 +13,7 @@
 #include "cli/rows.h"
 #include "common/buffer.h"
 #include "common/clock.h"
+#include "common/json_quote.h"
 #include "ipc/codec.h"
 
 #define WATCH_LINE_MAX (2 * 1024 * 1024)
@@ -79,7 +80,7 @@ watch_write_json(struct watching *w, const struct ddblock_row *row)
 		return;
 	}
 	(void)buffer_append_text(b, "{\"key\":");
-	rows_string(b, w->key, strlen(w->key));
+	json_quote(b, w->key, strlen(w->key));
 	(void)buffer_append_text(b, ",");
 	rows_members(b, row);
 	(void)buffer_append_text(b, "}\n");

@@ -40,7 +40,4 @@ void rows_member(struct buffer *, const char *name, const char *value,
 void rows_field(struct buffer *, const struct ddblock_row *, const char *name,
     const char *before, const char *after);
 
-/* A JSON string; what is not UTF-8 becomes U+FFFD. */
-void rows_string(struct buffer *, const char *bytes, size_t length);
-
 #endif

@@ -10,7 +10,7 @@
 #include "cli/rows.h"
 #include "ipc/codec.h"
 #include "common/base64.h"
-#include "common/utf8.h"
+#include "common/json_quote.h"
 
 static const char *const rows_numbers[] = {
 	"id", "token", "pid", "uid", "gid", "ahead", "acquired_at", "locks",
@@ -38,32 +38,6 @@ rows_among(const char *name, const char *const *names)
 }
 
 void
-rows_string(struct buffer *b, const char *bytes, size_t length)
-{
-	size_t i = 0;
-
-	(void)buffer_append_text(b, "\"");
-	while (i < length) {
-		size_t n = utf8_character(bytes + i, length - i);
-		unsigned char c = (unsigned char)bytes[i];
-
-		if (n == 0) {
-			(void)buffer_append_text(b, "\\ufffd");
-			i++;
-			continue;
-		}
-		if (c == '"' || c == '\\')
-			(void)buffer_printf(b, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			(void)buffer_printf(b, "\\u%04x", c);
-		else
-			(void)buffer_append(b, bytes + i, n);
-		i += n;
-	}
-	(void)buffer_append_text(b, "\"");
-}
-
-void
 rows_member(struct buffer *b, const char *name, const char *value,
     size_t length)
 {
@@ -72,7 +46,7 @@ rows_member(struct buffer *b, const char *name, const char *value,
 
 	if (rows_among(name, rows_numbers) &&
 	    codec_parse_number(value, length, &number)) {
-		rows_string(b, name, strlen(name));
+		json_quote(b, name, strlen(name));
 		(void)buffer_printf(b, ":%llu", (unsigned long long)number);
 	} else if (rows_among(name, rows_durations) &&
 	    codec_parse_duration(value, length, &number)) {
@@ -88,9 +62,9 @@ rows_member(struct buffer *b, const char *name, const char *value,
 		base64_append(b, value, length);
 		(void)buffer_append_text(b, "\"");
 	} else {
-		rows_string(b, name, strlen(name));
+		json_quote(b, name, strlen(name));
 		(void)buffer_append_text(b, ":");
-		rows_string(b, value, length);
+		json_quote(b, value, length);
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "cli/rows.h"
 #include "cli/shell.h"
 #include "common/error.h"
+#include "common/json_quote.h"
 #include "ipc/codec.h"
 
 static void
@@ -19,7 +20,7 @@ shell_member(struct buffer *b, const char *name,
 	if (value->length == 0)
 		return;
 	(void)buffer_printf(b, ",\"%s\":", name);
-	rows_string(b, value->bytes, value->length);
+	json_quote(b, value->bytes, value->length);
 }
 
 /* {"kind":"error","tag":"a","code":"LOCK_BUSY","fields":{...},"text":"..."} */
