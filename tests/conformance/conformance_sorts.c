@@ -168,6 +168,8 @@ START_TEST(test_scan_sorted)
 		operations[i].tokens = 1;
 	}
 	case_do_many(operations, SORTS, seen);
+	for (size_t i = 0; i < SORTS; i++)
+		case_done(seen[i]);
 	do {
 		o = case_operation(OPERATION_SCAN, (struct key){ 0 });
 		o.prefix = prefix;

@@ -216,10 +216,12 @@ proxy_on_near_end(struct bufferevent *near, short what, void *arg)
 	if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
 		return;
 	if (l->held) {
-		/* What it sent is on its way all the same. */
+		/* What it sent is on its way all the same, unless it was let
+		 * go before this was seen. */
 		(void)bufferevent_write_buffer(l->far,
 		    bufferevent_get_input(near));
-		(void)bufferevent_disable(l->far, EV_WRITE);
+		if (l->fault == PROXY_HOLD)
+			(void)bufferevent_disable(l->far, EV_WRITE);
 		bufferevent_free(near);
 		l->near = NULL;
 		return;
