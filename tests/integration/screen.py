@@ -93,6 +93,35 @@ class Screen:
             text = text[1:]
 
 
+def read_some(terminal):
+    """What comes next; nothing at its end, when nobody has the other side."""
+    if not select.select([terminal], [], [], harness.TIMEOUT_S)[0]:
+        raise AssertionError("the terminal is silent")
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+def read_rest(terminal):
+    """All that comes to its end. It may come in parts, and after the end of
+    whoever wrote it."""
+    rest = b""
+    while part := read_some(terminal):
+        rest += part
+    return rest
+
+
+def wait_pid(pid):
+    """Wait for its end: the exit status (negative: the signal)."""
+    process = os.pidfd_open(pid)
+    ended = select.select([process], [], [], harness.TIMEOUT_S)[0]
+    os.close(process)
+    if not ended:
+        raise AssertionError("it did not end")
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 class OnTerminal:
     """A program of ours that somebody sits before; use as a context."""
 
@@ -128,13 +157,11 @@ class OnTerminal:
         """Read what it shows until that is so. @condition gets the lines."""
         end = time.monotonic() + harness.TIMEOUT_S
         while not condition([line.rstrip() for line in self.screen.lines]):
-            left = end - time.monotonic()
-            ready = select.select([self.terminal], [], [], max(left, 0))[0]
             try:
-                data = os.read(self.terminal, 65536) if ready else b""
-            except OSError:
-                data = b""  # its end
-            if not data:
+                data = read_some(self.terminal)
+            except AssertionError:
+                data = b""
+            if not data or time.monotonic() > end:
                 raise AssertionError("\n".join(self.screen.lines))
             self.screen.feed(self.decoder.decode(data))
 
@@ -157,11 +184,9 @@ class OnTerminal:
 
     def end(self):
         """Wait for its end: the exit status (negative: the signal)."""
-        process = os.pidfd_open(self.pid)
-        ended = select.select([process], [], [], harness.TIMEOUT_S)[0]
-        os.close(process)
-        if not ended:
-            raise AssertionError("\n".join(["it did not end:",
-                                            *self.screen.lines]))
-        self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        try:
+            self.status = wait_pid(self.pid)
+        except AssertionError as e:
+            raise AssertionError("\n".join([f"{e}:",
+                                            *self.screen.lines])) from e
         return self.status

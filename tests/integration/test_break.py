@@ -11,6 +11,7 @@ import unittest
 
 import harness
 from harness import Client, Daemon
+from screen import read_rest, read_some
 
 STRANGER = 65534  # a user and a group that root is not
 
@@ -34,11 +35,13 @@ def at_terminal(daemon, key, answer, meanwhile=lambda: None):
     os.close(theirs)
     said = b""
     while b"Type" not in said:
-        said += os.read(terminal, 1024)
+        part = read_some(terminal)
+        assert part, said
+        said += part
     meanwhile()
     os.write(terminal, answer.encode() + b"\n")
     status = process.wait(harness.TIMEOUT_S)
-    said += os.read(terminal, 65536)  # its end, for nobody has it any more
+    said += read_rest(terminal)
     os.close(terminal)
     return status, said.decode()
 

@@ -14,6 +14,7 @@ import unittest
 import harness
 from harness import Client, Daemon
 from runner import FakeDaemon, ddblock, environment
+from screen import read_rest
 
 SESSION = bytes(range(16))
 HOLDER = SESSION + bytes(16) + (20000).to_bytes(8, "big") + bytes(8)
@@ -209,7 +210,7 @@ class OnATerminal(unittest.TestCase):
             out = process.stdout.read()
             self.assertEqual(process.wait(harness.TIMEOUT_S), 0)
             process.stdout.close()
-        return out, os.read(master, 4096).decode()
+        return out, read_rest(master).decode()
 
     def test_progress(self):
         out, err = self.run_list()

@@ -9,6 +9,7 @@ import harness
 from harness import Client, Daemon
 from runner import (PAUSE, READY, STUBBORN, FakeDaemon, Run, ddblock,
                     environment, python, runs)
+from screen import read_some, wait_pid
 
 KEY = "jobs/nightly"
 LEASE = "[namespace default]\nfile = {dir}/default.db\nlease = 3s\n"
@@ -430,16 +431,10 @@ class Terminal(unittest.TestCase):
     def wait_text(self, fd, text):
         """Read on until the terminal shows this."""
         while text not in self.seen:
-            try:
-                data = os.read(fd, 4096)
-            except OSError:
-                data = b""
+            data = read_some(fd)
             self.assertTrue(data, self.seen)
             self.seen += data
         self.seen = self.seen.partition(text)[2]
-
-    def status(self, pid):
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def test_foreground_and_interrupt(self):
         code = ("import os, signal, sys\n"
@@ -452,7 +447,7 @@ class Terminal(unittest.TestCase):
         os.write(fd, b"hello\n")
         self.wait_text(fd, b"hello!")
         os.write(fd, b"\x03")
-        self.assertEqual(self.status(pid), 130)
+        self.assertEqual(wait_pid(pid), 130)
 
     def test_stop_key(self):
         pid, fd = self.spawn("run", KEY, "--", *python(
@@ -467,7 +462,7 @@ class Terminal(unittest.TestCase):
             pass
         os.write(fd, b"hello\n")
         self.wait_text(fd, b"hello!")
-        self.assertEqual(self.status(pid), 0)
+        self.assertEqual(wait_pid(pid), 0)
 
     def test_progress(self):
         with Client(self.daemon) as client:
@@ -478,7 +473,7 @@ class Terminal(unittest.TestCase):
             self.wait_text(fd, b"/holder:")
             client.release(grant)
             self.wait_text(fd, b"\x1b[Kran")
-            self.assertEqual(self.status(pid), 0)
+            self.assertEqual(wait_pid(pid), 0)
 
     def test_progress_with_several(self):
         """It names the lock that is waited for now."""
@@ -491,7 +486,7 @@ class Terminal(unittest.TestCase):
             self.wait_text(fd, b"waiting for s/3 (has 2 of 3): held by ")
             client.release(two)
             self.wait_text(fd, b"\x1b[Kran")
-            self.assertEqual(self.status(pid), 0)
+            self.assertEqual(wait_pid(pid), 0)
 
 
 if __name__ == "__main__":
