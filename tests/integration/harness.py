@@ -14,6 +14,7 @@ A test program ends with `harness.main()`. It exits with 77 ("skipped") when
 every test in it was skipped, with 1 instead under DDBLOCK_MUST_RUN=1.
 """
 import collections
+import faulthandler
 import fcntl
 import os
 import re
@@ -32,6 +33,7 @@ import urllib.parse
 LOG_BYTES = 1 << 20  # what a pipe may hold without privileges
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 TIMEOUT_S = 60  # so long that only a real hang meets it
+HANG_S = float(os.environ.get("DDBLOCK_HANG_S", "600"))  # a whole case
 
 
 def program(name):
@@ -502,6 +504,18 @@ def beside_dynamodb():
             sys.executable] + sys.argv)
 
 
+class Result(unittest.TextTestResult):
+    """A case that hangs ends the program, which says where it was."""
+
+    def startTest(self, test):
+        faulthandler.dump_traceback_later(HANG_S, exit=True)
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        faulthandler.cancel_dump_traceback_later()
+
+
 def main(dynamodb=False):
     """unittest.main(), with automake's exit statuses.
 
@@ -509,7 +523,8 @@ def main(dynamodb=False):
     """
     if dynamodb:
         beside_dynamodb()
-    end([unittest.main(exit=False, verbosity=2).result])
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
+    end([unittest.main(exit=False, testRunner=runner).result])
 
 
 def end(results):
