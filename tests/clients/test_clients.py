@@ -80,6 +80,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 import harness  # noqa: E402
+import undisturbed  # noqa: E402
 
 CLIENTS = os.path.join(HERE, "..", "..", "contrib", "clients")
 BUILD = os.path.abspath("clients.d")
@@ -453,9 +454,13 @@ def scenarios():
             if line and not line.startswith("#")]
 
 
-def play(language, lines):
+def play(language, name, lines):
     language.build()
-    Conversation(language, lines).run()
+    lease_ms = min([2000] + [
+        float(line[len("lease "):-1]) * 1000 for _, line in lines
+        if line.startswith("lease ")])
+    undisturbed.judge(lambda: Conversation(language, lines).run(), lease_ms,
+                      f"{language.name}, {name}")
 
 
 def add_tests(pool):
@@ -478,7 +483,7 @@ def add_tests(pool):
                      if line.startswith("needs ")}
             if not needs <= set(language.has):
                 continue
-            future = pool.submit(play, language, lines)
+            future = pool.submit(play, language, name, lines)
             tests[f"test_{name}"] = lambda self, future=future: \
                 future.result()
         name = f"{language.name.capitalize()}Client"

@@ -17,7 +17,8 @@ import tempfile
 import unittest
 
 import test_clients
-from test_clients import harness
+from test_clients import harness, undisturbed
+from undisturbed import Undisturbed
 
 LANGUAGES = {language.name: language for language in test_clients.LANGUAGES}
 # For what happens when renewals fail: warned early, and lost soon.
@@ -34,9 +35,10 @@ def configured(**settings):
     return set_on
 
 
-class Examples(unittest.TestCase):
+class Examples(Undisturbed, unittest.TestCase):
     """Of one language. Each has a daemon of its own, all have one driver."""
 
+    LEASE_MS = 1000
     language = None
     settings = {}
     store = {"file": "{dir}/default.db"}

@@ -20,7 +20,8 @@ class Table(test_parity.Examples):
 
     def setUp(self):
         harness.need_dynamodb()
-        self.table = f"{self.name}-{os.getpid()}-{self._testMethodName}"
+        self.table = (f"{self.name}-{os.getpid()}-{self._testMethodName}"
+                      f"-{self.serial}")
         self.endpoint = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
         self.create()
         super().setUp()
@@ -118,7 +119,7 @@ class Python(Table):
         self.meddle()
         self.end("LOCK_STOLEN True", "LOCK_LOST")
 
-    @test_parity.configured(request_timeout="200ms")
+    @test_parity.configured(request_timeout="3s")
     def test_unreachable(self):
         self.begin("unreachable", "held")
         self.lose("release")
@@ -134,7 +135,7 @@ class Java(Table):
         self.check_keys("key")
         self.play("usage", "Acquired lock!", "true", "null", "Moe")
 
-    @test_parity.configured(request_timeout="200ms")
+    @test_parity.configured(request_timeout="3s")
     def test_unreachable(self):
         self.begin("unreachable", "held")
         self.lose("release")
@@ -172,7 +173,7 @@ class Go(Table):
         self.check_keys("key")
         self.play("usage", "nyc-street-wallstreet 20s")
 
-    @test_parity.configured(request_timeout="200ms")
+    @test_parity.configured(request_timeout="3s")
     def test_no_answer(self):
         self.lose("acquire")
         self.begin("noAnswer", "error UNREACHABLE")

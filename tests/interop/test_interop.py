@@ -17,21 +17,23 @@ from recorder import Recorder
 import fault_proxy  # peers knows where these are
 import harness
 from test_daemon_dynamodb import dynamodb
+from undisturbed import Undisturbed
 
 LEASE_MS = 2000
 LEASE_S = LEASE_MS / 1000
 LATE_S = 30  # generous: how much later than the lease is still well
 
 
-class Both:
+class Both(Undisturbed):
     """The cases; a class below for each library."""
 
+    LEASE_MS = LEASE_MS
     peer = None
 
     @classmethod
     def setUpClass(cls):
         harness.need_dynamodb()
-        cls.table = f"{cls.__name__}-{os.getpid()}"
+        cls.table = f"{cls.__name__}-{os.getpid()}-{next(cls.serials)}"
         cls.theirs = cls.begin(cls.addClassCleanup)
         cls.theirs.create()
         cls.daemon = cls.serve(cls.addClassCleanup)

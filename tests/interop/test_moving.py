@@ -18,7 +18,8 @@ import peers
 from guard import Guard
 from test_daemon_dynamodb import create_table
 
-import harness  # peers knows where it is
+import harness  # peers knows where these are
+from undisturbed import Undisturbed
 
 TURNS = int(os.environ.get("DDBLOCK_INTEROP_MOVES", "40"))
 SECONDS = 90
@@ -40,7 +41,8 @@ def token_of(grant):
     return int(grant.arguments.get("token_text", grant["token"]))
 
 
-class Moving:
+class Moving(Undisturbed):
+    LEASE_MS = LEASE_MS
     peer = None
     doubles = False  # its tokens outgrow those of the native format
     keys = 2  # at a time
@@ -51,8 +53,8 @@ class Moving:
         self.guard = Guard()
         self.failures = []
         self.old_goes_on = self.all_goes_on = True
-        self.old = f"old-{type(self).__name__}-{os.getpid()}"
-        self.new = f"new-{type(self).__name__}-{os.getpid()}"
+        name = f"{type(self).__name__}-{os.getpid()}-{self.serial}"
+        self.old, self.new = "old-" + name, "new-" + name
         create_table(self.new, "key")
 
     def daemon(self, text):

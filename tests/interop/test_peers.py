@@ -19,20 +19,22 @@ from recorder import Recorder
 
 import harness  # peers knows where it is
 from test_daemon_dynamodb import dynamodb
+from undisturbed import Undisturbed
 
 LEASE_MS = 750  # python: only what a float has exactly
 TURNS = 15  # of each of two, in contention
 
 
-class Pair:
+class Pair(Undisturbed):
     """The cases; a class below for each library."""
 
+    LEASE_MS = LEASE_MS
     peer = None
 
     @classmethod
     def setUpClass(cls):
         harness.need_dynamodb()
-        cls.table = f"{cls.__name__}-{os.getpid()}"
+        cls.table = f"{cls.__name__}-{os.getpid()}-{next(cls.serials)}"
         cls.a = cls.begin(cls.addClassCleanup)
         cls.a.create()
         cls.b = cls.begin(cls.addClassCleanup)
@@ -265,8 +267,9 @@ def recorded(name):
     return [shape(line["operation"], line["request"]) for line in lines]
 
 
-class StandIn(unittest.TestCase):
+class StandIn(Undisturbed, unittest.TestCase):
     """What stands in for dlock sends what the real one sent."""
+    LEASE_MS = LEASE_MS
 
     def setUp(self):
         harness.need_dynamodb()
@@ -284,7 +287,7 @@ class StandIn(unittest.TestCase):
         return [shape(r.operation, r.body) for r in peer.proxy.seen()]
 
     def check(self, kind, name):
-        table = f"StandIn-{name}-{os.getpid()}"
+        table = f"StandIn-{name}-{os.getpid()}-{self.serial}"
         peer = self.start(kind, table)
         peer.create()
         for _ in range(4):
