@@ -23,6 +23,7 @@
 #include "aws/transfer.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/text.h"
 
 #define CLIENT_CONNECT_TIMEOUT_MS 3000
 #define CLIENT_LACK_MAX 512
@@ -323,7 +324,7 @@ client_new_call(struct lane *l, const char *operation, const char *body,
 	if (c == NULL)
 		return NULL;
 	c->lane = l;
-	(void)snprintf(c->operation, sizeof(c->operation), "%s", operation);
+	text_copy(c->operation, sizeof(c->operation), operation);
 	c->body_length = body_length;
 	if (body_length > 0)
 		memcpy(c->body, body, body_length);

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <event2/event.h>
+#include <event2/event_struct.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -17,7 +18,7 @@
 /* One descriptor that libcurl waits for. */
 struct pool_socket {
 	struct pool *pool;
-	struct event *event;
+	struct event event;
 	struct pool_socket *next, *previous;
 };
 
@@ -97,7 +98,7 @@ pool_forget_socket(struct pool_socket *s)
 		s->previous->next = s->next;
 	else
 		s->pool->sockets = s->next;
-	event_free(s->event);
+	(void)event_del(&s->event);
 	free(s);
 }
 
@@ -109,12 +110,8 @@ pool_learn_socket(struct pool *p, curl_socket_t fd)
 	if (s == NULL)
 		return NULL;
 	s->pool = p;
-	s->event = event_new(p->base, fd, EV_READ | EV_PERSIST,
+	(void)event_assign(&s->event, p->base, fd, EV_READ | EV_PERSIST,
 	    pool_on_socket, s);
-	if (s->event == NULL) {
-		free(s);
-		return NULL;
-	}
 	s->next = p->sockets;
 	if (s->next != NULL)
 		s->next->previous = s;
@@ -147,11 +144,9 @@ pool_set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 		events = (short)(events | EV_READ);
 	if ((what & CURL_POLL_OUT) != 0)
 		events = (short)(events | EV_WRITE);
-	(void)event_del(s->event);
-	if (event_assign(s->event, p->base, fd, events, pool_on_socket,
-	    s) < 0 || event_add(s->event, NULL) < 0)
-		return -1;
-	return 0;
+	(void)event_del(&s->event);
+	(void)event_assign(&s->event, p->base, fd, events, pool_on_socket, s);
+	return event_add(&s->event, NULL);
 }
 
 int

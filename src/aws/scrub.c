@@ -13,6 +13,8 @@
 
 #include "common/error.h"
 
+#define SCRUB_GROWN_BYTES 1024
+
 static void
 scrub_free(void *memory)
 {
@@ -21,7 +23,11 @@ scrub_free(void *memory)
 	free(memory);
 }
 
-/* Never smaller: what is beyond may be a secret as well. */
+/*
+ * Never smaller: what is beyond may be a secret as well. What grows once grows
+ * again, such as the head of a request: it is given room, so that it is not
+ * copied and overwritten with each doubling.
+ */
 static void *
 scrub_realloc(void *memory, size_t size)
 {
@@ -30,7 +36,8 @@ scrub_realloc(void *memory, size_t size)
 
 	if (memory != NULL && size <= before)
 		return memory;
-	larger = malloc(size);
+	larger = malloc(memory != NULL && size < SCRUB_GROWN_BYTES ?
+	    SCRUB_GROWN_BYTES : size);
 	if (larger == NULL)
 		return NULL;
 	if (memory != NULL)

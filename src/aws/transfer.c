@@ -15,8 +15,9 @@
 
 #include "aws/easy.h"
 #include "common/error.h"
+#include "common/text.h"
 
-#define TRANSFER_BUFFER_BYTES 16384L
+#define TRANSFER_BUFFER_BYTES 4096L	/* of libcurl: wiped each time */
 #define TRANSFER_KEEP_BYTES 65536	/* of an answer's buffer */
 #define TRANSFER_REASON_MAX (RESPONSE_TEXT_MAX + CURL_ERROR_SIZE)
 #define TRANSFER_LIFE_MAX_S 3600L	/* follow the name from time to time */
@@ -54,19 +55,20 @@ transfer_header(char *line, size_t size, size_t n, void *arg)
 	return size * n;
 }
 
-/* Whose order in the list is of no importance. */
+/*
+ * Whose order in the list is of no importance. Nobody compresses an answer who
+ * is not asked to by Accept-Encoding.
+ */
 static void
 transfer_link_headers(struct transfer *t)
 {
 	static char type[] = "Content-Type: application/x-amz-json-1.0";
 	static char no_expect[] = "Expect:";
 	static char no_accept[] = "Accept:";
-	static char as_it_is[] = "Accept-Encoding: identity";
 	struct buffer *token = &t->origin->token_line;
 	char *lines[TRANSFER_HEADERS] = {
 		t->origin->host_line, type, t->date_line, t->target_line,
-		no_expect, no_accept, as_it_is, t->authorization_line.data,
-		token->data,
+		no_expect, no_accept, t->authorization_line.data, token->data,
 	};
 	size_t n = token->data != NULL ? TRANSFER_HEADERS :
 	    TRANSFER_HEADERS - 1;
@@ -147,6 +149,9 @@ transfer_new(const struct tls *tls, uint64_t connect_timeout_ms,
 	buffer_init(&t->authorization_line, SIGV4_TEXT_MAX);
 	buffer_init(&t->addresses, SIGV4_TEXT_MAX);
 	buffer_init(&t->answer, TRANSFER_ANSWER_MAX);
+	text_copy(t->date_line, sizeof(t->date_line), TRANSFER_DATE);
+	text_copy(t->target_line, sizeof(t->target_line),
+	    TRANSFER_TARGET TRANSFER_SERVICE);
 	t->easy = easy_new(connect_timeout_ms);
 	if (t->easy == NULL || tls_share(tls, t->easy) < 0) {
 		transfer_free(t);
@@ -176,12 +181,12 @@ static int
 transfer_sign(struct transfer *t, uint64_t wall_s)
 {
 	struct origin *o = t->origin;
-	char date[SIGV4_DATE_SIZE];
+	char *date = t->date_line + strlen(TRANSFER_DATE);
 	struct sigv4_header headers[] = {
 		{ "content-type", "application/x-amz-json-1.0" },
 		{ "host", o->endpoint.authority },
 		{ "x-amz-date", date },
-		{ "x-amz-target", strchr(t->target_line, ' ') + 1 },
+		{ "x-amz-target", t->target_line + strlen(TRANSFER_TARGET) },
 		{ "x-amz-security-token", o->credentials.session_token },
 	};
 	struct sigv4_request request = {
@@ -195,8 +200,6 @@ transfer_sign(struct transfer *t, uint64_t wall_s)
 	};
 
 	sigv4_date(wall_s, date);
-	(void)snprintf(t->date_line, sizeof(t->date_line), "X-Amz-Date: %s",
-	    date);
 	buffer_clear(&t->authorization_line);
 	(void)buffer_append_text(&t->authorization_line, "Authorization: ");
 	return sigv4_sign(&o->sigv4, &request, date, &t->authorization_line);
@@ -244,8 +247,8 @@ transfer_begin(struct transfer *t, struct origin *origin,
 	t->out = false;
 	response_begin(&t->response);
 	t->error[0] = '\0';
-	(void)snprintf(t->target_line, sizeof(t->target_line),
-	    "X-Amz-Target: DynamoDB_20120810.%s", operation);
+	text_copy(t->target_line + strlen(TRANSFER_TARGET TRANSFER_SERVICE),
+	    TRANSFER_OPERATION_MAX + 1, operation);
 	r = transfer_set_route(t, origin);
 	if (r == 0)
 		r = transfer_sign(t, wall_s);

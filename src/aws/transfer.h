@@ -19,8 +19,11 @@
 
 #define TRANSFER_ANSWER_MAX (20 * 1024 * 1024)
 #define TRANSFER_TEXT_MAX 832
-#define TRANSFER_HEADERS 9
+#define TRANSFER_HEADERS 8
 #define TRANSFER_OPERATION_MAX 63
+#define TRANSFER_DATE "X-Amz-Date: "
+#define TRANSFER_TARGET "X-Amz-Target: "
+#define TRANSFER_SERVICE "DynamoDB_20120810."
 #define TRANSFER_IDLE_MAX_S 55	/* below what front ends allow */
 
 struct transfer {
@@ -35,8 +38,8 @@ struct transfer {
 	const char *body;
 	size_t body_length;
 	bool out;		/* or may be */
-	char date_line[sizeof("X-Amz-Date: ") + SIGV4_DATE_SIZE];
-	char target_line[sizeof("X-Amz-Target: DynamoDB_20120810.") +
+	char date_line[sizeof(TRANSFER_DATE) + SIGV4_DATE_SIZE];
+	char target_line[sizeof(TRANSFER_TARGET TRANSFER_SERVICE) +
 	    TRANSFER_OPERATION_MAX];
 	struct buffer authorization_line;
 	struct curl_slist headers[TRANSFER_HEADERS];

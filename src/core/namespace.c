@@ -4,8 +4,7 @@
  */
 #include "core/internal.h"
 
-#include <stdio.h>
-
+#include "common/text.h"
 #include "ddblock.h"
 
 /* Remember what the store's trouble is, or that it is over. */
@@ -22,7 +21,7 @@ namespace_trouble(struct namespace *ns, const struct outcome *o)
 	if (!o->from_memory)
 		ns->cause = code;
 	ns->text_code = code;
-	(void)snprintf(ns->text, sizeof(ns->text), "%s", good ? "" : o->text);
+	text_copy(ns->text, sizeof(ns->text), good ? "" : o->text);
 }
 
 /* Would waiting longer help against this code? */

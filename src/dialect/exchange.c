@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "ddblock.h"
 #include "dialect/exchange.h"
 
@@ -38,8 +39,7 @@ exchange_trouble(struct exchange *e, int code, const char *text)
 	if (e->invalid != 0)
 		return;		/* it is known already why it will fail */
 	e->code = code;
-	(void)snprintf(e->text, sizeof(e->text), "%s",
-	    text != NULL ? text : "");
+	text_copy(e->text, sizeof(e->text), text != NULL ? text : "");
 }
 
 /* Is it about a record that is renewed by itself? */
@@ -150,7 +150,7 @@ exchange_final(struct exchange *e, enum outcome_kind kind, int code,
 {
 	struct outcome o = { .kind = kind, .code = code, .sent_ms = sent_ms };
 
-	(void)snprintf(o.text, sizeof(o.text), "%s", text);
+	text_copy(o.text, sizeof(o.text), text);
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
 		if (!e->attempts[i].unanswered)
 			continue;

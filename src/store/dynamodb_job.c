@@ -5,7 +5,6 @@
 #include "store/dynamodb_job.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -13,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/text.h"
 
 /* An attempt under way. */
 struct dynamodb_try {
@@ -40,7 +40,7 @@ void
 dynamodb_jobs_trouble(struct dynamodb_jobs *s, int code, const char *text)
 {
 	s->last_error = code;
-	(void)snprintf(s->last_text, sizeof(s->last_text), "%s", text);
+	text_copy(s->last_text, sizeof(s->last_text), text);
 }
 
 void
@@ -245,7 +245,7 @@ dynamodb_jobs_refuse(struct dynamodb_jobs *s, struct operation *operation,
 {
 	struct outcome outcome = { .kind = OUTCOME_REFUSED, .code = code };
 
-	(void)snprintf(outcome.text, sizeof(outcome.text), "%s", text);
+	text_copy(outcome.text, sizeof(outcome.text), text);
 	s->outcome(s->outcome_arg, operation, &outcome);
 }
 
