@@ -12,6 +12,7 @@ from fault_proxy import EVER, Proxy, answer, error
 from harness import Client, Daemon
 from runner import ddblock
 from test_daemon_dynamodb import create_table, dynamodb
+from undisturbed import Undisturbed
 
 NOT_SO = "The security token included in the request is "
 NOT_JSON = "not understood|does not answer as DynamoDB"
@@ -68,7 +69,8 @@ class Base(unittest.TestCase):
 
     def setUp(self):
         harness.need_dynamodb()
-        self.table = f"t-{os.getpid()}-{self._testMethodName}"
+        self.table = (f"t-{os.getpid()}-{harness.boot_ms()}-"
+                      + self._testMethodName)
         create_table(self.table, "key")
         self.proxy = Proxy()
         self.daemon = Daemon(
@@ -89,17 +91,27 @@ class Base(unittest.TestCase):
         dynamodb("PutItem", TableName=self.table, Item=attributes)
 
     def check_serves(self, client, key):
-        grant = client.acquire(key, wait="60s")
-        self.assertTrue(grant.ok, grant)
-        self.assertTrue(client.release(grant).ok)
+        """It does, though not whenever the machine stands still for as long
+        as a request may take."""
+        for _ in range(10):
+            grant = client.acquire(key, wait="60s")
+            self.assertTrue(grant.ok, grant)
+            done = client.release(grant)
+            if done.code != "UNREACHABLE":
+                break
+        self.assertTrue(done.ok, done)
 
 
 class Endpoint(Base):
     request_timeout = "1s"  # how long a fault without an answer takes
 
     def refused(self, client, key, code, text):
-        grant = client.acquire(key, wait="500ms")
-        self.assertFalse(grant.ok)
+        """A busy machine needs longer to hear what is wrong."""
+        for wait in ("500ms", "3s", "20s"):
+            grant = client.acquire(key, wait=wait)
+            self.assertFalse(grant.ok)
+            if code in (grant.code, grant.get("cause")):
+                break
         self.assertIn(code, (grant.code, grant.get("cause")), grant)
         if grant.code == code:
             self.assertRegex(grant.text, text)
@@ -112,10 +124,12 @@ class Endpoint(Base):
             for name, (fault, code, text) in chosen():
                 with self.subTest(name):
                     rule = self.proxy.on(None, fault, times=EVER, key="k")
-                    self.refused(client, "k", code, text)
-                    self.check_serves(client, "other")
-                    rule.stop()
-                    rule.go()
+                    try:
+                        self.refused(client, "k", code, text)
+                        self.check_serves(client, "other")
+                    finally:
+                        rule.stop()
+                        rule.go()
                     self.check_serves(client, "k")
                     print(f"{name}, for one key: {code}", flush=True)
             self.assertEqual([e for e in client.events
@@ -417,8 +431,9 @@ class Records(Base):
             self.assertGreaterEqual(self.proxy.count("open"), 2)
 
 
-class OwnSession(Base):
+class OwnSession(Undisturbed, Base):
     """Somebody spoils the item of our own session."""
+    LEASE_MS = 4000
     lease = "4s"
     request_timeout = "2s"
     SPOILT = {

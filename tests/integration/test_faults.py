@@ -15,6 +15,7 @@ import harness
 from fault_proxy import late, lose_after, lose_before, mute_after, mute_before
 from harness import Client, Daemon
 from test_daemon_dynamodb import dynamodb
+from undisturbed import Undisturbed
 
 LOSSES = (lose_before, lose_after, mute_before, mute_after)
 EVER = 10 ** 9
@@ -50,10 +51,12 @@ class Host:
             return client.call("STATUS").rows[0]
 
 
-class Base(unittest.TestCase):
+class Base(Undisturbed, unittest.TestCase):
+    LEASE_MS = 3000  # QUICK
+
     def setUp(self):
         harness.need_dynamodb()
-        self.table = f"t-{os.getpid()}-{self._testMethodName}"
+        self.table = f"t-{os.getpid()}-{self.serial}-{self._testMethodName}"
         dynamodb("CreateTable", TableName=self.table,
                  BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[
                      {"AttributeName": "key", "AttributeType": "S"}],

@@ -23,6 +23,7 @@ import fleet
 import harness
 from fleet import Guard, boot_now, wait_until_boot
 from harness import Client, Daemon
+from undisturbed import Undisturbed
 
 LEASE_S = 3
 SETTINGS = {"lease": "3s", "margin": "1s", "heartbeat": "750ms",
@@ -42,7 +43,8 @@ class Base(unittest.TestCase):
 
     def setUp(self):
         harness.need_dynamodb()
-        self.table = f"t-{os.getpid()}-{self._testMethodName}"
+        self.table = (f"t-{os.getpid()}-{harness.boot_ms()}-"
+                      + self._testMethodName)
         self.guards = []
         self.resource = fleet.Resource()
         self.addCleanup(self.resource.close)
@@ -267,8 +269,9 @@ class Chaos(Base):
         self.failed = False
 
 
-class Defects(Base):
+class Defects(Undisturbed, Base):
     """Arrangements in which one missing rule lets two hold at a time."""
+    LEASE_MS = 1000 * LEASE_S
 
     def stop_the_holders_daemon(self, *options):
         one, _ = self.host()
@@ -361,8 +364,9 @@ class Defects(Base):
         self.failed = False
 
 
-class Ends(Base):
+class Ends(Undisturbed, Base):
     """What becomes of the locks of those who are gone."""
+    LEASE_MS = 1000 * LEASE_S
 
     def test_client_killed(self):
         """The next one here is granted from memory."""

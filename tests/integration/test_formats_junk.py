@@ -201,33 +201,41 @@ class Junk(unittest.TestCase):
                 self.put(name, "other", record)
                 reply = self.client.acquire("watched", ns=name, wait="60s")
                 self.assertTrue(reply.ok, reply)
+                sent_ms = harness.boot_ms()
                 reply = self.client.try_("other", ns=name)
                 self.assertEqual(reply.code, "LOCK_BUSY", reply)
-                sent_ms = harness.boot_ms()
                 reply = self.client.acquire("other", ns=name, wait="60s")
                 self.assertTrue(reply.ok, reply)
                 self.assertGreaterEqual(harness.boot_ms(), sent_ms + 1900)
 
     def test_guids_of_any_kind(self):
         """A renewal may change any byte of it, however few."""
-        name = "js-fail-open"
         for place in (0, 15, 16, 24, 63):
             with self.subTest(place):
-                key = f"guid-{place}"
-                self.put(name, key, JS_OPEN)
-                waiting = self.client.send(f"ACQUIRE {key} ns={name} wait=60s")
-                self.assertEqual(
-                    self.client.try_(key, ns=name).code, "LOCK_BUSY")
-                harness.pass_boot_ms(harness.boot_ms() + 1000)
-                guid = bytearray(range(64))
-                guid[place] ^= 1
-                self.put(name, key, {**JS_OPEN, "guid": {
-                    "B": base64.b64encode(guid).decode()}})
-                renewed_ms = harness.boot_ms()
-                reply = self.client.reply(waiting)
-                self.assertTrue(reply.ok, reply)
-                self.assertGreaterEqual(
-                    harness.boot_ms(), renewed_ms + 2000)
+                self.assertTrue(any(self.renewal_counts(place, n)
+                                    for n in range(20)), "too late each time")
+
+    def renewal_counts(self, place, n):
+        """Renew before it can be over, which a busy machine may miss."""
+        name, key = "js-fail-open", f"guid-{place}-{n}"
+        self.put(name, key, JS_OPEN)
+        sent_ms = harness.boot_ms()
+        waiting = self.client.send(f"ACQUIRE {key} ns={name} wait=60s")
+        busy = self.client.try_(key, ns=name).code == "LOCK_BUSY"
+        harness.pass_boot_ms(sent_ms + 1000)
+        guid = bytearray(range(64))
+        guid[place] ^= 1
+        renewing_ms = harness.boot_ms()
+        self.put(name, key, {**JS_OPEN, "guid": {
+            "B": base64.b64encode(guid).decode()}})
+        renewed_ms = harness.boot_ms()
+        reply = self.client.reply(waiting)
+        self.assertTrue(reply.ok, reply)
+        if renewed_ms >= sent_ms + 2000:
+            return False
+        self.assertTrue(busy)
+        self.assertGreaterEqual(harness.boot_ms(), renewing_ms + 2000)
+        return True
 
     def test_items_of_other_formats(self):
         """Each of them is junk to each other one with that key."""

@@ -16,6 +16,7 @@ import urllib.parse
 import harness
 from harness import Client, Daemon
 from test_daemon_dynamodb import config, create_table
+from undisturbed import Undisturbed
 
 LOCKS = int(os.environ.get("DDBLOCK_MANY", "500"))
 LATENCY_S = 0.050
@@ -100,14 +101,17 @@ class Far:
                 2 * harness.TIMEOUT_S)
 
 
-class Many(unittest.TestCase):
+class Many(Undisturbed, unittest.TestCase):
+    LEASE_MS = 4000 * HEARTBEAT_S
+
     def test_none_is_lost(self):
         harness.need_dynamodb()
-        create_table("many", "key")
+        table = f"many-{os.getpid()}-{self.serial}"
+        create_table(table, "key")
         far = Far()
         self.addCleanup(far.close)
         lease = 4 * HEARTBEAT_S
-        daemon = Daemon(config("many", endpoint=far.url, lease=f"{lease}s") +
+        daemon = Daemon(config(table, endpoint=far.url, lease=f"{lease}s") +
                         f"format = awslabs\nheartbeat = {HEARTBEAT_S}s\n")
         self.addCleanup(daemon.close)
         daemon.start()

@@ -16,11 +16,13 @@ import unittest
 
 import harness
 import test_fleet
+import undisturbed
 from fleet import boot_now
 
 MINUTE_S = float(os.environ.get("DDBLOCK_HISTORY_S", "60"))
 CUT_S = 1.2 * test_fleet.LEASE_S
 CUT_EVERY_S = 8
+LATENESS_MS = 1000
 
 
 class Judged(test_fleet.Base):
@@ -30,6 +32,7 @@ class Judged(test_fleet.Base):
 
     def setUp(self):
         super().setUp()
+        self.meter, self.since_ms = undisturbed.meter(), harness.boot_ms()
         self.script = []  # what was done to daemons
         self.directory = tempfile.mkdtemp(prefix="ddblock-history-")
         self.addCleanup(shutil.rmtree, self.directory)
@@ -68,9 +71,12 @@ class Judged(test_fleet.Base):
         paths = [self.write(f"{number}.json", daemon.lines)
                  for number, daemon in enumerate(self.daemons)]
         paths.append(self.write("script.json", self.script))
-        done = subprocess.run([harness.program("ddblock-judge"), *paths],
-                              capture_output=True, text=True, check=False,
-                              timeout=harness.TIMEOUT_S)
+        # A warning cannot come while the machine stands still.
+        late_ms = LATENESS_MS + self.meter.longest_ms(self.since_ms)
+        done = subprocess.run(
+            [harness.program("ddblock-judge"), f"--lateness={late_ms}",
+             *paths], capture_output=True, text=True, check=False,
+            timeout=harness.TIMEOUT_S)
         said = done.stdout + done.stderr
         print(said, end="", flush=True)
         return done.returncode, said
@@ -137,8 +143,9 @@ class Minute(Judged, test_fleet.Chaos):
         self.failed = False
 
 
-class Defect(Judged):
+class Defect(undisturbed.Undisturbed, Judged):
     """An observer that sees no beat (test_fleet.py has the picture)."""
+    LEASE_MS = 1000 * test_fleet.LEASE_S
 
     def test_sound(self):
         _, other, proxy, _ = test_fleet.Defects.blind_observer(self)
