@@ -8,8 +8,10 @@
 #include <sys/random.h>
 
 #include "common/clock.h"
+#include "ddblock.h"
 
 #define CASE_DEADLINE_MS 20000
+#define CASE_REPEATS 10
 #define CASE_LIMIT_S 60		/* generous: only a defect gets there */
 #define CASE_KEYS 64
 
@@ -257,6 +259,23 @@ case_do_many(struct operation *operations, size_t n, struct seen **ret)
 	for (size_t i = 0; i < n; i++)
 		ret[i] = case_submit(&operations[i]);
 	case_wait();
+}
+
+void
+case_do_all(struct operation *operations, size_t n, struct seen **ret)
+{
+	case_do_many(operations, n, ret);
+	for (size_t i = 0; i < n; i++) {
+		struct operation *o = &operations[i];
+
+		for (int left = CASE_REPEATS; left > 0 &&
+		    ret[i]->code == DDBLOCK_E_UNREACHABLE; left--) {
+			o->submitted_ms = clock_boot_ms();
+			o->deadline_ms = o->submitted_ms + CASE_DEADLINE_MS;
+			ret[i] = case_do(o);
+		}
+		case_done(ret[i]);
+	}
 }
 
 struct seen *

@@ -110,6 +110,11 @@ void case_turn(void);
 /* All at once; @ret has room for @n. */
 void case_do_many(struct operation *, size_t n, struct seen **ret);
 
+/* All at once until all are done. A store that is not answered for a second
+ * gives up some of very many, rather than ask again for each: those once more,
+ * one by one. */
+void case_do_all(struct operation *, size_t n, struct seen **ret);
+
 /* The usual operations. */
 struct seen *case_read(struct key key);
 struct seen *case_acquire(struct key key, const struct holder *me,

@@ -423,17 +423,14 @@ START_TEST(test_crowd)
 		o[i].me = holders[i];
 		o[i].tokens = 1;
 	}
-	case_do_many(o, CROWD, s);
+	case_do_all(o, CROWD, s);
 	for (size_t i = 0; i < CROWD; i++) {
-		case_done(s[i]);
 		ck_assert(case_holds(&s[i]->lock, &holders[i]));
 		o[i] = case_operation(OPERATION_RELEASE, o[i].key);
 		o[i].holders = &holders[i];
 		o[i].n_holders = 1;
 	}
-	case_do_many(o, CROWD, s);
-	for (size_t i = 0; i < CROWD; i++)
-		case_done(s[i]);
+	case_do_all(o, CROWD, s);
 }
 END_TEST
 

@@ -33,9 +33,7 @@ test_fill(const char *prefix, size_t n)
 		o[i].me = holders[i];
 		o[i].tokens = 1;
 	}
-	case_do_many(o, n, s);
-	for (size_t i = 0; i < n; i++)
-		case_done(s[i]);
+	case_do_all(o, n, s);
 }
 
 static struct key

@@ -167,9 +167,7 @@ START_TEST(test_scan_sorted)
 		operations[i].me = case_holder();
 		operations[i].tokens = 1;
 	}
-	case_do_many(operations, SORTS, seen);
-	for (size_t i = 0; i < SORTS; i++)
-		case_done(seen[i]);
+	case_do_all(operations, SORTS, seen);
 	do {
 		o = case_operation(OPERATION_SCAN, (struct key){ 0 });
 		o.prefix = prefix;
