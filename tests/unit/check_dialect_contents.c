@@ -208,6 +208,27 @@ START_TEST(test_own_effect)
 }
 END_TEST
 
+/* What was wrong, or not whole, is nothing to what is read after it. */
+START_TEST(test_broken_answers)
+{
+	static const char *const broken[] = {
+		"{\"a\":{\"S\":\"cut", "{\"a\":[[{", "{\"a\":x}", "{} {", "17",
+		"[{\"a\":1}]", "",
+	};
+	static const char sound[] = "{\"b\":2}";
+	struct json_object *o;
+
+	o = json_read_object(broken[_i], strlen(broken[_i]));
+	ck_assert(o == NULL || strncmp(broken[_i], "{}", 2) == 0);
+	json_object_put(o);
+	o = json_read_object(sound, strlen(sound));
+	ck_assert_ptr_nonnull(o);
+	ck_assert_str_eq(json_object_to_json_string_ext(o,
+	    JSON_C_TO_STRING_PLAIN), sound);
+	json_object_put(o);
+}
+END_TEST
+
 #define LENGTH_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 int
@@ -224,6 +245,7 @@ main(void)
 	tcase_add_loop_test(tests, test_revisions, 0, LENGTH_OF(revisions));
 	tcase_add_loop_test(tests, test_spoilt, 0, LENGTH_OF(spoilt));
 	tcase_add_loop_test(tests, test_own_effect, 0, 4);
+	tcase_add_loop_test(tests, test_broken_answers, 0, 7);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
