@@ -2,7 +2,6 @@
  * The little JSON that DynamoDB's requests and answers need.
  */
 #include <string.h>
-#include <threads.h>
 
 #include <json-c/json.h>
 
@@ -64,44 +63,6 @@ json_append_text(struct buffer *to, const char *text)
 	json_append_string(to, text, strlen(text));
 }
 
-static once_flag json_once = ONCE_FLAG_INIT;
-static tss_t json_key;
-static bool json_has_key;
-
-static void
-json_free_tokener(void *tokener)
-{
-	json_tokener_free(tokener);
-}
-
-static void
-json_make_key(void)
-{
-	json_has_key =
-	    tss_create(&json_key, json_free_tokener) == thrd_success;
-}
-
-/* The thread's own, for as long as it lives: to make one costs as much as to
- * read a short answer. NULL: no memory. */
-static struct json_tokener *
-json_take_tokener(void)
-{
-	struct json_tokener *tokener;
-
-	call_once(&json_once, json_make_key);
-	if (!json_has_key)
-		return NULL;
-	tokener = tss_get(json_key);
-	if (tokener != NULL)
-		return tokener;
-	tokener = json_tokener_new();
-	if (tokener == NULL ||
-	    tss_set(json_key, tokener) == thrd_success)
-		return tokener;
-	json_tokener_free(tokener);
-	return NULL;
-}
-
 struct json_object *
 json_read_object(const char *bytes, size_t length)
 {
@@ -110,7 +71,7 @@ json_read_object(const char *bytes, size_t length)
 
 	if (length > INT32_MAX)
 		return NULL;
-	tokener = json_take_tokener();
+	tokener = json_tokener_new();
 	if (tokener == NULL)
 		return NULL;
 	o = json_tokener_parse_ex(tokener, bytes, (int)length);
@@ -119,7 +80,7 @@ json_read_object(const char *bytes, size_t length)
 		json_object_put(o);
 		o = NULL;
 	}
-	json_tokener_reset(tokener);
+	json_tokener_free(tokener);
 	return o;
 }
 
