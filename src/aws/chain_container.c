@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "aws/chain_internal.h"
+#include "aws/loopback.h"
 #include "common/buffer.h"
 #include "common/error.h"
 
@@ -15,39 +16,17 @@
 #define CONTAINER_HOST_MAX 255
 #define CONTAINER_URL_MAX 2048
 
-/* "127.x.y.z", in the only form that means the same to everybody. */
-static bool
-container_is_loopback(const char *host)
-{
-	if (strcmp(host, "::1") == 0 || strcmp(host, "0:0:0:0:0:0:0:1") == 0)
-		return true;
-	for (int i = 0; i < 4; i++) {
-		size_t length = strspn(host, "0123456789");
-		unsigned value = 0;
-
-		if (length == 0 || length > 3 || (length > 1 && *host == '0'))
-			return false;
-		for (size_t j = 0; j < length; j++)
-			value = 10 * value + (unsigned)(host[j] - '0');
-		if (value > 255 || (i == 0 && value != 127) ||
-		    host[length] != (i < 3 ? '.' : '\0'))
-			return false;
-		host += length + 1;
-	}
-	return true;
-}
-
 static bool
 container_is_trusted(const char *host)
 {
 	static const char *const hosts[] = {
-		"169.254.170.2", "169.254.170.23", "fd00:ec2::23", "localhost",
+		"169.254.170.2", "169.254.170.23", "fd00:ec2::23",
 	};
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
 		if (strcasecmp(host, hosts[i]) == 0)
 			return true;
-	return container_is_loopback(host);
+	return loopback_is_host(host, strlen(host));
 }
 
 /* The host of what follows "http://"; false: there is none, or it is not the

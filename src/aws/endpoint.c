@@ -8,8 +8,8 @@
 #include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "aws/loopback.h"
 #include "common/error.h"
 
 static bool
@@ -44,22 +44,12 @@ endpoint_check_rest(CURLU *u)
 }
 
 static bool
-endpoint_is_loopback(struct endpoint *e)
+endpoint_is_literal(const char *host)
 {
 	unsigned char address[sizeof(struct in6_addr)];
 
-	if (inet_pton(AF_INET, e->host, address) == 1) {
-		e->literal = true;
-		return address[0] == 127;
-	}
-	if (inet_pton(AF_INET6, e->host, address) == 1) {
-		struct in6_addr loopback = IN6ADDR_LOOPBACK_INIT;
-
-		e->literal = true;
-		return memcmp(address, &loopback, sizeof(loopback)) == 0;
-	}
-	/* RFC 6761 reserves the name; libcurl itself never looks it up. */
-	return strcasecmp(e->host, "localhost") == 0;
+	return inet_pton(AF_INET, host, address) == 1 ||
+	    inet_pton(AF_INET6, host, address) == 1;
 }
 
 static const char *
@@ -94,7 +84,9 @@ endpoint_take(CURLU *u, struct endpoint *e)
 	    standard ? "" : ":", standard ? "" : port);
 	(void)snprintf(e->url, sizeof(e->url), "%s://%s/", scheme,
 	    e->authority);
-	e->loopback = endpoint_is_loopback(e);
+	/* libcurl writes an address in its one form, however it was given. */
+	e->literal = endpoint_is_literal(e->host);
+	e->loopback = loopback_is_host(e->host, strlen(e->host));
 	reason = NULL;
 out:
 	curl_free(scheme);

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "aws/chain_internal.h"
+#include "aws/loopback.h"
 #include "common/error.h"
 
 static int place_fail(char *text, size_t text_size, const char *format, ...)
@@ -252,17 +253,13 @@ static bool
 place_is_loopback(const char *url)
 {
 	const char *host = strstr(url, "://");
-	size_t length;
 
 	if (host == NULL)
 		return false;
 	host += strlen("://");
-	length = host[0] == '[' ? strcspn(host, "]") + 1 :
-	    strcspn(host, ":/?#");
-	return (length == 9 && strncasecmp(host, "localhost", 9) == 0) ||
-	    (length == 5 && memcmp(host, "[::1]", 5) == 0) ||
-	    (strncmp(host, "127.", 4) == 0 &&
-	    strspn(host, "0123456789.") == length);
+	if (host[0] == '[')
+		return loopback_is_host(host + 1, strcspn(host + 1, "]"));
+	return loopback_is_host(host, strcspn(host, ":/?#"));
 }
 
 int

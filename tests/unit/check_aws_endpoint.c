@@ -57,6 +57,11 @@ START_TEST(test_refused)
 		{ "http://127.0.0.1:1", "eu central\r\n", "region" },
 		{ "https://192.0.2.1", NULL, "region" },
 		{ "http://192.0.2.1:8000", "eu-central-1", "plain http" },
+		{ "http://127.0.0.1.example", "eu-central-1", "plain http" },
+		{ "http://localhost.example", "eu-central-1", "plain http" },
+		{ "http://127.0.0.999", "eu-central-1", "plain http" },
+		{ "http://128.0.0.1", "eu-central-1", "plain http" },
+		{ "http://[::2]", "eu-central-1", "plain http" },
 		{ "ftp://localhost", "eu-central-1", "https://" },
 		{ "https://user:pass@localhost", "eu-central-1",
 		    "credentials" },
@@ -92,6 +97,11 @@ START_TEST(test_endpoint)
 	/* Emulators do not care about the region. */
 	endpoint_is("http://localhost:8000", NULL, "http://localhost:8000/");
 	endpoint_is("http://[::1]:8000/", NULL, "http://[::1]:8000/");
+	endpoint_is("http://[0::0001]:80", NULL, "http://[::1]/");
+	endpoint_is("http://[::0.0.0.1]:80", NULL, "http://[::1]/");
+	endpoint_is("http://127.1:8000", NULL, "http://127.0.0.1:8000/");
+	endpoint_is("http://127.0.0.010", NULL, "http://127.0.0.8/");
+	endpoint_is("http://LOCALHOST", NULL, "http://LOCALHOST/");
 	endpoint_is("https://localhost:443", "eu-west-1",
 	    "https://localhost/");
 }

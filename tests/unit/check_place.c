@@ -103,6 +103,10 @@ START_TEST(test_region)
 	    "http://localhost.example.com" })).region, "");
 	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
 	    "http://127.example.com" })).region, "");
+	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	    "http://127.0.0.999:80" })).region, "");
+	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	    "http://[::2]:80" })).region, "");
 	refuse(WORLD(.variables = { "AWS_REGION=EU west" }), "AWS_REGION is");
 	refuse(WORLD(.variables = { "AWS_REGION=fips-" }), "AWS_REGION is");
 	refuse(WORLD(.settings = { .region =
