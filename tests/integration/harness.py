@@ -33,7 +33,13 @@ import urllib.parse
 LOG_BYTES = 1 << 20  # what a pipe may hold without privileges
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 TIMEOUT_S = 60  # so long that only a real hang meets it
-HANG_S = float(os.environ.get("DDBLOCK_HANG_S", "600"))  # a whole case
+HANG_S = float(os.environ.get("DDBLOCK_HANG_S", "400"))  # a whole case
+
+# Whoever runs the tests in the background, or with nohup, ignores these, and
+# what they start would: a program under test could not be interrupted.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 
 def program(name):
