@@ -559,8 +559,9 @@ START_TEST(test_many)
 END_TEST
 
 static int
-run(const struct format *f)
+run(size_t which)
 {
+	const struct format *f = &formats[which];
 	struct conformance_target target = {
 		.name = f->name, .open = target_open, .close = target_close,
 	};
@@ -590,10 +591,6 @@ run(const struct format *f)
 int
 main(void)
 {
-	int failed = 0;
-
 	place_need_endpoint();
-	for (size_t i = 0; i < FORMATS; i++)
-		failed += run(&formats[i]);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return place_run_each(run, FORMATS) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

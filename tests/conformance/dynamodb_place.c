@@ -8,10 +8,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store/store_dynamodb.h"
 
+#define PLACE_AT_ONCE 3
 #define PLACE_REGION "us-east-1"
 #define PLACE_KEY_ID "AKIDEXAMPLE"
 #define PLACE_SECRET "not-a-secret"
@@ -38,6 +40,38 @@ place_need_endpoint(void)
 	(void)execl(script, script, "dynamodb-local.d", self, (char *)NULL);
 	perror(script);
 	exit(99);
+}
+
+/* 1 if the one that ends next has failed. */
+static int
+place_wait(void)
+{
+	int status;
+
+	return wait(&status) < 0 || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != EXIT_SUCCESS;
+}
+
+int
+place_run_each(int (*run)(size_t), size_t n)
+{
+	int failed = 0;
+
+	(void)fflush(stdout);
+	for (size_t i = 0; i < n; i++) {
+		pid_t child;
+
+		if (i >= PLACE_AT_ONCE)
+			failed += place_wait();
+		child = fork();
+		if (child == 0)
+			exit(run(i) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+		if (child < 0)
+			exit(99);
+	}
+	for (size_t i = 0; i < n && i < PLACE_AT_ONCE; i++)
+		failed += place_wait();
+	return failed;
 }
 
 static const char *

@@ -5,6 +5,7 @@
 #define DDBLOCKD_TESTS_DYNAMODB_PLACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "aws/client.h"
 #include "store/store.h"
@@ -17,6 +18,10 @@ struct event_base;
  * then SIGPIPE is ignored, as the daemon does.
  */
 void place_need_endpoint(void);
+
+/* Each in a process of its own, some at a time, for they mostly wait: how many
+ * have failed. @run returns 0 if all is well. */
+int place_run_each(int (*run)(size_t which), size_t n);
 
 /* A client of it, for requests of the test's own. Fails the test if it cannot.
  */
