@@ -280,7 +280,7 @@ class EndpointFaults(unittest.TestCase):
             rows += [("keeper", [f"keep/{name}/{i}"], None) for i in range(4)]
             if name == "b":
                 rows += [("walker", [f"walk/{i}/{j}" for j in range(50)], 0)
-                         for i in range(4)]
+                         for i in range(12)]
             found += [Worker(self, f"{name}/{kind}/{i}", self.daemons[name],
                              keys, pause_s)
                       for i, (kind, keys, pause_s) in enumerate(rows)]
