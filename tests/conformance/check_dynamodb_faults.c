@@ -254,26 +254,15 @@ scene_check(const struct scene *c, const struct seen *done)
 static struct seen *
 scene_lose(struct scene *c, enum act act, enum proxy_fault fault)
 {
-	bool hung = fault == PROXY_HOLD || fault == PROXY_HIDE_ANSWER;
-	bool answered = fault == PROXY_THROTTLE;
-	uint64_t time_ms = hung ? DEADLINE_HUNG_MS : DEADLINE_MS;
+	uint64_t time_ms = proxy_hangs(fault) ? DEADLINE_HUNG_MS :
+	    DEADLINE_MS;
 	struct seen *s = NULL;
 
 	for (int i = 0; i < 3; i++, time_ms *= 2) {
-		unsigned before;
-
 		scene_prepare(c, act);
-		before = proxy_requests(proxy);
-		proxy_next(proxy, fault, 1);
 		scene_fill(c);
-		c->operation.deadline_ms = c->operation.submitted_ms + time_ms;
-		s = case_do(&c->operation);
-		ck_assert_uint_ge(proxy_requests(proxy), before + 1);
-		if (s->kind == OUTCOME_DONE && s->unanswered != answered) {
-			ck_assert_uint_ge(proxy_requests(proxy), before + 2);
+		if (proxy_lose(proxy, fault, &c->operation, time_ms, &s))
 			return s;
-		}
-		proxy_let_go(proxy);
 	}
 	ck_abort_msg("%s, fault %d: %s, %s", act_names[act], fault,
 	    outcome_kind_name(s->kind), s->text);

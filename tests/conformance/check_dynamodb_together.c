@@ -107,8 +107,8 @@ END_TEST
 static void
 scene_lose(struct several *v, unsigned step, enum proxy_fault fault)
 {
-	bool hung = fault == PROXY_HOLD || fault == PROXY_HIDE_ANSWER;
-	uint64_t time_ms = hung ? DEADLINE_HUNG_MS : DEADLINE_MS;
+	uint64_t time_ms = proxy_hangs(fault) ? DEADLINE_HUNG_MS :
+	    DEADLINE_MS;
 	/* A look may be lost and leaves no doubt. */
 	bool doubt = step == 0 && fault != PROXY_THROTTLE;
 	struct seen *s = NULL;

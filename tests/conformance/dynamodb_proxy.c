@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conformance.h"
 #include "dynamodb_place.h"
 
 #define PROXY_LINKS_MAX 64
@@ -360,4 +361,31 @@ proxy_open_store(struct event_base *base, const char *table,
 	a = place_ask_table(base, store, true);
 	ck_assert_msg(a.code == 0, "%s", a.text);
 	return store;
+}
+
+bool
+proxy_hangs(enum proxy_fault fault)
+{
+	return fault == PROXY_HOLD || fault == PROXY_HIDE_ANSWER;
+}
+
+bool
+proxy_lose(struct proxy *p, enum proxy_fault fault, struct operation *o,
+    uint64_t time_ms, struct seen **ret)
+{
+	unsigned before = proxy_requests(p);
+	struct seen *s;
+
+	proxy_next(p, fault, 1);
+	o->deadline_ms = o->submitted_ms + time_ms;
+	s = case_do(o);
+	*ret = s;
+	ck_assert_uint_ge(proxy_requests(p), before + 1);
+	if (s->kind == OUTCOME_DONE &&
+	    s->unanswered == (fault != PROXY_THROTTLE)) {
+		ck_assert_uint_ge(proxy_requests(p), before + 2);
+		return true;
+	}
+	proxy_let_go(p);
+	return false;
 }

@@ -6,12 +6,15 @@
 #ifndef DDBLOCKD_TESTS_DYNAMODB_PROXY_H
 #define DDBLOCKD_TESTS_DYNAMODB_PROXY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "store/store.h"
 
 struct event_base;
 struct proxy;
+struct seen;
 
 enum proxy_fault {
 	PROXY_PASS = 0,
@@ -51,6 +54,17 @@ void proxy_deny_tables(struct proxy *);
 
 /* Requests since the start, those about tables left out. */
 unsigned proxy_requests(const struct proxy *);
+
+/*
+ * Do it in @time_ms with its first request lost. False: it was over before the
+ * store could ask once more, or know why it had to; the machine may stand
+ * still. What was held is sent on then, for another try.
+ */
+bool proxy_lose(struct proxy *, enum proxy_fault, struct operation *,
+    uint64_t time_ms, struct seen **ret);
+
+/* Does nobody hear of it, so that the store has to run out of time? */
+bool proxy_hangs(enum proxy_fault);
 
 /* Send on what was held, and run the loop until it took effect. */
 void proxy_let_go(struct proxy *);
