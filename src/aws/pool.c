@@ -110,8 +110,6 @@ pool_learn_socket(struct pool *p, curl_socket_t fd)
 	if (s == NULL)
 		return NULL;
 	s->pool = p;
-	(void)event_assign(&s->event, p->base, fd, EV_READ | EV_PERSIST,
-	    pool_on_socket, s);
 	s->next = p->sockets;
 	if (s->next != NULL)
 		s->next->previous = s;
@@ -135,16 +133,14 @@ pool_set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 			pool_forget_socket(s);
 		return 0;
 	}
-	if (s == NULL) {
-		s = pool_learn_socket(p, fd);
-		if (s == NULL)
-			return -1;
-	}
+	if (s != NULL)
+		(void)event_del(&s->event);
+	else if ((s = pool_learn_socket(p, fd)) == NULL)
+		return -1;
 	if ((what & CURL_POLL_IN) != 0)
 		events = (short)(events | EV_READ);
 	if ((what & CURL_POLL_OUT) != 0)
 		events = (short)(events | EV_WRITE);
-	(void)event_del(&s->event);
 	(void)event_assign(&s->event, p->base, fd, events, pool_on_socket, s);
 	return event_add(&s->event, NULL);
 }
