@@ -54,6 +54,15 @@ class Recorder(fault_proxy.Proxy):
                                if r.answered]) >= n, f"{n} writes")
         return self.writes(since)
 
+    def begun_again(self):
+        """The keys whose tokens dlock made begin again: its first write of a
+        record came when there was one (ddblock-formats(7), "Tokens that
+        double").
+        """
+        return {r.body["Item"]["key"]["S"] for r in self.writes()
+                if r.body.get("Item", {}).get("fencingToken") == {"B": "AQ=="}
+                and "Attributes" in r.answer}
+
     def forget(self):
         """Of long runs: what came so far."""
         with self.condition:

@@ -352,6 +352,35 @@ class Dlock(Both, unittest.TestCase):
 class DlockFencing(Both, unittest.TestCase):
     peer = peers.DlockFencing
 
+    def test_their_first_write_is_late(self):
+        """A weakness of theirs, which we only know: tokens begin again."""
+        client = self.client()
+        first = self.theirs.proxy.on("open", fault_proxy.hold)
+        self.theirs.send_acquire(self.key, wait_ms=20000)
+        first.wait_hit()
+        for token in (1, 2):
+            grant = client.take(self.key)
+            self.assertEqual(grant["token"], str(token))
+            client.give(grant)
+        first.go()
+        self.assertEqual(self.theirs.acquired().token, 1)
+        self.assertEqual(self.theirs.proxy.begun_again(), {self.key})
+        self.theirs.release(self.key)
+
+    def test_our_first_write_is_late(self):
+        """Ours is refused, and looks again."""
+        client = self.client()
+        first = self.daemon.proxy.on(None, fault_proxy.hold)
+        tag = client.send_acquire(self.key)
+        first.wait_hit()
+        for token in (1, 2):
+            self.assertEqual(self.take_theirs().token, token)
+            self.theirs.release(self.key)
+        first.go()
+        grant = client.reply(tag)
+        self.assertEqual(grant["token"], "3")
+        client.give(grant)
+
 
 if __name__ == "__main__":
     peers.main(at_once=3)
