@@ -10,16 +10,31 @@
 #include <event2/event_struct.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 
-/* One descriptor that libcurl waits for. */
+/*
+ * One descriptor that libcurl waits for, or will again. libcurl takes its hand
+ * off a connection after each answer and comes back with the next request; to
+ * leave the event where it is saves both calls to the kernel. That needs to
+ * know when such a descriptor is closed, for its number may be somebody else's
+ * then, so it is done for those only that we open, and that libcurl closes
+ * through us: all whose connection was made, which are those that it wants to
+ * read from. (Those that lost the race to be connected it closes by itself; it
+ * waits to write to them.)
+ */
 struct pool_socket {
 	struct pool *pool;
+	curl_socket_t fd;
 	struct event event;
 	struct pool_socket *next, *previous;
+	int what;		/* CURL_POLL_* of the event; REMOVE: none */
+	bool ours;		/* opened, and in the end closed, here */
+	bool idle;		/* the event stays, nobody waits for it */
 };
 
 struct pool {
@@ -67,12 +82,24 @@ pool_on_timer(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
+pool_unwatch(struct pool_socket *s)
+{
+	if (s->what != CURL_POLL_REMOVE)
+		(void)event_del(&s->event);
+	s->what = CURL_POLL_REMOVE;
+}
+
+static void
 pool_on_socket(evutil_socket_t fd, short what, void *arg)
 {
 	struct pool_socket *s = arg;
 
-	pool_act(s->pool, fd, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
-	    ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
+	if (s->idle)	/* closed from the other end; libcurl will see it */
+		pool_unwatch(s);
+	else
+		pool_act(s->pool, fd,
+		    ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
+		    ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
 }
 
 /* libcurl must not be called from here, so 0 ms go through the loop too. */
@@ -98,24 +125,58 @@ pool_forget_socket(struct pool_socket *s)
 		s->previous->next = s->next;
 	else
 		s->pool->sockets = s->next;
-	(void)event_del(&s->event);
+	pool_unwatch(s);
 	free(s);
 }
 
+/* As libcurl looks for a connection itself: one after the other. */
 static struct pool_socket *
-pool_learn_socket(struct pool *p, curl_socket_t fd)
+pool_find_socket(struct pool *p, curl_socket_t fd)
+{
+	struct pool_socket *s = p->sockets;
+
+	while (s != NULL && s->fd != fd)
+		s = s->next;
+	return s;
+}
+
+static struct pool_socket *
+pool_learn_socket(struct pool *p, curl_socket_t fd, bool ours)
 {
 	struct pool_socket *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return NULL;
 	s->pool = p;
+	s->fd = fd;
+	s->what = CURL_POLL_REMOVE;
+	s->ours = ours;
 	s->next = p->sockets;
 	if (s->next != NULL)
 		s->next->previous = s;
 	p->sockets = s;
-	(void)curl_multi_assign(p->multi, fd, s);
 	return s;
+}
+
+static int
+pool_watch(struct pool_socket *s, int what)
+{
+	short events = EV_PERSIST;
+
+	s->idle = false;
+	if (s->what == what)
+		return 0;
+	pool_unwatch(s);
+	if ((what & CURL_POLL_IN) != 0)
+		events = (short)(events | EV_READ);
+	if ((what & CURL_POLL_OUT) != 0)
+		events = (short)(events | EV_WRITE);
+	(void)event_assign(&s->event, s->pool->base, s->fd, events,
+	    pool_on_socket, s);
+	if (event_add(&s->event, NULL) != 0)
+		return -1;
+	s->what = what;
+	return 0;
 }
 
 /* A failure here makes libcurl fail what is under way: the caller repeats. */
@@ -125,24 +186,66 @@ pool_set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 {
 	struct pool *p = arg;
 	struct pool_socket *s = socket_arg;
-	short events = EV_PERSIST;
 
 	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		if (s != NULL)
-			pool_forget_socket(s);
-		return 0;
+	if (s == NULL)
+		s = pool_find_socket(p, fd);
+	if (what != CURL_POLL_REMOVE) {
+		if (s == NULL)
+			s = pool_learn_socket(p, fd, false);
+		if (s == NULL)
+			return -1;
+		(void)curl_multi_assign(p->multi, fd, s);
+		return pool_watch(s, what);
 	}
+	if (s == NULL)
+		return 0;
+	if (!s->ours)
+		pool_forget_socket(s);
+	else if (s->what == CURL_POLL_IN)
+		s->idle = true;
+	else
+		pool_unwatch(s);
+	return 0;
+}
+
+/* Closed without us, and opened: libcurl may think that it still waits. */
+static int
+pool_watch_again(struct pool_socket *s)
+{
+	int what = s->idle ? CURL_POLL_REMOVE : s->what;
+
+	pool_unwatch(s);
+	s->ours = true;
+	return what == CURL_POLL_REMOVE ? 0 : pool_watch(s, what);
+}
+
+static curl_socket_t
+pool_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	struct pool *p = arg;
+	struct pool_socket *s;
+	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+
+	(void)purpose;
+	if (fd < 0)
+		return CURL_SOCKET_BAD;
+	s = pool_find_socket(p, fd);
+	if (s != NULL ? pool_watch_again(s) == 0 :
+	    pool_learn_socket(p, fd, true) != NULL)
+		return fd;
+	(void)close(fd);
+	return CURL_SOCKET_BAD;
+}
+
+static int
+pool_close_socket(void *arg, curl_socket_t fd)
+{
+	struct pool_socket *s = pool_find_socket(arg, fd);
+
 	if (s != NULL)
-		(void)event_del(&s->event);
-	else if ((s = pool_learn_socket(p, fd)) == NULL)
-		return -1;
-	if ((what & CURL_POLL_IN) != 0)
-		events = (short)(events | EV_READ);
-	if ((what & CURL_POLL_OUT) != 0)
-		events = (short)(events | EV_WRITE);
-	(void)event_assign(&s->event, p->base, fd, events, pool_on_socket, s);
-	return event_add(&s->event, NULL);
+		pool_forget_socket(s);
+	return close(fd);
 }
 
 int
@@ -195,6 +298,12 @@ pool_free(struct pool *p)
 int
 pool_start(struct pool *p, CURL *easy)
 {
+	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION,
+	    pool_open_socket);
+	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, p);
+	(void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION,
+	    pool_close_socket);
+	(void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, p);
 	return curl_multi_add_handle(p->multi, easy) == CURLM_OK ?
 	    0 : DDBLOCK_E_NOMEM;
 }

@@ -1,0 +1,269 @@
+/*
+ * The events of connections stay where they are while nobody uses them, and
+ * hurt nobody: against a small HTTP server in the same loop.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "aws/pool.h"
+#include "http_stub.h"
+#include "suite.h"
+
+#define CONNECTIONS 4
+
+static struct event_base *base;
+static struct stub server;
+static struct pool *pool;
+static CURL *easies[CONNECTIONS];
+static struct curl_slist *headers;
+static unsigned n_finished;
+static unsigned n_wanted;
+static CURLcode last_result;
+
+static void
+on_finished(void *arg, CURL *easy, CURLcode result)
+{
+	(void)arg;
+	(void)easy;
+	last_result = result;
+	if (++n_finished == n_wanted)
+		(void)event_base_loopbreak(base);
+}
+
+static size_t
+on_body(char *from, size_t size, size_t n, void *arg)
+{
+	(void)from;
+	(void)arg;
+	return size * n;
+}
+
+static void
+open_all(void)
+{
+	char url[64];
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	base = event_base_new();
+	stub_init(&server, base);
+	ck_assert_int_eq(pool_new(base, CONNECTIONS, on_finished, NULL, &pool),
+	    0);
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
+	headers = curl_slist_append(NULL,
+	    "X-Amz-Target: DynamoDB_20120810.Echo");
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		easies[i] = curl_easy_init();
+		curl_easy_setopt(easies[i], CURLOPT_URL, url);
+		curl_easy_setopt(easies[i], CURLOPT_HTTPHEADER, headers);
+		curl_easy_setopt(easies[i], CURLOPT_POSTFIELDS, "{}");
+		curl_easy_setopt(easies[i], CURLOPT_WRITEFUNCTION, on_body);
+	}
+	n_finished = 0;
+}
+
+static void
+close_all(void)
+{
+	pool_free(pool);
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		curl_easy_cleanup(easies[i]);
+	curl_slist_free_all(headers);
+	stub_done(&server);
+	event_base_free(base);
+}
+
+/* @n requests at once, and all their answers. */
+static void
+ask(unsigned n)
+{
+	n_wanted = n_finished + n;
+	for (unsigned i = 0; i < n; i++)
+		ck_assert_int_eq(pool_start(pool, easies[i]), 0);
+	(void)event_base_dispatch(base);
+	ck_assert_uint_eq(n_finished, n_wanted);
+	ck_assert_int_eq(last_result, CURLE_OK);
+}
+
+static int
+n_events(void)
+{
+	return event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED);
+}
+
+/* The server closes what is open, and the loop turns until that is known. */
+static void
+close_idle(int events_wanted)
+{
+	while (server.n_open > 0)
+		bufferevent_free(server.open[--server.n_open]);
+	while (n_events() > events_wanted)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+}
+
+START_TEST(test_events_stay)
+{
+	int before, idle;
+
+	open_all();
+	before = n_events();
+	ask(CONNECTIONS);
+	idle = n_events();
+	/* One here and one in the server for each connection. */
+	ck_assert_int_eq(idle, before + 2 * CONNECTIONS);
+	for (int i = 0; i < 10; i++) {
+		ask(CONNECTIONS);
+		ck_assert_int_eq(n_events(), idle);
+	}
+	ck_assert_uint_eq(server.connections, CONNECTIONS);
+	close_all();
+}
+END_TEST
+
+/* What the other end closes is not looked at for ever. */
+START_TEST(test_closed_while_idle)
+{
+	int before;
+
+	open_all();
+	before = n_events();
+	for (unsigned i = 1; i <= 3; i++) {
+		ask(CONNECTIONS);
+		ck_assert_uint_eq(server.connections, i * CONNECTIONS);
+		close_idle(before);
+		/* A closed socket can be read from at any time. */
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+		ck_assert_int_eq(n_events(), before);
+	}
+	close_all();
+}
+END_TEST
+
+static void
+on_byte(evutil_socket_t fd, short what, void *arg)
+{
+	bool *came = arg;
+	char byte;
+
+	(void)what;
+	*came = read(fd, &byte, 1) == 1;
+}
+
+/* The number of a closed connection is the next one's, whoever that is. */
+static void
+use_number(bool idle_was_closed)
+{
+	struct event *event;
+	bool came = false;
+	int fds[2];
+
+	open_all();
+	ask(CONNECTIONS);
+	if (idle_was_closed)
+		close_idle(n_events() - 2 * CONNECTIONS);
+	pool_free(pool);
+	pool = NULL;
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	event = event_new(base, fds[0], EV_READ, on_byte, &came);
+	ck_assert_int_eq(event_add(event, NULL), 0);
+	ck_assert_int_eq(write(fds[1], "x", 1), 1);
+	for (int i = 0; i < 20 && !came; i++)
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert(came);
+	event_free(event);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	close_all();
+}
+
+START_TEST(test_number_is_used_again)
+{
+	use_number(false);
+	use_number(true);
+}
+END_TEST
+
+/* Nobody listens there; the socket was never connected. */
+START_TEST(test_refused)
+{
+	char url[64];
+	int before;
+
+	open_all();
+	before = n_events();
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
+	stub_done(&server);
+	n_wanted = 1;
+	ck_assert_int_eq(pool_start(pool, easies[0]), 0);
+	(void)event_base_dispatch(base);
+	ck_assert_int_eq(last_result, CURLE_COULDNT_CONNECT);
+	ck_assert_int_lt(n_events(), before + 1);
+	stub_init(&server, base);
+	close_all();
+}
+END_TEST
+
+/* The second address gets the number of the first, which libcurl closed. */
+START_TEST(test_second_address)
+{
+	struct curl_slist *addresses;
+	char text[64];
+
+	open_all();
+	(void)snprintf(text, sizeof(text), "both:%u:127.0.0.2,127.0.0.1",
+	    server.port);
+	addresses = curl_slist_append(NULL, text);
+	(void)snprintf(text, sizeof(text), "http://both:%u", server.port);
+	curl_easy_setopt(easies[0], CURLOPT_RESOLVE, addresses);
+	curl_easy_setopt(easies[0], CURLOPT_URL, text);
+	for (int i = 0; i < 3; i++) {
+		ask(1);
+		ck_assert_uint_eq(server.connections, 1 + (unsigned)i);
+		close_idle(n_events() - 2);
+	}
+	curl_slist_free_all(addresses);
+	close_all();
+}
+END_TEST
+
+/* Stopped in the middle: its connection is gone, and its event. */
+START_TEST(test_stopped)
+{
+	struct curl_slist *hang = curl_slist_append(NULL,
+	    "X-Amz-Target: DynamoDB_20120810.Hang");
+	int before;
+
+	open_all();
+	before = n_events();
+	curl_easy_setopt(easies[0], CURLOPT_HTTPHEADER, hang);
+	ck_assert_int_eq(pool_start(pool, easies[0]), 0);
+	while (server.requests == 0)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+	pool_stop(pool, easies[0]);
+	close_idle(before);
+	ck_assert_int_eq(n_events(), before);
+	curl_easy_setopt(easies[0], CURLOPT_HTTPHEADER, headers);
+	ask(CONNECTIONS);
+	curl_slist_free_all(hang);
+	close_all();
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+		test_events_stay, test_closed_while_idle,
+		test_number_is_used_again, test_refused,
+		test_second_address, test_stopped, NULL,
+	};
+
+	return suite_run("pool", tests);
+}
