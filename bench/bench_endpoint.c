@@ -5,12 +5,16 @@
  * the daemon's own event loop; and how long a thousand acquires take at once
  * when each answer takes 20 ms, against what the connections allow.
  */
+#define _GNU_SOURCE 1 /* sched_setaffinity() */
+
 #include "bench.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +27,9 @@
 #include "dialect/dialect.h"
 
 #define IN_FLIGHT 64
-#define CYCLES 2000		/* in a repetition */
-#define REPETITIONS 9
+#define CYCLES 400		/* in a turn, of a fraction of a second: */
+#define REPETITIONS 11		/* what the machine does besides hits both */
+#define DAEMONS 11		/* where memory comes to lie makes some 5 % */
 #define AT_ONCE 1000
 #define DELAY_MS 20
 #define CONNECTIONS 64		/* of the daemon, for locks */
@@ -51,13 +56,18 @@ struct bare {
 	CURLM *multi;			/* as in the manual; or NULL: */
 	struct event_base *base;
 	struct pool *pool;
-	struct bare_request (*cycles)[2];
+	struct bare_request cycles[CYCLES][2];
 	size_t next;
 	size_t running;
 	struct bare_lane lanes[IN_FLIGHT];
 };
 
-static struct bare_request (*bare_cycles)[2];
+/* A process that is told the first key's number of each turn. */
+struct bare_process {
+	pid_t pid;
+	int to;
+	int from;	/* how much processor time the turn took, in us */
+};
 
 static void
 bare_write(struct bare_request *r, const struct dialect_table *table,
@@ -82,7 +92,7 @@ bare_write(struct bare_request *r, const struct dialect_table *table,
 
 /* As the core asks for it: the same owner, the same length of the key. */
 static void
-bare_prepare(uint64_t *serial)
+bare_prepare(struct bare *b, uint64_t serial)
 {
 	static const struct dialect_table table = {
 		.table = ENDPOINT_TABLE, .key_attribute = "key",
@@ -95,20 +105,20 @@ bare_prepare(uint64_t *serial)
 		char key[64];
 
 		snprintf(key, sizeof(key), "bench/endpoint/%012" PRIu64,
-		    (*serial)++);
+		    serial++);
 		o.key.bytes = key;
 		o.key.length = strlen(key);
 		o.me.session.high = 0x0123456789abcdef;
-		o.me.grant.low = *serial;
+		o.me.grant.low = serial;
 		o.me.lease_ms = 20000;
 		o.tokens = 1;
 		o.mode = LOCK_MODE_EXCLUSIVE;
 		o.owner = "a-host/ddblock-bench:1234567";
-		bare_write(&bare_cycles[i][0], &table, &o);
+		bare_write(&b->cycles[i][0], &table, &o);
 		o.kind = OPERATION_RELEASE;
 		o.holders = &o.me;
 		o.n_holders = 1;
-		bare_write(&bare_cycles[i][1], &table, &o);
+		bare_write(&b->cycles[i][1], &table, &o);
 	}
 }
 
@@ -186,61 +196,101 @@ bare_perform(struct bare *b)
 }
 
 static void
-bare_run(const char *url, bool on_our_loop)
+bare_init(struct bare *b, const char *url, bool on_our_loop)
 {
-	struct bare b = { .cycles = bare_cycles };
-
-	if (on_our_loop) {
-		b.base = event_base_new();
-		if (pool_new(b.base, IN_FLIGHT, bare_on_finished, &b,
-		    &b.pool) != 0)
-			die("no curl multi handle");
+	if (!on_our_loop) {
+		b->multi = curl_multi_init();
 	} else {
-		b.multi = curl_multi_init();
+		b->base = event_base_new();
+		if (pool_new(b->base, IN_FLIGHT, bare_on_finished, b,
+		    &b->pool) != 0)
+			die("no curl multi handle");
 	}
 	for (size_t i = 0; i < IN_FLIGHT; i++) {
-		struct bare_lane *l = &b.lanes[i];
+		struct bare_lane *l = &b->lanes[i];
 
-		l->bare = &b;
+		l->bare = b;
 		l->easy = curl_easy_init();
 		curl_easy_setopt(l->easy, CURLOPT_PRIVATE, l);
 		curl_easy_setopt(l->easy, CURLOPT_URL, url);
 		curl_easy_setopt(l->easy, CURLOPT_POST, 1L);
 		curl_easy_setopt(l->easy, CURLOPT_NOSIGNAL, 1L);
 		curl_easy_setopt(l->easy, CURLOPT_WRITEFUNCTION, bare_read);
-		b.running++;
-		bare_go(l);
 	}
-	if (on_our_loop)
-		event_base_dispatch(b.base);
-	else
-		bare_perform(&b);
 }
 
-/* Processor time of a process that does all cycles, in us for one of them. */
-static double
-bare_measure(const char *url, bool on_our_loop)
+static void
+bare_run(struct bare *b)
 {
-	double us = 0;
-	int fds[2];
-	pid_t pid;
+	b->next = 0;
+	b->running = IN_FLIGHT;
+	for (size_t i = 0; i < IN_FLIGHT; i++) {
+		b->lanes[i].releasing = false;
+		(void)bare_go(&b->lanes[i]);
+	}
+	if (b->multi == NULL)
+		event_base_dispatch(b->base);
+	else
+		bare_perform(b);
+}
 
-	if (pipe(fds) != 0 || (pid = fork()) < 0)
+/* Until nobody asks for a turn any more. */
+static void
+bare_serve(const char *url, bool on_our_loop, int from, int to)
+{
+	static struct bare b;
+	uint64_t serial;
+
+	bare_init(&b, url, on_our_loop);
+	while (read(from, &serial, sizeof(serial)) == sizeof(serial)) {
+		double us;
+
+		bare_prepare(&b, serial);
+		us = process_cpu_us(getpid());
+		bare_run(&b);
+		us = process_cpu_us(getpid()) - us;
+		if (write(to, &us, sizeof(us)) != sizeof(us))
+			break;
+	}
+}
+
+static void
+bare_start(struct bare_process *p, const char *url, bool on_our_loop)
+{
+	int to[2], from[2];
+
+	if (pipe(to) != 0 || pipe(from) != 0 || (p->pid = fork()) < 0)
 		die("no process");
-	if (pid == 0) {
-		double start_us = process_cpu_us(getpid());
-
-		bare_run(url, on_our_loop);
-		us = process_cpu_us(getpid()) - start_us;
-		if (write(fds[1], &us, sizeof(us)) != sizeof(us))
-			_exit(1);
+	if (p->pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		bare_serve(url, on_our_loop, to[0], from[1]);
 		_exit(0);
 	}
-	close(fds[1]);
-	if (read(fds[0], &us, sizeof(us)) != sizeof(us))
+	close(to[0]);
+	close(from[1]);
+	p->to = to[1];
+	p->from = from[0];
+}
+
+static void
+bare_stop(struct bare_process *p)
+{
+	close(p->to);
+	close(p->from);
+	process_wait(p->pid, "the bare loop");
+}
+
+/* Processor time of a turn, in us for one cycle. */
+static double
+bare_measure(struct bare_process *p, uint64_t *serial)
+{
+	double us = 0;
+
+	if (write(p->to, serial, sizeof(*serial)) != sizeof(*serial) ||
+	    read(p->from, &us, sizeof(us)) != sizeof(us))
 		die("the bare loop failed");
-	close(fds[0]);
-	process_wait(pid, "the bare loop");
+	*serial += CYCLES;
 	return us / CYCLES;
 }
 
@@ -295,49 +345,97 @@ ours_measure(struct daemon *d, struct line_client *clients, uint64_t *serial)
 	return (process_cpu_us(d->pid) - start_us) / CYCLES;
 }
 
+/* Who is measured stays on a processor, and all others on the other ones: who
+ * wakes whom where costs more than what is measured. */
+struct processors {
+	cpu_set_t all, measured, others;
+};
+
 static void
-endpoint_cpu(void)
+processors_part(struct processors *p)
+{
+	int last = CPU_SETSIZE - 1;
+
+	if (sched_getaffinity(0, sizeof(p->all), &p->all) != 0)
+		die("which processors there are: %s", strerror(errno));
+	while (!CPU_ISSET((unsigned)last, &p->all))
+		last--;
+	CPU_ZERO(&p->measured);
+	CPU_SET((unsigned)last, &p->measured);
+	p->others = p->all;
+	if (CPU_COUNT(&p->all) > 1)
+		CPU_CLR((unsigned)last, &p->others);
+}
+
+static void
+processors_set(pid_t pid, const cpu_set_t *set)
+{
+	if (sched_setaffinity(pid, sizeof(*set), set) != 0)
+		die("sched_setaffinity: %s", strerror(errno));
+}
+
+/* All sides in turns, each in processes of its own. */
+static void
+endpoint_compare(const char *url, int nth, const cpu_set_t *processor,
+    struct pairs *to_manual, struct pairs *to_libevent)
 {
 	static struct line_client clients[IN_FLIGHT];
-	char url[64];
-	pid_t endpoint = endpoint_start(0, NULL, url, sizeof(url));
-	struct pairs bare, on_our_loop;
+	uint64_t serial = (uint64_t)nth << 32;
+	struct bare_process manual, libevent;
 	struct daemon daemon;
-	uint64_t serial = 0;
+	char name[32];
 
-	bare_cycles = calloc(CYCLES, sizeof(*bare_cycles));
-	if (bare_cycles == NULL)
-		die("out of memory");
-	ours_start(&daemon, "endpoint", url);
+	snprintf(name, sizeof(name), "endpoint-%d", nth);
+	bare_start(&manual, url, false);
+	bare_start(&libevent, url, true);
+	ours_start(&daemon, name, url);
+	processors_set(manual.pid, processor);
+	processors_set(libevent.pid, processor);
+	processors_set(daemon.pid, processor);
 	for (size_t i = 0; i < IN_FLIGHT; i++)
 		line_open(&clients[i], daemon.socket);
-	pairs_init(&bare, REPETITIONS);
-	pairs_init(&on_our_loop, REPETITIONS);
 	for (int i = -1; i < REPETITIONS; i++) {
+		double theirs = bare_measure(&manual, &serial);
 		double ours = ours_measure(&daemon, clients, &serial);
-		double theirs, theirs_here;
+		double theirs_here = bare_measure(&libevent, &serial);
 
-		bare_prepare(&serial);
-		theirs = bare_measure(url, false);
-		bare_prepare(&serial);
-		theirs_here = bare_measure(url, true);
-		if (i < 0)
+		if (i < 0)	/* connections are made */
 			continue;
-		pairs_add(&bare, ours, theirs);
-		pairs_add(&on_our_loop, ours, theirs_here);
+		pairs_add(to_manual, ours, theirs);
+		pairs_add(to_libevent, ours, theirs_here);
 	}
-	report_us("endpoint that costs nothing, processor time of lock + "
-	    "release", &bare, AT_MOST, 1.5);
-	report_note_us("the same, against a bare loop on libevent",
-	    &on_our_loop);
-	pairs_done(&bare);
-	pairs_done(&on_our_loop);
 	for (size_t i = 0; i < IN_FLIGHT; i++)
 		line_close(&clients[i]);
 	daemon_stop(&daemon);
-	free(bare_cycles);
+	bare_stop(&libevent);	/* which has the other's pipe, too */
+	bare_stop(&manual);
+}
+
+static void
+endpoint_cpu(void)
+{
+	struct pairs to_manual, to_libevent;
+	struct processors processors;
+	pid_t endpoint;
+	char url[64];
+
+	processors_part(&processors);
+	processors_set(0, &processors.others);
+	endpoint = endpoint_start(0, NULL, url, sizeof(url));
+	pairs_init(&to_manual, DAEMONS * REPETITIONS);
+	pairs_init(&to_libevent, DAEMONS * REPETITIONS);
+	for (int i = 0; i < DAEMONS; i++)
+		endpoint_compare(url, i, &processors.measured, &to_manual,
+		    &to_libevent);
+	report_us("endpoint that costs nothing, processor time of lock + "
+	    "release", &to_manual, AT_MOST, 1.5);
+	report_note_us("the same, against a bare loop on libevent",
+	    &to_libevent);
+	pairs_done(&to_manual);
+	pairs_done(&to_libevent);
 	kill(endpoint, SIGKILL);
 	waitpid(endpoint, NULL, 0);
+	processors_set(0, &processors.all);
 }
 
 static double
