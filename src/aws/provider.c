@@ -47,13 +47,17 @@ struct provider {
 
 static void provider_follow(struct provider *p, struct identity_step *step);
 
+static uint64_t
+provider_wall_ms(const struct provider *p)
+{
+	return (uint64_t)((int64_t)clock_wall_ms() + p->difference_ms);
+}
+
 static struct identity_now
 provider_now(const struct provider *p)
 {
 	struct identity_now now = {
-		.boot_ms = clock_boot_ms(),
-		.wall_ms = (uint64_t)((int64_t)clock_wall_ms() +
-		    p->difference_ms),
+		.boot_ms = clock_boot_ms(), .wall_ms = provider_wall_ms(p),
 	};
 
 	(void)getrandom(&now.random, sizeof(now.random), GRND_NONBLOCK);
@@ -250,7 +254,7 @@ provider_unlisten(struct provider *p, struct provider_listener *l)
 void
 provider_view(const struct provider *p, struct identity_view *ret)
 {
-	identity_view(p->identity, provider_now(p).wall_ms, ret);
+	identity_view(p->identity, provider_wall_ms(p), ret);
 }
 
 void

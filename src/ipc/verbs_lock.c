@@ -27,6 +27,15 @@ verbs_key(struct connection *c, const struct codec_text *text,
 	return 0;
 }
 
+static bool
+verbs_sorts(const struct server *s, uint32_t namespace_index)
+{
+	struct store_status status;
+
+	s->calls.store_status(s->arg, namespace_index, &status);
+	return status.sorts;
+}
+
 int
 verbs_name(struct connection *c, const struct codec_line *l,
     const struct codec_text *key, uint32_t namespace_index,
@@ -35,15 +44,13 @@ verbs_name(struct connection *c, const struct codec_line *l,
 	const struct server *s = c->server;
 	const struct codec_text *sort = codec_find(l, "sort");
 	struct key_parts parts = { .sort = key_text(KEY_SORT_NONE) };
-	struct store_status status;
 	int r = verbs_key(c, key, 1, "key", &parts.key);
 
 	if (r == 0 && sort != NULL)
 		r = verbs_key(c, sort, 1, "sort value", &parts.sort);
 	if (r < 0)
 		return r;
-	s->calls.store_status(s->arg, namespace_index, &status);
-	if (!status.sorts && key_is_sorted(&parts))
+	if (key_is_sorted(&parts) && !verbs_sorts(s, namespace_index))
 		return verbs_reason(c, DDBLOCK_E_UNSUPPORTED, "namespace "
 		    "\"%s\" has no sort keys: its table has a partition key "
 		    "only", s->calls.namespace_name(s->arg, namespace_index));
