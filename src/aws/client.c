@@ -319,13 +319,12 @@ static struct aws_call *
 client_new_call(struct lane *l, const char *operation, const char *body,
     size_t body_length)
 {
-	struct aws_call *c = calloc(1, sizeof(*c) + body_length);
+	struct aws_call *c = malloc(sizeof(*c) + body_length);
 
 	if (c == NULL)
 		return NULL;
-	c->lane = l;
+	*c = (struct aws_call){ .lane = l, .body_length = body_length };
 	text_copy(c->operation, sizeof(c->operation), operation);
-	c->body_length = body_length;
 	if (body_length > 0)
 		memcpy(c->body, body, body_length);
 	return c;

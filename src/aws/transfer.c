@@ -17,7 +17,10 @@
 #include "common/error.h"
 #include "common/text.h"
 
-#define TRANSFER_BUFFER_BYTES 4096L	/* of libcurl: wiped each time */
+/* What libcurl reads into, made and wiped for each request. */
+#define TRANSFER_BUFFER_BYTES 1024L
+#define TRANSFER_BUFFER_MANY_BYTES 16384L	/* of many items */
+#define TRANSFER_EXPECT_BYTES 65536	/* libcurl asks first from 1 MiB on */
 #define TRANSFER_KEEP_BYTES 65536	/* of an answer's buffer */
 #define TRANSFER_REASON_MAX (RESPONSE_TEXT_MAX + CURL_ERROR_SIZE)
 #define TRANSFER_LIFE_MAX_S 3600L	/* follow the name from time to time */
@@ -68,10 +71,14 @@ transfer_link_headers(struct transfer *t)
 	struct buffer *token = &t->origin->token_line;
 	char *lines[TRANSFER_HEADERS] = {
 		t->origin->host_line, type, t->date_line, t->target_line,
-		no_expect, no_accept, t->authorization_line.data, token->data,
+		no_accept, t->authorization_line.data,
 	};
-	size_t n = token->data != NULL ? TRANSFER_HEADERS :
-	    TRANSFER_HEADERS - 1;
+	size_t n = TRANSFER_HEADERS - 2;
+
+	if (token->data != NULL)
+		lines[n++] = token->data;
+	if (t->body_length >= TRANSFER_EXPECT_BYTES)
+		lines[n++] = no_expect;
 
 	for (size_t i = 0; i < n; i++) {
 		t->headers[i].data = lines[i];
@@ -133,9 +140,6 @@ transfer_set_options(struct transfer *t)
 	(void)curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, 15L);
 	(void)curl_easy_setopt(e, CURLOPT_MAXLIFETIME_CONN,
 	    TRANSFER_LIFE_MAX_S);
-	(void)curl_easy_setopt(e, CURLOPT_BUFFERSIZE, TRANSFER_BUFFER_BYTES);
-	(void)curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE,
-	    TRANSFER_BUFFER_BYTES);
 }
 
 int
@@ -234,6 +238,13 @@ transfer_set_idle_max(struct transfer *t, uint64_t idle_max_s)
 	    (long)idle_max_s : TRANSFER_IDLE_MAX_S);
 }
 
+static bool
+transfer_reads_many(const char *operation)
+{
+	return strcmp(operation, "Scan") == 0 ||
+	    strcmp(operation, "BatchGetItem") == 0;
+}
+
 int
 transfer_begin(struct transfer *t, struct origin *origin,
     const char *operation, const char *body, size_t body_length,
@@ -258,6 +269,9 @@ transfer_begin(struct transfer *t, struct origin *origin,
 		return r;
 
 	transfer_link_headers(t);
+	(void)curl_easy_setopt(t->easy, CURLOPT_BUFFERSIZE,
+	    transfer_reads_many(operation) ? TRANSFER_BUFFER_MANY_BYTES :
+	    TRANSFER_BUFFER_BYTES);
 	/* With the head, in one packet. */
 	if (curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) !=
 	    CURLE_OK || curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,

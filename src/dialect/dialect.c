@@ -85,6 +85,7 @@ dialect_view_init(struct dialect_view *v)
 void
 dialect_view_clear(struct dialect_view *v)
 {
+	struct json_tokener *tokener = v->tokener;
 	struct dialect_memory *m = v->memory;
 
 	while (m != NULL) {
@@ -95,6 +96,7 @@ dialect_view_clear(struct dialect_view *v)
 	}
 	json_object_put(v->json);
 	dialect_view_init(v);
+	v->tokener = tokener;
 }
 
 void *

@@ -105,6 +105,7 @@ enum dialect_part {
 
 struct dialect_memory;		/* freed with the view */
 struct json_object;
+struct json_tokener;
 
 /*
  * What an answer shows. Everything it points to is its own and lives until
@@ -126,6 +127,7 @@ struct dialect_view {
 
 	struct json_object *json;
 	struct dialect_memory *memory;
+	struct json_tokener *tokener;	/* lent to it, or NULL */
 };
 
 struct dialect {

@@ -380,7 +380,7 @@ native_answer(const struct dialect_table *table, const struct operation *o,
 {
 	struct json_object *item;
 
-	view->json = json_read_object(body, length);
+	view->json = json_read_object(view->tokener, body, length);
 	if (view->json == NULL)
 		return DDBLOCK_E_PROTOCOL;
 	if (o->kind == OPERATION_TOGETHER)

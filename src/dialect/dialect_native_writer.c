@@ -106,13 +106,17 @@ native_write_name(struct native_writer *w, const struct native_name *name)
 		here = w->table->sort_attribute;
 	else if (name->length == 3 && memcmp(name->text, "ttl", 3) == 0)
 		here = native_ttl(w->table);
-	(void)buffer_append_text(w->to, "\"#");
+	(void)buffer_append(w->to, "\"#", 2);
 	(void)buffer_append(w->to, name->text, name->length);
-	(void)buffer_append_text(w->to, "\":");
-	if (here != NULL)
+	(void)buffer_append(w->to, "\":", 2);
+	if (here != NULL) {
 		json_append_text(w->to, here);
-	else
-		json_append_string(w->to, name->text, name->length);
+		return;
+	}
+	/* Lower-case letters: there is nothing to escape. */
+	(void)buffer_append(w->to, "\"", 1);
+	(void)buffer_append(w->to, name->text, name->length);
+	(void)buffer_append(w->to, "\"", 1);
 }
 
 void
@@ -145,9 +149,9 @@ static void
 native_value(struct native_writer *w, const char *name)
 {
 	if (w->more)
-		(void)buffer_append_text(w->to, ",");
+		(void)buffer_append(w->to, ",", 1);
 	json_append_text(w->to, name);
-	(void)buffer_append_text(w->to, ":");
+	(void)buffer_append(w->to, ":", 1);
 	w->more = true;
 }
 

@@ -316,7 +316,8 @@ read_put(struct record_reader *r, const struct record_plan *plan)
 	e = buffer_failed(&item);
 	if (e == 0) {
 		json_object_put(view->json);
-		view->json = json_read_object(item.data, item.length);
+		view->json = json_read_object(view->tokener, item.data,
+		    item.length);
 		e = view->json == NULL ? DDBLOCK_E_NOMEM :
 		    read_item(r, view->json);
 	}
@@ -354,7 +355,7 @@ record_answer(const struct record_format *f, const struct dialect_table *table,
 	};
 	struct json_object *item;
 
-	view->json = json_read_object(body, length);
+	view->json = json_read_object(view->tokener, body, length);
 	if (view->json == NULL)
 		return DDBLOCK_E_PROTOCOL;
 	if (o->kind == OPERATION_BREAK)

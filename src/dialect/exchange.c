@@ -2,7 +2,6 @@
  * The life of one operation over its attempts. See exchange.h for the rules.
  */
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
@@ -14,7 +13,9 @@ exchange_init(struct exchange *e, const struct dialect *dialect,
     const struct dialect_table *table, const struct operation *operation,
     uint64_t wall_ms)
 {
-	memset(e, 0, sizeof(*e));
+	e->n_attempts = e->n_lost = 0;	/* those themselves are large */
+	e->code = e->invalid = e->text[0] = 0;
+	e->acknowledged = false;
 	e->dialect = dialect;
 	e->table = table;
 	e->operation = operation;

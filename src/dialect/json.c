@@ -64,23 +64,26 @@ json_append_text(struct buffer *to, const char *text)
 }
 
 struct json_object *
-json_read_object(const char *bytes, size_t length)
+json_read_object(struct json_tokener *kept, const char *bytes, size_t length)
 {
-	struct json_tokener *tokener;
+	struct json_tokener *tokener = kept;
 	struct json_object *o;
 
 	if (length > INT32_MAX)
 		return NULL;
-	tokener = json_tokener_new();
+	if (tokener == NULL)
+		tokener = json_tokener_new();
 	if (tokener == NULL)
 		return NULL;
+	json_tokener_reset(tokener);
 	o = json_tokener_parse_ex(tokener, bytes, (int)length);
 	if (json_tokener_get_error(tokener) != json_tokener_success ||
 	    !json_object_is_type(o, json_type_object)) {
 		json_object_put(o);
 		o = NULL;
 	}
-	json_tokener_free(tokener);
+	if (tokener != kept)
+		json_tokener_free(tokener);
 	return o;
 }
 

@@ -14,6 +14,7 @@
 #include "common/buffer.h"
 
 struct json_object;
+struct json_tokener;
 
 /* Is this text in UTF-8 (no surrogates, nothing overlong)? */
 bool json_is_utf8(const char *bytes, size_t length);
@@ -26,8 +27,12 @@ bool json_is_utf8(const char *bytes, size_t length);
 void json_append_string(struct buffer *, const char *bytes, size_t length);
 void json_append_text(struct buffer *, const char *text);
 
-/* The object that @bytes are; NULL if they are none. Put it after use. */
-struct json_object *json_read_object(const char *bytes, size_t length);
+/*
+ * The object that @bytes are; NULL if they are none. Put it after use. A
+ * tokener that is kept saves a tenth of the work; NULL: it makes one.
+ */
+struct json_object *json_read_object(struct json_tokener *,
+    const char *bytes, size_t length);
 
 /* The member of an object; NULL if it is absent, null or @o is no object. */
 struct json_object *json_find(struct json_object *o, const char *name);

@@ -72,6 +72,7 @@ course_init(struct course *c, struct course_shared *shared,
 	retry_init(&c->retry, RETRY_ATTEMPTS_UNLIMITED,
 	    bulk ? RETRY_CAP_MS : RETRY_CAP_SESSION_MS);
 	exchange_init(&c->exchange, dialect, table, operation, wall_ms);
+	c->exchange.view.tokener = shared->tokener;
 }
 
 void

@@ -36,6 +36,8 @@
 
 #define COURSE_ATTEMPTS_OUT 2	/* at a time, at the most */
 
+struct json_tokener;
+
 /* What all courses to one endpoint have in common. */
 struct course_shared {
 	struct health health;
@@ -44,6 +46,7 @@ struct course_shared {
 	struct hedge hedge;
 	uint64_t hedges;		/* so far */
 	uint64_t hedges_won;		/* that brought the outcome */
+	struct json_tokener *tokener;	/* lent to it, or NULL */
 };
 
 struct course {

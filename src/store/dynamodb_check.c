@@ -315,7 +315,7 @@ dynamodb_check_on_answer(void *arg, const struct aws_answer *answer)
 		dynamodb_check_send(k);
 		return;
 	}
-	o = json_read_object(answer->body, answer->body_length);
+	o = json_read_object(NULL, answer->body, answer->body_length);
 	dynamodb_check_take(k, &e, o, took_us);
 	json_object_put(o);
 }

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include <event2/event.h>
+#include <json-c/json.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -301,6 +302,8 @@ dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
 	 * to any of them. */
 	(void)getrandom(s->dice, sizeof(s->dice), GRND_NONBLOCK);
 	course_shared_init(&s->shared, clock_boot_ms());
+	/* Without: each answer's reader makes its own. */
+	s->shared.tokener = json_tokener_new();
 }
 
 void
@@ -308,5 +311,7 @@ dynamodb_jobs_done(struct dynamodb_jobs *s)
 {
 	while (s->first != NULL)
 		dynamodb_job_free(s->first);
+	if (s->shared.tokener != NULL)
+		json_tokener_free(s->shared.tokener);
 	spares_done(&s->spares);
 }

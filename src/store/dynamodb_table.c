@@ -249,7 +249,7 @@ static void
 dynamodb_table_succeeded(struct dynamodb_table *t,
     const struct aws_answer *answer)
 {
-	struct json_object *o = json_read_object(answer->body,
+	struct json_object *o = json_read_object(NULL, answer->body,
 	    answer->body_length);
 
 	switch (t->step) {

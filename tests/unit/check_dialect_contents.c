@@ -218,10 +218,10 @@ START_TEST(test_broken_answers)
 	static const char sound[] = "{\"b\":2}";
 	struct json_object *o;
 
-	o = json_read_object(broken[_i], strlen(broken[_i]));
+	o = json_read_object(NULL, broken[_i], strlen(broken[_i]));
 	ck_assert(o == NULL || strncmp(broken[_i], "{}", 2) == 0);
 	json_object_put(o);
-	o = json_read_object(sound, strlen(sound));
+	o = json_read_object(NULL, sound, strlen(sound));
 	ck_assert_ptr_nonnull(o);
 	ck_assert_str_eq(json_object_to_json_string_ext(o,
 	    JSON_C_TO_STRING_PLAIN), sound);

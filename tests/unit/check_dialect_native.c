@@ -63,7 +63,7 @@ ask(const struct operation *o, enum dialect_step step)
 	dialect_view_init(&q.view);
 	q.r = dialect_native.request(&table, o, &a, &q.request, &q.view);
 	if (q.r == 0) {
-		q.json = json_read_object(q.request.body.data,
+		q.json = json_read_object(NULL, q.request.body.data,
 		    q.request.body.length);
 		ck_assert_msg(q.json != NULL, "%s", q.request.body.data);
 	}

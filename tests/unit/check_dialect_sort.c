@@ -62,7 +62,7 @@ expect_request(const struct dialect_table *table, const struct operation *o,
 		struct json_object *json;
 
 		ck_assert_int_eq(r, 0);
-		json = json_read_object(request.body.data,
+		json = json_read_object(NULL, request.body.data,
 		    request.body.length);
 		ck_assert_msg(json != NULL, "%s", request.body.data);
 		json_object_put(json);

@@ -14,7 +14,7 @@
 static const char *
 value(const struct life *l, const char *expression, char *to, size_t size)
 {
-	struct json_object *o = json_read_object(l->request->body.data,
+	struct json_object *o = json_read_object(NULL, l->request->body.data,
 	    l->request->body.length);
 	struct json_object *v = json_find(o, expression);
 

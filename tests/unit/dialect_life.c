@@ -337,7 +337,7 @@ life_item(struct life *l)
 	    "\"ConsistentRead\":true,\"Key\":{%s}}", l->table.table, keys);
 	a = life_request(l, "GetItem", body);
 	ck_assert_msg(a.status == 200, "%s", a.body.data);
-	root = json_read_object(a.body.data, a.body.length);
+	root = json_read_object(NULL, a.body.data, a.body.length);
 	item = json_find(root, "Item");
 	l->text[0] = '\0';
 	if (item != NULL)
@@ -357,7 +357,7 @@ life_is(struct life *l, const char *attributes)
 
 	ck_assert(object != NULL);
 	(void)snprintf(object, strlen(json) + 3, "{%s}", json);
-	item = json_read_object(object, strlen(object));
+	item = json_read_object(NULL, object, strlen(object));
 	ck_assert_msg(item != NULL, "%s", object);
 	life_show(item, &l->table, text, sizeof(text));
 	json_object_put(item);
