@@ -18,6 +18,7 @@
 #include "suite.h"
 
 #define CONNECTIONS 4
+#define SOCKETS 16		/* more than there were */
 
 static struct event_base *base;
 static struct stub server;
@@ -156,37 +157,84 @@ on_byte(evutil_socket_t fd, short what, void *arg)
 	*came = read(fd, &byte, 1) == 1;
 }
 
-/* The number of a closed connection is the next one's, whoever that is. */
+/* Numbers that were a connection's are others' now, who hear of what comes. */
 static void
-use_number(bool idle_was_closed)
+use_numbers(void)
 {
-	struct event *event;
-	bool came = false;
-	int fds[2];
+	struct event *events[SOCKETS];
+	int fds[SOCKETS][2];
+
+	for (int i = 0; i < SOCKETS; i++) {
+		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]),
+		    0);
+		events[i] = NULL;
+	}
+	for (int i = 0; i < SOCKETS; i++) {
+		bool came = false;
+
+		events[i] = event_new(base, fds[i][0], EV_READ, on_byte,
+		    &came);
+		ck_assert_int_eq(event_add(events[i], NULL), 0);
+		ck_assert_int_eq(write(fds[i][1], "x", 1), 1);
+		for (int turn = 0; turn < 20 && !came; turn++)
+			(void)event_base_loop(base, EVLOOP_NONBLOCK);
+		ck_assert(came);
+		event_free(events[i]);
+	}
+	for (int i = 0; i < SOCKETS; i++) {
+		(void)close(fds[i][0]);
+		(void)close(fds[i][1]);
+	}
+}
+
+/* A connection that is kept may be closed from either end. */
+START_TEST(test_numbers_of_idle)
+{
+	open_all();
+	ask(CONNECTIONS);
+	pool_free(pool);
+	pool = NULL;
+	use_numbers();
+	close_all();
 
 	open_all();
 	ask(CONNECTIONS);
-	if (idle_was_closed)
-		close_idle(n_events() - 2 * CONNECTIONS);
-	pool_free(pool);
-	pool = NULL;
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	event = event_new(base, fds[0], EV_READ, on_byte, &came);
-	ck_assert_int_eq(event_add(event, NULL), 0);
-	ck_assert_int_eq(write(fds[1], "x", 1), 1);
-	for (int i = 0; i < 20 && !came; i++)
+	close_idle(n_events() - 2 * CONNECTIONS);
+	/* libcurl finds out when it looks for one, and makes new ones. */
+	ask(CONNECTIONS);
+	use_numbers();
+	close_all();
+}
+END_TEST
+
+/* What is given up in the middle is closed at once. */
+static void
+give_up(const char *scheme, const char *target)
+{
+	struct curl_slist *list = curl_slist_append(NULL, target);
+	char text[64];
+
+	open_all();
+	(void)snprintf(text, sizeof(text), "%s://127.0.0.1:%u", scheme,
+	    server.port);
+	curl_easy_setopt(easies[0], CURLOPT_URL, text);
+	curl_easy_setopt(easies[0], CURLOPT_HTTPHEADER, list);
+	ck_assert_int_eq(pool_start(pool, easies[0]), 0);
+	while (server.connections == 0)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+	for (int i = 0; i < 20; i++)
 		(void)event_base_loop(base, EVLOOP_NONBLOCK);
-	ck_assert(came);
-	event_free(event);
-	(void)close(fds[0]);
-	(void)close(fds[1]);
+	pool_stop(pool, easies[0]);
+	use_numbers();
+	curl_slist_free_all(list);
 	close_all();
 }
 
-START_TEST(test_number_is_used_again)
+START_TEST(test_numbers_of_stopped)
 {
-	use_number(false);
-	use_number(true);
+	give_up("http", "X-Amz-Target: DynamoDB_20120810.Hang");
+	/* The server never says its part of the handshake. */
+	give_up("https", "X-Amz-Target: none");
 }
 END_TEST
 
@@ -261,7 +309,7 @@ main(void)
 {
 	const TTest *const tests[] = {
 		test_events_stay, test_closed_while_idle,
-		test_number_is_used_again, test_refused,
+		test_numbers_of_idle, test_numbers_of_stopped, test_refused,
 		test_second_address, test_stopped, NULL,
 	};
 
