@@ -44,6 +44,17 @@ void wait_ms(int ms);
 void die(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 
+/*
+ * ---- processors.c: where to run; children inherit it ----
+ *
+ * On one processor, or on all but the last, which a process is then given to
+ * itself; until processors_all().
+ */
+void processors_stay(void);
+void processors_leave_last(void);
+void processors_take_last(pid_t);
+void processors_all(void);
+
 /* ---- report.c: the table ---- */
 
 enum target { AT_MOST, AT_LEAST };

@@ -5,16 +5,12 @@
  * the daemon's own event loop; and how long a thousand acquires take at once
  * when each answer takes 20 ms, against what the connections allow.
  */
-#define _GNU_SOURCE 1 /* sched_setaffinity() */
-
 #include "bench.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,39 +341,10 @@ ours_measure(struct daemon *d, struct line_client *clients, uint64_t *serial)
 	return (process_cpu_us(d->pid) - start_us) / CYCLES;
 }
 
-/* Who is measured stays on a processor, and all others on the other ones: who
- * wakes whom where costs more than what is measured. */
-struct processors {
-	cpu_set_t all, measured, others;
-};
-
-static void
-processors_part(struct processors *p)
-{
-	int last = CPU_SETSIZE - 1;
-
-	if (sched_getaffinity(0, sizeof(p->all), &p->all) != 0)
-		die("which processors there are: %s", strerror(errno));
-	while (!CPU_ISSET((unsigned)last, &p->all))
-		last--;
-	CPU_ZERO(&p->measured);
-	CPU_SET((unsigned)last, &p->measured);
-	p->others = p->all;
-	if (CPU_COUNT(&p->all) > 1)
-		CPU_CLR((unsigned)last, &p->others);
-}
-
-static void
-processors_set(pid_t pid, const cpu_set_t *set)
-{
-	if (sched_setaffinity(pid, sizeof(*set), set) != 0)
-		die("sched_setaffinity: %s", strerror(errno));
-}
-
 /* All sides in turns, each in processes of its own. */
 static void
-endpoint_compare(const char *url, int nth, const cpu_set_t *processor,
-    struct pairs *to_manual, struct pairs *to_libevent)
+endpoint_compare(const char *url, int nth, struct pairs *to_manual,
+    struct pairs *to_libevent)
 {
 	static struct line_client clients[IN_FLIGHT];
 	uint64_t serial = (uint64_t)nth << 32;
@@ -389,9 +356,9 @@ endpoint_compare(const char *url, int nth, const cpu_set_t *processor,
 	bare_start(&manual, url, false);
 	bare_start(&libevent, url, true);
 	ours_start(&daemon, name, url);
-	processors_set(manual.pid, processor);
-	processors_set(libevent.pid, processor);
-	processors_set(daemon.pid, processor);
+	processors_take_last(manual.pid);
+	processors_take_last(libevent.pid);
+	processors_take_last(daemon.pid);
 	for (size_t i = 0; i < IN_FLIGHT; i++)
 		line_open(&clients[i], daemon.socket);
 	for (int i = -1; i < REPETITIONS; i++) {
@@ -415,18 +382,16 @@ static void
 endpoint_cpu(void)
 {
 	struct pairs to_manual, to_libevent;
-	struct processors processors;
 	pid_t endpoint;
 	char url[64];
 
-	processors_part(&processors);
-	processors_set(0, &processors.others);
+	/* Who wakes whom where costs more than what is measured. */
+	processors_leave_last();
 	endpoint = endpoint_start(0, NULL, url, sizeof(url));
 	pairs_init(&to_manual, DAEMONS * REPETITIONS);
 	pairs_init(&to_libevent, DAEMONS * REPETITIONS);
 	for (int i = 0; i < DAEMONS; i++)
-		endpoint_compare(url, i, &processors.measured, &to_manual,
-		    &to_libevent);
+		endpoint_compare(url, i, &to_manual, &to_libevent);
 	report_us("endpoint that costs nothing, processor time of lock + "
 	    "release", &to_manual, AT_MOST, 1.5);
 	report_note_us("the same, against a bare loop on libevent",
@@ -435,7 +400,7 @@ endpoint_cpu(void)
 	pairs_done(&to_libevent);
 	kill(endpoint, SIGKILL);
 	waitpid(endpoint, NULL, 0);
-	processors_set(0, &processors.all);
+	processors_all();
 }
 
 static double

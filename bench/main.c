@@ -6,13 +6,10 @@
  *
  * DIRECTORY should be on a real disk; what is written there is left there.
  */
-#define _GNU_SOURCE 1 /* processors */
-
 #include "bench.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,18 +67,9 @@ raise_descriptor_limit(void)
 static void
 run_on_one_processor(void (*run)(void))
 {
-	cpu_set_t all, one;
-	int cpu = sched_getcpu();
-
-	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0)
-		die("which processors there are: %s", strerror(errno));
-	CPU_ZERO(&one);
-	CPU_SET((unsigned)cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one) != 0)
-		die("sched_setaffinity: %s", strerror(errno));
+	processors_stay();
 	run();
-	if (sched_setaffinity(0, sizeof(all), &all) != 0)
-		die("sched_setaffinity: %s", strerror(errno));
+	processors_all();
 }
 
 void

@@ -16,6 +16,7 @@
 #include "core/operation.h"
 
 #define DIALECT_BODY_MAX (4u << 20)	/* of a request */
+#define DIALECT_BODY_ROOM 2000	/* of most: with the NUL in 2 KB */
 
 /* The type of a key attribute, as DynamoDB calls it. */
 enum dialect_key_type {

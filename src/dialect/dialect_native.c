@@ -580,7 +580,7 @@ native_request(const struct dialect_table *table, const struct operation *o,
 	}
 	buffer_clear(&r->body);
 	/* Reserved at first, so that no append below can leave it empty. */
-	if (buffer_reserve(&r->body, 2000) < 0)
+	if (buffer_reserve(&r->body, DIALECT_BODY_ROOM) < 0)
 		return DDBLOCK_E_NOMEM;
 	r->operation = native_write(&w, o, a);
 	native_end(&w);

@@ -213,7 +213,7 @@ record_request(const struct record_format *f,
 		return code;
 	buffer_clear(&r->body);
 	/* Reserved at first, so that no append below can leave it empty. */
-	if (buffer_reserve(&r->body, 2048) < 0)
+	if (buffer_reserve(&r->body, DIALECT_BODY_ROOM) < 0)
 		return DDBLOCK_E_NOMEM;
 	r->operation = record_write(&w);
 	return buffer_failed(&r->body);

@@ -49,7 +49,7 @@ class Run:
             min(self.guard.count("ours"), self.guard.count("theirs")) < TURNS
 
     def stale(self):
-        """Tokens that fell, though nobody but we had a say in it."""
+        """Tokens that fell, but for those that theirs reset."""
         return [pair for pair in self.guard.stale
                 if pair[1].key not in self.begun_again]
 

@@ -161,25 +161,22 @@ on_byte(evutil_socket_t fd, short what, void *arg)
 static void
 use_numbers(void)
 {
-	struct event *events[SOCKETS];
 	int fds[SOCKETS][2];
 
-	for (int i = 0; i < SOCKETS; i++) {
+	for (int i = 0; i < SOCKETS; i++)
 		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]),
 		    0);
-		events[i] = NULL;
-	}
 	for (int i = 0; i < SOCKETS; i++) {
 		bool came = false;
+		struct event *event = event_new(base, fds[i][0], EV_READ,
+		    on_byte, &came);
 
-		events[i] = event_new(base, fds[i][0], EV_READ, on_byte,
-		    &came);
-		ck_assert_int_eq(event_add(events[i], NULL), 0);
+		ck_assert_int_eq(event_add(event, NULL), 0);
 		ck_assert_int_eq(write(fds[i][1], "x", 1), 1);
 		for (int turn = 0; turn < 20 && !came; turn++)
 			(void)event_base_loop(base, EVLOOP_NONBLOCK);
 		ck_assert(came);
-		event_free(events[i]);
+		event_free(event);
 	}
 	for (int i = 0; i < SOCKETS; i++) {
 		(void)close(fds[i][0]);
@@ -241,12 +238,10 @@ END_TEST
 /* Nobody listens there; the socket was never connected. */
 START_TEST(test_refused)
 {
-	char url[64];
 	int before;
 
 	open_all();
 	before = n_events();
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
 	stub_done(&server);
 	n_wanted = 1;
 	ck_assert_int_eq(pool_start(pool, easies[0]), 0);
