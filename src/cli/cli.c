@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +16,6 @@
 #include "common/utf8.h"
 
 #define CLI_NAME_BYTES 100	/* of a key, in a complaint */
-
-void
-cli_say(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)fputs("ddblock: ", stderr);
-	(void)vfprintf(stderr, format, arguments);
-	(void)fputc('\n', stderr);
-	va_end(arguments);
-}
 
 int
 cli_open(const struct cli *cli, const char *name, struct ddblock **ret)

@@ -69,7 +69,7 @@ int cli_getopt(struct cli *, int argc, char **argv, const char *letters,
  * or -1 when there was a complaint, or more operands than @max. */
 int cli_operands(struct cli *, int argc, char **argv, int min, int max);
 
-/* "ddblock: WHAT" on standard error. */
+/* "ddblock: WHAT" on standard error (say.h). */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Complain about the call; returns CLI_USAGE. */

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/holder.h"
 #include "cli/pidfd.h"
+#include "cli/say.h"
 
 static bool
 acquire_option(struct holder *holder, int option)
@@ -128,7 +129,9 @@ cmd_acquire(struct cli *cli, int argc, char **argv)
 	}
 	if (helper == 0) {
 		(void)close(ends[0]);
-		_exit(holder_run(&holder, ends[1]));
+		status = holder_run(&holder, ends[1]);
+		say_rest();
+		_exit(status);
 	}
 	(void)close(ends[1]);
 	return acquire_wait(&holder, helper, ends[0]);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/pidfd.h"
+#include "cli/say.h"
 #include "cli/signals.h"
 #include "ipc/codec.h"
 
@@ -98,6 +99,7 @@ holder_detach(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	say_done();
 	if (null >= 0) {
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
@@ -181,6 +183,7 @@ holder_run(struct holder *holder, int report_fd)
 	int status;
 
 	(void)setsid();
+	say_without_waiting();
 	if (signals_init(&s.signals) < 0 ||
 	    (request->interrupt_fd = holder_watch(&s)) < 0) {
 		cli_say("cannot watch process %ld: %s", (long)holder->pid,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/say.h"
 
 static const struct cli_command cli_commands[] = {
 	{ "run", "[-ns] [-c LIMIT] [-w TIME] [-E STATUS] [--fail-closed] "
@@ -106,7 +107,7 @@ main(int argc, char **argv)
 	};
 	const struct cli_command *command;
 	struct cli cli = { .command = NULL };
-	int option;
+	int option, status;
 
 	while ((option = cli_getopt(&cli, argc, argv, "+hVv", options)) != -1) {
 		if (option != 'V')
@@ -124,5 +125,7 @@ main(int argc, char **argv)
 	argc -= optind;
 	argv += optind;
 	optind = 0; /* start again, with the command for a program name */
-	return command->run(&cli, argc, argv);
+	status = command->run(&cli, argc, argv);
+	say_rest();
+	return status;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/say.h"
 #include "common/clock.h"
 #include "ipc/codec.h"
 
@@ -18,6 +19,7 @@
 #define PROGRESS_TERMINAL_MS 1000
 #define PROGRESS_LOG_MS 10000	/* to a file, seldom */
 #define PROGRESS_LINE_MAX 8192
+#define PROGRESS_WIPE "\r\033[K"
 
 void
 progress_init(struct progress *p, const struct cli *cli, const char *key,
@@ -38,7 +40,7 @@ static void
 progress_wipe(struct progress *p)
 {
 	if (p->shown)
-		(void)fputs("\r\033[K", stderr);
+		(void)say_at_once(PROGRESS_WIPE, strlen(PROGRESS_WIPE));
 	p->shown = false;
 }
 
@@ -99,9 +101,7 @@ progress_show(struct progress *p)
 	if (p->line.data == NULL || buffer_failed(&p->line) != 0)
 		return;
 	if (p->terminal) {
-		(void)fputs(p->line.data, stderr);
-		(void)fflush(stderr);
-		p->shown = true;
+		p->shown = say_at_once(p->line.data, p->line.length);
 	} else {
 		cli_say("%s", p->line.data);
 	}

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/say.h"
 #include "cli/supervise.h"
 #include "common/clock.h"
 
@@ -204,8 +205,10 @@ run_locked(struct run *run)
 int
 run_init(struct run *run)
 {
-	if (signals_init(&run->signals) == 0)
+	if (signals_init(&run->signals) == 0) {
+		say_without_waiting();
 		return 0;
+	}
 	cli_say("cannot read signals: %s", strerror(errno));
 	return CLI_FAILED;
 }

@@ -65,12 +65,12 @@ supervise_on_lost(struct supervise *s, const struct ddblock_event *event)
 	if (!child_left(&s->child))
 		return;
 	s->lost = true;
-	cli_say("lost the lock %s: %s; ending the command", s->name,
-	    reasons[event->loss]);
 	if (event->until_boot_ms < from_ms)
 		from_ms = event->until_boot_ms;
 	supervise_terminate(s, from_ms +
 	    ddblock_margin_ms(s->connection, s->id) / 2);
+	cli_say("lost the lock %s: %s; ending the command", s->name,
+	    reasons[event->loss]);
 }
 
 static void

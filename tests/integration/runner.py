@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import harness
 
@@ -43,11 +42,11 @@ def ddblock(daemon, *args, stdin="", env=None):
 class Run:
     """A ddblock beside the test; use as a context."""
 
-    def __init__(self, daemon, *args, **more):
+    def __init__(self, daemon, *args, stderr=subprocess.PIPE, **more):
         self.process = subprocess.Popen(
             [harness.program("ddblock"), *args], env=environment(daemon),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, **more)
+            stderr=stderr, text=True, **more)
 
     def __enter__(self):
         return self
@@ -58,7 +57,8 @@ class Run:
         self.process.stdin.close()
         self.process.wait(TIMEOUT_S)
         self.process.stdout.close()
-        self.process.stderr.close()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
 
     def line(self):
         """The next line of its output."""
@@ -131,11 +131,13 @@ class FakeDaemon:
     def say(self, line):
         self.connection.sendall(line.encode() + b"\n")
 
-    def grant(self, tag, lease_ms=60000):
-        now_ms = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000000
+    def grant(self, tag, lease_ms=60000, margin_ms=1000, ahead_ms=0):
+        """The deadline, by the clock of a host that runs @ahead_ms ahead."""
+        until_ms = harness.boot_ms() + lease_ms + ahead_ms
         self.say(f"{tag} OK id=7 token=41 mode=exclusive "
-                 f"remaining={lease_ms}ms until_boot_ms={now_ms + lease_ms} "
-                 "margin=1s")
+                 f"remaining={lease_ms}ms until_boot_ms={until_ms} "
+                 f"margin={margin_ms}ms")
+        return until_ms
 
 
 def runs(pid):

@@ -1,0 +1,151 @@
+/*
+ * What is said to people, on standard error. A command that has a lock must
+ * not stand still because nobody reads what it says: the lock may be lost
+ * meanwhile. To ask whether there is room is not enough, for others may write
+ * to the same pipe; and O_NONBLOCK belongs to all who share an open file. So a
+ * pipe or a terminal is opened once more.
+ */
+#include <config.h>
+
+#include "cli/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define SAY_SELF "/proc/self/fd/2"
+#define SAY_PATIENCE_MS 1000
+
+static struct {
+	bool hasty;
+	int own;		/* -1: not opened, or it cannot be */
+	bool opened;		/* it was tried */
+	size_t length;		/* of what could not be said */
+	char rest[PIPE_BUF];	/* more would not go in one piece */
+} say = { .own = -1 };
+
+void
+say_without_waiting(void)
+{
+	say.hasty = true;
+}
+
+static int
+say_fd(void)
+{
+	struct stat about;
+
+	if (!say.opened && fstat(STDERR_FILENO, &about) == 0 &&
+	    (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode)))
+		say.own = open(SAY_SELF, O_WRONLY | O_NONBLOCK | O_NOCTTY |
+		    O_CLOEXEC);
+	say.opened = true;
+	return say.own >= 0 ? say.own : STDERR_FILENO;
+}
+
+/* How much of it could be said; what never can be, is. */
+static size_t
+say_write(const char *bytes, size_t length)
+{
+	struct pollfd one = { .fd = say_fd(), .events = POLLOUT };
+	ssize_t n;
+
+	if (poll(&one, 1, 0) != 1)
+		return 0;
+	n = send(one.fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n < 0 && errno == ENOTSOCK)
+		n = write(one.fd, bytes, length);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : length;
+	return (size_t)n;
+}
+
+/* What could not be said before comes first. */
+static bool
+say_again(void)
+{
+	size_t n = say.length == 0 ? 0 : say_write(say.rest, say.length);
+
+	say.length -= n;
+	(void)memmove(say.rest, say.rest + n, say.length);
+	return say.length == 0;
+}
+
+bool
+say_at_once(const char *bytes, size_t length)
+{
+	if (!say.hasty) {
+		(void)fwrite(bytes, 1, length, stderr);
+		return true;
+	}
+	return say_again() && say_write(bytes, length) > 0;
+}
+
+void
+say_rest(void)
+{
+	struct pollfd one = { .fd = -1, .events = POLLOUT };
+
+	if (say_again())
+		return;
+	one.fd = say_fd();
+	if (poll(&one, 1, SAY_PATIENCE_MS) == 1)
+		(void)say_again();
+}
+
+void
+say_done(void)
+{
+	if (say.own >= 0)
+		(void)close(say.own);
+	say.own = -1;
+	say.opened = false;
+	say.length = 0;
+}
+
+static void
+say_line(const char *format, va_list arguments)
+{
+	char line[PIPE_BUF] = "ddblock: ";
+	size_t length = strlen(line), n = 0;
+	int r = vsnprintf(line + length, sizeof(line) - length, format,
+	    arguments);
+
+	if (r < 0)
+		return;
+	length += (size_t)r;
+	if (length >= sizeof(line))
+		length = sizeof(line) - 1;
+	line[length++] = '\n'; /* in the place of the NUL */
+	if (say_again())
+		n = say_write(line, length);
+	if (length - n > sizeof(say.rest) - say.length)
+		return; /* one that is not there rather than a part */
+	(void)memcpy(say.rest + say.length, line + n, length - n);
+	say.length += length - n;
+}
+
+void
+cli_say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (say.hasty) {
+		say_line(format, arguments);
+	} else {
+		(void)fputs("ddblock: ", stderr);
+		(void)vfprintf(stderr, format, arguments);
+		(void)fputc('\n', stderr);
+	}
+	va_end(arguments);
+}
