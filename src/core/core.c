@@ -3,7 +3,9 @@
  *
  * A step first runs every timer that is due, then the event, then the timers
  * that the event made due. So a lease that ended while the host slept is lost
- * before the late answer that would have saved it is looked at.
+ * before the late answer that would have saved it is looked at. What either
+ * makes due of requests for several locks is done before the next of them, and
+ * nothing overtakes it meanwhile (joint.c).
  */
 #include "core/core.h"
 
@@ -449,6 +451,7 @@ core_check(const struct core *core)
 	assert(core->n_locks <= core->limits.locks_max);
 	assert(core->n_watches <= core->limits.watches_max);
 	assert(core->touched == NULL);
+	assert(core->due_joints == NULL);
 	assert(core->n_observations <= core->limits.observations_max);
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		const struct namespace *ns = &core->namespaces[i];

@@ -335,6 +335,8 @@ bool joint_is_endangered(const struct core *, const struct joint *);
 struct session *joint_renew(struct core *, const struct joint *);
 void joint_free_all(struct core *);
 void joint_due(struct core *, struct joint *);
+bool joint_is_due(const struct request *);
+bool joint_is_asked(const struct request *);
 void joint_run(struct core *);
 void joint_leave(struct core *, struct joint *);
 bool joint_has(const struct part *);

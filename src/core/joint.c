@@ -21,161 +21,19 @@
  *
  * Whatever happens to a joint only marks it as due (joint_due()); what follows
  * is done when nobody is in the middle of a lock, at the end of a timer's or an
- * event's turn.
+ * event's turn (joint_run()). One answer of the store may be about many locks,
+ * and until then its request may stand in the wrong queue: so while it is due,
+ * no lock whose first in line it is goes on (lock_advance()), whoever asks for
+ * that and however often. Other locks do. What was put off is done when its
+ * turn is over, wherever it stands then. And while the store is asked for
+ * several (together.c), nothing else is asked for it.
  */
 #include "core/internal.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "ddblock.h"
-
 /* ---- coming and going ------------------------------------------------- */
-
-static int
-joint_compare(const void *a, const void *b)
-{
-	const struct key *x = a, *y = b;
-	size_t n = x->length < y->length ? x->length : y->length;
-	int order = memcmp(x->bytes, y->bytes, n);
-
-	return order != 0 ? order :
-	    (x->length > y->length) - (x->length < y->length);
-}
-
-static void
-joint_free_answer(struct joint *j)
-{
-	for (uint32_t i = 0; i < j->n_rows; i++)
-		free(j->answer[i].token_text);
-	free(j->answer);
-}
-
-/* The core goes away: its locks and holds are freed without it. */
-void
-joint_free_all(struct core *core)
-{
-	struct joint *j, *next;
-	struct together *t, *next_together;
-
-	DL_FOREACH_SAFE(core->joints, j, next)
-	{
-		for (uint32_t i = 0; !j->held && i < j->n; i++)
-			hold_free(core, j->parts[i].hold);
-		joint_free_answer(j);
-		free(j);
-	}
-	DL_FOREACH_SAFE(core->togethers, t, next_together)
-	{
-		free(t);
-	}
-}
-
-/* Free it and the holds that no client has. */
-void
-joint_free(struct core *core, struct joint *j)
-{
-	for (uint32_t i = 0; i < j->n; i++) {
-		struct part *part = &j->parts[i];
-
-		if (!j->held)
-			hold_free(core, part->hold);
-		if (part->lock != NULL) {
-			part->lock->references--;
-			lock_free_if_unused(core, part->lock);
-		}
-	}
-	DL_DELETE(core->joints, j);
-	joint_free_answer(j);
-	free(j);
-}
-
-static int
-joint_add_lock(struct core *core, struct joint *j, struct namespace *ns,
-    const struct core_request *ask, struct key key)
-{
-	struct part *part = &j->parts[j->n++];
-	struct lock *l = lock_find(ns, key);
-	int code = 0;
-
-	part->hold = hold_new(ask, j);
-	if (part->hold == NULL)
-		return DDBLOCK_E_NOMEM;
-	code = terms_new(core, ns, part->hold, &ask->terms);
-	if (code == 0 && l == NULL)
-		code = lock_new(core, ns, key, &l);
-	if (code < 0)
-		return code;
-	part->lock = l;
-	l->references++;
-	return 0;
-}
-
-/* The namespace whose records are held beside those of @ns; NULL: none. */
-struct namespace *
-joint_bridge(const struct namespace *ns)
-{
-	return ns->settings.bridge == 0 ? NULL :
-	    &ns->core->namespaces[ns->settings.bridge - 1];
-}
-
-/* How many locks a request for @n_keys (0: for one) takes; 0: only one. */
-uint32_t
-joint_n_parts(const struct namespace *ns, uint32_t n_keys)
-{
-	if (joint_bridge(ns) == NULL)
-		return n_keys;
-	return n_keys == 0 ? 2 : 2 * n_keys;
-}
-
-static int
-joint_add_locks(struct core *core, struct joint *j, struct namespace *ns,
-    const struct core_request *ask, const struct key *keys, uint32_t n)
-{
-	int code = 0;
-
-	for (uint32_t i = 0; code == 0 && ns != NULL && i < n; i++)
-		code = joint_add_lock(core, j, ns, ask, keys[i]);
-	return code;
-}
-
-/* For all that @ask names; @r is not in a queue yet. */
-int
-joint_new(struct core *core, struct request *r,
-    const struct core_request *ask, struct joint **ret)
-{
-	const struct key *asked = ask->n_keys == 0 ? &ask->key : ask->keys;
-	uint32_t n = ask->n_keys == 0 ? 1 : ask->n_keys;
-	uint32_t n_parts = joint_n_parts(r->ns, ask->n_keys);
-	struct key keys[TOGETHER_MAX];
-	struct joint *j;
-	int code;
-
-	memcpy(keys, asked, n * sizeof(*keys));
-	qsort(keys, n, sizeof(*keys), joint_compare);
-	for (uint32_t i = 1; i < n; i++) {
-		if (joint_compare(&keys[i - 1], &keys[i]) == 0)
-			return DDBLOCK_E_BAD_REQUEST;
-	}
-	j = calloc(1, sizeof(*j) + n_parts * sizeof(struct part));
-	if (j == NULL)
-		return DDBLOCK_E_NOMEM;
-	DL_APPEND(core->joints, j);
-	j->request = r;
-	j->several = ask->n_keys > 0;
-	j->answer = calloc(n, sizeof(*j->answer));
-	code = j->answer == NULL ? DDBLOCK_E_NOMEM :
-	    joint_add_locks(core, j, joint_bridge(r->ns), ask, keys, n);
-	if (code == 0)
-		code = joint_add_locks(core, j, r->ns, ask, keys, n);
-	if (code < 0) {
-		joint_free(core, j);
-		return code;
-	}
-	*ret = j;
-	return 0;
-}
 
 void
 joint_due(struct core *core, struct joint *j)
@@ -184,6 +42,20 @@ joint_due(struct core *core, struct joint *j)
 		return;
 	j->due = true;
 	LL_APPEND2(core->due_joints, j, next_due);
+}
+
+/* Is something due of this one, so that where it stands says nothing? */
+bool
+joint_is_due(const struct request *r)
+{
+	return r->joint != NULL && r->joint->due;
+}
+
+/* Does the store know of all that may be asked of it for this one? */
+bool
+joint_is_asked(const struct request *r)
+{
+	return r->joint != NULL && r->joint->together != NULL;
 }
 
 /* Its request has its answer. */
@@ -451,14 +323,11 @@ static void
 joint_wait(struct core *core, struct joint *j, uint32_t first)
 {
 	struct lock *l = j->parts[first].lock;
-	struct lock *before = j->request->lock;
 
 	/* A try has one operation's time for the bridge, and one for the
 	 * rest. */
 	joint_stand(core, j, l, joint_is_across(j, first));
 	joint_give_back(core, j, first + 1);
-	if (before != NULL && before != l)
-		lock_advance(core, before);
 	queue_review(core, l);
 	lock_advance(core, l);
 }
@@ -499,6 +368,17 @@ joint_drop_lost(struct core *core, struct joint *j)
 	}
 }
 
+/* Its request was answered, with or without it. Whoever answered it need not
+ * know in which of their queues it stood. */
+static void
+joint_end(struct core *core, struct joint *j)
+{
+	joint_give_back(core, j, 0);
+	for (uint32_t i = 0; i < j->n; i++)
+		lock_advance(core, j->parts[i].lock);
+	joint_bury(core, j);
+}
+
 /* A session ended between the first of them and the last. */
 static void
 joint_start_again(struct core *core, struct joint *j)
@@ -520,8 +400,7 @@ joint_advance(struct core *core, struct joint *j)
 		return;
 	}
 	if (j->request == NULL) {
-		joint_give_back(core, j, 0);
-		joint_bury(core, j);
+		joint_end(core, j);
 		return;
 	}
 	first = joint_first(j);
@@ -537,6 +416,21 @@ joint_advance(struct core *core, struct joint *j)
 		joint_grant(core, j);
 }
 
+/* And what was put off for it where it stood. */
+static void
+joint_turn(struct core *core, struct joint *j)
+{
+	struct lock *l = j->request == NULL ? NULL : j->request->lock;
+
+	if (l != NULL)
+		l->references++;
+	joint_advance(core, j);
+	if (l == NULL)
+		return;
+	l->references--;
+	lock_advance(core, l);
+}
+
 void
 joint_run(struct core *core)
 {
@@ -545,7 +439,7 @@ joint_run(struct core *core)
 
 		LL_DELETE2(core->due_joints, j, next_due);
 		j->due = false;
-		joint_advance(core, j);
+		joint_turn(core, j);
 	}
 }
 

@@ -354,7 +354,7 @@ lock_needs_grant(const struct core *core, const struct lock *l)
 	const struct grant *g;
 	uint32_t n = 0;
 
-	if (r == NULL)
+	if (r == NULL || joint_is_asked(r))
 		return false;
 	LL_FOREACH(l->grants, g)
 	{
@@ -457,7 +457,8 @@ lock_give(struct core *core, struct lock *l)
 {
 	struct grant *g;
 
-	while (l->queue != NULL && (g = lock_find_gift(core, l)) != NULL) {
+	while (l->queue != NULL && !joint_is_due(l->queue) &&
+	    (g = lock_find_gift(core, l)) != NULL) {
 		enum keep keep = keep_look(core, g, l->queue);
 
 		if (keep == KEEP_LATER)
@@ -497,19 +498,30 @@ lock_await_gaps(struct core *core, struct lock *l)
 	}
 }
 
+/* What becomes of the first in line next is certain, and no business of this
+ * lock: it is dropped, or has something due (joint.c). What follows from that
+ * is seen then. */
+static bool
+lock_is_put_off(const struct lock *l)
+{
+	return l->queue != NULL &&
+	    (l->queue->client->leaving || joint_is_due(l->queue));
+}
+
 void
 lock_advance(struct core *core, struct lock *l)
 {
 	struct grant *g, *next;
 
-	/* It is dropped next, and what follows from that is seen then. */
-	if (l->queue != NULL && l->queue->client->leaving)
+	if (lock_is_put_off(l))
 		return;
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
 		keep_advance(core, g);
 	}
 	lock_give(core, l);
+	if (lock_is_put_off(l))
+		return;
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
 		grant_advance(core, g);

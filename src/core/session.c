@@ -319,8 +319,9 @@ session_became_valid(struct core *core, struct session *s,
 	/* Those who wait could not ask before there was a session. */
 	HASH_ITER(hh, core->waiting, r, next)
 	{
-		if (r->ns == ns && r->lock->grants == NULL &&
-		    r->lock->queue == r)
+		/* One for several keys may be between two locks. */
+		if (r->ns == ns && r->lock != NULL &&
+		    r->lock->grants == NULL && r->lock->queue == r)
 			lock_advance(core, r->lock);
 	}
 }
@@ -345,7 +346,7 @@ session_opened(struct core *core, struct session *s, const struct outcome *o)
 	{
 		struct lock *l = r->lock;
 
-		if (r->ns != ns || l->grants != NULL)
+		if (r->ns != ns || l == NULL || l->grants != NULL)
 			continue;
 		request_reply(core, r, o->code, 0, ns->text);
 		lock_advance(core, l);
