@@ -260,9 +260,10 @@ START_TEST(test_full_list_opens_a_new_session)
 }
 END_TEST
 
-/* Two sessions have holds, and neither is renewed any more. Clients hear of the
- * end that comes first; when it has come, of the other one. */
-START_TEST(test_two_sessions_and_silence)
+/* Client 1 has "old" under A's first session, which retires at 7 s since client
+ * 2 has filled the list of doubts. */
+static struct driver *
+doubt_new_session(void)
 {
 	struct driver *d = driver_new(1, 1);
 	unsigned i;
@@ -276,6 +277,33 @@ START_TEST(test_two_sessions_and_silence)
 	driver_try(d, driver_connect(d, A), "jobs/1");
 	driver_try(d, 2, "jobs/2");
 	driver_run_until(d, 9000);
+	return d;
+}
+
+/* Who waits here for what the old session has gets it under the new one: handed
+ * on, it would keep the old one for ever. */
+START_TEST(test_full_list_hands_nothing_on)
+{
+	struct driver *d = doubt_new_session();
+
+	driver_check(d, driver_count(d, A, OPERATION_SESSION_OPEN) == 2);
+	driver_acquire(d, driver_connect(d, A), "old", DRIVER_FOREVER);
+	driver_run_until(d, 20000);
+	driver_release(d, 1, "old");
+	driver_run(d, 1000);
+	driver_check(d, driver_holds(d, 3, "old"));
+	driver_check(d, model_named_session(&d->net.store, "A1")->dead);
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
+/* Two sessions have holds, and neither is renewed any more. Clients hear of the
+ * end that comes first; when it has come, of the other one. */
+START_TEST(test_two_sessions_and_silence)
+{
+	struct driver *d = doubt_new_session();
+
 	driver_try(d, 2, "new");
 	driver_run_until(d, 30000);
 	driver_check(d, driver_count(d, A, OPERATION_SESSION_OPEN) == 2);
@@ -358,6 +386,7 @@ main(void)
 		test_doubt_of_a_long_hold_ends,
 		test_orphan_of_the_last_look,
 		test_full_list_opens_a_new_session,
+		test_full_list_hands_nothing_on,
 		test_two_sessions_and_silence,
 		test_unknown_release,
 		test_release_behind_another_operation,

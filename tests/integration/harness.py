@@ -32,7 +32,8 @@ import urllib.parse
 
 LOG_BYTES = 1 << 20  # what a pipe may hold without privileges
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
-TIMEOUT_S = 60  # so long that only a real hang meets it
+# So long that only a real hang meets it.
+TIMEOUT_S = float(os.environ.get("DDBLOCK_TIMEOUT_S", "60"))
 HANG_S = float(os.environ.get("DDBLOCK_HANG_S", "400"))  # a whole case
 
 # Whoever runs the tests in the background, or with nohup, ignores these, and

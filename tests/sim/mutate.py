@@ -23,6 +23,8 @@ each must stand there exactly once (spaces and line ends do not count), or
 this program fails, so that no entry outlives the code it is about. What ends
 in ; or } is a statement, anything else an expression; nothing but `+` takes a
 statement out. Several entries may be about the same or nested texts.
+`by TEST [CASE]` names what must catch it where that is not the simulator
+(tests/mutants).
 """
 import os
 import re
@@ -40,6 +42,7 @@ class Mutant:
         self.place = place
         self.prose = []
         self.edits = []
+        self.catchers = []  # (test, case or None)
 
     def symbol(self):
         return "MUTANT_" + self.name.upper().replace("-", "_")
@@ -98,6 +101,9 @@ def read_table(path):
                 raise Bad(f"{place}: no entry yet")
             elif words[0] == "in" and len(words) in (2, 3):
                 where = (words[1], words[2] if len(words) == 3 else None)
+            elif words[0] == "by" and len(words) in (2, 3):
+                mutants[-1].catchers.append(
+                    (words[1], words[2] if len(words) == 3 else None))
             elif line[0] == "\t":
                 mutants[-1].prose.append(line.strip())
             elif line[0] in "-+":
@@ -181,14 +187,15 @@ def spans_of(text, edits):
     return ordered, spans
 
 
-def choose(edits, original):
-    """The original, or what the chosen mutant makes of it. One line more
-    than the original has would shift the messages of the compiler."""
+def choose(edits, original, chosen):
+    """The original, or what the chosen mutant makes of it; @chosen is what
+    its name is in C. One line more than the original has would shift the
+    messages of the compiler."""
     parts = []
     statement = edits[0].is_statement()
     for edit in edits:
         after = " ".join(edit.after).strip()
-        test = f"mutant_is({edit.mutant.symbol()})"
+        test = f"mutant_is({chosen(edit.mutant)})"
         parts.append(f"if ({test}) {{ {after} }} else " if statement
                      else f"{test} ? ({after}) : ")
     if statement:
@@ -196,7 +203,7 @@ def choose(edits, original):
     return "(" + "".join(parts) + "(" + original + "))"
 
 
-def mutate(text, edits):
+def mutate(text, edits, chosen=Mutant.symbol):
     ordered, spans = spans_of(text, edits)
 
     def render(start, end, inside):
@@ -207,7 +214,8 @@ def mutate(text, edits):
             nested = [s for s in inside[1:] if s[1] <= span[1]]
             inside = inside[1 + len(nested):]
             out.append(text[at:span[0]])
-            out.append(choose(spans[span], render(*span, nested)))
+            out.append(choose(spans[span], render(*span, nested),
+                              chosen))
             at = span[1]
         out.append(text[at:end])
         return "".join(out)
@@ -239,20 +247,29 @@ def write_names(out, mutants):
           "};\n")
 
 
-def write_sources(top, out, mutants, sources):
-    left = {}
+def edits_by_path(mutants):
+    edits = {}
     for mutant in mutants:
         for edit in mutant.edits:
-            left.setdefault(edit.path, []).append(edit)
+            edits.setdefault(edit.path, []).append(edit)
+    return edits
+
+
+def mutated(top, source, edits, chosen=Mutant.symbol):
+    """The text of a source with these mutants."""
+    path = os.path.normpath(os.path.join(top, source))
+    with open(path, encoding="utf-8") as f:
+        return f'#include "mutant.h"\n#line 1 "{path}"\n' + \
+            mutate(f.read(), edits, chosen)
+
+
+def write_sources(top, out, mutants, sources):
+    left = edits_by_path(mutants)
     for source in sources:
         if not source.endswith(".c"):
             continue
-        with open(os.path.join(top, source), encoding="utf-8") as f:
-            text = f.read()
-        path = os.path.normpath(os.path.join(top, source))
         write(os.path.join(out, source),
-              f'#include "mutant.h"\n#line 1 "{path}"\n' +
-              mutate(text, left.pop(source, [])))
+              mutated(top, source, left.pop(source, [])))
     for path, edits in left.items():
         raise Bad(f"{edits[0].place}: {edits[0].mutant.name}: {path} is not "
                   "among the sources")

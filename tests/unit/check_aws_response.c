@@ -146,6 +146,34 @@ START_TEST(test_errors)
 END_TEST
 
 static void
+on_later(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	*(bool *)arg = true;
+}
+
+/* However busy this machine is: what is due first comes first. */
+START_TEST(test_timeout_is_not_late)
+{
+	struct timeval later = { .tv_usec = 900000 };
+	struct aws_call *c;
+	struct event *e;
+	bool late = false;
+
+	ck_assert_int_eq(aws_client_call(f.client, AWS_LANE_LOCK, "Hang",
+	    "{}", 2, 50, on_answer, NULL, &c), 0);
+	e = evtimer_new(f.base, on_later, &late);
+	ck_assert_int_eq(evtimer_add(e, &later), 0);
+	while (!f.answered && !late)
+		event_base_loop(f.base, EVLOOP_ONCE);
+	ck_assert(f.answered);
+	ck_assert_int_eq(f.answer.status, 0);
+	event_free(e);
+}
+END_TEST
+
+static void
 take(struct response *r, const char *line)
 {
 	response_take_line(r, line, strlen(line));
@@ -201,6 +229,7 @@ main(void)
 	tcase_add_loop_test(t, test_no_answer, 0, 10);
 	tcase_add_test(t, test_whole);
 	tcase_add_test(t, test_errors);
+	tcase_add_test(t, test_timeout_is_not_late);
 	tcase_add_test(t, test_lines);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -134,6 +134,60 @@ START_TEST(test_renew)
 }
 END_TEST
 
+/* The session has been renewed, until then. */
+static void
+loss_renewed(uint64_t until_ms)
+{
+	fake_send(&fake, "!RENEWED ns=main remaining=90s until_boot_ms="
+	    "%" PRIu64 "\n", until_ms);
+	ck_assert_int_eq(fixture_dispatch(), 0);
+}
+
+/* So is the hold, with request 3. */
+static void
+loss_renew(uint64_t until_ms)
+{
+	fake_send(&fake, "#3 OK remaining=90s until_boot_ms=%" PRIu64 "\n",
+	    until_ms);
+	ck_assert_int_eq(ddblock_renew(connection, 7), 0);
+}
+
+/* Its own end is not moved by what the daemon says of the session. */
+START_TEST(test_renewals_end_with_max_hold)
+{
+	uint64_t until_ms = clock_boot_ms() + 60000, id;
+
+	fake_send(&fake, "#2 OK id=7 token=1 remaining=60s until_boot_ms="
+	    "%" PRIu64 " end_boot_ms=%" PRIu64 "\n", until_ms,
+	    until_ms + 500);
+	ck_assert_int_eq(ddblock_try(connection, "k", NULL, &id), 0);
+	loss_renewed(until_ms + 20000);
+	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7),
+	    until_ms + 500);
+	loss_renew(until_ms + 30000);
+	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7),
+	    until_ms + 500);
+}
+END_TEST
+
+/* What is renewed by hand moves by an answer to that, and by nothing else. */
+START_TEST(test_manual_hold_is_not_renewed_along)
+{
+	struct ddblock_acquire_options options = DDBLOCK_ACQUIRE_OPTIONS_INIT;
+	uint64_t until_ms, id;
+
+	options.renew_manually = 1;
+	until_ms = fixture_grant(2, 7, 60000);
+	ck_assert_int_eq(ddblock_acquire(connection, "k", &options, &id),
+	    0);
+	loss_renewed(until_ms + 20000);
+	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7), until_ms);
+	loss_renew(until_ms + 20000);
+	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7),
+	    until_ms + 20000);
+}
+END_TEST
+
 /* A boot clock that is not ours is not believed beyond what remains. */
 START_TEST(test_foreign_boot_clock)
 {
@@ -305,6 +359,8 @@ suite(void)
 	tcase_add_test(t, test_silence_while_blocked);
 	tcase_add_test(t, test_renewals_are_read_before_judging);
 	tcase_add_test(t, test_renew);
+	tcase_add_test(t, test_renewals_end_with_max_hold);
+	tcase_add_test(t, test_manual_hold_is_not_renewed_along);
 	tcase_add_test(t, test_foreign_boot_clock);
 	tcase_add_test(t, test_grant_of_the_past_is_given_back);
 	tcase_add_test(t, test_end_of_connection_loses_all);
