@@ -14,6 +14,17 @@
 #define TOLD "2000 c2@A told r2\n"
 #define WAITS "1500 c3@A acquire x r3 wait=9000\n"
 
+/* It is left in a record; and had again when its host stood still for 20 s. */
+#define STOOD								\
+	"rules danger=10000\n0 A start\n0 A session a open\n"		\
+	"10 c1@A acquire x r1 linger=60000 user=7\n"			\
+	"10 A lock x a/g1 token=200\n"					\
+	"10 c1@A told r1 hold=1 token=101 until=19000\n"		\
+	"1000 c1@A leaves\n"
+#define COMES								\
+	"22000 A resume\n25000 c2@A resume c1 r2 user=7\n"		\
+	"25000 c2@A taken 1 until=39000\n25000 c2@A told r2\n"
+
 static const struct judge_case linger[] = {
 	{ "T11", "another user", LEFT, "2000 c2@A resume c1 r2 user=8\n" TAKEN
 	    TOLD, ASKS TAKEN TOLD, NULL, 5000 },
@@ -28,6 +39,8 @@ static const struct judge_case linger[] = {
 	{ "T11", "it is not told of", LEFT ASKS, TOLD, TAKEN TOLD, NULL, 5000 },
 	{ "T11", "refused, though it lingers", LEFT ASKS,
 	    "2000 c2@A told r2 code=-7\n", TAKEN TOLD, NULL, 5000 },
+	{ "T11", "its clock went on", STOOD, "2000 A pause\n",
+	    "2000 A freeze\n", COMES, 25000 },
 	{ "T11", "nobody was silent", LEFT ASKS,
 	    "2000 c2@A taken 1 keepalive\n" TOLD, TAKEN TOLD, NULL, 5000 },
 	{ "1", "another has it meanwhile", LEFT WAITS,

@@ -33,6 +33,14 @@ static const struct judge_case records[] = {
 	    21000 },
 	{ "P1", "another of ours has it", BEGIN "1000 B record x b\n",
 	    "20000 A record x a\n", "20000 B record x c\n", NULL, 20000 },
+	{ "P1", "its last life had it, and this one frees it", BEGIN
+	    "1000 A record x a\n5000 A start\n",
+	    "5010 A record x gone sent=5001\n",
+	    "5010 A record x gone sent=5000\n", NULL, 5010 },
+	{ "P1", "its last life had it, and this one takes it", BEGIN
+	    "1000 A record x a\n5000 A start\n",
+	    "5010 A record x b sent=5000\n",
+	    "5010 A record x a version=2 sent=5000\n", NULL, 5010 },
 	{ "P1", "what never ends", BEGIN "1000 P record x p never\n",
 	    "90000 A record x a never\n",
 	    "89000 P record x gone never\n90000 A record x a never\n",

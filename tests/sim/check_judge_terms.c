@@ -12,6 +12,13 @@
 #define UNTIL "until=19000"
 #define WARNED "10000 c1@A danger 1 until=19000\n"
 
+/* It asks once more and releases it once; its daemon reads of that later. */
+#define SLEPT								\
+	"1000 A pause\n1100 c1@A acquire x r3 reentrant\n"		\
+	"1200 c1@A release 1 r4\n2000 A resume\n"			\
+	"2000 c1@A told r3 hold=1 token=100 until=19000\n"		\
+	"2000 c1@A told r4\n"
+
 static const struct judge_case terms[] = {
 	{ "T9", "an end that was not asked for", ASKS("max-hold=5000"),
 	    HAS("until=5011 ends=5011"), HAS(ENDS),
@@ -49,6 +56,10 @@ static const struct judge_case terms[] = {
 	    "529 c1@A renew 1 r2\n530 c1@A told r2 until=20000\n",
 	    "528 c1@A renew 1 r2\n530 c1@A told r2 until=20000\n",
 	    "9500 c1@A leaves\n", 0 },
+	{ "4", "it had it twice, and was heard late", ASKS("reentrant")
+	    HAS(UNTIL) SLEPT, "2100 c1@A release 1 r5\n2100 c1@A told r5\n"
+	    "2200 c1@A lost 1 stolen\n", "2200 c1@A lost 1 stolen\n", NULL,
+	    5000 },
 	{ "T2", "it wanted to be warned earlier", ASKS("danger=5000")
 	    HAS(UNTIL), WARNED, "5000 c1@A danger 1 until=19000\n",
 	    "10500 c1@A leaves\n", 0 },

@@ -138,8 +138,9 @@ judge_linger_missed(struct judge *j, struct judge_hold *h)
 	if (!judge_linger_may_be_over(j, h) &&
 	    (h->state != HOLD_VALID || j->now_ms < h->until_ms))
 		return;
-	/* Nobody says how it stands. */
-	if (judge_linger_may_be_over(j, h) || judge_linger_may_last(j, h)) {
+	/* Nobody says how it stands; or its host's clock stood still. */
+	if (judge_linger_may_be_over(j, h) || h->exempt ||
+	    judge_linger_may_last(j, h)) {
 		h->exempt = true;
 		judge_notice_schedule(j, h);
 		return;

@@ -48,6 +48,23 @@ judge_record_is_of(const struct judge_record *r, const struct judge_hold *h)
 
 /* ---- what the table shows --------------------------------------------- */
 
+/*
+ * Is it the writer's own, of one life, though perhaps of the last? At the very
+ * moment at which the next life begins either may have sent it; but only the
+ * last one gives back what it had, or goes on with it.
+ */
+static bool
+judge_record_is_own(const struct judge *j, const struct judge_record *r,
+    const struct fact *f)
+{
+	uint64_t started_ms = j->hosts[f->host].started_ms;
+	bool same = !f->record.exists || f->record.free ||
+	    strcmp(f->record.hold, r->hold) == 0;
+
+	return r->writer == f->host && (r->since_ms >= started_ms ||
+	    f->sent_ms < started_ms || (f->sent_ms == started_ms && same));
+}
+
 /* P1: one of ours takes what another has, or frees it. */
 static void
 judge_record_check_taken(struct judge *j, const struct judge_lock *l,
@@ -55,13 +72,10 @@ judge_record_check_taken(struct judge *j, const struct judge_lock *l,
 {
 	const struct judge_record *r = &l->record;
 	uint64_t until_ms = judge_record_until_ms(r);
-	uint64_t started_ms = j->hosts[f->host].started_ms;
-	/* Of one life, though perhaps of the last. */
-	bool own = r->writer == f->host &&
-	    (r->since_ms >= started_ms || f->sent_ms < started_ms);
 
 	/* Its clock rounds. */
-	if (own || judge_break_is_of_record(l, f) || f->sent_ms + 1 >= until_ms)
+	if (judge_record_is_own(j, r, f) || judge_break_is_of_record(l, f) ||
+	    f->sent_ms + 1 >= until_ms)
 		return;
 	judge_find(j, "P1", "%c takes %s at %" PRIu64 ", which %c has until %"
 	    PRIu64, judge_host_name(f->host), judge_lock_name(l), f->sent_ms,

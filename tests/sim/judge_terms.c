@@ -155,6 +155,29 @@ judge_terms_spoke(struct judge *j, struct judge_client *c)
 	}
 }
 
+/* It got it again before its daemon, which slept, read of the release that was
+ * to be the last: now that one is not, and perhaps the next is. */
+static void
+judge_terms_outlast(struct judge *j, struct judge_hold *h)
+{
+	struct judge_request *r, *first = NULL;
+	bool last = false;
+
+	DL_FOREACH(h->client->requests, r)
+	{
+		if (r->verb != CORE_RELEASE || r->hold != h->id.hold ||
+		    r->leaves)
+			continue;
+		last = first != NULL;
+		if (first == NULL)
+			first = r;
+	}
+	if (first != NULL)
+		first->leaves = true;
+	if (first != NULL && !last)
+		judge_hold_restore(j, h);
+}
+
 /* 4: it has it, on these terms, and got it so. */
 bool
 judge_terms_again(struct judge *j, const struct judge_client *c,
@@ -175,6 +198,9 @@ judge_terms_again(struct judge *j, const struct judge_client *c,
 	if (f->token != h->token)
 		judge_find(j, "4", "c%" PRIu64 " has %s once more, with "
 		    "another token", c->id, judge_lock_name(h->lock));
-	h->n_again++;
+	if (h->state == HOLD_RELEASED)
+		judge_terms_outlast(j, h);
+	else
+		h->n_again++;
 	return true;
 }
