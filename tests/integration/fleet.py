@@ -25,7 +25,8 @@ TIMEOUT_S = 60
 F_SETPIPE_SZ = 1031
 PIPE_BYTES = 1 << 20  # no writer ever waits
 
-Line = collections.namedtuple("Line", "number key pid token word")
+Line = collections.namedtuple(
+    "Line", "number key pid token word at_us until_ms")
 
 
 class Resource:
@@ -38,7 +39,8 @@ class Resource:
         self.past = collections.defaultdict(set)
         self.last_token = collections.defaultdict(int)
         self.last = {}  # by process: its last line
-        self.enters = collections.Counter()  # by process
+        self.enters = collections.Counter()  # by process, also to share
+        self.killed_us = {}  # by process: the boot time before that
         self.grants = 0
         self.overlaps = []
         self.bad_tokens = []
@@ -52,18 +54,28 @@ class Resource:
         os.close(self.writing)
         self.thread.join()
 
+    def settle(self):
+        """Until all is read that was written before."""
+        mark = int(boot_now() * 1e6)
+        os.write(self.writing, f"- 0 {mark} settle 0 0\n".encode())
+        self.wait(lambda: 0 in self.last and self.last[0].token == mark,
+                  "the end of what was written")
+
     def _read(self):
         with os.fdopen(self.reading, "rb") as pipe:
             for raw in pipe:
-                key, pid, token, word = raw.decode().split()
+                key, pid, token, word, at_us, until_ms = raw.decode().split()
                 with self.condition:
                     self._judge(Line(len(self.lines), key, int(pid),
-                                     int(token), word))
+                                     int(token), word, int(at_us),
+                                     int(until_ms)))
                     self.condition.notify_all()
 
     def _judge(self, line):
         self.lines.append(line)
         self.last[line.pid] = line
+        if line.word == "share":
+            self.enters[line.pid] += 1
         if line.word not in ("enter", "touch"):
             return
         hold = (line.pid, line.token)
@@ -128,6 +140,8 @@ class Guard:
 
     def kill(self):
         """kill -9, whatever it does just now."""
+        if not self.ended():
+            self.resource.killed_us[self.pid] = int(boot_now() * 1e6)
         self.signal(signal.SIGKILL)
         return self.wait()
 

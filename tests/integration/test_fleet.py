@@ -30,11 +30,11 @@ SETTINGS = {"lease": "3s", "margin": "1s", "heartbeat": "750ms",
             "danger": "1500ms", "request_timeout": "1s", "poll": "200ms",
             "audit": "2s"}
 STOP_S = 1.3 * LEASE_S
+CUT_S = 1.2 * LEASE_S
+CUT_EVERY_S = 8
 GRANTS = 500
 KEYS = 4
 CLIENTS = 5  # of each daemon
-KILLED_DAEMONS, STOPPED_DAEMONS = 5, 5
-KILLED_CLIENTS, STOPPED_CLIENTS = 10, 5
 LOST_ANSWERS = 0.02  # before their effect, and as many after it
 
 
@@ -107,8 +107,11 @@ class Base(unittest.TestCase):
         return self.resource.wait_word(guard, "enter", "touch", after=after)
 
 
-class Chaos(Base):
-    """Everything at random."""
+class Turmoil(Base):
+    """Everything at random, for whoever judges it."""
+    HARM = {"daemons killed": 5, "daemons stopped": 5, "clients killed": 10,
+            "clients stopped": 5}
+    TOUCHES = 3  # of each hold
 
     def setUp(self):
         super().setUp()
@@ -117,9 +120,7 @@ class Chaos(Base):
         print(f"DDBLOCK_SEED={seed}", flush=True)
         self.actions = []  # a heap of (when, number, function)
         self.numbers = itertools.count()
-        self.done = dict.fromkeys(
-            ("daemons killed", "daemons stopped", "clients killed",
-             "clients stopped"), 0)
+        self.done = dict.fromkeys(self.HARM, 0)
 
     async def weather(self, exchange, rule):
         """A network that loses some answers."""
@@ -137,12 +138,10 @@ class Chaos(Base):
                                       next(self.numbers), function, arguments))
 
     def new_guard(self, daemon, key, *use):
-        guard = self.guard(daemon, key, "--rounds=0", "--touches=3", *use)
+        guard = self.guard(daemon, key, "--rounds=0",
+                           f"--touches={self.TOUCHES}", *use)
         guard.use = use
         self.daemon_of[guard.pid] = daemon
-
-    def more_guards(self):
-        """Beside those that use the keys one at a time."""
 
     def thaw(self, daemon):
         daemon.thaw()
@@ -163,9 +162,8 @@ class Chaos(Base):
             self.seen[daemon] < self.grants_on(daemon)
 
     def hurt_daemon(self, daemon):
-        kinds = [k for k, most in (("daemons killed", KILLED_DAEMONS),
-                                   ("daemons stopped", STOPPED_DAEMONS))
-                 if self.done[k] < most]
+        kinds = [k for k in ("daemons killed", "daemons stopped")
+                 if self.done[k] < self.HARM[k]]
         if not kinds:
             return
         kind = self.random.choice(kinds)
@@ -183,6 +181,19 @@ class Chaos(Base):
             self.pausing.append(guard)
         self.later(STOP_S, self.thaw, daemon)
 
+    def cut(self):
+        """Now and then a network is cut for longer than a lease."""
+        proxy = self.random.choice(self.proxies)
+        proxy.down()
+        self.busy.add(proxy)
+        self.done["networks cut"] += 1
+        self.later(CUT_S, self.mend, proxy)
+        self.later(CUT_EVERY_S, self.cut)
+
+    def mend(self, proxy):
+        proxy.up()
+        self.busy.discard(proxy)
+
     def living(self, daemon=None):
         return [g for g in self.guards if not g.ended()
                 and (daemon is None or g.daemon is daemon)]
@@ -193,12 +204,13 @@ class Chaos(Base):
         return self.random.choice(living) if living else None
 
     def hurt_client(self):
-        if self.done["clients killed"] < KILLED_CLIENTS:
+        if self.done["clients killed"] < self.HARM["clients killed"]:
             guard = self.some_client()
             if guard is not None:
                 guard.kill()
                 self.done["clients killed"] += 1
-        if self.done["clients stopped"] + len(self.pausing) < STOPPED_CLIENTS:
+        if self.done["clients stopped"] + len(self.pausing) < \
+                self.HARM["clients stopped"]:
             guard = self.some_client()
             if guard is not None and guard not in self.pausing:
                 guard.pause()
@@ -226,23 +238,21 @@ class Chaos(Base):
                 self.hurt_daemon(daemon)
 
     def is_over(self):
-        return self.resource.grants >= GRANTS and \
-            self.done["daemons killed"] >= KILLED_DAEMONS and \
-            self.done["daemons stopped"] >= STOPPED_DAEMONS and \
-            self.done["clients killed"] >= KILLED_CLIENTS and \
-            self.done["clients stopped"] >= STOPPED_CLIENTS and \
-            not self.busy
+        return self.has_enough() and not self.busy and \
+            all(self.done[k] >= most for k, most in self.HARM.items())
 
-    def test_no_overlap(self):
+    def has_enough(self):
+        return self.resource.grants >= GRANTS
+
+    def play(self):
+        """Until it is over; how long that took, in seconds."""
         begin = boot_now()
         self.busy, self.pausing = set(), []
         self.seen, self.daemon_of = {}, {}
         for _ in range(3):
             _, proxy = self.host()
             proxy.on(None, self.weather, times=10**9)
-        for number in range(CLIENTS * 3):
-            self.new_guard(self.daemons[number % 3], f"k{number % KEYS}")
-        self.more_guards()
+        self.first_guards()
         for daemon in self.daemons:
             self.forget_grants(daemon)
         self.later(0, self.hurt_client)
@@ -257,6 +267,22 @@ class Chaos(Base):
                 condition.wait(0.05)
         for guard in self.guards:
             guard.kill()
+        return boot_now() - begin
+
+
+class Chaos(Turmoil):
+    """The resource judges it."""
+
+    def first_guards(self):
+        for number in range(CLIENTS * 3):
+            self.new_guard(self.daemons[number % 3], f"k{number % KEYS}")
+        self.more_guards()
+
+    def more_guards(self):
+        """Beside those that use the keys one at a time."""
+
+    def test_no_overlap(self):
+        took_s = self.play()
         self.assertEqual(self.resource.overlaps, [])
         self.assertEqual(self.resource.bad_tokens, [])
         lost = sum(line.word == "lost" for line in self.resource.lines)
@@ -264,7 +290,7 @@ class Chaos(Base):
               f"{len(self.resource.lines)} lines, {lost} holds lost; "
               + ", ".join(f"{n} {k}" for k, n in self.done.items())
               + f"; {sum(p.count() for p in self.proxies)} requests; no "
-              f"overlap, tokens only grew; {boot_now() - begin:.1f} s",
+              f"overlap, tokens only grew; {took_s:.1f} s",
               flush=True)
         self.failed = False
 

@@ -6,8 +6,12 @@
  *
  * What is guarded is the pipe on standard output, which many processes share:
  * it keeps the order of their lines and knows nothing of tokens. A line is
- * "KEY PID TOKEN WORD"; `enter` and `touch` use the resource, other words only
- * tell the test how things are (`lost`, `leave`, `pausing`, `end`).
+ * "KEY PID TOKEN WORD AT UNTIL"; `enter` and `touch` use the resource, other
+ * words only tell the test how things are (`ask`, `leave`, `left`, `lost`,
+ * `pausing`, `end`). AT is the boot time in microseconds, and UNTIL the hold's
+ * deadline in milliseconds, as it was known then: what was true of a process
+ * that is killed or stopped is in its last line. Who is lost was sure until it
+ * looked: AT is the moment before that look.
  *
  * Every use is one small write right after a look at the hold's deadline. No
  * program can make the two one: a process that is stopped exactly between them
@@ -17,8 +21,8 @@
  * itself (SIGSTOP), holding the lock, after one use and before it looks at the
  * deadline for the next.
  *
- * Who shares the lock, with any number or so many, uses it beside others, and
- * does not say so to the resource.
+ * Who shares the lock, with any number or so many, uses it beside others: it
+ * says `share` and `keep` instead, which the resource does not judge.
  *
  * --no-deadline is a defect, to show that the test finds it: the loss that
  * this host's clock tells of is ignored.
@@ -32,6 +36,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ddblock.h"
 
 #define GUARD_PACE_MS 2
@@ -46,6 +51,8 @@ struct guard {
 	struct ddblock_acquire_options options;
 	uint64_t id;
 	uint64_t token;
+	uint64_t until_ms;
+	uint64_t looked_us;
 	bool lost;
 };
 
@@ -63,15 +70,22 @@ guard_on_signal(int number)
 
 /* One write, which the pipe takes whole. */
 static void
-guard_write(const struct guard *g, const char *word)
+guard_write_at(const struct guard *g, const char *word, uint64_t at_us)
 {
 	char line[200];
-	int n = snprintf(line, sizeof(line), "%s %ld %" PRIu64 " %s\n", g->key,
-	    (long)getpid(), g->token, word);
+	int n = snprintf(line, sizeof(line), "%s %ld %" PRIu64 " %s %" PRIu64
+	    " %" PRIu64 "\n", g->key, (long)getpid(), g->token, word, at_us,
+	    g->until_ms);
 
 	if (n < 0 || (size_t)n >= sizeof(line) ||
 	    write(STDOUT_FILENO, line, (size_t)n) != n)
 		exit(EXIT_FAILURE);
+}
+
+static void
+guard_write(const struct guard *g, const char *word)
+{
+	guard_write_at(g, word, clock_boot_us());
 }
 
 static void
@@ -90,12 +104,17 @@ guard_on_event(void *arg, struct ddblock *d, const struct ddblock_event *event)
 static bool
 guard_is_held(struct guard *g)
 {
-	int r = ddblock_dispatch(g->connection);
+	int r;
 
+	g->looked_us = clock_boot_us();
+	r = ddblock_dispatch(g->connection);
 	if (g->no_deadline)
 		return r == 0 && !g->lost;
-	return r == 0 && !g->lost &&
-	    ddblock_remaining_ms(g->connection, g->id) > 0;
+	if (r != 0 || g->lost ||
+	    ddblock_remaining_ms(g->connection, g->id) == 0)
+		return false;
+	g->until_ms = ddblock_until_boot_ms(g->connection, g->id);
+	return true;
 }
 
 static void
@@ -114,10 +133,10 @@ guard_wait(struct guard *g)
 }
 
 static void
-guard_use(const struct guard *g, const char *word)
+guard_use(const struct guard *g, const char *word, const char *shared_word)
 {
-	if (g->options.mode != DDBLOCK_SHARED)
-		guard_write(g, word);
+	guard_write(g,
+	    g->options.mode == DDBLOCK_SHARED ? shared_word : word);
 }
 
 /* Enter, work in small steps, leave. False: the lock was lost. */
@@ -126,14 +145,14 @@ guard_work(struct guard *g)
 {
 	if (!guard_is_held(g))
 		return false;
-	guard_use(g, "enter");
+	guard_use(g, "enter", "share");
 	for (unsigned long i = 0; g->touches == 0 || i < g->touches; i++) {
 		guard_wait(g);
 		if (!guard_is_held(g))
 			return false;
 		if (guard_stop)
 			break;
-		guard_use(g, "touch");
+		guard_use(g, "touch", "keep");
 	}
 	guard_write(g, "leave");
 	return true;
@@ -142,18 +161,23 @@ guard_work(struct guard *g)
 static int
 guard_round(struct guard *g)
 {
-	int r = ddblock_acquire(g->connection, g->key, &g->options,
-	    &g->id);
+	int r;
 
+	g->token = g->until_ms = 0;
+	guard_write(g, "ask");
+	r = ddblock_acquire(g->connection, g->key, &g->options, &g->id);
 	if (r < 0)
 		return r;
 	g->token = ddblock_token(g->connection, g->id);
 	g->lost = false;
 	if (!guard_work(g)) {
-		guard_write(g, "lost");
+		guard_write_at(g, "lost", g->looked_us);
 		return DDBLOCK_E_LOCK_LOST;
 	}
-	return ddblock_release(g->connection, g->id);
+	r = ddblock_release(g->connection, g->id);
+	if (r == 0)
+		guard_write(g, "left");
+	return r;
 }
 
 static void
