@@ -17,19 +17,20 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/family.h"
 
 #define CHILD_KEEP_FD_MIN 100	/* out of the way of scripts' own numbers */
 
-/* The terminal whose foreground group we are, or -1. */
+/* The terminal whose foreground group that is, or -1. */
 static int
-child_terminal(void)
+child_terminal(pid_t group)
 {
 	static const int candidates[] = {
 		STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO,
 	};
 
 	for (int i = 0; i < 3; i++) {
-		if (tcgetpgrp(candidates[i]) == getpgrp())
+		if (tcgetpgrp(candidates[i]) == group)
 			return candidates[i];
 	}
 	return -1;
@@ -73,7 +74,7 @@ child_start(struct child *c, char **argv, const sigset_t *mask, int keep)
 	pid_t parent = getpid();
 	pid_t pid;
 
-	*c = (struct child){ .terminal = child_terminal() };
+	c->terminal = child_terminal(c->home);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return errno;
 	/* vfork: nothing of ours is copied, and by the time we go on it has
@@ -112,6 +113,7 @@ child_reap(struct child *c)
 	int status;
 	pid_t pid;
 
+	c->alone = false;
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
 		if (pid != c->pid)
 			continue; /* an orphan, whose end was all we wanted */
@@ -122,36 +124,51 @@ child_reap(struct child *c)
 		c->status = status;
 		c->running = false;
 	}
+	c->alone = pid < 0 && errno == ECHILD;
+}
+
+size_t
+child_signal_others(const struct child *c, int number, bool all_sessions)
+{
+	const struct family_choice choice = {
+		.group_not = c->pid,
+		.session = all_sessions ? 0 : getsid(0),
+	};
+
+	return c->alone ? 0 : family_signal(getpid(), number, &choice);
 }
 
 bool
-child_left(const struct child *c)
+child_left(const struct child *c, bool all_sessions)
 {
-	return c->running || (kill(-c->pid, 0) == 0 || errno == EPERM);
+	if (c->running || c->alone || all_sessions)
+		return !c->alone;
+	return kill(-c->pid, 0) == 0 || errno == EPERM ||
+	    child_signal_others(c, 0, false) > 0;
 }
 
 void
 child_take_terminal(struct child *c)
 {
 	if (c->terminal >= 0 && tcgetpgrp(c->terminal) == c->pid)
-		(void)tcsetpgrp(c->terminal, getpgrp());
+		(void)tcsetpgrp(c->terminal, c->home);
 }
 
 void
-child_stop_with(struct child *c)
+child_stop_front(struct child *c)
 {
 	c->stopped = false;
 	if (c->terminal < 0)
 		return; /* nobody there who could say "fg" */
 	child_take_terminal(c);
-	(void)raise(SIGSTOP);
+	(void)kill(c->front, SIGSTOP);
 }
 
 void
 child_continue(const struct child *c)
 {
 	/* Unless we were continued in the background. */
-	if (c->terminal >= 0 && tcgetpgrp(c->terminal) == getpgrp())
+	if (c->terminal >= 0 && tcgetpgrp(c->terminal) == c->home)
 		(void)tcsetpgrp(c->terminal, c->pid);
 	child_signal(c, SIGCONT);
 }

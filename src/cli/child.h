@@ -14,10 +14,13 @@ struct child {
 	bool stopped;		/* since it was last asked */
 	int status;		/* as of waitpid(2), once it has ended */
 	int terminal;		/* whose foreground group it is, or -1 */
+	pid_t front;		/* who stops when it does; */
+	pid_t home;		/* and its group, which has the terminal else */
+	bool alone;		/* nothing descends from us any more */
 };
 
 /*
- * Start it in a group of its own, in the terminal's foreground if we are
+ * Start it in a group of its own, in the terminal's foreground if ->home is
  * there. @mask: the signals that it finds blocked. @keep: a descriptor that
  * it and all it starts inherit. 0, or the errno of what failed.
  */
@@ -26,18 +29,22 @@ int child_start(struct child *, char **argv, const sigset_t *mask, int keep);
 /* A signal to the whole group. */
 void child_signal(const struct child *, int number);
 
+/* A signal to what else descends from it: in whatever session that is, or in
+ * ours only. Returns how many there are. */
+size_t child_signal_others(const struct child *, int number,
+    bool all_sessions);
+
 /* Take note of what has ended or stopped. */
 void child_reap(struct child *);
 
-/* Is anything of the group left? Reap first. */
-bool child_left(const struct child *);
+/* Is anything of it left, in whatever session or in ours? Reap first. */
+bool child_left(const struct child *, bool all_sessions);
 
 /*
- * The command has stopped: stop this process too, if somebody at a terminal
- * can continue it; and go on as this process goes on. In between the caller
- * looks whether the lock is still there.
+ * The command has stopped: stop the process in front too, if somebody at a
+ * terminal can continue it; and go on as that one goes on.
  */
-void child_stop_with(struct child *);
+void child_stop_front(struct child *);
 void child_continue(const struct child *);
 
 /* The terminal is ours again. */

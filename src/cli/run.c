@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/front.h"
 #include "cli/say.h"
 #include "cli/supervise.h"
 #include "common/clock.h"
@@ -166,7 +167,8 @@ run_finish(struct run *run, const struct supervise *s, int status)
 	uint64_t until_ms = ddblock_until_boot_ms(run->connection, run->id);
 	int r;
 
-	if (s->lost)
+	/* If it was left alone, whether it is released is its policy's say. */
+	if (s->lost || s->left_alone)
 		return status;
 	r = run_release(run);
 	if (r == 0)
@@ -182,14 +184,16 @@ run_finish(struct run *run, const struct supervise *s, int status)
 	return status;
 }
 
+/* The process that has the lock. */
 static int
-run_locked(struct run *run)
+run_behind(struct run *run, struct front *front)
 {
 	struct supervise s = {
 		.name = run->request.name,
 		.connection = run->connection,
 		.id = run->id,
 		.signals = &run->signals,
+		.front = front,
 		.danger_signal = run->danger_signal,
 	};
 	int status = run_environment(run);
@@ -197,8 +201,32 @@ run_locked(struct run *run)
 	if (status == 0)
 		status = supervise_run(&s, run->argv);
 	status = run_finish(run, &s, status);
-	run->lost = s.lost || status == CLI_LOST;
-	run->told_to_end = run->told_to_end || s.told_to_end;
+	front->share->lost = s.lost || status == CLI_LOST;
+	front->share->told_to_end = run->told_to_end || s.told_to_end;
+	return status;
+}
+
+static int
+run_locked(struct run *run)
+{
+	struct front front;
+	int status;
+
+	switch (front_fork(&front, &run->signals)) {
+	case -1:
+		cli_say("cannot watch the lock: %s", strerror(errno));
+		return CLI_FAILED;
+	case 0:
+		_exit(run_behind(run, &front));
+	default:
+		break;
+	}
+	/* The other one speaks for both; that this one has the connection
+	 * keeps the lock until it knows that nothing of the command is left. */
+	status = front_wait(&front);
+	run->lost = front.share->lost;
+	run->told_to_end = run->told_to_end || front.share->told_to_end;
+	front_done(&front);
 	return status;
 }
 

@@ -112,11 +112,31 @@ say_done(void)
 	say.length = 0;
 }
 
+void
+say_through(int fd)
+{
+	say_done();
+	say.hasty = true;
+	say.own = fd;
+	say.opened = true;
+}
+
+void
+say_text(const char *bytes, size_t length)
+{
+	size_t n = say_again() ? say_write(bytes, length) : 0;
+
+	if (length - n > sizeof(say.rest) - say.length)
+		return; /* one that is not there rather than a part */
+	(void)memcpy(say.rest + say.length, bytes + n, length - n);
+	say.length += length - n;
+}
+
 static void
 say_line(const char *format, va_list arguments)
 {
 	char line[PIPE_BUF] = "ddblock: ";
-	size_t length = strlen(line), n = 0;
+	size_t length = strlen(line);
 	int r = vsnprintf(line + length, sizeof(line) - length, format,
 	    arguments);
 
@@ -126,12 +146,7 @@ say_line(const char *format, va_list arguments)
 	if (length >= sizeof(line))
 		length = sizeof(line) - 1;
 	line[length++] = '\n'; /* in the place of the NUL */
-	if (say_again())
-		n = say_write(line, length);
-	if (length - n > sizeof(say.rest) - say.length)
-		return; /* one that is not there rather than a part */
-	(void)memcpy(say.rest + say.length, line + n, length - n);
-	say.length += length - n;
+	say_text(line, length);
 }
 
 void

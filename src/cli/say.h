@@ -14,6 +14,11 @@
  */
 void say_without_waiting(void);
 
+/* The same, and what is said goes to that socket, as a packet: another process
+ * has it by say_text(). */
+void say_through(int fd);
+void say_text(const char *bytes, size_t length);
+
 /* Say it now, or not at all: false. For what is soon out of date. */
 bool say_at_once(const char *bytes, size_t length);
 

@@ -4,10 +4,13 @@
  * - The library says LOST at the hold's deadline by this host's clock, also
  *   when the daemon is stopped; and at once when the connection ends. Nobody
  *   else can have the lock before one margin after the deadline.
- * - At LOST the whole group gets SIGTERM; half a margin after the deadline,
- *   SIGKILL, by a timer on CLOCK_BOOTTIME, which a suspend does not delay.
- * - When the command ends by itself, what it left in its group is ended
+ * - At LOST the whole group gets SIGTERM, and all that descends from it in
+ *   other groups and sessions; half a margin after the deadline, SIGKILL, by a
+ *   timer on CLOCK_BOOTTIME, which a suspend does not delay. The group comes
+ *   first: a signal to it is one call, whatever else goes on.
+ * - When the command ends by itself, what it left in its session is ended
  *   before the lock is released.
+ * - When the process in front is killed, all is killed.
  */
 #include <config.h>
 
@@ -22,9 +25,33 @@
 #include "common/clock.h"
 
 #define SUPERVISE_GRACE_MS 2000	/* for what the command left behind */
-#define SUPERVISE_TICK_MS 50	/* for members that are not our children */
+#define SUPERVISE_TICK_MS 50	/* for those that are not our children */
+#define SUPERVISE_KILL_MS 10	/* for those that multiply */
 
-/* The group is killed then, unless it is to be killed earlier. */
+static bool
+supervise_all_sessions(const struct supervise *s)
+{
+	return s->lost || s->left_alone;
+}
+
+static bool
+supervise_left(const struct supervise *s)
+{
+	return child_left(&s->child, supervise_all_sessions(s));
+}
+
+/* Again and again, until there is nobody any more. */
+static void
+supervise_kill(struct supervise *s)
+{
+	s->killing = true;
+	s->kill_ms = DDBLOCK_NEVER_MS;
+	child_signal(&s->child, SIGKILL);
+	(void)child_signal_others(&s->child, SIGKILL,
+	    supervise_all_sessions(s));
+}
+
+/* All is killed then, unless it is to be killed earlier. */
 static void
 supervise_kill_at(struct supervise *s, uint64_t at_ms)
 {
@@ -36,14 +63,18 @@ supervise_kill_at(struct supervise *s, uint64_t at_ms)
 	spec.it_value.tv_sec = (time_t)(at_ms / 1000);
 	spec.it_value.tv_nsec += (long)(at_ms % 1000) * 1000000;
 	if (timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &spec, NULL) < 0)
-		child_signal(&s->child, SIGKILL); /* rather too early */
+		supervise_kill(s); /* rather too early */
 }
 
 static void
 supervise_terminate(struct supervise *s, uint64_t kill_ms)
 {
+	bool all = supervise_all_sessions(s);
+
 	child_signal(&s->child, SIGTERM);
 	child_signal(&s->child, SIGCONT); /* it may be stopped */
+	(void)child_signal_others(&s->child, SIGTERM, all);
+	(void)child_signal_others(&s->child, SIGCONT, all);
 	supervise_kill_at(s, kill_ms);
 }
 
@@ -62,7 +93,7 @@ supervise_on_lost(struct supervise *s, const struct ddblock_event *event)
 	};
 	uint64_t from_ms = clock_boot_ms();
 
-	if (!child_left(&s->child))
+	if (s->ended && !supervise_left(s))
 		return;
 	s->lost = true;
 	if (event->until_boot_ms < from_ms)
@@ -94,19 +125,14 @@ static void
 supervise_on_child(struct supervise *s)
 {
 	child_reap(&s->child);
-	if (s->child.running && s->child.stopped) {
-		child_stop_with(&s->child);
-		/* Time has passed: is the lock still there? */
-		(void)ddblock_dispatch(s->connection);
-		if (!s->lost && s->child.terminal >= 0)
-			child_continue(&s->child);
-	}
+	if (s->child.running && s->child.stopped)
+		child_stop_front(&s->child);
 	if (s->child.running || s->ended)
 		return;
 	s->ended = true;
 	s->ended_ms = clock_boot_ms();
 	child_take_terminal(&s->child);
-	if (child_left(&s->child))
+	if (supervise_left(s))
 		supervise_terminate(s, s->ended_ms + SUPERVISE_GRACE_MS);
 }
 
@@ -134,29 +160,51 @@ supervise_on_signals(struct supervise *s)
 	}
 }
 
+/* Later than we end everything, and earlier than anybody else can have it. */
+static void
+supervise_tell_front(struct supervise *s)
+{
+	uint64_t until_ms = ddblock_until_boot_ms(s->connection, s->id);
+
+	if (!s->lost && until_ms != DDBLOCK_NEVER_MS)
+		front_set_end(s->front, until_ms +
+		    ddblock_margin_ms(s->connection, s->id) * 3 / 4);
+}
+
+static int
+supervise_timeout(const struct supervise *s)
+{
+	if (s->killing)
+		return SUPERVISE_KILL_MS;
+	return s->ended ? SUPERVISE_TICK_MS : -1;
+}
+
 static int
 supervise_loop(struct supervise *s)
 {
-	while (!s->ended || child_left(&s->child)) {
-		struct pollfd fds[3] = {
+	/* Twice: who was just looked for among the children of one that ended
+	 * is found among ours. */
+	while (!s->ended || supervise_left(s) || supervise_left(s)) {
+		struct pollfd fds[4] = {
 			{ .fd = s->signals->fd, .events = POLLIN },
 			{ .fd = -1, .events = POLLIN },
 			{ .fd = s->timer, .events = POLLIN },
+			{ .fd = s->left_alone ? -1 : s->front->fd,
+			    .events = POLLIN },
 		};
 
 		/* Gone when the connection is: its losses are known. */
 		if (ddblock_socket(s->connection) >= 0)
 			fds[1].fd = ddblock_fd(s->connection);
-		if (poll(fds, 3, s->ended ? SUPERVISE_TICK_MS : -1) < 0 &&
-		    errno != EINTR)
+		if (poll(fds, 4, supervise_timeout(s)) < 0 && errno != EINTR)
 			return -1;
+		if (fds[3].revents != 0)
+			s->left_alone = true;
 		(void)ddblock_dispatch(s->connection);
-		if (clock_boot_ms() >= s->kill_ms) {
-			child_signal(&s->child, SIGKILL);
-			s->kill_ms = DDBLOCK_NEVER_MS;
-			supervise_kill_at(s,
-			    clock_boot_ms() + SUPERVISE_GRACE_MS);
-		}
+		if (s->killing || s->left_alone ||
+		    clock_boot_ms() >= s->kill_ms)
+			supervise_kill(s);
+		supervise_tell_front(s);
 		supervise_on_signals(s);
 		if (s->ended)
 			child_reap(&s->child);
@@ -181,6 +229,9 @@ supervise_run(struct supervise *s, char **argv)
 		s->lost = true;
 		return CLI_LOST;
 	}
+	s->child.front = s->front->pid;
+	s->child.home = s->front->group;
+	supervise_tell_front(s);
 	error = child_start(&s->child, argv, &s->signals->before,
 	    ddblock_socket(s->connection));
 	if (error != 0) {
@@ -188,9 +239,9 @@ supervise_run(struct supervise *s, char **argv)
 		return error == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_EXECUTE;
 	}
 	if (supervise_loop(s) < 0) {
-		cli_say("cannot watch the lock: %s", strerror(errno));
-		child_signal(&s->child, SIGKILL);
 		s->lost = true;
+		supervise_kill(s);
+		cli_say("cannot watch the lock: %s", strerror(errno));
 	}
 	(void)close(s->timer);
 	return s->lost ? CLI_LOST : child_exit_status(&s->child);

@@ -42,11 +42,12 @@ def ddblock(daemon, *args, stdin="", env=None):
 class Run:
     """A ddblock beside the test; use as a context."""
 
-    def __init__(self, daemon, *args, stderr=subprocess.PIPE, **more):
+    def __init__(self, daemon, *args, before=(), stderr=subprocess.PIPE,
+                 **more):
         self.process = subprocess.Popen(
-            [harness.program("ddblock"), *args], env=environment(daemon),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=stderr, text=True, **more)
+            [*before, harness.program("ddblock"), *args],
+            env=environment(daemon), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=stderr, text=True, **more)
 
     def __enter__(self):
         return self

@@ -389,28 +389,6 @@ class NothingRunsUnlocked(unittest.TestCase):
                 self.assertFalse(runs(pid))
                 self.assertEqual(run.end(), 0)
 
-    def test_runner_killed(self):
-        """The lock waits for the command, and for what that started."""
-        with Daemon() as daemon, Client(daemon) as client:
-            code = ("import os, signal\n"
-                    "r, w = os.pipe()\n"
-                    "if os.fork() == 0:\n"
-                    "    os.read(0, 1)\n"
-                    "    os._exit(0)\n"
-                    "print('ready', os.getpid(), flush=True)\n"
-                    "signal.pause()\n")
-            with Run(daemon, "run", KEY, "--", *python(code)) as run:
-                pid = run.ready()
-                tag = client.send(f"ACQUIRE {KEY}")
-                run.kill()
-                while runs(pid):
-                    pass
-                # The grandchild lives and has the connection.
-                with Client(daemon) as other:
-                    self.assertEqual(other.try_(KEY).code, "LOCK_BUSY")
-                run.process.stdin.close()
-                self.assertTrue(client.reply(tag).ok)
-
 
 class Terminal(unittest.TestCase):
     @classmethod

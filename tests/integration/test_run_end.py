@@ -1,24 +1,27 @@
 """Nothing that ran under a lock works on when somebody else can have it."""
 import contextlib
-import fcntl
 import os
 import pty
 import select
 import signal
+import subprocess
 import sys
 import termios
-import time
 import unittest
 
 import harness
-from harness import boot_ms
-from runner import PAUSE, READY, STUBBORN, FakeDaemon, Run, python, runs
+from harness import Client, Daemon, boot_ms
+from runner import FakeDaemon, Run, runs
 from undisturbed import Undisturbed
 
 KEY = "jobs/nightly"
 LEASE_MS = 300
-MARGIN_MS = 4000
-STILL = python(READY, STUBBORN, PAUSE)
+MARGIN_MS = 3000
+STILL = "trap '' TERM; echo ready $$; exec sleep 600"
+# In groups and sessions of their own, and one whose parent has ended.
+BEFORE = ("timeout 600", "setsid", "setsid -f", "")
+FAMILY = "trap '' TERM; " + "".join(
+    f'{before} sh -c "$0" & ' for before in BEFORE) + STILL
 
 
 def ends_by(pid, moment_ms):
@@ -30,6 +33,12 @@ def ends_by(pid, moment_ms):
     with contextlib.closing(os.fdopen(process)):
         return bool(select.select([process], [], [], max(
             moment_ms - boot_ms(), 0) / 1000)[0])
+
+
+def first_child(pid):
+    """Of ddblock the one that watches the command; of that the command."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return int(f.read().split()[0])
 
 
 def full_pipe():
@@ -52,18 +61,25 @@ def stopped_terminal():
 
 class Held(contextlib.ExitStack):
     """A command under a lock that is never renewed; the deadline is passed
-    in silence."""
+    in silence. It, and what it starts, say that they are ready: @n lines."""
 
-    def __init__(self, *args, margin_ms=MARGIN_MS, **more):
+    def __init__(self, *args, n=1, lease_ms=LEASE_MS, **more):
         super().__init__()
         self.fake = self.enter_context(FakeDaemon())
         self.run = self.enter_context(Run(self.fake, *args, **more))
         self.fake.accept()
-        self.until_ms = self.fake.grant(self.fake.expect()[0], LEASE_MS,
-                                        margin_ms)
+        self.next_ms = MARGIN_MS + self.fake.grant(
+            self.fake.expect()[0], lease_ms, MARGIN_MS)
         self.args = args
-        self.pid = self.run.ready()
-        self.next_ms = self.until_ms + margin_ms
+        self.pids = [self.run.ready() for _ in range(n)]
+
+    def all_end_in_time(self):
+        return [ends_by(pid, self.next_ms) for pid in self.pids]
+
+    def hung_up(self):
+        """Wait until nobody has the connection any more."""
+        while self.fake.lines.readline():
+            pass
 
 
 class NobodyReads(Undisturbed, unittest.TestCase):
@@ -74,7 +90,8 @@ class NobodyReads(Undisturbed, unittest.TestCase):
         ours, theirs = make()
         self.addCleanup(os.close, ours)
         self.addCleanup(os.close, theirs)
-        held = Held(*args, KEY, "--", *STILL, stderr=theirs)
+        held = Held(*args, KEY, "--", "sh", "-c", STILL,
+                    stderr=theirs)
         self.addCleanup(held.close)
         return held
 
@@ -83,7 +100,7 @@ class NobodyReads(Undisturbed, unittest.TestCase):
                     for make in (os.pipe, full_pipe, stopped_terminal)
                     for args in (["run"], ["elect", "--once"])]
         for held in all_held:
-            self.assertTrue(ends_by(held.pid, held.next_ms), held.args)
+            self.assertTrue(all(held.all_end_in_time()), held.args)
         for held in all_held:
             self.assertEqual(held.run.end(), 4)
 
@@ -112,6 +129,90 @@ class NobodyReads(Undisturbed, unittest.TestCase):
             for fake, run, tag in waiting:
                 fake.grant(tag)
                 self.assertRegex(run.line(), "^token=41")
+
+
+class Family(Undisturbed, unittest.TestCase):
+    """All that descends from the command, wherever it went."""
+    LEASE_MS = MARGIN_MS
+
+    def held(self, lease_ms):
+        held = Held("run", KEY, "--", "sh", "-c", FAMILY, STILL,
+                    n=len(BEFORE) + 1, lease_ms=lease_ms)
+        self.addCleanup(held.close)
+        return held
+
+    def test_ends_in_time(self):
+        """Also when one of the two processes that see to it stands still."""
+        plain, front, behind = (self.held(1500) for _ in range(3))
+        front.run.signal(signal.SIGSTOP)
+        os.kill(first_child(behind.run.process.pid), signal.SIGSTOP)
+        for held in plain, front, behind:
+            self.assertEqual(held.all_end_in_time(),
+                             [True] * len(held.pids))
+        front.run.signal(signal.SIGCONT)
+        for held in plain, front, behind:
+            self.assertEqual(held.run.end(), 4)
+        for held in plain, front:
+            self.assertEqual(held.run.errors(), "ddblock: lost the lock "
+                             f"{KEY}: its lease was not renewed; ending the "
+                             "command\n")
+        self.assertIn("was stopped", behind.run.errors())
+
+    def test_ends_with_who_watches(self):
+        """Nothing has the connection any more, for nothing is there."""
+        front, behind = (self.held(60000) for _ in range(2))
+        front.run.kill()
+        os.kill(first_child(behind.run.process.pid), signal.SIGKILL)
+        for held in front, behind:
+            held.hung_up()
+            self.assertEqual([runs(pid) for pid in held.pids],
+                             [False] * len(held.pids))
+        self.assertEqual(behind.run.end(), 4)
+
+    def test_keeps_the_lock(self):
+        """What nobody is left to end, for both were killed at once."""
+        with Daemon() as daemon, Client(daemon) as client, \
+                Run(daemon, "run", KEY, "--", "sh", "-c", FAMILY,
+                    STILL) as run:
+            pids = [run.ready() for _ in range(len(BEFORE) + 1)]
+            both = first_child(run.process.pid), run.process.pid
+            command = first_child(both[0])
+            for number in signal.SIGSTOP, signal.SIGKILL:
+                for pid in both:
+                    os.kill(pid, number)
+            for pid in *both, command:
+                self.assertTrue(ends_by(pid, boot_ms() + 60000))
+            self.assertEqual(client.try_(KEY).code, "LOCK_BUSY")
+            pids.remove(command)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            self.assertTrue(client.acquire(KEY).ok)
+
+
+class Clock(unittest.TestCase):
+    def test_boot_time(self):
+        """The deadline is of a clock that no other one is like."""
+        ahead_s = 1000000
+        own = [] if os.geteuid() == 0 else ["--map-root-user"]
+        other = ["unshare", "-T", *own, "--fork", "--kill-child",
+                 f"--boottime={ahead_s}"]
+        if subprocess.run([*other, "true"], check=False).returncode:
+            self.skipTest("there are no time namespaces here")
+        for depth in 1, 2:  # each process, when the other stands still
+            with FakeDaemon() as fake, \
+                    Run(fake, "run", KEY, "--", "sh", "-c", STILL,
+                        before=other) as run:
+                fake.accept()
+                fake.grant(fake.expect()[0], LEASE_MS, LEASE_MS,
+                           ahead_ms=ahead_s * 1000)
+                command, pid = run.ready(), run.process.pid
+                for _ in range(depth):
+                    pid = first_child(pid)
+                os.kill(pid, signal.SIGSTOP)
+                self.assertTrue(ends_by(command, boot_ms() + 60000))
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+                self.assertEqual(run.end(), 4)
 
 
 if __name__ == "__main__":
