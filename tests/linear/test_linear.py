@@ -18,6 +18,7 @@ It must find what is seeded into ddblockd-unsafe, too.
 """
 import asyncio
 import collections
+import functools
 import os
 import re
 import signal
@@ -50,20 +51,26 @@ def place():
     return os.path.abspath(os.environ.get("DDBLOCK_LINEAR", "linear.d"))
 
 
+@functools.lru_cache(None)
+def ensure():
+    """Build it on first use. Why there is none, if so."""
+    try:
+        done = subprocess.run(
+            [os.path.join(HERE, "setup"), place()], check=False, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+    except OSError as e:
+        return str(e)
+    return done.stdout if done.returncode != 0 else None
+
+
 class Checked(unittest.TestCase):
     """Has the checker."""
 
     def setUp(self):
         super().setUp()
-        try:
-            done = subprocess.run(
-                [os.path.join(HERE, "setup"), place()], check=False,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True)
-        except OSError as e:
-            raise unittest.SkipTest(f"setup: {e}") from e
-        if done.returncode != 0:
-            raise unittest.SkipTest(f"no checker: {done.stdout}")
+        if ensure() is not None:
+            self.skipTest(f"no checker: {ensure()}")
 
     def check(self, lines):
         """What it makes of a history: (status, what it said)."""
@@ -302,8 +309,9 @@ class Rounds(Recorded, test_fleet.Turmoil):
             self.play_and_judge()
 
 
-class Seeded(Recorded, test_fleet.Base):
+class Seeded(Undisturbed, Recorded, test_fleet.Base):
     """What is seeded is found: two have what only one may have."""
+    LEASE_MS = 1000 * test_fleet.LEASE_S
 
     def hold(self, daemon, *options):
         """A client that has it, and keeps it."""
@@ -350,9 +358,8 @@ class Control(Seeded):
         self.wrong()
 
 
-class Takeover(Undisturbed, Seeded):
+class Takeover(Seeded):
     """An observer that sees no beat (test_fleet.py has the picture)."""
-    LEASE_MS = 1000 * test_fleet.LEASE_S
 
     def test_no_kill(self):
         test_fleet.Defects.blind_observer(self, "no-kill")
