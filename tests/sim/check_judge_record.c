@@ -29,7 +29,16 @@ static const struct judge_case records[] = {
 	    "21000 A record x gone\n", NULL, 21000 },
 	{ "P1", "renewed meanwhile", BEGIN THEIRS,
 	    "9000 P record x p version=2\n21000 A record x a\n",
-	    "9000 P record x p version=1\n21000 A record x a\n", NULL,
+	    "1000 P record x p version=2\n21000 A record x a\n", NULL,
+	    21000 },
+	{ "P1", "the same version came back", BEGIN THEIRS,
+	    "9000 P record x gone\n9500 P record x p version=1\n"
+	    "21000 A record x a\n",
+	    "1000 P record x gone\n1000 P record x p version=1\n"
+	    "21000 A record x a\n", NULL, 21000 },
+	{ "P1", "the same version over itself", BEGIN THEIRS,
+	    "9000 P record x p version=1\n21000 A record x a\n",
+	    "1000 P record x p version=1\n21000 A record x a\n", NULL,
 	    21000 },
 	{ "P1", "another of ours has it", BEGIN "1000 B record x b\n",
 	    "20000 A record x a\n", "20000 B record x c\n", NULL, 20000 },

@@ -28,7 +28,7 @@ judge_record_until_ms(const struct judge_record *r)
 		return 0;
 	if (r->until_ms != FACT_NEVER)
 		return r->until_ms;
-	return r->lease_ms == 0 ? JUDGE_NEVER : r->landed_ms + r->lease_ms;
+	return r->lease_ms == 0 ? JUDGE_NEVER : r->changed_ms + r->lease_ms;
 }
 
 static char
@@ -127,25 +127,20 @@ judge_record_tell_released(struct judge *j, const struct judge_lock *l,
 	}
 }
 
-/*
- * When this version was first there. Who writes it once more renews nothing:
- * others cannot tell it from what stood still all the time.
- */
-static uint64_t
-judge_version_first_ms(struct judge *j, const char *text)
+/* Was this version there before? Who writes it once more has a whole lease from
+ * then on, as with any other. */
+static bool
+judge_version_was_there(struct judge *j, const char *text)
 {
 	struct judge_version *v;
 
-	if (text[0] == '\0')
-		return j->now_ms;
 	HASH_FIND_STR(j->versions, text, v);
 	if (v != NULL)
-		return v->first_ms;
+		return true;
 	v = judge_alloc(sizeof(*v));
-	v->first_ms = j->now_ms;
 	(void)snprintf(v->text, sizeof(v->text), "%s", text);
 	HASH_ADD_STR(j->versions, text, v);
-	return j->now_ms;
+	return false;
 }
 
 void
@@ -183,8 +178,7 @@ judge_gone_has(const struct judge_gone *list, const char *hold)
 }
 
 static void
-judge_record_set(struct judge *j, struct judge_record *r, const struct fact *f,
-    bool same)
+judge_record_set(struct judge_record *r, const struct fact *f, bool same)
 {
 	const struct fact_record *now = &f->record;
 
@@ -196,7 +190,6 @@ judge_record_set(struct judge *j, struct judge_record *r, const struct fact *f,
 	r->lease_ms = now->lease_ms;
 	r->until_ms = now->until_ms;
 	r->changed_ms = f->at_ms;
-	r->landed_ms = judge_version_first_ms(j, now->version);
 	if (!same) {
 		r->since_ms = f->at_ms;
 		r->first_ms = f->sent_ms;
@@ -212,6 +205,11 @@ judge_record_count(struct judge *j, const struct judge_record *r,
 	bool taken = r->exists && !r->free && f->record.exists &&
 	    !f->record.free && !same;
 
+	if (f->record.exists && !f->record.free &&
+	    f->record.version[0] != '\0' &&
+	    judge_version_was_there(j, f->record.version) &&
+	    f->host >= FACT_PEER_FIRST)
+		j->counts.came_back++;
 	if (taken && f->host >= FACT_PEER_FIRST &&
 	    judge_is_known_host(r->writer))
 		j->counts.taken_by_peers++;
@@ -275,7 +273,7 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		    judge_host_name(f->host), now->token);
 	r->token = now->token;
 	judge_kept_in_record(j, l, f, same);
-	judge_record_set(j, r, f, same);
+	judge_record_set(r, f, same);
 	DL_FOREACH(l->holds, h)
 	{
 		if (judge_record_is_of(r, h))

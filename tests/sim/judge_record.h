@@ -35,7 +35,6 @@ struct judge_record {
 	uint64_t since_ms;	/* it has the same holder since, */
 	uint64_t first_ms;	/* by what was sent then */
 	uint64_t changed_ms;	/* it was written last */
-	uint64_t landed_ms;	/* it had this version then, first */
 	uint64_t sent_ms;	/* of this holder's writes that landed, the one
 				 * sent last */
 	uint64_t lease_ms;
@@ -55,7 +54,6 @@ struct judge_gone {
 /* A version that was ever in a record. */
 struct judge_version {
 	UT_hash_handle hh;	/* by its text, in the judge */
-	uint64_t first_ms;
 	char text[FACT_VERSION_MAX];
 };
 

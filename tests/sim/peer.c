@@ -66,6 +66,14 @@ peer_call_free(struct peer_call *c)
 	free(c);
 }
 
+/* How long its SDK waits for an answer. */
+static uint64_t
+peer_patience_ms(const struct peer *p)
+{
+	return p->plan->patience_ms > 0 ? p->plan->patience_ms :
+	    p->host->world->plan->ns.request_ms;
+}
+
 static void
 peer_call_send(struct peer_call *c)
 {
@@ -87,7 +95,7 @@ peer_call_send(struct peer_call *c)
 	    c->body.length, kinds[c->what], what);
 	c->message->call = c;
 	world_set(h->world, &c->alarm, host_real_ms(h, host_boot_ms(h) +
-	    h->world->plan->ns.request_ms));
+	    peer_patience_ms(c->lock->peer)));
 }
 
 static void
@@ -381,9 +389,12 @@ peer_done_with(struct peer_call *c, int status, struct json_object *answer)
 	} else if (was.what == PEER_LOOK && status == 200) {
 		peer_looked(l, answer);
 	} else {
-		/* An exception, which its program survives: it asks again. */
-		if (status == 0)
+		/* An exception, which its program survives: it asks again, and
+		 * that is another acquisition. */
+		if (status == 0) {
 			l->seen = false;
+			l->version[0] = '\0';
+		}
 		peer_try_later(l, peer_plan(l)->ns.poll_ms);
 	}
 }

@@ -2,7 +2,8 @@
  * dynamodb-lock-client 0.7.3 of npm. Fail-open: it waits for a lease after one
  * look and then takes what it saw, stops renewing with the first trouble, and
  * a renewal may overtake its release. Fail-closed: nothing but its release
- * frees it.
+ * frees it. All tries of one acquisition write one guid, also over its own
+ * record whose answer was lost.
  */
 #include "peer.h"
 
@@ -15,7 +16,7 @@
 #define JS_GUID_BYTES 64
 
 static void
-js_guid(struct peer_call *c)
+js_guid(struct peer_call *c, char *ret)
 {
 	uint64_t words[JS_GUID_BYTES / sizeof(uint64_t)];
 	struct buffer text;
@@ -26,8 +27,19 @@ js_guid(struct peer_call *c)
 	base64_append(&text, words, sizeof(words));
 	if (buffer_failed(&text) < 0)
 		exit(1);
-	(void)snprintf(c->version, sizeof(c->version), "%s", text.data);
+	(void)snprintf(ret, PEER_TEXT_MAX, "%s", text.data);
 	buffer_done(&text);
+}
+
+/* All tries of one acquisition have the same one. */
+static void
+js_guid_of_acquisition(struct peer_call *c)
+{
+	struct peer_lock *l = c->lock;
+
+	if (l->version[0] == '\0')
+		js_guid(c, l->version);
+	memcpy(c->version, l->version, sizeof(c->version));
 }
 
 /* "If it is still mine." */
@@ -76,7 +88,7 @@ js_open_take(struct peer_call *c)
 {
 	const struct peer_lock *l = c->lock;
 
-	js_guid(c);
+	js_guid_of_acquisition(c);
 	c->token = l->seen ? l->seen_token + 1 : 1;
 	js_open_write(c, peer_plan(l)->ns.lease_ms, c->version);
 	if (!l->seen)
@@ -96,7 +108,7 @@ js_open_take(struct peer_call *c)
 static const char *
 js_open_renew(struct peer_call *c)
 {
-	js_guid(c);
+	js_guid(c, c->version);
 	c->token = c->lock->token;
 	js_open_write(c, peer_plan(c->lock)->ns.lease_ms, c->version);
 	js_write_own(c);
@@ -127,7 +139,7 @@ const struct peer_library peer_js_open = {
 static const char *
 js_closed_take(struct peer_call *c)
 {
-	js_guid(c);
+	js_guid_of_acquisition(c);
 	peer_write_item(c);
 	peer_write(c, ",'owner':{'S':'%s'},'guid':{'B':'%s'}},"
 	    "'ConditionExpression':'attribute_not_exists(#partitionKey)',"

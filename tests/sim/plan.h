@@ -225,11 +225,14 @@ struct plan_host {
 	enum plan_phase phase;	/* when the history begins */
 };
 
-/* "peer P KIND [rate=...] [offset=...] [wall=...] [retries=N] [keep]" */
+/* "peer P KIND [rate=...] [offset=...] [wall=...] [retries=N] [patience=T]
+ * [keep]" */
 struct plan_peer {
 	enum peer_kind kind;
 	struct plan_host host;	/* its clocks */
-	uint32_t retries;	/* of a request, by the SDK */
+	uint32_t retries;	/* of a request, by the SDK, ... */
+	uint64_t patience_ms;	/* ... each when it has waited so long for the
+				 * answer; 0: a request's time */
 	bool keep;		/* JAVA, DYNAMOLOCK: what it releases */
 };
 

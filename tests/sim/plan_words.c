@@ -77,6 +77,7 @@ const struct setting plan_peer_settings[] = {
 	{ "offset", SETTING_DURATION, O(host.offset_ms), false },
 	{ "wall", SETTING_SHIFT, O(host.wall_ms), false },
 	{ "retries", SETTING_COUNT, O(retries), false },
+	{ "patience", SETTING_DURATION, O(patience_ms), false },
 	{ "keep", SETTING_FLAG, O(keep), false },
 	{ .name = NULL },
 };
