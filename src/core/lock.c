@@ -113,7 +113,8 @@ lock_free_if_unused(struct core *core, struct lock *l)
 {
 	if (l->grants != NULL || l->queue != NULL || l->references > 0 ||
 	    l->submission != NULL || l->watched != NULL || l->read_due ||
-	    l->wanted != LOCK_MODE_NONE || lock_is_littered(l))
+	    l->mark_due != MARK_NONE || l->wanted != LOCK_MODE_NONE ||
+	    lock_is_littered(l))
 		return;
 	record_forget_sight(l);
 	free(l->leftovers);
@@ -239,6 +240,8 @@ lock_clean(struct core *core, struct lock *l)
 	if (stray || (l->wanted != LOCK_MODE_NONE &&
 	    l->wanted != lock_wish_mode(l)))
 		return submission_send(core, l, OPERATION_UNWANT, NULL);
+	if (l->mark_due != MARK_NONE)
+		return submission_send(core, l, OPERATION_MARK, NULL);
 	if (l->read_due || watch_wants_look(l))
 		return submission_send(core, l, OPERATION_READ, NULL);
 	return false;
@@ -381,6 +384,9 @@ lock_look_away(struct lock *l)
 static void
 lock_seek(struct core *core, struct lock *l)
 {
+	/* Who has gone by then needs no mark. */
+	if (l->queue == NULL && core->now_ms < l->hold_off_ms)
+		l->mark_due = MARK_NONE;
 	if (l->submission != NULL || lock_must_wait(core, l) ||
 	    lock_clean(core, l))
 		return;

@@ -14,7 +14,14 @@
  *     either: when its time is up it may be taken, on the condition that the
  *     record is the very one that was seen, and may show to be alive until
  *     then.
- *  5. What was seen outlives the request that caused the look, so a newcomer
+ *  5. There a version can come back: libraries write one version more than
+ *     once, up to a lease apart, and between two looks anything may have
+ *     happened. So the lease counts from the acknowledgement of a mark, a
+ *     random name that this host adds to the record while somebody here waits
+ *     for it. Each acquisition wipes the marks; the record may be taken on the
+ *     condition that ours is still there. Whatever else is seen at the key ends
+ *     the observation.
+ *  6. What was seen outlives the request that caused the look, so a newcomer
  *     need not wait again. The table is bounded; what nobody waits for goes
  *     first.
  */
@@ -45,18 +52,11 @@ observe_find(const struct namespace *ns, struct ident id)
 	return o;
 }
 
-/* By what this holder of the lock @key is observed. */
-static struct ident
-observe_whom(const struct namespace *ns, struct key key,
-    const struct holder *h)
+/* What is known of the holder in the lock's record; NULL: nothing. */
+static struct observation *
+observe_find_record(const struct namespace *ns, struct key key)
 {
-	struct ident lock;
-
-	if (ns->settings.life == LOCK_LIFE_SESSION)
-		return h->session;
-	lock = ident_hash(key.bytes, key.length);
-	return (struct ident){ h->session.high ^ lock.high,
-		h->session.low ^ lock.low };
+	return observe_find(ns, ident_hash(key.bytes, key.length));
 }
 
 /* What is known of this holder; NULL: nothing. */
@@ -64,7 +64,12 @@ struct observation *
 observe_holder(const struct namespace *ns, struct key key,
     const struct holder *h)
 {
-	return observe_find(ns, observe_whom(ns, key, h));
+	struct observation *o;
+
+	if (ns->settings.life == LOCK_LIFE_SESSION)
+		return observe_find(ns, h->session);
+	o = observe_find_record(ns, key);
+	return o != NULL && ident_equal(o->holder, h->session) ? o : NULL;
 }
 
 void
@@ -125,6 +130,13 @@ observe_new(struct core *core, struct namespace *ns, struct ident id)
 	return o;
 }
 
+/* Do looks alone prove nothing? */
+static bool
+observe_lacks_mark(const struct observation *o)
+{
+	return o->ns->settings.life == LOCK_LIFE_RECORD &&
+	    ident_is_none(o->mark);
+}
 
 /* Has it not moved for so long that it may be killed? */
 bool
@@ -132,7 +144,7 @@ observe_is_stale(const struct core *core, const struct observation *o)
 {
 	return (o->state == OBSERVATION_ALIVE ||
 		   o->state == OBSERVATION_ABSENT) &&
-	    core->now_ms >= observe_end_ms(o);
+	    !observe_lacks_mark(o) && core->now_ms >= observe_end_ms(o);
 }
 
 /* May what it holds be taken? */
@@ -148,7 +160,7 @@ bool
 observe_knows_end(const struct observation *o, uint64_t now_ms,
     uint64_t *ret_ms)
 {
-	if (o->state == OBSERVATION_NEW ||
+	if (o->state == OBSERVATION_NEW || observe_lacks_mark(o) ||
 	    (o->state != OBSERVATION_DEAD && o->blocked == NULL))
 		return false;
 	*ret_ms = o->state == OBSERVATION_DEAD ? now_ms : observe_end_ms(o);
@@ -161,7 +173,7 @@ observe_schedule(struct core *core, struct observation *o)
 	bool own = o->ns->settings.life != LOCK_LIFE_SESSION;
 	uint64_t at_ms = own ? observe_end_ms(o) : o->read_at_ms;
 
-	if (o->busy || o->state == OBSERVATION_DEAD ||
+	if (o->busy || o->state == OBSERVATION_DEAD || observe_lacks_mark(o) ||
 	    (o->blocked == NULL && !o->curious)) {
 		heap_unset(&core->heap, &o->timer);
 		return;
@@ -282,27 +294,111 @@ observe_unblock(struct sight *sight)
 	sight->blocked_on = NULL;
 }
 
-/* The record of @l was read, and shows its one holder. */
+static bool
+observe_shows(const struct lock_record *record, struct ident mark)
+{
+	for (size_t i = 0; i < record->n_marks; i++) {
+		if (ident_equal(record->marks[i], mark))
+			return true;
+	}
+	return false;
+}
+
+/* Is it the record that was seen, untouched since it was marked? */
+static bool
+observe_is_same(const struct observation *o, const struct lock_record *record)
+{
+	return o->state != OBSERVATION_NEW && o->beat == record->beat &&
+	    ident_equal(o->holder, record->holders[0].session) &&
+	    (ident_is_none(o->mark) || observe_shows(record, o->mark));
+}
+
+/* The record of @l was read, and shows its one holder, who is not ours. */
 void
 observe_record(struct core *core, const struct lock *l,
     const struct lock_record *record)
 {
 	const struct holder *h = &record->holders[0];
 	bool deadline = l->ns->settings.life == LOCK_LIFE_DEADLINE;
-	struct ident id = observe_whom(l->ns, lock_key(l), h);
-	struct observation *o = observe_find(l->ns, id);
+	struct observation *o = observe_find_record(l->ns, lock_key(l));
 
 	if (o == NULL)
-		o = observe_new(core, l->ns, id);
+		o = observe_new(core, l->ns, ident_hash(l->key, l->key_length));
 	if (o == NULL)
 		return;		/* the next look has perhaps room for it */
-	if (o->state == OBSERVATION_NEW || o->beat != record->beat || deadline)
+	if (deadline || !observe_is_same(o, record)) {
 		o->since_ms = core->now_ms;
+		o->mark = (struct ident){ 0 };
+	}
 	o->state = OBSERVATION_ALIVE;
+	o->holder = h->session;
 	o->beat = record->beat;
 	o->lease_ms = deadline ? record->ends_in_ms : h->lease_ms;
 	o->looked_ms = core->now_ms;
 	observe_schedule(core, o);
+}
+
+/* Something else was seen there, or is ours: nothing of before counts. */
+void
+observe_end(struct core *core, const struct lock *l)
+{
+	struct observation *o = observe_find_record(l->ns, lock_key(l));
+
+	if (o == NULL)
+		return;
+	if (o->blocked == NULL) {
+		observe_free(core, o);
+		return;
+	}
+	o->state = OBSERVATION_NEW;
+	o->mark = (struct ident){ 0 };
+	observe_schedule(core, o);
+}
+
+/*
+ * How is the record that was just seen to be marked? So many marks were in it.
+ * Where it is full, those who marked it will take it, unless all of them have
+ * gone, too.
+ */
+enum mark_form
+observe_mark_form(const struct core *core, const struct lock *l,
+    size_t n_marks)
+{
+	const struct observation *o =
+	    observe_find_record(l->ns, lock_key(l));
+
+	if (o == NULL || !observe_lacks_mark(o))
+		return MARK_NONE;
+	if (n_marks == 0)
+		return MARK_FIRST;
+	if (n_marks < MARKS_MAX)
+		return MARK_BESIDE;
+	return core->now_ms >= observe_end_ms(o) ? MARK_INSTEAD : MARK_NONE;
+}
+
+/* The record that was just seen got this mark. */
+void
+observe_marked(struct core *core, const struct lock *l,
+    const struct lock_record *record, struct ident mark)
+{
+	struct observation *o = observe_find_record(l->ns, lock_key(l));
+
+	if (o == NULL || o->state != OBSERVATION_ALIVE ||
+	    !observe_shows(record, mark))
+		return;
+	o->mark = mark;
+	o->since_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
+/* What a takeover must find in the record; none: it needs no mark. */
+struct ident
+observe_mark(const struct lock *l)
+{
+	const struct observation *o =
+	    observe_find_record(l->ns, lock_key(l));
+
+	return o != NULL ? o->mark : (struct ident){ 0 };
 }
 
 static void
@@ -349,7 +445,7 @@ observe_died(struct core *core, struct observation *o)
 void
 observe_timer(struct core *core, struct observation *o)
 {
-	if (o->busy || o->state == OBSERVATION_DEAD ||
+	if (o->busy || o->state == OBSERVATION_DEAD || observe_lacks_mark(o) ||
 	    (o->blocked == NULL && !o->curious))
 		return;
 	if (o->ns->settings.life != LOCK_LIFE_SESSION) {

@@ -19,6 +19,7 @@ static const char *const operation_names[] = {
 	[OPERATION_UPDATE] = "update",
 	[OPERATION_WANT] = "want",
 	[OPERATION_UNWANT] = "unwant",
+	[OPERATION_MARK] = "mark",
 	[OPERATION_BREAK] = "break",
 	[OPERATION_SCAN] = "scan",
 	[OPERATION_SESSION_OPEN] = "session open",
@@ -91,6 +92,9 @@ operation_is_sound(const struct operation *o)
 	case OPERATION_WANT:
 	case OPERATION_UNWANT:
 		return shared || o->mode == LOCK_MODE_EXCLUSIVE;
+	case OPERATION_MARK:
+		return o->version != NULL && !ident_is_none(o->mark) &&
+		    o->mark_form != MARK_NONE;
 	default:
 		return true;
 	}

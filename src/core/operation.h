@@ -27,6 +27,7 @@
 #define HOLDERS_MAX 1024	/* holders read from one record */
 #define RELEASE_MAX 100		/* elements that one release can name */
 #define WISHES_MAX 1024
+#define MARKS_MAX 16	/* observers that one record has room for */
 #define BEATS_MAX 64	/* numbers of renewals that one operation may use */
 #define OUTCOME_TEXT_MAX 256
 
@@ -87,6 +88,9 @@ struct lock_record {
 	uint64_t beat;		/* another with each renewal of the holder */
 	struct ident broken;	/* BREAK: the hold that it named; none: it is
 				 * no hold of ours */
+	const struct ident *marks;	/* LOCK_LIFE_RECORD: of observers, since
+					 * the holder's write of @version */
+	size_t n_marks;
 	uint64_t ends_in_ms;	/* LOCK_LIFE_DEADLINE: 0 if it is over */
 	const char *token_text;	/* in decimal, if @token has no room for it
 				 * and is TOKEN_MAX; NULL otherwise */
@@ -113,6 +117,7 @@ enum operation_kind {
 	OPERATION_UPDATE,	/* other contents, by a hold of ours */
 	OPERATION_WANT,		/* say that a session waits */
 	OPERATION_UNWANT,
+	OPERATION_MARK,		/* observe a record; without sessions */
 	OPERATION_BREAK,	/* take out whoever holds it */
 	OPERATION_SCAN,		/* a page of the table */
 	OPERATION_SESSION_OPEN,
@@ -121,6 +126,14 @@ enum operation_kind {
 	OPERATION_SESSION_KILL,
 	OPERATION_SESSION_BURY,	/* kill one whose item is absent */
 	OPERATION_SESSION_CLOSE,
+};
+
+/* How a record is marked, by the marks that were seen in it. */
+enum mark_form {
+	MARK_NONE = 0,
+	MARK_FIRST,	/* it has none of this version; those of others go */
+	MARK_BESIDE,	/* it has some, and room for one more */
+	MARK_INSTEAD,	/* it is full; the others go */
 };
 
 /*
@@ -172,8 +185,13 @@ enum operation_kind {
  * ACQUIRE, in a format without sessions (@mode is exclusive, @tokens is 1)
  *     Without @version: nobody holds the lock, as far as the format can ask
  *     for that without having seen the record. With it: the record is the one
- *     that was seen, free (n_dead == 0) or held by @dead. @me becomes the
- *     holder, with a token above the record's, if the format has one.
+ *     that was seen, free (n_dead == 0) or held by @dead, and then it has
+ *     @mark, unless that is none. @me becomes the holder, with a token above
+ *     the record's, if the format has one; all marks go.
+ * MARK
+ *     LOCK_LIFE_RECORD only. The record is held and has @version, and marks
+ *     as @mark_form says. It gets @mark. There is one attempt, whatever
+ *     becomes of it, so what was acknowledged cannot land once more.
  * REFRESH
  *     The holder is @me, by any of its renewals before this one. The record
  *     gets another beat, a higher one with each attempt: above @beat, and by
@@ -226,7 +244,11 @@ struct operation {
 	bool keep;	/* RELEASE: with what is kept in it, if the format
 			 * would delete the record otherwise; ACQUIRE: that
 			 * stays, if it would be replaced otherwise */
-	const char *version;	/* ACQUIRE, BREAK: as it was seen, or NULL */
+	const char *version;	/* ACQUIRE, BREAK, MARK: as it was seen, or
+				 * NULL */
+	struct ident mark;	/* MARK; ACQUIRE of dead: it must be there; or
+				 * none */
+	enum mark_form mark_form;		/* MARK */
 	const char *owner;		/* ACQUIRE, BREAK, KILL, BURY: who */
 	struct contents contents;		/* UPDATE */
 	struct revision revision;		/* UPDATE */

@@ -319,6 +319,16 @@ record_find_dead(struct core *core, struct lock *l,
 	}
 }
 
+/* Who only looks leaves no mark; who tries leaves one for the next try. */
+static void
+record_observe(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	observe_record(core, l, record);
+	if (l->queue != NULL && l->version != NULL)
+		l->mark_due = observe_mark_form(core, l, record->n_marks);
+}
+
 static void
 record_sight(struct core *core, struct lock *l,
     const struct lock_record *record)
@@ -339,7 +349,7 @@ record_sight(struct core *core, struct lock *l,
 	sight->n_holders = record->n_holders;
 	memcpy(sight->holders, record->holders, holders_bytes);
 	if (refresh_is_per_record(l->ns))
-		observe_record(core, l, record);
+		record_observe(core, l, record);
 	l->sight = sight;
 	l->view = VIEW_FOREIGN;
 	(void)record_block(core, l);
@@ -399,6 +409,7 @@ record_seen(struct core *core, struct lock *l,
 		l->sequence = record->revision.sequence;
 	record_find_version(l, record);
 	l->read_due = false;
+	l->mark_due = MARK_NONE;
 	l->cause = 0;
 	free(l->leftovers);
 	l->leftovers = NULL;
@@ -418,4 +429,6 @@ record_seen(struct core *core, struct lock *l,
 		l->view = VIEW_NEW;
 	}
 	record_free_sight(before);
+	if (l->sight == NULL && refresh_is_per_record(l->ns))
+		observe_end(core, l);
 }

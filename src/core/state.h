@@ -282,6 +282,7 @@ struct lock {
 	struct timer timer;
 	enum lock_view view : 4;
 	enum lock_mode wanted : 4;	/* the wish of ours in the record */
+	enum mark_form mark_due : 4;	/* somebody here waits for its end */
 	bool wish_seen : 1;	/* and another host's, who is hindered */
 	bool shared_seen : 1;	/* it is or was shared, with this limit: */
 	bool hindered : 1;	/* it could be had, but for others' wishes */
@@ -449,6 +450,8 @@ struct observation {
 	uint64_t beat;
 	uint64_t lease_ms;	/* the longest that was seen for it */
 	uint64_t since_ms;
+	struct ident holder;	/* of a record: by whom and, */
+	struct ident mark;	/* if it was acknowledged, since when */
 	uint64_t looked_ms;	/* the last look's answer */
 	uint64_t read_at_ms;	/* next look, while somebody waits */
 	bool busy;

@@ -146,6 +146,8 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 		    n_dead * sizeof(struct holder));
 		o->dead = s->dead;
 		o->token_seen = l->sight->token;
+		if (refresh_is_per_record(l->ns))
+			o->mark = observe_mark(l);
 	}
 	record_forget_sight(l);
 	l->view = VIEW_NEW;
@@ -271,6 +273,21 @@ submission_prepare_read(const struct lock *l, struct submission *s)
 	    (l->queue != NULL && l->queue->only_if_exists);
 }
 
+/* The version is that of the last sight; it comes with the answer again. */
+static void
+submission_prepare_mark(struct core *core, struct lock *l,
+    struct submission *s)
+{
+	struct operation *o = &s->submit.operation;
+
+	s->version = l->version;
+	l->version = NULL;
+	o->version = s->version;
+	o->mark = random_ident(&core->random);
+	o->mark_form = l->mark_due;
+	l->mark_due = MARK_NONE;
+}
+
 static void
 submission_prepare_unwant(struct lock *l, struct submission *s)
 {
@@ -327,6 +344,9 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 		return;
 	case OPERATION_UNWANT:
 		submission_prepare_unwant(l, s);
+		return;
+	case OPERATION_MARK:
+		submission_prepare_mark(core, l, s);
 		return;
 	default:
 		return;

@@ -401,6 +401,18 @@ transfer_wished(struct core *core, struct lock *l, struct submission *s,
 		l->wanted = operation->mode;
 }
 
+/* From this answer on the holder's lease counts, if the mark is there. */
+static void
+transfer_marked(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	transfer_wished(core, l, s, o);
+	if (o->kind != OUTCOME_DONE)
+		return;
+	observe_marked(core, l, &o->lock, s->submit.operation.mark);
+	l->mark_due = MARK_NONE;
+}
+
 /* An attempt that was never answered may land later: remember it. */
 static void
 transfer_doubt(struct core *core, struct submission *s,
@@ -452,6 +464,9 @@ transfer_dispatch(struct core *core, struct lock *l, struct submission *s,
 		break;
 	case OPERATION_UPDATE:
 		transfer_updated(core, l, s, o);
+		break;
+	case OPERATION_MARK:
+		transfer_marked(core, l, s, o);
 		break;
 	default:
 		transfer_wished(core, l, s, o);

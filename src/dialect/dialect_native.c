@@ -434,11 +434,7 @@ native_write(struct native_writer *w, const struct operation *o,
 		native_write_read_many(w, o);
 		return "BatchGetItem";
 	}
-	if (a->step == DIALECT_LOOK) {
-		native_write_read(w, o);
-		return "GetItem";
-	}
-	switch (o->kind) {
+	switch (a->step == DIALECT_LOOK ? OPERATION_READ : o->kind) {
 	case OPERATION_READ:
 	case OPERATION_SESSION_READ:
 		native_write_read(w, o);
@@ -479,7 +475,8 @@ native_write(struct native_writer *w, const struct operation *o,
 		native_write_break(w, o, wall_s);
 		break;
 	case OPERATION_REFRESH:
-		break;		/* it was refused */
+	case OPERATION_MARK:
+		break;		/* they were refused */
 	case OPERATION_SESSION_BEAT:
 		native_write_beat(w, o, a->beat, wall_s);
 		break;
@@ -522,8 +519,8 @@ native_refuse(const struct dialect_table *table, const struct operation *o)
 	size_t n = many ? o->n_keys : 1;
 	struct native_item from;
 
-	if (o->kind == OPERATION_REFRESH)
-		return "holders are renewed by their session";
+	if (o->kind == OPERATION_REFRESH || o->kind == OPERATION_MARK)
+		return "holders live by their session";
 	if (dialect_is_session(o->kind))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {

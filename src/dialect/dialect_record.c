@@ -89,6 +89,8 @@ record_refuse_kind(const struct record_format *f,
 	case OPERATION_WANT:
 	case OPERATION_UNWANT:
 		return "has no place for who waits";
+	case OPERATION_MARK:
+		return f->to_mark == NULL ? "has no marks" : NULL;
 	case OPERATION_ACQUIRE:
 		if (o->mode != LOCK_MODE_EXCLUSIVE || o->limit != 0)
 			return "has no shared use";
@@ -126,7 +128,8 @@ record_refuse_form(const struct record_format *f, const struct operation *o,
 		return "too many tokens at once";
 	if (o->kind == OPERATION_RELEASE && o->n_holders != 1)
 		return "a record has one holder here";
-	if (o->kind == OPERATION_BREAK && o->version == NULL)
+	if ((o->kind == OPERATION_BREAK || o->kind == OPERATION_MARK) &&
+	    o->version == NULL)
 		return "the record was not seen";
 	if (o->kind == OPERATION_UPDATE && contents_refuse(&o->contents))
 		return contents_refuse(&o->contents);

@@ -9,6 +9,10 @@
  * A record is written so that its next reader recognises it: a version of ours
  * is made of the name of the hold and the number of the renewal, so that a
  * condition can ask for "any renewal of this hold before that one".
+ *
+ * Where life is a version, observers mark the record (dialect_record_mark.c):
+ * `ddblockd_marks` is the version that they saw, and a name of each. A holder's
+ * put wipes it, and all that is written here does but a mark.
  */
 #ifndef DDBLOCKD_DIALECT_DIALECT_RECORD_H
 #define DDBLOCKD_DIALECT_DIALECT_RECORD_H
@@ -20,6 +24,8 @@ struct json_object;
 #define RECORD_LEASE_MAX_MS (UINT64_C(366) * 24 * 60 * 60 * 1000)
 #define RECORD_KEY_MAX 2048	/* what DynamoDB takes */
 #define RECORD_NAMES_MAX 8	/* attributes of a format, without its keys */
+#define RECORD_MARKS "ddblockd_marks"	/* one of these, if it has to_mark */
+#define RECORD_CONDITION_SIZE 256
 
 /* What a request is put together from. */
 struct record_writer {
@@ -45,6 +51,8 @@ struct record_plan {
 	const char *remove;	/* "#a, ..." or NULL */
 	const char *condition;
 	bool contents;		/* PUT: and those of the operation */
+	const char *add;	/* "#a :b", of an UPDATE that sets nothing */
+	char of_mark[RECORD_CONDITION_SIZE];	/* @condition's memory */
 };
 
 /* Where we read, for messages. */
@@ -67,6 +75,8 @@ struct record_format {
 	const char *ttl;	/* which of the names is the TTL attribute's;
 				 * NULL: it has none */
 	const char *data;	/* which of them is contents' data; NULL */
+	const char *to_mark;	/* condition: it is held, and has the version
+				 * that was seen; NULL: there are no marks */
 	const char *is_held;	/* filter of a listing: what has a holder, */
 	const char *is_ours;	/* and what is in this format at all */
 
@@ -114,6 +124,19 @@ const char *record_owner(const struct dialect_table *,
 int record_refuse_record(const struct record_format *,
     const struct dialect_table *, const struct operation *,
     const char *own_name, const char *expected, struct dialect_view *);
+
+/* ---- dialect_record_mark.c --------------------------------------------- */
+
+/* What this operation writes: the format's plan, with what marks add to it. */
+void record_plan(const struct record_format *, const struct dialect_table *,
+    const struct operation *, struct record_plan *ret);
+
+/* The value that it calls @name; false: it is the format's. */
+bool record_mark_value(struct record_writer *, const char *name);
+
+/* The marks of @l's version. */
+void record_read_marks(struct record_reader *, struct json_object *item,
+    struct lock_record *l);
 
 /* ---- dialect_record_item.c: keys --------------------------------------- */
 

@@ -109,6 +109,8 @@ read_lock(struct record_reader *r, struct json_object *item,
 	if (!json_object_is_type(item, json_type_object))
 		return DDBLOCK_E_PROTOCOL;
 	r->format->read(r, item, &l);
+	if (r->error == 0 && r->format->to_mark != NULL)
+		record_read_marks(r, item, &l);
 	l.broken = ret->broken;
 	if (r->error == 0)
 		*ret = l;
@@ -331,7 +333,7 @@ read_written(struct record_reader *r)
 	struct record_plan plan = { .verb = RECORD_UPDATE };
 	struct json_object *item;
 
-	r->format->plan(r->table, r->operation, &plan);
+	record_plan(r->format, r->table, r->operation, &plan);
 	switch (plan.verb) {
 	case RECORD_PUT:
 		return read_put(r, &plan);

@@ -110,7 +110,7 @@ write_values(struct record_writer *w, const char *one, const char *other)
 		    p.names[i]);
 		if (strcmp(p.names[i], "prefix") == 0)
 			write_prefix(w);
-		else
+		else if (!record_mark_value(w, p.names[i]))
 			w->format->value(w, p.names[i]);
 	}
 	(void)buffer_append_text(w->to, "}");
@@ -320,13 +320,25 @@ static void
 write_update(struct record_writer *w, const struct record_plan *p,
     char update[WRITE_BARE_SIZE])
 {
-	const char *remove = p->remove != NULL ? p->remove : "";
-	bool outlives = write_outlives(w);
+	const char *remove[] = {
+		p->remove,
+		write_outlives(w) ? "#ttl" : NULL,
+		w->format->to_mark != NULL &&
+		    w->operation->kind != OPERATION_MARK ?
+		    "#" RECORD_MARKS : NULL,
+	};
+	const char *word = " REMOVE ";
+	int n = snprintf(update, WRITE_BARE_SIZE, "%s %s",
+	    p->add != NULL ? "ADD" : "SET", p->add != NULL ? p->add : p->set);
 
-	(void)snprintf(update, WRITE_BARE_SIZE, "SET %s%s%s%s%s", p->set,
-	    p->remove != NULL || outlives ? " REMOVE " : "", remove,
-	    p->remove != NULL && outlives ? ", " : "",
-	    outlives ? "#ttl" : "");
+	for (size_t i = 0; i < sizeof(remove) / sizeof(remove[0]); i++) {
+		if (remove[i] == NULL)
+			continue;
+		n += snprintf(update + n, WRITE_BARE_SIZE - (size_t)n, "%s%s",
+		    word, remove[i]);
+		assert(n < WRITE_BARE_SIZE);
+		word = ", ";
+	}
 }
 
 static const char *
@@ -350,7 +362,7 @@ write_plan(struct record_writer *w, const struct record_plan *p)
 	}
 	write_member(w, "ConditionExpression", p->condition);
 	write_names(w, p->condition, updates ? update : NULL);
-	write_values(w, p->condition, updates ? p->set : NULL);
+	write_values(w, p->condition, updates ? update : NULL);
 	return updates ? "UpdateItem" :
 	    p->verb == RECORD_PUT ? "PutItem" : "DeleteItem";
 }
@@ -372,7 +384,7 @@ record_write(struct record_writer *w)
 		write_scan(w);
 		name = "Scan";
 	} else {
-		w->format->plan(w->table, w->operation, &plan);
+		record_plan(w->format, w->table, w->operation, &plan);
 		name = write_plan(w, &plan);
 	}
 	(void)buffer_append_text(w->to, "}");

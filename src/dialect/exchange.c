@@ -114,7 +114,8 @@ exchange_next(struct exchange *e, uint64_t now_ms,
 	};
 	int r;
 
-	if (e->n_attempts == EXCHANGE_ATTEMPTS_MAX)
+	if (e->n_attempts == EXCHANGE_ATTEMPTS_MAX ||
+	    (e->n_lost > 0 && e->operation->kind == OPERATION_MARK))
 		return DDBLOCK_E_LIMIT;
 	a.unanswered = a.what.step != DIALECT_LOOK &&
 	    dialect_is_write(e->operation->kind);
@@ -537,11 +538,10 @@ static enum exchange_verdict
 exchange_condition(struct exchange *e, uint32_t attempt,
     const struct exchange_answer *answer, struct outcome *ret)
 {
-	int r;
-
-	r = e->dialect->answer(e->table, e->operation,
+	int r = e->dialect->answer(e->table, e->operation,
 	    &e->attempts[attempt].what, true, answer->body,
 	    answer->body_length, &e->view);
+
 	if (r == DDBLOCK_E_BAD_RECORD)
 		return exchange_refuse(e, r, e->view.text, ret);
 	if (r < 0 || !e->view.has_record)

@@ -124,7 +124,8 @@ void exchange_set_wall(struct exchange *, uint64_t wall_ms);
  * beats must not be sent within one millisecond.
  *
  * DDBLOCK_E_LIMIT
- *     There were too many: give up.
+ *     There were too many: give up. Of a mark one without an answer is, for
+ *     what may land later must not be the mark that counts.
  * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_BAD_RECORD, DDBLOCK_E_NOMEM
  *     There is none: give up.
  */

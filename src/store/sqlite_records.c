@@ -546,6 +546,7 @@ sqlite_records_run(struct sqlite_records *r, struct sqlite_job *j)
 	case OPERATION_SESSION_CLOSE:
 		return sqlite_records_session(r, j);
 	case OPERATION_REFRESH:
+	case OPERATION_MARK:
 		break;		/* holders are renewed by their session */
 	}
 	return sqlite_records_refuse(j, DDBLOCK_E_UNSUPPORTED);

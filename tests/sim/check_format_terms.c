@@ -36,22 +36,29 @@ struct move {
 	enum sight sight;
 	bool keep;
 	bool late;	/* when what was held is over */
+	enum mark_form mark;
+	bool marked;	/* take it, if our mark is there */
 };
 
 static const struct move moves[] = {
-	{ "acquire", OPERATION_ACQUIRE, SIGHT_NONE, false, true },
-	{ "take what is over", OPERATION_ACQUIRE, SIGHT_HELD, false, true },
-	{ "take what has no token", OPERATION_ACQUIRE, SIGHT_BARE, false,
-	    true },
-	{ "take it too early", OPERATION_ACQUIRE, SIGHT_HELD, false, false },
-	{ "take that too early", OPERATION_ACQUIRE, SIGHT_BARE, false, false },
-	{ "take what is free", OPERATION_ACQUIRE, SIGHT_FREE, false, true },
-	{ "refresh", OPERATION_REFRESH, SIGHT_NONE, false, false },
-	{ "update", OPERATION_UPDATE, SIGHT_NONE, false, false },
-	{ "extend", OPERATION_EXTEND, SIGHT_NONE, false, false },
-	{ "release", OPERATION_RELEASE, SIGHT_NONE, false, false },
-	{ "release and keep", OPERATION_RELEASE, SIGHT_NONE, true, false },
-	{ "break", OPERATION_BREAK, SIGHT_HELD, false, false },
+	{ "acquire", OPERATION_ACQUIRE, SIGHT_NONE, .late = true },
+	{ "take what is over", OPERATION_ACQUIRE, SIGHT_HELD, .late = true },
+	{ "take what has no token", OPERATION_ACQUIRE, SIGHT_BARE,
+	    .late = true },
+	{ "take it too early", OPERATION_ACQUIRE, SIGHT_HELD, .late = false },
+	{ "take that too early", OPERATION_ACQUIRE, SIGHT_BARE, .late = false },
+	{ "take what is free", OPERATION_ACQUIRE, SIGHT_FREE, .late = true },
+	{ "refresh", OPERATION_REFRESH, SIGHT_NONE, .late = false },
+	{ "update", OPERATION_UPDATE, SIGHT_NONE, .late = false },
+	{ "extend", OPERATION_EXTEND, SIGHT_NONE, .late = false },
+	{ "release", OPERATION_RELEASE, SIGHT_NONE, .late = false },
+	{ "release and keep", OPERATION_RELEASE, SIGHT_NONE, .keep = true },
+	{ "break", OPERATION_BREAK, SIGHT_HELD, .late = false },
+	{ "take what is marked", OPERATION_ACQUIRE, SIGHT_HELD, .late = true,
+	    .marked = true },
+	{ "mark", OPERATION_MARK, SIGHT_HELD, .mark = MARK_FIRST },
+	{ "mark beside", OPERATION_MARK, SIGHT_HELD, .mark = MARK_BESIDE },
+	{ "mark instead", OPERATION_MARK, SIGHT_HELD, .mark = MARK_INSTEAD },
 };
 #define MOVES (sizeof(moves) / sizeof(moves[0]))
 
@@ -82,6 +89,28 @@ holds_for(struct stage *s, const struct written *w, const char *condition,
 	return holds;
 }
 
+/* Has the record the marks that the operation presumes? */
+static bool
+is_marked_so(const struct lock_record *l, const struct move *m)
+{
+	bool ours = false;
+
+	for (size_t i = 0; i < l->n_marks; i++)
+		ours = ours || ident_equal(l->marks[i], corpus_mark);
+	if (m->marked)
+		return ours;
+	switch (m->mark) {
+	case MARK_FIRST:
+		return l->n_marks == 0;
+	case MARK_BESIDE:
+		return l->n_marks > 0 && l->n_marks < MARKS_MAX;
+	case MARK_INSTEAD:
+		return l->n_marks >= MARKS_MAX;
+	default:
+		return true;
+	}
+}
+
 /* Is the record that is there what the operation presumes? */
 static bool
 is_presumed(struct stage *s, const struct written *w)
@@ -100,10 +129,11 @@ is_presumed(struct stage *s, const struct written *w)
 	held = l->n_holders > 0;
 	ours = held && ident_equal(l->holders[0].grant, us.grant);
 	if (w->move->sight != SIGHT_NONE)
-		return l->version != NULL &&
+		return l->version != NULL && is_marked_so(l, w->move) &&
 		    (w->move->sight != SIGHT_FREE || !held) &&
 		    strcmp(l->version, w->version) == 0 &&
 		    (w->move->kind == OPERATION_BREAK ||
+			w->move->kind == OPERATION_MARK ||
 			l->token == w->token);
 	switch (w->move->kind) {
 	case OPERATION_ACQUIRE:
@@ -231,6 +261,11 @@ written_make(struct stage *s, const struct move *m, struct written *w)
 	o.token_seen = m->kind == OPERATION_EXTEND ? 1 : w->token;
 	o.dead = &corpus_above;
 	o.n_dead = m->sight == SIGHT_HELD || m->sight == SIGHT_BARE;
+	o.mark_form = m->mark;
+	if (m->marked || m->mark != MARK_NONE)
+		o.mark = corpus_mark;
+	if (m->marked && s->dialect->life != LOCK_LIFE_RECORD)
+		return false;
 	if (m->late)
 		s->wall_ms += us.lease_ms + SKEW_MS;
 	w->beat = beat_of(s, 3);

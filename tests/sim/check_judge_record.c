@@ -8,6 +8,9 @@
 #define TOKENS "rules danger=10000 foreign tokens\n0 A start\n0 B start\n"
 /* P has it since 1000. */
 #define THEIRS "1000 P record x p version=1\n"
+/* A waits, and has marked it then. */
+#define MARKED "900 c1@A acquire x r1 wait=190000\n" THEIRS		\
+	"1000 A marks x 7\n"
 #define ASKS "1100 c1@A acquire x r1 wait=90000\n"
 /* A has it from 100 to 19100; it was sent at 90. */
 #define OURS "80 c1@A acquire x r1\n"					\
@@ -21,25 +24,46 @@
 	"110 c1@A told r1 hold=1 until=19090\n"
 
 static const struct judge_case records[] = {
-	{ "P1", "taken before its lease is over", BEGIN THEIRS,
-	    "21000 A record x a sent=20998\n", "21000 A record x a\n", NULL,
-	    21000 },
-	{ "P1", "freed before its lease is over", BEGIN THEIRS,
-	    "21000 A record x gone sent=20998\n",
-	    "21000 A record x gone\n", NULL, 21000 },
-	{ "P1", "renewed meanwhile", BEGIN THEIRS,
-	    "9000 P record x p version=2\n21000 A record x a\n",
-	    "1000 P record x p version=2\n21000 A record x a\n", NULL,
-	    21000 },
-	{ "P1", "the same version came back", BEGIN THEIRS,
+	{ "P1", "taken before its lease is over", BEGIN MARKED,
+	    "21200 A record x a sent=20998\n", "21200 A record x a\n", NULL,
+	    21200 },
+	{ "P1", "freed before its lease is over", BEGIN MARKED,
+	    "21200 A record x gone sent=20998\n",
+	    "21200 A record x gone\n", NULL, 21200 },
+	{ "P1", "renewed meanwhile", BEGIN MARKED,
+	    "9000 P record x p version=2\n21200 A record x a\n",
+	    "21200 A record x a\n", NULL, 21200 },
+	{ "P1", "the same version came back", BEGIN MARKED,
 	    "9000 P record x gone\n9500 P record x p version=1\n"
-	    "21000 A record x a\n",
-	    "1000 P record x gone\n1000 P record x p version=1\n"
-	    "21000 A record x a\n", NULL, 21000 },
-	{ "P1", "the same version over itself", BEGIN THEIRS,
-	    "9000 P record x p version=1\n21000 A record x a\n",
-	    "1000 P record x p version=1\n21000 A record x a\n", NULL,
-	    21000 },
+	    "21200 A record x a\n", "21200 A record x a\n", NULL, 21200 },
+	{ "P1", "the same version over itself", BEGIN MARKED,
+	    "9000 P record x p version=1\n21200 A record x a\n",
+	    "21200 A record x a\n", NULL, 21200 },
+	{ "P4", "taken without a mark since it was there", BEGIN MARKED
+	    "9000 P record x p version=1\n",
+	    "31000 A record x a\n",
+	    "10000 A marks x 8\n31000 A record x a\n", NULL, 31000 },
+	{ "P4", "taken before the mark stood for a lease", BEGIN MARKED,
+	    "21200 A record x a sent=21199\n", "21200 A record x a\n", NULL,
+	    21200 },
+	{ "P4", "taken by another's mark", BEGIN MARKED,
+	    "23000 B record x b\n", "23000 A record x a\n", NULL, 23000 },
+	{ "P4", "taken by the mark of the last life", BEGIN MARKED,
+	    "23000 A die\n23001 A start\n23002 A record x a\n",
+	    "23000 A record x a\n", NULL, 23002 },
+	{ "P4", "taken by a mark that another put out", BEGIN MARKED
+	    "1000 c2@B acquire x r2 wait=190000\n",
+	    "2000 B marks x 8 n=1\n21200 A record x a\n",
+	    "2000 B marks x 8 n=2\n21200 A record x a\n", NULL, 21200 },
+	{ "P4", "the same mark once more", BEGIN MARKED
+	    "9000 P record x p version=2\n",
+	    "9100 A marks x 7\n", "9100 A marks x 8\n", NULL, 9100 },
+	{ "P4", "marked, and nobody waits", BEGIN THEIRS,
+	    "12000 A marks x 7\n",
+	    "11000 c1@A acquire x r1\n12000 A marks x 7\n", NULL, 12000 },
+	{ "P4", "marked, and nobody has it", BEGIN MARKED,
+	    "9000 P record x free\n9100 A marks x 8\n",
+	    "9000 P record x p\n9100 A marks x 8\n", NULL, 9100 },
 	{ "P1", "another of ours has it", BEGIN "1000 B record x b\n",
 	    "20000 A record x a\n", "20000 B record x c\n", NULL, 20000 },
 	{ "P1", "its last life had it, and this one frees it", BEGIN

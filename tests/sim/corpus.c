@@ -24,6 +24,8 @@ const struct holder corpus_above = {
 	3000, false
 };
 
+const struct ident corpus_mark = { 0, 5 };
+
 /* ---- requests ---------------------------------------------------------- */
 
 struct operation
@@ -227,6 +229,57 @@ add_variants(struct corpus *c, struct json_object *item)
 	add_with(c, item, "isReleased", "S", "1");
 }
 
+/* The same with so many marks, from our own on, of a version. */
+static void
+add_marked(struct corpus *c, struct json_object *item, const char *version,
+    unsigned first, unsigned n)
+{
+	struct json_object *copy =
+	    json_tokener_parse(json_object_to_json_string(item));
+	struct json_object *value = json_object_new_object();
+	struct json_object *set = json_object_new_array();
+	char text[IDENT_TEXT_LENGTH + 1];
+
+	json_object_array_add(set, json_object_new_string(version));
+	for (unsigned i = 0; i < n; i++) {
+		ident_format((struct ident){ 0, corpus_mark.low + first + i },
+		    text);
+		json_object_array_add(set, json_object_new_string(text));
+	}
+	json_object_object_add(value, "SS", set);
+	json_object_object_add(copy, "ddblockd_marks", value);
+	corpus_add(c, copy);
+	add_with(c, copy, "fencingToken", "N", "3");
+	add_with(c, copy, "leaseDurationMs", "N", "1");
+	add_with(c, copy, "isReleased", "S", "1");
+}
+
+static void
+corpus_version(struct corpus *c, char version[CORPUS_TEXT_MAX])
+{
+	ck_assert_int_eq(corpus_read(c->stage), 0);
+	(void)snprintf(version, CORPUS_TEXT_MAX, "%s",
+	    c->stage->view.lock.version);
+}
+
+/* What is there now, with marks of hosts that observe it, or observed that
+ * version. */
+static void
+corpus_take_marked(struct corpus *c, const char *version)
+{
+	struct json_object *item = stage_item(c->stage);
+
+	for (unsigned first = 0; first < 2; first++) {
+		add_marked(c, item, version, first, 1);
+		add_marked(c, item, version, first, MARKS_MAX - 1);
+		add_marked(c, item, version, first, MARKS_MAX);
+	}
+	/* A mark is another for each version that it is put beside. */
+	add_marked(c, item, "another", 1, 1);
+	add_marked(c, item, "another", 1, MARKS_MAX);
+	json_object_put(item);
+}
+
 /* What is there now, and what somebody may have made of it. */
 static void
 corpus_take(struct corpus *c)
@@ -244,6 +297,8 @@ corpus_fill(struct corpus *c, struct stage *s)
 {
 	const struct holder *const holders[] = { &corpus_below, &us,
 		&corpus_above };
+	bool marked = s->dialect->life == LOCK_LIFE_RECORD;
+	char version[CORPUS_TEXT_MAX];
 
 	c->stage = s;
 	c->n = 0;
@@ -253,6 +308,9 @@ corpus_fill(struct corpus *c, struct stage *s)
 		corpus_act(s, OPERATION_ACQUIRE, holders[i], beat_of(s, 0),
 		    false);
 		corpus_take(c);
+		corpus_version(c, version);
+		if (marked)
+			corpus_take_marked(c, version);
 		/* More often than a renewal of ours may know of. */
 		for (uint64_t beat = 1; beat < 6; beat++) {
 			if (s->dialect->life == LOCK_LIFE_NEVER)
@@ -261,6 +319,8 @@ corpus_fill(struct corpus *c, struct stage *s)
 			    beat_of(s, beat), false);
 			corpus_take(c);
 		}
+		if (marked)
+			corpus_take_marked(c, version);
 		corpus_act(s, OPERATION_RELEASE, holders[i], 0, true);
 		corpus_take(c);
 	}

@@ -14,6 +14,8 @@
 
 /* Others' holds, on either side of ours in the order of versions. */
 extern const struct holder corpus_below, corpus_above;
+/* What we mark records with. */
+extern const struct ident corpus_mark;
 
 struct corpus {
 	struct stage *stage;

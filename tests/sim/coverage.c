@@ -300,6 +300,8 @@ coverage_add_foreign(struct coverage *c, const struct plan *p,
 		[COVERAGE_FOREIGN_BELIEFS] = counts->beliefs,
 		[COVERAGE_FOREIGN_MISTAKES] = counts->mistakes,
 		[COVERAGE_FOREIGN_CLASHES] = counts->clashes,
+		[COVERAGE_FOREIGN_CAME_BACK] = counts->came_back,
+		[COVERAGE_FOREIGN_MARKS] = counts->marks,
 		[COVERAGE_FOREIGN_BREAKS] = counts->breaks,
 		[COVERAGE_FOREIGN_FROM_PEERS] = counts->taken_from_peers,
 		[COVERAGE_FOREIGN_BY_PEERS] = counts->taken_by_peers,
@@ -389,7 +391,8 @@ static void
 coverage_print_foreign(const struct coverage *c, FILE *to)
 {
 	(void)fprintf(to, "with older clients       histories     grants    "
-	    "beliefs   mistakes    clashes     breaks from peers   by peers\n");
+	    "beliefs   mistakes    clashes  came back      marks     breaks "
+	    "from peers   by peers\n");
 	for (int i = FORMAT_AWSLABS; i < FORMATS; i++) {
 		(void)fprintf(to, "  %-22s",
 		    plan_format_name((enum plan_format)i));

@@ -58,6 +58,8 @@ enum coverage_foreign {
 	COVERAGE_FOREIGN_BELIEFS,	/* of theirs, ... */
 	COVERAGE_FOREIGN_MISTAKES,	/* wrong when they began, ... */
 	COVERAGE_FOREIGN_CLASHES,	/* or beside another one's */
+	COVERAGE_FOREIGN_CAME_BACK,	/* a version, by theirs */
+	COVERAGE_FOREIGN_MARKS,		/* by ours, where versions count */
 	COVERAGE_FOREIGN_BREAKS,	/* by ours */
 	COVERAGE_FOREIGN_FROM_PEERS,	/* ours took what theirs had */
 	COVERAGE_FOREIGN_BY_PEERS,	/* theirs took what ours had */

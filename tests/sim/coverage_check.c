@@ -241,9 +241,14 @@ check_foreign(const struct coverage *c, FILE *to)
 
 	for (int i = FORMAT_AWSLABS; i < FORMATS; i++)
 		for (int j = 0; j < COVERAGE_FOREIGNS; j++) {
+			bool versions = i != FORMAT_JS_CLOSED &&
+			    i != FORMAT_DLOCK;
+
 			if (c->foreign[i][j] > 0 ||
 			    j == COVERAGE_FOREIGN_MISTAKES ||
 			    j == COVERAGE_FOREIGN_CLASHES ||
+			    (!versions && (j == COVERAGE_FOREIGN_CAME_BACK ||
+			    j == COVERAGE_FOREIGN_MARKS)) ||
 			    (i == FORMAT_JS_CLOSED &&
 			    j > COVERAGE_FOREIGN_BREAKS))
 				continue;

@@ -61,6 +61,8 @@ enum fact_kind {
 			 * its one answer is the second's */
 	FACT_RECORD,	/* the table's item of a lock changed, in a namespace of
 			 * another format: @record */
+	FACT_MARKED,	/* or only got a mark, @version; it has @n_holders of
+			 * them now */
 	FACT_PEER_HAS,	/* an older client's program @client believes from now
 			 * on that it has @key, ... */
 	FACT_PEER_LEFT,	/* ... and no more */
@@ -177,11 +179,12 @@ struct fact {
 				 * secret it says, 0: nobody's or unknown */
 	uint64_t token;		/* ANSWERED ACQUIRE, WATCH, ASKED BREAK,
 				 * CHANGED */
-	const char *version;	/* ASKED BREAK: or this one of a record; NULL */
+	const char *version;	/* ASKED BREAK: or this one of a record; NULL.
+				 * MARKED: the mark */
 	const char *grant;	/* ANSWERED ACQUIRE and DOWNGRADE: the element
 				 * that the daemon means; NULL: not known */
 	enum fact_state state;	/* ANSWERED WATCH; CHANGED */
-	uint64_t n_holders;	/* the same */
+	uint64_t n_holders;	/* the same; MARKED: marks */
 	uint64_t until_ms;	/* real: the deadline as the client reads it;
 				 * FACT_NEVER: it has none */
 	uint64_t kept[FACT_SLOTS];	/* ASKED ACQUIRE, RENEW, RELEASE: what
@@ -193,10 +196,9 @@ struct fact {
 
 	const char *session;	/* SESSION: 32 digits */
 	/*
-	 * LOCK, RECORD and SESSION: what stands in the table now; whose request
-	 * did it
-	 * (host, or by hand, or TTL which counts as by hand with @expired) and
-	 * when that very request was sent.
+	 * LOCK, RECORD, MARKED and SESSION: what stands in the table now; whose
+	 * request did it (host, or by hand, or TTL which counts as by hand with
+	 * @expired) and when that very request was sent.
 	 */
 	struct fact_lock lock;
 	struct fact_session item;

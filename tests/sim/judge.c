@@ -127,6 +127,10 @@
  *       has some: a renewal that lands late does not bring it back.
  *   P3  What was lost is given back by its own daemon a margin after that was
  *       told; and what nobody at a host has is not renewed there for long.
+ *   P4  Whoever takes what another has for a lease that a version counts has
+ *       marked that very record, and the mark stood there for a lease and the
+ *       drift, by its clock. It is a new one each time, and left only while
+ *       somebody at that host waits.
  *
  * Over a bridge (judge_bridge.c) a key's two records are one lock: 1 and 3 are
  * about whoever has either, and a hold of both is of two as in J1.
@@ -365,7 +369,7 @@ judge_free(struct judge *j)
 	judge_lock_free_all(j);
 	judge_session_free_all(j);
 	judge_kept_free_all(j);
-	judge_version_free_all(j);
+	judge_text_free_all(j);
 	heap_done(&j->heap);
 	free(j);
 }
@@ -406,6 +410,9 @@ judge_take(struct judge *j, const struct fact *f)
 		return;
 	case FACT_RECORD:
 		judge_record_fact(j, f);
+		return;
+	case FACT_MARKED:
+		judge_mark_fact(j, f);
 		return;
 	case FACT_PEER_HAS:
 	case FACT_PEER_LEFT:

@@ -89,6 +89,7 @@ struct judge_counts {
 	uint64_t taken_from_peers;	/* what was not free, ... */
 	uint64_t taken_by_peers;	/* ... of ours */
 	uint64_t came_back;	/* a version, by an older client */
+	uint64_t marks;	/* by ours */
 	uint64_t breaks;	/* of records that they share */
 	/* Over a bridge: */
 	uint64_t bridged;	/* grants of two records */

@@ -65,7 +65,7 @@ judge_record_is_own(const struct judge *j, const struct judge_record *r,
 	    f->sent_ms < started_ms || (f->sent_ms == started_ms && same));
 }
 
-/* P1: one of ours takes what another has, or frees it. */
+/* P1, P4: one of ours takes what another has, or frees it. */
 static void
 judge_record_check_taken(struct judge *j, const struct judge_lock *l,
     const struct fact *f)
@@ -73,13 +73,16 @@ judge_record_check_taken(struct judge *j, const struct judge_lock *l,
 	const struct judge_record *r = &l->record;
 	uint64_t until_ms = judge_record_until_ms(r);
 
-	/* Its clock rounds. */
-	if (judge_record_is_own(j, r, f) || judge_break_is_of_record(l, f) ||
-	    f->sent_ms + 1 >= until_ms)
+	if (judge_record_is_own(j, r, f) || judge_break_is_of_record(l, f))
 		return;
-	judge_find(j, "P1", "%c takes %s at %" PRIu64 ", which %c has until %"
-	    PRIu64, judge_host_name(f->host), judge_lock_name(l), f->sent_ms,
-	    judge_record_writer_name(r->writer), until_ms);
+	/* Its clock rounds. */
+	if (f->sent_ms + 1 < until_ms)
+		judge_find(j, "P1", "%c takes %s at %" PRIu64 ", which %c "
+		    "has until %" PRIu64, judge_host_name(f->host),
+		    judge_lock_name(l), f->sent_ms,
+		    judge_record_writer_name(r->writer), until_ms);
+	else
+		judge_mark_check_taken(j, l, f);
 }
 
 /* 1, T4: what of this record clients here still have. */
@@ -127,31 +130,29 @@ judge_record_tell_released(struct judge *j, const struct judge_lock *l,
 	}
 }
 
-/* Was this version there before? Who writes it once more has a whole lease from
- * then on, as with any other. */
-static bool
-judge_version_was_there(struct judge *j, const char *text)
+bool
+judge_text_was_there(struct judge *j, const char *text)
 {
-	struct judge_version *v;
+	struct judge_text *t;
 
-	HASH_FIND_STR(j->versions, text, v);
-	if (v != NULL)
+	HASH_FIND_STR(j->texts, text, t);
+	if (t != NULL)
 		return true;
-	v = judge_alloc(sizeof(*v));
-	(void)snprintf(v->text, sizeof(v->text), "%s", text);
-	HASH_ADD_STR(j->versions, text, v);
+	t = judge_alloc(sizeof(*t));
+	(void)snprintf(t->text, sizeof(t->text), "%s", text);
+	HASH_ADD_STR(j->texts, text, t);
 	return false;
 }
 
 void
-judge_version_free_all(struct judge *j)
+judge_text_free_all(struct judge *j)
 {
-	struct judge_version *v, *next;
+	struct judge_text *t, *next;
 
-	HASH_ITER(hh, j->versions, v, next)
+	HASH_ITER(hh, j->texts, t, next)
 	{
-		HASH_DEL(j->versions, v);
-		free(v);
+		HASH_DEL(j->texts, t);
+		free(t);
 	}
 }
 
@@ -207,7 +208,7 @@ judge_record_count(struct judge *j, const struct judge_record *r,
 
 	if (f->record.exists && !f->record.free &&
 	    f->record.version[0] != '\0' &&
-	    judge_version_was_there(j, f->record.version) &&
+	    judge_text_was_there(j, f->record.version) &&
 	    f->host >= FACT_PEER_FIRST)
 		j->counts.came_back++;
 	if (taken && f->host >= FACT_PEER_FIRST &&
@@ -273,6 +274,7 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		    judge_host_name(f->host), now->token);
 	r->token = now->token;
 	judge_kept_in_record(j, l, f, same);
+	judge_mark_wipe(r);
 	judge_record_set(r, f, same);
 	DL_FOREACH(l->holds, h)
 	{
@@ -521,6 +523,7 @@ judge_record_free_all(struct judge_lock *l)
 	{
 		free(b);
 	}
+	judge_mark_wipe(&l->record);
 	LL_CONCAT(l->record.gone, l->record.left);
 	LL_FOREACH_SAFE(l->record.gone, g, after)
 	{

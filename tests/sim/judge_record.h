@@ -15,6 +15,7 @@
 
 struct judge_hold;
 struct judge_lock;
+struct judge_mark;
 struct judge_request;
 
 /* Who had a lock last, of a fleet on its way over a bridge. */
@@ -42,6 +43,7 @@ struct judge_record {
 	uint64_t token;
 	char lost_hold[33];	/* its client was told that it lost this one, */
 	uint64_t lost_ms;	/* then */
+	struct judge_mark *marks;	/* that stand in it */
 	struct judge_gone *gone;	/* taken out by hand, or broken */
 	struct judge_gone *left;	/* by clients that have gone */
 };
@@ -51,8 +53,8 @@ struct judge_gone {
 	char hold[33];
 };
 
-/* A version that was ever in a record. */
-struct judge_version {
+/* A version or mark that was ever in a record. */
+struct judge_text {
 	UT_hash_handle hh;	/* by its text, in the judge */
 	char text[FACT_VERSION_MAX];
 };
@@ -89,6 +91,14 @@ uint64_t judge_record_grant_ms(const struct judge *, const struct judge_lock *,
     const struct judge_request *first);
 void judge_belief_fact(struct judge *, const struct fact *);
 void judge_record_free_all(struct judge_lock *);
-void judge_version_free_all(struct judge *);
+/* Was this version, or mark, there before? It is from now on. */
+bool judge_text_was_there(struct judge *, const char *);
+void judge_text_free_all(struct judge *);
+
+/* judge_mark.c */
+void judge_mark_fact(struct judge *, const struct fact *);
+void judge_mark_check_taken(struct judge *, const struct judge_lock *,
+    const struct fact *);
+void judge_mark_wipe(struct judge_record *);
 
 #endif

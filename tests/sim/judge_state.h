@@ -367,7 +367,7 @@ struct judge {
 	struct judge_grant *grants;
 	struct judge_lock *locks;
 	struct judge_value *values;
-	struct judge_version *versions;
+	struct judge_text *texts;
 	struct judge_counts counts;
 	bool guilty;
 	struct judge_finding finding;

@@ -77,6 +77,20 @@ foreign_clocks(struct dice *d, struct plan_host *h)
 	h->wall_ms = foreign_wall_ms(d);
 }
 
+/* SDKs wait for milliseconds to minutes before they repeat: so what one repeats
+ * may land when its record was taken over and given back. */
+static uint64_t
+foreign_patience_ms(struct dice *d)
+{
+	uint64_t lease_ms = d->plan->ns.lease_ms;
+
+	if (dice_percent(d, 40))
+		return 0;
+	if (dice_percent(d, 30))
+		return 1 + dice(d, lease_ms);
+	return lease_ms + dice(d, lease_ms);
+}
+
 static void
 foreign_machines(struct dice *d)
 {
@@ -92,6 +106,7 @@ foreign_machines(struct dice *d)
 		peer->kind = foreign_peer_kind(&p->namespaces[0]);
 		foreign_clocks(d, &peer->host);
 		peer->retries = (uint32_t)dice(d, 3);
+		peer->patience_ms = foreign_patience_ms(d);
 		peer->keep = p->namespaces[0].format == FORMAT_AWSLABS &&
 		    dice_percent(d, 30);
 	}

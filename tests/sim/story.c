@@ -269,6 +269,14 @@ story_host(struct story *s, struct fact *f, char name[33])
 		story_record(s, f);
 		return;
 	}
+	if (strcmp(verb, "marks") == 0) {
+		f->kind = FACT_MARKED;
+		f->key = s->words[3];
+		f->version = story_word(s, 4);
+		f->n_holders = story_option(s, "n", 1);
+		story_writer(s, f);
+		return;
+	}
 	if (strcmp(verb, "session") == 0) {
 		story_session(s, f, name);
 		return;

@@ -13,6 +13,7 @@
  *         [broken-by]
  *     TIME A record KEY HOLD|free|gone [version=N] [token=N] [until=TIME]
  *         [never] [sent=TIME]
+ *     TIME A marks KEY MARK [n=N] [sent=TIME]
  *     TIME A renewed until=TIME
  *     TIME c9@P has KEY [token=N]
  *     TIME c9@P left KEY

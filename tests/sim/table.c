@@ -234,8 +234,16 @@ table_changed_foreign(struct world *w, struct fact *f,
 	struct json_object *key = table_value(after != NULL ? after : before,
 	    w->tables[f->namespace_index].key_attribute, "S");
 
-	f->kind = FACT_RECORD;
 	f->key = key != NULL ? json_object_get_string(key) : "";
+	if (table_record_is_marked(w, f, before, after)) {
+		f->kind = FACT_MARKED;
+		if (f->version == NULL)
+			return;		/* it was there already */
+		world_trace(w, WORLD_TRACE_TABLE, host, "= %s: marked", f->key);
+		world_tell(w, f);
+		return;
+	}
+	f->kind = FACT_RECORD;
 	table_record_read(w, f->namespace_index, after, f);
 	table_record_trace(w, host, f, before, after);
 	world_tell(w, f);

@@ -16,6 +16,7 @@
 
 #define RECORD_RELEASED_UNTIL_MS 1000	/* dlock */
 #define RECORD_BYTES_MAX 128
+#define RECORD_MARKS "ddblockd_marks"
 
 static const char *
 record_text(struct json_object *item, const char *name, const char *type)
@@ -160,6 +161,65 @@ table_record_read(const struct world *w, uint32_t namespace_index,
 	record_read_kept(item, r->kept);
 	if (ret->host >= FACT_PEER_FIRST)
 		r->hold[0] = '\0';
+}
+
+static bool
+record_reads_same(const struct fact_record *a, const struct fact_record *b)
+{
+	return a->free == b->free && strcmp(a->hold, b->hold) == 0 &&
+	    strcmp(a->version, b->version) == 0 && a->version[0] != '\0' &&
+	    a->lease_ms == b->lease_ms && a->until_ms == b->until_ms &&
+	    a->token == b->token &&
+	    memcmp(a->kept, b->kept, sizeof(a->kept)) == 0;
+}
+
+static bool
+record_set_has(struct json_object *set, const char *text)
+{
+	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
+	    i++)
+		if (strcmp(json_object_get_string(
+		    json_object_array_get_idx(set, i)), text) == 0)
+			return true;
+	return false;
+}
+
+static struct json_object *
+record_marks(struct json_object *item)
+{
+	struct json_object *attribute, *set;
+
+	if (!json_object_object_get_ex(item, RECORD_MARKS, &attribute) ||
+	    !json_object_object_get_ex(attribute, "SS", &set))
+		return NULL;
+	return set;
+}
+
+/* Beside the marks there is the version that they are for. */
+bool
+table_record_is_marked(const struct world *w, struct fact *f,
+    struct json_object *before, struct json_object *after)
+{
+	struct fact was = *f, is = *f;
+	struct json_object *set;
+
+	if (f->host >= FACT_HOSTS_MAX || before == NULL || after == NULL)
+		return false;
+	table_record_read(w, f->namespace_index, before, &was);
+	table_record_read(w, f->namespace_index, after, &is);
+	set = record_marks(after);
+	if (set == NULL || !record_reads_same(&was.record, &is.record))
+		return false;
+	f->n_holders = json_object_array_length(set) - 1;
+	for (size_t i = 0; i < json_object_array_length(set); i++) {
+		const char *text = json_object_get_string(
+		    json_object_array_get_idx(set, i));
+
+		if (strcmp(text, is.record.version) != 0 &&
+		    !record_set_has(record_marks(before), text))
+			f->version = text;
+	}
+	return true;
 }
 
 /* Who wrote it, as it says; the same for as long as it is renewed. */

@@ -367,6 +367,9 @@ const char *table_session_text_name(const struct world *, const char *text);
 /* table_record.c: a record of another format, as a fact, and for people */
 void table_record_read(const struct world *, uint32_t namespace_index,
     struct json_object *item, struct fact *ret);
+/* Has it only got a mark by this write of ours? Which; NULL: no new one. */
+bool table_record_is_marked(const struct world *, struct fact *,
+    struct json_object *before, struct json_object *after);
 void table_record_trace(struct world *, const char *host,
     const struct fact *, struct json_object *before,
     struct json_object *after);
