@@ -127,10 +127,8 @@ int ddblock_open(const char *path, const char *name, struct ddblock **ret);
  * linger. Accepts NULL; must not be called from a callback. */
 void ddblock_close(struct ddblock *);
 
-/* Where it is connected to. */
+/* Where it is connected to; what the last failure was, for people, or "". */
 const char *ddblock_path(const struct ddblock *);
-
-/* What the last failure was about, for people; may be empty. */
 const char *ddblock_last_text(const struct ddblock *);
 
 /*
@@ -225,12 +223,14 @@ struct ddblock_acquire_options {
 	const char *owner;	/* what people see, 1 to 255 bytes in one line;
 				 * NULL: as configured, else HOST/NAME:PID */
 	int64_t linger_ms;	/* it stays for ddblock_resume(); 0: no */
+	int process_fd;		/* a pidfd: it ends with that; -1: none */
+	int loss_signal;	/* to that; 0: SIGTERM, negative: none */
 };
 
 #define DDBLOCK_ACQUIRE_OPTIONS_INIT \
 	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0, \
 	    DDBLOCK_EXCLUSIVE, 0, 0, 0, 0, NULL, 0, NULL, DDBLOCK_FAIL_OPEN, \
-	    0, 0, NULL, NULL, 0, NULL, 0 }
+	    0, 0, NULL, NULL, 0, NULL, 0, -1, 0 }
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.
@@ -288,9 +288,6 @@ int ddblock_release(struct ddblock *, uint64_t id);
  * The same as far as it goes: 0 also when it was lost before, or when the store
  * or the daemon does not answer in time. Then @ret_cause (may be NULL) is the
  * code that says so; it is 0 otherwise. Blocks.
- *
- * DDBLOCK_E_LOCK_NOT_OWNED
- *     There is no such hold.
  */
 int ddblock_release_best_effort(struct ddblock *, uint64_t id,
     int *ret_cause);
@@ -304,6 +301,9 @@ int ddblock_release_best_effort(struct ddblock *, uint64_t id,
  *     An acquire of this connection is not answered yet; nothing was done.
  */
 int ddblock_release_all(struct ddblock *, const char *ns, int *ret_cause);
+
+/* Release what a connection that is gone left to its process_fd. Blocks. */
+int ddblock_release_for_process(struct ddblock *, uint64_t id);
 
 /*
  * Share what is held for exclusive use, within @limit (0: none), without a

@@ -1,7 +1,7 @@
 /*
  * ddblock release: end the helper that `acquire --for-pid` left behind, or all
- * of them, and wait until they are gone. Other holds are their connections'
- * own.
+ * of them, and wait until they are gone. Where the helper was killed, the
+ * daemon is asked. Other holds are their connections' own.
  */
 #include <config.h>
 
@@ -27,6 +27,7 @@ struct helper {
 	int fd;			/* means it, if it is confirmed; or -1 */
 	bool confirmed;
 	bool told;
+	bool left;		/* it is gone, and its hold is the process's */
 };
 
 struct release {
@@ -87,6 +88,7 @@ release_on_row(void *arg, const struct ddblock_row *row, bool final)
 		return;
 	helper.id = release_number(row, "id");
 	helper.pid = release_number(row, "pid");
+	helper.left = ddblock_row_find(row, "left", NULL) != NULL;
 	if (!release_means(r, row))
 		r->other_pid = helper.pid;
 	else if ((r->name[0] == '\0' ||
@@ -147,6 +149,18 @@ release_tell(const struct release *r, struct helper *helper)
 	return CLI_FAILED;
 }
 
+/* It was killed: its hold is the daemon's to release. */
+static int
+release_of_process(const struct release *r, const struct helper *helper)
+{
+	int code = ddblock_release_for_process(r->connection, helper->id);
+
+	if (code == 0 || code == DDBLOCK_E_NO_SUCH_LOCK ||
+	    code == DDBLOCK_E_LOCK_LOST || r->best_effort)
+		return 0;
+	return cli_failed(r->connection, release_what(r), code);
+}
+
 /* Wait for its end. */
 static int
 release_await(const struct release *r, const struct helper *helper)
@@ -171,15 +185,19 @@ release_end(struct release *r)
 	int status = 0;
 	int code;
 
-	for (size_t i = 0; i < r->n_helpers; i++)
-		r->helpers[i].fd = pidfd_for((pid_t)r->helpers[i].pid);
+	for (size_t i = 0; i < r->n_helpers; i++) {
+		if (!r->helpers[i].left)
+			r->helpers[i].fd = pidfd_for((pid_t)r->helpers[i].pid);
+	}
 	/* Are they still the same? Then the descriptors mean the helpers. */
 	code = ddblock_query(r->connection, DDBLOCK_QUERY_HELD, &r->query,
 	    release_on_row_again, r);
 	if (code < 0)
 		status = cli_failed(r->connection, release_what(r), code);
 	for (size_t i = 0; code == 0 && i < r->n_helpers; i++) {
-		int one = release_tell(r, &r->helpers[i]);
+		int one = r->helpers[i].left ?
+		    release_of_process(r, &r->helpers[i]) :
+		    release_tell(r, &r->helpers[i]);
 
 		status = status != 0 ? status : one;
 	}

@@ -1,7 +1,8 @@
 /*
  * The helper that holds a lock for a process. It is a process of its own, in
- * a session of its own, because a lock belongs to a connection, and whoever
- * shall keep it must keep that open.
+ * a session of its own, because a lock is asked for by a connection, whose
+ * client tells the process of a loss also when the daemon is stopped or dead.
+ * The hold's life is the process's: should the helper be killed, it stays.
  */
 #include <config.h>
 
@@ -124,6 +125,8 @@ holder_on_event(void *arg, struct ddblock *d,
 static int
 holder_hold(struct holder_state *s)
 {
+	int code;
+
 	for (;;) {
 		struct pollfd fds[3] = {
 			{ .fd = ddblock_fd(s->connection), .events = POLLIN },
@@ -139,6 +142,8 @@ holder_hold(struct holder_state *s)
 			if (s->holder->lost_signal != 0)
 				(void)pidfd_signal(s->holder->pid_fd,
 				    s->holder->lost_signal);
+			/* A sign that it was told: the daemon need not. */
+			(void)ddblock_release(s->connection, s->id);
 			return CLI_LOST;
 		}
 		if (fds[1].revents != 0)
@@ -147,8 +152,10 @@ holder_hold(struct holder_state *s)
 		    number == SIGINT)
 			break;
 	}
-	/* With a reply, so that who waits for our end finds it free. */
-	return ddblock_release(s->connection, s->id) == 0 ? 0 : CLI_FAILED;
+	/* With a reply, so that who waits for our end finds it free. The
+	 * daemon sees the end of the process, too. */
+	code = ddblock_release(s->connection, s->id);
+	return code == 0 || code == DDBLOCK_E_NO_SUCH_LOCK ? 0 : CLI_FAILED;
 }
 
 static int
@@ -194,6 +201,10 @@ holder_run(struct holder *holder, int report_fd)
 	status = cli_open(holder->cli, name, &s.connection);
 	if (status != 0)
 		return status;
+	request->for_process = true;
+	request->process_fd = holder->pid_fd;
+	request->loss_signal =
+	    holder->lost_signal == 0 ? -1 : holder->lost_signal;
 	request->on_interrupt = holder_on_interrupt;
 	request->arg = &s;
 	status = wait_for_lock(holder->cli, s.connection, request, &s.id);

@@ -230,6 +230,10 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 	options.owner = request->owner;
 	options.max_hold_ms = request->max_hold_ms;
 	options.danger_ms = request->danger_ms;
+	if (request->for_process) {
+		options.process_fd = request->process_fd;
+		options.loss_signal = request->loss_signal;
+	}
 	keep_ask(&request->keep, &options);
 	if (request->wait_ms >= 0 &&
 	    request->wait_ms != DDBLOCK_WAIT_FOREVER)

@@ -24,6 +24,9 @@ struct wait_request {
 	const char *owner;	/* what people see; NULL: as the daemon says */
 	int64_t max_hold_ms;	/* 0: no bound */
 	int64_t danger_ms;	/* 0: as the daemon has it; negative: never */
+	bool for_process;	/* it ends with this one, and not with us: */
+	int process_fd;
+	int loss_signal;	/* to that; negative: none */
 	struct keep keep;
 	int busy_status;	/* exit status when somebody else has it */
 	bool quiet;		/* no progress */

@@ -35,9 +35,12 @@ action_notice(struct core *core, struct hold *hold,
 	/* Of several, one speaks for all, and none before all are held. */
 	if (joint_is_kept(hold))
 		return;
-	if (hold->client->gone)
+	/* A process is told of a loss only. */
+	if (hold->client->gone && (!process_has(hold) ||
+	    (kind != CORE_LOST && kind != CORE_UNTOLD)))
 		return;
-	if (kind != CORE_LOST && hold_joint(hold) != NULL &&
+	if (kind != CORE_LOST && kind != CORE_UNTOLD &&
+	    hold_joint(hold) != NULL &&
 	    joint_is_endangered(core, hold_joint(hold)))
 		kind = CORE_IN_DANGER;
 	hold = joint_speaker(hold);

@@ -137,6 +137,8 @@ request_reply(struct core *core, struct request *r, int code, int cause,
 		r->reply.text = r->text;
 	}
 	request_unlink(core, r);
+	if (code < 0 || r->terms.fail_closed)
+		process_part_request(core, r);
 	action_add(core, &r->reply.action, CORE_REPLY);
 	request_bury(core, r);
 	client_free_if_unused(core, c);
@@ -307,6 +309,7 @@ request_new(struct core *core, struct client *c,
 	r->asked_ms = core->now_ms;
 	r->ns = &core->namespaces[ask->namespace_index];
 	r->only_if_exists = ask->only_if_exists;
+	r->of_process = ask->of_process;
 	r->timer.kind = TIMER_REQUEST;
 	DL_APPEND2(c->requests, r, client_previous, client_next);
 	c->n_requests++;
@@ -405,6 +408,7 @@ client_drop_request(struct core *core, struct request *r)
 	struct lock *l = r->reply.verb == CORE_ACQUIRE ? r->lock : NULL;
 
 	request_unlink(core, r);
+	process_part_request(core, r);
 	request_bury(core, r);
 	if (l != NULL)
 		lock_advance(core, l);
@@ -443,7 +447,8 @@ client_gone(struct core *core, uint64_t id)
 	c->gone = true;
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
-		if (!linger_keeps(h) && !terms_stay(core, h))
+		if (!linger_keeps(h) && !terms_stay(core, h) &&
+		    !process_keeps(core, h))
 			hold_desert(core, h);
 	}
 	linger_begin(core, c);

@@ -425,6 +425,10 @@ core_event(struct core *core, const struct core_event *event)
 	case CORE_HEARD:
 		client_heard(core, event->client);
 		return 0;
+	case CORE_ENDED:
+		process_ended(core, event->ended.client,
+		    event->ended.process);
+		return 0;
 	case CORE_STORED:
 		core_stored(core, event->stored.operation,
 		    event->stored.outcome);

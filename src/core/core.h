@@ -85,6 +85,7 @@ enum core_event_type {
 	CORE_DRAIN,		/* a client asks no more, but still listens */
 	CORE_GONE,		/* a client's connection ended */
 	CORE_HEARD,	/* a client said something that is no request */
+	CORE_ENDED,	/* the process that something is held for ended */
 	CORE_STORED,		/* the outcome of an operation */
 	CORE_TIMER,		/* the update's next_ms has come (or earlier) */
 	CORE_CONTINUE,		/* the client has room for another page */
@@ -124,6 +125,10 @@ struct core_terms {
 	uint64_t linger_ms;	/* when its client leaves, so long for whoever
 				 * has the secret; 0: it ends. Up to
 				 * CORE_LINGER_MAX_MS */
+	uint64_t process;	/* it is for this, by a number of the caller's
+				 * that it uses once, and ends with it, not
+				 * with its client; 0: for none. What is
+				 * fail-closed has none (CORE_PARTED) */
 };
 
 /* Has a hold that is asked for so anything of its own that goes with one lock
@@ -168,6 +173,8 @@ struct core_request {
 				 * of any other word */
 	uint64_t hold;		/* RELEASE, RENEW, DOWNGRADE: the grant's id */
 	bool all;		/* RELEASE: as often as it is held */
+	bool of_process;	/* RELEASE: also what another client left to a
+				 * process */
 	uint64_t target;		/* CANCEL: a request of this client */
 	uint64_t user;		/* ACQUIRE with linger, RESUME: who asks */
 	/* ACQUIRE with linger: random bits, never used before; RESUME: the
@@ -186,6 +193,10 @@ struct core_event {
 			uint64_t request;
 		} more;				/* CORE_CONTINUE */
 		struct {
+			uint64_t client;	/* who asked for it */
+			uint64_t process;
+		} ended;			/* CORE_ENDED */
+		struct {
 			struct operation *operation;
 			const struct outcome *outcome;
 		} stored;			/* CORE_STORED */
@@ -201,6 +212,7 @@ enum core_action_type {
 	CORE_SUBMIT,		/* give this operation to the store */
 	CORE_BROKE,		/* what became of a BREAK, for the log */
 	CORE_CLOSE,		/* a client's connection is to be ended */
+	CORE_PARTED,		/* nothing is for this process any more */
 };
 
 /* An action; the type tells which of the structures below begins with it. */
@@ -312,6 +324,8 @@ enum core_notice_kind {
 	CORE_SAFE,
 	CORE_LOST,
 	CORE_PROLONGED,		/* it was renewed, and was in no danger */
+	CORE_UNTOLD,		/* it was lost, and its client gives no sign
+				 * that the process it is for knows */
 };
 
 enum core_loss {
@@ -326,7 +340,8 @@ enum core_loss {
 /* The word for it, in the protocol, the history and traces: "expired". */
 const char *core_loss_name(enum core_loss);
 
-/* CORE_NOTICE. Every hold has one, hence its narrow members. */
+/* CORE_NOTICE. Every hold has one, hence its narrow members. What is for a
+ * process is told to that when its client has left: LOST and UNTOLD. */
 struct core_notice {
 	struct core_action action;
 	enum core_notice_kind kind : 8;
@@ -388,6 +403,12 @@ struct core_broke {
 struct core_close {
 	struct core_action action;
 	uint64_t client;
+};
+
+/* CORE_PARTED: no event about it will mean anything. */
+struct core_parted {
+	struct core_action action;
+	uint64_t process;
 };
 
 struct core_update {

@@ -190,7 +190,8 @@ grant_drop_hold(struct hold *h)
 	h->grant = NULL;
 }
 
-/* Whose client has left, nobody will ask what became of it, unless it lingers.
+/* Whose client has left, nobody will ask what became of it, unless it lingers
+ * or is a process's.
  * (One of several ends with the others; what is only kept for one who asked has
  * no client yet.) */
 static void
@@ -198,7 +199,8 @@ grant_end_hold(struct core *core, struct hold *h, enum core_loss loss)
 {
 	hold_lose(core, h, loss);
 	grant_drop_hold(h);
-	if (hold_joint(h) == NULL && h->client->gone && !linger_keeps(h))
+	if (hold_joint(h) == NULL && h->client->gone && !linger_keeps(h) &&
+	    !process_has(h))
 		hold_end(core, h);
 }
 

@@ -68,6 +68,7 @@ hold_mark_lost(struct core *core, struct hold *h, enum core_loss loss)
 	ns->lost++;
 	h->lock->references++;
 	terms_end(core, h);
+	process_lose(core, h);
 }
 
 /* The hold is valid no more; its client is told. It stays until the client
@@ -108,6 +109,7 @@ hold_end(struct core *core, struct hold *h)
 	}
 	h->lock = NULL;
 	terms_end(core, h);
+	process_part(core, h);
 	h->client_next = core->dead_holds;
 	core->dead_holds = h;
 	if (hold_joint(h) != NULL)

@@ -95,6 +95,16 @@ void linger_timer(struct core *, struct linger *);
 int linger_resume(struct core *, struct request *, const struct core_request *);
 uint32_t linger_count(const struct core *, const struct namespace *);
 
+/* process.c */
+bool process_has(const struct hold *);
+void process_lose(struct core *, struct hold *);
+void process_tell(struct core *, struct hold *);
+bool process_keeps(struct core *, struct hold *);
+void process_part(struct core *, struct hold *);
+void process_part_request(struct core *, struct request *);
+void process_ended(struct core *, uint64_t client, uint64_t process);
+void process_check_hold(const struct hold *);
+
 /* admit.c */
 int admit_acquire(struct core *, struct client *, struct request *,
     const struct core_request *);

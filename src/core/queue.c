@@ -358,6 +358,8 @@ queue_fill_grant(struct core *core, struct request *r, const struct hold *h)
 		r->reply.secret = h->client->linger->secret;
 	else
 		r->reply.terms.linger_ms = 0;
+	if (!process_has(h))
+		r->reply.terms.process = 0;
 	if (h->fail_closed)
 		return;
 	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;

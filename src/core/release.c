@@ -110,7 +110,8 @@ client_release(struct core *core, struct request *r, uint64_t id, bool all)
 		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0, NULL);
 		return 0;
 	}
-	if (h->client != r->client) {
+	if (h->client != r->client && !(r->of_process && h->client->gone &&
+	    process_has(h))) {
 		request_reply(core, r, DDBLOCK_E_LOCK_NOT_OWNED, 0, NULL);
 		return 0;
 	}

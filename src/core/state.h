@@ -9,7 +9,8 @@
  *          |                      +- the hold, if a client has it
  *          |                      +- doubts
  *          +- clients +- requests
- *                     +- holds, which linger if the client asked for it
+ *                     +- holds, which linger if the client asked for it, or
+ *                     |  are a process's
  *                     +- watches
  */
 #ifndef DDBLOCKD_CORE_STATE_H
@@ -93,12 +94,14 @@ struct request {
 	uint32_t place;	/* in the queue; see queue_ahead() */
 	bool overdue;	/* its time is up, but it was never really tried */
 	bool keeps;	/* RELEASE: what it leaves there is to stay */
+	bool of_process;	/* RELEASE: and what others left to one */
 	struct hold *hold;		/* made at admission, for the grant */
 	struct joint *joint;		/* of several keys, or NULL */
 	char *owner;
 	struct core_terms terms;
 	bool only_if_exists;
 	bool exists;		/* it was seen to */
+	struct core_parted parted;
 
 	/* ACQUIRE, RENEW, RELEASE: of what is kept in the lock; or NULL. */
 	struct change *change;
@@ -172,6 +175,9 @@ struct terms {
 	bool manual;
 	bool stays;		/* when its client leaves */
 	bool danger;		/* of its own: it was told */
+	bool process_told;	/* that it is lost */
+	uint64_t process;	/* that it is for; 0: none */
+	struct core_parted parted;
 };
 
 /* ---- linger.c ---- */

@@ -15,6 +15,7 @@
  *               lease that it has then
  *   linger      when its client leaves it goes on for so long, for whoever
  *               resumes it (linger.c)
+ *   process     it ends with a process, and not with its client (process.c)
  *
  * What ends by its own terms is lost while the lease goes on: the client is
  * told, and the gap of a margin is its own (grant_lose_hold()).
@@ -49,6 +50,14 @@ terms_check(const struct namespace *ns, const struct core_terms *asked,
 		    "until its time is over: linger does not go with %s",
 		    asked->fail_closed ? "policy=fail-closed" :
 		    asked->manual ? "renew=manual" : "on_close=lease");
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (asked->process != 0 && (asked->linger_ms > 0 || asked->manual ||
+	    asked->stays || asked->reentrant || asked->keepalive_ms > 0)) {
+		(void)snprintf(ret_text, text_size, "what is held for a "
+		    "process is renewed until that has ended: process=yes "
+		    "does not go with linger, renew=manual, on_close=lease, "
+		    "keepalive and reentrant");
 		return DDBLOCK_E_BAD_REQUEST;
 	}
 	if (asked->linger_ms > CORE_LINGER_MAX_MS) {
@@ -88,7 +97,8 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 {
 	struct terms *t;
 
-	if (!core_terms_are_own(asked) && asked->linger_ms == 0)
+	if (!core_terms_are_own(asked) && asked->linger_ms == 0 &&
+	    asked->process == 0)
 		return 0;
 	t = calloc(1, sizeof(*t));
 	if (t == NULL || heap_reserve(&core->heap) < 0) {
@@ -106,6 +116,7 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 	t->count = asked->reentrant ? 1 : 0;
 	t->stays = asked->stays;
 	t->linger_ms = asked->linger_ms;
+	t->process = asked->fail_closed ? 0 : asked->process;
 	t->end_ms = CORE_FOREVER;
 	h->terms = t;
 	return 0;
@@ -271,7 +282,10 @@ terms_timer(struct core *core, struct terms *t)
 	uint64_t silent_ms = terms_silent_ms(t);
 	struct hold *h = t->hold;
 
-	assert(!h->lost);
+	if (h->lost) {
+		process_tell(core, h);
+		return;
+	}
 	if (core->now_ms >= t->end_ms) {
 		terms_lose(core, h, CORE_LOSS_MAX_HOLD);
 		return;
@@ -426,9 +440,11 @@ terms_check_hold(const struct core *core, const struct hold *h)
 	/* What is kept for a request is given back in the same step. */
 	assert(joint_is_kept(h) || h->client == NULL || !h->client->gone ||
 	    h->client->pinned ||
-	    (t != NULL && (t->stays || t->linger_end_ms > 0)));
+	    (t != NULL && (t->stays || t->linger_end_ms > 0 ||
+		t->process != 0)));
 	if (t == NULL)
 		return;
+	process_check_hold(h);
 	/* Of several, those that are lost leave one after the other. */
 	assert(t->hold == h && (!h->lost || hold_joint(h) != NULL));
 	/* Or its timer is next. */

@@ -216,6 +216,8 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 		.held_ms = view_since(now_ms, h->since_ms),
 	};
 	ret->terms.fail_closed = h->fail_closed;
+	if (process_has(h))
+		ret->terms.process = h->terms->process;
 	if (linger_keeps(h))
 		ret->lingers_ms =
 		    view_since(h->terms->linger_end_ms, now_ms);

@@ -180,6 +180,8 @@ daemon_harden(void)
 
 	scrub_libcrypto();
 	(void)prctl(PR_SET_DUMPABLE, 0);
+	/* What we may do is not for the programs that we run. */
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* A file that may not grow is an answer (EFBIG), not an end. */

@@ -172,6 +172,8 @@ history_terms(struct history_line *l, const struct core_terms *t)
 		history_text(l, "DDBLOCK_ON_CLOSE", "lease");
 	if (t->linger_ms > 0)
 		history_number(l, "DDBLOCK_LINGER_MS", t->linger_ms);
+	if (t->process != 0)
+		history_number(l, "DDBLOCK_PROCESS", t->process);
 }
 
 static void
@@ -214,6 +216,17 @@ history_client(struct history *h, const char *event, uint64_t client)
 	history_write(&l);
 }
 
+static void
+history_process(struct history *h, uint64_t client, uint64_t process)
+{
+	struct history_line l;
+
+	history_begin(h, &l, "outlived");
+	history_number(&l, "DDBLOCK_CLIENT", client);
+	history_number(&l, "DDBLOCK_PROCESS", process);
+	history_write(&l);
+}
+
 void
 history_event(struct history *h, const struct core_event *event)
 {
@@ -228,6 +241,8 @@ history_event(struct history *h, const struct core_event *event)
 		history_client(h, "left", event->client);
 	else if (event->type == CORE_HEARD)
 		history_client(h, "heard", event->client);
+	else if (event->type == CORE_ENDED)
+		history_process(h, event->ended.client, event->ended.process);
 }
 
 static void
@@ -284,6 +299,7 @@ history_notice(struct history *h, const struct core_notice *n)
 		[CORE_SAFE] = "safe",
 		[CORE_LOST] = "lost",
 		[CORE_PROLONGED] = "safe",
+		[CORE_UNTOLD] = "untold",
 	};
 	struct history_line l;
 

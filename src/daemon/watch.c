@@ -220,6 +220,8 @@ watch_notice(const struct core *core, const struct core_notice *notice,
 	switch (notice->kind) {
 	case CORE_PROLONGED:
 		break;		/* the rule */
+	case CORE_UNTOLD:
+		break;		/* what became of that is said there */
 	case CORE_LOST:
 		reason = core_loss_name(notice->loss);
 		fields[3].value = reason;

@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "ipc/answer.h"
 #include "ipc/connection.h"
+#include "ipc/process.h"
 
 static void
 answer_use(struct buffer *b, enum lock_mode mode, uint64_t limit)
@@ -152,6 +153,19 @@ answer_secret(struct buffer *b, const struct core_reply *a)
 	explicit_bzero(text, sizeof(text));
 }
 
+/* That it is for. */
+static void
+answer_process(struct connection *c, struct buffer *b,
+    const struct core_reply *a)
+{
+	const struct process *p = process_find(c->server, a->terms.process);
+
+	if (p == NULL)
+		return;
+	codec_number(b, "process", (uint64_t)p->pid);
+	codec_boolean(b, "tells", process_can_be_told(p));
+}
+
 /* What is kept in the lock. */
 static void
 answer_contents(struct buffer *b, const struct contents *contents)
@@ -195,6 +209,7 @@ answer_success(struct connection *c, struct buffer *b,
 		if (a->until_ms > 0)
 			codec_duration(b, "margin", a->margin_ms);
 		answer_secret(b, a);
+		answer_process(c, b, a);
 		answer_contents(b, a->contents);
 		break;
 	case CORE_RENEW:
@@ -342,6 +357,8 @@ answer_notice(struct connection *c, const struct core_notice *a)
 		codec_text_value(b, "reason", error_word(a->cause == 0 ?
 		    DDBLOCK_E_UNREACHABLE : a->cause));
 		break;
+	case CORE_UNTOLD:	/* not to a client */
+		return;
 	case CORE_PROLONGED:
 	case CORE_SAFE:
 		codec_begin(b, NULL, "!LOCK_SAFE");

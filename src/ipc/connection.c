@@ -21,6 +21,7 @@
 
 #include "common/error.h"
 #include "ipc/connection.h"
+#include "ipc/process.h"
 
 /* Enough of a line that is too long to find its tag. */
 #define CONNECTION_HEAD_SIZE 64
@@ -35,12 +36,12 @@ connection_new(struct server *s, int fd, struct connection **ret)
 	struct user *u;
 	int r;
 
-	if (s->n_connections >= s->limits.connections_max)
+	if (s->n_connections + s->n_processes >= s->limits.connections_max)
 		return DDBLOCK_E_LIMIT;
 	c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return DDBLOCK_E_NOMEM;
-	c->fd = -1;
+	c->fd = c->passed = -1;
 	c->server = s;
 	buffer_init(&c->in, CODEC_LINE_MAX + SERVER_CHUNK_SIZE);
 	buffer_init(&c->out, s->limits.queued_bytes_max);
@@ -55,7 +56,8 @@ connection_new(struct server *s, int fd, struct connection **ret)
 	u->n_connections++;
 	c->user = u;
 	r = DDBLOCK_E_LIMIT;
-	if (u->n_connections > s->limits.connections_per_uid_max)
+	if (u->n_connections + u->n_processes >
+	    s->limits.connections_per_uid_max)
 		goto fail;
 	r = server_add(s, c);
 	if (r < 0)
@@ -89,6 +91,7 @@ connection_free(struct connection *c)
 	peer_done(&c->peer);
 	free(c->renewed);
 	change_forget(c);
+	process_forget_passed(c);
 	if (c->fd >= 0)
 		(void)close(c->fd);
 	free(c);
@@ -374,7 +377,7 @@ connection_run(struct connection *c)
 	ssize_t n = 0;
 
 	if (!c->has_lines) {
-		n = recv(c->fd, s->chunk, SERVER_CHUNK_SIZE, MSG_DONTWAIT);
+		n = process_receive(c, s->chunk, SERVER_CHUNK_SIZE);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			connection_doom(c);
 		if (n == 0)
@@ -393,6 +396,9 @@ connection_run(struct connection *c)
 	}
 	if (c->secretive && n > 0)
 		explicit_bzero(s->chunk, (size_t)n);
+	/* What came with a line that has no end yet waits for that. */
+	if (c->n_passed > 0 && !c->has_lines && c->in.length == 0)
+		process_forget_passed(c);
 	if (c->doomed)
 		return;
 	if (buffer_failed(&c->in) != 0 || !connection_account(c))

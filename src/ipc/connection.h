@@ -34,6 +34,7 @@ struct user {
 	struct user *next;
 	uid_t uid;
 	uint32_t n_connections;
+	uint32_t n_processes;	/* that something is held for */
 	size_t queued_bytes;
 };
 
@@ -164,6 +165,8 @@ struct connection {
 	bool promises;	/* to say something often: the core hears of all */
 	bool secretive;	/* what it is told or says is to be wiped */
 	uint32_t n_guesses;		/* secrets that were none */
+	uint32_t n_passed;	/* descriptors that came, not taken yet: */
+	int passed;		/* the first, or -1 */
 
 	bool has_work;
 	struct connection *work_next;
@@ -198,6 +201,9 @@ struct server {
 	uint32_t slot_hint;
 	uint64_t serial;
 	struct user *users;
+	struct process *processes;	/* process.h */
+	uint32_t n_processes;
+	uint64_t process_serial;
 
 	struct event *work_event;
 	struct connection *work;
@@ -244,6 +250,9 @@ void peer_owner(const struct peer *, const char *host, char *text,
 bool peer_is_admin(const struct peer *, int fd, gid_t admin_group);
 struct user *user_find(struct server *, uid_t uid);
 void user_leave(struct server *, struct user *);
+void user_leave_process(struct server *, struct user *);
+/* For one more process: with its connections they are not too many yet. */
+bool user_has_room(const struct server *, const struct user *);
 
 /* connection.c */
 int connection_new(struct server *, int fd, struct connection **ret);

@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "ipc/answer.h"
 #include "ipc/connection.h"
+#include "ipc/process.h"
 #include "store/store.h"
 
 static bool
@@ -223,6 +224,22 @@ listing_peer(struct connection *c, struct buffer *b, uint64_t client)
 	codec_boolean(b, "mine", other == c);
 }
 
+/* That it is for; and when its client has left, who that was. */
+static void
+listing_process(struct connection *c, struct buffer *b,
+    const struct core_hold_view *v)
+{
+	const struct process *p = process_find(c->server, v->terms.process);
+
+	if (p == NULL)
+		return;
+	codec_number(b, "process", (uint64_t)p->pid);
+	if (server_find(c->server, v->client) != NULL)
+		return;
+	codec_number(b, "uid", p->user->uid);
+	codec_text_value(b, "name", p->name);
+}
+
 static unsigned
 listing_hold_state(const struct core_hold_view *v)
 {
@@ -254,6 +271,7 @@ listing_hold(struct connection *c, struct pending *p,
 	if (!v->terms.fail_closed)
 		codec_duration(b, "remaining", v->remaining_ms);
 	listing_peer(c, b, v->client);
+	listing_process(c, b, v);
 	if (owner != NULL)
 		codec_text_value(b, "owner", owner);
 	if (v->lingers_ms > 0)

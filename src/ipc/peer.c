@@ -153,16 +153,39 @@ user_find(struct server *s, uid_t uid)
 	return u;
 }
 
-/* One connection fewer; the last one takes the user with it. */
-void
-user_leave(struct server *s, struct user *u)
+/* The last of his connections and processes takes the user with it. */
+static void
+user_free_if_unused(struct server *s, struct user *u)
 {
 	struct user **link = &s->users;
 
-	if (--u->n_connections > 0)
+	if (u->n_connections > 0 || u->n_processes > 0)
 		return;
 	while (*link != u)
 		link = &(*link)->next;
 	*link = u->next;
 	free(u);
+}
+
+void
+user_leave(struct server *s, struct user *u)
+{
+	u->n_connections--;
+	user_free_if_unused(s, u);
+}
+
+void
+user_leave_process(struct server *s, struct user *u)
+{
+	s->n_processes--;
+	u->n_processes--;
+	user_free_if_unused(s, u);
+}
+
+bool
+user_has_room(const struct server *s, const struct user *u)
+{
+	return s->n_connections + s->n_processes < s->limits.connections_max &&
+	    u->n_connections + u->n_processes <
+	    s->limits.connections_per_uid_max;
 }

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "ipc/connection.h"
+#include "ipc/process.h"
 
 #define SERVER_SLOT_BITS 20
 #define SERVER_SLOTS_MAX (UINT32_C(1) << SERVER_SLOT_BITS)
@@ -251,6 +252,7 @@ server_free(struct server *s)
 	if (s == NULL)
 		return;
 	listener_close(s);
+	process_drop_all(s);
 	for (uint32_t i = 0; i < s->n_slots; i++) {
 		struct connection *c = s->slots[i];
 
@@ -289,6 +291,18 @@ server_renewed(struct server *s, const struct core_renewed *a)
 	}
 }
 
+/* A loss that no client hears of is told to the process, if it is for one. */
+static void
+server_notice(struct server *s, const struct core_notice *a)
+{
+	struct connection *c = server_find(s, a->client);
+
+	if (c != NULL && !c->doomed && a->kind != CORE_UNTOLD)
+		answer_notice(c, a);
+	else if (a->kind == CORE_LOST || a->kind == CORE_UNTOLD)
+		process_notify(s, a->hold);
+}
+
 void
 server_perform(struct server *s, const struct core_action *action)
 {
@@ -311,14 +325,9 @@ server_perform(struct server *s, const struct core_action *action)
 			listing_rows(c, a);
 		break;
 	}
-	case CORE_NOTICE: {
-		const struct core_notice *a = (const void *)action;
-
-		c = server_find(s, a->client);
-		if (c != NULL)
-			answer_notice(c, a);
+	case CORE_NOTICE:
+		server_notice(s, (const void *)action);
 		break;
-	}
 	case CORE_RENEWED:
 		server_renewed(s, (const void *)action);
 		break;
@@ -339,6 +348,11 @@ server_perform(struct server *s, const struct core_action *action)
 			    "another connection resumed what this one had");
 		break;
 	}
+	case CORE_PARTED:
+		process_drop(s,
+		    ((const struct core_parted *)(const void *)action)
+			->process);
+		break;
 	case CORE_SUBMIT:
 	case CORE_BROKE:
 		break; /* not for a client */

@@ -86,8 +86,8 @@ int server_new(struct event_base *, const struct server_config *,
 /* Closes every connection and removes the socket file. Accepts NULL. */
 void server_free(struct server *);
 
-/* CORE_REPLY, CORE_ROWS, CORE_NOTICE, CORE_RENEWED, CORE_CHANGED or CORE_CLOSE.
- * Never steps the core from within. */
+/* CORE_REPLY, CORE_ROWS, CORE_NOTICE, CORE_RENEWED, CORE_CHANGED, CORE_CLOSE or
+ * CORE_PARTED. Never steps the core from within. */
 void server_perform(struct server *, const struct core_action *);
 
 /* One thing that was found for a CHECK, or NULL: that was all. Who asked may be

@@ -1,10 +1,12 @@
 /*
  * ACQUIRE and TRY: on which terms a lock is asked for.
  */
+#include <signal.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "ipc/connection.h"
+#include "ipc/process.h"
 
 #define ACQUIRE_POLL_MIN_MS 10
 
@@ -285,6 +287,30 @@ acquire_agree(struct connection *c, const struct core_request *q)
 	return 0;
 }
 
+/* For the process that was passed with it, which is told of a loss by a
+ * signal. */
+static int
+acquire_process(struct connection *c, const struct codec_line *l,
+    struct core_request *q)
+{
+	const struct codec_text *text = codec_find(l, "process");
+	const struct codec_text *number = codec_find(l, "signal");
+	uint64_t signal = SIGTERM;
+	bool process = false;
+	int r = text == NULL ? 0 :
+	    verbs_boolean(c, text, "process", &process);
+
+	if (r == 0 && number != NULL && (!process ||
+	    !codec_parse_number(number->bytes, number->length, &signal) ||
+	    signal >= NSIG))
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "signal is the "
+		    "number of the signal that tells the process of "
+		    "process=yes of a loss, or 0 for none");
+	if (r < 0 || !process)
+		return r;
+	return process_take(c, (int)signal, &q->terms.process);
+}
+
 /* What it wants to hear while it waits. */
 static int
 acquire_report(struct connection *c, const struct codec_line *l, bool *ret)
@@ -319,7 +345,7 @@ acquire_lock(struct connection *c, const struct codec_line *l, bool waits)
 	struct core_request *q = &event.request;
 	char owner[OWNER_LENGTH_MAX + 1];
 	struct verbs_change change;
-	bool reports;
+	bool reports = false;
 	struct key keys[TOGETHER_MAX];
 	char names[TOGETHER_MAX][KEY_BYTES_MAX];
 	int r;
@@ -340,12 +366,16 @@ acquire_lock(struct connection *c, const struct codec_line *l, bool waits)
 		r = acquire_agree(c, q);
 	if (r == 0)
 		r = acquire_report(c, l, &reports);
+	if (r == 0)
+		r = acquire_process(c, l, q);
 	if (r < 0)
 		return r;
 	(void)server_owner(c->server, q->namespace_index, c, owner);
 	if (!q->named)
 		q->owner = owner;
 	r = acquire_ask(c, l, &event, reports);
+	if (r < 0)
+		process_drop(c->server, q->terms.process);
 	explicit_bzero(&q->secret, sizeof(q->secret));
 	return r;
 }

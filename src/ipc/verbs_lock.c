@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "ipc/connection.h"
+#include "ipc/process.h"
 #include "store/store.h"
 
 _Static_assert(KEY_LENGTH_MAX == KEY_SORT_MAX,
@@ -166,6 +167,28 @@ verbs_release_unheard(struct connection *c, struct core_event *event)
 	(void)connection_step(c, event);
 }
 
+/* A hold whose client left it to a process is released by the client's user,
+ * or root. */
+static int
+verbs_of_process(struct connection *c, const struct codec_line *l,
+    struct core_request *q)
+{
+	const struct codec_text *text = codec_find(l, "process");
+	const struct process *p = NULL;
+	struct core_hold_view v;
+	int r = text == NULL ? 0 :
+	    verbs_boolean(c, text, "process", &q->of_process);
+
+	if (r < 0 || !q->of_process)
+		return r;
+	if (core_view_hold(c->server->calls.core(c->server->arg), q->hold,
+	    clock_boot_ms(), &v))
+		p = process_find(c->server, v.terms.process);
+	q->of_process = p != NULL &&
+	    (c->peer.uid == 0 || p->user->uid == c->peer.uid);
+	return 0;
+}
+
 static int
 verbs_ask_so(struct connection *c, const struct codec_line *l,
     struct core_event *event, bool best_effort)
@@ -232,6 +255,9 @@ verbs_release(struct connection *c, const struct codec_line *l)
 	if (everything)
 		return release_all(c, l);
 	code = verbs_id(c, l, &event.request.hold);
+	if (code < 0)
+		return code;
+	code = verbs_of_process(c, l, &event.request);
 	if (code < 0)
 		return code;
 	event.request.verb = CORE_RELEASE;

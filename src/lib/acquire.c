@@ -74,6 +74,11 @@ acquire_terms(struct ddblock *d, const struct ddblock_acquire_options *o)
 		codec_text_value(&d->out, "owner", o->owner);
 	if (o->linger_ms > 0)
 		options_milliseconds(&d->out, "linger", o->linger_ms);
+	if (o->process_fd >= 0)
+		codec_boolean(&d->out, "process", true);
+	if (o->process_fd >= 0 && o->loss_signal != 0)
+		codec_number(&d->out, "signal",
+		    o->loss_signal < 0 ? 0 : (uint64_t)o->loss_signal);
 }
 
 /* Which locks, and how they are waited for and used. */
@@ -102,6 +107,23 @@ acquire_write(struct ddblock *d, const struct parts *parts,
 		codec_boolean(&d->out, "only_if_exists", true);
 	if (o->wait_ms != 0 && o->on_queue != NULL)
 		codec_text_value(&d->out, "report", "queue");
+}
+
+static int
+acquire_begin(struct ddblock *d, const struct ddblock_acquire_options *o,
+    struct request_draft *ret)
+{
+	int r = 0;
+
+	if (o->process_fd >= 0)
+		r = connection_pass(d, o->process_fd, d->out.length);
+	if (r < 0)
+		return r;
+	r = request_new(d, REQUEST_ACQUIRE, o->wait_ms == 0 ? "TRY" : "ACQUIRE",
+	    ret);
+	if (r < 0 && o->process_fd >= 0)
+		connection_drop_passed(d);
+	return r;
 }
 
 int
@@ -133,8 +155,7 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 	parts = parts_new(keys, n_keys);
 	if (parts == NULL)
 		return connection_fail(d, DDBLOCK_E_NOMEM, NULL);
-	r = request_new(d, REQUEST_ACQUIRE, o.wait_ms == 0 ? "TRY" : "ACQUIRE",
-	    &draft);
+	r = acquire_begin(d, &o, &draft);
 	if (r < 0) {
 		parts_free(parts);
 		return r;
@@ -148,7 +169,10 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 	change_write(&d->out, &change);
 	draft.request->on_progress = o.on_queue;
 	draft.request->progress_arg = o.queue_arg;
-	return request_send_for(d, &draft, function, arg, ret_request);
+	r = request_send_for(d, &draft, function, arg, ret_request);
+	if (r < 0 && o.process_fd >= 0)
+		connection_drop_passed(d);
+	return r;
 }
 
 /* Begin a request about a hold that we have and that is not lost; what its

@@ -7,6 +7,7 @@
 #include "lib/connection.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ ddblock_open(const char *path, const char *name, struct ddblock **ret)
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
 		return DDBLOCK_E_NOMEM;
-	d->socket = d->timer = d->poll = -1;
+	d->socket = d->timer = d->poll = d->pass_fd = -1;
 	d->deadline_ms = d->timer_ms = DDBLOCK_NEVER_MS;
 	TAILQ_INIT(&d->requests);
 	TAILQ_INIT(&d->holds);
@@ -139,6 +140,7 @@ ddblock_close(struct ddblock *d)
 	while ((hold = TAILQ_FIRST(&d->holds)) != NULL)
 		hold_free(d, hold);
 	watch_free_all(d);
+	connection_close(&d->pass_fd);
 	connection_close(&d->poll);
 	connection_close(&d->timer);
 	connection_close(&d->socket);
@@ -182,14 +184,74 @@ connection_watch_out(struct ddblock *d)
 		d->poll_out = out;
 }
 
+int
+connection_pass(struct ddblock *d, int fd, size_t at)
+{
+	if (d->pass_fd >= 0)
+		return connection_fail(d, DDBLOCK_E_LIMIT,
+		    "another process_fd is yet to be sent");
+	d->pass_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	d->pass_at = at;
+	return d->pass_fd >= 0 ? 0 :
+	    connection_fail(d, DDBLOCK_E_SYSTEM, strerror(errno));
+}
+
+void
+connection_drop_passed(struct ddblock *d)
+{
+	connection_close(&d->pass_fd);
+}
+
+/* A descriptor arrives with the first of the bytes that it is sent with. */
+static ssize_t
+connection_send_with(struct ddblock *d, size_t from)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec part = {
+		.iov_base = d->out.data + from,
+		.iov_len = d->out.length - from,
+	};
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t n;
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	(void)memcpy(CMSG_DATA(&control.header), &d->pass_fd, sizeof(int));
+	n = sendmsg(d->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n > 0)
+		connection_close(&d->pass_fd);
+	return n;
+}
+
+static ssize_t
+connection_send(struct ddblock *d, size_t from)
+{
+	size_t to = d->out.length;
+
+	if (d->pass_fd >= 0 && from == d->pass_at)
+		return connection_send_with(d, from);
+	if (d->pass_fd >= 0)
+		to = d->pass_at;
+	return send(d->socket, d->out.data + from, to - from,
+	    MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void
 connection_flush(struct ddblock *d)
 {
 	size_t sent = 0;
 
 	while (d->socket >= 0 && sent < d->out.length) {
-		ssize_t n = send(d->socket, d->out.data + sent,
-		    d->out.length - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = connection_send(d, sent);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -198,11 +260,14 @@ connection_flush(struct ddblock *d)
 		if (n < 0) {
 			/* Reading finds out, after the daemon's last words. */
 			sent = d->out.length;
+			connection_close(&d->pass_fd);
 			break;
 		}
 		sent += (size_t)n;
 	}
 	buffer_consume(&d->out, sent);
+	if (d->pass_fd >= 0)
+		d->pass_at -= sent;
 	connection_watch_out(d);
 }
 
@@ -237,6 +302,7 @@ connection_break(struct ddblock *d, int code, const char *text)
 
 	d->error = connection_fail(d, code, text);
 	connection_close(&d->socket);
+	connection_close(&d->pass_fd);
 	buffer_wipe(&d->out);
 	hold_lose_all(d, DDBLOCK_LOSS_DISCONNECTED);
 	watch_free_all(d);

@@ -77,6 +77,8 @@ struct ddblock {
 	bool dispatching;
 	struct buffer in;
 	struct buffer out;
+	int pass_fd;			/* goes with what is there in ->out, */
+	size_t pass_at;			/* or -1 */
 
 	struct request_queue requests;
 	size_t n_requests;
@@ -101,6 +103,11 @@ struct ddblock {
 struct ddblock_row {
 	struct codec_line line;
 };
+
+/* Let a duplicate of @fd go with what is there in ->out from now on. One at a
+ * time. DDBLOCK_E_LIMIT, DDBLOCK_E_SYSTEM */
+int connection_pass(struct ddblock *, int fd, size_t at);
+void connection_drop_passed(struct ddblock *);
 
 /* Write what can be written at once. A failure shows at the next read. */
 void connection_flush(struct ddblock *);

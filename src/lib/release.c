@@ -220,3 +220,18 @@ ddblock_release_all(struct ddblock *d, const char *ns, int *ret_cause)
 
 	return release_await(d, r, &wait, ret_cause);
 }
+
+int
+ddblock_release_for_process(struct ddblock *d, uint64_t id)
+{
+	struct wait wait = { .limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS };
+	struct request_draft draft;
+	int r = request_new(d, REQUEST_OTHER, "RELEASE", &draft);
+
+	if (r < 0)
+		return r;
+	codec_number(&d->out, "id", id);
+	codec_boolean(&d->out, "process", true);
+	r = request_send_for(d, &draft, wait_on_reply, &wait, &wait.number);
+	return r < 0 ? r : wait_until_answered(d, &wait);
+}

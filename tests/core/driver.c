@@ -244,6 +244,9 @@ driver_notice(struct driver *d, unsigned host, const struct core_notice *n)
 		    core_loss_name(n->loss));
 		judge_lost(&d->judge, d->now, host, n->hold);
 		break;
+	case CORE_UNTOLD:
+		driver_say(d, host, "untold");
+		break;
 	}
 }
 
@@ -274,13 +277,10 @@ driver_act(struct driver *d, unsigned host, struct core_action *a)
 	case CORE_RENEWED:
 		driver_renewed(d, host, (struct core_renewed *)a);
 		break;
-	case CORE_BROKE:
-	case CORE_CLOSE:
-	case CORE_CHANGED:
-		break;
 	case CORE_SUBMIT:
 		driver_submit(d, host, (struct core_submit *)a);
 		break;
+	default:;	/* the others */
 	}
 }
 

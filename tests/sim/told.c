@@ -307,6 +307,8 @@ told_notice(struct host *h, const struct core_notice *n)
 		word = "lost";
 		why = core_loss_name(n->loss);
 		break;
+	case CORE_UNTOLD:
+		return;
 	}
 	world_trace(w, kind, h->name, "c%u hold %" PRIu64
 	    " is %s%s%s", told_number(n->client), n->hold, word,
@@ -375,6 +377,7 @@ customer_act(struct host *h, const struct core_action *a)
 		break;
 	case CORE_SUBMIT:
 	case CORE_BROKE:
+	case CORE_PARTED:
 		break;
 	}
 }
