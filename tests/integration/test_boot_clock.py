@@ -47,11 +47,12 @@ class BootClock(unittest.TestCase):
             self.assertGreater(int(grant["until_boot_ms"]), before_ms)
 
     def test_the_daemon_wakes_by_the_boot_clock(self):
-        """Nothing but its timer says that a wait is over."""
+        """Nothing but its timer says that a wait is over, each time."""
         with Client(self.daemon) as holder, Client(self.daemon) as waiter:
             self.assertTrue(holder.call("TRY k").ok)
-            self.assertEqual(waiter.call("ACQUIRE k wait=100ms").code,
-                             "ACQUIRE_TIMEOUT")
+            for _ in range(3):
+                self.assertEqual(waiter.call("ACQUIRE k wait=100ms").code,
+                                 "ACQUIRE_TIMEOUT")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,8 @@ static const struct {
 	    "Content-Length: 2\r\n\r\n{}", false },
 	{ "Portal\r", OK_HEAD "Content-Type: text/html; charset=utf-8\r\n"
 	    "Content-Length: 6\r\n\r\n<html>", false },
+	{ "Reflects\r", "HTTP/1.1 403 No\r\nContent-Length: 30\r\n\r\n"
+	    "signed by verysecretverysecret", false },
 	{ "PortalRefuses\r", "HTTP/1.1 403 No\r\nContent-Type: text/html\r\n"
 	    "Content-Length: 6\r\n\r\n<html>", false },
 	{ "Chunks\r", OK_HEAD "Transfer-Encoding: chunked\r\n"

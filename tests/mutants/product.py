@@ -116,6 +116,18 @@ class Outcome:
         return line.group(1) or line.group(2)
 
 
+def end_session(session):
+    """All that a test started, in whatever groups."""
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as f:
+                words = f.read().rpartition(")")[2].split()
+            if int(words[3]) == session and words[0] != "Z":
+                os.kill(int(path.split("/")[2]), signal.SIGKILL)
+        except OSError:
+            pass  # it has ended
+
+
 def run(directory, test, case, mutant=None):
     """A test to its end, with all that it started."""
     environment = {
@@ -135,14 +147,14 @@ def run(directory, test, case, mutant=None):
         cwd=directory, start_new_session=True, text=True, errors="replace",
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT)
-    killer = threading.Timer(PATIENCE_S, os.killpg,
-                             (process.pid, signal.SIGKILL))
+    killer = threading.Timer(PATIENCE_S, end_session, (process.pid,))
     killer.start()
     output = process.communicate()[0]
-    late = not killer.is_alive()
+    seconds = time.monotonic() - began
     killer.cancel()
-    return Outcome(None if late else process.returncode, output,
-                   time.monotonic() - began)
+    end_session(process.pid)
+    return Outcome(None if seconds >= PATIENCE_S else process.returncode,
+                   output, seconds)
 
 
 def judge(directory, mutant, spoilt):

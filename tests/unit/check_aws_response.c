@@ -136,6 +136,9 @@ START_TEST(test_errors)
 	call("PortalRefuses");
 	ck_assert_int_eq(f.answer.status, 403);
 	ck_assert_str_eq(f.body, "<html>");
+	/* What signed the request is not repeated, whoever has it. */
+	call("Reflects");
+	ck_assert_str_eq(f.body, "signed by ********************");
 	call("Later");
 	ck_assert_int_eq(f.answer.status, 503);
 	ck_assert_uint_eq(f.answer.retry_after_ms, 1500);

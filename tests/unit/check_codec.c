@@ -215,6 +215,18 @@ START_TEST(test_text_is_utf8_without_nul)
 }
 END_TEST
 
+/* It goes into records and logs, a line of its own. */
+START_TEST(test_a_line_has_no_end)
+{
+	ck_assert(codec_is_line("a \xc3\xa9", 4));
+	ck_assert(!codec_is_line("a\nb", 3));
+	ck_assert(!codec_is_line("a\rb", 3));
+	ck_assert(!codec_is_line("a\x1b[2J", 5));
+	ck_assert(!codec_is_line("a\x7f", 2));
+	ck_assert(!codec_is_line("a\xff", 2));
+}
+END_TEST
+
 START_TEST(test_durations)
 {
 	static const struct {
@@ -415,7 +427,8 @@ main(void)
 		test_failure_keeps_the_tag, test_limits,
 		test_lines_of_the_daemon,
 		test_what_is_no_line_of_the_daemon_is_refused,
-		test_text_is_utf8_without_nul, test_durations,
+		test_text_is_utf8_without_nul, test_a_line_has_no_end,
+		test_durations,
 		test_durations_are_written_rounded_down,
 		test_numbers_and_booleans, test_a_line_is_written,
 		test_a_full_buffer_says_so, test_what_is_written_is_read_back,

@@ -302,6 +302,25 @@ START_TEST(test_shared_stores)
 }
 END_TEST
 
+/* Half of a key is a mistyped whole one: other credentials are not meant. */
+START_TEST(test_secret_without_its_key)
+{
+	expect_error("[namespace default]\nstore = dynamodb\ntable = tab\n"
+	    "region = r\nsecret_access_key = hush\n",
+	    "test.conf:1: namespace default: secret_access_key needs "
+	    "access_key_id beside it\n");
+}
+END_TEST
+
+START_TEST(test_key_without_its_secret)
+{
+	expect_error("[namespace default]\nstore = dynamodb\ntable = tab\n"
+	    "region = r\naccess_key_id = AKID\n",
+	    "test.conf:1: namespace default: access_key_id needs "
+	    "secret_access_key beside it\n");
+}
+END_TEST
+
 START_TEST(test_secrets_are_not_shown)
 {
 	struct buffer text;
@@ -495,6 +514,8 @@ add_tests(TCase *tests)
 	tcase_add_test(tests, test_a_token_needs_keys);
 	tcase_add_test(tests, test_keys_or_a_profile);
 	tcase_add_test(tests, test_shared_stores);
+	tcase_add_test(tests, test_secret_without_its_key);
+	tcase_add_test(tests, test_key_without_its_secret);
 	tcase_add_test(tests, test_secrets_are_not_shown);
 	tcase_add_test(tests, test_secrets_are_not_complained_about_aloud);
 	tcase_add_test(tests, test_long_values);

@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -262,6 +264,26 @@ START_TEST(test_run_has_plain_signals)
 }
 END_TEST
 
+/* It has none of our descriptors: with a client's connection it would keep that
+ * client's locks. */
+START_TEST(test_run_has_no_connections)
+{
+	char command[64];
+	int fds[2];
+
+	open_all();
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	(void)snprintf(command, sizeof(command),
+	    "sh -c 'test ! -e /proc/self/fd/%d'", fds[1]);
+	do_run(command, TIMEOUT_MS, 100);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_int_eq(told.status, 0);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	close_all();
+}
+END_TEST
+
 START_TEST(test_run_too_long)
 {
 	open_all();
@@ -281,6 +303,30 @@ START_TEST(test_run_prints_too_much)
 	do_run("sh -c 'printf 0123456789'", TIMEOUT_MS, 9);
 	ck_assert_int_eq(told.code, DDBLOCK_E_LIMIT);
 	ck_assert_str_eq(told.body, "");
+	close_all();
+}
+END_TEST
+
+/* What is killed is killed with all that it started: the pipe that they have
+ * ends. */
+START_TEST(test_run_leaves_nothing)
+{
+	struct pollfd pipe_end = { .events = POLLIN };
+	char command[256], byte;
+
+	open_all();
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	pipe_end.fd = open(path, O_RDONLY | O_NONBLOCK);
+	ck_assert_int_ge(pipe_end.fd, 0);
+	(void)snprintf(command, sizeof(command), "sh -c 'exec 3>%s; "
+	    "echo >&3; tail -f /dev/null >/dev/null & printf 0123456789; "
+	    "wait'", path);
+	do_run(command, TIMEOUT_MS, 9);
+	ck_assert_int_eq(told.code, DDBLOCK_E_LIMIT);
+	ck_assert_int_eq(read(pipe_end.fd, &byte, 1), 1);
+	ck_assert_int_eq(poll(&pipe_end, 1, TIMEOUT_MS), 1);
+	ck_assert_int_eq(read(pipe_end.fd, &byte, 1), 0);
+	(void)close(pipe_end.fd);
 	close_all();
 }
 END_TEST
@@ -513,7 +559,9 @@ main(void)
 	const TTest *const tests[] = {
 		test_read, test_write, test_write_fails, test_read_of_a_pipe,
 		test_file_stop, test_run, test_run_has_plain_signals,
-		test_run_too_long, test_run_prints_too_much,
+		test_run_has_no_connections, test_run_too_long,
+		test_run_prints_too_much,
+		test_run_leaves_nothing,
 		test_run_leaves_something_running, test_run_refused,
 		test_run_stop, test_words, test_fetch, test_fetch_signed,
 		test_fetch_fails, NULL,

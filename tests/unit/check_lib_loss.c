@@ -134,6 +134,31 @@ START_TEST(test_renew)
 }
 END_TEST
 
+/* It may have been lost before anybody said so. */
+START_TEST(test_renew_of_what_is_lost)
+{
+	(void)fixture_acquire(2, 7, 60000);
+	fake_send(&fake, "#3 ERR LOCK_LOST :gone\n");
+	ck_assert_int_eq(ddblock_renew(connection, 7), DDBLOCK_E_LOCK_LOST);
+	ck_assert_uint_eq(ddblock_remaining_ms(connection, 7), 0);
+	ck_assert_str_eq(fixture_heard(), "lost 7 loss=6;");
+}
+END_TEST
+
+/* Each has its end, also after the other's. */
+START_TEST(test_silence_ends_each_hold)
+{
+	(void)fixture_acquire(2, 7, 100);
+	(void)fixture_acquire(3, 8, 300);
+	while (ddblock_remaining_ms(connection, 7) > 0 ||
+	    strstr(fixture_heard(), "lost 7") == NULL)
+		ck_assert_int_eq(fixture_dispatch(), 0);
+	while (ddblock_next_deadline_ms(connection) != DDBLOCK_NEVER_MS)
+		ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_str_eq(fixture_heard(), "lost 8 loss=1;");
+}
+END_TEST
+
 /* The session has been renewed, until then. */
 static void
 loss_renewed(uint64_t until_ms)
@@ -359,6 +384,8 @@ suite(void)
 	tcase_add_test(t, test_silence_while_blocked);
 	tcase_add_test(t, test_renewals_are_read_before_judging);
 	tcase_add_test(t, test_renew);
+	tcase_add_test(t, test_renew_of_what_is_lost);
+	tcase_add_test(t, test_silence_ends_each_hold);
 	tcase_add_test(t, test_renewals_end_with_max_hold);
 	tcase_add_test(t, test_manual_hold_is_not_renewed_along);
 	tcase_add_test(t, test_foreign_boot_clock);

@@ -2,13 +2,51 @@
  * libddblock: releases as far as they go, and of all.
  */
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "ddblock.h"
 #include "tests/lib/fixture.h"
 
 static char name_a[] = "a";
+
+/* A wait that failed (here: more descriptors than allowed) is over: what is
+ * granted all the same is given back. */
+START_TEST(test_grant_after_giving_up)
+{
+	struct rlimit limit, none;
+	uint64_t id;
+
+	(void)fixture_acquire(2, 6, 60000);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 1;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_int_eq(ddblock_acquire(connection, "k", NULL, &id),
+	    DDBLOCK_E_SYSTEM);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	(void)fixture_grant(3, 7, 60000);
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	fake_expect(&fake, "#3 ACQUIRE k");
+	fake_expect(&fake, "#4 CANCEL tag=3");
+	fake_expect(&fake, "#5 RELEASE id=7");
+	ck_assert_uint_eq(ddblock_remaining_ms(connection, 7), 0);
+}
+END_TEST
+
+/* Nobody whom this program starts has its locks after its end. */
+START_TEST(test_connection_is_not_inherited)
+{
+	int fds[] = { ddblock_fd(connection), ddblock_socket(connection) };
+
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_ge(fds[i], 0);
+		ck_assert_int_ne(fcntl(fds[i], F_GETFD) & FD_CLOEXEC, 0);
+	}
+}
+END_TEST
 
 /* What the daemon says went wrong is the cause; only what is not ours is an
  * error. */
@@ -171,6 +209,8 @@ main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
+	tcase_add_test(t, test_grant_after_giving_up);
+	tcase_add_test(t, test_connection_is_not_inherited);
 	tcase_add_test(t, test_best_effort);
 	tcase_add_test(t, test_best_effort_of_what_is_lost);
 	tcase_add_test(t, test_without_what_it_was_to_leave);
