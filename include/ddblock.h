@@ -402,9 +402,9 @@ enum ddblock_loss {
 	DDBLOCK_LOSS_BROKEN,		/* somebody broke it on purpose */
 	DDBLOCK_LOSS_SHUTDOWN,		/* the daemon stopped with it */
 	DDBLOCK_LOSS_DISCONNECTED,	/* the connection ended */
-	DDBLOCK_LOSS_OTHER,
-	DDBLOCK_LOSS_MAX_HOLD,		/* it was held for max_hold_ms */
+	DDBLOCK_LOSS_OTHER, DDBLOCK_LOSS_MAX_HOLD, /* held for max_hold_ms */
 	DDBLOCK_LOSS_KEEPALIVE,		/* nothing was sent for keepalive_ms */
+	DDBLOCK_LOSS_CUT_OFF,	/* the daemon ends this connection */
 };
 
 struct ddblock_event {

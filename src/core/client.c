@@ -430,8 +430,31 @@ client_stop(struct core *core)
 	}
 }
 
-void
-client_gone(struct core *core, uint64_t id)
+/* Does it not end with its connection, or has it ended before? */
+static bool
+client_leaves(const struct hold *h)
+{
+	return h->lost || h->fail_closed || linger_keeps(h) || process_has(h) ||
+	    (h->terms != NULL && h->terms->stays);
+}
+
+/* It may be at work with them: so they are lost, and it is told while it can
+ * be. */
+static void
+client_lose_all(struct core *core, struct client *c)
+{
+	struct hold *h, *next;
+
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (!client_leaves(h))
+			hold_cut_off(core, h);
+	}
+}
+
+/* Its connection has ended; by ourselves if it was @cut off. */
+static void
+client_end(struct core *core, uint64_t id, bool cut)
 {
 	struct client *c = client_find(core, id);
 	struct hold *h, *next;
@@ -444,6 +467,8 @@ client_gone(struct core *core, uint64_t id)
 		client_drop_request(core, c->requests);
 	while (c->watches != NULL)
 		watch_end(core, c->watches);
+	if (cut)
+		client_lose_all(core, c);
 	c->gone = true;
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
@@ -451,7 +476,19 @@ client_gone(struct core *core, uint64_t id)
 		    !process_keeps(core, h))
 			hold_desert(core, h);
 	}
-	linger_begin(core, c);
+	linger_begin(core, c, cut);
 	c->pinned = false;
 	client_free_if_unused(core, c);
+}
+
+void
+client_gone(struct core *core, uint64_t id)
+{
+	client_end(core, id, false);
+}
+
+void
+client_cut_off(struct core *core, uint64_t id)
+{
+	client_end(core, id, true);
 }

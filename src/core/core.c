@@ -422,6 +422,9 @@ core_event(struct core *core, const struct core_event *event)
 	case CORE_GONE:
 		client_gone(core, event->client);
 		return 0;
+	case CORE_CUT:
+		client_cut_off(core, event->client);
+		return 0;
 	case CORE_HEARD:
 		client_heard(core, event->client);
 		return 0;

@@ -84,6 +84,8 @@ enum core_event_type {
 	CORE_REQUEST = 1,	/* a client asks */
 	CORE_DRAIN,		/* a client asks no more, but still listens */
 	CORE_GONE,		/* a client's connection ended */
+	CORE_CUT,	/* a client's connection is ended by the daemon, and the
+			 * client may be at work yet */
 	CORE_HEARD,	/* a client said something that is no request */
 	CORE_ENDED,	/* the process that something is held for ended */
 	CORE_STORED,		/* the outcome of an operation */
@@ -187,7 +189,7 @@ struct core_event {
 	uint64_t now_ms;		/* CLOCK_BOOTTIME, never goes back */
 	union {
 		struct core_request request;	/* CORE_REQUEST */
-		uint64_t client;	/* CORE_DRAIN, CORE_GONE, CORE_HEARD */
+		uint64_t client;	/* DRAIN, GONE, CUT, HEARD */
 		struct {
 			uint64_t client;
 			uint64_t request;
@@ -335,6 +337,7 @@ enum core_loss {
 	CORE_LOSS_SHUTDOWN,	/* the daemon stops and was told to release */
 	CORE_LOSS_MAX_HOLD,	/* it was held as long as it may be */
 	CORE_LOSS_KEEPALIVE,	/* the client was silent for too long */
+	CORE_LOSS_CUT_OFF,	/* the daemon ended the client's connection */
 };
 
 /* The word for it, in the protocol, the history and traces: "expired". */
@@ -399,7 +402,8 @@ struct core_broke {
 	bool unsure;		/* unless by an attempt without an answer */
 };
 
-/* CORE_CLOSE: its holds are another's now, and for the core it is gone. */
+/* CORE_CLOSE: what lingered of its holds is another's now, and for the core it
+ * is gone. */
 struct core_close {
 	struct core_action action;
 	uint64_t client;

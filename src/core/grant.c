@@ -204,6 +204,17 @@ grant_end_hold(struct core *core, struct hold *h, enum core_loss loss)
 		hold_end(core, h);
 }
 
+/* Who had it by @h may be at work for a margin yet; or until its deadline, and
+ * a margin, if nobody can tell it. */
+void
+grant_leave_gap(struct core *core, struct grant *g, const struct hold *h)
+{
+	keep_lose(core, g);
+	g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+	if (h->terms != NULL && h->terms->working_ms > g->gap_ms)
+		g->gap_ms = h->terms->working_ms;
+}
+
 /*
  * The hold ends by our own decision, while the lease goes on: the client is
  * told, and what it had is left alone for a margin. The gap is the holder's.
@@ -215,8 +226,7 @@ grant_lose_hold(struct core *core, struct hold *h, enum core_loss loss)
 	struct grant *g = h->grant;
 
 	grant_end_hold(core, h, loss);
-	keep_lose(core, g);
-	g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+	grant_leave_gap(core, g, h);
 }
 
 /* Does a client have it, or may one that lost it still be working? */

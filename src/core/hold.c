@@ -169,6 +169,24 @@ hold_desert(struct core *core, struct hold *h)
 		lock_release(core, g->lock);
 }
 
+/* Its client's connection is ended, which is no sign that it has stopped: what
+ * it had is left alone for a margin. (Of several each comes here, and the first
+ * speaks for all.) */
+void
+hold_cut_off(struct core *core, struct hold *h)
+{
+	struct grant *g = h->grant;
+	struct lock *l = h->lock;
+
+	hold_mark_lost(core, h, CORE_LOSS_CUT_OFF);
+	if (joint_speaker(h) == h)
+		action_notice(core, h, CORE_LOST);
+	grant_drop_hold(h);
+	grant_leave_gap(core, g, h);
+	hold_end(core, h);
+	lock_advance(core, l);
+}
+
 void
 hold_free(struct core *core, struct hold *h)
 {

@@ -29,6 +29,7 @@ void action_forget(struct core *);
 int client_request(struct core *, const struct core_request *);
 void client_drain(struct core *, uint64_t id);
 void client_gone(struct core *, uint64_t id);
+void client_cut_off(struct core *, uint64_t id);
 void client_stop(struct core *);
 struct client *client_find(const struct core *, uint64_t id);
 struct hold *client_find_hold(const struct core *, uint64_t id);
@@ -54,6 +55,7 @@ void hold_lose(struct core *, struct hold *, enum core_loss);
 void hold_mark_lost(struct core *, struct hold *, enum core_loss);
 void hold_give(struct core *, struct hold *, struct client *);
 void hold_desert(struct core *, struct hold *);
+void hold_cut_off(struct core *, struct hold *);
 void hold_end(struct core *, struct hold *);
 struct hold *hold_new(const struct core_request *, struct joint *);
 struct joint *hold_joint(const struct hold *);
@@ -83,14 +85,14 @@ uint32_t terms_leave(struct hold *, bool all);
 uint32_t terms_count(const struct hold *);
 void terms_check_hold(const struct core *, const struct hold *);
 
-void terms_linger(struct core *, struct hold *);
+void terms_linger(struct core *, struct hold *, uint64_t least_ms);
 void terms_resume(struct core *, struct hold *);
 
 /* linger.c */
 int linger_ask(struct core *, struct client *, const struct core_request *);
 void linger_free(struct core *, struct linger *);	/* accepts NULL */
 bool linger_keeps(const struct hold *);
-void linger_begin(struct core *, struct client *);
+void linger_begin(struct core *, struct client *, bool cut);
 void linger_timer(struct core *, struct linger *);
 int linger_resume(struct core *, struct request *, const struct core_request *);
 uint32_t linger_count(const struct core *, const struct namespace *);
@@ -145,6 +147,7 @@ void grant_add_hold(struct grant *, struct hold *);
 void grant_drop_hold(struct hold *);
 void grant_lose(struct core *, struct grant *, enum core_loss);
 void grant_lose_hold(struct core *, struct hold *, enum core_loss);
+void grant_leave_gap(struct core *, struct grant *, const struct hold *);
 bool grant_is_taken(const struct core *, const struct grant *);
 void grant_released(struct core *, struct grant *, int code, int cause,
     const char *text);

@@ -363,7 +363,7 @@ joint_drop_lost(struct core *core, struct joint *j)
 		if (g == NULL)
 			continue;
 		grant_drop_hold(h);
-		g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+		grant_leave_gap(core, g, h);
 		lock_advance(core, g->lock);
 	}
 }

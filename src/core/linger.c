@@ -8,6 +8,8 @@
  *  2. Until then they go on as they are: renewed, and lost for any reason but
  *     the client's silence. What is lost meanwhile is kept, for the answer.
  *  3. When the time is over each ends as if the connection had ended just then.
+ *     It is not over, where we ended the connection, before the deadline that
+ *     its client was told last and a margin: it may be at work until then.
  *  4. Who resumes need not wait until the end of the old connection was
  *     noticed: it is over then, for the core and for its client.
  */
@@ -126,10 +128,32 @@ linger_schedule(struct core *core, struct linger *l)
 		heap_set(&core->heap, &l->timer, at_ms);
 }
 
-/* The client has left; what does not linger has ended. */
-void
-linger_begin(struct core *core, struct client *c)
+/* Who was cut off and may resume works with what it has until the deadline
+ * that it was told last; and a margin after that nobody does. */
+static uint64_t
+linger_least_ms(const struct client *c)
 {
+	const struct hold *h;
+	uint64_t least_ms = 0;
+
+	DL_FOREACH2(c->holds, h, client_next)
+	{
+		uint64_t end_ms;
+
+		if (!linger_keeps(h) || h->lost)
+			continue;
+		end_ms = terms_until_ms(h) + h->lock->ns->settings.margin_ms;
+		if (end_ms > least_ms)
+			least_ms = end_ms;
+	}
+	return least_ms;
+}
+
+/* The client has left, or was @cut off; what does not linger has ended. */
+void
+linger_begin(struct core *core, struct client *c, bool cut)
+{
+	uint64_t least_ms = cut ? linger_least_ms(c) : 0;
 	struct hold *h;
 
 	if (c->linger == NULL)
@@ -137,7 +161,7 @@ linger_begin(struct core *core, struct client *c)
 	DL_FOREACH2(c->holds, h, client_next)
 	{
 		if (linger_keeps(h))
-			terms_linger(core, h);
+			terms_linger(core, h, least_ms);
 	}
 	linger_schedule(core, c->linger);
 }
@@ -207,15 +231,16 @@ linger_may_come(const struct client *c)
 	return c->holds == NULL;
 }
 
-/* Its connection may be there yet: then it ends now. */
+/* Its connection may be there yet: then it ends now, and what it had beside
+ * that is lost to it. */
 static void
 linger_part(struct core *core, struct request *r, struct client *old)
 {
 	if (old->gone)
 		return;
 	r->closing.client = old->id;
+	client_cut_off(core, old->id);
 	action_add(core, &r->closing.action, CORE_CLOSE);
-	client_gone(core, old->id);
 }
 
 /* It is another client's now, as it is. */

@@ -167,6 +167,8 @@ core_loss_name(enum core_loss loss)
 		return "max_hold";
 	case CORE_LOSS_KEEPALIVE:
 		return "keepalive";
+	case CORE_LOSS_CUT_OFF:
+		return "cut_off";
 	case CORE_LOSS_EXPIRED:
 		break;
 	}

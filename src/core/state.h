@@ -172,6 +172,7 @@ struct terms {
 	uint32_t count;		/* reentrant: times that it is held; or 0 */
 	uint64_t linger_ms;
 	uint64_t linger_end_ms;	/* its client has left */
+	uint64_t working_ms;	/* or was cut off: it may work until then */
 	bool manual;
 	bool stays;		/* when its client leaves */
 	bool danger;		/* of its own: it was told */

@@ -329,13 +329,17 @@ terms_stay(struct core *core, struct hold *h)
 	return true;
 }
 
-/* Its client has left. It is renewed as before, for so long. */
+/* Its client has left. It is renewed as before, for so long, and at least until
+ * then. */
 void
-terms_linger(struct core *core, struct hold *h)
+terms_linger(struct core *core, struct hold *h, uint64_t least_ms)
 {
 	struct terms *t = h->terms;
 
 	t->linger_end_ms = core->now_ms + t->linger_ms;
+	t->working_ms = least_ms;
+	if (t->linger_end_ms < least_ms)
+		t->linger_end_ms = least_ms;
 	if (!h->lost)
 		terms_schedule(core, t);
 }
@@ -347,6 +351,7 @@ terms_resume(struct core *core, struct hold *h)
 	struct terms *t = h->terms;
 
 	t->linger_end_ms = 0;
+	t->working_ms = 0;
 	t->listening_ms = core->now_ms;
 	if (!h->lost)
 		terms_schedule(core, t);

@@ -121,6 +121,8 @@ engine_step(void *arg, struct core_event *event)
 	e->stepping = true;
 	history_event(&e->history, event);
 	event->now_ms = clock_boot_ms();
+	if (event->type == CORE_CUT)
+		watch_cut_off(e->core, event->client, event->now_ms);
 	r = core_step(e->core, event, &update);
 	/* Also if the request was refused: something may have been due. */
 	engine_perform(e, &update, event->now_ms);

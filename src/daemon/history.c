@@ -227,18 +227,33 @@ history_process(struct history *h, uint64_t client, uint64_t process)
 	history_write(&l);
 }
 
+/* What it held, and does not linger, is lost with that. */
+static void
+history_cut_off(struct history *h, uint64_t client)
+{
+	struct history_line l;
+
+	history_begin(h, &l, "left");
+	history_number(&l, "DDBLOCK_CLIENT", client);
+	history_text(&l, "DDBLOCK_REASON", core_loss_name(CORE_LOSS_CUT_OFF));
+	history_write(&l);
+}
+
 void
 history_event(struct history *h, const struct core_event *event)
 {
 	if (h->config == NULL)
 		return;
-	h->leaving = event->type == CORE_GONE ? event->client : 0;
+	h->leaving = event->type == CORE_GONE || event->type == CORE_CUT ?
+	    event->client : 0;
 	if (event->type == CORE_REQUEST)
 		history_request(h, &event->request);
 	else if (event->type == CORE_DRAIN)
 		history_client(h, "drains", event->client);
 	else if (event->type == CORE_GONE)
 		history_client(h, "left", event->client);
+	else if (event->type == CORE_CUT)
+		history_cut_off(h, event->client);
 	else if (event->type == CORE_HEARD)
 		history_client(h, "heard", event->client);
 	else if (event->type == CORE_ENDED)
@@ -388,8 +403,7 @@ history_action(struct history *h, const struct core *core,
 	else if (action->type == CORE_CHANGED)
 		history_changed(h, (const struct core_change *)action);
 	else if (action->type == CORE_CLOSE)
-		history_client(h, "left",
-		    ((const struct core_close *)action)->client);
+		history_cut_off(h, ((const struct core_close *)action)->client);
 }
 
 /* ---- sessions --------------------------------------------------------- */

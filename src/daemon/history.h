@@ -16,7 +16,8 @@
 struct history {
 	const struct config *config;	/* borrowed; NULL: nothing is written */
 	uint64_t serial;
-	uint64_t leaving;	/* the client of this step's CORE_GONE, or 0 */
+	uint64_t leaving;	/* the client of this step's CORE_GONE or
+				 * CORE_CUT, or 0 */
 };
 
 /* Begin, if the configuration says so: with the settings of all namespaces. */

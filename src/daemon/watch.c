@@ -198,6 +198,31 @@ watch_outcome(struct watch *w, const struct operation *operation,
 }
 
 void
+watch_cut_off(const struct core *core, uint64_t client, uint64_t now_ms)
+{
+	struct core_hold_view v = { 0 };
+
+	while (core_next_hold_of(core, client, v.hold, now_ms, &v)) {
+		struct watch_lock lock;
+		char token[24];
+		struct log_field fields[] = {
+			{ "DDBLOCK_KEY", lock.key },
+			{ "DDBLOCK_SORT", NULL },
+			{ "DDBLOCK_TOKEN", token },
+			{ "DDBLOCK_REASON",
+			    core_loss_name(CORE_LOSS_CUT_OFF) },
+		};
+
+		watch_lock(v.key, &lock);
+		fields[1].value = lock.sort;
+		(void)snprintf(token, sizeof(token), "%" PRIu64, v.token);
+		log_write_fields(LOG_WARNING, "lost", fields, 4,
+		    "lock %s, token %s: its client was cut off", lock.name,
+		    token);
+	}
+}
+
+void
 watch_notice(const struct core *core, const struct core_notice *notice,
     uint64_t now_ms)
 {
@@ -213,7 +238,7 @@ watch_notice(const struct core *core, const struct core_notice *notice,
 	const char *reason = NULL;
 
 	if (!core_view_hold(core, notice->hold, now_ms, &v))
-		memset(&v, 0, sizeof(v));
+		return;		/* watch_cut_off() */
 	watch_lock(v.key, &lock);
 	fields[1].value = lock.sort;
 	(void)snprintf(token, sizeof(token), "%" PRIu64, v.token);

@@ -35,6 +35,9 @@ bool watch_outcome(struct watch *, const struct operation *,
 void watch_notice(const struct core *, const struct core_notice *,
     uint64_t now_ms);
 
+/* A client is about to be cut off: log which locks it has. */
+void watch_cut_off(const struct core *, uint64_t client, uint64_t now_ms);
+
 /* Log what became of a break, by namespaces' watches: an audit, which nothing
  * limits. */
 void watch_broke(const struct watch *, const struct core_broke *);

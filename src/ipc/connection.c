@@ -1,5 +1,7 @@
 /*
- * One client's connection: bytes to lines, lines to bytes, and its end.
+ * One client's connection: bytes to lines, lines to bytes, and its end. Who
+ * ends it counts: what the client ends is given back, and who is cut off by us
+ * may be at work yet.
  *
  * A connection that has nothing to say owns no buffer, so ten thousand idle
  * ones cost little. A client that does not read is first no longer read from
@@ -25,7 +27,6 @@
 
 /* Enough of a line that is too long to find its tag. */
 #define CONNECTION_HEAD_SIZE 64
-#define CONNECTION_SPARED_BYTES 4096
 
 static void connection_on_event(evutil_socket_t, short, void *);
 
@@ -79,7 +80,7 @@ connection_free(struct connection *c)
 	while (c->pending != NULL)
 		pending_free(c, c->pending);
 	if (c->user != NULL) {
-		c->user->queued_bytes -= c->counted;
+		account_close(c);
 		user_leave(c->server, c->user);
 	}
 	if (c->secretive) {
@@ -101,7 +102,40 @@ void
 connection_doom(struct connection *c)
 {
 	c->doomed = true;
+	account_close(c);
 	server_schedule(c->server, c);
+}
+
+static bool
+connection_is_gone(const struct connection *c)
+{
+	struct pollfd p = { .fd = c->fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+void
+connection_cut(struct connection *c, const char *why)
+{
+	if (c->doomed)
+		return;
+	c->cut_off = !connection_is_gone(c);
+	server_log(c->server, LOG_WARNING,
+	    "client %s (pid %ld, uid %ld) was cut off: %s", c->peer.name,
+	    (long)c->peer.pid, (long)c->peer.uid, why);
+	connection_doom(c);
+}
+
+/* It can be neither read nor written; mostly because its client is gone. */
+static void
+connection_fail(struct connection *c)
+{
+	int error = errno;
+
+	if (connection_is_gone(c))
+		connection_doom(c);
+	else
+		connection_cut(c, strerror(error));
 }
 
 /* May its requests be read and run? */
@@ -130,7 +164,7 @@ connection_watch(struct connection *c)
 	c->watched = 0;
 	if (event_assign(&c->event, c->server->base, c->fd, wanted,
 	    connection_on_event, c) < 0 || event_add(&c->event, NULL) < 0) {
-		connection_doom(c); /* deaf: better gone */
+		connection_cut(c, "there is no memory to listen to it");
 		return;
 	}
 	c->watched = wanted;
@@ -141,35 +175,6 @@ connection_step(struct connection *c, struct core_event *event)
 {
 	c->in_core = true;
 	return c->server->calls.step(c->server->arg, event);
-}
-
-/*
- * Keep the books of the user's bytes that stay when a round is over. False:
- * it is too much, and this connection is the one that adds to it. Who has
- * little queued is spared: others' greed is not to be his loss.
- */
-static bool
-connection_account(struct connection *c)
-{
-	size_t bytes = c->in.length + c->out.length + c->pending_bytes;
-	bool more = bytes > c->counted && bytes > CONNECTION_SPARED_BYTES;
-
-	c->user->queued_bytes += bytes;
-	c->user->queued_bytes -= c->counted;
-	c->counted = bytes;
-	return !more || c->user->queued_bytes <=
-	    c->server->limits.queued_bytes_per_uid_max;
-}
-
-void
-connection_cut(struct connection *c, const char *why)
-{
-	if (c->doomed)
-		return;
-	server_log(c->server, LOG_WARNING,
-	    "client %s (pid %ld, uid %ld) was cut off: %s", c->peer.name,
-	    (long)c->peer.pid, (long)c->peer.uid, why);
-	connection_doom(c);
 }
 
 struct buffer *
@@ -229,14 +234,6 @@ connection_dismiss(struct connection *c, int code, const char *why)
 	server_schedule(c->server, c);
 }
 
-static bool
-connection_is_gone(const struct connection *c)
-{
-	struct pollfd p = { .fd = c->fd };
-
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0;
-}
-
 static void
 connection_on_end_of_input(struct connection *c)
 {
@@ -249,7 +246,7 @@ connection_on_end_of_input(struct connection *c)
 		connection_refuse(c, NULL, DDBLOCK_E_BAD_REQUEST,
 		    "the last line has no end");
 	buffer_done(&c->in);
-	(void)connection_account(c);
+	account_review(c);
 	connection_drain(c);
 }
 
@@ -379,7 +376,7 @@ connection_run(struct connection *c)
 	if (!c->has_lines) {
 		n = process_receive(c, s->chunk, SERVER_CHUNK_SIZE);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			connection_doom(c);
+			connection_fail(c);
 		if (n == 0)
 			connection_on_end_of_input(c);
 		if (n <= 0)
@@ -401,10 +398,13 @@ connection_run(struct connection *c)
 		process_forget_passed(c);
 	if (c->doomed)
 		return;
-	if (buffer_failed(&c->in) != 0 || !connection_account(c))
-		connection_cut(c, "its user has too many bytes queued");
-	if (c->has_lines)
+	if (buffer_failed(&c->in) != 0)
+		connection_cut(c, "there is no memory for what it says");
+	/* What it is answered is counted when it was sent. */
+	if (c->has_lines || c->out.length > 0)
 		server_schedule(s, c);
+	else
+		account_review(c);
 }
 
 void
@@ -417,7 +417,7 @@ connection_send(struct connection *c)
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0 && errno != EAGAIN) {
-		connection_doom(c);
+		connection_fail(c);
 		return;
 	}
 	if (n > 0)
@@ -440,8 +440,7 @@ connection_flush(struct connection *c)
 		change_tell_rest(c);
 	if (c->out.length > 0 && !c->blocked && !c->doomed)
 		connection_send(c);
-	if (!connection_account(c))
-		connection_cut(c, "its user has too many bytes queued");
+	account_review(c);
 	if (c->doomed)
 		return;
 	if (c->n_listings > 0 && c->out.length < CONNECTION_LOW_BYTES)

@@ -36,6 +36,18 @@ struct user {
 	uint32_t n_connections;
 	uint32_t n_processes;	/* that something is held for */
 	size_t queued_bytes;
+	size_t pending_bytes;	/* and of these, for the core: up to half of
+				 * what there may be */
+	struct account *greatest;	/* who has most of them; NULL: all have
+					 * little */
+};
+
+/* Of one connection, as it was when a round was over. */
+struct account {
+	size_t bytes;		/* of user->queued_bytes */
+	size_t weight;		/* 0: it is not in the heap */
+	struct account *child, *next;
+	struct account *previous;	/* or whose first child it is */
 };
 
 /* Who is at the other end, as the kernel says. */
@@ -140,7 +152,7 @@ struct connection {
 	struct buffer in;		/* an unfinished line, or more lines */
 	size_t scanned;			/* of @in: known to have no LF */
 	struct buffer out;
-	size_t counted;			/* of user->queued_bytes */
+	struct account account;
 	uint64_t requests;		/* numbers handed out */
 	struct pending *pending;
 	uint32_t n_pending;
@@ -161,6 +173,7 @@ struct connection {
 	bool blocked;			/* the socket takes no more now */
 	bool draining;			/* no more requests will come */
 	bool doomed;			/* to be removed by server_work() */
+	bool cut_off;			/* and its client may go on yet */
 	bool in_core;			/* the core has heard of it */
 	bool promises;	/* to say something often: the core hears of all */
 	bool secretive;	/* what it is told or says is to be wiped */
@@ -265,7 +278,8 @@ void connection_drain(struct connection *);
 void connection_doom(struct connection *);
 /* For the core it has ended. It is told why, and closed. */
 void connection_dismiss(struct connection *, int code, const char *why);
-/* The same, for what it does, which the log says. */
+/* We end it, for a reason that the log says: CORE_CUT and close at the end of
+ * this round, unless the client has ended it already. */
 void connection_cut(struct connection *, const char *why);
 /* One write, as much as the socket takes. */
 void connection_send(struct connection *);
@@ -279,6 +293,12 @@ int connection_step(struct connection *, struct core_event *);
 /* A reply without arguments; text NULL: the code's. */
 void connection_refuse(struct connection *, const char *tag, int code,
     const char *text);
+
+/* account.c. What it has queued when a round is over; who has most is cut off
+ * if its user has too much. */
+void account_review(struct connection *);
+/* It has nothing any more. */
+void account_close(struct connection *);
 
 /* pending.c */
 struct pending *pending_new(struct connection *, enum pending_kind,

@@ -68,6 +68,7 @@ pending_free(struct connection *c, struct pending *p)
 	DL_DELETE(c->pending, p);
 	c->n_pending--;
 	c->pending_bytes -= p->bytes;
+	c->user->pending_bytes -= p->bytes;
 	if (p->listing != NULL)
 		c->n_listings--;
 	if (p->reports)

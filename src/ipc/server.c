@@ -129,11 +129,16 @@ server_schedule(struct server *s, struct connection *c)
 static void
 server_end_connection(struct server *s, struct connection *c)
 {
-	struct core_event event = { .type = CORE_GONE };
+	struct core_event event = {
+		.type = c->cut_off ? CORE_CUT : CORE_GONE,
+	};
 
 	event.client = c->client;
 	if (c->in_core)
 		(void)s->calls.step(s->arg, &event);
+	/* That it has lost what it had is said if there is room for it. */
+	if (c->cut_off && c->out.length > 0)
+		connection_send(c);
 	server_remove(s, c);
 	connection_free(c);
 }

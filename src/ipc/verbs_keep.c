@@ -108,7 +108,8 @@ keep_limits(struct connection *c, const struct contents *contents)
 		return verbs_reason(c, DDBLOCK_E_LIMIT,
 		    "these are %zu attributes; a lock has at most %d",
 		    contents->n_attributes, ATTRIBUTES_MAX);
-	if (c->user->queued_bytes + size >
+	/* Not what others leave unread: it could be a release. */
+	if (size > 0 && c->user->pending_bytes + size >
 	    c->server->limits.queued_bytes_per_uid_max / 2)
 		return verbs_reason(c, DDBLOCK_E_LIMIT, "too much data of "
 		    "this user's requests has no reply yet");

@@ -215,6 +215,7 @@ verbs_ask_so(struct connection *c, const struct codec_line *l,
 	if (event->request.change != NULL)
 		p->bytes = contents_size(&event->request.change->contents);
 	c->pending_bytes += p->bytes;
+	c->user->pending_bytes += p->bytes;
 	p->best_effort = best_effort;
 	return verbs_step(c, p, event);
 }

@@ -41,6 +41,7 @@ dispatch_loss(const struct codec_line *line)
 		{ "shutdown", DDBLOCK_LOSS_SHUTDOWN },
 		{ "max_hold", DDBLOCK_LOSS_MAX_HOLD },
 		{ "keepalive", DDBLOCK_LOSS_KEEPALIVE },
+		{ "cut_off", DDBLOCK_LOSS_CUT_OFF },
 	};
 	const struct codec_text *reason = codec_find(line, "reason");
 

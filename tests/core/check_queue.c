@@ -239,6 +239,35 @@ START_TEST(test_client_gone_while_asking)
 }
 END_TEST
 
+/* One that its daemon cuts off may be at work: it is told of each loss, and the
+ * next has the lock when the margin is over. */
+START_TEST(test_client_cut_off_leaves_a_gap)
+{
+	struct driver *d = queue_new(1);
+
+	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_try(d, 1, "jobs/y");
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
+	driver_acquire(d, 1, "jobs/z", DRIVER_FOREVER);
+	driver_run_until(d, 2000);
+	driver_skip(d);
+	driver_cut_off(d, 1);
+	driver_run_until(d, 2999);
+	driver_expect(d, TRACE_TOLD | TRACE_NOTICE,
+	    "[  2000] A c1 lost jobs/x cut_off\n"
+	    "[  2000] A c1 lost jobs/y cut_off\n"
+	    "[  2000] A c1 lost jobs/z cut_off\n");
+	driver_check(d, driver_lock(d, "jobs/y")->n_holders == 1);
+	driver_skip(d);
+	driver_run_until(d, 4000);
+	driver_expect(d, TRACE_TOLD,
+	    "[  3000] A c2 grant jobs/x +2 remaining 16000\n");
+	driver_check(d, driver_lock(d, "jobs/y")->n_holders == 0);
+	driver_expect_clean(d);
+	driver_free(d);
+}
+END_TEST
+
 /* A process that crashed frees its locks at once. */
 START_TEST(test_client_gone_frees_its_locks)
 {
@@ -471,6 +500,7 @@ main(void)
 		test_cancel_while_asking,
 		test_client_gone_while_asking,
 		test_client_gone_frees_its_locks,
+		test_client_cut_off_leaves_a_gap,
 		test_own_hold_and_foreign_hold,
 		test_drain,
 		test_limits_at_admission,

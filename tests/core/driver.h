@@ -97,6 +97,9 @@ void driver_list_held(struct driver *, unsigned client, const char *prefix);
 void driver_continue(struct driver *, unsigned client);
 void driver_drain(struct driver *, unsigned client);
 void driver_disconnect(struct driver *, unsigned client);
+/* Its daemon ends the connection; it may work with what it had until it is told
+ * so. */
+void driver_cut_off(struct driver *, unsigned client);
 
 /* What befalls hosts. */
 void driver_kill(struct driver *, unsigned host);

@@ -277,6 +277,19 @@ driver_disconnect(struct driver *d, unsigned client)
 	(void)driver_step(d, host, &ev);
 }
 
+void
+driver_cut_off(struct driver *d, unsigned client)
+{
+	struct core_event ev = { .type = CORE_CUT, .client = client };
+	unsigned host = d->clients[client].host;
+
+	trace_add(&d->trace, TRACE_ASK, d->now, driver_client_host(d, client),
+	    "c%u cut off", client);
+	(void)driver_step(d, host, &ev);
+	d->clients[client].connected = false;
+	judge_gone(&d->judge, d->now, host, client);
+}
+
 /* ---- being told ------------------------------------------------------- */
 
 /* A token as the distance from the first of its record. */

@@ -129,24 +129,6 @@ customer_done(struct world *w)
 			customer_forget(&w->customers[i]);
 }
 
-void
-customer_close(struct customer *c)
-{
-	struct world *w = c->world;
-	struct host *h = c->host;
-	struct core_event ev = { .type = CORE_GONE, .client = c->id };
-	struct fact f = { .kind = FACT_LEFT, .host = h->index,
-		.client = c->id };
-
-	for (const struct errand *e = c->errands; e != NULL; e = e->next)
-		if (e->state == ERRAND_HOLDS && !w->is_end)
-			coverage_left(&w->history, e->step);
-	world_trace(w, WORLD_TRACE_ASK, h->name, "c%u is gone", c->number);
-	world_tell(w, &f);
-	customer_forget(c);
-	host_say(h, &ev, "", "");
-}
-
 static void
 customer_on_page(struct world *w, struct alarm *a)
 {
@@ -316,11 +298,14 @@ errand_on_end(struct world *w, struct alarm *a)
 	struct errand *e = (struct errand *)(void *)a;
 	struct customer *c = e->customer;
 
-	if (c->host->asleep) {
+	if (c->host->asleep || (e->step->end == END_CUT_OFF &&
+	    host_is_paused(c->host))) {
 		world_set(w, a, c->host->paused_until);
 		return;
 	}
-	if (c->draining || e->step->end == END_CLOSE) {
+	if (e->step->end == END_CUT_OFF) {
+		customer_cut_off(c);
+	} else if (c->draining || e->step->end == END_CLOSE) {
 		customer_close(c);
 	} else if (e->step->end == END_DRAIN) {
 		struct core_event ev = { .type = CORE_DRAIN, .client = c->id };
@@ -472,6 +457,10 @@ customer_ask(struct world *w, const struct plan_step *s)
 		return;
 	if (s->kind == STEP_CLOSE) {
 		customer_close(c);
+		return;
+	}
+	if (s->kind == STEP_CUT_OFF) {
+		customer_cut_off(c);
 		return;
 	}
 	if (c->draining)

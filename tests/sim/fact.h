@@ -44,7 +44,8 @@ enum fact_kind {
 	FACT_CHANGED,	/* @client, of a lock that it watches: @state */
 	FACT_HEARD,	/* a client sent something that is no request */
 	FACT_DRAINED,	/* a client sends nothing more, but listens */
-	FACT_LEFT,	/* a client's connection ended */
+	FACT_LEFT,	/* a client's connection ended; @loss CUT_OFF: by its
+			 * daemon */
 
 	FACT_LOCK,	/* the table's item of a lock changed */
 	FACT_SESSION,	/* the table's item of a session changed */

@@ -34,7 +34,7 @@ history_loss(const struct history_line *l)
 	const char *text = history_text(l, "DDBLOCK_REASON");
 
 	for (int i = CORE_LOSS_EXPIRED; text != NULL &&
-	    i <= CORE_LOSS_SHUTDOWN; i++)
+	    i <= CORE_LOSS_CUT_OFF; i++)
 		if (strcmp(text, core_loss_name((enum core_loss)i)) == 0)
 			return (enum core_loss)i;
 	return 0;
@@ -145,6 +145,13 @@ history_notice(struct history_line *l, struct fact *f, enum fact_kind kind)
 	return 0;
 }
 
+static void
+history_left(const struct history_line *l, struct fact *f)
+{
+	f->kind = FACT_LEFT;
+	f->loss = history_loss(l);
+}
+
 /* What a watch shows stands in no history. */
 static bool
 history_is_watch(const struct history_line *l)
@@ -179,7 +186,7 @@ history_told(struct history_line *l, const char *event)
 	else if (strcmp(event, "heard") == 0)
 		f.kind = FACT_HEARD;
 	else if (strcmp(event, "left") == 0)
-		f.kind = FACT_LEFT;
+		history_left(l, &f);
 	else
 		return 0;	/* for people */
 	if (r == 0 && !client)

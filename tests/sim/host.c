@@ -276,7 +276,8 @@ host_take(struct host *h, struct line *l)
 		ev.request.change = kept_fill(ev.request.change,
 		    ev.request.request, &room);
 	}
-	h->leaving = ev.type == CORE_GONE ? ev.client : 0;
+	h->leaving = ev.type == CORE_GONE || ev.type == CORE_CUT ?
+	    ev.client : 0;
 	r = host_step(h, &ev);
 	h->leaving = 0;
 	if (r < 0 && ev.type == CORE_REQUEST)

@@ -350,6 +350,7 @@ static void
 judge_left(struct judge *j, const struct fact *f)
 {
 	struct judge_client *c = judge_client_get(j, f);
+	bool cut_off = f->loss == CORE_LOSS_CUT_OFF;
 	struct judge_hold *h, *next;
 
 	c->gone = true;
@@ -366,7 +367,7 @@ judge_left(struct judge *j, const struct fact *f)
 			continue;
 		}
 		if (judge_linger_keeps(h)) {
-			judge_linger_begin(j, h);
+			judge_linger_begin(j, h, cut_off);
 			continue;
 		}
 		if (h->state == HOLD_VALID && h->grant != NULL &&
@@ -377,6 +378,8 @@ judge_left(struct judge *j, const struct fact *f)
 		if (h->state == HOLD_VALID && h->fail_closed &&
 		    judge_is_foreign(j, h->lock))
 			judge_record_left_held(h);
+		if (h->state == HOLD_VALID && cut_off && !h->fail_closed)
+			judge_notice_lost(j, h, f->loss);
 		if (h->state == HOLD_VALID)
 			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
 		judge_hold_forget(j, h);

@@ -16,9 +16,34 @@ judge_linger_keeps(const struct judge_hold *h)
 	    (h->state == HOLD_RELEASED && !h->read));
 }
 
+/* Who had it works until the deadline that it was told last, and then there is
+ * the gap. Its daemon knows of a later one at most. */
+static void
+judge_linger_cut_off(struct judge *j, struct judge_hold *h)
+{
+	unsigned host = h->client->host;
+	uint64_t least_ms = h->until_ms - JUDGE_ROUNDING_MS +
+	    judge_least_ms(j, host, judge_margin_ms(j, h->lock));
+	uint64_t most_ms = j->now_ms + judge_most_ms(j, host,
+	    judge_longest_lease_ms(j)) + j->rules.lateness_ms + 2;
+
+	/* What is lost already is told of as long as the rest lingers. */
+	if (h->linger_most_ms < most_ms)
+		h->linger_most_ms = most_ms;
+	if (h->state != HOLD_VALID)
+		return;
+	h->cut_off = true;
+	if (h->linger_ms < least_ms)
+		h->linger_ms = least_ms;
+	if (h->grant == NULL || h->exempt)
+		return;
+	h->grant->lost_ms = h->until_ms - JUDGE_ROUNDING_MS;
+	h->grant->gap = true;
+}
+
 /* A daemon that sleeps has not noticed yet. */
 void
-judge_linger_begin(struct judge *j, struct judge_hold *h)
+judge_linger_begin(struct judge *j, struct judge_hold *h, bool cut_off)
 {
 	unsigned host = h->client->host;
 	uint64_t ms = h->terms.linger_ms;
@@ -34,6 +59,8 @@ judge_linger_begin(struct judge *j, struct judge_hold *h)
 		h->linger_most_ms = j->now_ms + judge_most_ms(j, host, ms) +
 		    j->rules.lateness_ms + 2;
 	}
+	if (cut_off)
+		judge_linger_cut_off(j, h);
 	judge_notice_schedule(j, h);
 }
 
@@ -46,7 +73,7 @@ judge_linger_woke(struct judge *j, struct judge_hold *h, uint64_t stood_ms)
 	if (h->linger_ms == 0)
 		return;
 	if (h->linger_ms == JUDGE_NEVER) {
-		judge_linger_begin(j, h);
+		judge_linger_begin(j, h, false);
 		return;
 	}
 	h->linger_ms += stood_ms;
@@ -157,7 +184,12 @@ judge_linger_released(struct judge *j, unsigned host)
 
 	DL_FOREACH2(j->hosts[host].holds, h, host_next)
 	{
-		if (h->linger_ms > 0 && h->state == HOLD_VALID)
+		if (h->linger_ms == 0 || h->state != HOLD_VALID)
+			continue;
+		/* Who is at work cannot be told. */
+		if (h->cut_off)
+			h->exempt = true;
+		else
 			judge_linger_lose(j, h);
 	}
 }
@@ -237,6 +269,9 @@ judge_linger_move(struct judge *j, struct judge_hold *h,
 		}
 	}
 	h->linger_ms = 0;
+	if (h->cut_off && h->grant != NULL)
+		h->grant->gap = false;
+	h->cut_off = false;
 	h->warned = false;
 	h->reassured = true;
 	judge_notice_schedule(j, h);

@@ -305,7 +305,7 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	struct judge_grant *g = h->grant;
 	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
 	bool own = loss == CORE_LOSS_MAX_HOLD || loss == CORE_LOSS_KEEPALIVE ||
-	    h->terms.manual;
+	    loss == CORE_LOSS_CUT_OFF || h->terms.manual;
 	/* One that is lost with another, and still stands, as far as its daemon
 	 * knows: it tells of the first that it misses. */
 	bool spared = taken && g != NULL && judge_notice_is_joint_loss(h) &&

@@ -19,6 +19,7 @@
 #include "judge.h"
 #include "judge_record.h"
 
+#define JUDGE_ROUNDING_MS 2	/* of moments read off a clock */
 #define JUDGE_NEVER UINT64_MAX
 #define JUDGE_PPM UINT64_C(1000000)
 #define JUDGE_NOBODY UINT_MAX		/* as a host: not known */
@@ -155,6 +156,7 @@ struct judge_hold {
 	uint64_t linger_ms;	/* nobody has it, until then or, by a slow
 				 * clock, @linger_most_ms; 0: not so */
 	uint64_t linger_most_ms;
+	bool cut_off;		/* by its daemon, and it may resume it */
 	uint64_t end_ms;	/* whatever is renewed; JUDGE_NEVER */
 	char name[33];		/* in a foreign record; "": not known */
 	uint64_t record_sent_ms;	/* of its latest renewal that landed */
@@ -477,7 +479,7 @@ void judge_linger_woke(struct judge *, struct judge_hold *,
 bool judge_linger_may_be_lost(const struct judge_hold *);
 bool judge_linger_keeps(const struct judge_hold *);
 /* Its client has left, or its daemon can only read of that now. */
-void judge_linger_begin(struct judge *, struct judge_hold *);
+void judge_linger_begin(struct judge *, struct judge_hold *, bool cut_off);
 void judge_linger_missed(struct judge *, struct judge_hold *);
 void judge_linger_taken(struct judge *, struct judge_client *,
     const struct fact *);

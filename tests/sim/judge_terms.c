@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #define JUDGE_FRESH_MS 500	/* a renewal so old is as good as a new one */
-#define JUDGE_ROUNDING_MS 2	/* of moments read off a clock */
 
 /* When after a renewal its warning comes; 0: that is not judged, NEVER: it
  * does not. */

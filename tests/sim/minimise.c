@@ -183,6 +183,7 @@ minimise_host(struct minimiser *m, unsigned host)
 		    s->kind != STEP_RENEW && s->kind != STEP_DOWNGRADE &&
 		    s->kind != STEP_CANCEL &&
 		    s->kind != STEP_DRAIN && s->kind != STEP_CLOSE &&
+		    s->kind != STEP_CUT_OFF &&
 		    (s->kind <= STEP_MESSAGE ||
 			s->kind == STEP_HAND_END_SESSION ||
 			s->kind == STEP_HAND_DELETE_SESSION);

@@ -119,6 +119,7 @@ enum step_kind {
 	STEP_RESUME,	/* "c2@A resume c1 [stranger] [hold=T] [end=E]": what c1
 			 * left lingering, or has; a stranger is another user */
 	STEP_DRAIN,	/* "c1 drain": it sends nothing more, but listens */
+	STEP_CUT_OFF,	/* "c1 cut-off": its daemon ends the connection */
 	STEP_CLOSE,	/* "c1 close": the process ends */
 
 	/* hosts */
@@ -167,6 +168,7 @@ enum plan_end {
 	END_CLOSE,		/* "close": its connection, with the hold */
 	END_DRAIN,		/* "drain": and then */
 	END_NEVER,		/* "never": until the end of the plan */
+	END_CUT_OFF,	/* "cut-off": its daemon ends its connection */
 };
 
 struct plan_step {

@@ -270,6 +270,22 @@ random_is_foreign(uint64_t seed)
 	    seed % DICE_FOREIGN_ONE_OF == DICE_FOREIGN_ONE_OF - 1);
 }
 
+/* Of the connections that end, some are ended by their daemon. */
+static void
+random_cut_offs(struct plan *p)
+{
+	for (size_t i = 0; i < p->n_steps; i++) {
+		struct plan_step *s = &p->steps[i];
+
+		if (s->at_ms % 3 != 0)
+			continue;
+		if (s->kind == STEP_CLOSE)
+			s->kind = STEP_CUT_OFF;
+		if (s->end == END_CLOSE)
+			s->end = END_CUT_OFF;
+	}
+}
+
 /* Nobody does anything after the end. */
 static void
 random_order(struct plan *p)
@@ -277,6 +293,7 @@ random_order(struct plan *p)
 	for (size_t i = 0; i < p->n_steps; i++)
 		if (p->steps[i].at_ms > p->end_ms)
 			p->steps[i].at_ms = p->end_ms;
+	random_cut_offs(p);
 	plan_sort(p);
 }
 

@@ -175,7 +175,7 @@ reader_rate(struct reader *r, const char *word, int32_t *ret)
 static int
 reader_end(struct reader *r, const char *word, enum plan_end *ret)
 {
-	for (enum plan_end e = END_RELEASE; e <= END_NEVER; e++)
+	for (enum plan_end e = END_RELEASE; e <= END_CUT_OFF; e++)
 		if (strcmp(plan_end_name(e), word) == 0) {
 			*ret = e;
 			return 0;

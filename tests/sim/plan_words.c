@@ -144,6 +144,7 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	[STEP_UNWATCH] = { "unwatch", SUBJECT_CLIENT, FORM_KEY },
 	[STEP_RESUME] = { "resume", SUBJECT_CLIENT_AT, FORM_LOCK },
 	[STEP_DRAIN] = { "drain", SUBJECT_CLIENT, FORM_NOTHING },
+	[STEP_CUT_OFF] = { "cut-off", SUBJECT_CLIENT, FORM_NOTHING },
 	[STEP_CLOSE] = { "close", SUBJECT_CLIENT, FORM_NOTHING },
 	[STEP_KILL] = { "kill", SUBJECT_HOST, FORM_NOTHING },
 	[STEP_BOOT] = { "boot", SUBJECT_HOST, FORM_NOTHING },
@@ -290,6 +291,7 @@ plan_end_name(enum plan_end end)
 		[END_CLOSE] = "close",
 		[END_DRAIN] = "drain",
 		[END_NEVER] = "never",
+		[END_CUT_OFF] = "cut-off",
 	};
 
 	return names[end];

@@ -120,7 +120,7 @@ resume_dismissed(struct host *h, uint64_t client)
 	struct world *w = h->world;
 	struct customer *c = customer_of(w, client);
 	const struct fact f = { .kind = FACT_LEFT, .host = h->index,
-		.client = client };
+		.client = client, .loss = CORE_LOSS_CUT_OFF };
 
 	host_ignore(h, client);
 	if (c == NULL)

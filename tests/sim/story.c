@@ -374,14 +374,20 @@ story_changed(const struct story *s, struct fact *f)
 }
 
 static void
+story_loss(struct story *s, struct fact *f)
+{
+	for (int i = CORE_LOSS_EXPIRED; i <= CORE_LOSS_CUT_OFF; i++)
+		if (story_has(s, core_loss_name((enum core_loss)i)))
+			f->loss = (enum core_loss)i;
+}
+
+static void
 story_notice(struct story *s, struct fact *f, enum fact_kind kind)
 {
 	f->kind = kind;
 	f->hold = story_number(s, story_word(s, 3));
 	f->until_ms = story_option(s, "until", 0);
-	for (int i = CORE_LOSS_EXPIRED; i <= CORE_LOSS_KEEPALIVE; i++)
-		if (story_has(s, core_loss_name((enum core_loss)i)))
-			f->loss = (enum core_loss)i;
+	story_loss(s, f);
 }
 
 static void
@@ -429,8 +435,10 @@ story_client(struct story *s, struct fact *f)
 		f->kind = FACT_HEARD;
 	else if (strcmp(verb, "drains") == 0)
 		f->kind = FACT_DRAINED;
-	else if (strcmp(verb, "leaves") == 0)
+	else if (strcmp(verb, "leaves") == 0) {
 		f->kind = FACT_LEFT;
+		story_loss(s, f);
+	}
 }
 
 /* ---- all -------------------------------------------------------------- */

@@ -318,6 +318,7 @@ void peer_answered(struct peer_call *, const struct dynamo_answer *);
 void customer_lock(struct world *, const struct plan_step *);
 void customer_ask(struct world *, const struct plan_step *);
 void customer_close(struct customer *);
+void customer_cut_off(struct customer *);
 void customer_forget(struct customer *);	/* its daemon is dead */
 void customer_split(const char *text, struct customer_keys *ret);
 void customer_granted(struct customer *, uint64_t request, uint64_t hold);

@@ -112,7 +112,7 @@ START_TEST(test_who_does_not_read_is_cut_off)
 	}
 	ck_assert_ptr_nonnull(strstr(t.log, "was cut off"));
 	turn();
-	ck_assert_int_eq(t.seen[1].type, CORE_GONE);
+	ck_assert_int_eq(t.seen[1].type, CORE_CUT);
 	ask(other, "PING\n", "OK\n");
 	(void)close(other);
 	(void)close(fd);

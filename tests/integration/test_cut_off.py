@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Whose connection the daemon ends: what it held stays for a margin, and it is
+nobody else's greed that ends it.
+
+The daemon's own history says when a connection was cut off, and when the next
+client was granted what it held.
+"""
+import json
+import unittest
+
+import harness
+
+MARGIN_MS = 300
+
+
+class Case(unittest.TestCase):
+    CONFIG = f"""
+[daemon]
+history = yes
+queued_bytes_max = 2M
+queued_bytes_per_uid_max = 2560K
+[namespace default]
+file = {{dir}}/db
+lease = 3s
+margin = {MARGIN_MS}ms
+idle = 0
+"""
+
+    def setUp(self):
+        self.daemon = harness.Daemon(config=self.CONFIG, args=["--log=json"])
+        self.daemon.start()
+        self.addCleanup(self.daemon.close)
+        self.other = self.client()
+        self.granted("big", self.other, data="d" * 100000)
+
+    def client(self):
+        client = harness.Client(self.daemon)
+        self.addCleanup(client.close)
+        return client
+
+    def granted(self, key, client=None, **arguments):
+        """A client that has it: (client, grant)."""
+        client = client or self.client()
+        grant = client.acquire(key, **arguments)
+        self.assertTrue(grant.ok, grant)
+        return client, grant
+
+    def cut_off(self, client):
+        """It asks for more than there is room for, before any of it can be
+        answered, and does not read."""
+        client.send_raw(b"GET big\n" * 60)
+        self.daemon.wait_log("was cut off: it does not read")
+
+    def history(self):
+        return [json.loads(line) for line in self.daemon.log().split("\n")
+                if "DDBLOCK_EVENT" in line]
+
+    def moment(self, **fields):
+        """When that was written; it has happened."""
+        wanted = {f"DDBLOCK_{k.upper()}": v for k, v in fields.items()}
+        while True:
+            for entry in self.history():
+                if wanted.items() <= entry.items():
+                    return int(entry["DDBLOCK_BOOT_US"]) / 1000
+            self.daemon.wait_log("DDBLOCK_EVENT")
+
+    def left(self, grant):
+        """When its client did."""
+        client, = {entry["DDBLOCK_CLIENT"] for entry in self.history()
+                   if entry.get("DDBLOCK_EVENT") == "answered"
+                   and entry.get("DDBLOCK_HOLD") == grant["id"]}
+        return self.moment(event="left", client=client)
+
+    def has_gap(self, lost, won):
+        """Whoever got it next came a margin later at the earliest."""
+        self.assertTrue(won.ok, won)
+        granted = self.moment(event="answered", hold=won["id"])
+        # The core's time has milliseconds.
+        self.assertGreater(granted - self.left(lost), MARGIN_MS - 1)
+
+
+class Gap(Case):
+    def test_one_lock(self):
+        one, grant = self.granted("x")
+        waits = self.other.send("ACQUIRE x")
+        self.cut_off(one)
+        self.has_gap(grant, self.other.reply(waits))
+
+    def test_each_that_it_has(self):
+        """Several as one, and a place among those who share."""
+        one = self.client()
+        several = one.call("ACQUIRE a b")
+        _, place = self.granted("s", one, mode="shared", limit=1)
+        waits = [self.other.send(line) for line in (
+            "ACQUIRE b", "ACQUIRE a", "ACQUIRE s mode=shared limit=1")]
+        self.cut_off(one)
+        for tag, lost in zip(waits, (several, several, place)):
+            self.has_gap(lost, self.other.reply(tag))
+
+    def test_by_itself(self):
+        """What its client ends is given back at once; so is what it gave back
+        before it was cut off."""
+        one, _ = self.granted("x", max_hold="1h")
+        one.close()
+        self.assertTrue(self.other.acquire("x").ok)
+        two, grant = self.granted("y")
+        two.send_raw(f"RELEASE id={grant['id']}\n".encode())
+        self.cut_off(two)
+        rows = self.other.call("HELD key=y").rows
+        self.assertEqual(rows, [])
+
+    def test_what_another_resumes(self):
+        """The one who had it is cut off, with what does not linger."""
+        one, grant = self.granted("x", linger="1h")
+        _, plain = self.granted("plain", one)
+        waits = self.other.send("ACQUIRE plain")
+        heir = self.client()
+        self.assertTrue(heir.call(f"RESUME secret={grant['secret']}").ok)
+        self.has_gap(plain, self.other.reply(waits))
+        self.assertEqual(one.event("LOCK_LOST")["id"], plain["id"])
+        self.assertEqual(one.reply().code, "LOCK_NOT_OWNED")
+
+    def test_lingers(self):
+        """Who may resume works until the deadline that it was told."""
+        one, grant = self.granted("x", linger="1ms")
+        waits = self.other.send("ACQUIRE x")
+        self.cut_off(one)
+        won = self.other.reply(waits)
+        self.assertGreaterEqual(
+            self.moment(event="answered", hold=won["id"]),
+            int(grant["until_boot_ms"]) + MARGIN_MS)
+
+    def test_left_to_its_lease(self):
+        one, grant = self.granted("x", on_close="lease")
+        waits = self.other.send("ACQUIRE x")
+        self.cut_off(one)
+        won = self.other.reply(waits)
+        self.assertGreaterEqual(
+            self.moment(event="answered", hold=won["id"]),
+            int(grant["until_boot_ms"]) + MARGIN_MS)
+
+
+class Resumed(Case):
+    CONFIG = Case.CONFIG.replace(
+        f"lease = 3s\nmargin = {MARGIN_MS}ms", "lease = 1h")
+
+    def test_in_time(self):
+        """Though the time for which it would linger is over."""
+        one, grant = self.granted("x", linger="1ms")
+        self.cut_off(one)
+        harness.pass_boot_ms(harness.boot_ms() + 10)
+        heir = self.client()
+        reply = heir.call(f"RESUME secret={grant['secret']}")
+        self.assertTrue(reply.ok, reply)
+        self.assertEqual([row["state"] for row in reply.rows], ["held"])
+        self.assertEqual(self.other.try_("x").code, "LOCK_BUSY")
+
+
+class Greed(Case):
+    def stuff(self, client):
+        """Ask until nothing is read any more."""
+        client.socket.setblocking(False)
+        stuck = 0
+        while stuck < 20:
+            try:
+                client.socket.send(b"HELP\n" * 1000)
+                stuck = 0
+            except BlockingIOError:
+                stuck += 1
+                self.assertTrue(self.other.call("PING").ok)
+
+    def test_of_others(self):
+        """Two do not read. The one who does asks for and says more than there
+        is room for beside them, and it is one of them who goes."""
+        greedy = [self.granted(f"greedy{i}") for i in range(2)]
+        reader, grant = self.granted("x")
+        for client, _ in greedy:
+            self.stuff(client)
+        self.assertNotIn("was cut off", self.daemon.log())
+        wait = [self.client() for _ in greedy]
+        tags = [client.send(f"ACQUIRE greedy{i}")
+                for i, client in enumerate(wait)]
+        waits = self.other.send("ACQUIRE x")
+        reader.send_raw(b"HELP\n" * 512)
+        for _ in range(512):
+            reply = reader.reply()
+            self.assertTrue(reply.ok, reply)
+        reader.send_raw(b"#long PING" + b" " * 700000)
+        self.daemon.wait_log("was cut off.*it has most")
+        reader.send_raw(b"\n")
+        self.assertTrue(reader.reply("long").ok)
+        self.assertEqual([row["state"] for row in reader.call(
+            "HELD key=x").rows], ["held"])
+        released = reader.release(grant)
+        self.assertTrue(released.ok, released)
+        self.assertTrue(self.other.reply(waits).ok)
+        left = {entry["DDBLOCK_CLIENT"] for entry in self.history()
+                if entry["DDBLOCK_EVENT"] == "left"}
+        self.assertEqual(len(left), 1)
+        for i, (_, lost) in enumerate(greedy):
+            entry, = [e for e in self.history()
+                      if e.get("DDBLOCK_HOLD") == lost["id"]
+                      and e["DDBLOCK_EVENT"] == "answered"]
+            if entry["DDBLOCK_CLIENT"] in left:
+                self.has_gap(lost, wait[i].reply(tags[i]))
+
+
+if __name__ == "__main__":
+    harness.main()
