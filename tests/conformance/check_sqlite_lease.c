@@ -69,6 +69,7 @@ lease_perform(const struct core_update *u)
 			break;
 		case CORE_BROKE:
 		case CORE_CLOSE:
+		case CORE_PARTED:
 		case CORE_ROWS:
 		case CORE_CHANGED:
 			break;
