@@ -474,7 +474,8 @@ judge_host_ended(struct judge *j, unsigned host, bool killed)
 	DL_FOREACH_SAFE2(host_of->holds, h, next, host_next)
 	{
 		if (!killed && h->state == HOLD_VALID && !h->fail_closed &&
-		    !(h->linger_ms > 0 ? judge_hold_is_exempt(h) : h->exempt))
+		    !(h->linger_ms > 0 ? judge_hold_is_exempt(h) ||
+		    judge_linger_may_be_lost(h) : h->exempt))
 			judge_find(j, "3", "%c ended, and c%" PRIu64 " was not"
 			    " told that it lost %s", judge_host_name(host),
 			    h->client->id, judge_lock_name(h->lock));

@@ -22,6 +22,7 @@ static const char sim_usage[] =
 "\n"
 "  --seed N            one history, that of this seed\n"
 "  --seeds FIRST-LAST  many of them, up to the first violation\n"
+"  --foreign           seeds: all of them with older clients, not one in 8\n"
 "  --scenario NAME     one history, that of tests/sim/scenarios/NAME.plan\n"
 "  --plan FILE         or of any plan\n"
 "  --scenarios DIR     all plans there, before the seeds\n"
@@ -171,7 +172,8 @@ static int
 sim_one(struct sim *s)
 {
 	struct runner_job job = s->n_scenarios > 0 ? s->scenarios[0] :
-	    (struct runner_job){ .seed = s->first };
+	    (struct runner_job){ .seed = s->first,
+		.foreign = s->runner.foreign };
 	struct coverage coverage = { .histories = 0 };
 	struct world_options options = { .trace = stdout };
 	struct world_result result;
@@ -234,13 +236,14 @@ sim_many(struct sim *s)
 
 /* ---- the command line ------------------------------------------------- */
 
-enum { SIM_SEED = 1, SIM_SEEDS, SIM_SCENARIO, SIM_PLAN, SIM_SCENARIOS,
-	SIM_TRACE, SIM_PRINT_PLAN, SIM_JOBS, SIM_COVERAGE, SIM_CHECK_COVERAGE,
-	SIM_PROGRESS, SIM_UNTIL_VIOLATION, SIM_MUTANT, SIM_HELP };
+enum { SIM_SEED = 1, SIM_SEEDS, SIM_FOREIGN, SIM_SCENARIO, SIM_PLAN,
+	SIM_SCENARIOS, SIM_TRACE, SIM_PRINT_PLAN, SIM_JOBS, SIM_COVERAGE,
+	SIM_CHECK_COVERAGE, SIM_PROGRESS, SIM_UNTIL_VIOLATION, SIM_MUTANT, SIM_HELP };
 
 static const struct option sim_options[] = {
 	{ "seed", required_argument, NULL, SIM_SEED },
 	{ "seeds", required_argument, NULL, SIM_SEEDS },
+	{ "foreign", no_argument, NULL, SIM_FOREIGN },
 	{ "scenario", required_argument, NULL, SIM_SCENARIO },
 	{ "plan", required_argument, NULL, SIM_PLAN },
 	{ "scenarios", required_argument, NULL, SIM_SCENARIOS },
@@ -292,6 +295,9 @@ sim_option(struct sim *s, int option)
 	case SIM_SEED:
 	case SIM_SEEDS:
 		sim_seeds(s, optarg, option == SIM_SEED);
+		break;
+	case SIM_FOREIGN:
+		s->runner.foreign = true;
 		break;
 	case SIM_SCENARIO:
 	case SIM_PLAN:

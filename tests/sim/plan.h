@@ -316,7 +316,7 @@ int plan_read(struct plan *, FILE *, char *ret_text, size_t text_size);
 void plan_write(const struct plan *, FILE *);
 void plan_write_step(const struct plan_step *, FILE *);
 
-/* plan_random.c: the plan of a seed. */
-void plan_random(struct plan *, uint64_t seed);
+/* plan_random.c: the plan of a seed; @foreign: one with older clients. */
+void plan_random(struct plan *, uint64_t seed, bool foreign);
 
 #endif

@@ -351,7 +351,8 @@ dice_clients(struct dice *d)
 	unsigned n;
 
 	d->n_keys = 3 + (unsigned)dice(d, 2);
-	if ((d->extras & DICE_JOINT) != 0 && dice_percent(d, 50))
+	if ((d->extras & DICE_JOINT) != 0 &&
+	    (dice_has_all(d) || dice_percent(d, 50)))
 		d->joint_percent = 10 + (unsigned)dice(d, 40);
 	for (unsigned key = 0; key < d->n_keys; key++)
 		clients_use(d, &d->uses[key]);

@@ -30,16 +30,16 @@ enum dice_extra {
 	DICE_EXTRAS_ALL = (1u << 9) - 1
 };
 
-/* From this seed on, its millions are the bits of what its plan may have (all:
- * DICE_EXTRAS_ALL); below it, chance has them for every other seed. */
-#define DICE_EXTRAS_FROM 1000000
-
-/* Of the seeds below that, one in so many is a plan with older clients; from
- * this one on, all are. */
+/*
+ * What a seed's plan is, whichever seed it is: one in so many has older
+ * clients, and of those so many have a bridge to a native table. Of the others
+ * so many have no extras, and so many have all, each as often in the same
+ * history as it would be alone (dice_has_all()); what is left has some of them.
+ */
 #define DICE_FOREIGN_ONE_OF 8
-#define DICE_FOREIGN_FROM 1000000000
-/* Of those, so many have a bridge to a native table. */
 #define DICE_FLEET_PERCENT 40
+#define DICE_PLAIN_PERCENT 40
+#define DICE_ALL_PERCENT 30
 
 struct dice {
 	struct random random;
@@ -53,6 +53,9 @@ struct dice {
 	bool hours;
 	uint64_t idle_from_ms, idle_to_ms;
 };
+
+/* Is it a plan in which everything is to meet everything else? */
+bool dice_has_all(const struct dice *);
 
 /* 0 to @n - 1; @n is not 0. */
 uint64_t dice(struct dice *, uint64_t n);

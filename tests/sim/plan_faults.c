@@ -456,6 +456,15 @@ faults_break(struct dice *d)
 	}
 }
 
+/* Several times, so that what several keys are held for, or kept for, is among
+ * it. */
+static void
+faults_breaks(struct dice *d)
+{
+	for (unsigned n = (unsigned)dice(d, 4); n > 0; n--)
+		faults_break(d);
+}
+
 /*
  * TTL, in histories that last for hours. What it removes has not been written
  * for twenty minutes at least, longer than any request is good: free locks, up
@@ -490,7 +499,9 @@ dice_faults(struct dice *d)
 	faults_episodes(d);
 	if (dice_percent(d, 16))
 		faults_hand(d);
-	if ((d->extras & DICE_BREAK) != 0 && dice_percent(d, 12))
+	if (dice_has_all(d))
+		faults_breaks(d);
+	else if ((d->extras & DICE_BREAK) != 0 && dice_percent(d, 12))
 		faults_break(d);
 	faults_ttl(d);
 }

@@ -20,6 +20,12 @@
 
 /* ---- dice ------------------------------------------------------------- */
 
+bool
+dice_has_all(const struct dice *d)
+{
+	return d->extras == DICE_EXTRAS_ALL;
+}
+
 uint64_t
 dice(struct dice *d, uint64_t n)
 {
@@ -253,21 +259,14 @@ random_hosts(struct dice *d)
 }
 
 static unsigned
-random_extras(struct dice *d, uint64_t seed)
+random_extras(struct dice *d)
 {
-	if (seed >= DICE_EXTRAS_FROM)
-		return (unsigned)(seed / DICE_EXTRAS_FROM) & DICE_EXTRAS_ALL;
-	if (seed % 2 == 0)
-		return 0;
-	return dice_percent(d, 25) ? DICE_EXTRAS_ALL :
-	    1 + (unsigned)dice(d, DICE_EXTRAS_ALL);
-}
+	uint64_t percent = dice(d, 100);
 
-static bool
-random_is_foreign(uint64_t seed)
-{
-	return seed >= DICE_FOREIGN_FROM || (seed < DICE_EXTRAS_FROM &&
-	    seed % DICE_FOREIGN_ONE_OF == DICE_FOREIGN_ONE_OF - 1);
+	if (percent < DICE_PLAIN_PERCENT)
+		return 0;
+	return percent < DICE_PLAIN_PERCENT + DICE_ALL_PERCENT ?
+	    DICE_EXTRAS_ALL : 1 + (unsigned)dice(d, DICE_EXTRAS_ALL);
 }
 
 /* Of the connections that end, some are ended by their daemon. */
@@ -297,8 +296,10 @@ random_order(struct plan *p)
 	plan_sort(p);
 }
 
+/* Older clients' is what it may be told to be, and is the same then as if it
+ * were by chance. */
 void
-plan_random(struct plan *p, uint64_t seed)
+plan_random(struct plan *p, uint64_t seed, bool foreign)
 {
 	const uint64_t seeds[4] = { seed, UINT64_C(0x9e3779b97f4a7c15),
 		UINT64_C(0xbf58476d1ce4e5b9), ~seed };
@@ -311,7 +312,7 @@ plan_random(struct plan *p, uint64_t seed)
 		(void)random_next(&d.random);
 	plan_init(p);
 	p->seed = seed;
-	if (random_is_foreign(seed)) {
+	if (dice(&d, DICE_FOREIGN_ONE_OF) == 0 || foreign) {
 		dice_foreign(&d);
 		if (dice_percent(&d, DICE_FLEET_PERCENT))
 			dice_fleet(&d);
@@ -320,7 +321,7 @@ plan_random(struct plan *p, uint64_t seed)
 		random_order(p);
 		return;
 	}
-	d.extras = random_extras(&d, seed);
+	d.extras = random_extras(&d);
 	random_lease(&d);
 	p->n_hosts = random_hosts(&d);
 	random_rest(&d);

@@ -40,7 +40,7 @@ runner_plan(const struct runner_job *j, struct plan *ret)
 
 	plan_init(ret);
 	if (j->path == NULL) {
-		plan_random(ret, j->seed);
+		plan_random(ret, j->seed, j->foreign);
 		return true;
 	}
 	from = fopen(j->path, "re");
@@ -136,7 +136,7 @@ runner_job(const struct runner *r, uint64_t number)
 	if (number < r->n_scenarios)
 		return r->scenarios[number];
 	return (struct runner_job){ .seed = r->first + number -
-		r->n_scenarios };
+		r->n_scenarios, .foreign = r->options->foreign };
 }
 
 static void

@@ -10,6 +10,7 @@ struct runner_job {
 	const char *name;	/* a scenario's; NULL: a seed's */
 	const char *path;	/* of the scenario's plan */
 	uint64_t seed;
+	bool foreign;		/* its plan is to have older clients */
 };
 
 struct runner_report {
@@ -24,6 +25,7 @@ struct runner_options {
 	unsigned processes;
 	bool progress;
 	bool coverage;
+	bool foreign;		/* seeds: all with older clients */
 };
 
 /* The plan of a job. False, with a message, if it cannot be read. */
