@@ -104,6 +104,15 @@ judge_session_check_ttl(struct judge *j, const struct judge_session *s,
 }
 
 static void
+judge_session_landed(struct judge_session *s, uint64_t sent_ms)
+{
+	if (sent_ms <= s->sent_ms)
+		return;
+	s->before_ms = s->sent_ms;
+	s->sent_ms = sent_ms;
+}
+
+static void
 judge_session_opened(struct judge *j, struct judge_session *s,
     const struct fact *f)
 {
@@ -126,8 +135,7 @@ judge_session_opened(struct judge *j, struct judge_session *s,
 	 * looked meanwhile cannot tell. */
 	if (f->item.beat != s->beat || s->changed_ms == 0)
 		s->changed_ms = f->at_ms;
-	if (f->sent_ms > s->sent_ms)
-		s->sent_ms = f->sent_ms;
+	judge_session_landed(s, f->sent_ms);
 	s->lease_ms = f->item.lease_ms;
 }
 
@@ -216,8 +224,7 @@ judge_session_beaten(struct judge *j, struct judge_session *s,
 	if (f->at_ms >= s->changed_ms + s->lease_ms)
 		s->revived_ms = f->at_ms;
 	s->changed_ms = f->at_ms;
-	if (f->sent_ms > s->sent_ms)
-		s->sent_ms = f->sent_ms;
+	judge_session_landed(s, f->sent_ms);
 }
 
 static void

@@ -175,7 +175,8 @@ struct judge_session {
 	struct judge_session *prev, *next;	/* of the host */
 	unsigned host;		/* JUDGE_NOBODY: only seen in an element */
 	uint64_t opened_ms;	/* it landed; JUDGE_NEVER */
-	uint64_t sent_ms;	/* the latest renewal that ever landed */
+	uint64_t sent_ms;	/* the latest renewal that ever landed, */
+	uint64_t before_ms;	/* and the one before */
 	uint64_t beat;
 	uint64_t changed_ms;	/* @beat is in the table since */
 	uint64_t revived_ms;	/* when it last moved after it had stood still

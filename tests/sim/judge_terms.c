@@ -97,6 +97,15 @@ judge_terms_check_loss(struct judge *j, const struct judge_hold *h,
 		judge_terms_check_silence(j, h);
 }
 
+/* From when its session's last renewal counts at least: of two attempts at one
+ * the answer to the first may be the one that came. */
+static uint64_t
+judge_terms_renewed_ms(const struct judge *j, const struct judge_session *s)
+{
+	return s->sent_ms - s->before_ms < j->rules.request_ms ?
+	    s->before_ms : s->sent_ms;
+}
+
 /* T9: what only its client renews is renewed by that: for longer than it had
  * been told when it asked, and as long as the last renewal in the table is good
  * for; or that was a moment ago. */
@@ -110,7 +119,8 @@ judge_terms_check_renewal(struct judge *j, const struct judge_hold *h,
 	uint64_t fresh_ms = judge_most_ms(j, host, JUDGE_FRESH_MS) +
 	    j->rules.lateness_ms;
 	uint64_t least_ms = h->grant == NULL ? 0 :
-	    h->grant->session->sent_ms + good_ms - JUDGE_ROUNDING_MS;
+	    judge_terms_renewed_ms(j, h->grant->session) + good_ms -
+	    JUDGE_ROUNDING_MS;
 
 	if (!h->terms.manual || h->exempt || until_ms >= h->end_ms ||
 	    until_ms + fresh_ms >= r->asked_ms + good_ms ||
