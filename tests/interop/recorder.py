@@ -1,4 +1,4 @@
-"""A proxy that remembers when each request came, and may lose some answers.
+"""A proxy that remembers when each request came, and may lose some.
 
     with Recorder() as proxy, Java(table, endpoint=proxy.url) as peer:
         peer.acquire("k")
@@ -17,15 +17,18 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "integration"))
 import fault_proxy  # noqa: E402
+import harness  # noqa: E402
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 
 
 class Recorder(fault_proxy.Proxy):
-    """@lose: the share of answers that are lost, decided by @seed."""
+    """The shares of answers and of requests that are lost, decided by @seed."""
 
-    def __init__(self, upstream=None, lose=0.0, seed=1):
-        self.lose = lose
+    def __init__(self, lose_answers=0.0, lose_requests=0.0, seed=1,
+                 upstream=None):
+        self.lose_answers = lose_answers
+        self.lose = lose_answers + lose_requests
         self.random = random.Random(seed)
         self.lost = 0
         super().__init__(upstream)
@@ -33,7 +36,10 @@ class Recorder(fault_proxy.Proxy):
     async def _exchange(self, exchange, request):
         request.came_s = time.monotonic()
         request.came_wall_s = time.time()
-        if self.random.random() >= self.lose:
+        request.came_boot_ms = harness.boot_ms()
+        share = self.random.random()
+        request.lost = share < self.lose
+        if not request.lost:
             await super()._exchange(exchange, request)
             return
         with self.condition:
@@ -41,12 +47,24 @@ class Recorder(fault_proxy.Proxy):
             request.came = self.serial
             self.requests.append(request)
             self.lost += 1
-        await fault_proxy.lose_after(exchange, None)
+        if share < self.lose_answers:
+            await fault_proxy.lose_after(exchange, None)
+        else:
+            await fault_proxy.lose_before(exchange, None)
 
     def writes(self, since=0):
         """Those that took effect, in the order in which they came."""
         return [r for r in self.seen(since=since)
                 if r.operation in WRITES and r.status == 200]
+
+    def wrote_boot_ms(self, key):
+        """When the last write of that lock came whose answer arrived."""
+        with self.condition:
+            return next(
+                r.came_boot_ms for r in reversed(self.requests)
+                if r.operation in WRITES and r.status == 200 and not r.lost
+                and {"S": key} in (r.body.get("Item") or
+                                   r.body["Key"]).values())
 
     def wait_writes(self, n, since=0):
         """Wait for so many, and for their answers."""
