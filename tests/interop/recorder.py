@@ -57,14 +57,19 @@ class Recorder(fault_proxy.Proxy):
         return [r for r in self.seen(since=since)
                 if r.operation in WRITES and r.status == 200]
 
-    def wrote_boot_ms(self, key):
-        """When the last write of that lock came whose answer arrived."""
+    def until_boot_ms(self, key, lease_ms):
+        """Until when the last write of that lock whose answer arrived made it
+        its writer's: for a lease from when it came, or, of dlock, until the
+        time in it, which a repetition has from the first one."""
         with self.condition:
-            return next(
-                r.came_boot_ms for r in reversed(self.requests)
-                if r.operation in WRITES and r.status == 200 and not r.lost
-                and {"S": key} in (r.body.get("Item") or
-                                   r.body["Key"]).values())
+            r = next(r for r in reversed(self.requests)
+                     if r.operation in WRITES and r.status == 200
+                     and not r.lost and {"S": key} in
+                     (r.body.get("Item") or r.body["Key"]).values())
+        until = r.body.get("Item", {}).get("until")
+        if until is not None:
+            lease_ms = int(until["N"]) - int(r.came_wall_s * 1000)
+        return r.came_boot_ms + lease_ms
 
     def wait_writes(self, n, since=0):
         """Wait for so many, and for their answers."""

@@ -2,8 +2,8 @@
 """Ours and theirs on the same locks, with a guard inside.
 
 Two of theirs, and two clients of one daemon of ours, take turns, while the
-network loses answers and requests of all of them at random. The run ends as soon
-as ours had the locks so often and theirs so often, or after so many seconds,
+network loses answers and requests of all of them at random. The run ends when
+ours had the locks so often and theirs so often, or after so many seconds,
 which is a failure. Ours may meet nobody in there. Theirs may meet each other:
 what they wrote without knowing is theirs, and they take it over from themselves
 (ddblock-formats(7)); how often they did is said.
@@ -82,7 +82,7 @@ class Run:
             try:
                 got = peer.acquire(key, wait_ms=WAIT_MS)
                 if got is not None:
-                    until = proxy.wrote_boot_ms(key) + LEASE_MS \
+                    until = proxy.until_boot_ms(key, LEASE_MS) \
                         if peer.dies else None
                     with self.guard.inside(key, "theirs", got.token, until):
                         pass
