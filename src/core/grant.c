@@ -205,14 +205,17 @@ grant_end_hold(struct core *core, struct hold *h, enum core_loss loss)
 }
 
 /* Who had it by @h may be at work for a margin yet; or until its deadline, and
- * a margin, if nobody can tell it. */
+ * a margin, if nobody can tell it. Others may have longer. */
 void
 grant_leave_gap(struct core *core, struct grant *g, const struct hold *h)
 {
+	uint64_t gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+
 	keep_lose(core, g);
-	g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
-	if (h->terms != NULL && h->terms->working_ms > g->gap_ms)
-		g->gap_ms = h->terms->working_ms;
+	if (h->terms != NULL && h->terms->working_ms > gap_ms)
+		gap_ms = h->terms->working_ms;
+	if (gap_ms > g->gap_ms)
+		g->gap_ms = gap_ms;
 }
 
 /*
