@@ -127,8 +127,10 @@ int ddblock_open(const char *path, const char *name, struct ddblock **ret);
  * linger. Accepts NULL; must not be called from a callback. */
 void ddblock_close(struct ddblock *);
 
-/* Where it is connected to; what the last failure was, for people, or "". */
+/* Where it is connected to; the namespace of those who name none; what the last
+ * failure was, for people, or "". */
 const char *ddblock_path(const struct ddblock *);
+const char *ddblock_default_namespace(const struct ddblock *);
 const char *ddblock_last_text(const struct ddblock *);
 
 /*

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +99,13 @@ child_start(struct child *c, char **argv, const sigset_t *mask, int keep)
 	c->running = false;
 	child_take_terminal(c);
 	return error;
+}
+
+int
+child_complain(const char *name, int error)
+{
+	cli_say("cannot run %s: %s", name, strerror(error));
+	return error == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_EXECUTE;
 }
 
 void

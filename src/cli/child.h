@@ -26,6 +26,9 @@ struct child {
  */
 int child_start(struct child *, char **argv, const sigset_t *mask, int keep);
 
+/* It could not be started, for this errno; returns the exit status. */
+int child_complain(const char *name, int error);
+
 /* A signal to the whole group. */
 void child_signal(const struct child *, int number);
 

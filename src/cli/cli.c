@@ -44,6 +44,13 @@ cli_open(const struct cli *cli, const char *name, struct ddblock **ret)
 	return ddblock_exit_status(r);
 }
 
+const char *
+cli_socket_path(const struct ddblock *d, char *space)
+{
+	return realpath(ddblock_path(d), space) == NULL ? ddblock_path(d) :
+	    space;
+}
+
 /* What may help; NULL: nothing that is known here. */
 static const char *
 cli_next_step(int code)

@@ -82,6 +82,10 @@ int cli_bad_value(const struct cli *, int option, const struct option *);
 /* Connect, or complain and return the exit status. @name: who asks. */
 int cli_open(const struct cli *, const char *name, struct ddblock **ret);
 
+/* Where it is connected to, whatever directory somebody is in. @space has
+ * PATH_MAX bytes. */
+const char *cli_socket_path(const struct ddblock *, char *space);
+
 /* Complain that @what failed with @code, and say what may help; returns the
  * exit status. */
 int cli_failed(const struct ddblock *, const char *what, int code);

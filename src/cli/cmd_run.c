@@ -9,6 +9,8 @@
 static bool
 run_option(struct run *run, int option)
 {
+	if (option == 'R')
+		return run->request.reentrant = true;
 	if (option != 'd')
 		return wait_option(&run->request, option);
 	run->danger_signal = cli_parse_signal(optarg);
@@ -23,6 +25,7 @@ run_arguments(struct run *run, int argc, char **argv)
 		CLI_COMMON_OPTIONS,
 		WAIT_OPTIONS,
 		{ "on-danger", required_argument, NULL, 'd' },
+		{ "reentrant", no_argument, NULL, 'R' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;

@@ -12,8 +12,8 @@
 
 static const struct cli_command cli_commands[] = {
 	{ "run", "[-ns] [-c LIMIT] [-w TIME] [-E STATUS] [--fail-closed] "
-	    "[--on-danger=SIGNAL] KEY | -k KEY... -- COMMAND...",
-	    "run a command under a lock", cmd_run },
+	    "[--on-danger=SIGNAL] [--reentrant] KEY | -k KEY... -- "
+	    "COMMAND...", "run a command under a lock", cmd_run },
 	{ "elect", "[--once | --restart] [--on-danger=SIGNAL] "
 	    "KEY -- COMMAND...", "run a command while leader", cmd_elect },
 	{ "acquire", "[-ns] [-c LIMIT] [-w TIME] --for-pid=PID "

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/front.h"
+#include "cli/outer.h"
 #include "cli/say.h"
 #include "cli/supervise.h"
 #include "common/clock.h"
@@ -66,14 +67,17 @@ run_set_number(const char *name, uint64_t number)
 
 /* DDBLOCK_KEY and DDBLOCK_TOKEN, and those of each, with _1, _2, .. */
 static int
-run_set_lock(const struct run *run, const char *key, const char *suffix)
+run_set_lock(const struct run *run, size_t index, const char *suffix)
 {
+	const char *key = run->request.keys[index];
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "DDBLOCK_KEY%s", suffix);
 	if (setenv(name, key, 1) < 0)
 		return -1;
 	(void)snprintf(name, sizeof(name), "DDBLOCK_TOKEN%s", suffix);
+	if (run->request.inside)
+		return setenv(name, run->request.tokens[index], 1);
 	if (ddblock_token_text(run->connection, run->id, key) != NULL)
 		return setenv(name,
 		    ddblock_token_text(run->connection, run->id, key), 1);
@@ -90,20 +94,20 @@ run_environment(const struct run *run)
 	int r;
 
 	/* The command may change its directory. */
-	if (realpath(ddblock_path(run->connection), path) == NULL)
-		(void)snprintf(path, sizeof(path), "%s",
-		    ddblock_path(run->connection));
-	r = setenv("DDBLOCK_SOCKET", path, 1);
+	r = setenv("DDBLOCK_SOCKET", cli_socket_path(run->connection, path), 1);
 	if (r == 0)
 		r = run_set_number("DDBLOCK_KEYS", request->n_keys);
-	if (r == 0)
+	if (r == 0 && !request->inside)
 		r = keep_set_environment(
 		    ddblock_found(run->connection, run->id));
+	if (r == 0 && !request->inside &&
+	    !outer_add(run->connection, run->id, request))
+		r = -1;
 	if (r == 0)
-		r = run_set_lock(run, request->keys[0], "");
+		r = run_set_lock(run, 0, "");
 	for (size_t i = 0; r == 0 && i < request->n_keys; i++) {
 		(void)snprintf(suffix, sizeof(suffix), "_%zu", i + 1);
-		r = run_set_lock(run, request->keys[i], suffix);
+		r = run_set_lock(run, i, suffix);
 	}
 	if (r == 0)
 		return 0;
@@ -230,6 +234,19 @@ run_locked(struct run *run)
 	return status;
 }
 
+/* Under the hold that there is: whoever has it watches all that descends. */
+static int
+run_inside(struct run *run)
+{
+	int status = run_environment(run);
+
+	if (status != 0)
+		return status;
+	(void)sigprocmask(SIG_SETMASK, &run->signals.before, NULL);
+	(void)execvp(run->argv[0], run->argv);
+	return child_complain(run->argv[0], errno);
+}
+
 int
 run_init(struct run *run)
 {
@@ -256,7 +273,9 @@ run_once(struct run *run)
 	run->request.arg = run;
 	status = wait_for_lock(run->cli, run->connection, &run->request,
 	    &run->id);
-	if (run->id != 0)
+	if (run->request.inside)
+		status = run_inside(run);
+	else if (run->id != 0)
 		status = run_locked(run);
 	ddblock_close(run->connection);
 	return status;

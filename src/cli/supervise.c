@@ -235,10 +235,8 @@ supervise_run(struct supervise *s, char **argv)
 	supervise_tell_front(s);
 	error = child_start(&s->child, argv, &s->signals->before,
 	    ddblock_socket(s->connection));
-	if (error != 0) {
-		cli_say("cannot run %s: %s", argv[0], strerror(error));
-		return error == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_EXECUTE;
-	}
+	if (error != 0)
+		return child_complain(argv[0], error);
 	if (supervise_loop(s) < 0) {
 		s->lost = true;
 		supervise_kill(s);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/outer.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "ipc/codec.h"
@@ -218,9 +219,12 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 	struct ddblock_acquire_options options = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	struct wait_state w = { .request = request };
 	uint64_t limit_ms = DDBLOCK_NEVER_MS;
-	int status;
+	int status = outer_check(cli, d, request);
 	int r;
 
+	*ret_id = 0;
+	if (status != 0 || request->inside)
+		return status;
 	options.ns = cli->ns;
 	options.sort = cli->sort;
 	options.wait_ms = request->wait_ms;

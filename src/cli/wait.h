@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 
 #define WAIT_NAME_MAX 128
+#define WAIT_TOKEN_MAX 64	/* of its text */
 
 struct wait_request {
 	const char *keys[DDBLOCK_KEYS_MAX];	/* several: all or none */
@@ -30,6 +31,9 @@ struct wait_request {
 	struct keep keep;
 	int busy_status;	/* exit status when somebody else has it */
 	bool quiet;		/* no progress */
+	bool reentrant;		/* what is had already is not waited for */
+	bool inside;		/* all of it is: there is no new hold, and */
+	char tokens[DDBLOCK_KEYS_MAX][WAIT_TOKEN_MAX];	/* these are its */
 	struct progress progress;
 	/* When this can be read, or has ended, @on_interrupt is asked: 0 to
 	 * go on, or the exit status to give up with. */
@@ -68,8 +72,9 @@ bool wait_option(struct wait_request *, int option);
 int wait_operand(struct cli *, struct wait_request *, int argc, char **argv);
 
 /*
- * The hold, or 0 and the exit status (which may be 0, by -E). It complains. The
- * request must live as long as the connection.
+ * The hold, or 0 and the exit status (which may be 0, by -E, or because all is
+ * had already: ->inside). It complains. The request must live as long as the
+ * connection.
  */
 int wait_for_lock(struct cli *, struct ddblock *, struct wait_request *,
     uint64_t *ret_id);

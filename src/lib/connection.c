@@ -158,6 +158,12 @@ ddblock_path(const struct ddblock *d)
 }
 
 const char *
+ddblock_default_namespace(const struct ddblock *d)
+{
+	return d->default_namespace;
+}
+
+const char *
 ddblock_last_text(const struct ddblock *d)
 {
 	return d->last_text;

@@ -202,6 +202,89 @@ class Statuses(unittest.TestCase):
                 self.assertEqual(second.end(), 0)
 
 
+class Nested(unittest.TestCase):
+    """A command that asks for the lock under which it runs."""
+    CONFIG = ("[namespace default]\nfile = {dir}/default.db\n"
+              "[namespace other]\nfile = {dir}/other.db\n")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(cls.CONFIG).start()
+        cls.addClassCleanup(cls.daemon.close)
+
+    def run_(self, *args):
+        """`ddblock run` for each list of words, one under the other."""
+        words = []
+        for one in args:
+            words += [harness.program("ddblock"), *one]
+        done = ddblock(self.daemon, *words[1:])
+        return [done.returncode, done.stdout, done.stderr]
+
+    def test_would_wait_for_itself(self):
+        for outer, inner in (([KEY], [KEY]), (["-s", KEY], [KEY]),
+                             (["-c1", KEY], ["-c1", KEY]),
+                             (["--ns=default", KEY], [KEY]),
+                             ([KEY], ["--ns=default", KEY]),
+                             (["-ka", "-kb"], ["-kb", "-kc"])):
+            status, out, errors = self.run_(["run", *outer, "--"],
+                                            ["run", *inner, "--", "echo"])
+            self.assertEqual([status, out], [64, ""], (outer, inner))
+            self.assertIn("runs under that lock", errors)
+        status = self.run_(["run", KEY, "--"], ["run", "b", "--"],
+                           ["elect", KEY, "--", "true"])[0]
+        self.assertEqual(status, 64)
+        status = self.run_(["run", KEY, "--"], [
+            "acquire", f"--for-pid={os.getpid()}", KEY])[0]
+        self.assertEqual(status, 64)
+
+    def test_would_not(self):
+        for outer, inner in (([KEY], ["b"]), (["-s", KEY], ["-s", KEY]),
+                             (["-c2", KEY], ["-c2", KEY]),
+                             (["--ns=other", KEY], [KEY]),
+                             ([KEY], ["--ns=other", KEY])):
+            done = self.run_(["run", *outer, "--"],
+                             ["run", *inner, "--", "echo", "ran"])
+            self.assertEqual(done, [0, "ran\n", ""], (outer, inner))
+        status = self.run_(["run", KEY, "--"], ["run", "-nE9", KEY, "true"])[0]
+        self.assertEqual(status, 9)
+        # Whose outer hold is over, and who remembers it.
+        program = harness.program("ddblock")
+        left = (f"echo gone; read line <&3; exec {program} run {KEY} "
+                "echo $line")
+        with Run(self.daemon, "run", KEY, "sh", "-c", "exec 3<&0; "
+                 'setsid sh -c "$0" & exec sleep 600', left) as run:
+            self.assertEqual(run.line(), "gone")
+            run.signal(signal.SIGTERM)
+            self.assertEqual(run.end(), 128 + signal.SIGTERM)
+            run.process.stdin.write("on\n")
+            run.process.stdin.flush()
+            self.assertEqual(run.line(), "on")
+
+    def test_reentrant(self):
+        """One hold: who watches the outer command watches the inner one."""
+        show = ["sh", "-c", "echo $PPID $DDBLOCK_KEY $DDBLOCK_TOKEN"]
+        script = (f"{' '.join(show[:2])} '{show[2]}'; "
+                  f"exec \"$@\"")
+        done = self.run_(["run", KEY, "--", "sh", "-c", script, "sh"],
+                         ["run", "--reentrant", KEY, "--", *show])
+        self.assertEqual([done[0], done[2]], [0, ""])
+        outer, inner = [line.split()[1:] for line in done[1].splitlines()]
+        self.assertEqual(inner, outer)
+        done = self.run_(["run", "-ka", "-kb", "--"], ["run", "c", "--"],
+                         ["run", "--reentrant", "-kb", "-ka", "sh", "-c",
+                          "echo $DDBLOCK_KEYS $DDBLOCK_KEY_2; exit 7"])
+        self.assertEqual(done, [7, "2 a\n", ""])
+        self.assertEqual(self.run_(["run", "--reentrant", KEY, "true"])[0], 0)
+        for outer, inner in ((["-ka", "-kb"], ["-ka", "-kc"]),
+                             (["-s", "a"], ["a"])):
+            status = self.run_(["run", *outer, "--"],
+                               ["run", "--reentrant", *inner, "true"])[0]
+            self.assertEqual(status, 64, (outer, inner))
+        status = self.run_(["run", "a", "--"],
+                           ["run", "--reentrant", "a", "/nowhere"])[0]
+        self.assertEqual(status, 127)
+
+
 def wait_for_waiter(client, n=1):
     """Ask until so many wait."""
     while len(client.call("WAITING").rows) < n:

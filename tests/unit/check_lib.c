@@ -40,6 +40,8 @@ START_TEST(test_greeting_goes_with_the_first_request)
 	ck_assert_int_eq(setenv("DDBLOCK_SOCKET", other.path, 1), 0);
 	ck_assert_int_eq(ddblock_open(NULL, NULL, &d), 0);
 	ck_assert_str_eq(ddblock_path(d), other.path);
+	ck_assert_str_eq(ddblock_default_namespace(d), "default");
+	ck_assert_str_eq(ddblock_default_namespace(connection), "main");
 	other.connection = accept(other.listener, NULL, NULL);
 	fake_expect_nothing(&other);
 	ck_assert_int_eq(ddblock_acquire_start(d, "a b", NULL, NULL, NULL,
