@@ -8,15 +8,23 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/stores.h"
 #include "ddblock.h"
 
 #define TABLE_TEXT_MAX 1024
+#define TABLE_PATIENCE_MS 3000	/* then it says what it waits for */
+#define TABLE_NEWS_MS 10000	/* and again after so long */
+#define TABLE_TICK_MS 200
 
 struct table {
 	struct event_base *base;
 	const char *namespace_name;
+	struct store *store;
+	struct event *timer;	/* NULL: nothing is said while it waits */
+	uint64_t say_ms;	/* what it waits for, at the latest */
+	char said[TABLE_TEXT_MAX];
 	int code;
 	bool answered;
 };
@@ -39,20 +47,75 @@ table_on_answer(void *arg, int code, const char *text)
 	(void)event_base_loopexit(t->base, NULL);
 }
 
+/* Whoever waits for an answer sees for what: at once when something went
+ * wrong, otherwise when it takes long. */
+static void
+table_on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct table *t = arg;
+	struct store_status s;
+	uint64_t now_ms = clock_boot_ms();
+
+	(void)fd;
+	(void)what;
+	if (t->answered)
+		return;
+	store_view_status(t->store, &s);
+	if (now_ms < t->say_ms &&
+	    (s.last_error == 0 || strcmp(s.last_text, t->said) == 0))
+		return;
+	t->say_ms = now_ms + TABLE_NEWS_MS;
+	(void)snprintf(t->said, sizeof(t->said), "%s", s.last_text);
+	fprintf(stderr, "ddblockd: namespace %s: waiting for %s%s%s\n",
+	    t->namespace_name, s.where, s.last_error == 0 ? "" : ": ",
+	    s.last_error == 0 ? "" : s.last_text[0] != '\0' ? s.last_text :
+	    error_text(s.last_error));
+}
+
+static int
+table_watch(struct table *t)
+{
+	struct timeval tick = { .tv_usec = TABLE_TICK_MS * 1000 };
+
+	t->say_ms = clock_boot_ms() + TABLE_PATIENCE_MS;
+	t->timer = event_new(t->base, -1, EV_PERSIST, table_on_tick, t);
+	if (t->timer == NULL)
+		return DDBLOCK_E_NOMEM;
+	return event_add(t->timer, &tick) < 0 ? DDBLOCK_E_NOMEM : 0;
+}
+
+static int
+table_run(struct table *t, bool init)
+{
+	int r = table_watch(t);
+
+	if (r == 0) {
+		if (init)
+			store_init_table(t->store, table_on_answer, t);
+		else
+			store_check_table(t->store, table_on_answer, t);
+		if (!t->answered && event_base_dispatch(t->base) < 0)
+			t->code = DDBLOCK_E_INTERNAL;
+		r = t->code;
+	}
+	if (t->timer != NULL)
+		event_free(t->timer);
+	return r;
+}
+
 static int
 table_ask(struct table *t, const struct config_namespace *n, bool init)
 {
 	char text[TABLE_TEXT_MAX] = "";
 	struct utsname names = { 0 };
 	struct providers *providers;
-	struct store *store;
 	int r = providers_new(t->base, &providers);
 
 	(void)uname(&names);
 	if (r < 0)
 		return r;
 	r = stores_open(t->base, providers, n, names.nodename, !init,
-	    stores_no_outcome, NULL, &store, text, sizeof(text));
+	    stores_no_outcome, NULL, &t->store, text, sizeof(text));
 	if (r < 0) {
 		/* The text names the namespace. */
 		fprintf(stderr, "ddblockd: %s\n",
@@ -60,15 +123,10 @@ table_ask(struct table *t, const struct config_namespace *n, bool init)
 		providers_free(providers);
 		return r;
 	}
-	if (init)
-		store_init_table(store, table_on_answer, t);
-	else
-		store_check_table(store, table_on_answer, t);
-	if (!t->answered && event_base_dispatch(t->base) < 0)
-		t->code = DDBLOCK_E_INTERNAL;
-	store_free(store);
+	r = table_run(t, init);
+	store_free(t->store);
 	providers_free(providers);
-	return t->code;
+	return r;
 }
 
 int

@@ -22,6 +22,7 @@
 #include "store/dynamodb_table.h"
 
 #define TABLE_CALL_MS 5000	/* an answer to one request */
+#define TABLE_SILENCE_MS 10000	/* for the first answer of all */
 #define TABLE_WAIT_MS 500	/* between two looks at a table in the making */
 #define TABLE_NAME_SHOWN 100
 
@@ -43,6 +44,7 @@ struct dynamodb_table {
 	uint64_t write_capacity;
 	enum dynamodb_table_goal goal;
 	uint64_t deadline_ms;
+	uint64_t silence_ms;		/* its end, while nothing answers */
 	store_table_fn done;
 	void *arg;
 
@@ -334,6 +336,14 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 	}
 }
 
+/* An endpoint that says nothing at all is given up sooner than a table that is
+ * in the making. */
+static uint64_t
+dynamodb_table_end_ms(const struct dynamodb_table *t)
+{
+	return t->silence_ms < t->deadline_ms ? t->silence_ms : t->deadline_ms;
+}
+
 static void
 dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 {
@@ -342,6 +352,8 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 	uint64_t wait_ms;
 
 	t->call = NULL;
+	if (answer->status != 0)
+		t->silence_ms = t->deadline_ms;
 	aws_errors_classify_answer(answer, &e);
 	dynamodb_jobs_learn(t->jobs, answer, &e);
 	health_learn(&t->jobs->shared.health, answer, &e, clock_boot_ms());
@@ -350,11 +362,23 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 		return;
 	}
 	dynamodb_jobs_trouble(t->jobs, e.code, e.text);
-	if (retry_next(&t->retry, e.class, clock_boot_ms(), t->deadline_ms,
-	    dynamodb_jobs_dice(t->jobs), &wait_ms))
+	if (retry_next(&t->retry, e.class, clock_boot_ms(),
+	    dynamodb_table_end_ms(t), dynamodb_jobs_dice(t->jobs),
+	    &wait_ms))
 		dynamodb_table_wait(t, wait_ms);
 	else
 		dynamodb_table_refused(t, &e);
+}
+
+/* The time of one request. */
+static uint64_t
+dynamodb_table_call_ms(const struct dynamodb_table *t)
+{
+	uint64_t end_ms = dynamodb_table_end_ms(t), now_ms = clock_boot_ms();
+
+	if (end_ms == t->deadline_ms || end_ms >= now_ms + TABLE_CALL_MS)
+		return TABLE_CALL_MS;
+	return end_ms > now_ms ? end_ms - now_ms : 1;
 }
 
 static void
@@ -369,7 +393,7 @@ dynamodb_table_send(struct dynamodb_table *t)
 	r = buffer_failed(&body);
 	if (r == 0)
 		r = aws_client_call(t->client, AWS_LANE_SESSION, operation,
-		    body.data, body.length, TABLE_CALL_MS,
+		    body.data, body.length, dynamodb_table_call_ms(t),
 		    dynamodb_table_on_answer, t, &t->call);
 	buffer_done(&body);
 	if (r < 0)
@@ -394,7 +418,9 @@ dynamodb_table_run(struct dynamodb_jobs *jobs, enum dynamodb_table_goal goal,
 		.ttl_attribute = jobs->table->ttl_attribute,
 		.read_capacity = jobs->table->read_capacity,
 		.write_capacity = jobs->table->write_capacity, .goal = goal,
-		.deadline_ms = deadline_ms, .done = done, .arg = arg,
+		.deadline_ms = deadline_ms,
+		.silence_ms = clock_boot_ms() + TABLE_SILENCE_MS,
+		.done = done, .arg = arg,
 		.step = TABLE_DESCRIBE,
 	};
 	retry_init(&t->retry, RETRY_ATTEMPTS_UNLIMITED, RETRY_CAP_SESSION_MS);

@@ -21,7 +21,8 @@ enum dynamodb_table_goal {
 
 /*
  * @done is called once, from the loop, at the latest some seconds after
- * @deadline_ms (boot time); the run is freed then. LOOK succeeds where looking
+ * @deadline_ms (boot time), or 10 s after the start if nothing has answered by
+ * then; the run is freed then. LOOK succeeds where looking
  * is denied. All is borrowed until then; of @jobs it uses the client and
  * counts its requests and troubles there.
  *

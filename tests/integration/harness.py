@@ -523,6 +523,12 @@ class Result(unittest.TextTestResult):
         faulthandler.cancel_dump_traceback_later()
 
 
+def not_waiting(err):
+    """What --init-table said, save what it waited for on a busy machine."""
+    return "".join(line for line in err.splitlines(keepends=True)
+                   if ": waiting for " not in line)
+
+
 def main(dynamodb=False):
     """unittest.main(), with automake's exit statuses.
 
