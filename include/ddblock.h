@@ -561,9 +561,8 @@ int ddblock_query_start(struct ddblock *, enum ddblock_query_kind,
  * dead, or when that is not known any more (state=unknown); never @final.
  * Changes in quick succession may come as one, but the last is never left out.
  * What is kept in the lock is not among the fields, but a change of it is such
- * a change: DDBLOCK_QUERY_GET, asked after each, has it.
- *
- * A connection watches a lock once. A watch ends with the connection.
+ * a change: DDBLOCK_QUERY_GET, asked after each, has it. A connection watches a
+ * lock once; a watch ends with the connection.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     It does so already.
@@ -583,8 +582,7 @@ int ddblock_watch_start(struct ddblock *, const char *key, const char *ns,
     const char *sort, ddblock_row_function *on_change,
     ddblock_reply_function *on_reply, void *arg, uint64_t *ret_request);
 
-/* No @on_change is called any more. DDBLOCK_E_NO_SUCH_LOCK: it was not
- * watched. */
+/* No more @on_change. DDBLOCK_E_NO_SUCH_LOCK: it was not watched. */
 int ddblock_unwatch(struct ddblock *, const char *key, const char *ns,
     const char *sort);
 
