@@ -53,6 +53,8 @@
 #define connection_need_timer ddblock_private_connection_need_timer
 #define connection_set_timer ddblock_private_connection_set_timer
 #define connection_fail ddblock_private_connection_fail
+#define connection_pass ddblock_private_connection_pass
+#define connection_drop_passed ddblock_private_connection_drop_passed
 #define request_new ddblock_private_request_new
 #define request_send ddblock_private_request_send
 #define request_send_for ddblock_private_request_send_for
