@@ -47,7 +47,16 @@ table_on_answer(void *arg, int code, const char *text)
 	(void)event_base_loopexit(t->base, NULL);
 }
 
-/* Whoever waits for an answer sees for what: at once when something went
+/* Something went wrong that was not said yet. A table that is not there yet is
+ * in the making. */
+static bool
+table_has_news(const struct table *t, const struct store_status *s)
+{
+	return s->last_error != 0 && s->last_error != DDBLOCK_E_NO_TABLE &&
+	    strcmp(s->last_text, t->said) != 0;
+}
+
+/* People who wait for an answer see for what: at once when something went
  * wrong, otherwise when it takes long. */
 static void
 table_on_tick(evutil_socket_t fd, short what, void *arg)
@@ -61,8 +70,7 @@ table_on_tick(evutil_socket_t fd, short what, void *arg)
 	if (t->answered)
 		return;
 	store_view_status(t->store, &s);
-	if (now_ms < t->say_ms &&
-	    (s.last_error == 0 || strcmp(s.last_text, t->said) == 0))
+	if (now_ms < t->say_ms && !table_has_news(t, &s))
 		return;
 	t->say_ms = now_ms + TABLE_NEWS_MS;
 	(void)snprintf(t->said, sizeof(t->said), "%s", s.last_text);

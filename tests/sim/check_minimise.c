@@ -30,7 +30,7 @@ minimise_make(struct plan *p)
 
 		s->client = 1 + i % 17;
 		/* No kind is always of the same host, whatever their number. */
-		s->host = (i + i / (STEP_KINDS - 1)) % p->n_hosts;
+		s->host = i / (STEP_KINDS - 1) % p->n_hosts;
 		s->namespace_index =
 		    kind == STEP_KILL || kind == STEP_HAND_WISH ? 0 : i % 2;
 		s->key[0] = (char)('x' + i % 3);
