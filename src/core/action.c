@@ -35,9 +35,7 @@ action_notice(struct core *core, struct hold *hold,
 	/* Of several, one speaks for all, and none before all are held. */
 	if (joint_is_kept(hold))
 		return;
-	/* A process is told of a loss only. */
-	if (hold->client->gone && (!process_has(hold) ||
-	    (kind != CORE_LOST && kind != CORE_UNTOLD)))
+	if (hold->client->gone && !process_has(hold))
 		return;
 	if (kind != CORE_LOST && kind != CORE_UNTOLD &&
 	    hold_joint(hold) != NULL &&

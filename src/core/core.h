@@ -344,7 +344,8 @@ enum core_loss {
 const char *core_loss_name(enum core_loss);
 
 /* CORE_NOTICE. Every hold has one, hence its narrow members. What is for a
- * process is told to that when its client has left: LOST and UNTOLD. */
+ * process goes on being said when its client has left: of that, LOST and UNTOLD
+ * are to be told to the process. */
 struct core_notice {
 	struct core_action action;
 	enum core_notice_kind kind : 8;

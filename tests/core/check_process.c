@@ -125,6 +125,7 @@ START_TEST(test_it_is_told_of_the_end_of_its_lease)
 	driver_run_until(d, 50000);
 	driver_expect(d, TRACE_TOLD | TRACE_SCRIPT,
 	    "[  3000] A cut off\n"
+	    "[ 10000] A c1 danger jobs/x remaining 9000 UNREACHABLE\n"
 	    "[ 19000] A c1 lost jobs/x expired\n"
 	    "[ 22240] B c2 grant jobs/x +101 remaining 16760\n");
 	process_end(d, c);

@@ -46,6 +46,7 @@ enum fact_kind {
 	FACT_DRAINED,	/* a client sends nothing more, but listens */
 	FACT_LEFT,	/* a client's connection ended; @loss CUT_OFF: by its
 			 * daemon */
+	FACT_OUTLIVED,	/* and now the @process for which it had something */
 
 	FACT_LOCK,	/* the table's item of a lock changed */
 	FACT_SESSION,	/* the table's item of a session changed */
@@ -170,6 +171,7 @@ struct fact {
 	bool reentrant;		/* ASKED ACQUIRE: again, if it has it */
 	bool stays;		/* ASKED ACQUIRE: when its client leaves */
 	uint64_t linger_ms;	/* ASKED ACQUIRE: it stays so long; 0: not */
+	uint64_t process;	/* ASKED ACQUIRE, OUTLIVED: which; 0: none */
 	uint64_t user;	/* ASKED ACQUIRE, if it lingers, RESUME: who asks */
 	uint64_t due_ms;	/* ASKED: its reply comes by then (real), or
 				 * FACT_NEVER */

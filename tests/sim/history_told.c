@@ -78,6 +78,7 @@ history_asked(struct history_line *l, struct fact *f)
 	(void)history_number(l, "DDBLOCK_KEEPALIVE_MS", &f->keepalive_ms);
 	(void)history_number(l, "DDBLOCK_DANGER_MS", &f->danger_ms);
 	(void)history_number(l, "DDBLOCK_LINGER_MS", &f->linger_ms);
+	(void)history_number(l, "DDBLOCK_PROCESS", &f->process);
 	f->manual = history_text(l, "DDBLOCK_RENEW") != NULL;
 	f->reentrant = history_text(l, "DDBLOCK_REENTRANT") != NULL;
 	f->stays = history_text(l, "DDBLOCK_ON_CLOSE") != NULL;
@@ -88,6 +89,14 @@ history_asked(struct history_line *l, struct fact *f)
 	    !history_namespace(l, &f->namespace_index))
 		return history_fail(l, "no key, a long one, or no namespace");
 	return 0;
+}
+
+static int
+history_outlived(struct history_line *l, struct fact *f)
+{
+	f->kind = FACT_OUTLIVED;
+	return history_number(l, "DDBLOCK_PROCESS", &f->process) ? 0 :
+	    history_fail(l, "no process");
 }
 
 static int
@@ -187,6 +196,8 @@ history_told(struct history_line *l, const char *event)
 		f.kind = FACT_HEARD;
 	else if (strcmp(event, "left") == 0)
 		history_left(l, &f);
+	else if (strcmp(event, "outlived") == 0)
+		r = history_outlived(l, &f);
 	else
 		return 0;	/* for people */
 	if (r == 0 && !client)

@@ -132,7 +132,7 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->limit = f->limit;
 	r->terms = (struct judge_terms){ f->max_hold_ms, f->keepalive_ms,
 		f->danger_ms, f->manual, f->reentrant, f->stays,
-		f->linger_ms };
+		f->linger_ms, f->fail_closed ? 0 : f->process };
 	r->fail_closed = f->fail_closed;
 	r->asked_ms = f->at_ms;
 	r->due_ms = f->due_ms;
@@ -193,6 +193,15 @@ judge_request_find(const struct judge_client *c, uint64_t id)
 	return NULL;
 }
 
+/* What it says of such a hold is for the process. */
+static bool
+judge_client_left_to_process(const struct judge *j, const struct fact *f)
+{
+	const struct judge_hold *h = judge_hold_get(j, f->host, f->hold);
+
+	return h != NULL && h->terms.process && h->client->id == f->client;
+}
+
 /* To whom a daemon spoke. NULL: to nobody, or nobody hears it. */
 static struct judge_client *
 judge_client_told(struct judge *j, const struct fact *f)
@@ -205,7 +214,7 @@ judge_client_told(struct judge *j, const struct fact *f)
 		    f->client);
 		return NULL;
 	}
-	if (!c->gone)
+	if (!c->gone || judge_client_left_to_process(j, f))
 		return c;
 	if (!c->gone_unread)
 		judge_find(j, "5", "%c tells something to c%" PRIu64
@@ -370,6 +379,10 @@ judge_left(struct judge *j, const struct fact *f)
 			judge_linger_begin(j, h, cut_off);
 			continue;
 		}
+		/* It is judged as before: somebody works under it. */
+		if (h->terms.process != 0 && (h->state == HOLD_VALID ||
+		    h->state == HOLD_LOST))
+			continue;
 		if (h->state == HOLD_VALID && h->grant != NULL &&
 		    h->fail_closed) {
 			h->grant->left_held = h->grant->standing;
@@ -380,6 +393,28 @@ judge_left(struct judge *j, const struct fact *f)
 			judge_record_left_held(h);
 		if (h->state == HOLD_VALID && cut_off && !h->fail_closed)
 			judge_notice_lost(j, h, f->loss);
+		if (h->state == HOLD_VALID)
+			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
+		judge_hold_forget(j, h);
+	}
+}
+
+/* Its end is the end of what it had. */
+static void
+judge_outlived(struct judge *j, const struct fact *f)
+{
+	struct judge_client *c = judge_client_find(j, f->client);
+	struct judge_hold *h, *next;
+
+	if (c == NULL)
+		return;
+	/* What the daemon says before it reads of that goes nowhere. */
+	c->gone_unread |= c->gone && j->hosts[c->host].paused;
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (h->terms.process != f->process || f->process == 0 ||
+		    h->deserted)
+			continue;
 		if (h->state == HOLD_VALID)
 			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);
 		judge_hold_forget(j, h);
@@ -409,6 +444,9 @@ judge_client_fact(struct judge *j, const struct fact *f)
 		return;
 	case FACT_LEFT:
 		judge_left(j, f);
+		return;
+	case FACT_OUTLIVED:
+		judge_outlived(j, f);
 		return;
 	case FACT_TAKEN:
 		c = judge_client_told(j, f);

@@ -61,6 +61,7 @@ struct judge_terms {
 	bool reentrant;
 	bool stays;
 	uint64_t linger_ms;	/* 0: it does not */
+	uint64_t process;	/* whose it is when its client has left; or 0 */
 };
 
 struct judge_request {
@@ -179,8 +180,7 @@ struct judge_session {
 	uint64_t before_ms;	/* and the one before */
 	uint64_t beat;
 	uint64_t changed_ms;	/* @beat is in the table since */
-	uint64_t revived_ms;	/* when it last moved after it had stood still
-				 * for a lease; 0: never */
+	uint64_t revived_ms;	/* it moved after a lease's stand; 0: never */
 	uint64_t lease_ms;
 	uint64_t absent_ms;	/* shown by a lock, but not there; NEVER */
 	uint64_t ended_ms;	/* its daemon did; JUDGE_NEVER */

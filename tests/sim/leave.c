@@ -19,6 +19,7 @@ customer_end(struct customer *c, struct core_event ev, enum core_loss loss)
 	world_trace(w, WORLD_TRACE_ASK, h->name, "c%u is %s", c->number,
 	    loss == 0 ? "gone" : "cut off");
 	world_tell(w, &f);
+	survivor_begin_all(c);
 	customer_forget(c);
 	host_say(h, &ev, "", "");
 }

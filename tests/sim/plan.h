@@ -192,6 +192,8 @@ struct plan_step {
 	bool reentrant;		/* LOCK */
 	bool stays;		/* LOCK: on_close=lease */
 	uint64_t linger_ms;	/* LOCK; 0: not at all */
+	uint64_t process_ms;	/* LOCK of one key: for a process that lives
+				 * so long after its client; 0: for none */
 	bool stranger;		/* RESUME: another user */
 	bool brings;		/* LOCK: and brings data, */
 	bool notes;		/* LOCK: each renewal an attribute, */

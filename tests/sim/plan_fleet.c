@@ -17,7 +17,7 @@ fleet_simplify(struct plan *p)
 		if (s->kind != STEP_LOCK || plan_is_peer(s->host))
 			continue;
 		s->max_hold_ms = s->keepalive_ms = s->danger_ms = 0;
-		s->linger_ms = s->talk_ms = 0;
+		s->linger_ms = s->talk_ms = s->process_ms = 0;
 		s->manual = s->reentrant = s->stays = false;
 		s->brings = s->notes = s->leaves = false;
 	}

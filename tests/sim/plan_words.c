@@ -97,6 +97,7 @@ const struct setting plan_lock_settings[] = {
 	{ "reentrant", SETTING_FLAG, S(reentrant), false },
 	{ "stays", SETTING_FLAG, S(stays), false },
 	{ "linger", SETTING_DURATION, S(linger_ms), false },
+	{ "process", SETTING_DURATION, S(process_ms), false },
 	{ "stranger", SETTING_FLAG, S(stranger), false },
 	{ "brings", SETTING_FLAG, S(brings), false },
 	{ "notes", SETTING_FLAG, S(notes), false },

@@ -128,5 +128,6 @@ resume_dismissed(struct host *h, uint64_t client)
 	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u is dismissed",
 	    c->number);
 	world_tell(w, &f);
+	survivor_begin_all(c);
 	customer_forget(c);
 }

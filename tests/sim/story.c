@@ -291,6 +291,13 @@ story_host(struct story *s, struct fact *f, char name[33])
 /* ---- clients ---------------------------------------------------------- */
 
 static void
+story_outlived(struct story *s, struct fact *f)
+{
+	f->kind = FACT_OUTLIVED;
+	f->process = story_option(s, "process", 0);
+}
+
+static void
 story_ask(struct story *s, struct fact *f, enum core_verb verb)
 {
 	f->kind = FACT_ASKED;
@@ -308,6 +315,7 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	f->manual = story_has(s, "manual");
 	f->reentrant = story_has(s, "reentrant");
 	f->stays = story_has(s, "stays");
+	f->process = story_option(s, "process", 0);
 	f->linger_ms = story_option(s, "linger", 0);
 	f->user = story_option(s, "user", 0);
 	if (story_has(s, "unwarned"))
@@ -433,6 +441,8 @@ story_client(struct story *s, struct fact *f)
 		story_notice(s, f, FACT_TAKEN);
 	else if (strcmp(verb, "talks") == 0)
 		f->kind = FACT_HEARD;
+	else if (strcmp(verb, "outlived") == 0)
+		story_outlived(s, f);
 	else if (strcmp(verb, "drains") == 0)
 		f->kind = FACT_DRAINED;
 	else if (strcmp(verb, "leaves") == 0) {

@@ -284,8 +284,9 @@ told_notice(struct host *h, const struct core_notice *n)
 	const struct customer_joint *m;
 	struct customer *c;
 
-	/* What was due before the daemon read of its end goes nowhere. */
-	if (n->client == h->leaving)
+	/* What was due before the daemon read of its end goes nowhere, but to
+	 * a process. */
+	if (n->client == h->leaving && !survivor_has(h, n->hold))
 		return;
 	switch (n->kind) {
 	case CORE_IN_DANGER:

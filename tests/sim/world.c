@@ -227,6 +227,7 @@ world_on_end(struct world *w, struct alarm *a)
 	}
 	w->is_end = true;
 	world_trace(w, WORLD_TRACE_SCRIPT, "-", "all clients leave");
+	survivor_end_all(w);
 	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
 		if (w->customers[i].id != 0)
 			customer_close(&w->customers[i]);
@@ -355,6 +356,7 @@ static void
 world_done(struct world *w)
 {
 	customer_done(w);
+	survivor_done(w);
 	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++)
 		if (plan_has_machine(w->plan, i))
 			host_done(&w->hosts[i]);

@@ -233,6 +233,7 @@ struct world {
 	struct host hosts[PLAN_MACHINES_MAX];
 	struct message *messages;
 	struct customer customers[PLAN_CLIENTS_MAX + 1];
+	struct survivor *survivors;
 	uint64_t n_connections;
 	uint64_t n_requests;
 
@@ -392,6 +393,12 @@ void bridge_split(const struct host *, uint32_t namespace_index,
  * told as it should be. */
 bool bridge_part(const struct host *, const struct core_reply *,
     const struct customer_keys *, uint32_t i, struct core_part *ret);
+
+/* survivor.c: processes that outlive their clients */
+void survivor_begin_all(const struct customer *);
+void survivor_end_all(struct world *);
+void survivor_done(struct world *);
+bool survivor_has(const struct host *, uint64_t hold);
 
 /* table_make.c */
 void table_make(struct world *, uint32_t namespace_index);

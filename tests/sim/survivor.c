@@ -1,0 +1,105 @@
+/*
+ * Processes that outlive the client that asked for a lock for them. They work
+ * on under it, hear of its loss, and end some time later, which their daemon
+ * sees.
+ */
+#include "world_state.h"
+
+#include <stdlib.h>
+
+struct survivor {
+	struct alarm alarm;	/* first: its end */
+	struct survivor *next;
+	struct host *host;
+	uint64_t client;
+	uint64_t process;
+	unsigned number;
+};
+
+static void
+survivor_free(struct world *w, struct survivor *s)
+{
+	struct survivor **link = &w->survivors;
+
+	while (*link != s)
+		link = &(*link)->next;
+	*link = s->next;
+	world_remove_alarm(w, &s->alarm);
+	free(s);
+}
+
+static void
+survivor_on_end(struct world *w, struct alarm *a)
+{
+	struct survivor *s = (struct survivor *)(void *)a;
+	struct host *h = s->host;
+	struct core_event ev = { .type = CORE_ENDED,
+		.ended = { .client = s->client, .process = s->process } };
+	const struct fact f = { .kind = FACT_OUTLIVED, .host = h->index,
+		.client = s->client, .process = s->process };
+
+	if (h->asleep) {
+		world_set(w, a, h->paused_until);
+		return;
+	}
+	world_trace(w, WORLD_TRACE_ASK, h->name, "c%u's process ends",
+	    s->number);
+	world_tell(w, &f);
+	survivor_free(w, s);
+	if (h->core != NULL)
+		host_say(h, &ev, "", "");
+}
+
+static void
+survivor_begin(const struct errand *e)
+{
+	struct customer *c = e->customer;
+	struct world *w = c->world;
+	struct survivor *s;
+
+	if (e->step->kind != STEP_LOCK || e->step->process_ms == 0)
+		return;
+	s = world_alloc(sizeof(*s));
+	s->host = c->host;
+	s->client = c->id;
+	s->process = e->request;
+	s->number = c->number;
+	s->next = w->survivors;
+	w->survivors = s;
+	world_add_alarm(w, &s->alarm, survivor_on_end);
+	world_set(w, &s->alarm, w->now + (w->is_end ? 1 :
+	    e->step->process_ms));
+}
+
+/* The client leaves. */
+void
+survivor_begin_all(const struct customer *c)
+{
+	for (const struct errand *e = c->errands; e != NULL; e = e->next)
+		survivor_begin(e);
+}
+
+/* The plan is at its end. */
+void
+survivor_end_all(struct world *w)
+{
+	for (struct survivor *s = w->survivors; s != NULL; s = s->next)
+		world_set(w, &s->alarm, w->now + 1);
+}
+
+void
+survivor_done(struct world *w)
+{
+	while (w->survivors != NULL)
+		survivor_free(w, w->survivors);
+}
+
+/* Is there a process that may be told of this hold? */
+bool
+survivor_has(const struct host *h, uint64_t hold)
+{
+	struct core_hold_view v;
+
+	return core_view_hold(h->core, hold, host_boot_ms(h), &v) &&
+	    v.terms.process != 0;
+}
