@@ -132,6 +132,9 @@ say_text(const char *bytes, size_t length)
 	say.length += length - n;
 }
 
+static void say_line(const char *format, va_list)
+    __attribute__((format(printf, 1, 0)));
+
 static void
 say_line(const char *format, va_list arguments)
 {

@@ -20,6 +20,12 @@ import fault_proxy  # noqa: E402
 import harness  # noqa: E402
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem")
+MARK = ("SET #ddblockd_marks", "ADD #ddblockd_marks")
+
+
+def is_mark(request):
+    """A daemon's that waits: it takes nothing."""
+    return request.body.get("UpdateExpression", "").startswith(MARK)
 
 
 class Recorder(fault_proxy.Proxy):

@@ -120,6 +120,24 @@ START_TEST(test_conflicts)
 }
 END_TEST
 
+/* The first was delivered twice, and its copy is told no, while the second is
+ * on its way: the lease counts from the first. */
+START_TEST(test_open_answered_by_its_copy)
+{
+	struct life l;
+
+	life_init(&l, OPEN);
+	life_send(&l, 1000);
+	life_send(&l, 1500);
+	l.attempt = 0;
+	ck_assert_int_eq(life_conflict(&l, BEAT("0")), EXCHANGE_FINAL);
+	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
+	ck_assert_uint_eq(l.outcome.sent_ms, 1000);
+	ck_assert_uint_eq(l.outcome.unanswered_ms, 1500);
+	life_done(&l);
+}
+END_TEST
+
 /* The second took effect; whatever the first does comes later. */
 static const struct {
 	int kind;
@@ -264,6 +282,7 @@ main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_add_test(tests, test_open_answered_by_its_copy);
 	tcase_add_loop_test(tests, test_conflicts, 0, ROWS(conflicts));
 	tcase_add_loop_test(tests, test_second_is_acknowledged, 0, ROWS(done));
 	tcase_add_loop_test(tests, test_first_is_answered_last, 0, ROWS(done));
