@@ -140,7 +140,8 @@ child_signal_others(const struct child *c, int number, bool all_sessions)
 {
 	const struct family_choice choice = {
 		.group_not = c->pid,
-		.session = all_sessions ? 0 : getsid(0),
+		.one_session = !all_sessions,
+		.session = getsid(0),
 	};
 
 	return c->alone ? 0 : family_signal(getpid(), number, &choice);

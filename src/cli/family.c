@@ -195,7 +195,7 @@ family_signal(pid_t root, int number, const struct family_choice *choice)
 			continue;
 		if ((choice->group_not != 0 &&
 		    about.group == choice->group_not) ||
-		    (choice->session != 0 && about.session != choice->session))
+		    (choice->one_session && about.session != choice->session))
 			continue;
 		n++;
 		if (number != 0 && about.state != 'X')

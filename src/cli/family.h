@@ -20,7 +20,9 @@ struct family {
 /* Which of them. */
 struct family_choice {
 	pid_t group_not;	/* none of this group */
-	pid_t session;		/* of this one only; 0: of any */
+	bool one_session;	/* those of @session only */
+	pid_t session;		/* 0: any that began outside our pid namespace,
+				 * as that of a container's first process may */
 	const struct family *not;	/* children of the root that are not
 					 * looked at, nor theirs; or NULL */
 	bool ended_too;		/* those that nobody has reaped */

@@ -189,7 +189,7 @@ front_on_signals(struct front *f, int *ret_status)
 int
 front_wait(struct front *f)
 {
-	const struct family_choice any = { .session = 0 };
+	const struct family_choice any = { .group_not = 0 };
 	bool ended = false;
 	int status = 0;
 

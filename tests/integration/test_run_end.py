@@ -241,5 +241,25 @@ class Clock(unittest.TestCase):
                 self.assertEqual(run.end(), 4)
 
 
+class Container(unittest.TestCase):
+    def test_session_from_outside(self):
+        """Its number is 0 there, and no other session is meant by that."""
+        own = [] if os.geteuid() == 0 else ["--map-root-user"]
+        other = ["unshare", "--pid", *own, "--fork", "--kill-child",
+                 "--mount-proc"]
+        if subprocess.run([*other, "true"], check=False).returncode:
+            self.skipTest("there are no process namespaces here")
+        left = 'exec >&5; read line <&3; echo "$line"'
+        command = 'exec 3<&0 5>&1; : "$(setsid -f sh -c "$0")"; exit 7'
+        first = '"$@"; echo "ended $?"; exec sleep 600'
+        with Daemon() as daemon, \
+                Run(daemon, "run", KEY, "--", "sh", "-c", command, left,
+                    before=[*other, "sh", "-c", first, "sh"]) as run:
+            self.assertEqual(run.line(), "ended 7")
+            run.process.stdin.write("on\n")
+            run.process.stdin.flush()
+            self.assertEqual(run.line(), "on")
+
+
 if __name__ == "__main__":
     sys.exit(harness.main())

@@ -60,8 +60,11 @@ static struct family listed, scanned;
 
 START_TEST(test_family)
 {
-	struct family_choice any = { .session = 0 };
-	struct family_choice session = { .session = getsid(0) };
+	struct family_choice any = { .group_not = 0 };
+	struct family_choice session = {
+		.one_session = true,
+		.session = getsid(0),
+	};
 	struct family_choice ended = { .ended_too = true };
 	pthread_t thread;
 	pid_t first = 0;
