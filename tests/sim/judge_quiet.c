@@ -43,7 +43,7 @@ judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
 }
 
 /* Is it kept, perhaps, for who asked for more than this? */
-static bool
+bool
 judge_quiet_is_kept(const struct judge_grant *g)
 {
 	const struct judge_request *r;

@@ -544,6 +544,7 @@ void judge_quiet_begin(struct judge *);
 bool judge_quiet_is_calm(const struct judge *);
 void judge_quiet_waited(struct judge *, void *lock);
 void judge_quiet_idle(struct judge *, void *lock);
+bool judge_quiet_is_kept(const struct judge_grant *);
 /* From when on, after @since_ms, nothing hinders any more. */
 uint64_t judge_quiet_from_ms(const struct judge *, uint64_t since_ms);
 
@@ -578,7 +579,6 @@ void judge_watch_changed(struct judge *, struct judge_client *,
 void judge_watch_review(struct judge *, struct judge_lock *);
 void judge_watch_left(struct judge *, const struct judge_client *);
 void judge_watch_free_all(struct judge *, struct judge_lock *);
-
 /* What is kept in it is another. */
 void judge_watch_outdate(struct judge_lock *);
 

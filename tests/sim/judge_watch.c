@@ -124,6 +124,34 @@ judge_watch_needs_audit(const struct judge_watch *w)
 	return false;
 }
 
+/* Whom it was told of: the last who came before that token. */
+static const struct judge_grant *
+judge_watch_holder(const struct judge_watch *w)
+{
+	const struct judge_grant *g, *last = NULL;
+
+	LL_FOREACH(w->lock->grants, g)
+	{
+		if (g->token_before < w->token &&
+		    (last == NULL || g->token_before >= last->token_before))
+			last = g;
+	}
+	return last;
+}
+
+/* Nor does anything but the audit see it where no client has it, but its daemon
+ * keeps it for who asked for several. What is shared is looked at, though. */
+static bool
+judge_watch_is_kept(const struct judge_watch *w)
+{
+	const struct judge_grant *g = judge_watch_holder(w);
+
+	return w->state == FACT_HELD && g != NULL && !g->shared &&
+	    g->hand_gone && !g->standing &&
+	    g->session->host == w->client->host &&
+	    judge_watch_is_good(g->session) && judge_quiet_is_kept(g);
+}
+
 /* W4: when it must have been told otherwise. */
 static uint64_t
 judge_watch_due_ms(const struct judge *j, const struct judge_watch *w,
@@ -133,7 +161,7 @@ judge_watch_due_ms(const struct judge *j, const struct judge_watch *w,
 	uint64_t wait_ms = 3 * r->poll_ms + 3 * r->request_ms + r->margin_ms +
 	    r->idle_ms;
 
-	if (judge_watch_needs_audit(w))
+	if (judge_watch_needs_audit(w) || judge_watch_is_kept(w))
 		wait_ms += 2 * r->audit_ms;
 	if (t->most > 0 && t->dying)
 		wait_ms += judge_stretch_ms(j, r->lease_ms) + r->lease_ms;
