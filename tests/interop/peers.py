@@ -100,11 +100,11 @@ def main(at_once=1):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace")
 
+    statuses = set()
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        results = list(pool.map(run, kinds))
-    for done in results:
-        print(done.stdout, flush=True)
-    statuses = {done.returncode for done in results}
+        for done in pool.map(run, kinds):
+            print(done.stdout, flush=True)
+            statuses.add(done.returncode)
     sys.exit(0 if statuses <= {0} else 77 if statuses <= {77} else 1)
 
 

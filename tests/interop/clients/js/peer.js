@@ -47,19 +47,26 @@ class Peer {
       dynamodb,
       lockTable: options.table,
       partitionKey: options.key_attribute,
-      retryCount: 0, // `wait_ms` says how often
     };
+    this.config = config;
     if (options.owner) config.owner = options.owner;
     if (options.kind === "fail-closed") {
-      config.acquirePeriodMs = Number(options.poll_ms);
-      this.client = new FailClosed(config);
+      config.acquirePeriodMs = this.periodMs = Number(options.poll_ms);
+      this.kind = FailClosed;
       return;
     }
     if (options.sort_attribute) config.sortKey = options.sort_attribute;
-    config.leaseDurationMs = Number(options.lease_ms);
+    config.leaseDurationMs = this.periodMs = Number(options.lease_ms);
     config.heartbeatPeriodMs = Number(options.heartbeat_ms);
     if (options.trust_local_time === "yes") config.trustLocalTime = true;
-    this.client = new FailOpen(config);
+    this.kind = FailOpen;
+  }
+
+  // It is told how often to try again, not for how long, and has one guid for
+  // all attempts of a call. A client of it keeps nothing from one to the next.
+  client(waitMs) {
+    const retryCount = Math.floor(waitMs / this.periodMs);
+    return new this.kind({ ...this.config, retryCount });
   }
 
   acquire([key], named) {
@@ -69,13 +76,14 @@ class Peer {
     const id = sort_attribute
       ? { [key_attribute]: key, [sort_attribute]: named.sort || "-" }
       : key;
-    const attempt = () => this.client.acquireLock(id, (error, lock) => {
+    const client = this.client(wait);
+    const attempt = () => client.acquireLock(id, (error, lock) => {
       if (!error) return this.acquired(key, lock);
       if (error.code !== "FailedToAcquireLock") return this.failed(error);
       if (process.hrtime.bigint() >= end) return say("busy", [key]);
       // FailOpen has waited a lease already.
-      return setTimeout(attempt, this.options.kind === "fail-closed"
-        ? Number(this.options.poll_ms) : 0);
+      return setTimeout(attempt, this.kind === FailClosed
+        ? this.periodMs : 0);
     });
     attempt();
   }
