@@ -14,6 +14,7 @@
 
 #include "cli/cli.h"
 #include "cli/holder.h"
+#include "cli/outer.h"
 #include "cli/pidfd.h"
 #include "cli/say.h"
 
@@ -64,10 +65,28 @@ acquire_arguments(struct holder *holder, int argc, char **argv)
 	return 0;
 }
 
+/* What the helper says. */
+struct acquire_answer {
+	struct holder_report report;
+	char holds[OUTER_HOLDS_BYTES_MAX + 1];
+};
+
+/* For what the process starts, and for its own next lock. */
 static void
-acquire_print(const struct holder *holder, const struct holder_report *report,
+acquire_print_holds(const char *holds)
+{
+	(void)fputs("; export " OUTER_HOLDS "='", stdout);
+	for (; *holds != '\0'; holds++)
+		(void)fputs(*holds == '\'' ? "'\\''" :
+		    (const char[]){ *holds, '\0' }, stdout);
+	(void)puts("'");
+}
+
+static void
+acquire_print(const struct holder *holder, const struct acquire_answer *answer,
     long helper)
 {
+	const struct holder_report *report = &answer->report;
 	const size_t n = holder->request.n_keys;
 	bool json = holder->cli->json;
 
@@ -78,22 +97,38 @@ acquire_print(const struct holder *holder, const struct holder_report *report,
 	for (size_t i = 0; n > 1 && i < n; i++)
 		(void)printf(json ? ",\"token_%zu\":%llu" : " token_%zu=%llu",
 		    i + 1, (unsigned long long)report->tokens[i]);
-	(void)puts(json ? "}" : "");
+	if (json)
+		(void)puts("}");
+	else
+		acquire_print_holds(answer->holds);
+}
+
+/* Until the helper closes its end. */
+static size_t
+acquire_read(int fd, char *bytes, size_t size)
+{
+	size_t length = 0;
+	ssize_t n;
+
+	while (length < size) {
+		n = read(fd, bytes + length, size - length);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			break;
+		length += n < 0 ? 0 : (size_t)n;
+	}
+	return length;
 }
 
 /* Of the helper's life, the part in which we wait for it. */
 static int
 acquire_wait(struct holder *holder, pid_t helper, int fd)
 {
-	struct holder_report report;
-	ssize_t n;
+	struct acquire_answer answer = { 0 };
+	size_t length = acquire_read(fd, (char *)&answer, sizeof(answer) - 1);
 	int status;
 
-	do {
-		n = read(fd, &report, sizeof(report));
-	} while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)sizeof(report)) {
-		acquire_print(holder, &report, (long)helper);
+	if (length >= sizeof(answer.report)) {
+		acquire_print(holder, &answer, (long)helper);
 		return cli_flush(0);
 	}
 	/* It has complained already. */

@@ -14,8 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "cli/outer.h"
 #include "cli/pidfd.h"
 #include "cli/say.h"
 #include "cli/signals.h"
@@ -158,6 +160,28 @@ holder_hold(struct holder_state *s)
 	return code == 0 || code == DDBLOCK_E_NO_SUCH_LOCK ? 0 : CLI_FAILED;
 }
 
+/* Nobody was told of it; else the process would have it until its end. */
+static int
+holder_give_back(const struct holder_state *s, int status)
+{
+	(void)ddblock_release(s->connection, s->id);
+	return status;
+}
+
+/* All of it, which is less than an empty pipe takes, or nothing. */
+static bool
+holder_say(const struct holder_state *s, struct holder_report *report)
+{
+	char *holds = (char *)(uintptr_t)outer_holds();
+	const struct iovec parts[] = {
+		{ .iov_base = report, .iov_len = sizeof(*report) },
+		{ .iov_base = holds, .iov_len = strlen(holds) },
+	};
+
+	return writev(s->report_fd, parts, 2) ==
+	    (ssize_t)(parts[0].iov_len + parts[1].iov_len);
+}
+
 static int
 holder_report(struct holder_state *s)
 {
@@ -170,12 +194,15 @@ holder_report(struct holder_state *s)
 	ddblock_on_event(s->connection, holder_on_event, s);
 	if (ddblock_remaining_ms(s->connection, s->id) == 0) {
 		cli_say("%s: lost at once", s->holder->request.name);
-		return CLI_LOST;
+		return holder_give_back(s, CLI_LOST);
 	}
-	/* As small as this, a pipe takes it whole or not at all. */
-	if (write(s->report_fd, &report, sizeof(report)) !=
-	    (ssize_t)sizeof(report))
-		return CLI_FAILED;
+	if (!outer_add(s->connection, s->id, request)) {
+		cli_say("%s: cannot note the hold: %s", request->name,
+		    strerror(errno));
+		return holder_give_back(s, CLI_FAILED);
+	}
+	if (!holder_say(s, &report))
+		return holder_give_back(s, CLI_SIGNAL + SIGPIPE);
 	holder_detach();
 	(void)close(s->report_fd);
 	return holder_hold(s);

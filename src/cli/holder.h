@@ -26,7 +26,7 @@ struct holder {
 	int lost_signal;	/* to that process; 0: none */
 };
 
-/* What the helper says when it has the lock. */
+/* What the helper says when it has the lock; then come outer_holds(). */
 struct holder_report {
 	uint64_t id;
 	uint64_t tokens[DDBLOCK_KEYS_MAX];	/* as the locks were named */

@@ -14,8 +14,10 @@
 
 #include "common/buffer.h"
 
-#define OUTER_HOLDS "DDBLOCK_HOLDS"	/* lines: id, token, socket */
-#define OUTER_HOLDS_MAX (64 * 1024)
+/* A line is kind, id, token, socket. */
+#define OUTER_LONG_BYTES 4096	/* so long, and what is over is left out */
+#define OUTER_RUN "run"		/* kinds: a command runs under it, */
+#define OUTER_PROCESS "process"	/* or a process has it */
 
 struct outer {
 	const char *ns;
@@ -25,19 +27,16 @@ struct outer {
 	const char *holds;
 	bool found;
 	bool shared;
+	bool process;
 	char token[WAIT_TOKEN_MAX];
+	struct buffer there;	/* of the holds, those that are */
 };
 
 static void
-outer_write(struct buffer *b, const char *id, const char *token,
-    const char *path)
+outer_write(struct buffer *b, const char *kind, const char *id,
+    const char *token, const char *path)
 {
-	(void)buffer_append_text(b, id);
-	(void)buffer_append_text(b, " ");
-	(void)buffer_append_text(b, token);
-	(void)buffer_append_text(b, " ");
-	(void)buffer_append_text(b, path);
-	(void)buffer_append_text(b, "\n");
+	(void)buffer_printf(b, "%s %s %s %s\n", kind, id, token, path);
 }
 
 bool
@@ -49,7 +48,7 @@ outer_add(const struct ddblock *d, uint64_t id,
 	struct buffer b;
 	bool set;
 
-	buffer_init(&b, OUTER_HOLDS_MAX);
+	buffer_init(&b, OUTER_HOLDS_BYTES_MAX);
 	(void)buffer_append_text(&b, holds == NULL ? "" : holds);
 	(void)snprintf(number, sizeof(number), "%llu", (unsigned long long)id);
 	for (size_t i = 0; i < request->n_keys; i++) {
@@ -58,12 +57,21 @@ outer_add(const struct ddblock *d, uint64_t id,
 		(void)snprintf(token, sizeof(token), "%llu",
 		    (unsigned long long)ddblock_token_of(d, id,
 			request->keys[i]));
-		outer_write(&b, number, text == NULL ? token : text,
+		outer_write(&b, request->for_process ? OUTER_PROCESS :
+		    OUTER_RUN, number, text == NULL ? token : text,
 		    cli_socket_path(d, path));
 	}
 	set = buffer_failed(&b) == 0 && setenv(OUTER_HOLDS, b.data, 1) == 0;
 	buffer_done(&b);
 	return set;
+}
+
+const char *
+outer_holds(void)
+{
+	const char *holds = getenv(OUTER_HOLDS);
+
+	return holds == NULL ? "" : holds;
 }
 
 static bool
@@ -74,28 +82,92 @@ outer_is(const struct ddblock_row *row, const char *name, const char *value)
 	return strcmp(found == NULL ? "-" : found, value) == 0;
 }
 
+/* Is that row's hold noted, as of this kind? With @there, it goes there. */
+static bool
+outer_tells(const struct outer *o, const struct ddblock_row *row,
+    const char *kind, struct buffer *there)
+{
+	const char *id = ddblock_row_find(row, "id", NULL);
+	const char *token = ddblock_row_find(row, "token", NULL);
+	const char *at = NULL;
+	struct buffer b;
+	bool tells;
+
+	/* What was lost is not had any more. */
+	if (id == NULL || token == NULL || outer_is(row, "state", "lost"))
+		return false;
+	buffer_init(&b, PATH_MAX + 2 * WAIT_TOKEN_MAX);
+	outer_write(&b, kind, id, token, o->path);
+	if (buffer_failed(&b) == 0)
+		at = strstr(o->holds, b.data);
+	tells = at != NULL && (at == o->holds || at[-1] == '\n');
+	if (tells && there != NULL)
+		(void)buffer_append(there, b.data, b.length);
+	buffer_done(&b);
+	return tells;
+}
+
 static void
 outer_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct outer *o = arg;
-	const char *id = ddblock_row_find(row, "id", NULL);
 	const char *token = ddblock_row_find(row, "token", NULL);
-	const char *at;
-	struct buffer b;
+	bool process;
 
-	if (final || id == NULL || token == NULL ||
-	    strlen(token) >= sizeof(o->token) || !outer_is(row, "ns", o->ns) ||
-	    !outer_is(row, "key", o->key) || !outer_is(row, "sort", o->sort))
+	if (final || token == NULL || strlen(token) >= sizeof(o->token) ||
+	    !outer_is(row, "ns", o->ns) || !outer_is(row, "key", o->key) ||
+	    !outer_is(row, "sort", o->sort))
 		return;
-	buffer_init(&b, PATH_MAX + 2 * WAIT_TOKEN_MAX);
-	outer_write(&b, id, token, o->path);
-	at = buffer_failed(&b) == 0 ? strstr(o->holds, b.data) : NULL;
-	if (at != NULL && (at == o->holds || at[-1] == '\n')) {
-		o->found = true;
-		o->shared = !outer_is(row, "mode", "-");
-		(void)memcpy(o->token, token, strlen(token) + 1);
+	process = outer_tells(o, row, OUTER_PROCESS, NULL);
+	if (!process && !outer_tells(o, row, OUTER_RUN, NULL))
+		return;
+	o->found = true;
+	o->process = process;
+	o->shared = !outer_is(row, "mode", "-");
+	(void)memcpy(o->token, token, strlen(token) + 1);
+}
+
+static void
+outer_on_any_row(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct outer *o = arg;
+
+	if (final)
+		return;
+	(void)outer_tells(o, row, OUTER_PROCESS, &o->there);
+	(void)outer_tells(o, row, OUTER_RUN, &o->there);
+}
+
+/* Those of other daemons, of which this one cannot tell. */
+static void
+outer_keep_others(struct outer *o)
+{
+	const char *line = o->holds, *end;
+
+	for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		const char *path = memchr(line, '/', (size_t)(end - line));
+		size_t length = path == NULL ? 0 : (size_t)(end - path);
+
+		if (path != NULL && (strlen(o->path) != length ||
+		    memcmp(path, o->path, length) != 0))
+			(void)buffer_append(&o->there, line,
+			    (size_t)(end - line) + 1);
 	}
-	buffer_done(&b);
+}
+
+/* A script takes one lock after the other, and nobody takes note of what it
+ * releases. */
+static void
+outer_shorten(struct ddblock *d, struct outer *o)
+{
+	buffer_init(&o->there, OUTER_HOLDS_BYTES_MAX);
+	outer_keep_others(o);
+	if (ddblock_query(d, DDBLOCK_QUERY_HELD, NULL, outer_on_any_row,
+	    o) == 0 && buffer_failed(&o->there) == 0 &&
+	    setenv(OUTER_HOLDS, o->there.length == 0 ? "" : o->there.data,
+	    1) == 0)
+		o->holds = outer_holds();
+	buffer_done(&o->there);
 }
 
 /* Is it had? And may it be asked for all the same? */
@@ -111,6 +183,13 @@ outer_look(struct ddblock *d, struct outer *o, struct wait_request *request)
 		return 0; /* whatever it is, asking for the lock shows it */
 	if (!o->found || (o->shared && shares && !request->reentrant))
 		return 0;
+	if (o->process) {
+		cli_say("%s: this command runs under that lock, and would wait "
+		    "for its own end: a process has it by \"acquire\", until "
+		    "it ends or \"ddblock release\"; --reentrant goes on "
+		    "under \"run\" and \"elect\" only", o->key);
+		return CLI_USAGE;
+	}
 	if (!request->reentrant) {
 		cli_say("%s: this command runs under that lock, and would wait "
 		    "for its own end; \"run --reentrant\" goes on under the "
@@ -133,15 +212,21 @@ outer_check(const struct cli *cli, struct ddblock *d,
 	struct outer o = {
 		.sort = cli->sort == NULL ? "-" : cli->sort,
 		.path = cli_socket_path(d, path),
-		.holds = getenv(OUTER_HOLDS),
+		.holds = outer_holds(),
 	};
+	bool is_long = strlen(o.holds) >= OUTER_LONG_BYTES;
 	size_t n = 0;
 
 	request->inside = false;
-	if (o.holds == NULL || (request->wait_ms == 0 && !request->reentrant))
+	if (*o.holds == '\0' ||
+	    (request->wait_ms == 0 && !request->reentrant && !is_long))
 		return 0;
 	/* It knows the name once it has been answered. */
 	if (ddblock_query(d, DDBLOCK_QUERY_PING, NULL, NULL, NULL) < 0)
+		return 0;
+	if (is_long)
+		outer_shorten(d, &o);
+	if (request->wait_ms == 0 && !request->reentrant)
 		return 0;
 	o.ns = cli->ns == NULL ? ddblock_default_namespace(d) : cli->ns;
 	for (size_t i = 0; i < request->n_keys; i++) {

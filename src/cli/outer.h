@@ -8,9 +8,15 @@
 #include "cli/cli.h"
 #include "cli/wait.h"
 
+#define OUTER_HOLDS "DDBLOCK_HOLDS"	/* the variable that tells of them */
+#define OUTER_HOLDS_BYTES_MAX (32 * 1024)
+
 /* Note a hold in the environment, for what runs under it. False: errno. */
 bool outer_add(const struct ddblock *, uint64_t id,
     const struct wait_request *);
+
+/* All that are noted there, one a line. */
+const char *outer_holds(void);
 
 /*
  * Before it waits. 0: go on, and ->inside says whether all that is asked for

@@ -39,6 +39,12 @@ def ddblock(daemon, *args, stdin="", env=None):
         errors="replace", timeout=TIMEOUT_S)
 
 
+def assigned(printed):
+    """What `acquire` prints for the shell, but for what that exports."""
+    return dict(field.split("=")
+                for field in printed.partition(";")[0].split())
+
+
 class Run:
     """A ddblock beside the test; use as a context."""
 

@@ -13,8 +13,8 @@ import unittest
 
 import harness
 from harness import Client, Daemon
-from runner import (PAUSE, READY, FakeDaemon, Run, ddblock, environment,
-                    python, runs)
+from runner import (PAUSE, READY, FakeDaemon, Run, assigned, ddblock,
+                    environment, python, runs)
 
 KEY = "jobs/nightly"
 
@@ -478,7 +478,7 @@ class ForProcess(unittest.TestCase):
     def test_acquire_and_release(self):
         done = self.acquire(os.getpid(), KEY)
         self.assertEqual(done.returncode, 0, done.stderr)
-        fields = dict(f.split("=") for f in done.stdout.split())
+        fields = assigned(done.stdout)
         with Client(self.daemon) as client:
             self.assertEqual(client.try_(KEY).code, "LOCK_BUSY")
             row, = client.call(f"HELD key={KEY}").rows
@@ -498,7 +498,7 @@ class ForProcess(unittest.TestCase):
     def test_several(self):
         done = self.acquire(os.getpid(), "-k", "pair/2", "-k", "pair/1")
         self.assertEqual(done.returncode, 0, done.stderr)
-        fields = dict(f.split("=") for f in done.stdout.split())
+        fields = assigned(done.stdout)
         with Client(self.daemon) as client:
             rows = client.call("HELD").rows
             self.assertEqual([[row["key"], row["token"], row["id"]]

@@ -15,7 +15,7 @@ import unittest
 
 import harness
 from harness import Client, Daemon
-from runner import ddblock
+from runner import assigned, ddblock
 from test_faults import Base, Host, QUICK
 from fault_proxy import mute_before
 
@@ -99,7 +99,7 @@ class Case(unittest.TestCase):
         done = ddblock(daemon, "acquire", f"--for-pid={script.pid}", *args,
                        key)
         self.assertEqual(done.returncode, 0, done.stderr)
-        fields = dict(field.split("=") for field in done.stdout.split())
+        fields = assigned(done.stdout)
         helper = os.pidfd_open(int(fields["helper"]))
         signal.pidfd_send_signal(helper, signal.SIGKILL)
         os.close(helper)
@@ -133,7 +133,7 @@ class HelperIsKilled(Case):
     def test_several(self):
         done = ddblock(self.daemon, "acquire", "-kx", "-ky",
                        f"--for-pid={self.script.pid}")
-        fields = dict(field.split("=") for field in done.stdout.split())
+        fields = assigned(done.stdout)
         os.kill(int(fields["helper"]), signal.SIGKILL)
         await_left(self.other)
         self.assertEqual(self.other.try_("y").code, "LOCK_BUSY")

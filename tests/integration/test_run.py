@@ -2,6 +2,7 @@
 import os
 import pty
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -283,6 +284,81 @@ class Nested(unittest.TestCase):
         status = self.run_(["run", "a", "--"],
                            ["run", "--reentrant", "a", "/nowhere"])[0]
         self.assertEqual(status, 127)
+
+
+class UnderAScript(unittest.TestCase):
+    """What a script starts that has the lock by `acquire`, and told so."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.close)
+
+    def script(self, *lines, **env):
+        """The statuses of all but the first, and what it printed."""
+        program = harness.program("ddblock")
+        text = ['d() { "$0" "$@"; echo "=$?"; }',
+                'a() { printed=$("$0" acquire --for-pid=$$ "$@") || exit 99; '
+                'eval "$printed"; }', *lines]
+        done = subprocess.run(
+            ["sh", "-c", "\n".join(text), program], check=False,
+            env=environment(self.daemon, **env), capture_output=True,
+            text=True, timeout=harness.TIMEOUT_S)
+        statuses = [int(line[1:]) for line in done.stdout.splitlines()
+                    if line.startswith("=")]
+        return statuses, done.stdout, done.stderr
+
+    def test_would_wait_for_itself(self):
+        inner = ("run -w1 {} true", "elect {} true", "run -w1 -ka -k{} true",
+                 "acquire -w1 --for-pid=$$ {}", "run -w1 -s {} true",
+                 "run -w1 other \"$0\" run -w1 {} true",
+                 "run -w1 --reentrant {} true")
+        lines = ["d " + one.format(KEY) for one in inner]
+        for outer in ("", "--fail-closed ", "-kb -k "):
+            found, _, errors = self.script(f"a {outer}{KEY}", *lines,
+                                           "\"$0\" release " + KEY)
+            self.assertEqual(found, [64] * len(inner), (outer, errors))
+            self.assertEqual(errors.count("runs under that lock"), len(inner))
+            self.assertIn("\"ddblock release\"", errors)
+
+    def test_would_not(self):
+        found, _, errors = self.script(
+            "a -s " + KEY, f"d run -s {KEY} true", "d run other true",
+            f"d run -n -E9 {KEY} true", f"d release {KEY}",
+            # Over: released, or lost.
+            f"d run -w1 {KEY} true", f"d run --reentrant {KEY} true",
+            f"a --on-lost=0 {KEY}",
+            f"d break --token=$token --reason=test {KEY}",
+            f"d run -w1 {KEY} true")
+        self.assertEqual(found, [0, 0, 9, 0, 0, 0, 0, 0], errors)
+
+    def test_the_script_has_ended(self):
+        """And another has it now: that is somebody to wait for."""
+        left = "echo gone; read line <&3; \"$0\" run -w1 x true; echo $?"
+        script = ('eval "$("$0" acquire --for-pid=$$ x)"; exec 3<&0; '
+                  f"setsid sh -c '{left}' \"$0\" & exec sleep 600")
+        with Client(self.daemon) as other, Run(
+                self.daemon, "run", "else", "sh", "-c", script,
+                harness.program("ddblock")) as run:
+            self.assertEqual(run.line(), "gone")
+            tag = other.send("ACQUIRE x")
+            run.signal(signal.SIGTERM)
+            self.assertEqual(run.end(), 128 + signal.SIGTERM)
+            self.assertTrue(other.reply(tag).ok)
+            run.process.stdin.write("on\n")
+            run.process.stdin.flush()
+            self.assertEqual(run.line(), "1")
+
+    def test_one_lock_after_the_other(self):
+        """What is over does not pile up; other daemons' stays."""
+        over = f"process 999 1 {self.daemon.socket}\n"
+        others = "run 5 5 /it's another's\n"
+        found, out, errors = self.script(
+            "a b", "a c", 'printf %s "$DDBLOCK_HOLDS"', "d run -w1 b true",
+            "d run -w1 c true", DDBLOCK_HOLDS=100 * over + others)
+        self.assertEqual(found, [64, 64], errors)
+        self.assertIn(others, out)
+        self.assertNotIn(over, out)
 
 
 def wait_for_waiter(client, n=1):
