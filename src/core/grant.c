@@ -204,15 +204,15 @@ grant_end_hold(struct core *core, struct hold *h, enum core_loss loss)
 		hold_end(core, h);
 }
 
-/* Who had it by @h may be at work for a margin yet; or until its deadline, and
- * a margin, if nobody can tell it. Others may have longer. */
+/* Who had it by @h (NULL: anybody) may be at work for a margin yet; or until
+ * its deadline, and a margin, if nobody can tell it. Others may have longer. */
 void
 grant_leave_gap(struct core *core, struct grant *g, const struct hold *h)
 {
 	uint64_t gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
 
 	keep_lose(core, g);
-	if (h->terms != NULL && h->terms->working_ms > gap_ms)
+	if (h != NULL && h->terms != NULL && h->terms->working_ms > gap_ms)
 		gap_ms = h->terms->working_ms;
 	if (gap_ms > g->gap_ms)
 		g->gap_ms = gap_ms;
@@ -359,8 +359,7 @@ grant_expire(struct core *core, struct grant *g)
 	while (g->holds != NULL)
 		grant_end_hold(core, g->holds, CORE_LOSS_EXPIRED);
 	grant_released(core, g, DDBLOCK_E_LOCK_LOST, 0, NULL);
-	keep_lose(core, g);
-	g->gap_ms = core->now_ms + g->lock->ns->settings.margin_ms;
+	grant_leave_gap(core, g, NULL);
 	grant_enter(core, g, GRANT_RELEASING, g->session);
 }
 

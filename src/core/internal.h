@@ -327,11 +327,11 @@ bool observe_knows_end(const struct observation *, uint64_t now_ms,
     uint64_t *ret_ms);
 bool observe_is_stale(const struct core *, const struct observation *);
 bool observe_is_over(const struct core *, const struct observation *);
-void observe_record(struct core *, const struct lock *,
+struct observation *observe_record(struct core *, const struct lock *,
     const struct lock_record *);
 void observe_end(struct core *, const struct lock *);
-enum mark_form observe_mark_form(const struct core *, const struct lock *,
-    size_t n_marks);
+enum mark_form observe_mark_form(const struct core *,
+    const struct observation *, size_t n_marks);
 void observe_marked(struct core *, const struct lock *,
     const struct lock_record *, struct ident mark);
 struct ident observe_mark(const struct lock *);

@@ -313,19 +313,21 @@ observe_is_same(const struct observation *o, const struct lock_record *record)
 	    (ident_is_none(o->mark) || observe_shows(record, o->mark));
 }
 
-/* The record of @l was read, and shows its one holder, who is not ours. */
-void
+/* The record of @l was read, and shows its one holder, who is not ours. NULL:
+ * there was no room. */
+struct observation *
 observe_record(struct core *core, const struct lock *l,
     const struct lock_record *record)
 {
 	const struct holder *h = &record->holders[0];
 	bool deadline = l->ns->settings.life == LOCK_LIFE_DEADLINE;
-	struct observation *o = observe_find_record(l->ns, lock_key(l));
+	struct ident id = ident_hash(l->key, l->key_length);
+	struct observation *o = observe_find(l->ns, id);
 
 	if (o == NULL)
-		o = observe_new(core, l->ns, ident_hash(l->key, l->key_length));
+		o = observe_new(core, l->ns, id);
 	if (o == NULL)
-		return;		/* the next look has perhaps room for it */
+		return NULL;	/* the next look has perhaps room for it */
 	if (deadline || !observe_is_same(o, record)) {
 		o->since_ms = core->now_ms;
 		o->mark = (struct ident){ 0 };
@@ -336,6 +338,7 @@ observe_record(struct core *core, const struct lock *l,
 	o->lease_ms = deadline ? record->ends_in_ms : h->lease_ms;
 	o->looked_ms = core->now_ms;
 	observe_schedule(core, o);
+	return o;
 }
 
 /* Something else was seen there, or is ours: nothing of before counts. */
@@ -361,13 +364,10 @@ observe_end(struct core *core, const struct lock *l)
  * gone, too.
  */
 enum mark_form
-observe_mark_form(const struct core *core, const struct lock *l,
+observe_mark_form(const struct core *core, const struct observation *o,
     size_t n_marks)
 {
-	const struct observation *o =
-	    observe_find_record(l->ns, lock_key(l));
-
-	if (o == NULL || !observe_lacks_mark(o))
+	if (!observe_lacks_mark(o))
 		return MARK_NONE;
 	if (n_marks == 0)
 		return MARK_FIRST;

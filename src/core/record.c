@@ -324,9 +324,10 @@ static void
 record_observe(struct core *core, struct lock *l,
     const struct lock_record *record)
 {
-	observe_record(core, l, record);
-	if (l->queue != NULL && l->version != NULL)
-		l->mark_due = observe_mark_form(core, l, record->n_marks);
+	const struct observation *o = observe_record(core, l, record);
+
+	if (o != NULL && l->queue != NULL && l->version != NULL)
+		l->mark_due = observe_mark_form(core, o, record->n_marks);
 }
 
 static void

@@ -197,28 +197,39 @@ watch_outcome(struct watch *w, const struct operation *operation,
 	return true;
 }
 
+#define WATCH_HOLD_FIELDS 4
+
+/* What is said of a hold: it goes with any line about it. */
+struct watch_hold {
+	struct watch_lock lock;
+	char token[24];
+	struct log_field fields[WATCH_HOLD_FIELDS];
+};
+
+/* @reason: NULL if there is none. */
+static void
+watch_hold(const struct core_hold_view *v, const char *reason,
+    struct watch_hold *ret)
+{
+	watch_lock(v->key, &ret->lock);
+	(void)snprintf(ret->token, sizeof(ret->token), "%" PRIu64, v->token);
+	ret->fields[0] = (struct log_field){ "DDBLOCK_KEY", ret->lock.key };
+	ret->fields[1] = (struct log_field){ "DDBLOCK_SORT", ret->lock.sort };
+	ret->fields[2] = (struct log_field){ "DDBLOCK_TOKEN", ret->token };
+	ret->fields[3] = (struct log_field){ "DDBLOCK_REASON", reason };
+}
+
 void
 watch_cut_off(const struct core *core, uint64_t client, uint64_t now_ms)
 {
 	struct core_hold_view v = { 0 };
+	struct watch_hold h;
 
 	while (core_next_hold_of(core, client, v.hold, now_ms, &v)) {
-		struct watch_lock lock;
-		char token[24];
-		struct log_field fields[] = {
-			{ "DDBLOCK_KEY", lock.key },
-			{ "DDBLOCK_SORT", NULL },
-			{ "DDBLOCK_TOKEN", token },
-			{ "DDBLOCK_REASON",
-			    core_loss_name(CORE_LOSS_CUT_OFF) },
-		};
-
-		watch_lock(v.key, &lock);
-		fields[1].value = lock.sort;
-		(void)snprintf(token, sizeof(token), "%" PRIu64, v.token);
-		log_write_fields(LOG_WARNING, "lost", fields, 4,
-		    "lock %s, token %s: its client was cut off", lock.name,
-		    token);
+		watch_hold(&v, core_loss_name(CORE_LOSS_CUT_OFF), &h);
+		log_write_fields(LOG_WARNING, "lost", h.fields,
+		    WATCH_HOLD_FIELDS, "lock %s, token %s: its client was cut "
+		    "off", h.lock.name, h.token);
 	}
 }
 
@@ -227,21 +238,11 @@ watch_notice(const struct core *core, const struct core_notice *notice,
     uint64_t now_ms)
 {
 	struct core_hold_view v;
-	struct watch_lock lock;
-	char token[24];
-	struct log_field fields[] = {
-		{ "DDBLOCK_KEY", lock.key },
-		{ "DDBLOCK_SORT", NULL },
-		{ "DDBLOCK_TOKEN", token },
-		{ "DDBLOCK_REASON", NULL },
-	};
-	const char *reason = NULL;
+	struct watch_hold h;
+	const char *reason;
 
 	if (!core_view_hold(core, notice->hold, now_ms, &v))
 		return;		/* watch_cut_off() */
-	watch_lock(v.key, &lock);
-	fields[1].value = lock.sort;
-	(void)snprintf(token, sizeof(token), "%" PRIu64, v.token);
 	switch (notice->kind) {
 	case CORE_PROLONGED:
 		break;		/* the rule */
@@ -249,22 +250,24 @@ watch_notice(const struct core *core, const struct core_notice *notice,
 		break;		/* what became of that is said there */
 	case CORE_LOST:
 		reason = core_loss_name(notice->loss);
-		fields[3].value = reason;
-		log_write_fields(LOG_WARNING, "lost", fields, 4,
-		    "lock %s, token %s, is lost: %s", lock.name, token, reason);
+		watch_hold(&v, reason, &h);
+		log_write_fields(LOG_WARNING, "lost", h.fields,
+		    WATCH_HOLD_FIELDS, "lock %s, token %s, is lost: %s",
+		    h.lock.name, h.token, reason);
 		break;
 	case CORE_IN_DANGER:
 		reason = error_word(notice->cause == 0 ?
 		    DDBLOCK_E_UNREACHABLE : notice->cause);
-		fields[3].value = reason;
-		log_write_fields(LOG_WARNING, "danger", fields, 4,
-		    "lock %s, token %s, is in danger: %s; it is lost in %"
-		    PRIu32 " ms", lock.name, token, reason,
-		    notice->remaining_ms);
+		watch_hold(&v, reason, &h);
+		log_write_fields(LOG_WARNING, "danger", h.fields,
+		    WATCH_HOLD_FIELDS, "lock %s, token %s, is in danger: %s; "
+		    "it is lost in %" PRIu32 " ms", h.lock.name, h.token,
+		    reason, notice->remaining_ms);
 		break;
 	case CORE_SAFE:
-		log_write_fields(LOG_INFO, "safe", fields, 3,
-		    "lock %s, token %s, is safe again", lock.name, token);
+		watch_hold(&v, NULL, &h);
+		log_write_fields(LOG_INFO, "safe", h.fields, WATCH_HOLD_FIELDS,
+		    "lock %s, token %s, is safe again", h.lock.name, h.token);
 		break;
 	}
 }

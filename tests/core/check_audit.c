@@ -12,9 +12,8 @@
 static struct driver *
 audit_new(unsigned n_hosts)
 {
-	struct driver *d = driver_new(1, n_hosts);
+	struct driver *d = driver_new_started(n_hosts);
 
-	driver_start(d);
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 2000);
 	driver_skip(d);

@@ -7,15 +7,6 @@
 
 #include "ddblock.h"
 
-static struct driver *
-doubt_new_world(unsigned n_hosts)
-{
-	struct driver *d = driver_new(1, n_hosts);
-
-	driver_start(d);
-	return d;
-}
-
 static unsigned
 doubts(struct driver *d, unsigned host)
 {
@@ -29,7 +20,7 @@ doubts(struct driver *d, unsigned host)
 /* The answer was lost, the grant is there: a read finds it. */
 START_TEST(test_unknown_acquire_is_there)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LOSE_AFTER, 0);
 	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
@@ -48,7 +39,7 @@ END_TEST
 /* Neither is the grant there: it is asked for again, under a new name. */
 START_TEST(test_unknown_acquire_is_not_there)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LOSE_BEFORE, 0);
 	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
@@ -69,7 +60,7 @@ END_TEST
 /* A try that meets silence: an honest answer, and no orphan. */
 START_TEST(test_try_meets_silence)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LOSE_AFTER, 0);
 	driver_try(d, driver_connect(d, A), "jobs/x");
@@ -87,7 +78,7 @@ END_TEST
  * the looks after 1 s, 5 s and 30 s find it. */
 START_TEST(test_orphan_that_lands_late)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LATE, 20000);
 	driver_acquire(d, driver_connect(d, A), "jobs/x", 3000);
@@ -110,7 +101,7 @@ END_TEST
 /* Acquired by the second attempt and released; then the first one lands. */
 START_TEST(test_first_attempt_lands_after_the_release)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 	struct fault fault = { .host = A, .kind = OPERATION_ACQUIRE,
 		.fault = FAULT_LATE, .ms = 9000, .retry_ms = 1000 };
 
@@ -132,7 +123,7 @@ END_TEST
  * the store's own condition keeps it out. */
 START_TEST(test_first_attempt_lands_in_vain)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 	struct fault fault = { .host = A, .kind = OPERATION_ACQUIRE,
 		.fault = FAULT_LATE, .ms = 9000, .retry_ms = 1000 };
 
@@ -153,7 +144,7 @@ END_TEST
 /* A wish that lands when its waiter has gone. */
 START_TEST(test_wish_that_lands_late)
 {
-	struct driver *d = doubt_new_world(2);
+	struct driver *d = driver_new_started(2);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 2000);
@@ -171,7 +162,7 @@ END_TEST
 /* 16 minutes after the last send a signature is void: the doubt ends. */
 START_TEST(test_doubt_ends)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 	uint64_t last = 1000;
 
 	driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LOSE_BEFORE, 0);
@@ -188,7 +179,7 @@ END_TEST
 /* Also that of a lock which is held all the time: the audit has read it. */
 START_TEST(test_doubt_of_a_long_hold_ends)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 	struct fault fault = { .host = A, .kind = OPERATION_ACQUIRE,
 		.fault = FAULT_LOSE_BEFORE, .retry_ms = 1000 };
 
@@ -209,7 +200,7 @@ END_TEST
  * with the doubt. */
 START_TEST(test_orphan_of_the_last_look)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_fault(d, A, OPERATION_ACQUIRE, FAULT_LATE, 949000);
 	driver_fault(d, A, OPERATION_RELEASE, FAULT_LOSE_BEFORE, 0);
@@ -325,7 +316,7 @@ END_TEST
 /* A release in doubt: the client is told, and the record is cleared. */
 START_TEST(test_unknown_release)
 {
-	struct driver *d = doubt_new_world(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 2000);

@@ -5,43 +5,23 @@
 #include "driver.h"
 #include "suite.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "ddblock.h"
 
 #define PROCESS_OF(client) (1000 + (client))
 
-static struct driver *
-process_new_world(unsigned n_hosts)
-{
-	struct driver *d = driver_new(1, n_hosts);
-
-	driver_start(d);
-	return d;
-}
-
 static int
-process_ask(struct driver *d, unsigned client, const struct key *keys,
-    uint32_t n_keys, struct core_terms terms)
+process_ask(struct driver *d, unsigned client, const char *key,
+    struct core_terms terms)
 {
-	struct core_event ev = { .type = CORE_REQUEST,
-		.request = { .client = client, .request = ++d->n_requests,
-		    .verb = CORE_ACQUIRE, .wait_ms = CORE_FOREVER,
-		    .key = keys[0], .terms = terms, .owner = "c" } };
-	struct judge_request jr = { .id = d->n_requests, .verb = CORE_ACQUIRE,
-		.client = client, .mode = LOCK_MODE_EXCLUSIVE,
-		.limit = NET_NEVER, .host = d->clients[client].host };
+	struct core_request q = { .verb = CORE_ACQUIRE,
+		.wait_ms = CORE_FOREVER, .key = { key, strlen(key) },
+		.terms = terms, .owner = "c" };
 
-	if (n_keys > 1) {
-		ev.request.keys = keys;
-		ev.request.n_keys = n_keys;
-	}
-	ev.request.terms.mode = LOCK_MODE_EXCLUSIVE;
-	ev.request.terms.process = PROCESS_OF(client);
-	(void)snprintf(jr.key, sizeof(jr.key), "%s", keys[0].bytes);
-	judge_asked(&d->judge, &jr);
-	return driver_step(d, jr.host, &ev);
+	q.terms.mode = LOCK_MODE_EXCLUSIVE;
+	q.terms.process = PROCESS_OF(client);
+	return driver_ask(d, client, &q, key);
 }
 
 /* For a process of its own. */
@@ -51,20 +31,9 @@ process_acquire(struct driver *d, unsigned host, const char *key,
 {
 	unsigned client = driver_connect(d, host);
 
-	driver_check(d, process_ask(d, client, (struct key[]){
-	    { key, strlen(key) } }, 1,
+	driver_check(d, process_ask(d, client, key,
 	    (struct core_terms){ .max_hold_ms = max_hold_ms }) == 0);
 	return client;
-}
-
-/* The client leaves; the process works on. */
-static void
-process_leave(struct driver *d, unsigned client)
-{
-	struct core_event ev = { .type = CORE_GONE, .client = client };
-
-	d->clients[client].connected = false;
-	(void)driver_step(d, d->clients[client].host, &ev);
 }
 
 static void
@@ -86,11 +55,11 @@ process_end(struct driver *d, unsigned client)
 /* It is renewed as ever, and free as soon as the process has ended. */
 START_TEST(test_it_outlives_its_client)
 {
-	struct driver *d = process_new_world(2);
+	struct driver *d = driver_new_started(2);
 	unsigned c = process_acquire(d, A, "jobs/x", 0);
 
 	driver_run_until(d, 2000);
-	process_leave(d, c);
+	driver_leave(d, c);
 	driver_run_until(d, 60000);
 	driver_acquire(d, driver_connect(d, B), "jobs/x", DRIVER_FOREVER);
 	driver_run_until(d, 100000);
@@ -113,11 +82,11 @@ END_TEST
 /* Nobody else has it before a margin after the process was told. */
 START_TEST(test_it_is_told_of_the_end_of_its_lease)
 {
-	struct driver *d = process_new_world(2);
+	struct driver *d = driver_new_started(2);
 	unsigned c = process_acquire(d, A, "jobs/x", 0);
 
 	driver_run_until(d, 2000);
-	process_leave(d, c);
+	driver_leave(d, c);
 	driver_acquire(d, driver_connect(d, B), "jobs/x", DRIVER_FOREVER);
 	driver_run_until(d, 3000);
 	driver_skip(d);
@@ -137,7 +106,7 @@ END_TEST
 /* Its client says nothing, so it is told half a margin after the client was. */
 START_TEST(test_its_client_gives_no_sign)
 {
-	struct driver *d = process_new_world(1);
+	struct driver *d = driver_new_started(1);
 	unsigned c = process_acquire(d, A, "jobs/x", 5000);
 
 	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
@@ -156,7 +125,7 @@ END_TEST
 /* It releases what was lost, having told the process. */
 START_TEST(test_its_client_gives_a_sign)
 {
-	struct driver *d = process_new_world(1);
+	struct driver *d = driver_new_started(1);
 	unsigned c = process_acquire(d, A, "jobs/x", 5000);
 
 	driver_run_until(d, 6100);
@@ -174,11 +143,11 @@ END_TEST
 /* It dies in the middle: the process is told at once. */
 START_TEST(test_its_client_dies_with_the_loss)
 {
-	struct driver *d = process_new_world(1);
+	struct driver *d = driver_new_started(1);
 	unsigned c = process_acquire(d, A, "jobs/x", 5000);
 
 	driver_run_until(d, 6100);
-	process_leave(d, c);
+	driver_leave(d, c);
 	driver_run_until(d, 10000);
 	driver_expect(d, TRACE_TOLD | TRACE_SCRIPT,
 	    "[  1010] A c1 grant jobs/x +1 remaining 5000\n"
@@ -193,7 +162,7 @@ END_TEST
 /* Who waits for a process waits no more when that has ended. */
 START_TEST(test_it_ends_while_it_waits)
 {
-	struct driver *d = process_new_world(1);
+	struct driver *d = driver_new_started(1);
 	unsigned first = process_acquire(d, A, "jobs/x", 0), second;
 
 	driver_run_until(d, 2000);
@@ -220,12 +189,11 @@ START_TEST(test_contradictions)
 		{ .reentrant = true },
 		{ .keepalive_ms = 1000 },
 	};
-	const struct key key = { "jobs/x", 6 };
-	struct driver *d = process_new_world(1);
+	struct driver *d = driver_new_started(1);
 	unsigned c = driver_connect(d, A);
 
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
-		driver_check(d, process_ask(d, c, &key, 1, terms[i]) == 0);
+		driver_check(d, process_ask(d, c, "jobs/x", terms[i]) == 0);
 		driver_check(d, d->clients[c].code == DDBLOCK_E_BAD_REQUEST);
 	}
 	driver_expect_clean(d);

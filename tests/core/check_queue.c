@@ -9,18 +9,9 @@
 
 #include "ddblock.h"
 
-static struct driver *
-queue_new(unsigned n_hosts)
-{
-	struct driver *d = driver_new(1, n_hosts);
-
-	driver_start(d);
-	return d;
-}
-
 START_TEST(test_first_come_first_served)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 	unsigned c;
 
 	for (c = 1; c <= 4; c++)
@@ -48,7 +39,7 @@ END_TEST
 
 START_TEST(test_one_poller_for_all_waiters)
 {
-	struct driver *d = queue_new(2);
+	struct driver *d = driver_new_started(2);
 	unsigned i, one, many;
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
@@ -88,7 +79,7 @@ queue_places(struct driver *d, const char *wanted)
 /* Whoever comes, goes or gives up: the places of the others are right. */
 START_TEST(test_places)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 	unsigned c;
 
 	for (c = 1; c <= 8; c++)
@@ -122,7 +113,7 @@ END_TEST
 
 START_TEST(test_wait_limit)
 {
-	struct driver *d = queue_new(2);
+	struct driver *d = driver_new_started(2);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 2000);
@@ -142,7 +133,7 @@ END_TEST
 
 START_TEST(test_try_is_busy_at_once)
 {
-	struct driver *d = queue_new(2);
+	struct driver *d = driver_new_started(2);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 2000);
@@ -167,7 +158,7 @@ END_TEST
 /* A short wait is never less than a try. */
 START_TEST(test_short_wait_gets_a_real_try)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_acquire(d, driver_connect(d, A), "jobs/x", 1);
 	driver_run_until(d, 2000);
@@ -180,7 +171,7 @@ END_TEST
 
 START_TEST(test_cancel)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 2000);
@@ -205,7 +196,7 @@ END_TEST
 /* The grant is on its way when the client gives up: it is given back. */
 START_TEST(test_cancel_while_asking)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
 	driver_run(d, 7);
@@ -227,7 +218,7 @@ END_TEST
 
 START_TEST(test_client_gone_while_asking)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
 	driver_run(d, 7);
@@ -243,7 +234,7 @@ END_TEST
  * next has the lock when the margin is over. */
 START_TEST(test_client_cut_off_leaves_a_gap)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_try(d, 1, "jobs/y");
@@ -271,7 +262,7 @@ END_TEST
 /* A process that crashed frees its locks at once. */
 START_TEST(test_client_gone_frees_its_locks)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_try(d, 1, "jobs/y");
@@ -293,7 +284,7 @@ END_TEST
 
 START_TEST(test_own_hold_and_foreign_hold)
 {
-	struct driver *d = queue_new(1);
+	struct driver *d = driver_new_started(1);
 	struct core_request q = { .client = 2, .request = 900,
 		.verb = CORE_RELEASE };
 	struct core_event ev = { .type = CORE_REQUEST };
@@ -325,7 +316,7 @@ END_TEST
 /* A client that only listens: what must wait is given up, the rest is tried. */
 START_TEST(test_drain)
 {
-	struct driver *d = queue_new(2);
+	struct driver *d = driver_new_started(2);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_try(d, driver_connect(d, B), "jobs/y");
@@ -461,7 +452,7 @@ END_TEST
 
 START_TEST(test_get)
 {
-	struct driver *d = queue_new(2);
+	struct driver *d = driver_new_started(2);
 
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 2000);

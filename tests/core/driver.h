@@ -67,6 +67,8 @@ struct driver {
  */
 struct driver *driver_new(uint64_t seed, unsigned n_hosts);
 void driver_start(struct driver *);
+/* All of that, with nothing changed. */
+struct driver *driver_new_started(unsigned n_hosts);
 void driver_boot(struct driver *, unsigned host);
 
 /* The end: nothing more is judged. */
@@ -81,7 +83,10 @@ unsigned driver_connect(struct driver *, unsigned host);
 void driver_acquire(struct driver *, unsigned client, const char *key,
     uint64_t wait_ms);
 void driver_try(struct driver *, unsigned client, const char *key);
-/* 0, or the code with which it was not admitted */
+/* Any request, which gets its client and its number here. This and the next: 0,
+ * or the code with which it was not admitted. */
+int driver_ask(struct driver *, unsigned client, struct core_request *,
+    const char *key);
 int driver_ask_acquire(struct driver *, unsigned client,
     uint32_t namespace_index, const char *key, uint64_t wait_ms,
     uint64_t poll_ms);
@@ -97,6 +102,8 @@ void driver_list_held(struct driver *, unsigned client, const char *prefix);
 void driver_continue(struct driver *, unsigned client);
 void driver_drain(struct driver *, unsigned client);
 void driver_disconnect(struct driver *, unsigned client);
+/* The same, but whom it asked for works on. */
+void driver_leave(struct driver *, unsigned client);
 /* Its daemon ends the connection; it may work with what it had until it is told
  * so. */
 void driver_cut_off(struct driver *, unsigned client);

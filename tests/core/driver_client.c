@@ -30,6 +30,15 @@ driver_client_host(const struct driver *d, unsigned client)
 	return driver_host_names[d->clients[client].host];
 }
 
+struct driver *
+driver_new_started(unsigned n_hosts)
+{
+	struct driver *d = driver_new(1, n_hosts);
+
+	driver_start(d);
+	return d;
+}
+
 unsigned
 driver_connect(struct driver *d, unsigned host)
 {
@@ -66,7 +75,7 @@ driver_limit(const struct driver *d, const struct core_request *q,
 }
 
 /* The host must not be dead or paused: nobody would read the request. */
-static int
+int
 driver_ask(struct driver *d, unsigned client, struct core_request *q,
     const char *key)
 {
@@ -265,16 +274,21 @@ driver_drain(struct driver *d, unsigned client)
 }
 
 void
-driver_disconnect(struct driver *d, unsigned client)
+driver_leave(struct driver *d, unsigned client)
 {
 	struct core_event ev = { .type = CORE_GONE, .client = client };
-	unsigned host = d->clients[client].host;
 
 	trace_add(&d->trace, TRACE_ASK, d->now, driver_client_host(d, client),
 	    "c%u gone", client);
 	d->clients[client].connected = false;
-	judge_gone(&d->judge, d->now, host, client);
-	(void)driver_step(d, host, &ev);
+	(void)driver_step(d, d->clients[client].host, &ev);
+}
+
+void
+driver_disconnect(struct driver *d, unsigned client)
+{
+	judge_gone(&d->judge, d->now, d->clients[client].host, client);
+	driver_leave(d, client);
 }
 
 void

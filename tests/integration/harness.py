@@ -16,6 +16,7 @@ every test in it was skipped, with 1 instead under DDBLOCK_MUST_RUN=1.
 import collections
 import faulthandler
 import fcntl
+import json
 import os
 import re
 import select
@@ -303,6 +304,11 @@ class Daemon:
         with self.lines_read:
             return "\n".join(self.lines)
 
+    def history(self):
+        """What of that is of the history: --log=json --history=yes."""
+        return [json.loads(line) for line in self.log().split("\n")
+                if "DDBLOCK_EVENT" in line]
+
     def wait_log(self, pattern, timeout=TIMEOUT_S):
         """The next line that matches, after the last one waited for."""
         end = time.monotonic() + timeout
@@ -509,6 +515,15 @@ def beside_dynamodb():
         os.execv(sys.executable, [
             sys.executable, os.path.join(here, "dynamodb-local"), directory,
             sys.executable] + sys.argv)
+
+
+class WithDaemon:
+    """What cases share that have a daemon, self.daemon."""
+
+    def client(self):
+        client = Client(self.daemon)
+        self.addCleanup(client.close)
+        return client
 
 
 class Result(unittest.TextTestResult):

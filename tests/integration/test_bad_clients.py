@@ -30,7 +30,7 @@ def sanitized():
         return b"__asan_init" in f.read()
 
 
-class Case(unittest.TestCase):
+class Case(harness.WithDaemon, unittest.TestCase):
     config = None
 
     def setUp(self):
@@ -42,11 +42,6 @@ class Case(unittest.TestCase):
         self.addCleanup(self.bystander.close)
         self.hold = self.bystander.try_("bystander")
         self.assertTrue(self.hold.ok, self.hold)
-
-    def client(self):
-        client = harness.Client(self.daemon)
-        self.addCleanup(client.close)
-        return client
 
     def undisturbed(self):
         """The bystander is served and has its lock."""

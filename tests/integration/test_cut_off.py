@@ -5,7 +5,6 @@ nobody else's greed that ends it.
 The daemon's own history says when a connection was cut off, and when the next
 client was granted what it held.
 """
-import json
 import unittest
 
 import harness
@@ -13,7 +12,7 @@ import harness
 MARGIN_MS = 300
 
 
-class Case(unittest.TestCase):
+class Case(harness.WithDaemon, unittest.TestCase):
     CONFIG = f"""
 [daemon]
 history = yes
@@ -33,11 +32,6 @@ idle = 0
         self.other = self.client()
         self.granted("big", self.other, data="d" * 100000)
 
-    def client(self):
-        client = harness.Client(self.daemon)
-        self.addCleanup(client.close)
-        return client
-
     def granted(self, key, client=None, **arguments):
         """A client that has it: (client, grant)."""
         client = client or self.client()
@@ -51,22 +45,18 @@ idle = 0
         client.send_raw(b"GET big\n" * 60)
         self.daemon.wait_log("was cut off: it does not read")
 
-    def history(self):
-        return [json.loads(line) for line in self.daemon.log().split("\n")
-                if "DDBLOCK_EVENT" in line]
-
     def moment(self, **fields):
         """When that was written; it has happened."""
         wanted = {f"DDBLOCK_{k.upper()}": v for k, v in fields.items()}
         while True:
-            for entry in self.history():
+            for entry in self.daemon.history():
                 if wanted.items() <= entry.items():
                     return int(entry["DDBLOCK_BOOT_US"]) / 1000
             self.daemon.wait_log("DDBLOCK_EVENT")
 
     def left(self, grant):
         """When its client did."""
-        client, = {entry["DDBLOCK_CLIENT"] for entry in self.history()
+        client, = {entry["DDBLOCK_CLIENT"] for entry in self.daemon.history()
                    if entry.get("DDBLOCK_EVENT") == "answered"
                    and entry.get("DDBLOCK_HOLD") == grant["id"]}
         return self.moment(event="left", client=client)
@@ -194,11 +184,11 @@ class Greed(Case):
         released = reader.release(grant)
         self.assertTrue(released.ok, released)
         self.assertTrue(self.other.reply(waits).ok)
-        left = {entry["DDBLOCK_CLIENT"] for entry in self.history()
+        left = {entry["DDBLOCK_CLIENT"] for entry in self.daemon.history()
                 if entry["DDBLOCK_EVENT"] == "left"}
         self.assertEqual(len(left), 1)
         for i, (_, lost) in enumerate(greedy):
-            entry, = [e for e in self.history()
+            entry, = [e for e in self.daemon.history()
                       if e.get("DDBLOCK_HOLD") == lost["id"]
                       and e["DDBLOCK_EVENT"] == "answered"]
             if entry["DDBLOCK_CLIENT"] in left:

@@ -8,13 +8,13 @@ import sys
 import unittest
 
 import harness
-from harness import Client, Daemon
+from harness import Daemon
 from runner import environment
 
 KEY = "leader"
 
 
-class Elect(unittest.TestCase):
+class Elect(harness.WithDaemon, unittest.TestCase):
     def setUp(self):
         self.daemon = Daemon(args=[f"--admin-group={os.getgid()}"]
                              if os.getuid() else []).start()
@@ -31,11 +31,6 @@ class Elect(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
-
-    def client(self):
-        client = Client(self.daemon)
-        self.addCleanup(client.close)
-        return client
 
     def depose(self):
         client = self.client()

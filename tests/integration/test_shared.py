@@ -89,18 +89,13 @@ def wait_for_waiters(client, n):
         pass
 
 
-class OneDaemon:
+class OneDaemon(harness.WithDaemon):
     """What holds among the clients of a daemon, whatever the store."""
 
     def setUp(self):
         self.daemon = self.new_daemon()
         self.addCleanup(self.daemon.close)
         self.daemon.start()
-
-    def client(self):
-        client = Client(self.daemon)
-        self.addCleanup(client.close)
-        return client
 
     def clients(self, n):
         return [self.client() for _ in range(n)]
