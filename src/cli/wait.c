@@ -104,6 +104,8 @@ wait_option(struct wait_request *request, int option)
 
 struct wait_state {
 	const struct wait_request *request;
+	uint64_t number;	/* of the request to the daemon */
+	bool given_up;
 	bool answered;
 	int code;
 	int status;	/* of a failure */
@@ -162,7 +164,7 @@ wait_on_answer(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
 	w->answered = true;
 	w->code = reply->code;
 	w->id = reply->id;
-	if (reply->code < 0)
+	if (reply->code < 0 && !w->given_up)
 		wait_explain(w, d, reply);
 }
 
@@ -177,6 +179,31 @@ wait_timeout(const struct progress *p, uint64_t limit_ms)
 	    (timeout < 0 || left_ms < (uint64_t)timeout))
 		timeout = (int)left_ms;
 	return timeout;
+}
+
+/* With the connection the waiting ends, but what was granted for a process in
+ * the same moment does not: nobody would know that it has it. */
+static void
+wait_give_up(struct wait_state *w, struct ddblock *d)
+{
+	uint64_t limit_ms = clock_boot_ms() + WAIT_ANSWER_MS;
+
+	w->given_up = true;
+	if (!w->request->for_process || ddblock_cancel(d, w->number) < 0)
+		return;
+	while (!w->answered) {
+		struct pollfd one = { .fd = ddblock_fd(d), .events = POLLIN };
+		uint64_t now_ms = clock_boot_ms();
+
+		if (one.fd < 0 || now_ms >= limit_ms ||
+		    (poll(&one, 1, (int)(limit_ms - now_ms)) < 0 &&
+		    errno != EINTR))
+			return;
+		(void)ddblock_dispatch(d);
+	}
+	if (w->id != 0)
+		(void)ddblock_release(d, w->id);
+	w->id = 0;
 }
 
 static int
@@ -198,8 +225,10 @@ wait_loop(struct wait_state *w, struct ddblock *d, struct progress *p,
 			return cli_failed(d, request->name, DDBLOCK_E_SYSTEM);
 		if (fds[1].revents != 0)
 			status = request->on_interrupt(request->arg);
-		if (status != 0)
+		if (status != 0) {
+			wait_give_up(w, d);
 			return status;
+		}
 		(void)ddblock_dispatch(d);
 		if (!w->answered && clock_boot_ms() >= limit_ms) {
 			cli_say("%s: the daemon does not answer",
@@ -244,7 +273,7 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 		limit_ms = clock_boot_ms() + (uint64_t)request->wait_ms +
 		    WAIT_ANSWER_MS;
 	r = ddblock_acquire_several_start(d, request->keys, request->n_keys,
-	    &options, wait_on_answer, &w, NULL);
+	    &options, wait_on_answer, &w, &w.number);
 	if (r < 0)
 		return cli_failed(d, request->name, r);
 	progress_init(&request->progress, cli,

@@ -632,6 +632,21 @@ class ForProcess(unittest.TestCase):
                     pass
             client.release(grant)
 
+    def test_granted_when_nobody_asks_any_more(self):
+        """The process would have it to its end, and not know."""
+        with FakeDaemon() as fake, Run(
+                fake, "acquire", f"--for-pid={os.getpid()}", KEY) as run:
+            fake.accept()
+            asked = fake.expect()[0]
+            run.kill()
+            tag, *words = fake.expect()
+            self.assertEqual(words, ["CANCEL", f"tag={asked[1:]}"])
+            fake.grant(asked)
+            fake.say(f"{tag} OK cancelled=no")
+            tag, *words = fake.expect()
+            self.assertEqual(words, ["RELEASE", "id=7"])
+            fake.say(f"{tag} OK")
+
     def test_loss(self):
         # Blocked, or it might come before the wait for it.
         code = ("import signal; "
