@@ -44,6 +44,7 @@ struct core_namespace {
 	uint32_t drift_ppm;		/* clock rates may differ by this */
 	uint64_t poll_ms;
 	uint64_t request_ms;		/* one store operation's deadline */
+	uint64_t try_ms;	/* no more for who does not wait for it all */
 	uint64_t audit_ms;
 	uint32_t handover_max;		/* in a row; 1..TOKENS_MAX */
 	bool host_only;			/* no other host can want these locks */

@@ -12,6 +12,7 @@
 
 #define CLIENT_SEVERAL "what is kept in a lock is changed by who holds it "   \
 	"alone, not as one of several"
+#define CLIENT_UNANSWERED "no answer within try_timeout"
 #define CLIENT_SHARES "this connection shares the lock; what is kept in it "   \
 	"is changed by who holds it exclusively"
 
@@ -443,6 +444,7 @@ void listing_stored(struct core *, struct request *, const struct outcome *);
 void listing_continue(struct core *, struct request *);
 void listing_leave(struct core *, struct listing *);
 void listing_timer(struct core *, struct namespace *);
+void listing_timeout(struct core *, struct request *);
 void listing_free(struct listing *);
 
 /* view.c */

@@ -295,17 +295,10 @@ joint_grant(struct core *core, struct joint *j)
 
 /* ---- what is next ----------------------------------------------------- */
 
-/* Is it the first that is not the bridge's? */
-static bool
-joint_is_across(const struct joint *j, uint32_t i)
-{
-	return i > 0 && j->parts[i - 1].lock->ns != j->parts[i].lock->ns;
-}
-
 /* Stand in the queue of @l, and no other. Who sends no more waits for no
- * further lock; who is overdue has the time of one operation @more, or none. */
+ * further lock; who is overdue has no more time. */
 static void
-joint_stand(struct core *core, struct joint *j, struct lock *l, bool more)
+joint_stand(struct core *core, struct joint *j, struct lock *l)
 {
 	struct request *r = j->request;
 
@@ -314,7 +307,7 @@ joint_stand(struct core *core, struct joint *j, struct lock *l, bool more)
 	if (r->lock != NULL)
 		queue_part(r);
 	queue_join(l, r);
-	if (r->overdue ? more : r->client->draining)
+	if (!r->overdue && r->client->draining)
 		queue_overdue(core, r);
 }
 
@@ -324,9 +317,7 @@ joint_wait(struct core *core, struct joint *j, uint32_t first)
 {
 	struct lock *l = j->parts[first].lock;
 
-	/* A try has one operation's time for the bridge, and one for the
-	 * rest. */
-	joint_stand(core, j, l, joint_is_across(j, first));
+	joint_stand(core, j, l);
 	joint_give_back(core, j, first + 1);
 	queue_review(core, l);
 	lock_advance(core, l);
@@ -346,7 +337,7 @@ joint_wait_for_all(struct joint *j, uint32_t first)
 static void
 joint_wait_for_tokens(struct core *core, struct joint *j, struct lock *l)
 {
-	joint_stand(core, j, l, false);
+	joint_stand(core, j, l);
 	for (uint32_t i = 0; i < j->n; i++)
 		lock_advance(core, j->parts[i].lock);
 }

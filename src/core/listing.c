@@ -161,9 +161,26 @@ listing_ask(struct core *core, struct request *r,
 		memcpy(g->key, ask->key.bytes, ask->key.length);
 	if (ask->verb == CORE_LIST)
 		listing_next_page(core, g);
-	else if (!listing_answer_here(core, r, ask->key))
+	else if (!listing_answer_here(core, r, ask->key)) {
 		listing_submit(core, g, OPERATION_READ);
+		heap_set(&core->heap, &r->timer,
+		    core->now_ms + r->ns->settings.try_ms);
+	}
 	return 0;
+}
+
+/* A look has the time of a try, and its operation goes on without it: in a
+ * quarter of that a store that is far away could not answer the first time. */
+void
+listing_timeout(struct core *core, struct request *r)
+{
+	const struct namespace *ns = r->ns;
+	int code = ns->cause != 0 ? ns->cause : DDBLOCK_E_UNREACHABLE;
+	const char *text = code == ns->text_code ? ns->text : NULL;
+
+	if (text == NULL && code == DDBLOCK_E_UNREACHABLE)
+		text = CLIENT_UNANSWERED;
+	request_reply(core, r, code, 0, text);
 }
 
 static void
@@ -250,9 +267,10 @@ listing_stored(struct core *core, struct request *r, const struct outcome *o)
 	listing_end_turn(core, g, o);
 	namespace_trouble(r->ns, o);
 	if (r->client == NULL) {
-		/* Its client left while the store was being asked. */
+		/* Its client left while the store was being asked, or was told
+		 * so; perhaps in this very step. */
 		DL_DELETE2(core->abandoned, r, client_previous, client_next);
-		request_free(core, r);
+		request_bury(core, r);
 		return;
 	}
 	if (o->kind != OUTCOME_DONE) {

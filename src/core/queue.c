@@ -3,9 +3,10 @@
  *
  * A request whose time is up is answered, with one exception: if nothing is
  * known yet of the lock because the first question to the store is still under
- * way, the answer is waited for (request->overdue), for as long as one store
- * operation may take. So a try is a wait of zero, and a short wait is never
- * less than a try.
+ * way, the answer is waited for (request->overdue), until as long has passed
+ * since it was asked as a try may take. So a try is a wait of zero, and a short
+ * wait is never less than a try. What the store grants after that is for
+ * nobody, and is given back.
  */
 #include "core/internal.h"
 
@@ -216,6 +217,25 @@ queue_tell_limits(const struct request *r, uint32_t limit, char *text,
 	    in_force, asked);
 }
 
+/* Is it the store that leaves this unanswered? What was sent to it a moment
+ * before a longer wait ended says nothing about it. */
+static bool
+queue_awaits_store(const struct core *core, const struct request *r)
+{
+	const struct namespace *ns = r->ns;
+	const struct submission *s = r->lock->submission;
+	uint64_t since_ms;
+
+	if (ns->settings.life == LOCK_LIFE_SESSION &&
+	    (ns->session == NULL || ns->session->state != SESSION_VALID))
+		return true;
+	if (s == NULL)
+		return false;
+	since_ms = r->overdue ? r->asked_ms :
+	    s->submit.operation.submitted_ms;
+	return core->now_ms - since_ms >= ns->settings.try_ms;
+}
+
 /* Its time is up. */
 void
 queue_expire(struct core *core, struct request *r)
@@ -228,8 +248,10 @@ queue_expire(struct core *core, struct request *r)
 	const char *text;
 	uint32_t limit;
 
-	if (busy == NULL && cause == 0)
+	if (busy == NULL && cause == 0 && queue_awaits_store(core, r))
 		cause = DDBLOCK_E_UNREACHABLE;
+	else if (busy == NULL && cause == 0)
+		busy = r->lock;
 	text = cause != 0 && cause == r->ns->text_code ? r->ns->text : NULL;
 	if (cause == 0 && queue_finds_limit(r, busy, &limit)) {
 		if (try)
@@ -242,6 +264,8 @@ queue_expire(struct core *core, struct request *r)
 	if (r->client->draining && !try)
 		code = DDBLOCK_E_CANCELLED;
 	if (busy == NULL && try) {
+		if (text == NULL && cause == DDBLOCK_E_UNREACHABLE)
+			text = CLIENT_UNANSWERED;
 		request_reply(core, r, cause, 0, text);
 		return;
 	}
@@ -283,14 +307,27 @@ queue_review(struct core *core, struct lock *l)
 	l->overdue = overdue;
 }
 
-/* It is answered as soon as its fate is known. */
+/* When it is answered at the latest. */
+static uint64_t
+queue_end_ms(const struct request *r)
+{
+	uint64_t try_end_ms = r->asked_ms + r->ns->settings.try_ms;
+
+	return r->deadline_ms > try_end_ms ? r->deadline_ms : try_end_ms;
+}
+
+/* It is answered as soon as its fate is known: who waits no longer has the
+ * time of a try, and no more than was left. */
 void
 queue_overdue(struct core *core, struct request *r)
 {
+	uint64_t end_ms = core->now_ms + r->ns->settings.try_ms;
+
+	if (end_ms > queue_end_ms(r))
+		end_ms = queue_end_ms(r);
 	r->overdue = true;
 	r->lock->overdue = true;
-	heap_set(&core->heap, &r->timer,
-	    core->now_ms + r->ns->settings.request_ms);
+	heap_set(&core->heap, &r->timer, end_ms);
 }
 
 void
@@ -308,8 +345,13 @@ queue_timer(struct core *core, struct request *r)
 		watch_timeout(core, r);
 		return;
 	}
+	if (r->reply.verb == CORE_GET) {
+		listing_timeout(core, r);
+		return;
+	}
 	assert(l != NULL);
-	if (!r->overdue && !queue_must_wait(core, r)) {
+	if (!r->overdue && core->now_ms < queue_end_ms(r) &&
+	    !queue_must_wait(core, r)) {
 		queue_overdue(core, r);
 		return;
 	}

@@ -64,6 +64,12 @@ timing_margin_ms(uint64_t lease_ms, uint32_t drift_ppm)
 }
 
 uint64_t
+timing_try_ms(uint64_t request_ms)
+{
+	return request_ms < TIMING_SECOND ? request_ms : TIMING_SECOND;
+}
+
+uint64_t
 timing_observe_ms(uint64_t lease_ms, uint32_t drift_ppm)
 {
 	/* The lease comes from a record that anybody may have written. */
@@ -96,6 +102,7 @@ timing_check_bounds(const struct core_namespace *n, const char **ret_setting,
 		{ "margin", n->margin_ms, 1, TIMING_DAY },
 		{ "poll", n->poll_ms, 10, TIMING_HOUR },
 		{ "request_timeout", n->request_ms, 10, TIMING_HOUR / 12 },
+		{ "try_timeout", n->try_ms, 10, TIMING_HOUR / 12 },
 		{ "audit", n->audit_ms, 10, TIMING_DAY },
 		{ "idle", n->idle_ms, 0, TIMING_HOUR },
 	};
@@ -119,6 +126,31 @@ timing_check_bounds(const struct core_namespace *n, const char **ret_setting,
 		*ret_setting = "handover_max";
 		return timing_fail(text, text_size,
 		    "handover_max must be from 1 to %d", TOKENS_MAX);
+	}
+	return 0;
+}
+
+/* What an operation of the store has, and who does not wait for all of it. */
+static int
+timing_check_requests(const struct core_namespace *n, const char **ret_setting,
+    char *text, size_t text_size)
+{
+	/* heartbeat < danger <= lease - margin: this does not wrap. */
+	uint64_t most_ms = n->lease_ms - n->margin_ms - n->heartbeat_ms;
+
+	if (n->request_ms > most_ms) {
+		*ret_setting = "request_timeout";
+		return timing_fail(text, text_size,
+		    "request_timeout (%" PRIu64 " ms) must be at most lease - "
+		    "margin - heartbeat (%" PRIu64 " ms), or one slow renewal "
+		    "loses the lease", n->request_ms, most_ms);
+	}
+	if (n->try_ms > n->request_ms) {
+		*ret_setting = "try_timeout";
+		return timing_fail(text, text_size,
+		    "try_timeout (%" PRIu64 " ms) must be at most "
+		    "request_timeout (%" PRIu64 " ms): a try is one request to "
+		    "the store", n->try_ms, n->request_ms);
 	}
 	return 0;
 }
@@ -182,14 +214,5 @@ timing_check(const struct core_namespace *n, const char **ret_setting,
 		    PRIu64 " ms), where the lock is lost", n->danger_ms,
 		    n->lease_ms - n->margin_ms);
 	}
-	/* heartbeat < danger <= lease - margin: this does not wrap. */
-	if (n->request_ms > n->lease_ms - n->margin_ms - n->heartbeat_ms) {
-		*ret_setting = "request_timeout";
-		return timing_fail(text, text_size,
-		    "request_timeout (%" PRIu64 " ms) must be at most lease - "
-		    "margin - heartbeat (%" PRIu64 " ms), or one slow renewal "
-		    "loses the lease", n->request_ms,
-		    n->lease_ms - n->margin_ms - n->heartbeat_ms);
-	}
-	return 0;
+	return timing_check_requests(n, ret_setting, text, text_size);
 }

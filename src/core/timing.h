@@ -33,6 +33,9 @@ uint64_t timing_heartbeat_ms(uint64_t lease_ms);
 uint64_t timing_danger_ms(uint64_t lease_ms);
 uint64_t timing_margin_ms(uint64_t lease_ms, uint32_t drift_ppm);
 
+/* And for a request to the store that may take @request_ms. */
+uint64_t timing_try_ms(uint64_t request_ms);
+
 /* How long an observer must see a version unchanged. */
 uint64_t timing_observe_ms(uint64_t lease_ms, uint32_t drift_ppm);
 

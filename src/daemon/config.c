@@ -328,6 +328,7 @@ config_core_namespace(const struct config_namespace *n)
 		.drift_ppm = (uint32_t)n->drift_ppm,
 		.poll_ms = n->poll_ms,
 		.request_ms = n->request_ms,
+		.try_ms = n->try_ms,
 		.audit_ms = n->audit_ms,
 		.handover_max = (uint32_t)n->handover_max,
 		.host_only = n->store == CONFIG_STORE_SQLITE,

@@ -129,6 +129,7 @@ struct config_namespace {
 	uint64_t wait_ms;
 	char *owner;
 	uint64_t request_ms;
+	uint64_t try_ms;
 	uint64_t audit_ms;
 	uint64_t handover_max;
 	uint64_t list_capacity;

@@ -59,6 +59,8 @@ config_default_namespace(struct config_namespace *n)
 	if (!config_is_set(n, "request_timeout"))
 		n->request_ms = n->heartbeat_ms < CONFIG_REQUEST_MS ?
 		    n->heartbeat_ms : CONFIG_REQUEST_MS;
+	if (!config_is_set(n, "try_timeout"))
+		n->try_ms = timing_try_ms(n->request_ms);
 	if (n->store == CONFIG_STORE_SQLITE && n->file == NULL) {
 		(void)snprintf(path, sizeof(path), CONFIG_FILE_FORMAT,
 		    n->name);

@@ -112,6 +112,10 @@ static const struct config_setting config_namespace_table[] = {
 	{ "request_timeout", CONFIG_DURATION, N(request_ms), NULL, 10,
 	    5 * MINUTE, NULL, ANY, "TIME",
 	    "for one request to the store (5 s, at most the heartbeat)" },
+	{ "try_timeout", CONFIG_DURATION, N(try_ms), NULL, 10, 5 * MINUTE,
+	    NULL, ANY, "TIME",
+	    "for the answer to who does not wait (1 s, at most "
+	    "request_timeout)" },
 	{ "audit", CONFIG_DURATION, N(audit_ms), "60s", 10, DAY, NULL,
 	    ANY, "TIME", "how often held locks are read again" },
 	{ "handover_max", CONFIG_COUNT, N(handover_max), "100", 1, TOKENS_MAX,

@@ -110,6 +110,7 @@ history_start(struct history *h, const struct config *config,
 		history_number(&l, "DDBLOCK_DRIFT_PPM", n->drift_ppm);
 		history_number(&l, "DDBLOCK_POLL_MS", n->poll_ms);
 		history_number(&l, "DDBLOCK_REQUEST_MS", n->request_ms);
+		history_number(&l, "DDBLOCK_TRY_MS", n->try_ms);
 		history_number(&l, "DDBLOCK_AUDIT_MS", n->audit_ms);
 		history_number(&l, "DDBLOCK_IDLE_MS", n->idle_ms);
 		history_write(&l);

@@ -27,6 +27,7 @@ static const struct core_namespace lease_namespace = {
 	.drift_ppm = 10000,
 	.poll_ms = 100,
 	.request_ms = 500,
+	.try_ms = 500,
 	.audit_ms = 60000,
 	.handover_max = 100,
 	.host_only = true,

@@ -66,7 +66,7 @@ START_TEST(test_try_meets_silence)
 	driver_try(d, driver_connect(d, A), "jobs/x");
 	driver_run_until(d, 6500);
 	driver_expect(d, TRACE_REPLY,
-	    "[  6000] A c1 acquire jobs/x: UNREACHABLE\n");
+	    "[  2000] A c1 acquire jobs/x: UNREACHABLE\n");
 	driver_run_until(d, 8000);
 	driver_check(d, driver_lock(d, "jobs/x")->n_holders == 0);
 	driver_expect_clean(d);
@@ -106,7 +106,7 @@ START_TEST(test_first_attempt_lands_after_the_release)
 		.fault = FAULT_LATE, .ms = 9000, .retry_ms = 1000 };
 
 	net_add_fault(&d->net, &fault);
-	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
 	driver_run_until(d, 3000);
 	driver_check(d, driver_holds(d, 1, "jobs/x"));
 	driver_release(d, 1, "jobs/x");
@@ -128,7 +128,7 @@ START_TEST(test_first_attempt_lands_in_vain)
 		.fault = FAULT_LATE, .ms = 9000, .retry_ms = 1000 };
 
 	net_add_fault(&d->net, &fault);
-	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
 	driver_run_until(d, 3000);
 	driver_release(d, 1, "jobs/x");
 	driver_run_until(d, 4000);
@@ -184,7 +184,7 @@ START_TEST(test_doubt_of_a_long_hold_ends)
 		.fault = FAULT_LOSE_BEFORE, .retry_ms = 1000 };
 
 	net_add_fault(&d->net, &fault);
-	driver_try(d, driver_connect(d, A), "jobs/x");
+	driver_acquire(d, driver_connect(d, A), "jobs/x", DRIVER_FOREVER);
 	driver_run_until(d, 1000 + 16 * 60000 - 1);
 	driver_check(d, driver_holds(d, 1, "jobs/x"));
 	driver_check(d, doubts(d, A) == 1);

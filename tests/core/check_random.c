@@ -58,6 +58,7 @@ random_settings(struct driver *d)
 		ns->margin_ms = 150;
 		ns->poll_ms = 300;
 		ns->request_ms = 1000;
+		ns->try_ms = 400;
 		d->net.attempt_ms = 200;
 	}
 	ns->audit_ms = 2 * ns->lease_ms;

@@ -146,8 +146,8 @@ START_TEST(test_unreachable)
 	driver_skip(d);
 	driver_run_until(d, 15000);
 	driver_expect(d, TRACE_REPLY,
-	    "[  8100] B c3 acquire jobs/z: UNREACHABLE*\n"
-	    "[  8100] B c3 acquire jobs/y: ACQUIRE_TIMEOUT "
+	    "[  4100] B c3 acquire jobs/z: UNREACHABLE*\n"
+	    "[  6100] B c3 acquire jobs/y: ACQUIRE_TIMEOUT "
 	    "cause=UNREACHABLE\n"
 	    "[ 10000] B c2 acquire jobs/x: ACQUIRE_TIMEOUT "
 	    "cause=UNREACHABLE*\n");

@@ -395,7 +395,7 @@ driver_default_namespace(struct core_namespace *ns, const char *name)
 		.margin_ms = 1000,
 		.drift_ppm = 10000,
 		.poll_ms = 1000,
-		.request_ms = 5000,
+		.request_ms = 5000, .try_ms = 1000,
 		.audit_ms = 60000,
 		.handover_max = 100,
 	};

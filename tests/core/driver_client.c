@@ -60,18 +60,20 @@ driver_limit(const struct driver *d, const struct core_request *q,
 {
 	uint64_t boot_ms = net_boot_ms(&d->net, host, d->now);
 	const struct core_namespace *ns;
+	uint64_t ms;
 
 	if (q->namespace_index >= d->n_namespaces)
 		return NET_NEVER;	/* will not be admitted */
 	if (q->verb == CORE_LIST)
 		return NET_NEVER;	/* as slow as its client */
 	ns = &d->namespaces[q->namespace_index];
-	if (q->verb != CORE_ACQUIRE)
-		return net_real_ms(&d->net, host, boot_ms + ns->request_ms);
-	if (q->wait_ms == CORE_FOREVER)
+	ms = q->verb == CORE_ACQUIRE || q->verb == CORE_GET ? ns->try_ms :
+	    ns->request_ms;
+	if (q->verb == CORE_ACQUIRE && q->wait_ms == CORE_FOREVER)
 		return NET_NEVER;
-	return net_real_ms(&d->net, host,
-	    boot_ms + q->wait_ms + ns->request_ms);
+	if (q->verb == CORE_ACQUIRE && q->wait_ms > ms)
+		ms = q->wait_ms;
+	return net_real_ms(&d->net, host, boot_ms + ms);
 }
 
 /* The host must not be dead or paused: nobody would read the request. */

@@ -345,6 +345,8 @@ judge_limit(const struct judge *j, const struct judge_request *r)
 	uint64_t resumed = j->net->hosts[r->host].paused_until;
 	uint64_t request_ms = j->namespaces[r->namespace_index].request_ms;
 
+	if (r->verb == CORE_ACQUIRE || r->verb == CORE_GET)
+		request_ms = 1;
 	if (r->limit == NET_NEVER || r->limit >= resumed + request_ms)
 		return r->limit;
 	return resumed + request_ms;

@@ -13,8 +13,8 @@ struct world w;
 static const struct core_namespace native = {
 	.name = "default", .lease_ms = 20000, .heartbeat_ms = 5000,
 	.danger_ms = 10000, .margin_ms = 1000, .drift_ppm = 10000,
-	.poll_ms = 1000, .request_ms = 3000, .audit_ms = 3600000,
-	.handover_max = 100, .bridge = OLD + 1,
+	.poll_ms = 1000, .request_ms = 3000, .try_ms = 1000,
+	.audit_ms = 3600000, .handover_max = 100, .bridge = OLD + 1,
 };
 
 static const struct core_namespace old = {
@@ -23,7 +23,8 @@ static const struct core_namespace old = {
 	    CORE_LACKS_DATA | CORE_LACKS_ATTRIBUTES,
 	.lease_ms = 20000, .heartbeat_ms = 5000, .danger_ms = 10000,
 	.margin_ms = 1000, .drift_ppm = 10000, .poll_ms = 1000,
-	.request_ms = 3000, .audit_ms = 3600000, .handover_max = 100,
+	.request_ms = 3000, .try_ms = 1000, .audit_ms = 3600000,
+	.handover_max = 100,
 };
 
 /* ---- the store --------------------------------------------------------- */

@@ -12,6 +12,7 @@ import unittest
 
 import fault_proxy
 import harness
+import runner
 from fault_proxy import late, lose_after, lose_before, mute_after, mute_before
 from harness import Client, Daemon
 from test_daemon_dynamodb import dynamodb
@@ -493,6 +494,65 @@ class Sessions(Base):
             self.check_well(host)
             self.assertTrue(client.release(grant).ok)
         print("late: a close, in the daemon's next life")
+
+
+class Away(Base):
+    """The store says nothing, for longer than any test waits, and whoever
+    does not wait for so long has its answer all the same."""
+
+    def setUp(self):
+        super().setUp()
+        self.host = Host(self, lease="5m", request_timeout="4m",
+                         try_timeout="200ms")
+        self.other = Host(self)
+        self.client = Client(self.host.daemon)
+        self.addCleanup(self.client.close)
+
+    def run_(self, *args):
+        done = runner.ddblock(self.host.daemon, "run", *args, "--", "false")
+        self.assertEqual(done.returncode, 69, done)
+        return done.stderr
+
+    def test_answers(self):
+        self.host.proxy.on(("acquire", "together", "read"), mute_before,
+                           times=EVER)
+        for request, code in (("TRY t", "UNREACHABLE"),
+                              ("TRY t u", "UNREACHABLE"),
+                              ("GET g", "UNREACHABLE"),
+                              ("ACQUIRE a wait=10ms", "ACQUIRE_TIMEOUT"),
+                              ("ACQUIRE b wait=400ms", "ACQUIRE_TIMEOUT")):
+            reply = self.client.call(request)
+            self.assertEqual(reply.code, code, reply)
+            if code == "ACQUIRE_TIMEOUT":
+                self.assertEqual(reply["cause"], "UNREACHABLE", reply)
+            print(f"no answer of the store: {request}: {code}", flush=True)
+        said = self.run_("-n", "n")
+        self.assertIn("n: the store does not answer: no answer within "
+                      "try_timeout", said)
+        self.assertIn("ddblock status", said)
+        self.assertIn("w: the store does not answer", self.run_("-w0.4", "w"))
+
+    def test_late_grants(self):
+        """What lands afterwards is given back, also if its client has gone:
+        another has it then."""
+        rule = self.host.proxy.on("acquire", late, times=EVER)
+        self.assertEqual(self.client.try_("k").code, "UNREACHABLE")
+        self.assertEqual(self.client.acquire("w", wait="400ms").code,
+                         "ACQUIRE_TIMEOUT")
+        with Client(self.host.daemon) as gone:
+            gone.send("TRY g")
+            self.host.proxy.wait(
+                lambda: any(r.key == "lock:g" for r in rule.hits),
+                "the request of who goes")
+        rule.stop()
+        rule.go()
+        with Client(self.other.daemon) as client:
+            for key in ("k", "w", "g"):
+                grant = client.acquire(key, wait="60s")
+                self.assertTrue(grant.ok, grant)
+                self.assertEqual(len(self.holders(key)), 1)
+        self.check_well(self.host, self.other)
+        print("a grant that nobody waits for is given back")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,14 @@ bridge_request_ms(const struct host *h, uint32_t namespace_index)
 	    request_ms + n[BRIDGE_OLD].request_ms : request_ms;
 }
 
+/* Both records within one time. */
+uint64_t
+bridge_try_ms(const struct host *h, uint32_t namespace_index)
+{
+	return h->world->namespaces[
+	    bridge_namespace(h, namespace_index)].try_ms;
+}
+
 void
 bridge_split(const struct host *h, uint32_t namespace_index, const char *text,
     struct customer_keys *ret)

@@ -16,6 +16,7 @@
 	"\"10000\",\"DDBLOCK_MARGIN_MS\":\"1000\","			\
 	"\"DDBLOCK_DRIFT_PPM\":\"10000\","				\
 	"\"DDBLOCK_POLL_MS\":\"1000\",\"DDBLOCK_REQUEST_MS\":\"5000\","	\
+	"\"DDBLOCK_TRY_MS\":\"1000\","					\
 	"\"DDBLOCK_AUDIT_MS\":\"60000\",\"DDBLOCK_IDLE_MS\":\"0\"}\n"
 #define START(us, pid)							\
 	AT(us, pid, "1") "\"started\"}\n" AT(us, pid, "2") SETTINGS

@@ -243,6 +243,7 @@ START_TEST(test_people)
 	ck_assert_uint_eq(p.ns.danger_ms, 4000);
 	ck_assert_uint_eq(p.ns.margin_ms, 400);
 	ck_assert_uint_eq(p.ns.request_ms, 2000);
+	ck_assert_uint_eq(p.ns.try_ms, 1000);
 	ck_assert_uint_eq(p.ns.poll_ms, 1000);
 	ck_assert_uint_eq(p.quiet_ms, 20000);
 	ck_assert_uint_eq(p.end_ms, 20000);

@@ -179,16 +179,18 @@ static uint64_t
 customer_due(const struct customer *c, const struct core_request *q)
 {
 	const struct plan *p = c->world->plan;
-	uint64_t until_ms = host_boot_ms(c->host) +
+	uint64_t ms = q->verb == CORE_ACQUIRE || q->verb == CORE_GET ?
+	    bridge_try_ms(c->host, q->namespace_index) :
 	    bridge_request_ms(c->host, q->namespace_index);
 
 	if (q->verb == CORE_LIST)
 		return WORLD_NEVER;	/* as many pages as there are */
 	if (q->verb == CORE_ACQUIRE && q->wait_ms == CORE_FOREVER)
 		return WORLD_NEVER;
-	if (q->verb == CORE_ACQUIRE)
-		until_ms += q->wait_ms;
-	return host_real_ms(c->host, until_ms) + p->lateness_ms + 1;
+	if (q->verb == CORE_ACQUIRE && q->wait_ms > ms)
+		ms = q->wait_ms;
+	return host_real_ms(c->host, host_boot_ms(c->host) + ms) +
+	    p->lateness_ms + 1;
 }
 
 /* For people: how it wants the lock, if not exclusively. */

@@ -159,6 +159,7 @@ history_settings(struct history_line *l)
 	    !history_number(l, "DDBLOCK_DRIFT_PPM", &drift_ppm) ||
 	    !history_number(l, "DDBLOCK_POLL_MS", &r.poll_ms) ||
 	    !history_number(l, "DDBLOCK_REQUEST_MS", &r.request_ms) ||
+	    !history_number(l, "DDBLOCK_TRY_MS", &r.try_ms) ||
 	    !history_number(l, "DDBLOCK_AUDIT_MS", &r.audit_ms) ||
 	    !history_number(l, "DDBLOCK_IDLE_MS", &r.idle_ms))
 		return history_fail(l, "a setting is missing");

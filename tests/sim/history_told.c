@@ -51,13 +51,30 @@ history_use(const struct history_line *l, struct fact *f)
 	f->fail_closed = history_text(l, "DDBLOCK_POLICY") != NULL;
 }
 
+/* Who asks for a lock, or for a look at it, has an answer sooner. */
+static uint64_t
+history_due_ms(const struct history_line *l, const struct fact *f)
+{
+	const struct judge_rules *rules = &l->history->rules;
+	uint64_t ms = rules->request_ms;
+
+	if (f->verb == CORE_LIST ||
+	    (f->verb == CORE_ACQUIRE && f->wait_ms == CORE_FOREVER))
+		return FACT_NEVER;	/* LIST: as many pages as there are */
+	if (f->verb == CORE_ACQUIRE || f->verb == CORE_GET)
+		ms = rules->try_ms;
+	if (f->verb == CORE_ACQUIRE && f->wait_ms > ms)
+		ms = f->wait_ms;
+	return l->life->end_us / 1000 + ms;
+}
+
 static int
 history_asked(struct history_line *l, struct fact *f)
 {
 	f->kind = FACT_ASKED;
 	f->verb = history_verb(l);
 	f->key = history_text(l, "DDBLOCK_KEY");
-	f->due_ms = l->life->end_us / 1000 + l->history->rules.request_ms;
+	f->due_ms = history_due_ms(l, f);
 	if (!history_number(l, "DDBLOCK_REQUEST", &f->request) ||
 	    f->verb == 0)
 		return history_fail(l, "no request");
@@ -65,8 +82,6 @@ history_asked(struct history_line *l, struct fact *f)
 	    f->verb == CORE_DOWNGRADE) &&
 	    !history_number(l, "DDBLOCK_HOLD", &f->hold))
 		return history_fail(l, "no hold");
-	if (f->verb == CORE_LIST)
-		f->due_ms = FACT_NEVER;	/* as many pages as there are */
 	(void)history_number(l, "DDBLOCK_TOKEN", &f->token);
 	(void)history_number(l, "DDBLOCK_USER", &f->user);
 	history_use(l, f);
@@ -82,9 +97,7 @@ history_asked(struct history_line *l, struct fact *f)
 	f->manual = history_text(l, "DDBLOCK_RENEW") != NULL;
 	f->reentrant = history_text(l, "DDBLOCK_REENTRANT") != NULL;
 	f->stays = history_text(l, "DDBLOCK_ON_CLOSE") != NULL;
-	if (f->verb == CORE_ACQUIRE)
-		f->due_ms = f->wait_ms == CORE_FOREVER ? FACT_NEVER :
-		    f->due_ms + f->wait_ms;
+	f->due_ms = history_due_ms(l, f);
 	if (f->key == NULL || strlen(f->key) >= FACT_KEY_MAX ||
 	    !history_namespace(l, &f->namespace_index))
 		return history_fail(l, "no key, a long one, or no namespace");

@@ -24,6 +24,7 @@ struct judge_rules {
 	uint32_t drift_ppm;
 	uint64_t poll_ms;
 	uint64_t request_ms;	/* a store operation's deadline */
+	uint64_t try_ms;	/* and who does not wait for it, is told */
 	uint64_t audit_ms;
 	uint64_t retention_s;	/* of free locks' items; 0: not judged */
 	uint32_t handover_max;	/* 0: who yields to whom is not judged */

@@ -300,11 +300,3 @@ judge_bridge_theirs_ms(const struct judge_lock *l)
 {
 	return l->record.writer >= FACT_PEER_FIRST ? l->record.changed_ms : 0;
 }
-
-/* How long an operation may take: there is one for each record. */
-uint64_t
-judge_bridge_request_ms(const struct judge *j, const struct judge_request *r)
-{
-	return j->rules.bridge && r->joint != 0 ? 2 * j->rules.request_ms :
-	    j->rules.request_ms;
-}

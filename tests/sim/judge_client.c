@@ -345,7 +345,7 @@ judge_drained(struct judge *j, const struct fact *f)
 	DL_FOREACH(c->requests, r)
 	{
 		uint64_t due_ms = j->now_ms + j->rules.lateness_ms +
-		    judge_most_ms(j, c->host, judge_bridge_request_ms(j, r));
+		    judge_most_ms(j, c->host, j->rules.try_ms);
 
 		if (r->verb != CORE_ACQUIRE || r->due_ms <= due_ms)
 			continue;
@@ -537,21 +537,21 @@ judge_host_froze(struct judge *j, unsigned host)
 	}
 }
 
-/* What it slept through is begun when it goes on. */
+/* What it slept through is begun when it goes on, and what ended is said. */
 static void
 judge_request_resume(struct judge *j, struct judge_request *r,
     uint64_t stood_ms)
 {
-	uint64_t slept_ms = j->now_ms - r->asked_ms;
 	uint64_t due_ms = j->now_ms +
-	    judge_most_ms(j, r->client->host, judge_bridge_request_ms(j, r));
+	    (r->verb == CORE_ACQUIRE || r->verb == CORE_GET ? 0 :
+	    judge_most_ms(j, r->client->host, j->rules.request_ms));
 
 	if (r->unread)
 		r->woken_ms = j->now_ms;
 	if (r->due_ms == FACT_NEVER)
 		return;
 	/* Its clock rounds at the other moment, too. */
-	r->due_ms += 1 + (r->unread ? slept_ms : stood_ms);
+	r->due_ms += 1 + (r->unread ? j->now_ms - r->asked_ms : stood_ms);
 	if (r->due_ms < due_ms)
 		r->due_ms = due_ms;
 	r->unread = false;

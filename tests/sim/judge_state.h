@@ -521,8 +521,6 @@ uint64_t judge_lease_ms(const struct judge *, const struct judge_lock *);
 uint64_t judge_margin_ms(const struct judge *, const struct judge_lock *);
 uint64_t judge_danger_ms(const struct judge *, const struct judge_lock *);
 uint64_t judge_longest_lease_ms(const struct judge *);
-uint64_t judge_bridge_request_ms(const struct judge *,
-    const struct judge_request *);
 /* ... and two records that are one lock. Is it a hold of both, under leases of
  * two lengths? */
 bool judge_bridge_is_uneven(const struct judge *, const struct judge_hold *);

@@ -12,7 +12,7 @@
 #include "minimise.h"
 #include "runner.h"
 
-#define SIM_SCENARIOS_MAX 256
+#define SIM_SCENARIOS_MAX 512
 #define SIM_MINIMISE_RUNS 2000
 #define SIM_FOUND 3		/* exit status: there is a violation */
 

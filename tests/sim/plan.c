@@ -34,6 +34,7 @@ plan_derive(struct core_namespace *n)
 	n->margin_ms = timing_margin_ms(n->lease_ms, n->drift_ppm);
 	n->request_ms = n->heartbeat_ms < PLAN_REQUEST_MS ? n->heartbeat_ms :
 	    PLAN_REQUEST_MS;
+	n->try_ms = timing_try_ms(n->request_ms);
 }
 
 void

@@ -270,7 +270,7 @@ struct plan {
 void plan_init(struct plan *);
 void plan_done(struct plan *);
 
-/* Heartbeat, danger, margin and request as the product derives them from the
+/* Heartbeat, danger, margin, request, try as the product derives them from the
  * lease and the drift. */
 void plan_derive(struct core_namespace *);
 

@@ -89,7 +89,8 @@ dice_length(struct dice *d)
 	uint64_t observe_ms = timing_observe_ms(n->lease_ms, n->drift_ppm);
 	const uint64_t near[] = {
 		d->plan->latency_max_ms, n->margin_ms, n->request_ms,
-		n->heartbeat_ms, n->danger_ms, n->danger_ms + n->heartbeat_ms,
+		n->try_ms, n->heartbeat_ms, n->danger_ms,
+		n->danger_ms + n->heartbeat_ms,
 		n->lease_ms - n->margin_ms, n->lease_ms - n->margin_ms,
 		n->lease_ms, n->lease_ms, observe_ms, observe_ms,
 		2 * observe_ms - n->lease_ms, observe_ms + n->margin_ms,
@@ -165,6 +166,12 @@ random_lease(struct dice *d)
 		    n->heartbeat_ms);
 	if (n->request_ms > 10000)
 		n->request_ms = 10000;
+	n->try_ms = timing_try_ms(n->request_ms);
+	/* As all others, or hardly the time for an answer. */
+	if (dice_percent(d, 10))
+		n->try_ms = n->request_ms;
+	else if (dice_percent(d, 15))
+		n->try_ms = dice_between(d, n->try_ms / 8 + 10, n->try_ms);
 }
 
 static void

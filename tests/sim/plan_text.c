@@ -10,6 +10,16 @@
 
 #define LINE_MAX_BYTES 256
 
+static bool
+reader_says(const struct reader *r, const char *name)
+{
+	const struct setting *s = plan_world_settings;
+
+	while (strcmp(s->name, name) != 0)
+		s++;
+	return (r->said & UINT64_C(1) << (s - plan_world_settings)) != 0;
+}
+
 /* What was not said of a lease follows from it. */
 static void
 reader_derive(struct reader *r)
@@ -17,10 +27,13 @@ reader_derive(struct reader *r)
 	struct plan derived = *r->plan;
 
 	plan_derive(&derived.ns);
+	/* Of what was said. */
+	if (reader_says(r, "request") &&
+	    derived.ns.try_ms > r->plan->ns.request_ms)
+		derived.ns.try_ms = r->plan->ns.request_ms;
 	for (const struct setting *s = plan_world_settings; s->name != NULL;
 	    s++)
-		if (s->derived &&
-		    (r->said & UINT64_C(1) << (s - plan_world_settings)) == 0)
+		if (s->derived && !reader_says(r, s->name))
 			memcpy((char *)r->plan + s->offset,
 			    (const char *)&derived + s->offset,
 			    sizeof(uint64_t));

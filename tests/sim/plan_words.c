@@ -23,6 +23,7 @@ const struct setting plan_world_settings[] = {
 	{ "danger", SETTING_DURATION, P(ns.danger_ms), true },
 	{ "margin", SETTING_DURATION, P(ns.margin_ms), true },
 	{ "request", SETTING_DURATION, P(ns.request_ms), true },
+	{ "try", SETTING_DURATION, P(ns.try_ms), true },
 	{ "poll", SETTING_DURATION, P(ns.poll_ms), false },
 	{ "audit", SETTING_DURATION, P(ns.audit_ms), false },
 	{ "handover", SETTING_COUNT, P(ns.handover_max), false },

@@ -193,6 +193,8 @@ write_world(FILE *to, const struct plan *p)
 	usual.ns.lease_ms = p->ns.lease_ms;
 	usual.ns.drift_ppm = p->ns.drift_ppm;
 	plan_derive(&usual.ns);
+	if (usual.ns.try_ms > p->ns.request_ms)
+		usual.ns.try_ms = p->ns.request_ms;
 	usual.ns.drift_ppm = drift_ppm;
 	/* Always said, because the rest hangs on them. */
 	usual.ns.lease_ms = 0;

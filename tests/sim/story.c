@@ -326,7 +326,7 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	f->due_ms = story_option(s, "due", FACT_NEVER);
 	f->token = story_option(s, "token", 0);
 	f->version = story_text(s, "record");
-	if (verb == CORE_ACQUIRE || verb == CORE_BREAK ||
+	if (verb == CORE_ACQUIRE || verb == CORE_BREAK || verb == CORE_GET ||
 	    verb == CORE_WATCH || verb == CORE_UNWATCH)
 		f->key = s->words[3];
 	else if (verb == CORE_CANCEL)
@@ -419,6 +419,8 @@ story_client(struct story *s, struct fact *f)
 		story_ask(s, f, CORE_CANCEL);
 	else if (strcmp(verb, "renew") == 0)
 		story_ask(s, f, CORE_RENEW);
+	else if (strcmp(verb, "get") == 0)
+		story_ask(s, f, CORE_GET);
 	else if (strcmp(verb, "break") == 0)
 		story_ask(s, f, CORE_BREAK);
 	else if (strcmp(verb, "watch") == 0)
@@ -512,7 +514,8 @@ story_judge(const char *const *texts, uint64_t end_ms)
 		.rules = {
 			.lease_ms = 20000, .margin_ms = 1000,
 			.drift_ppm = 10000, .poll_ms = 1000,
-			.request_ms = 5000, .audit_ms = 60000,
+			.request_ms = 5000, .try_ms = 1000,
+			.audit_ms = 60000,
 			.slack_ms = 100, .sees_table = true,
 		},
 	};

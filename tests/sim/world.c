@@ -288,13 +288,14 @@ static struct judge_rules
 world_rules(const struct plan *p)
 {
 	struct core_namespace n, old;
-	uint64_t request_ms;
+	uint64_t request_ms, try_ms;
 	struct judge_rules rules;
 
 	plan_namespace(p, p->bridge, &n);
 	plan_namespace(p, 0, &old);
 	request_ms = n.request_ms > old.request_ms ? n.request_ms :
 	    old.request_ms;
+	try_ms = n.try_ms > old.try_ms ? n.try_ms : old.try_ms;
 	rules = (struct judge_rules){
 		.lease_ms = n.lease_ms, .danger_ms = n.danger_ms,
 		.margin_ms = n.margin_ms, .idle_ms = n.idle_ms,
@@ -305,7 +306,8 @@ world_rules(const struct plan *p)
 		    p->limits.requests_per_client_max,
 		.holds_per_client_max = p->limits.holds_per_client_max,
 		.drift_ppm = n.drift_ppm, .poll_ms = n.poll_ms,
-		.request_ms = request_ms, .audit_ms = n.audit_ms,
+		.request_ms = request_ms, .try_ms = try_ms,
+		.audit_ms = n.audit_ms,
 		/* Look at the record, at its session, kill, take; and each
 		 * of these after an alarm. */
 		.slack_ms = 2 * request_ms +

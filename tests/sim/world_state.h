@@ -384,8 +384,10 @@ void bridge_configure(const struct host *,
 uint32_t bridge_namespace(const struct host *, uint32_t namespace_index);
 /* Is each lock of that namespace in two records? */
 bool bridge_is_crossed(const struct host *, uint32_t namespace_index);
-/* How long a try may take there. */
+/* How long what is asked there may take: an operation for each record; ... */
 uint64_t bridge_request_ms(const struct host *, uint32_t namespace_index);
+/* ... and a try, or a look. */
+uint64_t bridge_try_ms(const struct host *, uint32_t namespace_index);
 /* All records that a request for these keys is about. */
 void bridge_split(const struct host *, uint32_t namespace_index,
     const char *text, struct customer_keys *ret);

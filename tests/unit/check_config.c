@@ -31,6 +31,7 @@ START_TEST(test_nothing_is_enough)
 	ck_assert_uint_eq(core.drift_ppm, 10000);
 	ck_assert_uint_eq(core.poll_ms, 1000);
 	ck_assert_uint_eq(core.request_ms, 5000);
+	ck_assert_uint_eq(core.try_ms, 1000);
 	ck_assert_uint_eq(core.audit_ms, 60000);
 	ck_assert_uint_eq(core.handover_max, 100);
 	ck_assert_uint_eq(core.idle_ms, 1000);
@@ -177,6 +178,7 @@ START_TEST(test_short_leases_need_no_other_setting)
 {
 	expect_good("[namespace default]\nlease = 400ms\n");
 	ck_assert_uint_eq(config->namespaces[0].request_ms, 100);
+	ck_assert_uint_eq(config->namespaces[0].try_ms, 100);
 	ck_assert_uint_eq(config->namespaces[0].margin_ms, 20);
 }
 END_TEST
@@ -192,6 +194,26 @@ START_TEST(test_computed_default_blames_the_lease)
 	    "test.conf:6: namespace default: request_timeout (5000 ms) must "
 	    "be at most lease - margin - heartbeat (900 ms), or one slow "
 	    "renewal loses the lease\n");
+}
+END_TEST
+
+START_TEST(test_a_try_is_one_request)
+{
+	expect_good("[namespace default]\n"
+	    "request_timeout = 3s\n"
+	    "try_timeout = 3s\n");
+	ck_assert_uint_eq(config->namespaces[0].try_ms, 3000);
+}
+END_TEST
+
+START_TEST(test_a_try_is_no_longer_than_a_request)
+{
+	expect_error("[namespace default]\n"
+	    "request_timeout = 3s\n"
+	    "try_timeout = 3001ms\n",
+	    "test.conf:3: namespace default: try_timeout (3001 ms) must be "
+	    "at most request_timeout (3000 ms): a try is one request to the "
+	    "store\n");
 }
 END_TEST
 
@@ -503,6 +525,8 @@ add_tests(TCase *tests)
 	tcase_add_test(tests, test_times_are_judged_together);
 	tcase_add_test(tests, test_short_leases_need_no_other_setting);
 	tcase_add_test(tests, test_computed_default_blames_the_lease);
+	tcase_add_test(tests, test_a_try_is_one_request);
+	tcase_add_test(tests, test_a_try_is_no_longer_than_a_request);
 	tcase_add_test(tests, test_settings_of_another_store);
 	tcase_add_test(tests, test_owner);
 	tcase_add_test(tests, test_dynamodb_needs);

@@ -21,6 +21,7 @@ timing_defaults(uint64_t lease_ms, uint32_t drift_ppm)
 		.drift_ppm = drift_ppm,
 		.poll_ms = 1000,
 		.request_ms = lease_ms / 4,
+		.try_ms = timing_try_ms(lease_ms / 4),
 		.audit_ms = 60000,
 		.handover_max = 100,
 	};
@@ -118,6 +119,12 @@ START_TEST(test_rules_between_settings)
 	timing_expect(&n, NULL);
 	n.request_ms = 14001;
 	timing_expect(&n, "request_timeout");
+
+	n.request_ms = 2000;
+	n.try_ms = 2000;
+	timing_expect(&n, NULL);
+	n.try_ms = 2001;
+	timing_expect(&n, "try_timeout");
 }
 END_TEST
 
@@ -164,6 +171,8 @@ START_TEST(test_bounds)
 	EXPECT_BAD(poll_ms, 3600001, "poll");
 	EXPECT_BAD(request_ms, 0, "request_timeout");
 	EXPECT_BAD(request_ms, 300001, "request_timeout");
+	EXPECT_BAD(try_ms, 0, "try_timeout");
+	EXPECT_BAD(try_ms, 300001, "try_timeout");
 	EXPECT_BAD(audit_ms, 0, "audit");
 	EXPECT_BAD(idle_ms, 3600001, "idle");
 	EXPECT_BAD(drift_ppm, 250001, "drift");
