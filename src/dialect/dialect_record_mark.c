@@ -17,7 +17,6 @@
 #include "dialect/json.h"
 
 #define MARKS "#" RECORD_MARKS
-#define MARK_SEEN_MAX 1024	/* elements that are looked at */
 
 static void
 mark_condition(const char *one, const char *other, struct record_plan *p)
@@ -121,9 +120,9 @@ record_read_marks(struct record_reader *r, struct json_object *item,
 		record_bad(r, RECORD_MARKS, expected);
 		return;
 	}
+	/* All of them, as the condition has it: if it found the version and we
+	 * did not, we would send it again and again. */
 	n = json_object_array_length(set);
-	if (n > MARK_SEEN_MAX)
-		n = MARK_SEEN_MAX;
 	marks = record_alloc(r, n + 1, sizeof(*marks));
 	if (marks == NULL)
 		return;

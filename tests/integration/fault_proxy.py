@@ -13,9 +13,10 @@ single requests or answers. Nothing here is random.
         assert proxy.count("release") == 2
 
 Kinds of requests: acquire, take, release, extend, want, unwant, read (of a
-lock); together (several locks at once); open, beat, look, kill, bury, close (of
-a session); audit (or another read of several locks), list, table; anything else
-is the name of DynamoDB's operation.
+lock); mark (of a record as older clients have it); together (several locks at
+once); open, beat, look, kill, bury, close (of a session); audit (or another
+read of several locks), list, table; anything else is the name of DynamoDB's
+operation.
 
 The proxy runs in a thread of its own. Whatever a test waits for, it waits for
 with a condition (`wait`), never for a time.
@@ -38,6 +39,7 @@ HELD = {"SET #token = if_not_exists": "acquire", "SET #holders = :me": "take",
         "DELETE #holders": "release", "ADD #xwait": "want",
         "DELETE #xwait": "unwant", "ADD #swait": "want",
         "DELETE #swait": "unwant", "SET #beat": "beat",
+        "SET #ddblockd_marks": "mark", "ADD #ddblockd_marks": "mark",
         "SET #dead = :by": "kill", "SET #dead = if_not_exists": "close"}
 PLAIN = {"BatchGetItem": "audit", "TransactWriteItems": "together",
          "Scan": "list", "DescribeTable": "table"}

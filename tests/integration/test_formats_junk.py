@@ -8,6 +8,7 @@ import os
 import time
 import unittest
 
+import fault_proxy
 import harness
 from harness import Client, Daemon
 from test_daemon_dynamodb import dynamodb
@@ -103,6 +104,13 @@ FORMATS = {
             "fencingToken": NO_BYTES + [{"B": ""}, {"B": LONG_TOKEN}]}),
 }
 
+# Formats in which a version counts: that of their record, and a long lease.
+CROWDED = {
+    "awslabs": (UUID, {"leaseDuration": {"S": "60000"}}),
+    "python": (UUID, {"lease_duration": {"N": "60"}}),
+    "js-fail-open": (GUID, {"leaseDurationMs": {"N": "60000"}}),
+}
+
 
 def table(name):
     return f"t-{os.getpid()}-{name}"
@@ -194,6 +202,27 @@ class Junk(unittest.TestCase):
             after = self.item("js-fail-open", lease_ms)
             after.pop("ddblockd_marks", None)
             self.assertEqual(after, before)
+
+    def test_more_marks_than_any_daemon_leaves(self):
+        """Who waits for such a record looks, and does not try to mark it."""
+        proxy = self.enterContext(fault_proxy.Proxy())
+        text = "[namespace default]\nstore = sqlite\nfile = {dir}/own.db\n"
+        text += "".join(namespace(name, FORMATS[name].lines)
+                        for name in CROWDED)
+        text = text.replace(os.environ["AWS_ENDPOINT_URL_DYNAMODB"], proxy.url)
+        daemon = self.enterContext(Daemon(text))
+        client = self.enterContext(Client(daemon))
+        for name, (version, lease) in CROWDED.items():
+            marks = [f"{n:032x}" for n in range(2500)] + [version]
+            record = {**FORMATS[name].record, **lease,
+                      "ddblockd_marks": {"SS": marks}}
+            with self.subTest(name):
+                self.put(name, "crowded", record)
+                before = proxy.mark()
+                reply = client.acquire("crowded", ns=name, wait="300ms")
+                self.assertEqual(reply.code, "ACQUIRE_TIMEOUT", reply)
+                self.assertEqual(proxy.count("mark", since=before), 0)
+                self.assertGreater(proxy.count(since=before), 0)
 
     def test_records_that_look_the_same(self):
         """How long one of them was watched says nothing of another."""

@@ -149,6 +149,29 @@ START_TEST(test_instead)
 }
 END_TEST
 
+/* More than any daemon puts there, by somebody else: the version counts
+ * wherever it stands, as it does for the endpoint. */
+START_TEST(test_crowd)
+{
+	struct life l = begin(_i);
+	struct operation o = mark(_i, MARK_FIRST);
+	size_t size = 3000 * sizeof(",'" ONE "'"), at;
+	char *item = malloc(size);
+
+	ck_assert_ptr_nonnull(item);
+	at = (size_t)snprintf(item, size, "%s,'ddblockd_marks':{'SS':[",
+	    formats[_i].record);
+	for (unsigned i = 0; i < 2500; i++)
+		at += (size_t)snprintf(item + at, size - at, "'%032x',", i);
+	(void)snprintf(item + at, size - at, "'%s']}", formats[_i].version);
+	life_put(&l, item);
+	ck_assert_uint_eq(life_expect(&l, &o, "", OUTCOME_CONFLICT)->
+	    lock.n_marks, 2500);
+	free(item);
+	life_done(&l);
+}
+END_TEST
+
 START_TEST(test_takeover)
 {
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -265,6 +288,7 @@ main(void)
 		test_first,
 		test_beside,
 		test_instead,
+		test_crowd,
 		test_takeover,
 		test_ours_wipe_it,
 		test_lost,
