@@ -173,6 +173,8 @@ coverage_hold_name(enum coverage_hold hold)
 		[COVERAGE_HOLD_BRINGS] = "brings data",
 		[COVERAGE_HOLD_NOTES] = "notes an attribute",
 		[COVERAGE_HOLD_LEAVES] = "leaves data",
+		[COVERAGE_HOLD_PROCESS] = "process",
+		[COVERAGE_HOLD_PROCESS_LEFT] = "process, left",
 	};
 
 	return names[hold];
@@ -195,6 +197,7 @@ coverage_granted(struct coverage_history *h, const struct plan_step *s)
 		[COVERAGE_HOLD_BRINGS] = s->brings,
 		[COVERAGE_HOLD_NOTES] = s->notes,
 		[COVERAGE_HOLD_LEAVES] = s->leaves,
+		[COVERAGE_HOLD_PROCESS] = s->process_ms > 0,
 	};
 
 	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
@@ -206,6 +209,7 @@ coverage_left(struct coverage_history *h, const struct plan_step *s)
 {
 	h->holds_hit[COVERAGE_HOLD_CLOSED_LEFT] |= s->fail_closed;
 	h->holds_hit[COVERAGE_HOLD_STAYS_LEFT] |= s->stays;
+	h->holds_hit[COVERAGE_HOLD_PROCESS_LEFT] |= s->process_ms > 0;
 }
 
 /* ---- adding up -------------------------------------------------------- */

@@ -48,6 +48,8 @@ enum coverage_hold {
 	COVERAGE_HOLD_BRINGS,		/* data, when it comes, ... */
 	COVERAGE_HOLD_NOTES,
 	COVERAGE_HOLD_LEAVES,
+	COVERAGE_HOLD_PROCESS,
+	COVERAGE_HOLD_PROCESS_LEFT,	/* by its client */
 	COVERAGE_HOLDS
 };
 

@@ -16,7 +16,7 @@
 #define CHECK_KEYS 3
 #define CHECK_LEASES 10
 /* Of so many histories one may be meagre: chance made it so. */
-#define CHECK_MEAGRE_ONE_OF 2500
+#define CHECK_MEAGRE_ONE_OF 1500
 #define CHECK_FAULT_PERCENT 1
 
 enum { G_ABSENT, G_ASKS, G_UNSURE, G_HELD, G_RELEASES };
@@ -280,7 +280,8 @@ check_foreign_terms(const struct coverage *c, enum plan_format format,
 	static const enum coverage_hold holds[] = { COVERAGE_HOLD_REENTRANT,
 		COVERAGE_HOLD_MAX, COVERAGE_HOLD_KEEPALIVE,
 		COVERAGE_HOLD_DANGER, COVERAGE_HOLD_MANUAL,
-		COVERAGE_HOLD_STAYS, COVERAGE_HOLD_STAYS_LEFT };
+		COVERAGE_HOLD_STAYS, COVERAGE_HOLD_STAYS_LEFT,
+		COVERAGE_HOLD_PROCESS, COVERAGE_HOLD_PROCESS_LEFT };
 	static const enum step_kind steps[] = { STEP_RELEASE, STEP_RENEW,
 		STEP_CANCEL, STEP_GET, STEP_LIST, STEP_WATCH, STEP_UNWATCH,
 		STEP_DRAIN, STEP_CLOSE, STEP_BREAK, STEP_RESUME };

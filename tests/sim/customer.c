@@ -432,7 +432,7 @@ customer_lock(struct world *w, const struct plan_step *s)
 		return;
 	/* As good as random. */
 	q.secret = (struct ident){ w->n_requests + 1, s->client };
-	(void)errand_new(c, s, errand_on_end);
+	survivor_new(errand_new(c, s, errand_on_end));
 	(void)customer_request(c, &q, s->key);
 }
 

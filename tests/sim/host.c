@@ -278,8 +278,9 @@ host_take(struct host *h, struct line *l)
 	}
 	h->leaving = ev.type == CORE_GONE || ev.type == CORE_CUT ?
 	    ev.client : 0;
+	h->outlived = ev.type == CORE_ENDED ? ev.ended.client : 0;
 	r = host_step(h, &ev);
-	h->leaving = 0;
+	h->leaving = h->outlived = 0;
 	if (r < 0 && ev.type == CORE_REQUEST)
 		customer_refused(h, &ev.request, r);
 }

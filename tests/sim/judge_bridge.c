@@ -204,7 +204,8 @@ bool
 judge_bridge_is_good(const struct judge *j, const struct judge_hold *h)
 {
 	return j->rules.bridge && h->joint != 0 && h->grant != NULL &&
-	    h->grant->standing && h->grant->session->sent_ms +
+	    (h->grant->standing || h->grant->hand_gone) &&
+	    h->grant->session->sent_ms +
 	    judge_least_ms(j, h->client->host, j->rules.lease_ms -
 	    j->rules.margin_ms) > j->now_ms;
 }

@@ -152,6 +152,19 @@ judge_linger_end(struct judge *j, struct judge_hold *h)
 		g->idle_ms = h->linger_ms;
 }
 
+/* Its daemon gives it back, for it was lost with something else: nobody is told
+ * when, but its client had left. */
+void
+judge_linger_given_back(struct judge *j, struct judge_hold *h)
+{
+	struct judge_grant *g = h->grant;
+	uint64_t left_ms = h->linger_ms - h->terms.linger_ms;
+
+	judge_hold_end(j, h, HOLD_LOST, END_LOST);
+	if (g != NULL && g->idle_ms == j->now_ms && left_ms < j->now_ms)
+		g->idle_ms = left_ms;
+}
+
 /* Its time is over; or its lease, of which nobody is told. */
 void
 judge_linger_missed(struct judge *j, struct judge_hold *h)

@@ -88,7 +88,7 @@ judge_lock_given_back(struct judge *j, const struct judge_lock *l,
 		if (h->grant != g)
 			continue;
 		if (judge_linger_may_be_lost(h))
-			judge_hold_end(j, h, HOLD_LOST, END_LOST);
+			judge_linger_given_back(j, h);
 		else if (!judge_hold_is_exempt(h))
 			judge_find(j, "R5", "%c takes %s from c%" PRIu64
 			    ", who has it", judge_host_name(f->host),

@@ -460,7 +460,6 @@ uint64_t judge_terms_danger_ms(const struct judge *,
     const struct judge_hold *);
 uint64_t judge_terms_silent_ms(const struct judge *,
     const struct judge_hold *);
-/* Has its client broken its promise to say something? */
 bool judge_terms_is_silent(const struct judge *, const struct judge_hold *);
 void judge_terms_check_end(struct judge *, const struct judge_hold *);
 void judge_terms_check_loss(struct judge *, const struct judge_hold *,
@@ -478,6 +477,7 @@ uint64_t judge_linger_due_ms(const struct judge *, const struct judge_hold *);
 void judge_linger_woke(struct judge *, struct judge_hold *,
     uint64_t stood_ms);
 bool judge_linger_may_be_lost(const struct judge_hold *);
+void judge_linger_given_back(struct judge *, struct judge_hold *);
 bool judge_linger_keeps(const struct judge_hold *);
 /* Its client has left, or its daemon can only read of that now. */
 void judge_linger_begin(struct judge *, struct judge_hold *, bool cut_off);

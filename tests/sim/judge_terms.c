@@ -63,6 +63,7 @@ judge_terms_heard_ms(const struct judge *j, const struct judge_hold *h)
 	return heard_ms > h->first_ms ? heard_ms : h->first_ms;
 }
 
+/* Has its client broken its promise to say something? */
 bool
 judge_terms_is_silent(const struct judge *j, const struct judge_hold *h)
 {

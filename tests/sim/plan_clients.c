@@ -154,6 +154,19 @@ dice_keep(struct dice *d, struct plan_step *s)
 		    dice(d, d->plan->ns.lease_ms / 2);
 }
 
+/* It is for a process, whose client often leaves before. */
+void
+dice_process(struct dice *d, struct plan_step *s)
+{
+	if ((d->extras & DICE_PROCESS) == 0 || s->fail_closed || s->manual ||
+	    s->stays || s->reentrant || s->keepalive_ms > 0 ||
+	    !dice_percent(d, 25))
+		return;
+	s->process_ms = dice_length(d);
+	if (dice_percent(d, 50))
+		s->end = dice_percent(d, 80) ? END_CLOSE : END_CUT_OFF;
+}
+
 /* Somebody comes for what @lock left, or has yet: mostly in time, and on its
  * host. */
 static void
@@ -178,7 +191,7 @@ void
 dice_linger(struct dice *d, struct plan_step *s)
 {
 	if ((d->extras & DICE_LINGER) == 0 || s->fail_closed || s->manual ||
-	    s->stays || !dice_percent(d, 20))
+	    s->stays || s->process_ms > 0 || !dice_percent(d, 20))
 		return;
 	s->linger_ms = dice_length(d);
 	if (dice_percent(d, 50))
@@ -245,6 +258,7 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 		dice_own(d, s, (d->extras & DICE_CLOSED) != 0 &&
 		    dice_percent(d, 12));
 		dice_keep(d, s);
+		dice_process(d, s);
 	}
 	if (s->fail_closed)
 		clients_breaker(d, *s);

@@ -27,7 +27,8 @@ enum dice_extra {
 	DICE_STAYS = 1u << 6,		/* when their clients leave */
 	DICE_KEEP = 1u << 7,		/* data and attributes */
 	DICE_LINGER = 1u << 8,		/* and who comes back for it */
-	DICE_EXTRAS_ALL = (1u << 9) - 1
+	DICE_PROCESS = 1u << 9,		/* that outlives its client */
+	DICE_EXTRAS_ALL = (1u << 10) - 1
 };
 
 /*
@@ -89,9 +90,11 @@ void dice_lock(struct dice *, uint64_t at_ms, unsigned host, unsigned key,
     uint64_t wait_ms, uint64_t hold_ms);
 
 /* What goes with a lock, if the plan has such: terms of its own; what is kept
- * in it; who comes back for it, at last, for it may add steps. */
+ * in it; a process that it is for, if all else goes with that; who comes back
+ * for it, at last, for it may add steps. */
 void dice_terms(struct dice *, struct plan_step *lock);
 void dice_keep(struct dice *, struct plan_step *lock);
+void dice_process(struct dice *, struct plan_step *lock);
 void dice_linger(struct dice *, struct plan_step *lock);
 /* Something else than locking, or it watches. */
 void dice_other(struct dice *, uint64_t at_ms, unsigned client, unsigned host,

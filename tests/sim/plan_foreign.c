@@ -170,6 +170,7 @@ foreign_terms(struct dice *d, struct plan_step *s)
 	if (s->fail_closed)
 		return;
 	foreign_keep(d, s);
+	dice_process(d, s);
 	dice_linger(d, s);
 }
 
@@ -358,7 +359,7 @@ dice_foreign(struct dice *d)
 	foreign_machines(d);
 	if (dice_percent(d, 70))
 		d->extras = DICE_TERMS | DICE_WATCH | DICE_STAYS | DICE_LINGER |
-		    DICE_KEEP;
+		    DICE_KEEP | DICE_PROCESS;
 	d->n_keys = 1 + (unsigned)dice(d, 3);
 	for (unsigned i = 0; i < p->n_hosts; i++)
 		for (unsigned n = 1 + (unsigned)dice(d, 3); n > 0; n--)

@@ -14,6 +14,7 @@ struct survivor {
 	uint64_t client;
 	uint64_t process;
 	unsigned number;
+	uint64_t ms;		/* that it lives after its client */
 };
 
 static void
@@ -50,33 +51,51 @@ survivor_on_end(struct world *w, struct alarm *a)
 		host_say(h, &ev, "", "");
 }
 
-static void
-survivor_begin(const struct errand *e)
+/* It is asked for a lock for it. */
+void
+survivor_new(const struct errand *e)
 {
 	struct customer *c = e->customer;
 	struct world *w = c->world;
 	struct survivor *s;
 
-	if (e->step->kind != STEP_LOCK || e->step->process_ms == 0)
+	if (e->step->process_ms == 0)
 		return;
 	s = world_alloc(sizeof(*s));
 	s->host = c->host;
 	s->client = c->id;
 	s->process = e->request;
 	s->number = c->number;
+	s->ms = e->step->process_ms;
 	s->next = w->survivors;
 	w->survivors = s;
 	world_add_alarm(w, &s->alarm, survivor_on_end);
-	world_set(w, &s->alarm, w->now + (w->is_end ? 1 :
-	    e->step->process_ms));
 }
 
 /* The client leaves. */
 void
 survivor_begin_all(const struct customer *c)
 {
-	for (const struct errand *e = c->errands; e != NULL; e = e->next)
-		survivor_begin(e);
+	struct world *w = c->world;
+
+	for (struct survivor *s = w->survivors; s != NULL; s = s->next) {
+		if (s->client == c->id)
+			world_set(w, &s->alarm, w->now + (w->is_end ? 1 :
+			    s->ms));
+	}
+}
+
+/* The daemon is done with it. */
+void
+survivor_parted(struct host *h, uint64_t process)
+{
+	struct world *w = h->world;
+	struct survivor *s = w->survivors;
+
+	while (s != NULL && s->process != process)
+		s = s->next;
+	if (s != NULL)
+		survivor_free(w, s);
 }
 
 /* The plan is at its end. */

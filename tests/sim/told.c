@@ -285,8 +285,10 @@ told_notice(struct host *h, const struct core_notice *n)
 	struct customer *c;
 
 	/* What was due before the daemon read of its end goes nowhere, but to
-	 * a process. */
-	if (n->client == h->leaving && !survivor_has(h, n->hold))
+	 * a process; or before it read of the end of that. */
+	c = customer_of(w, n->client);
+	if ((n->client == h->leaving || (c == NULL &&
+	    n->client == h->outlived)) && !survivor_has(h, n->hold))
 		return;
 	switch (n->kind) {
 	case CORE_IN_DANGER:
@@ -314,7 +316,6 @@ told_notice(struct host *h, const struct core_notice *n)
 	world_trace(w, kind, h->name, "c%u hold %" PRIu64
 	    " is %s%s%s", told_number(n->client), n->hold, word,
 	    why[0] != '\0' ? ": " : "", why);
-	c = customer_of(w, n->client);
 	m = c == NULL ? NULL : customer_find_joint(c, n->hold);
 	if (m == NULL && c != NULL && customer_is_part(c, n->hold))
 		world_find(w, "J1", "%s speaks of one of several", h->name);
@@ -376,9 +377,11 @@ customer_act(struct host *h, const struct core_action *a)
 	case CORE_CLOSE:
 		resume_dismissed(h, ((const struct core_close *)a)->client);
 		break;
+	case CORE_PARTED:
+		survivor_parted(h, ((const struct core_parted *)a)->process);
+		break;
 	case CORE_SUBMIT:
 	case CORE_BROKE:
-	case CORE_PARTED:
 		break;
 	}
 }

@@ -120,6 +120,7 @@ struct host {
 	struct job *jobs;
 	struct line *lines, **lines_end;
 	uint64_t leaving;		/* the client whose end it reads now */
+	uint64_t outlived;		/* or that of a process of whose */
 
 	struct alarm look;		/* for the service's time */
 	struct message *look_message;
@@ -397,6 +398,8 @@ bool bridge_part(const struct host *, const struct core_reply *,
     const struct customer_keys *, uint32_t i, struct core_part *ret);
 
 /* survivor.c: processes that outlive their clients */
+void survivor_new(const struct errand *);
+void survivor_parted(struct host *, uint64_t process);
 void survivor_begin_all(const struct customer *);
 void survivor_end_all(struct world *);
 void survivor_done(struct world *);
