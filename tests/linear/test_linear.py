@@ -155,8 +155,24 @@ def holds_of(lines, killed_us):
             hold["done"] = line.at_us
     for hold in holds:
         if not hold.pop("left", False):
-            hold["end"] = min(hold["end"], killed_us[hold["pid"]])
+            # What it asked for in the moment of its death, it had after it.
+            killed = max(hold["ask"], killed_us[hold["pid"]])
+            hold["end"] = min(hold["end"], killed)
     return holds
+
+
+class Holds(unittest.TestCase):
+    """What is made of what clients say."""
+
+    def test_killed(self):
+        """The moment before a kill may be before what it asked last."""
+        def end(*killed_us):
+            lines = [fleet.Line(i, "k", 7, 1, word, at_us, 90)
+                     for i, (word, at_us) in enumerate(
+                         [("ask", 2000), ("enter", 3000)])]
+            return [holds_of(lines, {7: at})[0]["end"] for at in killed_us]
+        self.assertEqual(end(99000, 50000, 2500, 1000),
+                         [90000, 50000, 2500, 2000])
 
 
 class Recorded(Checked):
@@ -277,6 +293,10 @@ class Rounds(Recorded, test_fleet.Turmoil):
         self.key_of, self.late = {}, 0
         took_s = self.play()
         status, said, holds = self.judge()
+        if status != 0:
+            with open("linear.history", "w", encoding="utf-8") as f:
+                f.writelines(line + "\n" for line in self.history)
+            self.fail(f"linear.history: {said}")
         requests = [r for p in self.proxies for r in p.seen()]
         total = self.total
         total.update(self.grants())
@@ -291,10 +311,6 @@ class Rounds(Recorded, test_fleet.Turmoil):
         print(f"in {took_s:.0f} s; all in all: "
               + ", ".join(f"{n} {name}" for name, n in total.items()),
               flush=True)
-        if status != 0:
-            with open("linear.history", "w", encoding="utf-8") as f:
-                f.writelines(line + "\n" for line in self.history)
-            self.fail(f"linear.history: {said}")
         self.assertGreaterEqual(len(holds), GRANTS)
         self.failed = False
 
