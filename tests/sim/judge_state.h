@@ -334,6 +334,7 @@ struct judge_lock {
 	size_t n_named;			/* of which */
 	uint64_t waited_ms[FACT_HOSTS_MAX];	/* who waited last left then */
 	uint64_t joint_ms[FACT_HOSTS_MAX];	/* and for more than this */
+	uint64_t unwished_ms[FACT_HOSTS_MAX];	/* by what it sent before */
 	uint64_t wished_ms[2];	/* one came or went then: 1, for shared use */
 	struct judge_yield yields[FACT_HOSTS_MAX];
 	struct judge_grant *standing;	/* the elements */

@@ -24,6 +24,20 @@ judge_turns_wished(const struct judge_lock *l, bool shared)
 	return n;
 }
 
+/* A wish went by what its own host had sent before it came, and which landed
+ * late: that sees it when it looks again. */
+static void
+judge_turns_unwished(struct judge_lock *l, const struct judge_wish *w,
+    const struct fact *f)
+{
+	for (size_t i = 0; i < l->n_named; i++)
+		if (l->wishes[i].session == w->session)
+			return;
+	if (w->session->host == f->host && f->host < FACT_HOSTS_MAX &&
+	    f->sent_ms < w->since_ms)
+		l->unwished_ms[f->host] = f->at_ms;
+}
+
 /* Those that stay keep their time. */
 void
 judge_turns_wishes(struct judge *j, struct judge_lock *l,
@@ -53,6 +67,8 @@ judge_turns_wishes(struct judge *j, struct judge_lock *l,
 			    before[k].shared == w->shared)
 				*w = before[k];
 	}
+	for (size_t k = 0; k < n_before; k++)
+		judge_turns_unwished(l, &before[k], f);
 	if (judge_turns_wished(l, true) != n_shared)
 		l->wished_ms[true] = f->at_ms;
 	if (l->n_named - judge_turns_wished(l, true) != n_before - n_shared)
@@ -400,6 +416,8 @@ judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
 
 	if (l->waited_ms[r->client->host] > from_ms)
 		from_ms = l->waited_ms[r->client->host];
+	if (l->unwished_ms[r->client->host] > from_ms)
+		from_ms = l->unwished_ms[r->client->host];
 	for (g = l->grants; g != NULL; g = g->next)
 		if (g->session->host == r->client->host && g->left_ms > from_ms)
 			from_ms = g->left_ms;
