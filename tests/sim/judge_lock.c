@@ -94,6 +94,10 @@ judge_lock_given_back(struct judge *j, const struct judge_lock *l,
 			    ", who has it", judge_host_name(f->host),
 			    judge_lock_name(l), h->client->id);
 	}
+	/* A break ends the gap, too, as far as its own host knows of it; what
+	 * is there again has landed late. */
+	if (g->broken && g->breaker == f->host)
+		return;
 	if (g->lost_ms > 0 && g->gap && f->sent_ms < g->lost_ms +
 	    judge_least_ms(j, f->host, j->rules.margin_ms))
 		judge_find(j, "R5", "%c gives %s back at %" PRIu64 ", but its "
