@@ -380,8 +380,7 @@ judge_left(struct judge *j, const struct fact *f)
 			continue;
 		}
 		/* It is judged as before: somebody works under it. */
-		if (h->terms.process != 0 && (h->state == HOLD_VALID ||
-		    h->state == HOLD_LOST))
+		if (judge_downgrade_left_to_process(j, h))
 			continue;
 		if (h->state == HOLD_VALID && h->grant != NULL &&
 		    h->fail_closed) {

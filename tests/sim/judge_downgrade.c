@@ -53,6 +53,18 @@ judge_downgrade_failed(struct judge *j, struct judge_hold *h, int code)
 		judge_downgrade_share(j, h, h->grant->became);
 }
 
+/* Its client has left. Has a process it now, as it is? What the client asked
+ * for may land yet. */
+bool
+judge_downgrade_left_to_process(struct judge *j, struct judge_hold *h)
+{
+	if (h->terms.process == 0)
+		return false;
+	if (h->state == HOLD_RELEASED && h->downgrading)
+		judge_downgrade_failed(j, h, DDBLOCK_E_CANCELLED);
+	return h->state == HOLD_VALID || h->state == HOLD_LOST;
+}
+
 void
 judge_downgrade_answered(struct judge *j, struct judge_hold *h,
     const struct judge_request *r, const struct fact *f)

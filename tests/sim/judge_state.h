@@ -434,6 +434,7 @@ void judge_hold_check_deadline(struct judge *, const struct judge_hold *);
 /* judge_downgrade.c */
 void judge_downgrade_asked(struct judge *, struct judge_hold *,
     const struct judge_request *);
+bool judge_downgrade_left_to_process(struct judge *, struct judge_hold *);
 void judge_downgrade_answered(struct judge *, struct judge_hold *,
     const struct judge_request *, const struct fact *);
 bool judge_downgrade_done(const struct judge_hold *);
