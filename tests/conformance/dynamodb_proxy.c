@@ -19,7 +19,7 @@
 #include "conformance.h"
 #include "dynamodb_place.h"
 
-#define PROXY_LINKS_MAX 64
+#define PROXY_LINKS_MAX 1024
 #define PROXY_ANSWER_MAX 65536
 
 const enum proxy_fault proxy_losses[PROXY_LOSSES] = {

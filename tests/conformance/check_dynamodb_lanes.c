@@ -1,0 +1,101 @@
+/*
+ * What our own leases depend on waits for nothing else at the fleet's store:
+ * however many looks at locks hang, a beat is done. (Of those at other hosts'
+ * sessions: check_dynamodb_faults.c.)
+ */
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "conformance.h"
+#include "dynamodb_place.h"
+#include "dynamodb_proxy.h"
+#include "store/store_dynamodb.h"
+
+#define LOOK_MS 60000
+#define LOCK_CONNECTIONS 64	/* of their lane; see aws/client.h */
+
+static struct proxy *proxy;
+
+static struct store *
+target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
+{
+	return proxy_open_store(base, "lanes", outcome, arg, &proxy);
+}
+
+static void
+target_close(struct store *store)
+{
+	store_free(store);
+	proxy_free(proxy);
+}
+
+static void
+look(struct operation *o, struct key key)
+{
+	*o = case_operation(OPERATION_READ, key);
+	o->submitted_ms = clock_boot_ms();
+	o->deadline_ms = o->submitted_ms + LOOK_MS;
+	(void)case_submit(o);
+}
+
+/* As many looks as there are connections for them hang, and one more waits for
+ * those. Is a beat the first to come after them? */
+static bool
+beat_comes_first(void)
+{
+	struct operation looks[LOCK_CONNECTIONS + 1], o;
+	struct key key = case_key("look");
+	struct ident session = case_ident();
+	unsigned hung, n;
+	struct seen *s;
+
+	case_done(case_session(OPERATION_SESSION_OPEN, session, 0));
+	hung = proxy_requests(proxy) + LOCK_CONNECTIONS;
+	proxy_next(proxy, PROXY_HOLD, LOCK_CONNECTIONS);
+	for (size_t i = 0; i <= LOCK_CONNECTIONS; i++)
+		look(&looks[i], key);
+	while (proxy_requests(proxy) < hung)
+		case_turn();
+	o = case_operation(OPERATION_SESSION_BEAT, (struct key){ 0 });
+	o.session = session;
+	o.lease_ms = 20000;
+	s = case_submit(&o);
+	while (s->kind == 0)
+		case_turn();
+	n = proxy_requests(proxy);
+	proxy_let_go(proxy);
+	case_wait();
+	return s->kind == OUTCOME_DONE && n == hung + 1;
+}
+
+/* On a machine that is busy elsewhere the looks may be given up before; that is
+ * seen and tried again. */
+START_TEST(test_looks_at_locks)
+{
+	bool first = false;
+
+	for (int i = 0; i < 3 && !first; i++)
+		first = beat_comes_first();
+	ck_assert(first);
+}
+END_TEST
+
+int
+main(void)
+{
+	static const struct conformance_target target = {
+		.name = "dynamodb_lanes",
+		.host = "web-1",
+		.open = target_open,
+		.close = target_close,
+	};
+	Suite *suite;
+	TCase *cases;
+
+	place_need_endpoint();
+	suite = conformance_empty(&target);
+	cases = tcase_create("lanes");
+	tcase_add_test(cases, test_looks_at_locks);
+	conformance_add(suite, cases);
+	return conformance_run(suite);
+}
