@@ -121,6 +121,8 @@ class Daemon:
                    f"--log-level={log_level}"]
             if config is None:
                 own.append(f"--file={self.directory}/default.db")
+                if not args:  # a machine that stands still is no store away
+                    own.append("--try-timeout=5s")
             self.args = own + self.args
         if config is not None:
             self.write_config(config)
