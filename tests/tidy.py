@@ -61,7 +61,7 @@ PURE = re.compile(r"src/(core/.*|dialect/.*"
                   r"|common/(base64|json_quote|utf8)\.[ch]"
                   r"|ipc/codec\w*\.[ch]"
                   r"|aws/(answer|chain|credentials|errand|errors|health"
-                  r"|identity|loopback|place|profile|retry|sigv4|skew"
+                  r"|identity|loopback|place|profile|region|retry|sigv4|skew"
                   r"|source)(_\w+)?\.[ch]"
                   r"|store/(course|dynamodb_(findings(_table)?|requests"
                   r"|schema))\.[ch])$")
@@ -90,7 +90,7 @@ PURE_OBJECTS = ("src/core", "src/dialect", "src/ipc/*codec*",
                 "src/aws/*health", "src/aws/*chain*", "src/aws/*credentials",
                 "src/aws/*-identity*", "src/aws/*loopback",
                 "src/aws/*place*", "src/aws/*profile*", "src/aws/*source*",
-                "src/aws/*rate_limit", "src/aws/*hedge",
+                "src/aws/*rate_limit", "src/aws/*hedge", "src/aws/*region",
                 "src/store/*course", "src/store/*dynamodb_findings*",
                 "src/store/*dynamodb_requests", "src/store/*dynamodb_schema")
 

@@ -33,7 +33,7 @@ struct identity_plan {
 	struct place place;
 	bool has_metadata;
 	struct chain_source metadata;	/* whom to ask for the region */
-	char instance_region[PLACE_REGION_MAX + 1];	/* told by then */
+	char instance_region[REGION_NAME_MAX + 1];	/* told by then */
 	char about[IDENTITY_TEXT_MAX];
 };
 

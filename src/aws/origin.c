@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aws/place.h"
+#include "aws/region.h"
 #include "common/error.h"
 #include "common/text.h"
 
@@ -18,7 +18,7 @@ origin_check_region(const struct origin_config *config, bool loopback,
     char *text, size_t text_size)
 {
 	if (config->region == NULL ? loopback :
-	    place_is_region(config->region))
+	    region_is_name(config->region))
 		return 0;
 	if (config->region == NULL)
 		(void)snprintf(text, text_size, "endpoint \"%.100s\": no "
@@ -46,7 +46,7 @@ origin_take(struct origin *o, const struct origin_config *config)
 	if (r < 0)
 		return r;
 	return sigv4_init(&o->sigv4, c->access_key_id, c->secret_access_key,
-	    config->region != NULL ? config->region : PLACE_REGION_LOOPBACK,
+	    config->region != NULL ? config->region : REGION_LOOPBACK,
 	    config->service);
 }
 

@@ -71,15 +71,6 @@ place_find_region(const struct place_settings *settings,
 	return place_given(value) ? value : NULL;
 }
 
-bool
-place_is_region(const char *text)
-{
-	size_t length = strlen(text);
-
-	return length > 0 && length <= PLACE_REGION_MAX && strspn(text,
-	    "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
-}
-
 /* Cut @part out of @region, wherever it is; whether it was there. */
 static bool
 place_cut(char *region, const char *part)
@@ -100,7 +91,7 @@ place_region(const struct place_settings *settings,
     size_t text_size)
 {
 	const char *where, *value = place_find_region(settings, p, &where);
-	char region[PLACE_REGION_MAX + 8];
+	char region[REGION_NAME_MAX + 8];
 	bool fips;
 
 	if (value == NULL)
@@ -109,11 +100,11 @@ place_region(const struct place_settings *settings,
 	(void)snprintf(region, sizeof(region), "%s", value);
 	fips = place_cut(region, "fips-");
 	fips = place_cut(region, "-fips") || fips;
-	if (strlen(value) >= sizeof(region) || !place_is_region(region))
+	if (strlen(value) >= sizeof(region) || !region_is_name(region))
 		return place_fail(text, text_size, "%s is \"%.40s\", which is "
 		    "not the name of a region", where, value);
 	(void)snprintf(ret->region, sizeof(ret->region), "%.*s",
-	    PLACE_REGION_MAX, region);
+	    REGION_NAME_MAX, region);
 	ret->fips = ret->fips || fips;
 	return 0;
 }
@@ -293,7 +284,7 @@ place_resolve(const struct place_settings *settings,
 		return r;
 	if (made.region[0] == '\0' && place_is_loopback(made.endpoint))
 		(void)snprintf(made.region, sizeof(made.region), "%s",
-		    PLACE_REGION_LOOPBACK);
+		    REGION_LOOPBACK);
 	*ret = made;
 	return 0;
 }

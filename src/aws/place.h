@@ -12,9 +12,8 @@
 #include <stddef.h>
 
 #include "aws/chain.h"
+#include "aws/region.h"
 
-#define PLACE_REGION_MAX 32
-#define PLACE_REGION_LOOPBACK "us-east-1"	/* if nobody says another */
 #define PLACE_URL_MAX 320
 #define PLACE_FILE_MAX 1024
 #define PLACE_FAILURE_MAX 256
@@ -37,7 +36,7 @@ struct place_settings {
 
 /* What was wished for, from all the places together. */
 struct place {
-	char region[PLACE_REGION_MAX + 1];	/* empty: not known (yet) */
+	char region[REGION_NAME_MAX + 1];	/* empty: not known (yet) */
 	char endpoint[PLACE_URL_MAX];	/* dynamodb's; empty: by the rules */
 	char sts_endpoint[PLACE_URL_MAX];	/* the same, and so on */
 	char sso_endpoint[PLACE_URL_MAX];
@@ -51,9 +50,6 @@ struct place {
 	enum place_account_mode account_mode;
 	bool metadata;		/* the instance's may be asked for a region */
 };
-
-/* Can it be the name of a region? It goes into host names and headers. */
-bool place_is_region(const char *text);
 
 /*
  * @text (at least 256 bytes) says what is wrong, and where it stands.

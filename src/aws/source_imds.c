@@ -237,7 +237,7 @@ source_imds_take_region(struct source *s, const struct errand_answer *a)
 
 	if (a->code != 0 || a->status != 200)
 		return source_imds_bad(s, a, "region");
-	if (a->body_length == 0 || a->body_length > PLACE_REGION_MAX ||
+	if (a->body_length == 0 || a->body_length > REGION_NAME_MAX ||
 	    strspn(a->body, allowed) != a->body_length)
 		return source_fail(s, SOURCE_IMDS_WHO " gave a region that "
 		    "cannot be one");

@@ -170,7 +170,7 @@ providers_check_place(const struct config_namespace *n, char *text,
 		.fips = n->fips != 0, .dual_stack = n->dual_stack != 0,
 	};
 
-	if (n->region != NULL && !place_is_region(n->region)) {
+	if (n->region != NULL && !region_is_name(n->region)) {
 		(void)snprintf(text, size, "\"%.40s\" is not the name of a "
 		    "region", n->region);
 		return DDBLOCK_E_BAD_REQUEST;

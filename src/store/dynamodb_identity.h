@@ -25,7 +25,7 @@ struct dynamodb_identity {
 	void *arg;
 	/* In use; empty: none (yet). */
 	char endpoint[ENDPOINT_URL_MAX];
-	char region[PLACE_REGION_MAX + 1];
+	char region[REGION_NAME_MAX + 1];
 	char ca_file[PLACE_FILE_MAX];
 	/* Why the newest cannot be used, though there is one; 0: it can. */
 	int code;

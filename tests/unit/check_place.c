@@ -94,11 +94,11 @@ START_TEST(test_region)
 	ck_assert_str_eq(p.region, "us-gov-west-1");
 	ck_assert(p.fips);
 	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
-	    "http://LocalHost:8000/" })).region, PLACE_REGION_LOOPBACK);
+	    "http://LocalHost:8000/" })).region, REGION_LOOPBACK);
 	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
-	    "http://127.1.2.3" })).region, PLACE_REGION_LOOPBACK);
+	    "http://127.1.2.3" })).region, REGION_LOOPBACK);
 	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
-	    "http://[::1]:8000" })).region, PLACE_REGION_LOOPBACK);
+	    "http://[::1]:8000" })).region, REGION_LOOPBACK);
 	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
 	    "http://localhost.example.com" })).region, "");
 	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
