@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "aws/endpoint.h"
-#include "aws/provider.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "identity/provider.h"
 
 #define PROVIDERS_REASON_MAX 512
 

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "aws/errors.h"
-#include "aws/identity.h"
 #include "aws/probe.h"
 #include "common/finding.h"
 #include "dialect/dialect.h"
+#include "identity/identity.h"
 #include "store/dynamodb_requests.h"
 
 #define FINDINGS_LATENCIES 5

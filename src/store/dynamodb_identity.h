@@ -7,7 +7,7 @@
 
 #include "aws/client.h"
 #include "aws/endpoint.h"
-#include "aws/provider.h"
+#include "identity/provider.h"
 #include "store/store.h"
 
 #define DYNAMODB_IDENTITY_TEXT_MAX 512

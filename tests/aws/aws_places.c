@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aws/chain.h"
-#include "aws/place.h"
-#include "aws/profile.h"
-#include "aws/profile_words.h"
+#include "identity/chain.h"
+#include "identity/place.h"
+#include "identity/profile.h"
+#include "identity/profile_words.h"
 
 #define TEXT_MAX 1024
 #define WORDS_MAX 16

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aws/identity.h"
 #include "common/error.h"
+#include "identity/identity.h"
 
 #define IDENTITIES_MAX 4096
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Print src/aws/place_partitions.c from what botocore knows.
+"""Print src/identity/place_partitions.c from what botocore knows.
 
-    DDBLOCK_AWS=DIRECTORY tests/aws/partitions.py >src/aws/place_partitions.c
+    tests/aws/partitions.py >src/identity/place_partitions.c
 
 Where its data have a form that the table cannot have, this fails; that the
 table is theirs, and that what place.c makes of it is what their rules say, is
@@ -19,7 +19,7 @@ HEAD = """\
  * The partitions of AWS. Made by tests/aws/partitions.py from botocore
  * %s; do not edit.
  */
-#include "aws/place_partitions.h"
+#include "identity/place_partitions.h"
 
 #include <stddef.h>
 

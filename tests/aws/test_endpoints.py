@@ -154,7 +154,7 @@ class EndpointsTest(unittest.TestCase):
         made = subprocess.run(
             [sys.executable, os.path.join(here, "partitions.py")], check=True,
             text=True, stdout=subprocess.PIPE).stdout
-        with open(os.path.join(here, "../../src/aws/place_partitions.c"),
+        with open(os.path.join(here, "../../src/identity/place_partitions.c"),
                   encoding="utf-8") as f:
             self.assertEqual(f.read(), made)
 

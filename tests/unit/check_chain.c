@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aws/chain.h"
 #include "common/error.h"
+#include "identity/chain.h"
 #include "suite.h"
 #include "variables.h"
 

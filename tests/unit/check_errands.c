@@ -19,12 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aws/fetch.h"
-#include "aws/file.h"
-#include "aws/run.h"
-#include "aws/words.h"
 #include "common/error.h"
 #include "http_stub.h"
+#include "identity/provider_fetch.h"
+#include "identity/provider_file.h"
+#include "identity/provider_run.h"
+#include "identity/words.h"
 #include "suite.h"
 
 #define TIMEOUT_MS 10000
@@ -102,10 +102,10 @@ write_file(const char *text)
 static void
 do_file(struct errand *e)
 {
-	struct file *f;
+	struct provider_file *f;
 
 	e->path = path;
-	ck_assert_int_eq(file_start(base, e, on_done, NULL, &f), 0);
+	ck_assert_int_eq(provider_file_start(base, e, on_done, NULL, &f), 0);
 	wait_told();
 }
 
@@ -201,12 +201,13 @@ START_TEST(test_file_stop)
 		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
 		.answer_max = 10, .path = path,
 	};
-	struct file *f;
+	struct provider_file *f;
 
 	open_all();
 	for (unsigned i = 0; i < 8; i++) {
-		ck_assert_int_eq(file_start(base, &e, on_done, NULL, &f), 0);
-		file_stop(f);
+		ck_assert_int_eq(provider_file_start(base, &e, on_done, NULL,
+		    &f), 0);
+		provider_file_stop(f);
 	}
 	(void)event_base_loop(base, EVLOOP_NONBLOCK);
 	ck_assert_uint_eq(told.times, 0);
@@ -224,9 +225,10 @@ do_run(const char *command, uint32_t timeout_ms, size_t answer_max)
 		.answer_max = answer_max, .command = command,
 	};
 	const char *text;
-	struct run *p;
+	struct provider_run *p;
 
-	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text), 0);
+	ck_assert_int_eq(provider_run_start(base, &e, on_done, NULL, &p, &text),
+	    0);
 	wait_told();
 	/* No zombie, nor anything else of ours. */
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
@@ -352,14 +354,14 @@ START_TEST(test_run_refused)
 		.answer_max = 100, .command = "/nonexistent/program",
 	};
 	const char *text = "";
-	struct run *p;
+	struct provider_run *p;
 
 	open_all();
-	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text),
+	ck_assert_int_eq(provider_run_start(base, &e, on_done, NULL, &p, &text),
 	    DDBLOCK_E_SYSTEM);
 	ck_assert_str_eq(text, strerror(ENOENT));
 	e.command = "echo 'half";
-	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text),
+	ck_assert_int_eq(provider_run_start(base, &e, on_done, NULL, &p, &text),
 	    DDBLOCK_E_BAD_REQUEST);
 	ck_assert_ptr_nonnull(strstr(text, "has no end"));
 	close_all();
@@ -373,11 +375,12 @@ START_TEST(test_run_stop)
 		.answer_max = 100, .command = "tail -f /dev/null",
 	};
 	const char *text;
-	struct run *p;
+	struct provider_run *p;
 
 	open_all();
-	ck_assert_int_eq(run_start(base, &e, on_done, NULL, &p, &text), 0);
-	run_stop(p);
+	ck_assert_int_eq(provider_run_start(base, &e, on_done, NULL, &p, &text),
+	    0);
+	provider_run_stop(p);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_uint_eq(told.times, 0);
 	close_all();
@@ -432,7 +435,7 @@ static void
 do_fetch(struct errand *e, const char *operation, const char *where)
 {
 	char target[64], url[128];
-	struct fetch *f;
+	struct provider_fetch *f;
 
 	(void)snprintf(target, sizeof(target), "DynamoDB_20120810.%s",
 	    operation);
@@ -445,8 +448,8 @@ do_fetch(struct errand *e, const char *operation, const char *where)
 	e->answer_max = 100;
 	e->headers[e->n_headers++] =
 	    (struct errand_header){ "X-Amz-Target", target };
-	ck_assert_int_eq(fetch_start(base, e, 1440938160, on_done, NULL, &f),
-	    0);
+	ck_assert_int_eq(provider_fetch_start(base, e, 1440938160, on_done,
+	    NULL, &f), 0);
 	wait_told();
 }
 
@@ -529,7 +532,7 @@ START_TEST(test_fetch_fails)
 		.kind = ERRAND_FETCH, .method = "GET", .timeout_ms = 1000,
 		.url = "http://192.0.2.1/",
 	};
-	struct fetch *f;
+	struct provider_fetch *f;
 
 	open_all();
 	stub_init(&stub, base);
@@ -546,8 +549,8 @@ START_TEST(test_fetch_fails)
 	ck_assert_int_eq(told.code, DDBLOCK_E_UNREACHABLE);
 	ck_assert_ptr_nonnull(strstr(told.text, "nowhere.invalid"));
 	/* What signs, or is a secret, does not go in the open. */
-	ck_assert_int_eq(fetch_start(base, &plain, 0, on_done, NULL, &f),
-	    DDBLOCK_E_BAD_REQUEST);
+	ck_assert_int_eq(provider_fetch_start(base, &plain, 0, on_done, NULL,
+	    &f), DDBLOCK_E_BAD_REQUEST);
 	stub_done(&stub);
 	close_all();
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aws/identity.h"
 #include "common/error.h"
+#include "identity/identity.h"
 
 #include "suite.h"
 

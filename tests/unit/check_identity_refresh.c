@@ -3,7 +3,7 @@
  */
 #include <check.h>
 
-#include "aws/identity_refresh.h"
+#include "identity/identity_refresh.h"
 
 #include "suite.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aws/place.h"
 #include "common/error.h"
+#include "identity/place.h"
 #include "suite.h"
 #include "variables.h"
 

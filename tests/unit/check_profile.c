@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aws/profile.h"
-#include "aws/profile_words.h"
 #include "common/error.h"
+#include "identity/profile.h"
+#include "identity/profile_words.h"
 #include "suite.h"
 
 static struct profiles *

@@ -4,8 +4,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "aws/source_internal.h"
 #include "common/error.h"
+#include "identity/source_internal.h"
 
 #include "source_fixture.h"
 #include "suite.h"

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "aws/source_internal.h"
 #include "common/error.h"
+#include "identity/source_internal.h"
 
 #include "source_fixture.h"
 #include "suite.h"

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aws/source_date.h"
-#include "aws/source_internal.h"
-#include "aws/source_json.h"
-#include "aws/source_xml.h"
 #include "common/error.h"
+#include "identity/source_date.h"
+#include "identity/source_internal.h"
+#include "identity/source_json.h"
+#include "identity/source_xml.h"
 
 #include "suite.h"
 

@@ -6,10 +6,10 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "aws/source_internal.h"
-#include "aws/source_json.h"
-#include "aws/source_sso_token.h"
 #include "common/error.h"
+#include "identity/source_internal.h"
+#include "identity/source_json.h"
+#include "identity/source_sso_token.h"
 
 #include "source_fixture.h"
 #include "suite.h"

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "aws/source.h"
+#include "identity/source.h"
 
 #define SOURCE_FIXTURE_TEXTS_MAX 16
 #define SOURCE_FIXTURE_WALL_MS UINT64_C(1800000000000) /* 2027-01-15 08:00 */

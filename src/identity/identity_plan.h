@@ -1,0 +1,55 @@
+/*
+ * What files, environment and configuration come to: a chain and a place, and
+ * how to ask for the region if they name none (pure).
+ */
+#ifndef DDBLOCKD_IDENTITY_IDENTITY_PLAN_H
+#define DDBLOCKD_IDENTITY_IDENTITY_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "identity/chain.h"
+#include "identity/identity.h"
+#include "identity/identity_files.h"
+#include "identity/place.h"
+
+struct identity_plan {
+	/* From the configuration, ours. */
+	char *profile;
+	char *home;
+	char *region;
+	char *endpoint;
+	char *ca_file;
+	bool fips;
+	bool dual_stack;
+	struct credentials settings;
+	chain_variable_fn variable;
+	void *variable_arg;
+
+	/* Resolved. */
+	bool placed;		/* @place is there, */
+	bool resolved;		/* and the rest */
+	struct chain chain;
+	struct place place;
+	bool has_metadata;
+	struct chain_source metadata;	/* whom to ask for the region */
+	char instance_region[REGION_NAME_MAX + 1];	/* told by then */
+	char about[IDENTITY_TEXT_MAX];
+};
+
+/* DDBLOCK_E_NOMEM; identity_plan_done() is due in any case. */
+int identity_plan_init(struct identity_plan *, const struct identity_config *);
+void identity_plan_done(struct identity_plan *);
+
+/*
+ * From the texts of @files. On failure what there was stays, and @text says
+ * why. @ret_moved: the place is another.
+ */
+int identity_plan_resolve(struct identity_plan *, struct identity_files *,
+    bool *ret_moved, char *text, size_t text_size);
+
+/* Nobody names a region, and the instance may be asked. */
+bool identity_plan_wants_region(const struct identity_plan *);
+void identity_plan_set_region(struct identity_plan *, const char *region);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * A command line taken apart (pure), as botocore does it for
+ * credential_process: words between blanks; '...' and "..." keep what is in
+ * them; a backslash keeps the next character, within "..." only before '"' and
+ * itself. Nothing else is special: there is no shell.
+ */
+#ifndef DDBLOCKD_IDENTITY_WORDS_H
+#define DDBLOCKD_IDENTITY_WORDS_H
+
+#include <stddef.h>
+
+#define WORDS_MAX 64
+
+struct words {
+	char *text;			/* what they point into */
+	char *words[WORDS_MAX + 1];	/* the last is NULL */
+	size_t n_words;
+};
+
+/*
+ * words_done() is due after success only.
+ *
+ * DDBLOCK_E_BAD_REQUEST
+ *     A quotation without an end, or nothing at all; @ret_text says which.
+ * DDBLOCK_E_LIMIT
+ * DDBLOCK_E_NOMEM
+ */
+int words_split(struct words *, const char *command, const char **ret_text);
+
+void words_done(struct words *);
+
+#endif
