@@ -1,6 +1,6 @@
 /*
- * Where requests go: a URL taken apart once, and checked. Which one it is says
- * place.h.
+ * Where requests go: a URL taken apart once, and checked. identity/ finds out
+ * which.
  */
 #ifndef DDBLOCKD_AWS_ENDPOINT_H
 #define DDBLOCKD_AWS_ENDPOINT_H

@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "identity/endpoint_rules.h"
 #include "identity/provider.h"
 
 #define PROVIDERS_REASON_MAX 512
@@ -93,8 +94,8 @@ providers_say(const struct providers_one *p, const struct identity_view *v)
 	case PROVIDERS_GOOD:
 		log_write_fields(LOG_INFO, "credentials", fields, 2,
 		    "namespace %s: AWS credentials: %s; region %s",
-		    p->of->name, v->about, v->place->region[0] == '\0' ?
-		    "unknown" : v->place->region);
+		    p->of->name, v->about, v->params->region[0] == '\0' ?
+		    "unknown" : v->params->region);
 		break;
 	case PROVIDERS_FAILING:
 		log_write_fields(LOG_WARNING, "credentials", fields, 2,
@@ -114,7 +115,7 @@ providers_say(const struct providers_one *p, const struct identity_view *v)
 static enum providers_state
 providers_state(const struct identity_view *v)
 {
-	if (v->credentials == NULL || v->place == NULL)
+	if (v->credentials == NULL || v->params == NULL)
 		return v->code != 0 ? PROVIDERS_LACKING : PROVIDERS_NONE;
 	if (v->stale)
 		return PROVIDERS_STALE;
@@ -161,12 +162,12 @@ providers_variable(void *arg, const char *name)
 /* The region and the endpoint as far as the configuration names them: what it
  * leaves open is for the provider. */
 static int
-providers_check_place(const struct config_namespace *n, char *text,
+providers_check_endpoint(const struct config_namespace *n, char *text,
     size_t size)
 {
-	char url[PLACE_URL_MAX];
+	char url[ENDPOINT_PARAMS_URL_MAX];
 	struct endpoint endpoint;
-	struct place place = {
+	struct endpoint_params params = {
 		.fips = n->fips != 0, .dual_stack = n->dual_stack != 0,
 	};
 
@@ -180,9 +181,9 @@ providers_check_place(const struct config_namespace *n, char *text,
 		    &endpoint, text, size);
 	if (n->region == NULL)
 		return 0;
-	(void)snprintf(place.region, sizeof(place.region), "%s", n->region);
-	return place_url(&place, "dynamodb", NULL, url, sizeof(url), text,
-	    size);
+	(void)snprintf(params.region, sizeof(params.region), "%s", n->region);
+	return endpoint_rules_url(&params, "dynamodb", NULL, url, sizeof(url),
+	    text, size);
 }
 
 /* What is wrong in the configuration itself is said before the start. */
@@ -198,7 +199,7 @@ providers_check(const struct config_namespace *n, struct credentials *keys,
 		    n->secret_access_key, n->session_token, reason,
 		    sizeof(reason));
 	if (r == 0)
-		r = providers_check_place(n, reason, sizeof(reason));
+		r = providers_check_endpoint(n, reason, sizeof(reason));
 	if (r < 0)
 		(void)snprintf(text, size, "namespace %s: %s", n->name,
 		    reason);
@@ -222,7 +223,7 @@ providers_add(struct providers *s, const struct config_namespace *n,
     const struct credentials *keys, struct provider **ret)
 {
 	const struct identity_config config = {
-		.place = {
+		.endpoints = {
 			.region = n->region, .endpoint = n->endpoint,
 			.ca_file = n->ca_file, .fips = n->fips != 0,
 			.dual_stack = n->dual_stack != 0,

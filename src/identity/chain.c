@@ -45,7 +45,7 @@ chain_keep(struct chain_search *s, char **to, const char *from)
 }
 
 const char *
-chain_variable(const struct chain_place *p, const char *name)
+chain_variable(const struct chain_inputs *p, const char *name)
 {
 	return p->variable == NULL ? NULL : p->variable(p->variable_arg, name);
 }
@@ -53,13 +53,13 @@ chain_variable(const struct chain_place *p, const char *name)
 const char *
 chain_get(const struct chain_search *s, const char *profile, const char *key)
 {
-	return profiles_get(s->place->profiles, PROFILE_SECTION_PROFILE,
+	return profiles_get(s->inputs->profiles, PROFILE_SECTION_PROFILE,
 	    profile, key);
 }
 
 /* NULL: nobody named one. */
 static const char *
-chain_named_profile(const struct chain_place *p)
+chain_named_profile(const struct chain_inputs *p)
 {
 	/* In botocore's order, though the other SDKs know the second only. */
 	static const char *const variables[] = {
@@ -78,7 +78,7 @@ chain_named_profile(const struct chain_place *p)
 }
 
 const char *
-chain_profile(const struct chain_place *p)
+chain_profile(const struct chain_inputs *p)
 {
 	const char *name = chain_named_profile(p);
 
@@ -86,7 +86,7 @@ chain_profile(const struct chain_place *p)
 }
 
 bool
-chain_profile_exists(const struct chain_place *p)
+chain_profile_exists(const struct chain_inputs *p)
 {
 	const char *name = chain_named_profile(p);
 
@@ -95,7 +95,7 @@ chain_profile_exists(const struct chain_place *p)
 }
 
 const char *
-chain_setting(const struct chain_place *p, const char *variable,
+chain_setting(const struct chain_inputs *p, const char *variable,
     const char *key, const char **ret_name)
 {
 	const char *value = chain_variable(p, variable);
@@ -135,11 +135,11 @@ chain_profile_sources(struct chain_search *s, const char *profile)
 static int
 chain_settings(struct chain_search *s)
 {
-	if (s->place->settings == NULL ||
-	    !credentials_exist(s->place->settings))
+	if (s->inputs->settings == NULL ||
+	    !credentials_exist(s->inputs->settings))
 		return CHAIN_ABSENT;
 	s->chain->source.kind = CHAIN_SETTINGS;
-	if (credentials_copy(&s->chain->source.keys, s->place->settings) < 0)
+	if (credentials_copy(&s->chain->source.keys, s->inputs->settings) < 0)
 		return chain_no_memory(s);
 	return CHAIN_FOUND;
 }
@@ -147,12 +147,12 @@ chain_settings(struct chain_search *s)
 static int
 chain_search(struct chain_search *s)
 {
-	const char *profile = chain_profile(s->place);
+	const char *profile = chain_profile(s->inputs);
 	struct chain_source instance = { .kind = CHAIN_IMDS };
 	int r = CHAIN_ABSENT, r_instance;
 
 	/* Nobody may act as somebody else because of a wrong name. */
-	if (!chain_profile_exists(s->place))
+	if (!chain_profile_exists(s->inputs))
 		return chain_fail(s, "there is no profile \"%.100s\" in the "
 		    "shared config and credentials files", profile);
 	/* What is wrong there is said though it may not be needed, as it is by
@@ -183,15 +183,15 @@ chain_search(struct chain_search *s)
 }
 
 int
-chain_resolve(const struct chain_place *place, struct chain *ret, char *text,
+chain_resolve(const struct chain_inputs *inputs, struct chain *ret, char *text,
     size_t text_size)
 {
 	struct chain made = { .n_roles = 0 };
 	struct chain_search s = {
-		.place = place, .chain = &made, .text = text,
+		.inputs = inputs, .chain = &made, .text = text,
 		.text_size = text_size,
-		.environment = place->profile == NULL ||
-		    place->profile[0] == '\0',
+		.environment = inputs->profile == NULL ||
+		    inputs->profile[0] == '\0',
 	};
 	int r = chain_settings(&s);
 

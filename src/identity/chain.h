@@ -1,10 +1,10 @@
 /*
- * Where credentials come from (pure): the first place that is configured, in
+ * Where credentials come from (pure): the first source that is configured, in
  * botocore's order, as a plan that identity.h carries out. A plan is a source
  * and the roles to assume with it, one after the other.
  *
  * What is configured and wrong is an error; it never falls through to the next
- * place, because then a program would act as somebody else than was meant.
+ * source, because then a program would act as somebody else than was meant.
  */
 #ifndef DDBLOCKD_IDENTITY_CHAIN_H
 #define DDBLOCKD_IDENTITY_CHAIN_H
@@ -34,7 +34,7 @@ enum chain_kind {
 typedef const char *(*chain_variable_fn)(void *arg, const char *name);
 
 /* All borrowed. */
-struct chain_place {
+struct chain_inputs {
 	chain_variable_fn variable;
 	void *variable_arg;
 	const struct profiles *profiles;
@@ -79,7 +79,7 @@ struct chain {
 
 /* The profile that counts: the configuration's, the environment's, or
  * "default". Borrowed. */
-const char *chain_profile(const struct chain_place *);
+const char *chain_profile(const struct chain_inputs *);
 
 /*
  * @text (at least 512 bytes) says what is wrong and what to do, without
@@ -90,7 +90,7 @@ const char *chain_profile(const struct chain_place *);
  *     switched off and there is nothing else.
  * DDBLOCK_E_NOMEM
  */
-int chain_resolve(const struct chain_place *, struct chain *ret, char *text,
+int chain_resolve(const struct chain_inputs *, struct chain *ret, char *text,
     size_t text_size);
 
 /*
@@ -102,7 +102,7 @@ int chain_resolve(const struct chain_place *, struct chain *ret, char *text,
  *     They are switched off, or what is configured of them cannot be used.
  * DDBLOCK_E_NOMEM
  */
-int chain_metadata(const struct chain_place *, struct chain_source *ret,
+int chain_metadata(const struct chain_inputs *, struct chain_source *ret,
     char *text, size_t text_size);
 
 /* For people, without secrets: "profile prod: role arn:... by instance

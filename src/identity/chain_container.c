@@ -109,9 +109,9 @@ container_url(struct chain_search *s, const char *relative, const char *full,
 static int
 container_token(struct chain_search *s, struct chain_source *source)
 {
-	const char *file = chain_variable(s->place,
+	const char *file = chain_variable(s->inputs,
 	    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-	const char *token = chain_variable(s->place,
+	const char *token = chain_variable(s->inputs,
 	    "AWS_CONTAINER_AUTHORIZATION_TOKEN");
 
 	if (file != NULL && file[0] == '\0')
@@ -129,9 +129,9 @@ int
 chain_container(struct chain_search *s)
 {
 	struct chain_source *source = &s->chain->source;
-	const char *relative = chain_variable(s->place,
+	const char *relative = chain_variable(s->inputs,
 	    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-	const char *full = chain_variable(s->place,
+	const char *full = chain_variable(s->inputs,
 	    "AWS_CONTAINER_CREDENTIALS_FULL_URI");
 	int r;
 

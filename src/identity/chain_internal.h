@@ -1,5 +1,6 @@
 /*
- * The parts of the search for credentials (pure), for chain*.c and place.c.
+ * The parts of the search for credentials (pure), for chain*.c and
+ * endpoint_params.c.
  */
 #ifndef DDBLOCKD_IDENTITY_CHAIN_INTERNAL_H
 #define DDBLOCKD_IDENTITY_CHAIN_INTERNAL_H
@@ -13,7 +14,7 @@ enum chain_answer {
 };
 
 struct chain_search {
-	const struct chain_place *place;
+	const struct chain_inputs *inputs;
 	struct chain *chain;	/* being made */
 	char *text;
 	size_t text_size;
@@ -30,7 +31,7 @@ int chain_fail(struct chain_search *, const char *format, ...)
 int chain_keep(struct chain_search *, char **to, const char *from);
 
 /* Of the environment; NULL: not set. An empty value is a value. */
-const char *chain_variable(const struct chain_place *, const char *name);
+const char *chain_variable(const struct chain_inputs *, const char *name);
 
 /* Of a profile, both files together. */
 const char *chain_get(const struct chain_search *, const char *profile,
@@ -40,14 +41,14 @@ const char *chain_get(const struct chain_search *, const char *profile,
  * A setting as botocore looks for it: in the environment, then in the profile
  * that counts. @ret_name is where it was found, for messages; it may be NULL.
  */
-const char *chain_setting(const struct chain_place *, const char *variable,
+const char *chain_setting(const struct chain_inputs *, const char *variable,
     const char *key, const char **ret_name);
 
 /* Whether a text says true as botocore has it; NULL does not. */
 bool chain_is_true(const char *);
 
 /* The profile that was named exists, or none was: botocore refuses others. */
-bool chain_profile_exists(const struct chain_place *);
+bool chain_profile_exists(const struct chain_inputs *);
 
 /* chain_keys.c */
 int chain_environment_keys(struct chain_search *);

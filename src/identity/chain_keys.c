@@ -11,7 +11,7 @@
 static const char *
 keys_variable(const struct chain_search *s, const char *name)
 {
-	const char *value = chain_variable(s->place, name);
+	const char *value = chain_variable(s->inputs, name);
 
 	return value != NULL && value[0] != '\0' ? value : NULL;
 }
@@ -71,7 +71,7 @@ chain_file_keys(struct chain_search *s, enum profile_file file,
 	int r;
 
 	for (size_t i = 0; i < 5; i++)
-		values[i] = profiles_get_from(s->place->profiles, file,
+		values[i] = profiles_get_from(s->inputs->profiles, file,
 		    PROFILE_SECTION_PROFILE, profile, names[i]);
 	if (values[0] == NULL)
 		return CHAIN_ABSENT;

@@ -22,7 +22,8 @@ static int
 metadata_number(struct chain_search *s, const char *variable, const char *key,
     unsigned long max, uint32_t *ret)
 {
-	const char *name, *text = chain_setting(s->place, variable, key, &name);
+	const char *name, *text = chain_setting(s->inputs, variable, key,
+	    &name);
 	unsigned long value = 1;
 
 	if (text != NULL)
@@ -40,12 +41,12 @@ static int
 metadata_ipv6(struct chain_search *s, bool *ret)
 {
 	const char *name;
-	const char *mode = chain_setting(s->place,
+	const char *mode = chain_setting(s->inputs,
 	    "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
 	    "ec2_metadata_service_endpoint_mode", &name);
 
 	if (mode == NULL)
-		*ret = chain_is_true(chain_setting(s->place,
+		*ret = chain_is_true(chain_setting(s->inputs,
 		    "AWS_IMDS_USE_IPV6", "imds_use_ipv6", NULL));
 	else if (strcasecmp(mode, "ipv6") == 0 || strcasecmp(mode, "ipv4") == 0)
 		*ret = strcasecmp(mode, "ipv6") == 0;
@@ -76,7 +77,7 @@ static int
 metadata_url(struct chain_search *s, char **ret)
 {
 	const char *name;
-	const char *url = chain_setting(s->place,
+	const char *url = chain_setting(s->inputs,
 	    "AWS_EC2_METADATA_SERVICE_ENDPOINT",
 	    "ec2_metadata_service_endpoint", &name);
 	bool ipv6 = false;
@@ -103,7 +104,7 @@ int
 chain_instance(struct chain_search *s, struct chain_source *ret)
 {
 	struct chain_source source = { .kind = CHAIN_IMDS };
-	const char *v1_disabled = chain_setting(s->place,
+	const char *v1_disabled = chain_setting(s->inputs,
 	    "AWS_EC2_METADATA_V1_DISABLED", "ec2_metadata_v1_disabled", NULL);
 	uint32_t timeout_s = 0;
 	int r = metadata_url(s, &source.url);
@@ -116,7 +117,7 @@ chain_instance(struct chain_search *s, struct chain_source *ret)
 		r = metadata_number(s, "AWS_METADATA_SERVICE_NUM_ATTEMPTS",
 		    "metadata_service_num_attempts", METADATA_ATTEMPTS_MAX,
 		    &source.attempts_max);
-	if (r < 0 || chain_is_true(chain_variable(s->place,
+	if (r < 0 || chain_is_true(chain_variable(s->inputs,
 	    "AWS_EC2_METADATA_DISABLED"))) {
 		chain_source_done(&source);
 		return r < 0 ? r : CHAIN_ABSENT;
@@ -129,17 +130,17 @@ chain_instance(struct chain_search *s, struct chain_source *ret)
 }
 
 int
-chain_metadata(const struct chain_place *place, struct chain_source *ret,
+chain_metadata(const struct chain_inputs *inputs, struct chain_source *ret,
     char *text, size_t text_size)
 {
 	struct chain_search s = {
-		.place = place, .text = text, .text_size = text_size,
+		.inputs = inputs, .text = text, .text_size = text_size,
 	};
 	int r;
 
-	if (!chain_profile_exists(place))
+	if (!chain_profile_exists(inputs))
 		return chain_fail(&s, "there is no profile \"%.100s\"",
-		    chain_profile(place));
+		    chain_profile(inputs));
 	r = chain_instance(&s, ret);
 	if (r == CHAIN_ABSENT)
 		return chain_fail(&s, "AWS_EC2_METADATA_DISABLED keeps the "

@@ -112,7 +112,7 @@ static int
 roles_check_profile(struct chain_search *s, const char *profile,
     const char *source)
 {
-	if (!profiles_has(s->place->profiles, PROFILE_SECTION_PROFILE, source))
+	if (!profiles_has(s->inputs->profiles, PROFILE_SECTION_PROFILE, source))
 		return chain_fail(s, "profile \"%.64s\": its source_profile "
 		    "\"%.64s\" does not exist", profile, source);
 	/* Itself is well if it has keys: they are what it begins with. */

@@ -22,7 +22,7 @@ web_get(const struct chain_search *s, const char *profile,
     const char *variable, const char *key, bool *ret_environment)
 {
 	const char *value = s->environment ?
-	    chain_variable(s->place, variable) : NULL;
+	    chain_variable(s->inputs, variable) : NULL;
 
 	*ret_environment = value != NULL;
 	return value != NULL ? value : chain_get(s, profile, key);
@@ -71,7 +71,7 @@ sso_get(struct chain_search *s, const char *profile, const char *session,
 {
 	const char *of_profile = chain_get(s, profile, key);
 	const char *of_session = session == NULL ? NULL :
-	    profiles_get(s->place->profiles, PROFILE_SECTION_SSO_SESSION,
+	    profiles_get(s->inputs->profiles, PROFILE_SECTION_SSO_SESSION,
 	    session, key);
 
 	if (of_profile != NULL && of_session != NULL &&
@@ -98,7 +98,7 @@ chain_sso(struct chain_search *s, const char *profile)
 	if (chain_get(s, profile, "sso_role_name") == NULL &&
 	    chain_get(s, profile, "sso_account_id") == NULL)
 		return CHAIN_ABSENT;
-	if (session != NULL && !profiles_has(s->place->profiles,
+	if (session != NULL && !profiles_has(s->inputs->profiles,
 	    PROFILE_SECTION_SSO_SESSION, session))
 		return chain_fail(s, "profile \"%.64s\": there is no section "
 		    "[sso-session %.64s] in the config file", profile,
@@ -114,7 +114,7 @@ chain_sso(struct chain_search *s, const char *profile)
 			    session);
 		/* A session's token is got from where the session says. */
 		if (i < SSO_OF_SESSION && session != NULL)
-			value = profiles_get(s->place->profiles,
+			value = profiles_get(s->inputs->profiles,
 			    PROFILE_SECTION_SSO_SESSION, session, keys[i]);
 		if (!sources_given(value))
 			return chain_fail(s, "profile \"%.64s\" is for SSO, "

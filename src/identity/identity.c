@@ -1,10 +1,10 @@
 /*
- * Who we are to AWS, and where it is.
+ * Which credentials, region and endpoint are in use.
  *
- * A round goes: read the files; if they changed, resolve them to a plan and a
- * place; ask the instance for the region if nobody named one; then from stage
- * to stage (the source, then each role) get what is due. A round begins when
- * the credentials in use are due, when somebody says that they were not
+ * A round goes: read the files; if they changed, resolve them to a plan and
+ * parameters; ask the instance for the region if nobody named one; then from
+ * stage to stage (the source, then each role) get what is due. A round begins
+ * when the credentials in use are due, when somebody says that they were not
  * accepted, and every few minutes for the files.
  *
  * 1. What is in use changes only in identity_publish(), and never to what has
@@ -71,7 +71,7 @@ struct identity {
 	uint64_t refreshed_ms;
 	uint32_t failures;
 	uint64_t next_ms;
-	struct identity_trouble configured;	/* of files, plan and place */
+	struct identity_trouble configured;	/* of files, plan and region */
 	struct identity_trouble trouble;	/* of getting credentials */
 };
 
@@ -269,7 +269,7 @@ identity_source(struct identity *i, const struct source_methods *methods,
 {
 	source_init(&i->source, methods);
 	i->source.from = from;
-	i->source.place = &i->plan.place;
+	i->source.params = &i->plan.params;
 	i->source.home = i->plan.home;
 	i->source.memory = &i->memory;
 	i->source.wall_ms = now->wall_ms;
@@ -303,7 +303,7 @@ identity_next_stage(struct identity *i, size_t stage,
 	    ret);
 }
 
-/* ---- the place ---- */
+/* ---- the region ---- */
 
 /* The plan is there: get what is due of it. */
 static void
@@ -556,8 +556,8 @@ identity_view(const struct identity *i, uint64_t wall_ms,
 	*ret = (struct identity_view){
 		.credentials = credentials_exist(&i->credentials) ?
 		    &i->credentials : NULL,
-		.place = i->plan.placed && i->plan.place.region[0] != '\0' ?
-		    &i->plan.place : NULL,
+		.params = i->plan.has_params && i->plan.params.region[0] !=
+		    '\0' ? &i->plan.params : NULL,
 		.source = i->name,
 		.about = i->plan.about,
 		.stale = i->expires_ms != 0 && wall_ms >= i->expires_ms,

@@ -1,9 +1,9 @@
 /*
- * Who we are to AWS, and where it is: reads the files of profiles, resolves
- * the chain (chain.h) and the place (place.h), gets the credentials from their
- * source through any roles, and gets them anew in time. Pure: a step at a time,
- * with the time and the dice as arguments, so that a day of refreshes is a
- * test.
+ * Which credentials, region and endpoint are in use: reads the files of
+ * profiles, resolves the chain (chain.h) and the parameters of endpoints
+ * (endpoint_params.h), gets the credentials from their source through any
+ * roles, and refreshes them in time. Pure: a step at a time, with the time and
+ * the dice as arguments, so that a day of refreshes is a test.
  *
  * What is there stays in use while something newer is asked for. Before the
  * first success, and after a failure, it asks again with back-off, for ever: a
@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "identity/chain.h"
+#include "identity/endpoint_params.h"
 #include "identity/errand.h"
-#include "identity/place.h"
 
 #define IDENTITY_TEXT_MAX 512
 
@@ -27,7 +27,7 @@ struct identity;
 
 /* Copied. */
 struct identity_config {
-	struct place_settings place;
+	struct endpoint_settings endpoints;
 	const char *profile;		/* NULL: the environment's */
 	const struct credentials *settings;	/* keys; NULL: none */
 	/* Called whenever the files were read; it says the same each time. */
@@ -48,7 +48,7 @@ struct identity_step {
 	const struct errand *errand;	/* to do now, then identity_answer() */
 	uint64_t wake_ms;	/* else identity_wake() at this boot time;
 				 * UINT64_MAX: never */
-	bool changed;		/* credentials or place are others now */
+	bool changed;		/* credentials or parameters changed */
 };
 
 /* DDBLOCK_E_NOMEM */
@@ -74,7 +74,8 @@ void identity_rejected(struct identity *, const struct identity_now *,
 /* All borrowed, until the next step. */
 struct identity_view {
 	const struct credentials *credentials;	/* NULL: none yet */
-	const struct place *place;	/* NULL: not known yet, or wrong */
+	/* NULL: not known yet, or wrong. */
+	const struct endpoint_params *params;
 	const char *source;	/* "imds"; "" before the first */
 	const char *about;	/* chain_describe() */
 	bool stale;		/* in use beyond their expiry */

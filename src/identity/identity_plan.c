@@ -22,16 +22,16 @@ int
 identity_plan_init(struct identity_plan *p, const struct identity_config *c)
 {
 	*p = (struct identity_plan){
-		.fips = c->place.fips,
-		.dual_stack = c->place.dual_stack,
+		.fips = c->endpoints.fips,
+		.dual_stack = c->endpoints.dual_stack,
 		.variable = c->variable,
 		.variable_arg = c->variable_arg,
 	};
 	if (identity_plan_copy(&p->profile, c->profile) < 0 ||
 	    identity_plan_copy(&p->home, c->home) < 0 ||
-	    identity_plan_copy(&p->region, c->place.region) < 0 ||
-	    identity_plan_copy(&p->endpoint, c->place.endpoint) < 0 ||
-	    identity_plan_copy(&p->ca_file, c->place.ca_file) < 0)
+	    identity_plan_copy(&p->region, c->endpoints.region) < 0 ||
+	    identity_plan_copy(&p->endpoint, c->endpoints.endpoint) < 0 ||
+	    identity_plan_copy(&p->ca_file, c->endpoints.ca_file) < 0)
 		return DDBLOCK_E_NOMEM;
 	return c->settings != NULL ?
 	    credentials_copy(&p->settings, c->settings) : 0;
@@ -62,7 +62,8 @@ identity_plan_done(struct identity_plan *p)
 }
 
 static bool
-identity_plan_same(const struct place *a, const struct place *b)
+identity_plan_same(const struct endpoint_params *a,
+    const struct endpoint_params *b)
 {
 	return strcmp(a->region, b->region) == 0 &&
 	    strcmp(a->endpoint, b->endpoint) == 0 &&
@@ -71,26 +72,26 @@ identity_plan_same(const struct place *a, const struct place *b)
 	    a->account_mode == b->account_mode;
 }
 
-/* A place is no place without a region: then it is the instance's, if that
+/* Without a region there is no endpoint: then it is the instance's, if that
  * told it before. */
 static void
-identity_plan_adopt(struct identity_plan *p, const struct place *place,
-    bool *ret_moved)
+identity_plan_adopt(struct identity_plan *p,
+    const struct endpoint_params *params, bool *ret_moved)
 {
-	struct place next = *place;
+	struct endpoint_params next = *params;
 
 	if (next.region[0] == '\0' && next.metadata)
 		(void)snprintf(next.region, sizeof(next.region), "%s",
 		    p->instance_region);
-	*ret_moved = !identity_plan_same(&p->place, &next);
-	p->place = next;
+	*ret_moved = !identity_plan_same(&p->params, &next);
+	p->params = next;
 }
 
 static int
-identity_plan_make(struct identity_plan *p, const struct chain_place *at,
+identity_plan_make(struct identity_plan *p, const struct chain_inputs *at,
     bool *ret_moved, char *text, size_t text_size)
 {
-	struct place_settings settings = {
+	struct endpoint_settings settings = {
 		.region = p->region,
 		.endpoint = p->endpoint,
 		.ca_file = p->ca_file,
@@ -99,28 +100,29 @@ identity_plan_make(struct identity_plan *p, const struct chain_place *at,
 	};
 	struct chain_source metadata;
 	bool has_metadata = false;
-	struct place place;
+	struct endpoint_params params;
 	struct chain chain;
-	int r = place_resolve(&settings, at, &place, text, text_size);
+	int r = endpoint_params_resolve(&settings, at, &params, text,
+	    text_size);
 
 	if (r < 0)
 		return r;
 	/* Where we are is known though nobody knows yet who we are. */
 	if (!p->resolved) {
-		identity_plan_adopt(p, &place, ret_moved);
-		p->placed = true;
+		identity_plan_adopt(p, &params, ret_moved);
+		p->has_params = true;
 	}
 	r = chain_resolve(at, &chain, text, text_size);
 	if (r < 0)
 		return r;
-	if (place.region[0] == '\0' && place.metadata) {
+	if (params.region[0] == '\0' && params.metadata) {
 		r = chain_metadata(at, &metadata, text, text_size);
 		if (r < 0) {
 			chain_done(&chain);
 			return r;
 		}
 		has_metadata = true;
-	} else if (place.region[0] == '\0') {
+	} else if (params.region[0] == '\0') {
 		(void)snprintf(text, text_size, "no region is set: `region` "
 		    "in the configuration, AWS_REGION, or `region` of the "
 		    "profile");
@@ -133,7 +135,7 @@ identity_plan_make(struct identity_plan *p, const struct chain_place *at,
 	if (has_metadata)
 		p->metadata = metadata;
 	p->resolved = true;
-	identity_plan_adopt(p, &place, ret_moved);
+	identity_plan_adopt(p, &params, ret_moved);
 	chain_describe(&p->chain, p->about, sizeof(p->about));
 	return 0;
 }
@@ -142,7 +144,7 @@ int
 identity_plan_resolve(struct identity_plan *p, struct identity_files *files,
     bool *ret_moved, char *text, size_t text_size)
 {
-	struct chain_place at = {
+	struct chain_inputs at = {
 		.variable = p->variable,
 		.variable_arg = p->variable_arg,
 		.profile = p->profile,
@@ -168,7 +170,7 @@ identity_plan_resolve(struct identity_plan *p, struct identity_files *files,
 bool
 identity_plan_wants_region(const struct identity_plan *p)
 {
-	return p->place.region[0] == '\0' && p->has_metadata;
+	return p->params.region[0] == '\0' && p->has_metadata;
 }
 
 void
@@ -176,6 +178,6 @@ identity_plan_set_region(struct identity_plan *p, const char *region)
 {
 	(void)snprintf(p->instance_region, sizeof(p->instance_region), "%s",
 	    region);
-	(void)snprintf(p->place.region, sizeof(p->place.region), "%s",
+	(void)snprintf(p->params.region, sizeof(p->params.region), "%s",
 	    region);
 }

@@ -1,6 +1,6 @@
 /*
- * What files, environment and configuration come to: a chain and a place, and
- * how to ask for the region if they name none (pure).
+ * What files, environment and configuration come to: a chain, the parameters of
+ * endpoints, and how to ask for the region if they name none (pure).
  */
 #ifndef DDBLOCKD_IDENTITY_IDENTITY_PLAN_H
 #define DDBLOCKD_IDENTITY_IDENTITY_PLAN_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 #include "identity/chain.h"
+#include "identity/endpoint_params.h"
 #include "identity/identity.h"
 #include "identity/identity_files.h"
-#include "identity/place.h"
 
 struct identity_plan {
 	/* From the configuration, ours. */
@@ -27,10 +27,10 @@ struct identity_plan {
 	void *variable_arg;
 
 	/* Resolved. */
-	bool placed;		/* @place is there, */
+	bool has_params;		/* @params are there, */
 	bool resolved;		/* and the rest */
 	struct chain chain;
-	struct place place;
+	struct endpoint_params params;
 	bool has_metadata;
 	struct chain_source metadata;	/* whom to ask for the region */
 	char instance_region[REGION_NAME_MAX + 1];	/* told by then */
@@ -43,7 +43,7 @@ void identity_plan_done(struct identity_plan *);
 
 /*
  * From the texts of @files. On failure what there was stays, and @text says
- * why. @ret_moved: the place is another.
+ * why. @ret_moved: the parameters changed.
  */
 int identity_plan_resolve(struct identity_plan *, struct identity_files *,
     bool *ret_moved, char *text, size_t text_size);

@@ -15,8 +15,8 @@ struct event_base;
 struct provider;
 struct provider_listener;
 
-/* An attempt has ended: see provider_view(). @changed: credentials or place
- * are others now. From the loop. */
+/* An attempt has ended: see provider_view(). @changed: credentials or
+ * parameters changed. From the loop. */
 typedef void (*provider_heard_fn)(void *arg, bool changed);
 
 /* It begins at once. DDBLOCK_E_NOMEM */

@@ -11,8 +11,8 @@
 
 #include "common/buffer.h"
 #include "identity/chain.h"
+#include "identity/endpoint_params.h"
 #include "identity/errand.h"
-#include "identity/place.h"
 #include "identity/source_sso_token.h"
 
 #define SOURCE_TEXT_MAX 512
@@ -66,7 +66,7 @@ struct source {
 	const struct chain_role *role;	/* assumed with @signer */
 	const struct credentials *signer;
 	const struct credentials *given;	/* the time before; or NULL */
-	const struct place *place;
+	const struct endpoint_params *params;
 	const char *home;	/* of "~"; NULL: none */
 	struct source_memory *memory;
 	uint64_t wall_ms;	/* the best known; before each call */

@@ -16,7 +16,7 @@ source_assume_role_start(struct source *s)
 	verdict = source_sts_send(s);
 	s->errand.signer = s->signer;
 	s->errand.service = "sts";
-	s->errand.region = s->place->region;
+	s->errand.region = s->params->region;
 	return verdict;
 }
 

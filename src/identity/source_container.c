@@ -34,8 +34,8 @@ source_container_ask(struct source *s)
 	if (s->token.length > 0)
 		source_header(e, "Authorization", s->token.data);
 	if (strncmp(from->url, "https:", 6) == 0 &&
-	    s->place->ca_file[0] != '\0')
-		e->ca_file = s->place->ca_file;
+	    s->params->ca_file[0] != '\0')
+		e->ca_file = s->params->ca_file;
 	return source_go(s);
 }
 

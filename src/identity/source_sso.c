@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "identity/endpoint_rules.h"
 #include "identity/source_internal.h"
 #include "identity/source_json.h"
 #include "identity/source_sso_token.h"
@@ -62,13 +63,13 @@ source_sso_start(struct source *s)
 static enum source_verdict
 source_sso_ask(struct source *s, const struct source_sso_token *t)
 {
-	char url[PLACE_URL_MAX], text[256];
-	struct place place = *s->place;
+	char url[ENDPOINT_PARAMS_URL_MAX], text[256];
+	struct endpoint_params params = *s->params;
 	struct errand *e;
 
-	(void)snprintf(place.region, sizeof(place.region), "%s",
+	(void)snprintf(params.region, sizeof(params.region), "%s",
 	    s->from->sso_region);
-	if (place_url(&place, "sso", NULL, url, sizeof(url), text,
+	if (endpoint_rules_url(&params, "sso", NULL, url, sizeof(url), text,
 	    sizeof(text)) < 0)
 		return source_fail(s, "there is no endpoint of SSO: %s",
 		    text);
@@ -87,21 +88,21 @@ source_sso_ask(struct source *s, const struct source_sso_token *t)
 	e = source_fetch(s, "GET");
 	source_header(e, "Accept", "application/json");
 	source_header(e, "x-amz-sso_bearer_token", s->token.data);
-	if (s->place->ca_file[0] != '\0')
-		e->ca_file = s->place->ca_file;
+	if (s->params->ca_file[0] != '\0')
+		e->ca_file = s->params->ca_file;
 	return source_go(s);
 }
 
 static enum source_verdict
 source_sso_renew(struct source *s, const struct source_sso_token *t)
 {
-	char url[PLACE_URL_MAX], text[256];
-	struct place place = *s->place;
+	char url[ENDPOINT_PARAMS_URL_MAX], text[256];
+	struct endpoint_params params = *s->params;
 	struct errand *e;
 
-	(void)snprintf(place.region, sizeof(place.region), "%s",
+	(void)snprintf(params.region, sizeof(params.region), "%s",
 	    s->from->sso_region);
-	if (place_url(&place, "oidc", NULL, url, sizeof(url), text,
+	if (endpoint_rules_url(&params, "oidc", NULL, url, sizeof(url), text,
 	    sizeof(text)) < 0)
 		return source_fail(s, "there is no endpoint of SSO's OIDC: "
 		    "%s", text);
@@ -117,8 +118,8 @@ source_sso_renew(struct source *s, const struct source_sso_token *t)
 	source_header(e, "Content-Type", "application/json");
 	e->body = s->body.data;
 	e->body_length = s->body.length;
-	if (s->place->ca_file[0] != '\0')
-		e->ca_file = s->place->ca_file;
+	if (s->params->ca_file[0] != '\0')
+		e->ca_file = s->params->ca_file;
 	return source_go(s);
 }
 

@@ -7,6 +7,7 @@
 
 #include "aws/errors.h"
 #include "common/error.h"
+#include "identity/endpoint_rules.h"
 #include "identity/source_date.h"
 #include "identity/source_internal.h"
 #include "identity/source_xml.h"
@@ -61,11 +62,11 @@ source_sts_begin(struct source *s, const char *action,
 enum source_verdict
 source_sts_send(struct source *s)
 {
-	char url[PLACE_URL_MAX], text[256];
+	char url[ENDPOINT_PARAMS_URL_MAX], text[256];
 	const char *host;
 	struct errand *e;
 
-	if (place_url(s->place, "sts", NULL, url, sizeof(url), text,
+	if (endpoint_rules_url(s->params, "sts", NULL, url, sizeof(url), text,
 	    sizeof(text)) < 0)
 		return source_fail(s, "there is no endpoint of STS: %s",
 		    text);
@@ -83,8 +84,8 @@ source_sts_send(struct source *s)
 	    "application/x-www-form-urlencoded; charset=utf-8");
 	e->body = s->body.data;
 	e->body_length = s->body.length;
-	if (s->place->ca_file[0] != '\0')
-		e->ca_file = s->place->ca_file;
+	if (s->params->ca_file[0] != '\0')
+		e->ca_file = s->params->ca_file;
 	return source_go(s);
 }
 

@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "dialect/json.h"
+#include "identity/endpoint_rules.h"
 
 #define CHECK_CALL_MS 5000
 #define CHECK_PROBE_MS 5000
@@ -122,16 +123,16 @@ static void
 dynamodb_check_nowhere(const struct dynamodb_identity *i,
     const struct identity_view *v, char *text, size_t size)
 {
-	char url[PLACE_URL_MAX];
+	char url[ENDPOINT_PARAMS_URL_MAX];
 
 	text[0] = '\0';
 	if (i->code != 0) {
 		(void)snprintf(text, size, "%s", i->text);
-	} else if (v->place == NULL || v->place->region[0] == '\0') {
+	} else if (v->params == NULL || v->params->region[0] == '\0') {
 		if (v->code == DDBLOCK_E_BAD_REQUEST)
 			(void)snprintf(text, size, "%s", v->text);
-	} else if (place_url(v->place, "dynamodb", v->credentials == NULL ?
-	    NULL : v->credentials->account_id, url, sizeof(url), text,
+	} else if (endpoint_rules_url(v->params, "dynamodb", v->credentials ==
+	    NULL ? NULL : v->credentials->account_id, url, sizeof(url), text,
 	    size) == 0) {
 		text[0] = '\0';
 	}
@@ -143,26 +144,26 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	struct dynamodb_check *k = arg;
 	const struct dynamodb_identity *identity = &k->jobs->identity;
 	const struct probe_config probe = {
-		.url = k->config.place.endpoint,
+		.url = k->config.target.endpoint,
 		.ca_file = k->config.ca_file,
 		.timeout_ms = CHECK_PROBE_MS,
 	};
 	struct identity_view v;
 	uint64_t wall_ms = aws_client_wall_ms(k->jobs->client);
 	char trouble[IDENTITY_TEXT_MAX] = "";
-	struct findings_place place = k->config.place;
+	struct findings_target target = k->config.target;
 	int r;
 
 	(void)fd;
 	(void)what;
 	dynamodb_identity_look(identity, &v);
-	if (k->config.place.endpoint == NULL || identity->code != 0)
+	if (k->config.target.endpoint == NULL || identity->code != 0)
 		dynamodb_check_nowhere(identity, &v, trouble,
 		    sizeof(trouble));
-	if (place.region == NULL && v.place != NULL &&
-	    v.place->region[0] != '\0')
-		place.region = v.place->region;
-	findings_configuration(&place, trouble, &k->finding);
+	if (target.region == NULL && v.params != NULL &&
+	    v.params->region[0] != '\0')
+		target.region = v.params->region;
+	findings_configuration(&target, trouble, &k->finding);
 	if (!dynamodb_check_tell(k)) {
 		dynamodb_check_end(k);
 		return;
@@ -171,7 +172,7 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	    wall_ms != 0 ? wall_ms : clock_wall_ms(), &k->finding);
 	(void)dynamodb_check_tell(k);
 	k->signs = v.credentials != NULL;
-	if (k->config.place.endpoint == NULL) {
+	if (k->config.target.endpoint == NULL) {
 		dynamodb_check_end(k);
 		return;
 	}
@@ -180,7 +181,7 @@ dynamodb_check_begin(evutil_socket_t fd, short what, void *arg)
 	if (r == 0)
 		return;
 	finding_set(&k->finding, "dns", FINDING_ERROR, "%.*s: %s",
-	    PLACE_URL_MAX, probe.url, r == DDBLOCK_E_BAD_REQUEST ?
+	    ENDPOINT_PARAMS_URL_MAX, probe.url, r == DDBLOCK_E_BAD_REQUEST ?
 	    "that is no URL such as https://HOST[:PORT]" : error_text(r));
 	(void)dynamodb_check_tell(k);
 	dynamodb_check_end(k);
@@ -198,7 +199,7 @@ dynamodb_check_first(struct dynamodb_check *k, const struct aws_error *e)
 		.synchronised = clock_is_synchronised(),
 	};
 
-	findings_clock(&clock, &k->config.place, &k->finding);
+	findings_clock(&clock, &k->config.target, &k->finding);
 	(void)dynamodb_check_tell(k);
 	findings_signature(e, &k->finding);
 	return dynamodb_check_tell(k);
@@ -210,7 +211,7 @@ dynamodb_check_table(struct dynamodb_check *k, const struct aws_error *e,
     struct json_object *answer)
 {
 	struct json_object *table = json_find(answer, "Table");
-	const struct findings_place *p = &k->config.place;
+	const struct findings_target *p = &k->config.target;
 	struct finding *f = &k->finding;
 
 	if (e->class != AWS_CLASS_OK) {
@@ -233,7 +234,7 @@ dynamodb_check_table(struct dynamodb_check *k, const struct aws_error *e,
 static void
 dynamodb_check_next_request(struct dynamodb_check *k)
 {
-	const struct findings_place *p = &k->config.place;
+	const struct findings_target *p = &k->config.target;
 
 	while (k->request < REQUESTS &&
 	    !requests_has(p->dialect, p->table, k->request))
@@ -266,7 +267,7 @@ static void
 dynamodb_check_take(struct dynamodb_check *k, const struct aws_error *e,
     struct json_object *answer, uint64_t took_us)
 {
-	const struct findings_place *p = &k->config.place;
+	const struct findings_target *p = &k->config.target;
 
 	switch (k->step) {
 	case CHECK_DESCRIBE:
@@ -325,7 +326,7 @@ dynamodb_check_on_answer(void *arg, const struct aws_answer *answer)
 static const char *
 dynamodb_check_write(const struct dynamodb_check *k, struct buffer *b)
 {
-	const struct dialect_table *t = k->config.place.table;
+	const struct dialect_table *t = k->config.target.table;
 	enum dynamodb_request request = k->step == CHECK_LATENCY ?
 	    REQUEST_GET : k->request;
 

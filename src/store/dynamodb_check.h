@@ -13,7 +13,7 @@ struct dynamodb_check;	/* one run, until its end */
 
 /* Borrowed until the end of the run. */
 struct dynamodb_check_config {
-	struct findings_place place;
+	struct findings_target target;
 	const char *ca_file;	/* NULL: the system's */
 };
 

@@ -38,7 +38,7 @@ findings_duration(uint64_t ms, char *text, size_t size)
 /* ---- before anything is sent ------------------------------------------- */
 
 void
-findings_configuration(const struct findings_place *p, const char *trouble,
+findings_configuration(const struct findings_target *p, const char *trouble,
     struct finding *f)
 {
 	finding_set(f, "configuration", FINDING_OK,
@@ -216,7 +216,7 @@ findings_clock_advise(const struct findings_clock *c, bool refused,
 }
 
 void
-findings_clock(const struct findings_clock *c, const struct findings_place *p,
+findings_clock(const struct findings_clock *c, const struct findings_target *p,
     struct finding *f)
 {
 	uint64_t off_ms = (uint64_t)llabs(c->difference_ms);

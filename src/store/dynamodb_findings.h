@@ -22,7 +22,7 @@
 struct json_object;
 
 /* Of the configuration. Borrowed. */
-struct findings_place {
+struct findings_target {
 	const char *endpoint;	/* its URL; NULL: not known, or not before
 				 * the credentials */
 	const char *region;	/* the same */
@@ -40,7 +40,7 @@ struct findings_clock {
 
 /* @trouble: why the endpoint cannot be known, and what to do; empty: nothing
  * keeps it from that. */
-void findings_configuration(const struct findings_place *,
+void findings_configuration(const struct findings_target *,
     const char *trouble, struct finding *);
 void findings_credentials(const struct identity_view *, uint64_t boot_ms,
     uint64_t wall_ms, struct finding *);
@@ -52,28 +52,28 @@ void findings_tls(const struct probe_report *, uint64_t wall_ms,
     struct finding *);
 
 void findings_clock(const struct findings_clock *,
-    const struct findings_place *, struct finding *);
+    const struct findings_target *, struct finding *);
 
 /* Was the first request's signature accepted? @e: of its answer. */
 void findings_signature(const struct aws_error *e, struct finding *);
 
 /* The Table of DescribeTable. */
-void findings_table(const struct findings_place *, struct json_object *,
+void findings_table(const struct findings_target *, struct json_object *,
     struct finding *);
 void findings_billing(struct json_object *, struct finding *);
-void findings_protection(const struct findings_place *, struct json_object *,
+void findings_protection(const struct findings_target *, struct json_object *,
     struct finding *);
 void findings_regions(struct json_object *, struct finding *);
 /* There is none, or it is not shown. */
-void findings_no_table(const struct findings_place *, const struct aws_error *,
+void findings_no_table(const struct findings_target *, const struct aws_error *,
     struct finding *);
 
 /* The answer to DescribeTimeToLive, or why there is none. */
-void findings_ttl(const struct findings_place *, struct json_object *,
+void findings_ttl(const struct findings_target *, struct json_object *,
     const struct aws_error *, struct finding *);
 
 /* What became of the harmless request. */
-void findings_permission(const struct findings_place *, enum dynamodb_request,
+void findings_permission(const struct findings_target *, enum dynamodb_request,
     const struct aws_error *, struct finding *);
 
 /* Of so many reads, one after the other, sorted here. */

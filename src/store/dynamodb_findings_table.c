@@ -21,7 +21,7 @@
 /* ---- the table ---------------------------------------------------------- */
 
 void
-findings_table(const struct findings_place *p, struct json_object *table,
+findings_table(const struct findings_target *p, struct json_object *table,
     struct finding *f)
 {
 	const char *status = schema_text(table, "TableStatus");
@@ -52,7 +52,7 @@ findings_table(const struct findings_place *p, struct json_object *table,
 }
 
 void
-findings_no_table(const struct findings_place *p, const struct aws_error *e,
+findings_no_table(const struct findings_target *p, const struct aws_error *e,
     struct finding *f)
 {
 	if (e->code == DDBLOCK_E_NO_TABLE) {
@@ -95,7 +95,7 @@ findings_billing(struct json_object *table, struct finding *f)
 }
 
 void
-findings_protection(const struct findings_place *p, struct json_object *table,
+findings_protection(const struct findings_target *p, struct json_object *table,
     struct finding *f)
 {
 	struct json_object *protected =
@@ -149,7 +149,7 @@ findings_regions(struct json_object *table, struct finding *f)
 }
 
 void
-findings_ttl(const struct findings_place *p, struct json_object *answer,
+findings_ttl(const struct findings_target *p, struct json_object *answer,
     const struct aws_error *e, struct finding *f)
 {
 	struct json_object *d = json_find(answer, "TimeToLiveDescription");
@@ -197,7 +197,7 @@ findings_without(enum dynamodb_request request)
 }
 
 static void
-findings_denied(const struct findings_place *p, enum dynamodb_request request,
+findings_denied(const struct findings_target *p, enum dynamodb_request request,
     const struct aws_error *e, struct finding *f)
 {
 	const char *without = findings_without(request);
@@ -214,7 +214,7 @@ findings_denied(const struct findings_place *p, enum dynamodb_request request,
 }
 
 void
-findings_permission(const struct findings_place *p,
+findings_permission(const struct findings_target *p,
     enum dynamodb_request request, const struct aws_error *e,
     struct finding *f)
 {

@@ -7,22 +7,23 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "identity/endpoint_rules.h"
 #include "store/store_dynamodb.h"
 
 static int
 dynamodb_identity_use(struct dynamodb_identity *i,
     const struct identity_view *v)
 {
-	char url[PLACE_URL_MAX];
-	const struct place *p = v->place;
+	char url[ENDPOINT_PARAMS_URL_MAX];
+	const struct endpoint_params *p = v->params;
 	const struct aws_client_origin origin = {
 		.url = url,
-		.region = place_signing_region(p, "dynamodb"),
+		.region = endpoint_rules_signing_region(p, "dynamodb"),
 		.credentials = v->credentials,
 		.ca_file = p->ca_file[0] != '\0' ? p->ca_file : NULL,
 	};
-	int r = place_url(p, "dynamodb", v->credentials->account_id, url,
-	    sizeof(url), i->text, sizeof(i->text));
+	int r = endpoint_rules_url(p, "dynamodb", v->credentials->account_id,
+	    url, sizeof(url), i->text, sizeof(i->text));
 
 	if (r == 0)
 		r = aws_client_use(i->client, &origin, i->text,
@@ -38,14 +39,15 @@ dynamodb_identity_use(struct dynamodb_identity *i,
 
 /* Where it would be, for who asks what is missing. */
 static void
-dynamodb_identity_locate(struct dynamodb_identity *i, const struct place *p)
+dynamodb_identity_locate(struct dynamodb_identity *i,
+    const struct endpoint_params *p)
 {
 	char url[ENDPOINT_URL_MAX], text[DYNAMODB_IDENTITY_TEXT_MAX];
 
 	if (p == NULL || aws_client_ready(i->client))
 		return;
 	(void)snprintf(i->region, sizeof(i->region), "%s", p->region);
-	if (place_url(p, "dynamodb", NULL, url, sizeof(url), text,
+	if (endpoint_rules_url(p, "dynamodb", NULL, url, sizeof(url), text,
 	    sizeof(text)) == 0)
 		(void)snprintf(i->endpoint, sizeof(i->endpoint), "%s", url);
 }
@@ -70,13 +72,13 @@ dynamodb_identity_on_heard(void *arg, bool changed)
 	int r;
 
 	provider_view(i->provider, &v);
-	if (v.credentials != NULL && v.place != NULL) {
+	if (v.credentials != NULL && v.params != NULL) {
 		if (!changed && aws_client_ready(i->client) && i->code == 0)
 			return;
 		r = dynamodb_identity_use(i, &v);
 		text = i->text;
 	} else {
-		dynamodb_identity_locate(i, v.place);
+		dynamodb_identity_locate(i, v.params);
 		r = v.code;
 		text = v.text;
 	}

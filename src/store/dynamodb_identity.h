@@ -26,7 +26,7 @@ struct dynamodb_identity {
 	/* In use; empty: none (yet). */
 	char endpoint[ENDPOINT_URL_MAX];
 	char region[REGION_NAME_MAX + 1];
-	char ca_file[PLACE_FILE_MAX];
+	char ca_file[ENDPOINT_PARAMS_FILE_MAX];
 	/* Why the newest cannot be used, though there is one; 0: it can. */
 	int code;
 	char text[DYNAMODB_IDENTITY_TEXT_MAX];

@@ -284,7 +284,7 @@ dynamodb_check_start(struct dynamodb_store *s, store_finding_fn found,
 {
 	const struct dynamodb_identity *i = &s->jobs.identity;
 	const struct dynamodb_check_config config = {
-		.place = {
+		.target = {
 			.endpoint = i->endpoint[0] != '\0' ? i->endpoint :
 			    NULL,
 			.region = i->region[0] != '\0' ? i->region : NULL,

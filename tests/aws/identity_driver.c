@@ -69,7 +69,7 @@ static void
 make(struct driven *d, struct json_object *line)
 {
 	struct identity_config config = {
-		.place = { .region = text_of(line, "region") },
+		.endpoints = { .region = text_of(line, "region") },
 		.profile = text_of(line, "profile"),
 		.variable = variable,
 		.variable_arg = d,
@@ -181,7 +181,7 @@ view_json(const struct identity *identity, uint64_t wall_ms)
 	identity_view(identity, wall_ms, &view);
 	(void)json_object_object_add(json, "credentials",
 	    credentials_json(view.credentials));
-	put_text(json, "region", view.place != NULL ? view.place->region :
+	put_text(json, "region", view.params != NULL ? view.params->region :
 	    NULL);
 	put_text(json, "source", view.source);
 	put_text(json, "about", view.about);

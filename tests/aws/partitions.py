@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Print src/identity/place_partitions.c from what botocore knows.
+"""Print src/identity/partitions.c from what botocore knows.
 
-    tests/aws/partitions.py >src/identity/place_partitions.c
+    DDBLOCK_AWS=DIRECTORY tests/aws/partitions.py >src/identity/partitions.c
 
 Where its data have a form that the table cannot have, this fails; that the
-table is theirs, and that what place.c makes of it is what their rules say, is
-tested by test_endpoints.py.
+table is theirs, and that what endpoint_rules.c makes of it is what their rules
+say, is tested by test_endpoints.py.
 """
 import re
 import sys
@@ -19,7 +19,7 @@ HEAD = """\
  * The partitions of AWS. Made by tests/aws/partitions.py from botocore
  * %s; do not edit.
  */
-#include "identity/place_partitions.h"
+#include "identity/partitions.h"
 
 #include <stddef.h>
 
@@ -88,7 +88,7 @@ def main():
                   if not re.match(partition["regionRegex"], r)]
         out.append(f"static const char *const others_{number}[] = {{\n"
                    f"{strings(others)}\tNULL,\n}};\n\n")
-    out.append("const struct place_partition place_partitions[] = {\n")
+    out.append("const struct partition partitions[] = {\n")
     for number, partition in enumerate(partitions):
         outputs = partition["outputs"]
         out.append(
@@ -101,7 +101,7 @@ def main():
             f"\t\t.prefixes = prefixes_{number},\n"
             f"\t\t.others = others_{number},\n\t}},\n")
     out.append("\t{ .name = NULL },\n};\n\n")
-    out.append("const char *const place_account_regions[] = {\n"
+    out.append("const char *const partition_account_regions[] = {\n"
                f"{strings(account_regions(rules))}\tNULL,\n}};\n")
     sys.stdout.write("".join(out))
 

@@ -278,7 +278,7 @@ class ChainTest(unittest.TestCase):
         theirs = Theirs(self.directory)
         cases = [world.next() for _ in range(CASES)]
         out = subprocess.run(
-            [sdk.program("aws_places")], check=True, text=True,
+            [sdk.program("aws_endpoints")], check=True, text=True,
             input="".join(json.dumps(case) + "\n" for case in cases),
             stdout=subprocess.PIPE).stdout.split("\n")[:-1]
         self.assertEqual(len(out), CASES)

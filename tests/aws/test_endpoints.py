@@ -48,8 +48,8 @@ UNSIGNED_MODE = ("what is not signed is for no account, so botocore does not "
 def ask(cases):
     """What ours says to each of the cases."""
     lines = "".join(json.dumps(case) + "\n" for case in cases)
-    out = subprocess.run([sdk.program("aws_places")], input=lines, check=True,
-                         text=True, stdout=subprocess.PIPE).stdout
+    out = subprocess.run([sdk.program("aws_endpoints")], input=lines,
+                         check=True, text=True, stdout=subprocess.PIPE).stdout
     return [json.loads(line) for line in out.splitlines()]
 
 
@@ -154,7 +154,7 @@ class EndpointsTest(unittest.TestCase):
         made = subprocess.run(
             [sys.executable, os.path.join(here, "partitions.py")], check=True,
             text=True, stdout=subprocess.PIPE).stdout
-        with open(os.path.join(here, "../../src/identity/place_partitions.c"),
+        with open(os.path.join(here, "../../src/identity/partitions.c"),
                   encoding="utf-8") as f:
             self.assertEqual(f.read(), made)
 
@@ -300,18 +300,18 @@ class SettingsTest(unittest.TestCase):
             elif theirs["region"] == "aws-global":
                 self.assertEqual(mine.get("region", ""), "", where)
                 errors[GLOBAL_STS] = errors.get(GLOBAL_STS, 0) + 1
-            elif "no section [services" in mine.get("place_error", ""):
+            elif "no section [services" in mine.get("endpoint_error", ""):
                 # Without DynamoDB's we need no other's.
                 self.assertNotEqual(service, "dynamodb", where)
                 self.assertIsInstance(settings.client(case, "dynamodb"),
                                       InvalidConfigError, where)
                 errors[NO_DYNAMODB] = errors.get(NO_DYNAMODB, 0) + 1
-            elif mine.get("place_error", "").startswith(MODE):
+            elif mine.get("endpoint_error", "").startswith(MODE):
                 self.assertIn(service, ("sso", "oidc"), where)
                 errors[UNSIGNED_MODE] = errors.get(UNSIGNED_MODE, 0) + 1
             else:
                 same += 1
-                self.assertNotIn("place_error", mine, where)
+                self.assertNotIn("endpoint_error", mine, where)
                 self.assertEqual(theirs["url"], mine["urls"].get(service),
                                  where)
                 self.assertEqual(theirs["region"], mine["region"], where)

@@ -137,7 +137,7 @@ class ProfilesTest(unittest.TestCase):
             cases.append(case)
             expected.append((theirs, values))
         out = subprocess.run(
-            [sdk.program("aws_places")], check=True, text=True,
+            [sdk.program("aws_endpoints")], check=True, text=True,
             input="".join(json.dumps(case) + "\n" for case in cases),
             stdout=subprocess.PIPE).stdout.split("\n")[:-1]
         self.assertEqual(len(out), FILES)

@@ -1,5 +1,5 @@
 /*
- * Which credentials are the ones: each place, its order among the others, and
+ * Which credentials are the ones: each source, its order among the others, and
  * what is an error. That botocore chooses the same is seen in
  * tests/aws/test_chain.py, in many more cases.
  */
@@ -73,7 +73,7 @@ static int
 resolve(const struct world *w, char *text, size_t size)
 {
 	struct world copy = *w;
-	struct chain_place place = {
+	struct chain_inputs inputs = {
 		.variable = world_variable, .variable_arg = &copy,
 		.profile = w->profile, .settings = w->settings,
 	};
@@ -84,8 +84,8 @@ resolve(const struct world *w, char *text, size_t size)
 	ck_assert_int_eq(profiles_new(&p), 0);
 	world_read(p, PROFILE_CONFIG, w->config);
 	world_read(p, PROFILE_CREDENTIALS, w->credentials);
-	place.profiles = p;
-	r = chain_resolve(&place, &c, text, size);
+	inputs.profiles = p;
+	r = chain_resolve(&inputs, &c, text, size);
 	if (r == 0) {
 		dump(&c, text, size);
 		chain_done(&c);
@@ -442,7 +442,7 @@ END_TEST
 START_TEST(test_metadata_for_a_region)
 {
 	struct world w = WORLD(.variables = { "AWS_EC2_METADATA_DISABLED=x" });
-	struct chain_place place = {
+	struct chain_inputs inputs = {
 		.variable = world_variable, .variable_arg = &w,
 	};
 	struct chain_source source;
@@ -450,14 +450,14 @@ START_TEST(test_metadata_for_a_region)
 	char text[512];
 
 	ck_assert_int_eq(profiles_new(&p), 0);
-	place.profiles = p;
-	ck_assert_int_eq(chain_metadata(&place, &source, text, sizeof(text)),
+	inputs.profiles = p;
+	ck_assert_int_eq(chain_metadata(&inputs, &source, text, sizeof(text)),
 	    0);
 	ck_assert_int_eq(source.kind, CHAIN_IMDS);
 	ck_assert_str_eq(source.url, "http://169.254.169.254");
 	chain_source_done(&source);
 	w.variables[0] = "AWS_EC2_METADATA_DISABLED=TRUE";
-	ck_assert_int_eq(chain_metadata(&place, &source, text, sizeof(text)),
+	ck_assert_int_eq(chain_metadata(&inputs, &source, text, sizeof(text)),
 	    DDBLOCK_E_NO_CREDENTIALS);
 	profiles_free(p);
 }
@@ -466,7 +466,7 @@ END_TEST
 START_TEST(test_describe)
 {
 	struct world w = WORLD(.profile = "top");
-	struct chain_place place = {
+	struct chain_inputs inputs = {
 		.variable = world_variable, .variable_arg = &w,
 		.profile = "top",
 	};
@@ -479,8 +479,8 @@ START_TEST(test_describe)
 	    "source_profile = b\n[profile b]\nrole_arn = R2\n"
 	    "source_profile = c\n[profile c]\naws_access_key_id = hidden\n"
 	    "aws_secret_access_key = hidden\n");
-	place.profiles = p;
-	ck_assert_int_eq(chain_resolve(&place, &c, text, sizeof(text)), 0);
+	inputs.profiles = p;
+	ck_assert_int_eq(chain_resolve(&inputs, &c, text, sizeof(text)), 0);
 	chain_describe(&c, text, sizeof(text));
 	ck_assert_str_eq(text, "profile top: role R1 by role R2 by keys of "
 	    "profile c");

@@ -15,7 +15,7 @@
 #define NOW_MS UINT64_C(1790000000000)
 
 static struct dialect_table table;
-static struct findings_place place;
+static struct findings_target target;
 static struct finding f;
 
 static void
@@ -25,7 +25,7 @@ setup(void)
 		.table = "locks", .key_attribute = "key",
 		.ttl_attribute = "ttl", .skew_ms = 1000,
 	};
-	place = (struct findings_place){
+	target = (struct findings_target){
 		.endpoint = "https://dynamodb.eu-west-1.amazonaws.com/",
 		.region = "eu-west-1", .dialect = &dialect_native,
 		.table = &table,
@@ -52,15 +52,15 @@ expect(const char *check, enum finding_state state, const char *text,
 START_TEST(test_configuration)
 {
 	setup();
-	findings_configuration(&place, "", &f);
+	findings_configuration(&target, "", &f);
 	expect("configuration", FINDING_OK, "table locks in eu-west-1 at "
 	    "https://dynamodb.eu-west-1.amazonaws.com/, format native", NULL);
-	place.endpoint = NULL;
-	place.region = NULL;
-	findings_configuration(&place, "", &f);
+	target.endpoint = NULL;
+	target.region = NULL;
+	findings_configuration(&target, "", &f);
 	expect("configuration", FINDING_OK, "table locks, format native",
 	    NULL);
-	findings_configuration(&place, "no region is set", &f);
+	findings_configuration(&target, "no region is set", &f);
 	expect("configuration", FINDING_ERROR, "table locks: no region is "
 	    "set", "ddblockd-aws(7)");
 }
@@ -168,36 +168,36 @@ START_TEST(test_clock)
 		.synchronised = 1 };
 
 	setup();
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_OK, "synchronised, says the kernel", NULL);
 	c.synchronised = 0;
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "not synchronised", "chronyd");
 	c.difference_ms = -61000;
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "1 min behind the endpoint's",
 	    "chronyd");
 	c.difference_ms = 600000;
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_ERROR, "10 min ahead of", "chronyd");
 	/* Whose leases are times of hosts' clocks. */
 	c.difference_ms = 3000;
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "3.0 s ahead of", "chronyd");
-	place.dialect = &dialect_dlock;
-	findings_clock(&c, &place, &f);
+	target.dialect = &dialect_dlock;
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_ERROR, "3.0 s ahead of", "chronyd");
 	table.skew_ms = 5000;
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "3.0 s ahead of", "chronyd");
 	c.known = false;
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "has not told the time", "chronyd");
-	place.clock_counts = true;
-	findings_clock(&c, &place, &f);
+	target.clock_counts = true;
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_ERROR, "no lock is granted", "trust_clock");
 	c.synchronised = 1;
-	findings_clock(&c, &place, &f);
+	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "has not told the time", "sets it");
 	ck_assert_ptr_null(strstr(f.text, "no lock"));
 }
@@ -257,7 +257,7 @@ look(void (*at)(struct json_object *), const char *text)
 static void
 at_table(struct json_object *o)
 {
-	findings_table(&place, o, &f);
+	findings_table(&target, o, &f);
 }
 
 static void
@@ -269,7 +269,7 @@ at_billing(struct json_object *o)
 static void
 at_protection(struct json_object *o)
 {
-	findings_protection(&place, o, &f);
+	findings_protection(&target, o, &f);
 }
 
 static void
@@ -283,7 +283,7 @@ at_ttl(struct json_object *o)
 {
 	const struct aws_error ok = { .class = AWS_CLASS_OK };
 
-	findings_ttl(&place, o, &ok, &f);
+	findings_ttl(&target, o, &ok, &f);
 }
 
 START_TEST(test_table)
@@ -305,10 +305,10 @@ START_TEST(test_table)
 	    "sort_attribute");
 
 	e = answer(400, "{\"__type\":\"x#ResourceNotFoundException\"}");
-	findings_no_table(&place, &e, &f);
+	findings_no_table(&target, &e, &f);
 	expect("table", FINDING_ERROR, "no table locks", "--init-table");
 	e = answer(400, "{\"__type\":\"x#AccessDeniedException\"}");
-	findings_no_table(&place, &e, &f);
+	findings_no_table(&target, &e, &f);
 	expect("table", FINDING_WARNING, "cannot be seen",
 	    "dynamodb:DescribeTable");
 }
@@ -364,7 +364,7 @@ START_TEST(test_ttl)
 	look(at_ttl, "{\"TimeToLiveDescription\":{\"TimeToLiveStatus\":"
 	    "\"DISABLED\"}}");
 	expect("ttl", FINDING_WARNING, "never removed", "\"ttl\"");
-	findings_ttl(&place, NULL, &e, &f);
+	findings_ttl(&target, NULL, &e, &f);
 	expect("ttl", FINDING_WARNING, "cannot be seen",
 	    "dynamodb:DescribeTimeToLive");
 }
@@ -379,35 +379,35 @@ START_TEST(test_permission)
 	    "arn:aws:iam::1:user/u is not authorized\"}");
 
 	setup();
-	findings_permission(&place, REQUEST_UPDATE, &e, &f);
+	findings_permission(&target, REQUEST_UPDATE, &e, &f);
 	expect("permission", FINDING_OK, "UpdateItem is allowed", NULL);
 	e = answer(400, "{\"__type\":\"x#TransactionCanceledException\","
 	    "\"CancellationReasons\":[{\"Code\":\"ConditionalCheckFailed\"}]"
 	    "}");
-	findings_permission(&place, REQUEST_TRANSACT, &e, &f);
+	findings_permission(&target, REQUEST_TRANSACT, &e, &f);
 	expect("permission", FINDING_OK, "TransactWriteItems is allowed",
 	    NULL);
-	findings_permission(&place, REQUEST_PUT, &denied, &f);
+	findings_permission(&target, REQUEST_PUT, &denied, &f);
 	expect("permission", FINDING_ERROR, "PutItem is denied: ",
 	    "allow dynamodb:PutItem on table locks");
 	ck_assert_ptr_nonnull(strstr(f.text, "arn:aws:iam::1:user/u"));
 	/* Without these two there are locks all the same. */
-	findings_permission(&place, REQUEST_SCAN, &denied, &f);
+	findings_permission(&target, REQUEST_SCAN, &denied, &f);
 	expect("permission", FINDING_WARNING, "ddblock list", "dynamodb:Scan");
-	findings_permission(&place, REQUEST_TRANSACT, &denied, &f);
+	findings_permission(&target, REQUEST_TRANSACT, &denied, &f);
 	expect("permission", FINDING_ERROR, "several keys at once",
 	    "dynamodb:UpdateItem");
 	/* Nor without this. */
 	e = answer(400, "{\"__type\":\"x#UnknownOperationException\"}");
-	findings_permission(&place, REQUEST_TRANSACT, &e, &f);
+	findings_permission(&target, REQUEST_TRANSACT, &e, &f);
 	expect("permission", FINDING_OK, "one after the other", NULL);
-	findings_permission(&place, REQUEST_UPDATE, &e, &f);
+	findings_permission(&target, REQUEST_UPDATE, &e, &f);
 	expect("permission", FINDING_ERROR, "refused", NULL);
 	e = answer(400, "{\"__type\":\"x#ThrottlingException\"}");
-	findings_permission(&place, REQUEST_GET, &e, &f);
+	findings_permission(&target, REQUEST_GET, &e, &f);
 	expect("permission", FINDING_WARNING, "throttled", "capacity");
 	e = answer(400, "{\"__type\":\"x#ValidationException\"}");
-	findings_permission(&place, REQUEST_GET, &e, &f);
+	findings_permission(&target, REQUEST_GET, &e, &f);
 	expect("permission", FINDING_ERROR, "refused", NULL);
 }
 END_TEST

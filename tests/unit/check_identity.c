@@ -1,5 +1,6 @@
 /*
- * The round of an identity: files, plan, place, stages, and what stays in use.
+ * The round of an identity: files, plan, parameters, stages, and what stays in
+ * use.
  */
 #include <check.h>
 #include <errno.h>
@@ -47,7 +48,7 @@ static void
 begin(const char *region, const char *const *environment)
 {
 	const struct identity_config config = {
-		.place = { .region = region },
+		.endpoints = { .region = region },
 		.variable = variable,
 		.home = "/h",
 	};
@@ -139,7 +140,7 @@ START_TEST(test_keys)
 	ck_assert(step.changed);
 	ck_assert_ptr_null(step.errand);
 	expect("AKIA1");
-	ck_assert_str_eq(view.place->region, "eu-west-1");
+	ck_assert_str_eq(view.params->region, "eu-west-1");
 	ck_assert_str_eq(view.source, "profile");
 	ck_assert_int_eq(view.code, 0);
 	ck_assert(!view.stale);
@@ -395,12 +396,12 @@ START_TEST(test_region_of_the_instance)
 	file(CONFIG, NULL);
 	file(CREDENTIALS, NULL);
 	ck_assert_str_eq(step.errand->method, "PUT");
-	ck_assert_ptr_null(view.place);
+	ck_assert_ptr_null(view.params);
 	tell("TOKEN");
 	tell("ap-south-1");
 	ck_assert(step.changed);
-	ck_assert_ptr_nonnull(view.place);
-	ck_assert_str_eq(view.place->region, "ap-south-1");
+	ck_assert_ptr_nonnull(view.params);
+	ck_assert_str_eq(view.params->region, "ap-south-1");
 	expect("AKIA1");
 	ck_assert_str_eq(view.source, "environment");
 	identity_free(identity);
@@ -418,7 +419,7 @@ START_TEST(test_no_region)
 	file(CONFIG, NULL);
 	file(CREDENTIALS, NULL);
 	ck_assert_ptr_null(step.errand);
-	ck_assert_ptr_null(view.place);
+	ck_assert_ptr_null(view.params);
 	ck_assert_int_ne(view.code, 0);
 	ck_assert_ptr_nonnull(strstr(view.text, "region"));
 	identity_free(identity);

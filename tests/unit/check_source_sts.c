@@ -251,9 +251,9 @@ START_TEST(test_endpoint)
 	struct source_fixture f;
 
 	begin_role(&f);
-	(void)snprintf(f.place.sts_endpoint, sizeof(f.place.sts_endpoint),
+	(void)snprintf(f.params.sts_endpoint, sizeof(f.params.sts_endpoint),
 	    "%s", "http://127.0.0.1:99");
-	(void)snprintf(f.place.ca_file, sizeof(f.place.ca_file), "%s",
+	(void)snprintf(f.params.ca_file, sizeof(f.params.ca_file), "%s",
 	    "/etc/ca.pem");
 	ck_assert_int_eq(source_fixture_start(&f), SOURCE_WAIT);
 	source_fixture_expect(&f, "POST", "http://127.0.0.1:99/");
@@ -270,11 +270,11 @@ START_TEST(test_endpoint_is_no_url)
 
 	for (size_t i = 0; i <= sizeof(rows) / sizeof(rows[0]); i++) {
 		begin_role(&f);
-		memset(f.place.sts_endpoint, 's',
-		    sizeof(f.place.sts_endpoint) - 1);
+		memset(f.params.sts_endpoint, 's',
+		    sizeof(f.params.sts_endpoint) - 1);
 		if (i < sizeof(rows) / sizeof(rows[0]))
-			(void)snprintf(f.place.sts_endpoint,
-			    sizeof(f.place.sts_endpoint), "%s", rows[i]);
+			(void)snprintf(f.params.sts_endpoint,
+			    sizeof(f.params.sts_endpoint), "%s", rows[i]);
 		ck_assert_int_eq(source_fixture_start(&f), SOURCE_FAILED);
 		ck_assert_ptr_nonnull(strstr(f.source.text, "is no URL"));
 		source_fixture_done(&f);

@@ -19,7 +19,7 @@ source_fixture_dress(struct source_fixture *f,
 	f->source.from = &f->from;
 	f->source.role = &f->role;
 	f->source.signer = &f->signer;
-	f->source.place = &f->place;
+	f->source.params = &f->params;
 	f->source.home = "/home/USER";
 	f->source.memory = &f->memory;
 	f->source.wall_ms = SOURCE_FIXTURE_WALL_MS;
@@ -30,7 +30,7 @@ source_fixture_init(struct source_fixture *f,
     const struct source_methods *methods)
 {
 	*f = (struct source_fixture){ .from = { .kind = CHAIN_IMDS } };
-	(void)snprintf(f->place.region, sizeof(f->place.region), "%s",
+	(void)snprintf(f->params.region, sizeof(f->params.region), "%s",
 	    "eu-west-1");
 	source_memory_init(&f->memory);
 	source_fixture_dress(f, methods);

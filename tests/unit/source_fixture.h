@@ -17,7 +17,7 @@ struct source_fixture {
 	struct chain_source from;
 	struct chain_role role;
 	struct credentials signer;
-	struct place place;
+	struct endpoint_params params;
 	char *texts[SOURCE_FIXTURE_TEXTS_MAX];
 };
 

@@ -2,7 +2,7 @@
  * The partitions of AWS. Made by tests/aws/partitions.py from botocore
  * 1.44.5; do not edit.
  */
-#include "identity/place_partitions.h"
+#include "identity/partitions.h"
 
 #include <stddef.h>
 
@@ -93,7 +93,7 @@ static const char *const others_7[] = {
 	NULL,
 };
 
-const struct place_partition place_partitions[] = {
+const struct partition partitions[] = {
 	{
 		.name = "aws",
 		.suffix = "amazonaws.com",
@@ -169,7 +169,7 @@ const struct place_partition place_partitions[] = {
 	{ .name = NULL },
 };
 
-const char *const place_account_regions[] = {
+const char *const partition_account_regions[] = {
 	"cn-north-1",
 	"cn-northwest-1",
 	"us-gov-east-1",

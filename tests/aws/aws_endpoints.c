@@ -1,8 +1,8 @@
 /*
  * Says where credentials come from and where requests go, for test_chain.py and
  * test_endpoints.py: one JSON object a line comes in, with the files, the
- * environment and our own settings; one goes out, with the plan and the place.
- * What stands there as a secret is one of the tests'.
+ * environment and our own settings; one goes out, with the plan and the
+ * endpoints. What stands there as a secret is one of the tests'.
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "identity/chain.h"
-#include "identity/place.h"
+#include "identity/endpoint_rules.h"
 #include "identity/profile.h"
 #include "identity/profile_words.h"
 
@@ -127,7 +127,7 @@ put_chain(struct json_object *out, const struct chain *c)
 }
 
 static void
-put_urls(struct json_object *out, const struct place *place,
+put_urls(struct json_object *out, const struct endpoint_params *params,
     const char *account_id)
 {
 	static const char *const services[] = {
@@ -137,28 +137,28 @@ put_urls(struct json_object *out, const struct place *place,
 	struct json_object *signed_for = json_object_new_object();
 
 	for (size_t i = 0; i < 4; i++) {
-		char url[PLACE_URL_MAX], text[TEXT_MAX] = "";
+		char url[ENDPOINT_PARAMS_URL_MAX], text[TEXT_MAX] = "";
 
-		if (place_url(place, services[i], account_id, url, sizeof(url),
-		    text, sizeof(text)) == 0)
+		if (endpoint_rules_url(params, services[i], account_id, url,
+		    sizeof(url), text, sizeof(text)) == 0)
 			put(urls, services[i], url);
 		put(signed_for, services[i],
-		    place_signing_region(place, services[i]));
+		    endpoint_rules_signing_region(params, services[i]));
 	}
 	json_object_object_add(out, "urls", urls);
 	json_object_object_add(out, "signed_for", signed_for);
 }
 
 static void
-put_place(struct json_object *out, const struct place *place)
+put_params(struct json_object *out, const struct endpoint_params *params)
 {
-	put(out, "region", place->region);
-	put(out, "ca_file", place->ca_file);
+	put(out, "region", params->region);
+	put(out, "ca_file", params->ca_file);
 	json_object_object_add(out, "fips",
-	    json_object_new_boolean(place->fips));
+	    json_object_new_boolean(params->fips));
 	json_object_object_add(out, "dual_stack",
-	    json_object_new_boolean(place->dual_stack));
-	put_number(out, "account_mode", place->account_mode);
+	    json_object_new_boolean(params->dual_stack));
+	put_number(out, "account_mode", params->account_mode);
 }
 
 /* ---- what comes in ---- */
@@ -182,11 +182,11 @@ read_file(struct json_object *in, const char *key, enum profile_file file,
 }
 
 static void
-answer(struct json_object *in, const struct chain_place *p,
+answer(struct json_object *in, const struct chain_inputs *p,
     struct json_object *out)
 {
 	struct json_object *s = member(in, "settings");
-	struct place_settings settings = {
+	struct endpoint_settings settings = {
 		.region = text_of(s, "region"),
 		.endpoint = text_of(s, "endpoint"),
 		.ca_file = text_of(s, "ca_file"),
@@ -194,7 +194,7 @@ answer(struct json_object *in, const struct chain_place *p,
 		.dual_stack = json_object_get_boolean(member(s, "dual_stack")),
 	};
 	char text[TEXT_MAX] = "";
-	struct place place;
+	struct endpoint_params params;
 	struct chain chain;
 
 	if (chain_resolve(p, &chain, text, sizeof(text)) == 0) {
@@ -203,11 +203,12 @@ answer(struct json_object *in, const struct chain_place *p,
 	} else {
 		put(out, "error", text);
 	}
-	if (place_resolve(&settings, p, &place, text, sizeof(text)) == 0) {
-		put_place(out, &place);
-		put_urls(out, &place, text_of(in, "account_id"));
+	if (endpoint_params_resolve(&settings, p, &params, text, sizeof(text))
+	    == 0) {
+		put_params(out, &params);
+		put_urls(out, &params, text_of(in, "account_id"));
 	} else {
-		put(out, "place_error", text);
+		put(out, "endpoint_error", text);
 	}
 }
 
@@ -248,7 +249,7 @@ one(const char *line)
 	struct json_object *in = json_tokener_parse(line);
 	struct json_object *out = json_object_new_object();
 	struct json_object *environment = member(in, "environment");
-	struct chain_place p = {
+	struct chain_inputs p = {
 		.variable = variable, .variable_arg = environment,
 		.profile = text_of(member(in, "settings"), "profile"),
 	};
@@ -280,7 +281,7 @@ main(void)
 
 	while (status == 0 && getline(&line, &size, stdin) > 0)
 		if (one(line) < 0) {
-			fprintf(stderr, "aws_places: what is this?\n");
+			fprintf(stderr, "aws_endpoints: what is this?\n");
 			status = 2;
 		}
 	free(line);

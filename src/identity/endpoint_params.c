@@ -1,8 +1,8 @@
 /*
  * Which region, and which endpoint: where settings are looked for. What
- * follows from them is in place_rules.c.
+ * follows from them is in endpoint_rules.c.
  */
-#include "identity/place.h"
+#include "identity/endpoint_params.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #include "common/error.h"
 #include "identity/chain_internal.h"
 
-static int place_fail(char *text, size_t text_size, const char *format, ...)
+static int params_fail(char *text, size_t text_size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 static int
-place_fail(char *text, size_t text_size, const char *format, ...)
+params_fail(char *text, size_t text_size, const char *format, ...)
 {
 	va_list list;
 
@@ -28,18 +28,18 @@ place_fail(char *text, size_t text_size, const char *format, ...)
 }
 
 static bool
-place_given(const char *value)
+params_given(const char *value)
 {
 	return value != NULL && value[0] != '\0';
 }
 
 /* @where it stood is for messages. */
 static int
-place_keep(char *to, size_t to_size, const char *value, const char *where,
+params_keep(char *to, size_t to_size, const char *value, const char *where,
     char *text, size_t text_size)
 {
 	if (strlen(value) >= to_size)
-		return place_fail(text, text_size, "%s is longer than %zu "
+		return params_fail(text, text_size, "%s is longer than %zu "
 		    "bytes", where, to_size - 1);
 	(void)snprintf(to, to_size, "%s", value);
 	return 0;
@@ -50,8 +50,8 @@ place_keep(char *to, size_t to_size, const char *value, const char *where,
 /* AWS_REGION is what the other SDKs read, and what Lambda and ECS set; botocore
  * alone knows only the other. */
 static const char *
-place_find_region(const struct place_settings *settings,
-    const struct chain_place *p, const char **ret_where)
+params_find_region(const struct endpoint_settings *settings,
+    const struct chain_inputs *p, const char **ret_where)
 {
 	static const char *const variables[] = {
 		"AWS_REGION", "AWS_DEFAULT_REGION",
@@ -59,21 +59,21 @@ place_find_region(const struct place_settings *settings,
 	const char *value = settings->region;
 
 	*ret_where = "region";
-	for (size_t i = 0; i < 2 && !place_given(value); i++) {
+	for (size_t i = 0; i < 2 && !params_given(value); i++) {
 		*ret_where = variables[i];
 		value = chain_variable(p, variables[i]);
 	}
-	if (!place_given(value)) {
+	if (!params_given(value)) {
 		*ret_where = "region of the profile";
 		value = profiles_get(p->profiles, PROFILE_SECTION_PROFILE,
 		    chain_profile(p), "region");
 	}
-	return place_given(value) ? value : NULL;
+	return params_given(value) ? value : NULL;
 }
 
 /* Cut @part out of @region, wherever it is; whether it was there. */
 static bool
-place_cut(char *region, const char *part)
+params_cut(char *region, const char *part)
 {
 	bool found = false;
 	char *at;
@@ -86,11 +86,11 @@ place_cut(char *region, const char *part)
 }
 
 static int
-place_region(const struct place_settings *settings,
-    const struct chain_place *p, struct place *ret, char *text,
+params_region(const struct endpoint_settings *settings,
+    const struct chain_inputs *p, struct endpoint_params *ret, char *text,
     size_t text_size)
 {
-	const char *where, *value = place_find_region(settings, p, &where);
+	const char *where, *value = params_find_region(settings, p, &where);
 	char region[REGION_NAME_MAX + 8];
 	bool fips;
 
@@ -98,10 +98,10 @@ place_region(const struct place_settings *settings,
 		return 0;
 	/* Once there were regions of that name. */
 	(void)snprintf(region, sizeof(region), "%s", value);
-	fips = place_cut(region, "fips-");
-	fips = place_cut(region, "-fips") || fips;
+	fips = params_cut(region, "fips-");
+	fips = params_cut(region, "-fips") || fips;
 	if (strlen(value) >= sizeof(region) || !region_is_name(region))
-		return place_fail(text, text_size, "%s is \"%.40s\", which is "
+		return params_fail(text, text_size, "%s is \"%.40s\", which is "
 		    "not the name of a region", where, value);
 	(void)snprintf(ret->region, sizeof(ret->region), "%.*s",
 	    REGION_NAME_MAX, region);
@@ -112,15 +112,15 @@ place_region(const struct place_settings *settings,
 /* ---- endpoints ---- */
 
 /* The names of a service in the environment and in a section of services. */
-struct place_service {
+struct params_service {
 	const char *variable;
 	const char *group;
 };
 
 /* False: the profile names a section of services that says nothing. */
 static bool
-place_services_endpoint(const struct chain_place *p, const char *group,
-    const char **ret, char failure[PLACE_FAILURE_MAX])
+params_services_endpoint(const struct chain_inputs *p, const char *group,
+    const char **ret, char failure[ENDPOINT_PARAMS_FAILURE_MAX])
 {
 	const char *profile = chain_profile(p);
 	const char *services = profiles_get(p->profiles,
@@ -131,7 +131,8 @@ place_services_endpoint(const struct chain_place *p, const char *group,
 		return true;
 	if (profiles_is_empty(p->profiles, PROFILE_SECTION_SERVICES,
 	    services)) {
-		(void)place_fail(failure, PLACE_FAILURE_MAX, "profile "
+		(void)params_fail(failure, ENDPOINT_PARAMS_FAILURE_MAX,
+		    "profile "
 		    "\"%.64s\": the config file has no section [services "
 		    "%.64s], or nothing in it", profile, services);
 		return false;
@@ -142,76 +143,77 @@ place_services_endpoint(const struct chain_place *p, const char *group,
 }
 
 static int
-place_endpoint(const struct chain_place *p, const struct place_service *s,
-    char to[PLACE_URL_MAX], bool *ret_failed, char failure[PLACE_FAILURE_MAX],
-    char *text, size_t text_size)
+params_endpoint(const struct chain_inputs *p, const struct params_service *s,
+    char to[ENDPOINT_PARAMS_URL_MAX], bool *ret_failed, char
+    failure[ENDPOINT_PARAMS_FAILURE_MAX], char *text, size_t text_size)
 {
 	const char *where = s->variable, *value = chain_variable(p, where);
 
-	if (!place_given(value)) {
+	if (!params_given(value)) {
 		where = "AWS_ENDPOINT_URL";
 		value = chain_variable(p, where);
 	}
-	if (!place_given(value)) {
+	if (!params_given(value)) {
 		where = "endpoint_url of the section of services";
-		*ret_failed = !place_services_endpoint(p, s->group, &value,
+		*ret_failed = !params_services_endpoint(p, s->group, &value,
 		    failure);
 		if (*ret_failed)
 			return 0;
 	}
-	if (!place_given(value)) {
+	if (!params_given(value)) {
 		where = "endpoint_url of the profile";
 		value = profiles_get(p->profiles, PROFILE_SECTION_PROFILE,
 		    chain_profile(p), "endpoint_url");
 	}
-	return place_given(value) ? place_keep(to, PLACE_URL_MAX, value, where,
-	    text, text_size) : 0;
+	return params_given(value) ? params_keep(to, ENDPOINT_PARAMS_URL_MAX,
+	    value, where, text, text_size) : 0;
 }
 
 static int
-place_endpoints(const struct place_settings *settings,
-    const struct chain_place *p, struct place *ret, char *text,
+params_endpoints(const struct endpoint_settings *settings,
+    const struct chain_inputs *p, struct endpoint_params *ret, char *text,
     size_t text_size)
 {
-	static const struct place_service services[PLACE_SERVICES] = {
+	static const struct params_service services[ENDPOINT_PARAMS_SERVICES] =
+	    {
 		{ "AWS_ENDPOINT_URL_DYNAMODB", "dynamodb" },
 		{ "AWS_ENDPOINT_URL_STS", "sts" },
 		{ "AWS_ENDPOINT_URL_SSO", "sso" },
 		{ "AWS_ENDPOINT_URL_SSO_OIDC", "sso_oidc" },
 	};
-	char *const to[PLACE_SERVICES] = {
+	char *const to[ENDPOINT_PARAMS_SERVICES] = {
 		ret->endpoint, ret->sts_endpoint, ret->sso_endpoint,
 		ret->sso_oidc_endpoint,
 	};
 	int r = 0;
 
-	if (place_given(settings->endpoint))
-		r = place_keep(ret->endpoint, PLACE_URL_MAX,
+	if (params_given(settings->endpoint))
+		r = params_keep(ret->endpoint, ENDPOINT_PARAMS_URL_MAX,
 		    settings->endpoint, "endpoint", text, text_size);
 	if (r < 0 || chain_is_true(chain_setting(p,
 	    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
 	    "ignore_configured_endpoint_urls", NULL)))
 		return r;
-	for (size_t i = 0; i < PLACE_SERVICES && r == 0; i++)
+	for (size_t i = 0; i < ENDPOINT_PARAMS_SERVICES && r == 0; i++)
 		if (to[i][0] == '\0')
-			r = place_endpoint(p, &services[i], to[i],
+			r = params_endpoint(p, &services[i], to[i],
 			    &ret->failed[i], ret->failure, text, text_size);
 	/* The others may not be needed; without this there is nothing. */
 	if (r == 0 && ret->failed[0])
-		r = place_fail(text, text_size, "%s", ret->failure);
+		r = params_fail(text, text_size, "%s", ret->failure);
 	return r;
 }
 
 /* ---- the rest ---- */
 
 static int
-place_account_mode(const struct chain_place *p, struct place *ret, char *text,
-    size_t text_size)
+params_account_mode(const struct chain_inputs *p, struct endpoint_params *ret,
+    char *text, size_t text_size)
 {
 	static const char *const modes[] = {
-		[PLACE_ACCOUNT_PREFERRED] = "preferred",
-		[PLACE_ACCOUNT_REQUIRED] = "required",
-		[PLACE_ACCOUNT_DISABLED] = "disabled",
+		[ENDPOINT_ACCOUNT_PREFERRED] = "preferred",
+		[ENDPOINT_ACCOUNT_REQUIRED] = "required",
+		[ENDPOINT_ACCOUNT_DISABLED] = "disabled",
 	};
 	const char *name, *value = chain_setting(p,
 	    "AWS_ACCOUNT_ID_ENDPOINT_MODE", "account_id_endpoint_mode", &name);
@@ -219,29 +221,29 @@ place_account_mode(const struct chain_place *p, struct place *ret, char *text,
 	for (size_t i = 0; i < 3; i++)
 		if (strcasecmp(value != NULL ? value : modes[0],
 		    modes[i]) == 0) {
-			ret->account_mode = (enum place_account_mode)i;
+			ret->account_mode = (enum endpoint_account_mode)i;
 			return 0;
 		}
-	return place_fail(text, text_size, "%s is \"%.40s\"; there are "
+	return params_fail(text, text_size, "%s is \"%.40s\"; there are "
 	    "preferred, required and disabled", name, value);
 }
 
 static int
-place_ca_file(const struct place_settings *settings,
-    const struct chain_place *p, struct place *ret, char *text,
+params_ca_file(const struct endpoint_settings *settings,
+    const struct chain_inputs *p, struct endpoint_params *ret, char *text,
     size_t text_size)
 {
 	const char *where = "ca_file", *value = settings->ca_file;
 
-	if (!place_given(value))
+	if (!params_given(value))
 		value = chain_setting(p, "AWS_CA_BUNDLE", "ca_bundle", &where);
-	return place_given(value) ? place_keep(ret->ca_file,
+	return params_given(value) ? params_keep(ret->ca_file,
 	    sizeof(ret->ca_file), value, where, text, text_size) : 0;
 }
 
 /* Emulators do not care which region signs, but one must. */
 static bool
-place_is_loopback(const char *url)
+params_is_loopback(const char *url)
 {
 	const char *host = strstr(url, "://");
 
@@ -254,11 +256,11 @@ place_is_loopback(const char *url)
 }
 
 int
-place_resolve(const struct place_settings *settings,
-    const struct chain_place *p, struct place *ret, char *text,
+endpoint_params_resolve(const struct endpoint_settings *settings,
+    const struct chain_inputs *p, struct endpoint_params *ret, char *text,
     size_t text_size)
 {
-	struct place made = {
+	struct endpoint_params made = {
 		.fips = settings->fips || chain_is_true(chain_setting(p,
 		    "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint", NULL)),
 		.dual_stack = settings->dual_stack ||
@@ -270,19 +272,19 @@ place_resolve(const struct place_settings *settings,
 	int r;
 
 	if (!chain_profile_exists(p))
-		return place_fail(text, text_size, "there is no profile "
+		return params_fail(text, text_size, "there is no profile "
 		    "\"%.100s\" in the shared config and credentials files",
 		    chain_profile(p));
-	r = place_region(settings, p, &made, text, text_size);
+	r = params_region(settings, p, &made, text, text_size);
 	if (r == 0)
-		r = place_endpoints(settings, p, &made, text, text_size);
+		r = params_endpoints(settings, p, &made, text, text_size);
 	if (r == 0)
-		r = place_account_mode(p, &made, text, text_size);
+		r = params_account_mode(p, &made, text, text_size);
 	if (r == 0)
-		r = place_ca_file(settings, p, &made, text, text_size);
+		r = params_ca_file(settings, p, &made, text, text_size);
 	if (r < 0)
 		return r;
-	if (made.region[0] == '\0' && place_is_loopback(made.endpoint))
+	if (made.region[0] == '\0' && params_is_loopback(made.endpoint))
 		(void)snprintf(made.region, sizeof(made.region), "%s",
 		    REGION_LOOPBACK);
 	*ret = made;

@@ -2,12 +2,12 @@
  * The partitions of AWS, and what the names of their endpoints end in (pure).
  * The table is made from botocore's data by tests/aws/partitions.py.
  */
-#ifndef DDBLOCKD_IDENTITY_PLACE_PARTITIONS_H
-#define DDBLOCKD_IDENTITY_PLACE_PARTITIONS_H
+#ifndef DDBLOCKD_IDENTITY_PARTITIONS_H
+#define DDBLOCKD_IDENTITY_PARTITIONS_H
 
 #include <stdbool.h>
 
-struct place_partition {
+struct partition {
 	const char *name;	/* "aws-cn" */
 	const char *suffix;
 	const char *dual_stack_suffix;
@@ -19,9 +19,9 @@ struct place_partition {
 };
 
 /* Ends with one that has no name. What is in none is in the first. */
-extern const struct place_partition place_partitions[];
+extern const struct partition partitions[];
 
 /* Outside of "aws": those with endpoints for each account. */
-extern const char *const place_account_regions[];
+extern const char *const partition_account_regions[];
 
 #endif

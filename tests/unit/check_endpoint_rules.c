@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "identity/place.h"
+#include "identity/endpoint_rules.h"
 #include "suite.h"
 #include "variables.h"
 
 struct world {
-	struct place_settings settings;
+	struct endpoint_settings settings;
 	const char *config;
 	const char *variables[VARIABLES_MAX];	/* "NAME=VALUE" */
 };
@@ -25,9 +25,9 @@ world_variable(void *arg, const char *name)
 }
 
 static int
-resolve(struct world *w, struct place *ret, char *text, size_t size)
+resolve(struct world *w, struct endpoint_params *ret, char *text, size_t size)
 {
-	struct chain_place p = {
+	struct chain_inputs p = {
 		.variable = world_variable, .variable_arg = w,
 	};
 	struct profiles *profiles;
@@ -38,31 +38,32 @@ resolve(struct world *w, struct place *ret, char *text, size_t size)
 		ck_assert_int_eq(profiles_read(profiles, PROFILE_CONFIG, "FILE",
 		    w->config, strlen(w->config), text, size), 0);
 	p.profiles = profiles;
-	r = place_resolve(&w->settings, &p, ret, text, size);
+	r = endpoint_params_resolve(&w->settings, &p, ret, text, size);
 	profiles_free(profiles);
 	return r;
 }
 
-static struct place
-place_of(struct world w)
+static struct endpoint_params
+params_of(struct world w)
 {
 	char text[512] = "";
-	struct place place;
+	struct endpoint_params params;
 
-	ck_assert_msg(resolve(&w, &place, text, sizeof(text)) == 0, "%s", text);
-	return place;
+	ck_assert_msg(resolve(&w, &params, text, sizeof(text)) == 0, "%s",
+	    text);
+	return params;
 }
 
 static void
 refuse(struct world w, const char *expected)
 {
-	struct place place = { .region = "before" };
+	struct endpoint_params params = { .region = "before" };
 	char text[512] = "";
 
-	ck_assert_int_eq(resolve(&w, &place, text, sizeof(text)),
+	ck_assert_int_eq(resolve(&w, &params, text, sizeof(text)),
 	    DDBLOCK_E_BAD_REQUEST);
 	ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
-	ck_assert_str_eq(place.region, "before");
+	ck_assert_str_eq(params.region, "before");
 }
 
 #define WORLD(...) ((struct world){ __VA_ARGS__ })
@@ -70,42 +71,42 @@ refuse(struct world w, const char *expected)
 
 START_TEST(test_region)
 {
-	struct place p;
+	struct endpoint_params p;
 
-	ck_assert_str_eq(place_of(WORLD(.settings = { .region = "mine" },
+	ck_assert_str_eq(params_of(WORLD(.settings = { .region = "mine" },
 	    .variables = { "AWS_REGION=eu-west-1" })).region, "mine");
-	ck_assert_str_eq(place_of(WORLD(.config = REGION,
+	ck_assert_str_eq(params_of(WORLD(.config = REGION,
 	    .variables = { "AWS_DEFAULT_REGION=eu-west-2",
 	    "AWS_REGION=eu-west-1" })).region, "eu-west-1");
-	ck_assert_str_eq(place_of(WORLD(.config = REGION,
+	ck_assert_str_eq(params_of(WORLD(.config = REGION,
 	    .variables = { "AWS_DEFAULT_REGION=eu-west-2",
 	    "AWS_REGION=" })).region, "eu-west-2");
-	ck_assert_str_eq(place_of(WORLD(.config = REGION)).region,
+	ck_assert_str_eq(params_of(WORLD(.config = REGION)).region,
 	    "of-profile-1");
-	p = place_of(WORLD(.config = ""));
+	p = params_of(WORLD(.config = ""));
 	ck_assert_str_eq(p.region, "");
 	ck_assert(p.metadata);
-	ck_assert(!place_of(WORLD(
+	ck_assert(!params_of(WORLD(
 	    .variables = { "AWS_EC2_METADATA_DISABLED=true" })).metadata);
-	p = place_of(WORLD(.variables = { "AWS_REGION=fips-us-east-1" }));
+	p = params_of(WORLD(.variables = { "AWS_REGION=fips-us-east-1" }));
 	ck_assert_str_eq(p.region, "us-east-1");
 	ck_assert(p.fips);
-	p = place_of(WORLD(.variables = { "AWS_REGION=us-gov-west-1-fips" }));
+	p = params_of(WORLD(.variables = { "AWS_REGION=us-gov-west-1-fips" }));
 	ck_assert_str_eq(p.region, "us-gov-west-1");
 	ck_assert(p.fips);
-	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	ck_assert_str_eq(params_of(WORLD(.settings = { .endpoint =
 	    "http://LocalHost:8000/" })).region, REGION_LOOPBACK);
-	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	ck_assert_str_eq(params_of(WORLD(.settings = { .endpoint =
 	    "http://127.1.2.3" })).region, REGION_LOOPBACK);
-	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	ck_assert_str_eq(params_of(WORLD(.settings = { .endpoint =
 	    "http://[::1]:8000" })).region, REGION_LOOPBACK);
-	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	ck_assert_str_eq(params_of(WORLD(.settings = { .endpoint =
 	    "http://localhost.example.com" })).region, "");
-	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	ck_assert_str_eq(params_of(WORLD(.settings = { .endpoint =
 	    "http://127.example.com" })).region, "");
-	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	ck_assert_str_eq(params_of(WORLD(.settings = { .endpoint =
 	    "http://127.0.0.999:80" })).region, "");
-	ck_assert_str_eq(place_of(WORLD(.settings = { .endpoint =
+	ck_assert_str_eq(params_of(WORLD(.settings = { .endpoint =
 	    "http://[::2]:80" })).region, "");
 	refuse(WORLD(.variables = { "AWS_REGION=EU west" }), "AWS_REGION is");
 	refuse(WORLD(.variables = { "AWS_REGION=fips-" }), "AWS_REGION is");
@@ -121,13 +122,13 @@ END_TEST
 
 START_TEST(test_endpoints)
 {
-	struct place p = place_of(WORLD(.config = SERVICES));
+	struct endpoint_params p = params_of(WORLD(.config = SERVICES));
 
 	ck_assert_str_eq(p.endpoint, "http://service");
 	ck_assert_str_eq(p.sts_endpoint, "http://profile");
 	ck_assert_str_eq(p.sso_endpoint, "http://profile");
 	ck_assert_str_eq(p.sso_oidc_endpoint, "http://oidc");
-	p = place_of(WORLD(.config = SERVICES,
+	p = params_of(WORLD(.config = SERVICES,
 	    .settings = { .endpoint = "http://mine" },
 	    .variables = { "AWS_ENDPOINT_URL_STS=http://sts",
 	    "AWS_ENDPOINT_URL=http://all", "AWS_ENDPOINT_URL_SSO=" }));
@@ -135,7 +136,7 @@ START_TEST(test_endpoints)
 	ck_assert_str_eq(p.sts_endpoint, "http://sts");
 	ck_assert_str_eq(p.sso_endpoint, "http://all");
 	ck_assert_str_eq(p.sso_oidc_endpoint, "http://all");
-	p = place_of(WORLD(.config = SERVICES,
+	p = params_of(WORLD(.config = SERVICES,
 	    .settings = { .endpoint = "http://mine" }, .variables = {
 	    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=True",
 	    "AWS_ENDPOINT_URL=http://all" }));
@@ -147,19 +148,19 @@ END_TEST
 START_TEST(test_the_rest)
 {
 	char longer[2048] = "AWS_CA_BUNDLE=";
-	struct place p = place_of(WORLD(.config = "[default]\n"
+	struct endpoint_params p = params_of(WORLD(.config = "[default]\n"
 	    "use_fips_endpoint = true\nuse_dualstack_endpoint = TRUE\n"
 	    "account_id_endpoint_mode = Required\nca_bundle = /ca\n"));
 
 	ck_assert(p.fips && p.dual_stack);
-	ck_assert_int_eq(p.account_mode, PLACE_ACCOUNT_REQUIRED);
+	ck_assert_int_eq(p.account_mode, ENDPOINT_ACCOUNT_REQUIRED);
 	ck_assert_str_eq(p.ca_file, "/ca");
-	p = place_of(WORLD(.config = "[default]\nuse_fips_endpoint = true\n",
+	p = params_of(WORLD(.config = "[default]\nuse_fips_endpoint = true\n",
 	    .settings = { .ca_file = "/mine" }, .variables = {
 	    "AWS_USE_FIPS_ENDPOINT=false", "AWS_CA_BUNDLE=/theirs",
 	    "AWS_ACCOUNT_ID_ENDPOINT_MODE=disabled" }));
 	ck_assert(!p.fips && !p.dual_stack);
-	ck_assert_int_eq(p.account_mode, PLACE_ACCOUNT_DISABLED);
+	ck_assert_int_eq(p.account_mode, ENDPOINT_ACCOUNT_DISABLED);
 	ck_assert_str_eq(p.ca_file, "/mine");
 	refuse(WORLD(.variables = { "AWS_ACCOUNT_ID_ENDPOINT_MODE=" }),
 	    "preferred, required and disabled");
@@ -169,24 +170,24 @@ START_TEST(test_the_rest)
 END_TEST
 
 static void
-expect(struct place p, const char *service, const char *account,
+expect(struct endpoint_params p, const char *service, const char *account,
     const char *expected)
 {
-	char url[PLACE_URL_MAX], text[512] = "";
+	char url[ENDPOINT_PARAMS_URL_MAX], text[512] = "";
 
-	ck_assert_msg(place_url(&p, service, account, url, sizeof(url), text,
-	    sizeof(text)) == 0, "%s", text);
+	ck_assert_msg(endpoint_rules_url(&p, service, account, url, sizeof(url),
+	    text, sizeof(text)) == 0, "%s", text);
 	ck_assert_str_eq(url, expected);
 }
 
 static void
-expect_none(struct place p, const char *service, const char *account,
+expect_none(struct endpoint_params p, const char *service, const char *account,
     const char *expected)
 {
-	char url[PLACE_URL_MAX] = "before", text[512] = "";
+	char url[ENDPOINT_PARAMS_URL_MAX] = "before", text[512] = "";
 
-	ck_assert_int_eq(place_url(&p, service, account, url, sizeof(url),
-	    text, sizeof(text)), DDBLOCK_E_BAD_REQUEST);
+	ck_assert_int_eq(endpoint_rules_url(&p, service, account, url,
+	    sizeof(url), text, sizeof(text)), DDBLOCK_E_BAD_REQUEST);
 	ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
 }
 
@@ -201,7 +202,7 @@ START_TEST(test_no_services)
 	};
 
 	for (size_t i = 0; i < 3; i++) {
-		struct place p = place_of(WORLD(.config = configs[i],
+		struct endpoint_params p = params_of(WORLD(.config = configs[i],
 		    .settings = { .endpoint = "http://mine" },
 		    .variables = { "AWS_ENDPOINT_URL_STS=http://sts" }));
 
@@ -212,84 +213,87 @@ START_TEST(test_no_services)
 		refuse(WORLD(.config = configs[i],
 		    .variables = { "AWS_ENDPOINT_URL_STS=http://sts" }),
 		    "no section [services ");
-		p = place_of(WORLD(.config = configs[i],
+		p = params_of(WORLD(.config = configs[i],
 		    .variables = { "AWS_ENDPOINT_URL=http://all" }));
 		expect(p, "sso", NULL, "http://all");
 	}
 }
 END_TEST
 
-#define PLACE(r, ...) ((struct place){ .region = r, __VA_ARGS__ })
+#define PARAMS(r, ...) ((struct endpoint_params){ .region = r, __VA_ARGS__ })
 #define ACCOUNT "123456789012"
 
 START_TEST(test_urls)
 {
-	expect(PLACE("eu-central-1", .fips = false), "dynamodb", NULL,
+	expect(PARAMS("eu-central-1", .fips = false), "dynamodb", NULL,
 	    "https://dynamodb.eu-central-1.amazonaws.com");
-	expect(PLACE("eu-central-1", .fips = false), "dynamodb", ACCOUNT,
+	expect(PARAMS("eu-central-1", .fips = false), "dynamodb", ACCOUNT,
 	    "https://" ACCOUNT ".ddb.eu-central-1.amazonaws.com");
-	expect(PLACE("eu-central-1", .dual_stack = true), "dynamodb", ACCOUNT,
+	expect(PARAMS("eu-central-1", .dual_stack = true), "dynamodb", ACCOUNT,
 	    "https://" ACCOUNT ".ddb.eu-central-1.api.aws");
-	expect(PLACE("eu-central-1", .fips = true), "dynamodb", ACCOUNT,
+	expect(PARAMS("eu-central-1", .fips = true), "dynamodb", ACCOUNT,
 	    "https://dynamodb-fips.eu-central-1.amazonaws.com");
-	expect(PLACE("us-gov-west-1", .fips = true), "dynamodb", NULL,
+	expect(PARAMS("us-gov-west-1", .fips = true), "dynamodb", NULL,
 	    "https://dynamodb.us-gov-west-1.amazonaws.com");
-	expect(PLACE("us-gov-west-1", .fips = true, .dual_stack = true), "sts",
+	expect(PARAMS("us-gov-west-1", .fips = true, .dual_stack = true), "sts",
 	    NULL, "https://sts-fips.us-gov-west-1.api.aws");
-	expect(PLACE("cn-north-1", .dual_stack = true), "sso", ACCOUNT,
+	expect(PARAMS("cn-north-1", .dual_stack = true), "sso", ACCOUNT,
 	    "https://portal.sso.cn-north-1.api.amazonwebservices.com.cn");
-	expect(PLACE("eusc-de-east-1", .fips = false), "oidc", ACCOUNT,
+	expect(PARAMS("eusc-de-east-1", .fips = false), "oidc", ACCOUNT,
 	    "https://oidc.eusc-de-east-1.amazonaws.eu");
-	expect(PLACE("us-iso-east-1", .fips = false), "dynamodb", ACCOUNT,
+	expect(PARAMS("us-iso-east-1", .fips = false), "dynamodb", ACCOUNT,
 	    "https://dynamodb.us-iso-east-1.c2s.ic.gov");
-	expect(PLACE("us-east-1", .endpoint = "http://mine:1/"), "dynamodb",
+	expect(PARAMS("us-east-1", .endpoint = "http://mine:1/"), "dynamodb",
 	    ACCOUNT, "http://mine:1/");
-	expect(PLACE("us-east-1", .endpoint = "http://mine", .fips = true,
+	expect(PARAMS("us-east-1", .endpoint = "http://mine", .fips = true,
 	    .dual_stack = true), "dynamodb", NULL, "http://mine");
-	expect(PLACE("", .sts_endpoint = "http://mine"), "sts", NULL,
+	expect(PARAMS("", .sts_endpoint = "http://mine"), "sts", NULL,
 	    "http://mine");
-	expect(PLACE("local", .fips = false), "dynamodb", ACCOUNT,
+	expect(PARAMS("local", .fips = false), "dynamodb", ACCOUNT,
 	    "http://localhost:8000");
-	expect(PLACE("local", .fips = false), "sts", NULL,
+	expect(PARAMS("local", .fips = false), "sts", NULL,
 	    "https://sts.local.amazonaws.com");
-	expect(PLACE("eu-central-1",
-	    .account_mode = PLACE_ACCOUNT_DISABLED), "dynamodb", ACCOUNT,
+	expect(PARAMS("eu-central-1",
+	    .account_mode = ENDPOINT_ACCOUNT_DISABLED), "dynamodb", ACCOUNT,
 	    "https://dynamodb.eu-central-1.amazonaws.com");
 }
 END_TEST
 
 START_TEST(test_what_has_no_url)
 {
-	expect_none(PLACE("", .fips = false), "dynamodb", NULL, "no region");
-	expect_none(PLACE("us-east-1", .fips = false), "s3", NULL, "service");
-	expect_none(PLACE("local", .fips = true), "dynamodb", NULL, "local");
-	expect_none(PLACE("us-east-1",
+	expect_none(PARAMS("", .fips = false), "dynamodb", NULL, "no region");
+	expect_none(PARAMS("us-east-1", .fips = false), "s3", NULL, "service");
+	expect_none(PARAMS("local", .fips = true), "dynamodb", NULL, "local");
+	expect_none(PARAMS("us-east-1",
 	    .endpoint = "https://dynamodb.us-east-1.api.aws/"), "dynamodb",
 	    NULL, "a dual-stack one");
-	expect_none(PLACE("us-east-1",
-	    .account_mode = PLACE_ACCOUNT_REQUIRED), "dynamodb", NULL,
+	expect_none(PARAMS("us-east-1",
+	    .account_mode = ENDPOINT_ACCOUNT_REQUIRED), "dynamodb", NULL,
 	    "which account");
-	expect_none(PLACE("us-east-1", .fips = true,
-	    .account_mode = PLACE_ACCOUNT_REQUIRED), "dynamodb", ACCOUNT,
+	expect_none(PARAMS("us-east-1", .fips = true,
+	    .account_mode = ENDPOINT_ACCOUNT_REQUIRED), "dynamodb", ACCOUNT,
 	    "with FIPS");
-	expect_none(PLACE("us-iso-east-1",
-	    .account_mode = PLACE_ACCOUNT_REQUIRED), "dynamodb", ACCOUNT,
+	expect_none(PARAMS("us-iso-east-1",
+	    .account_mode = ENDPOINT_ACCOUNT_REQUIRED), "dynamodb", ACCOUNT,
 	    "in this region");
-	expect_none(PLACE("us-east-1", .fips = false), "dynamodb", "1.evil/",
+	expect_none(PARAMS("us-east-1", .fips = false), "dynamodb", "1.evil/",
 	    "twelve digits");
 }
 END_TEST
 
 START_TEST(test_what_is_signed_for)
 {
-	struct place p = PLACE("local", .fips = false);
+	struct endpoint_params p = PARAMS("local", .fips = false);
 
-	ck_assert_str_eq(place_signing_region(&p, "dynamodb"), "us-east-1");
-	ck_assert_str_eq(place_signing_region(&p, "sts"), "local");
-	p = PLACE("local", .endpoint = "http://mine");
-	ck_assert_str_eq(place_signing_region(&p, "dynamodb"), "local");
-	p = PLACE("eu-west-1", .endpoint = "http://mine");
-	ck_assert_str_eq(place_signing_region(&p, "dynamodb"), "eu-west-1");
+	ck_assert_str_eq(endpoint_rules_signing_region(&p, "dynamodb"),
+	    "us-east-1");
+	ck_assert_str_eq(endpoint_rules_signing_region(&p, "sts"), "local");
+	p = PARAMS("local", .endpoint = "http://mine");
+	ck_assert_str_eq(endpoint_rules_signing_region(&p, "dynamodb"),
+	    "local");
+	p = PARAMS("eu-west-1", .endpoint = "http://mine");
+	ck_assert_str_eq(endpoint_rules_signing_region(&p, "dynamodb"),
+	    "eu-west-1");
 }
 END_TEST
 
@@ -302,5 +306,5 @@ main(void)
 		NULL,
 	};
 
-	return suite_run("place", tests);
+	return suite_run("endpoint_rules", tests);
 }

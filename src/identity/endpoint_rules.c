@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "identity/place.h"
-#include "identity/place_partitions.h"
+#include "identity/endpoint_rules.h"
+#include "identity/partitions.h"
 
 #define RULES_LOCAL_REGION "local"	/* DynamoDB Local, where it is put */
 #define RULES_LOCAL_URL "http://localhost:8000"
@@ -16,8 +16,8 @@
 #define RULES_ACCOUNT_DIGITS 12
 
 struct rules {
-	const struct place *place;
-	const struct place_partition *partition;
+	const struct endpoint_params *params;
+	const struct partition *partition;
 	bool dynamodb;
 	const char *prefix;	/* of the host */
 	const char *override;	/* an endpoint that was wished for; or "" */
@@ -79,10 +79,10 @@ rules_in(const char *const *list, const char *text)
 	return false;
 }
 
-static const struct place_partition *
+static const struct partition *
 rules_partition(const char *region)
 {
-	for (const struct place_partition *p = place_partitions;
+	for (const struct partition *p = partitions;
 	    p->name != NULL; p++) {
 		if (rules_in(p->others, region))
 			return p;
@@ -91,7 +91,7 @@ rules_partition(const char *region)
 			    rules_is_region_rest(region + strlen(*s)))
 				return p;
 	}
-	return &place_partitions[0];
+	return &partitions[0];
 }
 
 /* ---- rules ---- */
@@ -101,7 +101,7 @@ static bool
 rules_is_dual_stack_host(const struct rules *u)
 {
 	const char *host = strstr(u->override, "://");
-	char expected[PLACE_URL_MAX];
+	char expected[ENDPOINT_PARAMS_URL_MAX];
 	size_t length;
 
 	if (host == NULL)
@@ -109,7 +109,7 @@ rules_is_dual_stack_host(const struct rules *u)
 	host += 3;
 	length = strcspn(host, "/?#");
 	(void)snprintf(expected, sizeof(expected), "%s.%s.%s", u->prefix,
-	    u->place->region, u->partition->dual_stack_suffix);
+	    u->params->region, u->partition->dual_stack_suffix);
 	return strlen(expected) == length &&
 	    memcmp(host, expected, length) == 0;
 }
@@ -119,7 +119,7 @@ rules_is_dual_stack_host(const struct rules *u)
 static int
 rules_override(struct rules *u, char *url, size_t url_size)
 {
-	if (u->dynamodb && u->place->region[0] != '\0' &&
+	if (u->dynamodb && u->params->region[0] != '\0' &&
 	    rules_is_dual_stack_host(u))
 		return rules_fail(u, "the endpoint that is configured is a "
 		    "dual-stack one: wish for dual stack, not for the URL");
@@ -130,9 +130,9 @@ rules_override(struct rules *u, char *url, size_t url_size)
 static bool
 rules_has_accounts(const struct rules *u)
 {
-	return u->dynamodb && !u->place->fips &&
+	return u->dynamodb && !u->params->fips &&
 	    (strcmp(u->partition->name, "aws") == 0 ||
-	    rules_in(place_account_regions, u->place->region));
+	    rules_in(partition_account_regions, u->params->region));
 }
 
 static bool
@@ -147,13 +147,13 @@ static int
 rules_of_account(struct rules *u, const char *account_id)
 {
 	bool required = u->dynamodb &&
-	    u->place->account_mode == PLACE_ACCOUNT_REQUIRED;
+	    u->params->account_mode == ENDPOINT_ACCOUNT_REQUIRED;
 
 	if (!rules_has_accounts(u))
 		return required ? rules_fail(u, "account_id_endpoint_mode is "
 		    "required, but %s there are no endpoints for accounts",
-		    u->place->fips ? "with FIPS" : "in this region") : 0;
-	if (u->place->account_mode == PLACE_ACCOUNT_DISABLED)
+		    u->params->fips ? "with FIPS" : "in this region") : 0;
+	if (u->params->account_mode == ENDPOINT_ACCOUNT_DISABLED)
 		return 0;
 	if (account_id == NULL || account_id[0] == '\0')
 		return required ? rules_fail(u, "account_id_endpoint_mode is "
@@ -169,7 +169,7 @@ static int
 rules_public(struct rules *u, const char *account_id, char *url,
     size_t url_size)
 {
-	const struct place *p = u->place;
+	const struct endpoint_params *p = u->params;
 	bool us_gov = strcmp(u->partition->name, "aws-us-gov") == 0;
 	const char *suffix = p->dual_stack ? u->partition->dual_stack_suffix :
 	    u->partition->suffix;
@@ -198,7 +198,7 @@ static bool
 rules_is_local(const struct rules *u)
 {
 	return u->dynamodb && u->override[0] == '\0' &&
-	    strcmp(u->place->region, RULES_LOCAL_REGION) == 0;
+	    strcmp(u->params->region, RULES_LOCAL_REGION) == 0;
 }
 
 static int
@@ -208,45 +208,45 @@ rules_service(struct rules *u, const char *service)
 		const char *name;
 		const char *prefix;
 		const char *override;
-	} services[PLACE_SERVICES] = {
-		{ "dynamodb", "dynamodb", u->place->endpoint },
-		{ "sts", "sts", u->place->sts_endpoint },
-		{ "sso", "portal.sso", u->place->sso_endpoint },
-		{ "oidc", "oidc", u->place->sso_oidc_endpoint },
+	} services[ENDPOINT_PARAMS_SERVICES] = {
+		{ "dynamodb", "dynamodb", u->params->endpoint },
+		{ "sts", "sts", u->params->sts_endpoint },
+		{ "sso", "portal.sso", u->params->sso_endpoint },
+		{ "oidc", "oidc", u->params->sso_oidc_endpoint },
 	};
 
-	for (size_t i = 0; i < PLACE_SERVICES; i++)
+	for (size_t i = 0; i < ENDPOINT_PARAMS_SERVICES; i++)
 		if (strcmp(service, services[i].name) == 0) {
 			u->dynamodb = i == 0;
 			u->prefix = services[i].prefix;
 			u->override = services[i].override;
-			u->failed = u->place->failed[i];
+			u->failed = u->params->failed[i];
 			return 0;
 		}
 	return rules_fail(u, "there is no service \"%.40s\" here", service);
 }
 
 int
-place_url(const struct place *place, const char *service,
+endpoint_rules_url(const struct endpoint_params *params, const char *service,
     const char *account_id, char *url, size_t url_size, char *text,
     size_t text_size)
 {
 	struct rules u = {
-		.place = place, .text = text, .text_size = text_size,
-		.partition = rules_partition(place->region),
+		.params = params, .text = text, .text_size = text_size,
+		.partition = rules_partition(params->region),
 	};
 	int r = rules_service(&u, service);
 
 	if (r < 0)
 		return r;
 	if (u.failed)
-		return rules_fail(&u, "%s", place->failure);
+		return rules_fail(&u, "%s", params->failure);
 	if (u.override[0] != '\0')
 		return rules_override(&u, url, url_size);
-	if (place->region[0] == '\0')
+	if (params->region[0] == '\0')
 		return rules_fail(&u, "no region is known: set one in the "
 		    "configuration, in AWS_REGION or in the profile");
-	if (rules_is_local(&u) && (place->fips || place->dual_stack))
+	if (rules_is_local(&u) && (params->fips || params->dual_stack))
 		return rules_fail(&u, "the region \"local\" has neither FIPS "
 		    "nor dual stack");
 	if (rules_is_local(&u))
@@ -255,10 +255,11 @@ place_url(const struct place *place, const char *service,
 }
 
 const char *
-place_signing_region(const struct place *place, const char *service)
+endpoint_rules_signing_region(const struct endpoint_params *params,
+    const char *service)
 {
-	struct rules u = { .place = place, .text = NULL };
+	struct rules u = { .params = params, .text = NULL };
 
 	return rules_service(&u, service) == 0 && rules_is_local(&u) ?
-	    RULES_LOCAL_SIGNED : place->region;
+	    RULES_LOCAL_SIGNED : params->region;
 }
