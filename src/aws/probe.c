@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aws/easy.h"
+#include "aws/curl_setup.h"
 #include "aws/endpoint.h"
 #include "aws/pool.h"
 #include "aws/resolver.h"
@@ -180,7 +180,7 @@ probe_set(struct probe *p)
 	if (p->resolve.data != NULL &&
 	    curl_easy_setopt(e, CURLOPT_RESOLVE, &p->resolve) != CURLE_OK)
 		return DDBLOCK_E_NOMEM;
-	return easy_set_url(e, p->endpoint.url, p->endpoint.tls, p->ca_file);
+	return curl_setup_url(e, p->endpoint.url, p->endpoint.tls, p->ca_file);
 }
 
 static void
@@ -278,7 +278,7 @@ probe_open(struct probe *p, struct event_base *base,
 		return DDBLOCK_E_SYSTEM;
 	p->curl = true;
 	p->timer = event_new(base, -1, 0, probe_on_timer, p);
-	p->easy = easy_new(p->timeout_ms);
+	p->easy = curl_setup_new(p->timeout_ms);
 	if (p->timer == NULL || p->easy == NULL)
 		return DDBLOCK_E_NOMEM;
 	r = pool_new(base, 1, probe_on_finished, p, &p->pool);

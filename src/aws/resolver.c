@@ -1,5 +1,6 @@
 /*
- * Name resolution, aside (aside.h). At most one lookup at a time.
+ * Name resolution, as a blocking job (blocking_job.h). At most one lookup at a
+ * time.
  */
 #include "aws/resolver.h"
 
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "aws/aside.h"
+#include "aws/blocking_job.h"
 #include "common/clock.h"
 #include "common/error.h"
 
@@ -31,7 +32,7 @@ struct resolver {
 	char *port;
 	resolver_changed_fn changed;
 	void *arg;
-	struct aside *aside;	/* a lookup under way; or NULL */
+	struct blocking_job *job;	/* a lookup under way; or NULL */
 	bool asked;		/* ever */
 	bool distrusted;
 	uint64_t asked_ms;	/* when the last lookup began */
@@ -69,7 +70,7 @@ resolver_question_ask(void *data)
 		q->list = NULL;
 }
 
-static const struct aside_work resolver_work = {
+static const struct blocking_job_work resolver_work = {
 	.work = resolver_question_ask,
 	.free = resolver_question_free,
 };
@@ -149,7 +150,7 @@ resolver_on_done(void *arg, void *data)
 	struct resolver *s = arg;
 	const struct resolver_question *q = data;
 
-	s->aside = NULL;
+	s->job = NULL;
 	resolver_learn(s, q->result, q->list);
 	s->changed(s->arg);
 }
@@ -159,14 +160,14 @@ resolver_ask(struct resolver *s, uint64_t now_ms)
 {
 	struct resolver_question *q;
 
-	if (s->aside != NULL ||
+	if (s->job != NULL ||
 	    (s->asked && now_ms - s->asked_ms < RESOLVER_PAUSE_MS))
 		return;
 	s->asked = true;
 	s->asked_ms = now_ms;
 	q = resolver_question_new(s);
-	if (q == NULL || aside_start(s->base, &resolver_work, q,
-	    resolver_on_done, s, &s->aside) < 0) {
+	if (q == NULL || blocking_job_start(s->base, &resolver_work, q,
+	    resolver_on_done, s, &s->job) < 0) {
 		s->error = q == NULL ? "out of memory" :
 		    "a thread cannot be started";
 		return;
@@ -204,7 +205,7 @@ resolver_free(struct resolver *s)
 {
 	if (s == NULL)
 		return;
-	aside_leave(s->aside);
+	blocking_job_abandon(s->job);
 	buffer_done(&s->addresses);
 	free(s->host);
 	free(s->port);
@@ -232,7 +233,7 @@ resolver_distrust(struct resolver *s)
 bool
 resolver_busy(const struct resolver *s)
 {
-	return s->aside != NULL;
+	return s->job != NULL;
 }
 
 const char *

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aws/easy.h"
+#include "aws/curl_setup.h"
 #include "common/error.h"
 #include "common/text.h"
 
@@ -120,7 +120,7 @@ transfer_set_route(struct transfer *t, const struct origin *o)
 	if (t->route == o->route)
 		return 0;
 	t->route = 0;
-	if (easy_set_url(t->easy, o->endpoint.url, o->endpoint.tls,
+	if (curl_setup_url(t->easy, o->endpoint.url, o->endpoint.tls,
 	    o->ca_file) < 0 || transfer_set_url(t, o->endpoint.url) < 0)
 		return DDBLOCK_E_NOMEM;
 	t->route = o->route;
@@ -156,7 +156,7 @@ transfer_new(const struct tls *tls, uint64_t connect_timeout_ms,
 	text_copy(t->date_line, sizeof(t->date_line), TRANSFER_DATE);
 	text_copy(t->target_line, sizeof(t->target_line),
 	    TRANSFER_TARGET TRANSFER_SERVICE);
-	t->easy = easy_new(connect_timeout_ms);
+	t->easy = curl_setup_new(connect_timeout_ms);
 	if (t->easy == NULL || tls_share(tls, t->easy) < 0) {
 		transfer_free(t);
 		return DDBLOCK_E_NOMEM;

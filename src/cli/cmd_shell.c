@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/beside.h"
 #include "cli/cli.h"
+#include "cli/sibling.h"
 
 int
 cmd_shell(struct cli *cli, int argc, char **argv)
@@ -41,7 +41,7 @@ cmd_shell(struct cli *cli, int argc, char **argv)
 		if (cli->json)
 			arguments[2] = json;
 		(void)snprintf(number, sizeof(number), "%d", fd);
-		status = beside_become(PKGLIBEXECDIR, arguments);
+		status = sibling_exec(PKGLIBEXECDIR, arguments);
 	}
 	ddblock_close(d);
 	return status;

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-#include "cli/beside.h"
 #include "cli/cli.h"
+#include "cli/sibling.h"
 
 #define TABLE_ARGUMENTS_MAX 64
 
@@ -32,7 +32,7 @@ table_run(struct cli *cli, const char *action, int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		arguments[n++] = argv[i];
 	arguments[n] = NULL;
-	return beside_become(SBINDIR, arguments);
+	return sibling_exec(SBINDIR, arguments);
 }
 
 int

@@ -66,7 +66,7 @@ request_free(struct core *core, struct request *r)
 		listing_free(r->listing);
 	if (r->breaking != NULL)
 		breaking_free(r->breaking);
-	spares_give(&core->requests, r);
+	freelist_give(&core->requests, r);
 }
 
 /* Out of every list; what is under way for it is dropped when it ends. */
@@ -286,7 +286,7 @@ static int
 request_new(struct core *core, struct client *c,
     const struct core_request *ask, struct request **ret)
 {
-	struct request *r = spares_take(&core->requests, sizeof(*r));
+	struct request *r = freelist_take(&core->requests, sizeof(*r));
 
 	if (r == NULL)
 		return DDBLOCK_E_NOMEM;

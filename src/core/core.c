@@ -209,8 +209,8 @@ core_free(struct core *core)
 	core_free_clients(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		core_free_namespace(core, &core->namespaces[i]);
-	spares_done(&core->requests);
-	spares_done(&core->submissions);
+	freelist_done(&core->requests);
+	freelist_done(&core->submissions);
 	heap_done(&core->heap);
 	free(core->namespaces);
 	free(core->host);

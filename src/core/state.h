@@ -23,7 +23,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "common/spares.h"
+#include "common/freelist.h"
 #include "core/core.h"
 #include "core/hash.h"
 #include "core/heap.h"
@@ -533,8 +533,8 @@ struct core {
 	struct joint *dead_joints;	/* freed by the next step */
 	struct together *togethers;
 	struct request *dead_requests;	/* freed by the next step */
-	struct spares requests;
-	struct spares submissions;
+	struct freelist requests;
+	struct freelist submissions;
 	struct hold *dead_holds;
 	struct found found;
 	struct namespace *namespaces;

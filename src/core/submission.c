@@ -25,7 +25,7 @@ submission_free(struct core *core, struct submission *s)
 	free(s->contents);
 	/* The others are longer. */
 	if (s->submit.operation.n_dead == 0)
-		spares_give(&core->submissions, s);
+		freelist_give(&core->submissions, s);
 	else
 		free(s);
 }
@@ -38,7 +38,7 @@ submission_alloc(struct core *core, size_t n_dead)
 	if (n_dead > 0)
 		return calloc(1,
 		    sizeof(*s) + n_dead * sizeof(struct holder));
-	s = spares_take(&core->submissions, sizeof(*s));
+	s = freelist_take(&core->submissions, sizeof(*s));
 	if (s != NULL)
 		memset(s, 0, sizeof(*s));
 	return s;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "aws/easy.h"
+#include "aws/curl_setup.h"
 #include "aws/endpoint.h"
 #include "aws/pool.h"
 #include "aws/resolver.h"
@@ -246,7 +246,7 @@ fetch_set_request(struct provider_fetch *f)
 	const struct errand *e = f->errand;
 	CURL *c = f->easy;
 	bool get = strcmp(e->method, "GET") == 0;
-	int r = easy_set_url(c, e->url, f->endpoint.tls, e->ca_file);
+	int r = curl_setup_url(c, e->url, f->endpoint.tls, e->ca_file);
 
 	(void)curl_easy_setopt(c, CURLOPT_ERRORBUFFER, f->error);
 	(void)curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, fetch_write);
@@ -348,7 +348,7 @@ fetch_open(struct provider_fetch *f, struct event_base *base)
 	if (r < 0)
 		return r;
 	f->timer = evtimer_new(base, fetch_on_timer, f);
-	f->easy = easy_new(f->errand->timeout_ms);
+	f->easy = curl_setup_new(f->errand->timeout_ms);
 	if (f->timer == NULL || f->easy == NULL ||
 	    evtimer_add(f->timer, &t) < 0)
 		return DDBLOCK_E_NOMEM;

@@ -1,5 +1,5 @@
 /*
- * A small file, read or written aside.
+ * A small file, read or written by a blocking job.
  */
 #include <config.h>
 
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aws/aside.h"
+#include "aws/blocking_job.h"
 #include "common/clock.h"
 #include "common/error.h"
 
@@ -37,7 +37,7 @@ struct file_work {
 };
 
 struct provider_file {
-	struct aside *aside;
+	struct blocking_job *job;
 	struct event *timer;
 	errand_done_fn done;
 	void *arg;
@@ -161,7 +161,7 @@ file_on_done(void *arg, void *data)
 	} else if (w->code != 0) {
 		a.text = "it is too large";
 	}
-	f->aside = NULL;
+	f->job = NULL;
 	provider_file_stop(f);
 	done(done_arg, &a);
 }
@@ -216,7 +216,8 @@ int
 provider_file_start(struct event_base *base, const struct errand *e,
     errand_done_fn done, void *arg, struct provider_file **ret)
 {
-	static const struct aside_work work = { file_work, file_work_free };
+	static const struct blocking_job_work work = { file_work,
+	    file_work_free };
 	const struct timeval t = clock_interval(e->timeout_ms);
 	struct provider_file *f = calloc(1, sizeof(*f));
 	struct file_work *w;
@@ -233,7 +234,8 @@ provider_file_start(struct event_base *base, const struct errand *e,
 	f->timer = evtimer_new(base, file_on_timer, f);
 	w = file_work_new(e);
 	if (w != NULL)
-		r = aside_start(base, &work, w, file_on_done, f, &f->aside);
+		r = blocking_job_start(base, &work, w, file_on_done, f,
+		    &f->job);
 	if (r == 0 && (f->timer == NULL || evtimer_add(f->timer, &t) < 0))
 		r = DDBLOCK_E_NOMEM;
 	if (r < 0) {
@@ -251,6 +253,6 @@ provider_file_stop(struct provider_file *f)
 		return;
 	if (f->timer != NULL)
 		event_free(f->timer);
-	aside_leave(f->aside);
+	blocking_job_abandon(f->job);
 	free(f);
 }

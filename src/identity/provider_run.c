@@ -20,7 +20,7 @@
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "identity/words.h"
+#include "identity/argv.h"
 
 #define RUN_CHUNK_BYTES 4096
 
@@ -245,20 +245,20 @@ run_watch(struct provider_run *p, struct event_base *base, uint32_t timeout_ms)
 
 int
 provider_run_start(struct event_base *base, const struct errand *e,
-    errand_done_fn done, void *arg, struct provider_run **ret, const char
-    **ret_text)
+    errand_done_fn done, void *arg, struct provider_run **ret,
+    const char **ret_text)
 {
-	struct words words;
+	struct argv words;
 	struct provider_run *p;
 	int r, error;
 
-	r = words_split(&words, e->command, ret_text);
+	r = argv_split(&words, e->command, ret_text);
 	if (r < 0)
 		return r;
 	*ret_text = "out of memory";
 	p = calloc(1, sizeof(*p));
 	if (p == NULL) {
-		words_done(&words);
+		argv_done(&words);
 		return DDBLOCK_E_NOMEM;
 	}
 	p->output_fd = -1;
@@ -267,7 +267,7 @@ provider_run_start(struct event_base *base, const struct errand *e,
 	p->arg = arg;
 	buffer_init_secret(&p->printed, e->answer_max);
 	error = run_launch(p, words.words);
-	words_done(&words);
+	argv_done(&words);
 	r = error != 0 ? DDBLOCK_E_SYSTEM : run_watch(p, base, e->timeout_ms);
 	if (r < 0) {
 		provider_run_stop(p);

@@ -82,7 +82,7 @@ dynamodb_job_free(struct dynamodb_job *j)
 	if (j->timer != NULL)
 		event_free(j->timer);
 	course_done(&j->course);
-	spares_give(&j->jobs->spares, j);
+	freelist_give(&j->jobs->free_jobs, j);
 }
 
 /* The outcome may submit more, but what it points to lives until it returns. */
@@ -254,7 +254,7 @@ dynamodb_jobs_refuse(struct dynamodb_jobs *s, struct operation *operation,
 static struct dynamodb_job *
 dynamodb_job_new(struct dynamodb_jobs *s, struct operation *operation)
 {
-	struct dynamodb_job *j = spares_take(&s->spares, sizeof(*j));
+	struct dynamodb_job *j = freelist_take(&s->free_jobs, sizeof(*j));
 
 	if (j == NULL)
 		return NULL;
@@ -313,5 +313,5 @@ dynamodb_jobs_done(struct dynamodb_jobs *s)
 		dynamodb_job_free(s->first);
 	if (s->shared.tokener != NULL)
 		json_tokener_free(s->shared.tokener);
-	spares_done(&s->spares);
+	freelist_done(&s->free_jobs);
 }

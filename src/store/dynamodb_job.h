@@ -6,7 +6,7 @@
 #define DDBLOCKD_STORE_DYNAMODB_JOB_H
 
 #include "aws/client.h"
-#include "common/spares.h"
+#include "common/freelist.h"
 #include "dialect/dialect.h"
 #include "store/course.h"
 #include "store/dynamodb_identity.h"
@@ -25,7 +25,7 @@ struct dynamodb_jobs {
 	store_outcome_fn outcome;
 	void *outcome_arg;
 	struct dynamodb_job *first;
-	struct spares spares;		/* of jobs */
+	struct freelist free_jobs;
 	uint64_t requests;
 	uint64_t repetitions;
 	uint32_t in_flight;

@@ -100,9 +100,9 @@ sqlite_job_copy(struct sqlite_job *j, const struct operation *operation)
 }
 
 struct sqlite_job *
-sqlite_job_new(struct spares *spares, struct operation *operation)
+sqlite_job_new(struct freelist *free_jobs, struct operation *operation)
 {
-	struct sqlite_job *j = spares_take(spares, sizeof(*j));
+	struct sqlite_job *j = freelist_take(free_jobs, sizeof(*j));
 
 	if (j == NULL)
 		return NULL;
@@ -111,20 +111,20 @@ sqlite_job_new(struct spares *spares, struct operation *operation)
 	j->state = SQLITE_JOB_QUEUED;
 	j->operation = operation;
 	if (operation != NULL && !sqlite_job_copy(j, operation)) {
-		sqlite_job_free(spares, j);
+		sqlite_job_free(free_jobs, j);
 		return NULL;
 	}
 	return j;
 }
 
 void
-sqlite_job_free(struct spares *spares, struct sqlite_job *j)
+sqlite_job_free(struct freelist *free_jobs, struct sqlite_job *j)
 {
 	if (j == NULL)
 		return;
 	arena_done(&j->arena);
-	if (spares != NULL)
-		spares_give(spares, j);
+	if (free_jobs != NULL)
+		freelist_give(free_jobs, j);
 	else
 		free(j);
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/spares.h"
+#include "common/freelist.h"
 #include "store/arena.h"
 #include "store/store.h"
 
@@ -58,10 +58,11 @@ struct sqlite_queue {
 };
 
 /* A job with a copy of @operation, or without one. NULL: no memory. */
-struct sqlite_job *sqlite_job_new(struct spares *, struct operation *operation);
+struct sqlite_job *sqlite_job_new(struct freelist *,
+    struct operation *operation);
 
-/* Accepts NULL. Without spares it is freed for good. */
-void sqlite_job_free(struct spares *, struct sqlite_job *);
+/* Accepts NULL. Without a free list it is freed for good. */
+void sqlite_job_free(struct freelist *, struct sqlite_job *);
 
 void sqlite_queue_add(struct sqlite_queue *, struct sqlite_job *);
 void sqlite_queue_remove(struct sqlite_queue *, struct sqlite_job *);

@@ -38,7 +38,7 @@ struct store_sqlite {
 	uint64_t due_ms;		/* when due_event fires */
 	char *path;
 
-	struct spares jobs;
+	struct freelist jobs;
 	struct sqlite_job *due_first;	/* in order of deadlines */
 	struct sqlite_job *due_last;
 	/* To be answered in the loop's next turn: beats, and what there was
@@ -408,7 +408,7 @@ store_sqlite_free(struct store *store)
 	if (s->soon_event != NULL)
 		event_free(s->soon_event);
 	sqlite_worker_free(s->worker, STORE_SQLITE_FREE_MS);
-	spares_done(&s->jobs);
+	freelist_done(&s->jobs);
 	free(s->path);
 	free(s);
 }

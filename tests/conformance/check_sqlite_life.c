@@ -26,7 +26,7 @@
 /* The file without worker and loop, at a wall clock of our own. */
 static struct sqlite_file file;
 static struct sqlite_records records;
-static struct spares spares;
+static struct freelist spares;
 
 static void
 test_open(uint64_t wall_s)
@@ -58,7 +58,7 @@ test_teardown(void)
 {
 	test_close();
 	sqlite_place_remove();
-	spares_done(&spares);
+	freelist_done(&spares);
 }
 
 /* Carry out at @wall_s; the caller frees the job. */

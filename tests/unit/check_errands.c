@@ -21,10 +21,10 @@
 
 #include "common/error.h"
 #include "http_stub.h"
+#include "identity/argv.h"
 #include "identity/provider_fetch.h"
 #include "identity/provider_file.h"
 #include "identity/provider_run.h"
-#include "identity/words.h"
 #include "suite.h"
 
 #define TIMEOUT_MS 10000
@@ -407,9 +407,9 @@ START_TEST(test_words)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char all[128] = "";
-		struct words w;
+		struct argv w;
 		const char *text;
-		int r = words_split(&w, rows[i].command, &text);
+		int r = argv_split(&w, rows[i].command, &text);
 
 		if (rows[i].words == NULL) {
 			ck_assert_int_eq(r, DDBLOCK_E_BAD_REQUEST);
@@ -421,7 +421,7 @@ START_TEST(test_words)
 			at += (size_t)snprintf(all + at, sizeof(all) - at,
 			    "%s%s", j > 0 ? "|" : "", w.words[j]);
 		ck_assert_str_eq(all, rows[i].words);
-		words_done(&w);
+		argv_done(&w);
 	}
 }
 END_TEST

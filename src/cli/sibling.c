@@ -3,7 +3,7 @@
  */
 #include <config.h>
 
-#include "cli/beside.h"
+#include "cli/sibling.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 
 static void
-beside_try(const char *directory, size_t length, char **arguments)
+sibling_try(const char *directory, size_t length, char **arguments)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%.*s/%s", (int)length,
@@ -25,7 +25,7 @@ beside_try(const char *directory, size_t length, char **arguments)
 }
 
 int
-beside_become(const char *directory, char **arguments)
+sibling_exec(const char *directory, char **arguments)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -36,9 +36,9 @@ beside_become(const char *directory, char **arguments)
 		self[n] = '\0';
 		slash = strrchr(self, '/');
 		if (slash != NULL)
-			beside_try(self, (size_t)(slash - self), arguments);
+			sibling_try(self, (size_t)(slash - self), arguments);
 	}
-	beside_try(directory, strlen(directory), arguments);
+	sibling_try(directory, strlen(directory), arguments);
 	(void)execvp(arguments[0], arguments);
 	saved = errno;
 	cli_say("cannot run %s: %s; is it installed?", arguments[0],

@@ -4,29 +4,29 @@
  * them; a backslash keeps the next character, within "..." only before '"' and
  * itself. Nothing else is special: there is no shell.
  */
-#ifndef DDBLOCKD_IDENTITY_WORDS_H
-#define DDBLOCKD_IDENTITY_WORDS_H
+#ifndef DDBLOCKD_IDENTITY_ARGV_H
+#define DDBLOCKD_IDENTITY_ARGV_H
 
 #include <stddef.h>
 
-#define WORDS_MAX 64
+#define ARGV_WORDS_MAX 64
 
-struct words {
+struct argv {
 	char *text;			/* what they point into */
-	char *words[WORDS_MAX + 1];	/* the last is NULL */
+	char *words[ARGV_WORDS_MAX + 1];	/* the last is NULL */
 	size_t n_words;
 };
 
 /*
- * words_done() is due after success only.
+ * argv_done() is due after success only.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     A quotation without an end, or nothing at all; @ret_text says which.
  * DDBLOCK_E_LIMIT
  * DDBLOCK_E_NOMEM
  */
-int words_split(struct words *, const char *command, const char **ret_text);
+int argv_split(struct argv *, const char *command, const char **ret_text);
 
-void words_done(struct words *);
+void argv_done(struct argv *);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Work on a detached thread. It tells the loop through an eventfd.
  */
-#include "aws/aside.h"
+#include "aws/blocking_job.h"
 
 #include <event2/event.h>
 #include <pthread.h>
@@ -14,26 +14,26 @@
 
 #include "common/error.h"
 
-#define ASIDE_STACK_BYTES (256 * 1024)
+#define BLOCKING_JOB_STACK_BYTES (256 * 1024)
 
 /* What thread and loop share. */
-struct aside_job {
+struct blocking_job_shared {
 	pthread_mutex_t mutex;
 	int owners;		/* under the mutex */
 	int wake_fd;
-	const struct aside_work *work;
+	const struct blocking_job_work *work;
 	void *data;		/* the thread's until it wakes the loop */
 };
 
-struct aside {
-	struct aside_job *job;
+struct blocking_job {
+	struct blocking_job_shared *shared;
 	struct event *wake;
-	aside_done_fn done;
+	blocking_job_done_fn done;
 	void *arg;
 };
 
 static void
-aside_release(struct aside_job *j)
+blocking_job_release(struct blocking_job_shared *j)
 {
 	bool last;
 
@@ -50,9 +50,9 @@ aside_release(struct aside_job *j)
 }
 
 static void *
-aside_run(void *arg)
+blocking_job_run(void *arg)
 {
-	struct aside_job *j = arg;
+	struct blocking_job_shared *j = arg;
 	uint64_t one = 1;
 
 	j->work->work(j->data);
@@ -61,12 +61,12 @@ aside_run(void *arg)
 	(void)pthread_mutex_lock(&j->mutex);
 	(void)!write(j->wake_fd, &one, sizeof(one));
 	(void)pthread_mutex_unlock(&j->mutex);
-	aside_release(j);
+	blocking_job_release(j);
 	return NULL;
 }
 
 static int
-aside_spawn(struct aside_job *j)
+blocking_job_spawn(struct blocking_job_shared *j)
 {
 	sigset_t all, old;
 	pthread_attr_t attributes;
@@ -77,12 +77,12 @@ aside_spawn(struct aside_job *j)
 		return DDBLOCK_E_SYSTEM;
 	(void)pthread_attr_setdetachstate(&attributes,
 	    PTHREAD_CREATE_DETACHED);
-	(void)pthread_attr_setstacksize(&attributes, ASIDE_STACK_BYTES);
+	(void)pthread_attr_setstacksize(&attributes, BLOCKING_JOB_STACK_BYTES);
 	/* Signals are the loop's. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	j->owners++;	/* there is no other thread yet */
-	e = pthread_create(&thread, &attributes, aside_run, j);
+	e = pthread_create(&thread, &attributes, blocking_job_run, j);
 	if (e != 0)
 		j->owners--;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -91,22 +91,22 @@ aside_spawn(struct aside_job *j)
 }
 
 static void
-aside_on_wake(evutil_socket_t fd, short what, void *arg)
+blocking_job_on_wake(evutil_socket_t fd, short what, void *arg)
 {
-	struct aside *a = arg;
+	struct blocking_job *a = arg;
 
 	(void)fd;
 	(void)what;
-	(void)pthread_mutex_lock(&a->job->mutex);
-	(void)pthread_mutex_unlock(&a->job->mutex);
-	a->done(a->arg, a->job->data);
-	aside_leave(a);
+	(void)pthread_mutex_lock(&a->shared->mutex);
+	(void)pthread_mutex_unlock(&a->shared->mutex);
+	a->done(a->arg, a->shared->data);
+	blocking_job_abandon(a);
 }
 
-static struct aside_job *
-aside_job_new(const struct aside_work *work, void *data)
+static struct blocking_job_shared *
+blocking_job_shared_new(const struct blocking_job_work *work, void *data)
 {
-	struct aside_job *j = calloc(1, sizeof(*j));
+	struct blocking_job_shared *j = calloc(1, sizeof(*j));
 
 	if (j == NULL) {
 		work->free(data);
@@ -121,30 +121,31 @@ aside_job_new(const struct aside_work *work, void *data)
 }
 
 int
-aside_start(struct event_base *base, const struct aside_work *work,
-    void *data, aside_done_fn done, void *arg, struct aside **ret)
+blocking_job_start(struct event_base *base,
+    const struct blocking_job_work *work, void *data, blocking_job_done_fn done,
+    void *arg, struct blocking_job **ret)
 {
-	struct aside *a;
+	struct blocking_job *a;
 	int r = DDBLOCK_E_NOMEM;
-	struct aside_job *j = aside_job_new(work, data);
+	struct blocking_job_shared *j = blocking_job_shared_new(work, data);
 
 	if (j == NULL)
 		return r;
 	a = calloc(1, sizeof(*a));
 	if (a == NULL) {
-		aside_release(j);
+		blocking_job_release(j);
 		return r;
 	}
-	*a = (struct aside){ .job = j, .done = done, .arg = arg };
+	*a = (struct blocking_job){ .shared = j, .done = done, .arg = arg };
 	if (j->wake_fd < 0)
 		r = DDBLOCK_E_SYSTEM;
 	else
-		a->wake = event_new(base, j->wake_fd, EV_READ, aside_on_wake,
-		    a);
+		a->wake = event_new(base, j->wake_fd, EV_READ,
+		    blocking_job_on_wake, a);
 	if (a->wake != NULL && event_add(a->wake, NULL) == 0)
-		r = aside_spawn(j);
+		r = blocking_job_spawn(j);
 	if (r < 0) {
-		aside_leave(a);
+		blocking_job_abandon(a);
 		return r;
 	}
 	*ret = a;
@@ -152,12 +153,12 @@ aside_start(struct event_base *base, const struct aside_work *work,
 }
 
 void
-aside_leave(struct aside *a)
+blocking_job_abandon(struct blocking_job *a)
 {
 	if (a == NULL)
 		return;
 	if (a->wake != NULL)
 		event_free(a->wake);
-	aside_release(a->job);
+	blocking_job_release(a->shared);
 	free(a);
 }

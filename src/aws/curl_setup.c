@@ -1,13 +1,13 @@
 /*
  * What all our curl handles have in common.
  */
-#include "aws/easy.h"
+#include "aws/curl_setup.h"
 
 #include "common/error.h"
 #include "config.h"
 
 CURL *
-easy_new(uint64_t connect_timeout_ms)
+curl_setup_new(uint64_t connect_timeout_ms)
 {
 	CURL *e = curl_easy_init();
 
@@ -38,7 +38,7 @@ easy_new(uint64_t connect_timeout_ms)
  * alone it keeps what it has parsed.
  */
 static int
-easy_set_certificates(CURL *e, const char *ca_file)
+curl_setup_certificates(CURL *e, const char *ca_file)
 {
 	const char *standard = curl_version_info(CURLVERSION_NOW)->cainfo;
 	const char *file = ca_file != NULL ? ca_file : standard;
@@ -51,11 +51,11 @@ easy_set_certificates(CURL *e, const char *ca_file)
 }
 
 int
-easy_set_url(CURL *e, const char *url, bool tls, const char *ca_file)
+curl_setup_url(CURL *e, const char *url, bool tls, const char *ca_file)
 {
 	if (curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR,
 	    tls ? "https" : "http") != CURLE_OK ||
 	    curl_easy_setopt(e, CURLOPT_URL, url) != CURLE_OK)
 		return DDBLOCK_E_NOMEM;
-	return easy_set_certificates(e, ca_file);
+	return curl_setup_certificates(e, ca_file);
 }

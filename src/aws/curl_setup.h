@@ -3,21 +3,21 @@
  * (neither a proxy nor .netrc), TLS is 1.2 at the least, and who is trusted is
  * said in one place.
  */
-#ifndef DDBLOCKD_AWS_EASY_H
-#define DDBLOCKD_AWS_EASY_H
+#ifndef DDBLOCKD_AWS_CURL_SETUP_H
+#define DDBLOCKD_AWS_CURL_SETUP_H
 
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* NULL: out of memory. */
-CURL *easy_new(uint64_t connect_timeout_ms);
+CURL *curl_setup_new(uint64_t connect_timeout_ms);
 
 /*
  * Which URL, and who is trusted for it. @ca_file NULL: whom the system trusts.
  *
  * DDBLOCK_E_NOMEM
  */
-int easy_set_url(CURL *, const char *url, bool tls, const char *ca_file);
+int curl_setup_url(CURL *, const char *url, bool tls, const char *ca_file);
 
 #endif

@@ -4,53 +4,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/spares.h"
+#include "common/freelist.h"
 #include "suite.h"
 
 #define SIZE 100
 
 START_TEST(test_again)
 {
-	struct spares s = { .n = 0 };
-	void *one = spares_take(&s, SIZE);
-	void *two = spares_take(&s, SIZE);
+	struct freelist s = { .n = 0 };
+	void *one = freelist_take(&s, SIZE);
+	void *two = freelist_take(&s, SIZE);
 
 	ck_assert_ptr_nonnull(one);
 	ck_assert_ptr_nonnull(two);
 	ck_assert_ptr_ne(one, two);
 	memset(one, 'x', SIZE);
 	memset(two, 'x', SIZE);
-	spares_give(&s, one);
-	spares_give(&s, two);
+	freelist_give(&s, one);
+	freelist_give(&s, two);
 	ck_assert_uint_eq(s.n, 2);
-	ck_assert_ptr_eq(spares_take(&s, SIZE), two);
-	ck_assert_ptr_eq(spares_take(&s, SIZE), one);
+	ck_assert_ptr_eq(freelist_take(&s, SIZE), two);
+	ck_assert_ptr_eq(freelist_take(&s, SIZE), one);
 	ck_assert_uint_eq(s.n, 0);
 	memset(one, 'x', SIZE);
 	free(one);
-	spares_give(&s, two);
-	spares_done(&s);
+	freelist_give(&s, two);
+	freelist_done(&s);
 	ck_assert_uint_eq(s.n, 0);
 	ck_assert_ptr_null(s.first);
-	spares_done(&s);
+	freelist_done(&s);
 }
 END_TEST
 
 /* What is above it is freed, as the sanitizer sees. */
 START_TEST(test_most)
 {
-	static void *pieces[SPARES_MAX + 10];
+	static void *pieces[FREELIST_MAX + 10];
 	size_t n = sizeof(pieces) / sizeof(pieces[0]);
-	struct spares s = { .n = 0 };
+	struct freelist s = { .n = 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		pieces[i] = spares_take(&s, SIZE);
+		pieces[i] = freelist_take(&s, SIZE);
 		ck_assert_ptr_nonnull(pieces[i]);
 	}
 	for (size_t i = 0; i < n; i++)
-		spares_give(&s, pieces[i]);
-	ck_assert_uint_eq(s.n, SPARES_MAX);
-	spares_done(&s);
+		freelist_give(&s, pieces[i]);
+	ck_assert_uint_eq(s.n, FREELIST_MAX);
+	freelist_done(&s);
 	ck_assert_uint_eq(s.n, 0);
 }
 END_TEST
@@ -62,5 +62,5 @@ main(void)
 		test_again, test_most, NULL,
 	};
 
-	return suite_run("spares", tests);
+	return suite_run("freelist", tests);
 }
