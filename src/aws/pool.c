@@ -304,8 +304,12 @@ pool_start(struct pool *p, CURL *easy)
 	(void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION,
 	    pool_close_socket);
 	(void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, p);
-	return curl_multi_add_handle(p->multi, easy) == CURLM_OK ?
-	    0 : DDBLOCK_E_NOMEM;
+	if (curl_multi_add_handle(p->multi, easy) != CURLM_OK)
+		return DDBLOCK_E_NOMEM;
+	/* It is due at once. The timer that libcurl has set for that would run
+	 * only after the loop has asked for events again. */
+	event_active(p->timer, EV_TIMEOUT, 0);
+	return 0;
 }
 
 void

@@ -32,6 +32,9 @@ struct dynamodb_job {
 	struct dynamodb_try tries[COURSE_ATTEMPTS_OUT];
 	struct event *timer;		/* until the next; made when needed */
 	bool hedging;			/* the next is beside the first */
+	bool starting;			/* within dynamodb_jobs_start() */
+	struct outcome outcome;		/* if it ended there, */
+	struct dynamodb_job *next_ended;	/* until it is told */
 };
 
 static void dynamodb_job_perform(struct dynamodb_job *j,
@@ -87,12 +90,43 @@ dynamodb_job_free(struct dynamodb_job *j)
 
 /* The outcome may submit more, but what it points to lives until it returns. */
 static void
-dynamodb_job_end(struct dynamodb_job *j, const struct outcome *outcome)
+dynamodb_job_tell(struct dynamodb_job *j, const struct outcome *outcome)
 {
 	struct dynamodb_jobs *s = j->jobs;
 
 	s->outcome(s->outcome_arg, j->operation, outcome);
 	dynamodb_job_free(j);
+}
+
+static void
+dynamodb_job_end(struct dynamodb_job *j, const struct outcome *outcome)
+{
+	if (!j->starting) {
+		dynamodb_job_tell(j, outcome);
+		return;
+	}
+	j->outcome = *outcome;
+	j->next_ended = NULL;
+	*j->jobs->ended_end = j;
+	j->jobs->ended_end = &j->next_ended;
+	event_active(j->jobs->ended_event, EV_TIMEOUT, 0);
+}
+
+static void
+dynamodb_jobs_on_ended(evutil_socket_t fd, short what, void *arg)
+{
+	struct dynamodb_jobs *s = arg;
+	struct dynamodb_job *j, *next;
+
+	(void)fd;
+	(void)what;
+	j = s->ended;
+	s->ended = NULL;
+	s->ended_end = &s->ended;
+	for (; j != NULL; j = next) {
+		next = j->next_ended;
+		dynamodb_job_tell(j, &j->outcome);
+	}
 }
 
 /* The clock that the times in records are of. */
@@ -268,35 +302,35 @@ dynamodb_job_new(struct dynamodb_jobs *s, struct operation *operation)
 		j->tries[i].call = NULL;
 	j->timer = NULL;
 	j->hedging = false;
+	j->starting = true;
 	if (j->next != NULL)
 		j->next->link = &j->next;
 	s->first = j;
 	return j;
 }
 
-void
+int
 dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 {
 	struct dynamodb_job *j = dynamodb_job_new(s, operation);
 	struct course_step step;
 
-	if (j == NULL) {
-		dynamodb_jobs_refuse(s, operation, DDBLOCK_E_NOMEM,
-		    error_text(DDBLOCK_E_NOMEM));
-		return;
-	}
+	if (j == NULL)
+		return DDBLOCK_E_NOMEM;
 	course_send(&j->course, clock_boot_ms(), &step);
 	dynamodb_job_perform(j, &step);
+	j->starting = false;
+	return 0;
 }
 
-void
+int
 dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
     const struct dialect_table *table, store_outcome_fn outcome,
     void *outcome_arg)
 {
 	*s = (struct dynamodb_jobs){
 		.base = base, .table = table, .outcome = outcome,
-		.outcome_arg = outcome_arg,
+		.outcome_arg = outcome_arg, .ended_end = &s->ended,
 	};
 	/* Without: all daemons wait as long as each other, which is no harm
 	 * to any of them. */
@@ -304,6 +338,8 @@ dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
 	course_shared_init(&s->shared, clock_boot_ms());
 	/* Without: each answer's reader makes its own. */
 	s->shared.tokener = json_tokener_new();
+	s->ended_event = evtimer_new(base, dynamodb_jobs_on_ended, s);
+	return s->ended_event == NULL ? DDBLOCK_E_NOMEM : 0;
 }
 
 void
@@ -314,4 +350,6 @@ dynamodb_jobs_done(struct dynamodb_jobs *s)
 	if (s->shared.tokener != NULL)
 		json_tokener_free(s->shared.tokener);
 	freelist_done(&s->free_jobs);
+	if (s->ended_event != NULL)
+		event_free(s->ended_event);
 }

@@ -25,6 +25,9 @@ struct dynamodb_jobs {
 	store_outcome_fn outcome;
 	void *outcome_arg;
 	struct dynamodb_job *first;
+	struct dynamodb_job *ended;	/* when they started, first in first */
+	struct dynamodb_job **ended_end;	/* out: told from the loop */
+	struct event *ended_event;
 	struct freelist free_jobs;
 	uint64_t requests;
 	uint64_t repetitions;
@@ -35,14 +38,16 @@ struct dynamodb_jobs {
 	char last_text[OUTCOME_TEXT_MAX];
 };
 
-void dynamodb_jobs_init(struct dynamodb_jobs *, struct event_base *,
+/* DDBLOCK_E_NOMEM; dynamodb_jobs_done() is due in any case. */
+int dynamodb_jobs_init(struct dynamodb_jobs *, struct event_base *,
     const struct dialect_table *, store_outcome_fn, void *outcome_arg);
 
 /* Those under way get no outcome. The client must still be there. */
 void dynamodb_jobs_done(struct dynamodb_jobs *);
 
-/* The outcome may come before the return. */
-void dynamodb_jobs_start(struct dynamodb_jobs *, struct operation *);
+/* Sends what can go at once. The outcome comes from the loop, never before the
+ * return. DDBLOCK_E_NOMEM: there is none. */
+int dynamodb_jobs_start(struct dynamodb_jobs *, struct operation *);
 
 /* An outcome, now, without a job. */
 void dynamodb_jobs_refuse(struct dynamodb_jobs *, struct operation *,

@@ -4,7 +4,8 @@
  * Before the first operation the store looks at the table, once: that names a
  * missing or different table at once, and brings the endpoint's time, without
  * which nothing may be written. Operations that come before it is done wait in
- * a queue. Afterwards each is a job of its own (dynamodb_job.h).
+ * a queue; those that come later go at once. Each is a job of its own
+ * (dynamodb_job.h).
  */
 #include "store/store_dynamodb.h"
 
@@ -152,12 +153,13 @@ dynamodb_drain(struct dynamodb_store *s, int code, const char *text)
 			dynamodb_jobs_refuse(&s->jobs, waiting, code, text);
 		else if (!dynamodb_may_start(s, waiting))
 			dynamodb_refuse_clock(s, waiting);
-		else if (s->ready)
-			dynamodb_jobs_start(&s->jobs, waiting);
-		else if (now_ms >= waiting->deadline_ms)
+		else if (!s->ready && now_ms >= waiting->deadline_ms)
 			dynamodb_expire(s, waiting);
-		else
+		else if (!s->ready)
 			dynamodb_enqueue(s, waiting);
+		else if (dynamodb_jobs_start(&s->jobs, waiting) < 0)
+			dynamodb_jobs_refuse(&s->jobs, waiting,
+			    DDBLOCK_E_NOMEM, error_text(DDBLOCK_E_NOMEM));
 	}
 	if (s->queue != NULL && !s->ready && s->look == NULL)
 		dynamodb_look(s);
@@ -205,6 +207,9 @@ dynamodb_submit(struct store *store, struct operation *operation)
 {
 	struct dynamodb_store *s = dynamodb_of(store);
 
+	if (s->ready && s->queue == NULL && dynamodb_may_start(s, operation) &&
+	    dynamodb_jobs_start(&s->jobs, operation) == 0)
+		return;
 	dynamodb_enqueue(s, operation);
 	if (!s->ready && s->look == NULL)
 		dynamodb_look(s);
@@ -564,11 +569,11 @@ store_dynamodb_new(struct event_base *base,
 	if (s == NULL)
 		return r;
 	s->store = (struct store){ &dynamodb_methods, outcome, outcome_arg };
-	dynamodb_jobs_init(&s->jobs, base, &s->table, dynamodb_on_outcome, s);
 	s->queue_end = &s->queue;
 	s->queue_ms = UINT64_MAX;
 	s->queue_timer = evtimer_new(base, dynamodb_on_queue, s);
-	if (s->queue_timer == NULL)
+	if (dynamodb_jobs_init(&s->jobs, base, &s->table, dynamodb_on_outcome,
+	    s) < 0 || s->queue_timer == NULL)
 		goto fail;
 	r = dynamodb_find_format(s, config, ret_text, text_size);
 	if (r < 0)

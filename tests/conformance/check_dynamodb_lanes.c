@@ -1,12 +1,13 @@
 /*
  * What our own leases depend on waits for nothing else at the fleet's store:
  * however many looks at locks hang, a beat is done. (Of those at other hosts'
- * sessions: check_dynamodb_faults.c.)
+ * sessions: check_dynamodb_faults.c.) And what can go goes at once.
  */
 #include <stdlib.h>
 
 #include "common/clock.h"
 #include "conformance.h"
+#include "ddblock.h"
 #include "dynamodb_place.h"
 #include "dynamodb_proxy.h"
 #include "store/store_dynamodb.h"
@@ -80,6 +81,51 @@ START_TEST(test_looks_at_locks)
 }
 END_TEST
 
+static uint32_t
+in_flight(void)
+{
+	struct store_status status;
+
+	store_view_status(case_store(), &status);
+	return status.in_flight;
+}
+
+/* Once the table is known, a request goes while it is submitted. */
+START_TEST(test_at_once)
+{
+	struct key key = case_key("at-once");
+	struct operation o = case_operation(OPERATION_READ, key);
+	struct seen *s;
+
+	case_done(case_read(key));
+	ck_assert_uint_eq(in_flight(), 0);
+	s = case_submit(&o);
+	ck_assert_uint_eq(in_flight(), 1);
+	ck_assert_int_eq(s->kind, 0);
+	case_wait();
+	case_done(s);
+}
+END_TEST
+
+/* What cannot go any more ends from the loop, and not while it is submitted. */
+START_TEST(test_too_late)
+{
+	struct key key = case_key("too-late");
+	struct operation o = case_operation(OPERATION_READ, key);
+	struct seen *s;
+
+	case_done(case_read(key));
+	o.submitted_ms = clock_boot_ms();
+	o.deadline_ms = o.submitted_ms;
+	s = case_submit(&o);
+	ck_assert_int_eq(s->kind, 0);
+	ck_assert_uint_eq(in_flight(), 0);
+	case_wait();
+	ck_assert_int_eq(s->kind, OUTCOME_REFUSED);
+	ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -96,6 +142,8 @@ main(void)
 	suite = conformance_empty(&target);
 	cases = tcase_create("lanes");
 	tcase_add_test(cases, test_looks_at_locks);
+	tcase_add_test(cases, test_at_once);
+	tcase_add_test(cases, test_too_late);
 	conformance_add(suite, cases);
 	return conformance_run(suite);
 }

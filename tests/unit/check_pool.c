@@ -128,6 +128,52 @@ START_TEST(test_events_stay)
 }
 END_TEST
 
+static unsigned n_heads;	/* of requests, that libcurl has sent */
+
+static int
+on_debug(CURL *easy, curl_infotype type, char *data, size_t size, void *arg)
+{
+	(void)easy;
+	(void)data;
+	(void)size;
+	(void)arg;
+	if (type == CURLINFO_HEADER_OUT)
+		n_heads++;
+	return 0;
+}
+
+static void
+on_event(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+	ck_assert_int_eq(pool_start(pool, easies[0]), 0);
+}
+
+/* On a connection that is there, a request leaves in the turn of the loop that
+ * it begins in, and not after another wait for events. */
+START_TEST(test_no_extra_turn)
+{
+	struct event *event;
+
+	open_all();
+	ask(1);
+	curl_easy_setopt(easies[0], CURLOPT_VERBOSE, 1L);
+	curl_easy_setopt(easies[0], CURLOPT_DEBUGFUNCTION, on_debug);
+	event = evtimer_new(base, on_event, NULL);
+	event_active(event, EV_TIMEOUT, 0);
+	(void)event_base_loop(base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+	ck_assert_uint_eq(n_heads, 1);
+
+	n_wanted = n_finished + 1;
+	(void)event_base_dispatch(base);
+	ck_assert_uint_eq(n_finished, n_wanted);
+	event_free(event);
+	close_all();
+}
+END_TEST
+
 /* What the other end closes is not looked at for ever. */
 START_TEST(test_closed_while_idle)
 {
@@ -303,7 +349,7 @@ int
 main(void)
 {
 	const TTest *const tests[] = {
-		test_events_stay, test_closed_while_idle,
+		test_events_stay, test_no_extra_turn, test_closed_while_idle,
 		test_numbers_of_idle, test_numbers_of_stopped, test_refused,
 		test_second_address, test_stopped, NULL,
 	};
