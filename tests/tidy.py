@@ -62,7 +62,7 @@ PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|ipc/codec\w*\.[ch]"
                   r"|aws/(answer|credentials|errors|health|hedge|loopback"
                   r"|rate_limit|region|retry|retry_budget|sigv4|skew)\.[ch]"
-                  r"|store/(course|dynamodb_(findings(_table)?|requests"
+                  r"|store/(attempts|dynamodb_(findings(_table)?|requests"
                   r"|schema))\.[ch])$")
 PURE_HEADERS = re.compile(
     r"(time|sys/time|sys/socket|sys/un|netdb|netinet/.*|arpa/.*|fcntl|unistd"
@@ -101,11 +101,11 @@ ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/codec_write.c": ("ipc/codec.h", "common"),
     "src/ipc/codec.h": ("common",),
     "src/common/utf8.c": ("common/utf8.h",),
-    "src/store/course.h": ("dialect", "core", "common", "aws/answer.h",
+    "src/store/attempts.h": ("dialect", "core", "common", "aws/answer.h",
                            "aws/errors.h", "aws/retry.h",
                            "aws/retry_budget.h", "aws/rate_limit.h",
                            "aws/health.h", "aws/hedge.h"),
-    "src/store/course.c": ("store/course.h", "dialect", "core", "common",
+    "src/store/attempts.c": ("store/attempts.h", "dialect", "core", "common",
                            "aws/answer.h", "aws/errors.h", "aws/retry.h"),
 }
 

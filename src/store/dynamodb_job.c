@@ -1,6 +1,6 @@
 /*
- * Operations on their way to DynamoDB: each a course (course.h), and what that
- * has not: timers, a connection, dice.
+ * Operations on their way to DynamoDB: each with its attempts (attempts.h), and
+ * what those have not: timers, a connection, dice.
  */
 #include "store/dynamodb_job.h"
 
@@ -19,7 +19,7 @@
 struct dynamodb_try {
 	struct dynamodb_job *job;
 	struct aws_call *call;		/* NULL: there is none */
-	uint32_t attempt;		/* its number in the course */
+	uint32_t attempt;		/* its number */
 };
 
 /* One operation. */
@@ -28,8 +28,8 @@ struct dynamodb_job {
 	struct dynamodb_job *next;
 	struct dynamodb_job **link;	/* what points to this one */
 	struct operation *operation;
-	struct course course;
-	struct dynamodb_try tries[COURSE_ATTEMPTS_OUT];
+	struct attempts attempts;
+	struct dynamodb_try tries[ATTEMPTS_OUT_MAX];
 	struct event *timer;		/* until the next; made when needed */
 	bool hedging;			/* the next is beside the first */
 	bool starting;			/* within dynamodb_jobs_start() */
@@ -38,7 +38,7 @@ struct dynamodb_job {
 };
 
 static void dynamodb_job_perform(struct dynamodb_job *j,
-    struct course_step *step);
+    struct attempts_step *step);
 
 void
 dynamodb_jobs_trouble(struct dynamodb_jobs *s, int code, const char *text)
@@ -76,7 +76,7 @@ dynamodb_job_free(struct dynamodb_job *j)
 	*j->link = j->next;
 	if (j->next != NULL)
 		j->next->link = j->link;
-	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++) {
+	for (size_t i = 0; i < ATTEMPTS_OUT_MAX; i++) {
 		if (j->tries[i].call == NULL)
 			continue;
 		aws_call_cancel(j->tries[i].call);
@@ -84,7 +84,7 @@ dynamodb_job_free(struct dynamodb_job *j)
 	}
 	if (j->timer != NULL)
 		event_free(j->timer);
-	course_done(&j->course);
+	attempts_done(&j->attempts);
 	freelist_give(&j->jobs->free_jobs, j);
 }
 
@@ -142,17 +142,17 @@ dynamodb_job_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct dynamodb_job *j = arg;
 	uint64_t now_ms = clock_boot_ms();
-	struct course_step step;
+	struct attempts_step step;
 
 	(void)fd;
 	(void)what;
-	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
+	attempts_set_wall(&j->attempts, dynamodb_wall_ms(j->jobs));
 	if (j->hedging)
-		course_hedge(&j->course, now_ms, &step);
+		attempts_hedge(&j->attempts, now_ms, &step);
 	else
-		course_send(&j->course, now_ms, &step);
+		attempts_send(&j->attempts, now_ms, &step);
 	j->hedging = false;
-	if (step.next == COURSE_SEND && step.attempt > 0)
+	if (step.next == ATTEMPTS_SEND && step.attempt > 0)
 		j->jobs->repetitions++;
 	dynamodb_job_perform(j, &step);
 }
@@ -172,7 +172,7 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 {
 	struct dynamodb_try *its = arg;
 	struct dynamodb_job *j = its->job;
-	struct course_step step;
+	struct attempts_step step;
 	struct aws_error e;
 	uint64_t now_ms = clock_boot_ms();
 
@@ -181,8 +181,8 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 	if (j->hedging)
 		(void)event_del(j->timer);
 	j->hedging = false;
-	course_set_wall(&j->course, dynamodb_wall_ms(j->jobs));
-	course_answer(&j->course, its->attempt, answer, now_ms,
+	attempts_set_wall(&j->attempts, dynamodb_wall_ms(j->jobs));
+	attempts_answer(&j->attempts, its->attempt, answer, now_ms,
 	    dynamodb_jobs_dice(j->jobs), &step, &e);
 	dynamodb_jobs_learn(j->jobs, answer, &e);
 	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
@@ -211,7 +211,7 @@ dynamodb_lane(enum operation_kind kind)
 
 /* Without a timer there is no second attempt: the first has its own. */
 static void
-dynamodb_job_hedge(struct dynamodb_job *j, const struct course_step *step)
+dynamodb_job_hedge(struct dynamodb_job *j, const struct attempts_step *step)
 {
 	if (step->hedge_ms > 0)
 		j->hedging = dynamodb_job_wait(j, step->hedge_ms);
@@ -219,7 +219,7 @@ dynamodb_job_hedge(struct dynamodb_job *j, const struct course_step *step)
 
 /* Negative: not a byte has left. */
 static int
-dynamodb_job_call(struct dynamodb_job *j, const struct course_step *step)
+dynamodb_job_call(struct dynamodb_job *j, const struct attempts_step *step)
 {
 	struct dynamodb_jobs *s = j->jobs;
 	const struct dialect_request *request = step->request;
@@ -247,28 +247,28 @@ dynamodb_job_call(struct dynamodb_job *j, const struct course_step *step)
 }
 
 static void
-dynamodb_job_perform(struct dynamodb_job *j, struct course_step *step)
+dynamodb_job_perform(struct dynamodb_job *j, struct attempts_step *step)
 {
 	int r;
 
 	switch (step->next) {
-	case COURSE_SEND:
+	case ATTEMPTS_SEND:
 		r = dynamodb_job_call(j, step);
 		if (r == 0)
 			return;
-		course_fail(&j->course, step->attempt, r, step);
-		if (step->next == COURSE_AWAIT)
+		attempts_fail(&j->attempts, step->attempt, r, step);
+		if (step->next == ATTEMPTS_AWAIT)
 			return;
 		break;
-	case COURSE_WAIT:
+	case ATTEMPTS_WAIT:
 		if (dynamodb_job_wait(j, step->time_ms))
 			return;
-		course_give_up(&j->course, step);
+		attempts_give_up(&j->attempts, step);
 		break;
-	case COURSE_AWAIT:
+	case ATTEMPTS_AWAIT:
 		dynamodb_job_hedge(j, step);
 		return;
-	case COURSE_END:
+	case ATTEMPTS_END:
 		break;
 	}
 	dynamodb_job_end(j, &step->outcome);
@@ -296,9 +296,9 @@ dynamodb_job_new(struct dynamodb_jobs *s, struct operation *operation)
 	j->next = s->first;
 	j->link = &s->first;
 	j->operation = operation;
-	course_init(&j->course, &s->shared, s->dialect, s->table, operation,
+	attempts_init(&j->attempts, &s->shared, s->dialect, s->table, operation,
 	    dynamodb_wall_ms(s));
-	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++)
+	for (size_t i = 0; i < ATTEMPTS_OUT_MAX; i++)
 		j->tries[i].call = NULL;
 	j->timer = NULL;
 	j->hedging = false;
@@ -313,11 +313,11 @@ int
 dynamodb_jobs_start(struct dynamodb_jobs *s, struct operation *operation)
 {
 	struct dynamodb_job *j = dynamodb_job_new(s, operation);
-	struct course_step step;
+	struct attempts_step step;
 
 	if (j == NULL)
 		return DDBLOCK_E_NOMEM;
-	course_send(&j->course, clock_boot_ms(), &step);
+	attempts_send(&j->attempts, clock_boot_ms(), &step);
 	dynamodb_job_perform(j, &step);
 	j->starting = false;
 	return 0;
@@ -335,7 +335,7 @@ dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
 	/* Without: all daemons wait as long as each other, which is no harm
 	 * to any of them. */
 	(void)getrandom(s->dice, sizeof(s->dice), GRND_NONBLOCK);
-	course_shared_init(&s->shared, clock_boot_ms());
+	attempts_shared_init(&s->shared, clock_boot_ms());
 	/* Without: each answer's reader makes its own. */
 	s->shared.tokener = json_tokener_new();
 	s->ended_event = evtimer_new(base, dynamodb_jobs_on_ended, s);

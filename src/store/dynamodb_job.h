@@ -1,6 +1,6 @@
 /*
- * Operations on their way to DynamoDB: each with a course of its own, which
- * says what to send, what the answers mean and when to stop (course.h).
+ * Operations on their way to DynamoDB: each a job that carries out what
+ * attempts.h decides.
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_JOB_H
 #define DDBLOCKD_STORE_DYNAMODB_JOB_H
@@ -8,7 +8,7 @@
 #include "aws/client.h"
 #include "common/freelist.h"
 #include "dialect/dialect.h"
-#include "store/course.h"
+#include "store/attempts.h"
 #include "store/dynamodb_identity.h"
 #include "store/store.h"
 
@@ -33,7 +33,7 @@ struct dynamodb_jobs {
 	uint64_t repetitions;
 	uint32_t in_flight;
 	unsigned short dice[3];		/* of jrand48() */
-	struct course_shared shared;	/* and how the endpoint fares */
+	struct attempts_shared shared;	/* and how the endpoint fares */
 	int last_error;			/* 0 after a success */
 	char last_text[OUTCOME_TEXT_MAX];
 };

@@ -264,7 +264,7 @@ dynamodb_check_table(struct store *store, store_table_fn done, void *arg)
 }
 
 static struct store_health
-dynamodb_health(const struct course_shared *s)
+dynamodb_health(const struct attempts_shared *s)
 {
 	const struct health *h = &s->health;
 	uint64_t now_ms = clock_boot_ms();

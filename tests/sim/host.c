@@ -460,7 +460,7 @@ host_boot(struct host *h)
 		exit(1);
 	}
 	h->skew = (struct skew){ .known = false };
-	course_shared_init(&h->shared, host_boot_ms(h));
+	attempts_shared_init(&h->shared, host_boot_ms(h));
 	h->stopping = false;
 	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "starts");
 	world_tell(w, &f);

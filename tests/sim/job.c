@@ -1,6 +1,6 @@
 /*
  * Operations on their way to the table: what dynamodb_job.c does in the
- * daemon, with the same course, over a simulated network.
+ * daemon, with the same attempts, over a simulated network.
  */
 #include "world_state.h"
 
@@ -25,7 +25,7 @@ job_unlink(struct job *j)
 static void
 job_abandon(struct job *j)
 {
-	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++)
+	for (size_t i = 0; i < ATTEMPTS_OUT_MAX; i++)
 		network_abandon(j->tries[i].message);
 }
 
@@ -35,7 +35,7 @@ job_free(struct job *j)
 	job_unlink(j);
 	job_abandon(j);
 	if (j->started)
-		course_done(&j->course);
+		attempts_done(&j->attempts);
 	world_remove_alarm(j->host->world, &j->alarm);
 	if (j->hit)
 		j->host->world->history.operations_hit++;
@@ -63,7 +63,7 @@ job_set(struct job *j)
 
 	if (j->hedge_ms != 0 && j->hedge_ms < at_ms)
 		at_ms = j->hedge_ms;
-	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++)
+	for (size_t i = 0; i < ATTEMPTS_OUT_MAX; i++)
 		if (j->tries[i].message != NULL &&
 		    j->tries[i].until_ms < at_ms)
 			at_ms = j->tries[i].until_ms;
@@ -75,7 +75,7 @@ job_set(struct job *j)
 }
 
 static void
-job_send(struct job *j, const struct course_step *s)
+job_send(struct job *j, const struct attempts_step *s)
 {
 	struct job_try *its = &j->tries[0];
 	struct host *h = j->host;
@@ -92,21 +92,21 @@ job_send(struct job *j, const struct course_step *s)
 }
 
 static void
-job_perform(struct job *j, struct course_step *s)
+job_perform(struct job *j, struct attempts_step *s)
 {
 	j->next_ms = UINT64_MAX;
 	if (s->hedge_ms > 0)
 		j->hedge_ms = host_boot_ms(j->host) + s->hedge_ms;
 	switch (s->next) {
-	case COURSE_SEND:
+	case ATTEMPTS_SEND:
 		job_send(j, s);
 		break;
-	case COURSE_WAIT:
+	case ATTEMPTS_WAIT:
 		j->next_ms = host_boot_ms(j->host) + s->time_ms;
 		break;
-	case COURSE_AWAIT:
+	case ATTEMPTS_AWAIT:
 		break;
-	case COURSE_END:
+	case ATTEMPTS_END:
 		job_end(j, &s->outcome);
 		return;
 	}
@@ -130,7 +130,7 @@ job_answered(struct job *j, struct message *m, const struct aws_answer *answer)
 {
 	struct job_try *its = j->tries[0].message == m ?
 	    &j->tries[0] : &j->tries[1];
-	struct course_step step;
+	struct attempts_step step;
 	struct aws_error e;
 	struct host *h = j->host;
 	uint32_t random = (uint32_t)world_chance(h->world,
@@ -138,8 +138,8 @@ job_answered(struct job *j, struct message *m, const struct aws_answer *answer)
 
 	its->message = NULL;
 	j->hedge_ms = 0;
-	course_set_wall(&j->course, job_wall_ms(j));
-	course_answer(&j->course, its->attempt, answer, host_boot_ms(h),
+	attempts_set_wall(&j->attempts, job_wall_ms(j));
+	attempts_answer(&j->attempts, its->attempt, answer, host_boot_ms(h),
 	    random, &step, &e);
 	job_perform(j, &step);
 }
@@ -149,17 +149,17 @@ job_start(struct job *j)
 {
 	struct host *h = j->host;
 	const struct operation *o = j->operation;
-	struct course_step step;
+	struct attempts_step step;
 
 	j->started = true;
 	if (!h->world->plan->hedges)
 		h->shared.hedge.credit = 0;
-	course_init(&j->course, &h->shared,
+	attempts_init(&j->attempts, &h->shared,
 	    h->world->dialects[o->namespace_index],
 	    &h->world->tables[o->namespace_index], o, job_wall_ms(j));
 	if (!h->world->plan->hedges)
-		j->course.again_ms = 0;
-	course_send(&j->course, host_boot_ms(h), &step);
+		j->attempts.again_ms = 0;
+	attempts_send(&j->attempts, host_boot_ms(h), &step);
 	job_perform(j, &step);
 }
 
@@ -184,21 +184,21 @@ static void
 job_go_on(struct job *j)
 {
 	uint64_t now_ms = host_boot_ms(j->host);
-	struct course_step step;
+	struct attempts_step step;
 
-	for (size_t i = 0; i < COURSE_ATTEMPTS_OUT; i++) {
+	for (size_t i = 0; i < ATTEMPTS_OUT_MAX; i++) {
 		if (j->tries[i].message == NULL ||
 		    j->tries[i].until_ms > now_ms)
 			continue;
 		job_time_out(j, j->tries[i].message);
 		return;
 	}
-	course_set_wall(&j->course, job_wall_ms(j));
+	attempts_set_wall(&j->attempts, job_wall_ms(j));
 	if (j->hedge_ms != 0 && j->hedge_ms <= now_ms) {
 		j->hedge_ms = 0;
-		course_hedge(&j->course, now_ms, &step);
+		attempts_hedge(&j->attempts, now_ms, &step);
 	} else if (j->next_ms <= now_ms) {
-		course_send(&j->course, now_ms, &step);
+		attempts_send(&j->attempts, now_ms, &step);
 	} else {
 		job_set(j);
 		return;

@@ -29,7 +29,7 @@ network_trip_ms(struct world *w, unsigned stream, const struct host *h)
 static void
 network_forsake(struct message *m)
 {
-	for (size_t i = 0; m->job != NULL && i < COURSE_ATTEMPTS_OUT; i++)
+	for (size_t i = 0; m->job != NULL && i < ATTEMPTS_OUT_MAX; i++)
 		if (m->job->tries[i].message == m)
 			m->job->tries[i].message = NULL;
 	m->job = NULL;

@@ -20,7 +20,7 @@
 #include "aws/skew.h"
 #include "core/heap.h"
 #include "dynamo.h"
-#include "store/course.h"
+#include "store/attempts.h"
 #include "world.h"
 
 #define WORLD_WALL_MS UINT64_C(1700000000000)	/* the service's, at 0 */
@@ -72,7 +72,7 @@ struct message {
 struct job_try {
 	struct message *message;	/* under way, or NULL */
 	uint64_t until_ms;		/* boot time */
-	uint32_t attempt;		/* its number in the course */
+	uint32_t attempt;		/* its number */
 };
 
 struct job {
@@ -80,8 +80,8 @@ struct job {
 	struct job *next, **link;
 	struct host *host;
 	struct operation *operation;
-	struct course course;
-	struct job_try tries[COURSE_ATTEMPTS_OUT];
+	struct attempts attempts;
+	struct job_try tries[ATTEMPTS_OUT_MAX];
 	uint64_t next_ms;		/* boot time of the next attempt */
 	uint64_t hedge_ms;		/* of one beside the first; 0: none */
 	bool started;
@@ -125,7 +125,7 @@ struct host {
 	struct alarm look;		/* for the service's time */
 	struct message *look_message;
 	struct skew skew;		/* of this life, */
-	struct course_shared shared;	/* and this */
+	struct attempts_shared shared;	/* and this */
 
 	int32_t rate_ppm;
 	uint64_t offset_ms;

@@ -1,5 +1,5 @@
 /*
- * What courses share: a budget of repetitions, a rate while the endpoint
+ * What operations share: a budget of repetitions, a rate while the endpoint
  * throttles, and the second attempt of a renewal whose answer is late.
  */
 #include <check.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ddblock.h"
-#include "store/course.h"
+#include "store/attempts.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)
@@ -29,12 +29,12 @@ static const struct dialect_table table = {
 	.host = "web-1", .pid = "812", .version = "0.1.0",
 };
 
-static struct course_shared shared;
+static struct attempts_shared shared;
 
 struct drive {
-	struct course course;
+	struct attempts attempts;
 	struct operation operation;
-	struct course_step step;
+	struct attempts_step step;
 	struct aws_error error;
 	uint64_t now_ms;
 };
@@ -42,7 +42,7 @@ struct drive {
 static void
 setup(void)
 {
-	course_shared_init(&shared, BEGIN);
+	attempts_shared_init(&shared, BEGIN);
 }
 
 static void
@@ -61,9 +61,9 @@ begin(struct drive *d, enum operation_kind kind, uint64_t now_ms)
 		.holders = &d->operation.me, .n_holders = 1,
 		.keys = &d->operation.key, .n_keys = 1,
 	};
-	course_init(&d->course, &shared, &dialect_native, &table,
+	attempts_init(&d->attempts, &shared, &dialect_native, &table,
 	    &d->operation, WALL);
-	course_send(&d->course, d->now_ms, &d->step);
+	attempts_send(&d->attempts, d->now_ms, &d->step);
 }
 
 static void
@@ -75,14 +75,14 @@ answer(struct drive *d, uint32_t attempt, int status, const char *body)
 		.sent_ms = d->now_ms,
 	};
 
-	course_answer(&d->course, attempt, &a, d->now_ms, 0, &d->step,
+	attempts_answer(&d->attempts, attempt, &a, d->now_ms, 0, &d->step,
 	    &d->error);
 }
 
 static void
 expect_done(const struct drive *d, uint64_t sent_ms)
 {
-	ck_assert_int_eq(d->step.next, COURSE_END);
+	ck_assert_int_eq(d->step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d->step.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(d->step.outcome.sent_ms, sent_ms);
 }
@@ -94,14 +94,14 @@ static void
 begin_hedged(struct drive *d)
 {
 	begin(d, OPERATION_SESSION_BEAT, BEGIN);
-	ck_assert_int_eq(d->step.next, COURSE_SEND);
+	ck_assert_int_eq(d->step.next, ATTEMPTS_SEND);
 	ck_assert_uint_eq(d->step.hedge_ms, HEDGE_UNKNOWN_MS);
 	d->now_ms += HEDGE_UNKNOWN_MS;
-	course_hedge(&d->course, d->now_ms, &d->step);
-	ck_assert_int_eq(d->step.next, COURSE_SEND);
+	attempts_hedge(&d->attempts, d->now_ms, &d->step);
+	ck_assert_int_eq(d->step.next, ATTEMPTS_SEND);
 	ck_assert_uint_eq(d->step.attempt, 1);
 	ck_assert_uint_eq(d->step.hedge_ms, 0);
-	ck_assert_uint_eq(d->course.exchange.attempts[1].what.beat,
+	ck_assert_uint_eq(d->attempts.exchange.attempts[1].what.beat,
 	    d->now_ms);
 	d->now_ms += 7;
 }
@@ -116,7 +116,7 @@ START_TEST(test_second_answers_first)
 	ck_assert_uint_eq(shared.hedges_won, 1);
 	/* The first may land yet. */
 	ck_assert(d.step.outcome.unanswered);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -131,7 +131,7 @@ START_TEST(test_first_answers_after_all)
 	ck_assert_uint_eq(shared.hedges, 1);
 	ck_assert_uint_eq(shared.hedges_won, 0);
 	ck_assert(d.step.outcome.unanswered);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -143,7 +143,7 @@ START_TEST(test_second_fails_because_of_the_first)
 	begin_hedged(&d);
 	answer(&d, 1, 400, BEAT_IS("1000000"));
 	expect_done(&d, BEGIN);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -154,7 +154,7 @@ START_TEST(test_first_fails_because_of_the_second)
 	begin_hedged(&d);
 	answer(&d, 0, 400, BEAT_IS("1000500"));
 	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -175,11 +175,11 @@ START_TEST(test_the_other_is_awaited)
 
 	begin_hedged(&d);
 	answer(&d, first, nothing[_i / 2].status, nothing[_i / 2].body);
-	ck_assert_int_eq(d.step.next, COURSE_AWAIT);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_AWAIT);
 	d.now_ms += 5;
 	answer(&d, 1 - first, 200, BEAT_DONE);
 	expect_done(&d, first == 1 ? BEGIN : BEGIN + HEDGE_UNKNOWN_MS);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -190,16 +190,16 @@ START_TEST(test_both_are_lost)
 	begin_hedged(&d);
 	answer(&d, 0, 0, "");
 	answer(&d, 1, 0, "");
-	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 	d.now_ms += d.step.time_ms;
-	course_send(&d.course, d.now_ms, &d.step);
-	ck_assert_int_eq(d.step.next, COURSE_SEND);
+	attempts_send(&d.attempts, d.now_ms, &d.step);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_SEND);
 	ck_assert_uint_eq(d.step.attempt, 2);
 	ck_assert_uint_gt(d.step.hedge_ms, 0);
 	/* And it was the second that took effect. */
 	answer(&d, 2, 400, BEAT_IS("1000500"));
 	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -208,12 +208,12 @@ START_TEST(test_second_cannot_be_sent)
 	struct drive d;
 
 	begin_hedged(&d);
-	course_fail(&d.course, 1, DDBLOCK_E_NOMEM, &d.step);
-	ck_assert_int_eq(d.step.next, COURSE_AWAIT);
+	attempts_fail(&d.attempts, 1, DDBLOCK_E_NOMEM, &d.step);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_AWAIT);
 	answer(&d, 0, 200, BEAT_DONE);
 	expect_done(&d, BEGIN);
 	ck_assert(!d.step.outcome.unanswered);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -228,7 +228,7 @@ START_TEST(test_only_renewals)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		begin(&d, others[i], BEGIN);
 		ck_assert_uint_eq(d.step.hedge_ms, 0);
-		course_done(&d.course);
+		attempts_done(&d.attempts);
 	}
 }
 END_TEST
@@ -264,12 +264,12 @@ START_TEST(test_hedges_are_bounded)
 	for (unsigned i = 0; i < 2000; i++) {
 		begin(&d, OPERATION_SESSION_BEAT, BEGIN + i);
 		d.now_ms += HEDGE_UNKNOWN_MS;
-		course_hedge(&d.course, d.now_ms, &d.step);
-		if (d.step.next == COURSE_SEND)
+		attempts_hedge(&d.attempts, d.now_ms, &d.step);
+		if (d.step.next == ATTEMPTS_SEND)
 			hedges++;
 		else
-			ck_assert_int_eq(d.step.next, COURSE_AWAIT);
-		course_done(&d.course);
+			ck_assert_int_eq(d.step.next, ATTEMPTS_AWAIT);
+		attempts_done(&d.attempts);
 	}
 	ck_assert_uint_le(hedges, 2000 / HEDGE_COST + 5);
 	ck_assert_uint_ge(hedges, 2000 / HEDGE_COST);
@@ -289,13 +289,13 @@ repeat(enum operation_kind kind, uint64_t now_ms, unsigned max)
 	begin(&d, kind, now_ms);
 	while (n < max) {
 		answer(&d, d.step.attempt, 500, ERROR("InternalServerError"));
-		if (d.step.next == COURSE_END)
+		if (d.step.next == ATTEMPTS_END)
 			break;
 		n++;
 		d.now_ms += d.step.time_ms;
-		course_send(&d.course, d.now_ms, &d.step);
+		attempts_send(&d.attempts, d.now_ms, &d.step);
 	}
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 	return n;
 }
 
@@ -334,18 +334,18 @@ START_TEST(test_reserve_is_bounded)
 		begin(&d, OPERATION_RELEASE, BEGIN);
 		answer(&d, 0, 500, ERROR("InternalServerError"));
 		ck_assert_uint_lt(d.step.time_ms, RETRY_BASE_MS);
-		course_done(&d.course);
+		attempts_done(&d.attempts);
 	}
 	begin(&d, OPERATION_RELEASE, BEGIN);
 	answer(&d, 0, 500, ERROR("InternalServerError"));
-	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 	ck_assert_uint_eq(d.step.time_ms, RETRY_CAP_SESSION_MS);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 	/* It fills with time. */
 	begin(&d, OPERATION_RELEASE, BEGIN + RETRY_RESERVE_MS);
 	answer(&d, 0, 500, ERROR("InternalServerError"));
 	ck_assert_uint_lt(d.step.time_ms, RETRY_BASE_MS);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -358,19 +358,19 @@ START_TEST(test_successes_fill_the_bucket)
 	answer(&d, 0, 500, ERROR("InternalServerError"));
 	ck_assert_uint_eq(shared.budget.left, 20 - RETRY_BUDGET_COST);
 	d.now_ms += d.step.time_ms;
-	course_send(&d.course, d.now_ms, &d.step);
+	attempts_send(&d.attempts, d.now_ms, &d.step);
 	answer(&d, 1, 200, "{\"Attributes\":{\"dead\":{\"BOOL\":true}}}");
 	ck_assert_uint_eq(shared.budget.left, 20);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 	begin(&d, OPERATION_READ, BEGIN);
 	answer(&d, 0, 200, "{}");
 	ck_assert_uint_eq(shared.budget.left, 20 + RETRY_BUDGET_REFUND);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 	shared.budget.left = RETRY_BUDGET_MAX;
 	begin(&d, OPERATION_READ, BEGIN);
 	answer(&d, 0, 200, "{}");
 	ck_assert_uint_eq(shared.budget.left, RETRY_BUDGET_MAX);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -384,18 +384,18 @@ START_TEST(test_what_costs_nothing)
 
 	shared.budget.left = 0;
 	begin(&d, OPERATION_ACQUIRE, BEGIN);
-	course_answer(&d.course, 0, &queued, BEGIN, 0, &d.step, &d.error);
-	ck_assert_int_eq(d.step.next, COURSE_WAIT);
-	course_done(&d.course);
+	attempts_answer(&d.attempts, 0, &queued, BEGIN, 0, &d.step, &d.error);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
+	attempts_done(&d.attempts);
 	queued.queued = false;
 	begin(&d, OPERATION_ACQUIRE, BEGIN);
-	course_answer(&d.course, 0, &queued, BEGIN, 0, &d.step, &d.error);
-	ck_assert_int_eq(d.step.next, COURSE_END);
-	course_done(&d.course);
+	attempts_answer(&d.attempts, 0, &queued, BEGIN, 0, &d.step, &d.error);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
+	attempts_done(&d.attempts);
 	begin(&d, OPERATION_ACQUIRE, BEGIN);
 	answer(&d, 0, 400, ERROR("RequestTimeTooSkewed"));
-	ck_assert_int_eq(d.step.next, COURSE_WAIT);
-	course_done(&d.course);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -409,8 +409,8 @@ spend_what_is_free(uint64_t now_ms)
 
 	for (unsigned i = 0; i < (unsigned)RATE_LIMIT_FREE_MAX; i++) {
 		begin(&d, OPERATION_READ, now_ms);
-		ck_assert_int_eq(d.step.next, COURSE_SEND);
-		course_done(&d.course);
+		ck_assert_int_eq(d.step.next, ATTEMPTS_SEND);
+		attempts_done(&d.attempts);
 	}
 }
 
@@ -422,20 +422,20 @@ START_TEST(test_throttling_slows_all_but_leases)
 	answer(&d, 0, 400, ERROR("ThrottlingException"));
 	spend_what_is_free(BEGIN + 1);
 	begin(&other, OPERATION_READ, BEGIN + 1);
-	ck_assert_int_eq(other.step.next, COURSE_WAIT);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_WAIT);
 	ck_assert_uint_eq(other.step.time_ms, 100);
-	course_done(&other.course);
+	attempts_done(&other.attempts);
 	begin(&other, OPERATION_SESSION_BEAT, BEGIN + 1);
-	ck_assert_int_eq(other.step.next, COURSE_SEND);
-	course_done(&other.course);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_SEND);
+	attempts_done(&other.attempts);
 	begin(&other, OPERATION_RELEASE, BEGIN + 1);
-	ck_assert_int_eq(other.step.next, COURSE_SEND);
-	course_done(&other.course);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_SEND);
+	attempts_done(&other.attempts);
 	/* It ends when there was none for a while. */
 	begin(&other, OPERATION_READ, BEGIN + 31000);
-	ck_assert_int_eq(other.step.next, COURSE_SEND);
-	course_done(&other.course);
-	course_done(&d.course);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_SEND);
+	attempts_done(&other.attempts);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -447,9 +447,9 @@ START_TEST(test_conflict_is_no_throttling)
 	begin(&d, OPERATION_ACQUIRE, BEGIN);
 	answer(&d, 0, 400, ERROR("TransactionConflictException"));
 	begin(&other, OPERATION_READ, BEGIN + 1);
-	ck_assert_int_eq(other.step.next, COURSE_SEND);
-	course_done(&other.course);
-	course_done(&d.course);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_SEND);
+	attempts_done(&other.attempts);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -462,15 +462,15 @@ START_TEST(test_held_back_to_the_end)
 	answer(&d, 0, 400, ERROR("ThrottlingException"));
 	spend_what_is_free(BEGIN);
 	begin(&other, OPERATION_READ, BEGIN);
-	ck_assert_int_eq(other.step.next, COURSE_WAIT);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_WAIT);
 	other.operation.deadline_ms = BEGIN + 100;
-	course_send(&other.course, BEGIN + 50, &other.step);
-	ck_assert_int_eq(other.step.next, COURSE_END);
+	attempts_send(&other.attempts, BEGIN + 50, &other.step);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(other.step.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(other.step.outcome.code, DDBLOCK_E_THROTTLED);
 	ck_assert_ptr_nonnull(strstr(other.step.outcome.text, "held back"));
-	course_done(&other.course);
-	course_done(&d.course);
+	attempts_done(&other.attempts);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
@@ -495,17 +495,17 @@ START_TEST(test_retry_after)
 	struct drive d;
 
 	begin(&d, cases[_i].kind, BEGIN);
-	course_answer(&d.course, 0, &a, BEGIN, 0, &d.step, &d.error);
-	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	attempts_answer(&d.attempts, 0, &a, BEGIN, 0, &d.step, &d.error);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 	ck_assert_uint_eq(d.step.time_ms, cases[_i].wait_ms);
-	course_done(&d.course);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
 static Suite *
-course_shared_suite(void)
+attempts_shared_suite(void)
 {
-	Suite *s = suite_create("course_shared");
+	Suite *s = suite_create("attempts_shared");
 	TCase *t = tcase_create("hedges");
 
 	tcase_add_checked_fixture(t, setup, NULL);
@@ -538,7 +538,7 @@ course_shared_suite(void)
 int
 main(void)
 {
-	SRunner *r = srunner_create(course_shared_suite());
+	SRunner *r = srunner_create(attempts_shared_suite());
 	int failed;
 
 	srunner_run_all(r, CK_ENV);

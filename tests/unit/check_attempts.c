@@ -1,5 +1,5 @@
 /*
- * The course of an operation: how long an attempt may take, what each answer
+ * The attempts of an operation: how long an attempt may take, what each answer
  * means for a write and for a read, and how it ends.
  */
 #include <check.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ddblock.h"
-#include "store/course.h"
+#include "store/attempts.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)		/* boot time of the submission */
@@ -32,10 +32,10 @@ static const struct dialect_table table = {
 };
 
 struct drive {
-	struct course course;
-	struct course_shared shared;
+	struct attempts attempts;
+	struct attempts_shared shared;
 	struct operation operation;
-	struct course_step step;
+	struct attempts_step step;
 	struct aws_error error;
 	uint64_t now_ms;
 };
@@ -55,16 +55,16 @@ drive_init(struct drive *d, enum operation_kind kind, uint64_t time_ms)
 		.owner = "us", .session = { 0, 1 }, .lease_ms = 20000,
 		.keys = &key, .n_keys = 1,
 	};
-	course_shared_init(&d->shared, BEGIN);
-	course_init(&d->course, &d->shared, &dialect_native, &table,
+	attempts_shared_init(&d->shared, BEGIN);
+	attempts_init(&d->attempts, &d->shared, &dialect_native, &table,
 	    &d->operation, WALL);
-	course_send(&d->course, d->now_ms, &d->step);
+	attempts_send(&d->attempts, d->now_ms, &d->step);
 }
 
 static void
 drive_done(struct drive *d)
 {
-	course_done(&d->course);
+	attempts_done(&d->attempts);
 }
 
 /* The answer comes now; one of status 0 is a loss. */
@@ -76,13 +76,13 @@ drive_answer(struct drive *d, int status, const char *body, uint32_t random)
 		.text = "", .sent_ms = d->now_ms,
 	};
 
-	ck_assert_int_eq(d->step.next, COURSE_SEND);
+	ck_assert_int_eq(d->step.next, ATTEMPTS_SEND);
 	if (status == 0) {
 		a.code = DDBLOCK_E_UNREACHABLE;
 		a.maybe_applied = true;
 		a.text = "the line went dead";
 	}
-	course_answer(&d->course, d->step.attempt, &a, d->now_ms, random,
+	attempts_answer(&d->attempts, d->step.attempt, &a, d->now_ms, random,
 	    &d->step, &d->error);
 }
 
@@ -90,10 +90,10 @@ drive_answer(struct drive *d, int status, const char *body, uint32_t random)
 static void
 drive_on(struct drive *d)
 {
-	ck_assert_int_eq(d->step.next, COURSE_WAIT);
-	while (d->step.next == COURSE_WAIT) {
+	ck_assert_int_eq(d->step.next, ATTEMPTS_WAIT);
+	while (d->step.next == ATTEMPTS_WAIT) {
 		d->now_ms += d->step.time_ms;
-		course_send(&d->course, d->now_ms, &d->step);
+		attempts_send(&d->attempts, d->now_ms, &d->step);
 	}
 }
 
@@ -126,13 +126,13 @@ START_TEST(test_attempts_grow_with_losses)
 	for (int i = 0; i < 8 && times[_i].attempts_ms[i] != 0; i++) {
 		if (i > 0)
 			drive_on(&d);
-		ck_assert_int_eq(d.step.next, COURSE_SEND);
+		ck_assert_int_eq(d.step.next, ATTEMPTS_SEND);
 		ck_assert_uint_eq(d.step.time_ms, times[_i].attempts_ms[i]);
 		drive_lose(&d);
 	}
 	/* Only the longest has time left. */
 	ck_assert_int_eq(d.step.next,
-	    times[_i].time_ms == FAR ? COURSE_WAIT : COURSE_END);
+	    times[_i].time_ms == FAR ? ATTEMPTS_WAIT : ATTEMPTS_END);
 	drive_done(&d);
 }
 END_TEST
@@ -161,42 +161,42 @@ static const struct {
 	int status;
 	bool not_sent;		/* status 0: not a byte has left */
 	const char *body;
-	enum course_next next;
+	enum attempts_next next;
 	uint64_t wait_ms;
 	enum outcome_kind outcome;
 	int code;
 	bool unanswered;
 } answers[] = {
-	{ OPERATION_SESSION_CLOSE, 0, false, "", COURSE_WAIT, 24,
+	{ OPERATION_SESSION_CLOSE, 0, false, "", ATTEMPTS_WAIT, 24,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, true },
-	{ OPERATION_SESSION_CLOSE, 0, true, "", COURSE_WAIT, 24,
+	{ OPERATION_SESSION_CLOSE, 0, true, "", ATTEMPTS_WAIT, 24,
 	    OUTCOME_REFUSED, DDBLOCK_E_UNREACHABLE, false },
-	{ OPERATION_READ, 0, false, "", COURSE_WAIT, 24,
+	{ OPERATION_READ, 0, false, "", ATTEMPTS_WAIT, 24,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, false },
-	{ OPERATION_READ, 0, true, "", COURSE_WAIT, 24,
+	{ OPERATION_READ, 0, true, "", ATTEMPTS_WAIT, 24,
 	    OUTCOME_REFUSED, DDBLOCK_E_UNREACHABLE, false },
 	/* An error within the service may come after the effect. */
-	{ OPERATION_SESSION_CLOSE, 500, false, BROKEN, COURSE_WAIT, 24,
+	{ OPERATION_SESSION_CLOSE, 500, false, BROKEN, ATTEMPTS_WAIT, 24,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, true },
-	{ OPERATION_SESSION_CLOSE, 502, false, "<html>", COURSE_WAIT, 24,
+	{ OPERATION_SESSION_CLOSE, 502, false, "<html>", ATTEMPTS_WAIT, 24,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, true },
 	/* A success that nobody understands. */
-	{ OPERATION_SESSION_CLOSE, 200, false, "<html>", COURSE_WAIT, 24,
+	{ OPERATION_SESSION_CLOSE, 200, false, "<html>", ATTEMPTS_WAIT, 24,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, true },
 	/* These did not happen. */
-	{ OPERATION_SESSION_CLOSE, 400, false, THROTTLED, COURSE_WAIT, 999,
+	{ OPERATION_SESSION_CLOSE, 400, false, THROTTLED, ATTEMPTS_WAIT, 999,
 	    OUTCOME_REFUSED, DDBLOCK_E_THROTTLED, false },
-	{ OPERATION_READ, 400, false, THROTTLED, COURSE_WAIT, 999,
+	{ OPERATION_READ, 400, false, THROTTLED, ATTEMPTS_WAIT, 999,
 	    OUTCOME_REFUSED, DDBLOCK_E_THROTTLED, false },
-	{ OPERATION_SESSION_CLOSE, 400, false, DENIED, COURSE_END, 0,
+	{ OPERATION_SESSION_CLOSE, 400, false, DENIED, ATTEMPTS_END, 0,
 	    OUTCOME_REFUSED, DDBLOCK_E_ACCESS_DENIED, false },
 	/* Others may be on their way. */
-	{ OPERATION_SESSION_CLOSE, 400, false, EXPIRED, COURSE_WAIT, 999,
+	{ OPERATION_SESSION_CLOSE, 400, false, EXPIRED, ATTEMPTS_WAIT, 999,
 	    OUTCOME_REFUSED, DDBLOCK_E_NO_CREDENTIALS, false },
 	/* A read has nothing to look at. */
-	{ OPERATION_READ, 400, false, INVALID, COURSE_END, 0,
+	{ OPERATION_READ, 400, false, INVALID, ATTEMPTS_END, 0,
 	    OUTCOME_REFUSED, DDBLOCK_E_INTERNAL, false },
-	{ OPERATION_READ, 200, false, "{}", COURSE_END, 0,
+	{ OPERATION_READ, 200, false, "{}", ATTEMPTS_END, 0,
 	    OUTCOME_DONE, 0, false },
 };
 
@@ -211,15 +211,15 @@ START_TEST(test_answers)
 	struct drive d;
 
 	drive_init(&d, answers[_i].kind, FAR);
-	course_answer(&d.course, d.step.attempt, &a, BEGIN + 5, UINT32_MAX,
+	attempts_answer(&d.attempts, d.step.attempt, &a, BEGIN + 5, UINT32_MAX,
 	    &d.step, &d.error);
 	ck_assert_int_eq(d.step.next, answers[_i].next);
 	if (answers[_i].status == 0)
 		ck_assert_str_eq(d.error.text, "the line went dead");
-	if (d.step.next == COURSE_WAIT) {
+	if (d.step.next == ATTEMPTS_WAIT) {
 		ck_assert_uint_eq(d.step.time_ms, answers[_i].wait_ms);
-		course_give_up(&d.course, &d.step);
-		ck_assert_int_eq(d.step.next, COURSE_END);
+		attempts_give_up(&d.attempts, &d.step);
+		ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	}
 	ck_assert_int_eq(d.step.outcome.kind, answers[_i].outcome);
 	ck_assert_int_eq(d.step.outcome.code, answers[_i].code);
@@ -238,11 +238,11 @@ START_TEST(test_invalid_write_looks)
 	drive_init(&d, OPERATION_SESSION_CLOSE, FAR);
 	ck_assert_str_eq(d.step.request->operation, "UpdateItem");
 	drive_answer(&d, 400, INVALID, 0);
-	ck_assert_int_eq(d.step.next, COURSE_SEND);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_SEND);
 	ck_assert_str_eq(d.step.request->operation, "GetItem");
 	drive_answer(&d, 200, "{\"Item\":{\"key\":{\"S\":\"session:"
 	    "00000000000000000000000000000001\"},\"beat\":{\"S\":\"1\"}}}", 0);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(d.step.outcome.code, DDBLOCK_E_BAD_RECORD);
 	ck_assert_ptr_nonnull(strstr(d.step.outcome.text, "\"beat\""));
@@ -258,7 +258,7 @@ START_TEST(test_close_of_spoilt_session)
 	drive_init(&d, OPERATION_SESSION_CLOSE, FAR);
 	drive_answer(&d, 200, "{\"Attributes\":{\"dead\":{\"BOOL\":true},"
 	    "\"beat\":{\"S\":\"1\"}}}", 0);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_DONE);
 	ck_assert(d.step.outcome.session.dead);
 	ck_assert_str_eq(d.step.outcome.text, "");
@@ -273,10 +273,10 @@ START_TEST(test_condition_without_record_looks)
 
 	drive_init(&d, OPERATION_SESSION_CLOSE, FAR);
 	drive_answer(&d, 400, STANDS, 0);
-	ck_assert_int_eq(d.step.next, COURSE_SEND);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_SEND);
 	ck_assert_str_eq(d.step.request->operation, "GetItem");
 	drive_answer(&d, 200, "{}", 0);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_CONFLICT);
 	ck_assert(!d.step.outcome.session.exists);
 	drive_done(&d);
@@ -306,7 +306,7 @@ START_TEST(test_waits)
 	drive_init(&d, waits[_i].kind, FAR);
 	for (int i = 0; i < 8 && waits[_i].waits_ms[i] != 0; i++) {
 		drive_answer(&d, 500, waits[_i].body, UINT32_MAX);
-		ck_assert_int_eq(d.step.next, COURSE_WAIT);
+		ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 		ck_assert_uint_eq(d.step.time_ms, waits[_i].waits_ms[i]);
 		drive_on(&d);
 	}
@@ -327,7 +327,7 @@ START_TEST(test_never_twice_in_a_millisecond)
 		drive_on(&d);
 		ck_assert_uint_eq(d.now_ms, before_ms + 1);
 		ck_assert_uint_eq(
-		    d.course.exchange.attempts[i + 1].what.beat, d.now_ms);
+		    d.attempts.exchange.attempts[i + 1].what.beat, d.now_ms);
 	}
 	drive_done(&d);
 }
@@ -341,12 +341,12 @@ START_TEST(test_wrong_clock)
 	drive_init(&d, OPERATION_SESSION_CLOSE, FAR);
 	for (int i = 0; i < 2; i++) {
 		drive_answer(&d, 400, LATE, UINT32_MAX);
-		ck_assert_int_eq(d.step.next, COURSE_WAIT);
+		ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 		ck_assert_uint_eq(d.step.time_ms, 1);
 		drive_on(&d);
 	}
 	drive_answer(&d, 400, LATE, UINT32_MAX);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	drive_done(&d);
 }
@@ -402,12 +402,12 @@ START_TEST(test_time_is_up)
 	if (ends[_i].met[0] == '\0') {
 		/* It had to wait for the look at the table. */
 		drive_done(&d);
-		course_init(&d.course, &d.shared, &dialect_native, &table,
+		attempts_init(&d.attempts, &d.shared, &dialect_native, &table,
 		    &d.operation, WALL);
 	}
 	drive_meet(&d, ends[_i].met);
-	course_send(&d.course, d.operation.deadline_ms, &d.step);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	attempts_send(&d.attempts, d.operation.deadline_ms, &d.step);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, ends[_i].outcome);
 	ck_assert_int_eq(d.step.outcome.code, ends[_i].code);
 	ck_assert(d.step.outcome.unanswered == ends[_i].unanswered);
@@ -423,11 +423,11 @@ START_TEST(test_no_room_for_another)
 	drive_init(&d, OPERATION_SESSION_CLOSE, 1000);
 	d.now_ms = d.operation.deadline_ms - RETRY_ROOM_MS - 1;
 	drive_answer(&d, 400, THROTTLED, UINT32_MAX);
-	ck_assert_int_eq(d.step.next, COURSE_WAIT);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 	drive_on(&d);
 	ck_assert_uint_eq(d.now_ms, d.operation.deadline_ms - RETRY_ROOM_MS);
 	drive_answer(&d, 400, THROTTLED, UINT32_MAX);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	drive_done(&d);
 }
@@ -443,8 +443,8 @@ START_TEST(test_cannot_be_sent)
 		drive_lose(&d);
 		drive_on(&d);
 	}
-	course_fail(&d.course, d.step.attempt, DDBLOCK_E_NOMEM, &d.step);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	attempts_fail(&d.attempts, d.step.attempt, DDBLOCK_E_NOMEM, &d.step);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind,
 	    _i == 1 ? OUTCOME_UNKNOWN : OUTCOME_REFUSED);
 	ck_assert_int_eq(d.step.outcome.code, DDBLOCK_E_NOMEM);
@@ -500,12 +500,12 @@ START_TEST(test_last_tokens)
 	d.operation.token_seen = lasts[_i].seen;
 	d.operation.dead = &dead;
 	d.operation.n_dead = lasts[_i].dead;
-	course_init(&d.course, &d.shared, &dialect_native, &table,
+	attempts_init(&d.attempts, &d.shared, &dialect_native, &table,
 	    &d.operation, WALL);
-	course_send(&d.course, d.now_ms, &d.step);
+	attempts_send(&d.attempts, d.now_ms, &d.step);
 	if (lasts[_i].stands != NULL)
 		drive_answer(&d, 400, lasts[_i].stands, 0);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, lasts[_i].outcome);
 	if (d.step.outcome.kind == OUTCOME_REFUSED) {
 		ck_assert_int_eq(d.step.outcome.code, DDBLOCK_E_BAD_RECORD);
@@ -523,12 +523,12 @@ START_TEST(test_attempts_are_bounded)
 	int n = 0;
 
 	drive_init(&d, OPERATION_SESSION_BEAT, FAR);
-	for (; d.step.next == COURSE_SEND && n < 1000; n++) {
+	for (; d.step.next == ATTEMPTS_SEND && n < 1000; n++) {
 		drive_answer(&d, 400, THROTTLED, 0);
 		drive_on(&d);
 	}
 	ck_assert_int_eq(n, EXCHANGE_ATTEMPTS_MAX);
-	ck_assert_int_eq(d.step.next, COURSE_END);
+	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(d.step.outcome.code, DDBLOCK_E_THROTTLED);
 	drive_done(&d);
@@ -538,8 +538,8 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("course");
-	TCase *tcase = tcase_create("course");
+	Suite *suite = suite_create("attempts");
+	TCase *tcase = tcase_create("attempts");
 	SRunner *runner;
 	int failed;
 

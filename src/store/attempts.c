@@ -1,7 +1,7 @@
 /*
- * The course of one operation to DynamoDB. See course.h.
+ * The attempts of one operation at DynamoDB. See attempts.h.
  */
-#include "store/course.h"
+#include "store/attempts.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "common/error.h"
 
 void
-course_shared_init(struct course_shared *s, uint64_t now_ms)
+attempts_shared_init(struct attempts_shared *s, uint64_t now_ms)
 {
 	memset(s, 0, sizeof(*s));
 	retry_budget_init(&s->budget, now_ms);
@@ -21,7 +21,7 @@ course_shared_init(struct course_shared *s, uint64_t now_ms)
 /* Does it make a lease longer? Each attempt has a number of its own, so that
  * two may be under way at a time. */
 static bool
-course_is_renewal(const struct dialect *dialect, enum operation_kind kind)
+attempts_is_renewal(const struct dialect *dialect, enum operation_kind kind)
 {
 	return kind == OPERATION_SESSION_BEAT ||
 	    (kind == OPERATION_REFRESH && dialect->life != LOCK_LIFE_SESSION);
@@ -29,7 +29,7 @@ course_is_renewal(const struct dialect *dialect, enum operation_kind kind)
 
 /* Does it begin, lengthen or end what a lease stands for? */
 static bool
-course_is_for_lease(enum operation_kind kind)
+attempts_is_for_lease(enum operation_kind kind)
 {
 	switch (kind) {
 	case OPERATION_SESSION_OPEN:
@@ -46,7 +46,7 @@ course_is_for_lease(enum operation_kind kind)
 }
 
 void
-course_init(struct course *c, struct course_shared *shared,
+attempts_init(struct attempts *c, struct attempts_shared *shared,
     const struct dialect *dialect, const struct dialect_table *table,
     const struct operation *operation, uint64_t wall_ms)
 {
@@ -56,16 +56,16 @@ course_init(struct course *c, struct course_shared *shared,
 
 	c->rejected = 0;
 	c->shared = shared;
-	c->attempts_out = 0;
+	c->n_out = 0;
 	c->cost = 0;
 	c->hedge = 0;
 	c->rounds = 0;
 	c->sent_ms = 0;
 	c->again_ms = operation->again_ms;
-	if (c->again_ms > 0 && c->again_ms < COURSE_ATTEMPT_MIN_MS)
-		c->again_ms = COURSE_ATTEMPT_MIN_MS;
-	c->lease = course_is_for_lease(operation->kind);
-	c->renewal = course_is_renewal(dialect, operation->kind);
+	if (c->again_ms > 0 && c->again_ms < ATTEMPTS_MIN_MS)
+		c->again_ms = ATTEMPTS_MIN_MS;
+	c->lease = attempts_is_for_lease(operation->kind);
+	c->renewal = attempts_is_renewal(dialect, operation->kind);
 	c->held_back = false;
 	if (c->renewal)
 		hedge_earn(&shared->hedge);
@@ -76,21 +76,21 @@ course_init(struct course *c, struct course_shared *shared,
 }
 
 void
-course_done(struct course *c)
+attempts_done(struct attempts *c)
 {
 	exchange_done(&c->exchange);
 }
 
 void
-course_set_wall(struct course *c, uint64_t wall_ms)
+attempts_set_wall(struct attempts *c, uint64_t wall_ms)
 {
 	exchange_set_wall(&c->exchange, wall_ms);
 }
 
 void
-course_give_up(struct course *c, struct course_step *ret)
+attempts_give_up(struct attempts *c, struct attempts_step *ret)
 {
-	*ret = (struct course_step){ .next = COURSE_END };
+	*ret = (struct attempts_step){ .next = ATTEMPTS_END };
 	exchange_give_up(&c->exchange, &ret->outcome);
 	if (!c->held_back || c->exchange.n_attempts > 0)
 		return;
@@ -101,15 +101,15 @@ course_give_up(struct course *c, struct course_step *ret)
 
 /* How long the next attempt may take. */
 static uint64_t
-course_attempt_ms(const struct course *c, uint64_t left_ms)
+attempts_time_ms(const struct attempts *c, uint64_t left_ms)
 {
 	const struct operation *o = c->exchange.operation;
 	uint64_t ms = (o->deadline_ms - o->submitted_ms) / 4;
 
-	if (ms > COURSE_ATTEMPT_MS)
-		ms = COURSE_ATTEMPT_MS;
-	if (ms < COURSE_ATTEMPT_MIN_MS)
-		ms = COURSE_ATTEMPT_MIN_MS;
+	if (ms > ATTEMPTS_FIRST_MS)
+		ms = ATTEMPTS_FIRST_MS;
+	if (ms < ATTEMPTS_MIN_MS)
+		ms = ATTEMPTS_MIN_MS;
 	for (uint32_t i = 0; i < c->rounds && ms < left_ms; i++)
 		ms *= 2;
 	return ms < left_ms ? ms : left_ms;
@@ -117,7 +117,8 @@ course_attempt_ms(const struct course *c, uint64_t left_ms)
 
 /* True: @ret says what comes before it can be sent. */
 static bool
-course_hold_back(struct course *c, uint64_t now_ms, struct course_step *ret)
+attempts_hold_back(struct attempts *c, uint64_t now_ms,
+    struct attempts_step *ret)
 {
 	uint64_t wait_ms;
 
@@ -125,34 +126,34 @@ course_hold_back(struct course *c, uint64_t now_ms, struct course_step *ret)
 		return false;
 	c->held_back = true;
 	if (now_ms + wait_ms >= c->exchange.operation->deadline_ms)
-		course_give_up(c, ret);
+		attempts_give_up(c, ret);
 	else
-		*ret = (struct course_step){
-			.next = COURSE_WAIT, .time_ms = wait_ms,
+		*ret = (struct attempts_step){
+			.next = ATTEMPTS_WAIT, .time_ms = wait_ms,
 		};
 	return true;
 }
 
 /* False: there can be no other attempt. */
 static bool
-course_begin(struct course *c, uint64_t now_ms, struct course_step *ret)
+attempts_begin(struct attempts *c, uint64_t now_ms, struct attempts_step *ret)
 {
 	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
 
 	if (now_ms >= deadline_ms || exchange_next(&c->exchange, now_ms,
 	    &ret->request, &ret->attempt) < 0)
 		return false;
-	c->attempts_out++;
+	c->n_out++;
 	c->sent_ms = now_ms;
-	ret->next = COURSE_SEND;
-	ret->time_ms = course_attempt_ms(c, deadline_ms - now_ms);
+	ret->next = ATTEMPTS_SEND;
+	ret->time_ms = attempts_time_ms(c, deadline_ms - now_ms);
 	return true;
 }
 
 /* How long until there must be another attempt; 0: there need not be. Never
  * twice in one millisecond: it is the number of a beat. */
 static uint64_t
-course_due_ms(const struct course *c, uint64_t now_ms)
+attempts_due_ms(const struct attempts *c, uint64_t now_ms)
 {
 	uint64_t due_ms = c->sent_ms + c->again_ms;
 
@@ -162,20 +163,20 @@ course_due_ms(const struct course *c, uint64_t now_ms)
 }
 
 void
-course_send(struct course *c, uint64_t now_ms, struct course_step *ret)
+attempts_send(struct attempts *c, uint64_t now_ms, struct attempts_step *ret)
 {
 	uint64_t late_ms;
 
-	if (course_hold_back(c, now_ms, ret))
+	if (attempts_hold_back(c, now_ms, ret))
 		return;
-	*ret = (struct course_step){ .next = COURSE_SEND };
-	if (!course_begin(c, now_ms, ret)) {
-		course_give_up(c, ret);
+	*ret = (struct attempts_step){ .next = ATTEMPTS_SEND };
+	if (!attempts_begin(c, now_ms, ret)) {
+		attempts_give_up(c, ret);
 		return;
 	}
-	if (c->attempts_out > 1)
+	if (c->n_out > 1)
 		return;
-	ret->hedge_ms = course_due_ms(c, now_ms);
+	ret->hedge_ms = attempts_due_ms(c, now_ms);
 	if (c->renewal) {
 		late_ms = hedge_delay_ms(&c->shared->health, now_ms);
 		if (ret->hedge_ms == 0 || late_ms < ret->hedge_ms)
@@ -186,17 +187,17 @@ course_send(struct course *c, uint64_t now_ms, struct course_step *ret)
 }
 
 void
-course_hedge(struct course *c, uint64_t now_ms, struct course_step *ret)
+attempts_hedge(struct attempts *c, uint64_t now_ms, struct attempts_step *ret)
 {
 	bool due = c->again_ms > 0 && now_ms >= c->sent_ms + c->again_ms;
 
-	*ret = (struct course_step){ .next = COURSE_AWAIT };
-	assert(c->attempts_out == 1);
+	*ret = (struct attempts_step){ .next = ATTEMPTS_AWAIT };
+	assert(c->n_out == 1);
 	if (!due && !hedge_take(&c->shared->hedge)) {
-		ret->hedge_ms = course_due_ms(c, now_ms);
+		ret->hedge_ms = attempts_due_ms(c, now_ms);
 		return;
 	}
-	if (!course_begin(c, now_ms, ret))
+	if (!attempts_begin(c, now_ms, ret))
 		return;
 	/* The next but one needs its place. */
 	if (c->again_ms > 0 && ret->time_ms > c->again_ms)
@@ -209,7 +210,7 @@ course_hedge(struct course *c, uint64_t now_ms, struct course_step *ret)
 
 /* May it be repeated, as far as all others are concerned? */
 static enum retry_leave
-course_leave(struct course *c, const struct aws_answer *answer,
+attempts_leave(struct attempts *c, const struct aws_answer *answer,
     const struct aws_error *e, uint64_t now_ms)
 {
 	/* What waited here for its turn was no request yet. A wrong time or
@@ -222,43 +223,43 @@ course_leave(struct course *c, const struct aws_answer *answer,
 }
 
 static void
-course_later(struct course *c, const struct aws_answer *answer,
+attempts_later(struct attempts *c, const struct aws_answer *answer,
     const struct aws_error *e, enum aws_class class, uint64_t now_ms,
-    uint32_t random, struct course_step *ret)
+    uint32_t random, struct attempts_step *ret)
 {
 	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
 	enum retry_leave leave;
 	uint64_t wait_ms;
 
-	*ret = (struct course_step){
-		.next = COURSE_AWAIT, .hedge_ms = course_due_ms(c, now_ms),
+	*ret = (struct attempts_step){
+		.next = ATTEMPTS_AWAIT, .hedge_ms = attempts_due_ms(c, now_ms),
 	};
-	if (c->attempts_out > 0)
+	if (c->n_out > 0)
 		return;
 	/* What succeeded, or failed, and must be sent again all the same. */
 	if (class == AWS_CLASS_OK || class == AWS_CLASS_CONDITION)
 		class = AWS_CLASS_TRANSIENT;
 	if (!retry_next(&c->retry, class, now_ms, deadline_ms, random,
 	    &wait_ms) ||
-	    (leave = course_leave(c, answer, e, now_ms)) == RETRY_REFUSED) {
-		course_give_up(c, ret);
+	    (leave = attempts_leave(c, answer, e, now_ms)) == RETRY_REFUSED) {
+		attempts_give_up(c, ret);
 		return;
 	}
 	if (leave == RETRY_SLOWLY)
 		wait_ms = retry_longest(&c->retry, now_ms, deadline_ms);
 	wait_ms = retry_heed(&c->retry, wait_ms, answer->retry_after_ms,
 	    now_ms, deadline_ms);
-	if (c->again_ms > 0 && wait_ms > course_due_ms(c, now_ms))
-		wait_ms = course_due_ms(c, now_ms);
+	if (c->again_ms > 0 && wait_ms > attempts_due_ms(c, now_ms))
+		wait_ms = attempts_due_ms(c, now_ms);
 	/* Never twice in one millisecond, as above. */
-	*ret = (struct course_step){
-		.next = COURSE_WAIT, .time_ms = wait_ms > 0 ? wait_ms : 1,
+	*ret = (struct attempts_step){
+		.next = ATTEMPTS_WAIT, .time_ms = wait_ms > 0 ? wait_ms : 1,
 	};
 }
 
 /* What an answer tells about the endpoint. */
 static void
-course_learn(struct course *c, const struct aws_answer *answer,
+attempts_learn(struct attempts *c, const struct aws_answer *answer,
     const struct aws_error *e, uint64_t now_ms)
 {
 	health_learn(&c->shared->health, answer, e, now_ms);
@@ -271,7 +272,7 @@ course_learn(struct course *c, const struct aws_answer *answer,
 }
 
 static enum exchange_class
-course_refusal(const struct aws_error *e)
+attempts_refusal(const struct aws_error *e)
 {
 	if (strcmp(e->name, "ValidationException") == 0)
 		return EXCHANGE_INVALID;
@@ -282,7 +283,7 @@ course_refusal(const struct aws_error *e)
 
 /* What the raw answer means for the exchange. */
 static struct exchange_answer
-course_translate(const struct aws_answer *answer, const struct aws_error *e)
+attempts_translate(const struct aws_answer *answer, const struct aws_error *e)
 {
 	struct exchange_answer a = {
 		.code = e->code, .text = e->text, .body = answer->body,
@@ -305,7 +306,7 @@ course_translate(const struct aws_answer *answer, const struct aws_error *e)
 		    EXCHANGE_AGAIN : EXCHANGE_LOST;
 		break;
 	case AWS_CLASS_REFUSED:
-		a.class = course_refusal(e);
+		a.class = attempts_refusal(e);
 		break;
 	}
 	return a;
@@ -313,35 +314,35 @@ course_translate(const struct aws_answer *answer, const struct aws_error *e)
 
 /* Others are being got meanwhile: that takes as long as after throttling. */
 static bool
-course_hopes(struct course *c, const struct aws_error *e)
+attempts_hopes(struct attempts *c, const struct aws_error *e)
 {
 	return aws_error_is_credentials(e) &&
-	    c->rejected++ < COURSE_REJECTED_MAX;
+	    c->rejected++ < ATTEMPTS_REJECTED_MAX;
 }
 
 void
-course_answer(struct course *c, uint32_t attempt,
+attempts_answer(struct attempts *c, uint32_t attempt,
     const struct aws_answer *answer, uint64_t now_ms, uint32_t random,
-    struct course_step *ret, struct aws_error *ret_error)
+    struct attempts_step *ret, struct aws_error *ret_error)
 {
-	struct course_step end = { .next = COURSE_END };
+	struct attempts_step end = { .next = ATTEMPTS_END };
 	struct exchange_answer a;
 	enum aws_class class;
 
-	assert(c->attempts_out > 0);
-	c->attempts_out--;
+	assert(c->n_out > 0);
+	c->n_out--;
 	aws_errors_classify_answer(answer, ret_error);
 	class = ret_error->class;
-	course_learn(c, answer, ret_error, now_ms);
-	a = course_translate(answer, ret_error);
-	if (course_hopes(c, ret_error)) {
+	attempts_learn(c, answer, ret_error, now_ms);
+	a = attempts_translate(answer, ret_error);
+	if (attempts_hopes(c, ret_error)) {
 		a.class = EXCHANGE_AGAIN;
 		class = AWS_CLASS_THROTTLED;
-	} else if (c->attempts_out > 0 && a.class >= EXCHANGE_INVALID) {
+	} else if (c->n_out > 0 && a.class >= EXCHANGE_INVALID) {
 		/* It did not happen; the other attempt may have. */
 		a.class = EXCHANGE_AGAIN;
 	}
-	if (a.class == EXCHANGE_LOST && c->attempts_out == 0)
+	if (a.class == EXCHANGE_LOST && c->n_out == 0)
 		c->rounds++;
 	switch (exchange_answer(&c->exchange, attempt, &a, &end.outcome)) {
 	case EXCHANGE_FINAL:
@@ -350,18 +351,18 @@ course_answer(struct course *c, uint32_t attempt,
 		*ret = end;
 		break;
 	case EXCHANGE_NOW:
-		course_send(c, now_ms, ret);
+		attempts_send(c, now_ms, ret);
 		break;
 	case EXCHANGE_LATER:
-		course_later(c, answer, ret_error, class, now_ms, random,
+		attempts_later(c, answer, ret_error, class, now_ms, random,
 		    ret);
 		break;
 	}
 }
 
 void
-course_fail(struct course *c, uint32_t attempt, int code,
-    struct course_step *ret)
+attempts_fail(struct attempts *c, uint32_t attempt, int code,
+    struct attempts_step *ret)
 {
 	struct exchange_answer a = {
 		.class = EXCHANGE_REFUSED, .code = code,
@@ -369,15 +370,15 @@ course_fail(struct course *c, uint32_t attempt, int code,
 	};
 	enum exchange_verdict verdict;
 
-	assert(c->attempts_out > 0);
-	c->attempts_out--;
-	*ret = (struct course_step){ .next = COURSE_AWAIT };
-	if (c->attempts_out > 0)
+	assert(c->n_out > 0);
+	c->n_out--;
+	*ret = (struct attempts_step){ .next = ATTEMPTS_AWAIT };
+	if (c->n_out > 0)
 		a.class = EXCHANGE_AGAIN;
 	verdict = exchange_answer(&c->exchange, attempt, &a, &ret->outcome);
-	if (c->attempts_out == 0) {
+	if (c->n_out == 0) {
 		assert(verdict == EXCHANGE_FINAL);
-		ret->next = COURSE_END;
+		ret->next = ATTEMPTS_END;
 	}
 	(void)verdict;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ddblock.h"
-#include "store/course.h"
+#include "store/attempts.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)
@@ -44,12 +44,12 @@ struct attempt {
 
 /* An operation from its first attempt to its outcome. */
 struct drive {
-	struct course_shared shared;
-	struct course course;
+	struct attempts_shared shared;
+	struct attempts attempts;
 	struct operation operation;
-	struct course_step step;
+	struct attempts_step step;
 	struct endpoint endpoint;
-	struct attempt out[COURSE_ATTEMPTS_OUT];
+	struct attempt out[ATTEMPTS_OUT_MAX];
 	uint64_t now_ms, next_ms, hedge_ms;
 	uint64_t sent_ms, worst_gap_ms;
 	unsigned n_sent;
@@ -77,9 +77,9 @@ drive_step(struct drive *d)
 	d->next_ms = NEVER;
 	d->hedge_ms = d->step.hedge_ms > 0 ? d->now_ms + d->step.hedge_ms :
 	    NEVER;
-	if (d->step.next == COURSE_SEND)
+	if (d->step.next == ATTEMPTS_SEND)
 		drive_send(d);
-	else if (d->step.next == COURSE_WAIT)
+	else if (d->step.next == ATTEMPTS_WAIT)
 		d->next_ms = d->now_ms + d->step.time_ms;
 }
 
@@ -96,7 +96,7 @@ drive_answer(struct drive *d, struct attempt *a)
 	struct aws_error e;
 
 	a->until_ms = a->answer_ms = NEVER;
-	course_answer(&d->course, a->number, &answer, d->now_ms, UINT32_MAX,
+	attempts_answer(&d->attempts, a->number, &answer, d->now_ms, UINT32_MAX,
 	    &d->step, &e);
 	drive_step(d);
 }
@@ -108,7 +108,7 @@ drive_on(struct drive *d)
 	struct attempt *first = NULL;
 	uint64_t at_ms = d->next_ms < d->hedge_ms ? d->next_ms : d->hedge_ms;
 
-	for (unsigned i = 0; i < COURSE_ATTEMPTS_OUT; i++) {
+	for (unsigned i = 0; i < ATTEMPTS_OUT_MAX; i++) {
 		struct attempt *a = &d->out[i];
 		uint64_t end_ms = a->answer_ms < a->until_ms ? a->answer_ms :
 		    a->until_ms;
@@ -125,9 +125,9 @@ drive_on(struct drive *d)
 		return;
 	}
 	if (d->next_ms <= d->now_ms)
-		course_send(&d->course, d->now_ms, &d->step);
+		attempts_send(&d->attempts, d->now_ms, &d->step);
 	else
-		course_hedge(&d->course, d->now_ms, &d->step);
+		attempts_hedge(&d->attempts, d->now_ms, &d->step);
 	drive_step(d);
 }
 
@@ -140,7 +140,7 @@ drive_begin(struct drive *d, enum operation_kind kind, uint64_t heartbeat_ms)
 	};
 
 	memset(d, 0, sizeof(*d));
-	course_shared_init(&d->shared, BEGIN);
+	attempts_shared_init(&d->shared, BEGIN);
 	d->endpoint = endpoint;
 	d->now_ms = BEGIN;
 	d->operation = (struct operation){
@@ -148,24 +148,24 @@ drive_begin(struct drive *d, enum operation_kind kind, uint64_t heartbeat_ms)
 		.deadline_ms = BEGIN + 14000, .again_ms = heartbeat_ms / 2,
 		.session = { 0, 1 }, .lease_ms = 20000,
 	};
-	for (unsigned i = 0; i < COURSE_ATTEMPTS_OUT; i++)
+	for (unsigned i = 0; i < ATTEMPTS_OUT_MAX; i++)
 		d->out[i].until_ms = d->out[i].answer_ms = NEVER;
 }
 
 static void
 drive_to_end(struct drive *d)
 {
-	course_init(&d->course, &d->shared, &dialect_native, &table,
+	attempts_init(&d->attempts, &d->shared, &dialect_native, &table,
 	    &d->operation, WALL);
-	course_send(&d->course, d->now_ms, &d->step);
-	for (drive_step(d); d->step.next != COURSE_END; )
+	attempts_send(&d->attempts, d->now_ms, &d->step);
+	for (drive_step(d); d->step.next != ATTEMPTS_END; )
 		drive_on(d);
-	course_done(&d->course);
+	attempts_done(&d->attempts);
 }
 
 /* Nothing is left of any budget that others draw on. */
 static void
-starve(struct course_shared *s)
+starve(struct attempts_shared *s)
 {
 	s->hedge.credit = 0;
 	s->budget.left = s->budget.reserve = 0;
@@ -243,15 +243,15 @@ START_TEST(test_patience_grows_by_rounds)
 	struct drive d;
 
 	drive_begin(&d, OPERATION_SESSION_BEAT, 20000);
-	course_init(&d.course, &d.shared, &dialect_native, &table,
+	attempts_init(&d.attempts, &d.shared, &dialect_native, &table,
 	    &d.operation, WALL);
-	course_send(&d.course, d.now_ms, &d.step);
-	ck_assert_uint_eq(d.step.time_ms, COURSE_ATTEMPT_MS);
+	attempts_send(&d.attempts, d.now_ms, &d.step);
+	ck_assert_uint_eq(d.step.time_ms, ATTEMPTS_FIRST_MS);
 	for (drive_step(&d); d.n_sent < 3; )
 		drive_on(&d);
-	ck_assert_uint_eq(d.course.attempts_out, 1);
-	ck_assert_uint_eq(d.step.time_ms, 2 * COURSE_ATTEMPT_MS);
-	course_done(&d.course);
+	ck_assert_uint_eq(d.attempts.n_out, 1);
+	ck_assert_uint_eq(d.step.time_ms, 2 * ATTEMPTS_FIRST_MS);
+	attempts_done(&d.attempts);
 }
 END_TEST
 
