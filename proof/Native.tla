@@ -171,8 +171,8 @@ BeatLands(s, n) ==
                    rising, deleted>>
 
 (* Whose renewal was it? The lease counts from the send of exactly the     *)
-(* attempt that the record shows (exchange_beat_of), not from the answer,  *)
-(* and not from a later attempt that found it there.                       *)
+(* attempt that the record shows (translation_beat_of), not from the       *)
+(* answer, and not from a later attempt that found it there.               *)
 Credited(s) ==
     CASE Bad("count from the answer") -> now
       [] Bad("credit a later attempt") -> MaxOf(ses[s].beats)
@@ -503,7 +503,7 @@ TakeIn(h, token, doubted) ==
                        {[op |-> "release", g |-> mine[h].g]}
          /\ UNCHANGED <<client, top, rising>>
 
-(* The answer, or a conflict that shows our grant (exchange_effect).       *)
+(* The answer, or a conflict that shows our grant (translation_effect).    *)
 AcquireDone(h) ==
     /\ Awake(h) /\ mine[h].st = "asking"
     /\ \E doubted \in Maybe("acquire") :

@@ -62,8 +62,8 @@ PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|ipc/codec\w*\.[ch]"
                   r"|aws/(answer|credentials|errors|health|hedge|loopback"
                   r"|rate_limit|region|retry|retry_budget|sigv4|skew)\.[ch]"
-                  r"|store/(attempts|dynamodb_(findings(_table)?|requests"
-                  r"|schema))\.[ch])$")
+                  r"|store/(attempts|translation(_\w+)?"
+                  r"|dynamodb_(findings(_table)?|requests|schema))\.[ch])$")
 PURE_HEADERS = re.compile(
     r"(time|sys/time|sys/socket|sys/un|netdb|netinet/.*|arpa/.*|fcntl|unistd"
     r"|poll|sys/e?poll|sys/stat|sys/random|syslog|systemd/.*|event2/.*"
@@ -101,12 +101,19 @@ ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/codec_write.c": ("ipc/codec.h", "common"),
     "src/ipc/codec.h": ("common",),
     "src/common/utf8.c": ("common/utf8.h",),
-    "src/store/attempts.h": ("dialect", "core", "common", "aws/answer.h",
-                           "aws/errors.h", "aws/retry.h",
-                           "aws/retry_budget.h", "aws/rate_limit.h",
-                           "aws/health.h", "aws/hedge.h"),
+    "src/store/attempts.h": ("store/translation.h", "core", "common",
+                             "aws/answer.h", "aws/errors.h", "aws/retry.h",
+                             "aws/retry_budget.h", "aws/rate_limit.h",
+                             "aws/health.h", "aws/hedge.h"),
     "src/store/attempts.c": ("store/attempts.h", "dialect", "core", "common",
-                           "aws/answer.h", "aws/errors.h", "aws/retry.h"),
+                             "aws/answer.h", "aws/errors.h", "aws/retry.h"),
+    "src/store/translation.h": ("dialect", "core", "common", "aws/answer.h",
+                                "aws/errors.h"),
+    "src/store/translation_internal.h": ("store/translation.h",),
+    "src/store/translation.c": ("store/translation_internal.h", "core",
+                                "common"),
+    "src/store/translation_parts.c": ("store/translation_internal.h", "core"),
+    "src/store/translation_read.c": ("store/translation.h",),
 }
 
 # What a reader must not meet. Put together here, so as not to be met here.

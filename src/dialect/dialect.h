@@ -1,7 +1,8 @@
 /*
  * A dialect is a record format: it turns an operation of the core into one
  * DynamoDB request, and an answer back into a view of the record. It knows
- * nothing of attempts, losses and time-outs (exchange.h) and sends nothing.
+ * nothing of attempts, losses and time-outs (store/translation.h) and sends
+ * nothing.
  *
  * A new format is one file dialect_NAME.c and one row in dialect.c.
  */

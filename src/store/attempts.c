@@ -71,28 +71,28 @@ attempts_init(struct attempts *c, struct attempts_shared *shared,
 		hedge_earn(&shared->hedge);
 	retry_init(&c->retry, RETRY_ATTEMPTS_UNLIMITED,
 	    bulk ? RETRY_CAP_MS : RETRY_CAP_SESSION_MS);
-	exchange_init(&c->exchange, dialect, table, operation, wall_ms);
-	c->exchange.view.tokener = shared->tokener;
+	translation_init(&c->translation, dialect, table, operation, wall_ms);
+	c->translation.view.tokener = shared->tokener;
 }
 
 void
 attempts_done(struct attempts *c)
 {
-	exchange_done(&c->exchange);
+	translation_done(&c->translation);
 }
 
 void
 attempts_set_wall(struct attempts *c, uint64_t wall_ms)
 {
-	exchange_set_wall(&c->exchange, wall_ms);
+	translation_set_wall(&c->translation, wall_ms);
 }
 
 void
 attempts_give_up(struct attempts *c, struct attempts_step *ret)
 {
 	*ret = (struct attempts_step){ .next = ATTEMPTS_END };
-	exchange_give_up(&c->exchange, &ret->outcome);
-	if (!c->held_back || c->exchange.n_attempts > 0)
+	translation_give_up(&c->translation, &ret->outcome);
+	if (!c->held_back || c->translation.n_attempts > 0)
 		return;
 	ret->outcome.code = DDBLOCK_E_THROTTLED;
 	(void)snprintf(ret->outcome.text, sizeof(ret->outcome.text),
@@ -103,7 +103,7 @@ attempts_give_up(struct attempts *c, struct attempts_step *ret)
 static uint64_t
 attempts_time_ms(const struct attempts *c, uint64_t left_ms)
 {
-	const struct operation *o = c->exchange.operation;
+	const struct operation *o = c->translation.operation;
 	uint64_t ms = (o->deadline_ms - o->submitted_ms) / 4;
 
 	if (ms > ATTEMPTS_FIRST_MS)
@@ -125,7 +125,7 @@ attempts_hold_back(struct attempts *c, uint64_t now_ms,
 	if (rate_limit_take(&c->shared->rate, now_ms, &wait_ms) || c->lease)
 		return false;
 	c->held_back = true;
-	if (now_ms + wait_ms >= c->exchange.operation->deadline_ms)
+	if (now_ms + wait_ms >= c->translation.operation->deadline_ms)
 		attempts_give_up(c, ret);
 	else
 		*ret = (struct attempts_step){
@@ -138,9 +138,9 @@ attempts_hold_back(struct attempts *c, uint64_t now_ms,
 static bool
 attempts_begin(struct attempts *c, uint64_t now_ms, struct attempts_step *ret)
 {
-	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
+	uint64_t deadline_ms = c->translation.operation->deadline_ms;
 
-	if (now_ms >= deadline_ms || exchange_next(&c->exchange, now_ms,
+	if (now_ms >= deadline_ms || translation_next(&c->translation, now_ms,
 	    &ret->request, &ret->attempt) < 0)
 		return false;
 	c->n_out++;
@@ -227,7 +227,7 @@ attempts_later(struct attempts *c, const struct aws_answer *answer,
     const struct aws_error *e, enum aws_class class, uint64_t now_ms,
     uint32_t random, struct attempts_step *ret)
 {
-	uint64_t deadline_ms = c->exchange.operation->deadline_ms;
+	uint64_t deadline_ms = c->translation.operation->deadline_ms;
 	enum retry_leave leave;
 	uint64_t wait_ms;
 
@@ -271,47 +271,6 @@ attempts_learn(struct attempts *c, const struct aws_answer *answer,
 	c->cost = 0;
 }
 
-static enum exchange_class
-attempts_refusal(const struct aws_error *e)
-{
-	if (strcmp(e->name, "ValidationException") == 0)
-		return EXCHANGE_INVALID;
-	if (strcmp(e->name, "UnknownOperationException") == 0)
-		return EXCHANGE_UNHEARD_OF;
-	return EXCHANGE_REFUSED;
-}
-
-/* What the raw answer means for the exchange. */
-static struct exchange_answer
-attempts_translate(const struct aws_answer *answer, const struct aws_error *e)
-{
-	struct exchange_answer a = {
-		.code = e->code, .text = e->text, .body = answer->body,
-		.body_length = answer->body_length, .sent_ms = answer->sent_ms,
-	};
-
-	switch (e->class) {
-	case AWS_CLASS_OK:
-		a.class = EXCHANGE_OK;
-		break;
-	case AWS_CLASS_CONDITION:
-		a.class = EXCHANGE_CONDITION;
-		break;
-	case AWS_CLASS_THROTTLED:
-	case AWS_CLASS_CLOCK:
-		a.class = EXCHANGE_AGAIN;
-		break;
-	case AWS_CLASS_TRANSIENT:
-		a.class = answer->status == 0 && !answer->maybe_applied ?
-		    EXCHANGE_AGAIN : EXCHANGE_LOST;
-		break;
-	case AWS_CLASS_REFUSED:
-		a.class = attempts_refusal(e);
-		break;
-	}
-	return a;
-}
-
 /* Others are being got meanwhile: that takes as long as after throttling. */
 static bool
 attempts_hopes(struct attempts *c, const struct aws_error *e)
@@ -326,7 +285,7 @@ attempts_answer(struct attempts *c, uint32_t attempt,
     struct attempts_step *ret, struct aws_error *ret_error)
 {
 	struct attempts_step end = { .next = ATTEMPTS_END };
-	struct exchange_answer a;
+	struct translation_answer a;
 	enum aws_class class;
 
 	assert(c->n_out > 0);
@@ -334,26 +293,27 @@ attempts_answer(struct attempts *c, uint32_t attempt,
 	aws_errors_classify_answer(answer, ret_error);
 	class = ret_error->class;
 	attempts_learn(c, answer, ret_error, now_ms);
-	a = attempts_translate(answer, ret_error);
+	a = translation_read(answer, ret_error);
 	if (attempts_hopes(c, ret_error)) {
-		a.class = EXCHANGE_AGAIN;
+		a.class = TRANSLATION_AGAIN;
 		class = AWS_CLASS_THROTTLED;
-	} else if (c->n_out > 0 && a.class >= EXCHANGE_INVALID) {
+	} else if (c->n_out > 0 && a.class >= TRANSLATION_INVALID) {
 		/* It did not happen; the other attempt may have. */
-		a.class = EXCHANGE_AGAIN;
+		a.class = TRANSLATION_AGAIN;
 	}
-	if (a.class == EXCHANGE_LOST && c->n_out == 0)
+	if (a.class == TRANSLATION_LOST && c->n_out == 0)
 		c->rounds++;
-	switch (exchange_answer(&c->exchange, attempt, &a, &end.outcome)) {
-	case EXCHANGE_FINAL:
+	switch (translation_answer(&c->translation, attempt, &a,
+	    &end.outcome)) {
+	case TRANSLATION_FINAL:
 		if (c->hedge != 0 && attempt == c->hedge)
 			c->shared->hedges_won++;
 		*ret = end;
 		break;
-	case EXCHANGE_NOW:
+	case TRANSLATION_NOW:
 		attempts_send(c, now_ms, ret);
 		break;
-	case EXCHANGE_LATER:
+	case TRANSLATION_LATER:
 		attempts_later(c, answer, ret_error, class, now_ms, random,
 		    ret);
 		break;
@@ -364,20 +324,21 @@ void
 attempts_fail(struct attempts *c, uint32_t attempt, int code,
     struct attempts_step *ret)
 {
-	struct exchange_answer a = {
-		.class = EXCHANGE_REFUSED, .code = code,
+	struct translation_answer a = {
+		.class = TRANSLATION_REFUSED, .code = code,
 		.text = error_text(code),
 	};
-	enum exchange_verdict verdict;
+	enum translation_verdict verdict;
 
 	assert(c->n_out > 0);
 	c->n_out--;
 	*ret = (struct attempts_step){ .next = ATTEMPTS_AWAIT };
 	if (c->n_out > 0)
-		a.class = EXCHANGE_AGAIN;
-	verdict = exchange_answer(&c->exchange, attempt, &a, &ret->outcome);
+		a.class = TRANSLATION_AGAIN;
+	verdict = translation_answer(&c->translation, attempt, &a,
+	    &ret->outcome);
 	if (c->n_out == 0) {
-		assert(verdict == EXCHANGE_FINAL);
+		assert(verdict == TRANSLATION_FINAL);
 		ret->next = ATTEMPTS_END;
 	}
 	(void)verdict;

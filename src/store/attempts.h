@@ -3,7 +3,7 @@
  * for its answer, when to send another beside it, when to repeat it and when to
  * stop. Pure: its driver has the clock, the dice and the network
  * (dynamodb_job.c in the daemon, a simulator in the tests). What is sent and
- * what an answer means is the exchange's.
+ * what an answer means says translation.h.
  *
  * An attempt gets a fraction of the operation's time at first and more with
  * each lost answer: a hung connection costs little, a slow endpoint still gets
@@ -29,7 +29,7 @@
 #include "aws/rate_limit.h"
 #include "aws/retry.h"
 #include "aws/retry_budget.h"
-#include "dialect/exchange.h"
+#include "store/translation.h"
 
 #define ATTEMPTS_FIRST_MS 1500	/* for the first attempt at most */
 #define ATTEMPTS_MIN_MS 100
@@ -52,7 +52,7 @@ struct attempts_shared {
 
 struct attempts {
 	struct attempts_shared *shared;
-	struct exchange exchange;
+	struct translation translation;
 	struct retry retry;
 	uint32_t rejected;	/* attempts whose credentials did not count */
 	uint32_t n_out;		/* without an answer yet */

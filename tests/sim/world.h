@@ -1,7 +1,7 @@
 /*
  * A world: a fleet of daemons, their clients, the network between them and
  * the table, in virtual time, as a plan says. Each daemon is the real core
- * with the real record format, exchange, errors and policy of repetition over
+ * with the real record format, translation, errors and policy of attempts over
  * the model of DynamoDB; each fact goes to the judge, and the history ends
  * with the first finding.
  */

@@ -327,7 +327,7 @@ START_TEST(test_never_twice_in_a_millisecond)
 		drive_on(&d);
 		ck_assert_uint_eq(d.now_ms, before_ms + 1);
 		ck_assert_uint_eq(
-		    d.attempts.exchange.attempts[i + 1].what.beat, d.now_ms);
+		    d.attempts.translation.attempts[i + 1].what.beat, d.now_ms);
 	}
 	drive_done(&d);
 }
@@ -527,7 +527,7 @@ START_TEST(test_attempts_are_bounded)
 		drive_answer(&d, 400, THROTTLED, 0);
 		drive_on(&d);
 	}
-	ck_assert_int_eq(n, EXCHANGE_ATTEMPTS_MAX);
+	ck_assert_int_eq(n, TRANSLATION_ATTEMPTS_MAX);
 	ck_assert_int_eq(d.step.next, ATTEMPTS_END);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(d.step.outcome.code, DDBLOCK_E_THROTTLED);

@@ -101,7 +101,7 @@ begin_hedged(struct drive *d)
 	ck_assert_int_eq(d->step.next, ATTEMPTS_SEND);
 	ck_assert_uint_eq(d->step.attempt, 1);
 	ck_assert_uint_eq(d->step.hedge_ms, 0);
-	ck_assert_uint_eq(d->attempts.exchange.attempts[1].what.beat,
+	ck_assert_uint_eq(d->attempts.translation.attempts[1].what.beat,
 	    d->now_ms);
 	d->now_ms += 7;
 }

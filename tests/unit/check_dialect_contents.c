@@ -11,8 +11,8 @@
 
 #include "ddblock.h"
 #include "dialect/dialect.h"
-#include "dialect/exchange.h"
 #include "dialect/json.h"
+#include "store/translation.h"
 
 #define TEXT(text) { (text), sizeof(text) - 1 }
 
@@ -179,32 +179,32 @@ START_TEST(test_own_effect)
 	static const char shows[] = "{\"Item\":{\"key\":{\"S\":\"lock:k\"},"
 	    "\"token\":{\"N\":\"7\"},\"rev\":{\"N\":"
 	    "\"170000000000000000000%d\"}}}";
-	struct exchange_answer answer = { .class = EXCHANGE_LOST,
+	struct translation_answer answer = { .class = TRANSLATION_LOST,
 		.code = DDBLOCK_E_UNREACHABLE };
 	const struct dialect_request *request;
-	struct exchange e;
+	struct translation e;
 	struct outcome outcome;
 	char body[200];
 	uint32_t attempt;
 
-	exchange_init(&e, &dialect_native, &table, &update, 1);
-	ck_assert_int_eq(exchange_next(&e, 100, &request, &attempt), 0);
+	translation_init(&e, &dialect_native, &table, &update, 1);
+	ck_assert_int_eq(translation_next(&e, 100, &request, &attempt), 0);
 	if (_i < 2) {
-		ck_assert_int_eq((int)exchange_answer(&e, attempt, &answer,
-		    &outcome), EXCHANGE_LATER);
-		ck_assert_int_eq(exchange_next(&e, 200, &request, &attempt),
+		ck_assert_int_eq((int)translation_answer(&e, attempt, &answer,
+		    &outcome), TRANSLATION_LATER);
+		ck_assert_int_eq(translation_next(&e, 200, &request, &attempt),
 		    0);
 	}
-	answer.class = EXCHANGE_CONDITION;
+	answer.class = TRANSLATION_CONDITION;
 	answer.body = body;
 	answer.body_length =
 	    (size_t)snprintf(body, sizeof(body), shows, _i % 2 == 0 ? 5 : 7);
-	ck_assert_int_eq((int)exchange_answer(&e, attempt, &answer, &outcome),
-	    EXCHANGE_FINAL);
+	ck_assert_int_eq((int)translation_answer(&e, attempt, &answer,
+	    &outcome), TRANSLATION_FINAL);
 	ck_assert_int_eq((int)outcome.kind,
 	    _i % 2 == 0 ? OUTCOME_DONE : OUTCOME_CONFLICT);
 	ck_assert(outcome.unanswered == (_i < 2));
-	exchange_done(&e);
+	translation_done(&e);
 }
 END_TEST
 

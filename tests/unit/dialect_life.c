@@ -85,7 +85,7 @@ static void
 life_end(struct life *l)
 {
 	if (l->running)
-		exchange_done(&l->exchange);
+		translation_done(&l->translation);
 	l->running = false;
 }
 
@@ -110,11 +110,11 @@ life_make(enum operation_kind kind)
 
 /* ---- the network ------------------------------------------------------- */
 
-static struct exchange_answer
+static struct translation_answer
 life_translate(const struct dynamo_answer *a, bool strip)
 {
-	struct exchange_answer e = {
-		.class = EXCHANGE_OK, .body = a->body.data,
+	struct translation_answer e = {
+		.class = TRANSLATION_OK, .body = a->body.data,
 		.body_length = a->body.length,
 	};
 
@@ -122,9 +122,9 @@ life_translate(const struct dynamo_answer *a, bool strip)
 		return e;
 	e.code = DDBLOCK_E_INTERNAL;
 	e.text = a->body.data;
-	e.class = EXCHANGE_INVALID;
+	e.class = TRANSLATION_INVALID;
 	if (strstr(a->body.data, "ConditionalCheckFailed") != NULL) {
-		e.class = EXCHANGE_CONDITION;
+		e.class = TRANSLATION_CONDITION;
 		if (strip) {
 			e.body = "{}";
 			e.body_length = 2;
@@ -146,37 +146,39 @@ life_hold(struct life *l, const struct dialect_request *r)
 }
 
 /* Send the next attempt through a network that does @what to it. */
-static enum exchange_verdict
+static enum translation_verdict
 life_attempt(struct life *l, char what)
 {
 	const struct dialect_request *request;
-	struct exchange_answer e = {
-		.class = EXCHANGE_LOST, .code = DDBLOCK_E_UNREACHABLE,
+	struct translation_answer e = {
+		.class = TRANSLATION_LOST, .code = DDBLOCK_E_UNREACHABLE,
 	};
 	struct dynamo_answer a;
-	enum exchange_verdict verdict;
+	enum translation_verdict verdict;
 	uint32_t attempt;
 
-	exchange_set_wall(&l->exchange, WALL + l->now_ms - BOOT);
-	if (exchange_next(&l->exchange, l->now_ms, &request, &attempt) < 0) {
-		exchange_give_up(&l->exchange, &l->outcome);
-		return EXCHANGE_FINAL;
+	translation_set_wall(&l->translation, WALL + l->now_ms - BOOT);
+	if (translation_next(&l->translation, l->now_ms, &request,
+	    &attempt) < 0) {
+		translation_give_up(&l->translation, &l->outcome);
+		return TRANSLATION_FINAL;
 	}
 	l->n_requests++;
 	if (what == 't') {
-		e.class = EXCHANGE_AGAIN;
+		e.class = TRANSLATION_AGAIN;
 		e.code = DDBLOCK_E_THROTTLED;
 	}
 	if (what == 'h')
 		life_hold(l, request);
 	if (what == 'r' || what == 'h' || what == 't')
-		return exchange_answer(&l->exchange, attempt, &e, &l->outcome);
+		return translation_answer(&l->translation, attempt, &e,
+		    &l->outcome);
 	dynamo_answer_init(&a);
 	dynamo_request(l->dynamo, WALL + l->now_ms - BOOT, request->operation,
 	    request->body.data, request->body.length, &a);
 	if (what != 'a')
 		e = life_translate(&a, what == 's');
-	verdict = exchange_answer(&l->exchange, attempt, &e, &l->outcome);
+	verdict = translation_answer(&l->translation, attempt, &e, &l->outcome);
 	dynamo_answer_done(&a);
 	return verdict;
 }
@@ -185,17 +187,17 @@ const struct outcome *
 life_run(struct life *l, const struct operation *o, const char *net)
 {
 	life_end(l);
-	exchange_init(&l->exchange, l->dialect, &l->table, o,
+	translation_init(&l->translation, l->dialect, &l->table, o,
 	    WALL + l->now_ms - BOOT);
 	l->running = true;
 	l->n_requests = 0;
 	for (;;) {
 		if (*net == '!') {
-			exchange_give_up(&l->exchange, &l->outcome);
+			translation_give_up(&l->translation, &l->outcome);
 			break;
 		}
 		if (life_attempt(l, *net != '\0' ? *net : '.') ==
-		    EXCHANGE_FINAL)
+		    TRANSLATION_FINAL)
 			break;
 		if (*net != '\0')
 			net++;

@@ -1,13 +1,13 @@
 /*
- * A record format in the hands of a test: operations go through the exchange
+ * A record format in the hands of a test: operations go through the translation
  * to a model of DynamoDB, which carries the very requests out. What the network
  * does to them, the test says.
  */
 #ifndef DDBLOCKD_TESTS_DIALECT_LIFE_H
 #define DDBLOCKD_TESTS_DIALECT_LIFE_H
 
-#include "dialect/exchange.h"
 #include "dynamo.h"
+#include "store/translation.h"
 
 #define WALL UINT64_C(1800000000000)	/* when a test begins */
 #define BOOT UINT64_C(50000)
@@ -26,7 +26,7 @@ struct life {
 	struct dialect_table table;
 	struct dynamo *dynamo;
 	uint64_t now_ms;	/* boot time; the wall goes with it */
-	struct exchange exchange;
+	struct translation translation;
 	struct outcome outcome;
 	bool running;
 	unsigned n_requests;	/* of the last operation */

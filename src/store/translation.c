@@ -1,15 +1,15 @@
 /*
- * The life of one operation over its attempts. See exchange.h for the rules.
+ * The translation of one operation. See translation.h for the rules.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "common/text.h"
 #include "ddblock.h"
-#include "dialect/exchange.h"
+#include "store/translation_internal.h"
 
 void
-exchange_init(struct exchange *e, const struct dialect *dialect,
+translation_init(struct translation *e, const struct dialect *dialect,
     const struct dialect_table *table, const struct operation *operation,
     uint64_t wall_ms)
 {
@@ -28,14 +28,14 @@ exchange_init(struct exchange *e, const struct dialect *dialect,
 }
 
 void
-exchange_done(struct exchange *e)
+translation_done(struct translation *e)
 {
 	dialect_request_done(&e->request);
 	dialect_view_clear(&e->view);
 }
 
-static void
-exchange_trouble(struct exchange *e, int code, const char *text)
+void
+translation_trouble(struct translation *e, int code, const char *text)
 {
 	if (e->invalid != 0)
 		return;		/* it is known already why it will fail */
@@ -45,28 +45,28 @@ exchange_trouble(struct exchange *e, int code, const char *text)
 
 /* Is it about a record that is renewed by itself? */
 static bool
-exchange_is_alone(const struct exchange *e)
+translation_is_alone(const struct translation *e)
 {
 	return e->dialect->life != LOCK_LIFE_SESSION;
 }
 
 /* Does it write the beat of such a record? */
 static bool
-exchange_renews(const struct exchange *e)
+translation_renews(const struct translation *e)
 {
 	enum operation_kind kind = e->operation->kind;
 
-	return exchange_is_alone(e) && (kind == OPERATION_REFRESH ||
+	return translation_is_alone(e) && (kind == OPERATION_REFRESH ||
 	    kind == OPERATION_EXTEND || kind == OPERATION_UPDATE);
 }
 
 /* What the next beat is at least: the time of a session's, a number, or the
  * end of the lease. */
 static uint64_t
-exchange_beat_from(const struct exchange *e, const struct dialect_attempt *a,
-    uint64_t now_ms)
+translation_beat_from(const struct translation *e,
+    const struct dialect_attempt *a, uint64_t now_ms)
 {
-	if (!exchange_is_alone(e))
+	if (!translation_is_alone(e))
 		return now_ms;
 	if (e->dialect->life == LOCK_LIFE_DEADLINE)
 		return a->wall_ms + e->operation->me.lease_ms;
@@ -75,17 +75,17 @@ exchange_beat_from(const struct exchange *e, const struct dialect_attempt *a,
 
 /* The number of the next beat: never one that was used before. */
 static uint64_t
-exchange_beat(const struct exchange *e, const struct dialect_attempt *a,
+translation_beat(const struct translation *e, const struct dialect_attempt *a,
     uint64_t now_ms)
 {
 	enum operation_kind kind = e->operation->kind;
 	uint64_t beat;
 
-	if (kind != OPERATION_SESSION_BEAT && !exchange_renews(e) &&
+	if (kind != OPERATION_SESSION_BEAT && !translation_renews(e) &&
 	    !(kind == OPERATION_ACQUIRE &&
 	    e->dialect->life == LOCK_LIFE_DEADLINE))
 		return 0;
-	beat = exchange_beat_from(e, a, now_ms);
+	beat = translation_beat_from(e, a, now_ms);
 	if (beat <= e->operation->beat)
 		beat = e->operation->beat + 1;
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
@@ -98,35 +98,35 @@ exchange_beat(const struct exchange *e, const struct dialect_attempt *a,
 /* A time by which others judge the lease is that of its attempt: nobody may
  * count it from a later one than the record says. */
 void
-exchange_set_wall(struct exchange *e, uint64_t wall_ms)
+translation_set_wall(struct translation *e, uint64_t wall_ms)
 {
 	if (e->dialect->host_clock)
 		e->wall_ms = wall_ms;
 }
 
 int
-exchange_next(struct exchange *e, uint64_t now_ms,
+translation_next(struct translation *e, uint64_t now_ms,
     const struct dialect_request **ret_request, uint32_t *ret_attempt)
 {
-	struct exchange_attempt a = {
+	struct translation_attempt a = {
 		.what = { .step = e->step },
 		.sent_ms = now_ms, .out_ms = now_ms,
 	};
 	int r;
 
-	if (e->n_attempts == EXCHANGE_ATTEMPTS_MAX ||
+	if (e->n_attempts == TRANSLATION_ATTEMPTS_MAX ||
 	    (e->n_lost > 0 && e->operation->kind == OPERATION_MARK))
 		return DDBLOCK_E_LIMIT;
 	a.unanswered = a.what.step != DIALECT_LOOK &&
 	    dialect_is_write(e->operation->kind);
 	a.what.wall_ms = e->wall_ms;
-	a.what.beat = exchange_beat(e, &a.what, now_ms);
+	a.what.beat = translation_beat(e, &a.what, now_ms);
 
 	dialect_view_clear(&e->view);
 	r = e->dialect->request(e->table, e->operation, &a.what, &e->request,
 	    &e->view);
 	if (r < 0) {
-		exchange_trouble(e, r, e->view.text);
+		translation_trouble(e, r, e->view.text);
 		return r;
 	}
 	e->attempts[e->n_attempts] = a;
@@ -136,8 +136,8 @@ exchange_next(struct exchange *e, uint64_t now_ms,
 }
 
 /* The first write without an answer, or NULL. */
-static const struct exchange_attempt *
-exchange_unanswered(const struct exchange *e)
+const struct translation_attempt *
+translation_unanswered(const struct translation *e)
 {
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
 		if (e->attempts[i].unanswered)
@@ -146,8 +146,8 @@ exchange_unanswered(const struct exchange *e)
 	return NULL;
 }
 
-static enum exchange_verdict
-exchange_final(struct exchange *e, enum outcome_kind kind, int code,
+enum translation_verdict
+translation_final(struct translation *e, enum outcome_kind kind, int code,
     const char *text, uint64_t sent_ms, struct outcome *ret)
 {
 	struct outcome o = { .kind = kind, .code = code, .sent_ms = sent_ms };
@@ -172,39 +172,39 @@ exchange_final(struct exchange *e, enum outcome_kind kind, int code,
 		o.read_milliunits = e->view.read_milliunits;
 	}
 	*ret = o;
-	return EXCHANGE_FINAL;
+	return TRANSLATION_FINAL;
 }
 
 /* It did not happen, unless an attempt without an answer did. */
-static enum exchange_verdict
-exchange_refuse(struct exchange *e, int code, const char *text,
+enum translation_verdict
+translation_refuse(struct translation *e, int code, const char *text,
     struct outcome *ret)
 {
-	bool unknown = e->acknowledged || exchange_unanswered(e) != NULL;
+	bool unknown = e->acknowledged || translation_unanswered(e) != NULL;
 
-	return exchange_final(e, unknown ? OUTCOME_UNKNOWN : OUTCOME_REFUSED,
+	return translation_final(e, unknown ? OUTCOME_UNKNOWN : OUTCOME_REFUSED,
 	    code, text, 0, ret);
 }
 
 void
-exchange_give_up(struct exchange *e, struct outcome *ret)
+translation_give_up(struct translation *e, struct outcome *ret)
 {
 	bool write = dialect_is_write(e->operation->kind);
 
 	if (e->code == 0)
-		exchange_trouble(e, DDBLOCK_E_UNREACHABLE,
+		translation_trouble(e, DDBLOCK_E_UNREACHABLE,
 		    "there was no answer in time");
 	/* A read without an answer is not known; one that was told to wait
 	 * is refused. */
 	if (!write && e->n_lost > 0)
-		(void)exchange_final(e, OUTCOME_UNKNOWN, e->code, e->text, 0,
+		(void)translation_final(e, OUTCOME_UNKNOWN, e->code, e->text, 0,
 		    ret);
 	else
-		(void)exchange_refuse(e, e->code, e->text, ret);
+		(void)translation_refuse(e, e->code, e->text, ret);
 }
 
-static bool
-exchange_has(const struct lock_record *l, const struct holder *h)
+bool
+translation_has(const struct lock_record *l, const struct holder *h)
 {
 	for (size_t i = 0; i < l->n_holders; i++) {
 		if (ident_equal(l->holders[i].grant, h->grant) &&
@@ -216,17 +216,17 @@ exchange_has(const struct lock_record *l, const struct holder *h)
 
 /* Are all the elements that RELEASE takes out in the record? */
 static bool
-exchange_has_all(const struct operation *o, const struct lock_record *l)
+translation_has_all(const struct operation *o, const struct lock_record *l)
 {
 	for (size_t i = 0; i < o->n_holders; i++) {
-		if (!exchange_has(l, &o->holders[i]))
+		if (!translation_has(l, &o->holders[i]))
 			return false;
 	}
 	return true;
 }
 
 static bool
-exchange_wished(const struct operation *o, const struct lock_record *l)
+translation_wished(const struct operation *o, const struct lock_record *l)
 {
 	bool shared = o->mode == LOCK_MODE_SHARED;
 	const struct ident *wishes =
@@ -241,8 +241,8 @@ exchange_wished(const struct operation *o, const struct lock_record *l)
 }
 
 /* The attempt that wrote this beat, or NULL. */
-static const struct exchange_attempt *
-exchange_beat_of(const struct exchange *e, uint64_t beat)
+static const struct translation_attempt *
+translation_beat_of(const struct translation *e, uint64_t beat)
 {
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
 		if (e->attempts[i].what.step == DIALECT_DO &&
@@ -253,7 +253,7 @@ exchange_beat_of(const struct exchange *e, uint64_t beat)
 }
 
 static bool
-exchange_dead_by_us(const struct exchange *e)
+translation_dead_by_us(const struct translation *e)
 {
 	const struct session_record *s = &e->view.session;
 	const char *by = e->operation->owner;
@@ -263,7 +263,7 @@ exchange_dead_by_us(const struct exchange *e)
 
 /* Free, and by us: nobody has come since, for that takes the name away. */
 static bool
-exchange_broken_by_us(const struct operation *o, const struct lock_record *l)
+translation_broken_by_us(const struct operation *o, const struct lock_record *l)
 {
 	return l->n_holders == 0 && l->token == o->token_seen &&
 	    l->broken_by != NULL &&
@@ -274,22 +274,22 @@ exchange_broken_by_us(const struct operation *o, const struct lock_record *l)
  * Does the record show what the operation was to bring about? Then by which
  * attempt: the one that we know it was, or the first that it may have been.
  */
-static const struct exchange_attempt *
-exchange_effect(const struct exchange *e, uint32_t attempt)
+static const struct translation_attempt *
+translation_effect(const struct translation *e, uint32_t attempt)
 {
 	const struct operation *o = e->operation;
 	const struct lock_record *l = &e->view.lock;
 	const struct session_record *s = &e->view.session;
-	const struct exchange_attempt *first = exchange_unanswered(e);
+	const struct translation_attempt *first = translation_unanswered(e);
 	bool shown = false;
 
-	if (exchange_renews(e))
-		return exchange_has(l, &o->me) ?
-		    exchange_beat_of(e, l->beat) : NULL;
+	if (translation_renews(e))
+		return translation_has(l, &o->me) ?
+		    translation_beat_of(e, l->beat) : NULL;
 	switch (o->kind) {
 	case OPERATION_ACQUIRE:
 		/* Nobody else has this grant: no attempt need be in doubt. */
-		if (!exchange_has(l, &o->me))
+		if (!translation_has(l, &o->me))
 			return NULL;
 		return first != NULL ? first : &e->attempts[attempt];
 	case OPERATION_UPDATE:
@@ -299,25 +299,25 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 		return first != NULL ? first : &e->attempts[attempt];
 	case OPERATION_SESSION_BEAT:
 		return s->exists && !s->dead ?
-		    exchange_beat_of(e, s->beat) : NULL;
+		    translation_beat_of(e, s->beat) : NULL;
 	case OPERATION_RELEASE:
 		/* All went with the first. Of the dead that went with it one
 		 * may have landed again. */
-		shown = !exchange_has(l, &o->holders[0]);
+		shown = !translation_has(l, &o->holders[0]);
 		break;
 	case OPERATION_EXTEND:
-		shown = l->n_holders == 1 && exchange_has(l, &o->me) &&
+		shown = l->n_holders == 1 && translation_has(l, &o->me) &&
 		    l->token >= o->token_seen + o->tokens;
 		break;
 	case OPERATION_WANT:
-		shown = exchange_wished(o, l);
+		shown = translation_wished(o, l);
 		break;
 	case OPERATION_UNWANT:
-		shown = !exchange_wished(o, l);
+		shown = !translation_wished(o, l);
 		break;
 	case OPERATION_BREAK:
-		shown = exchange_is_alone(e) ? l->n_holders == 0 :
-		    exchange_broken_by_us(o, l);
+		shown = translation_is_alone(e) ? l->n_holders == 0 :
+		    translation_broken_by_us(o, l);
 		break;
 	case OPERATION_SESSION_OPEN:
 		/* A copy of one may have, although that one was told no. */
@@ -326,7 +326,7 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 		break;
 	case OPERATION_SESSION_KILL:
 	case OPERATION_SESSION_BURY:
-		shown = exchange_dead_by_us(e);
+		shown = translation_dead_by_us(e);
 		break;
 	case OPERATION_SESSION_CLOSE:
 		shown = s->dead;
@@ -339,175 +339,68 @@ exchange_effect(const struct exchange *e, uint32_t attempt)
 
 /* The form of a release that fits the record; 0: none does. */
 static enum dialect_step
-exchange_release_form(const struct exchange *e)
+translation_release_form(const struct translation *e)
 {
 	const struct operation *o = e->operation;
 
 	if (o->kind != OPERATION_RELEASE ||
-	    !exchange_has_all(o, &e->view.lock))
+	    !translation_has_all(o, &e->view.lock))
 		return 0;
 	return e->view.lock.n_holders == o->n_holders ?
 	    DIALECT_DO : DIALECT_DO_STAYS;
 }
 
 /* The condition failed, and the view shows the record. */
-static enum exchange_verdict
-exchange_judge(struct exchange *e, uint32_t attempt, struct outcome *ret)
+static enum translation_verdict
+translation_judge(struct translation *e, uint32_t attempt, struct outcome *ret)
 {
-	const struct exchange_attempt *effect = exchange_effect(e, attempt);
-	enum dialect_step form = exchange_release_form(e);
+	const struct translation_attempt *effect = translation_effect(e,
+	    attempt);
+	enum dialect_step form = translation_release_form(e);
 
 	if (effect != NULL)
-		return exchange_final(e, OUTCOME_DONE, 0, "", effect->sent_ms,
-		    ret);
+		return translation_final(e, OUTCOME_DONE, 0, "",
+		    effect->sent_ms, ret);
 	if (form != 0) {
 		/* The record was read after the write: it may have changed
 		 * to fit the form that failed. No haste then. */
 		bool same = form == e->attempts[attempt].what.step ||
 		    e->attempts[attempt].what.step == DIALECT_LOOK;
 
-		exchange_trouble(e, DDBLOCK_E_UNREACHABLE,
+		translation_trouble(e, DDBLOCK_E_UNREACHABLE,
 		    "the record kept changing");
 		e->step = form;
-		return same ? EXCHANGE_LATER : EXCHANGE_NOW;
+		return same ? TRANSLATION_LATER : TRANSLATION_NOW;
 	}
-	return exchange_final(e, OUTCOME_CONFLICT, 0, "",
+	return translation_final(e, OUTCOME_CONFLICT, 0, "",
 	    e->attempts[attempt].sent_ms, ret);
 }
 
-static enum exchange_verdict
-exchange_look(struct exchange *e)
+enum translation_verdict
+translation_look(struct translation *e)
 {
 	e->step = DIALECT_LOOK;
-	return EXCHANGE_NOW;
+	return TRANSLATION_NOW;
 }
 
-static enum exchange_verdict
-exchange_lost(struct exchange *e, uint32_t attempt, int code,
+static enum translation_verdict
+translation_lost(struct translation *e, uint32_t attempt, int code,
     const char *text)
 {
-	struct exchange_attempt *a = &e->attempts[attempt];
+	struct translation_attempt *a = &e->attempts[attempt];
 
 	a->unanswered = a->what.step != DIALECT_LOOK &&
 	    dialect_is_write(e->operation->kind);
 	e->n_lost++;
-	exchange_trouble(e, code, text);
-	return EXCHANGE_LATER;
+	translation_trouble(e, code, text);
+	return TRANSLATION_LATER;
 }
 
-/* ---- several acquires at once ---- */
-
-/* False: nothing can be said of it yet. */
-static bool
-exchange_judge_part(const struct exchange *e, size_t i,
-    struct outcome_part *ret)
+static enum translation_verdict
+translation_ok(struct translation *e, uint32_t attempt,
+    const struct translation_answer *answer, struct outcome *ret)
 {
-	const struct operation *part = e->operation->parts[i];
-	bool unknown = e->acknowledged || exchange_unanswered(e) != NULL;
-
-	*ret = (struct outcome_part){ .kind = OUTCOME_REFUSED };
-	switch (e->view.parts[i]) {
-	case DIALECT_PART_UNSEEN:
-		return false;
-	case DIALECT_PART_SPARED:
-		return true;
-	case DIALECT_PART_BAD:
-		ret->kind = unknown ? OUTCOME_UNKNOWN : OUTCOME_REFUSED;
-		ret->code = DDBLOCK_E_BAD_RECORD;
-		return true;
-	case DIALECT_PART_SEEN:
-		break;
-	}
-	ret->lock = e->view.locks[i];
-	if (exchange_has(&ret->lock, &part->me))
-		ret->kind = OUTCOME_DONE;
-	else if (!operation_may_enter(part, &ret->lock))
-		ret->kind = OUTCOME_CONFLICT;
-	return true;
-}
-
-/*
- * The view shows what is known of each key. If one has our grant, an attempt
- * without an answer took effect after all, and those that were spared have
- * theirs, too: look.
- */
-static enum exchange_verdict
-exchange_judge_parts(struct exchange *e, uint32_t attempt, struct outcome *ret)
-{
-	const struct exchange_attempt *a = &e->attempts[attempt];
-	const struct exchange_attempt *first = exchange_unanswered(e);
-	bool look = a->what.step == DIALECT_LOOK;
-	size_t n = e->operation->n_keys, n_done = 0;
-	struct outcome_part *parts =
-	    dialect_view_alloc(&e->view, n, sizeof(*parts));
-	bool known = true;
-
-	if (parts == NULL)
-		return exchange_refuse(e, DDBLOCK_E_NOMEM, "", ret);
-	for (size_t i = 0; i < n; i++) {
-		if (!exchange_judge_part(e, i, &parts[i]))
-			known = false;
-		if (parts[i].kind == OUTCOME_DONE)
-			n_done++;
-	}
-	if (!look && (!known || n_done > 0))
-		return exchange_look(e);
-	if (!known) {
-		exchange_trouble(e, DDBLOCK_E_THROTTLED,
-		    "the store left some of the keys unread");
-		return EXCHANGE_LATER;
-	}
-	(void)exchange_final(e, n_done == n ? OUTCOME_DONE : OUTCOME_CONFLICT,
-	    0, e->view.text, (first != NULL ? first : a)->sent_ms, ret);
-	ret->parts = parts;
-	return EXCHANGE_FINAL;
-}
-
-/* False: it is known to be invalid, and the look does not show why. */
-static bool
-exchange_is_telling(const struct exchange *e)
-{
-	for (size_t i = 0; e->invalid != 0 && i < e->operation->n_keys; i++) {
-		if (e->view.parts[i] == DIALECT_PART_BAD)
-			return true;
-	}
-	return e->invalid == 0;
-}
-
-static enum exchange_verdict
-exchange_ok_parts(struct exchange *e, uint32_t attempt, struct outcome *ret)
-{
-	if (e->attempts[attempt].what.step != DIALECT_LOOK) {
-		e->acknowledged = true;
-		return exchange_look(e);
-	}
-	if (!exchange_is_telling(e))
-		return exchange_refuse(e, e->invalid, e->text, ret);
-	return exchange_judge_parts(e, attempt, ret);
-}
-
-/* There are no transactions at this endpoint: one by one they may be had. */
-static enum exchange_verdict
-exchange_spare_parts(struct exchange *e, uint32_t attempt, struct outcome *ret)
-{
-	struct outcome_part *parts = dialect_view_alloc(&e->view,
-	    e->operation->n_keys, sizeof(*parts));
-
-	if (parts == NULL)
-		return exchange_refuse(e, DDBLOCK_E_NOMEM, "", ret);
-	for (size_t i = 0; i < e->operation->n_keys; i++)
-		parts[i] = (struct outcome_part){ .kind = OUTCOME_REFUSED };
-	(void)exchange_final(e, OUTCOME_CONFLICT, 0, "",
-	    e->attempts[attempt].sent_ms, ret);
-	ret->parts = parts;
-	return EXCHANGE_FINAL;
-}
-
-static enum exchange_verdict
-exchange_ok(struct exchange *e, uint32_t attempt,
-    const struct exchange_answer *answer, struct outcome *ret)
-{
-	const struct exchange_attempt *a = &e->attempts[attempt];
+	const struct translation_attempt *a = &e->attempts[attempt];
 	bool write = dialect_is_write(e->operation->kind);
 	bool look = a->what.step == DIALECT_LOOK;
 	int r;
@@ -517,45 +410,45 @@ exchange_ok(struct exchange *e, uint32_t attempt,
 	if (r == DDBLOCK_E_BAD_RECORD) {
 		/* A write that succeeded did happen, readable or not. */
 		if (write && !look)
-			return exchange_final(e, OUTCOME_UNKNOWN, r,
+			return translation_final(e, OUTCOME_UNKNOWN, r,
 			    e->view.text, a->sent_ms, ret);
-		return exchange_refuse(e, r, e->view.text, ret);
+		return translation_refuse(e, r, e->view.text, ret);
 	}
 	if (r < 0)
-		return exchange_lost(e, attempt, DDBLOCK_E_UNREACHABLE,
+		return translation_lost(e, attempt, DDBLOCK_E_UNREACHABLE,
 		    "the endpoint's answer is not understood");
 	if (e->operation->kind == OPERATION_TOGETHER)
-		return exchange_ok_parts(e, attempt, ret);
+		return translation_ok_parts(e, attempt, ret);
 	if (look && e->invalid != 0)
-		return exchange_refuse(e, e->invalid, e->text, ret);
+		return translation_refuse(e, e->invalid, e->text, ret);
 	if (look)
-		return exchange_judge(e, attempt, ret);
-	return exchange_final(e, OUTCOME_DONE, 0, e->view.text, a->sent_ms,
+		return translation_judge(e, attempt, ret);
+	return translation_final(e, OUTCOME_DONE, 0, e->view.text, a->sent_ms,
 	    ret);
 }
 
-static enum exchange_verdict
-exchange_condition(struct exchange *e, uint32_t attempt,
-    const struct exchange_answer *answer, struct outcome *ret)
+static enum translation_verdict
+translation_condition(struct translation *e, uint32_t attempt,
+    const struct translation_answer *answer, struct outcome *ret)
 {
 	int r = e->dialect->answer(e->table, e->operation,
 	    &e->attempts[attempt].what, true, answer->body,
 	    answer->body_length, &e->view);
 
 	if (r == DDBLOCK_E_BAD_RECORD)
-		return exchange_refuse(e, r, e->view.text, ret);
+		return translation_refuse(e, r, e->view.text, ret);
 	if (r < 0 || !e->view.has_record)
-		return exchange_look(e);
+		return translation_look(e);
 	if (e->operation->kind == OPERATION_TOGETHER)
-		return exchange_judge_parts(e, attempt, ret);
-	return exchange_judge(e, attempt, ret);
+		return translation_judge_parts(e, attempt, ret);
+	return translation_judge(e, attempt, ret);
 }
 
-enum exchange_verdict
-exchange_answer(struct exchange *e, uint32_t attempt,
-    const struct exchange_answer *answer, struct outcome *ret)
+enum translation_verdict
+translation_answer(struct translation *e, uint32_t attempt,
+    const struct translation_answer *answer, struct outcome *ret)
 {
-	struct exchange_attempt *a = &e->attempts[attempt];
+	struct translation_attempt *a = &e->attempts[attempt];
 	bool look = a->what.step == DIALECT_LOOK;
 
 	assert(attempt < e->n_attempts);
@@ -563,37 +456,37 @@ exchange_answer(struct exchange *e, uint32_t attempt,
 	if (a->out_ms < answer->sent_ms)
 		a->out_ms = answer->sent_ms;
 	dialect_view_clear(&e->view);
-	if (answer->class != EXCHANGE_LOST)
+	if (answer->class != TRANSLATION_LOST)
 		a->unanswered = false;
 
 	switch (answer->class) {
-	case EXCHANGE_OK:
-		return exchange_ok(e, attempt, answer, ret);
-	case EXCHANGE_CONDITION:
-		return exchange_condition(e, attempt, answer, ret);
-	case EXCHANGE_LOST:
-		return exchange_lost(e, attempt, answer->code, answer->text);
-	case EXCHANGE_AGAIN:
-		exchange_trouble(e, answer->code, answer->text);
-		return EXCHANGE_LATER;
-	case EXCHANGE_INVALID:
-	case EXCHANGE_REFUSED:
-	case EXCHANGE_UNHEARD_OF:
+	case TRANSLATION_OK:
+		return translation_ok(e, attempt, answer, ret);
+	case TRANSLATION_CONDITION:
+		return translation_condition(e, attempt, answer, ret);
+	case TRANSLATION_LOST:
+		return translation_lost(e, attempt, answer->code, answer->text);
+	case TRANSLATION_AGAIN:
+		translation_trouble(e, answer->code, answer->text);
+		return TRANSLATION_LATER;
+	case TRANSLATION_INVALID:
+	case TRANSLATION_REFUSED:
+	case TRANSLATION_UNHEARD_OF:
 		break;
 	}
 	if (look && e->invalid != 0)
-		return exchange_refuse(e, e->invalid, e->text, ret);
-	exchange_trouble(e, answer->code, answer->text);
-	if (answer->class == EXCHANGE_UNHEARD_OF && !look &&
+		return translation_refuse(e, e->invalid, e->text, ret);
+	translation_trouble(e, answer->code, answer->text);
+	if (answer->class == TRANSLATION_UNHEARD_OF && !look &&
 	    e->operation->kind == OPERATION_TOGETHER &&
-	    exchange_unanswered(e) == NULL)
-		return exchange_spare_parts(e, attempt, ret);
+	    translation_unanswered(e) == NULL)
+		return translation_spare_parts(e, attempt, ret);
 	/* An attribute of the wrong type makes a write invalid: let the
 	 * record itself say which. */
-	if (answer->class == EXCHANGE_INVALID && !look &&
+	if (answer->class == TRANSLATION_INVALID && !look &&
 	    dialect_is_write(e->operation->kind)) {
 		e->invalid = answer->code;
-		return exchange_look(e);
+		return translation_look(e);
 	}
-	return exchange_refuse(e, e->code, e->text, ret);
+	return translation_refuse(e, e->code, e->text, ret);
 }

@@ -2,10 +2,10 @@
  * One operation in the hands of a test, which sends its attempts and makes up
  * the answers; and records for them to show.
  */
-#ifndef DDBLOCKD_TESTS_EXCHANGE_LIFE_H
-#define DDBLOCKD_TESTS_EXCHANGE_LIFE_H
+#ifndef DDBLOCKD_TESTS_TRANSLATION_LIFE_H
+#define DDBLOCKD_TESTS_TRANSLATION_LIFE_H
 
-#include "dialect/exchange.h"
+#include "store/translation.h"
 
 #define SID "00000000000000000000000000000001"
 #define ME SID ".00000000000000000000000000000002.20000.-"
@@ -52,7 +52,7 @@ enum kind {
 };
 
 struct life {
-	struct exchange exchange;
+	struct translation translation;
 	struct operation operation;
 	struct outcome outcome;
 	const struct dialect_request *request;
@@ -67,10 +67,10 @@ void life_done(struct life *);
 void life_send(struct life *, uint64_t now_ms);
 
 /* The answer to an attempt; the last one's, but for the first of these. */
-enum exchange_verdict life_answer(struct life *, uint32_t attempt,
-    enum exchange_class class, int code, const char *body);
-enum exchange_verdict life_lose(struct life *);
-enum exchange_verdict life_conflict(struct life *, const char *item);
-enum exchange_verdict life_ok(struct life *, const char *attributes);
+enum translation_verdict life_answer(struct life *, uint32_t attempt,
+    enum translation_class class, int code, const char *body);
+enum translation_verdict life_lose(struct life *);
+enum translation_verdict life_conflict(struct life *, const char *item);
+enum translation_verdict life_ok(struct life *, const char *attributes);
 
 #endif

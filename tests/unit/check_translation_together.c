@@ -9,7 +9,7 @@
 
 #include "common/buffer.h"
 #include "ddblock.h"
-#include "exchange_life.h"
+#include "translation_life.h"
 
 #define NO_REASON "{\"Code\":\"None\"}"
 #define FAILED(item) "{\"Code\":\"ConditionalCheckFailed\",\"Item\":{"        \
@@ -47,26 +47,26 @@ end(void)
 	life_done(&life);
 }
 
-static enum exchange_verdict
+static enum translation_verdict
 cancelled(const char *a, const char *b)
 {
 	(void)snprintf(body, sizeof(body), "{\"__type\":\"x#Transaction"
 	    "CanceledException\",\"CancellationReasons\":[%s,%s]}", a, b);
-	return life_answer(&life, life.attempt, EXCHANGE_CONDITION, 0, body);
+	return life_answer(&life, life.attempt, TRANSLATION_CONDITION, 0, body);
 }
 
-static enum exchange_verdict
+static enum translation_verdict
 acknowledged(void)
 {
-	return life_answer(&life, life.attempt, EXCHANGE_OK, 0, "{}");
+	return life_answer(&life, life.attempt, TRANSLATION_OK, 0, "{}");
 }
 
-static enum exchange_verdict
+static enum translation_verdict
 looked(const char *items, const char *unprocessed)
 {
 	(void)snprintf(body, sizeof(body), "{\"Responses\":{\"locks\":[%s]},"
 	    "\"UnprocessedKeys\":{%s}}", items, unprocessed);
-	return life_answer(&life, life.attempt, EXCHANGE_OK, 0, body);
+	return life_answer(&life, life.attempt, TRANSLATION_OK, 0, body);
 }
 
 static void
@@ -89,12 +89,12 @@ START_TEST(test_done)
 {
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(acknowledged(), EXCHANGE_NOW);
+	ck_assert_int_eq(acknowledged(), TRANSLATION_NOW);
 	must_send(1100, "BatchGetItem");
 	ck_assert_ptr_nonnull(strstr(life.request->body.data,
 	    "\"ConsistentRead\":true"));
 	ck_assert_int_eq(looked(ITEM("b", HAS_B) "," ITEM("a", HAS_A), ""),
-	    EXCHANGE_FINAL);
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_DONE);
 	ck_assert(!life.outcome.unanswered);
 	must_be(0, OUTCOME_DONE, 0);
@@ -137,18 +137,18 @@ START_TEST(test_same_bytes)
 	    life.request->body.length), 0);
 	for (uint64_t i = 1; i < 4; i++) {
 		ck_assert_int_eq(i == 2 ? life_answer(&life, life.attempt,
-		    EXCHANGE_AGAIN, DDBLOCK_E_THROTTLED, NULL) :
-		    life_lose(&life), EXCHANGE_LATER);
+		    TRANSLATION_AGAIN, DDBLOCK_E_THROTTLED, NULL) :
+		    life_lose(&life), TRANSLATION_LATER);
 		must_send(1000 * (i + 1), "TransactWriteItems");
 		ck_assert_uint_eq(life.request->body.length, first.length);
 		ck_assert_mem_eq(life.request->body.data, first.data,
 		    first.length);
 	}
 	buffer_done(&first);
-	ck_assert_int_eq(acknowledged(), EXCHANGE_NOW);
+	ck_assert_int_eq(acknowledged(), TRANSLATION_NOW);
 	must_send(5000, "BatchGetItem");
 	ck_assert_int_eq(looked(ITEM("a", HAS_A) "," ITEM("b", HAS_B), ""),
-	    EXCHANGE_FINAL);
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_DONE);
 	/* Any of them may have been the one, and two may still come. */
 	ck_assert_uint_eq(life.outcome.sent_ms, 1000);
@@ -162,17 +162,17 @@ START_TEST(test_look_again)
 {
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(acknowledged(), EXCHANGE_NOW);
+	ck_assert_int_eq(acknowledged(), TRANSLATION_NOW);
 	must_send(1100, "BatchGetItem");
-	ck_assert_int_eq(life_lose(&life), EXCHANGE_LATER);
+	ck_assert_int_eq(life_lose(&life), TRANSLATION_LATER);
 	must_send(1200, "BatchGetItem");
 	ck_assert_int_eq(looked(ITEM("a", HAS_A), "\"locks\":{\"Keys\":["
-	    "{\"key\":{\"S\":\"lock:b\"}}]}"), EXCHANGE_LATER);
+	    "{\"key\":{\"S\":\"lock:b\"}}]}"), TRANSLATION_LATER);
 	must_send(1300, "BatchGetItem");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_AGAIN,
-	    DDBLOCK_E_THROTTLED, NULL), EXCHANGE_LATER);
+	ck_assert_int_eq(life_answer(&life, life.attempt, TRANSLATION_AGAIN,
+	    DDBLOCK_E_THROTTLED, NULL), TRANSLATION_LATER);
 	must_send(1400, "BatchGetItem");
-	exchange_give_up(&life.exchange, &life.outcome);
+	translation_give_up(&life.translation, &life.outcome);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_UNKNOWN);
 	end();
 }
@@ -183,10 +183,10 @@ START_TEST(test_look_refused)
 {
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(acknowledged(), EXCHANGE_NOW);
+	ck_assert_int_eq(acknowledged(), TRANSLATION_NOW);
 	must_send(1100, "BatchGetItem");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_REFUSED,
-	    DDBLOCK_E_ACCESS_DENIED, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&life, life.attempt, TRANSLATION_REFUSED,
+	    DDBLOCK_E_ACCESS_DENIED, NULL), TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_UNKNOWN);
 	ck_assert_int_eq(life.outcome.code, DDBLOCK_E_ACCESS_DENIED);
 	end();
@@ -199,8 +199,9 @@ START_TEST(test_no_transactions)
 {
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_UNHEARD_OF,
-	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&life, life.attempt,
+	    TRANSLATION_UNHEARD_OF, DDBLOCK_E_UNREACHABLE, NULL),
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_CONFLICT);
 	ck_assert(!life.outcome.unanswered);
 	must_be(0, OUTCOME_REFUSED, 0);
@@ -209,21 +210,23 @@ START_TEST(test_no_transactions)
 
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_LOST,
-	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_LATER);
+	ck_assert_int_eq(life_answer(&life, life.attempt, TRANSLATION_LOST,
+	    DDBLOCK_E_UNREACHABLE, NULL), TRANSLATION_LATER);
 	must_send(2000, "TransactWriteItems");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_UNHEARD_OF,
-	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&life, life.attempt,
+	    TRANSLATION_UNHEARD_OF, DDBLOCK_E_UNREACHABLE, NULL),
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_UNKNOWN);
 	ck_assert_int_eq(life.outcome.code, DDBLOCK_E_UNREACHABLE);
 	end();
 
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(acknowledged(), EXCHANGE_NOW);
+	ck_assert_int_eq(acknowledged(), TRANSLATION_NOW);
 	must_send(1100, "BatchGetItem");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_UNHEARD_OF,
-	    DDBLOCK_E_UNREACHABLE, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&life, life.attempt,
+	    TRANSLATION_UNHEARD_OF, DDBLOCK_E_UNREACHABLE, NULL),
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_UNKNOWN);
 	end();
 }
@@ -234,10 +237,10 @@ START_TEST(test_not_shown)
 {
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(acknowledged(), EXCHANGE_NOW);
+	ck_assert_int_eq(acknowledged(), TRANSLATION_NOW);
 	must_send(1100, "BatchGetItem");
 	ck_assert_int_eq(looked(_i == 0 ? ITEM("b", HAS_B) :
-	    ITEM("a", THEIRS) "," ITEM("b", HAS_B), ""), EXCHANGE_FINAL);
+	    ITEM("a", THEIRS) "," ITEM("b", HAS_B), ""), TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_CONFLICT);
 	must_be(0, _i == 0 ? OUTCOME_REFUSED : OUTCOME_CONFLICT, 0);
 	must_be(1, OUTCOME_DONE, 0);
@@ -250,7 +253,7 @@ START_TEST(test_in_the_way)
 	begin();
 	must_send(1000, "TransactWriteItems");
 	ck_assert_int_eq(cancelled(NO_REASON, FAILED(THEIRS)),
-	    EXCHANGE_FINAL);
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_CONFLICT);
 	ck_assert(!life.outcome.unanswered);
 	must_be(0, OUTCOME_REFUSED, 0);
@@ -265,12 +268,12 @@ START_TEST(test_own_effect)
 {
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(life_lose(&life), EXCHANGE_LATER);
+	ck_assert_int_eq(life_lose(&life), TRANSLATION_LATER);
 	must_send(2000, "TransactWriteItems");
-	ck_assert_int_eq(cancelled(NO_REASON, FAILED(HAS_B)), EXCHANGE_NOW);
+	ck_assert_int_eq(cancelled(NO_REASON, FAILED(HAS_B)), TRANSLATION_NOW);
 	must_send(2100, "BatchGetItem");
 	ck_assert_int_eq(looked(ITEM("a", HAS_A) "," ITEM("b", HAS_B), ""),
-	    EXCHANGE_FINAL);
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(life.outcome.sent_ms, 1000);
 	end();
@@ -288,10 +291,10 @@ START_TEST(test_reasons_missing)
 
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_CONDITION,
-	    0, reasons[_i]), EXCHANGE_NOW);
+	ck_assert_int_eq(life_answer(&life, life.attempt, TRANSLATION_CONDITION,
+	    0, reasons[_i]), TRANSLATION_NOW);
 	must_send(1100, "BatchGetItem");
-	ck_assert_int_eq(looked(ITEM("b", THEIRS), ""), EXCHANGE_FINAL);
+	ck_assert_int_eq(looked(ITEM("b", THEIRS), ""), TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_CONFLICT);
 	must_be(0, OUTCOME_REFUSED, 0);
 	must_be(1, OUTCOME_CONFLICT, 0);
@@ -310,15 +313,16 @@ START_TEST(test_bad_record)
 	if (_i == 0) {
 		(void)snprintf(reason, sizeof(reason), "{\"Code\":\"Conditional"
 		    "CheckFailed\",\"Item\":{%s}}", bad);
-		ck_assert_int_eq(cancelled(NO_REASON, reason), EXCHANGE_FINAL);
+		ck_assert_int_eq(cancelled(NO_REASON, reason),
+		    TRANSLATION_FINAL);
 	} else {
 		ck_assert_int_eq(_i == 1 ? acknowledged() :
-		    life_answer(&life, life.attempt, EXCHANGE_INVALID,
-		    DDBLOCK_E_INTERNAL, NULL), EXCHANGE_NOW);
+		    life_answer(&life, life.attempt, TRANSLATION_INVALID,
+		    DDBLOCK_E_INTERNAL, NULL), TRANSLATION_NOW);
 		must_send(1100, "BatchGetItem");
 		(void)snprintf(reason, sizeof(reason),
 		    "{\"key\":{\"S\":\"lock:b\"},%s}", bad);
-		ck_assert_int_eq(looked(reason, ""), EXCHANGE_FINAL);
+		ck_assert_int_eq(looked(reason, ""), TRANSLATION_FINAL);
 	}
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_CONFLICT);
 	must_be(0, OUTCOME_REFUSED, 0);
@@ -335,7 +339,7 @@ START_TEST(test_no_room)
 	begin();
 	must_send(1000, "TransactWriteItems");
 	ck_assert_int_eq(cancelled(FAILED(N("token", "9007199254740990")),
-	    NO_REASON), EXCHANGE_FINAL);
+	    NO_REASON), TRANSLATION_FINAL);
 	must_be(0, OUTCOME_REFUSED, DDBLOCK_E_BAD_RECORD);
 	must_be(1, OUTCOME_REFUSED, 0);
 	end();
@@ -347,10 +351,10 @@ START_TEST(test_invalid)
 {
 	begin();
 	must_send(1000, "TransactWriteItems");
-	ck_assert_int_eq(life_answer(&life, life.attempt, EXCHANGE_INVALID,
-	    DDBLOCK_E_INTERNAL, NULL), EXCHANGE_NOW);
+	ck_assert_int_eq(life_answer(&life, life.attempt, TRANSLATION_INVALID,
+	    DDBLOCK_E_INTERNAL, NULL), TRANSLATION_NOW);
 	must_send(1100, "BatchGetItem");
-	ck_assert_int_eq(looked("", ""), EXCHANGE_FINAL);
+	ck_assert_int_eq(looked("", ""), TRANSLATION_FINAL);
 	ck_assert_int_eq(life.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(life.outcome.code, DDBLOCK_E_INTERNAL);
 	end();
@@ -360,8 +364,8 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("exchange_together");
-	TCase *cases = tcase_create("exchange_together");
+	Suite *suite = suite_create("translation_together");
+	TCase *cases = tcase_create("translation_together");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 

@@ -1,8 +1,9 @@
 /*
- * The life of one operation over its attempts: what to send next, and what the
- * answers mean together. The one place that knows what a lost answer does to
- * the meaning of the next. It has no clock, no socket and no dice, so that a
- * simulation can link it as it is.
+ * The translation of one operation (pure): what an attempt of it asks of
+ * DynamoDB, and what the answers to its attempts mean together. When there is
+ * an attempt is not decided here (attempts.h), nor how a record is written
+ * (dialect.h). The one place that knows what a lost answer does to the meaning
+ * of the next.
  *
  * A conflict is read before it is believed. Of two attempts the first may have
  * taken effect unseen; then the second fails because of the first. So:
@@ -46,26 +47,27 @@
  * Otherwise it is a CONFLICT: as far as this record goes, it did not happen.
  * An unanswered attempt may still land, which `unanswered` says.
  */
-#ifndef DDBLOCKD_DIALECT_EXCHANGE_H
-#define DDBLOCKD_DIALECT_EXCHANGE_H
+#ifndef DDBLOCKD_STORE_TRANSLATION_H
+#define DDBLOCKD_STORE_TRANSLATION_H
 
+#include "aws/errors.h"
 #include "dialect/dialect.h"
 
-#define EXCHANGE_ATTEMPTS_MAX 32
+#define TRANSLATION_ATTEMPTS_MAX 32
 
 /* What came back for an attempt. */
-enum exchange_class {
-	EXCHANGE_OK = 1,	/* success, with @body */
-	EXCHANGE_CONDITION,	/* the condition failed, with @body */
-	EXCHANGE_AGAIN,		/* it did not happen; it may next time */
-	EXCHANGE_LOST,		/* it may have happened */
-	EXCHANGE_INVALID,	/* it did not happen: not a valid request */
-	EXCHANGE_REFUSED,	/* it did not happen, and will not */
-	EXCHANGE_UNHEARD_OF,	/* nor will any of its kind at this endpoint */
+enum translation_class {
+	TRANSLATION_OK = 1,	/* success, with @body */
+	TRANSLATION_CONDITION,	/* the condition failed, with @body */
+	TRANSLATION_AGAIN,	/* it did not happen; it may next time */
+	TRANSLATION_LOST,	/* it may have happened */
+	TRANSLATION_INVALID,	/* it did not happen: not a valid request */
+	TRANSLATION_REFUSED,	/* it did not happen, and will not */
+	TRANSLATION_UNHEARD_OF,	/* nor will any of its kind at this endpoint */
 };
 
-struct exchange_answer {
-	enum exchange_class class;
+struct translation_answer {
+	enum translation_class class;
 	int code;		/* AGAIN and below: DDBLOCK_E_* */
 	const char *text;	/* of them; NULL: none */
 	const char *body;
@@ -73,27 +75,32 @@ struct exchange_answer {
 	uint64_t sent_ms;	/* when it was really sent, or 0 */
 };
 
+/* What a raw answer means, of which @error says the class. It borrows from
+ * both. */
+struct translation_answer translation_read(const struct aws_answer *,
+    const struct aws_error *error);
+
 /* What to do after an answer. */
-enum exchange_verdict {
-	EXCHANGE_FINAL = 1,	/* the outcome is there */
-	EXCHANGE_NOW,		/* send the next attempt at once */
-	EXCHANGE_LATER,		/* send it after a while, or give up */
+enum translation_verdict {
+	TRANSLATION_FINAL = 1,	/* the outcome is there */
+	TRANSLATION_NOW,		/* send the next attempt at once */
+	TRANSLATION_LATER,		/* send it after a while, or give up */
 };
 
-struct exchange_attempt {
+struct translation_attempt {
 	struct dialect_attempt what;
 	uint64_t sent_ms;	/* not later than any byte of it */
 	uint64_t out_ms;	/* when it was out for certain */
 	bool unanswered;	/* a write without a definite answer (yet) */
 };
 
-struct exchange {
+struct translation {
 	const struct dialect *dialect;
 	const struct dialect_table *table;
 	const struct operation *operation;
 	uint64_t wall_ms;
 	enum dialect_step step;		/* of the next attempt */
-	struct exchange_attempt attempts[EXCHANGE_ATTEMPTS_MAX];
+	struct translation_attempt attempts[TRANSLATION_ATTEMPTS_MAX];
 	uint32_t n_attempts;
 	uint32_t n_lost;	/* attempts, reads too, without an answer */
 	int code;		/* of the last trouble */
@@ -105,23 +112,23 @@ struct exchange {
 };
 
 /*
- * Begin. All is borrowed until exchange_done(). @wall_ms is the endpoint's
+ * Begin. All is borrowed until translation_done(). @wall_ms is the endpoint's
  * clock (not 0), which every attempt writes, or in formats with times of hosts'
  * clocks that one, and there each attempt writes its own.
  */
-void exchange_init(struct exchange *, const struct dialect *,
+void translation_init(struct translation *, const struct dialect *,
     const struct dialect_table *, const struct operation *,
     uint64_t wall_ms);
-void exchange_done(struct exchange *);
+void translation_done(struct translation *);
 
 /* What a host's clock says now: before each attempt, read after the boot clock,
  * so that the time in a record is never earlier than the lease's own. */
-void exchange_set_wall(struct exchange *, uint64_t wall_ms);
+void translation_set_wall(struct translation *, uint64_t wall_ms);
 
 /*
- * The next attempt, sent at @now_ms. The request is the exchange's and valid
- * until the next call. The number of the attempt goes into @ret_attempt. Two
- * beats must not be sent within one millisecond.
+ * The next attempt, sent at @now_ms. The request is the translation's and
+ * valid until the next call. The number of the attempt goes into @ret_attempt.
+ * Two beats must not be sent within one millisecond.
  *
  * DDBLOCK_E_LIMIT
  *     There were too many: give up. Of a mark one without an answer is, for
@@ -129,17 +136,18 @@ void exchange_set_wall(struct exchange *, uint64_t wall_ms);
  * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_BAD_RECORD, DDBLOCK_E_NOMEM
  *     There is none: give up.
  */
-int exchange_next(struct exchange *, uint64_t now_ms,
+int translation_next(struct translation *, uint64_t now_ms,
     const struct dialect_request **ret_request, uint32_t *ret_attempt);
 
 /*
  * The answer to an attempt, in any order. FINAL: @ret_outcome is set and valid
- * until exchange_done(); answers that come later do not count.
+ * until translation_done(); answers that come later do not count.
  */
-enum exchange_verdict exchange_answer(struct exchange *, uint32_t attempt,
-    const struct exchange_answer *, struct outcome *ret_outcome);
+enum translation_verdict translation_answer(struct translation *,
+    uint32_t attempt, const struct translation_answer *,
+    struct outcome *ret_outcome);
 
 /* There will be no more attempts, nor answers to those under way. */
-void exchange_give_up(struct exchange *, struct outcome *ret_outcome);
+void translation_give_up(struct translation *, struct outcome *ret_outcome);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * One operation in the hands of a test.
  */
-#include "exchange_life.h"
+#include "translation_life.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -52,53 +52,53 @@ life_init(struct life *l, int kind)
 	}
 	if (kind == SHARE || kind == WANT_SHARED || kind == UNWANT_SHARED)
 		l->operation.mode = LOCK_MODE_SHARED;
-	exchange_init(&l->exchange, &dialect_native, &table, &l->operation,
-	    WALL);
+	translation_init(&l->translation, &dialect_native, &table,
+	    &l->operation, WALL);
 }
 
 void
 life_done(struct life *l)
 {
-	exchange_done(&l->exchange);
+	translation_done(&l->translation);
 }
 
 void
 life_send(struct life *l, uint64_t now_ms)
 {
-	ck_assert_int_eq(exchange_next(&l->exchange, now_ms, &l->request,
+	ck_assert_int_eq(translation_next(&l->translation, now_ms, &l->request,
 	    &l->attempt), 0);
 }
 
-enum exchange_verdict
-life_answer(struct life *l, uint32_t attempt, enum exchange_class class,
+enum translation_verdict
+life_answer(struct life *l, uint32_t attempt, enum translation_class class,
     int code, const char *body)
 {
-	struct exchange_answer a = {
+	struct translation_answer a = {
 		.class = class, .code = code, .text = "said so", .body = body,
 		.body_length = body != NULL ? strlen(body) : 0,
 	};
 
-	return exchange_answer(&l->exchange, attempt, &a, &l->outcome);
+	return translation_answer(&l->translation, attempt, &a, &l->outcome);
 }
 
-enum exchange_verdict
+enum translation_verdict
 life_lose(struct life *l)
 {
-	return life_answer(l, l->attempt, EXCHANGE_LOST,
+	return life_answer(l, l->attempt, TRANSLATION_LOST,
 	    DDBLOCK_E_UNREACHABLE, NULL);
 }
 
-enum exchange_verdict
+enum translation_verdict
 life_conflict(struct life *l, const char *item)
 {
 	(void)snprintf(l->body, sizeof(l->body), "{\"Item\":{%s}}", item);
-	return life_answer(l, l->attempt, EXCHANGE_CONDITION, 0, l->body);
+	return life_answer(l, l->attempt, TRANSLATION_CONDITION, 0, l->body);
 }
 
-enum exchange_verdict
+enum translation_verdict
 life_ok(struct life *l, const char *attributes)
 {
 	(void)snprintf(l->body, sizeof(l->body), "{\"Attributes\":{%s}}",
 	    attributes);
-	return life_answer(l, l->attempt, EXCHANGE_OK, 0, l->body);
+	return life_answer(l, l->attempt, TRANSLATION_OK, 0, l->body);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ddblock.h"
-#include "exchange_life.h"
+#include "translation_life.h"
 
 /*
  * Attempt 1 is sent at 1000, attempt 2 at 2000. The second is answered with a
@@ -105,11 +105,11 @@ START_TEST(test_conflicts)
 	life_init(&l, conflicts[_i].kind);
 	if (conflicts[_i].lost) {
 		life_send(&l, 1000);
-		ck_assert_int_eq(life_lose(&l), EXCHANGE_LATER);
+		ck_assert_int_eq(life_lose(&l), TRANSLATION_LATER);
 	}
 	life_send(&l, 2000);
 	ck_assert_int_eq(life_conflict(&l, conflicts[_i].item),
-	    EXCHANGE_FINAL);
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, conflicts[_i].outcome);
 	if (l.outcome.kind == OUTCOME_DONE)
 		ck_assert_uint_eq(l.outcome.sent_ms, conflicts[_i].sent_ms);
@@ -130,7 +130,7 @@ START_TEST(test_open_answered_by_its_copy)
 	life_send(&l, 1000);
 	life_send(&l, 1500);
 	l.attempt = 0;
-	ck_assert_int_eq(life_conflict(&l, BEAT("0")), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_conflict(&l, BEAT("0")), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(l.outcome.sent_ms, 1000);
 	ck_assert_uint_eq(l.outcome.unanswered_ms, 1500);
@@ -158,9 +158,9 @@ START_TEST(test_second_is_acknowledged)
 
 	life_init(&l, done[_i].kind);
 	life_send(&l, 1000);
-	ck_assert_int_eq(life_lose(&l), EXCHANGE_LATER);
+	ck_assert_int_eq(life_lose(&l), TRANSLATION_LATER);
 	life_send(&l, 2000);
-	ck_assert_int_eq(life_ok(&l, done[_i].record), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_ok(&l, done[_i].record), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(l.outcome.sent_ms, 2000);
 	ck_assert(l.outcome.unanswered);
@@ -178,7 +178,7 @@ START_TEST(test_first_is_answered_last)
 	life_send(&l, 1000);
 	life_send(&l, 2000);
 	l.attempt = 0;
-	ck_assert_int_eq(life_ok(&l, done[_i].record), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_ok(&l, done[_i].record), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(l.outcome.sent_ms, 1000);
 	ck_assert(l.outcome.unanswered);
@@ -195,7 +195,7 @@ START_TEST(test_given_up)
 	life_init(&l, done[_i].kind);
 	life_send(&l, 1000);
 	(void)life_lose(&l);
-	exchange_give_up(&l.exchange, &l.outcome);
+	translation_give_up(&l.translation, &l.outcome);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_UNKNOWN);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_UNREACHABLE);
 	ck_assert(l.outcome.unanswered);
@@ -204,9 +204,9 @@ START_TEST(test_given_up)
 
 	life_init(&l, done[_i].kind);
 	life_send(&l, 1000);
-	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_AGAIN,
-	    DDBLOCK_E_THROTTLED, NULL), EXCHANGE_LATER);
-	exchange_give_up(&l.exchange, &l.outcome);
+	ck_assert_int_eq(life_answer(&l, 0, TRANSLATION_AGAIN,
+	    DDBLOCK_E_THROTTLED, NULL), TRANSLATION_LATER);
+	translation_give_up(&l.translation, &l.outcome);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_THROTTLED);
 	ck_assert(!l.outcome.unanswered);
@@ -217,8 +217,8 @@ START_TEST(test_given_up)
 	life_send(&l, 1000);
 	(void)life_lose(&l);
 	life_send(&l, 2000);
-	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_REFUSED,
-	    DDBLOCK_E_ACCESS_DENIED, NULL), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, 1, TRANSLATION_REFUSED,
+	    DDBLOCK_E_ACCESS_DENIED, NULL), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_UNKNOWN);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_ACCESS_DENIED);
 	ck_assert_str_eq(l.outcome.text, "said so");
@@ -231,7 +231,7 @@ START_TEST(test_nothing_sent)
 	struct life l;
 
 	life_init(&l, ACQUIRE);
-	exchange_give_up(&l.exchange, &l.outcome);
+	translation_give_up(&l.translation, &l.outcome);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_UNREACHABLE);
 	life_done(&l);
@@ -245,7 +245,7 @@ START_TEST(test_reads)
 	life_init(&l, READ);
 	life_send(&l, 1000);
 	(void)life_lose(&l);
-	exchange_give_up(&l.exchange, &l.outcome);
+	translation_give_up(&l.translation, &l.outcome);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_UNKNOWN);
 	ck_assert(!l.outcome.unanswered);
 	life_done(&l);
@@ -254,8 +254,8 @@ START_TEST(test_reads)
 	life_send(&l, 1000);
 	(void)life_lose(&l);
 	life_send(&l, 2000);
-	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_OK, 0, "{}"),
-	    EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, 1, TRANSLATION_OK, 0, "{}"),
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert(!l.outcome.lock.exists && !l.outcome.unanswered);
 	ck_assert_uint_eq(l.outcome.sent_ms, 2000);
@@ -263,8 +263,8 @@ START_TEST(test_reads)
 
 	life_init(&l, READ);
 	life_send(&l, 1000);
-	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_OK, 0,
-	    "{\"Item\":{\"token\":{\"S\":\"1\"}}}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, 0, TRANSLATION_OK, 0,
+	    "{\"Item\":{\"token\":{\"S\":\"1\"}}}"), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
 	ck_assert_ptr_nonnull(strstr(l.outcome.text, "\"token\""));
@@ -277,8 +277,8 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("exchange");
-	TCase *tests = tcase_create("exchange");
+	Suite *suite = suite_create("translation");
+	TCase *tests = tcase_create("translation");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ddblock.h"
-#include "dialect/exchange.h"
+#include "store/translation.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEAT 10
@@ -33,7 +33,7 @@ struct life {
 	struct dialect_table table;
 	struct holder me;
 	struct operation operation;
-	struct exchange exchange;
+	struct translation translation;
 	struct outcome outcome;
 	const struct dialect_request *request;
 	uint32_t attempt;
@@ -55,46 +55,47 @@ life_init(struct life *l, const struct dialect *dialect,
 		.mode = LOCK_MODE_EXCLUSIVE, .token_seen = 7,
 		.version = kind == OPERATION_BREAK ? "seen" : NULL,
 	};
-	exchange_init(&l->exchange, dialect, &l->table, &l->operation, WALL);
+	translation_init(&l->translation, dialect, &l->table, &l->operation,
+	    WALL);
 }
 
 static const struct dialect_attempt *
 life_send(struct life *l, uint64_t now_ms)
 {
-	exchange_set_wall(&l->exchange, WALL + now_ms - 1000);
-	ck_assert_int_eq(exchange_next(&l->exchange, now_ms, &l->request,
+	translation_set_wall(&l->translation, WALL + now_ms - 1000);
+	ck_assert_int_eq(translation_next(&l->translation, now_ms, &l->request,
 	    &l->attempt), 0);
-	return &l->exchange.attempts[l->attempt].what;
+	return &l->translation.attempts[l->attempt].what;
 }
 
-static enum exchange_verdict
-life_answer(struct life *l, enum exchange_class class, const char *body)
+static enum translation_verdict
+life_answer(struct life *l, enum translation_class class, const char *body)
 {
-	struct exchange_answer a = {
+	struct translation_answer a = {
 		.class = class, .code = DDBLOCK_E_UNREACHABLE, .body = body,
 		.body_length = body != NULL ? strlen(body) : 0,
 	};
 
-	return exchange_answer(&l->exchange, l->attempt, &a, &l->outcome);
+	return translation_answer(&l->translation, l->attempt, &a, &l->outcome);
 }
 
 /* A failed condition that shows this; of nothing, it does not say so. */
-static enum exchange_verdict
+static enum translation_verdict
 life_conflict(struct life *l, const char *item)
 {
 	char body[1024];
 	bool gone = strcmp(item, GONE) == 0;
-	enum exchange_verdict v;
+	enum translation_verdict v;
 
 	(void)snprintf(body, sizeof(body), gone ? "{}%s" : "{\"Item\":{%s}}",
 	    item);
-	v = life_answer(l, EXCHANGE_CONDITION, body);
+	v = life_answer(l, TRANSLATION_CONDITION, body);
 	if (!gone)
 		return v;
-	ck_assert_int_eq(v, EXCHANGE_NOW);
+	ck_assert_int_eq(v, TRANSLATION_NOW);
 	(void)life_send(l, 2500);
 	ck_assert_str_eq(l->request->operation, "GetItem");
-	return life_answer(l, EXCHANGE_OK, "{}");
+	return life_answer(l, TRANSLATION_OK, "{}");
 }
 
 /*
@@ -151,17 +152,17 @@ START_TEST(test_conflicts)
 	life_init(&l, &dialect_awslabs, conflicts[_i].kind, BEAT);
 	if (conflicts[_i].lost) {
 		(void)life_send(&l, 1000);
-		ck_assert_int_eq(life_answer(&l, EXCHANGE_LOST, NULL),
-		    EXCHANGE_LATER);
+		ck_assert_int_eq(life_answer(&l, TRANSLATION_LOST, NULL),
+		    TRANSLATION_LATER);
 	}
 	(void)life_send(&l, 2000);
 	ck_assert_int_eq(life_conflict(&l, conflicts[_i].item),
-	    EXCHANGE_FINAL);
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, conflicts[_i].outcome);
 	if (l.outcome.kind == OUTCOME_DONE)
 		ck_assert_uint_eq(l.outcome.sent_ms, conflicts[_i].sent_ms);
 	ck_assert(l.outcome.unanswered == conflicts[_i].lost);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 }
 END_TEST
 
@@ -172,12 +173,14 @@ START_TEST(test_release_goes_on)
 
 	life_init(&l, &dialect_awslabs, OPERATION_RELEASE, 0);
 	(void)life_send(&l, 1000);
-	ck_assert_int_eq(life_conflict(&l, OURS("0000000b")), EXCHANGE_LATER);
+	ck_assert_int_eq(life_conflict(&l, OURS("0000000b")),
+	    TRANSLATION_LATER);
 	(void)life_send(&l, 2000);
-	ck_assert_int_eq(life_answer(&l, EXCHANGE_OK, "{}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, TRANSLATION_OK, "{}"),
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(l.outcome.sent_ms, 2000);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 }
 END_TEST
 
@@ -188,14 +191,14 @@ START_TEST(test_invalid)
 
 	life_init(&l, &dialect_awslabs, OPERATION_REFRESH, BEAT);
 	(void)life_send(&l, 1000);
-	ck_assert_int_eq(life_answer(&l, EXCHANGE_INVALID, NULL),
-	    EXCHANGE_NOW);
+	ck_assert_int_eq(life_answer(&l, TRANSLATION_INVALID, NULL),
+	    TRANSLATION_NOW);
 	(void)life_send(&l, 1100);
-	ck_assert_int_eq(life_answer(&l, EXCHANGE_OK,
-	    "{\"Item\":{" S("ownerName", "x") "}}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, TRANSLATION_OK,
+	    "{\"Item\":{" S("ownerName", "x") "}}"), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 }
 END_TEST
 
@@ -209,22 +212,22 @@ START_TEST(test_beats_of_records)
 	struct life l;
 
 	life_init(&l, &dialect_awslabs, renewals[_i], 41);
-	for (uint64_t i = 0; i < EXCHANGE_ATTEMPTS_MAX; i++) {
+	for (uint64_t i = 0; i < TRANSLATION_ATTEMPTS_MAX; i++) {
 		const struct dialect_attempt *a = life_send(&l, 1000 + i);
 
 		ck_assert_uint_eq(a->beat, 42 + i);
 		ck_assert_uint_eq(a->wall_ms, WALL);
-		(void)life_answer(&l, EXCHANGE_LOST, NULL);
+		(void)life_answer(&l, TRANSLATION_LOST, NULL);
 	}
-	ck_assert_int_eq(exchange_next(&l.exchange, 9000, &l.request,
+	ck_assert_int_eq(translation_next(&l.translation, 9000, &l.request,
 	    &l.attempt), DDBLOCK_E_LIMIT);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 	life_init(&l, &dialect_awslabs, OPERATION_ACQUIRE, 41);
 	ck_assert_uint_eq(life_send(&l, 1000)->beat, 0);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 	life_init(&l, &dialect_js_fail_closed, OPERATION_REFRESH, 41);
 	ck_assert_uint_eq(life_send(&l, 1000)->beat, 42);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 }
 END_TEST
 
@@ -247,9 +250,9 @@ START_TEST(test_times_of_local_time)
 
 	life_init(&l, &dialect_js_fail_open, OPERATION_REFRESH, 41);
 	ck_assert_uint_eq(life_send(&l, 1000)->wall_ms, WALL);
-	(void)life_answer(&l, EXCHANGE_LOST, NULL);
+	(void)life_answer(&l, TRANSLATION_LOST, NULL);
 	ck_assert_uint_eq(life_send(&l, 2500)->wall_ms, WALL + 1500);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 }
 END_TEST
 
@@ -262,11 +265,11 @@ START_TEST(test_beats_of_deadlines)
 	a = life_send(&l, 1000);
 	ck_assert_uint_eq(a->wall_ms, WALL);
 	ck_assert_uint_eq(a->beat, WALL + deadlines[_i].first);
-	(void)life_answer(&l, EXCHANGE_LOST, NULL);
+	(void)life_answer(&l, TRANSLATION_LOST, NULL);
 	a = life_send(&l, 2500);
 	ck_assert_uint_eq(a->wall_ms, WALL + 1500);
 	ck_assert_uint_eq(a->beat, WALL + deadlines[_i].second);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 }
 END_TEST
 
@@ -296,13 +299,13 @@ START_TEST(test_conflicts_of_deadlines)
 
 	life_init(&l, &dialect_dlock, ends[_i].kind, 0);
 	(void)life_send(&l, 1000);
-	(void)life_answer(&l, EXCHANGE_LOST, NULL);
+	(void)life_answer(&l, TRANSLATION_LOST, NULL);
 	(void)life_send(&l, 2000);
-	ck_assert_int_eq(life_conflict(&l, ends[_i].item), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_conflict(&l, ends[_i].item), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, ends[_i].outcome);
 	if (l.outcome.kind == OUTCOME_DONE)
 		ck_assert_uint_eq(l.outcome.sent_ms, ends[_i].sent_ms);
-	exchange_done(&l.exchange);
+	translation_done(&l.translation);
 }
 END_TEST
 
@@ -312,7 +315,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("exchange_record");
+	Suite *suite = suite_create("translation_record");
 	TCase *tcase = tcase_create("record");
 	SRunner *runner;
 	int failed;

@@ -8,8 +8,8 @@
 
 #include "ddblock.h"
 #include "dialect/json.h"
-#include "exchange_life.h"
 #include "suite.h"
+#include "translation_life.h"
 
 static const char *
 value(const struct life *l, const char *expression, char *to, size_t size)
@@ -36,7 +36,7 @@ START_TEST(test_numbers_of_beats)
 	life_init(&l, BEAT_);
 	for (uint32_t i = 0; i < 4; i++) {
 		life_send(&l, sent[i]);
-		ck_assert_uint_eq(l.exchange.attempts[i].what.beat,
+		ck_assert_uint_eq(l.translation.attempts[i].what.beat,
 		    numbers[i]);
 	}
 	life_done(&l);
@@ -62,33 +62,33 @@ START_TEST(test_forms_of_release)
 	life_send(&l, 1000);
 	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
 	    "#holders = :them");
-	ck_assert_int_eq(life_conflict(&l, BOTH), EXCHANGE_NOW);
+	ck_assert_int_eq(life_conflict(&l, BOTH), TRANSLATION_NOW);
 	life_send(&l, 1001);
 	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
 	    "contains(#holders, :h0) AND #holders <> :them");
-	ck_assert_int_eq(life_ok(&l, THEIRS), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_ok(&l, THEIRS), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert(!l.outcome.unanswered);
 	life_done(&l);
 
 	life_init(&l, STAYS);
 	life_send(&l, 1000);
-	ck_assert_int_eq(life_conflict(&l, MINE), EXCHANGE_NOW);
+	ck_assert_int_eq(life_conflict(&l, MINE), TRANSLATION_NOW);
 	life_send(&l, 1001);
 	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
 	    "#holders = :them");
-	ck_assert_int_eq(life_ok(&l, FREE), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_ok(&l, FREE), TRANSLATION_FINAL);
 	life_done(&l);
 
 	/* Never for ever. */
 	life_init(&l, RELEASE);
-	for (int i = 0; i < EXCHANGE_ATTEMPTS_MAX; i++) {
+	for (int i = 0; i < TRANSLATION_ATTEMPTS_MAX; i++) {
 		life_send(&l, 1000);
 		(void)life_conflict(&l, i % 2 == 0 ? BOTH : MINE);
 	}
-	ck_assert_int_eq(exchange_next(&l.exchange, 1000, &l.request,
+	ck_assert_int_eq(translation_next(&l.translation, 1000, &l.request,
 	    &l.attempt), DDBLOCK_E_LIMIT);
-	exchange_give_up(&l.exchange, &l.outcome);
+	translation_give_up(&l.translation, &l.outcome);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	life_done(&l);
 }
@@ -109,18 +109,18 @@ START_TEST(test_forms_of_release_of_two)
 	l.operation.n_holders = 2;
 	life_send(&l, 1000);
 	ck_assert_int_eq(life_conflict(&l, SHARED(ME "\",\"" OTHER "\",\""
-	    THIRD)), EXCHANGE_NOW);
+	    THIRD)), TRANSLATION_NOW);
 	life_send(&l, 1001);
 	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
 	    "contains(#holders, :h0) AND contains(#holders, :h1) AND "
 	    "#holders <> :them");
 	/* The third left in between. */
-	ck_assert_int_eq(life_conflict(&l, BOTH), EXCHANGE_NOW);
+	ck_assert_int_eq(life_conflict(&l, BOTH), TRANSLATION_NOW);
 	life_send(&l, 1002);
 	ck_assert_str_eq(value(&l, "ConditionExpression", text, sizeof(text)),
 	    "#holders = :them");
 	/* Somebody else took one of the two out. */
-	ck_assert_int_eq(life_conflict(&l, SHARED(OTHER)), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_conflict(&l, SHARED(OTHER)), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_CONFLICT);
 	ck_assert_uint_eq(l.outcome.lock.n_holders, 1);
 	life_done(&l);
@@ -136,16 +136,16 @@ START_TEST(test_look)
 	life_send(&l, 1000);
 	(void)life_lose(&l);
 	life_send(&l, 2000);
-	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_CONDITION, 0, "{}"),
-	    EXCHANGE_NOW);
+	ck_assert_int_eq(life_answer(&l, 1, TRANSLATION_CONDITION, 0, "{}"),
+	    TRANSLATION_NOW);
 	life_send(&l, 2001);
 	ck_assert_str_eq(l.request->operation, "GetItem");
-	ck_assert_int_eq(life_answer(&l, 2, EXCHANGE_AGAIN,
-	    DDBLOCK_E_THROTTLED, NULL), EXCHANGE_LATER);
+	ck_assert_int_eq(life_answer(&l, 2, TRANSLATION_AGAIN,
+	    DDBLOCK_E_THROTTLED, NULL), TRANSLATION_LATER);
 	life_send(&l, 3000);
 	ck_assert_str_eq(l.request->operation, "GetItem");
-	ck_assert_int_eq(life_answer(&l, 3, EXCHANGE_OK, 0,
-	    "{\"Item\":{" MINE "}}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, 3, TRANSLATION_OK, 0,
+	    "{\"Item\":{" MINE "}}"), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(l.outcome.sent_ms, 1000);
 	ck_assert_uint_eq(l.outcome.lock.token, 45);
@@ -153,11 +153,11 @@ START_TEST(test_look)
 
 	life_init(&l, BEAT_);
 	life_send(&l, 1000);
-	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_CONDITION, 0, "{}"),
-	    EXCHANGE_NOW);
+	ck_assert_int_eq(life_answer(&l, 0, TRANSLATION_CONDITION, 0, "{}"),
+	    TRANSLATION_NOW);
 	life_send(&l, 1001);
-	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_OK, 0, "{}"),
-	    EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, 1, TRANSLATION_OK, 0, "{}"),
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_CONFLICT);
 	ck_assert(!l.outcome.session.exists && !l.outcome.unanswered);
 	life_done(&l);
@@ -165,10 +165,10 @@ START_TEST(test_look)
 	/* The conflict was definite, the look was not. */
 	life_init(&l, ACQUIRE);
 	life_send(&l, 1000);
-	(void)life_answer(&l, 0, EXCHANGE_CONDITION, 0, "{}");
+	(void)life_answer(&l, 0, TRANSLATION_CONDITION, 0, "{}");
 	life_send(&l, 1001);
 	(void)life_lose(&l);
-	exchange_give_up(&l.exchange, &l.outcome);
+	translation_give_up(&l.translation, &l.outcome);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert(!l.outcome.unanswered);
 	life_done(&l);
@@ -182,22 +182,22 @@ START_TEST(test_invalid)
 
 	life_init(&l, ACQUIRE);
 	life_send(&l, 1000);
-	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_INVALID,
-	    DDBLOCK_E_BAD_REQUEST, NULL), EXCHANGE_NOW);
+	ck_assert_int_eq(life_answer(&l, 0, TRANSLATION_INVALID,
+	    DDBLOCK_E_BAD_REQUEST, NULL), TRANSLATION_NOW);
 	life_send(&l, 1001);
-	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_OK, 0,
-	    "{\"Item\":{\"token\":{\"S\":\"1\"}}}"), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, 1, TRANSLATION_OK, 0,
+	    "{\"Item\":{\"token\":{\"S\":\"1\"}}}"), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
 	life_done(&l);
 
 	life_init(&l, ACQUIRE);
 	life_send(&l, 1000);
-	(void)life_answer(&l, 0, EXCHANGE_INVALID, DDBLOCK_E_BAD_REQUEST,
+	(void)life_answer(&l, 0, TRANSLATION_INVALID, DDBLOCK_E_BAD_REQUEST,
 	    NULL);
 	life_send(&l, 1001);
-	ck_assert_int_eq(life_answer(&l, 1, EXCHANGE_OK, 0, "{}"),
-	    EXCHANGE_FINAL);
+	ck_assert_int_eq(life_answer(&l, 1, TRANSLATION_OK, 0, "{}"),
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_REQUEST);
 	ck_assert_str_eq(l.outcome.text, "said so");
@@ -212,10 +212,10 @@ START_TEST(test_unreadable_success)
 
 	life_init(&l, ACQUIRE);
 	life_send(&l, 1000);
-	ck_assert_int_eq(life_answer(&l, 0, EXCHANGE_OK, 0, "<html>"),
-	    EXCHANGE_LATER);
+	ck_assert_int_eq(life_answer(&l, 0, TRANSLATION_OK, 0, "<html>"),
+	    TRANSLATION_LATER);
 	life_send(&l, 2000);
-	ck_assert_int_eq(life_conflict(&l, MINE), EXCHANGE_FINAL);
+	ck_assert_int_eq(life_conflict(&l, MINE), TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(l.outcome.sent_ms, 1000);
 	life_done(&l);
@@ -223,7 +223,7 @@ START_TEST(test_unreadable_success)
 	life_init(&l, ACQUIRE);
 	life_send(&l, 1000);
 	ck_assert_int_eq(life_ok(&l, MINE "," N("swait", "1")),
-	    EXCHANGE_FINAL);
+	    TRANSLATION_FINAL);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_UNKNOWN);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
 	life_done(&l);
@@ -236,9 +236,9 @@ START_TEST(test_cannot_be_asked)
 
 	life_init(&l, ACQUIRE);
 	l.operation.key = (struct key){ "\xff", 1 };
-	ck_assert_int_eq(exchange_next(&l.exchange, 1000, &l.request,
+	ck_assert_int_eq(translation_next(&l.translation, 1000, &l.request,
 	    &l.attempt), DDBLOCK_E_BAD_REQUEST);
-	exchange_give_up(&l.exchange, &l.outcome);
+	translation_give_up(&l.translation, &l.outcome);
 	ck_assert_int_eq(l.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_REQUEST);
 	ck_assert_str_ne(l.outcome.text, "");
@@ -255,5 +255,5 @@ main(void)
 		test_unreadable_success, test_cannot_be_asked, NULL,
 	};
 
-	return suite_run("exchange_next", tests);
+	return suite_run("translation_next", tests);
 }
