@@ -57,7 +57,7 @@ BANNED = {
 BANNED_ELSEWHERE = {"clock_gettime": "src/common/clock.c"}
 
 # Pure: no clock, no socket, no file, no log, no variable of their own.
-PURE = re.compile(r"src/(core/.*|dialect/.*"
+PURE = re.compile(r"src/(core/.*|dialect/.*|identity/.*"
                   r"|common/(base64|json_quote|utf8)\.[ch]"
                   r"|ipc/codec\w*\.[ch]"
                   r"|aws/(answer|chain|credentials|errand|errors|health"
@@ -83,12 +83,12 @@ PURE_SYMBOLS = re.compile(
     r"|localtime(_r)?|mktime|stdout|stderr|stdin|strtok|ctime|asctime"
     r"|clock_boot_.s|clock_wall_ms)$")
 # Where the objects of the pure folders are, in a build directory.
-PURE_OBJECTS = ("src/core", "src/dialect", "src/ipc/*codec*",
-                "src/common/*utf8", "src/common/*base64",
+PURE_OBJECTS = ("src/core/**", "src/dialect/**", "src/identity/**",
+                "src/ipc/*codec*", "src/common/*utf8", "src/common/*base64",
                 "src/common/*json_quote", "src/aws/*sigv4",
                 "src/aws/*retry*", "src/aws/*errors", "src/aws/*skew",
                 "src/aws/*health", "src/aws/*chain*", "src/aws/*credentials",
-                "src/aws/*-identity*", "src/aws/*loopback",
+                "src/aws/*identity*", "src/aws/*loopback",
                 "src/aws/*place*", "src/aws/*profile*", "src/aws/*source*",
                 "src/aws/*rate_limit", "src/aws/*hedge",
                 "src/store/*course", "src/store/*dynamodb_findings*",
@@ -258,11 +258,11 @@ def objects(build):
     for pattern in PURE_OBJECTS:
         pattern = os.path.join(build, pattern)
         for where in (pattern + "/*.o", pattern + ".o"):
-            yield from glob.glob(where)
+            yield from glob.glob(where, recursive=True)
 
 
 def check_objects(build):
-    found = sorted(objects(build))
+    found = sorted(set(objects(build)))
     if not found:
         return
     listing = subprocess.run(["objdump", "-t"] + found, check=True, text=True,
