@@ -19,6 +19,7 @@ LEASE_MS = 300
 MARGIN_MS = 3000
 PATIENCE_MS = 1000 * harness.TIMEOUT_S
 STILL = "trap '' TERM; echo ready $$; exec sleep 600"
+LISTENS = "trap 'echo danger' USR1; echo ready $$; sleep 600 & wait"
 # In groups and sessions of their own, and one whose parent has ended.
 BEFORE = ("timeout 600", "setsid", "setsid -f", "")
 FAMILY = "trap '' TERM; " + "".join(
@@ -88,12 +89,12 @@ class NobodyReads(Undisturbed, unittest.TestCase):
     """A message that cannot be said keeps no signal back."""
     LEASE_MS = MARGIN_MS
 
-    def held(self, make, *args):
+    def held(self, make, *args, command=STILL, **more):
         ours, theirs = make()
         self.addCleanup(os.close, ours)
         self.addCleanup(os.close, theirs)
-        held = Held(*args, KEY, "--", "sh", "-c", STILL,
-                    stderr=theirs)
+        held = Held(*args, KEY, "--", "sh", "-c", command, stderr=theirs,
+                    **more)
         self.addCleanup(held.close)
         return held
 
@@ -105,6 +106,17 @@ class NobodyReads(Undisturbed, unittest.TestCase):
             self.assertTrue(all(held.all_end_in_time()), held.args)
         for held in all_held:
             self.assertEqual(held.run.end(), 4)
+
+    def test_danger_is_told(self):
+        all_held = [self.held(make, *args, "--on-danger=USR1",
+                              command=LISTENS, lease_ms=60000)
+                    for make in (full_pipe, stopped_terminal)
+                    for args in (["run"], ["elect", "--once"])]
+        for held in all_held:
+            held.fake.say("!LOCK_IN_DANGER id=7 remaining=9s "
+                          "until_boot_ms=1 reason=UNREACHABLE")
+        for held in all_held:
+            self.assertEqual(held.run.line(), "danger")
 
     def test_what_is_waited_for_comes(self):
         """Who waits says so; whether or not that is read, it is there when
