@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pty
+import resource
 import select
 import signal
 import subprocess
@@ -171,6 +172,33 @@ class Family(Undisturbed, unittest.TestCase):
                              f"{KEY}: its lease was not renewed; ending the "
                              "command\n")
         self.assertIn("was stopped", behind.run.errors())
+
+    def test_ends_though_nothing_can_be_opened(self):
+        """Seen by each of the two, when the other one stands still."""
+        front, behind = (self.held(1500) for _ in range(2))
+        for held in front, behind:
+            pid = held.run.process.pid
+            watcher = first_child(pid)
+            for one in pid, watcher:
+                resource.prlimit(one, resource.RLIMIT_NOFILE, (4, 4))
+            os.kill(pid if held is front else watcher, signal.SIGSTOP)
+        for held in front, behind:
+            self.assertEqual(held.all_end_in_time(),
+                             [True] * len(held.pids))
+        front.run.signal(signal.SIGCONT)
+        for held in front, behind:
+            self.assertEqual(held.run.end(), 4)
+
+    def test_ends_with_the_watching(self):
+        """Who cannot wait for anything any more does not go before all is
+        ended, though it does not see all at once."""
+        held = self.held(60000)
+        watcher = first_child(held.run.process.pid)
+        resource.prlimit(watcher, resource.RLIMIT_NOFILE, (3, 3))
+        os.kill(watcher, signal.SIGCONT)
+        self.assertEqual(held.run.end(), 4)
+        self.assertEqual([runs(pid) for pid in held.pids],
+                         [False] * len(held.pids))
 
     def test_ends_with_who_watches(self):
         """Nothing has the connection any more, for nothing is there."""
