@@ -46,13 +46,13 @@ enum ddblock_error {
 	DDBLOCK_E_NO_TABLE = -12,
 	/* the table does not fit the namespace */
 	DDBLOCK_E_WRONG_TABLE = -13,
-	/* the daemon's access rules forbid it */
+	/* the caller may not do that */
 	DDBLOCK_E_DENIED = -14,
 	/* a limit is reached */
 	DDBLOCK_E_LIMIT = -15,
 	/* the request is not understood */
 	DDBLOCK_E_BAD_REQUEST = -16,
-	/* the namespace's record format cannot express it */
+	/* the daemon or the record format cannot do that */
 	DDBLOCK_E_UNSUPPORTED = -17,
 	/* the daemon has no such namespace */
 	DDBLOCK_E_UNKNOWN_NAMESPACE = -18,
