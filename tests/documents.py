@@ -232,9 +232,27 @@ def check_protocol():
     change = re.search(r"protocol, version 1: `([^`]*)`", read("CHANGELOG.md"))
     yield from differ("CHANGELOG.md, verbs", have, change.group(1).split())
 
-    events = {event for path in sources(".c")
-              for event in re.findall(r'"(![A-Z_]+)"', read(path))
-              if path.startswith("src/ipc/")}
+    server = "".join(read(path) for path in sources(".c")
+                     if path.startswith("src/ipc/"))
+    fields = set(re.findall(r'codec_(?:value|text_value|number|duration|'
+                            r'boolean)\(\s*b,\s*"(\w+)"', server))
+    if len(fields) < 60:
+        yield f"only {len(fields)} fields of answers were found"
+    for field in sorted(fields):
+        if not re.search(rf"`[^`]*\b{field}\b[^`]*`",
+                         read("proto/protocol.md")):
+            yield f"proto/protocol.md does not say what {field} is"
+
+    seen = {word for path in sources(".c") for word in
+            re.findall(r'finding_set\(\s*\w+,\s*"(\w+)"', read(path))}
+    told = re.findall(r"^\| (\w+) \| (?:both|DynamoDB|SQLite) \|",
+                      read("proto/protocol.md"), re.M)
+    if len(seen) < 10:
+        yield f"only {len(seen)} things that CHECK looks at were found"
+    for word in sorted(seen - set(told)):
+        yield f"proto/protocol.md, CHECK: {word} is missing"
+
+    events = set(re.findall(r'"(![A-Z_]+)"', server))
     if len(events) < 8:
         yield f"only {len(events)} events were found"
     told = [head.split()[0] for head, _ in
@@ -363,6 +381,13 @@ LIMITS = (
     ("MARKS_MAX", "doc/safety.md", r"stand\s+beside each other, (\d+) at"),
     ("MARKS_MAX", "man/ddblock-formats.7", r"that waits, (\d+) at most"),
     ("LOOKS_PER_SECOND", "doc/safety.md", r"\(at most (\d+) records a second"),
+    ("READ_MANY_MAX", "doc/safety.md", r"up to (\d+) of them in a request"),
+    ("SCAN_PAGE_MAX", "doc/records.md", r"in pages of (\d+) items"),
+    ("RELEASE_MAX", "doc/records.md", r"all that are dead, (\d+)\s+with one"),
+    ("CONFIG_PREFIX_MAX", "man/ddblockd.conf.5",
+     r"nowhere else: at most (\d+) bytes"),
+    ("CONFIG_NAMESPACE_LENGTH_MAX", "man/ddblockd.conf.5",
+     r"A name has 1 to (\d+) of"),
     ("REQUESTS_MAX", "include/ddblock.h", r"([\d,]+) requests are unanswered"),
 )
 

@@ -192,7 +192,8 @@ static const struct config_setting config_namespace_table[] = {
 	    "TIME", "how far the clocks of two hosts may be apart" },
 	{ "trust_clock", CONFIG_BOOLEAN, N(trust_clock), "no", 0, 1, NULL,
 	    DLOCK | JS_OPEN, "yes|no",
-	    "grant locks though the kernel says that nobody sets the clock" },
+	    "grant locks though the kernel does not call the clock "
+	    "synchronised" },
 	{ "heartbeat_rate", CONFIG_COUNT, N(heartbeat_rate), "0", 0, 1000000,
 	    NULL, RENEWED, "N",
 	    "renewals of locks a second, at most; 0: no bound" },
