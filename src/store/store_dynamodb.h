@@ -1,8 +1,8 @@
 /*
  * The fleet's store: locks in a DynamoDB table, or in anything that speaks its
  * API. A thin loop around the pure parts: the dialect writes requests and
- * reads records, the exchange says what the answers mean together, retry.h
- * when to send again, and the client carries it.
+ * reads records, the exchange says what the answers mean together, the course
+ * when to send again and when to stop (course.h). The client carries it.
  */
 #ifndef DDBLOCKD_STORE_STORE_DYNAMODB_H
 #define DDBLOCKD_STORE_STORE_DYNAMODB_H
