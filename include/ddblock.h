@@ -46,13 +46,13 @@ enum ddblock_error {
 	DDBLOCK_E_NO_TABLE = -12,
 	/* the table does not fit the namespace */
 	DDBLOCK_E_WRONG_TABLE = -13,
-	/* the daemon's access rules forbid it */
+	/* the caller may not do that */
 	DDBLOCK_E_DENIED = -14,
 	/* a limit is reached */
 	DDBLOCK_E_LIMIT = -15,
 	/* the request is not understood */
 	DDBLOCK_E_BAD_REQUEST = -16,
-	/* the namespace's record format cannot express it */
+	/* the daemon or the record format cannot do that */
 	DDBLOCK_E_UNSUPPORTED = -17,
 	/* the daemon has no such namespace */
 	DDBLOCK_E_UNKNOWN_NAMESPACE = -18,
@@ -326,7 +326,7 @@ int ddblock_renew(struct ddblock *, uint64_t id);
  * The same, and first change what is kept in the lock (DDBLOCK_E_BAD_REQUEST,
  * and nothing else is done, if an attribute's name cannot be one). Without an
  * answer, or with an error about the store, it may have been changed or not;
- * the release goes on all the same, and so it does if the change is refused.
+ * the release goes on all the same, also if the change is refused. Both block.
  */
 int ddblock_release_change(struct ddblock *, uint64_t id,
     const struct ddblock_change *);
@@ -382,7 +382,7 @@ const char *ddblock_secret(const struct ddblock *);
  */
 int ddblock_break(struct ddblock *, const char *key, const char *ns,
     const char *sort, uint64_t token, const char *reason);
-/* In a format of an older client: by the "record" that was shown. */
+/* In an older client's format: by the "record" that was shown. Blocks. */
 int ddblock_break_record(struct ddblock *, const char *key, const char *ns,
     const char *sort, const char *record, const char *reason);
 

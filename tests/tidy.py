@@ -260,7 +260,7 @@ def objects(build):
 
 
 def check_objects(build):
-    found = sorted(objects(build))
+    found = sorted(set(objects(build)))
     if not found:
         return
     listing = subprocess.run(["objdump", "-t"] + found, check=True, text=True,

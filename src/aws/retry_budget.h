@@ -47,8 +47,8 @@ enum retry_leave {
 void retry_budget_init(struct retry_budget *, uint64_t now_ms);
 
 /*
- * May an operation be repeated? @lease: one that leases depend on. *@cost, if
- * it is granted, is what retry_budget_succeeded() is to be told.
+ * May an operation be repeated? @lease: one that leases depend on. *@ret_cost,
+ * if it is granted, is what retry_budget_succeeded() is to be told.
  */
 enum retry_leave retry_budget_take(struct retry_budget *, bool throttled,
     bool lease, uint64_t now_ms, uint32_t *ret_cost);

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/family.h"
 
 #define CHILD_KEEP_FD_MIN 100	/* out of the way of scripts' own numbers */
 
@@ -76,7 +75,8 @@ child_start(struct child *c, char **argv, const sigset_t *mask, int keep)
 	pid_t pid;
 
 	c->terminal = child_terminal(c->home);
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ||
+	    family_open(&c->self, parent) < 0)
 		return errno;
 	/* vfork: nothing of ours is copied, and by the time we go on it has
 	 * its group and its program, or has said why not. */
@@ -144,7 +144,7 @@ child_signal_others(const struct child *c, int number, bool all_sessions)
 		.session = getsid(0),
 	};
 
-	return c->alone ? 0 : family_signal(getpid(), number, &choice);
+	return c->alone ? 0 : family_signal(&c->self, number, &choice);
 }
 
 bool

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/family.h"
+
 struct child {
 	pid_t pid;		/* and the group's number; 0: not started */
 	bool running;		/* the command itself */
@@ -16,6 +18,7 @@ struct child {
 	int terminal;		/* whose foreground group it is, or -1 */
 	pid_t front;		/* who stops when it does; */
 	pid_t home;		/* and its group, which has the terminal else */
+	struct family_root self;	/* from whom it descends */
 	bool alone;		/* nothing descends from us any more */
 };
 

@@ -17,6 +17,17 @@ struct family {
 	pid_t pids[FAMILY_MAX];	/* parents before their children */
 };
 
+/* From whom they descend. Its children and its state are seen by descriptors
+ * that are there, also when nothing can be opened any more. */
+struct family_root {
+	pid_t pid;
+	int children;	/* of its first thread; -1: this kernel lists none */
+	int about;	/* its state */
+	int all;	/* the processes that there are */
+};
+
+#define FAMILY_NONE { .children = -1, .about = -1, .all = -1 }
+
 /* Which of them. */
 struct family_choice {
 	pid_t group_not;	/* none of this group */
@@ -28,16 +39,24 @@ struct family_choice {
 	bool ended_too;		/* those that nobody has reaped */
 };
 
-/* Add the children of a process. By all its threads, or, on kernels that do
- * not list them, by all the processes there are. */
-void family_add_children(struct family *, pid_t);
-void family_add_children_slowly(struct family *, pid_t);
+/* 0, or -1 and errno. */
+int family_open(struct family_root *, pid_t);
+void family_close(struct family_root *);
 
-/* A signal (0: none) to all descendants of @root that are chosen; returns how
- * many there are. */
-size_t family_signal(pid_t root, int number, const struct family_choice *);
+/* Add the children of the root. By all its threads, or, on kernels that do not
+ * list them, by all the processes there are. False: they could not be seen. */
+bool family_add_children(struct family *, const struct family_root *);
 
-/* Was it stopped, by a signal or a debugger? */
-bool family_is_stopped(pid_t);
+/*
+ * A signal (0: none) to all descendants that are chosen; returns how many there
+ * are, and if that could not be seen, one at least. It allocates no memory.
+ * Where nothing can be opened, it reaches the children of a root which is the
+ * caller or has one thread; theirs are the caller's when they have ended.
+ */
+size_t family_signal(const struct family_root *, int number,
+    const struct family_choice *);
+
+/* Was it stopped, by a signal or a debugger? So it may be if nothing says. */
+bool family_is_stopped(const struct family_root *);
 
 #endif

@@ -41,7 +41,8 @@ front_open(struct front *f, int ends[2])
 	siginfo_t info;
 
 	*f = (struct front){ .fd = -1, .timer = -1, .pid = getpid(),
-		.group = getpgrp() };
+		.group = getpgrp(), .self = FAMILY_NONE,
+		.other = FAMILY_NONE };
 	f->share = mmap(NULL, sizeof(*f->share), PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (f->share == MAP_FAILED) {
@@ -50,11 +51,13 @@ front_open(struct front *f, int ends[2])
 	}
 	f->share->end_ms = DDBLOCK_NEVER_MS;
 	f->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (f->timer < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+	if (f->timer < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ||
+	    family_open(&f->self, f->pid) < 0)
 		return -1;
 	/* Whether there is any child is asked for less than which. */
-	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-		family_add_children(&f->before, getpid());
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    !family_add_children(&f->before, &f->self))
+		return -1;
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0, ends);
 }
@@ -80,9 +83,11 @@ front_fork(struct front *f, struct signals *signals)
 	(void)close(ends[pid != 0]);
 	if (pid == 0) {
 		(void)setpgid(0, 0);
+		family_close(&f->self); /* of the other one */
 		say_through(f->fd);
 	} else {
 		(void)setpgid(pid, pid); /* whoever comes first */
+		(void)family_open(&f->other, pid);
 	}
 	return pid;
 }
@@ -98,6 +103,8 @@ front_done(struct front *f)
 	if (f->timer >= 0)
 		(void)close(f->timer);
 	f->fd = f->timer = -1;
+	family_close(&f->self);
+	family_close(&f->other);
 }
 
 void
@@ -146,7 +153,7 @@ front_end_all(struct front *f, const char *why)
 		.ended_too = true };
 	int status;
 
-	while (family_signal(f->pid, SIGKILL, &choice) > 0) {
+	while (family_signal(&f->self, SIGKILL, &choice) > 0) {
 		(void)front_reap(f, &status);
 		(void)poll(NULL, 0, FRONT_TICK_MS);
 	}
@@ -206,8 +213,8 @@ front_wait(struct front *f)
 			break;
 		if (!f->past && clock_boot_ms() >= f->share->end_ms) {
 			f->past = true; /* it may be late, and no more */
-			(void)family_signal(f->behind, SIGKILL, &any);
-			if (family_is_stopped(f->behind))
+			(void)family_signal(&f->other, SIGKILL, &any);
+			if (family_is_stopped(&f->other))
 				return front_end_all(f, "was stopped");
 		}
 		ended = front_on_signals(f, &status);

@@ -27,7 +27,8 @@ struct front {
 	struct signals *signals;
 	pid_t pid;		/* of the process in front, */
 	pid_t group;		/* its group, */
-	pid_t behind;		/* and the other */
+	pid_t behind;		/* and the other; */
+	struct family_root self, other;	/* who descends from each */
 	int fd;			/* to each other: lines to say, and the end */
 	int timer;
 	bool past;		/* it has looked, at that time */

@@ -1,6 +1,7 @@
 /*
- * ddblock(1): the command table. The program links nothing but libc and the
- * library, so that a lock costs a script little more than flock(1) does.
+ * ddblock(1): the command table. The program links nothing but libc, the
+ * library and its codec, so that a lock costs a script little more than
+ * flock(1) does.
  */
 #include <config.h>
 

@@ -213,6 +213,18 @@ supervise_loop(struct supervise *s)
 	return 0;
 }
 
+/* All of it, without anything that could wake us. */
+static void
+supervise_end(struct supervise *s)
+{
+	do {
+		supervise_kill(s);
+		(void)poll(NULL, 0, SUPERVISE_KILL_MS);
+		child_reap(&s->child);
+	} while (supervise_left(s));
+	s->ended = true;
+}
+
 int
 supervise_run(struct supervise *s, char **argv)
 {
@@ -238,9 +250,10 @@ supervise_run(struct supervise *s, char **argv)
 	if (error != 0)
 		return child_complain(argv[0], error);
 	if (supervise_loop(s) < 0) {
+		error = errno;
 		s->lost = true;
-		supervise_kill(s);
-		cli_say("cannot watch the lock: %s", strerror(errno));
+		supervise_end(s);
+		cli_say("cannot watch the lock: %s", strerror(error));
 	}
 	(void)close(s->timer);
 	return s->lost ? CLI_LOST : child_exit_status(&s->child);

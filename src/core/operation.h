@@ -1,7 +1,7 @@
 /*
  * The language between the core and a store: operations that say what is
- * meant, and outcomes that say what became of them. Nothing here knows
- * DynamoDB or SQLite.
+ * meant, and outcomes that say what became of them. Nothing here depends on
+ * which store it is: a bound that one store has holds for all of them.
  *
  * An operation belongs to the core. The store borrows it, unchanged, from its
  * submission until its outcome, of which there is exactly one.
@@ -18,7 +18,7 @@
 #include "core/key.h"
 
 #define OWNER_LENGTH_MAX 255
-#define READ_MANY_MAX 100	/* what BatchGetItem takes */
+#define READ_MANY_MAX 100	/* keys; DynamoDB's bound */
 #define TOGETHER_MAX 25		/* keys of one acquire */
 #define SCAN_PAGE_MAX 100
 #define SCAN_CURSOR_MAX 3074	/* the keys of an item, and where they part */

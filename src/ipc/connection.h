@@ -3,7 +3,7 @@
  *
  * Order of work: a readable socket runs its lines; whatever is to be sent is
  * appended to a connection's output and the connection is put on the list of
- * those with work. At the end of the loop's round server_work() sends each
+ * those with work. At the end of the loop's round server_on_work() sends each
  * output with one write and removes the connections that ended. So a batch of
  * requests costs one write, and nothing is freed under somebody's feet.
  */
@@ -172,7 +172,7 @@ struct connection {
 	bool has_lines;			/* in @in, not yet run */
 	bool blocked;			/* the socket takes no more now */
 	bool draining;			/* no more requests will come */
-	bool doomed;			/* to be removed by server_work() */
+	bool doomed;			/* server_on_work() removes it */
 	bool cut_off;			/* and its client may go on yet */
 	bool in_core;			/* the core has heard of it */
 	bool promises;	/* to say something often: the core hears of all */

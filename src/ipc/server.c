@@ -296,15 +296,17 @@ server_renewed(struct server *s, const struct core_renewed *a)
 	}
 }
 
-/* A loss that no client hears of is told to the process, if it is for one. */
+/* A loss that no client is sure to hear of is told to the process, if it is
+ * for one. A client that is cut off may yet hear (server_end_connection()). */
 static void
 server_notice(struct server *s, const struct core_notice *a)
 {
 	struct connection *c = server_find(s, a->client);
+	bool stays = c != NULL && !c->doomed && a->kind != CORE_UNTOLD;
 
-	if (c != NULL && !c->doomed && a->kind != CORE_UNTOLD)
+	if (stays || (c != NULL && c->cut_off && a->kind == CORE_LOST))
 		answer_notice(c, a);
-	else if (a->kind == CORE_LOST || a->kind == CORE_UNTOLD)
+	if (!stays && (a->kind == CORE_LOST || a->kind == CORE_UNTOLD))
 		process_notify(s, a->hold);
 }
 

@@ -2,7 +2,8 @@
  * The fleet's store: locks in a DynamoDB table, or in anything that speaks its
  * API. A thin loop around the pure parts: the dialect writes requests and
  * reads records, the translation says what the answers mean together, the
- * policy of attempts when to send again, and the client carries it.
+ * policy of attempts when to send again and when to stop (attempts.h). The
+ * client carries it.
  */
 #ifndef DDBLOCKD_STORE_STORE_DYNAMODB_H
 #define DDBLOCKD_STORE_STORE_DYNAMODB_H

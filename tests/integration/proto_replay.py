@@ -51,7 +51,7 @@ CODES_WITHOUT_EXAMPLE = {
     "NO_CREDENTIALS": "DynamoDB only",
     "NO_TABLE": "DynamoDB only",
     "WRONG_TABLE": "DynamoDB only",
-    "DENIED": "there are no access rules yet",
+    "DENIED": "needs another user; test_break.py, test_check.py",
     "LIMIT": "test_bad_clients.py",
     "NOT_RENEWED": "the reason of a danger, half a lease after a grant",
     "INTERNAL": "a defect",

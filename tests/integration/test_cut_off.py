@@ -76,6 +76,20 @@ class Gap(Case):
         self.cut_off(one)
         self.has_gap(grant, self.other.reply(waits))
 
+    def test_is_told(self):
+        """Who would read it hears of its loss before the end."""
+        one, grant = self.granted("x")
+        waits = self.other.send("ACQUIRE x")
+        # Lines without an end, together too much for their user.
+        for client, length in ((one, 1_000_000), (self.client(), 850_000),
+                               (self.client(), 850_000)):
+            client.send_raw(b" " * length)
+        one.wait_end()
+        self.assertEqual(
+            [(line.word, line["id"], line["reason"]) for line in one.events],
+            [("LOCK_LOST", grant["id"], "cut_off")])
+        self.has_gap(grant, self.other.reply(waits))
+
     def test_each_that_it_has(self):
         """Several as one, and a place among those who share."""
         one = self.client()

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pty
+import resource
 import select
 import signal
 import subprocess
@@ -19,6 +20,7 @@ LEASE_MS = 300
 MARGIN_MS = 3000
 PATIENCE_MS = 1000 * harness.TIMEOUT_S
 STILL = "trap '' TERM; echo ready $$; exec sleep 600"
+LISTENS = "trap 'echo danger' USR1; echo ready $$; sleep 600 & wait"
 # In groups and sessions of their own, and one whose parent has ended.
 BEFORE = ("timeout 600", "setsid", "setsid -f", "")
 FAMILY = "trap '' TERM; " + "".join(
@@ -88,12 +90,12 @@ class NobodyReads(Undisturbed, unittest.TestCase):
     """A message that cannot be said keeps no signal back."""
     LEASE_MS = MARGIN_MS
 
-    def held(self, make, *args):
+    def held(self, make, *args, command=STILL, **more):
         ours, theirs = make()
         self.addCleanup(os.close, ours)
         self.addCleanup(os.close, theirs)
-        held = Held(*args, KEY, "--", "sh", "-c", STILL,
-                    stderr=theirs)
+        held = Held(*args, KEY, "--", "sh", "-c", command, stderr=theirs,
+                    **more)
         self.addCleanup(held.close)
         return held
 
@@ -105,6 +107,17 @@ class NobodyReads(Undisturbed, unittest.TestCase):
             self.assertTrue(all(held.all_end_in_time()), held.args)
         for held in all_held:
             self.assertEqual(held.run.end(), 4)
+
+    def test_danger_is_told(self):
+        all_held = [self.held(make, *args, "--on-danger=USR1",
+                              command=LISTENS, lease_ms=60000)
+                    for make in (full_pipe, stopped_terminal)
+                    for args in (["run"], ["elect", "--once"])]
+        for held in all_held:
+            held.fake.say("!LOCK_IN_DANGER id=7 remaining=9s "
+                          "until_boot_ms=1 reason=UNREACHABLE")
+        for held in all_held:
+            self.assertEqual(held.run.line(), "danger")
 
     def test_what_is_waited_for_comes(self):
         """Who waits says so; whether or not that is read, it is there when
@@ -159,6 +172,33 @@ class Family(Undisturbed, unittest.TestCase):
                              f"{KEY}: its lease was not renewed; ending the "
                              "command\n")
         self.assertIn("was stopped", behind.run.errors())
+
+    def test_ends_though_nothing_can_be_opened(self):
+        """Seen by each of the two, when the other one stands still."""
+        front, behind = (self.held(1500) for _ in range(2))
+        for held in front, behind:
+            pid = held.run.process.pid
+            watcher = first_child(pid)
+            for one in pid, watcher:
+                resource.prlimit(one, resource.RLIMIT_NOFILE, (4, 4))
+            os.kill(pid if held is front else watcher, signal.SIGSTOP)
+        for held in front, behind:
+            self.assertEqual(held.all_end_in_time(),
+                             [True] * len(held.pids))
+        front.run.signal(signal.SIGCONT)
+        for held in front, behind:
+            self.assertEqual(held.run.end(), 4)
+
+    def test_ends_with_the_watching(self):
+        """Who cannot wait for anything any more does not go before all is
+        ended, though it does not see all at once."""
+        held = self.held(60000)
+        watcher = first_child(held.run.process.pid)
+        resource.prlimit(watcher, resource.RLIMIT_NOFILE, (3, 3))
+        os.kill(watcher, signal.SIGCONT)
+        self.assertEqual(held.run.end(), 4)
+        self.assertEqual([runs(pid) for pid in held.pids],
+                         [False] * len(held.pids))
 
     def test_ends_with_who_watches(self):
         """Nothing has the connection any more, for nothing is there."""

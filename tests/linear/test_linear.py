@@ -144,10 +144,11 @@ def holds_of(lines, killed_us):
         elif hold is None:
             continue
         elif line.word in ("enter", "share"):
-            hold.update(token=line.token, grant=line.at_us, end=until_us)
+            hold.update(token=line.token, grant=line.at_us, end=until_us,
+                        said=line.at_us)
             holds.append(hold)
         elif line.word in ("touch", "keep", "pausing"):
-            hold["end"] = until_us
+            hold.update(end=until_us, said=line.at_us)
         elif line.word in ("leave", "lost") and "end" in hold:
             hold["end"] = min(until_us, line.at_us)
             hold["left"] = True
@@ -155,8 +156,9 @@ def holds_of(lines, killed_us):
             hold["done"] = line.at_us
     for hold in holds:
         if not hold.pop("left", False):
-            # What it asked for in the moment of its death, it had after it.
-            killed = max(hold["ask"], killed_us[hold["pid"]])
+            # The moment before a kill may be long before the kill: what it
+            # has said after that, it said alive.
+            killed = max(hold["said"], killed_us[hold["pid"]])
             hold["end"] = min(hold["end"], killed)
     return holds
 
@@ -172,7 +174,7 @@ class Holds(unittest.TestCase):
                          [("ask", 2000), ("enter", 3000)])]
             return [holds_of(lines, {7: at})[0]["end"] for at in killed_us]
         self.assertEqual(end(99000, 50000, 2500, 1000),
-                         [90000, 50000, 2500, 2000])
+                         [90000, 50000, 3000, 3000])
 
 
 class Recorded(Checked):
@@ -364,6 +366,19 @@ class Control(Seeded):
         one, = self.hosts(1, "fits-whatever-the-use")
         self.hold(one, "--shared")
         self.hold(one)
+        self.wrong()
+
+    def test_writer_of_a_slow_kill(self):
+        """It goes on after the moment before its kill was noted, and after
+        another came in: nothing but what it says itself shows that."""
+        one, two = self.hosts(2, "share-ignores-holders")
+        slow = self.hold(one)
+        other = self.hold(two, "--shared")
+        entered = self.resource.find(other.pid, "share")
+        self.resource.wait_word(slow, "touch", after=entered.number)
+        slow.kill()
+        asked = self.resource.find(slow.pid, "ask")
+        self.resource.killed_us[slow.pid] = asked.at_us - 1
         self.wrong()
 
     def test_token(self):

@@ -84,6 +84,60 @@ static const struct judge_case closed[] = {
 	    "40 A lock x token=100 ttl\n", NULL, 0 },
 };
 
+/* A cuts c1 off at 1 s, who may be at work for a margin; with a linger, until
+ * its deadline and a margin. What c1 asked for lands again, late, after a
+ * break. */
+#define CUT_OFF(terms)							\
+	"0 A start\n0 B start\n0 A session a open\n0 B session b open\n"	\
+	"5 hand lock x token=90 ttl\n"					\
+	"10 c1@A acquire x r1 " terms "\n10 A lock x a/g1 token=100\n"	\
+	"10 c1@A told r1 hold=1 token=100 until=19000\n"
+#define CUT "1000 c1@A leaves cut_off\n"
+#define BREAK(host)							\
+	"500 c9@" host " break x r9 token=100\n"			\
+	"510 " host " lock x token=100 ttl broken-by\n"
+#define LATE_BREAK(host)						\
+	"1100 c9@" host " break x r9 token=100\n"			\
+	"1110 " host " lock x token=100 ttl broken-by\n"
+#define LANDS(at) at " A lock x a/g1 token=101 sent=10\n"
+#define GIVES(at, token) at " A lock x token=" token " ttl\n"
+
+static const struct judge_case cut_off[] = {
+	{ "R5", "given back in the gap", CUT_OFF("") CUT,
+	    GIVES("1999", "100"), GIVES("2000", "100"), NULL, 2500 },
+	{ "R5", "given back in the gap, and not broken", CUT_OFF("") CUT,
+	    GIVES("1500", "100"),
+	    LATE_BREAK("A") LANDS("1200") GIVES("1500", "101"), NULL, 2500 },
+	{ "R5", "not broken at another host", CUT_OFF("") CUT,
+	    GIVES("1500", "100"),
+	    LATE_BREAK("B") LANDS("1200") GIVES("1500", "101"), NULL, 2500 },
+	{ "R5", "broken and landed before it was lost",
+	    CUT_OFF("") BREAK("B"),
+	    LANDS("600") CUT GIVES("1500", "101"),
+	    CUT LANDS("1200") GIVES("1500", "101"), NULL, 2500 },
+	{ "R5", "who had it before was broken", "0 A start\n0 B start\n"
+	    "0 A session a open\n0 B session b open\n"
+	    "5 hand lock x token=90 ttl\n"
+	    "6 c3@A acquire x r3\n6 A lock x a/g0 token=91\n"
+	    "6 c3@A told r3 hold=3 token=91 until=19000\n"
+	    "7 c9@A break x r9 token=91\n"
+	    "8 A lock x token=91 ttl broken-by\n8 c3@A lost 3 broken\n"
+	    "9 c9@A told r9\n"
+	    "10 c1@A acquire x r1\n10 A lock x a/g1 token=100\n"
+	    "10 c1@A told r1 hold=1 token=100 until=19000\n" CUT,
+	    GIVES("1500", "100"), GIVES("2000", "100"), NULL, 2500 },
+	{ "R5", "what it may resume is given back before its deadline",
+	    CUT_OFF("linger=3000 user=7") CUT, GIVES("15000", "100"),
+	    LATE_BREAK("A") "1120 c9@A told r9\n" LANDS("1200")
+	    GIVES("1500", "101"), NULL, 15000 },
+};
+
+START_TEST(test_cut_off)
+{
+	judge_cases(JUDGE_CASES(cut_off));
+}
+END_TEST
+
 START_TEST(test_closed)
 {
 	judge_cases(JUDGE_CASES(closed));
@@ -102,6 +156,7 @@ main(void)
 	const TTest *const tests[] = {
 		test_breaks,
 		test_closed,
+		test_cut_off,
 		NULL,
 	};
 

@@ -14,13 +14,15 @@
 	"8010 B lock x b/g1 token=100 ns=1\n"
 #define HAS_NATIVE "8020 c2@B told r2 hold=1 token=91 until=19000\n"
 /* A has both, as one. */
-#define BOTH "80 c1@A acquire x r1 joint=1\n"				\
+#define BOTH_UNTIL(until) "80 c1@A acquire x r1 joint=1\n"				\
 	"80 c1@A acquire x r2 joint=1 ns=1\n"				\
 	"100 A record x a version=1 sent=90\n"				\
 	"105 A lock x a/g1 token=100 ns=1\n"				\
-	"110 c1@A told r1 hold=1 until=19000\n"			\
-	"110 c1@A told r2 hold=2 token=91 until=19000\n"
-#define LOST "19000 c1@A lost 1 expired\n19000 c1@A lost 2 expired\n"
+	"110 c1@A told r1 hold=1 until=" until "\n"			\
+	"110 c1@A told r2 hold=2 token=91 until=" until "\n"
+#define BOTH BOTH_UNTIL("19000")
+#define LOST_AT(at) at " c1@A lost 1 expired\n" at " c1@A lost 2 expired\n"
+#define LOST LOST_AT("19000")
 
 static const struct judge_case bridged[] = {
 	{ "1", "granted in the native record, and had in the old one",
@@ -38,6 +40,33 @@ static const struct judge_case bridged[] = {
 	    "59400 A record x a version=2\n", NULL, 59402 },
 };
 
+/* The native record is deleted by hand. As far as A knows the next one here may
+ * have it; not if it has noticed. */
+#define NEXT "120 c3@A acquire x r3 joint=3 wait=90000\n"		\
+	"120 c3@A acquire x r4 joint=3 wait=90000 ns=1\n"
+#define RENEWED "15000 A session a beat=1 ns=1\n"
+#define DELETED "15100 hand lock x gone ns=1\n"
+#define GRANTED(until) "20000 A record x a version=2\n"				\
+	"20010 c3@A told r3 hold=3 until=38000\n"			\
+	"20010 c3@A told r4 hold=4 token=92 until=" until "\n"
+
+static const struct judge_case handed_on[] = {
+	{ "R16", "though it is known to be gone",
+	    BEGIN BOTH NEXT RENEWED DELETED,
+	    "19000 c1@A lost 1 stolen\n19000 c1@A lost 2 stolen\n"
+	    GRANTED("34000"), LOST GRANTED("34000"), NULL, 20010 },
+	{ "R16", "though its lease is over, too",
+	    BEGIN BOTH_UNTIL("19001") NEXT,
+	    DELETED LOST_AT("19001") GRANTED("19001"),
+	    RENEWED DELETED LOST_AT("19001") GRANTED("19001"), NULL, 20010 },
+};
+
+START_TEST(test_handed_on)
+{
+	judge_cases(JUDGE_CASES(handed_on));
+}
+END_TEST
+
 START_TEST(test_bridged)
 {
 	judge_cases(JUDGE_CASES(bridged));
@@ -48,7 +77,7 @@ int
 main(void)
 {
 	const TTest *const tests[] = {
-		test_bridged, NULL,
+		test_bridged, test_handed_on, NULL,
 	};
 
 	return suite_run("judge_bridge", tests);

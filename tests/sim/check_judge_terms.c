@@ -88,6 +88,54 @@ static const struct judge_case gaps[] = {
 	    "1510 A lock x token=200 ttl=700000\n", NULL, 1700 },
 };
 
+/* It asks to share what it has and leaves before it is answered. Then it is as
+ * it was, if it is for a process; and shared, when the write lands. */
+#define DOWNGRADES(terms)						\
+	"rules danger=10000\n0 A start\n0 B start\n"			\
+	"0 A session a open\n0 B session b open\n"			\
+	"5 hand lock x token=90 ttl\n"					\
+	"10 c1@A acquire x r1 " terms "\n10 A lock x a/g1 token=200\n"	\
+	HAS(UNTIL) "5000 c1@A downgrade 1 r2 shared\n"
+#define LEAVES "5500 c1@A leaves\n"
+#define SHARES "6000 A lock x a/g2 token=201 shared sent=5000\n"
+#define SECOND "6500 c2@B acquire x r3 shared\n"				\
+	"7000 B lock x a/g2 b/g3 token=202 shared\n"			\
+	"7000 c2@B told r3 hold=1 token=202 until=19000\n"
+
+static const struct judge_case processes[] = {
+	{ "5", "nobody is told of what is for no process",
+	    "", DOWNGRADES("") LEAVES WARNED,
+	    DOWNGRADES("process=4") LEAVES WARNED, NULL, 10500 },
+	{ "T2", "its process is not warned", DOWNGRADES("process=4") LEAVES,
+	    "10001 A pause\n", WARNED, NULL, 10002 },
+	{ "R5", "given back though its process has it",
+	    DOWNGRADES("process=4") LEAVES,
+	    "6000 A lock x token=200 ttl\n",
+	    "5900 c1@A outlived process=4\n6000 A lock x token=200 ttl\n",
+	    NULL, 10000 },
+	{ "R5", "given back at the end of another process",
+	    DOWNGRADES("process=4") LEAVES,
+	    "5900 c1@A outlived process=5\n6000 A lock x token=200 ttl\n",
+	    "5900 c1@A outlived process=4\n6000 A lock x token=200 ttl\n",
+	    NULL, 10000 },
+	{ "5", "what it has released is no process's",
+	    DOWNGRADES("process=4"), "5100 c1@A release 1 r4\n" LEAVES WARNED,
+	    LEAVES WARNED, NULL, 10500 },
+	{ "1", "its process has it alone until it is shared",
+	    DOWNGRADES("process=4") LEAVES,
+	    "6500 c2@B acquire x r3 shared\n"
+	    "6600 hand lock x a/g1 b/g3 token=202 shared\n"
+	    "7000 c2@B told r3 hold=1 token=202 until=19000\n",
+	    SHARES SECOND "8000 c1@A outlived process=4\n"
+	    "8000 c2@B leaves\n", NULL, 10000 },
+};
+
+START_TEST(test_processes)
+{
+	judge_cases(JUDGE_CASES(processes));
+}
+END_TEST
+
 START_TEST(test_terms)
 {
 	judge_cases(JUDGE_CASES(terms));
@@ -106,6 +154,7 @@ main(void)
 	const TTest *const tests[] = {
 		test_terms,
 		test_gaps,
+		test_processes,
 		NULL,
 	};
 

@@ -9,6 +9,9 @@
 #include "suite.h"
 
 #define TEXT_MAX 65536
+/* Of so many plans so many must have everything in one (plan_dice.h). */
+#define MIXED_SEEDS 1000u
+#define MIXED_PERCENT 20u
 
 static int
 plan_parse(struct plan *p, const char *text, char *ret_wrong, size_t size)
@@ -520,6 +523,38 @@ plan_expect_contention(const struct plan *p)
 	ck_assert_uint_ge(contended, 3);
 }
 
+/* Are there a watch, a break and a lock of several keys in it? */
+static bool
+plan_is_mixed(const struct plan *p)
+{
+	bool watches = false, breaks = false, several = false;
+
+	for (size_t i = 0; i < p->n_steps; i++) {
+		const struct plan_step *s = &p->steps[i];
+
+		watches |= s->kind == STEP_WATCH;
+		breaks |= s->kind == STEP_BREAK;
+		several |= s->kind == STEP_LOCK && strchr(s->key, '+') != NULL;
+	}
+	return watches && breaks && several;
+}
+
+START_TEST(test_mixed_plans)
+{
+	unsigned n_mixed = 0;
+	struct plan p;
+
+	for (uint64_t seed = 1; seed <= MIXED_SEEDS; seed++) {
+		plan_random(&p, seed, false);
+		n_mixed += plan_is_mixed(&p);
+		plan_done(&p);
+	}
+	ck_assert_msg(n_mixed * 100 >= MIXED_SEEDS * MIXED_PERCENT,
+	    "%u of %u plans have a watch, a break and a lock of several",
+	    n_mixed, MIXED_SEEDS);
+}
+END_TEST
+
 START_TEST(test_plans_of_seeds)
 {
 	static char text[TEXT_MAX], again[TEXT_MAX];
@@ -580,6 +615,7 @@ main(void)
 		test_every_step, test_people,
 		test_misspelt_world, test_misspelt_steps, test_impossible,
 		test_sorting_is_stable, test_copies, test_plans_of_seeds,
+		test_mixed_plans,
 		NULL,
 	};
 

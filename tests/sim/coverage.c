@@ -270,6 +270,8 @@ coverage_add_history(struct coverage *c, const struct plan *p,
 		c->steps_hit[i] += h->steps_hit[i];
 	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
 		c->holds_hit[i] += h->holds_hit[i];
+	c->together += h->steps_hit[STEP_WATCH] && h->steps_hit[STEP_BREAK] &&
+	    h->holds_hit[COVERAGE_HOLD_SEVERAL];
 }
 
 static void
@@ -389,6 +391,8 @@ coverage_print_hits(const struct coverage *c, FILE *to)
 		(void)fprintf(to, "  hold: %-22s %6.1f %%\n",
 		    coverage_hold_name((enum coverage_hold)i),
 		    100 * (double)c->holds_hit[i] / all);
+	(void)fprintf(to, "  %-28s %6.1f %%\n", "watch, break and several",
+	    100 * (double)c->together / all);
 }
 
 static void

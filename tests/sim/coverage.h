@@ -106,6 +106,7 @@ struct coverage {
 	uint64_t messages_hit[MESSAGE_FAULTS];
 	uint64_t steps_hit[STEP_KINDS];
 	uint64_t holds_hit[COVERAGE_HOLDS];
+	uint64_t together;	/* one watches, one has several, one breaks */
 	/* histories with older clients, by their format: how often */
 	uint64_t foreign[FORMATS][COVERAGE_FOREIGNS];
 	uint64_t foreign_steps[FORMATS][STEP_KINDS];

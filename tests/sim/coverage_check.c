@@ -18,6 +18,8 @@
 /* Of so many histories one may be meagre: chance made it so. */
 #define CHECK_MEAGRE_ONE_OF 1500
 #define CHECK_FAULT_PERCENT 1
+/* What was found only where everything meets everything else. */
+#define CHECK_TOGETHER_PERCENT 20
 
 enum { G_ABSENT, G_ASKS, G_UNSURE, G_HELD, G_RELEASES };
 enum { L_ABSENT, L_IDLE, L_EXCLUSIVE, L_SHARED, L_MANY, L_SEMAPHORE,
@@ -180,9 +182,9 @@ check_outcomes(const struct coverage *c, FILE *to)
 
 static bool
 check_often(const struct coverage *c, const char *what, uint64_t histories,
-    FILE *to)
+    uint64_t percent, FILE *to)
 {
-	if (histories * 100 >= c->histories * CHECK_FAULT_PERCENT)
+	if (histories * 100 >= c->histories * percent)
 		return true;
 	(void)fprintf(to, "coverage: only %" PRIu64 " histories met: %s\n",
 	    histories, what);
@@ -196,16 +198,18 @@ check_faults(const struct coverage *c, FILE *to)
 
 	for (int i = 1; i < MESSAGE_FAULTS; i++)
 		good &= check_often(c, plan_fault_name((enum message_fault)i),
-		    c->messages_hit[i], to);
+		    c->messages_hit[i], CHECK_FAULT_PERCENT, to);
 	for (int i = 1; i < STEP_KINDS; i++)
 		if (i != STEP_MESSAGE && i != STEP_MOVE)
 			good &= check_often(c,
 			    plan_step_name((enum step_kind)i),
-			    c->steps_hit[i], to);
+			    c->steps_hit[i], CHECK_FAULT_PERCENT, to);
 	for (int i = 0; i < COVERAGE_HOLDS; i++)
 		good &= check_often(c,
 		    coverage_hold_name((enum coverage_hold)i),
-		    c->holds_hit[i], to);
+		    c->holds_hit[i], CHECK_FAULT_PERCENT, to);
+	good &= check_often(c, "a watch, a break and several keys together",
+	    c->together, CHECK_TOGETHER_PERCENT, to);
 	return good;
 }
 

@@ -198,13 +198,15 @@ judge_bridge_is_ended(const struct judge_hold *h)
 	return false;
 }
 
-/* Only the other one's lease is over: what stands in this record may be for the
- * next one here. */
+/* Only the other one's lease is over: what stands in this record, as far as its
+ * daemon knows, may be for the next one here. */
 bool
-judge_bridge_is_good(const struct judge *j, const struct judge_hold *h)
+judge_bridge_is_good(const struct judge *j, const struct judge_hold *h,
+    enum core_loss loss)
 {
 	return j->rules.bridge && h->joint != 0 && h->grant != NULL &&
-	    (h->grant->standing || h->grant->hand_gone) &&
+	    (h->grant->standing || (h->grant->hand_gone &&
+	    loss == CORE_LOSS_EXPIRED)) &&
 	    h->grant->session->sent_ms +
 	    judge_least_ms(j, h->client->host, j->rules.lease_ms -
 	    j->rules.margin_ms) > j->now_ms;

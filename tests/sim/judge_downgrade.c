@@ -148,6 +148,7 @@ judge_downgrade_follow(struct judge *j, struct judge_grant *from,
 	}
 	/* Lost meanwhile: it stays for the gap, if not alone, as was asked. */
 	to->gap = from->gap;
+	to->gap_since_ms = from->gap_since_ms;
 	to->lost_ms = from->lost_ms;
 	from->gap = false;
 	from->became = to;

@@ -39,6 +39,7 @@ judge_linger_cut_off(struct judge *j, struct judge_hold *h)
 		return;
 	h->grant->lost_ms = h->until_ms - JUDGE_ROUNDING_MS;
 	h->grant->gap = true;
+	h->grant->gap_since_ms = j->now_ms;
 }
 
 /* A daemon that sleeps has not noticed yet. */
@@ -102,15 +103,20 @@ judge_linger_due_ms(const struct judge *j, const struct judge_hold *h)
 }
 
 /* What it ends so has the gap of any loss: from the deadline that its client
- * was told, if that has passed, for it was told of no later one. */
+ * was told, if that has passed, for it was told of no later one. If it was
+ * broken, its daemon may have known that it is lost since then. */
 static void
 judge_linger_lose(struct judge *j, struct judge_hold *h)
 {
+	struct judge_grant *g = h->grant;
+
 	judge_hold_end(j, h, HOLD_LOST, END_LOST);
-	if (h->grant != NULL) {
-		h->grant->lost_ms = h->until_ms < j->now_ms ? h->until_ms :
+	if (g != NULL) {
+		g->lost_ms = h->until_ms < j->now_ms ? h->until_ms :
 		    j->now_ms;
-		h->grant->gap = true;
+		g->gap = true;
+		if (!g->broken)
+			g->gap_since_ms = j->now_ms;
 	}
 	judge_notice_schedule(j, h);
 }

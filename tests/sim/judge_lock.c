@@ -94,8 +94,9 @@ judge_lock_given_back(struct judge *j, const struct judge_lock *l,
 			    ", who has it", judge_host_name(f->host),
 			    judge_lock_name(l), h->client->id);
 	}
-	/* A break ends the gap, too: what is there again has landed late. */
-	if (g->broken)
+	/* A break ends the gap, too: what has come again since that loss has
+	 * landed late. */
+	if (g->broken && g->appeared_ms >= g->gap_since_ms)
 		return;
 	if (g->lost_ms > 0 && g->gap && f->sent_ms < g->lost_ms +
 	    judge_least_ms(j, f->host, j->rules.margin_ms))

@@ -311,7 +311,7 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	bool spared = taken && g != NULL && judge_notice_is_joint_loss(h) &&
 	    (g->standing || g->hand_gone);
 
-	if (judge_bridge_is_good(j, h))
+	if (judge_bridge_is_good(j, h, loss))
 		spared = true;
 	h->told_lost = true;
 	if (h->state == HOLD_RELEASED)
@@ -327,6 +327,7 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 		return;
 	g->lost_ms = j->now_ms;
 	g->gap = !taken || spared;
+	g->gap_since_ms = j->now_ms;
 	g->forfeited = !own && !spared;
 	if (!taken && !own && !spared)
 		g->session->lost = true;

@@ -222,6 +222,7 @@ struct judge_grant {
 	bool standing;
 	bool left;		/* it was gone at least once */
 	bool gap;		/* after that loss it stays a margin longer */
+	uint64_t gap_since_ms;	/* the loss was judged then */
 	bool forfeited;		/* that loss was all of it: nobody else comes
 				 * to it */
 	bool given_up;		/* its last hold was released or left */
@@ -529,7 +530,8 @@ bool judge_bridge_is_uneven(const struct judge *, const struct judge_hold *);
 void judge_bridge_granted(struct judge *, struct judge_hold *);
 void judge_bridge_believed(struct judge *, struct judge_lock *);
 bool judge_bridge_is_ended(const struct judge_hold *);
-bool judge_bridge_is_good(const struct judge *, const struct judge_hold *);
+bool judge_bridge_is_good(const struct judge *, const struct judge_hold *,
+    enum core_loss);
 void judge_bridge_lost(struct judge *, const struct judge_hold *);
 void judge_bridge_check_record(struct judge *, const struct judge_lock *,
     const struct fact *, bool renewed);

@@ -415,6 +415,8 @@ story_client(struct story *s, struct fact *f)
 		story_ask(s, f, CORE_ACQUIRE);
 	else if (strcmp(verb, "release") == 0)
 		story_ask(s, f, CORE_RELEASE);
+	else if (strcmp(verb, "downgrade") == 0)
+		story_ask(s, f, CORE_DOWNGRADE);
 	else if (strcmp(verb, "cancel") == 0)
 		story_ask(s, f, CORE_CANCEL);
 	else if (strcmp(verb, "renew") == 0)

@@ -23,6 +23,7 @@
  *         [joint=N: one of several, with rN]
  *         [data=N] [note=N]
  *     TIME c1@A release|renew HOLD rN [due=TIME]
+ *     TIME c1@A downgrade HOLD rN [shared] [limit=N]
  *     TIME c1@A cancel rM rN
  *     TIME c1@A break KEY rN token=N
  *     TIME c2@A resume c1 rN [user=N]
