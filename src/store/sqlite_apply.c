@@ -330,11 +330,8 @@ static int
 sqlite_apply_open(const struct sqlite_apply *a, const struct operation *o,
     const struct session_record *old, struct session_record *r)
 {
-	/* Names are never used twice, so one that exists is this one's own
-	 * effect, unless it has lived since. */
 	if (old->exists)
-		return !old->dead && old->beat == 0 ?
-		    SQLITE_SAME : SQLITE_CONFLICT;
+		return SQLITE_CONFLICT;
 	r->exists = true;
 	r->lease_ms = o->lease_ms;
 	r->host = a->host;
