@@ -2,8 +2,8 @@
  * What an operation asks of a record, and what it makes of it: the conditions
  * and the effects of operation.h, once. A store carries them out within a
  * transaction. The expressions of the record formats say the same to DynamoDB
- * and are tested against this (check_apply_formats). What an attempt without an
- * answer has left is recognised by it.
+ * and are tested against this (check_apply_native, check_apply_formats). What
+ * an attempt without an answer has left is recognised by it.
  *
  * Pure: no memory is allocated, and nothing is kept.
  */

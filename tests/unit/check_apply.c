@@ -1,6 +1,7 @@
 /*
  * Conditions and effects: what is at a limit, and what a lost answer changes.
- * That each format's expressions say the same is for check_apply_formats.
+ * That the formats' expressions say the same is for check_apply_native and
+ * check_apply_formats.
  */
 #include <check.h>
 #include <stdlib.h>
