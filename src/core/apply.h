@@ -41,6 +41,8 @@ struct apply {
 	/* Records that are renewed by themselves: */
 	bool free_stays;	/* the record of a free lock is not deleted */
 	bool contents_stay;	/* an acquire leaves contents as they are */
+	bool tokens_unbounded;	/* one that has no room is TOKEN_MAX, and told
+				 * in a text (lock_record) */
 };
 
 /*
@@ -62,7 +64,8 @@ int apply_judge_session(const struct apply *, const struct operation *,
  * The same, with what the record is then: another after APPLY_NEW, @old
  * otherwise. It may point into @old, @operation and @memory, which has
  * apply_room() bytes and is aligned like what malloc() gives. A new record that
- * is renewed by itself has no version: that is a text of its format.
+ * is renewed by itself has no version and no text of a token: these are its
+ * format's.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     The operation contradicts itself.

@@ -48,6 +48,18 @@ alone_may_take(const struct apply *a, const struct operation *o,
 }
 
 static int
+alone_judge_tokens(const struct apply *a, uint64_t token, uint64_t n)
+{
+	return a->tokens_unbounded ? APPLY_NEW : apply_judge_tokens(token, n);
+}
+
+static uint64_t
+alone_add(uint64_t token, uint64_t n)
+{
+	return apply_judge_tokens(token, n) < 0 ? TOKEN_MAX : token + n;
+}
+
+static int
 alone_judge_acquire(const struct apply *a, const struct operation *o,
     const struct lock_record *l)
 {
@@ -58,7 +70,8 @@ alone_judge_acquire(const struct apply *a, const struct operation *o,
 		return DDBLOCK_E_UNSUPPORTED;
 	if (apply_has(l, &o->me))
 		return APPLY_SAME;
-	return may ? apply_judge_tokens(l->token, o->tokens) : APPLY_CONFLICT;
+	return may ? alone_judge_tokens(a, l->token, o->tokens) :
+	    APPLY_CONFLICT;
 }
 
 /* What every write leaves, but a mark. */
@@ -91,7 +104,7 @@ alone_make_acquire(const struct apply *a, const struct operation *o,
 	alone_hold(a, o, r);
 	r->exists = true;
 	r->mode = LOCK_MODE_EXCLUSIVE;
-	r->token += o->tokens;
+	r->token = alone_add(r->token, o->tokens);
 	r->owner = o->owner;
 }
 
@@ -125,10 +138,8 @@ alone_judge_extend(const struct apply *a, const struct operation *o,
 
 	if (verdict != APPLY_NEW)
 		return verdict;
-	if (apply_judge_tokens(o->token_seen, o->tokens) < 0)
-		return DDBLOCK_E_BAD_RECORD;
-	return l->token <= o->token_seen + o->tokens ?
-	    APPLY_NEW : APPLY_CONFLICT;
+	return l->token <= alone_add(o->token_seen, o->tokens) ?
+	    alone_judge_tokens(a, o->token_seen, o->tokens) : APPLY_CONFLICT;
 }
 
 /* However often it lands, it is raised to that. */
@@ -138,7 +149,7 @@ alone_make_extend(const struct apply *a, const struct operation *o,
 {
 	(void)memory;
 	alone_hold(a, o, r);
-	r->token = o->token_seen + o->tokens;
+	r->token = alone_add(o->token_seen, o->tokens);
 }
 
 static void

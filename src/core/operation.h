@@ -185,9 +185,10 @@ enum mark_form {
  * ACQUIRE, in a format without sessions (@mode is exclusive, @tokens is 1)
  *     Without @version: nobody holds the lock, as far as the format can ask
  *     for that without having seen the record. With it: the record is the one
- *     that was seen, free (n_dead == 0) or held by @dead, and then it has
- *     @mark, unless that is none. @me becomes the holder, with a token above
- *     the record's, if the format has one; all marks go.
+ *     that was seen, free (n_dead == 0) or held by @dead (or given back by
+ *     them under that version), and then it has @mark, unless that is none.
+ *     @me becomes the holder, with a token above the record's, if the format
+ *     has one; all marks go.
  * MARK
  *     LOCK_LIFE_RECORD only. The record is held and has @version, and marks
  *     as @mark_form says. It gets @mark. There is one attempt, whatever

@@ -49,7 +49,7 @@ struct row {
 	const struct dialect *dialect;
 	unsigned deviations;
 	bool free_stays;
-	struct dialect_table table;
+	struct dialect_table table;	/* with fencing: tokens of any size */
 };
 
 static const struct row rows[] = {
@@ -191,8 +191,11 @@ fill(struct walk *w, struct operation *o, const struct lock_record *l)
 	if (o->kind == OPERATION_EXTEND) {
 		o->tokens = 1 + trial_below(&w->t, 3);
 		o->version = NULL;
-		o->token_seen = l->token + trial_below(&w->t, 3);
-		o->token_seen -= o->token_seen > 1 ? 1 : 0;
+		o->token_seen = l->token + trial_below(&w->t, 6);
+		o->token_seen -= o->token_seen > 4 ? 4 : 0;
+		/* As over a bridge. */
+		if (trial_one_in(&w->t, 30))
+			o->tokens = TOKEN_MAX - l->token - 1;
 	}
 	if (o->kind == OPERATION_MARK) {
 		o->mark = (struct ident){ 0, 1 + trial_below(&w->t, 20) };
@@ -247,8 +250,11 @@ static bool
 is_as_judged(const struct walk *w, const struct operation *o,
     const struct lock_record *old, int verdict, int done)
 {
+	/* Where the token that was seen leaves no room, nobody is asked. */
 	if (done == DDBLOCK_E_BAD_RECORD)
-		return verdict == DDBLOCK_E_BAD_RECORD;
+		return verdict == DDBLOCK_E_BAD_RECORD ||
+		    (verdict == APPLY_CONFLICT &&
+		    o->token_seen > TOKEN_MAX - o->tokens);
 	switch (verdict) {
 	case APPLY_NEW:
 		if (o->kind == OPERATION_ACQUIRE && o->version == NULL &&
@@ -308,6 +314,7 @@ check_one(struct walk *w, const struct operation *o,
 		.life = life_of(w), .beat = attempt.beat,
 		.free_stays = w->row->free_stays,
 		.contents_stay = w->row->table.keep_attributes,
+		.tokens_unbounded = w->row->table.fencing,
 	};
 	struct ident memory[64];
 	struct lock_record expected = *old;
@@ -334,6 +341,15 @@ check_one(struct walk *w, const struct operation *o,
 }
 
 static void
+remove_by_hand(struct walk *w)
+{
+	static const char body[] = "{\"TableName\":\"" TRIAL_TABLE "\","
+	    "\"Key\":{\"key\":{\"S\":\"k\"}}}";
+
+	ck_assert(trial_send(&w->t, "DeleteItem", body, strlen(body)));
+}
+
+static void
 step(struct walk *w)
 {
 	static const enum operation_kind kinds[] = {
@@ -351,6 +367,8 @@ step(struct walk *w)
 	const struct lock_record *l;
 	struct dialect_view view;
 
+	if (trial_one_in(&w->t, 100))
+		remove_by_hand(w);
 	if (often && w->observers == 0 && trial_one_in(&w->t, 50))
 		w->observers = 20;	/* more than it has room for */
 	if (w->observers > 0)
