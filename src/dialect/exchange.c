@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "core/apply.h"
 #include "ddblock.h"
 #include "dialect/exchange.h"
 
@@ -203,148 +204,83 @@ exchange_give_up(struct exchange *e, struct outcome *ret)
 		(void)exchange_refuse(e, e->code, e->text, ret);
 }
 
-static bool
-exchange_has(const struct lock_record *l, const struct holder *h)
+/* What would become of the record that the view shows, if this attempt came
+ * once more. */
+static int
+exchange_apply(const struct exchange *e, const struct exchange_attempt *at)
 {
-	for (size_t i = 0; i < l->n_holders; i++) {
-		if (ident_equal(l->holders[i].grant, h->grant) &&
-		    ident_equal(l->holders[i].session, h->session))
-			return true;
-	}
-	return false;
+	const struct apply a = {
+		.life = e->dialect->life, .beat = at->what.beat,
+		.repeated = true,
+	};
+	const struct operation *o = e->operation;
+
+	return dialect_is_session(o->kind) ?
+	    apply_judge_session(&a, o, &e->view.session) :
+	    apply_judge_lock(&a, o, &e->view.lock);
 }
 
-/* Are all the elements that RELEASE takes out in the record? */
+/* Does the record show what this attempt was to bring about? */
 static bool
-exchange_has_all(const struct operation *o, const struct lock_record *l)
+exchange_shows(const struct exchange *e, const struct exchange_attempt *at)
 {
-	for (size_t i = 0; i < o->n_holders; i++) {
-		if (!exchange_has(l, &o->holders[i]))
-			return false;
-	}
-	return true;
+	return exchange_apply(e, at) == APPLY_SAME;
 }
 
-static bool
-exchange_wished(const struct operation *o, const struct lock_record *l)
-{
-	bool shared = o->mode == LOCK_MODE_SHARED;
-	const struct ident *wishes =
-	    shared ? l->shared_wishes : l->exclusive_wishes;
-	size_t n = shared ? l->n_shared_wishes : l->n_exclusive_wishes;
-
-	for (size_t i = 0; i < n; i++) {
-		if (ident_equal(wishes[i], o->session))
-			return true;
-	}
-	return false;
-}
-
-/* The attempt that wrote this beat, or NULL. */
+/* The renewal whose number the record shows, or NULL. */
 static const struct exchange_attempt *
-exchange_beat_of(const struct exchange *e, uint64_t beat)
+exchange_renewal(const struct exchange *e)
 {
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
 		if (e->attempts[i].what.step == DIALECT_DO &&
-		    e->attempts[i].what.beat == beat)
+		    exchange_shows(e, &e->attempts[i]))
 			return &e->attempts[i];
 	}
 	return NULL;
 }
 
-static bool
-exchange_dead_by_us(const struct exchange *e)
-{
-	const struct session_record *s = &e->view.session;
-	const char *by = e->operation->owner;
-
-	return s->dead && strcmp(s->dead_by, by != NULL ? by : "") == 0;
-}
-
-/* Free, and by us: nobody has come since, for that takes the name away. */
-static bool
-exchange_broken_by_us(const struct operation *o, const struct lock_record *l)
-{
-	return l->n_holders == 0 && l->token == o->token_seen &&
-	    l->broken_by != NULL &&
-	    strcmp(l->broken_by, o->owner != NULL ? o->owner : "") == 0;
-}
-
 /*
- * Does the record show what the operation was to bring about? Then by which
- * attempt: the one that we know it was, or the first that it may have been.
+ * The attempt that an effect in the record is counted from: the one that we
+ * know it was, or the first that it may have been. NULL: none was.
  */
+static const struct exchange_attempt *
+exchange_author(const struct exchange *e, uint32_t attempt)
+{
+	const struct exchange_attempt *first = exchange_unanswered(e);
+
+	switch (e->operation->kind) {
+	case OPERATION_ACQUIRE:
+	case OPERATION_UPDATE:
+		/* No other writer has this grant, or this revision: no attempt
+		 * need be in doubt. */
+		return first != NULL ? first : &e->attempts[attempt];
+	case OPERATION_SESSION_OPEN:
+		/* A copy of one may have, although that one was told no. */
+		return first != NULL ? &e->attempts[0] : NULL;
+	default:
+		return first;
+	}
+}
+
+/* The attempt whose effect the record shows, or NULL. */
 static const struct exchange_attempt *
 exchange_effect(const struct exchange *e, uint32_t attempt)
 {
-	const struct operation *o = e->operation;
-	const struct lock_record *l = &e->view.lock;
-	const struct session_record *s = &e->view.session;
-	const struct exchange_attempt *first = exchange_unanswered(e);
-	bool shown = false;
+	const struct exchange_attempt *author = exchange_author(e, attempt);
 
-	if (exchange_renews(e))
-		return exchange_has(l, &o->me) ?
-		    exchange_beat_of(e, l->beat) : NULL;
-	switch (o->kind) {
-	case OPERATION_ACQUIRE:
-		/* Nobody else has this grant: no attempt need be in doubt. */
-		if (!exchange_has(l, &o->me))
-			return NULL;
-		return first != NULL ? first : &e->attempts[attempt];
-	case OPERATION_UPDATE:
-		/* Nor this revision. */
-		if (!revision_equal(l->revision, o->revision))
-			return NULL;
-		return first != NULL ? first : &e->attempts[attempt];
-	case OPERATION_SESSION_BEAT:
-		return s->exists && !s->dead ?
-		    exchange_beat_of(e, s->beat) : NULL;
-	case OPERATION_RELEASE:
-		/* All went with the first. Of the dead that went with it one
-		 * may have landed again. */
-		shown = !exchange_has(l, &o->holders[0]);
-		break;
-	case OPERATION_EXTEND:
-		shown = l->n_holders == 1 && exchange_has(l, &o->me) &&
-		    l->token >= o->token_seen + o->tokens;
-		break;
-	case OPERATION_WANT:
-		shown = exchange_wished(o, l);
-		break;
-	case OPERATION_UNWANT:
-		shown = !exchange_wished(o, l);
-		break;
-	case OPERATION_BREAK:
-		shown = exchange_is_alone(e) ? l->n_holders == 0 :
-		    exchange_broken_by_us(o, l);
-		break;
-	case OPERATION_SESSION_OPEN:
-		/* A copy of one may have, although that one was told no. */
-		first = first != NULL ? &e->attempts[0] : NULL;
-		shown = s->exists && !s->dead;
-		break;
-	case OPERATION_SESSION_KILL:
-	case OPERATION_SESSION_BURY:
-		shown = exchange_dead_by_us(e);
-		break;
-	case OPERATION_SESSION_CLOSE:
-		shown = s->dead;
-		break;
-	default:
-		break;
-	}
-	return shown ? first : NULL;
+	if (e->operation->kind == OPERATION_SESSION_BEAT || exchange_renews(e))
+		return exchange_renewal(e);
+	return author != NULL && exchange_shows(e, author) ? author : NULL;
 }
 
 /* The form of a release that fits the record; 0: none does. */
 static enum dialect_step
-exchange_release_form(const struct exchange *e)
+exchange_release_form(const struct exchange *e, uint32_t attempt)
 {
 	const struct operation *o = e->operation;
 
 	if (o->kind != OPERATION_RELEASE ||
-	    !exchange_has_all(o, &e->view.lock))
+	    exchange_apply(e, &e->attempts[attempt]) != APPLY_NEW)
 		return 0;
 	return e->view.lock.n_holders == o->n_holders ?
 	    DIALECT_DO : DIALECT_DO_STAYS;
@@ -355,7 +291,7 @@ static enum exchange_verdict
 exchange_judge(struct exchange *e, uint32_t attempt, struct outcome *ret)
 {
 	const struct exchange_attempt *effect = exchange_effect(e, attempt);
-	enum dialect_step form = exchange_release_form(e);
+	enum dialect_step form = exchange_release_form(e, attempt);
 
 	if (effect != NULL)
 		return exchange_final(e, OUTCOME_DONE, 0, "", effect->sent_ms,
@@ -403,7 +339,9 @@ exchange_judge_part(const struct exchange *e, size_t i,
     struct outcome_part *ret)
 {
 	const struct operation *part = e->operation->parts[i];
+	const struct apply a = { .life = e->dialect->life };
 	bool unknown = e->acknowledged || exchange_unanswered(e) != NULL;
+	int verdict;
 
 	*ret = (struct outcome_part){ .kind = OUTCOME_REFUSED };
 	switch (e->view.parts[i]) {
@@ -419,9 +357,10 @@ exchange_judge_part(const struct exchange *e, size_t i,
 		break;
 	}
 	ret->lock = e->view.locks[i];
-	if (exchange_has(&ret->lock, &part->me))
+	verdict = apply_judge_lock(&a, part, &ret->lock);
+	if (verdict == APPLY_SAME)
 		ret->kind = OUTCOME_DONE;
-	else if (!operation_may_enter(part, &ret->lock))
+	else if (verdict == APPLY_CONFLICT)
 		ret->kind = OUTCOME_CONFLICT;
 	return true;
 }

@@ -83,7 +83,8 @@ def build(directory, mutants, options):
     if not os.path.exists(os.path.join(directory, "Makefile")):
         subprocess.run(
             [os.path.join(TOP, "configure"), "--quiet", "--disable-shared",
-             f"CC={options.cc}", "CFLAGS=-O1", f"CPPFLAGS=-I{HERE}"],
+             # Before the folder of the simulation's mutant.h.
+             f"CC={options.cc} -I{HERE}", "CFLAGS=-O1"],
             cwd=directory, check=True)
     programs = set()
     for test in {test for m in mutants for test, _ in m.catchers}:
