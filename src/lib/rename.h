@@ -46,6 +46,17 @@
 #define codec_boolean ddblock_private_codec_boolean
 #define codec_duration ddblock_private_codec_duration
 #define codec_end ddblock_private_codec_end
+#define nearest_word ddblock_private_nearest_word
+#define protocol_verb ddblock_private_protocol_verb
+#define protocol_argument ddblock_private_protocol_argument
+#define protocol_takes ddblock_private_protocol_takes
+#define protocol_choice ddblock_private_protocol_choice
+#define protocol_begin ddblock_private_protocol_begin
+#define protocol_check ddblock_private_protocol_check
+#define protocol_read ddblock_private_protocol_read
+#define protocol_value ddblock_private_protocol_value
+#define protocol_refuse ddblock_private_protocol_refuse
+#define protocol_key ddblock_private_protocol_key
 #define utf8_character ddblock_private_utf8_character
 #define connection_flush ddblock_private_connection_flush
 #define connection_read ddblock_private_connection_read
