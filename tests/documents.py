@@ -172,7 +172,7 @@ OTHER_STATUSES = {126, 127}
 def codes():
     """[(name, exit status, text)] in the order of the constants."""
     return [(name, int(status), text) for name, status, text in
-            re.findall(r'^X\((\w+), (\d+), "(.*)"\)$',
+            re.findall(r'^X\((\w+), (\d+), \w+,\s+"([^"]*)"',
                        read("src/common/err.def"), re.M)]
 
 
