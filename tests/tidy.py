@@ -119,6 +119,7 @@ ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/protocol.h": PROTOCOL,
     "src/ipc/protocol_request.c": PROTOCOL,
     "src/ipc/protocol_value.c": PROTOCOL,
+    "src/ipc/protocol_write.c": PROTOCOL,
     "src/common/utf8.c": ("common/utf8.h",),
     "src/store/course.h": ("dialect", "core", "common", "aws/answer.h",
                            "aws/errors.h", "aws/retry.h",

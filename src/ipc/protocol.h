@@ -114,6 +114,12 @@ int protocol_refuse(char ret_reason[PROTOCOL_REASON_MAX], const char *format,
 int protocol_key(const struct codec_text *,
     char ret_reason[PROTOCOL_REASON_MAX]);
 
+/* protocol_write.c: as codec_value(); of a kind that has numbers, or a text,
+ * or nothing for NULL. */
+void protocol_write(struct buffer *, enum protocol_argument, uint64_t number);
+void protocol_write_text(struct buffer *, enum protocol_argument,
+    const char *text);
+
 static inline const struct codec_text *
 protocol_text(const struct protocol_request *q, enum protocol_argument a)
 {

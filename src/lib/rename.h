@@ -57,6 +57,8 @@
 #define protocol_value ddblock_private_protocol_value
 #define protocol_refuse ddblock_private_protocol_refuse
 #define protocol_key ddblock_private_protocol_key
+#define protocol_write ddblock_private_protocol_write
+#define protocol_write_text ddblock_private_protocol_write_text
 #define utf8_character ddblock_private_utf8_character
 #define connection_flush ddblock_private_connection_flush
 #define connection_read ddblock_private_connection_read
@@ -105,6 +107,6 @@
 #define parts_are_granted ddblock_private_parts_are_granted
 #define kept_copy ddblock_private_kept_copy
 #define options_copy ddblock_private_options_copy
-#define options_milliseconds ddblock_private_options_milliseconds
+#define options_write ddblock_private_options_write
 
 #endif
