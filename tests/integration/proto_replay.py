@@ -11,6 +11,9 @@ An example is a block fenced as ```example. Its lines:
     The daemon stands still for TIME
                         as on a host that is suspended, or out of memory
 
+A block fenced as ```session is one that was recorded. Its ids and tokens are
+others today, but the same where they were; times, names and the like are any.
+
 In a line of the daemon `<n>` is a number, `<duration>`, `<word>` what they
 say and `<...>` the rest of the line. Any other `<name>` is a value without
 spaces that is remembered: where it stands again, it is the same.
@@ -103,18 +106,35 @@ def document():
         return f.read()
 
 
+def general(line):
+    """A line of a recorded session as one of an example."""
+    def replace(match):
+        name, value = match.groups()
+        if name in ("id", "token"):
+            return f" {name}=<{name}{value}>"
+        if name in ("until_boot_ms", "pid"):
+            return f" {name}=<n>"
+        if name in ("host", "owner", "version"):
+            return f" {name}=<word>"
+        if re.fullmatch(TYPES["TIME"], value) and line.startswith("S"):
+            return f" {name}=<duration>"
+        return match[0]
+    return re.sub(r" (\w+)=(\S+)", replace, line)
+
+
 def examples():
     """(line number, lines) of each example."""
     found = []
     block = None
     for number, line in enumerate(document().split("\n"), 1):
-        if line == "```example":
+        if line in ("```example", "```session"):
+            session = line == "```session"
             block = (number, [])
             found.append(block)
         elif line.startswith("```"):
             block = None
         elif block is not None and line:
-            block[1].append((number, line))
+            block[1].append((number, general(line) if session else line))
     return found
 
 
