@@ -172,7 +172,7 @@ OTHER_STATUSES = {126, 127}
 def codes():
     """[(name, exit status, text)] in the order of the constants."""
     return [(name, int(status), text) for name, status, text in
-            re.findall(r'^X\((\w+), (\d+), "(.*)"\)$',
+            re.findall(r'^X\((\w+), (\d+), \w+,\s+"([^"]*)"',
                        read("src/common/err.def"), re.M)]
 
 
@@ -365,8 +365,8 @@ LIMITS = (
     ("CODEC_TAG_MAX", "proto/protocol.md", r"^\| a tag \| (\d+) "),
     ("CODEC_ARGUMENTS_MAX", "proto/protocol.md",
      r"^\| arguments of a line \| (\d+) "),
-    ("BREAK_REASON_MAX", "proto/protocol.md", r"^\| `reason` \| (\d+) "),
-    ("BREAK_REASON_MAX", "include/ddblock.h", r"at most (\d+) bytes\)"),
+    ("ARGUMENT_REASON", "proto/protocol.md", r"^\| `reason` \| (\d+) "),
+    ("ARGUMENT_REASON", "include/ddblock.h", r"at most (\d+) bytes\)"),
     ("OWNER_LENGTH_MAX", "proto/protocol.md", r"^\| `owner` \| 1 to (\d+) "),
     ("OWNER_LENGTH_MAX", "man/ddblockd.conf.5",
      r"one line of at most (\d+) bytes"),
@@ -393,7 +393,8 @@ LIMITS = (
 
 
 def constants():
-    """{name: {value}}: a name may be used by several folders."""
+    """{name: {value}}: a name may be used by several folders. And the most that
+    an argument of the protocol may be."""
     found = {}
     for path in sources(".h", ".c"):
         for name, value in re.findall(
@@ -404,6 +405,9 @@ def constants():
                 continue
             found.setdefault(name, set()).add(
                 eval(compile(parsed, path, "eval"), {"__builtins__": {}}))
+    for name, most in re.findall(r'^ARGUMENT\((\w+), "\w+", \w+, \d+, (\d+),',
+                                 read("src/ipc/protocol.def"), re.M):
+        found["ARGUMENT_" + name] = {int(most)}
     return found
 
 

@@ -59,7 +59,7 @@ BANNED_ELSEWHERE = {"clock_gettime": "src/common/clock.c"}
 # Pure: no clock, no socket, no file, no log, no variable of their own.
 PURE = re.compile(r"src/(core/.*|dialect/.*|identity/.*"
                   r"|common/(base64|json_quote|utf8)\.[ch]"
-                  r"|ipc/codec\w*\.[ch]"
+                  r"|ipc/(codec\w*|nearest|protocol\w*)\.[ch]"
                   r"|aws/(answer|chain|credentials|errand|errors|health"
                   r"|identity|loopback|place|profile|retry|sigv4|skew"
                   r"|source)(_\w+)?\.[ch]"
@@ -84,7 +84,8 @@ PURE_SYMBOLS = re.compile(
     r"|clock_boot_.s|clock_wall_ms)$")
 # Where the objects of the pure folders are, in a build directory.
 PURE_OBJECTS = ("src/core/**", "src/dialect/**", "src/identity/**",
-                "src/ipc/*codec*", "src/common/*utf8", "src/common/*base64",
+                "src/ipc/*codec*", "src/ipc/*nearest",
+                "src/ipc/*protocol*", "src/common/*utf8", "src/common/*base64",
                 "src/common/*json_quote", "src/aws/*sigv4",
                 "src/aws/*retry*", "src/aws/*errors", "src/aws/*skew",
                 "src/aws/*health", "src/aws/*chain*", "src/aws/*credentials",
@@ -103,14 +104,22 @@ ARROWS = {
     "store": ("core", "dialect", "aws", "common"),
     "ipc": ("core", "common", "store/store.h"),
     "daemon": ("ipc", "store", "dialect", "aws", "core", "common"),
-    "lib": ("ipc/codec.h", "common"),
-    "cli": ("ipc/codec.h", "common"),
+    "lib": ("ipc/codec.h", "ipc/protocol.h", "common"),
+    "cli": ("ipc/codec.h", "ipc/protocol.h", "common"),
 }
+PROTOCOL = ("ipc/codec.h", "ipc/protocol.h", "ipc/protocol.def",
+            "ipc/nearest.h", "common")
 ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/codec.c": ("ipc/codec.h", "common"),
     "src/ipc/codec_value.c": ("ipc/codec.h", "common"),
     "src/ipc/codec_write.c": ("ipc/codec.h", "common"),
     "src/ipc/codec.h": ("common",),
+    "src/ipc/nearest.c": ("ipc/nearest.h",),
+    "src/ipc/protocol.c": PROTOCOL,
+    "src/ipc/protocol.h": PROTOCOL,
+    "src/ipc/protocol_request.c": PROTOCOL,
+    "src/ipc/protocol_value.c": PROTOCOL,
+    "src/ipc/protocol_write.c": PROTOCOL,
     "src/common/utf8.c": ("common/utf8.h",),
     "src/store/course.h": ("dialect", "core", "common", "aws/answer.h",
                            "aws/errors.h", "aws/retry.h",

@@ -107,15 +107,16 @@ status_namespace(struct server *s, struct buffer *b, const char *tag,
 }
 
 int
-verbs_status(struct connection *c, const struct codec_line *l)
+verbs_status(struct connection *c, const struct protocol_request *q)
 {
 	struct server *s = c->server;
 	uint32_t n = s->calls.n_namespaces(s->arg);
+	const char *tag = q->line->tag.bytes;
 	struct buffer *b = connection_out(c);
 
 	for (uint32_t i = 0; i < n; i++)
-		status_namespace(s, b, l->tag.bytes, i);
-	codec_begin(b, l->tag.bytes, "OK");
+		status_namespace(s, b, tag, i);
+	codec_begin(b, tag, "OK");
 	codec_text_value(b, "version", s->version);
 	codec_number(b, "pid", (uint64_t)getpid());
 	codec_text_value(b, "host", s->host);

@@ -62,7 +62,7 @@ START_TEST(test_a_whole_file)
 	    "secret_access_key = SECRET/=+x\n"
 	    "lease = 60s\n"
 	    "drift = 0.5%\n"
-	    "retention = 30d\n");
+	    "retention = 30.5d\n");
 	ck_assert_str_eq(config->daemon.socket, "/tmp/s");
 	ck_assert_uint_eq(config->daemon.socket_mode, 0666);
 	ck_assert_uint_eq(config->daemon.log_level, 3);
@@ -77,7 +77,7 @@ START_TEST(test_a_whole_file)
 	ck_assert_uint_eq(config->namespaces[0].margin_ms, 3000);
 	ck_assert_uint_eq(config->namespaces[0].drift_ppm, 5000);
 	ck_assert_uint_eq(config->namespaces[0].retention_ms,
-	    UINT64_C(30) * 86400000);
+	    UINT64_C(61) * 43200000);
 	ck_assert_uint_eq(config_core_namespace(
 	    &config->namespaces[0]).list_capacity, 100);
 	/* An empty section is a namespace too. */
