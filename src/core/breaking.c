@@ -75,7 +75,7 @@ breaking_is_idle(const struct breaking *b)
 {
 	const struct lock *l = breaking_lock(b);
 
-	return b->request->ns->settings.host_only && l != NULL &&
+	return b->request->ns->settings.keeps_idle && l != NULL &&
 	    l->grants != NULL && l->n_holds == 0;
 }
 

@@ -494,7 +494,7 @@ grant_advance_held(struct core *core, struct grant *g)
 		 * would end it. Who would have had it here next stands back:
 		 * nobody has looked whether others wish for it. */
 		g->lock->stand_back = r != NULL && grant_suits(g, r) &&
-		    !g->lock->ns->settings.host_only;
+		    !g->lock->ns->settings.no_foreign_waiters;
 		grant_give_back(core, g);
 	} else if (r != NULL && grant_suits(g, r)) {
 		grant_renew_run(core, g);

@@ -189,7 +189,7 @@ lock_run_is_over(const struct core *core, const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
 
-	return !t->host_only &&
+	return !t->no_foreign_waiters &&
 	    (l->run >= t->handover_max ||
 		core->now_ms - l->run_started_ms >= t->lease_ms);
 }
@@ -253,7 +253,7 @@ lock_should_wish(const struct core *core, const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
 
-	return !t->host_only && t->life == LOCK_LIFE_SESSION &&
+	return !t->no_foreign_waiters && t->life == LOCK_LIFE_SESSION &&
 	    l->wanted == LOCK_MODE_NONE && !l->queue->overdue &&
 	    l->queue->deadline_ms - core->now_ms > t->poll_ms;
 }

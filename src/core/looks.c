@@ -13,7 +13,7 @@
 bool
 looks_are_vain(const struct lock *l)
 {
-	return l->ns->settings.host_only || (l->grants != NULL &&
+	return l->ns->settings.sole_writer || (l->grants != NULL &&
 	    l->grants->mode == LOCK_MODE_EXCLUSIVE);
 }
 

@@ -19,7 +19,8 @@ grant_tokens(const struct grant *g)
 	if (g->mode == LOCK_MODE_SHARED || t->life != LOCK_LIFE_SESSION ||
 	    level_has_tokens(g->lock->ns))
 		return 1;
-	return (uint16_t)(t->host_only ? TOKENS_MAX : t->handover_max);
+	return (uint16_t)(t->no_foreign_waiters ? TOKENS_MAX :
+	    t->handover_max);
 }
 
 /* Is there one for the next holder? Formats without tokens need none. */

@@ -119,7 +119,7 @@ watch_is_fresh(const struct watched *w, const struct request *r)
 	const struct lock *l = w->lock;
 
 	return l->grants != NULL || w->looked_ms >= r->asked_ms ||
-	    (l->ns->settings.host_only && watch_is_seen(l));
+	    (l->ns->settings.sole_writer && watch_is_seen(l));
 }
 
 static void
@@ -144,7 +144,7 @@ watch_is_stale(const struct core *core, const struct watched *w)
 	const struct lock *l = w->lock;
 
 	return w->cause != 0 && l->grants == NULL &&
-	    !l->ns->settings.host_only &&
+	    !l->ns->settings.sole_writer &&
 	    core->now_ms - w->looked_ms >= l->ns->settings.lease_ms;
 }
 

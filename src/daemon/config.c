@@ -331,7 +331,9 @@ config_core_namespace(const struct config_namespace *n)
 		.try_ms = n->try_ms,
 		.audit_ms = n->audit_ms,
 		.handover_max = (uint32_t)n->handover_max,
-		.host_only = n->store == CONFIG_STORE_SQLITE,
+		.sole_writer = n->store == CONFIG_STORE_SQLITE,
+		.no_foreign_waiters = n->store == CONFIG_STORE_SQLITE,
+		.keeps_idle = n->store == CONFIG_STORE_SQLITE,
 		.idle_ms = n->store == CONFIG_STORE_SQLITE ? n->idle_ms : 0,
 		.list_capacity = n->store == CONFIG_STORE_DYNAMODB ?
 		    (uint32_t)n->list_capacity : 0,

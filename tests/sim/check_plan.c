@@ -100,8 +100,9 @@ START_TEST(test_every_setting)
 	    "drift=20000ppm\n"
 	    "world heartbeat=700ms danger=1501ms margin=151ms request=740ms "
 	    "poll=250ms\n"
-	    "world audit=6s handover=2 host-only idle=10ms retention=1h\n"
-	    "world latency=0s..8ms lateness=3ms\n"
+	    "world audit=6s handover=2 sole-writer no-foreign-waiters "
+	    "keeps-idle\n"
+	    "world idle=10ms retention=1h latency=0s..8ms lateness=3ms\n"
 	    "limits clients=1 requests-per-client=2 holds-per-client=3 "
 	    "locks=4 requests=5\n"
 	    "limits observations=6 doubts=7\n"
@@ -280,7 +281,8 @@ START_TEST(test_misspelt_world)
 		{ "world lease=1s\nworld lease=1s\n",
 		    "line 2: lease is said twice" },
 		{ "world lease\n", "line 1: lease needs a value" },
-		{ "world host-only=yes\n", "line 1: host-only has no value" },
+		{ "world keeps-idle=yes\n",
+		    "line 1: keeps-idle has no value" },
 		{ "world drift=1%\n",
 		    "line 1: '1%' should be a rate such as 5000ppm" },
 		{ "world handover=4294967296\n", "line 1: '4294967296' should "

@@ -23,7 +23,9 @@ START_TEST(test_nothing_is_enough)
 	ck_assert_str_eq(n->name, "default");
 	ck_assert_str_eq(n->file, "/var/lib/ddblockd/default.db");
 	core = config_core_namespace(n);
-	ck_assert(core.host_only);
+	ck_assert(core.sole_writer);
+	ck_assert(core.no_foreign_waiters);
+	ck_assert(core.keeps_idle);
 	ck_assert_uint_eq(core.lease_ms, 20000);
 	ck_assert_uint_eq(core.heartbeat_ms, 5000);
 	ck_assert_uint_eq(core.danger_ms, 10000);
