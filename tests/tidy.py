@@ -103,7 +103,8 @@ ARROWS = {
     "aws": ("common",),
     "store": ("core", "dialect", "aws", "common"),
     "ipc": ("core", "common", "store/store.h"),
-    "daemon": ("ipc", "store", "dialect", "aws", "core", "common"),
+    "daemon": ("ipc", "store/kind.h", "store/kinds.def", "store/store.h",
+               "aws/scrub.h", "core", "common"),
     "lib": ("ipc/codec.h", "ipc/protocol.h", "common"),
     "cli": ("ipc/codec.h", "ipc/protocol.h", "common"),
 }
@@ -128,6 +129,11 @@ ARROWS_OF_FILES = {  # stricter than their folder
     "src/store/course.c": ("store/course.h", "dialect", "core", "common",
                            "aws/answer.h", "aws/errors.h", "aws/retry.h"),
 }
+
+# Who may know which stores there are: they themselves, and their table (to AWS
+# one of the words is a service). All others read a store's row.
+STORES_KNOWN = re.compile(r"src/(store|dialect|aws|identity)/")
+STORES = re.compile(r"^STORE_KIND\((\w+),", flags=re.M)
 
 # What a reader must not meet. Put together here, so as not to be met here.
 WORDS = re.compile(
@@ -242,16 +248,37 @@ def check_includes(path, text):
                      "from here (HACKING.md, Layers)")
 
 
+def stores():
+    with open(os.path.join(TOP, "src/store/kinds.def"),
+              encoding="utf-8") as f:
+        return "|".join(STORES.findall(f.read()))
+
+
+def check_stores(path, text, code, names):
+    """Nobody asks which store it is."""
+    if not path.startswith("src/") or STORES_KNOWN.match(path):
+        return
+    asks = [(code, r"\bstore(\.kind)?\s*[!=]=(?!\s*NULL\b)"),
+            (code, rf"(?i)\b\w*store_({names})\w*"),
+            (text, rf'"({names})"')]
+    for where, what in asks:
+        for match in re.finditer(what, where):
+            complain(path, where.count("\n", 0, match.start()) + 1,
+                     f"'{match.group(0)}' asks which store it is: its row "
+                     "says what it can (src/store/kind.h)")
+
+
 def check_head(path, text):
     if not text.startswith("/*\n * ") and not text.startswith("/* "):
         complain(path, 1, "it opens with a comment: its job, then why")
 
 
-def check_code(path, text):
+def check_code(path, text, names):
     code = blank(text)
     lines = code.split("\n")
     check_head(path, text)
     check_includes(path, text)
+    check_stores(path, text, code, names)
     if path.startswith(("src/", "include/", "bench/", "tests/")):
         check_calls(path, lines)
     check_functions(path, lines)
@@ -296,6 +323,7 @@ def check_objects(build):
 
 def main():
     names = files()
+    stored = stores()
     for path in names:
         try:
             with open(os.path.join(TOP, path), encoding="utf-8") as f:
@@ -306,7 +334,7 @@ def main():
             continue
         check_lines(path, text.split("\n"))
         if is_code(path):
-            check_code(path, text)
+            check_code(path, text, stored)
     check_objects(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "."))
     for problem in problems:
         print(problem)

@@ -1,23 +1,27 @@
 /*
- * Who the stores of this daemon are to AWS.
+ * Who the stores of one process are to AWS.
  */
-#include "daemon/providers.h"
+#include "store/dynamodb_providers.h"
 
 #include <inttypes.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "aws/endpoint.h"
 #include "aws/provider.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/log.h"
 #include "common/text.h"
+#include "ddblock.h"
 
 #define PROVIDERS_REASON_MAX 512
+#define PROVIDERS_NEWS_MAX 1024
+#define PROVIDERS_TOPIC "credentials"
 
 enum providers_state {
 	PROVIDERS_NONE = 0,	/* at first */
@@ -28,32 +32,40 @@ enum providers_state {
 };
 
 struct providers_one {
-	const struct config_namespace *of;	/* the first of its users */
+	struct dynamodb_providers *all;
+	/* The first of its users. */
+	const char *namespace_name;
+	const struct store_settings *settings;
 	struct provider *provider;
 	struct provider_listener *listener;
 	enum providers_state state;	/* as the log has it */
 	struct providers_one *next;
 };
 
-struct providers {
+struct dynamodb_providers {
 	struct event_base *base;
+	store_say_fn say;
+	void *say_arg;
 	struct providers_one *first;
 };
 
 int
-providers_new(struct event_base *base, struct providers **ret)
+dynamodb_providers_new(struct event_base *base, store_say_fn say,
+    void *say_arg, struct dynamodb_providers **ret)
 {
-	struct providers *s = calloc(1, sizeof(*s));
+	struct dynamodb_providers *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return DDBLOCK_E_NOMEM;
 	s->base = base;
+	s->say = say;
+	s->say_arg = say_arg;
 	*ret = s;
 	return 0;
 }
 
 void
-providers_free(struct providers *s)
+dynamodb_providers_free(struct dynamodb_providers *s)
 {
 	struct providers_one *p;
 
@@ -70,13 +82,24 @@ providers_free(struct providers *s)
 
 /* ---- the log ---- */
 
+__attribute__((format(printf, 4, 5)))
+static void
+providers_tell(const struct providers_one *p, int priority, int code,
+    const char *format, ...)
+{
+	char text[PROVIDERS_NEWS_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	p->all->say(p->all->say_arg, priority, PROVIDERS_TOPIC,
+	    p->namespace_name, code, text);
+}
+
 static void
 providers_say(const struct providers_one *p, const struct identity_view *v)
 {
-	const struct log_field fields[] = {
-		{ "DDBLOCK_NAMESPACE", p->of->name },
-		{ "DDBLOCK_CODE", v->code == 0 ? NULL : error_word(v->code) },
-	};
 	uint64_t now_ms = clock_wall_ms();
 	uint64_t left_min = v->credentials != NULL &&
 	    v->credentials->expires_ms > now_ms ?
@@ -86,27 +109,23 @@ providers_say(const struct providers_one *p, const struct identity_view *v)
 	case PROVIDERS_NONE:
 		break;
 	case PROVIDERS_LACKING:
-		log_write_fields(LOG_ERR, "credentials", fields, 2,
-		    "namespace %s: there are no AWS credentials yet: %s; "
-		    "asking on", p->of->name, v->text);
+		providers_tell(p, LOG_ERR, v->code, "there are no AWS "
+		    "credentials yet: %s; asking on", v->text);
 		break;
 	case PROVIDERS_GOOD:
-		log_write_fields(LOG_INFO, "credentials", fields, 2,
-		    "namespace %s: AWS credentials: %s; region %s",
-		    p->of->name, v->about, v->place->region[0] == '\0' ?
+		providers_tell(p, LOG_INFO, v->code, "AWS credentials: %s; "
+		    "region %s", v->about, v->place->region[0] == '\0' ?
 		    "unknown" : v->place->region);
 		break;
 	case PROVIDERS_FAILING:
-		log_write_fields(LOG_WARNING, "credentials", fields, 2,
-		    "namespace %s: AWS credentials could not be renewed: %s; "
-		    "those there are serve for another %" PRIu64 " min",
-		    p->of->name, v->text, left_min);
+		providers_tell(p, LOG_WARNING, v->code, "AWS credentials "
+		    "could not be renewed: %s; those there are serve for "
+		    "another %" PRIu64 " min", v->text, left_min);
 		break;
 	case PROVIDERS_STALE:
-		log_write_fields(LOG_ERR, "credentials", fields, 2,
-		    "namespace %s: AWS credentials have expired and could not "
-		    "be renewed: %s; trying with the old ones", p->of->name,
-		    v->text);
+		providers_tell(p, LOG_ERR, v->code, "AWS credentials have "
+		    "expired and could not be renewed: %s; trying with the "
+		    "old ones", v->text);
 		break;
 	}
 }
@@ -138,8 +157,7 @@ providers_on_heard(void *arg, bool changed)
 /* ---- one for each ---- */
 
 static bool
-providers_same(const struct config_namespace *a,
-    const struct config_namespace *b)
+providers_same(const struct store_settings *a, const struct store_settings *b)
 {
 	return text_equal(a->profile, b->profile) &&
 	    text_equal(a->region, b->region) &&
@@ -161,47 +179,47 @@ providers_variable(void *arg, const char *name)
 /* The region and the endpoint as far as the configuration names them: what it
  * leaves open is for the provider. */
 static int
-providers_check_place(const struct config_namespace *n, char *text,
-    size_t size)
+providers_check_place(const struct store_settings *s, char *text, size_t size)
 {
 	char url[PLACE_URL_MAX];
 	struct endpoint endpoint;
 	struct place place = {
-		.fips = n->fips != 0, .dual_stack = n->dual_stack != 0,
+		.fips = s->fips != 0, .dual_stack = s->dual_stack != 0,
 	};
 
-	if (n->region != NULL && !place_is_region(n->region)) {
+	if (s->region != NULL && !place_is_region(s->region)) {
 		(void)snprintf(text, size, "\"%.40s\" is not the name of a "
-		    "region", n->region);
+		    "region", s->region);
 		return DDBLOCK_E_BAD_REQUEST;
 	}
-	if (n->endpoint != NULL)
-		return endpoint_parse(n->endpoint, n->allow_plain_http != 0,
+	if (s->endpoint != NULL)
+		return endpoint_parse(s->endpoint, s->allow_plain_http != 0,
 		    &endpoint, text, size);
-	if (n->region == NULL)
+	if (s->region == NULL)
 		return 0;
-	(void)snprintf(place.region, sizeof(place.region), "%s", n->region);
+	(void)snprintf(place.region, sizeof(place.region), "%s", s->region);
 	return place_url(&place, "dynamodb", NULL, url, sizeof(url), text,
 	    size);
 }
 
 /* What is wrong in the configuration itself is said before the start. */
 static int
-providers_check(const struct config_namespace *n, struct credentials *keys,
+providers_check(const struct store_opening *o, struct credentials *keys,
     char *text, size_t size)
 {
+	const struct store_settings *s = o->settings;
 	char reason[PROVIDERS_REASON_MAX];
 	int r = 0;
 
-	if (n->access_key_id != NULL)
-		r = credentials_set(keys, n->access_key_id,
-		    n->secret_access_key, n->session_token, reason,
+	if (s->access_key_id != NULL)
+		r = credentials_set(keys, s->access_key_id,
+		    s->secret_access_key, s->session_token, reason,
 		    sizeof(reason));
 	if (r == 0)
-		r = providers_check_place(n, reason, sizeof(reason));
+		r = providers_check_place(s, reason, sizeof(reason));
 	if (r < 0)
-		(void)snprintf(text, size, "namespace %s: %s", n->name,
-		    reason);
+		(void)snprintf(text, size, "namespace %s: %s",
+		    o->namespace_name, reason);
 	return r;
 }
 
@@ -218,16 +236,17 @@ providers_home(void)
 }
 
 static int
-providers_add(struct providers *s, const struct config_namespace *n,
+providers_add(struct dynamodb_providers *all, const struct store_opening *o,
     const struct credentials *keys, struct provider **ret)
 {
+	const struct store_settings *s = o->settings;
 	const struct identity_config config = {
 		.place = {
-			.region = n->region, .endpoint = n->endpoint,
-			.ca_file = n->ca_file, .fips = n->fips != 0,
-			.dual_stack = n->dual_stack != 0,
+			.region = s->region, .endpoint = s->endpoint,
+			.ca_file = s->ca_file, .fips = s->fips != 0,
+			.dual_stack = s->dual_stack != 0,
 		},
-		.profile = n->profile,
+		.profile = s->profile,
 		.settings = credentials_exist(keys) ? keys : NULL,
 		.variable = providers_variable,
 		.home = providers_home(),
@@ -237,8 +256,10 @@ providers_add(struct providers *s, const struct config_namespace *n,
 
 	if (p == NULL)
 		return DDBLOCK_E_NOMEM;
-	p->of = n;
-	r = provider_new(s->base, &config, &p->provider);
+	p->all = all;
+	p->namespace_name = o->namespace_name;
+	p->settings = s;
+	r = provider_new(all->base, &config, &p->provider);
 	if (r == 0)
 		r = provider_listen(p->provider, providers_on_heard, p,
 		    &p->listener);
@@ -247,26 +268,27 @@ providers_add(struct providers *s, const struct config_namespace *n,
 		free(p);
 		return r;
 	}
-	p->next = s->first;
-	s->first = p;
+	p->next = all->first;
+	all->first = p;
 	*ret = p->provider;
 	return 0;
 }
 
 int
-providers_get(struct providers *s, const struct config_namespace *n,
-    struct provider **ret, char *text, size_t size)
+dynamodb_providers_get(struct dynamodb_providers *all,
+    const struct store_opening *o, struct provider **ret, char *text,
+    size_t size)
 {
 	struct credentials keys = { .expires_ms = 0 };
-	struct providers_one *p = s->first;
-	int r = providers_check(n, &keys, text, size);
+	struct providers_one *p = all->first;
+	int r = providers_check(o, &keys, text, size);
 
-	while (p != NULL && !providers_same(p->of, n))
+	while (p != NULL && !providers_same(p->settings, o->settings))
 		p = p->next;
 	if (r == 0 && p != NULL)
 		*ret = p->provider;
 	else if (r == 0)
-		r = providers_add(s, n, &keys, ret);
+		r = providers_add(all, o, &keys, ret);
 	credentials_done(&keys);
 	return r;
 }
