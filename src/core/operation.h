@@ -96,6 +96,10 @@ struct lock_record {
 				 * and is TOKEN_MAX; NULL otherwise */
 };
 
+/* With all that it points to, in one piece of memory, to be freed with free();
+ * NULL: none left. */
+struct lock_record *lock_record_copy(const struct lock_record *);
+
 /* A session as the store shows it. */
 struct session_record {
 	bool exists;

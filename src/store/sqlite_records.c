@@ -430,11 +430,10 @@ sqlite_records_read_many(struct sqlite_records *r, struct sqlite_job *j)
 static bool
 sqlite_records_has_prefix(sqlite3_stmt *s, const struct key *prefix)
 {
-	const void *bytes = sqlite3_column_blob(s, 0);
-	size_t length = (size_t)sqlite3_column_bytes(s, 0);
+	const char *bytes = sqlite3_column_blob(s, 0);
+	const struct key key = { bytes, (size_t)sqlite3_column_bytes(s, 0) };
 
-	return prefix->length == 0 || (length >= prefix->length &&
-	    memcmp(bytes, prefix->bytes, prefix->length) == 0);
+	return key_begins_with(key, *prefix);
 }
 
 /*
