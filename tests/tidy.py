@@ -110,6 +110,11 @@ ARROWS = {
 }
 PROTOCOL = ("ipc/codec.h", "ipc/protocol.h", "ipc/protocol.def",
             "ipc/nearest.h", "common")
+# The rooms of the core, from the lowest: a file includes and calls its own room
+# and those below it. What is in none of them is beneath all, but core.c.
+ROOMS = ("lease", "lock", "client", "reads")
+CIRCLE_FILES_MAX = 8
+CIRCLES_MAX = {"cli": 19, "dialect": 17, "ipc": 20, "lib": 11}  # yet
 ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/codec.c": ("ipc/codec.h", "common"),
     "src/ipc/codec_value.c": ("ipc/codec.h", "common"),
@@ -268,6 +273,27 @@ def check_stores(path, text, code, names):
                      "says what it can (src/store/kind.h)")
 
 
+def room(path):
+    """How high this file of the core stands."""
+    parts = path.split("/")
+    core = parts.index("core") if "core" in parts else None
+    if core is None:
+        return None
+    if parts[core + 1] in ROOMS:
+        return 1 + ROOMS.index(parts[core + 1])
+    return 1 + len(ROOMS) if parts[core + 1] in ("core.c", "core.o") else 0
+
+
+def check_rooms(path, text):
+    if not path.startswith("src/core/"):
+        return
+    for match in re.finditer(r'^#include "(core/[^"]+)"', text, flags=re.M):
+        if room("src/" + match.group(1)) > room(path):
+            complain(path, text.count("\n", 0, match.start()) + 1,
+                     f'"{match.group(1)}" is of a room above this one '
+                     "(doc/architecture.md, Its rooms)")
+
+
 def check_head(path, text):
     if not text.startswith("/*\n * ") and not text.startswith("/* "):
         complain(path, 1, "it opens with a comment: its job, then why")
@@ -279,6 +305,7 @@ def check_code(path, text, names):
     check_head(path, text)
     check_includes(path, text)
     check_stores(path, text, code, names)
+    check_rooms(path, text)
     if path.startswith(("src/", "include/", "bench/", "tests/")):
         check_calls(path, lines)
     check_functions(path, lines)
@@ -321,6 +348,64 @@ def check_objects(build):
             complain(path, 1, f"{name} is a variable in a pure object")
 
 
+def calls(build, folder):
+    """By object: what it refers to of the folder's other objects."""
+    found = [path for path in glob.glob(f"{build}/src/{folder}/**/*.o",
+                                        recursive=True)
+             if "/.libs/" not in path]
+    listing = subprocess.run(["nm", "-A"] + found, check=True, text=True,
+                             stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE).stdout if found else ""
+    defined, wanted = {}, []
+    for line in listing.splitlines():
+        path, rest = line.split(":", 1)
+        kind, name = rest.split()[-2:]
+        path = os.path.relpath(path, build)
+        if kind in "TDRB":
+            defined[name] = path
+        elif kind == "U":
+            wanted.append((path, name))
+    arrows = {os.path.relpath(path, build): set() for path in found}
+    for path, name in wanted:
+        if defined.get(name, path) != path:
+            arrows[path].add((defined[name], name))
+    return arrows
+
+
+def circles(arrows):
+    """The largest sets of objects of which each reaches every other."""
+    def reach(start, step):
+        seen, todo = {start}, [start]
+        while todo:
+            new = step.get(todo.pop(), set()) - seen
+            seen |= new
+            todo += new
+        return seen
+    down = {path: {other for other, _ in out}
+            for path, out in arrows.items()}
+    up = {path: {other for other in down if path in down[other]}
+          for path in down}
+    left = set(down)
+    while left:
+        path = left.pop()
+        circle = reach(path, down) & reach(path, up)
+        left -= circle
+        yield sorted(circle)
+
+
+def check_calls_of(build, folder):
+    arrows = calls(build, folder)
+    for path, out in sorted(arrows.items()):
+        for other, name in sorted(out):
+            if folder == "core" and room(other) > room(path):
+                complain(path, 1, f"{name}() is of a room above this one "
+                         "(doc/architecture.md, Its rooms)")
+    for circle in circles(arrows):
+        if len(circle) > CIRCLES_MAX.get(folder, CIRCLE_FILES_MAX):
+            complain(circle[0], 1, f"a circle of calls of {len(circle)} files: "
+                     + " ".join(circle))
+
+
 def main():
     names = files()
     stored = stores()
@@ -335,7 +420,10 @@ def main():
         check_lines(path, text.split("\n"))
         if is_code(path):
             check_code(path, text, stored)
-    check_objects(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "."))
+    build = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ".")
+    check_objects(build)
+    for folder in ARROWS:
+        check_calls_of(build, folder)
     for problem in problems:
         print(problem)
     print(f"tidy: {len(names)} files, {len(problems)} problems")
