@@ -66,7 +66,8 @@ def write_sources(directory, mutants):
     """What changed is written, what has no mutant any more goes."""
     texts = {os.path.join(directory, path): text
              for path, text in mutated(mutants).items()}
-    for path in glob.glob(os.path.join(directory, "src", "*", "*.c")):
+    for path in glob.glob(os.path.join(directory, "src", "**", "*.c"),
+                          recursive=True):
         if path not in texts:
             os.unlink(path)
     for path, text in texts.items():

@@ -266,7 +266,7 @@ struct misspelt {
 START_TEST(test_misspelt_world)
 {
 	static const struct misspelt cases[] = {
-		{ "", "line 0: there is no end" },
+		{ "--- trace\nend 1s\n", "line 1: there is no end" },
 		{ "end 1s\nend 2s\n", "line 2: this is said twice" },
 		{ "end 1\n", "line 1: '1' should be a duration such as 250ms, "
 		    "5s, 2m, 3h or 365d" },

@@ -7,7 +7,7 @@
 #define DDBLOCKD_TESTS_DIALECT_LIFE_H
 
 #include "dialect/exchange.h"
-#include "dynamo.h"
+#include "tests/sim/dynamo.h"
 
 #define WALL UINT64_C(1800000000000)	/* when a test begins */
 #define BOOT UINT64_C(50000)
