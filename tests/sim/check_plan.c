@@ -592,8 +592,7 @@ main(void)
 		test_every_setting, test_every_format_and_peer, test_bridge,
 		test_two_phases_apart, test_every_step, test_people,
 		test_misspelt_world, test_misspelt_steps, test_impossible,
-		test_sorting_is_stable, test_copies, test_plans_of_seeds,
-		NULL,
+		test_sorting_is_stable, test_copies, test_plans_of_seeds, NULL,
 	};
 
 	return suite_run("plan", tests);
