@@ -190,6 +190,8 @@ struct lock {
 	uint32_t references;	/* lost holds, audits, several keys */
 	uint32_t writes;	/* submitted so far; for batches */
 	uint32_t looks;		/* records that were taken in; for batches */
+	uint32_t hindered_ms;	/* since when it is free and @hindered; the
+				 * last 32 bits */
 	uint64_t run_started_ms;
 
 	struct grant *grants;	/* in the order of their making */

@@ -119,11 +119,25 @@ record_honours_wish(struct core *core, struct lock *l, struct ident id)
 	return o == NULL || observe_lives(core, o);
 }
 
+/*
+ * Has it stood free for longer than two polls because of a wish? Whose wish it
+ * is would have had it by now. A wish that landed once more after its host had
+ * gone is in nobody's list of doubts, for it was answered.
+ */
+static bool
+record_stood_long(const struct core *core, const struct lock *l)
+{
+	uint32_t stood_ms = (uint32_t)core->now_ms - l->hindered_ms;
+
+	return l->hindered && l->view == VIEW_FREE &&
+	    stood_ms > 2 * l->ns->settings.poll_ms;
+}
+
 /* Is one of these wishes another host's, and honoured? What of them is stale
- * is to be taken out. */
+ * (or all, if it was waited for them @long_enough) is to be taken out. */
 static bool
 record_find_foreign(struct core *core, struct lock *l, enum lock_mode mode,
-    const struct ident *wishes, size_t n_wishes)
+    const struct ident *wishes, size_t n_wishes, bool long_enough)
 {
 	bool honoured = false;
 
@@ -134,7 +148,7 @@ record_find_foreign(struct core *core, struct lock *l, enum lock_mode mode,
 			continue;
 		/* Taking out a living one's wish would do no harm: its host
 		 * puts it back with its next poll. */
-		if (record_honours_wish(core, l, id)) {
+		if (!long_enough && record_honours_wish(core, l, id)) {
 			honoured = true;
 		} else if (record_leftovers(core, l) != NULL) {
 			l->leftovers->stale_wish = id;
@@ -174,9 +188,9 @@ record_find_hindered(struct core *core, struct lock *l,
 	bool common = g->mode == LOCK_MODE_SHARED && g->limit == 0;
 
 	l->wish_seen = record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
-	    record->exclusive_wishes, record->n_exclusive_wishes);
+	    record->exclusive_wishes, record->n_exclusive_wishes, false);
 	if (!common && record_find_foreign(core, l, LOCK_MODE_SHARED,
-	    record->shared_wishes, record->n_shared_wishes))
+	    record->shared_wishes, record->n_shared_wishes, false))
 		l->wish_seen = true;
 }
 
@@ -190,17 +204,32 @@ record_is_hindered(struct core *core, struct lock *l,
 {
 	const struct waiter *w = l->queue;
 	bool free = record->n_holders == 0;
+	bool long_enough = free && record_stood_long(core, l);
 
 	if (w == NULL)
 		return false;
 	if (w->mode == LOCK_MODE_EXCLUSIVE)
 		return free && record->mode == LOCK_MODE_EXCLUSIVE &&
 		    record_find_foreign(core, l, LOCK_MODE_SHARED,
-		    record->shared_wishes, record->n_shared_wishes);
+		    record->shared_wishes, record->n_shared_wishes,
+		    long_enough);
 	return record->mode == LOCK_MODE_SHARED &&
 	    l->wanted != LOCK_MODE_EXCLUSIVE &&
 	    record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
-	    record->exclusive_wishes, record->n_exclusive_wishes);
+	    record->exclusive_wishes, record->n_exclusive_wishes,
+	    long_enough);
+}
+
+/* Who waits for it here: does it stand back? */
+static void
+record_find_turn(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	bool stood_free = l->hindered && l->view == VIEW_FREE;
+
+	l->hindered = record_is_hindered(core, l, record);
+	if (!stood_free)
+		l->hindered_ms = (uint32_t)core->now_ms;
 }
 
 static void
@@ -420,16 +449,17 @@ record_seen(struct core *core, struct lock *l,
 	(void)record_find_orphan(core, l, record);
 	record_find_dead(core, l, record);
 	record_find_wishes(core, l, record);
-	l->hindered = false;
 	if (l->grants == NULL ||
 	    (l->queue != NULL && lock_may_add(l, l->queue))) {
-		l->hindered = record_is_hindered(core, l, record);
+		record_find_turn(core, l, record);
 		if (record->n_holders == 0)
 			l->view = VIEW_FREE;
 		else
 			record_sight(core, l, record);
-	} else if (l->view == VIEW_FOREIGN) {
-		l->view = VIEW_NEW;
+	} else {
+		l->hindered = false;
+		if (l->view == VIEW_FOREIGN)
+			l->view = VIEW_NEW;
 	}
 	record_free_sight(before);
 	if (l->sight == NULL && namespace_renews_records(l->ns))
