@@ -357,7 +357,7 @@ Dead(h, s) ==
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
-(* grant.c, submission.c, transfer.c: what of ours is in the record.       *)
+(* grant.c, submission.c, outcome.c: what of ours is in the record.        *)
 (*                                                                         *)
 (*     none -> asking -> held -> releasing -> none                         *)
 (*                  \-> unsure (the answer never came; a read settles it)  *)

@@ -116,16 +116,21 @@ def settings():
     """{name: (kind, default or None, choices or None)} by section."""
     table = read("src/daemon/config_table.c")
     names = dict(re.findall(r'^#define (\w+) \\?\s*"([^"]*)"',
-                            read("src/daemon/config.h"), re.M))
+                            read("src/store/settings.h") +
+                            read("src/store/kind.h"), re.M))
+    names["config_store_names"] = "|".join(
+        re.findall(r"^STORE_KIND\((\w+)", read("src/store/kinds.def"), re.M))
     found = {}
     for title, rows in re.findall(r"config_(\w+)_table\[\] = \{(.*?)^\};",
                                   table, re.M | re.S):
         for name, kind, default, rest in re.findall(
-                r'\{ "(\w+)", CONFIG_(\w+),\s*\w\(\w+\),\s*(NULL|"[^"]*"),'
+                r'\{ "(\w+)", CONFIG_(\w+),\s*\w\(\w+\),\s*(\w+|"[^"]*"),'
                 r"(.*?)(?=\n\t\{ \"|\Z)", rows, re.S):
-            choices = re.search(r'"([\w-]+(?:\|[\w-]+)+)"|(\w+_NAMES)', rest)
+            choices = re.search(
+                r'"([\w-]+(?:\|[\w-]+)+)"|(\w+_(?:NAMES|names))', rest)
             found[name] = (
-                title, kind, None if default == "NULL" else default[1:-1],
+                title, kind, None if default == "NULL" else
+                names.get(default, default.strip('"')),
                 kind == "CHOICE" and (choices.group(1) or
                                       names[choices.group(2)]))
     return found
@@ -172,7 +177,7 @@ OTHER_STATUSES = {126, 127}
 def codes():
     """[(name, exit status, text)] in the order of the constants."""
     return [(name, int(status), text) for name, status, text in
-            re.findall(r'^X\((\w+), (\d+), "(.*)"\)$',
+            re.findall(r'^X\((\w+), (\d+), \w+,\s+"([^"]*)"',
                        read("src/common/err.def"), re.M)]
 
 
@@ -236,6 +241,9 @@ def check_protocol():
                      if path.startswith("src/ipc/"))
     fields = set(re.findall(r'codec_(?:value|text_value|number|duration|'
                             r'boolean)\(\s*b,\s*"(\w+)"', server))
+    fields |= {field for path in sources(".c") if path.startswith("src/store/")
+               for field in re.findall(r'status_(?:number|duration|text)\('
+                                       r'ret,\s*"(\w+)"', read(path))}
     if len(fields) < 60:
         yield f"only {len(fields)} fields of answers were found"
     for field in sorted(fields):
@@ -365,8 +373,8 @@ LIMITS = (
     ("CODEC_TAG_MAX", "proto/protocol.md", r"^\| a tag \| (\d+) "),
     ("CODEC_ARGUMENTS_MAX", "proto/protocol.md",
      r"^\| arguments of a line \| (\d+) "),
-    ("BREAK_REASON_MAX", "proto/protocol.md", r"^\| `reason` \| (\d+) "),
-    ("BREAK_REASON_MAX", "include/ddblock.h", r"at most (\d+) bytes\)"),
+    ("ARGUMENT_REASON", "proto/protocol.md", r"^\| `reason` \| (\d+) "),
+    ("ARGUMENT_REASON", "include/ddblock.h", r"at most (\d+) bytes\)"),
     ("OWNER_LENGTH_MAX", "proto/protocol.md", r"^\| `owner` \| 1 to (\d+) "),
     ("OWNER_LENGTH_MAX", "man/ddblockd.conf.5",
      r"one line of at most (\d+) bytes"),
@@ -384,7 +392,7 @@ LIMITS = (
     ("READ_MANY_MAX", "doc/safety.md", r"up to (\d+) of them in a request"),
     ("SCAN_PAGE_MAX", "doc/records.md", r"in pages of (\d+) items"),
     ("RELEASE_MAX", "doc/records.md", r"all that are dead, (\d+)\s+with one"),
-    ("CONFIG_PREFIX_MAX", "man/ddblockd.conf.5",
+    ("FORMAT_PREFIX_MAX", "man/ddblockd.conf.5",
      r"nowhere else: at most (\d+) bytes"),
     ("CONFIG_NAMESPACE_LENGTH_MAX", "man/ddblockd.conf.5",
      r"A name has 1 to (\d+) of"),
@@ -393,7 +401,8 @@ LIMITS = (
 
 
 def constants():
-    """{name: {value}}: a name may be used by several folders."""
+    """{name: {value}}: a name may be used by several folders. And the most that
+    an argument of the protocol may be."""
     found = {}
     for path in sources(".h", ".c"):
         for name, value in re.findall(
@@ -404,6 +413,9 @@ def constants():
                 continue
             found.setdefault(name, set()).add(
                 eval(compile(parsed, path, "eval"), {"__builtins__": {}}))
+    for name, most in re.findall(r'^ARGUMENT\((\w+), "\w+", \w+, \d+, (\d+),',
+                                 read("src/ipc/protocol.def"), re.M):
+        found["ARGUMENT_" + name] = {int(most)}
     return found
 
 

@@ -59,7 +59,7 @@ BANNED_ELSEWHERE = {"clock_gettime": "src/common/clock.c"}
 # Pure: no clock, no socket, no file, no log, no variable of their own.
 PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|common/(base64|json_quote|utf8)\.[ch]"
-                  r"|ipc/codec\w*\.[ch]"
+                  r"|ipc/(codec\w*|nearest|protocol\w*)\.[ch]"
                   r"|aws/(answer|credentials|errors|health|hedge|loopback"
                   r"|rate_limit|region|retry|retry_budget|sigv4|skew)\.[ch]"
                   r"|store/(attempts|translation(_\w+)?"
@@ -90,16 +90,29 @@ ARROWS = {
     "identity": ("aws", "common"),
     "store": ("core", "dialect", "identity", "aws", "common"),
     "ipc": ("core", "common", "store/store.h"),
-    "daemon": ("ipc", "store", "dialect", "identity", "aws", "core",
-               "common"),
-    "lib": ("ipc/codec.h", "common"),
-    "cli": ("ipc/codec.h", "common"),
+    "daemon": ("ipc", "store/kind.h", "store/kinds.def", "store/store.h",
+               "aws/scrub.h", "core", "common"),
+    "lib": ("ipc/codec.h", "ipc/protocol.h", "common"),
+    "cli": ("ipc/codec.h", "ipc/protocol.h", "common"),
 }
+PROTOCOL = ("ipc/codec.h", "ipc/protocol.h", "ipc/protocol.def",
+            "ipc/nearest.h", "common")
+# The rooms of the core, from the lowest: a file includes and calls its own room
+# and those below it. What is in none of them is beneath all, but core.c.
+ROOMS = ("lease", "lock", "client", "reads")
+CIRCLE_FILES_MAX = 8
+CIRCLES_MAX = {"cli": 19, "dialect": 17, "ipc": 20, "lib": 11}  # yet
 ARROWS_OF_FILES = {  # stricter than their folder
     "src/ipc/codec.c": ("ipc/codec.h", "common"),
     "src/ipc/codec_value.c": ("ipc/codec.h", "common"),
     "src/ipc/codec_write.c": ("ipc/codec.h", "common"),
     "src/ipc/codec.h": ("common",),
+    "src/ipc/nearest.c": ("ipc/nearest.h",),
+    "src/ipc/protocol.c": PROTOCOL,
+    "src/ipc/protocol.h": PROTOCOL,
+    "src/ipc/protocol_request.c": PROTOCOL,
+    "src/ipc/protocol_value.c": PROTOCOL,
+    "src/ipc/protocol_write.c": PROTOCOL,
     "src/common/utf8.c": ("common/utf8.h",),
     "src/store/attempts.h": ("store/translation.h", "core", "common",
                              "aws/answer.h", "aws/errors.h", "aws/retry.h",
@@ -115,6 +128,11 @@ ARROWS_OF_FILES = {  # stricter than their folder
     "src/store/translation_parts.c": ("store/translation_internal.h", "core"),
     "src/store/translation_read.c": ("store/translation.h",),
 }
+
+# Who may know which stores there are: they themselves, and their table (to AWS
+# one of the words is a service). All others read a store's row.
+STORES_KNOWN = re.compile(r"src/(store|dialect|aws|identity)/")
+STORES = re.compile(r"^STORE_KIND\((\w+),", flags=re.M)
 
 # What a reader must not meet. Put together here, so as not to be met here.
 WORDS = re.compile(
@@ -229,16 +247,59 @@ def check_includes(path, text):
                      "from here (HACKING.md, Layers)")
 
 
+def stores():
+    with open(os.path.join(TOP, "src/store/kinds.def"),
+              encoding="utf-8") as f:
+        return "|".join(STORES.findall(f.read()))
+
+
+def check_stores(path, text, code, names):
+    """Nobody asks which store it is."""
+    if not path.startswith("src/") or STORES_KNOWN.match(path):
+        return
+    asks = [(code, r"\bstore(\.kind)?\s*[!=]=(?!\s*NULL\b)"),
+            (code, rf"(?i)\b\w*store_({names})\w*"),
+            (text, rf'"({names})"')]
+    for where, what in asks:
+        for match in re.finditer(what, where):
+            complain(path, where.count("\n", 0, match.start()) + 1,
+                     f"'{match.group(0)}' asks which store it is: its row "
+                     "says what it can (src/store/kind.h)")
+
+
+def room(path):
+    """How high this file of the core stands."""
+    parts = path.split("/")
+    core = parts.index("core") if "core" in parts else None
+    if core is None:
+        return None
+    if parts[core + 1] in ROOMS:
+        return 1 + ROOMS.index(parts[core + 1])
+    return 1 + len(ROOMS) if parts[core + 1] in ("core.c", "core.o") else 0
+
+
+def check_rooms(path, text):
+    if not path.startswith("src/core/"):
+        return
+    for match in re.finditer(r'^#include "(core/[^"]+)"', text, flags=re.M):
+        if room("src/" + match.group(1)) > room(path):
+            complain(path, text.count("\n", 0, match.start()) + 1,
+                     f'"{match.group(1)}" is of a room above this one '
+                     "(doc/architecture.md, Its rooms)")
+
+
 def check_head(path, text):
     if not text.startswith("/*\n * ") and not text.startswith("/* "):
         complain(path, 1, "it opens with a comment: its job, then why")
 
 
-def check_code(path, text):
+def check_code(path, text, names):
     code = blank(text)
     lines = code.split("\n")
     check_head(path, text)
     check_includes(path, text)
+    check_stores(path, text, code, names)
+    check_rooms(path, text)
     if path.startswith(("src/", "include/", "bench/", "tests/")):
         check_calls(path, lines)
     check_functions(path, lines)
@@ -283,8 +344,67 @@ def check_objects(build):
             complain(path, 1, f"{name} is a variable in a pure object")
 
 
+def calls(build, folder):
+    """By object: what it refers to of the folder's other objects."""
+    found = [path for path in glob.glob(f"{build}/src/{folder}/**/*.o",
+                                        recursive=True)
+             if "/.libs/" not in path]
+    listing = subprocess.run(["nm", "-A"] + found, check=True, text=True,
+                             stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE).stdout if found else ""
+    defined, wanted = {}, []
+    for line in listing.splitlines():
+        path, rest = line.split(":", 1)
+        kind, name = rest.split()[-2:]
+        path = os.path.relpath(path, build)
+        if kind in "TDRB":
+            defined[name] = path
+        elif kind == "U":
+            wanted.append((path, name))
+    arrows = {os.path.relpath(path, build): set() for path in found}
+    for path, name in wanted:
+        if defined.get(name, path) != path:
+            arrows[path].add((defined[name], name))
+    return arrows
+
+
+def circles(arrows):
+    """The largest sets of objects of which each reaches every other."""
+    def reach(start, step):
+        seen, todo = {start}, [start]
+        while todo:
+            new = step.get(todo.pop(), set()) - seen
+            seen |= new
+            todo += new
+        return seen
+    down = {path: {other for other, _ in out}
+            for path, out in arrows.items()}
+    up = {path: {other for other in down if path in down[other]}
+          for path in down}
+    left = set(down)
+    while left:
+        path = left.pop()
+        circle = reach(path, down) & reach(path, up)
+        left -= circle
+        yield sorted(circle)
+
+
+def check_calls_of(build, folder):
+    arrows = calls(build, folder)
+    for path, out in sorted(arrows.items()):
+        for other, name in sorted(out):
+            if folder == "core" and room(other) > room(path):
+                complain(path, 1, f"{name}() is of a room above this one "
+                         "(doc/architecture.md, Its rooms)")
+    for circle in circles(arrows):
+        if len(circle) > CIRCLES_MAX.get(folder, CIRCLE_FILES_MAX):
+            complain(circle[0], 1, f"a circle of calls of {len(circle)} files: "
+                     + " ".join(circle))
+
+
 def main():
     names = files()
+    stored = stores()
     for path in names:
         try:
             with open(os.path.join(TOP, path), encoding="utf-8") as f:
@@ -295,8 +415,11 @@ def main():
             continue
         check_lines(path, text.split("\n"))
         if is_code(path):
-            check_code(path, text)
-    check_objects(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "."))
+            check_code(path, text, stored)
+    build = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ".")
+    check_objects(build)
+    for folder in ARROWS:
+        check_calls_of(build, folder)
     for problem in problems:
         print(problem)
     print(f"tidy: {len(names)} files, {len(problems)} problems")

@@ -18,7 +18,8 @@ _ddblock_fields() {
 	    sed -n "s/.*\"$name\":\"\([^\"\\\\]*\)\".*/\1/p"
 }
 
-# _ddblock_options COMMAND: lines of words: option, --NAME, letter, argument.
+# _ddblock_options COMMAND: lines of words: option, --NAME, letter, argument, and
+# what that may be.
 _ddblock_options() {
 	if [[ $specification == *DDBLOCKD-OPTION* ]]; then
 		_ddblock_ask "$1" --help | sed -nE \
@@ -35,11 +36,12 @@ _ddblock_values() {
 	--socket | --config | --file) compgen -f -- "$value" ;;
 	--ns | --namespace) _ddblock_fields ns status ;;
 	--key | --prefix) _ddblock_keys ;;
-	--state) printf '%s\n' free held dead ;;
 	--on-danger | --on-lost) printf '%s\n' HUP INT QUIT KILL USR1 USR2 \
 	    ALRM TERM CONT STOP TSTP WINCH ;;
-	--wait | --timeout) echo forever ;;
+	--timeout) echo forever ;;
 	--for-pid) cd /proc && printf '%s\n' [0-9]* ;;
+	*) awk -F '\t' -v name="$1" '$2 == name { gsub(/\|/, "\n", $5)
+	    print $5 }' <<<"$options" ;;
 	esac
 }
 

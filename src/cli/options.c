@@ -10,9 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ipc/protocol.h"
+
+/* The same but for the hyphens? */
+static bool
+cli_is_argument(const char *option, const char *argument)
+{
+	while (*option != '\0' &&
+	    *argument == (*option == '-' ? '_' : *option)) {
+		option++;
+		argument++;
+	}
+	return *option == *argument;
+}
+
+/* The words that an option may have which is an argument of the protocol. */
+static const char *
+cli_words(const char *option)
+{
+	for (unsigned i = ARGUMENT_NONE + 1; i < ARGUMENTS; i++) {
+		const struct protocol_argument_row *row = protocol_argument(i);
+
+		if (cli_is_argument(option, row->word))
+			return row->kind == KIND_BOOLEAN ? "yes|no" :
+			    row->choices != NULL ? row->choices : "";
+	}
+	return "";
+}
+
 /*
  * What the shells complete: the tables that getopt itself reads, so that they
- * know what there is. A letter (or "-") and whether there is an argument.
+ * know what there is. A letter (or "-"), whether there is an argument, and
+ * which words that may be.
  */
 static void
 cli_show_options(const char *letters, const struct option *options)
@@ -22,9 +51,11 @@ cli_show_options(const char *letters, const struct option *options)
 		    strchr(letters, options->val) != NULL;
 
 		if (options->val != CLI_OPTION_COMPLETION)
-			(void)printf("option\t--%s\t%c\t%s\n",
+			(void)printf("option\t--%s\t%c\t%s\t%s\n",
 			    options->name, letter ? options->val : '-',
-			    options->has_arg == no_argument ? "no" : "yes");
+			    options->has_arg == no_argument ? "no" : "yes",
+			    options->has_arg == no_argument ? "" :
+			    cli_words(options->name));
 	}
 }
 

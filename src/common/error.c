@@ -13,7 +13,7 @@ struct error_row {
 
 static const struct error_row error_rows[] = {
 	{ "OK", "it worked", 0 },
-#define X(name, exit_status, text) { #name, text, exit_status },
+#define X(name, exit_status, again, text, note) { #name, text, exit_status },
 #include "common/err.def"
 #undef X
 };
@@ -23,12 +23,12 @@ static const struct error_row error_rows[] = {
 /* The position of each row, to be held against the constants of ddblock.h. */
 enum {
 	POSITION_OK,
-#define X(name, exit_status, text) POSITION_##name,
+#define X(name, exit_status, again, text, note) POSITION_##name,
 #include "common/err.def"
 #undef X
 };
 
-#define X(name, exit_status, text)                                             \
+#define X(name, exit_status, again, text, note)                                \
 	_Static_assert(DDBLOCK_E_##name == -(int)POSITION_##name,              \
 	    "err.def and ddblock.h disagree on " #name);
 #include "common/err.def"

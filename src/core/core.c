@@ -5,7 +5,7 @@
  * that the event made due. So a lease that ended while the host slept is lost
  * before the late answer that would have saved it is looked at. What either
  * makes due of requests for several locks is done before the next of them, and
- * nothing overtakes it meanwhile (joint.c).
+ * nothing overtakes it meanwhile (client/multi.c).
  */
 #include "core/core.h"
 
@@ -13,11 +13,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/action.h"
+#include "core/reads/reads.h"
 #include "core/timing.h"
 #include "ddblock.h"
 
-#define NAMESPACE_TIMERS 4	/* to open, of audit, turns and looks */
+static const struct lease_events core_lease_events = {
+	.lost = lock_lease_lost,
+	.record_lost = lock_record_lost,
+	.record_due = lock_record_due,
+	.tell = notice_lease,
+	.renewed = notice_own,
+	.answer = renew_answer,
+	.outage = notice_outage,
+	.opened = wait_opened,
+	.refused = wait_refused,
+	.closed = lock_session_closed,
+	.unblocked = lock_unblocked,
+	.observed = wait_observed,
+	.doubted = lock_doubted,
+	.is_live = lock_has_live,
+};
+
+static const struct lock_events core_lock_events = {
+	.granted = wait_granted,
+	.learnt = wait_review,
+	.answered = request_answered,
+	.updated = renew_updated,
+	.downgraded = downgrade_told,
+	.lost = hold_lost,
+	.ask_several = multi_ask,
+	.check = hold_check,
+	.tokens_lacking = bridge_tokens_lacking,
+	.tokens_known = bridge_tokens_known,
+	.wants_look = watch_wants_look,
+	.seen = watch_seen,
+	.unseen = watch_failed,
+	.touched = watch_touch,
+};
+
+static const struct client_events core_client_events = {
+	.left = watch_left,
+};
+
+/* ---- making and freeing ----------------------------------------------- */
 
 static int
 namespace_init(struct core *core, uint32_t index,
@@ -34,22 +73,11 @@ namespace_init(struct core *core, uint32_t index,
 	ns->settings.format = NULL;
 	if (settings->format != NULL)
 		ns->settings.format = strdup(settings->format);
-	ns->timer.kind = TIMER_NAMESPACE;
-	ns->audit.timer.kind = TIMER_AUDIT;
-	ns->turns.timer.kind = TIMER_LISTING;
-	ns->looks.timer.kind = TIMER_WATCHES;
-	ns->audit.started_ms = core->now_ms + settings->audit_ms;
-	ns->audit.round = 1;
 	if (ns->settings.name == NULL ||
 	    (settings->format != NULL && ns->settings.format == NULL) ||
-	    hash_init(&ns->locks, lock_hash) < 0)
+	    session_init(core, ns) < 0 || lock_init(ns) < 0 ||
+	    reads_new(core, ns) < 0)
 		return DDBLOCK_E_NOMEM;
-	for (int i = 0; i < NAMESPACE_TIMERS; i++) {
-		if (heap_reserve(&core->heap) < 0)
-			return DDBLOCK_E_NOMEM;
-	}
-	heap_set(&core->heap, &ns->timer, core->now_ms);
-	heap_set(&core->heap, &ns->audit.timer, ns->audit.started_ms);
 	return timing_check(settings, &setting, text, sizeof(text));
 }
 
@@ -64,11 +92,11 @@ namespace_cross(const struct core *core, struct namespace *ns)
 	if (bridge == 0)
 		return 0;
 	if (bridge > core->n_namespaces || bridge - 1 == ns->index ||
-	    ns->settings.life != LOCK_LIFE_SESSION)
+	    !namespace_has_sessions(ns))
 		return DDBLOCK_E_BAD_REQUEST;
-	old = &core->namespaces[bridge - 1].settings;
-	if (old->life != LOCK_LIFE_RECORD && old->life != LOCK_LIFE_DEADLINE)
+	if (!namespace_renews_records(namespace_bridge(ns)))
 		return DDBLOCK_E_BAD_REQUEST;
+	old = &namespace_bridge(ns)->settings;
 	ns->settings.lacks |= (old->lacks & ~(unsigned)CORE_LACKS_TOKENS) |
 	    CORE_LACKS_DATA | CORE_LACKS_ATTRIBUTES;
 	return 0;
@@ -86,12 +114,15 @@ core_new(const struct core_config *config, const uint64_t seed[4],
 	core->limits = config->limits;
 	core->now_ms = now_ms;
 	core->actions_end = &core->actions;
+	core->lease_events = &core_lease_events;
+	core->lock_events = &core_lock_events;
+	core->client_events = &core_client_events;
 	random_init(&core->random, seed);
 	core->host = strdup(config->host);
 	core->namespaces =
 	    calloc(config->n_namespaces, sizeof(*core->namespaces));
 	if (core->host == NULL || core->namespaces == NULL ||
-	    hash_init(&core->holds_by_id, hold_hash) < 0)
+	    client_init(core) < 0)
 		code = DDBLOCK_E_NOMEM;
 	for (uint32_t i = 0; code == 0 && i < config->n_namespaces; i++) {
 		core->n_namespaces++;
@@ -108,90 +139,32 @@ core_new(const struct core_config *config, const uint64_t seed[4],
 }
 
 static void
-core_free_requests(struct core *core, struct request *first)
-{
-	while (first != NULL) {
-		struct request *next = first->client_next;
-
-		if (first->listing != NULL)
-			first->listing->busy = false;
-		if (first->breaking != NULL)
-			first->breaking->busy = false;
-		request_free(core, first);
-		first = next;
-	}
-}
-
-static void
-core_free_clients(struct core *core)
-{
-	struct hold *h, *next_hold;
-	struct client *c, *next;
-
-	HASH_CLEAR(hh, core->waiting);
-	HASH_CLEAR(hh, core->watches);
-	DL_FOREACH_SAFE2(core->holds, h, next_hold, next)
-	{
-		hold_free(core, h);
-	}
-	hash_done(&core->holds_by_id);
-	HASH_ITER(hh, core->clients, c, next)
-	{
-		core_free_requests(core, c->requests);
-		linger_free(core, c->linger);
-		HASH_DEL(core->clients, c);
-		free(c);
-	}
-	core_free_requests(core, core->abandoned);
-}
-
-/* Everything goes, whatever it is in the middle of. */
-static void
-core_free_lock(struct core *core, struct lock *l)
-{
-	struct grant *g, *next;
-
-	LL_FOREACH_SAFE(l->grants, g, next)
-	{
-		grant_free(g);
-	}
-	submission_drop(core, l);
-	record_forget_sight(l);
-	doubt_free_all(core, l);
-	watch_free_all(l);
-	free(l->leftovers);
-	free(l->version);
-	free(l);
-}
-
-static void
 core_free_namespace(struct core *core, struct namespace *ns)
 {
-	struct lock *l, *next_lock;
-	struct observation *o, *next_observation;
-	struct session *s, *next;
-
-	for (l = lock_next(ns, NULL); l != NULL; l = next_lock) {
-		next_lock = lock_next(ns, l);
-		core_free_lock(core, l);
-	}
-	hash_done(&ns->locks);
-	HASH_ITER(hh, ns->observations, o, next_observation)
-	{
-		HASH_DEL(ns->observations, o);
-		free(o);
-	}
-	DL_FOREACH_SAFE(ns->sessions, s, next)
-	{
-		free(s);
-	}
-	DL_FOREACH_SAFE(ns->refreshed, s, next)
-	{
-		free(s->owner);
-		free(s);
-	}
+	lock_free_all(core, ns);
+	observe_free_all(ns);
+	session_free_all(ns);
+	reads_free(ns);
 	free((void *)(uintptr_t)ns->settings.name);
 	free((void *)(uintptr_t)ns->settings.format);
+}
+
+/* The caller is done with the last step's actions. */
+static void
+core_forget(struct core *core)
+{
+	struct core_action *a = core->actions;
+
+	notice_forget(a);
+	while (a != NULL) {
+		struct core_action *next = a->next;
+
+		a->next = NULL;
+		a = next;
+	}
+	core->actions = NULL;
+	core->actions_end = &core->actions;
+	client_forget(core);
 }
 
 void
@@ -201,15 +174,14 @@ core_free(struct core *core)
 
 	if (core == NULL)
 		return;
-	action_forget(core);
+	core_forget(core);
 	/* So that no timer refers to what was freed before another. */
 	while ((t = heap_first(&core->heap)) != NULL)
 		heap_unset(&core->heap, t);
-	joint_free_all(core);
-	core_free_clients(core);
+	watch_free_all(core);
+	client_free_all(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		core_free_namespace(core, &core->namespaces[i]);
-	freelist_done(&core->requests);
 	freelist_done(&core->submissions);
 	heap_done(&core->heap);
 	free(core->namespaces);
@@ -217,57 +189,34 @@ core_free(struct core *core)
 	free(core);
 }
 
+/* ---- events ----------------------------------------------------------- */
+
 static void
 core_dispatch_timer(struct core *core, struct timer *t)
 {
+	static void (*const run[])(struct core *, struct timer *) = {
+		[TIMER_SESSION] = lease_timer,
+		[TIMER_NAMESPACE] = session_open_timer,
+		[TIMER_AUDIT] = audit_timer,
+		[TIMER_LOCK] = lock_timer,
+		[TIMER_REQUEST] = request_timer,
+		[TIMER_OBSERVATION] = observe_timer,
+		[TIMER_DOUBT] = doubt_timer,
+		[TIMER_LISTING] = listing_timer,
+		[TIMER_WATCHES] = watch_poll_timer,
+		[TIMER_LINGER] = linger_timer,
+		[TIMER_TERMS] = terms_timer,
+	};
+
 	heap_unset(&core->heap, t);
-	switch (t->kind) {
-	case TIMER_SESSION:
-		session_timer(core, CONTAINER_OF(t, struct session, timer));
-		return;
-	case TIMER_NAMESPACE:
-		session_open_timer(core,
-		    CONTAINER_OF(t, struct namespace, timer));
-		return;
-	case TIMER_AUDIT:
-		audit_timer(core,
-		    CONTAINER_OF(t, struct namespace, audit.timer));
-		return;
-	case TIMER_LOCK:
-		lock_timer(core, CONTAINER_OF(t, struct lock, timer));
-		return;
-	case TIMER_REQUEST:
-		queue_timer(core, CONTAINER_OF(t, struct request, timer));
-		return;
-	case TIMER_OBSERVATION:
-		observe_timer(core,
-		    CONTAINER_OF(t, struct observation, timer));
-		return;
-	case TIMER_DOUBT:
-		doubt_timer(core, CONTAINER_OF(t, struct doubt, timer));
-		return;
-	case TIMER_LISTING:
-		listing_timer(core,
-		    CONTAINER_OF(t, struct namespace, turns.timer));
-		return;
-	case TIMER_WATCHES:
-		looks_timer(core,
-		    CONTAINER_OF(t, struct namespace, looks.timer));
-		return;
-	case TIMER_LINGER:
-		linger_timer(core, CONTAINER_OF(t, struct linger, timer));
-		return;
-	case TIMER_TERMS:
-		terms_timer(core, CONTAINER_OF(t, struct terms, timer));
-		return;
-	}
+	run[t->kind](core, t);
 }
 
 static void
 core_run_timer(struct core *core, struct timer *t)
 {
 	core_dispatch_timer(core, t);
-	joint_run(core);
+	multi_run(core);
 }
 
 /* Leases come first: of the timers that are due, those of sessions decide
@@ -276,7 +225,7 @@ static void
 core_run_sessions(struct core *core)
 {
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
-		struct session *s, *next;
+		struct lease *s, *next;
 
 		DL_FOREACH_SAFE(core->namespaces[i].sessions, s, next)
 		{
@@ -313,7 +262,7 @@ core_stored(struct core *core, const struct operation *o,
 		observe_stored(core, submit->owner, outcome);
 		return;
 	case CORE_ABOUT_LOCK:
-		transfer_stored(core, submit->owner, outcome);
+		lock_stored(core, submit->owner, outcome);
 		return;
 	case CORE_ABOUT_AUDIT:
 		audit_stored(core, submit->owner, outcome);
@@ -322,59 +271,14 @@ core_stored(struct core *core, const struct operation *o,
 		listing_stored(core, submit->owner, outcome);
 		return;
 	case CORE_ABOUT_BREAK:
-		breaking_stored(core, submit->owner, outcome);
+		break_stored(core, submit->owner, outcome);
 		return;
 	case CORE_ABOUT_WATCHES:
-		looks_stored(core, submit->owner, outcome);
+		watch_poll_stored(core, submit->owner, outcome);
 		return;
 	case CORE_ABOUT_TOGETHER:
-		together_stored(core, submit->owner, outcome);
+		multi_stored(core, submit->owner, outcome);
 		return;
-	}
-}
-
-static void
-core_more(struct core *core, uint64_t client, uint64_t request)
-{
-	struct client *c = client_find(core, client);
-	struct request *r;
-
-	if (c == NULL)
-		return;
-	DL_FOREACH2(c->requests, r, client_next)
-	{
-		if (r->reply.request == request && r->listing != NULL)
-			break;
-	}
-	if (r != NULL)
-		listing_continue(core, r);
-}
-
-/* But for what a client left to its lease: nobody is there who could heed. */
-static void
-core_stop_holds(struct core *core, struct grant *g)
-{
-	struct hold *h, *next;
-
-	DL_FOREACH_SAFE2(g->holds, h, next, grant_next)
-	{
-		if (!terms_are_left(h))
-			grant_lose_hold(core, h, CORE_LOSS_SHUTDOWN);
-	}
-}
-
-static void
-core_stop_grants(struct core *core, struct session *s, bool release)
-{
-	struct grant *g, *next;
-
-	DL_FOREACH_SAFE2(s->grants, g, next, session_next)
-	{
-		struct lock *l = g->lock;
-
-		if (release)
-			core_stop_holds(core, g);
-		lock_advance(core, l);
 	}
 }
 
@@ -384,30 +288,58 @@ core_stop(struct core *core, bool release)
 {
 	core->stopping = true;
 	core->stop_released = release;
-	while (core->waiting != NULL) {
-		struct lock *l = core->waiting->lock;
-
-		request_reply(core, core->waiting, DDBLOCK_E_SHUTTING_DOWN, 0,
-		    NULL);
-		/* One for several keys may be between two locks. */
-		if (l != NULL)
-			lock_advance(core, l);
-	}
+	client_refuse_waiting(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		struct namespace *ns = &core->namespaces[i];
-		struct session *s, *next;
 
 		heap_unset(&core->heap, &ns->timer);
-		DL_FOREACH_SAFE(ns->sessions, s, next)
-		{
-			core_stop_grants(core, s, release);
-			session_unused(core, s);
-		}
-		DL_FOREACH_SAFE(ns->refreshed, s, next)
-		{
-			core_stop_grants(core, s, release);
-		}
+		client_stop_leases(core, ns);
 	}
+}
+
+/* Who answers what. */
+static int
+core_serve(struct core *core, struct request *r,
+    const struct core_request *ask)
+{
+	switch (ask->verb) {
+	case CORE_ACQUIRE:
+		return admit_acquire(core, r, ask);
+	case CORE_CANCEL:
+		return wait_cancel(core, r, ask->target);
+	case CORE_RELEASE:
+		return release_ask(core, r, ask);
+	case CORE_RENEW:
+		return renew_ask(core, r, ask);
+	case CORE_DOWNGRADE:
+		return downgrade_ask(core, r, ask);
+	case CORE_GET:
+	case CORE_LIST:
+		return listing_ask(core, r, ask);
+	case CORE_BREAK:
+		return break_ask(core, r, ask);
+	case CORE_WATCH:
+		return watch_ask(core, r, ask);
+	case CORE_UNWATCH:
+		return watch_unask(core, r, ask);
+	case CORE_RESUME:
+		return linger_resume(core, r, ask);
+	}
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
+static int
+core_request(struct core *core, const struct core_request *ask)
+{
+	struct request *r;
+	int code = request_admit(core, ask, &r);
+
+	if (code < 0)
+		return code;
+	code = core_serve(core, r, ask);
+	if (code < 0)
+		request_refuse(core, r);
+	return code;
 }
 
 static int
@@ -415,7 +347,7 @@ core_event(struct core *core, const struct core_event *event)
 {
 	switch (event->type) {
 	case CORE_REQUEST:
-		return client_request(core, &event->request);
+		return core_request(core, &event->request);
 	case CORE_DRAIN:
 		client_drain(core, event->client);
 		return 0;
@@ -437,7 +369,8 @@ core_event(struct core *core, const struct core_event *event)
 		    event->stored.outcome);
 		return 0;
 	case CORE_CONTINUE:
-		core_more(core, event->more.client, event->more.request);
+		listing_continue(core, event->more.client,
+		    event->more.request);
 		return 0;
 	case CORE_STOP:
 	case CORE_STOP_RELEASE:
@@ -458,19 +391,42 @@ core_check(const struct core *core)
 	assert(core->n_locks <= core->limits.locks_max);
 	assert(core->n_watches <= core->limits.watches_max);
 	assert(core->touched == NULL);
-	assert(core->due_joints == NULL);
+	assert(core->due_multis == NULL);
 	assert(core->n_observations <= core->limits.observations_max);
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		const struct namespace *ns = &core->namespaces[i];
-		const struct session *s;
+		const struct lease *s;
 
 		assert(ns->n_doubts <= ns->n_doubts_made);
 		assert(ns->n_doubts_made <= core->limits.doubts_max);
 		DL_FOREACH(ns->sessions, s)
 		{
-			session_check(core, s);
+			lease_check(core, s);
 		}
 	}
+}
+
+/*
+ * Is there nothing left to do for this namespace before the daemon ends? A
+ * session that is being opened never held anything: whether it comes to be or
+ * not, nobody will ask for it.
+ */
+static bool
+namespace_is_settled(const struct namespace *ns)
+{
+	const struct lease *s;
+
+	DL_FOREACH(ns->sessions, s)
+	{
+		if (s->state != LEASE_OPENING)
+			return false;
+	}
+	DL_FOREACH(ns->record_leases, s)
+	{
+		if (s->state != LEASE_OPENING)
+			return false;
+	}
+	return fail_closed_is_settled(ns);
 }
 
 static bool
@@ -492,12 +448,12 @@ core_step(struct core *core, const struct core_event *event,
 	struct timer *first;
 	int code;
 
-	action_forget(core);
+	core_forget(core);
 	if (event->now_ms > core->now_ms)
 		core->now_ms = event->now_ms;
 	core_run_timers(core);
 	code = core_event(core, event);
-	joint_run(core);
+	multi_run(core);
 	core_run_timers(core);
 	watch_tell(core);
 	core_check(core);

@@ -47,8 +47,15 @@ struct core_namespace {
 	uint64_t try_ms;	/* no more for who does not wait for it all */
 	uint64_t audit_ms;
 	uint32_t handover_max;		/* in a row; 1..TOKENS_MAX */
-	bool host_only;			/* no other host can want these locks */
-	uint64_t idle_ms;	/* host_only: keep a released lock this long */
+
+	/* What the store allows; all false where other hosts use it, too. */
+	bool sole_writer;	/* only this daemon writes its records, so what
+				 * it saw last is what is there */
+	bool no_foreign_waiters;	/* nobody elsewhere waits for these
+					 * locks */
+	bool keeps_idle;	/* a released lock may stay the daemon's */
+	uint64_t idle_ms;	/* keeps_idle: for so long */
+
 	uint32_t list_capacity;	/* read units a second for LIST; 0: no bound */
 
 	/* Of its record format; all zero: the native one. */

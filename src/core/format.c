@@ -2,7 +2,7 @@
  * What a namespace's record format cannot express: it is refused, never
  * approximated, with the format's name.
  */
-#include "core/internal.h"
+#include "core/namespace.h"
 
 #include <stdio.h>
 
@@ -44,8 +44,8 @@ format_complain(const struct namespace *ns, const char *what, char *ret_text,
 	if (ns->settings.bridge != 0)
 		(void)snprintf(ret_text, text_size, "with its bridge to %s "
 		    "(%s), namespace %s has no %s",
-		    joint_bridge(ns)->settings.name,
-		    joint_bridge(ns)->settings.format, ns->settings.name,
+		    namespace_bridge(ns)->settings.name,
+		    namespace_bridge(ns)->settings.format, ns->settings.name,
 		    what);
 	else
 		(void)snprintf(ret_text, text_size, "the record format %s of "
@@ -54,8 +54,6 @@ format_complain(const struct namespace *ns, const char *what, char *ret_text,
 	return DDBLOCK_E_UNSUPPORTED;
 }
 
-/* Of what a client changes in a lock that it holds: 0, or
- * DDBLOCK_E_UNSUPPORTED with the reason, for people. */
 int
 format_refuse_change(const struct namespace *ns, const struct change *change,
     char *ret_text, size_t text_size)
@@ -65,7 +63,6 @@ format_refuse_change(const struct namespace *ns, const struct change *change,
 	    text_size);
 }
 
-/* Of what it asks of one. */
 int
 format_refuse(const struct namespace *ns, const struct core_request *ask,
     char *ret_text, size_t text_size)
@@ -78,15 +75,13 @@ format_refuse(const struct namespace *ns, const struct core_request *ask,
 	return format_complain(ns, what, ret_text, text_size);
 }
 
-/* Is there the lock that somebody wants only if there is one? */
 bool
 format_has_record(const struct namespace *ns, const struct lock_record *r)
 {
-	return ns->settings.life == LOCK_LIFE_SESSION ?
+	return namespace_has_sessions(ns) ?
 	    !contents_are_empty(&r->contents) : r->exists;
 }
 
-/* What a client gets that leaves the policy open. */
 bool
 format_is_fail_closed(const struct namespace *ns,
     const struct core_request *ask)

@@ -19,6 +19,23 @@ key_equal(struct key a, struct key b)
 	    (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
+bool
+key_begins_with(struct key key, struct key prefix)
+{
+	return prefix.length == 0 || (key.length >= prefix.length &&
+	    memcmp(key.bytes, prefix.bytes, prefix.length) == 0);
+}
+
+int
+key_compare(const void *one, const void *other)
+{
+	const struct key *a = one, *b = other;
+	size_t n = a->length < b->length ? a->length : b->length;
+	int r = n == 0 ? 0 : memcmp(a->bytes, b->bytes, n);
+
+	return r != 0 ? r : (a->length > b->length) - (a->length < b->length);
+}
+
 struct key_parts
 key_split(struct key name)
 {

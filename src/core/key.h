@@ -34,6 +34,10 @@ struct key_parts {
 struct key key_text(const char *text);
 
 bool key_equal(struct key, struct key);
+bool key_begins_with(struct key, struct key prefix);
+
+/* The order of two keys, byte by byte, for tsearch(3) and its like. */
+int key_compare(const void *, const void *);
 
 /* The parts of a name, in its bytes. */
 struct key_parts key_split(struct key name);

@@ -1,13 +1,12 @@
 /*
- * What is known of a namespace's store, whichever operation told it, and
- * whether anything of the namespace is left to do.
+ * What is known of a namespace's store, whichever operation told it, and of its
+ * bridge.
  */
-#include "core/internal.h"
+#include "core/namespace.h"
 
 #include "common/text.h"
 #include "ddblock.h"
 
-/* Remember what the store's trouble is, or that it is over. */
 void
 namespace_trouble(struct namespace *ns, const struct outcome *o)
 {
@@ -24,7 +23,6 @@ namespace_trouble(struct namespace *ns, const struct outcome *o)
 	text_copy(ns->text, sizeof(ns->text), good ? "" : o->text);
 }
 
-/* Would waiting longer help against this code? */
 bool
 namespace_code_is_definite(int code)
 {
@@ -32,25 +30,17 @@ namespace_code_is_definite(int code)
 	    code != DDBLOCK_E_THROTTLED && code != DDBLOCK_E_LIMIT;
 }
 
-/*
- * Is there nothing left to do for this namespace before the daemon ends? A
- * session that is being opened never held anything: whether it comes to be or
- * not, nobody will ask for it.
- */
-bool
-namespace_is_settled(const struct namespace *ns)
+struct namespace *
+namespace_bridge(const struct namespace *ns)
 {
-	const struct session *s;
+	return ns->settings.bridge == 0 ? NULL :
+	    &ns->core->namespaces[ns->settings.bridge - 1];
+}
 
-	DL_FOREACH(ns->sessions, s)
-	{
-		if (s->state != SESSION_OPENING)
-			return false;
-	}
-	DL_FOREACH(ns->refreshed, s)
-	{
-		if (s->state != SESSION_OPENING)
-			return false;
-	}
-	return closed_is_settled(ns);
+bool
+namespace_levels_tokens(const struct namespace *ns)
+{
+	const struct namespace *old = namespace_bridge(ns);
+
+	return old != NULL && namespace_has_tokens(old);
 }

@@ -1,6 +1,6 @@
 /*
- * What can be said of an operation and a record by themselves, and the words
- * for operations, outcomes and losses.
+ * What can be said of an operation by itself, and the words for operations,
+ * outcomes and losses.
  */
 #include "core/operation.h"
 
@@ -98,41 +98,6 @@ operation_is_sound(const struct operation *o)
 	default:
 		return true;
 	}
-}
-
-static bool
-operation_may_join(const struct operation *o, const struct lock_record *l)
-{
-	uint64_t limit = o->limit != 0 ? o->limit : HOLDERS_MAX;
-
-	if (l->mode != LOCK_MODE_SHARED || l->limit != o->limit ||
-	    l->n_holders >= limit || l->n_exclusive_wishes > 0)
-		return false;
-	for (size_t i = 0; i < l->n_holders; i++) {
-		if (ident_equal(l->holders[i].grant, o->me.grant) &&
-		    ident_equal(l->holders[i].session, o->me.session))
-			return false;
-	}
-	return true;
-}
-
-bool
-operation_may_enter(const struct operation *o, const struct lock_record *l)
-{
-	bool shared = o->mode == LOCK_MODE_SHARED;
-
-	if (l->n_holders > 0)
-		return shared && operation_may_join(o, l);
-	/* The kinds alternate, so that neither starves. */
-	if (l->mode != o->mode)
-		return true;
-	if (!shared)
-		return l->n_shared_wishes == 0;
-	for (size_t i = 0; i < l->n_exclusive_wishes; i++) {
-		if (ident_equal(l->exclusive_wishes[i], o->me.session))
-			return true;
-	}
-	return l->n_exclusive_wishes == 0;
 }
 
 const char *

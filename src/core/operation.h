@@ -96,6 +96,10 @@ struct lock_record {
 				 * and is TOKEN_MAX; NULL otherwise */
 };
 
+/* With all that it points to, in one piece of memory, to be freed with free();
+ * NULL: none left. */
+struct lock_record *lock_record_copy(const struct lock_record *);
+
 /* A session as the store shows it. */
 struct session_record {
 	bool exists;
@@ -138,7 +142,7 @@ enum mark_form {
 
 /*
  * Conditions, in the words of the native format (doc/records.md); a store
- * checks each of them and the write atomically:
+ * checks each of them and the write atomically. In code they are apply.h:
  *
  * ACQUIRE, exclusive, n_dead == 0
  *     The lock has no holder (and, while it was last held exclusively, no
@@ -153,7 +157,7 @@ enum mark_form {
  *     ours; fewer hold it than @limit, or than HOLDERS_MAX; @me is not among
  *     them; and nobody wishes for exclusive use. @me becomes one of its
  *     holders, the token rises by one. Our session's wishes of both kinds are
- *     removed. (operation_may_enter)
+ *     removed.
  * ACQUIRE, n_dead > 0
  *     The holders are exactly @dead and the token is @token_seen. @me becomes
  *     the only holder; the rest as above, by @mode.
@@ -185,9 +189,10 @@ enum mark_form {
  * ACQUIRE, in a format without sessions (@mode is exclusive, @tokens is 1)
  *     Without @version: nobody holds the lock, as far as the format can ask
  *     for that without having seen the record. With it: the record is the one
- *     that was seen, free (n_dead == 0) or held by @dead, and then it has
- *     @mark, unless that is none. @me becomes the holder, with a token above
- *     the record's, if the format has one; all marks go.
+ *     that was seen, free (n_dead == 0) or held by @dead (or given back by
+ *     them under that version), and then it has @mark, unless that is none.
+ *     @me becomes the holder, with a token above the record's, if the format
+ *     has one; all marks go.
  * MARK
  *     LOCK_LIFE_RECORD only. The record is held and has @version, and marks
  *     as @mark_form says. It gets @mark. There is one attempt, whatever
@@ -352,13 +357,6 @@ struct outcome {
  * does not is REFUSED with DDBLOCK_E_BAD_REQUEST.
  */
 bool operation_is_sound(const struct operation *);
-
-/*
- * Do the holders and the wishes of @record let in the ACQUIRE of nobody's
- * lock, or of one that is shared? (n_dead == 0; the token is another matter.)
- */
-bool operation_may_enter(const struct operation *,
-    const struct lock_record *record);
 
 /* The word for messages and traces: "acquire", "session beat", "unknown". */
 const char *operation_kind_name(enum operation_kind);

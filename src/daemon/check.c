@@ -20,7 +20,7 @@
 
 struct check {
 	struct event_base *base;
-	struct providers *providers;
+	struct stores *stores;
 	bool ended;
 	uint64_t n_findings, n_warnings, n_errors;
 };
@@ -76,7 +76,7 @@ check_namespace(struct check *k, const struct config_namespace *n)
 
 	(void)uname(&names);
 	printf("%s%s\n", k->n_findings > 0 ? "\n" : "", n->name);
-	r = stores_open(k->base, k->providers, n, names.nodename, true,
+	r = stores_open(k->stores, n, names.nodename, true,
 	    stores_no_outcome, NULL, &store, text, sizeof(text));
 	if (r < 0) {
 		const char *advice = stores_advice(r);
@@ -123,11 +123,11 @@ daemon_check(const struct config *config, const char *namespace_name)
 {
 	struct check k = { .base = event_base_new() };
 	int r = k.base == NULL ? DDBLOCK_E_NOMEM :
-	    providers_new(k.base, &k.providers);
+	    stores_new(k.base, &k.stores);
 
 	if (r == 0)
 		r = check_namespaces(&k, config, namespace_name);
-	providers_free(k.providers);
+	stores_free(k.stores);
 	if (k.base != NULL)
 		event_base_free(k.base);
 	if (r < 0)

@@ -2,7 +2,7 @@
  * The configuration in memory: setting values, where each came from, and what
  * is to be complained about.
  */
-#include "daemon/config_format.h"
+#include "daemon/config.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,11 +171,10 @@ config_is_set(const struct config_namespace *n, const char *name)
 	    NULL;
 }
 
-unsigned
-config_known_to(const struct config_namespace *n)
+const struct store_kind *
+config_kind(const struct config_namespace *n)
 {
-	return n->store == CONFIG_STORE_SQLITE ? CONFIG_KNOWN_SQLITE :
-	    CONFIG_KNOWN(n->format);
+	return store_kinds[n->kind];
 }
 
 int
@@ -276,9 +275,10 @@ config_set(struct config *c, const char *namespace_name, const char *name,
 	return r;
 }
 
+/* @of: the namespace whose settings these are; NULL: the daemon's. */
 static void
 config_describe_section(enum config_section section, const void *values,
-    const struct config_origin *origins, unsigned known_to,
+    const struct config_origin *origins, const struct config_namespace *of,
     struct buffer *buffer)
 {
 	size_t n;
@@ -287,7 +287,7 @@ config_describe_section(enum config_section section, const void *values,
 	for (size_t i = 0; i < n; i++) {
 		const void *value = (const char *)values + s[i].offset;
 
-		if ((s[i].known & known_to) == 0)
+		if (of != NULL && !config_knows(of, &s[i]))
 			continue;
 		if ((s[i].kind == CONFIG_TEXT || s[i].kind == CONFIG_SECRET) &&
 		    *(char *const *)value == NULL)
@@ -305,20 +305,29 @@ config_describe(const struct config *c, struct buffer *buffer)
 {
 	(void)buffer_append_text(buffer, "[daemon]\n");
 	config_describe_section(CONFIG_DAEMON, &c->daemon, c->daemon.origins,
-	    CONFIG_KNOWN_SQLITE, buffer);
+	    NULL, buffer);
 	for (size_t i = 0; i < c->n_namespaces; i++) {
 		const struct config_namespace *n = &c->namespaces[i];
 
 		(void)buffer_printf(buffer, "\n[namespace %s]\n", n->name);
-		config_describe_section(CONFIG_NAMESPACE, n, n->origins,
-		    config_known_to(n), buffer);
+		config_describe_section(CONFIG_NAMESPACE, n, n->origins, n,
+		    buffer);
 	}
 	return buffer_failed(buffer);
+}
+
+/* What the store does not know is nothing to the core, either. */
+static uint64_t
+config_if_known(const struct config_namespace *n, const char *setting,
+    uint64_t value)
+{
+	return store_kind_knows(config_kind(n), setting) ? value : 0;
 }
 
 struct core_namespace
 config_core_namespace(const struct config_namespace *n)
 {
+	const struct store_kind *kind = config_kind(n);
 	struct core_namespace core = {
 		.name = n->name,
 		.lease_ms = n->lease_ms,
@@ -331,13 +340,16 @@ config_core_namespace(const struct config_namespace *n)
 		.try_ms = n->try_ms,
 		.audit_ms = n->audit_ms,
 		.handover_max = (uint32_t)n->handover_max,
-		.host_only = n->store == CONFIG_STORE_SQLITE,
-		.idle_ms = n->store == CONFIG_STORE_SQLITE ? n->idle_ms : 0,
-		.list_capacity = n->store == CONFIG_STORE_DYNAMODB ?
-		    (uint32_t)n->list_capacity : 0,
+		.sole_writer = kind->sole_writer,
+		.no_foreign_waiters = kind->no_foreign_waiters,
+		.keeps_idle = kind->keeps_idle,
+		.idle_ms = config_if_known(n, "idle", n->idle_ms),
+		.list_capacity = (uint32_t)config_if_known(n, "list_capacity",
+		    n->list_capacity),
 		.bridge = (uint32_t)n->bridge_index,
 	};
 
-	config_format_describe(n, &core);
+	if (kind->describe != NULL)
+		kind->describe(&n->store, &core);
 	return core;
 }

@@ -15,6 +15,7 @@
 
 #include "common/buffer.h"
 #include "core/core.h"
+#include "store/kind.h"
 
 #define CONFIG_NAMESPACE_LENGTH_MAX 64
 #define CONFIG_SETTINGS_MAX 64		/* in one section */
@@ -40,39 +41,9 @@ enum config_section {
 	CONFIG_NAMESPACE,
 };
 
-enum config_store {
-	CONFIG_STORE_SQLITE = 0,	/* in the order of the choices */
-	CONFIG_STORE_DYNAMODB,
-};
-
-enum config_format {
-	CONFIG_FORMAT_NATIVE = 0,	/* in the order of the names */
-	CONFIG_FORMAT_AWSLABS,
-	CONFIG_FORMAT_PYTHON,
-	CONFIG_FORMAT_JS_FAIL_OPEN,
-	CONFIG_FORMAT_JS_FAIL_CLOSED,
-	CONFIG_FORMAT_DLOCK,
-	CONFIG_FORMATS,
-};
-
-#define CONFIG_FORMAT_NAMES \
-	"native|awslabs|python|js-fail-open|js-fail-closed|dlock"
-
-/* Who knows a setting: the embedded store, and the fleet's with a format. */
-#define CONFIG_KNOWN_SQLITE 1u
-#define CONFIG_KNOWN(format) (2u << (format))
-#define CONFIG_KNOWN_DYNAMODB \
-	(CONFIG_KNOWN(CONFIG_FORMATS) - CONFIG_KNOWN(0))
-
-enum config_lease_text {
-	CONFIG_LEASE_MILLISECONDS = 0,
-	CONFIG_LEASE_GO,
-};
-
-enum config_released {
-	CONFIG_RELEASED_DELETE = 0,
-	CONFIG_RELEASED_KEEP,
-};
+/* The record formats that know a setting, where a store has formats. */
+#define CONFIG_FORMAT(format) (1u << (format))
+#define CONFIG_FORMATS_ALL (CONFIG_FORMAT(STORE_FORMATS) - 1)
 
 /* A row of the table. */
 struct config_setting {
@@ -82,7 +53,7 @@ struct config_setting {
 	const char *standard;	/* the default; NULL: none, or computed */
 	uint64_t least, most;	/* of a number */
 	const char *choices;	/* "auto|journal|stderr|json" */
-	unsigned known;		/* to whom */
+	unsigned formats;	/* that know it */
 	const char *argument;	/* what --help calls its value */
 	const char *help;
 };
@@ -119,7 +90,8 @@ struct config_daemon {
 struct config_namespace {
 	char name[CONFIG_NAMESPACE_LENGTH_MAX + 1];
 	struct config_origin origin;
-	uint64_t store;		/* enum config_store */
+	uint64_t kind;		/* of its store: index in store_kinds */
+	struct store_settings store;
 	uint64_t lease_ms;
 	uint64_t heartbeat_ms;
 	uint64_t danger_ms;
@@ -133,41 +105,9 @@ struct config_namespace {
 	uint64_t audit_ms;
 	uint64_t handover_max;
 	uint64_t list_capacity;
-	uint64_t retention_ms;
-	char *file;
 	uint64_t idle_ms;
-	uint64_t format;	/* enum config_format */
-	char *table;
-	char *region;
-	char *endpoint;
-	char *key_attribute;
-	uint64_t key_type;	/* enum dialect_key_type */
-	char *sort_attribute;
-	uint64_t sort_type;
-	char *ttl_attribute;
-	char *rename;
-	char *prefix;
-	uint64_t lease_text;	/* enum config_lease_text */
-	uint64_t released;	/* enum config_released */
-	uint64_t keep_attributes;
-	uint64_t local_time;
-	uint64_t expiry_ms;
-	uint64_t fencing;
-	uint64_t skew_ms;
-	uint64_t trust_clock;
-	uint64_t heartbeat_rate;
 	char *bridge;
 	uint64_t bridge_index;	/* 1 + that of @bridge; or 0 */
-	uint64_t read_capacity;
-	uint64_t write_capacity;
-	uint64_t fips;
-	uint64_t dual_stack;
-	char *ca_file;
-	char *profile;
-	char *access_key_id;
-	char *secret_access_key;
-	char *session_token;
-	uint64_t allow_plain_http;
 	struct config_origin origins[CONFIG_SETTINGS_MAX];
 };
 
@@ -232,7 +172,10 @@ struct core_namespace config_core_namespace(const struct config_namespace *);
 
 /* For the parts of this module. */
 bool config_is_set(const struct config_namespace *, const char *name);
-unsigned config_known_to(const struct config_namespace *);
+const struct store_kind *config_kind(const struct config_namespace *);
+bool config_knows(const struct config_namespace *,
+    const struct config_setting *);
+void config_check_known(struct config *, const struct config_namespace *);
 struct config_origin config_origin_of(const struct config_origin *origins,
     enum config_section, const char *name);
 void config_complain(struct config *, struct config_origin,

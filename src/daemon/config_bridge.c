@@ -14,11 +14,11 @@ config_bridge_refuse(const struct config_namespace *n,
 		return "there is no such namespace";
 	if (old == n)
 		return "that is this namespace itself";
-	if (old->store != CONFIG_STORE_DYNAMODB ||
-	    old->format == CONFIG_FORMAT_NATIVE)
+	if (!config_kind(old)->has_formats ||
+	    old->store.format == STORE_FORMAT_NATIVE)
 		return "that has no older client's format, so there is "
 		       "nothing to move from";
-	if (old->format == CONFIG_FORMAT_JS_FAIL_CLOSED)
+	if (old->store.format == STORE_FORMAT_JS_FAIL_CLOSED)
 		return "its holds are fail-closed, so one that is left there "
 		       "would never end: move in one step, while nobody holds "
 		       "a lock";

@@ -3,7 +3,7 @@
  * that starts with settings which contradict each other would show it only in
  * an outage, so nothing is corrected silently.
  */
-#include "daemon/config_format.h"
+#include "daemon/config.h"
 
 #include <grp.h>
 #include <stdio.h>
@@ -17,10 +17,7 @@
 #include "ddblock.h"
 #include "ipc/codec.h"
 
-#define CONFIG_FILE_FORMAT "/var/lib/ddblockd/%s.db"
 #define CONFIG_REQUEST_MS UINT64_C(5000)
-#define CONFIG_TABLE_MIN 3
-#define CONFIG_TABLE_MAX 255
 
 /* The defaults that the table has as text. */
 static int
@@ -44,11 +41,9 @@ config_default_section(enum config_section section, void *values,
 }
 
 /* The defaults that depend on other settings. */
-static int
-config_default_namespace(struct config_namespace *n)
+static void
+config_default_times(struct config_namespace *n)
 {
-	char path[sizeof(CONFIG_FILE_FORMAT) + CONFIG_NAMESPACE_LENGTH_MAX];
-
 	if (!config_is_set(n, "heartbeat"))
 		n->heartbeat_ms = timing_heartbeat_ms(n->lease_ms);
 	if (!config_is_set(n, "danger"))
@@ -61,14 +56,6 @@ config_default_namespace(struct config_namespace *n)
 		    n->heartbeat_ms : CONFIG_REQUEST_MS;
 	if (!config_is_set(n, "try_timeout"))
 		n->try_ms = timing_try_ms(n->request_ms);
-	if (n->store == CONFIG_STORE_SQLITE && n->file == NULL) {
-		(void)snprintf(path, sizeof(path), CONFIG_FILE_FORMAT,
-		    n->name);
-		n->file = strdup(path);
-		if (n->file == NULL)
-			return DDBLOCK_E_NOMEM;
-	}
-	return 0;
 }
 
 static void
@@ -91,60 +78,105 @@ config_check_timing(struct config *c, struct config_namespace *n)
 	config_complain(c, origin, "namespace %s: %s", n->name, rule);
 }
 
-/* As DynamoDB says; what names a whole resource is its own to judge. */
+/* ---- the store's own ---- */
+
+struct config_judged {
+	struct config *config;
+	const struct config_namespace *of;
+};
+
 static bool
-config_table_ok(const char *name)
+config_judge_is_set(void *arg, const char *setting)
 {
-	size_t length = strlen(name);
-
-	return strncmp(name, "arn:", 4) == 0 ||
-	    (length >= CONFIG_TABLE_MIN && length <= CONFIG_TABLE_MAX &&
-	    strspn(name, "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length);
+	return config_is_set(((struct config_judged *)arg)->of, setting);
 }
 
-/* Where there are no keys, the chain of the AWS clients says who we are. */
-static void
-config_check_keys(struct config *c, const struct config_namespace *n)
+static struct config_origin
+config_judge_origin(const struct config_namespace *n, const char *setting)
 {
-	if (n->access_key_id == NULL && n->secret_access_key == NULL) {
-		if (n->session_token != NULL)
-			config_complain(c, n->origin, "namespace %s: "
-			    "session_token needs access_key_id and "
-			    "secret_access_key beside it", n->name);
-		return;
+	struct config_origin origin = { 0 };
+
+	if (setting != NULL)
+		origin = config_origin_of(n->origins, CONFIG_NAMESPACE,
+		    setting);
+	return origin.file != NULL ? origin : n->origin;
+}
+
+static void
+config_judge_complain(void *arg, const char *setting, const char *text)
+{
+	const struct config_judged *j = arg;
+
+	config_complain(j->config, config_judge_origin(j->of, setting),
+	    "namespace %s: %s", j->of->name, text);
+}
+
+static void
+config_judge_warn(void *arg, const char *setting, const char *text)
+{
+	const struct config_judged *j = arg;
+
+	config_warn(j->config, config_judge_origin(j->of, setting),
+	    "namespace %s: %s", j->of->name, text);
+}
+
+static struct store_judge
+config_judge(struct config_judged *j)
+{
+	return (struct store_judge){
+		.namespace_name = j->of->name,
+		.lease_ms = j->of->lease_ms,
+		.heartbeat_ms = j->of->heartbeat_ms,
+		.arg = j,
+		.is_set = config_judge_is_set,
+		.complain = config_judge_complain,
+		.warn = config_judge_warn,
+	};
+}
+
+static int
+config_complete_store(struct config *c, struct config_namespace *n)
+{
+	const struct store_kind *kind = config_kind(n);
+	struct config_judged judged = { c, n };
+	const struct store_judge judge = config_judge(&judged);
+
+	return kind->complete == NULL ? 0 :
+	    kind->complete(&n->store, &judge, &n->lease_ms);
+}
+
+static void
+config_check_store(struct config *c, const struct config_namespace *n)
+{
+	const struct store_kind *kind = config_kind(n);
+	struct config_judged judged = { c, n };
+	const struct store_judge judge = config_judge(&judged);
+
+	if (kind->judge != NULL)
+		kind->judge(&n->store, &judge);
+}
+
+/* Two sessions of one daemon would compete for the same locks. */
+static void
+config_check_shared(struct config *c, size_t i)
+{
+	const struct config_namespace *n = &c->namespaces[i];
+	const struct store_kind *kind = config_kind(n);
+
+	for (size_t j = 0; j < i && kind->overlap != NULL; j++) {
+		const struct config_namespace *o = &c->namespaces[j];
+		const char *what = NULL, *name;
+
+		if (config_kind(o) == kind)
+			what = kind->overlap(&o->store, &n->store, &name);
+		if (what != NULL)
+			config_complain(c, n->origin, "namespaces %s and %s "
+			    "have the same %s %s; give each its own", o->name,
+			    n->name, what, name);
 	}
-	if (n->access_key_id == NULL)
-		config_complain(c, n->origin, "namespace %s: "
-		    "secret_access_key needs access_key_id beside it",
-		    n->name);
-	if (n->secret_access_key == NULL)
-		config_complain(c, n->origin, "namespace %s: access_key_id "
-		    "needs secret_access_key beside it", n->name);
-	if (n->profile != NULL)
-		config_complain(c, config_origin_of(n->origins,
-		    CONFIG_NAMESPACE, "profile"), "namespace %s: profile and "
-		    "access_key_id are two answers to one question; take one "
-		    "of them out", n->name);
 }
 
-static void
-config_check_dynamodb(struct config *c, const struct config_namespace *n)
-{
-	if (n->table == NULL)
-		config_complain(c, n->origin, "namespace %s: store = dynamodb "
-		    "needs a table; set table = NAME", n->name);
-	else if (!config_table_ok(n->table))
-		config_complain(c, config_origin_of(n->origins,
-		    CONFIG_NAMESPACE, "table"), "namespace %s: table = %s: the "
-		    "name of a table has %d to %d letters, digits, _, - and .",
-		    n->name, n->table, CONFIG_TABLE_MIN, CONFIG_TABLE_MAX);
-	config_check_keys(c, n);
-	if ((n->read_capacity == 0) != (n->write_capacity == 0))
-		config_complain(c, n->origin, "namespace %s: read_capacity "
-		    "and write_capacity go together: both are 0, or neither",
-		    n->name);
-}
+/* ---- what is for all ---- */
 
 /* It goes into records, and is shown to people. */
 static void
@@ -155,47 +187,6 @@ config_check_owner(struct config *c, const struct config_namespace *n)
 		config_complain(c, config_origin_of(n->origins,
 		    CONFIG_NAMESPACE, "owner"), "owner must be one line of at "
 		    "most %d bytes", OWNER_LENGTH_MAX);
-}
-
-/* Can no key of one be a key of the other in the same table? */
-static bool
-config_apart(const struct config_namespace *a,
-    const struct config_namespace *b)
-{
-	size_t length;
-
-	if (b->format != a->format || a->prefix == NULL || b->prefix == NULL)
-		return false;
-	length = strlen(a->prefix) < strlen(b->prefix) ? strlen(a->prefix) :
-	    strlen(b->prefix);
-	return memcmp(a->prefix, b->prefix, length) != 0;
-}
-
-/* Two sessions of one daemon would compete for the same locks. */
-static void
-config_check_shared(struct config *c, size_t i)
-{
-	const struct config_namespace *n = &c->namespaces[i];
-
-	for (size_t j = 0; j < i; j++) {
-		const struct config_namespace *o = &c->namespaces[j];
-
-		if (o->store != n->store)
-			continue;
-		if (n->store == CONFIG_STORE_SQLITE &&
-		    text_equal(o->file, n->file))
-			config_complain(c, n->origin, "namespaces %s and %s "
-			    "have the same file %s; give each its own",
-			    o->name, n->name, n->file);
-		if (n->store == CONFIG_STORE_DYNAMODB && n->table != NULL &&
-		    text_equal(o->table, n->table) &&
-		    text_equal(o->region, n->region) &&
-		    text_equal(o->endpoint, n->endpoint) &&
-		    !config_apart(o, n))
-			config_complain(c, n->origin, "namespaces %s and %s "
-			    "have the same table %s; give each its own",
-			    o->name, n->name, n->table);
-	}
 }
 
 static void
@@ -260,16 +251,14 @@ config_finish_namespace(struct config *c, size_t i)
 	int r = config_default_section(CONFIG_NAMESPACE, n, n->origins);
 
 	if (r == 0)
-		r = config_format_default(n);
-	if (r == 0)
-		r = config_default_namespace(n);
+		r = config_complete_store(c, n);
 	if (r < 0)
 		return r;
+	config_default_times(n);
 	config_check_timing(c, n);
-	config_format_check(c, n);
+	config_check_known(c, n);
 	config_check_owner(c, n);
-	if (n->store == CONFIG_STORE_DYNAMODB)
-		config_check_dynamodb(c, n);
+	config_check_store(c, n);
 	config_check_shared(c, i);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /*
  * The table of settings: one row each. ddblockd.conf(5) describes the same.
+ * Which of them a store has is in the store's row (store/kind.h).
  */
 #include "daemon/config.h"
 
@@ -9,23 +10,32 @@
 #define YEAR (366 * DAY)
 #define MEGABYTE (UINT64_C(1) << 20)
 
-/* Who knows a setting. */
-#define SQLITE CONFIG_KNOWN_SQLITE
-#define NATIVE CONFIG_KNOWN(CONFIG_FORMAT_NATIVE)
-#define AWSLABS CONFIG_KNOWN(CONFIG_FORMAT_AWSLABS)
-#define PYTHON CONFIG_KNOWN(CONFIG_FORMAT_PYTHON)
-#define JS_OPEN CONFIG_KNOWN(CONFIG_FORMAT_JS_FAIL_OPEN)
-#define JS_CLOSED CONFIG_KNOWN(CONFIG_FORMAT_JS_FAIL_CLOSED)
-#define DLOCK CONFIG_KNOWN(CONFIG_FORMAT_DLOCK)
+/* The formats that know a setting. */
+#define NATIVE CONFIG_FORMAT(STORE_FORMAT_NATIVE)
+#define AWSLABS CONFIG_FORMAT(STORE_FORMAT_AWSLABS)
+#define PYTHON CONFIG_FORMAT(STORE_FORMAT_PYTHON)
+#define JS_OPEN CONFIG_FORMAT(STORE_FORMAT_JS_FAIL_OPEN)
+#define JS_CLOSED CONFIG_FORMAT(STORE_FORMAT_JS_FAIL_CLOSED)
+#define DLOCK CONFIG_FORMAT(STORE_FORMAT_DLOCK)
 #define JS (JS_OPEN | JS_CLOSED)
 #define RENEWED (AWSLABS | PYTHON | JS_OPEN | DLOCK)	/* each record */
 #define FOREIGN (RENEWED | JS_CLOSED)
-#define DYNAMODB (NATIVE | FOREIGN)
-#define ANY (SQLITE | DYNAMODB)
-#define LEASED (SQLITE | NATIVE | RENEWED)
+#define ANY CONFIG_FORMATS_ALL
+#define LEASED (NATIVE | RENEWED)
 
 #define D(field) offsetof(struct config_daemon, field)
 #define N(field) offsetof(struct config_namespace, field)
+#define S(field) N(store.field)
+
+/* "|sqlite|..." and "; sqlite: locks of this host; ..." */
+static const char config_store_names[] =
+#define STORE_KIND(name, about) "|" #name
+#include "store/kinds.def"
+    ;
+static const char config_store_help[] =
+#define STORE_KIND(name, about) "; " #name ": " about
+#include "store/kinds.def"
+    ;
 
 static const struct config_setting config_daemon_table[] = {
 	{ "socket", CONFIG_TEXT, D(socket), "/run/ddblockd/ddblockd.sock",
@@ -83,9 +93,8 @@ static const struct config_setting config_daemon_table[] = {
 };
 
 static const struct config_setting config_namespace_table[] = {
-	{ "store", CONFIG_CHOICE, N(store), "sqlite", 0, 0,
-	    "sqlite|dynamodb", ANY, NULL,
-	    "sqlite: locks of this host; dynamodb: of a fleet" },
+	{ "store", CONFIG_CHOICE, N(kind), STORE_KINDS_DEFAULT, 0, 0,
+	    &config_store_names[1], ANY, NULL, &config_store_help[2] },
 	{ "lease", CONFIG_DURATION, N(lease_ms), "20s", 100, DAY, NULL,
 	    LEASED, "TIME",
 	    "how long a lock outlives a host that vanished; dlock: 60s" },
@@ -122,102 +131,102 @@ static const struct config_setting config_namespace_table[] = {
 	{ "handover_max", CONFIG_COUNT, N(handover_max), "100", 1, TOKENS_MAX,
 	    NULL, ANY, "N",
 	    "grants in a row on this host while others may wait" },
-	{ "retention", CONFIG_DURATION, N(retention_ms), "7d", HOUR,
-	    10 * YEAR, NULL, SQLITE | NATIVE, "TIME",
+	{ "retention", CONFIG_DURATION, S(retention_ms), "7d", HOUR,
+	    10 * YEAR, NULL, NATIVE, "TIME",
 	    "how long the record of a free lock stays" },
-	{ "file", CONFIG_TEXT, N(file), NULL, 0, 0, NULL, SQLITE,
+	{ "file", CONFIG_TEXT, S(file), NULL, 0, 0, NULL, ANY,
 	    "PATH", "the database (/var/lib/ddblockd/NAMESPACE.db)" },
 	{ "idle", CONFIG_DURATION, N(idle_ms), "1s", 0, HOUR, NULL,
-	    SQLITE, "TIME",
+	    ANY, "TIME",
 	    "keep a released lock so long for the next local client" },
-	{ "format", CONFIG_CHOICE, N(format), "native", 0, 0,
-	    CONFIG_FORMAT_NAMES, DYNAMODB, NULL,
+	{ "format", CONFIG_CHOICE, S(format), "native", 0, 0,
+	    STORE_FORMAT_NAMES, ANY, NULL,
 	    "of the records: our own, or that of an older client" },
 	{ "bridge", CONFIG_TEXT, N(bridge), NULL, 0, 0, NULL, NATIVE,
 	    "NAMESPACE",
 	    "whose older client's records are held as well, first" },
-	{ "table", CONFIG_TEXT, N(table), NULL, 0, 0, NULL,
-	    DYNAMODB, "NAME", "the DynamoDB table" },
-	{ "region", CONFIG_TEXT, N(region), NULL, 0, 0, NULL,
-	    DYNAMODB, "NAME",
+	{ "table", CONFIG_TEXT, S(table), NULL, 0, 0, NULL,
+	    ANY, "NAME", "the DynamoDB table" },
+	{ "region", CONFIG_TEXT, S(region), NULL, 0, 0, NULL,
+	    ANY, "NAME",
 	    "the AWS region (as the AWS clients find it)" },
-	{ "endpoint", CONFIG_TEXT, N(endpoint), NULL, 0, 0, NULL,
-	    DYNAMODB, "URL",
+	{ "endpoint", CONFIG_TEXT, S(endpoint), NULL, 0, 0, NULL,
+	    ANY, "URL",
 	    "another endpoint than the region's (as the AWS clients find it)"
 	    },
-	{ "fips", CONFIG_BOOLEAN, N(fips), "no", 0, 1, NULL, DYNAMODB,
+	{ "fips", CONFIG_BOOLEAN, S(fips), "no", 0, 1, NULL, ANY,
 	    "yes|no", "the region's endpoint with FIPS 140" },
-	{ "dual_stack", CONFIG_BOOLEAN, N(dual_stack), "no", 0, 1, NULL,
-	    DYNAMODB, "yes|no", "the region's endpoint that has IPv6, too" },
-	{ "ca_file", CONFIG_TEXT, N(ca_file), NULL, 0, 0, NULL, DYNAMODB,
+	{ "dual_stack", CONFIG_BOOLEAN, S(dual_stack), "no", 0, 1, NULL,
+	    ANY, "yes|no", "the region's endpoint that has IPv6, too" },
+	{ "ca_file", CONFIG_TEXT, S(ca_file), NULL, 0, 0, NULL, ANY,
 	    "PATH", "whose certificates count ($AWS_CA_BUNDLE; the system's)"
 	    },
-	{ "key_attribute", CONFIG_TEXT, N(key_attribute), "key", 0, 0, NULL,
-	    DYNAMODB, "NAME", "the table's partition key; python: lock_key; "
+	{ "key_attribute", CONFIG_TEXT, S(key_attribute), "key", 0, 0, NULL,
+	    ANY, "NAME", "the table's partition key; python: lock_key; "
 	    "js-fail-open, js-fail-closed: must be named" },
-	{ "key_type", CONFIG_CHOICE, N(key_type), "S", 0, 0, "S|N|B", JS, NULL,
+	{ "key_type", CONFIG_CHOICE, S(key_type), "S", 0, 0, "S|N|B", JS, NULL,
 	    "the type of the partition key, as DynamoDB calls it" },
-	{ "sort_attribute", CONFIG_TEXT, N(sort_attribute), NULL, 0, 0, NULL,
-	    DYNAMODB & ~DLOCK, "NAME",
+	{ "sort_attribute", CONFIG_TEXT, S(sort_attribute), NULL, 0, 0, NULL,
+	    ANY & ~DLOCK, "NAME",
 	    "the table's sort key, if it has one, for sort=; python: sort_key"
 	    },
-	{ "sort_type", CONFIG_CHOICE, N(sort_type), "S", 0, 0, "S|N|B", JS,
+	{ "sort_type", CONFIG_CHOICE, S(sort_type), "S", 0, 0, "S|N|B", JS,
 	    NULL, "the type of the sort key" },
-	{ "ttl_attribute", CONFIG_TEXT, N(ttl_attribute), "ttl", 0, 0, NULL,
-	    DYNAMODB, "NAME",
+	{ "ttl_attribute", CONFIG_TEXT, S(ttl_attribute), "ttl", 0, 0, NULL,
+	    ANY, "NAME",
 	    "the attribute of the table's time to live; python: expiry_time; "
 	    "other formats of older clients have none" },
-	{ "rename", CONFIG_TEXT, N(rename), NULL, 0, 0, NULL, FOREIGN,
+	{ "rename", CONFIG_TEXT, S(rename), NULL, 0, 0, NULL, FOREIGN,
 	    "OLD:NEW,...", "what attributes of the format are called here" },
-	{ "prefix", CONFIG_TEXT, N(prefix), NULL, 0, 0, NULL, FOREIGN,
+	{ "prefix", CONFIG_TEXT, S(prefix), NULL, 0, 0, NULL, FOREIGN,
 	    "TEXT",
 	    "what each key begins with in the table" },
-	{ "lease_text", CONFIG_CHOICE, N(lease_text), "milliseconds", 0, 0,
+	{ "lease_text", CONFIG_CHOICE, S(lease_text), "milliseconds", 0, 0,
 	    "milliseconds|go", AWSLABS, NULL,
 	    "how records have their lease: 20000, or dynamolock's 20s" },
-	{ "released", CONFIG_CHOICE, N(released), "delete", 0, 0,
+	{ "released", CONFIG_CHOICE, S(released), "delete", 0, 0,
 	    "delete|keep", AWSLABS, NULL,
 	    "what becomes of the record of a lock that is released" },
-	{ "keep_attributes", CONFIG_BOOLEAN, N(keep_attributes), "yes", 0, 1,
+	{ "keep_attributes", CONFIG_BOOLEAN, S(keep_attributes), "yes", 0, 1,
 	    NULL, RENEWED, "yes|no",
 	    "acquiring leaves the attributes that others added" },
-	{ "local_time", CONFIG_BOOLEAN, N(local_time), "no", 0, 1, NULL,
+	{ "local_time", CONFIG_BOOLEAN, S(local_time), "no", 0, 1, NULL,
 	    JS_OPEN, "yes|no",
 	    "write when a lock was acquired, for clients that trust it" },
-	{ "expiry", CONFIG_DURATION, N(expiry_ms), "1h", 2000, YEAR, NULL,
+	{ "expiry", CONFIG_DURATION, S(expiry_ms), "1h", 2000, YEAR, NULL,
 	    PYTHON, "TIME", "how long a record stays without a renewal" },
-	{ "fencing", CONFIG_BOOLEAN, N(fencing), "no", 0, 1, NULL, DLOCK,
+	{ "fencing", CONFIG_BOOLEAN, S(fencing), "no", 0, 1, NULL, DLOCK,
 	    "yes|no", "locks have fencing tokens, and their records stay" },
-	{ "skew", CONFIG_DURATION, N(skew_ms), "10s", 1, HOUR, NULL, DLOCK,
+	{ "skew", CONFIG_DURATION, S(skew_ms), "10s", 1, HOUR, NULL, DLOCK,
 	    "TIME", "how far the clocks of two hosts may be apart" },
-	{ "trust_clock", CONFIG_BOOLEAN, N(trust_clock), "no", 0, 1, NULL,
+	{ "trust_clock", CONFIG_BOOLEAN, S(trust_clock), "no", 0, 1, NULL,
 	    DLOCK | JS_OPEN, "yes|no",
 	    "grant locks though the kernel does not call the clock "
 	    "synchronised" },
-	{ "heartbeat_rate", CONFIG_COUNT, N(heartbeat_rate), "0", 0, 1000000,
+	{ "heartbeat_rate", CONFIG_COUNT, S(heartbeat_rate), "0", 0, 1000000,
 	    NULL, RENEWED, "N",
 	    "renewals of locks a second, at most; 0: no bound" },
-	{ "read_capacity", CONFIG_COUNT, N(read_capacity), "0", 0, 1000000,
-	    NULL, DYNAMODB, "UNITS",
+	{ "read_capacity", CONFIG_COUNT, S(read_capacity), "0", 0, 1000000,
+	    NULL, ANY, "UNITS",
 	    "what --init-table provisions; 0: paid by request" },
-	{ "write_capacity", CONFIG_COUNT, N(write_capacity), "0", 0, 1000000,
-	    NULL, DYNAMODB, "UNITS",
+	{ "write_capacity", CONFIG_COUNT, S(write_capacity), "0", 0, 1000000,
+	    NULL, ANY, "UNITS",
 	    "what --init-table provisions; 0: paid by request" },
 	{ "list_capacity", CONFIG_COUNT, N(list_capacity), "100", 0, 1000000,
-	    NULL, DYNAMODB, "UNITS",
+	    NULL, ANY, "UNITS",
 	    "read units a second for all listings together; 0: no bound" },
-	{ "profile", CONFIG_TEXT, N(profile), NULL, 0, 0, NULL, DYNAMODB,
+	{ "profile", CONFIG_TEXT, S(profile), NULL, 0, 0, NULL, ANY,
 	    "NAME", "of the AWS clients' files, for credentials and region "
 	    "($AWS_PROFILE)" },
-	{ "access_key_id", CONFIG_TEXT, N(access_key_id), NULL, 0, 0, NULL,
-	    DYNAMODB, "ID",
+	{ "access_key_id", CONFIG_TEXT, S(access_key_id), NULL, 0, 0, NULL,
+	    ANY, "ID",
 	    "credentials (without: as the AWS clients find them)" },
-	{ "secret_access_key", CONFIG_SECRET, N(secret_access_key), NULL, 0,
-	    0, NULL, DYNAMODB, "SECRET", "credentials" },
-	{ "session_token", CONFIG_SECRET, N(session_token), NULL, 0, 0, NULL,
-	    DYNAMODB, "SECRET", "credentials, of temporary ones" },
-	{ "allow_plain_http", CONFIG_BOOLEAN, N(allow_plain_http), "no", 0, 1,
-	    NULL, DYNAMODB, "yes|no",
+	{ "secret_access_key", CONFIG_SECRET, S(secret_access_key), NULL, 0,
+	    0, NULL, ANY, "SECRET", "credentials" },
+	{ "session_token", CONFIG_SECRET, S(session_token), NULL, 0, 0, NULL,
+	    ANY, "SECRET", "credentials, of temporary ones" },
+	{ "allow_plain_http", CONFIG_BOOLEAN, S(allow_plain_http), "no", 0, 1,
+	    NULL, ANY, "yes|no",
 	    "allow http:// to other hosts than this one" },
 };
 

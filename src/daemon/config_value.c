@@ -21,22 +21,11 @@ config_value_refuse(char *text, size_t size, const char *rule)
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
-/* As on the wire, and days, which only retention needs. */
+/* As on the wire. */
 static int
 config_parse_duration(const char *value, uint64_t *ret)
 {
-	size_t length = strlen(value);
-
-	if (length > 1 && value[length - 1] == 'd') {
-		uint64_t days;
-
-		if (!codec_parse_number(value, length - 1, &days) ||
-		    days > 10 * 366)
-			return DDBLOCK_E_BAD_REQUEST;
-		*ret = days * DAY_MS;
-		return 0;
-	}
-	return codec_parse_duration(value, length, ret) ? 0 :
+	return codec_parse_duration(value, strlen(value), ret) ? 0 :
 	    DDBLOCK_E_BAD_REQUEST;
 }
 

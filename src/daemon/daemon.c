@@ -29,10 +29,8 @@
 
 #define DAEMON_TEXT_MAX 1024
 #define DAEMON_SIGNALS 3
-/* Open files that are no client's: for all, and for each namespace. */
+/* Open files that are no client's, beside those of the stores. */
 #define DAEMON_FILES 64
-#define DAEMON_FILES_SQLITE 8
-#define DAEMON_FILES_DYNAMODB 80	/* 72 connections at most */
 
 static const int daemon_signals[DAEMON_SIGNALS] = {
 	SIGTERM, SIGINT, SIGHUP,
@@ -198,8 +196,7 @@ daemon_files(const struct config *config)
 	uint64_t files = DAEMON_FILES;
 
 	for (size_t i = 0; i < config->n_namespaces; i++)
-		files += config->namespaces[i].store == CONFIG_STORE_SQLITE ?
-		    DAEMON_FILES_SQLITE : DAEMON_FILES_DYNAMODB;
+		files += config_kind(&config->namespaces[i])->files_max;
 	return files;
 }
 

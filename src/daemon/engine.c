@@ -26,7 +26,6 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/checks.h"
-#include "daemon/config_format.h"
 #include "daemon/history.h"
 #include "daemon/stores.h"
 #include "daemon/watch.h"
@@ -42,7 +41,7 @@ struct engine {
 	void *arg;
 	struct core *core;
 	struct server *server;
-	struct providers *providers;	/* of the stores */
+	struct stores *opener;
 	struct store *stores[CORE_NAMESPACES_MAX];
 	struct watch watches[CORE_NAMESPACES_MAX];
 	struct checks_run checks[CORE_NAMESPACES_MAX];
@@ -267,14 +266,13 @@ static int
 engine_open_stores(struct engine *e, char *text, size_t size)
 {
 	struct store_status status;
-	int r = providers_new(e->base, &e->providers);
+	int r = stores_new(e->base, &e->opener);
 
 	for (size_t i = 0; r == 0 && i < e->config->n_namespaces; i++) {
 		const struct config_namespace *n = &e->config->namespaces[i];
-		bool tables = n->store == CONFIG_STORE_DYNAMODB;
 
 		e->watches[i].name = n->name;
-		r = stores_open(e->base, e->providers, n, e->host, false,
+		r = stores_open(e->opener, n, e->host, false,
 		    engine_on_outcome, e, &e->stores[i], text, size);
 		if (r < 0)
 			break;
@@ -282,8 +280,8 @@ engine_open_stores(struct engine *e, char *text, size_t size)
 		store_view_status(e->stores[i], &status);
 		log_write(LOG_INFO, NULL,
 		    "namespace %s: store=%s%s%s scope=%s where=%s", n->name,
-		    status.kind, tables ? " format=" : "",
-		    tables ? config_format_name(n->format) : "",
+		    status.kind, status.format != NULL ? " format=" : "",
+		    status.format != NULL ? status.format : "",
 		    status.scope, status.where);
 	}
 	return r;
@@ -384,7 +382,7 @@ engine_free(struct engine *e)
 	server_free(e->server);
 	for (uint32_t i = 0; i < e->n_namespaces; i++)
 		store_free(e->stores[i]);
-	providers_free(e->providers);
+	stores_free(e->opener);
 	core_free(e->core);
 	if (e->timer != NULL)
 		event_free(e->timer);

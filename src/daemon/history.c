@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "ipc/codec.h"
+#include "ipc/protocol.h"
 
 struct history_line {
 	struct log_field fields[LOG_FIELDS_MAX];
@@ -64,24 +65,27 @@ history_namespace(const struct history *h, struct history_line *l,
 		    h->config->namespaces[index].name);
 }
 
-static const char *
+/* What the core is asked, by the name that it has for clients. */
+static enum protocol_verb
 history_verb(enum core_verb verb)
 {
-	static const char *const verbs[] = {
-		[CORE_ACQUIRE] = "ACQUIRE",
-		[CORE_CANCEL] = "CANCEL",
-		[CORE_RELEASE] = "RELEASE",
-		[CORE_RENEW] = "RENEW",
-		[CORE_DOWNGRADE] = "DOWNGRADE",
-		[CORE_GET] = "GET",
-		[CORE_LIST] = "LIST",
-		[CORE_BREAK] = "BREAK",
-		[CORE_WATCH] = "WATCH",
-		[CORE_UNWATCH] = "UNWATCH",
-		[CORE_RESUME] = "RESUME",
+	static const enum protocol_verb verbs[] = {
+#define CORE(name) [CORE_##name] = VERB_##name,
+#define SERVER(name)
+#define VERB(name, handler, asker, ...) asker(name)
+#include "ipc/protocol.def"
+#undef CORE
+#undef SERVER
 	};
 
 	return verbs[verb];
+}
+
+static void
+history_write_verb(struct history_line *l, enum core_verb verb)
+{
+	history_text(l, "DDBLOCK_VERB",
+	    protocol_verb(history_verb(verb))->word);
 }
 
 /* ---- the daemon itself ------------------------------------------------ */
@@ -180,18 +184,18 @@ history_terms(struct history_line *l, const struct core_terms *t)
 static void
 history_request(struct history *h, const struct core_request *r)
 {
+	const enum protocol_verb verb = history_verb(r->verb);
 	struct history_line l;
 
 	history_begin(h, &l, "asked");
 	history_number(&l, "DDBLOCK_CLIENT", r->client);
 	history_number(&l, "DDBLOCK_REQUEST", r->request);
-	history_text(&l, "DDBLOCK_VERB", history_verb(r->verb));
-	if (r->verb == CORE_RELEASE || r->verb == CORE_RENEW ||
-	    r->verb == CORE_DOWNGRADE) {
+	history_write_verb(&l, r->verb);
+	if (protocol_takes(verb, ARGUMENT_ID)) {
 		history_number(&l, "DDBLOCK_HOLD", r->hold);
-	} else if (r->verb == CORE_CANCEL) {
+	} else if (protocol_takes(verb, ARGUMENT_TAG)) {
 		history_number(&l, "DDBLOCK_TARGET", r->target);
-	} else if (r->verb != CORE_RESUME) {
+	} else if (!protocol_takes(verb, ARGUMENT_SECRET)) {
 		history_namespace(h, &l, r->namespace_index);
 		history_keys(&l, r->n_keys > 0 ? r->keys : &r->key,
 		    r->n_keys > 0 ? r->n_keys : 1);
@@ -268,7 +272,7 @@ history_answer(struct history *h, struct history_line *l, uint64_t client,
 	history_begin(h, l, "answered");
 	history_number(l, "DDBLOCK_CLIENT", client);
 	history_number(l, "DDBLOCK_REQUEST", request);
-	history_text(l, "DDBLOCK_VERB", history_verb(verb));
+	history_write_verb(l, verb);
 }
 
 void

@@ -21,14 +21,10 @@
 static const char *
 host_clock_reason(const struct config_namespace *n)
 {
-	if (n->store != CONFIG_STORE_DYNAMODB || n->trust_clock)
-		return NULL;
-	if (n->format == CONFIG_FORMAT_DLOCK)
-		return "format = dlock compares the clocks of hosts";
-	if (n->format == CONFIG_FORMAT_JS_FAIL_OPEN && n->local_time)
-		return "with local_time = yes other hosts compare their "
-		    "clocks with this one's";
-	return NULL;
+	const struct store_kind *kind = config_kind(n);
+
+	return kind->clock_reason == NULL ? NULL :
+	    kind->clock_reason(&n->store);
 }
 
 bool

@@ -1,22 +1,23 @@
 /*
- * Which store serves a namespace. The only place that knows both of them.
+ * The stores of the namespaces, and what those of one kind share.
  */
 #include <config.h>	/* the build's */
 
 #include "daemon/stores.h"
 
-#include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "common/clock.h"
-#include "daemon/config_format.h"
+#include "common/error.h"
+#include "common/log.h"
 #include "daemon/host_clock.h"
 #include "ddblock.h"
-#include "store/store_dynamodb.h"
-#include "store/store_sqlite.h"
+
+struct stores {
+	struct event_base *base;
+	void *shared[STORE_KINDS_MAX];	/* NULL: not yet, or nothing */
+};
 
 const char *
 stores_advice(int code)
@@ -42,110 +43,80 @@ stores_advice(int code)
 	}
 }
 
-static int
-stores_open_sqlite(struct event_base *base, const struct config_namespace *n,
-    const char *host, bool check, store_outcome_fn outcome, void *arg,
-    struct store **ret, char *text, size_t size)
+int
+stores_new(struct event_base *base, struct stores **ret)
 {
-	const struct store_sqlite_config config = {
-		.namespace_name = n->name,
-		.path = n->file,
-		.host = host,
-		.retention_s = n->retention_ms / 1000,
-		.must_exist = check,
-	};
+	struct stores *s = calloc(1, sizeof(*s));
 
-	return store_sqlite_new(base, &config, outcome, arg, ret, text, size);
+	if (s == NULL)
+		return DDBLOCK_E_NOMEM;
+	s->base = base;
+	*ret = s;
+	return 0;
 }
 
-/* Which life of which boot a session belongs to, for people. */
-static void
-stores_read_boot_id(char *text, size_t size)
+void
+stores_free(struct stores *s)
 {
-	int fd = open("/proc/sys/kernel/random/boot_id",
-	    O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	text[n < 0 ? 0 : n] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	if (fd >= 0)
-		(void)close(fd);
-}
-
-/* What the settings say about the table. */
-static struct dialect_table
-stores_table(const struct config_namespace *n,
-    const struct config_renames *renames)
-{
-	return (struct dialect_table){
-		.table = n->table,
-		.key_attribute = n->key_attribute,
-		.sort_attribute = n->sort_attribute,
-		.key_type = (enum dialect_key_type)n->key_type,
-		.sort_type = (enum dialect_key_type)n->sort_type,
-		.ttl_attribute = n->ttl_attribute,
-		.renamed = renames->names,
-		.n_renamed = renames->n_names,
-		.prefix = n->prefix,
-		.go_lease = n->lease_text == CONFIG_LEASE_GO,
-		.keep_released = n->released == CONFIG_RELEASED_KEEP,
-		.keep_attributes = n->keep_attributes != 0,
-		.local_time = n->local_time != 0,
-		.fencing = n->fencing != 0,
-		.expiry_s = n->expiry_ms / 1000,
-		.skew_ms = n->skew_ms,
-		.read_capacity = n->read_capacity,
-		.write_capacity = n->write_capacity,
-		.retention_s = n->retention_ms / 1000,
-	};
-}
-
-static int
-stores_open_dynamodb(struct event_base *base, struct providers *providers,
-    const struct config_namespace *n, const char *host,
-    store_outcome_fn outcome, void *arg, struct store **ret, char *text,
-    size_t size)
-{
-	char pid[24], boot_id[64], unsynchronised[HOST_CLOCK_TEXT_MAX];
-	struct config_renames renames;
-	struct store_dynamodb_config config = {
-		.namespace_name = n->name,
-		.format = config_format_name(n->format),
-		.allow_plain_http = n->allow_plain_http != 0,
-	};
-	int r;
-
-	r = config_format_renames(n, &renames, text, size);
-	if (r == 0)
-		r = providers_get(providers, n, &config.provider, text, size);
-	if (r < 0)
-		return r;
-	(void)snprintf(pid, sizeof(pid), "%jd", (intmax_t)getpid());
-	stores_read_boot_id(boot_id, sizeof(boot_id));
-	config.table = stores_table(n, &renames);
-	config.table.host = host;
-	config.table.pid = pid;
-	config.table.boot_id = boot_id;
-	config.table.version = PACKAGE_VERSION;
-	if (host_clock_counts(n, 0, unsynchronised, sizeof(unsynchronised))) {
-		config.synchronised = clock_is_synchronised;
-		config.unsynchronised_text = unsynchronised;
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < STORE_KINDS_MAX; i++) {
+		if (s->shared[i] != NULL)
+			store_kinds[i]->unshare(s->shared[i]);
 	}
-	return store_dynamodb_new(base, &config, outcome, arg, ret, text,
-	    size);
+	free(s);
+}
+
+static void
+stores_on_news(void *arg, int priority, const char *topic,
+    const char *namespace_name, int code, const char *text)
+{
+	const struct log_field fields[] = {
+		{ "DDBLOCK_NAMESPACE", namespace_name },
+		{ "DDBLOCK_CODE", code == 0 ? NULL : error_word(code) },
+	};
+
+	(void)arg;
+	log_write_fields(priority, topic, fields, 2, "namespace %s: %s",
+	    namespace_name, text);
+}
+
+static int
+stores_share(struct stores *s, const struct config_namespace *n)
+{
+	const struct store_kind *kind = config_kind(n);
+
+	if (kind->share == NULL || s->shared[n->kind] != NULL)
+		return 0;
+	return kind->share(s->base, stores_on_news, NULL, &s->shared[n->kind]);
 }
 
 int
-stores_open(struct event_base *base, struct providers *providers,
-    const struct config_namespace *n, const char *host, bool check,
-    store_outcome_fn outcome, void *arg, struct store **ret, char *text,
-    size_t size)
+stores_open(struct stores *s, const struct config_namespace *n,
+    const char *host, bool look_only, store_outcome_fn outcome, void *arg,
+    struct store **ret, char *text, size_t size)
 {
-	if (n->store == CONFIG_STORE_DYNAMODB)
-		return stores_open_dynamodb(base, providers, n, host, outcome,
-		    arg, ret, text, size);
-	return stores_open_sqlite(base, n, host, check, outcome, arg, ret,
-	    text, size);
+	char unsynchronised[HOST_CLOCK_TEXT_MAX];
+	struct store_opening opening = {
+		.base = s->base,
+		.namespace_name = n->name,
+		.settings = &n->store,
+		.host = host,
+		.version = PACKAGE_VERSION,
+		.look_only = look_only,
+		.outcome = outcome,
+		.outcome_arg = arg,
+	};
+	int r = stores_share(s, n);
+
+	if (r < 0)
+		return r;
+	opening.shared = s->shared[n->kind];
+	if (host_clock_counts(n, 0, unsynchronised, sizeof(unsynchronised))) {
+		opening.synchronised = clock_is_synchronised;
+		opening.unsynchronised_text = unsynchronised;
+	}
+	return config_kind(n)->open(&opening, ret, text, size);
 }
 
 void

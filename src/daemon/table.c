@@ -116,24 +116,24 @@ table_ask(struct table *t, const struct config_namespace *n, bool init)
 {
 	char text[TABLE_TEXT_MAX] = "";
 	struct utsname names = { 0 };
-	struct providers *providers;
-	int r = providers_new(t->base, &providers);
+	struct stores *stores;
+	int r = stores_new(t->base, &stores);
 
 	(void)uname(&names);
 	if (r < 0)
 		return r;
-	r = stores_open(t->base, providers, n, names.nodename, !init,
+	r = stores_open(stores, n, names.nodename, !init,
 	    stores_no_outcome, NULL, &t->store, text, sizeof(text));
 	if (r < 0) {
 		/* The text names the namespace. */
 		fprintf(stderr, "ddblockd: %s\n",
 		    text[0] == '\0' ? error_text(r) : text);
-		providers_free(providers);
+		stores_free(stores);
 		return r;
 	}
 	r = table_run(t, init);
 	store_free(t->store);
-	providers_free(providers);
+	stores_free(stores);
 	return r;
 }
 

@@ -13,6 +13,7 @@
 
 #include <json-c/json.h>
 
+#include "core/apply.h"
 #include "ddblock.h"
 #include "dialect/dialect_item.h"
 #include "dialect/dialect_native.h"
@@ -301,8 +302,10 @@ static int
 native_check_room(struct native_reader *r, const struct operation *o,
     const struct lock_record *l)
 {
-	if (o->kind == OPERATION_ACQUIRE && operation_may_enter(o, l) &&
-	    l->token > TOKEN_MAX - o->tokens)
+	const struct apply a = { .life = LOCK_LIFE_SESSION };
+
+	if (o->kind == OPERATION_ACQUIRE &&
+	    apply_judge_lock(&a, o, l) == DDBLOCK_E_BAD_RECORD)
 		native_bad(r, "token", NATIVE_TOKEN_ROOM);
 	return r->error;
 }

@@ -3,9 +3,9 @@
  *
  * A version may be written more than once, so that it stands in a record says
  * nothing of how long its holder has it. So who observes a record puts a name
- * of its own into it (core/observe.c): in a set, beside those of other hosts,
- * with the version that all of them saw. A set that has another version was
- * left by a renewal, or copied by an acquisition, and is replaced.
+ * of its own into it (core/lease/observe.c): in a set, beside those of other
+ * hosts, with the version that all of them saw. A set that has another version
+ * was left by a renewal, or copied by an acquisition, and is replaced.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * Words as a POSIX shell has them: blanks, quotes and backslashes, and nothing
  * else of a shell (pure). So are names of sections cut; commands are not
- * (words.h).
+ * (argv.h).
  */
 #ifndef DDBLOCKD_IDENTITY_PROFILE_WORDS_H
 #define DDBLOCKD_IDENTITY_PROFILE_WORDS_H

@@ -76,8 +76,8 @@ bool codec_is_text(const char *bytes, size_t length);
 /* Is it such text without control characters, to be shown to people? */
 bool codec_is_line(const char *bytes, size_t length);
 
-/* "500ms", "30s", "5m", "1h", "1.5s", bare: seconds. False: not a duration or
- * more than ten years. */
+/* "500ms", "30s", "5m", "1h", "7d", "1.5s", bare: seconds. False: not a
+ * duration or more than ten years. */
 bool codec_parse_duration(const char *text, size_t length, uint64_t *ret_ms);
 bool codec_parse_number(const char *text, size_t length, uint64_t *ret);
 bool codec_parse_boolean(const char *text, size_t length, bool *ret);

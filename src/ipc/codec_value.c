@@ -47,6 +47,7 @@ codec_cut_unit(const char *text, size_t *length)
 		uint64_t ms;
 	} units[] = {
 		{ "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 },
+		{ "d", 86400000 },
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

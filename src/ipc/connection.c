@@ -79,6 +79,7 @@ connection_free(struct connection *c)
 		(void)event_del(&c->event);
 	while (c->pending != NULL)
 		pending_free(c, c->pending);
+	process_forget_passed(c);
 	if (c->user != NULL) {
 		account_close(c);
 		user_leave(c->server, c->user);
@@ -92,7 +93,6 @@ connection_free(struct connection *c)
 	peer_done(&c->peer);
 	free(c->renewed);
 	change_forget(c);
-	process_forget_passed(c);
 	if (c->fd >= 0)
 		(void)close(c->fd);
 	free(c);

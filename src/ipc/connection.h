@@ -15,6 +15,7 @@
 
 #include "common/buffer.h"
 #include "ipc/codec.h"
+#include "ipc/protocol.h"
 #include "ipc/server.h"
 
 #define SERVER_CHUNK_SIZE (16 * 1024)	/* read at once */
@@ -24,7 +25,6 @@
 #define CONNECTION_LISTINGS_MAX 8	/* unanswered, per connection */
 #define CONNECTION_GUESSES_MAX 8	/* secrets that are none */
 #define CONNECTION_NAME_MAX 100
-#define CONNECTION_REASON_MAX 256
 #define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
 #define LISTING_STEPS_MAX 512		/* looked at in one round */
 #define TELL_MS 1000			/* about what waits */
@@ -58,13 +58,16 @@ struct peer {
 	char *name;		/* HELLO's, else the command's; never NULL */
 };
 
-/* What the row of a lock may say of it, one bit each. */
+/* What the row of a lock may say of it, one bit each, as ARGUMENT_STATE has
+ * them; and that of a hold, as ARGUMENT_HOLD_STATE. */
 enum listing_state {
 	LISTING_FREE = 1,
 	LISTING_HELD = 2,
 	LISTING_DEAD = 4,
-	LISTING_DANGER = 8,	/* HELD: */
-	LISTING_LOST = 16,
+
+	LISTING_HOLD_HELD = 1,
+	LISTING_HOLD_DANGER = 2,
+	LISTING_HOLD_LOST = 4,
 };
 
 /* A LIST, CHECK, HELD, WAITING or RESUME that goes on as the client reads. */
@@ -229,7 +232,7 @@ struct server {
 	struct codec_line line;
 	struct buffer changed;		/* the line about one change, */
 	uint64_t changed_serial;	/* for all who watch that lock */
-	char reason[CONNECTION_REASON_MAX];	/* of a refused request */
+	char reason[PROTOCOL_REASON_MAX];	/* of a refused request */
 };
 
 /* server.c */
@@ -313,49 +316,45 @@ struct listing *listing_new(const struct codec_text *key,
 void pending_free_listing(struct listing *);
 
 /* release.c: the release of all. */
-int release_all(struct connection *, const struct codec_line *);
+int release_all(struct connection *, const struct protocol_request *);
 void release_answered(struct connection *, struct pending *part, int code);
 
 /* verbs.c: run one request line. */
 void verbs_run(struct connection *, struct codec_line *);
 
-/* verbs_*.c: each returns 0, or a code with its reason in server->reason. */
+/* verbs_*.c: a handler for each verb. Each returns 0, or a code with its reason
+ * in server->reason. */
+#define VERB(name, handler, ...)                                               \
+	int verbs_##handler(struct connection *,                               \
+	    const struct protocol_request *);
+#include "ipc/protocol.def"
+
+/* What handlers share; they return the same. */
 int verbs_reason(struct connection *, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-int verbs_namespace(struct connection *, const struct codec_line *,
+int verbs_namespace(struct connection *, const struct protocol_request *,
     uint32_t *ret);
 /* The same for several, a bit each. Without ns=, @ret stands. */
-int verbs_namespaces(struct connection *, const struct codec_line *,
+int verbs_namespaces(struct connection *, const struct protocol_request *,
     uint64_t *ret);
-/* A key of this request, or why it cannot be one. @what names it. */
-int verbs_key(struct connection *, const struct codec_text *,
-    size_t length_min, const char *what, struct key *ret);
-/* The name of the lock that @key and the sort= of this request mean; the key's
- * bytes, or @bytes. */
-int verbs_name(struct connection *, const struct codec_line *,
-    const struct codec_text *key, uint32_t namespace_index,
-    char bytes[KEY_BYTES_MAX], struct key *ret);
-int verbs_duration(struct connection *, const struct codec_text *,
-    const char *name, uint64_t *ret_ms);
-int verbs_boolean(struct connection *, const struct codec_text *,
-    const char *name, bool *ret);
+/* The name of the lock that the key @n and the sort= of this request mean; the
+ * key's bytes, or @bytes. */
+int verbs_name(struct connection *, const struct protocol_request *, size_t n,
+    uint32_t namespace_index, char bytes[KEY_BYTES_MAX], struct key *ret);
 /* Is there room for one more request? */
 int verbs_room(struct connection *);
 /* A request to be answered later; refused for want of memory. */
 int verbs_pending(struct connection *, enum pending_kind,
-    const struct codec_line *, struct pending **ret);
+    const struct protocol_request *, struct pending **ret);
 /* One whose answer has rows, if there is room for it, too; listing_new(). */
 int verbs_pending_rows(struct connection *, enum pending_kind,
-    const struct codec_line *, const struct codec_text *key,
-    const struct codec_text *sort, struct pending **ret);
-/* limit=, of those who share. */
-int verbs_limit(struct connection *, const struct codec_text *,
-    struct core_request *);
+    const struct protocol_request *, const struct codec_text *key,
+    struct pending **ret);
 /* Ask the core. Its answer may have come before this returns, and @p be gone;
  * it is if the core refused to be asked. */
 int verbs_step(struct connection *, struct pending *, struct core_event *);
 /* Ask the core what the rest of @event says; the answer comes later. */
-int verbs_ask(struct connection *, const struct codec_line *,
+int verbs_ask(struct connection *, const struct protocol_request *,
     struct core_event *);
 /* What a line changes of what is kept in a lock. It points into the line. */
 struct verbs_change {
@@ -364,26 +363,10 @@ struct verbs_change {
 };
 
 /* verbs_keep.c. @ret_change is NULL if the line says nothing of that. */
-int verbs_change(struct connection *, const struct codec_line *,
+int verbs_change(struct connection *, const struct protocol_request *,
     struct verbs_change *ret, const struct change **ret_change);
-int verbs_acquire(struct connection *, const struct codec_line *);
-int verbs_try(struct connection *, const struct codec_line *);
-int verbs_release(struct connection *, const struct codec_line *);
-int verbs_renew(struct connection *, const struct codec_line *);
-int verbs_downgrade(struct connection *, const struct codec_line *);
-int verbs_cancel(struct connection *, const struct codec_line *);
-int verbs_break(struct connection *, const struct codec_line *);
-int verbs_check(struct connection *, const struct codec_line *);
-int verbs_get(struct connection *, const struct codec_line *);
-int verbs_watch(struct connection *, const struct codec_line *);
-int verbs_unwatch(struct connection *, const struct codec_line *);
-int verbs_list(struct connection *, const struct codec_line *);
-int verbs_held(struct connection *, const struct codec_line *);
-int verbs_waiting(struct connection *, const struct codec_line *);
-int verbs_status(struct connection *, const struct codec_line *);
 
 /* verbs_resume.c */
-int verbs_resume(struct connection *, const struct codec_line *);
 void resume_answered(struct connection *, struct pending *,
     const struct core_reply *);
 void resume_row(struct connection *, const struct pending *,
@@ -427,9 +410,5 @@ void change_tell(struct connection *, const struct core_change *);
 /* What was put aside because it did not read. */
 void change_tell_rest(struct connection *);
 void change_forget(struct connection *);
-
-/* nearest.c: the word most like @word, or NULL if none is. */
-const char *nearest_word(const char *word, size_t length,
-    const char *const *words, size_t n_words);
 
 #endif

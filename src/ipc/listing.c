@@ -243,8 +243,8 @@ listing_process(struct connection *c, struct buffer *b,
 static unsigned
 listing_hold_state(const struct core_hold_view *v)
 {
-	return v->lost ? LISTING_LOST : v->danger ? LISTING_DANGER :
-	    LISTING_HELD;
+	return v->lost ? LISTING_HOLD_LOST :
+	    v->danger ? LISTING_HOLD_DANGER : LISTING_HOLD_HELD;
 }
 
 static void

@@ -2,9 +2,10 @@
  * "Did you mean": the known word with the fewest edits, so that a misspelt
  * argument is put right at a glance.
  */
-#include <string.h>
+#include "ipc/nearest.h"
 
-#include "ipc/connection.h"
+#include <stdbool.h>
+#include <string.h>
 
 #define NEAREST_LENGTH_MAX 24
 #define NEAREST_EDITS_MAX 2

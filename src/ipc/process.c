@@ -9,8 +9,9 @@
  *   the process's as long as it lives, so what was read counts only if the
  *   process lives after that.
  * - Each counts as one more connection of its user and of all, and has one
- *   descriptor. At most two are ever received at a time, and what no request
- *   takes is closed in the same round.
+ *   descriptor, from the moment at which it comes: also while the line that it
+ *   came with has no end. At most two are ever received at a time, and what no
+ *   request takes is closed in the same round.
  * - It may have become another user's by the time at which it is to be told of
  *   a loss (it ran a program that is setuid). Then it is not signalled.
  */
@@ -38,6 +39,18 @@
 /* ---- descriptors that come ---------------------------------------------- */
 
 static void
+process_keep_first(struct connection *c, int fd)
+{
+	if (!user_has_room(c->server, c->user)) {
+		(void)close(fd);
+		return;
+	}
+	c->passed = fd;
+	c->user->n_processes++;
+	c->server->n_processes++;
+}
+
+static void
 process_keep_passed(struct connection *c, struct msghdr *message)
 {
 	struct cmsghdr *m;
@@ -53,7 +66,7 @@ process_keep_passed(struct connection *c, struct msghdr *message)
 
 			memcpy(&fd, CMSG_DATA(m) + i * sizeof(fd), sizeof(fd));
 			if (c->n_passed++ == 0)
-				c->passed = fd;
+				process_keep_first(c, fd);
 			else
 				(void)close(fd);
 		}
@@ -88,8 +101,10 @@ process_receive(struct connection *c, char *data, size_t size)
 void
 process_forget_passed(struct connection *c)
 {
-	if (c->n_passed > 0 && c->passed >= 0)
+	if (c->passed >= 0) {
 		(void)close(c->passed);
+		user_leave_process(c->server, c->user);
+	}
 	c->n_passed = 0;
 	c->passed = -1;
 }
@@ -268,9 +283,11 @@ process_new(struct connection *c, pid_t pid, int signal, struct process **ret)
 		process_free(p);
 		return DDBLOCK_E_NOMEM;
 	}
+	/* It was counted when it came. */
 	p->user = c->user;
-	p->user->n_processes++;
-	s->n_processes++;
+	p->fd = c->passed;
+	c->passed = -1;
+	c->n_passed = 0;
 	*ret = p;
 	return 0;
 }
@@ -287,18 +304,15 @@ process_take(struct connection *c, int signal, uint64_t *ret_number)
 		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "process=yes "
 		    "needs one pidfd, passed with this line, and %s",
 		    c->n_passed == 0 ? "none came" : "more came");
+	if (c->passed < 0)
+		return verbs_reason(c, DDBLOCK_E_LIMIT, "a process counts as "
+		    "a connection, and there are too many of them");
 	r = process_examine(c, c->passed, &pid);
 	if (r < 0)
 		return r;
-	if (!user_has_room(s, c->user))
-		return verbs_reason(c, DDBLOCK_E_LIMIT, "a process counts as "
-		    "a connection, and there are too many of them");
 	r = process_new(c, pid, signal, &p);
 	if (r < 0)
 		return verbs_reason(c, DDBLOCK_E_LIMIT, "out of memory");
-	p->fd = c->passed;
-	c->passed = -1;
-	c->n_passed = 0;
 	if (event_assign(&p->event, s->base, p->fd, EV_READ, process_on_end,
 	    p) < 0 || event_add(&p->event, NULL) < 0) {
 		process_drop(s, p->number);

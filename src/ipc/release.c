@@ -77,19 +77,19 @@ release_one(struct connection *c, struct pending *whole, uint64_t hold)
 }
 
 int
-release_all(struct connection *c, const struct codec_line *l)
+release_all(struct connection *c, const struct protocol_request *q)
 {
 	const struct core *core = c->server->calls.core(c->server->arg);
 	uint64_t namespaces = UINT64_MAX;
 	struct pending *whole = NULL;
 	struct core_hold_view v, next;
 	bool more;
-	int r = verbs_namespaces(c, l, &namespaces);
+	int r = verbs_namespaces(c, q, &namespaces);
 
 	if (r < 0)
 		return r;
 	/* One more, so that it is not answered before all have been asked. */
-	if (verbs_pending(c, PENDING_RELEASES, l, &whole) == 0)
+	if (verbs_pending(c, PENDING_RELEASES, q, &whole) == 0)
 		whole->n_parts = 1;
 	/* The next is looked for while this one, behind which it is, is there
 	 * yet: else each search would begin anew. */

@@ -8,54 +8,25 @@
 #include "ipc/connection.h"
 #include "store/store.h"
 
-/* What was answered, and how fast; what was not, or with an error. */
+/* What its store says beside that. */
 static void
-status_health(struct buffer *b, const struct store_health *h)
+status_fields(struct buffer *b, const struct store_status *store)
 {
-	codec_number(b, "succeeded", h->succeeded);
-	codec_number(b, "failed", h->failed);
-	if (h->latency_p50_ms > 0) {
-		codec_duration(b, "latency_p50", h->latency_p50_ms);
-		codec_duration(b, "latency_p99", h->latency_p99_ms);
+	for (size_t i = 0; i < store->n_fields; i++) {
+		const struct store_field *f = &store->fields[i];
+
+		switch (f->kind) {
+		case STORE_FIELD_NUMBER:
+			codec_number(b, f->name, f->number);
+			break;
+		case STORE_FIELD_DURATION:
+			codec_duration(b, f->name, f->number);
+			break;
+		case STORE_FIELD_TEXT:
+			codec_text_value(b, f->name, f->text);
+			break;
+		}
 	}
-	codec_number(b, "hedges", h->hedges);
-	codec_number(b, "hedges_won", h->hedges_won);
-	if (h->failed > 0) {
-		codec_duration(b, "failed_ago", h->failed_ago_ms);
-		codec_text_value(b, "failure", h->failure);
-	}
-}
-
-/* `stale`: in use beyond their end; `failing`: good, but others could not be
- * had when it was time to. */
-static const char *
-status_credentials(const struct store_identity *i)
-{
-	if (!i->exists)
-		return "none";
-	if (i->stale)
-		return "stale";
-	return i->code != 0 ? "failing" : "ok";
-}
-
-/* Who the daemon is to AWS. */
-static void
-status_identity(struct buffer *b, const struct store_identity *i)
-{
-	uint64_t now_ms = clock_wall_ms();
-
-	codec_text_value(b, "credentials", status_credentials(i));
-	if (i->source[0] != '\0')
-		codec_text_value(b, "credentials_source", i->source);
-	if (i->about[0] != '\0')
-		codec_text_value(b, "credentials_of", i->about);
-	if (i->expires_ms != 0)
-		codec_duration(b, "credentials_remaining",
-		    i->expires_ms > now_ms ? i->expires_ms - now_ms : 0);
-	if (i->code != 0)
-		codec_text_value(b, "credentials_failure", i->text);
-	if (i->region[0] != '\0')
-		codec_text_value(b, "region", i->region);
 }
 
 static void
@@ -97,25 +68,23 @@ status_namespace(struct server *s, struct buffer *b, const char *tag,
 	codec_number(b, "requests", store.requests);
 	codec_number(b, "repetitions", store.repetitions);
 	codec_number(b, "in_flight", store.in_flight);
-	if (store.remote) {
-		status_identity(b, &store.identity);
-		status_health(b, &store.health);
-	}
+	status_fields(b, &store);
 	if (cause != 0)
 		codec_text_value(b, "cause", error_word(cause));
 	codec_end(b, NULL);
 }
 
 int
-verbs_status(struct connection *c, const struct codec_line *l)
+verbs_status(struct connection *c, const struct protocol_request *q)
 {
 	struct server *s = c->server;
 	uint32_t n = s->calls.n_namespaces(s->arg);
+	const char *tag = q->line->tag.bytes;
 	struct buffer *b = connection_out(c);
 
 	for (uint32_t i = 0; i < n; i++)
-		status_namespace(s, b, l->tag.bytes, i);
-	codec_begin(b, l->tag.bytes, "OK");
+		status_namespace(s, b, tag, i);
+	codec_begin(b, tag, "OK");
 	codec_text_value(b, "version", s->version);
 	codec_number(b, "pid", (uint64_t)getpid());
 	codec_text_value(b, "host", s->host);

@@ -1,72 +1,23 @@
 /*
- * The table of verbs: one row for each, with all that it may be given. What a
- * row does not name is refused, because a misspelt "wiat=5s" must never mean
- * "wait for ever".
+ * A request finds its handler, and the handlers of what needs no lock. What may
+ * be asked is in protocol.def.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "ipc/connection.h"
 #include "store/store.h"
 
-#define VERBS_ARGUMENTS_MAX 24
-
-struct verb {
-	const char *word;
-	int (*run)(struct connection *, const struct codec_line *);
-	const char *subject;		/* the positional argument, or NULL; */
-					/* with "...", up to TOGETHER_MAX */
-	const char *needed;		/* a named one that must be there */
-	const char *arguments[VERBS_ARGUMENTS_MAX]; /* named, up to a NULL */
+static int (*const verbs_handlers[])(struct connection *,
+    const struct protocol_request *) = {
+#define VERB(name, handler, ...) [VERB_##name] = verbs_##handler,
+#include "ipc/protocol.def"
 };
-
-static int verbs_hello(struct connection *, const struct codec_line *);
-static int verbs_ping(struct connection *, const struct codec_line *);
-static int verbs_help(struct connection *, const struct codec_line *);
-static int verbs_quit(struct connection *, const struct codec_line *);
-
-static const struct verb verbs[] = {
-	{ "PING", verbs_ping, NULL, NULL, { NULL } },
-	{ "ACQUIRE", verbs_acquire, "KEY...", NULL,
-	    { "ns", "sort", "mode", "limit", "wait", "poll", "policy",
-		"max_hold", "keepalive", "danger", "renew", "reentrant",
-		"on_close", "linger", "owner", "only_if_exists", "data",
-		"replace_data", "keep", "attr.NAME", "report", "process",
-		"signal" } },
-	{ "TRY", verbs_try, "KEY...", NULL,
-	    { "ns", "sort", "mode", "limit", "policy", "max_hold", "keepalive",
-		"danger", "renew", "reentrant", "on_close", "linger", "owner",
-		"only_if_exists", "data", "replace_data", "keep",
-		"attr.NAME", "process", "signal" } },
-	{ "RELEASE", verbs_release, NULL, NULL,
-	    { "id", "best_effort", "all", "ns", "data", "keep",
-		"attr.NAME", "process" } },
-	{ "RENEW", verbs_renew, NULL, "id",
-	    { "id", "data", "keep", "attr.NAME" } },
-	{ "DOWNGRADE", verbs_downgrade, NULL, "id", { "id", "limit" } },
-	{ "RESUME", verbs_resume, NULL, "secret", { "secret" } },
-	{ "CANCEL", verbs_cancel, NULL, "tag", { "tag" } },
-	{ "GET", verbs_get, "KEY", NULL, { "ns", "sort" } },
-	{ "BREAK", verbs_break, "KEY", NULL,
-	    { "ns", "sort", "token", "record", "reason" } },
-	{ "WATCH", verbs_watch, "KEY", NULL, { "ns", "sort" } },
-	{ "UNWATCH", verbs_unwatch, "KEY", NULL, { "ns", "sort" } },
-	{ "LIST", verbs_list, NULL, NULL,
-	    { "ns", "prefix", "sort", "state", "progress" } },
-	{ "HELD", verbs_held, NULL, NULL, { "ns", "key", "sort", "state" } },
-	{ "WAITING", verbs_waiting, NULL, NULL,
-	    { "ns", "key", "sort" } },
-	{ "STATUS", verbs_status, NULL, NULL, { NULL } },
-	{ "CHECK", verbs_check, NULL, NULL, { "ns" } },
-	{ "HELLO", verbs_hello, NULL, NULL, { "proto", "name", "renewed" } },
-	{ "HELP", verbs_help, NULL, NULL, { NULL } },
-	{ "QUIT", verbs_quit, NULL, NULL, { NULL } },
-};
-
-#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
 int
 verbs_reason(struct connection *c, int code, const char *format, ...)
@@ -80,148 +31,63 @@ verbs_reason(struct connection *c, int code, const char *format, ...)
 	return code;
 }
 
-static const struct verb *
-verbs_find(const struct codec_text *word)
-{
-	for (size_t i = 0; i < VERBS; i++) {
-		if (strncmp(verbs[i].word, word->bytes,
-		    word->length + 1) == 0)
-			return &verbs[i];
-	}
-	return NULL;
-}
-
-static size_t
-verbs_n_arguments(const struct verb *v)
-{
-	size_t n = 0;
-
-	while (n < VERBS_ARGUMENTS_MAX && v->arguments[n] != NULL)
-		n++;
-	return n;
-}
-
-static int
-verbs_unknown(struct connection *c, const char *what,
-    const struct codec_text *word, const char *nearest)
-{
-	if (nearest == NULL)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s \"%.60s\"",
-		    what, word->bytes);
-	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-	    "%s \"%.60s\"; did you mean \"%s\"?", what, word->bytes, nearest);
-}
-
-static int
-verbs_unknown_verb(struct connection *c, const struct codec_text *word)
-{
-	const char *words[VERBS];
-
-	for (size_t i = 0; i < VERBS; i++)
-		words[i] = verbs[i].word;
-	return verbs_unknown(c, "unknown verb", word,
-	    nearest_word(word->bytes, word->length, words, VERBS));
-}
-
-/* An argument whose name has a part that is the client's is meant as a whole
- * family. */
 static bool
-verbs_means(const char *argument, const char *name)
+verbs_allows(const struct connection *c, enum protocol_right right)
 {
-	const char *own = strstr(argument, "NAME");
-
-	return own == NULL ? strcmp(argument, name) == 0 :
-	    strncmp(argument, name, (size_t)(own - argument)) == 0;
+	if (right == RIGHT_ANYBODY ||
+	    (right == RIGHT_OPERATOR && c->peer.uid == geteuid()))
+		return true;
+	return peer_is_admin(&c->peer, c->fd, c->server->admin_group);
 }
 
 static int
-verbs_check_named(struct connection *c, const struct verb *v,
-    const struct codec_line *l, const struct codec_argument *a)
+verbs_deny(struct connection *c, enum protocol_right right)
 {
-	size_t n = verbs_n_arguments(v);
-	size_t i = 0;
-	char what[64];
+	const bool checks = right == RIGHT_OPERATOR;
 
-	if (codec_find(l, a->name.bytes) != &a->value)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "argument \"%.60s\" is given twice", a->name.bytes);
-	while (i < n && !verbs_means(v->arguments[i], a->name.bytes))
-		i++;
-	if (i < n)
-		return 0;
-	(void)snprintf(what, sizeof(what), "%s has no argument", v->word);
-	return verbs_unknown(c, what, &a->name, nearest_word(a->name.bytes,
-	    a->name.length, v->arguments, n));
+	server_log(c->server, LOG_WARNING, "client %s (pid %ld, uid %ld) may "
+	    "not %s", c->peer.name, (long)c->peer.pid, (long)c->peer.uid,
+	    checks ? "check the stores" : "break locks");
+	return verbs_reason(c, DDBLOCK_E_DENIED, "%s", checks ?
+	    "only root, the daemon's own user and the members of its "
+	    "admin_group may have the stores checked" :
+	    "only root and the members of the daemon's admin_group may break "
+	    "a lock");
 }
 
-static size_t
-verbs_n_subjects(const struct verb *v)
-{
-	if (v->subject == NULL)
-		return 0;
-	return strstr(v->subject, "...") != NULL ? TOGETHER_MAX : 1;
-}
-
+/* What it asks for, and whether it may. */
 static int
-verbs_too_many(struct connection *c, const struct verb *v, size_t n)
+verbs_parse(struct connection *c, const struct codec_line *l,
+    struct protocol_request *ret)
 {
-	if (v->subject == NULL)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "%s takes only arguments of the form name=value", v->word);
-	if (verbs_n_subjects(v) == 1)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "%s takes one key", v->word);
-	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s takes up to %d "
-	    "keys at once, and here are %zu", v->word, TOGETHER_MAX, n);
-}
+	char *reason = c->server->reason;
+	enum protocol_right right;
+	int r = protocol_begin(l, ret, reason);
 
-static int
-verbs_check_line(struct connection *c, const struct verb *v,
-    const struct codec_line *l)
-{
-	size_t n_positional = 0;
-
-	for (size_t i = 0; i < l->n_arguments; i++) {
-		const struct codec_argument *a = &l->arguments[i];
-		int r = 0;
-
-		if (a->name.length == 0)
-			n_positional++;
-		else if (strlen(a->name.bytes) != a->name.length)
-			r = verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-			    "an argument's name has a NUL");
-		else
-			r = verbs_check_named(c, v, l, a);
-		if (r < 0)
-			return r;
-	}
-	if (n_positional > verbs_n_subjects(v))
-		return verbs_too_many(c, v, n_positional);
-	if (v->subject != NULL && (n_positional == 0 ||
-	    l->arguments[0].name.length > 0))
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "%s needs a %.*s as its first argument", v->word,
-		    (int)strcspn(v->subject, "."), v->subject);
-	if (v->needed != NULL && codec_find(l, v->needed) == NULL)
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "%s needs %s=", v->word, v->needed);
-	return 0;
+	if (r < 0)
+		return r;
+	if (l->tag.length > 0 && pending_find_tag(c, l->tag.bytes,
+	    l->tag.length) != NULL)
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "the tag \"%s\" "
+		    "belongs to a request without a reply yet", l->tag.bytes);
+	r = protocol_check(ret, reason);
+	if (r < 0)
+		return r;
+	/* To whom it is denied nobody explains it. */
+	right = protocol_verb(ret->verb)->right;
+	if (!verbs_allows(c, right))
+		return verbs_deny(c, right);
+	return protocol_read(ret, reason);
 }
 
 void
 verbs_run(struct connection *c, struct codec_line *l)
 {
-	const struct verb *v = verbs_find(&l->word);
-	int r;
+	struct protocol_request q;
+	int r = verbs_parse(c, l, &q);
 
-	if (v == NULL)
-		r = verbs_unknown_verb(c, &l->word);
-	else if (l->tag.length > 0 && pending_find_tag(c, l->tag.bytes,
-	    l->tag.length) != NULL)
-		r = verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "the tag \"%s\" "
-		    "belongs to a request without a reply yet", l->tag.bytes);
-	else if ((r = verbs_check_line(c, v, l)) == 0)
-		r = v->run(c, l);
+	if (r == 0)
+		r = verbs_handlers[q.verb](c, &q);
 	if (r < 0)
 		connection_refuse(c, l->tag.bytes, r, c->server->reason);
 }
@@ -248,10 +114,10 @@ verbs_find_namespace(struct connection *c, const char *name, size_t length,
 }
 
 int
-verbs_namespace(struct connection *c, const struct codec_line *l,
+verbs_namespace(struct connection *c, const struct protocol_request *q,
     uint32_t *ret)
 {
-	const struct codec_text *name = codec_find(l, "ns");
+	const struct codec_text *name = protocol_text(q, ARGUMENT_NS);
 
 	if (name == NULL)
 		return 0; /* the caller's default stands */
@@ -259,10 +125,10 @@ verbs_namespace(struct connection *c, const struct codec_line *l,
 }
 
 int
-verbs_namespaces(struct connection *c, const struct codec_line *l,
+verbs_namespaces(struct connection *c, const struct protocol_request *q,
     uint64_t *ret)
 {
-	const struct codec_text *names = codec_find(l, "ns");
+	const struct codec_text *names = protocol_text(q, ARGUMENT_NAMESPACES);
 	const char *name = names == NULL ? NULL : names->bytes;
 	uint64_t found = 0;
 
@@ -286,50 +152,34 @@ verbs_namespaces(struct connection *c, const struct codec_line *l,
 	return 0;
 }
 
-static int
-verbs_ping(struct connection *c, const struct codec_line *l)
+int
+verbs_ping(struct connection *c, const struct protocol_request *q)
 {
 	struct buffer *b = connection_out(c);
 
-	codec_begin(b, l->tag.bytes, "OK");
+	codec_begin(b, q->line->tag.bytes, "OK");
 	codec_end(b, NULL);
 	connection_queued(c);
 	return 0;
 }
 
 static int
-verbs_hello_arguments(struct connection *c, const struct codec_line *l)
+verbs_hello_arguments(struct connection *c, const struct protocol_request *q)
 {
-	const struct codec_text *proto = codec_find(l, "proto");
-	const struct codec_text *name = codec_find(l, "name");
-	const struct codec_text *renewed = codec_find(l, "renewed");
+	const struct codec_text *name = protocol_text(q, ARGUMENT_NAME);
+	const bool yes = protocol_is(q, ARGUMENT_RENEWED);
 	const struct server *s = c->server;
-	bool yes = false;
-	uint64_t n = 1;
 
-	if (proto != NULL &&
-	    !codec_parse_number(proto->bytes, proto->length, &n))
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "proto is a number");
-	if (n != 1)
+	if (protocol_number(q, ARGUMENT_PROTO) != 1)
 		return verbs_reason(c, DDBLOCK_E_UNSUPPORTED,
 		    "this daemon speaks proto=1");
-	if (name != NULL && (name->length == 0 ||
-	    !codec_is_text(name->bytes, name->length)))
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "the name is empty or not UTF-8 text");
-	if (renewed != NULL &&
-	    !codec_parse_boolean(renewed->bytes, renewed->length, &yes))
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST,
-		    "renewed is yes or no");
-
 	if (yes && c->renewed == NULL) {
 		c->renewed = calloc(s->calls.n_namespaces(s->arg),
 		    sizeof(*c->renewed));
 		if (c->renewed == NULL)
 			return verbs_reason(c, DDBLOCK_E_LIMIT,
 			    "out of memory");
-	} else if (!yes && renewed != NULL) {
+	} else if (!yes && protocol_given(q, ARGUMENT_RENEWED)) {
 		free(c->renewed);
 		c->renewed = NULL;
 	}
@@ -339,15 +189,15 @@ verbs_hello_arguments(struct connection *c, const struct codec_line *l)
 	return 0;
 }
 
-static int
-verbs_hello(struct connection *c, const struct codec_line *l)
+int
+verbs_hello(struct connection *c, const struct protocol_request *q)
 {
 	const struct server *s = c->server;
 	uint32_t n = s->calls.n_namespaces(s->arg);
 	struct store_status status;
 	struct buffer names;
 	struct buffer *b;
-	int r = verbs_hello_arguments(c, l);
+	int r = verbs_hello_arguments(c, q);
 
 	if (r < 0)
 		return r;
@@ -358,7 +208,7 @@ verbs_hello(struct connection *c, const struct codec_line *l)
 	s->calls.store_status(s->arg, 0, &status);
 
 	b = connection_out(c);
-	codec_begin(b, l->tag.bytes, "OK");
+	codec_begin(b, q->line->tag.bytes, "OK");
 	codec_number(b, "proto", 1);
 	codec_text_value(b, "version", s->version);
 	codec_text_value(b, "host", s->host);
@@ -375,40 +225,41 @@ verbs_hello(struct connection *c, const struct codec_line *l)
 }
 
 static void
-verbs_help_row(struct buffer *b, const char *tag, const struct verb *v)
+verbs_help_row(struct buffer *b, const char *tag, enum protocol_verb verb)
 {
-	size_t n = verbs_n_arguments(v);
+	const struct protocol_verb_row *v = protocol_verb(verb);
+	const unsigned char *a;
 
 	codec_begin(b, tag, "+");
 	codec_text_value(b, "verb", v->word);
 	if (v->subject != NULL)
 		codec_text_value(b, "subject", v->subject);
-	if (n > 0)
-		(void)buffer_append_text(b, " arguments=");
-	for (size_t i = 0; i < n; i++)
-		(void)buffer_printf(b, "%s%s", i > 0 ? "," : "",
-		    v->arguments[i]);
+	for (a = v->arguments; *a != ARGUMENT_NONE; a++)
+		(void)buffer_printf(b, "%s%s",
+		    a == v->arguments ? " arguments=" : ",",
+		    protocol_argument(*a)->word);
 	codec_end(b, NULL);
 }
 
-static int
-verbs_help(struct connection *c, const struct codec_line *l)
+int
+verbs_help(struct connection *c, const struct protocol_request *q)
 {
+	const char *tag = q->line->tag.bytes;
 	struct buffer *b = connection_out(c);
 
-	for (size_t i = 0; i < VERBS; i++)
-		verbs_help_row(b, l->tag.bytes, &verbs[i]);
-	codec_begin(b, l->tag.bytes, "OK");
+	for (unsigned i = 0; i < VERBS; i++)
+		verbs_help_row(b, tag, i);
+	codec_begin(b, tag, "OK");
 	codec_number(b, "rows", VERBS);
 	codec_end(b, "see ddblock-protocol(7)");
 	connection_queued(c);
 	return 0;
 }
 
-static int
-verbs_quit(struct connection *c, const struct codec_line *l)
+int
+verbs_quit(struct connection *c, const struct protocol_request *q)
 {
-	(void)verbs_ping(c, l);
+	(void)verbs_ping(c, q);
 	connection_drain(c);
 	return 0;
 }

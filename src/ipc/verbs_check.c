@@ -4,24 +4,11 @@
  * those who administer the daemon, and for whoever it runs as.
  */
 #include <string.h>
-#include <syslog.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "common/finding.h"
 #include "ddblock.h"
 #include "ipc/connection.h"
-
-static int
-check_deny(struct connection *c)
-{
-	server_log(c->server, LOG_WARNING, "client %s (pid %ld, uid %ld) may "
-	    "not check the stores", c->peer.name, (long)c->peer.pid,
-	    (long)c->peer.uid);
-	return verbs_reason(c, DDBLOCK_E_DENIED, "only root, the daemon's own "
-	    "user and the members of its admin_group may have the stores "
-	    "checked");
-}
 
 static void
 check_end(struct connection *c, struct pending *p)
@@ -109,20 +96,16 @@ server_finding(struct server *s, uint64_t client, uint64_t request,
 }
 
 int
-verbs_check(struct connection *c, const struct codec_line *l)
+verbs_check(struct connection *c, const struct protocol_request *q)
 {
 	const struct server *s = c->server;
 	uint32_t n = s->calls.n_namespaces(s->arg);
 	uint64_t namespaces = UINT64_MAX >> (64 - n);
 	struct pending *p = NULL;
-	int r;
+	int r = verbs_namespaces(c, q, &namespaces);
 
-	if (c->peer.uid != geteuid() &&
-	    !peer_is_admin(&c->peer, c->fd, s->admin_group))
-		return check_deny(c);
-	r = verbs_namespaces(c, l, &namespaces);
 	if (r == 0)
-		r = verbs_pending_rows(c, PENDING_CHECK, l, NULL, NULL, &p);
+		r = verbs_pending_rows(c, PENDING_CHECK, q, NULL, &p);
 	if (r < 0)
 		return r;
 	p->listing->namespaces = namespaces;

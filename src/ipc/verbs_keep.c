@@ -10,20 +10,6 @@
 #define KEEP_PREFIX "attr."
 #define KEEP_TYPED ":json"
 
-static int
-keep_boolean(struct connection *c, const struct codec_line *l,
-    const char *name, bool *ret, bool *ret_given)
-{
-	const struct codec_text *text = codec_find(l, name);
-
-	if (text == NULL)
-		return 0;
-	*ret_given = true;
-	if (codec_parse_boolean(text->bytes, text->length, ret))
-		return 0;
-	return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s is yes or no", name);
-}
-
 /* Is it attr.NAME or attr.NAME:json? */
 static bool
 keep_name(const struct codec_text *name, struct attribute *ret)
@@ -117,35 +103,25 @@ keep_limits(struct connection *c, const struct contents *contents)
 }
 
 int
-verbs_change(struct connection *c, const struct codec_line *l,
+verbs_change(struct connection *c, const struct protocol_request *q,
     struct verbs_change *ret, const struct change **ret_change)
 {
+	const struct codec_text *data = protocol_text(q, ARGUMENT_DATA);
 	struct change *change = &ret->change;
-	const struct codec_text *data = codec_find(l, "data");
-	bool keep = true, replace = true, said = data != NULL;
-	bool replace_said = false;
 	int r;
 
 	*change = (struct change){ .sets_data = data != NULL };
 	if (data != NULL)
 		change->contents.data =
 		    (struct key){ data->bytes, data->length };
-	r = keep_boolean(c, l, "keep", &keep, &said);
-	if (r == 0)
-		r = keep_boolean(c, l, "replace_data", &replace,
-		    &replace_said);
-	if (r == 0 && replace_said && data == NULL)
-		r = verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "replace_data says "
-		    "what data= is to do; there is none");
-	if (r == 0)
-		r = keep_attributes(c, l, ret);
+	r = keep_attributes(c, q->line, ret);
 	if (r == 0)
 		r = keep_limits(c, &change->contents);
 	if (r < 0)
 		return r;
-	change->clears = !keep;
-	change->spares_data = !replace;
-	*ret_change = said || change->contents.n_attributes > 0 ?
-	    change : NULL;
+	change->clears = !protocol_is(q, ARGUMENT_KEEP);
+	change->spares_data = !protocol_is(q, ARGUMENT_REPLACE_DATA);
+	*ret_change = data != NULL || protocol_given(q, ARGUMENT_KEEP) ||
+	    change->contents.n_attributes > 0 ? change : NULL;
 	return 0;
 }

@@ -9,27 +9,28 @@
 #include "ipc/answer.h"
 #include "ipc/connection.h"
 
+_Static_assert(IDENT_TEXT_LENGTH == 32, "protocol.def says so");
+
 int
-verbs_resume(struct connection *c, const struct codec_line *l)
+verbs_resume(struct connection *c, const struct protocol_request *q)
 {
-	const struct codec_text *secret = codec_find(l, "secret");
+	const struct codec_text *secret = protocol_text(q, ARGUMENT_SECRET);
 	struct core_event event = { .type = CORE_REQUEST };
-	struct core_request *q = &event.request;
+	struct core_request *ask = &event.request;
 	struct pending *p = NULL;
 	int r;
 
 	c->secretive = true;
-	if (!ident_parse(secret->bytes, secret->length, &q->secret))
-		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "secret is the "
-		    "%d hexadecimal digits that a grant came with",
-		    IDENT_TEXT_LENGTH);
-	q->verb = CORE_RESUME;
-	q->user = c->peer.uid;
+	if (!ident_parse(secret->bytes, secret->length, &ask->secret))
+		return verbs_reason(c, DDBLOCK_E_BAD_REQUEST, "%s",
+		    protocol_argument(ARGUMENT_SECRET)->refusal);
+	ask->verb = CORE_RESUME;
+	ask->user = c->peer.uid;
 	/* The rows need memory only now, not when it is done. */
-	r = verbs_pending_rows(c, PENDING_RESUME, l, NULL, NULL, &p);
+	r = verbs_pending_rows(c, PENDING_RESUME, q, NULL, &p);
 	if (r == 0)
 		r = verbs_step(c, p, &event);
-	explicit_bzero(&q->secret, sizeof(q->secret));
+	explicit_bzero(&ask->secret, sizeof(ask->secret));
 	return r;
 }
 

@@ -51,34 +51,41 @@ acquire_options(struct ddblock *d,
 	return connection_need_timer(d);
 }
 
-static void
-acquire_terms(struct ddblock *d, const struct ddblock_acquire_options *o)
+/* Which argument each option is. */
+#define OPTION(field, kind, argument)                                          \
+	{ offsetof(struct ddblock_acquire_options, field), OPTION_##kind,      \
+	    ARGUMENT_##argument }
+static const struct option acquire_table[] = {
+	OPTION(ns, TEXT, NS),
+	OPTION(sort, TEXT, SORT),
+	OPTION(mode, FLAG, MODE),
+	OPTION(limit, COUNT, LIMIT),
+	OPTION(wait_ms, TIME, WAIT),
+	OPTION(poll_ms, TIME, POLL),
+	OPTION(max_hold_ms, TIME, MAX_HOLD),
+	OPTION(keepalive_ms, TIME, KEEPALIVE),
+	OPTION(danger_ms, TIME_OR_NEVER, DANGER),
+	OPTION(policy, FLAG, POLICY),
+	OPTION(renew_manually, FLAG, RENEW),
+	OPTION(reentrant, FLAG, REENTRANT),
+	OPTION(stays, FLAG, ON_CLOSE),
+	OPTION(owner, TEXT, OWNER),
+	OPTION(linger_ms, TIME, LINGER),
+	OPTION(process_fd, DESCRIPTOR, PROCESS),
+	OPTION(only_if_exists, FLAG, ONLY_IF_EXISTS),
+	OPTION(on_queue, FUNCTION, REPORT),
+};
+#undef OPTION
+
+_Static_assert(DDBLOCK_SHARED - DDBLOCK_EXCLUSIVE == 1 &&
+    DDBLOCK_EXCLUSIVE == 0 && DDBLOCK_FAIL_CLOSED == 1 &&
+    sizeof(enum ddblock_mode) == sizeof(int), "they are read as flags");
+_Static_assert(DDBLOCK_WAIT_FOREVER == INT64_MAX, "OPTION_TIME says so");
+
+static enum protocol_verb
+acquire_verb(const struct ddblock_acquire_options *o)
 {
-	if (o->max_hold_ms > 0)
-		options_milliseconds(&d->out, "max_hold", o->max_hold_ms);
-	if (o->keepalive_ms > 0)
-		options_milliseconds(&d->out, "keepalive", o->keepalive_ms);
-	if (o->danger_ms > 0)
-		options_milliseconds(&d->out, "danger", o->danger_ms);
-	else if (o->danger_ms < 0)
-		codec_text_value(&d->out, "danger", "never");
-	if (o->policy == DDBLOCK_FAIL_CLOSED)
-		codec_text_value(&d->out, "policy", "fail-closed");
-	if (o->renew_manually)
-		codec_text_value(&d->out, "renew", "manual");
-	if (o->reentrant)
-		codec_boolean(&d->out, "reentrant", true);
-	if (o->stays)
-		codec_text_value(&d->out, "on_close", "lease");
-	if (o->owner != NULL)
-		codec_text_value(&d->out, "owner", o->owner);
-	if (o->linger_ms > 0)
-		options_milliseconds(&d->out, "linger", o->linger_ms);
-	if (o->process_fd >= 0)
-		codec_boolean(&d->out, "process", true);
-	if (o->process_fd >= 0 && o->loss_signal != 0)
-		codec_number(&d->out, "signal",
-		    o->loss_signal < 0 ? 0 : (uint64_t)o->loss_signal);
+	return o->wait_ms == 0 ? VERB_TRY : VERB_ACQUIRE;
 }
 
 /* Which locks, and how they are waited for and used. */
@@ -88,25 +95,11 @@ acquire_write(struct ddblock *d, const struct parts *parts,
 {
 	for (size_t i = 0; i < parts->n; i++)
 		codec_text_value(&d->out, NULL, parts->part[i].key);
-	if (o->ns != NULL)
-		codec_text_value(&d->out, "ns", o->ns);
-	if (o->sort != NULL)
-		codec_text_value(&d->out, "sort", o->sort);
-	if (o->mode == DDBLOCK_SHARED)
-		codec_text_value(&d->out, "mode", "shared");
-	if (o->limit > 0)
-		codec_number(&d->out, "limit", o->limit);
-	if (o->wait_ms == DDBLOCK_WAIT_FOREVER)
-		codec_text_value(&d->out, "wait", "forever");
-	else if (o->wait_ms > 0)
-		options_milliseconds(&d->out, "wait", o->wait_ms);
-	if (o->wait_ms != 0 && o->poll_ms > 0)
-		options_milliseconds(&d->out, "poll", o->poll_ms);
-	acquire_terms(d, o);
-	if (o->only_if_exists)
-		codec_boolean(&d->out, "only_if_exists", true);
-	if (o->wait_ms != 0 && o->on_queue != NULL)
-		codec_text_value(&d->out, "report", "queue");
+	options_write(&d->out, acquire_verb(o), o, acquire_table,
+	    sizeof(acquire_table) / sizeof(acquire_table[0]));
+	if (o->process_fd >= 0 && o->loss_signal != 0)
+		protocol_write(&d->out, ARGUMENT_SIGNAL,
+		    o->loss_signal < 0 ? 0 : (uint64_t)o->loss_signal);
 }
 
 static int
@@ -119,8 +112,7 @@ acquire_begin(struct ddblock *d, const struct ddblock_acquire_options *o,
 		r = connection_pass(d, o->process_fd, d->out.length);
 	if (r < 0)
 		return r;
-	r = request_new(d, REQUEST_ACQUIRE, o->wait_ms == 0 ? "TRY" : "ACQUIRE",
-	    ret);
+	r = request_new(d, REQUEST_ACQUIRE, acquire_verb(o), ret);
 	if (r < 0 && o->process_fd >= 0)
 		connection_drop_passed(d);
 	return r;
@@ -178,7 +170,7 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 /* Begin a request about a hold that we have and that is not lost; what its
  * answer says of the hold is taken in (dispatch.c). */
 static int
-acquire_about_hold(struct ddblock *d, uint64_t id, const char *verb,
+acquire_about_hold(struct ddblock *d, uint64_t id, enum protocol_verb verb,
     struct request_draft *draft)
 {
 	struct hold *hold = hold_find(d, id);
@@ -191,7 +183,7 @@ acquire_about_hold(struct ddblock *d, uint64_t id, const char *verb,
 	r = request_new(d, REQUEST_OTHER, verb, draft);
 	if (r < 0)
 		return r;
-	codec_number(&d->out, "id", id);
+	protocol_write(&d->out, ARGUMENT_ID, id);
 	draft->request->hold = id;
 	return 0;
 }
@@ -214,7 +206,7 @@ ddblock_renew_change_start(struct ddblock *d, uint64_t id,
 	int r = change_take(d, asked, &change);
 
 	if (r == 0)
-		r = acquire_about_hold(d, id, "RENEW", &draft);
+		r = acquire_about_hold(d, id, VERB_RENEW, &draft);
 	if (r < 0)
 		return r;
 	change_write(&d->out, &change);
@@ -226,12 +218,12 @@ ddblock_downgrade_start(struct ddblock *d, uint64_t id, uint32_t limit,
     ddblock_reply_function *function, void *arg, uint64_t *ret_request)
 {
 	struct request_draft draft;
-	int r = acquire_about_hold(d, id, "DOWNGRADE", &draft);
+	int r = acquire_about_hold(d, id, VERB_DOWNGRADE, &draft);
 
 	if (r < 0)
 		return r;
 	if (limit > 0)
-		codec_number(&d->out, "limit", limit);
+		protocol_write(&d->out, ARGUMENT_LIMIT, limit);
 	return request_send_for(d, &draft, function, arg, ret_request);
 }
 
@@ -244,10 +236,10 @@ ddblock_cancel(struct ddblock *d, uint64_t request)
 	if (request_find(d, request) == NULL)
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
 		    "there is no such request");
-	r = request_new(d, REQUEST_OTHER, "CANCEL", &draft);
+	r = request_new(d, REQUEST_OTHER, VERB_CANCEL, &draft);
 	if (r < 0)
 		return r;
-	codec_number(&d->out, "tag", request);
+	protocol_write(&d->out, ARGUMENT_TAG, request);
 	return request_send(d, &draft, NULL);
 }
 

@@ -27,15 +27,15 @@ break_start(struct ddblock *d, const char *key, const char *ns,
 	if (reason == NULL || reason[0] == '\0')
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
 		    "there is no reason");
-	r = request_new(d, REQUEST_OTHER, "BREAK", &draft);
+	r = request_new(d, REQUEST_OTHER, VERB_BREAK, &draft);
 	if (r < 0)
 		return r;
 	request_write_name(d, key, ns, sort);
 	if (what->record != NULL)
-		codec_text_value(&d->out, "record", what->record);
+		protocol_write_text(&d->out, ARGUMENT_RECORD, what->record);
 	else
-		codec_number(&d->out, "token", what->token);
-	codec_text_value(&d->out, "reason", reason);
+		protocol_write(&d->out, ARGUMENT_TOKEN, what->token);
+	protocol_write_text(&d->out, ARGUMENT_REASON, reason);
 	return request_send_for(d, &draft, function, arg, ret_request);
 }
 

@@ -62,11 +62,12 @@ void
 change_write(struct buffer *b, const struct ddblock_change *change)
 {
 	if (change->data != NULL)
-		codec_value(b, "data", change->data, change->length);
+		codec_value(b, protocol_argument(ARGUMENT_DATA)->word,
+		    change->data, change->length);
 	if (change->data != NULL && change->spare_data)
-		codec_boolean(b, "replace_data", false);
+		protocol_write(b, ARGUMENT_REPLACE_DATA, 0);
 	for (size_t i = 0; i < change->n_attributes; i++)
 		change_write_attribute(b, &change->attributes[i]);
 	if (change->clear)
-		codec_boolean(b, "keep", false);
+		protocol_write(b, ARGUMENT_KEEP, 0);
 }

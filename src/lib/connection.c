@@ -65,14 +65,13 @@ static int
 connection_greet(struct ddblock *d, const char *name)
 {
 	struct request_draft draft;
-	int r = request_new(d, REQUEST_HELLO, "HELLO", &draft);
+	int r = request_new(d, REQUEST_HELLO, VERB_HELLO, &draft);
 
 	if (r < 0)
 		return r;
-	codec_number(&d->out, "proto", 1);
-	if (name != NULL)
-		codec_text_value(&d->out, "name", name);
-	codec_boolean(&d->out, "renewed", true);
+	protocol_write(&d->out, ARGUMENT_PROTO, 1);
+	protocol_write_text(&d->out, ARGUMENT_NAME, name);
+	protocol_write(&d->out, ARGUMENT_RENEWED, 1);
 	return request_send(d, &draft, NULL);
 }
 

@@ -13,7 +13,7 @@
 
 #include "common/buffer.h"
 #include "ddblock.h"
-#include "ipc/codec.h"
+#include "ipc/protocol.h"
 
 #define CONNECTION_PATH_MAX 108		/* what a socket address takes */
 #define CONNECTION_NAME_MAX 64
@@ -135,7 +135,7 @@ struct request_draft {
 	size_t mark;		/* where it begins in ->out */
 };
 
-int request_new(struct ddblock *, enum request_kind, const char *verb,
+int request_new(struct ddblock *, enum request_kind, enum protocol_verb,
     struct request_draft *ret);
 int request_send(struct ddblock *, struct request_draft *,
     uint64_t *ret_number);

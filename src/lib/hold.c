@@ -93,9 +93,9 @@ hold_give_back(struct ddblock *d, uint64_t id)
 {
 	struct request_draft draft;
 
-	if (request_new(d, REQUEST_OTHER, "RELEASE", &draft) < 0)
+	if (request_new(d, REQUEST_OTHER, VERB_RELEASE, &draft) < 0)
 		return; /* it ends with its lease, or with the connection */
-	codec_number(&d->out, "id", id);
+	protocol_write(&d->out, ARGUMENT_ID, id);
 	(void)request_send(d, &draft, NULL);
 }
 

@@ -3,12 +3,9 @@
  */
 #include "lib/options.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ddblock.h"
-#include "ipc/codec.h"
 
 int
 options_copy(void *to, size_t to_size, const void *from, size_t size)
@@ -23,11 +20,59 @@ options_copy(void *to, size_t to_size, const void *from, size_t size)
 	return 0;
 }
 
-void
-options_milliseconds(struct buffer *b, const char *name, int64_t ms)
+static void
+option_write_time(struct buffer *b, const struct option *o, int64_t ms)
 {
-	char text[32];
+	if (ms > 0)
+		protocol_write(b, o->argument, o->kind == OPTION_TIME &&
+		    ms == INT64_MAX ? PROTOCOL_FOREVER : (uint64_t)ms);
+	else if (ms < 0 && o->kind == OPTION_TIME_OR_NEVER)
+		protocol_write(b, o->argument, PROTOCOL_FOREVER);
+}
 
-	(void)snprintf(text, sizeof(text), "%" PRId64 "ms", ms);
-	codec_text_value(b, name, text);
+static void
+option_write(struct buffer *b, const struct option *o, const void *field)
+{
+	static void (*const no_function)(void);
+	uint32_t count;
+
+	switch (o->kind) {
+	case OPTION_TEXT:
+		protocol_write_text(b, o->argument,
+		    *(const char *const *)field);
+		break;
+	case OPTION_FLAG:
+		if (*(const int *)field != 0)
+			protocol_write(b, o->argument, 1);
+		break;
+	case OPTION_COUNT:
+		count = *(const uint32_t *)field;
+		if (count > 0)
+			protocol_write(b, o->argument, count);
+		break;
+	case OPTION_TIME:
+	case OPTION_TIME_OR_NEVER:
+		option_write_time(b, o, *(const int64_t *)field);
+		break;
+	case OPTION_FUNCTION:
+		if (memcmp(field, &no_function, sizeof(no_function)) != 0)
+			protocol_write(b, o->argument, 1);
+		break;
+	case OPTION_DESCRIPTOR:
+		if (*(const int *)field >= 0)
+			protocol_write(b, o->argument, 1);
+		break;
+	}
+}
+
+void
+options_write(struct buffer *b, enum protocol_verb verb, const void *options,
+    const struct option *table, size_t n)
+{
+	const unsigned char *bytes = options;
+
+	for (size_t i = 0; i < n; i++) {
+		if (protocol_takes(verb, table[i].argument))
+			option_write(b, &table[i], bytes + table[i].offset);
+	}
 }

@@ -1,14 +1,30 @@
 /*
  * Structures of options that callers fill: how one that was compiled against
- * another version is read, and how its times are written.
+ * another version is read, and which argument of a request each option is.
  */
 #ifndef DDBLOCKD_LIB_OPTIONS_H
 #define DDBLOCKD_LIB_OPTIONS_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-#include "common/buffer.h"
+#include "ipc/protocol.h"
+
+/* What an option's field is, and which of its values say something. */
+enum option_kind {
+	OPTION_TEXT,		/* const char *: not NULL */
+	OPTION_FLAG,		/* int: the second of two words */
+	OPTION_COUNT,		/* uint32_t: not 0 */
+	OPTION_TIME,		/* int64_t: from 1; INT64_MAX: for ever */
+	OPTION_TIME_OR_NEVER,	/* int64_t: from 1; negative: never */
+	OPTION_FUNCTION,	/* any function: not NULL */
+	OPTION_DESCRIPTOR,	/* int: from 0 */
+};
+
+struct option {
+	size_t offset;
+	enum option_kind kind;
+	enum protocol_argument argument;
+};
 
 /*
  * Copy what the caller filled (@size bytes of it) over the defaults in @to.
@@ -18,7 +34,8 @@
  */
 int options_copy(void *to, size_t to_size, const void *from, size_t size);
 
-/* A duration, exactly: " NAME=1500ms". */
-void options_milliseconds(struct buffer *, const char *name, int64_t ms);
+/* Write those that say something and that the verb takes. */
+void options_write(struct buffer *, enum protocol_verb, const void *options,
+    const struct option *table, size_t n);
 
 #endif

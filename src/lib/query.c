@@ -8,38 +8,45 @@
 #include "common/clock.h"
 #include "lib/options.h"
 
-struct query_verb {
-	const char *word;
-	bool key;	/* positional */
-	bool key_named;
-	bool ns;
-	bool list;	/* prefix, state, progress */
-	bool sort;
+static const enum protocol_verb query_verbs[] = {
+	[DDBLOCK_QUERY_GET] = VERB_GET,
+	[DDBLOCK_QUERY_LIST] = VERB_LIST,
+	[DDBLOCK_QUERY_HELD] = VERB_HELD,
+	[DDBLOCK_QUERY_WAITING] = VERB_WAITING,
+	[DDBLOCK_QUERY_STATUS] = VERB_STATUS,
+	[DDBLOCK_QUERY_PING] = VERB_PING,
+	[DDBLOCK_QUERY_CHECK] = VERB_CHECK,
 };
 
-static const struct query_verb query_verbs[] = {
-	[DDBLOCK_QUERY_GET] = { .word = "GET", .key = true, .ns = true,
-	    .sort = true },
-	[DDBLOCK_QUERY_LIST] = { .word = "LIST", .ns = true, .list = true,
-	    .sort = true },
-	[DDBLOCK_QUERY_HELD] = { .word = "HELD", .key_named = true,
-	    .ns = true, .sort = true },
-	[DDBLOCK_QUERY_WAITING] = { .word = "WAITING", .key_named = true,
-	    .ns = true, .sort = true },
-	[DDBLOCK_QUERY_STATUS] = { .word = "STATUS" },
-	[DDBLOCK_QUERY_PING] = { .word = "PING" },
-	[DDBLOCK_QUERY_CHECK] = { .word = "CHECK", .ns = true },
+/* Which argument each option is, of the verbs that take it. */
+#define OPTION(field, argument)                                                \
+	{ offsetof(struct ddblock_query_options, field), OPTION_TEXT,          \
+	    ARGUMENT_##argument }
+static const struct option query_table[] = {
+	OPTION(key, KEY),
+	OPTION(ns, NS),
+	OPTION(ns, NAMESPACES),
+	OPTION(sort, SORT),
+	OPTION(prefix, PREFIX),
+	OPTION(state, STATE),
+	OPTION(state, HOLD_STATE),
 };
+#undef OPTION
 
 #define QUERY_PROGRESS "1s"	/* how often we want to hear of it */
 #define QUERY_VERBS (sizeof(query_verbs) / sizeof(query_verbs[0]))
 
 static void
-query_argument(struct ddblock *d, bool wanted, const char *name,
-    const char *value)
+query_write(struct ddblock *d, enum protocol_verb verb,
+    const struct ddblock_query_options *o)
 {
-	if (wanted && value != NULL)
-		codec_text_value(&d->out, name, value);
+	if (protocol_verb(verb)->subject != NULL)
+		codec_text_value(&d->out, NULL, o->key);
+	options_write(&d->out, verb, o, query_table,
+	    sizeof(query_table) / sizeof(query_table[0]));
+	if (o->on_progress != NULL && protocol_takes(verb, ARGUMENT_PROGRESS))
+		protocol_write_text(&d->out, ARGUMENT_PROGRESS,
+		    QUERY_PROGRESS);
 }
 
 int
@@ -48,33 +55,26 @@ ddblock_query_start(struct ddblock *d, enum ddblock_query_kind kind,
     ddblock_reply_function *on_reply, void *arg, uint64_t *ret_request)
 {
 	struct ddblock_query_options o = DDBLOCK_QUERY_OPTIONS_INIT;
-	const struct query_verb *verb;
+	enum protocol_verb verb;
 	struct request_draft draft;
 	int r;
 
 	if ((int)kind < 1 || (size_t)kind >= QUERY_VERBS)
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
 		    "there is no such query");
-	verb = &query_verbs[kind];
+	verb = query_verbs[kind];
 	if (options != NULL &&
 	    options_copy(&o, sizeof(o), options, options->size) < 0)
 		return connection_fail(d, DDBLOCK_E_UNSUPPORTED,
 		    "this library is older than the options");
-	if (verb->key && (o.key == NULL || o.key[0] == '\0'))
+	if (protocol_verb(verb)->subject != NULL &&
+	    (o.key == NULL || o.key[0] == '\0'))
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
 		    "the key is empty");
-	r = request_new(d, REQUEST_OTHER, verb->word, &draft);
+	r = request_new(d, REQUEST_OTHER, verb, &draft);
 	if (r < 0)
 		return r;
-	query_argument(d, verb->key, NULL, o.key);
-	query_argument(d, verb->key_named, "key", o.key);
-	query_argument(d, verb->ns, "ns", o.ns);
-	query_argument(d, verb->sort, "sort", o.sort);
-	query_argument(d, verb->list, "prefix", o.prefix);
-	query_argument(d, verb->list || kind == DDBLOCK_QUERY_HELD, "state",
-	    o.state);
-	if (verb->list && o.on_progress != NULL)
-		codec_text_value(&d->out, "progress", QUERY_PROGRESS);
+	query_write(d, verb, &o);
 	draft.request->on_row = on_row;
 	draft.request->on_progress = o.on_progress;
 	draft.request->progress_arg = arg;

@@ -28,13 +28,13 @@ release_one(struct ddblock *d, uint64_t id,
 		hold_give_back(d, id);
 		return connection_fail(d, DDBLOCK_E_LOCK_LOST, NULL);
 	}
-	r = request_new(d, REQUEST_RELEASE, "RELEASE", draft);
+	r = request_new(d, REQUEST_RELEASE, VERB_RELEASE, draft);
 	if (r < 0)
 		return r;
-	codec_number(&d->out, "id", id);
+	protocol_write(&d->out, ARGUMENT_ID, id);
 	change_write(&d->out, change);
 	if (best_effort)
-		codec_boolean(&d->out, "best_effort", true);
+		protocol_write(&d->out, ARGUMENT_BEST_EFFORT, 1);
 	draft->request->hold = id;
 	draft->request->lost = lost;
 	return 0;
@@ -158,12 +158,11 @@ ddblock_release_all_start(struct ddblock *d, const char *ns,
 	if (!release_is_clear(d))
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
 		    "an acquire is not answered yet");
-	r = request_new(d, REQUEST_RELEASE, "RELEASE", &draft);
+	r = request_new(d, REQUEST_RELEASE, VERB_RELEASE, &draft);
 	if (r < 0)
 		return r;
-	codec_boolean(&d->out, "all", true);
-	if (ns != NULL)
-		codec_text_value(&d->out, "ns", ns);
+	protocol_write(&d->out, ARGUMENT_ALL, 1);
+	protocol_write_text(&d->out, ARGUMENT_NAMESPACES, ns);
 	draft.request->lost = release_forget(d, ns);
 	return request_send_for(d, &draft, function, arg, ret_request);
 }
@@ -226,12 +225,12 @@ ddblock_release_for_process(struct ddblock *d, uint64_t id)
 {
 	struct wait wait = { .limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS };
 	struct request_draft draft;
-	int r = request_new(d, REQUEST_OTHER, "RELEASE", &draft);
+	int r = request_new(d, REQUEST_OTHER, VERB_RELEASE, &draft);
 
 	if (r < 0)
 		return r;
-	codec_number(&d->out, "id", id);
-	codec_boolean(&d->out, "process", true);
+	protocol_write(&d->out, ARGUMENT_ID, id);
+	protocol_write(&d->out, ARGUMENT_OF_PROCESS, 1);
 	r = request_send_for(d, &draft, wait_on_reply, &wait, &wait.number);
 	return r < 0 ? r : wait_until_answered(d, &wait);
 }

@@ -46,6 +46,19 @@
 #define codec_boolean ddblock_private_codec_boolean
 #define codec_duration ddblock_private_codec_duration
 #define codec_end ddblock_private_codec_end
+#define nearest_word ddblock_private_nearest_word
+#define protocol_verb ddblock_private_protocol_verb
+#define protocol_argument ddblock_private_protocol_argument
+#define protocol_takes ddblock_private_protocol_takes
+#define protocol_choice ddblock_private_protocol_choice
+#define protocol_begin ddblock_private_protocol_begin
+#define protocol_check ddblock_private_protocol_check
+#define protocol_read ddblock_private_protocol_read
+#define protocol_value ddblock_private_protocol_value
+#define protocol_refuse ddblock_private_protocol_refuse
+#define protocol_key ddblock_private_protocol_key
+#define protocol_write ddblock_private_protocol_write
+#define protocol_write_text ddblock_private_protocol_write_text
 #define utf8_character ddblock_private_utf8_character
 #define connection_flush ddblock_private_connection_flush
 #define connection_read ddblock_private_connection_read
@@ -94,6 +107,6 @@
 #define parts_are_granted ddblock_private_parts_are_granted
 #define kept_copy ddblock_private_kept_copy
 #define options_copy ddblock_private_options_copy
-#define options_milliseconds ddblock_private_options_milliseconds
+#define options_write ddblock_private_options_write
 
 #endif

@@ -11,8 +11,8 @@
 #include "common/error.h"
 
 int
-request_new(struct ddblock *d, enum request_kind kind, const char *verb,
-    struct request_draft *ret)
+request_new(struct ddblock *d, enum request_kind kind,
+    enum protocol_verb verb, struct request_draft *ret)
 {
 	char tag[CODEC_TAG_MAX + 1];
 	struct request *request;
@@ -32,7 +32,7 @@ request_new(struct ddblock *d, enum request_kind kind, const char *verb,
 	ret->mark = d->out.length;
 	(void)snprintf(tag, sizeof(tag), "%llu",
 	    (unsigned long long)request->number);
-	codec_begin(&d->out, tag, verb);
+	codec_begin(&d->out, tag, protocol_verb(verb)->word);
 	return 0;
 }
 
@@ -41,10 +41,8 @@ request_write_name(struct ddblock *d, const char *key, const char *ns,
     const char *sort)
 {
 	codec_text_value(&d->out, NULL, key);
-	if (ns != NULL)
-		codec_text_value(&d->out, "ns", ns);
-	if (sort != NULL)
-		codec_text_value(&d->out, "sort", sort);
+	protocol_write_text(&d->out, ARGUMENT_NS, ns);
+	protocol_write_text(&d->out, ARGUMENT_SORT, sort);
 }
 
 int

@@ -35,10 +35,10 @@ ddblock_resume_start(struct ddblock *d, const char *secret,
 	if (secret == NULL || strlen(secret) > CONNECTION_SECRET_MAX)
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
 		    "this is no secret");
-	r = request_new(d, REQUEST_RESUME, "RESUME", &draft);
+	r = request_new(d, REQUEST_RESUME, VERB_RESUME, &draft);
 	if (r < 0)
 		return r;
-	codec_text_value(&d->out, "secret", secret);
+	protocol_write_text(&d->out, ARGUMENT_SECRET, secret);
 	draft.request->on_row = on_row;
 	r = request_send_for(d, &draft, on_reply, arg, ret_request);
 	/* If it is wrong, nothing lingers by it, nor by another. */

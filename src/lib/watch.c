@@ -152,7 +152,7 @@ ddblock_watch_start(struct ddblock *d, const char *key, const char *ns,
 		return connection_fail(d, DDBLOCK_E_NOMEM, NULL);
 	watch->on_change = on_change;
 	watch->arg = arg;
-	r = request_new(d, REQUEST_WATCH, "WATCH", &draft);
+	r = request_new(d, REQUEST_WATCH, VERB_WATCH, &draft);
 	if (r == 0) {
 		request_write_name(d, key, ns, sort);
 		r = request_send_for(d, &draft, on_reply, arg,
@@ -183,7 +183,7 @@ ddblock_unwatch(struct ddblock *d, const char *key, const char *ns,
 		return connection_fail(d, DDBLOCK_E_NO_SUCH_LOCK,
 		    "this connection does not watch that lock");
 	watch_free(d, watch);
-	r = request_new(d, REQUEST_OTHER, "UNWATCH", &draft);
+	r = request_new(d, REQUEST_OTHER, VERB_UNWATCH, &draft);
 	if (r < 0)
 		return r;
 	request_write_name(d, key, ns, sort);

@@ -182,23 +182,3 @@ dynamodb_identity_look(const struct dynamodb_identity *i,
 		.source = "fixed", .about = "fixed credentials", .text = "",
 	};
 }
-
-void
-dynamodb_identity_view(const struct dynamodb_identity *i,
-    struct store_identity *ret)
-{
-	struct identity_view v;
-
-	dynamodb_identity_look(i, &v);
-	*ret = (struct store_identity){
-		.exists = v.credentials != NULL,
-		.source = v.source,
-		.about = v.about,
-		.region = i->region,
-		.expires_ms = v.credentials != NULL ?
-		    v.credentials->expires_ms : 0,
-		.stale = v.stale,
-		.code = v.code,
-		.text = v.text,
-	};
-}

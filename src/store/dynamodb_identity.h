@@ -59,8 +59,4 @@ bool dynamodb_identity_concluded(const struct dynamodb_identity *);
 void dynamodb_identity_look(const struct dynamodb_identity *,
     struct identity_view *ret);
 
-/* The same for a status, without secrets. */
-void dynamodb_identity_view(const struct dynamodb_identity *,
-    struct store_identity *ret);
-
 #endif

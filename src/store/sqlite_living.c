@@ -62,7 +62,7 @@ bool
 sqlite_living_beat(struct sqlite_living *l, const struct operation *o,
     uint64_t sent_ms, enum outcome_kind *ret_kind, struct session_record *ret)
 {
-	uint64_t beat = sent_ms > o->beat ? sent_ms : o->beat + 1;
+	struct apply a = { .beat = apply_beat(o, sent_ms) };
 	struct sqlite_life *life;
 	bool known;
 
@@ -70,16 +70,15 @@ sqlite_living_beat(struct sqlite_living *l, const struct operation *o,
 	life = sqlite_living_find(l, o->session);
 	known = life != NULL && !life->ask;
 	if (known) {
-		*ret_kind = OUTCOME_CONFLICT;
-		if (life->beat < beat) {
-			*ret_kind = OUTCOME_DONE;
-			life->beat = beat;
-		}
-		*ret = (struct session_record){
+		struct session_record old = {
 			.exists = true,
 			.beat = life->beat,
 			.lease_ms = life->lease_ms,
 		};
+
+		*ret_kind = apply_session(&a, o, &old, ret) == APPLY_CONFLICT ?
+		    OUTCOME_CONFLICT : OUTCOME_DONE;
+		life->beat = ret->beat;
 	}
 	sqlite_living_unlock(l);
 	return known;
@@ -93,7 +92,7 @@ sqlite_living_ends(enum operation_kind kind)
 }
 
 int
-sqlite_living_apply(struct sqlite_living *l, const struct sqlite_apply *a,
+sqlite_living_apply(struct sqlite_living *l, const struct apply *a,
     const struct operation *o, struct session_record *old,
     struct session_record *ret_new)
 {
@@ -104,10 +103,10 @@ sqlite_living_apply(struct sqlite_living *l, const struct sqlite_apply *a,
 	life = sqlite_living_find(l, o->session);
 	if (life != NULL && old->exists && life->beat > old->beat)
 		old->beat = life->beat;
-	code = sqlite_apply_session(a, o, old, ret_new);
+	code = apply_session(a, o, old, ret_new);
 	/* If the writing fails, a crash may still bring the end to light. Then
 	 * no beat that is only here may be called done. */
-	if (life != NULL && code == SQLITE_WRITE &&
+	if (life != NULL && code == APPLY_NEW &&
 	    sqlite_living_ends(o->kind))
 		life->ask = true;
 	sqlite_living_unlock(l);

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/sqlite_apply.h"
+#include "core/apply.h"
 #include "store/sqlite_job.h"
 
 /* One that is in use, and a few that end. The beats of any more are written. */
@@ -55,9 +55,9 @@ bool sqlite_living_beat(struct sqlite_living *,
     const struct operation *operation, uint64_t sent_ms,
     enum outcome_kind *ret_kind, struct session_record *ret);
 
-/* The worker: sqlite_apply_session() on @old as the file has it, which is
- * corrected by what is known here. */
-int sqlite_living_apply(struct sqlite_living *, const struct sqlite_apply *,
+/* The worker: apply_session() on @old as the file has it, which is corrected by
+ * what is known here. */
+int sqlite_living_apply(struct sqlite_living *, const struct apply *,
     const struct operation *, struct session_record *old,
     struct session_record *ret_new);
 

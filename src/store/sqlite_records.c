@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "store/sqlite_apply.h"
+#include "core/apply.h"
 #include "store/sqlite_living.h"
 #include "store/sqlite_rows.h"
 
@@ -224,23 +224,36 @@ sqlite_records_put_contents(struct sqlite_records *r, struct sqlite_job *j,
 	    sqlite_records_step(r, STATEMENT_CONTENTS_PUT);
 }
 
-static struct sqlite_apply
-sqlite_records_context(struct sqlite_records *r, struct sqlite_job *j)
+static struct apply
+sqlite_records_apply(const struct sqlite_records *r, const struct sqlite_job *j)
 {
-	return (struct sqlite_apply){
-		.sent_ms = j->sent_ms,
+	return (struct apply){
+		.life = LOCK_LIFE_SESSION,
+		.beat = apply_beat(&j->ask, j->sent_ms),
 		.wall_s = j->wall_s,
 		.retention_s = r->retention_s,
 		.token_floor = r->token_floor,
 		.host = r->host,
-		.arena = &j->arena,
 	};
+}
+
+/* apply_lock(), with the job's memory behind the new record. */
+static int
+sqlite_records_apply_lock(const struct sqlite_records *r, struct sqlite_job *j,
+    const struct operation *o, const struct lock_record *old,
+    struct lock_record *ret)
+{
+	struct apply a = sqlite_records_apply(r, j);
+	void *memory = arena_alloc(&j->arena, apply_room(o, old));
+
+	if (memory == NULL)
+		return DDBLOCK_E_NOMEM;
+	return apply_lock(&a, o, old, memory, ret);
 }
 
 static int
 sqlite_records_lock(struct sqlite_records *r, struct sqlite_job *j)
 {
-	struct sqlite_apply a = sqlite_records_context(r, j);
 	sqlite3_stmt *put = r->statements[STATEMENT_LOCK_PUT];
 	struct lock_record old;
 	int code;
@@ -253,13 +266,13 @@ sqlite_records_lock(struct sqlite_records *r, struct sqlite_job *j)
 		return rc;
 	if (code < 0)
 		return sqlite_records_refuse_lock(r, j, code, RECORDS_ROW);
-	j->outcome.lock = old;
-	code = sqlite_apply_lock(&a, &j->ask, &old, &j->outcome.lock);
+	code = sqlite_records_apply_lock(r, j, &j->ask, &old,
+	    &j->outcome.lock);
 	if (code < 0)
 		return sqlite_records_refuse_lock(r, j, code, RECORDS_ROOM);
 	j->outcome.kind =
-	    code == SQLITE_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
-	if (code != SQLITE_WRITE)
+	    code == APPLY_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
+	if (code != APPLY_NEW)
 		return SQLITE_OK;
 	code = 0;
 	if (j->ask.kind == OPERATION_UPDATE)
@@ -279,7 +292,6 @@ static int
 sqlite_records_judge_part(struct sqlite_records *r, struct sqlite_job *j,
     size_t i, struct outcome_part *ret)
 {
-	struct sqlite_apply a = sqlite_records_context(r, j);
 	const struct operation *part = j->ask.parts[i];
 	const char *expected = RECORDS_ROW;
 	struct lock_record old;
@@ -292,9 +304,9 @@ sqlite_records_judge_part(struct sqlite_records *r, struct sqlite_job *j,
 	*ret = (struct outcome_part){ .kind = OUTCOME_DONE, .lock = old };
 	if (code == 0) {
 		expected = RECORDS_ROOM;
-		code = sqlite_apply_lock(&a, part, &old, &ret->lock);
+		code = sqlite_records_apply_lock(r, j, part, &old, &ret->lock);
 	}
-	if (code == SQLITE_CONFLICT)
+	if (code == APPLY_CONFLICT)
 		ret->kind = OUTCOME_CONFLICT;
 	if (code < 0) {
 		ret->kind = OUTCOME_REFUSED;
@@ -353,11 +365,10 @@ sqlite_records_together(struct sqlite_records *r, struct sqlite_job *j)
 static int
 sqlite_records_session(struct sqlite_records *r, struct sqlite_job *j)
 {
-	struct sqlite_apply a = sqlite_records_context(r, j);
+	struct apply a = sqlite_records_apply(r, j);
 	sqlite3_stmt *get = r->statements[STATEMENT_SESSION_GET];
 	sqlite3_stmt *put = r->statements[STATEMENT_SESSION_PUT];
 	struct session_record old = { 0 };
-	struct session_record new = { 0 };
 	int code;
 	int rc;
 
@@ -373,15 +384,15 @@ sqlite_records_session(struct sqlite_records *r, struct sqlite_job *j)
 	if (rc != SQLITE_DONE)
 		return rc;
 	if (code == 0 && r->living != NULL)
-		code = sqlite_living_apply(r->living, &a, &j->ask, &old, &new);
+		code = sqlite_living_apply(r->living, &a, &j->ask, &old,
+		    &j->outcome.session);
 	else if (code == 0)
-		code = sqlite_apply_session(&a, &j->ask, &old, &new);
-	j->outcome.session = code == SQLITE_CONFLICT ? old : new;
+		code = apply_session(&a, &j->ask, &old, &j->outcome.session);
 	if (code < 0)
 		return sqlite_records_refuse(j, code);
 	j->outcome.kind =
-	    code == SQLITE_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
-	if (code != SQLITE_WRITE)
+	    code == APPLY_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
+	if (code != APPLY_NEW)
 		return SQLITE_OK;
 	code = sqlite_rows_bind_session(put, &j->arena, j->ask.session,
 	    &j->outcome.session, j->wall_s + r->retention_s);
@@ -419,11 +430,10 @@ sqlite_records_read_many(struct sqlite_records *r, struct sqlite_job *j)
 static bool
 sqlite_records_has_prefix(sqlite3_stmt *s, const struct key *prefix)
 {
-	const void *bytes = sqlite3_column_blob(s, 0);
-	size_t length = (size_t)sqlite3_column_bytes(s, 0);
+	const char *bytes = sqlite3_column_blob(s, 0);
+	const struct key key = { bytes, (size_t)sqlite3_column_bytes(s, 0) };
 
-	return prefix->length == 0 || (length >= prefix->length &&
-	    memcmp(bytes, prefix->bytes, prefix->length) == 0);
+	return key_begins_with(key, *prefix);
 }
 
 /*

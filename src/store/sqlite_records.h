@@ -1,5 +1,5 @@
 /*
- * Records of the embedded store as rows: reads them, has sqlite_apply.c judge,
+ * Records of the embedded store as rows: reads them, has core/apply.h judge,
  * and writes what changed. Runs on the worker, inside its transactions.
  */
 #ifndef DDBLOCKD_STORE_SQLITE_RECORDS_H

@@ -1,7 +1,7 @@
 /*
- * The seam between the core's operations and what carries them out. Two
- * implementations: store_dynamodb.c and store_sqlite.c. Both pass the same
- * conformance suite.
+ * The seam between the core's operations and what carries them out. Each
+ * implementation, store_*.c, passes the same conformance suite; kind.h says
+ * which there are.
  *
  * Everything here runs on the event loop's thread and never blocks it.
  */
@@ -29,47 +29,38 @@ typedef void (*store_outcome_fn)(void *arg, struct operation *operation,
  * DDBLOCK_E_*, @text says what was found or done, for people. */
 typedef void (*store_table_fn)(void *arg, int code, const char *text);
 
-/* How the endpoint of a store fares, as in aws/health.h. */
-struct store_health {
-	uint64_t succeeded;
-	uint64_t failed;
-	uint64_t latency_p50_ms;	/* of late; 0: nothing was answered */
-	uint64_t latency_p99_ms;
-	uint64_t failed_ago_ms;		/* if any has failed: */
-	const char *failure;		/* why the last did */
-	uint64_t hedges;	/* late renewals that were sent twice, and */
-	uint64_t hedges_won;	/* which the second answer decided */
-};
-
 /* What store_check() found, from the event loop, never from within it; NULL:
  * that was all. */
 typedef void (*store_finding_fn)(void *arg, const struct finding *);
 
-/* Who a store is to AWS. Never a secret. */
-struct store_identity {
-	bool exists;		/* there are credentials */
-	const char *source;	/* "imds"; "fixed"; "": nobody (yet) */
-	const char *about;	/* the same for people */
-	const char *region;	/* "": not known */
-	uint64_t expires_ms;	/* ms since 1970; 0: never */
-	bool stale;		/* in use beyond that */
-	int code;		/* of the last failure; 0: none since */
-	const char *text;	/* what went wrong, and what to do */
+#define STORE_FIELDS_MAX 16
+
+/* What STATUS shows of a store beside what it shows of each: the name is that
+ * of the protocol. */
+struct store_field {
+	const char *name;
+	enum {
+		STORE_FIELD_NUMBER = 1,
+		STORE_FIELD_DURATION,	/* ms */
+		STORE_FIELD_TEXT,
+	} kind;
+	uint64_t number;
+	const char *text;
 };
 
 struct store_status {
-	const char *kind;	/* "dynamodb" or "sqlite" */
-	const char *scope;	/* "fleet" or "host" */
+	const char *kind;	/* as in kind.h */
+	const char *scope;
 	const char *where;	/* endpoint and table, or file */
+	const char *format;	/* of the records; NULL: there is but one */
 	bool sorts;		/* locks may have sort values (core/key.h) */
 	int last_error;		/* DDBLOCK_E_* or 0 */
 	const char *last_text;	/* of that error; may be empty */
 	uint64_t requests;	/* sent, including repetitions */
 	uint64_t repetitions;
 	uint32_t in_flight;
-	bool remote;		/* over a network: there are these two */
-	struct store_health health;
-	struct store_identity identity;
+	struct store_field fields[STORE_FIELDS_MAX];
+	size_t n_fields;
 };
 
 /* What a store implementation provides; it embeds a struct store first. */

@@ -20,6 +20,7 @@
 #include "common/error.h"
 #include "store/dynamodb_check.h"
 #include "store/dynamodb_job.h"
+#include "store/dynamodb_status.h"
 #include "store/dynamodb_table.h"
 
 #define DYNAMODB_LOOK_MS 10000		/* for one run of looks */
@@ -263,24 +264,6 @@ dynamodb_check_table(struct store *store, store_table_fn done, void *arg)
 	    arg);
 }
 
-static struct store_health
-dynamodb_health(const struct attempts_shared *s)
-{
-	const struct health *h = &s->health;
-	uint64_t now_ms = clock_boot_ms();
-
-	return (struct store_health){
-		.succeeded = h->succeeded,
-		.failed = h->failed,
-		.latency_p50_ms = health_latency_ms(h, 50, now_ms),
-		.latency_p99_ms = health_latency_ms(h, 99, now_ms),
-		.failed_ago_ms = now_ms - h->failed_ms,
-		.failure = h->text,
-		.hedges = s->hedges,
-		.hedges_won = s->hedges_won,
-	};
-}
-
 /* ---- the check ---- */
 
 static int
@@ -338,17 +321,19 @@ dynamodb_status(const struct store *store, struct store_status *ret)
 	    (const struct dynamodb_store *)(const void *)store;
 
 	*ret = (struct store_status){
-		.kind = "dynamodb", .scope = "fleet", .where = s->where,
+		.kind = store_dynamodb_kind.name,
+		.scope = store_dynamodb_kind.scope,
+		.where = s->where,
+		.format = s->jobs.dialect->name,
 		.sorts = s->table.sort_attribute != NULL,
 		.last_error = s->jobs.last_error,
 		.last_text = s->jobs.last_text,
 		.requests = s->jobs.requests,
 		.repetitions = s->jobs.repetitions,
 		.in_flight = s->jobs.in_flight,
-		.remote = true,
-		.health = dynamodb_health(&s->jobs.shared),
 	};
-	dynamodb_identity_view(&s->jobs.identity, &ret->identity);
+	dynamodb_status_identity(&s->jobs.identity, ret);
+	dynamodb_status_health(&s->jobs.shared, ret);
 }
 
 /* ---- its life ---- */

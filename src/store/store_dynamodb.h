@@ -14,9 +14,11 @@
 
 #include "aws/client.h"
 #include "dialect/dialect.h"
-#include "store/store.h"
+#include "store/kind.h"
 
 struct provider;
+
+extern const struct store_kind store_dynamodb_kind;
 
 #define STORE_DYNAMODB_RETENTION_S (UINT64_C(7) * 24 * 3600)
 

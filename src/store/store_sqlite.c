@@ -384,8 +384,8 @@ store_sqlite_status(const struct store *store, struct store_status *ret)
 	const struct store_sqlite *s = (const struct store_sqlite *)store;
 
 	*ret = (struct store_status){
-		.kind = "sqlite",
-		.scope = "host",
+		.kind = store_sqlite_kind.name,
+		.scope = store_sqlite_kind.scope,
 		.sorts = true,
 		.where = s->path,
 		.last_error = s->last_error,

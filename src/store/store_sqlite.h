@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/kind.h"
+
+extern const struct store_kind store_sqlite_kind;
 
 #define STORE_SQLITE_RETENTION_S (UINT64_C(7) * 24 * 3600)
 

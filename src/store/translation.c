@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "core/apply.h"
 #include "ddblock.h"
 #include "store/translation_internal.h"
 
@@ -203,148 +204,87 @@ translation_give_up(struct translation *e, struct outcome *ret)
 		(void)translation_refuse(e, e->code, e->text, ret);
 }
 
-bool
-translation_has(const struct lock_record *l, const struct holder *h)
+/* What would become of the record that the view shows, if this attempt came
+ * once more. */
+static int
+translation_apply(const struct translation *e,
+    const struct translation_attempt *at)
 {
-	for (size_t i = 0; i < l->n_holders; i++) {
-		if (ident_equal(l->holders[i].grant, h->grant) &&
-		    ident_equal(l->holders[i].session, h->session))
-			return true;
-	}
-	return false;
+	const struct apply a = {
+		.life = e->dialect->life, .beat = at->what.beat,
+		.repeated = true,
+	};
+	const struct operation *o = e->operation;
+
+	return dialect_is_session(o->kind) ?
+	    apply_judge_session(&a, o, &e->view.session) :
+	    apply_judge_lock(&a, o, &e->view.lock);
 }
 
-/* Are all the elements that RELEASE takes out in the record? */
+/* Does the record show what this attempt was to bring about? */
 static bool
-translation_has_all(const struct operation *o, const struct lock_record *l)
+translation_shows(const struct translation *e,
+    const struct translation_attempt *at)
 {
-	for (size_t i = 0; i < o->n_holders; i++) {
-		if (!translation_has(l, &o->holders[i]))
-			return false;
-	}
-	return true;
+	return translation_apply(e, at) == APPLY_SAME;
 }
 
-static bool
-translation_wished(const struct operation *o, const struct lock_record *l)
-{
-	bool shared = o->mode == LOCK_MODE_SHARED;
-	const struct ident *wishes =
-	    shared ? l->shared_wishes : l->exclusive_wishes;
-	size_t n = shared ? l->n_shared_wishes : l->n_exclusive_wishes;
-
-	for (size_t i = 0; i < n; i++) {
-		if (ident_equal(wishes[i], o->session))
-			return true;
-	}
-	return false;
-}
-
-/* The attempt that wrote this beat, or NULL. */
+/* The renewal whose number the record shows, or NULL. */
 static const struct translation_attempt *
-translation_beat_of(const struct translation *e, uint64_t beat)
+translation_renewal(const struct translation *e)
 {
 	for (uint32_t i = 0; i < e->n_attempts; i++) {
 		if (e->attempts[i].what.step == DIALECT_DO &&
-		    e->attempts[i].what.beat == beat)
+		    translation_shows(e, &e->attempts[i]))
 			return &e->attempts[i];
 	}
 	return NULL;
 }
 
-static bool
-translation_dead_by_us(const struct translation *e)
-{
-	const struct session_record *s = &e->view.session;
-	const char *by = e->operation->owner;
-
-	return s->dead && strcmp(s->dead_by, by != NULL ? by : "") == 0;
-}
-
-/* Free, and by us: nobody has come since, for that takes the name away. */
-static bool
-translation_broken_by_us(const struct operation *o, const struct lock_record *l)
-{
-	return l->n_holders == 0 && l->token == o->token_seen &&
-	    l->broken_by != NULL &&
-	    strcmp(l->broken_by, o->owner != NULL ? o->owner : "") == 0;
-}
-
 /*
- * Does the record show what the operation was to bring about? Then by which
- * attempt: the one that we know it was, or the first that it may have been.
+ * The attempt that an effect in the record is counted from: the one that we
+ * know it was, or the first that it may have been. NULL: none was.
  */
+static const struct translation_attempt *
+translation_author(const struct translation *e, uint32_t attempt)
+{
+	const struct translation_attempt *first = translation_unanswered(e);
+
+	switch (e->operation->kind) {
+	case OPERATION_ACQUIRE:
+	case OPERATION_UPDATE:
+		/* No other writer has this grant, or this revision: no attempt
+		 * need be in doubt. */
+		return first != NULL ? first : &e->attempts[attempt];
+	case OPERATION_SESSION_OPEN:
+		/* A copy of one may have, although that one was told no. */
+		return first != NULL ? &e->attempts[0] : NULL;
+	default:
+		return first;
+	}
+}
+
+/* The attempt whose effect the record shows, or NULL. */
 static const struct translation_attempt *
 translation_effect(const struct translation *e, uint32_t attempt)
 {
-	const struct operation *o = e->operation;
-	const struct lock_record *l = &e->view.lock;
-	const struct session_record *s = &e->view.session;
-	const struct translation_attempt *first = translation_unanswered(e);
-	bool shown = false;
+	const struct translation_attempt *author = translation_author(e,
+	    attempt);
 
-	if (translation_renews(e))
-		return translation_has(l, &o->me) ?
-		    translation_beat_of(e, l->beat) : NULL;
-	switch (o->kind) {
-	case OPERATION_ACQUIRE:
-		/* Nobody else has this grant: no attempt need be in doubt. */
-		if (!translation_has(l, &o->me))
-			return NULL;
-		return first != NULL ? first : &e->attempts[attempt];
-	case OPERATION_UPDATE:
-		/* Nor this revision. */
-		if (!revision_equal(l->revision, o->revision))
-			return NULL;
-		return first != NULL ? first : &e->attempts[attempt];
-	case OPERATION_SESSION_BEAT:
-		return s->exists && !s->dead ?
-		    translation_beat_of(e, s->beat) : NULL;
-	case OPERATION_RELEASE:
-		/* All went with the first. Of the dead that went with it one
-		 * may have landed again. */
-		shown = !translation_has(l, &o->holders[0]);
-		break;
-	case OPERATION_EXTEND:
-		shown = l->n_holders == 1 && translation_has(l, &o->me) &&
-		    l->token >= o->token_seen + o->tokens;
-		break;
-	case OPERATION_WANT:
-		shown = translation_wished(o, l);
-		break;
-	case OPERATION_UNWANT:
-		shown = !translation_wished(o, l);
-		break;
-	case OPERATION_BREAK:
-		shown = translation_is_alone(e) ? l->n_holders == 0 :
-		    translation_broken_by_us(o, l);
-		break;
-	case OPERATION_SESSION_OPEN:
-		/* A copy of one may have, although that one was told no. */
-		first = first != NULL ? &e->attempts[0] : NULL;
-		shown = s->exists && !s->dead;
-		break;
-	case OPERATION_SESSION_KILL:
-	case OPERATION_SESSION_BURY:
-		shown = translation_dead_by_us(e);
-		break;
-	case OPERATION_SESSION_CLOSE:
-		shown = s->dead;
-		break;
-	default:
-		break;
-	}
-	return shown ? first : NULL;
+	if (e->operation->kind == OPERATION_SESSION_BEAT ||
+	    translation_renews(e))
+		return translation_renewal(e);
+	return author != NULL && translation_shows(e, author) ? author : NULL;
 }
 
 /* The form of a release that fits the record; 0: none does. */
 static enum dialect_step
-translation_release_form(const struct translation *e)
+translation_release_form(const struct translation *e, uint32_t attempt)
 {
 	const struct operation *o = e->operation;
 
 	if (o->kind != OPERATION_RELEASE ||
-	    !translation_has_all(o, &e->view.lock))
+	    translation_apply(e, &e->attempts[attempt]) != APPLY_NEW)
 		return 0;
 	return e->view.lock.n_holders == o->n_holders ?
 	    DIALECT_DO : DIALECT_DO_STAYS;
@@ -356,7 +296,7 @@ translation_judge(struct translation *e, uint32_t attempt, struct outcome *ret)
 {
 	const struct translation_attempt *effect = translation_effect(e,
 	    attempt);
-	enum dialect_step form = translation_release_form(e);
+	enum dialect_step form = translation_release_form(e, attempt);
 
 	if (effect != NULL)
 		return translation_final(e, OUTCOME_DONE, 0, "",

@@ -15,8 +15,6 @@ void translation_trouble(struct translation *, int code, const char *text);
 const struct translation_attempt *translation_unanswered(
     const struct translation *);
 
-bool translation_has(const struct lock_record *, const struct holder *);
-
 /* How it ends: the outcome is in @ret. */
 enum translation_verdict translation_final(struct translation *,
     enum outcome_kind, int code, const char *text, uint64_t sent_ms,

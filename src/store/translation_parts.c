@@ -2,6 +2,7 @@
  * The translation of several acquires that happen together or not at all: what
  * is known of each of its parts.
  */
+#include "core/apply.h"
 #include "ddblock.h"
 #include "store/translation_internal.h"
 
@@ -11,7 +12,9 @@ translation_judge_part(const struct translation *e, size_t i,
     struct outcome_part *ret)
 {
 	const struct operation *part = e->operation->parts[i];
+	const struct apply a = { .life = e->dialect->life };
 	bool unknown = e->acknowledged || translation_unanswered(e) != NULL;
+	int verdict;
 
 	*ret = (struct outcome_part){ .kind = OUTCOME_REFUSED };
 	switch (e->view.parts[i]) {
@@ -27,9 +30,10 @@ translation_judge_part(const struct translation *e, size_t i,
 		break;
 	}
 	ret->lock = e->view.locks[i];
-	if (translation_has(&ret->lock, &part->me))
+	verdict = apply_judge_lock(&a, part, &ret->lock);
+	if (verdict == APPLY_SAME)
 		ret->kind = OUTCOME_DONE;
-	else if (!operation_may_enter(part, &ret->lock))
+	else if (verdict == APPLY_CONFLICT)
 		ret->kind = OUTCOME_CONFLICT;
 	return true;
 }

@@ -30,7 +30,9 @@ static const struct core_namespace lease_namespace = {
 	.try_ms = 500,
 	.audit_ms = 60000,
 	.handover_max = 100,
-	.host_only = true,
+	.sole_writer = true,
+	.no_foreign_waiters = true,
+	.keeps_idle = true,
 	.idle_ms = 1000,
 };
 

@@ -58,13 +58,14 @@ START_TEST(test_open)
 }
 END_TEST
 
-/* One that has lived, or died, is not opened again. */
+/* One that exists, has lived, or died, is not opened again. */
 START_TEST(test_open_existing)
 {
 	struct ident id = case_ident();
 	struct seen *s;
 
 	case_done(case_session(OPERATION_SESSION_OPEN, id, 0));
+	case_conflict(case_session(OPERATION_SESSION_OPEN, id, 0));
 	case_done(case_session(OPERATION_SESSION_BEAT, id, 0));
 	case_conflict(case_session(OPERATION_SESSION_OPEN, id, 0));
 	case_done(case_session(OPERATION_SESSION_CLOSE, id, 0));

@@ -361,7 +361,7 @@ START_TEST(test_idle_hold)
 {
 	struct driver *d = driver_new(1, 1);
 
-	d->namespaces[0].host_only = true;
+	d->namespaces[0].keeps_idle = true;
 	d->namespaces[0].idle_ms = 1000;
 	driver_start(d);
 	driver_try(d, driver_connect(d, A), "jobs/x");
@@ -390,13 +390,14 @@ START_TEST(test_idle_hold)
 }
 END_TEST
 
-/* Host only: a block lasts, and a run never ends for others. */
-START_TEST(test_host_only_run)
+/* Where nobody elsewhere waits, a block lasts, and a run never ends. */
+START_TEST(test_no_foreign_waiters_run)
 {
 	struct driver *d = driver_new(1, 1);
 	unsigned first;
 
-	d->namespaces[0].host_only = true;
+	d->namespaces[0].no_foreign_waiters = true;
+	d->namespaces[0].keeps_idle = true;
 	d->namespaces[0].idle_ms = 1000;
 	d->namespaces[0].handover_max = 3;
 	driver_start(d);
@@ -427,7 +428,7 @@ main(void)
 		test_wish_is_added_again,
 		test_own_leftover_wish,
 		test_idle_hold,
-		test_host_only_run,
+		test_no_foreign_waiters_run,
 		NULL,
 	};
 

@@ -71,7 +71,9 @@ random_settings(struct driver *d)
 		d->limits.requests_max = 10;
 	}
 	if (d->net.n_hosts == 1) {
-		ns->host_only = true;
+		ns->sole_writer = true;
+		ns->no_foreign_waiters = true;
+		ns->keeps_idle = true;
 		ns->idle_ms = net_random(&d->net, 2 * ns->lease_ms);
 	}
 	if (d->seed % 3 == 0) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/apply.h"
 #include "ddblock.h"
 
 struct world w;
@@ -35,61 +36,48 @@ row_of(const struct operation *o)
 	return &w.rows[o->namespace_index][o->key.bytes[0] - 'a'];
 }
 
+static struct lock_record
+row_record(const struct row *r, uint32_t side)
+{
+	static const char version[] = "seen";
+
+	return (struct lock_record){
+		.exists = true, .mode = LOCK_MODE_EXCLUSIVE,
+		.token = r->token, .token_text = r->token_text,
+		.holders = r->held ? &r->holder : NULL,
+		.n_holders = r->held ? 1 : 0,
+		.version = side == OLD ? version : NULL,
+		.beat = r->beat,
+	};
+}
+
 /* False: something is in the way. */
-static bool
-row_acquire(struct row *r, const struct operation *o)
-{
-	if (r->held && (o->n_dead == 0 ||
-	    !ident_equal(r->holder.grant, o->dead[0].grant)))
-		return false;
-	r->held = true;
-	r->holder = o->me;
-	r->token += o->tokens;
-	return true;
-}
-
-static bool
-row_extend(struct row *r, const struct operation *o)
-{
-	uint64_t token = o->token_seen + o->tokens;
-	bool is_old = o->namespace_index == OLD;
-
-	if (!r->held || !ident_equal(r->holder.grant, o->me.grant) ||
-	    (is_old ? r->token > token : r->token != o->token_seen))
-		return false;
-	r->token = token;
-	if (is_old)
-		r->beat = o->beat + 1;
-	return true;
-}
-
-static bool
-row_release(struct row *r, const struct operation *o)
-{
-	if (!r->held || !ident_equal(r->holder.grant, o->holders[0].grant))
-		return false;
-	r->held = false;
-	return true;
-}
-
 static bool
 row_apply(const struct operation *o)
 {
+	const bool is_old = o->namespace_index == OLD;
+	const struct apply a = {
+		.life = is_old ? LOCK_LIFE_RECORD : LOCK_LIFE_SESSION,
+		.beat = o->kind == OPERATION_ACQUIRE ? 0 : o->beat + 1,
+		.free_stays = true, .tokens_unbounded = is_old,
+	};
 	struct row *r = row_of(o);
+	struct lock_record next, seen = row_record(r, o->namespace_index);
+	struct holder memory[4];
+	int verdict;
 
-	switch (o->kind) {
-	case OPERATION_ACQUIRE:
-		return row_acquire(r, o);
-	case OPERATION_EXTEND:
-		return row_extend(r, o);
-	case OPERATION_RELEASE:
-		return row_release(r, o);
-	case OPERATION_REFRESH:
-		r->beat = o->beat + 1;
-		return r->held;
-	default:
-		return true;
+	ck_assert_uint_le(apply_room(o, &seen), sizeof(memory));
+	verdict = apply_lock(&a, o, &seen, memory, &next);
+	ck_assert_msg(verdict > 0, "%s: %d", operation_kind_name(o->kind),
+	    verdict);
+	if (verdict == APPLY_NEW) {
+		r->token = next.token;
+		r->held = next.n_holders > 0;
+		if (r->held)
+			r->holder = next.holders[0];
+		r->beat = next.beat;
 	}
+	return verdict != APPLY_CONFLICT;
 }
 
 /* Does the store, for once, other than it should? */
@@ -107,9 +95,7 @@ fate_take(const struct operation *o)
 static struct outcome
 row_outcome(const struct operation *o, enum fate fate)
 {
-	static char version[] = "seen";
 	struct outcome out = { .kind = OUTCOME_DONE, .sent_ms = w.now_ms };
-	const struct row *r;
 
 	/* A number does not say which it was: as in dlock. */
 	if (o->kind == OPERATION_EXTEND && o->namespace_index == OLD &&
@@ -135,15 +121,7 @@ row_outcome(const struct operation *o, enum fate fate)
 		return (struct outcome){ .kind = OUTCOME_UNKNOWN,
 			.code = DDBLOCK_E_UNREACHABLE,
 			.unanswered = true, .unanswered_ms = w.now_ms };
-	r = row_of(o);
-	out.lock = (struct lock_record){
-		.exists = true, .mode = LOCK_MODE_EXCLUSIVE,
-		.token = r->token, .token_text = r->token_text,
-		.holders = r->held ? &r->holder : NULL,
-		.n_holders = r->held ? 1 : 0,
-		.version = o->namespace_index == OLD ? version : NULL,
-		.beat = r->beat,
-	};
+	out.lock = row_record(row_of(o), o->namespace_index);
 	return out;
 }
 

@@ -1,8 +1,8 @@
 /*
- * The native record format's conditions, over a list in memory. A conflict is
- * read before it is believed, as every real store has to: a record that shows
- * this operation's own effect, or lacks what an earlier attempt was to remove,
- * is success.
+ * Records in a list; core/apply.h says what becomes of them. A conflict is read
+ * before it is believed, as every real store has to: a record that shows this
+ * operation's own effect, or lacks what an earlier attempt was to remove, is
+ * success.
  */
 #include "model_store.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/apply.h"
 #include "ddblock.h"
 
 void
@@ -146,47 +147,6 @@ model_name_session(struct model_store *s, struct ident ident,
 
 /* ---- sets ------------------------------------------------------------- */
 
-static bool
-model_holder_equal(const struct holder *a, const struct holder *b)
-{
-	return ident_equal(a->session, b->session) &&
-	    ident_equal(a->grant, b->grant) && a->lease_ms == b->lease_ms &&
-	    a->fail_closed == b->fail_closed;
-}
-
-static bool
-model_holds(const struct model_lock *l, const struct holder *h)
-{
-	size_t i;
-
-	for (i = 0; i < l->n_holders; i++)
-		if (model_holder_equal(&l->holders[i], h))
-			return true;
-	return false;
-}
-
-static bool
-model_holds_all(const struct model_lock *l, const struct holder *h, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (!model_holds(l, &h[i]))
-			return false;
-	return true;
-}
-
-static void
-model_drop_holder(struct model_lock *l, const struct holder *h)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < l->n_holders; i++)
-		if (!model_holder_equal(&l->holders[i], h))
-			l->holders[n++] = l->holders[i];
-	l->n_holders = n;
-}
-
 /* The wishes for this use, and their number. */
 static struct ident *
 model_wishes(struct model_lock *l, enum lock_mode mode, size_t **ret_n)
@@ -200,180 +160,93 @@ model_wishes(struct model_lock *l, enum lock_mode mode, size_t **ret_n)
 	return l->exclusive_wishes;
 }
 
-static bool
-model_has_wish(struct model_lock *l, enum lock_mode mode, struct ident session)
-{
-	size_t i, *n;
-	const struct ident *wishes = model_wishes(l, mode, &n);
-
-	for (i = 0; i < *n; i++)
-		if (ident_equal(wishes[i], session))
-			return true;
-	return false;
-}
-
 void
 model_add_wish(struct model_lock *l, enum lock_mode mode, struct ident session)
 {
 	size_t *n;
 	struct ident *wishes = model_wishes(l, mode, &n);
 
-	if (model_has_wish(l, mode, session))
-		return;
+	for (size_t i = 0; i < *n; i++)
+		if (ident_equal(wishes[i], session))
+			return;
 	assert(*n < MODEL_WISHES_MAX);
 	wishes[(*n)++] = session;
 }
 
-static void
-model_drop_wish(struct model_lock *l, enum lock_mode mode,
-    struct ident session)
-{
-	size_t i, kept = 0, *n;
-	struct ident *wishes = model_wishes(l, mode, &n);
-
-	for (i = 0; i < *n; i++)
-		if (!ident_equal(wishes[i], session))
-			wishes[kept++] = wishes[i];
-	*n = kept;
-}
-
 /* ---- locks ------------------------------------------------------------ */
 
-static bool
-model_may_join(const struct model_lock *l, const struct operation *op)
+static size_t
+model_put(void *to, const void *from, size_t size, size_t n, size_t max)
 {
-	return op->mode == LOCK_MODE_SHARED && l->mode == LOCK_MODE_SHARED &&
-	    l->limit == op->limit &&
-	    (op->limit == 0 || l->n_holders < op->limit) &&
-	    l->n_exclusive_wishes == 0 && !model_holds(l, &op->me);
-}
-
-/* The kind of use that had it last stands back for the other. */
-static bool
-model_may_acquire(struct model_lock *l, const struct operation *op)
-{
-	if (op->n_dead > 0)
-		return l->n_holders == op->n_dead &&
-		    l->token == op->token_seen &&
-		    model_holds_all(l, op->dead, op->n_dead);
-	if (l->n_holders > 0)
-		return model_may_join(l, op);
-	if (l->mode != op->mode)
-		return true;
-	if (op->mode == LOCK_MODE_EXCLUSIVE)
-		return l->n_shared_wishes == 0;
-	return l->n_exclusive_wishes == 0 ||
-	    model_has_wish(l, LOCK_MODE_EXCLUSIVE, op->me.session);
+	assert(n <= max);
+	if (n > 0)
+		memmove(to, from, n * size);
+	return n;
 }
 
 static void
-model_do_acquire(struct model_lock *l, const struct operation *op,
-    const struct model_try *try)
+model_put_text(char *to, const char *from)
 {
-	if (l->token == 0) {
-		l->base = try->wall_s << 20;
-		l->token = l->base;
-	}
+	if (from != to)
+		model_copy_text(to, MODEL_OWNER_MAX, from);
+}
+
+/* The lock is as @r shows it, which may point into it. */
+static void
+model_put_lock(struct model_lock *l, const struct lock_record *r)
+{
 	l->exists = true;
-	l->token += op->tokens;
-	l->mode = op->mode;
-	l->limit = op->limit;
-	if (op->n_dead > 0)
-		l->n_holders = 0;
-	assert(l->n_holders < MODEL_HOLDERS_MAX);
-	l->holders[l->n_holders++] = op->me;
-	l->acquired_at_s = try->wall_s;
-	l->ttl_s = 0;
-	model_copy_text(l->owner, sizeof(l->owner), op->owner);
-	l->broken_by[0] = '\0';
-	model_drop_wish(l, LOCK_MODE_EXCLUSIVE, op->me.session);
-	if (op->mode == LOCK_MODE_SHARED)
-		model_drop_wish(l, LOCK_MODE_SHARED, op->me.session);
+	l->mode = r->mode;
+	l->token = r->token;
+	l->limit = r->limit;
+	l->n_holders = model_put(l->holders, r->holders,
+	    sizeof(l->holders[0]), r->n_holders, MODEL_HOLDERS_MAX);
+	l->n_exclusive_wishes = model_put(l->exclusive_wishes,
+	    r->exclusive_wishes, sizeof(l->exclusive_wishes[0]),
+	    r->n_exclusive_wishes, MODEL_WISHES_MAX);
+	l->n_shared_wishes = model_put(l->shared_wishes, r->shared_wishes,
+	    sizeof(l->shared_wishes[0]), r->n_shared_wishes,
+	    MODEL_WISHES_MAX);
+	l->acquired_at_s = r->acquired_at_s;
+	l->ttl_s = r->ttl_s;
+	model_put_text(l->owner, r->owner);
+	model_put_text(l->broken_by, r->broken_by);
 }
 
-/* Would the token rise too high? */
-static bool
-model_has_no_room(const struct model_lock *l, const struct operation *op)
-{
-	return l->token > TOKEN_MAX - op->tokens;
-}
-
-static enum outcome_kind
-model_acquire(struct model_lock *l, const struct operation *op,
+static int
+model_change_lock(struct model_lock *l, const struct operation *op,
     const struct model_try *try)
 {
-	assert(op->mode == LOCK_MODE_EXCLUSIVE ? op->limit == 0 :
-	    op->mode == LOCK_MODE_SHARED && op->tokens == 1);
-	if (model_may_acquire(l, op)) {
-		if (model_has_no_room(l, op))
-			return OUTCOME_REFUSED;
-		model_do_acquire(l, op, try);
-		return OUTCOME_DONE;
+	const struct apply a = {
+		.life = LOCK_LIFE_SESSION, .wall_s = try->wall_s,
+		.retention_s = MODEL_RETENTION_S, .repeated = try->repeated,
+	};
+	struct lock_record old, new;
+	void *memory;
+	int verdict;
+
+	model_view_lock(l, &old);
+	memory = model_alloc(1, apply_room(op, &old));
+	verdict = apply_lock(&a, op, &old, memory, &new);
+	assert(verdict != DDBLOCK_E_BAD_REQUEST);
+	if (verdict == APPLY_NEW) {
+		if (!old.exists)
+			l->base = new.token - op->tokens;
+		if (op->kind == OPERATION_UPDATE)
+			model_put_contents(&l->contents, &new.contents,
+			    new.revision);
+		model_put_lock(l, &new);
 	}
-	return model_holds(l, &op->me) ? OUTCOME_DONE : OUTCOME_CONFLICT;
+	free(memory);
+	return verdict;
 }
 
 static enum outcome_kind
-model_release(struct model_lock *l, const struct operation *op,
-    const struct model_try *try)
+model_outcome(int verdict)
 {
-	size_t i;
-
-	assert(op->n_holders > 0 && op->n_holders <= RELEASE_MAX);
-	if (!l->exists || !model_holds_all(l, op->holders, op->n_holders))
-		return try->repeated && !model_holds(l, &op->holders[0]) ?
-		    OUTCOME_DONE : OUTCOME_CONFLICT;
-	for (i = 0; i < op->n_holders; i++)
-		model_drop_holder(l, &op->holders[i]);
-	if (l->n_holders == 0)
-		l->ttl_s = try->wall_s + MODEL_RETENTION_S;
-	return OUTCOME_DONE;
-}
-
-static enum outcome_kind
-model_extend(struct model_lock *l, const struct operation *op)
-{
-	bool only = l->n_holders == 1 && model_holds(l, &op->me);
-
-	if (only && l->token == op->token_seen) {
-		if (model_has_no_room(l, op))
-			return OUTCOME_REFUSED;
-		l->token += op->tokens;
-		return OUTCOME_DONE;
-	}
-	return only && l->token == op->token_seen + op->tokens ?
-	    OUTCOME_DONE : OUTCOME_CONFLICT;
-}
-
-static enum outcome_kind
-model_update(struct model_lock *l, const struct operation *op)
-{
-	struct revision seen = l->contents.revision;
-
-	if (model_holds(l, &op->me) && revision_is_less(seen, op->revision))
-		model_put_contents(&l->contents, &op->contents, op->revision);
-	else if (!revision_equal(seen, op->revision))
-		return OUTCOME_CONFLICT;
-	return OUTCOME_DONE;
-}
-
-static enum outcome_kind
-model_want(struct model_lock *l, const struct operation *op)
-{
-	if (l->n_holders == 0)
-		return OUTCOME_CONFLICT;
-	model_add_wish(l, op->mode, op->session);
-	return OUTCOME_DONE;
-}
-
-static enum outcome_kind
-model_unwant(struct model_lock *l, const struct operation *op,
-    const struct model_try *try)
-{
-	if (!model_has_wish(l, op->mode, op->session))
-		return try->repeated ? OUTCOME_DONE : OUTCOME_CONFLICT;
-	model_drop_wish(l, op->mode, op->session);
-	return OUTCOME_DONE;
+	if (verdict < 0)
+		return OUTCOME_REFUSED;
+	return verdict == APPLY_CONFLICT ? OUTCOME_CONFLICT : OUTCOME_DONE;
 }
 
 static void
@@ -382,39 +255,18 @@ model_apply_lock(struct model_store *s, const struct operation *op,
 {
 	struct model_lock *l;
 	char key[MODEL_KEY_MAX];
+	int verdict;
 
 	model_key_text(&op->key, key);
 	l = model_make_lock(s, op->namespace_index, key);
-	switch (op->kind) {
-	case OPERATION_ACQUIRE:
-		ret->kind = model_acquire(l, op, try);
-		break;
-	case OPERATION_RELEASE:
-		ret->kind = model_release(l, op, try);
-		break;
-	case OPERATION_EXTEND:
-		ret->kind = model_extend(l, op);
-		break;
-	case OPERATION_UPDATE:
-		ret->kind = model_update(l, op);
-		break;
-	case OPERATION_WANT:
-		ret->kind = model_want(l, op);
-		break;
-	case OPERATION_UNWANT:
-		ret->kind = model_unwant(l, op, try);
-		break;
-	default:
-		ret->kind = OUTCOME_DONE;	/* a read */
-		break;
-	}
+	verdict = model_change_lock(l, op, try);
+	ret->kind = model_outcome(verdict);
+	ret->code = verdict < 0 ? verdict : 0;
 	ret->lock = *l;
 	if (op->kind == OPERATION_READ && !op->with_contents)
 		model_put_contents(&ret->lock.contents,
 		    &(struct contents){ .n_attributes = 0 },
 		    l->contents.revision);
-	if (ret->kind == OUTCOME_REFUSED)
-		ret->code = DDBLOCK_E_BAD_RECORD;
 	if (ret->lock.n_exclusive_wishes > s->wishes_shown)
 		ret->lock.n_exclusive_wishes = s->wishes_shown;
 }
@@ -477,68 +329,22 @@ model_scan(struct model_store *s, const struct operation *op,
 
 /* ---- sessions --------------------------------------------------------- */
 
-static enum outcome_kind
-model_open(struct model_session *m, const struct operation *op,
-    const struct model_try *try)
+/* Whose number does the record show? Only that one is renewed. */
+static int
+model_find_beat(const struct session_record *old, const struct operation *op,
+    const struct model_try *try, size_t *ret_attempt)
 {
-	if (m->exists)
-		return m->dead ? OUTCOME_CONFLICT : OUTCOME_DONE;
-	m->exists = true;
-	m->beat = 0;
-	m->lease_ms = op->lease_ms;
-	m->sent_ms = try->sent_ms;
-	return OUTCOME_DONE;
-}
+	for (size_t i = 0; i <= try->attempt; i++) {
+		const struct apply a = {
+			.beat = try->beats[i], .repeated = true,
+		};
 
-static enum outcome_kind
-model_beat(struct model_session *m, const struct model_try *try,
-    size_t *ret_attempt)
-{
-	size_t i;
-
-	if (!m->exists || m->dead)
-		return OUTCOME_CONFLICT;
-	if (m->beat < try->beats[try->attempt]) {
-		m->beat = try->beats[try->attempt];
-		m->sent_ms = try->sent_ms;
-		return OUTCOME_DONE;
-	}
-	/* Whose number does the record show? Only that one is renewed. */
-	for (i = 0; i <= try->attempt; i++) {
-		if (m->beat == try->beats[i]) {
+		if (apply_judge_session(&a, op, old) == APPLY_SAME) {
 			*ret_attempt = i;
-			return OUTCOME_DONE;
+			return APPLY_SAME;
 		}
 	}
-	return OUTCOME_CONFLICT;
-}
-
-static enum outcome_kind
-model_kill(struct model_session *m, const struct operation *op,
-    const struct model_try *try)
-{
-	bool ours = m->exists && m->dead && try->repeated &&
-	    op->owner != NULL && strcmp(m->dead_by, op->owner) == 0;
-	bool may = op->kind == OPERATION_SESSION_BURY ? !m->exists :
-	    m->exists && !m->dead && m->beat == op->beat;
-
-	if (!may)
-		return ours ? OUTCOME_DONE : OUTCOME_CONFLICT;
-	m->exists = true;
-	m->dead = true;
-	model_copy_text(m->dead_by, sizeof(m->dead_by),
-	    op->owner == NULL ? "?" : op->owner);
-	return OUTCOME_DONE;
-}
-
-static enum outcome_kind
-model_close(struct model_session *m)
-{
-	if (!m->exists)
-		return OUTCOME_CONFLICT;
-	m->dead = true;
-	model_copy_text(m->dead_by, sizeof(m->dead_by), "self");
-	return OUTCOME_DONE;
+	return APPLY_CONFLICT;
 }
 
 static void
@@ -546,25 +352,28 @@ model_apply_session(struct model_store *s, const struct operation *op,
     const struct model_try *try, struct model_answer *ret)
 {
 	struct model_session *m = model_name_session(s, op->session, "?", -1);
+	bool beats = op->kind == OPERATION_SESSION_BEAT;
+	const struct apply a = {
+		.beat = beats ? try->beats[try->attempt] : 0,
+		.repeated = try->repeated,
+	};
+	struct session_record old, new;
+	int verdict;
 
-	switch (op->kind) {
-	case OPERATION_SESSION_OPEN:
-		ret->kind = model_open(m, op, try);
-		break;
-	case OPERATION_SESSION_BEAT:
-		ret->kind = model_beat(m, try, &ret->attempt);
-		break;
-	case OPERATION_SESSION_KILL:
-	case OPERATION_SESSION_BURY:
-		ret->kind = model_kill(m, op, try);
-		break;
-	case OPERATION_SESSION_CLOSE:
-		ret->kind = model_close(m);
-		break;
-	default:
-		ret->kind = OUTCOME_DONE;	/* a read */
-		break;
+	model_view_session(m, &old);
+	verdict = apply_session(&a, op, &old, &new);
+	if (beats && verdict == APPLY_CONFLICT)
+		verdict = model_find_beat(&old, op, try, &ret->attempt);
+	if (verdict == APPLY_NEW) {
+		m->exists = true;
+		m->dead = new.dead;
+		m->beat = new.beat;
+		m->lease_ms = new.lease_ms;
+		model_put_text(m->dead_by, new.dead_by);
+		if (!new.dead)
+			m->sent_ms = try->sent_ms;
 	}
+	ret->kind = model_outcome(verdict);
 	ret->session = *m;
 }
 

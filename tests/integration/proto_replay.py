@@ -11,14 +11,22 @@ An example is a block fenced as ```example. Its lines:
     The daemon stands still for TIME
                         as on a host that is suspended, or out of memory
 
+A block fenced as ```session is one that was recorded. Its ids and tokens are
+others today, but the same where they were; times, names and the like are any.
+
 In a line of the daemon `<n>` is a number, `<duration>`, `<word>` what they
 say and `<...>` the rest of the line. Any other `<name>` is a value without
 spaces that is remembered: where it stands again, it is the same.
 
 An unexpected !RENEWED is skipped, because it may come at any time. Nothing
-else is. Then the document's tables are compared with what the daemon and the
-error table know, and each of their rows must have an example.
+else is. What the daemon says must be what src/ipc/protocol.def says that it
+may, field by field; the parts of the documents that are made from that and the
+error table, as they would be made now; and each of their rows must have an
+example.
 """
+import collections
+import importlib.machinery
+import importlib.util
 import os
 import re
 import signal
@@ -29,7 +37,7 @@ import harness
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.join(HERE, "..", "..")
 DOCUMENT = os.path.join(TOP, "proto", "protocol.md")
-ERRORS = os.path.join(TOP, "src", "common", "err.def")
+SCRIPT = os.path.join(TOP, "scripts", "protocol-reference")
 
 # Short times, so that an example with a heartbeat or a loss ends soon.
 CONFIG = """
@@ -61,8 +69,16 @@ CODES_WITHOUT_EXAMPLE = {
     "NOMEM": "needs a host without memory",
     "SYSTEM": "needs a host without resources",
 }
-# Words of the library, which the daemon never sends.
-CODES_OF_THE_LIBRARY = {"NO_DAEMON", "PROTOCOL"}
+# What a field of each type looks like; a text is any.
+TYPES = {
+    "NUMBER": r"\d+",
+    "TIME": r"\d+ms|\d+(\.\d)?s",
+    "BOOLEAN": r"yes|no",
+    "CODE": r"[A-Z_]+",
+    "WORD": r"\S+",
+    "TEXT": r".*",
+    "ANY": r"\d+|\d+ms|\d+(\.\d)?s",
+}
 
 KINDS = {
     "<n>": r"\d+",
@@ -72,9 +88,38 @@ KINDS = {
 }
 
 
+def script():
+    """scripts/protocol-reference, whose name is no module's."""
+    loader = importlib.machinery.SourceFileLoader("reference", SCRIPT)
+    spec = importlib.util.spec_from_loader("reference", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+reference = script()
+tables = reference.Tables()
+
+
 def document():
     with open(DOCUMENT, encoding="utf-8") as f:
         return f.read()
+
+
+def general(line):
+    """A line of a recorded session as one of an example."""
+    def replace(match):
+        name, value = match.groups()
+        if name in ("id", "token"):
+            return f" {name}=<{name}{value}>"
+        if name in ("until_boot_ms", "pid"):
+            return f" {name}=<n>"
+        if name in ("host", "owner", "version"):
+            return f" {name}=<word>"
+        if re.fullmatch(TYPES["TIME"], value) and line.startswith("S"):
+            return f" {name}=<duration>"
+        return match[0]
+    return re.sub(r" (\w+)=(\S+)", replace, line)
 
 
 def examples():
@@ -82,13 +127,14 @@ def examples():
     found = []
     block = None
     for number, line in enumerate(document().split("\n"), 1):
-        if line == "```example":
+        if line in ("```example", "```session"):
+            session = line == "```session"
             block = (number, [])
             found.append(block)
         elif line.startswith("```"):
             block = None
         elif block is not None and line:
-            block[1].append((number, line))
+            block[1].append((number, general(line) if session else line))
     return found
 
 
@@ -100,12 +146,50 @@ def table(heading):
     return {first.strip("`"): rest for first, rest in rows}
 
 
+def check_fields(line, allowed):
+    """Does the line have these fields only, each as its type says?"""
+    for name, value in re.findall(r" ([^ =:]+)=(\S*)", line.split(" :")[0]):
+        name = re.sub(r"^attr\..*", "attr.NAME", name)
+        if name not in allowed:
+            raise AssertionError(f"protocol.def knows no {name} in {line!r}")
+        field = tables.fields.get(name)
+        if field and not re.fullmatch(TYPES[field.type], value):
+            raise AssertionError(f"{name} is no {field.type} in {line!r}")
+
+
+class Asked:
+    """Which verbs of a client have no reply yet, by their tags."""
+
+    def __init__(self):
+        self.verbs = collections.defaultdict(list)
+
+    def ask(self, line):
+        tag, verb = re.match(r"(#\S+ +)?(\S+)", line).groups()
+        self.verbs[(tag or "").strip()].append(verb)
+
+    def answered(self, line):
+        """A line of the daemon: is it what the table says of the verb?"""
+        tag, kind = re.match(r"(#\S+ )?(\S+)", line).groups()
+        if kind.startswith("!"):
+            event, = [e for e in tables.events if "!" + e.word == kind]
+            check_fields(line, tables.expand(event.fields))
+            return
+        asked = self.verbs[(tag or "").strip()]
+        known = [v for v in tables.verbs if asked and v.word == asked[0]]
+        if kind != "+" and asked:
+            asked.pop(0)
+        fields = {"+": "row", "OK": "ok", "ERR": "err"}[kind]
+        for verb in known[:1]:
+            check_fields(line, tables.expand(getattr(verb, fields)))
+
+
 class Replay:
     """One example against a daemon of its own."""
 
     def __init__(self, daemon):
         self.daemon = daemon
         self.clients = {}
+        self.asked = collections.defaultdict(Asked)
         self.values = {}
 
     def client(self, name):
@@ -142,6 +226,7 @@ class Replay:
         pattern, fresh = self.pattern(line)
         while True:
             got = client.read_line()
+            self.asked[client].answered(got)
             match = re.fullmatch(pattern, got)
             if match is not None:
                 self.values.update(zip(fresh, match.groups()))
@@ -164,6 +249,7 @@ class Replay:
         side, name, colon, rest = said.groups()
         client = self.client(name)
         if colon == ": " and side == "C":
+            self.asked[client].ask(rest)
             client.send_raw(self.fill(rest).encode() + b"\n")
         elif colon == ": ":
             self.expect(client, rest)
@@ -235,9 +321,20 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(verbs, known)
 
     def test_codes_are_those_of_the_error_table(self):
-        with open(ERRORS, encoding="utf-8") as f:
-            words = set(re.findall(r"^X\((\w+),", f.read(), re.M))
-        self.assertEqual(set(table("Codes")), words - CODES_OF_THE_LIBRARY)
+        self.assertEqual(list(table("Codes")),
+                         [code.word for code in tables.codes])
+
+    def test_parts_are_what_the_tables_say(self):
+        self.assertEqual(reference.stale(tables), [],
+                         "run scripts/protocol-reference")
+
+    def test_every_field_has_a_row(self):
+        lists = [v.row + " " + v.ok + " " + v.err for v in tables.verbs] + \
+            [e.fields for e in tables.events]
+        used = {name for fields in lists for name in tables.expand(fields)}
+        own = set(tables.expand("+namespace"))  # its section explains them
+        self.assertEqual(used - own - set(tables.fields), set())
+        self.assertEqual(set(tables.fields) - used, set())
 
     def test_every_verb_has_an_example(self):
         sent = {re.sub(r"^#\w+ ", "", line).split(" ")[0]

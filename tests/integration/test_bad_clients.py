@@ -214,7 +214,8 @@ class BadArguments(Case):
         ("TRY a mode=shared mode=exclusive", '"mode" is given twice'),
         ("TRY a wait=5s", 'TRY has no argument "wait"'),
         ("ACQUIRE a wait=-1", f"wait {TIME}"),
-        ("ACQUIRE a wait=5d", f"wait {TIME}"),
+        ("ACQUIRE a wait=5w", f"wait {TIME}"),
+        ("ACQUIRE a wait=3661d", f"wait {TIME}"),
         ("ACQUIRE a wait=200000h", f"wait {TIME}"),
         ("ACQUIRE a poll=1ms", "poll is at least 10ms"),
         # holds and requests

@@ -88,7 +88,7 @@ class Data(Case):
             usage = ddblock(None, command, "--help").stdout
             for name in re.findall(r"--[a-z-]+(?==|\])", usage):
                 self.assertIn(name, options, command)
-            letters = {letter for letter, _ in options.values()}
+            letters = {letter for letter, *_ in options.values()}
             for cluster in re.findall(r"\[-([a-zA-Z]+)", usage):
                 self.assertLessEqual(set(cluster), letters, command)
             told |= set(options)
@@ -101,10 +101,14 @@ class Data(Case):
         with open(os.path.join(COMPLETIONS, "ddblock.bash"),
                   encoding="utf-8") as f:
             text = f.read().replace("\\\n", " ")
-        states = re.search(r"--state\).*'(?:%s.n)' (.*?) ;;", text)[1]
+        words = {row[1]: row[4] for row in self.rows("list")}
         done = ddblock(self.daemon, "list",
-                       "--state=" + ",".join(states.split()))
+                       "--state=" + words["--state"].replace("|", ","))
         self.assertEqual(done.returncode, 0, done.stderr)
+        words = {row[1]: row[4] for row in self.rows("run")}
+        self.assertEqual(words["--wait"], "forever")
+        self.assertEqual(words["--replace-data"], "yes|no")
+        self.assertEqual(words["--owner"], "")
         signals = re.search(r"--on-lost\).*?'(?:%s.n)' (.*?) ;;", text)[1]
         self.assertGreater(len(signals.split()), 5)
         for name in signals.split():
@@ -115,7 +119,6 @@ class Data(Case):
                   encoding="utf-8") as f:
             zsh = " ".join(f.read().replace("\\\n", " ").split())
         self.assertIn(" ".join(signals.split()), zsh)
-        self.assertIn("compadd " + " ".join(states.split()), zsh)
 
 
 class Bash(Case):

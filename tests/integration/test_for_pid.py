@@ -328,6 +328,26 @@ class Descriptors(Case):
                           self.script.fd)
         self.assertTrue(self.helper.reply("b").ok)
 
+    def test_what_waits_for_its_line_counts(self):
+        """A descriptor that came with half of a line is a connection's worth:
+        nobody has more of them open than the limit says."""
+        daemon = self.start("--connections-per-uid-max=3")
+        helpers = [self.client(daemon, Passing) for _ in range(2)]
+        for helper in helpers:
+            helper.call("PING")
+        before = len(os.listdir(f"/proc/{daemon.pid}/fd"))
+        for helper in helpers:
+            socket.send_fds(helper.socket, [b"#p PING\n#a ACQUIRE x proc"],
+                            [self.script.fd])
+            self.assertTrue(helper.reply("p").ok)
+        self.assertEqual(len(os.listdir(f"/proc/{daemon.pid}/fd")), before + 1)
+        helpers[0].send_raw(b"ess=yes\n")
+        self.assertTrue(helpers[0].reply("a").ok)
+        helpers[1].send_raw(b"ess=yes\n")
+        reply = helpers[1].reply("a")
+        self.assertEqual(reply.code, "LIMIT", reply)
+        self.assertIn("counts as a connection", reply.text)
+
     def test_they_are_bounded(self):
         """Each counts as a connection of its user."""
         daemon = self.start("--connections-per-uid-max=4")

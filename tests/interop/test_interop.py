@@ -22,6 +22,8 @@ from undisturbed import Undisturbed
 LEASE_MS = 2000
 LEASE_S = LEASE_MS / 1000
 LATE_S = 30  # generous: how much later than the lease is still well
+MARKED_MS = 500  # the lease of one whose record is marked
+MARKS = "ddblockd_marks"
 
 
 class Both(Undisturbed):
@@ -39,11 +41,12 @@ class Both(Undisturbed):
         cls.daemon = cls.serve(cls.addClassCleanup)
 
     @classmethod
-    def begin(cls, clean_up):
+    def begin(cls, clean_up, lease_ms=LEASE_MS, **options):
         """One of theirs, behind a proxy of its own: peer.proxy."""
         proxy = Recorder()
         clean_up(proxy.close)
-        peer = cls.peer(cls.table, endpoint=proxy.url, lease_ms=LEASE_MS)
+        peer = cls.peer(cls.table, endpoint=proxy.url, lease_ms=lease_ms,
+                        **options)
         peer.proxy = proxy
         peer.start()
         clean_up(peer.close)
@@ -273,6 +276,86 @@ class Both(Undisturbed):
         self.assertEqual((seen.data, seen.attributes), (data, attributes))
         client.give(grant)
 
+    # -- marks --------------------------------------------------------------
+
+    def item(self, key):
+        name = {self.peer.key_attribute: {"S": key}}
+        if self.peer.sort_attribute:
+            name[self.peer.sort_attribute] = {"S": "-"}
+        return dynamodb("GetItem", TableName=self.table, Key=name,
+                        ConsistentRead=True).get("Item", {})
+
+    def is_marked(self, key):
+        return MARKS in self.item(key)
+
+    def counts(self, key):
+        """Do its marks count: are they of the version that it has?"""
+        item = self.item(key)
+        versions = [next(iter(value.values())) for name, value in item.items()
+                    if name != MARKS]
+        return bool(set(item.get(MARKS, {"SS": []})["SS"]) & set(versions))
+
+    def mark(self, *keys):
+        """A client of ours waits for each, until its mark is there."""
+        client = self.client()
+        for key in keys:
+            client.send_acquire(key)
+        for key in keys:
+            peers.soon(lambda key=key: self.is_marked(key), f"{key} marked")
+        client.close()
+
+    def works(self, peer, key):
+        """It beats on, believes in it and gives it back."""
+        since = peer.proxy.mark()
+        peer.proxy.wait_writes(2, since)
+        self.assertTrue(peer.holds(key))
+        peer.release(key)
+
+    def ways(self):
+        """Those of acquiring: by name (who, how, are the marks gone then?)."""
+        return {"plain": (self.theirs, {}, True)}
+
+    def take_marked(self, ways, keys):
+        for name, (peer, how, wipes) in ways.items():
+            with self.subTest(name):
+                self.assertTrue(self.is_marked(keys[name]))
+                got = peer.acquire(keys[name], 30000, **how)
+                self.assertIsNotNone(got, f"{name} is busy for them")
+                self.assertEqual(self.is_marked(keys[name]), not wipes)
+                self.assertFalse(self.counts(keys[name]))
+                self.works(peer, keys[name])
+
+    def need_marks(self):
+        if self.peer.format not in ("awslabs", "python", "js-fail-open"):
+            self.skipTest("nothing is marked in the format")
+
+    def test_marked_and_held(self):
+        """It works with what is marked as with what is not."""
+        self.need_marks()
+        self.take_theirs()
+        # It is renewed meanwhile, so a mark may come too late.
+        self.mark(self.key)
+        self.works(self.theirs, self.key)
+        client = self.client()
+        client.give(client.take(self.key))
+
+    def test_marked_and_dead(self):
+        """Who takes it over wipes the marks, or they are of no such version."""
+        self.need_marks()
+        ways = self.ways()
+        keys = {name: f"{self.key}-{name}" for name in ways}
+        mortal = self.begin(self.addCleanup, lease_ms=MARKED_MS)
+        for key in keys.values():
+            self.assertIsNotNone(mortal.acquire(key))
+        mortal.freeze()
+        self.mark(*keys.values())
+        for key in keys.values():
+            self.assertTrue(self.counts(key), key)
+            if self.peer.has_attributes:
+                self.assertIn(MARKS, str(self.theirs.get(key)))
+        mortal.die()
+        self.take_marked(ways, keys)
+
     def test_tables(self):
         """Each side can use what the other has created."""
         daemon = harness.Daemon(ours.config(self.peer, self.table),
@@ -295,6 +378,17 @@ class Keeping(Both):
     def record(self):
         return dynamodb("GetItem", TableName=self.table,
                         Key={"key": {"S": self.key}})["Item"]
+
+    def test_marked_and_released(self):
+        """And whoever takes what is marked as free."""
+        ways = self.ways()
+        keys = {name: f"{self.key}-{name}" for name in ways}
+        for key in keys.values():
+            self.assertIsNotNone(self.theirs.acquire(key, data=b"one"))
+        self.mark(*keys.values())
+        for key in keys.values():
+            self.theirs.release(key, keep=True)
+        self.take_marked(ways, keys)
 
     def test_theirs_leave_it(self):
         daemon = self.serve(self.addCleanup, keep_attributes="yes")
@@ -330,9 +424,24 @@ class Keeping(Both):
 class Java(Keeping, unittest.TestCase):
     peer = peers.Java
 
+    def ways(self):
+        """An update of what is there keeps what it does not know of."""
+        return {"plain": (self.theirs, {}, True),
+                "data-kept": (self.theirs, {"replace": "no"}, True),
+                "exists": (self.theirs, {"exists": "yes"}, True),
+                "consistent": (self.theirs, {"consistent": "yes"}, True),
+                "update": (self.theirs, {"update": "yes"}, False),
+                "consistent-update": (self.theirs, {
+                    "consistent": "yes", "update": "yes"}, False)}
+
 
 class Dynamolock(Keeping, unittest.TestCase):
     peer = peers.Dynamolock
+
+    def ways(self):
+        """It copies what it does not know of, with a version of its own."""
+        return {"plain": (self.theirs, {}, False),
+                "data-kept": (self.theirs, {"replace": "no"}, False)}
 
 
 class Python(Both, unittest.TestCase):
@@ -341,6 +450,11 @@ class Python(Both, unittest.TestCase):
 
 class JsFailOpen(Both, unittest.TestCase):
     peer = peers.JsFailOpen
+
+    def ways(self):
+        trusting = self.begin(self.addCleanup, trust_local_time="yes")
+        return {"plain": (self.theirs, {}, True),
+                "local-time": (trusting, {}, True)}
 
 
 class JsFailClosed(Both, unittest.TestCase):

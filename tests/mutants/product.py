@@ -66,7 +66,8 @@ def write_sources(directory, mutants):
     """What changed is written, what has no mutant any more goes."""
     texts = {os.path.join(directory, path): text
              for path, text in mutated(mutants).items()}
-    for path in glob.glob(os.path.join(directory, "src", "*", "*.c")):
+    for path in glob.glob(os.path.join(directory, "src", "**", "*.c"),
+                          recursive=True):
         if path not in texts:
             os.unlink(path)
     for path, text in texts.items():
@@ -83,7 +84,8 @@ def build(directory, mutants, options):
     if not os.path.exists(os.path.join(directory, "Makefile")):
         subprocess.run(
             [os.path.join(TOP, "configure"), "--quiet", "--disable-shared",
-             f"CC={options.cc}", "CFLAGS=-O1", f"CPPFLAGS=-I{HERE}"],
+             # Before the folder of the simulation's mutant.h.
+             f"CC={options.cc} -I{HERE}", "CFLAGS=-O1"],
             cwd=directory, check=True)
     programs = set()
     for test in {test for m in mutants for test, _ in m.catchers}:

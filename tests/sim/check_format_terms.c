@@ -5,9 +5,9 @@
  * For each format there are the records that it may meet (none, ours, others',
  * given back, over), and each of these with one attribute gone, of another type
  * or of another value (corpus.h). Each of our requests meets each of them. If
- * its condition holds, the record must be one that the operation presumes, in
- * the words of our reader. Then the terms of the condition are dropped one by
- * one: one of those records at least must notice.
+ * its condition holds, core/apply.h must say so of the record, in the words of
+ * our reader. Then the terms of the condition are dropped one by one: one of
+ * those records at least must notice.
  */
 #include "config.h"
 
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/apply.h"
 #include "corpus.h"
 #include "ddblock.h"
 #include "suite.h"
@@ -89,36 +90,41 @@ holds_for(struct stage *s, const struct written *w, const char *condition,
 	return holds;
 }
 
-/* Has the record the marks that the operation presumes? */
-static bool
-is_marked_so(const struct lock_record *l, const struct move *m)
+/* The operation that a request was written for. */
+static struct operation
+operation_of(struct stage *s, const struct move *m, const struct written *w)
 {
-	bool ours = false;
+	struct operation o = corpus_operation(s, m->kind, &us);
 
-	for (size_t i = 0; i < l->n_marks; i++)
-		ours = ours || ident_equal(l->marks[i], corpus_mark);
-	if (m->marked)
-		return ours;
-	switch (m->mark) {
-	case MARK_FIRST:
-		return l->n_marks == 0;
-	case MARK_BESIDE:
-		return l->n_marks > 0 && l->n_marks < MARKS_MAX;
-	case MARK_INSTEAD:
-		return l->n_marks >= MARKS_MAX;
-	default:
-		return true;
-	}
+	o.keep = m->keep;
+	o.version = m->sight != SIGHT_NONE ? w->version : NULL;
+	/* What we acquired first has the first token. */
+	o.token_seen = m->kind == OPERATION_EXTEND ? 1 : w->token;
+	o.dead = &corpus_above;
+	o.n_dead = m->sight == SIGHT_HELD || m->sight == SIGHT_BARE;
+	o.mark_form = m->mark;
+	if (m->marked || m->mark != MARK_NONE)
+		o.mark = corpus_mark;
+	return o;
 }
 
-/* Is the record that is there what the operation presumes? */
+/*
+ * Is the record that is there one that the operation may change? Three change
+ * nothing that counts: a mark that is there; the release of what was given
+ * back, whose record names the last hold; the acquire of what was ours and is
+ * over.
+ */
 static bool
 is_presumed(struct stage *s, const struct written *w)
 {
 	const struct lock_record *l = &s->view.lock;
+	const struct operation o = operation_of(s, w->move, w);
+	const struct apply a = {
+		.life = s->dialect->life, .beat = w->beat,
+		.tokens_unbounded = s->table.fencing,
+	};
 	uint64_t now_ms = s->wall_ms;
-	bool held, ours;
-	int code;
+	int code, verdict;
 
 	s->wall_ms = w->wall_ms;
 	code = corpus_read(s);
@@ -126,24 +132,12 @@ is_presumed(struct stage *s, const struct written *w)
 	if (code != 0)
 		return w->move->kind != OPERATION_ACQUIRE ||
 		    w->move->sight != SIGHT_NONE;
-	held = l->n_holders > 0;
-	ours = held && ident_equal(l->holders[0].grant, us.grant);
-	if (w->move->sight != SIGHT_NONE)
-		return l->version != NULL && is_marked_so(l, w->move) &&
-		    (w->move->sight != SIGHT_FREE || !held) &&
-		    strcmp(l->version, w->version) == 0 &&
-		    (w->move->kind == OPERATION_BREAK ||
-			w->move->kind == OPERATION_MARK ||
-			l->token == w->token);
-	switch (w->move->kind) {
-	case OPERATION_ACQUIRE:
-		return !held || (s->dialect->life == LOCK_LIFE_DEADLINE &&
-		    l->ends_in_ms == 0);
-	case OPERATION_RELEASE:
-		return !held || ours;
-	default:		/* and never backwards */
-		return ours && l->beat < w->beat;
-	}
+	if (w->move->kind == OPERATION_RELEASE && l->n_holders == 0)
+		return true;
+	verdict = apply_judge_lock(&a, &o, l);
+	return verdict == APPLY_NEW || (verdict == APPLY_SAME &&
+	    (o.kind == OPERATION_MARK || (o.kind == OPERATION_ACQUIRE &&
+	    s->dialect->life == LOCK_LIFE_DEADLINE && l->ends_in_ms == 0)));
 }
 
 static void
@@ -246,7 +240,7 @@ static bool
 written_make(struct stage *s, const struct move *m, struct written *w)
 {
 	static const char member[] = "\"ConditionExpression\":\"";
-	struct operation o = corpus_operation(s, m->kind, &us);
+	struct operation o;
 	uint64_t began_ms = s->wall_ms;
 	char *at;
 	int code;
@@ -255,15 +249,7 @@ written_make(struct stage *s, const struct move *m, struct written *w)
 	w->move = m;
 	if (m->sight != SIGHT_NONE && !look_at(s, w))
 		return false;
-	o.keep = m->keep;
-	o.version = m->sight != SIGHT_NONE ? w->version : NULL;
-	/* What we acquired first has the first token. */
-	o.token_seen = m->kind == OPERATION_EXTEND ? 1 : w->token;
-	o.dead = &corpus_above;
-	o.n_dead = m->sight == SIGHT_HELD || m->sight == SIGHT_BARE;
-	o.mark_form = m->mark;
-	if (m->marked || m->mark != MARK_NONE)
-		o.mark = corpus_mark;
+	o = operation_of(s, m, w);
 	if (m->marked && s->dialect->life != LOCK_LIFE_RECORD)
 		return false;
 	if (m->late)

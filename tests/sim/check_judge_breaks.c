@@ -88,7 +88,8 @@ static const struct judge_case closed[] = {
  * its deadline and a margin. What c1 asked for lands again, late, after a
  * break. */
 #define CUT_OFF(terms)							\
-	"0 A start\n0 B start\n0 A session a open\n0 B session b open\n"	\
+	"0 A start\n0 B start\n"					\
+	"0 A session a open\n0 B session b open\n"			\
 	"5 hand lock x token=90 ttl\n"					\
 	"10 c1@A acquire x r1 " terms "\n10 A lock x a/g1 token=100\n"	\
 	"10 c1@A told r1 hold=1 token=100 until=19000\n"

@@ -14,7 +14,8 @@
 	"8010 B lock x b/g1 token=100 ns=1\n"
 #define HAS_NATIVE "8020 c2@B told r2 hold=1 token=91 until=19000\n"
 /* A has both, as one. */
-#define BOTH_UNTIL(until) "80 c1@A acquire x r1 joint=1\n"				\
+#define BOTH_UNTIL(until)						\
+	"80 c1@A acquire x r1 joint=1\n"				\
 	"80 c1@A acquire x r2 joint=1 ns=1\n"				\
 	"100 A record x a version=1 sent=90\n"				\
 	"105 A lock x a/g1 token=100 ns=1\n"				\
@@ -46,7 +47,8 @@ static const struct judge_case bridged[] = {
 	"120 c3@A acquire x r4 joint=3 wait=90000 ns=1\n"
 #define RENEWED "15000 A session a beat=1 ns=1\n"
 #define DELETED "15100 hand lock x gone ns=1\n"
-#define GRANTED(until) "20000 A record x a version=2\n"				\
+#define GRANTED(until)							\
+	"20000 A record x a version=2\n"				\
 	"20010 c3@A told r3 hold=3 until=38000\n"			\
 	"20010 c3@A told r4 hold=4 token=92 until=" until "\n"
 

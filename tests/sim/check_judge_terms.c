@@ -98,7 +98,7 @@ static const struct judge_case gaps[] = {
 	HAS(UNTIL) "5000 c1@A downgrade 1 r2 shared\n"
 #define LEAVES "5500 c1@A leaves\n"
 #define SHARES "6000 A lock x a/g2 token=201 shared sent=5000\n"
-#define SECOND "6500 c2@B acquire x r3 shared\n"				\
+#define SECOND "6500 c2@B acquire x r3 shared\n"			\
 	"7000 B lock x a/g2 b/g3 token=202 shared\n"			\
 	"7000 c2@B told r3 hold=1 token=202 until=19000\n"
 

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/lease/room.h"
+#include "core/lock/room.h"
 #include "judge.h"
 
 #define EYE_LOCKS_MAX 64
@@ -108,7 +109,7 @@ coverage_use(const struct lock *l)
 	if (g->limit > 0)
 		return g->next == NULL ? COVERAGE_LOCK_SEMAPHORE :
 		    COVERAGE_LOCK_SEMAPHORE_MANY;
-	return g->holds == NULL || g->holds->grant_next == NULL ?
+	return g->uses == NULL || g->uses->next == NULL ?
 	    COVERAGE_LOCK_SHARED : COVERAGE_LOCK_SHARED_MANY;
 }
 
@@ -132,7 +133,7 @@ coverage_look(struct coverage *c, struct coverage_eye *e,
 {
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		const struct namespace *ns = &core->namespaces[i];
-		const struct session *s;
+		const struct lease *s;
 		const struct observation *o;
 		const struct lock *l;
 

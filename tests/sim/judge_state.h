@@ -202,13 +202,11 @@ struct judge_grant {
 	struct judge_lock *lock;
 	struct judge_session *session;
 	bool shared;		/* as it came in */
-	uint64_t limit;		/* shared; 0: none, and all of its host's
-				 * clients have this one element */
+	uint64_t limit;		/* shared; 0: none, and all of a host have it */
 	uint64_t first_sent_ms;	/* by the attempt that landed first */
 	uint64_t appeared_ms;
 	uint64_t token_before;
-	uint64_t token_since;	/* the same, before it was downgraded, and when
-				 * it came first */
+	uint64_t token_since;	/* that of when it came first, in any use */
 	uint64_t token_told;	/* the latest */
 	uint64_t released_ms;	/* its own daemon's send; JUDGE_NEVER */
 	uint64_t left_ms;
@@ -221,8 +219,8 @@ struct judge_grant {
 	bool was_left_held;	/* and it was taken out since */
 	bool standing;
 	bool left;		/* it was gone at least once */
-	bool gap;		/* after that loss it stays a margin longer */
-	uint64_t gap_since_ms;	/* the loss was judged then */
+	uint64_t gap_since_ms;	/* the loss was judged then, ... */
+	bool gap;		/* after which it stays a margin longer */
 	bool forfeited;		/* that loss was all of it: nobody else comes
 				 * to it */
 	bool given_up;		/* its last hold was released or left */

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Does the simulator find every seeded defect, and what finds it?
 
-    mutants.py [--program P] [--scenarios DIR] [--seeds N] [--equivalents N]
-        [--jobs N] [NAME...]
+    mutants.py [--program P] [--scenarios DIR] [--seeds N] [--equivalents]
+        [--search] [--update] [--jobs N] [NAME...]
 
-Each mutant of the tables runs by itself: the scenarios, then the seeds of an
-ordinary run, up to the first violation. A line each says which invariant it
-broke and where, or that it survived. `equivalent` ones are run, too, for a
-few seeds: one that is caught has a wrong proof. The last line counts them.
+Each mutant of the tables runs by itself, up to the first violation: first the
+history that mutants/killers has beside its name, and if that does not find it,
+the scenarios and then the seeds of an ordinary run. A line each says which
+invariant it broke and where, or that it survived; the last line counts them.
+A killer that no longer finds its mutant is stale: no failure if another
+history does, and `--update` writes that one down. `--search` goes through all
+histories though there is a killer. `equivalent` ones, with `--equivalents` or
+named, must not be found, in the scenarios and a few seeds.
 """
 import argparse
 import concurrent.futures
@@ -21,10 +25,11 @@ import time
 import mutate
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+KILLERS = os.path.join(HERE, "mutants", "killers")
 FOUND = 3  # the simulator's status: there is a violation
 SEEDS = 10000  # of an ordinary run
 SEEDS_OF_EQUIVALENTS = 200
-PATIENCE_S = 300
+PATIENCE_S = 900
 
 
 class Verdict:
@@ -35,6 +40,7 @@ class Verdict:
         self.where = "-"
         self.text = ""
         self.seconds = 0.0
+        self.stale = False
 
     def passed(self):
         return self.caught == (self.mutant.kind == "mutant") and \
@@ -61,15 +67,39 @@ def read_finding(verdict, output):
     return True
 
 
-def run(mutant, options):
-    verdict = Verdict(mutant)
-    seeds = options.seeds if mutant.kind == "mutant" else \
-        options.equivalents
-    command = [options.program, "--mutant", mutant.name, "--until-violation",
-               "--jobs", "1", "--seeds", f"1-{seeds}"]
-    if options.scenarios:
-        command += ["--scenarios", options.scenarios]
-    began = time.monotonic()
+def read_killers():
+    """By the mutants' names: a scenario, or "seed N"."""
+    killers = {}
+    if os.path.exists(KILLERS):
+        with open(KILLERS, encoding="ascii") as f:
+            for line in f:
+                name, _, killer = line.strip().partition(" ")
+                if name and name != "#":
+                    killers[name] = killer.strip()
+    return killers
+
+
+def write_killers(killers):
+    width = max(map(len, killers), default=0)
+    with open(KILLERS, "w", encoding="ascii") as f:
+        f.write("# Which history finds which mutant: what mutants.py tries "
+                "first, and --update writes.\n")
+        for name, killer in sorted(killers.items()):
+            f.write(f"{name:{width}}  {killer}\n")
+
+
+def histories(killer, options):
+    """The simulator's arguments for this one only; None: there is no such."""
+    kind, _, seed = (killer or "").partition(" ")
+    if kind == "seed":
+        return ["--seed", seed]
+    path = os.path.join(options.scenarios, kind + ".plan")
+    return ["--plan", path] if os.path.exists(path) else None
+
+
+def try_histories(verdict, chosen, options):
+    command = [options.program, "--mutant", verdict.mutant.name,
+               "--until-violation", "--jobs", "1"] + chosen
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, text=True,
                               capture_output=True, timeout=PATIENCE_S,
@@ -83,6 +113,21 @@ def run(mutant, options):
     except subprocess.TimeoutExpired:
         verdict.by = "?"
         verdict.text = f"no end after {PATIENCE_S} s"
+
+
+def run(mutant, killer, options):
+    began = time.monotonic()
+    verdict = Verdict(mutant)
+    must_die = mutant.kind == "mutant"
+    first = histories(killer, options)
+    if must_die and first and not options.search:
+        try_histories(verdict, first, options)
+    if not verdict.caught:
+        seeds = options.seeds if must_die else SEEDS_OF_EQUIVALENTS
+        verdict = Verdict(mutant)
+        try_histories(verdict, ["--seeds", f"1-{seeds}", "--scenarios",
+                                options.scenarios], options)
+        verdict.stale = verdict.caught and must_die and not options.search
     verdict.seconds = time.monotonic() - began
     return verdict
 
@@ -92,8 +137,9 @@ def arguments():
     parser.add_argument("--program", default="./ddblock-sim-mutants")
     parser.add_argument("--scenarios", default=os.path.join(HERE, "scenarios"))
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--equivalents", type=int, metavar="SEEDS",
-                        default=SEEDS_OF_EQUIVALENTS)
+    parser.add_argument("--equivalents", action="store_true")
+    parser.add_argument("--search", action="store_true")
+    parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("names", nargs="*")
     return parser.parse_args()
@@ -107,18 +153,31 @@ def main():
     unknown = [name for name in options.names if name not in known]
     if unknown:
         sys.exit(f"mutants.py: no such mutant: {' '.join(unknown)}")
-    if options.names:
-        mutants = [known[name] for name in options.names]
+    kind = "equivalent" if options.equivalents else "mutant"
+    mutants = [known[name] for name in options.names] or \
+        [mutant for mutant in mutants if mutant.kind == kind]
+    killers = read_killers()
     began = time.monotonic()
     verdicts = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for verdict in pool.map(lambda m: run(m, options), mutants):
+        for verdict in pool.map(
+                lambda m: run(m, killers.get(m.name), options), mutants):
             verdicts.append(verdict)
             print(verdict.line(), flush=True)
     failed = [v for v in verdicts if not v.passed()]
     survivors = [v.mutant.name for v in failed if v.mutant.kind == "mutant"]
     if survivors:
         print(f"survivors: {' '.join(survivors)}")
+    stale = [v.mutant.name for v in verdicts if v.stale]
+    if options.update:
+        found = {v.mutant.name: v.where for v in verdicts
+                 if v.caught and v.mutant.kind == "mutant"}
+        write_killers({name: killer
+                       for name, killer in dict(killers, **found).items()
+                       if name in known})
+    elif stale:
+        print(f"without a killer, or with a stale one: {' '.join(stale)}\n"
+              "make sim-killers writes down what found them")
     print(f"mutants: {time.monotonic() - began:.0f} s on {options.jobs} "
           "processes")
     print(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")

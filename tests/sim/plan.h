@@ -312,8 +312,9 @@ bool plan_is_fault(const struct plan_step *);
 const char *plan_step_name(enum step_kind);	/* "hand break" */
 const char *plan_fault_name(enum message_fault);
 
-/* plan_text.c, plan_write.c. 0, or -1 with the line's number and what is
- * wrong. @plan is initialised, and the text is said of that. */
+/* plan_text.c, plan_write.c. A plan ends with the file, or where its golden
+ * trace begins. 0, or -1 with the line's number and what is wrong. @plan is
+ * initialised, and the text is said of that. */
 int plan_read(struct plan *, FILE *, char *ret_text, size_t text_size);
 void plan_write(const struct plan *, FILE *);
 void plan_write_step(const struct plan_step *, FILE *);

@@ -9,8 +9,6 @@
 
 #include "ipc/codec.h"
 
-#define DAY_MS (UINT64_C(24) * 3600 * 1000)
-
 int
 reader_fail(struct reader *r, const char *format, ...)
 {
@@ -64,18 +62,12 @@ reader_count(struct reader *r, const char *word, uint32_t *ret)
 	return 0;
 }
 
-/* As on the wire, without fractions; and days. */
+/* As on the wire, without fractions. */
 int
 reader_duration(struct reader *r, const char *word, uint64_t *ret)
 {
 	size_t n = strlen(word);
-	uint64_t days;
 
-	if (n > 1 && word[n - 1] == 'd' &&
-	    codec_parse_number(word, n - 1, &days) && days <= 3660) {
-		*ret = days * DAY_MS;
-		return 0;
-	}
 	if (n > 1 && word[n - 1] > '9' && strchr(word, '.') == NULL &&
 	    codec_parse_duration(word, n, ret))
 		return 0;

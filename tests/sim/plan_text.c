@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 256
+#define TRACE_FOLLOWS "--- trace\n"	/* and the plan is over */
 
 static bool
 reader_says(const struct reader *r, const char *name)
@@ -186,6 +187,8 @@ plan_read(struct plan *p, FILE *from, char *ret_text, size_t text_size)
 
 	while (fgets(line, sizeof(line), from) != NULL) {
 		r.line++;
+		if (strcmp(line, TRACE_FOLLOWS) == 0)
+			break;
 		if (strchr(line, '\n') == NULL && !feof(from))
 			return reader_fail(&r, "too long");
 		if (reader_line(&r, line) < 0)

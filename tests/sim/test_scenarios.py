@@ -3,8 +3,9 @@
 
     tests/sim/test_scenarios.py [--keep] [NAME...]
 
---keep writes the traces anew: read each as a specification, line by line,
-before it is committed.
+A scenario's file is its plan, a line "--- trace", and its trace. --keep writes
+the trace as it is now: read each as a specification, line by line, before it is
+committed.
 """
 import difflib
 import glob
@@ -17,15 +18,23 @@ FOLDER = os.path.join(TOP, "scenarios")
 SIM = os.environ.get("DDBLOCK_SIM", "./ddblock-sim")
 
 
-def names_of(suffix):
-    return {os.path.basename(path)[:-len(suffix)]
-            for path in glob.glob(os.path.join(FOLDER, "*" + suffix))}
+FOLLOWS = "--- trace\n"
+
+
+def path_of(name):
+    return os.path.join(FOLDER, name + ".plan")
+
+
+def read(name):
+    """Its plan and its golden trace."""
+    with open(path_of(name), encoding="ascii") as f:
+        plan, _, trace = f.read().partition(FOLLOWS)
+    return plan, trace
 
 
 def trace_of(name):
     """The trace; a violation is its last line."""
-    plan = os.path.join(FOLDER, name + ".plan")
-    run = subprocess.run([SIM, "--plan", plan, "--trace"], text=True,
+    run = subprocess.run([SIM, "--plan", path_of(name), "--trace"], text=True,
                          stdin=subprocess.DEVNULL, capture_output=True)
     if run.returncode not in (0, 3):
         sys.exit(f"{name}: status {run.returncode}: {run.stderr}")
@@ -33,23 +42,20 @@ def trace_of(name):
 
 
 def compare(name, trace):
-    path = os.path.join(FOLDER, name + ".trace")
-    golden = ""
-    if os.path.exists(path):
-        with open(path, encoding="ascii") as f:
-            golden = f.read()
+    golden = read(name)[1]
     if trace == golden:
         return True
     sys.stdout.writelines(difflib.unified_diff(
         golden.splitlines(True), trace.splitlines(True),
-        name + ".trace", "what happens now"))
+        name + ".plan", "what happens now"))
     return False
 
 
 def main():
     keep = "--keep" in sys.argv
     names = set(sys.argv[1:]) - {"--keep"}
-    plans = names_of(".plan")
+    there = os.listdir(FOLDER)
+    plans = {name[:-5] for name in there if name.endswith(".plan")}
     good = True
     if not plans:
         sys.exit("there are no scenarios")
@@ -59,14 +65,15 @@ def main():
             print(f"{name}: {trace.splitlines()[-1]}")
             good = False
         if keep:
-            path = os.path.join(FOLDER, name + ".trace")
-            with open(path, "w", encoding="ascii") as f:
-                f.write(trace)
+            plan = read(name)[0]
+            with open(path_of(name), "w", encoding="ascii") as f:
+                f.write(plan + FOLLOWS + trace)
         elif not compare(name, trace):
             good = False
-    for name in sorted(names_of(".trace") - plans):
-        print(f"{name}.trace is of no plan")
-        good = False
+    for name in sorted(there):
+        if not name.endswith(".plan"):
+            print(f"{name}: a scenario is one file, NAME.plan")
+            good = False
     print(f"{len(names or plans)} scenarios, "
           + ("as they should be" if good else "not as they should be"))
     return 0 if good else 1

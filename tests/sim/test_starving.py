@@ -31,7 +31,7 @@ def starve(name):
     """How many allocations there were; None after a violation."""
     with open(os.path.join(TOP, "scenarios", name + ".plan"),
               encoding="ascii") as f:
-        plan = f.read()
+        plan = f.read().split("--- trace\n")[0]
     step = "at 500ms A starve {} 1\n"
     never = run(plan + step.format(10 ** 6))
     n = 0

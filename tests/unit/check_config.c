@@ -21,9 +21,11 @@ START_TEST(test_nothing_is_enough)
 	ck_assert_uint_eq(config->n_namespaces, 1);
 	n = &config->namespaces[0];
 	ck_assert_str_eq(n->name, "default");
-	ck_assert_str_eq(n->file, "/var/lib/ddblockd/default.db");
+	ck_assert_str_eq(n->store.file, "/var/lib/ddblockd/default.db");
 	core = config_core_namespace(n);
-	ck_assert(core.host_only);
+	ck_assert(core.sole_writer);
+	ck_assert(core.no_foreign_waiters);
+	ck_assert(core.keeps_idle);
 	ck_assert_uint_eq(core.lease_ms, 20000);
 	ck_assert_uint_eq(core.heartbeat_ms, 5000);
 	ck_assert_uint_eq(core.danger_ms, 10000);
@@ -62,7 +64,7 @@ START_TEST(test_a_whole_file)
 	    "secret_access_key = SECRET/=+x\n"
 	    "lease = 60s\n"
 	    "drift = 0.5%\n"
-	    "retention = 30d\n");
+	    "retention = 30.5d\n");
 	ck_assert_str_eq(config->daemon.socket, "/tmp/s");
 	ck_assert_uint_eq(config->daemon.socket_mode, 0666);
 	ck_assert_uint_eq(config->daemon.log_level, 3);
@@ -71,18 +73,18 @@ START_TEST(test_a_whole_file)
 	ck_assert_uint_eq(config->n_namespaces, 2);
 	/* It serves those who name none, wherever it stands. */
 	ck_assert_str_eq(config->namespaces[0].name, "default");
-	ck_assert_str_eq(config->namespaces[0].secret_access_key,
+	ck_assert_str_eq(config->namespaces[0].store.secret_access_key,
 	    "SECRET/=+x");
 	ck_assert_uint_eq(config->namespaces[0].heartbeat_ms, 15000);
 	ck_assert_uint_eq(config->namespaces[0].margin_ms, 3000);
 	ck_assert_uint_eq(config->namespaces[0].drift_ppm, 5000);
-	ck_assert_uint_eq(config->namespaces[0].retention_ms,
-	    UINT64_C(30) * 86400000);
+	ck_assert_uint_eq(config->namespaces[0].store.retention_ms,
+	    UINT64_C(61) * 43200000);
 	ck_assert_uint_eq(config_core_namespace(
 	    &config->namespaces[0]).list_capacity, 100);
 	/* An empty section is a namespace too. */
 	ck_assert_str_eq(config->namespaces[1].name, "jobs");
-	ck_assert_str_eq(config->namespaces[1].file,
+	ck_assert_str_eq(config->namespaces[1].store.file,
 	    "/var/lib/ddblockd/jobs.db");
 }
 END_TEST
@@ -281,9 +283,9 @@ START_TEST(test_environment)
 	(void)setenv("AWS_SECRET_ACCESS_KEY", "SECRET", 1);
 	expect_good("[namespace default]\n"
 	    "store = dynamodb\ntable = tab\n");
-	ck_assert_ptr_null(config->namespaces[0].region);
-	ck_assert_ptr_null(config->namespaces[0].endpoint);
-	ck_assert_ptr_null(config->namespaces[0].access_key_id);
+	ck_assert_ptr_null(config->namespaces[0].store.region);
+	ck_assert_ptr_null(config->namespaces[0].store.endpoint);
+	ck_assert_ptr_null(config->namespaces[0].store.access_key_id);
 }
 END_TEST
 
@@ -379,7 +381,8 @@ START_TEST(test_long_values)
 
 	memset(text + length, 'x', 2000);
 	expect_good(text);
-	ck_assert_uint_eq(strlen(config->namespaces[0].session_token), 2000);
+	ck_assert_uint_eq(strlen(config->namespaces[0].store.session_token),
+	    2000);
 }
 END_TEST
 

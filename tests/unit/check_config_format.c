@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "config_fixture.h"
-#include "daemon/config_format.h"
 #include "ddblock.h"
+#include "store/dynamodb_format.h"
 
 #define HEAD "[namespace default]\nstore = dynamodb\ntable = tab\n" \
 	"region = r\naccess_key_id = a\nsecret_access_key = s\n"
@@ -68,9 +68,9 @@ START_TEST(test_defaults)
 {
 	const struct config_namespace *n = good(defaults[_i].lines);
 
-	ck_assert_str_eq(n->key_attribute, defaults[_i].key);
-	ck_assert_str_eq(text_of(n->sort_attribute), defaults[_i].sort);
-	ck_assert_str_eq(text_of(n->ttl_attribute), defaults[_i].ttl);
+	ck_assert_str_eq(n->store.key_attribute, defaults[_i].key);
+	ck_assert_str_eq(text_of(n->store.sort_attribute), defaults[_i].sort);
+	ck_assert_str_eq(text_of(n->store.ttl_attribute), defaults[_i].ttl);
 	ck_assert_uint_eq(n->lease_ms, defaults[_i].lease_ms);
 	ck_assert_uint_eq(n->heartbeat_ms, defaults[_i].heartbeat_ms);
 }
@@ -82,9 +82,9 @@ START_TEST(test_choices_of_awslabs)
 
 	n = good("format = awslabs\nlease_text = go\nreleased = keep\n"
 	    "keep_attributes = no\nheartbeat_rate = 200\n");
-	ck_assert_uint_eq(n->lease_text, CONFIG_LEASE_GO);
-	ck_assert_uint_eq(n->released, CONFIG_RELEASED_KEEP);
-	ck_assert_uint_eq(n->keep_attributes, 0);
+	ck_assert_uint_eq(n->store.lease_text, STORE_LEASE_GO);
+	ck_assert_uint_eq(n->store.released, STORE_RELEASED_KEEP);
+	ck_assert_uint_eq(n->store.keep_attributes, 0);
 	ck_assert_uint_eq(config_core_namespace(n).refresh_rate, 200);
 }
 END_TEST
@@ -95,10 +95,10 @@ START_TEST(test_choices_of_dlock)
 	    "prefix = nyc-street-\nfencing = yes\nskew = 2s\n"
 	    "trust_clock = yes\n");
 
-	ck_assert_str_eq(n->prefix, "nyc-street-");
-	ck_assert_uint_eq(n->fencing, 1);
-	ck_assert_uint_eq(n->skew_ms, 2000);
-	ck_assert_uint_eq(n->trust_clock, 1);
+	ck_assert_str_eq(n->store.prefix, "nyc-street-");
+	ck_assert_uint_eq(n->store.fencing, 1);
+	ck_assert_uint_eq(n->store.skew_ms, 2000);
+	ck_assert_uint_eq(n->store.trust_clock, 1);
 }
 END_TEST
 
@@ -108,9 +108,9 @@ START_TEST(test_choices_of_js)
 	    "key_attribute = id\nkey_type = N\nsort_attribute = part\n"
 	    "sort_type = B\nlocal_time = yes\n");
 
-	ck_assert_uint_eq(n->key_type, DIALECT_KEY_NUMBER);
-	ck_assert_uint_eq(n->sort_type, DIALECT_KEY_BYTES);
-	ck_assert_uint_eq(n->local_time, 1);
+	ck_assert_uint_eq(n->store.key_type, DIALECT_KEY_NUMBER);
+	ck_assert_uint_eq(n->store.sort_type, DIALECT_KEY_BYTES);
+	ck_assert_uint_eq(n->store.local_time, 1);
 }
 END_TEST
 
@@ -164,9 +164,9 @@ END_TEST
 /* The format and its settings call their attributes the same. */
 START_TEST(test_attributes_are_those_of_the_format)
 {
-	const struct dialect *d = dialect_find(config_format_name(
+	const struct dialect *d = dialect_find(dynamodb_format_name(
 	    (uint64_t)_i));
-	const char *const *own = config_format_attributes((uint64_t)_i);
+	const char *const *own = dynamodb_format_attributes((uint64_t)_i);
 
 	ck_assert_ptr_nonnull(d);
 	for (; *own != NULL; own++)
@@ -291,10 +291,10 @@ static void
 expect_names(const struct config_namespace *n,
     const struct dialect_name *names, size_t n_names)
 {
-	struct config_renames renames;
+	struct dynamodb_renames renames;
 	char rule[256];
 
-	ck_assert_int_eq(config_format_renames(n, &renames, rule,
+	ck_assert_int_eq(dynamodb_format_renames(&n->store, &renames, rule,
 	    sizeof(rule)), 0);
 	ck_assert_uint_eq(renames.n_names, n_names);
 	for (size_t i = 0; i < n_names; i++) {
@@ -427,7 +427,7 @@ main(void)
 	tcase_add_test(t, test_native_is_not_named_to_the_core);
 	tcase_add_loop_test(t, test_what_the_core_is_told, 0, COUNT(views));
 	tcase_add_loop_test(t, test_attributes_are_those_of_the_format, 0,
-	    CONFIG_FORMATS);
+	    STORE_FORMATS);
 	tcase_add_loop_test(t, test_mistakes, 0, COUNT(mistakes));
 	tcase_add_test(t, test_the_embedded_store_has_no_format);
 	tcase_add_test(t, test_names);

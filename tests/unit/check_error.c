@@ -9,7 +9,7 @@
 #include "suite.h"
 
 static const int codes[] = {
-#define X(name, exit_status, text) DDBLOCK_E_##name,
+#define X(name, exit_status, again, text, note) DDBLOCK_E_##name,
 #include "common/err.def"
 #undef X
 };

@@ -48,6 +48,28 @@ START_TEST(test_one_name)
 }
 END_TEST
 
+START_TEST(test_order)
+{
+	const struct key keys[] = {
+		NAME(""), NAME("a"), NAME("a\0b"), NAME("ab"), NAME("b"),
+		NAME("\xff"),
+	};
+	const int n = (int)(sizeof(keys) / sizeof(keys[0]));
+
+	for (int i = 0; i < n; i++) {
+		for (int j = 0; j < n; j++) {
+			int r = key_compare(&keys[i], &keys[j]);
+
+			ck_assert_int_eq((r > 0) - (r < 0), (i > j) - (i < j));
+		}
+	}
+	ck_assert(key_begins_with(keys[2], keys[1]));
+	ck_assert(key_begins_with(keys[2], keys[0]));
+	ck_assert(!key_begins_with(keys[1], keys[2]));
+	ck_assert(!key_begins_with(keys[4], keys[1]));
+}
+END_TEST
+
 START_TEST(test_sound)
 {
 	char longest[KEY_BYTES_MAX + 1];
@@ -84,7 +106,8 @@ int
 main(void)
 {
 	const TTest *const tests[] = {
-		test_parts, test_one_name, test_sound, test_equal, NULL,
+		test_parts, test_one_name, test_order, test_sound, test_equal,
+		NULL,
 	};
 
 	return suite_run("key", tests);

@@ -6,8 +6,8 @@
 #ifndef DDBLOCKD_TESTS_DIALECT_LIFE_H
 #define DDBLOCKD_TESTS_DIALECT_LIFE_H
 
-#include "dynamo.h"
 #include "store/translation.h"
+#include "tests/sim/dynamo.h"
 
 #define WALL UINT64_C(1800000000000)	/* when a test begins */
 #define BOOT UINT64_C(50000)

@@ -140,9 +140,10 @@ public final class Peer {
 		words.add("lease_ms=" + lock.getLeaseDuration());
 		lock.getData().ifPresent(d -> words.add("data=" + hex(d)));
 		lock.getAdditionalAttributes().forEach((name, value) ->
-		    words.add(value.n() != null
-		        ? "attr." + name + ":n=" + encode(value.n())
-		        : "attr." + name + "=" + encode(value.s())));
+		    words.add("attr." + name + (value.n() != null
+		        ? ":n=" + encode(value.n())
+		        : value.s() != null ? "=" + encode(value.s())
+		        : ":other=")));
 		return words.toArray(new String[0]);
 	}
 

@@ -1,0 +1,351 @@
+/*
+ * Conditions and effects on the record of a lock whose holders are kept alive
+ * by their sessions (doc/records.md, "A lock").
+ */
+#include <string.h>
+
+#include "core/apply_rules.h"
+#include "ddblock.h"
+
+/* A host's clock may be wrong by decades; tokens must not run out for that. */
+#define APPLY_WALL_S_MAX (UINT64_C(1) << 32)
+
+/* ---- sets ---------------------------------------------------------------- */
+
+static bool
+apply_equal(const struct holder *a, const struct holder *b)
+{
+	return ident_equal(a->session, b->session) &&
+	    ident_equal(a->grant, b->grant) && a->lease_ms == b->lease_ms &&
+	    a->fail_closed == b->fail_closed;
+}
+
+static bool
+apply_contains(const struct holder *set, size_t n, const struct holder *one)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (apply_equal(&set[i], one))
+			return true;
+	}
+	return false;
+}
+
+static bool
+apply_contains_all(const struct lock_record *l, const struct holder *set,
+    size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!apply_contains(l->holders, l->n_holders, &set[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Are the holders exactly these? Both are sets: no element comes twice. */
+static bool
+apply_exactly(const struct lock_record *l, const struct holder *set, size_t n)
+{
+	return l->n_holders == n && apply_contains_all(l, set, n);
+}
+
+/* The wishes for @mode, and how many they are. */
+static const struct ident **
+apply_wishes(struct lock_record *r, enum lock_mode mode, size_t **ret_n)
+{
+	if (mode == LOCK_MODE_SHARED) {
+		*ret_n = &r->n_shared_wishes;
+		return &r->shared_wishes;
+	}
+	*ret_n = &r->n_exclusive_wishes;
+	return &r->exclusive_wishes;
+}
+
+static bool
+apply_wished(const struct lock_record *l, enum lock_mode mode,
+    struct ident session)
+{
+	bool shared = mode == LOCK_MODE_SHARED;
+	const struct ident *wishes =
+	    shared ? l->shared_wishes : l->exclusive_wishes;
+	size_t n = shared ? l->n_shared_wishes : l->n_exclusive_wishes;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ident_equal(wishes[i], session))
+			return true;
+	}
+	return false;
+}
+
+/* The session wishes no more for @mode. The memory behind what that took. */
+static void *
+apply_unwish(struct lock_record *r, enum lock_mode mode, struct ident session,
+    void *memory)
+{
+	size_t *n_wishes;
+	const struct ident **wishes = apply_wishes(r, mode, &n_wishes);
+	struct ident *left = memory;
+	size_t n = 0;
+
+	for (size_t i = 0; i < *n_wishes; i++) {
+		if (!ident_equal((*wishes)[i], session))
+			left[n++] = (*wishes)[i];
+	}
+	*wishes = left;
+	*n_wishes = n;
+	return left + n;
+}
+
+/* ---- acquire ------------------------------------------------------------- */
+
+static bool
+apply_may_join(const struct operation *o, const struct lock_record *l)
+{
+	uint64_t limit = o->limit != 0 ? o->limit : HOLDERS_MAX;
+
+	return o->mode == LOCK_MODE_SHARED && l->mode == LOCK_MODE_SHARED &&
+	    l->limit == o->limit && l->n_holders < limit &&
+	    l->n_exclusive_wishes == 0;
+}
+
+/* Do the holders and the wishes let it in, while nobody is dead? */
+static bool
+apply_may_enter(const struct operation *o, const struct lock_record *l)
+{
+	if (l->n_holders > 0)
+		return apply_may_join(o, l);
+	/* The kinds alternate, so that neither starves. */
+	if (l->mode != o->mode)
+		return true;
+	if (o->mode == LOCK_MODE_EXCLUSIVE)
+		return l->n_shared_wishes == 0;
+	/* Who waits for another limit wishes to have it alone. */
+	return l->n_exclusive_wishes == 0 ||
+	    apply_wished(l, LOCK_MODE_EXCLUSIVE, o->me.session);
+}
+
+/* What new tokens are added to. */
+static uint64_t
+apply_token(const struct apply *a, const struct lock_record *l)
+{
+	uint64_t first_s = a->wall_s < APPLY_WALL_S_MAX ?
+	    a->wall_s : APPLY_WALL_S_MAX;
+	uint64_t first = first_s << 20;
+
+	if (l->exists)
+		return l->token;
+	/* Tokens of a key whose record was cleaned up, perhaps while the clock
+	 * was ahead, were below the floor. */
+	return first > a->token_floor ? first : a->token_floor;
+}
+
+static int
+apply_judge_acquire(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	bool may = o->n_dead > 0 ?
+	    apply_exactly(l, o->dead, o->n_dead) && l->token == o->token_seen :
+	    apply_may_enter(o, l);
+
+	if (apply_has(l, &o->me))
+		return APPLY_SAME;
+	return may ? apply_judge_tokens(apply_token(a, l), o->tokens) :
+	    APPLY_CONFLICT;
+}
+
+/* @me joins those who share the lock, or has it alone. */
+static void *
+apply_enter(const struct operation *o, void *memory, struct lock_record *r)
+{
+	size_t n = o->n_dead == 0 ? r->n_holders : 0;
+	struct holder *holders = memory;
+
+	if (n > 0)
+		memcpy(holders, r->holders, n * sizeof(*holders));
+	holders[n++] = o->me;
+	r->holders = holders;
+	r->n_holders = n;
+	return holders + n;
+}
+
+static void
+apply_make_acquire(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	memory = apply_enter(o, memory, r);
+	/* Who gets what it asked for wishes no more. */
+	memory = apply_unwish(r, LOCK_MODE_EXCLUSIVE, o->me.session, memory);
+	if (o->mode == LOCK_MODE_SHARED)
+		(void)apply_unwish(r, LOCK_MODE_SHARED, o->me.session, memory);
+	r->token = apply_token(a, r) + o->tokens;
+	r->exists = true;
+	r->mode = o->mode;
+	r->limit = o->limit;
+	r->owner = o->owner;
+	r->acquired_at_s = a->wall_s;
+	r->broken_by = NULL;
+	r->ttl_s = 0;
+}
+
+/* ---- what a holder does -------------------------------------------------- */
+
+static int
+apply_judge_release(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	if (apply_contains_all(l, o->holders, o->n_holders))
+		return APPLY_NEW;
+	/* All went with the first. Of the dead that went with it one may have
+	 * landed again. */
+	return a->repeated && !apply_has(l, &o->holders[0]) ?
+	    APPLY_SAME : APPLY_CONFLICT;
+}
+
+static void
+apply_make_release(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	struct holder *left = memory;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_holders; i++) {
+		if (!apply_contains(o->holders, o->n_holders, &r->holders[i]))
+			left[n++] = r->holders[i];
+	}
+	r->holders = left;
+	r->n_holders = n;
+	if (n == 0)
+		r->ttl_s = a->wall_s + a->retention_s;
+}
+
+static int
+apply_judge_extend(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	if (apply_exactly(l, &o->me, 1) && l->token == o->token_seen)
+		return apply_judge_tokens(l->token, o->tokens);
+	return a->repeated && l->n_holders == 1 && apply_has(l, &o->me) &&
+	    l->token >= o->token_seen + o->tokens ?
+	    APPLY_SAME : APPLY_CONFLICT;
+}
+
+static void
+apply_make_extend(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	(void)a;
+	(void)memory;
+	r->token += o->tokens;
+}
+
+static int
+apply_judge_update(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	(void)a;
+	/* No other writer uses this revision. */
+	if (revision_equal(l->revision, o->revision))
+		return APPLY_SAME;
+	return apply_contains(l->holders, l->n_holders, &o->me) &&
+	    revision_is_less(l->revision, o->revision) ?
+	    APPLY_NEW : APPLY_CONFLICT;
+}
+
+static void
+apply_make_update(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	(void)a;
+	(void)memory;
+	r->revision = o->revision;
+	r->contents = o->contents;
+}
+
+/* ---- what others do ------------------------------------------------------ */
+
+static int
+apply_judge_want(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	size_t n = o->mode == LOCK_MODE_SHARED ?
+	    l->n_shared_wishes : l->n_exclusive_wishes;
+	bool wished = apply_wished(l, o->mode, o->session);
+
+	if (l->n_holders == 0)
+		return a->repeated && wished ? APPLY_SAME : APPLY_CONFLICT;
+	if (wished)
+		return APPLY_SAME;
+	return n < WISHES_MAX ? APPLY_NEW : DDBLOCK_E_LIMIT;
+}
+
+static void
+apply_make_want(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	size_t *n;
+	const struct ident **wishes = apply_wishes(r, o->mode, &n);
+	struct ident *more = memory;
+
+	(void)a;
+	if (*n > 0)
+		memcpy(more, *wishes, *n * sizeof(*more));
+	more[*n] = o->session;
+	*wishes = more;
+	(*n)++;
+}
+
+static int
+apply_judge_unwant(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	if (apply_wished(l, o->mode, o->session))
+		return APPLY_NEW;
+	return a->repeated ? APPLY_SAME : APPLY_CONFLICT;
+}
+
+static void
+apply_make_unwant(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	(void)a;
+	(void)apply_unwish(r, o->mode, o->session, memory);
+}
+
+/* It is free, and by us: an acquire since would have taken the name away. */
+static bool
+apply_is_broken(const struct operation *o, const struct lock_record *l)
+{
+	return l->n_holders == 0 && l->token == o->token_seen &&
+	    l->broken_by != NULL &&
+	    strcmp(l->broken_by, o->owner != NULL ? o->owner : "") == 0;
+}
+
+static int
+apply_judge_break(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	if (l->n_holders > 0 && l->token == o->token_seen)
+		return APPLY_NEW;
+	return a->repeated && apply_is_broken(o, l) ?
+	    APPLY_SAME : APPLY_CONFLICT;
+}
+
+static void
+apply_make_break(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	(void)memory;
+	r->n_holders = 0;
+	r->broken_by = o->owner != NULL ? o->owner : "";
+	r->ttl_s = a->wall_s + a->retention_s;
+}
+
+const struct apply_rule apply_rules[APPLY_KINDS] = {
+	[OPERATION_READ] = { apply_judge_read, NULL },
+	[OPERATION_ACQUIRE] = { apply_judge_acquire, apply_make_acquire },
+	[OPERATION_RELEASE] = { apply_judge_release, apply_make_release },
+	[OPERATION_EXTEND] = { apply_judge_extend, apply_make_extend },
+	[OPERATION_UPDATE] = { apply_judge_update, apply_make_update },
+	[OPERATION_WANT] = { apply_judge_want, apply_make_want },
+	[OPERATION_UNWANT] = { apply_judge_unwant, apply_make_unwant },
+	[OPERATION_BREAK] = { apply_judge_break, apply_make_break },
+};

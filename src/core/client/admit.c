@@ -1,0 +1,286 @@
+/*
+ * The admission of a request for a lock: what is refused at once, and the
+ * memory that all the rest will need.
+ */
+#include "core/client/room.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+/* ---- any request ------------------------------------------------------ */
+
+/* What gives something back is admitted whatever is full: it is over at once,
+ * or bounded by the holds, and to refuse it would make room for nobody. */
+static bool
+request_is_one_too_many(const struct core *core, const struct client *c,
+    enum core_verb verb)
+{
+	if (verb == CORE_RELEASE || verb == CORE_CANCEL ||
+	    verb == CORE_UNWATCH)
+		return false;
+	return core->n_requests >= core->limits.requests_max ||
+	    (c != NULL &&
+		c->n_requests >= core->limits.requests_per_client_max);
+}
+
+int
+request_admit(struct core *core, const struct core_request *ask,
+    struct request **ret)
+{
+	struct client *c = client_find(core, ask->client);
+	int code;
+
+	if (c != NULL)
+		c->heard_ms = core->now_ms;
+	if (ask->namespace_index >= core->n_namespaces)
+		return DDBLOCK_E_UNKNOWN_NAMESPACE;
+	if (request_is_one_too_many(core, c, ask->verb))
+		return DDBLOCK_E_LIMIT;
+	if (c == NULL) {
+		code = client_new(core, ask->client, &c);
+		if (code < 0)
+			return code;
+	}
+	code = request_new(core, c, ask, ret);
+	if (code == 0)
+		return 0;
+	c->pinned = true;
+	if (ask->verb == CORE_RELEASE)
+		release_unheard(core, c, ask);
+	c->pinned = false;
+	client_free_if_unused(core, c);
+	return code;
+}
+
+/* ---- ACQUIRE ---------------------------------------------------------- */
+
+/* This client's hold of the lock, or NULL. Whichever list is the shorter one
+ * tells. */
+static struct hold *
+admit_find_hold(const struct lock *l, const struct client *c)
+{
+	struct hold *by_client = c->holds, *h;
+	const struct grant *g;
+	const struct use *u;
+
+	LL_FOREACH(l->grants, g)
+	{
+		DL_FOREACH(g->uses, u)
+		{
+			h = hold_of(u);
+			if (h->client == c && !multi_is_kept(h))
+				return h;
+			if (by_client == NULL)
+				return NULL;
+			if (by_client->use.lock == l && !by_client->lost)
+				return by_client;
+			by_client = by_client->client_next;
+		}
+	}
+	return NULL;
+}
+
+/* Two that share it and both wait to have it alone would wait for ever. */
+static const char *
+admit_why_held(const struct hold *h, const struct core_request *ask)
+{
+	if (ask->terms.reentrant && (h->terms == NULL || h->terms->count == 0))
+		return "this connection holds the lock, and did not ask for it "
+		       "with reentrant=yes then";
+	if (h->use.grant->mode == ask->terms.mode)
+		return NULL;
+	return h->use.grant->mode == LOCK_MODE_SHARED ?
+	    "this connection shares the lock; release it, then ask for "
+	    "exclusive use: two that waited for each other to let go would "
+	    "wait for ever" :
+	    "this connection holds the lock exclusively; release it, then "
+	    "ask to share it";
+}
+
+/* Is it made of keys at all? */
+static bool
+admit_has_keys(const struct core_request *ask)
+{
+	const struct key *keys = ask->n_keys > 0 ? ask->keys : &ask->key;
+	uint32_t n = ask->n_keys > 0 ? ask->n_keys : 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!key_is_sound(keys[i]))
+			return false;
+	}
+	return ask->n_keys != 1 && n <= TOGETHER_MAX;
+}
+
+/* What this client has of what it asks for. NULL: nothing. */
+static struct hold *
+admit_find_held(const struct namespace *ns, const struct client *c,
+    const struct core_request *ask)
+{
+	const struct key *keys = ask->n_keys > 0 ? ask->keys : &ask->key;
+	uint32_t n = ask->n_keys > 0 ? ask->n_keys : 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct lock *l = lock_find(ns, keys[i]);
+		struct hold *h = l == NULL ? NULL : admit_find_hold(l, c);
+
+		if (h != NULL)
+			return h;
+	}
+	return NULL;
+}
+
+/* Why this request cannot even wait, or 0. */
+static int
+admit_refuse(const struct core *core, const struct client *c,
+    const struct namespace *ns, const struct hold *held,
+    const struct core_request *ask, char *ret_text, size_t text_size)
+{
+	uint32_t n_parts = multi_n_parts(ns, ask->n_keys);
+	uint32_t n_more = n_parts > 0 ? n_parts - 1 : 0;
+
+	if (core->stopping)
+		return DDBLOCK_E_SHUTTING_DOWN;
+	if (!admit_has_keys(ask))
+		return DDBLOCK_E_BAD_REQUEST;
+	if (format_refuse(ns, ask, ret_text, text_size) < 0)
+		return DDBLOCK_E_UNSUPPORTED;
+	if (ask->terms.mode == LOCK_MODE_SHARED && ask->change != NULL)
+		return DDBLOCK_E_BAD_REQUEST;
+	if (ask->terms.mode != LOCK_MODE_SHARED &&
+	    (ask->terms.mode != LOCK_MODE_EXCLUSIVE || ask->terms.limit != 0))
+		return DDBLOCK_E_BAD_REQUEST;
+	if (ask->terms.limit > CORE_LIMIT_MAX ||
+	    terms_check(ns, &ask->terms, ret_text, text_size) < 0)
+		return DDBLOCK_E_BAD_REQUEST;
+	if (n_parts > 0 && (ask->terms.fail_closed ||
+	    core_terms_are_own(&ask->terms)))
+		return DDBLOCK_E_UNSUPPORTED;
+	if (n_parts > TOGETHER_MAX)
+		return DDBLOCK_E_LIMIT;
+	if (held != NULL)
+		return DDBLOCK_E_ALREADY_HELD;
+	if (c->n_holds + c->n_requests + c->n_more + n_more >
+	    core->limits.holds_per_client_max)
+		return DDBLOCK_E_LIMIT;
+	if (namespace_has_sessions(ns) && ns->session == NULL &&
+	    namespace_code_is_definite(ns->cause))
+		return ns->cause;
+	return 0;
+}
+
+/* The lock that it waits for first. */
+static int
+admit_find_lock(struct core *core, struct request *r,
+    const struct core_request *ask, struct lock **ret)
+{
+	int code;
+
+	if (multi_n_parts(r->ns, ask->n_keys) == 0) {
+		*ret = lock_find(r->ns, ask->key);
+		return *ret != NULL ? 0 :
+		    lock_new(core, r->ns, ask->key, ret);
+	}
+	code = multi_new(core, r, ask, &r->multi);
+	if (code < 0)
+		return code;
+	r->client->n_more += r->multi->n - 1;
+	r->waiter.several = true;
+	*ret = r->multi->parts[0].lock;
+	return 0;
+}
+
+static int
+admit_prepare(struct core *core, struct request *r,
+    const struct core_request *ask, struct lock **ret)
+{
+	bool single = multi_n_parts(r->ns, ask->n_keys) == 0;
+	int code;
+
+	if (single)
+		r->hold = hold_new(ask, NULL);
+	if (ask->owner != NULL)
+		r->waiter.owner = strdup(ask->owner);
+	if ((single && (r->hold == NULL ||
+	    terms_new(core, r->ns, r->hold, &ask->terms) < 0)) ||
+	    (ask->owner != NULL && r->waiter.owner == NULL))
+		return DDBLOCK_E_NOMEM;
+	HASH_ADD(hh, core->waiting, waiter.serial, sizeof(r->waiter.serial), r);
+	if (r->hh.tbl == NULL)
+		return DDBLOCK_E_NOMEM;
+	code = admit_find_lock(core, r, ask, ret);
+	if (code < 0)
+		HASH_DEL(core->waiting, r);
+	return code;
+}
+
+/* What it wants of the lock, and until when. */
+static void
+admit_wants(const struct core *core, struct request *r,
+    const struct core_request *ask)
+{
+	struct waiter *w = &r->waiter;
+
+	w->mode = ask->terms.mode;
+	w->limit = (uint16_t)ask->terms.limit;
+	w->fail_closed = ask->terms.fail_closed;
+	w->poll_ms = ask->poll_ms;
+	w->deadline_ms = ask->wait_ms >= CORE_FOREVER - core->now_ms ?
+	    CORE_FOREVER : core->now_ms + ask->wait_ms;
+}
+
+static int
+admit_request(struct core *core, struct request *r,
+    const struct core_request *ask)
+{
+	struct client *c = r->client;
+	struct hold *held = admit_find_held(r->ns, c, ask);
+	char why[OUTCOME_TEXT_MAX] = "";
+	int code = admit_refuse(core, c, r->ns, held, ask, why, sizeof(why));
+	const char *text = code == r->ns->cause ? r->ns->text : why;
+	struct lock *l;
+
+	r->terms = ask->terms;
+	admit_wants(core, r, ask);
+	if (code == DDBLOCK_E_ALREADY_HELD) {
+		if (reenter_now(core, held, r))
+			return 0;
+		text = admit_why_held(held, ask);
+		if (ask->n_keys > 0)
+			r->reply.key = lock_key(held->use.lock);
+	}
+	if (code < 0) {
+		request_reply(core, r, code, 0, text);
+		return 0;
+	}
+	if (ask->terms.linger_ms > 0)
+		code = linger_ask(core, c, ask);
+	if (code == 0)
+		code = admit_prepare(core, r, ask, &l);
+	if (code < 0)
+		return code;
+	queue_join(l, &r->waiter);
+
+	if (ask->wait_ms == 0 && wait_is_hopeless(core, r)) {
+		wait_expire(core, r);
+		return 0;
+	}
+	if (ask->wait_ms == 0)
+		wait_overdue(core, r);
+	else if (r->waiter.deadline_ms != CORE_FOREVER)
+		heap_set(&core->heap, &r->waiter.timer,
+		    r->waiter.deadline_ms);
+	lock_advance(core, l);
+	return 0;
+}
+
+int
+admit_acquire(struct core *core, struct request *r,
+    const struct core_request *ask)
+{
+	struct core_request full = *ask;
+
+	full.terms.fail_closed = format_is_fail_closed(r->ns, ask);
+	return admit_request(core, r, &full);
+}

@@ -1,0 +1,292 @@
+/*
+ * Clients, and the end of a connection, which leaves nothing behind.
+ */
+#include "core/client/room.h"
+
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+/* The client sends no more: what waits is answered now, one way or another. */
+void
+client_drain(struct core *core, uint64_t id)
+{
+	struct client *c = client_find(core, id);
+	uint64_t serial = core->request_serial;
+	struct request *r;
+
+	if (c == NULL)
+		return;
+	c->draining = true;
+	/* Each reply changes the list: back to its front after each. */
+	for (r = c->requests; r != NULL;) {
+		if (r->waiter.serial > serial || r->waiter.lock == NULL ||
+		    r->waiter.overdue || r->reply.verb != CORE_ACQUIRE) {
+			r = r->client_next;
+			continue;
+		}
+		wait_drain(core, r);
+		c = client_find(core, id);
+		r = c == NULL ? NULL : c->requests;
+	}
+}
+
+/* Nothing is left to do. Who still asks (only reads do) is told so. */
+void
+client_stop(struct core *core)
+{
+	struct client *c, *next;
+
+	HASH_ITER(hh, core->clients, c, next)
+	{
+		struct request *r, *next_request;
+
+		DL_FOREACH_SAFE2(c->requests, r, next_request, client_next)
+			request_reply(core, r, DDBLOCK_E_SHUTTING_DOWN, 0,
+			    NULL);
+	}
+}
+
+/* Does it not end with its connection, or has it ended before? */
+static bool
+client_leaves(const struct hold *h)
+{
+	return h->lost || h->use.fail_closed || linger_keeps(h) ||
+	    process_has(h) || (h->terms != NULL && h->terms->stays);
+}
+
+/* It may be at work with them: so they are lost, and it is told while it can
+ * be. */
+static void
+client_lose_all(struct core *core, struct client *c)
+{
+	struct hold *h, *next;
+
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (!client_leaves(h))
+			hold_cut_off(core, h);
+	}
+}
+
+/* All at once: none of them is granted anything on its way out. */
+static void
+client_drop_requests(struct core *core, struct client *c)
+{
+	struct request *r;
+
+	DL_FOREACH2(c->requests, r, client_next)
+	{
+		r->waiter.leaving = true;
+	}
+	while (c->requests != NULL)
+		request_drop(core, c->requests);
+}
+
+/* Its connection has ended; by ourselves if it was @cut off. */
+static void
+client_end(struct core *core, uint64_t id, bool cut)
+{
+	struct client *c = client_find(core, id);
+	struct hold *h, *next;
+
+	if (c == NULL)
+		return;
+	c->pinned = true;
+	client_drop_requests(core, c);
+	core->client_events->left(core, c);
+	if (cut)
+		client_lose_all(core, c);
+	c->gone = true;
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (!linger_keeps(h) && !terms_stay(core, h) &&
+		    !process_keeps(core, h))
+			hold_desert(core, h);
+	}
+	linger_begin(core, c, cut);
+	c->pinned = false;
+	client_free_if_unused(core, c);
+}
+
+void
+client_gone(struct core *core, uint64_t id)
+{
+	client_end(core, id, false);
+}
+
+void
+client_cut_off(struct core *core, uint64_t id)
+{
+	client_end(core, id, true);
+}
+
+/* ---- the daemon stops ------------------------------------------------- */
+
+void
+client_refuse_waiting(struct core *core)
+{
+	while (core->waiting != NULL) {
+		struct lock *l = core->waiting->waiter.lock;
+
+		request_reply(core, core->waiting, DDBLOCK_E_SHUTTING_DOWN, 0,
+		    NULL);
+		/* One for several keys may be between two locks. */
+		if (l != NULL)
+			lock_advance(core, l);
+	}
+}
+
+/* But for what a client left to its lease: nobody is there who could heed. */
+static void
+client_lose_uses(struct core *core, struct grant *g)
+{
+	struct use *u, *next_use;
+
+	DL_FOREACH_SAFE2(g->uses, u, next_use, next)
+	{
+		if (!terms_are_left(hold_of(u)))
+			hold_lose_by_us(core, hold_of(u), CORE_LOSS_SHUTDOWN);
+	}
+}
+
+static void
+client_stop_lease(struct core *core, struct lease *lease)
+{
+	struct grant *g, *next;
+
+	DL_FOREACH_SAFE2(lease->grants, g, next, lease_next)
+	{
+		struct lock *l = g->lock;
+
+		if (core->stop_released)
+			client_lose_uses(core, g);
+		lock_advance(core, l);
+	}
+}
+
+void
+client_stop_leases(struct core *core, struct namespace *ns)
+{
+	struct lease *lease, *next;
+
+	DL_FOREACH_SAFE(ns->sessions, lease, next)
+	{
+		client_stop_lease(core, lease);
+		lease_unused(core, lease);
+	}
+	DL_FOREACH_SAFE(ns->record_leases, lease, next)
+	{
+		client_stop_lease(core, lease);
+	}
+}
+
+/* ---- the core --------------------------------------------------------- */
+
+int
+client_init(struct core *core)
+{
+	return hash_init(&core->holds_by_id, hold_hash);
+}
+
+void
+client_forget(struct core *core)
+{
+	while (core->dead_requests != NULL) {
+		struct request *r = core->dead_requests;
+
+		core->dead_requests = r->client_next;
+		request_free(core, r);
+	}
+	while (core->dead_multis != NULL) {
+		struct multi *j = core->dead_multis;
+
+		core->dead_multis = j->next_due;
+		multi_free(core, j);
+	}
+	while (core->dead_holds != NULL) {
+		struct hold *h = core->dead_holds;
+
+		core->dead_holds = h->client_next;
+		hold_free(core, h);
+	}
+}
+
+static void
+client_free_requests(struct core *core, struct request *first)
+{
+	while (first != NULL) {
+		struct request *next = first->client_next;
+
+		request_free(core, first);
+		first = next;
+	}
+}
+
+void
+client_free_all(struct core *core)
+{
+	struct hold *h, *next_hold;
+	struct client *c, *next;
+
+	multi_free_all(core);
+	HASH_CLEAR(hh, core->waiting);
+	DL_FOREACH_SAFE2(core->holds, h, next_hold, next)
+	{
+		hold_free(core, h);
+	}
+	hash_done(&core->holds_by_id);
+	HASH_ITER(hh, core->clients, c, next)
+	{
+		client_free_requests(core, c->requests);
+		linger_free(core, c->linger);
+		HASH_DEL(core->clients, c);
+		free(c);
+	}
+	client_free_requests(core, core->abandoned);
+	freelist_done(&core->requests);
+}
+
+/* ---- a process ends --------------------------------------------------- */
+
+/* Whoever waits in line for it. */
+static void
+process_end_requests(struct core *core, struct client *c, uint64_t process)
+{
+	struct request *r, *next;
+
+	DL_FOREACH_SAFE2(c->requests, r, next, client_next)
+	{
+		struct lock *l = r->waiter.lock;
+
+		if (r->reply.verb != CORE_ACQUIRE ||
+		    r->terms.process != process)
+			continue;
+		request_reply(core, r, DDBLOCK_E_CANCELLED, 0,
+		    "the process that it is for has ended");
+		/* One for several keys may be between two locks. */
+		if (l != NULL)
+			lock_advance(core, l);
+		return;	/* its number is asked for once */
+	}
+}
+
+/* The process that this client, which may have left, asked for has ended. */
+void
+process_ended(struct core *core, uint64_t client, uint64_t process)
+{
+	struct client *c = client_find(core, client);
+	struct hold *h, *next;
+
+	if (c == NULL || process == 0)
+		return;
+	c->pinned = true;
+	process_end_requests(core, c, process);
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (process_has(h) && h->terms->process == process)
+			hold_desert(core, h);
+	}
+	c->pinned = false;
+	client_free_if_unused(core, c);
+}

@@ -1,0 +1,227 @@
+/*
+ * Clients: what they ask, who waits, what was promised to whom.
+ *
+ * A request lives from its admission to its one reply (request.c); an ACQUIRE
+ * waits (admit.c, wait.c) until a grant is its client's hold (hold.c). What
+ * rooms beside serve of requests they hang on them as a struct request_kind.
+ */
+#ifndef DDBLOCKD_CORE_CLIENT_CLIENT_H
+#define DDBLOCKD_CORE_CLIENT_CLIENT_H
+
+#include "core/lock/lock.h"
+
+/* ---- clients ---------------------------------------------------------- */
+
+struct client {
+	uint64_t id;
+	UT_hash_handle hh;
+	bool draining;			/* sends nothing more */
+	bool gone;			/* but has holds that stay yet */
+	bool pinned;			/* not to be freed just now */
+	uint64_t heard_ms;		/* it said something then */
+	uint32_t n_requests;
+	uint32_t n_holds;
+	uint32_t n_more;	/* keys of requests beyond one each */
+	struct request *requests;
+	struct hold *holds;
+	struct linger *linger;	/* NULL: it asked for none */
+	struct watch *watches;	/* reads/ keeps these two */
+	uint32_t n_watches;
+	uint32_t held_in[];		/* valid holds, by namespace */
+};
+
+struct client *client_find(const struct core *, uint64_t id);
+void client_free_if_unused(struct core *, struct client *);
+void client_heard(struct core *, uint64_t id);
+void client_drain(struct core *, uint64_t id);
+void client_gone(struct core *, uint64_t id);
+void client_cut_off(struct core *, uint64_t id);
+void client_stop(struct core *);
+void client_free_all(struct core *);
+int client_init(struct core *);		/* DDBLOCK_E_NOMEM */
+
+/* What was answered and is over: the last step's actions are done with. */
+void client_forget(struct core *);
+
+/* The daemon stops: who waits is told so; and what is held is released, if that
+ * was asked for. */
+void client_refuse_waiting(struct core *);
+void client_stop_leases(struct core *, struct namespace *);
+
+/* What this room tells those beside it. */
+struct client_events {
+	/* The connection has ended. */
+	void (*left)(struct core *, struct client *);
+};
+
+/* ---- requests --------------------------------------------------------- */
+
+/* What somebody hangs on a request to serve it. */
+struct request_kind {
+	/* It is answered, or dropped. */
+	void (*leave)(struct core *, struct request *);
+
+	/* Is an operation of its own under way? Then it is freed with that. */
+	bool (*is_busy)(const struct request *);
+
+	/* Its timer has come. */
+	void (*timeout)(struct core *, struct request *);
+	void (*free)(struct request *);
+};
+
+/* A request from its admission to its reply. */
+struct request {
+	struct core_reply reply;	/* first: it is the action, too */
+	struct client *client;		/* NULL: it was answered */
+	struct request *client_previous, *client_next;
+	struct namespace *ns;
+	struct waiter waiter;		/* as the locks see it */
+	char *text;			/* reply.text's memory, or NULL */
+	char *token_text;		/* and reply.token_text's */
+	struct core_holder_view *holder;	/* reply.holder's memory */
+	struct contents *found;		/* reply.contents' memory */
+	const struct request_kind *kind;	/* NULL: of this room */
+	void *served;			/* that kind's */
+
+	/* ACQUIRE: */
+	UT_hash_handle hh;		/* in core->waiting */
+	struct hold *hold;		/* made at admission, for the grant */
+	struct multi *multi;		/* of several keys, or NULL */
+	struct core_terms terms;
+	struct core_parted parted;
+
+	/* RELEASE: */
+	bool of_process;	/* and what others left to one */
+
+	/* RENEW: */
+	struct lease *lease;		/* whose renewal it waits for */
+	struct request *renew_previous, *renew_next;
+
+	struct core_close closing;	/* RESUME: who had it */
+};
+
+/* Its memory and its client: the caller serves it next. DDBLOCK_E_LIMIT,
+ * DDBLOCK_E_NOMEM, DDBLOCK_E_UNKNOWN_NAMESPACE: it is not admitted. */
+int request_admit(struct core *, const struct core_request *,
+    struct request **ret);
+
+/* It was not admitted after all: as if it had never been asked. */
+void request_refuse(struct core *, struct request *);
+
+#define REQUEST_UNANSWERED "no answer within try_timeout"
+
+/* The one reply. */
+void request_reply(struct core *, struct request *, int code, int cause,
+    const char *text);
+
+/* Its own operation has ended after it was answered. */
+void request_abandoned(struct core *, struct request *);
+
+void request_timer(struct core *, struct timer *);
+
+/* What a request of this room asks: 0 or a code with which it is not
+ * admitted. */
+int admit_acquire(struct core *, struct request *,
+    const struct core_request *);
+int wait_cancel(struct core *, struct request *, uint64_t target);
+int release_ask(struct core *, struct request *, const struct core_request *);
+int renew_ask(struct core *, struct request *, const struct core_request *);
+int downgrade_ask(struct core *, struct request *,
+    const struct core_request *);
+int break_ask(struct core *, struct request *, const struct core_request *);
+int linger_resume(struct core *, struct request *,
+    const struct core_request *);
+
+void break_stored(struct core *, struct request *, const struct outcome *);
+
+/* ---- holds ------------------------------------------------------------ */
+
+#define HOLD_SINCE_MAX ((UINT64_C(1) << 60) - 1)
+
+/* A client's hold, from the grant until its release, or until the client has
+ * taken note of its loss by a release. */
+struct hold {
+	struct core_notice notice;	/* first; its ids are ours */
+	struct use use;			/* as the locks see it */
+	struct hash_link link;		/* in core->holds_by_id */
+	struct hold *previous, *next;	/* in core->holds, in order of ids */
+	struct client *client;
+	struct hold *client_previous, *client_next;
+	struct terms *terms;		/* its own; NULL: it has none */
+	uint64_t since_ms : 60;
+	bool special : 1;	/* it is one of several, or has a name */
+	bool lost : 1;
+	bool told : 1;		/* the notice is in this step's actions */
+};
+
+struct hold *hold_find(const struct core *, uint64_t id);
+struct hold *hold_of(const struct use *);	/* accepts NULL */
+const char *hold_owner(const struct hold *);
+const char *bridge_token_text(const struct hold *);	/* that was told */
+uint64_t hold_until_ms(const struct hold *);
+uint64_t hold_end_ms(const struct hold *);
+uint32_t hold_count(const struct hold *);
+uint64_t hold_process(const struct hold *);
+bool hold_is_endangered(const struct hold *);	/* as it was told */
+
+/* When it ends, its client having left; 0: it does not linger. */
+uint64_t hold_linger_end_ms(const struct hold *);
+
+/* Of several it is one, and the client knows them by the first. */
+struct hold *hold_speaker(struct hold *);
+
+/* How many keys a request asks for, and how many of them it has by now. */
+uint32_t request_n_keys(const struct request *);
+uint32_t request_n_had(const struct request *);
+
+/* How many holds of this namespace have no client now, but may again. */
+uint32_t linger_count(const struct core *, const struct namespace *);
+
+void terms_timer(struct core *, struct timer *);
+void linger_timer(struct core *, struct timer *);
+void process_ended(struct core *, uint64_t client, uint64_t process);
+void multi_run(struct core *);
+
+struct together;
+void multi_stored(struct core *, struct together *, const struct outcome *);
+
+static inline uint64_t
+view_since(uint64_t now_ms, uint64_t then_ms)
+{
+	return now_ms > then_ms ? now_ms - then_ms : 0;
+}
+
+/* ---- who has a lock --------------------------------------------------- */
+
+/* As far as it is known without asking; and from a record that was just
+ * read. */
+void view_lock(const struct core *, const struct lock *, uint64_t now_ms,
+    struct core_holder_view *ret);
+void view_record(const struct core *, const struct namespace *, struct key,
+    const struct lock_record *, uint64_t now_ms,
+    struct core_holder_view *ret);
+
+/* ---- what the rooms below tell this one ------------------------------- */
+
+void notice_lease(struct core *, struct lease *, enum core_notice_kind);
+void notice_own(struct core *, struct lease *, bool all);
+void notice_forget(const struct core_action *);
+void notice_outage(struct core *, struct namespace *, bool danger);
+void renew_answer(struct core *, struct lease *, int code);
+void wait_opened(struct core *, struct namespace *);
+void wait_refused(struct core *, struct namespace *, int code);
+void wait_observed(struct core *, struct blocked *);
+void wait_granted(struct core *, struct grant *);
+void wait_review(struct core *, struct lock *);
+void request_answered(struct core *, struct waiter *, int code, int cause,
+    const char *text);
+void renew_updated(struct core *, struct grant *, struct waiter *);
+void downgrade_told(struct core *, struct waiter *, struct use *);
+void hold_lost(struct core *, struct use *, enum core_loss);
+void hold_check(const struct core *, const struct use *);
+bool multi_ask(struct core *, struct lock *);
+uint64_t bridge_tokens_lacking(const struct use *);
+void bridge_tokens_known(struct core *, const struct use *,
+    const struct outcome *);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * The clients that the core knows: those that ask, hold or watch something.
+ */
+#include "core/client/room.h"
+
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+struct client *
+client_find(const struct core *core, uint64_t id)
+{
+	struct client *c;
+
+	HASH_FIND(hh, core->clients, &id, sizeof(id), c);
+	return c;
+}
+
+int
+client_new(struct core *core, uint64_t id, struct client **ret)
+{
+	struct client *c;
+
+	if (HASH_COUNT(core->clients) >= core->limits.clients_max)
+		return DDBLOCK_E_LIMIT;
+	c = calloc(1, sizeof(*c) + core->n_namespaces * sizeof(uint32_t));
+	if (c == NULL)
+		return DDBLOCK_E_NOMEM;
+	c->id = id;
+	HASH_ADD(hh, core->clients, id, sizeof(c->id), c);
+	if (c->hh.tbl == NULL) {
+		free(c);
+		return DDBLOCK_E_NOMEM;
+	}
+	*ret = c;
+	return 0;
+}
+
+/* A client is remembered only while it asks, holds or watches something. */
+void
+client_free_if_unused(struct core *core, struct client *c)
+{
+	if (c->pinned || c->requests != NULL || c->holds != NULL ||
+	    c->watches != NULL)
+		return;
+	linger_free(core, c->linger);
+	HASH_DEL(core->clients, c);
+	free(c);
+}
+
+void
+client_heard(struct core *core, uint64_t id)
+{
+	struct client *c = client_find(core, id);
+
+	if (c != NULL)
+		c->heard_ms = core->now_ms;
+}

@@ -1,0 +1,170 @@
+/*
+ * A hold's life: it is given to a client, it is lost, it ends.
+ */
+#include "core/client/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* It is the client's from now on, by a number of its own. */
+void
+hold_give(struct core *core, struct hold *h, struct client *c)
+{
+	struct namespace *ns = h->use.lock->ns;
+
+	h->notice.hold = ++core->hold_serial;
+	hash_add(&core->holds_by_id, &h->link);
+	DL_APPEND2(core->holds, h, previous, next);
+	h->notice.client = c->id;
+	h->client = c;
+	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
+	DL_APPEND2(c->holds, h, client_previous, client_next);
+	c->n_holds++;
+	if (!h->use.fail_closed)
+		c->held_in[ns->index]++;
+	ns->n_held++;
+	ns->granted++;
+}
+
+void
+hold_mark_lost(struct core *core, struct hold *h, enum core_loss loss)
+{
+	struct namespace *ns = h->use.lock->ns;
+
+	assert(!h->lost);
+	h->lost = true;
+	h->notice.loss = loss;
+	if (!h->use.fail_closed) {
+		assert(h->client->held_in[ns->index] > 0);
+		h->client->held_in[ns->index]--;
+	}
+	ns->n_held--;
+	ns->lost++;
+	lock_ref(h->use.lock);
+	terms_end(core, h);
+	process_lose(core, h);
+}
+
+/* The hold is valid no more; its client is told. It stays until the client
+ * releases it, so that a release says why it came too late. */
+static void
+hold_lose(struct core *core, struct hold *h, enum core_loss loss)
+{
+	if (hold_multi(h) != NULL) {
+		multi_lose(core, h, loss);
+		return;
+	}
+	hold_mark_lost(core, h, loss);
+	notice_send(core, h, CORE_LOST);
+}
+
+/* Whose client has left, nobody will ask what became of it, unless it lingers
+ * or is a process's.
+ * (One of several ends with the others; what is only kept for one who asked has
+ * no client yet.) */
+void
+hold_lost(struct core *core, struct use *u, enum core_loss loss)
+{
+	struct hold *h = hold_of(u);
+
+	hold_lose(core, h, loss);
+	grant_drop_use(u);
+	if (hold_multi(h) == NULL && h->client->gone && !linger_keeps(h) &&
+	    !process_has(h))
+		hold_end(core, h);
+}
+
+/*
+ * The hold ends by our own decision, while the lease goes on: the client is
+ * told, and what it had is left alone for a margin. The gap is the holder's.
+ * The caller advances the lock.
+ */
+void
+hold_lose_by_us(struct core *core, struct hold *h, enum core_loss loss)
+{
+	struct grant *g = h->use.grant;
+
+	hold_lost(core, &h->use, loss);
+	grant_leave_gap(core, g, hold_working_ms(h));
+}
+
+/* Forget a hold that was released or whose client is gone. Its lock no longer
+ * refers to it. */
+void
+hold_end(struct core *core, struct hold *h)
+{
+	struct client *c = h->client;
+	struct lock *l = h->use.lock;
+
+	assert(h->use.grant == NULL);
+	hash_remove(&core->holds_by_id, &h->link);
+	DL_DELETE2(core->holds, h, previous, next);
+	DL_DELETE2(c->holds, h, client_previous, client_next);
+	c->n_holds--;
+	if (h->lost) {
+		lock_unref(core, l);
+	} else {
+		if (!h->use.fail_closed)
+			c->held_in[l->ns->index]--;
+		l->ns->n_held--;
+		lock_touch(core, l);
+	}
+	h->use.lock = NULL;
+	terms_end(core, h);
+	process_part(core, h);
+	h->client_next = core->dead_holds;
+	core->dead_holds = h;
+	if (hold_multi(h) != NULL)
+		multi_ended(core, h);
+	client_free_if_unused(core, c);
+}
+
+/* Its client is gone, and nobody has it any more. */
+void
+hold_desert(struct core *core, struct hold *h)
+{
+	struct grant *g = h->use.grant;
+
+	if (g != NULL)
+		grant_drop_use(&h->use);
+	hold_end(core, h);
+	if (g != NULL && g->fail_closed)
+		fail_closed_leave(core, g);
+	else if (g != NULL && g->uses == NULL)
+		lock_release(core, g->lock);
+}
+
+/* Its client's connection is ended, which is no sign that it has stopped: what
+ * it had is left alone for a margin. (Of several each comes here, and the first
+ * speaks for all.) */
+void
+hold_cut_off(struct core *core, struct hold *h)
+{
+	struct grant *g = h->use.grant;
+	struct lock *l = h->use.lock;
+
+	hold_mark_lost(core, h, CORE_LOSS_CUT_OFF);
+	if (multi_speaker(h) == h)
+		notice_send(core, h, CORE_LOST);
+	grant_drop_use(&h->use);
+	grant_leave_gap(core, g, hold_working_ms(h));
+	hold_end(core, h);
+	lock_advance(core, l);
+}
+
+void
+hold_free(struct core *core, struct hold *h)
+{
+	if (h == NULL)
+		return;
+	terms_free(core, h);
+	if (h->special)
+		free(((struct special_hold *)h)->owner);
+	free(h);
+}
+
+void
+hold_check(const struct core *core, const struct use *u)
+{
+	terms_check_hold(core, hold_of(u));
+}

@@ -1,0 +1,101 @@
+/*
+ * Holds for a process: their life is that process's, and no more their
+ * client's. The caller knows the process by a number and watches it.
+ *
+ *  1. When the client leaves, such a hold stays as it is, for as long as the
+ *     process lives.
+ *  2. The end of the process is the end of the hold, whether the client is
+ *     there or not: it is released at once, without a margin, for nobody works
+ *     under it any more. Who waits for it in line waits no more.
+ *  3. What is lost is to be told to the process. The client does that, and
+ *     releases what was lost as a sign that it did. If it leaves without one,
+ *     or gives none for half a margin, or has left before, the caller is told
+ *     to tell the process itself (CORE_UNTOLD, or CORE_LOST to nobody).
+ *  4. What was lost stays, as such, until its end, too.
+ *  5. What is fail-closed has none: its client's end does not release it
+ *     anyway, nor does that of any process.
+ */
+#include "core/client/room.h"
+
+#include <assert.h>
+
+#include "ddblock.h"
+
+/* One of several speaks for all. */
+static bool
+process_speaks(struct hold *h)
+{
+	return process_has(h) && multi_speaker(h) == h;
+}
+
+/* ---- what was lost ---------------------------------------------------- */
+
+/* The client has given no sign that it told the process. */
+void
+process_tell(struct core *core, struct hold *h)
+{
+	struct terms *t = h->terms;
+
+	heap_unset(&core->heap, &t->timer);
+	if (!process_speaks(h) || t->process_told)
+		return;
+	t->process_told = true;
+	/* If it was lost in this very step, that is being said. */
+	if (!h->told)
+		notice_send(core, h, CORE_UNTOLD);
+}
+
+/* It is lost: half of the margin is the client's. */
+void
+process_lose(struct core *core, struct hold *h)
+{
+	if (!process_speaks(h))
+		return;
+	h->terms->process_told = h->client->gone;
+	if (!h->client->gone)
+		heap_set(&core->heap, &h->terms->timer, core->now_ms +
+		    h->use.lock->ns->settings.margin_ms / 2);
+}
+
+/* Its client has left. True: it stays. */
+bool
+process_keeps(struct core *core, struct hold *h)
+{
+	if (!process_has(h))
+		return false;
+	if (h->lost)
+		process_tell(core, h);
+	return true;
+}
+
+/* ---- the end ---------------------------------------------------------- */
+
+/* The caller's number is used no more. */
+void
+process_part(struct core *core, struct hold *h)
+{
+	struct core_parted *p;
+
+	if (!process_speaks(h))
+		return;
+	p = &h->terms->parted;
+	p->process = h->terms->process;
+	action_add(core, &p->action, CORE_PARTED);
+}
+
+void
+process_part_request(struct core *core, struct request *r)
+{
+	if (r->reply.verb != CORE_ACQUIRE || r->terms.process == 0)
+		return;
+	r->parted.process = r->terms.process;
+	action_add(core, &r->parted.action, CORE_PARTED);
+}
+
+void
+process_check_hold(const struct hold *h)
+{
+	/* It ends with the process, and nothing else says when. */
+	assert(!process_has(h) || (!h->use.fail_closed && !h->terms->manual &&
+	    !h->terms->stays && h->terms->linger_ms == 0));
+}

@@ -1,0 +1,155 @@
+/*
+ * What outlives its connection (linger.c): somebody comes back for it, or
+ * nobody does.
+ */
+#include "core/client/room.h"
+
+#include <assert.h>
+
+#include "ddblock.h"
+
+/* What no answer tells apart: that there is none, that it is another user's,
+ * that its time is over. */
+#define LINGER_NOTHING "nothing can be resumed with this secret by this user"
+
+/* Nobody came for what is due now. */
+void
+linger_timer(struct core *core, struct timer *timer)
+{
+	struct linger *l = CONTAINER_OF(timer, struct linger, timer);
+	struct client *c = l->client;
+	struct hold *h, *next;
+
+	assert(c->gone);
+	c->pinned = true;
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (linger_keeps(h) && core->now_ms >= h->terms->linger_end_ms)
+			hold_desert(core, h);
+	}
+	c->pinned = false;
+	linger_schedule(core, l);
+	client_free_if_unused(core, c);
+}
+
+/* As many steps whatever the secret is, and however much of it is right. */
+static struct linger *
+linger_find(const struct core *core, const struct core_request *ask)
+{
+	struct linger *l, *found = NULL;
+
+	DL_FOREACH(core->lingers, l)
+	{
+		uint64_t differs = (l->secret.high ^ ask->secret.high) |
+		    (l->secret.low ^ ask->secret.low) |
+		    (l->user->user ^ ask->user);
+
+		found = differs == 0 ? l : found;
+	}
+	return found;
+}
+
+static bool
+linger_has_any(const struct linger *l)
+{
+	const struct hold *h;
+
+	DL_FOREACH2(l->client->holds, h, client_next)
+	{
+		if (linger_keeps(h))
+			return true;
+	}
+	return false;
+}
+
+/* Would it not meet anything of its own in what it resumes? */
+static bool
+linger_may_come(const struct client *c)
+{
+	const struct request *r;
+
+	DL_FOREACH2(c->requests, r, client_next)
+	{
+		if (r->reply.verb == CORE_ACQUIRE)
+			return false;
+	}
+	return c->holds == NULL;
+}
+
+/* Its connection may be there yet: then it ends now, and what it had beside
+ * that is lost to it. */
+static void
+linger_part(struct core *core, struct request *r, struct client *old)
+{
+	if (old->gone)
+		return;
+	r->closing.client = old->id;
+	client_cut_off(core, old->id);
+	action_add(core, &r->closing.action, CORE_CLOSE);
+}
+
+/* It is another client's now, as it is. */
+static void
+linger_move_hold(struct core *core, struct hold *h, struct client *to)
+{
+	struct client *from = h->client;
+	uint32_t index = h->use.lock->ns->index;
+
+	notice_withdraw(core, h);
+	DL_DELETE2(from->holds, h, client_previous, client_next);
+	DL_APPEND2(to->holds, h, client_previous, client_next);
+	from->n_holds--;
+	to->n_holds++;
+	if (!h->lost && !h->use.fail_closed) {
+		from->held_in[index]--;
+		to->held_in[index]++;
+	}
+	h->client = to;
+	h->notice.client = to->id;
+	lock_touch(core, h->use.lock);
+}
+
+static void
+linger_move(struct core *core, struct linger *l, struct client *to)
+{
+	struct client *old = l->client;
+	struct hold *h, *next;
+
+	linger_free(core, to->linger);
+	heap_unset(&core->heap, &l->timer);
+	DL_FOREACH_SAFE2(old->holds, h, next, client_next)
+	{
+		if (!linger_keeps(h))
+			continue;
+		linger_move_hold(core, h, to);
+		terms_resume(core, h);
+	}
+	old->linger = NULL;
+	to->linger = l;
+	l->client = to;
+	client_free_if_unused(core, old);
+}
+
+int
+linger_resume(struct core *core, struct request *r,
+    const struct core_request *ask)
+{
+	struct client *c = r->client;
+	struct linger *l = linger_find(core, ask);
+
+	if (!linger_may_come(c)) {
+		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
+		    "a connection resumes what another had before it asks for "
+		    "a lock of its own");
+		return 0;
+	}
+	if (l == NULL || !linger_has_any(l)) {
+		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
+		    LINGER_NOTHING);
+		return 0;
+	}
+	linger_part(core, r, l->client);
+	linger_move(core, l, c);
+	request_reply(core, r, 0, 0, NULL);
+	return 0;
+}

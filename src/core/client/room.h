@@ -1,0 +1,216 @@
+/*
+ * Inside of the client room: what its files ask of each other.
+ */
+#ifndef DDBLOCKD_CORE_CLIENT_ROOM_H
+#define DDBLOCKD_CORE_CLIENT_ROOM_H
+
+#include "core/action.h"
+#include "core/client/client.h"
+
+#define CLIENT_SEVERAL "what is kept in a lock is changed by who holds it "   \
+	"alone, not as one of several"
+#define CLIENT_SHARES "this connection shares the lock; what is kept in it "   \
+	"is changed by who holds it exclusively"
+
+/* ---- clients.c -------------------------------------------------------- */
+int client_new(struct core *, uint64_t id, struct client **ret);
+
+/* ---- request.c -------------------------------------------------------- */
+struct request *request_of(struct waiter *);	/* accepts NULL */
+int request_new(struct core *, struct client *, const struct core_request *,
+    struct request **ret);
+void request_drop(struct core *, struct request *);
+void request_free(struct core *, struct request *);
+struct hold *request_hold(struct core *, struct request *, uint64_t id);
+
+/* ---- release.c -------------------------------------------------------- */
+void release_unheard(struct core *, const struct client *,
+    const struct core_request *);
+
+/* ---- hold.c ----------------------------------------------------------- */
+/* A hold that is one of several, or has a name. */
+struct special_hold {
+	struct hold hold;	/* first */
+	struct multi *multi;	/* it is one of several, or NULL */
+	char *owner;	/* what it is called; NULL: as its client is */
+};
+
+uint32_t hold_hash(const struct hash_link *);
+struct hold *hold_new(const struct core_request *, struct multi *);
+struct multi *hold_multi(const struct hold *);
+struct hold *hold_known_as(const struct core *, uint64_t id);
+const char *hold_why_lost(const struct hold *);
+uint64_t hold_working_ms(const struct hold *);
+bool hold_may_change(const struct hold *, const struct change *);
+bool linger_keeps(const struct hold *);
+bool process_has(const struct hold *);
+bool multi_is_kept(const struct hold *);
+struct hold *multi_speaker(struct hold *);
+
+/* ---- promise.c -------------------------------------------------------- */
+uint64_t terms_until_ms(const struct hold *);
+uint64_t terms_own_until_ms(const struct hold *);
+uint64_t terms_danger_ms(const struct terms *);
+bool terms_have_warning(const struct terms *);
+bool terms_are_endangered(const struct core *, const struct hold *);
+bool terms_are_common(const struct hold *);
+bool multi_is_endangered(const struct core *, const struct multi *);
+
+/* ---- hold_life.c ------------------------------------------------------ */
+void hold_give(struct core *, struct hold *, struct client *);
+void hold_mark_lost(struct core *, struct hold *, enum core_loss);
+void hold_lose_by_us(struct core *, struct hold *, enum core_loss);
+void hold_desert(struct core *, struct hold *);
+void hold_cut_off(struct core *, struct hold *);
+void hold_end(struct core *, struct hold *);
+void hold_free(struct core *, struct hold *);
+
+/* ---- notice.c --------------------------------------------------------- */
+void notice_send(struct core *, struct hold *, enum core_notice_kind);
+void notice_withdraw(struct core *, struct hold *);
+
+/* ---- terms.c ---------------------------------------------------------- */
+/* What not every hold has: its own end, promise or warning. */
+struct terms {
+	struct hold *hold;
+	struct timer timer;	/* for whichever is first */
+	uint64_t max_hold_ms;
+	uint64_t end_ms;	/* CORE_FOREVER: not by itself */
+	uint64_t keepalive_ms;
+	uint64_t listening_ms;	/* the client's silence counts from here */
+	uint64_t danger_ms;	/* 0: with all of its session */
+	uint64_t sent_ms;	/* manual: the lease counts from here */
+	uint32_t count;		/* reentrant: times that it is held; or 0 */
+	uint64_t linger_ms;
+	uint64_t linger_end_ms;	/* its client has left */
+	uint64_t working_ms;	/* or was cut off: it may work until then */
+	bool manual;
+	bool stays;		/* when its client leaves */
+	bool danger;		/* of its own: it was told */
+	bool process_told;	/* that it is lost */
+	uint64_t process;	/* that it is for; 0: none */
+	struct core_parted parted;
+};
+
+int terms_check(const struct namespace *, const struct core_terms *,
+    char *ret_text, size_t text_size);
+int terms_new(struct core *, const struct namespace *, struct hold *,
+    const struct core_terms *);
+void terms_free(struct core *, struct hold *);
+void terms_begin(struct core *, struct hold *);
+void terms_end(struct core *, struct hold *);
+void terms_renewed(struct core *, struct hold *, bool all);
+void terms_prolong(struct core *, struct hold *);
+bool terms_stay(struct core *, struct hold *);
+bool terms_are_left(const struct hold *);
+bool terms_may_reenter(const struct hold *, const struct core_terms *);
+uint32_t terms_leave(struct hold *, bool all);
+void terms_check_hold(const struct core *, const struct hold *);
+void terms_linger(struct core *, struct hold *, uint64_t least_ms);
+void terms_resume(struct core *, struct hold *);
+
+/* ---- linger.c --------------------------------------------------------- */
+/* A user with connections that linger, or would. */
+struct lingering {
+	struct lingering *prev, *next;	/* in core->lingering */
+	uint64_t user;
+	uint32_t n;
+};
+
+/* That holds of a connection outlive it, for whoever knows the secret. */
+struct linger {
+	struct linger *prev, *next;	/* in core->lingers */
+	struct client *client;
+	struct ident secret;
+	struct lingering *user;
+	struct timer timer;	/* its client has left: the first end */
+};
+
+int linger_ask(struct core *, struct client *, const struct core_request *);
+void linger_free(struct core *, struct linger *);	/* accepts NULL */
+void linger_begin(struct core *, struct client *, bool cut);
+void linger_schedule(struct core *, struct linger *);
+
+/* ---- process.c -------------------------------------------------------- */
+void process_lose(struct core *, struct hold *);
+void process_tell(struct core *, struct hold *);
+bool process_keeps(struct core *, struct hold *);
+void process_part(struct core *, struct hold *);
+void process_part_request(struct core *, struct request *);
+void process_check_hold(const struct hold *);
+
+/* ---- wait.c ----------------------------------------------------------- */
+bool wait_is_hopeless(const struct core *, const struct request *);
+void wait_expire(struct core *, struct request *);
+void wait_overdue(struct core *, struct request *);
+void wait_drain(struct core *, struct request *);
+void wait_fill_grant(struct core *, struct request *, const struct hold *);
+void wait_timer(struct core *, struct request *);
+
+/* ---- reenter.c -------------------------------------------------------- */
+bool reenter_now(struct core *, struct hold *, struct request *);
+void reenter_waiting(struct core *, struct hold *);
+
+/* ---- multi.c ---------------------------------------------------------- */
+struct part {
+	struct lock *lock;	/* with a reference, until the answer */
+	struct hold *hold;	/* without a grant: not had (any more) */
+};
+
+/* Several locks as one, from the request for them to the end of the hold. */
+struct multi {
+	struct multi *prev, *next;	/* in core->multis */
+	struct multi *next_due;
+	struct request *request;	/* NULL: answered */
+	struct together *together;	/* under way for it, or NULL */
+	struct core_part *answer;
+	bool due;
+	bool in_order;		/* something was in the way of all at once */
+	bool held;		/* by the client, and no more for the request */
+	bool several;		/* it was asked for several keys */
+	uint32_t n;
+	uint32_t n_rows;	/* of the answer */
+	uint32_t n_left;	/* held: not forgotten yet */
+	struct part parts[];	/* in the order of their keys; those of a bridge
+				 * before all others */
+};
+
+struct lease *multi_renew(struct core *, const struct multi *);
+void multi_keep(struct core *, struct multi *, struct grant *);
+struct lock *multi_obstacle(const struct core *, const struct multi *);
+
+/* ---- multi_new.c ------------------------------------------------------ */
+int multi_new(struct core *, struct request *, const struct core_request *,
+    struct multi **ret);
+void multi_free(struct core *, struct multi *);
+void multi_free_all(struct core *);
+uint32_t multi_n_parts(const struct namespace *, uint32_t n_keys);
+
+/* ---- multi_life.c ----------------------------------------------------- */
+bool multi_has(const struct part *);
+uint32_t multi_first(const struct multi *);
+void multi_due(struct core *, struct multi *);
+void multi_not_due(struct core *, struct multi *);
+void multi_set_asked(struct multi *, struct together *);
+void multi_leave(struct core *, struct multi *);
+void multi_forsake(struct multi *);
+void multi_lose(struct core *, struct hold *, enum core_loss);
+void multi_ended(struct core *, struct hold *);
+void multi_bury(struct core *, struct multi *);
+
+/* ---- multi_store.c ---------------------------------------------------- */
+struct together {
+	struct core_submit submit;
+	struct together *prev, *next;	/* in core->togethers */
+	struct multi *multi;		/* NULL: nobody asks for it any more */
+	size_t n;
+	struct lock *locks[TOGETHER_MAX];
+	struct key keys[TOGETHER_MAX];
+	struct ident grants[TOGETHER_MAX];
+	const struct operation *parts[TOGETHER_MAX];
+};
+
+/* ---- bridge_tokens.c -------------------------------------------------- */
+struct lock *bridge_tokens_first(const struct multi *);
+
+#endif

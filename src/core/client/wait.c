@@ -1,0 +1,358 @@
+/*
+ * How long a request waits for a lock, and what it is told then.
+ *
+ * A request whose time is up is answered, with one exception: if nothing is
+ * known yet of the lock because the first question to the store is still under
+ * way, the answer is waited for (waiter->overdue), until as long has passed
+ * since it was asked as a try may take. So a try is a wait of zero, and a short
+ * wait is never less than a try. What the store grants after that is for
+ * nobody, and is given back.
+ */
+#include "core/client/room.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+/* Which lock is it that is known to be in its way? NULL: none. */
+static struct lock *
+wait_obstacle(const struct core *core, const struct request *r)
+{
+	if (r->multi != NULL)
+		return multi_obstacle(core, r->multi);
+	return queue_would_wait(core, r->waiter.lock, &r->waiter) ?
+	    r->waiter.lock : NULL;
+}
+
+bool
+wait_is_hopeless(const struct core *core, const struct request *r)
+{
+	return wait_obstacle(core, r) != NULL;
+}
+
+static int
+wait_cause(const struct request *r)
+{
+	const struct namespace *ns = r->ns;
+
+	if (r->waiter.lock->cause != 0)
+		return r->waiter.lock->cause;
+	if (!namespace_has_sessions(ns))
+		return 0;
+	return ns->session == NULL || ns->session->state != LEASE_VALID ?
+	    ns->cause : 0;
+}
+
+static void
+wait_tell_limits(const struct request *r, uint32_t limit, char *text,
+    size_t size)
+{
+	char in_force[32] = "no limit", asked[32] = "none";
+
+	if (limit > 0)
+		(void)snprintf(in_force, sizeof(in_force), "limit=%" PRIu32,
+		    limit);
+	if (r->terms.limit > 0)
+		(void)snprintf(asked, sizeof(asked), "limit=%" PRIu32,
+		    r->terms.limit);
+	(void)snprintf(text, size, "%s is in force, and %s was asked for",
+	    in_force, asked);
+}
+
+/* Is it the store that leaves this unanswered? What was sent to it a moment
+ * before a longer wait ended says nothing about it. */
+static bool
+wait_awaits_store(const struct core *core, const struct request *r)
+{
+	const struct namespace *ns = r->ns;
+	uint64_t since_ms = lock_submitted_ms(r->waiter.lock);
+
+	if (namespace_has_sessions(ns) &&
+	    (ns->session == NULL || ns->session->state != LEASE_VALID))
+		return true;
+	if (since_ms == CORE_FOREVER)
+		return false;
+	if (r->waiter.overdue)
+		since_ms = r->waiter.asked_ms;
+	return core->now_ms - since_ms >= ns->settings.try_ms;
+}
+
+/* Its time is up. */
+void
+wait_expire(struct core *core, struct request *r)
+{
+	struct lock *busy = wait_obstacle(core, r);
+	bool try = r->waiter.deadline_ms == r->waiter.asked_ms;
+	int cause = wait_cause(r);
+	int code = try ? DDBLOCK_E_LOCK_BUSY : DDBLOCK_E_ACQUIRE_TIMEOUT;
+	char limits[OUTCOME_TEXT_MAX];
+	const char *text;
+	uint32_t limit;
+
+	if (busy == NULL && cause == 0 && wait_awaits_store(core, r))
+		cause = DDBLOCK_E_UNREACHABLE;
+	else if (busy == NULL && cause == 0)
+		busy = r->waiter.lock;
+	text = cause != 0 && cause == r->ns->text_code ? r->ns->text : NULL;
+	if (cause == 0 && lock_finds_limit(busy, &r->waiter, &limit)) {
+		if (try)
+			code = DDBLOCK_E_WRONG_LIMIT;
+		else
+			cause = DDBLOCK_E_WRONG_LIMIT;
+		wait_tell_limits(r, limit, limits, sizeof(limits));
+		text = limits;
+	}
+	if (r->client->draining && !try)
+		code = DDBLOCK_E_CANCELLED;
+	if (busy == NULL && try) {
+		if (text == NULL && cause == DDBLOCK_E_UNREACHABLE)
+			text = REQUEST_UNANSWERED;
+		request_reply(core, r, cause, 0, text);
+		return;
+	}
+	if (busy != NULL) {
+		struct core_holder_view *view = calloc(1, sizeof(*view));
+
+		/* Without memory the answer is just shorter. */
+		if (view != NULL)
+			view_lock(core, busy, core->now_ms, view);
+		r->holder = view;
+		r->reply.holder = view;
+		if (r->multi != NULL && r->multi->several)
+			r->reply.key = lock_key(busy);
+		if (view != NULL && view->silent && text == NULL)
+			text = "its holder gives no sign of life, but is "
+			    "fail-closed: only a break ends that";
+	}
+	request_reply(core, r, code, cause, text);
+}
+
+/* Answer every overdue request whose fate is known by now. */
+void
+wait_review(struct core *core, struct lock *l)
+{
+	struct waiter *w, *after;
+
+	if (!l->overdue)
+		return;
+	DL_FOREACH_SAFE2(l->queue, w, after, next)
+	{
+		struct request *r = request_of(w);
+
+		if (w->overdue &&
+		    (wait_is_hopeless(core, r) || l->cause != 0))
+			wait_expire(core, r);
+	}
+	queue_find_overdue(l);
+}
+
+/* When it is answered at the latest. */
+static uint64_t
+wait_end_ms(const struct request *r)
+{
+	uint64_t try_end_ms = r->waiter.asked_ms + r->ns->settings.try_ms;
+
+	return r->waiter.deadline_ms > try_end_ms ? r->waiter.deadline_ms :
+	    try_end_ms;
+}
+
+/* It is answered as soon as its fate is known: who waits no longer has the
+ * time of a try, and no more than was left. */
+void
+wait_overdue(struct core *core, struct request *r)
+{
+	uint64_t end_ms = core->now_ms + r->ns->settings.try_ms;
+
+	if (end_ms > wait_end_ms(r))
+		end_ms = wait_end_ms(r);
+	queue_set_overdue(&r->waiter);
+	heap_set(&core->heap, &r->waiter.timer, end_ms);
+}
+
+void
+wait_timer(struct core *core, struct request *r)
+{
+	struct lock *l = r->waiter.lock;
+
+	assert(l != NULL);
+	if (!r->waiter.overdue && core->now_ms < wait_end_ms(r) &&
+	    !wait_is_hopeless(core, r)) {
+		wait_overdue(core, r);
+		return;
+	}
+	wait_expire(core, r);
+	lock_advance(core, l);
+}
+
+/* Answer this request now: it was cancelled, or its client only listens. */
+void
+wait_drain(struct core *core, struct request *r)
+{
+	struct lock *l = r->waiter.lock;
+
+	if (r->client->draining && !wait_is_hopeless(core, r)) {
+		if (!r->waiter.overdue)
+			wait_overdue(core, r);
+		return;
+	}
+	request_reply(core, r, DDBLOCK_E_CANCELLED, 0, NULL);
+	lock_advance(core, l);
+}
+
+void
+wait_fill_grant(struct core *core, struct request *r, const struct hold *h)
+{
+	r->reply.hold = h->notice.hold;
+	r->reply.token = h->use.token;
+	if (grant_token_text(h->use.grant) != NULL) {
+		/* Without memory the answer is less exact. */
+		r->token_text = strdup(grant_token_text(h->use.grant));
+		r->reply.token_text = r->token_text;
+	}
+	r->reply.terms = r->terms;
+	r->reply.until_ms = terms_until_ms(h);
+	r->reply.count = hold_count(h);
+	/* What it has once more lingers if it was first asked for so. */
+	if (linger_keeps(h))
+		r->reply.secret = h->client->linger->secret;
+	else
+		r->reply.terms.linger_ms = 0;
+	if (!process_has(h))
+		r->reply.terms.process = 0;
+	if (h->use.fail_closed)
+		return;
+	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
+	r->reply.end_ms = hold_end_ms(h);
+	r->reply.margin_ms = h->use.lock->ns->settings.margin_ms;
+}
+
+/* Who is granted the lock is told what is kept in it, but for what it brought
+ * itself. */
+static void
+wait_tell_contents(struct core *core, struct request *r)
+{
+	r->found = update_take_found(core, r->waiter.lock);
+	if (r->found == NULL)
+		return;
+	if (r->waiter.change != NULL)
+		change_leave_out(r->waiter.change, r->found);
+	r->reply.contents = r->found;
+}
+
+/* The first in line gets the lock: exclusively with the next token of the
+ * block, otherwise with the grant's own. */
+void
+wait_granted(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+	struct request *r = request_of(l->queue);
+	struct hold *h = r->hold;
+
+	assert(grant_can_give(core, g, l->queue));
+	if (r->multi != NULL) {
+		multi_keep(core, r->multi, g);
+		wait_review(core, l);
+		return;
+	}
+	r->hold = NULL;
+	h->use.token = grant_next_token(g);
+	grant_add_use(g, &h->use);
+	hold_give(core, h, r->client);
+	terms_begin(core, h);
+	wait_tell_contents(core, r);
+	wait_fill_grant(core, r, h);
+	request_reply(core, r, 0, 0, NULL);
+	if (terms_are_endangered(core, h))
+		notice_send(core, h, CORE_IN_DANGER);
+	reenter_waiting(core, h);
+	wait_review(core, l);
+}
+
+/* ---- what else is told ------------------------------------------------ */
+
+int
+wait_cancel(struct core *core, struct request *r, uint64_t target)
+{
+	struct request *t;
+
+	DL_FOREACH2(r->client->requests, t, client_next)
+	{
+		if (t->reply.request == target &&
+		    (t->reply.verb == CORE_LIST ||
+		    (t->reply.verb == CORE_ACQUIRE && t->waiter.lock != NULL)))
+			break;
+	}
+	if (t == NULL) {
+		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
+		    "no such request is waiting");
+		return 0;
+	}
+	request_reply(core, r, 0, 0, NULL);
+	if (t->reply.verb == CORE_LIST)
+		request_reply(core, t, DDBLOCK_E_CANCELLED, 0, NULL);
+	else
+		wait_drain(core, t);
+	return 0;
+}
+
+/* Those who wait could not ask before there was a session. */
+void
+wait_opened(struct core *core, struct namespace *ns)
+{
+	struct request *r, *next;
+
+	HASH_ITER(hh, core->waiting, r, next)
+	{
+		struct lock *l = r->waiter.lock;
+
+		/* One for several keys may be between two locks. */
+		if (r->ns == ns && l != NULL && l->grants == NULL &&
+		    l->queue == &r->waiter)
+			lock_advance(core, l);
+	}
+}
+
+/* There will be none: nobody should wait for what will not come. */
+void
+wait_refused(struct core *core, struct namespace *ns, int code)
+{
+	struct request *r, *next;
+
+	HASH_ITER(hh, core->waiting, r, next)
+	{
+		struct lock *l = r->waiter.lock;
+
+		if (r->ns != ns || l == NULL || l->grants != NULL)
+			continue;
+		request_reply(core, r, code, 0, ns->text);
+		lock_advance(core, l);
+	}
+}
+
+/* Tries on this lock wait only while a takeover is near. */
+void
+wait_observed(struct core *core, struct blocked *b)
+{
+	struct lock *l = lock_blocked(b);
+
+	wait_review(core, l);
+	lock_advance(core, l);
+}
+
+void
+request_timer(struct core *core, struct timer *timer)
+{
+	struct request *r = CONTAINER_OF(timer, struct request, waiter.timer);
+
+	if (r->kind != NULL)
+		r->kind->timeout(core, r);
+	else if (r->reply.verb == CORE_ACQUIRE)
+		wait_timer(core, r);
+	else
+		request_reply(core, r, DDBLOCK_E_UNREACHABLE, r->ns->cause,
+		    r->ns->text);
+}

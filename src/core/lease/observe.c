@@ -1,0 +1,555 @@
+/*
+ * Other hosts' sessions, watched from outside: when may one be declared dead?
+ *
+ *  1. A session whose beat did not move for a lease, stretched by the drift,
+ *     counted from when this host first HAD that beat in hand, is dead as soon
+ *     as the kill is acknowledged; the kill's condition is that very beat.
+ *  2. Until then nothing of it is taken. Dead is for ever.
+ *  3. An absent item proves nothing: an open may be on its way, or somebody
+ *     deleted it. It is waited for like a beat, then buried: a dead item is
+ *     put in its place, so that no late open can bring it to life.
+ *  4. Where each record has a life of its own, there is no session to look at:
+ *     the looks at the lock tell (observe_record()), and of no other lock, also
+ *     if its record looks the same. There nothing is killed
+ *     either: when its time is up it may be taken, on the condition that the
+ *     record is the very one that was seen, and may show to be alive until
+ *     then.
+ *  5. There a version can come back: libraries write one version more than
+ *     once, up to a lease apart, and between two looks anything may have
+ *     happened. So the lease counts from the acknowledgement of a mark, a
+ *     random name that this host adds to the record while somebody here waits
+ *     for it. Each acquisition wipes the marks; the record may be taken on the
+ *     condition that ours is still there. Whatever else is seen at the key ends
+ *     the observation.
+ *  6. What was seen outlives the request that caused the look, so a newcomer
+ *     need not wait again. The table is bounded; what nobody waits for goes
+ *     first.
+ */
+#include "core/lease/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/timing.h"
+
+static uint64_t
+observe_end_ms(const struct observation *o)
+{
+	/* A deadline of the record's own. */
+	if (namespace_has_deadlines(o->ns))
+		return o->lease_ms < CORE_FOREVER - o->since_ms ?
+		    o->since_ms + o->lease_ms : CORE_FOREVER;
+	return o->since_ms +
+	    timing_observe_ms(o->lease_ms, o->ns->settings.drift_ppm);
+}
+
+static struct observation *
+observe_find(const struct namespace *ns, struct ident id)
+{
+	struct observation *o;
+
+	HASH_FIND(hh, ns->observations, &id, sizeof(id), o);
+	return o;
+}
+
+/* What is known of the holder in the lock's record; NULL: nothing. */
+static struct observation *
+observe_find_record(const struct namespace *ns, struct key key)
+{
+	return observe_find(ns, ident_hash(key.bytes, key.length));
+}
+
+struct observation *
+observe_holder(const struct namespace *ns, struct key key,
+    const struct holder *h)
+{
+	struct observation *o;
+
+	if (namespace_has_sessions(ns))
+		return observe_find(ns, h->session);
+	o = observe_find_record(ns, key);
+	return o != NULL && ident_equal(o->holder, h->session) ? o : NULL;
+}
+
+static void
+observe_free(struct core *core, struct observation *o)
+{
+	assert(o->blocked == NULL && !o->busy);
+	HASH_DEL(o->ns->observations, o);
+	heap_release(&core->heap, &o->timer);
+	core->n_observations--;
+	free(o);
+}
+
+/* Make room: forget the oldest that nobody waits for. The hash keeps its
+ * elements in the order of their making. */
+static bool
+observe_evict(struct core *core)
+{
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		struct observation *o, *next;
+
+		HASH_ITER(hh, core->namespaces[i].observations, o, next)
+		{
+			if (o->blocked != NULL || o->busy)
+				continue;
+			observe_free(core, o);
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct observation *
+observe_new(struct core *core, struct namespace *ns, struct ident id)
+{
+	bool full = core->n_observations >= core->limits.observations_max;
+	struct observation *o;
+
+	if (full && !observe_evict(core))
+		return NULL;
+	o = calloc(1, sizeof(*o));
+	if (o == NULL || heap_reserve(&core->heap) < 0) {
+		free(o);
+		return NULL;
+	}
+	o->ns = ns;
+	o->id = id;
+	/* The one that had to go may be asked for next: that has time. */
+	o->crowded = full;
+	o->read_at_ms = core->now_ms + (full ? ns->settings.poll_ms : 0);
+	o->timer.kind = TIMER_OBSERVATION;
+	HASH_ADD(hh, ns->observations, id, sizeof(o->id), o);
+	if (o->hh.tbl == NULL) {
+		heap_release(&core->heap, &o->timer);
+		free(o);
+		return NULL;
+	}
+	core->n_observations++;
+	return o;
+}
+
+/* Do looks alone prove nothing? */
+static bool
+observe_lacks_mark(const struct observation *o)
+{
+	return namespace_has_versions(o->ns) && ident_is_none(o->mark);
+}
+
+/* Has it not moved for so long that it may be killed? */
+static bool
+observe_is_stale(const struct core *core, const struct observation *o)
+{
+	return (o->state == OBSERVATION_ALIVE ||
+		   o->state == OBSERVATION_ABSENT) &&
+	    !observe_lacks_mark(o) && core->now_ms >= observe_end_ms(o);
+}
+
+/* May what it holds be taken? */
+bool
+observe_is_over(const struct core *core, const struct observation *o)
+{
+	return namespace_has_sessions(o->ns) ?
+	    o->state == OBSERVATION_DEAD : observe_is_stale(core, o);
+}
+
+/* Is it known when its lease ends, if it is not seen to move? Not if nobody
+ * looks. */
+static bool
+observe_knows_end(const struct observation *o)
+{
+	return o->state != OBSERVATION_NEW && !observe_lacks_mark(o) &&
+	    (o->state == OBSERVATION_DEAD || o->blocked != NULL);
+}
+
+void
+observe_tell(const struct core *core, const struct observation *o,
+    uint64_t now_ms, struct observed *ret)
+{
+	*ret = (struct observed){ .seen = false };
+	if (o == NULL || o->state == OBSERVATION_NEW)
+		return;
+	ret->seen = true;
+	ret->beat = o->beat;
+	ret->since_ms = o->since_ms;
+	ret->dead = observe_is_over(core, o);
+	ret->silent = ret->dead || observe_is_stale(core, o);
+	ret->ends = observe_knows_end(o);
+	ret->end_ms =
+	    o->state == OBSERVATION_DEAD ? now_ms : observe_end_ms(o);
+}
+
+/* The core goes away. */
+void
+observe_free_all(struct namespace *ns)
+{
+	struct observation *o, *next;
+
+	HASH_ITER(hh, ns->observations, o, next)
+	{
+		HASH_DEL(ns->observations, o);
+		free(o);
+	}
+}
+
+static void
+observe_schedule(struct core *core, struct observation *o)
+{
+	bool own = !namespace_has_sessions(o->ns);
+	uint64_t at_ms = own ? observe_end_ms(o) : o->read_at_ms;
+
+	if (o->busy || o->state == OBSERVATION_DEAD || observe_lacks_mark(o) ||
+	    (o->blocked == NULL && !o->curious)) {
+		heap_unset(&core->heap, &o->timer);
+		return;
+	}
+	/* And once exactly when a takeover first becomes possible. */
+	if (o->state != OBSERVATION_NEW && observe_end_ms(o) < at_ms &&
+	    observe_end_ms(o) > core->now_ms)
+		at_ms = observe_end_ms(o);
+	heap_set(&core->heap, &o->timer, at_ms);
+}
+
+/* Once, though nobody waits. */
+static void
+observe_look(struct core *core, struct observation *o)
+{
+	o->curious = true;
+	o->read_at_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
+/*
+ * Does it look alive, to somebody who only wishes to know? If that was not
+ * looked at for a lease, or not since its beat had to move, it is now, for the
+ * next time; and whatever was seen longer ago than a lease says nothing against
+ * it.
+ */
+bool
+observe_lives(struct core *core, struct observation *o)
+{
+	bool old = core->now_ms >= o->looked_ms + o->lease_ms;
+
+	if (o->state != OBSERVATION_ALIVE)
+		return o->state == OBSERVATION_NEW;
+	if (o->looked_ms >= observe_end_ms(o) && !old)
+		return false;
+	if (!o->busy && (old || core->now_ms >= observe_end_ms(o)))
+		observe_look(core, o);
+	return true;
+}
+
+/* Look once, unless that was done a moment ago: it may be the one of many that
+ * has died. If it is @crowding a record that others share, and the last look
+ * showed that its time was up, a kill takes the place of all further looks. */
+void
+observe_glance(struct core *core, struct observation *o, bool crowding)
+{
+	if (o->busy || o->state == OBSERVATION_NEW ||
+	    o->state == OBSERVATION_DEAD ||
+	    !namespace_has_sessions(o->ns) ||
+	    core->now_ms < o->looked_ms + o->ns->settings.poll_ms)
+		return;
+	o->crowding = crowding;
+	observe_look(core, o);
+}
+
+bool
+observe_ends_before(const struct observation *a, const struct observation *b)
+{
+	return observe_end_ms(a) < observe_end_ms(b);
+}
+
+/* Is the end of this session known, or about to be asked for? */
+bool
+observe_is_near_end(const struct core *core, const struct observation *o)
+{
+	enum operation_kind kind = o->submit.operation.kind;
+
+	return o->state == OBSERVATION_DEAD || observe_is_stale(core, o) ||
+	    (o->busy && (kind == OPERATION_SESSION_KILL ||
+			    kind == OPERATION_SESSION_BURY));
+}
+
+struct observation *
+observe(struct core *core, struct namespace *ns, struct ident id,
+    uint64_t lease_ms)
+{
+	struct observation *o = observe_find(ns, id);
+
+	if (o == NULL)
+		o = observe_new(core, ns, id);
+	if (o == NULL)
+		return NULL;
+	if (lease_ms > o->lease_ms)
+		o->lease_ms = lease_ms;
+	if (o->state == OBSERVATION_NEW && !o->busy) {
+		o->curious = true;
+		if (!o->crowded)
+			o->read_at_ms = core->now_ms;
+	}
+	observe_schedule(core, o);
+	return o;
+}
+
+void
+observe_block(struct core *core, struct blocked *b, struct observation *o)
+{
+	assert(b->on == NULL);
+	b->on = o;
+	DL_APPEND2(o->blocked, b, previous, next);
+	/* Long seen and not looked at since: look, or kill, at once. */
+	if (observe_is_stale(core, o) && o->read_at_ms > core->now_ms)
+		o->read_at_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
+void
+observe_unblock(struct blocked *b)
+{
+	if (b->on == NULL)
+		return;
+	DL_DELETE2(b->on->blocked, b, previous, next);
+	b->on = NULL;
+}
+
+static bool
+observe_shows(const struct lock_record *record, struct ident mark)
+{
+	for (size_t i = 0; i < record->n_marks; i++) {
+		if (ident_equal(record->marks[i], mark))
+			return true;
+	}
+	return false;
+}
+
+/* Is it the record that was seen, untouched since it was marked? */
+static bool
+observe_is_same(const struct observation *o, const struct lock_record *record)
+{
+	return o->state != OBSERVATION_NEW && o->beat == record->beat &&
+	    ident_equal(o->holder, record->holders[0].session) &&
+	    (ident_is_none(o->mark) || observe_shows(record, o->mark));
+}
+
+/* NULL: there was no room. */
+struct observation *
+observe_record(struct core *core, struct namespace *ns, struct key key,
+    const struct lock_record *record)
+{
+	const struct holder *h = &record->holders[0];
+	bool deadline = namespace_has_deadlines(ns);
+	struct observation *o = observe_find_record(ns, key);
+
+	if (o == NULL)
+		o = observe_new(core, ns, ident_hash(key.bytes, key.length));
+	if (o == NULL)
+		return NULL;	/* the next look has perhaps room for it */
+	if (deadline || !observe_is_same(o, record)) {
+		o->since_ms = core->now_ms;
+		o->mark = (struct ident){ 0 };
+	}
+	o->state = OBSERVATION_ALIVE;
+	o->holder = h->session;
+	o->beat = record->beat;
+	o->lease_ms = deadline ? record->ends_in_ms : h->lease_ms;
+	o->looked_ms = core->now_ms;
+	observe_schedule(core, o);
+	return o;
+}
+
+/* Something else was seen there, or is ours: nothing of before counts. */
+void
+observe_end(struct core *core, struct namespace *ns, struct key key)
+{
+	struct observation *o = observe_find_record(ns, key);
+
+	if (o == NULL)
+		return;
+	if (o->blocked == NULL) {
+		observe_free(core, o);
+		return;
+	}
+	o->state = OBSERVATION_NEW;
+	o->mark = (struct ident){ 0 };
+	observe_schedule(core, o);
+}
+
+/*
+ * How is the record that was just seen to be marked? So many marks were in it.
+ * Where it is full, those who marked it will take it, unless all of them have
+ * gone, too.
+ */
+enum mark_form
+observe_mark_form(const struct core *core, const struct observation *o,
+    size_t n_marks)
+{
+	if (!observe_lacks_mark(o))
+		return MARK_NONE;
+	if (n_marks == 0)
+		return MARK_FIRST;
+	if (n_marks < MARKS_MAX)
+		return MARK_BESIDE;
+	return core->now_ms >= observe_end_ms(o) ? MARK_INSTEAD : MARK_NONE;
+}
+
+/* The record that was just seen got this mark. */
+void
+observe_marked(struct core *core, struct namespace *ns, struct key key,
+    const struct lock_record *record, struct ident mark)
+{
+	struct observation *o = observe_find_record(ns, key);
+
+	if (o == NULL || o->state != OBSERVATION_ALIVE ||
+	    !observe_shows(record, mark))
+		return;
+	o->mark = mark;
+	o->since_ms = core->now_ms;
+	observe_schedule(core, o);
+}
+
+/* What a takeover must find in the record; none: it needs no mark. */
+struct ident
+observe_mark(const struct namespace *ns, struct key key)
+{
+	const struct observation *o = observe_find_record(ns, key);
+
+	return o != NULL ? o->mark : (struct ident){ 0 };
+}
+
+static void
+observe_submit(struct core *core, struct observation *o,
+    enum operation_kind kind)
+{
+	assert(!o->busy);
+	o->submit.operation = (struct operation){
+		.session = o->id,
+		.beat = o->beat,
+		.lease_ms = o->lease_ms,
+	};
+	o->busy = true;
+	o->curious = o->crowding = false;
+	action_submit(core, &o->submit, o->ns, kind,
+	    core->now_ms + o->ns->settings.request_ms, CORE_ABOUT_OBSERVATION,
+	    o);
+}
+
+/* Those who waited for this session may go on. */
+static void
+observe_release(struct core *core, struct observation *o)
+{
+	bool busy = o->busy;
+
+	heap_unset(&core->heap, &o->timer);
+	o->busy = true; /* what the locks do next must not evict it */
+	while (o->blocked != NULL) {
+		struct blocked *b = o->blocked;
+
+		observe_unblock(b);
+		core->lease_events->unblocked(core, b);
+	}
+	o->busy = busy;
+}
+
+static void
+observe_died(struct core *core, struct observation *o)
+{
+	o->state = OBSERVATION_DEAD;
+	observe_release(core, o);
+}
+
+void
+observe_timer(struct core *core, struct timer *timer)
+{
+	struct observation *o = CONTAINER_OF(timer, struct observation, timer);
+
+	if (o->busy || o->state == OBSERVATION_DEAD || observe_lacks_mark(o) ||
+	    (o->blocked == NULL && !o->curious))
+		return;
+	if (!namespace_has_sessions(o->ns)) {
+		observe_release(core, o);
+		return;
+	}
+	if (!observe_is_stale(core, o) || (o->blocked == NULL &&
+	    !(o->crowding && o->looked_ms >= observe_end_ms(o))))
+		observe_submit(core, o, OPERATION_SESSION_READ);
+	else if (o->state == OBSERVATION_ALIVE)
+		observe_submit(core, o, OPERATION_SESSION_KILL);
+	else
+		observe_submit(core, o, OPERATION_SESSION_BURY);
+}
+
+/* Take note of what the item says now. */
+static void
+observe_saw(struct core *core, struct observation *o,
+    const struct session_record *record)
+{
+	o->looked_ms = core->now_ms;
+	if (o->state == OBSERVATION_NEW)
+		o->since_ms = core->now_ms;
+	if (record->exists && record->dead) {
+		observe_died(core, o);
+		return;
+	}
+	if (!record->exists) {
+		if (o->state != OBSERVATION_ABSENT)
+			o->since_ms = core->now_ms;
+		o->state = OBSERVATION_ABSENT;
+		return;
+	}
+	if (o->state != OBSERVATION_ALIVE || o->beat != record->beat)
+		o->since_ms = core->now_ms;
+	o->state = OBSERVATION_ALIVE;
+	o->beat = record->beat;
+	if (record->lease_ms > o->lease_ms)
+		o->lease_ms = record->lease_ms;
+}
+
+/* Tries on these locks wait only while a takeover is near. */
+static void
+observe_review(struct core *core, struct observation *o)
+{
+	struct blocked *b, *after;
+
+	DL_FOREACH_SAFE2(o->blocked, b, after, next)
+	{
+		core->lease_events->observed(core, b);
+	}
+}
+
+void
+observe_stored(struct core *core, struct observation *o,
+    const struct outcome *outcome)
+{
+	enum operation_kind kind = o->submit.operation.kind;
+	uint64_t poll_ms = o->ns->settings.poll_ms;
+
+	assert(o->busy);
+	o->busy = false;
+	namespace_trouble(o->ns, outcome);
+	/* It was ours, and closed since the look was sent. */
+	if (o->state == OBSERVATION_DEAD)
+		return;
+	o->read_at_ms = core->now_ms + random_jitter(&core->random, poll_ms);
+	if (outcome->kind == OUTCOME_CONFLICT)
+		observe_saw(core, o, &outcome->session);
+	else if (outcome->kind == OUTCOME_DONE) {
+		if (kind == OPERATION_SESSION_READ)
+			observe_saw(core, o, &outcome->session);
+		else
+			observe_died(core, o);
+	}
+	/* Otherwise the next look settles it: the kill may have happened. */
+	observe_schedule(core, o);
+	observe_review(core, o);
+}
+
+/* Our own session @id was closed: it is as dead as a killed one. */
+void
+observe_closed(struct core *core, struct namespace *ns, struct ident id)
+{
+	struct observation *o = observe_find(ns, id);
+
+	if (o != NULL && o->state != OBSERVATION_DEAD)
+		observe_died(core, o);
+}

@@ -1,0 +1,450 @@
+/*
+ * Our own sessions: one item in the store per namespace, whose beat renews
+ * every lock of this host at once (lease.c says when).
+ *
+ *              open done           no renewal in time, or killed
+ *     OPENING -----------> VALID ------------------------> LOST
+ *        |                   |                               |
+ *        | not done:         | stopping or retiring,         | one margin
+ *        | a new name        | and nothing is held           | later
+ *        v                   +----------> CLOSING <----------+
+ *     (freed)                                | closed, or its item is gone
+ *                                            v
+ *                                         (freed)
+ *
+ *  1. What is lost stays lost: a new session has a new name.
+ *  2. A lost session is closed one margin later, not at once: the gap belongs
+ *     to the holders, who were just told.
+ *  3. One operation of a session is under way at a time.
+ */
+#include "core/lease/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+#define SESSION_SOON_MS 100
+
+static const struct lease_kind session_kind;
+
+static struct session *
+session_of(struct lease *l)
+{
+	assert(!lease_is_of_record(l));
+	return (struct session *)l;
+}
+
+struct lease *
+session_find(const struct namespace *ns, struct ident id)
+{
+	struct lease *l;
+
+	DL_FOREACH(ns->sessions, l)
+	{
+		if (ident_equal(l->id, id))
+			return l;
+	}
+	return NULL;
+}
+
+static void
+session_submit(struct core *core, struct lease *s, enum operation_kind kind,
+    uint64_t deadline_ms)
+{
+	struct core_submit *submit = &session_of(s)->submit;
+
+	assert(!s->busy);
+	submit->operation = (struct operation){
+		.session = s->id,
+		.beat = s->beat,
+		.lease_ms = s->ns->settings.lease_ms,
+		.again_ms = kind != OPERATION_SESSION_CLOSE ?
+		    s->ns->settings.heartbeat_ms / 2 : 0,
+	};
+	s->busy = true;
+	action_submit(core, submit, s->ns, kind, deadline_ms,
+	    CORE_ABOUT_SESSION, s);
+}
+
+/* The first one opens with the first step. */
+int
+session_init(struct core *core, struct namespace *ns)
+{
+	ns->timer.kind = TIMER_NAMESPACE;
+	if (heap_reserve(&core->heap) < 0)
+		return DDBLOCK_E_NOMEM;
+	heap_set(&core->heap, &ns->timer, core->now_ms);
+	return 0;
+}
+
+/* @tried: it was, to its deadline, so that what was in the way may be over. */
+static uint64_t
+session_open_delay_ms(struct core *core, const struct namespace *ns,
+    bool tried)
+{
+	uint32_t doublings = ns->open_failures < 3 ? ns->open_failures : 3;
+	uint64_t delay_ms = (uint64_t)RETRY_MS << doublings;
+	uint64_t soon_ms = ns->settings.heartbeat_ms / 4;
+
+	if (soon_ms < SESSION_SOON_MS)
+		soon_ms = SESSION_SOON_MS;
+	if (tried && soon_ms < delay_ms)
+		delay_ms = soon_ms;
+	return random_jitter(&core->random, delay_ms);
+}
+
+static void
+session_open_later(struct core *core, struct namespace *ns, bool tried)
+{
+	if (core->stopping)
+		return;
+	ns->open_at_ms =
+	    core->now_ms + session_open_delay_ms(core, ns, tried);
+	ns->open_failures++;
+	heap_set(&core->heap, &ns->timer, ns->open_at_ms);
+}
+
+/*
+ * Open a new session for @ns. Its name is new for each operation: had an
+ * older open landed unseen, observers may have counted from its first send.
+ */
+static void
+session_start(struct core *core, struct namespace *ns)
+{
+	struct lease *s;
+
+	assert(ns->session == NULL);
+	heap_unset(&core->heap, &ns->timer);
+	if (core->stopping || !namespace_has_sessions(ns))
+		return;
+	s = calloc(1, sizeof(struct session));
+	if (s == NULL || heap_reserve(&core->heap) < 0) {
+		free(s);
+		session_open_later(core, ns, false);
+		return;
+	}
+	s->kind = &session_kind;
+	s->ns = ns;
+	s->timer.kind = TIMER_SESSION;
+	s->state = LEASE_OPENING;
+	s->id = random_ident(&core->random);
+	DL_PREPEND(ns->sessions, s);
+	ns->session = s;
+	session_submit(core, s, OPERATION_SESSION_OPEN,
+	    core->now_ms + ns->settings.request_ms);
+}
+
+void
+session_open_timer(struct core *core, struct timer *timer)
+{
+	struct namespace *ns = CONTAINER_OF(timer, struct namespace, timer);
+
+	if (ns->session == NULL)
+		session_start(core, ns);
+}
+
+/* Nothing refers to it any more. */
+static void
+session_free(struct core *core, struct lease *s)
+{
+	struct namespace *ns = s->ns;
+
+	assert(!s->busy);
+	assert(s->grants == NULL && s->renewals == NULL);
+	if (ns->session == s)
+		ns->session = NULL;
+	DL_DELETE(ns->sessions, s);
+	heap_release(&core->heap, &s->timer);
+	free(s);
+}
+
+/* Every hold of this session ends now; its clients are told. */
+static void
+session_lose(struct core *core, struct lease *s, enum core_loss loss)
+{
+	struct namespace *ns = s->ns;
+
+	assert(s->state == LEASE_VALID);
+	s->state = LEASE_LOST;
+	s->close_at_ms = core->now_ms + ns->settings.margin_ms;
+	core->lease_events->answer(core, s, DDBLOCK_E_LOCK_LOST);
+	core->lease_events->lost(core, s, loss);
+	assert(s->grants == NULL);
+	lease_schedule(core, s);
+	if (ns->session == s) {
+		ns->session = NULL;
+		ns->open_failures = 0;
+		core->lease_events->outage(core, ns, true);
+		session_start(core, ns);
+	}
+}
+
+/* Renew it now. */
+static void
+session_beat(struct core *core, struct lease *s)
+{
+	/* Repeated until the very end: a renewal that is acknowledged late
+	 * still counts from its send. */
+	session_submit(core, s, OPERATION_SESSION_BEAT, lease_until_ms(s));
+}
+
+static void
+session_expire(struct core *core, struct lease *s)
+{
+	session_lose(core, s, CORE_LOSS_EXPIRED);
+}
+
+/* The end of a session whose holders have had their gap, or that is unused. */
+static void
+session_close(struct core *core, struct lease *s)
+{
+	s->state = LEASE_CLOSING;
+	session_submit(core, s, OPERATION_SESSION_CLOSE,
+	    core->now_ms + s->ns->settings.request_ms);
+}
+
+/* Close a session that nothing needs: when stopping, or retired. */
+static void
+session_unused(struct core *core, struct lease *s)
+{
+	/* While a client has something fail-closed, stopping waits for that. */
+	bool awaited = !s->retiring && s->ns->closed != NULL &&
+	    !core->stop_released;
+
+	if ((!core->stopping && !s->retiring) || s->grants != NULL || s->busy ||
+	    s->state != LEASE_VALID || awaited)
+		return;
+	session_close(core, s);
+}
+
+static void
+session_became_valid(struct core *core, struct lease *s,
+    const struct outcome *o)
+{
+	struct namespace *ns = s->ns;
+
+	s->state = LEASE_VALID;
+	s->sent_ms = o->sent_ms;
+	s->beat = o->session.beat;
+	s->beat_at_ms = s->sent_ms + ns->settings.heartbeat_ms;
+	ns->open_failures = 0;
+	if (core->now_ms >= lease_until_ms(s)) {
+		session_lose(core, s, CORE_LOSS_EXPIRED);
+		return;
+	}
+	lease_schedule(core, s);
+	if (s == ns->session && !s->danger)
+		core->lease_events->outage(core, ns, false);
+	session_unused(core, s);
+	core->lease_events->opened(core, ns);
+}
+
+static void
+session_opened(struct core *core, struct lease *s, const struct outcome *o)
+{
+	struct namespace *ns = s->ns;
+	bool tried =
+	    core->now_ms >= session_of(s)->submit.operation.deadline_ms;
+
+	if (o->kind == OUTCOME_DONE && o->session.exists && !o->session.dead) {
+		session_became_valid(core, s, o);
+		return;
+	}
+	session_free(core, s);
+	session_open_later(core, ns, tried);
+	/* A definite answer: nobody should wait for what will not come. */
+	if (o->kind == OUTCOME_REFUSED && namespace_code_is_definite(o->code))
+		core->lease_events->refused(core, ns, o->code);
+}
+
+/*
+ * CORE_RENEWED is about all holds of a namespace. While an older session still
+ * has some, or where each has another lease beside, it is told of its own.
+ */
+static bool
+session_is_alone(const struct lease *renewed)
+{
+	const struct lease *s;
+
+	DL_FOREACH(renewed->ns->sessions, s)
+	{
+		if (s != renewed && s->state == LEASE_VALID &&
+		    s->grants != NULL)
+			return false;
+	}
+	return true;
+}
+
+static void
+session_renewed(struct core *core, struct lease *s, const struct outcome *o)
+{
+	const struct core_namespace *t = &s->ns->settings;
+	struct core_renewed *renewed = &session_of(s)->renewed;
+	bool alone, danger;
+
+	assert(o->sent_ms <= core->now_ms);
+	s->cause = 0;
+	s->text[0] = '\0';
+	s->beat = o->session.beat;
+	if (o->sent_ms > s->sent_ms)
+		s->sent_ms = o->sent_ms;
+	s->beat_at_ms = s->sent_ms + t->heartbeat_ms;
+	if (core->now_ms >= lease_until_ms(s))
+		return; /* the timer says so */
+	danger = core->now_ms >= s->sent_ms + t->danger_ms;
+	if (s->ns->settings.bridge != 0) {
+		lease_say_each(core, s, danger);
+		core->lease_events->answer(core, s, 0);
+		return;
+	}
+	alone = session_is_alone(s);
+	if (alone) {
+		renewed->namespace_index = s->ns->index;
+		renewed->until_ms = lease_until_ms(s);
+		renewed->remaining_ms = renewed->until_ms - core->now_ms;
+		action_add(core, &renewed->action, CORE_RENEWED);
+	}
+	if (!alone || (s->danger && !danger))
+		lease_say(core, s, danger ? CORE_IN_DANGER : CORE_SAFE);
+	if (!alone || s->warned)
+		lease_say_own(core, s, !alone);
+	core->lease_events->answer(core, s, 0);
+}
+
+static void
+session_beaten(struct core *core, struct lease *s, const struct outcome *o)
+{
+	if (s->state != LEASE_VALID)
+		return; /* too late: lost is final */
+	if (o->kind == OUTCOME_DONE) {
+		session_renewed(core, s, o);
+		return;
+	}
+	if (o->kind == OUTCOME_CONFLICT &&
+	    (!o->session.exists || o->session.dead)) {
+		session_lose(core, s, CORE_LOSS_EXPIRED);
+		return;
+	}
+	/* An earlier beat of ours landed late and is higher: go above it. */
+	if (o->kind == OUTCOME_CONFLICT && o->session.beat > s->beat)
+		s->beat = o->session.beat;
+	lease_trouble(core, s, o);
+}
+
+/* Closed: whatever of it is still in the store is anybody's to take. */
+static void
+session_closed(struct core *core, struct lease *s, const struct outcome *o)
+{
+	struct namespace *ns = s->ns;
+	struct ident id = s->id;
+
+	if (o->kind == OUTCOME_REFUSED || o->kind == OUTCOME_UNKNOWN) {
+		/* It holds nothing, and nobody has to wait for its end but
+		 * those who wait for a lease anyway: no reason to stay. */
+		if (core->stopping) {
+			session_free(core, s);
+			return;
+		}
+		s->close_at_ms = core->now_ms +
+		    random_jitter(&core->random, ns->settings.heartbeat_ms);
+		return;
+	}
+	session_free(core, s);
+	if (o->kind != OUTCOME_DONE)
+		return;
+	if (ns->n_doubts > 0)
+		core->lease_events->closed(core, ns, id);
+	observe_closed(core, ns, id);
+}
+
+void
+session_stored(struct core *core, struct lease *s, const struct outcome *o)
+{
+	enum operation_kind kind = session_of(s)->submit.operation.kind;
+	struct namespace *ns = s->ns;
+	struct ident id = s->id;
+
+	assert(s->busy);
+	s->busy = false;
+	namespace_trouble(ns, o);
+	if (kind == OPERATION_SESSION_OPEN)
+		session_opened(core, s, o);
+	else if (kind == OPERATION_SESSION_BEAT)
+		session_beaten(core, s, o);
+	else
+		session_closed(core, s, o);
+
+	s = session_find(ns, id);
+	if (s == NULL)
+		return;
+	lease_schedule(core, s);
+	session_unused(core, s);
+}
+
+/* Grants go to a new session from now on; this one ends with its holds. */
+static void
+session_retire(struct core *core, struct lease *s)
+{
+	struct namespace *ns = s->ns;
+
+	if (s->retiring || s->state != LEASE_VALID)
+		return;
+	s->retiring = true;
+	if (ns->session == s) {
+		ns->session = NULL;
+		session_start(core, ns);
+	}
+	session_unused(core, s);
+}
+
+void
+session_all_unused(struct core *core, struct namespace *ns)
+{
+	struct lease *s, *next;
+
+	DL_FOREACH_SAFE(ns->sessions, s, next)
+	{
+		session_unused(core, s);
+	}
+}
+
+/* One more write of this session is in doubt, or one less. */
+void
+session_doubt(struct core *core, struct namespace *ns, struct ident id,
+    int more)
+{
+	struct lease *s = session_find(ns, id);
+
+	if (s == NULL)
+		return;
+	if (more < 0) {
+		session_of(s)->n_doubts--;
+		return;
+	}
+	session_of(s)->n_doubts++;
+	if (session_of(s)->n_doubts > core->limits.doubts_max / 4)
+		session_retire(core, s);
+}
+
+void
+session_free_all(struct namespace *ns)
+{
+	struct lease *l, *next;
+
+	DL_FOREACH_SAFE(ns->sessions, l, next)
+	{
+		free(l);
+	}
+	DL_FOREACH_SAFE(ns->record_leases, l, next)
+	{
+		record_lease_free(l);
+	}
+}
+
+static const struct lease_kind session_kind = {
+	.renew = session_beat,
+	.expire = session_expire,
+	.close = session_close,
+	.unused = session_unused,
+};

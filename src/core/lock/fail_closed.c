@@ -1,0 +1,52 @@
+/*
+ * Fail-closed grants. Nobody takes such an element out but who holds it, or a
+ * break; so no session and no lease is needed to have it:
+ *
+ *  1. It belongs to no session here (its element names the one under which it
+ *     was asked for). Whatever becomes of that, it is asked for, held, settled
+ *     and released all the same.
+ *  2. An outage is danger and never loss. It is out of danger when a session
+ *     of its namespace is good again.
+ *  3. A client that leaves without a release leaves it held. It is forgotten
+ *     here then: only the record shows it, as to every other host.
+ *  4. One that no client was told of is given back, if need be for ever: it
+ *     dies with nothing else.
+ */
+#include "core/lock/room.h"
+
+#include <assert.h>
+
+/* Its client has left. What is unknown of its attempts is no reason to take it
+ * out, unless it is seen to be gone and comes back. */
+void
+fail_closed_leave(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	assert(g->state == GRANT_HELD && g->uses == NULL);
+	doubt_left(&l->doubts, g->id);
+	grant_enter(core, g, GRANT_NONE, NULL);
+	record_forget_sight(l);
+	l->view = VIEW_STALE;
+	l->due_ms = core->now_ms;
+	lock_advance(core, l);
+}
+
+bool
+fail_closed_is_settled(const struct namespace *ns)
+{
+	const struct grant *g;
+
+	DL_FOREACH2(ns->closed, g, lease_next)
+	{
+		if (g->state != GRANT_HELD || g->uses == NULL)
+			return false;
+	}
+	return true;
+}
+
+struct grant *
+fail_closed_next_to_audit(struct namespace *ns)
+{
+	return grant_next_in(&ns->closed, ns->audit_round);
+}

@@ -1,0 +1,205 @@
+/*
+ * One element of ours in a lock's record, from the request for it to the end
+ * of its removal. Exclusive use has one at most, sharers of a host have one
+ * for all of them, and each local holder of a semaphore has its own.
+ *
+ *             acquire sent         done
+ *      NONE ---------------> ASKING ---> HELD <--+ hand-over: the next
+ *       ^ ^                   |  |        |  +---+ local client, with the
+ *       | +---- conflict -----+  |unknown |        next token; or one more
+ *       |       refused          v        |        sharer
+ *       |                      UNSURE     | nobody here wants it,
+ *       |      a read shows      |        v or others' turn
+ *       +------- it is not ------+     RELEASING --+ unknown: a read
+ *       |        there      it is|there   |   ^----+ settles it
+ *       |                        +-> HELD |
+ *       +---------------------------------+ done
+ *
+ *    From every state, when the session is lost, or when the record shows
+ *    that somebody took our grant out: NONE, and the clients are told.
+ *
+ *  1. A client holds the lock only in HELD, under a session that is good.
+ *  2. A grant, once a release of it was submitted, is never given to anybody.
+ *  3. UNSURE is neither failure nor success: only a consistent read tells.
+ *  4. A token of exclusive use is given once; a new one comes from a block
+ *     that is already in the record. Sharers have the token of their grant.
+ */
+#include "core/lock/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+/* NULL: no memory. */
+struct extras *
+grant_extras(struct grant *g)
+{
+	if (g->extras == NULL)
+		g->extras = calloc(1, sizeof(*g->extras));
+	return g->extras;
+}
+
+/* NULL: it is not being downgraded. */
+struct downgrade *
+grant_downgrade(const struct grant *g)
+{
+	return g->extras == NULL ? NULL : g->extras->downgrade;
+}
+
+/* What its element says of its session, not when that was lost; what is
+ * fail-closed keeps it. */
+struct ident
+grant_session_id(const struct grant *g)
+{
+	return g->fail_closed ? g->extras->session : g->lease->id;
+}
+
+/* Is this its name, or the one that it may have by now? */
+bool
+grant_has(const struct grant *g, struct ident id)
+{
+	return ident_equal(g->id, id) ||
+	    (grant_downgrade(g) != NULL &&
+		ident_equal(grant_downgrade(g)->id, id));
+}
+
+struct grant *
+grant_find(const struct lock *l, struct ident id)
+{
+	struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (grant_has(g, id))
+			return g;
+	}
+	return NULL;
+}
+
+/* ---- who uses it ------------------------------------------------------ */
+
+void
+grant_add_use(struct grant *g, struct use *u)
+{
+	u->lock = g->lock;
+	u->grant = g;
+	u->fail_closed = g->fail_closed;
+	DL_APPEND2(g->uses, u, previous, next);
+	g->lock->n_uses++;
+}
+
+void
+grant_drop_use(struct use *u)
+{
+	DL_DELETE2(u->grant->uses, u, previous, next);
+	assert(u->lock->n_uses > 0);
+	u->lock->n_uses--;
+	u->grant = NULL;
+}
+
+bool
+grant_is_taken(const struct core *core, const struct grant *g)
+{
+	return g->uses != NULL || core->now_ms < g->gap_ms;
+}
+
+/* Could this request hold the lock by this grant, now or after its holder? */
+bool
+grant_suits(const struct grant *g, const struct waiter *w)
+{
+	return g->mode == w->mode && g->limit == w->limit &&
+	    g->fail_closed == w->fail_closed;
+}
+
+/* Do all clients here that share it have this one? Who is fail-closed may
+ * leave, so it has its own. */
+bool
+grant_is_common(const struct grant *g)
+{
+	return g->mode == LOCK_MODE_SHARED && g->limit == 0 && !g->fail_closed;
+}
+
+/* Could it, beside those who hold it? */
+bool
+grant_fits(const struct core *core, const struct grant *g,
+    const struct waiter *w)
+{
+	return grant_suits(g, w) &&
+	    (!grant_is_taken(core, g) || grant_is_common(g));
+}
+
+struct lease *
+grant_lease(const struct grant *g)
+{
+	return g->fail_closed ? g->lock->ns->session : g->lease;
+}
+
+/* Does nothing but its holder end it now? */
+bool
+grant_is_good(const struct core *core, const struct grant *g)
+{
+	return g->fail_closed || lease_is_good(core, g->lease);
+}
+
+/* May anything new be given by it? Not under a session that retires. */
+bool
+grant_is_usable(const struct grant *g)
+{
+	return g->fail_closed ||
+	    (g->lease != NULL && !g->lease->retiring);
+}
+
+bool
+grant_is_being_downgraded(const struct grant *g)
+{
+	return grant_downgrade(g) != NULL;
+}
+
+/* The next grant of this round, which goes to the end of its list. */
+struct grant *
+grant_next_in(struct grant **list, uint16_t round)
+{
+	struct grant *g = *list;
+
+	if (g == NULL || g->audit_round == round)
+		return NULL;
+	g->audit_round = round;
+	DL_DELETE2(*list, g, lease_previous, lease_next);
+	DL_APPEND2(*list, g, lease_previous, lease_next);
+	return g;
+}
+
+struct grant *
+grant_next_to_audit(struct lease *lease)
+{
+	return grant_next_in(&lease->grants, lease->ns->audit_round);
+}
+
+void
+grant_check(const struct core *core, const struct grant *g)
+{
+	const struct use *u = g->uses;
+
+	assert(g->state != GRANT_NONE);
+	assert(g->uses == NULL || g->state == GRANT_HELD);
+	assert(g->state != GRANT_HELD || g->fail_closed ||
+	    g->lease->state == LEASE_VALID);
+	assert(g->state == GRANT_HELD || g->extras == NULL ||
+	    g->extras->changing == NULL);
+	assert(grant_downgrade(g) == NULL || (g->state == GRANT_HELD &&
+	    g->mode == LOCK_MODE_EXCLUSIVE));
+	assert(g->state != GRANT_ASKING || g->lock->submission != NULL);
+	assert(g->state == GRANT_HELD || g->state == GRANT_RELEASING ||
+	    g->releasing == NULL);
+	assert(u == NULL || u->next == NULL || grant_is_common(g));
+	if (g->mode == LOCK_MODE_EXCLUSIVE) {
+		assert(g->limit == 0);
+		assert(g->state != GRANT_HELD ||
+		    g->token_next <= g->token_last + 1);
+		assert(u == NULL || u->token < g->token_next ||
+		    u->token == 0);
+	}
+	if (u != NULL)
+		core->lock_events->check(core, u);
+}

@@ -1,0 +1,373 @@
+/*
+ * One lock: its record as it was last seen, the grants of ours in it, the queue
+ * of those who wait here, and the one operation that is under way for it.
+ *
+ * lock_advance() (lock.c) looks at all that is known and submits what is due;
+ * outcome.c takes in what became of it. What clients are to be told goes up
+ * through struct lock_events.
+ */
+#ifndef DDBLOCKD_CORE_LOCK_LOCK_H
+#define DDBLOCKD_CORE_LOCK_LOCK_H
+
+#include "core/contents.h"
+#include "core/lease/lease.h"
+
+/* ---- what clients want of a lock -------------------------------------- */
+
+/* A request, as the locks see it: what it wants of one, and where it waits. The
+ * room above owns it, and sets what it asks for. */
+struct waiter {
+	uint64_t serial;	/* in the order of asking */
+	uint64_t asked_ms;
+	uint64_t deadline_ms;
+	struct timer timer;
+	struct change *change;	/* ACQUIRE, RENEW, RELEASE: of what is kept in
+				 * the lock; or NULL */
+
+	/* ACQUIRE: */
+	struct lock *lock;	/* in whose queue it stands; NULL: in none */
+	struct waiter *previous, *next;
+	uint32_t place;	/* in the queue; see queue_ahead() */
+	enum lock_mode mode : 8;
+	uint16_t limit;
+	bool fail_closed;
+	bool overdue;	/* its time is up, but it was never really tried */
+	bool only_if_exists;
+	bool exists;		/* it was seen to */
+	bool several;		/* it asks for other locks as well */
+	bool asked;		/* the store is being asked for all of them */
+	bool put_off;	/* what becomes of it next is certain, and no business
+			 * of this lock; what follows from that is seen then */
+	bool leaving;		/* its client is */
+	uint64_t poll_ms;	/* 0: as its namespace has it */
+	char *owner;
+
+	/* RENEW with a change, or DOWNGRADE: of this grant. */
+	struct grant *grant;
+
+	/* RELEASE: */
+	struct grant *grants;	/* whose end it waits for */
+	int released_code;	/* of those that ended: what went */
+	int released_cause;	/* wrong first */
+	bool keeps;		/* what it leaves there is to stay */
+};
+
+/* One client's use of a grant; the room above owns it. */
+struct use {
+	struct lock *lock;
+	struct grant *grant;		/* NULL: lost */
+	struct use *previous, *next;	/* of the grant */
+	uint64_t token;
+	bool fail_closed;
+	bool several;	/* it is one of several, with other locks */
+};
+
+/* ---- grants ----------------------------------------------------------- */
+
+/* grant.c has the picture of these. */
+enum grant_state {
+	GRANT_NONE = 0,
+	GRANT_ASKING,
+	GRANT_UNSURE,
+	GRANT_HELD,
+	GRANT_RELEASING,
+};
+
+/* One element of ours in a lock's record, or on its way there. Every lock has
+ * one, hence its narrow members. */
+struct grant {
+	struct lock *lock;
+	struct grant *next;		/* of the lock */
+	struct lease *lease;		/* NULL: fail-closed, or lost with a
+					 * write under way */
+	struct grant *lease_previous, *lease_next;
+	struct ident id;
+	enum grant_state state : 8;
+	enum lock_mode mode : 8;
+	bool unsettled : 1;	/* RELEASING: the answer never came */
+	bool passed : 1;	/* this acquisition was granted before */
+	bool unsealed : 1;	/* an update may yet land: see update.c */
+	bool fail_closed : 1;
+	uint16_t limit;
+	uint16_t audit_round;
+	uint64_t token_next;	/* the block: next to give, and the last */
+	uint64_t token_last;
+	uint64_t gap_ms;	/* nobody else's before: one was lost */
+	struct use *uses;		/* NULL: idle */
+	struct waiter *releasing;	/* waits for the release's outcome */
+	struct grant *releasing_next;	/* that it waits for */
+	struct extras *extras;		/* NULL: it has none */
+};
+
+/* Does a client have it, or may one that lost it still be working? */
+bool grant_is_taken(const struct core *, const struct grant *);
+bool grant_is_being_downgraded(const struct grant *);
+
+/* Whose renewal tells its holder that the store answers; NULL: nothing's. */
+struct lease *grant_lease(const struct grant *);
+
+/* Can this one hold the lock by this grant at once? */
+bool grant_can_give(const struct core *, const struct grant *,
+    const struct waiter *);
+
+/* The token that comes next, in full if no number has room for it (NULL: it
+ * has); and what was told of the next one already. */
+uint64_t grant_next_token(struct grant *);
+const char *grant_token_text(const struct grant *);
+void grant_skip_tokens(struct grant *, uint64_t told);
+
+/* A client has it, or has it no more: the caller releases or advances. */
+void grant_add_use(struct grant *, struct use *);
+void grant_drop_use(struct use *);
+
+/* Who had it may be at work until @working_ms, and at least for a margin. */
+void grant_leave_gap(struct core *, struct grant *, uint64_t working_ms);
+
+/* What the waiter wants released is let go of here: it is told the end. */
+void grant_await_release(struct core *, struct grant *, struct waiter *);
+void grant_stop_awaiting(struct waiter *);
+
+/* The next of the session's grants that was not audited in this round, and of
+ * those that are fail-closed; NULL: none. */
+struct grant *grant_next_to_audit(struct lease *);
+struct grant *fail_closed_next_to_audit(struct namespace *);
+
+/* Its client left without a release. */
+void fail_closed_leave(struct core *, struct grant *);
+
+/* Nothing is to be written for any of them. */
+bool fail_closed_is_settled(const struct namespace *);
+
+/* From exclusive to shared use (downgrade.c). DDBLOCK_E_NOMEM */
+int downgrade_begin(struct core *, struct grant *, struct waiter *,
+    const char *owner, uint16_t limit);
+void downgrade_stop_awaiting(struct waiter *);
+
+/* ---- locks ------------------------------------------------------------ */
+
+/* What is known of the record while nothing of ours is in it. */
+enum lock_view {
+	VIEW_NEW = 0,	/* nothing: an acquire is the best question */
+	VIEW_FREE,	/* seen free: an acquire is worth its price */
+	VIEW_FOREIGN,	/* others hold it: poll */
+	VIEW_STALE,	/* read before anything is written */
+};
+
+/* The last sight of a record that others hold. */
+struct sight {
+	uint64_t token;
+	enum lock_mode mode;
+	uint64_t acquired_at_s;
+	char *owner;			/* may be NULL */
+	struct blocked blocked;		/* on a holder that is not dead yet */
+	struct lock *lock;
+	size_t n_holders;
+	struct holder holders[];
+};
+
+struct lock {
+	struct hash_link link;		/* first: in ns->locks, by key */
+	struct namespace *ns;
+	struct timer timer;
+	enum lock_view view : 4;
+	enum lock_mode wanted : 4;	/* the wish of ours in the record */
+	enum mark_form mark_due : 4;	/* somebody here waits for its end */
+	bool wish_seen : 1;	/* and another host's, who is hindered */
+	bool shared_seen : 1;	/* it is or was shared, with this limit: */
+	bool hindered : 1;	/* it could be had, but for others' wishes */
+	bool refused : 1;	/* a write for what looked open: look first */
+	bool read_due : 1;	/* a doubt wants a fresh look */
+	bool stand_back : 1;	/* releasing: let the others have it first */
+	bool overdue : 1;	/* some waiter may be */
+	bool gaps : 1;		/* somebody left the middle of the queue */
+	uint16_t key_length;
+	int16_t cause;		/* last trouble, or 0 */
+	uint16_t run;		/* local grants since the record was read */
+	uint16_t others_seen;	/* holders beside the grants that are ours */
+	uint16_t limit_seen;	/* or the greatest number */
+	uint32_t n_uses;		/* of the grants */
+	uint32_t n_waiting;
+	uint32_t references;	/* lost holds, audits, several keys */
+	uint32_t writes;	/* submitted so far; for batches */
+	uint32_t looks;		/* records that were taken in; for batches */
+	uint32_t hindered_ms;	/* since when it is free and @hindered; the
+				 * last 32 bits */
+	uint64_t run_started_ms;
+
+	struct grant *grants;	/* in the order of their making */
+	struct grant first;	/* memory of one; the usual case */
+	struct waiter *queue;
+	struct submission *submission;	/* under way, or NULL */
+	struct sight *sight;		/* VIEW_FOREIGN */
+	struct leftovers *leftovers;	/* NULL: none */
+	struct doubts doubts;
+	struct watched *watched;	/* reads/ keeps this; NULL: by nobody */
+	uint64_t due_ms;	/* next poll. HELD: end of idleness */
+	uint64_t hold_off_ms;	/* no store operation before */
+	uint64_t back_ms;	/* until then it is others' turn */
+	uint64_t sequence;	/* of its contents' last known revision */
+	uint64_t token_seen;	/* in the record, and its version, where its
+				 * format has one; NULL: none, or unknown */
+	char *version;
+	char key[];
+};
+
+struct key lock_key(const struct lock *);
+struct lock *lock_find(const struct namespace *, struct key);
+int lock_new(struct core *, struct namespace *, struct key,
+    struct lock **ret);
+int lock_init(struct namespace *);	/* DDBLOCK_E_NOMEM */
+void lock_timer(struct core *, struct timer *);
+void lock_stored(struct core *, struct lock *, const struct outcome *);
+void lock_free_all(struct core *, struct namespace *);
+
+/* Grants are audited in rounds, and what is granted in one belongs to the
+ * next. */
+void lock_begin_audit(struct namespace *);
+
+/* Something happened to it: what is due now? It may be freed. */
+void lock_advance(struct core *, struct lock *);
+
+/* A grant of it has no holder any more: the next one, or nobody. */
+void lock_release(struct core *, struct lock *);
+
+/* It is not freed meanwhile; and it may be, at once. */
+void lock_ref(struct lock *);
+void lock_unref(struct core *, struct lock *);
+void lock_free_if_unused(struct core *, struct lock *);
+
+/* Who watches it is to know. */
+void lock_touch(struct core *, struct lock *);
+
+/* No store operation for it for about a poll period. */
+void lock_hold_off_poll(struct core *, struct lock *);
+
+/* One of those who have it; NULL: nobody. */
+struct use *lock_first_use(const struct lock *);
+
+/* Is it known to be shared, within another limit than this one asks for? */
+bool lock_finds_limit(const struct lock *, const struct waiter *,
+    uint32_t *ret_limit);
+
+/* When the operation that is under way was submitted; CORE_FOREVER: none is. */
+uint64_t lock_submitted_ms(const struct lock *);
+
+/* Wait for the next of its holders, if one was seen to die. */
+void lock_watch_next(struct core *, struct lock *);
+
+/* Its record came in a batch, with others'; nothing was known or sent since
+ * that was, or (the second) only no write was. */
+void lock_looked(struct core *, struct lock *, const struct lock_record *,
+    uint64_t submitted_ms);
+void lock_audited(struct core *, struct lock *, const struct lock_record *,
+    uint64_t submitted_ms);
+
+/* Somebody broke it, and this is left of it. */
+void lock_broken(struct core *, struct lock *, const struct lock_record *);
+bool record_shows(const struct lock_record *, const struct grant *);
+
+/* ---- the queue (queue.c) ---------------------------------------------- */
+
+void queue_join(struct lock *, struct waiter *);
+void queue_part(struct waiter *);
+uint32_t queue_ahead(const struct waiter *);
+
+/* Its time is up; and which of them are left whose time is? */
+void queue_set_overdue(struct waiter *);
+void queue_find_overdue(struct lock *);
+
+/* Is it known that this one does not get that lock at once? */
+bool queue_would_wait(const struct core *, const struct lock *,
+    const struct waiter *);
+
+/* ---- what is kept in it (update.c) ------------------------------------ */
+
+/* The holder's change, by a RENEW. DDBLOCK_E_NOMEM */
+int update_join(struct grant *, struct waiter *);
+void update_leave(struct waiter *);
+
+/* What the answer of this step showed of this lock's contents is the caller's;
+ * NULL: nothing. */
+struct contents *update_take_found(struct core *, const struct lock *);
+
+/* ---- several locks in one operation (submission.c) -------------------- */
+
+/* Could the store be asked for it now, with a fair chance? Or is a grant here
+ * that this one can have at once? NULL: no. */
+bool lock_is_open(const struct core *, const struct lock *);
+struct grant *lock_find_grant(const struct core *, const struct lock *,
+    const struct waiter *);
+
+/* Somebody has it by this grant. */
+void lock_gave(struct grant *);
+
+/* Memory first, for all of them (false: there is none); then the operations;
+ * then what became of each. */
+bool submission_begin_part(struct core *, struct lock *);
+void submission_undo_part(struct core *, struct lock *);
+const struct operation *submission_send_part(struct core *, struct lock *,
+    const struct waiter *, uint64_t deadline_ms);
+void lock_stored_part(struct core *, struct lock *, const struct outcome *);
+struct grant *grant_find(const struct lock *, struct ident);
+
+/* ---- events ----------------------------------------------------------- */
+
+/* What this room tells those above it. */
+struct lock_events {
+	/* The first in line may have the lock by this grant. */
+	void (*granted)(struct core *, struct grant *);
+
+	/* More is known: has anybody waited long enough? */
+	void (*learnt)(struct core *, struct lock *);
+
+	/* This is the answer. What waited for it waits no more. */
+	void (*answered)(struct core *, struct waiter *, int code, int cause,
+	    const char *text);
+
+	/* What a RENEW was to change is changed. */
+	void (*updated)(struct core *, struct grant *, struct waiter *);
+
+	/* It shares the lock now, as this one (or NULL) asked. */
+	void (*downgraded)(struct core *, struct waiter *, struct use *);
+
+	/* This use is lost. When this returns, its grant has it no more. */
+	void (*lost)(struct core *, struct use *, enum core_loss);
+
+	/* The first in line asks for several: all of them in one operation?
+	 * False: this lock alone. */
+	bool (*ask_several)(struct core *, struct lock *);
+
+	/* Is all as it must be with this one? (An assertion, if not.) */
+	void (*check)(const struct core *, const struct use *);
+
+	/* Of a use that is one of several: how many more tokens its record must
+	 * have before it is told; and what became of asking for them, or (NULL)
+	 * that more are known. */
+	uint64_t (*tokens_lacking)(const struct use *);
+	void (*tokens_known)(struct core *, const struct use *,
+	    const struct outcome *);
+
+	/* A lock that is watched: does somebody wait for a look at it? It was
+	 * read; it was not; something happened to it. */
+	bool (*wants_look)(const struct lock *);
+	void (*seen)(struct lock *, const struct lock_record *,
+	    uint64_t submitted_ms);
+	void (*unseen)(struct core *, struct lock *, int code,
+	    const char *text);
+	void (*touched)(struct core *, struct lock *);
+};
+
+/* ---- what the lease room tells this one ------------------------------- */
+
+void lock_lease_lost(struct core *, struct lease *, enum core_loss);
+void lock_record_lost(struct core *, struct lease *);
+void lock_record_due(struct core *, struct lease *);
+void lock_session_closed(struct core *, struct namespace *, struct ident);
+void lock_unblocked(struct core *, struct blocked *);
+void lock_doubted(struct core *, struct doubts *);
+bool lock_has_live(const struct doubts *, struct ident grant);
+
+/* The lock that waits for this. */
+struct lock *lock_blocked(const struct blocked *);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * The locks of a namespace: making, finding and forgetting them.
+ */
+#include "core/lock/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+struct key
+lock_key(const struct lock *l)
+{
+	return (struct key){ l->key, l->key_length };
+}
+
+static uint32_t
+lock_hash_key(struct key key)
+{
+	uint32_t hash;
+
+	HASH_JEN(key.bytes, (unsigned)key.length, hash);
+	return hash;
+}
+
+static uint32_t
+lock_hash(const struct hash_link *link)
+{
+	return lock_hash_key(lock_key((const struct lock *)link));
+}
+
+struct lock *
+lock_find(const struct namespace *ns, struct key key)
+{
+	struct hash_link *link = hash_chain(&ns->locks, lock_hash_key(key));
+
+	while (link != NULL && !key_equal(lock_key((struct lock *)link), key))
+		link = link->next;
+	return (struct lock *)link;
+}
+
+/* After @l, or first of all if that is NULL, in no order. */
+struct lock *
+lock_next(const struct namespace *ns, const struct lock *l)
+{
+	return (struct lock *)hash_next(&ns->locks,
+	    l == NULL ? NULL : &l->link);
+}
+
+int
+lock_new(struct core *core, struct namespace *ns, struct key key,
+    struct lock **ret)
+{
+	struct lock *l;
+
+	if (core->n_locks >= core->limits.locks_max)
+		return DDBLOCK_E_LIMIT;
+	l = calloc(1, sizeof(*l) + key.length);
+	if (l == NULL)
+		return DDBLOCK_E_NOMEM;
+	if (heap_reserve(&core->heap) < 0) {
+		free(l);
+		return DDBLOCK_E_NOMEM;
+	}
+	l->ns = ns;
+	l->timer.kind = TIMER_LOCK;
+	l->key_length = (uint16_t)key.length;
+	memcpy(l->key, key.bytes, key.length);
+	hash_add(&ns->locks, &l->link);
+	core->n_locks++;
+	*ret = l;
+	return 0;
+}
+
+void
+lock_ref(struct lock *l)
+{
+	l->references++;
+}
+
+int
+lock_init(struct namespace *ns)
+{
+	ns->audit_round = 1;
+	return hash_init(&ns->locks, lock_hash);
+}

@@ -1,0 +1,533 @@
+/*
+ * What the answer to a lock's operation means (submission.c sends them).
+ */
+#include "core/lock/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+/* Why it is not done, or not known to be. */
+static int16_t
+outcome_cause(const struct outcome *o)
+{
+	return (int16_t)(o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE);
+}
+
+/* Does a client here have it, which ends by itself, or is a release on its
+ * way, which will be asked again? */
+static bool
+outcome_is_used(const struct core *core, const struct lock *l)
+{
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (grant_is_taken(core, g) || g->state == GRANT_RELEASING)
+			return true;
+	}
+	return false;
+}
+
+/* None of those who wait can have the lock, because of @code. */
+static void
+outcome_fail(struct core *core, struct lock *l, int code, const char *text)
+{
+	while (l->queue != NULL)
+		core->lock_events->answered(core, l->queue, code, 0, text);
+}
+
+/*
+ * The store could not say. After a definite answer nobody needs to wait any
+ * longer, unless something else is going on.
+ */
+static void
+outcome_failed(struct core *core, struct lock *l, const struct outcome *o)
+{
+	bool definite = o->kind == OUTCOME_REFUSED &&
+	    namespace_code_is_definite(o->code);
+
+	l->cause = outcome_cause(o);
+	lock_hold_off(core, l, lock_poll_ms(l));
+	if (definite && !outcome_is_used(core, l))
+		outcome_fail(core, l, o->code, o->text);
+}
+
+static void
+outcome_seen(struct core *core, struct lock *l, const struct outcome *o,
+    uint64_t submitted_ms)
+{
+	record_seen(core, l, &o->lock, submitted_ms);
+	l->due_ms =
+	    core->now_ms + random_jitter(&core->random, lock_poll_ms(l));
+}
+
+/* Are there tokens for it, if the format has any? */
+static bool
+outcome_has_tokens(const struct grant *g, uint64_t last)
+{
+	return !namespace_has_tokens(g->lock->ns) ||
+	    (last >= grant_tokens(g) && last <= TOKEN_MAX);
+}
+
+/* The grant @me is in the record, and its tokens are ours. */
+static void
+outcome_granted(struct core *core, struct grant *g, const struct holder *me,
+    const struct outcome *o, uint64_t submitted_ms)
+{
+	struct lock *l = g->lock;
+	uint64_t last = o->lock.token;
+
+	if (g->lease != NULL && lease_is_of_record(g->lease))
+		record_lease_begin(core, g->lease, &o->lock);
+	if (!grant_is_good(core, g) || !outcome_has_tokens(g, last) ||
+	    !grant_set_token_text(g, o->lock.token_text)) {
+		/* Nobody was told of it: give it back. */
+		if (g->fail_closed) {
+			grant_enter(core, g, GRANT_RELEASING, NULL);
+			return;
+		}
+		grant_enter(core, g, GRANT_NONE, NULL);
+		outcome_seen(core, l, o, submitted_ms);
+		record_orphan(core, l, me);
+		return;
+	}
+	grant_enter(core, g, GRANT_HELD, g->lease);
+	grant_set_tokens(g, last);
+	g->passed = false;
+	/* Just written: this round of the audit need not read it. */
+	g->audit_round = l->ns->audit_round;
+	l->run = 0;
+	l->run_started_ms = core->now_ms;
+	l->stand_back = false;
+	l->hold_off_ms = 0;
+	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
+	record_seen(core, l, &o->lock, submitted_ms);
+}
+
+/*
+ * In a format whose acquires name the version that they follow: does the answer
+ * show a free record that this one did not know? Then it is asked for again at
+ * once; each time round somebody else has had it.
+ */
+static bool
+outcome_is_news(const struct lock *l, const struct submission *s,
+    const struct outcome *o)
+{
+	return o->kind == OUTCOME_CONFLICT && l->view == VIEW_FREE &&
+	    !namespace_has_sessions(l->ns) &&
+	    ((s->version == NULL) != (l->version == NULL) ||
+		(l->version != NULL && strcmp(s->version, l->version) != 0));
+}
+
+static void
+outcome_acquired(struct core *core, struct grant *g, struct submission *s,
+    const struct outcome *o)
+{
+	uint64_t submitted_ms = s->submit.operation.submitted_ms;
+	struct lock *l = g->lock;
+
+	if (o->kind == OUTCOME_DONE) {
+		if (g->lease != NULL && lease_is_of_record(g->lease))
+			record_lease_count_from(g->lease, o->sent_ms);
+		outcome_granted(core, g, &s->holder, o, submitted_ms);
+	} else if (o->kind == OUTCOME_UNKNOWN &&
+	    (g->lease != NULL || g->fail_closed)) {
+		grant_enter(core, g, GRANT_UNSURE, g->lease);
+		l->cause = outcome_cause(o);
+		l->hold_off_ms = core->now_ms;
+		/* Ours or not, nobody can read what it says. */
+		if (o->code == DDBLOCK_E_BAD_RECORD)
+			outcome_fail(core, l, o->code, o->text);
+	} else {
+		grant_enter(core, g, GRANT_NONE, NULL);
+		if (o->kind == OUTCOME_CONFLICT)
+			outcome_seen(core, l, o, submitted_ms);
+		else
+			outcome_failed(core, l, o);
+		/* What looks free or open and yet was refused: others' turn,
+		 * or it changed. Look before writing again. */
+		l->refused = o->kind == OUTCOME_CONFLICT;
+		if (outcome_is_news(l, s, o)) {
+			l->refused = false;
+			return;
+		}
+		if (l->view != VIEW_FOREIGN)
+			l->view = VIEW_STALE;
+		if (o->kind == OUTCOME_REFUSED)
+			l->view = VIEW_NEW;
+	}
+}
+
+static void
+outcome_cleaned(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
+		outcome_seen(core, l, o, s->submit.operation.submitted_ms);
+		return;
+	}
+	outcome_failed(core, l, o);
+	free(l->leftovers);
+	l->leftovers = NULL;
+	l->read_due = true; /* which finds it, if it is still there */
+}
+
+/* Ours is out of the record. */
+static void
+outcome_gone(struct core *core, struct grant *g, const struct outcome *o,
+    uint64_t submitted_ms)
+{
+	struct lock *l = g->lock;
+	/* Of a semaphore's places the last one counts. */
+	bool stand_back = l->stand_back || core->now_ms < l->back_ms;
+
+	l->stand_back = false;
+	grant_enter(core, g, GRANT_NONE, NULL);
+	outcome_seen(core, l, o, submitted_ms);
+	if (!stand_back || l->queue == NULL)
+		return;
+	l->due_ms = core->now_ms + 2 * l->ns->settings.poll_ms;
+	l->back_ms = l->due_ms;
+	if (l->grants == NULL)
+		l->hold_off_ms = l->due_ms;
+	if (l->view != VIEW_FOREIGN)
+		l->view = VIEW_STALE;
+	l->refused = true;
+}
+
+static void
+outcome_released(struct core *core, struct grant *g, struct submission *s,
+    const struct outcome *o)
+{
+	uint64_t submitted_ms = s->submit.operation.submitted_ms;
+	struct lock *l = g->lock;
+	int code = outcome_cause(o);
+
+	/* Somebody else took out the dead one that it named: now without. */
+	if (o->kind == OUTCOME_CONFLICT && s->submit.operation.n_holders > 1 &&
+	    record_shows(&o->lock, g)) {
+		free(l->leftovers);
+		l->leftovers = NULL;
+		if (g->releasing != NULL)
+			heap_set(&core->heap, &g->releasing->timer,
+			    g->releasing->deadline_ms);
+		return;
+	}
+	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
+		code = o->kind == OUTCOME_DONE ? 0 : DDBLOCK_E_LOCK_STOLEN;
+		grant_released(core, g, code, 0, NULL);
+		outcome_gone(core, g, o, submitted_ms);
+		return;
+	}
+	grant_released(core, g, code, 0, o->text);
+	g->unsettled = o->kind == OUTCOME_UNKNOWN;
+	if (g->lease == NULL && !g->fail_closed) {
+		grant_enter(core, g, GRANT_NONE, NULL);
+		record_forget_sight(l);
+		l->view = VIEW_STALE;
+	}
+	outcome_failed(core, l, o);
+}
+
+/* What the record says of one grant. False: it says nothing new of the lock,
+ * or that was dealt with. */
+static bool
+outcome_read_grant(struct core *core, struct grant *g,
+    const struct outcome *o, uint64_t submitted_ms)
+{
+	bool shown = record_shows(&o->lock, g);
+	struct holder me;
+
+	switch (g->state) {
+	case GRANT_UNSURE:
+		if (shown) {
+			me = submission_me(g);
+			outcome_granted(core, g, &me, o, submitted_ms);
+			return false;
+		}
+		grant_enter(core, g, GRANT_NONE, NULL);
+		return true;
+	case GRANT_RELEASING:
+		g->unsettled = false;
+		if (!shown)
+			outcome_gone(core, g, o, submitted_ms);
+		return shown;
+	case GRANT_HELD:
+		if (!shown)
+			grant_lose(core, g, record_loss(&o->lock));
+		return shown;
+	default:
+		return true;
+	}
+}
+
+/* Whoever wants only a lock that exists learns that it does not before
+ * anything is written. */
+static void
+outcome_exists(struct core *core, struct lock *l, const struct submission *s,
+    const struct outcome *o)
+{
+	struct waiter *w;
+
+	while ((w = l->queue) != NULL && w->only_if_exists && !w->exists &&
+	    s->submit.operation.with_contents && o->kind == OUTCOME_DONE &&
+	    o->lock.n_holders == 0) {
+		w->exists = format_has_record(l->ns, &o->lock);
+		if (w->exists)
+			return;
+		core->lock_events->answered(core, w, DDBLOCK_E_NO_SUCH_LOCK, 0,
+		    "nothing is kept in that lock, and it was asked for only "
+		    "if it exists");
+	}
+}
+
+void
+outcome_read(struct core *core, struct lock *l, uint64_t submitted_ms,
+    const struct outcome *o)
+{
+	struct grant *g, *next;
+	bool fresh = true;
+
+	if (o->kind != OUTCOME_DONE) {
+		outcome_failed(core, l, o);
+		if (l->watched != NULL)
+			core->lock_events->unseen(core, l, outcome_cause(o),
+			    o->text);
+		return;
+	}
+	l->refused = false;
+	LL_FOREACH_SAFE(l->grants, g, next)
+	{
+		if (!outcome_read_grant(core, g, o, submitted_ms))
+			fresh = false;
+	}
+	if (!fresh)
+		return;
+	outcome_seen(core, l, o, submitted_ms);
+	LL_FOREACH(l->grants, g)
+	{
+		grant_adopt(core, g, &o->lock);
+	}
+}
+
+/* What renews a lock by its own record: did it? */
+static void
+outcome_renewed(struct core *core, struct lock *l, const struct submission *s,
+    const struct outcome *o)
+{
+	struct grant *g = grant_find(l, s->holder.grant);
+
+	if (g != NULL)
+		record_lease_stored(core, g->lease, o);
+}
+
+/* A renewal that nobody asked for is no reason not to do what somebody does. */
+static void
+outcome_refreshed(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	struct grant *g = grant_find(l, s->holder.grant);
+
+	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
+		l->cause = outcome_cause(o);
+		return;
+	}
+	if (g != NULL && g->state == GRANT_HELD &&
+	    !record_shows(&o->lock, g)) {
+		grant_lose(core, g, record_loss(&o->lock));
+		return;
+	}
+	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
+}
+
+static void
+outcome_extended(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	struct grant *g = grant_find(l, s->holder.grant);
+
+	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
+		outcome_failed(core, l, o);
+		return;
+	}
+	if (g != NULL && g->state == GRANT_HELD &&
+	    !record_shows(&o->lock, g)) {
+		grant_lose(core, g, record_loss(&o->lock));
+		return;
+	}
+	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
+	if (g == NULL || g->state != GRANT_HELD)
+		return;
+	/* For the next holder; or what is there by now. */
+	if (namespace_has_sessions(l->ns) || g->uses != NULL ||
+	    o->kind != OUTCOME_DONE)
+		grant_adopt(core, g, &o->lock);
+	else if (grant_set_token_text(g, o->lock.token_text))
+		grant_set_tokens(g, o->lock.token);
+}
+
+static void
+outcome_updated(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	struct grant *g = grant_find(l, s->holder.grant);
+	bool held = g != NULL && g->state == GRANT_HELD;
+
+	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
+		if (!held || !update_failed(core, g, s->serial, o))
+			outcome_failed(core, l, o);
+		return;
+	}
+	if (held && !record_shows(&o->lock, g)) {
+		grant_lose(core, g, record_loss(&o->lock));
+		return;
+	}
+	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
+	if (!held)
+		return;
+	/* What the record shows now is above all that was sent before. */
+	g->unsealed = false;
+	grant_adopt(core, g, &o->lock);
+}
+
+static void
+outcome_wished(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	const struct operation *operation = &s->submit.operation;
+
+	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
+		outcome_failed(core, l, o);
+		return;
+	}
+	outcome_seen(core, l, o, operation->submitted_ms);
+	/* Of very many wishes a record's reader need not show ours. */
+	if (operation->kind == OPERATION_WANT && o->kind == OUTCOME_DONE &&
+	    l->ns->session != NULL &&
+	    ident_equal(l->ns->session->id, operation->session))
+		l->wanted = operation->mode;
+}
+
+/* From this answer on the holder's lease counts, if the mark is there. */
+static void
+outcome_marked(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	outcome_wished(core, l, s, o);
+	if (o->kind != OUTCOME_DONE)
+		return;
+	observe_marked(core, l->ns, lock_key(l), &o->lock,
+	    s->submit.operation.mark);
+	l->mark_due = MARK_NONE;
+}
+
+/* An attempt that was never answered may land later: remember it. */
+static void
+outcome_doubt(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	const struct operation *operation = &s->submit.operation;
+	struct doubt *d = s->doubt;
+	struct holder h;
+
+	if (d == NULL || (!o->unanswered && o->kind != OUTCOME_UNKNOWN))
+		return;
+	s->doubt = NULL;
+	h = operation->me;
+	h.session = operation->session;
+	doubt_add(core, &l->doubts, d, &h,
+	    o->unanswered ? o->unanswered_ms : core->now_ms);
+}
+
+static void
+outcome_dispatch(struct core *core, struct lock *l, struct submission *s,
+    const struct outcome *o)
+{
+	switch (s->submit.operation.kind) {
+	case OPERATION_READ:
+		outcome_read(core, l, s->submit.operation.submitted_ms, o);
+		outcome_exists(core, l, s, o);
+		break;
+	case OPERATION_ACQUIRE:
+		if (s->downgrading)
+			downgrade_stored(core, l, s->holder.grant, o,
+			    s->submit.operation.submitted_ms);
+		else
+			outcome_acquired(core,
+			    grant_find(l, s->holder.grant), s, o);
+		break;
+	case OPERATION_RELEASE:
+		if (s->cleaning)
+			outcome_cleaned(core, l, s, o);
+		else
+			outcome_released(core,
+			    grant_find(l, s->holder.grant), s, o);
+		break;
+	case OPERATION_REFRESH:
+		outcome_refreshed(core, l, s, o);
+		break;
+	case OPERATION_EXTEND:
+		outcome_extended(core, l, s, o);
+		grant_asked_tokens(core, grant_find(l, s->holder.grant), o);
+		break;
+	case OPERATION_UPDATE:
+		outcome_updated(core, l, s, o);
+		break;
+	case OPERATION_MARK:
+		outcome_marked(core, l, s, o);
+		break;
+	default:
+		outcome_wished(core, l, s, o);
+		break;
+	}
+}
+
+/* One of several that did not happen, and not because of this lock. */
+static void
+outcome_spared(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	grant_enter(core, g, GRANT_NONE, NULL);
+	l->view = VIEW_NEW;
+}
+
+/* What became of the lock's operation. The caller advances the lock. */
+static void
+outcome_take(struct core *core, struct lock *l, const struct outcome *o)
+{
+	struct submission *s = l->submission;
+
+	assert(s != NULL);
+	l->submission = NULL;
+	l->references++; /* not freed while we look at it */
+	outcome_doubt(core, l, s, o);
+	if (o->kind == OUTCOME_REFUSED && o->code == 0)
+		outcome_spared(core, grant_find(l, s->holder.grant));
+	else
+		outcome_dispatch(core, l, s, o);
+	outcome_renewed(core, l, s, o);
+	update_seen(core, l, s, o);
+	submission_free(core, s);
+	core->lock_events->learnt(core, l);
+	l->references--;
+}
+
+void
+lock_stored(struct core *core, struct lock *l, const struct outcome *o)
+{
+	namespace_trouble(l->ns, o);
+	outcome_take(core, l, o);
+	lock_advance(core, l);
+	update_forget(core);
+}
+
+void
+lock_stored_part(struct core *core, struct lock *l, const struct outcome *o)
+{
+	outcome_take(core, l, o);
+	update_forget(core);
+}

@@ -1,0 +1,137 @@
+/*
+ * What a lock's own state says: when the store may be asked again, and for
+ * whom there is room.
+ */
+#include "core/lock/room.h"
+
+uint64_t
+lock_poll_ms(const struct lock *l)
+{
+	uint64_t poll_ms = l->ns->settings.poll_ms;
+
+	if (l->queue == NULL || l->queue->poll_ms == 0)
+		return poll_ms;
+	/* A host that wishes polls at the default period or faster. */
+	if (l->wanted != LOCK_MODE_NONE && l->queue->poll_ms > poll_ms)
+		return poll_ms;
+	return l->queue->poll_ms;
+}
+
+/* No store operation for this lock for (about) @period_ms. */
+void
+lock_hold_off(struct core *core, struct lock *l, uint64_t period_ms)
+{
+	l->hold_off_ms =
+	    core->now_ms + random_jitter(&core->random, period_ms);
+}
+
+/* There was no memory for what is due: again soon. */
+void
+lock_try_later(struct core *core, struct lock *l)
+{
+	lock_hold_off(core, l, RETRY_MS);
+	heap_set(&core->heap, &l->timer, l->hold_off_ms);
+}
+
+bool
+lock_must_wait(struct core *core, struct lock *l)
+{
+	if (core->now_ms >= l->hold_off_ms)
+		return false;
+	heap_set(&core->heap, &l->timer, l->hold_off_ms);
+	return true;
+}
+
+void
+lock_hold_off_poll(struct core *core, struct lock *l)
+{
+	lock_hold_off(core, l, lock_poll_ms(l));
+}
+
+bool
+lock_run_is_over(const struct core *core, const struct lock *l)
+{
+	const struct core_namespace *t = &l->ns->settings;
+
+	return !t->no_foreign_waiters &&
+	    (l->run >= t->handover_max ||
+		core->now_ms - l->run_started_ms >= t->lease_ms);
+}
+
+/* Is it shared within another limit than this request's? */
+bool
+lock_has_other_limit(const struct lock *l, const struct waiter *w)
+{
+	return w->mode == LOCK_MODE_SHARED && l->shared_seen &&
+	    l->limit_seen != w->limit;
+}
+
+/* Which wish tells the others what the first in line waits for: one for
+ * another limit can only wait for all of them to leave. */
+enum lock_mode
+lock_wish_mode(const struct lock *l)
+{
+	const struct waiter *w = l->queue;
+
+	if (w == NULL)
+		return LOCK_MODE_NONE;
+	return lock_has_other_limit(l, w) ? LOCK_MODE_EXCLUSIVE :
+	    w->mode;
+}
+
+/* Is it shared as this request would share it? */
+bool
+lock_is_shared_alike(const struct lock *l, const struct waiter *w)
+{
+	return w->mode == LOCK_MODE_SHARED && l->shared_seen &&
+	    l->limit_seen == w->limit;
+}
+
+/* For how many is there room in the record? */
+size_t
+lock_places(const struct waiter *w)
+{
+	return w->limit != 0 ? w->limit : HOLDERS_MAX;
+}
+
+/* Is there room beside those that were seen to share it? */
+bool
+lock_has_room(const struct lock *l, const struct waiter *w)
+{
+	const struct sight *sight = l->sight;
+
+	return sight != NULL && lock_is_shared_alike(l, w) && !l->hindered &&
+	    sight->n_holders < lock_places(w);
+}
+
+/* Can one more grant of ours stand beside those that share it, for this one? Of
+ * a semaphore; or a fail-closed one; or since nothing new is given under a
+ * session that retires. */
+bool
+lock_may_add(const struct lock *l, const struct waiter *w)
+{
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (g->mode != LOCK_MODE_SHARED || (grant_is_common(g) &&
+		    !w->fail_closed &&
+		    (g->lease == NULL || grant_is_usable(g))))
+			return false;
+	}
+	return true;
+}
+
+/* Nothing of ours is exclusive, or on its way. */
+bool
+lock_may_seek(const struct lock *l)
+{
+	const struct grant *g;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (g->state != GRANT_HELD || g->mode != LOCK_MODE_SHARED)
+			return false;
+	}
+	return true;
+}

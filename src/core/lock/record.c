@@ -1,0 +1,467 @@
+/*
+ * What a lock's record tells: who stands in the way, whether our own grant is
+ * in it, who wishes for it, and what of ours is in it that should not be.
+ */
+#include "core/lock/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ddblock.h"
+
+bool
+record_shows(const struct lock_record *record, const struct grant *g)
+{
+	struct ident session;
+
+	if (g->lease == NULL && !g->fail_closed)
+		return false;
+	session = grant_session_id(g);
+	for (size_t i = 0; i < record->n_holders; i++) {
+		if (ident_equal(record->holders[i].session, session) &&
+		    grant_has(g, record->holders[i].grant))
+			return true;
+	}
+	return false;
+}
+
+/* Our grant is gone from the record: why? */
+enum core_loss
+record_loss(const struct lock_record *record)
+{
+	return record->broken_by != NULL ? CORE_LOSS_BROKEN : CORE_LOSS_STOLEN;
+}
+
+static void
+record_free_sight(struct sight *sight)
+{
+	if (sight == NULL)
+		return;
+	observe_unblock(&sight->blocked);
+	free(sight->owner);
+	free(sight);
+}
+
+void
+record_forget_sight(struct lock *l)
+{
+	record_free_sight(l->sight);
+	l->sight = NULL;
+}
+
+/*
+ * A grant of a session of ours that nothing here stands behind: it landed
+ * after it was given up. (What a lost session left is closed with it.) Of
+ * fail-closed ones, which clients may have left held, a doubt must say so.
+ */
+static bool
+record_holder_is_orphan(const struct lock *l, const struct holder *h)
+{
+	const struct lease *s = session_find(l->ns, h->session);
+	const struct grant *g = grant_find(l, h->grant);
+
+	if (h->fail_closed || !namespace_has_sessions(l->ns))
+		return g == NULL && doubt_is_orphan(&l->doubts, h);
+	if (s == NULL || s->state != LEASE_VALID)
+		return false;
+	return g == NULL || g->lease != s;
+}
+
+/* NULL without memory: then another look, soon, must find it again. Nothing
+ * else would, if it is an orphan whose doubt is just being forgotten. */
+static struct leftovers *
+record_leftovers(struct core *core, struct lock *l)
+{
+	if (l->leftovers != NULL)
+		return l->leftovers;
+	l->leftovers = calloc(1, sizeof(*l->leftovers));
+	if (l->leftovers == NULL && l->grants == NULL) {
+		l->read_due = true;
+		lock_hold_off(core, l, RETRY_MS);
+	}
+	return l->leftovers;
+}
+
+void
+record_orphan(struct core *core, struct lock *l, const struct holder *h)
+{
+	if (record_leftovers(core, l) != NULL)
+		l->leftovers->orphan = *h;
+}
+
+/* Does the record show one? Then it is to be taken out. */
+bool
+record_find_orphan(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	for (size_t i = 0; i < record->n_holders; i++) {
+		const struct holder *h = &record->holders[i];
+
+		if (!record_holder_is_orphan(l, h))
+			continue;
+		record_orphan(core, l, h);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A wish of another host: honoured unless its session is dead, absent or has
+ * not moved for a lease. It is a matter for the holder: if all who wait looked
+ * at each other, too, each look would cost the square of them.
+ */
+static bool
+record_honours_wish(struct core *core, struct lock *l, struct ident id)
+{
+	struct observation *o = observe(core, l->ns, id, 0);
+
+	return o == NULL || observe_lives(core, o);
+}
+
+/*
+ * Has it stood free for longer than two polls because of a wish? Whose wish it
+ * is would have had it by now. A wish that landed once more after its host had
+ * gone is in nobody's list of doubts, for it was answered.
+ */
+static bool
+record_stood_long(const struct core *core, const struct lock *l)
+{
+	uint32_t stood_ms = (uint32_t)core->now_ms - l->hindered_ms;
+
+	return l->hindered && l->view == VIEW_FREE &&
+	    stood_ms > 2 * l->ns->settings.poll_ms;
+}
+
+/* Is one of these wishes another host's, and honoured? What of them is stale
+ * (or all, if it was waited for them @long_enough) is to be taken out. */
+static bool
+record_find_foreign(struct core *core, struct lock *l, enum lock_mode mode,
+    const struct ident *wishes, size_t n_wishes, bool long_enough)
+{
+	bool honoured = false;
+
+	for (size_t i = 0; i < n_wishes; i++) {
+		struct ident id = wishes[i];
+
+		if (session_find(l->ns, id) != NULL)
+			continue;
+		/* Taking out a living one's wish would do no harm: its host
+		 * puts it back with its next poll. */
+		if (!long_enough && record_honours_wish(core, l, id)) {
+			honoured = true;
+		} else if (record_leftovers(core, l) != NULL) {
+			l->leftovers->stale_wish = id;
+			l->leftovers->stale_wish_mode = mode;
+		}
+	}
+	return honoured;
+}
+
+static void
+record_find_own(struct core *core, struct lock *l, enum lock_mode mode,
+    const struct ident *wishes, size_t n_wishes)
+{
+	const struct lease *s = l->ns->session;
+
+	for (size_t i = 0; i < n_wishes; i++) {
+		struct ident id = wishes[i];
+
+		if (session_find(l->ns, id) == NULL)
+			continue;
+		if (s != NULL && ident_equal(s->id, id) &&
+		    lock_wish_mode(l) == mode) {
+			l->wanted = mode;
+		} else if (record_leftovers(core, l) != NULL) {
+			l->leftovers->own_wish = id;
+			l->leftovers->own_wish_mode = mode;
+		}
+	}
+}
+
+/* Whoever shares without a limit hinders nobody else who would. */
+static void
+record_find_hindered(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	const struct grant *g = l->grants;
+	bool common = g->mode == LOCK_MODE_SHARED && g->limit == 0;
+
+	l->wish_seen = record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
+	    record->exclusive_wishes, record->n_exclusive_wishes, false);
+	if (!common && record_find_foreign(core, l, LOCK_MODE_SHARED,
+	    record->shared_wishes, record->n_shared_wishes, false))
+		l->wish_seen = true;
+}
+
+/*
+ * The two kinds of use take turns on a free lock, and nobody joins those who
+ * share it while an exclusive wish stands (doc/records.md).
+ */
+static bool
+record_is_hindered(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	const struct waiter *w = l->queue;
+	bool free = record->n_holders == 0;
+	bool long_enough = free && record_stood_long(core, l);
+
+	if (w == NULL)
+		return false;
+	if (w->mode == LOCK_MODE_EXCLUSIVE)
+		return free && record->mode == LOCK_MODE_EXCLUSIVE &&
+		    record_find_foreign(core, l, LOCK_MODE_SHARED,
+		    record->shared_wishes, record->n_shared_wishes,
+		    long_enough);
+	return record->mode == LOCK_MODE_SHARED &&
+	    l->wanted != LOCK_MODE_EXCLUSIVE &&
+	    record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
+	    record->exclusive_wishes, record->n_exclusive_wishes,
+	    long_enough);
+}
+
+/* Who waits for it here: does it stand back? */
+static void
+record_find_turn(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	bool stood_free = l->hindered && l->view == VIEW_FREE;
+
+	l->hindered = record_is_hindered(core, l, record);
+	if (!stood_free)
+		l->hindered_ms = (uint32_t)core->now_ms;
+}
+
+static void
+record_find_wishes(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	const struct grant *g;
+
+	l->wanted = LOCK_MODE_NONE;
+	l->wish_seen = false;
+	record_find_own(core, l, LOCK_MODE_EXCLUSIVE, record->exclusive_wishes,
+	    record->n_exclusive_wishes);
+	record_find_own(core, l, LOCK_MODE_SHARED, record->shared_wishes,
+	    record->n_shared_wishes);
+	LL_SEARCH_SCALAR(l->grants, g, state, GRANT_HELD);
+	if (g != NULL && !namespace_has_sessions(l->ns))
+		l->wish_seen = true;	/* nobody could say otherwise */
+	else if (g != NULL)
+		record_find_hindered(core, l, record);
+}
+
+/*
+ * Wait for the end of the holder that is nearest to its end. True: all of them
+ * are known to be dead, and the lock may be taken from them.
+ */
+bool
+record_block(struct core *core, struct lock *l)
+{
+	struct sight *sight = l->sight;
+	struct observation *next = NULL;
+	bool dead = true;
+
+	observe_unblock(&sight->blocked);
+	for (size_t i = 0; i < sight->n_holders; i++) {
+		const struct holder *h = &sight->holders[i];
+		const struct lease *own = session_find(l->ns, h->session);
+		struct observation *o = NULL;
+
+		/* Ours is ended by its removal only. */
+		if (!namespace_has_sessions(l->ns))
+			o = observe_holder(l->ns, lock_key(l), h);
+		else if (own == NULL || own->state != LEASE_VALID)
+			o = observe(core, l->ns, h->session, h->lease_ms);
+		/* And this by its release or a break only: who waits is told
+		 * whether there is anybody left. */
+		if (h->fail_closed) {
+			dead = false;
+			if (o != NULL)
+				observe_glance(core, o, false);
+			continue;
+		}
+		if (o != NULL && observe_is_over(core, o))
+			continue;
+		dead = false;
+		if (o == NULL)
+			continue;
+		if (sight->n_holders > 1)
+			observe_glance(core, o, true);
+		if (next != NULL && !observe_ends_before(o, next))
+			continue;
+		/* At once: the next one must not take its room. */
+		observe_unblock(&sight->blocked);
+		observe_block(core, &sight->blocked, o);
+		next = o;
+	}
+	return dead;
+}
+
+/* Is its session known to be dead, and does it die with that? */
+static bool
+record_holder_is_dead(const struct lock *l, const struct holder *h)
+{
+	const struct observation *o =
+	    observe_holder(l->ns, lock_key(l), h);
+
+	return !h->fail_closed && o != NULL &&
+	    observe_is_over(l->ns->core, o);
+}
+
+/* How many of those who were seen are known to be dead, and which (@ret may be
+ * NULL): at most @most. */
+size_t
+record_dead(const struct lock *l, size_t most, struct holder *ret)
+{
+	const struct sight *sight = l->sight;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sight->n_holders && n < most; i++) {
+		const struct holder *h = &sight->holders[i];
+
+		if (!record_holder_is_dead(l, h))
+			continue;
+		if (ret != NULL)
+			ret[n] = *h;
+		n++;
+	}
+	return n;
+}
+
+/* Beside a grant of ours: who releases it takes one of the dead along. Where a
+ * record has room for one, nothing of ours is beside it. */
+static void
+record_find_dead(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	if (!namespace_has_sessions(l->ns))
+		return;
+	for (size_t i = 0; l->grants != NULL && i < record->n_holders; i++) {
+		const struct holder *h = &record->holders[i];
+
+		if (!record_holder_is_dead(l, h))
+			continue;
+		if (record_leftovers(core, l) != NULL)
+			l->leftovers->dead = *h;
+		return;
+	}
+}
+
+/* Who only looks leaves no mark; who tries leaves one for the next try. */
+static void
+record_observe(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	const struct observation *o =
+	    observe_record(core, l->ns, lock_key(l), record);
+
+	if (o != NULL && l->queue != NULL && l->version != NULL)
+		l->mark_due = observe_mark_form(core, o, record->n_marks);
+}
+
+static void
+record_sight(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	size_t holders_bytes = record->n_holders * sizeof(struct holder);
+	struct sight *sight = calloc(1, sizeof(*sight) + holders_bytes);
+
+	if (sight == NULL) {
+		l->view = VIEW_STALE;
+		return;
+	}
+	sight->lock = l;
+	sight->token = record->token;
+	sight->mode = record->mode;
+	sight->acquired_at_s = record->acquired_at_s;
+	if (record->owner != NULL)
+		sight->owner = strdup(record->owner);
+	sight->n_holders = record->n_holders;
+	memcpy(sight->holders, record->holders, holders_bytes);
+	if (namespace_renews_records(l->ns))
+		record_observe(core, l, record);
+	l->sight = sight;
+	l->view = VIEW_FOREIGN;
+	(void)record_block(core, l);
+}
+
+static void
+record_find_use(struct lock *l, const struct lock_record *record)
+{
+	const struct grant *g;
+	size_t n_ours = 0;
+
+	LL_FOREACH(l->grants, g)
+	{
+		if (record_shows(record, g))
+			n_ours++;
+	}
+	l->others_seen = (uint16_t)(record->n_holders - n_ours);
+	/* Also of a free lock: who waited for another limit than the last one
+	 * keeps the wish that lets nobody in before. */
+	l->shared_seen = record->mode == LOCK_MODE_SHARED;
+	l->limit_seen = record->limit > UINT16_MAX ? UINT16_MAX :
+	    (uint16_t)record->limit;
+}
+
+/* Formats without sessions have no revision: what is there, is. */
+static void
+record_find_version(struct lock *l, const struct lock_record *record)
+{
+	if (namespace_has_sessions(l->ns))
+		return;
+	l->token_seen = record->token;
+	free(l->version);
+	l->version =
+	    record->version == NULL ? NULL : strdup(record->version);
+	if (l->sequence == 0 && !contents_are_empty(&record->contents))
+		l->sequence = 1;
+}
+
+/*
+ * Take in a record that came with the answer to an operation submitted at
+ * @submitted_ms. The caller deals with its own operation; here is what any
+ * answer tells.
+ */
+void
+record_seen(struct core *core, struct lock *l,
+    const struct lock_record *record, uint64_t submitted_ms)
+{
+	/* Forgotten last: what was observed for it must not make room for the
+	 * observation of a wish before the new sight needs it. */
+	struct sight *before = l->sight;
+
+	l->sight = NULL;
+	l->looks++;
+	if (l->watched != NULL)
+		core->lock_events->seen(l, record, submitted_ms);
+	doubt_seen(core, &l->doubts, record, submitted_ms);
+	if (record->revision.sequence > l->sequence)
+		l->sequence = record->revision.sequence;
+	record_find_version(l, record);
+	l->read_due = false;
+	l->mark_due = MARK_NONE;
+	l->cause = 0;
+	free(l->leftovers);
+	l->leftovers = NULL;
+	record_find_use(l, record);
+	(void)record_find_orphan(core, l, record);
+	record_find_dead(core, l, record);
+	record_find_wishes(core, l, record);
+	if (l->grants == NULL ||
+	    (l->queue != NULL && lock_may_add(l, l->queue))) {
+		record_find_turn(core, l, record);
+		if (record->n_holders == 0)
+			l->view = VIEW_FREE;
+		else
+			record_sight(core, l, record);
+	} else {
+		l->hindered = false;
+		if (l->view == VIEW_FOREIGN)
+			l->view = VIEW_NEW;
+	}
+	record_free_sight(before);
+	if (l->sight == NULL && namespace_renews_records(l->ns))
+		observe_end(core, l->ns, lock_key(l));
+}

@@ -1,0 +1,167 @@
+/*
+ * Inside of the lock room: what its files ask of each other.
+ */
+#ifndef DDBLOCKD_CORE_LOCK_ROOM_H
+#define DDBLOCKD_CORE_LOCK_ROOM_H
+
+#include "core/action.h"
+#include "core/lock/lock.h"
+
+/* ---- downgrade.c ------------------------------------------------------ */
+struct downgrade {
+	struct ident id;	/* of the element that takes the place */
+	uint16_t limit;
+	bool sent;
+	bool unsure;		/* an attempt's answer never came */
+	char *owner;		/* may be NULL */
+	struct waiter *waiter;	/* NULL: it was answered */
+};
+
+void downgrade_advance(struct core *, struct grant *);
+void downgrade_stored(struct core *, struct lock *, struct ident,
+    const struct outcome *, uint64_t submitted_ms);
+
+/* ---- grant.c ---------------------------------------------------------- */
+/* What few grants have; it stays to the grant's end. */
+struct extras {
+	struct ident session;		/* fail-closed: in its element */
+	struct downgrade *downgrade;	/* HELD, or NULL */
+	struct waiter *changing;	/* RENEWs with a change */
+	char *token_text;	/* of a token beyond TOKEN_MAX; or NULL */
+};
+
+struct extras *grant_extras(struct grant *);
+struct downgrade *grant_downgrade(const struct grant *);
+struct ident grant_session_id(const struct grant *);
+bool grant_has(const struct grant *, struct ident);
+bool grant_is_good(const struct core *, const struct grant *);
+bool grant_is_usable(const struct grant *);
+bool grant_is_common(const struct grant *);
+bool grant_suits(const struct grant *, const struct waiter *);
+bool grant_fits(const struct core *, const struct grant *,
+    const struct waiter *);
+struct grant *grant_next_in(struct grant **list, uint16_t round);
+void grant_check(const struct core *, const struct grant *);
+
+/* ---- grant_life.c ----------------------------------------------------- */
+struct grant *grant_new(struct core *, struct lock *, bool fail_closed);
+void grant_free(struct grant *);
+void grant_enter(struct core *, struct grant *, enum grant_state,
+    struct lease *);
+void grant_lose(struct core *, struct grant *, enum core_loss);
+void grant_expire(struct core *, struct grant *);
+void grant_released(struct core *, struct grant *, int code, int cause,
+    const char *text);
+void downgrade_free(struct downgrade *);	/* accepts NULL */
+void downgrade_end(struct core *, struct grant *, int code, int cause,
+    const char *text);
+
+/* ---- grant_next.c ----------------------------------------------------- */
+void grant_advance(struct core *, struct grant *);
+
+/* ---- tokens.c --------------------------------------------------------- */
+uint16_t grant_tokens(const struct grant *);
+bool grant_has_token(const struct grant *);
+uint64_t grant_lacks_tokens(const struct core *, const struct grant *);
+void grant_asked_tokens(struct core *, const struct grant *,
+    const struct outcome *);
+void grant_set_tokens(struct grant *, uint64_t last);
+bool grant_set_token_text(struct grant *, const char *text);
+void grant_adopt(struct core *, struct grant *, const struct lock_record *);
+
+/* ---- lock.c ----------------------------------------------------------- */
+bool lock_takeover_is_near(const struct core *, const struct lock *);
+void lock_check(const struct core *, const struct lock *);
+
+/* ---- locks.c ---------------------------------------------------------- */
+struct lock *lock_next(const struct namespace *, const struct lock *);
+
+/* ---- seek.c ----------------------------------------------------------- */
+void lock_seek(struct core *, struct lock *);
+void lock_poll(struct core *, struct lock *);
+bool lock_rid_of_stale_wish(struct core *, struct lock *);
+
+/* ---- pace.c ----------------------------------------------------------- */
+uint64_t lock_poll_ms(const struct lock *);
+void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
+void lock_try_later(struct core *, struct lock *);
+bool lock_must_wait(struct core *, struct lock *);
+bool lock_run_is_over(const struct core *, const struct lock *);
+bool lock_has_other_limit(const struct lock *, const struct waiter *);
+enum lock_mode lock_wish_mode(const struct lock *);
+bool lock_is_shared_alike(const struct lock *, const struct waiter *);
+size_t lock_places(const struct waiter *);
+bool lock_has_room(const struct lock *, const struct waiter *);
+bool lock_may_add(const struct lock *, const struct waiter *);
+bool lock_may_seek(const struct lock *);
+
+/* ---- record.c --------------------------------------------------------- */
+/* What this host should rid a record of. Names that are none: nothing. */
+struct leftovers {
+	struct ident own_wish;
+	struct ident stale_wish;	/* of a session that is not alive */
+	enum lock_mode own_wish_mode;
+	enum lock_mode stale_wish_mode;
+	struct holder orphan;		/* our session's, but not live */
+	struct holder dead;	/* of others, beside grants of ours */
+};
+
+void record_seen(struct core *, struct lock *, const struct lock_record *,
+    uint64_t submitted_ms);
+bool record_find_orphan(struct core *, struct lock *,
+    const struct lock_record *);
+void record_orphan(struct core *, struct lock *, const struct holder *);
+void record_forget_sight(struct lock *);
+bool record_block(struct core *, struct lock *);
+size_t record_dead(const struct lock *, size_t most, struct holder *ret);
+enum core_loss record_loss(const struct lock_record *);
+
+/* ---- owed.c ----------------------------------------------------------- */
+struct waiter *update_renewal(const struct grant *);
+struct waiter *update_owed_to(const struct grant *);
+bool update_is_owed(const struct grant *);
+void update_lose(struct core *, struct grant *);
+
+/* ---- update.c --------------------------------------------------------- */
+enum update {
+	UPDATE_LATER = 0,	/* something is to be asked first */
+	UPDATE_READY,
+	UPDATE_REFUSED,		/* the waiter has got its answer */
+};
+
+void update_seen(struct core *, struct lock *, const struct submission *,
+    const struct outcome *);
+void update_forget(struct core *);
+enum update update_look(struct core *, struct grant *, struct waiter *);
+void update_advance(struct core *, struct grant *);
+bool update_failed(struct core *, struct grant *, uint64_t serial,
+    const struct outcome *);
+
+/* ---- outcome.c -------------------------------------------------------- */
+void outcome_read(struct core *, struct lock *, uint64_t submitted_ms,
+    const struct outcome *);
+
+/* ---- submission.c ----------------------------------------------------- */
+/* One operation on its way, with the memory that it points to. */
+struct submission {
+	struct core_submit submit;	/* first */
+	struct holder holder;
+	char *version;		/* ACQUIRE */
+	struct doubt *doubt;	/* ready, should the answer never come */
+	bool cleaning;		/* RELEASE: of an orphan, or of the dead */
+	bool downgrading;	/* ACQUIRE: in the place of our own */
+	char *owner;
+	struct contents *contents;	/* UPDATE */
+	uint64_t serial;		/* UPDATE: of the request for it */
+	struct holder dead[];
+};
+
+bool submission_send(struct core *, struct lock *, enum operation_kind,
+    struct grant *);
+void submission_update(struct core *, struct grant *, const struct contents *,
+    uint64_t serial);
+struct holder submission_me(const struct grant *);
+void submission_free(struct core *, struct submission *);
+void submission_drop(struct core *, struct lock *);
+
+#endif

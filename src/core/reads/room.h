@@ -1,0 +1,114 @@
+/*
+ * Inside of the reads room: what its files ask of each other.
+ */
+#ifndef DDBLOCKD_CORE_READS_ROOM_H
+#define DDBLOCKD_CORE_READS_ROOM_H
+
+#include "core/action.h"
+#include "core/reads/reads.h"
+
+/* ---- batch.c ---------------------------------------------------------- */
+struct batch {
+	struct core_submit submit;
+	bool busy;
+	size_t n_locks;
+	struct lock *locks[READ_MANY_MAX];
+	uint32_t writes[READ_MANY_MAX];	/* as they were then */
+	uint32_t looks[READ_MANY_MAX];
+	struct key keys[READ_MANY_MAX];
+};
+
+bool batch_is_full(const struct batch *);
+bool batch_has(const struct batch *, const struct lock *);
+void batch_add(struct batch *, struct lock *);
+void batch_send(struct core *, struct batch *, struct namespace *,
+    enum core_about);
+bool batch_is_unwritten(const struct batch *, size_t i);
+bool batch_is_news(const struct batch *, size_t i);
+uint64_t batch_end(struct core *, struct batch *);
+
+/* ---- audit.c ---------------------------------------------------------- */
+struct audit {
+	struct timer timer;
+	uint64_t started_ms;
+	bool running;		/* a round is under way */
+	struct batch batch;
+};
+
+/* ---- listing.c -------------------------------------------------------- */
+/* The listings of a namespace whose reads are bounded take turns. */
+struct turns {
+	struct timer timer;
+	struct listing *queue;
+	struct listing *busy;		/* whose page is under way */
+	uint64_t next_ms;		/* no page is asked for before */
+};
+
+/* ---- watch.c ---------------------------------------------------------- */
+struct watch_id {
+	const struct client *client;
+	const struct lock *lock;
+};
+
+/* A client's wish to hear of a lock's holders. */
+struct watch {
+	struct core_change change;	/* first */
+	UT_hash_handle hh;		/* in core->watches, by id */
+	struct watch_id id;
+	struct client *client;
+	struct lock *lock;
+	struct watch *client_previous, *client_next;
+	struct watch *lock_previous, *lock_next;
+	struct request *request;	/* has no answer yet; or NULL */
+};
+
+/* A lock that is watched, by however many. */
+struct watched {
+	struct lock *lock;
+	struct watch *watches;		/* without an answer: in front */
+	uint32_t n_asking;		/* of which */
+	struct watched *prev, *next;	/* in line for a look */
+	struct watched *touched_previous, *touched_next;
+	bool queued : 1;
+	bool touched : 1;	/* look at the lock when this step ends */
+	bool known : 1;		/* they were told @view; or of @cause */
+	int cause;
+	uint64_t serial;		/* of the last change */
+	uint64_t due_ms;		/* the next look */
+	uint64_t tried_ms;		/* the last one that was sent */
+	uint64_t looked_ms;		/* when what is known was true */
+	struct revision revision;	/* of what was kept in it then */
+	uint64_t revised_ms;		/* when that was true; 0: never seen */
+	uint64_t kept;			/* rises when that changes */
+	struct core_holder_view view;
+};
+
+struct watch *watch_find(const struct core *, const struct client *,
+    const struct lock *);
+void watch_end(struct core *, struct watch *);
+void watch_fail(struct core *, struct lock *, int code);
+
+/* ---- watch_poll.c ----------------------------------------------------- */
+/* The watched locks of a namespace, in line for a look. */
+struct watch_poll {
+	struct timer timer;
+	struct watched *queue;
+	uint64_t next_ms;		/* no batch before */
+	struct batch batch;
+};
+
+bool watch_poll_is_vain(const struct lock *);
+void watch_poll_schedule(struct core *, struct namespace *);
+void watch_poll_leave(struct watched *);
+void watch_poll_line_up(struct core *, struct watched *, bool known);
+
+/* ---- reads.c ---------------------------------------------------------- */
+/* What this room remembers of a namespace. */
+struct reads {
+	struct namespace *ns;
+	struct audit audit;
+	struct turns turns;
+	struct watch_poll poll;
+};
+
+#endif

@@ -1,0 +1,296 @@
+/*
+ * Who the stores of one process are to AWS.
+ */
+#include "store/dynamodb_providers.h"
+
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "aws/endpoint.h"
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/text.h"
+#include "identity/endpoint_rules.h"
+#include "identity/provider.h"
+#include "ddblock.h"
+
+#define PROVIDERS_REASON_MAX 512
+#define PROVIDERS_NEWS_MAX 1024
+#define PROVIDERS_TOPIC "credentials"
+
+enum providers_state {
+	PROVIDERS_NONE = 0,	/* at first */
+	PROVIDERS_LACKING,	/* they could not be had */
+	PROVIDERS_GOOD,
+	PROVIDERS_FAILING,	/* good, but others could not be had */
+	PROVIDERS_STALE,	/* the same, and their time is over */
+};
+
+struct providers_one {
+	struct dynamodb_providers *all;
+	/* The first of its users. */
+	const char *namespace_name;
+	const struct store_settings *settings;
+	struct provider *provider;
+	struct provider_listener *listener;
+	enum providers_state state;	/* as the log has it */
+	struct providers_one *next;
+};
+
+struct dynamodb_providers {
+	struct event_base *base;
+	store_say_fn say;
+	void *say_arg;
+	struct providers_one *first;
+};
+
+int
+dynamodb_providers_new(struct event_base *base, store_say_fn say,
+    void *say_arg, struct dynamodb_providers **ret)
+{
+	struct dynamodb_providers *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return DDBLOCK_E_NOMEM;
+	s->base = base;
+	s->say = say;
+	s->say_arg = say_arg;
+	*ret = s;
+	return 0;
+}
+
+void
+dynamodb_providers_free(struct dynamodb_providers *s)
+{
+	struct providers_one *p;
+
+	if (s == NULL)
+		return;
+	while ((p = s->first) != NULL) {
+		s->first = p->next;
+		provider_unlisten(p->provider, p->listener);
+		provider_free(p->provider);
+		free(p);
+	}
+	free(s);
+}
+
+/* ---- the log ---- */
+
+__attribute__((format(printf, 4, 5)))
+static void
+providers_tell(const struct providers_one *p, int priority, int code,
+    const char *format, ...)
+{
+	char text[PROVIDERS_NEWS_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	p->all->say(p->all->say_arg, priority, PROVIDERS_TOPIC,
+	    p->namespace_name, code, text);
+}
+
+static void
+providers_say(const struct providers_one *p, const struct identity_view *v)
+{
+	uint64_t now_ms = clock_wall_ms();
+	uint64_t left_min = v->credentials != NULL &&
+	    v->credentials->expires_ms > now_ms ?
+	    (v->credentials->expires_ms - now_ms) / 60000 : 0;
+
+	switch (p->state) {
+	case PROVIDERS_NONE:
+		break;
+	case PROVIDERS_LACKING:
+		providers_tell(p, LOG_ERR, v->code, "there are no AWS "
+		    "credentials yet: %s; asking on", v->text);
+		break;
+	case PROVIDERS_GOOD:
+		providers_tell(p, LOG_INFO, v->code, "AWS credentials: %s; "
+		    "region %s", v->about, v->params->region[0] == '\0' ?
+		    "unknown" : v->params->region);
+		break;
+	case PROVIDERS_FAILING:
+		providers_tell(p, LOG_WARNING, v->code, "AWS credentials "
+		    "could not be renewed: %s; those there are serve for "
+		    "another %" PRIu64 " min", v->text, left_min);
+		break;
+	case PROVIDERS_STALE:
+		providers_tell(p, LOG_ERR, v->code, "AWS credentials have "
+		    "expired and could not be renewed: %s; trying with the "
+		    "old ones", v->text);
+		break;
+	}
+}
+
+static enum providers_state
+providers_state(const struct identity_view *v)
+{
+	if (v->credentials == NULL || v->params == NULL)
+		return v->code != 0 ? PROVIDERS_LACKING : PROVIDERS_NONE;
+	if (v->stale)
+		return PROVIDERS_STALE;
+	return v->code != 0 ? PROVIDERS_FAILING : PROVIDERS_GOOD;
+}
+
+static void
+providers_on_heard(void *arg, bool changed)
+{
+	struct providers_one *p = arg;
+	enum providers_state before = p->state;
+	struct identity_view v;
+
+	(void)changed;	/* a renewal that succeeds is the rule */
+	provider_view(p->provider, &v);
+	p->state = providers_state(&v);
+	if (p->state != before)
+		providers_say(p, &v);
+}
+
+/* ---- one for each ---- */
+
+static bool
+providers_same(const struct store_settings *a, const struct store_settings *b)
+{
+	return text_equal(a->profile, b->profile) &&
+	    text_equal(a->region, b->region) &&
+	    text_equal(a->endpoint, b->endpoint) &&
+	    text_equal(a->ca_file, b->ca_file) &&
+	    a->fips == b->fips && a->dual_stack == b->dual_stack &&
+	    text_equal(a->access_key_id, b->access_key_id) &&
+	    text_equal(a->secret_access_key, b->secret_access_key) &&
+	    text_equal(a->session_token, b->session_token);
+}
+
+static const char *
+providers_variable(void *arg, const char *name)
+{
+	(void)arg;
+	return getenv(name);
+}
+
+/* The region and the endpoint as far as the configuration names them: what it
+ * leaves open is for the provider. */
+static int
+providers_check_endpoint(const struct store_settings *s, char *text,
+    size_t size)
+{
+	char url[ENDPOINT_PARAMS_URL_MAX];
+	struct endpoint endpoint;
+	struct endpoint_params params = {
+		.fips = s->fips != 0, .dual_stack = s->dual_stack != 0,
+	};
+
+	if (s->region != NULL && !region_is_name(s->region)) {
+		(void)snprintf(text, size, "\"%.40s\" is not the name of a "
+		    "region", s->region);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	if (s->endpoint != NULL)
+		return endpoint_parse(s->endpoint, s->allow_plain_http != 0,
+		    &endpoint, text, size);
+	if (s->region == NULL)
+		return 0;
+	(void)snprintf(params.region, sizeof(params.region), "%s", s->region);
+	return endpoint_rules_url(&params, "dynamodb", NULL, url, sizeof(url),
+	    text, size);
+}
+
+/* What is wrong in the configuration itself is said before the start. */
+static int
+providers_check(const struct store_opening *o, struct credentials *keys,
+    char *text, size_t size)
+{
+	const struct store_settings *s = o->settings;
+	char reason[PROVIDERS_REASON_MAX];
+	int r = 0;
+
+	if (s->access_key_id != NULL)
+		r = credentials_set(keys, s->access_key_id,
+		    s->secret_access_key, s->session_token, reason,
+		    sizeof(reason));
+	if (r == 0)
+		r = providers_check_endpoint(s, reason, sizeof(reason));
+	if (r < 0)
+		(void)snprintf(text, size, "namespace %s: %s",
+		    o->namespace_name, reason);
+	return r;
+}
+
+static const char *
+providers_home(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *user;
+
+	if (home != NULL && home[0] != '\0')
+		return home;
+	user = getpwuid(getuid());
+	return user != NULL ? user->pw_dir : NULL;
+}
+
+static int
+providers_add(struct dynamodb_providers *all, const struct store_opening *o,
+    const struct credentials *keys, struct provider **ret)
+{
+	const struct store_settings *s = o->settings;
+	const struct identity_config config = {
+		.endpoints = {
+			.region = s->region, .endpoint = s->endpoint,
+			.ca_file = s->ca_file, .fips = s->fips != 0,
+			.dual_stack = s->dual_stack != 0,
+		},
+		.profile = s->profile,
+		.settings = credentials_exist(keys) ? keys : NULL,
+		.variable = providers_variable,
+		.home = providers_home(),
+	};
+	struct providers_one *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (p == NULL)
+		return DDBLOCK_E_NOMEM;
+	p->all = all;
+	p->namespace_name = o->namespace_name;
+	p->settings = s;
+	r = provider_new(all->base, &config, &p->provider);
+	if (r == 0)
+		r = provider_listen(p->provider, providers_on_heard, p,
+		    &p->listener);
+	if (r < 0) {
+		provider_free(p->provider);
+		free(p);
+		return r;
+	}
+	p->next = all->first;
+	all->first = p;
+	*ret = p->provider;
+	return 0;
+}
+
+int
+dynamodb_providers_get(struct dynamodb_providers *all,
+    const struct store_opening *o, struct provider **ret, char *text,
+    size_t size)
+{
+	struct credentials keys = { .expires_ms = 0 };
+	struct providers_one *p = all->first;
+	int r = providers_check(o, &keys, text, size);
+
+	while (p != NULL && !providers_same(p->settings, o->settings))
+		p = p->next;
+	if (r == 0 && p != NULL)
+		*ret = p->provider;
+	else if (r == 0)
+		r = providers_add(all, o, &keys, ret);
+	credentials_done(&keys);
+	return r;
+}
