@@ -344,11 +344,18 @@ def check_objects(build):
             complain(path, 1, f"{name} is a variable in a pure object")
 
 
+def has_source(path, build):
+    """An object may outlive its source in a build directory."""
+    folder, name = os.path.split(os.path.relpath(path, build))
+    source = re.sub(r"^.*-", "", name)[:-2] + ".c"
+    return os.path.exists(os.path.join(TOP, folder, source))
+
+
 def calls(build, folder):
     """By object: what it refers to of the folder's other objects."""
     found = [path for path in glob.glob(f"{build}/src/{folder}/**/*.o",
                                         recursive=True)
-             if "/.libs/" not in path]
+             if "/.libs/" not in path and has_source(path, build)]
     listing = subprocess.run(["nm", "-A"] + found, check=True, text=True,
                              stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE).stdout if found else ""
