@@ -63,6 +63,37 @@ static const struct judge_case handed_on[] = {
 	    RENEWED DELETED LOST_AT("19001") GRANTED("19001"), NULL, 20010 },
 };
 
+/* One of the two is gone. The native one has landed again by the time that A
+ * knows of one that is: of which does it know? */
+#define NATIVE_GONE(how) "500 hand lock x " how " ns=1\n"
+#define LANDS(at) at " A lock x a/g1 token=101 sent=95 ns=1\n"
+#define TAKEN(at, loss)							\
+	at " c1@A lost 1 " loss "\n" at " c1@A lost 2 " loss "\n"
+#define GIVES(at, token) at " A lock x token=" token " ttl ns=1\n"
+
+static const struct judge_case landed_again[] = {
+	{ "R5", "it was the old one that was gone", BEGIN BOTH,
+	    "500 hand record x gone\n"
+	    TAKEN("1000", "stolen") GIVES("1500", "100"),
+	    NATIVE_GONE("gone") LANDS("600") TAKEN("1000", "stolen")
+	    GIVES("1500", "101"), NULL, 2500 },
+	{ "R5", "broken, and landed again before A had asked",
+	    BEGIN BOTH NATIVE_GONE("token=100 ttl broken-by") LANDS("600"),
+	    TAKEN("5700", "broken") GIVES("6600", "101"),
+	    TAKEN("5600", "broken") GIVES("6600", "101"), NULL, 7500 },
+	{ "R5", "broken before, and it was the lease that was over",
+	    BEGIN BOTH_UNTIL("1000")
+	    NATIVE_GONE("token=100 ttl broken-by") LANDS("600"),
+	    TAKEN("1000", "expired") GIVES("1500", "101"),
+	    TAKEN("1000", "broken") GIVES("1500", "101"), NULL, 2500 },
+};
+
+START_TEST(test_landed_again)
+{
+	judge_cases(JUDGE_CASES(landed_again));
+}
+END_TEST
+
 START_TEST(test_handed_on)
 {
 	judge_cases(JUDGE_CASES(handed_on));
@@ -79,7 +110,7 @@ int
 main(void)
 {
 	const TTest *const tests[] = {
-		test_bridged, test_handed_on, NULL,
+		test_bridged, test_handed_on, test_landed_again, NULL,
 	};
 
 	return suite_run("judge_bridge", tests);

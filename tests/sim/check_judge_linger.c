@@ -60,6 +60,32 @@ static const struct judge_case linger[] = {
 	    5000 },
 };
 
+/* The other session has all holds that A knows of, and they are renewed with
+ * one word. That x was broken A may know, and has nobody to tell. */
+#define BESIDE								\
+	"rules danger=10000\n0 A start\n0 B start\n"			\
+	"0 A session a open\n0 A session o open\n"			\
+	"10 c1@A acquire x r1 linger=60000 user=7\n"			\
+	"10 A lock x a/g1 token=200\n"					\
+	"10 c1@A told r1 hold=1 token=101 until=19000\n"
+#define IS_BROKEN							\
+	"4990 c9@B break x r9 token=200\n"				\
+	"5000 B lock x token=200 ttl broken-by\n"
+#define RENEWED "9000 A session o beat=1\n9000 A renewed until=27000\n"
+
+static const struct judge_case beside[] = {
+	{ "T1", "it is in the table, and not renewed", BESIDE
+	    "1000 c1@A leaves\n", RENEWED, IS_BROKEN RENEWED, NULL, 9500 },
+	{ "T1", "there is somebody to tell", BESIDE IS_BROKEN, RENEWED,
+	    "6000 c1@A leaves\n" RENEWED, NULL, 9500 },
+};
+
+START_TEST(test_beside)
+{
+	judge_cases(JUDGE_CASES(beside));
+}
+END_TEST
+
 START_TEST(test_linger)
 {
 	judge_cases(JUDGE_CASES(linger));
@@ -70,6 +96,7 @@ int
 main(void)
 {
 	const TTest *const tests[] = {
+		test_beside,
 		test_linger,
 		NULL,
 	};

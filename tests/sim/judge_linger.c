@@ -129,7 +129,8 @@ judge_linger_may_be_lost(const struct judge_hold *h)
 	    h->grant == NULL ? NULL : h->grant->session;
 
 	return h->linger_ms > 0 && (judge_notice_is_joint_loss(h) ||
-	    (s != NULL && (s->ever_dead || s->ever_absent)));
+	    (s != NULL && (h->grant->hand_gone || s->ever_dead ||
+	    s->ever_absent)));
 }
 
 /* It may know of a renewal, and has nobody to tell of it. */

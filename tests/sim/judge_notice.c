@@ -299,6 +299,19 @@ judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
 	    "nobody took", h->client->id, judge_lock_name(h->lock));
 }
 
+/* It was gone, and has landed again while its daemon may have waited for the
+ * answer of a look: that may have shown that this one is gone. Then it was for
+ * whoever came, and has no gap. */
+static bool
+judge_notice_may_be_missed(const struct judge *j, const struct judge_hold *h)
+{
+	const struct judge_grant *g = h->grant;
+
+	return g->standing && (g->hand_gone || g->taken) &&
+	    (h->exempt || g->appeared_ms + judge_most_ms(j, h->client->host,
+	    j->rules.request_ms) >= j->now_ms);
+}
+
 void
 judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 {
@@ -326,7 +339,7 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	if (g == NULL)
 		return;
 	g->lost_ms = j->now_ms;
-	g->gap = !taken || spared;
+	g->gap = !taken || (spared && !judge_notice_may_be_missed(j, h));
 	g->gap_since_ms = j->now_ms;
 	g->forfeited = !own && !spared;
 	if (!taken && !own && !spared)
