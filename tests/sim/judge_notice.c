@@ -300,8 +300,8 @@ judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
 }
 
 /* It was gone, and has landed again while its daemon may have waited for the
- * answer of a look: that may have shown that this one is gone. Then it was for
- * whoever came, and has no gap. */
+ * answer of a look: that answer may say that it is gone. Then anybody may take
+ * the lock, and R5 asks for no margin. */
 static bool
 judge_notice_may_be_missed(const struct judge *j, const struct judge_hold *h)
 {
