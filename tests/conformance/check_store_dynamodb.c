@@ -10,6 +10,7 @@
 #include "conformance.h"
 #include "ddblock.h"
 #include "dynamodb_place.h"
+#include "suite.h"
 
 static const char table[] = "conformance";
 
@@ -452,8 +453,6 @@ target_close(struct store *store)
 {
 	store_free(store);
 }
-
-#define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 int
 main(void)

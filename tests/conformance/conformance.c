@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "ddblock.h"
+#include "suite.h"
 
 #define CASE_DEADLINE_MS 20000
 #define CASE_REPEATS 10
@@ -417,11 +418,5 @@ conformance_suite(const struct conformance_target *target)
 int
 conformance_run(Suite *suite)
 {
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
+#include "suite.h"
 
 #define RACERS 30
 #define SEATS 5
@@ -495,8 +496,6 @@ START_TEST(test_race)
 	ck_assert_uint_eq(winners, SEATS);
 }
 END_TEST
-
-#define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 TCase *
 conformance_shared(void)

@@ -72,7 +72,6 @@ static const struct row rows[] = {
 	    RELEASES_AGAIN | TOKEN_AS_SEEN, true, { .fencing = true,
 	    .skew_ms = SKEW_MS } },
 };
-#define ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
 
 /* One walk. */
 struct walk {
@@ -425,5 +424,5 @@ main(void)
 {
 	const TTest *const tests[] = { formats, NULL };
 
-	return suite_run_loops("apply formats", tests, ROWS);
+	return suite_run_loops("apply formats", tests, ROWS(rows));
 }

@@ -8,6 +8,7 @@
 
 #include "core/apply.h"
 #include "ddblock.h"
+#include "suite.h"
 
 #define X LOCK_MODE_EXCLUSIVE
 #define S LOCK_MODE_SHARED
@@ -141,23 +142,15 @@ START_TEST(test_enter)
 }
 END_TEST
 
-#define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("apply");
 	TCase *tests = tcase_create("apply");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, test_wishes_have_an_end);
 	tcase_add_test(tests, test_tokens_go_on);
 	tcase_add_loop_test(tests, test_enter, 0, ROWS(entries));
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "ddblock.h"
 #include "store/attempts.h"
+#include "suite.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)		/* boot time of the submission */
@@ -540,32 +541,22 @@ main(void)
 {
 	Suite *suite = suite_create("attempts");
 	TCase *tcase = tcase_create("attempts");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, test_attempts_grow_with_losses, 0,
-	    sizeof(times) / sizeof(times[0]));
+	    ROWS(times));
 	tcase_add_test(tcase, test_attempts_do_not_grow_with_errors);
-	tcase_add_loop_test(tcase, test_answers, 0,
-	    sizeof(answers) / sizeof(answers[0]));
+	tcase_add_loop_test(tcase, test_answers, 0, ROWS(answers));
 	tcase_add_test(tcase, test_invalid_write_looks);
 	tcase_add_test(tcase, test_close_of_spoilt_session);
 	tcase_add_test(tcase, test_condition_without_record_looks);
-	tcase_add_loop_test(tcase, test_waits, 0,
-	    sizeof(waits) / sizeof(waits[0]));
+	tcase_add_loop_test(tcase, test_waits, 0, ROWS(waits));
 	tcase_add_test(tcase, test_never_twice_in_a_millisecond);
 	tcase_add_test(tcase, test_wrong_clock);
-	tcase_add_loop_test(tcase, test_time_is_up, 0,
-	    sizeof(ends) / sizeof(ends[0]));
+	tcase_add_loop_test(tcase, test_time_is_up, 0, ROWS(ends));
 	tcase_add_test(tcase, test_no_room_for_another);
 	tcase_add_loop_test(tcase, test_cannot_be_sent, 0, 2);
 	tcase_add_test(tcase, test_attempts_are_bounded);
-	tcase_add_loop_test(tcase, test_last_tokens, 0,
-	    sizeof(lasts) / sizeof(lasts[0]));
+	tcase_add_loop_test(tcase, test_last_tokens, 0, ROWS(lasts));
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

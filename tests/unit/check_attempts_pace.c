@@ -9,6 +9,7 @@
 
 #include "ddblock.h"
 #include "store/attempts.h"
+#include "suite.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)
@@ -260,8 +261,6 @@ main(void)
 {
 	Suite *s = suite_create("the pace of renewals");
 	TCase *t = tcase_create("silence");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(t, test_silence, 0, 16);
 	tcase_add_loop_test(t, test_end_of_silence, 0, 2);
@@ -270,9 +269,5 @@ main(void)
 	tcase_add_test(t, test_patience_grows_by_rounds);
 	suite_add_tcase(s, t);
 
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(s);
 }

@@ -8,6 +8,7 @@
 
 #include "ddblock.h"
 #include "store/attempts.h"
+#include "suite.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)
@@ -538,11 +539,5 @@ attempts_shared_suite(void)
 int
 main(void)
 {
-	SRunner *r = srunner_create(attempts_shared_suite());
-	int failed;
-
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(attempts_shared_suite());
 }

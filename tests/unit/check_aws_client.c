@@ -19,6 +19,7 @@
 #include "common/error.h"
 #include "http_stub.h"
 #include "open_client.h"
+#include "suite.h"
 
 #define RESULTS_MAX 64
 #define TIMEOUT_MS 10000
@@ -553,8 +554,6 @@ main(void)
 {
 	Suite *s = suite_create("aws_client");
 	TCase *t = tcase_create("client");
-	SRunner *r;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
@@ -578,9 +577,5 @@ main(void)
 	tcase_add_test(t, test_cancel_and_free_under_way);
 	tcase_add_test(t, test_environment_has_no_proxy);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(s);
 }

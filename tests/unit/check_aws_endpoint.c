@@ -8,6 +8,7 @@
 
 #include "aws/client.h"
 #include "common/error.h"
+#include "suite.h"
 
 static struct event_base *base;
 static struct aws_client *client;
@@ -112,16 +113,10 @@ main(void)
 {
 	Suite *s = suite_create("aws_endpoint");
 	TCase *t = tcase_create("endpoint");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_endpoint);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(s);
 }

@@ -9,6 +9,7 @@
 
 #include "aws/errors.h"
 #include "common/error.h"
+#include "suite.h"
 
 struct row {
 	int status;
@@ -346,11 +347,8 @@ main(void)
 {
 	Suite *s = suite_create("aws_errors");
 	TCase *t = tcase_create("errors");
-	SRunner *r;
-	int failed;
 
-	tcase_add_loop_test(t, test_row, 0,
-	    (int)(sizeof(rows) / sizeof(rows[0])));
+	tcase_add_loop_test(t, test_row, 0, ROWS(rows));
 	tcase_add_test(t, test_text_is_fit_to_print);
 	tcase_add_test(t, test_text_is_one_line);
 	tcase_add_test(t, test_text_is_bounded);
@@ -358,9 +356,5 @@ main(void)
 	tcase_add_test(t, test_deep_and_strange_bodies);
 	tcase_add_test(t, test_credentials);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(s);
 }

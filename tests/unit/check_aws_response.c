@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "http_stub.h"
 #include "open_client.h"
+#include "suite.h"
 
 #define TIMEOUT_MS 20000
 
@@ -224,8 +225,6 @@ main(void)
 {
 	Suite *s = suite_create("aws_response");
 	TCase *t = tcase_create("response");
-	SRunner *r;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
@@ -235,9 +234,5 @@ main(void)
 	tcase_add_test(t, test_timeout_is_not_late);
 	tcase_add_test(t, test_lines);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(s);
 }

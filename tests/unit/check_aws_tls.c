@@ -20,6 +20,7 @@
 #include "common/error.h"
 #include "http_stub.h"
 #include "open_client.h"
+#include "suite.h"
 
 #define TIMEOUT_MS 20000
 #define DAY_S (24L * 3600)
@@ -317,8 +318,6 @@ main(void)
 {
 	Suite *s = suite_create("aws_tls");
 	TCase *t = tcase_create("tls");
-	SRunner *r;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
@@ -333,9 +332,5 @@ main(void)
 	tcase_add_test(t, test_no_ca_file);
 	tcase_add_test(t, test_no_tls_at_all);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(s);
 }

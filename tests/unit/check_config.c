@@ -11,6 +11,7 @@
 
 #include "config_fixture.h"
 #include "ddblock.h"
+#include "suite.h"
 
 START_TEST(test_nothing_is_enough)
 {
@@ -533,8 +534,7 @@ add_tests(TCase *tests)
 	tcase_add_test(tests, test_settings_of_another_store);
 	tcase_add_test(tests, test_owner);
 	tcase_add_test(tests, test_dynamodb_needs);
-	tcase_add_loop_test(tests, test_no_table, 0,
-	    sizeof(no_tables) / sizeof(no_tables[0]));
+	tcase_add_loop_test(tests, test_no_table, 0, ROWS(no_tables));
 	tcase_add_test(tests, test_table_by_its_arn);
 	tcase_add_test(tests, test_environment);
 	tcase_add_test(tests, test_keys_go_together);
@@ -551,8 +551,7 @@ add_tests(TCase *tests)
 	tcase_add_test(tests, test_missing_file);
 	tcase_add_test(tests, test_readable_secrets_warn);
 	tcase_add_test(tests, test_flags_override_files);
-	tcase_add_loop_test(tests, test_bad_values, 0,
-	    sizeof(bad_values) / sizeof(bad_values[0]));
+	tcase_add_loop_test(tests, test_bad_values, 0, ROWS(bad_values));
 }
 
 int
@@ -560,15 +559,9 @@ main(void)
 {
 	Suite *suite = suite_create("config");
 	TCase *tests = tcase_create("config");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tests, config_setup, config_teardown);
 	add_tests(tests);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

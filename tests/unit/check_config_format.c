@@ -9,6 +9,7 @@
 #include "config_fixture.h"
 #include "ddblock.h"
 #include "store/dynamodb_format.h"
+#include "suite.h"
 
 #define HEAD "[namespace default]\nstore = dynamodb\ntable = tab\n" \
 	"region = r\naccess_key_id = a\nsecret_access_key = s\n"
@@ -409,26 +410,22 @@ START_TEST(test_described_are_the_settings_of_the_format)
 }
 END_TEST
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 int
 main(void)
 {
 	Suite *s = suite_create("config_format");
 	TCase *t = tcase_create("config_format");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(t, config_setup, config_teardown);
-	tcase_add_loop_test(t, test_defaults, 0, COUNT(defaults));
+	tcase_add_loop_test(t, test_defaults, 0, ROWS(defaults));
 	tcase_add_test(t, test_choices_of_awslabs);
 	tcase_add_test(t, test_choices_of_dlock);
 	tcase_add_test(t, test_choices_of_js);
 	tcase_add_test(t, test_native_is_not_named_to_the_core);
-	tcase_add_loop_test(t, test_what_the_core_is_told, 0, COUNT(views));
+	tcase_add_loop_test(t, test_what_the_core_is_told, 0, ROWS(views));
 	tcase_add_loop_test(t, test_attributes_are_those_of_the_format, 0,
 	    STORE_FORMATS);
-	tcase_add_loop_test(t, test_mistakes, 0, COUNT(mistakes));
+	tcase_add_loop_test(t, test_mistakes, 0, ROWS(mistakes));
 	tcase_add_test(t, test_the_embedded_store_has_no_format);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_time_to_live_of_python_is_a_name);
@@ -436,13 +433,9 @@ main(void)
 	tcase_add_test(t, test_a_fair_rate_is_none);
 	tcase_add_test(t, test_one_table_for_keys_that_differ);
 	tcase_add_loop_test(t, test_one_table_for_keys_that_may_be_the_same, 0,
-	    COUNT(overlaps));
+	    ROWS(overlaps));
 	tcase_add_test(t, test_one_table_has_one_format);
 	tcase_add_test(t, test_described_are_the_settings_of_the_format);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(s);
 }

@@ -11,6 +11,7 @@
 #include "core/contents.h"
 #include "core/typed.h"
 #include "ddblock.h"
+#include "suite.h"
 
 #define TEXT(text) { (text), sizeof(text) - 1 }
 
@@ -301,27 +302,20 @@ START_TEST(test_base64)
 }
 END_TEST
 
-#define LENGTH_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("contents");
 	TCase *tests = tcase_create("contents");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
-	tcase_add_loop_test(tests, test_changes, 0, LENGTH_OF(changes));
+	tcase_add_loop_test(tests, test_changes, 0, ROWS(changes));
 	tcase_add_test(tests, test_attributes);
 	tcase_add_test(tests, test_too_much);
-	tcase_add_loop_test(tests, test_refuse, 0, LENGTH_OF(attributes));
+	tcase_add_loop_test(tests, test_refuse, 0, ROWS(attributes));
 	tcase_add_test(tests, test_refuse_twice);
-	tcase_add_loop_test(tests, test_typed, 0, LENGTH_OF(values));
+	tcase_add_loop_test(tests, test_typed, 0, ROWS(values));
 	tcase_add_loop_test(tests, test_depth, 0, 3);
 	tcase_add_test(tests, test_base64);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

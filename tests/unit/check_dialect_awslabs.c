@@ -8,6 +8,7 @@
 
 #include "ddblock.h"
 #include "dialect_life.h"
+#include "suite.h"
 
 #define UUID "11112222-3333-4444-8555-6666"
 #define OWN(beat) S("ownerName", "us") "," S("leaseDuration", "20000") ","     \
@@ -537,8 +538,6 @@ main(void)
 {
 	Suite *suite = suite_create("dialect_awslabs");
 	TCase *tcase = tcase_create("awslabs");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, test_acquire);
 	tcase_add_test(tcase, test_host_owns_what_nobody_does);
@@ -554,15 +553,9 @@ main(void)
 	tcase_add_test(tcase, test_whose_renewal);
 	tcase_add_test(tcase, test_late_copies);
 	tcase_add_test(tcase, test_give_up);
-	tcase_add_loop_test(tcase, test_bad_records, 0,
-	    sizeof(bad) / sizeof(bad[0]));
+	tcase_add_loop_test(tcase, test_bad_records, 0, ROWS(bad));
 	tcase_add_test(tcase, test_too_many_attributes);
-	tcase_add_loop_test(tcase, test_leases_read, 0,
-	    sizeof(leases) / sizeof(leases[0]));
+	tcase_add_loop_test(tcase, test_leases_read, 0, ROWS(leases));
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

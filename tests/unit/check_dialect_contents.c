@@ -13,6 +13,7 @@
 #include "dialect/dialect.h"
 #include "dialect/json.h"
 #include "store/translation.h"
+#include "suite.h"
 
 #define TEXT(text) { (text), sizeof(text) - 1 }
 
@@ -229,26 +230,19 @@ START_TEST(test_broken_answers)
 }
 END_TEST
 
-#define LENGTH_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("dialect contents");
 	TCase *tests = tcase_create("dialect contents");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tests, test_request);
 	tcase_add_loop_test(tests, test_request_without, 0, 3);
 	tcase_add_test(tests, test_answer);
-	tcase_add_loop_test(tests, test_revisions, 0, LENGTH_OF(revisions));
-	tcase_add_loop_test(tests, test_spoilt, 0, LENGTH_OF(spoilt));
+	tcase_add_loop_test(tests, test_revisions, 0, ROWS(revisions));
+	tcase_add_loop_test(tests, test_spoilt, 0, ROWS(spoilt));
 	tcase_add_loop_test(tests, test_own_effect, 0, 4);
 	tcase_add_loop_test(tests, test_broken_answers, 0, 7);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

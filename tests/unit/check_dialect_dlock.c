@@ -10,6 +10,7 @@
 #include "common/base64.h"
 #include "ddblock.h"
 #include "dialect_life.h"
+#include "suite.h"
 
 #define SKEW 10000
 #define NAME "11112222333344448555666600000000"
@@ -470,31 +471,20 @@ main(void)
 {
 	Suite *suite = suite_create("dialect_dlock");
 	TCase *tcase = tcase_create("dlock");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, test_acquire, 0, 2);
-	tcase_add_loop_test(tcase, test_acquire_unseen, 0,
-	    sizeof(unseen) / sizeof(unseen[0]));
-	tcase_add_loop_test(tcase, test_take, 0,
-	    sizeof(takes) / sizeof(takes[0]));
-	tcase_add_loop_test(tcase, test_ours, 0,
-	    sizeof(holds) / sizeof(holds[0]));
+	tcase_add_loop_test(tcase, test_acquire_unseen, 0, ROWS(unseen));
+	tcase_add_loop_test(tcase, test_take, 0, ROWS(takes));
+	tcase_add_loop_test(tcase, test_ours, 0, ROWS(holds));
 	tcase_add_test(tcase, test_extend);
 	tcase_add_test(tcase, test_break);
 	tcase_add_loop_test(tcase, test_lost_answers, 0, LIFE_NETS);
 	tcase_add_loop_test(tcase, test_time_of_attempts, 0, 2);
 	tcase_add_test(tcase, test_ends);
-	tcase_add_loop_test(tcase, test_tokens, 0,
-	    sizeof(tokens) / sizeof(tokens[0]));
+	tcase_add_loop_test(tcase, test_tokens, 0, ROWS(tokens));
 	tcase_add_test(tcase, test_longest_token);
-	tcase_add_loop_test(tcase, test_bad_records, 0,
-	    sizeof(bad) / sizeof(bad[0]));
+	tcase_add_loop_test(tcase, test_bad_records, 0, ROWS(bad));
 	tcase_add_test(tcase, test_odd_versions);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

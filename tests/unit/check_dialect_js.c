@@ -9,6 +9,7 @@
 #include "common/base64.h"
 #include "ddblock.h"
 #include "dialect_life.h"
+#include "suite.h"
 
 #define THEIR_GUID "vk3EOPkCGugLXu7dk4CeI8oTnDVTvWrWS1aifvfbKEDz6YET9zEPxxk0" \
 	"Hby18FtJyqCXMy3l0MdYlKt3kYGe8A=="
@@ -483,28 +484,19 @@ main(void)
 {
 	Suite *suite = suite_create("dialect_js");
 	TCase *tcase = tcase_create("js");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, test_acquire);
-	tcase_add_loop_test(tcase, test_acquire_unseen, 0,
-	    sizeof(unseen) / sizeof(unseen[0]));
+	tcase_add_loop_test(tcase, test_acquire_unseen, 0, ROWS(unseen));
 	tcase_add_test(tcase, test_take);
 	tcase_add_test(tcase, test_local_time);
-	tcase_add_loop_test(tcase, test_ours, 0,
-	    sizeof(holds) / sizeof(holds[0]));
+	tcase_add_loop_test(tcase, test_ours, 0, ROWS(holds));
 	tcase_add_test(tcase, test_extend_has_an_end);
 	tcase_add_test(tcase, test_extend_once);
 	tcase_add_test(tcase, test_break);
 	tcase_add_loop_test(tcase, test_lost_answers, 0, LIFE_NETS);
 	tcase_add_test(tcase, test_late_copies);
-	tcase_add_loop_test(tcase, test_bad_records, 0,
-	    sizeof(bad) / sizeof(bad[0]));
+	tcase_add_loop_test(tcase, test_bad_records, 0, ROWS(bad));
 	tcase_add_test(tcase, test_refused);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

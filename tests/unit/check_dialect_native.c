@@ -11,6 +11,7 @@
 #include "ddblock.h"
 #include "dialect/dialect.h"
 #include "dialect/json.h"
+#include "suite.h"
 
 #define SID "00000000000000000000000000000001"
 #define GRANT "00000000000000000000000000000002"
@@ -450,15 +451,11 @@ START_TEST(test_names)
 }
 END_TEST
 
-#define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("dialect_native");
 	TCase *tests = tcase_create("dialect_native");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tests, test_requests, 0, ROWS(requests));
 	tcase_add_loop_test(tests, test_shared_requests, 0, ROWS(shared));
@@ -467,8 +464,5 @@ main(void)
 	tcase_add_test(tests, test_requests_refused);
 	tcase_add_test(tests, test_names);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -9,6 +9,7 @@
 
 #include "ddblock.h"
 #include "dialect/dialect.h"
+#include "suite.h"
 
 #define SID "00000000000000000000000000000001"
 #define GRANT "00000000000000000000000000000002"
@@ -285,15 +286,11 @@ START_TEST(test_scan)
 }
 END_TEST
 
-#define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("dialect_native_read");
 	TCase *tests = tcase_create("dialect_native_read");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tests, test_record);
 	tcase_add_test(tests, test_shared_record);
@@ -303,8 +300,5 @@ main(void)
 	tcase_add_test(tests, test_read_many);
 	tcase_add_test(tests, test_scan);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

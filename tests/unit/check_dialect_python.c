@@ -8,6 +8,7 @@
 
 #include "ddblock.h"
 #include "dialect_life.h"
+#include "suite.h"
 
 #define UUID "11112222-3333-4444-8555-6666"
 #define LOCK(owner, lease, version, expiry) S("owner_name", owner) ","         \
@@ -303,8 +304,6 @@ main(void)
 {
 	Suite *suite = suite_create("dialect_python");
 	TCase *tcase = tcase_create("python");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, test_acquire);
 	tcase_add_loop_test(tcase, test_ours, 0, 7);
@@ -316,9 +315,5 @@ main(void)
 	tcase_add_test(tcase, test_refused);
 	tcase_add_test(tcase, test_names);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

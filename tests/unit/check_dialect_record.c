@@ -9,6 +9,7 @@
 
 #include "ddblock.h"
 #include "dialect_life.h"
+#include "suite.h"
 
 #define VERSION "8d524f11-b878-4be1-acdd-8c23f85d5e6c"
 #define THEIRS S("ownerName", "vm1") "," S("leaseDuration", "3000") ","        \
@@ -451,16 +452,11 @@ START_TEST(test_leases)
 }
 END_TEST
 
-#define LOOP(test, array) tcase_add_loop_test(tcase, test, 0,                  \
-	(int)(sizeof(array) / sizeof((array)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("dialect_record");
 	TCase *tcase = tcase_create("record");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, test_number_keys);
 	tcase_add_test(tcase, test_byte_keys);
@@ -471,13 +467,9 @@ main(void)
 	tcase_add_test(tcase, test_many);
 	tcase_add_test(tcase, test_read_without_contents);
 	tcase_add_loop_test(tcase, test_listing, 0, 2);
-	LOOP(test_listings_of_others, lists);
-	LOOP(test_unsupported, all);
-	LOOP(test_leases, all);
+	tcase_add_loop_test(tcase, test_listings_of_others, 0, ROWS(lists));
+	tcase_add_loop_test(tcase, test_unsupported, 0, ROWS(all));
+	tcase_add_loop_test(tcase, test_leases, 0, ROWS(all));
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -2,6 +2,7 @@
  * Durations as Go writes and reads them.
  */
 #include "dialect/duration.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -73,17 +74,9 @@ main(void)
 {
 	Suite *suite = suite_create("duration");
 	TCase *tcase = tcase_create("duration");
-	SRunner *runner;
-	int failed;
 
-	tcase_add_loop_test(tcase, test_durations, 0,
-	    sizeof(durations) / sizeof(durations[0]));
-	tcase_add_loop_test(tcase, test_readings, 0,
-	    sizeof(readings) / sizeof(readings[0]));
+	tcase_add_loop_test(tcase, test_durations, 0, ROWS(durations));
+	tcase_add_loop_test(tcase, test_readings, 0, ROWS(readings));
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -13,6 +13,7 @@
 #include "config_fixture.h"
 #include "core/operation.h"
 #include "daemon/host_clock.h"
+#include "suite.h"
 
 /* A namespace with these lines. */
 static void
@@ -140,17 +141,11 @@ main(void)
 {
 	Suite *suite = suite_create("host_clock");
 	TCase *t = tcase_create("host_clock");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(t, config_setup, config_teardown);
-	tcase_add_loop_test(t, test_reason, 0,
-	    (int)(sizeof(clocks) / sizeof(clocks[0])));
+	tcase_add_loop_test(t, test_reason, 0, ROWS(clocks));
 	tcase_add_test(t, test_log);
 	tcase_add_test(t, test_not_asked);
 	suite_add_tcase(suite, t);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

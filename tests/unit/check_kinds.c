@@ -10,6 +10,7 @@
 #include "config_fixture.h"
 #include "ddblock.h"
 #include "store/kind.h"
+#include "suite.h"
 
 static bool
 lists(const struct store_kind *k, const char *setting)
@@ -105,9 +106,7 @@ main(void)
 {
 	Suite *suite = suite_create("kinds");
 	TCase *t = tcase_create("kinds");
-	SRunner *runner = srunner_create(suite);
 	int n = 0;
-	int failed;
 
 	while (store_kinds[n] != NULL)
 		n++;
@@ -117,8 +116,5 @@ main(void)
 	tcase_add_loop_test(t, test_settings_exist, 0, n);
 	tcase_add_loop_test(t, test_settings, 0, n);
 	suite_add_tcase(suite, t);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "ddblock.h"
+#include "suite.h"
 #include "tests/lib/fixture.h"
 
 static char name_a[] = "a";
@@ -586,11 +587,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite());
 }

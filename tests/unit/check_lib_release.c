@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "ddblock.h"
+#include "suite.h"
 #include "tests/lib/fixture.h"
 
 static char name_a[] = "a";
@@ -204,8 +205,6 @@ main(void)
 {
 	Suite *s = suite_create("lib_release");
 	TCase *t = tcase_create("lib_release");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
@@ -219,9 +218,5 @@ main(void)
 	tcase_add_test(t, test_all_of_some);
 	tcase_add_test(t, test_all_waits_for_no_grant);
 	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(s);
 }

@@ -8,6 +8,7 @@
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "ddblock.h"
+#include "suite.h"
 #include "tests/lib/fixture.h"
 
 /* The keys of the rows, one after the other. */
@@ -93,17 +94,11 @@ main(void)
 {
 	Suite *s = suite_create("lib_resume");
 	TCase *t = tcase_create("lib_resume");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
 	tcase_add_test(t, test_resume);
 	tcase_add_test(t, test_secret);
 	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(s);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/operation.h"
+#include "suite.h"
 
 #define X LOCK_MODE_EXCLUSIVE
 #define S LOCK_MODE_SHARED
@@ -69,22 +70,15 @@ START_TEST(test_names)
 }
 END_TEST
 
-#define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("operation");
 	TCase *tests = tcase_create("operation");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tests, test_sound, 0, ROWS(sounds));
 	tcase_add_test(tests, test_release);
 	tcase_add_test(tests, test_names);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "aws/sigv4.h"
 #include "common/error.h"
+#include "suite.h"
 
 #define FILE_MAX 8192
 #define CASES_MAX 64
@@ -262,8 +263,6 @@ main(void)
 {
 	Suite *s = suite_create("sigv4");
 	TCase *t = tcase_create("sigv4");
-	SRunner *r;
-	int failed;
 
 	find_cases();
 	tcase_add_loop_test(t, test_published_vector, 0, n_cases);
@@ -272,9 +271,5 @@ main(void)
 	tcase_add_test(t, test_too_many_headers);
 	tcase_add_test(t, test_dates);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_end(s);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ddblock.h"
+#include "suite.h"
 #include "translation_life.h"
 
 /*
@@ -272,15 +273,11 @@ START_TEST(test_reads)
 }
 END_TEST
 
-#define ROWS(a) ((int)(sizeof(a) / sizeof((a)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("translation");
 	TCase *tests = tcase_create("translation");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tests, test_open_answered_by_its_copy);
 	tcase_add_loop_test(tests, test_conflicts, 0, ROWS(conflicts));
@@ -290,8 +287,5 @@ main(void)
 	tcase_add_test(tests, test_nothing_sent);
 	tcase_add_test(tests, test_reads);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

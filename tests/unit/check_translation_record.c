@@ -9,6 +9,7 @@
 
 #include "ddblock.h"
 #include "store/translation.h"
+#include "suite.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEAT 10
@@ -309,28 +310,19 @@ START_TEST(test_conflicts_of_deadlines)
 }
 END_TEST
 
-#define LOOP(test, array) tcase_add_loop_test(tcase, test, 0,                  \
-	(int)(sizeof(array) / sizeof((array)[0])))
-
 int
 main(void)
 {
 	Suite *suite = suite_create("translation_record");
 	TCase *tcase = tcase_create("record");
-	SRunner *runner;
-	int failed;
 
-	LOOP(test_conflicts, conflicts);
+	tcase_add_loop_test(tcase, test_conflicts, 0, ROWS(conflicts));
 	tcase_add_test(tcase, test_release_goes_on);
 	tcase_add_test(tcase, test_invalid);
-	LOOP(test_beats_of_records, renewals);
+	tcase_add_loop_test(tcase, test_beats_of_records, 0, ROWS(renewals));
 	tcase_add_test(tcase, test_times_of_local_time);
-	LOOP(test_beats_of_deadlines, deadlines);
-	LOOP(test_conflicts_of_deadlines, ends);
+	tcase_add_loop_test(tcase, test_beats_of_deadlines, 0, ROWS(deadlines));
+	tcase_add_loop_test(tcase, test_conflicts_of_deadlines, 0, ROWS(ends));
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

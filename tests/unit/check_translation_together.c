@@ -9,6 +9,7 @@
 
 #include "common/buffer.h"
 #include "ddblock.h"
+#include "suite.h"
 #include "translation_life.h"
 
 #define NO_REASON "{\"Code\":\"None\"}"
@@ -366,8 +367,6 @@ main(void)
 {
 	Suite *suite = suite_create("translation_together");
 	TCase *cases = tcase_create("translation_together");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(cases, test_done);
 	tcase_add_test(cases, test_request);
@@ -383,8 +382,5 @@ main(void)
 	tcase_add_test(cases, test_no_room);
 	tcase_add_test(cases, test_invalid);
 	suite_add_tcase(suite, cases);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }

@@ -22,6 +22,7 @@
 #include "ipc/server.h"
 #include "store/store.h"
 #include "server_fixture.h"
+#include "suite.h"
 
 struct fixture t;
 
@@ -408,13 +409,7 @@ int
 run_case(const char *name, TCase *tc)
 {
 	Suite *suite = suite_create(name);
-	SRunner *runner;
-	int failed;
 
 	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_end(suite);
 }
