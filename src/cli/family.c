@@ -7,8 +7,8 @@
  *
  * A cgroup would list them, too, and cgroup.kill end them in one write. But
  * few may make one: an ordinary user only below one that was delegated to him,
- * a container mostly none, and whoever starts the command in one moves it out
- * of the limits and accounts of its caller's. What works everywhere is needed
+ * a container mostly none, and to start the command in one moves it out of the
+ * limits and accounts of its caller's. What works everywhere is needed
  * anyway, and two ways are twice as much that can be wrong.
  *
  * They are ended because a lock is lost, and that must not wait for anything.

@@ -8,28 +8,34 @@
 
 #define SETTINGS_TEXT_MAX 5120	/* the longest value is among it */
 
+static void
+settings_tell(void (*tell)(void *, const char *setting, const char *text),
+    void *arg, const char *setting, const char *format, va_list arguments)
+{
+	char text[SETTINGS_TEXT_MAX];
+
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	tell(arg, setting, text);
+}
+
 void
 store_complain(const struct store_judge *judge, const char *setting,
     const char *format, ...)
 {
-	char text[SETTINGS_TEXT_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
+	settings_tell(judge->complain, judge->arg, setting, format, arguments);
 	va_end(arguments);
-	judge->complain(judge->arg, setting, text);
 }
 
 void
 store_warn(const struct store_judge *judge, const char *setting,
     const char *format, ...)
 {
-	char text[SETTINGS_TEXT_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
+	settings_tell(judge->warn, judge->arg, setting, format, arguments);
 	va_end(arguments);
-	judge->warn(judge->arg, setting, text);
 }
