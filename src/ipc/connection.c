@@ -98,7 +98,8 @@ connection_free(struct connection *c)
 	free(c);
 }
 
-void
+/* It ends: CORE_GONE and close at the end of this round. */
+static void
 connection_doom(struct connection *c)
 {
 	c->doomed = true;

@@ -242,7 +242,6 @@ struct connection *server_find(const struct server *, uint64_t client);
 bool server_owner(const struct server *, uint32_t namespace_index,
     const struct connection *, char ret[OWNER_LENGTH_MAX + 1]);
 int server_add(struct server *, struct connection *);
-void server_remove(struct server *, struct connection *);
 void server_schedule(struct server *, struct connection *);
 void server_log(struct server *, int priority, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -277,8 +276,6 @@ void connection_run(struct connection *);
 void connection_flush(struct connection *);
 void connection_watch(struct connection *);
 void connection_drain(struct connection *);
-/* It ends: CORE_GONE and close at the end of this round. */
-void connection_doom(struct connection *);
 /* For the core it has ended. It is told why, and closed. */
 void connection_dismiss(struct connection *, int code, const char *why);
 /* We end it, for a reason that the log says: CORE_CUT and close at the end of

@@ -95,7 +95,7 @@ server_add(struct server *s, struct connection *c)
 	return 0;
 }
 
-void
+static void
 server_remove(struct server *s, struct connection *c)
 {
 	if (server_find(s, c->client) != c)

@@ -14,7 +14,7 @@ terms_sent_ms(const struct hold *h)
 }
 
 /* Of one of several that are held as one, without the others. */
-uint64_t
+static uint64_t
 terms_own_until_ms(const struct hold *h)
 {
 	const struct core_namespace *n = &h->use.lock->ns->settings;

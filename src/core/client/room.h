@@ -49,7 +49,6 @@ struct hold *multi_speaker(struct hold *);
 
 /* ---- promise.c -------------------------------------------------------- */
 uint64_t terms_until_ms(const struct hold *);
-uint64_t terms_own_until_ms(const struct hold *);
 uint64_t terms_danger_ms(const struct terms *);
 bool terms_have_warning(const struct terms *);
 bool terms_are_endangered(const struct core *, const struct hold *);
@@ -99,7 +98,6 @@ int terms_new(struct core *, const struct namespace *, struct hold *,
 void terms_free(struct core *, struct hold *);
 void terms_begin(struct core *, struct hold *);
 void terms_end(struct core *, struct hold *);
-void terms_renewed(struct core *, struct hold *, bool all);
 void terms_prolong(struct core *, struct hold *);
 bool terms_stay(struct core *, struct hold *);
 bool terms_are_left(const struct hold *);
@@ -145,7 +143,6 @@ void wait_expire(struct core *, struct request *);
 void wait_overdue(struct core *, struct request *);
 void wait_drain(struct core *, struct request *);
 void wait_fill_grant(struct core *, struct request *, const struct hold *);
-void wait_timer(struct core *, struct request *);
 
 /* ---- reenter.c -------------------------------------------------------- */
 bool reenter_now(struct core *, struct hold *, struct request *);

@@ -301,7 +301,7 @@ terms_are_left(const struct hold *h)
 
 /* Its session was renewed, and each hold is told its deadline, if @all are, or
  * that the danger is over. */
-void
+static void
 terms_renewed(struct core *core, struct hold *h, bool all)
 {
 	struct terms *t = h->terms;

@@ -173,7 +173,7 @@ wait_overdue(struct core *core, struct request *r)
 	heap_set(&core->heap, &r->waiter.timer, end_ms);
 }
 
-void
+static void
 wait_timer(struct core *core, struct request *r)
 {
 	struct lock *l = r->waiter.lock;

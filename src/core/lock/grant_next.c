@@ -11,7 +11,7 @@ grant_give_back(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
-	if (l->submission == NULL && !lock_must_wait(core, l))
+	if (lock_may_send(core, l))
 		(void)submission_send(core, l, OPERATION_RELEASE, g);
 }
 
@@ -22,7 +22,7 @@ grant_watch_wish(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
-	if (l->submission == NULL && !lock_must_wait(core, l))
+	if (lock_may_send(core, l))
 		lock_poll(core, l);
 }
 
@@ -51,7 +51,7 @@ grant_renew_run(struct core *core, struct grant *g)
 		return;
 	}
 	grant_released(core, g, 0, 0, NULL);
-	if (l->submission != NULL || lock_must_wait(core, l))
+	if (!lock_may_send(core, l))
 		return;
 	if (!grant_has_token(g) && grant_knows_record(l))
 		(void)submission_send(core, l, OPERATION_EXTEND, g);
@@ -81,7 +81,7 @@ grant_extend(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
-	if (l->submission == NULL && !lock_must_wait(core, l))
+	if (lock_may_send(core, l))
 		(void)submission_send(core, l, OPERATION_EXTEND, g);
 }
 
@@ -149,8 +149,7 @@ grant_settle(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
-	if (l->submission != NULL || core->now_ms < g->gap_ms ||
-	    lock_must_wait(core, l))
+	if (core->now_ms < g->gap_ms || !lock_may_send(core, l))
 		return;
 	if (g->state == GRANT_UNSURE || g->unsettled)
 		(void)submission_send(core, l, OPERATION_READ, NULL);

@@ -157,6 +157,28 @@ lock_touch(struct core *core, struct lock *l)
 		core->lock_events->touched(core, l);
 }
 
+static void
+lock_check(const struct core *core, const struct lock *l)
+{
+	const struct grant *g;
+	uint32_t n_common = 0;
+
+	LL_FOREACH(l->grants, g)
+	{
+		grant_check(core, g);
+		assert(g->mode == l->grants->mode &&
+		    g->limit == l->grants->limit);
+		if (grant_is_common(g) && grant_is_usable(g))
+			n_common++;
+	}
+	assert(n_common <= 1);
+	assert((l->view == VIEW_FOREIGN) == (l->sight != NULL));
+	assert((l->queue == NULL) == (l->n_waiting == 0));
+	assert(l->queue == NULL || l->gaps ||
+	    l->queue->previous->place - l->queue->place + 1 ==
+	    l->n_waiting);
+}
+
 void
 lock_advance(struct core *core, struct lock *l)
 {
@@ -285,28 +307,6 @@ lock_session_closed(struct core *core, struct namespace *ns,
 			l->read_due = false;
 		lock_free_if_unused(core, l);
 	}
-}
-
-void
-lock_check(const struct core *core, const struct lock *l)
-{
-	const struct grant *g;
-	uint32_t n_common = 0;
-
-	LL_FOREACH(l->grants, g)
-	{
-		grant_check(core, g);
-		assert(g->mode == l->grants->mode &&
-		    g->limit == l->grants->limit);
-		if (grant_is_common(g) && grant_is_usable(g))
-			n_common++;
-	}
-	assert(n_common <= 1);
-	assert((l->view == VIEW_FOREIGN) == (l->sight != NULL));
-	assert((l->queue == NULL) == (l->n_waiting == 0));
-	assert(l->queue == NULL || l->gaps ||
-	    l->queue->previous->place - l->queue->place + 1 ==
-	    l->n_waiting);
 }
 
 /* ---- the end ---------------------------------------------------------- */

@@ -324,6 +324,17 @@ outcome_renewed(struct core *core, struct lock *l, const struct submission *s,
 		record_lease_stored(core, g->lease, o);
 }
 
+/* The record was seen, and may be without this grant: then that is lost. */
+static bool
+outcome_loses_grant(struct core *core, struct grant *g,
+    const struct outcome *o)
+{
+	if (g == NULL || g->state != GRANT_HELD || record_shows(&o->lock, g))
+		return false;
+	grant_lose(core, g, record_loss(&o->lock));
+	return true;
+}
+
 /* A renewal that nobody asked for is no reason not to do what somebody does. */
 static void
 outcome_refreshed(struct core *core, struct lock *l, struct submission *s,
@@ -335,11 +346,8 @@ outcome_refreshed(struct core *core, struct lock *l, struct submission *s,
 		l->cause = outcome_cause(o);
 		return;
 	}
-	if (g != NULL && g->state == GRANT_HELD &&
-	    !record_shows(&o->lock, g)) {
-		grant_lose(core, g, record_loss(&o->lock));
+	if (outcome_loses_grant(core, g, o))
 		return;
-	}
 	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
 }
 
@@ -353,11 +361,8 @@ outcome_extended(struct core *core, struct lock *l, struct submission *s,
 		outcome_failed(core, l, o);
 		return;
 	}
-	if (g != NULL && g->state == GRANT_HELD &&
-	    !record_shows(&o->lock, g)) {
-		grant_lose(core, g, record_loss(&o->lock));
+	if (outcome_loses_grant(core, g, o))
 		return;
-	}
 	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
 	if (g == NULL || g->state != GRANT_HELD)
 		return;

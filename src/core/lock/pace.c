@@ -42,6 +42,12 @@ lock_must_wait(struct core *core, struct lock *l)
 	return true;
 }
 
+bool
+lock_may_send(struct core *core, struct lock *l)
+{
+	return l->submission == NULL && !lock_must_wait(core, l);
+}
+
 void
 lock_hold_off_poll(struct core *core, struct lock *l)
 {

@@ -71,7 +71,6 @@ void grant_adopt(struct core *, struct grant *, const struct lock_record *);
 
 /* ---- lock.c ----------------------------------------------------------- */
 bool lock_takeover_is_near(const struct core *, const struct lock *);
-void lock_check(const struct core *, const struct lock *);
 
 /* ---- locks.c ---------------------------------------------------------- */
 struct lock *lock_next(const struct namespace *, const struct lock *);
@@ -86,6 +85,7 @@ uint64_t lock_poll_ms(const struct lock *);
 void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
 void lock_try_later(struct core *, struct lock *);
 bool lock_must_wait(struct core *, struct lock *);
+bool lock_may_send(struct core *, struct lock *);
 bool lock_run_is_over(const struct core *, const struct lock *);
 bool lock_has_other_limit(const struct lock *, const struct waiter *);
 enum lock_mode lock_wish_mode(const struct lock *);

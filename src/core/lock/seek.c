@@ -14,9 +14,9 @@
 bool
 lock_rid_of_stale_wish(struct core *core, struct lock *l)
 {
-	return l->submission == NULL && l->leftovers != NULL &&
+	return l->leftovers != NULL &&
 	    !ident_is_none(l->leftovers->stale_wish) &&
-	    !lock_must_wait(core, l) &&
+	    lock_may_send(core, l) &&
 	    submission_send(core, l, OPERATION_UNWANT, NULL);
 }
 
@@ -140,8 +140,7 @@ lock_seek(struct core *core, struct lock *l)
 	/* Who has gone by then needs no mark. */
 	if (l->queue == NULL && core->now_ms < l->hold_off_ms)
 		l->mark_due = MARK_NONE;
-	if (l->submission != NULL || lock_must_wait(core, l) ||
-	    lock_clean(core, l))
+	if (!lock_may_send(core, l) || lock_clean(core, l))
 		return;
 	if (!lock_needs_grant(core, l)) {
 		lock_look_away(l);

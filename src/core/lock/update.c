@@ -155,7 +155,7 @@ update_look(struct core *core, struct grant *g, struct waiter *w)
 		    "if it exists");
 	if (base != NULL && !g->unsealed && (applied || w->change == NULL))
 		return UPDATE_READY;
-	if (l->submission != NULL || lock_must_wait(core, l))
+	if (!lock_may_send(core, l))
 		return UPDATE_LATER;
 	if (base != NULL)
 		return update_change(core, g, w, base);

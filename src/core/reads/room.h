@@ -85,7 +85,6 @@ struct watched {
 
 struct watch *watch_find(const struct core *, const struct client *,
     const struct lock *);
-void watch_end(struct core *, struct watch *);
 void watch_fail(struct core *, struct lock *, int code);
 
 /* ---- watch_poll.c ----------------------------------------------------- */

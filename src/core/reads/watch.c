@@ -253,6 +253,38 @@ watch_fail(struct core *core, struct lock *l, int code)
 	watch_touch(core, l);
 }
 
+static void
+watched_free(struct core *core, struct watched *w)
+{
+	assert(w->watches == NULL && w->n_asking == 0);
+	watch_poll_leave(w);
+	watch_poll_schedule(core, w->lock->ns);
+	if (w->touched)
+		DL_DELETE2(core->touched, w, touched_previous, touched_next);
+	w->lock->watched = NULL;
+	free(w);
+}
+
+/* The lock may be without a reason to exist then, and is freed. */
+static void
+watch_end(struct core *core, struct watch *watch)
+{
+	struct lock *l = watch->lock;
+	struct client *c = watch->client;
+
+	assert(watch->request == NULL);
+	HASH_DEL(core->watches, watch);
+	DL_DELETE2(c->watches, watch, client_previous, client_next);
+	c->n_watches--;
+	core->n_watches--;
+	DL_DELETE2(l->watched->watches, watch, lock_previous, lock_next);
+	free(watch);
+	if (l->watched->watches == NULL)
+		watched_free(core, l->watched);
+	lock_free_if_unused(core, l);
+	client_free_if_unused(core, c);
+}
+
 /* A look of the lock's own failed: who asked for it is told so. */
 void
 watch_failed(struct core *core, struct lock *l, int code, const char *text)
@@ -305,18 +337,6 @@ watched_new(struct lock *l)
 	return w;
 }
 
-static void
-watched_free(struct core *core, struct watched *w)
-{
-	assert(w->watches == NULL && w->n_asking == 0);
-	watch_poll_leave(w);
-	watch_poll_schedule(core, w->lock->ns);
-	if (w->touched)
-		DL_DELETE2(core->touched, w, touched_previous, touched_next);
-	w->lock->watched = NULL;
-	free(w);
-}
-
 void
 watch_free_all(struct core *core)
 {
@@ -344,26 +364,6 @@ watch_forget_request(struct core *core, struct request *r)
 	watch->request = NULL;
 	DL_DELETE2(w->watches, watch, lock_previous, lock_next);
 	DL_APPEND2(w->watches, watch, lock_previous, lock_next);
-}
-
-/* The lock may be without a reason to exist then, and is freed. */
-void
-watch_end(struct core *core, struct watch *watch)
-{
-	struct lock *l = watch->lock;
-	struct client *c = watch->client;
-
-	assert(watch->request == NULL);
-	HASH_DEL(core->watches, watch);
-	DL_DELETE2(c->watches, watch, client_previous, client_next);
-	c->n_watches--;
-	core->n_watches--;
-	DL_DELETE2(l->watched->watches, watch, lock_previous, lock_next);
-	free(watch);
-	if (l->watched->watches == NULL)
-		watched_free(core, l->watched);
-	lock_free_if_unused(core, l);
-	client_free_if_unused(core, c);
 }
 
 /* There was no look in time. */
