@@ -483,14 +483,17 @@ ddblock_use() { # CONNECTION
 ddblock_open() { # [NAME=VALUE..], those of HELLO
 	local path=${DDBLOCK_SOCKET:-/run/ddblockd/ddblockd.sock} in out
 	# bash warns of a second coprocess; it forgets only the names of the
-	# first one's descriptors, and those are kept here.
+	# first one's descriptors, and those are kept here. It forgets them at
+	# the end of a coprocess, too: so this one begins when they are kept.
 	{
 		coproc DDBLOCK_SOCAT {
+			read -r _
 			exec socat -t 1 - "UNIX-CONNECT:$path" 2>/dev/null
 		}
 	} 2>/dev/null
 	local from=${DDBLOCK_SOCAT[0]} to=${DDBLOCK_SOCAT[1]}
 	exec {in}<&"$from" {out}>&"$to" {from}<&- {to}>&-
+	echo >&"$out"
 	ddblock_in[$ddblock_connection]=$in
 	ddblock_out[$ddblock_connection]=$out
 	ddblock_rest[$ddblock_connection]=
