@@ -8,6 +8,7 @@
 
 #define SETTINGS_TEXT_MAX 5120	/* the longest value is among it */
 
+__attribute__((format(printf, 4, 0)))
 static void
 settings_tell(void (*tell)(void *, const char *setting, const char *text),
     void *arg, const char *setting, const char *format, va_list arguments)
