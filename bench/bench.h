@@ -1,7 +1,7 @@
 /*
  * What the benches share. Each bench measures ddblockd and something that a
- * reader knows, alternating between the two within one run, so that what the
- * machine does besides hits both; what counts is the ratio.
+ * reader knows, alternating between the two within one run, so that other load
+ * of the machine hits both; the ratio counts.
  */
 #ifndef DDBLOCKD_BENCH_BENCH_H
 #define DDBLOCKD_BENCH_BENCH_H
@@ -85,7 +85,7 @@ struct daemon {
 /* @settings: lines for [namespace default]. Returns when it is ready. */
 void daemon_start(struct daemon *, const char *name, const char *settings);
 void daemon_stop(struct daemon *);
-/* One that was stopped, with all that it had. */
+/* A daemon that was stopped, with its state. */
 void daemon_start_again(struct daemon *);
 /* Make a table in DynamoDB, at the endpoint of the environment. */
 void init_table(const char *table);
@@ -102,9 +102,9 @@ pid_t echo_server_start(const char *path);
 #define ENDPOINT_TABLES 40	/* of an endpoint with a tail: "bench1", ... */
 
 /*
- * What becomes of renewals where some answers are late, in memory that is
- * shared with the endpoint. A renewal begins with its first attempt, and ends
- * with the first answer to any attempt.
+ * Renewals when some answers are late, in memory that is shared with the
+ * endpoint. A renewal begins with its first attempt, and ends with the first
+ * answer to any attempt.
  */
 struct endpoint_tail {
 	uint32_t one_in;	/* so many answers, one is late, by chance: */

@@ -1,8 +1,8 @@
 /*
- * Does the work for one lock depend on how many others there are? The
- * daemon's processor time for locking and releasing fresh keys, with few and
- * with many locks held, and with few and with many connections: several
- * daemons side by side, in turns.
+ * Does the work for one lock depend on the number of other locks? The daemon's
+ * processor time for locking and releasing fresh keys, with few and with many
+ * locks held, and with few and with many connections: several daemons side by
+ * side, in turns.
  */
 #include "bench.h"
 

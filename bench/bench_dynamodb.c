@@ -1,8 +1,8 @@
 /*
- * What the daemon adds to DynamoDB: lock and release through the socket,
- * against the very same two request bodies, signed and sent by the same HTTP
- * code from a loop of the bench's own. Needs an endpoint in the environment
- * (`make bench` starts DynamoDB Local).
+ * The time that the daemon adds to DynamoDB: lock and release through the
+ * socket, against the very same two request bodies, signed and sent by the same
+ * HTTP code from a loop of the bench's own. Needs an endpoint in the
+ * environment (`make bench` starts DynamoDB Local).
  */
 #include "bench.h"
 
@@ -144,7 +144,7 @@ dynamodb_several(struct dynamodb_bench *b)
 	return after - before;
 }
 
-/* What several locks as one cost, when nobody else wants any of them. */
+/* The cost of several locks as one, when they are free. */
 static void
 dynamodb_report_several(struct dynamodb_bench *b)
 {

@@ -1,5 +1,5 @@
 /*
- * What the daemon costs when the endpoint costs nothing: its processor time
+ * The cost of the daemon when the endpoint costs nothing: its processor time
  * for an acquire and a release with 64 in flight, against a bare curl multi
  * loop that sends the same two bodies unsigned: as in libcurl's manual, and on
  * the daemon's own event loop; and how long a thousand acquires take at once
@@ -24,7 +24,7 @@
 
 #define IN_FLIGHT 64
 #define CYCLES 400		/* in a turn, of a fraction of a second: */
-#define REPETITIONS 11		/* what the machine does besides hits both */
+#define REPETITIONS 11		/* other load of the machine hits both */
 #define DAEMONS 11		/* where memory comes to lie makes some 5 % */
 #define AT_ONCE 1000
 #define DELAY_MS 20
@@ -230,7 +230,7 @@ bare_run(struct bare *b)
 		bare_perform(b);
 }
 
-/* Until nobody asks for a turn any more. */
+/* Until no request waits for a turn any more. */
 static void
 bare_serve(const char *url, bool on_our_loop, int from, int to)
 {
@@ -385,7 +385,8 @@ endpoint_cpu(void)
 	pid_t endpoint;
 	char url[64];
 
-	/* Who wakes whom where costs more than what is measured. */
+	/* Waking a process on another processor costs more than the measured
+	 * work. */
 	processors_leave_last();
 	endpoint = endpoint_start(0, NULL, url, sizeof(url));
 	pairs_init(&to_manual, DAEMONS * REPETITIONS);

@@ -1,8 +1,8 @@
 /*
  * How long a lock takes from one local connection to the next. For exclusive
  * use, and with a limit of one: two connections take turns, each releasing and
- * queueing again in one write. For shared use: the same, except that nobody
- * needs to wait for the other.
+ * queueing again in one write. For shared use: the same, except that neither
+ * connection needs to wait for the other.
  */
 #include "bench.h"
 

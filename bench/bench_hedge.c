@@ -1,11 +1,11 @@
 /*
- * What it is good for to send a late renewal a second time: an endpoint of
- * which one answer in a hundred is 2 s late, and how many renewals were late at
- * the end, against how many had been by their first attempt alone. It is seen
- * from the endpoint, renewal by renewal, so both sides are of the same ones.
+ * The effect of sending a late renewal a second time: an endpoint of which one
+ * answer in a hundred is 2 s late, and how many renewals were late at the end,
+ * against how many had been by their first attempt alone. It is seen from the
+ * endpoint, renewal by renewal, so both sides are of the same ones.
  *
  * The heartbeat is short, for the more renewals; half of it, after which an
- * attempt is repeated in any case, is longer than what counts as late.
+ * attempt is repeated in any case, is longer than the limit for late.
  */
 #include "bench.h"
 

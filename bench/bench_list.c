@@ -1,8 +1,8 @@
 /*
- * Listing a table of a million locks: what the daemon needs for it beyond what
- * it needs idle, with a client that reads as fast as it can and with one that
- * does not; and how long it takes, against the same rows read by SQLite alone.
- * DynamoDB Local has fewer, for it is slow to fill.
+ * Listing a table of a million locks: the memory that the daemon needs for it
+ * beyond its idle memory, with a client that reads as fast as it can and with
+ * one that does not; and how long it takes, against the same rows read by
+ * SQLite alone. DynamoDB Local has fewer, because it is slow to fill.
  */
 #include "bench.h"
 
@@ -71,7 +71,7 @@ list_report_rate(const char *what, unsigned long n, double ours_us,
 	pairs_done(&pairs);
 }
 
-/* A new life, in which it has locked once. Returns what it needs idle. */
+/* A new life, in which it has locked once. Returns its idle memory. */
 static double
 list_start_again(struct daemon *d)
 {

@@ -1,6 +1,6 @@
 /*
- * What holding costs: memory of many locks and of many connections, and the
- * processor's time while nothing happens.
+ * The cost of holding: memory of many locks and of many connections, and the
+ * processor's time while idle.
  */
 #include "bench.h"
 

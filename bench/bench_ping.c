@@ -1,5 +1,5 @@
 /*
- * What the socket side costs by itself: PING against a bare line echo server.
+ * The cost of the socket side by itself: PING against a bare line echo server.
  */
 #include "bench.h"
 

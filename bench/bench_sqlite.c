@@ -1,7 +1,7 @@
 /*
- * What the embedded store costs: locking and releasing fresh keys, against
- * two bare write transactions in the same directory; by one client, and by
- * many at once, whose writes the store commits together.
+ * The cost of the embedded store: locking and releasing fresh keys, against two
+ * bare write transactions in the same directory; by one client, and by many at
+ * once, whose writes the store commits together.
  */
 #include "bench.h"
 

@@ -1,7 +1,7 @@
 /*
- * What it costs to tell very many of a change: the daemon's processor time for
- * one change of a lock that they all watch, against that of a process which
- * does nothing but write the same line to as many sockets.
+ * The cost of telling many watchers of a change: the daemon's processor time
+ * for one change of a lock that they all watch, against that of a process which
+ * only writes the same line to as many sockets.
  */
 #include "bench.h"
 
@@ -18,7 +18,7 @@
 #define WATCHERS 10000
 #define CHANGES 100
 
-/* Those who only write and read; each does it once for each byte told. */
+/* The ends that only write and read; each does it once for each byte told. */
 struct bare {
 	pid_t writer;
 	pid_t reader;
@@ -151,7 +151,7 @@ bare_measure(const struct bare *b)
 	return process_cpu_us(b->writer) - start_us;
 }
 
-/* The lock is had, and all are told; then it is free again. */
+/* The lock is acquired, and all are told; then it is free again. */
 static double
 watch_measure(const struct daemon *d, struct line_client *holder,
     const struct crowd *watchers)
@@ -168,7 +168,7 @@ watch_measure(const struct daemon *d, struct line_client *holder,
 	return us;
 }
 
-/* What one of them is told. */
+/* The line that each watcher is told. */
 static void
 watch_line(const struct daemon *d, struct line_client *holder,
     char line[BENCH_LINE_MAX])

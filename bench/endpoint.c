@@ -55,7 +55,7 @@ struct endpoint_answer {
 	uint32_t number;
 };
 
-/* ---- what becomes of renewals ---- */
+/* ---- renewals ---- */
 
 /* NULL: it is not the renewal of a session. */
 static struct endpoint_renewal *

@@ -4,7 +4,7 @@
  *
  *     ddblock-bench DIRECTORY [NAME...]
  *
- * DIRECTORY should be on a real disk; what is written there is left there.
+ * DIRECTORY should be on a real disk; the files written there stay.
  */
 #include "bench.h"
 
@@ -63,7 +63,7 @@ raise_descriptor_limit(void)
 		die("20,000 open files must be allowed (ulimit -n)");
 }
 
-/* With whom it starts meanwhile. */
+/* The process that it starts with. */
 static void
 run_on_one_processor(void (*run)(void))
 {

@@ -4,10 +4,10 @@
     peers.py [Java|Dynamolock|Python|...]...          all, if none is named
 
 Needs a DynamoDB endpoint in its environment (`make bench-peers` starts one).
-Both sides take turns within one run, so that whatever the machine does
-meanwhile happens to both. For each:
+Both sides take turns within one run, so that other load of the machine hits
+both. For each:
 
-requests    of one acquire and release of a lock that nobody else wants
+requests    of one acquire and release of a free lock
 cycle       how long that takes, straight to the endpoint: the median of the
             rounds, with the extremes
 writes      in a heartbeat period, with 1,000 locks held
@@ -52,7 +52,7 @@ class Theirs:
                          poll_ms=20).start()
 
     def cycle(self, key, wait_ms=60000):
-        """False if it failed, or somebody else had it."""
+        """False if it failed, or another client held the lock."""
         try:
             if self.peer.acquire(key, wait_ms) is None:
                 return False

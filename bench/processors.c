@@ -1,5 +1,5 @@
 /*
- * Which processors a bench and what it starts may run on.
+ * The processors that a bench and its child processes may run on.
  */
 #define _GNU_SOURCE 1 /* sched_setaffinity() */
 

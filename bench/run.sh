@@ -4,7 +4,7 @@
 #     bench/run.sh [NAME...]
 #
 # A program that libtool built for running in place is a script around the real
-# one; what is measured is the real one, as it would be installed.
+# one; the real program is measured, as it would be installed.
 here=$(cd "$(dirname "$0")" && pwd)
 build=$PWD
 real() {

@@ -82,10 +82,11 @@ enum ddblock_error {
 	DDBLOCK_E_WRONG_TOKEN = -30,
 	/* the client did not renew the lock */
 	DDBLOCK_E_NOT_RENEWED = -31,
+	/* this host grants no new locks; try another */
+	DDBLOCK_E_DRAINING = -32,
 };
 
-/*
- * FUNCTIONS
+/* FUNCTIONS
  *
  * A connection may be used by one thread at a time, whichever it is; different
  * connections need no care. (Threads that share one take turns, with a mutex.
@@ -103,32 +104,66 @@ typedef void ddblock_row_function(void *arg, const struct ddblock_row *,
 
 #define DDBLOCK_SOCKET "/run/ddblockd/ddblockd.sock"
 #define DDBLOCK_NEVER_MS UINT64_MAX
+#define DDBLOCK_WAIT_FOREVER INT64_MAX
 
-/* Texts that live for ever: "LOCK_BUSY"; a sentence without a full stop; the
- * exit status that ddblock(1) has for it. */
+/* Texts that live for ever: "LOCK_BUSY"; a sentence; ddblock(1)'s status. */
 const char *ddblock_error_name(int code);
 const char *ddblock_error_text(int code);
 int ddblock_exit_status(int code);
 
 /*
  * Connect to the daemon at @path (NULL: $DDBLOCK_SOCKET, or else the default).
- * @name says who asks, in listings (NULL: the program's name). It waits, 10
+ * @name names the client, in listings (NULL: the program's name). It waits, 10
  * seconds at most, only while the daemon has more callers than it can greet.
  *
  * DDBLOCK_E_NO_DAEMON
- *     Nobody listens there; errno says more.
+ *     No daemon listens there; errno says more.
  * DDBLOCK_E_BAD_REQUEST
  *     The path does not fit a socket address.
  * DDBLOCK_E_NOMEM, DDBLOCK_E_SYSTEM
  */
 int ddblock_open(const char *path, const char *name, struct ddblock **ret);
 
+/* No daemon listens, for this errno, and it is waited for. */
+typedef void ddblock_wait_function(void *arg, int error);
+
+struct ddblock_connect_options {
+	size_t size;		/* of this structure */
+	const char *path;	/* as of ddblock_open() */
+	const char *name;
+	int resume;		/* connect again, see RESUMING below */
+	int64_t wait_ms;	/* for a daemon, if none listens;
+				 * DDBLOCK_WAIT_FOREVER */
+	int interrupt_fd;	/* ends that wait when it is readable, or -1 */
+	ddblock_wait_function *on_wait;	/* called once before it; or NULL */
+	void *wait_arg;
+};
+
+#define DDBLOCK_CONNECT_OPTIONS_INIT \
+	{ sizeof(struct ddblock_connect_options), NULL, NULL, 0, 0, -1, \
+	    NULL, NULL }
+
+/*
+ * The same, with options. (NULL: as DDBLOCK_CONNECT_OPTIONS_INIT has them.) It
+ * waits for wait_ms. Only a socket that does not exist or that nobody listens
+ * on is waited for: no other failure goes away by waiting.
+ *
+ * DDBLOCK_E_CANCELLED
+ *     interrupt_fd became readable.
+ * DDBLOCK_E_UNSUPPORTED
+ *     This library is older than the options.
+ * any other code
+ *     As of ddblock_open().
+ */
+int ddblock_connect(const struct ddblock_connect_options *,
+    struct ddblock **ret);
+
 /* Disconnect: the daemon releases every lock of this connection that does not
  * linger. Accepts NULL; must not be called from a callback. */
 void ddblock_close(struct ddblock *);
 
-/* Where it is connected to; the namespace of those who name none; what the last
- * failure was, for people, or "". */
+/* Where it is connected to; the namespace of requests that name none; what the
+ * last failure was, for people, or "". */
 const char *ddblock_path(const struct ddblock *);
 const char *ddblock_default_namespace(const struct ddblock *);
 const char *ddblock_last_text(const struct ddblock *);
@@ -142,13 +177,46 @@ const char *ddblock_last_text(const struct ddblock *);
  *
  * Its deadline, until_boot_ms, is a moment on CLOCK_BOOTTIME: the one at which
  * the daemon would say that the lock is lost. Each renewal by the daemon moves
- * it on. The library keeps it by its own clock and reports the loss itself
- * when the moment passes, whether the daemon is busy, stopped or dead. Nobody
- * else can hold the lock before the deadline and margin_ms have passed: that
+ * it on. The library keeps it by its own clock and reports the loss itself when
+ * the moment passes, whether the daemon is busy, stopped or dead. No other
+ * client can hold the lock before the deadline and margin_ms have passed: that
  * is the time to stop whatever still works under the lock.
  *
- * If the connection ends, every hold on it is lost at once: a daemon that
- * lives gives the locks to the next who wait, unless they linger.
+ * If the connection ends, every hold on it is lost at once: a daemon that lives
+ * gives the locks to the next waiters, unless they linger.
+ *
+ * RESUMING
+ *
+ * With the option resume the library connects again by itself when the daemon
+ * ends the connection, stops or dies: at once, then after pauses of 50 ms up to
+ * a second. What a caller sees:
+ *
+ * - DDBLOCK_EVENT_BROKEN, when the connection broke, DDBLOCK_EVENT_RESUMED,
+ *   when there is another one. In between, ddblock_fd() and ddblock_dispatch()
+ *   are used as always, and ddblock_dispatch() returns 0.
+ * - Meanwhile a hold is good until half a margin before its deadline, because
+ *   it is not renewed: so say ddblock_until_boot_ms() and
+ *   ddblock_remaining_ms(), and then it is LOST (DDBLOCK_LOSS_DISCONNECTED).
+ * - After RESUMED each hold is good, with the same id and token, or LOST: a
+ *   daemon that was started again may not know it.
+ * - A call that blocks goes on waiting. An acquire is asked again, with what is
+ *   left of its wait; ACQUIRE_TIMEOUT, with the cause NO_DAEMON, if that ends
+ *   first. Releases, renewals, watches and cancellations are sent again, too.
+ *   Only other requests that were sent and not answered fail with
+ *   DDBLOCK_E_NO_DAEMON. Requests made meanwhile are sent when it is back.
+ * - When no hold is good any more and 30 seconds (or wait_ms, if that is more)
+ *   have passed, it gives up: DDBLOCK_EVENT_DISCONNECTED.
+ * - The ids of the library remain unique; the fields "id" of rows are the
+ *   daemon's, and may be others after a restart.
+ *
+ * Lost at once, as without the option, are holds that are fail-closed, renewed
+ * manually, stay, or are for a process; and all of them when the daemon breaks
+ * the protocol, or when another client resumed them. A daemon of an older
+ * version keeps only what lingers: without such a hold the first end of the
+ * connection is the last.
+ *
+ * If the process dies or closes the connection, the locks are free at once. A
+ * child that inherited ddblock_socket() keeps only that connection open.
  */
 enum ddblock_mode {
 	DDBLOCK_EXCLUSIVE = 0,	/* one holder */
@@ -156,10 +224,10 @@ enum ddblock_mode {
 };
 
 /*
- * What is to become of what is kept in a lock: its data, bytes of any kind, and
- * attributes. What is not named stays. Only who holds a lock exclusively may
- * change it; names and values have at most 300 KiB in all, and there are at
- * most 32 attributes (else DDBLOCK_E_LIMIT).
+ * A change of the data and attributes of a lock: its data, bytes of any kind,
+ * and attributes. Values that are not named do not change. Only an exclusive
+ * holder may change them; names and values have at most 300 KiB in all, and
+ * there are at most 32 attributes (else DDBLOCK_E_LIMIT).
  */
 struct ddblock_attribute {
 	const char *name;	/* 1 to 255 bytes of UTF-8, without a colon */
@@ -169,26 +237,24 @@ struct ddblock_attribute {
 
 struct ddblock_change {
 	size_t size;		/* of this structure */
-	const void *data;	/* NULL: they stay as they are */
+	const void *data;	/* NULL: they do not change */
 	size_t length;		/* of the data; 0: none from now on */
 	const struct ddblock_attribute *attributes;
 	size_t n_attributes;
 	int spare_data;		/* acquire: data only where there are none */
-	int clear;		/* what is not named goes */
+	int clear;		/* values that are not named are removed */
 };
 
 #define DDBLOCK_CHANGE_INIT \
 	{ sizeof(struct ddblock_change), NULL, 0, NULL, 0, 0, 0 }
 
-/* What becomes of a hold when its holder is gone. */
+/* The fate of a hold when its holder is gone. */
 enum ddblock_policy {
 	DDBLOCK_FAIL_OPEN = 0,	/* it ends with the connection, or the lease */
 	DDBLOCK_FAIL_CLOSED,	/* it stays, until it is released on the same
 				 * connection, or broken. It has no deadline:
 				 * DDBLOCK_NEVER_MS */
 };
-
-#define DDBLOCK_WAIT_FOREVER INT64_MAX
 
 struct ddblock_acquire_options {
 	size_t size;		/* of this structure */
@@ -199,7 +265,7 @@ struct ddblock_acquire_options {
 	int64_t poll_ms;	/* 0: as the daemon is configured */
 	enum ddblock_mode mode;
 	uint32_t limit;	/* SHARED: how many may hold it, 1 to 1,000, the same
-			 * for all who share it; 0: any number */
+			 * for all sharers; 0: any number */
 	int64_t max_hold_ms;	/* it is lost after so long; 0: never */
 	int64_t keepalive_ms;	/* it is lost when this connection sends
 				 * nothing for so long; 0: never */
@@ -239,7 +305,7 @@ struct ddblock_acquire_options {
  * @options NULL: as DDBLOCK_ACQUIRE_OPTIONS_INIT has them. Blocks.
  *
  * DDBLOCK_E_LOCK_BUSY, DDBLOCK_E_ACQUIRE_TIMEOUT
- *     Somebody else has it; after no wait, or after all of it.
+ *     Another client has it; after no wait, or after all of it.
  * DDBLOCK_E_WRONG_LIMIT
  *     It is shared, within another limit, and there was no wait.
  * DDBLOCK_E_UNSUPPORTED
@@ -280,7 +346,7 @@ int ddblock_try(struct ddblock *, const char *key, const char *ns,
  * whatever is returned. Blocks, but not beyond the hold's deadline.
  *
  * DDBLOCK_E_LOCK_LOST, DDBLOCK_E_LOCK_STOLEN
- *     It was not held any more: what was done under it may have overlapped.
+ *     It was not held any more: work under it may have overlapped.
  * DDBLOCK_E_LOCK_NOT_OWNED
  *     There is no such hold.
  */
@@ -308,8 +374,8 @@ int ddblock_release_all(struct ddblock *, const char *ns, int *ret_cause);
 int ddblock_release_for_process(struct ddblock *, uint64_t id);
 
 /*
- * Share what is held for exclusive use, within @limit (0: none), without a
- * moment in which it is free. The id stays, the token is a new one. From the
+ * Turn exclusive use into shared use, within @limit (0: none), without a moment
+ * in which it is free. The id does not change, the token is a new one. From the
  * call on, rely on shared use only, whatever is returned. Blocks.
  *
  * DDBLOCK_E_BAD_REQUEST
@@ -323,8 +389,8 @@ int ddblock_downgrade(struct ddblock *, uint64_t id, uint32_t limit);
 int ddblock_renew(struct ddblock *, uint64_t id);
 
 /*
- * The same, and first change what is kept in the lock (DDBLOCK_E_BAD_REQUEST,
- * and nothing else is done, if an attribute's name cannot be one). Without an
+ * The same, and first change the data of the lock (DDBLOCK_E_BAD_REQUEST, and
+ * nothing else is done, if an attribute's name cannot be one). Without an
  * answer, or with an error about the store, it may have been changed or not;
  * the release goes on all the same, also if the change is refused. Both block.
  */
@@ -365,19 +431,17 @@ int ddblock_resume(struct ddblock *, const char *secret,
 const char *ddblock_secret(const struct ddblock *);
 
 /*
- * Take a lock from all who hold it. Administrators only. @ns and @sort may be
+ * Take a lock from all its holders. Administrators only. @ns and @sort may be
  * NULL, as with an acquire. @token is the lock's as ddblock_query() showed it:
- * whoever came later is not hit. @reason (one line of UTF-8, at most 200 bytes)
- * is kept in the record and the daemon's log. Who is at work under the lock may
- * be so for a while: its daemon hears of it with its next audit. Blocks.
+ * later holders are not broken. @reason (one line of UTF-8, at most 200 bytes)
+ * is kept in the record and the daemon's log. A broken holder may go on working
+ * for a while: its daemon hears of it with its next audit. Blocks.
  *
  * DDBLOCK_E_DENIED
  *     Only root and the daemon's admin_group may.
  * DDBLOCK_E_WRONG_TOKEN
- *     Somebody else holds it by now; ddblock_last_text() names the token.
- * DDBLOCK_E_NO_SUCH_LOCK
- *     Nobody does.
- * DDBLOCK_E_UNREACHABLE
+ *     It has another holder now; ddblock_last_text() names the token.
+ * DDBLOCK_E_NO_SUCH_LOCK It is free. DDBLOCK_E_UNREACHABLE
  *     It may be broken, or may yet be.
  */
 int ddblock_break(struct ddblock *, const char *key, const char *ns,
@@ -396,6 +460,9 @@ enum ddblock_event_kind {
 	DDBLOCK_EVENT_LOST,		/* final; see loss. Stop at once. */
 	DDBLOCK_EVENT_SHUTDOWN,		/* the daemon stops; see remaining_ms */
 	DDBLOCK_EVENT_DISCONNECTED,	/* after the LOST of every hold */
+	DDBLOCK_EVENT_BROKEN,		/* but it tries again; holds are good
+					 * until until_boot_ms, the first */
+	DDBLOCK_EVENT_RESUMED,		/* and it is back */
 };
 
 enum ddblock_loss {
@@ -412,7 +479,7 @@ enum ddblock_loss {
 struct ddblock_event {
 	enum ddblock_event_kind kind;
 	uint64_t id;			/* IN_DANGER, SAFE, LOST */
-	int code;			/* IN_DANGER, DISCONNECTED: why */
+	int code;		/* IN_DANGER, DISCONNECTED, BROKEN: why */
 	enum ddblock_loss loss;		/* LOST */
 	uint64_t remaining_ms;
 	uint64_t until_boot_ms;
@@ -448,8 +515,9 @@ int ddblock_socket(const struct ddblock *);
  */
 int ddblock_dispatch(struct ddblock *);
 
-/* The earliest moment (CLOCK_BOOTTIME) at which a hold may be lost, or
- * DDBLOCK_NEVER_MS. ddblock_dispatch() is due no later. */
+/* The earliest moment (CLOCK_BOOTTIME) at which a hold may be lost, or a broken
+ * connection is tried again, or DDBLOCK_NEVER_MS. ddblock_dispatch() is due no
+ * later. */
 uint64_t ddblock_next_deadline_ms(const struct ddblock *);
 
 struct ddblock_reply {
@@ -507,11 +575,9 @@ int ddblock_break_start(struct ddblock *, const char *key, const char *ns,
  * DDBLOCK_E_CANCELLED, or with a grant that came first. */
 int ddblock_cancel(struct ddblock *, uint64_t request);
 
-/*
- * QUERIES
+/* QUERIES
  *
- * They change nothing. Rows and their fields are in ddblock-protocol(7).
- */
+ * The last two are orders. Rows and their fields are in ddblock-protocol(7). */
 enum ddblock_query_kind {
 	DDBLOCK_QUERY_GET = 1,	/* who holds @key? One row, the final one */
 	DDBLOCK_QUERY_LIST,	/* the locks in the store */
@@ -520,12 +586,14 @@ enum ddblock_query_kind {
 	DDBLOCK_QUERY_STATUS,	/* a row per namespace, and the daemon's own */
 	DDBLOCK_QUERY_PING,	/* does it answer? */
 	DDBLOCK_QUERY_CHECK,	/* have the stores all that they need? */
+	DDBLOCK_QUERY_DRAIN,	/* no new locks; one row: how many are held */
+	DDBLOCK_QUERY_UNDRAIN,	/* and again */
 };
 
 struct ddblock_query_options {
 	size_t size;		/* of this structure */
-	const char *ns;		/* GET; CHECK, LIST, HELD, WAITING: one, or
-				 * several ("a,b"); NULL: the daemon's own */
+	const char *ns;		/* GET; of the others one, or several ("a,b");
+				 * NULL: the daemon's own */
 	const char *key;	/* GET; HELD, WAITING: NULL is any */
 	const char *prefix;	/* LIST */
 	const char *state;	/* LIST: "free", "held", "dead"; HELD: "held",
@@ -555,13 +623,13 @@ int ddblock_query_start(struct ddblock *, enum ddblock_query_kind,
 /*
  * WATCHES
  *
- * Who holds a lock, and each change of that: for those who follow a leader.
+ * The state of a lock, and each change of it: for followers of a leader.
  * @on_change is called with the fields of a GET (of !CHANGED, later), first
  * with the daemon's answer, then whenever the holder is another, is gone or
  * dead, or when that is not known any more (state=unknown); never @final.
  * Changes in quick succession may come as one, but the last is never left out.
- * What is kept in the lock is not among the fields, but a change of it is such
- * a change: DDBLOCK_QUERY_GET, asked after each, has it. A connection watches a
+ * The data of the lock are not among the fields, but a change of them is such a
+ * change: DDBLOCK_QUERY_GET, asked after each, has it. A connection watches a
  * lock once; a watch ends with the connection.
  *
  * DDBLOCK_E_BAD_REQUEST

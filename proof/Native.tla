@@ -31,7 +31,7 @@ CONSTANTS
     Lease,      \* L, in ticks (timing.h)
     Margin,     \* a holder is told of the loss so long before L
     Drift,      \* what two clocks may differ by, of a lease
-    Window,     \* how long a signed request is accepted (doubt.c: 15 min)
+    Window,     \* how long a signed request is accepted (in_doubt.c: 15 min)
     Horizon,    \* time ends here
     Beats,      \* attempts at a beat, per session
     Grants,     \* names for grants that may be about at once, per session
@@ -467,7 +467,7 @@ Doubt(g) == [g |-> g, until |-> Till]
 
 (* The end of an operation. Either every attempt of it was answered: then  *)
 (* it can land no more. Or one was not: then it may land (again) until its *)
-(* signature is void, and is remembered for longer than that (doubt.c).    *)
+(* signature is void, and is remembered for longer than that (in_doubt.c).    *)
 Settled(h) == net' = net \ Request(h)
 InDoubt(m, g) ==
     IF Bad("forget doubt") \/ (g = NoGrant /\ Bad("forget doubt of a wish"))
@@ -490,7 +490,7 @@ Dropped(m) == [m EXCEPT !.st = "none", !.g = NoGrant, !.answer = 0,
                         !.next = 0, !.last = 0, !.run = 0]
 
 (* A grant counts only while the session it was asked under is good. One   *)
-(* that comes later is nobody's: it is given back.                         *)
+(* that comes later has no client: it is given back.                       *)
 TakeIn(h, token, doubted) ==
     LET m == IF doubted THEN InDoubt(mine[h], mine[h].g) ELSE mine[h] IN
     IF (Good(mine[h].g.s) \/ Bad("believe a late grant"))
@@ -644,7 +644,7 @@ ReleaseLands(m) ==
     /\ UNCHANGED <<now, item, ses, watch, mine, client, top, rising,
                    deleted>>
 
-(* Gone from the record, whoever says so: an answer, a conflict, a read    *)
+(* Gone from the record, by any source: an answer, a conflict, a read    *)
 (* after an answer that never came. Until then: releasing.                 *)
 ReleaseEnds(h) ==
     LET r == [op |-> "release", g |-> mine[h].g] IN
@@ -656,7 +656,7 @@ ReleaseEnds(h) ==
     /\ UNCHANGED <<now, item, lock, ses, watch, client, top, rising,
                    deleted>>
 
-(* Two poll periods: time for the one who wished to poll and to acquire.   *)
+(* Two poll periods: time for the waiting host to poll and to acquire.     *)
 StandBackEnds(h) ==
     /\ mine[h].back /\ mine[h].st = "none"
     /\ Foreign(h) = {} \/ lock.holders # {}
@@ -666,8 +666,8 @@ StandBackEnds(h) ==
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
-(* doubt.c and record.c: an orphan is a grant of a session of ours, valid, *)
-(* that nothing here stands behind. Whoever sees it takes it out.          *)
+(* in_doubt.c and record.c: an orphan is a grant of a session of ours, valid, *)
+(* that nothing here stands behind. A host that sees it removes it.        *)
 (***************************************************************************)
 Live(h) == IF mine[h].st = "none" THEN NoGrant ELSE mine[h].g
 
@@ -686,7 +686,7 @@ RemoveOrphan(h) ==
     /\ UNCHANGED <<now, item, lock, ses, watch, mine, client, top,
                    rising, deleted>>
 
-(* doubt_seen: forgotten by a record that was read after the signature was *)
+(* in_doubt_read: forgotten by a record that was read after the signature was *)
 (* void. If that shows the orphan, it is removed first.                    *)
 Forget(h) ==
     /\ Awake(h)
@@ -822,12 +822,12 @@ GapKept ==
     \A s \in Sid : item[s].st = "closed" =>
         Perhaps(ses[s].lost, Margin)
 
-(* Why 1 holds: whoever is dead in the table has given up before.          *)
+(* Why 1 holds: a session dead in the table has lost its holds before.     *)
 DeadIsOver ==
     \A s \in Sid : item[s].st \in {"dead", "closed"} => ~Good(s)
 
 (* No orphan for ever: a grant of a valid session that nobody stands       *)
-(* behind is remembered by the one who can take it out.                    *)
+(* behind is remembered by the host that can remove it.                    *)
 NoOrphanForgotten ==
     \A h \in Hosts :
         \A g \in lock.holders :
@@ -846,7 +846,7 @@ DeadStaysDead ==
         item[s].st \in {"dead", "closed"} =>
             item'[s].st \in {"dead", "closed"}]_vars
 
-(* Nobody starves: whoever waits is served again and again.                *)
+(* Nobody starves: every waiter is served again and again.                 *)
 Message(h) ==
     \E m \in net :
         \/ m.op \in {"acquire", "release", "extend"} /\ Host(m.g.s) = h

@@ -1,14 +1,14 @@
 ------------------------------- MODULE Shared -------------------------------
 (***************************************************************************)
-(* Those who share a lock, without a limit or within one (a semaphore),    *)
-(* and those who want it alone: one record, a few hosts, each with         *)
+(* The sharers of a lock, without a limit or within one (a semaphore),     *)
+(* and exclusive holders: one record, a few hosts, each with               *)
 (* elements of its own in it, and a network as in Native.tla, which says   *)
 (* how to read all this.                                                   *)
 (*                                                                         *)
-(* There is no time here. Native.tla shows that whoever is dead in the     *)
+(* There is no time here. Native.tla shows that a session dead in the      *)
 (* table has given up before (DeadIsOver); so a session is valid, then     *)
 (* lost, which its host knows and has told, and then dead, which everybody *)
-(* may know. A daemon that begins anew is another host.                    *)
+(* may know. A daemon that restarts is another host.                       *)
 (*                                                                         *)
 (* A host reads the record and sends what follows from it in one step. As  *)
 (* each request may land at any later time, it lands in any record that    *)
@@ -18,7 +18,7 @@ EXTENDS Naturals, FiniteSets, TLC
 
 CONSTANTS
     Hosts,      \* each with one session
-    Alone,      \* those who ask for exclusive use,
+    Alone,      \* waiters for exclusive use,
     Sharing,    \* for shared use without a limit,
     Limited,    \* and within one; a host may be among several of these
     Mortal,     \* whose session may end
@@ -133,7 +133,7 @@ Acquire(g, u, dead) ==
 Turned(g) == {k \in Of(Host(g)) : st[k] = "turning"}
 Faulty(g) == (IF Turned(g) = {} THEN "acquire" ELSE "downgrade") \in Faults
 
-(* record_block: from all of those who are there, if all of them are dead. *)
+(* record_block: from all of its holders, if all of them are dead.         *)
 TakenFrom ==
     IF lock.holders # {} /\ (\A g \in lock.holders : Dead(g)
            \/ (Bad("take from the living") /\ \E k \in lock.holders : Dead(k)))
@@ -221,7 +221,7 @@ Settle(g) ==
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
-(* Leaving. One of the dead may be named, too, and nobody else.            *)
+(* Leaving. One of the dead may be named, too, and no other.               *)
 (***************************************************************************)
 Release(g, them) == [op |-> "release", g |-> g, them |-> them]
 
@@ -298,7 +298,7 @@ Downgrade(g) ==
 -----------------------------------------------------------------------------
 (***************************************************************************)
 (* Wishes, of both kinds. Who waits for another limit wishes as if for     *)
-(* exclusive use (lock_wish_mode).                                         *)
+(* exclusive use (lock_mark_mode).                                         *)
 (***************************************************************************)
 WishFor(u) ==
     IF u = "x" \/ (lock.mode = "s" /\ lock.limit # Bound(u)) THEN "x" ELSE "s"

@@ -38,30 +38,37 @@ import java.util.concurrent.TimeUnit;
  * }
  * </pre>
  *
- * One file, nothing but Java 17, Linux; copy it. It speaks
- * ddblock-protocol(7). A hold belongs to its connection: when the client is
- * closed or the process ends, the daemon gives it to the next in line. One that
- * was acquired with {@code "linger", "1m"} stays for so long:
- * {@code client.resume(secret)} has it again, on another connection.
+ * One file, Java 17 only, Linux; copy it. It speaks ddblock-protocol(7). A hold
+ * belongs to its connection: when the client is closed or the process ends, the
+ * daemon gives the lock to the next waiter. A hold that was acquired with
+ * {@code "linger", "1m"} stays for so long: {@code client.resume(secret)}
+ * brings it back, on another connection.
+ *
+ * <p>With {@code "resume", true} in {@code connect} the client connects again
+ * when the daemon ends the connection, by a restart for example, and its holds
+ * go on: meanwhile each is valid until half a margin before its deadline,
+ * afterwards it is either valid or lost. Requests fail meanwhile (NO_DAEMON),
+ * and so do those that were under way; what they may have been granted is given
+ * back. A release is done later. Events BROKEN and RESUMED tell of it.
  *
  * <p>Every hold has a deadline that renewals move on, and counts down by
  * itself: a daemon that is stopped or dead cannot keep {@code hold.isValid()}
  * true. {@code hold.lost()} is a future that tells of the loss,
  * {@code nextEvent} tells more.
  *
- * <p>Arguments of a request go to the daemon as they are, so what it learns
- * tomorrow can be used today, as can verbs, by {@code request}: strings,
- * byte[], numbers, Boolean (yes and no), Duration, and List (joined with
- * commas). Any number of threads may use a client. Who is interrupted gives the
- * request up; what it is granted all the same is given back.
+ * <p>Arguments of a request go to the daemon unchanged, so arguments of newer
+ * daemons can be used without a new client, as can verbs, by {@code request}:
+ * strings, byte[], numbers, Boolean (yes and no), Duration, and List (joined
+ * with commas). Any number of threads may use a client. An interrupt gives the
+ * request up; a late grant is released.
  */
 public final class DdblockClient implements AutoCloseable {
     public static final String DEFAULT_SOCKET = "/run/ddblockd/ddblockd.sock";
     private static final int EVENTS_MAX = 1024; // unread; the oldest go first
     private static final int LINE_MAX = 1 << 20;
-    // Timers stand still while the host sleeps; its boot-time clock does not.
+    // Timers stop while the host sleeps; its boot-time clock does not.
     private static final long LOOK_MS = 1000;
-    // The deadline of a hold that has none.
+    // The deadline of a hold without a deadline.
     private static final long NEVER_MS = Long.MAX_VALUE;
     private static final Duration FOR_EVER = Duration.ofDays(36500);
     private static final Set<String> CANCELLABLE =
@@ -69,6 +76,13 @@ public final class DdblockClient implements AutoCloseable {
     // Of a request that was not run.
     private static final Set<String> REFUSED =
             Set.of("BAD_REQUEST", "UNSUPPORTED");
+    // Reasons for the end of a connection after which there is no other: such
+    // as that another client resumed its holds.
+    private static final Set<String> FINAL = Set.of("LOCK_NOT_OWNED", "DENIED",
+            "BAD_REQUEST", "PROTOCOL");
+    // Between two tries to connect again: from this to that.
+    private static final long PAUSE_MS = 50;
+    private static final long PAUSE_MAX_MS = 1000;
 
     /**
      * A request failed. The code is a word of the protocol; NO_DAEMON: there
@@ -100,7 +114,7 @@ public final class DdblockClient implements AutoCloseable {
             return text;
         }
 
-        /** All that the daemon said. */
+        /** All fields of the daemon's answer. */
         public Fields fields() {
             return fields;
         }
@@ -139,15 +153,15 @@ public final class DdblockClient implements AutoCloseable {
         }
     }
 
-    /** What OK came with, the rows before it, and the hold of a grant. */
+    /** The fields of OK, the rows before it, and the hold of a grant. */
     public record Reply(Fields fields, String text, List<Fields> rows,
             Hold hold) {
     }
 
     /**
-     * What the daemon says of its own accord, such as LOCK_IN_DANGER. LOCK_LOST
-     * also comes from here, with reason=expired or, when the connection ended,
-     * reason=disconnected. The hold is the one that it is about, or null.
+     * An event from the daemon, such as LOCK_IN_DANGER. LOCK_LOST also comes
+     * from here, with reason=expired or, when the connection ended,
+     * reason=disconnected. The hold is that of the event, or null.
      */
     public record Event(String name, Fields fields, Hold hold) {
     }
@@ -156,7 +170,7 @@ public final class DdblockClient implements AutoCloseable {
 
     /**
      * CLOCK_BOOTTIME, which is the clock of all deadlines, in steps of 10 ms.
-     * What is read may be over by a step, so the next one is meant.
+     * The clock may be a step ahead of what is read, so the next step is used.
      */
     static long bootMs() {
         try {
@@ -164,11 +178,11 @@ public final class DdblockClient implements AutoCloseable {
             String seconds = text.substring(0, text.indexOf(' '));
             return Long.parseLong(seconds.replace(".", "")) * 10 + 10;
         } catch (IOException e) {
-            return Long.MAX_VALUE; // without a clock nothing is valid
+            return Long.MAX_VALUE; // without a clock no hold is valid
         }
     }
 
-    /** A value as it stands on the wire. */
+    /** A value in its form on the wire. */
     public static String encode(Object value) {
         byte[] bytes;
         if (value instanceof byte[] raw)
@@ -264,12 +278,14 @@ public final class DdblockClient implements AutoCloseable {
 
     // ---- holds ------------------------------------------------------------
 
-    /** A lock that this client has. */
+    /** A lock that this client holds. */
     public final class Hold implements AutoCloseable {
         private final String key;
         private final String id;
         private final String ns;
         private final boolean isManual; // only its own RENEW moves it
+        private final boolean isKept; // if the daemon ends the connection
+        private final long marginMs;
         private final Fields fields;
         private final Map<String, Fields> tokens = new HashMap<>();
         private final CompletableFuture<String> lost =
@@ -292,6 +308,10 @@ public final class DdblockClient implements AutoCloseable {
                 named = fields.get("ns");
             ns = named == null ? defaultNs : named.toString();
             isManual = "manual".equals(pending.arguments.get("renew"));
+            isKept = resumes && (fields.get("secret") != null
+                    || pending.verb.equals("RESUME"));
+            marginMs = fields.get("margin") == null ? 0
+                    : durationMs(fields.get("margin"));
             for (Fields row : pending.rows)
                 tokens.put(row.get("key"), row);
             if (pending.rows.isEmpty())
@@ -309,12 +329,12 @@ public final class DdblockClient implements AutoCloseable {
             return id;
         }
 
-        /** The fencing token; of several locks, the first's. */
+        /** The fencing token; of several locks, that of the first. */
         public long token() {
             return token(key);
         }
 
-        /** That of one of several locks; 0: it is none of them. */
+        /** The token of one lock of several; 0: the key is not among them. */
         public long token(String key) {
             Fields told = tokens.get(key);
             return told == null ? 0 : told.number("token", 0);
@@ -322,7 +342,7 @@ public final class DdblockClient implements AutoCloseable {
 
         /**
          * The token in decimal: in some formats of older clients there are
-         * tokens that no number has room for, and token() is 0.
+         * tokens too large for a number, and token() is 0.
          */
         public String tokenText() {
             return tokenText(key);
@@ -343,7 +363,7 @@ public final class DdblockClient implements AutoCloseable {
             return ns;
         }
 
-        /** All that the grant said. */
+        /** All fields of the grant. */
         public Fields fields() {
             return fields;
         }
@@ -355,7 +375,7 @@ public final class DdblockClient implements AutoCloseable {
             }
         }
 
-        /** May what the lock guards be used? Only before the deadline. */
+        /** May the guarded resource be used? Only before the deadline. */
         public boolean isValid() {
             return !remaining().isZero();
         }
@@ -365,8 +385,13 @@ public final class DdblockClient implements AutoCloseable {
             synchronized (mutex) {
                 if (count <= 0 || reason != null)
                     return Duration.ZERO;
-                return Duration.ofMillis(Math.max(untilBootMs - bootMs(), 0));
+                return Duration.ofMillis(Math.max(goodMs() - bootMs(), 0));
             }
+        }
+
+        /** The deadline; without a connection half a margin earlier. */
+        private long goodMs() {
+            return untilBootMs - (isAway ? marginMs / 2 : 0);
         }
 
         /** The deadline, in milliseconds of CLOCK_BOOTTIME. */
@@ -381,7 +406,7 @@ public final class DdblockClient implements AutoCloseable {
             return lost;
         }
 
-        /** Have it renewed now: proof that the store answers. */
+        /** Renew it now: a proof that the store answers. */
         public void renew() throws InterruptedException {
             renew(Map.of());
         }
@@ -395,9 +420,9 @@ public final class DdblockClient implements AutoCloseable {
         }
 
         /**
-         * Give it back, once. Fails with LOCK_LOST if it was lost before. To
-         * release what is released does nothing. It takes no longer than the
-         * hold would.
+         * Release it, once. Fails with LOCK_LOST if it was lost before. A
+         * second release does nothing. It waits no longer than the hold's
+         * deadline.
          */
         public void release() {
             release(Map.of());
@@ -412,6 +437,11 @@ public final class DdblockClient implements AutoCloseable {
                     count--;
                     giveBack(id);
                     throw lostError();
+                }
+                if (isAway) { // it is given back when it is found
+                    count--;
+                    forget(this);
+                    return;
                 }
                 release = start("RELEASE", null, withId(arguments));
                 count--;
@@ -471,7 +501,7 @@ public final class DdblockClient implements AutoCloseable {
             return tag;
         }
 
-        /** Wait for the reply. Who is interrupted gives the request up. */
+        /** Wait for the reply. An interrupt gives the request up. */
         public Reply result() throws InterruptedException {
             try {
                 return future.get();
@@ -501,7 +531,7 @@ public final class DdblockClient implements AutoCloseable {
             }
         }
 
-        /** An exception of this very thread, with what the daemon said. */
+        /** An exception of this thread, with the daemon's answer. */
         private DdblockException ours(ExecutionException e) {
             var cause = (DdblockException) e.getCause();
             return new DdblockException(cause.code, cause.text, cause.fields);
@@ -513,7 +543,7 @@ public final class DdblockClient implements AutoCloseable {
                     .fields().get("cancelled"));
         }
 
-        /** Nobody waits for it any more. A grant is given back. */
+        /** The caller does not wait any more. A grant is released. */
         public void abandon() {
             synchronized (mutex) {
                 if (isAbandoned)
@@ -532,7 +562,9 @@ public final class DdblockClient implements AutoCloseable {
         }
     }
 
-    /** Rows of a listing, as they come. To close it early is to cancel it. */
+    /**
+     * Rows of a listing, as they come. Closing it early cancels the listing.
+     */
     public final class Rows implements Iterable<Fields>, Iterator<Fields>,
             AutoCloseable {
         private final Pending listing;
@@ -582,9 +614,10 @@ public final class DdblockClient implements AutoCloseable {
     // ---- clients ----------------------------------------------------------
 
     private final Object mutex = new Object();
-    private final SocketChannel channel;
+    private final Path path;
     private final Selector selector;
-    private final SelectionKey selection;
+    private SocketChannel channel;
+    private SelectionKey selection; // null: there is no connection
     private final ArrayDeque<ByteBuffer> outgoing = new ArrayDeque<>();
     private final ArrayDeque<Event> events = new ArrayDeque<>();
     private final Map<String, Pending> pending = new HashMap<>();
@@ -595,25 +628,42 @@ public final class DdblockClient implements AutoCloseable {
     private String defaultNs = "default";
     private Reply hello;
     private String secret;
-    private DdblockException ended; // for whoever comes later
+    private DdblockException ended; // for later callers
+
+    private Map<String, ?> greeting; // the arguments of HELLO
+    private boolean resumes; // does it connect again?
+    private boolean isAway; // until RESUME is answered
+    private final Set<String> found = new HashSet<>(); // by its rows
+    private long pauseMs;
+    private long retryMs; // the next try, in boot time
 
     private DdblockClient(Path path) throws IOException {
-        channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+        this.path = path;
+        selector = Selector.open();
         try {
-            channel.connect(UnixDomainSocketAddress.of(path));
-            channel.configureBlocking(false);
-            selector = Selector.open();
+            open();
         } catch (IOException e) {
-            channel.close();
+            selector.close();
             throw e;
         }
-        selection = channel.register(selector, SelectionKey.OP_READ);
         var thread = new Thread(this::run, "ddblock");
         thread.setDaemon(true);
         thread.start();
     }
 
-    /** A connection to $DDBLOCK_SOCKET, or else to the usual place. */
+    private void open() throws IOException {
+        channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+        try {
+            channel.connect(UnixDomainSocketAddress.of(path));
+            channel.configureBlocking(false);
+            selection = channel.register(selector, SelectionKey.OP_READ);
+        } catch (IOException e) {
+            channel.close();
+            throw e;
+        }
+    }
+
+    /** A connection to $DDBLOCK_SOCKET, or else to the default path. */
     public static DdblockClient connect(Map<String, ?> arguments)
             throws InterruptedException {
         String path = System.getenv("DDBLOCK_SOCKET");
@@ -621,7 +671,10 @@ public final class DdblockClient implements AutoCloseable {
                 ? DEFAULT_SOCKET : path), arguments);
     }
 
-    /** A connection; the arguments, such as name, are those of HELLO. */
+    /**
+     * A connection; the arguments, such as name, are those of HELLO. With
+     * "resume" among them, it is opened again (above).
+     */
     public static DdblockClient connect(Path path, Map<String, ?> arguments)
             throws InterruptedException {
         DdblockClient client;
@@ -632,10 +685,18 @@ public final class DdblockClient implements AutoCloseable {
                     + ": " + e.getMessage());
         }
         var all = new LinkedHashMap<String, Object>(arguments);
+        boolean resume = all.remove("resume") != null;
         all.put("proto", 1);
         all.put("renewed", true);
         try {
             client.hello = client.request("HELLO", null, all);
+            synchronized (client.mutex) {
+                client.greeting = all;
+                client.resumes = resume;
+                // An older daemon refuses that, and keeps what lingers.
+                if (resume)
+                    client.sendUnheard("HELLO", Map.of("resume", true));
+            }
         } catch (RuntimeException | InterruptedException e) {
             client.close();
             throw e;
@@ -643,19 +704,19 @@ public final class DdblockClient implements AutoCloseable {
         return client;
     }
 
-    /** What the daemon said of itself. */
+    /** The daemon's answer to HELLO. */
     public Reply hello() {
         return hello;
     }
 
-    /** By which what lingers can be resumed, also after the end; or null. */
+    /** The secret that resumes lingering holds, also after the end; or null. */
     public String secret() {
         synchronized (mutex) {
             return secret;
         }
     }
 
-    /** End the connection. The daemon releases what does not linger. */
+    /** End the connection. The daemon releases all holds that do not linger. */
     @Override
     public void close() {
         synchronized (mutex) {
@@ -670,6 +731,15 @@ public final class DdblockClient implements AutoCloseable {
         synchronized (mutex) {
             if (ended != null)
                 throw ended;
+            if (isAway)
+                throw new DdblockException("NO_DAEMON",
+                        "the connection broke; another is tried");
+            return send(verb, key, arguments);
+        }
+    }
+
+    private Pending send(String verb, Object key, Map<String, ?> arguments) {
+        synchronized (mutex) {
             List<?> keys = key == null ? List.of()
                     : key instanceof List<?> several ? several : List.of(key);
             var request = new Pending(String.valueOf(++serial), verb,
@@ -720,9 +790,9 @@ public final class DdblockClient implements AutoCloseable {
     }
 
     /**
-     * What lingers by the secret of another client, before anything is acquired
-     * here. What was lost meanwhile is among it. Whoever gives this up closes
-     * the client, and it lingers again.
+     * Resume the lingering holds of another client by its secret, before the
+     * first acquire here. Holds that were lost meanwhile are among them. To
+     * give this up, close the client, and they linger again.
      */
     public List<Hold> resume(String secret) throws InterruptedException {
         var request = start("RESUME", null, Map.of("secret", secret));
@@ -730,7 +800,7 @@ public final class DdblockClient implements AutoCloseable {
         return List.copyOf(request.resumed.values());
     }
 
-    /** Who has the lock. */
+    /** The holder of the lock. */
     public Fields get(Object key, Map<String, ?> arguments)
             throws InterruptedException {
         return request("GET", key, arguments).fields();
@@ -748,8 +818,8 @@ public final class DdblockClient implements AutoCloseable {
     }
 
     /**
-     * Take it from its holder, if that has this token, or, with token 0, if it
-     * still is the "record" that get() showed: administrators.
+     * For administrators: take the lock from its holder, if the holder has this
+     * token, or, with token 0, if the record still is the "record" of get().
      */
     public Fields breakLock(Object key, long token, String reason,
             Map<String, ?> arguments) throws InterruptedException {
@@ -770,17 +840,17 @@ public final class DdblockClient implements AutoCloseable {
         return new Rows(start("LIST", null, arguments));
     }
 
-    /** What the clients of this daemon hold. */
+    /** The holds of this daemon's clients. */
     public Rows held(Map<String, ?> arguments) {
         return new Rows(start("HELD", null, arguments));
     }
 
-    /** What they wait for. */
+    /** The locks that they wait for. */
     public Rows waiting(Map<String, ?> arguments) {
         return new Rows(start("WAITING", null, arguments));
     }
 
-    /** What the daemon says next; null: nothing in that time, or the end. */
+    /** The daemon's next event; null: none in that time, or the end. */
     public Event nextEvent(Duration timeout) throws InterruptedException {
         long end = System.nanoTime() + timeout.toNanos();
         synchronized (mutex) {
@@ -817,8 +887,9 @@ public final class DdblockClient implements AutoCloseable {
                 event(line.word, line.fields);
             else if (request != null)
                 answer(request, line);
-            else if (line.kind.equals("ERR") && line.tag.isEmpty())
-                // It refuses no request of ours, but the connection.
+            else if (line.kind.equals("ERR") && line.tag.isEmpty()
+                    && (!resumes || FINAL.contains(line.word)))
+                // It refuses the connection, not a request of ours.
                 end(new DdblockException(line.word, line.text, line.fields));
         }
         rest.delete(0, start);
@@ -826,6 +897,10 @@ public final class DdblockClient implements AutoCloseable {
 
     private void answer(Pending request, Line line) {
         mutex.notifyAll();
+        if (isAway && request.verb.equals("RESUME")) {
+            reopening(request, line);
+            return;
+        }
         try {
             if (line.kind.equals("+")) {
                 row(request, line.fields);
@@ -856,7 +931,7 @@ public final class DdblockClient implements AutoCloseable {
         }
     }
 
-    /** Of RESUME: a lock that is had again from here on. */
+    /** A row of RESUME: a lock that this client holds from here on. */
     private void row(Pending request, Fields fields) {
         if (!request.verb.equals("RESUME")) {
             request.rows.add(fields);
@@ -902,8 +977,8 @@ public final class DdblockClient implements AutoCloseable {
     }
 
     /**
-     * It is held no more often than the daemon says. What was refused, for what
-     * it brought, is done without that.
+     * The daemon says how often it is still held. A release that was refused
+     * for its arguments is repeated without them.
      */
     private void released(Pending request, Line line) {
         Hold hold = holds.get(request.arguments.get("id"));
@@ -926,7 +1001,8 @@ public final class DdblockClient implements AutoCloseable {
         Hold hold = holds.get(fields.get("id"));
         if (name.equals("RENEWED")) {
             for (Hold each : holds.values()) {
-                if (each.ns.equals(fields.get("ns")) && !each.isManual)
+                if (each.ns.equals(fields.get("ns")) && !each.isManual
+                        && (!isAway || found.contains(each.id)))
                     each.extend(fields);
             }
         } else if (name.equals("LOCK_LOST")) {
@@ -946,11 +1022,11 @@ public final class DdblockClient implements AutoCloseable {
         mutex.notifyAll();
     }
 
-    /** It is over: once, and for good. */
+    /** The hold is lost: once, and for ever. */
     private void lose(Hold hold, String reason, Fields fields) {
         holds.remove(hold.id);
         hold.reason = reason == null ? "unknown" : reason;
-        // The daemon stands still; its lock is free by now all the same.
+        // The daemon is stopped; its lock is free by now nevertheless.
         hold.releasing.forEach(release ->
                 release.future.completeExceptionally(hold.lostError()));
         if (hold.count <= 0)
@@ -969,9 +1045,101 @@ public final class DdblockClient implements AutoCloseable {
     private void judge() {
         long now = bootMs();
         for (Hold hold : List.copyOf(holds.values())) {
-            if (now >= hold.untilBootMs)
-                lose(hold, "expired");
+            if (now >= hold.goodMs())
+                lose(hold, isAway ? "disconnected" : "expired");
         }
+        if (isAway && holds.isEmpty())
+            end("the connection broke");
+    }
+
+    /** The connection broke: another is tried, for what the daemon keeps. */
+    private void part(String text) {
+        if (ended != null)
+            return;
+        var error = new DdblockException("NO_DAEMON", text);
+        selection = null;
+        try {
+            channel.close(); // and the selector forgets it
+        } catch (IOException e) {
+            // it is closed for us anyway
+        }
+        rest.setLength(0);
+        outgoing.clear();
+        pending.values().forEach(
+                request -> request.future.completeExceptionally(error));
+        pending.clear();
+        for (Hold hold : List.copyOf(holds.values())) {
+            hold.releasing.clear();
+            if (!hold.isKept && hold.count > 0)
+                lose(hold, "disconnected");
+            forget(hold);
+        }
+        mutex.notifyAll();
+        if (holds.isEmpty()) {
+            end(error);
+            return;
+        }
+        if (!isAway) {
+            isAway = true;
+            tell(new Event("BROKEN", new Fields(), null));
+        }
+        pause();
+    }
+
+    private void pause() {
+        retryMs = bootMs() + (long) (pauseMs * (0.5 + Math.random()));
+        pauseMs = Math.min(Math.max(2 * pauseMs, PAUSE_MS), PAUSE_MAX_MS);
+    }
+
+    /** Another connection, with its first requests. */
+    private void reopen() {
+        try {
+            open();
+        } catch (IOException e) {
+            pause();
+            return;
+        }
+        found.clear();
+        send("HELLO", null, greeting);
+        send("HELLO", null, Map.of("resume", true));
+        send("RESUME", null, Map.of("secret", secret));
+    }
+
+    /** The answer to that RESUME. */
+    private void reopening(Pending request, Line line) {
+        if (line.kind.equals("+")) {
+            find(line.fields);
+            return;
+        }
+        pending.remove(request.tag);
+        if (line.word.equals("SHUTTING_DOWN"))
+            return; // its end follows, and then another try
+        if (!line.kind.equals("OK")) {
+            end("the daemon does not know the holds");
+            return;
+        }
+        for (Hold hold : List.copyOf(holds.values())) {
+            if (!found.contains(hold.id))
+                lose(hold, "disconnected");
+        }
+        isAway = false;
+        pauseMs = 0;
+        tell(new Event("RESUMED", new Fields(), null));
+    }
+
+    /** A row of it: ours again, or to be given back. */
+    private void find(Fields row) {
+        String id = row.get("id");
+        Hold hold = holds.get(id);
+        if (!found.add(id))
+            return;
+        if (hold != null)
+            hold.untilBootMs = row.number("until_boot_ms", hold.untilBootMs);
+        for (long known = hold == null ? 0 : hold.count;
+                known < row.number("count", 1); known++)
+            send("RELEASE", null, Map.of("id", id)).isAbandoned = true;
+        if (hold != null && "lost".equals(row.get("state")))
+            lose(hold, row.get("reason"), row);
     }
 
     /** The connection is over, and with it all holds. */
@@ -989,7 +1157,7 @@ public final class DdblockClient implements AutoCloseable {
             channel.close();
             selector.close();
         } catch (IOException e) {
-            // it is closed for us all the same
+            // it is closed for us anyway
         }
     }
 
@@ -1007,16 +1175,12 @@ public final class DdblockClient implements AutoCloseable {
                 synchronized (mutex) {
                     if (ended != null)
                         return;
-                    write();
-                    buffer.clear();
-                    int count = channel.read(buffer);
-                    if (count < 0)
-                        end("the daemon ended the connection");
-                    else if (count > 0)
-                        feed(new String(buffer.array(), 0, count,
-                                StandardCharsets.ISO_8859_1));
-                    else // all that has arrived is read: no renewal is there
+                    if (selection == null && bootMs() >= retryMs)
+                        reopen();
+                    if (selection == null)
                         judge();
+                    else
+                        exchange(buffer);
                 }
             }
         } catch (IOException | RuntimeException e) {
@@ -1026,12 +1190,33 @@ public final class DdblockClient implements AutoCloseable {
         }
     }
 
-    /** Until the next deadline; 0: as long as nothing comes. */
+    private void exchange(ByteBuffer buffer) {
+        int count;
+        try {
+            write();
+            buffer.clear();
+            count = channel.read(buffer);
+        } catch (IOException e) {
+            part("the connection ended: " + e);
+            return;
+        }
+        if (count < 0)
+            part("the daemon ended the connection");
+        else if (count > 0)
+            feed(new String(buffer.array(), 0, count,
+                    StandardCharsets.ISO_8859_1));
+        else // all input is read: no renewal is in it
+            judge();
+    }
+
+    /** Until the next deadline; 0: until input comes. */
     private long selectMs() {
         synchronized (mutex) {
             long first = Long.MAX_VALUE;
             for (Hold hold : holds.values())
-                first = Math.min(first, hold.untilBootMs);
+                first = Math.min(first, hold.goodMs());
+            if (selection == null)
+                first = Math.min(first, retryMs);
             return holds.isEmpty() ? 0
                     : Math.min(Math.max(first - bootMs(), 1), LOOK_MS);
         }
@@ -1048,7 +1233,7 @@ public final class DdblockClient implements AutoCloseable {
                 : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
     }
 
-    // ---- for those who come from amazon-dynamodb-lock-client --------------
+    // ---- for users of amazon-dynamodb-lock-client -------------------------
 
     /** The old calls. The table, heartbeats and leases are the daemon's. */
     public static class AmazonDynamoDBLockClient implements AutoCloseable {
@@ -1086,7 +1271,7 @@ public final class DdblockClient implements AutoCloseable {
             }
         }
 
-        /** Once: it is not being renewed, or was lost. */
+        /** Called once: the lock is not being renewed, or was lost. */
         private void warn(Hold hold) {
             Runnable callback = monitors.remove(hold);
             if (callback != null)
@@ -1132,7 +1317,7 @@ public final class DdblockClient implements AutoCloseable {
             }
         }
 
-        /** Who has a lock, and what is kept in it; null: nobody, nothing. */
+        /** The holder and the contents of a lock; null: it has neither. */
         public LockItem getLock(String key) throws InterruptedException {
             return getLock(key, Optional.empty());
         }
@@ -1151,7 +1336,7 @@ public final class DdblockClient implements AutoCloseable {
             item.sendHeartBeat();
         }
 
-        /** Was it still ours? */
+        /** Was the lock still ours? */
         public boolean releaseLock(LockItem item) {
             return releaseLock(ReleaseLockOptions.builder(item).build());
         }
@@ -1175,7 +1360,7 @@ public final class DdblockClient implements AutoCloseable {
         }
     }
 
-    /** What concerns a client; leases and heartbeats are the daemon's. */
+    /** Options of a client; leases and heartbeats are the daemon's. */
     public static class AmazonDynamoDBLockClientOptions {
         private String ownerName;
         private boolean isRenewed = true;
@@ -1197,7 +1382,7 @@ public final class DdblockClient implements AutoCloseable {
                 return this;
             }
 
-            /** Without it, locks are renewed by sendHeartbeat only. */
+            /** Without it, only sendHeartbeat renews locks. */
             public Builder withCreateHeartbeatBackgroundThread(
                     boolean create) {
                 options.isRenewed = create;
@@ -1236,13 +1421,13 @@ public final class DdblockClient implements AutoCloseable {
         }
     }
 
-    /** A lock that an AmazonDynamoDBLockClient has, or has looked at. */
+    /** A lock that an AmazonDynamoDBLockClient holds, or has looked at. */
     public static class LockItem implements AutoCloseable {
         private final String key;
         private final String sortKey;
         private final Fields fields;
         private Hold hold;
-        private boolean isDeleted; // what is kept goes with its release
+        private boolean isDeleted; // its contents go with its release
         private boolean isKept;
 
         LockItem(String key, String sortKey, Fields fields) {
@@ -1277,12 +1462,12 @@ public final class DdblockClient implements AutoCloseable {
             return Optional.ofNullable(sortKey);
         }
 
-        /** Who has it; null: this client itself, or nobody. */
+        /** The holder; null: this client itself, or none. */
         public String getOwnerName() {
             return fields.get("owner");
         }
 
-        /** Another after each heartbeat; null: as of getOwnerName(). */
+        /** It changes with each heartbeat; null: as getOwnerName(). */
         public String getRecordVersionNumber() {
             return fields.get("version");
         }
@@ -1292,13 +1477,13 @@ public final class DdblockClient implements AutoCloseable {
                     : !hold.isValid();
         }
 
-        /** What was in the lock when it was granted, or looked at. */
+        /** The contents of the lock when it was granted, or looked at. */
         public Optional<ByteBuffer> getData() {
             return Optional.ofNullable(fields.bytes("data"))
                     .map(ByteBuffer::wrap);
         }
 
-        /** Those that were there, too. Of other types: in DynamoDB's JSON. */
+        /** Earlier attributes, too. Other types are in DynamoDB's JSON. */
         public Map<String, String> getAdditionalAttributes() {
             var attributes = new LinkedHashMap<String, String>();
             for (String name : fields.names()) {
@@ -1344,7 +1529,7 @@ public final class DdblockClient implements AutoCloseable {
                 this.options = options;
             }
 
-            /** Whatever goes wrong: not ours any more. */
+            /** On any failure: the lock is not ours any more. */
             public Builder withBestEffort(boolean bestEffort) {
                 options.isBestEffort = bestEffort;
                 return this;
@@ -1358,7 +1543,7 @@ public final class DdblockClient implements AutoCloseable {
 
     /** What to acquire, and how long to wait: the holder's lease, and more. */
     public static class AcquireLockOptions {
-        private static final long LEASE_MS = 20000; // of one who just left
+        private static final long LEASE_MS = 20000; // of a holder just gone
         private final Map<String, Object> arguments = new LinkedHashMap<>();
         private String key;
         private String sortKey;
@@ -1396,7 +1581,7 @@ public final class DdblockClient implements AutoCloseable {
             return client.acquire(key, all);
         }
 
-        /** Of whoever has the lock now. */
+        /** Of the present holder. */
         private long leaseMs(DdblockClient client)
                 throws InterruptedException {
             var where = new HashMap<String, Object>(arguments);
@@ -1432,7 +1617,7 @@ public final class DdblockClient implements AutoCloseable {
                 return this;
             }
 
-            /** The daemon says when it is called: at half the lease. */
+            /** The daemon decides when it is called: at half the lease. */
             public Builder withSessionMonitor(long safeTime,
                     Optional<Runnable> callback) {
                 options.monitor = callback.orElse(null);
@@ -1461,7 +1646,7 @@ public final class DdblockClient implements AutoCloseable {
                 return with("sort", sortKey);
             }
 
-            /** What is kept in the lock goes when it is released. */
+            /** The contents of the lock go when it is released. */
             public Builder withDeleteLockOnRelease(boolean delete) {
                 options.isDeleted = delete;
                 return this;

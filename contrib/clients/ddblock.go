@@ -17,18 +17,25 @@
 //
 // One file, standard library only, Linux; copy it. It speaks
 // ddblock-protocol(7). A hold belongs to its connection: when the client is
-// closed or the process ends, the daemon gives it to the next in line. One that
-// was acquired with Args{"linger": "1m"} stays for so long: Client.Resume has
-// it again, on another connection.
+// closed or the process ends, the daemon gives the lock to the next waiter. A
+// hold that was acquired with Args{"linger": "1m"} stays for so long:
+// Client.Resume brings it back, on another connection.
+//
+// With Options{Resume: true} the client connects again when the daemon ends the
+// connection, by a restart for example, and its holds go on: meanwhile each is
+// valid until half a margin before its deadline, afterwards it is either valid
+// or lost. Requests fail meanwhile (NO_DAEMON), and so do those that were under
+// way; what they may have been granted is given back. A release is done later.
+// Events BROKEN and RESUMED tell of it.
 //
 // Every hold has a deadline that renewals move on, and counts down by itself: a
 // daemon that is stopped or dead cannot keep Hold.Valid true. Hold.Lost is
 // closed when it is lost, Client.Events tells more.
 //
-// Args go to the daemon as they are: what it learns tomorrow can be used today,
-// as can verbs, by Request. All methods may be called by several goroutines.
-// When a context ends, the request is given up; what it is granted all the same
-// is given back.
+// Args go to the daemon unchanged: arguments of newer daemons can be used
+// without a new client, as can verbs, by Request. All methods may be called by
+// several goroutines. When a context ends, the request is given up; a late
+// grant is released.
 package ddblock
 
 import (
@@ -37,6 +44,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand"
 	"net"
 	"os"
 	"strconv"
@@ -48,14 +56,17 @@ import (
 )
 
 const (
-	// DefaultSocket is where the daemon is, unless $DDBLOCK_SOCKET is set.
+	// DefaultSocket is the daemon's socket, unless $DDBLOCK_SOCKET is set.
 	DefaultSocket = "/run/ddblockd/ddblockd.sock"
 
-	eventsMax = 1024 // that nobody has read; the oldest go first
+	eventsMax = 1024 // unread; the oldest are dropped first
 	lineMax   = 1 << 20
-	// Timers stand still while the host sleeps; its clock does not.
+	// Timers stop while the host sleeps; its boot-time clock does not.
 	look = time.Second
-	// The deadline of a hold that has none.
+	// Between two tries to connect again: from pauseMin to pauseMax.
+	pauseMin = 50 * time.Millisecond
+	pauseMax = time.Second
+	// The deadline of a hold without a deadline.
 	neverMs = int64(1) << 42
 )
 
@@ -110,16 +121,16 @@ func Code(err error) string {
 	return ""
 }
 
-// Reply is what OK came with, and the rows before it.
+// Reply is the fields of OK, and the rows before it.
 type Reply struct {
 	Fields Fields
 	Text   string
 	Rows   []Fields
 }
 
-// Event is what the daemon says of its own accord, such as LOCK_IN_DANGER.
-// LOCK_LOST also comes from here, with reason=expired or, when the connection
-// ended, reason=disconnected. Hold is the one that it is about, if any.
+// Event is an event from the daemon, such as LOCK_IN_DANGER. LOCK_LOST also
+// comes from here, with reason=expired or, when the connection ended,
+// reason=disconnected. Hold is the hold of the event, if any.
 type Event struct {
 	Name   string
 	Fields Fields
@@ -135,12 +146,12 @@ func bootMs() int64 {
 	_, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockBoottime,
 		uintptr(unsafe.Pointer(&t)), 0)
 	if errno != 0 {
-		return math.MaxInt64 // without a clock nothing is valid
+		return math.MaxInt64 // without a clock no hold is valid
 	}
 	return t.Nano() / int64(time.Millisecond)
 }
 
-// Encode writes a value as it stands on the wire.
+// Encode writes a value in its form on the wire.
 func Encode(value any) string {
 	var text string
 	switch v := value.(type) {
@@ -241,33 +252,35 @@ func (f Fields) number(name string) int64 {
 
 // ---- holds ---------------------------------------------------------------
 
-// Hold is a lock that a client has.
+// Hold is a lock that a client holds.
 type Hold struct {
 	Key   string
 	ID    string
-	Token uint64 // for fencing; of several locks, the first's
+	Token uint64 // for fencing; of several locks, that of the first
 	// The same in decimal, whatever its size
 	TokenText string
 	Mode      string
 	Ns        string
-	Reply     *Reply // with all that the grant said
-	// Of each key its token.
+	Reply     *Reply // with all fields of the grant
+	// The token of each key.
 	Tokens map[string]uint64
-	// The same in decimal: older clients' formats may have tokens that no
-	// number has room for, and that are 0 in Tokens.
+	// The same in decimal: older clients' formats may have tokens too large
+	// for a number, which are 0 in Tokens.
 	TokenTexts map[string]string
 
 	client    *Client
 	lost      chan struct{}
 	manual    bool  // only its own RENEW moves its deadline
+	kept      bool  // by the daemon, if it ends the connection
 	endMs     int64 // of its max_hold, or 0
+	marginMs  int64
 	untilMs   int64 // this and what follows: under the client's mutex
 	reason    string
 	count     int            // how often it is held
 	releasing map[*Call]bool // each RELEASE that is under way
 }
 
-// Valid says whether what the lock guards may be used: only before its
+// Valid says whether the guarded resource may be used: only before the
 // deadline.
 func (h *Hold) Valid() bool {
 	return h.Remaining() > 0
@@ -277,11 +290,19 @@ func (h *Hold) Valid() bool {
 func (h *Hold) Remaining() time.Duration {
 	h.client.mutex.Lock()
 	defer h.client.mutex.Unlock()
-	left := h.untilMs - bootMs()
+	left := h.goodMs() - bootMs()
 	if h.count <= 0 || h.reason != "" || left < 0 {
 		return 0
 	}
 	return time.Duration(left) * time.Millisecond
+}
+
+// goodMs is the deadline; without a connection half a margin earlier.
+func (h *Hold) goodMs() int64 {
+	if h.client.away {
+		return h.untilMs - h.marginMs/2
+	}
+	return h.untilMs
 }
 
 // UntilBootMs is the deadline, in milliseconds of CLOCK_BOOTTIME.
@@ -296,7 +317,7 @@ func (h *Hold) Lost() <-chan struct{} {
 	return h.lost
 }
 
-// Reason for which it was lost; "" if it was not.
+// Reason of the loss; "" if it was not.
 func (h *Hold) Reason() string {
 	h.client.mutex.Lock()
 	defer h.client.mutex.Unlock()
@@ -325,8 +346,8 @@ func (h *Hold) Context(parent context.Context) (context.Context,
 	return ctx, cancel
 }
 
-// Release gives it back, once. The error is LOCK_LOST if it was lost before. To
-// release what is released does nothing.
+// Release releases it, once. The error is LOCK_LOST if it was lost before. A
+// second release does nothing.
 func (h *Hold) Release(ctx context.Context) error {
 	return h.ReleaseWith(ctx, nil)
 }
@@ -345,6 +366,12 @@ func (h *Hold) ReleaseWith(ctx context.Context, args Args) error {
 		c.mutex.Unlock()
 		return h.lostError()
 	}
+	if c.away { // it is given back when it is found
+		h.count--
+		c.forget(h)
+		c.mutex.Unlock()
+		return nil
+	}
 	call := c.start("RELEASE", args.with("id", h.ID), nil)
 	if c.calls[call.Tag] != nil { // it was sent
 		h.count--
@@ -355,7 +382,7 @@ func (h *Hold) ReleaseWith(ctx context.Context, args Args) error {
 	return err
 }
 
-// Renew has it renewed now: proof that the store answers.
+// Renew renews it now: a proof that the store answers.
 func (h *Hold) Renew(ctx context.Context) error {
 	return h.RenewWith(ctx, nil)
 }
@@ -390,14 +417,15 @@ func (h *Hold) lostError() error {
 
 // Options of Dial. Hello has other arguments of HELLO.
 type Options struct {
-	Path  string
-	Name  string
-	Hello Args
+	Path   string
+	Name   string
+	Resume bool // connect again, see above
+	Hello  Args
 }
 
 // Client is a connection to the daemon.
 type Client struct {
-	Hello *Reply // what the daemon said of itself
+	Hello *Reply // the daemon's answer to HELLO
 
 	conn    *net.UnixConn
 	events  chan Event
@@ -412,7 +440,14 @@ type Client struct {
 	calls     map[string]*Call
 	holds     map[string]*Hold
 	secret    string
-	ended     error // for whoever comes later
+	ended     error // for later callers
+
+	path    string
+	hello   Args
+	resumes bool            // does it connect again?
+	away    bool            // until RESUME is answered
+	found   map[string]bool // by its rows
+	pause   time.Duration
 }
 
 // Dial connects to the daemon.
@@ -435,23 +470,31 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 		lineMax: lineMax,
 		calls:   map[string]*Call{},
 		holds:   map[string]*Hold{},
+		path:    path,
+		hello:   options.Hello.with("proto", 1).with("renewed", true),
+	}
+	if options.Name != "" {
+		c.hello["name"] = options.Name
 	}
 	c.written.L = &c.mutex
 	go c.read()
-	go c.write()
-	args := options.Hello.with("proto", 1).with("renewed", true)
-	if options.Name != "" {
-		args["name"] = options.Name
-	}
-	c.Hello, err = c.Request(ctx, "HELLO", args)
+	go c.write(c.conn)
+	c.Hello, err = c.Request(ctx, "HELLO", c.hello)
 	if err != nil {
 		c.Close()
 		return nil, err
 	}
+	if options.Resume {
+		c.mutex.Lock()
+		c.resumes = true
+		// An older daemon refuses that, and keeps what lingers.
+		c.sendUnheard("HELLO", Args{"resume": true})
+		c.mutex.Unlock()
+	}
 	return c, nil
 }
 
-// Close ends the connection. The daemon releases what does not linger.
+// Close ends the connection. The daemon releases all holds that do not linger.
 func (c *Client) Close() error {
 	c.mutex.Lock()
 	for _, hold := range c.holds {
@@ -463,8 +506,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Events tells what the daemon says, until the connection ends. What nobody
-// reads is dropped, the oldest first.
+// Events has the daemon's events, until the connection ends. Unread events are
+// dropped, the oldest first.
 func (c *Client) Events() <-chan Event {
 	return c.events
 }
@@ -499,16 +542,16 @@ func (c *Client) TryAll(ctx context.Context, keys []string, args Args) (*Hold,
 	return c.Start("TRY", args, keys...).WaitHold(ctx)
 }
 
-// Secret by which what lingers can be resumed, also after the end; or "".
+// Secret that resumes lingering holds, also after the end; or "".
 func (c *Client) Secret() string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.secret
 }
 
-// Resume has what lingers by the secret of another client, before anything is
-// acquired here. What was lost meanwhile is among it. Whoever gives this up
-// closes the client, and it lingers again.
+// Resume resumes the lingering holds of another client by its secret, before
+// the first acquire here. Holds that were lost meanwhile are among them. A
+// caller that gives up closes the client, and they linger again.
 func (c *Client) Resume(ctx context.Context, secret string) ([]*Hold, error) {
 	call := c.Start("RESUME", Args{"secret": secret})
 	if _, err := call.Wait(ctx); err != nil {
@@ -517,8 +560,8 @@ func (c *Client) Resume(ctx context.Context, secret string) ([]*Hold, error) {
 	return call.resumed, nil
 }
 
-// Do runs a function while it has the lock. The function's context ends when
-// the lock is lost; its error comes first.
+// Do runs a function while the client holds the lock. The function's context
+// ends when the lock is lost; its error comes first.
 func (c *Client) Do(ctx context.Context, key string, args Args,
 	do func(context.Context, *Hold) error) (err error) {
 	hold, err := c.Acquire(ctx, key, args)
@@ -536,7 +579,7 @@ func (c *Client) Do(ctx context.Context, key string, args Args,
 	return do(inner, hold)
 }
 
-// Get says who has the lock.
+// Get returns the holder of the lock.
 func (c *Client) Get(ctx context.Context, key string, args Args) (Fields,
 	error) {
 	return fieldsOf(c.Request(ctx, "GET", args, key))
@@ -561,8 +604,9 @@ func (c *Client) Unwatch(ctx context.Context, key string, args Args) error {
 	return err
 }
 
-// Break takes a lock from its holder, if that has this token, or, with token
-// 0, if it still is the "record" that Get showed. It is for administrators.
+// Break takes a lock from its holder, if the holder has this token, or, with
+// token 0, if the record still is the "record" of Get. It is for
+// administrators.
 func (c *Client) Break(ctx context.Context, key string, token uint64,
 	reason string, args Args) error {
 	args = args.with("reason", reason)
@@ -583,12 +627,12 @@ func (c *Client) List(ctx context.Context, args Args) *Rows {
 	return c.listing(ctx, "LIST", args)
 }
 
-// Held goes through what the clients of this daemon hold.
+// Held goes through the holds of this daemon's clients.
 func (c *Client) Held(ctx context.Context, args Args) *Rows {
 	return c.listing(ctx, "HELD", args)
 }
 
-// Waiting goes through what they wait for.
+// Waiting goes through the locks that they wait for.
 func (c *Client) Waiting(ctx context.Context, args Args) *Rows {
 	return c.listing(ctx, "WAITING", args)
 }
@@ -656,7 +700,7 @@ type Call struct {
 	verb      string
 	args      Args
 	keys      []string
-	done      chan struct{} // closed when what follows stands
+	done      chan struct{} // closed when the fields below are set
 	reply     *Reply
 	hold      *Hold
 	resumed   []*Hold
@@ -704,6 +748,16 @@ func (call *Call) Cancel(ctx context.Context) (bool, error) {
 // ---- under the mutex -----------------------------------------------------
 
 func (c *Client) start(verb string, args Args, keys []string) *Call {
+	if c.away && c.ended == nil {
+		call := &Call{client: c, verb: verb, done: make(chan struct{})}
+		call.finish(nil, &Error{Code: NoDaemon,
+			Text: "the connection broke; another is tried"})
+		return call
+	}
+	return c.send(verb, args, keys)
+}
+
+func (c *Client) send(verb string, args Args, keys []string) *Call {
 	c.serial++
 	call := &Call{
 		Tag:     strconv.FormatUint(c.serial, 10),
@@ -747,7 +801,7 @@ func (call *Call) finish(reply *Reply, err error) {
 	}
 }
 
-// abandon: nobody waits for it any more. A grant is given back.
+// abandon: the caller does not wait any more. A grant is released.
 func (c *Client) abandon(call *Call) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -790,14 +844,19 @@ func (c *Client) feed(data []byte) {
 			c.event(l.word, l.fields)
 		} else if call != nil {
 			c.answer(call, l)
-		} else if l.kind == "ERR" && l.tag == "" {
-			// It refuses no request of ours, but the connection.
+		} else if l.kind == "ERR" && l.tag == "" &&
+			(!c.resumes || final(l.word)) {
+			// It refuses the connection, not a request of ours.
 			c.end(l.error())
 		}
 	}
 }
 
 func (c *Client) answer(call *Call, l line) {
+	if call.verb == "RESUME" && c.away {
+		c.reopening(call, l)
+		return
+	}
 	if l.kind == "+" && call.verb == "RESUME" {
 		c.resume(call, l.fields)
 		return
@@ -855,7 +914,7 @@ func (c *Client) grant(call *Call, reply *Reply) (err error) {
 	return nil
 }
 
-// resume takes a row: a lock that is had again from here on.
+// resume takes a row: a lock that this client holds from here on.
 func (c *Client) resume(call *Call, row Fields) {
 	for _, hold := range call.resumed {
 		if hold.ID == row["id"] {
@@ -914,16 +973,21 @@ func (c *Client) newHold(call *Call, reply *Reply) *Hold {
 		untilMs:   fields.number("until_boot_ms"),
 		count:     1,
 		releasing: map[*Call]bool{},
+		kept: c.resumes &&
+			(fields["secret"] != "" || call.verb == "RESUME"),
 
 		Tokens:     map[string]uint64{},
 		TokenTexts: map[string]string{},
+	}
+	if margin, err := time.ParseDuration(fields["margin"]); err == nil {
+		hold.marginMs = margin.Milliseconds()
 	}
 	if mode, is := fields["mode"]; is {
 		hold.Mode = mode
 	}
 	if ns, is := call.args["ns"].(string); is {
 		hold.Ns = ns
-	} else if ns, is := fields["ns"]; is { // it is said by RESUME
+	} else if ns, is := fields["ns"]; is { // known only from RESUME
 		hold.Ns = ns
 	}
 	for _, row := range reply.Rows {
@@ -945,8 +1009,8 @@ func (h *Hold) addToken(key string, fields Fields) {
 	}
 }
 
-// released: it is held no more often than the daemon says. What was refused,
-// for what it brought, is done without that.
+// released: the daemon says how often it is still held. A release that was
+// refused for its arguments is repeated without them.
 func (c *Client) released(call *Call, l line) {
 	hold := c.holds[fmt.Sprint(call.args["id"])]
 	if hold == nil || !hold.releasing[call] {
@@ -974,7 +1038,8 @@ func (c *Client) event(name string, fields Fields) {
 	switch name {
 	case "RENEWED":
 		for _, each := range c.holds {
-			if each.Ns == fields["ns"] && !each.manual {
+			if each.Ns == fields["ns"] && !each.manual &&
+				(!c.away || c.found[each.ID]) {
 				each.extend(fields)
 			}
 		}
@@ -998,20 +1063,20 @@ func (c *Client) tell(event Event) {
 		default:
 		}
 		select {
-		case <-c.events: // nobody has read the oldest
+		case <-c.events: // drop the oldest unread event
 		default:
 		}
 	}
 }
 
-// lose: it is over, once and for good.
+// lose: the hold is lost, once and for ever.
 func (c *Client) lose(hold *Hold, reason string, fields Fields) {
 	delete(c.holds, hold.ID)
 	if reason == "" {
 		reason = "unknown"
 	}
 	hold.reason = reason
-	// The daemon stands still; its lock is free all the same.
+	// The daemon is stopped; its lock is free nevertheless.
 	for call := range hold.releasing {
 		call.finish(nil, hold.lostError())
 	}
@@ -1029,7 +1094,7 @@ func (c *Client) lose(hold *Hold, reason string, fields Fields) {
 func (c *Client) wait() time.Duration {
 	wait := time.Hour
 	for _, hold := range c.holds {
-		left := time.Duration(hold.untilMs-bootMs()) * time.Millisecond
+		left := time.Duration(hold.goodMs()-bootMs()) * time.Millisecond
 		if left > look {
 			left = look
 		}
@@ -1046,9 +1111,114 @@ func (c *Client) wait() time.Duration {
 func (c *Client) judge() {
 	now := bootMs()
 	for _, hold := range c.holds {
-		if now >= hold.untilMs {
+		if now >= hold.goodMs() && c.away {
+			c.lose(hold, "disconnected", nil)
+		} else if now >= hold.goodMs() {
 			c.lose(hold, "expired", nil)
 		}
+	}
+	if c.away && len(c.holds) == 0 {
+		c.end(&Error{Code: NoDaemon, Text: "the connection broke"})
+	}
+}
+
+// final reasons for the end of a connection: there is no other after it.
+// Another client resumed its holds, for example.
+func final(code string) bool {
+	switch code {
+	case "LOCK_NOT_OWNED", "DENIED", "BAD_REQUEST", Protocol:
+		return true
+	}
+	return false
+}
+
+// part: the connection broke. True: another is tried, for what the daemon
+// keeps.
+func (c *Client) part(err error) bool {
+	if c.ended != nil {
+		return false
+	}
+	c.conn.Close()
+	c.rest, c.outgoing = nil, nil
+	for _, call := range c.calls {
+		call.finish(nil, err)
+	}
+	c.calls = map[string]*Call{}
+	for _, hold := range c.holds {
+		hold.releasing = map[*Call]bool{}
+		if !hold.kept && hold.count > 0 {
+			c.lose(hold, "disconnected", nil)
+		}
+		c.forget(hold)
+	}
+	if len(c.holds) == 0 {
+		c.end(err)
+		return false
+	}
+	if !c.away {
+		c.away = true
+		c.tell(Event{Name: "BROKEN", Fields: Fields{}})
+	}
+	return true
+}
+
+// reopen sends the first requests of another connection.
+func (c *Client) reopen(conn *net.UnixConn) {
+	c.conn = conn
+	c.found = map[string]bool{}
+	c.written.Broadcast() // the old writer ends
+	go c.write(conn)
+	c.send("HELLO", c.hello, nil)
+	c.send("HELLO", Args{"resume": true}, nil)
+	c.send("RESUME", Args{"secret": c.secret}, nil)
+}
+
+// reopening takes the answer to that RESUME.
+func (c *Client) reopening(call *Call, l line) {
+	if l.kind == "+" {
+		c.find(l.fields)
+		return
+	}
+	delete(c.calls, call.Tag)
+	if l.word == "SHUTTING_DOWN" {
+		return // its end follows, and then another try
+	}
+	if l.kind != "OK" {
+		c.end(&Error{Code: NoDaemon,
+			Text: "the daemon does not know the holds"})
+		return
+	}
+	for _, hold := range c.holds {
+		if !c.found[hold.ID] {
+			c.lose(hold, "disconnected", nil)
+		}
+	}
+	c.away, c.pause = false, 0
+	c.tell(Event{Name: "RESUMED", Fields: Fields{}})
+}
+
+// find takes a row of it: ours again, or to be given back.
+func (c *Client) find(row Fields) {
+	id := row["id"]
+	if c.found[id] {
+		return
+	}
+	c.found[id] = true
+	hold, more := c.holds[id], row.number("count")
+	if more == 0 {
+		more = 1
+	}
+	if hold != nil {
+		more -= int64(hold.count)
+		if until := row.number("until_boot_ms"); until > 0 {
+			hold.untilMs = until
+		}
+	}
+	for ; more > 0; more-- {
+		c.send("RELEASE", Args{"id": id}, nil)
+	}
+	if hold != nil && row["state"] == "lost" {
+		c.lose(hold, row["reason"], nil)
 	}
 }
 
@@ -1072,8 +1242,8 @@ func (c *Client) end(err error) {
 
 // ---- goroutines ----------------------------------------------------------
 
-// read what comes, and judge the deadlines when nothing does: what has arrived
-// may be a renewal.
+// read input, and judge the deadlines only when all input is read: it may be a
+// renewal.
 func (c *Client) read() {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -1086,9 +1256,9 @@ func (c *Client) read() {
 			c.feed(buffer[:n])
 		} else if c.ended == nil && err == nil {
 			c.judge()
-		} else {
-			c.end(&Error{Code: NoDaemon,
-				Text: "the daemon ended the connection"})
+		} else if !c.part(&Error{Code: NoDaemon,
+			Text: "the daemon ended the connection"}) ||
+			!c.connectAgain() {
 			c.mutex.Unlock()
 			return
 		}
@@ -1096,8 +1266,40 @@ func (c *Client) read() {
 	}
 }
 
-// readFor reads (0, nil) when nothing has come in that time. Past a deadline
-// net does not look at the socket any more, so that is done once more.
+// connectAgain is called, and returns, with the mutex locked. False: the last
+// hold is lost, or the client was closed.
+func (c *Client) connectAgain() bool {
+	for {
+		share := 0.5 + rand.Float64()
+		pause := time.Duration(float64(c.pause) * share)
+		c.pause *= 2
+		if c.pause < pauseMin {
+			c.pause = pauseMin
+		} else if c.pause > pauseMax {
+			c.pause = pauseMax
+		}
+		if wait := c.wait(); pause > wait {
+			pause = wait
+		}
+		c.mutex.Unlock()
+		time.Sleep(pause)
+		conn, err := net.Dial("unix", c.path)
+		c.mutex.Lock()
+		if c.judge(); c.ended != nil {
+			if err == nil {
+				conn.Close()
+			}
+			return false
+		}
+		if err == nil {
+			c.reopen(conn.(*net.UnixConn))
+			return true
+		}
+	}
+}
+
+// readFor reads (0, nil) when no input came in that time. Past a deadline net
+// does not look at the socket any more, so look once more.
 func (c *Client) readFor(buffer []byte, wait time.Duration) (n int,
 	err error) {
 	c.conn.SetReadDeadline(time.Now().Add(wait))
@@ -1126,12 +1328,12 @@ func (c *Client) readFor(buffer []byte, wait time.Duration) (n int,
 	return n, failure
 }
 
-// write in a goroutine of its own, so that a daemon that does not read holds
-// nobody up.
-func (c *Client) write() {
+// write in a goroutine of its own, so that a daemon that does not read blocks
+// no caller.
+func (c *Client) write(conn *net.UnixConn) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for c.ended == nil {
+	for c.ended == nil && c.conn == conn {
 		if len(c.outgoing) == 0 {
 			c.written.Wait()
 			continue
@@ -1139,15 +1341,15 @@ func (c *Client) write() {
 		out := c.outgoing
 		c.outgoing = nil
 		c.mutex.Unlock()
-		_, err := c.conn.Write(out)
+		_, err := conn.Write(out)
 		c.mutex.Lock()
 		if err != nil {
-			return // whoever reads learns it, too, with the reason
+			return // the reader finds it, too, with the reason
 		}
 	}
 }
 
-// ---- for those who come from scailio-oss/dlock ----------------------------
+// ---- for users of scailio-oss/dlock ---------------------------------------
 
 // Locker has the calls of dlock. Leases, heartbeats and clocks are the
 // daemon's.
@@ -1160,7 +1362,7 @@ type Locker struct {
 	locks   map[*Hold]*Lock
 }
 
-// LockerOption is one of With...
+// LockerOption is the result of a With... function.
 type LockerOption func(*Locker)
 
 // WithLockIdPrefix puts this before each lock's name.
@@ -1168,8 +1370,8 @@ func WithLockIdPrefix(prefix string) LockerOption {
 	return func(l *Locker) { l.prefix = prefix }
 }
 
-// WithWarnAfter warns so long after the last renewal, not when the daemon
-// would.
+// WithWarnAfter warns that long after the last renewal, instead of when the
+// daemon does.
 func WithWarnAfter(warnAfter time.Duration) LockerOption {
 	return func(l *Locker) { l.args["danger"] = warnAfter }
 }
@@ -1239,7 +1441,7 @@ func (l *Locker) warn(events <-chan Event) {
 	}
 }
 
-// Lock is a lock that a Locker has.
+// Lock is a lock that a Locker holds.
 type Lock struct {
 	*Hold
 	locker  *Locker
@@ -1257,7 +1459,7 @@ func (l *Lock) FencingToken() uint64 {
 	return l.Token
 }
 
-// Unlock gives it back.
+// Unlock releases it.
 func (l *Lock) Unlock(ctx context.Context) error {
 	l.locker.mutex.Lock()
 	delete(l.locker.locks, l.Hold)

@@ -16,20 +16,28 @@
  *
  * One file, Node only; copy it. It speaks ddblock-protocol(7). A hold belongs
  * to its connection: when the client is closed or the process ends, the daemon
- * gives it to the next in line. One that was acquired with { linger: '1m' }
- * stays for so long: client.resume(secret) has it again, on another connection.
+ * gives the lock to the next waiter. A hold that was acquired with { linger:
+ * '1m' } stays for so long: client.resume(secret) brings it back, on another
+ * connection.
+ *
+ * With connect({ resume: true }) the client connects again when the daemon ends
+ * the connection, by a restart for example, and its holds go on: meanwhile each
+ * is valid until half a margin before its deadline, afterwards it is either
+ * valid or lost. Requests fail meanwhile (NO_DAEMON), and so do those that were
+ * under way; what they may have been granted is given back. A release is done
+ * later. The client emits 'broken' and 'resumed', also as events.
  *
  * Every hold has a deadline that renewals move on, and counts down by itself:
  * a daemon that is stopped or dead cannot keep hold.isValid() true. hold.signal
- * is an AbortSignal that tells of the loss, for whatever takes one; holds emit
- * 'danger', 'safe' and 'lost', clients every 'event'.
+ * is an AbortSignal that tells of the loss, for any API that takes one; holds
+ * emit 'danger', 'safe' and 'lost', clients every 'event'.
  *
- * Arguments of a request go to the daemon as they are: what it learns tomorrow
- * can be used today (client.request('NEWVERB', key, { argument: 1 })).
- * undefined and null leave an argument out; true and false are yes and no; a
- * number is one of seconds where a duration is meant; an array is joined with
- * commas; a Buffer is sent as it is. `signal` alone is ours: an AbortSignal
- * that gives the request up.
+ * Arguments of a request go to the daemon unchanged: arguments of newer daemons
+ * can be used without a new client (client.request('NEWVERB', key, { argument:
+ * 1 })). undefined and null leave an argument out; true and false are yes and
+ * no; a number is one of seconds where a duration is meant; an array is joined
+ * with commas; a Buffer is sent as it is. Only `signal` is the client's own: an
+ * AbortSignal that gives the request up.
  *
  * Values that come are strings, or Buffers if they are not UTF-8;
  * Buffer.from(value) has the bytes of both.
@@ -40,16 +48,21 @@ const net = require('node:net');
 
 const DEFAULT_SOCKET = '/run/ddblockd/ddblockd.sock';
 const LINE_MAX = 1 << 20;
-// Timers stand still while the host sleeps; its boot-time clock does not.
+// Timers stop while the host sleeps; its boot-time clock does not.
 const LOOK_MS = 1000;
 const GRANTING = ['ACQUIRE', 'TRY'];
 const CANCELLABLE = ['ACQUIRE', 'TRY', 'LIST', 'HELD', 'WAITING'];
 const REFUSED = ['BAD_REQUEST', 'UNSUPPORTED']; // a request that was not run
+// Reasons for the end of a connection after which there is no other: such as
+// that another client resumed its holds.
+const FINAL = ['LOCK_NOT_OWNED', 'DENIED', 'BAD_REQUEST', 'PROTOCOL'];
+const PAUSE_MS = 50; // between two tries to connect again: from this,
+const PAUSE_MAX_MS = 1000; // to this
 
 /*
  * A request failed. code is a word of the protocol; NO_DAEMON: there is no
  * connection (any more); PROTOCOL: the answer was not understood. cause is the
- * code behind it, if the daemon says so; fields has all it said.
+ * code behind it, if the daemon says so; fields has all fields of the answer.
  */
 class DdblockError extends Error {
     constructor(code, text = '', fields = {}) {
@@ -64,8 +77,8 @@ class DdblockError extends Error {
 // ---- the wire --------------------------------------------------------------
 
 /*
- * CLOCK_BOOTTIME, which is the clock of all deadlines, in steps of 10 ms. What
- * is read may be over by a step, so the next one is meant.
+ * CLOCK_BOOTTIME, which is the clock of all deadlines, in steps of 10 ms. The
+ * clock may be a step ahead of what is read, so the next step is used.
  */
 function bootMs() {
     const text = fs.readFileSync('/proc/uptime', 'latin1');
@@ -73,7 +86,7 @@ function bootMs() {
     return Number(seconds) * 1000 + Number(hundredths) * 10 + 10;
 }
 
-/* A value as it stands on the wire. */
+/* A value in its form on the wire. */
 function encode(value) {
     if (typeof value === 'boolean')
         value = value ? 'yes' : 'no';
@@ -87,7 +100,7 @@ function encode(value) {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/* What a value says; on the wire each character is a byte (latin1). */
+/* The text of a value; on the wire each character is a byte (latin1). */
 function decode(text) {
     const bytes = Buffer.from(text.replace(/%([0-9A-Fa-f]{2})/g,
         (_, hex) => String.fromCharCode(parseInt(hex, 16))), 'latin1');
@@ -143,18 +156,18 @@ class Hold extends EventEmitter {
     #client;
     #lost = new AbortController();
 
-    constructor(client, { key, args }, reply) {
+    constructor(client, { key, args, verb }, reply) {
         super();
         this.#client = client;
-        this.key = reply.fields.key ?? key; // it is said by RESUME
+        this.key = reply.fields.key ?? key; // known only from RESUME
         this.reply = reply;
         this.id = reply.fields.id;
-        // Of several locks each has its own; the hold's is the first's.
+        // Of several locks each has its own; the hold's is that of the first.
         const keys = asArray(this.key);
         const rows = reply.rows.length > 0 ? reply.rows :
             [{ ...reply.fields, key: keys[0] }];
         this.tokens = new Map();
-        this.tokenTexts = new Map(); // for those that no number has room for
+        this.tokenTexts = new Map(); // for tokens too large for a number
         for (const row of rows)
             this._addToken(row);
         this.token = this.tokens.get(keys[0]) ?? 0;
@@ -166,7 +179,11 @@ class Hold extends EventEmitter {
         this.untilBootMs = Number(reply.fields.until_boot_ms ?? Infinity);
         // Of its max_hold.
         this.endBootMs = Number(reply.fields.end_boot_ms ?? Infinity);
-        this.reason = undefined; // for which it was lost
+        this.marginMs = durationMs(reply.fields.margin ?? '0s');
+        // By the daemon, if it ends the connection.
+        this._isKept = client._resumes &&
+            (reply.fields.secret !== undefined || verb === 'RESUME');
+        this.reason = undefined; // of the loss
         this.count = 1; // how often it is held: once, if it is not reentrant
         this.releasing = new Set(); // each RELEASE that is under way
     }
@@ -185,25 +202,31 @@ class Hold extends EventEmitter {
         return this.#lost.signal;
     }
 
-    /* May what the lock guards be used? True only before the deadline. */
+    /* May the guarded resource be used? True only before the deadline. */
     isValid() {
         return !this.isReleased && this.reason === undefined &&
-            bootMs() < this.untilBootMs;
+            bootMs() < this._goodMs();
+    }
+
+    /* The deadline; without a connection half a margin earlier. */
+    _goodMs() {
+        return this.untilBootMs -
+            (this.#client._isAway ? this.marginMs / 2 : 0);
     }
 
     /* Milliseconds to the deadline, unless a renewal moves it on. */
     remainingMs() {
         if (this.isReleased || this.reason !== undefined)
             return 0;
-        return Math.max(this.untilBootMs - bootMs(), 0);
+        return Math.max(this._goodMs() - bootMs(), 0);
     }
 
-    /* Give it back, once. Throws LOCK_LOST if it was lost before. */
+    /* Release it, once. Throws LOCK_LOST if it was lost before. */
     async release(args) {
         await this.#client._release(this, args);
     }
 
-    /* Have it renewed now: proof that the store answers. */
+    /* Renew it now: a proof that the store answers. */
     async renew(args) {
         const reply = await this.#client.request('RENEW', undefined,
             { id: this.id, ...args });
@@ -223,7 +246,7 @@ class Hold extends EventEmitter {
 
     _lose(reason, fields) {
         this.reason = reason;
-        // The daemon stands still; its lock is free by now all the same.
+        // The daemon is stopped; its lock is free by now nevertheless.
         for (const pending of this.releasing)
             pending.reject(this._lostError());
         if (this.isReleased)
@@ -233,7 +256,7 @@ class Hold extends EventEmitter {
     }
 }
 
-// An error of the block wins over one of the release by itself there.
+// An error of the block is preferred to an error of the release there.
 if (Symbol.asyncDispose !== undefined)
     Hold.prototype[Symbol.asyncDispose] = function dispose() {
         return this.release();
@@ -253,7 +276,7 @@ class Pending {
             this.resolve = resolve;
             this.reject = reject;
         });
-        this.result.catch(() => {}); // nobody may be looking
+        this.result.catch(() => {}); // the caller may not look
     }
 
     /* Give it up: it fails with CANCELLED, unless it was late. */
@@ -266,7 +289,7 @@ class Pending {
 
 /*
  * A connection to the daemon. Emits 'event' with {name, fields, hold} for all
- * that the daemon says of its own accord, and 'close' with an error.
+ * events of the daemon, and 'close' with an error.
  */
 class Client extends EventEmitter {
     #socket;
@@ -276,20 +299,32 @@ class Client extends EventEmitter {
     #holds = new Map();
     #rest = '';
     #timer;
-    #ended; // the error for whoever comes later
+    #ended; // the error for later callers
+    #again; // the timer of the next try to connect
+    #pauseMs = 0;
+    #found = new Set(); // by the rows of RESUME
 
     constructor(socket) {
         super();
-        this.secret = undefined; // by which what lingers can be resumed
-        this.#socket = socket;
-        socket.on('data', (data) => this.#feed(data.toString('latin1')));
-        socket.on('error', (error) => this.#end(new DdblockError('NO_DAEMON',
-            `the connection ended: ${error.message}`)));
-        socket.on('close', () => this.#end(new DdblockError('NO_DAEMON',
-            'the daemon ended the connection')));
+        this.secret = undefined; // that resumes lingering holds
+        this._resumes = false; // does it connect again?
+        this._isAway = false; // until RESUME is answered
+        this.#use(socket);
     }
 
-    /* End the connection. The daemon releases what does not linger. */
+    #use(socket) {
+        let error = new DdblockError('NO_DAEMON',
+            'the daemon ended the connection');
+        this.#socket = socket;
+        socket.on('data', (data) => this.#feed(data.toString('latin1')));
+        socket.on('error', ({ message }) => {
+            error = new DdblockError('NO_DAEMON',
+                `the connection ended: ${message}`);
+        });
+        socket.on('close', () => this.#part(error));
+    }
+
+    /* End the connection. The daemon releases all holds that do not linger. */
     close() {
         for (const hold of this.#holds.values())
             hold.count = 0;
@@ -333,15 +368,15 @@ class Client extends EventEmitter {
     }
 
     /*
-     * The Holds that linger by the secret of another client, before anything is
-     * acquired here. What was lost meanwhile is among them. Whoever gives this
-     * up closes the client, and they linger again.
+     * The lingering Holds of another client, by its secret, before the first
+     * acquire here. Holds that were lost meanwhile are among them. A caller
+     * that gives this up closes the client, and they linger again.
      */
     async resume(secret) {
         return this.request('RESUME', undefined, { secret });
     }
 
-    /* Fields that say who has the lock. */
+    /* Fields about the holder of the lock. */
     async get(key, args) {
         return (await this.request('GET', key, args)).fields;
     }
@@ -355,24 +390,24 @@ class Client extends EventEmitter {
         await this.request('UNWATCH', key, args);
     }
 
-    /* Take it from its holder, if that has this token: administrators. Or,
-     * without a token, if it still is the `record` that get() showed. */
+    /* For administrators: take the lock from its holder, if the holder has this
+     * token; without a token, if the record still is the `record` of get(). */
     async breakLock(key, token, reason, args) {
         return (await this.request('BREAK', key,
             { ...args, token, reason })).fields;
     }
 
-    /* The locks in the store; to leave the loop is to cancel the listing. */
+    /* The locks in the store; leaving the loop cancels the listing. */
     list(args) {
         return this.#listing('LIST', args);
     }
 
-    /* What the clients of this daemon hold. */
+    /* The holds of this daemon's clients. */
     held(args) {
         return this.#listing('HELD', args);
     }
 
-    /* What they wait for. */
+    /* The locks that they wait for. */
     waiting(args) {
         return this.#listing('WAITING', args);
     }
@@ -413,6 +448,13 @@ class Client extends EventEmitter {
     #start(verb, key, args) {
         if (this.#ended)
             throw this.#ended;
+        if (this._isAway)
+            throw new DdblockError('NO_DAEMON',
+                'the connection broke; another is tried');
+        return this.#send(verb, key, args);
+    }
+
+    #send(verb, key, args) {
         const tag = String(++this.#serial);
         const words = [`#${tag}`, verb];
         if (key !== undefined && key !== null)
@@ -431,7 +473,7 @@ class Client extends EventEmitter {
         return pending;
     }
 
-    /* Nobody waits for it any more. A grant that comes is given back. */
+    /* The caller does not wait any more. A grant that comes is released. */
     #abandon(pending) {
         if (this.#pending.has(pending.tag) && !pending.isAbandoned) {
             pending.isAbandoned = true;
@@ -441,7 +483,7 @@ class Client extends EventEmitter {
     }
 
     #sendUnheard(verb, args) {
-        if (!this.#ended)
+        if (!this.#ended && !this._isAway)
             this.#start(verb, undefined, args).isAbandoned = true;
     }
 
@@ -452,6 +494,11 @@ class Client extends EventEmitter {
             hold.count--;
             this.#giveBack(hold.id);
             throw hold._lostError();
+        }
+        if (this._isAway) { // it is given back when it is found
+            hold.count--;
+            this.#forget(hold);
+            return;
         }
         const pending = this.#start('RELEASE', undefined,
             { id: hold.id, ...args });
@@ -470,8 +517,9 @@ class Client extends EventEmitter {
                 this.#event(said.word, said.fields);
             else if (pending)
                 this.#answer(pending, said);
-            else if (said.kind === 'ERR' && said.tag === undefined)
-                // It refuses no request of ours, but the connection.
+            else if (said.kind === 'ERR' && said.tag === undefined &&
+                (!this._resumes || FINAL.includes(said.word)))
+                // It refuses the connection, not a request of ours.
                 this.#end(new DdblockError(said.word, said.text, said.fields));
         }
         this.#setTimer();
@@ -484,6 +532,10 @@ class Client extends EventEmitter {
                 return;
             }
             this.#pending.delete(pending.tag);
+            if (this._isAway && pending.verb === 'RESUME') {
+                this.#reopened(said);
+                return;
+            }
             if (pending.verb === 'RELEASE')
                 this.#released(pending, said);
             if (said.kind !== 'OK')
@@ -508,10 +560,14 @@ class Client extends EventEmitter {
         return reply;
     }
 
-    /* Of RESUME: a lock that is had again from here on. */
+    /* A row of RESUME: a lock that this client holds from here on. */
     #row(pending, fields) {
         if (pending.verb !== 'RESUME') {
             pending.onRow(fields);
+            return;
+        }
+        if (this._isAway) {
+            this.#find(fields);
             return;
         }
         let hold = pending.resumed.get(fields.id);
@@ -562,8 +618,8 @@ class Client extends EventEmitter {
     }
 
     /*
-     * It is held no more often than the daemon says. What was refused, for what
-     * it brought, is done without that.
+     * The daemon says how often it is still held. A release that was refused
+     * for its arguments is repeated without them.
      */
     #released(pending, { kind, word, fields }) {
         const hold = this.#holds.get(pending.args.id);
@@ -573,6 +629,11 @@ class Client extends EventEmitter {
             hold.count = Math.min(hold.count, Number(fields.count ?? 0));
         else if (REFUSED.includes(word))
             this.#giveBack(hold.id);
+        this.#forget(hold);
+    }
+
+    /* Unless it is held once more, or a release is under way. */
+    #forget(hold) {
         if (hold.isReleased && hold.releasing.size === 0)
             this.#holds.delete(hold.id);
     }
@@ -581,7 +642,8 @@ class Client extends EventEmitter {
         const hold = this.#holds.get(fields.id);
         if (name === 'RENEWED') {
             for (const each of this.#holds.values()) {
-                if (each.ns === fields.ns && !each.isManual)
+                if (each.ns === fields.ns && !each.isManual &&
+                    (!this._isAway || this.#found.has(each.id)))
                     each._extend(fields);
             }
         } else if (name === 'LOCK_LOST') {
@@ -597,7 +659,7 @@ class Client extends EventEmitter {
         }
     }
 
-    /* It is over: once, and for good. */
+    /* The hold is lost: once, and for ever. */
     #lose(hold, reason, fields = { id: hold.id, reason }) {
         this.#holds.delete(hold.id);
         hold._lose(reason, fields);
@@ -606,15 +668,14 @@ class Client extends EventEmitter {
     }
 
     /*
-     * What has arrived is read before the deadlines are judged: it may be a
-     * renewal.
+     * All input is read before the deadlines are judged: it may be a renewal.
      */
     #setTimer() {
         clearTimeout(this.#timer);
         if (this.#holds.size === 0)
             return;
         const first = Math.min(...[...this.#holds.values()].map(
-            (hold) => hold.untilBootMs));
+            (hold) => hold._goodMs()));
         this.#timer = setTimeout(() => setImmediate(() => this.#judge()),
             Math.min(Math.max(first - bootMs(), 0), LOOK_MS));
     }
@@ -622,10 +683,97 @@ class Client extends EventEmitter {
     #judge() {
         const now = bootMs();
         for (const hold of [...this.#holds.values()]) {
-            if (now >= hold.untilBootMs)
-                this.#lose(hold, 'expired');
+            if (now >= hold._goodMs())
+                this.#lose(hold, this._isAway ? 'disconnected' : 'expired');
+        }
+        if (this._isAway && this.#holds.size === 0) {
+            this.#end(new DdblockError('NO_DAEMON', 'the connection broke'));
+            this.#socket.destroy();
+            return;
         }
         this.#setTimer();
+    }
+
+    /* The connection broke: another is tried, for what the daemon keeps. */
+    #part(error) {
+        if (this.#ended)
+            return;
+        this.#rest = '';
+        for (const pending of this.#pending.values())
+            pending.reject(error);
+        this.#pending.clear();
+        for (const hold of [...this.#holds.values()]) {
+            hold.releasing.clear();
+            if (!hold._isKept && !hold.isReleased)
+                this.#lose(hold, 'disconnected');
+            this.#forget(hold);
+        }
+        if (this.#holds.size === 0) {
+            this.#end(error);
+            return;
+        }
+        if (!this._isAway) {
+            this._isAway = true;
+            this.#tell('broken');
+        }
+        const pauseMs = this.#pauseMs * (0.5 + Math.random());
+        this.#pauseMs = Math.min(Math.max(2 * this.#pauseMs, PAUSE_MS),
+            PAUSE_MAX_MS);
+        this.#again = setTimeout(() => this.#reopen(), pauseMs);
+        this.#setTimer();
+    }
+
+    #tell(name) {
+        this.emit(name);
+        this.emit('event',
+            { name: name.toUpperCase(), fields: {}, hold: undefined });
+    }
+
+    /* Another connection; if there is none, its end says so. */
+    #reopen() {
+        const socket = net.createConnection({ path: this._path });
+        this.#found.clear();
+        socket.once('connect', () => {
+            if (this.#ended)
+                return;
+            for (const [verb, args] of [['HELLO', this._hello],
+                ['HELLO', { resume: true }],
+                ['RESUME', { secret: this.secret }]])
+                this.#send(verb, undefined, args).isAbandoned = true;
+        });
+        this.#use(socket);
+    }
+
+    /* A row of its answer: ours again, or to be given back. */
+    #find({ id, count = 1, state, reason, until_boot_ms: until }) {
+        if (this.#found.has(id))
+            return;
+        this.#found.add(id);
+        const hold = this.#holds.get(id);
+        if (hold && until !== undefined)
+            hold.untilBootMs = Number(until);
+        for (let n = hold?.count ?? 0; n < Number(count); n++)
+            this.#send('RELEASE', undefined, { id }).isAbandoned = true;
+        if (hold && state === 'lost')
+            this.#lose(hold, reason);
+    }
+
+    #reopened({ kind, word }) {
+        if (word === 'SHUTTING_DOWN')
+            return; // its end follows, and then another try
+        if (kind !== 'OK') {
+            this.#end(new DdblockError('NO_DAEMON',
+                'the daemon does not know the holds'));
+            this.#socket.destroy();
+            return;
+        }
+        for (const hold of [...this.#holds.values()]) {
+            if (!this.#found.has(hold.id))
+                this.#lose(hold, 'disconnected');
+        }
+        this._isAway = false;
+        this.#pauseMs = 0;
+        this.#tell('resumed');
     }
 
     /* The connection is over, and with it all holds. */
@@ -634,6 +782,7 @@ class Client extends EventEmitter {
             return;
         this.#ended = error;
         clearTimeout(this.#timer);
+        clearTimeout(this.#again);
         for (const pending of this.#pending.values())
             pending.reject(error);
         this.#pending.clear();
@@ -650,7 +799,7 @@ if (Symbol.asyncDispose !== undefined) {
 }
 
 /* A Client that is connected. Other arguments than path go into HELLO. */
-async function connect({ path, ...hello } = {}) {
+async function connect({ path, resume, ...hello } = {}) {
     path ??= process.env.DDBLOCK_SOCKET || DEFAULT_SOCKET;
     const socket = net.createConnection({ path });
     await new Promise((resolve, reject) => {
@@ -660,8 +809,15 @@ async function connect({ path, ...hello } = {}) {
     });
     const client = new Client(socket);
     try {
+        client._path = path;
+        client._hello = { proto: 1, ...hello, renewed: true };
         client.hello = await client.request('HELLO', undefined,
-            { proto: 1, ...hello, renewed: true });
+            client._hello);
+        if (resume) {
+            client._resumes = true;
+            // An older daemon refuses that, and keeps what lingers.
+            client.start('HELLO', undefined, { resume: true });
+        }
     } catch (error) {
         client.close();
         throw error;
@@ -671,12 +827,12 @@ async function connect({ path, ...hello } = {}) {
     return client;
 }
 
-// ---- for those who come from dynamodb-lock-client ---------------------------
+// ---- for users of dynamodb-lock-client --------------------------------------
 
 /*
  * The lock of a FailOpen or FailClosed client. 'error': the renewal fails, or
- * the lock was lost. One that was not to send heartbeats tells those only who
- * ask for it; nobody else would expect it.
+ * the lock was lost. Without heartbeats it is emitted only if there is a
+ * listener; other users would not expect it.
  */
 class Lock extends EventEmitter {
     constructor(hold, isRenewed) {
@@ -699,7 +855,8 @@ class Lock extends EventEmitter {
 
 /*
  * The old calls. The table, heartbeats and leases are the daemon's; of config,
- * owner, retryCount and the period are used: for so long acquireLock waits.
+ * owner, retryCount and the period are used: they say how long acquireLock
+ * waits.
  */
 class CallbackClient {
     #client;
@@ -724,7 +881,7 @@ class CallbackClient {
             callback);
     }
 
-    /* The old one had no end. */
+    /* The old client had no end. */
     close() {
         this.#client.then((client) => client.close(), () => {});
     }
@@ -741,7 +898,9 @@ class FailOpen extends CallbackClient {
     }
 }
 
-/* What is not released stays locked, until somebody breaks it. */
+/*
+ * A lock that is not released stays locked, until an administrator breaks it.
+ */
 class FailClosed extends CallbackClient {
     constructor(config) {
         super(config.acquirePeriodMs, config, { policy: 'fail-closed' },

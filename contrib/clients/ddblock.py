@@ -8,19 +8,28 @@
 
 One file, standard library only; copy it. It speaks ddblock-protocol(7). A hold
 belongs to its connection: when the client is closed or the process ends, the
-daemon gives it to the next in line. One that was acquired with linger="1m"
-stays for so long: client.resume(secret) has it again, on another connection.
+daemon gives the lock to the next waiter. A hold that was acquired with
+linger="1m" stays for so long: client.resume(secret) brings it back, on another
+connection.
+
+With Client(resume=True) the client connects again when the daemon ends the
+connection, by a restart for example, and its holds go on: meanwhile each is
+valid until half a margin before its deadline, afterwards it is either valid or
+lost. Requests fail meanwhile (NO_DAEMON), and so do those that were under way;
+what they may have been granted is given back. A release is done later. Events
+BROKEN and RESUMED tell of it.
 
 Every hold has a deadline that renewals move on, and counts down by itself: a
 daemon that is stopped or dead cannot keep `hold.is_valid()` true. `hold.lost`
 is a threading.Event; `client.events()` and `on_event=` tell more.
 
-Arguments of a request are keywords, and go to the daemon as they are: what it
-learns tomorrow can be used today (`client.acquire(key, new_argument="x")`,
-`client.request("NEWVERB", key, argument=1)`). None leaves an argument out;
-True and False are yes and no; a timedelta or a number of seconds is a duration;
-a list is joined with commas; bytes are sent as they are. (A name that is no
-Python name: `client.acquire(key, **{"attr.stage": "first"})`.)
+Arguments of a request are keywords, and go to the daemon unchanged: arguments
+of newer daemons can be used without a new client (`client.acquire(key,
+new_argument="x")`, `client.request("NEWVERB", key, argument=1)`). None leaves
+an argument out; True and False are yes and no; a timedelta or a number of
+seconds is a duration; a list is joined with commas; bytes are sent as they
+are. (A name that is no Python name: `client.acquire(key, **{"attr.stage":
+"first"})`.)
 
 A Client may be used by several threads. AsyncClient is the same for asyncio.
 At the end are the names of python_dynamodb_lock, for programs that move.
@@ -34,6 +43,7 @@ import decimal
 import json
 import os
 import queue
+import random
 import re
 import select
 import socket
@@ -41,13 +51,17 @@ import threading
 import time
 
 DEFAULT_SOCKET = "/run/ddblockd/ddblockd.sock"
-EVENTS_MAX = 1024  # that nobody has read; the oldest go first
+EVENTS_MAX = 1024  # unread; the oldest are dropped first
 LINE_MAX = 1 << 20
-NEVER_MS = 1 << 62  # the deadline of a hold that has none
-LOOK_MS = 1000  # timers stand still while the host sleeps, its clock does not
+NEVER_MS = 1 << 62  # the deadline of a hold without a deadline
+LOOK_MS = 1000  # timers stop while the host sleeps, deadlines do not
 GRANTING = ("ACQUIRE", "TRY")
 CANCELLABLE = ("ACQUIRE", "TRY", "LIST", "HELD", "WAITING")
 REFUSED = ("BAD_REQUEST", "UNSUPPORTED")  # a request that was not run
+# Reasons for the end of a connection after which there is no other: such as
+# that another client resumed its holds.
+FINAL = ("LOCK_NOT_OWNED", "DENIED", "BAD_REQUEST", "PROTOCOL")
+PAUSE_S, PAUSE_MAX_S = 0.05, 1.0  # between two tries to connect again
 
 
 class Error(Exception):
@@ -55,7 +69,7 @@ class Error(Exception):
 
     code is a word of the protocol; NO_DAEMON: there is no connection (any
     more); PROTOCOL: the answer was not understood. text is for people; cause
-    says what is behind it, if the daemon does; fields has all it said.
+    is the code behind it, if the daemon says so; fields has all.
     """
 
     def __init__(self, code, text="", fields=None):
@@ -80,7 +94,7 @@ class Fields(dict):
 
 
 class Reply:
-    """What OK came with: fields, text, and the rows before it."""
+    """The answer OK: fields, text, and the rows before it."""
 
     def __init__(self, fields, text, rows):
         self.fields = fields
@@ -92,10 +106,10 @@ class Reply:
 
 
 class Event:
-    """A word of the daemon's own accord, such as LOCK_IN_DANGER.
+    """An event from the daemon, such as LOCK_IN_DANGER.
 
-    hold is the one that it is about, if any. LOCK_LOST also comes from here,
-    with reason=expired or, when the connection ended, reason=disconnected.
+    hold is the hold of the event, if any. LOCK_LOST also comes from here, with
+    reason=expired or, when the connection ended, reason=disconnected.
     """
 
     def __init__(self, name, fields, hold=None):
@@ -112,7 +126,7 @@ def boot_ms():
 
 
 def encode(value):
-    """A value as it stands on the wire."""
+    """A value in its form on the wire."""
     if isinstance(value, bool):
         value = "yes" if value else "no"
     elif isinstance(value, datetime.timedelta):
@@ -183,25 +197,29 @@ def _token(fields):
 
 
 class _Hold:
-    """What holds of both clients have in common."""
+    """The common part of the holds of both clients."""
 
     def __init__(self, client, pending, reply):
         fields = reply.fields
         self.client = client
-        self.key = fields.get("key", pending.key)  # it is said by RESUME
+        self.key = fields.get("key", pending.key)  # known only from RESUME
         self.reply = reply
         self.id = fields["id"]
         keys = [decode(encode(each)) for each in _keys(self.key)]
         rows = reply.rows or [{**fields, "key": keys[0]}]
         self.tokens = {row["key"]: _token(row) for row in rows}
-        self.token = self.tokens[keys[0]]  # of several, the first's
+        self.token = self.tokens[keys[0]]  # of several, that of the first
         self.mode = fields.get("mode", "exclusive")
         self.ns = (fields.get("ns") or pending.arguments.get("ns")
                    or client.default_ns)
         self.is_manual = pending.arguments.get("renew") == "manual"
         self.until_boot_ms = int(fields.get("until_boot_ms", NEVER_MS))
         self.end_boot_ms = fields.get("end_boot_ms")  # of its max_hold
-        self.reason = None  # for which it was lost
+        self.margin_ms = duration_ms(fields.get("margin", "0s"))
+        # By the daemon, if it ends the connection.
+        self.is_kept = client._session.resumes and (
+            "secret" in fields or pending.verb == "RESUME")
+        self.reason = None  # of the loss
         self.count = 1  # how often it is held: once, if it is not reentrant
         self.releasing = []  # each RELEASE that is under way
 
@@ -210,15 +228,20 @@ class _Hold:
         return self.count <= 0
 
     def is_valid(self):
-        """May what the lock guards be used? True only before the deadline."""
+        """May the guarded resource be used? True only before the deadline."""
         return (not self.is_released and self.reason is None
-                and boot_ms() < self.until_boot_ms)
+                and boot_ms() < self.good_ms())
+
+    def good_ms(self):
+        """The deadline; without a connection half a margin earlier."""
+        return self.until_boot_ms - (
+            self.margin_ms // 2 if self.client._session.is_away else 0)
 
     def remaining(self):
         """Seconds to the deadline, unless a renewal moves it on."""
         if self.is_released or self.reason is not None:
             return 0.0
-        return max(self.until_boot_ms - boot_ms(), 0) / 1000
+        return max(self.good_ms() - boot_ms(), 0) / 1000
 
     def extend(self, fields):
         """A deadline moves forward only, and not beyond the hold's end."""
@@ -265,12 +288,22 @@ class _Session:
         self.pending = {}
         self.holds = {}
         self.secret = None
-        self.ended = None  # the Error for whoever comes later
+        self.ended = None  # the Error for later callers
+        self.hello = {}  # the arguments of HELLO
+        self.resumes = False  # does it connect again?
+        self.is_away = False  # until RESUME is answered
+        self.found = set()  # by its rows
+        self.pause_s = 0.0
 
     def start(self, verb, key, arguments, on_row=None):
         """Send a request: a _Pending."""
         if self.ended is not None:
             raise self.ended
+        if self.is_away:
+            raise Error("NO_DAEMON", "the connection broke; another is tried")
+        return self._send(verb, key, arguments, on_row)
+
+    def _send(self, verb, key, arguments, on_row=None):
         self.serial += 1
         tag = str(self.serial)
         line = _request_line(tag, verb, key, arguments)
@@ -290,13 +323,17 @@ class _Session:
             hold.count -= 1
             self.send_unheard("RELEASE", id=hold.id)
             raise hold.lost_error()
+        if self.is_away:  # it is given back when it is found
+            hold.count -= 1
+            self._forget(hold)
+            return None
         pending = self.start("RELEASE", None, {"id": hold.id, **arguments})
         hold.count -= 1
         hold.releasing.append(pending)
         return pending.future
 
     def abandon(self, pending):
-        """Nobody waits for it any more. A grant is given back."""
+        """The caller does not wait any more. A grant is released."""
         future = pending.future
         if pending.tag not in self.pending:
             if future.done() and not future.cancelled() and \
@@ -311,7 +348,7 @@ class _Session:
                 self.send_unheard("CANCEL", tag=pending.tag)
 
     def send_unheard(self, verb, **arguments):
-        if self.ended is None:
+        if self.ended is None and not self.is_away:
             self.start(verb, None, arguments).is_abandoned = True
 
     def feed(self, data):
@@ -324,8 +361,8 @@ class _Session:
                 self._event(word, fields)
             elif tag in self.pending:
                 self._answer(self.pending[tag], kind, word, fields, text)
-            elif kind == "ERR":
-                # It refuses no request of ours, but the connection.
+            elif kind == "ERR" and (not self.resumes or word in FINAL):
+                # It refuses the connection, not a request of ours.
                 self.end(Error(word, text, fields))
 
     def _answer(self, pending, kind, word, fields, text):
@@ -334,6 +371,9 @@ class _Session:
                 self._row(pending, fields)
                 return
             del self.pending[pending.tag]
+            if self.is_away and pending.verb == "RESUME":
+                self._reopened(kind, word)
+                return
             if pending.verb == "RELEASE":
                 self._released(pending, kind, word, fields)
             if kind != "OK":
@@ -363,9 +403,12 @@ class _Session:
         return reply
 
     def _row(self, pending, fields):
-        """Of RESUME: a lock that is had again from here on."""
+        """A row of RESUME: a lock that this client holds from here on."""
         if pending.verb != "RESUME":
             pending.on_row(fields)
+            return
+        if self.is_away:
+            self._find(fields)
             return
         hold = pending.resumed.get(fields["id"])
         if hold is not None:
@@ -405,9 +448,9 @@ class _Session:
         self.send_unheard("RELEASE", id=hold_id)
 
     def _released(self, pending, kind, word, fields):
-        """It is held no more often than the daemon says.
+        """The daemon says how often it is still held.
 
-        What was refused, for what it brought, is done without that.
+        A release that was refused for its arguments is repeated without them.
         """
         hold = self.holds.get(pending.arguments.get("id"))
         if hold is None or pending not in hold.releasing:
@@ -428,7 +471,8 @@ class _Session:
         hold = self.holds.get(fields.get("id"))
         if name == "RENEWED":
             for each in self.holds.values():
-                if each.ns == fields.get("ns") and not each.is_manual:
+                if each.ns == fields.get("ns") and not each.is_manual and \
+                        (not self.is_away or each.id in self.found):
                     each.extend(fields)
             return
         if name == "LOCK_LOST":
@@ -440,10 +484,10 @@ class _Session:
         self.client.tell(Event(name, fields, hold))
 
     def lose(self, hold, reason, fields=None):
-        """It is over: once, and for good."""
+        """The hold is lost: once, and for ever."""
         del self.holds[hold.id]
         hold.reason = reason
-        # The daemon stands still; its lock is free by now all the same.
+        # The daemon is stopped; its lock is free by now nevertheless.
         for pending in hold.releasing:
             self._fail(pending, hold.lost_error())
         if hold.is_released:
@@ -455,15 +499,83 @@ class _Session:
         """When to look at the deadlines next, from now; None: at no time."""
         if not self.holds:
             return None
-        first = min(hold.until_boot_ms for hold in self.holds.values())
+        first = min(hold.good_ms() for hold in self.holds.values())
         return min(max(first - boot_ms(), 0), LOOK_MS)
 
     def judge(self):
-        """Call it when all that has arrived was fed: that may be a renewal."""
+        """Call it when all input was fed: it may be a renewal."""
         now = boot_ms()
         for hold in list(self.holds.values()):
-            if now >= hold.until_boot_ms:
-                self.lose(hold, "expired")
+            if now >= hold.good_ms():
+                self.lose(hold,
+                          "disconnected" if self.is_away else "expired")
+        if self.is_away and not self.holds:
+            self.end(Error("NO_DAEMON", "the connection broke"))
+
+    # -- the connection breaks, and there is another --------------------------
+
+    def part(self, error):
+        """It broke. True: another is tried, for what the daemon keeps."""
+        if self.ended is not None:
+            return False
+        self.buffer = b""
+        for pending in list(self.pending.values()):
+            self._fail(pending, error)
+        self.pending.clear()
+        for hold in list(self.holds.values()):
+            hold.releasing.clear()
+            if not hold.is_kept and not hold.is_released:
+                self.lose(hold, "disconnected")
+            self._forget(hold)
+        if not self.holds:
+            self.end(error)
+            return False
+        if not self.is_away:
+            self.is_away = True
+            self.client.tell(Event("BROKEN", Fields()))
+        return True
+
+    def next_pause_s(self):
+        """None at first."""
+        pause_s = self.pause_s
+        self.pause_s = min(max(2 * pause_s, PAUSE_S), PAUSE_MAX_S)
+        return pause_s * random.uniform(0.5, 1.5)
+
+    def reopen(self):
+        """The first requests of another connection."""
+        self.found.clear()
+        for verb, arguments in (
+                ("HELLO", self.hello), ("HELLO", {"resume": True}),
+                ("RESUME", {"secret": self.secret})):
+            self._send(verb, None, arguments).is_abandoned = True
+
+    def _find(self, fields):
+        """A row of its answer: ours again, or to be given back."""
+        if fields["id"] in self.found:
+            return
+        self.found.add(fields["id"])
+        hold = self.holds.get(fields["id"])
+        if hold is not None and "until_boot_ms" in fields:
+            hold.until_boot_ms = int(fields["until_boot_ms"])
+        known = hold.count if hold is not None else 0
+        for _ in range(int(fields.get("count", 1)) - known):
+            self._send("RELEASE", None, {
+                "id": fields["id"]}).is_abandoned = True
+        if hold is not None and fields["state"] == "lost":
+            self.lose(hold, fields["reason"])
+
+    def _reopened(self, kind, word):
+        if word == "SHUTTING_DOWN":
+            return  # its end follows, and then another try
+        if kind != "OK":
+            self.end(Error("NO_DAEMON", "the daemon does not know the holds"))
+            return
+        for hold in list(self.holds.values()):
+            if hold.id not in self.found:
+                self.lose(hold, "disconnected")
+        self.is_away = False
+        self.pause_s = 0.0
+        self.client.tell(Event("RESUMED", Fields()))
 
     def end(self, error):
         """The connection is over, and with it all holds."""
@@ -477,7 +589,7 @@ class _Session:
             self.lose(hold, "disconnected")
 
     def close(self):
-        """The same, on purpose: what was held is released, not lost."""
+        """The same, on purpose: the holds are released, not lost."""
         for hold in self.holds.values():
             hold.count = 0
         self.holds.clear()
@@ -499,9 +611,9 @@ def _no_daemon(path, error):
 # ---- for threads ---------------------------------------------------------
 
 class Hold(_Hold):
-    """A lock that this client has. As a context manager, it is released.
+    """A lock that this client holds. As a context manager, it is released.
 
-    An exception of the body goes on its way, whatever becomes of the release.
+    An exception of the body is raised even if the release fails.
     """
 
     def __init__(self, *arguments):
@@ -509,11 +621,11 @@ class Hold(_Hold):
         self.lost = threading.Event()
 
     def release(self, **arguments):
-        """Give it back, once. Raises Error LOCK_LOST if it was lost before."""
+        """Release it, once. Raises Error LOCK_LOST if it was lost before."""
         self.client._release(self, arguments)
 
     def renew(self, **arguments):
-        """Have it renewed now: proof that the store answers."""
+        """Renew it now: a proof that the store answers."""
         self.client._renew(self, arguments)
 
     def __enter__(self):
@@ -534,27 +646,29 @@ class Client:
     without it, events() yields them. Other arguments go into HELLO.
     """
 
-    def __init__(self, path=None, name=None, on_event=None, **hello):
-        path = _path(path)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._socket.connect(path)
-        except OSError as e:
-            self._socket.close()
-            raise _no_daemon(path, e) from None
-        self._session = _Session(self)
+    def __init__(self, path=None, name=None, on_event=None, resume=False,
+                 **hello):
+        self._path = _path(path)
         self._mutex = threading.RLock()
-        self._outgoing = queue.SimpleQueue()
         self._events = collections.deque(maxlen=EVENTS_MAX)
         self._told = threading.Condition(self._mutex)
-        self._writer = threading.Thread(target=self._write_out, daemon=True)
-        self._writer.start()
+        self._session = _Session(self)
+        try:
+            self._connect()
+        except OSError as e:
+            raise _no_daemon(self._path, e) from None
         threading.Thread(target=self._read, daemon=True).start()
         self.default_ns = None
+        self._session.hello = {"proto": 1, "name": name, "renewed": True,
+                               **hello}
         try:
-            self.hello = self.request("HELLO", proto=1, name=name,
-                                      renewed=True, **hello)
+            self.hello = self.request("HELLO", **self._session.hello)
             self.default_ns = _default_ns(self.hello)
+            if resume:
+                self._session.resumes = True
+                # An older daemon refuses that, and keeps what lingers.
+                with self._mutex:
+                    self._session.send_unheard("HELLO", resume=True)
         except BaseException:
             self.close()
             raise
@@ -570,11 +684,23 @@ class Client:
 
     @property
     def secret(self):
-        """By which what lingers can be resumed; also after the end."""
+        """The secret that resumes lingering holds; also after the end."""
         return self._session.secret
 
+    def _connect(self):
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(self._path)
+        except OSError:
+            self._socket.close()
+            raise
+        self._outgoing = queue.SimpleQueue()
+        self._writer = threading.Thread(target=self._write_out, daemon=True)
+        self._writer.start()
+
     def close(self):
-        """End the connection. The daemon releases what does not linger."""
+        """End the connection. The daemon releases all holds that do not
+        linger."""
         with self._mutex:
             self._session.close()
             self._told.notify_all()
@@ -595,7 +721,7 @@ class Client:
         """Send a request and wait for its reply.
 
         After timeout (seconds, counted here), TimeoutError; the request is
-        given up then, and what it is granted all the same is given back.
+        given up then, and a late grant is released.
         """
         return self.start(verb, key, **arguments).result(timeout)
 
@@ -616,15 +742,15 @@ class Client:
         return self.start("ACQUIRE", key, **arguments)
 
     def resume(self, secret):
-        """The Holds that linger by the secret of another client.
+        """The lingering Holds of another client, by its secret.
 
-        Before anything is acquired here. What was lost meanwhile is among
-        them. Whoever gives this up closes the client, and they linger again.
+        Before the first acquire here. Holds that were lost meanwhile are among
+        them. To give this up, close the client, and they linger again.
         """
         return self.request("RESUME", secret=secret)
 
     def get(self, key, **arguments):
-        """Fields that say who has the lock."""
+        """Fields about the holder of the lock."""
         return self.request("GET", key, **arguments).fields
 
     def watch(self, key, **arguments):
@@ -635,9 +761,10 @@ class Client:
         self.request("UNWATCH", key, **arguments)
 
     def break_lock(self, key, token, reason, **arguments):
-        """Take it from its holder, if that has this token: administrators.
+        """For administrators: take the lock from its holder, if it has this
+        token.
 
-        Or, with token None, if it still is the `record` that get() showed.
+        With token None: if the record still is the `record` of get().
         """
         return self.request("BREAK", key, token=token, reason=reason,
                             **arguments).fields
@@ -647,11 +774,11 @@ class Client:
         return self._listing("LIST", arguments)
 
     def held(self, **arguments):
-        """What the clients of this daemon hold: an iterator of Fields."""
+        """The holds of this daemon's clients: an iterator of Fields."""
         return self._listing("HELD", arguments)
 
     def waiting(self, **arguments):
-        """What they wait for: an iterator of Fields."""
+        """The locks that they wait for: an iterator of Fields."""
         return self._listing("WAITING", arguments)
 
     def status(self):
@@ -659,9 +786,9 @@ class Client:
         return self.request("STATUS")
 
     def events(self, timeout=None):
-        """What the daemon says, as it comes, until the client is closed.
+        """The daemon's events, as they come, until the client is closed.
 
-        With a timeout (seconds), until nothing came for so long.
+        With a timeout (seconds), until no event came for so long.
         """
         while True:
             with self._mutex:
@@ -673,7 +800,7 @@ class Client:
             yield event
 
     def _listing(self, verb, arguments):
-        """Rows as they come; to stop early is to cancel the listing."""
+        """Rows as they come; stopping early cancels the listing."""
         rows = queue.SimpleQueue()
         with self._mutex:
             pending = self._session.start(verb, None, arguments, rows.put)
@@ -717,6 +844,35 @@ class Client:
     # -- threads -------------------------------------------------------------
 
     def _read(self):
+        while True:
+            error = self._serve()
+            self._outgoing.put(None)
+            self._writer.join()
+            self._socket.close()
+            with self._mutex:
+                goes_on = self._session.part(error)
+                self._told.notify_all()
+            if not goes_on or not self._connect_again():
+                return
+
+    def _connect_again(self):
+        """False: the last hold is lost, or the client was closed."""
+        while True:
+            with self._mutex:
+                self._told.wait(self._session.next_pause_s())
+                self._session.judge()
+                self._told.notify_all()
+                if self._session.ended is not None:
+                    return False
+                try:
+                    self._connect()
+                except OSError:
+                    continue
+                self._session.reopen()
+                return True
+
+    def _serve(self):
+        """Until the connection ends: why it did."""
         poller = select.poll()
         poller.register(self._socket, select.POLLIN)
         error = Error("NO_DAEMON", "the daemon ended the connection")
@@ -727,29 +883,24 @@ class Client:
                 if poller.poll(timeout_ms):
                     data = self._socket.recv(1 << 16)
                     if not data:
-                        break
+                        return error
                     with self._mutex:
                         self._session.feed(data)
                     continue
             except OSError as e:
-                error = Error("NO_DAEMON", f"the connection ended: {e}")
-                break
+                return Error("NO_DAEMON", f"the connection ended: {e}")
             with self._mutex:
                 self._session.judge()
-        with self._mutex:
-            self._session.end(error)
-            self._told.notify_all()
-        self._outgoing.put(None)
-        self._writer.join()
-        self._socket.close()
+                if self._session.ended is not None:
+                    return error
 
     def _write_out(self):
-        """So that a daemon that does not read holds nobody up."""
+        """In a thread: a daemon that does not read blocks no caller."""
         try:
             while (line := self._outgoing.get()) is not None:
                 self._socket.sendall(line)
         except OSError:
-            pass  # whoever reads learns it, too, with the reason
+            pass  # the reader finds it, too, with the reason
 
     def _call(self, on_event):
         for event in self.events():
@@ -767,7 +918,7 @@ class Pending:
     def result(self, timeout=None):
         """The Reply or, for ACQUIRE and TRY, the Hold; or Error is raised.
 
-        Whoever is interrupted here, or has waited for timeout seconds, gives
+        A caller that is interrupted, or has waited for timeout seconds, gives
         the request up.
         """
         try:
@@ -794,20 +945,20 @@ class Pending:
 # ---- for asyncio ---------------------------------------------------------
 
 class AsyncHold(_Hold):
-    """A lock that this client has; `async with` releases it."""
+    """A lock that this client holds; `async with` releases it."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.lost = asyncio.Event()
 
     async def release(self, **arguments):
-        """Give it back, once. Raises Error LOCK_LOST if it was lost before."""
+        """Release it, once. Raises Error LOCK_LOST if it was lost before."""
         released = self.client._session.release(self, arguments)
         if released is not None:
             await released
 
     async def renew(self, **arguments):
-        """Have it renewed now: proof that the store answers."""
+        """Renew it now: a proof that the store answers."""
         reply = await self.client.request("RENEW", id=self.id, **arguments)
         self.extend(reply.fields)
 
@@ -823,7 +974,7 @@ class AsyncHold(_Hold):
 
 
 class AsyncClient(asyncio.Protocol):
-    """The same for asyncio. To cancel a task is to give up its request.
+    """The same for asyncio. Cancelling a task gives up its request.
 
         async with await ddblock.AsyncClient.connect(name="web") as client:
             async with await client.acquire("jobs/nightly") as hold:
@@ -839,17 +990,22 @@ class AsyncClient(asyncio.Protocol):
         self.default_ns = None
 
     @classmethod
-    async def connect(cls, path=None, name=None, **hello):
+    async def connect(cls, path=None, name=None, resume=False, **hello):
         path = _path(path)
         try:
             _, self = await asyncio.get_running_loop().create_unix_connection(
                 cls, path)
         except OSError as e:
             raise _no_daemon(path, e) from None
+        self._path = path
+        self._session.hello = {"proto": 1, "name": name, "renewed": True,
+                               **hello}
         try:
-            self.hello = await self.request("HELLO", proto=1, name=name,
-                                            renewed=True, **hello)
+            self.hello = await self.request("HELLO", **self._session.hello)
             self.default_ns = _default_ns(self.hello)
+            if resume:
+                self._session.resumes = True
+                self._session.send_unheard("HELLO", resume=True)
         except BaseException:
             self.close()
             raise
@@ -866,7 +1022,8 @@ class AsyncClient(asyncio.Protocol):
         return self._session.secret
 
     def close(self):
-        """End the connection. The daemon releases what does not linger."""
+        """End the connection. The daemon releases all holds that do not
+        linger."""
         self._session.close()
         self._transport.abort()
         self._told.set()
@@ -911,7 +1068,7 @@ class AsyncClient(asyncio.Protocol):
         return await self.request("STATUS")
 
     async def events(self):
-        """What the daemon says, as it comes, until the client is closed."""
+        """The daemon's events, as they come, until the client is closed."""
         while True:
             while self._events:
                 yield self._events.popleft()
@@ -965,10 +1122,28 @@ class AsyncClient(asyncio.Protocol):
         self._set_timer()
 
     def connection_lost(self, error):
-        self._session.end(Error("NO_DAEMON", "the daemon ended the connection"
-                                + (f": {error}" if error else "")))
+        if self._session.part(Error(
+                "NO_DAEMON", "the daemon ended the connection"
+                + (f": {error}" if error else ""))):
+            self._again = self._loop.create_task(self._connect_again())
         self._told.set()
         self._set_timer()
+
+    async def _connect_again(self):
+        while True:
+            await asyncio.sleep(self._session.next_pause_s())
+            if self._session.ended is not None:
+                return
+            try:
+                await self._loop.create_unix_connection(lambda: self,
+                                                        self._path)
+            except OSError:
+                continue
+            if self._session.ended is not None:
+                self._transport.abort()
+            else:
+                self._session.reopen()
+            return
 
     def _set_timer(self):
         if self._timer is not None:
@@ -979,13 +1154,15 @@ class AsyncClient(asyncio.Protocol):
 
     def _look(self):
         self._session.judge()
+        if self._session.ended is not None:
+            self._told.set()
         self._set_timer()
 
 
-# ---- for those who come from python_dynamodb_lock ------------------------
+# ---- for users of python_dynamodb_lock -----------------------------------
 
 def _typed(value):
-    """A value of a type of DynamoDB's, as boto3 tells them apart."""
+    """A value of a DynamoDB type, with the types that boto3 distinguishes."""
     if value is None:
         return {"NULL": True}
     for kinds, name, write in (
@@ -1007,7 +1184,7 @@ def _typed(value):
 
 
 def _plain(typed):
-    """The value of what _typed() has written."""
+    """The value that _typed() has written."""
     ((kind, value),) = typed.items()
     if kind == "M":
         return {name: _plain(each) for name, each in value.items()}
@@ -1020,7 +1197,7 @@ def _plain(typed):
 
 
 def _attributes(fields):
-    """What fields say is kept in a lock, by name."""
+    """The contents of a lock in fields, by name."""
     kept = {}
     for name, value in fields.items():
         if name.startswith("attr."):
@@ -1030,7 +1207,7 @@ def _attributes(fields):
 
 
 class DynamoDBLockError(Error):
-    """What DynamoDBLockClient raises; code is one of these, or another."""
+    """An error of DynamoDBLockClient; code is one of these, or another."""
 
     CLIENT_SHUTDOWN = "NO_DAEMON"
     ACQUIRE_TIMEOUT = "ACQUIRE_TIMEOUT"
@@ -1045,9 +1222,10 @@ class DynamoDBLockError(Error):
 
 
 class DynamoDBLock(Hold):
-    """A lock that a DynamoDBLockClient has. What others say of it, it asks."""
+    """A lock of a DynamoDBLockClient. It asks the daemon about other
+    holders."""
 
-    PENDING = "PENDING"  # rows of waiting() are; this is not one yet
+    PENDING = "PENDING"  # rows of waiting() are in line; this is not yet
     LOCKED = "LOCKED"
     RELEASED = "RELEASED"
     IN_DANGER = "IN_DANGER"
@@ -1088,7 +1266,7 @@ class DynamoDBLock(Hold):
 
     @property
     def record_version_number(self):
-        """Another after each heartbeat."""
+        """It changes with each heartbeat."""
         return self._record()["version"]
 
     @property
@@ -1140,7 +1318,7 @@ class DynamoDBLockClient(Client):
             raise DynamoDBLockError(e.code, e.text, e.fields) from None
 
     def release_lock(self, lock, best_effort=True):
-        """That of another client stays its own: LOCK_NOT_OWNED."""
+        """The lock of another client stays: LOCK_NOT_OWNED."""
         try:
             if lock.client is self:
                 self._release(lock, {})
@@ -1151,12 +1329,12 @@ class DynamoDBLockClient(Client):
                 raise DynamoDBLockError(e.code, e.text, e.fields) from None
 
     def additional_attributes(self, partition_key, sort_key="-"):
-        """Those that are kept in a lock, whoever has it."""
+        """The fields of a lock, with or without a holder."""
         return _attributes(self.get(partition_key, sort=sort_key))
 
     def close(self, release_locks=True):
-        """The end of a connection releases its locks, but for those that were
-        acquired with on_close="lease": without release_locks these are left.
+        """The end of a connection releases its locks, except those that were
+        acquired with on_close="lease", which stay without release_locks.
         """
         with self._mutex:
             stay = [hold for hold in self._session.holds.values()

@@ -4,27 +4,36 @@
 //! let client = ddblock::Client::connect("report")?;
 //! let hold = client.acquire("jobs/nightly", &[("wait", "30s".into())])?;
 //! write_report(hold.token())?;
-//! hold.release()?; // to drop it does the same, without a word
+//! hold.release()?; // to drop it does the same, silently
 //! ```
 //!
 //! One file, `std` only, Linux; copy it. It speaks ddblock-protocol(7). A hold
 //! belongs to its connection: when the client is dropped or the process ends,
-//! the daemon gives it to the next in line. One that was acquired with
-//! `("linger", "1m".into())` stays for so long: `client.resume()` has it again,
-//! on another connection.
+//! the daemon gives the lock to the next waiter. A hold that was acquired with
+//! `("linger", "1m".into())` stays for so long: `client.resume()` brings it
+//! back, on another connection.
+//!
+//! With `("resume", true.into())` in `connect_with` the client connects again
+//! when the daemon ends the connection, by a restart for example, and its holds
+//! go on: meanwhile each is valid until half a margin before its deadline,
+//! afterwards it is either valid or lost. Requests fail meanwhile (NO_DAEMON),
+//! and so do those that were under way; what they may have been granted is
+//! given back. A release is done later. Events BROKEN and RESUMED tell of it.
 //!
 //! Every hold has a deadline that renewals move on, and counts down by itself:
 //! a daemon that is stopped or dead cannot keep `hold.is_valid()` true.
 //! `hold.wait_lost()` waits for the loss, `client.next_event()` tells more.
 //!
-//! Arguments of a request go to the daemon as they are: what it learns tomorrow
-//! can be used today, as can verbs, by `client.request()`. A client may be used
-//! by several threads. A request that is dropped is given up; what it is
-//! granted all the same is given back.
+//! Arguments of a request go to the daemon unchanged: arguments of newer
+//! daemons can be used without a new client, as can verbs, by
+//! `client.request()`. A client may be used by several threads. A request that
+//! is dropped is given up; a late grant is released.
 #![allow(dead_code)] // a program rarely needs all of it
 #![allow(clippy::useless_conversion, clippy::unnecessary_map_or)] // older Rust
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::raw::{c_int, c_long};
@@ -34,11 +43,18 @@ use std::time::{Duration, Instant};
 use std::{env, fmt, thread};
 
 pub const DEFAULT_SOCKET: &str = "/run/ddblockd/ddblockd.sock";
-const EVENTS_MAX: usize = 1024; // that nobody has read; the oldest go first
+const EVENTS_MAX: usize = 1024; // unread; the oldest are dropped first
 const LINE_MAX: usize = 1 << 20;
-// Timers stand still while the host sleeps; its boot-time clock does not.
+// Timers stop while the host sleeps; its boot-time clock does not.
 const LOOK_MS: i64 = 1000;
-const NEVER_MS: i64 = i64::MAX; // the deadline of a hold that has none
+// Reasons for the end of a connection after which there is no other: such as
+// that another client resumed its holds.
+const FINAL: [&str; 4] =
+    ["LOCK_NOT_OWNED", "DENIED", "BAD_REQUEST", "PROTOCOL"];
+// Between two tries to connect again: from this to that.
+const PAUSE_MS: u64 = 50;
+const PAUSE_MAX_MS: u64 = 1000;
+const NEVER_MS: i64 = i64::MAX; // the deadline of a hold without a deadline
 
 /// A request failed. The code is a word of the protocol; NO_DAEMON: there is no
 /// connection (any more); PROTOCOL: the answer was not understood.
@@ -94,7 +110,7 @@ impl Fields {
     }
 }
 
-/// What OK came with, the rows before it, and the hold of a grant.
+/// The fields of OK, the rows before it, and the hold of a grant.
 #[derive(Debug)]
 pub struct Reply {
     pub fields: Fields,
@@ -103,9 +119,9 @@ pub struct Reply {
     pub hold: Option<Hold>,
 }
 
-/// What the daemon says of its own accord, such as LOCK_IN_DANGER. LOCK_LOST
-/// also comes from here, with reason=expired or, when the connection ended,
-/// reason=disconnected. The field `id` names the hold that it is about.
+/// An event from the daemon, such as LOCK_IN_DANGER. LOCK_LOST also comes from
+/// here, with reason=expired or, when the connection ended,
+/// reason=disconnected. The field `id` names the hold of the event.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub name: String,
@@ -166,14 +182,14 @@ pub fn boot_ms() -> i64 {
     }
     const CLOCK_BOOTTIME: c_int = 7;
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: the structure is what 64-bit Linux has for it.
+    // SAFETY: the structure is that of 64-bit Linux.
     if unsafe { clock_gettime(CLOCK_BOOTTIME, &mut time) } != 0 {
-        return i64::MAX; // without a clock nothing is valid
+        return i64::MAX; // without a clock no hold is valid
     }
     i64::from(time.seconds) * 1000 + i64::from(time.nanoseconds) / 1_000_000
 }
 
-/// A value as it stands on the wire.
+/// A value in its form on the wire.
 pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::new();
     for (place, &byte) in bytes.iter().enumerate() {
@@ -279,10 +295,12 @@ struct Call {
 struct HoldState {
     ns: String,
     is_manual: bool, // only its own RENEW moves its deadline
+    is_kept: bool,   // if the daemon ends the connection
+    margin_ms: i64,
     until_ms: i64,
     end_ms: i64,            // of its max_hold
-    reason: Option<String>, // for which it was lost
-    count: i64, // how often it is held: as many of Hold are not released
+    reason: Option<String>, // of the loss
+    count: i64, // how often it is held: the number of unreleased Hold values
     releasing: Vec<String>, // the tag of each RELEASE that is under way
 }
 
@@ -293,11 +311,16 @@ impl HoldState {
         self.until_ms = self.until_ms.max(until.min(self.end_ms));
     }
 
+    /// The deadline; without a connection half a margin earlier.
+    fn good_ms(&self, is_away: bool) -> i64 {
+        self.until_ms - if is_away { self.margin_ms / 2 } else { 0 }
+    }
+
     fn is_live(&self) -> bool {
         self.reason.is_none() && self.count > 0
     }
 
-    /// Is it worth a look? Also while its release is under way.
+    /// Must its deadline be checked? Also while its release is under way.
     fn counts(&self) -> bool {
         self.is_live() || !self.releasing.is_empty()
     }
@@ -307,7 +330,7 @@ fn lost_error(reason: &str) -> Error {
     Error::new("LOCK_LOST", format!("the lock was lost: {}", reason))
 }
 
-/// In decimal: there are formats whose tokens no number has room for.
+/// In decimal: some formats have tokens too large for a number.
 fn token_in(fields: &Fields) -> String {
     let text = fields.get("token_text").or_else(|| fields.get("token"));
     text.unwrap_or_else(|| "0".into())
@@ -327,7 +350,14 @@ struct State {
     events: VecDeque<Event>,
     outgoing: Vec<u8>,
     rest: Vec<u8>,
-    ended: Option<Error>, // for whoever comes later
+    ended: Option<Error>, // for later callers
+    stream: Arc<UnixStream>,
+    path: String,
+    greeting: Vec<(String, Value)>, // the arguments of HELLO
+    resumes: bool,                  // does it connect again?
+    is_away: bool,                  // until RESUME is answered
+    found: HashSet<String>,         // by its rows
+    pause_ms: u64,
 }
 
 impl State {
@@ -340,6 +370,19 @@ impl State {
         if let Some(error) = &self.ended {
             return Err(error.clone());
         }
+        if self.is_away {
+            let text = "the connection broke; another is tried";
+            return Err(Error::new("NO_DAEMON", text));
+        }
+        self.send(verb, keys, arguments)
+    }
+
+    fn send(
+        &mut self,
+        verb: &str,
+        keys: &[Value],
+        arguments: &[(&str, Value)],
+    ) -> Result<String> {
         self.serial += 1;
         let tag = self.serial.to_string();
         let mut line = format!("#{} {}", tag, verb);
@@ -371,15 +414,20 @@ impl State {
     }
 
     fn send_unheard(&mut self, verb: &str, name: &str, value: &str) {
-        let arguments = [(name, Value::from(value))];
-        if let Ok(tag) = self.start(verb, &[], &arguments) {
+        if self.ended.is_none() && !self.is_away {
+            self.send_anyway(verb, &[(name, Value::from(value))]);
+        }
+    }
+
+    fn send_anyway(&mut self, verb: &str, arguments: &[(&str, Value)]) {
+        if let Ok(tag) = self.send(verb, &[], arguments) {
             if let Some(call) = self.calls.get_mut(&tag) {
                 call.is_abandoned = true;
             }
         }
     }
 
-    /// Nobody waits for it any more. A grant is given back.
+    /// The caller does not wait any more. A grant is released.
     fn abandon(&mut self, tag: &str) {
         let call = match self.calls.get_mut(tag) {
             Some(call) if !call.is_abandoned => call,
@@ -432,8 +480,11 @@ impl State {
                 self.event(line);
             } else if self.calls.contains_key(&line.tag) {
                 self.answer(line);
-            } else if line.kind == "ERR" && line.tag.is_empty() {
-                // It refuses no request of ours, but the connection.
+            } else if line.kind == "ERR"
+                && line.tag.is_empty()
+                && (!self.resumes || FINAL.contains(&&*line.word))
+            {
+                // It refuses the connection, not a request of ours.
                 self.end(line.error());
             }
         }
@@ -446,6 +497,12 @@ impl State {
             Some(call) => call,
             None => return,
         };
+        if call.verb == "RESUME" && self.is_away {
+            if line.kind == "+" {
+                self.calls.insert(tag, call);
+            }
+            return self.reopening(&line);
+        }
         if line.kind == "+" {
             if call.verb == "RESUME" {
                 self.resume(&mut call, &line.fields);
@@ -505,7 +562,7 @@ impl State {
         Ok(line)
     }
 
-    /// A row of RESUME: a lock that is had again from here on.
+    /// A row of RESUME: a lock that this client holds from here on.
     fn resume(&mut self, call: &mut Call, row: &Fields) {
         let id = row.get("id").unwrap_or_default();
         if self.holds.contains_key(&id) {
@@ -535,11 +592,15 @@ impl State {
             let text = "the daemon has another boot-time clock";
             return Err(Error::new("PROTOCOL", text));
         }
-        let is_resumed = call.verb == "RESUME"; // says what was asked for
+        let is_resumed = call.verb == "RESUME"; // names the requested locks
         let said = if is_resumed { fields } else { &call.arguments };
         let hold = HoldState {
             ns: said.get("ns").unwrap_or_else(|| self.default_ns.clone()),
             is_manual: said.bytes("renew") == Some(b"manual"),
+            is_kept: self.resumes
+                && (is_resumed || fields.bytes("secret").is_some()),
+            margin_ms: duration_ms(&fields.get("margin").unwrap_or_default())
+                .unwrap_or(0),
             until_ms,
             end_ms: fields.number("end_boot_ms").unwrap_or(i64::MAX),
             reason: None,
@@ -550,8 +611,8 @@ impl State {
         Ok(())
     }
 
-    /// It is held no more often than the daemon says. What was refused, for
-    /// what it brought, is done without that.
+    /// The daemon says how often it is still held. A release that was refused
+    /// for its arguments is repeated without them.
     fn released(&mut self, call: &Call, line: &Line) {
         let id = call.arguments.get("id").unwrap_or_default();
         let hold = match self.holds.get_mut(&id) {
@@ -571,8 +632,9 @@ impl State {
         let fields = line.fields;
         if line.word == "RENEWED" {
             let ns = fields.get("ns").unwrap_or_default();
-            for hold in self.holds.values_mut() {
-                if hold.ns == ns && !hold.is_manual {
+            for (id, hold) in self.holds.iter_mut() {
+                let is_known = !self.is_away || self.found.contains(id);
+                if hold.ns == ns && !hold.is_manual && is_known {
                     hold.extend(&fields);
                 }
             }
@@ -597,14 +659,14 @@ impl State {
         self.events.push_back(event);
     }
 
-    /// It is over: once, and for good.
+    /// The hold is lost: once, and for ever.
     fn lose(&mut self, id: &str, reason: &str) {
         let hold = match self.holds.get_mut(id) {
             Some(hold) if hold.counts() => hold,
             _ => return,
         };
         hold.reason = Some(reason.to_string());
-        // The daemon stands still; its lock is free by now all the same.
+        // The daemon is stopped; its lock is free by now nevertheless.
         for tag in hold.releasing.drain(..) {
             if let Some(call) = self.calls.get_mut(&tag) {
                 call.outcome.get_or_insert(Err(lost_error(reason)));
@@ -623,20 +685,129 @@ impl State {
     /// How long not to look at the deadlines.
     fn wait(&self) -> Option<Duration> {
         let holds = self.holds.values().filter(|hold| hold.counts());
-        let first = holds.map(|hold| hold.until_ms).min()?;
+        let first = holds.map(|hold| hold.good_ms(self.is_away)).min()?;
         let wait_ms = (first - boot_ms()).clamp(1, LOOK_MS);
         Some(Duration::from_millis(wait_ms as u64))
     }
 
-    /// When all that has arrived was read: that may be a renewal.
+    /// Called when all input was read: it may be a renewal.
     fn judge(&mut self) {
         let now = boot_ms();
         let over = |(id, hold): (&String, &HoldState)| {
-            (now >= hold.until_ms).then(|| id.clone())
+            (now >= hold.good_ms(self.is_away)).then(|| id.clone())
         };
         let ids: Vec<String> = self.holds.iter().filter_map(over).collect();
+        let reason = if self.is_away { "disconnected" } else { "expired" };
         for id in ids {
-            self.lose(&id, "expired");
+            self.lose(&id, reason);
+        }
+        if self.is_away && !self.holds.values().any(HoldState::is_live) {
+            self.end(Error::new("NO_DAEMON", "the connection broke"));
+        }
+    }
+
+    /// The connection broke. True: another is tried, for what the daemon keeps.
+    fn part(&mut self, error: Error) -> bool {
+        if self.ended.is_some() {
+            return false;
+        }
+        self.rest.clear();
+        self.outgoing.clear();
+        self.calls.retain(|_, call| !call.is_abandoned);
+        for call in self.calls.values_mut() {
+            call.outcome.get_or_insert(Err(error.clone()));
+        }
+        let ids: Vec<String> = self.holds.keys().cloned().collect();
+        for id in ids {
+            let is_kept = match self.holds.get_mut(&id) {
+                Some(hold) => {
+                    hold.releasing.clear();
+                    hold.is_kept
+                }
+                None => continue,
+            };
+            if !is_kept {
+                self.lose(&id, "disconnected");
+            }
+        }
+        if !self.holds.values().any(HoldState::is_live) {
+            self.end(error);
+            return false;
+        }
+        if !self.is_away {
+            self.is_away = true;
+            self.tell_of("BROKEN");
+        }
+        true
+    }
+
+    fn tell_of(&mut self, name: &str) {
+        let fields = Fields::default();
+        self.tell(Event { name: name.to_string(), fields });
+    }
+
+    fn next_pause(&mut self) -> Duration {
+        let pause_ms = self.pause_ms;
+        self.pause_ms = (2 * pause_ms).clamp(PAUSE_MS, PAUSE_MAX_MS);
+        let dice = RandomState::new().build_hasher().finish() % 1024;
+        Duration::from_millis(pause_ms / 2 + pause_ms * dice / 1024)
+    }
+
+    /// The first requests of another connection.
+    fn reopen(&mut self, stream: Arc<UnixStream>) {
+        self.stream = stream;
+        self.found.clear();
+        let greeting = self.greeting.clone();
+        let hello: Vec<(&str, Value)> = (greeting.iter())
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .collect();
+        let secret = self.secret.clone().unwrap_or_default();
+        self.send_anyway("HELLO", &hello);
+        self.send_anyway("HELLO", &[("resume", true.into())]);
+        self.send_anyway("RESUME", &[("secret", secret.as_str().into())]);
+    }
+
+    /// A row of the answer to that RESUME, or its end.
+    fn reopening(&mut self, line: &Line) {
+        if line.kind == "+" {
+            return self.find(&line.fields);
+        }
+        if line.word == "SHUTTING_DOWN" {
+            return; // its end follows, and then another try
+        }
+        if line.kind != "OK" {
+            let text = "the daemon does not know the holds";
+            return self.end(Error::new("NO_DAEMON", text));
+        }
+        let ids: Vec<String> = self.holds.keys().cloned().collect();
+        for id in ids {
+            if !self.found.contains(&id) {
+                self.lose(&id, "disconnected");
+            }
+        }
+        self.is_away = false;
+        self.pause_ms = 0;
+        self.tell_of("RESUMED");
+    }
+
+    /// Ours again, or to be given back.
+    fn find(&mut self, row: &Fields) {
+        let id = row.get("id").unwrap_or_default();
+        if !self.found.insert(id.clone()) {
+            return;
+        }
+        let mut known = 0;
+        if let Some(hold) = self.holds.get_mut(&id).filter(|h| h.is_live()) {
+            known = hold.count;
+            if let Some(until_ms) = row.number("until_boot_ms") {
+                hold.until_ms = until_ms;
+            }
+        }
+        for _ in known..row.number("count").unwrap_or(1) {
+            self.send_anyway("RELEASE", &[("id", id.as_str().into())]);
+        }
+        if row.bytes("state") == Some(b"lost") {
+            self.lose(&id, &row.get("reason").unwrap_or_default());
         }
     }
 
@@ -660,7 +831,6 @@ impl State {
 
 #[derive(Debug)]
 struct Shared {
-    stream: UnixStream,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -672,7 +842,7 @@ impl fmt::Debug for State {
 }
 
 impl Shared {
-    /// The state. Whoever panicked with it left it whole.
+    /// The state. A thread that panicked with it left it whole.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -693,58 +863,93 @@ impl Shared {
     }
 
     fn end(&self, text: String) {
-        self.lock().end(Error::new("NO_DAEMON", text));
+        let mut state = self.lock();
+        state.end(Error::new("NO_DAEMON", text));
         self.changed.notify_all();
         // It may have ended by itself.
-        let _ = self.stream.shutdown(Shutdown::Both);
+        let _ = state.stream.shutdown(Shutdown::Both);
     }
 
-    fn read(&self) {
+    /// The connection broke: the next one, if there is to be one.
+    fn connect_again(
+        self: &Arc<Shared>,
+        text: String,
+    ) -> Option<Arc<UnixStream>> {
+        let mut state = self.lock();
+        let mut goes_on = state.part(Error::new("NO_DAEMON", text));
+        while goes_on {
+            self.changed.notify_all();
+            let pause = state.next_pause();
+            let waited = self.changed.wait_timeout(state, pause);
+            state = waited.unwrap_or_else(|e| e.into_inner()).0;
+            state.judge();
+            goes_on = state.ended.is_none();
+            let stream = UnixStream::connect(&state.path).map(Arc::new);
+            if let (true, Ok(stream)) = (goes_on, stream) {
+                state.reopen(stream.clone());
+                let (writer, next) = (self.clone(), stream.clone());
+                thread::spawn(move || writer.write(next));
+                self.changed.notify_all(); // the old writer ends
+                return Some(stream);
+            }
+        }
+        self.changed.notify_all();
+        None
+    }
+
+    fn read(self: Arc<Shared>) {
         let mut buffer = vec![0; 1 << 16];
+        let mut stream = self.lock().stream.clone();
         loop {
             let wait = self.lock().wait();
-            let read = self
-                .stream
+            let read = stream
                 .set_read_timeout(wait)
-                .and_then(|()| (&self.stream).read(&mut buffer));
-            match read {
-                Ok(0) => {
-                    let text = "the daemon ended the connection";
-                    return self.end(text.to_string());
+                .and_then(|()| (&*stream).read(&mut buffer));
+            let broken = match read {
+                Ok(0) => "the daemon ended the connection".to_string(),
+                Ok(count) => {
+                    self.lock().feed(&buffer[..count]);
+                    String::new()
                 }
-                Ok(count) => self.lock().feed(&buffer[..count]),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    self.lock().judge()
+                    self.lock().judge();
+                    String::new()
                 }
-                Err(e) if e.kind() == ErrorKind::Interrupted => (),
-                Err(e) => {
-                    return self.end(format!("the connection ended: {}", e));
-                }
-            }
+                Err(e) if e.kind() == ErrorKind::Interrupted => String::new(),
+                Err(e) => format!("the connection ended: {}", e),
+            };
             self.changed.notify_all();
+            if broken.is_empty() {
+                continue;
+            }
+            let _ = stream.shutdown(Shutdown::Both);
+            match self.connect_again(broken) {
+                Some(next) => stream = next,
+                None => return,
+            }
         }
     }
 
-    /// In a thread of its own, so that a daemon that does not read holds
-    /// nobody up.
-    fn write(&self) {
+    /// In a thread of its own, so that a daemon that does not read blocks no
+    /// caller.
+    fn write(&self, stream: Arc<UnixStream>) {
         let mut state = self.lock();
-        while state.ended.is_none() {
+        while state.ended.is_none() && Arc::ptr_eq(&state.stream, &stream) {
             if state.outgoing.is_empty() {
                 state = self.wait(state);
                 continue;
             }
             let out = std::mem::take(&mut state.outgoing);
             drop(state);
-            if (&self.stream).write_all(&out).is_err() {
-                return; // who reads learns it, too, with the reason
+            if (&*stream).write_all(&out).is_err() {
+                return; // the reader finds it, too, with the reason
             }
             state = self.lock();
         }
     }
 }
 
-/// A connection to the daemon. To drop it is to close it.
+/// A connection to the daemon. Dropping it closes it.
 #[derive(Debug)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -758,12 +963,13 @@ impl Drop for Client {
 }
 
 impl Client {
-    /// A connection to `$DDBLOCK_SOCKET`, or else to the usual place.
+    /// A connection to `$DDBLOCK_SOCKET`, or else to the default path.
     pub fn connect(name: &str) -> Result<Client> {
         Client::connect_with(None, &[("name", name.into())])
     }
 
-    /// A connection; the arguments are those of HELLO.
+    /// A connection; the arguments are those of HELLO. With `resume` among
+    /// them, it is opened again (above).
     pub fn connect_with(
         path: Option<&str>,
         arguments: &[(&str, Value)],
@@ -777,6 +983,13 @@ impl Client {
             let text = format!("cannot connect to {}: {}", path, e);
             Error::new("NO_DAEMON", text)
         })?;
+        let stream = Arc::new(stream);
+        let mut all: Vec<(String, Value)> = vec![
+            ("proto".to_string(), "1".into()),
+            ("renewed".to_string(), true.into()),
+        ];
+        let others = arguments.iter().filter(|(name, _)| *name != "resume");
+        all.extend(others.map(|(n, v)| (n.to_string(), v.clone())));
         let state = State {
             serial: 0,
             line_max: LINE_MAX,
@@ -788,33 +1001,47 @@ impl Client {
             outgoing: Vec::new(),
             rest: Vec::new(),
             ended: None,
+            stream: stream.clone(),
+            path,
+            greeting: all.clone(),
+            resumes: false,
+            is_away: false,
+            found: HashSet::new(),
+            pause_ms: 0,
         };
         let shared = Arc::new(Shared {
-            stream,
             state: Mutex::new(state),
             changed: Condvar::new(),
         });
         let (reader, writer) = (shared.clone(), shared.clone());
         thread::spawn(move || reader.read());
-        thread::spawn(move || writer.write());
+        thread::spawn(move || writer.write(stream));
         let mut client = Client { shared, hello: Fields::default() };
-        let mut all = vec![("proto", "1".into()), ("renewed", true.into())];
-        all.extend_from_slice(arguments);
-        client.hello = client.request("HELLO", &[], &all)?.fields;
+        let hello: Vec<(&str, Value)> =
+            all.iter().map(|(n, v)| (n.as_str(), v.clone())).collect();
+        client.hello = client.request("HELLO", &[], &hello)?.fields;
+        if arguments.iter().any(|(name, _)| *name == "resume") {
+            let mut state = client.shared.lock();
+            state.resumes = true;
+            // An older daemon refuses that, and keeps what lingers.
+            state.send_unheard("HELLO", "resume", "yes");
+            drop(state);
+            client.shared.changed.notify_all();
+        }
         Ok(client)
     }
 
-    /// What the daemon said of itself.
+    /// The daemon's answer to HELLO.
     pub fn hello(&self) -> &Fields {
         &self.hello
     }
 
-    /// By which what lingers can be resumed, also after the end.
+    /// The secret that resumes lingering holds, also after the end.
     pub fn secret(&self) -> Option<String> {
         self.shared.lock().secret.clone()
     }
 
-    /// End the connection. The daemon releases what does not linger.
+    /// End the connection. The daemon releases all holds that do not linger.
     pub fn close(&self) {
         let mut state = self.shared.lock();
         for hold in state.holds.values_mut() {
@@ -881,10 +1108,10 @@ impl Client {
         self.start("TRY", keys, arguments)?.wait_hold()
     }
 
-    /// What lingers by the secret of another client, before anything is
-    /// acquired here: as many of each as it is held. What was lost meanwhile is
-    /// among it. To go without the answer is to close the client, and it
-    /// lingers again.
+    /// Resume the lingering holds of another client by its secret, before the
+    /// first acquire here: a Hold for each time that a lock is held. Holds that
+    /// were lost meanwhile are among them. To give this up, close the client,
+    /// and they linger again.
     pub fn resume(&self, secret: &str) -> Result<Vec<Hold>> {
         let arguments = [("secret", secret.into())];
         let reply = self.request("RESUME", &[], &arguments)?;
@@ -906,7 +1133,7 @@ impl Client {
         Ok(holds)
     }
 
-    /// Who has the lock.
+    /// The holder of the lock.
     pub fn get(
         &self,
         key: impl Into<Value>,
@@ -932,8 +1159,9 @@ impl Client {
         self.request("UNWATCH", &[key.into()], arguments).map(|_| ())
     }
 
-    /// Take it from its holder, if that has this token, or, with token 0, if it
-    /// still is the `record` that `get` showed: administrators.
+    /// For administrators: take the lock from its holder, if the holder has
+    /// this token, or, with token 0, if the record still is the `record` of
+    /// `get`.
     pub fn break_lock(
         &self,
         key: impl Into<Value>,
@@ -959,17 +1187,17 @@ impl Client {
         self.start("LIST", &[], arguments).map(Rows)
     }
 
-    /// What the clients of this daemon hold.
+    /// The holds of this daemon's clients.
     pub fn held(&self, arguments: &[(&str, Value)]) -> Result<Rows> {
         self.start("HELD", &[], arguments).map(Rows)
     }
 
-    /// What they wait for.
+    /// The locks that they wait for.
     pub fn waiting(&self, arguments: &[(&str, Value)]) -> Result<Rows> {
         self.start("WAITING", &[], arguments).map(Rows)
     }
 
-    /// What the daemon says next; None: nothing in that time, or the end.
+    /// The daemon's next event; None: none in that time, or the end.
     pub fn next_event(&self, timeout: Duration) -> Option<Event> {
         let end = Instant::now() + timeout;
         let mut state = self.shared.lock();
@@ -982,7 +1210,7 @@ impl Client {
     }
 }
 
-/// A request under way. To drop it is to give it up.
+/// A request under way. Dropping it gives it up.
 #[derive(Debug)]
 pub struct Pending {
     shared: Arc<Shared>,
@@ -1049,7 +1277,7 @@ impl Pending {
     }
 }
 
-/// Rows of a listing, as they come. To drop it early is to cancel it.
+/// Rows of a listing, as they come. Dropping it early cancels the listing.
 #[derive(Debug)]
 pub struct Rows(Pending);
 
@@ -1073,8 +1301,8 @@ impl Iterator for Rows {
     }
 }
 
-/// A lock that a client has; of one that it has more than once, each is one. To
-/// drop it is to release it.
+/// A lock that a client holds; if it holds a lock more than once, there is a
+/// Hold for each time. Dropping it releases it.
 #[derive(Debug)]
 pub struct Hold {
     shared: Arc<Shared>,
@@ -1087,7 +1315,7 @@ pub struct Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        // An error of the release has nobody to go to; release() tells it.
+        // An error of the release is dropped here; release() returns it.
         let _ = self.release_once(&[]);
         self.shared.lock().forget(&self.id);
     }
@@ -1113,19 +1341,19 @@ impl Hold {
         &self.id
     }
 
-    /// The fencing token; of several locks, the first's.
+    /// The fencing token; of several locks, that of the first.
     pub fn token(&self) -> u64 {
         self.token_of(&self.key)
     }
 
-    /// That of one of several locks; 0: it is none of them.
+    /// The token of one lock of several; 0: the key is not among them.
     pub fn token_of(&self, key: &str) -> u64 {
         let token = self.token_text_of(key).parse().unwrap_or(0);
         if token < 1 << 53 { token } else { 0 }
     }
 
     /// The token in decimal: in some formats of older clients there are tokens
-    /// that are no number below 2^53, and `token` is 0.
+    /// of 2^53 and more, and `token` is 0.
     pub fn token_text(&self) -> &str {
         self.token_text_of(&self.key)
     }
@@ -1134,7 +1362,7 @@ impl Hold {
         self.tokens.get(key).map_or("0", String::as_str)
     }
 
-    /// All that the grant said.
+    /// All fields of the grant.
     pub fn fields(&self) -> &Fields {
         &self.fields
     }
@@ -1145,16 +1373,18 @@ impl Hold {
         state.holds.get(&self.id).map_or(0, |hold| hold.count)
     }
 
-    /// May what the lock guards be used? True only before the deadline.
+    /// May the guarded resource be used? True only before the deadline.
     pub fn is_valid(&self) -> bool {
         !self.remaining().is_zero()
     }
 
     /// Time to the deadline, unless a renewal moves it on.
     pub fn remaining(&self) -> Duration {
-        match self.shared.lock().holds.get(&self.id) {
+        let state = self.shared.lock();
+        match state.holds.get(&self.id) {
             Some(hold) if hold.is_live() => {
-                let left_ms = (hold.until_ms - boot_ms()).max(0);
+                let good_ms = hold.good_ms(state.is_away);
+                let left_ms = (good_ms - boot_ms()).max(0);
                 Duration::from_millis(left_ms as u64)
             }
             _ => Duration::ZERO,
@@ -1167,7 +1397,7 @@ impl Hold {
         state.holds.get(&self.id).map_or(0, |hold| hold.until_ms)
     }
 
-    /// For what it was lost; None if it was not.
+    /// The reason of the loss; None if it was not lost.
     pub fn reason(&self) -> Option<String> {
         self.shared.lock().holds.get(&self.id)?.reason.clone()
     }
@@ -1184,7 +1414,7 @@ impl Hold {
         }
     }
 
-    /// Have it renewed now: proof that the store answers.
+    /// Renew it now: a proof that the store answers.
     pub fn renew(&self) -> Result<()> {
         self.renew_with(&[])
     }
@@ -1199,8 +1429,8 @@ impl Hold {
         Ok(())
     }
 
-    /// Give it back. The error is LOCK_LOST if it was lost before. It takes no
-    /// longer than the hold would.
+    /// Release it. The error is LOCK_LOST if it was lost before. It waits no
+    /// longer than the hold's deadline.
     pub fn release(mut self) -> Result<()> {
         self.release_once(&[])
     }
@@ -1221,6 +1451,7 @@ impl Hold {
 
     fn release_once(&mut self, arguments: &[(&str, Value)]) -> Result<()> {
         let mut state = self.shared.lock();
+        let is_away = state.is_away;
         let hold = match state.holds.get_mut(&self.id) {
             Some(hold) if hold.count > 0 && !self.is_released => hold,
             _ => return Ok(()),
@@ -1231,6 +1462,12 @@ impl Hold {
             state.give_back(&self.id);
             self.shared.changed.notify_all();
             return Err(lost_error(&reason));
+        }
+        if is_away {
+            hold.count -= 1; // it is given back when it is found
+            self.is_released = true;
+            state.forget(&self.id);
+            return Ok(());
         }
         let tag = state.start("RELEASE", &[], &self.with_id(arguments))?;
         self.is_released = true;

@@ -15,25 +15,32 @@
 #
 # One file; copy it. It needs bash 4.4 and socat, which runs as a coprocess, and
 # speaks ddblock-protocol(7). A hold belongs to its connection: when that is
-# closed or the shell ends, the daemon gives it to the next in line. (What the
-# shell started and left running has the connection, too.) One that was acquired
-# with linger=1m stays for so long: ddblock_resume has it again, under the same
-# id, on another connection.
+# closed or the shell ends, the daemon gives the lock to the next waiter.
+# (Programs that the shell left running have the connection, too.) A hold that
+# was acquired with linger=1m stays for so long: ddblock_resume brings it back,
+# under the same id, on another connection.
+#
+# After `ddblock_open resume=yes` the functions below connect again when the
+# daemon has ended the connection, by a restart for example, and its holds go
+# on: meanwhile each is valid until half a margin before its deadline,
+# afterwards it is either valid or lost. Requests fail meanwhile (NO_DAEMON),
+# and so do those that were under way; what they may have been granted is
+# given back. A release is done later. Events BROKEN and RESUMED tell of it.
 #
 # Every hold has a deadline that renewals move on, and counts down by itself: a
 # daemon that is stopped or dead cannot keep `ddblock_valid ID` true. A shell
-# does one thing at a time: it hears of a danger or a loss when it looks, by
+# does one thing at a time: it is told of a danger or a loss only when it calls
 # ddblock_valid, ddblock_event, or any request.
 #
-# Arguments are NAME=VALUE, and go to the daemon as they are: what it learns
-# tomorrow can be used today, as can verbs, by ddblock_request. A NAME that ends
-# in % has a VALUE that is encoded already: "data%=$(ddblock_encode <file)" for
-# bytes that no variable can hold.
+# Arguments are NAME=VALUE, and go to the daemon unchanged: arguments of newer
+# daemons can be used without a new client, as can verbs, by ddblock_request. A
+# NAME that ends in % has a VALUE that is encoded already:
+# "data%=$(ddblock_encode <file)" for bytes that no variable can hold.
 #
 # A function returns 0, or 1 with ddblock_code and ddblock_text; in
-# ddblock_fields is what the daemon said, in ddblock_encoded the same as it came
-# (ddblock_decode writes the bytes). NO_DAEMON: there is no connection (any
-# more); PROTOCOL: the answer was not understood.
+# ddblock_fields is the daemon's answer, in ddblock_encoded the same before
+# decoding (ddblock_decode writes the bytes). NO_DAEMON: there is no connection
+# (any more); PROTOCOL: the answer was not understood.
 
 ddblock_connection=main # the one that is meant; see ddblock_use
 ddblock_serial=0
@@ -41,6 +48,11 @@ declare -gA ddblock_fields ddblock_encoded
 declare -gA ddblock_in ddblock_out     # descriptors of a connection
 declare -gA ddblock_rest ddblock_ended # what was read in part; why it ended
 declare -gA ddblock_default_ns
+# Does it connect again? When, in boot time, or "opening" until RESUME is
+# answered; the pause between two tries; its HELLO, quoted.
+declare -gA ddblock_resumes ddblock_away ddblock_pause ddblock_hello
+declare -gA ddblock_found # by the rows of RESUME: CONNECTION ID
+declare -gA ddblock_kept ddblock_margin # of a hold, if the connection breaks
 declare -gA ddblock_secret # by which what lingers of a connection is resumed
 # Of a request under way, by its tag: its connection, its verb, the namespace
 # that it names, and its reply.
@@ -55,16 +67,16 @@ declare -ga ddblock_rows=()   # TAG LINE, unread
 declare -ga ddblock_events=() # CONNECTION LINE, unread
 
 DDBLOCK_LINE_MAX=1048576
-DDBLOCK_EVENTS_MAX=1024 # that nobody has read; the oldest go first
-# Clocks of timers stand still while the host sleeps; the one that counts does
-# not. So nothing waits longer than this without a look.
+DDBLOCK_EVENTS_MAX=1024 # unread; the oldest are dropped first
+# Timers stop while the host sleeps; the clock of deadlines does not. So no wait
+# is longer than this without a look at that clock.
 DDBLOCK_LOOK_MS=1000
-DDBLOCK_NEVER_MS=$((1 << 62)) # the deadline of a hold that has none
+DDBLOCK_NEVER_MS=$((1 << 62)) # the deadline of a hold without a deadline
 
 # ---- the wire ---------------------------------------------------------------
 
-# CLOCK_BOOTTIME, the clock of all deadlines, in steps of 10 ms. What is read
-# may be over by a step, so the next one is meant.
+# CLOCK_BOOTTIME, the clock of all deadlines, in steps of 10 ms. The clock may
+# be a step ahead of what is read, so the next step is used.
 ddblock_boot_ms() { # sets ddblock_now
 	local up
 	IFS=' ' read -r up _ </proc/uptime
@@ -124,7 +136,7 @@ ddblock_parse() { # LINE
 	for word in "${words[@]}"; do
 		[[ $word == *=* ]] || continue
 		ddblock_encoded[${word%%=*}]=${word#*=}
-		# A variable has no place for a NUL.
+		# A variable cannot hold a NUL.
 		value=${word#*=}
 		value=${value//%00/}
 		value=${value//\\/\\\\}
@@ -146,6 +158,10 @@ ddblock_send() { # VERB [-k KEY].. [NAME=VALUE..]
 	local ended=${ddblock_ended[$ddblock_connection]-not open} manual=
 	local line="#$((++ddblock_serial)) $1"
 	[ -z "$ended" ] || ddblock_fail NO_DAEMON "$ended" || return
+	[ -z "${ddblock_away[$ddblock_connection]-}" ] ||
+	    [ -n "${ddblock_opening-}" ] ||
+	    ddblock_fail NO_DAEMON "the connection broke; another is tried" ||
+	    return
 	shift
 	while [ $# -gt 0 ]; do
 		[[ $1 != renew?(%)=manual ]] || manual=yes
@@ -171,8 +187,8 @@ ddblock_send() { # VERB [-k KEY].. [NAME=VALUE..]
 	ddblock_verb[$ddblock_tag]=$verb
 	[ -z "$manual" ] || ns= # only its own RENEW moves its deadline
 	ddblock_asked_ns[$ddblock_tag]=$ns
-	# In a process of its own: SIGPIPE would end this one. Whoever reads
-	# learns of the end, with the reason.
+	# In a process of its own: SIGPIPE would end this one. A reader finds
+	# the end, with the reason.
 	(printf '%s\n' "$line" >&"${ddblock_out[$ddblock_connection]}") \
 	    2>/dev/null
 	return 0
@@ -200,8 +216,7 @@ ddblock_request() { # VERB [-k KEY].. [NAME=VALUE..]
 	ddblock_send "$@" && ddblock_wait "$ddblock_tag"
 }
 
-# Give it up, as who is interrupted does. A grant that comes all the same is
-# given back.
+# Give a request up, also on an interrupt. A late grant is released.
 ddblock_abandon() { # TAG
 	local ddblock_connection=${ddblock_asked_by[$1]-main}
 	local verb=${ddblock_verb[$1]-}
@@ -229,24 +244,31 @@ ddblock_forget() { # TAG
 
 # ---- reading ----------------------------------------------------------------
 
-# Read one line of a connection and put it where it belongs, or let the time
-# pass, or see a deadline pass.
+# Read one line of a connection and handle it, or return when the time or a
+# deadline has passed.
 ddblock_read() { # CONNECTION MILLISECONDS
 	local ms=$2 id
+	ddblock_reopen "$1"
 	ddblock_boot_ms
 	for id in "${!ddblock_until[@]}"; do
+		ddblock_good "$id"
 		if ddblock_counts "$id" &&
-		    ((ddblock_until[$id] - ddblock_now < ms)); then
-			ms=$((ddblock_until[$id] - ddblock_now))
+		    ((ddblock_good - ddblock_now < ms)); then
+			ms=$((ddblock_good - ddblock_now))
 		fi
 	done
 	ddblock_read_line "$1" "$ms" || ddblock_judge
 }
 
-# 1: there was none in that time.
+# 1: no line came in that time.
 ddblock_read_line() { # CONNECTION MILLISECONDS
 	local LC_ALL=C line='' status ms=$(($2 > 0 ? $2 : 1))
 	[ -z "${ddblock_ended[$1]-not open}" ] || return 0
+	if [[ ${ddblock_away[$1]-} == [0-9]* ]]; then # no connection
+		((ms <= 50)) || ms=50
+		sleep "0.$(printf %03d $ms)"
+		return 1
+	fi
 	IFS= read -r -t "$((ms / 1000)).$(printf %03d $((ms % 1000)))" \
 	    -u "${ddblock_in[$1]}" line
 	status=$?
@@ -258,13 +280,15 @@ ddblock_read_line() { # CONNECTION MILLISECONDS
 	elif [ $status -gt 128 ]; then
 		return 1
 	else
-		ddblock_end "$1" NO_DAEMON "the daemon ended the connection"
+		ddblock_part "$1" "the daemon ended the connection"
 	fi
 }
 
-# Read what has come, and do not wait for more.
+# Read the lines that have come, and do not wait for more.
 ddblock_drain() { # CONNECTION
+	ddblock_reopen "$1"
 	while [ -z "${ddblock_ended[$1]-not open}" ] &&
+	    [[ ${ddblock_away[$1]-} != [0-9]* ]] &&
 	    read -r -t 0 -u "${ddblock_in[$1]}"; do
 		ddblock_read_line "$1" 1
 	done
@@ -282,14 +306,23 @@ ddblock_take() { # CONNECTION LINE
 	elif [ -n "$tag" ] && [ "${ddblock_asked_by[$tag]-}" = "$1" ]; then
 		ddblock_answer "$tag" "$line"
 	elif [[ -z $tag && $line == ERR* ]]; then
-		# It refuses no request of ours, but the connection.
+		# It refuses the connection, not a request of ours. After most
+		# reasons there is another one.
 		line=${line#ERR }
+		[ -z "${ddblock_resumes[$1]-}" ] || [[ ${line%% *} == \
+		    @(LOCK_NOT_OWNED|DENIED|BAD_REQUEST|PROTOCOL) ]] ||
+		    return 0
 		ddblock_end "$1" "${line%% *}" "${line#*:}"
 	fi
 }
 
 ddblock_answer() { # TAG LINE
 	local state=${ddblock_reply[$1]-}
+	if [ -n "${ddblock_away[${ddblock_asked_by[$1]}]-}" ] &&
+	    [ "${ddblock_verb[$1]}" = RESUME ]; then
+		ddblock_reopening "$1" "$2"
+		return
+	fi
 	if [[ $2 == "+ "* && ${ddblock_verb[$1]} == RESUME ]]; then
 		ddblock_resumed "$1" "$2"
 		return
@@ -323,7 +356,7 @@ ddblock_grant() { # TAG LINE
 	fi
 }
 
-# A row of RESUME: a lock that is had again from here on.
+# A row of RESUME: a lock that this client holds from here on.
 ddblock_resumed() { # TAG LINE
 	local ddblock_connection=${ddblock_asked_by[$1]} id IFS=' '
 	ddblock_parse "$2"
@@ -361,6 +394,17 @@ ddblock_begin() { # ID NS, as ddblock_fields says
 	ddblock_ns[$1]=$2
 	ddblock_reason[$1]=
 	ddblock_count[$1]=1
+	ddblock_kept[$1]=${ddblock_fields[secret]-}${ddblock_fields[state]-}
+	ddblock_margin[$1]=0
+	! ddblock_duration_ms "${ddblock_fields[margin]-}" ||
+	    ddblock_margin[$1]=$ddblock_ms
+}
+
+# The deadline; without a connection half a margin earlier.
+ddblock_good() { # ID; sets ddblock_good
+	ddblock_good=${ddblock_until[$1]}
+	[ -z "${ddblock_away[${ddblock_owner[$1]}]-}" ] ||
+	    ddblock_good=$((ddblock_good - ${ddblock_margin[$1]} / 2))
 }
 
 # In decimal, whatever its size.
@@ -388,6 +432,8 @@ ddblock_event_came() { # CONNECTION LINE
 		for id in "${!ddblock_ns[@]}"; do
 			[ "${ddblock_owner[$id]} ${ddblock_ns[$id]}" != \
 			    "$1 ${ddblock_fields[ns]-}" ] ||
+			    [ -n "${ddblock_away[$1]-}" ] &&
+			    [ -z "${ddblock_found["$1 $id"]-}" ] ||
 			    ddblock_extend "$id"
 		done
 		return
@@ -419,47 +465,172 @@ ddblock_extend() { # ID, by what ddblock_fields says
 	fi
 }
 
-# Is its deadline worth a look? Also while its release is under way.
+# Must its deadline be checked? Also while its release is under way.
 ddblock_counts() { # ID
 	[ -n "$1" ] && [ -n "${ddblock_until[$1]-}" ] &&
 	    [ -z "${ddblock_reason[$1]}" ] &&
 	    [ "${ddblock_count[$1]}${ddblock_releasing[$1]-}" != 0 ]
 }
 
-# It is over: once, and for good.
+# The hold is lost: once, and for ever.
 ddblock_lose() { # ID REASON
 	local tag=${ddblock_releasing[${1:-none}]-}
 	ddblock_counts "$1" || return 0
 	ddblock_reason[$1]=$2
-	# The daemon stands still; its lock is free by now all the same.
+	# The daemon is stopped; its lock is free by now nevertheless.
 	[ -z "$tag" ] || [ -n "${ddblock_reply[$tag]-}" ] ||
 	    ddblock_reply[$tag]="ERR LOCK_LOST :the lock was lost: $2"
 	[ "${ddblock_count[$1]}" = 0 ] ||
 	    ddblock_tell "${ddblock_owner[$1]} LOCK_LOST id=$1 reason=$2"
 }
 
-# What has come on a hold's connection is read before its deadline is judged: it
-# may be a renewal.
+# Lines that have come on a hold's connection are read before its deadline is
+# judged: one may be a renewal.
 ddblock_judge() {
 	local id
 	for id in "${!ddblock_until[@]}"; do
 		ddblock_is_over "$id" || continue
 		ddblock_drain "${ddblock_owner[$id]}"
-		! ddblock_is_over "$id" || ddblock_lose "$id" expired
+		ddblock_is_over "$id" || continue
+		if [ -n "${ddblock_away[${ddblock_owner[$id]}]-}" ]; then
+			ddblock_lose "$id" disconnected
+			ddblock_holds_any "${ddblock_owner[$id]}" ||
+			    ddblock_end "${ddblock_owner[$id]}" NO_DAEMON \
+				"the connection broke"
+		else
+			ddblock_lose "$id" expired
+		fi
 	done
+}
+
+ddblock_holds_any() { # CONNECTION
+	local id
+	for id in "${!ddblock_owner[@]}"; do
+		[ "${ddblock_owner[$id]}" != "$1" ] ||
+		    ! ddblock_counts "$id" || return 0
+	done
+	return 1
 }
 
 ddblock_is_over() { # ID
 	ddblock_boot_ms
-	ddblock_counts "$1" && ((ddblock_now >= ddblock_until[$1]))
+	ddblock_counts "$1" && ddblock_good "$1" &&
+	    ((ddblock_now >= ddblock_good))
+}
+
+# The connection broke: another is tried, for what the daemon keeps.
+ddblock_part() { # CONNECTION TEXT
+	local tag id pause=${ddblock_pause[$1]-0}
+	if [ -z "${ddblock_resumes[$1]-}" ]; then
+		ddblock_end "$1" NO_DAEMON "$2"
+		return
+	fi
+	ddblock_hang_up "$1"
+	for tag in "${!ddblock_asked_by[@]}"; do
+		[ "${ddblock_asked_by[$tag]}" = "$1" ] || continue
+		if [ "${ddblock_reply[$tag]-}" = abandoned ]; then
+			ddblock_forget "$tag"
+		elif [ -z "${ddblock_reply[$tag]-}" ]; then
+			ddblock_reply[$tag]="ERR NO_DAEMON :$2"
+		fi
+	done
+	for id in "${!ddblock_owner[@]}"; do
+		[ "${ddblock_owner[$id]}" != "$1" ] ||
+		    [ -n "${ddblock_kept[$id]}" ] ||
+		    ddblock_lose "$id" disconnected
+	done
+	if ! ddblock_holds_any "$1"; then
+		ddblock_end "$1" NO_DAEMON "$2"
+		return
+	fi
+	[ -n "${ddblock_away[$1]-}" ] || ddblock_tell "$1 BROKEN"
+	ddblock_boot_ms
+	ddblock_away[$1]=$((ddblock_now + pause / 2 + RANDOM % (pause + 1)))
+	((pause = pause == 0 ? 50 : pause * 2))
+	ddblock_pause[$1]=$((pause > 1000 ? 1000 : pause))
+}
+
+# Another connection, if it is time for one, with its first requests.
+ddblock_reopen() { # CONNECTION
+	local ddblock_connection=$1 ddblock_opening=yes ddblock_tag id
+	local -a hello
+	[[ ${ddblock_away[$1]-} == [0-9]* ]] || return 0
+	ddblock_boot_ms
+	((ddblock_now >= ddblock_away[$1])) || return 0
+	ddblock_dial
+	ddblock_away[$1]=opening
+	for id in "${!ddblock_found[@]}"; do
+		[[ $id != "$1 "* ]] || unset "ddblock_found[$id]"
+	done
+	eval "hello=(${ddblock_hello[$1]})"
+	ddblock_send_unheard HELLO proto=1 renewed=yes "${hello[@]}"
+	ddblock_send_unheard HELLO resume=yes
+	ddblock_send_unheard RESUME "secret=${ddblock_secret[$1]}"
+}
+
+# The answer to that RESUME.
+ddblock_reopening() { # TAG LINE
+	local ddblock_connection=${ddblock_asked_by[$1]} id
+	if [[ $2 == "+ "* ]]; then
+		ddblock_find "$2"
+		return
+	fi
+	ddblock_forget "$1"
+	case $2 in
+	"ERR SHUTTING_DOWN"*) ;; # its end follows, and then another try
+	ERR*)
+		ddblock_end "$ddblock_connection" NO_DAEMON \
+		    "the daemon does not know the holds"
+		;;
+	*)
+		for id in "${!ddblock_owner[@]}"; do
+			[ "${ddblock_owner[$id]}" != "$ddblock_connection" ] ||
+			    ddblock_is_found "$id" ||
+			    ddblock_lose "$id" disconnected
+		done
+		ddblock_away[$ddblock_connection]=
+		ddblock_pause[$ddblock_connection]=0
+		ddblock_tell "$ddblock_connection RESUMED"
+		;;
+	esac
+}
+
+ddblock_is_found() { # ID
+	[ -n "${ddblock_found["$ddblock_connection $1"]-}" ]
+}
+
+# A row of it: ours again, or to be given back.
+ddblock_find() { # LINE
+	local ddblock_opening=yes id known=0 count
+	ddblock_parse "$1"
+	id=${ddblock_fields[id]-}
+	! ddblock_is_found "$id" || return 0
+	ddblock_found["$ddblock_connection $id"]=yes
+	count=${ddblock_fields[count]-1}
+	if ddblock_counts "$id"; then
+		known=${ddblock_count[$id]}
+		[ -z "${ddblock_fields[until_boot_ms]-}" ] ||
+		    ddblock_until[$id]=${ddblock_fields[until_boot_ms]}
+	fi
+	for ((; known < count; known++)); do
+		ddblock_send_unheard RELEASE "id=$id"
+	done
+	[ "${ddblock_fields[state]-}" != lost ] ||
+	    ddblock_lose "$id" "${ddblock_fields[reason]-unknown}"
+}
+
+ddblock_hang_up() { # CONNECTION
+	local in=${ddblock_in[$1]-} out=${ddblock_out[$1]-}
+	[ -z "$in" ] || exec {in}<&- {out}>&-
+	ddblock_in[$1]= ddblock_out[$1]= ddblock_rest[$1]=
 }
 
 # The connection is over, and with it all its holds.
 ddblock_end() { # CONNECTION CODE TEXT
 	local tag id
-	local in=${ddblock_in[$1]} out=${ddblock_out[$1]}
 	ddblock_ended[$1]=$3
-	exec {in}<&- {out}>&-
+	ddblock_away[$1]=
+	ddblock_hang_up "$1"
 	for tag in "${!ddblock_asked_by[@]}"; do
 		if [ "${ddblock_asked_by[$tag]}" = "$1" ]; then
 			[ -n "${ddblock_reply[$tag]-}" ] ||
@@ -474,17 +645,17 @@ ddblock_end() { # CONNECTION CODE TEXT
 
 # ---- connections ------------------------------------------------------------
 
-# A shell may have several connections; what follows is about this one.
+# A shell may have several connections; the functions below use this one.
 ddblock_use() { # CONNECTION
 	ddblock_connection=$1
 }
 
-# Connect to $DDBLOCK_SOCKET, or else to the usual place.
-ddblock_open() { # [NAME=VALUE..], those of HELLO
+# Connect to $DDBLOCK_SOCKET, or else to the default path.
+ddblock_dial() {
 	local path=${DDBLOCK_SOCKET:-/run/ddblockd/ddblockd.sock} in out
 	# bash warns of a second coprocess; it forgets only the names of the
-	# first one's descriptors, and those are kept here. It forgets them at
-	# the end of a coprocess, too: so this one begins when they are kept.
+	# first one's descriptors, and those are stored here. It forgets them at
+	# the end of a coprocess, too: so this one begins after they are stored.
 	{
 		coproc DDBLOCK_SOCAT {
 			read -r _
@@ -498,12 +669,35 @@ ddblock_open() { # [NAME=VALUE..], those of HELLO
 	ddblock_out[$ddblock_connection]=$out
 	ddblock_rest[$ddblock_connection]=
 	ddblock_ended[$ddblock_connection]=
-	ddblock_request HELLO proto=1 renewed=yes "$@" || return
-	local namespaces=${ddblock_fields[namespaces]-default}
-	ddblock_default_ns[$ddblock_connection]=${namespaces%%,*}
 }
 
-# End the connection. The daemon releases what does not linger.
+# A connection; with resume=yes it is opened again.
+ddblock_open() { # [resume=yes] [NAME=VALUE..], those of HELLO
+	local each resumes=
+	local -a hello=()
+	for each in "$@"; do
+		if [ "$each" = resume=yes ]; then
+			resumes=yes
+		else
+			hello+=("$each")
+		fi
+	done
+	ddblock_resumes[$ddblock_connection]= ddblock_away[$ddblock_connection]=
+	ddblock_pause[$ddblock_connection]=0
+	ddblock_hello[$ddblock_connection]=
+	[ ${#hello[@]} = 0 ] ||
+	    ddblock_hello[$ddblock_connection]=$(printf '%q ' "${hello[@]}")
+	ddblock_dial
+	ddblock_request HELLO proto=1 renewed=yes "${hello[@]}" || return
+	local namespaces=${ddblock_fields[namespaces]-default}
+	ddblock_default_ns[$ddblock_connection]=${namespaces%%,*}
+	[ -n "$resumes" ] || return 0
+	ddblock_resumes[$ddblock_connection]=yes
+	# An older daemon refuses that, and keeps what lingers.
+	ddblock_send_unheard HELLO resume=yes
+}
+
+# End the connection. The daemon releases all holds that do not linger.
 ddblock_close() {
 	local id
 	[ -z "${ddblock_ended[$ddblock_connection]-not open}" ] || return 0
@@ -527,9 +721,10 @@ ddblock_try() { # KEY [-k KEY].. [NAME=VALUE..]
 	ddblock_request TRY -k "$@"
 }
 
-# What lingers by the secret of another connection, or of an earlier one of this
-# name, before anything is acquired here: sets ddblock_ids. What was lost
-# meanwhile is among it; ddblock_token_of knows the tokens.
+# Resume the lingering holds of another connection by its secret, or of an
+# earlier connection of this name, before the first acquire here: sets
+# ddblock_ids. Holds that were lost meanwhile are among them; ddblock_token_of
+# knows the tokens.
 ddblock_resume() { # [SECRET]
 	local secret=${1-${ddblock_secret[$ddblock_connection]-}}
 	ddblock_ids=()
@@ -538,14 +733,14 @@ ddblock_resume() { # [SECRET]
 }
 
 # Sets ddblock_token, in decimal whatever its size; with KEY, of a hold of
-# several locks, or that was resumed. 0: it is none of its locks, or its
-# namespace's format has none.
+# several locks, or that was resumed. 0: KEY is not among its locks, or its
+# namespace's format has no tokens.
 ddblock_token_of() { # ID [KEY]
 	ddblock_token=${ddblock_tokens["$1 $(ddblock_encode "${2-}")"]-0}
 }
 
-# Give it back, once. LOCK_LOST if it was lost before. To release what is
-# released does nothing. It takes no longer than the hold would.
+# Release it, once. LOCK_LOST if it was lost before. A second release does
+# nothing. It waits no longer than the hold's deadline.
 ddblock_release() { # ID [NAME=VALUE..]
 	local ddblock_connection=${ddblock_owner[$1]-$ddblock_connection} status
 	[ "${ddblock_count[$1]-1}" != 0 ] || return 0
@@ -558,6 +753,10 @@ ddblock_release() { # ID [NAME=VALUE..]
 		ddblock_fail LOCK_LOST "the lock was lost: $status"
 		return
 	fi
+	if [ -n "${ddblock_away[$ddblock_connection]-}" ]; then
+		ddblock_let_go "$1" # it is given back when it is found
+		return 0
+	fi
 	ddblock_send RELEASE "id=$1" "${@:2}" || return
 	ddblock_releasing[$1]=$ddblock_tag
 	ddblock_count[$1]=$((${ddblock_count[$1]-1} - 1))
@@ -568,8 +767,8 @@ ddblock_release() { # ID [NAME=VALUE..]
 	return "$status"
 }
 
-# It is held no more often than the daemon says. What was refused, for what it
-# brought, is done without that.
+# The daemon says how often it is still held. A release that was refused for its
+# arguments is repeated without them.
 ddblock_released() { # ID STATUS, and what the daemon said
 	local left=${ddblock_fields[count]-0}
 	[ "$2" != 0 ] || ((left >= ddblock_count[$1])) ||
@@ -579,7 +778,7 @@ ddblock_released() { # ID STATUS, and what the daemon said
 	[ "${ddblock_count[$1]}" != 0 ] || ddblock_forget_hold "$1"
 }
 
-# It is held once less.
+# Count one hold less.
 ddblock_let_go() { # ID
 	ddblock_count[$1]=$((${ddblock_count[$1]-1} - 1))
 	[ "${ddblock_count[$1]}" != 0 ] || ddblock_forget_hold "$1"
@@ -591,16 +790,17 @@ ddblock_forget_hold() { # ID
 		[[ $name != "$1 "* ]] || unset "ddblock_tokens[$name]"
 	done
 	unset "ddblock_owner[$1]" "ddblock_until[$1]" "ddblock_limit[$1]" \
-	    "ddblock_ns[$1]" "ddblock_reason[$1]"
+	    "ddblock_ns[$1]" "ddblock_reason[$1]" "ddblock_kept[$1]" \
+	    "ddblock_margin[$1]"
 }
 
-# Have it renewed now: proof that the store answers.
+# Renew it now: a proof that the store answers.
 ddblock_renew() { # ID [NAME=VALUE..]
 	local ddblock_connection=${ddblock_owner[$1]-$ddblock_connection}
 	ddblock_request RENEW "id=$1" "${@:2}" && ddblock_extend "$1"
 }
 
-# May what the lock guards be used? True only before the deadline.
+# May the guarded resource be used? True only before the deadline.
 ddblock_valid() { # ID
 	ddblock_remaining "$1"
 	((ddblock_ms > 0))
@@ -613,7 +813,8 @@ ddblock_remaining() { # ID
 	ddblock_ms=0
 	ddblock_boot_ms
 	if ddblock_counts "$1" && [ "${ddblock_count[$1]}" != 0 ]; then
-		ddblock_ms=$((ddblock_until[$1] - ddblock_now))
+		ddblock_good "$1"
+		ddblock_ms=$((ddblock_good - ddblock_now))
 	fi
 }
 
@@ -642,9 +843,9 @@ ddblock_with() { # KEY [NAME=VALUE..] -- COMMAND..
 	return $status
 }
 
-# ---- looking around ---------------------------------------------------------
+# ---- queries ---------------------------------------------------------
 
-# Who has the lock: ddblock_fields.
+# The holder of the lock: ddblock_fields.
 ddblock_get() { # KEY [NAME=VALUE..]
 	ddblock_request GET -k "$@"
 }
@@ -658,8 +859,9 @@ ddblock_unwatch() { # KEY [NAME=VALUE..]
 	ddblock_request UNWATCH -k "$@"
 }
 
-# Take it from its holder, if that has this token, or, if TOKEN is empty, if it
-# still is the record=.. that ddblock_get showed: administrators.
+# For administrators: take the lock from its holder, if the holder has this
+# token, or, if TOKEN is empty, if the record still is the record=.. of
+# ddblock_get.
 ddblock_break() { # KEY TOKEN REASON [NAME=VALUE..]
 	ddblock_request BREAK -k "$1" ${2:+"token=$2"} "reason=$3" "${@:4}"
 }
@@ -697,8 +899,8 @@ ddblock_next_row() {
 	done
 }
 
-# What the daemon says next: ddblock_event_name, ddblock_fields. 1: nothing in
-# that time, or the connection has ended.
+# The daemon's next event: ddblock_event_name, ddblock_fields. 1: none in that
+# time, or the connection has ended.
 ddblock_event() { # [MILLISECONDS]
 	local i end
 	ddblock_boot_ms

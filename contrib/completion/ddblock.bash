@@ -1,6 +1,6 @@
 # Completion of ddblock(1) for bash.
 #
-# What there is to complete comes from the program: commands and options from
+# The words come from the program: commands and options from
 # its own tables (--completion-data), the options of init-table and check-table
 # from ddblockd's help, keys and namespaces from the daemon, if it answers.
 

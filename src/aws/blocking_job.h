@@ -1,6 +1,6 @@
 /*
- * A job that may block: on a detached thread that is never waited for. What it
- * works on belongs to both sides, and goes with the last of them.
+ * A job that may block: on a detached thread that is never waited for. Its data
+ * belong to both sides, and are freed by the last of them.
  */
 #ifndef DDBLOCKD_AWS_BLOCKING_JOB_H
 #define DDBLOCKD_AWS_BLOCKING_JOB_H

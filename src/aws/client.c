@@ -2,9 +2,9 @@
  * The client of one endpoint: lanes, queues, deadlines.
  *
  * Each lane has its own pool of connections, its own bound on requests at a
- * time and its own queue, so that a beat never waits for what others wait
- * for. Every call has one timer, from the call to the answer, which covers
- * name resolution, queue, connection and exchange alike.
+ * time and its own queue, so that a beat never waits for other requests. Every
+ * call has one timer, from the call to the answer, which covers name
+ * resolution, queue, connection and exchange alike.
  */
 #include "aws/client.h"
 
@@ -429,7 +429,7 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 
 /* ---- where to, and who signs ---- */
 
-/* What was known of the host before is of no use any more. */
+/* Earlier knowledge about the host is of no use any more. */
 static int
 client_change_route(struct aws_client *s, const struct origin *o)
 {

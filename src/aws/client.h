@@ -39,7 +39,7 @@ struct aws_client_config {
 	    const struct addrinfo *hints, struct addrinfo **ret);
 };
 
-/* Where requests go and who signs them. Copied. */
+/* The endpoint of requests and the credentials that sign them. Copied. */
 struct aws_client_origin {
 	const char *url;
 	const char *region;	/* NULL: @url is on loopback, where emulators
@@ -78,7 +78,7 @@ void aws_client_lack(struct aws_client *, int code, const char *text);
 bool aws_client_ready(const struct aws_client *);
 
 /* Whose signature an answer's request had (aws_answer.signer), borrowed; NULL
- * if requests are signed by others by now. */
+ * if requests are signed with others now. */
 const struct credentials *aws_client_signer(const struct aws_client *,
     uint32_t signer);
 
@@ -110,7 +110,7 @@ void aws_call_cancel(struct aws_call *);
  */
 uint64_t aws_client_wall_ms(const struct aws_client *);
 
-/* Who signs now, borrowed; NULL before there is anybody. */
+/* The credentials in use, borrowed; NULL before there is anybody. */
 const struct credentials *aws_client_credentials(const struct aws_client *);
 
 /* The endpoint in use, for messages; "" before there is one. */

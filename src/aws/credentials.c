@@ -159,8 +159,8 @@ credentials_mask_piece(const char *piece, size_t piece_length, char *text,
 	}
 }
 
-/* What is quoted anew where are signs, and nowhere else, still has the pieces
- * between them. */
+/* A text that was quoted again only at its special characters still has the
+ * pieces between them. */
 void
 credentials_mask_secret(const char *secret, char *text, size_t length)
 {

@@ -20,8 +20,8 @@ struct credentials {
 };
 
 /*
- * Replace what is there by copies; what is NULL or empty is none. @text (at
- * least 128 bytes) says what is wrong, without the values.
+ * Replace them by copies; NULL or empty means none. @text (at least 128 bytes)
+ * says what is wrong, without the values.
  *
  * DDBLOCK_E_NO_CREDENTIALS
  *     A key is missing, or has what cannot go into a header. Unchanged.
@@ -39,14 +39,14 @@ int credentials_copy(struct credentials *to, const struct credentials *from);
 
 bool credentials_exist(const struct credentials *);
 
-/* Whoever has the one has the other; when they expire does not count. */
+/* Both are equally secret; when they expire does not count. */
 bool credentials_equal(const struct credentials *,
     const struct credentials *);
 
 /*
  * Make what @text recites of a secret unreadable, however it is quoted: AWS,
  * and what stands before it, repeat requests in their errors, and these carry
- * the session token. What is too short to tell from a word is left.
+ * the session token. A value that is too short to tell from a word is left.
  */
 void credentials_mask(const struct credentials *, char *text, size_t length);
 

@@ -1,7 +1,7 @@
 /*
  * What all our curl handles have in common: nothing of the environment counts
- * (neither a proxy nor .netrc), TLS is 1.2 at the least, and who is trusted is
- * said in one place.
+ * (neither a proxy nor .netrc), TLS is 1.2 at the least, and the trusted
+ * issuers are set in one place.
  */
 #ifndef DDBLOCKD_AWS_CURL_SETUP_H
 #define DDBLOCKD_AWS_CURL_SETUP_H
@@ -14,7 +14,7 @@
 CURL *curl_setup_new(uint64_t connect_timeout_ms);
 
 /*
- * Which URL, and who is trusted for it. @ca_file NULL: whom the system trusts.
+ * The URL, and the trusted issuers for it. @ca_file NULL: those of the system.
  *
  * DDBLOCK_E_NOMEM
  */

@@ -1,6 +1,6 @@
 /*
- * Where requests go. The taking apart is libcurl's, so that what we check is
- * what it will use.
+ * Where requests go. libcurl parses it, so that the checked parts are the ones
+ * it will use.
  */
 #include "aws/endpoint.h"
 

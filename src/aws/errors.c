@@ -52,7 +52,7 @@ static const struct errors_row errors_table[] = {
 	/* Too many tables made or changed at a time. */
 	{ "LimitExceededException", AWS_CLASS_THROTTLED,
 	    DDBLOCK_E_THROTTLED },
-	/* Somebody's transaction holds the item for a moment. */
+	/* A transaction of another client holds the item for a moment. */
 	{ "TransactionConflictException", AWS_CLASS_THROTTLED,
 	    DDBLOCK_E_THROTTLED },
 	/* Its reasons say more: errors_cancelled(). */
@@ -289,8 +289,8 @@ errors_hint(const char *name, const char *message)
 	return NULL;
 }
 
-/* Only of those who we are and what time it is: "Signature expired" in the
- * message of another error is somebody's data. */
+/* Only of errors about credentials and time: "Signature expired" in the message
+ * of another error is data of a client. */
 static bool
 errors_deserves_hint(const struct aws_error *e)
 {

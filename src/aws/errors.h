@@ -1,5 +1,5 @@
 /*
- * What an answer of DynamoDB means for the one who asked: by the name of the
+ * The meaning of an answer of DynamoDB for its request: by the name of the
  * error first, by the HTTP status where there is no name that we know.
  *
  * Names come after '#' in "__type", before which services and emulators put
@@ -48,7 +48,7 @@ struct aws_error {
 void aws_errors_classify(int status, const char *body, size_t body_length,
     struct aws_error *ret);
 
-/* The same for one who has parsed the body already: @json may be NULL. */
+/* The same with a parsed body: @json may be NULL. */
 void aws_errors_classify_json(int status, struct json_object *json,
     struct aws_error *ret);
 
@@ -64,8 +64,8 @@ void aws_errors_classify_answer(const struct aws_answer *,
  */
 bool aws_error_is_credentials(const struct aws_error *);
 
-/* Does the service ask for fewer requests? Not if it is only that somebody's
- * transaction was in the way. */
+/* Does the service ask for fewer requests? Not if only a transaction of another
+ * client was in the way. */
 bool aws_error_is_throttling(const struct aws_error *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Where requests go and who signs them.
+ * The endpoint of requests and the credentials that sign them.
  */
 #include "aws/origin.h"
 

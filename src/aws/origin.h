@@ -1,6 +1,7 @@
 /*
- * Where requests go and who signs them. It never changes: other credentials
- * make another one, and requests under way keep the one they began with.
+ * The endpoint of requests and the credentials that sign them. It never
+ * changes: other credentials make another one, and requests under way keep the
+ * one they began with.
  */
 #ifndef DDBLOCKD_AWS_ORIGIN_H
 #define DDBLOCKD_AWS_ORIGIN_H
@@ -50,7 +51,7 @@ struct origin *origin_ref(struct origin *);
 /* Wipes the secrets with the last reference. Accepts NULL. */
 void origin_unref(struct origin *);
 
-/* Is what they go to the same? */
+/* Do they have the same endpoint? */
 bool origin_same_route(const struct origin *, const struct origin *);
 
 #endif

@@ -21,11 +21,11 @@
  * One descriptor that libcurl waits for, or will again. libcurl takes its hand
  * off a connection after each answer and comes back with the next request; to
  * leave the event where it is saves both calls to the kernel. That needs to
- * know when such a descriptor is closed, for its number may be somebody else's
- * then, so it is done for those only that we open, and that libcurl closes
- * through us: all whose connection was made, which are those that it wants to
- * read from. (Those that lost the race to be connected it closes by itself; it
- * waits to write to them.)
+ * know when such a descriptor is closed, because its number may be reused then,
+ * so it is done only for those that we open, and that libcurl closes through
+ * us: all whose connection was made, which are those that it wants to read
+ * from. (Those that lost the race to be connected it closes by itself; it waits
+ * to write to them.)
  */
 struct pool_socket {
 	struct pool *pool;

@@ -1,6 +1,6 @@
 /*
  * A curl multi handle inside the event loop, with its kept-alive connections.
- * It knows nothing of what is sent.
+ * It does not know the content of requests.
  */
 #ifndef DDBLOCKD_AWS_POOL_H
 #define DDBLOCKD_AWS_POOL_H
@@ -18,7 +18,7 @@ typedef void (*pool_finished_fn)(void *arg, CURL *easy, CURLcode result);
 int pool_new(struct event_base *, uint32_t connections_max,
     pool_finished_fn finished, void *arg, struct pool **ret);
 
-/* What is under way must be stopped first. Accepts NULL. */
+/* Transfers under way must be stopped first. Accepts NULL. */
 void pool_free(struct pool *);
 
 /* DDBLOCK_E_NOMEM */

@@ -1,5 +1,5 @@
 /*
- * A connection to an endpoint, made anew and closed again.
+ * A new connection to an endpoint, which is closed again.
  *
  * The kept-alive connections of the client say nothing of whether a new one
  * could be made, and theirs was made long ago. libcurl says what it agreed on
@@ -125,7 +125,7 @@ probe_read_certificate(struct probe *p)
 	}
 }
 
-/* Is there a connection, be it without TLS yet? Some versions know when it
+/* Is there a connection, perhaps still without TLS? Some versions know when it
  * came about only when TLS is agreed, too. */
 static bool
 probe_is_connected(const struct probe *p)

@@ -1,5 +1,5 @@
 /*
- * A connection to an endpoint, made anew and closed again, to see how far it
+ * A new connection to an endpoint, which is closed again, to see how far it
  * comes: name, connection, TLS. Nothing is sent over it.
  */
 #ifndef DDBLOCKD_AWS_PROBE_H

@@ -4,14 +4,14 @@
  *
  * Nothing is limited before the first throttling. It cuts the rate to 0.7 of
  * what was measured; then the rate returns to that, slowly near it and faster
- * beyond, but never to more than twice what is really sent. All answers are
+ * beyond, but never to more than twice the rate really sent. All answers are
  * counted; whether a request waits for a token is for its sender to say. What
  * leases depend on takes one if there is one, and goes in any case.
  *
  * Unlike there, the limit ends when there was no throttling for a while, and
  * some requests are free of it: a lock daemon idles for hours and is then asked
  * for many locks at once, and a rate that follows what is sent would know of
- * the hours only. What is free is too little to overload a table; that one
+ * the hours only. The free part is too little to overload a table; that one
  * item is hot there is no reason to make all others wait.
  */
 #ifndef DDBLOCKD_AWS_RATE_LIMIT_H

@@ -115,7 +115,7 @@ resolver_append(struct buffer *b, const struct addrinfo *a)
 	    v6 ? "[" : "", text, v6 ? "]" : "");
 }
 
-/* Take over an answer; what there was stays if it is of no use. */
+/* Take over an answer; the old addresses are kept if it has none. */
 static void
 resolver_learn(struct resolver *s, int result, const struct addrinfo *list)
 {

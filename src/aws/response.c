@@ -1,10 +1,10 @@
 /*
  * What the headers of an answer say of it.
  *
- * DynamoDB sends a CRC-32 of each body, and compresses only what was asked
- * for; SDKs repeat where the sum differs. A success whose content is no JSON
- * comes from a portal or a proxy that speaks for the service. Of an error this
- * does not matter: whatever nobody knows proves nothing there (errors.h).
+ * DynamoDB sends a CRC-32 of each body, and compresses only what was asked for;
+ * SDKs repeat where the sum differs. A success whose content is no JSON comes
+ * from a portal or a proxy that speaks for the service. Of an error this does
+ * not matter: an unknown error proves nothing there (errors.h).
  */
 #include "aws/response.h"
 
@@ -149,8 +149,8 @@ response_check(const struct response *r, int status, const char *body,
 
 	if (r->encoding[0] != '\0') {
 		(void)snprintf(text, RESPONSE_TEXT_MAX, "the answer is "
-		    "compressed (%s), which nobody asked for: a proxy must "
-		    "leave answers as they are",
+		    "compressed (%s), although the request did not ask for "
+		    "that: a proxy must not change answers",
 		    response_printable(r->encoding, value));
 		return false;
 	}

@@ -1,7 +1,7 @@
 /*
- * What the headers of an answer say of it, and whether its body is what was
- * sent. What arrives damaged, or is somebody else's, is no answer at all: then
- * nobody knows whether the request was carried out.
+ * The headers of an answer, and whether its body is the one that was sent. A
+ * damaged answer, or one of another server, is no answer at all: then it is not
+ * known whether the request was carried out.
  */
 #ifndef DDBLOCKD_AWS_RESPONSE_H
 #define DDBLOCKD_AWS_RESPONSE_H
@@ -31,14 +31,14 @@ struct response {
 void response_begin(struct response *);
 
 /*
- * One line of the head, as it came: not NUL-terminated, CR and LF included.
- * A status line begins anew: what came before it was an interim answer's.
+ * One line of the head, as it came: not NUL-terminated, CR and LF included. A
+ * status line starts again: what came before it was an interim answer's.
  */
 void response_take_line(struct response *, const char *line, size_t length);
 
 /*
- * Is @body what was sent, and by whom it should be? If not, the reason is in
- * @text (RESPONSE_TEXT_MAX), without a word of the body.
+ * Is @body undamaged, and from the service? If not, the reason is in @text
+ * (RESPONSE_TEXT_MAX), without a word of the body.
  */
 bool response_check(const struct response *, int status, const char *body,
     size_t body_length, char *text);

@@ -44,7 +44,7 @@ retry_next(struct retry *s, enum aws_class class, uint64_t now_ms,
 	if (now_ms + RETRY_ROOM_MS >= deadline_ms)
 		return false;
 	if (class == AWS_CLASS_CLOCK) {
-		/* Nobody is overloaded: it was our time that was wrong. */
+		/* This is no overload: it was our time that was wrong. */
 		if (s->clocks++ >= RETRY_CLOCK_MAX)
 			return false;
 		*ret_wait_ms = 0;

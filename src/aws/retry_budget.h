@@ -7,17 +7,17 @@
  * which a repetition costs 14, after throttling 5; a success at the first
  * attempt gives 1 back, one after a repetition what that repetition cost. When
  * it is empty, an operation is not repeated: some 36 failures in a row suffice.
- * Unlike there, a condition that failed is a success: the service did its
- * work, and it is an everyday answer to whoever waits for a lock.
+ * Unlike there, a condition that failed is a success: the service did its work,
+ * and it is an everyday answer to a waiter.
  *
- * What leases depend on has a reserve beside it: when the bucket is empty, its
- * repetitions are paid from there, and it fills with time, because a lease runs
- * out with time. So the one beat that gets through an outage is sent whatever
- * all others did before. The reserve ends too, for a host may give back many
- * locks at once: beyond it nothing is refused, but waits the longest wait of
- * its policy instead of a random part of it. So a store sends at most the
- * reserve, what fills it, and one request per RETRY_CAP_SESSION_MS for each
- * beat or release that is under way.
+ * Operations that leases depend on have a reserve of their own: when the bucket
+ * is empty, its repetitions are paid from there, and it fills with time,
+ * because a lease runs out with time. So the one beat that gets through an
+ * outage is sent whatever all others did before. The reserve ends too, for a
+ * host may give back many locks at once: beyond it nothing is refused, but
+ * waits the longest wait of its policy instead of a random part of it. So a
+ * store sends at most the reserve, what fills it, and one request per
+ * RETRY_CAP_SESSION_MS for each beat or release that is under way.
  */
 #ifndef DDBLOCKD_AWS_RETRY_BUDGET_H
 #define DDBLOCKD_AWS_RETRY_BUDGET_H

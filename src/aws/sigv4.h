@@ -35,7 +35,8 @@ struct sigv4_request {
 	size_t body_length;
 };
 
-/* Who signs for what, and what need not be made anew for each request. */
+/* The credentials and their scope, and parts that need not be made again for
+ * each request. */
 struct sigv4 {
 	char *access_key_id;
 	char *secret;

@@ -1,7 +1,7 @@
 /*
  * Sessions of TLS that all connections of a client resume, and what was wrong
- * when there could be none, in words that say what to do. Who is trusted and
- * for what is in curl_setup.h.
+ * when there could be none, in words that say what to do. The trusted issuers
+ * are set in curl_setup.h.
  */
 #ifndef DDBLOCKD_AWS_TLS_H
 #define DDBLOCKD_AWS_TLS_H

@@ -59,8 +59,8 @@ transfer_header(char *line, size_t size, size_t n, void *arg)
 }
 
 /*
- * Whose order in the list is of no importance. Nobody compresses an answer who
- * is not asked to by Accept-Encoding.
+ * Whose order in the list is of no importance. No server compresses an answer
+ * without an Accept-Encoding.
  */
 static void
 transfer_link_headers(struct transfer *t)
@@ -316,7 +316,7 @@ transfer_is_answered(struct transfer *t, CURLcode result, long status,
 	    t->answer.data != NULL ? t->answer.data : "", t->answer.length,
 	    reason))
 		return true;
-	/* Whose clock that is nobody knows. */
+	/* It is not known whose clock that is. */
 	t->response.date_s = 0;
 	return false;
 }

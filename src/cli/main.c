@@ -1,132 +1,156 @@
 /*
- * ddblock(1): the command table. The program links nothing but libc, the
- * library and its codec, so that a lock costs a script little more than
- * flock(1) does.
+ * ddblock(1): the table of commands, and the options for all of them. The
+ * program links nothing but libc, the library and its codec, so that a lock
+ * costs a script little more than flock(1) does.
  */
 #include <config.h>
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/say.h"
+#include "cli/base/cli.h"
+#include "cli/base/say.h"
+#include "cli/command/command.h"
 
-static const struct cli_command cli_commands[] = {
+static int main_help(struct cli *, int argc, char **argv);
+
+static const struct cli_command main_commands[] = {
 	{ "run", "[-ns] [-c LIMIT] [-w TIME] [-E STATUS] [--fail-closed] "
 	    "[--on-danger=SIGNAL] [--reentrant] KEY | -k KEY... -- "
-	    "COMMAND...", "run a command under a lock", cmd_run },
+	    "COMMAND...", "run a command under a lock", command_run },
 	{ "elect", "[--once | --restart] [--on-danger=SIGNAL] "
-	    "KEY -- COMMAND...", "run a command while leader", cmd_elect },
+	    "KEY -- COMMAND...", "run a command while leader", command_elect },
 	{ "acquire", "[-ns] [-c LIMIT] [-w TIME] --for-pid=PID "
 	    "[--on-lost=SIGNAL] KEY | -k KEY...", "hold a lock for a process",
-	    cmd_acquire },
+	    command_acquire },
 	{ "release", "[--for-pid=PID] [--best-effort] KEY | --all",
 	    "end what acquire began",
-	    cmd_release },
+	    command_release },
 	{ "break", "[--token=N | --record=TEXT] --reason=TEXT KEY",
-	    "take a lock from whoever holds it", cmd_break },
-	{ "get", "KEY", "who holds a lock", cmd_get },
+	    "take a lock from its holders", command_break },
+	{ "get", "KEY", "the holder of a lock", command_get },
 	{ "watch", "[-n COUNT] [--data] KEY",
-	    "who holds a lock, and each change", cmd_watch },
+	    "who holds a lock, and each change", command_watch },
 	{ "list", "[--prefix=TEXT] [--state=WORDS]",
-	    "the locks of a namespace", cmd_list },
-	{ "held", "[KEY]", "what is held through this daemon", cmd_held },
-	{ "waiting", "[KEY]", "who waits through this daemon", cmd_waiting },
-	{ "status", "", "how the daemon and its stores are", cmd_status },
+	    "the locks of a namespace", command_list },
+	{ "held", "[KEY]", "what is held through this daemon", command_held },
+	{ "waiting", "[KEY]", "who waits through this daemon",
+	    command_waiting },
+	{ "status", "", "how the daemon and its stores are", command_status },
 	{ "check", "", "whether the stores have all that they need",
-	    cmd_check },
-	{ "shell", "", "speak the protocol itself", cmd_shell },
+	    command_check },
+	{ "drain", "[-n] [-w TIME]",
+	    "grant no new locks, and wait until none is held", command_drain },
+	{ "undrain", "", "grant locks again", command_undrain },
+	{ "shell", "", "speak the protocol itself", command_shell },
 	{ "init-table", "[DDBLOCKD-OPTION...]",
-	    "create what a namespace needs", cmd_init_table },
+	    "create what a namespace needs", command_init_table },
 	{ "check-table", "[DDBLOCKD-OPTION...]",
-	    "see whether it is as it should be", cmd_check_table },
-	{ "help", "[COMMAND]", "this", cmd_help },
+	    "see whether it is as it should be", command_check_table },
+	{ "help", "[COMMAND]", "this", main_help },
 };
 
-#define CLI_COMMANDS (sizeof(cli_commands) / sizeof(cli_commands[0]))
+#define MAIN_COMMANDS (sizeof(main_commands) / sizeof(main_commands[0]))
 
-const struct cli_command *
-cli_command_find(const char *name)
+static const struct cli_command *
+main_find(const struct cli *cli, const char *name)
 {
-	for (size_t i = 0; i < CLI_COMMANDS; i++) {
-		if (strcmp(cli_commands[i].name, name) == 0)
-			return &cli_commands[i];
+	for (size_t i = 0; i < MAIN_COMMANDS; i++) {
+		if (strcmp(main_commands[i].name, name) == 0)
+			return &main_commands[i];
 	}
+	(void)cli_misused(cli, "there is no command \"%s\"", name);
 	return NULL;
 }
 
-void
-cli_show_commands(void)
+/* For programs: words with tabs between. */
+static void
+main_list_commands(void)
 {
-	for (size_t i = 0; i < CLI_COMMANDS; i++)
-		(void)printf("command\t%s\t%s\t%s\n", cli_commands[i].name,
-		    cli_commands[i].arguments, cli_commands[i].summary);
+	for (size_t i = 0; i < MAIN_COMMANDS; i++)
+		(void)printf("command\t%s\t%s\t%s\n", main_commands[i].name,
+		    main_commands[i].arguments, main_commands[i].summary);
 }
 
-void
-cli_usage(const struct cli_command *command)
+static void
+main_show_usage(void)
 {
-	if (command != NULL) {
-		(void)printf("usage: ddblock %s%s%s\n%s\n", command->name,
-		    command->arguments[0] == '\0' ? "" : " ",
-		    command->arguments, command->summary);
-	} else {
-		(void)printf("usage: ddblock [--socket=PATH] [--ns=NAMESPACE] "
-		    "[--json] COMMAND ...\n\n");
-		for (size_t i = 0; i < CLI_COMMANDS; i++)
-			(void)printf("  %-12s %s\n", cli_commands[i].name,
-			    cli_commands[i].summary);
-	}
+	(void)printf("usage: ddblock [--socket=PATH] [--ns=NAMESPACE] "
+	    "[--json] COMMAND ...\n\n");
+	for (size_t i = 0; i < MAIN_COMMANDS; i++)
+		(void)printf("  %-12s %s\n", main_commands[i].name,
+		    main_commands[i].summary);
 	(void)printf("\nSee ddblock(1).\n");
 }
 
-int
-cmd_help(struct cli *cli, int argc, char **argv)
+static int
+main_help(struct cli *cli, int argc, char **argv)
 {
-	const struct cli_command *command = NULL;
+	const struct cli_command *command;
 	int first = cli_operands(cli, argc, argv, 0, 1);
 
 	if (first < 0)
 		return CLI_USAGE;
-	if (first < argc) {
-		command = cli_command_find(argv[first]);
-		if (command == NULL)
-			return cli_misused(cli, "there is no command \"%s\"",
-			    argv[first]);
+	if (first == argc) {
+		main_show_usage();
+		return cli_flush(0);
 	}
-	cli_usage(command);
+	command = main_find(cli, argv[first]);
+	if (command == NULL)
+		return CLI_USAGE;
+	cli_show_usage(command);
 	return cli_flush(0);
 }
 
-int
-main(int argc, char **argv)
+/*
+ * The options before the command. -1: the command is next. Else the exit
+ * status.
+ */
+static int
+main_options(struct cli *cli, int argc, char **argv)
 {
+	static const char letters[] = "+hVv";
 	static const struct option options[] = {
 		CLI_COMMON_OPTIONS,
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const struct cli_command *command;
-	struct cli cli = { .command = NULL };
-	int option, status;
 
-	while ((option = cli_getopt(&cli, argc, argv, "+hVv", options)) != -1) {
-		if (option != 'V')
-			return CLI_USAGE;
+	switch (cli_getopt(cli, argc, argv, letters, options)) {
+	case -1:
+		return -1;
+	case 'V':
 		(void)printf("ddblock %s\n", PACKAGE_VERSION);
 		return cli_flush(0);
+	case 'h':
+		main_show_usage();
+		return cli_flush(0);
+	case CLI_OPTION_COMPLETION:
+		main_list_commands();
+		cli_show_options(letters, options);
+		return cli_flush(0);
+	default:
+		return CLI_USAGE;
 	}
+}
+
+int
+main(int argc, char **argv)
+{
+	struct cli cli = { .command = NULL };
+	int status = main_options(&cli, argc, argv);
+
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return cli_misused(&cli, "which command?");
-	command = cli_command_find(argv[optind]);
-	if (command == NULL)
-		return cli_misused(&cli, "there is no command \"%s\"",
-		    argv[optind]);
-	cli.command = command->name;
+	cli.command = main_find(&cli, argv[optind]);
+	if (cli.command == NULL)
+		return CLI_USAGE;
 	argc -= optind;
 	argv += optind;
-	optind = 0; /* start again, with the command for a program name */
-	status = command->run(&cli, argc, argv);
-	say_rest();
+	optind = 0; /* start again: the command is the name */
+	status = cli.command->run(&cli, argc, argv);
+	say_flush();
 	return status;
 }

@@ -22,8 +22,8 @@ struct buffer {
 /* An empty buffer that never holds more than @length_max bytes. */
 void buffer_init(struct buffer *, size_t length_max);
 
-/* The same for secrets: what it had is overwritten whenever its memory is
- * given back, be it because there is larger now. */
+/* The same for secrets: its content is overwritten whenever its memory is given
+ * back, also when it grew into another piece. */
 void buffer_init_secret(struct buffer *, size_t length_max);
 
 /* Free the memory. The buffer is empty and usable again. */

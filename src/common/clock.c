@@ -25,6 +25,12 @@ clock_boot_us(void)
 }
 
 uint64_t
+clock_monotonic_us(void)
+{
+	return clock_read_us(CLOCK_MONOTONIC);
+}
+
+uint64_t
 clock_boot_ms(void)
 {
 	return clock_boot_us() / 1000;

@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <sys/time.h>
 
-/* CLOCK_BOOTTIME: goes on while the host sleeps, and nobody sets it. */
+/* CLOCK_BOOTTIME: goes on while the host sleeps, and is never set. */
 uint64_t clock_boot_ms(void);
 uint64_t clock_boot_us(void);
+
+/* CLOCK_MONOTONIC, for the service manager. */
+uint64_t clock_monotonic_us(void);
 
 /* CLOCK_REALTIME, for SigV4, display and the record formats whose times are
  * those of hosts' clocks: never for a lease of ours. */

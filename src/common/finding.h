@@ -17,7 +17,7 @@
 enum finding_state {
 	FINDING_OK = 0,
 	FINDING_WARNING,	/* it works, but not as well as it might */
-	FINDING_ERROR,		/* locks cannot be had, or not kept */
+	FINDING_ERROR,		/* locks cannot be acquired, or not kept */
 };
 
 struct finding {

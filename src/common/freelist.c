@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* What a piece is while nobody has it. */
+/* A piece that is free. */
 struct freelist_piece {
 	struct freelist_piece *next;
 };

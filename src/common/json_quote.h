@@ -6,8 +6,8 @@
 
 #include "common/buffer.h"
 
-/* Append a JSON string, quotes included. What is not UTF-8 becomes U+FFFD.
- * Failures stick in the buffer. */
+/* Append a JSON string, quotes included. Bytes that are not UTF-8 become
+ * U+FFFD. Failures stick in the buffer. */
 void json_quote(struct buffer *, const char *bytes, size_t length);
 
 #endif

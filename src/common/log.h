@@ -1,8 +1,8 @@
 /*
  * The log: the journal, with fields to search by, or one line on stderr, plain
  * or with all fields as JSON. Only the daemon and its parts that are not
- * libraries may log. Nothing here waits:
- * what there is no room for is counted, and the number is said later.
+ * libraries may log. Nothing here waits: messages without room are counted, and
+ * the number is logged later.
  */
 #ifndef DDBLOCKD_COMMON_LOG_H
 #define DDBLOCKD_COMMON_LOG_H
@@ -48,7 +48,7 @@ void log_write_fields(int level, const char *kind,
 void log_write_always(const struct log_field *fields, size_t n_fields,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Say now what was dropped: the process is about to end. */
+/* Log the number of dropped messages now: the process is about to end. */
 void log_flush(void);
 
 #endif

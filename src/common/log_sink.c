@@ -55,7 +55,7 @@ log_sink_journal(const char *entry, size_t length)
 	    sizeof(address.sun_path))
 		return DDBLOCK_E_SYSTEM;
 	memcpy(address.sun_path, log_sink_path, strlen(log_sink_path));
-	/* By name each time: the journal may have been started anew. */
+	/* By name each time: the journal may have been restarted. */
 	do {
 		n = sendto(log_sink_fd, entry, length,
 		    MSG_DONTWAIT | MSG_NOSIGNAL,

@@ -1,6 +1,6 @@
 /*
- * Where the log's lines go, without ever waiting: whoever reads them may have
- * stopped, and the event loop must not stop with him.
+ * Where the log's lines go, without ever waiting: their reader may have
+ * stopped, and the event loop must not stop with it.
  */
 #ifndef DDBLOCKD_COMMON_LOG_SINK_H
 #define DDBLOCKD_COMMON_LOG_SINK_H

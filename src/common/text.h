@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What is not there (NULL) is like nothing but its like. */
+/* NULL equals only NULL. */
 static inline bool
 text_equal(const char *a, const char *b)
 {

@@ -26,6 +26,26 @@ action_remove(struct core *core, struct core_action *action)
 	*link = action->next;
 	if (*link == NULL)
 		core->actions_end = link;
+	action->type = CORE_NO_ACTION;
+}
+
+void
+action_forget_all(struct core *core)
+{
+	struct core_action *a = core->actions, *next;
+
+	for (; a != NULL; a = next) {
+		next = a->next;
+		*a = (struct core_action){ CORE_NO_ACTION, NULL };
+	}
+	core->actions = NULL;
+	core->actions_end = &core->actions;
+}
+
+bool
+action_is_due(const struct core_action *action)
+{
+	return action->type != CORE_NO_ACTION;
 }
 
 void

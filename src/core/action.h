@@ -16,11 +16,16 @@ enum core_about {
 	CORE_ABOUT_LISTING,		/* struct request */
 	CORE_ABOUT_BREAK,		/* struct request */
 	CORE_ABOUT_WATCHES,		/* struct namespace */
-	CORE_ABOUT_TOGETHER,		/* struct together */
+	CORE_ABOUT_MULTI,		/* struct together */
 };
 
 void action_add(struct core *, struct core_action *, enum core_action_type);
 void action_remove(struct core *, struct core_action *);
+
+/* Is it in this step's list? The next step begins with an empty one. */
+bool action_is_due(const struct core_action *);
+void action_forget_all(struct core *);
+
 void action_fill(struct core *, struct operation *, struct namespace *,
     enum operation_kind, uint64_t deadline_ms);
 void action_submit(struct core *, struct core_submit *, struct namespace *,

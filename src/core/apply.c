@@ -77,7 +77,7 @@ apply_room(const struct operation *o, const struct lock_record *old)
 	if (o->kind == OPERATION_READ)
 		return 0;
 	return (old->n_holders + 1) * sizeof(struct holder) +
-	    (old->n_exclusive_wishes + old->n_shared_wishes + old->n_marks +
+	    (old->n_exclusive_waiters + old->n_shared_waiters + old->n_marks +
 	    1) * sizeof(struct ident);
 }
 

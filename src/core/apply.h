@@ -46,12 +46,12 @@ struct apply {
 };
 
 /*
- * What becomes of @operation on that record.
+ * The result of @operation on that record.
  *
  * DDBLOCK_E_UNSUPPORTED
  *     There is no such operation on one record of that life.
  * DDBLOCK_E_LIMIT
- *     The wishes would be too many.
+ *     The waiter marks would be too many.
  * DDBLOCK_E_BAD_RECORD
  *     The token would rise above TOKEN_MAX.
  */

@@ -1,5 +1,5 @@
 /*
- * Conditions and effects on a record that has one holder, who renews it by
+ * Conditions and effects on a record that has one holder, which renews it by
  * itself: what the formats of older clients have (operation.h, "in a format
  * without sessions").
  */
@@ -27,7 +27,7 @@ alone_has_mark(const struct operation *o, const struct lock_record *l)
 	return false;
 }
 
-/* Nobody has it, or nobody any more. */
+/* It is free. */
 static bool
 alone_is_free(const struct apply *a, const struct lock_record *l)
 {
@@ -99,7 +99,7 @@ alone_make_acquire(const struct apply *a, const struct operation *o,
     void *memory, struct lock_record *r)
 {
 	(void)memory;
-	if (!a->contents_stay && !o->keep)
+	if (!a->contents_stay && !o->keeps_contents)
 		r->contents = (struct contents){ .n_attributes = 0 };
 	alone_hold(a, o, r);
 	r->exists = true;
@@ -173,7 +173,7 @@ alone_judge_release(const struct apply *a, const struct operation *o,
 
 /* ---- what others do ------------------------------------------------------ */
 
-/* Who broke it is not recorded. */
+/* The author of a break is not recorded. */
 static int
 alone_judge_break(const struct apply *a, const struct operation *o,
     const struct lock_record *l)
@@ -188,7 +188,7 @@ alone_make_free(const struct apply *a, const struct operation *o,
     void *memory, struct lock_record *r)
 {
 	(void)memory;
-	if (!a->free_stays && !o->keep) {
+	if (!a->free_stays && !o->keeps_contents) {
 		*r = (struct lock_record){ .exists = false };
 		return;
 	}

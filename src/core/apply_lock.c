@@ -48,50 +48,53 @@ apply_exactly(const struct lock_record *l, const struct holder *set, size_t n)
 	return l->n_holders == n && apply_contains_all(l, set, n);
 }
 
-/* The wishes for @mode, and how many they are. */
+/* The waiter marks for @mode, and their number. */
 static const struct ident **
-apply_wishes(struct lock_record *r, enum lock_mode mode, size_t **ret_n)
+apply_waiter_marks(struct lock_record *r, enum lock_mode mode, size_t **ret_n)
 {
 	if (mode == LOCK_MODE_SHARED) {
-		*ret_n = &r->n_shared_wishes;
-		return &r->shared_wishes;
+		*ret_n = &r->n_shared_waiters;
+		return &r->shared_waiters;
 	}
-	*ret_n = &r->n_exclusive_wishes;
-	return &r->exclusive_wishes;
+	*ret_n = &r->n_exclusive_waiters;
+	return &r->exclusive_waiters;
 }
 
 static bool
-apply_wished(const struct lock_record *l, enum lock_mode mode,
+apply_is_marked(const struct lock_record *l, enum lock_mode mode,
     struct ident session)
 {
 	bool shared = mode == LOCK_MODE_SHARED;
-	const struct ident *wishes =
-	    shared ? l->shared_wishes : l->exclusive_wishes;
-	size_t n = shared ? l->n_shared_wishes : l->n_exclusive_wishes;
+	const struct ident *waiter_marks =
+	    shared ? l->shared_waiters : l->exclusive_waiters;
+	size_t n = shared ? l->n_shared_waiters : l->n_exclusive_waiters;
 
 	for (size_t i = 0; i < n; i++) {
-		if (ident_equal(wishes[i], session))
+		if (ident_equal(waiter_marks[i], session))
 			return true;
 	}
 	return false;
 }
 
-/* The session wishes no more for @mode. The memory behind what that took. */
+/* Remove the session's waiter mark for @mode. The memory behind what that took.
+ * */
 static void *
-apply_unwish(struct lock_record *r, enum lock_mode mode, struct ident session,
+apply_remove_mark(struct lock_record *r, enum lock_mode mode,
+    struct ident session,
     void *memory)
 {
-	size_t *n_wishes;
-	const struct ident **wishes = apply_wishes(r, mode, &n_wishes);
+	size_t *n_waiter_marks;
+	const struct ident **waiter_marks = apply_waiter_marks(r, mode,
+	    &n_waiter_marks);
 	struct ident *left = memory;
 	size_t n = 0;
 
-	for (size_t i = 0; i < *n_wishes; i++) {
-		if (!ident_equal((*wishes)[i], session))
-			left[n++] = (*wishes)[i];
+	for (size_t i = 0; i < *n_waiter_marks; i++) {
+		if (!ident_equal((*waiter_marks)[i], session))
+			left[n++] = (*waiter_marks)[i];
 	}
-	*wishes = left;
-	*n_wishes = n;
+	*waiter_marks = left;
+	*n_waiter_marks = n;
 	return left + n;
 }
 
@@ -104,10 +107,10 @@ apply_may_join(const struct operation *o, const struct lock_record *l)
 
 	return o->mode == LOCK_MODE_SHARED && l->mode == LOCK_MODE_SHARED &&
 	    l->limit == o->limit && l->n_holders < limit &&
-	    l->n_exclusive_wishes == 0;
+	    l->n_exclusive_waiters == 0;
 }
 
-/* Do the holders and the wishes let it in, while nobody is dead? */
+/* Do the holders and the waiter marks let it in, if no holder is dead? */
 static bool
 apply_may_enter(const struct operation *o, const struct lock_record *l)
 {
@@ -117,10 +120,10 @@ apply_may_enter(const struct operation *o, const struct lock_record *l)
 	if (l->mode != o->mode)
 		return true;
 	if (o->mode == LOCK_MODE_EXCLUSIVE)
-		return l->n_shared_wishes == 0;
-	/* Who waits for another limit wishes to have it alone. */
-	return l->n_exclusive_wishes == 0 ||
-	    apply_wished(l, LOCK_MODE_EXCLUSIVE, o->me.session);
+		return l->n_shared_waiters == 0;
+	/* A waiter for another limit marks itself for exclusive use. */
+	return l->n_exclusive_waiters == 0 ||
+	    apply_is_marked(l, LOCK_MODE_EXCLUSIVE, o->me.session);
 }
 
 /* What new tokens are added to. */
@@ -152,7 +155,7 @@ apply_judge_acquire(const struct apply *a, const struct operation *o,
 	    APPLY_CONFLICT;
 }
 
-/* @me joins those who share the lock, or has it alone. */
+/* @me joins the sharers of the lock, or has it exclusively. */
 static void *
 apply_enter(const struct operation *o, void *memory, struct lock_record *r)
 {
@@ -172,10 +175,12 @@ apply_make_acquire(const struct apply *a, const struct operation *o,
     void *memory, struct lock_record *r)
 {
 	memory = apply_enter(o, memory, r);
-	/* Who gets what it asked for wishes no more. */
-	memory = apply_unwish(r, LOCK_MODE_EXCLUSIVE, o->me.session, memory);
+	/* A new holder's waiter marks are removed. */
+	memory = apply_remove_mark(r, LOCK_MODE_EXCLUSIVE, o->me.session,
+	    memory);
 	if (o->mode == LOCK_MODE_SHARED)
-		(void)apply_unwish(r, LOCK_MODE_SHARED, o->me.session, memory);
+		(void)apply_remove_mark(r, LOCK_MODE_SHARED, o->me.session,
+		    memory);
 	r->token = apply_token(a, r) + o->tokens;
 	r->exists = true;
 	r->mode = o->mode;
@@ -263,51 +268,51 @@ apply_make_update(const struct apply *a, const struct operation *o,
 /* ---- what others do ------------------------------------------------------ */
 
 static int
-apply_judge_want(const struct apply *a, const struct operation *o,
+apply_judge_add_waiter(const struct apply *a, const struct operation *o,
     const struct lock_record *l)
 {
 	size_t n = o->mode == LOCK_MODE_SHARED ?
-	    l->n_shared_wishes : l->n_exclusive_wishes;
-	bool wished = apply_wished(l, o->mode, o->session);
+	    l->n_shared_waiters : l->n_exclusive_waiters;
+	bool is_marked = apply_is_marked(l, o->mode, o->session);
 
 	if (l->n_holders == 0)
-		return a->repeated && wished ? APPLY_SAME : APPLY_CONFLICT;
-	if (wished)
+		return a->repeated && is_marked ? APPLY_SAME : APPLY_CONFLICT;
+	if (is_marked)
 		return APPLY_SAME;
-	return n < WISHES_MAX ? APPLY_NEW : DDBLOCK_E_LIMIT;
+	return n < WAITER_MARKS_MAX ? APPLY_NEW : DDBLOCK_E_LIMIT;
 }
 
 static void
-apply_make_want(const struct apply *a, const struct operation *o,
+apply_make_add_waiter(const struct apply *a, const struct operation *o,
     void *memory, struct lock_record *r)
 {
 	size_t *n;
-	const struct ident **wishes = apply_wishes(r, o->mode, &n);
+	const struct ident **waiter_marks = apply_waiter_marks(r, o->mode, &n);
 	struct ident *more = memory;
 
 	(void)a;
 	if (*n > 0)
-		memcpy(more, *wishes, *n * sizeof(*more));
+		memcpy(more, *waiter_marks, *n * sizeof(*more));
 	more[*n] = o->session;
-	*wishes = more;
+	*waiter_marks = more;
 	(*n)++;
 }
 
 static int
-apply_judge_unwant(const struct apply *a, const struct operation *o,
+apply_judge_remove_waiter(const struct apply *a, const struct operation *o,
     const struct lock_record *l)
 {
-	if (apply_wished(l, o->mode, o->session))
+	if (apply_is_marked(l, o->mode, o->session))
 		return APPLY_NEW;
 	return a->repeated ? APPLY_SAME : APPLY_CONFLICT;
 }
 
 static void
-apply_make_unwant(const struct apply *a, const struct operation *o,
+apply_make_remove_waiter(const struct apply *a, const struct operation *o,
     void *memory, struct lock_record *r)
 {
 	(void)a;
-	(void)apply_unwish(r, o->mode, o->session, memory);
+	(void)apply_remove_mark(r, o->mode, o->session, memory);
 }
 
 /* It is free, and by us: an acquire since would have taken the name away. */
@@ -345,7 +350,9 @@ const struct apply_rule apply_rules[APPLY_KINDS] = {
 	[OPERATION_RELEASE] = { apply_judge_release, apply_make_release },
 	[OPERATION_EXTEND] = { apply_judge_extend, apply_make_extend },
 	[OPERATION_UPDATE] = { apply_judge_update, apply_make_update },
-	[OPERATION_WANT] = { apply_judge_want, apply_make_want },
-	[OPERATION_UNWANT] = { apply_judge_unwant, apply_make_unwant },
+	[OPERATION_ADD_WAITER] = { apply_judge_add_waiter,
+	    apply_make_add_waiter },
+	[OPERATION_REMOVE_WAITER] = { apply_judge_remove_waiter,
+	    apply_make_remove_waiter },
 	[OPERATION_BREAK] = { apply_judge_break, apply_make_break },
 };

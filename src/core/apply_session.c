@@ -18,11 +18,13 @@ apply_judge_open(const struct apply *a, const struct session_record *s)
 }
 
 static int
-apply_judge_beat(const struct apply *a, const struct session_record *s)
+apply_judge_beat(const struct apply *a, const struct operation *o,
+    const struct session_record *s)
 {
 	if (!s->exists || s->dead)
 		return APPLY_CONFLICT;
-	if (s->beat < a->beat)
+	if (s->beat < a->beat &&
+	    (o->beat_below == 0 || s->beat < o->beat_below))
 		return APPLY_NEW;
 	return a->repeated && s->beat == a->beat ? APPLY_SAME : APPLY_CONFLICT;
 }
@@ -52,11 +54,11 @@ apply_judge_death(const struct apply *a, const struct operation *o,
 	    APPLY_SAME : APPLY_CONFLICT;
 }
 
-/* Who killed it first stays on record. */
+/* The first killer remains on record. */
 static int
-apply_judge_close(const struct session_record *s)
+apply_judge_close(const struct operation *o, const struct session_record *s)
 {
-	if (!s->exists)
+	if (!s->exists || (o->beat_below != 0 && s->beat >= o->beat_below))
 		return APPLY_CONFLICT;
 	return s->dead ? APPLY_SAME : APPLY_NEW;
 }
@@ -69,14 +71,14 @@ apply_judge_session(const struct apply *a, const struct operation *o,
 	case OPERATION_SESSION_OPEN:
 		return apply_judge_open(a, s);
 	case OPERATION_SESSION_BEAT:
-		return apply_judge_beat(a, s);
+		return apply_judge_beat(a, o, s);
 	case OPERATION_SESSION_READ:
 		return APPLY_SAME;
 	case OPERATION_SESSION_KILL:
 	case OPERATION_SESSION_BURY:
 		return apply_judge_death(a, o, s);
 	case OPERATION_SESSION_CLOSE:
-		return apply_judge_close(s);
+		return apply_judge_close(o, s);
 	default:
 		return DDBLOCK_E_UNSUPPORTED;
 	}

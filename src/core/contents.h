@@ -1,7 +1,7 @@
 /*
  * What clients keep in a lock's record: bytes, and named attributes. They
- * belong to the lock and not to a hold, so they stay when it is released,
- * until who holds it changes them.
+ * belong to the lock and not to a hold, so they remain when it is released,
+ * until a holder changes them.
  */
 #ifndef DDBLOCKD_CORE_CONTENTS_H
 #define DDBLOCKD_CORE_CONTENTS_H
@@ -42,13 +42,13 @@ struct revision {
 bool revision_equal(struct revision, struct revision);
 bool revision_is_less(struct revision, struct revision);
 
-/* What is to become of contents. What is not named stays. */
+/* What is to become of contents. Values that are not named do not change. */
 struct change {
 	struct contents contents;	/* new; an attribute that is typed and
 					 * empty is taken out */
 	bool sets_data;
 	bool spares_data;	/* sets_data: only where there is none */
-	bool clears;		/* what is not named goes */
+	bool clears;		/* values that are not named are removed */
 };
 
 /* Bytes of names and values. */

@@ -3,9 +3,9 @@
  *
  * A step first runs every timer that is due, then the event, then the timers
  * that the event made due. So a lease that ended while the host slept is lost
- * before the late answer that would have saved it is looked at. What either
- * makes due of requests for several locks is done before the next of them, and
- * nothing overtakes it meanwhile (client/multi.c).
+ * before the late answer that would have saved it is looked at. Work that
+ * either makes due for requests for several locks is done before the next of
+ * them, and nothing overtakes it meanwhile (client/multi.c).
  */
 #include "core/core.h"
 
@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "core/action.h"
+#include "core/configure.h"
 #include "core/reads/reads.h"
-#include "core/timing.h"
 #include "ddblock.h"
 
 static const struct lease_events core_lease_events = {
@@ -31,8 +31,11 @@ static const struct lease_events core_lease_events = {
 	.closed = lock_session_closed,
 	.unblocked = lock_unblocked,
 	.observed = wait_observed,
-	.doubted = lock_doubted,
+	.proven = lock_lease_proven,
+	.stale = lock_stale,
+	.read_in_doubt = lock_read_in_doubt,
 	.is_live = lock_has_live,
+	.key = lock_key_of_in_doubt,
 };
 
 static const struct lock_events core_lock_events = {
@@ -42,11 +45,11 @@ static const struct lock_events core_lock_events = {
 	.updated = renew_updated,
 	.downgraded = downgrade_told,
 	.lost = hold_lost,
-	.ask_several = multi_ask,
+	.ask_multi = multi_ask,
 	.check = hold_check,
 	.tokens_lacking = bridge_tokens_lacking,
 	.tokens_known = bridge_tokens_known,
-	.wants_look = watch_wants_look,
+	.wants_read = watch_wants_read,
 	.seen = watch_seen,
 	.unseen = watch_failed,
 	.touched = watch_touch,
@@ -58,50 +61,6 @@ static const struct client_events core_client_events = {
 
 /* ---- making and freeing ----------------------------------------------- */
 
-static int
-namespace_init(struct core *core, uint32_t index,
-    const struct core_namespace *settings)
-{
-	struct namespace *ns = &core->namespaces[index];
-	const char *setting;
-	char text[OUTCOME_TEXT_MAX];
-
-	ns->core = core;
-	ns->index = index;
-	ns->settings = *settings;
-	ns->settings.name = strdup(settings->name);
-	ns->settings.format = NULL;
-	if (settings->format != NULL)
-		ns->settings.format = strdup(settings->format);
-	if (ns->settings.name == NULL ||
-	    (settings->format != NULL && ns->settings.format == NULL) ||
-	    session_init(core, ns) < 0 || lock_init(ns) < 0 ||
-	    reads_new(core, ns) < 0)
-		return DDBLOCK_E_NOMEM;
-	return timing_check(settings, &setting, text, sizeof(text));
-}
-
-/* What is held in two records can only be what both can express; and what is
- * kept in one of them would not be in the other. */
-static int
-namespace_cross(const struct core *core, struct namespace *ns)
-{
-	uint32_t bridge = ns->settings.bridge;
-	const struct core_namespace *old;
-
-	if (bridge == 0)
-		return 0;
-	if (bridge > core->n_namespaces || bridge - 1 == ns->index ||
-	    !namespace_has_sessions(ns))
-		return DDBLOCK_E_BAD_REQUEST;
-	if (!namespace_renews_records(namespace_bridge(ns)))
-		return DDBLOCK_E_BAD_REQUEST;
-	old = &namespace_bridge(ns)->settings;
-	ns->settings.lacks |= (old->lacks & ~(unsigned)CORE_LACKS_TOKENS) |
-	    CORE_LACKS_DATA | CORE_LACKS_ATTRIBUTES;
-	return 0;
-}
-
 int
 core_new(const struct core_config *config, const uint64_t seed[4],
     uint64_t now_ms, struct core **ret)
@@ -112,24 +71,23 @@ core_new(const struct core_config *config, const uint64_t seed[4],
 	if (core == NULL)
 		return DDBLOCK_E_NOMEM;
 	core->limits = config->limits;
+	configure_settle_bounds(core);
 	core->now_ms = now_ms;
 	core->actions_end = &core->actions;
+	heap_init(&core->heap);
 	core->lease_events = &core_lease_events;
 	core->lock_events = &core_lock_events;
 	core->client_events = &core_client_events;
 	random_init(&core->random, seed);
 	core->host = strdup(config->host);
+	/* They do not move when there are more. */
 	core->namespaces =
-	    calloc(config->n_namespaces, sizeof(*core->namespaces));
+	    calloc(CORE_NAMESPACES_MAX, sizeof(*core->namespaces));
 	if (core->host == NULL || core->namespaces == NULL ||
 	    client_init(core) < 0)
 		code = DDBLOCK_E_NOMEM;
-	for (uint32_t i = 0; code == 0 && i < config->n_namespaces; i++) {
-		core->n_namespaces++;
-		code = namespace_init(core, i, &config->namespaces[i]);
-	}
-	for (uint32_t i = 0; code == 0 && i < core->n_namespaces; i++)
-		code = namespace_cross(core, &core->namespaces[i]);
+	if (code == 0)
+		code = configure_namespaces(core, config);
 	if (code < 0) {
 		core_free(core);
 		return code;
@@ -138,32 +96,12 @@ core_new(const struct core_config *config, const uint64_t seed[4],
 	return 0;
 }
 
-static void
-core_free_namespace(struct core *core, struct namespace *ns)
-{
-	lock_free_all(core, ns);
-	observe_free_all(ns);
-	session_free_all(ns);
-	reads_free(ns);
-	free((void *)(uintptr_t)ns->settings.name);
-	free((void *)(uintptr_t)ns->settings.format);
-}
-
 /* The caller is done with the last step's actions. */
 static void
 core_forget(struct core *core)
 {
-	struct core_action *a = core->actions;
-
-	notice_forget(a);
-	while (a != NULL) {
-		struct core_action *next = a->next;
-
-		a->next = NULL;
-		a = next;
-	}
-	core->actions = NULL;
-	core->actions_end = &core->actions;
+	if (core->actions != NULL)
+		action_forget_all(core);
 	client_forget(core);
 }
 
@@ -174,6 +112,8 @@ core_free(struct core *core)
 
 	if (core == NULL)
 		return;
+	/* What it left stays. */
+	core->saving.journal = NULL;
 	core_forget(core);
 	/* So that no timer refers to what was freed before another. */
 	while ((t = heap_first(&core->heap)) != NULL)
@@ -181,8 +121,9 @@ core_free(struct core *core)
 	watch_free_all(core);
 	client_free_all(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
-		core_free_namespace(core, &core->namespaces[i]);
+		configure_free_namespace(core, &core->namespaces[i]);
 	freelist_done(&core->submissions);
+	saving_done(&core->saving);
 	heap_done(&core->heap);
 	free(core->namespaces);
 	free(core->host);
@@ -201,7 +142,7 @@ core_dispatch_timer(struct core *core, struct timer *t)
 		[TIMER_LOCK] = lock_timer,
 		[TIMER_REQUEST] = request_timer,
 		[TIMER_OBSERVATION] = observe_timer,
-		[TIMER_DOUBT] = doubt_timer,
+		[TIMER_IN_DOUBT] = in_doubt_timer,
 		[TIMER_LISTING] = listing_timer,
 		[TIMER_WATCHES] = watch_poll_timer,
 		[TIMER_LINGER] = linger_timer,
@@ -216,7 +157,8 @@ static void
 core_run_timer(struct core *core, struct timer *t)
 {
 	core_dispatch_timer(core, t);
-	multi_run(core);
+	if (core->due_multis != NULL)
+		multi_run(core);
 }
 
 /* Leases come first: of the timers that are due, those of sessions decide
@@ -239,12 +181,11 @@ core_run_sessions(struct core *core)
 static void
 core_run_timers(struct core *core)
 {
-	struct timer *t;
-
+	if (core->heap.first_ms > core->now_ms)
+		return;
 	core_run_sessions(core);
-	while ((t = heap_first(&core->heap)) != NULL &&
-	    t->at_ms <= core->now_ms)
-		core_run_timer(core, t);
+	while (core->heap.first_ms <= core->now_ms)
+		core_run_timer(core, heap_first(&core->heap));
 }
 
 static void
@@ -276,13 +217,13 @@ core_stored(struct core *core, const struct operation *o,
 	case CORE_ABOUT_WATCHES:
 		watch_poll_stored(core, submit->owner, outcome);
 		return;
-	case CORE_ABOUT_TOGETHER:
+	case CORE_ABOUT_MULTI:
 		multi_stored(core, submit->owner, outcome);
 		return;
 	}
 }
 
-/* No new grants: who waits is told so, and what is unused is closed. */
+/* No new grants: waiters are told so, and unused sessions are closed. */
 static void
 core_stop(struct core *core, bool release)
 {
@@ -297,7 +238,22 @@ core_stop(struct core *core, bool release)
 	}
 }
 
-/* Who answers what. */
+/* As long as it is so: what is held is held on, and its sessions live. */
+static void
+core_drain(struct core *core, uint64_t namespaces, bool drained)
+{
+	for (uint32_t i = 0; i < core->n_namespaces; i++) {
+		struct namespace *ns = &core->namespaces[i];
+
+		if ((namespaces >> i & 1) != 0)
+			ns->drained = drained;
+	}
+	client_refuse_drained(core);
+	for (uint32_t i = 0; i < core->n_namespaces; i++)
+		lock_pace_namespace(core, &core->namespaces[i]);
+}
+
+/* The room that answers each request. */
 static int
 core_serve(struct core *core, struct request *r,
     const struct core_request *ask)
@@ -342,13 +298,22 @@ core_request(struct core *core, const struct core_request *ask)
 	return code;
 }
 
+static void
+core_came_back(struct core *core, const struct core_event *event)
+{
+	client_came_back(core, event->came_back.is_here,
+	    event->came_back.arg);
+	for (uint32_t i = 0; i < core->n_namespaces; i++)
+		session_all_tell(core, &core->namespaces[i]);
+}
+
 static int
 core_event(struct core *core, const struct core_event *event)
 {
 	switch (event->type) {
 	case CORE_REQUEST:
 		return core_request(core, &event->request);
-	case CORE_DRAIN:
+	case CORE_HALF_CLOSED:
 		client_drain(core, event->client);
 		return 0;
 	case CORE_GONE:
@@ -376,40 +341,37 @@ core_event(struct core *core, const struct core_event *event)
 	case CORE_STOP_RELEASE:
 		core_stop(core, event->type == CORE_STOP_RELEASE);
 		return 0;
+	case CORE_DRAIN:
+	case CORE_UNDRAIN:
+		core_drain(core, event->namespaces,
+		    event->type == CORE_DRAIN);
+		return 0;
+	case CORE_CONFIGURE:
+		return configure(core, event->config);
+	case CORE_CAME_BACK:
+		core_came_back(core, event);
+		return 0;
 	case CORE_TIMER:
 		return 0;
 	}
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
-/* Sessions are few; each lock is checked when something happens to it. What
- * has a bound is within it. */
+/* Each room says what must be true after a step; and the lock room of a lock,
+ * when something happened to it. */
 static void
 core_check(const struct core *core)
 {
-	assert(HASH_COUNT(core->clients) <= core->limits.clients_max);
-	assert(core->n_locks <= core->limits.locks_max);
-	assert(core->n_watches <= core->limits.watches_max);
-	assert(core->touched == NULL);
-	assert(core->due_multis == NULL);
-	assert(core->n_observations <= core->limits.observations_max);
-	for (uint32_t i = 0; i < core->n_namespaces; i++) {
-		const struct namespace *ns = &core->namespaces[i];
-		const struct lease *s;
-
-		assert(ns->n_doubts <= ns->n_doubts_made);
-		assert(ns->n_doubts_made <= core->limits.doubts_max);
-		DL_FOREACH(ns->sessions, s)
-		{
-			lease_check(core, s);
-		}
-	}
+	assert(core->n_locks <= core->bounds.locks);
+	lease_check(core);
+	client_check(core);
+	reads_check(core);
 }
 
 /*
  * Is there nothing left to do for this namespace before the daemon ends? A
- * session that is being opened never held anything: whether it comes to be or
- * not, nobody will ask for it.
+ * session that is being opened never held anything: whether it opens or not, it
+ * will not be used.
  */
 static bool
 namespace_is_settled(const struct namespace *ns)
@@ -445,7 +407,6 @@ int
 core_step(struct core *core, const struct core_event *event,
     struct core_update *ret_update)
 {
-	struct timer *first;
 	int code;
 
 	core_forget(core);
@@ -453,16 +414,19 @@ core_step(struct core *core, const struct core_event *event,
 		core->now_ms = event->now_ms;
 	core_run_timers(core);
 	code = core_event(core, event);
-	multi_run(core);
+	if (core->due_multis != NULL)
+		multi_run(core);
 	core_run_timers(core);
-	watch_tell(core);
+	if (core->touched != NULL)
+		watch_tell(core);
 	core_check(core);
+	if (core->bounds.above)
+		configure_settle_bounds(core);
 
 	ret_update->stopped = core_is_stopped(core);
 	if (ret_update->stopped)
 		client_stop(core);
-	first = heap_first(&core->heap);
 	ret_update->actions = core->actions;
-	ret_update->next_ms = first == NULL ? CORE_FOREVER : first->at_ms;
+	ret_update->next_ms = core->heap.first_ms;
 	return code;
 }

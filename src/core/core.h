@@ -16,7 +16,7 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 
 #define CORE_FOREVER UINT64_MAX
 #define CORE_NAMESPACES_MAX 64
-#define CORE_LIMIT_MAX 1000	/* of those who share; within HOLDERS_MAX */
+#define CORE_LIMIT_MAX 1000	/* of the sharers; within HOLDERS_MAX */
 #define CORE_KEEPALIVE_MIN_MS 100
 #define CORE_LINGER_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
 
@@ -44,15 +44,14 @@ struct core_namespace {
 	uint32_t drift_ppm;		/* clock rates may differ by this */
 	uint64_t poll_ms;
 	uint64_t request_ms;		/* one store operation's deadline */
-	uint64_t try_ms;	/* no more for who does not wait for it all */
+	uint64_t try_ms;	/* no more for a request without a wait */
 	uint64_t audit_ms;
 	uint32_t handover_max;		/* in a row; 1..TOKENS_MAX */
 
 	/* What the store allows; all false where other hosts use it, too. */
 	bool sole_writer;	/* only this daemon writes its records, so what
 				 * it saw last is what is there */
-	bool no_foreign_waiters;	/* nobody elsewhere waits for these
-					 * locks */
+	bool no_foreign_waiters;	/* other hosts never wait here */
 	bool keeps_idle;	/* a released lock may stay the daemon's */
 	uint64_t idle_ms;	/* keeps_idle: for so long */
 
@@ -63,9 +62,12 @@ struct core_namespace {
 	enum lock_life life;
 	unsigned lacks;		/* enum core_lack */
 	uint32_t refresh_rate;	/* renewals of records a second; 0: no bound */
-	/* 0: none. Otherwise 1 + the index of a namespace without sessions:
-	 * what is had here is held there, too, and was had there first. */
+	/* 0: none. Otherwise 1 + the index of a namespace without sessions: a
+	 * lock held here is also held there, and was acquired there first. */
 	uint32_t bridge;
+
+	bool removed;	/* it is configured no more: no new grants, but what is
+			 * held goes on */
 };
 
 /* Caps. What exceeds one is refused with DDBLOCK_E_LIMIT at admission. */
@@ -78,7 +80,7 @@ struct core_limits {
 	uint32_t locks_max;
 	uint32_t requests_max;
 	uint32_t observations_max;	/* foreign sessions remembered */
-	uint32_t doubts_max;	/* writes that may still land; of a namespace */
+	uint32_t in_doubt_max;	/* writes that may still land; of a namespace */
 };
 
 struct core_config {
@@ -88,9 +90,17 @@ struct core_config {
 	const char *host;		/* names this daemon in records */
 };
 
+/*
+ * CORE_CONFIGURE: the namespaces that there are, in their order, and perhaps
+ * more after them. Of those there are, these may be others: poll, request and
+ * try times, audit, handover_max, idle_ms, list_capacity, refresh_rate and
+ * removed; and all limits: what is above a limit that was lowered stays, and
+ * nothing is added to it. configure.c says what each of them means at once.
+ */
+
 enum core_event_type {
 	CORE_REQUEST = 1,	/* a client asks */
-	CORE_DRAIN,		/* a client asks no more, but still listens */
+	CORE_HALF_CLOSED,	/* a client asks no more, but still listens */
 	CORE_GONE,		/* a client's connection ended */
 	CORE_CUT,	/* a client's connection is ended by the daemon, and the
 			 * client may be at work yet */
@@ -101,6 +111,11 @@ enum core_event_type {
 	CORE_CONTINUE,		/* the client has room for another page */
 	CORE_STOP,		/* no new grants; finish what is held */
 	CORE_STOP_RELEASE,	/* and release what is still held */
+	CORE_DRAIN,	/* no new grants in these namespaces; what is held goes
+			 * on */
+	CORE_UNDRAIN,		/* and there are again */
+	CORE_CONFIGURE,		/* other settings from now on */
+	CORE_CAME_BACK,	/* after core_inherit(): whose clients are connected */
 };
 
 enum core_verb {
@@ -120,21 +135,25 @@ enum core_verb {
 /* What a client asks of a lock, and what it gets. */
 struct core_terms {
 	enum lock_mode mode;	/* exclusive or shared */
-	uint32_t limit;	/* shared: most holders, the same for all who share it,
+	uint32_t limit;	/* shared: most holders, the same for all sharers,
 			 * up to CORE_LIMIT_MAX; 0: any number */
 	uint64_t max_hold_ms;	/* lost when it was held so long; 0: never */
-	uint64_t keepalive_ms;	/* lost when the client says nothing for so
+	uint64_t keepalive_ms;	/* lost when the client is silent for so
 				 * long, from CORE_KEEPALIVE_MIN_MS; 0: never */
 	uint64_t danger_ms;	/* after the renewal was sent; 0: as the
 				 * namespace has it; CORE_FOREVER: no warning */
 	bool fail_closed;	/* it ends by a release or a break only */
 	bool manual;	/* it ends with its own lease, which only the client's
 			 * RENEW prolongs */
-	bool reentrant;	/* whoever has it so gets it again, counted */
+	bool reentrant;	/* its holder gets it again, counted */
 	bool stays;	/* when its client leaves, until its lease is over */
-	uint64_t linger_ms;	/* when its client leaves, so long for whoever
-				 * has the secret; 0: it ends. Up to
+	uint64_t linger_ms;	/* when its client leaves, so long for a
+				 * client with the secret; 0: it ends. Up to
 				 * CORE_LINGER_MAX_MS */
+	bool resumes;	/* if we end its client's connection, until that has
+			 * stopped by its own deadline, for a client with the
+			 * secret. Not what is fail-closed, manual, stays or is
+			 * for a process: it is granted all the same */
 	uint64_t process;	/* it is for this, by a number of the caller's
 				 * that it uses once, and ends with it, not
 				 * with its client; 0: for none. What is
@@ -151,6 +170,11 @@ core_terms_are_own(const struct core_terms *terms)
 	    terms->stays;
 }
 
+/* Texts of its own that a hold is shown with; NULL: it has none. */
+struct core_labels {
+	const char *owner;	/* what it is called, whatever its client is */
+};
+
 /*
  * A client's request. @client and @request are the caller's numbers; a pair
  * is not used again before its reply. Strings and keys are the caller's: the
@@ -163,14 +187,14 @@ struct core_request {
 	uint32_t namespace_index;	/* all with a key */
 	struct key key;			/* LIST: the prefix */
 	const struct key *keys;		/* ACQUIRE of several: all of them, */
-	uint32_t n_keys;		/* 2 to TOGETHER_MAX; else 0 */
+	uint32_t n_keys;		/* 2 to MULTI_MAX; else 0 */
 	bool held_only;			/* LIST: leave out what is free */
 	uint64_t wait_ms;		/* ACQUIRE: 0 is try; CORE_FOREVER */
 	uint64_t poll_ms;		/* ACQUIRE: 0 for the namespace's */
-	struct core_terms terms;	/* ACQUIRE; DOWNGRADE: mode shared */
+	struct core_terms terms;	/* ACQUIRE; DOWNGRADE: mode shared;
+					 * RESUME: resumes */
 	const char *owner;	/* ACQUIRE, DOWNGRADE, BREAK: for people: who */
-	bool named;	/* ACQUIRE: and so the hold is called, whatever its
-			 * client is */
+	struct core_labels labels;	/* ACQUIRE: kept with the hold */
 	const char *reason;		/* BREAK: for people: why */
 	uint64_t token;			/* BREAK: as it was seen, */
 	const char *record;		/* or (formats without sessions) this */
@@ -186,9 +210,9 @@ struct core_request {
 	bool of_process;	/* RELEASE: also what another client left to a
 				 * process */
 	uint64_t target;		/* CANCEL: a request of this client */
-	uint64_t user;		/* ACQUIRE with linger, RESUME: who asks */
-	/* ACQUIRE with linger: random bits, never used before; RESUME: the
-	 * secret that a grant came with. */
+	uint64_t user;	/* ACQUIRE with linger or resumes, RESUME: who asks */
+	/* The same: random bits, never used before; RESUME: the secret that a
+	 * grant came with. */
 	struct ident secret;
 };
 
@@ -197,7 +221,7 @@ struct core_event {
 	uint64_t now_ms;		/* CLOCK_BOOTTIME, never goes back */
 	union {
 		struct core_request request;	/* CORE_REQUEST */
-		uint64_t client;	/* DRAIN, GONE, CUT, HEARD */
+		uint64_t client;	/* HALF_CLOSED, GONE, CUT, HEARD */
 		struct {
 			uint64_t client;
 			uint64_t request;
@@ -210,10 +234,18 @@ struct core_event {
 			struct operation *operation;
 			const struct outcome *outcome;
 		} stored;			/* CORE_STORED */
+		uint64_t namespaces;	/* DRAIN, UNDRAIN: a bit each */
+		const struct core_config *config;	/* CONFIGURE */
+		struct {
+			/* Is this client's connection there yet? */
+			bool (*is_here)(void *arg, uint64_t client);
+			void *arg;
+		} came_back;			/* CAME_BACK */
 	};
 };
 
 enum core_action_type {
+	CORE_NO_ACTION = 0,	/* in no update */
 	CORE_REPLY = 1,		/* the one final answer to a request */
 	CORE_ROWS,		/* rows before it; ask on with CORE_CONTINUE */
 	CORE_NOTICE,		/* something happened to a hold */
@@ -231,7 +263,7 @@ struct core_action {
 	struct core_action *next;
 };
 
-/* Who holds a lock, as far as known. */
+/* The holders of a lock, as far as known. */
 struct core_holder_view {
 	bool held;
 	bool here;		/* by a client of this daemon */
@@ -262,8 +294,8 @@ struct core_holder_view {
 				 * is renewed: */
 	uint64_t ends_ms;	/* so long from now */
 	uint64_t held_ms;	/* here: since then; 0: unknown */
-	uint64_t kept;		/* CORE_CHANGED: rises when what is kept in the
-				 * lock changes */
+	uint64_t contents_serial;	/* CORE_CHANGED: rises when the lock's
+					 * contents change */
 	uint32_t ahead;		/* local requests before this one */
 };
 
@@ -294,16 +326,18 @@ struct core_reply {
 	uint32_t n_parts;
 	struct key key;		/* ACQUIRE of several, refused: which lock was
 				 * in the way, or empty */
-	struct core_terms terms;	/* ACQUIRE, DOWNGRADE: as asked for */
+	struct core_terms terms;	/* ACQUIRE, DOWNGRADE: as asked for, and
+					 * granted */
 	uint64_t remaining_ms;	/* ACQUIRE, DOWNGRADE, RENEW */
 	uint64_t until_ms;	/* the same: boot time; 0: fail-closed */
 	uint32_t count;		/* ACQUIRE, DOWNGRADE, reentrant: times that it
 				 * is held; RELEASE: that it still is */
 	uint64_t end_ms;	/* ACQUIRE, DOWNGRADE: boot time, and it is not
 				 * renewed beyond; 0: not so */
-	uint64_t margin_ms;	/* ACQUIRE, DOWNGRADE: nobody else holds before
-				 * until and this have passed */
-	struct ident secret;	/* ACQUIRE with linger: what to resume it by */
+	uint64_t margin_ms;	/* ACQUIRE, DOWNGRADE: no other client holds it
+				 * before until and this have passed */
+	struct ident secret;	/* ACQUIRE with linger or resumes: what to
+				 * resume it by */
 	const struct core_holder_view *holder;	/* GET, WATCH; ACQUIRE, BREAK
 						 * refused */
 	const struct contents *contents;	/* GET; ACQUIRE: but what it
@@ -380,7 +414,7 @@ struct core_renewed {
 struct core_change {
 	struct core_action action;
 	uint64_t client;
-	uint64_t serial;	/* the same for all who are told of it */
+	uint64_t serial;	/* the same for all that are told of it */
 	uint32_t namespace_index;
 	struct key key;
 	const struct core_holder_view *holder;	/* NULL: nobody knows, */
@@ -454,9 +488,10 @@ void core_free(struct core *);
  *
  * DDBLOCK_E_LIMIT, DDBLOCK_E_NOMEM, DDBLOCK_E_UNKNOWN_NAMESPACE,
  * DDBLOCK_E_BAD_REQUEST
- *     The request is not admitted. It changed nothing and no reply will come:
- *     the caller answers it. (But CORE_RELEASE without memory gives back all
- *     the same.)
+ *     The request is not admitted. It has no effect and no reply will come: the
+ *     caller answers it. (But CORE_RELEASE without memory gives back all the
+ *     same.) Of CORE_CONFIGURE the last and DDBLOCK_E_NOMEM: everything is as
+ *     it was.
  */
 int core_step(struct core *, const struct core_event *,
     struct core_update *ret_update);
@@ -474,7 +509,7 @@ struct core_hold_view {
 	uint64_t token;
 	const char *token_text;	/* of one beyond TOKEN_MAX; or NULL */
 	struct core_terms terms;
-	const char *owner;	/* its own text; NULL: what its client is */
+	struct core_labels labels;
 	uint32_t count;		/* reentrant: times that it is held; or 0 */
 	bool danger;
 	bool lost;
@@ -501,11 +536,19 @@ struct core_waiter_view {
 	struct core_holder_view holder;
 };
 
+/* What a namespace counts, from the start on. */
+struct core_counters {
+#define COUNTER(name, ...) uint64_t name;
+#include "common/counters.def"
+};
+
 struct core_namespace_view {
 	const char *name;
 	const char *format;	/* of older clients; NULL: our own */
 	bool open;		/* a session is valid; or (formats without
 				 * sessions) the store answered last */
+	bool drained;		/* it grants nothing new: CORE_DRAIN */
+	bool removed;		/* nor does this: it is configured no more */
 	bool danger;
 	uint64_t remaining_ms;	/* 0 when it is not */
 	uint64_t renewed_ago_ms;
@@ -513,12 +556,10 @@ struct core_namespace_view {
 	const char *text;	/* for people, may be empty */
 	uint32_t locks;
 	uint32_t held;
-	uint32_t lingering;	/* of which nobody resumed yet */
+	uint32_t lingering;	/* that were not resumed yet */
 	uint32_t waiting;
-	uint32_t doubts;
-	uint64_t lost;		/* holds, since the start */
-	uint64_t granted;	/* holds, since the start */
-	uint64_t handed_over;	/* of which without the store */
+	uint32_t n_in_doubt;
+	struct core_counters counters;
 };
 
 /*
@@ -544,8 +585,8 @@ bool core_client_holds(const struct core *, uint64_t client,
     uint32_t namespace_index);
 
 /* What this client, which watches the lock, should know of it: as CORE_CHANGED
- * says it, and nobody knows if there is a cause. False: it does not watch it,
- * or waits for its answer. */
+ * says it; with a cause the state is unknown. False: it does not watch it, or
+ * waits for its answer. */
 bool core_view_watch(const struct core *, uint64_t client,
     uint32_t namespace_index, struct key,
     struct core_holder_view *ret_holder, int *ret_cause);

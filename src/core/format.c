@@ -41,11 +41,11 @@ format_complain(const struct namespace *ns, const char *what, char *ret_text,
 {
 	if (what == NULL)
 		return 0;
-	if (ns->settings.bridge != 0)
+	if (ns->bridge != NULL)
 		(void)snprintf(ret_text, text_size, "with its bridge to %s "
 		    "(%s), namespace %s has no %s",
-		    namespace_bridge(ns)->settings.name,
-		    namespace_bridge(ns)->settings.format, ns->settings.name,
+		    ns->bridge->settings.name,
+		    ns->bridge->settings.format, ns->settings.name,
 		    what);
 	else
 		(void)snprintf(ret_text, text_size, "the record format %s of "
@@ -78,15 +78,6 @@ format_refuse(const struct namespace *ns, const struct core_request *ask,
 bool
 format_has_record(const struct namespace *ns, const struct lock_record *r)
 {
-	return namespace_has_sessions(ns) ?
+	return ns->has_sessions ?
 	    !contents_are_empty(&r->contents) : r->exists;
-}
-
-bool
-format_is_fail_closed(const struct namespace *ns,
-    const struct core_request *ask)
-{
-	return ask->terms.fail_closed ||
-	    ((ns->settings.lacks & CORE_LACKS_FAIL_OPEN) != 0 &&
-		!ask->fail_open);
 }

@@ -34,9 +34,9 @@ hash_place(const struct hash_table *t, uint32_t hash)
 }
 
 static void
-hash_put(struct hash_table *t, struct hash_link *link)
+hash_put(struct hash_table *t, struct hash_link *link, uint32_t hash)
 {
-	struct hash_link **chain = hash_place(t, t->hash(link));
+	struct hash_link **chain = hash_place(t, hash);
 
 	link->next = *chain;
 	*chain = link;
@@ -60,7 +60,7 @@ hash_grow(struct hash_table *t)
 
 		for (; link != NULL; link = next) {
 			next = link->next;
-			hash_put(&wider, link);
+			hash_put(&wider, link, t->hash(link));
 		}
 	}
 	free(t->chains);
@@ -68,12 +68,12 @@ hash_grow(struct hash_table *t)
 }
 
 void
-hash_add(struct hash_table *t, struct hash_link *link)
+hash_add(struct hash_table *t, struct hash_link *link, uint32_t hash)
 {
 	t->n++;
 	if (t->n / HASH_LOAD > t->n_chains && t->n_chains < HASH_CHAINS_MAX)
 		hash_grow(t);
-	hash_put(t, link);
+	hash_put(t, link, hash);
 }
 
 void

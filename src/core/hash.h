@@ -27,13 +27,14 @@ struct hash_table {
 /* DDBLOCK_E_NOMEM */
 int hash_init(struct hash_table *, hash_fn);
 
-/* Zeroed is fine, too. What is in it stays as it is. */
+/* Zeroed is fine, too. Its entries do not change. */
 void hash_done(struct hash_table *);
 
-void hash_add(struct hash_table *, struct hash_link *);
+/* @hash is that of its key: the table's function would say the same. */
+void hash_add(struct hash_table *, struct hash_link *, uint32_t hash);
 void hash_remove(struct hash_table *, struct hash_link *);
 
-/* The chain of what may have this hash, for whoever compares. */
+/* The chain of entries that may have this hash, for the caller to compare. */
 struct hash_link *hash_chain(const struct hash_table *, uint32_t hash);
 
 /* What comes after @link, or first of all if it is NULL; NULL: nothing. The one

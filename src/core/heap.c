@@ -9,10 +9,22 @@
 #include "common/error.h"
 
 void
+heap_init(struct heap *h)
+{
+	*h = (struct heap){ .first_ms = TIMER_NEVER };
+}
+
+static void
+heap_note_first(struct heap *h)
+{
+	h->first_ms = h->n_timers == 0 ? TIMER_NEVER : h->timers[0]->at_ms;
+}
+
+void
 heap_done(struct heap *h)
 {
 	free(h->timers);
-	*h = (struct heap){ 0 };
+	heap_init(h);
 }
 
 int
@@ -112,6 +124,7 @@ heap_set(struct heap *h, struct timer *t, uint64_t at_ms)
 	}
 	heap_rise(h, t);
 	heap_sink(h, t);
+	heap_note_first(h);
 }
 
 void
@@ -125,11 +138,12 @@ heap_unset(struct heap *h, struct timer *t)
 	last = h->timers[h->n_timers - 1];
 	h->n_timers--;
 	t->position = 0;
-	if (last == t)
-		return;
-	heap_place(h, last, position);
-	heap_rise(h, last);
-	heap_sink(h, last);
+	if (last != t) {
+		heap_place(h, last, position);
+		heap_rise(h, last);
+		heap_sink(h, last);
+	}
+	heap_note_first(h);
 }
 
 struct timer *

@@ -17,7 +17,7 @@ enum timer_kind {
 	TIMER_LOCK,
 	TIMER_REQUEST,
 	TIMER_OBSERVATION,
-	TIMER_DOUBT,
+	TIMER_IN_DOUBT,
 	TIMER_LISTING,
 	TIMER_WATCHES,
 	TIMER_TERMS,
@@ -41,7 +41,12 @@ struct heap {
 	uint32_t size;
 	uint32_t reserved;
 	uint32_t serial;
+	uint64_t first_ms;	/* the earliest timer's; TIMER_NEVER: none */
 };
+
+#define TIMER_NEVER UINT64_MAX
+
+void heap_init(struct heap *);
 
 void heap_done(struct heap *);
 

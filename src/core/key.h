@@ -1,7 +1,7 @@
 /*
  * What names a lock within its namespace. To the core and to the stores these
- * are bytes, to be compared; only those who talk to clients, to people and to
- * tables with a sort key see two parts in them.
+ * are bytes, to be compared; only code that talks to clients, to people and to
+ * tables with a sort key sees two parts in them.
  *
  * `KEY` is the lock with that key and the sort value "-", which is also what a
  * client means that gives none; any other sort value stands behind a NUL:
@@ -45,7 +45,7 @@ struct key_parts key_split(struct key name);
 /* The name of these parts, which fit, in @bytes or in those of the key. */
 struct key key_join(const struct key_parts *, char bytes[KEY_BYTES_MAX]);
 
-/* Has it another sort value than a lock whose client gives none? */
+/* Has it a sort value other than `-`? */
 bool key_is_sorted(const struct key_parts *);
 
 /* Has it parts of lengths that are allowed, put together as above? */

@@ -35,8 +35,8 @@ struct lock_record *
 lock_record_copy(const struct lock_record *r)
 {
 	size_t holders = r->n_holders * sizeof(*r->holders);
-	size_t exclusive = r->n_exclusive_wishes * sizeof(struct ident);
-	size_t shared = r->n_shared_wishes * sizeof(struct ident);
+	size_t exclusive = r->n_exclusive_waiters * sizeof(struct ident);
+	size_t shared = r->n_shared_waiters * sizeof(struct ident);
 	size_t marks = r->n_marks * sizeof(struct ident);
 	size_t contents = contents_room(&r->contents);
 	struct lock_record *copy = malloc(sizeof(*copy) + holders +
@@ -49,9 +49,9 @@ lock_record_copy(const struct lock_record *r)
 		return NULL;
 	*copy = *r;
 	copy->holders = lock_record_put(&at, r->holders, holders);
-	copy->exclusive_wishes =
-	    lock_record_put(&at, r->exclusive_wishes, exclusive);
-	copy->shared_wishes = lock_record_put(&at, r->shared_wishes, shared);
+	copy->exclusive_waiters =
+	    lock_record_put(&at, r->exclusive_waiters, exclusive);
+	copy->shared_waiters = lock_record_put(&at, r->shared_waiters, shared);
 	copy->marks = lock_record_put(&at, r->marks, marks);
 	contents_put(&r->contents, at, &copy->contents);
 	at += contents;

@@ -6,57 +6,27 @@
 #define DDBLOCKD_CORE_NAMESPACE_H
 
 #include "core/state.h"
+#include "core/succession.h"
 
-/* ---- how holds live there --------------------------------------------- */
+/* ---- what its record format decides ----------------------------------- */
 
-/* By the sessions of daemons: an item of its own renews all of a host. */
-static inline bool
-namespace_has_sessions(const struct namespace *ns)
-{
-	return ns->settings.life == LOCK_LIFE_SESSION;
-}
+/* How holds live there, and whether they have tokens: once, at the start. */
+void namespace_set_format(struct namespace *);
 
-/* Each by its own record: its version changes, or it has a deadline. */
-static inline bool
-namespace_renews_records(const struct namespace *ns)
-{
-	return ns->settings.life == LOCK_LIFE_RECORD ||
-	    ns->settings.life == LOCK_LIFE_DEADLINE;
-}
+/* Its records are held beside those of the namespace @bridge. */
+void namespace_set_bridge(struct namespace *, struct namespace *bridge);
 
-/* Each record has a version, which changes with each renewal, and may come
- * back: looks alone prove nothing. */
-static inline bool
-namespace_has_versions(const struct namespace *ns)
-{
-	return ns->settings.life == LOCK_LIFE_RECORD;
-}
+/* ---- what it grants ---------------------------------------------------- */
 
-/* Each record says when it ends. */
-static inline bool
-namespace_has_deadlines(const struct namespace *ns)
-{
-	return ns->settings.life == LOCK_LIFE_DEADLINE;
-}
+/* 0, or why nothing new is granted there: DDBLOCK_E_SHUTTING_DOWN, _DRAINING,
+ * _UNKNOWN_NAMESPACE. */
+int namespace_refusal(const struct namespace *);
 
-/* A hold ends by its release or a break only. */
-static inline bool
-namespace_never_ends(const struct namespace *ns)
-{
-	return ns->settings.life == LOCK_LIFE_NEVER;
-}
+/* ---- in the process before --------------------------------------------- */
 
-static inline bool
-namespace_has_tokens(const struct namespace *ns)
-{
-	return (ns->settings.lacks & CORE_LACKS_TOKENS) == 0;
-}
-
-/* The namespace whose records are held beside those of @ns; NULL: none. */
-struct namespace *namespace_bridge(const struct namespace *);
-
-/* Has that tokens? Then two are compared. */
-bool namespace_levels_tokens(const struct namespace *);
+/* The namespace that had this index there; NULL: there is none. */
+struct namespace *namespace_inherited(struct core *,
+    const struct core_legacy *, uint32_t index);
 
 /* ---- its store -------------------------------------------------------- */
 
@@ -75,11 +45,7 @@ int format_refuse_change(const struct namespace *, const struct change *,
 int format_refuse(const struct namespace *, const struct core_request *,
     char *ret_text, size_t text_size);
 
-/* Is there the lock that somebody wants only if there is one? */
+/* Does the lock exist, for only_if_exists? */
 bool format_has_record(const struct namespace *, const struct lock_record *);
-
-/* What a client gets that leaves the policy open. */
-bool format_is_fail_closed(const struct namespace *,
-    const struct core_request *);
 
 #endif

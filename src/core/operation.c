@@ -12,13 +12,13 @@ static const char *const operation_names[] = {
 	[OPERATION_READ] = "read",
 	[OPERATION_READ_MANY] = "read many",
 	[OPERATION_ACQUIRE] = "acquire",
-	[OPERATION_TOGETHER] = "together",
+	[OPERATION_MULTI] = "together",
 	[OPERATION_RELEASE] = "release",
 	[OPERATION_REFRESH] = "refresh",
 	[OPERATION_EXTEND] = "extend",
 	[OPERATION_UPDATE] = "update",
-	[OPERATION_WANT] = "want",
-	[OPERATION_UNWANT] = "unwant",
+	[OPERATION_ADD_WAITER] = "want",
+	[OPERATION_REMOVE_WAITER] = "unwant",
 	[OPERATION_MARK] = "mark",
 	[OPERATION_BREAK] = "break",
 	[OPERATION_SCAN] = "scan",
@@ -60,9 +60,9 @@ operation_part_is_sound(const struct operation *o, size_t i)
 }
 
 static bool
-operation_is_together(const struct operation *o)
+operation_is_multi(const struct operation *o)
 {
-	if (o->n_keys == 0 || o->n_keys > TOGETHER_MAX)
+	if (o->n_keys == 0 || o->n_keys > MULTI_MAX)
 		return false;
 	for (size_t i = 0; i < o->n_keys; i++) {
 		if (!operation_part_is_sound(o, i))
@@ -81,16 +81,16 @@ operation_is_sound(const struct operation *o)
 		if (shared)
 			return o->tokens == 1 && o->limit <= HOLDERS_MAX;
 		return o->mode == LOCK_MODE_EXCLUSIVE && o->limit == 0;
-	case OPERATION_TOGETHER:
-		return operation_is_together(o);
+	case OPERATION_MULTI:
+		return operation_is_multi(o);
 	case OPERATION_RELEASE:
 		return o->n_holders > 0 && o->n_holders <= RELEASE_MAX;
 	case OPERATION_UPDATE:
 		return o->revision.sequence > 0 &&
 		    o->revision.random % 2 == 1 &&
 		    contents_refuse(&o->contents) == NULL;
-	case OPERATION_WANT:
-	case OPERATION_UNWANT:
+	case OPERATION_ADD_WAITER:
+	case OPERATION_REMOVE_WAITER:
 		return shared || o->mode == LOCK_MODE_EXCLUSIVE;
 	case OPERATION_MARK:
 		return o->version != NULL && !ident_is_none(o->mark) &&

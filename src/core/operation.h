@@ -19,14 +19,14 @@
 
 #define OWNER_LENGTH_MAX 255
 #define READ_MANY_MAX 100	/* keys; DynamoDB's bound */
-#define TOGETHER_MAX 25		/* keys of one acquire */
+#define MULTI_MAX 25		/* keys of one acquire */
 #define SCAN_PAGE_MAX 100
 #define SCAN_CURSOR_MAX 3074	/* the keys of an item, and where they part */
 #define TOKENS_MAX 1024		/* the largest token block */
 #define TOKEN_MAX ((UINT64_C(1) << 53) - 1)
 #define HOLDERS_MAX 1024	/* holders read from one record */
 #define RELEASE_MAX 100		/* elements that one release can name */
-#define WISHES_MAX 1024
+#define WAITER_MARKS_MAX 1024
 #define MARKS_MAX 16	/* observers that one record has room for */
 #define BEATS_MAX 64	/* numbers of renewals that one operation may use */
 #define OUTCOME_TEXT_MAX 256
@@ -40,7 +40,7 @@ struct holder {
 };
 
 /*
- * How a record format shows that a holder lives, which decides who keeps it
+ * How a record format shows that a holder lives, which decides how it is kept
  * alive and when another may take it.
  */
 enum lock_life {
@@ -67,10 +67,10 @@ struct lock_record {
 	uint64_t limit;			/* 0: none */
 	const struct holder *holders;	/* 0 of them: free */
 	size_t n_holders;
-	const struct ident *exclusive_wishes;
-	size_t n_exclusive_wishes;
-	const struct ident *shared_wishes;
-	size_t n_shared_wishes;
+	const struct ident *exclusive_waiters;
+	size_t n_exclusive_waiters;
+	const struct ident *shared_waiters;
+	size_t n_shared_waiters;
 	const char *owner;
 	uint64_t acquired_at_s;
 	const char *broken_by;
@@ -114,15 +114,15 @@ enum operation_kind {
 	OPERATION_READ = 1,	/* one lock */
 	OPERATION_READ_MANY,	/* many locks; for the audit */
 	OPERATION_ACQUIRE,	/* a free lock, a shared one, or a dead one's */
-	OPERATION_TOGETHER,	/* several of these, all or nothing */
+	OPERATION_MULTI,	/* several of these, all or nothing */
 	OPERATION_RELEASE,	/* take elements out of the holders */
 	OPERATION_REFRESH,	/* a hold of ours lives; without sessions */
 	OPERATION_EXTEND,	/* more tokens for a hold of ours */
 	OPERATION_UPDATE,	/* other contents, by a hold of ours */
-	OPERATION_WANT,		/* say that a session waits */
-	OPERATION_UNWANT,
+	OPERATION_ADD_WAITER,		/* say that a session waits */
+	OPERATION_REMOVE_WAITER,
 	OPERATION_MARK,		/* observe a record; without sessions */
-	OPERATION_BREAK,	/* take out whoever holds it */
+	OPERATION_BREAK,	/* remove all holders */
 	OPERATION_SCAN,		/* a page of the table */
 	OPERATION_SESSION_OPEN,
 	OPERATION_SESSION_BEAT,
@@ -146,22 +146,22 @@ enum mark_form {
  *
  * ACQUIRE, exclusive, n_dead == 0
  *     The lock has no holder (and, while it was last held exclusively, no
- *     wish for shared use). @me becomes its holder, the token rises by
+ *     waiter mark for shared use). @me becomes its holder, the token rises by
  *     @tokens. A record that never had a token starts at the endpoint's
- *     wall-clock seconds << 20. Our session's wish for exclusive use is
- *     removed.
+ *     wall-clock seconds << 20. Our session's waiter mark for exclusive use
+ *     is removed.
  * ACQUIRE, shared, n_dead == 0
- *     Either the lock has no holder (and, while it was last shared, no wish
- *     for exclusive use but perhaps our session's: who waits for another limit
- *     wishes so). Or it is shared under the same @limit, or without one like
- *     ours; fewer hold it than @limit, or than HOLDERS_MAX; @me is not among
- *     them; and nobody wishes for exclusive use. @me becomes one of its
- *     holders, the token rises by one. Our session's wishes of both kinds are
- *     removed.
+ *     Either the lock has no holder (and, while it was last shared, no waiter
+ *     mark for exclusive use, except our session's: a waiter for another limit
+ *     leaves such a mark). Or it is shared under the same @limit, or without
+ *     one like ours; it has fewer holders than @limit, or than HOLDERS_MAX;
+ *     @me is not among them; and no waiter mark for exclusive use is there.
+ *     @me becomes one of its holders, the token rises by one. Our session's
+ *     waiter marks of both kinds are removed.
  * ACQUIRE, n_dead > 0
  *     The holders are exactly @dead and the token is @token_seen. @me becomes
  *     the only holder; the rest as above, by @mode.
- * TOGETHER
+ * MULTI
  *     The conditions of each of @parts, which are ACQUIREs of one session with
  *     n_dead == 0, of a lock each. What they say is done for all, or for none.
  *     DONE counts only after a consistent read that shows every grant.
@@ -170,22 +170,22 @@ enum mark_form {
  *     the record gets its time to live. There are RELEASE_MAX at most; after a
  *     lost answer the first of them tells whether it was done.
  * EXTEND
- *     The only holder is @me and the token is @token_seen; it rises by
- *     @tokens, which over a bridge may be any number. For exclusive use: those
- *     who share a lock need no tokens of their own.
+ *     The only holder is @me and the token is @token_seen; it rises by @tokens,
+ *     which over a bridge may be any number. For exclusive use: sharers need no
+ *     tokens of their own.
  * UPDATE
  *     @me is among the holders, and the record's revision is lower than
  *     @revision, or it has none. The record's contents become @contents, and
  *     its revision @revision: of two writes of one holder's the earlier cannot
  *     land after the later. @revision is not none, and its random part is odd.
- * WANT
- *     The lock has a holder. @session is added to its wishes for @mode.
- * UNWANT
- *     @session is among the wishes for @mode. It is taken out.
+ * ADD_WAITER
+ *     The lock has a holder. @session is added to its waiter marks for @mode.
+ * REMOVE_WAITER
+ *     @session is among the waiter marks for @mode. It is taken out.
  * BREAK
- *     The lock has holders and its token is @token_seen. All of them are taken
- *     out, whoever they are; the record says that @owner broke it, and gets
- *     its time to live.
+ *     The lock has holders and its token is @token_seen. All of them are
+ *     removed; the record says that @owner broke it, and gets its time to
+ *     live.
  * ACQUIRE, in a format without sessions (@mode is exclusive, @tokens is 1)
  *     Without @version: nobody holds the lock, as far as the format can ask
  *     for that without having seen the record. With it: the record is the one
@@ -208,14 +208,15 @@ enum mark_form {
  * RELEASE, in a format without sessions
  *     The holder is holders[0], by any of its renewals.
  * BREAK, in a format without sessions
- *     The record has @version. Who broke it is not recorded.
+ *     The record has @version. The author of a break is not recorded.
  * ACQUIRE, EXTEND, where the token would rise above TOKEN_MAX
- *     No fleet comes there; somebody wrote it by hand. REFUSED with
+ *     No fleet comes there; it was written by hand. REFUSED with
  *     DDBLOCK_E_BAD_RECORD, and nothing is written.
  * SESSION_OPEN
  *     There is no such session.
  * SESSION_BEAT
- *     The session exists, is not dead, and its beat is lower than the new one.
+ *     The session exists, is not dead, and its beat is lower than the new one
+ *     and, unless that is 0, than @beat_below.
  *     Each attempt's new beat is the boot-time millisecond of its send, above
  *     @beat and above every earlier attempt's.
  * SESSION_KILL
@@ -223,7 +224,8 @@ enum mark_form {
  * SESSION_BURY
  *     There is no such session.
  * SESSION_CLOSE
- *     The session exists; it becomes dead by itself.
+ *     The session exists, and its beat is lower than @beat_below, unless that
+ *     is 0; it becomes dead by itself.
  */
 struct operation {
 	enum operation_kind kind;
@@ -236,7 +238,8 @@ struct operation {
 
 	struct key key;				/* of a lock */
 	struct holder me;			/* ACQUIRE, EXTEND, UPDATE */
-	/* ACQUIRE: for which use. WANT, UNWANT: which wishes. Never NONE. */
+	/* ACQUIRE: for which use. ADD_WAITER, REMOVE_WAITER: which waiter
+	 * marks. Never NONE. */
 	enum lock_mode mode;
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
 	uint64_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
@@ -246,9 +249,9 @@ struct operation {
 	const struct holder *holders;		/* RELEASE */
 	size_t n_holders;
 	bool others_hold;	/* RELEASE: a hint: other holders were seen */
-	bool keep;	/* RELEASE: with what is kept in it, if the format
-			 * would delete the record otherwise; ACQUIRE: that
-			 * stays, if it would be replaced otherwise */
+	bool keeps_contents;	/* RELEASE: the record stays for them, if the
+				 * format would delete it; ACQUIRE: they stay,
+				 * if it would replace them */
 	const char *version;	/* ACQUIRE, BREAK, MARK: as it was seen, or
 				 * NULL */
 	struct ident mark;	/* MARK; ACQUIRE of dead: it must be there; or
@@ -260,13 +263,14 @@ struct operation {
 	bool with_contents;	/* READ: show them. Writes always do, other
 				 * reads never */
 
-	struct ident session;	/* SESSION_*, WANT, UNWANT */
+	struct ident session;	/* SESSION_*, ADD_WAITER, REMOVE_WAITER */
 	uint64_t beat;	/* SESSION_BEAT, SESSION_KILL, REFRESH and the like */
+	uint64_t beat_below;			/* SESSION_BEAT, _CLOSE; or 0 */
 	uint64_t lease_ms;			/* SESSION_OPEN */
 
-	const struct key *keys;			/* READ_MANY, TOGETHER */
+	const struct key *keys;			/* READ_MANY, MULTI */
 	size_t n_keys;
-	const struct operation *const *parts;	/* TOGETHER: one for each key */
+	const struct operation *const *parts;	/* MULTI: one for each key */
 	struct key prefix;			/* SCAN */
 	struct key cursor;	/* SCAN: empty, or the outcome's of a page */
 	bool held_only;		/* SCAN: leave out what has no holder */
@@ -282,7 +286,7 @@ enum outcome_kind {
 	OUTCOME_REFUSED,	/* it did not happen, because of @code */
 };
 
-/* What became of one part of a TOGETHER. */
+/* What became of one part of a MULTI. */
 struct outcome_part {
 	/*
 	 * DONE; CONFLICT: @lock stands in its way; REFUSED: it did not happen
@@ -318,7 +322,7 @@ struct outcome {
 	 */
 	uint64_t sent_ms;
 
-	/* The store itself was not asked: this says nothing of its health. */
+	/* The store itself was not asked: this does not show its health. */
 	bool from_memory;
 
 	/*
@@ -332,8 +336,8 @@ struct outcome {
 	struct session_record session;	/* SESSION_* */
 
 	/*
-	 * TOGETHER that is DONE (then every part is) or CONFLICT: one per key.
-	 * Is none of them in the way, it can only be had one by one.
+	 * MULTI that is DONE (then every part is) or CONFLICT: one per key.
+	 * If none of them is in the way, they can only be acquired one by one.
 	 */
 	const struct outcome_part *parts;
 

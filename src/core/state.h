@@ -28,6 +28,7 @@
 #include "core/hash.h"
 #include "core/heap.h"
 #include "core/random.h"
+#include "core/saved.h"
 
 #define CONTAINER_OF(pointer, type, member)                                    \
 	((type *)((uintptr_t)(pointer)-offsetof(type, member)))
@@ -43,6 +44,20 @@ struct namespace {
 	int text_code;			/* and what the text is about: also of
 					 * what the store was not asked for */
 	char text[OUTCOME_TEXT_MAX];
+	struct core_counters counters;	/* each by the room that sees it */
+	bool drained;			/* CORE_DRAIN: no new grants */
+
+	/* Of its record format (namespace.c): how holds live there */
+	bool has_sessions;	/* by the daemon's: one item renews them all */
+	bool renews_records;	/* each by its own record, */
+	bool has_versions;	/* which changes with each renewal, and may come
+				 * back: looks alone prove nothing; */
+	bool has_deadlines;	/* or which says when it ends */
+	bool never_ends;	/* until a release or a break */
+	bool has_tokens;
+	bool levels_tokens;	/* with those of its bridge */
+	struct namespace *bridge;	/* whose records are held beside its
+					 * own; NULL: none */
 
 	/* lease/ */
 	struct lease *sessions;		/* all of ours */
@@ -53,28 +68,35 @@ struct namespace {
 	uint32_t open_failures;
 	struct timer timer;		/* to open */
 	struct observation *observations;
-	uint32_t n_doubts;
-	uint32_t n_doubts_made;		/* and those that are kept ready */
+	uint32_t n_in_doubt;
+	uint32_t n_in_doubt_allocated;		/* and the free ones */
 
 	/* lock/ */
 	struct hash_table locks;
 	struct grant *closed;		/* fail-closed ones */
 	uint16_t audit_round;
 	uint32_t n_waiting;
-	uint64_t handed_over;
 
 	/* client/ */
-	bool closed_danger;		/* who is fail-closed was told */
+	bool closed_danger;		/* fail-closed holders were told */
 	uint32_t n_held;
-	uint64_t lost;
-	uint64_t granted;
 
 	/* reads/ */
 	struct reads *reads;
 };
 
+/* How many there may be, where the limit does not say it: since it was lowered,
+ * as many as there were, and fewer with each that goes. */
+struct bounds {
+	uint32_t clients;
+	uint32_t watches;
+	uint32_t locks;
+	bool above;	/* some limit was lowered, and there is more yet */
+};
+
 struct core {
 	struct core_limits limits;
+	struct bounds bounds;
 	struct random random;
 	struct heap heap;
 	uint64_t now_ms;
@@ -85,6 +107,7 @@ struct core {
 	struct core_action **actions_end;
 	struct namespace *namespaces;
 	uint32_t n_namespaces;
+	struct saving saving;
 
 	/* lease/ */
 	const struct lease_events *lease_events;
@@ -110,13 +133,15 @@ struct core {
 	struct hold *holds;
 	struct hash_table holds_by_id;
 	uint64_t hold_serial;
+	uint64_t hold_serial_saved;	/* the next process begins above */
+	struct saved serials;
 	struct hold *dead_holds;	/* freed by the next step */
 	struct linger *lingers;
 	struct lingering *lingering;
 	struct multi *multis;
 	struct multi *due_multis;
 	struct multi *dead_multis;	/* freed by the next step */
-	struct together *togethers;
+	struct multi_operation *multi_operations;
 	uint32_t n_breaking;		/* under way */
 
 	/* reads/ */
@@ -125,5 +150,13 @@ struct core {
 	uint64_t change_serial;
 	struct watched *touched;	/* in this step */
 };
+
+/* What the next process must know of it has changed. */
+static inline void
+saved_touch(struct core *core, struct saved *saved, enum saved_kind kind)
+{
+	if (core->saving.journal != NULL && saved->due == 0)
+		saved_add_due(&core->saving, saved, kind);
+}
 
 #endif

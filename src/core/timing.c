@@ -130,7 +130,7 @@ timing_check_bounds(const struct core_namespace *n, const char **ret_setting,
 	return 0;
 }
 
-/* What an operation of the store has, and who does not wait for all of it. */
+/* The time of a store operation, and of requests that wait for less. */
 static int
 timing_check_requests(const struct core_namespace *n, const char **ret_setting,
     char *text, size_t text_size)

@@ -1,8 +1,7 @@
 /*
  * Values in DynamoDB's JSON: {"N":"42"}, {"L":[{"S":"a"},{"BOOL":true}]}.
- * Checked here, so that what is wrong with one is told to who wrote it, by
- * every store alike, and so that nothing else than a value can get into a
- * request.
+ * Checked here, so that its client is told of an error, by every store alike,
+ * and so that nothing else than a value can get into a request.
  */
 #ifndef DDBLOCKD_CORE_TYPED_H
 #define DDBLOCKD_CORE_TYPED_H

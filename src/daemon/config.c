@@ -1,6 +1,6 @@
 /*
- * The configuration in memory: setting values, where each came from, and what
- * is to be complained about.
+ * The configuration in memory: setting values, where each came from, and the
+ * errors.
  */
 #include "daemon/config.h"
 
@@ -50,16 +50,22 @@ config_free(struct config *c)
 	free(c);
 }
 
-__attribute__((format(printf, 3, 0)))
-static void
-config_report(struct buffer *lines, struct config_origin origin,
-    const char *format, va_list arguments)
+void
+config_print_origin(struct config_origin origin, struct buffer *lines)
 {
 	if (origin.file != NULL && origin.line > 0)
 		(void)buffer_printf(lines, "%s:%u: ", origin.file,
 		    origin.line);
 	else if (origin.file != NULL)
 		(void)buffer_printf(lines, "%s: ", origin.file);
+}
+
+__attribute__((format(printf, 3, 0)))
+static void
+config_report(struct buffer *lines, struct config_origin origin,
+    const char *format, va_list arguments)
+{
+	config_print_origin(origin, lines);
 	(void)buffer_vprintf(lines, format, arguments);
 	(void)buffer_append_text(lines, "\n");
 }
@@ -347,9 +353,28 @@ config_core_namespace(const struct config_namespace *n)
 		.list_capacity = (uint32_t)config_if_known(n, "list_capacity",
 		    n->list_capacity),
 		.bridge = (uint32_t)n->bridge_index,
+		.removed = n->removed,
 	};
 
 	if (kind->describe != NULL)
 		kind->describe(&n->store, &core);
 	return core;
+}
+
+struct core_limits
+config_core_limits(const struct config_daemon *d)
+{
+	return (struct core_limits){
+		.clients_max = (uint32_t)d->connections_max,
+		.requests_per_client_max =
+		    (uint32_t)d->requests_per_connection_max,
+		.holds_per_client_max = (uint32_t)d->holds_per_connection_max,
+		.watches_per_client_max =
+		    (uint32_t)d->watches_per_connection_max,
+		.watches_max = (uint32_t)d->watches_max,
+		.locks_max = (uint32_t)d->locks_max,
+		.requests_max = (uint32_t)d->requests_max,
+		.observations_max = 10000,
+		.in_doubt_max = 10000,
+	};
 }

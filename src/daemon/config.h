@@ -3,8 +3,8 @@
  * and --check-config, so that the four cannot differ.
  *
  * Read with config_read() and config_set(), then completed and judged with
- * config_finish(). What is wrong is collected in a report, one line each, with
- * file, line, value, rule and what to do.
+ * config_finish(). Errors are collected in a report, one line each, with file,
+ * line, value, rule and what to do.
  */
 #ifndef DDBLOCKD_DAEMON_CONFIG_H
 #define DDBLOCKD_DAEMON_CONFIG_H
@@ -41,19 +41,15 @@ enum config_section {
 	CONFIG_NAMESPACE,
 };
 
-/* The record formats that know a setting, where a store has formats. */
-#define CONFIG_FORMAT(format) (1u << (format))
-#define CONFIG_FORMATS_ALL (CONFIG_FORMAT(STORE_FORMATS) - 1)
-
 /* A row of the table. */
 struct config_setting {
 	const char *name;
+	bool live;		/* a reload changes it, and not only a start */
 	enum config_kind kind;
 	size_t offset;		/* in config_daemon or config_namespace */
 	const char *standard;	/* the default; NULL: none, or computed */
 	uint64_t least, most;	/* of a number */
 	const char *choices;	/* "auto|journal|stderr|json" */
-	unsigned formats;	/* that know it */
 	const char *argument;	/* what --help calls its value */
 	const char *help;
 };
@@ -66,6 +62,7 @@ struct config_origin {
 
 struct config_daemon {
 	char *socket;
+	char *journal;		/* "no": none; NULL: beside the socket */
 	uint64_t socket_mode;
 	char *socket_group;
 	char *admin_group;
@@ -90,24 +87,11 @@ struct config_daemon {
 struct config_namespace {
 	char name[CONFIG_NAMESPACE_LENGTH_MAX + 1];
 	struct config_origin origin;
-	uint64_t kind;		/* of its store: index in store_kinds */
 	struct store_settings store;
-	uint64_t lease_ms;
-	uint64_t heartbeat_ms;
-	uint64_t danger_ms;
-	uint64_t margin_ms;
-	uint64_t drift_ppm;
-	uint64_t poll_ms;
-	uint64_t wait_ms;
-	char *owner;
-	uint64_t request_ms;
-	uint64_t try_ms;
-	uint64_t audit_ms;
-	uint64_t handover_max;
-	uint64_t list_capacity;
-	uint64_t idle_ms;
-	char *bridge;
+#define NAMESPACE(name, kind, field, ...) SETTING_##kind field;
+#include "store/settings.def"
 	uint64_t bridge_index;	/* 1 + that of @bridge; or 0 */
+	bool removed;	/* the files have it no more (config_reload.h) */
 	struct config_origin origins[CONFIG_SETTINGS_MAX];
 };
 
@@ -169,6 +153,7 @@ int config_describe(const struct config *, struct buffer *);
 
 /* What the core wants to know of a namespace. */
 struct core_namespace config_core_namespace(const struct config_namespace *);
+struct core_limits config_core_limits(const struct config_daemon *);
 
 /* For the parts of this module. */
 bool config_is_set(const struct config_namespace *, const char *name);
@@ -178,6 +163,9 @@ bool config_knows(const struct config_namespace *,
 void config_check_known(struct config *, const struct config_namespace *);
 struct config_origin config_origin_of(const struct config_origin *origins,
     enum config_section, const char *name);
+/* "FILE:LINE: ", as far as they are known. */
+void config_print_origin(struct config_origin, struct buffer *lines);
+
 void config_complain(struct config *, struct config_origin,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
 void config_check_bridges(struct config *);

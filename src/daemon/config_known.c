@@ -1,11 +1,8 @@
 /*
  * Which settings a namespace may have: those that its store knows, in the
- * format of its records. Another one is a mistake, not a remark: somebody
- * relies on it.
+ * format of its records. Another one is a mistake, not a remark: a user relies
+ * on it.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "daemon/config.h"
 
 #define CONFIG_NAMES_MAX 128
@@ -17,7 +14,7 @@ config_format_knows(const struct config_namespace *n,
 	uint64_t format = config_kind(n)->has_formats ? n->store.format :
 	    STORE_FORMAT_NATIVE;
 
-	return (s->formats & CONFIG_FORMAT(format)) != 0;
+	return store_format_knows(format, s->name);
 }
 
 bool
@@ -25,26 +22,6 @@ config_knows(const struct config_namespace *n, const struct config_setting *s)
 {
 	return store_kind_knows(config_kind(n), s->name) &&
 	    config_format_knows(n, s);
-}
-
-/* "dlock", or "awslabs|python" */
-static void
-config_name_formats(unsigned formats, char *text, size_t size)
-{
-	const char *name = STORE_FORMAT_NAMES;
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (unsigned f = 0; f < STORE_FORMATS && used < size; f++) {
-		int length = (int)strcspn(name, "|");
-		int n = 0;
-
-		if ((formats & CONFIG_FORMAT(f)) != 0)
-			n = snprintf(text + used, size - used, "%s%.*s",
-			    used > 0 ? "|" : "", length, name);
-		used += n >= 0 ? (size_t)n : size;
-		name += length + 1;
-	}
 }
 
 static void
@@ -62,16 +39,16 @@ static void
 config_complain_of_format(struct config *c, const struct config_namespace *n,
     const struct config_setting *s, struct config_origin origin)
 {
-	char names[CONFIG_NAMES_MAX], own[CONFIG_NAMES_MAX];
+	char names[CONFIG_NAMES_MAX];
 	struct buffer value;
 
 	buffer_init(&value, CONFIG_VALUE_LENGTH_MAX);
 	config_value_print(s, (const char *)n + s->offset, &value);
-	config_name_formats(s->formats, names, sizeof(names));
-	config_name_formats(CONFIG_FORMAT(n->store.format), own, sizeof(own));
+	store_formats_knowing(s->name, names, sizeof(names));
 	config_complain(c, origin, "namespace %s: %s = %s is for format = %s, "
 	    "and this is %s; remove it or change format", n->name, s->name,
-	    buffer_failed(&value) == 0 ? value.data : "...", names, own);
+	    buffer_failed(&value) == 0 ? value.data : "...", names,
+	    store_format_name(n->store.format));
 	buffer_done(&value);
 }
 

@@ -1,8 +1,8 @@
 /*
  * The daemon's life. SIGTERM means: take no more, tell everybody, wait until
- * nothing is held. What is still held at the limit is left to its lease,
- * because releasing a lock under a program that works is not safe; and a
- * second signal means now.
+ * nothing is held. Locks that are still held then are left to their leases,
+ * because releasing a lock under a program that works is not safe; and a second
+ * signal means now.
  */
 #include "daemon/daemon.h"
 
@@ -22,29 +22,42 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/activation.h"
+#include "daemon/config_reload.h"
+#include "daemon/descriptor_store.h"
 #include "daemon/engine.h"
 #include "daemon/host_clock.h"
 #include "daemon/notify.h"
+#include "daemon/watchdog.h"
 #include "ddblock.h"
 
 #define DAEMON_TEXT_MAX 1024
-#define DAEMON_SIGNALS 3
-/* Open files that are no client's, beside those of the stores. */
-#define DAEMON_FILES 64
+#define DAEMON_REPORT_MAX (64 * 1024)
+#define DAEMON_SIGNALS 4
+/* Open files that belong to neither clients nor stores. */
+#define DAEMON_FILES (64 + DESCRIPTOR_STORE_WAITING_MAX)
 
 static const int daemon_signals[DAEMON_SIGNALS] = {
-	SIGTERM, SIGINT, SIGHUP,
+	SIGTERM, SIGINT, SIGHUP, SIGUSR2,
 };
 
 struct daemon {
-	const struct config *config;
+	struct config *config;	/* that counts now */
+	const struct reload_source *source;
+	struct config **lent;	/* stores have something of these, and of the
+				 * first */
+	size_t n_lent;
+	bool is_lent;		/* so is that which counts now */
+	const char *trouble;	/* with the configuration, or NULL */
 	struct event_base *base;
 	struct engine *engine;
 	struct host_clock clock;
+	struct watchdog watchdog;
 	struct event *signals[DAEMON_SIGNALS];
 	struct event *limit;	/* of the wait for holders */
 	bool stopping;
 	bool releasing;
+	bool leaving;
 };
 
 static void
@@ -54,6 +67,8 @@ daemon_notify(struct daemon *d, const char *state)
 
 	buffer_init(&text, DAEMON_TEXT_MAX);
 	(void)buffer_printf(&text, "%sSTATUS=", state);
+	if (d->trouble != NULL)
+		(void)buffer_printf(&text, "%s; ", d->trouble);
 	engine_describe(d->engine, &text);
 	notify_send(buffer_failed(&text) == 0 ? text.data : state);
 	buffer_done(&text);
@@ -128,6 +143,130 @@ daemon_on_limit(evutil_socket_t fd, short what, void *arg)
 	(void)event_base_loopexit(d->base, NULL);
 }
 
+/* How long the end may take is a setting of ours, and the service manager has
+ * one of its own (TimeoutStopSec=), which must not be the shorter one. */
+static void
+daemon_notify_stopping(struct daemon *d)
+{
+	uint64_t ms = d->config->daemon.stop_wait_ms +
+	    daemon_release_ms(d->config);
+	char state[64];
+
+	(void)snprintf(state, sizeof(state), "STOPPING=1\n"
+	    "EXTEND_TIMEOUT_USEC=%" PRIu64 "\n", ms * 1000);
+	daemon_notify(d, state);
+}
+
+static void daemon_fit_connections(struct config *);
+
+/* ---- other settings ---------------------------------------------------- */
+
+int
+daemon_log_level(const struct config *config)
+{
+	static const int levels[] = { LOG_ERR, LOG_WARNING, LOG_INFO,
+		LOG_DEBUG };
+
+	return levels[config->daemon.log_level];
+}
+
+static void
+daemon_log_lines(int level, char *lines)
+{
+	char *rest = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &rest); line != NULL;
+	    line = strtok_r(NULL, "\n", &rest))
+		log_write(level, NULL, "%s", line);
+}
+
+/* The one before is free, unless a store has something of it. */
+static void
+daemon_adopt(struct daemon *d, struct config *next)
+{
+	struct config *before = d->config;
+	bool lends = next->n_namespaces > before->n_namespaces;
+
+	d->config = next;
+	if (!d->is_lent)
+		config_free(before);
+	if (lends)
+		d->lent[d->n_lent++] = next;
+	d->is_lent = lends;
+	if (lends) {
+		host_clock_done(&d->clock);
+		(void)host_clock_start(&d->clock, d->base, next,
+		    clock_is_synchronised);
+	}
+	log_init((enum log_target)next->daemon.log, daemon_log_level(next));
+}
+
+static int
+daemon_configure(struct daemon *d, struct buffer *report)
+{
+	struct config **lent = reallocarray(d->lent, d->n_lent + 1,
+	    sizeof(struct config *));
+	struct config *next;
+	char text[DAEMON_TEXT_MAX] = "";
+	int r;
+
+	if (lent == NULL)
+		return DDBLOCK_E_NOMEM;
+	d->lent = lent;
+	r = reload_read(d->config, d->source, report, &next);
+	if (r < 0)
+		return r;
+	daemon_fit_connections(next);
+	r = engine_configure(d->engine, next, text, sizeof(text));
+	if (r < 0) {
+		(void)buffer_printf(report, "%s\n",
+		    text[0] == '\0' ? error_text(r) : text);
+		config_free(next);
+		return r;
+	}
+	daemon_adopt(d, next);
+	return 0;
+}
+
+static void
+daemon_reload(struct daemon *d)
+{
+	struct buffer report;
+	char reloading[96];
+	int r;
+
+	/* The service manager goes by this clock. */
+	(void)snprintf(reloading, sizeof(reloading), "RELOADING=1\n"
+	    "MONOTONIC_USEC=%" PRIu64 "\n", clock_monotonic_us());
+	notify_send(reloading);
+	buffer_init(&report, DAEMON_REPORT_MAX);
+	r = daemon_configure(d, &report);
+	if (report.length > 0)
+		daemon_log_lines(r < 0 ? LOG_ERR : LOG_WARNING, report.data);
+	buffer_done(&report);
+	if (r < 0)
+		log_write(LOG_ERR, NULL, "the configuration cannot be used; "
+		    "nothing changes");
+	else
+		log_write(LOG_INFO, NULL, "the configuration was read again");
+	d->trouble = r < 0 ? "the configuration cannot be used, the one "
+	    "before counts" : NULL;
+	daemon_notify(d, "READY=1\n");
+}
+
+/* A restart: the next process goes on with everything. */
+static bool
+daemon_leave(struct daemon *d)
+{
+	if (d->stopping || !engine_leave(d->engine))
+		return false;
+	log_write(LOG_INFO, NULL, "SIGUSR2: leaving %" PRIu32 " locks that are "
+	    "held to the next process", engine_held(d->engine));
+	d->leaving = true;
+	(void)event_base_loopbreak(d->base);
+	return true;
+}
+
 static void
 daemon_on_signal(evutil_socket_t number, short what, void *arg)
 {
@@ -136,10 +275,15 @@ daemon_on_signal(evutil_socket_t number, short what, void *arg)
 
 	(void)what;
 	if (number == SIGHUP) {
-		log_write(LOG_WARNING, NULL, "SIGHUP: the configuration "
-		    "cannot be read again yet; restart ddblockd for that");
+		log_write(LOG_INFO, NULL, d->stopping ? "SIGHUP: it is too "
+		    "late for another configuration" : "SIGHUP: reading the "
+		    "configuration again");
+		if (!d->stopping)
+			daemon_reload(d);
 		return;
 	}
+	if (number == SIGUSR2 && daemon_leave(d))
+		return;
 	if (d->stopping) {
 		log_write(LOG_WARNING, NULL, "a second signal; ending now");
 		(void)event_base_loopbreak(d->base);
@@ -147,10 +291,11 @@ daemon_on_signal(evutil_socket_t number, short what, void *arg)
 	}
 	log_write(LOG_INFO, NULL, "%s: waiting up to %" PRIu64
 	    " s for %" PRIu32 " locks that are held",
-	    number == SIGTERM ? "SIGTERM" : "SIGINT", (wait_ms + 999) / 1000,
+	    number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" :
+	    "SIGUSR2", (wait_ms + 999) / 1000,
 	    engine_held(d->engine));
 	d->stopping = true;
-	daemon_notify(d, "STOPPING=1\n");
+	daemon_notify_stopping(d);
 	daemon_set_limit(d, wait_ms);
 	engine_stop(d->engine, wait_ms);
 }
@@ -230,6 +375,7 @@ daemon_done(struct daemon *d)
 	sigset_t ours;
 
 	engine_free(d->engine);
+	watchdog_done(&d->watchdog);
 	host_clock_done(&d->clock);
 	/* A signal that comes now asks for what is being done: without our
 	 * handlers it would turn a clean end into a death. */
@@ -245,6 +391,11 @@ daemon_done(struct daemon *d)
 		event_free(d->limit);
 	if (d->base != NULL)
 		event_base_free(d->base);
+	for (size_t i = 0; i < d->n_lent; i++)
+		config_free(d->lent[i]);
+	free(d->lent);
+	if (!d->is_lent)
+		config_free(d->config);
 }
 
 /* 0, or an error that has been logged. */
@@ -255,11 +406,17 @@ daemon_start(struct daemon *d, const char *host)
 		.stopped = daemon_on_stopped,
 		.changed = daemon_on_changed,
 	};
+	struct activation activation = { .listening = -1, .memory = -1 };
 	char text[DAEMON_TEXT_MAX] = "";
 	int r;
 
 	d->base = event_base_new();
 	r = d->base == NULL ? DDBLOCK_E_NOMEM : daemon_catch_signals(d);
+	if (r == 0)
+		r = activation_take(d->config, &activation, text,
+		    sizeof(text));
+	if (r == 0)
+		r = watchdog_start(&d->watchdog, d->base);
 	if (r == 0)
 		r = host_clock_start(&d->clock, d->base, d->config,
 		    clock_is_synchronised);
@@ -267,7 +424,12 @@ daemon_start(struct daemon *d, const char *host)
 		r = engine_new(d->base, d->config, host, &calls, d,
 		    &d->engine, text, sizeof(text));
 	if (r == 0)
-		r = engine_start(d->engine, text, sizeof(text));
+		r = engine_start(d->engine, &activation, text,
+		    sizeof(text));
+	/* Another start may take them if this one failed. */
+	if (r == 0)
+		activation_refuse(&activation);
+	activation_done(&activation);
 	if (r < 0)
 		log_write(LOG_ERR, NULL, "cannot start: %s",
 		    text[0] == '\0' ? error_text(r) : text);
@@ -282,9 +444,11 @@ daemon_exit_status(int code)
 }
 
 int
-daemon_run(struct config *config)
+daemon_run(struct config *config, const struct reload_source *source)
 {
-	struct daemon d = { .config = config };
+	/* The first is the caller's. */
+	struct daemon d = { .config = config, .source = source,
+		.is_lent = true };
 	struct utsname names;
 	int r;
 
@@ -301,7 +465,7 @@ daemon_run(struct config *config)
 		daemon_notify(&d, "");
 		if (event_base_dispatch(d.base) < 0)
 			r = DDBLOCK_E_INTERNAL;
-		else	/* the last replies, as far as they can leave now */
+		else if (!d.leaving) /* the last replies that can leave now */
 			(void)event_base_loop(d.base, EVLOOP_NONBLOCK);
 	}
 	daemon_done(&d);

@@ -14,9 +14,15 @@ void daemon_harden(void);
  * configuration, or in what is asked where that says nothing. */
 int daemon_exit_status(int code);
 
-/* Serve until told to stop. The exit status. Limits that the system does not
- * allow are lowered. */
-int daemon_run(struct config *);
+struct reload_source;
+
+/* As the log has levels: of syslog(3). */
+int daemon_log_level(const struct config *);
+
+/* Serve until told to stop; SIGHUP: read the configuration again, from
+ * @source. The exit status. Limits that the system does not allow are
+ * lowered. */
+int daemon_run(struct config *, const struct reload_source *source);
 
 /* --init-table (@init) or --check-table. The exit status. */
 int daemon_table(const struct config *, const char *namespace_name,

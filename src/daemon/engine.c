@@ -9,52 +9,29 @@
  */
 #include <config.h>	/* the build's */
 
-#include "daemon/engine.h"
+#include "daemon/engine_state.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/checks.h"
+#include "daemon/descriptor_store.h"
 #include "daemon/history.h"
+#include "daemon/journal_death.h"
+#include "daemon/keeper.h"
 #include "daemon/stores.h"
-#include "daemon/watch.h"
+#include "daemon/event_log.h"
 #include "ddblock.h"
 #include "ipc/server.h"
 #include "store/store.h"
-
-struct engine {
-	struct event_base *base;
-	const struct config *config;
-	const char *host;
-	struct engine_calls calls;
-	void *arg;
-	struct core *core;
-	struct server *server;
-	struct stores *opener;
-	struct store *stores[CORE_NAMESPACES_MAX];
-	struct watch watches[CORE_NAMESPACES_MAX];
-	struct checks_run checks[CORE_NAMESPACES_MAX];
-	uint32_t n_namespaces;
-	struct history history;
-	int timer_fd;
-	struct event *timer;
-	uint64_t armed_ms;	/* when the timer will fire */
-	bool stepping;
-	bool stopping;
-	bool stopped;
-	bool closing;
-};
 
 static void
 engine_arm(struct engine *e, uint64_t next_ms)
@@ -84,36 +61,61 @@ engine_submit(struct engine *e, struct core_submit *submit)
 }
 
 static void
-engine_perform(struct engine *e, const struct core_update *update,
-    uint64_t now_ms)
+engine_submit_all(struct engine *e, const struct core_update *update)
 {
 	struct core_action *next;
 
 	for (struct core_action *a = update->actions; a != NULL; a = next) {
 		next = a->next;
-		history_action(&e->history, e->core, a, now_ms);
-		if (a->type == CORE_NOTICE)
-			watch_notice(e->core, (const struct core_notice *)a,
-			    now_ms);
-		if (a->type == CORE_BROKE)
-			watch_broke(e->watches, (const struct core_broke *)a);
 		if (a->type == CORE_SUBMIT)
 			engine_submit(e, (struct core_submit *)a);
-		else if (e->server != NULL)
+	}
+}
+
+/* The server queues its lines, and sends none before the next turn of the
+ * loop. */
+static void
+engine_tell(struct engine *e, const struct core_update *update, uint64_t now_ms)
+{
+	for (struct core_action *a = update->actions; a != NULL; a = a->next) {
+		history_action(&e->history, e->core, a, now_ms);
+		if (a->type == CORE_NOTICE)
+			event_log_notice(e->core, (const struct core_notice *)a,
+			    now_ms);
+		if (a->type == CORE_BROKE)
+			event_log_broke(e->watches,
+			    (const struct core_broke *)a);
+		if (e->server != NULL)
 			server_perform(e->server, a);
 	}
 }
 
+/* What is done is known to the next daemon, with the answers that tell of it,
+ * before anybody hears of it. */
+static void
+engine_save(struct engine *e, uint64_t now_ms)
+{
+	struct journal *journal;
+
+	keeper_save(&e->keeper, e->core, now_ms);
+	journal = keeper_journal(&e->keeper);
+	if (e->server == NULL || journal == e->journal)
+		return;
+	/* It was given up, or there is one again. */
+	e->journal = journal;
+	(void)server_journal(e->server, journal);
+}
+
 /* The server's way into the core, and everybody's. */
-static int
+int
 engine_step(void *arg, struct core_event *event)
 {
 	struct engine *e = arg;
 	struct core_update update;
 	int r;
 
-	/* What is held at the end is left to its lease: the connections that
-	 * server_free() closes are no reason to release it. */
+	/* Locks that are held at the end are left to their leases: the
+	 * connections that server_free() closes are no reason to release it. */
 	if (e->closing)
 		return DDBLOCK_E_SHUTTING_DOWN;
 	assert(!e->stepping);
@@ -121,10 +123,12 @@ engine_step(void *arg, struct core_event *event)
 	history_event(&e->history, event);
 	event->now_ms = clock_boot_ms();
 	if (event->type == CORE_CUT)
-		watch_cut_off(e->core, event->client, event->now_ms);
+		event_log_cut_off(e->core, event->client, event->now_ms);
 	r = core_step(e->core, event, &update);
 	/* Also if the request was refused: something may have been due. */
-	engine_perform(e, &update, event->now_ms);
+	engine_tell(e, &update, event->now_ms);
+	engine_save(e, event->now_ms);
+	engine_submit_all(e, &update);
 	if (r < 0 && event->type == CORE_REQUEST)
 		history_refused(&e->history, &event->request, r);
 	engine_arm(e, update.next_ms);
@@ -140,7 +144,7 @@ engine_step(void *arg, struct core_event *event)
 }
 
 /* For events that the core cannot refuse. */
-static void
+void
 engine_must_step(struct engine *e, struct core_event *event)
 {
 	int r = engine_step(e, event);
@@ -159,11 +163,30 @@ engine_look_at_sessions(struct engine *e)
 	if (e->stopping && engine_held(e) == 0)
 		return;		/* they are closed on purpose */
 	for (uint32_t i = 0; i < e->n_namespaces; i++) {
-		if (watch_session(&e->watches[i], e->core, i, now_ms))
+		if (event_log_session(&e->watches[i], e->core, i, now_ms))
 			changed = true;
 	}
 	if (changed)
 		e->calls.changed(e->arg);
+}
+
+/* Perhaps while a step is performed: this is none. */
+static void
+engine_on_sending(void *arg, const struct operation *operation, uint64_t beat)
+{
+	struct engine *e = arg;
+
+	core_sending(e->core, operation, beat);
+	engine_save(e, clock_boot_ms());
+}
+
+static bool
+engine_is_heartbeat(const struct operation *operation,
+    const struct outcome *outcome)
+{
+	return outcome->kind == OUTCOME_DONE &&
+	    (operation->kind == OPERATION_SESSION_BEAT ||
+	    operation->kind == OPERATION_REFRESH);
 }
 
 static void
@@ -177,12 +200,16 @@ engine_on_outcome(void *arg, struct operation *operation,
 	};
 	/* The core may free the operation. */
 	bool session = operation->kind >= OPERATION_SESSION_OPEN;
+	bool heartbeat = engine_is_heartbeat(operation, outcome);
 
-	if (watch_outcome(&e->watches[operation->namespace_index], operation,
+	if (event_log_outcome(&e->watches[operation->namespace_index],
+	    operation,
 	    outcome, e->stores[operation->namespace_index]))
 		e->calls.changed(e->arg);
 	history_outcome(&e->history, operation, outcome);
 	engine_must_step(e, &event);
+	if (heartbeat)
+		journal_death_beaten();
 	if (session)
 		engine_look_at_sessions(e);
 }
@@ -202,80 +229,23 @@ engine_on_timer(evutil_socket_t fd, short what, void *arg)
 	engine_look_at_sessions(e);
 }
 
-static const struct core *
-engine_core(void *arg)
-{
-	return ((struct engine *)arg)->core;
-}
-
-static uint32_t
-engine_n_namespaces(void *arg)
-{
-	return ((struct engine *)arg)->n_namespaces;
-}
-
-static const char *
-engine_namespace_name(void *arg, uint32_t index)
-{
-	return ((struct engine *)arg)->watches[index].name;
-}
-
-static struct server_defaults
-engine_defaults(void *arg, uint32_t index)
-{
-	const struct engine *e = arg;
-	const struct config_namespace *n = &e->config->namespaces[index];
-
-	return (struct server_defaults){
-		.wait_ms = n->wait_ms,
-		.owner = n->owner,
-	};
-}
-
-static void
-engine_store_status(void *arg, uint32_t index, struct store_status *ret)
-{
-	store_view_status(((struct engine *)arg)->stores[index], ret);
-}
-
+/* Those of the namespaces that have none yet. */
 static int
-engine_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
-{
-	struct engine *e = arg;
-
-	return checks_start(&e->checks[index], e->stores[index], e->server,
-	    client, request);
-}
-
-static void
-engine_log(void *arg, int priority, const char *text)
-{
-	(void)arg;
-	log_write(priority, "client", "%s", text);
-}
-
-static int
-engine_secret(void *arg, struct ident *ret)
-{
-	(void)arg;
-	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) ? 0 :
-	    DDBLOCK_E_SYSTEM;
-}
-
-static int
-engine_open_stores(struct engine *e, char *text, size_t size)
+engine_open_stores(struct engine *e, const struct config *config, char *text,
+    size_t size)
 {
 	struct store_status status;
-	int r = stores_new(e->base, &e->opener);
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < e->config->n_namespaces; i++) {
-		const struct config_namespace *n = &e->config->namespaces[i];
+	for (size_t i = e->n_namespaces; i < config->n_namespaces; i++) {
+		const struct config_namespace *n = &config->namespaces[i];
 
-		e->watches[i].name = n->name;
+		e->watches[i] = (struct event_log){ .name = n->name };
 		r = stores_open(e->opener, n, e->host, false,
 		    engine_on_outcome, e, &e->stores[i], text, size);
 		if (r < 0)
 			break;
+		store_on_sending(e->stores[i], engine_on_sending, e);
 		e->n_namespaces++;
 		store_view_status(e->stores[i], &status);
 		log_write(LOG_INFO, NULL,
@@ -287,41 +257,44 @@ engine_open_stores(struct engine *e, char *text, size_t size)
 	return r;
 }
 
+static void
+engine_close_stores(struct engine *e, uint32_t n)
+{
+	while (e->n_namespaces > n) {
+		store_free(e->stores[--e->n_namespaces]);
+		e->stores[e->n_namespaces] = NULL;
+	}
+}
+
+/* @namespaces is room for what the result points to. */
+static struct core_config
+engine_core_config(const struct engine *e, const struct config *config,
+    struct core_namespace namespaces[CORE_NAMESPACES_MAX])
+{
+	for (uint32_t i = 0; i < e->n_namespaces; i++)
+		namespaces[i] = config_core_namespace(&config->namespaces[i]);
+	return (struct core_config){
+		.namespaces = namespaces,
+		.n_namespaces = e->n_namespaces,
+		.limits = config_core_limits(&config->daemon),
+		.host = e->host,
+	};
+}
+
+/* Of nothing, or of what the daemon before this one left. */
 static int
 engine_open_core(struct engine *e)
 {
-	const struct config_daemon *d = &e->config->daemon;
 	struct core_namespace namespaces[CORE_NAMESPACES_MAX];
-	const struct core_config config = {
-		.namespaces = namespaces,
-		.n_namespaces = e->n_namespaces,
-		.limits = {
-			.clients_max = (uint32_t)d->connections_max,
-			.requests_per_client_max =
-			    (uint32_t)d->requests_per_connection_max,
-			.holds_per_client_max =
-			    (uint32_t)d->holds_per_connection_max,
-			.watches_per_client_max =
-			    (uint32_t)d->watches_per_connection_max,
-			.watches_max = (uint32_t)d->watches_max,
-			.locks_max = (uint32_t)d->locks_max,
-			.requests_max = (uint32_t)d->requests_max,
-			.observations_max = 10000,
-			.doubts_max = 10000,
-		},
-		.host = e->host,
-	};
-	uint64_t seed[4];
-	int r;
+	const struct core_config config =
+	    engine_core_config(e, e->config, namespaces);
+	int r = keeper_init(&e->keeper, &e->config->daemon);
 
-	if (getrandom(seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
-		return DDBLOCK_E_SYSTEM;
-	for (uint32_t i = 0; i < e->n_namespaces; i++)
-		namespaces[i] = config_core_namespace(
-		    &e->config->namespaces[i]);
-	r = core_new(&config, seed, clock_boot_ms(), &e->core);
-	explicit_bzero(seed, sizeof(seed));
-	return r;
+	if (r == 0)
+		r = keeper_add_namespaces(&e->keeper, e->config,
+		    e->n_namespaces);
+	return r < 0 ? r : keeper_new_core(&e->keeper, &config, &e->core,
+	    &e->inherited);
 }
 
 static int
@@ -356,7 +329,9 @@ engine_new(struct event_base *base, const struct config *config,
 	e->arg = arg;
 	e->timer_fd = -1;
 	e->armed_ms = CORE_FOREVER;
-	r = engine_open_stores(e, text, size);
+	r = stores_new(base, &e->opener);
+	if (r == 0)
+		r = engine_open_stores(e, config, text, size);
 	if (r == 0) {
 		r = engine_open_core(e);
 		if (r == 0)
@@ -380,10 +355,12 @@ engine_free(struct engine *e)
 	e->closing = true;
 	history_end(&e->history, e->stopped);
 	server_free(e->server);
-	for (uint32_t i = 0; i < e->n_namespaces; i++)
-		store_free(e->stores[i]);
+	descriptor_store_free(e->descriptors);
+	engine_close_stores(e, 0);
 	stores_free(e->opener);
 	core_free(e->core);
+	/* What is left to its lease, the next daemon may have. */
+	keeper_done(&e->keeper, !e->stopped);
 	if (e->timer != NULL)
 		event_free(e->timer);
 	if (e->timer_fd >= 0)
@@ -391,56 +368,35 @@ engine_free(struct engine *e)
 	free(e);
 }
 
-/* The configuration's check has found it. */
-static gid_t
-engine_group(const char *name)
-{
-	const struct group *group = name == NULL ? NULL : getgrnam(name);
-
-	return group == NULL ? (gid_t)-1 : group->gr_gid;
-}
-
 int
-engine_start(struct engine *e, char *text, size_t size)
+engine_configure(struct engine *e, const struct config *config, char *text,
+    size_t size)
 {
-	static const struct server_calls calls = {
-		.step = engine_step,
-		.core = engine_core,
-		.n_namespaces = engine_n_namespaces,
-		.namespace_name = engine_namespace_name,
-		.defaults = engine_defaults,
-		.store_status = engine_store_status,
-		.check = engine_check,
-		.log = engine_log,
-		.secret = engine_secret,
-	};
-	const struct config_daemon *d = &e->config->daemon;
-	const struct server_config config = {
-		.path = d->socket,
-		.mode = (mode_t)d->socket_mode,
-		.group = engine_group(d->socket_group),
-		.admin_group = engine_group(d->admin_group),
-		.limits = {
-			.connections_max = (uint32_t)d->connections_max,
-			.connections_per_uid_max =
-			    (uint32_t)d->connections_per_uid_max,
-			.requests_per_connection_max =
-			    (uint32_t)d->requests_per_connection_max,
-			.queued_bytes_max = d->queued_bytes_max,
-			.queued_bytes_per_uid_max =
-			    d->queued_bytes_per_uid_max,
-		},
-		.version = PACKAGE_VERSION,
-		.host = e->host,
-	};
-	struct core_event event = { .type = CORE_TIMER };
-	int r;
+	const struct server_limits limits = engine_limits(&config->daemon);
+	struct core_namespace namespaces[CORE_NAMESPACES_MAX];
+	struct core_config settings;
+	struct core_event event = { .type = CORE_CONFIGURE };
+	uint32_t n = e->n_namespaces;
+	int r = engine_open_stores(e, config, text, size);
 
-	history_start(&e->history, e->config, e->host);
-	r = server_new(e->base, &config, &calls, e, &e->server, text, size);
-	if (r < 0)
+	if (r == 0)
+		r = keeper_add_namespaces(&e->keeper, config,
+		    e->n_namespaces);
+	if (r == 0) {
+		settings = engine_core_config(e, config, namespaces);
+		event.config = &settings;
+		r = engine_step(e, &event);
+		if (r < 0)
+			(void)snprintf(text, size, "%s", error_text(r));
+	}
+	if (r < 0) {
+		keeper_remove_namespaces(&e->keeper, n);
+		engine_close_stores(e, n);
 		return r;
-	engine_must_step(e, &event);
+	}
+	e->config = config;
+	server_configure(e->server, &limits,
+	    engine_group(config->daemon.admin_group));
 	return 0;
 }
 
@@ -452,6 +408,12 @@ engine_stop(struct engine *e, uint64_t wait_ms)
 	e->stopping = true;
 	server_stop(e->server, wait_ms);
 	engine_must_step(e, &event);
+}
+
+bool
+engine_leave(struct engine *e)
+{
+	return server_leave(e->server);
 }
 
 void
@@ -468,7 +430,7 @@ engine_describe(const struct engine *e, struct buffer *buffer)
 	(void)buffer_printf(buffer, "%u locks held", engine_held(e));
 	for (uint32_t i = 0; i < e->n_namespaces; i++) {
 		(void)buffer_append_text(buffer, "; ");
-		watch_describe(&e->watches[i], buffer);
+		event_log_describe(&e->watches[i], buffer);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "common/buffer.h"
 #include "daemon/config.h"
 
+struct activation;
 struct engine;
 struct event_base;
 
@@ -37,15 +38,31 @@ int engine_new(struct event_base *, const struct config *config,
 void engine_free(struct engine *);
 
 /*
- * Listen, and open the sessions. @ret_text as above. As server_new().
+ * Listen, go on with the connections of the process before this one, and open
+ * the sessions. It takes what it uses of the activation. @ret_text as above. As
+ * server_new().
  */
-int engine_start(struct engine *, char *ret_text, size_t text_size);
+int engine_start(struct engine *, struct activation *, char *ret_text,
+    size_t text_size);
+
+/*
+ * Other settings from now on: @config is what reload_read() made of the one
+ * before, and borrowed. All of it or nothing. @ret_text as above.
+ *
+ * DDBLOCK_E_*: as engine_new(), and _SHUTTING_DOWN.
+ */
+int engine_configure(struct engine *, const struct config *config,
+    char *ret_text, size_t text_size);
 
 /* No new grants and no new connections; clients are told that they have
  * @wait_ms. engine_calls.stopped comes when nothing is held any more. */
 void engine_stop(struct engine *, uint64_t wait_ms);
 
-/* After engine_stop(): release what is still held. */
+/* Leave everything to the process after this one: engine_free() comes next.
+ * False: it would not find anything. */
+bool engine_leave(struct engine *);
+
+/* After engine_stop(): release the locks that are still held. */
 void engine_stop_release(struct engine *);
 
 /* One line about the state, for the service manager. */

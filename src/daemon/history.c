@@ -1,6 +1,6 @@
 /*
  * The history of a daemon, as log entries. It lives where everything passes:
- * between the core and those whom it serves (engine.c).
+ * between the core and its clients (engine.c).
  */
 #include <config.h>	/* the build's */
 
@@ -43,7 +43,7 @@ static void
 history_begin(struct history *h, struct history_line *l, const char *event)
 {
 	l->n_fields = 0;
-	buffer_init(&l->keys, 4 * TOGETHER_MAX * KEY_BYTES_MAX);
+	buffer_init(&l->keys, 4 * MULTI_MAX * KEY_BYTES_MAX);
 	history_text(l, "DDBLOCK_EVENT", event);
 	history_number(l, "DDBLOCK_SERIAL", ++h->serial);
 }
@@ -158,7 +158,7 @@ history_keys(struct history_line *l, const struct key *keys, uint32_t n)
 	    buffer_failed(&l->keys) == 0 ? l->keys.data + 1 : NULL);
 }
 
-/* What is not there is not asked for. */
+/* An absent value is left out. */
 static void
 history_terms(struct history_line *l, const struct core_terms *t)
 {
@@ -181,6 +181,14 @@ history_terms(struct history_line *l, const struct core_terms *t)
 		history_number(l, "DDBLOCK_PROCESS", t->process);
 }
 
+/* Does its client come back, or may it? */
+static void
+history_resumes(struct history_line *l, const struct core_terms *t)
+{
+	if (t->resumes)
+		history_text(l, "DDBLOCK_RESUMES", "yes");
+}
+
 static void
 history_request(struct history *h, const struct core_request *r)
 {
@@ -200,12 +208,14 @@ history_request(struct history *h, const struct core_request *r)
 		history_keys(&l, r->n_keys > 0 ? r->keys : &r->key,
 		    r->n_keys > 0 ? r->n_keys : 1);
 	}
-	if (r->verb == CORE_RESUME || r->terms.linger_ms > 0)
+	if (r->verb == CORE_RESUME || r->terms.linger_ms > 0 ||
+	    r->terms.resumes)
 		history_number(&l, "DDBLOCK_USER", r->user);
 	if (r->verb == CORE_BREAK)
 		history_number(&l, "DDBLOCK_TOKEN", r->token);
 	if (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)
 		history_terms(&l, &r->terms);
+	history_resumes(&l, &r->terms);
 	if (r->verb == CORE_ACQUIRE && r->wait_ms != CORE_FOREVER)
 		history_number(&l, "DDBLOCK_WAIT_MS", r->wait_ms);
 	history_write(&l);
@@ -232,7 +242,7 @@ history_process(struct history *h, uint64_t client, uint64_t process)
 	history_write(&l);
 }
 
-/* What it held, and does not linger, is lost with that. */
+/* Its holds, except those that it may resume, are lost with that. */
 static void
 history_cut_off(struct history *h, uint64_t client)
 {
@@ -253,7 +263,7 @@ history_event(struct history *h, const struct core_event *event)
 	    event->client : 0;
 	if (event->type == CORE_REQUEST)
 		history_request(h, &event->request);
-	else if (event->type == CORE_DRAIN)
+	else if (event->type == CORE_HALF_CLOSED)
 		history_client(h, "drains", event->client);
 	else if (event->type == CORE_GONE)
 		history_client(h, "left", event->client);
@@ -301,6 +311,7 @@ history_reply(struct history *h, const struct core_reply *r)
 		history_number(&l, "DDBLOCK_HOLD", r->hold);
 		history_number(&l, "DDBLOCK_TOKEN", r->token);
 		history_use(&l, &r->terms);
+		history_resumes(&l, &r->terms);
 		if (r->end_ms > 0)
 			history_number(&l, "DDBLOCK_END_BOOT_MS", r->end_ms);
 	}

@@ -1,8 +1,8 @@
 /*
- * The history of a daemon: all that clients ask and are told, in the log, for
- * whoever must find out afterwards who held what and when. Each line is written
- * before the reply that it tells of goes out, and has a number, so that one
- * that is missing is missed.
+ * The history of a daemon: all requests of clients, replies and events, in the
+ * log, to find out afterwards the holders of a lock and their times. Each line
+ * is written before the reply that it tells of goes out, and has a number, so
+ * that one that is missing is missed.
  */
 #ifndef DDBLOCKD_DAEMON_HISTORY_H
 #define DDBLOCKD_DAEMON_HISTORY_H

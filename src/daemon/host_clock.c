@@ -1,12 +1,13 @@
 /*
- * Record formats that compare the clocks of hosts need clocks that somebody
- * sets right. A host whose clock is ahead takes what another still holds, and
- * nothing in the table shows it; so what is not known to be right is refused,
- * unless somebody says that they know. After a boot it takes a while until it
- * is known: that is no reason to end.
+ * Record formats that compare the clocks of hosts need synchronised clocks. A
+ * host whose clock is ahead takes a lock that another still holds, and nothing
+ * in the table shows it; so an unsynchronised clock is refused, unless
+ * trust_clock is set. After a boot it takes a while until it is known: that is
+ * no reason to end.
  */
 #include "daemon/host_clock.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,14 @@ host_clock_counts(const struct config_namespace *n, int synchronised,
 
 	if (reason == NULL)
 		return false;
+	if (synchronised == -EPERM) {
+		(void)snprintf(text, size, "%s, and ddblockd may not ask "
+		    "whether this host's is synchronised (%s); install "
+		    "clock.conf (ddblockd(8)), or, if you know that the clock "
+		    "is right, set trust_clock = yes", reason,
+		    strerror(EPERM));
+		return true;
+	}
 	(void)snprintf(text, size, "%s, and the kernel does not say that this "
 	    "host's is synchronised%s%s%s; start chronyd or "
 	    "systemd-timesyncd, or, if you know that the clock is right, set "

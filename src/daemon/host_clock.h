@@ -1,7 +1,7 @@
 /*
- * Record formats in which the clocks of hosts are compared need clocks that
- * somebody sets right: until the kernel calls this host's synchronised, no lock
- * of such a namespace is granted (store/kind.h), and the log says so.
+ * Record formats in which the clocks of hosts are compared need synchronised
+ * clocks: until the kernel calls this host's synchronised, no lock of such a
+ * namespace is granted (store/kind.h), and the log says so.
  */
 #ifndef DDBLOCKD_DAEMON_HOST_CLOCK_H
 #define DDBLOCKD_DAEMON_HOST_CLOCK_H

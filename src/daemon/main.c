@@ -1,5 +1,5 @@
 /*
- * ddblockd(8): reads what it is asked to do, and does it.
+ * ddblockd(8): reads its command line, and runs what it says.
  */
 #include <config.h>	/* the build's */
 
@@ -16,29 +16,44 @@
 #include "daemon/config.h"
 #include "daemon/daemon.h"
 #include "daemon/options.h"
+#include "daemon/config_reload.h"
 #include "ddblock.h"
 
-/* 0, or an exit status after everything wrong has been said. */
-static int
-main_configure(struct config *config, const struct options *options,
-    const char **ret_path)
+static const char *
+main_path(const struct options *options)
 {
-	const char *path = options->config;
+	if (options->config != NULL)
+		return options->config;
+	return access(CONFIG_PATH, F_OK) == 0 ? CONFIG_PATH : NULL;
+}
+
+/* The file, and the flags that go before it. */
+static int
+main_read(void *arg, struct config *config)
+{
+	const struct options *options = arg;
+	const char *path = main_path(options);
 	int r = 0;
 
-	if (path == NULL && access(CONFIG_PATH, F_OK) == 0)
-		path = CONFIG_PATH;
 	if (path != NULL)
 		r = config_read(config, path);
 	if (options_apply(options, config) < 0 && r == 0)
 		r = DDBLOCK_E_BAD_REQUEST;
+	return r;
+}
+
+/* 0, or an exit status after everything wrong has been said. */
+static int
+main_configure(struct config *config, struct options *options)
+{
+	int r = main_read(options, config);
+
 	if (r == 0)
 		r = config_finish(config);
 	if (config->warnings.length > 0)
 		fputs(config->warnings.data, stderr);
 	if (config->errors.length > 0)
 		fputs(config->errors.data, stderr);
-	*ret_path = path;
 	/* No system call fails here but those that read it. */
 	return r == DDBLOCK_E_SYSTEM ? EX_CONFIG : daemon_exit_status(r);
 }
@@ -63,28 +78,30 @@ main_check_config(const struct config *config, const char *path)
 }
 
 static int
-main_perform(const struct options *options)
+main_perform(struct options *options)
 {
-	static const int levels[] = { LOG_ERR, LOG_WARNING, LOG_INFO,
-		LOG_DEBUG };
+	const struct reload_source source = {
+		.read = main_read,
+		.arg = options,
+		.name = main_path(options),
+	};
 	const char *name = options->namespace_name == NULL ? "default" :
 	    options->namespace_name;
 	struct config *config;
-	const char *path;
 	int status;
 
 	daemon_harden();
 	if (config_new(&config) < 0)
 		return EX_OSERR;
-	status = main_configure(config, options, &path);
+	status = main_configure(config, options);
 	if (status == EX_OK) {
 		/* One question has its answer on the terminal. */
 		log_init((enum log_target)config->daemon.log,
 		    options->task == OPTIONS_SERVE ?
-		    levels[config->daemon.log_level] : LOG_CRIT);
+		    daemon_log_level(config) : LOG_CRIT);
 		switch (options->task) {
 		case OPTIONS_CHECK_CONFIG:
-			status = main_check_config(config, path);
+			status = main_check_config(config, source.name);
 			break;
 		case OPTIONS_INIT_TABLE:
 		case OPTIONS_CHECK_TABLE:
@@ -96,7 +113,7 @@ main_perform(const struct options *options)
 			    options->namespace_name);
 			break;
 		default:
-			status = daemon_run(config);
+			status = daemon_run(config, &source);
 			break;
 		}
 	}
@@ -111,7 +128,7 @@ main(int argc, char **argv)
 	int status;
 	int r;
 
-	/* Files that stores make are nobody else's business. */
+	/* Files of stores are private. */
 	(void)umask(S_IRWXG | S_IRWXO);
 	r = options_parse(&options, argc, argv);
 	if (r < 0)

@@ -12,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-void
-notify_send(const char *text)
+int
+notify_connect(void)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -22,15 +22,27 @@ notify_send(const char *text)
 
 	if (length < 2 || length >= sizeof(address.sun_path) ||
 	    (path[0] != '/' && path[0] != '@'))
-		return;
+		return -1;
 	memcpy(address.sun_path, path, length);
 	if (path[0] == '@')
 		address.sun_path[0] = '\0';	/* the abstract namespace */
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)(const void *)
+	    &address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+	    length)) < 0) {
+		(void)close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+void
+notify_send(const char *text)
+{
+	const int fd = notify_connect();
+
 	if (fd < 0)
 		return;
-	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL,
-	    (const struct sockaddr *)(const void *)&address,
-	    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+	(void)send(fd, text, strlen(text), MSG_NOSIGNAL);
 	(void)close(fd);
 }

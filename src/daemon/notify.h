@@ -10,4 +10,7 @@
  */
 void notify_send(const char *text);
 
+/* A socket to it that does not block; -1: there is none. */
+int notify_connect(void);
+
 #endif

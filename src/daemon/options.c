@@ -276,7 +276,7 @@ options_help(void)
 	    "end\n"
 	    "      --check-table               compare it with what is "
 	    "needed, end\n"
-	    "      --check                     look at all that the stores "
+	    "      --check                     check all that the stores "
 	    "need, end\n"
 	    "  -n, --namespace=NAME            whose table (default), or which "
 	    "to check\n"

@@ -29,8 +29,8 @@ struct options {
 };
 
 /*
- * Take the command line apart. Strings are those of @argv. On failure what is
- * wrong has been said on stderr.
+ * Take the command line apart. Strings are those of @argv. On failure the error
+ * has been printed on stderr.
  *
  * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NOMEM
  */

@@ -56,7 +56,7 @@ table_has_news(const struct table *t, const struct store_status *s)
 	    strcmp(s->last_text, t->said) != 0;
 }
 
-/* People who wait for an answer see for what: at once when something went
+/* A person who waits for an answer sees the reason: at once when something went
  * wrong, otherwise when it takes long. */
 static void
 table_on_tick(evutil_socket_t fd, short what, void *arg)

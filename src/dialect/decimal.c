@@ -92,7 +92,7 @@ decimal_add(const unsigned char *bytes, size_t n, uint64_t more,
 	uint64_t carry = more;
 
 	for (size_t i = n; i > 0; i--) {
-		/* What is above the byte is carried on whole. */
+		/* The sum's part above the byte is carried whole. */
 		uint64_t sum = bytes[i - 1] + (carry & 0xff);
 
 		ret[i - 1] = (unsigned char)sum;

@@ -11,7 +11,7 @@
 #define DECIMAL_BYTES_MAX (16 * 1024)
 #define DECIMAL_ROOM(bytes) ((bytes) * 5 / 2 + 2)	/* digits, and a NUL */
 
-/* Has it room in 64 bits? */
+/* Does it fit into 64 bits? */
 bool decimal_small(const unsigned char *bytes, size_t n, uint64_t *ret);
 
 /* Its digits, of DECIMAL_BYTES_MAX bytes at most. */

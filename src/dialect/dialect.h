@@ -4,7 +4,9 @@
  * nothing of attempts, losses and time-outs (store/translation.h) and sends
  * nothing.
  *
- * A new format is one file dialect_NAME.c and one row in dialect.c.
+ * A new format is one file dialect_NAME.c and one row in formats.def. The
+ * common base of the older clients' formats is in record/, the native format in
+ * native/.
  */
 #ifndef DDBLOCKD_DIALECT_DIALECT_H
 #define DDBLOCKD_DIALECT_DIALECT_H
@@ -17,7 +19,7 @@
 #include "core/operation.h"
 
 #define DIALECT_BODY_MAX (4u << 20)	/* of a request */
-#define DIALECT_BODY_ROOM 2000	/* of most: with the NUL in 2 KB */
+#define DIALECT_BODY_ROOM 2000	/* of most: 2 KB with the NUL */
 
 /* The type of a key attribute, as DynamoDB calls it. */
 enum dialect_key_type {
@@ -26,16 +28,16 @@ enum dialect_key_type {
 	DIALECT_KEY_BYTES,	/* B */
 };
 
-/* What a format can express beside an exclusive hold. */
+/* The features of a format beside an exclusive hold. */
 enum dialect_feature {
 	DIALECT_SHARED = 1,	/* shared use, with a limit or without */
-	DIALECT_FAIL_CLOSED = 2,	/* holds that end by a release only, */
-	DIALECT_FAIL_OPEN = 4,	/* and such that end with their lease */
+	DIALECT_FAIL_CLOSED = 2,	/* holds that only a release ends, */
+	DIALECT_FAIL_OPEN = 4,	/* and holds that end with their lease */
 	DIALECT_DATA = 8,
 	DIALECT_ATTRIBUTES = 16,	/* named ones */
 	DIALECT_TOKENS = 32,
-	DIALECT_WISHES = 64,	/* who waits is seen by who holds */
-	DIALECT_TOGETHER = 128,	/* several in one request */
+	DIALECT_WAITER_MARKS = 64,	/* a holder sees that others wait */
+	DIALECT_MULTI = 128,	/* several locks in one request */
 };
 
 /* An attribute of a format that has another name in a table. */
@@ -45,8 +47,8 @@ struct dialect_name {
 };
 
 /*
- * What a namespace says about its table and about this daemon. Borrowed. What
- * only some formats have means nothing in the others.
+ * The settings of a namespace for its table and this daemon. Borrowed. A
+ * setting of some formats has no meaning in the others.
  */
 struct dialect_table {
 	const char *table;
@@ -54,21 +56,21 @@ struct dialect_table {
 	const char *sort_attribute;	/* NULL: the table has no sort key */
 	enum dialect_key_type key_type;
 	enum dialect_key_type sort_type;
-	const char *ttl_attribute;	/* NULL: native's is "ttl", and that of
-					 * others has its name in them */
+	const char *ttl_attribute;	/* NULL: "ttl" in native, elsewhere the
+					 * format's own name */
 	const struct dialect_name *renamed;
 	size_t n_renamed;
-	const char *prefix;		/* of each key in the table, and of
-					 * none outside; NULL: none */
+	const char *prefix;		/* of keys in the table only; NULL:
+					 * none */
 	bool go_lease;		/* the lease is a Go duration such as "20s" */
 	bool keep_released;	/* a release marks the record as free */
-	bool keep_attributes;	/* an acquisition leaves those there that are
-				 * not the format's */
+	bool keep_attributes;	/* an acquisition leaves clients' attributes
+				 * there */
 	bool local_time;	/* the record says when it was acquired */
-	bool fencing;		/* it has a token, and is never deleted */
+	bool fencing;		/* it has a token, and stays for ever */
 	uint64_t expiry_s;	/* of a record, since its last renewal */
 	uint64_t skew_ms;	/* hosts' clocks may differ by this */
-	uint64_t read_capacity;		/* of a table that is made here; */
+	uint64_t read_capacity;		/* of a table that we create; */
 	uint64_t write_capacity;	/* 0: it is paid by request */
 	uint64_t retention_s;		/* of the record of a free lock */
 	const char *host;		/* for people, in the session's item */
@@ -79,15 +81,16 @@ struct dialect_table {
 
 enum dialect_step {
 	DIALECT_DO = 1,	/* what the operation says */
-	DIALECT_DO_STAYS,	/* RELEASE: the form for "others stay" */
-	DIALECT_LOOK,	/* a consistent read of what it would write */
+	DIALECT_DO_STAYS,	/* RELEASE: the form for "other holders stay" */
+	DIALECT_LOOK,	/* a consistent read of the item that it writes */
 };
 
-/* What differs from one attempt to the next. */
+/* The values that differ from one attempt to the next. */
 struct dialect_attempt {
 	enum dialect_step step;
-	uint64_t beat;		/* SESSION_BEAT, REFRESH and the like: the new
-				 * one; with deadlines, ACQUIRE, too */
+	uint64_t beat;		/* SESSION_BEAT, REFRESH and similar: the new
+				 * one; in formats with deadlines, ACQUIRE,
+				 * too */
 	uint64_t wall_ms;	/* the endpoint's clock; same in all attempts,
 				 * but if @host_clock */
 };
@@ -97,10 +100,10 @@ struct dialect_request {
 	struct buffer body;
 };
 
-/* What an answer shows of one of several keys. */
+/* What an answer shows of one key of several. */
 enum dialect_part {
 	DIALECT_PART_UNSEEN = 0,	/* nothing */
-	DIALECT_PART_SPARED,	/* that nothing stood in its way */
+	DIALECT_PART_SPARED,	/* that its condition held */
 	DIALECT_PART_SEEN,	/* its record */
 	DIALECT_PART_BAD,	/* that its record is not in this format */
 };
@@ -110,16 +113,16 @@ struct json_object;
 struct json_tokener;
 
 /*
- * What an answer shows. Everything it points to is its own and lives until
+ * What an answer shows. The view owns everything that it points to, until
  * dialect_view_clear().
  */
 struct dialect_view {
 	bool has_record;	/* or the answer did not say */
 	struct lock_record lock;
 	struct session_record session;
-	struct lock_record *locks;	/* READ_MANY, TOGETHER */
+	struct lock_record *locks;	/* READ_MANY, MULTI */
 	bool *processed;
-	enum dialect_part *parts;	/* TOGETHER */
+	enum dialect_part *parts;	/* MULTI */
 	struct scan_row *rows;		/* SCAN */
 	size_t n_rows;
 	struct key next_cursor;
@@ -144,7 +147,7 @@ struct dialect {
 	 * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_UNSUPPORTED, DDBLOCK_E_LIMIT
 	 *     The format cannot carry the operation; @view->text says why.
 	 * DDBLOCK_E_BAD_RECORD
-	 *     The record is known to be one that must not be written to;
+	 *     The record is known to be one that we must not write;
 	 *     @view->text says which and why.
 	 * DDBLOCK_E_NOMEM
 	 */
@@ -171,32 +174,34 @@ struct dialect {
 	bool (*key_attribute_ok)(const char *);
 };
 
-extern const struct dialect dialect_native;
-extern const struct dialect dialect_awslabs;
-extern const struct dialect dialect_python;
-extern const struct dialect dialect_js_fail_open;
-extern const struct dialect dialect_js_fail_closed;
-extern const struct dialect dialect_dlock;
+#define FORMAT(name, own, ...) extern const struct dialect dialect_##own;
+#include "dialect/formats.def"
 
-/* NULL: there is no such format. */
+/* dialect.c. NULL: there is no such format. */
 const struct dialect *dialect_find(const char *name);
 
-/* What the attribute that its format calls @own is called in this table. */
+/* dialect_view.c: helpers of the formats. */
+
+/* The name in this table of the attribute that its format calls @own. */
 const char *dialect_name_here(const struct dialect_table *, const char *own);
 
-/* Does it change a record? */
+/* Does the operation change a record? */
 bool dialect_is_write(enum operation_kind);
 
-/* Is it about a session's item rather than a lock's? */
+/* Is the operation about a session's item, not a lock's? */
 bool dialect_is_session(enum operation_kind);
 
 void dialect_request_init(struct dialect_request *);
 void dialect_request_done(struct dialect_request *);
 
 void dialect_view_init(struct dialect_view *);
-/* Free what it points to; it is empty again. */
+/* Free everything that it points to; the view is empty again. */
 void dialect_view_clear(struct dialect_view *);
 /* Zeroed memory that dies with the view; NULL if there is none. */
 void *dialect_view_alloc(struct dialect_view *, size_t n, size_t size);
+/* The name of the lock with these keys, in the view's memory if it needs some.
+ * 1 or DDBLOCK_E_NOMEM */
+int dialect_view_name(struct dialect_view *, const struct key_parts *,
+    struct key *ret);
 
 #endif

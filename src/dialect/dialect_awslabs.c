@@ -1,28 +1,27 @@
 /*
  * The record format of the Java client, AmazonDynamoDBLockClient, and of
- * dynamolock, which is the same in Go but for the text of a lease and for the
+ * dynamolock, which is the same in Go, except for the text of a lease and the
  * form of a version.
  *
  * A hold lasts as long as `recordVersionNumber` keeps changing, within
  * `leaseDuration`, which is milliseconds or (Go) a duration such as "20s"; both
- * are read, whatever the namespace writes. Java's versions are UUIDs; those of
- * dynamolock are any text. A lock is given back by deleting its item, or, so
- * that its data stays, by `isReleased`. Whatever else is in the item belongs
- * to clients.
+ * are read; the namespace says which is written. Java's versions are UUIDs;
+ * those of dynamolock are any text. A release deletes the item or, to keep its
+ * data, sets `isReleased`. All other attributes of the item belong to clients.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ddblock.h"
-#include "dialect/dialect_record.h"
 #include "dialect/duration.h"
 #include "dialect/json.h"
+#include "dialect/record/record.h"
 #include "dialect/uuid.h"
 
 #define AWSLABS_NS_OF_MS UINT64_C(1000000)
 
-/* What a new holder says of itself. */
+/* The attributes that a new holder sets. */
 #define AWSLABS_SET "#ownerName = :owner, #leaseDuration = :lease, "           \
 	"#recordVersionNumber = :version"
 /* Ours, by any of its renewals so far; a release is the last of its writes. */
@@ -39,14 +38,15 @@ awslabs_plan_acquire(const struct dialect_table *table,
 		p->condition = "attribute_not_exists(#key)";
 		return;
 	}
-	p->verb = table->keep_attributes || o->keep ? RECORD_UPDATE :
+	p->verb = table->keep_attributes || o->keeps_contents ? RECORD_UPDATE :
 	    RECORD_PUT;
 	p->remove = "#isReleased";
 	p->condition = o->n_dead > 0 ? AWSLABS_AS_SEEN :
 	    AWSLABS_AS_SEEN " AND #isReleased = :released";
 }
 
-/* What is broken and kept gets another version, too: its holder sees it. */
+/* A broken record that stays gets another version, too: so its holder sees the
+ * break. */
 static void
 awslabs_plan_free(const struct dialect_table *table,
     const struct operation *o, struct record_plan *p)
@@ -54,7 +54,7 @@ awslabs_plan_free(const struct dialect_table *table,
 	bool breaks = o->kind == OPERATION_BREAK;
 
 	p->condition = breaks ? AWSLABS_AS_SEEN : AWSLABS_OURS;
-	if (!table->keep_released && !o->keep)
+	if (!table->keep_released && !o->keeps_contents)
 		p->verb = RECORD_DELETE;
 	else
 		p->set = breaks ? "#isReleased = :released, "
@@ -100,7 +100,9 @@ awslabs_value_lease(struct record_writer *w, uint64_t lease_ms)
 	record_append_text(w, text);
 }
 
-/* Of what is broken: it says nothing of anybody, but is another. */
+/*
+ * The version of a broken record names no hold; it only differs from the last.
+ */
 static void
 awslabs_value_version(struct record_writer *w, uint64_t beat)
 {

@@ -2,11 +2,11 @@
  * The record format of dlock.
  *
  * A hold lasts until the wall-clock time `until`, as all hosts' clocks show it
- * within the namespace's skew. `owner` is who has it; ours ends in the name of
+ * within the namespace's skew. `owner` is the holder; ours ends in the name of
  * the hold. With fencing an item has a token, bytes that are a number of any
- * size, and therefore stays: it is given back by an `until` of 1000. That
- * client doubles its tokens, so they outgrow every integer; ours is one more
- * than the last. Without fencing the item is deleted.
+ * size, and therefore stays: a release sets `until` to 1000. That client
+ * doubles its tokens, so they outgrow every integer; ours is one more than the
+ * last. Without fencing a release deletes the item.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,20 +15,20 @@
 #include "common/base64.h"
 #include "ddblock.h"
 #include "dialect/decimal.h"
-#include "dialect/dialect_record.h"
 #include "dialect/json.h"
+#include "dialect/record/record.h"
 
-#define DLOCK_FREE_MS 1000	/* until then: nobody has it */
+#define DLOCK_FREE_MS 1000	/* until then: the lock is free */
 #define DLOCK_TIME_MAX_MS INT64_MAX
 #define DLOCK_SUFFIX (1 + IDENT_TEXT_LENGTH)	/* "-", and the hold's name */
 
 #define DLOCK_SET "#owner = :owner, #until = :until"
-/* What is not in the format is not overwritten unseen. */
+/* A record in another form is overwritten only as it was seen. */
 #define DLOCK_OVER "#until BETWEEN :zero AND :past"
 #define DLOCK_ANY "attribute_not_exists(#key) OR "                             \
 	"(" DLOCK_OVER " AND attribute_type(#owner, :text))"
 #define DLOCK_OURS "contains(#owner, :grant)"
-/* Forward only, and never again what was given back. */
+/* Forward only, and never after the release. */
 #define DLOCK_OURS_STILL DLOCK_OURS                                            \
 	" AND #until > :free AND #until < :until"
 #define DLOCK_AS_SEEN "#owner = :ownerSeen AND #until = :untilSeen"
@@ -95,7 +95,7 @@ dlock_digit(char c)
 
 /* ---- tokens ------------------------------------------------------------ */
 
-/* The token that is there, as the operation has seen it, in bytes. None: 0. */
+/* The record's token as the operation has seen it, in bytes. None: 0. */
 static size_t
 dlock_token_seen(const struct operation *o,
     unsigned char token[DECIMAL_BYTES_MAX])
@@ -278,7 +278,7 @@ dlock_read_token(struct record_reader *r, struct json_object *item,
 	return n;
 }
 
-/* The name at the end of an owner of ours; what stands before it is
+/* The hold's name at the end of an owner of ours; the text before it has
  * @ret_length bytes. False: it is not ours. */
 static bool
 dlock_parse_owner(const char *owner, size_t *ret_length, struct ident *ret)
@@ -305,8 +305,8 @@ dlock_hold_of(const char *version)
 	return hold;
 }
 
-/* Whose hold it is: that name, which is not for people, or what follows from
- * any other owner. */
+/* The hold: its name, which is not shown to people, or a name derived from an
+ * owner that is not ours. */
 static struct ident
 dlock_read_hold(struct record_reader *r, const char *owner,
     struct lock_record *l)

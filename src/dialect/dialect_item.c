@@ -1,5 +1,5 @@
 /*
- * What record formats do alike with items.
+ * Functions for items that all record formats share.
  */
 #include "dialect/dialect_item.h"
 
@@ -13,7 +13,7 @@
 #define ITEM_KEY_SHOWN 80	/* bytes of a key in a message */
 #define ITEM_UNITS_MAX 1e6	/* no request consumes as much */
 
-/* What can be shown of @key, and whether that is not all. */
+/* As much of @key as can be shown, and whether it was cut. */
 static const char *
 item_show(struct key key, char shown[ITEM_KEY_SHOWN + 1])
 {
@@ -93,7 +93,7 @@ dialect_append_attributes(struct buffer *to, const struct contents *c)
 	}
 }
 
-/* Neither is a reason to refuse the page. */
+/* Missing counts are no reason to refuse the page. */
 void
 dialect_read_cost(struct json_object *root, struct dialect_view *view)
 {

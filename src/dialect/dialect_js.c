@@ -2,13 +2,13 @@
  * The record formats of dynamodb-lock-client for JavaScript.
  *
  * Fail open: a hold lasts as long as `guid` keeps changing, within
- * `leaseDurationMs`. Its item stays for ever, because it has the token; a lock
- * is given back by a lease of 1 ms. That client gives back under the same
- * `guid`, we under another, so that no renewal that lands late can bring the
- * hold back. With `lockAcquiredTimeUnixMs`, which some of those clients trust,
- * a lease counts from that time; it is therefore renewed with the hold.
+ * `leaseDurationMs`. Its item stays for ever, because it has the token; a
+ * release sets a lease of 1 ms. That client releases under the same `guid`, we
+ * under another, so that a renewal that lands late cannot bring the hold back.
+ * With `lockAcquiredTimeUnixMs`, which some of those clients trust, a lease
+ * counts from that time; it is therefore renewed with the hold.
  *
- * Fail closed: `guid` says who has it, until who has it deletes the item.
+ * Fail closed: `guid` names the holder, until the holder deletes the item.
  *
  * A guid of ours is the name of the hold, the number of the renewal, and bytes
  * that follow from the name.
@@ -18,16 +18,16 @@
 
 #include "common/base64.h"
 #include "ddblock.h"
-#include "dialect/dialect_record.h"
 #include "dialect/json.h"
+#include "dialect/record/record.h"
 
 #define JS_GUID_LENGTH 64
-#define JS_RELEASED_MS 1	/* the lease of who has given it back */
-#define JS_LAST_BEAT UINT64_MAX	/* of a hold that was given back */
+#define JS_RELEASED_MS 1	/* the lease after a release */
+#define JS_LAST_BEAT UINT64_MAX	/* of a hold that was released */
 #define JS_TIME_MAX_MS (UINT64_C(253402300800) * 1000)
 
 #define JS_OURS "#guid BETWEEN :low AND :high"
-/* Nor was it freed by hand. */
+/* And it was not freed by hand. */
 #define JS_OURS_STILL JS_OURS " AND #leaseDurationMs > :released"
 #define JS_RENEW "#guid = :version, #leaseDurationMs = :lease"
 #define JS_HOLD "#owner = :owner, " JS_RENEW
@@ -36,9 +36,11 @@
 	":tokens"
 #define JS_TOKEN ", #fencingToken = :token"
 #define JS_ROOM "#fencingToken BETWEEN :zero AND :last"
-/* Of a hold of ours: raised to that, however often it lands. */
+/*
+ * For a hold of ours: raises the token to this value, even if it lands twice.
+ */
 #define JS_BELOW "#fencingToken BETWEEN :zero AND :token"
-/* What is not in the format is not overwritten unseen. */
+/* A record in another form is overwritten only as it was seen. */
 #define JS_FREE "attribute_not_exists(#key) OR "                               \
 	"(#leaseDurationMs = :released AND " JS_ROOM                           \
 	" AND attribute_type(#owner, :text)"                                   \
@@ -134,7 +136,7 @@ js_value_guid(struct record_writer *w, uint64_t beat)
 	record_append_bytes(w, guid, sizeof(guid));
 }
 
-/* The guid that is written: what is given back gets a last one. */
+/* The guid that is written: a release writes the last one. */
 static void
 js_value_version(struct record_writer *w)
 {
@@ -266,8 +268,8 @@ js_closed_plan(const struct dialect_table *table, const struct operation *o,
 
 /* ---- answers ----------------------------------------------------------- */
 
-/* Of a guid that is not ours each byte counts: nobody says which of them change
- * with a renewal. */
+/* In a guid that is not ours each byte counts: no document says which bytes
+ * change with a renewal. */
 static void
 js_read_guid(struct record_reader *r, struct json_object *item,
     struct lock_record *l, struct ident *ret_hold)
@@ -281,7 +283,7 @@ js_read_guid(struct record_reader *r, struct json_object *item,
 		record_bad(r, "guid", js_guid_expected);
 }
 
-/* When it was acquired is for people here; what is no such time is none. */
+/* The time of acquisition, here for people only; an invalid time is ignored. */
 static uint64_t
 js_read_time(struct record_reader *r, struct json_object *item)
 {
@@ -336,13 +338,15 @@ js_closed_read(struct record_reader *r, struct json_object *item,
 		record_hold(r, l, hold, 0);
 }
 
-/* ---- what cannot be done ----------------------------------------------- */
+/*
+ * ---- unsupported operations -----------------------------------------------
+ */
 
 static int
 js_open_refuse(const struct dialect_table *, const struct operation *,
     struct dialect_view *);
 
-/* What clients name as a record need not look like one. */
+/* The record that a client names may have any form. */
 static int
 js_refuse_version(const struct operation *o, struct dialect_view *view)
 {
@@ -357,7 +361,7 @@ js_refuse_version(const struct operation *o, struct dialect_view *view)
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
-/* Nobody ever takes it from its holder. */
+/* A fail-closed lock is never taken from its holder. */
 static int
 js_closed_refuse(const struct dialect_table *table, const struct operation *o,
     struct dialect_view *view)

@@ -1,17 +1,17 @@
 /*
  * The record format of python_dynamodb_lock.
  *
- * A hold lasts as long as `record_version_number` keeps changing, within
- * `lease_duration` seconds. A lock is given back by deleting its item, so all
- * that clients keep there goes with it. `expiry_time` is for the table's TTL,
- * and for a fork of that client which judges by it: it is true, too.
+ * A hold lasts as long as `record_version_number` updates changing, within
+ * `lease_duration` seconds. A release deletes the item, and all that clients
+ * keep there. `expiry_time` is for the table's TTL, and for a fork of that
+ * client which judges by it; so we write it exactly, too.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "dialect/dialect_record.h"
 #include "dialect/json.h"
+#include "dialect/record/record.h"
 #include "dialect/uuid.h"
 
 #define PYTHON_EXPIRY_S 3600		/* where the namespace says nothing */
@@ -27,12 +27,12 @@ static void
 python_plan(const struct dialect_table *table, const struct operation *o,
     struct record_plan *p)
 {
-	bool keeps = o->version == NULL || table->keep_attributes;
+	bool updates = o->version == NULL || table->keep_attributes;
 
 	p->condition = PYTHON_OURS;
 	switch (o->kind) {
 	case OPERATION_ACQUIRE:
-		p->verb = keeps ? RECORD_UPDATE : RECORD_PUT;
+		p->verb = updates ? RECORD_UPDATE : RECORD_PUT;
 		p->set = PYTHON_SET;
 		p->condition = o->version == NULL ?
 		    "attribute_not_exists(#key)" : PYTHON_AS_SEEN;
@@ -55,7 +55,7 @@ python_plan(const struct dialect_table *table, const struct operation *o,
 	}
 }
 
-/* Seconds, with as much of a fraction as there is. */
+/* Seconds, with a fraction if needed. */
 static void
 python_value_lease(struct record_writer *w, uint64_t lease_ms)
 {
@@ -107,7 +107,7 @@ python_value(struct record_writer *w, const char *name)
 		record_append_text(w, o->version);	/* :seen */
 }
 
-/* Digits behind a point as milliseconds, of which one begun counts. */
+/* Digits behind a point as milliseconds, rounded up. */
 static bool
 python_read_fraction(const char *text, size_t length, uint64_t *ret_ms)
 {

@@ -13,7 +13,7 @@
 static const struct {
 	const char *name;
 	uint64_t ns;
-} duration_units[] = {	/* what is longer comes before what it begins with */
+} duration_units[] = {	/* a longer unit comes before its own beginning */
 	{ "ns", 1 },
 	{ "us", 1000 },
 	{ "\xc2\xb5s", 1000 },	/* the sign for micro, */
@@ -24,7 +24,7 @@ static const struct {
 	{ "h", 3600 * DURATION_S },
 };
 
-/* @n of @unit, with as much of a fraction as there is. */
+/* @n of @unit, with a fraction if needed. */
 static void
 duration_decimal(uint64_t n, uint64_t unit, const char *name,
     char text[DURATION_SIZE])
@@ -76,7 +76,7 @@ duration_format(uint64_t ns, char text[DURATION_SIZE])
 	}
 }
 
-/* What is being read. */
+/* The text being read. */
 struct duration_reader {
 	const char *at;
 	const char *end;
@@ -88,7 +88,7 @@ duration_is_digit(const struct duration_reader *r)
 	return r->at < r->end && *r->at >= '0' && *r->at <= '9';
 }
 
-/* Digits, perhaps none. False: they are too many. */
+/* Digits, or an empty text. False: too many. */
 static bool
 duration_whole(struct duration_reader *r, uint64_t *ret)
 {
@@ -105,7 +105,7 @@ duration_whole(struct duration_reader *r, uint64_t *ret)
 	return true;
 }
 
-/* Digits behind a point; those that have no room count for nothing. */
+/* Digits behind a point; digits beyond the precision are ignored. */
 static double
 duration_fraction(struct duration_reader *r)
 {
@@ -184,7 +184,7 @@ duration_parse(const char *text, size_t length, uint64_t *ret_ns)
 	if (r.at == r.end)
 		return false;
 	if (r.end - r.at == 1 && *r.at == '0') {
-		*ret_ns = 0;	/* the one number that needs no unit */
+		*ret_ns = 0;	/* the only number without a unit */
 		return true;
 	}
 	while (r.at < r.end) {

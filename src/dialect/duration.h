@@ -13,7 +13,7 @@
 /* As time.Duration.String() does. */
 void duration_format(uint64_t ns, char text[DURATION_SIZE]);
 
-/* As time.ParseDuration() does. False: it is none, or negative. */
+/* As time.ParseDuration() does. False: not a duration, or negative. */
 bool duration_parse(const char *text, size_t length, uint64_t *ret_ns);
 
 #endif

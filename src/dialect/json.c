@@ -1,5 +1,5 @@
 /*
- * The little JSON that DynamoDB's requests and answers need.
+ * The part of JSON that DynamoDB's requests and answers need.
  */
 #include <string.h>
 
@@ -64,9 +64,9 @@ json_append_text(struct buffer *to, const char *text)
 }
 
 struct json_object *
-json_read_object(struct json_tokener *kept, const char *bytes, size_t length)
+json_read_object(struct json_tokener *reused, const char *bytes, size_t length)
 {
-	struct json_tokener *tokener = kept;
+	struct json_tokener *tokener = reused;
 	struct json_object *o;
 
 	if (length > INT32_MAX)
@@ -82,7 +82,7 @@ json_read_object(struct json_tokener *kept, const char *bytes, size_t length)
 		json_object_put(o);
 		o = NULL;
 	}
-	if (tokener != kept)
+	if (tokener != reused)
 		json_tokener_free(tokener);
 	return o;
 }

@@ -1,8 +1,8 @@
 /*
- * The little JSON that DynamoDB's requests and answers need: a writer into a
+ * The part of JSON that DynamoDB's requests and answers need: a writer into a
  * bounded buffer, and lookups in a tree that json-c has parsed. Requests are
- * written rather than built as trees, because a request is a few constant
- * texts with values between them and this is on the way of every lock.
+ * written rather than built as trees, because a request is a few constant texts
+ * with values between them, and every operation on a lock writes one.
  */
 #ifndef DDBLOCKD_DIALECT_JSON_H
 #define DDBLOCKD_DIALECT_JSON_H
@@ -21,15 +21,15 @@ bool json_is_utf8(const char *bytes, size_t length);
 
 /*
  * Append a JSON string, quotes included. A byte that is not UTF-8 becomes a
- * question mark; check with json_is_utf8() what must arrive as it is. Errors
- * stick to the buffer (buffer_failed()).
+ * question mark; check text that must arrive unchanged with json_is_utf8().
+ * Errors stick to the buffer (buffer_failed()).
  */
 void json_append_string(struct buffer *, const char *bytes, size_t length);
 void json_append_text(struct buffer *, const char *text);
 
 /*
- * The object that @bytes are; NULL if they are none. Put it after use. A
- * tokener that is kept saves a tenth of the work; NULL: it makes one.
+ * The object in @bytes; NULL if they are no object. Put it after use. A tokener
+ * that is used again saves a tenth of the work; NULL: a new one.
  */
 struct json_object *json_read_object(struct json_tokener *,
     const char *bytes, size_t length);
@@ -37,7 +37,7 @@ struct json_object *json_read_object(struct json_tokener *,
 /* The member of an object; NULL if it is absent, null or @o is no object. */
 struct json_object *json_find(struct json_object *o, const char *name);
 
-/* The bytes of a string; NULL if @o is none. */
+/* The bytes of a string; NULL if @o is no string. */
 const char *json_string(struct json_object *o, size_t *ret_length);
 
 /* Read digits, all of them, without a leading zero, as at most @max. */

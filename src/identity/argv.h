@@ -1,7 +1,7 @@
 /*
  * A command line taken apart (pure), as botocore does it for
- * credential_process: words between blanks; '...' and "..." keep what is in
- * them; a backslash keeps the next character, within "..." only before '"' and
+ * credential_process: words between blanks; '...' and "..." keep their content;
+ * a backslash keeps the next character, within "..." only before '"' and
  * itself. Nothing else is special: there is no shell.
  */
 #ifndef DDBLOCKD_IDENTITY_ARGV_H

@@ -1,6 +1,6 @@
 /*
- * Where credentials come from: the order of the places, which is botocore's,
- * and what is common to them. A file each for the rest: chain_*.c.
+ * Where credentials come from: the order of the sources, which is botocore's,
+ * and their common parts. A file each for the rest: chain_*.c.
  */
 #include "identity/chain.h"
 
@@ -151,11 +151,11 @@ chain_search(struct chain_search *s)
 	struct chain_source instance = { .kind = CHAIN_IMDS };
 	int r = CHAIN_ABSENT, r_instance;
 
-	/* Nobody may act as somebody else because of a wrong name. */
+	/* A wrong name must not lead to another identity. */
 	if (!chain_profile_exists(s->inputs))
 		return chain_fail(s, "there is no profile \"%.100s\" in the "
 		    "shared config and credentials files", profile);
-	/* What is wrong there is said though it may not be needed, as it is by
+	/* An error there is reported even if the part is not needed, as in
 	 * botocore: it will be needed when the rest is gone. */
 	r_instance = chain_instance(s, &instance);
 	if (r_instance < 0)

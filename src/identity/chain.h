@@ -3,8 +3,9 @@
  * botocore's order, as a plan that identity.h carries out. A plan is a source
  * and the roles to assume with it, one after the other.
  *
- * What is configured and wrong is an error; it never falls through to the next
- * source, because then a program would act as somebody else than was meant.
+ * A source that is configured and wrong is an error; it never falls through to
+ * the next source, because then a program would act with another identity than
+ * intended.
  */
 #ifndef DDBLOCKD_IDENTITY_CHAIN_H
 #define DDBLOCKD_IDENTITY_CHAIN_H
@@ -51,13 +52,13 @@ struct chain_role {
 	uint32_t duration_s;	/* 0: the service's own */
 };
 
-/* What is not of its kind is NULL or 0. */
+/* Members of other kinds are NULL or 0. */
 struct chain_source {
 	enum chain_kind kind;
 	char *profile;		/* that says so; NULL: the environment */
 	struct credentials keys;	/* SETTINGS, ENVIRONMENT, PROFILE */
 	char *command;		/* PROCESS */
-	char *account_id;	/* PROCESS, SSO, and whoever names one */
+	char *account_id;	/* PROCESS, SSO, and others with one */
 	char *token_file;	/* WEB_IDENTITY, CONTAINER */
 	struct chain_role role;	/* WEB_IDENTITY */
 	char *sso_session;	/* SSO; NULL: the form without a session */
@@ -85,8 +86,8 @@ const char *chain_profile(const struct chain_inputs *);
  * @text (at least 512 bytes) says what is wrong and what to do, without
  * secrets. chain_done() is due after success only.
  *
- * DDBLOCK_E_NO_CREDENTIALS
- *     What is configured cannot be used, or the metadata of the instance are
+ * DDBLOCK_E_NO_CREDENTIALS The configured source cannot be used, or the
+ * metadata of the instance are
  *     switched off and there is nothing else.
  * DDBLOCK_E_NOMEM
  */
@@ -99,7 +100,7 @@ int chain_resolve(const struct chain_inputs *, struct chain *ret, char *text,
  * success only.
  *
  * DDBLOCK_E_NO_CREDENTIALS
- *     They are switched off, or what is configured of them cannot be used.
+ *     They are switched off, or their configuration cannot be used.
  * DDBLOCK_E_NOMEM
  */
 int chain_metadata(const struct chain_inputs *, struct chain_source *ret,

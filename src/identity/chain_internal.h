@@ -7,7 +7,7 @@
 
 #include "identity/chain.h"
 
-/* What a part of the search returns, beside errors: */
+/* The result of a part of the search, besides errors: */
 enum chain_answer {
 	CHAIN_ABSENT = 0,	/* nothing of that kind is configured */
 	CHAIN_FOUND,		/* the source is filled in */
@@ -55,7 +55,7 @@ int chain_environment_keys(struct chain_search *);
 int chain_file_keys(struct chain_search *, enum profile_file,
     const char *profile);
 
-/* chain_sources.c: what a profile may say beside keys and roles. */
+/* chain_sources.c: settings of a profile besides keys and roles. */
 int chain_web_identity(struct chain_search *, const char *profile);
 int chain_sso(struct chain_search *, const char *profile);
 int chain_login(struct chain_search *, const char *profile);

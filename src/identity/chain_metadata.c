@@ -1,8 +1,8 @@
 /*
  * How the metadata of an EC2 instance are asked: where, how long, how often,
  * and whether in the old way without a token. botocore falls back to that way
- * unless told not to; we do it only if told to, because whoever can make this
- * host send a GET could read the role's keys by it.
+ * unless told not to; we do it only if told to, because an attacker who can
+ * make this host send a GET could read the role's keys by it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -115,7 +115,7 @@ roles_check_profile(struct chain_search *s, const char *profile,
 	if (!profiles_has(s->inputs->profiles, PROFILE_SECTION_PROFILE, source))
 		return chain_fail(s, "profile \"%.64s\": its source_profile "
 		    "\"%.64s\" does not exist", profile, source);
-	/* Itself is well if it has keys: they are what it begins with. */
+	/* Itself is well if it has keys: it begins with them. */
 	if (roles_visited(s, source) && (strcmp(source, profile) != 0 ||
 	    !roles_has_keys(s, source)))
 		return chain_fail(s, "profile \"%.64s\": its source_profile "

@@ -1,5 +1,5 @@
 /*
- * What a profile may say beside keys and roles: a web identity, SSO, a program
+ * Settings of a profile besides keys and roles: a web identity, SSO, a program
  * that prints credentials.
  */
 #include <string.h>
@@ -15,8 +15,8 @@ sources_given(const char *value)
 
 /* ---- web identity ---- */
 
-/* The environment beats the profile, each setting for itself; what is set there
- * and empty hides the profile's, too. */
+/* The environment beats the profile, each setting for itself; an empty setting
+ * there hides the profile's, too. */
 static const char *
 web_get(const struct chain_search *s, const char *profile,
     const char *variable, const char *key, bool *ret_environment)

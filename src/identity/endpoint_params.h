@@ -54,7 +54,7 @@ struct endpoint_params {
 };
 
 /*
- * @text (at least 256 bytes) says what is wrong, and where it stands.
+ * @text (at least 256 bytes) says what is wrong, and where.
  *
  * DDBLOCK_E_BAD_REQUEST
  */

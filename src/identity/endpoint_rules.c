@@ -114,8 +114,8 @@ rules_is_dual_stack_host(const struct rules *u)
 	    memcmp(host, expected, length) == 0;
 }
 
-/* It wins over wishes for FIPS and dual stack, as in a client of botocore: the
- * endpoint in one's own network is what it is. */
+/* It wins over wishes for FIPS and dual stack, as in a client of botocore: an
+ * endpoint in a private network is used as it is. */
 static int
 rules_override(struct rules *u, char *url, size_t url_size)
 {

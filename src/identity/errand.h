@@ -1,7 +1,7 @@
 /*
  * What a source of credentials wants done in the world: a small file read or
- * written, an HTTP exchange, a program run. Sources are pure; who performs
- * their errands has the loop (provider.h), or is a test in virtual time.
+ * written, an HTTP exchange, a program run. Sources are pure; their errands are
+ * performed by a loop (provider.h), or by a test in virtual time.
  */
 #ifndef DDBLOCKD_IDENTITY_ERRAND_H
 #define DDBLOCKD_IDENTITY_ERRAND_H
@@ -18,10 +18,10 @@
 enum errand_kind {
 	ERRAND_NONE = 0,
 	ERRAND_READ,	/* the file @path */
-	ERRAND_WRITE,	/* @body into the file @path: anew beside it, mode
+	ERRAND_WRITE,	/* @body into the file @path: next to it, mode
 			 * 0600, and renamed */
 	ERRAND_FETCH,	/* an HTTP exchange; neither proxy nor redirection */
-	ERRAND_RUN,	/* @command without a shell, for what it prints */
+	ERRAND_RUN,	/* @command without a shell, for its output */
 };
 
 struct errand_header {
@@ -29,7 +29,7 @@ struct errand_header {
 	const char *value;
 };
 
-/* All borrowed from who wishes, until the answer. */
+/* All borrowed from the source, until the answer. */
 struct errand {
 	enum errand_kind kind;
 	uint32_t timeout_ms;	/* for all of it */
@@ -67,8 +67,8 @@ struct errand_answer {
 	size_t body_length;
 };
 
-/* For those who perform one. From the loop, once, never from within the call
- * that began it. */
+/* For the code that performs one. From the loop, once, never from within the
+ * call that began it. */
 typedef void (*errand_done_fn)(void *arg, const struct errand_answer *);
 
 #endif

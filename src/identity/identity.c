@@ -2,13 +2,13 @@
  * Which credentials, region and endpoint are in use.
  *
  * A round goes: read the files; if they changed, resolve them to a plan and
- * parameters; ask the instance for the region if nobody named one; then from
- * stage to stage (the source, then each role) get what is due. A round begins
- * when the credentials in use are due, when somebody says that they were not
+ * parameters; ask the instance for the region if it is not configured; then
+ * from stage to stage (the source, then each role) get the credentials that are
+ * due. A round begins when the credentials in use are due, when they were not
  * accepted, and every few minutes for the files.
  *
- * 1. What is in use changes only in identity_publish(), and never to what has
- *    expired if it has not itself.
+ * 1. The credentials in use change only in identity_publish(), and never to
+ * expired ones while they are valid themselves.
  * 2. There is an errand under way, or a time to wake at; never both or none.
  * 3. A plan that cannot be resolved leaves the one before it in force.
  */
@@ -192,8 +192,7 @@ identity_publish(struct identity *i, const struct identity_now *now,
 	if (expired && !outlives) {
 		identity_fail(i, now, &i->trouble, DDBLOCK_E_NO_CREDENTIALS,
 		    "the credentials had expired when they came: this host's "
-		    "clock may be wrong, or whoever gives them is in "
-		    "trouble");
+		    "clock may be wrong, or their source has a problem");
 	} else {
 		i->failures = 0;
 		i->refreshed_ms = now->boot_ms;
@@ -223,7 +222,7 @@ identity_stage_failed(struct identity *i, const struct identity_now *now,
 		for (size_t j = 0; j < i->stage; j++)
 			refresh_drop(&i->stages[j].refresh);
 	(void)snprintf(text, sizeof(text), "%s%.460s",
-	    verdict == SOURCE_ABSENT ? "nothing gives credentials: " : "",
+	    verdict == SOURCE_ABSENT ? "no source has credentials: " : "",
 	    i->source.text);
 	identity_fail(i, now, &i->trouble, DDBLOCK_E_NO_CREDENTIALS, text);
 	identity_rest(i, now, ret);
@@ -275,7 +274,7 @@ identity_source(struct identity *i, const struct source_methods *methods,
 	i->source.wall_ms = now->wall_ms;
 }
 
-/* From @stage on, get what is due. */
+/* From @stage on, get the credentials that are due. */
 static void
 identity_next_stage(struct identity *i, size_t stage,
     const struct identity_now *now, struct identity_step *ret)
@@ -305,7 +304,7 @@ identity_next_stage(struct identity *i, size_t stage,
 
 /* ---- the region ---- */
 
-/* The plan is there: get what is due of it. */
+/* The plan is there: get its credentials if they are due. */
 static void
 identity_proceed(struct identity *i, const struct identity_now *now,
     struct identity_step *ret)

@@ -5,10 +5,10 @@
  * roles, and refreshes them in time. Pure: a step at a time, with the time and
  * the dice as arguments, so that a day of refreshes is a test.
  *
- * What is there stays in use while something newer is asked for. Before the
+ * The present credentials are used while newer ones are requested. Before the
  * first success, and after a failure, it asks again with back-off, for ever: a
- * network that is not there yet, a role that somebody still creates, a file
- * that somebody will write are things that time cures.
+ * network that is not there yet, a role or a file that does not exist yet are
+ * temporary failures.
  */
 #ifndef DDBLOCKD_IDENTITY_IDENTITY_H
 #define DDBLOCKD_IDENTITY_IDENTITY_H

@@ -1,5 +1,5 @@
 /*
- * Which files of profiles there are, and what is in them.
+ * The files of profiles, and their content.
  */
 #include "identity/identity_files.h"
 

@@ -1,6 +1,5 @@
 /*
- * Which files of profiles there are, and what is in them (pure: it wishes for
- * errands).
+ * The files of profiles, and their content (pure: it wishes for errands).
  *
  * A file that AWS_CONFIG_FILE or AWS_SHARED_CREDENTIALS_FILE names is that one.
  * Otherwise it is `aws_config` or `aws_credentials` among the credentials that

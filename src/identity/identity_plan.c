@@ -107,7 +107,7 @@ identity_plan_make(struct identity_plan *p, const struct chain_inputs *at,
 
 	if (r < 0)
 		return r;
-	/* Where we are is known though nobody knows yet who we are. */
+	/* The region may be known before the credentials are. */
 	if (!p->resolved) {
 		identity_plan_adopt(p, &params, ret_moved);
 		p->has_params = true;

@@ -32,7 +32,7 @@ struct identity_plan {
 	struct chain chain;
 	struct endpoint_params params;
 	bool has_metadata;
-	struct chain_source metadata;	/* whom to ask for the region */
+	struct chain_source metadata;	/* the source of the region */
 	char instance_region[REGION_NAME_MAX + 1];	/* told by then */
 	char about[IDENTITY_TEXT_MAX];
 };
@@ -42,13 +42,13 @@ int identity_plan_init(struct identity_plan *, const struct identity_config *);
 void identity_plan_done(struct identity_plan *);
 
 /*
- * From the texts of @files. On failure what there was stays, and @text says
- * why. @ret_moved: the parameters changed.
+ * From the texts of @files. On failure nothing changes, and @text says why.
+ * @ret_moved: the parameters changed.
  */
 int identity_plan_resolve(struct identity_plan *, struct identity_files *,
     bool *ret_moved, char *text, size_t text_size);
 
-/* Nobody names a region, and the instance may be asked. */
+/* No region is configured, and the instance may be asked. */
 bool identity_plan_wants_region(const struct identity_plan *);
 void identity_plan_set_region(struct identity_plan *, const char *region);
 

@@ -1,5 +1,5 @@
 /*
- * When to get credentials anew.
+ * When to renew credentials.
  */
 #include "identity/identity_refresh.h"
 
@@ -39,8 +39,8 @@ refresh_take(struct refresh *f, uint64_t expires_ms, bool outlives,
 		wait_ms = refresh_between(REFRESH_EXTENSION_MIN_MS,
 		    REFRESH_EXTENSION_MAX_MS, now->random);
 	if (wait_ms < REFRESH_AGAIN_MIN_MS) {
-		/* Whoever gives the same ones to their end is not asked ever
-		 * more often. */
+		/* A source that returns the same ones until they expire is not
+		 * asked more and more often. */
 		wait_ms = REFRESH_AGAIN_MIN_MS;
 		f->lead_ms = 0;
 	}

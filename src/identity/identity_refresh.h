@@ -1,12 +1,12 @@
 /*
- * When to get credentials anew (pure).
+ * When to renew credentials (pure).
  *
  * Well before they expire, at a time that is chosen by chance within a quarter
- * of their life: between its half and its last quarter. So whoever gave them
- * may be out of order for a quarter of their life and nobody notices; hosts
- * that started together do not ask together; and what lives for a few minutes
- * only works like what lives for hours. (The SDKs have fixed times, 15 or 10
- * minutes before; credentials of 15 minutes are then old when they are new.)
+ * of their life: between its half and its last quarter. So an outage of their
+ * source for a quarter of their life has no effect; hosts that started together
+ * do not ask together; and what lives for a few minutes only works like what
+ * lives for hours. (The SDKs have fixed times, 15 or 10 minutes before;
+ * credentials of 15 minutes are then old when they are new.)
  *
  * Expiry is in wall time, which may be set; the times to act are in boot time.
  * What is due by either is due.
@@ -23,7 +23,7 @@
 #define REFRESH_WAIT_MIN_MS 1000
 #define REFRESH_WAIT_MAX_MS 60000	/* near expiry, or with nothing */
 #define REFRESH_WAIT_FAR_MS 600000	/* at most, while there is time */
-#define REFRESH_WAIT_REFUSED_MS 15000	/* at least, who was told no */
+#define REFRESH_WAIT_REFUSED_MS 15000	/* at least, after a refusal */
 /* Nothing lives shorter than makes sense to ask for. */
 #define REFRESH_AGAIN_MIN_MS 5000
 /* Until the next look at what was expired when it was new (refresh_take()). */
@@ -40,8 +40,8 @@ struct refresh {
 
 /*
  * There are new ones that expire at @expires_ms. @outlives: they may be used
- * beyond (source.h); if they are expired already, whoever gave them is in
- * trouble itself, and is asked again in 10 to 15 minutes only.
+ * beyond (source.h); if they are expired already, their source has an outage
+ * itself, and is asked again in 10 to 15 minutes only.
  */
 void refresh_take(struct refresh *, uint64_t expires_ms, bool outlives,
     const struct identity_now *);

@@ -1,6 +1,6 @@
 /*
- * The profiles of the shared config and credentials files: which section is
- * whose, and which file has the say. The form of the files is profile_ini.h's.
+ * The profiles of the shared config and credentials files: the owner of each
+ * section, and the file that decides. The form of the files is profile_ini.h's.
  */
 #include "identity/profile.h"
 
@@ -13,7 +13,7 @@
 #include "identity/profile_ini.h"
 #include "identity/profile_words.h"
 
-/* A section that is somebody's. */
+/* A section that a profile uses. */
 struct profile_name {
 	enum profile_section kind;
 	const char *name;	/* in the file's text */

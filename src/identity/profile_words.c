@@ -15,7 +15,7 @@ words_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* What is within quotes; @from is behind the first. NULL: there is no end. */
+/* A text within quotes; @from is behind the first. NULL: there is no end. */
 static char *
 words_quoted(char *from, char quote, char **to)
 {

@@ -1,6 +1,6 @@
 /*
- * Performs what identity.h wishes inside the event loop, and tells those who
- * listen of what came of it. Never blocks: files are read and written on a
+ * Performs the errands of identity.h inside the event loop, and tells those
+ * that listen of what came of it. Never blocks: files are read and written on a
  * thread, programs are children with a time limit, HTTP goes over curl multi.
  */
 #ifndef DDBLOCKD_IDENTITY_PROVIDER_H
@@ -23,8 +23,8 @@ typedef void (*provider_heard_fn)(void *arg, bool changed);
 int provider_new(struct event_base *, const struct identity_config *,
     struct provider **ret);
 
-/* Stops what is under way; a child is killed and waited for. Wipes. Nobody may
- * listen any more. Accepts NULL. */
+/* Stops what is under way; a child is killed and waited for. Wipes. There may
+ * be no listener any more. Accepts NULL. */
 void provider_free(struct provider *);
 
 /* Hear of each attempt from now on. DDBLOCK_E_NOMEM */

@@ -76,7 +76,7 @@ provider_fetch_stop(struct provider_fetch *f)
 
 /* ---- the end ---- */
 
-/* Told from the loop, when nobody of ours is on the stack. */
+/* Told from the loop, when none of our functions is on the stack. */
 static void
 fetch_end(struct provider_fetch *f, const char *reason)
 {

@@ -78,7 +78,7 @@ file_read(struct file_work *w)
 	(void)close(fd);
 }
 
-/* mkstemp() makes it nobody else's to read. */
+/* mkstemp() makes it unreadable for other users. */
 static int
 file_write_to(const struct file_work *w, int fd)
 {

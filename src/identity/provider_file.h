@@ -1,8 +1,8 @@
 /*
  * ERRAND_READ and ERRAND_WRITE: a small file, on a thread, because a file may
  * be on a network, or a pipe, and then reading it takes as long as it likes.
- * The thread is never waited for: what it works on belongs to both sides, and
- * goes with the last of them.
+ * The thread is never waited for: its data belong to both sides, and are freed
+ * by the last of them.
  */
 #ifndef DDBLOCKD_IDENTITY_PROVIDER_FILE_H
 #define DDBLOCKD_IDENTITY_PROVIDER_FILE_H

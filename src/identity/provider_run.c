@@ -1,5 +1,5 @@
 /*
- * A program for what it prints.
+ * A program and its output.
  */
 #include <config.h>
 
@@ -133,8 +133,8 @@ run_on_timer(evutil_socket_t fd, short what, void *arg)
 	    "it did not end in time, and was killed");
 }
 
-/* What it left running has its output still, perhaps: that is not waited for,
- * but what it printed itself is there by now. */
+/* What it left running has its output still, perhaps: we do not wait for that;
+ * the output of the program itself is complete. */
 static void
 run_on_ended(evutil_socket_t fd, short what, void *arg)
 {

@@ -1,9 +1,9 @@
 /*
- * ERRAND_RUN: a program without a shell, for what it prints. It is a process
- * group of its own, so that all of it can be killed when its time is over, it
- * prints too much, or nobody wants the answer any more; and it is always
- * waited for. It inherits the environment, as with the SDKs; its input and
- * its error output are /dev/null: what it says there may be secret.
+ * ERRAND_RUN: a program without a shell, for its output. It is a process group
+ * of its own, so that all of it can be killed when its time is over, it prints
+ * too much, or its answer is not wanted any more; and it is always waited for.
+ * It inherits the environment, as with the SDKs; its input and its error output
+ * are /dev/null: its messages may be secret.
  */
 #ifndef DDBLOCKD_IDENTITY_PROVIDER_RUN_H
 #define DDBLOCKD_IDENTITY_PROVIDER_RUN_H

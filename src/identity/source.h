@@ -27,7 +27,7 @@ enum source_verdict {
 };
 
 /*
- * What sources remember from one attempt to the next: it belongs to who asks,
+ * What sources remember from one attempt to the next: it belongs to the caller,
  * through all attempts. source_memory_done() wipes.
  */
 struct source_memory {

@@ -118,7 +118,7 @@ source_container_answer(struct source *s, const struct errand_answer *a)
 	json = source_json_parse(a->body, a->body_length);
 	if (json == NULL)
 		return source_fail(s, SOURCE_CONTAINER_WHO
-		    " gave what is no JSON object");
+		    " answered no JSON object");
 	verdict = source_keep_json(s, SOURCE_CONTAINER_WHO, json, &fields);
 	source_json_done(json);
 	return verdict;

@@ -4,8 +4,9 @@
  *
  * The token is good for hours and is used for whatever is asked; when the
  * service does not know it any more (401), there is a new one. The first
- * version of the service, without a token, is asked only where somebody allowed
- * it: any program that fetches URLs for others can be made to ask that.
+ * version of the service, without a token, is asked only where the
+ * configuration allows it: any program that fetches URLs for others can be made
+ * to ask that.
  */
 #include <stdio.h>
 #include <string.h>
@@ -95,8 +96,8 @@ source_imds_start(struct source *s)
 	const struct source_memory *m = s->memory;
 	uint64_t now_ms = s->wall_ms;
 
-	/* A clock that was set leaves the token what it is: if it is no good
-	 * any more, the service says so. */
+	/* Setting the clock does not change the token: if it is no good any
+	 * more, the service says so. */
 	if (m->metadata_token.length > 0 &&
 	    now_ms + SOURCE_IMDS_EARLY_MS < m->metadata_until_ms)
 		return source_imds_first(s);
@@ -131,7 +132,7 @@ static enum source_verdict
 source_imds_no_token(struct source *s, const struct errand_answer *a)
 {
 	/*
-	 * Nobody is there; or the answer is not let through to a container,
+	 * There is no service; or the answer is not let through to a container,
 	 * which is a hop further than the service allows by itself.
 	 */
 	if (a->code != 0 && !s->from->v1_allowed) {
@@ -223,7 +224,7 @@ source_imds_credentials(struct source *s, const struct errand_answer *a)
 		return source_imds_bad(s, a, "credentials");
 	json = source_json_parse(a->body, a->body_length);
 	if (json == NULL)
-		return source_fail(s, SOURCE_IMDS_WHO " gave what is no JSON "
+		return source_fail(s, SOURCE_IMDS_WHO " answered no JSON "
 		    "object");
 	verdict = source_imds_read(s, json);
 	source_json_done(json);

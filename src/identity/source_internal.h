@@ -50,7 +50,7 @@ enum source_verdict source_go(struct source *);
 /*
  * Whether the same errand is worth another attempt at once: nothing came, or
  * the service had a fault of its own, and there were fewer than @attempts_max.
- * Whoever waits before the next, waits for all (identity.h).
+ * A pause before the next is a pause of all (identity.h).
  */
 bool source_repeats(struct source *, const struct errand_answer *,
     uint32_t attempts_max);
@@ -61,9 +61,9 @@ void source_describe(const struct source *, const struct errand_answer *,
     char *text, size_t text_size);
 
 /*
- * What somebody else says, fit to print: the first line of @from in ASCII.
- * Who was sent a secret may recite it, or what they gave themselves the time
- * before: that is masked, before any of it is cut off.
+ * A text of another program or service, fit to print: the first line of @from
+ * in ASCII. A service may recite a secret that it was sent, or that it returned
+ * the time before: that is masked, before any of it is cut off.
  */
 void source_quote(const struct source *, const char *from, char *to,
     size_t size);

@@ -11,7 +11,7 @@
 #define SOURCE_JSON_DEPTH_MAX 8
 #define SOURCE_JSON_BYTES_MAX (1024 * 1024)
 
-/* json-c owns the text and calls it constant; nobody looks at it any more. */
+/* json-c owns the text and calls it constant; it is not read any more. */
 static void
 source_json_wipe_text(struct json_object *json)
 {

@@ -1,6 +1,6 @@
 /*
- * credential_process: a program prints credentials as JSON. Neither what it
- * prints nor what it complains of is ever shown: there may be secrets in it.
+ * credential_process: a program prints credentials as JSON. Neither its output
+ * nor its errors are ever shown: there may be secrets in it.
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ source_process_answer(struct source *s, const struct errand_answer *a)
 		return source_process_failed(s, who, a);
 	json = source_json_parse(a->body, a->body_length);
 	if (json == NULL)
-		return source_fail(s, "%s printed what is no JSON object",
+		return source_fail(s, "%s printed no JSON object",
 		    who);
 	verdict = source_process_read(s, who, json);
 	source_json_done(json);

@@ -1,8 +1,9 @@
 /*
  * IAM Identity Center ("SSO"): the token that `aws sso login` left in a file
  * buys the credentials of a role. A token of a session is renewed before it
- * expires, and the file written anew, as the AWS CLI does it, so that both go
- * on from the newest; if the file cannot be written, the token is remembered.
+ * expires, and the file is written again, as the AWS CLI does it, so that both
+ * go on from the newest; if the file cannot be written, the token is
+ * remembered.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,7 @@ source_sso_start(struct source *s)
 	if (!source_sso_name(from->sso_session != NULL ? from->sso_session :
 	    from->sso_start_url, name))
 		return source_fail_code(s, DDBLOCK_E_SYSTEM);
-	/* What is remembered is of no other session. */
+	/* The remembered token is of this session only. */
 	if (strcmp(s->memory->sso_name, name) != 0)
 		buffer_done(&s->memory->sso_token);
 	(void)snprintf(s->memory->sso_name, sizeof(s->memory->sso_name),
@@ -248,7 +249,7 @@ source_sso_credentials_came(struct source *s, const struct errand_answer *a)
 		    "SSO did not answer: %s" : "SSO answered: %s", text);
 	json = source_json_parse(a->body, a->body_length);
 	if (json == NULL)
-		return source_fail(s, "SSO gave what is no JSON object");
+		return source_fail(s, "SSO answered no JSON object");
 	verdict = source_sso_take(s, json);
 	source_json_done(json);
 	return verdict;

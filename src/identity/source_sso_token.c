@@ -94,7 +94,7 @@ source_sso_renewable(const struct source_sso_token *t, uint64_t wall_ms)
 	    t->client_secret != NULL && t->registration_ms > wall_ms;
 }
 
-/* In the place of what was there. */
+/* In the place of the old one. */
 static bool
 source_sso_put_text(struct json_object *json, const char *name,
     const char *text)

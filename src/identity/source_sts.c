@@ -198,7 +198,7 @@ source_sts_refused(struct source *s, const char *who,
 
 	aws_errors_classify(a->status, a->body, a->body_length, &error);
 	source_sts_describe(s, a, text, sizeof(text));
-	/* Whoever vouches for a web identity may be away for a moment. */
+	/* The issuer of a web identity may have a short outage. */
 	if (error.class == AWS_CLASS_REFUSED &&
 	    strcmp(error.name, "IDPCommunicationError") != 0)
 		return source_refuse(s, "%s: STS refused: %s", who, text);

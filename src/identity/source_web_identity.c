@@ -1,7 +1,7 @@
 /*
- * A role by a token that somebody else vouches for (EKS: IAM roles for service
- * accounts). The token lives for a day or less and its file is written anew in
- * time, so it is read each time.
+ * A role by a token of another issuer (EKS: IAM roles for service accounts).
+ * The token lives for a day or less and its file is written again in time, so
+ * it is read each time.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * The answers of STS, which are XML (pure). What its model does not promise,
- * an answer in JSON for who asks for it, is not asked for.
+ * The answers of STS, which are XML (pure). An answer in JSON is not asked for,
+ * because its model does not promise it.
  */
 #ifndef DDBLOCKD_IDENTITY_SOURCE_XML_H
 #define DDBLOCKD_IDENTITY_SOURCE_XML_H

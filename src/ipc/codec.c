@@ -1,8 +1,8 @@
 /*
- * The reading half of the line codec: a line is taken apart where it lies,
- * because a daemon that serves a hundred thousand small requests a second has
- * no time to copy them. Decoding only ever makes text shorter, so there is
- * always room for it and for the NUL after it.
+ * The reading half of the line codec: a line is parsed in place, because a
+ * daemon that serves a hundred thousand small requests a second has no time to
+ * copy them. Decoding only ever makes text shorter, so there is always room for
+ * it and for the NUL after it.
  */
 #include "ipc/codec.h"
 
@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/utf8.h"
 
-/* What is left of a line while it is read. */
+/* The rest of a line while it is read. */
 struct codec_reader {
 	char *at;
 	char *end;
@@ -116,7 +116,7 @@ codec_parse_tag(struct codec_reader *r, struct codec_text *ret)
 	return true;
 }
 
-/* Which kind of line begins with this word; cuts the word to what it names. */
+/* The kind of line that begins with this word; cuts the word to the name. */
 static bool
 codec_parse_word(struct codec_reader *r, bool from_client,
     struct codec_line *l)

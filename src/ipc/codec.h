@@ -55,8 +55,8 @@ struct codec_line {
 /*
  * Take a line apart in place (@line without its LF; a CR at the end is
  * ignored; @line[length] must be writable). @from_client says which half of
- * the grammar to expect. On failure @ret holds the tag, if one could be read,
- * and *@ret_reason says what is wrong, for people.
+ * the grammar to expect. On failure @ret holds the tag, if it could be read,
+ * and *@ret_reason says why, for people.
  *
  * DDBLOCK_E_BAD_REQUEST
  */
@@ -67,13 +67,13 @@ int codec_parse(char *line, size_t length, bool from_client,
 const struct codec_text *codec_find(const struct codec_line *,
     const char *name);
 
-/* Is it that word? NULL is none. */
+/* Is it that word? NULL is no word. */
 bool codec_is(const struct codec_text *, const char *word);
 
 /* Is it UTF-8 without NUL? */
 bool codec_is_text(const char *bytes, size_t length);
 
-/* Is it such text without control characters, to be shown to people? */
+/* Is it UTF-8 without NUL and control characters, fit to be shown to people? */
 bool codec_is_line(const char *bytes, size_t length);
 
 /* "500ms", "30s", "5m", "1h", "7d", "1.5s", bare: seconds. False: not a
@@ -95,7 +95,7 @@ void codec_text_value(struct buffer *, const char *name, const char *text);
 void codec_number(struct buffer *, const char *name, uint64_t);
 void codec_boolean(struct buffer *, const char *name, bool);
 /* "18.9s": rounded down to a tenth of a second; exact in ms below a second.
- * A length of time that must arrive exactly is written "18937ms". */
+ * A duration that must arrive exactly is written "18937ms". */
 void codec_duration(struct buffer *, const char *name, uint64_t ms);
 void codec_end(struct buffer *, const char *text);	/* NULL: no text */
 

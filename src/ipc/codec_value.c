@@ -1,5 +1,5 @@
 /*
- * The values that have a form of their own: durations, numbers, booleans.
+ * Values with a form of their own: durations, numbers, booleans.
  */
 #include "ipc/codec.h"
 
@@ -38,7 +38,7 @@ codec_parse_boolean(const char *text, size_t length, bool *ret)
 	return true;
 }
 
-/* Cut the unit off the end of the text. 0: there is a strange one. */
+/* Cut the unit off the end of the text. 0: the unit is unknown. */
 static uint64_t
 codec_cut_unit(const char *text, size_t *length)
 {
@@ -62,8 +62,8 @@ codec_cut_unit(const char *text, size_t *length)
 	return 1000;
 }
 
-/* The part after the point, in ms, rounded up: what is not nothing must not
- * become nothing. */
+/* The part after the point, in ms, rounded up: a duration above zero must not
+ * become zero. */
 static bool
 codec_parse_fraction(const char *digits, size_t length, uint64_t unit_ms,
     uint64_t *ret_ms)

@@ -1,6 +1,6 @@
 /*
- * The writing half of the line codec. Whatever is put in, exactly one line
- * comes out that the reading half understands.
+ * The writing half of the line codec. For any input it writes exactly one line
+ * that the reading half understands.
  */
 #include "ipc/codec.h"
 
@@ -37,7 +37,7 @@ codec_shown(const char *bytes, size_t i, size_t length)
 	return n;
 }
 
-/* How many bytes of the value, from @i, may stand as they are; 0: none. */
+/* How many bytes of the value, from @i, need no encoding; 0: none. */
 static size_t
 codec_plain(const char *bytes, size_t i, size_t length)
 {
@@ -139,7 +139,7 @@ codec_duration(struct buffer *b, const char *name, uint64_t ms)
 		(void)buffer_append(b, "ms", 2);
 		return;
 	}
-	/* Rounded down: nobody has more time than he thinks. */
+	/* Rounded down: a client has at least the time that it is told. */
 	codec_append_number(b, ms / 1000);
 	if (ms % 1000 >= 100) {
 		char tenth[2] = { '.', (char)('0' + ms % 1000 / 100) };
@@ -149,7 +149,10 @@ codec_duration(struct buffer *b, const char *name, uint64_t ms)
 	(void)buffer_append(b, "s", 1);
 }
 
-/* The text is for people, not encoded: what would break the line is lost. */
+/*
+ * The text is for people, not encoded: characters that would break the line are
+ * dropped.
+ */
 static void
 codec_append_text(struct buffer *b, const char *text)
 {

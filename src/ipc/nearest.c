@@ -73,7 +73,7 @@ nearest_word(const char *word, size_t length, const char *const *words,
 		if (n > NEAREST_LENGTH_MAX)
 			continue;
 		edits = nearest_edits(word, length, words[i], n);
-		/* A word of which nothing is left is not like it. */
+		/* If all letters must change, the word is not similar. */
 		if (edits < best && edits < n) {
 			best = edits;
 			nearest = words[i];

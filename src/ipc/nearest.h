@@ -1,5 +1,5 @@
 /*
- * "Did you mean": what was probably meant by a word that is not known.
+ * "Did you mean": the word probably meant by an unknown word.
  */
 #ifndef DDBLOCKD_IPC_NEAREST_H
 #define DDBLOCKD_IPC_NEAREST_H

@@ -23,7 +23,15 @@ static const struct protocol_verb_row protocol_verbs[] = {
 #undef A
 };
 
-_Static_assert(ARGUMENT_SEVERAL < 64, "a rule has a bit for each");
+static const struct {
+	const char *word;
+	enum protocol_type type;
+} protocol_fields[] = {
+#define FIELD(word, type, ...) { word, TYPE_##type },
+#include "ipc/protocol.def"
+};
+
+_Static_assert(ARGUMENT_MULTI < 64, "a rule has a bit for each");
 
 const struct protocol_verb_row *
 protocol_verb(enum protocol_verb verb)
@@ -45,6 +53,17 @@ protocol_takes(enum protocol_verb verb, enum protocol_argument argument)
 	while (*a != ARGUMENT_NONE && *a != argument)
 		a++;
 	return *a != ARGUMENT_NONE;
+}
+
+enum protocol_type
+protocol_field(const char *name)
+{
+	const size_t n = sizeof(protocol_fields) / sizeof(protocol_fields[0]);
+	size_t i = 0;
+
+	while (i < n && strcmp(protocol_fields[i].word, name) != 0)
+		i++;
+	return i < n ? protocol_fields[i].type : TYPE_TEXT;
 }
 
 const char *

@@ -1,6 +1,6 @@
 /*
- * The protocol as data (protocol.def): the verbs, their arguments, and what a
- * request says by them. Pure, and shared by the daemon, libddblock and
+ * The protocol as data (protocol.def): the verbs, their arguments, and their
+ * values in a request. Pure, and shared by the daemon, libddblock and
  * ddblock(1).
  */
 #ifndef DDBLOCKD_IPC_PROTOCOL_H
@@ -15,7 +15,7 @@
 #define PROTOCOL_FOREVER UINT64_MAX	/* of a TIME: its own word */
 
 enum protocol_kind {
-	KIND_NAMESPACE = 1,	/* what is there, only the daemon knows */
+	KIND_NAMESPACE = 1,	/* only the daemon knows the values */
 	KIND_NAMESPACES,
 	KIND_KEY,		/* UTF-8 without NUL of least to most bytes */
 	KIND_TEXT,		/* UTF-8 without NUL of least bytes or more */
@@ -30,12 +30,23 @@ enum protocol_kind {
 	KIND_WORDS,		/* some of choices: a bit each */
 };
 
+/* The types of a field's values. */
+enum protocol_type {
+	TYPE_TEXT = 0,		/* also of unknown fields */
+	TYPE_WORD,
+	TYPE_CODE,
+	TYPE_NUMBER,
+	TYPE_TIME,
+	TYPE_BOOLEAN,
+	TYPE_ANY,		/* a number or a duration */
+};
+
 enum protocol_argument {
 	ARGUMENT_NONE,
 #define ARGUMENT(name, ...) ARGUMENT_##name,
 #include "ipc/protocol.def"
 	ARGUMENTS,
-	ARGUMENT_SEVERAL = ARGUMENTS,	/* more than one key */
+	ARGUMENT_MULTI = ARGUMENTS,	/* more than one key */
 };
 
 enum protocol_verb {
@@ -44,11 +55,11 @@ enum protocol_verb {
 	VERBS,
 };
 
-/* Who may say it. */
+/* The clients that may send it. */
 enum protocol_right {
 	RIGHT_ANYBODY,
 	RIGHT_ADMIN,
-	RIGHT_OPERATOR,		/* or the user whom the daemon runs as */
+	RIGHT_OPERATOR,		/* or the user that the daemon runs as */
 };
 
 struct protocol_argument_row {
@@ -62,22 +73,23 @@ struct protocol_argument_row {
 
 struct protocol_verb_row {
 	const char *word;
-	const char *subject;	/* what comes first, without a name, or NULL; */
+	const char *subject;	/* the unnamed first argument, or NULL; */
 				/* with "...", up to PROTOCOL_KEYS_MAX */
 	enum protocol_right right;
 	enum protocol_argument needed;	/* or ARGUMENT_NONE */
 	unsigned char arguments[PROTOCOL_LIST_MAX];	/* to ARGUMENT_NONE */
 };
 
-/* What a request says. It borrows the line. */
+/* The content of a request. It borrows the line. */
 struct protocol_request {
 	const struct codec_line *line;
 	enum protocol_verb verb;
 	size_t n_keys;	/* the line's first arguments */
 	struct {
 		const struct codec_text *text;	/* NULL: it is not given */
-		uint64_t number;	/* of a kind that has numbers; also of
-					 * what its verb does not take */
+		uint64_t number;	/* of kinds with numbers; also of
+					 * arguments that the verb does not
+					 * take */
 	} values[ARGUMENTS];
 };
 
@@ -85,17 +97,18 @@ struct protocol_request {
 const struct protocol_verb_row *protocol_verb(enum protocol_verb);
 const struct protocol_argument_row *protocol_argument(enum protocol_argument);
 bool protocol_takes(enum protocol_verb, enum protocol_argument);
+enum protocol_type protocol_field(const char *name);
 /* The word of a CHOICE; its length. */
 const char *protocol_choice(enum protocol_argument, uint64_t number,
     size_t *ret_length);
 
 /*
- * protocol_request.c: what a line asks for, in three steps, because more than
- * this decides between them. Each returns 0, or DDBLOCK_E_BAD_REQUEST or
+ * protocol_request.c: reads a request's line in three steps, because the caller
+ * decides more between them. Each returns 0, or DDBLOCK_E_BAD_REQUEST or
  * _UNSUPPORTED with the reason for people.
  *
- * First the verb; then that each of the arguments is one of its own; then what
- * they say, and whether they go together.
+ * First the verb; then whether each argument belongs to it; then their values,
+ * and whether they may be combined.
  */
 int protocol_begin(const struct codec_line *, struct protocol_request *ret,
     char ret_reason[PROTOCOL_REASON_MAX]);
@@ -110,12 +123,12 @@ int protocol_value(enum protocol_argument, const struct codec_text *,
 /* The reason, as printf(), and the code for it. */
 int protocol_refuse(char ret_reason[PROTOCOL_REASON_MAX], const char *format,
     ...) __attribute__((format(printf, 2, 3)));
-/* A key that is a subject. */
+/* A key as the subject. */
 int protocol_key(const struct codec_text *,
     char ret_reason[PROTOCOL_REASON_MAX]);
 
-/* protocol_write.c: as codec_value(); of a kind that has numbers, or a text,
- * or nothing for NULL. */
+/* protocol_write.c: as codec_value(): an argument with a number; with a text,
+ * and nothing for NULL. */
 void protocol_write(struct buffer *, enum protocol_argument, uint64_t number);
 void protocol_write_text(struct buffer *, enum protocol_argument,
     const char *text);

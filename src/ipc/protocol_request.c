@@ -1,6 +1,6 @@
 /*
- * A request's line, by the rows of its verb. What they do not name is refused,
- * because a misspelt "wiat=5s" must never mean "wait for ever".
+ * A request's line, by the rows of its verb. An argument that they do not name
+ * is refused, because a misspelt "wiat=5s" must never mean "wait for ever".
  */
 #include "ipc/protocol.h"
 
@@ -15,7 +15,7 @@ enum protocol_relation { RELATION_LACKS, RELATION_CLASHES };
 /* A bit for each argument. */
 struct protocol_rule {
 	uint64_t verbs;
-	uint64_t given, set;	/* one of these; both 0: any request */
+	uint64_t given, set;	/* any of these; both 0: any request */
 	enum protocol_relation relation;
 	uint64_t others;
 	int code;
@@ -49,7 +49,7 @@ request_unknown(const char *what, const struct codec_text *word,
 	    what, word->bytes, nearest);
 }
 
-/* Handlers that verbs share ask for arguments that not all of these have. */
+/* Handlers that verbs share read arguments that some of these verbs lack. */
 static void
 request_init(const struct codec_line *l, enum protocol_verb verb,
     struct protocol_request *ret)
@@ -78,8 +78,8 @@ protocol_begin(const struct codec_line *l, struct protocol_request *ret,
 
 /* ---- which arguments -------------------------------------------------- */
 
-/* An argument whose name has a part that is the client's is meant as a whole
- * family. */
+/* An argument with a part of its name chosen by the client means a family of
+ * names. */
 static bool
 request_means(enum protocol_argument argument, const char *name)
 {
@@ -180,7 +180,7 @@ protocol_check(struct protocol_request *q, char reason[PROTOCOL_REASON_MAX])
 	return 0;
 }
 
-/* ---- what they say ---------------------------------------------------- */
+/* ---- their values ---------------------------------------------------- */
 
 static bool
 request_has_before(const struct codec_line *l, size_t n)
@@ -219,7 +219,7 @@ request_read_keys(const struct protocol_request *q, char *reason)
 	return 0;
 }
 
-/* Has it another value than without it? */
+/* Does its value differ from the initial value? */
 static bool
 request_sets(const struct protocol_request *q, enum protocol_argument argument)
 {
@@ -263,11 +263,11 @@ request_read_values(struct protocol_request *q, uint64_t *ret_given,
 			*ret_set |= UINT64_C(1) << *a;
 	}
 	if (q->n_keys > 1)
-		*ret_set |= UINT64_C(1) << ARGUMENT_SEVERAL;
+		*ret_set |= UINT64_C(1) << ARGUMENT_MULTI;
 	return 0;
 }
 
-/* Does the request break it? */
+/* Does the request break the rule? */
 static bool
 request_breaks(const struct protocol_rule *rule, uint64_t given, uint64_t set)
 {

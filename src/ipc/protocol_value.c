@@ -1,6 +1,6 @@
 /*
- * The value of an argument, by its row: whether it can be one, what it is as a
- * number, and why not, in the words of the row or of its kind.
+ * The value of an argument, by its row: whether it is valid, its number, and
+ * why it is refused, in the words of the row or of its kind.
  */
 #include "ipc/protocol.h"
 
@@ -64,7 +64,7 @@ value_time(const struct protocol_argument_row *row,
 	return 0;
 }
 
-/* The place of @word among the choices; negative: it is none of them. */
+/* The index of @word among the choices; negative: it is none of them. */
 static int
 value_place(const char *choices, const char *word, size_t length)
 {
@@ -122,7 +122,7 @@ value_words(const struct protocol_argument_row *row,
 	return 0;
 }
 
-/* Of a kind whose row has its own words for what is bad. */
+/* Values of kinds whose row has its own refusal. */
 static bool
 value_is_good(const struct protocol_argument_row *row,
     const struct codec_text *text, uint64_t *ret)

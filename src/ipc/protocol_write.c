@@ -1,5 +1,5 @@
 /*
- * The arguments of a request, written as their rows say.
+ * Writes the arguments of a request, as their rows say.
  */
 #include "ipc/protocol.h"
 

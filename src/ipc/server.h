@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/core.h"
+#include "core/succession.h"
+
+#define SERVER_ENTRY_KINDS (CORE_ENTRY_KINDS + 16)
 
 struct event_base;
 struct finding;
@@ -25,30 +27,33 @@ struct server_limits {
 	/* Per connection, outgoing. Room for two pages of a LIST with long
 	 * keys, so at least a mebibyte. */
 	size_t queued_bytes_max;
-	/* In and out, together; what is left when a round is over. */
+	/* In and out, together; the rest at the end of a round. */
 	size_t queued_bytes_per_uid_max;
 };
 
 /* Copied, strings too. */
 struct server_config {
 	const char *path;
+	int fd;			/* listens there already: taken, and the file
+				 * is its maker's; -1: make it */
 	mode_t mode;
 	gid_t group;			/* (gid_t)-1: leave it */
-	gid_t admin_group;	/* who may break and check, with root;
-				 * (gid_t)-1: none */
+	gid_t admin_group;	/* may break and check, as root may; (gid_t)-1:
+				 * none */
 	struct server_limits limits;
+	uint64_t client_last;	/* no client has this number or a lower one */
 	const char *version;
 	const char *host;
 };
 
-/* What a request in this namespace means that does not say it. */
+/* The defaults of requests in this namespace. */
 struct server_defaults {
 	uint64_t wait_ms;	/* ACQUIRE; CORE_FOREVER */
-	const char *owner;	/* what holders are called; NULL: as the
-				 * client is, HOST/NAME:PID */
+	const char *owner;	/* the owner of holds; NULL: the client's name,
+				 * HOST/NAME:PID */
 };
 
-/* What the server asks of the daemon. */
+/* Calls from the server to the daemon. */
 struct server_calls {
 	/* Step the core (now_ms is filled in by the callee) and perform the
 	 * actions. Returns what core_step() returned. */
@@ -60,22 +65,32 @@ struct server_calls {
 	void (*store_status)(void *arg, uint32_t index,
 	    struct store_status *ret);
 	/*
-	 * Look at what a namespace needs, for that request of that client:
-	 * server_finding() with each thing found, and NULL at the end.
+	 * Check what a namespace needs, for that request of that client:
+	 * server_finding() with each finding, and NULL at the end.
 	 *
 	 * DDBLOCK_E_LIMIT: that is being done already. DDBLOCK_E_NOMEM
 	 */
 	int (*check)(void *arg, uint32_t index, uint64_t client,
 	    uint64_t request);
-	/* Something worth a line in the log; the server never logs itself. */
+	/* An event for the log; the server never logs itself. */
 	void (*log)(void *arg, int priority, const char *text);
-	/* Bits that nobody can guess. 0, or DDBLOCK_E_SYSTEM. */
+	/* Random bits that cannot be guessed. 0, or DDBLOCK_E_SYSTEM. */
 	int (*secret)(void *arg, struct ident *ret);
+	/* Keep a copy of this descriptor, of a connection or of the server's
+	 * memory, for the process after this one, and give it a number; 0: it
+	 * is not kept. NULL: no connection outlives this process. */
+	uint64_t (*keep)(void *arg, int fd, bool is_memory);
+	/* Is that confirmed? */
+	bool (*is_kept)(void *arg, uint64_t number);
+	/* The journal has no room: move it to a larger block. False: it cannot
+	 * grow, and nothing is written there any more. */
+	bool (*grow)(void *arg);
 };
 
 /*
- * Bind and listen. A socket file that nobody listens on is replaced; a live
- * one is refused. @ret_text (at least 256 bytes) says what went wrong.
+ * Bind and listen, or take the socket that listens. A stale socket file is
+ * replaced; a live one is refused. @ret_text (at least 256 bytes) says why it
+ * failed.
  *
  * DDBLOCK_E_SYSTEM, DDBLOCK_E_NOMEM, DDBLOCK_E_LIMIT (path too long)
  */
@@ -83,15 +98,63 @@ int server_new(struct event_base *, const struct server_config *,
     const struct server_calls *, void *arg, struct server **ret,
     char *ret_text, size_t text_size);
 
-/* Closes every connection and removes the socket file. Accepts NULL. */
+/*
+ * From now on what the connections need in the process after this one is
+ * written into this journal (in entries of the kinds from SERVER_ENTRY_KINDS
+ * on); NULL: nowhere. All of it is written at once. It is committed by others'
+ * commits, and by the server before it sends or receives anything.
+ *
+ * DDBLOCK_E_LIMIT
+ *     It has no room for all of it; it is as if it were NULL.
+ */
+int server_journal(struct server *, struct journal *);
+
+/* What the process before this one left. */
+struct server_legacy {
+	const void *journal;	/* a journal that is good; NULL: none */
+	size_t journal_size;
+	int memory;		/* what was kept as the server's memory, which
+				 * takes it; -1: nothing */
+	int *connections;	/* what was kept as connections: those that it
+				 * takes are -1 then */
+	size_t n_connections;
+};
+
+/*
+ * Go on with these connections, before anything else is asked of the server,
+ * and as far as its journal tells: server_is_here() says which clients that
+ * are. When the core knows it, too, server_go_on() puts to it what they had
+ * asked. Returns how many there are.
+ *
+ * DDBLOCK_E_NOMEM
+ *     Some are missing.
+ */
+int server_inherit(struct server *, struct server_legacy *, uint32_t *ret);
+bool server_is_here(void *server, uint64_t client);
+void server_go_on(struct server *);
+
+/*
+ * This process ends, and the one after it goes on: server_free() ends no
+ * connection that is kept and tells nobody anything. Nothing else may be asked
+ * of the server. False: nothing is kept.
+ */
+bool server_leave(struct server *);
+
+/* Other limits and administrators from now on. Nobody is cut off for what is
+ * queued already. */
+void server_configure(struct server *, const struct server_limits *,
+    gid_t admin_group);
+
+/* Closes every connection and removes the socket file, if it made that. Accepts
+ * NULL. */
 void server_free(struct server *);
 
 /* CORE_REPLY, CORE_ROWS, CORE_NOTICE, CORE_RENEWED, CORE_CHANGED, CORE_CLOSE or
  * CORE_PARTED. Never steps the core from within. */
 void server_perform(struct server *, const struct core_action *);
 
-/* One thing that was found for a CHECK, or NULL: that was all. Who asked may be
- * gone. Not from within server_calls.check. */
+/* One finding of a CHECK, or NULL at the end. The client may be gone. Not from
+ * within server_calls.check. */
 void server_finding(struct server *, uint64_t client, uint64_t request,
     const struct finding *);
 

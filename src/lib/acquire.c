@@ -1,15 +1,18 @@
 /*
- * Acquire, renew, downgrade, cancel; each as a request that is sent and
- * answered later, and as a call that blocks.
+ * Acquire, renew, downgrade: each as a request whose answer comes later, and as
+ * a call that blocks.
  */
 #include "lib/connection.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "lib/change.h"
+#include "lib/hold.h"
 #include "lib/options.h"
+#include "lib/parts.h"
+#include "lib/request.h"
+#include "lib/wait.h"
 
 static int
 acquire_keys(struct ddblock *d, const char *const *keys, size_t n_keys)
@@ -51,7 +54,7 @@ acquire_options(struct ddblock *d,
 	return connection_need_timer(d);
 }
 
-/* Which argument each option is. */
+/* The argument that each option becomes. */
 #define OPTION(field, kind, argument)                                          \
 	{ offsetof(struct ddblock_acquire_options, field), OPTION_##kind,      \
 	    ARGUMENT_##argument }
@@ -88,7 +91,7 @@ acquire_verb(const struct ddblock_acquire_options *o)
 	return o->wait_ms == 0 ? VERB_TRY : VERB_ACQUIRE;
 }
 
-/* Which locks, and how they are waited for and used. */
+/* The arguments: which locks, and how they are waited for and used. */
 static void
 acquire_write(struct ddblock *d, const struct parts *parts,
     const struct ddblock_acquire_options *o)
@@ -158,6 +161,9 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 		    strlen(o.ns) + 1);
 	acquire_write(d, parts, &o);
 	draft.request->manual = o.renew_manually;
+	if (o.wait_ms > 0 && o.wait_ms != DDBLOCK_WAIT_FOREVER)
+		draft.request->until_ms = clock_boot_ms() +
+		    (uint64_t)o.wait_ms;
 	change_write(&d->out, &change);
 	draft.request->on_progress = o.on_queue;
 	draft.request->progress_arg = o.queue_arg;
@@ -167,8 +173,8 @@ ddblock_acquire_several_start(struct ddblock *d, const char *const *keys,
 	return r;
 }
 
-/* Begin a request about a hold that we have and that is not lost; what its
- * answer says of the hold is taken in (dispatch.c). */
+/* Begin a request about a hold that is ours and not lost. Its answer changes
+ * the hold (reply.c). */
 static int
 acquire_about_hold(struct ddblock *d, uint64_t id, enum protocol_verb verb,
     struct request_draft *draft)
@@ -183,7 +189,7 @@ acquire_about_hold(struct ddblock *d, uint64_t id, enum protocol_verb verb,
 	r = request_new(d, REQUEST_OTHER, verb, draft);
 	if (r < 0)
 		return r;
-	protocol_write(&d->out, ARGUMENT_ID, id);
+	protocol_write(&d->out, ARGUMENT_ID, hold_wire_id(d, id));
 	draft->request->hold = id;
 	return 0;
 }
@@ -225,22 +231,6 @@ ddblock_downgrade_start(struct ddblock *d, uint64_t id, uint32_t limit,
 	if (limit > 0)
 		protocol_write(&d->out, ARGUMENT_LIMIT, limit);
 	return request_send_for(d, &draft, function, arg, ret_request);
-}
-
-int
-ddblock_cancel(struct ddblock *d, uint64_t request)
-{
-	struct request_draft draft;
-	int r;
-
-	if (request_find(d, request) == NULL)
-		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
-		    "there is no such request");
-	r = request_new(d, REQUEST_OTHER, VERB_CANCEL, &draft);
-	if (r < 0)
-		return r;
-	protocol_write(&d->out, ARGUMENT_TAG, request);
-	return request_send(d, &draft, NULL);
 }
 
 int

@@ -1,11 +1,13 @@
 /*
- * Break: take a lock from all who hold it, for administrators.
+ * Break: take a lock from all its holders, for administrators.
  */
 #include "lib/connection.h"
 
 #include <string.h>
 
 #include "common/clock.h"
+#include "lib/request.h"
+#include "lib/wait.h"
 
 /* By its token, or (not NULL) by its record. */
 struct break_what {

@@ -1,5 +1,5 @@
 /*
- * Changes of what is kept in a lock.
+ * Changes of the contents of a lock.
  */
 #include "lib/change.h"
 

@@ -1,5 +1,5 @@
 /*
- * What a request changes of what is kept in a lock, as arguments.
+ * What a request changes of the contents of a lock, as arguments.
  */
 #ifndef DDBLOCKD_LIB_CHANGE_H
 #define DDBLOCKD_LIB_CHANGE_H
@@ -8,8 +8,7 @@
 #include "ddblock.h"
 
 /*
- * Read what the caller filled, and keep what is to be said about a failure.
- * NULL: nothing is to be changed.
+ * Read the options of the caller, and keep the error text. NULL: no change.
  *
  * DDBLOCK_E_UNSUPPORTED
  *     The caller is newer than this library.

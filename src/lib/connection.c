@@ -1,15 +1,13 @@
 /*
- * The life of a connection and its bytes, in and out. Sending never fails
- * towards the caller: a connection has exactly one way of ending, which is
- * that reading finds it ended, so that nobody hears of it twice or from
- * within a call that was not meant to call back.
+ * The bytes of a connection, in and out, and its timer. Sending never fails for
+ * the caller: a connection ends in exactly one way, when reading finds its end.
+ * So no caller is told twice, or from within a call that must not call back.
  */
 #include "lib/connection.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -20,6 +18,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "ipc/codec.h"
 
 #define CONNECTION_READ_BYTES 16384
 
@@ -32,89 +31,6 @@ connection_fail(struct ddblock *d, int code, const char *text)
 	return code;
 }
 
-/*
- * Connect. The socket blocks for this one call, within a limit: a connect
- * that does not block fails at once when the daemon's queue of callers is
- * full, and nothing tells when to try again.
- */
-static int
-connection_connect(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct timeval limit = { .tv_sec = CONNECTION_CONNECT_S };
-	int flags = SOCK_STREAM | SOCK_CLOEXEC;
-	int saved;
-	int fd = socket(AF_UNIX, flags, 0);
-
-	if (fd < 0)
-		return DDBLOCK_E_SYSTEM;
-	(void)memcpy(address.sun_path, path, strlen(path));
-	/* Reading is always asked not to block (MSG_DONTWAIT), writing too. */
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit,
-	    sizeof(limit)) == 0 &&
-	    connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
-		return fd;
-	saved = errno;
-	(void)close(fd);
-	errno = saved;
-	return DDBLOCK_E_NO_DAEMON;
-}
-
-/* Say who we are. It goes out with the first request, in one write. */
-static int
-connection_greet(struct ddblock *d, const char *name)
-{
-	struct request_draft draft;
-	int r = request_new(d, REQUEST_HELLO, VERB_HELLO, &draft);
-
-	if (r < 0)
-		return r;
-	protocol_write(&d->out, ARGUMENT_PROTO, 1);
-	protocol_write_text(&d->out, ARGUMENT_NAME, name);
-	protocol_write(&d->out, ARGUMENT_RENEWED, 1);
-	return request_send(d, &draft, NULL);
-}
-
-int
-ddblock_open(const char *path, const char *name, struct ddblock **ret)
-{
-	struct ddblock *d;
-	int r;
-
-	if (path == NULL || path[0] == '\0')
-		path = getenv("DDBLOCK_SOCKET");
-	if (path == NULL || path[0] == '\0')
-		path = DDBLOCK_SOCKET;
-	if (strlen(path) >= CONNECTION_PATH_MAX)
-		return DDBLOCK_E_BAD_REQUEST;
-	d = calloc(1, sizeof(*d));
-	if (d == NULL)
-		return DDBLOCK_E_NOMEM;
-	d->socket = d->timer = d->poll = d->pass_fd = -1;
-	d->deadline_ms = d->timer_ms = DDBLOCK_NEVER_MS;
-	TAILQ_INIT(&d->requests);
-	TAILQ_INIT(&d->holds);
-	TAILQ_INIT(&d->watches);
-	buffer_init(&d->in, CODEC_LINE_MAX + CONNECTION_READ_BYTES);
-	buffer_init(&d->out, CONNECTION_UNSENT_MAX);
-	(void)memcpy(d->path, path, strlen(path) + 1);
-	(void)memcpy(d->default_namespace, "default", sizeof("default"));
-
-	r = connection_greet(d, name);
-	if (r == 0)
-		r = d->socket = connection_connect(path);
-	if (r < 0) {
-		int saved = errno;
-
-		d->socket = -1;
-		ddblock_close(d);
-		errno = saved;
-		return r;
-	}
-	*ret = d;
-	return 0;
-}
-
 static void
 connection_close(int *fd)
 {
@@ -124,21 +40,19 @@ connection_close(int *fd)
 }
 
 void
-ddblock_close(struct ddblock *d)
+connection_init(struct ddblock *d, const char *path)
 {
-	struct request *request;
-	struct hold *hold;
+	d->socket = d->timer = d->poll = d->pass_fd = -1;
+	d->timer_ms = d->again.due_ms = DDBLOCK_NEVER_MS;
+	d->blocks = true;
+	buffer_init(&d->in, CODEC_LINE_MAX + CONNECTION_READ_BYTES);
+	buffer_init(&d->out, CONNECTION_UNSENT_MAX);
+	(void)memcpy(d->path, path, strlen(path) + 1);
+}
 
-	if (d == NULL)
-		return;
-	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
-		TAILQ_REMOVE(&d->requests, request, entry);
-		parts_free(request->parts);
-		free(request);
-	}
-	while ((hold = TAILQ_FIRST(&d->holds)) != NULL)
-		hold_free(d, hold);
-	watch_free_all(d);
+void
+connection_done(struct ddblock *d)
+{
 	connection_close(&d->pass_fd);
 	connection_close(&d->poll);
 	connection_close(&d->timer);
@@ -146,8 +60,50 @@ ddblock_close(struct ddblock *d)
 	/* They may have had a secret in them. */
 	buffer_wipe(&d->in);
 	buffer_wipe(&d->out);
-	explicit_bzero(d->secret, sizeof(d->secret));
-	free(d);
+}
+
+static int
+connection_poll_add(struct ddblock *d, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (d->poll < 0 || fd < 0 ||
+	    epoll_ctl(d->poll, EPOLL_CTL_ADD, fd, &event) == 0)
+		return 0;
+	return connection_fail(d, DDBLOCK_E_SYSTEM, strerror(errno));
+}
+
+/*
+ * At first the socket blocks for this one call, within a limit: a connect that
+ * does not block fails at once when the daemon's queue of callers is full, and
+ * no event tells when to try again. One that tries again anyway does not block.
+ */
+int
+connection_connect(struct ddblock *d)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct timeval limit = { .tv_sec = CONNECTION_CONNECT_S };
+	int flags = SOCK_STREAM | SOCK_CLOEXEC |
+	    (d->blocks ? 0 : SOCK_NONBLOCK);
+	int saved;
+	int fd = socket(AF_UNIX, flags, 0);
+
+	if (fd < 0)
+		return DDBLOCK_E_SYSTEM;
+	(void)memcpy(address.sun_path, d->path, strlen(d->path));
+	/* Reading is always asked not to block (MSG_DONTWAIT), writing too. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit,
+	    sizeof(limit)) == 0 &&
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+		d->socket = fd;
+		if (connection_poll_add(d, fd) == 0)
+			return 0;
+		d->socket = -1;
+	}
+	saved = errno;
+	(void)close(fd);
+	errno = saved;
+	return DDBLOCK_E_NO_DAEMON;
 }
 
 const char *
@@ -263,7 +219,9 @@ connection_flush(struct ddblock *d)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			break;
 		if (n < 0) {
-			/* Reading finds out, after the daemon's last words. */
+			/*
+			 * Reading shows the end, after the daemon's last lines.
+			 */
 			sent = d->out.length;
 			connection_close(&d->pass_fd);
 			break;
@@ -274,6 +232,20 @@ connection_flush(struct ddblock *d)
 	if (d->pass_fd >= 0)
 		d->pass_at -= sent;
 	connection_watch_out(d);
+}
+
+/* Another process may have the socket: then closing it does not take it out of
+ * the set. */
+void
+connection_shut(struct ddblock *d)
+{
+	if (d->poll >= 0 && d->socket >= 0)
+		(void)epoll_ctl(d->poll, EPOLL_CTL_DEL, d->socket, NULL);
+	d->poll_out = false;
+	connection_close(&d->socket);
+	connection_close(&d->pass_fd);
+	buffer_wipe(&d->in);
+	buffer_wipe(&d->out);
 }
 
 int
@@ -296,43 +268,6 @@ connection_read(struct ddblock *d)
 	return 0;
 }
 
-void
-connection_break(struct ddblock *d, int code, const char *text)
-{
-	struct ddblock_event event = {
-		.kind = DDBLOCK_EVENT_DISCONNECTED,
-		.code = code,
-	};
-	struct request *request;
-
-	d->error = connection_fail(d, code, text);
-	connection_close(&d->socket);
-	connection_close(&d->pass_fd);
-	buffer_wipe(&d->out);
-	hold_lose_all(d, DDBLOCK_LOSS_DISCONNECTED);
-	watch_free_all(d);
-	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
-		struct ddblock_reply reply = {
-			.code = code,
-			.text = d->last_text,
-		};
-
-		request_answer(d, request, &reply);
-	}
-	event_report(d, &event);
-}
-
-static int
-connection_poll_add(struct ddblock *d, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	if (d->poll < 0 || fd < 0 ||
-	    epoll_ctl(d->poll, EPOLL_CTL_ADD, fd, &event) == 0)
-		return 0;
-	return connection_fail(d, DDBLOCK_E_SYSTEM, strerror(errno));
-}
-
 int
 connection_need_timer(struct ddblock *d)
 {
@@ -349,11 +284,11 @@ connection_need_timer(struct ddblock *d)
 	return r;
 }
 
-/* It cannot fail with a timer and a time that are both sound. */
+/* It cannot fail: the timer and the time are valid. */
 void
 connection_set_timer(struct ddblock *d)
 {
-	uint64_t at_ms = d->deadline_ms;
+	uint64_t at_ms = ddblock_next_deadline_ms(d);
 	struct itimerspec spec = { .it_value = { 0, 0 } };
 
 	if (d->timer < 0 || d->timer_ms == at_ms)

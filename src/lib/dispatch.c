@@ -1,7 +1,7 @@
 /*
- * What comes from the daemon: lines are cut, taken apart, and become replies,
- * rows and events. A daemon that talks nonsense is treated like one that is
- * gone, for what it says about locks cannot be trusted either.
+ * What comes from the daemon: lines are cut, parsed, and become replies, rows
+ * and events. A daemon that breaks the protocol is treated as gone, because its
+ * word about locks cannot be trusted either.
  */
 #include "lib/connection.h"
 
@@ -9,65 +9,32 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "lib/event.h"
+#include "lib/hold.h"
+#include "lib/reconnect.h"
+#include "lib/reply.h"
+#include "lib/request.h"
+#include "lib/row.h"
+#include "lib/watch.h"
 
 /* Reads at a time, so that a flood of lines cannot keep deadlines waiting. */
 #define DISPATCH_READS_MAX 64
-
-void
-event_report(struct ddblock *d, const struct ddblock_event *event)
-{
-	if (d->on_event != NULL)
-		d->on_event(d->event_arg, d, event);
-}
-
-void
-ddblock_on_event(struct ddblock *d, ddblock_event_function *function,
-    void *arg)
-{
-	d->on_event = function;
-	d->event_arg = arg;
-}
-
-static enum ddblock_loss
-dispatch_loss(const struct codec_line *line)
-{
-	static const struct {
-		const char *word;
-		enum ddblock_loss loss;
-	} rows[] = {
-		{ "expired", DDBLOCK_LOSS_EXPIRED },
-		{ "stolen", DDBLOCK_LOSS_STOLEN },
-		{ "broken", DDBLOCK_LOSS_BROKEN },
-		{ "shutdown", DDBLOCK_LOSS_SHUTDOWN },
-		{ "max_hold", DDBLOCK_LOSS_MAX_HOLD },
-		{ "keepalive", DDBLOCK_LOSS_KEEPALIVE },
-		{ "cut_off", DDBLOCK_LOSS_CUT_OFF },
-	};
-	const struct codec_text *reason = codec_find(line, "reason");
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (codec_is(reason, rows[i].word))
-			return rows[i].loss;
-	}
-	return DDBLOCK_LOSS_OTHER;
-}
 
 /* !LOCK_IN_DANGER, !LOCK_SAFE, !LOCK_LOST; of a hold that we still have. */
 static void
 dispatch_hold_event(struct ddblock *d, const struct codec_line *line)
 {
-	const struct codec_text *id = codec_find(line, "id");
 	const struct codec_text *reason = codec_find(line, "reason");
 	struct ddblock_event event = { .kind = DDBLOCK_EVENT_SAFE };
 	struct hold *hold;
 
-	if (id == NULL || !codec_parse_number(id->bytes, id->length, &event.id))
+	if (!hold_id(d, line, &event.id))
 		return;
 	hold = hold_find(d, event.id);
-	if (hold == NULL || hold->lost)
-		return; /* released, or known to be lost, meanwhile */
+	if (hold == NULL || hold->lost || !hold_is_known(d, hold))
+		return; /* released meanwhile, or known to be lost */
 	if (codec_is(&line->word, "LOCK_LOST")) {
-		hold_lose(d, hold, dispatch_loss(line));
+		hold_lose(d, hold, hold_loss(line));
 		return;
 	}
 	if (codec_is(&line->word, "LOCK_IN_DANGER"))
@@ -80,7 +47,7 @@ dispatch_hold_event(struct ddblock *d, const struct codec_line *line)
 	event_report(d, &event);
 }
 
-/* !LISTING, !QUEUED: one of ours is so far. */
+/* !LISTING, !QUEUED: the progress of one of our requests. */
 static void
 dispatch_progress(struct ddblock *d, const struct ddblock_row *row)
 {
@@ -94,7 +61,7 @@ dispatch_progress(struct ddblock *d, const struct ddblock_row *row)
 		request->on_progress(request->progress_arg, row, false);
 }
 
-/* Events of the future are not for us. */
+/* Events of newer daemons are ignored. */
 static void
 dispatch_event(struct ddblock *d, const struct ddblock_row *row)
 {
@@ -121,74 +88,8 @@ dispatch_event(struct ddblock *d, const struct ddblock_row *row)
 	}
 }
 
-/* The first of the daemon's namespaces is the one of those who name none. */
+/* One line. Negative: the daemon broke the protocol. */
 static int
-dispatch_hello(struct ddblock *d, const struct codec_line *line, int code)
-{
-	const struct codec_text *names = codec_find(line, "namespaces");
-	size_t length;
-
-	if (code < 0)
-		return code;
-	if (names == NULL)
-		return 0;
-	length = strcspn(names->bytes, ",");
-	if (length == 0 || length > CONNECTION_NAME_MAX)
-		return 0;
-	(void)memcpy(d->default_namespace, names->bytes, length);
-	d->default_namespace[length] = '\0';
-	return 0;
-}
-
-/* The answer to RENEW, DOWNGRADE: more time, or the news that there is none. */
-static void
-dispatch_renew(struct ddblock *d, uint64_t id, const struct codec_line *line,
-    int code)
-{
-	struct hold *hold = hold_find(d, id);
-
-	if (hold == NULL)
-		return;
-	if (code == 0)
-		hold_extend(d, hold, line);
-	else if (code == DDBLOCK_E_LOCK_STOLEN)
-		hold_lose(d, hold, DDBLOCK_LOSS_STOLEN);
-	else if (code == DDBLOCK_E_LOCK_LOST ||
-	    code == DDBLOCK_E_LOCK_NOT_OWNED)
-		hold_lose(d, hold, DDBLOCK_LOSS_OTHER);
-}
-
-static int
-dispatch_reply(struct ddblock *d, struct request *request,
-    const struct ddblock_row *row)
-{
-	const struct codec_line *line = &row->line;
-	struct ddblock_reply reply = { .row = row };
-	int r = 0;
-
-	if (line->text.length > 0)
-		reply.text = line->text.bytes;
-	if (line->kind == CODEC_ERR)
-		request_read_error(d, line, &reply);
-	else if (request->kind == REQUEST_ACQUIRE)
-		reply.code = hold_granted(d, request, line, &reply.id);
-	else if (request->kind == REQUEST_RELEASE)
-		release_answered(request, line, &reply);
-	if (reply.code == DDBLOCK_E_PROTOCOL && line->kind == CODEC_OK)
-		return DDBLOCK_E_PROTOCOL;
-	if (request->kind == REQUEST_HELLO)
-		r = dispatch_hello(d, line, reply.code);
-	if (request->kind == REQUEST_RELEASE)
-		release_refused(d, request, reply.code);
-	else if (request->hold != 0)
-		dispatch_renew(d, request->hold, line, reply.code);
-	if (request->kind == REQUEST_WATCH)
-		watch_answered(d, request->number, row, reply.code);
-	request_answer(d, request, &reply);
-	return r;
-}
-
-int
 dispatch_line(struct ddblock *d, char *bytes, size_t length)
 {
 	struct ddblock_row row;
@@ -197,7 +98,6 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 	struct request *request;
 	const char *reason;
 	uint64_t number;
-	int r = 0;
 
 	if (codec_parse(bytes, length, false, line, &reason) < 0)
 		return connection_fail(d, DDBLOCK_E_PROTOCOL, reason);
@@ -209,8 +109,8 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 		/* Not about a request, but about the connection. */
 		if (line->kind != CODEC_ERR)
 			return connection_fail(d, DDBLOCK_E_PROTOCOL,
-			    "the daemon answered nobody's request");
-		request_read_error(d, line, &reply);
+			    "the daemon answered an unknown request");
+		reply_read_error(d, line, &reply);
 		return reply.code;
 	}
 	request = NULL;
@@ -219,17 +119,8 @@ dispatch_line(struct ddblock *d, char *bytes, size_t length)
 	if (request == NULL)
 		return connection_fail(d, DDBLOCK_E_PROTOCOL,
 		    "the daemon answered a request that was never made");
-	if (line->kind != CODEC_ROW)
-		return dispatch_reply(d, request, &row);
-	if (request->kind == REQUEST_ACQUIRE)
-		r = parts_granted(request->parts, line);
-	if (request->kind == REQUEST_RESUME)
-		r = hold_resumed(d, line);
-	if (r < 0)
-		return connection_fail(d, r, NULL);
-	if (request->on_row != NULL)
-		request->on_row(request->arg, &row, false);
-	return 0;
+	return line->kind == CODEC_ROW ? reply_row(d, request, &row) :
+	    reply_end(d, request, &row);
 }
 
 /* Every whole line that has been read. */
@@ -277,10 +168,39 @@ dispatch_read(struct ddblock *d)
 	return 0;
 }
 
+/*
+ * The connection ends: holds are lost, requests fail, and @code stays. Calls
+ * back.
+ */
+static void
+dispatch_break(struct ddblock *d, int code, const char *text)
+{
+	struct ddblock_event event = {
+		.kind = DDBLOCK_EVENT_DISCONNECTED,
+		.code = code,
+	};
+	struct request *request;
+
+	d->error = connection_fail(d, code, text);
+	connection_shut(d);
+	reconnect_stop(d);
+	hold_lose_all(d, DDBLOCK_LOSS_DISCONNECTED);
+	watch_free_all(d);
+	while ((request = TAILQ_FIRST(&d->requests)) != NULL) {
+		struct ddblock_reply reply = {
+			.code = code,
+			.text = d->last_text,
+		};
+
+		request_answer(d, request, &reply);
+	}
+	event_report(d, &event);
+}
+
 int
 ddblock_dispatch(struct ddblock *d)
 {
-	int r;
+	int r = 0;
 
 	if (d->dispatching)
 		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
@@ -288,14 +208,20 @@ ddblock_dispatch(struct ddblock *d)
 	if (d->error != 0)
 		return d->error;
 	d->dispatching = true;
-	r = dispatch_read(d);
+	if (d->socket >= 0)
+		r = dispatch_read(d);
+	if (r < 0 && reconnect_begin(d, r))
+		r = 0;
+	if (r == 0) {
+		hold_check(d);
+		r = reconnect_go_on(d);
+	}
 	if (r < 0) {
 		char text[CONNECTION_TEXT_MAX];
 
 		(void)snprintf(text, sizeof(text), "%s", d->last_text);
-		connection_break(d, r, text);
+		dispatch_break(d, r, text);
 	} else {
-		hold_check(d);
 		connection_flush(d);
 	}
 	d->dispatching = false;

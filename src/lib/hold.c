@@ -1,27 +1,33 @@
 /*
  * Holds and their deadlines. The rules:
  *
- * - A deadline moves forward only, and only by what the daemon says.
+ * - A deadline moves forward only, and only by the daemon's word.
  * - A hold whose deadline has passed is lost, by this host's own clock, and
- *   never comes back, whatever is read later.
- * - What arrived before the deadline was judged is read first: a program that
- *   was merely paused must not take renewals that wait in its socket for
- *   silence.
+ *   never comes back, even if a renewal is read later.
+ * - While the connection is broken, what the daemon keeps is good until half a
+ *   margin before its deadline: no renewal comes, so the time to stop its work
+ *   is taken from the end.
+ * - Lines that have arrived are read before the deadline is judged: a program
+ *   that was only paused has renewals unread in its socket.
  */
-#include "lib/connection.h"
+#include "lib/hold.h"
 
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
+#include "lib/event.h"
+#include "lib/row.h"
 
 /*
- * How much later than "from now" a moment may be before we stop believing
- * that the daemon's boot clock is ours (a container may have one of its own,
- * time_namespaces(7)). Above what rounding the durations costs.
+ * How much later than "from now" a time may be before we conclude that the
+ * daemon's boot clock is not ours (a container may have its own,
+ * time_namespaces(7)). It is more than the rounding error of durations.
  */
 #define HOLD_CLOCK_SLACK_MS 1000
+
+#define HOLD_ID_NONE ((uint64_t)1 << 53)	/* no hold ever has it */
 
 static int
 hold_compare(const void *a, const void *b)
@@ -51,8 +57,15 @@ hold_free(struct ddblock *d, struct hold *hold)
 		connection_set_timer(d);
 	}
 	parts_free(hold->parts);
-	free(hold->found);
+	free(hold->contents);
 	free(hold);
+}
+
+void
+hold_free_all(struct ddblock *d)
+{
+	while (!TAILQ_EMPTY(&d->holds))
+		hold_free(d, TAILQ_FIRST(&d->holds));
 }
 
 static bool
@@ -88,14 +101,49 @@ hold_until(const struct codec_line *line, uint64_t *ret_ms)
 	return true;
 }
 
+/*
+ * A daemon that was started again counts its holds from the beginning. So that
+ * no caller has one id twice, those of the new daemon count from the last id of
+ * the old one.
+ */
+bool
+hold_id(struct ddblock *d, const struct codec_line *line, uint64_t *ret)
+{
+	uint64_t id;
+
+	if (!hold_number(line, "id", &id) || id == 0 ||
+	    id > UINT64_MAX - d->id_base)
+		return false;
+	*ret = d->id_base + id;
+	if (*ret > d->last_id)
+		d->last_id = *ret;
+	return true;
+}
+
+uint64_t
+hold_wire_id(const struct ddblock *d, uint64_t id)
+{
+	return id > d->id_base ? id - d->id_base : HOLD_ID_NONE;
+}
+
+void
+hold_forget_ids(struct ddblock *d)
+{
+	d->id_base = d->last_id;
+	d->again.last_row = 0;
+}
+
 void
 hold_give_back(struct ddblock *d, uint64_t id)
 {
 	struct request_draft draft;
 
-	if (request_new(d, REQUEST_OTHER, VERB_RELEASE, &draft) < 0)
+	if (id <= d->id_base)
+		return; /* the daemon that it was of is gone */
+	if (request_new(d, REQUEST_GIVE_BACK, VERB_RELEASE, &draft) < 0)
 		return; /* it ends with its lease, or with the connection */
-	protocol_write(&d->out, ARGUMENT_ID, id);
+	protocol_write(&d->out, ARGUMENT_ID, hold_wire_id(d, id));
+	draft.request->hold = id;
 	(void)request_send(d, &draft, NULL);
 }
 
@@ -118,7 +166,7 @@ hold_new(struct ddblock *d, const struct hold *like)
 	return 0;
 }
 
-/* Its own end, which no renewal moves, by the clock that @until_ms is by. */
+/* Its own end, which no renewal moves, by the clock of @until_ms. */
 static uint64_t
 hold_end(const struct codec_line *line, uint64_t until_ms)
 {
@@ -130,12 +178,22 @@ hold_end(const struct codec_line *line, uint64_t until_ms)
 	return until_ms + (end_ms - said_ms);
 }
 
-/* What is fail-closed has no deadline. */
+/* A fail-closed hold has no deadline. */
 static bool
 hold_is_endless(const struct codec_line *line, uint64_t *ret_ms)
 {
 	*ret_ms = DDBLOCK_NEVER_MS;
 	return codec_is(codec_find(line, "policy"), "fail-closed");
+}
+
+/* The secret that resumes lingering holds. */
+static void
+hold_note_secret(struct ddblock *d, const struct codec_line *line)
+{
+	const struct codec_text *secret = codec_find(line, "secret");
+
+	if (secret != NULL && secret->length < sizeof(d->secret))
+		(void)memcpy(d->secret, secret->bytes, secret->length + 1);
 }
 
 int
@@ -147,7 +205,7 @@ hold_granted(struct ddblock *d, struct request *request,
 	int r;
 
 	r = parts_granted(request->parts, line);
-	if (!hold_number(line, "id", &like.id) || like.id == 0 ||
+	if (!hold_id(d, line, &like.id) ||
 	    (r == 0 && !parts_are_granted(request->parts)) ||
 	    (!hold_until(line, &like.until_ms) &&
 		!hold_is_endless(line, &like.until_ms)))
@@ -173,14 +231,15 @@ hold_granted(struct ddblock *d, struct request *request,
 		*ret_id = like.id;
 		return 0;
 	}
-	resume_note(d, line);
+	hold_note_secret(d, line);
+	like.kept = d->again.wanted && codec_find(line, "secret") != NULL;
 	like.parts = request->parts;
 	if (r == 0)
-		r = kept_copy(line, &like.found);
+		r = row_copy_contents(line, &like.contents);
 	if (r == 0)
 		r = hold_new(d, &like);
 	if (r < 0) {
-		free(like.found);
+		free(like.contents);
 		hold_give_back(d, like.id);
 		return connection_fail(d, r, NULL);
 	}
@@ -189,9 +248,10 @@ hold_granted(struct ddblock *d, struct request *request,
 	return 0;
 }
 
-/* What was lost meanwhile is a hold, too, until it is released. */
+/* A hold that was lost meanwhile is still a hold, until it is released. */
 static int
-hold_read(const struct codec_line *line, struct hold *ret)
+hold_read(const struct ddblock *d, const struct codec_line *line,
+    struct hold *ret)
 {
 	const struct codec_text *name = codec_find(line, "ns");
 	uint64_t count;
@@ -200,6 +260,7 @@ hold_read(const struct codec_line *line, struct hold *ret)
 		return DDBLOCK_E_PROTOCOL;
 	(void)memcpy(ret->name_space, name->bytes, name->length + 1);
 	ret->lost = codec_is(codec_find(line, "state"), "lost");
+	ret->kept = d->again.wanted;
 	ret->until_ms = DDBLOCK_NEVER_MS;
 	if (!ret->lost && !hold_until(line, &ret->until_ms))
 		return DDBLOCK_E_PROTOCOL;
@@ -218,7 +279,7 @@ hold_resumed(struct ddblock *d, const struct codec_line *line)
 	uint64_t token;
 	int r;
 
-	if (!hold_number(line, "id", &like.id) || like.id == 0 || key == NULL ||
+	if (!hold_id(d, line, &like.id) || key == NULL ||
 	    !hold_number(line, "token", &token))
 		return DDBLOCK_E_PROTOCOL;
 	hold = hold_find(d, like.id);
@@ -226,7 +287,7 @@ hold_resumed(struct ddblock *d, const struct codec_line *line)
 		return hold->parts->n == DDBLOCK_KEYS_MAX ?
 		    DDBLOCK_E_PROTOCOL :
 		    parts_add(&hold->parts, key->bytes, line);
-	r = hold_read(line, &like);
+	r = hold_read(d, line, &like);
 	if (r < 0)
 		return r;
 	like.parts = parts_new((const char *const[]){ key->bytes }, 1);
@@ -241,6 +302,75 @@ hold_resumed(struct ddblock *d, const struct codec_line *line)
 }
 
 void
+hold_find_none(struct ddblock *d)
+{
+	struct hold *hold;
+
+	d->again.last_row = 0;
+	TAILQ_FOREACH(hold, &d->holds, entry) {
+		hold->found = false;
+	}
+}
+
+/* It is held more often than we know of: a release is under way, or else a
+ * grant was not read. */
+static void
+hold_found_more(struct ddblock *d, uint64_t id, uint32_t times)
+{
+	for (; times > 0; times--) {
+		struct request *request = request_find_release(d, id);
+
+		if (request == NULL) {
+			hold_give_back(d, id);
+			request = request_find_release(d, id);
+		}
+		if (request == NULL)
+			return;
+		request->there = true;
+	}
+}
+
+/* It begins again with its first row, as with a grant. */
+int
+hold_found_again(struct ddblock *d, const struct codec_line *line)
+{
+	struct hold *hold, row = { .count = 1 };
+	bool first;
+	int r;
+
+	if (!hold_id(d, line, &row.id))
+		return DDBLOCK_E_PROTOCOL;
+	r = hold_read(d, line, &row);
+	if (r < 0)
+		return r;
+	/* The rows of several locks that are one hold follow each other. */
+	first = d->again.last_row != row.id;
+	d->again.last_row = row.id;
+	hold = hold_find(d, row.id);
+	if (hold == NULL || hold->lost) {
+		hold_found_more(d, row.id, first ? row.count : 0);
+		return 0;
+	}
+	if (!first)
+		return 0;
+	hold->found = true;
+	hold->until_ms = row.until_ms;
+	hold->end_ms = row.end_ms;
+	if (row.count > hold->count)
+		hold_found_more(d, row.id, row.count - hold->count);
+	if (row.lost)
+		hold_lose(d, hold, hold_loss(line));
+	return 0;
+}
+
+/* Does the daemon speak of this hold? A new one, not before it is resumed. */
+bool
+hold_is_known(const struct ddblock *d, const struct hold *hold)
+{
+	return d->again.state == RECONNECT_UP || hold->found;
+}
+
+void
 hold_extend(struct ddblock *d, struct hold *hold,
     const struct codec_line *line)
 {
@@ -248,8 +378,9 @@ hold_extend(struct ddblock *d, struct hold *hold,
 
 	if (!hold->lost && hold_number(line, "token", &token))
 		hold->parts->part[0].token = token;	/* shared now */
-	(void)d; /* its deadline may be early, never late */
-	if (hold->lost || !hold_until(line, &until_ms))
+	/* Its deadline may be early, never late. */
+	if (hold->lost || !hold_is_known(d, hold) ||
+	    !hold_until(line, &until_ms))
 		return;
 	if (until_ms > hold->end_ms)
 		until_ms = hold->end_ms;
@@ -257,16 +388,26 @@ hold_extend(struct ddblock *d, struct hold *hold,
 		hold->until_ms = until_ms;
 }
 
-/* Find the earliest deadline again. */
-static void
+uint64_t
+hold_good_ms(const struct ddblock *d, const struct hold *hold)
+{
+	uint64_t early_ms = hold->margin_ms / 2;
+
+	if (d->again.state == RECONNECT_UP ||
+	    hold->until_ms == DDBLOCK_NEVER_MS)
+		return hold->until_ms;
+	return hold->until_ms > early_ms ? hold->until_ms - early_ms : 0;
+}
+
+void
 hold_count(struct ddblock *d)
 {
 	struct hold *hold;
 
 	d->deadline_ms = DDBLOCK_NEVER_MS;
 	TAILQ_FOREACH(hold, &d->holds, entry) {
-		if (!hold->lost && hold->until_ms < d->deadline_ms)
-			d->deadline_ms = hold->until_ms;
+		if (!hold->lost && hold_good_ms(d, hold) < d->deadline_ms)
+			d->deadline_ms = hold_good_ms(d, hold);
 	}
 	connection_set_timer(d);
 }
@@ -292,131 +433,14 @@ hold_renewed(struct ddblock *d, const struct codec_line *line)
 	hold_count(d);
 }
 
-/* Tell of a loss, once. The callback may release this hold and any other. */
-void
-hold_lose(struct ddblock *d, struct hold *hold, enum ddblock_loss loss)
+bool
+hold_any_kept(const struct ddblock *d)
 {
-	struct ddblock_event event = {
-		.kind = DDBLOCK_EVENT_LOST,
-		.id = hold->id,
-		.loss = loss,
-		.until_boot_ms = hold->until_ms,
-	};
+	const struct hold *hold;
 
-	if (hold->lost)
-		return;
-	hold->lost = true;
-	event_report(d, &event);
-}
-
-/*
- * Lose what is due at @due_ms. The due ones are brought to the front first
- * and then taken from there one by one, because each callback may change the
- * list.
- */
-static void
-hold_lose_due(struct ddblock *d, uint64_t due_ms, enum ddblock_loss loss)
-{
-	struct hold *hold;
-	struct hold *next;
-
-	for (hold = TAILQ_FIRST(&d->holds); hold != NULL; hold = next) {
-		next = TAILQ_NEXT(hold, entry);
-		if (hold->lost || hold->until_ms > due_ms)
-			continue;
-		TAILQ_REMOVE(&d->holds, hold, entry);
-		TAILQ_INSERT_HEAD(&d->holds, hold, entry);
+	TAILQ_FOREACH(hold, &d->holds, entry) {
+		if (!hold->lost && hold->kept)
+			return true;
 	}
-	while ((hold = TAILQ_FIRST(&d->holds)) != NULL && !hold->lost &&
-	    hold->until_ms <= due_ms) {
-		TAILQ_REMOVE(&d->holds, hold, entry);
-		TAILQ_INSERT_TAIL(&d->holds, hold, entry);
-		hold_lose(d, hold, loss == DDBLOCK_LOSS_EXPIRED &&
-		    hold->until_ms == hold->end_ms ? DDBLOCK_LOSS_MAX_HOLD :
-		    loss);
-	}
-}
-
-void
-hold_lose_all(struct ddblock *d, enum ddblock_loss loss)
-{
-	hold_lose_due(d, UINT64_MAX, loss);
-	hold_count(d);
-}
-
-void
-hold_check(struct ddblock *d)
-{
-	uint64_t now_ms = clock_boot_ms();
-
-	if (now_ms < d->deadline_ms)
-		return;
-	hold_lose_due(d, now_ms, DDBLOCK_LOSS_EXPIRED);
-	hold_count(d);
-}
-
-uint64_t
-ddblock_token(const struct ddblock *d, uint64_t id)
-{
-	const struct hold *hold = hold_find(d, id);
-
-	return hold == NULL ? 0 : hold->parts->part[0].token;
-}
-
-static const struct part *
-hold_part(const struct ddblock *d, uint64_t id, const char *key)
-{
-	const struct hold *hold = hold_find(d, id);
-
-	return hold == NULL ? NULL : parts_find(hold->parts, key);
-}
-
-uint64_t
-ddblock_token_of(const struct ddblock *d, uint64_t id, const char *key)
-{
-	const struct part *part = hold_part(d, id, key);
-
-	return part == NULL ? 0 : part->token;
-}
-
-const char *
-ddblock_token_text(const struct ddblock *d, uint64_t id, const char *key)
-{
-	const struct part *part = hold_part(d, id, key);
-
-	return part == NULL ? NULL : part->token_text;
-}
-
-uint64_t
-ddblock_until_boot_ms(const struct ddblock *d, uint64_t id)
-{
-	const struct hold *hold = hold_find(d, id);
-
-	return hold == NULL ? 0 : hold->until_ms;
-}
-
-uint64_t
-ddblock_remaining_ms(const struct ddblock *d, uint64_t id)
-{
-	const struct hold *hold = hold_find(d, id);
-	uint64_t now_ms = clock_boot_ms();
-
-	if (hold == NULL || hold->lost || hold->until_ms <= now_ms)
-		return 0;
-	return hold->until_ms == DDBLOCK_NEVER_MS ? DDBLOCK_NEVER_MS :
-	    hold->until_ms - now_ms;
-}
-
-uint64_t
-ddblock_margin_ms(const struct ddblock *d, uint64_t id)
-{
-	const struct hold *hold = hold_find(d, id);
-
-	return hold == NULL ? 0 : hold->margin_ms;
-}
-
-uint64_t
-ddblock_next_deadline_ms(const struct ddblock *d)
-{
-	return d->deadline_ms;
+	return false;
 }

@@ -1,6 +1,6 @@
 /*
- * Structures of options that callers fill: how one that was compiled against
- * another version is read, and which argument of a request each option is.
+ * Structures of options that callers fill: how a structure of another version
+ * of the library is read, and which argument of a request each option becomes.
  */
 #ifndef DDBLOCKD_LIB_OPTIONS_H
 #define DDBLOCKD_LIB_OPTIONS_H
@@ -9,7 +9,7 @@
 
 #include "ipc/protocol.h"
 
-/* What an option's field is, and which of its values say something. */
+/* The type of an option's field, and which values are not the default. */
 enum option_kind {
 	OPTION_TEXT,		/* const char *: not NULL */
 	OPTION_FLAG,		/* int: the second of two words */
@@ -28,13 +28,13 @@ struct option {
 
 /*
  * Copy what the caller filled (@size bytes of it) over the defaults in @to.
- * A caller that is newer may set only what we know; the rest must be zero.
+ * A newer caller may set only fields that we know; the rest must be zero.
  *
  * DDBLOCK_E_UNSUPPORTED
  */
 int options_copy(void *to, size_t to_size, const void *from, size_t size);
 
-/* Write those that say something and that the verb takes. */
+/* Write the options that are not the default and that the verb takes. */
 void options_write(struct buffer *, enum protocol_verb, const void *options,
     const struct option *table, size_t n);
 

@@ -1,10 +1,12 @@
 /*
- * The locks of a hold. Most have one; what was asked for as one has several.
+ * The locks of a hold. Most holds have one.
  */
-#include "lib/connection.h"
+#include "lib/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "ddblock.h"
 
 struct parts *
 parts_new(const char *const *keys, size_t n)

@@ -1,5 +1,5 @@
 /*
- * Questions that change nothing, and the rows that answer them.
+ * Queries: they change nothing, and rows answer them.
  */
 #include "lib/connection.h"
 
@@ -7,6 +7,8 @@
 
 #include "common/clock.h"
 #include "lib/options.h"
+#include "lib/request.h"
+#include "lib/wait.h"
 
 static const enum protocol_verb query_verbs[] = {
 	[DDBLOCK_QUERY_GET] = VERB_GET,
@@ -16,9 +18,11 @@ static const enum protocol_verb query_verbs[] = {
 	[DDBLOCK_QUERY_STATUS] = VERB_STATUS,
 	[DDBLOCK_QUERY_PING] = VERB_PING,
 	[DDBLOCK_QUERY_CHECK] = VERB_CHECK,
+	[DDBLOCK_QUERY_DRAIN] = VERB_DRAIN,
+	[DDBLOCK_QUERY_UNDRAIN] = VERB_UNDRAIN,
 };
 
-/* Which argument each option is, of the verbs that take it. */
+/* The argument that each option becomes, of the verbs that take it. */
 #define OPTION(field, argument)                                                \
 	{ offsetof(struct ddblock_query_options, field), OPTION_TEXT,          \
 	    ARGUMENT_##argument }
@@ -33,7 +37,7 @@ static const struct option query_table[] = {
 };
 #undef OPTION
 
-#define QUERY_PROGRESS "1s"	/* how often we want to hear of it */
+#define QUERY_PROGRESS "1s"	/* how often progress is to be told */
 #define QUERY_VERBS (sizeof(query_verbs) / sizeof(query_verbs[0]))
 
 static void
@@ -86,13 +90,13 @@ query_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct wait *wait = arg;
 
-	/* A table may be long: patience is with silence. */
+	/* A table may be long: the limit is for the time between lines. */
 	wait->limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS;
 	if (wait->on_row != NULL)
 		wait->on_row(wait->arg, row, final);
 }
 
-/* And what looks for something rare in a long table is not silent. */
+/* A search for a rare lock in a long table sends progress meanwhile. */
 static void
 query_on_progress(void *arg, const struct ddblock_row *row, bool final)
 {
@@ -127,33 +131,4 @@ ddblock_query(struct ddblock *d, enum ddblock_query_kind kind,
 	if (r < 0)
 		return r;
 	return wait_until_answered(d, &wait);
-}
-
-bool
-ddblock_row_at(const struct ddblock_row *row, size_t index,
-    const char **ret_name, const char **ret_value, size_t *ret_length)
-{
-	const struct codec_argument *a;
-
-	if (index >= row->line.n_arguments)
-		return false;
-	a = &row->line.arguments[index];
-	*ret_name = a->name.length == 0 ? "" : a->name.bytes;
-	*ret_value = a->value.bytes;
-	if (ret_length != NULL)
-		*ret_length = a->value.length;
-	return true;
-}
-
-const char *
-ddblock_row_find(const struct ddblock_row *row, const char *name,
-    size_t *ret_length)
-{
-	const struct codec_text *value = codec_find(&row->line, name);
-
-	if (value == NULL)
-		return NULL;
-	if (ret_length != NULL)
-		*ret_length = value->length;
-	return value->bytes;
 }

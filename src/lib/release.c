@@ -1,13 +1,15 @@
 /*
- * Release: of one hold, as far as it goes, and of all.
+ * Release: of one hold, best effort, and of all.
  */
 #include "lib/connection.h"
 
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/error.h"
 #include "lib/change.h"
+#include "lib/hold.h"
+#include "lib/request.h"
+#include "lib/wait.h"
 
 static int
 release_one(struct ddblock *d, uint64_t id,
@@ -31,36 +33,14 @@ release_one(struct ddblock *d, uint64_t id,
 	r = request_new(d, REQUEST_RELEASE, VERB_RELEASE, draft);
 	if (r < 0)
 		return r;
-	protocol_write(&d->out, ARGUMENT_ID, id);
+	protocol_write(&d->out, ARGUMENT_ID, hold_wire_id(d, id));
 	change_write(&d->out, change);
 	if (best_effort)
 		protocol_write(&d->out, ARGUMENT_BEST_EFFORT, 1);
 	draft->request->hold = id;
 	draft->request->lost = lost;
+	draft->request->stale = id <= d->id_base;
 	return 0;
-}
-
-/* What cannot be left in the lock does not keep it from being given back: that
- * request was not run. */
-void
-release_refused(struct ddblock *d, const struct request *request, int code)
-{
-	if (request->hold != 0 && (code == DDBLOCK_E_BAD_REQUEST ||
-	    code == DDBLOCK_E_UNSUPPORTED))
-		hold_give_back(d, request->hold);
-}
-
-/* The daemon was asked to go as far as it goes, and says how far that was. */
-void
-release_answered(const struct request *request, const struct codec_line *line,
-    struct ddblock_reply *ret)
-{
-	const struct codec_text *cause = codec_find(line, "cause");
-
-	if (cause != NULL)
-		ret->cause = error_from_word(cause->bytes, cause->length);
-	else if (request->lost || codec_find(line, "lost") != NULL)
-		ret->cause = DDBLOCK_E_LOCK_LOST;
 }
 
 int
@@ -98,9 +78,10 @@ ddblock_release_best_effort_start(struct ddblock *d, uint64_t id,
 	    request_send_for(d, &draft, function, arg, ret_request);
 }
 
-/* Is @ns, which has commas between several, about this hold? */
+/* Does @ns, a list with commas, include this hold's? */
 static bool
-release_means(const struct ddblock *d, const char *ns, const struct hold *hold)
+release_matches(const struct ddblock *d, const char *ns,
+    const struct hold *hold)
 {
 	const char *mine = hold_namespace(d, hold);
 	size_t length = strlen(mine);
@@ -117,7 +98,7 @@ release_means(const struct ddblock *d, const char *ns, const struct hold *hold)
 	return true;
 }
 
-/* Forget the holds. True: one of them is lost. */
+/* Forget the holds. True: a hold among them is lost. */
 static bool
 release_forget(struct ddblock *d, const char *ns)
 {
@@ -126,7 +107,7 @@ release_forget(struct ddblock *d, const char *ns)
 
 	for (hold = TAILQ_FIRST(&d->holds); hold != NULL; hold = next) {
 		next = TAILQ_NEXT(hold, entry);
-		if (!release_means(d, ns, hold))
+		if (!release_matches(d, ns, hold))
 			continue;
 		lost = lost || ddblock_remaining_ms(d, hold->id) == 0;
 		hold_free(d, hold);
@@ -134,8 +115,8 @@ release_forget(struct ddblock *d, const char *ns)
 	return lost;
 }
 
-/* Of a grant that is read after this was sent, nobody could tell whether it
- * was given back with the others. */
+/* If a grant is read after this was sent, it is not known whether the daemon
+ * released that hold with the others. */
 static bool
 release_is_clear(const struct ddblock *d)
 {
@@ -184,8 +165,8 @@ ddblock_release_change(struct ddblock *d, uint64_t id,
 	return r < 0 ? r : wait_until_answered(d, &wait);
 }
 
-/* Wait for the answer, if it was sent (@r), and say what went wrong all the
- * same. Without a daemon nothing is held any more, or soon. */
+/* Wait for the answer, if it was sent (@r), but report a failure in any case.
+ * Without a daemon no lock is held any more, or soon. */
 static int
 release_await(struct ddblock *d, int r, struct wait *wait, int *ret_cause)
 {
@@ -225,10 +206,15 @@ ddblock_release_for_process(struct ddblock *d, uint64_t id)
 {
 	struct wait wait = { .limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS };
 	struct request_draft draft;
-	int r = request_new(d, REQUEST_OTHER, VERB_RELEASE, &draft);
+	int r;
 
+	/* The next daemon may have given the id to another hold. */
+	if (d->error == 0 && d->again.state != RECONNECT_UP)
+		return connection_fail(d, DDBLOCK_E_NO_DAEMON, NULL);
+	r = request_new(d, REQUEST_OTHER, VERB_RELEASE, &draft);
 	if (r < 0)
 		return r;
+	draft.request->again = false;
 	protocol_write(&d->out, ARGUMENT_ID, id);
 	protocol_write(&d->out, ARGUMENT_OF_PROCESS, 1);
 	r = request_send_for(d, &draft, wait_on_reply, &wait, &wait.number);

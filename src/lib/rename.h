@@ -1,9 +1,9 @@
 /*
  * Every name that the library shares between its files, given its prefix by
  * the preprocessor (this file is forced into each of them). The map file hides
- * them in the shared library; in the static one, where nothing can, a program
- * with a buffer_init() of its own must still link. tests/lib/symbols checks
- * that the list is whole.
+ * them in the shared library. A static library cannot hide them, and a program
+ * with a buffer_init() of its own must still link. tests/lib/ test_installed.py
+ * checks that the list is whole.
  */
 #ifndef DDBLOCKD_LIB_RENAME_H
 #define DDBLOCKD_LIB_RENAME_H
@@ -24,6 +24,7 @@
 #define buffer_shrink ddblock_private_buffer_shrink
 #define clock_boot_ms ddblock_private_clock_boot_ms
 #define clock_boot_us ddblock_private_clock_boot_us
+#define clock_monotonic_us ddblock_private_clock_monotonic_us
 #define clock_interval ddblock_private_clock_interval
 #define clock_wall_ms ddblock_private_clock_wall_ms
 #define clock_is_synchronised ddblock_private_clock_is_synchronised
@@ -50,6 +51,7 @@
 #define protocol_verb ddblock_private_protocol_verb
 #define protocol_argument ddblock_private_protocol_argument
 #define protocol_takes ddblock_private_protocol_takes
+#define protocol_field ddblock_private_protocol_field
 #define protocol_choice ddblock_private_protocol_choice
 #define protocol_begin ddblock_private_protocol_begin
 #define protocol_check ddblock_private_protocol_check
@@ -62,50 +64,80 @@
 #define utf8_character ddblock_private_utf8_character
 #define connection_flush ddblock_private_connection_flush
 #define connection_read ddblock_private_connection_read
-#define connection_break ddblock_private_connection_break
 #define connection_need_timer ddblock_private_connection_need_timer
 #define connection_set_timer ddblock_private_connection_set_timer
 #define connection_fail ddblock_private_connection_fail
 #define connection_pass ddblock_private_connection_pass
 #define connection_drop_passed ddblock_private_connection_drop_passed
+#define connection_init ddblock_private_connection_init
+#define connection_done ddblock_private_connection_done
+#define connection_connect ddblock_private_connection_connect
+#define connection_shut ddblock_private_connection_shut
+#define event_report ddblock_private_event_report
+#define parts_add ddblock_private_parts_add
+#define parts_free ddblock_private_parts_free
+#define parts_new ddblock_private_parts_new
+#define parts_find ddblock_private_parts_find
+#define parts_granted ddblock_private_parts_granted
+#define parts_are_granted ddblock_private_parts_are_granted
+#define row_copy_contents ddblock_private_row_copy_contents
 #define request_new ddblock_private_request_new
 #define request_send ddblock_private_request_send
 #define request_send_for ddblock_private_request_send_for
 #define request_write_name ddblock_private_request_write_name
 #define request_find ddblock_private_request_find
 #define request_answer ddblock_private_request_answer
-#define request_read_error ddblock_private_request_read_error
+#define request_free_all ddblock_private_request_free_all
 #define hold_granted ddblock_private_hold_granted
 #define hold_find ddblock_private_hold_find
 #define hold_namespace ddblock_private_hold_namespace
 #define hold_free ddblock_private_hold_free
 #define hold_resumed ddblock_private_hold_resumed
-#define parts_add ddblock_private_parts_add
-#define parts_free ddblock_private_parts_free
-#define resume_note ddblock_private_resume_note
 #define hold_extend ddblock_private_hold_extend
 #define hold_renewed ddblock_private_hold_renewed
 #define hold_lose ddblock_private_hold_lose
 #define hold_lose_all ddblock_private_hold_lose_all
 #define hold_check ddblock_private_hold_check
 #define hold_give_back ddblock_private_hold_give_back
+#define hold_free_all ddblock_private_hold_free_all
 #define watch_answered ddblock_private_watch_answered
 #define watch_changed ddblock_private_watch_changed
 #define watch_free_all ddblock_private_watch_free_all
-#define dispatch_line ddblock_private_dispatch_line
-#define event_report ddblock_private_event_report
+#define watch_new ddblock_private_watch_new
+#define watch_add ddblock_private_watch_add
+#define watch_find ddblock_private_watch_find
+#define watch_free ddblock_private_watch_free
+#define hold_lose_unkept ddblock_private_hold_lose_unkept
+#define hold_find_none ddblock_private_hold_find_none
+#define hold_found_again ddblock_private_hold_found_again
+#define hold_lose_unfound ddblock_private_hold_lose_unfound
+#define hold_any_kept ddblock_private_hold_any_kept
+#define hold_good_ms ddblock_private_hold_good_ms
+#define hold_loss ddblock_private_hold_loss
+#define hold_id ddblock_private_hold_id
+#define hold_wire_id ddblock_private_hold_wire_id
+#define hold_forget_ids ddblock_private_hold_forget_ids
+#define hold_is_known ddblock_private_hold_is_known
+#define hold_count ddblock_private_hold_count
+#define request_find_release ddblock_private_request_find_release
+#define request_send_again ddblock_private_request_send_again
+#define request_forget ddblock_private_request_forget
+#define watch_again ddblock_private_watch_again
+#define reconnect_greet ddblock_private_reconnect_greet
+#define reconnect_begin ddblock_private_reconnect_begin
+#define reconnect_go_on ddblock_private_reconnect_go_on
+#define reconnect_opened ddblock_private_reconnect_opened
+#define reconnect_stop ddblock_private_reconnect_stop
+#define reconnect_pause_ms ddblock_private_reconnect_pause_ms
+#define reconnect_may_help ddblock_private_reconnect_may_help
+#define reply_end ddblock_private_reply_end
+#define reply_row ddblock_private_reply_row
+#define reply_read_error ddblock_private_reply_read_error
 #define wait_until_answered ddblock_private_wait_until_answered
 #define wait_on_reply ddblock_private_wait_on_reply
 #define wait_limit_ms ddblock_private_wait_limit_ms
-#define release_answered ddblock_private_release_answered
-#define release_refused ddblock_private_release_refused
 #define change_take ddblock_private_change_take
 #define change_write ddblock_private_change_write
-#define parts_new ddblock_private_parts_new
-#define parts_find ddblock_private_parts_find
-#define parts_granted ddblock_private_parts_granted
-#define parts_are_granted ddblock_private_parts_are_granted
-#define kept_copy ddblock_private_kept_copy
 #define options_copy ddblock_private_options_copy
 #define options_write ddblock_private_options_write
 

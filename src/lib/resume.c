@@ -1,20 +1,13 @@
 /*
- * Coming back, on a new connection, for what an old one left lingering.
+ * Resume, on a new connection, holds that linger from an old one.
  */
 #include "lib/connection.h"
 
 #include <string.h>
 
 #include "common/clock.h"
-
-void
-resume_note(struct ddblock *d, const struct codec_line *line)
-{
-	const struct codec_text *secret = codec_find(line, "secret");
-
-	if (secret != NULL && secret->length < sizeof(d->secret))
-		(void)memcpy(d->secret, secret->bytes, secret->length + 1);
-}
+#include "lib/request.h"
+#include "lib/wait.h"
 
 const char *
 ddblock_secret(const struct ddblock *d)
@@ -41,7 +34,9 @@ ddblock_resume_start(struct ddblock *d, const char *secret,
 	protocol_write_text(&d->out, ARGUMENT_SECRET, secret);
 	draft.request->on_row = on_row;
 	r = request_send_for(d, &draft, on_reply, arg, ret_request);
-	/* If it is wrong, nothing lingers by it, nor by another. */
+	/*
+	 * Set before the answer: if it is wrong, no hold lingers by any secret.
+	 */
 	if (r == 0 && secret != d->secret && TAILQ_EMPTY(&d->holds))
 		(void)memcpy(d->secret, secret, strlen(secret) + 1);
 	return r;
@@ -60,7 +55,7 @@ int
 ddblock_resume(struct ddblock *d, const char *secret,
     ddblock_row_function *on_row, void *arg)
 {
-	/* Of its rows, but not of the last line. */
+	/* Of its rows, without the last line. */
 	struct wait wait = {
 		.limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS,
 		.on_progress = on_row,

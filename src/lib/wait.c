@@ -1,7 +1,7 @@
 /*
  * The calls that block: send, then dispatch until the answer is there.
  */
-#include "lib/connection.h"
+#include "lib/wait.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "lib/connection.h"
+#include "lib/request.h"
 
 void
 wait_on_reply(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
@@ -24,7 +26,7 @@ wait_on_reply(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
 		wait->on_row(wait->arg, reply->row, true);
 }
 
-/* Its answer, if it ever comes, means nothing to anybody. */
+/* If its answer still comes, it has no caller. */
 static void
 wait_abandon(struct ddblock *d, uint64_t number)
 {

@@ -1,23 +1,13 @@
 /*
- * Watches: who holds a lock, and each change of that. The daemon names the lock
- * in its events, so that is how a watch is found.
+ * The locks that this connection watches.
  */
-#include "lib/connection.h"
+#include "lib/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
-
-struct watch {
-	TAILQ_ENTRY(watch) entry;
-	uint64_t request;		/* that began it */
-	ddblock_row_function *on_change;
-	void *arg;
-	char name_space[CONNECTION_NAME_MAX + 1];	/* "": default */
-	const char *sort;		/* behind the key */
-	char key[];
-};
+#include "lib/request.h"
+#include "lib/row.h"
 
 #define WATCH_SORT_NONE "-"	/* of a lock without a sort value */
 
@@ -28,7 +18,7 @@ watch_namespace(const struct ddblock *d, const char *name_space)
 	    d->default_namespace : name_space;
 }
 
-static struct watch *
+struct watch *
 watch_find(const struct ddblock *d, const char *key, const char *name_space,
     const char *sort)
 {
@@ -46,7 +36,7 @@ watch_find(const struct ddblock *d, const char *key, const char *name_space,
 	return NULL;
 }
 
-static void
+void
 watch_free(struct ddblock *d, struct watch *watch)
 {
 	TAILQ_REMOVE(&d->watches, watch, entry);
@@ -101,18 +91,7 @@ watch_changed(struct ddblock *d, const struct ddblock_row *row)
 		watch_tell(watch, row);
 }
 
-static int
-watch_check(struct ddblock *d, const char *key, const char *ns)
-{
-	if (key == NULL || key[0] == '\0')
-		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
-		    "the key is empty");
-	if (ns != NULL && strlen(ns) > CONNECTION_NAME_MAX)
-		return connection_fail(d, DDBLOCK_E_UNKNOWN_NAMESPACE, NULL);
-	return 0;
-}
-
-static struct watch *
+struct watch *
 watch_new(const char *key, const char *ns, const char *sort)
 {
 	size_t key_size = strlen(key) + 1;
@@ -133,81 +112,27 @@ watch_new(const char *key, const char *ns, const char *sort)
 	return watch;
 }
 
-int
-ddblock_watch_start(struct ddblock *d, const char *key, const char *ns,
-    const char *sort, ddblock_row_function *on_change,
-    ddblock_reply_function *on_reply, void *arg, uint64_t *ret_request)
+void
+watch_add(struct ddblock *d, struct watch *watch)
 {
-	struct request_draft draft;
-	struct watch *watch;
-	int r = watch_check(d, key, ns);
-
-	if (r < 0)
-		return r;
-	if (watch_find(d, key, ns, sort) != NULL)
-		return connection_fail(d, DDBLOCK_E_BAD_REQUEST,
-		    "this connection watches the lock already");
-	watch = watch_new(key, ns, sort);
-	if (watch == NULL)
-		return connection_fail(d, DDBLOCK_E_NOMEM, NULL);
-	watch->on_change = on_change;
-	watch->arg = arg;
-	r = request_new(d, REQUEST_WATCH, VERB_WATCH, &draft);
-	if (r == 0) {
-		request_write_name(d, key, ns, sort);
-		r = request_send_for(d, &draft, on_reply, arg,
-		    &watch->request);
-	}
-	if (r < 0) {
-		free(watch);
-		return r;
-	}
 	TAILQ_INSERT_TAIL(&d->watches, watch, entry);
-	if (ret_request != NULL)
-		*ret_request = watch->request;
-	return 0;
 }
 
-int
-ddblock_unwatch(struct ddblock *d, const char *key, const char *ns,
-    const char *sort)
+void
+watch_again(struct ddblock *d)
 {
-	struct request_draft draft;
 	struct watch *watch;
-	int r = watch_check(d, key, ns);
 
-	if (r < 0)
-		return r;
-	watch = watch_find(d, key, ns, sort);
-	if (watch == NULL)
-		return connection_fail(d, DDBLOCK_E_NO_SUCH_LOCK,
-		    "this connection does not watch that lock");
-	watch_free(d, watch);
-	r = request_new(d, REQUEST_OTHER, VERB_UNWATCH, &draft);
-	if (r < 0)
-		return r;
-	request_write_name(d, key, ns, sort);
-	return request_send(d, &draft, NULL);
-}
+	TAILQ_FOREACH(watch, &d->watches, entry) {
+		struct request_draft draft;
 
-int
-ddblock_watch(struct ddblock *d, const char *key, const char *ns,
-    const char *sort, ddblock_row_function *on_change, void *arg)
-{
-	struct wait wait = { .limit_ms = clock_boot_ms() + REQUEST_ANSWER_MS };
-	struct watch *watch;
-	int r;
-
-	/* The answer is the wait's, the changes are the caller's. */
-	r = ddblock_watch_start(d, key, ns, sort, on_change, wait_on_reply,
-	    &wait, &wait.number);
-	if (r < 0)
-		return r;
-	watch = watch_find(d, key, ns, sort);
-	if (watch != NULL)
-		watch->arg = arg;
-	r = wait_until_answered(d, &wait);
-	if (r < 0 && d->error == 0 && watch_find(d, key, ns, sort) != NULL)
-		(void)ddblock_unwatch(d, key, ns, sort);
-	return r;
+		if (request_find(d, watch->request) != NULL ||
+		    request_new(d, REQUEST_WATCH, VERB_WATCH, &draft) < 0)
+			continue;
+		request_write_name(d, watch->key,
+		    watch->name_space[0] == '\0' ? NULL : watch->name_space,
+		    strcmp(watch->sort, WATCH_SORT_NONE) == 0 ? NULL :
+		    watch->sort);
+		(void)request_send(d, &draft, &watch->request);
+	}
 }

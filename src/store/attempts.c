@@ -50,7 +50,7 @@ attempts_init(struct attempts *c, struct attempts_shared *shared,
     const struct dialect *dialect, const struct dialect_table *table,
     const struct operation *operation, uint64_t wall_ms)
 {
-	/* Nobody's lease depends on what is done in bulk. */
+	/* No lease depends on operations in bulk. */
 	bool bulk = operation->kind == OPERATION_READ_MANY ||
 	    operation->kind == OPERATION_SCAN;
 
@@ -85,6 +85,12 @@ void
 attempts_set_wall(struct attempts *c, uint64_t wall_ms)
 {
 	translation_set_wall(&c->translation, wall_ms);
+}
+
+uint64_t
+attempts_beat(const struct attempts *c, uint32_t attempt)
+{
+	return c->translation.attempts[attempt].what.beat;
 }
 
 void
@@ -214,7 +220,7 @@ attempts_leave(struct attempts *c, const struct aws_answer *answer,
     const struct aws_error *e, uint64_t now_ms)
 {
 	/* What waited here for its turn was no request yet. A wrong time or
-	 * wrong credentials are nobody's overload, and are counted. */
+	 * wrong credentials are no overload, and are counted. */
 	if (answer->queued || e->class == AWS_CLASS_CLOCK ||
 	    aws_error_is_credentials(e))
 		return RETRY_GRANTED;

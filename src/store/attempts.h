@@ -1,9 +1,9 @@
 /*
  * The attempts of one operation at DynamoDB: when to send one, how long to wait
- * for its answer, when to send another beside it, when to repeat it and when to
- * stop. Pure: its driver has the clock, the dice and the network
- * (dynamodb_job.c in the daemon, a simulator in the tests). What is sent and
- * what an answer means says translation.h.
+ * for its answer, when to send another in parallel, when to repeat it and when
+ * to stop. Pure: its driver has the clock, the dice and the network
+ * (dynamodb_job.c in the daemon, a simulator in the tests). translation.h says
+ * what is sent and what an answer means.
  *
  * An attempt gets a fraction of the operation's time at first and more with
  * each lost answer: a hung connection costs little, a slow endpoint still gets
@@ -74,7 +74,7 @@ enum attempts_next {
 	ATTEMPTS_END,		/* @outcome, valid until attempts_done() */
 };
 
-/* What is not named by @next is zero. */
+/* Members that do not belong to @next are zero. */
 struct attempts_step {
 	enum attempts_next next;
 	const struct dialect_request *request;	/* valid until the next step */
@@ -101,6 +101,9 @@ void attempts_done(struct attempts *);
  */
 void attempts_set_wall(struct attempts *, uint64_t wall_ms);
 
+/* The number with which this attempt renews what it is for; 0: it has none. */
+uint64_t attempts_beat(const struct attempts *, uint32_t attempt);
+
 /* At first, and after ATTEMPTS_WAIT. */
 void attempts_send(struct attempts *, uint64_t now_ms,
     struct attempts_step *ret);
@@ -124,7 +127,7 @@ void attempts_answer(struct attempts *, uint32_t attempt,
 void attempts_fail(struct attempts *, uint32_t attempt, int code,
     struct attempts_step *ret);
 
-/* There is nobody left to drive it: the end. */
+/* It will not be continued: the end. */
 void attempts_give_up(struct attempts *, struct attempts_step *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A look at all that a namespace with a table needs: one thing after the
- * other, with one request at a time, beside the operations.
+ * A look at all that a namespace with a table needs: one check after the other,
+ * with one request at a time, in parallel to the operations.
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_CHECK_H
 #define DDBLOCKD_STORE_DYNAMODB_CHECK_H

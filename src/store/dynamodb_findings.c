@@ -1,8 +1,9 @@
 /*
- * What was seen of the way to AWS, as findings with advice.
+ * The network and the credentials, as findings with advice.
  */
 #include "store/dynamodb_findings.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,8 +73,8 @@ findings_expiry(const struct identity_view *v, uint64_t wall_ms,
 	    "they expire in %s" : "they expired %s ago", duration);
 }
 
-/* Who they belong to can be told from the last of the key's characters; it
- * is no secret, but no need to show all of it either. */
+/* Their owner can be told from the last characters of the key; it is no secret,
+ * but no need to show all of it either. */
 void
 findings_credentials(const struct identity_view *v, uint64_t boot_ms,
     uint64_t wall_ms, struct finding *f)
@@ -155,7 +156,7 @@ findings_no_tls(const struct probe_report *r, struct finding *f)
 {
 	finding_set(f, "tls", r->loopback ? FINDING_OK : FINDING_WARNING,
 	    r->loopback ? "none, and the endpoint is on this host" :
-	    "none: whoever is on the way can read and repeat what is asked");
+	    "none: others on the network can read and repeat the requests");
 	if (!r->loopback)
 		finding_advise(f, "use an https endpoint");
 }
@@ -176,8 +177,8 @@ findings_tls(const struct probe_report *r, uint64_t wall_ms,
 		    r->text);
 		finding_advise(f, "is something on the way that answers for "
 		    "AWS? If that is meant, give its certificate with ca_file "
-		    "or AWS_CA_BUNDLE; else install ca-certificates anew, and "
-		    "see the clock");
+		    "or AWS_CA_BUNDLE; else reinstall ca-certificates, and see "
+		    "the clock");
 		return;
 	}
 	if (r->expires_s > 0 && expires_ms > wall_ms) {
@@ -195,7 +196,7 @@ findings_tls(const struct probe_report *r, uint64_t wall_ms,
 	if (r->expires_s > 0 && expires_ms < wall_ms + FINDINGS_SOON_MS) {
 		f->state = FINDING_WARNING;
 		finding_advise(f, "the endpoint's certificate ends soon: tell "
-		    "who runs it");
+		    "its operator");
 	}
 }
 
@@ -208,6 +209,11 @@ findings_clock_advise(const struct findings_clock *c, bool refused,
 	if (c->synchronised > 0)
 		finding_advise(f, "something sets it wrong: see what chronyd "
 		    "or systemd-timesyncd uses");
+	else if (c->synchronised == -EPERM)
+		finding_advise(f, "clock.conf, a drop-in for ddblockd.service "
+		    "(ddblockd(8)), lets it ask the kernel%s", refused ?
+		    "; or, if you know that the clock is right, set "
+		    "trust_clock = yes" : "");
 	else
 		finding_advise(f, "start chronyd or systemd-timesyncd (on EC2 "
 		    "with the server 169.254.169.123)%s", refused ?
@@ -220,9 +226,13 @@ findings_clock(const struct findings_clock *c, const struct findings_target *p,
     struct finding *f)
 {
 	uint64_t off_ms = (uint64_t)llabs(c->difference_ms);
+	/* Its unit forbids it to ask, where no lock depends on the answer. */
+	bool forbidden = c->synchronised == -EPERM && !p->clock_counts;
 	const char *kernel = c->synchronised > 0 ? "synchronised, says the "
 	    "kernel" : c->synchronised == 0 ? "not synchronised, says the "
-	    "kernel" : "the kernel does not say whether it is synchronised";
+	    "kernel" : c->synchronised == -EPERM ? "the daemon may not ask "
+	    "whether it is synchronised" : "the kernel does not say whether "
+	    "it is synchronised";
 	bool refused = p->clock_counts && c->synchronised <= 0;
 	const char *so = refused ? ": no lock is granted" : "";
 	char off[32];
@@ -232,7 +242,8 @@ findings_clock(const struct findings_clock *c, const struct findings_target *p,
 		finding_set(f, "clock", FINDING_WARNING, "the endpoint has "
 		    "not told the time; this host's is %s%s", kernel, so);
 	else if (off_ms < FINDINGS_CLOCK_MS)
-		finding_set(f, "clock", c->synchronised > 0 ? FINDING_OK :
+		finding_set(f, "clock", c->synchronised > 0 || forbidden ?
+		    FINDING_OK :
 		    FINDING_WARNING, "as the endpoint's; %s%s", kernel, so);
 	else
 		finding_set(f, "clock", FINDING_WARNING, "this host's is %s "

@@ -1,7 +1,7 @@
 /*
- * What was seen of AWS and of the table, as findings with advice (pure). Each
- * function is one subject; whoever asks (dynamodb_check.h) does so in an order
- * in which the first error is the cause of what follows.
+ * AWS and the table, as findings with advice (pure). Each function is one
+ * subject; the caller (dynamodb_check.h) asks in an order in which the first
+ * error is the cause of what follows.
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_FINDINGS_H
 #define DDBLOCKD_STORE_DYNAMODB_FINDINGS_H
@@ -45,7 +45,7 @@ void findings_configuration(const struct findings_target *,
 void findings_credentials(const struct identity_view *, uint64_t boot_ms,
     uint64_t wall_ms, struct finding *);
 
-/* Of one connection made anew; what it did not get to is FINDING_ERROR. */
+/* Of one new connection; what it did not get to is FINDING_ERROR. */
 void findings_dns(const struct probe_report *, struct finding *);
 void findings_connection(const struct probe_report *, struct finding *);
 void findings_tls(const struct probe_report *, uint64_t wall_ms,

@@ -1,5 +1,5 @@
 /*
- * What was seen of the table, and of what the credentials may do with it.
+ * The table, and the permissions of the credentials for it.
  */
 #include "store/dynamodb_findings.h"
 
@@ -109,7 +109,7 @@ findings_protection(const struct findings_target *p, struct json_object *table,
 		    "protected from deletion");
 	} else {
 		finding_set(f, "protection", FINDING_WARNING, "one call can "
-		    "delete the table, and all tokens begin anew");
+		    "delete the table, and all tokens start again");
 		finding_advise(f, "aws dynamodb update-table --table-name "
 		    "%.*s --deletion-protection-enabled", FINDINGS_SHOWN,
 		    p->table->table);
@@ -165,7 +165,7 @@ findings_ttl(const struct findings_target *p, struct json_object *answer,
 	} else if (strcmp(status, "ENABLED") != 0 &&
 	    strcmp(status, "ENABLING") != 0) {
 		finding_set(f, "ttl", FINDING_WARNING, "the time to live is "
-		    "off: what is free for long is never removed");
+		    "off: records of free locks are never removed");
 		finding_advise(f, "switch it on for attribute \"%.*s\", as "
 		    "ddblockd --init-table does", FINDINGS_SHOWN, needed);
 	} else if (strcmp(attribute, needed) != 0) {
@@ -190,7 +190,7 @@ findings_without(enum dynamodb_request request)
 	case REQUEST_SCAN:
 		return "LIST (ddblock list) does not work without it";
 	case REQUEST_TRANSACT:
-		return "several keys at once (-k) cannot be had without it";
+		return "several keys at once (-k) need it";
 	default:
 		return NULL;
 	}

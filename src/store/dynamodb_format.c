@@ -1,6 +1,6 @@
 /*
- * What the settings say about the record format, judged by what that format
- * has.
+ * The settings of the record format, checked against the features of that
+ * format.
  */
 #include "store/dynamodb_format.h"
 
@@ -13,46 +13,6 @@
 
 #define FORMAT_PREFIX_MAX 255		/* bytes */
 #define FORMAT_FEW_RENEWALS 100		/* in one heartbeat */
-
-struct format_row {
-	const char *name;
-	const char *key_attribute;	/* NULL: must be named */
-	const char *sort_attribute;	/* NULL: none, unless named */
-	const char *ttl_attribute;	/* NULL: none, unless named */
-	uint64_t lease_ms;		/* 0: as everywhere */
-	const char *attributes[DYNAMODB_RENAMES_MAX];
-};
-
-static const struct format_row dynamodb_formats[STORE_FORMATS] = {
-	[STORE_FORMAT_NATIVE] = { "native", "key", NULL, "ttl", 0,
-	    { NULL } },
-	[STORE_FORMAT_AWSLABS] = { "awslabs", "key", NULL, NULL, 0,
-	    { "ownerName", "leaseDuration", "recordVersionNumber",
-	    "isReleased", "data" } },
-	[STORE_FORMAT_PYTHON] = { "python", "lock_key", "sort_key",
-	    "expiry_time", 0,
-	    { "owner_name", "lease_duration", "record_version_number",
-	    "expiry_time" } },
-	[STORE_FORMAT_JS_FAIL_OPEN] = { "js-fail-open", NULL, NULL, NULL, 0,
-	    { "owner", "guid", "fencingToken", "leaseDurationMs",
-	    "lockAcquiredTimeUnixMs" } },
-	[STORE_FORMAT_JS_FAIL_CLOSED] = { "js-fail-closed", NULL, NULL, NULL,
-	    0, { "owner", "guid" } },
-	[STORE_FORMAT_DLOCK] = { "dlock", "key", NULL, NULL, 60000,
-	    { "owner", "until", "fencingToken" } },
-};
-
-const char *
-dynamodb_format_name(uint64_t format)
-{
-	return dynamodb_formats[format].name;
-}
-
-const char *const *
-dynamodb_format_attributes(uint64_t format)
-{
-	return dynamodb_formats[format].attributes;
-}
 
 /* ---- defaults ---- */
 
@@ -75,7 +35,7 @@ int
 dynamodb_format_complete(struct store_settings *s,
     const struct store_judge *judge, uint64_t *lease_ms)
 {
-	const struct format_row *f = &dynamodb_formats[s->format];
+	const struct store_format_row *f = store_format_row(s->format);
 	int r;
 
 	if (f->lease_ms != 0 && !judge->is_set(judge->arg, "lease"))
@@ -96,7 +56,7 @@ dynamodb_format_complete(struct store_settings *s,
 static bool
 format_has(uint64_t format, const char *name)
 {
-	const char *const *own = dynamodb_formats[format].attributes;
+	const char *const *own = store_format_row(format)->attributes;
 
 	while (*own != NULL && strcmp(*own, name) != 0)
 		own++;
@@ -107,6 +67,15 @@ static bool
 format_same(const char *a, const char *b)
 {
 	return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* One of its attributes is the table's time to live. NULL: none. */
+static const char *
+format_own_ttl(uint64_t format)
+{
+	const char *ttl = store_format_row(format)->ttl_attribute;
+
+	return ttl != NULL && format_has(format, ttl) ? ttl : NULL;
 }
 
 /* Which setting has the name already? NULL: none. */
@@ -121,7 +90,7 @@ format_taken(const struct store_settings *s, const char *name)
 static const char *
 format_list(uint64_t format, char *text, size_t size)
 {
-	const char *const *own = dynamodb_formats[format].attributes;
+	const char *const *own = store_format_row(format)->attributes;
 	size_t used = 0;
 
 	for (text[0] = '\0'; *own != NULL && used < size; own++) {
@@ -142,13 +111,12 @@ format_rename_ok(const struct store_settings *s,
 	const char *taken = format_taken(s, name->here);
 	char names[128];
 
-	if (s->format == STORE_FORMAT_PYTHON &&
-	    strcmp(name->own, "expiry_time") == 0)
+	if (format_same(name->own, format_own_ttl(s->format)))
 		(void)snprintf(rule, size, "ttl_attribute is what names "
-		    "expiry_time; set that");
+		    "%s; set that", name->own);
 	else if (!format_has(s->format, name->own))
 		(void)snprintf(rule, size, "format = %s has no attribute "
-		    "\"%.100s\"; it has %s", dynamodb_format_name(s->format),
+		    "\"%.100s\"; it has %s", store_format_name(s->format),
 		    name->own,
 		    format_list(s->format, names, sizeof(names)));
 	else if (*name->here == '\0' || strlen(name->here) > 255)
@@ -198,9 +166,9 @@ dynamodb_format_renames(const struct store_settings *s,
 	char *rest = ret->text;
 
 	ret->n_names = 0;
-	if (s->format == STORE_FORMAT_PYTHON)
+	if (format_own_ttl(s->format) != NULL)
 		ret->names[ret->n_names++] = (struct dialect_name){
-			"expiry_time", s->ttl_attribute };
+			format_own_ttl(s->format), s->ttl_attribute };
 	if (s->rename == NULL)
 		return 0;
 	if (strlen(s->rename) >= sizeof(ret->text)) {
@@ -233,7 +201,7 @@ format_judge_key(const struct store_settings *s,
 	if (name != NULL && format_has(s->format, name))
 		store_complain(judge, setting, "%s = %s: format = %s has an "
 		    "attribute of that name; choose another", setting, name,
-		    dynamodb_format_name(s->format));
+		    store_format_name(s->format));
 }
 
 static void
@@ -246,11 +214,10 @@ format_judge_names(const struct store_settings *s,
 	if (s->key_attribute == NULL)
 		store_complain(judge, "format", "format = %s does not say "
 		    "what the partition key of its table is called; set "
-		    "key_attribute = NAME", dynamodb_format_name(s->format));
+		    "key_attribute = NAME", store_format_name(s->format));
 	format_judge_key(s, judge, "key_attribute", s->key_attribute);
 	format_judge_key(s, judge, "sort_attribute", s->sort_attribute);
-	if (s->format != STORE_FORMAT_PYTHON ||
-	    !format_same(s->ttl_attribute, "expiry_time"))
+	if (!format_same(s->ttl_attribute, format_own_ttl(s->format)))
 		format_judge_key(s, judge, "ttl_attribute", s->ttl_attribute);
 	if (format_same(s->key_attribute, s->sort_attribute))
 		store_complain(judge, "sort_attribute", "sort_attribute = %s: "
@@ -262,7 +229,7 @@ format_judge_names(const struct store_settings *s,
 	if (s->sort_attribute == NULL &&
 	    judge->is_set(judge->arg, "sort_type"))
 		store_complain(judge, "sort_type", "sort_type needs "
-		    "sort_attribute beside it");
+		    "sort_attribute");
 	if (dynamodb_format_renames(s, &renames, rule, sizeof(rule)) < 0)
 		store_complain(judge, "rename", "rename = %s: %s", s->rename,
 		    rule);
@@ -274,7 +241,7 @@ format_judge_times(const struct store_settings *s,
 {
 	uint64_t renewals = s->heartbeat_rate * judge->heartbeat_ms / 1000;
 
-	if (s->format == STORE_FORMAT_PYTHON &&
+	if (store_format_knows(s->format, "expiry") &&
 	    s->expiry_ms / 2 < judge->lease_ms)
 		store_complain(judge, judge->is_set(judge->arg, "expiry") ?
 		    "expiry" : "lease", "expiry (%" PRIu64 " ms) must be at "
@@ -339,11 +306,9 @@ dynamodb_format_describe(const struct store_settings *s,
 
 	if (s->format == STORE_FORMAT_NATIVE)
 		return;
-	core->format = dynamodb_format_name(s->format);
+	core->format = store_format_name(s->format);
 	core->refresh_rate = (uint32_t)s->heartbeat_rate;
-	d = dialect_find(core->format);
-	if (d == NULL)
-		return;	/* the store will not open */
+	d = store_format_row(s->format)->dialect;
 	core->life = d->life;
 	core->lacks = format_lacks(s, d->features);
 }

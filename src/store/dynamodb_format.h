@@ -1,6 +1,6 @@
 /*
- * What the settings say about the record format: what that format is called,
- * has, and takes for granted.
+ * What the settings say about the record format: what that format has, and
+ * takes for granted.
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_FORMAT_H
 #define DDBLOCKD_STORE_DYNAMODB_FORMAT_H
@@ -9,9 +9,10 @@
 
 #include "core/core.h"
 #include "dialect/dialect.h"
+#include "store/format.h"
 #include "store/settings.h"
 
-#define DYNAMODB_RENAMES_MAX 8	/* no format has so many attributes */
+#define DYNAMODB_RENAMES_MAX STORE_FORMAT_ATTRIBUTES_MAX
 #define DYNAMODB_RENAME_MAX (DYNAMODB_RENAMES_MAX * 2 * 256)
 
 /* The attributes that have another name. Points into itself: not copied. */
@@ -20,13 +21,6 @@ struct dynamodb_renames {
 	struct dialect_name names[DYNAMODB_RENAMES_MAX];
 	size_t n_names;
 };
-
-/* As it is written: "awslabs". */
-const char *dynamodb_format_name(uint64_t format);
-
-/* The attributes that a format calls its own, up to a NULL. The native format
- * judges names itself. */
-const char *const *dynamodb_format_attributes(uint64_t format);
 
 /* What the format takes for granted. DDBLOCK_E_NOMEM */
 int dynamodb_format_complete(struct store_settings *,

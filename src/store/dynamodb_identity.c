@@ -1,5 +1,5 @@
 /*
- * Who a store is to AWS, and where that is.
+ * The credentials and the endpoint of a store.
  */
 #include "store/dynamodb_identity.h"
 
@@ -37,7 +37,7 @@ dynamodb_identity_use(struct dynamodb_identity *i,
 	return 0;
 }
 
-/* Where it would be, for who asks what is missing. */
+/* The endpoint without credentials, for a check of what is missing. */
 static void
 dynamodb_identity_locate(struct dynamodb_identity *i,
     const struct endpoint_params *p)
@@ -62,7 +62,7 @@ dynamodb_identity_tell(struct dynamodb_identity *i, int code,
 	i->changed(i->arg, code, text);
 }
 
-/* What was good stays in use, whatever comes after it. */
+/* Valid credentials are used until there are better ones. */
 static void
 dynamodb_identity_on_heard(void *arg, bool changed)
 {
@@ -125,7 +125,7 @@ dynamodb_identity_init(struct dynamodb_identity *i, struct aws_client *client,
 		return dynamodb_identity_fix(i, config, text, text_size);
 	r = provider_listen(i->provider, dynamodb_identity_on_heard, i,
 	    &i->listener);
-	/* It may know all by now, of another store. */
+	/* It may know all already, from another store. */
 	if (r == 0)
 		dynamodb_identity_on_heard(i, true);
 	return r;

@@ -1,5 +1,5 @@
 /*
- * Who a store is to AWS, and where that is: hears of it from a provider, or
+ * The credentials and the endpoint of a store: hears of it from a provider, or
  * has it fixed, and tells the client.
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_IDENTITY_H
@@ -34,7 +34,7 @@ struct dynamodb_identity {
 
 /*
  * @changed is called from the loop, and at once if there is something to tell.
- * @text (at least 512 bytes) says what is wrong with what is fixed.
+ * @text (at least 512 bytes) says what is wrong in the settings.
  *
  * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NO_CREDENTIALS, DDBLOCK_E_NOMEM
  */

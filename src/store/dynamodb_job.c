@@ -31,7 +31,7 @@ struct dynamodb_job {
 	struct attempts attempts;
 	struct dynamodb_try tries[ATTEMPTS_OUT_MAX];
 	struct event *timer;		/* until the next; made when needed */
-	bool hedging;			/* the next is beside the first */
+	bool hedging;			/* the next is parallel to the first */
 	bool starting;			/* within dynamodb_jobs_start() */
 	struct outcome outcome;		/* if it ended there, */
 	struct dynamodb_job *next_ended;	/* until it is told */
@@ -231,6 +231,9 @@ dynamodb_job_call(struct dynamodb_job *j, const struct attempts_step *step)
 	assert(its->call == NULL);
 	its->job = j;
 	its->attempt = step->attempt;
+	if (s->store != NULL)
+		store_sending(s->store, j->operation,
+		    attempts_beat(&j->attempts, step->attempt));
 
 	r = aws_client_call(s->client, dynamodb_lane(j->operation->kind),
 	    request->operation, request->body.data, request->body.length,

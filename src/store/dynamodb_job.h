@@ -24,6 +24,7 @@ struct dynamodb_jobs {
 	const struct dialect_table *table;
 	store_outcome_fn outcome;
 	void *outcome_arg;
+	const struct store *store;	/* hears what is sent; or NULL */
 	struct dynamodb_job *first;
 	struct dynamodb_job *ended;	/* when they started, first in first */
 	struct dynamodb_job **ended_end;	/* out: told from the loop */
@@ -57,11 +58,11 @@ void dynamodb_jobs_refuse(struct dynamodb_jobs *, struct operation *,
 void dynamodb_jobs_trouble(struct dynamodb_jobs *, int code,
     const char *text);
 
-/* What any answer tells, whoever asked. */
+/* Common knowledge from the answer to any request. */
 void dynamodb_jobs_learn(struct dynamodb_jobs *, const struct aws_answer *,
     const struct aws_error *);
 
-/* By chance, for how long to wait: nothing depends on nobody's guessing it. */
+/* By chance, for how long to wait: it need not be unpredictable. */
 uint32_t dynamodb_jobs_dice(struct dynamodb_jobs *);
 
 /* evtimer_add() in milliseconds. */

@@ -1,5 +1,5 @@
 /*
- * The fleet's store as a kind: its row, and what it makes of its settings.
+ * The fleet's store as a kind: its row, and the rules of its settings.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ dynamodb_kind_table_ok(const char *name)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length);
 }
 
-/* Where there are no keys, the chain of the AWS clients says who we are. */
+/* Where there are no keys, the chain of the AWS clients finds them. */
 static void
 dynamodb_kind_judge_keys(const struct store_settings *s,
     const struct store_judge *judge)
@@ -40,15 +40,15 @@ dynamodb_kind_judge_keys(const struct store_settings *s,
 	if (s->access_key_id == NULL && s->secret_access_key == NULL) {
 		if (s->session_token != NULL)
 			store_complain(judge, NULL, "session_token needs "
-			    "access_key_id and secret_access_key beside it");
+			    "access_key_id and secret_access_key");
 		return;
 	}
 	if (s->access_key_id == NULL)
 		store_complain(judge, NULL, "secret_access_key needs "
-		    "access_key_id beside it");
+		    "access_key_id");
 	if (s->secret_access_key == NULL)
 		store_complain(judge, NULL, "access_key_id needs "
-		    "secret_access_key beside it");
+		    "secret_access_key");
 	if (s->profile != NULL)
 		store_complain(judge, "profile", "profile and access_key_id "
 		    "are two answers to one question; take one of them out");
@@ -183,7 +183,7 @@ dynamodb_kind_open(const struct store_opening *o, struct store **ret,
 	struct dynamodb_renames renames;
 	struct store_dynamodb_config config = {
 		.namespace_name = o->namespace_name,
-		.format = dynamodb_format_name(s->format),
+		.format = store_format_name(s->format),
 		.allow_plain_http = s->allow_plain_http != 0,
 		.synchronised = o->synchronised,
 		.unsynchronised_text = o->unsynchronised_text,

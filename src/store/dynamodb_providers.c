@@ -1,5 +1,5 @@
 /*
- * Who the stores of one process are to AWS.
+ * The credentials of all stores of one process.
  */
 #include "store/dynamodb_providers.h"
 
@@ -26,9 +26,9 @@
 
 enum providers_state {
 	PROVIDERS_NONE = 0,	/* at first */
-	PROVIDERS_LACKING,	/* they could not be had */
+	PROVIDERS_LACKING,	/* there are none */
 	PROVIDERS_GOOD,
-	PROVIDERS_FAILING,	/* good, but others could not be had */
+	PROVIDERS_FAILING,	/* valid, but not renewed */
 	PROVIDERS_STALE,	/* the same, and their time is over */
 };
 
@@ -204,7 +204,7 @@ providers_check_endpoint(const struct store_settings *s, char *text,
 	    text, size);
 }
 
-/* What is wrong in the configuration itself is said before the start. */
+/* Errors in the configuration itself are reported before the start. */
 static int
 providers_check(const struct store_opening *o, struct credentials *keys,
     char *text, size_t size)

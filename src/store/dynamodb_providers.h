@@ -1,7 +1,7 @@
 /*
- * Who the stores of one process are to AWS: one provider of credentials for
- * all namespaces that say the same. What becomes of it is news for the log,
- * once per change.
+ * The credentials of all stores of one process: one provider of credentials for
+ * all namespaces that say the same. Its changes are news for the log, once per
+ * change.
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_PROVIDERS_H
 #define DDBLOCKD_STORE_DYNAMODB_PROVIDERS_H
@@ -17,12 +17,12 @@ struct dynamodb_providers;
 int dynamodb_providers_new(struct event_base *, store_say_fn, void *say_arg,
     struct dynamodb_providers **ret);
 
-/* After those who use them. Accepts NULL. */
+/* After their users. Accepts NULL. */
 void dynamodb_providers_free(struct dynamodb_providers *);
 
 /*
  * That of a namespace, whose name and settings must live as long. @text (at
- * least 512 bytes) says what is wrong in its settings, which no time cures.
+ * least 512 bytes) says what is wrong in its settings, which is permanent.
  *
  * DDBLOCK_E_BAD_REQUEST, DDBLOCK_E_NO_CREDENTIALS, DDBLOCK_E_NOMEM
  */

@@ -1,8 +1,8 @@
 /*
  * The harmless requests that show what the credentials may do (pure): one of
- * each kind that the format sends. Writes have a condition that cannot hold,
- * on a key that no lock has, so that nothing can change, whatever is there;
- * who may not write is told so before anybody looks at the condition.
+ * each kind that the format sends. Writes have a condition that cannot hold, on
+ * a key that no lock has, so that nothing can change, whatever is there; a
+ * missing permission is reported before the condition is evaluated.
  */
 #ifndef DDBLOCKD_STORE_DYNAMODB_REQUESTS_H
 #define DDBLOCKD_STORE_DYNAMODB_REQUESTS_H

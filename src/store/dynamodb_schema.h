@@ -17,8 +17,7 @@ struct json_object;
 /* ,"KeySchema":[...],"AttributeDefinitions":[...] of CreateTable */
 void schema_write(struct buffer *, const struct dialect_table *);
 
-/* {...}, the key of an item that no lock has, or at least nobody minds being
- * read. */
+/* {...}, the key of an item that belongs to no lock, and that may be read. */
 void schema_write_no_key(struct buffer *, const struct dialect_table *);
 
 /* 'partition key "key" (S), sort key "range" (S)', as it must be, */

@@ -1,6 +1,6 @@
 /*
- * What STATUS shows of the fleet's store: who the daemon is to AWS, and how
- * the endpoint fares. Without secrets.
+ * What STATUS shows of the fleet's store: the credentials and the state of the
+ * endpoint. Without secrets.
  */
 #include <assert.h>
 
@@ -36,8 +36,8 @@ status_text(struct store_status *ret, const char *name, const char *text)
 		.kind = STORE_FIELD_TEXT, .text = text });
 }
 
-/* `stale`: in use beyond their end; `failing`: good, but others could not be
- * had when it was time to. */
+/* `stale`: in use beyond their end; `failing`: valid, but their renewal failed.
+ * */
 static const char *
 status_credentials(const struct identity_view *v)
 {

@@ -52,7 +52,7 @@ struct dynamodb_table {
 	struct retry retry;	/* of this step */
 	struct aws_call *call;	/* under way; or NULL */
 	struct event *timer;	/* until the next request */
-	bool made;		/* by us, or by somebody else just now */
+	bool made;		/* by us, or by another program just now */
 	bool created;
 	bool ttl_set;
 	uint32_t ttl_tries;
@@ -240,7 +240,8 @@ dynamodb_table_ttl(struct dynamodb_table *t, struct json_object *answer)
 	} else {
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
 		    "no time to live (%s), but the namespace needs it on "
-		    "attribute \"%s\", or free locks stay for ever",
+		    "attribute \"%s\", or records of free locks are never "
+		    "removed",
 		    TABLE_NAME_SHOWN, t->table,
 		    status[0] != '\0' ? status : "unknown",
 		    t->ttl_attribute);
@@ -302,7 +303,7 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 	} else if (t->step == TABLE_DESCRIBE && t->made &&
 	    e->code == DDBLOCK_E_NO_TABLE &&
 	    clock_boot_ms() < t->deadline_ms) {
-		/* What was made is not seen everywhere at once. */
+		/* A new table is not visible everywhere at once. */
 		dynamodb_table_wait(t, TABLE_WAIT_MS);
 	} else if (t->step == TABLE_CREATE &&
 	    strcmp(e->name, "ResourceInUseException") == 0) {
@@ -310,7 +311,7 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 		dynamodb_table_next(t, TABLE_DESCRIBE);
 	} else if (t->step == TABLE_SET_TTL &&
 	    strcmp(e->name, "ValidationException") == 0) {
-		/* Somebody else switched it on in between. */
+		/* Another program switched it on in between. */
 		dynamodb_table_next(t, TABLE_DESCRIBE_TTL);
 	} else if (t->step == TABLE_DESCRIBE &&
 	    t->goal == DYNAMODB_TABLE_LOOK && dynamodb_table_not_allowed(e)) {

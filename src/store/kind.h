@@ -1,7 +1,7 @@
 /*
- * The kinds of stores: all that anybody needs to know of one before it is
- * open. Nobody but this table asks which store it is: whoever wants to know
- * something of a store reads its row.
+ * The kinds of stores: all that anybody needs to know of one before it is open.
+ * Only this table knows which store it is: other code reads the row of the
+ * store.
  *
  * A new kind is a file that defines its row, and a line in kinds.def.
  */
@@ -48,11 +48,12 @@ struct store_opening {
 /* Functions that a kind has no use for are NULL. */
 struct store_kind {
 	const char *name;	/* the word in the configuration */
-	const char *scope;	/* whom its locks exclude: "fleet", "host" */
+	const char *scope;	/* of its locks: "fleet" or "host" */
 	/* As in core.h. */
 	bool sole_writer;
 	bool no_foreign_waiters;
 	bool keeps_idle;
+	bool ends_with_daemon;		/* nothing of it is there afterwards */
 	bool has_formats;	/* its records may be an older client's */
 	uint32_t files_max;	/* that one has open */
 	/* Its own among the settings, up to a NULL. What no kind names is for
@@ -106,7 +107,7 @@ extern const struct store_kind *const store_kinds[];
 /* May it be set where this is the store? */
 bool store_kind_knows(const struct store_kind *, const char *setting);
 
-/* The names of those who know it, "sqlite|memory". */
+/* The names of the stores that have it, "sqlite|memory". */
 void store_kinds_knowing(const char *setting, char *text, size_t size);
 
 #endif

@@ -1,26 +1,21 @@
 /*
- * What the configuration says about a namespace's store. The daemon reads it
- * (daemon/config_table.c); which of it a store has, takes for granted and
- * refuses is the store's to say (kind.h).
+ * What the configuration says about a namespace's store (settings.def). The
+ * daemon reads it; which of it a store has, takes for granted and refuses is
+ * the store's to say (kind.h).
  */
 #ifndef DDBLOCKD_STORE_SETTINGS_H
 #define DDBLOCKD_STORE_SETTINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum store_format {
-	STORE_FORMAT_NATIVE = 0,	/* in the order of the names */
-	STORE_FORMAT_AWSLABS,
-	STORE_FORMAT_PYTHON,
-	STORE_FORMAT_JS_FAIL_OPEN,
-	STORE_FORMAT_JS_FAIL_CLOSED,
-	STORE_FORMAT_DLOCK,
+#define FORMAT(name, ...) STORE_FORMAT_##name,
+#include "dialect/formats.def"
 	STORE_FORMATS,
 };
 
-#define STORE_FORMAT_NAMES \
-	"native|awslabs|python|js-fail-open|js-fail-closed|dlock"
 
 enum store_lease_text {
 	STORE_LEASE_MILLISECONDS = 0,
@@ -32,43 +27,21 @@ enum store_released {
 	STORE_RELEASED_KEEP,
 };
 
-/* NULL and 0 where nothing was set and there is no default. Strings are the
- * configuration's, made with malloc(). */
+/* What the value of a setting is, by its kind. Strings are the configuration's,
+ * made with malloc(). */
+#define SETTING_TEXT char *
+#define SETTING_SECRET char *
+#define SETTING_DURATION uint64_t
+#define SETTING_WAIT uint64_t
+#define SETTING_PERCENT uint64_t
+#define SETTING_COUNT uint64_t
+#define SETTING_BOOLEAN uint64_t
+#define SETTING_CHOICE uint64_t	/* its place among them, an enumeration's */
+
+/* NULL and 0 where nothing was set and there is no default. */
 struct store_settings {
-	uint64_t retention_ms;
-	char *file;
-
-	uint64_t format;	/* enum store_format */
-	char *table;
-	char *key_attribute;
-	uint64_t key_type;	/* enum dialect_key_type */
-	char *sort_attribute;
-	uint64_t sort_type;
-	char *ttl_attribute;
-	char *rename;
-	char *prefix;
-	uint64_t lease_text;	/* enum store_lease_text */
-	uint64_t released;	/* enum store_released */
-	uint64_t keep_attributes;
-	uint64_t local_time;
-	uint64_t expiry_ms;
-	uint64_t fencing;
-	uint64_t skew_ms;
-	uint64_t trust_clock;
-	uint64_t heartbeat_rate;
-	uint64_t read_capacity;
-	uint64_t write_capacity;
-
-	char *region;
-	char *endpoint;
-	uint64_t fips;
-	uint64_t dual_stack;
-	char *ca_file;
-	char *profile;
-	char *access_key_id;
-	char *secret_access_key;
-	char *session_token;
-	uint64_t allow_plain_http;
+#define STORE(name, kind, field, ...) SETTING_##kind field;
+#include "store/settings.def"
 };
 
 /* Where a store's settings come from, while they are completed and judged. */
@@ -77,13 +50,22 @@ struct store_judge {
 	uint64_t lease_ms;
 	uint64_t heartbeat_ms;
 	void *arg;
-	/* Somebody set it: it is not the default. */
+	/* It was set: it is not the default. */
 	bool (*is_set)(void *arg, const char *setting);
-	/* What is wrong, or strange, for people. @setting is where; NULL: the
+	/* Errors and warnings, for people. @setting is where; NULL: the
 	 * namespace as a whole. */
 	void (*complain)(void *arg, const char *setting, const char *text);
 	void (*warn)(void *arg, const char *setting, const char *text);
 };
+
+/* What the configuration calls it. */
+const char *store_format_name(uint64_t format);
+
+/* May it be set where the records have that format? */
+bool store_format_knows(uint64_t format, const char *setting);
+
+/* The names of those that know it, "native|dlock". */
+void store_formats_knowing(const char *setting, char *text, size_t size);
 
 void store_complain(const struct store_judge *, const char *setting,
     const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -2,10 +2,10 @@
  * Many operations in one transaction of the embedded store.
  *
  * An operation judges first and writes last, one row, so it needs no savepoint
- * of its own. When the transaction fails, none of its answers is true, not
- * even a conflict, which may rest on a row that was rolled back: each half is
- * then tried by itself, and so on, so that one damaged page refuses only those
- * who need it, and costs the others a few flushes, not one each.
+ * of its own. When the transaction fails, none of its answers is true, not even
+ * a conflict, which may rest on a row that was rolled back: each half is then
+ * tried by itself, and so on, so that one damaged page refuses only the
+ * operations that need it, and costs the others a few flushes, not one each.
  */
 #include "store/sqlite_batch.h"
 
@@ -157,8 +157,8 @@ sqlite_batch_check(struct sqlite_records *r, const char *path,
 	if (found[0] != '\0' && strcmp(found, "ok") != 0) {
 		code = DDBLOCK_E_STORE_BROKEN;
 		(void)snprintf(j->outcome.text, sizeof(j->outcome.text),
-		    "%s is damaged (%s); restore it, or move it away to begin "
-		    "anew", path, found);
+		    "%s is damaged (%s); restore it, or move it away to start "
+		    "again", path, found);
 	}
 	j->outcome.code = code;
 	if (code == 0)

@@ -51,8 +51,8 @@ check_tell_file(const char *path, const struct sqlite_facts *a,
 	if (a->file_error != 0) {
 		finding_set(f, "file", FINDING_ERROR, "%.400s: %s", path,
 		    strerror(a->file_error));
-		finding_advise(f, "see who moved or removed it; the daemon "
-		    "makes it anew when it is started");
+		finding_advise(f, "find out why it is gone; the daemon makes a "
+		    "new one when it starts");
 		return;
 	}
 	finding_set(f, "file", FINDING_OK, "%.400s: %" PRIu64 " bytes, mode "
@@ -61,8 +61,8 @@ check_tell_file(const char *path, const struct sqlite_facts *a,
 	if ((a->file_mode & 022) == 0 && a->file_uid == own_uid)
 		return;
 	f->state = FINDING_WARNING;
-	finding_advise(f, "who may write it may take any lock: let it be of "
-	    "uid %" PRIu32 ", with mode 0600", own_uid);
+	finding_advise(f, "a user who may write it may take any lock: give it "
+	    "to uid %" PRIu32 ", with mode 0600", own_uid);
 }
 
 static void

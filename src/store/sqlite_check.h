@@ -1,6 +1,6 @@
 /*
  * The embedded store looked at from outside: its file, and the disk that it is
- * on. What the worker sees, and what that means.
+ * on. The worker's facts, and their meaning.
  */
 #ifndef DDBLOCKD_STORE_SQLITE_CHECK_H
 #define DDBLOCKD_STORE_SQLITE_CHECK_H

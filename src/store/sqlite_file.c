@@ -131,7 +131,7 @@ sqlite_file_explain(struct sqlite3 *db, int rc, const char *path, char *text,
 
 	if (sqlite_file_no_room(db, rc)) {
 		(void)snprintf(text, text_size, "%s: the disk has no room "
-		    "left; make room, nothing else is needed", path);
+		    "left; make room, the daemon goes on by itself", path);
 		return DDBLOCK_E_STORE_FULL;
 	}
 	switch (rc & 0xff) {
@@ -164,8 +164,8 @@ sqlite_file_explain(struct sqlite3 *db, int rc, const char *path, char *text,
 		return DDBLOCK_E_STORE_BROKEN;
 	default:
 		(void)snprintf(text, text_size, "%s is damaged (%s); stop the "
-		    "daemon, keep a copy and restore the file, or move it "
-		    "away to begin anew", path, message);
+		    "daemon, keep a copy and restore the file, or move it away "
+		    "to start again", path, message);
 		return DDBLOCK_E_STORE_BROKEN;
 	}
 }
@@ -248,7 +248,8 @@ sqlite_file_fail(struct sqlite_file *f, int rc, char *text, size_t text_size)
 	return sqlite_file_explain(f->db, rc, f->path, text, text_size);
 }
 
-/* Is it ours, and of a version that we know? An empty one is nobody's. */
+/* Is it ours, and of a version that we know? An empty one belongs to no daemon
+ * yet. */
 static int
 sqlite_file_identify(struct sqlite_file *f, bool *ret_empty, char *text,
     size_t text_size)
@@ -287,9 +288,9 @@ sqlite_file_identify(struct sqlite_file *f, bool *ret_empty, char *text,
 }
 
 /*
- * Sessions that have not beaten for as long as free locks stay. Only now: at
- * this moment every session in the file is of an earlier life, so a jump of
- * the clock cannot cost us one that lives.
+ * Sessions without a beat for as long as free locks are kept. Only now: at this
+ * moment every session in the file is of an earlier life, so a jump of the
+ * clock cannot cost us one that lives.
  */
 static int
 sqlite_file_write_once(struct sqlite_file *f, uint64_t wall_s)

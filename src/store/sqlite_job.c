@@ -76,7 +76,7 @@ static bool
 sqlite_job_copy_parts(struct sqlite_job *j)
 {
 	struct operation *o = &j->ask;
-	size_t n = o->kind == OPERATION_TOGETHER ? o->n_keys : 0;
+	size_t n = o->kind == OPERATION_MULTI ? o->n_keys : 0;
 	struct operation *parts = arena_alloc(&j->arena, n * sizeof(*parts));
 	const struct operation **list =
 	    arena_alloc(&j->arena, n * sizeof(*list));
@@ -200,7 +200,7 @@ sqlite_job_weight(const struct sqlite_job *j)
 {
 	switch (j->ask.kind) {
 	case OPERATION_READ_MANY:
-	case OPERATION_TOGETHER:
+	case OPERATION_MULTI:
 		return j->ask.n_keys + 1;
 	case OPERATION_SCAN:
 		return SCAN_PAGE_MAX;

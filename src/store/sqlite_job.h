@@ -35,7 +35,7 @@ struct sqlite_job {
 	struct sqlite_job *due_next;
 	struct sqlite_job *due_previous;
 	struct operation *operation;	/* NULL: not one, or not ours now */
-	bool answered;			/* nobody waits for it any more */
+	bool answered;			/* it is not waited for any more */
 	store_table_fn table_done;	/* not an operation: a check, */
 	void *table_arg;
 	struct sqlite_facts *facts;	/* or one that looks for these, too; in
@@ -80,7 +80,7 @@ bool sqlite_job_urgent(const struct sqlite_job *);
 /* How many rows it touches, about. */
 size_t sqlite_job_weight(const struct sqlite_job *);
 
-/* Forget what was found: it will be looked for again. */
+/* Forget the result: it will be looked for again. */
 void sqlite_job_restart(struct sqlite_job *);
 
 /* Its outcome is a failure: @code and why. */

@@ -1,5 +1,5 @@
 /*
- * The embedded store as a kind: its row, and what it makes of its settings.
+ * The embedded store as a kind: its row, and the rules of its settings.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * The lock beside the embedded store's file.
+ * The lock next to the embedded store's file.
  *
  * A file of its own, because closing any descriptor of the database itself
  * would drop SQLite's own locks; and never removed, because removing a file
@@ -53,7 +53,7 @@ sqlite_lock_explain(const char *path, const char *what, int error, char *text,
 	return code;
 }
 
-/* Who has it? Empty if nobody can tell. */
+/* Its holder, for people; empty if unknown. */
 static void
 sqlite_lock_read(int fd, char *text, size_t text_size)
 {

@@ -1,5 +1,5 @@
 /*
- * The lock beside the embedded store's file, held as long as it is served.
+ * The lock next to the embedded store's file, held as long as it is served.
  */
 #ifndef DDBLOCKD_STORE_SQLITE_LOCK_H
 #define DDBLOCKD_STORE_SQLITE_LOCK_H
@@ -11,7 +11,7 @@
  * descriptor; closing it unlocks.
  *
  * DDBLOCK_E_DENIED
- *     Somebody else has it (@text says who), or no permission.
+ *     Another daemon has it (@text says which), or no permission.
  * DDBLOCK_E_NO_TABLE
  *     The directory does not exist.
  * DDBLOCK_E_STORE_FULL, DDBLOCK_E_STORE_BROKEN, DDBLOCK_E_SYSTEM

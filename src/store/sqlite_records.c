@@ -15,7 +15,7 @@
 
 #include "common/error.h"
 #include "core/apply.h"
-#include "store/sqlite_living.h"
+#include "store/sqlite_sessions.h"
 #include "store/sqlite_rows.h"
 
 #define RECORDS_KEY_SHOWN 80	/* bytes of a key in a message */
@@ -287,7 +287,7 @@ sqlite_records_lock(struct sqlite_records *r, struct sqlite_job *j)
 	return sqlite_records_step(r, STATEMENT_LOCK_PUT);
 }
 
-/* What becomes of one of several: its condition, and what it would write. */
+/* One of several: its condition, and its effect. */
 static int
 sqlite_records_judge_part(struct sqlite_records *r, struct sqlite_job *j,
     size_t i, struct outcome_part *ret)
@@ -332,7 +332,7 @@ sqlite_records_put_part(struct sqlite_records *r, struct sqlite_job *j,
 }
 
 static int
-sqlite_records_together(struct sqlite_records *r, struct sqlite_job *j)
+sqlite_records_multi(struct sqlite_records *r, struct sqlite_job *j)
 {
 	size_t n = j->ask.n_keys;
 	struct outcome_part *parts =
@@ -383,8 +383,8 @@ sqlite_records_session(struct sqlite_records *r, struct sqlite_job *j)
 	(void)sqlite3_reset(get);
 	if (rc != SQLITE_DONE)
 		return rc;
-	if (code == 0 && r->living != NULL)
-		code = sqlite_living_apply(r->living, &a, &j->ask, &old,
+	if (code == 0 && r->sessions != NULL)
+		code = sqlite_sessions_apply(r->sessions, &a, &j->ask, &old,
 		    &j->outcome.session);
 	else if (code == 0)
 		code = apply_session(&a, &j->ask, &old, &j->outcome.session);
@@ -538,12 +538,12 @@ sqlite_records_run(struct sqlite_records *r, struct sqlite_job *j)
 	case OPERATION_RELEASE:
 	case OPERATION_EXTEND:
 	case OPERATION_UPDATE:
-	case OPERATION_WANT:
-	case OPERATION_UNWANT:
+	case OPERATION_ADD_WAITER:
+	case OPERATION_REMOVE_WAITER:
 	case OPERATION_BREAK:
 		return sqlite_records_lock(r, j);
-	case OPERATION_TOGETHER:
-		return sqlite_records_together(r, j);
+	case OPERATION_MULTI:
+		return sqlite_records_multi(r, j);
 	case OPERATION_READ_MANY:
 		return sqlite_records_read_many(r, j);
 	case OPERATION_SCAN:

@@ -13,7 +13,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
-struct sqlite_living;
+struct sqlite_sessions;
 
 enum sqlite_statement {
 	STATEMENT_BEGIN,
@@ -43,7 +43,7 @@ struct sqlite_records {
 	uint64_t token_floor;
 	char *sweep_key;	/* where the next sweep goes on; NULL: start */
 	size_t sweep_length;
-	struct sqlite_living *living;	/* not ours; NULL: every beat is
+	struct sqlite_sessions *sessions;	/* not ours; NULL: every beat is
 					 * written */
 };
 
@@ -69,8 +69,8 @@ int sqlite_records_run(struct sqlite_records *, struct sqlite_job *);
 
 /*
  * Clean up: look at the next few hundred locks, and at the dead sessions, and
- * delete what has outlived its time at @wall_s. A transaction of its own. An
- * SQLite result code.
+ * delete the rows that have outlived their time at @wall_s. A transaction of
+ * its own. An SQLite result code.
  */
 int sqlite_records_sweep(struct sqlite_records *, uint64_t wall_s);
 

@@ -106,7 +106,8 @@ sqlite_rows_read_idents(sqlite3_stmt *s, int column, struct arena *a,
 	size_t n;
 	int code;
 
-	code = sqlite_rows_blob(s, column, IDENT_BYTES, WISHES_MAX, &p, &n);
+	code = sqlite_rows_blob(s, column, IDENT_BYTES, WAITER_MARKS_MAX, &p,
+	    &n);
 	if (code < 0 || n == 0)
 		return code;
 	idents = arena_alloc(a, n * sizeof(*idents));
@@ -165,11 +166,11 @@ sqlite_rows_read_lock(sqlite3_stmt *s, struct arena *a,
 	if (code == 0)
 		code = sqlite_rows_read_text(s, 7, a, &r.broken_by);
 	if (code == 0)
-		code = sqlite_rows_read_idents(s, 8, a, &r.exclusive_wishes,
-		    &r.n_exclusive_wishes);
+		code = sqlite_rows_read_idents(s, 8, a, &r.exclusive_waiters,
+		    &r.n_exclusive_waiters);
 	if (code == 0)
-		code = sqlite_rows_read_idents(s, 9, a, &r.shared_wishes,
-		    &r.n_shared_wishes);
+		code = sqlite_rows_read_idents(s, 9, a, &r.shared_waiters,
+		    &r.n_shared_waiters);
 	if (code == 0)
 		code = sqlite_rows_read_number(s, 10, &r.ttl_s);
 	if (code == 0)
@@ -357,11 +358,11 @@ sqlite_rows_bind_lock(sqlite3_stmt *s, struct arena *a, struct key key,
 	sqlite_rows_bind_number(s, 7, r->acquired_at_s);
 	sqlite_rows_bind_text(s, 8, r->broken_by);
 	if (code == 0)
-		code = sqlite_rows_bind_idents(s, 9, a, r->exclusive_wishes,
-		    r->n_exclusive_wishes);
+		code = sqlite_rows_bind_idents(s, 9, a, r->exclusive_waiters,
+		    r->n_exclusive_waiters);
 	if (code == 0)
-		code = sqlite_rows_bind_idents(s, 10, a, r->shared_wishes,
-		    r->n_shared_wishes);
+		code = sqlite_rows_bind_idents(s, 10, a, r->shared_waiters,
+		    r->n_shared_waiters);
 	sqlite_rows_bind_number(s, 11, r->ttl_s);
 	sqlite_rows_bind_number(s, 12, r->revision.sequence);
 	sqlite_rows_bind_number(s, 13, r->revision.random);

@@ -21,7 +21,7 @@ struct sqlite3_stmt;
  *
  * DDBLOCK_E_NOMEM
  * DDBLOCK_E_BAD_RECORD
- *     A column is not what it should be.
+ *     A column has a wrong value.
  */
 int sqlite_rows_read_lock(struct sqlite3_stmt *s, struct arena *,
     struct lock_record *ret);

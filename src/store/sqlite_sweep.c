@@ -1,10 +1,10 @@
 /*
- * Cleaning up the embedded store: free locks that nobody has used for the
+ * Cleaning up the embedded store: free locks that were not used for the
  * retention, and dead sessions. In small steps through the keys, without an
  * index on the time, which every grant would have to pay for.
  *
  * The floor under all new tokens rises to those that go. So a row with a token
- * that no clock and no number of grants can have brought about stays: it was
+ * that no clock and no number of grants can have produced is kept: it was
  * written by hand, and would use up everybody's tokens.
  */
 #include <sqlite3.h>
@@ -93,7 +93,7 @@ sqlite_sweep_purge(struct sqlite_records *r, const struct sqlite_sweep *w,
 	return sqlite_records_step(r, STATEMENT_FLOOR_PUT);
 }
 
-/* Go on behind what was seen, or from the start when that was the end. */
+/* Go on behind the last row seen, or from the start after the end. */
 static void
 sqlite_sweep_advance(struct sqlite_records *r, const struct sqlite_sweep *w)
 {

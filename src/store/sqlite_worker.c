@@ -26,7 +26,7 @@
 #include "store/sqlite_batch.h"
 #include "store/sqlite_check.h"
 #include "store/sqlite_file.h"
-#include "store/sqlite_living.h"
+#include "store/sqlite_sessions.h"
 #include "store/sqlite_records.h"
 
 /* The log's length, in pages, at which it is copied into the database. */
@@ -43,11 +43,11 @@ struct sqlite_worker {
 	bool waiting;			/* for wake */
 	bool stop;
 	bool stopped;
-	bool orphaned;			/* nobody collects any more */
+	bool orphaned;			/* no more collects it */
 
 	int done_fd;
 	pthread_t thread;
-	struct sqlite_living living;	/* has a lock of its own */
+	struct sqlite_sessions sessions;	/* has a lock of its own */
 
 	/* The thread's own. */
 	struct sqlite_file file;
@@ -78,7 +78,7 @@ sqlite_worker_destroy(struct sqlite_worker *w)
 	sqlite_file_close(&w->file);
 	if (w->done_fd >= 0)
 		(void)close(w->done_fd);
-	sqlite_living_done(&w->living);
+	sqlite_sessions_done(&w->sessions);
 	(void)pthread_cond_destroy(&w->wake);
 	(void)pthread_mutex_destroy(&w->lock);
 	free(w);
@@ -176,7 +176,7 @@ sqlite_worker_run_batch(struct sqlite_worker *w)
 	}
 	if (n > 0) {
 		sqlite_batch_run(&w->records, w->file.path, operations, n);
-		sqlite_living_settle(&w->living, operations, n);
+		sqlite_sessions_settle(&w->sessions, operations, n);
 	}
 	for (size_t i = 0; i < w->n_batch; i++) {
 		if (w->batch[i]->facts != NULL)
@@ -199,7 +199,7 @@ sqlite_worker_is_busy(struct sqlite_worker *w)
 	return busy;
 }
 
-/* What fails here is tried again later; those who need the disk meet the
+/* What fails here is tried again later; operations that need the disk meet the
  * same trouble and report it. */
 static void
 sqlite_worker_maintain(struct sqlite_worker *w)
@@ -274,7 +274,7 @@ sqlite_worker_open(struct sqlite_worker *w,
 	if (rc != SQLITE_OK)
 		return sqlite_file_explain(w->file.db, rc, config->path, text,
 		    text_size);
-	w->records.living = &w->living;
+	w->records.sessions = &w->sessions;
 	(void)sqlite3_wal_hook(w->file.db, sqlite_worker_count_pages, w);
 	return 0;
 }
@@ -311,7 +311,7 @@ sqlite_worker_new(const struct store_sqlite_config *config,
 	w->swept_ms = clock_boot_ms();
 	(void)pthread_mutex_init(&w->lock, NULL);
 	(void)pthread_cond_init(&w->wake, NULL);
-	sqlite_living_init(&w->living);
+	sqlite_sessions_init(&w->sessions);
 	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->done_fd < 0)
 		error = errno;
@@ -379,10 +379,10 @@ sqlite_worker_free(struct sqlite_worker *w, uint64_t wait_ms)
 	sqlite_worker_destroy(w);
 }
 
-struct sqlite_living *
-sqlite_worker_living(struct sqlite_worker *w)
+struct sqlite_sessions *
+sqlite_worker_sessions(struct sqlite_worker *w)
 {
-	return &w->living;
+	return &w->sessions;
 }
 
 int

@@ -11,7 +11,7 @@
 #include "store/sqlite_job.h"
 #include "store/store_sqlite.h"
 
-struct sqlite_living;
+struct sqlite_sessions;
 struct sqlite_worker;
 
 /* The file is opened before the thread starts. Errors: store_sqlite_new(). */
@@ -19,14 +19,14 @@ int sqlite_worker_new(const struct store_sqlite_config *,
     struct sqlite_worker **ret, char *text, size_t text_size);
 
 /*
- * Let it finish what is queued and end; its jobs are freed. If that takes
- * longer than @wait_ms, it is left alone and frees itself when the disk comes
- * back. Accepts NULL.
+ * Let it finish the queue and end; its jobs are freed. If that takes longer
+ * than @wait_ms, it is left alone and frees itself when the disk comes back.
+ * Accepts NULL.
  */
 void sqlite_worker_free(struct sqlite_worker *, uint64_t wait_ms);
 
 /* The sessions whose beats the loop answers. */
-struct sqlite_living *sqlite_worker_living(struct sqlite_worker *);
+struct sqlite_sessions *sqlite_worker_sessions(struct sqlite_worker *);
 
 /* Readable when there is something to collect. Not the caller's to close. */
 int sqlite_worker_fd(const struct sqlite_worker *);

@@ -25,8 +25,15 @@ struct event_base;
 typedef void (*store_outcome_fn)(void *arg, struct operation *operation,
     const struct outcome *outcome);
 
+/*
+ * An attempt of @operation, a session's beat, is about to be sent with this
+ * number. Also from within store_submit(): it must not submit anything.
+ */
+typedef void (*store_sending_fn)(void *arg, const struct operation *operation,
+    uint64_t beat);
+
 /* The answer to store_init_table() and store_check_table(); @code is 0 or
- * DDBLOCK_E_*, @text says what was found or done, for people. */
+ * DDBLOCK_E_*, @text says the result, for people. */
 typedef void (*store_table_fn)(void *arg, int code, const char *text);
 
 /* What store_check() found, from the event loop, never from within it; NULL:
@@ -35,8 +42,8 @@ typedef void (*store_finding_fn)(void *arg, const struct finding *);
 
 #define STORE_FIELDS_MAX 16
 
-/* What STATUS shows of a store beside what it shows of each: the name is that
- * of the protocol. */
+/* What STATUS shows of this store, besides the fields of all stores: the name
+ * is that of the protocol. */
 struct store_field {
 	const char *name;
 	enum {
@@ -77,7 +84,26 @@ struct store {
 	const struct store_methods *methods;
 	store_outcome_fn outcome;
 	void *outcome_arg;
+	store_sending_fn sending;	/* NULL: nobody wants to know */
+	void *sending_arg;
 };
+
+/* Before the first submission. */
+static inline void
+store_on_sending(struct store *s, store_sending_fn sending, void *arg)
+{
+	s->sending = sending;
+	s->sending_arg = arg;
+}
+
+/* For implementations: before each attempt of any operation. */
+static inline void
+store_sending(const struct store *s, const struct operation *operation,
+    uint64_t beat)
+{
+	if (operation->kind == OPERATION_SESSION_BEAT && s->sending != NULL)
+		s->sending(s->sending_arg, operation, beat);
+}
 
 /* The store owns the operation until its outcome. Cannot fail: what cannot be
  * done ends in REFUSED or UNKNOWN. */
@@ -94,7 +120,8 @@ store_init_table(struct store *s, store_table_fn done, void *arg)
 	s->methods->init_table(s, done, arg);
 }
 
-/* Compare what there is with what the namespace needs; changes nothing. */
+/* Compare the store's table or file with the needs of the namespace; changes
+ * nothing. */
 static inline void
 store_check_table(struct store *s, store_table_fn done, void *arg)
 {

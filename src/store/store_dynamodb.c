@@ -111,8 +111,8 @@ dynamodb_expire(struct dynamodb_store *s, struct operation *operation)
 	    s->jobs.last_text : error_text(code));
 }
 
-/* Others would believe in times of a clock that nobody sets right, and it in
- * theirs. What is held is renewed and released all the same. */
+/* With an unsynchronised clock, other hosts would trust our times, and we
+ * theirs. Held locks are renewed and released all the same. */
 static bool
 dynamodb_may_start(const struct dynamodb_store *s, const struct operation *o)
 {
@@ -286,7 +286,7 @@ dynamodb_check_start(struct dynamodb_store *s, store_finding_fn found,
 	return dynamodb_check_run(&s->jobs, &config, found, arg, &s->check);
 }
 
-/* Just after the start nobody knows yet who we are, nor who we are not. */
+/* Just after the start the credentials are not known yet. */
 static int
 dynamodb_check(struct store *store, store_finding_fn found, void *arg)
 {
@@ -432,7 +432,7 @@ dynamodb_copy(struct dynamodb_store *s, const struct dialect_table *from)
 	return r;
 }
 
-/* Who the format's attributes belong to; the time to live may be among them.
+/* The format that the attributes belong to; the time to live may be among them.
  */
 static bool
 dynamodb_ttl_ok(const struct dynamodb_store *s)
@@ -553,13 +553,17 @@ store_dynamodb_new(struct event_base *base,
 	(void)snprintf(ret_text, text_size, "%s", error_text(r));
 	if (s == NULL)
 		return r;
-	s->store = (struct store){ &dynamodb_methods, outcome, outcome_arg };
+	s->store = (struct store){
+		.methods = &dynamodb_methods, .outcome = outcome,
+		.outcome_arg = outcome_arg,
+	};
 	s->queue_end = &s->queue;
 	s->queue_ms = UINT64_MAX;
 	s->queue_timer = evtimer_new(base, dynamodb_on_queue, s);
 	if (dynamodb_jobs_init(&s->jobs, base, &s->table, dynamodb_on_outcome,
 	    s) < 0 || s->queue_timer == NULL)
 		goto fail;
+	s->jobs.store = &s->store;
 	r = dynamodb_find_format(s, config, ret_text, text_size);
 	if (r < 0)
 		goto fail;

@@ -29,7 +29,8 @@ struct store_dynamodb_config {
 	/* Of its members, these may be left out: key_attribute ("key"),
 	 * ttl_attribute (as the format has it), retention_s. */
 	struct dialect_table table;
-	/* Who the store is to AWS, borrowed; NULL: what follows, for ever. */
+	/* The credentials of the store, borrowed; NULL: what follows, for ever.
+	 * */
 	struct provider *provider;
 	const char *endpoint;
 	const char *region;

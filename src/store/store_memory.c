@@ -135,11 +135,11 @@ static int
 memory_do_locks(struct memory_store *s, const struct operation *o,
     struct outcome *ret)
 {
-	const bool one = o->kind != OPERATION_TOGETHER;
+	const bool one = o->kind != OPERATION_MULTI;
 	const struct operation *const *all = one ? &o : o->parts;
 	const size_t n = one ? 1 : o->n_keys;
-	struct memory_item *places[TOGETHER_MAX];
-	struct lock_record *new[TOGETHER_MAX] = { NULL };
+	struct memory_item *places[MULTI_MAX];
+	struct lock_record *new[MULTI_MAX] = { NULL };
 	struct outcome_part *parts = s->shown = malloc(n * sizeof(*parts));
 
 	if (parts == NULL || !operation_is_sound(o))
@@ -180,9 +180,11 @@ memory_do_session(struct memory_store *s, const struct operation *o,
 	const struct key id = { (const char *)&o->session, sizeof(o->session) };
 	const struct session_record none = { .exists = false };
 	struct memory_item *i = memory_find(s->sessions, id);
-	int r = apply_session(&a, o, i == NULL ? &none : &i->session,
-	    &ret->session);
+	int r;
 
+	store_sending(&s->store, o, a.beat);
+	r = apply_session(&a, o, i == NULL ? &none : &i->session,
+	    &ret->session);
 	if (r == APPLY_CONFLICT)
 		ret->kind = OUTCOME_CONFLICT;
 	if (r != APPLY_NEW)
@@ -380,7 +382,10 @@ memory_open(const struct store_opening *o, struct store **ret, char *text,
 		return DDBLOCK_E_NOMEM;
 	}
 	*s = (struct memory_store){
-		.store = { &methods, o->outcome, o->outcome_arg },
+		.store = {
+			.methods = &methods, .outcome = o->outcome,
+			.outcome_arg = o->outcome_arg,
+		},
 		.host = o->host, .newest = &s->oldest, .turn = turn,
 		.queue_end = &s->queue,
 	};
@@ -394,6 +399,7 @@ const struct store_kind store_memory_kind = {
 	.sole_writer = true,
 	.no_foreign_waiters = true,
 	.keeps_idle = true,
+	.ends_with_daemon = true,
 	.settings = (const char *const[]){ "idle", NULL },
 	.open = memory_open,
 };

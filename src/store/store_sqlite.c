@@ -1,13 +1,13 @@
 /*
  * The embedded store, on the event loop's side: hands jobs to the worker,
  * keeps every deadline whatever the disk does, and delivers the outcomes. The
- * beats of this process's sessions it answers by itself (sqlite_living.h), so
+ * beats of this process's sessions it answers by itself (sqlite_sessions.h), so
  * that no lease hangs on the disk, and an idle store writes nothing.
  *
  * At a deadline, what the worker has not looked at is taken back and REFUSED:
- * it will never happen. What it has taken is UNKNOWN: it may happen when the
- * disk comes back. The worker carries out jobs in their order, so a read that
- * is answered later shows for certain what became of it.
+ * it will never happen. Operations that it has taken are UNKNOWN: it may happen
+ * when the disk comes back. The worker carries out jobs in their order, so a
+ * read that is answered later shows for certain what became of it.
  */
 #include "store/store_sqlite.h"
 
@@ -22,7 +22,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "store/sqlite_check.h"
-#include "store/sqlite_living.h"
+#include "store/sqlite_sessions.h"
 #include "store/sqlite_worker.h"
 
 #define STORE_SQLITE_FREE_MS 2000
@@ -221,6 +221,7 @@ static void
 store_sqlite_send(struct store_sqlite *s, struct sqlite_job *j)
 {
 	j->sent_ms = clock_boot_ms();
+	store_sending(&s->store, &j->ask, apply_beat(&j->ask, j->sent_ms));
 	j->wall_s = clock_wall_ms() / 1000;
 	s->requests++;
 	store_sqlite_add_due(s, j);
@@ -246,12 +247,14 @@ store_sqlite_beat(struct store_sqlite *s, struct operation *operation)
 		.from_memory = true,
 	};
 
+	store_sending(&s->store, operation,
+	    apply_beat(operation, o.sent_ms));
 	if (o.sent_ms >= operation->deadline_ms) {
-		/* The loop stood still: a beat that nobody waits for must not
-		 * prolong anything. */
+		/* The loop stood still: a beat that is not waited for must not
+		 * prolong a lease. */
 		o.kind = OUTCOME_REFUSED;
 		o.code = DDBLOCK_E_UNREACHABLE;
-	} else if (!sqlite_living_beat(sqlite_worker_living(s->worker),
+	} else if (!sqlite_sessions_beat(sqlite_worker_sessions(s->worker),
 	    operation, o.sent_ms, &o.kind, &o.session)) {
 		return false;
 	}
@@ -327,7 +330,7 @@ store_sqlite_submit(struct store *store, struct operation *operation)
 	struct sqlite_job *j = NULL;
 
 	if (operation->kind != OPERATION_SESSION_BEAT ||
-	    !sqlite_living_knows(sqlite_worker_living(s->worker),
+	    !sqlite_sessions_knows(sqlite_worker_sessions(s->worker),
 	    operation->session))
 		j = sqlite_job_new(&s->jobs, operation);
 	if (j != NULL) {

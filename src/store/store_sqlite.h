@@ -20,7 +20,7 @@ struct store_sqlite_config {
 	const char *namespace_name;	/* for messages */
 	const char *path;		/* of the database file */
 	const char *host;		/* recorded with sessions */
-	uint64_t retention_s;	/* how long free locks stay; 0: the default */
+	uint64_t retention_s;	/* of free locks; 0: the default */
 	bool must_exist;	/* do not create the file */
 };
 
@@ -34,7 +34,7 @@ struct store_sqlite_config {
  * DDBLOCK_E_WRONG_TABLE
  *     The file is another program's, or a newer ddblockd's.
  * DDBLOCK_E_DENIED
- *     No permission, or somebody else serves the file.
+ *     No permission, or another daemon serves the file.
  * DDBLOCK_E_STORE_FULL, DDBLOCK_E_STORE_BROKEN, DDBLOCK_E_NOMEM,
  * DDBLOCK_E_SYSTEM
  *

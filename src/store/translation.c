@@ -96,8 +96,8 @@ translation_beat(const struct translation *e, const struct dialect_attempt *a,
 	return beat;
 }
 
-/* A time by which others judge the lease is that of its attempt: nobody may
- * count it from a later one than the record says. */
+/* A time by which others judge the lease is that of its attempt: it must not
+ * count from a later one than the record says. */
 void
 translation_set_wall(struct translation *e, uint64_t wall_ms)
 {
@@ -357,7 +357,7 @@ translation_ok(struct translation *e, uint32_t attempt,
 	if (r < 0)
 		return translation_lost(e, attempt, DDBLOCK_E_UNREACHABLE,
 		    "the endpoint's answer is not understood");
-	if (e->operation->kind == OPERATION_TOGETHER)
+	if (e->operation->kind == OPERATION_MULTI)
 		return translation_ok_parts(e, attempt, ret);
 	if (look && e->invalid != 0)
 		return translation_refuse(e, e->invalid, e->text, ret);
@@ -379,7 +379,7 @@ translation_condition(struct translation *e, uint32_t attempt,
 		return translation_refuse(e, r, e->view.text, ret);
 	if (r < 0 || !e->view.has_record)
 		return translation_look(e);
-	if (e->operation->kind == OPERATION_TOGETHER)
+	if (e->operation->kind == OPERATION_MULTI)
 		return translation_judge_parts(e, attempt, ret);
 	return translation_judge(e, attempt, ret);
 }
@@ -418,7 +418,7 @@ translation_answer(struct translation *e, uint32_t attempt,
 		return translation_refuse(e, e->invalid, e->text, ret);
 	translation_trouble(e, answer->code, answer->text);
 	if (answer->class == TRANSLATION_UNHEARD_OF && !look &&
-	    e->operation->kind == OPERATION_TOGETHER &&
+	    e->operation->kind == OPERATION_MULTI &&
 	    translation_unanswered(e) == NULL)
 		return translation_spare_parts(e, attempt, ret);
 	/* An attribute of the wrong type makes a write invalid: let the

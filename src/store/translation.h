@@ -9,12 +9,12 @@
  * taken effect unseen; then the second fails because of the first. So:
  *
  *   ACQUIRE   our grant among the holders: DONE. Nothing else ever has it.
- *   TOGETHER  as ACQUIRE, for each of its parts. Its attempts are one and the
- *             same request under one token, so it happens once. What was
- *             acknowledged is never sent again: a token that is old would
- *             answer success for what was given back. It is DONE when a read
- *             shows every grant, which also tells the tokens. An endpoint
- *             without transactions stands in the way, and none of the keys.
+ *   MULTI     as ACQUIRE, for each of its parts. Its attempts are one and the
+ *             same request under one token, so it happens once. An acknowledged
+ *             one is never sent again: an old token would answer success for
+ *             locks that were given back. It is DONE when a read shows every
+ *             grant, which also tells the tokens. An endpoint without
+ *             transactions stands in the way, and none of the keys.
  *   RELEASE   the first of the elements is not there after an unanswered
  *             attempt: DONE.
  *   EXTEND    we alone hold it and the token is at least seen + n, after an
@@ -23,16 +23,16 @@
  *             operation of ours that landed late; then that one's block was
  *             never derived, ours can land no more (its `seen` is past), and
  *             what lies between seen and token is still used once.
- *   WANT, UNWANT   the wish is there, or gone, after an unanswered attempt:
- *             DONE.
+ *   ADD_WAITER, REMOVE_WAITER
+ *             the mark is there, or gone, after an unanswered attempt: DONE.
  *   BREAK     nobody holds it, it says that we broke it, and the token is the
  *             one seen, after an unanswered attempt: DONE.
  *   OPEN      the item is there, not dead, after an unanswered attempt: DONE,
  *             sent when the FIRST attempt was: any of them may be the one.
  *   BEAT      the beat is the number of one of the attempts and the session is
  *             not dead: DONE, sent when THAT attempt was. Each attempt has its
- *             own number, so that an observer who counts from the first cannot
- *             outrun an owner who counts from the last.
+ *             own number, so that an observer that counts from the first cannot
+ *             outrun an owner that counts from the last.
  *   KILL, BURY   dead, and by us, after an unanswered attempt: DONE.
  *   CLOSE     it is dead after an unanswered attempt: DONE.
  *
@@ -106,7 +106,7 @@ struct translation {
 	int code;		/* of the last trouble */
 	char text[OUTCOME_TEXT_MAX];
 	int invalid;		/* the code to refuse with after a look */
-	bool acknowledged;	/* TOGETHER: it happened; only a look is due */
+	bool acknowledged;	/* MULTI: it happened; only a look is due */
 	struct dialect_request request;
 	struct dialect_view view;
 };

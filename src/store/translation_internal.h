@@ -27,7 +27,7 @@ enum translation_verdict translation_look(struct translation *);
 
 /* ---- translation_parts.c ---- */
 
-/* Of TOGETHER: a success; a failed condition whose view shows records; and an
+/* Of MULTI: a success; a failed condition whose view shows records; and an
  * endpoint that has no transactions. */
 enum translation_verdict translation_ok_parts(struct translation *,
     uint32_t attempt, struct outcome *ret);

@@ -101,7 +101,8 @@ translation_ok_parts(struct translation *e, uint32_t attempt,
 	return translation_judge_parts(e, attempt, ret);
 }
 
-/* There are no transactions at this endpoint: one by one they may be had. */
+/* There are no transactions at this endpoint: one by one they may be acquired.
+ * */
 enum translation_verdict
 translation_spare_parts(struct translation *e, uint32_t attempt,
     struct outcome *ret)

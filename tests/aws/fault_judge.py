@@ -26,7 +26,7 @@ def keeper(at_ms, beats, lasts_ms):
 
 
 def overlaps(holds):
-    """Pairs of holds of one key that were had at the same time, and pairs
+    """Pairs of holds of one key that were held at the same time, and pairs
     whose tokens are not in their order. A hold is (key, from, to, token)."""
     found = []
     last = {}

@@ -289,7 +289,7 @@ class Host(unittest.TestCase):
             with self.cloud.lock:
                 self.keys(new)
                 old.expires = 0
-            # The next heartbeat is refused, and then the file is read anew.
+            # The next heartbeat is refused, and then the file is read again.
             self.cloud.wait(lambda: len(self.cloud.accepted) > 1)
             self.assertEqual(self.cloud.accepted[1], new.access_key_id)
             wait_forgotten(daemon.pid, [old.secret, old.token], new.secret)

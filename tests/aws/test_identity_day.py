@@ -2,7 +2,7 @@
 """A day of refreshes from every source, in virtual time, with misbehaviour.
 
 The identity is real, AWS is the strict fake, the seed decides what breaks and
-when. At every moment the credentials in use are accepted, unless whoever would
+when. At every moment the credentials in use are accepted, unless a source would
 have given others has been out of order; no request is malformed; and there are
 no more requests than make sense.
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Secrets of every place that credentials come from appear nowhere.
 
-The strict fake of AWS gives them, and then turns hostile: whoever is sent a
-secret (a token for the container's endpoint, of the instance's metadata, of
-SSO or of a cluster, a session token with a signature) recites it in errors of
-every form, together with the keys it gave before. All that the daemon then
+The strict fake of AWS gives them, and then turns hostile: a service that is
+sent a secret (a token for the container's endpoint, of the instance's metadata,
+of SSO or of a cluster, a session token with a signature) recites it in errors
+of every form, together with the keys it gave before. All that the daemon then
 writes and says is searched; and when there are new credentials, its memory for
 the old ones.
 """
@@ -318,7 +318,7 @@ class Rotation(Base):
         cloud.aws.life = dict.fromkeys(cloud.aws.life, LIFE_S)
         with Daemon(self.config(cloud), env=environment) as daemon:
             cloud.wait(lambda: cloud.accepted)
-            # What is read anew each time is kept by nothing in between.
+            # A file that is read each time is not kept in between.
             if name == "container" or name.startswith("web-identity"):
                 wait_forgotten(daemon.pid, list(cloud.sent),
                                cloud.aws.issued[cloud.accepted[-1]].secret)

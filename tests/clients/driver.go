@@ -240,7 +240,9 @@ func doHold(verb string, hold *ddblock.Hold, words []string) error {
 }
 
 func doOpen(name string, args ddblock.Args) error {
-	options := ddblock.Options{Hello: args}
+	_, resume := args["resume"]
+	delete(args, "resume")
+	options := ddblock.Options{Resume: resume, Hello: args}
 	client, err := ddblock.Dial(background, options)
 	if err != nil {
 		return err

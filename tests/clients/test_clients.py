@@ -10,7 +10,8 @@ expectations are the same for all languages. The lines of a scenario:
                         machine loses nothing)
     needs WORD          first: of those languages that have it, such as threads
                         (holds: what is resumed is another one than what was
-                        lost, though their ids are the same)
+                        lost, though their ids are the same; reconnect: it
+                        connects again by itself)
     play                first: there is no daemon; the scenario plays it
     COMMAND             to the driver
     = LINE              the driver's next line
@@ -103,6 +104,9 @@ lease = {lease}
 """
 
 
+ALL = ("abandon", "holds", "nul", "reconnect", "threads")
+
+
 class Language:
     """How a client's driver, of one file or more, is built and run."""
 
@@ -170,7 +174,8 @@ class Go(Language):
     """A module of two packages: the client, and the driver that imports it."""
 
     def __init__(self):
-        super().__init__("go", "ddblock.go", ["driver.go", "old.go"], ["go"])
+        super().__init__("go", "ddblock.go", ["driver.go", "old.go"], ["go"],
+                         has=ALL)
 
     def compile(self):
         package = os.path.join(self.directory, "ddblock")
@@ -192,7 +197,8 @@ class Go(Language):
 class Java(Language):
     def __init__(self):
         super().__init__("java", "DdblockClient.java",
-                         ["Driver.java", "Old.java"], ["java", "javac"])
+                         ["Driver.java", "Old.java"], ["java", "javac"],
+                         has=ALL)
 
     def compile(self):
         self.run("javac", "-Xlint:all", "-Werror", "-d", self.directory,
@@ -205,7 +211,8 @@ class Java(Language):
 
 class Rust(Language):
     def __init__(self):
-        super().__init__("rust", "ddblock.rs", ["driver.rs"], ["rustc"])
+        super().__init__("rust", "ddblock.rs", ["driver.rs"], ["rustc"],
+                         has=ALL)
 
     def compile(self):
         self.run("rustc", "--edition", "2021", "-o", "driver",
@@ -216,16 +223,17 @@ class Rust(Language):
 
 
 LANGUAGES = [
-    Script("python", "ddblock.py", "driver.py", sys.executable),
+    Script("python", "ddblock.py", "driver.py", sys.executable,
+           has=ALL),
     Script("asyncio", "ddblock.py", "driver_asyncio.py", sys.executable,
-           has=("abandon", "holds", "nul")),
+           has=("abandon", "holds", "nul", "reconnect")),
     Script("javascript", "ddblock.js", "driver.js", "node",
-           has=("abandon", "holds", "nul")),
+           has=("abandon", "holds", "nul", "reconnect")),
     Go(),
     Java(),
     Rust(),
     Script("shell", "ddblock.sh", "driver.sh", "bash", "socat",
-           has=("abandon",)),
+           has=("abandon", "reconnect")),
 ]
 
 

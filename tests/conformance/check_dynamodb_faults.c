@@ -4,21 +4,19 @@
  * and known to be done; and what lands late does no harm by itself.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
-#include "dynamodb_place.h"
-#include "dynamodb_proxy.h"
-#include "store/store_dynamodb.h"
+#include "dynamodb_fixture.h"
+#include "dynamodb_scene.h"
+#include "test.h"
 
-/* A first attempt gets a quarter of it. */
-#define DEADLINE_MS 8000
-#define DEADLINE_HUNG_MS 2000	/* where it is to run out of it */
+#define LOOK_MS 8000	/* a first attempt gets a quarter of it */
+#define BRIEF_LOOK_MS 2000
 
-#define LIMIT 2		/* so that who joins takes the last seat */
+#define LIMIT 2		/* so that a new sharer takes the last place */
 #define TOKENS 16
 
 enum act {
@@ -27,14 +25,14 @@ enum act {
 	ACT_RELEASE,
 	ACT_EXTEND,
 	ACT_UPDATE,
-	ACT_WANT,
-	ACT_UNWANT,
+	ACT_ADD_WAITER,
+	ACT_REMOVE_WAITER,
 	ACT_SHARE,
 	ACT_JOIN,
 	ACT_LEAVE,
 	ACT_TAKE_SHARED,
-	ACT_WANT_SHARED,
-	ACT_UNWANT_SHARED,
+	ACT_ADD_SHARED_WAITER,
+	ACT_REMOVE_SHARED_WAITER,
 	ACT_BREAK,
 	ACT_OPEN,
 	ACT_BEAT,
@@ -50,21 +48,6 @@ static const char *const act_names[ACTS] = {
 	"break", "open", "beat", "kill", "bury", "close",
 };
 
-static struct proxy *proxy;
-
-static struct store *
-target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
-{
-	return proxy_open_store(base, "faults", outcome, arg, &proxy);
-}
-
-static void
-target_close(struct store *store)
-{
-	store_free(store);
-	proxy_free(proxy);
-}
-
 /* One operation and all that it needs. */
 struct scene {
 	enum act act;
@@ -77,7 +60,9 @@ struct scene {
 	struct operation operation;
 };
 
-/* Who holds the lock before the operation; NULL: nobody does. */
+static struct scene scene;	/* the last one */
+
+/* The holder before the operation; NULL: none. */
 static const struct holder *
 scene_holder(const struct scene *c)
 {
@@ -87,13 +72,13 @@ scene_holder(const struct scene *c)
 	case ACT_UPDATE:
 		return &c->me;
 	case ACT_TAKE:
-	case ACT_WANT:
-	case ACT_UNWANT:
+	case ACT_ADD_WAITER:
+	case ACT_REMOVE_WAITER:
 	case ACT_JOIN:
 	case ACT_LEAVE:
 	case ACT_TAKE_SHARED:
-	case ACT_WANT_SHARED:
-	case ACT_UNWANT_SHARED:
+	case ACT_ADD_SHARED_WAITER:
+	case ACT_REMOVE_SHARED_WAITER:
 	case ACT_BREAK:
 		return &c->you;
 	default:
@@ -102,14 +87,15 @@ scene_holder(const struct scene *c)
 }
 
 static void
-scene_prepare(struct scene *c, enum act act)
+scene_begin(struct scene *c, enum act act)
 {
 	static const enum operation_kind kinds[ACTS] = {
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
 		OPERATION_EXTEND, OPERATION_UPDATE,
-		OPERATION_WANT, OPERATION_UNWANT,
+		OPERATION_ADD_WAITER, OPERATION_REMOVE_WAITER,
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_RELEASE,
-		OPERATION_ACQUIRE, OPERATION_WANT, OPERATION_UNWANT,
+		OPERATION_ACQUIRE, OPERATION_ADD_WAITER,
+		    OPERATION_REMOVE_WAITER,
 		OPERATION_BREAK, OPERATION_SESSION_OPEN,
 		OPERATION_SESSION_BEAT, OPERATION_SESSION_KILL,
 		OPERATION_SESSION_BURY, OPERATION_SESSION_CLOSE,
@@ -134,14 +120,13 @@ scene_prepare(struct scene *c, enum act act)
 		c->token = s->lock.record.token;
 	}
 	if (act == ACT_LEAVE) {
-		s = case_share(c->key, &c->me, LIMIT);
-		case_done(s);
+		s = case_done(case_share(c->key, &c->me, LIMIT));
 		c->token = s->lock.record.token;
 	}
-	if (act == ACT_UNWANT)
-		case_done(case_want(c->key, c->session));
-	if (act == ACT_UNWANT_SHARED)
-		case_done(case_want_shared(c->key, c->session));
+	if (act == ACT_REMOVE_WAITER)
+		case_done(case_add_waiter(c->key, c->session));
+	if (act == ACT_REMOVE_SHARED_WAITER)
+		case_done(case_add_shared_waiter(c->key, c->session));
 	if (act >= ACT_BEAT && act != ACT_BURY)
 		case_done(case_session(OPERATION_SESSION_OPEN, c->session, 0));
 	c->operation = case_operation(kinds[act],
@@ -153,8 +138,6 @@ scene_fill(struct scene *c)
 {
 	struct operation *o = &c->operation;
 
-	o->submitted_ms = clock_boot_ms();
-	o->deadline_ms = o->submitted_ms + DEADLINE_MS;
 	o->me = c->me;
 	o->tokens = TOKENS;
 	o->token_seen = c->token;
@@ -170,11 +153,19 @@ scene_fill(struct scene *c)
 		o->dead = &c->you;
 		o->n_dead = 1;
 	}
-	if (c->act >= ACT_SHARE && c->act <= ACT_UNWANT_SHARED) {
+	if (c->act >= ACT_SHARE && c->act <= ACT_REMOVE_SHARED_WAITER) {
 		o->mode = LOCK_MODE_SHARED;
 		o->limit = LIMIT;
 		o->tokens = 1;
 	}
+}
+
+static struct operation *
+scene_prepare(int act)
+{
+	scene_begin(&scene, (enum act)act);
+	scene_fill(&scene);
+	return &scene.operation;
 }
 
 /* What a consistent read must show now that it is done. */
@@ -221,127 +212,67 @@ scene_check_lock(const struct scene *c)
 		break;
 	default:
 		ck_assert(case_holds(&s->lock, &c->you));
-		ck_assert(case_wished(&s->lock, c->session) ==
-		    (c->act == ACT_WANT));
-		ck_assert(case_wished_shared(&s->lock, c->session) ==
-		    (c->act == ACT_WANT_SHARED));
+		ck_assert(case_marked(&s->lock, c->session) ==
+		    (c->act == ACT_ADD_WAITER));
+		ck_assert(case_marked_shared(&s->lock, c->session) ==
+		    (c->act == ACT_ADD_SHARED_WAITER));
 		break;
 	}
 }
 
 static void
-scene_check(const struct scene *c, const struct seen *done)
+scene_check(const struct seen *done)
 {
+	const struct scene *c = &scene;
 	struct seen *s;
 
 	if (c->act < ACT_OPEN) {
 		scene_check_lock(c);
 		return;
 	}
-	s = case_session(OPERATION_SESSION_READ, c->session, 0);
-	case_done(s);
+	s = case_done(case_session(OPERATION_SESSION_READ, c->session, 0));
 	ck_assert(s->session.exists);
 	ck_assert(s->session.dead == (c->act >= ACT_KILL));
-	if (c->act == ACT_BEAT) {
+	if (c->act == ACT_BEAT && done != NULL) {
 		ck_assert_uint_eq(s->session.beat, done->session.beat);
 		/* It counts from the send of exactly this number. */
 		ck_assert_uint_eq(s->session.beat, done->sent_ms);
 	}
 }
 
-/* The scene with its first request lost; twice the time, and so on, if it was
- * over before the store could ask once more: the machine may stand still. */
-static struct seen *
-scene_lose(struct scene *c, enum act act, enum proxy_fault fault)
-{
-	uint64_t time_ms = proxy_hangs(fault) ? DEADLINE_HUNG_MS :
-	    DEADLINE_MS;
-	struct seen *s = NULL;
+static const struct scene_kind writes = {
+	.names = act_names,
+	.requests = 1,
+	.prepare = scene_prepare,
+	.check = scene_check,
+};
 
-	for (int i = 0; i < 3; i++, time_ms *= 2) {
-		scene_prepare(c, act);
-		scene_fill(c);
-		if (proxy_lose(proxy, fault, &c->operation, time_ms, &s))
-			return s;
-	}
-	ck_abort_msg("%s, fault %d: %s, %s", act_names[act], fault,
-	    outcome_kind_name(s->kind), s->text);
+TEST_LOOP(test_nothing_lost, 0, ACTS)
+{
+	scene_lose_nothing(&writes, _i);
 }
 
-START_TEST(test_lost_once)
+TEST_LOOP(test_lost_once, 0, (int)(ACTS * PROXY_LOSSES))
 {
-	enum act act = (enum act)(_i / (int)PROXY_LOSSES);
-	enum proxy_fault fault = proxy_losses[_i % (int)PROXY_LOSSES];
-	struct scene c;
-	struct seen *s = scene_lose(&c, act, fault);
+	struct seen *s = scene_lose(&writes, _i / (int)PROXY_LOSSES,
+	    proxy_losses[_i % (int)PROXY_LOSSES], 0);
 
-	scene_check(&c, s);
-	if (fault == PROXY_HOLD) {
-		proxy_let_go(proxy);
-		scene_check(&c, s);
-	}
+	scene_check(s);
+	proxy_let_go();
+	scene_check(s);
 }
-END_TEST
 
-/*
- * With nothing lost: one request, and no doubt. A machine that is busy
- * elsewhere may be slower than an attempt waits; that is seen and tried again.
- */
-START_TEST(test_nothing_lost)
-{
-	bool alone = false;
-
-	for (int i = 0; i < 5 && !alone; i++) {
-		struct scene c;
-		struct seen *s;
-		unsigned before;
-
-		scene_prepare(&c, (enum act)_i);
-		before = proxy_requests(proxy);
-		scene_fill(&c);
-		s = case_do(&c.operation);
-		case_done(s);
-		alone = proxy_requests(proxy) == before + 1;
-		ck_assert(s->unanswered != alone);
-		scene_check(&c, s);
-	}
-	ck_assert(alone);
-}
-END_TEST
-
-/*
- * Everything lost, before or after its effect: it is not known. On a busy
- * machine the time may be over before anything was sent: then it is known, and
- * tried again.
- */
-START_TEST(test_all_lost)
+/* Before or after its effect. */
+TEST_LOOP(test_all_lost, 0, 2 * ACTS)
 {
 	enum proxy_fault fault = _i % 2 == 0 ?
 	    PROXY_LOSE_REQUEST : PROXY_LOSE_ANSWER;
-	struct scene c;
-	struct seen *s = NULL;
-	unsigned before;
+	struct seen *s = scene_lose_all(&writes, _i / 2, fault, 0, 200);
 
-	for (int i = 0; i < 5 && s == NULL; i++) {
-		scene_prepare(&c, (enum act)(_i / 2));
-		proxy_next(proxy, fault, 1000);
-		before = proxy_requests(proxy);
-		scene_fill(&c);
-		c.operation.deadline_ms = c.operation.submitted_ms + 200;
-		s = case_do(&c.operation);
-		if (s->kind == OUTCOME_REFUSED &&
-		    proxy_requests(proxy) == before)
-			s = NULL;
-		proxy_next(proxy, PROXY_PASS, 0);
-	}
-	ck_assert_ptr_nonnull(s);
-	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
 	ck_assert(s->unanswered);
-	ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
-	if (fault == PROXY_LOSE_ANSWER && c.act != ACT_BEAT)
-		scene_check(&c, s);
+	if (fault == PROXY_LOSE_ANSWER)
+		scene_check(NULL);
 }
-END_TEST
 
 /* Hang as many looks at other hosts' sessions as beats have connections, and a
  * look whose first attempt ends before theirs. Is a beat done before that? */
@@ -350,14 +281,13 @@ beat_is_done_first(void)
 {
 	struct operation operations[5];
 	struct seen *looks[5];
-	struct scene c;
+	struct operation *beat = scene_prepare(ACT_BEAT);
 	struct seen *s;
 	bool first;
 
-	scene_prepare(&c, ACT_BEAT);
-	proxy_next(proxy, PROXY_HOLD, 5);
+	proxy_next(PROXY_HOLD, 5, 0);
 	for (int i = 0; i < 5; i++) {
-		unsigned before = proxy_requests(proxy);
+		unsigned before = proxy_requests();
 
 		operations[i] = case_operation(i < 4 ?
 		    OPERATION_SESSION_READ : OPERATION_READ,
@@ -365,13 +295,14 @@ beat_is_done_first(void)
 		operations[i].session = case_ident();
 		operations[i].submitted_ms = clock_boot_ms();
 		operations[i].deadline_ms = operations[i].submitted_ms +
-		    (i < 4 ? DEADLINE_MS : DEADLINE_HUNG_MS);
+		    (i < 4 ? LOOK_MS : BRIEF_LOOK_MS);
 		looks[i] = case_submit(&operations[i]);
-		while (proxy_requests(proxy) == before && looks[i]->kind == 0)
+		while (proxy_requests() == before && looks[i]->kind == 0)
 			case_turn();
 	}
-	scene_fill(&c);
-	s = case_submit(&c.operation);
+	beat->submitted_ms = clock_boot_ms();
+	beat->deadline_ms = beat->submitted_ms + LOOK_MS;
+	s = case_submit(beat);
 	while (s->kind == 0)
 		case_turn();
 	case_done(s);
@@ -382,7 +313,7 @@ beat_is_done_first(void)
 
 /* However many looks hang, a beat does not wait for them. On a machine that is
  * busy elsewhere the order may be another; that is seen and tried again. */
-START_TEST(test_beat_before_looks)
+TEST(test_beat_before_looks)
 {
 	bool first = false;
 
@@ -390,10 +321,9 @@ START_TEST(test_beat_before_looks)
 		first = beat_is_done_first();
 	ck_assert(first);
 }
-END_TEST
 
 /* An endpoint that does not say what stood in the way is asked for it. */
-START_TEST(test_conflict_without_record)
+TEST(test_conflict_without_record)
 {
 	struct key key = case_key("strip");
 	struct holder me = case_holder();
@@ -402,97 +332,66 @@ START_TEST(test_conflict_without_record)
 	struct seen *s;
 
 	case_done(case_acquire(key, &you, 1));
-	before = proxy_requests(proxy);
-	proxy_next(proxy, PROXY_STRIP_ITEM, 1);
-	s = case_acquire(key, &me, 1);
-	case_conflict(s);
+	before = proxy_requests();
+	proxy_next(PROXY_STRIP_ITEM, 1, 0);
+	s = case_conflict(case_acquire(key, &me, 1));
 	ck_assert(case_holds(&s->lock, &you));
 	ck_assert(!s->unanswered);
-	ck_assert_uint_eq(proxy_requests(proxy), before + 2);
+	ck_assert_uint_eq(proxy_requests(), before + 2);
 }
-END_TEST
+
+/* The first request of this lands late: it is done by another one. */
+static void
+scene_hold(enum act act)
+{
+	(void)scene_lose(&writes, (int)act, PROXY_HOLD, 0);
+}
 
 /*
- * An acquire that lands after the lock was given back leaves an orphan. The
- * store cannot help it; it has said that this may happen.
+ * An acquire that lands after the lock was given back leaves an orphan, also
+ * one that joins. The store cannot prevent it; it has said that this may
+ * happen. A takeover from the dead leaves none: the token has moved on.
  */
-START_TEST(test_late_acquire_after_release)
+static const struct {
+	enum act act;
+	bool orphan;
+	size_t n_holders;	/* in the end */
+} late[] = {
+	{ ACT_ACQUIRE, true, 1 },
+	{ ACT_JOIN, true, 2 },
+	{ ACT_TAKE, false, 0 },
+};
+
+TEST_ROWS(test_late_after_release, late)
 {
-	struct scene c;
 	struct seen *s;
 
-	scene_prepare(&c, ACT_ACQUIRE);
-	proxy_next(proxy, PROXY_HOLD, 1);
-	scene_fill(&c);
-	s = case_do(&c.operation);
-	case_done(s);
-	ck_assert(s->unanswered);
-	case_done(case_release(c.key, &c.me));
-	proxy_let_go(proxy);
-	s = case_read(c.key);
-	ck_assert(case_holds(&s->lock, &c.me));
-	case_done(case_release(c.key, &c.me));
+	scene_hold(late[_i].act);
+	case_done(case_release(scene.key, &scene.me));
+	proxy_let_go();
+	s = case_read(scene.key);
+	ck_assert_uint_eq(s->lock.record.n_holders, late[_i].n_holders);
+	ck_assert(case_has(&s->lock, &scene.me) == late[_i].orphan);
+	if (late[_i].orphan)
+		case_done(case_release(scene.key, &scene.me));
+	ck_assert(case_holds(&case_read(scene.key)->lock, &scene.you) ==
+	    (late[_i].act == ACT_JOIN));
 }
-END_TEST
 
-/* One that takes from the dead cannot: the token has moved on. */
-START_TEST(test_late_take_after_release)
-{
-	struct scene c;
-	struct seen *s;
-
-	scene_prepare(&c, ACT_TAKE);
-	proxy_next(proxy, PROXY_HOLD, 1);
-	scene_fill(&c);
-	case_done(case_do(&c.operation));
-	case_done(case_release(c.key, &c.me));
-	proxy_let_go(proxy);
-	s = case_read(c.key);
-	ck_assert_uint_eq(s->lock.record.n_holders, 0);
-}
-END_TEST
-
-/* One that joins leaves an orphan, too. */
-START_TEST(test_late_join_after_release)
-{
-	struct scene c;
-	struct seen *s;
-
-	scene_prepare(&c, ACT_JOIN);
-	proxy_next(proxy, PROXY_HOLD, 1);
-	scene_fill(&c);
-	s = case_do(&c.operation);
-	case_done(s);
-	ck_assert(s->unanswered);
-	case_done(case_release(c.key, &c.me));
-	proxy_let_go(proxy);
-	s = case_read(c.key);
-	ck_assert_uint_eq(s->lock.record.n_holders, 2);
-	case_done(case_release(c.key, &c.me));
-	ck_assert(case_holds(&case_read(c.key)->lock, &c.you));
-}
-END_TEST
-
-/* A break cannot hit who came after those it was meant for. */
-START_TEST(test_late_break_after_acquire)
+/* A break cannot hit a holder after those it was meant for. */
+TEST(test_late_break_after_acquire)
 {
 	struct holder next = case_holder();
-	struct scene c;
 	struct seen *held;
 
-	scene_prepare(&c, ACT_BREAK);
-	proxy_next(proxy, PROXY_HOLD, 1);
-	scene_fill(&c);
-	case_done(case_do(&c.operation));
-	held = case_acquire(c.key, &next, 1);
-	case_done(held);
-	proxy_let_go(proxy);
-	case_same(&case_read(c.key)->lock, &held->lock);
+	scene_hold(ACT_BREAK);
+	held = case_done(case_acquire(scene.key, &next, 1));
+	proxy_let_go();
+	case_same(&case_read(scene.key)->lock, &held->lock);
 }
-END_TEST
 
-/* Nothing is sent for an endpoint that is away, and nothing is unknown. */
-START_TEST(test_nobody_there)
+/* No request is sent while the endpoint is away, and no outcome is unknown. */
+TEST(test_nobody_there)
 {
 	struct key key = case_key("away");
 	struct holder me = case_holder();
@@ -501,8 +400,7 @@ START_TEST(test_nobody_there)
 	struct seen *s;
 
 	case_done(case_acquire(key, &me, 1));
-	proxy_free(proxy);
-	proxy = proxy_new(case_base(), getenv("AWS_ENDPOINT_URL_DYNAMODB"));
+	proxy_leave();
 	o.me = case_holder();
 	o.tokens = 1;
 	o.deadline_ms = o.submitted_ms + 500;
@@ -516,59 +414,34 @@ START_TEST(test_nobody_there)
 	ck_assert_str_ne(status.last_text, "");
 	ck_assert_uint_eq(status.in_flight, 0);
 }
-END_TEST
 
-/* Who may not look at the table may use it: an answer's time will do. */
-START_TEST(test_table_denied)
+/*
+ * A user without the right to describe the table may use it: the time of any
+ * answer suffices.
+ */
+TEST(test_table_denied)
 {
 	struct key key = case_key("denied");
 	struct holder me = case_holder();
-	struct place_answer a;
 	struct store_status status;
-	unsigned before = proxy_requests(proxy);
+	unsigned before = proxy_requests();
 	struct seen *s;
 
-	proxy_deny_tables(proxy);
-	s = case_acquire(key, &me, 1);
-	case_done(s);
+	proxy_deny_tables();
+	s = case_done(case_acquire(key, &me, 1));
 	ck_assert_uint_gt(s->lock.record.token, UINT64_C(1) << 50);
 	/* A read first, which also shows that the keys are right. */
-	ck_assert_uint_eq(proxy_requests(proxy), before + 2);
+	ck_assert_uint_eq(proxy_requests(), before + 2);
 	store_view_status(case_store(), &status);
 	ck_assert_int_eq(status.last_error, 0);
 	ck_assert_ptr_null(strstr(strstr(status.where, "//") + 2, "//"));
-	a = place_ask_table(case_base(), case_store(), false);
-	ck_assert_int_eq(a.code, DDBLOCK_E_ACCESS_DENIED);
+	fixture_expect(case_base(), case_store(), false,
+	    DDBLOCK_E_ACCESS_DENIED,
+	    "");
 }
-END_TEST
 
 int
 main(void)
 {
-	static const struct conformance_target target = {
-		.name = "dynamodb_faults",
-		.host = "web-1",
-		.open = target_open,
-		.close = target_close,
-	};
-	Suite *suite;
-	TCase *cases;
-
-	place_need_endpoint();
-	suite = conformance_empty(&target);
-	cases = tcase_create("faults");
-	tcase_add_loop_test(cases, test_nothing_lost, 0, ACTS);
-	tcase_add_loop_test(cases, test_lost_once, 0,
-	    (int)(ACTS * PROXY_LOSSES));
-	tcase_add_loop_test(cases, test_all_lost, 0, 2 * ACTS);
-	tcase_add_test(cases, test_beat_before_looks);
-	tcase_add_test(cases, test_conflict_without_record);
-	tcase_add_test(cases, test_late_acquire_after_release);
-	tcase_add_test(cases, test_late_take_after_release);
-	tcase_add_test(cases, test_late_join_after_release);
-	tcase_add_test(cases, test_late_break_after_acquire);
-	tcase_add_test(cases, test_nobody_there);
-	tcase_add_test(cases, test_table_denied);
-	conformance_add(suite, cases);
-	return conformance_run(suite);
+	return proxy_run("dynamodb_faults", __FILE__);
 }

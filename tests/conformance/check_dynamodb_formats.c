@@ -12,16 +12,16 @@
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
-#include "dynamodb_place.h"
-#include "dynamodb_proxy.h"
+#include "dynamodb_fixture.h"
+#include "dynamodb_scene.h"
 #include "store/store_dynamodb.h"
+#include "test.h"
 
-#define DEADLINE_MS 16000	/* a first attempt gets a quarter of it */
-#define DEADLINE_HUNG_MS 2000
+#define DEADLINE_MS 16000
 
 enum act {
-	ACT_ACQUIRE,		/* what is not there */
-	ACT_TAKE_FREE,		/* what was given back, as it was seen */
+	ACT_ACQUIRE,		/* an absent record */
+	ACT_TAKE_FREE,		/* a released record, as it was seen */
 	ACT_TAKE_DEAD,
 	ACT_REFRESH,
 	ACT_EXTEND,
@@ -41,7 +41,7 @@ static const char *const act_names[ACTS] = {
 #define ALWAYS (BIT(ACT_ACQUIRE) | BIT(ACT_REFRESH) | BIT(ACT_RELEASE) |       \
 	BIT(ACT_BREAK))
 
-/* What there is to test, and in which table. */
+/* The formats to test, and their tables. */
 static const struct format {
 	const char *name, *format;
 	unsigned acts;
@@ -76,7 +76,6 @@ static const struct format {
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 static const struct format *format;	/* the one of this run */
-static struct proxy *proxy;
 static int synchronised = 1;	/* the host's clock */
 
 static int
@@ -93,25 +92,11 @@ target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
 		.synchronised = target_synchronised,
 		.unsynchronised_text = "nobody sets the clock",
 	};
-	struct place_answer a;
-	struct store *store;
 	char table[64];
 
 	(void)snprintf(table, sizeof(table), "formats-%s", format->name);
-	proxy = proxy_new(base, getenv("AWS_ENDPOINT_URL_DYNAMODB"));
-	config.endpoint = proxy_endpoint(proxy);
 	config.table.table = table;
-	store = place_open_as(base, &config, outcome, arg);
-	a = place_ask_table(base, store, true);
-	ck_assert_msg(a.code == 0, "%s", a.text);
-	return store;
-}
-
-static void
-target_close(struct store *store)
-{
-	store_free(store);
-	proxy_free(proxy);
+	return proxy_open_store(base, &config, outcome, arg);
 }
 
 /* ---- scenes ------------------------------------------------------------ */
@@ -125,6 +110,8 @@ struct scene {
 	struct seen *before;		/* the record */
 	struct operation operation;
 };
+
+static struct scene scene;	/* the last one */
 
 static bool
 format_can(enum act act)
@@ -189,7 +176,7 @@ scene_do(enum operation_kind kind, struct key key, const struct holder *me)
 	return s;
 }
 
-/* Held by who is dead: with a deadline, that has to come. */
+/* Held by a dead client: a deadline, if any, must pass first. */
 static struct seen *
 scene_dead(struct key key, struct holder *you)
 {
@@ -204,7 +191,7 @@ scene_dead(struct key key, struct holder *you)
 }
 
 static void
-scene_prepare(struct scene *c, enum act act)
+scene_begin(struct scene *c, enum act act)
 {
 	static unsigned scenes;
 	char name[24];
@@ -225,7 +212,7 @@ scene_prepare(struct scene *c, enum act act)
 			struct operation o = scene_operation(OPERATION_RELEASE,
 			    c->key, &c->you);
 
-			o.keep = true;
+			o.keeps_contents = true;
 			case_done(case_do(&o));
 		} else {
 			(void)scene_do(OPERATION_RELEASE, c->key, &c->you);
@@ -275,18 +262,28 @@ scene_fill(struct scene *c)
 		if (strcmp(format->format, "awslabs") == 0)
 			o->contents.data = (struct key){ "kept", 4 };
 	}
-	o->keep = c->act == ACT_KEEP;
+	o->keeps_contents = c->act == ACT_KEEP;
+}
+
+static struct operation *
+scene_prepare(int act)
+{
+	scene_begin(&scene, (enum act)act);
+	scene_fill(&scene);
+	return &scene.operation;
 }
 
 /* What a consistent read must show now that it is done. */
 static void
-scene_check(const struct scene *c)
+scene_check(const struct seen *done)
 {
+	const struct scene *c = &scene;
 	struct seen *s = scene_do(OPERATION_READ, c->key, &c->me);
 	const struct lock_record *r = &s->lock.record;
 	const struct lock_record *was = &c->before->lock.record;
 	bool tokens = format_can(ACT_EXTEND);
 
+	(void)done;
 	switch (c->act) {
 	case ACT_RELEASE:
 	case ACT_KEEP:
@@ -314,144 +311,85 @@ scene_check(const struct scene *c)
 
 /* ---- cases ------------------------------------------------------------- */
 
-/* The scene with its first request lost; twice the time, and so on, if it was
- * over before the store could ask once more: the machine may stand still. */
-static void
-scene_lose(struct scene *c, enum act act, enum proxy_fault fault)
-{
-	uint64_t time_ms = proxy_hangs(fault) ? DEADLINE_HUNG_MS :
-	    DEADLINE_MS;
-	struct seen *s = NULL;
+static const struct scene_kind writes = {
+	.names = act_names,
+	.requests = 1,
+	.prepare = scene_prepare,
+	.check = scene_check,
+};
 
-	for (int i = 0; i < 3; i++, time_ms *= 2) {
-		scene_prepare(c, act);
-		scene_fill(c);
-		if (proxy_lose(proxy, fault, &c->operation, time_ms, &s))
-			return;
-	}
-	ck_abort_msg("%s, %s, fault %d: %s, %s", format->name, act_names[act],
-	    fault, outcome_kind_name(s->kind), s->text);
+START_TEST(test_nothing_lost)
+{
+	scene_lose_nothing(&writes, (int)format_act(_i));
 }
+END_TEST
 
 START_TEST(test_lost_once)
 {
-	enum act act = format_act(_i / (int)PROXY_LOSSES);
-	enum proxy_fault fault = proxy_losses[_i % (int)PROXY_LOSSES];
-	struct scene c;
-
-	scene_lose(&c, act, fault);
-	scene_check(&c);
-	if (fault == PROXY_HOLD) {
-		proxy_let_go(proxy);
-		scene_check(&c);
-	}
+	(void)scene_lose(&writes, (int)format_act(_i / (int)PROXY_LOSSES),
+	    proxy_losses[_i % (int)PROXY_LOSSES], 0);
+	scene_check(NULL);
+	proxy_let_go();
+	scene_check(NULL);
 }
 END_TEST
 
-/*
- * With nothing lost: one request. A machine that is busy elsewhere may be
- * slower than an attempt waits; that is seen and tried again.
- */
-START_TEST(test_nothing_lost)
+/* Before or after its effect. */
+START_TEST(test_all_lost)
 {
-	bool alone = false;
+	enum proxy_fault fault = _i % 2 == 0 ?
+	    PROXY_LOSE_REQUEST : PROXY_LOSE_ANSWER;
+	struct seen *s = scene_lose_all(&writes, (int)format_act(_i / 2), fault,
+	    0, 200);
 
-	for (int i = 0; i < 5 && !alone; i++) {
-		struct scene c;
-		struct seen *s;
-		unsigned before;
-
-		scene_prepare(&c, format_act(_i));
-		before = proxy_requests(proxy);
-		scene_fill(&c);
-		s = case_do(&c.operation);
-		case_done(s);
-		alone = proxy_requests(proxy) == before + 1;
-		ck_assert(s->unanswered != alone);
-		scene_check(&c);
-	}
-	ck_assert(alone);
+	ck_assert(s->unanswered);
+	if (fault == PROXY_LOSE_ANSWER)
+		scene_check(NULL);
 }
 END_TEST
 
-/* Somebody else has it by then: a conflict that shows who, and no change. What
- * was to be given back is not there: a conflict, too, without a loss. */
+/* Another client holds it by then: a conflict that shows the holder, and no
+ * change. If the record to release is absent: a conflict, too, without a
+ * loss. */
 START_TEST(test_record_does_not_fit)
 {
 	struct holder third = scene_holder();
+	struct operation *late = scene_prepare((int)format_act(_i));
+	const struct key key = scene.key;
+	struct operation o;
 	struct seen *s, *there;
-	struct scene c;
 
-	scene_prepare(&c, format_act(_i));
-	scene_fill(&c);
-	/* Whoever holds it gives it back, and another comes. */
-	if (c.before->lock.record.n_holders > 0) {
-		struct operation o = scene_operation(OPERATION_BREAK, c.key,
-		    &c.me);
-
-		o.version = c.before->lock.version;
+	/* Its holder gives it back, and another comes. */
+	if (scene.before->lock.record.n_holders > 0) {
+		o = scene_operation(OPERATION_BREAK, key, &scene.me);
+		o.version = scene.before->lock.version;
 		case_done(case_do(&o));
 	}
-	s = scene_do(OPERATION_READ, c.key, &third);
-	{
-		struct operation o = scene_operation(OPERATION_ACQUIRE, c.key,
-		    &third);
-
-		o.version = s->lock.record.version;
-		o.token_seen = s->lock.record.token;
-		case_done(case_do(&o));
-	}
-	there = scene_do(OPERATION_READ, c.key, &third);
-	c.operation.submitted_ms = clock_boot_ms();
-	c.operation.deadline_ms = c.operation.submitted_ms + DEADLINE_MS;
-	s = case_do(&c.operation);
-	case_conflict(s);
+	s = scene_do(OPERATION_READ, key, &third);
+	o = scene_operation(OPERATION_ACQUIRE, key, &third);
+	o.version = s->lock.record.version;
+	o.token_seen = s->lock.record.token;
+	case_done(case_do(&o));
+	there = scene_do(OPERATION_READ, key, &third);
+	late->submitted_ms = clock_boot_ms();
+	late->deadline_ms = late->submitted_ms + DEADLINE_MS;
+	s = case_conflict(case_do(late));
 	ck_assert(scene_held_by(&s->lock, &third));
-	s = scene_do(OPERATION_READ, c.key, &third);
+	s = scene_do(OPERATION_READ, key, &third);
 	ck_assert_str_eq(s->lock.version, there->lock.version);
 	ck_assert(scene_held_by(&s->lock, &third));
 }
 END_TEST
 
-/* Everything lost: it is not known. */
-START_TEST(test_all_lost)
-{
-	enum proxy_fault fault = _i % 2 == 0 ?
-	    PROXY_LOSE_REQUEST : PROXY_LOSE_ANSWER;
-	struct seen *s = NULL;
-	struct scene c;
-	unsigned before;
-
-	for (int i = 0; i < 5 && s == NULL; i++) {
-		scene_prepare(&c, format_act(_i / 2));
-		proxy_next(proxy, fault, 1000);
-		before = proxy_requests(proxy);
-		scene_fill(&c);
-		c.operation.deadline_ms = c.operation.submitted_ms + 200;
-		s = case_do(&c.operation);
-		if (s->kind == OUTCOME_REFUSED &&
-		    proxy_requests(proxy) == before)
-			s = NULL;
-		proxy_next(proxy, PROXY_PASS, 0);
-	}
-	ck_assert_ptr_nonnull(s);
-	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
-	ck_assert(s->unanswered);
-	if (fault == PROXY_LOSE_ANSWER)
-		scene_check(&c);
-}
-END_TEST
-
-/* A renewal that lands after the lock was given back brings nobody back. */
+/* A renewal that lands after the release brings no hold back. */
 START_TEST(test_late_renewal)
 {
-	struct scene c;
 	struct seen *s;
 
-	scene_lose(&c, (enum act)_i, PROXY_HOLD);
-	(void)scene_do(OPERATION_RELEASE, c.key, &c.me);
-	proxy_let_go(proxy);
-	s = scene_do(OPERATION_READ, c.key, &c.me);
+	(void)scene_lose(&writes, _i, PROXY_HOLD, 0);
+	(void)scene_do(OPERATION_RELEASE, scene.key, &scene.me);
+	proxy_let_go();
+	s = scene_do(OPERATION_READ, scene.key, &scene.me);
 	ck_assert_uint_eq(s->lock.record.n_holders, 0);
 }
 END_TEST
@@ -459,51 +397,49 @@ END_TEST
 /* An endpoint that does not say what stood in the way is asked for it. */
 START_TEST(test_conflict_without_record)
 {
-	struct scene c;
+	struct operation o;
 	struct seen *s;
 	unsigned before;
 
-	scene_prepare(&c, ACT_BREAK);
-	before = proxy_requests(proxy);
-	proxy_next(proxy, PROXY_STRIP_ITEM, 1);
-	c.operation = scene_operation(OPERATION_ACQUIRE, c.key, &c.me);
-	s = case_do(&c.operation);
-	case_conflict(s);
-	ck_assert(scene_held_by(&s->lock, &c.you));
-	ck_assert_uint_eq(proxy_requests(proxy), before + 2);
+	scene_begin(&scene, ACT_BREAK);
+	before = proxy_requests();
+	proxy_next(PROXY_STRIP_ITEM, 1, 0);
+	o = scene_operation(OPERATION_ACQUIRE, scene.key, &scene.me);
+	s = case_conflict(case_do(&o));
+	ck_assert(scene_held_by(&s->lock, &scene.you));
+	ck_assert_uint_eq(proxy_requests(), before + 2);
 }
 END_TEST
 
-/* While nobody sets the clock that it depends on nothing is taken, and nobody
- * is asked; what is held is kept and given back. */
+/* While the clock that it depends on is not set, no lock is taken and no
+ * request is sent; holds are renewed and released. */
 START_TEST(test_clock)
 {
 	enum act act = (enum act)_i;
 	bool takes = act == ACT_ACQUIRE || act == ACT_TAKE_FREE ||
 	    act == ACT_TAKE_DEAD;
-	struct scene c;
 	struct seen *s;
 	unsigned before;
 
 	if (!format_can(act))
 		return;
-	scene_prepare(&c, act);
-	before = proxy_requests(proxy);
+	scene_begin(&scene, act);
+	before = proxy_requests();
 	synchronised = act == ACT_ACQUIRE ? -EPERM : 0;
-	scene_fill(&c);
-	s = case_do(&c.operation);
+	scene_fill(&scene);
+	s = case_do(&scene.operation);
 	if (takes) {
 		case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
 		ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
 		ck_assert_str_eq(s->text, "nobody sets the clock");
-		ck_assert_uint_eq(proxy_requests(proxy), before);
+		ck_assert_uint_eq(proxy_requests(), before);
 		synchronised = 1;
-		scene_fill(&c);
-		s = case_do(&c.operation);
+		scene_fill(&scene);
+		s = case_do(&scene.operation);
 	}
 	synchronised = 1;
 	case_done(s);
-	scene_check(&c);
+	scene_check(s);
 }
 END_TEST
 
@@ -517,32 +453,23 @@ START_TEST(test_many)
 	struct operation o;
 	struct seen *s;
 	size_t found = 0;
-	char cursor[SCAN_CURSOR_MAX];
 
 	(void)scene_do(OPERATION_ACQUIRE, keys[0], &a);
 	(void)scene_do(OPERATION_ACQUIRE, keys[1], &a);
 	o = case_operation(OPERATION_READ_MANY, (struct key){ 0 });
 	o.keys = keys;
 	o.n_keys = 3;
-	s = case_do(&o);
-	case_done(s);
+	s = case_done(case_do(&o));
 	ck_assert(s->processed[0] && s->processed[1] && s->processed[2]);
 	ck_assert(scene_held_by(&s->locks[0], &a));
 	ck_assert(scene_held_by(&s->locks[1], &a));
 	ck_assert(!s->locks[2].record.exists);
-	o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-	o.prefix = (struct key){ keys[0].bytes, keys[0].length - 1 };
-	o.held_only = true;
-	do {
-		s = case_do(&o);
-		case_done(s);
+	s = NULL;
+	while ((s = case_page((struct key){ keys[0].bytes, keys[0].length - 1 },
+	    true, s)) != NULL) {
 		for (size_t i = 0; i < s->n_locks; i++)
 			found += scene_held_by(&s->locks[i], &a);
-		memcpy(cursor, s->cursor, s->cursor_length);
-		o.cursor = (struct key){ cursor, s->cursor_length };
-		o.submitted_ms = clock_boot_ms();
-		o.deadline_ms = o.submitted_ms + DEADLINE_MS;
-	} while (s->cursor_length > 0);
+	}
 	ck_assert_uint_eq(found, 2);
 }
 END_TEST
@@ -552,7 +479,8 @@ run(size_t which)
 {
 	const struct format *f = &formats[which];
 	struct conformance_target target = {
-		.name = f->name, .open = target_open, .close = target_close,
+		.name = f->name, .open = target_open,
+		.close = proxy_close_store,
 	};
 	Suite *suite = conformance_empty(&target);
 	TCase *cases = tcase_create("formats");
@@ -574,12 +502,13 @@ run(size_t which)
 	tcase_add_loop_test(cases, test_clock, ACT_ACQUIRE, ACTS);
 	tcase_add_test(cases, test_many);
 	conformance_add(suite, cases);
-	return conformance_run(suite);
+	return suite_end(suite);
 }
 
 int
 main(void)
 {
-	place_need_endpoint();
-	return place_run_each(run, FORMATS) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	fixture_need_endpoint();
+	return fixture_run_each(run,
+	    FORMATS) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,34 +1,17 @@
 /*
- * What our own leases depend on waits for nothing else at the fleet's store:
- * however many looks at locks hang, a beat is done. (Of those at other hosts'
- * sessions: check_dynamodb_faults.c.) And what can go goes at once.
+ * Operations that our own leases depend on wait for no others at the fleet's
+ * store: a beat is done, however many looks at locks hang. (For looks at other
+ * hosts' sessions: check_dynamodb_faults.c.) And an operation goes at once if
+ * it can.
  */
-#include <stdlib.h>
-
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
-#include "dynamodb_place.h"
 #include "dynamodb_proxy.h"
-#include "store/store_dynamodb.h"
+#include "test.h"
 
 #define LOOK_MS 60000
 #define LOCK_CONNECTIONS 64	/* of their lane; see aws/client.h */
-
-static struct proxy *proxy;
-
-static struct store *
-target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
-{
-	return proxy_open_store(base, "lanes", outcome, arg, &proxy);
-}
-
-static void
-target_close(struct store *store)
-{
-	store_free(store);
-	proxy_free(proxy);
-}
 
 static void
 look(struct operation *o, struct key key)
@@ -39,8 +22,8 @@ look(struct operation *o, struct key key)
 	(void)case_submit(o);
 }
 
-/* As many looks as there are connections for them hang, and one more waits for
- * those. Is a beat the first to come after them? */
+/* As many looks hang as there are connections for them, and one more waits. Is
+ * a beat the first to come after them? */
 static bool
 beat_comes_first(void)
 {
@@ -51,11 +34,11 @@ beat_comes_first(void)
 	struct seen *s;
 
 	case_done(case_session(OPERATION_SESSION_OPEN, session, 0));
-	hung = proxy_requests(proxy) + LOCK_CONNECTIONS;
-	proxy_next(proxy, PROXY_HOLD, LOCK_CONNECTIONS);
+	hung = proxy_requests() + LOCK_CONNECTIONS;
+	proxy_next(PROXY_HOLD, LOCK_CONNECTIONS, 0);
 	for (size_t i = 0; i <= LOCK_CONNECTIONS; i++)
 		look(&looks[i], key);
-	while (proxy_requests(proxy) < hung)
+	while (proxy_requests() < hung)
 		case_turn();
 	o = case_operation(OPERATION_SESSION_BEAT, (struct key){ 0 });
 	o.session = session;
@@ -63,15 +46,15 @@ beat_comes_first(void)
 	s = case_submit(&o);
 	while (s->kind == 0)
 		case_turn();
-	n = proxy_requests(proxy);
-	proxy_let_go(proxy);
+	n = proxy_requests();
+	proxy_let_go();
 	case_wait();
 	return s->kind == OUTCOME_DONE && n == hung + 1;
 }
 
 /* On a machine that is busy elsewhere the looks may be given up before; that is
  * seen and tried again. */
-START_TEST(test_looks_at_locks)
+TEST(test_looks_at_locks)
 {
 	bool first = false;
 
@@ -79,7 +62,6 @@ START_TEST(test_looks_at_locks)
 		first = beat_comes_first();
 	ck_assert(first);
 }
-END_TEST
 
 static uint32_t
 in_flight(void)
@@ -91,7 +73,7 @@ in_flight(void)
 }
 
 /* Once the table is known, a request goes while it is submitted. */
-START_TEST(test_at_once)
+TEST(test_at_once)
 {
 	struct key key = case_key("at-once");
 	struct operation o = case_operation(OPERATION_READ, key);
@@ -105,10 +87,9 @@ START_TEST(test_at_once)
 	case_wait();
 	case_done(s);
 }
-END_TEST
 
 /* What cannot go any more ends from the loop, and not while it is submitted. */
-START_TEST(test_too_late)
+TEST(test_too_late)
 {
 	struct key key = case_key("too-late");
 	struct operation o = case_operation(OPERATION_READ, key);
@@ -124,26 +105,9 @@ START_TEST(test_too_late)
 	ck_assert_int_eq(s->kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
 }
-END_TEST
 
 int
 main(void)
 {
-	static const struct conformance_target target = {
-		.name = "dynamodb_lanes",
-		.host = "web-1",
-		.open = target_open,
-		.close = target_close,
-	};
-	Suite *suite;
-	TCase *cases;
-
-	place_need_endpoint();
-	suite = conformance_empty(&target);
-	cases = tcase_create("lanes");
-	tcase_add_test(cases, test_looks_at_locks);
-	tcase_add_test(cases, test_at_once);
-	tcase_add_test(cases, test_too_late);
-	conformance_add(suite, cases);
-	return conformance_run(suite);
+	return proxy_run("dynamodb_lanes", __FILE__);
 }

@@ -8,9 +8,10 @@
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
-#include "sqlite_place.h"
+#include "sqlite_fixture.h"
 #include "sqlite_shim.h"
-#include "store/sqlite_living.h"
+#include "store/sqlite_sessions.h"
+#include "test.h"
 
 /* @n more beats, each one higher, none of which asks the disk. */
 static uint64_t
@@ -32,8 +33,8 @@ test_beats(struct ident id, uint64_t beat, int n)
 	return beat;
 }
 
-/* A beat needs no disk; what is asked of the disk later knows of it. */
-START_TEST(test_beat_while_hanging)
+/* A beat needs no disk; later operations on the disk know of it. */
+TEST(test_beat_while_hanging)
 {
 	struct ident id = case_ident();
 	struct operation o =
@@ -53,7 +54,7 @@ START_TEST(test_beat_while_hanging)
 	(void)case_submit(&o);
 	while (!sqlite_shim_hangs())
 		case_turn();
-	/* Somebody saw it, and comes to kill it when the disk is back. */
+	/* Another host saw it, and kills it when the disk is back. */
 	kill = case_operation(OPERATION_SESSION_KILL, (struct key){ 0 });
 	kill.session = id;
 	kill.beat = beat;
@@ -74,19 +75,17 @@ START_TEST(test_beat_while_hanging)
 	case_wait();
 	case_conflict(killed);
 	ck_assert_uint_eq(killed->session.beat, beat);
-	s = case_session(OPERATION_SESSION_READ, id, 0);
-	case_done(s);
+	s = case_done(case_session(OPERATION_SESSION_READ, id, 0));
 	ck_assert_uint_eq(s->session.beat, beat);
 	(void)test_beats(id, beat, 1);
 }
-END_TEST
 
 /*
- * A kill on the worker against a beat in the loop, at whatever moment: one of
- * the two is DONE, never both. What they share is under a lock; a build that
+ * A kill on the worker against a beat in the loop, at any moment: one of the
+ * two is DONE, never both. Their shared state is under a mutex; a build that
  * watches threads sees it here if it is not.
  */
-START_TEST(test_beat_against_kill)
+TEST(test_beat_against_kill)
 {
 	enum { ROUNDS = 200, READS = 8 };
 	struct operation reads[READS];
@@ -120,9 +119,8 @@ START_TEST(test_beat_against_kill)
 		(void)case_session(OPERATION_SESSION_CLOSE, id, 0);
 	}
 }
-END_TEST
 
-START_TEST(test_beat_while_full)
+TEST(test_beat_while_full)
 {
 	struct ident id = case_ident();
 	struct seen *s;
@@ -137,20 +135,16 @@ START_TEST(test_beat_while_full)
 	s = case_session(OPERATION_SESSION_BEAT, id, beat);
 	ck_assert_int_eq(s->code, DDBLOCK_E_STORE_FULL);
 	sqlite_shim_fail_write(SQLITE_OK);
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	case_done(s);
+	s = case_done(case_session(OPERATION_SESSION_BEAT, id, beat));
 	beat = test_beats(id, s->session.beat, 10);
-	s = case_session(OPERATION_SESSION_CLOSE, id, 0);
-	case_done(s);
+	s = case_done(case_session(OPERATION_SESSION_CLOSE, id, 0));
 	ck_assert_uint_eq(s->session.beat, beat);
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	case_conflict(s);
+	s = case_conflict(case_session(OPERATION_SESSION_BEAT, id, beat));
 	ck_assert(s->session.dead);
 }
-END_TEST
 
 /* The kill may be on the disk: a beat counts again when it is there, too. */
-START_TEST(test_beat_after_doubtful_kill)
+TEST(test_beat_after_kill_in_doubt)
 {
 	struct ident id = case_ident();
 	unsigned syncs;
@@ -166,15 +160,13 @@ START_TEST(test_beat_after_doubtful_kill)
 	case_is_kind(s, OUTCOME_UNKNOWN, __FILE__, __LINE__);
 	sqlite_shim_fail_sync(SQLITE_OK);
 	syncs = sqlite_shim_syncs();
-	s = case_session(OPERATION_SESSION_BEAT, id, beat);
-	case_done(s);
+	s = case_done(case_session(OPERATION_SESSION_BEAT, id, beat));
 	ck_assert_uint_gt(sqlite_shim_syncs(), syncs);
 	(void)test_beats(id, s->session.beat, 3);
 }
-END_TEST
 
-/* The loop stood still until nobody waited for the beat any more. */
-START_TEST(test_beat_too_late)
+/* The loop stood still until no operation waited for the beat any more. */
+TEST(test_beat_too_late)
 {
 	struct ident id = case_ident();
 	struct operation o =
@@ -193,12 +185,11 @@ START_TEST(test_beat_too_late)
 	s = case_session(OPERATION_SESSION_READ, id, 0);
 	ck_assert_uint_eq(s->session.beat, beat);
 }
-END_TEST
 
 /* More sessions than there is room for: the others are written. */
-START_TEST(test_beats_of_many)
+TEST(test_beats_of_many)
 {
-	enum { N = SQLITE_LIVING_MAX + 3 };
+	enum { N = SQLITE_SESSIONS_MAX + 3 };
 	struct ident ids[N];
 	unsigned syncs;
 	struct seen *s;
@@ -207,10 +198,9 @@ START_TEST(test_beats_of_many)
 		ids[i] = case_ident();
 		case_done(case_session(OPERATION_SESSION_OPEN, ids[i], 0));
 	}
-	(void)test_beats(ids[SQLITE_LIVING_MAX - 1], 0, 1);
+	(void)test_beats(ids[SQLITE_SESSIONS_MAX - 1], 0, 1);
 	syncs = sqlite_shim_syncs();
-	s = case_session(OPERATION_SESSION_BEAT, ids[N - 1], 0);
-	case_done(s);
+	s = case_done(case_session(OPERATION_SESSION_BEAT, ids[N - 1], 0));
 	ck_assert_uint_gt(sqlite_shim_syncs(), syncs);
 	/* One ends, and its room is for another. */
 	case_done(case_session(OPERATION_SESSION_CLOSE, ids[0], 0));
@@ -218,7 +208,6 @@ START_TEST(test_beats_of_many)
 	case_done(s);
 	(void)test_beats(ids[N - 1], s->session.beat, 2);
 }
-END_TEST
 
 int
 main(void)
@@ -227,20 +216,10 @@ main(void)
 		.name = "sqlite_beats",
 		.host = "web-1",
 		.binary_keys = true,
-		.open = sqlite_place_open,
-		.close = sqlite_place_close,
+		.open = sqlite_fixture_open,
+		.close = sqlite_fixture_close,
 	};
-	Suite *suite;
-	TCase *t = tcase_create("beats");
 
 	sqlite_shim_install();
-	suite = conformance_empty(&target);
-	tcase_add_test(t, test_beat_while_hanging);
-	tcase_add_test(t, test_beat_against_kill);
-	tcase_add_test(t, test_beat_while_full);
-	tcase_add_test(t, test_beat_after_doubtful_kill);
-	tcase_add_test(t, test_beat_too_late);
-	tcase_add_test(t, test_beats_of_many);
-	conformance_add(suite, t);
-	return conformance_run(suite);
+	return conformance_main(&target, false, __FILE__);
 }

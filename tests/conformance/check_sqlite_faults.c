@@ -13,8 +13,9 @@
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
-#include "sqlite_place.h"
+#include "sqlite_fixture.h"
 #include "sqlite_shim.h"
+#include "test.h"
 
 #define SHORT_MS 50
 #define TAKEN_MS 3000	/* the worker gets to it, however busy the machine */
@@ -39,10 +40,11 @@ test_wait_for_hang(void)
 }
 
 /*
- * The loop lives while the disk hangs: outcomes come at their deadlines. What
- * the disk has seen is in doubt; what it has not seen will never happen.
+ * The loop lives while the disk hangs: outcomes come at their deadlines. A
+ * write that the disk has seen is in doubt; a write that it has not seen will
+ * never happen.
  */
-START_TEST(test_hang)
+TEST(test_hang)
 {
 	struct key taken_key = case_key("taken");
 	struct key queued_key = case_key("queued");
@@ -79,10 +81,9 @@ START_TEST(test_hang)
 	ck_assert(case_holds(&case_read(taken_key)->lock, &me));
 	ck_assert(!case_read(queued_key)->lock.record.exists);
 }
-END_TEST
 
 /* Thousands in the queue, and each gets its outcome at its deadline. */
-START_TEST(test_hang_many)
+TEST(test_hang_many)
 {
 	enum { N = 2000 };
 	static struct operation o[N];
@@ -103,10 +104,9 @@ START_TEST(test_hang_many)
 	sqlite_shim_hang(false);
 	ck_assert(!case_read(case_key("many"))->lock.record.exists);
 }
-END_TEST
 
 /* Sessions do not wait behind locks: they go with the next transaction. */
-START_TEST(test_session_first)
+TEST(test_session_first)
 {
 	enum { N = 1500 };
 	static struct operation o[N];
@@ -137,10 +137,9 @@ START_TEST(test_session_first)
 		before += s[i]->answered_ms < seen->answered_ms;
 	ck_assert_uint_le(before, 512);
 }
-END_TEST
 
 /* The end of the daemon does not hang with the disk. */
-START_TEST(test_hang_at_end)
+TEST(test_hang_at_end)
 {
 	struct event_base *base = event_base_new();
 	struct operation o = test_acquire_of(case_key("end"), 60000);
@@ -154,10 +153,10 @@ START_TEST(test_hang_at_end)
 	store_free(case_store());
 	ck_assert(sqlite_shim_hangs());
 	/* Until the disk is back, the file is still served. */
-	ck_assert_int_eq(sqlite_place_try(base, NULL, NULL, &store, text),
+	ck_assert_int_eq(sqlite_fixture_try(base, NULL, NULL, &store, text),
 	    DDBLOCK_E_DENIED);
 	sqlite_shim_hang(false);
-	while (sqlite_place_try(base, NULL, NULL, &store, text) < 0) {
+	while (sqlite_fixture_try(base, NULL, NULL, &store, text) < 0) {
 		struct timeval tick = { .tv_usec = 1000 };
 
 		ck_assert_int_eq(event_base_loopexit(base, &tick), 0);
@@ -165,12 +164,11 @@ START_TEST(test_hang_at_end)
 	}
 	store_free(store);
 	event_base_free(base);
-	sqlite_place_remove();
+	sqlite_fixture_remove();
 }
-END_TEST
 
 /* No room: refused for certain, reads go on, and so does all with room. */
-START_TEST(test_full)
+TEST(test_full)
 {
 	struct key key = case_key("full");
 	struct key held_key = case_key("held");
@@ -192,10 +190,9 @@ START_TEST(test_full)
 	case_done(case_acquire(key, &me, 1));
 	case_done(case_release(held_key, &me));
 }
-END_TEST
 
 /* One transaction for many fails: the reads among them are answered. */
-START_TEST(test_full_batch)
+TEST(test_full_batch)
 {
 	struct key key = case_key("batch");
 	struct holder me = case_holder();
@@ -227,10 +224,9 @@ START_TEST(test_full_batch)
 	sqlite_shim_fail_write(SQLITE_OK);
 	ck_assert(case_holds(&case_read(key)->lock, &me));
 }
-END_TEST
 
 /* The real thing, as far as a process can have it to itself. */
-START_TEST(test_full_limit)
+TEST(test_full_limit)
 {
 	enum { MANY = 20000 };
 	struct rlimit limit = { LIMIT_BYTES, RLIM_INFINITY };
@@ -259,10 +255,9 @@ START_TEST(test_full_limit)
 	case_done(case_acquire(case_key(text), &me, 1));
 	case_done(case_release(key, &me));
 }
-END_TEST
 
-/* A flush that fails: nobody can tell what a crash would find. */
-START_TEST(test_flush_fails)
+/* A flush that fails: the state after a crash is not known. */
+TEST(test_flush_fails)
 {
 	struct key key = case_key("flush");
 	struct holder me = case_holder();
@@ -278,7 +273,6 @@ START_TEST(test_flush_fails)
 	ck_assert(!case_read(key)->lock.record.exists);
 	case_done(case_acquire(key, &me, 1));
 }
-END_TEST
 
 /* ---- each kind of write, on a disk that takes none ---------------------- */
 
@@ -287,7 +281,7 @@ struct next {
 	struct key key;
 	struct holder a, b;
 	struct holder both[2];
-	struct several several;
+	struct multi multi;
 	struct operation operation;
 };
 
@@ -377,12 +371,12 @@ next_is_broken(struct next *n)
 
 /* The lock and another, as one. */
 static void
-next_has_several(struct next *n)
+next_is_multi(struct next *n)
 {
 	struct key keys[2] = { n->key, case_key("another") };
 
-	several_init(&n->several, keys, 2);
-	n->operation = n->several.whole;
+	multi_init(&n->multi, keys, 2);
+	n->operation = n->multi.whole;
 }
 
 static const struct {
@@ -397,7 +391,7 @@ static const struct {
 	{ next_is_downgraded, 1 },
 	{ next_keeps_something, 1 },
 	{ next_is_broken, 0 },
-	{ next_has_several, 1 },
+	{ next_is_multi, 1 },
 };
 #define NEXTS (sizeof(nexts) / sizeof(nexts[0]))
 
@@ -427,12 +421,13 @@ next_is_possible(struct next *n, size_t which, const struct seen *before)
 	    n->operation.kind == OPERATION_UPDATE ? 4 : 0);
 }
 
-/* It fails in a way that says what is known of it, and was not done. */
+/* It fails with the known reason, and was not done. */
 static void
 next_fails(size_t which, void (*disk)(int), int fault, enum outcome_kind kind,
     int code)
 {
-	const struct seen *before, *s;
+	const struct seen *before;
+	struct seen *s;
 	struct next n;
 
 	next_init(&n, which);
@@ -447,23 +442,21 @@ next_fails(size_t which, void (*disk)(int), int fault, enum outcome_kind kind,
 }
 
 /* It is refused, for certain. */
-START_TEST(test_full_each)
+TEST_LOOP(test_full_each, 0, NEXTS)
 {
 	next_fails((size_t)_i, sqlite_shim_fail_write, SQLITE_FULL,
 	    OUTCOME_REFUSED, DDBLOCK_E_STORE_FULL);
 }
-END_TEST
 
-/* Nobody can tell what a crash would find. */
-START_TEST(test_flush_fails_each)
+/* The state after a crash is not known. */
+TEST_LOOP(test_flush_fails_each, 0, NEXTS)
 {
 	next_fails((size_t)_i, sqlite_shim_fail_sync, SQLITE_IOERR_FSYNC,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_STORE_BROKEN);
 }
-END_TEST
 
 /* Many at once share a flush. */
-START_TEST(test_shared_flush)
+TEST(test_shared_flush)
 {
 	enum { N = 60 };
 	static struct operation o[N];
@@ -488,7 +481,6 @@ START_TEST(test_shared_flush)
 	/* One for the first, one for all others, one if a log was begun. */
 	ck_assert_uint_le(sqlite_shim_syncs() - syncs, 3);
 }
-END_TEST
 
 static void
 test_table_done(void *arg, int code, const char *text)
@@ -499,7 +491,7 @@ test_table_done(void *arg, int code, const char *text)
 	*ret = code;
 }
 
-START_TEST(test_check_table)
+TEST(test_check_table)
 {
 	int code = 1;
 
@@ -515,9 +507,8 @@ START_TEST(test_check_table)
 		case_turn();
 	ck_assert_int_eq(code, 0);
 }
-END_TEST
 
-START_TEST(test_status)
+TEST(test_status)
 {
 	struct store_status status;
 	struct holder me = case_holder();
@@ -526,7 +517,7 @@ START_TEST(test_status)
 	store_view_status(case_store(), &status);
 	ck_assert_str_eq(status.kind, "sqlite");
 	ck_assert_str_eq(status.scope, "host");
-	ck_assert_str_eq(status.where, sqlite_place_path());
+	ck_assert_str_eq(status.where, sqlite_fixture_path());
 	ck_assert_uint_eq(status.requests, 1);
 	ck_assert_uint_eq(status.in_flight, 0);
 	ck_assert_int_eq(status.last_error, 0);
@@ -537,7 +528,6 @@ START_TEST(test_status)
 	ck_assert_int_eq(status.last_error, DDBLOCK_E_STORE_FULL);
 	ck_assert_ptr_nonnull(strstr(status.last_text, "room"));
 }
-END_TEST
 
 static void
 test_close(struct store *store)
@@ -545,10 +535,10 @@ test_close(struct store *store)
 	static bool closed;
 
 	/* test_hang_at_end has freed its store. */
-	if (access(sqlite_place_path(), F_OK) < 0 || closed)
+	if (access(sqlite_fixture_path(), F_OK) < 0 || closed)
 		return;
 	closed = true;
-	sqlite_place_close(store);
+	sqlite_fixture_close(store);
 }
 
 int
@@ -558,27 +548,10 @@ main(void)
 		.name = "sqlite_faults",
 		.host = "web-1",
 		.binary_keys = true,
-		.open = sqlite_place_open,
+		.open = sqlite_fixture_open,
 		.close = test_close,
 	};
-	Suite *suite;
-	TCase *t = tcase_create("faults");
 
 	sqlite_shim_install();
-	suite = conformance_empty(&target);
-	tcase_add_test(t, test_hang);
-	tcase_add_test(t, test_hang_many);
-	tcase_add_test(t, test_session_first);
-	tcase_add_test(t, test_hang_at_end);
-	tcase_add_test(t, test_full);
-	tcase_add_test(t, test_full_batch);
-	tcase_add_test(t, test_full_limit);
-	tcase_add_test(t, test_flush_fails);
-	tcase_add_loop_test(t, test_full_each, 0, NEXTS);
-	tcase_add_loop_test(t, test_flush_fails_each, 0, NEXTS);
-	tcase_add_test(t, test_shared_flush);
-	tcase_add_test(t, test_check_table);
-	tcase_add_test(t, test_status);
-	conformance_add(suite, t);
-	return conformance_run(suite);
+	return conformance_main(&target, false, __FILE__);
 }

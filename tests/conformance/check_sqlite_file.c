@@ -1,6 +1,6 @@
 /*
- * The embedded store's file: what cannot be served is refused with words that
- * help, and what was granted survives.
+ * The embedded store's file: a file that cannot be served is refused with a
+ * helpful text, and grants survive.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -17,9 +17,10 @@
 
 #include "conformance.h"
 #include "ddblock.h"
-#include "sqlite_place.h"
+#include "sqlite_fixture.h"
 #include "store/sqlite_file.h"
 #include "store/store_sqlite.h"
+#include "test.h"
 
 #define NOBODY 65534
 
@@ -59,7 +60,7 @@ test_served(void)
 	struct store *store;
 	char text[512] = "";
 
-	ck_assert_msg(test_try(sqlite_place_path(), false, &store, text) == 0,
+	ck_assert_msg(test_try(sqlite_fixture_path(), false, &store, text) == 0,
 	    "%s", text);
 	store_free(store);
 }
@@ -80,7 +81,7 @@ test_sql(const char *sql)
 {
 	sqlite3 *db;
 
-	ck_assert_int_eq(sqlite3_open(sqlite_place_path(), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_open(sqlite_fixture_path(), &db), SQLITE_OK);
 	ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK,
 	    "%s", sqlite3_errmsg(db));
 	ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
@@ -91,132 +92,124 @@ test_setup(void)
 {
 	base = event_base_new();
 	ck_assert_ptr_nonnull(base);
-	(void)sqlite_place_make();
+	(void)sqlite_fixture_make();
 }
 
 static void
 test_teardown(void)
 {
-	sqlite_place_remove();
+	sqlite_fixture_remove();
 	event_base_free(base);
 }
 
-START_TEST(test_new)
+TEST_FIXTURE(test_setup, test_teardown)
+
+TEST(test_new)
 {
 	struct stat st;
 
 	test_served();
-	ck_assert_int_eq(stat(sqlite_place_path(), &st), 0);
+	ck_assert_int_eq(stat(sqlite_fixture_path(), &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 	test_served();
 }
-END_TEST
 
 /* An empty file is as good as none: a crash may have left it. */
-START_TEST(test_empty)
+TEST(test_empty)
 {
-	test_write(sqlite_place_path(), "", 0, 0);
+	test_write(sqlite_fixture_path(), "", 0, 0);
 	test_served();
 }
-END_TEST
 
-START_TEST(test_must_exist)
+TEST(test_must_exist)
 {
 	struct store *store;
 	char text[512];
 
-	ck_assert_int_eq(test_try(sqlite_place_path(), true, &store, text),
+	ck_assert_int_eq(test_try(sqlite_fixture_path(), true, &store, text),
 	    DDBLOCK_E_NO_TABLE);
 	ck_assert_ptr_nonnull(strstr(text, "there is no database"));
-	ck_assert_int_lt(access(sqlite_place_path(), F_OK), 0);
-	test_write(sqlite_place_path(), "", 0, 0);
-	ck_assert_int_eq(test_try(sqlite_place_path(), true, &store, text),
+	ck_assert_int_lt(access(sqlite_fixture_path(), F_OK), 0);
+	test_write(sqlite_fixture_path(), "", 0, 0);
+	ck_assert_int_eq(test_try(sqlite_fixture_path(), true, &store, text),
 	    DDBLOCK_E_NO_TABLE);
 	test_served();
-	ck_assert_int_eq(test_try(sqlite_place_path(), true, &store, text), 0);
+	ck_assert_int_eq(test_try(sqlite_fixture_path(), true, &store, text),
+	    0);
 	store_free(store);
 }
-END_TEST
 
-START_TEST(test_no_directory)
+TEST(test_no_directory)
 {
 	test_refused("/nonexistent/ddblockd/locks.db", DDBLOCK_E_NO_TABLE,
 	    "the directory /nonexistent/ddblockd", "create it");
-	test_write(sqlite_place_path(), "x", 1, 0);
+	test_write(sqlite_fixture_path(), "x", 1, 0);
 	test_refused("/dev/null/locks.db", DDBLOCK_E_NO_TABLE,
 	    "the directory /dev/null", "create it");
 }
-END_TEST
 
-START_TEST(test_not_a_file)
+TEST(test_not_a_file)
 {
 	test_refused("/", DDBLOCK_E_WRONG_TABLE, "is not a file",
 	    "name a file");
 }
-END_TEST
 
-START_TEST(test_not_a_database)
+TEST(test_not_a_database)
 {
 	char bytes[8192];
 
 	memset(bytes, 'x', sizeof(bytes));
-	test_write(sqlite_place_path(), bytes, sizeof(bytes), 0);
-	test_refused(sqlite_place_path(), DDBLOCK_E_STORE_BROKEN,
+	test_write(sqlite_fixture_path(), bytes, sizeof(bytes), 0);
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_STORE_BROKEN,
 	    "is not an SQLite database", "move it away");
 }
-END_TEST
 
-START_TEST(test_damaged)
+TEST(test_damaged)
 {
 	char bytes[4096];
 
 	test_served();
 	memset(bytes, 0xa5, sizeof(bytes));
 	/* The header stays, the schema goes. */
-	test_write(sqlite_place_path(), bytes, sizeof(bytes) - 100, 100);
-	test_refused(sqlite_place_path(), DDBLOCK_E_STORE_BROKEN,
+	test_write(sqlite_fixture_path(), bytes, sizeof(bytes) - 100, 100);
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_STORE_BROKEN,
 	    "is damaged", "restore");
 }
-END_TEST
 
-START_TEST(test_cut_off)
+TEST(test_cut_off)
 {
 	test_served();
-	ck_assert_int_eq(truncate(sqlite_place_path(), 5000), 0);
-	test_refused(sqlite_place_path(), DDBLOCK_E_STORE_BROKEN,
+	ck_assert_int_eq(truncate(sqlite_fixture_path(), 5000), 0);
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_STORE_BROKEN,
 	    "is damaged", "restore");
 }
-END_TEST
 
 /* Ours by its number, but without our tables. */
-START_TEST(test_without_tables)
+TEST(test_without_tables)
 {
 	test_sql("PRAGMA application_id = 1684302955; "
 	    "PRAGMA user_version = 1; CREATE TABLE other(x);");
-	test_refused(sqlite_place_path(), DDBLOCK_E_STORE_BROKEN,
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_STORE_BROKEN,
 	    "is damaged", "restore");
 }
-END_TEST
 
-START_TEST(test_foreign)
+TEST(test_foreign)
 {
 	test_sql("PRAGMA application_id = 77; CREATE TABLE notes(x);");
-	test_refused(sqlite_place_path(), DDBLOCK_E_WRONG_TABLE,
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_WRONG_TABLE,
 	    "another program", "name another file");
 	test_sql("PRAGMA application_id = 0;");
-	test_refused(sqlite_place_path(), DDBLOCK_E_WRONG_TABLE,
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_WRONG_TABLE,
 	    "another program", "name another file");
 }
-END_TEST
 
-START_TEST(test_newer)
+TEST(test_newer)
 {
 	test_served();
 	test_sql("PRAGMA user_version = 2;");
-	test_refused(sqlite_place_path(), DDBLOCK_E_WRONG_TABLE,
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_WRONG_TABLE,
 	    "newer ddblockd (version 2", "install");
 }
-END_TEST
 
 /* In a process without root's rights, run @test; its failures are ours. */
 static void
@@ -232,12 +225,12 @@ test_as_nobody(void (*test)(void))
 		return;
 	}
 	(void)snprintf(directory, sizeof(directory), "%s",
-	    sqlite_place_path());
+	    sqlite_fixture_path());
 	slash = strrchr(directory, '/');
 	*slash = '\0';
 	ck_assert_int_eq(chown(directory, NOBODY, NOBODY), 0);
-	if (access(sqlite_place_path(), F_OK) == 0)
-		ck_assert_int_eq(chown(sqlite_place_path(), NOBODY, NOBODY),
+	if (access(sqlite_fixture_path(), F_OK) == 0)
+		ck_assert_int_eq(chown(sqlite_fixture_path(), NOBODY, NOBODY),
 		    0);
 	pid = fork();
 	if (pid == 0) {
@@ -255,41 +248,40 @@ test_as_nobody(void (*test)(void))
 static void
 test_refused_read_only(void)
 {
-	ck_assert_int_eq(chmod(sqlite_place_path(), 0400), 0);
-	test_refused(sqlite_place_path(), DDBLOCK_E_STORE_BROKEN,
+	ck_assert_int_eq(chmod(sqlite_fixture_path(), 0400), 0);
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_STORE_BROKEN,
 	    "is read-only", "make the file and its directory writable");
 }
 
-START_TEST(test_read_only)
+TEST(test_read_only)
 {
 	char lock[300];
 
 	test_served();
 	/* Left by another user. */
-	(void)snprintf(lock, sizeof(lock), "%s.lock", sqlite_place_path());
+	(void)snprintf(lock, sizeof(lock), "%s.lock", sqlite_fixture_path());
 	ck_assert_int_eq(unlink(lock), 0);
 	test_as_nobody(test_refused_read_only);
 }
-END_TEST
 
 static void
 test_refused_rights(void)
 {
-	ck_assert_int_eq(chmod(sqlite_place_path(), 0), 0);
-	test_refused(sqlite_place_path(), DDBLOCK_E_DENIED, "cannot be opened",
+	ck_assert_int_eq(chmod(sqlite_fixture_path(), 0), 0);
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_DENIED,
+	    "cannot be opened",
 	    "rights");
 }
 
-START_TEST(test_no_rights)
+TEST(test_no_rights)
 {
 	char lock[300];
 
 	test_served();
-	(void)snprintf(lock, sizeof(lock), "%s.lock", sqlite_place_path());
+	(void)snprintf(lock, sizeof(lock), "%s.lock", sqlite_fixture_path());
 	ck_assert_int_eq(unlink(lock), 0);
 	test_as_nobody(test_refused_rights);
 }
-END_TEST
 
 static void
 test_refused_directory(void)
@@ -298,29 +290,27 @@ test_refused_directory(void)
 	    "right to write");
 }
 
-START_TEST(test_no_rights_there)
+TEST(test_no_rights_there)
 {
 	test_as_nobody(test_refused_directory);
 }
-END_TEST
 
-START_TEST(test_second_in_process)
+TEST(test_second_in_process)
 {
 	struct store *store;
 	char text[512];
 	char pid[32];
 
-	ck_assert_int_eq(test_try(sqlite_place_path(), false, &store, text),
+	ck_assert_int_eq(test_try(sqlite_fixture_path(), false, &store, text),
 	    0);
 	(void)snprintf(pid, sizeof(pid), "(process %ld)", (long)getpid());
-	test_refused(sqlite_place_path(), DDBLOCK_E_DENIED, pid,
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_DENIED, pid,
 	    "served by another ddblockd");
 	store_free(store);
 	test_served();
 }
-END_TEST
 
-START_TEST(test_second_process)
+TEST(test_second_process)
 {
 	struct store *store;
 	char text[512];
@@ -333,7 +323,7 @@ START_TEST(test_second_process)
 	ck_assert_int_eq(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) {
-		if (test_try(sqlite_place_path(), false, &store, text) < 0 ||
+		if (test_try(sqlite_fixture_path(), false, &store, text) < 0 ||
 		    write(ready[1], "r", 1) != 1)
 			_exit(1);
 		for (;;)
@@ -343,74 +333,47 @@ START_TEST(test_second_process)
 	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
 	(void)snprintf(pid_text, sizeof(pid_text), "(process %ld)",
 	    (long)pid);
-	test_refused(sqlite_place_path(), DDBLOCK_E_DENIED, pid_text,
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_DENIED, pid_text,
 	    "served by another ddblockd");
 	/* A holder that was killed holds nothing. */
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	test_served();
 }
-END_TEST
 
 /* Another program of SQLite has it open. */
-START_TEST(test_in_use)
+TEST(test_in_use)
 {
 	sqlite3 *db;
 
 	test_served();
-	ck_assert_int_eq(sqlite3_open(sqlite_place_path(), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_open(sqlite_fixture_path(), &db), SQLITE_OK);
 	ck_assert_int_eq(sqlite3_exec(db, "BEGIN; SELECT * FROM lock", NULL,
 	    NULL, NULL), SQLITE_OK);
-	test_refused(sqlite_place_path(), DDBLOCK_E_DENIED,
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_DENIED,
 	    "in use by another program", "end that");
 	ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 	test_served();
 }
-END_TEST
 
-START_TEST(test_full_at_start)
+TEST(test_full_at_start)
 {
 	struct rlimit limit;
 
-	test_write(sqlite_place_path(), "", 0, 0);
+	test_write(sqlite_fixture_path(), "", 0, 0);
 	ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	limit.rlim_cur = 4096 * 3;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	test_refused(sqlite_place_path(), DDBLOCK_E_STORE_FULL, "no room",
+	test_refused(sqlite_fixture_path(), DDBLOCK_E_STORE_FULL, "no room",
 	    "make room");
 	limit.rlim_cur = limit.rlim_max;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	test_served();
 }
-END_TEST
 
 int
 main(void)
 {
-	Suite *suite = suite_create("sqlite_file");
-	TCase *t = tcase_create("file");
-
-	tcase_add_checked_fixture(t, test_setup, test_teardown);
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, test_new);
-	tcase_add_test(t, test_empty);
-	tcase_add_test(t, test_must_exist);
-	tcase_add_test(t, test_no_directory);
-	tcase_add_test(t, test_not_a_file);
-	tcase_add_test(t, test_not_a_database);
-	tcase_add_test(t, test_damaged);
-	tcase_add_test(t, test_cut_off);
-	tcase_add_test(t, test_without_tables);
-	tcase_add_test(t, test_foreign);
-	tcase_add_test(t, test_newer);
-	tcase_add_test(t, test_read_only);
-	tcase_add_test(t, test_no_rights);
-	tcase_add_test(t, test_no_rights_there);
-	tcase_add_test(t, test_second_in_process);
-	tcase_add_test(t, test_second_process);
-	tcase_add_test(t, test_in_use);
-	tcase_add_test(t, test_full_at_start);
-	suite_add_tcase(suite, t);
-	return conformance_run(suite);
+	return test_main(__FILE__);
 }

@@ -1,7 +1,7 @@
 /*
  * Core and embedded store together on a disk that hangs, or is full, for
- * longer than a lease: nothing is in danger, nothing is lost, and nothing is
- * written while nothing is asked.
+ * longer than a lease: no hold is in danger or lost, and no write happens
+ * without a request.
  */
 #include <event2/event.h>
 #include <sqlite3.h>
@@ -12,8 +12,9 @@
 #include "conformance.h"
 #include "core/core.h"
 #include "ddblock.h"
-#include "sqlite_place.h"
+#include "sqlite_fixture.h"
 #include "sqlite_shim.h"
+#include "test.h"
 
 #define CLIENT 7
 
@@ -55,6 +56,8 @@ lease_perform(const struct core_update *u)
 
 		next = a->next;
 		switch (a->type) {
+		case CORE_NO_ACTION:
+			break;
 		case CORE_SUBMIT:
 			store_submit(lease_store,
 			    &((struct core_submit *)a)->operation);
@@ -132,7 +135,7 @@ lease_setup(void)
 
 	lease_base = event_base_new();
 	ck_assert_ptr_nonnull(lease_base);
-	lease_store = sqlite_place_open(lease_base, lease_on_outcome, NULL);
+	lease_store = sqlite_fixture_open(lease_base, lease_on_outcome, NULL);
 	ck_assert_int_eq(core_new(&config, seed, clock_boot_ms(),
 	    &lease_core), 0);
 	lease_timer = evtimer_new(lease_base, lease_on_timer, NULL);
@@ -143,7 +146,7 @@ lease_setup(void)
 static void
 lease_teardown(void)
 {
-	sqlite_place_close(lease_store);
+	sqlite_fixture_close(lease_store);
 	core_free(lease_core);
 	event_free(lease_timer);
 	event_base_free(lease_base);
@@ -189,7 +192,9 @@ lease_pass(void)
 	ck_assert_uint_eq(lease_notices, 0);
 }
 
-START_TEST(test_hang)
+TEST_FIXTURE(lease_setup, lease_teardown)
+
+TEST(test_hang)
 {
 	ck_assert_int_eq(lease_ask(CORE_ACQUIRE, "held"), 0);
 	sqlite_shim_hang(true);
@@ -202,9 +207,8 @@ START_TEST(test_hang)
 	ck_assert_int_eq(lease_code, 0);
 	ck_assert_uint_eq(lease_notices, 0);
 }
-END_TEST
 
-START_TEST(test_full)
+TEST(test_full)
 {
 	struct core_namespace_view v;
 
@@ -222,10 +226,9 @@ START_TEST(test_full)
 	core_view_namespace(lease_core, 0, clock_boot_ms(), &v);
 	ck_assert_int_eq(v.cause, 0);
 }
-END_TEST
 
-/* Holding costs no write; nor does anything else when nothing is asked. */
-START_TEST(test_idle)
+/* Holding costs no write, and there is no other write without a request. */
+TEST(test_idle)
 {
 	struct store_status status;
 	uint64_t requests;
@@ -240,23 +243,10 @@ START_TEST(test_idle)
 	store_view_status(lease_store, &status);
 	ck_assert_uint_eq(status.requests, requests);
 }
-END_TEST
 
 int
 main(void)
 {
-	static const struct conformance_target target = {
-		.name = "sqlite_lease",
-	};
-	Suite *suite = conformance_empty(&target);
-	TCase *t = tcase_create("lease");
-
 	sqlite_shim_install();
-	tcase_add_checked_fixture(t, lease_setup, lease_teardown);
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, test_hang);
-	tcase_add_test(t, test_full);
-	tcase_add_test(t, test_idle);
-	suite_add_tcase(suite, t);
-	return conformance_run(suite);
+	return test_main(__FILE__);
 }

@@ -1,6 +1,5 @@
 /*
- * What the embedded store keeps across kills, years, clocks set back and
- * damaged pages.
+ * The embedded store across kills, years, clocks set back and damaged pages.
  */
 #include <event2/event.h>
 #include <fcntl.h>
@@ -14,10 +13,11 @@
 
 #include "conformance.h"
 #include "ddblock.h"
-#include "sqlite_place.h"
+#include "sqlite_fixture.h"
 #include "store/sqlite_batch.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_records.h"
+#include "test.h"
 
 #define DAY_S (UINT64_C(24) * 3600)
 #define NOW_S UINT64_C(1800000000)
@@ -26,14 +26,14 @@
 /* The file without worker and loop, at a wall clock of our own. */
 static struct sqlite_file file;
 static struct sqlite_records records;
-static struct freelist spares;
+static struct freelist free_jobs;
 
 static void
 test_open(uint64_t wall_s)
 {
 	char text[512];
 
-	ck_assert_msg(sqlite_file_open(sqlite_place_path(), false, wall_s,
+	ck_assert_msg(sqlite_file_open(sqlite_fixture_path(), false, wall_s,
 	    &file, text, sizeof(text)) == 0, "%s", text);
 	ck_assert_int_eq(sqlite_records_init(&records, file.db, "web-1",
 	    WEEK_S, file.token_floor), 0);
@@ -49,7 +49,7 @@ test_close(void)
 static void
 test_setup(void)
 {
-	(void)sqlite_place_make();
+	(void)sqlite_fixture_make();
 	test_open(NOW_S);
 }
 
@@ -57,15 +57,15 @@ static void
 test_teardown(void)
 {
 	test_close();
-	sqlite_place_remove();
-	freelist_done(&spares);
+	sqlite_fixture_remove();
+	freelist_done(&free_jobs);
 }
 
 /* Carry out at @wall_s; the caller frees the job. */
 static struct sqlite_job *
 test_job(struct operation *o, uint64_t wall_s)
 {
-	struct sqlite_job *j = sqlite_job_new(&spares, o);
+	struct sqlite_job *j = sqlite_job_new(&free_jobs, o);
 
 	ck_assert_ptr_nonnull(j);
 	j->wall_s = wall_s;
@@ -88,13 +88,13 @@ test_grant(struct key key, uint64_t wall_s)
 	j = test_job(&o, wall_s);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
 	token = j->outcome.lock.token;
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 	o = case_operation(OPERATION_RELEASE, key);
 	o.holders = &me;
 	o.n_holders = 1;
 	j = test_job(&o, wall_s);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 	return token;
 }
 
@@ -106,7 +106,7 @@ test_exists(struct key key)
 	bool exists = j->outcome.lock.exists;
 
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 	return exists;
 }
 
@@ -122,7 +122,7 @@ test_session(enum operation_kind kind, struct ident id, uint64_t wall_s)
 	j = test_job(&o, wall_s);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
 	exists = j->outcome.session.exists;
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 	return exists;
 }
 
@@ -184,16 +184,16 @@ test_no_room(struct operation *o, uint64_t token)
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(j->outcome.code, DDBLOCK_E_BAD_RECORD);
 	ck_assert_ptr_nonnull(strstr(j->outcome.text, "lock \"high\""));
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 	o->kind = OPERATION_READ;
 	j = test_job(o, NOW_S);
 	ck_assert_uint_eq(j->outcome.lock.token, token);
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 }
 
 /*
- * A token set by hand: it serves up to the last one, never beyond, and costs
- * nobody else a token, however often it is cleaned up around it.
+ * A token set by hand: the store serves up to the last token, never beyond, and
+ * other locks lose no token, however often it is cleaned up.
  */
 START_TEST(test_last_tokens)
 {
@@ -209,7 +209,7 @@ START_TEST(test_last_tokens)
 	test_no_room(&o, TOKEN_MAX - 8);
 	o.kind = OPERATION_ACQUIRE;
 	o.tokens = 4;
-	sqlite_job_free(&spares, test_job(&o, NOW_S));
+	sqlite_job_free(&free_jobs, test_job(&o, NOW_S));
 	o.kind = OPERATION_EXTEND;
 	o.token_seen = TOKEN_MAX - 4;
 	o.tokens = 5;
@@ -217,7 +217,7 @@ START_TEST(test_last_tokens)
 	o.kind = OPERATION_RELEASE;
 	o.holders = &o.me;
 	o.n_holders = 1;
-	sqlite_job_free(&spares, test_job(&o, NOW_S));
+	sqlite_job_free(&free_jobs, test_job(&o, NOW_S));
 	test_set_token("68696768", TOKEN_MAX);
 	ck_assert_int_eq(sqlite_records_sweep(&records, NOW_S + 8 * DAY_S),
 	    0);
@@ -227,7 +227,7 @@ START_TEST(test_last_tokens)
 }
 END_TEST
 
-/* What is held is never cleaned up, however old it is. */
+/* A held lock is never cleaned up, however old it is. */
 START_TEST(test_held_stays)
 {
 	struct key key = case_key("held");
@@ -235,7 +235,7 @@ START_TEST(test_held_stays)
 
 	o.me = case_holder();
 	o.tokens = 1;
-	sqlite_job_free(&spares, test_job(&o, NOW_S));
+	sqlite_job_free(&free_jobs, test_job(&o, NOW_S));
 	ck_assert_int_eq(sqlite_records_sweep(&records,
 	    NOW_S + 10000 * DAY_S), 0);
 	ck_assert(test_exists(key));
@@ -259,17 +259,17 @@ START_TEST(test_cleaning_goes_round)
 		o = case_operation(OPERATION_ACQUIRE, case_key(text));
 		o.me = me;
 		o.tokens = 1;
-		j = sqlite_job_new(&spares, &o);
+		j = sqlite_job_new(&free_jobs, &o);
 		j->wall_s = NOW_S;
 		ck_assert_int_eq(sqlite_records_run(&records, j), 0);
-		sqlite_job_free(&spares, j);
+		sqlite_job_free(&free_jobs, j);
 		o = case_operation(OPERATION_RELEASE, case_key(text));
 		o.holders = &me;
 		o.n_holders = 1;
-		j = sqlite_job_new(&spares, &o);
+		j = sqlite_job_new(&free_jobs, &o);
 		j->wall_s = NOW_S;
 		ck_assert_int_eq(sqlite_records_run(&records, j), 0);
-		sqlite_job_free(&spares, j);
+		sqlite_job_free(&free_jobs, j);
 	}
 	ck_assert_int_eq(sqlite_records_commit(&records), 0);
 	for (int i = 0; i < 3; i++)
@@ -314,7 +314,7 @@ START_TEST(test_sessions)
 }
 END_TEST
 
-/* One page is damaged: those who need it are refused, the others served. */
+/* One page is damaged: requests that need it are refused, the others served. */
 START_TEST(test_damaged_page)
 {
 	enum { N = 400 };
@@ -335,7 +335,7 @@ START_TEST(test_damaged_page)
 	}
 	test_close();
 	memset(bytes, 0xa5, sizeof(bytes));
-	fd = open(sqlite_place_path(), O_WRONLY | O_CLOEXEC);
+	fd = open(sqlite_fixture_path(), O_WRONLY | O_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(pwrite(fd, bytes, sizeof(bytes), 4096 * 12), 4096);
 	ck_assert_int_eq(close(fd), 0);
@@ -346,7 +346,7 @@ START_TEST(test_damaged_page)
 		o[i] = case_operation(OPERATION_ACQUIRE, key);
 		o[i].me = case_holder();
 		o[i].tokens = 1;
-		jobs[i] = sqlite_job_new(&spares, &o[i]);
+		jobs[i] = sqlite_job_new(&free_jobs, &o[i]);
 		jobs[i]->wall_s = NOW_S;
 	}
 	sqlite_batch_run(&records, file.path, jobs, N);
@@ -359,16 +359,16 @@ START_TEST(test_damaged_page)
 			ck_assert_ptr_nonnull(strstr(out->text, "damaged"));
 			refused++;
 		}
-		sqlite_job_free(&spares, jobs[i]);
+		sqlite_job_free(&free_jobs, jobs[i]);
 	}
 	ck_assert_uint_eq(served + refused, N);
 	ck_assert_uint_gt(served, N / 2);
 	ck_assert_uint_gt(refused, 0);
 
-	jobs[0] = sqlite_job_new(&spares, NULL);
+	jobs[0] = sqlite_job_new(&free_jobs, NULL);
 	sqlite_batch_check(&records, file.path, jobs[0]);
 	ck_assert_int_eq(jobs[0]->outcome.code, DDBLOCK_E_STORE_BROKEN);
-	sqlite_job_free(&spares, jobs[0]);
+	sqlite_job_free(&free_jobs, jobs[0]);
 }
 END_TEST
 
@@ -386,19 +386,19 @@ START_TEST(test_bad_record)
 	j = test_job(&o, NOW_S);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(j->outcome.code, DDBLOCK_E_BAD_RECORD);
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 	ck_assert_int_eq(sqlite_file_run(file.db,
 	    "UPDATE lock SET holders = NULL, token = 'many'"
 	    " WHERE key = x'626164'"), 0);
 	j = test_job(&o, NOW_S);
 	ck_assert_int_eq(j->outcome.code, DDBLOCK_E_BAD_RECORD);
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 	o = case_operation(OPERATION_SCAN, (struct key){ 0 });
 	j = test_job(&o, NOW_S);
 	ck_assert_int_eq((int)j->outcome.kind, OUTCOME_DONE);
 	ck_assert_uint_eq(j->outcome.n_rows, 1);
 	ck_assert_int_eq(memcmp(j->outcome.rows[0].key.bytes, "good", 4), 0);
-	sqlite_job_free(&spares, j);
+	sqlite_job_free(&free_jobs, j);
 }
 END_TEST
 
@@ -421,8 +421,8 @@ test_records_cases(void)
 }
 
 /*
- * A store in a process that kills itself, without closing anything, as soon
- * as it has heard that the lock is its own; then a new one on the same file.
+ * A store in a process that kills itself, without closing anything, as soon as
+ * it is granted the lock; then a new one on the same file.
  */
 static struct holder killed_holder;
 
@@ -447,12 +447,12 @@ test_open_after_kill(struct event_base *base, store_outcome_fn outcome,
 	int status;
 	pid_t pid;
 
-	(void)sqlite_place_make();
+	(void)sqlite_fixture_make();
 	killed_holder = case_holder();
 	pid = fork();
 	if (pid == 0) {
 		base = event_base_new();
-		if (base == NULL || sqlite_place_try(base, test_kill_self,
+		if (base == NULL || sqlite_fixture_try(base, test_kill_self,
 		    NULL, &store, text) < 0)
 			_exit(1);
 		o.me = killed_holder;
@@ -464,7 +464,7 @@ test_open_after_kill(struct event_base *base, store_outcome_fn outcome,
 	ck_assert_int_gt(pid, 0);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert(WIFSIGNALED(status));
-	if (sqlite_place_try(base, outcome, arg, &store, text) < 0)
+	if (sqlite_fixture_try(base, outcome, arg, &store, text) < 0)
 		ck_abort_msg("%s", text);
 	return store;
 }
@@ -479,8 +479,7 @@ START_TEST(test_killed)
 	case_done(s);
 	ck_assert(case_holds(&s->lock, &killed_holder));
 	case_conflict(case_acquire(key, &me, 1));
-	s = case_take(key, &me, &killed_holder, 1, token);
-	case_done(s);
+	s = case_done(case_take(key, &me, &killed_holder, 1, token));
 	ck_assert_uint_eq(s->lock.record.token, token + 1);
 }
 END_TEST
@@ -493,7 +492,7 @@ main(void)
 		.host = "web-1",
 		.binary_keys = true,
 		.open = test_open_after_kill,
-		.close = sqlite_place_close,
+		.close = sqlite_fixture_close,
 	};
 	Suite *suite = conformance_empty(&target);
 	TCase *killed = tcase_create("killed");
@@ -501,5 +500,5 @@ main(void)
 	suite_add_tcase(suite, test_records_cases());
 	tcase_add_test(killed, test_killed);
 	conformance_add(suite, killed);
-	return conformance_run(suite);
+	return suite_end(suite);
 }

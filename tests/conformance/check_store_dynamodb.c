@@ -9,32 +9,19 @@
 #include "common/clock.h"
 #include "conformance.h"
 #include "ddblock.h"
-#include "dynamodb_place.h"
-#include "suite.h"
+#include "dynamodb_fixture.h"
+#include "test.h"
 
 static const char table[] = "conformance";
-
-/* ---- the table ---- */
-
-static void
-no_outcome(void *arg, struct operation *operation,
-    const struct outcome *outcome)
-{
-	(void)arg;
-	(void)operation;
-	(void)outcome;
-	ck_abort_msg("an outcome that nobody waits for");
-}
 
 /* The first case makes the table; the others find it. */
 static struct store *
 target_open(struct event_base *base, store_outcome_fn outcome, void *arg)
 {
-	struct store *store =
-	    place_open(base, NULL, table, NULL, outcome, arg);
-	struct place_answer a = place_ask_table(base, store, true);
+	struct store *store = fixture_open(base, table, NULL, NULL, outcome,
+	    arg);
 
-	ck_assert_msg(a.code == 0, "%s", a.text);
+	fixture_expect(base, store, true, 0, "");
 	return store;
 }
 
@@ -56,7 +43,7 @@ on_raw(void *arg, const struct aws_answer *answer)
 static void
 raw(const char *operation, const char *body)
 {
-	struct aws_client *client = place_client(case_base());
+	struct aws_client *client = fixture_client(case_base());
 	struct aws_call *call;
 	int status = -1;
 
@@ -79,105 +66,71 @@ unique(const char *prefix)
 	return name;
 }
 
-START_TEST(test_init_twice)
-{
-	struct store *s = place_open(case_base(), NULL, unique("init"), "pk",
-	    no_outcome, NULL);
-	struct place_answer a;
+/* ---- the table ---- */
 
-	a = place_ask_table(case_base(), s, false);
-	ck_assert_int_eq(a.code, DDBLOCK_E_NO_TABLE);
-	ck_assert_ptr_nonnull(strstr(a.text, "does not exist"));
-	a = place_ask_table(case_base(), s, true);
-	ck_assert_msg(a.code == 0, "%s", a.text);
-	ck_assert_ptr_nonnull(strstr(a.text, "created"));
-	a = place_ask_table(case_base(), s, true);
-	ck_assert_msg(a.code == 0, "%s", a.text);
-	ck_assert_ptr_nonnull(strstr(a.text, "as it must be"));
-	a = place_ask_table(case_base(), s, false);
-	ck_assert_msg(a.code == 0, "%s", a.text);
-	store_free(s);
-}
-END_TEST
-
-START_TEST(test_wrong_table)
-{
-	const char *name = unique("wrong");
-	struct store *s;
-	struct place_answer a;
-	char body[1024];
-
-	(void)snprintf(body, sizeof(body), "{\"TableName\":\"%s\","
-	    "\"BillingMode\":\"PAY_PER_REQUEST\",\"KeySchema\":["
-	    "{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"},"
-	    "{\"AttributeName\":\"at\",\"KeyType\":\"RANGE\"}],"
-	    "\"AttributeDefinitions\":["
+/* What is said of a table, asked and asked to make it, one after the other. */
+static const struct {
+	const char *keys;	/* of one that is there; NULL: there is none */
+	const char *types;
+	const char *key_attribute;
+	struct {
+		bool init;
+		int code;
+		const char *text;	/* NULL: no more */
+	} asked[4];
+} tables[] = {
+	{ NULL, NULL, "pk", {
+	    { false, DDBLOCK_E_NO_TABLE, "does not exist" },
+	    { true, 0, "created" },
+	    { true, 0, "as it must be" },
+	    { false, 0, "" } } },
+	{ "{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"},"
+	    "{\"AttributeName\":\"at\",\"KeyType\":\"RANGE\"}",
 	    "{\"AttributeName\":\"id\",\"AttributeType\":\"B\"},"
-	    "{\"AttributeName\":\"at\",\"AttributeType\":\"N\"}]}", name);
-	raw("CreateTable", body);
-	s = place_open(case_base(), NULL, name, NULL, no_outcome, NULL);
-	a = place_ask_table(case_base(), s, true);
-	ck_assert_int_eq(a.code, DDBLOCK_E_WRONG_TABLE);
-	ck_assert_ptr_nonnull(strstr(a.text, "has partition key \"id\" (B), "
-	    "sort key \"at\" (N), but the namespace needs partition key "
-	    "\"key\" (S)"));
-	store_free(s);
-}
-END_TEST
+	    "{\"AttributeName\":\"at\",\"AttributeType\":\"N\"}", NULL, {
+	    { true, DDBLOCK_E_WRONG_TABLE, "has partition key \"id\" (B), "
+		"sort key \"at\" (N), but the namespace needs partition key "
+		"\"key\" (S)" } } },
+	/* Without a time to live. */
+	{ "{\"AttributeName\":\"key\",\"KeyType\":\"HASH\"}",
+	    "{\"AttributeName\":\"key\",\"AttributeType\":\"S\"}", NULL, {
+	    { false, DDBLOCK_E_WRONG_TABLE, "no time to live" },
+	    { true, 0, "changed" },
+	    { false, 0, "" } } },
+};
 
-START_TEST(test_no_time_to_live)
+TEST_ROWS(test_table, tables)
 {
-	const char *name = unique("nottl");
+	const char *name = unique("table");
 	struct store *s;
-	struct place_answer a;
 	char body[1024];
 
-	(void)snprintf(body, sizeof(body), "{\"TableName\":\"%s\","
-	    "\"BillingMode\":\"PAY_PER_REQUEST\",\"KeySchema\":["
-	    "{\"AttributeName\":\"key\",\"KeyType\":\"HASH\"}],"
-	    "\"AttributeDefinitions\":["
-	    "{\"AttributeName\":\"key\",\"AttributeType\":\"S\"}]}", name);
-	raw("CreateTable", body);
-	s = place_open(case_base(), NULL, name, NULL, no_outcome, NULL);
-	a = place_ask_table(case_base(), s, false);
-	ck_assert_int_eq(a.code, DDBLOCK_E_WRONG_TABLE);
-	ck_assert_ptr_nonnull(strstr(a.text, "no time to live"));
-	a = place_ask_table(case_base(), s, true);
-	ck_assert_msg(a.code == 0, "%s", a.text);
-	ck_assert_ptr_nonnull(strstr(a.text, "changed"));
-	a = place_ask_table(case_base(), s, false);
-	ck_assert_msg(a.code == 0, "%s", a.text);
+	if (tables[_i].keys != NULL) {
+		(void)snprintf(body, sizeof(body), "{\"TableName\":\"%s\","
+		    "\"BillingMode\":\"PAY_PER_REQUEST\",\"KeySchema\":[%s],"
+		    "\"AttributeDefinitions\":[%s]}", name, tables[_i].keys,
+		    tables[_i].types);
+		raw("CreateTable", body);
+	}
+	s = fixture_open(case_base(), name, tables[_i].key_attribute, NULL,
+	    fixture_refuse, NULL);
+	for (size_t i = 0; i < 4 && tables[_i].asked[i].text != NULL; i++)
+		fixture_expect(case_base(), s, tables[_i].asked[i].init,
+		    tables[_i].asked[i].code, tables[_i].asked[i].text);
 	store_free(s);
 }
-END_TEST
 
 /* An operation on a table that is not there says so, and why. */
-static void
-on_refused(void *arg, struct operation *operation,
-    const struct outcome *outcome)
+TEST(test_operation_without_table)
 {
-	struct place_answer *a = arg;
-
-	(void)operation;
-	ck_assert_int_eq(outcome->kind, OUTCOME_REFUSED);
-	place_on_table(a, outcome->code, outcome->text);
-}
-
-START_TEST(test_operation_without_table)
-{
-	struct place_answer a = { .base = case_base() };
+	struct fixture_answer a = { .base = case_base() };
 	struct operation o = case_operation(OPERATION_READ, case_key("none"));
-	struct store *s = place_open(case_base(), NULL, unique("none"), NULL,
-	    on_refused, &a);
+	struct store *s = fixture_open(case_base(), unique("none"), NULL, NULL,
+	    fixture_refuse, &a);
 
-	store_submit(s, &o);
-	while (!a.called)
-		ck_assert_int_eq(event_base_loop(case_base(), 0), 0);
-	ck_assert_int_eq(a.code, DDBLOCK_E_NO_TABLE);
-	ck_assert_ptr_nonnull(strstr(a.text, "does not exist"));
+	fixture_expect_refusal(s, &o, &a, DDBLOCK_E_NO_TABLE, "does not exist");
 	store_free(s);
 }
-END_TEST
 
 /* ---- requests ---- */
 
@@ -193,7 +146,7 @@ count(void)
 }
 
 /* The first looks at the table; after it each operation is one request. */
-START_TEST(test_requests)
+TEST(test_requests)
 {
 	struct key key = case_key("count");
 	struct holder me = case_holder();
@@ -205,28 +158,25 @@ START_TEST(test_requests)
 	case_done(case_session(OPERATION_SESSION_OPEN, me.session, 0));
 	n += 2;
 	ck_assert_uint_eq(count(), n);
-	s = case_acquire(key, &me, 8);
-	case_done(s);
+	s = case_done(case_acquire(key, &me, 8));
 	ck_assert_uint_eq(count(), ++n);
 	case_conflict(case_acquire(key, &you, 1));
 	ck_assert_uint_eq(count(), ++n);
 	case_done(case_extend(key, &me, s->lock.record.token, 8));
 	ck_assert_uint_eq(count(), ++n);
-	case_done(case_want(key, you.session));
+	case_done(case_add_waiter(key, you.session));
 	ck_assert_uint_eq(count(), ++n);
-	s = case_release(key, &me);
-	case_done(s);
+	s = case_done(case_release(key, &me));
 	ck_assert_uint_eq(count(), ++n);
-	ck_assert(case_wished(&s->lock, you.session));
+	ck_assert(case_marked(&s->lock, you.session));
 	case_done(case_session(OPERATION_SESSION_BEAT, me.session, 0));
 	ck_assert_uint_eq(count(), ++n);
 	case_done(case_session(OPERATION_SESSION_CLOSE, me.session, 0));
 	ck_assert_uint_eq(count(), ++n);
 }
-END_TEST
 
-/* Of a free lock only, so that nobody cleans up one that is held. */
-START_TEST(test_time_to_live)
+/* Of a free lock only, so that a held lock is never cleaned up. */
+TEST(test_time_to_live)
 {
 	struct key key = case_key("ttl");
 	struct holder me = case_holder();
@@ -239,11 +189,9 @@ START_TEST(test_time_to_live)
 	    clock_wall_ms() / 1000 + week_s - 60);
 	ck_assert_uint_le(s->lock.record.ttl_s,
 	    clock_wall_ms() / 1000 + week_s + 60);
-	s = case_acquire(key, &me, 1);
-	case_done(s);
+	s = case_done(case_acquire(key, &me, 1));
 	ck_assert_uint_eq(s->lock.record.ttl_s, 0);
 }
-END_TEST
 
 /* ---- records that others wrote ---- */
 
@@ -272,7 +220,7 @@ put_record(const char *text, const char *attributes)
 	return key;
 }
 
-START_TEST(test_bad_record)
+TEST_ROWS(test_bad_record, others)
 {
 	struct key key = put_record("bad", others[_i].attributes);
 	struct holder me = case_holder();
@@ -288,19 +236,17 @@ START_TEST(test_bad_record)
 	ck_assert_ptr_nonnull(strstr(s->text, key.bytes));
 	ck_assert_ptr_nonnull(strstr(s->text, table));
 }
-END_TEST
 
 /* Refused with the lock's name, and the record is as it was. */
 static void
-check_no_room(const struct seen *s, struct key key, uint64_t token)
+check_no_room(struct seen *s, struct key key, uint64_t token)
 {
 	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
 	ck_assert_int_eq(s->code, DDBLOCK_E_BAD_RECORD);
 	ck_assert_ptr_nonnull(strstr(s->text, key.bytes));
 	ck_assert_ptr_nonnull(strstr(s->text, "\"token\""));
 	ck_assert(!s->unanswered);
-	s = case_read(key);
-	case_done(s);
+	s = case_done(case_read(key));
 	ck_assert_uint_eq(s->lock.record.token, token);
 }
 
@@ -319,7 +265,7 @@ take_five(struct key key, const struct holder *me, const struct holder *dead)
 }
 
 /* A token set by hand: up to the last one it serves, and never beyond. */
-START_TEST(test_last_tokens)
+TEST(test_last_tokens)
 {
 	struct key key = put_record("last",
 	    "\"token\":{\"N\":\"9007199254740983\"}");
@@ -332,17 +278,16 @@ START_TEST(test_last_tokens)
 	    TOKEN_MAX - 4);
 	check_no_room(take_five(key, &you, &me), key,
 	    TOKEN_MAX - 4);
-	/* Who only stands in line is told who stands in front. */
+	/* A waiter is told the holder. */
 	case_conflict(case_acquire(key, &you, 9));
 	case_done(case_extend(key, &me, TOKEN_MAX - 4, 4));
 	case_done(case_release(key, &me));
 	check_no_room(case_acquire(key, &you, 1), key, TOKEN_MAX);
 	case_done(case_acquire(case_key("not last"), &you, 9));
 }
-END_TEST
 
-/* The same for those who share: free, and joining. */
-START_TEST(test_last_shared_tokens)
+/* The same for sharers: of a free lock, and joining. */
+TEST(test_last_shared_tokens)
 {
 	struct key key = put_record("last shared",
 	    "\"token\":{\"N\":\"9007199254740989\"}");
@@ -354,16 +299,15 @@ START_TEST(test_last_shared_tokens)
 	case_done(case_release(key, &a));
 	case_done(case_share(key, &a, 3));
 	check_no_room(case_share(key, &b, 3), key, TOKEN_MAX);
-	/* Its own effect is none the less seen, and so is who is in front. */
+	/* Its own effect is seen nevertheless, and so is the holder. */
 	case_done(case_share(key, &a, 3));
 	case_conflict(case_share(key, &c, 2));
 	case_done(case_release(key, &a));
 	check_no_room(case_share(key, &b, 0), key, TOKEN_MAX);
 }
-END_TEST
 
 /* What such a record shows cannot be read, so it must not be written first. */
-START_TEST(test_unreadable_tokens)
+TEST_LOOP(test_unreadable_tokens, 0, 2)
 {
 	static const char *const tokens[] = { "9007199254740992", "-7" };
 	struct key key;
@@ -381,10 +325,9 @@ START_TEST(test_unreadable_tokens)
 		ck_assert_int_eq(s->code, DDBLOCK_E_BAD_RECORD);
 	}
 }
-END_TEST
 
-/* What is missing is absent; what is not ours is left alone. */
-START_TEST(test_strange_record)
+/* A missing attribute is absent; foreign attributes are left alone. */
+TEST(test_strange_record)
 {
 	struct key key = put_record("strange", "\"token\":{\"N\":\"7\"},"
 	    "\"colour\":{\"M\":{\"a\":{\"NULL\":true}}}");
@@ -395,10 +338,9 @@ START_TEST(test_strange_record)
 	ck_assert(case_holds(&s->lock, &me));
 	ck_assert_uint_eq(s->lock.record.token, 8);
 }
-END_TEST
 
 /* A record of the Java client, whose key happens to be that of ours. */
-START_TEST(test_record_of_another_format)
+TEST(test_record_of_another_format)
 {
 	struct key key = put_record("theirs", "\"ownerName\":{\"S\":\"x\"},"
 	    "\"leaseDuration\":{\"S\":\"20000\"},"
@@ -412,10 +354,9 @@ START_TEST(test_record_of_another_format)
 	s = case_acquire(key, &me, 1);
 	ck_assert_int_eq(s->code, DDBLOCK_E_BAD_RECORD);
 }
-END_TEST
 
 /* Two hold it, as another version might have written it: each leaves. */
-START_TEST(test_release_of_one)
+TEST(test_release_of_one)
 {
 	struct holder a = case_holder();
 	struct holder b = case_holder();
@@ -436,22 +377,13 @@ START_TEST(test_release_of_one)
 	key = put_record("shared", attributes);
 	s = case_read(key);
 	ck_assert_uint_eq(s->lock.record.n_holders, 2);
-	s = case_release(key, &a);
-	case_done(s);
+	s = case_done(case_release(key, &a));
 	ck_assert(case_holds(&s->lock, &b));
 	ck_assert_uint_eq(s->lock.record.ttl_s, 0);
-	s = case_release(key, &b);
-	case_done(s);
+	s = case_done(case_release(key, &b));
 	ck_assert_uint_eq(s->lock.record.n_holders, 0);
 	ck_assert_uint_gt(s->lock.record.ttl_s, 0);
 	ck_assert_uint_eq(s->lock.record.token, 7);
-}
-END_TEST
-
-static void
-target_close(struct store *store)
-{
-	store_free(store);
 }
 
 int
@@ -461,27 +393,9 @@ main(void)
 		.name = "store_dynamodb",
 		.host = "web-1",
 		.open = target_open,
-		.close = target_close,
+		.close = store_free,
 	};
-	Suite *suite;
-	TCase *cases;
 
-	place_need_endpoint();
-	suite = conformance_suite(&target);
-	cases = tcase_create("dynamodb");
-	tcase_add_test(cases, test_init_twice);
-	tcase_add_test(cases, test_wrong_table);
-	tcase_add_test(cases, test_no_time_to_live);
-	tcase_add_test(cases, test_operation_without_table);
-	tcase_add_test(cases, test_requests);
-	tcase_add_test(cases, test_time_to_live);
-	tcase_add_loop_test(cases, test_bad_record, 0, ROWS(others));
-	tcase_add_test(cases, test_last_tokens);
-	tcase_add_test(cases, test_last_shared_tokens);
-	tcase_add_loop_test(cases, test_unreadable_tokens, 0, 2);
-	tcase_add_test(cases, test_strange_record);
-	tcase_add_test(cases, test_record_of_another_format);
-	tcase_add_test(cases, test_release_of_one);
-	conformance_add(suite, cases);
-	return conformance_run(suite);
+	fixture_need_endpoint();
+	return conformance_main(&target, true, __FILE__);
 }

@@ -5,6 +5,7 @@
 #include "conformance.h"
 #include "ddblock.h"
 #include "store/kind.h"
+#include "test.h"
 
 extern const struct store_kind store_memory_kind;
 
@@ -28,8 +29,8 @@ memory_open(struct event_base *base, store_outcome_fn outcome, void *arg)
 	return store;
 }
 
-/* The loop stood still: what nobody waits for any more does not happen. */
-START_TEST(test_too_late)
+/* The loop stood still: an operation that timed out does not happen. */
+TEST(test_too_late)
 {
 	const struct holder me = case_holder();
 	struct key key = case_key("late");
@@ -46,7 +47,6 @@ START_TEST(test_too_late)
 	ck_assert_int_eq(s->code, DDBLOCK_E_UNREACHABLE);
 	ck_assert(!case_read(key)->lock.record.exists);
 }
-END_TEST
 
 int
 main(void)
@@ -60,10 +60,5 @@ main(void)
 		.close = store_free,
 	};
 
-	Suite *suite = conformance_suite(&target);
-	TCase *cases = tcase_create("memory");
-
-	tcase_add_test(cases, test_too_late);
-	conformance_add(suite, cases);
-	return conformance_run(suite);
+	return conformance_main(&target, true, __FILE__);
 }

@@ -2,7 +2,8 @@
  * The embedded store against the conformance suite, in a directory of its own.
  */
 #include "conformance.h"
-#include "sqlite_place.h"
+#include "sqlite_fixture.h"
+#include "test.h"
 
 int
 main(void)
@@ -12,9 +13,9 @@ main(void)
 		.host = "web-1",
 		.binary_keys = true,
 		.sorts = true,
-		.open = sqlite_place_open,
-		.close = sqlite_place_close,
+		.open = sqlite_fixture_open,
+		.close = sqlite_fixture_close,
 	};
 
-	return conformance_run(conformance_suite(&target));
+	return conformance_main(&target, true, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * The conformance suite's loop: submits, waits, and keeps what was seen.
+ * The conformance suite's loop: submits, waits, and stores the outcome.
  */
 #include "conformance.h"
 
@@ -9,7 +9,6 @@
 
 #include "common/clock.h"
 #include "ddblock.h"
-#include "suite.h"
 
 #define CASE_DEADLINE_MS 20000
 #define CASE_REPEATS 10
@@ -63,20 +62,20 @@ case_copy_lock(struct seen_lock *to, const struct lock_record *from)
 {
 	to->record = *from;
 	case_must(from->n_holders <= SEEN_MAX);
-	case_must(from->n_exclusive_wishes <= SEEN_MAX);
-	case_must(from->n_shared_wishes <= SEEN_MAX);
+	case_must(from->n_exclusive_waiters <= SEEN_MAX);
+	case_must(from->n_shared_waiters <= SEEN_MAX);
 	for (size_t i = 0; i < from->n_holders; i++)
 		to->holders[i] = from->holders[i];
-	for (size_t i = 0; i < from->n_exclusive_wishes; i++)
-		to->exclusive_wishes[i] = from->exclusive_wishes[i];
-	for (size_t i = 0; i < from->n_shared_wishes; i++)
-		to->shared_wishes[i] = from->shared_wishes[i];
+	for (size_t i = 0; i < from->n_exclusive_waiters; i++)
+		to->exclusive_waiters[i] = from->exclusive_waiters[i];
+	for (size_t i = 0; i < from->n_shared_waiters; i++)
+		to->shared_waiters[i] = from->shared_waiters[i];
 	case_copy_text(to->owner, from->owner);
 	case_copy_text(to->broken_by, from->broken_by);
 	case_copy_text(to->version, from->version);
 	to->record.holders = to->holders;
-	to->record.exclusive_wishes = to->exclusive_wishes;
-	to->record.shared_wishes = to->shared_wishes;
+	to->record.exclusive_waiters = to->exclusive_waiters;
+	to->record.shared_waiters = to->shared_waiters;
 	to->record.owner = from->owner != NULL ? to->owner : NULL;
 	to->record.broken_by = from->broken_by != NULL ? to->broken_by : NULL;
 	to->record.version = from->version != NULL ? to->version : NULL;
@@ -148,7 +147,7 @@ case_copy(struct seen *s, const struct operation *o,
 	if (from->kind == OUTCOME_DONE && (o->kind == OPERATION_READ_MANY ||
 	    o->kind == OPERATION_SCAN))
 		case_copy_list(s, o, from);
-	if (o->kind == OPERATION_TOGETHER &&
+	if (o->kind == OPERATION_MULTI &&
 	    (from->kind == OUTCOME_DONE || from->kind == OUTCOME_CONFLICT))
 		case_copy_parts(s, o, from);
 }
@@ -397,15 +396,15 @@ conformance_empty(const struct conformance_target *target)
 	return suite_create(target->name);
 }
 
-Suite *
+static Suite *
 conformance_suite(const struct conformance_target *target)
 {
 	Suite *suite = conformance_empty(target);
 
 	conformance_add(suite, conformance_locks());
 	conformance_add(suite, conformance_shared());
-	conformance_add(suite, conformance_together());
-	conformance_add(suite, conformance_wishes());
+	conformance_add(suite, conformance_multi());
+	conformance_add(suite, conformance_waiters());
 	conformance_add(suite, conformance_breaks());
 	conformance_add(suite, conformance_contents());
 	conformance_add(suite, conformance_reads());
@@ -416,7 +415,13 @@ conformance_suite(const struct conformance_target *target)
 }
 
 int
-conformance_run(Suite *suite)
+conformance_main(const struct conformance_target *target, bool all,
+    const char *file)
 {
+	Suite *suite = all ? conformance_suite(target) :
+	    conformance_empty(target);
+
+	if (file != NULL)
+		conformance_add(suite, test_case(target->name, file));
 	return suite_end(suite);
 }

@@ -1,26 +1,26 @@
 /*
- * One suite for every store: whatever stands behind store.h must answer these
- * operations in this way. A runner (check_store_*.c) says how to open its
- * store, and is done.
+ * One suite for every store: each implementation of store.h must answer these
+ * operations in this way. A runner (check_store_*.c) only says how to open its
+ * store.
  *
- * Every case runs in a process of its own with a store freshly opened, and
- * uses keys and names that nobody used before, so that runners may share one
+ * Every case runs in a process of its own with a store freshly opened, and uses
+ * keys and names that were never used before, so that runners may share one
  * table among all cases and all runs.
  */
 #ifndef DDBLOCKD_TESTS_CONFORMANCE_H
 #define DDBLOCKD_TESTS_CONFORMANCE_H
 
-#include <check.h>
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "store/store.h"
+#include "test.h"
 
 struct conformance_target {
 	const char *name;
-	const char *host;	/* what the store was told to record */
+	const char *host;	/* the record that the store wrote */
 	bool binary_keys;	/* keys may be any bytes, not only UTF-8 */
 	bool sorts;		/* locks may have sort values */
 
@@ -32,13 +32,15 @@ struct conformance_target {
 };
 
 /*
- * The suite, or one without any case, to which a runner may add cases of its
- * own; and what main() does with it. The exit status is for main() to return.
+ * main(): the suite, or not, and the tests of this file (NULL: none) with a
+ * store for each of them. The exit status.
  */
-Suite *conformance_suite(const struct conformance_target *);
+int conformance_main(const struct conformance_target *, bool all,
+    const char *file);
+
+/* Its parts, for a runner that adds other tests. */
 Suite *conformance_empty(const struct conformance_target *);
 void conformance_add(Suite *, TCase *);
-int conformance_run(Suite *);
 
 /* ---- for the cases ------------------------------------------------------ */
 
@@ -48,8 +50,8 @@ int conformance_run(Suite *);
 struct seen_lock {
 	struct lock_record record;
 	struct holder holders[SEEN_MAX];
-	struct ident exclusive_wishes[SEEN_MAX];
-	struct ident shared_wishes[SEEN_MAX];
+	struct ident exclusive_waiters[SEEN_MAX];
+	struct ident shared_waiters[SEEN_MAX];
 	char owner[OWNER_LENGTH_MAX + 1];
 	char broken_by[OWNER_LENGTH_MAX + 1];
 	char version[OWNER_LENGTH_MAX + 1];
@@ -95,8 +97,8 @@ struct key case_key(const char *text);	/* valid for 64 calls */
 struct operation case_operation(enum operation_kind kind, struct key key);
 
 /*
- * Submit, run the loop until the outcome, check what holds for every outcome,
- * and return what was seen, valid to the end of the case.
+ * Submit, run the loop until the outcome, check the rules of every outcome, and
+ * return the outcome, valid to the end of the case.
  */
 struct seen *case_do(struct operation *);
 
@@ -111,8 +113,8 @@ void case_turn(void);
 void case_do_many(struct operation *, size_t n, struct seen **ret);
 
 /* All at once until all are done. A store that is not answered for a second
- * gives up some of very many, rather than ask again for each: those once more,
- * one by one. */
+ * gives up some of a great number, rather than ask again for each: those once
+ * more, one by one. */
 void case_do_all(struct operation *, size_t n, struct seen **ret);
 
 /* The usual operations. */
@@ -131,31 +133,35 @@ struct seen *case_update(struct key key, const struct holder *me,
     const struct contents *, uint64_t sequence, uint64_t random);
 /* The read that shows contents. */
 struct seen *case_read_contents(struct key key);
-struct seen *case_want(struct key key, struct ident session);
-struct seen *case_unwant(struct key key, struct ident session);
-struct seen *case_want_shared(struct key key, struct ident session);
-struct seen *case_unwant_shared(struct key key, struct ident session);
+/* The page of a listing after the @last (NULL: the first); NULL: no more. */
+struct seen *case_page(struct key prefix, bool held_only,
+    const struct seen *last);
+struct seen *case_add_waiter(struct key key, struct ident session);
+struct seen *case_remove_waiter(struct key key, struct ident session);
+struct seen *case_add_shared_waiter(struct key key, struct ident session);
+struct seen *case_remove_shared_waiter(struct key key, struct ident session);
 struct seen *case_break(struct key key, uint64_t token_seen);
 struct seen *case_session(enum operation_kind kind, struct ident session,
     uint64_t beat);
 
 /* Several acquires, and the operation that they are parts of. */
-struct several {
+struct multi {
 	size_t n;
-	struct key keys[TOGETHER_MAX + 1];
-	struct operation parts[TOGETHER_MAX + 1];
-	const struct operation *list[TOGETHER_MAX + 1];
+	struct key keys[MULTI_MAX + 1];
+	struct operation parts[MULTI_MAX + 1];
+	const struct operation *list[MULTI_MAX + 1];
 	struct operation whole;
 };
 
 /* Names for @n keys, in no order; and acquires of them for one session. */
-void several_keys(struct key *keys, size_t n);
-void several_init(struct several *, const struct key *keys, size_t n);
+void multi_keys(struct key *keys, size_t n);
+void multi_init(struct multi *, const struct key *keys, size_t n);
 
 /* Do both records say the same? */
 void case_same(const struct seen_lock *, const struct seen_lock *);
 
-void case_is_kind(const struct seen *, enum outcome_kind, const char *file,
+/* It is that, or the test fails. Returns @s. */
+struct seen *case_is_kind(struct seen *s, enum outcome_kind, const char *file,
     int line);
 #define case_done(s) case_is_kind((s), OUTCOME_DONE, __FILE__, __LINE__)
 #define case_conflict(s)                                                       \
@@ -165,15 +171,30 @@ void case_is_kind(const struct seen *, enum outcome_kind, const char *file,
 bool case_holds(const struct seen_lock *, const struct holder *);
 /* It is one of them. */
 bool case_has(const struct seen_lock *, const struct holder *);
-bool case_wished(const struct seen_lock *, struct ident session);
-bool case_wished_shared(const struct seen_lock *, struct ident session);
+bool case_marked(const struct seen_lock *, struct ident session);
+bool case_marked_shared(const struct seen_lock *, struct ident session);
+
+/* The operations, and the record after each; see conformance_story.c. */
+struct story {
+	const char *name;
+	const char *lines;
+};
+
+void story_play(const struct story *);
+
+/* A test with a run for each row of a table of stories. */
+#define STORIES(test, table)                                                   \
+	TEST_ROWS(test, table)                                                 \
+	{                                                                      \
+		story_play(&(table)[_i]);                                      \
+	}
 
 TCase *conformance_locks(void);
 TCase *conformance_shared(void);
-TCase *conformance_together(void);
+TCase *conformance_multi(void);
 TCase *conformance_breaks(void);
 TCase *conformance_contents(void);
-TCase *conformance_wishes(void);
+TCase *conformance_waiters(void);
 TCase *conformance_reads(void);
 TCase *conformance_sorts(void);
 TCase *conformance_sessions(void);

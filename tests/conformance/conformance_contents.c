@@ -40,7 +40,7 @@ test_shows(const struct seen *s, const struct contents *expected,
 	ck_assert(contents_are_equal(s->contents, expected));
 }
 
-START_TEST(test_update)
+TEST(test_update)
 {
 	struct holder me = case_holder();
 	struct key key = case_key("contents");
@@ -49,8 +49,7 @@ START_TEST(test_update)
 
 	case_done(held);
 	test_shows(held, &test_none, 0, 0);
-	s = case_update(key, &me, &c, 1, 7);
-	case_done(s);
+	s = case_done(case_update(key, &me, &c, 1, 7));
 	test_shows(s, &c, 1, 7);
 	/* Nothing else has changed. */
 	ck_assert(case_holds(&s->lock, &me));
@@ -61,11 +60,10 @@ START_TEST(test_update)
 	/* One that only watches sees that there are some. */
 	test_shows(case_read(key), &test_none, 1, 7);
 }
-END_TEST
 
-/* They belong to the lock: whoever comes finds them, and nobody else's write
+/* They belong to the lock: the next holder finds them, and no other write
  * takes them away. */
-START_TEST(test_stay)
+TEST(test_stay)
 {
 	struct holder me = case_holder(), you = case_holder();
 	struct key key = case_key("stay");
@@ -73,33 +71,27 @@ START_TEST(test_stay)
 	struct seen *s = case_acquire(key, &me, 1);
 
 	case_done(case_update(key, &me, &c, 5, 9));
-	s = case_extend(key, &me, s->lock.record.token, 3);
-	case_done(s);
+	s = case_done(case_extend(key, &me, s->lock.record.token, 3));
 	test_shows(s, &c, 5, 9);
-	s = case_want(key, case_ident());
+	s = case_add_waiter(key, case_ident());
 	test_shows(s, &c, 5, 9);
 	s = case_take(key, &you, &me, 1, case_read(key)->lock.record.token);
 	case_done(s);
 	test_shows(s, &c, 5, 9);
-	s = case_release(key, &you);
-	case_done(s);
+	s = case_done(case_release(key, &you));
 	test_shows(s, &c, 5, 9);
-	s = case_share(key, &me, 2);
-	case_done(s);
+	s = case_done(case_share(key, &me, 2));
 	test_shows(s, &c, 5, 9);
 	/* And a conflict shows them as well. */
-	s = case_acquire(key, &you, 1);
-	case_conflict(s);
+	s = case_conflict(case_acquire(key, &you, 1));
 	test_shows(s, &c, 5, 9);
-	s = case_break(key, s->lock.record.token);
-	case_done(s);
+	s = case_done(case_break(key, s->lock.record.token));
 	test_shows(s, &c, 5, 9);
 	test_shows(case_read_contents(key), &c, 5, 9);
 }
-END_TEST
 
 /* Data alone, attributes alone, and none: whole, each time. */
-START_TEST(test_replace)
+TEST(test_replace)
 {
 	struct holder me = case_holder();
 	struct key key = case_key("replace");
@@ -120,10 +112,9 @@ START_TEST(test_replace)
 		test_shows(case_read_contents(key), order[i], i + 1, 1);
 	}
 }
-END_TEST
 
-/* What was sent earlier does not undo what was sent later. */
-START_TEST(test_late)
+/* An earlier update does not undo a later one. */
+TEST(test_late)
 {
 	struct holder me = case_holder();
 	struct key key = case_key("late");
@@ -133,25 +124,21 @@ START_TEST(test_late)
 
 	case_done(case_acquire(key, &me, 1));
 	case_done(case_update(key, &me, &late, 3, 5));
-	s = case_update(key, &me, &early, 2, UINT64_MAX);
-	case_conflict(s);
+	s = case_conflict(case_update(key, &me, &early, 2, UINT64_MAX));
 	test_shows(s, &late, 3, 5);
-	s = case_update(key, &me, &early, 3, 3);
-	case_conflict(s);
+	s = case_conflict(case_update(key, &me, &early, 3, 3));
 	test_shows(s, &late, 3, 5);
 	/* The dice decide between equals. */
 	case_done(case_update(key, &me, &early, 3, UINT64_MAX));
 	/* Twice is once. */
-	s = case_update(key, &me, &early, 3, UINT64_MAX);
-	case_done(s);
+	s = case_done(case_update(key, &me, &early, 3, UINT64_MAX));
 	test_shows(s, &early, 3, UINT64_MAX);
 	case_done(case_update(key, &me, &late, UINT64_C(1) << 57, 1));
 	test_shows(case_read_contents(key), &late, UINT64_C(1) << 57, 1);
 }
-END_TEST
 
-/* Only by who has it. */
-START_TEST(test_holders_only)
+/* Only by the holder. */
+TEST(test_holders_only)
 {
 	struct holder me = case_holder(), you = case_holder();
 	struct key key = case_key("holders only");
@@ -164,20 +151,17 @@ START_TEST(test_holders_only)
 	case_done(case_acquire(key, &me, 1));
 	case_conflict(case_update(key, &you, &c, 1, 1));
 	case_done(case_release(key, &me));
-	s = case_update(key, &me, &c, 1, 1);
-	case_conflict(s);
+	s = case_conflict(case_update(key, &me, &c, 1, 1));
 	test_shows(s, &test_none, 0, 0);
-	/* One of those who share it may. */
+	/* A sharer may. */
 	case_done(case_share(key, &me, 0));
 	case_done(case_share(key, &you, 0));
-	s = case_update(key, &you, &c, 1, 1);
-	case_done(s);
+	s = case_done(case_update(key, &you, &c, 1, 1));
 	ck_assert_uint_eq(s->lock.record.n_holders, 2);
 }
-END_TEST
 
 /* All bytes there are, as many as there may be. */
-START_TEST(test_large)
+TEST(test_large)
 {
 	struct holder me = case_holder();
 	struct key key = case_key("large");
@@ -189,8 +173,7 @@ START_TEST(test_large)
 	for (size_t i = 0; i < CONTENTS_MAX; i++)
 		bytes[i] = (char)(i * 167 + i / 256);
 	case_done(case_acquire(key, &me, 1));
-	s = case_update(key, &me, &c, 1, 1);
-	case_done(s);
+	s = case_done(case_update(key, &me, &c, 1, 1));
 	test_shows(s, &c, 1, 1);
 	test_shows(case_read_contents(key), &c, 1, 1);
 	/* Every length of the last group of base64. */
@@ -200,9 +183,8 @@ START_TEST(test_large)
 	}
 	free(bytes);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
 	struct holder me = case_holder();
 	struct key key = case_key("refused");
@@ -231,7 +213,7 @@ START_TEST(test_refused)
 	c = (struct contents){ { bytes, CONTENTS_MAX + 1 }, NULL, 0 };
 	s = case_update(key, &me, &c, 2, 1);
 	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
-	/* Without a revision, or with one whose digits may get lost. */
+	/* Without a revision, or with a revision whose digits may get lost. */
 	s = case_update(key, &me, &test_none, 0, 1);
 	case_is_kind(s, OUTCOME_REFUSED, __FILE__, __LINE__);
 	s = case_update(key, &me, &test_none, 2, 10);
@@ -239,10 +221,9 @@ START_TEST(test_refused)
 	ck_assert_uint_eq(case_read(key)->lock.record.revision.sequence, 1);
 	free(bytes);
 }
-END_TEST
 
 /* What reads many leaves the contents out. */
-START_TEST(test_many)
+TEST(test_many)
 {
 	struct holder me = case_holder();
 	struct key key = case_key("many");
@@ -254,37 +235,21 @@ START_TEST(test_many)
 	case_done(case_update(key, &me, &c, 1, 3));
 	o.keys = &key;
 	o.n_keys = 1;
-	s = case_do(&o);
-	case_done(s);
+	s = case_done(case_do(&o));
 	ck_assert_uint_eq(s->n_locks, 1);
 	ck_assert(case_holds(&s->locks[0], &me));
 	ck_assert_uint_eq(s->locks[0].record.revision.random, 3);
 	ck_assert(contents_are_empty(&s->locks[0].record.contents));
-	o = case_operation(OPERATION_SCAN, (struct key){ NULL, 0 });
-	o.prefix = key;
-	s = case_do(&o);
-	while (s->cursor_length > 0 && s->n_locks == 0) {
-		o.cursor = (struct key){ s->cursor, s->cursor_length };
-		s = case_do(&o);
-	}
+	s = case_page(key, false, NULL);
+	while (s->n_locks == 0 && s->cursor_length > 0)
+		s = case_page(key, false, s);
 	ck_assert_uint_eq(s->n_locks, 1);
 	ck_assert(case_holds(&s->locks[0], &me));
 	ck_assert(contents_are_empty(&s->locks[0].record.contents));
 }
-END_TEST
 
 TCase *
 conformance_contents(void)
 {
-	TCase *t = tcase_create("contents");
-
-	tcase_add_test(t, test_update);
-	tcase_add_test(t, test_stay);
-	tcase_add_test(t, test_replace);
-	tcase_add_test(t, test_late);
-	tcase_add_test(t, test_holders_only);
-	tcase_add_test(t, test_large);
-	tcase_add_test(t, test_refused);
-	tcase_add_test(t, test_many);
-	return t;
+	return test_case("contents", __FILE__);
 }

@@ -97,8 +97,22 @@ case_read_contents(struct key key)
 	return case_do(&o);
 }
 
+struct seen *
+case_page(struct key prefix, bool held_only, const struct seen *last)
+{
+	struct operation o = case_operation(OPERATION_SCAN, (struct key){ 0 });
+
+	if (last != NULL && last->cursor_length == 0)
+		return NULL;
+	o.prefix = prefix;
+	o.held_only = held_only;
+	if (last != NULL)
+		o.cursor = (struct key){ last->cursor, last->cursor_length };
+	return case_done(case_do(&o));
+}
+
 static struct seen *
-case_wish(enum operation_kind kind, enum lock_mode mode, struct key key,
+case_waiter_mark(enum operation_kind kind, enum lock_mode mode, struct key key,
     struct ident session)
 {
 	struct operation o = case_operation(kind, key);
@@ -109,27 +123,31 @@ case_wish(enum operation_kind kind, enum lock_mode mode, struct key key,
 }
 
 struct seen *
-case_want(struct key key, struct ident session)
+case_add_waiter(struct key key, struct ident session)
 {
-	return case_wish(OPERATION_WANT, LOCK_MODE_EXCLUSIVE, key, session);
+	return case_waiter_mark(OPERATION_ADD_WAITER, LOCK_MODE_EXCLUSIVE, key,
+	    session);
 }
 
 struct seen *
-case_unwant(struct key key, struct ident session)
+case_remove_waiter(struct key key, struct ident session)
 {
-	return case_wish(OPERATION_UNWANT, LOCK_MODE_EXCLUSIVE, key, session);
+	return case_waiter_mark(OPERATION_REMOVE_WAITER, LOCK_MODE_EXCLUSIVE,
+	    key, session);
 }
 
 struct seen *
-case_want_shared(struct key key, struct ident session)
+case_add_shared_waiter(struct key key, struct ident session)
 {
-	return case_wish(OPERATION_WANT, LOCK_MODE_SHARED, key, session);
+	return case_waiter_mark(OPERATION_ADD_WAITER, LOCK_MODE_SHARED, key,
+	    session);
 }
 
 struct seen *
-case_unwant_shared(struct key key, struct ident session)
+case_remove_shared_waiter(struct key key, struct ident session)
 {
-	return case_wish(OPERATION_UNWANT, LOCK_MODE_SHARED, key, session);
+	return case_waiter_mark(OPERATION_REMOVE_WAITER, LOCK_MODE_SHARED, key,
+	    session);
 }
 
 struct seen *
@@ -176,26 +194,28 @@ case_holds(const struct seen_lock *l, const struct holder *h)
 }
 
 static bool
-case_wish_among(const struct ident *wishes, size_t n, struct ident session)
+case_waiter_mark_among(const struct ident *waiter_marks, size_t n,
+    struct ident session)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (ident_equal(wishes[i], session))
+		if (ident_equal(waiter_marks[i], session))
 			return true;
 	}
 	return false;
 }
 
 bool
-case_wished(const struct seen_lock *l, struct ident session)
+case_marked(const struct seen_lock *l, struct ident session)
 {
-	return case_wish_among(l->exclusive_wishes,
-	    l->record.n_exclusive_wishes, session);
+	return case_waiter_mark_among(l->exclusive_waiters,
+	    l->record.n_exclusive_waiters, session);
 }
 
 bool
-case_wished_shared(const struct seen_lock *l, struct ident session)
+case_marked_shared(const struct seen_lock *l, struct ident session)
 {
-	return case_wish_among(l->shared_wishes, l->record.n_shared_wishes,
+	return case_waiter_mark_among(l->shared_waiters,
+	    l->record.n_shared_waiters,
 	    session);
 }
 
@@ -216,22 +236,22 @@ case_same(const struct seen_lock *a, const struct seen_lock *b)
 	    (b->record.broken_by == NULL));
 	ck_assert_str_eq(a->broken_by, b->broken_by);
 	ck_assert(revision_equal(a->record.revision, b->record.revision));
-	ck_assert_uint_eq(a->record.n_exclusive_wishes,
-	    b->record.n_exclusive_wishes);
-	for (size_t i = 0; i < a->record.n_exclusive_wishes; i++)
-		ck_assert(case_wished(b, a->exclusive_wishes[i]));
-	ck_assert_uint_eq(a->record.n_shared_wishes,
-	    b->record.n_shared_wishes);
-	for (size_t i = 0; i < a->record.n_shared_wishes; i++)
-		ck_assert(case_wished_shared(b, a->shared_wishes[i]));
+	ck_assert_uint_eq(a->record.n_exclusive_waiters,
+	    b->record.n_exclusive_waiters);
+	for (size_t i = 0; i < a->record.n_exclusive_waiters; i++)
+		ck_assert(case_marked(b, a->exclusive_waiters[i]));
+	ck_assert_uint_eq(a->record.n_shared_waiters,
+	    b->record.n_shared_waiters);
+	for (size_t i = 0; i < a->record.n_shared_waiters; i++)
+		ck_assert(case_marked_shared(b, a->shared_waiters[i]));
 }
 
-void
-case_is_kind(const struct seen *s, enum outcome_kind kind, const char *file,
-    int line)
+struct seen *
+case_is_kind(struct seen *s, enum outcome_kind kind, const char *file, int line)
 {
-	if (s->kind == kind)
-		return;
-	ck_abort_msg("%s:%d: outcome %d, expected %d (%s: %s)", file, line,
-	    (int)s->kind, (int)kind, error_word(s->code), s->text);
+	if (s->kind != kind)
+		ck_abort_msg("%s:%d: outcome %d, expected %d (%s: %s)", file,
+		    line, (int)s->kind, (int)kind, error_word(s->code),
+		    s->text);
+	return s;
 }

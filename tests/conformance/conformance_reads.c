@@ -42,7 +42,7 @@ test_name(size_t i)
 	return (struct key){ names[i], strlen(names[i]) };
 }
 
-START_TEST(test_read_many)
+TEST(test_read_many)
 {
 	struct operation o;
 	struct key keys[READ_MANY_MAX];
@@ -58,8 +58,7 @@ START_TEST(test_read_many)
 	}
 	o.keys = keys;
 	o.n_keys = READ_MANY_MAX;
-	s = case_do(&o);
-	case_done(s);
+	s = case_done(case_do(&o));
 	for (size_t i = 0; i < READ_MANY_MAX; i++) {
 		ck_assert(s->processed[i]);
 		ck_assert_int_eq(s->locks[i].record.exists, i % 2 == 0);
@@ -67,9 +66,8 @@ START_TEST(test_read_many)
 			ck_assert(case_holds(&s->locks[i], &holders[i / 2]));
 	}
 }
-END_TEST
 
-START_TEST(test_read_many_one)
+TEST(test_read_many_one)
 {
 	struct operation o;
 	struct key key = case_key("one");
@@ -80,12 +78,10 @@ START_TEST(test_read_many_one)
 	o = case_operation(OPERATION_READ_MANY, (struct key){ 0 });
 	o.keys = &key;
 	o.n_keys = 1;
-	s = case_do(&o);
-	case_done(s);
+	s = case_done(case_do(&o));
 	ck_assert(s->processed[0]);
 	case_same(&s->locks[0], &held->lock);
 }
-END_TEST
 
 /* Which of our locks is it? PAGED: none. */
 static size_t
@@ -103,18 +99,12 @@ test_find(const struct seen_lock *l)
 static size_t
 test_scan_all(struct key prefix, bool *found)
 {
-	char cursor[SCAN_CURSOR_MAX];
-	struct operation o;
-	struct seen *s;
+	struct seen *s = NULL;
 	size_t n = 0;
 
-	o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-	o.prefix = prefix;
-	do {
-		s = case_do(&o);
-		case_done(s);
+	while ((s = case_page(prefix, false, s)) != NULL) {
 		ck_assert_uint_le(s->n_locks, SCAN_PAGE_MAX);
-		for (size_t i = 0; i < s->n_locks; i++) {
+		for (size_t i = 0; i < s->n_locks; i++, n++) {
 			size_t at = test_find(&s->locks[i]);
 
 			ck_assert_uint_lt(at, PAGED);
@@ -122,16 +112,11 @@ test_scan_all(struct key prefix, bool *found)
 			found[at] = true;
 			ck_assert(case_holds(&s->locks[i], &holders[at]));
 		}
-		n += s->n_locks;
-		memcpy(cursor, s->cursor, s->cursor_length);
-		o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-		o.prefix = prefix;
-		o.cursor = (struct key){ cursor, s->cursor_length };
-	} while (s->cursor_length > 0);
+	}
 	return n;
 }
 
-START_TEST(test_scan)
+TEST(test_scan)
 {
 	bool found[PAGED] = { false };
 	struct holder me = case_holder();
@@ -143,9 +128,8 @@ START_TEST(test_scan)
 	test_fill("page/", PAGED);
 	ck_assert_uint_eq(test_scan_all(case_key("page/"), found), PAGED);
 }
-END_TEST
 
-START_TEST(test_scan_one_of_many)
+TEST(test_scan_one_of_many)
 {
 	bool found[PAGED] = { false };
 
@@ -155,63 +139,45 @@ START_TEST(test_scan_one_of_many)
 	ck_assert_uint_eq(test_scan_all(case_key("one/007"), found), 1);
 	ck_assert(found[7]);
 }
-END_TEST
 
-START_TEST(test_scan_none)
+TEST(test_scan_none)
 {
 	bool found[PAGED] = { false };
 
 	ck_assert_uint_eq(test_scan_all(case_key("none/"), found), 0);
 }
-END_TEST
 
 /* Free locks are in the listing too: their tokens live there. */
-START_TEST(test_scan_free)
+TEST(test_scan_free)
 {
-	struct operation o;
 	struct holder me = case_holder();
 	struct key key = case_key("free");
-	struct seen *released;
-	struct seen *s;
+	struct seen *released, *s = NULL;
 	size_t n = 0;
 
 	case_done(case_acquire(key, &me, 1));
 	released = case_release(key, &me);
-	o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-	o.prefix = key;
-	do {
-		s = case_do(&o);
-		case_done(s);
+	while ((s = case_page(key, false, s)) != NULL) {
 		for (size_t i = 0; i < s->n_locks; i++, n++)
 			case_same(&s->locks[i], &released->lock);
-		o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-		o.prefix = key;
-		o.cursor = (struct key){ s->cursor, s->cursor_length };
-	} while (s->cursor_length > 0);
+	}
 	ck_assert_uint_eq(n, 1);
 }
-END_TEST
 
-/* Asked for what is held, the store leaves out what is free, and says how much
- * it has looked at. */
-START_TEST(test_scan_held_only)
+/* If asked for held locks, the store leaves out free ones, and says how many it
+ * has examined. */
+TEST(test_scan_held_only)
 {
 	bool found[PAGED] = { false };
 	const struct key prefix = case_key("held/");
-	struct operation o;
-	struct seen *s;
+	struct seen *s = NULL;
 	uint64_t n_examined = 0;
 	size_t n = 0;
 
 	test_fill("held/", PAGED);
 	for (size_t i = 0; i < PAGED; i += 2)
 		case_done(case_release(test_name(i), &holders[i]));
-	o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-	do {
-		o.prefix = prefix;
-		o.held_only = true;
-		s = case_do(&o);
-		case_done(s);
+	while ((s = case_page(prefix, true, s)) != NULL) {
 		for (size_t i = 0; i < s->n_locks; i++, n++) {
 			size_t at = test_find(&s->locks[i]);
 
@@ -220,25 +186,13 @@ START_TEST(test_scan_held_only)
 		}
 		ck_assert_uint_le(s->n_examined, SCAN_PAGE_MAX);
 		n_examined += s->n_examined;
-		o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-		o.cursor = (struct key){ s->cursor, s->cursor_length };
-	} while (s->cursor_length > 0);
+	}
 	ck_assert_uint_eq(n, PAGED / 2);
 	ck_assert_uint_ge(n_examined, PAGED);
 }
-END_TEST
 
 TCase *
 conformance_reads(void)
 {
-	TCase *t = tcase_create("reads");
-
-	tcase_add_test(t, test_read_many);
-	tcase_add_test(t, test_read_many_one);
-	tcase_add_test(t, test_scan);
-	tcase_add_test(t, test_scan_one_of_many);
-	tcase_add_test(t, test_scan_none);
-	tcase_add_test(t, test_scan_free);
-	tcase_add_test(t, test_scan_held_only);
-	return t;
+	return test_case("reads", __FILE__);
 }

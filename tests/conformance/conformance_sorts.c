@@ -21,7 +21,7 @@ test_sorted(size_t i, struct key key, const char *sort)
 	return key_join(&parts, names[i]);
 }
 
-START_TEST(test_different_locks)
+TEST(test_different_locks)
 {
 	const struct key key = case_key("sorts");
 	const struct key a = test_sorted(0, key, "a");
@@ -34,21 +34,19 @@ START_TEST(test_different_locks)
 	case_done(case_acquire(key, &holders[0], 1));
 	case_done(case_acquire(a, &holders[1], 1));
 	case_done(case_acquire(b, &holders[2], 1));
-	s = case_acquire(a, &holders[2], 1);
-	case_conflict(s);
+	s = case_conflict(case_acquire(a, &holders[2], 1));
 	ck_assert(case_holds(&s->lock, &holders[1]));
 	case_done(case_release(a, &holders[1]));
 	ck_assert_uint_eq(case_read(a)->lock.record.n_holders, 0);
 	ck_assert(case_holds(&case_read(key)->lock, &holders[0]));
 	ck_assert(case_holds(&case_read(b)->lock, &holders[2]));
-	case_done(case_want(b, holders[0].session));
-	ck_assert(!case_wished(&case_read(key)->lock, holders[0].session));
+	case_done(case_add_waiter(b, holders[0].session));
+	ck_assert(!case_marked(&case_read(key)->lock, holders[0].session));
 	case_done(case_break(b, case_read(b)->lock.record.token));
 	ck_assert(case_holds(&case_read(key)->lock, &holders[0]));
 }
-END_TEST
 
-START_TEST(test_longest)
+TEST(test_longest)
 {
 	char key[KEY_LENGTH_MAX], sort[KEY_SORT_MAX + 1];
 	const struct key start = case_key("");
@@ -66,9 +64,8 @@ START_TEST(test_longest)
 	name.length--;
 	ck_assert(!case_read(name)->lock.record.exists);
 }
-END_TEST
 
-START_TEST(test_read_many_sorted)
+TEST(test_read_many_sorted)
 {
 	const struct key key = case_key("many");
 	const struct key keys[] = {
@@ -87,8 +84,7 @@ START_TEST(test_read_many_sorted)
 	}
 	o.keys = keys;
 	o.n_keys = 4;
-	s = case_do(&o);
-	case_done(s);
+	s = case_done(case_do(&o));
 	for (size_t i = 0; i < 4; i++) {
 		ck_assert(s->processed[i]);
 		if (i == 2)
@@ -97,32 +93,28 @@ START_TEST(test_read_many_sorted)
 			ck_assert(case_holds(&s->locks[i], &holders[i]));
 	}
 }
-END_TEST
 
-/* Several locks of one key are several. */
-START_TEST(test_together_sorted)
+/* Locks of one key with several sort values are several locks. */
+TEST(test_multi_sorted)
 {
 	const struct key key = case_key("together");
 	const struct key keys[] = {
 		key, test_sorted(0, key, "a"), test_sorted(1, key, "b"),
 	};
 	struct holder other = case_holder();
-	struct several v;
-	struct seen *s;
+	struct multi v;
 
-	several_init(&v, keys, 3);
+	multi_init(&v, keys, 3);
 	case_done(case_acquire(keys[1], &other, 1));
 	case_conflict(case_do(&v.whole));
 	ck_assert_uint_eq(case_read(keys[0])->lock.record.n_holders, 0);
 	case_done(case_release(keys[1], &other));
-	several_init(&v, keys, 3);
-	s = case_do(&v.whole);
-	case_done(s);
+	multi_init(&v, keys, 3);
+	case_done(case_do(&v.whole));
 	for (size_t i = 0; i < 3; i++)
 		ck_assert(case_holds(&case_read(keys[i])->lock,
 		    &v.parts[i].me));
 }
-END_TEST
 
 /* Which of the locks is it? Each comes once. */
 static void
@@ -139,7 +131,7 @@ test_mark(const struct seen_lock *l, const struct key *keys, bool *found)
 }
 
 /* Pages go on within a key, and a prefix is one of keys, not of sort values. */
-START_TEST(test_scan_sorted)
+TEST(test_scan_sorted)
 {
 	static struct operation operations[SORTS];
 	static struct seen *seen[SORTS];
@@ -147,7 +139,6 @@ START_TEST(test_scan_sorted)
 	bool found[SORTS] = { false };
 	const struct key prefix = case_key("page/");
 	struct holder me = case_holder();
-	struct operation o;
 	struct seen *s = NULL;
 	size_t n = 0;
 
@@ -168,30 +159,15 @@ START_TEST(test_scan_sorted)
 		operations[i].tokens = 1;
 	}
 	case_do_all(operations, SORTS, seen);
-	do {
-		o = case_operation(OPERATION_SCAN, (struct key){ 0 });
-		o.prefix = prefix;
-		if (s != NULL)
-			o.cursor = (struct key){ s->cursor, s->cursor_length };
-		s = case_do(&o);
-		case_done(s);
-		for (size_t i = 0; i < s->n_locks; i++)
+	while ((s = case_page(prefix, false, s)) != NULL) {
+		for (size_t i = 0; i < s->n_locks; i++, n++)
 			test_mark(&s->locks[i], keys, found);
-		n += s->n_locks;
-	} while (s->cursor_length > 0);
+	}
 	ck_assert_uint_eq(n, SORTS);
 }
-END_TEST
 
 TCase *
 conformance_sorts(void)
 {
-	TCase *t = tcase_create("sorts");
-
-	tcase_add_test(t, test_different_locks);
-	tcase_add_test(t, test_longest);
-	tcase_add_test(t, test_read_many_sorted);
-	tcase_add_test(t, test_together_sorted);
-	tcase_add_test(t, test_scan_sorted);
-	return t;
+	return test_case("sorts", __FILE__);
 }

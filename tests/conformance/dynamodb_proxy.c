@@ -1,5 +1,8 @@
 /*
  * Stands between a store and its endpoint, and does what networks do.
+ *
+ * It is the small server of the tests, which sends each request on by itself
+ * and waits for the answer: nothing here takes effect behind the loop's back.
  */
 #include "config.h"
 
@@ -10,35 +13,31 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
-#include <event2/listener.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "conformance.h"
-#include "dynamodb_place.h"
+#include "dynamodb_fixture.h"
+#include "http_stub.h"
+#include "store/store_dynamodb.h"
 
-#define PROXY_LINKS_MAX 1024
-#define PROXY_ANSWER_MAX 65536
+#define PROXY_HELD_MAX 1024
 
 const enum proxy_fault proxy_losses[PROXY_LOSSES] = {
 	PROXY_LOSE_REQUEST, PROXY_LOSE_ANSWER, PROXY_GARBLE_ANSWER,
 	PROXY_HIDE_ANSWER, PROXY_FAIL_AFTER, PROXY_THROTTLE, PROXY_HOLD,
 };
 
-/* A connection of the store and its own one to the endpoint. */
-struct proxy_link {
-	struct proxy *proxy;
-	struct bufferevent *near;
-	struct bufferevent *far;
-	enum proxy_fault fault;	/* of the request that is under way */
-	bool held;
+/* A request that is held. */
+struct proxy_held {
+	struct bufferevent *near;	/* NULL: its connection is gone */
+	struct evbuffer *bytes;
 };
 
-struct proxy {
-	struct event_base *base;
-	struct evconnlistener *listener;
+static struct proxy {
+	struct stub stub;
 	struct sockaddr_in far;
 	char endpoint[64];
 	enum proxy_fault fault;
@@ -46,346 +45,260 @@ struct proxy {
 	unsigned faults;	/* that are left */
 	unsigned requests;
 	bool deny_tables;
-	unsigned late;		/* let go, and not answered yet */
-	struct proxy_link links[PROXY_LINKS_MAX];
-	size_t n_links;		/* ever */
-};
+	struct proxy_held held[PROXY_HELD_MAX];
+	size_t n_held;
+} proxy;
 
-/* The length of the whole message in @b; 0: it is not whole yet. */
-static size_t
-proxy_whole(struct evbuffer *b)
+/* Apply it: all of the endpoint's answer is in @ret. */
+static void
+proxy_forward(const char *bytes, size_t length, struct evbuffer *ret)
 {
-	struct evbuffer_ptr end = evbuffer_search(b, "\r\n\r\n", 4, NULL);
-	size_t length;
-	char *head;
-	char *at;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	size_t left = 0;
+	char line[4096];
+	FILE *far;
 
-	if (end.pos < 0)
-		return 0;
-	length = (size_t)end.pos + 4;
-	head = malloc(length + 1);
-	ck_assert_ptr_nonnull(head);
-	ck_assert_int_eq(evbuffer_copyout(b, head, length), (int)length);
-	head[length] = '\0';
-	at = strcasestr(head, "\r\nContent-Length:");
-	ck_assert_ptr_nonnull(at);
-	length += strtoul(at + strlen("\r\nContent-Length:"), NULL, 10);
-	free(head);
-	return evbuffer_get_length(b) >= length ? length : 0;
-}
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&proxy.far,
+	    sizeof(proxy.far)), 0);
+	far = fdopen(fd, "r+");
+	ck_assert_ptr_nonnull(far);
+	ck_assert_uint_eq(fwrite(bytes, 1, length, far), length);
+	ck_assert_int_eq(fflush(far), 0);
+	do {
+		ck_assert_ptr_nonnull(fgets(line, sizeof(line), far));
+		if (strncasecmp(line, "Content-Length:", 15) == 0)
+			left = strtoul(line + 15, NULL, 10);
+		ck_assert_int_eq(evbuffer_add(ret, line, strlen(line)), 0);
+	} while (strcmp(line, "\r\n") != 0);
+	while (left > 0) {
+		size_t n = fread(line, 1, left < sizeof(line) ? left :
+		    sizeof(line), far);
 
-static bool
-proxy_contains(struct evbuffer *b, const char *text)
-{
-	return evbuffer_search(b, text, strlen(text), NULL).pos >= 0;
+		ck_assert_uint_gt(n, 0);
+		ck_assert_int_eq(evbuffer_add(ret, line, n), 0);
+		left -= n;
+	}
+	(void)fclose(far);
 }
 
 static void
-proxy_close(struct proxy_link *l)
-{
-	if (l->near != NULL)
-		bufferevent_free(l->near);
-	if (l->far != NULL)
-		bufferevent_free(l->far);
-	l->near = NULL;
-	l->far = NULL;
-}
-
-__attribute__((format(printf, 2, 3)))
-static void
-proxy_answer(struct proxy_link *l, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	ck_assert_int_gt(evbuffer_add_vprintf(bufferevent_get_output(l->near),
-	    format, arguments), 0);
-	va_end(arguments);
-}
-
-static void
-proxy_error(struct proxy_link *l, const char *status, const char *name)
+proxy_error(struct evbuffer *out, const char *status, const char *name)
 {
 	char body[128];
 
 	(void)snprintf(body, sizeof(body), "{\"__type\":\"com.amazonaws."
-	    "dynamodb.v20120810#%s\",\"message\":\"so be it\"}", name);
-	proxy_answer(l, "HTTP/1.1 %s\r\nContent-Type: application/x-amz-json-1"
-	    ".0\r\nContent-Length: %zu\r\n\r\n%s", status, strlen(body), body);
+	    "dynamodb.v20120810#%s\",\"message\":\"so it is\"}", name);
+	ck_assert_int_gt(evbuffer_add_printf(out, "HTTP/1.1 %s\r\n"
+	    "Content-Type: application/x-amz-json-1.0\r\n"
+	    "Content-Length: %zu\r\n\r\n%s", status, strlen(body), body), 0);
 }
 
-/* The endpoint has answered. */
-static void
-proxy_on_far(struct bufferevent *far, void *arg)
+static enum proxy_fault
+proxy_choose(void)
 {
-	struct proxy_link *l = arg;
-	struct evbuffer *in = bufferevent_get_input(far);
-	size_t length = proxy_whole(in);
-	enum proxy_fault fault = l->fault;
-
-	if (length == 0)
-		return;
-	l->fault = PROXY_PASS;
-	if (fault == PROXY_PASS || l->near == NULL) {
-		if (l->held) {
-			l->held = false;
-			l->proxy->late--;
-		}
-		if (l->near != NULL)
-			(void)bufferevent_write_buffer(l->near, in);
-		else
-			(void)evbuffer_drain(in, length);
-		return;
+	proxy.requests++;
+	if (proxy.skips > 0) {
+		proxy.skips--;
+		return PROXY_PASS;
 	}
-	(void)evbuffer_drain(in, length);
-	if (fault == PROXY_GARBLE_ANSWER)
-		proxy_answer(l, "%s", "what?\r\n\r\n");
+	if (proxy.faults == 0)
+		return PROXY_PASS;
+	proxy.faults--;
+	return proxy.fault;
+}
+
+static void
+proxy_hold(struct bufferevent *near, const char *bytes,
+    size_t length)
+{
+	struct proxy_held *h = &proxy.held[proxy.n_held++];
+
+	ck_assert_uint_le(proxy.n_held, PROXY_HELD_MAX);
+	h->near = near;
+	h->bytes = evbuffer_new();
+	ck_assert_ptr_nonnull(h->bytes);
+	ck_assert_int_eq(evbuffer_add(h->bytes, bytes, length), 0);
+}
+
+/* A request that took effect, and what becomes of its answer. True: the
+ * connection is gone. */
+static bool
+proxy_apply(struct bufferevent *near,
+    const struct stub_request *r, enum proxy_fault fault)
+{
+	struct evbuffer *out = bufferevent_get_output(near);
+	struct evbuffer *answer = evbuffer_new();
+
+	ck_assert_ptr_nonnull(answer);
+	proxy_forward(r->bytes, r->length, answer);
+	if (fault == PROXY_PASS)
+		(void)evbuffer_add_buffer(out, answer);
+	else if (fault == PROXY_GARBLE_ANSWER)
+		(void)evbuffer_add_printf(out, "what?\r\n\r\n");
 	else if (fault == PROXY_FAIL_AFTER)
-		proxy_error(l, "500 Oops", "InternalServerError");
+		proxy_error(out, "500 Oops", "InternalServerError");
 	else if (fault == PROXY_STRIP_ITEM)
-		proxy_error(l, "400 Bad Request",
+		proxy_error(out, "400 Bad Request",
 		    "ConditionalCheckFailedException");
 	else if (fault == PROXY_LOSE_ANSWER)
-		proxy_close(l);
+		stub_close(&proxy.stub, near);
+	evbuffer_free(answer);
+	return fault == PROXY_LOSE_ANSWER;
 }
 
 static bool
-proxy_is_about_table(struct evbuffer *in)
+proxy_is_about_table(const struct stub_request *r)
 {
-	return proxy_contains(in, ".DescribeTable") ||
-	    proxy_contains(in, "TimeToLive") ||
-	    proxy_contains(in, ".CreateTable");
+	size_t rest = r->length - (size_t)(r->operation - r->bytes);
+	const char *end = memchr(r->operation, '\r', rest);
+	size_t length = end == NULL ? rest : (size_t)(end - r->operation);
+
+	return memmem(r->operation, length, "DescribeT", 9) != NULL ||
+	    memmem(r->operation, length, "TimeToLive", 10) != NULL ||
+	    memmem(r->operation, length, "CreateTable", 11) != NULL;
 }
 
 /* The store has sent a whole request. */
-static void
-proxy_request(struct proxy_link *l, struct evbuffer *in)
+static bool
+proxy_on_request(struct stub *stub, struct bufferevent *near,
+    const struct stub_request *r)
 {
-	struct proxy *p = l->proxy;
-	enum proxy_fault fault = PROXY_PASS;
+	struct evbuffer *out = bufferevent_get_output(near);
+	bool table = proxy_is_about_table(r);
+	enum proxy_fault fault = table ? PROXY_PASS : proxy_choose();
 
-	if (proxy_is_about_table(in)) {
-		if (p->deny_tables) {
-			(void)evbuffer_drain(in, evbuffer_get_length(in));
-			proxy_error(l, "400 Bad Request",
-			    "AccessDeniedException");
-			return;
-		}
-	} else {
-		p->requests++;
-		if (p->skips > 0) {
-			p->skips--;
-		} else if (p->faults > 0) {
-			p->faults--;
-			fault = p->fault;
-		}
-	}
-	l->fault = fault;
-	switch (fault) {
-	case PROXY_LOSE_REQUEST:
-		proxy_close(l);
-		break;
-	case PROXY_THROTTLE:
-		(void)evbuffer_drain(in, evbuffer_get_length(in));
-		proxy_error(l, "400 Bad Request",
+	if (table && proxy.deny_tables) {
+		proxy_error(out, "400 Bad Request", "AccessDeniedException");
+	} else if (fault == PROXY_THROTTLE) {
+		proxy_error(out, "400 Bad Request",
 		    "ProvisionedThroughputExceededException");
-		break;
-	case PROXY_HOLD:
-		l->held = true;
-		break;
-	default:
-		(void)bufferevent_write_buffer(l->far, in);
-		break;
+	} else if (fault == PROXY_HOLD) {
+		proxy_hold(near, r->bytes, r->length);
+	} else if (fault == PROXY_LOSE_REQUEST) {
+		stub_close(stub, near);
+		return true;
+	} else {
+		return proxy_apply(near, r, fault);
+	}
+	return false;
+}
+
+/* What it sent is on its way all the same. */
+static void
+proxy_on_closed(struct stub *stub, struct bufferevent *near)
+{
+	(void)stub;
+	for (size_t i = 0; i < proxy.n_held; i++) {
+		if (proxy.held[i].near == near)
+			proxy.held[i].near = NULL;
 	}
 }
 
 static void
-proxy_on_near(struct bufferevent *near, void *arg)
+proxy_listen(struct event_base *base)
 {
-	struct proxy_link *l = arg;
-	struct evbuffer *in = bufferevent_get_input(near);
-
-	if (!l->held && proxy_whole(in) > 0)
-		proxy_request(l, in);
-}
-
-static void
-proxy_on_near_end(struct bufferevent *near, short what, void *arg)
-{
-	struct proxy_link *l = arg;
-
-	if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
-		return;
-	if (l->held) {
-		/* What it sent is on its way all the same, unless it was let
-		 * go before this was seen. */
-		(void)bufferevent_write_buffer(l->far,
-		    bufferevent_get_input(near));
-		if (l->fault == PROXY_HOLD)
-			(void)bufferevent_disable(l->far, EV_WRITE);
-		bufferevent_free(near);
-		l->near = NULL;
-		return;
-	}
-	proxy_close(l);
-}
-
-static void
-proxy_on_far_end(struct bufferevent *far, short what, void *arg)
-{
-	(void)far;
-	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
-		proxy_close(arg);
-}
-
-static void
-proxy_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
-    struct sockaddr *address, int length, void *arg)
-{
-	struct proxy *p = arg;
-	struct proxy_link *l = &p->links[p->n_links++];
-
-	(void)listener;
-	(void)address;
-	(void)length;
-	ck_assert_uint_le(p->n_links, PROXY_LINKS_MAX);
-	l->proxy = p;
-	l->near = bufferevent_socket_new(p->base, fd, BEV_OPT_CLOSE_ON_FREE);
-	l->far = bufferevent_socket_new(p->base, -1, BEV_OPT_CLOSE_ON_FREE);
-	ck_assert(l->near != NULL && l->far != NULL);
-	bufferevent_setcb(l->near, proxy_on_near, NULL, proxy_on_near_end, l);
-	bufferevent_setcb(l->far, proxy_on_far, NULL, proxy_on_far_end, l);
-	ck_assert_int_eq(bufferevent_socket_connect(l->far,
-	    (struct sockaddr *)(void *)&p->far, sizeof(p->far)), 0);
-	ck_assert_int_eq(bufferevent_enable(l->near, EV_READ | EV_WRITE), 0);
-	ck_assert_int_eq(bufferevent_enable(l->far, EV_READ | EV_WRITE), 0);
-}
-
-struct proxy *
-proxy_new(struct event_base *base, const char *endpoint)
-{
-	struct proxy *p = calloc(1, sizeof(*p));
-	struct sockaddr_in any = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t size = sizeof(any);
-	int length = (int)sizeof(p->far);
-
-	ck_assert_ptr_nonnull(p);
-	p->base = base;
-	ck_assert_ptr_nonnull(endpoint);
-	ck_assert_int_eq(evutil_parse_sockaddr_port(
-	    endpoint + strlen("http://"),
-	    (struct sockaddr *)(void *)&p->far, &length), 0);
-	p->listener = evconnlistener_new_bind(base, proxy_on_accept, p,
-	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1,
-	    (struct sockaddr *)(void *)&any, sizeof(any));
-	ck_assert_ptr_nonnull(p->listener);
-	ck_assert_int_eq(getsockname(evconnlistener_get_fd(p->listener),
-	    (struct sockaddr *)(void *)&any, &size), 0);
-	(void)snprintf(p->endpoint, sizeof(p->endpoint),
-	    "http://127.0.0.1:%u", ntohs(any.sin_port));
-	return p;
+	stub_init(&proxy.stub, base);
+	proxy.stub.obey = proxy_on_request;
+	proxy.stub.closed = proxy_on_closed;
+	(void)snprintf(proxy.endpoint, sizeof(proxy.endpoint),
+	    "http://127.0.0.1:%u", proxy.stub.port);
 }
 
 void
-proxy_free(struct proxy *p)
+proxy_leave(void)
 {
-	for (size_t i = 0; i < p->n_links; i++)
-		proxy_close(&p->links[i]);
-	evconnlistener_free(p->listener);
-	free(p);
-}
+	struct event_base *base = proxy.stub.base;
 
-const char *
-proxy_endpoint(const struct proxy *p)
-{
-	return p->endpoint;
+	stub_done(&proxy.stub);
+	proxy_listen(base);	/* elsewhere */
 }
 
 void
-proxy_next(struct proxy *p, enum proxy_fault fault, unsigned n)
+proxy_next(enum proxy_fault fault, unsigned n, unsigned skips)
 {
-	p->fault = fault;
-	p->faults = n;
+	proxy.fault = fault;
+	proxy.faults = n;
+	proxy.skips = skips;
 }
 
 void
-proxy_skip(struct proxy *p, unsigned n)
+proxy_deny_tables(void)
 {
-	p->skips = n;
-}
-
-void
-proxy_deny_tables(struct proxy *p)
-{
-	p->deny_tables = true;
+	proxy.deny_tables = true;
 }
 
 unsigned
-proxy_requests(const struct proxy *p)
+proxy_requests(void)
 {
-	return p->requests;
+	return proxy.requests;
 }
 
 void
-proxy_let_go(struct proxy *p)
+proxy_let_go(void)
 {
-	for (size_t i = 0; i < p->n_links; i++) {
-		struct proxy_link *l = &p->links[i];
+	for (size_t i = 0; i < proxy.n_held; i++) {
+		struct proxy_held *h = &proxy.held[i];
+		struct evbuffer *answer = evbuffer_new();
 
-		if (!l->held)
-			continue;
-		p->late++;
-		l->fault = PROXY_PASS;
-		if (l->near != NULL)
-			(void)bufferevent_write_buffer(l->far,
-			    bufferevent_get_input(l->near));
-		(void)bufferevent_enable(l->far, EV_WRITE);
+		ck_assert_ptr_nonnull(answer);
+		proxy_forward((const char *)evbuffer_pullup(h->bytes, -1),
+		    evbuffer_get_length(h->bytes), answer);
+		if (h->near != NULL)
+			(void)evbuffer_add_buffer(
+			    bufferevent_get_output(h->near), answer);
+		evbuffer_free(answer);
+		evbuffer_free(h->bytes);
 	}
-	while (p->late > 0)
-		ck_assert_int_eq(event_base_loop(p->base, EVLOOP_ONCE), 0);
+	proxy.n_held = 0;
 }
 
+/* ---- the store behind it ---- */
+
 struct store *
-proxy_open_store(struct event_base *base, const char *table,
-    store_outcome_fn outcome, void *arg, struct proxy **ret)
+proxy_open_store(struct event_base *base, struct store_dynamodb_config *config,
+    store_outcome_fn outcome, void *arg)
 {
-	struct place_answer a;
+	const char *far = getenv("AWS_ENDPOINT_URL_DYNAMODB");
+	int length = (int)sizeof(proxy.far);
 	struct store *store;
 
-	*ret = proxy_new(base, getenv("AWS_ENDPOINT_URL_DYNAMODB"));
-	store = place_open(base, proxy_endpoint(*ret), table, NULL, outcome,
-	    arg);
-	a = place_ask_table(base, store, true);
-	ck_assert_msg(a.code == 0, "%s", a.text);
+	ck_assert_ptr_nonnull(far);
+	ck_assert_int_eq(evutil_parse_sockaddr_port(far + strlen("http://"),
+	    (struct sockaddr *)&proxy.far, &length), 0);
+	proxy_listen(base);
+	config->endpoint = proxy.endpoint;
+	store = fixture_open_as(base, config, outcome, arg);
+	fixture_expect(base, store, true, 0, "");
 	return store;
 }
 
-bool
-proxy_hangs(enum proxy_fault fault)
+void
+proxy_close_store(struct store *store)
 {
-	return fault == PROXY_HOLD || fault == PROXY_HIDE_ANSWER;
+	store_free(store);
+	stub_done(&proxy.stub);
+	for (size_t i = 0; i < proxy.n_held; i++)
+		evbuffer_free(proxy.held[i].bytes);
 }
 
-bool
-proxy_lose(struct proxy *p, enum proxy_fault fault, struct operation *o,
-    uint64_t time_ms, struct seen **ret)
+static struct store *
+proxy_open_target(struct event_base *base, store_outcome_fn outcome, void *arg)
 {
-	unsigned before = proxy_requests(p);
-	struct seen *s;
+	struct store_dynamodb_config config = {
+		.table.table = case_target()->name,
+	};
 
-	proxy_next(p, fault, 1);
-	o->deadline_ms = o->submitted_ms + time_ms;
-	s = case_do(o);
-	*ret = s;
-	ck_assert_uint_ge(proxy_requests(p), before + 1);
-	if (s->kind == OUTCOME_DONE &&
-	    s->unanswered == (fault != PROXY_THROTTLE)) {
-		ck_assert_uint_ge(proxy_requests(p), before + 2);
-		return true;
-	}
-	proxy_let_go(p);
-	return false;
+	return proxy_open_store(base, &config, outcome, arg);
+}
+
+int
+proxy_run(const char *name, const char *file)
+{
+	const struct conformance_target target = {
+		.name = name, .host = "web-1",
+		.open = proxy_open_target, .close = proxy_close_store,
+	};
+
+	fixture_need_endpoint();
+	return conformance_main(&target, false, file);
 }

@@ -6,15 +6,9 @@
 #ifndef DDBLOCKD_TESTS_DYNAMODB_PROXY_H
 #define DDBLOCKD_TESTS_DYNAMODB_PROXY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "conformance.h"
 
-#include "store/store.h"
-
-struct event_base;
-struct proxy;
-struct seen;
+struct store_dynamodb_config;
 
 enum proxy_fault {
 	PROXY_PASS = 0,
@@ -33,40 +27,30 @@ enum proxy_fault {
 #define PROXY_LOSSES 7U
 extern const enum proxy_fault proxy_losses[PROXY_LOSSES];
 
-struct proxy *proxy_new(struct event_base *, const char *endpoint);
-void proxy_free(struct proxy *);
+/* ---- the proxy of the case, and the store behind it ---- */
 
-/* A store on the environment's endpoint behind a proxy, with its table. */
-struct store *proxy_open_store(struct event_base *, const char *table,
-    store_outcome_fn, void *outcome_arg, struct proxy **ret);
+/* With its table, on the environment's endpoint; @config says which. */
+struct store *proxy_open_store(struct event_base *,
+    struct store_dynamodb_config *, store_outcome_fn, void *outcome_arg);
+void proxy_close_store(struct store *);
 
-/* "http://127.0.0.1:PORT" */
-const char *proxy_endpoint(const struct proxy *);
+/* main(): the tests of this file, with a store on a table of this name. */
+int proxy_run(const char *name, const char *file);
 
-/* What happens to the next @n requests; after them all pass. */
-void proxy_next(struct proxy *, enum proxy_fault, unsigned n);
-
-/* Before those, so many pass. */
-void proxy_skip(struct proxy *, unsigned n);
+/* What happens to the next @n requests but the first @skips; after them all
+ * pass. */
+void proxy_next(enum proxy_fault, unsigned n, unsigned skips);
 
 /* Answer requests about tables with AccessDeniedException. */
-void proxy_deny_tables(struct proxy *);
+void proxy_deny_tables(void);
 
 /* Requests since the start, those about tables left out. */
-unsigned proxy_requests(const struct proxy *);
+unsigned proxy_requests(void);
 
-/*
- * Do it in @time_ms with its first request lost. False: it was over before the
- * store could ask once more, or know why it had to; the machine may stand
- * still. What was held is sent on then, for another try.
- */
-bool proxy_lose(struct proxy *, enum proxy_fault, struct operation *,
-    uint64_t time_ms, struct seen **ret);
+/* Send on what was held: it has taken effect when this returns. */
+void proxy_let_go(void);
 
-/* Does nobody hear of it, so that the store has to run out of time? */
-bool proxy_hangs(enum proxy_fault);
-
-/* Send on what was held, and run the loop until it took effect. */
-void proxy_let_go(struct proxy *);
+/* Be gone: nobody listens here any more. */
+void proxy_leave(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A disk under SQLite that hangs, is full, or fails to flush: a VFS that hands
- * everything to the real one, behind which it allocates the real one's file.
+ * A disk under SQLite that hangs, is full, or fails to flush: a VFS that passes
+ * every call to the real one, and allocates the real file behind its own.
  */
 #include "sqlite_shim.h"
 

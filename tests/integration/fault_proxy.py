@@ -1,6 +1,6 @@
 """A proxy in front of DynamoDB Local that counts, and breaks things on order.
 
-It stands between a daemon and the endpoint, so it sees what was really sent:
+It stands between a daemon and the endpoint, so it sees the real requests:
 every request is kept, named by what it is for and by its key, with the status
 of its answer and with the moment (a serial number) at which it came and at
 which it was applied. On order it loses, holds, delays, forges or cuts off
@@ -18,8 +18,8 @@ once); open, beat, look, kill, bury, close (of a session); audit (or another
 read of several locks), list, table; anything else is the name of DynamoDB's
 operation.
 
-The proxy runs in a thread of its own. Whatever a test waits for, it waits for
-with a condition (`wait`), never for a time.
+The proxy runs in a thread of its own. A test always waits for a condition
+(`wait`), never for a time.
 """
 import asyncio
 import hashlib
@@ -63,7 +63,7 @@ def classify(operation, body):
 
 
 def signature_is_good(request, region, key_id, secret):
-    """Signature Version 4, worked out anew from what came over the wire."""
+    """Signature Version 4, worked out again from what came over the wire."""
     found = re.fullmatch(
         r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/dynamodb/"
         r"aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})",
@@ -87,7 +87,7 @@ def signature_is_good(request, region, key_id, secret):
 
 
 class Request:
-    """One request as it came, and what became of it."""
+    """One request as it came, and its fate."""
 
     def __init__(self, headers, raw):
         self.headers = headers
@@ -98,6 +98,11 @@ class Request:
         except ValueError:
             self.body = {}
         self.kind, self.key = classify(self.operation, self.body)
+        self.came_s = time.monotonic()
+        self.came_wall_s = time.time()
+        self.came_boot_ms = time.clock_gettime_ns(
+            time.CLOCK_BOOTTIME) // 10 ** 6
+        self.lost = False
         self.port = None  # the other end of its connection
         self.came = None  # serial numbers of the proxy's moments
         self.applied = None
@@ -154,7 +159,7 @@ def head_of(status, length):
             f"\r\nContent-Length: {length}\r\n\r\n").encode()
 
 
-# ---- faults: what is done with a request that a rule matches ----
+# ---- faults: the treatment of a request that a rule matches ----
 
 async def pass_on(exchange, _rule):
     _, head, body = await exchange.forward()
@@ -289,7 +294,7 @@ class Rule:
     # -- for the test's thread
 
     def go(self):
-        """Let what is held go on."""
+        """Let held requests go on."""
         self.proxy.call(self.event.set)
 
     def stop(self):
@@ -435,7 +440,7 @@ class Proxy:
         await (rule.fault if rule else pass_on)(exchange, rule)
 
     def note(self):
-        """A moment has come: who waits looks again."""
+        """A moment has come: waiting threads look again."""
         with self.condition:
             self.serial += 1
             self.condition.notify_all()
@@ -470,7 +475,7 @@ class Proxy:
         await self.server.wait_closed()
 
     def down(self):
-        """Break every connection, and refuse those that come."""
+        """Break every connection, and refuse new ones."""
         asyncio.run_coroutine_threadsafe(
             self._down(), self.loop).result(TIMEOUT_S)
 
@@ -489,7 +494,7 @@ class Proxy:
         return rule
 
     def clear(self):
-        """No more faults. What is held is let go."""
+        """No more faults. Held requests go on."""
         with self.condition:
             rules, self.rules = self.rules, []
         for rule in rules:

@@ -9,7 +9,7 @@ is judged in that order:
 * a token that is not greater than those of all earlier holds.
 
 That is exact for what the resource has seen: a holder whose lease is over but
-who does nothing any more harms nobody and is not counted.
+that does nothing any more does no harm and is not counted.
 """
 import collections
 import fcntl
@@ -50,7 +50,7 @@ class Resource:
         self.thread.start()
 
     def close(self):
-        """When no client is left. What they wrote has been read then."""
+        """When no client is left. Their output has been read then."""
         os.close(self.writing)
         self.thread.join()
 
@@ -139,7 +139,7 @@ class Guard:
             self.process.send_signal(number)
 
     def kill(self):
-        """kill -9, whatever it does just now."""
+        """kill -9, in any state."""
         if not self.ended():
             self.resource.killed_us[self.pid] = int(boot_now() * 1e6)
         self.signal(signal.SIGKILL)

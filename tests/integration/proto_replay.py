@@ -33,6 +33,7 @@ import signal
 import unittest
 
 import harness
+from manager import Managed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.join(HERE, "..", "..")
@@ -89,7 +90,7 @@ KINDS = {
 
 
 def script():
-    """scripts/protocol-reference, whose name is no module's."""
+    """scripts/protocol-reference, whose name cannot be imported."""
     loader = importlib.machinery.SourceFileLoader("reference", SCRIPT)
     spec = importlib.util.spec_from_loader("reference", loader)
     module = importlib.util.module_from_spec(spec)
@@ -168,7 +169,7 @@ class Asked:
         self.verbs[(tag or "").strip()].append(verb)
 
     def answered(self, line):
-        """A line of the daemon: is it what the table says of the verb?"""
+        """A line of the daemon: does it agree with the table of the verb?"""
         tag, kind = re.match(r"(#\S+ )?(\S+)", line).groups()
         if kind.startswith("!"):
             event, = [e for e in tables.events if "!" + e.word == kind]
@@ -181,6 +182,9 @@ class Asked:
         fields = {"+": "row", "OK": "ok", "ERR": "err"}[kind]
         for verb in known[:1]:
             check_fields(line, tables.expand(getattr(verb, fields)))
+
+
+RESTARTS = "The daemon is killed, and the next one starts"
 
 
 class Replay:
@@ -266,6 +270,8 @@ class Replay:
         still = re.fullmatch(r"The daemon stands still for (\d+)ms", line)
         if line == "The daemon gets SIGTERM":
             self.daemon.signal(signal.SIGTERM)
+        elif line == RESTARTS:
+            self.daemon.restart()
         elif still is not None:
             self.daemon.freeze()
             harness.pass_boot_ms(harness.boot_ms() + int(still[1]))
@@ -276,7 +282,9 @@ class Replay:
 
 class ReplayTest(unittest.TestCase):
     def replay(self, lines):
-        with harness.Daemon(config=CONFIG) as daemon:
+        kind = Managed if RESTARTS in [line for _, line in lines] \
+            else harness.Daemon
+        with kind(config=CONFIG) as daemon:
             replay = Replay(daemon)
             try:
                 for number, line in lines:

@@ -40,7 +40,7 @@ def ddblock(daemon, *args, stdin="", env=None):
 
 
 def assigned(printed):
-    """What `acquire` prints for the shell, but for what that exports."""
+    """The output of `acquire` for the shell, without its exports."""
     return dict(field.split("=")
                 for field in printed.partition(";")[0].split())
 
@@ -97,7 +97,8 @@ class Run:
 class FakeDaemon:
     """A daemon that says what a test tells it to."""
 
-    def __init__(self):
+    def __init__(self, resumes=False):
+        self.resumes = resumes  # does it know HELLO resume=yes?
         self.directory = tempfile.mkdtemp(prefix="fake-")
         self.socket = os.path.join(self.directory, "sock")
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -133,17 +134,24 @@ class FakeDaemon:
 
     def expect(self):
         """The words of the next request, its tag first."""
-        return self.lines.readline().decode().split()
+        words = self.lines.readline().decode().split()
+        if words[1:] != ["HELLO", "resume=yes"]:
+            return words
+        self.say(f"{words[0]} OK proto=1" if self.resumes else
+                 f'{words[0]} ERR BAD_REQUEST :no argument "resume"')
+        return self.expect()
 
     def say(self, line):
         self.connection.sendall(line.encode() + b"\n")
 
-    def grant(self, tag, lease_ms=60000, margin_ms=1000, ahead_ms=0):
+    def grant(self, tag, lease_ms=60000, margin_ms=1000, ahead_ms=0,
+              secret=None):
         """The deadline, by the clock of a host that runs @ahead_ms ahead."""
         until_ms = harness.boot_ms() + lease_ms + ahead_ms
         self.say(f"{tag} OK id=7 token=41 mode=exclusive "
                  f"remaining={lease_ms}ms until_boot_ms={until_ms} "
-                 f"margin={margin_ms}ms")
+                 f"margin={margin_ms}ms" +
+                 ("" if secret is None else f" secret={secret}"))
         return until_ms
 
 

@@ -1,4 +1,4 @@
-"""A program on a terminal, as whoever sits before it sees it."""
+"""A program on a terminal, as a person sees it."""
 import codecs
 import fcntl
 import os
@@ -17,7 +17,7 @@ CONTROL = re.compile(r"\x1b\[(\d*)([A-Za-ln-z@])"
 
 
 class Screen:
-    """A terminal that never scrolls. What it does not know is a failure."""
+    """A terminal that never scrolls. An unknown sequence is a failure."""
 
     def __init__(self, columns):
         self.columns = columns
@@ -94,7 +94,7 @@ class Screen:
 
 
 def read_some(terminal):
-    """What comes next; nothing at its end, when nobody has the other side."""
+    """The next input; empty at its end, when the other side is closed."""
     if not select.select([terminal], [], [], harness.TIMEOUT_S)[0]:
         raise AssertionError("the terminal is silent")
     try:
@@ -105,7 +105,7 @@ def read_some(terminal):
 
 def read_rest(terminal):
     """All that comes to its end. It may come in parts, and after the end of
-    whoever wrote it."""
+    of any process."""
     rest = b""
     while part := read_some(terminal):
         rest += part
@@ -123,7 +123,7 @@ def wait_pid(pid):
 
 
 class OnTerminal:
-    """A program of ours that somebody sits before; use as a context."""
+    """A program of ours with a user at its terminal; use as a context."""
 
     def __init__(self, arguments, env, columns=80):
         self.screen = Screen(columns)
@@ -154,7 +154,7 @@ class OnTerminal:
         os.write(self.terminal, text.encode())
 
     def until(self, condition):
-        """Read what it shows until that is so. @condition gets the lines."""
+        """Read its screen until @condition, which gets the lines, is true."""
         end = time.monotonic() + harness.TIMEOUT_S
         while not condition([line.rstrip() for line in self.screen.lines]):
             try:

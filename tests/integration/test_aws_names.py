@@ -9,7 +9,7 @@ import harness
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
-# What the page names as a difference from others.
+# The differences from other clients that the page names.
 NOT_READ = {"AWS_CREDENTIAL_FILE"}
 
 
@@ -35,10 +35,13 @@ class Names(unittest.TestCase):
                          listed | NOT_READ)
 
     def test_settings(self):
-        """What it calls a setting of a namespace is one."""
+        """Each setting of a namespace that it names exists."""
         page = read("man", "ddblockd-aws.7")
-        settings = set(re.findall(r'\t\{ "(\w+)", CONFIG_',
-                                  read("src", "daemon", "config_table.c")))
+        settings = set(re.findall(
+            r"^(?:NAMESPACE|STORE)\((\w+),",
+            read("src", "store", "settings.def"), re.M))
+        settings |= set(re.findall(r'\t\{ "(\w+)", (?:LIVE|START),',
+                                   read("src", "daemon", "config_table.c")))
         self.assertGreater(len(settings), 30)
         named = set(re.findall(r"\.(?:Ic|Pq [\w ]* Ic) (\w+)", page))
         self.assertGreater(len(named), 5)

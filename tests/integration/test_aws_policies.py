@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The IAM policies of contrib/aws allow what the daemon sends, and no more.
+"""The IAM policies of contrib/aws allow the daemon's requests, and no more.
 
-What it sends is recorded while it does all that it can do, in each format; that
-nothing was left out is seen from the names of requests in its source.
+The requests are recorded while the daemon does all that it can do, in each
+format. The names of requests in its source show that none was left out.
 """
 import fnmatch
 import glob

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients that misbehave get a clear reply, and nobody else notices.
+"""Clients that misbehave get a clear reply, and other clients do not notice.
 
 Beside each of them a bystander holds a lock, answers to PING, and has its lock
 at the end.
@@ -181,7 +181,7 @@ TOO_LONG = "has 1025 bytes; it needs"
 class BadArguments(Case):
     """Well-formed lines that ask for what cannot be."""
 
-    # All of them BAD_REQUEST, and what the text says.
+    # All of them BAD_REQUEST, with the words of the text.
     REFUSED = (
         # keys
         ("TRY", "TRY needs a KEY as its first argument"),
@@ -238,7 +238,7 @@ class BadArguments(Case):
                 reply = client.call(line)
                 self.assertEqual(reply.code, "BAD_REQUEST", reply)
                 self.assertIn(text, reply.text)
-        # None of them did anything, nor did one hinder another.
+        # None of them had an effect or hindered another.
         held = self.bystander.call("HELD").rows
         self.assertEqual([row["key"] for row in held], ["bystander"])
         self.assertEqual(self.bystander.call("WAITING").rows, [])
@@ -271,7 +271,7 @@ class BadArguments(Case):
         self.lives(client)
 
     def test_another_use_of_what_one_has(self):
-        """Refused, and the hold is what it was; others come in as before."""
+        """Refused, and the hold does not change; others join as before."""
         alone, sharer, other = self.client(), self.client(), self.client()
         self.assertTrue(alone.try_("alone").ok)
         self.assertTrue(sharer.try_("some", mode="shared", limit=3).ok)
@@ -299,7 +299,7 @@ class BadArguments(Case):
         self.lives(alone)
 
     def test_two_uses_that_one_waits_for(self):
-        """Its requests stand in line like those of several."""
+        """Its requests wait in line like those of several clients."""
         client = self.client()
         first = client.send("ACQUIRE bystander")
         second = client.send("ACQUIRE bystander mode=shared")
@@ -443,7 +443,7 @@ file = {dir}/db
         client = self.client()
         tags = [client.send("ACQUIRE bystander") for _ in range(21)]
         self.assertEqual(client.reply(tags[-1]).code, "LIMIT")
-        # Those who come and go are told, and not kept waiting.
+        # Clients that come and go are answered at once.
         self.assertEqual(self.client().try_("other").code, "LIMIT")
         client.call(f"CANCEL tag={tags[0]}")
         self.assertEqual(client.reply(tags[0]).code, "CANCELLED")
@@ -474,9 +474,9 @@ secret_access_key = s
         daemon.command = lambda: command
         with daemon:
             line = daemon.wait_log("connections_max = 5000")
-            self.assertIn("only 500 files may be open, and 152 are for other",
+            self.assertIn("only 500 files may be open, and 216 are for other",
                           line)
-            clients = [harness.Client(daemon) for _ in range(348)]
+            clients = [harness.Client(daemon) for _ in range(284)]
             for client in clients:
                 self.assertTrue(client.call("PING").ok)
             with harness.Client(daemon) as refused:

@@ -1,5 +1,5 @@
 """Bad input from the store's side: every fault has a clear reply, which names
-what is wrong and where; the daemon stays up; other keys are served as ever;
+what is wrong and where; the daemon stays up; other keys are served as usual;
 and when the fault ends, all is well again.
 """
 import json
@@ -57,7 +57,7 @@ HOLDER = f"{SESSION}.{GRANT}.2000.-"
 
 
 def chosen():
-    """Those whose name has a word of $DDBLOCK_FAULT; all, without it."""
+    """The faults whose name has a word of $DDBLOCK_FAULT; all, without it."""
     words = os.environ.get("DDBLOCK_FAULT", "").split(",")
     return [(name, row) for name, row in FAULTS.items()
             if any(word in name for word in words)]
@@ -106,7 +106,7 @@ class Endpoint(Base):
     request_timeout = "1s"  # how long a fault without an answer takes
 
     def refused(self, client, key, code, text):
-        """A busy machine needs longer to hear what is wrong."""
+        """A busy machine needs longer to receive the error."""
         for wait in ("500ms", "3s", "20s"):
             grant = client.acquire(key, wait=wait)
             self.assertFalse(grant.ok)
@@ -117,7 +117,7 @@ class Endpoint(Base):
             self.assertRegex(grant.text, text)
 
     def test_requests_for_one_key(self):
-        """The fault meets what is asked for one key only."""
+        """The fault hits requests for one key only."""
         self.daemon.start()
         with Client(self.daemon) as client:
             held = client.acquire("held", wait="60s")
@@ -235,7 +235,7 @@ class Hedges(Base):
         return self.status(client)["hedges_won"] != won
 
     def check_late(self, fault):
-        """What is late goes twice, and what comes of the first does no harm.
+        """A late request goes twice, and the effect of the first does no harm.
         (If the endpoint takes seconds, both are given up: then once more.)"""
         self.daemon.start()
         with Client(self.daemon) as client:
@@ -265,9 +265,9 @@ class Hedges(Base):
 
 
 class Records(Base):
-    """Records that somebody has written by hand."""
+    """Records that were written by hand."""
 
-    # What is wrong, and the attribute that the reply must name.
+    # The defect, and the attribute that the reply must name.
     BAD = {
         "holders of another type": ("holders", {"holders": {"S": HOLDER}}),
         "holders in a list": ("holders", {"holders": {"L": [{"S": HOLDER}]}}),
@@ -294,7 +294,8 @@ class Records(Base):
         "wishes of another type": ("xwait", {"xwait": {"S": "me"}}),
         "holders of another type, but empty": ("holders",
                                                {"holders": {"NULL": True}}),
-        # These do not hinder the write, but nobody can read it afterwards.
+        # These do not hinder the write, but the record cannot be read
+        # afterwards.
         "a fraction of a token": ("token", {"token": {"N": "7.5"}}),
         "wishes that are none": ("xwait", {"xwait": {"SS": ["me"]}}),
     }
@@ -331,8 +332,8 @@ class Records(Base):
         self.check_all(self.BAD_FREE, {"token": {"N": "7"}})
 
     def test_no_room_for_tokens(self):
-        """A token so near to 2^53 that there is no block below it. Nothing
-        is written; what is wrong is named; what is held is held on."""
+        """A token so near to 2^53 that there is no block below it. Nothing is
+        written; the defect is named; a hold continues."""
         for token in ("9007199254740991", "9007199254740900",
                       "9007199254740992", "-1"):
             with self.subTest(token):
@@ -359,7 +360,7 @@ class Records(Base):
             self.assertTrue(client.release(grant).ok)
 
     def test_attributes_of_others(self):
-        """What is not ours is nobody's business."""
+        """Foreign attributes do not matter."""
         self.put(key={"S": "lock:k"}, token={"N": "7"}, colour={"S": "red"},
                  nested={"M": {"a": {"L": [{"NULL": True}]}}})
         self.daemon.start()
@@ -369,8 +370,8 @@ class Records(Base):
             self.assertTrue(client.release(grant).ok)
 
     def test_bad_session(self):
-        """The holder's session is not readable: nobody can tell whether it
-        lives, so nothing is taken."""
+        """The holder's session is not readable: it is not known whether it
+        lives, so its lock is not taken."""
         self.put(key={"S": "lock:k"}, holders={"SS": [HOLDER]},
                  mode={"S": "x"}, token={"N": "7"})
         self.put(key={"S": "session:" + SESSION}, beat={"S": "1"},
@@ -433,7 +434,7 @@ class Records(Base):
 
 
 class OwnSession(Undisturbed, Base):
-    """Somebody spoils the item of our own session."""
+    """A user spoils the item of our own session."""
     LEASE_MS = 4000
     lease = "4s"
     request_timeout = "2s"
@@ -488,7 +489,7 @@ class OwnSession(Undisturbed, Base):
                       "in danger, lost, and a new one")
 
     def test_marked_dead(self):
-        """Of whatever type the mark is: it is dead, and its owner knows."""
+        """With a mark of any type the session is dead, and its owner knows."""
         self.daemon.start()
         for mark in {"S": "a person"}, {"BOOL": True}, {"N": "1"}:
             with self.subTest(mark), Client(self.daemon) as client:
@@ -501,7 +502,7 @@ class OwnSession(Undisturbed, Base):
                 self.check_serves(client, "k")
 
     def test_for_people_only(self):
-        """What nothing hangs on is no trouble."""
+        """An attribute that is not needed does no harm."""
         self.daemon.start()
         with Client(self.daemon) as client:
             grant = client.acquire("k", wait="60s")

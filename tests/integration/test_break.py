@@ -23,9 +23,8 @@ def become(user, group, others):
 
 
 def at_terminal(daemon, key, answer, meanwhile=lambda: None):
-    """`ddblock break`, and what a person answers it: its status and words.
-
-    @meanwhile: what happens before that.
+    """`ddblock break`, and a user's answer: its status and words. @meanwhile:
+    called before the answer.
     """
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -47,9 +46,8 @@ def at_terminal(daemon, key, answer, meanwhile=lambda: None):
 
 
 def ask_as(daemon, line, user, group, others=()):
-    """The reply to a line that somebody else sends.
-
-    From a child that is no new program: one may not be allowed to run it."""
+    """The reply to a line of another user. From a child without a new program,
+    which that user might not be allowed to run."""
     for path in (daemon.directory, daemon.socket):
         os.chmod(path, 0o777)
     reader, writer = os.pipe()
@@ -154,7 +152,7 @@ class Administrators(unittest.TestCase):
         with Daemon() as daemon:
             reply = self.broken(daemon, STRANGER, STRANGER)
             self.assertTrue(" ERR DENIED " in reply, reply)
-            daemon.wait_log("may not break locks")
+            daemon.wait_log("may not say BREAK")
             # The same one may lock, of course.
             reply = ask_as(daemon, "TRY y", STRANGER, STRANGER)
             self.assertTrue(" OK id=" in reply, reply)
@@ -222,7 +220,7 @@ class Command(unittest.TestCase):
     def test_nobody_holds_it(self):
         done = self.run_break("y", "--reason=hangs")
         self.assertEqual(done.returncode, 5)
-        self.assertIn("nobody holds the lock", done.stderr)
+        self.assertIn("the lock is free", done.stderr)
 
     def test_asked_at_a_terminal(self):
         status, said = at_terminal(self.daemon, "x", "no")

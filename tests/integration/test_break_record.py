@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Who has a lock without a token renews it while somebody is asked to break.
+"""The holder of a lock without a token renews it while a user is asked to
+break it.
 
-The holder is an older client, that is, whoever writes its records here.
+The holder is an older client, whose records this test writes.
 """
 import os
 import unittest
@@ -50,7 +51,7 @@ class Records(unittest.TestCase):
         status, said = at_terminal(self.daemon, "x", "yes",
                                    lambda: self.renew("others"))
         self.assertEqual(status, 5, said)
-        self.assertIn("it is another's by now: held by others", said)
+        self.assertIn("it has another holder now: held by others", said)
         self.assertEqual(self.client.call("GET x")["state"], "held")
 
 

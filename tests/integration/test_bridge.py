@@ -1,7 +1,7 @@
 """A fleet that moves from an older client's format to our own, over a bridge.
 
 Three daemons, one for each phase: the old format, the bridge, the native one.
-Any two neighbours exclude each other, whoever comes first, and whatever dies.
+Any two neighbours exclude each other, in any order and after any death.
 """
 import base64
 import unittest
@@ -123,7 +123,7 @@ class Bridge(Phases, unittest.TestCase):
         self.grant(self.client("native"), "TRY k2")
 
     def test_lost_where_one_is_lost(self):
-        """Somebody deletes the old record: the native one is given back."""
+        """A user deletes the old record: the native one is released."""
         client = self.client("bridge")
         held = self.grant(client, "TRY k")
         dynamodb("DeleteItem", TableName=self.old, Key={"key": {"S": "k"}})
@@ -159,7 +159,7 @@ class Bridge(Phases, unittest.TestCase):
 
 
 class Tokens(Phases):
-    """Where the old format has tokens, too, those of both kinds only rise."""
+    """If the old format has tokens, too, the tokens of both only rise."""
 
     def put(self, token):
         """Free, in the old format, with that token."""

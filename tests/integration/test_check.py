@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CHECK, `ddblock check` and `ddblockd --check`: what is found, and that a look
-changes nothing and stands in nobody's way."""
+"""CHECK, `ddblock check` and `ddblockd --check`: the findings, and that a
+check changes nothing and delays no other client."""
 import json
 import os
 import pty
@@ -78,7 +78,8 @@ class File(unittest.TestCase):
                              (4, 0))
 
     def test_at_a_terminal(self):
-        """Who looks on sees that it goes on; in the end nothing is left."""
+        """A user who watches sees the progress; at the end the line is
+        gone."""
         with Daemon() as daemon:
             ours, theirs = pty.openpty()
             process = subprocess.Popen(
@@ -114,7 +115,7 @@ class File(unittest.TestCase):
             status, out, _ = ddblock(daemon, "check")
             self.assertEqual(status, 1)
             self.assertIn("  error    file", out)
-            self.assertIn("-> see who moved or removed it", out)
+            self.assertIn("-> find out why it is gone", out)
 
     def test_namespaces(self):
         text = "".join(f"[namespace {name}]\nfile = {{dir}}/{name}.db\n"
@@ -158,7 +159,7 @@ class File(unittest.TestCase):
         with Daemon() as daemon:
             reply = ask_as(daemon, "CHECK", STRANGER, STRANGER)
             self.assertIn(" ERR DENIED ", reply)
-            daemon.wait_log("may not check the stores")
+            daemon.wait_log("may not say CHECK")
 
     def test_no_daemon(self):
         daemon = Daemon()
@@ -324,7 +325,7 @@ class Table(unittest.TestCase):
                 self.assertEqual(int(client.call("CHECK")["errors"]), 0)
 
     def test_locks_go_on(self):
-        """While a request of a check has no answer, nobody else waits."""
+        """While a request of a check has no answer, no other client waits."""
         self.make()
         with fault_proxy.Proxy() as proxy, \
                 Daemon(config(self.table, endpoint=proxy.url)) as daemon, \
@@ -442,7 +443,7 @@ class Tls(unittest.TestCase):
 
 
 class Credentials(unittest.TestCase):
-    """Where there are none, that is what is said, and nothing else."""
+    """Without tokens the finding says only that."""
 
     CONFIG = ("[namespace default]\nstore = dynamodb\ntable = tab\n"
               "endpoint = http://127.0.0.1:1\n")
@@ -454,12 +455,12 @@ class Credentials(unittest.TestCase):
                "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
 
     def environment(self, **more):
-        # Only what is there can be taken away.
+        # Only existing rights can be removed.
         return {name: value for name, value in (self.NOWHERE | more).items()
                 if value is not None or name in os.environ}
 
     def check_without_endpoint(self, environment):
-        """What is answered where the configuration names no endpoint."""
+        """The answer if the configuration names no endpoint."""
         text = self.CONFIG.replace("endpoint = http://127.0.0.1:1\n", "")
         with Daemon(text, env=environment) as daemon, \
                 Client(daemon) as client:
@@ -492,7 +493,7 @@ class Credentials(unittest.TestCase):
         self.assertIn("no region", reply.rows[0]["text"])
 
     def test_no_section_of_services(self):
-        """Whose endpoint is said otherwise needs none."""
+        """With an endpoint from elsewhere it needs none."""
         with tempfile.NamedTemporaryFile("w") as file:
             file.write("[default]\nservices = there\n")
             file.flush()
@@ -509,8 +510,8 @@ class Credentials(unittest.TestCase):
                           reply.rows[0]["text"])
 
     def test_no_endpoint_of_ours(self):
-        """The environment names one that nobody may send anything to: that
-        is an answer, not something to wait for."""
+        """The environment names an endpoint that refuses all requests: that is
+        an answer; do not wait."""
         environment = self.environment(
             AWS_ACCESS_KEY_ID="A" * 20, AWS_SECRET_ACCESS_KEY=SECRET,
             AWS_ENDPOINT_URL_DYNAMODB="http://192.0.2.1:8000")

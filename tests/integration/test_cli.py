@@ -163,10 +163,28 @@ class Listings(unittest.TestCase):
         done = ddblock(self.daemon, "status")
         self.assertIn(f"pid {self.daemon.pid}", done.stdout)
 
+    def test_types_in_json(self):
+        """Every number, duration and boolean of the protocol."""
+        with Client(self.daemon) as client, Client(self.daemon) as left:
+            for _ in range(2):
+                self.assertTrue(client.call("TRY types reentrant=yes").ok)
+            self.assertTrue(left.call("TRY left linger=1h").ok)
+            self.assertTrue(client.call("TRY 5").ok)
+            left.close()
+            while client.call("HELD key=left").rows[0].get("left") != "yes":
+                pass
+            row, = self.json("held", "types")
+            self.assertEqual(row["count"], 2)
+            row, = self.json("held", "left")
+            self.assertIs(row["left"], True)
+            self.assertIsInstance(row["lingers_ms"], int)
+            row, = self.json("held", "5")
+            self.assertEqual((row["key"], row["state"]), ("5", "held"))
+
     def test_nothing(self):
         done = ddblock(self.daemon, "waiting")
         self.assertEqual([done.returncode, done.stdout, done.stderr],
-                         [0, "", "Nobody waits.\n"])
+                         [0, "", "No waiters.\n"])
         self.assertEqual(self.json("waiting"), [])
 
     def test_long_list(self):
@@ -299,7 +317,7 @@ class Watch(unittest.TestCase):
 
 
 class Complaints(unittest.TestCase):
-    """Each says what, why, and what may help."""
+    """Each says what failed, why, and what may help."""
 
     @classmethod
     def setUpClass(cls):
@@ -347,7 +365,7 @@ class Complaints(unittest.TestCase):
                 self.assertIn(text, done.stderr)
 
     def test_keys(self):
-        """Whatever they are, the complaint can be read."""
+        """For any bytes, the complaint can be read."""
         for key, text in (("", '"": the key is empty'),
                           ("k" * 1025, "k" * 100 + "...: the key has 1025 by"),
                           ("\u00e4" * 513, "\u00e4" * 50 + "...: the key has"),
@@ -364,7 +382,7 @@ class Complaints(unittest.TestCase):
     def test_a_lock_that_is_not_there(self):
         done = ddblock(self.daemon, "release", "nobody's")
         self.assertEqual(done.returncode, 5)
-        self.assertIn('"ddblock get" says who does', done.stderr)
+        self.assertIn('"ddblock get" shows its holder', done.stderr)
 
     def test_help_is_one(self):
         """However it is asked for."""
@@ -445,7 +463,7 @@ class Complaints(unittest.TestCase):
 
 
 class Defaults(unittest.TestCase):
-    """What a namespace says for those who do not."""
+    """A namespace's defaults for requests that name none."""
 
     def test_wait(self):
         config = "[namespace default]\nfile = {dir}/db\nwait = 50ms\n"
@@ -562,7 +580,7 @@ class ForProcess(unittest.TestCase):
                                      KEY).returncode, 0)
 
     def test_release_of_one_who_shares(self):
-        """Nobody ends what another began because both share a lock."""
+        """No user ends another's hold because both share a lock."""
         pids = [os.getpid(), os.getppid()]
         for pid in pids:
             self.assertEqual(self.acquire(pid, "-s", KEY).returncode, 0)
@@ -583,8 +601,8 @@ class ForProcess(unittest.TestCase):
         self.assertEqual(done.returncode, 64)
 
     def test_release_of_all(self):
-        """Helpers of one lock and of several; of one process, or any; and
-        what others hold by connections of their own stays."""
+        """Helpers of one lock and of several; of one process, or any; and the
+        holds of other connections stay."""
         pids = [os.getpid(), os.getppid()]
         for pid in pids:
             self.assertEqual(self.acquire(pid, "-s", KEY).returncode, 0)

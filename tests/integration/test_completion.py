@@ -17,7 +17,7 @@ COMPLETIONS = os.path.join(TOP, "contrib", "completion")
 CONFIG = ("[namespace default]\nfile = {dir}/db\n"
           "[namespace depot]\nfile = {dir}/depot\n")
 
-# What bash does when somebody presses the tabulator, without the keys.
+# What bash does when a user presses the tabulator, without the keys.
 BASH = """
 . "$1"; COMP_LINE=$2; COMP_POINT=${#2}; COMP_WORDS=($2); COMP_CWORD=1
 COMP_WORDBREAKS=${3-$COMP_WORDBREAKS}
@@ -64,7 +64,7 @@ class Case(unittest.TestCase):
 
 
 class Data(Case):
-    """What the shells ask for."""
+    """The requests of the shells."""
 
     def rows(self, *args):
         done = ddblock(None, *args, "--completion-data")
@@ -97,7 +97,7 @@ class Data(Case):
             self.assertRegex(manual, rf"[ ,]{name.replace('-', '')}\b", name)
 
     def test_words_of_arguments(self):
-        """Those that the completions know themselves are right."""
+        """The values that the completions know themselves are right."""
         with open(os.path.join(COMPLETIONS, "ddblock.bash"),
                   encoding="utf-8") as f:
             text = f.read().replace("\\\n", " ")
@@ -152,7 +152,7 @@ class Bash(Case):
         self.assertIn("--table=", self.complete("ddblock init-table --t"))
 
     def test_keys(self):
-        """Of the daemon's holders and waiters; not those of the store."""
+        """Of the daemon's holders and waiters; not of the store's."""
         self.assertEqual(self.complete("ddblock get jobs/"),
                          ["jobs/nightly", "jobs/odd\\ key"])
         self.assertEqual(self.complete("ddblock run -w 5 -n ot"), ["other"])
@@ -195,7 +195,7 @@ class Bash(Case):
         self.assertEqual(self.complete("ddblock run -k a -- --on-d"), [])
 
     def test_which_daemon(self):
-        """The one that the line names; none is no trouble."""
+        """The daemon that the line names; an absent one is no error."""
         with Daemon() as another, Client(another) as client:
             self.assertTrue(client.try_("elsewhere").ok)
             self.assertEqual(self.complete(

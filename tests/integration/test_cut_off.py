@@ -62,7 +62,7 @@ idle = 0
         return self.moment(event="left", client=client)
 
     def has_gap(self, lost, won):
-        """Whoever got it next came a margin later at the earliest."""
+        """The next holder came a margin later at the earliest."""
         self.assertTrue(won.ok, won)
         granted = self.moment(event="answered", hold=won["id"])
         # The core's time has milliseconds.
@@ -77,7 +77,7 @@ class Gap(Case):
         self.has_gap(grant, self.other.reply(waits))
 
     def test_is_told(self):
-        """Who would read it hears of its loss before the end."""
+        """A client that reads is told of its loss before the end."""
         one, grant = self.granted("x")
         waits = self.other.send("ACQUIRE x")
         # Lines without an end, together too much for their user.
@@ -91,7 +91,7 @@ class Gap(Case):
         self.has_gap(grant, self.other.reply(waits))
 
     def test_each_that_it_has(self):
-        """Several as one, and a place among those who share."""
+        """Several locks as one, and a place among sharers."""
         one = self.client()
         several = one.call("ACQUIRE a b")
         _, place = self.granted("s", one, mode="shared", limit=1)
@@ -102,8 +102,8 @@ class Gap(Case):
             self.has_gap(lost, self.other.reply(tag))
 
     def test_by_itself(self):
-        """What its client ends is given back at once; so is what it gave back
-        before it was cut off."""
+        """A hold that its client ends is released at once; so is a hold that
+        it released before it was cut off."""
         one, _ = self.granted("x", max_hold="1h")
         one.close()
         self.assertTrue(self.other.acquire("x").ok)
@@ -114,7 +114,7 @@ class Gap(Case):
         self.assertEqual(rows, [])
 
     def test_what_another_resumes(self):
-        """The one who had it is cut off, with what does not linger."""
+        """The old holder is cut off, with its holds that do not linger."""
         one, grant = self.granted("x", linger="1h")
         _, plain = self.granted("plain", one)
         waits = self.other.send("ACQUIRE plain")
@@ -125,7 +125,8 @@ class Gap(Case):
         self.assertEqual(one.reply().code, "LOCK_NOT_OWNED")
 
     def test_lingers(self):
-        """Who may resume works until the deadline that it was told."""
+        """A client that may resume works until the deadline that it was
+        told."""
         one, grant = self.granted("x", linger="1ms")
         waits = self.other.send("ACQUIRE x")
         self.cut_off(one)
@@ -160,6 +161,126 @@ class Resumed(Case):
         self.assertEqual(self.other.try_("x").code, "LOCK_BUSY")
 
 
+class ComesBack(Case):
+    """A client that said so works on until its own deadline."""
+
+    def comes_back(self, key="x", **arguments):
+        client = self.client()
+        self.assertTrue(client.hello(resume="yes").ok)
+        return self.granted(key, client, **arguments)
+
+    def resume(self, grant, **hello):
+        heir = self.client()
+        self.assertTrue(heir.hello(**hello).ok)
+        return heir, heir.call(f"RESUME secret={grant['secret']}")
+
+    def kept_until(self, grant):
+        return int(grant["until_boot_ms"]) + MARGIN_MS
+
+    def test_is_kept_until_its_deadline(self):
+        """And a margin, of which another client and STATUS know."""
+        one, grant = self.comes_back()
+        waits = self.other.send("ACQUIRE x")
+        self.cut_off(one)
+        row, = self.other.call("HELD key=x").rows
+        self.assertEqual((row["id"], row["left"]), (grant["id"], "yes"))
+        self.assertIn("lingers", row.arguments)
+        row, = self.other.call("STATUS").rows
+        self.assertEqual(row["lingering"], "1")
+        won = self.other.reply(waits)
+        self.assertTrue(won.ok, won)
+        self.assertGreaterEqual(
+            self.moment(event="answered", hold=won["id"]),
+            self.kept_until(grant))
+        _, reply = self.resume(grant)
+        self.assertEqual(reply.code, "NO_SUCH_LOCK")
+
+    def test_is_resumed_again_and_again(self):
+        one, grant = self.comes_back(max_hold="1h")
+        self.cut_off(one)
+        for _ in range(2):
+            heir, reply = self.resume(grant, resume="yes")
+            self.assertEqual([(row["id"], row["state"])
+                              for row in reply.rows], [(grant["id"], "held")])
+            _, more = self.granted("more", heir)
+            self.assertEqual(more["secret"], grant["secret"])
+            self.assertTrue(heir.release(more).ok)
+            self.cut_off(heir)
+        heir, reply = self.resume(grant)
+        self.assertEqual(len(reply.rows), 1)
+        # This one does not come back.
+        waits = self.other.send("ACQUIRE x")
+        self.cut_off(heir)
+        won = self.other.reply(waits)
+        left = self.moment(event="left", client=[
+            entry["DDBLOCK_CLIENT"] for entry in self.daemon.history()
+            if entry["DDBLOCK_EVENT"] == "taken"][-1])
+        granted = self.moment(event="answered", hold=won["id"])
+        self.assertGreater(granted - left, MARGIN_MS - 1)
+        _, reply = self.resume(grant)
+        self.assertEqual(reply.code, "NO_SUCH_LOCK")
+
+    def test_that_ends_by_itself(self):
+        """Its holds are released at once, in whatever way it ends."""
+        for end in ("close", "half_close", "quit"):
+            with self.subTest(end):
+                one, grant = self.comes_back(end)
+                if end == "quit":
+                    one.send("QUIT")
+                else:
+                    getattr(one, end)()
+                won = self.other.acquire(end)
+                self.assertTrue(won.ok, won)
+                self.assertLess(
+                    self.moment(event="answered", hold=won["id"]),
+                    int(grant["until_boot_ms"]))
+                _, reply = self.resume(grant)
+                self.assertEqual(reply.code, "NO_SUCH_LOCK")
+
+    def test_what_has_another_rule(self):
+        """Is granted without a secret, and not kept."""
+        one = self.client()
+        one.hello(resume="yes")
+        for key, terms in (("a", {"policy": "fail-closed"}),
+                           ("b", {"renew": "manual"}),
+                           ("c", {"on_close": "lease"})):
+            _, grant = self.granted(key, one, **terms)
+            self.assertNotIn("secret", grant.arguments)
+        for key, terms in (("d", {"mode": "shared"}),
+                           ("e", {"mode": "shared", "limit": 2}),
+                           ("f", {"reentrant": "yes"}),
+                           ("g", {"linger": "1s"})):
+            _, grant = self.granted(key, one, **terms)
+            self.assertIn("secret", grant.arguments)
+        several = one.call("TRY h i")
+        self.assertIn("secret", several.arguments)
+        one.hello(resume="no")
+        _, grant = self.granted("j", one)
+        self.assertNotIn("secret", grant.arguments)
+        waits = self.other.send("ACQUIRE j")
+        self.cut_off(one)
+        self.has_gap(grant, self.other.reply(waits))
+
+    def test_a_stop_that_releases(self):
+        """What is kept for a client that was cut off is not released before:
+        the next daemon waits for its lease."""
+        self.daemon.close()
+        self.daemon = harness.Daemon(config=self.CONFIG.replace(
+            "history = yes", "history = yes\nstop_wait = 0\n"
+            "release_on_stop = yes"), args=["--log=json"])
+        self.daemon.start()
+        self.addCleanup(self.daemon.close)
+        self.other = self.client()
+        self.granted("big", data="d" * 100000)[0].close()
+        one, grant = self.comes_back()
+        self.cut_off(one)
+        self.daemon.stop()
+        self.daemon.start()
+        won = self.client().acquire("x")
+        self.assertTrue(won.ok, won)
+        self.assertGreaterEqual(harness.boot_ms(), self.kept_until(grant))
+
+
 class Greed(Case):
     def stuff(self, client):
         """Ask until nothing is read any more."""
@@ -174,8 +295,9 @@ class Greed(Case):
                 self.assertTrue(self.other.call("PING").ok)
 
     def test_of_others(self):
-        """Two do not read. The one who does asks for and says more than there
-        is room for beside them, and it is one of them who goes."""
+        """Two clients do not read. A third, which reads, asks for and sends
+        more than there is room for beside them, and one of the two is cut
+        off."""
         greedy = [self.granted(f"greedy{i}") for i in range(2)]
         reader, grant = self.granted("x")
         for client, _ in greedy:

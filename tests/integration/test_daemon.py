@@ -62,14 +62,14 @@ class Configuration(unittest.TestCase):
               "AWS_EC2_METADATA_DISABLED": "true"}
 
     def test_no_credentials(self):
-        """Somebody may still write a file: the daemon starts and says so."""
+        """A file may still be written: the daemon starts and says so."""
         daemon = Daemon("[namespace default]\nstore = dynamodb\n"
                         "table = tab\nregion = eu-central-1\n"
                         "request_timeout = 1s\n", env=self.NOBODY)
         self.addCleanup(daemon.close)
         daemon.start()
         with Client(daemon) as client:
-            # At first nobody knows whether the network is there yet.
+            # At first it is not known whether the network is up.
             while client.call("TRY jobs/nightly").code != "NO_CREDENTIALS":
                 pass
             row = client.call("STATUS").rows[0]
@@ -97,7 +97,7 @@ class Configuration(unittest.TestCase):
                         "region")
 
     def test_environment_for_one_question(self):
-        """What is wrong there is wrong with the configuration, too."""
+        """An error there is an error of the configuration, too."""
         for name, value, wanted in (
                 ("AWS_REGION", "Eu West",
                  'AWS_REGION is "Eu West", which is not the name'),
@@ -123,15 +123,14 @@ class Configuration(unittest.TestCase):
         self.assertIn("heartbeat = 5s\t; default\n", out)
         self.assertNotIn("hush", out + err)
         self.assertIn("everybody can read this secret_access_key", err)
-        # What it prints is a configuration again, but for the secrets.
+        # Its output is a configuration again, without the secrets.
         again = out.split("\n", 1)[1].replace(" (not shown)", " hush")
         daemon.write_config(again)
         os.chmod(daemon.config, 0o600)
         self.assertEqual(daemon.run()[0::2], (0, ""))
 
     def test_example(self):
-        """The one for older clients: nothing is wrong with it, and all of
-        them are there."""
+        """The example for older clients: it is valid, and has all of them."""
         here = os.path.dirname(os.path.abspath(__file__))
         daemon = Daemon(raw=True, args=[
             "--check-config", "--config=" + os.path.join(
@@ -303,7 +302,7 @@ class End(unittest.TestCase):
             self.assertEqual(waiter.try_("other").code, "SHUTTING_DOWN")
             with self.assertRaises(OSError), Client(daemon):
                 pass
-            # The hold is as good as ever.
+            # The hold is as good as before.
             self.assertTrue(holder.call(f"RENEW id={grant['id']}").ok)
             self.assertTrue(holder.release(grant).ok)
             self.assertEqual(daemon.wait(), 0)
@@ -346,7 +345,7 @@ class End(unittest.TestCase):
             daemon.wait_log("a second signal; ending now")
 
     def test_store_that_never_answers(self):
-        """Nothing was held, so there is nothing to wait for."""
+        """No lock was held, so it does not wait."""
         with socket.create_server(("127.0.0.1", 0)) as endpoint:
             port = endpoint.getsockname()[1]
             config = "[daemon]\nstop_wait = 1h\n[namespace default]\n" \
@@ -364,15 +363,15 @@ class End(unittest.TestCase):
     def test_hangup(self):
         with Daemon() as daemon, Client(daemon) as client:
             daemon.signal(signal.SIGHUP)
-            daemon.wait_log("SIGHUP")
+            daemon.wait_log("was read again")
             self.assertTrue(client.call("PING").ok)
 
 
 class History(unittest.TestCase):
-    """What is asked and told, in the log."""
+    """Requests, answers and events, in the log."""
 
     def entries(self, daemon):
-        """Those of the history, without their stamps."""
+        """The lines of the history, without their stamps."""
         entries = [json.loads(line) for line in daemon.lines]
         found = [e for e in entries if "DDBLOCK_EVENT" in e]
         self.assertEqual([e["DDBLOCK_SERIAL"] for e in found],

@@ -89,7 +89,8 @@ class Table(unittest.TestCase):
             self.assertGreater(int(again["token"]), int(grant["token"]))
 
     def test_sort_key(self):
-        """A lock is named by both keys; a table with one has none to give."""
+        """A lock is named by both keys; a table with one key has no such
+        lock."""
         sorts = "key_attribute = lock_key\nsort_attribute = sort_key\n"
         status, out, _ = self.task("--init-table", more=sorts)
         self.assertEqual(status, 0)
@@ -173,7 +174,7 @@ class Table(unittest.TestCase):
 
 
 class Away(unittest.TestCase):
-    """An endpoint that is not there: what is waited for, and an end of it."""
+    """An absent endpoint: the daemon waits, and stops waiting."""
 
     def spawn(self, port, task):
         daemon = Daemon(config("ttt", f"http://127.0.0.1:{port}"), args=[task])
@@ -202,7 +203,7 @@ class Away(unittest.TestCase):
 
 
 class Trouble(unittest.TestCase):
-    """What time may cure does not end the daemon; it says what is wrong."""
+    """A temporary error does not end the daemon; it logs the reason."""
 
     def trouble(self, daemon, code, *wanted):
         with Client(daemon) as client:

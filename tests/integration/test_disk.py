@@ -62,7 +62,7 @@ class Full(unittest.TestCase):
             self.assertEqual(daemon.log().count("answers again"), 1)
 
     def test_it_ends(self):
-        """Nobody waits for what cannot be written."""
+        """No client waits for a write that cannot be done."""
         with Daemon(CONFIG, args=["--stop-wait=100ms"]) as daemon, \
                 Client(daemon) as client:
             self.assertTrue(client.try_("held").ok)
@@ -71,7 +71,7 @@ class Full(unittest.TestCase):
             self.assertIn("1 locks are still held", daemon.log())
 
     def test_it_ends_with_nothing_held(self):
-        """What was released, and is kept idle, is not called held."""
+        """A released lock that is kept idle is not listed as held."""
         with Daemon(CONFIG + "idle = 1h\n",
                     args=["--stop-wait=100ms"]) as daemon, \
                 Client(daemon) as client:
@@ -144,11 +144,13 @@ class Damaged(unittest.TestCase):
 
 class Killed(unittest.TestCase):
     def test_newcomer_waits_for_the_lease(self):
-        """Beats are not in the file, yet a new life waits for the old."""
-        with Daemon(CONFIG) as daemon:
+        """Beats are not in the file, yet a new life that inherits nothing waits
+        for the old."""
+        with Daemon(CONFIG, args=["--journal=no"]) as daemon:
             with Client(daemon) as client:
                 client.hello(renewed="yes")
                 first = client.try_("k")
+                self.assertTrue(first.ok, first)
                 for _ in range(3):
                     client.event("RENEWED")
                 daemon.kill()

@@ -1,6 +1,6 @@
 """Every single answer of the store lost in turn, and every request applied
-late: no hold is lost by it, none is doubled, nobody hears of a loss that was
-none, and nothing of it stays in the table.
+late: no hold is lost by it, none is doubled, no client is told of a false
+loss, and no element stays in the table.
 
 Lost means, for each kind of request: before its effect and after it; with the
 connection closed, and with silence. Late means: no answer, and applied when
@@ -76,7 +76,7 @@ class Base(Undisturbed, unittest.TestCase):
         return item.get("xwait", {}).get("SS", [])
 
     def sessions(self):
-        """Those in the table that are not dead."""
+        """The sessions in the table that are not dead."""
         items = dynamodb("Scan", TableName=self.table,
                          ConsistentRead=True)["Items"]
         return [i["key"]["S"] for i in items
@@ -182,7 +182,7 @@ class OneHost(Base):
     # -- late --------------------------------------------------------------
 
     def orphan(self, rule):
-        """Let it land: nobody knows of that hold."""
+        """Let it land: no client knows of that hold."""
         rule.stop()
         rule.go()
         landed = rule.wait_late()
@@ -217,7 +217,7 @@ class OneHost(Base):
         print("late: an acquire that was given up; no orphan is left")
 
     def test_late_acquire_somebody_asks(self):
-        """Whoever meets the orphan first has it removed."""
+        """The first client to meet the orphan has it removed."""
         rule = self.host.proxy.on("acquire", late)
         grant = self.client.acquire("k", wait="60s")
         self.assertTrue(self.client.release(grant).ok)
@@ -351,7 +351,7 @@ class TwoHosts(Base):
         self.take_over("take")
 
     def test_dead_bury(self):
-        """Somebody deleted the session of the dead."""
+        """A user deleted the session of the dead host."""
         def delete():
             session = self.holders("k")[0].split(".")[0]
             dynamodb("DeleteItem", TableName=self.table,
@@ -361,7 +361,7 @@ class TwoHosts(Base):
     # -- late --------------------------------------------------------------
 
     def test_late_want(self):
-        """It lands when nobody waits here any more."""
+        """It lands when no client waits here any more."""
         rule = self.two.proxy.on("want", late)
         grant = self.a.acquire("k", wait="60s")
         tag = self.b.send("ACQUIRE k wait=120s")
@@ -377,7 +377,7 @@ class TwoHosts(Base):
         print("late: a wish of a host where nobody waits")
 
     def test_late_unwant(self):
-        """It lands when somebody waits here again."""
+        """It lands when a client waits here again."""
         rule = self.two.proxy.on("unwant", late)
         grant = self.a.acquire("k", wait="60s")
         tag = self.b.send("ACQUIRE k wait=120s")
@@ -445,7 +445,7 @@ class Sessions(Base):
         print("one answer lost: open")
 
     def test_late_open(self):
-        """One that was given up: nobody uses that session."""
+        """An open that was given up: no host uses that session."""
         host = Host(self, start=False, request_timeout="500ms")
         rule = host.proxy.on("open", late, times=EVER)
         host.daemon.start()
@@ -497,7 +497,7 @@ class Sessions(Base):
 
 
 class Away(Base):
-    """The store says nothing, for longer than any test waits, and whoever
+    """The store says nothing, for longer than any test waits, and a client that
     does not wait for so long has its answer all the same."""
 
     def setUp(self):

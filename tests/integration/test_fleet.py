@@ -108,7 +108,7 @@ class Base(unittest.TestCase):
 
 
 class Turmoil(Base):
-    """Everything at random, for whoever judges it."""
+    """Everything at random, for a judge."""
     HARM = {"daemons killed": 5, "daemons stopped": 5, "clients killed": 10,
             "clients stopped": 5}
     TOUCHES = 3  # of each hold
@@ -199,7 +199,8 @@ class Turmoil(Base):
                 and (daemon is None or g.daemon is daemon)]
 
     def some_client(self):
-        """One that runs; none may, right after all daemons were killed."""
+        """A running client; there may be none right after all daemons were
+        killed."""
         living = self.living()
         return self.random.choice(living) if living else None
 
@@ -222,7 +223,7 @@ class Turmoil(Base):
         self.done["clients stopped"] += 1
 
     def look_after(self):
-        """Whoever ended comes back, as services do."""
+        """A client that ended comes back, as services do."""
         for guard in list(self.guards):
             if guard.ended():
                 self.guards.remove(guard)
@@ -279,7 +280,7 @@ class Chaos(Turmoil):
         self.more_guards()
 
     def more_guards(self):
-        """Beside those that use the keys one at a time."""
+        """Beside clients that use the keys one at a time."""
 
     def test_no_overlap(self):
         took_s = self.play()
@@ -391,7 +392,7 @@ class Defects(Undisturbed, Base):
 
 
 class Ends(Undisturbed, Base):
-    """What becomes of the locks of those who are gone."""
+    """The fate of locks whose holders are gone."""
     LEASE_MS = 1000 * LEASE_S
 
     def test_client_killed(self):
@@ -461,7 +462,7 @@ class Ends(Undisturbed, Base):
         self.failed = False
 
     def test_long_observed_corpse(self):
-        """Nobody waited, but it was seen: a try takes at once."""
+        """No client waited, but the session was seen: a try takes at once."""
         one, _ = self.host()
         two, proxy = self.host()
         with Client(one) as a, Client(two) as b:

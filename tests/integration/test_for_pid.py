@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds for a process: they end with it, whoever asked for them.
+"""Holds for a process: they end with it, with any client.
 
-The process is a script that others see nothing of. It blocks the signals that
-may tell it of a loss; so whether it was told is a fact that /proc shows, and
-not a matter of who is scheduled first.
+The process is a script without visible output. It blocks the signals that may
+tell it of a loss; so whether it was told is a fact that /proc shows, and not a
+matter of who is scheduled first.
 """
 import os
 import shutil
@@ -142,7 +142,7 @@ class HelperIsKilled(Case):
         self.assertTrue(self.other.acquire("x").ok)
 
     def test_it_is_told_of_a_loss(self):
-        """And stays in the listings as what it lost, until it ends."""
+        """And it stays in the listings as lost, until it ends."""
         self.helped(self.daemon, self.script, "--on-lost=USR1")
         self.assertTrue(break_(self.other).ok)
         self.assertEqual(self.script.await_told(), [signal.SIGUSR1])
@@ -170,7 +170,7 @@ class HelperIsKilled(Case):
         self.assertTrue(self.other.try_("z").ok)
 
     def test_the_daemon_ends(self):
-        """Nobody could tell it later."""
+        """It could not be told later."""
         self.helped(self.daemon, self.script)
         self.daemon.freeze()
         self.daemon.signal(signal.SIGTERM)
@@ -180,7 +180,7 @@ class HelperIsKilled(Case):
         self.assertEqual(self.script.told(), [signal.SIGTERM])
 
     def test_its_own_end_and_the_gap(self):
-        """Who is granted it next finds that the script was told."""
+        """The next holder finds that the script was told."""
         self.helped(self.daemon, self.script, "--max-hold=100ms")
         self.assertTrue(self.other.acquire("x").ok)
         self.assertEqual(self.script.told(), [signal.SIGTERM])
@@ -269,22 +269,33 @@ class HelperIsThere(Case):
         self.assertTrue(self.helper.release(grant).ok)
 
 
+def files(daemon):
+    """Its descriptors, but for the pipes: by these it asks the service manager,
+    at moments of its own, what it keeps."""
+    place = f"/proc/{daemon.pid}/fd"
+    found = []
+    for name in sorted(os.listdir(place)):
+        try:
+            if not os.readlink(f"{place}/{name}").startswith("pipe:"):
+                found.append(name)
+        except FileNotFoundError:  # closed since
+            pass
+    return found
+
+
 class Descriptors(Case):
     def setUp(self):
         self.daemon = self.start()
         self.helper = self.client(self.daemon, Passing)
-        self.helper.call("PING")
+        self.helper.call("GET x")  # by then the store has its files open
         self.script = Script(self)
 
-    def files(self):
-        return sorted(os.listdir(f"/proc/{self.daemon.pid}/fd"))
-
     def refused(self, text, request, *fds, code="BAD_REQUEST"):
-        before = self.files()
+        before = files(self.daemon)
         reply = self.helper.ask(request, *fds)
         self.assertEqual(reply.code, code, reply)
         self.assertIn(text, reply.text)
-        self.assertEqual(self.files(), before, request)
+        self.assertEqual(files(self.daemon), before, request)
 
     def test_what_is_refused(self):
         ask = "ACQUIRE x process=yes"
@@ -293,9 +304,9 @@ class Descriptors(Case):
         self.refused("more came", ask, fd, fd)
         self.refused("more came", ask, *[fd] * 9)
         with open("/proc/self/status", "rb") as f:
-            self.refused("no pidfd", ask, f.fileno())
+            self.refused("not a pidfd", ask, f.fileno())
         folder = os.open(f"/proc/{self.script.pid}", os.O_RDONLY)
-        self.refused("no pidfd", ask, folder)
+        self.refused("not a pidfd", ask, folder)
         os.close(folder)
         for bad in ("signal=65", "signal=TERM", "signal="):
             self.refused("signal is the number", f"{ask} {bad}", fd)
@@ -310,16 +321,16 @@ class Descriptors(Case):
         os.close(dead)
 
     def test_what_nobody_asked_for(self):
-        """It is closed at once; and what a line with no end came with is
-        there when it has one."""
-        before = self.files()
+        """It is closed at once; but a descriptor that came with an unfinished
+        line is there when the line ends."""
+        before = files(self.daemon)
         for _ in range(3):
             self.assertTrue(self.helper.ask("PING", *[self.script.fd] * 5).ok)
-        self.assertEqual(self.files(), before)
+        self.assertEqual(files(self.daemon), before)
         socket.send_fds(self.helper.socket, [b"#a ACQUIRE x proc"],
                         [self.script.fd])
         with Client(self.daemon) as other:
-            while self.files() == before:
+            while files(self.daemon) == before:
                 other.call("PING")
         self.helper.send_raw(b"ess=yes\n")
         self.assertEqual(self.helper.reply("a")["process"],
@@ -330,17 +341,17 @@ class Descriptors(Case):
 
     def test_what_waits_for_its_line_counts(self):
         """A descriptor that came with half of a line is a connection's worth:
-        nobody has more of them open than the limit says."""
+        no user has more of them open than the limit."""
         daemon = self.start("--connections-per-uid-max=3")
         helpers = [self.client(daemon, Passing) for _ in range(2)]
         for helper in helpers:
             helper.call("PING")
-        before = len(os.listdir(f"/proc/{daemon.pid}/fd"))
+        before = len(files(daemon))
         for helper in helpers:
             socket.send_fds(helper.socket, [b"#p PING\n#a ACQUIRE x proc"],
                             [self.script.fd])
             self.assertTrue(helper.reply("p").ok)
-        self.assertEqual(len(os.listdir(f"/proc/{daemon.pid}/fd")), before + 1)
+        self.assertEqual(len(files(daemon)), before + 1)
         helpers[0].send_raw(b"ess=yes\n")
         self.assertTrue(helpers[0].reply("a").ok)
         helpers[1].send_raw(b"ess=yes\n")
@@ -415,7 +426,7 @@ class OtherUser(Case):
         return script
 
     def test_without_the_right_to_signal(self):
-        """It watches the process; that nobody told it is in the log."""
+        """It watches the process; the log says that it was not told."""
         daemon = self.start_as()
         script = self.held(daemon, "no")
         daemon.wait_log(f"process {script.pid} .*cannot be told: Operation")
@@ -426,7 +437,7 @@ class OtherUser(Case):
                 pass
 
     def test_with_it(self):
-        """And what the daemon runs has it not."""
+        """And programs that the daemon runs do not have it."""
         daemon = self.start_as("--inh-caps=+kill", "--ambient-caps=+kill")
         script = self.held(daemon, "yes")
         self.assertEqual(script.await_told(), [signal.SIGTERM])

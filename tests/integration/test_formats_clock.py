@@ -1,4 +1,5 @@
-"""Whose clock the times in older clients' records are, and who trusts it."""
+"""The clock of the times in older clients' records, and the clients that trust
+it."""
 import contextlib
 import ctypes
 import email.utils
@@ -93,7 +94,7 @@ class Times(unittest.TestCase):
                      after, 0)
 
     def test_the_endpoints(self):
-        """Which is the one that deletes what has expired."""
+        """The clock by which expired items are deleted."""
         item, before, after = self.written(
             f"format = python\nexpiry = {EXPIRY_S}s\n")
         # The endpoint says it in whole seconds.
@@ -102,7 +103,7 @@ class Times(unittest.TestCase):
 
 
 def synchronised():
-    """What the kernel says of its clock: adjtimex(2)."""
+    """The kernel's state of its clock: adjtimex(2)."""
     timex = ctypes.create_string_buffer(512)  # modes = 0: only look
     state = ctypes.CDLL(None, use_errno=True).adjtimex(timex)
     status = int.from_bytes(timex[40:44], "little")
@@ -110,7 +111,8 @@ def synchronised():
 
 
 class Clock(unittest.TestCase):
-    """Whose clock nobody sets right does not compare it with others'."""
+    """A host whose clock is not synchronised does not compare it with
+    others'."""
 
     def daemon(self, lines):
         harness.need_dynamodb()
@@ -122,8 +124,8 @@ class Clock(unittest.TestCase):
         return Daemon(text)
 
     def test_the_kernel_is_asked(self):
-        """Until it says that the clock is right, no lock is granted, and
-        nobody waits in vain."""
+        """Until the clock is said to be right, no lock is granted, and waits
+        end in time."""
         with self.daemon("") as daemon, Client(daemon) as client:
             grant = client.try_("k")
             waited = client.acquire("l", wait="10ms")

@@ -1,7 +1,7 @@
 """Records that are not in the format of their table, written by hand.
 
-Whoever asks for such a lock is told the table, the key, the attribute and what
-was expected; the record stays as it is, and other keys do not suffer.
+A client that asks for such a lock is told the table, the key, the attribute and
+what was expected; the record stays as it is, and other keys do not suffer.
 """
 import base64
 import os
@@ -19,7 +19,7 @@ SHORT_GUID = base64.b64encode(bytes(63)).decode()
 LONG_TOKEN = base64.b64encode(bytes(16385)).decode()
 ABSENT = None
 
-# What is in none of the formats, whichever attribute has it.
+# A value that is invalid in all formats, for any attribute.
 NEVER = [{"BOOL": True}, {"NULL": True}, {"SS": ["1"]}, {"NS": ["1", "2"]},
          {"L": []}, {"M": {}}]
 NO_TEXT = NEVER + [{"N": "1"}, {"B": "AQ=="}, {"S": "a\0b"}, ABSENT]
@@ -173,7 +173,7 @@ class Junk(unittest.TestCase):
         self.assertTrue(self.client.release(grant).ok)
 
     def test_no_record_looks_like_that(self):
-        """Who names one for a break is told at once."""
+        """A client that names such a record for a break is told at once."""
         for name, form in FORMATS.items():
             self.put(name, "named", form.record)
             before = self.item(name, "named")
@@ -187,7 +187,7 @@ class Junk(unittest.TestCase):
             self.assertEqual(self.item(name, "named"), before)
 
     def test_no_room_for_a_token(self):
-        """It can be looked at, but not be had."""
+        """It can be read, but not acquired."""
         for lease_ms in ("1", "2000"):
             record = {**JS_OPEN, "leaseDurationMs": {"N": lease_ms},
                       "fencingToken": {"N": "9007199254740991"}}
@@ -198,13 +198,13 @@ class Junk(unittest.TestCase):
             self.assertEqual(reply.code, "BAD_RECORD", reply)
             self.assertIn('attribute "fencingToken": expected a number (N) '
                           "that leaves room for more", reply.text)
-            # Who waits marks what is held.
+            # A waiter marks a held record.
             after = self.item("js-fail-open", lease_ms)
             after.pop("ddblockd_marks", None)
             self.assertEqual(after, before)
 
     def test_more_marks_than_any_daemon_leaves(self):
-        """Who waits for such a record looks, and does not try to mark it."""
+        """A waiter for such a record looks, and does not try to mark it."""
         proxy = self.enterContext(fault_proxy.Proxy())
         text = "[namespace default]\nstore = sqlite\nfile = {dir}/own.db\n"
         text += "".join(namespace(name, FORMATS[name].lines)
@@ -225,7 +225,7 @@ class Junk(unittest.TestCase):
                 self.assertGreater(proxy.count(since=before), 0)
 
     def test_records_that_look_the_same(self):
-        """How long one of them was watched says nothing of another."""
+        """The time that one of them was watched does not count for another."""
         for name in ("awslabs", "awslabs-go", "python", "js-fail-open"):
             with self.subTest(name):
                 record = FORMATS[name].record

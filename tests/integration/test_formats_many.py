@@ -27,7 +27,7 @@ RENEWAL = re.compile(rb'"SET #leaseDuration.*"key":\{"S":"(\w+)"\}', re.S)
 
 
 class Way(asyncio.Protocol):
-    """One direction of a connection: what comes goes on a little later."""
+    """One direction of a connection: bytes go on a little later."""
 
     def __init__(self, far, other=None):
         self.far = far

@@ -1,7 +1,6 @@
-"""What the settings of older clients' formats do to their records.
-
-Two daemons on one table: what one of them writes is looked at in the table, and
-the other one must understand it.
+"""The effect of older clients' format settings on records. Two daemons on one
+table: what one of them writes is looked at in the table, and the other one
+must understand it.
 """
 import base64
 import os
@@ -88,7 +87,7 @@ CASES = {
         **DLOCKED, "key": ("S", "nyc-k"), "fencingToken": ("B", "AQ==")}),
 }
 
-# Who leaves what behind.
+# The record that each release leaves.
 STAYS = {"js-fail-open", "js-fail-open-time", "js-fail-open-number",
          "js-fail-open-bytes", "dlock-fencing"}
 

@@ -24,14 +24,15 @@ LATENESS_MS = 1000
 
 
 class Judged(test_fleet.Base):
-    """A fleet whose history is kept."""
+    """A fleet whose history is recorded. It does not tell what a daemon takes
+    over from a dead one."""
     ARGS = ("--stop-wait=0", "--log=json", "--log-level=warning",
-            "--history=yes")
+            "--history=yes", "--journal=no")
 
     def setUp(self):
         super().setUp()
         self.meter, self.since_ms = undisturbed.meter(), harness.boot_ms()
-        self.script = []  # what was done to daemons
+        self.script = []  # the actions on daemons
         self.directory = tempfile.mkdtemp(prefix="ddblock-history-")
         self.addCleanup(shutil.rmtree, self.directory)
 
@@ -61,7 +62,7 @@ class Judged(test_fleet.Base):
         return path
 
     def judge(self):
-        """End the daemons, and judge: (status, what was said)."""
+        """End the daemons, and judge: (status, output)."""
         for daemon in self.daemons:
             if daemon.alive():
                 daemon.thaw()

@@ -12,6 +12,7 @@ import unittest
 
 import harness
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 MANUALS = {"ddblock.1", "ddblockd.8", "ddblockd.conf.5",
            "ddblockd-aws.7", "ddblock-formats.7", "ddblock-protocol.7",
            "libddblock.3"}
@@ -80,7 +81,18 @@ class Install(unittest.TestCase):
              "share/bash-completion/completions/ddblock.bash",
              "share/zsh/site-functions/_ddblock",
              "lib/pkgconfig/libddblock.pc", "lib/sysusers.d/ddblockd.conf",
-             "lib/systemd/system/ddblockd.service"})
+             "lib/tmpfiles.d/ddblockd.conf",
+             "lib/systemd/system/ddblockd.service",
+             "lib/systemd/system/ddblockd.socket",
+             *self.shared()})
+
+    @staticmethod
+    def shared():
+        """What people copy from."""
+        top = os.path.join(HERE, os.pardir, os.pardir, "contrib", "systemd")
+        return [f"share/ddblockd/systemd/{folder}/{name}"
+                for folder in ("drop-ins", "examples")
+                for name in os.listdir(os.path.join(top, folder))]
 
     def test_installed_programs_work(self):
         daemon = harness.Daemon()
@@ -140,6 +152,12 @@ class Install(unittest.TestCase):
         self.assertEqual(unit["Type"], "notify")
         self.assertEqual(os.path.dirname(known["socket"]),
                          "/run/" + unit["RuntimeDirectory"])
+        with open(self.path("lib/systemd/system/ddblockd.socket"),
+                  encoding="utf-8") as f:
+            made = dict(re.findall(r"^(\w+)=(.*)$", f.read(), re.M))
+        self.assertEqual(made["ListenStream"], known["socket"])
+        self.assertEqual(made["SocketMode"], known["socket_mode"])
+        self.assertEqual(made["SocketGroup"], unit["Group"])
         self.assertEqual(os.path.dirname(known["file"]),
                          "/var/lib/" + unit["StateDirectory"])
         self.assertGreater(seconds(unit["TimeoutStopSec"]),

@@ -64,7 +64,8 @@ class Keeping(unittest.TestCase):
                     (f"TRY x data={'x' * (1 << 20)}", "BAD_REQUEST")):
                 reply = client.call(line)
                 self.assertEqual(reply.code, code, line[:60])
-            # Together with what is there; the lock is held all the same.
+            # Together with the present contents; the lock is held
+            # nevertheless.
             grant = client.call(f"TRY x data={encode(EVERY_BYTE)}")
             self.assertTrue(grant.ok, grant)
             reply = client.call(f"RENEW id={grant['id']} attr.a=1")
@@ -76,7 +77,7 @@ class Keeping(unittest.TestCase):
             self.assertTrue(client.call("PING").ok)
 
     def test_much_of_one_user_waits_no_more(self):
-        """What waits is bounded, and nobody else is hindered."""
+        """Waiting contents are bounded, and other clients are not hindered."""
         with Daemon("[daemon]\nqueued_bytes_max = 2M\n"
                     "queued_bytes_per_uid_max = 2M\n"
                     "[namespace default]\nstore = sqlite\n"

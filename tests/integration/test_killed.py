@@ -3,9 +3,9 @@
 
 Clients use locks in every way there is, as fast as they can; after some grants
 the daemon is killed with whatever it was writing, and started again on the same
-file. Nobody is granted what another may still have, tokens only grow, and in
-the end each lock can be had alone. What the daemon said that it was asked and
-told goes before the judge of simulations, too.
+file. No client is granted a lock that another may still hold, tokens only
+grow, and in the end each lock can be acquired alone. What the daemon said that
+it was asked and told goes before the judge of simulations, too.
 """
 import collections
 import os
@@ -89,7 +89,7 @@ class Killed(unittest.TestCase):
         self.random = random.Random(seed)
         self.daemon = Daemon(CONFIG, args=(
             "--stop-wait=0", "--log=json", "--log-level=warning",
-            "--history=yes"))
+            "--history=yes", "--journal=no"))
         self.addCleanup(self.daemon.close)
 
     def live(self, tokens):
@@ -105,7 +105,7 @@ class Killed(unittest.TestCase):
         return users.grants
 
     def free(self, client, key):
-        """Nothing but a break ends what is fail-closed."""
+        """Only a break ends a fail-closed hold."""
         held = client.call(f"GET {key}")
         if held.get("policy") == "fail-closed":
             done = client.call(f"BREAK {key} token={held['token']} "

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds that linger when their connection has ended, and who resumes them."""
+"""Holds that linger when their connection has ended, and their resumption."""
 import os
 import signal
 import subprocess
@@ -124,8 +124,9 @@ class OneDaemon:
             self.assertEqual(heir.reply(busy)["rows"], "1")
             one.wait_end()
             self.refused(one.reply(), "LOCK_NOT_OWNED",
-                         "another connection resumed what this one had")
-            # What did not linger is lost to it, and nobody's for a margin.
+                         "another connection resumed the holds of this one")
+            # A hold that did not linger is lost, and the lock stays unused for
+            # a margin.
             self.assertEqual(one.event()["reason"], "cut_off")
             self.assertTrue(heir.acquire("plain").ok)
             self.assertTrue(heir.release(grant).ok)
@@ -171,7 +172,8 @@ class OneDaemon:
                 self.assertEqual(next_one.release(ends).code, "LOCK_LOST")
 
     def test_a_promise_is_kept_again(self):
-        """The silence of nobody is none; that of who resumes is."""
+        """Silence does not count while no client has it; that of the resuming
+        client does."""
         with self.daemon() as daemon, Client(daemon) as heir, \
                 Client(daemon) as other:
             grant = self.left(daemon, keepalive="200ms")
@@ -269,8 +271,8 @@ class Sqlite(OneDaemon, unittest.TestCase):
         return Daemon(args=args)
 
     def test_stop(self):
-        """It is released like any other when the daemon is to do so; what was
-        left to its lease is not."""
+        """It is released like any other when the daemon is told to release; a
+        hold left to its lease is not."""
         config = "[daemon]\nstop_wait = 0s\nrelease_on_stop = yes\n" \
             "[namespace default]\nfile = {dir}/d.db\nlease = 10m\n" \
             "margin = 1s\ndrift = 0.01%\nrequest_timeout = 1s\n"
@@ -294,19 +296,8 @@ class DynamoDB(OneDaemon, unittest.TestCase):
         harness.need_dynamodb()
 
     def daemon(self, args=()):
-        config = "\n".join([
-            "[namespace default]", "store = dynamodb",
-            f"table = l-{os.getpid()}-{self._testMethodName}",
-            "region = us-east-1",
-            f"endpoint = {os.environ['AWS_ENDPOINT_URL_DYNAMODB']}",
-            "poll = 200ms", ""])
-        task = Daemon(config, args=["--init-table"])
-        try:
-            status, _, errors = task.run()
-            self.assertEqual(status, 0, errors)
-        finally:
-            task.close()
-        return Daemon(config, args=args)
+        return harness.on_new_table(f"l-{os.getpid()}-{self._testMethodName}",
+                                    args)
 
 
 if __name__ == "__main__":

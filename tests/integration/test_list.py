@@ -93,7 +93,7 @@ class Listing(unittest.TestCase):
         self.assertEqual(len(self.list("prefix=c/").rows), 0)
 
     def test_dead(self):
-        """What is dead is what the daemon has found to be."""
+        """A session is listed as dead if the daemon has found it dead."""
         with Daemon(CONFIG, directory=self.another()) as daemon, \
                 Client(daemon) as client:
             self.assertEqual(self.list("state=dead", client).rows, [])
@@ -150,7 +150,7 @@ class Listing(unittest.TestCase):
         self.assertEqual(done.stdout.count("\ndefault  a/"), LOCKS // 10)
 
     def test_slow_reader(self):
-        """It stops what it does not read, and nobody else."""
+        """It stops its own unread listing, and no other client."""
         tag = self.client.send("LIST ns=other progress=0")
         with Client(self.daemon) as other:
             self.assertEqual(len(self.list("", other).rows), LOCKS)
@@ -176,7 +176,7 @@ class Listing(unittest.TestCase):
         self.assertEqual(len(self.list("").rows), LOCKS)
 
     def test_cancel(self):
-        """What was not read yet is not listed any more."""
+        """Pages not read yet are not listed any more."""
         tag = self.client.send("LIST ns=default,other")
         cancelled = self.client.call(f"CANCEL tag={tag}")
         self.assertEqual(cancelled["cancelled"], "yes")

@@ -66,7 +66,7 @@ class Listing(unittest.TestCase):
                     ("prefix=b/ state=held,dead", LOCKS // 10)):
                 listed = client.call("LIST " + words)
                 self.assertEqual(len(listed.rows), rows, words)
-                # Whatever is looked for, all of it is read.
+                # For any filter, all items are read.
                 self.assertEqual(listed["examined"], reply["examined"])
             self.assertTrue(client.acquire("a/000").ok)
             dead = client.call("LIST state=dead").rows
@@ -81,7 +81,7 @@ class Listing(unittest.TestCase):
                              ["default"] * (LOCKS // 5) + ["local"])
 
     def test_capacity(self):
-        """One unit a second, and a page is many: nobody else waits."""
+        """One unit a second, and a page is many: no other client waits."""
         daemon = self.daemon(self.tables[1], list_capacity=1)
         with Client(daemon) as client:
             tag = client.send("LIST progress=0")

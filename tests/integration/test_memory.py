@@ -69,7 +69,8 @@ class Memory(unittest.TestCase):
             with Client(daemon) as client:
                 self.assertTrue(client.try_("jobs").ok)
             left = set(os.listdir(daemon.directory))
-            self.assertLessEqual(left, {"sock", "notify", "ddblockd.conf"})
+            self.assertLessEqual(left, {"sock", "sock.journal", "notify",
+                                        "ddblockd.conf"})
         finally:
             daemon.close()
 

@@ -1,5 +1,5 @@
-"""By what people know who has a lock: as asked for, as configured, or by host,
-program and process; on either store, and as other hosts see it.
+"""The owner's name of a lock, for people: as requested, as configured, or by
+host, program and process; on either store, and as other hosts see it.
 """
 import os
 import unittest
@@ -122,7 +122,7 @@ class DynamoDB(OneDaemon, unittest.TestCase):
         return Daemon(config)
 
     def test_as_others_see_it(self):
-        """From the record: of one, of several, shared after all."""
+        """From the record: of one lock, of several, downgraded to shared."""
         one, = self.clients(1)
         with Daemon(self.config) as other, Client(other) as far:
             grant = one.try_("k", owner="own")

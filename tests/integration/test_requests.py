@@ -19,7 +19,7 @@ SECRET = "not-a-secret"
 LOCKS = 1000
 WAITERS = 50
 TRIES = 20
-IDLE = ("beat", "audit", "look")  # what goes on whatever the clients do
+IDLE = ("beat", "audit", "look")  # requests that do not depend on clients
 
 
 class Requests(unittest.TestCase):
@@ -68,7 +68,7 @@ class Requests(unittest.TestCase):
         self.fail("the endpoint is too slow to count what is asked of it")
 
     def test_uncontended(self):
-        """Two requests for an acquire and a release, whatever was before."""
+        """Two requests for an acquire and a release, in any prior state."""
         with self.daemon() as daemon, Client(daemon) as client:
             self.assertTrue(client.acquire("warm").ok)  # the session is open
 
@@ -107,7 +107,7 @@ class Requests(unittest.TestCase):
         for request in self.proxy.seen():
             self.assertTrue(fault_proxy.signature_is_good(
                 request, "us-east-1", KEY_ID, SECRET), request)
-        print(f"signatures worked out anew: {self.proxy.count()}")
+        print(f"signatures worked out again: {self.proxy.count()}")
 
     def test_several_at_once(self):
         """Ten locks at once: they are taken together, and read together."""

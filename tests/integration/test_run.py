@@ -187,7 +187,7 @@ class Statuses(unittest.TestCase):
                              (args, done.stderr))
         done = self.run_("-ka", "-kb", "--data=x", "true")
         self.assertEqual(done.returncode, 64)
-        self.assertIn("changed with one key (UNSUPPORTED)", done.stderr)
+        self.assertIn("go with one key (UNSUPPORTED)", done.stderr)
 
     def test_takes_turns(self):
         with Run(self.daemon, "run", KEY, "--",
@@ -248,7 +248,7 @@ class Nested(unittest.TestCase):
             self.assertEqual(done, [0, "ran\n", ""], (outer, inner))
         status = self.run_(["run", KEY, "--"], ["run", "-nE9", KEY, "true"])[0]
         self.assertEqual(status, 9)
-        # Whose outer hold is over, and who remembers it.
+        # A command whose outer hold is over, but still in its environment.
         program = harness.program("ddblock")
         left = (f"echo gone; read line <&3; exec {program} run {KEY} "
                 "echo $line")
@@ -262,7 +262,8 @@ class Nested(unittest.TestCase):
             self.assertEqual(run.line(), "on")
 
     def test_reentrant(self):
-        """One hold: who watches the outer command watches the inner one."""
+        """One hold: the process that watches the outer command watches the
+        inner one."""
         show = ["sh", "-c", "echo $PPID $DDBLOCK_KEY $DDBLOCK_TOKEN"]
         script = (f"{' '.join(show[:2])} '{show[2]}'; "
                   f"exec \"$@\"")
@@ -328,12 +329,14 @@ class UnderAScript(unittest.TestCase):
             # Over: released, or lost.
             f"d run -w1 {KEY} true", f"d run --reentrant {KEY} true",
             f"a --on-lost=0 {KEY}",
+            # Or else it might release what it lost, before we look.
+            "kill -STOP $helper",
             f"d break --token=$token --reason=test {KEY}",
-            f"d run -w1 {KEY} true")
+            f"d run -w1 {KEY} true", "kill -CONT $helper")
         self.assertEqual(found, [0, 0, 9, 0, 0, 0, 0, 0], errors)
 
     def test_the_script_has_ended(self):
-        """And another has it now: that is somebody to wait for."""
+        """And another client holds it now: so it must wait."""
         left = "echo gone; read line <&3; \"$0\" run -w1 x true; echo $?"
         script = ('eval "$("$0" acquire --for-pid=$$ x)"; exec 3<&0; '
                   f"setsid sh -c '{left}' \"$0\" & exec sleep 600")
@@ -350,7 +353,7 @@ class UnderAScript(unittest.TestCase):
             self.assertEqual(run.line(), "1")
 
     def test_one_lock_after_the_other(self):
-        """What is over does not pile up; other daemons' stays."""
+        """Ended holds do not pile up; those of other daemons stay."""
         over = f"process 999 1 {self.daemon.socket}\n"
         others = "run 5 5 /it's another's\n"
         found, out, errors = self.script(

@@ -1,4 +1,5 @@
-"""Nothing that ran under a lock works on when somebody else can have it."""
+"""No process that ran under a lock works on when another client can hold
+it."""
 import contextlib
 import os
 import pty
@@ -46,7 +47,7 @@ def first_child(pid):
 
 
 def full_pipe():
-    """Both ends of one that takes nothing any more."""
+    """Both ends of a full pipe."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
     with contextlib.suppress(BlockingIOError):
@@ -57,7 +58,7 @@ def full_pipe():
 
 
 def stopped_terminal():
-    """Both ends of one on which somebody has typed ^S."""
+    """Both ends of a terminal on which a user has typed ^S."""
     ours, theirs = pty.openpty()
     termios.tcflow(theirs, termios.TCOOFF)
     return ours, theirs
@@ -82,7 +83,7 @@ class Held(contextlib.ExitStack):
         return [ends_by(pid, self.last_ms) for pid in self.pids]
 
     def hung_up(self):
-        """Wait until nobody has the connection any more."""
+        """Wait until no process has the connection any more."""
         while self.fake.lines.readline():
             pass
 
@@ -121,8 +122,8 @@ class NobodyReads(Undisturbed, unittest.TestCase):
             self.assertEqual(held.run.line(), "danger")
 
     def test_what_is_waited_for_comes(self):
-        """Who waits says so; whether or not that is read, it is there when
-        the lock is."""
+        """A waiting command says so; whether or not that is read, it runs when
+        it is granted the lock."""
         ours, theirs = full_pipe()
         self.addCleanup(os.close, ours)
         self.addCleanup(os.close, theirs)
@@ -194,8 +195,8 @@ class Family(Undisturbed, unittest.TestCase):
             self.assertEqual(held.run.end(), 4)
 
     def test_ends_with_the_watching(self):
-        """Who cannot wait for anything any more does not go before all is
-        ended, though it does not see all at once."""
+        """A process that can wait for no event any more does not end before
+        all others have, though it does not see all at once."""
         held = self.held(60000)
         watcher = first_child(held.run.process.pid)
         resource.prlimit(watcher, resource.RLIMIT_NOFILE, (3, 3))
@@ -205,7 +206,7 @@ class Family(Undisturbed, unittest.TestCase):
                          [False] * len(held.pids))
 
     def test_ends_with_who_watches(self):
-        """Nothing has the connection any more, for nothing is there."""
+        """No process has the connection any more, because none is left."""
         front, behind = (self.held(60000) for _ in range(2))
         front.run.kill()
         os.kill(first_child(behind.run.process.pid), signal.SIGKILL)
@@ -216,7 +217,8 @@ class Family(Undisturbed, unittest.TestCase):
         self.assertEqual(behind.run.end(), 4)
 
     def test_keeps_the_lock(self):
-        """What nobody is left to end, for both were killed at once."""
+        """Processes that are left without a watcher, because both were killed
+        at once."""
         with Daemon() as daemon, Client(daemon) as client, \
                 Run(daemon, "run", KEY, "--", "sh", "-c", FAMILY,
                     STILL) as run:
@@ -237,7 +239,7 @@ class Family(Undisturbed, unittest.TestCase):
 
 
     def test_keeps_what_it_ends(self):
-        """The lock, while it ends what is left and does not keep it."""
+        """The lock, while it ends the processes left and does not keep it."""
         close = ("import os, sys; os.closerange(3, 1024); "
                  "os.execvp('sh', ['sh', '-c', sys.argv[1]])")
         with Daemon() as daemon, Client(daemon) as client, \

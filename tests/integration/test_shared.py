@@ -1,8 +1,8 @@
 """Shared locks and semaphores: among the clients of a daemon, on either store,
 and of two daemons on one table.
 
-A resource counts who uses it. That is done under a lock of Python's, so what it
-has seen is exact; who is counted holds the lock, and lets go after that.
+A resource counts its users. That is done under a lock of Python's, so the
+count is exact; a counted client holds the lock, and releases it after that.
 """
 import os
 import threading
@@ -45,8 +45,8 @@ class Resource:
 
 
 class Users:
-    """Threads, each with a connection of its own. What they raise is raised
-    by join()."""
+    """Threads, each with a connection of its own. join() raises their
+    exceptions."""
 
     def __init__(self):
         self.threads = []
@@ -90,7 +90,7 @@ def wait_for_waiters(client, n):
 
 
 class OneDaemon(harness.WithDaemon):
-    """What holds among the clients of a daemon, whatever the store."""
+    """Rules among the clients of a daemon, on every store."""
 
     def setUp(self):
         self.daemon = self.new_daemon()
@@ -182,7 +182,7 @@ class OneDaemon(harness.WithDaemon):
         self.assertLessEqual(resource.most, LIMIT)
 
     def test_all_kinds(self):
-        """Exclusive use overlaps nobody's."""
+        """Exclusive use overlaps with no other use."""
         resource = Resource()
         users = Users()
         for n in range(USERS):
@@ -195,7 +195,7 @@ class OneDaemon(harness.WithDaemon):
         self.assertEqual(resource.overlaps, 0)
 
     def test_another_limit(self):
-        """A try names both; who waits gets in when the others have left."""
+        """A try names both; a waiter gets in when the others have left."""
         one, two, three = self.clients(3)
         grant = one.acquire("k", mode="shared", limit=LIMIT)
         self.assertTrue(grant.ok)
@@ -268,9 +268,10 @@ class Sqlite(OneDaemon, unittest.TestCase):
                       f"lease = {LEASE}\n")
 
     def test_after_a_restart(self):
-        """The record of a killed daemon's sharers is read as what it is."""
+        """The record of a killed daemon's sharers is read correctly."""
         self.daemon.kill()
-        self.daemon.write_config("[namespace default]\n"
+        self.daemon.write_config("[daemon]\njournal = no\n"
+                                 "[namespace default]\n"
                                  "file = {dir}/default.db\n"
                                  f"lease = {SHORT_LEASE}\n")
         self.daemon.start()
@@ -372,8 +373,8 @@ class TwoDaemons(TwoHosts, unittest.TestCase):
             self.assertEqual(len(done), 1)
 
     def test_try_beside_one_who_stays(self):
-        """Who shares it longer than a host may keep it from others keeps
-        nobody from sharing it, here or there."""
+        """A client that shares it longer than a host may keep it from others
+        keeps no client from sharing it, on any host."""
         one, two = self.start(lease=SHORT_LEASE)
         for key, words in (("k", {}), ("l", {"limit": 3})):
             stays, here, there = self.clients([one, one, two])
@@ -405,7 +406,7 @@ class TwoDaemons(TwoHosts, unittest.TestCase):
 
     def take_turns(self, mine, theirs):
         """Two clients of a host never let the lock go free between them, or
-        not without the next who waits; one of the other host gets it."""
+        not without the next waiter; a client of the other host gets it."""
         one, two = self.start()
         resource = Resource()
         users = Users()
@@ -459,8 +460,8 @@ class TwoDaemons(TwoHosts, unittest.TestCase):
         self.assertEqual(two.reply(tag)["limit"], "1")
 
     def test_killed_daemon(self):
-        """Its place of a semaphore is free after its lease, beside those who
-        live."""
+        """Its place of a semaphore is free after its lease, beside living
+        holders."""
         one, two = self.start(lease=SHORT_LEASE)
         dead, alive, waiter = self.clients([one, two, two])
         for client in (dead, alive):

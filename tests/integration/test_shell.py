@@ -107,7 +107,7 @@ class Piped(unittest.TestCase):
         self.assertGreater(rows[0]["fields"]["until_boot_ms"], 0)
         self.assertEqual(rows[0]["fields"]["margin_ms"], 1000)
         self.assertEqual(rows[1]["code"], "ALREADY_HELD")
-        self.assertIn("two that waited", rows[1]["text"])
+        self.assertIn("two sharers that waited", rows[1]["text"])
         self.assertIs(rows[2]["fields"]["mine"], True)
         self.assertEqual(rows[3], {"kind": "ok", "fields": {"rows": 1}})
 
@@ -164,7 +164,7 @@ class NoDaemon(unittest.TestCase):
         with FakeDaemon() as fake, \
                 self.fake(fake, b"OK\n", b"#t OK id=1\n") as run:
             self.assertEqual(run.end(), 69)
-            self.assertIn("what was held on it is released", run.errors())
+            self.assertIn("its locks are released", run.errors())
 
     def test_codes_of_a_newer_daemon(self):
         with FakeDaemon() as fake, \
@@ -205,7 +205,7 @@ class Typed(unittest.TestCase):
         shell.type("#a PING\n")
         shell.until(lambda lines: lines == [f"{PROMPT} #a PING", "#a OK",
                                             PROMPT])
-        shell.type("TRY\n")  # who types has seen it
+        shell.type("TRY\n")  # the user has seen it
         shell.until_shown("^ERR BAD_REQUEST :TRY needs a KEY")
         shell.until_line(PROMPT)
         shell.type("\n")
@@ -284,7 +284,8 @@ class Typed(unittest.TestCase):
         shell.until_line(f"{PROMPT} TRY modx mode=shared limit=")
 
     def test_history(self):
-        """Of the same shell and of the next one; for nobody else to read."""
+        """Of the same shell and of the next one; readable for its user
+        only."""
         shell = self.shell()
         shell.type("#old PING\n")
         shell.until_shown("^#old OK$")

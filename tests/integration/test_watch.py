@@ -1,5 +1,5 @@
-"""Watches: who holds a lock, and each change of that; on either store, and of
-two daemons on one table."""
+"""Watches: the holder of a lock, and each change; on either store, and of two
+daemons on one table."""
 import os
 import unittest
 
@@ -14,7 +14,7 @@ WATCHERS = 50
 
 
 def until(client, key, **wanted):
-    """Read changes of the key until one says so; the last one."""
+    """Read changes of the key until the expected one; returns it."""
     while True:
         change = client.event("CHANGED")
         if change["key"] == key and all(
@@ -23,7 +23,7 @@ def until(client, key, **wanted):
 
 
 def find(client, key, data):
-    """Ask for what is kept, after each change only, until it is this."""
+    """Ask for the contents, after each change only, until they are these."""
     while True:
         change = client.event("CHANGED")
         if client.call(f"GET {key}").get("data") == data:
@@ -31,7 +31,7 @@ def find(client, key, data):
 
 
 class OneDaemon:
-    """What holds among the clients of a daemon, whatever the store."""
+    """Rules among the clients of a daemon, on every store."""
 
     def setUp(self):
         self.daemon = self.new_daemon()
@@ -68,7 +68,7 @@ class OneDaemon:
         self.assertEqual(watcher.event("CHANGED")["state"], "free")
 
     def test_answer_says_who(self):
-        """Of a lock that is held, by whom; also again after an end."""
+        """The holder of a held lock; also again after an end."""
         one, watcher = self.clients(2)
         one.hello("one")
         grant = one.acquire("k")
@@ -87,7 +87,8 @@ class OneDaemon:
         self.assertEqual(list(watcher.events), [])
 
     def test_what_is_kept_changes(self):
-        """It is not told, but that it did is; who asks then finds it."""
+        """The contents are not told, only their change; a client that asks
+        gets them."""
         watcher, one = self.clients(2)
         one.hello("one")
         self.assertEqual(watcher.call("WATCH k")["state"], "free")
@@ -124,7 +125,8 @@ class OneDaemon:
             until(watcher, "k", state="free")
 
     def test_one_watches_many(self):
-        """What exceeds the cap is refused, and costs nobody else anything."""
+        """Watches beyond the cap are refused, without a cost for other
+        clients."""
         watcher, other = self.clients(2)
         tags = [watcher.send(f"WATCH k{n}") for n in range(MOST + 50)]
         codes = [watcher.reply(tag).code for tag in tags]
@@ -141,7 +143,7 @@ class OneDaemon:
         self.assertEqual(watcher.call("WATCH more")["state"], "free")
 
     def test_who_does_not_read(self):
-        """It gets the latest, is not cut off, and hinders nobody."""
+        """It gets the latest, is not cut off, and hinders no other client."""
         slow, holder = self.clients(2)
         key = "k" * 1000
         self.assertTrue(slow.call(f"WATCH {key}").ok)
@@ -153,7 +155,7 @@ class OneDaemon:
         self.assertTrue(slow.call("PING").ok)
 
     def test_half_close(self):
-        """The answer still comes; then there is nobody to be told."""
+        """The answer still comes; then there is no client to tell."""
         watcher, = self.clients(1)
         tag = watcher.send("WATCH k")
         watcher.half_close()
@@ -161,7 +163,7 @@ class OneDaemon:
         watcher.wait_end()
 
     def test_shutdown(self):
-        """What is released while the daemon stops is told, too."""
+        """A release while the daemon stops is told, too."""
         watcher, holder, late = self.clients(3)
         grant = holder.acquire("k")
         self.assertEqual(watcher.call("WATCH k")["token"], grant["token"])
@@ -200,7 +202,8 @@ class Sqlite(OneDaemon, unittest.TestCase):
     def test_dead_after_a_restart(self):
         """What a killed daemon held is held, then dead, then another's."""
         self.daemon.kill()
-        self.daemon.write_config("[namespace default]\n"
+        self.daemon.write_config("[daemon]\njournal = no\n"
+                                 "[namespace default]\n"
                                  "file = {dir}/default.db\n"
                                  f"lease = {SHORT_LEASE}\n")
         self.daemon.start()
@@ -239,7 +242,8 @@ class TwoDaemons(TwoHosts, unittest.TestCase):
         return client
 
     def test_other_host(self):
-        """What another host's clients do is seen, and by one look for all."""
+        """Actions of another host's clients are seen, by one look for all
+        watchers."""
         self.start()
         watchers = [self.client(0) for _ in range(WATCHERS)]
         holder = self.client(1)
@@ -288,7 +292,8 @@ class TwoDaemons(TwoHosts, unittest.TestCase):
         self.assertGreater(int(mine["token"]), int(grant["token"]))
 
     def test_outage(self):
-        """Who cannot know any more is told so, and the truth after that."""
+        """If the state is not known any more, the watcher is told so, and the
+        truth later."""
         self.start(lease=SHORT_LEASE)
         watcher, holder = self.client(0), self.client(1)
         self.assertEqual(watcher.call("WATCH k")["state"], "free")

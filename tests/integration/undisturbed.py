@@ -1,10 +1,10 @@
 """Cases whose leases are as short as a machine may stand still.
 
 A lease of two seconds is lost, as it has to be, on a machine that stands still
-for two seconds; no assertion about who has it then says anything of us. So how
+for two seconds; an assertion about its holder then does not test us. So how
 long this machine stood still is measured, and where it was so long that it may
-have decided, a failure is no verdict: the case is judged again, some times. One
-that fails though the machine ran, or every time, has failed.
+have decided, a failure is no verdict: the case is judged again, some times.
+One that fails though the machine ran, or every time, has failed.
 
     class Cases(Undisturbed, unittest.TestCase):
         LEASE_MS = 2000  # the shortest that matters
@@ -44,7 +44,7 @@ class Meter:
                     self.gaps.append((self.last_ms, gap))
 
     def longest_ms(self, since_ms):
-        """The longest of those that were over since then, or are not yet."""
+        """The longest pause that ended since then, or goes on."""
         with self.lock:
             now = harness.boot_ms() - self.last_ms - TICK_MS
             return max([now, 0] + [gap for over_ms, gap in self.gaps
@@ -62,7 +62,7 @@ def meter():
 
 
 class Trial(unittest.TestResult):
-    """What came of one run, to be told as it was."""
+    """The result of one run, to be reported unchanged."""
 
     def __init__(self):
         super().__init__()

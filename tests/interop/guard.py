@@ -5,7 +5,7 @@
         ...
     guard.overlaps, guard.stale
 
-Whoever has a lock enters when it was told so, stays for long enough to be met,
+A holder enters when it was told so, stays for long enough to be met,
 and leaves before it begins to give it back; so two that meet here both believed
 that they had it. A token
 that is not greater than the one before is stale. Nothing is refused: whose

@@ -12,12 +12,10 @@ after its `came_s`: who waits for that lease's end cannot be here before
 import os
 import random
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "integration"))
 import fault_proxy  # noqa: E402
-import harness  # noqa: E402
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 MARK = ("SET #ddblockd_marks", "ADD #ddblockd_marks")
@@ -28,35 +26,38 @@ def is_mark(request):
     return request.body.get("UpdateExpression", "").startswith(MARK)
 
 
+class Loss(fault_proxy.Rule):
+    """Of all requests, the shares that meet these faults."""
+
+    def __init__(self, proxy, shares, seed):
+        super().__init__(proxy, None, None, 1, fault_proxy.EVER, None)
+        self.shares = shares
+        self.random = random.Random(seed)
+
+    def matches(self, request):
+        share = self.random.random()
+        for part, self.fault in self.shares:
+            request.lost = share < part
+            if request.lost:
+                return True
+            share -= part
+        return False
+
+
 class Recorder(fault_proxy.Proxy):
     """The shares of answers and of requests that are lost, decided by @seed."""
 
     def __init__(self, lose_answers=0.0, lose_requests=0.0, seed=1,
                  upstream=None):
-        self.lose_answers = lose_answers
-        self.lose = lose_answers + lose_requests
-        self.random = random.Random(seed)
-        self.lost = 0
         super().__init__(upstream)
+        self.loss = Loss(self, ((lose_answers, fault_proxy.lose_after),
+                                (lose_requests, fault_proxy.lose_before)),
+                         seed)
+        self.rules.append(self.loss)
 
-    async def _exchange(self, exchange, request):
-        request.came_s = time.monotonic()
-        request.came_wall_s = time.time()
-        request.came_boot_ms = harness.boot_ms()
-        share = self.random.random()
-        request.lost = share < self.lose
-        if not request.lost:
-            await super()._exchange(exchange, request)
-            return
-        with self.condition:
-            self.serial += 1
-            request.came = self.serial
-            self.requests.append(request)
-            self.lost += 1
-        if share < self.lose_answers:
-            await fault_proxy.lose_after(exchange, None)
-        else:
-            await fault_proxy.lose_before(exchange, None)
+    @property
+    def lost(self):
+        return len(self.loss.hits)
 
     def writes(self, since=0):
         """Those that took effect, in the order in which they came."""
@@ -96,3 +97,13 @@ class Recorder(fault_proxy.Proxy):
         """Of long runs: what came so far."""
         with self.condition:
             self.requests.clear()
+
+
+def behind(clean_up, begin):
+    """What begin(url) makes, started, behind a proxy of its own: .proxy"""
+    proxy = Recorder()
+    clean_up(proxy.close)
+    one = begin(proxy.url)
+    one.proxy = proxy
+    one.start()
+    return one

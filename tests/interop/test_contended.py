@@ -100,20 +100,9 @@ class Run:
         dice = random.Random(seed)
         while self.goes_on():
             key = self.key(dice)
-            grant = client.reply(client.send_acquire(key, wait="500ms"))
-            if grant.code in ("ACQUIRE_TIMEOUT", *ours.LATE):
-                self.late += grant.code in ours.LATE
-                continue
-            assert grant.ok, grant
-            token = int(grant["token"]) if self.case.peer.has_token else None
-            with self.guard.inside(key, "ours", token,
-                                   client.until_boot_ms(grant)):
-                pass
-            done = client.call(f"RELEASE id={grant['id']}")
-            assert done.code in ("OK", *ours.LATE), done
-            self.late += done.code in ours.LATE
-            # Ours is fast: leave some for the others.
-            harness.pass_boot_ms(harness.boot_ms() + self.case.pause_ms)
+            code = client.turn(self.guard, "ours", key, self.case.pause_ms,
+                               self.case.peer.has_token)
+            self.late += code in ours.LATE
 
 
 class Contended:

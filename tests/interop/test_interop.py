@@ -12,7 +12,7 @@ import unittest
 
 import ours
 import peers
-from recorder import Recorder, is_mark
+from recorder import behind, is_mark
 
 import fault_proxy  # peers knows where these are
 import harness
@@ -43,24 +43,16 @@ class Both(Undisturbed):
     @classmethod
     def begin(cls, clean_up, lease_ms=LEASE_MS, **options):
         """One of theirs, behind a proxy of its own: peer.proxy."""
-        proxy = Recorder()
-        clean_up(proxy.close)
-        peer = cls.peer(cls.table, endpoint=proxy.url, lease_ms=lease_ms,
-                        **options)
-        peer.proxy = proxy
-        peer.start()
+        peer = behind(clean_up, lambda url: cls.peer(
+            cls.table, endpoint=url, lease_ms=lease_ms, **options))
         clean_up(peer.close)
         return peer
 
     @classmethod
     def serve(cls, clean_up, **settings):
         """One of our daemons, behind a proxy of its own: daemon.proxy."""
-        proxy = Recorder()
-        clean_up(proxy.close)
-        daemon = harness.Daemon(ours.config(
-            cls.peer, cls.table, proxy.url, LEASE_MS, **settings))
-        daemon.proxy = proxy
-        daemon.start()
+        daemon = behind(clean_up, lambda url: harness.Daemon(ours.config(
+            cls.peer, cls.table, url, LEASE_MS, **settings)))
         clean_up(daemon.close, check=False)
         return daemon
 
@@ -380,7 +372,7 @@ class Keeping(Both):
                         Key={"key": {"S": self.key}})["Item"]
 
     def test_marked_and_released(self):
-        """And whoever takes what is marked as free."""
+        """And a client that takes what is marked as free."""
         ways = self.ways()
         keys = {name: f"{self.key}-{name}" for name in ways}
         for key in keys.values():

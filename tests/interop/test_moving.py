@@ -37,10 +37,6 @@ def native(table, **settings):
         f"{name} = {value}\n" for name, value in lines.items())
 
 
-def token_of(grant):
-    return int(grant.arguments.get("token_text", grant["token"]))
-
-
 class Moving(Undisturbed):
     LEASE_MS = LEASE_MS
     peer = None
@@ -79,18 +75,8 @@ class Moving(Undisturbed):
         dice = random.Random(seed)
         with ours.Client(daemon, self.peer) as client:
             while self.all_goes_on:
-                key = f"k{dice.randrange(self.keys)}"
-                grant = client.call(f"ACQUIRE {key} wait=500ms")
-                if grant.code in ("ACQUIRE_TIMEOUT", *ours.LATE):
-                    continue
-                assert grant.ok, grant
-                with self.guard.inside(key, who, token_of(grant),
-                                       client.until_boot_ms(grant)):
-                    pass
-                done = client.call(f"RELEASE id={grant['id']}")
-                assert done.code in ("OK", *ours.LATE), done
-                # Ours is fast: leave some for the others.
-                harness.pass_boot_ms(harness.boot_ms() + self.pause_ms)
+                client.turn(self.guard, who, f"k{dice.randrange(self.keys)}",
+                            self.pause_ms, tokens=True)
 
     def cross(self, daemon):
         """Each lock once, for the native records to have the tokens, too."""

@@ -15,7 +15,7 @@ import unittest
 
 import peers
 from guard import Guard
-from recorder import Recorder
+from recorder import behind
 
 import harness  # peers knows where it is
 from test_daemon_dynamodb import dynamodb
@@ -42,11 +42,8 @@ class Pair(Undisturbed):
     @classmethod
     def begin(cls, clean_up):
         """One more, behind a proxy of its own: peer.proxy."""
-        proxy = Recorder()
-        clean_up(proxy.close)
-        peer = cls.peer(cls.table, endpoint=proxy.url, lease_ms=LEASE_MS)
-        peer.proxy = proxy
-        peer.start()
+        peer = behind(clean_up, lambda url: cls.peer(
+            cls.table, endpoint=url, lease_ms=LEASE_MS))
         clean_up(peer.close)
         return peer
 
@@ -278,12 +275,10 @@ class StandIn(Undisturbed, unittest.TestCase):
         harness.need_dynamodb()
 
     def start(self, kind, table):
-        proxy = Recorder()
-        self.addCleanup(proxy.close)
-        peer = kind(table, endpoint=proxy.url, lease_ms=LEASE_MS)
+        peer = behind(self.addCleanup, lambda url: kind(
+            table, endpoint=url, lease_ms=LEASE_MS))
         self.addCleanup(peer.close)
-        peer.proxy = proxy
-        return peer.start()
+        return peer
 
     @staticmethod
     def sent(peer):

@@ -64,6 +64,35 @@ fake_open(struct fake_daemon *f)
 	return d;
 }
 
+struct ddblock *
+fake_open_resuming(struct fake_daemon *f, bool older)
+{
+	struct ddblock_connect_options o = DDBLOCK_CONNECT_OPTIONS_INIT;
+	struct ddblock *d = NULL;
+
+	o.path = f->path;
+	o.name = "test";
+	o.resume = 1;
+	ck_assert_int_eq(ddblock_connect(&o, &d), 0);
+	fake_accept(f);
+	ck_assert_int_eq(ddblock_dispatch(d), 0);
+	fake_expect(f, "#1 HELLO proto=1 name=test renewed=yes");
+	fake_expect(f, "#2 HELLO resume=yes");
+	fake_send(f, "#1 OK proto=1 version=0 namespaces=main,other\n");
+	fake_send(f, older ? "#2 ERR BAD_REQUEST :no argument resume\n" :
+	    "#2 OK proto=1\n");
+	ck_assert_int_eq(ddblock_dispatch(d), 0);
+	return d;
+}
+
+void
+fake_accept(struct fake_daemon *f)
+{
+	f->connection = accept(f->listener, NULL, NULL);
+	ck_assert_int_ge(f->connection, 0);
+	f->length = 0;
+}
+
 void
 fake_send(struct fake_daemon *f, const char *format, ...)
 {
@@ -94,9 +123,10 @@ fake_receive(struct fake_daemon *f)
 	f->received[f->length] = '\0';
 }
 
-void
-fake_expect(struct fake_daemon *f, const char *line)
+const char *
+fake_next(struct fake_daemon *f)
 {
+	static char line[sizeof(f->received)];
 	char *end;
 	size_t length;
 
@@ -104,10 +134,17 @@ fake_expect(struct fake_daemon *f, const char *line)
 	end = strchr(f->received, '\n');
 	ck_assert_msg(end != NULL, "no line, but \"%s\"", f->received);
 	*end = '\0';
-	ck_assert_str_eq(f->received, line);
 	length = (size_t)(end - f->received) + 1;
+	(void)memcpy(line, f->received, length);
 	f->length -= length;
 	(void)memmove(f->received, f->received + length, f->length + 1);
+	return line;
+}
+
+void
+fake_expect(struct fake_daemon *f, const char *line)
+{
+	ck_assert_str_eq(fake_next(f), line);
 }
 
 void

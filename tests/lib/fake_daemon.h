@@ -1,11 +1,12 @@
 /*
- * A daemon that says what a test tells it to, in the test's own thread: what
- * it sends waits in the socket until the library reads it, so that a call
- * that blocks finds its answer there.
+ * A daemon that sends the lines that a test gives it, in the test's own thread:
+ * they wait in the socket until the library reads it, so that a call that
+ * blocks finds its answer there.
  */
 #ifndef DDBLOCKD_TESTS_FAKE_DAEMON_H
 #define DDBLOCKD_TESTS_FAKE_DAEMON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +17,7 @@ struct fake_daemon {
 	char path[96];
 	int listener;
 	int connection;
-	char received[65536];	/* what was read but not yet expected */
+	char received[65536];	/* read but not yet expected */
 	size_t length;
 };
 
@@ -27,9 +28,18 @@ void fake_done(struct fake_daemon *);
 /* A connection to it, greeted. */
 struct ddblock *fake_open(struct fake_daemon *);
 
+/* The same for a client that resumes; the daemon may be an @older one. */
+struct ddblock *fake_open_resuming(struct fake_daemon *, bool older);
+
+/* The next connection. */
+void fake_accept(struct fake_daemon *);
+
 /* Send text as it is, or the words of printf(3). */
 void fake_send(struct fake_daemon *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The next line that arrived, until the next call. */
+const char *fake_next(struct fake_daemon *);
 
 /* The next line that arrived (without its LF) must be this. */
 void fake_expect(struct fake_daemon *, const char *line);

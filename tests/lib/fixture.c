@@ -1,5 +1,5 @@
 /*
- * What the tests of libddblock share.
+ * Shared by the tests of libddblock.
  */
 #include "tests/lib/fixture.h"
 
@@ -14,7 +14,7 @@
 
 struct fake_daemon fake;
 struct ddblock *connection;
-static char told[4096];		/* what the callbacks heard */
+static char told[4096];		/* the calls of callbacks */
 
 void
 fixture_tell(const char *format, ...)
@@ -28,7 +28,7 @@ fixture_tell(const char *format, ...)
 	va_end(arguments);
 }
 
-/* What was heard since the last time. */
+/* The calls since the last time. */
 const char *
 fixture_heard(void)
 {
@@ -49,6 +49,8 @@ fixture_on_event(void *arg, struct ddblock *d,
 		[DDBLOCK_EVENT_LOST] = "lost",
 		[DDBLOCK_EVENT_SHUTDOWN] = "shutdown",
 		[DDBLOCK_EVENT_DISCONNECTED] = "disconnected",
+		[DDBLOCK_EVENT_BROKEN] = "broken",
+		[DDBLOCK_EVENT_RESUMED] = "resumed",
 	};
 
 	(void)arg;

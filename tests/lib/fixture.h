@@ -1,6 +1,6 @@
 /*
- * What the tests of libddblock share: a connection to a fake daemon, and a
- * record of what its callbacks heard.
+ * Shared by the tests of libddblock: a connection to a fake daemon, and a
+ * record of its callbacks' calls.
  */
 #ifndef DDBLOCKD_TESTS_FIXTURE_H
 #define DDBLOCKD_TESTS_FIXTURE_H
@@ -16,7 +16,7 @@ extern struct ddblock *connection;
 void fixture_setup(void);
 void fixture_teardown(void);
 
-/* Add to what was heard; and all that was heard since the last time. */
+/* Add to the record; and all that was recorded since the last time. */
 void fixture_tell(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 const char *fixture_heard(void);

@@ -61,9 +61,11 @@ static const struct {
 	    "x-amz-retry-after: -7\r\nContent-Length: 0\r\n\r\n", false },
 };
 
-static void
+void
 stub_close(struct stub *s, struct bufferevent *b)
 {
+	if (s->closed != NULL)
+		s->closed(s, b);
 	for (size_t i = 0; i < s->n_open; i++)
 		if (s->open[i] == b)
 			s->open[i] = s->open[--s->n_open];
@@ -83,7 +85,7 @@ stub_answer(struct stub *s, struct bufferevent *b, int status,
 	evbuffer_add(out, body, length);
 }
 
-/* What is in the output goes first. */
+/* Pending output goes first. */
 static void
 stub_close_flushed(struct bufferevent *b, void *arg)
 {
@@ -121,15 +123,16 @@ stub_obey_table(struct stub *s, struct bufferevent *b, const char *operation)
 
 /* True if the connection is gone. */
 static bool
-stub_obey(struct stub *s, struct bufferevent *b, const char *operation,
-    const char *body, size_t length)
+stub_obey(struct stub *s, struct bufferevent *b,
+    const struct stub_request *r)
 {
+	const char *operation = r->operation;
 	struct evbuffer *out = bufferevent_get_output(b);
 
 	if (strncmp(operation, "Echo\r", 5) == 0) {
-		stub_answer(s, b, 200, body, length);
+		stub_answer(s, b, 200, r->body, r->body_length);
 	} else if (strncmp(operation, "EchoClose\r", 10) == 0) {
-		stub_answer(s, b, 200, body, length);
+		stub_answer(s, b, 200, r->body, r->body_length);
 		stub_flush_and_close(s, b);
 		return true;
 	} else if (strncmp(operation, "Refuse\r", 7) == 0) {
@@ -162,41 +165,49 @@ stub_obey(struct stub *s, struct bufferevent *b, const char *operation,
 	return false;
 }
 
+/* True: there is one in the first @length bytes of @text. */
+static bool
+stub_parse(const char *text, size_t length, struct stub_request *ret)
+{
+	const char *end = text == NULL ? NULL :
+	    memmem(text, length, "\r\n\r\n", 4);
+	const char *target, *size;
+
+	if (end == NULL)
+		return false;
+	size = memmem(text, length, "Content-Length: ", 16);
+	target = memmem(text, length, "DynamoDB_20120810.", 18);
+	assert(target != NULL);
+	*ret = (struct stub_request){
+		.bytes = text,
+		.operation = target + 18,
+		.body = end + 4,
+		.body_length = size == NULL ? 0 : strtoul(size + 16, NULL, 10),
+	};
+	ret->length = (size_t)(ret->body - text) + ret->body_length;
+	return ret->length <= length;
+}
+
 static void
 stub_on_read(struct bufferevent *b, void *arg)
 {
 	struct stub *s = arg;
 	struct evbuffer *in = bufferevent_get_input(b);
+	struct stub_request r;
 
 	if (s->early > 0) {
 		s->early--;
 		stub_close(s, b);
 		return;
 	}
-	for (;;) {
-		size_t length = evbuffer_get_length(in), body_length;
-		char *text = (char *)evbuffer_pullup(in, -1);
-		char *end = text == NULL ? NULL :
-		    memmem(text, length, "\r\n\r\n", 4);
-		char *target, *size;
-		bool gone;
-
-		if (end == NULL)
-			return;
-		size = memmem(text, length, "Content-Length: ", 16);
-		target = memmem(text, length, "DynamoDB_20120810.", 18);
-		assert(target != NULL);
-		body_length = size == NULL ? 0 : strtoul(size + 16, NULL, 10);
-		end += 4;
-		if (length < (size_t)(end - text) + body_length)
-			return;
+	while (stub_parse((const char *)evbuffer_pullup(in, -1),
+	    evbuffer_get_length(in), &r)) {
 		s->requests++;
-		snprintf(s->last, sizeof(s->last), "%.*s",
-		    (int)(end - text + (long)body_length), text);
-		gone = stub_obey(s, b, target + 18, end, body_length);
-		if (gone)
+		snprintf(s->last, sizeof(s->last), "%.*s", (int)r.length,
+		    r.bytes);
+		if ((s->obey != NULL ? s->obey : stub_obey)(s, b, &r))
 			return;
-		evbuffer_drain(in, (size_t)(end - text) + body_length);
+		evbuffer_drain(in, r.length);
 	}
 }
 
@@ -239,7 +250,7 @@ stub_init(struct stub *s, struct event_base *base)
 	memset(s, 0, sizeof(*s));
 	s->base = base;
 	s->listener = evconnlistener_new_bind(base, stub_on_accept, s,
-	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 16,
+	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1,
 	    (struct sockaddr *)&a, sizeof(a));
 	assert(s->listener != NULL);
 	r = getsockname(evconnlistener_get_fd(s->listener),

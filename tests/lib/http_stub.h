@@ -1,6 +1,6 @@
 /*
  * A small HTTP server on loopback, in the loop of the test, that does what
- * the operation's name in X-Amz-Target says:
+ * its owner says (@obey), or else the operation's name in X-Amz-Target:
  *
  *   Echo       200 with the body of the request
  *   EchoClose  the same, then closes
@@ -16,13 +16,23 @@
 #ifndef DDBLOCKD_TESTS_HTTP_STUB_H
 #define DDBLOCKD_TESTS_HTTP_STUB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#define STUB_CONNECTIONS_MAX 64
+#define STUB_CONNECTIONS_MAX 256
 
 struct bufferevent;
 struct event_base;
 struct evconnlistener;
+
+/* A whole request. */
+struct stub_request {
+	const char *bytes;
+	size_t length;
+	const char *operation;	/* and the rest of the head */
+	const char *body;
+	size_t body_length;
+};
 
 struct stub {
 	struct event_base *base;
@@ -38,10 +48,16 @@ struct stub {
 
 	/* How to speak on a new connection; NULL: as it is. */
 	struct bufferevent *(*speak)(struct stub *, int fd);
-	void *arg;			/* of that */
+	/* What to do with a request instead; true: with stub_close(). */
+	bool (*obey)(struct stub *, struct bufferevent *,
+	    const struct stub_request *);
+	/* A connection is gone; may be NULL. */
+	void (*closed)(struct stub *, struct bufferevent *);
+	void *arg;			/* of these */
 };
 
 void stub_init(struct stub *, struct event_base *);
 void stub_done(struct stub *);
+void stub_close(struct stub *, struct bufferevent *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * How a test program ends: its suite runs. And all of a program of scenarios:
+ * The end of a test program: runs its suite. And all of a program of scenarios:
  * one suite, one case, a generous time limit for sanitizers on a busy machine.
  */
 #ifndef DDBLOCKD_TESTS_SUITE_H

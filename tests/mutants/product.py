@@ -30,7 +30,8 @@ sys.path.insert(0, os.path.join(TOP, "tests", "sim"))
 
 import mutate  # noqa: E402 (it is there)
 
-PATIENCE_S = 60  # whoever waits longer for something has noticed
+SCENARIOS = os.path.join(TOP, "tests", "sim", "scenarios")
+PATIENCE_S = 60  # a test that waits longer has noticed
 SKIPPED = 77
 # What Python tests start, by their folder.
 PROGRAMS = {"tests/integration": ("ddblockd", "ddblock"),
@@ -49,10 +50,13 @@ def read_tables():
     for mutant in mutants:
         if not mutant.catchers and mutant.kind == "mutant":
             raise mutate.Bad(f"{mutant.place}: {mutant.name}: by what?")
-        for test, _ in mutant.catchers:
-            if test.endswith(".py") and \
-                    not os.path.exists(os.path.join(TOP, test)):
-                raise mutate.Bad(f"{mutant.place}: there is no {test}")
+        for test, case in mutant.catchers:
+            # A scenario that is not there would fail for every mutant.
+            path = os.path.join(SCENARIOS, f"{case}.plan") \
+                if test.endswith("/test_scenarios.py") else \
+                os.path.join(TOP, test) if test.endswith(".py") else TOP
+            if not os.path.exists(path):
+                raise mutate.Bad(f"{mutant.place}: there is no {path}")
     return mutants
 
 

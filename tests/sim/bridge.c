@@ -1,7 +1,7 @@
 /*
- * A fleet on its way over a bridge: what a host's phase makes of its
- * configuration, where its clients' locks are, and the two records of each
- * lock as facts for the judge, as if both had been asked for as one.
+ * A fleet on its way over a bridge: the configuration of a host in each phase,
+ * the namespaces of its clients' locks, and the two records of each lock as
+ * facts for the judge, as if both had been requested as one multi-lock.
  */
 #include "peek.h"
 #include "world_state.h"
@@ -66,7 +66,7 @@ bridge_split(const struct host *h, uint32_t namespace_index, const char *text,
 		ret->namespaces[i] = namespace_index;
 	if (!bridge_is_crossed(h, namespace_index))
 		return;
-	/* All old ones come before the native ones. */
+	/* All old records come before the native ones. */
 	for (size_t i = 0; i < ret->n; i++) {
 		memcpy(ret->keys[ret->n + i], ret->keys[i], PLAN_KEY_MAX);
 		ret->namespaces[ret->n + i] = BRIDGE_NATIVE;
@@ -86,8 +86,8 @@ bridge_n_told(const struct host *h, const struct customer_keys *keys)
 	return n == 2 ? 0 : n / 2;
 }
 
-/* Its client is told one token, as text if no number of the protocol has room
- * for it: then it is the older record's alone. */
+/* Its client is told one token; as text if it is too large for a number of the
+ * protocol: then it is the older record's alone. */
 static uint64_t
 bridge_token(const struct core_reply *r, const struct core_part *told,
     const struct core_part *part)
@@ -100,7 +100,7 @@ bridge_token(const struct core_reply *r, const struct core_part *told,
 	    told == NULL ? r->token : told->token;
 }
 
-/* What the reply says of the @i-th; NULL: nothing, or too much. */
+/* The reply's row about the @i-th lock; NULL: none, or too many. */
 static const struct core_part *
 bridge_told(const struct host *h, const struct core_reply *r,
     const struct customer_keys *keys, uint32_t i)

@@ -1,11 +1,10 @@
 /*
- * The expressions of the formats without sessions and core/apply.h say the
- * same.
+ * The expressions of the formats without sessions agree with core/apply.h.
  *
  * Three holds of one record come and go by chance: each operation knows the
- * record, or an earlier one, or nothing; it is written by the dialect and
- * carried out by the model of DynamoDB. It is done if apply_lock() says so, and
- * leaves what that says. (What other clients and people may have written:
+ * record, or an earlier one, or no record; the dialect writes it and the model
+ * of DynamoDB executes it. It must succeed exactly if apply_lock() says so, and
+ * leave the same record. (Records of other clients and people:
  * check_format_terms. The native format: check_apply_native.)
  *
  * Not compared: versions, the wall-clock times and the names for people, which
@@ -27,20 +26,20 @@
 
 /* Where a format legitimately says something else, and why. */
 enum deviation {
-	/* It has no tokens: what operations say of them counts for nothing. */
+	/* It has no tokens: those of operations are ignored. */
 	NO_TOKENS = 1,
 	/* It says when the lease ends, or never, but not how long it was. */
 	NO_LEASE = 2,
-	/* An acquire that has not seen the record asks for no item at all:
-	 * what is free, or over, is taken when it was seen. */
+	/* An acquire that has not seen the record requires that there is no
+	 * item: a free or ended record is taken only after it was seen. */
 	UNSEEN_IS_ABSENT = 4,
-	/* The record of a free lock names the last hold, whose release is done
-	 * once more: it stays free, or goes. */
+	/* The record of a free lock names the last hold, whose release succeeds
+	 * once more: the record stays free, or is deleted. */
 	RELEASES_AGAIN = 8,
 	/* A token is bytes, so "not above that" cannot be asked: an extension
 	 * asks for the very token that was seen. */
 	TOKEN_AS_SEEN = 16,
-	/* What is kept in the lock goes with the item, whatever is asked. */
+	/* The contents of the lock go with the item, in any release. */
 	KEEPS_NOTHING = 32,
 };
 
@@ -124,7 +123,7 @@ any_contents(struct walk *w)
 	return c;
 }
 
-/* What the operation knows: the record, an earlier one, or nothing. */
+/* What the operation knows: the record, an earlier one, or none. */
 static void
 fill_sight(struct walk *w, struct operation *o, const struct lock_record *l)
 {
@@ -147,8 +146,8 @@ fill_acquire(struct walk *w, struct operation *o, const struct lock_record *l)
 	o->tokens = 1;
 	if (trial_one_in(&w->t, 4))
 		o->version = NULL;
-	/* Names of holds are not used twice: who has it asks once more, unseen,
-	 * and does not take it from itself. */
+	/* Names of holds are not used twice: a holder that acquires again,
+	 * unseen, does not take the lock from itself. */
 	while (l->n_holders > 0 &&
 	    ident_equal(l->holders[0].grant, o->me.grant) &&
 	    (o->version != NULL || (life_of(w) == LOCK_LIFE_DEADLINE &&
@@ -156,7 +155,7 @@ fill_acquire(struct walk *w, struct operation *o, const struct lock_record *l)
 		o->me = any_hold(w);
 	if (o->version == NULL)
 		return;
-	/* Only what shows that it is free is taken as free. */
+	/* A lock is taken as free only if its record shows that. */
 	if (l->n_holders > 0)
 		o->n_dead = life_of(w) == LOCK_LIFE_RECORD &&
 		    w->row->free_stays && trial_one_in(&w->t, 8) ? 0 : 1;
@@ -184,7 +183,7 @@ fill(struct walk *w, struct operation *o, const struct lock_record *l)
 	o->revision = (struct revision){ 1, 1 };
 	o->contents = any_contents(w);
 	if (!deviates(w, KEEPS_NOTHING))
-		o->keep = trial_one_in(&w->t, 3);
+		o->keeps_contents = trial_one_in(&w->t, 3);
 	if (o->kind == OPERATION_ACQUIRE)
 		fill_acquire(w, o, l);
 	if (o->kind == OPERATION_EXTEND) {
@@ -244,12 +243,12 @@ same(const struct walk *w, const struct lock_record *a,
 	    contents_are_equal(&a->contents, &b->contents);
 }
 
-/* What the format does with what apply_lock() has judged so. */
+/* The format's result where apply_lock() has judged so. */
 static bool
 is_as_judged(const struct walk *w, const struct operation *o,
     const struct lock_record *old, int verdict, int done)
 {
-	/* Where the token that was seen leaves no room, nobody is asked. */
+	/* If the token that was seen leaves no room, no request is sent. */
 	if (done == DDBLOCK_E_BAD_RECORD)
 		return verdict == DDBLOCK_E_BAD_RECORD ||
 		    (verdict == APPLY_CONFLICT &&
@@ -291,7 +290,7 @@ check_left(struct walk *w, const struct operation *o, const struct apply *a,
 	ck_assert_msg(same(w, &view.lock, expected), "%s: %s leaves %s",
 	    w->row->name, operation_kind_name(o->kind),
 	    w->t.answer.body.data);
-	/* If its answer was lost, what it left is its own work. A mark is
+	/* If its answer was lost, the record shows its own effect. A mark is
 	 * never sent twice. */
 	again.repeated = true;
 	if (by_us && o->kind != OPERATION_MARK)
@@ -334,7 +333,8 @@ check_one(struct walk *w, const struct operation *o,
 		if (done != 1)
 			expected = *old;
 		else if (verdict == APPLY_CONFLICT)
-			expected.exists = w->row->free_stays || o->keep;
+			expected.exists = w->row->free_stays ||
+			    o->keeps_contents;
 	}
 	check_left(w, o, &a, &expected, done == 1 && verdict == APPLY_NEW);
 }
@@ -387,7 +387,7 @@ step(struct walk *w)
 	dialect_view_clear(&view);
 }
 
-/* What the format has was done often, and often not. */
+/* Each operation of the format succeeded often, and failed often. */
 static void
 check_counts(const struct walk *w, enum operation_kind kind, bool has)
 {

@@ -1,14 +1,14 @@
 /*
- * The native format's expressions and core/apply.h say the same.
+ * The native format's expressions agree with core/apply.h.
  *
- * Records are made by chance, with what no history of ours would leave, too.
- * An operation that knows something of the record, or nothing, is written by
- * the dialect and carried out by the model of DynamoDB. It is done if
- * apply_lock() says so, and leaves what that says.
+ * Records are random; some are beyond what our histories leave. The dialect
+ * writes an operation that knows a part of the record, or none of it, and the
+ * model of DynamoDB executes it. It must succeed exactly if apply_lock() says
+ * so, and leave the same record.
  *
- * Not the same, and rightly so: WISHES_MAX is a limit of the embedded store,
- * where the format has room for as many as an item has; and an operation whose
- * token as seen leaves no room for more is refused unsent (is_refused_unsent).
+ * Two differences are right: WAITER_MARKS_MAX is a limit of the embedded store,
+ * while an item holds as many marks as fit; and an operation whose token as
+ * seen leaves no room for more is refused unsent (is_refused_unsent).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +30,10 @@ same_lock(const struct lock_record *a, const struct lock_record *b)
 		return a->exists == b->exists;
 	return a->mode == b->mode && a->token == b->token &&
 	    a->limit == b->limit && trial_same_holders(a, b, true) &&
-	    trial_same_idents(a->exclusive_wishes, a->n_exclusive_wishes,
-		b->exclusive_wishes, b->n_exclusive_wishes) &&
-	    trial_same_idents(a->shared_wishes, a->n_shared_wishes,
-		b->shared_wishes, b->n_shared_wishes) &&
+	    trial_same_idents(a->exclusive_waiters, a->n_exclusive_waiters,
+		b->exclusive_waiters, b->n_exclusive_waiters) &&
+	    trial_same_idents(a->shared_waiters, a->n_shared_waiters,
+		b->shared_waiters, b->n_shared_waiters) &&
 	    trial_same_text(a->owner, b->owner) &&
 	    trial_same_text(a->broken_by, b->broken_by) &&
 	    a->acquired_at_s == b->acquired_at_s && a->ttl_s == b->ttl_s &&
@@ -43,8 +43,8 @@ same_lock(const struct lock_record *a, const struct lock_record *b)
 
 /* ---- operations ---------------------------------------------------------- */
 
-/* Holders as the record shows them, some of them, or with a stranger; of one
- * that somebody has changed by hand, another lease. */
+/* Holders as the record shows them, some of them, or with a stranger; or, of a
+ * holder changed by hand, another lease. */
 static size_t
 some_holders(struct trial *t, const struct lock_record *l,
     struct holder ret[NATIVE_HOLDERS])
@@ -62,8 +62,8 @@ some_holders(struct trial *t, const struct lock_record *l,
 	return n;
 }
 
-/* Who asks: no acquire of the dead is by one of them, as names of grants are
- * not used twice. */
+/* The client: it is never among the dead holders of its acquire, because names
+ * of grants are not used twice. */
 static struct holder
 who_asks(struct trial *t, const struct lock_record *l,
     const struct operation *o)
@@ -117,7 +117,7 @@ carry_out(struct trial *t, const struct operation *o,
 	    trial_do(t, o, &stays) : done;
 }
 
-/* Where the token that was seen leaves no room, nobody is asked. */
+/* If the token that was seen leaves no room, no request is sent. */
 static bool
 is_refused_unsent(const struct operation *o, int done)
 {
@@ -159,7 +159,7 @@ check_lock(struct trial *t, const struct operation *o,
 	trial_look(t, o, &view);
 	ck_assert_msg(same_lock(&view.lock, &expected), "%s leaves %s", name,
 	    t->answer.body.data);
-	/* If its answer was lost, what it left is its own work. */
+	/* If its answer was lost, the record shows its own effect. */
 	if (verdict == APPLY_NEW)
 		ck_assert_msg(apply_judge_lock(&again, o, &view.lock) ==
 		    APPLY_SAME, "%s", name);
@@ -171,7 +171,8 @@ check_lock(struct trial *t, const struct operation *o,
 
 static const enum operation_kind lock_kinds[] = {
 	OPERATION_ACQUIRE, OPERATION_RELEASE, OPERATION_EXTEND,
-	OPERATION_UPDATE, OPERATION_WANT, OPERATION_UNWANT, OPERATION_BREAK,
+	OPERATION_UPDATE, OPERATION_ADD_WAITER, OPERATION_REMOVE_WAITER,
+	    OPERATION_BREAK,
 };
 #define LOCK_KINDS ((int)(sizeof(lock_kinds) / sizeof(lock_kinds[0])))
 
@@ -201,9 +202,12 @@ START_TEST(locks)
 }
 END_TEST
 
-/* ---- several at once ----------------------------------------------------- */
+/*
+ * ---- several operations at once
+ * -----------------------------------------------------
+ */
 
-/* All conditions or none: each is that of an acquire by itself. */
+/* All conditions hold, or the write fails: each is that of a single acquire. */
 START_TEST(together)
 {
 	struct key keys[2] = { { "k", 1 }, { "l", 1 } };
@@ -220,7 +224,7 @@ START_TEST(together)
 		struct operation part[2];
 		const struct operation *parts[2] = { &part[0], &part[1] };
 		struct operation o = {
-			.kind = OPERATION_TOGETHER, .keys = keys,
+			.kind = OPERATION_MULTI, .keys = keys,
 			.n_keys = 2, .parts = parts,
 		};
 		bool expected = true, done;
@@ -234,7 +238,7 @@ START_TEST(together)
 				.mode = (enum lock_mode)(1 +
 				    trial_below(&t, 2)),
 				.tokens = 1,
-				/* No two transactions have one token. */
+				/* No two transactions have the same token. */
 				.me = { { 7, 1 }, { 10, 2 * i + j }, 20000,
 				    false },
 			};
@@ -325,6 +329,10 @@ START_TEST(sessions)
 		};
 
 		session_make(&t, &old);
+		/* One that was buried has no beat to compare. */
+		if (!old.dead && (o.kind == OPERATION_SESSION_BEAT ||
+		    o.kind == OPERATION_SESSION_CLOSE))
+			o.beat_below = trial_below(&t, 5);
 		check_session(&t, &o, &old, o.beat + 1 + trial_below(&t, 2));
 	}
 	trial_done(&t);

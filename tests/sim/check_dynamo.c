@@ -1,5 +1,5 @@
 /*
- * The model of DynamoDB: operations, what they answer, and their errors.
+ * The model of DynamoDB: operations, their answers, and their errors.
  */
 #include "config.h"
 
@@ -131,7 +131,7 @@ START_TEST(update_that_takes_away_makes_no_item)
 }
 END_TEST
 
-/* An update of what is absent makes it, if its condition says so. */
+/* An update of an absent item creates it, if its condition allows that. */
 #define TAKE(now, until) "{~," KEY("a") ",'UpdateExpression':'SET #o = :o, " \
 	"#u = :u, #t = if_not_exists(#t, :zero) + :one'," \
 	"'ConditionExpression':'attribute_not_exists(#k) OR #u <= :n'," \
@@ -195,7 +195,7 @@ START_TEST(versions_have_an_order)
 		    "6ba7b810-9dad-41d1-80b3-ffffffffffff",
 		    "6ba7b810-9dad-41d1-80b4-00000000000b" },
 		{ "N", "-7", "0", "1795219007579", "-8", "1795219007580" },
-		/* Bytes without a sign; what is longer comes later. */
+		/* Bytes are unsigned; a longer text comes later. */
 		{ "B", "AH8=", "AIA=", "AP8=", "AH4=", "AP8A" },
 	};
 

@@ -24,7 +24,7 @@ teardown(void)
 	ask_done(&a);
 }
 
-/* ---- several items ---- */
+/* ---- multiple items ---- */
 
 static void
 put_many(int n, size_t bytes)
@@ -361,7 +361,7 @@ START_TEST(items_expire)
 	ask_expect(&a, "GetItem", "{~," KEY("a") "}", "{}");
 	dynamo_expire(a.dynamo, now_s + 1);
 	ck_assert_int_eq(s.n_expired, 2);
-	ask(&a, "Scan", "{~}");		/* what is ancient stays, too */
+	ask(&a, "Scan", "{~}");		/* an ancient time stays, too */
 	ck_assert_str_eq(ask_text(&a, "Count"), "3");
 	teardown();
 }

@@ -1,13 +1,13 @@
 /*
- * Every term of every condition that our record formats write: all together are
- * enough, and each is needed.
+ * Every term of every condition that our record formats write: together they
+ * suffice, and each is needed.
  *
  * For each format there are the records that it may meet (none, ours, others',
- * given back, over), and each of these with one attribute gone, of another type
- * or of another value (corpus.h). Each of our requests meets each of them. If
- * its condition holds, core/apply.h must say so of the record, in the words of
- * our reader. Then the terms of the condition are dropped one by one: one of
- * those records at least must notice.
+ * released, ended), and each of these with one attribute absent, of another
+ * type or of another value (corpus.h). Each of our requests meets each record.
+ * If its condition holds, core/apply.h must agree, on the record as our reader
+ * sees it. Then the terms of the condition are dropped one by one: the result
+ * must change for at least one of the records.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@
 enum sight {
 	SIGHT_NONE,
 	SIGHT_HELD,
-	SIGHT_BARE,	/* held by who leaves out what is optional */
+	SIGHT_BARE,	/* held, without optional attributes */
 	SIGHT_FREE,
 };
 
@@ -35,8 +35,8 @@ struct move {
 	const char *name;
 	enum operation_kind kind;
 	enum sight sight;
-	bool keep;
-	bool late;	/* when what was held is over */
+	bool keeps_contents;
+	bool late;	/* when the hold has ended */
 	enum mark_form mark;
 	bool marked;	/* take it, if our mark is there */
 };
@@ -53,7 +53,8 @@ static const struct move moves[] = {
 	{ "update", OPERATION_UPDATE, SIGHT_NONE, .late = false },
 	{ "extend", OPERATION_EXTEND, SIGHT_NONE, .late = false },
 	{ "release", OPERATION_RELEASE, SIGHT_NONE, .late = false },
-	{ "release and keep", OPERATION_RELEASE, SIGHT_NONE, .keep = true },
+	{ "release and keep", OPERATION_RELEASE, SIGHT_NONE, .keeps_contents =
+	    true },
 	{ "break", OPERATION_BREAK, SIGHT_HELD, .late = false },
 	{ "take what is marked", OPERATION_ACQUIRE, SIGHT_HELD, .late = true,
 	    .marked = true },
@@ -66,7 +67,7 @@ static const struct move moves[] = {
 /* A request as its format writes it. */
 struct written {
 	const struct move *move;
-	char version[CORPUS_TEXT_MAX];		/* of what was seen */
+	char version[CORPUS_TEXT_MAX];		/* of the seen record */
 	uint64_t token, wall_ms, beat;
 	bool *holds;			/* for each record */
 	char operation[32];
@@ -96,9 +97,9 @@ operation_of(struct stage *s, const struct move *m, const struct written *w)
 {
 	struct operation o = corpus_operation(s, m->kind, &us);
 
-	o.keep = m->keep;
+	o.keeps_contents = m->keeps_contents;
 	o.version = m->sight != SIGHT_NONE ? w->version : NULL;
-	/* What we acquired first has the first token. */
+	/* The first acquire has the first token. */
 	o.token_seen = m->kind == OPERATION_EXTEND ? 1 : w->token;
 	o.dead = &corpus_above;
 	o.n_dead = m->sight == SIGHT_HELD || m->sight == SIGHT_BARE;
@@ -109,10 +110,9 @@ operation_of(struct stage *s, const struct move *m, const struct written *w)
 }
 
 /*
- * Is the record that is there one that the operation may change? Three change
- * nothing that counts: a mark that is there; the release of what was given
- * back, whose record names the last hold; the acquire of what was ours and is
- * over.
+ * May the operation change this record? Three operations change nothing that
+ * matters: a mark that is there already; a release after the release, whose
+ * record names the last hold; an acquire of a hold of ours that has ended.
  */
 static bool
 is_presumed(struct stage *s, const struct written *w)
@@ -216,7 +216,7 @@ put_bare(struct stage *s)
 	return true;
 }
 
-/* Another's, as it was seen. False: there is no such record. */
+/* The record of another client, as it was seen. False: there is none. */
 static bool
 look_at(struct stage *s, struct written *w)
 {

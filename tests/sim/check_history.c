@@ -1,6 +1,6 @@
 /*
- * Reading histories of real daemons: lives, pauses, order; and what is no
- * whole history is refused.
+ * Reading histories of real daemons: lives, pauses, order; and an incomplete
+ * history is refused.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +36,17 @@
 	ASKED(us, pid, n, ",\"DDBLOCK_USER\":\"3\","			\
 	    "\"DDBLOCK_LINGER_MS\":\"3000\"")				\
 	TOLD(us, pid, m, "100", until)
+#define COMES_BACK(us, pid, n, m, until)				\
+	ASKED(us, pid, n, ",\"DDBLOCK_USER\":\"3\","			\
+	    "\"DDBLOCK_RESUMES\":\"yes\"")				\
+	AT(us, pid, m) "\"answered\",\"DDBLOCK_CLIENT\":\"5\","		\
+	"\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"ACQUIRE\","	\
+	"\"DDBLOCK_CODE\":\"OK\",\"DDBLOCK_HOLD\":\"1\","		\
+	"\"DDBLOCK_TOKEN\":\"100\",\"DDBLOCK_RESUMES\":\"yes\","	\
+	"\"DDBLOCK_UNTIL_BOOT_MS\":\"" until "\"}\n"
+#define CUT_OFF(us, pid, n)						\
+	AT(us, pid, n) "\"left\",\"DDBLOCK_CLIENT\":\"5\","		\
+	"\"DDBLOCK_REASON\":\"cut_off\"}\n"
 #define LEAVES(us, pid, n)						\
 	AT(us, pid, n) "\"left\",\"DDBLOCK_CLIENT\":\"5\"}\n"
 #define RESUMES(us, pid, n, m, o, user, until)				\
@@ -62,8 +73,8 @@
 struct history_case {
 	const char *what;
 	const char *files[3];
-	const char *wrong;	/* what it is refused for; NULL: it is not */
-	const char *rule;	/* what the judge finds; NULL: nothing */
+	const char *wrong;	/* why it is refused; NULL: it is not */
+	const char *rule;	/* the judge's finding; NULL: none */
 };
 
 static const struct history_case cases[] = {
@@ -96,6 +107,16 @@ static const struct history_case cases[] = {
 	    LEAVES("3000", "7", "5")
 	    RESUMES("2900000", "7", "6", "7", "8", "3", "19001") }, NULL,
 	    NULL },
+	{ "it comes back after a cut", {
+	    START("1000", "7") COMES_BACK("2000", "7", "3", "4", "19001")
+	    CUT_OFF("3000", "7", "5")
+	    RESUMES("2900000", "7", "6", "7", "8", "3", "19001") }, NULL,
+	    NULL },
+	{ "after its own end", {
+	    START("1000", "7") COMES_BACK("2000", "7", "3", "4", "19001")
+	    LEAVES("3000", "7", "5")
+	    RESUMES("2900000", "7", "6", "7", "8", "3", "19001") }, NULL,
+	    "T11" },
 	{ "when its time is over", {
 	    START("1000", "7") LINGERS("2000", "7", "3", "4", "19001")
 	    LEAVES("3000", "7", "5")
@@ -133,7 +154,7 @@ static const struct history_case cases[] = {
 	    "no request", NULL },
 };
 
-/* What is refused for, or "". */
+/* The reason of the refusal, or "". */
 static const char *
 case_read(struct history *h, const struct history_case *c)
 {

@@ -2,7 +2,7 @@
  * The judge's own test: for each rule a history that breaks it, and its
  * nearest neighbour that does not. They differ in one place only, most often
  * by a millisecond.
- * Those of shared use have a file of their own (check_judge_shared.c).
+ * The cases of shared use are in check_judge_shared.c.
  */
 #include "judge_case.h"
 
@@ -499,7 +499,7 @@ static const struct judge_case table[] = {
 	    "86920 A lock x token=100 ttl\n", NULL, 0 },
 };
 
-/* ---- what is excepted ------------------------------------------------- */
+/* ---- exceptions ------------------------------------------------- */
 
 static const struct judge_case exceptions[] = {
 	{ "1", "a host that stood still, clock and all",

@@ -1,6 +1,6 @@
 /*
- * The judge's own test, of breaks, and of what only they end: for each rule a
- * history that breaks it, and its nearest neighbour that does not.
+ * The judge's own test, of breaks, and of holds that only a break ends: for
+ * each rule a history that breaks it, and its nearest neighbour that does not.
  */
 #include "judge_case.h"
 
@@ -43,7 +43,7 @@ static const struct judge_case breaks[] = {
 	    "50 B lock x b/g2 token=101 shared broken-by\n",
 	    "50 B lock x token=101 shared broken-by ttl\n",
 	    TOLD "60 c2@B lost 1 broken\n", 0 },
-	{ "R19", "and whoever comes next is called broken", HELD
+	{ "R19", "and the next holder is called broken", HELD
 	    "49 c9@B break x r9 token=100\n" BROKEN("B")
 	    "52 c2@B acquire x r2\n",
 	    "55 B lock x b/g2 token=101 broken-by\n",
@@ -84,8 +84,8 @@ static const struct judge_case closed[] = {
 	    "40 A lock x token=100 ttl\n", NULL, 0 },
 };
 
-/* A cuts c1 off at 1 s, who may be at work for a margin; with a linger, until
- * its deadline and a margin. What c1 asked for lands again, late, after a
+/* A cuts c1 off at 1 s. c1 may be at work for a margin; with a linger, until
+ * its deadline and a margin. The acquire of c1 lands again, late, after a
  * break. */
 #define CUT_OFF(terms)							\
 	"0 A start\n0 B start\n"					\

@@ -6,14 +6,14 @@
 
 #define BEGIN "rules foreign bridge\n0 A start\n0 B start\n"		\
 	"1 A session a open ns=1\n1 B session b open ns=1\n"
-/* A has the old record's lock; B asks for the native one's. */
+/* A holds the old record's lock; B requests the native record's. */
 #define OLD "80 c1@A acquire x r1\n"					\
 	"100 A record x a version=1 sent=90\n"				\
 	"110 c1@A told r1 hold=1 until=19000\n"
 #define NATIVE "8000 c2@B acquire x r2 ns=1\n"				\
 	"8010 B lock x b/g1 token=100 ns=1\n"
 #define HAS_NATIVE "8020 c2@B told r2 hold=1 token=91 until=19000\n"
-/* A has both, as one. */
+/* A holds both, as one. */
 #define BOTH_UNTIL(until)						\
 	"80 c1@A acquire x r1 joint=1\n"				\
 	"80 c1@A acquire x r2 joint=1 ns=1\n"				\
@@ -29,7 +29,7 @@ static const struct judge_case bridged[] = {
 	{ "1", "granted in the native record, and had in the old one",
 	    BEGIN OLD NATIVE, HAS_NATIVE,
 	    "8015 c1@A release 1 r3\n" HAS_NATIVE, NULL, 8020 },
-	{ "1", "an older client is right, and it is had beyond the bridge",
+	{ "1", "an older client is right, and it is held beyond the bridge",
 	    BEGIN NATIVE HAS_NATIVE "9000 P record x p version=1\n",
 	    "9010 c9@P has x\n", "9005 c2@B release 1 r3\n"
 	    "9010 c9@P has x\n", NULL, 9010 },
@@ -41,8 +41,8 @@ static const struct judge_case bridged[] = {
 	    "59400 A record x a version=2\n", NULL, 59402 },
 };
 
-/* The native record is deleted by hand. As far as A knows the next one here may
- * have it; not if it has noticed. */
+/* The native record is deleted by hand. As far as A knows, the next client here
+ * may have the lock; but not if A has noticed. */
 #define NEXT "120 c3@A acquire x r3 joint=3 wait=90000\n"		\
 	"120 c3@A acquire x r4 joint=3 wait=90000 ns=1\n"
 #define RENEWED "15000 A session a beat=1 ns=1\n"
@@ -63,8 +63,8 @@ static const struct judge_case handed_on[] = {
 	    RENEWED DELETED LOST_AT("19001") GRANTED("19001"), NULL, 20010 },
 };
 
-/* One of the two is gone. The native one has landed again by the time that A
- * knows of one that is: of which does it know? */
+/* One of the two records is gone. The native one has landed again by the time
+ * that A knows of a missing record: which of them does it know of? */
 #define NATIVE_GONE(how) "500 hand lock x " how " ns=1\n"
 #define LANDS(at) at " A lock x a/g1 token=101 sent=95 ns=1\n"
 #define TAKEN(at, loss)							\

@@ -1,5 +1,5 @@
 /*
- * The judge's own test, of what lingers: for each way to break the rule a
+ * The judge's own test, of lingering holds: for each way to break the rule a
  * history that does, and its nearest neighbour that does not.
  */
 #include "judge_case.h"
@@ -14,7 +14,10 @@
 #define TOLD "2000 c2@A told r2\n"
 #define WAITS "1500 c3@A acquire x r3 wait=9000\n"
 
-/* It is left in a record; and had again when its host stood still for 20 s. */
+/*
+ * The hold is left in a record, and resumed after its host stood still for 20
+ * s.
+ */
 #define STOOD								\
 	"rules danger=10000\n0 A start\n0 A session a open\n"		\
 	"10 c1@A acquire x r1 linger=60000 user=7\n"			\
@@ -48,8 +51,8 @@ static const struct judge_case linger[] = {
 	    "4000 c3@A told r3 hold=2 token=101 until=19000\n", NULL, 5000 },
 	{ "T5", "its deadline went back", LEFT ASKS,
 	    "2000 c2@A taken 1 until=18999\n" TOLD, TAKEN TOLD, NULL, 5000 },
-	{ "T3", "it is had too long by whoever resumed it", LEFT ASKS TAKEN
-	    TOLD "9000 A renewed until=27000\n"
+	{ "T3", "it is held too long by the client that resumed it", LEFT ASKS
+	    TAKEN TOLD "9000 A renewed until=27000\n"
 	    "18000 c2@A danger 1 until=27000\n", "27001 c2@A leaves\n",
 	    "27000 c2@A lost 1 expired\n", NULL, 0 },
 	{ "T7", "what was lost meanwhile is not released", LEFT ASKS
@@ -61,7 +64,7 @@ static const struct judge_case linger[] = {
 };
 
 /* The other session has all holds that A knows of, and they are renewed with
- * one word. That x was broken A may know, and has nobody to tell. */
+ * one event. A may know that x was broken, but no client to tell. */
 #define BESIDE								\
 	"rules danger=10000\n0 A start\n0 B start\n"			\
 	"0 A session a open\n0 A session o open\n"			\
@@ -79,6 +82,65 @@ static const struct judge_case beside[] = {
 	{ "T1", "there is somebody to tell", BESIDE IS_BROKEN, RENEWED,
 	    "6000 c1@A leaves\n" RENEWED, NULL, 9500 },
 };
+
+/* c1 comes back when it is cut off. */
+#define BACK_ASKS(terms)						\
+	"rules danger=10000 blind all-may-resume\n"			\
+	"0 A start\n0 B start\n"					\
+	"10 c1@A acquire x r1 resumes" terms " user=7\n"
+#define BACK_TOLD							\
+	"10 c1@A told r1 hold=1 token=100 until=19000 resumable\n"
+#define BACK BACK_ASKS("") BACK_TOLD "1000 A renewed until=19990\n"
+#define BACK_TABLE							\
+	"rules danger=10000\n0 A start\n0 A session a open\n"		\
+	"10 c1@A acquire x r1 resumes user=7\n"			\
+	"10 A lock x a/g1 token=200\n"					\
+	"10 c1@A told r1 hold=1 token=101 until=19000 resumable\n"
+#define CUT "2000 c1@A leaves cut_off\n"
+#define COMES_BACK "3000 c2@A resume c1 r2 resumes user=7\n"
+#define HAS_IT "3000 c2@A taken 1 until=19990\n3000 c2@A told r2\n"
+
+static const struct judge_case resumes[] = {
+	{ "T12", "it is told of none", BACK_ASKS(""),
+	    "10 c1@A told r1 hold=1 token=100 until=19000\n", BACK_TOLD, NULL,
+	    5000 },
+	{ "T12", "it is told of what it did not ask for",
+	    "rules danger=10000 blind\n0 A start\n"
+	    "10 c1@A acquire x r1 user=7\n", BACK_TOLD,
+	    "10 c1@A told r1 hold=1 token=100 until=19000\n", NULL, 5000 },
+	{ "T12", "it is told so of what only itself renews",
+	    BACK_ASKS(" manual"), BACK_TOLD,
+	    "10 c1@A told r1 hold=1 token=100 until=19000\n", NULL, 5000 },
+	{ "T12", "it is told so of what it leaves to its lease",
+	    BACK_ASKS(" stays"), BACK_TOLD,
+	    "10 c1@A told r1 hold=1 token=100 until=19000\n", NULL, 5000 },
+	{ "1", "another has it before its last deadline", BACK CUT
+	    "3000 c3@A acquire x r3 wait=60000\n",
+	    "19980 c3@A told r3 hold=2 token=101 until=38000\n",
+	    "21000 c3@A told r3 hold=2 token=101 until=38000\n", NULL, 21500 },
+	{ "T9", "another has it before a margin after that", BACK_TABLE CUT
+	    "3000 c3@A acquire x r3 wait=60000\n"
+	    "9000 A session a beat=1\n9000 A renewed until=27000\n"
+	    "18000 A session a beat=2\n18000 A renewed until=36000\n",
+	    "19980 c3@A told r3 hold=2 token=102 until=36000\n",
+	    "20000 c3@A told r3 hold=2 token=102 until=36000\n", NULL, 20500 },
+	{ "T11", "its client ended by itself", BACK, "2000 c1@A leaves\n"
+	    COMES_BACK HAS_IT, CUT COMES_BACK HAS_IT, NULL, 5000 },
+	{ "T11", "refused, though it is kept", BACK CUT COMES_BACK,
+	    "3000 c2@A told r2 code=-7\n", HAS_IT, NULL, 5000 },
+	{ "T11", "who resumed it does not come back", BACK CUT,
+	    "3000 c2@A resume c1 r2 user=7\n" HAS_IT
+	    "4000 c2@A leaves cut_off\n", COMES_BACK HAS_IT
+	    "4000 c2@A leaves cut_off\n",
+	    "5000 c4@A resume c2 r4 resumes user=7\n"
+	    "5000 c4@A taken 1 until=19990\n5000 c4@A told r4\n", 6000 },
+};
+
+START_TEST(test_resumes)
+{
+	judge_cases(JUDGE_CASES(resumes));
+}
+END_TEST
 
 START_TEST(test_beside)
 {
@@ -98,6 +160,7 @@ main(void)
 	const TTest *const tests[] = {
 		test_beside,
 		test_linger,
+		test_resumes,
 		NULL,
 	};
 

@@ -6,18 +6,18 @@
 
 #define BEGIN "rules danger=10000 foreign\n0 A start\n0 B start\n"
 #define TOKENS "rules danger=10000 foreign tokens\n0 A start\n0 B start\n"
-/* P has it since 1000. */
+/* P holds it since 1000. */
 #define THEIRS "1000 P record x p version=1\n"
 /* A waits, and has marked it then. */
 #define MARKED "900 c1@A acquire x r1 wait=190000\n" THEIRS		\
 	"1000 A marks x 7\n"
 #define ASKS "1100 c1@A acquire x r1 wait=90000\n"
-/* A has it from 100 to 19100; it was sent at 90. */
+/* A holds it from 100 to 19100; the request was sent at 90. */
 #define OURS "80 c1@A acquire x r1\n"					\
 	"100 A record x a version=1 sent=90\n"				\
 	"110 c1@A told r1 hold=1 until=19090\n"
 
-/* The same, with what it brought. */
+/* The same, with contents. */
 #define BROUGHT "80 c1@A acquire x r1 data=1\n"				\
 	"100 A record x a version=1 sent=90\n"				\
 	"105 A record x a version=2 sent=102 data=1\n"			\
@@ -109,7 +109,7 @@ static const struct judge_case records[] = {
 	{ "K3", "it came with another", BEGIN,
 	    "100 A record x a data=1\n", "100 P record x p data=1\n", NULL,
 	    100 },
-	{ "P2", "what was given back is had again", TOKENS
+	{ "P2", "what was given back is held again", TOKENS
 	    "1000 A record x a token=3\n1100 A record x free token=3\n",
 	    "1200 A record x a token=3\n", "1200 A record x a token=4\n",
 	    NULL, 1200 },

@@ -88,8 +88,8 @@ static const struct judge_case gaps[] = {
 	    "1510 A lock x token=200 ttl=700000\n", NULL, 1700 },
 };
 
-/* It asks to share what it has and leaves before it is answered. Then it is as
- * it was, if it is for a process; and shared, when the write lands. */
+/* It asks to share its lock and leaves before the answer. If the lock is for a
+ * process, the hold does not change; when the write lands, it is shared. */
 #define DOWNGRADES(terms)						\
 	"rules danger=10000\n0 A start\n0 B start\n"			\
 	"0 A session a open\n0 B session b open\n"			\
@@ -130,6 +130,36 @@ static const struct judge_case processes[] = {
 	    "8000 c2@B leaves\n", NULL, 10000 },
 };
 
+#define ONE_MORE "20 c1@A told r2 hold=2 token=7 until=19000\n"
+
+/* A host that is drained, and one whose clients may have fewer holds. */
+static const struct judge_case orders[] = {
+	{ "D1", "granted after all", "rules blind\n0 A start\n"
+	    "10 c1@A acquire x r1\n20 A return\n", "20 A withdraw\n"
+	    "20 c1@A told r1 hold=1 token=100 until=19000\n",
+	    "20 c1@A told r1 hold=1 token=100 until=19000\n20 A withdraw\n",
+	    "30 c1@A leaves\n", 0 },
+	{ "6", "it is not told at once", "0 A start\n"
+	    "10 c1@A acquire x r1 wait=90000\n20 A withdraw\n",
+	    "21 c1@A told r1 code=-32\n", "20 c1@A told r1 code=-32\n",
+	    "30 c1@A leaves\n", 0 },
+	{ "D2", "refused when it is over", "0 A start\n10 A withdraw\n"
+	    "10 A return\n20 c1@A acquire x r1\n",
+	    "20 c1@A told r1 code=-32\n", "20 c1@A told r1 code=-2\n",
+	    "30 c1@A leaves\n", 0 },
+	{ "7", "one more than there may be now", "rules blind\n0 A start\n"
+	    "10 c1@A acquire x r1\n10 c1@A told r1 hold=1 token=100 "
+	    "until=19000\n20 c1@A acquire y r2\n",
+	    "19 A limit holds=1\n" ONE_MORE,
+	    "20 A limit holds=1\n" ONE_MORE, "30 c1@A leaves\n", 0 },
+};
+
+START_TEST(test_orders)
+{
+	judge_cases(JUDGE_CASES(orders));
+}
+END_TEST
+
 START_TEST(test_processes)
 {
 	judge_cases(JUDGE_CASES(processes));
@@ -155,6 +185,7 @@ main(void)
 		test_terms,
 		test_gaps,
 		test_processes,
+		test_orders,
 		NULL,
 	};
 

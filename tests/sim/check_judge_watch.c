@@ -1,5 +1,5 @@
 /*
- * The judge's own test, of those who watch a lock: for each rule a history that
+ * The judge's own test, of watchers of a lock: for each rule a history that
  * breaks it, and its nearest neighbour that does not.
  */
 #include "judge_case.h"
@@ -61,7 +61,7 @@ static const struct judge_case told[] = {
 	    "20216 c2@B changed x dead token=100\n", NULL, 21000 },
 };
 
-/* B keeps x for c3, who waits for y, which A has; and c2 watches x at B. */
+/* B keeps x for c3. c3 waits for y, which A holds; and c2 watches x at B. */
 #define IN_THE_WAY							\
 	"5 c1@A acquire y r1 fail-closed\n"				\
 	"6 A lock y a/g2! token=100\n"					\
@@ -70,7 +70,7 @@ static const struct judge_case told[] = {
 	"9 c3@B acquire x r3 joint=3 wait=900000" use "\n"		\
 	"9 c3@B acquire y r4 joint=3 wait=900000" use "\n"		\
 	"10 B lock x b/g1 token=100" use "\n"
-#define KEPT_BROKEN							\
+#define SIM_CONTENTS_BROKEN						\
 	"12 c2@B watch x r2\n13 c2@B told r2 held token=100\n"	\
 	"20 c9@A break x r9 token=100\n"				\
 	"21 A lock x token=100 ttl broken-by\n22 c9@A told r9\n"	\
@@ -78,11 +78,12 @@ static const struct judge_case told[] = {
 
 static const struct judge_case truth[] = {
 	{ "W4", "what is kept here and was broken, after two audits",
-	    STARTS IN_THE_WAY KEPT("") KEPT_BROKEN, "",
+	    STARTS IN_THE_WAY KEPT("") SIM_CONTENTS_BROKEN, "",
 	    "140000 c2@B changed x free\n", NULL, 160000 },
 	{ "W4", "what is kept here to be shared, after an audit",
-	    STARTS IN_THE_WAY, KEPT(" shared") KEPT_BROKEN,
-	    KEPT("") KEPT_BROKEN, "60000 c2@B changed x free\n", 80000 },
+	    STARTS IN_THE_WAY, KEPT(" shared") SIM_CONTENTS_BROKEN,
+	    KEPT("") SIM_CONTENTS_BROKEN, "60000 c2@B changed x free\n",
+	    80000 },
 	{ "W4", "an end that is not told", STARTS HELD WATCHED RELEASED
 	    "23 quiet\n", "", "31000 c2@B changed x free\n", NULL, 60000 },
 	{ "W4", "a holder that is not told", STARTS "12 c2@B watch x r2\n"

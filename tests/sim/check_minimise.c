@@ -1,6 +1,6 @@
 /*
- * Cutting down: what a failure needs stays, all else goes, whatever it is that
- * fails.
+ * Minimising: the steps that a failure needs stay, all others go, for any kind
+ * of failure.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 struct asked {
 	unsigned times;
-	unsigned needed;	/* of what it looks for */
+	unsigned needed;	/* of the searched steps */
 };
 
 /* Many steps of all kinds, of which few matter. */
@@ -24,19 +24,23 @@ minimise_make(struct plan *p)
 	p->ns.audit_ms = 33333;
 	for (unsigned i = 0; i < p->n_hosts; i++)
 		p->hosts[i].rate_ppm = (int32_t)i * 1000;
-	for (unsigned i = 0; i < 240; i++) {
+	for (unsigned i = 0; i < 320; i++) {
 		enum step_kind kind = 1 + i % (STEP_KINDS - 1);
 		struct plan_step *s = plan_add(p, kind, 1234 * i);
 
 		s->client = 1 + i % 17;
-		/* No kind is always of the same host, whatever their number. */
+		/*
+		 * No kind is always of the same host, for any number of kinds.
+		 */
 		s->host = i / (STEP_KINDS - 1) % p->n_hosts;
 		s->namespace_index =
-		    kind == STEP_KILL || kind == STEP_HAND_WISH ? 0 : i % 2;
+		    kind == STEP_KILL ||
+		    kind == STEP_HAND_WAITER_MARK ? 0 : i % 2;
 		s->key[0] = (char)('x' + i % 3);
 		s->ms = s->hold_ms = s->wait_ms = 54321;
 		s->shift_ms = -54321;
-		s->nth = s->count = 1 + i % 7;
+		s->nth = 1 + i % 7;
+		s->count = kind < STEP_TABLE_CUT ? s->nth : 0;
 		s->fault = 1 + i % (MESSAGE_FAULTS - 1);
 		s->operation = i % OPERATION_SESSION_CLOSE;
 	}
@@ -69,7 +73,7 @@ fails_of_two(void *arg, const struct plan *p)
 	for (size_t i = 0; i < p->n_steps; i++) {
 		if (p->steps[i].kind == STEP_KILL)
 			kill = true;
-		if (kill && p->steps[i].kind == STEP_HAND_WISH &&
+		if (kill && p->steps[i].kind == STEP_HAND_WAITER_MARK &&
 		    p->steps[i].at_ms >= 30000)
 			return true;
 	}
@@ -84,7 +88,7 @@ START_TEST(test_two_steps)
 	ck_assert_uint_eq(p.n_steps, 2);
 	ck_assert_int_eq(p.steps[0].kind, STEP_KILL);
 	ck_assert_uint_eq(p.steps[0].at_ms, 0);
-	ck_assert_int_eq(p.steps[1].kind, STEP_HAND_WISH);
+	ck_assert_int_eq(p.steps[1].kind, STEP_HAND_WAITER_MARK);
 	ck_assert_uint_lt(p.steps[1].at_ms, 40000);
 	ck_assert_uint_eq(p.n_hosts, 1);
 	ck_assert_uint_lt(p.end_ms, 80000);
@@ -131,7 +135,7 @@ START_TEST(test_three_hosts)
 }
 END_TEST
 
-/* How long it takes matters, and whose clock it is. */
+/* The duration matters, and the host of the clock. */
 static bool
 fails_of_length(void *arg, const struct plan *p)
 {
@@ -162,7 +166,7 @@ START_TEST(test_numbers)
 }
 END_TEST
 
-/* Every one of a certain kind. */
+/* Every step of a certain kind. */
 static bool
 fails_of_all(void *arg, const struct plan *p)
 {
@@ -247,7 +251,7 @@ START_TEST(test_all_fails)
 }
 END_TEST
 
-/* It never asks more often than it may, and keeps what it has found. */
+/* It never tries more often than it may, and keeps its best result. */
 START_TEST(test_runs_are_bounded)
 {
 	for (unsigned runs = 1; runs < 60; runs++) {

@@ -1,5 +1,5 @@
 /*
- * The order of a lock's history: which histories have one.
+ * The order of a lock's history: which histories have an order.
  */
 #include <string.h>
 
@@ -125,7 +125,7 @@ START_TEST(test_order)
 }
 END_TEST
 
-/* A thousand who all asked at once get it in another order. */
+/* A thousand clients that all asked at once get it in another order. */
 START_TEST(test_order_of_many)
 {
 	enum { MANY = 1000 };
@@ -153,7 +153,7 @@ START_TEST(test_order_of_many)
 }
 END_TEST
 
-/* A thousand, of whom four have it at a time, and who asked all at once. */
+/* A thousand clients that all asked at once; four hold it at a time. */
 START_TEST(test_order_of_a_semaphore)
 {
 	enum { MANY = 1000 };

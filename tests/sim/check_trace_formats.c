@@ -1,7 +1,7 @@
 /*
- * Our record formats against what older clients really sent: that we read each
- * recorded record for what it is, and that those clients take what we write for
- * what it is. What is expected of a record is worked out here, from its JSON.
+ * Our record formats against recorded requests of older clients: we read each
+ * recorded record correctly, and those clients read our records correctly. The
+ * expected view of a record is computed here, from its JSON.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #define TRACES_MS 100000	/* longer than all of them took */
 #define BYTES_MAX 128
 
-/* ---- we read what they write ------------------------------------------ */
+/* ---- we read their records ------------------------------------------ */
 
 static uint64_t
 digits(const char *text, int base)
@@ -208,7 +208,7 @@ START_TEST(we_read_each_recorded_record)
 }
 END_TEST
 
-/* ---- they take ours for what they are --------------------------------- */
+/* ---- they read our records --------------------------------- */
 
 static void
 after_a_lease(struct stage *s)
@@ -216,7 +216,9 @@ after_a_lease(struct stage *s)
 	s->wall_ms += us.lease_ms + SKEW_MS;
 }
 
-/* A takeover of dlock without fencing names a time, not what it saw. */
+/*
+ * A takeover of dlock without fencing names a time, not the record that it saw.
+ */
 static bool
 names_a_time(const struct trace_client *c)
 {
@@ -235,7 +237,10 @@ set_past(struct trace_row *row, uint64_t past_ms)
 	    json_object_new_string(text));
 }
 
-/* Ours stands: nobody gets in as if it was new, and nobody's own is it. */
+/*
+ * Our hold is valid: no client acquires it as new, and no client takes it for
+ * its own.
+ */
 START_TEST(what_we_have_they_have_not)
 {
 	const struct trace_client *c = &trace_clients[_i];
@@ -243,7 +248,7 @@ START_TEST(what_we_have_they_have_not)
 	struct stage s;
 
 	stage_init(&s, c, "ours");
-	/* What they ask for by the clock is over before ours ends. */
+	/* Their clock conditions hold only after our hold has ended. */
 	s.wall_ms = TRACES_WALL_MS + TRACES_MS;
 	trace_read(&t, c, TRACE_UNCONTENDED);
 	trace_read(&death, c, TRACE_DEATH);
@@ -266,7 +271,7 @@ START_TEST(what_we_have_they_have_not)
 }
 END_TEST
 
-/* Who waited for a lease takes it; then we have it no more. */
+/* A client that waited for a lease takes it; then our hold is lost. */
 START_TEST(they_take_ours_over)
 {
 	const struct trace_client *c = &trace_clients[_i];
@@ -284,7 +289,9 @@ START_TEST(they_take_ours_over)
 	before = stage_item(&s);
 	ck_assert(we_do(&s, OPERATION_REFRESH, beat_of(&s, 1)));
 	seen = stage_item(&s);
-	/* What it saw is not there any more; then it has stood still. */
+	/*
+	 * The version that it saw has changed; then the version stands still.
+	 */
 	if (names_a_time(c))
 		set_past(row, beat_of(&s, 1) - 1);
 	ck_assert(!they(&s, row, before));
@@ -306,7 +313,7 @@ START_TEST(they_take_ours_over)
 }
 END_TEST
 
-/* What we gave back is free to them, with its tokens. */
+/* After our release the lock is free to them, with its tokens. */
 START_TEST(they_take_what_we_released)
 {
 	const struct trace_client *c = &trace_clients[_i];
@@ -326,7 +333,7 @@ START_TEST(they_take_what_we_released)
 		token = s.view.lock.token;
 		ck_assert(we_do(&s, OPERATION_RELEASE, 0));
 		seen = stage_item(&s);
-		/* One that keeps its tokens is taken as it was seen. */
+		/* A record that keeps its tokens is taken as it was seen. */
 		if (seen == NULL) {
 			ck_assert(they(&s, row_of(&t, c, ROW_NEW), NULL));
 			break;
@@ -346,8 +353,8 @@ END_TEST
 
 /* ---- we take theirs --------------------------------------------------- */
 
-/* A dead one is ours after its lease; it is not while it still renews, and when
- * it comes back it learns that. */
+/* We take a dead client's lock after its lease, but not while it renews; when
+ * the client comes back, it learns of the loss. */
 START_TEST(we_take_theirs_over)
 {
 	const struct trace_client *c = &trace_clients[_i];
@@ -370,7 +377,7 @@ START_TEST(we_take_theirs_over)
 	(void)we_look(&s);
 	early = s.view;
 	dialect_view_init(&s.view);
-	/* It renews once more: what we saw is old. */
+	/* It renews once more: the record that we saw is old. */
 	json_object_put(trace_ask(s.dynamo, death.rows[death.n - 1].operation,
 	    death.rows[death.n - 1].request, &status));
 	ck_assert_int_eq(status, 200);

@@ -1,10 +1,10 @@
 /*
- * What older clients really sent, played against the model of DynamoDB: it
- * must give the answers that were recorded.
+ * Recorded requests of older clients, played against the model of DynamoDB: it
+ * must give the recorded answers.
  *
- * A recording has the order of the answers. Where two clients meet, two of its
+ * A recording has the order of the answers. Where two clients meet, two
  * requests may have taken effect in the other order; then the later is moved
- * before the earlier, and what had to be moved is counted.
+ * before the earlier, and the moves are counted.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@ play_quietly(struct dynamo *d, const struct trace *t)
 		    t->rows[i].request, &status));
 }
 
-/* What a takeover finds. */
+/* The record that a takeover finds. */
 static struct dynamo *
 stage(const struct trace_client *c, enum trace_scene scene)
 {
@@ -58,7 +58,7 @@ play(struct dynamo *d, const struct trace *t, const size_t *order)
 	return t->n;
 }
 
-/* The number of requests that had to change places with the next. */
+/* The number of requests that were exchanged with the next. */
 static size_t
 moves(const struct trace_client *c, enum trace_scene scene,
     const struct trace *t)

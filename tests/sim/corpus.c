@@ -1,5 +1,5 @@
 /*
- * Records that a table may have, and what ours asks of them.
+ * Records that a table may have, and the conditions of our requests on them.
  */
 #include "corpus.h"
 
@@ -59,8 +59,8 @@ corpus_send(struct stage *s, const char *operation, const char *body)
 
 	ck_assert_msg(request != NULL, "%s", body);
 	answer = trace_ask(s->dynamo, operation, request, &status);
-	/* What cannot be computed is refused, too; a condition that nobody can
-	 * read is a mistake in here. */
+	/* A value that cannot be computed is refused, too; a condition that
+	 * cannot be parsed is a mistake in this file. */
 	ck_assert_msg(strstr(json_object_get_string(answer),
 	    "ConditionExpression") == NULL, "%s\n%s", body,
 	    json_object_get_string(answer));
@@ -95,7 +95,7 @@ corpus_act(struct stage *s, enum operation_kind kind, const struct holder *me,
 {
 	struct operation o = corpus_operation(s, kind, me);
 
-	o.keep = keep;
+	o.keeps_contents = keep;
 	ck_assert_int_eq(corpus_write(s, &o, beat), 0);
 	ck_assert(corpus_send(s, s->request.operation, s->request.body.data));
 }
@@ -183,8 +183,9 @@ static void
 add_numbers(struct corpus *c, struct json_object *item, const char *name,
     const char *text)
 {
-	/* No fractions: no condition can ask for whole numbers. Who acquires
-	 * unseen what is free and has one is told so by the answer. */
+	/* No fractions: no condition can require whole numbers. A client that
+	 * acquires, unseen, a free lock with a fraction is told so by the
+	 * answer. */
 	static const char *const numbers[] = { "-1", "0", "1", "2", "1000",
 		"1001", "9007199254740990", "9007199254740991",
 		"9007199254740992", "9223372036854775807", "1e30" };
@@ -262,7 +263,7 @@ corpus_version(struct corpus *c, char version[CORPUS_TEXT_MAX])
 	    c->stage->view.lock.version);
 }
 
-/* What is there now, with marks of hosts that observe it, or observed that
+/* The present record, with marks of hosts that observe it, or observed that
  * version. */
 static void
 corpus_take_marked(struct corpus *c, const char *version)
@@ -280,14 +281,14 @@ corpus_take_marked(struct corpus *c, const char *version)
 	json_object_put(item);
 }
 
-/* What is there now, and what somebody may have made of it. */
+/* The present record, and possible changes of it by others. */
 static void
 corpus_take(struct corpus *c)
 {
 	struct json_object *item = stage_item(c->stage);
 
 	if (item == NULL)
-		return;		/* a release that leaves nothing */
+		return;		/* a release that deletes the item */
 	corpus_add(c, item);
 	add_variants(c, item);
 }

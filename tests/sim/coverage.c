@@ -1,5 +1,5 @@
 /*
- * What histories have met, counted, printed and asked for.
+ * The situations that histories have met: counted, printed and required.
  */
 #include "coverage.h"
 
@@ -16,7 +16,7 @@
 
 /* An object that was there at the last look. */
 struct seen {
-	uint64_t name;		/* a hash of what names it */
+	uint64_t name;		/* a hash of its name */
 	unsigned state;		/* plus one; 0 is "there is none" */
 	bool again;		/* it is still there */
 };
@@ -79,7 +79,7 @@ coverage_see(struct seen_all *all, uint64_t name, unsigned state,
 	all->seen[all->n++] = (struct seen){ name, state, true };
 }
 
-/* What was not met again is no more. */
+/* Forget what was not met again. */
 static void
 coverage_sweep(struct seen_all *all,
     uint64_t counts[COVERAGE_STATES][COVERAGE_STATES])
@@ -160,8 +160,8 @@ const char *
 coverage_hold_name(enum coverage_hold hold)
 {
 	static const char *const names[COVERAGE_HOLDS] = {
-		[COVERAGE_HOLD_SEVERAL] = "several",
-		[COVERAGE_HOLD_SEVERAL_LIMITED] = "several with a limit",
+		[COVERAGE_HOLD_MULTI] = "several",
+		[COVERAGE_HOLD_MULTI_LIMITED] = "several with a limit",
 		[COVERAGE_HOLD_MAX] = "max-hold",
 		[COVERAGE_HOLD_KEEPALIVE] = "keepalive",
 		[COVERAGE_HOLD_DANGER] = "danger",
@@ -176,6 +176,8 @@ coverage_hold_name(enum coverage_hold hold)
 		[COVERAGE_HOLD_LEAVES] = "leaves data",
 		[COVERAGE_HOLD_PROCESS] = "process",
 		[COVERAGE_HOLD_PROCESS_LEFT] = "process, left",
+		[COVERAGE_HOLD_RESUMES] = "resumes",
+		[COVERAGE_HOLD_RESUMES_CUT] = "resumes, cut off",
 	};
 
 	return names[hold];
@@ -186,8 +188,8 @@ coverage_granted(struct coverage_history *h, const struct plan_step *s)
 {
 	bool several = strchr(s->key, '+') != NULL;
 	const bool met[COVERAGE_HOLDS] = {
-		[COVERAGE_HOLD_SEVERAL] = several,
-		[COVERAGE_HOLD_SEVERAL_LIMITED] = several && s->limit > 0,
+		[COVERAGE_HOLD_MULTI] = several,
+		[COVERAGE_HOLD_MULTI_LIMITED] = several && s->limit > 0,
 		[COVERAGE_HOLD_MAX] = s->max_hold_ms > 0,
 		[COVERAGE_HOLD_KEEPALIVE] = s->keepalive_ms > 0,
 		[COVERAGE_HOLD_DANGER] = s->danger_ms > 0,
@@ -199,6 +201,7 @@ coverage_granted(struct coverage_history *h, const struct plan_step *s)
 		[COVERAGE_HOLD_NOTES] = s->notes,
 		[COVERAGE_HOLD_LEAVES] = s->leaves,
 		[COVERAGE_HOLD_PROCESS] = s->process_ms > 0,
+		[COVERAGE_HOLD_RESUMES] = s->resumes,
 	};
 
 	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
@@ -206,11 +209,13 @@ coverage_granted(struct coverage_history *h, const struct plan_step *s)
 }
 
 void
-coverage_left(struct coverage_history *h, const struct plan_step *s)
+coverage_left(struct coverage_history *h, const struct plan_step *s,
+    bool cut_off)
 {
 	h->holds_hit[COVERAGE_HOLD_CLOSED_LEFT] |= s->fail_closed;
 	h->holds_hit[COVERAGE_HOLD_STAYS_LEFT] |= s->stays;
 	h->holds_hit[COVERAGE_HOLD_PROCESS_LEFT] |= s->process_ms > 0;
+	h->holds_hit[COVERAGE_HOLD_RESUMES_CUT] |= s->resumes && cut_off;
 }
 
 /* ---- adding up -------------------------------------------------------- */
@@ -272,7 +277,7 @@ coverage_add_history(struct coverage *c, const struct plan *p,
 	for (size_t i = 0; i < COVERAGE_HOLDS; i++)
 		c->holds_hit[i] += h->holds_hit[i];
 	c->together += h->steps_hit[STEP_WATCH] && h->steps_hit[STEP_BREAK] &&
-	    h->holds_hit[COVERAGE_HOLD_SEVERAL];
+	    h->holds_hit[COVERAGE_HOLD_MULTI];
 }
 
 static void
@@ -327,7 +332,7 @@ coverage_add_foreign(struct coverage *c, const struct plan *p,
 void
 coverage_add(struct coverage *to, const struct coverage *from)
 {
-	/* All members are counts, but for the few that are least ones. */
+	/* All members are counts, except the few that are minima. */
 	uint64_t least[5] = { to->hosts_min, to->keys_min, to->leases_min,
 		to->operations_min, to->hit_permille_min };
 	uint64_t *a = (uint64_t *)(void *)to;

@@ -1,8 +1,8 @@
 /*
- * What histories have met: outcomes of operations, states of the core, faults.
- * A proof by simulation is worth what its histories reach, so the runner adds
- * these up, prints them and asserts them. Only numbers, so that the counts of
- * several processes can be added.
+ * The situations that histories have met: outcomes of operations, states of the
+ * core, faults. A proof by simulation is worth as much as its histories reach,
+ * so the runner adds these up, prints them and asserts them. Only numbers, so
+ * that the counts of several processes can be added.
  *
  * States are read from the core's memory. The judge never does that.
  */
@@ -21,21 +21,21 @@
 #define COVERAGE_STATES 8	/* of a grant, a lock, a session, an
 				 * observation */
 
-/* What of ours is in a lock's record, or on its way there. */
+/* Our elements in a lock's record, or on their way there. */
 enum coverage_use {
 	COVERAGE_LOCK_ABSENT = 0,
 	COVERAGE_LOCK_IDLE,		/* nothing */
 	COVERAGE_LOCK_EXCLUSIVE,
-	COVERAGE_LOCK_SHARED,		/* by one here, or none yet */
+	COVERAGE_LOCK_SHARED,		/* by one client here, or none yet */
 	COVERAGE_LOCK_SHARED_MANY,	/* by several with one element */
-	COVERAGE_LOCK_SEMAPHORE,	/* an element of one */
+	COVERAGE_LOCK_SEMAPHORE,	/* one element */
 	COVERAGE_LOCK_SEMAPHORE_MANY,	/* several */
 };
 
-/* How a client had a lock. */
+/* How a client held a lock. */
 enum coverage_hold {
-	COVERAGE_HOLD_SEVERAL = 0,
-	COVERAGE_HOLD_SEVERAL_LIMITED,
+	COVERAGE_HOLD_MULTI = 0,
+	COVERAGE_HOLD_MULTI_LIMITED,
 	COVERAGE_HOLD_MAX,
 	COVERAGE_HOLD_KEEPALIVE,
 	COVERAGE_HOLD_DANGER,
@@ -50,10 +50,12 @@ enum coverage_hold {
 	COVERAGE_HOLD_LEAVES,
 	COVERAGE_HOLD_PROCESS,
 	COVERAGE_HOLD_PROCESS_LEFT,	/* by its client */
+	COVERAGE_HOLD_RESUMES,
+	COVERAGE_HOLD_RESUMES_CUT,	/* by its daemon */
 	COVERAGE_HOLDS
 };
 
-/* What comes of ours and older clients on one table. */
+/* Situations of ours and older clients on one table. */
 enum coverage_foreign {
 	COVERAGE_FOREIGN_HISTORIES = 0,
 	COVERAGE_FOREIGN_GRANTS,	/* to ours */
@@ -63,12 +65,12 @@ enum coverage_foreign {
 	COVERAGE_FOREIGN_CAME_BACK,	/* a version, by theirs */
 	COVERAGE_FOREIGN_MARKS,		/* by ours, where versions count */
 	COVERAGE_FOREIGN_BREAKS,	/* by ours */
-	COVERAGE_FOREIGN_FROM_PEERS,	/* ours took what theirs had */
-	COVERAGE_FOREIGN_BY_PEERS,	/* theirs took what ours had */
+	COVERAGE_FOREIGN_FROM_PEERS,	/* ours took a lock of theirs */
+	COVERAGE_FOREIGN_BY_PEERS,	/* theirs took a lock of ours */
 	COVERAGE_FOREIGNS
 };
 
-/* What comes of a fleet on its way over a bridge. */
+/* Situations of a fleet on its way over a bridge. */
 enum coverage_fleet {
 	COVERAGE_FLEET_HISTORIES = 0,
 	COVERAGE_FLEET_MOVES,
@@ -114,7 +116,7 @@ struct coverage {
 	uint64_t fleets[FORMATS][COVERAGE_FLEETS];
 };
 
-/* What one history knows until it is over. */
+/* The state of one history until its end. */
 struct coverage_history {
 	uint64_t operations;
 	uint64_t operations_hit;
@@ -125,9 +127,10 @@ struct coverage_history {
 	bool holds_hit[COVERAGE_HOLDS];
 };
 
-/* A lock was granted to who asked for it so; or who has it left. */
+/* A lock was granted to a client on these terms; or its holder left. */
 void coverage_granted(struct coverage_history *, const struct plan_step *);
-void coverage_left(struct coverage_history *, const struct plan_step *);
+void coverage_left(struct coverage_history *, const struct plan_step *,
+    bool cut_off);
 const char *coverage_hold_name(enum coverage_hold);
 
 void coverage_add_history(struct coverage *, const struct plan *,
@@ -148,8 +151,8 @@ void coverage_look(struct coverage *, struct coverage_eye *,
 void coverage_print(const struct coverage *, FILE *);
 
 /*
- * Is everything reached that can be, often enough? What is not is printed.
- * Rare things are asked for only of many histories.
+ * Are all situations reached often enough? Those that are not are printed. Rare
+ * situations are required only of many histories.
  */
 bool coverage_check(const struct coverage *, FILE *);
 

@@ -1,9 +1,9 @@
 /*
- * What local programs do. Each is a connection with errands: lock a key, work
- * for a while, let go in one of several ways. They act by alarms only, as the
+ * Local programs. Each is a connection with errands: lock a key, work for a
+ * while, release it in one of several ways. They act by alarms only, as the
  * daemon hears of them through a socket.
  */
-#include "kept.h"
+#include "sim_contents.h"
 #include "world_state.h"
 
 #include <inttypes.h>
@@ -57,11 +57,11 @@ customer_split(const char *text, struct customer_keys *ret)
 	}
 }
 
-/* Tell the judge: of several keys, as if each had been asked for itself. */
+/* Tell the judge: of several keys, as if each had been requested by itself. */
 static void
 customer_tell(struct customer *c, struct fact *f, const char *key)
 {
-	const struct customer_joint *held = customer_find_joint(c, f->hold);
+	const struct customer_multi *held = customer_find_multi(c, f->hold);
 	struct customer_keys keys;
 	uint64_t request = f->request;
 
@@ -72,7 +72,7 @@ customer_tell(struct customer *c, struct fact *f, const char *key)
 		return;
 	}
 	for (size_t i = 0; i < keys.n; i++) {
-		f->joint = f->verb == CORE_ACQUIRE ? request : held->request;
+		f->multi = f->verb == CORE_ACQUIRE ? request : held->request;
 		f->request = customer_nth(request, i);
 		f->key = keys.keys[i];
 		f->namespace_index = keys.namespaces[i];
@@ -99,9 +99,17 @@ errand_free(struct errand *e)
 	free(e);
 }
 
+/* Does it wait for no answer, and for no event? */
+bool
+customer_stays(const struct customer *c)
+{
+	return c->asked == NULL && !c->watches;
+}
+
 void
 customer_forget(struct customer *c)
 {
+	c->watches = false;
 	while (c->errands != NULL)
 		errand_free(c->errands);
 	while (c->asked != NULL) {
@@ -110,11 +118,11 @@ customer_forget(struct customer *c)
 		free(c->asked);
 		c->asked = next;
 	}
-	while (c->joints != NULL) {
-		struct customer_joint *next = c->joints->next;
+	while (c->multis != NULL) {
+		struct customer_multi *next = c->multis->next;
 
-		free(c->joints);
-		c->joints = next;
+		free(c->multis);
+		c->multis = next;
 	}
 	world_remove_alarm(c->world, &c->page);
 	c->id = 0;
@@ -127,27 +135,6 @@ customer_done(struct world *w)
 	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
 		if (w->customers[i].id != 0)
 			customer_forget(&w->customers[i]);
-}
-
-static void
-customer_on_page(struct world *w, struct alarm *a)
-{
-	struct customer *c = (struct customer *)((char *)a -
-	    offsetof(struct customer, page));
-	struct core_event ev = { .type = CORE_CONTINUE,
-		.more = { .client = c->id, .request = c->page_request } };
-
-	if (c->host->asleep)
-		world_set(w, a, c->host->paused_until);
-	else
-		host_say(c->host, &ev, "", "");
-}
-
-void
-customer_turn(struct customer *c, uint64_t request)
-{
-	c->page_request = request;
-	world_set(c->world, &c->page, c->world->now + 1);
 }
 
 struct customer *
@@ -168,7 +155,7 @@ customer_at(struct world *w, const struct plan_step *s)
 	c->host = h;
 	c->number = s->client;
 	c->id = ++w->n_connections * (PLAN_CLIENTS_MAX + 1) + s->client;
-	world_add_alarm(w, &c->page, customer_on_page);
+	pages_init(c);
 	return c;
 }
 
@@ -227,6 +214,7 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 		.reentrant = q->terms.reentrant,
 		.stays = q->terms.stays,
 		.linger_ms = q->terms.linger_ms,
+		.resumes = q->terms.resumes,
 		.process = q->terms.process,
 		.user = q->user,
 		.wait_ms = q->wait_ms, .hold = q->hold, .token = q->token,
@@ -236,6 +224,7 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	char owner[24] = "", use[48];
 	uint64_t id;
 
+	c->watches = c->watches || q->verb == CORE_WATCH;
 	q->namespace_index = f.namespace_index;
 	*a = (struct asked){ .next = c->asked, .id = ++w->n_requests,
 		.verb = q->verb, .namespace_index = q->namespace_index,
@@ -245,7 +234,8 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	id = a->id;
 	q->client = c->id;
 	q->request = f.request = id;
-	kept_brought(q->change, id, f.kept);
+	sim_contents_brought(q->change, id, f.contents);
+	f.clears = q->change != NULL && q->change->clears;
 	ev.request = *q;
 	if (q->verb == CORE_ACQUIRE || q->verb == CORE_BREAK)
 		(void)snprintf(owner, sizeof(owner), "c%u@%s", c->number,
@@ -278,7 +268,8 @@ errand_release(struct errand *e)
 	struct customer *c = e->customer;
 	struct core_request q = { .verb = CORE_RELEASE, .hold = e->hold,
 		.namespace_index = e->step->namespace_index,
-		.change = kept_ask(e->step->leaves, false) };
+		.change = e->step->clears ? kept_clear() :
+		    sim_contents_ask(e->step->leaves, false) };
 	char key[PLAN_KEY_MAX];
 
 	memcpy(key, e->key, sizeof(key));
@@ -293,6 +284,19 @@ customer_tell_drained(const struct customer *c)
 		.client = c->id };
 
 	world_tell(c->world, &f);
+}
+
+static void
+customer_drain(struct customer *c)
+{
+	struct core_event ev = { .type = CORE_HALF_CLOSED,
+		.client = c->id };
+
+	c->draining = true;
+	world_trace(c->world, WORLD_TRACE_ASK, c->host->name, "c%u drains",
+	    c->number);
+	customer_tell_drained(c);
+	host_say(c->host, &ev, "", "");
 }
 
 static void
@@ -311,14 +315,8 @@ errand_on_end(struct world *w, struct alarm *a)
 	} else if (c->draining || e->step->end == END_CLOSE) {
 		customer_close(c);
 	} else if (e->step->end == END_DRAIN) {
-		struct core_event ev = { .type = CORE_DRAIN, .client = c->id };
-
-		c->draining = true;
-		world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u drains",
-		    c->number);
 		world_set(w, a, w->now + 1 + e->step->hold_ms / 4);
-		customer_tell_drained(c);
-		host_say(c->host, &ev, "", "");
+		customer_drain(c);
 	} else {
 		errand_release(e);
 	}
@@ -332,7 +330,7 @@ errand_on_renewal(struct world *w, struct alarm *a)
 	struct customer *c = e->customer;
 	struct core_request q = { .verb = CORE_RENEW, .hold = e->hold,
 		.namespace_index = e->step->namespace_index,
-		.change = kept_ask(false, e->step->notes) };
+		.change = sim_contents_ask(false, e->step->notes) };
 
 	if (c->draining)
 		return;
@@ -422,10 +420,12 @@ customer_lock(struct world *w, const struct plan_step *s)
 			.reentrant = s->reentrant,
 			.stays = s->stays,
 			.linger_ms = s->linger_ms,
+			.resumes = s->resumes,
 			.process = s->process_ms > 0 ? w->n_requests + 1 : 0,
 		},
 		.namespace_index = s->namespace_index,
-		.change = kept_ask(s->brings, false),
+		.change = sim_contents_ask(s->brings, false),
+		.only_if_exists = s->only_if_exists,
 		.wait_ms = s->wait_ms };
 
 	if (c == NULL)
@@ -436,20 +436,35 @@ customer_lock(struct world *w, const struct plan_step *s)
 	(void)customer_request(c, &q, s->key);
 }
 
+/* Is this the end of something? */
+static bool
+customer_ends(struct customer *c, enum step_kind kind)
+{
+	if (kind == STEP_CLOSE)
+		customer_close(c);
+	else if (kind == STEP_CUT_OFF)
+		customer_cut_off(c);
+	else if (kind == STEP_END_PROCESS)
+		survivor_end(c);
+	else if (kind == STEP_DRAIN && !c->draining)
+		customer_drain(c);
+	else
+		return false;
+	return true;
+}
+
 /* Steps that are one request, or the end of all. */
 void
 customer_ask(struct world *w, const struct plan_step *s)
 {
 	struct customer *c;
 	struct core_request q = { .namespace_index = s->namespace_index };
-	struct core_event ev = { .type = CORE_DRAIN };
 	struct errand *e;
 
-	if (s->kind == STEP_GET || s->kind == STEP_LIST ||
-	    s->kind == STEP_WATCH || s->kind == STEP_BREAK) {
+	if (s->kind == STEP_GET || s->kind == STEP_WATCH ||
+	    s->kind == STEP_BREAK) {
 		c = customer_at(w, s);
-		q.verb = s->kind == STEP_LIST ? CORE_LIST :
-		    s->kind == STEP_WATCH ? CORE_WATCH : CORE_GET;
+		q.verb = s->kind == STEP_WATCH ? CORE_WATCH : CORE_GET;
 		if (c != NULL && s->kind == STEP_BREAK)
 			(void)errand_new(c, s, errand_on_break);
 		if (c != NULL)
@@ -459,30 +474,15 @@ customer_ask(struct world *w, const struct plan_step *s)
 	c = &w->customers[s->client];
 	if (c->id == 0 || c->host->asleep)
 		return;
-	if (s->kind == STEP_CLOSE) {
-		customer_close(c);
+	if (customer_ends(c, s->kind) || c->draining)
 		return;
-	}
-	if (s->kind == STEP_CUT_OFF) {
-		customer_cut_off(c);
-		return;
-	}
-	if (c->draining)
-		return;
-	if (s->kind == STEP_DRAIN) {
-		c->draining = true;
-		ev.client = c->id;
-		world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u drains",
-		    c->number);
-		customer_tell_drained(c);
-		host_say(c->host, &ev, "", "");
-		return;
-	}
 	if (s->kind == STEP_UNWATCH) {
 		q.verb = CORE_UNWATCH;
 		(void)customer_request(c, &q, s->key);
 		return;
 	}
+	if (s->kind == STEP_CANCEL && pages_cancel(c, s))
+		return;
 	e = customer_errand(c, s->key);
 	if (e == NULL || (e->state == ERRAND_ASKED) !=
 	    (s->kind == STEP_CANCEL))
@@ -492,7 +492,7 @@ customer_ask(struct world *w, const struct plan_step *s)
 	} else if (s->kind == STEP_RENEW) {
 		q.verb = CORE_RENEW;
 		q.hold = e->hold;
-		q.change = kept_ask(false, e->step->notes);
+		q.change = sim_contents_ask(false, e->step->notes);
 		(void)customer_request(c, &q, s->key);
 	} else if (s->kind == STEP_DOWNGRADE) {
 		q.verb = CORE_DOWNGRADE;
@@ -539,12 +539,16 @@ customer_granted(struct customer *c, uint64_t request, uint64_t hold)
 }
 
 void
-customer_has(struct customer *c, const char *key, uint64_t hold)
+customer_has(struct customer *c, const char *key, uint64_t hold, bool lost)
 {
 	struct errand *e = errand_new(c, c->resumes, errand_on_end);
+	struct core_hold_view v;
 
 	(void)snprintf(e->key, sizeof(e->key), "%s", key);
+	e->lost = core_view_hold(c->host->core, hold, host_boot_ms(c->host),
+	    &v) && v.lost;
 	e->request = 0;
+	e->lost = lost;
 	errand_begin(e, hold);
 }
 

@@ -60,10 +60,10 @@ dynamo_add_new(struct json_object *o, const char *name,
 struct json_object *
 dynamo_call_keep(struct dynamo_call *call, struct json_object *o)
 {
-	if (call->n_kept == call->kept_size) {
-		call->kept_size = call->kept_size * 2 + 16;
+	if (call->n_kept == call->sim_contents_size) {
+		call->sim_contents_size = call->sim_contents_size * 2 + 16;
 		call->kept = dynamo_need(realloc(call->kept,
-		    call->kept_size * sizeof(struct json_object *)));
+		    call->sim_contents_size * sizeof(struct json_object *)));
 	}
 	call->kept[call->n_kept++] = o;
 	return o;
@@ -134,6 +134,18 @@ dynamo_watch(struct dynamo *d, dynamo_watch_fn watch, void *arg)
 {
 	d->watch = watch;
 	d->watch_arg = arg;
+}
+
+void
+dynamo_refuse_condition(struct dynamo *d)
+{
+	d->refuses = true;
+}
+
+void
+dynamo_set_page(struct dynamo *d, size_t n)
+{
+	d->page = n;
 }
 
 void
@@ -209,6 +221,7 @@ dynamo_request(struct dynamo *d, uint64_t wall_ms, const char *operation,
 	ret->status = 200;
 	if (!dynamo_carry_out(&call, operation, body, length))
 		dynamo_write_error(ret, 400, &call.error);
+	d->refuses = false;
 	if (buffer_failed(&ret->body) != 0)
 		(void)dynamo_need(NULL);
 	for (size_t i = 0; i < call.n_kept; i++)
@@ -234,7 +247,7 @@ dynamo_is_expired(const struct dynamo_table *t, struct json_object *item,
 	dynamo_value_number(value, &n);
 	(void)dynamo_number_parse(text, (size_t)snprintf(text, sizeof(text),
 	    "%llu", (unsigned long long)wall_s), &now);
-	/* What is older than that is taken for something else than a time. */
+	/* An older time is taken for another kind of number. */
 	(void)dynamo_number_parse(text, (size_t)snprintf(text, sizeof(text),
 	    "%lld", (long long)wall_s - DYNAMO_TTL_OLDEST_S), &oldest);
 	return dynamo_number_compare(&n, &now) < 0 &&

@@ -4,7 +4,7 @@
  *
  * It has no clock, no network and no chance: time comes with each request, a
  * request is carried out at once and atomically, and loss, delay, repetition
- * and throttling are for those who carry it (network.h).
+ * and throttling belong to the network (network.c).
  *
  * Items are trees of json-c in DynamoDB's own JSON ({"key":{"S":"x"}}).
  */
@@ -49,21 +49,30 @@ void dynamo_fail(struct dynamo_answer *ret, int status, const char *name,
 /* BatchGetItem leaves the last @n keys of the next such request unprocessed. */
 void dynamo_leave_unprocessed(struct dynamo *, size_t n);
 
+/* The condition of the next request fails, for any item. */
+void dynamo_refuse_condition(struct dynamo *);
+
+/* A page of a Scan has at most @n items; 0: as many as the service gives. */
+void dynamo_set_page(struct dynamo *, size_t n);
+
 /* TransactWriteItems is unknown from now on, as at some emulators. */
 void dynamo_refuse_transactions(struct dynamo *);
 
 /*
- * Reads that do not ask for consistency show an item as it was @ms before (0 at
- * first). What was deleted is gone at once.
+ * Reads that are not consistent show an item as it was @ms before (0 at first).
+ * A deleted item is gone at once.
  */
 void dynamo_set_lag(struct dynamo *, uint64_t ms);
 
-/* Remove what TTL would at that time: items whose attribute is below it. */
+/*
+ * Remove the items that TTL would remove at that time: those with an attribute
+ * below it.
+ */
 void dynamo_expire(struct dynamo *, uint64_t wall_s);
 
 /*
- * Called after each change of an item, with what was there before and what is
- * there now (NULL: nothing); both are borrowed for the call. @expired: TTL.
+ * Called after each change of an item, with the item before and after (NULL:
+ * none); both are borrowed for the call. @expired: TTL.
  */
 typedef void (*dynamo_watch_fn)(void *arg, const char *table,
     struct json_object *before, struct json_object *after, bool expired);

@@ -33,7 +33,7 @@ struct ask {
 
 void ask_init(struct ask *);
 void ask_done(struct ask *);
-/* @request may be longer than any format: it is not one. */
+/* @request may be longer than any format string: it is not one. */
 void ask(struct ask *, const char *operation, const char *request);
 /* Ask with @n letters between two pieces. */
 void ask_long(struct ask *, const char *operation, const char *before,
@@ -46,7 +46,7 @@ void ask_refused(struct ask *, const char *operation, const char *request,
     const char *name);
 /* The member of the answer at "a/b/0", as text; "" if there is none. */
 const char *ask_text(const struct ask *, const char *path);
-/* Single quotes become double ones. Free it. */
+/* Single quotes become double quotes. Free it. */
 char *ask_quote(const char *text);
 
 #endif

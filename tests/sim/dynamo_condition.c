@@ -1,6 +1,6 @@
 /*
- * Conditions: does one hold for an item? What is not there, or is of another
- * type, makes a comparison false, never an error.
+ * Conditions: does a condition hold for an item? A value that is absent, or of
+ * another type, makes a comparison false, never an error.
  */
 #include "dynamo_state.h"
 
@@ -17,7 +17,7 @@ dynamo_condition_operand(const struct dynamo_judge *j,
 	return dynamo_operand(j->call, j->bound, n, j->item);
 }
 
-/* @a compared with @b, in the order of its type. False: they have none. */
+/* @a compared with @b, in the order of its type. False: they have no order. */
 static bool
 dynamo_condition_order(struct json_object *a, struct json_object *b, int *ret)
 {

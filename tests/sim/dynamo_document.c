@@ -37,7 +37,7 @@ dynamo_document_child(struct dynamo_call *call, struct dynamo_branch *parent,
 	return b;
 }
 
-/* @leaf is what the path belongs to. */
+/* @leaf is the owner of the path. */
 static bool
 dynamo_document_add(struct dynamo_call *call, const struct dynamo_bound *b,
     struct dynamo_branch *root, const struct dynamo_node *path,
@@ -143,7 +143,7 @@ dynamo_document_change_elements(const struct dynamo_branch *parent,
 	struct dynamo_branch *b = parent->first;
 	size_t n = json_object_array_length(list);
 
-	/* What lies beyond the end follows in its order. */
+	/* Elements beyond the end follow in their order. */
 	for (size_t i = 0; i < n || b != NULL; i++) {
 		struct json_object *changed = NULL;
 		struct json_object *value = i < n ?
@@ -164,7 +164,7 @@ dynamo_document_change_elements(const struct dynamo_branch *parent,
 	return true;
 }
 
-/* @value: what is there now; NULL: nothing. */
+/* @value: the present value; NULL: none. */
 static bool
 dynamo_document_change(struct dynamo_branch *b, struct json_object *value,
     struct json_object **ret, struct dynamo_error *e)

@@ -18,7 +18,7 @@
  *
  * A tree knows nothing of a request: names (#x) and values (:x) are numbered,
  * and a request's own are looked up for each (dynamo_scope.c). So a text is
- * parsed once, and its tree is kept; one with an error as well.
+ * parsed once, and its tree is cached; a text with an error as well.
  */
 #ifndef DDBLOCKD_TESTS_DYNAMO_EXPRESSION_H
 #define DDBLOCKD_TESTS_DYNAMO_EXPRESSION_H
@@ -62,7 +62,7 @@ enum dynamo_node_kind {
 	DYNAMO_NODE_NOT,
 	DYNAMO_NODE_AND,
 	DYNAMO_NODE_OR,
-	/* what an update does to a path (its first child) */
+	/* an update's action on a path (its first child) */
 	DYNAMO_NODE_SET,
 	DYNAMO_NODE_REMOVE,
 	DYNAMO_NODE_ADD,
@@ -97,7 +97,7 @@ struct dynamo_step {
 struct dynamo_node {
 	enum dynamo_node_kind kind;
 	enum dynamo_function function;	/* CALL */
-	bool grouped;			/* it stands in parentheses */
+	bool grouped;			/* it is in parentheses */
 	uint32_t value;			/* VALUE: which */
 	struct dynamo_step *steps;	/* PATH */
 	struct dynamo_node *first;	/* child */

@@ -1,5 +1,5 @@
 /*
- * Small pieces of memory that are given back all at once.
+ * Small pieces of memory that are freed all at once.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * Small pieces of memory that are given back all at once.
+ * Small pieces of memory that are freed all at once.
  */
 #ifndef DDBLOCKD_TESTS_DYNAMO_MEMORY_H
 #define DDBLOCKD_TESTS_DYNAMO_MEMORY_H
@@ -14,7 +14,7 @@ struct dynamo_memory {
 
 /* Zeroed. */
 void *dynamo_memory_alloc(struct dynamo_memory *, size_t);
-/* All is given back, but a first block stays for the next use. */
+/* All is freed, but a first block stays for the next use. */
 void dynamo_memory_clear(struct dynamo_memory *);
 void dynamo_memory_done(struct dynamo_memory *);
 

@@ -6,8 +6,8 @@
  *
  * prints COUNT lines of OPERATION, a tab and the JSON of a request, for random
  * operations on few keys and sessions. It keeps a model of its own, so that
- * about half of the conditions hold: most operations are what a host would do
- * that has just read the record, the others know nothing of it.
+ * about half of the conditions hold: most operations are those of a host that
+ * has just read the record, the others know nothing of it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ native_carry_out(struct native *n, const struct operation *o,
 	return true;
 }
 
-/* What is there now; valid until the view is cleared. */
+/* The present record; valid until the view is cleared. */
 static void
 native_look(struct native *n, const struct operation *o,
     struct dialect_view *view)
@@ -86,7 +86,7 @@ native_holder(struct native *n)
 	return h;
 }
 
-/* Holders as the record shows them, some of them, or anybody. */
+/* Holders as the record shows them, some of them, or any client. */
 static size_t
 native_holders(struct native *n, const struct lock_record *l,
     struct holder *ret)
@@ -103,7 +103,7 @@ native_holders(struct native *n, const struct lock_record *l,
 	return count;
 }
 
-/* What fits the use that it is for. */
+/* A session's hold that fits the use. */
 static void
 native_fill_use(struct native *n, struct operation *o,
     const struct lock_record *l, bool informed)
@@ -111,19 +111,19 @@ native_fill_use(struct native *n, struct operation *o,
 	if (o->kind == OPERATION_ACQUIRE && o->mode == LOCK_MODE_SHARED) {
 		o->limit = informed && l->n_holders > 0 ?
 		    l->limit : native_chance(n, 4);
-		/* Who may join those who hold it takes nobody's place. */
+		/* A client that may join the holders replaces none of them. */
 		if (l->mode == LOCK_MODE_SHARED && native_chance(n, 5) > 0)
 			o->n_dead = 0;
 	}
-	if (o->kind != OPERATION_UNWANT)
+	if (o->kind != OPERATION_REMOVE_WAITER)
 		return;
-	if (o->mode == LOCK_MODE_EXCLUSIVE && l->n_exclusive_wishes > 0)
-		o->session = l->exclusive_wishes[0];
-	if (o->mode == LOCK_MODE_SHARED && l->n_shared_wishes > 0)
-		o->session = l->shared_wishes[0];
+	if (o->mode == LOCK_MODE_EXCLUSIVE && l->n_exclusive_waiters > 0)
+		o->session = l->exclusive_waiters[0];
+	if (o->mode == LOCK_MODE_SHARED && l->n_shared_waiters > 0)
+		o->session = l->shared_waiters[0];
 }
 
-/* What the operation knows of the record. */
+/* The operation's knowledge of the record. */
 static void
 native_fill(struct native *n, struct operation *o,
     const struct dialect_view *view, struct holder *holders)
@@ -157,11 +157,12 @@ native_print(struct native *n)
 static void
 native_step(struct native *n)
 {
-	/* Each as often as it stands here. */
+	/* Each as often as it is in this list. */
 	static const enum operation_kind kinds[] = {
 		OPERATION_ACQUIRE, OPERATION_ACQUIRE, OPERATION_ACQUIRE,
 		OPERATION_RELEASE, OPERATION_RELEASE, OPERATION_EXTEND,
-		OPERATION_WANT, OPERATION_UNWANT, OPERATION_UNWANT,
+		OPERATION_ADD_WAITER, OPERATION_REMOVE_WAITER,
+		    OPERATION_REMOVE_WAITER,
 		OPERATION_BREAK, OPERATION_READ, OPERATION_READ_MANY,
 		OPERATION_SCAN, OPERATION_SESSION_OPEN,
 		OPERATION_SESSION_BEAT, OPERATION_SESSION_BEAT,

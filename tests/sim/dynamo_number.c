@@ -1,5 +1,5 @@
 /*
- * DynamoDB's numbers, digit by digit: nothing is ever rounded.
+ * DynamoDB's numbers, digit by digit, without rounding.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 /* From the highest digit of one number to the lowest of another, a carry. */
 #define NUMBER_SPAN (DYNAMO_EXPONENT_MAX - DYNAMO_EXPONENT_MIN + \
     DYNAMO_DIGITS_MAX + 2)
-#define NUMBER_EXPONENT_TEXT_MAX 100000	/* beyond is all the same */
+#define NUMBER_EXPONENT_TEXT_MAX 100000	/* beyond, all are alike */
 
 static bool
 dynamo_number_is_digit(char c)
@@ -211,7 +211,9 @@ dynamo_number_add(const struct dynamo_number *a, const struct dynamo_number *b,
 		a = b;
 		b = swapped;
 	}
-	/* @a is not the smaller one: its sign wins, and its first digit. */
+	/*
+	 * @a is not the smaller: the result has its sign and its first digit.
+	 */
 	high = a->exponent + 1;
 	low = a->exponent - a->n + 1;
 	if (low > b->exponent - b->n + 1)

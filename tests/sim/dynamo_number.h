@@ -33,7 +33,7 @@ enum dynamo_number_error {
 enum dynamo_number_error dynamo_number_parse(const char *text, size_t length,
     struct dynamo_number *ret);
 
-/* Is this text what dynamo_number_format() would write? May say no for yes. */
+/* Is this text in the form of dynamo_number_format()? It may say no for yes. */
 bool dynamo_number_is_plain(const char *text, size_t length);
 
 /* Returns the length. */

@@ -1,6 +1,7 @@
 /*
- * Operands: what a path, a value or size() stands for, and which may stand
- * where. The checks need no item: they are made before any is looked at.
+ * Operands: the value of a path, a placeholder or size(), and which operands
+ * are allowed where. The checks need no item: they are made before an item is
+ * read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -100,7 +101,7 @@ dynamo_operand_of(const struct dynamo_node *n)
 	    dynamo_function_name(n->function) : dynamo_node_name(n->kind);
 }
 
-/* The first operand must not stand again among the others. */
+/* The first operand must not be repeated among the others. */
 static bool
 dynamo_operand_distinct(const struct dynamo_bound *b,
     const struct dynamo_node *n, struct dynamo_error *e)

@@ -1,5 +1,5 @@
 /*
- * Expressions become trees: recursive descent over the grammar that stands in
+ * Expressions become trees: recursive descent over the grammar in
  * dynamo_expression.h.
  */
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 static struct dynamo_node *dynamo_parse_value(struct dynamo_parser *p);
 
-/* NULL, after the first error has been kept. */
+/* NULL, after storing the first error. */
 void *
 dynamo_parse_fail(struct dynamo_parser *p, const char *format, ...)
 {
@@ -102,7 +102,7 @@ dynamo_parse_adopt(struct dynamo_node *parent, struct dynamo_node *child)
 	return true;
 }
 
-/* The number of this name or value, which gets one if it is new. */
+/* The number of this name or value; a new one gets the next number. */
 static uint32_t
 dynamo_parse_number(struct dynamo_parser *p, const char ***texts,
     uint32_t *n, const struct dynamo_token *t)
@@ -281,7 +281,7 @@ dynamo_parse_check_call(struct dynamo_parser *p, struct dynamo_node *n)
 		    "operator or function; operator or function: size, "
 		    "operand type: N") != NULL;
 	second = n->first->next;
-	/* Only if_not_exists() may stand in another one. */
+	/* Only if_not_exists() may be nested in another function. */
 	if (update && (n->first->function == DYNAMO_LIST_APPEND ||
 	    second->function == DYNAMO_LIST_APPEND))
 		return dynamo_parse_fail(p, "The function is not allowed to "
@@ -448,7 +448,7 @@ dynamo_parse_projection(struct dynamo_parser *p)
 	} while (dynamo_parse_take_sign(p, ','));
 }
 
-/* The whole text; its error, if there is one, is kept with it. */
+/* The whole text; an error is stored with it. */
 void
 dynamo_parse(struct dynamo_expression *x, const char *text)
 {

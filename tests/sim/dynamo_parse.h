@@ -1,6 +1,6 @@
 /*
- * What the two halves of the parser share. Functions that return a node return
- * NULL once there is an error; it is kept in the expression.
+ * Shared by the two halves of the parser. Functions that return a node return
+ * NULL after an error, which is stored in the expression.
  */
 #ifndef DDBLOCKD_TESTS_DYNAMO_PARSE_H
 #define DDBLOCKD_TESTS_DYNAMO_PARSE_H
@@ -26,7 +26,7 @@ struct dynamo_node *dynamo_parse_node(struct dynamo_parser *,
     enum dynamo_node_kind);
 /* False, if there is no child. */
 bool dynamo_parse_adopt(struct dynamo_node *parent, struct dynamo_node *child);
-/* Is it used where such a thing may stand, as an operand or a condition? */
+/* Is it used where its kind is allowed, as an operand or a condition? */
 struct dynamo_node *dynamo_parse_role(struct dynamo_parser *,
     struct dynamo_node *, bool operand);
 /* "(" operand *("," operand) ")" */

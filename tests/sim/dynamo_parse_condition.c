@@ -91,7 +91,7 @@ dynamo_parse_not(struct dynamo_parser *p)
 	    dynamo_parse_not(p), false)) ? n : NULL;
 }
 
-/* @word joins what @one reads; one alone stands for itself. */
+/* @word joins the terms that @one reads; a single term stays as it is. */
 static struct dynamo_node *
 dynamo_parse_chain(struct dynamo_parser *p, const char *word,
     enum dynamo_node_kind kind,

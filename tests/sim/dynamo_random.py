@@ -156,7 +156,7 @@ class Maker:
         text = names.name(self.attribute())
         first = text
         while not self.maybe(plain):
-            # What is often a map or a list is asked as one.
+            # An attribute that is often a map or a list is used as such.
             if (first in ("l",) or self.maybe(0.3)) and first != "m":
                 text += f"[{self.random.randint(0, 3)}]"
             else:
@@ -175,7 +175,7 @@ class Maker:
         return f"({text})" if self.maybe(0.03) else text
 
     def usual_test(self, names):
-        """One of an attribute and a value of the type that it mostly has."""
+        """An attribute and a value of its most frequent type."""
         name = self.pick(["a", "b", "nn", "nn", "ss"])
         value = names.value(self.value(USUAL[name]))
         text = names.name(name)
@@ -412,7 +412,7 @@ class Maker:
         return "GetItem", body, []
 
     def valid(self):
-        """(operation, body, what it may change)"""
+        """(operation, body, the keys that it may change)"""
         shape = self.random.randrange(20)
         if shape == 0:
             return self.transaction()
@@ -452,7 +452,7 @@ class Maker:
         return " ".join(words)
 
     def bad_value(self):
-        """(a value that is none, is it also no right JSON)"""
+        """(an invalid value, whether it is also invalid JSON)"""
         shape = self.random.randrange(12)
         if shape < 4:
             return {"N": self.pick(BAD_NUMBERS)}, False

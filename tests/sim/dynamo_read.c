@@ -1,12 +1,12 @@
 /*
- * GetItem and BatchGetItem. A read is consistent if it asks for that; if not,
- * it may show what was there a while ago.
+ * GetItem and BatchGetItem. A read is consistent if it asks for that; otherwise
+ * it may show an older state of the item.
  */
 #include <string.h>
 
 #include "dynamo_state.h"
 
-/* A projection, if there is one, of an item; NULL: there is nothing. */
+/* A projection, if any, of an item; NULL: there is no item. */
 static struct json_object *
 dynamo_read_show(struct dynamo_call *call, const struct dynamo_scope *s,
     const struct dynamo_branch *root, struct json_object *item)
@@ -90,7 +90,7 @@ dynamo_get_item(struct dynamo_call *call)
 
 /* ---- BatchGetItem ---- */
 
-/* What is asked of one table. */
+/* The keys requested of one table. */
 struct dynamo_batch {
 	const char *name;
 	struct json_object *from;
@@ -184,7 +184,7 @@ dynamo_batch_answer(struct dynamo_call *call, struct dynamo_batch *b,
 	(void)buffer_append_text(call->to, "]");
 }
 
-/* As it was asked for, with the keys that remain. */
+/* As it was requested, with the remaining keys. */
 static void
 dynamo_batch_unprocessed(struct dynamo_call *call,
     const struct dynamo_batch *b)

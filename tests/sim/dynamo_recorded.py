@@ -2,9 +2,9 @@
 DynamoDB: those of the recordings (tests/traces), and variations of them.
 
 A variation is a recorded request of any of these clients for one of few keys,
-with other attributes in what is written and with comparisons that hold for
-the item that is there, most of them; so clients of all kinds meet in one
-record, of which each knows only a part.
+with other attributes in the written item, and mostly with comparisons that
+hold for the present item; so clients of all kinds meet in one record, of which
+each knows only a part.
 """
 import copy
 import glob

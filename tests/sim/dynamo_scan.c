@@ -145,7 +145,8 @@ dynamo_scan_page(struct dynamo_call *call, struct dynamo_scan *s, size_t index)
 			count++;
 		scanned++;
 		bytes += dynamo_item_bytes(i->tree);
-		if (scanned == s->limit || bytes >= DYNAMO_PAGE_MAX) {
+		if (scanned == s->limit || bytes >= DYNAMO_PAGE_MAX ||
+		    (size_t)scanned == call->dynamo->page) {
 			last = i->tree;
 			break;
 		}

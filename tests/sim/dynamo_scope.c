@@ -116,7 +116,7 @@ dynamo_scope_has(const char *const *texts, uint32_t n, const char *text)
 	return false;
 }
 
-/* Is it in none of the expressions that were bound before? */
+/* Is it new, in none of the expressions bound before? */
 static bool
 dynamo_scope_is_new(const struct dynamo_scope *s, const char *text)
 {

@@ -1,9 +1,9 @@
 /*
- * What the model of DynamoDB is made of. Private to it.
+ * The structures of the model of DynamoDB. Private to it.
  *
  * Items are trees that are never changed: an update makes a new item that
- * shares what stays. So nothing is copied that need not be, a transaction is
- * undone by forgetting it, and a watcher sees both.
+ * shares the unchanged parts. So little is copied, a transaction is undone by
+ * dropping the new items, and a watcher sees both.
  *
  * Functions that return bool fill the error when they return false.
  */
@@ -78,6 +78,8 @@ struct dynamo {
 	uint64_t now_ms;		/* of the request */
 	uint64_t lag_ms;		/* of reads that may be old */
 	bool no_transactions;
+	bool refuses;			/* the next request's condition */
+	size_t page;			/* items of a scan's; 0: no bound */
 	dynamo_watch_fn watch;
 	void *watch_arg;
 };
@@ -90,7 +92,7 @@ struct dynamo_call {
 	struct dynamo_error error;
 	struct buffer *to;		/* the answer */
 	struct json_object **kept;	/* put at the end of the request */
-	size_t n_kept, kept_size;
+	size_t n_kept, sim_contents_size;
 };
 
 /* NULL ends the process: there is no memory. */
@@ -131,14 +133,14 @@ bool dynamo_scope_finish(struct dynamo_scope *);
 void dynamo_scope_trim(struct dynamo *, unsigned max);
 
 /* ---- dynamo_operand.c ---- */
-/* What stands at the path; NULL: nothing. Borrowed. */
+/* The value at the path; NULL: none. Borrowed. */
 struct json_object *dynamo_path_find(const struct dynamo_bound *,
     const struct dynamo_node *path, struct json_object *item);
 /* The value of a PATH, a VALUE or size(); NULL: it has none. Borrowed. */
 struct json_object *dynamo_operand(struct dynamo_call *,
     const struct dynamo_bound *, const struct dynamo_node *,
     struct json_object *item);
-/* Can the operands be of the right types? Only what the request says. */
+/* Can the operands be of the right types? Judged from the request only. */
 bool dynamo_operand_check(const struct dynamo_bound *,
     const struct dynamo_node *, struct dynamo_error *);
 
@@ -146,13 +148,13 @@ bool dynamo_operand_check(const struct dynamo_bound *,
 bool dynamo_condition_holds(struct dynamo_call *, const struct dynamo_bound *,
     struct json_object *item);
 
-/* ---- dynamo_document.c: several paths as one tree ---- */
+/* ---- dynamo_document.c: paths as one tree ---- */
 struct dynamo_branch {
 	const char *name;		/* NULL: @index counts */
 	uint32_t index;
 	struct dynamo_branch *first, *next;
 	const struct dynamo_node *leaf;	/* NULL: it has children */
-	struct json_object *result;	/* what comes there; NULL: nothing */
+	struct json_object *result;	/* the new value; NULL: none */
 	bool met;
 };
 
@@ -163,7 +165,7 @@ bool dynamo_document_plant(struct dynamo_call *, const struct dynamo_bound *,
 bool dynamo_document_apply(const struct dynamo_branch *root,
     struct json_object *item, struct json_object **ret,
     struct dynamo_error *);
-/* What is at the leaves; NULL: nothing; the caller's to put. */
+/* The values at the leaves; NULL: none; the caller puts it. */
 struct json_object *dynamo_document_project(const struct dynamo_branch *root,
     struct json_object *item);
 
@@ -221,7 +223,7 @@ struct dynamo_write {
 	struct dynamo_scope scope;
 	struct dynamo_place place;
 	struct dynamo_branch root;	/* UPDATE_ITEM */
-	bool on_failure_old;		/* tell what stands in the way */
+	bool on_failure_old;		/* return the conflicting item */
 	struct json_object *before, *after;	/* NULL: none; borrowed */
 };
 

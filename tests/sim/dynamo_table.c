@@ -87,7 +87,7 @@ dynamo_table_get(struct dynamo_call *call, struct json_object *from,
 	    dynamo_table_of(call, name, ret);
 }
 
-/* ---- what a table is made of ---- */
+/* ---- the definition of a table ---- */
 
 static bool
 dynamo_table_bad_schema(struct dynamo_call *call)
@@ -98,7 +98,7 @@ dynamo_table_bad_schema(struct dynamo_call *call)
 	    "HASH and RANGE");
 }
 
-/* The type of the attribute, from the definitions; 0: it has none. */
+/* The type of the attribute, from the definitions; 0: not defined. */
 static bool
 dynamo_table_type(struct dynamo_call *call, struct json_object *definitions,
     const char *name, enum dynamo_type *ret)

@@ -1,6 +1,6 @@
 /*
- * TransactWriteItems: all of several writes, or none; and once only, for ten
- * minutes, under a client's token.
+ * TransactWriteItems: all writes or none; and once only, for ten minutes, under
+ * a client token.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ dynamo_token_free(struct dynamo_token_entry *e)
 	free(e);
 }
 
-/* Forget what is too old, and find this one. */
+/* Forget old tokens, and find this token. */
 static struct dynamo_token_entry *
 dynamo_transact_find(struct dynamo_call *call, const char *token)
 {
@@ -50,7 +50,7 @@ dynamo_transact_remember(struct dynamo_call *call, const char *token)
 	call->dynamo->tokens = e;
 }
 
-/* Which of the four it is, and what it says. */
+/* Which of the four actions it is, and its content. */
 static bool
 dynamo_transact_kind(struct dynamo_call *call, struct json_object *action,
     struct dynamo_write *w)
@@ -124,7 +124,7 @@ dynamo_transact_locate(struct dynamo_call *call, struct dynamo_write *writes,
 	return true;
 }
 
-/* Why this action stands in the way of all; or that it does not. */
+/* Why this action cancels the transaction; or that it does not. */
 static struct json_object *
 dynamo_transact_reason(const struct dynamo_error *e)
 {
@@ -145,7 +145,7 @@ dynamo_transact_reason(const struct dynamo_error *e)
 	return reason;
 }
 
-/* Prepare all, and say what became of each. */
+/* Prepare all actions, and report the result of each. */
 static bool
 dynamo_transact_prepare(struct dynamo_call *call, struct dynamo_write *writes,
     size_t n)
@@ -208,7 +208,7 @@ dynamo_transact_answer(struct dynamo_call *call,
 	(void)buffer_append_text(call->to, capacity ? "]}" : "}");
 }
 
-/* Is the request the one that its token stands for? */
+/* Is it the request of its token? */
 static bool
 dynamo_transact_is_repeated(struct dynamo_call *call, const char *token,
     bool *ret)

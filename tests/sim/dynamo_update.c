@@ -79,7 +79,7 @@ dynamo_update_two(const struct dynamo_worker *w, const struct dynamo_node *n,
 	return dynamo_update_sum(w, a, b, n->kind == DYNAMO_NODE_MINUS, ret);
 }
 
-/* What stands to the right of "="; borrowed. */
+/* The value to the right of "="; borrowed. */
 static bool
 dynamo_update_value(const struct dynamo_worker *w,
     const struct dynamo_node *n, struct json_object **ret)
@@ -90,7 +90,7 @@ dynamo_update_value(const struct dynamo_worker *w,
 	    n->function == DYNAMO_LIST_APPEND)
 		return dynamo_update_two(w, n, ret);
 	if (n->function == DYNAMO_IF_NOT_EXISTS) {
-		/* The other one must be there even if it is not needed. */
+		/* The other operand must exist even if it is not needed. */
 		if (!dynamo_update_value(w, n->first->next, ret))
 			return false;
 		old = dynamo_path_find(w->bound, n->first, w->item);
@@ -116,7 +116,7 @@ dynamo_update_filter(struct json_object *to, struct json_object *a,
 	}
 }
 
-/* ADD and DELETE: @old is what stands there, or NULL. */
+/* ADD and DELETE: @old is the present value, or NULL. */
 static bool
 dynamo_update_set(const struct dynamo_worker *w, enum dynamo_node_kind kind,
     struct json_object *old, struct json_object *value,

@@ -1,5 +1,5 @@
 /*
- * Values of attributes: what two of them have to do with each other.
+ * Values of attributes: comparison and combination of two values.
  */
 #include "config.h"
 

@@ -37,7 +37,7 @@ enum dynamo_type {
 /* What is wrong with a request. Functions that fill it return false. */
 struct dynamo_error {
 	const char *name;		/* "ValidationException"; NULL: none */
-	struct json_object *item;	/* borrowed: what stood in the way */
+	struct json_object *item;	/* borrowed: the conflicting item */
 	struct json_object *reasons;	/* of a transaction; borrowed */
 	char message[DYNAMO_MESSAGE_SIZE];
 };
@@ -65,7 +65,7 @@ bool dynamo_value_check_all(struct json_object *object,
 /* Of checked values only: */
 
 enum dynamo_type dynamo_value_type(struct json_object *value);
-/* What stands behind the type. */
+/* The value behind the type. */
 struct json_object *dynamo_value_content(struct json_object *value);
 /* {"S": @content}; takes @content. */
 struct json_object *dynamo_value_new(enum dynamo_type,
@@ -81,7 +81,7 @@ int dynamo_value_compare(struct json_object *, struct json_object *);
 bool dynamo_value_in_set(struct json_object *set, struct json_object *element);
 bool dynamo_value_begins_with(struct json_object *, struct json_object *);
 bool dynamo_value_contains(struct json_object *, struct json_object *);
-/* What size() says. False: this type has none. */
+/* The value of size(). False: this type has none. */
 bool dynamo_value_size(struct json_object *, size_t *ret);
 
 /* As the service counts them. */
@@ -94,7 +94,7 @@ size_t dynamo_item_bytes(struct json_object *item);
 /* Decode into @ret of at least length / 4 * 3. False: it is no base64. */
 bool dynamo_base64_decode(const char *text, size_t length, uint8_t *ret,
     size_t *ret_length);
-/* The length of what it decodes to; the text is checked already. */
+/* The decoded length; the text is checked already. */
 size_t dynamo_base64_length(const char *text, size_t length);
 
 #endif

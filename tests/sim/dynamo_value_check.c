@@ -235,7 +235,7 @@ dynamo_check_nested(enum dynamo_type type, struct json_object *content,
 	return true;
 }
 
-/* Its one type; what else is there says nothing and goes. 0: it has none. */
+/* Its only type; other members are ignored and removed. 0: it has none. */
 static enum dynamo_type
 dynamo_check_type(struct json_object *value, struct json_object **ret_content,
     struct dynamo_error *e)

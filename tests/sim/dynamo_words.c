@@ -1,5 +1,5 @@
 /*
- * The words that may not stand for an attribute in an expression, as in the
+ * The words that must not be an attribute's name in an expression, as in the
  * developer guide, "Reserved words in DynamoDB"; sorted.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * PutItem, UpdateItem and DeleteItem. Each is planned (what can be said
- * without the table), located, prepared (the condition, the new item) and
- * committed; a transaction does so with several at once.
+ * PutItem, UpdateItem and DeleteItem. Each is planned (the part without the
+ * table), located, prepared (the condition, the new item) and committed; a
+ * transaction does so with several writes at once.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum dynamo_return {
 	RETURN_UPDATED_NEW,
 };
 
-/* What the service has put in the place of these; the model has them not. */
+/* The service has replaced these; the model does not have them. */
 static bool
 dynamo_write_refuse_legacy(struct dynamo_call *call, struct json_object *from)
 {
@@ -147,7 +147,8 @@ dynamo_write_prepare(struct dynamo_call *call, struct dynamo_write *w)
 
 	if (before != NULL)
 		w->before = dynamo_call_keep(call, json_object_get(before));
-	if (!dynamo_condition_holds(call, &w->scope.condition, before)) {
+	if (call->dynamo->refuses ||
+	    !dynamo_condition_holds(call, &w->scope.condition, before)) {
 		if (w->on_failure_old)
 			call->error.item = w->before;
 		return dynamo_error_set(&call->error,

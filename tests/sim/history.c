@@ -41,7 +41,7 @@ history_grow(void *array, size_t n, size_t *size, size_t of)
 
 /* ---- fields ----------------------------------------------------------- */
 
-/* NULL: it has none, or one that is no text. */
+/* NULL: it is absent or not a text. */
 const char *
 history_text(const struct history_line *l, const char *name)
 {
@@ -105,8 +105,8 @@ history_add(struct history *h, uint64_t boot_us, uint64_t pid,
 
 /* ---- lives ------------------------------------------------------------ */
 
-/* No word of its end: it was killed, at its last line or later. What it held
- * is left to its deadline either way. */
+/* No line about its end: it was killed, at its last line or later. Its holds
+ * last until their deadlines in either case. */
 static void
 history_died(struct history_line *l)
 {
@@ -182,7 +182,7 @@ history_ended(struct history_line *l)
 	const char *settled = history_text(l, "DDBLOCK_SETTLED");
 	struct fact f = { .kind = FACT_ENDED, .host = l->life->host };
 
-	/* Told to end at once, it need not answer everybody. */
+	/* If told to end at once, it need not answer every client. */
 	if (settled == NULL || strcmp(settled, "yes") != 0) {
 		history_died(l);
 		return;
@@ -193,7 +193,7 @@ history_ended(struct history_line *l)
 
 /* ---- files ------------------------------------------------------------ */
 
-/* A line of whoever stops and continues daemons. */
+/* A line of the test that stops and continues daemons. */
 static int
 history_script(struct history_line *l, const char *event, uint64_t boot_us)
 {
@@ -297,7 +297,7 @@ history_compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Whose process is it? It may have written its last line long before. */
+/* The daemon of a process. It may have written its last line long before. */
 static bool
 history_find_host(const struct history *h, struct history_entry *e)
 {

@@ -58,7 +58,7 @@ struct history_line {
 __attribute__((format(printf, 2, 3)))
 int history_fail(struct history_line *, const char *format, ...);
 
-/* NULL: it has none, or one that is no text. */
+/* NULL: it is absent or not a text. */
 const char *history_text(const struct history_line *, const char *name);
 bool history_number(const struct history_line *, const char *name,
     uint64_t *ret);

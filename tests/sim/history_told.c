@@ -1,4 +1,6 @@
-/* Histories of real daemons: what clients asked, and what they were told. */
+/*
+ * Histories of real daemons: the clients' requests, and the answers and events.
+ */
 #include "history_line.h"
 
 #include <string.h>
@@ -51,7 +53,7 @@ history_use(const struct history_line *l, struct fact *f)
 	f->fail_closed = history_text(l, "DDBLOCK_POLICY") != NULL;
 }
 
-/* Who asks for a lock, or for a look at it, has an answer sooner. */
+/* Acquires and gets have an earlier answer. */
 static uint64_t
 history_due_ms(const struct history_line *l, const struct fact *f)
 {
@@ -84,6 +86,7 @@ history_asked(struct history_line *l, struct fact *f)
 		return history_fail(l, "no hold");
 	(void)history_number(l, "DDBLOCK_TOKEN", &f->token);
 	(void)history_number(l, "DDBLOCK_USER", &f->user);
+	f->resumes = history_text(l, "DDBLOCK_RESUMES") != NULL;
 	history_use(l, f);
 	if (f->verb != CORE_ACQUIRE && f->verb != CORE_BREAK)
 		return 0;
@@ -129,7 +132,7 @@ history_answered(struct history_line *l, struct fact *f)
 	if (f->code != 0)
 		return 0;
 	granted = f->verb == CORE_ACQUIRE || f->verb == CORE_DOWNGRADE;
-	/* What is fail-closed has none. */
+	/* A fail-closed hold has none. */
 	if (!history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms) &&
 	    granted && history_text(l, "DDBLOCK_POLICY") == NULL)
 		return history_fail(l, "no deadline");
@@ -137,10 +140,13 @@ history_answered(struct history_line *l, struct fact *f)
 		!history_number(l, "DDBLOCK_TOKEN", &f->token)))
 		return history_fail(l, "no hold or no token");
 	(void)history_number(l, "DDBLOCK_END_BOOT_MS", &f->end_ms);
+	f->resumes = history_text(l, "DDBLOCK_RESUMES") != NULL;
 	return 0;
 }
 
-/* It comes back for a hold: that goes on, or it is told why not. */
+/*
+ * A client resumes a hold: the hold continues, or the client is told why not.
+ */
 static int
 history_taken(struct history_line *l, struct fact *f)
 {
@@ -174,7 +180,7 @@ history_left(const struct history_line *l, struct fact *f)
 	f->loss = history_loss(l);
 }
 
-/* What a watch shows stands in no history. */
+/* No history has the answers of watches. */
 static bool
 history_is_watch(const struct history_line *l)
 {
@@ -217,7 +223,7 @@ history_told(struct history_line *l, const char *event)
 		r = history_fail(l, "no client");
 	if (r < 0)
 		return r;
-	/* Each life numbers its clients anew. */
+	/* Each life numbers its clients from the start. */
 	f.client |= (uint64_t)l->history->n_lives <<
 	    (64 - HISTORY_LIFE_BITS);
 	history_add(l->history, l->life->end_us, 0, &f);

@@ -1,9 +1,9 @@
 /*
- * A host: its clocks, its daemon's life, and what its core does and is told.
- * What the engine does in the product is done here: an event goes into the
- * core with the time of now, and what comes out is performed.
+ * A host: its clocks, its daemon's life, and its core's events and actions. It
+ * replaces the product's engine: an event goes into the core with the present
+ * time, and the resulting actions are performed.
  */
-#include "kept.h"
+#include "sim_contents.h"
 #include "world_state.h"
 
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "ddblock.h"
 
 enum { HOST_STREAM_SEED = 100, HOST_STREAM_LATE = 200 };
 
@@ -63,7 +62,7 @@ host_is_paused(const struct host *h)
 	return h->paused_until > 0;
 }
 
-/* ---- what the core wants ---------------------------------------------- */
+/* ---- the core's actions ---------------------------------------------- */
 
 static bool
 host_is_beat(const struct operation *o)
@@ -78,8 +77,9 @@ host_submit(struct host *h, struct core_submit *submit)
 	struct operation *o = &submit->operation;
 	char text[96];
 
+	h->tally[o->kind]++;
 	table_opening(h, o);
-	host_describe(h->world, o, text, sizeof(text));
+	show_operation(h, o, text, sizeof(text));
 	world_trace(h->world, host_is_beat(o) ? WORLD_TRACE_BEAT :
 	    WORLD_TRACE_STORE, h->name, "> %s", text);
 	job_submit(h, o);
@@ -121,9 +121,9 @@ host_wake(struct host *h)
 	h->frozen_at = WORLD_NEVER;
 }
 
-/* The daemon is no more. What it sent goes on, but nobody is told. */
-static void
-host_clear(struct host *h)
+/* The daemon is dead. Its requests go on. */
+void
+host_kill(struct host *h)
 {
 	struct world *w = h->world;
 
@@ -140,12 +140,37 @@ host_clear(struct host *h)
 	world_unset(w, &h->look);
 	if (!h->asleep)
 		host_wake(h);
+}
+
+static void
+host_forget_customers(struct host *h)
+{
+	struct world *w = h->world;
+
 	for (unsigned i = 1; i <= PLAN_CLIENTS_MAX; i++)
 		if (w->customers[i].id != 0 && w->customers[i].host == h)
 			customer_forget(&w->customers[i]);
 }
 
+/* And no client is told. */
+static void
+host_clear(struct host *h)
+{
+	host_kill(h);
+	host_forget_customers(h);
+}
+
+/* It died in this step. What ended goes on to be so, for the successor, too. */
 static int
+host_end_torn(struct host *h, const struct core_event *ev)
+{
+	restart_die(h);
+	if (ev->type == CORE_ENDED || ev->type == CORE_HALF_CLOSED)
+		host_say(h, ev, "", "");
+	return 0;
+}
+
+int
 host_step(struct host *h, struct core_event *ev)
 {
 	struct world *w = h->world;
@@ -153,6 +178,8 @@ host_step(struct host *h, struct core_event *ev)
 	struct core_action *next;
 	int r;
 
+	if (h->torn)
+		return host_end_torn(h, ev);
 	if (h->stepped_at != w->now) {
 		h->stepped_at = w->now;
 		h->steps = 0;
@@ -161,23 +188,28 @@ host_step(struct host *h, struct core_event *ev)
 		world_find(w, "7", "%s runs in a circle", h->name);
 		return 0;
 	}
-	if (ev->type == CORE_STOP_RELEASE)
-		world_tell(w, &(struct fact){ .kind = FACT_RELEASES,
-			.host = h->index });
+	order_tell(h, ev->type);
+	restart_spare(h, ev);
 	ev->now_ms = host_boot_ms(h);
+	h->stepping = true;
 	starve_enter(h->index);
 	r = core_step(h->core, ev, &update);
 	starve_leave();
+	h->stepping = false;
 	if (w->options->coverage != NULL)
 		coverage_look(w->options->coverage, h->eye, h->core);
+	(void)restart_save(h);
 	/* Submitting leaves an action to the store, so look ahead first. */
-	for (struct core_action *a = update.actions; a != NULL; a = next) {
+	for (struct core_action *a = update.actions; a != NULL && !h->torn;
+	    a = next) {
 		next = a->next;
 		if (a->type == CORE_SUBMIT)
 			host_submit(h, (struct core_submit *)a);
 		else
 			customer_act(h, a);
 	}
+	if (h->torn)
+		return host_end_torn(h, ev);
 	host_arm(h, update.next_ms);
 	if (h->stopping && update.stopped) {
 		struct fact f = { .kind = FACT_ENDED, .host = h->index };
@@ -209,7 +241,7 @@ host_stored(struct host *h, struct operation *o, const struct outcome *outcome)
 	struct core_event ev = { .type = CORE_STORED };
 	char text[96];
 
-	host_describe(h->world, o, text, sizeof(text));
+	show_operation(h, o, text, sizeof(text));
 	world_trace(h->world, host_is_beat(o) ? WORLD_TRACE_BEAT :
 	    WORLD_TRACE_STORE, h->name, "< %s %s%s%s", text,
 	    outcome_kind_name(outcome->kind), outcome->code == 0 ? "" : " ",
@@ -224,44 +256,23 @@ host_stored(struct host *h, struct operation *o, const struct outcome *outcome)
 		    h->name);
 }
 
-void
-host_describe(struct world *w, const struct operation *o, char *text,
-    size_t size)
-{
-	const char *kind = operation_kind_name(o->kind);
-
-	text[0] = '\0';
-	if (w->options->trace == NULL)
-		return;		/* nobody reads it */
-	if (dialect_is_session(o->kind))
-		(void)snprintf(text, size, "%s %s", kind,
-		    table_session_name(w, o->session));
-	else if (o->kind == OPERATION_READ_MANY ||
-	    o->kind == OPERATION_TOGETHER)
-		(void)snprintf(text, size, "%s of %zu", kind, o->n_keys);
-	else if (o->kind == OPERATION_SCAN)
-		(void)snprintf(text, size, "%s", kind);
-	else
-		(void)snprintf(text, size, "%s%s %.*s", kind,
-		    o->kind == OPERATION_ACQUIRE && o->n_dead > 0 ?
-		    " of the dead" : "", (int)o->key.length, o->key.bytes);
-}
-
-/* ---- what clients want ------------------------------------------------ */
+/*
+ * ---- the clients' requests ------------------------------------------------
+ */
 
 static void
 host_take(struct host *h, struct line *l)
 {
 	struct core_event ev = l->event;
-	struct key keys[TOGETHER_MAX];
+	struct key keys[MULTI_MAX];
 	struct customer_keys split;
-	struct kept_room room;
+	struct sim_contents_room room;
 	int r;
 
 	customer_split(l->key, &split);
 	if (ev.type == CORE_REQUEST) {
 		ev.request.key = (struct key){ l->key, strlen(l->key) };
-		/* The last comes first: nobody writes them in order. */
+		/* In reverse: clients need not sort their keys. */
 		for (size_t i = 0; i < split.n; i++)
 			keys[split.n - 1 - i] = (struct key){ split.keys[i],
 				strlen(split.keys[i]) };
@@ -273,13 +284,15 @@ host_take(struct host *h, struct line *l)
 			ev.request.owner = l->owner;
 		if (l->record[0] != '\0')
 			ev.request.record = l->record;
-		ev.request.change = kept_fill(ev.request.change,
+		ev.request.change = sim_contents_fill(ev.request.change,
 		    ev.request.request, &room);
 	}
 	h->leaving = ev.type == CORE_GONE || ev.type == CORE_CUT ?
 	    ev.client : 0;
+	h->cuts = ev.type == CORE_CUT;
 	h->outlived = ev.type == CORE_ENDED ? ev.ended.client : 0;
-	r = host_step(h, &ev);
+	r = ev.type == CORE_CONFIGURE ? order_configure(h, &ev) :
+	    host_step(h, &ev);
 	h->leaving = h->outlived = 0;
 	if (r < 0 && ev.type == CORE_REQUEST)
 		customer_refused(h, &ev.request, r);
@@ -340,6 +353,8 @@ host_on_resume(struct world *w, struct alarm *a)
 	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "goes on");
 	if (h->peer == NULL)
 		world_tell(w, &f);
+	if (h->core == NULL && h->legacy != NULL)
+		host_boot(h);
 	while ((l = h->lines) != NULL) {
 		h->lines = l->next;
 		if (h->lines == NULL)
@@ -356,10 +371,11 @@ host_pause(struct host *h, uint64_t ms, enum step_kind kind)
 	struct world *w = h->world;
 	struct fact f = { .host = h->index, .kind = FACT_PAUSED };
 
-	if ((h->core == NULL && h->peer == NULL) || host_is_paused(h))
+	if ((h->core == NULL && h->peer == NULL && kind != STEP_RESTART) ||
+	    host_is_paused(h))
 		return;
 	h->paused_until = w->now + (ms > 0 ? ms : 1);
-	h->asleep = kind != STEP_PAUSE;
+	h->asleep = kind != STEP_PAUSE && kind != STEP_RESTART;
 	if (h->peer == NULL)
 		world_tell(w, &f);
 	if (kind == STEP_FREEZE) {
@@ -372,7 +388,7 @@ host_pause(struct host *h, uint64_t ms, enum step_kind kind)
 
 /* ---- its life --------------------------------------------------------- */
 
-/* Until the service's time is known nothing can be written. */
+/* Until the service's time is known, no write is possible. */
 static void
 host_on_look(struct world *w, struct alarm *a)
 {
@@ -424,6 +440,7 @@ host_done(struct host *h)
 		job_free(h->jobs);
 	network_abandon(h->look_message);
 	core_free(h->core);
+	restart_done(h);
 	host_forget_lines(h);
 	coverage_eye_free(h->eye);
 	free(h->faults);
@@ -437,21 +454,18 @@ host_boot(struct host *h)
 {
 	struct world *w = h->world;
 	struct core_namespace namespaces[PLAN_NAMESPACES_MAX];
-	struct core_config config = {
-		.namespaces = namespaces,
-		.n_namespaces = w->plan->n_namespaces,
-		.limits = w->plan->limits,
-		.host = h->name,
-	};
+	struct core_config config;
 	struct core_event ev = { .type = CORE_TIMER };
 	struct fact f = { .kind = FACT_STARTED, .host = h->index,
 		.rate_ppm = h->rate_ppm };
 	uint64_t seed[4];
 
-	if (h->core != NULL || h->asleep || h->peer != NULL)
+	if (h->core != NULL || h->asleep || h->peer != NULL ||
+	    (h->legacy != NULL && host_is_paused(h)))
 		return;
 	h->lives++;
-	bridge_configure(h, namespaces);
+	h->reload = NULL;
+	order_config(h, namespaces, &config);
 	for (unsigned i = 0; i < 4; i++)
 		seed[i] = world_chance(w, HOST_STREAM_SEED + h->index,
 		    h->lives * 4 + i, UINT64_MAX);
@@ -462,9 +476,16 @@ host_boot(struct host *h)
 	h->skew = (struct skew){ .known = false };
 	attempts_shared_init(&h->shared, host_boot_ms(h));
 	h->stopping = false;
+	restart_begin_journal(h);
 	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "starts");
-	world_tell(w, &f);
 	world_set(w, &h->look, w->now);
+	if (h->legacy != NULL && restart_inherit(h)) {
+		restart_go_on(h);
+		return;
+	}
+	h->revived = false;
+	host_forget_customers(h);
+	world_tell(w, &f);
 	(void)host_step(h, &ev);
 }
 
@@ -473,8 +494,10 @@ host_die(struct host *h)
 {
 	struct fact f = { .kind = FACT_DIED, .host = h->index };
 
-	if (h->core == NULL)
+	if (h->core == NULL && h->legacy == NULL)
 		return;
+	free(h->legacy);
+	h->legacy = NULL;
 	world_tell(h->world, &f);
 	host_clear(h);
 }
@@ -486,19 +509,4 @@ host_crash(struct host *h)
 	h->asleep = false;
 	host_die(h);
 	host_wake(h);
-}
-
-void
-host_stop(struct host *h, bool release)
-{
-	struct core_event ev = { .type = release ? CORE_STOP_RELEASE :
-		CORE_STOP };
-
-	if (h->core == NULL)
-		return;
-	h->stopping = true;
-	if (host_is_paused(h))
-		host_say(h, &ev, "", "");
-	else
-		(void)host_step(h, &ev);
 }

@@ -1,6 +1,6 @@
 /*
- * Operations on their way to the table: what dynamodb_job.c does in the
- * daemon, with the same attempts, over a simulated network.
+ * Operations on their way to the table, as dynamodb_job.c does them in the
+ * daemon: with the same attempts, over a simulated network.
  */
 #include "world_state.h"
 
@@ -42,7 +42,10 @@ job_free(struct job *j)
 	free(j);
 }
 
-/* The outcome may submit more; what it points to lives until it returns. */
+/*
+ * The outcome may submit more operations; the data that it points to lives
+ * until it returns.
+ */
 static void
 job_end(struct job *j, const struct outcome *outcome)
 {
@@ -74,6 +77,20 @@ job_set(struct job *j)
 		    host_real_ms(j->host, at_ms));
 }
 
+/* A beat is noted before it is sent. False: the daemon died of that. */
+static bool
+job_note(struct job *j, const struct attempts_step *s)
+{
+	const struct translation *t = &j->attempts.translation;
+
+	core_sending(j->host->core, j->operation,
+	    t->attempts[s->attempt].what.beat);
+	if (restart_save(j->host))
+		return true;
+	world_set(j->host->world, &j->host->alarm, j->host->world->now);
+	return false;
+}
+
 static void
 job_send(struct job *j, const struct attempts_step *s)
 {
@@ -85,7 +102,9 @@ job_send(struct job *j, const struct attempts_step *s)
 		its = &j->tries[1];
 	its->attempt = s->attempt;
 	its->until_ms = host_boot_ms(h) + s->time_ms;
-	host_describe(h->world, j->operation, what, sizeof(what));
+	if (j->operation->kind == OPERATION_SESSION_BEAT && !job_note(j, s))
+		return;
+	show_operation(h, j->operation, what, sizeof(what));
 	its->message = network_send(h, j, s->request->operation,
 	    s->request->body.data, s->request->body.length,
 	    j->operation->kind, what);
@@ -179,7 +198,7 @@ job_time_out(struct job *j, struct message *m)
 	network_abandon(m);
 }
 
-/* What is due first: a time that is over, another attempt. */
+/* The first due time: a time-out, or another attempt. */
 static void
 job_go_on(struct job *j)
 {

@@ -1,147 +1,160 @@
 /*
- * The judge: takes facts, and watches what is due.
+ * The judge: takes facts, and checks what is due.
  *
- * What is promised to clients (doc/safety.md, "Invariants"):
+ * The promises to clients (doc/safety.md, "Invariants"):
  *
- *   1  While a hold of a lock is valid, no other is, unless both share it
+ *   1  While a hold of a lock is valid, no other hold is, unless both share it
  *      within the same limit, and not more than that: from the grant until the
- *      loss is told, the release is asked, the client leaves, or the deadline
- *      that it was last told, whichever is first.
+ *      loss is told, the release is requested, the client leaves, or the
+ *      deadline that it was last told, whichever is first.
  *   2  The token of an exclusive grant is greater than that of every earlier
- *      one, that of a shared grant than that of every exclusive one before.
- *   3  A holder is told of its loss before another is granted the lock who
- *      could not have it beside; if nobody can tell it, its own deadline has
- *      passed.
+ *      grant, that of a shared grant than that of every earlier exclusive
+ *      grant.
+ *   3  A holder is told of its loss before another client is granted the lock
+ *      that could not share it; if the holder cannot be told, its own deadline
+ *      has passed.
  *   4  A grant answers a request of a connection that lives, and has a number
- *      of its own; notices and renewals are about a hold that is there.
- *   5  A connection that ends hears nothing more, and what it held leaves the
- *      table; so does what is released.
- *   6  Every request gets exactly one final reply, in time; one that was
- *      cancelled, at once. None is INTERNAL.
- *   7  No client has more requests or holds than it may.
- *   8  A lock that nobody holds is granted in time to who waits for it; to who
- *      would share it, also one that others share, if there is room and no
- *      other host wishes for it alone.
+ *      of its own; notices and renewals are about a present hold.
+ *   5  A connection that has ended gets no more lines, and its holds leave the
+ *      table; so does a released hold.
+ *   6  Every request gets exactly one final reply, in time; a cancelled
+ *      request, at once. No reply is INTERNAL.
+ *   7  No client has more requests or holds than it may; and since it may have
+ *      fewer, none gets more by a later request.
+ *   8  A free lock is granted to its waiter in time; a shared lock to a waiter
+ *      that would share it, if there is room and no waiter mark of another host
+ *      for exclusive use.
  *
- * When they are told:
+ * Times:
  *
  *   T1  No deadline is later than a lease less a margin after the send of the
  *       latest renewal that the table ever showed, by the owner's clock.
  *   T2  A holder is warned at the time of danger: neither before nor later.
  *   T3  A holder is told of its loss when its deadline comes.
- *   T4  Nothing is lost without a cause: not early, unless its session is dead
- *       or gone; not as stolen, unless its element left the table; nor does a
- *       release find it stolen, unless somebody else took it.
+ *   T4  A hold is lost only for a cause: early, only if its session is dead or
+ *       gone; as stolen, only if its element left the table. A release finds
+ *       the hold stolen only if another host or user took it.
  *   T5  A deadline never goes back.
- *   T6  When nothing disturbs any more, nobody is warned and nothing expires;
- *       but who asked to be warned earlier than others may be.
- *   T7  What was lost is not said to have been released.
- *   T9  What its own terms end has no deadline after that, is lost when they
- *       say so, and nobody else is granted it before a margin after, unless
- *       they share it without a limit.
- *   T10 What is fail-closed has no deadline, and is lost only by a break or by
+ *   T6  After the last fault, no holder is warned and no hold expires; but a
+ *       client that asked for earlier warnings may be warned.
+ *   T7  A lost hold is not reported as released.
+ *   T9  A hold that its own terms end has no deadline after that end, is lost
+ *       at that end, and no other client is granted the lock before a margin
+ *       after, unless they share it without a limit.
+ *   T10 A fail-closed hold has no deadline, and is lost only by a break or by
  *       hand.
- *   T11 What lingers is had again in its time only by who has the secret and
- *       is the same user: all of it, as it is or with the reason for its loss.
+ *   T11 A lingering hold is resumed in its time only by a client that has the
+ *       secret and is the same user: all of it, unchanged or with the reason
+ *       for its loss.
  *
- * How a lock goes round:
+ * Of a host that is drained:
  *
- *   F1  On one host, who asked first gets it first, whatever the use.
- *   F2  While another host that lives wishes for it and is hindered (by those
- *       who share it without a limit: for exclusive use), a host passes it on
- *       or lets others join for a lease at most, and handover_max times (each
- *       counted from a look at the record, and one may have missed the wish).
- *   F3  A host that gave it up for a wish asks again after two polls.
- *   F4  A wish that nobody stands behind is taken out by its own daemon, unless
- *       somebody deleted its session.
- *   F5  Who waits for what another host holds has its wish in the record.
- *   F6  Nobody joins those who share a lock while another wishes for exclusive
- *       use, and nobody takes a free one for the same use as the last while
- *       another wishes for the other; but who wishes for exclusive use because
- *       of its limit may.
+ *   D1  No client there is granted a lock that it does not have.
+ *   D2  Waiters there are told so at once, and no client after its end.
  *
- * What those who watch a lock are told:
+ * Turns:
  *
- *   W1  Only of what they watch, from the answer to the end.
- *   W2  Of holders that were there, and never of one before that whom they were
- *       told of; of those who share a lock one may be named again.
- *   W3  That a holder is dead after its session was marked so.
- *   W4  In the end, and in time, the truth; and that something else is kept in
- *       it.
+ *   F1  On one host, the first request gets the lock first, for any use.
+ *   F2  While another host that lives has a waiter mark and is hindered (by
+ *       sharers without a limit: for exclusive use), a host grants the lock to
+ *       its own waiters for a lease at most, and handover_max times (each
+ *       counted from a look at the record, and one look may have missed the
+ *       mark).
+ *   F3  A host that released the lock for a waiter mark acquires again after
+ *       two polls.
+ *   F4  A waiter mark without a waiter is removed by its own daemon, unless the
+ *       session was deleted by hand.
+ *   F5  A waiter for a lock that another host holds has its waiter mark in the
+ *       record.
+ *   F6  No client joins sharers while there is another host's mark for
+ *       exclusive use. No client takes a free lock for the same use as the last
+ *       holder while there is another host's mark for the other use; but a
+ *       client that marks for exclusive use because of its limit may.
  *
- * What is kept in a lock:
+ * Events for watchers of a lock:
  *
- *   K1  Who is granted a lock is told what its record has, but what it brought
- *       itself, which is there, too.
- *   K2  What was acknowledged was written.
- *   K3  It is written by the host of who has the lock alone. What was
- *       acknowledged goes only for what was asked for later; and what was given
- *       up does not come when somebody else was granted the lock.
+ *   W1  Only of a watched lock, from the answer to the end of the watch.
+ *   W2  Only of holders that were there, and never of a holder before the last
+ *       one told; but of sharers one may be named again.
+ *   W3  That a holder is dead, only after its session was marked dead.
+ *   W4  In the end, and in time, the truth; and that the contents have changed.
  *
- * What stands in the table (doc/records.md), by whose write:
+ * Contents of a lock:
+ *
+ *   K1  The answer to a grant has the contents of the record, except those of
+ *       the request itself, which are in the record, too.
+ *   K2  An acknowledged change was written.
+ *   K3  Only the host of the exclusive holder writes them. An acknowledged
+ *       change is replaced only by a later request's; and a change that was
+ *       given up does not land after another client was granted the lock.
+ *
+ * The table (doc/records.md), by the writer:
  *
  *   R1  A lock's token never goes down and stays below 2^53, also across the
  *       deletion of its item, unless that was made a moment before.
- *   R2  A record with a holder has no ttl; one that a release leaves has one,
- *       as long as the retention.
- *   R3  A record in exclusive use has one element at most, one in shared use as
- *       many as its limit; use and limit stay while an element does, and one
- *       comes at a time. Of a session's elements without a limit clients have
- *       one. A daemon makes a record with one, and never deletes it.
- *   R4  An element is taken out by its own daemon, or after its session was
- *       marked dead; a fail-closed one by its own daemon only.
- *   R5  Its own daemon takes it out only when no client has it any more, and
- *       not before a margin after it told the loss.
- *   R6  An element that comes in raises the token, is its writer's own, of a
- *       session that was open when it was sent, and has that session's lease.
+ *   R2  A record with a holder has no ttl; a record after the last release has
+ *       one, as long as the retention.
+ *   R3  A record in exclusive use has one element at most, a record in shared
+ *       use as many as its limit; use and limit do not change while there is an
+ *       element, and elements come one at a time. Of a session's elements
+ *       without a limit, clients have one. A daemon creates a record with one
+ *       element, and never deletes it.
+ *   R4  An element is removed by its own daemon, or after its session was
+ *       marked dead; a fail-closed element only by its own daemon.
+ *   R5  Its own daemon removes it only when no client has it any more, and not
+ *       before a margin after it told the loss.
+ *   R6  A new element raises the token, is its writer's own, of a session that
+ *       was open when it was sent, and has that session's lease.
  *   R7  A grant that left comes back only by a repetition of its own request,
  *       sent in that request's time and before the grant's release.
- *   R8  While the elements stay the same, the owner of an exclusive one alone
- *       raises the token; no release changes it.
- *   R9  A wish is added only to a record with a holder, and who becomes a
- *       holder takes out its own: for exclusive use, and who shares it both.
- *   R10 `dead` is never taken back, and nothing beats after it; no daemon
- *       deletes a session.
+ *   R8  While the elements do not change, only the owner of an exclusive
+ *       element raises the token; no release changes it.
+ *   R9  A waiter mark is added only to a record with a holder. A new holder
+ *       removes its own marks: for exclusive use, and a sharer those of both
+ *       uses.
+ *   R10 `dead` is never removed, and no beat follows it; no daemon deletes a
+ *       session.
  *   R11 A session's beat only rises, and only by its own daemon.
- *   R12 A session comes to be by an open (beat 0, the namespace's lease) or by
- *       a burial; its lease never changes, and each renewal puts its ttl off.
- *   R13 It is killed only after its beat stood for a lease and the drift, by
- *       the killer's clock.
- *   R14 It is buried only after it was absent as long as that, while a lock
+ *   R12 A session is created by an open (beat 0, the namespace's lease) or by a
+ *       burial; its lease never changes, and each renewal extends its ttl.
+ *   R13 It is killed only after its beat did not change for a lease and the
+ *       drift, by the killer's clock.
+ *   R14 It is buried only after it was absent for the same time, while a lock
  *       showed it.
- *   R15 It is closed only when no client has anything under it, and not before
- *       a margin after a loss was told of what still stands.
- *   R16 When a grant is told, its element stands in the table, for this use and
- *       limit, and its session is not dead. Of several clients that have one
- *       element all share it without a limit.
+ *   R15 It is closed only when no client has a hold under it, and not before a
+ *       margin after the loss of an element still in the table was told.
+ *   R16 When a grant is told, its element is in the table, for this use and
+ *       limit, and its session is not dead. If several clients have one
+ *       element, all share it without a limit.
  *   R17 The token told was written for that hold: above the token before its
- *       element, at most the token now; who shares it has its element's.
- *   R18 An element of a living session that no client has is gone in time.
+ *       element, at most the present token; a sharer has its element's token.
+ *   R18 An element of a living session without a client is removed in time.
  *
  * In records that older clients share, where R1, R16, R18, T1, T4, T8, K1 and
  * K2 are those of the record, and so is K3 while it has the same holder:
  *
- *   P1  No daemon takes or frees what another has, before its lease is over as
- *       the format has it, unless somebody breaks it.
- *   P2  What was given back is had again only with a new token, if the format
- *       has some: a renewal that lands late does not bring it back.
- *   P3  What was lost is given back by its own daemon a margin after that was
- *       told; and what nobody at a host has is not renewed there for long.
- *   P4  Whoever takes what another has for a lease that a version counts has
- *       marked that very record, and the mark stood there for a lease and the
- *       drift, by its clock. It is a new one each time, and left only while
- *       somebody at that host waits.
+ *   P1  No daemon takes or frees another client's lock before its lease is over
+ *       by the format's rule, unless it is broken.
+ *   P2  A released lock is granted again only with a new token, if the format
+ *       has tokens: a renewal that lands late does not bring the hold back.
+ *   P3  A lost hold is released by its own daemon a margin after the loss was
+ *       told; and a host does not renew a hold without a client for long.
+ *   P4  A host that takes over a lock whose lease a version counts has marked
+ *       that very record, and the mark was there for a lease and the drift, by
+ *       its clock. It is a new mark each time, and is left only while a client
+ *       waits at that host.
  *
  * Over a bridge (judge_bridge.c) a key's two records are one lock: 1 and 3 are
- * about whoever has either, and a hold of both is of two as in J1.
+ * about the holders of either record, and a hold of both is of two as in J1.
  *
- * And at the end, "order": each lock's history could have happened one thing
- * after the other (judge_order.c).
+ * And at the end, "order": each lock's history has an order in which its events
+ * could have happened one after the other (judge_order.c).
  *
- * Exceptions: what somebody took out or broke by hand, and holds of hosts whose
- * boot clock stood still.
+ * Exceptions: holds that were removed or broken by hand, and holds of hosts
+ * whose boot clock stood still.
  */
-#include "judge_state.h"
+#include "judge_contents.h"
+#include "judge_drain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,7 +173,7 @@ judge_alloc(size_t size)
 	return p;
 }
 
-/* The first finding counts: what follows may be its consequence. */
+/* The first finding counts: later ones may be its consequences. */
 void
 judge_find(struct judge *j, const char *rule, const char *format, ...)
 {
@@ -213,7 +226,7 @@ judge_due_unset(struct judge *j, struct judge_due *d)
 	heap_unset(&j->heap, &d->timer);
 }
 
-/* All that had to be done before @now_ms has been, or never will. */
+/* All duties before @now_ms are done, or never will be. */
 static void
 judge_pass(struct judge *j, uint64_t now_ms)
 {
@@ -299,6 +312,8 @@ judge_started(struct judge *j, const struct fact *f)
 	h->paused = false;
 	h->started_ms = f->at_ms;
 	h->rate_ppm = f->rate_ppm;
+	h->withdrawn = false;
+	h->holds_max = 0;
 }
 
 static void
@@ -368,7 +383,7 @@ judge_free(struct judge *j)
 	judge_client_free_all(j);
 	judge_lock_free_all(j);
 	judge_session_free_all(j);
-	judge_kept_free_all(j);
+	judge_contents_free_all(j);
 	judge_text_free_all(j);
 	heap_done(&j->heap);
 	free(j);
@@ -395,6 +410,20 @@ judge_take(struct judge *j, const struct fact *f)
 	case FACT_RELEASES:
 		judge_linger_released(j, f->host);
 		return;
+	case FACT_WITHDRAWN:
+		judge_drain_begin(j, f->host);
+		return;
+	case FACT_RETURNED:
+		j->hosts[f->host].withdrawn = false;
+		return;
+	case FACT_LIMITED:
+		j->hosts[f->host].holds_max = f->holds_max;
+		j->hosts[f->host].limited_ms = f->at_ms;
+		return;
+	case FACT_INHERITED:
+		j->hosts[f->host].inherited = true;
+		j->hosts[f->host].inherited_ms = f->at_ms;
+		return;
 	case FACT_REPEATED:
 		j->hosts[f->host].repeated = true;
 		j->hosts[f->host].repeated_ms = f->at_ms;
@@ -418,6 +447,10 @@ judge_take(struct judge *j, const struct fact *f)
 	case FACT_PEER_LEFT:
 		judge_belief_fact(j, f);
 		return;
+	case FACT_ANSWERED:
+		judge_drain_answered(j, f);
+		judge_client_fact(j, f);
+		return;
 	default:
 		judge_client_fact(j, f);
 		return;
@@ -435,7 +468,7 @@ judge_fact(struct judge *j, const struct fact *f)
 	return !j->guilty;
 }
 
-/* Nobody was told of its end: the client looked at its clock. */
+/* The client was not told of its end: it looked at its clock. */
 static void
 judge_end_hold(struct judge *j, const struct judge_hold *h)
 {

@@ -1,13 +1,12 @@
 /*
- * The judge: reads facts, in the order in which they happened, and says which
- * invariant a history breaks. It knows the promises (doc/safety.md) and the
- * record format (doc/records.md), and nothing of the implementation.
+ * The judge: reads facts, in their order in time, and says which invariant a
+ * history breaks. It knows the promises (doc/safety.md) and the record format
+ * (doc/records.md), and nothing of the implementation.
  *
- * The numbers are those of doc/safety.md, "Invariants": 1 to 8 are about what
- * clients were told, T1, T2, ... about when, and the record rules R1, R2, ...
- * about what stands in the table, F1, F2, ... about turns; judge.c lists
- * them. The order of a lock's
- * history (judge_order.c) is checked at the end.
+ * The numbers are those of doc/safety.md, "Invariants": 1 to 8 are about the
+ * answers to clients, T1, T2, ... about their times, the record rules R1, R2,
+ * ... about the table, F1, F2, ... about turns; judge.c lists them. The order
+ * of a lock's history (judge_order.c) is checked at the end.
  */
 #ifndef DDBLOCKD_TESTS_JUDGE_H
 #define DDBLOCKD_TESTS_JUDGE_H
@@ -16,27 +15,29 @@
 
 struct judge;
 
-/* What the judge must know of a namespace; all hosts have the same. */
+/* A namespace's settings for the judge; all hosts have the same. */
 struct judge_rules {
 	uint64_t lease_ms;
 	uint64_t danger_ms;	/* 0: warnings are not judged */
 	uint64_t margin_ms;
 	uint32_t drift_ppm;
-	uint64_t poll_ms;
+	uint64_t poll_ms;	/* the longest of any host, ... */
+	uint64_t poll_least_ms;	/* ... and the shortest; 0: the same */
 	uint64_t request_ms;	/* a store operation's deadline */
 	uint64_t try_ms;	/* and who does not wait for it, is told */
 	uint64_t audit_ms;
 	uint64_t retention_s;	/* of free locks' items; 0: not judged */
-	uint32_t handover_max;	/* 0: who yields to whom is not judged */
+	uint32_t handover_max;	/* 0: turns are not judged */
 	uint64_t idle_ms;	/* how long a free lock may stay a daemon's */
 	uint64_t lateness_ms;	/* a timer fires up to so late */
 	uint64_t slack_ms;	/* round trips that 8 allows besides */
 	uint32_t requests_per_client_max;	/* 0: not judged */
 	uint32_t holds_per_client_max;		/* 0: not judged */
+	bool all_may_resume;	/* there is room for all who come back */
 	/*
 	 * True where every write to the table is told (the simulator). False:
-	 * only the journals of daemons are there, and what needs the table is
-	 * not judged.
+	 * there are only the journals of daemons, and rules that need the table
+	 * are not judged.
 	 */
 	bool sees_table;
 	/* Of each namespace: is its record format another than ours, ... */
@@ -47,7 +48,8 @@ struct judge_rules {
 	uint64_t skew_ms;	/* of wall clocks that records have times of */
 	/*
 	 * A key of namespace 0, which has an older format, and the same key of
-	 * namespace 1 are one lock; what is said above is of namespace 1 then.
+	 * namespace 1 are one lock; the members above are those of namespace 1
+	 * then.
 	 */
 	bool bridge;
 	struct {
@@ -66,16 +68,16 @@ struct judge *judge_new(const struct judge_rules *, uint32_t n_namespaces);
 void judge_free(struct judge *);
 
 /*
- * Take a fact; its time is never before that of the one before. Whatever was
- * due before it is judged first. False: something is wrong (the first finding
- * is kept, and all that follows is ignored).
+ * Take a fact; its time is never before that of the last fact. All that was due
+ * before it is judged first. False: a rule is broken (the first finding is
+ * kept, and later facts are ignored).
  */
 bool judge_fact(struct judge *, const struct fact *);
 
-/* The history is over, at that time: what was still due, and the order. */
+/* The history ends at that time: judge what was still due, and the order. */
 bool judge_end(struct judge *, uint64_t at_ms);
 
-/* NULL: nothing is wrong so far. */
+/* NULL: no finding so far. */
 const struct judge_finding *judge_finding(const struct judge *);
 
 /* For reports. */

@@ -1,6 +1,6 @@
 /*
- * Breaks: that whoever is broken was meant, by somebody who asked for it, and
- * hears of it as soon as its own daemon knows.
+ * Breaks: each broken hold was meant by a client's request, and its holder is
+ * told as soon as its own daemon knows.
  */
 #include "judge_state.h"
 
@@ -23,14 +23,14 @@ judge_break_asked(struct judge *j, const struct fact *f)
 	LL_PREPEND(l->breaks, b);
 	if (j->rules.sees_table)
 		return;
-	/* Nobody sees whom it hits. */
+	/* Its target is not known. */
 	DL_FOREACH(l->holds, h)
 	{
 		h->exempt = true;
 	}
 }
 
-/* Was it this element that somebody at this host had seen? */
+/* Had a client at this host seen this element? */
 static bool
 judge_break_was_meant(const struct judge_lock *l, const struct judge_grant *g,
     const struct fact *f)
@@ -46,7 +46,7 @@ judge_break_was_meant(const struct judge_lock *l, const struct judge_grant *g,
 	return false;
 }
 
-/* Is it this foreign record that somebody at this host had seen? */
+/* Had a client at this host seen this foreign record? */
 bool
 judge_break_is_of_record(const struct judge_lock *l, const struct fact *f)
 {
@@ -82,7 +82,7 @@ judge_break_left(struct judge *j, const struct judge_lock *l,
 		    judge_lock_name(l));
 }
 
-/* Of records another break may have hit it, whose answer said nothing. */
+/* For records: another break, without an answer, may have hit it. */
 static bool
 judge_break_hit(const struct judge_hold *h, const struct judge_request *r)
 {
@@ -94,7 +94,7 @@ judge_break_hit(const struct judge_hold *h, const struct judge_request *r)
 	return g->broken && !g->standing && g->breaker == host;
 }
 
-/* What became of one of several became of all. */
+/* The fate of one lock of several is the fate of all. */
 static void
 judge_break_ends_others(struct judge *j, const struct judge_hold *h)
 {
@@ -102,7 +102,7 @@ judge_break_ends_others(struct judge *j, const struct judge_hold *h)
 
 	DL_FOREACH_SAFE2(h->client->holds, o, next, client_next)
 	{
-		if (o == h || h->joint == 0 || o->joint != h->joint ||
+		if (o == h || h->multi == 0 || o->multi != h->multi ||
 		    o->state != HOLD_VALID)
 			continue;
 		judge_hold_end(j, o, HOLD_LOST, END_LOST);
@@ -120,7 +120,7 @@ judge_break_answered(struct judge *j, const struct judge_request *r)
 		if (h->deserted || h->client->host != r->client->host ||
 		    !judge_break_hit(h, r))
 			continue;
-		/* Nobody hears of it, but who resumes it. */
+		/* Only a client that resumes it is told. */
 		if (h->linger_ms > 0) {
 			judge_hold_end(j, h, HOLD_LOST, END_LOST);
 			judge_notice_schedule(j, h);

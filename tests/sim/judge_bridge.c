@@ -1,9 +1,9 @@
 /*
  * A lock with two records: in an older format's table and, beyond the bridge,
  * in the native one. Each record is judged like any other, and a hold of both
- * is two that are held as one. What is more is judged here: that whoever has
- * the one record excludes whoever has the other, and that the one is not kept
- * when the other is lost.
+ * is two that are held as one. Two more rules are judged here: a holder of one
+ * record excludes a holder of the other, and one record is not kept when the
+ * other is lost.
  */
 #include "judge_state.h"
 
@@ -50,7 +50,7 @@ judge_longest_lease_ms(const struct judge *j)
 bool
 judge_bridge_is_uneven(const struct judge *j, const struct judge_hold *h)
 {
-	return j->rules.bridge && h->joint != 0 &&
+	return j->rules.bridge && h->multi != 0 &&
 	    j->rules.old.lease_ms != j->rules.lease_ms;
 }
 
@@ -75,7 +75,7 @@ judge_bridge_count(struct judge *j, struct judge_lock *l,
 		j->counts.native_to_both++;
 }
 
-/* Once it is known that both were granted, or one alone. */
+/* Called once it is known that both were granted, or only one. */
 static void
 judge_bridge_count_grant(struct judge *j, struct judge_hold *h,
     const struct judge_hold *other)
@@ -83,7 +83,7 @@ judge_bridge_count_grant(struct judge *j, struct judge_hold *h,
 	if (other != NULL) {
 		judge_bridge_count(j, h->lock, JUDGE_PHASE_BOTH);
 		judge_bridge_count(j, other->lock, JUDGE_PHASE_BOTH);
-	} else if (h->joint == 0) {
+	} else if (h->multi == 0) {
 		judge_bridge_count(j, h->lock, judge_is_foreign(j, h->lock) ?
 		    JUDGE_PHASE_OLD : JUDGE_PHASE_NATIVE);
 	}
@@ -91,7 +91,7 @@ judge_bridge_count_grant(struct judge *j, struct judge_hold *h,
 
 /* ---- two records ------------------------------------------------------ */
 
-/* The other record's; NULL: nobody ever asked for it. */
+/* The other record's lock; NULL: no client ever asked for it. */
 static const struct judge_lock *
 judge_bridge_twin(const struct judge *j, const struct judge_lock *l)
 {
@@ -109,11 +109,11 @@ judge_bridge_twin(const struct judge *j, const struct judge_lock *l)
 static bool
 judge_bridge_is_one(const struct judge_hold *h, const struct judge_hold *o)
 {
-	return h == o || (h->client == o->client && h->joint != 0 &&
-	    h->joint == o->joint);
+	return h == o || (h->client == o->client && h->multi != 0 &&
+	    h->multi == o->multi);
 }
 
-/* Of both records one was taken out by hand, or its host stood still. */
+/* Either record was removed by hand, or its host stood still. */
 static bool
 judge_bridge_is_exempt(const struct judge_hold *h)
 {
@@ -127,7 +127,7 @@ judge_bridge_is_exempt(const struct judge_hold *h)
 	return false;
 }
 
-/* 1, 3: nobody has it by the other record. */
+/* 1, 3: no client holds it by the other record. */
 void
 judge_bridge_granted(struct judge *j, struct judge_hold *h)
 {
@@ -160,7 +160,7 @@ judge_bridge_granted(struct judge *j, struct judge_hold *h)
 	judge_bridge_count_grant(j, h, other);
 }
 
-/* 1: an older client has it, and is right. */
+/* 1: an older client rightly holds it. */
 void
 judge_bridge_believed(struct judge *j, struct judge_lock *l)
 {
@@ -198,13 +198,13 @@ judge_bridge_is_ended(const struct judge_hold *h)
 	return false;
 }
 
-/* Only the other one's lease is over: what stands in this record, as far as its
- * daemon knows, may be for the next one here. */
+/* Only the other record's lease is over: the element in this record, as far as
+ * its daemon knows, may be for the next waiter here. */
 bool
 judge_bridge_is_good(const struct judge *j, const struct judge_hold *h,
     enum core_loss loss)
 {
-	return j->rules.bridge && h->joint != 0 && h->grant != NULL &&
+	return j->rules.bridge && h->multi != 0 && h->grant != NULL &&
 	    (h->grant->standing || (h->grant->hand_gone &&
 	    loss == CORE_LOSS_EXPIRED)) &&
 	    h->grant->session->sent_ms +
@@ -212,15 +212,15 @@ judge_bridge_is_good(const struct judge *j, const struct judge_hold *h,
 	    j->rules.margin_ms) > j->now_ms;
 }
 
-/* What it had stands in the record for a margin more. */
+/* Its element stays in the record for a margin more. */
 void
 judge_bridge_lost(struct judge *j, const struct judge_hold *h)
 {
 	struct judge_record *r = &h->lock->record;
 
-	if (h->joint != 0 && h->taken)
+	if (h->multi != 0 && h->taken)
 		j->counts.lost_old++;
-	else if (h->joint != 0)
+	else if (h->multi != 0)
 		j->counts.lost_beyond++;
 	if (h->taken || judge_bridge_is_exempt(h))
 		return;
@@ -229,7 +229,7 @@ judge_bridge_lost(struct judge *j, const struct judge_hold *h)
 	r->lost_ms = j->now_ms;
 }
 
-/* Does anybody at @host have it, or ask for it? */
+/* Does a client at @host hold it, or ask for it? */
 static bool
 judge_bridge_is_used(const struct judge_lock *l, unsigned host)
 {
@@ -286,9 +286,9 @@ judge_bridge_check_record(struct judge *j, const struct judge_lock *l,
 		    judge_lock_name(l), f->sent_ms, r->lost_ms);
 }
 
-/* ---- who waits -------------------------------------------------------- */
+/* ---- waiters -------------------------------------------------------- */
 
-/* J2: an older client has it, or had it until then. */
+/* J2: an older client holds it, or held it until then. */
 bool
 judge_bridge_is_theirs(const struct judge_lock *l)
 {

@@ -1,8 +1,8 @@
 /*
- * Clients: what they ask, that each request gets its one reply in time, and
- * that nothing comes after their end.
+ * Clients: their requests, that each gets exactly one reply in time, and that
+ * no line comes after their end.
  */
-#include "judge_state.h"
+#include "judge_contents.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -48,13 +48,13 @@ judge_client_get(struct judge *j, const struct fact *f)
 
 /* ---- requests --------------------------------------------------------- */
 
-/* Of several keys, one stands for the request. */
+/* The first of several keys represents the request. */
 static bool
 judge_request_is_capped(const struct judge_request *r)
 {
 	return r->verb != CORE_RELEASE && r->verb != CORE_CANCEL &&
 	    r->verb != CORE_UNWATCH &&
-	    (r->joint == 0 || r->joint == r->id);
+	    (r->multi == 0 || r->multi == r->id);
 }
 
 static void
@@ -83,20 +83,20 @@ judge_request_free(struct judge *j, struct judge_request *r)
 	struct judge_client *c = r->client;
 
 	DL_DELETE(c->requests, r);
-	judge_kept_over(j, r);
+	judge_contents_over(j, r);
 	if (r->lock != NULL) {
 		judge_turns_waited(j, r);
 		DL_DELETE2(r->lock->waiters, r, wait_prev, wait_next);
 		r->lock->waited_ms[c->host] = j->now_ms;
-		if (r->joint != 0)
-			r->lock->joint_ms[c->host] = j->now_ms;
+		if (r->multi != 0)
+			r->lock->multi_ms[c->host] = j->now_ms;
 		judge_quiet_review(j, r->lock);
 	}
 	if (judge_request_is_capped(r) &&
 	    --c->n_open <= j->rules.requests_per_client_max)
 		judge_due_unset(j, &c->due);
 	judge_due_done(j, &r->due);
-	judge_due_done(j, &r->joint_due);
+	judge_due_done(j, &r->multi_due);
 	free(r);
 }
 
@@ -126,20 +126,20 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->hold = f->hold;
 	r->target = f->target;
 	r->user = f->user;
-	r->joint = f->verb == CORE_ACQUIRE ? f->joint : 0;
+	r->multi = f->verb == CORE_ACQUIRE ? f->multi : 0;
 	r->wait_ms = f->wait_ms;
 	r->shared = f->shared;
 	r->limit = f->limit;
 	r->terms = (struct judge_terms){ f->max_hold_ms, f->keepalive_ms,
 		f->danger_ms, f->manual, f->reentrant, f->stays,
-		f->linger_ms, f->fail_closed ? 0 : f->process };
+		f->linger_ms, f->resumes, f->fail_closed ? 0 : f->process };
 	r->fail_closed = f->fail_closed;
 	r->asked_ms = f->at_ms;
 	r->due_ms = f->due_ms;
 	r->unread = j->hosts[f->host].paused;
 	judge_due_init(j, &r->due, judge_request_is_late, r);
-	memcpy(r->kept, f->kept, sizeof(r->kept));
-	judge_kept_asked(j, f);
+	memcpy(r->contents, f->contents, sizeof(r->contents));
+	judge_contents_asked(j, f);
 	judge_terms_spoke(j, c);
 	DL_APPEND(c->requests, r);
 	judge_request_count(j, r);
@@ -174,9 +174,7 @@ judge_asked(struct judge *j, const struct fact *f)
 		h->downgrading = false;
 		h->read = !r->unread;
 		judge_hold_end(j, h, HOLD_RELEASED, END_RELEASED);
-		/* What it brings is written first. */
-		if (f->kept[FACT_DATA] > 0 && h->grant != NULL)
-			h->grant->given_up = false;
+		judge_contents_released(j, h, f);
 	}
 }
 
@@ -193,7 +191,7 @@ judge_request_find(const struct judge_client *c, uint64_t id)
 	return NULL;
 }
 
-/* What it says of such a hold is for the process. */
+/* Lines about such a hold are for the process. */
 static bool
 judge_client_left_to_process(const struct judge *j, const struct fact *f)
 {
@@ -202,7 +200,7 @@ judge_client_left_to_process(const struct judge *j, const struct fact *f)
 	return h != NULL && h->terms.process && h->client->id == f->client;
 }
 
-/* To whom a daemon spoke. NULL: to nobody, or nobody hears it. */
+/* The client that a daemon spoke to. NULL: none, or it does not listen. */
 static struct judge_client *
 judge_client_told(struct judge *j, const struct fact *f)
 {
@@ -233,7 +231,7 @@ judge_client_check_release(struct judge *j, const struct judge_hold *h,
 		    judge_lock_name(h->lock));
 }
 
-/* Nothing but a mistake in it keeps a release from being one. */
+/* Only a mistake in a release keeps it from being done. */
 static void
 judge_released(struct judge *j, const struct judge_request *r,
     struct judge_hold *h, int code)
@@ -246,7 +244,7 @@ judge_released(struct judge *j, const struct judge_request *r,
 			h->n_again++;
 		return;
 	}
-	/* What is on its way goes on. */
+	/* Requests on their way go on. */
 	if (h->state == HOLD_RELEASED && refused && r->downgrading) {
 		h->downgrading = true;
 		return;
@@ -260,7 +258,7 @@ judge_released(struct judge *j, const struct judge_request *r,
 	judge_hold_forget(j, h);
 }
 
-/* 4: what is over is not renewed. */
+/* 4: an ended hold is not renewed. */
 static void
 judge_renewed(struct judge *j, const struct judge_request *r,
     struct judge_hold *h, const struct fact *f)
@@ -277,7 +275,7 @@ judge_renewed(struct judge *j, const struct judge_request *r,
 	judge_notice_renew(j, h, f->until_ms);
 }
 
-/* 6: what is cancelled is answered at once. */
+/* 6: a cancelled request is answered at once. */
 static void
 judge_cancelled(struct judge *j, const struct judge_request *cancel)
 {
@@ -316,7 +314,7 @@ judge_answered(struct judge *j, const struct fact *f)
 	    f->verb == CORE_DOWNGRADE)
 		h = judge_hold_get(j, c->host, r->hold);
 	if (h != NULL && h->client == c && f->code == 0)
-		judge_kept_answered(j, h, r);
+		judge_contents_answered(j, h, r);
 	if (h != NULL && h->client == c && f->verb == CORE_RELEASE)
 		judge_released(j, r, h, f->code);
 	if (f->verb == CORE_RENEW)
@@ -334,8 +332,8 @@ judge_answered(struct judge *j, const struct fact *f)
 	judge_request_free(j, r);
 }
 
-/* 6: who cannot ask any more need not wait: what was asked is answered as soon
- * as it is known whether the lock is free. */
+/* 6: after its last request a client need not wait: it is answered as soon as
+ * it is known whether the lock is free. */
 static void
 judge_drained(struct judge *j, const struct fact *f)
 {
@@ -370,16 +368,19 @@ judge_left(struct judge *j, const struct fact *f)
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
 		if (h->terms.stays) {
-			/* Nobody hears that it was lost for its silence. */
+			/*
+			 * No client is told that the hold was lost for its
+			 * silence.
+			 */
 			h->exempt |= judge_terms_is_silent(j, h);
 			judge_hold_desert(j, h);
 			continue;
 		}
-		if (judge_linger_keeps(h)) {
+		if (judge_linger_keeps(h, cut_off)) {
 			judge_linger_begin(j, h, cut_off);
 			continue;
 		}
-		/* It is judged as before: somebody works under it. */
+		/* It is judged as before: a process works under it. */
 		if (judge_downgrade_left_to_process(j, h))
 			continue;
 		if (h->state == HOLD_VALID && h->grant != NULL &&
@@ -398,7 +399,7 @@ judge_left(struct judge *j, const struct fact *f)
 	}
 }
 
-/* Its end is the end of what it had. */
+/* Its end ends its holds. */
 static void
 judge_outlived(struct judge *j, const struct fact *f)
 {
@@ -407,7 +408,7 @@ judge_outlived(struct judge *j, const struct fact *f)
 
 	if (c == NULL)
 		return;
-	/* What the daemon says before it reads of that goes nowhere. */
+	/* Lines that the daemon sends before it reads of that are lost. */
 	c->gone_unread |= c->gone && j->hosts[c->host].paused;
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
@@ -466,9 +467,9 @@ judge_client_fact(struct judge *j, const struct fact *f)
 
 /* ---- their daemon ----------------------------------------------------- */
 
-/* A request that is owed a reply. Not what still lay in the socket when a
- * daemon went on that was told to end meanwhile: it ends without having read
- * that. */
+/* A request that is owed a reply. Not a request still in the socket when a
+ * stopped daemon goes on that was told to end meanwhile: it ends without
+ * reading it. */
 static const struct judge_request *
 judge_client_owed(const struct judge *j, const struct judge_client *c)
 {
@@ -536,7 +537,7 @@ judge_host_froze(struct judge *j, unsigned host)
 	}
 }
 
-/* What it slept through is begun when it goes on, and what ended is said. */
+/* Requests during its sleep begin when it goes on, and ends are told then. */
 static void
 judge_request_resume(struct judge *j, struct judge_request *r,
     uint64_t stood_ms)
@@ -574,7 +575,7 @@ judge_host_resumed(struct judge *j, unsigned host, uint64_t stood_ms)
 	}
 	DL_FOREACH2(j->hosts[host].holds, h, host_next)
 	{
-		/* What left meanwhile is read of only now. */
+		/* It reads only now that clients left meanwhile. */
 		judge_linger_woke(j, h, stood_ms);
 		judge_notice_schedule(j, h);
 	}

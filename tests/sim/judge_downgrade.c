@@ -1,7 +1,7 @@
 /*
  * From exclusive to shared use. The client gives up exclusive use when it asks,
- * as with a release, and what it is told is a grant; between the two nobody
- * need have taken anything from it.
+ * as with a release, and the answer is a grant; between the two it need not
+ * have lost the hold.
  */
 #include "judge_state.h"
 
@@ -37,7 +37,9 @@ judge_downgrade_share(struct judge *j, struct judge_hold *h,
 	judge_hold_turn_over(j, h);
 }
 
-/* What was not answered may still land; until then it is exclusive. */
+/*
+ * A write without an answer may still land; until then the hold is exclusive.
+ */
 static void
 judge_downgrade_failed(struct judge *j, struct judge_hold *h, int code)
 {
@@ -53,8 +55,8 @@ judge_downgrade_failed(struct judge *j, struct judge_hold *h, int code)
 		judge_downgrade_share(j, h, h->grant->became);
 }
 
-/* Its client has left. Has a process it now, as it is? What the client asked
- * for may land yet. */
+/* Its client has left. Does a process hold it now, unchanged? The client's
+ * request may still land. */
 bool
 judge_downgrade_left_to_process(struct judge *j, struct judge_hold *h)
 {
@@ -106,14 +108,14 @@ judge_downgrade_answered(struct judge *j, struct judge_hold *h,
 	h = judge_hold_get(j, f->host, f->hold);
 	if (h == NULL)
 		return;
-	/* What it was told of its session need not be said again. */
+	/* News of its session that it was told need not be repeated. */
 	h->warned = warned;
 	h->reassured = reassured;
 	h->n_again = n_again;
 	judge_notice_schedule(j, h);
 }
 
-/* It was asked for in vain, as it seemed, and has landed since. */
+/* The request seemed to have failed, and has landed since. */
 bool
 judge_downgrade_done(const struct judge_hold *h)
 {
@@ -134,7 +136,7 @@ judge_downgrade_landed(const struct judge_lock *l, const struct fact *f)
 	    judge_session_is_own(g->session, f->host, f->sent_ms);
 }
 
-/* Who asked in vain, as it seemed, shares it from now on. */
+/* The client whose request seemed to have failed shares it from now on. */
 void
 judge_downgrade_follow(struct judge *j, struct judge_grant *from,
     struct judge_grant *to)

@@ -1,8 +1,9 @@
 /*
- * Holds, as clients see them: that those are valid at once which may be, that
- * tokens rise, and no deadline is later than the table allows.
+ * Holds, as clients see them: no two are valid at once that must not be, tokens
+ * rise, and no deadline is later than the table allows.
  */
-#include "judge_state.h"
+#include "judge_contents.h"
+#include "judge_drain.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -18,15 +19,15 @@ judge_hold_get(const struct judge *j, unsigned host, uint64_t hold)
 	return h;
 }
 
-/* Taken out or broken by hand, or its host's boot clock stood still; or lost
- * with another of its keys while it lingers, of which nobody is told. */
+/* Removed or broken by hand, or its host's boot clock stood still; or lost with
+ * another of its keys while it lingers, of which no client is told. */
 bool
 judge_hold_is_exempt(const struct judge_hold *h)
 {
 	const struct judge_grant *g = h->grant;
 
 	return h->exempt ||
-	    (h->linger_ms > 0 && judge_notice_is_joint_loss(h)) ||
+	    (h->linger_ms > 0 && judge_notice_is_multi_loss(h)) ||
 	    (g != NULL && (g->hand_gone || g->session->hand_dead));
 }
 
@@ -44,7 +45,7 @@ judge_hold_leave(struct judge *j, struct judge_hold *h)
 		g->idle_ms = j->now_ms;
 	if (g != NULL)
 		g->given_up = h->state != HOLD_LOST;
-	/* There is room for another, or for anybody. */
+	/* There is room for one more sharer, or for any client. */
 	if (!h->deserted)
 		l->gone_ms = j->now_ms;
 }
@@ -72,7 +73,7 @@ judge_hold_end(struct judge *j, struct judge_hold *h,
 	t->end = end;
 	t->end_ms = j->now_ms;
 	t->exempt = t->exempt || judge_hold_is_exempt(h);
-	/* A client stops at its deadline, whoever tells it what. */
+	/* A client stops at its deadline, without being told. */
 	if (t->end_ms > h->until_ms)
 		t->end_ms = h->until_ms;
 	t->ended_ms = end == END_RELEASED ? JUDGE_NEVER : t->end_ms;
@@ -113,7 +114,7 @@ judge_hold_restore(struct judge *j, struct judge_hold *h)
 	judge_watch_review(j, h->lock);
 }
 
-/* Its daemon is dead: from now on nobody but the clock tells it anything. */
+/* Its daemon is dead: from now on it knows only its clock. */
 void
 judge_hold_desert(struct judge *j, struct judge_hold *h)
 {
@@ -152,7 +153,7 @@ judge_hold_free(struct judge *j, struct judge_hold *h)
 	free(h);
 }
 
-/* Its number means nothing any more. */
+/* Its number is not valid any more. */
 void
 judge_hold_forget(struct judge *j, struct judge_hold *h)
 {
@@ -174,7 +175,7 @@ judge_is_compatible(bool shared, uint64_t limit, bool other_shared,
 	return shared && other_shared && limit == other_limit;
 }
 
-/* 1, 3, of a semaphore: not more than its limit have it. */
+/* 1, 3, of a semaphore: its holders are not more than its limit. */
 static void
 judge_hold_check_limit(struct judge *j, const struct judge_hold *h)
 {
@@ -200,8 +201,7 @@ judge_hold_check_limit(struct judge *j, const struct judge_hold *h)
 	    judge_lock_name(h->lock), n_valid + n_left, h->limit, n_left);
 }
 
-/* 1, 3: the hold of everybody who cannot be beside it is over, and they
- * know. */
+/* 1, 3: the holds that cannot be beside it are over, and their clients know. */
 static void
 judge_hold_check_others(struct judge *j, const struct judge_hold *h)
 {
@@ -228,23 +228,23 @@ judge_hold_check_others(struct judge *j, const struct judge_hold *h)
 	judge_hold_check_limit(j, h);
 }
 
-/* F1: first come, first served, on one host. Who asked for several keys may
- * not have come to this one yet. */
+/* F1: first come, first served, on one host. A client that asked for several
+ * keys may not have come to this key yet. */
 static void
 judge_hold_check_turn(struct judge *j, const struct judge_request *r)
 {
 	const struct judge_request *o;
 
 	if (r->verb != CORE_ACQUIRE)
-		return;		/* it has it already */
+		return;		/* it holds it already */
 	DL_FOREACH2(r->lock->waiters, o, wait_next)
 	{
 		if (o == r)
 			return;
-		if (o->client->host == r->client->host && o->joint == 0)
+		if (o->client->host == r->client->host && o->multi == 0)
 			break;
 	}
-	if (o != NULL)
+	if (o != NULL && !judge_linger_is_resumed(j, o->client))
 		judge_find(j, "F1", "c%" PRIu64 " is granted %s, and c%" PRIu64
 		    " asked before", r->client->id, judge_lock_name(r->lock),
 		    o->client->id);
@@ -254,11 +254,11 @@ static void
 judge_hold_check_token(struct judge *j, const struct judge_hold *h)
 {
 	struct judge_lock *l = h->lock;
-	/* Those who share it are beside each other. */
+	/* Sharers are beside each other. */
 	uint64_t before = h->shared ? l->token_exclusive : l->token_told;
 
-	/* Of what somebody took out it is handed on until that is noticed; its
-	 * tokens are those of an earlier age. */
+	/* An element removed by hand is handed on until that is noticed; its
+	 * tokens are those before the removal. */
 	if (h->grant != NULL && h->grant->hand_gone)
 		return;
 	if (judge_is_foreign(j, l) && (h->exempt ||
@@ -273,7 +273,7 @@ judge_hold_check_token(struct judge *j, const struct judge_hold *h)
 		l->token_exclusive = h->token;
 }
 
-/* T1: what others go by is the table, so the deadline must, too. */
+/* T1: other hosts judge by the table, so the deadline must follow it, too. */
 void
 judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
 {
@@ -315,16 +315,21 @@ judge_hold_suits(const struct judge *j, const struct judge_hold *h,
 	    judge_session_is_own(g->session, h->client->host, j->now_ms);
 }
 
-/* Does it stand there, or can its daemon not know better yet? */
+/* Is it in the table, or can its daemon not know better yet? */
 static bool
 judge_hold_may_be_of(const struct judge *j, const struct judge_hold *h,
     const struct judge_grant *g)
 {
-	return judge_hold_suits(j, h, g) && !g->forfeited &&
+	/* At a stop, one client's loss takes the place of its warning, and is
+	 * told before another client's grant that preceded it. */
+	bool forfeited =
+	    g->forfeited && !(g->stopped && g->lost_ms == j->now_ms);
+
+	return judge_hold_suits(j, h, g) && !forfeited &&
 	    (g->standing || g->hand_gone || g->session->hand_dead);
 }
 
-/* The one that the daemon means. */
+/* The element that the daemon means. */
 static struct judge_grant *
 judge_hold_find_named(const struct judge *j, const struct judge_hold *h,
     const char *id)
@@ -337,9 +342,9 @@ judge_hold_find_named(const struct judge *j, const struct judge_hold *h,
 }
 
 /*
- * The element of this host that the grant speaks of: the one that stands. If
- * somebody took it out by hand, the daemon does not know yet, and hands it on
- * even if meanwhile another one of its own has landed.
+ * The element of this host that the grant means: the one in the table. If it
+ * was removed by hand, the daemon does not know yet, and hands it on even if
+ * meanwhile another element of its own has landed.
  */
 static struct judge_grant *
 judge_hold_find_exclusive(const struct judge *j, const struct judge_hold *h)
@@ -368,15 +373,16 @@ judge_hold_find_exclusive(const struct judge *j, const struct judge_hold *h)
 	return NULL;
 }
 
-/* May several clients of a host have it? */
+/* May several clients of a host share it? */
 static bool
 judge_grant_is_common(const struct judge_grant *g)
 {
 	return g->shared && g->limit == 0 && !g->fail_closed;
 }
 
-/* Of two elements that were not told yet: is it more likely this one? What is
- * kept for who asked for several is told late: then its token tells. */
+/* Of two elements that were not told yet: is it more likely this one? An
+ * element kept for a multi-lock request is told late: then its token
+ * decides. */
 static bool
 judge_hold_is_likelier(const struct judge_hold *h,
     const struct judge_grant *g, const struct judge_grant *best)
@@ -385,14 +391,14 @@ judge_hold_is_likelier(const struct judge_hold *h,
 		return false;
 	if (best == NULL)
 		return true;
-	return h->joint != 0 ? g->token_before > best->token_before :
+	return h->multi != 0 ? g->token_before > best->token_before :
 	    g->first_sent_ms > best->first_sent_ms;
 }
 
 /*
- * The same, of a host that may have several. Who comes to an element that was
- * told has its token. Otherwise it is one that was not told yet, and of those
- * the one whose request was sent last: what was given up may still land.
+ * The same, of a host that may have several elements. A client that joins an
+ * element that was told has its token. Otherwise it is an element that was not
+ * told yet, the last one sent: a request that was given up may still land.
  */
 static struct judge_grant *
 judge_hold_find_shared(const struct judge *j, const struct judge_hold *h)
@@ -493,8 +499,8 @@ judge_hold_add_turn(struct judge_hold *h, uint64_t asked_ms)
 	};
 }
 
-/* It is had in another way since it asked to, or now, with no token that
- * anybody heard of. */
+/* It is held in another way since its request, or from now on, with no token
+ * that was told. */
 void
 judge_hold_turn_over(struct judge *j, struct judge_hold *h)
 {
@@ -520,7 +526,7 @@ judge_hold_new(struct judge *j, struct judge_client *c,
 	h->reassured = true;
 	h->shared = r->shared;
 	h->limit = r->limit;
-	h->joint = r->joint;
+	h->multi = r->multi;
 	h->fail_closed = r->fail_closed;
 	h->token = f->token;
 	h->since_ms = f->at_ms;
@@ -545,7 +551,6 @@ void
 judge_hold_grant(struct judge *j, struct judge_client *c,
     const struct judge_request *r, const struct fact *f)
 {
-	uint32_t most = j->rules.holds_per_client_max;
 	struct judge_hold *h;
 
 	if (judge_hold_get(j, c->host, f->hold) != NULL) {
@@ -556,20 +561,19 @@ judge_hold_grant(struct judge *j, struct judge_client *c,
 	}
 	h = judge_hold_new(j, c, r, f);
 	j->counts.grants++;
-	if (most > 0 && c->n_holds > most)
-		judge_find(j, "7", "c%" PRIu64 " has %" PRIu32 " holds",
-		    c->id, c->n_holds);
+	judge_drain_granted(j, c, r);
 	if (judge_is_foreign(j, h->lock))
 		judge_record_granted(j, h, f->grant);
 	else if (j->rules.sees_table)
 		judge_hold_check_grant(j, h, f->grant);
-	judge_kept_told(j, h, r, f);
+	judge_contents_told(j, h, r, f);
 	judge_hold_check_turn(j, r);
 	judge_hold_check_others(j, h);
 	judge_bridge_granted(j, h);
 	judge_hold_check_token(j, h);
 	judge_hold_check_deadline(j, h);
 	judge_terms_check_end(j, h);
+	judge_linger_granted(j, h, f->resumes);
 	judge_turns_granted(j, h);
 	judge_hold_add_turn(h, r->asked_ms);
 	judge_notice_schedule(j, h);

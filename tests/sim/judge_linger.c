@@ -1,6 +1,7 @@
 /*
- * What lingers: nobody has it for a while, and nobody else comes to it; then
- * somebody has it who may, as it is, or it is over.
+ * Holds that a client left, to resume them: for a while no client has the hold,
+ * and no other client gets the lock; then a client that may resumes it,
+ * unchanged, or it ends.
  */
 #include "judge_state.h"
 
@@ -8,16 +9,32 @@
 
 #include "ddblock.h"
 
-bool
-judge_linger_keeps(const struct judge_hold *h)
+/* T12: a client that comes back is told that it may, where that has a sense,
+ * and no other is. It may not only for want of room. */
+void
+judge_linger_granted(struct judge *j, struct judge_hold *h, bool resumes)
 {
-	return h->terms.linger_ms > 0 &&
+	bool may = h->terms.resumes && !h->fail_closed && !h->terms.manual &&
+	    !h->terms.stays && h->terms.process == 0;
+
+	if (resumes ? !may : may && j->rules.all_may_resume)
+		judge_find(j, "T12", "c%" PRIu64 " is told that it %s resume %s"
+		    " when it is cut off", h->client->id,
+		    resumes ? "may" : "may not", judge_lock_name(h->lock));
+	h->terms.resumes = resumes;
+}
+
+/* What is only for a client that was @cut_off ends with any other one. */
+bool
+judge_linger_keeps(const struct judge_hold *h, bool cut_off)
+{
+	return (h->terms.linger_ms > 0 || (h->terms.resumes && cut_off)) &&
 	    (h->state == HOLD_VALID || h->state == HOLD_LOST ||
 	    (h->state == HOLD_RELEASED && !h->read));
 }
 
-/* Who had it works until the deadline that it was told last, and then there is
- * the gap. Its daemon knows of a later one at most. */
+/* The old client works until the deadline that it was told last, and then there
+ * is the gap. Its daemon may know a later deadline. */
 static void
 judge_linger_cut_off(struct judge *j, struct judge_hold *h)
 {
@@ -27,7 +44,9 @@ judge_linger_cut_off(struct judge *j, struct judge_hold *h)
 	uint64_t most_ms = j->now_ms + judge_most_ms(j, host,
 	    judge_longest_lease_ms(j)) + j->rules.lateness_ms + 2;
 
-	/* What is lost already is told of as long as the rest lingers. */
+	/*
+	 * A hold that is lost already is told of as long as the rest lingers.
+	 */
 	if (h->linger_most_ms < most_ms)
 		h->linger_most_ms = most_ms;
 	if (h->state != HOLD_VALID)
@@ -49,7 +68,7 @@ judge_linger_begin(struct judge *j, struct judge_hold *h, bool cut_off)
 	unsigned host = h->client->host;
 	uint64_t ms = h->terms.linger_ms;
 
-	/* Who resumes it may be heard before that release. */
+	/* A client's resume may be read before that release. */
 	if (h->state == HOLD_RELEASED) {
 		judge_hold_restore(j, h);
 		h->exempt = true;
@@ -74,7 +93,7 @@ judge_linger_woke(struct judge *j, struct judge_hold *h, uint64_t stood_ms)
 	if (h->linger_ms == 0)
 		return;
 	if (h->linger_ms == JUDGE_NEVER) {
-		judge_linger_begin(j, h, false);
+		judge_linger_begin(j, h, h->cut_off);
 		return;
 	}
 	h->linger_ms += stood_ms;
@@ -102,9 +121,9 @@ judge_linger_due_ms(const struct judge *j, const struct judge_hold *h)
 	return h->linger_ms - 1;
 }
 
-/* What it ends so has the gap of any loss: from the deadline that its client
- * was told, if that has passed, for it was told of no later one. If it was
- * broken, its daemon may have known that it is lost since then. */
+/* This end has the gap of any loss: from the deadline that its client was told,
+ * if that has passed, because it was told of no later one. If it was broken,
+ * its daemon may know since then that it is lost. */
 static void
 judge_linger_lose(struct judge *j, struct judge_hold *h)
 {
@@ -121,19 +140,19 @@ judge_linger_lose(struct judge *j, struct judge_hold *h)
 	judge_notice_schedule(j, h);
 }
 
-/* Its daemon may know that it is over, and has nobody to tell of it. */
+/* Its daemon may know that it is over, and has no client to tell. */
 bool
 judge_linger_may_be_lost(const struct judge_hold *h)
 {
 	const struct judge_session *s =
 	    h->grant == NULL ? NULL : h->grant->session;
 
-	return h->linger_ms > 0 && (judge_notice_is_joint_loss(h) ||
+	return h->linger_ms > 0 && (judge_notice_is_multi_loss(h) ||
 	    (s != NULL && (h->grant->hand_gone || s->ever_dead ||
 	    s->ever_absent)));
 }
 
-/* It may know of a renewal, and has nobody to tell of it. */
+/* It may know of a renewal, and has no client to tell. */
 static bool
 judge_linger_may_last(const struct judge *j, const struct judge_hold *h)
 {
@@ -148,7 +167,7 @@ judge_linger_may_last(const struct judge *j, const struct judge_hold *h)
 		r->lease_ms - r->margin_ms) > j->now_ms;
 }
 
-/* Nobody has it any more, and perhaps for longer. */
+/* No client has it any more, perhaps since longer. */
 static void
 judge_linger_end(struct judge *j, struct judge_hold *h)
 {
@@ -159,8 +178,8 @@ judge_linger_end(struct judge *j, struct judge_hold *h)
 		g->idle_ms = h->linger_ms;
 }
 
-/* Its daemon gives it back, for it was lost with something else: nobody is told
- * when, but its client had left. */
+/* Its daemon releases it, because it was lost with another lock: no client is
+ * told when, because its client had left. */
 void
 judge_linger_given_back(struct judge *j, struct judge_hold *h)
 {
@@ -172,7 +191,7 @@ judge_linger_given_back(struct judge *j, struct judge_hold *h)
 		g->idle_ms = left_ms;
 }
 
-/* Its time is over; or its lease, of which nobody is told. */
+/* Its time is over; or its lease, of which no client is told. */
 void
 judge_linger_missed(struct judge *j, struct judge_hold *h)
 {
@@ -185,7 +204,7 @@ judge_linger_missed(struct judge *j, struct judge_hold *h)
 	if (!judge_linger_may_be_over(j, h) &&
 	    (h->state != HOLD_VALID || j->now_ms < h->until_ms))
 		return;
-	/* Nobody says how it stands; or its host's clock stood still. */
+	/* Its state is not known; or its host's clock stood still. */
 	if (judge_linger_may_be_over(j, h) || h->exempt ||
 	    judge_linger_may_last(j, h)) {
 		h->exempt = true;
@@ -206,7 +225,7 @@ judge_linger_released(struct judge *j, unsigned host)
 	{
 		if (h->linger_ms == 0 || h->state != HOLD_VALID)
 			continue;
-		/* Who is at work cannot be told. */
+		/* It is not known whether a client is at work. */
 		if (h->cut_off)
 			h->exempt = true;
 		else
@@ -214,7 +233,7 @@ judge_linger_released(struct judge *j, unsigned host)
 	}
 }
 
-/* ---- who comes back --------------------------------------------------- */
+/* ---- resuming --------------------------------------------------- */
 
 static const struct judge_request *
 judge_linger_request(const struct judge_client *c)
@@ -229,7 +248,28 @@ judge_linger_request(const struct judge_client *c)
 	return NULL;
 }
 
-/* Does it say the secret of who had it? In a journal nobody says whose. */
+/* Is it being resumed just now? Then what it waits for is over in this step. */
+bool
+judge_linger_is_resumed(const struct judge *j, const struct judge_client *c)
+{
+	const struct judge_client *other, *whose, *next;
+
+	HASH_ITER(hh, j->clients, other, next)
+	{
+		const struct judge_request *r = judge_linger_request(other);
+
+		if (r == NULL || other->host != c->host)
+			continue;
+		HASH_FIND(hh, j->clients, &r->target, sizeof(r->target),
+		    whose);
+		if (whose != NULL && whose->secret != 0 &&
+		    whose->secret == c->secret)
+			return true;
+	}
+	return false;
+}
+
+/* Does it have the old client's secret? A journal does not say whose it is. */
 static bool
 judge_linger_is_whose(const struct judge *j, const struct judge_request *r,
     const struct judge_hold *h)
@@ -241,7 +281,7 @@ judge_linger_is_whose(const struct judge *j, const struct judge_request *r,
 	    (whose != NULL && whose->secret == h->client->secret);
 }
 
-/* T11: only who has the secret, and is the same user. */
+/* T11: only with the secret, and by the same user. */
 static bool
 judge_linger_may_take(struct judge *j, const struct judge_client *c,
     const struct judge_hold *h)
@@ -263,6 +303,7 @@ judge_linger_may_take(struct judge *j, const struct judge_client *c,
 static void
 judge_linger_change_client(struct judge_hold *h, struct judge_client *to)
 {
+	h->terms.resumes = judge_linger_request(to)->terms.resumes;
 	DL_DELETE2(h->client->holds, h, client_prev, client_next);
 	DL_APPEND2(to->holds, h, client_prev, client_next);
 	if (h->counted) {
@@ -272,7 +313,7 @@ judge_linger_change_client(struct judge_hold *h, struct judge_client *to)
 	h->client = to;
 }
 
-/* And those that are held with it: what became of one, became of all. */
+/* And those that are held with it: they share one fate. */
 static void
 judge_linger_move(struct judge *j, struct judge_hold *h,
     struct judge_client *to)
@@ -284,7 +325,7 @@ judge_linger_move(struct judge *j, struct judge_hold *h,
 	if (from != to) {
 		DL_FOREACH_SAFE2(from->holds, o, next, client_next)
 		{
-			if (o == h || (h->joint != 0 && o->joint == h->joint))
+			if (o == h || (h->multi != 0 && o->multi == h->multi))
 				judge_linger_change_client(o, to);
 		}
 	}
@@ -297,8 +338,8 @@ judge_linger_move(struct judge *j, struct judge_hold *h,
 	judge_notice_schedule(j, h);
 }
 
-/* T11: it has what lingered, until a time that is no other than before; or it
- * is told why not. */
+/* T11: it has the lingering hold, with the same end as before; or it is told
+ * why not. */
 void
 judge_linger_taken(struct judge *j, struct judge_client *c,
     const struct fact *f)
@@ -310,12 +351,12 @@ judge_linger_taken(struct judge *j, struct judge_client *c,
 	if (f->loss == CORE_LOSS_KEEPALIVE && h->state == HOLD_VALID)
 		judge_find(j, "T11", "c%" PRIu64 " is told that the silence of "
 		    "nobody ended %s", c->id, judge_lock_name(h->lock));
-	/* Nobody saw when it was lost. */
+	/* The time of the loss is not known. */
 	h->lock->turns[h->turn].exempt |= judge_hold_is_exempt(h);
 	judge_linger_move(j, h, c);
 	if (f->loss != 0 && h->state == HOLD_VALID) {
 		judge_notice_lost(j, h, f->loss);
-		/* Its daemon has known for longer, and nobody had it. */
+		/* Its daemon has known for longer, and no client had it. */
 		if (h->grant != NULL)
 			h->grant->gap = false;
 	} else if (f->loss != 0) {
@@ -325,7 +366,7 @@ judge_linger_taken(struct judge *j, struct judge_client *c,
 		    "meanwhile", c->id, judge_lock_name(h->lock));
 	} else {
 		judge_notice_renew(j, h, f->until_ms);
-		/* What it is told of it says so. */
+		/* The answer says so. */
 		h->warned = judge_notice_is_danger(j, h);
 		judge_notice_schedule(j, h);
 	}

@@ -1,7 +1,7 @@
 /*
- * Items of locks: whose elements come and go, and how the token moves.
+ * Items of locks: which elements come and go, and how the token moves.
  */
-#include "judge_state.h"
+#include "judge_contents.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define JUDGE_TTL_SLACK_S 60
 
 /* The first token of an item tells whole seconds of two hosts' views of the
- * endpoint's clock: what was made so long ago has a lower one for certain. */
+ * endpoint's clock: an item made so long ago has a lower token for certain. */
 #define JUDGE_NEW_ITEM_MS 5000
 
 /* A raise by more than all grants of a second: over a bridge, to a token that
@@ -76,7 +76,7 @@ judge_grant_get(struct judge *j, struct judge_lock *l,
 
 /* ---- elements --------------------------------------------------------- */
 
-/* R5: a client has it, or just lost it. */
+/* R5: a client holds it, or just lost it. */
 static void
 judge_lock_given_back(struct judge *j, const struct judge_lock *l,
     const struct judge_grant *g, const struct fact *f)
@@ -94,8 +94,8 @@ judge_lock_given_back(struct judge *j, const struct judge_lock *l,
 			    ", who has it", judge_host_name(f->host),
 			    judge_lock_name(l), h->client->id);
 	}
-	/* A break ends the gap, too: what has come again since that loss has
-	 * landed late. */
+	/* A break ends the gap, too: an element that came again since that loss
+	 * has landed late. */
 	if (g->broken && g->appeared_ms >= g->gap_since_ms)
 		return;
 	if (g->lost_ms > 0 && g->gap && f->sent_ms < g->lost_ms +
@@ -133,7 +133,10 @@ judge_lock_element_left(struct judge *j, struct judge_lock *l,
 			g->released_ms = f->sent_ms;
 		return;
 	}
-	/* What is dead its own daemon may clear away like everybody. */
+	/*
+	 * Its own daemon may remove a dead session's element, as any daemon
+	 * may.
+	 */
 	if (own && !replaced && (g->fail_closed ||
 	    !(g->shared && g->session->ever_dead))) {
 		if (left_held)
@@ -157,7 +160,7 @@ judge_lock_element_left(struct judge *j, struct judge_lock *l,
 		    judge_host_name(g->session->host));
 }
 
-/* An item made anew so soon that its first token need not be above the old
+/* An item made again so soon that its first token need not be above the old
  * ones. */
 static bool
 judge_lock_is_renewed(const struct judge_lock *l, const struct fact *f)
@@ -202,7 +205,7 @@ judge_lock_check_again(struct judge *j, const struct judge_lock *l,
 
 	if (!g->left)
 		return;
-	/* While a clock stands still a request has no end. */
+	/* While a clock stands still, a request never expires. */
 	if (!stood && (f->sent_ms > g->first_sent_ms + span_ms ||
 	    g->first_sent_ms > f->sent_ms + span_ms))
 		judge_find(j, "R7", "%s: a grant of %" PRIu64 " comes back by "
@@ -214,13 +217,14 @@ judge_lock_check_again(struct judge *j, const struct judge_lock *l,
 		    judge_lock_name(l), f->sent_ms, g->released_ms);
 }
 
-/* R9: nobody wishes for what it has. */
+/* R9: a holder has no waiter mark for its own lock. */
 static void
-judge_lock_check_wish(struct judge *j, const struct judge_lock *l,
+judge_lock_check_waiter_mark(struct judge *j, const struct judge_lock *l,
     const struct judge_grant *g, const struct fact *f)
 {
-	for (size_t i = 0; i < f->lock.n_wishes && i < FACT_WISHES_MAX; i++) {
-		const struct fact_wish *w = &f->lock.wishes[i];
+	for (size_t i = 0; i < f->lock.n_waiter_marks &&
+	    i < FACT_WAITER_MARKS_MAX; i++) {
+		const struct fact_waiter_mark *w = &f->lock.waiter_marks[i];
 
 		if ((g->shared || !w->shared) &&
 		    strcmp(w->session, g->session->name) == 0)
@@ -239,9 +243,9 @@ judge_lock_element_came(struct judge *j, struct judge_lock *l,
 	if (!by_hand) {
 		judge_lock_check_new(j, l, g, e, f);
 		judge_lock_check_again(j, l, g, f);
-		judge_lock_check_wish(j, l, g, f);
+		judge_lock_check_waiter_mark(j, l, g, f);
 		if (!takeover && l->readable)
-			judge_turns_check_wishes(j, l, g, f);
+			judge_turns_check_marks(j, l, g, f);
 		judge_turns_came(j, l, g, f);
 	}
 	judge_session_shown(j, g->session);
@@ -287,7 +291,7 @@ judge_lock_shows(const struct fact_lock *now, const struct judge_grant *g)
 	return false;
 }
 
-/* What one write did to the elements. */
+/* The effect of one write on the elements. */
 struct judge_change {
 	size_t n_came;
 	size_t n_stayed;
@@ -328,7 +332,7 @@ judge_lock_check_use(struct judge *j, const struct judge_lock *l,
 		    judge_host_name(f->host), judge_lock_name(l));
 }
 
-/* R8, R9: what may change while the elements stay. */
+/* R8, R9: changes that are allowed while the elements stay. */
 static void
 judge_lock_check_rest(struct judge *j, const struct judge_lock *l,
     const struct judge_change *c, const struct fact *f)
@@ -341,12 +345,12 @@ judge_lock_check_rest(struct judge *j, const struct judge_lock *l,
 		judge_find(j, "R8", "%s: %c raises the token to %" PRIu64
 		    " and does not hold it exclusively", judge_lock_name(l),
 		    judge_host_name(f->host), f->lock.token);
-	if (f->lock.n_wishes > l->n_wishes && l->n_standing == 0)
+	if (f->lock.n_waiter_marks > l->n_waiter_marks && l->n_standing == 0)
 		judge_find(j, "R9", "%s: %c adds a wish, but nobody holds it",
 		    judge_lock_name(l), judge_host_name(f->host));
 }
 
-/* R2, R3: what a daemon leaves. */
+/* R2, R3: the record after a daemon's write. */
 static void
 judge_lock_check_form(struct judge *j, const struct judge_lock *l,
     const struct fact *f)
@@ -384,14 +388,14 @@ judge_lock_check_form(struct judge *j, const struct judge_lock *l,
 static void
 judge_lock_wrote(struct judge *j, struct judge_lock *l, const struct fact *f)
 {
-	/* What was broken by hand had no form that rules could be about. */
+	/* The rules do not apply to a record broken by hand. */
 	if (!l->readable || (f->lock.exists && !f->lock.readable))
 		return;
 	judge_lock_check_form(j, l, f);
 	judge_lock_check_token(j, l, f);
 }
 
-/* By its own host, for whoever asked to share what it had. */
+/* By its own host, for a client that asked to share its hold. */
 static void
 judge_lock_changed(struct judge *j, const struct judge_lock *l,
     struct judge_grant *from, struct judge_grant *to, const struct fact *f)
@@ -401,7 +405,7 @@ judge_lock_changed(struct judge *j, const struct judge_lock *l,
 	to->takeover = false;
 }
 
-/* Who stands there now, and who did. */
+/* The present elements, and the earlier ones. */
 static void
 judge_lock_elements(struct judge *j, struct judge_lock *l,
     const struct fact *f)
@@ -458,8 +462,8 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	if (f->host != FACT_BY_HAND && !f->expired)
 		judge_lock_wrote(j, l, f);
 	judge_lock_elements(j, l, f);
-	judge_kept_wrote(j, l, f);
-	judge_turns_wishes(j, l, f);
+	judge_contents_wrote(j, l, f);
+	judge_turns_marks(j, l, f);
 	if (now->exists && !l->exists)
 		l->created_ms = f->at_ms;
 	if (l->exists && !f->lock.exists)
@@ -474,7 +478,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	if (f->host == FACT_BY_HAND && now->exists && now->token > l->token)
 		l->spent = true;
 	if (l->spent && !now->exists) {
-		/* Who repairs what somebody broke starts anew. */
+		/* A repair of a broken record starts again. */
 		l->spent = false;
 		l->token = l->token_told = l->token_exclusive = 0;
 		l->age++;
@@ -484,7 +488,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	l->readable = !now->exists || now->readable;
 	l->has_ttl = now->has_ttl;
 	l->says_broken = now->says_broken;
-	l->n_wishes = now->n_wishes;
+	l->n_waiter_marks = now->n_waiter_marks;
 	if (now->exists && now->readable) {
 		l->token = now->token;
 		l->shared = now->shared;

@@ -1,10 +1,10 @@
 /*
- * ddblock-judge: judge what real daemons wrote of their histories.
+ * ddblock-judge: judge the histories that real daemons wrote.
  *
  *     ddblock-judge [--lateness=MS] FILE...
  *
- * The status is 0 if nothing is wrong, 1 if something is, and 2 if the files
- * are not a whole history.
+ * The status is 0 without a finding, 1 with one, and 2 if the files are not a
+ * whole history.
  */
 #include <getopt.h>
 #include <inttypes.h>

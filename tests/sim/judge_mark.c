@@ -1,8 +1,8 @@
 /*
- * Marks in records that older clients share (P4). A version proves nothing: it
- * may be written once more, over itself or when it was gone. Whoever takes what
- * another has must have marked that very record a lease ago; and as a mark is a
- * write, it is left only where somebody waits.
+ * Marks in records that older clients share (P4). A version is no proof: it may
+ * be written once more, over itself or when it was gone. A host that takes over
+ * a lock must have marked that very record a lease ago; and as a mark is a
+ * write, it is left only if a client waits.
  */
 #include "judge_state.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One that stands in the record. */
+/* A mark in the record. */
 struct judge_mark {
 	struct judge_mark *next;	/* of the record */
 	unsigned host;
@@ -19,7 +19,7 @@ struct judge_mark {
 	uint64_t landed_ms;
 };
 
-/* Whatever else is written there wipes all of them. */
+/* Any other write of the record removes all marks. */
 void
 judge_mark_wipe(struct judge_record *r)
 {
@@ -67,7 +67,7 @@ judge_mark_fact(struct judge *j, const struct fact *f)
 	if (!judge_mark_is_wanted(j, l, f))
 		judge_find(j, "P4", "%c marks %s, and nobody there waits for "
 		    "it", judge_host_name(f->host), judge_lock_name(l));
-	/* What the network repeats has been answered once. */
+	/* A request that the network repeats has been answered once. */
 	if (judge_text_was_there(j, f->version) &&
 	    !(h->repeated && h->repeated_ms >= f->sent_ms))
 		judge_find(j, "P4", "%c marks %s with what was a mark before",
@@ -81,7 +81,7 @@ judge_mark_fact(struct judge *j, const struct fact *f)
 	LL_PREPEND(r->marks, m);
 }
 
-/* P4: it is taken by what was sent then. A daemon that began anew knows none of
+/* P4: it is taken by the request sent then. A restarted daemon knows none of
  * its marks. */
 void
 judge_mark_check_taken(struct judge *j, const struct judge_lock *l,

@@ -1,6 +1,5 @@
 /*
- * What clients are told of their holds: that warnings and losses come when
- * they are due, and for a cause.
+ * Events of holds: warnings and losses come when they are due, and for a cause.
  */
 #include "judge_state.h"
 
@@ -9,7 +8,7 @@
 
 #include "ddblock.h"
 
-/* ---- when it must hear something -------------------------------------- */
+/* ---- when an event is due -------------------------------------- */
 
 /* How long before the deadline it is warned; of two leases, that which is
  * later. */
@@ -30,8 +29,8 @@ judge_notice_before_ms(const struct judge *j, const struct judge_hold *h)
 }
 
 /*
- * From when on it is a warning's time, by the host's clock; what is rounded
- * may let it come a millisecond later (@ret_latest_ms).
+ * The earliest time of a warning, by the host's clock; rounding may delay it by
+ * a millisecond (@ret_latest_ms).
  */
 static uint64_t
 judge_notice_danger_ms(const struct judge *j, const struct judge_hold *h,
@@ -95,7 +94,7 @@ judge_notice_schedule(struct judge *j, struct judge_hold *h)
 	judge_due_set(j, &h->due, at_ms + j->rules.lateness_ms);
 }
 
-/* It was not told in time what it should have been. */
+/* An event did not come in time. */
 void
 judge_notice_missed(struct judge *j, void *owner)
 {
@@ -139,14 +138,14 @@ judge_notice_is_danger(const struct judge *j, const struct judge_hold *h)
 	    j->now_ms >= judge_notice_danger_ms(j, h, &latest_ms);
 }
 
-/* ---- what is told ----------------------------------------------------- */
+/* ---- events ----------------------------------------------------- */
 
 void
 judge_notice_renew(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 {
 	uint64_t latest_ms;
 
-	/* What was asked for in vain is had as before. */
+	/* After a refused request it is held as before. */
 	if (h->state == HOLD_RELEASED && h->downgrading &&
 	    until_ms > h->until_ms)
 		h->until_ms = until_ms;
@@ -206,7 +205,10 @@ judge_notice_warned(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 	if (h->state != HOLD_VALID)
 		return;
 	judge_notice_renew(j, h, until_ms);
-	/* Who wants to hear of it that early hears of slow answers, too. */
+	/*
+	 * A client that wants such early warnings is also warned of slow
+	 * answers.
+	 */
 	if (judge_terms_danger_ms(j, h) >= judge_danger_ms(j, h->lock))
 		judge_notice_check_calm(j, h, "in danger");
 	if (h->terms.danger_ms == JUDGE_NEVER)
@@ -233,15 +235,15 @@ judge_notice_safe(struct judge *j, struct judge_hold *h, uint64_t until_ms)
 	judge_notice_schedule(j, h);
 }
 
-/* Was another key taken out that is held with this one? */
+/* Was another key removed that is held with this one? */
 bool
-judge_notice_is_joint_loss(const struct judge_hold *h)
+judge_notice_is_multi_loss(const struct judge_hold *h)
 {
 	const struct judge_hold *o;
 
 	DL_FOREACH2(h->client->holds, o, client_next)
 	{
-		if (o != h && h->joint != 0 && o->joint == h->joint &&
+		if (o != h && h->multi != 0 && o->multi == h->multi &&
 		    (o->taken || (o->grant != NULL && o->grant->left)))
 			return true;
 	}
@@ -260,7 +262,7 @@ judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
 	judge_terms_check_loss(j, h, loss);
 	if (judge_is_foreign(j, h->lock))
 		judge_record_check_loss(j, h, loss);
-	if (g == NULL || h->exempt || (taken && judge_notice_is_joint_loss(h)))
+	if (g == NULL || h->exempt || (taken && judge_notice_is_multi_loss(h)))
 		return;
 	s = g->session;
 	if (h->fail_closed && !taken)
@@ -292,7 +294,7 @@ judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
 	if (code == DDBLOCK_E_LOCK_STOLEN && judge_is_foreign(j, h->lock))
 		judge_record_check_loss(j, h, CORE_LOSS_STOLEN);
 	if (code != DDBLOCK_E_LOCK_STOLEN || g == NULL || h->exempt ||
-	    h->joint != 0 ||
+	    h->multi != 0 ||
 	    g->hand_gone || g->taken)
 		return;
 	judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, which "
@@ -300,8 +302,8 @@ judge_notice_check_stolen(struct judge *j, const struct judge_hold *h,
 }
 
 /* It was gone, and has landed again while its daemon may have waited for the
- * answer of a look: that answer may say that it is gone. Then anybody may take
- * the lock, and R5 asks for no margin. */
+ * answer of a look: that answer may say that it is gone. Then any client may
+ * take the lock, and R5 requires no margin. */
 static bool
 judge_notice_may_be_missed(const struct judge *j, const struct judge_hold *h)
 {
@@ -319,9 +321,9 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
 	bool own = loss == CORE_LOSS_MAX_HOLD || loss == CORE_LOSS_KEEPALIVE ||
 	    loss == CORE_LOSS_CUT_OFF || h->terms.manual;
-	/* One that is lost with another, and still stands, as far as its daemon
-	 * knows: it tells of the first that it misses. */
-	bool spared = taken && g != NULL && judge_notice_is_joint_loss(h) &&
+	/* A hold that is lost with another, and is still in the table as far as
+	 * its daemon knows: the daemon tells of the first missing one. */
+	bool spared = taken && g != NULL && judge_notice_is_multi_loss(h) &&
 	    (g->standing || g->hand_gone);
 
 	if (judge_bridge_is_good(j, h, loss))
@@ -342,6 +344,7 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	g->gap = !taken || (spared && !judge_notice_may_be_missed(j, h));
 	g->gap_since_ms = j->now_ms;
 	g->forfeited = !own && !spared;
+	g->stopped = loss == CORE_LOSS_SHUTDOWN;
 	if (!taken && !own && !spared)
 		g->session->lost = true;
 }

@@ -15,11 +15,11 @@
  *         ( first  ( second )  [ end of second ]  )  ...
  *     whatever has been called before the first return may be the next.
  *
- * Of the grants few can be the next. An exclusive one has its place between all
- * with lower and all with higher tokens, for those would have no place any
- * more. Of those who share it in between, who was answered first may be first:
- * if another one was, it might as well come right after. Without that, a
- * thousand who wait would be tried in all their orders.
+ * Of the grants few can be the next. An exclusive grant has its place between
+ * all with lower and all with higher tokens, because those would have no place
+ * any more. Of the sharers in between, the first answered may be first: if
+ * another was, it might as well come right after. Without that, a thousand
+ * waiters would be tried in all their orders.
  */
 #include "judge_state.h"
 
@@ -43,16 +43,16 @@ struct order_op {
 	struct order_op *grant;	/* of an end */
 	bool is_end;
 	bool placed;
-	size_t era;		/* of a grant: between which exclusive ones */
-	uint64_t mark;		/* of two, what the sets of them sum up to */
+	size_t era;		/* of a grant: between which exclusive grants */
+	uint64_t mark;		/* of two, the hashes of their sets */
 	struct order_event call;
 	struct order_event done;
 };
 
 /* The lock, in the order so far; and which operations that was. */
 struct order_state {
-	const struct judge_turn *last;	/* granted; of one use with all who
-					 * have it */
+	const struct judge_turn *last;	/* granted; all holders have the same
+					 * use */
 	uint64_t n_holders;
 	uint64_t age;
 	uint64_t token;
@@ -74,7 +74,7 @@ struct order_choice {
 struct order {
 	struct order_op *ops;
 	size_t n_ops;
-	struct order_event head;	/* what has no place yet */
+	struct order_event head;	/* operations without a place yet */
 	struct order_state state;
 	struct order_op **grants;	/* as they may be next */
 	size_t n_grants;
@@ -91,7 +91,7 @@ struct order {
 
 /* ---- events ----------------------------------------------------------- */
 
-/* Numbers that look like chance, one for each operation (splitmix64). */
+/* Pseudo-random numbers, one for each operation (splitmix64). */
 static uint64_t
 order_mark(uint64_t n)
 {
@@ -117,7 +117,7 @@ order_add_op(struct order *o, const struct judge_turn *t,
 	return op;
 }
 
-/* What may have been at once in the same millisecond, was. */
+/* Events of the same millisecond count as simultaneous. */
 static int
 order_compare(const void *a, const void *b)
 {
@@ -199,7 +199,7 @@ order_is_open(const struct order_state *s, const struct judge_turn *t)
 	    s->last->limit) && (t->limit == 0 || s->n_holders < t->limit);
 }
 
-/* What the lock would be after @op; false: it cannot be next. */
+/* The lock's state after @op; false: @op cannot be next. */
 static bool
 order_apply(const struct order *o, const struct order_op *op,
     struct order_state *ret)
@@ -324,7 +324,9 @@ order_compare_tokens(const void *a, const void *b)
 		return 1;
 	if (order_is_above(y->turn, x->turn->age, x->turn->token))
 		return -1;
-	/* Who has the token of an exclusive one has no place after it. */
+	/*
+	 * A sharer with the token of an exclusive grant has no place after it.
+	 */
 	if (x->turn->shared != y->turn->shared)
 		return x->turn->shared ? -1 : 1;
 	return x < y ? -1 : x > y;

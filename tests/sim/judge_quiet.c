@@ -1,6 +1,6 @@
 /*
- * What must happen once faults have ended: who waits is granted a lock that
- * nobody holds, and what nobody holds leaves the table.
+ * Duties after the last fault: a waiter is granted a free lock, and elements
+ * without a holder leave the table.
  *
  * All of it is promised for a store that answers, so nothing here counts from
  * before FACT_QUIET, and a while after it: requests that were under way then
@@ -22,18 +22,34 @@ judge_quiet_from_ms(const struct judge *j, uint64_t since_ms)
 	return since_ms > quiet_ms ? since_ms : quiet_ms;
 }
 
-/* ---- what nobody holds ------------------------------------------------ */
+/*
+ * ---- elements without a holder
+ * ------------------------------------------------
+ */
 
-/* An element that nobody but its own daemon may take out. */
+/* Was it there when the present daemon took over from a dead one? */
+bool
+judge_quiet_is_inherited(const struct judge *j, unsigned host,
+    uint64_t since_ms)
+{
+	return j->hosts[host].inherited &&
+	    since_ms <= j->hosts[host].inherited_ms;
+}
+
+/* An element that only its own daemon may remove. */
 static bool
 judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
 {
 	const struct judge_session *s = g->session;
 
-	/* Should it come back, its daemon may take it for what it was. */
+	/* If it comes back, its daemon may take it for the old one. */
 	if (g->left_held || g->was_left_held)
 		return false;
-	/* It does not end with its session. */
+	/* It does not end with its session. But of a client whose daemon died
+	 * nobody knows whether it was told. */
+	if (g->fail_closed && judge_is_known_host(s->host) &&
+	    judge_quiet_is_inherited(j, s->host, g->idle_ms))
+		return false;
 	if (g->fail_closed)
 		return s->ended_ms == JUDGE_NEVER &&
 		    judge_is_known_host(s->host) &&
@@ -42,7 +58,7 @@ judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
 	    judge_is_known_host(s->host) && j->hosts[s->host].running;
 }
 
-/* Is it kept, perhaps, for who asked for more than this? */
+/* Is it perhaps kept for a multi-lock request? */
 bool
 judge_quiet_is_kept(const struct judge_grant *g)
 {
@@ -50,7 +66,7 @@ judge_quiet_is_kept(const struct judge_grant *g)
 
 	DL_FOREACH2(g->lock->waiters, r, wait_next)
 	{
-		if (r->joint != 0 && r->client->host == g->session->host)
+		if (r->multi != 0 && r->client->host == g->session->host)
 			return true;
 	}
 	return false;
@@ -60,7 +76,7 @@ static uint64_t
 judge_quiet_idle_since_ms(const struct judge_grant *g)
 {
 	uint64_t kept_ms = judge_is_known_host(g->session->host) ?
-	    g->lock->joint_ms[g->session->host] : 0;
+	    g->lock->multi_ms[g->session->host] : 0;
 
 	return kept_ms > g->idle_ms ? kept_ms : g->idle_ms;
 }
@@ -77,15 +93,15 @@ judge_quiet_gone_ms(const struct judge *j, const struct judge_grant *g)
 	    judge_quiet_is_kept(g))
 		return JUDGE_NEVER;
 	if (!g->given_up || g->left)
-		pause_ms = r->audit_ms > JUDGE_DOUBT_PAUSE_MS ?
-		    r->audit_ms : JUDGE_DOUBT_PAUSE_MS;
+		pause_ms = r->audit_ms > JUDGE_IN_DOUBT_PAUSE_MS ?
+		    r->audit_ms : JUDGE_IN_DOUBT_PAUSE_MS;
 	return judge_quiet_from_ms(j, judge_quiet_idle_since_ms(g)) +
 	    r->slack_ms +
 	    judge_stretch_ms(j, pause_ms + 2 * r->request_ms +
 	    2 * r->poll_ms + r->margin_ms + r->idle_ms);
 }
 
-/* When the audit must have found that somebody took this hold out by hand. */
+/* When the audit must have found that this hold was removed by hand. */
 static uint64_t
 judge_quiet_found_ms(const struct judge *j, const struct judge_hold *h)
 {
@@ -161,30 +177,30 @@ judge_quiet_is_calm(const struct judge *j)
 	    judge_stretch_ms(j, judge_longest_lease_ms(j));
 }
 
-/* ---- who waits -------------------------------------------------------- */
+/* ---- waiters -------------------------------------------------------- */
 
-/* Those of a host who come after one that asked for several wait for that one,
- * which J2 is about. */
+/* A host's clients behind a multi-lock request wait for that request, which J2
+ * is about. */
 static const struct judge_request *
 judge_quiet_first(const struct judge_lock *l)
 {
-	bool joint[FACT_HOSTS_MAX] = { false };
+	bool multi[FACT_HOSTS_MAX] = { false };
 	const struct judge_request *r;
 
 	DL_FOREACH2(l->waiters, r, wait_next)
 	{
-		if (r->joint != 0)
-			joint[r->client->host] = true;
-		else if (r->wait_ms > 0 && !joint[r->client->host])
+		if (r->multi != 0)
+			multi[r->client->host] = true;
+		else if (r->wait_ms > 0 && !multi[r->client->host])
 			return r;
 	}
 	return NULL;
 }
 
 /*
- * Do those who hold it keep this one from it? Who shares it is kept from it by
- * those of another use or limit, by a full semaphore, and by everybody as long
- * as another host wishes for it alone.
+ * Do the holders keep this waiter from it? A sharer is kept from it by holders
+ * of another use or limit, by a full semaphore, and by any holder while another
+ * host has a mark for exclusive use.
  */
 static bool
 judge_quiet_is_held(const struct judge *j, const struct judge_lock *l,
@@ -215,7 +231,7 @@ judge_quiet_is_held(const struct judge *j, const struct judge_lock *l,
 	return r->limit > 0 && n >= r->limit;
 }
 
-/* When the last of what its own daemon must take out is out. */
+/* When the last element that its own daemon must remove is removed. */
 static uint64_t
 judge_quiet_cleared_ms(const struct judge *j, const struct judge_lock *l)
 {
@@ -233,11 +249,12 @@ judge_quiet_cleared_ms(const struct judge *j, const struct judge_lock *l)
 }
 
 /*
- * When the first in line must have been granted the lock: a lease, stretched,
- * and a poll after nobody held it. A wish lets a host stand back for two polls
- * more; and what its own daemon must take out, others wait for, until it must
- * be out or is. Wishes for the other use come first, or have to go; and who
- * shares it waits for those before it here, who may want it alone.
+ * When the first waiter must have been granted the lock: a lease, stretched,
+ * and a poll after the lock became free. A waiter mark makes a host yield for
+ * two polls more; and other hosts wait for an element that its own daemon must
+ * remove, until it is or must be removed. Marks for the other use come first,
+ * or have to go; and a sharer waits for those before it here, which may want
+ * exclusive use.
  */
 static uint64_t
 judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
@@ -270,7 +287,7 @@ judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
 			from_ms = g->session->changed_ms;
 	}
 	wait_ms = judge_stretch_ms(j, r->lease_ms) + r->poll_ms;
-	if (judge_turns_others_wish(l, l->waiters->client->host))
+	if (judge_turns_others_mark(l, l->waiters->client->host))
 		wait_ms += 2 * r->poll_ms;
 	return from_ms + judge_stretch_ms(j, wait_ms) + r->slack_ms +
 	    r->lateness_ms;
@@ -292,10 +309,10 @@ judge_quiet_waited(struct judge *j, void *lock)
 	    r->client->id, r->asked_ms);
 }
 
-/* ---- J2: who asked for several keys ----------------------------------- */
+/* ---- J2: multi-lock requests ----------------------------------- */
 
-/* Is it kept from them by somebody's hold, perhaps by way of others who wait
- * for several? Those who keep only each other from theirs would wait for ever.
+/* Does a hold keep it from its keys, perhaps by way of other multi-lock
+ * waiters? Waiters that only block each other would wait for ever.
  */
 static bool
 judge_quiet_may_wait(const struct judge *j, const struct judge_request *r,
@@ -308,7 +325,7 @@ judge_quiet_may_wait(const struct judge *j, const struct judge_request *r,
 		const struct judge_lock *l = part->lock;
 		const struct judge_grant *g;
 
-		if (part->joint != r->joint)
+		if (part->multi != r->multi)
 			continue;
 		if (l->holds != NULL || !l->readable ||
 		    judge_bridge_is_theirs(l))
@@ -320,8 +337,8 @@ judge_quiet_may_wait(const struct judge *j, const struct judge_request *r,
 		}
 		DL_FOREACH2(l->waiters, o, wait_next)
 		{
-			if (depth > 0 && o->joint != 0 &&
-			    o->joint != r->joint &&
+			if (depth > 0 && o->multi != 0 &&
+			    o->multi != r->multi &&
 			    judge_quiet_may_wait(j, o, depth - 1))
 				return true;
 		}
@@ -331,7 +348,7 @@ judge_quiet_may_wait(const struct judge *j, const struct judge_request *r,
 
 /* By when it must have got them. */
 static uint64_t
-judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
+judge_quiet_multi_ms(const struct judge *j, const struct judge_request *r)
 {
 	const struct judge_rules *rules = &j->rules;
 	uint64_t pause_ms = 3 * judge_longest_lease_ms(j) + 8 * rules->poll_ms +
@@ -343,7 +360,7 @@ judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
 	{
 		const struct judge_lock *l = part->lock;
 
-		if (part->joint != r->joint)
+		if (part->multi != r->multi)
 			continue;
 		if (l->gone_ms > from_ms)
 			from_ms = l->gone_ms;
@@ -359,25 +376,25 @@ judge_quiet_joint_ms(const struct judge *j, const struct judge_request *r)
 	    judge_stretch_ms(j, pause_ms) + rules->slack_ms + rules->skew_ms;
 }
 
-/* The first of them stands for the request. */
+/* The first of them represents the request. */
 static void
 judge_quiet_await(struct judge *j, struct judge_request *r)
 {
-	if (r->joint == r->id && r->wait_ms > 0)
-		judge_due_set(j, &r->joint_due, judge_quiet_joint_ms(j, r));
+	if (r->multi == r->id && r->wait_ms > 0)
+		judge_due_set(j, &r->multi_due, judge_quiet_multi_ms(j, r));
 }
 
 static void
-judge_quiet_joint_waited(struct judge *j, void *request)
+judge_quiet_multi_waited(struct judge *j, void *request)
 {
 	struct judge_request *r = request;
-	uint64_t due_ms = judge_quiet_joint_ms(j, r);
+	uint64_t due_ms = judge_quiet_multi_ms(j, r);
 
 	if (due_ms <= j->now_ms && (judge_is_mute(j, r->client->host) ||
 	    judge_quiet_may_wait(j, r, 4)))
 		due_ms = j->now_ms + j->rules.lease_ms;
 	if (due_ms > j->now_ms)
-		judge_due_set(j, &r->joint_due, due_ms);
+		judge_due_set(j, &r->multi_due, due_ms);
 	else
 		judge_find(j, "J2", "c%" PRIu64 " waits since %" PRIu64 " for "
 		    "%s and others, which nobody holds", r->client->id,
@@ -387,7 +404,7 @@ judge_quiet_joint_waited(struct judge *j, void *request)
 void
 judge_quiet_asked(struct judge *j, struct judge_request *r)
 {
-	judge_due_init(j, &r->joint_due, judge_quiet_joint_waited, r);
+	judge_due_init(j, &r->multi_due, judge_quiet_multi_waited, r);
 	if (j->quiet_ms != JUDGE_NEVER)
 		judge_quiet_await(j, r);
 }

@@ -1,13 +1,13 @@
 /*
- * Records that older clients share with us: what ours do to them, and whether
- * what one of ours has and what one of theirs has are ever the same lock.
+ * Records that older clients share with us: our writes to them, and whether one
+ * of our clients and an older client ever hold the same lock.
  *
- * Theirs may be wrong: who lost an answer, slept or was cut off believes what
- * its record does not say any more. So a belief of theirs counts against ours
- * only while it is right: as long as the record is that client's, and its lease
- * runs by the format's own rule.
+ * An older client may be wrong: after a lost answer, a sleep or a cut it
+ * believes in a hold that its record does not show any more. So its belief
+ * counts against us only while it is right: as long as the record is that
+ * client's, and its lease runs by the format's own rule.
  */
-#include "judge_state.h"
+#include "judge_contents.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ judge_is_foreign(const struct judge *j, const struct judge_lock *l)
 	return j->rules.foreign[l->namespace_index].is;
 }
 
-/* Until when nobody may take the record as it is; 0: at once. */
+/* The time until which the record must not be taken; 0: at once. */
 static uint64_t
 judge_record_until_ms(const struct judge_record *r)
 {
@@ -46,12 +46,12 @@ judge_record_is_of(const struct judge_record *r, const struct judge_hold *h)
 	    (h->name[0] == '\0' || strcmp(r->hold, h->name) == 0);
 }
 
-/* ---- what the table shows --------------------------------------------- */
+/* ---- the table --------------------------------------------- */
 
 /*
- * Is it the writer's own, of one life, though perhaps of the last? At the very
- * moment at which the next life begins either may have sent it; but only the
- * last one gives back what it had, or goes on with it.
+ * Is it the writer's own, of this life or the last? At the moment at which the
+ * next life begins either may have sent it; but only the last life releases its
+ * own hold, or renews it.
  */
 static bool
 judge_record_is_own(const struct judge *j, const struct judge_record *r,
@@ -65,7 +65,7 @@ judge_record_is_own(const struct judge *j, const struct judge_record *r,
 	    f->sent_ms < started_ms || (f->sent_ms == started_ms && same));
 }
 
-/* P1, P4: one of ours takes what another has, or frees it. */
+/* P1, P4: one of our hosts takes another client's lock, or frees it. */
 static void
 judge_record_check_taken(struct judge *j, const struct judge_lock *l,
     const struct fact *f)
@@ -85,7 +85,7 @@ judge_record_check_taken(struct judge *j, const struct judge_lock *l,
 		judge_mark_check_taken(j, l, f);
 }
 
-/* 1, T4: what of this record clients here still have. */
+/* 1, T4: the holds of this record that clients here still have. */
 static void
 judge_record_leaves(struct judge *j, struct judge_lock *l,
     const struct fact *f)
@@ -219,7 +219,7 @@ judge_record_count(struct judge *j, const struct judge_record *r,
 		j->counts.taken_from_peers++;
 }
 
-/* Does it begin anew with its tokens, or once more with the same? */
+/* Does it start again with its tokens, or once more with the same? */
 static bool
 judge_record_goes_back(const struct judge_record *r,
     const struct fact_record *now, bool same)
@@ -259,8 +259,8 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		judge_find(j, "R1", "%s: %c sets the token from %" PRIu64
 		    " back to %" PRIu64, judge_lock_name(l),
 		    judge_host_name(f->host), r->token, now->token);
-	/* Who takes it out by hand sets its tokens back, and so does an older
-	 * client whose first acquire lands late. */
+	/* A removal by hand sets its tokens back, and so does an older client's
+	 * first acquire that lands late. */
 	if (!ours && judge_record_goes_back(r, now, same)) {
 		l->token_told = l->token_exclusive =
 		    now->token == 0 ? 0 : now->token - 1;
@@ -273,7 +273,7 @@ judge_record_fact(struct judge *j, const struct fact *f)
 		    ", which was given back", judge_lock_name(l),
 		    judge_host_name(f->host), now->token);
 	r->token = now->token;
-	judge_kept_in_record(j, l, f, same);
+	judge_contents_in_record(j, l, f, same);
 	judge_mark_wipe(r);
 	judge_record_set(r, f, same);
 	DL_FOREACH(l->holds, h)
@@ -284,7 +284,7 @@ judge_record_fact(struct judge *j, const struct fact *f)
 	judge_quiet_review(j, l);
 }
 
-/* ---- what clients of ours are told ------------------------------------ */
+/* ---- answers to our clients ------------------------------------ */
 
 /* R17 */
 static void
@@ -306,8 +306,8 @@ judge_record_granted(struct judge *j, struct judge_hold *h, const char *name)
 
 	(void)snprintf(h->name, sizeof(h->name), "%s",
 	    name == NULL ? "" : name);
-	/* What somebody took out its daemon learns of later, also if what was
-	 * sent before lands after that. */
+	/* Its daemon learns of a removal by hand later, also if an earlier
+	 * request lands after it. */
 	h->exempt = judge_gone_has(r->gone, h->name);
 	if (judge_record_is_of(r, h)) {
 		h->record_sent_ms = r->sent_ms;
@@ -352,7 +352,7 @@ judge_record_check_loss(struct judge *j, const struct judge_hold *h,
 
 	if (h->exempt)
 		return;
-	if (taken && !h->taken && !judge_notice_is_joint_loss(h))
+	if (taken && !h->taken && !judge_notice_is_multi_loss(h))
 		judge_find(j, "T4", "c%" PRIu64 " is told that %s was stolen, "
 		    "which nobody took", h->client->id,
 		    judge_lock_name(h->lock));
@@ -378,19 +378,23 @@ judge_record_is_living(const struct judge *j, const struct judge_record *r)
 	if (!r->exists || r->free || !judge_is_known_host(r->writer))
 		return false;
 	h = &j->hosts[r->writer];
+	/* What never ends may be a client's that its dead daemon had told; and
+	 * what was over when the next one came is not that one's. */
+	if (judge_quiet_is_inherited(j, r->writer, r->first_ms))
+		return false;
 	return h->running && !h->paused && r->first_ms >= h->started_ms &&
 	    !judge_gone_has(r->gone, r->hold) &&
 	    !judge_gone_has(r->left, r->hold);
 }
 
-/* In time for what landed late to be found. */
+/* In time to find writes that landed late. */
 uint64_t
 judge_record_gone_ms(const struct judge *j, const struct judge_lock *l)
 {
 	const struct judge_rules *rules = &j->rules;
 	const struct judge_record *r = &l->record;
-	uint64_t pause_ms = rules->audit_ms > JUDGE_DOUBT_PAUSE_MS ?
-	    rules->audit_ms : JUDGE_DOUBT_PAUSE_MS;
+	uint64_t pause_ms = rules->audit_ms > JUDGE_IN_DOUBT_PAUSE_MS ?
+	    rules->audit_ms : JUDGE_IN_DOUBT_PAUSE_MS;
 	uint64_t from_ms = r->since_ms > l->gone_ms ? r->since_ms : l->gone_ms;
 
 	if (l->holds != NULL || !judge_record_is_living(j, r) ||
@@ -401,8 +405,8 @@ judge_record_gone_ms(const struct judge *j, const struct judge_lock *l)
 	    2 * rules->poll_ms + rules->margin_ms + rules->idle_ms);
 }
 
-/* 8: by when the first in line must have it; whoever takes it in between, and
- * renews it, puts that off. */
+/* 8: by when the first waiter must hold it; a holder in between, and its
+ * renewals, delay that. */
 uint64_t
 judge_record_grant_ms(const struct judge *j, const struct judge_lock *l,
     const struct judge_request *first)
@@ -426,7 +430,7 @@ judge_record_grant_ms(const struct judge *j, const struct judge_lock *l,
 	    judge_margin_ms(j, l));
 }
 
-/* ---- what older clients believe --------------------------------------- */
+/* ---- beliefs of older clients --------------------------------------- */
 
 static struct judge_belief *
 judge_belief_find(const struct judge_lock *l, const struct fact *f)
@@ -472,7 +476,7 @@ judge_belief_check(struct judge *j, struct judge_lock *l, unsigned peer)
 	}
 }
 
-/* 2: what is fenced would refuse who has the lock. */
+/* 2: the guarded resource would refuse the holder. */
 static void
 judge_belief_check_token(struct judge *j, const struct judge_lock *l,
     const struct fact *f)

@@ -1,6 +1,6 @@
 /*
- * What the judge remembers of records that older clients share with us.
- * Private to judge*.c.
+ * The judge's state of records that older clients share with us. Private to
+ * judge*.c.
  */
 #ifndef DDBLOCKD_TESTS_JUDGE_RECORD_H
 #define DDBLOCKD_TESTS_JUDGE_RECORD_H
@@ -11,14 +11,14 @@
 
 /* A write that landed late is looked for after pauses of up to this, and then
  * with each audit. */
-#define JUDGE_DOUBT_PAUSE_MS 30000
+#define JUDGE_IN_DOUBT_PAUSE_MS 30000
 
 struct judge_hold;
 struct judge_lock;
 struct judge_mark;
 struct judge_request;
 
-/* Who had a lock last, of a fleet on its way over a bridge. */
+/* The last holder of a lock, of a fleet on its way over a bridge. */
 enum judge_phase {
 	JUDGE_PHASE_NONE = 0,
 	JUDGE_PHASE_OLD,
@@ -34,16 +34,16 @@ struct judge_record {
 	char hold[33];		/* if it is ours */
 	char version[FACT_VERSION_MAX];
 	uint64_t since_ms;	/* it has the same holder since, */
-	uint64_t first_ms;	/* by what was sent then */
+	uint64_t first_ms;	/* by the request sent then */
 	uint64_t changed_ms;	/* it was written last */
-	uint64_t sent_ms;	/* of this holder's writes that landed, the one
-				 * sent last */
+	uint64_t sent_ms;	/* of this holder's landed writes, the last
+				 * sent */
 	uint64_t lease_ms;
 	uint64_t until_ms;	/* FACT_NEVER: it names no time */
 	uint64_t token;
-	char lost_hold[33];	/* its client was told that it lost this one, */
+	char lost_hold[33];	/* its client was told of the loss, */
 	uint64_t lost_ms;	/* then */
-	struct judge_mark *marks;	/* that stand in it */
+	struct judge_mark *marks;	/* in the record */
 	struct judge_gone *gone;	/* taken out by hand, or broken */
 	struct judge_gone *left;	/* by clients that have gone */
 };
@@ -70,11 +70,10 @@ bool judge_is_foreign(const struct judge *, const struct judge_lock *);
 /* Is it this hold's? */
 bool judge_record_is_of(const struct judge_record *,
     const struct judge_hold *);
-/* judge_break.c: is it this record that somebody at this host had seen, and
- * breaks? */
+/* judge_break.c: had a client at this host seen this record, and breaks it? */
 bool judge_break_is_of_record(const struct judge_lock *, const struct fact *);
-/* judge_kept.c */
-void judge_kept_in_record(struct judge *, struct judge_lock *,
+/* judge_contents.c */
+void judge_contents_in_record(struct judge *, struct judge_lock *,
     const struct fact *, bool same);
 
 void judge_record_fact(struct judge *, const struct fact *);
@@ -85,7 +84,7 @@ void judge_record_check_loss(struct judge *, const struct judge_hold *,
     enum core_loss);
 /* Its client is gone, and leaves it as it is. */
 void judge_record_left_held(struct judge_hold *);
-/* R18: when what no client has must be out of it; NEVER: it may stay. */
+/* R18: when a hold without a client must be out of it; NEVER: it may stay. */
 uint64_t judge_record_gone_ms(const struct judge *, const struct judge_lock *);
 uint64_t judge_record_grant_ms(const struct judge *, const struct judge_lock *,
     const struct judge_request *first);

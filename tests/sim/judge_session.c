@@ -46,7 +46,7 @@ judge_session_is_frozen(const struct judge *j, const struct judge_session *s)
 	    s->sent_ms < j->hosts[s->host].frozen_until;
 }
 
-/* A lock names it: whoever reads that may find it absent from now on. */
+/* A lock names it: a reader may find it absent from now on. */
 void
 judge_session_shown(struct judge *j, struct judge_session *s)
 {
@@ -72,7 +72,7 @@ judge_session_watch_ms(const struct judge *j, const struct judge_session *s,
 
 /* ---- how it comes ----------------------------------------------------- */
 
-/* Whose it is, from its first item on; and of which life. */
+/* Its host and that host's life, from its first item on. */
 static void
 judge_session_settle(struct judge *j, struct judge_session *s,
     const struct fact *f)
@@ -131,8 +131,8 @@ judge_session_opened(struct judge *j, struct judge_session *s,
 	judge_session_check_ttl(j, s, f);
 	if (s->opened_ms == JUDGE_NEVER)
 		s->opened_ms = f->at_ms;
-	/* It may have been there before, been deleted, and land again: who
-	 * looked meanwhile cannot tell. */
+	/* It may have been there before, been deleted, and land again: a host
+	 * that looked meanwhile does not know. */
 	if (f->item.beat != s->beat || s->changed_ms == 0)
 		s->changed_ms = f->at_ms;
 	judge_session_landed(s, f->sent_ms);
@@ -243,7 +243,7 @@ judge_session_wrote(struct judge *j, struct judge_session *s,
 		else
 			judge_session_opened(j, s, f);
 	} else if (s->dead) {
-		/* One that was buried has no beat. */
+		/* A buried session has no beat. */
 		if (!now->dead || (now->beat != 0 && now->beat != s->beat))
 			judge_find(j, "R10", "%s is dead, and then %s",
 			    judge_session_name(s, text),
@@ -284,8 +284,8 @@ judge_session_settle_items(struct judge *j, struct judge_session *s,
 	if (!was || now->exists)
 		return;
 	s->ever_absent = true;
-	/* Who watched it since it was absent for the first time, and did not
-	 * see that it came back, watches it still. */
+	/* A host that watches it since its first absence, and did not see that
+	 * it came back, still watches it. */
 	if (s->absent_ms == JUDGE_NEVER)
 		s->absent_ms = j->now_ms;
 }
@@ -306,7 +306,7 @@ judge_session_fact(struct judge *j, const struct fact *f)
 		return;
 	for (l = j->locks; l != NULL; l = l->hh.next) {
 		DL_SEARCH_SCALAR2(l->standing, g, session, s, standing_next);
-		/* Its wishes, too, are over with it. */
+		/* Its waiter marks end with it. */
 		if (g != NULL || s->dead)
 			judge_quiet_review(j, l);
 		if (s->dead)

@@ -1,13 +1,13 @@
 /*
- * What the judge remembers. Private to judge*.c; each structure is changed
- * only by the file that is named with it.
+ * The state of the judge. Private to judge*.c; each structure is changed only
+ * by the file that is named with it.
  *
  *     judge +- hosts      daemons: alive, paused, how fast their clocks are
  *           +- clients    connections, with what they asked and hold
  *           +- holds      what daemons told of grants, by host and number
  *           +- sessions   items of the table
- *           +- locks      items of the table, with who waits, who holds, and
- *                         every grant that was ever in one
+ *           +- locks items of the table, with waiters, holders, and every grant
+ *                         that was ever in one
  */
 #ifndef DDBLOCKD_TESTS_JUDGE_STATE_H
 #define DDBLOCKD_TESTS_JUDGE_STATE_H
@@ -25,8 +25,7 @@
 #define JUDGE_NOBODY UINT_MAX		/* as a host: not known */
 
 /*
- * What must have happened by its time. judge_fact() calls @miss for each one
- * whose time is over.
+ * A duty with its time. judge_fact() calls @miss for each whose time is over.
  */
 struct judge_due {
 	struct timer timer;	/* first */
@@ -40,6 +39,8 @@ struct judge_host {
 	bool paused;
 	uint64_t resumed_ms;
 	uint64_t mute_until;	/* it has just gone on and may lag behind */
+	bool inherited;		/* from a daemon that died, ... */
+	uint64_t inherited_ms;	/* ... at last then */
 	bool repeated;		/* the network did that to it, ... */
 	uint64_t repeated_ms;	/* ... at last then */
 	uint64_t frozen_ms;	/* when it stood still last */
@@ -47,12 +48,15 @@ struct judge_host {
 	uint64_t started_ms;	/* this life */
 	uint64_t died_ms;	/* the one before */
 	int32_t rate_ppm;
+	bool withdrawn;		/* it grants nothing new */
+	uint32_t holds_max;	/* of one client; 0: as the rules have it, */
+	uint64_t limited_ms;	/* since then */
 	struct judge_hold *holds;	/* that it told, of any life */
 	struct judge_session *sessions;
 };
 
 /* ---- judge_client.c ---- */
-/* What a hold ends by, and is warned by; 0: nothing of its own. */
+/* The terms of a hold's end and warning; 0: no own terms. */
 struct judge_terms {
 	uint64_t max_hold_ms;
 	uint64_t keepalive_ms;
@@ -61,6 +65,7 @@ struct judge_terms {
 	bool reentrant;
 	bool stays;
 	uint64_t linger_ms;	/* 0: it does not */
+	bool resumes;		/* it may, if its daemon ends the connection */
 	uint64_t process;	/* whose it is when its client has left; or 0 */
 };
 
@@ -76,7 +81,7 @@ struct judge_request {
 	uint64_t target;		/* CANCEL; RESUME: whose */
 	uint64_t user;			/* ACQUIRE, RESUME */
 	struct judge_lock *watched;	/* WATCH, UNWATCH */
-	uint64_t joint;	/* ACQUIRE of several: the first one's id; 0: alone */
+	uint64_t multi;	/* ACQUIRE of several: the first's id; 0: alone */
 	uint64_t wait_ms;		/* ACQUIRE */
 	bool shared;			/* ACQUIRE */
 	uint64_t limit;			/* ACQUIRE, shared; 0: none */
@@ -86,13 +91,13 @@ struct judge_request {
 	uint64_t asked_ms;
 	uint64_t due_ms;
 	bool unread;		/* asked while the daemon was paused */
-	bool leaves;		/* RELEASE: one of several */
-	bool downgrading;	/* RELEASE: of what is being downgraded */
+	bool leaves;		/* RELEASE: one lock of several */
+	bool downgrading;	/* RELEASE: of a hold being downgraded */
 	uint64_t woken_ms;	/* then: when that went on; 0 */
-	uint64_t until_ms;	/* RENEW: as it had been told by then */
-	uint64_t kept[FACT_SLOTS];	/* that it brings */
+	uint64_t until_ms;	/* RENEW: the deadline told before */
+	uint64_t contents[FACT_SLOTS];	/* that it brings */
 	struct judge_due due;
-	struct judge_due joint_due;	/* J2 */
+	struct judge_due multi_due;	/* J2 */
 };
 
 struct judge_client {
@@ -104,7 +109,7 @@ struct judge_client {
 	uint64_t spoke_ms;	/* it sent something then, */
 	uint64_t heard_ms;	/* and then to one that took steps, */
 	uint64_t heard_before_ms;	/* and, before this moment, then */
-	uint64_t secret;	/* whose it says: its own, or one before it */
+	uint64_t secret;	/* its own secret, or an earlier client's */
 	struct judge_request *requests;
 	struct judge_hold *holds;
 	uint32_t n_open;		/* requests that caps are about */
@@ -134,14 +139,14 @@ struct judge_hold {
 	struct judge_lock *lock;
 	struct judge_grant *grant;	/* NULL: the table is not seen */
 	enum judge_hold_state state;
-	bool deserted;		/* its daemon is dead: nobody will tell it */
+	bool deserted;		/* its daemon is dead: it will not be told */
 	bool exempt;		/* from 1 to 3: its host stood still */
-	bool counted;		/* among what its client may have */
+	bool counted;		/* among its client's possible holds */
 	bool read;		/* RELEASED: and its daemon has read that */
 	bool warned;
 	bool reassured;		/* or need not be */
 	bool told_lost;
-	uint64_t joint;		/* one of several: by this request; 0: alone */
+	uint64_t multi;		/* one of several: by this request; 0: alone */
 	bool shared;
 	uint64_t limit;		/* shared; 0: none */
 	bool downgrading;	/* it asked to share it, */
@@ -154,11 +159,11 @@ struct judge_hold {
 	uint64_t until_ms;
 	struct judge_terms terms;
 	uint64_t user;		/* who may resume it */
-	uint64_t linger_ms;	/* nobody has it, until then or, by a slow
+	uint64_t linger_ms;	/* no client has it, until then or, by a slow
 				 * clock, @linger_most_ms; 0: not so */
 	uint64_t linger_most_ms;
 	bool cut_off;		/* by its daemon, and it may resume it */
-	uint64_t end_ms;	/* whatever is renewed; JUDGE_NEVER */
+	uint64_t end_ms;	/* despite renewals; JUDGE_NEVER */
 	char name[33];		/* in a foreign record; "": not known */
 	uint64_t record_sent_ms;	/* of its latest renewal that landed */
 	bool taken;		/* another took its foreign record, */
@@ -188,9 +193,9 @@ struct judge_session {
 	bool lost;		/* and with it all of them */
 	bool exists;
 	bool dead;
-	bool ever_dead;		/* whatever became of the item since */
+	bool ever_dead;		/* despite later changes of the item */
 	bool ever_absent;	/* after it was there */
-	bool hand_dead;		/* somebody broke it */
+	bool hand_dead;		/* it was broken */
 };
 
 /* ---- judge_lock.c ---- */
@@ -221,11 +226,12 @@ struct judge_grant {
 	bool left;		/* it was gone at least once */
 	uint64_t gap_since_ms;	/* the loss was judged then, ... */
 	bool gap;		/* after which it stays a margin longer */
-	bool forfeited;		/* that loss was all of it: nobody else comes
-				 * to it */
+	bool forfeited;		/* that loss was all of it: no other client gets
+				 * it */
+	bool stopped;		/* and came from a stop of its daemon */
 	bool given_up;		/* its last hold was released or left */
 	bool hand_gone;		/* taken out by hand, or broken */
-	bool broken;		/* by somebody at a host: */
+	bool broken;		/* by a client at a host: */
 	unsigned breaker;
 	uint64_t told_ms;	/* the first */
 	bool takeover;
@@ -244,7 +250,7 @@ enum judge_end_kind {
 struct judge_turn {
 	uint64_t asked_ms;	/* the acquire */
 	uint64_t granted_ms;
-	uint64_t age;		/* of the lock: tokens rise within one */
+	uint64_t age;		/* of the lock: tokens rise within an age */
 	uint64_t token;
 	bool shared;
 	uint64_t limit;		/* shared; 0: none */
@@ -255,7 +261,7 @@ struct judge_turn {
 };
 
 /* A session of another host in the record, which wants the lock. */
-struct judge_wish {
+struct judge_waiter_mark {
 	struct judge_session *session;
 	bool shared;		/* and not for exclusive use */
 	uint64_t since_ms;
@@ -264,11 +270,11 @@ struct judge_wish {
 	uint64_t grants[FACT_HOSTS_MAX];
 };
 
-/* A host gave an element back, though somebody there waited for the same. */
+/* A host released an element, though a client there waited for the same use. */
 struct judge_yield {
 	const struct judge_session *session;	/* or NULL */
 	uint64_t at_ms;
-	uint64_t to_ms;		/* who asked until then stands back */
+	uint64_t to_ms;		/* requests until then must wait */
 };
 
 /* ---- judge_break.c ---- */
@@ -287,14 +293,14 @@ struct judge_watch {
 	struct judge_lock *lock;
 	enum fact_state state;	/* as it was told */
 	uint64_t token;
-	uint64_t token_exclusive;	/* of the last who had it alone */
+	uint64_t token_exclusive;	/* of the last exclusive holder */
 	uint64_t n_holders;
 	uint64_t age;		/* of the lock, then */
-	bool outdated;		/* what is kept has changed since */
+	bool outdated;		/* the contents have changed since */
 	struct judge_due due;	/* to be told otherwise */
 };
 
-/* ---- judge_kept.c ---- */
+/* ---- judge_contents.c ---- */
 struct judge_value {
 	UT_hash_handle hh;
 	uint64_t id;		/* of the request that brought it */
@@ -309,11 +315,11 @@ struct judge_lock {
 	uint32_t namespace_index;
 	struct judge_hold *holds;	/* VALID ones */
 	struct judge_watch *watches;
-	struct judge_request *waiters;	/* those who asked first come first */
-	uint64_t gone_ms;	/* when nobody was left who held it */
-	uint64_t cleared_ms;	/* when a daemon took out what was its own */
+	struct judge_request *waiters;	/* the first requests come first */
+	uint64_t gone_ms;	/* when the last holder was gone */
+	uint64_t cleared_ms;	/* when a daemon removed its own element */
 
-	bool known;		/* what follows is the item as it is */
+	bool known;		/* below is the present item */
 	bool exists;
 	bool readable;
 	bool has_ttl;
@@ -327,29 +333,30 @@ struct judge_lock {
 	uint64_t removed_ms;
 	bool spent;		/* its token was set by hand */
 	bool raised;		/* or ahead of its time, from over a bridge */
-	uint64_t kept[FACT_SLOTS];
-	size_t n_wishes;
-	struct judge_wish wishes[FACT_WISHES_MAX];
+	uint64_t contents[FACT_SLOTS];
+	uint64_t emptied_ms;	/* a release asked for that; 0: none did */
+	size_t n_waiter_marks;
+	struct judge_waiter_mark waiter_marks[FACT_WAITER_MARKS_MAX];
 	size_t n_named;			/* of which */
-	uint64_t waited_ms[FACT_HOSTS_MAX];	/* who waited last left then */
-	uint64_t joint_ms[FACT_HOSTS_MAX];	/* and for more than this */
-	uint64_t unwished_ms[FACT_HOSTS_MAX];	/* by what it sent before */
-	uint64_t wished_ms[2];	/* one came or went then: 1, for shared use */
+	uint64_t waited_ms[FACT_HOSTS_MAX];	/* the last waiter left then */
+	uint64_t multi_ms[FACT_HOSTS_MAX];	/* and for more than this */
+	uint64_t unmarked_ms[FACT_HOSTS_MAX];	/* by its earlier request */
+	uint64_t marked_ms[2];	/* one came or went then: 1, for shared use */
 	struct judge_yield yields[FACT_HOSTS_MAX];
 	struct judge_grant *standing;	/* the elements */
 	size_t n_standing;
-	uint64_t occupied_ms;	/* there are some since; not those before */
+	uint64_t occupied_ms;	/* there are marks since; not the earlier */
 	uint64_t joined_ms;	/* the last came then */
 	struct judge_grant *grants;	/* all that ever were */
 	struct judge_break *breaks;	/* that were asked for */
-	bool says_broken;	/* the item says who broke it */
+	bool says_broken;	/* the item names its breaker */
 
 	struct judge_record record;	/* in a foreign namespace */
 	enum judge_phase phase;		/* by this record */
 	struct judge_belief *beliefs;
 
 	struct judge_due wait_due;	/* 8 */
-	struct judge_due idle_due;	/* what nobody has goes away */
+	struct judge_due idle_due;	/* holds without a client are removed */
 
 	struct judge_turn *turns;
 	size_t n_turns;
@@ -388,14 +395,12 @@ void judge_due_unset(struct judge *, struct judge_due *);
 char judge_host_name(unsigned host);
 /* Does the host's daemon take steps? */
 bool judge_is_awake(const struct judge *, unsigned host);
-/* It does not, or it may not have come to what it should have told by now. */
+/* It does not, or it may not have come so far yet. */
 bool judge_is_mute(const struct judge *, unsigned host);
 /* Of the host's boot clock, in a million of real time's. */
 uint64_t judge_rate(const struct judge *, unsigned host);
-/*
- * How long @ms by the host's boot clock can take at most, and takes at least,
- * when both ends are read off in whole milliseconds, rounded down.
- */
+/* How long @ms by the host's boot clock can take at most, and takes at least,
+ * when both ends are read off in whole milliseconds, rounded down. */
 uint64_t judge_most_ms(const struct judge *, unsigned host, uint64_t ms);
 uint64_t judge_least_ms(const struct judge *, unsigned host, uint64_t ms);
 uint64_t judge_stretch_ms(const struct judge *, uint64_t ms);
@@ -420,12 +425,12 @@ void judge_hold_end(struct judge *, struct judge_hold *,
 void judge_hold_answered(struct judge *, struct judge_hold *);
 void judge_hold_turn_over(struct judge *, struct judge_hold *);
 void judge_hold_desert(struct judge *, struct judge_hold *);
-/* The release was not admitted: the client still has it. */
+/* The release was not admitted: the client still holds it. */
 void judge_hold_restore(struct judge *, struct judge_hold *);
 void judge_hold_forget(struct judge *, struct judge_hold *);
 bool judge_hold_is_exempt(const struct judge_hold *);
 void judge_hold_free(struct judge *, struct judge_hold *);
-/* May a hold of this use stand beside one of that? */
+/* May a hold of this use be valid beside a hold of that use? */
 bool judge_is_compatible(bool shared, uint64_t limit, bool other_shared,
     uint64_t other_limit);
 void judge_hold_check_deadline(struct judge *, const struct judge_hold *);
@@ -443,14 +448,14 @@ void judge_downgrade_follow(struct judge *, struct judge_grant *from,
 
 /* judge_notice.c */
 void judge_notice_fact(struct judge *, const struct fact *);
-bool judge_notice_is_joint_loss(const struct judge_hold *);
+bool judge_notice_is_multi_loss(const struct judge_hold *);
 void judge_notice_lost(struct judge *, struct judge_hold *, enum core_loss);
 /* Is it time to warn of it? */
 bool judge_notice_is_danger(const struct judge *, const struct judge_hold *);
 void judge_notice_renewed_all(struct judge *, const struct fact *);
 void judge_notice_renew(struct judge *, struct judge_hold *,
     uint64_t until_ms);
-/* When must it hear something next? And it did not. */
+/* When is its next event due? And the event did not come. */
 void judge_notice_schedule(struct judge *, struct judge_hold *);
 void judge_notice_missed(struct judge *, void *hold);
 void judge_notice_check_stolen(struct judge *, const struct judge_hold *,
@@ -469,17 +474,20 @@ void judge_terms_check_renewal(struct judge *, const struct judge_hold *,
     const struct judge_request *, uint64_t until_ms);
 void judge_terms_check_gap(struct judge *, const struct judge_hold *);
 void judge_terms_spoke(struct judge *, struct judge_client *);
-/* Is it the one more time of a hold that its client has? */
+/* Is it one more time of a hold that its client has? */
 bool judge_terms_again(struct judge *, const struct judge_client *,
     const struct judge_request *, const struct fact *);
 
 /* judge_linger.c */
+bool judge_linger_is_resumed(const struct judge *, const struct judge_client *);
 uint64_t judge_linger_due_ms(const struct judge *, const struct judge_hold *);
 void judge_linger_woke(struct judge *, struct judge_hold *,
     uint64_t stood_ms);
 bool judge_linger_may_be_lost(const struct judge_hold *);
 void judge_linger_given_back(struct judge *, struct judge_hold *);
-bool judge_linger_keeps(const struct judge_hold *);
+bool judge_linger_keeps(const struct judge_hold *, bool cut_off);
+/* Is the answer right about whether it may be resumed? */
+void judge_linger_granted(struct judge *, struct judge_hold *, bool resumes);
 /* Its client has left, or its daemon can only read of that now. */
 void judge_linger_begin(struct judge *, struct judge_hold *, bool cut_off);
 void judge_linger_missed(struct judge *, struct judge_hold *);
@@ -487,14 +495,14 @@ void judge_linger_taken(struct judge *, struct judge_client *,
     const struct fact *);
 void judge_linger_answered(struct judge *, const struct judge_request *,
     int code);
-/* Its daemon releases what is held: nobody is there to be told. */
+/* Its daemon releases the holds: there is no client to tell. */
 void judge_linger_released(struct judge *, unsigned host);
 
 /* judge_session.c */
 struct judge_session *judge_session_get(struct judge *, const char *name);
 void judge_session_fact(struct judge *, const struct fact *);
 void judge_session_shown(struct judge *, struct judge_session *);
-/* Was what this host sent at @sent_ms sent by the session's own daemon? */
+/* Was the request of this host at @sent_ms sent by the session's own daemon? */
 bool judge_session_is_own(const struct judge_session *, unsigned host,
     uint64_t sent_ms);
 bool judge_session_is_frozen(const struct judge *,
@@ -536,36 +544,38 @@ void judge_bridge_check_record(struct judge *, const struct judge_lock *,
 bool judge_bridge_is_theirs(const struct judge_lock *);
 uint64_t judge_bridge_theirs_ms(const struct judge_lock *);
 
-/* judge_quiet.c: what must happen when nothing disturbs any more */
+/* judge_quiet.c: duties after the last fault */
 void judge_quiet_asked(struct judge *, struct judge_request *);
 void judge_quiet_review(struct judge *, struct judge_lock *);
 void judge_quiet_begin(struct judge *);
-/* Does nothing disturb by now, and did not for a lease? */
+/* Has there been no fault for a lease? */
 bool judge_quiet_is_calm(const struct judge *);
 void judge_quiet_waited(struct judge *, void *lock);
 void judge_quiet_idle(struct judge *, void *lock);
 bool judge_quiet_is_kept(const struct judge_grant *);
-/* From when on, after @since_ms, nothing hinders any more. */
+bool judge_quiet_is_inherited(const struct judge *, unsigned host,
+    uint64_t since_ms);
+/* The time, after @since_ms, from which no fault hinders any more. */
 uint64_t judge_quiet_from_ms(const struct judge *, uint64_t since_ms);
 
 /* judge_turns.c */
-void judge_turns_wishes(struct judge *, struct judge_lock *,
+void judge_turns_marks(struct judge *, struct judge_lock *,
     const struct fact *);
 void judge_turns_granted(struct judge *, const struct judge_hold *);
 void judge_turns_left(struct judge *, struct judge_lock *,
     const struct judge_grant *);
 void judge_turns_came(struct judge *, struct judge_lock *,
     const struct judge_grant *, const struct fact *);
-/* F6: may this element come in, as far as others' wishes go? */
-void judge_turns_check_wishes(struct judge *, const struct judge_lock *,
+/* F6: do other hosts' marks let this element come in? */
+void judge_turns_check_marks(struct judge *, const struct judge_lock *,
     const struct judge_grant *, const struct fact *);
-/* Does another host than @host wish for it, as far as can be seen? */
-bool judge_turns_others_wish(const struct judge_lock *, unsigned host);
+/* Does another host than @host visibly have a mark for it? */
+bool judge_turns_others_mark(const struct judge_lock *, unsigned host);
 /* The same, for exclusive use, of a session that may still live. */
 bool judge_turns_is_closed(const struct judge *, const struct judge_lock *,
     unsigned host);
-/* Since when do wishes for the other use than this one hinder as they do, or
- * did their sessions end? */
+/* Since when do marks for the other use hinder as they do, or when did their
+ * sessions end? */
 uint64_t judge_turns_open_ms(const struct judge *, const struct judge_lock *,
     bool shared);
 void judge_turns_waited(struct judge *, const struct judge_request *);
@@ -579,19 +589,8 @@ void judge_watch_changed(struct judge *, struct judge_client *,
 void judge_watch_review(struct judge *, struct judge_lock *);
 void judge_watch_left(struct judge *, const struct judge_client *);
 void judge_watch_free_all(struct judge *, struct judge_lock *);
-/* What is kept in it is another. */
+/* Its contents have changed. */
 void judge_watch_outdate(struct judge_lock *);
-
-/* judge_kept.c */
-void judge_kept_asked(struct judge *, const struct fact *);
-void judge_kept_over(struct judge *, const struct judge_request *);
-void judge_kept_wrote(struct judge *, struct judge_lock *,
-    const struct fact *);
-void judge_kept_told(struct judge *, const struct judge_hold *,
-    const struct judge_request *, const struct fact *);
-void judge_kept_answered(struct judge *, const struct judge_hold *,
-    const struct judge_request *);
-void judge_kept_free_all(struct judge *);
 
 /* judge_order.c */
 void judge_order_check(struct judge *, const struct judge_lock *);

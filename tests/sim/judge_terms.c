@@ -1,12 +1,12 @@
 /*
- * Terms of a hold's own: that it ends when they say so, neither before nor
- * later, and that nobody else has it in the gap.
+ * Terms of a hold's own: it ends at their time, neither before nor later, and
+ * no other client has the lock in the gap.
  */
 #include "judge_state.h"
 
 #include <inttypes.h>
 
-#define JUDGE_FRESH_MS 500	/* a renewal so old is as good as a new one */
+#define JUDGE_FRESH_MS 500	/* a renewal so old counts as new */
 
 /* When after a renewal its warning comes; 0: that is not judged, NEVER: it
  * does not. */
@@ -17,7 +17,7 @@ judge_terms_danger_ms(const struct judge *j, const struct judge_hold *h)
 	    judge_danger_ms(j, h->lock);
 }
 
-/* T9: the end that a grant names is what was asked for. */
+/* T9: the end that a grant names is the requested one. */
 void
 judge_terms_check_end(struct judge *j, const struct judge_hold *h)
 {
@@ -52,7 +52,7 @@ judge_terms_silent_ms(const struct judge *j, const struct judge_hold *h)
 	    judge_most_ms(j, host, h->terms.keepalive_ms);
 }
 
-/* When it was heard last. What is read too late is read, but does not count. */
+/* When it was heard last. A line that is read too late does not count. */
 static uint64_t
 judge_terms_heard_ms(const struct judge *j, const struct judge_hold *h)
 {
@@ -98,8 +98,8 @@ judge_terms_check_loss(struct judge *j, const struct judge_hold *h,
 		judge_terms_check_silence(j, h);
 }
 
-/* From when its session's last renewal counts at least: of two attempts at one
- * the answer to the first may be the one that came. */
+/* The earliest time from which its session's last renewal counts: of two
+ * attempts, the first may be the one that was answered. */
 static uint64_t
 judge_terms_renewed_ms(const struct judge *j, const struct judge_session *s)
 {
@@ -107,9 +107,9 @@ judge_terms_renewed_ms(const struct judge *j, const struct judge_session *s)
 	    s->before_ms : s->sent_ms;
 }
 
-/* T9: what only its client renews is renewed by that: for longer than it had
- * been told when it asked, and as long as the last renewal in the table is good
- * for; or that was a moment ago. */
+/* T9: a hold that only its client renews is renewed by its request: beyond the
+ * deadline known at the request, and as far as the last renewal in the table
+ * allows; or that was a moment ago. */
 void
 judge_terms_check_renewal(struct judge *j, const struct judge_hold *h,
     const struct judge_request *r, uint64_t until_ms)
@@ -132,7 +132,7 @@ judge_terms_check_renewal(struct judge *j, const struct judge_hold *h,
 	    judge_lock_name(h->lock), r->asked_ms, until_ms);
 }
 
-/* T9: the gap belongs to who lost it. */
+/* T9: the gap belongs to the holder that lost it. */
 void
 judge_terms_check_gap(struct judge *j, const struct judge_hold *h)
 {
@@ -147,7 +147,7 @@ judge_terms_check_gap(struct judge *j, const struct judge_hold *h)
 	    g->lost_ms);
 }
 
-/* A daemon that sleeps hears nothing. */
+/* A daemon that sleeps reads no line. */
 void
 judge_terms_spoke(struct judge *j, struct judge_client *c)
 {
@@ -165,8 +165,8 @@ judge_terms_spoke(struct judge *j, struct judge_client *c)
 	}
 }
 
-/* It got it again before its daemon, which slept, read of the release that was
- * to be the last: now that one is not, and perhaps the next is. */
+/* It was granted again before its daemon, which slept, read the last release:
+ * now that release is not the last, and perhaps the next is. */
 static void
 judge_terms_outlast(struct judge *j, struct judge_hold *h)
 {
@@ -188,7 +188,7 @@ judge_terms_outlast(struct judge *j, struct judge_hold *h)
 		judge_hold_restore(j, h);
 }
 
-/* 4: it has it, on these terms, and got it so. */
+/* 4: it holds it on these terms, and was granted it so. */
 bool
 judge_terms_again(struct judge *j, const struct judge_client *c,
     const struct judge_request *r, const struct fact *f)

@@ -1,6 +1,6 @@
 /*
- * Whose turn it is: a host that passes a lock on among its own clients yields
- * to another host's wish, and then stands back.
+ * Turns: a host that passes a lock on among its own clients yields to another
+ * host's waiter mark, and then waits.
  */
 #include "judge_state.h"
 
@@ -9,57 +9,61 @@
 
 /* A write that landed late is looked for after pauses of up to this, and then
  * with each audit. */
-#define JUDGE_TURNS_DOUBT_MS 30000
+#define JUDGE_TURNS_IN_DOUBT_MS 30000
 
-/* ---- wishes ----------------------------------------------------------- */
+/*
+ * ---- waiter marks -----------------------------------------------------------
+ */
 
 static size_t
-judge_turns_wished(const struct judge_lock *l, bool shared)
+judge_turns_marked(const struct judge_lock *l, bool shared)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->n_named; i++)
-		if (l->wishes[i].shared == shared)
+		if (l->waiter_marks[i].shared == shared)
 			n++;
 	return n;
 }
 
-/* A wish went by what its own host had sent before it came, and which landed
- * late: that sees it when it looks again. */
+/* A mark was removed by an earlier request of its own host that landed late:
+ * the host sees that when it looks again. */
 static void
-judge_turns_unwished(struct judge_lock *l, const struct judge_wish *w,
+judge_turns_unmarked(struct judge_lock *l, const struct judge_waiter_mark *w,
     const struct fact *f)
 {
 	for (size_t i = 0; i < l->n_named; i++)
-		if (l->wishes[i].session == w->session)
+		if (l->waiter_marks[i].session == w->session)
 			return;
 	if (w->session->host == f->host && f->host < FACT_HOSTS_MAX &&
 	    f->sent_ms < w->since_ms)
-		l->unwished_ms[f->host] = f->at_ms;
+		l->unmarked_ms[f->host] = f->at_ms;
 }
 
-/* Those that stay keep their time. */
+/* Marks that stay keep their time. */
 void
-judge_turns_wishes(struct judge *j, struct judge_lock *l,
+judge_turns_marks(struct judge *j, struct judge_lock *l,
     const struct fact *f)
 {
 	const struct fact_lock *now = &f->lock;
-	struct judge_wish before[FACT_WISHES_MAX];
+	struct judge_waiter_mark before[FACT_WAITER_MARKS_MAX];
 	size_t n_before = l->n_named;
-	size_t n_shared = judge_turns_wished(l, true);
+	size_t n_shared = judge_turns_marked(l, true);
 
-	memcpy(before, l->wishes, sizeof(before));
+	memcpy(before, l->waiter_marks, sizeof(before));
 	l->n_named = 0;
-	for (size_t i = 0; i < now->n_wishes && i < FACT_WISHES_MAX; i++) {
-		struct judge_wish *w = &l->wishes[l->n_named];
-		const struct fact_wish *wish = &now->wishes[i];
+	for (size_t i = 0; i < now->n_waiter_marks &&
+	    i < FACT_WAITER_MARKS_MAX; i++) {
+		struct judge_waiter_mark *w = &l->waiter_marks[l->n_named];
+		const struct fact_waiter_mark *waiter_mark =
+		    &now->waiter_marks[i];
 
-		if (wish->session[0] == '\0')
+		if (waiter_mark->session[0] == '\0')
 			continue;
 		l->n_named++;
-		*w = (struct judge_wish){
-			.session = judge_session_get(j, wish->session),
-			.shared = wish->shared,
+		*w = (struct judge_waiter_mark){
+			.session = judge_session_get(j, waiter_mark->session),
+			.shared = waiter_mark->shared,
 			.since_ms = f->at_ms,
 		};
 		for (size_t k = 0; k < n_before; k++)
@@ -68,15 +72,15 @@ judge_turns_wishes(struct judge *j, struct judge_lock *l,
 				*w = before[k];
 	}
 	for (size_t k = 0; k < n_before; k++)
-		judge_turns_unwished(l, &before[k], f);
-	if (judge_turns_wished(l, true) != n_shared)
-		l->wished_ms[true] = f->at_ms;
-	if (l->n_named - judge_turns_wished(l, true) != n_before - n_shared)
-		l->wished_ms[false] = f->at_ms;
+		judge_turns_unmarked(l, &before[k], f);
+	if (judge_turns_marked(l, true) != n_shared)
+		l->marked_ms[true] = f->at_ms;
+	if (l->n_named - judge_turns_marked(l, true) != n_before - n_shared)
+		l->marked_ms[false] = f->at_ms;
 }
 
-/* Does its host live, as everybody can see, and did so since it opened it? Who
- * saw it stand still for a lease looks again after another. */
+/* Is its host visibly alive, and was so since it opened the session? A host
+ * that saw no beat for a lease looks again after another lease. */
 static bool
 judge_turns_is_alive(const struct judge *j, const struct judge_session *s)
 {
@@ -92,7 +96,7 @@ judge_turns_is_alive(const struct judge *j, const struct judge_session *s)
 	    j->now_ms < s->sent_ms + judge_least_ms(j, s->host, lease_ms);
 }
 
-/* When this host came to the last of what it has there. */
+/* When this host acquired its last element there. */
 static uint64_t
 judge_turns_told_ms(const struct judge_lock *l, unsigned host)
 {
@@ -107,17 +111,18 @@ judge_turns_told_ms(const struct judge_lock *l, unsigned host)
 	return told_ms;
 }
 
-/* Is it in the way of that wish? Those who share it let others in who would,
- * while there is a place. */
+/* Does it block that mark? Sharers admit other sharers while there is a
+ * place. */
 static bool
-judge_turns_hinders(const struct judge_grant *g, const struct judge_wish *w)
+judge_turns_hinders(const struct judge_grant *g,
+    const struct judge_waiter_mark *w)
 {
 	return !w->shared || !g->shared ||
 	    (g->limit > 0 && g->lock->n_standing >= g->limit);
 }
 
-/* F2. The record is looked at when a run is over; an answer that was on its
- * way when the wish came may have begun another. */
+/* F2. The record is read at the end of a run; an answer that was on its way
+ * when the mark came may have begun another run. */
 void
 judge_turns_granted(struct judge *j, const struct judge_hold *h)
 {
@@ -127,11 +132,11 @@ judge_turns_granted(struct judge *j, const struct judge_hold *h)
 	struct judge_lock *l = h->lock;
 
 	if (g == NULL || r->handover_max == 0 || judge_hold_is_exempt(h) ||
-	    h->joint != 0 ||
+	    h->multi != 0 ||
 	    !g->standing || g->n_told < 2)
 		return;
 	for (size_t i = 0; i < l->n_named; i++) {
-		struct judge_wish *w = &l->wishes[i];
+		struct judge_waiter_mark *w = &l->waiter_marks[i];
 		uint64_t from_ms = w->since_ms;
 		uint64_t told_ms = judge_turns_told_ms(l, host);
 
@@ -161,14 +166,14 @@ judge_turns_granted(struct judge *j, const struct judge_hold *h)
 
 /* ---- standing back ---------------------------------------------------- */
 
-/* What is asked of a daemon that stands still, it reads when it goes on. */
+/* A stopped daemon reads requests when it goes on. */
 static uint64_t
 judge_turns_read_ms(const struct judge_request *r)
 {
 	return r->woken_ms > 0 ? r->woken_ms : r->asked_ms;
 }
 
-/* One of this host that asked until then, and waits. */
+/* A client of this host that asked until then, and waits. */
 static bool
 judge_turns_waits(const struct judge_lock *l, unsigned host,
     uint64_t until_ms)
@@ -202,12 +207,11 @@ static void
 judge_turns_forget_run(struct judge_lock *l, unsigned host)
 {
 	for (size_t i = 0; i < l->n_named; i++)
-		l->wishes[i].grants[host] = 0;
+		l->waiter_marks[i].grants[host] = 0;
 }
 
-/* Its own daemon gave it back: somebody there waited already when the last
- * hold ended, and first, who could have had this very element, so it is for
- * others. */
+/* Its own daemon released it: a first waiter there could have had this element
+ * when the last hold ended, so the release is for other hosts. */
 void
 judge_turns_left(struct judge *j, struct judge_lock *l,
     const struct judge_grant *g)
@@ -217,10 +221,10 @@ judge_turns_left(struct judge *j, struct judge_lock *l,
 
 	judge_turns_forget_run(l, host);
 	l->yields[host].session = NULL;
-	/* What landed late goes as soon as it is seen. */
+	/* An element that landed late is removed as soon as it is seen. */
 	if (j->rules.handover_max == 0 || g->n_told == 0 ||
 	    g->released_ms != JUDGE_NEVER || g->hand_gone ||
-	    g->idle_ms == JUDGE_NEVER || first == NULL || first->joint != 0 ||
+	    g->idle_ms == JUDGE_NEVER || first == NULL || first->multi != 0 ||
 	    judge_turns_read_ms(first) >= g->idle_ms ||
 	    first->shared != g->shared ||
 	    first->limit != g->limit || first->fail_closed != g->fail_closed ||
@@ -239,11 +243,12 @@ judge_turns_came(struct judge *j, struct judge_lock *l,
     const struct judge_grant *g, const struct fact *f)
 {
 	const struct judge_yield y = l->yields[f->host];
-	uint64_t back_ms = y.at_ms +
-	    judge_least_ms(j, f->host, 2 * j->rules.poll_ms);
+	uint64_t poll_ms = j->rules.poll_least_ms > 0 ?
+	    j->rules.poll_least_ms : j->rules.poll_ms;
+	uint64_t back_ms = y.at_ms + judge_least_ms(j, f->host, 2 * poll_ms);
 
 	judge_turns_forget_run(l, f->host);
-	/* Whoever it is, the others had their turn. */
+	/* In any case the other hosts had their turn. */
 	memset(l->yields, 0, sizeof(l->yields));
 	if (y.session == NULL || y.session != g->session || g->left ||
 	    f->sent_ms < y.at_ms || f->sent_ms >= back_ms ||
@@ -256,40 +261,41 @@ judge_turns_came(struct judge *j, struct judge_lock *l,
 
 /* ---- F6: the kinds of use take turns ---------------------------------- */
 
-/* Who wishes for it alone, because of its limit, comes in as the others do
- * when they have left. */
+/* A client whose limit makes it mark for exclusive use comes in as the others
+ * do when they have left. */
 static bool
-judge_turns_wishes_alone(const struct judge_lock *l,
+judge_turns_marks_exclusive(const struct judge_lock *l,
     const struct judge_session *s)
 {
 	for (size_t i = 0; i < l->n_named; i++)
-		if (l->wishes[i].session == s && !l->wishes[i].shared)
+		if (l->waiter_marks[i].session == s &&
+		    !l->waiter_marks[i].shared)
 			return true;
 	return false;
 }
 
 void
-judge_turns_check_wishes(struct judge *j, const struct judge_lock *l,
+judge_turns_check_marks(struct judge *j, const struct judge_lock *l,
     const struct judge_grant *g, const struct fact *f)
 {
 	const char *host = &"ABCDEFGHI?"[f->host];
 
 	if (l->n_standing > 0) {
-		if (judge_turns_wished(l, false) > 0)
+		if (judge_turns_marked(l, false) > 0)
 			judge_find(j, "F6", "%s: %.1s joins those who share "
 			    "it, and another wishes for it alone",
 			    judge_lock_name(l), host);
 		return;
 	}
 	if (!l->exists || l->shared != g->shared ||
-	    judge_turns_wished(l, !g->shared) == 0 ||
-	    (g->shared && judge_turns_wishes_alone(l, g->session)))
+	    judge_turns_marked(l, !g->shared) == 0 ||
+	    (g->shared && judge_turns_marks_exclusive(l, g->session)))
 		return;
 	judge_find(j, "F6", "%s: %.1s takes it for the same use as the last, "
 	    "and another wishes for the other", judge_lock_name(l), host);
 }
 
-/* May its host still have what it wishes for? */
+/* May its host still be granted the lock? */
 static bool
 judge_turns_may_come(const struct judge *j, const struct judge_session *s)
 {
@@ -302,9 +308,9 @@ judge_turns_is_closed(const struct judge *j, const struct judge_lock *l,
     unsigned host)
 {
 	for (size_t i = 0; i < l->n_named; i++) {
-		const struct judge_session *s = l->wishes[i].session;
+		const struct judge_session *s = l->waiter_marks[i].session;
 
-		if (!l->wishes[i].shared && s->host != host &&
+		if (!l->waiter_marks[i].shared && s->host != host &&
 		    judge_turns_may_come(j, s))
 			return true;
 	}
@@ -315,21 +321,21 @@ uint64_t
 judge_turns_open_ms(const struct judge *j, const struct judge_lock *l,
     bool shared)
 {
-	uint64_t open_ms = l->wished_ms[!shared];
+	uint64_t open_ms = l->marked_ms[!shared];
 
 	for (size_t i = 0; i < l->n_named; i++) {
-		const struct judge_session *s = l->wishes[i].session;
+		const struct judge_session *s = l->waiter_marks[i].session;
 		uint64_t end_ms = s->ended_ms, seen_ms;
 
-		if (l->wishes[i].shared == shared ||
+		if (l->waiter_marks[i].shared == shared ||
 		    judge_turns_may_come(j, s))
 			continue;
 		if (end_ms == JUDGE_NEVER || s->dead_ms > end_ms)
 			end_ms = s->dead_ms;
 		if (s->ever_absent && s->absent_ms > end_ms)
 			end_ms = s->absent_ms;
-		/* Who only wishes is looked at once in a lease: so late its
-		 * last renewal may have been seen, if nobody says that it is
+		/* A session with only a mark is read once in a lease: so late
+		 * its last renewal may have been seen, if it is not marked
 		 * dead. */
 		seen_ms = s->changed_ms + judge_stretch_ms(j, s->lease_ms);
 		if (seen_ms > end_ms &&
@@ -341,9 +347,9 @@ judge_turns_open_ms(const struct judge *j, const struct judge_lock *l,
 	return open_ms;
 }
 
-/* ---- F4: who waits no longer ------------------------------------------ */
+/* ---- F4: former waiters ------------------------------------------ */
 
-/* Does an element of that host stand? */
+/* Is an element of that host in the record? */
 static bool
 judge_turns_has(const struct judge_lock *l, unsigned host)
 {
@@ -363,8 +369,8 @@ judge_turns_is_idle(const struct judge *j, const struct judge_lock *l,
 {
 	unsigned host = s->host;
 
-	/* One that was deleted by hand, and came back with a late open, is
-	 * strange to its own daemon; its wish goes stale. */
+	/* A session that was deleted by hand, and came back with a late open,
+	 * is unknown to its own daemon; its mark goes stale. */
 	return judge_is_known_host(host) && j->hosts[host].running &&
 	    !j->hosts[host].paused && s->exists && !s->dead &&
 	    !s->ever_absent && s->ended_ms == JUDGE_NEVER &&
@@ -372,10 +378,13 @@ judge_turns_is_idle(const struct judge *j, const struct judge_lock *l,
 	    !judge_turns_waits(l, host, JUDGE_NEVER);
 }
 
-/* When it must be gone. What landed unseen is looked for like any doubt. */
+/*
+ * When it must be gone. A mark that landed unseen is looked for like any
+ * in-doubt write.
+ */
 static uint64_t
 judge_turns_gone_ms(const struct judge *j, const struct judge_lock *l,
-    const struct judge_wish *w)
+    const struct judge_waiter_mark *w)
 {
 	const struct judge_rules *r = &j->rules;
 	uint64_t pause_ms = 2 * r->request_ms + 2 * r->poll_ms;
@@ -383,30 +392,30 @@ judge_turns_gone_ms(const struct judge *j, const struct judge_lock *l,
 	uint64_t from_ms = left_ms > w->since_ms ? left_ms : w->since_ms;
 
 	if (left_ms < w->since_ms + pause_ms)
-		pause_ms += r->audit_ms > JUDGE_TURNS_DOUBT_MS ?
-		    r->audit_ms : JUDGE_TURNS_DOUBT_MS;
+		pause_ms += r->audit_ms > JUDGE_TURNS_IN_DOUBT_MS ?
+		    r->audit_ms : JUDGE_TURNS_IN_DOUBT_MS;
 	return judge_quiet_from_ms(j, from_ms) +
 	    judge_stretch_ms(j, pause_ms) + r->slack_ms;
 }
 
-/* An ended daemon is another one than its successor on that host. */
+/* An ended daemon is not its successor on that host. */
 bool
-judge_turns_others_wish(const struct judge_lock *l, unsigned host)
+judge_turns_others_mark(const struct judge_lock *l, unsigned host)
 {
 	for (size_t i = 0; i < l->n_named; i++)
-		if (l->wishes[i].session->host != host ||
-		    l->wishes[i].session->ended_ms != JUDGE_NEVER)
+		if (l->waiter_marks[i].session->host != host ||
+		    l->waiter_marks[i].session->ended_ms != JUDGE_NEVER)
 			return true;
-	return l->n_wishes > l->n_named;
+	return l->n_waiter_marks > l->n_named;
 }
 
-/* ---- F5: who waits says so -------------------------------------------- */
+/* ---- F5: waiters leave marks -------------------------------------------- */
 
-/* By when the wish of who waits for another host's lock must be there. Who was
- * before it, and left, may have wished for the other use; or its own host had
- * it, too. */
+/* By when the mark of a waiter for another host's lock must be there. A waiter
+ * before it that left may have had a mark for the other use; or its own host
+ * held the lock, too. */
 static uint64_t
-judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
+judge_turns_marked_ms(const struct judge *j, const struct judge_lock *l,
     const struct judge_request *r)
 {
 	uint64_t pause_ms = 3 * j->rules.request_ms + 3 * j->rules.poll_ms;
@@ -416,8 +425,8 @@ judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
 
 	if (l->waited_ms[r->client->host] > from_ms)
 		from_ms = l->waited_ms[r->client->host];
-	if (l->unwished_ms[r->client->host] > from_ms)
-		from_ms = l->unwished_ms[r->client->host];
+	if (l->unmarked_ms[r->client->host] > from_ms)
+		from_ms = l->unmarked_ms[r->client->host];
 	for (g = l->grants; g != NULL; g = g->next)
 		if (g->session->host == r->client->host && g->left_ms > from_ms)
 			from_ms = g->left_ms;
@@ -425,7 +434,7 @@ judge_turns_wished_ms(const struct judge *j, const struct judge_lock *l,
 	    judge_stretch_ms(j, pause_ms) + j->rules.slack_ms;
 }
 
-/* Does somebody alive have it? */
+/* Does a living host hold it? */
 static bool
 judge_turns_is_held(const struct judge *j, const struct judge_lock *l)
 {
@@ -440,12 +449,12 @@ judge_turns_is_held(const struct judge *j, const struct judge_lock *l)
 }
 
 static bool
-judge_turns_wishes_for(const struct judge_lock *l, unsigned host)
+judge_turns_marks_for(const struct judge_lock *l, unsigned host)
 {
 	for (size_t i = 0; i < l->n_named; i++)
-		if (l->wishes[i].session->host == host)
+		if (l->waiter_marks[i].session->host == host)
 			return true;
-	return l->n_wishes > l->n_named;
+	return l->n_waiter_marks > l->n_named;
 }
 
 /* Its wait is over, one way or another. */
@@ -458,12 +467,12 @@ judge_turns_waited(struct judge *j, const struct judge_request *r)
 	    2 * j->rules.request_ms;
 
 	if (j->rules.handover_max == 0 || j->quiet_ms == JUDGE_NEVER ||
-	    !l->readable || r->unread || r->joint != 0 ||
+	    !l->readable || r->unread || r->multi != 0 ||
 	    r->due_ms < worth_ms ||
 	    judge_is_mute(j, host) ||
 	    judge_turns_has(l, host) || !judge_turns_is_held(j, l) ||
-	    j->now_ms <= judge_turns_wished_ms(j, l, r) ||
-	    judge_turns_wishes_for(l, host))
+	    j->now_ms <= judge_turns_marked_ms(j, l, r) ||
+	    judge_turns_marks_for(l, host))
 		return;
 	judge_find(j, "F5", "%s: c%" PRIu64 " waits since %" PRIu64 ", but %c "
 	    "does not wish for it", judge_lock_name(l), r->client->id,
@@ -477,7 +486,7 @@ judge_turns_end(struct judge *j, const struct judge_lock *l)
 	    !l->readable)
 		return;
 	for (size_t i = 0; i < l->n_named; i++) {
-		const struct judge_wish *w = &l->wishes[i];
+		const struct judge_waiter_mark *w = &l->waiter_marks[i];
 
 		if (judge_turns_is_idle(j, l, w->session) &&
 		    j->now_ms > judge_turns_gone_ms(j, l, w))

@@ -1,10 +1,9 @@
 /*
- * Those who watch a lock: what they are told is true, and the last of it is the
- * truth, once nothing disturbs any more.
+ * Watchers of a lock: their events are true, and the last event is the final
+ * state, after the last fault.
  *
- * The truth is what stands in the table. A client of the daemon that holds the
- * lock knows it more exactly: of an element that none of its clients has, it
- * says that the lock is free.
+ * The truth is the table. The daemon that holds the lock knows more: of an
+ * element that none of its clients has, it says that the lock is free.
  */
 #include "judge_state.h"
 
@@ -66,9 +65,9 @@ judge_watch_truth(const struct judge_watch *w, struct judge_truth *ret)
 	}
 }
 
-/* The token that a client here was granted, or the record's. Of what is kept
- * for who asked for several, nobody was told its token yet, nor of what is
- * shared since its client was told that nobody knows. */
+/* The token that a client here was granted, or the record's. The token of an
+ * element kept for a multi-lock request was not told yet, nor that of a shared
+ * one whose client was told that it is not known. */
 static bool
 judge_watch_is_token(const struct judge_watch *w)
 {
@@ -79,7 +78,7 @@ judge_watch_is_token(const struct judge_watch *w)
 		return true;
 	DL_FOREACH2(w->lock->waiters, r, wait_next)
 	{
-		if (r->joint != 0 && r->client->host == w->client->host)
+		if (r->multi != 0 && r->client->host == w->client->host)
 			return true;
 	}
 	DL_FOREACH(w->lock->holds, h)
@@ -108,8 +107,8 @@ judge_watch_agrees(const struct judge_watch *w, const struct judge_truth *t)
 	    judge_watch_is_token(w);
 }
 
-/* Did somebody take out of the record what a client of the same daemon has?
- * Only the audit sees that. */
+/* Was an element of a client of the same daemon removed by hand? Only the audit
+ * sees that. */
 static bool
 judge_watch_needs_audit(const struct judge_watch *w)
 {
@@ -124,7 +123,7 @@ judge_watch_needs_audit(const struct judge_watch *w)
 	return false;
 }
 
-/* Whom it was told of: the last who came before that token. */
+/* The holder that it was told of: the last before that token. */
 static const struct judge_grant *
 judge_watch_holder(const struct judge_watch *w)
 {
@@ -139,8 +138,8 @@ judge_watch_holder(const struct judge_watch *w)
 	return last;
 }
 
-/* Nor does anything but the audit see it where no client has it, but its daemon
- * keeps it for who asked for several. What is shared is looked at, though. */
+/* Only the audit sees it, too, if no client has it and its daemon keeps it for
+ * a multi-lock request. But shared elements are looked at. */
 static bool
 judge_watch_is_kept(const struct judge_watch *w)
 {
@@ -197,7 +196,7 @@ judge_watch_schedule(struct judge *j, struct judge_watch *w, bool again)
 		judge_due_set(j, &w->due, judge_watch_due_ms(j, w, &t));
 }
 
-/* The truth may be another one now. */
+/* The truth may have changed now. */
 void
 judge_watch_review(struct judge *j, struct judge_lock *l)
 {
@@ -220,10 +219,10 @@ judge_watch_outdate(struct judge_lock *l)
 	}
 }
 
-/* ---- what is told ----------------------------------------------------- */
+/* ---- events ----------------------------------------------------- */
 
-/* W2: a token is one that was there, and none comes back, except that of one of
- * several who share it. */
+/* W2: a token was in the record, and none comes back, except that of a sharer
+ * among several. */
 static void
 judge_watch_check_token(struct judge *j, const struct judge_watch *w,
     const struct fact *f)
@@ -234,7 +233,7 @@ judge_watch_check_token(struct judge *j, const struct judge_watch *w,
 	if (f->state < FACT_HELD || !l->known || l->spent ||
 	    l->age != w->age || judge_watch_needs_audit(w))
 		return;
-	/* Of a record that was repaired by hand, what was before is gone. */
+	/* The earlier state of a record repaired by hand does not count. */
 	if (f->token > l->token && l->token > 0)
 		judge_find(j, "W2", "c%" PRIu64 " is told of a holder of %s "
 		    "that never was", w->client->id, judge_lock_name(l));
@@ -244,7 +243,7 @@ judge_watch_check_token(struct judge *j, const struct judge_watch *w,
 		    judge_lock_name(l));
 }
 
-/* W3: who is said to be dead, was marked so. */
+/* W3: a session told to be dead was marked dead. */
 static void
 judge_watch_check_dead(struct judge *j, const struct judge_watch *w,
     const struct fact *f)
@@ -266,7 +265,7 @@ judge_watch_check_dead(struct judge *j, const struct judge_watch *w,
 static void
 judge_watch_told(struct judge *j, struct judge_watch *w, const struct fact *f)
 {
-	/* A token above the record's is of one that somebody repaired. */
+	/* A token above the record's comes from a repair by hand. */
 	bool held = f->state >= FACT_HELD && f->token <= w->lock->token;
 
 	judge_watch_check_token(j, w, f);

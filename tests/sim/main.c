@@ -12,7 +12,7 @@
 #include "minimise.h"
 #include "runner.h"
 
-#define SIM_SCENARIOS_MAX 512
+#define SIM_SCENARIOS_MAX 4096
 #define SIM_MINIMISE_RUNS 2000
 #define SIM_FOUND 3		/* exit status: there is a violation */
 
@@ -23,7 +23,9 @@ static const char sim_usage[] =
 "  --seed N            one history, that of this seed\n"
 "  --seeds FIRST-LAST  many of them, up to the first violation\n"
 "  --foreign           seeds: all of them with older clients, not one in 8\n"
-"  --scenario NAME     one history, that of tests/sim/scenarios/NAME.plan;\n"
+"  --alone             seeds: one daemon that has the store for itself\n"
+"  --scenario NAME     one history, that of tests/sim/scenarios/NAME.plan,\n"
+"                      or THEME/NAME;\n"
 "                      a plan ends where its golden trace begins\n"
 "  --plan FILE         or of any plan\n"
 "  --scenarios DIR     all plans there, before the seeds\n"
@@ -72,20 +74,19 @@ sim_copy(const char *text)
 
 /* ---- scenarios -------------------------------------------------------- */
 
+/* Its name is its path within the folder of scenarios, without an ending. */
 static void
-sim_add_plan(struct sim *s, const char *path)
+sim_add_plan(struct sim *s, const char *path, const char *name)
 {
-	const char *slash = strrchr(path, '/');
 	struct runner_job *j;
-	char *name;
+	char *copy;
 
 	if (s->n_scenarios == SIM_SCENARIOS_MAX)
 		sim_fail(path, "too many scenarios");
 	j = &s->scenarios[s->n_scenarios++];
 	j->path = sim_copy(path);
-	name = sim_copy(slash != NULL ? slash + 1 : path);
-	name[strcspn(name, ".")] = '\0';
-	j->name = name;
+	j->name = copy = sim_copy(name);
+	copy[strcspn(copy, ".")] = '\0';
 }
 
 static int
@@ -95,26 +96,32 @@ sim_compare(const void *a, const void *b)
 	    ((const struct runner_job *)b)->name);
 }
 
+/* All plans there, and in the folders there, which are themes. */
 static void
-sim_add_folder(struct sim *s, const char *folder)
+sim_add_folder(struct sim *s, const char *folder, const char *theme)
 {
-	DIR *d = opendir(folder);
+	char path[1024], name[512];
 	struct dirent *e;
-	char path[1024];
+	DIR *d;
 
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, theme);
+	d = opendir(path);
 	if (d == NULL)
-		sim_fail(folder, strerror(errno));
+		sim_fail(path, strerror(errno));
 	while ((e = readdir(d)) != NULL) {
 		size_t n = strlen(e->d_name);
 
-		if (n < 6 || strcmp(e->d_name + n - 5, ".plan") != 0)
-			continue;
-		(void)snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		sim_add_plan(s, path);
+		(void)snprintf(name, sizeof(name), "%s%s", theme, e->d_name);
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+		if (n > 5 && strcmp(e->d_name + n - 5, ".plan") == 0)
+			sim_add_plan(s, path, name);
+		else if (theme[0] == '\0' && e->d_name[0] != '.' &&
+		    e->d_type == DT_DIR) {
+			(void)snprintf(name, sizeof(name), "%s/", e->d_name);
+			sim_add_folder(s, folder, name);
+		}
 	}
 	(void)closedir(d);
-	qsort(s->scenarios, s->n_scenarios, sizeof(s->scenarios[0]),
-	    sim_compare);
 }
 
 static void
@@ -123,7 +130,7 @@ sim_add_scenario(struct sim *s, const char *name)
 	char path[1024];
 
 	(void)snprintf(path, sizeof(path), "%s/%s.plan", s->directory, name);
-	sim_add_plan(s, path);
+	sim_add_plan(s, path, name);
 }
 
 /* ---- one history ------------------------------------------------------ */
@@ -174,7 +181,7 @@ sim_one(struct sim *s)
 {
 	struct runner_job job = s->n_scenarios > 0 ? s->scenarios[0] :
 	    (struct runner_job){ .seed = s->first,
-		.foreign = s->runner.foreign };
+		.foreign = s->runner.foreign, .alone = s->runner.alone };
 	struct coverage coverage = { .histories = 0 };
 	struct world_options options = { .trace = stdout };
 	struct world_result result;
@@ -237,7 +244,7 @@ sim_many(struct sim *s)
 
 /* ---- the command line ------------------------------------------------- */
 
-enum { SIM_SEED = 1, SIM_SEEDS, SIM_FOREIGN, SIM_SCENARIO, SIM_PLAN,
+enum { SIM_SEED = 1, SIM_SEEDS, SIM_FOREIGN, SIM_ALONE, SIM_SCENARIO, SIM_PLAN,
 	SIM_SCENARIOS, SIM_TRACE, SIM_PRINT_PLAN, SIM_JOBS, SIM_COVERAGE,
 	SIM_CHECK_COVERAGE, SIM_PROGRESS, SIM_UNTIL_VIOLATION, SIM_MUTANT,
 	SIM_HELP };
@@ -246,6 +253,7 @@ static const struct option sim_options[] = {
 	{ "seed", required_argument, NULL, SIM_SEED },
 	{ "seeds", required_argument, NULL, SIM_SEEDS },
 	{ "foreign", no_argument, NULL, SIM_FOREIGN },
+	{ "alone", no_argument, NULL, SIM_ALONE },
 	{ "scenario", required_argument, NULL, SIM_SCENARIO },
 	{ "plan", required_argument, NULL, SIM_PLAN },
 	{ "scenarios", required_argument, NULL, SIM_SCENARIOS },
@@ -291,6 +299,7 @@ sim_seeds(struct sim *s, const char *text, bool one)
 static void
 sim_option(struct sim *s, int option)
 {
+	const char *slash = optarg == NULL ? NULL : strrchr(optarg, '/');
 	const char *end;
 
 	switch (option) {
@@ -301,16 +310,22 @@ sim_option(struct sim *s, int option)
 	case SIM_FOREIGN:
 		s->runner.foreign = true;
 		break;
+	case SIM_ALONE:
+		s->runner.alone = true;
+		break;
 	case SIM_SCENARIO:
 	case SIM_PLAN:
 		s->one = true;
 		if (option == SIM_PLAN)
-			sim_add_plan(s, optarg);
+			sim_add_plan(s, optarg, slash != NULL ? slash + 1 :
+			    optarg);
 		else
 			sim_add_scenario(s, optarg);
 		break;
 	case SIM_SCENARIOS:
-		sim_add_folder(s, optarg);
+		sim_add_folder(s, optarg, "");
+		qsort(s->scenarios, s->n_scenarios, sizeof(s->scenarios[0]),
+		    sim_compare);
 		break;
 	case SIM_TRACE:
 		s->trace = true;

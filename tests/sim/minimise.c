@@ -2,7 +2,7 @@
  * Delta debugging (Zeller and Hildebrandt 2002) over the steps of a plan, from
  * coarse to fine: whole kinds, hosts and clients, then ever smaller pieces of
  * the rest, then settings and numbers. Chance in a world belongs to hosts and
- * messages, not to the run, so what is left mostly goes on as it did.
+ * messages, not to the run, so the remaining steps mostly have the same effect.
  */
 #include "minimise.h"
 
@@ -14,7 +14,7 @@
 struct minimiser {
 	minimise_fn *fails;
 	void *arg;
-	unsigned runs;		/* that may still be asked for */
+	unsigned runs;		/* tries that are left */
 	struct plan *best;
 };
 
@@ -50,7 +50,7 @@ minimise_drops(const struct minimiser *m)
 	return drop;
 }
 
-/* Is a step one of a group? */
+/* Does a step belong to a group? */
 typedef bool group_fn(const struct plan_step *, unsigned number);
 
 static bool
@@ -81,7 +81,7 @@ group_is_client(const struct plan_step *s, unsigned number)
 static bool
 group_is_fault_of_host(const struct plan_step *s, unsigned number)
 {
-	return s->kind >= STEP_KILL && s->kind <= STEP_MESSAGE &&
+	return s->kind >= STEP_KILL && s->kind <= STEP_OPERATION &&
 	    s->host == number;
 }
 
@@ -134,7 +134,7 @@ minimise_piece(struct minimiser *m, size_t from, size_t n)
 }
 
 /* Pieces of a half, a quarter, ... of the steps, down to single ones; from the
- * end, because what comes last is most often not needed. */
+ * end, because the last steps are most often not needed. */
 static bool
 minimise_steps(struct minimiser *m)
 {
@@ -169,7 +169,7 @@ minimise_take_out(struct plan *p, unsigned host)
 		p->hosts[i] = p->hosts[i + 1];
 }
 
-/* The host is gone, with what it and its clients do. */
+/* The host is gone, with its steps and its clients'. */
 static bool
 minimise_host(struct minimiser *m, unsigned host)
 {
@@ -183,10 +183,12 @@ minimise_host(struct minimiser *m, unsigned host)
 		    s->kind != STEP_RENEW && s->kind != STEP_DOWNGRADE &&
 		    s->kind != STEP_CANCEL &&
 		    s->kind != STEP_DRAIN && s->kind != STEP_CLOSE &&
-		    s->kind != STEP_CUT_OFF &&
-		    (s->kind <= STEP_MESSAGE ||
+		    s->kind != STEP_CUT_OFF && s->kind != STEP_END_PROCESS &&
+		    (s->kind <= STEP_OPERATION || s->kind == STEP_SHOW ||
+			s->kind == STEP_TALLY ||
 			s->kind == STEP_HAND_END_SESSION ||
-			s->kind == STEP_HAND_DELETE_SESSION);
+			s->kind == STEP_HAND_DELETE_SESSION ||
+			s->kind == STEP_HAND_GARBLE_SESSION);
 	}
 	plan_copy(&candidate, m->best, drop);
 	free(drop);
@@ -213,8 +215,8 @@ minimise_hosts(struct minimiser *m)
 
 /* ---- settings --------------------------------------------------------- */
 
-/* Settings of a part of the plan, @at bytes from its beginning, made usual one
- * by one. */
+/* Reset the settings of a part of the plan, @at bytes from its beginning, to
+ * defaults, one by one. */
 static bool
 minimise_table(struct minimiser *m, const struct setting *table, size_t at,
     const struct plan *usual)
@@ -263,7 +265,7 @@ minimise_settings(struct minimiser *m)
 
 #define WAYS 5	/* to make a number less */
 
-/* The smallest first: nothing, a round number, half, ... */
+/* The smallest first: zero, a round number, half, ... */
 static uint64_t
 minimise_less(uint64_t n, unsigned how)
 {
@@ -373,7 +375,7 @@ minimise_numbers(struct minimiser *m)
 	return better;
 }
 
-/* What comes after the failure is not needed; nor is, mostly, the calm. */
+/* Steps after the failure are not needed; nor, mostly, is the quiet time. */
 static bool
 minimise_end(struct minimiser *m)
 {

@@ -1,12 +1,13 @@
 /*
- * Cutting a plan down to what a failure needs, so that a person can read it.
+ * Reduces a plan to the steps that a failure needs, so that a person can read
+ * it.
  */
 #ifndef DDBLOCKD_TESTS_MINIMISE_H
 #define DDBLOCKD_TESTS_MINIMISE_H
 
 #include "plan.h"
 
-/* Does this plan fail in the way that matters? */
+/* Does this plan fail in the same way? */
 typedef bool minimise_fn(void *arg, const struct plan *);
 
 /*

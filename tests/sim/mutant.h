@@ -1,7 +1,6 @@
 /*
  * Mutants: copies of the product's sources with seeded defects (mutate.py), of
- * which one at most is at work. A program with mutants chooses it before
- * anything else, and never again.
+ * which at most one is active. A program chooses it once, at its start.
  */
 #ifndef DDBLOCKD_TESTS_MUTANT_H
 #define DDBLOCKD_TESTS_MUTANT_H
@@ -19,7 +18,7 @@ mutant_is(int mutant)
 	return mutant_chosen == mutant;
 }
 
-/* False: there is no such one. */
+/* False: there is no such mutant. */
 bool mutant_choose(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * For programs that are otherwise what they always are: the mutant is chosen
- * before main(), by the environment variable DDBLOCK_MUTANT.
+ * For otherwise unchanged programs: the environment variable DDBLOCK_MUTANT
+ * chooses the mutant before main().
  */
 #include "mutant.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the simulator find every seeded defect, and what finds it?
+"""Does the simulator find every seeded defect, and which history does?
 
     mutants.py [--program P] [--scenarios DIR] [--seeds N] [--equivalents]
         [--search] [--update] [--jobs N] [NAME...]
@@ -89,7 +89,7 @@ def write_killers(killers):
 
 
 def histories(killer, options):
-    """The simulator's arguments for this one only; None: there is no such."""
+    """The simulator's arguments for this history; None: there is none."""
     kind, _, seed = (killer or "").partition(" ")
     if kind == "seed":
         return ["--seed", seed]

@@ -11,7 +11,7 @@ A table (tests/sim/mutants/*.mutants) is text, an entry a paragraph:
     mutant take-ignores-token
             A takeover does not ask whether the token is still what was seen.
             (records.md, take over)
-    in src/dialect/dialect_native.c native_write_acquire
+    in src/dialect/native/native_write.c native_write_acquire
     - "#holders = :dead AND #token = :seen"
     + "#holders = :dead"
     - native_value_number(w, ":seen", o->token_seen);
@@ -49,7 +49,7 @@ class Mutant:
 
 
 class Edit:
-    """One text of one file, and what it becomes."""
+    """A text of a file, and its replacement."""
 
     def __init__(self, mutant, place, path, function):
         self.mutant = mutant
@@ -154,7 +154,7 @@ def is_whole(code):
 
 
 def find_edit(text, edit):
-    """Where the text of an edit stands; exactly once."""
+    """The place of an edit's text; it must be there exactly once."""
     start, end = 0, len(text)
     if edit.function is not None:
         start, end = find_function(text, edit.function, edit)

@@ -1,7 +1,7 @@
 /*
  * Requests on their way to the table and answers on their way back: latency,
- * loss before and after the effect, delay, repetition, cuts, refusals. What a
- * message meets comes from the plan; the rest of its fate from the seed.
+ * loss before and after the effect, delay, repetition, cuts, refusals. The
+ * faults of a message come from the plan; the rest of its fate from the seed.
  */
 #include "world_state.h"
 
@@ -25,7 +25,7 @@ network_trip_ms(struct world *w, unsigned stream, const struct host *h)
 	    h->n_messages, spread + 1);
 }
 
-/* Nobody waits for its answer. */
+/* No request waits for its answer. */
 static void
 network_forsake(struct message *m)
 {
@@ -68,7 +68,7 @@ network_done(struct world *w)
 		network_free(w->messages);
 }
 
-/* Nobody waits for its answer any more; it may still do its work. */
+/* No request waits for its answer any more; it may still take effect. */
 void
 network_abandon(struct message *m)
 {
@@ -155,7 +155,7 @@ network_work(struct message *m)
 	struct world *w = m->host->world;
 	uint64_t wall_ms = WORLD_WALL_MS + w->now;
 
-	/* Of a repeated one, the first answer goes nowhere. */
+	/* The first answer to a repeated request is dropped. */
 	dynamo_answer_done(&m->answer);
 	dynamo_answer_init(&m->answer);
 	if (w->now < w->throttled_until && m->fault == 0) {
@@ -168,6 +168,8 @@ network_work(struct message *m)
 	} else if (m->fault == MESSAGE_FAILED) {
 		dynamo_fail(&m->answer, 500, "InternalServerError",
 		    "try again");
+	} else if (m->fault == MESSAGE_REFUSED) {
+		dynamo_fail(&m->answer, 400, m->fault_type, "no");
 	} else if (m->fault == MESSAGE_DENIED) {
 		dynamo_fail(&m->answer, 400, "AccessDeniedException", "no");
 	} else if (!network_signature_is_good(m, wall_ms)) {
@@ -176,6 +178,8 @@ network_work(struct message *m)
 	} else {
 		if (m->fault == MESSAGE_UNPROCESSED)
 			dynamo_leave_unprocessed(w->dynamo, m->fault_count);
+		if (m->fault == MESSAGE_IN_THE_WAY)
+			dynamo_refuse_condition(w->dynamo);
 		w->writer = m->host->index;
 		w->writer_sent = m->sent;
 		dynamo_request(w->dynamo, wall_ms, m->operation, m->body,
@@ -189,9 +193,9 @@ network_work(struct message *m)
 }
 
 /*
- * An intermediary that has no answer sends the request once more, and passes on
- * the answer to that. What was answered is never repeated: TCP does not, and
- * our HTTP client is kept from it.
+ * An intermediary without an answer sends the request once more, and passes on
+ * the second answer. An answered request is never repeated: TCP does not, and
+ * our HTTP client must not.
  */
 static bool
 network_repeats(struct message *m)
@@ -258,29 +262,49 @@ network_on_alarm(struct world *w, struct alarm *a)
 
 /* ---- sending ---------------------------------------------------------- */
 
-/* The fault that waits for this message, if any. What is meant for the same
- * one befalls the next. */
+/* The fault that waits for this message, or for this whole operation, if any.
+ * Another fault for the same message hits the next one. */
 static bool
-network_meet(struct host *h, enum operation_kind kind, struct fault *ret)
+network_meet(struct host *h, enum operation_kind kind, bool whole,
+    struct fault *ret)
 {
 	bool met = false;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < h->n_faults; i++) {
 		struct fault *f = &h->faults[i];
-		bool its = f->operation == PLAN_ANY || f->operation == kind;
+		bool its = f->whole == whole &&
+		    (f->operation == PLAN_ANY || f->operation == kind);
 
 		if (its && f->left > 1)
 			f->left--;
 		else if (its && !met) {
 			*ret = *f;
 			met = true;
-			continue;
+			if (f->many-- <= 1)
+				continue;
 		}
 		h->faults[kept++] = *f;
 	}
 	h->n_faults = kept;
 	return met;
+}
+
+/* The faults of this message, of that operation or of none. */
+static bool
+network_fault(struct host *h, struct job *j, enum operation_kind kind,
+    struct fault *ret)
+{
+	if (j != NULL && !j->sent)
+		(void)network_meet(h, kind, true, &j->whole);
+	if (j != NULL)
+		j->sent = true;
+	if (network_meet(h, kind, false, ret))
+		return true;
+	if (j == NULL || j->whole.fault == 0)
+		return false;
+	*ret = j->whole;
+	return true;
 }
 
 static void
@@ -294,8 +318,10 @@ network_spoil(struct message *m, const struct fault *f)
 	m->fault = f->fault;
 	m->fault_ms = f->ms;
 	m->fault_count = f->count;
+	m->fault_type = f->type;
 	w->history.messages_hit[f->fault] = true;
-	network_hit(m, plan_fault_name(f->fault));
+	network_hit(m, f->fault == MESSAGE_REFUSED ? f->type :
+	    plan_fault_name(f->fault));
 }
 
 struct message *
@@ -330,7 +356,7 @@ network_send(struct host *h, struct job *j, const char *operation,
 	w->messages = m;
 	world_add_alarm(w, &m->alarm, network_on_alarm);
 
-	if (kind != PLAN_ANY && network_meet(h, kind, &fault))
+	if (kind != PLAN_ANY && network_fault(h, j, kind, &fault))
 		network_spoil(m, &fault);
 	m->trip_ms = network_trip_ms(w, NETWORK_STREAM_BACK, h);
 	arrives = w->now + network_trip_ms(w, NETWORK_STREAM_OUT, h);
@@ -343,7 +369,7 @@ network_send(struct host *h, struct job *j, const char *operation,
 	} else if (network_is_cut(h) || m->fault == MESSAGE_LOST) {
 		if (m->fault == 0)
 			network_hit(m, "cut off");
-		m->landed = true;	/* nothing will come of it */
+		m->landed = true;	/* no answer will come */
 		return m;
 	} else if (m->fault == MESSAGE_LATE) {
 		arrives += m->fault_ms;

@@ -1,5 +1,5 @@
 /*
- * What a daemon knows and does not say, but the judge wants to know.
+ * A daemon's internal state that the judge needs.
  */
 #ifndef DDBLOCKD_TESTS_PEEK_H
 #define DDBLOCKD_TESTS_PEEK_H
@@ -11,11 +11,11 @@
 
 struct core;
 
-/* The element that it means by this hold; false: by none any more. */
+/* The element of this hold; false: it has none any more. */
 bool peek_grant(const struct core *, uint64_t hold,
     char ret[IDENT_TEXT_LENGTH + 1]);
 
-/* Of what is held as one, the @i-th; a bridge's come first. */
+/* The @i-th lock of a multi-lock hold; a bridge's locks come first. */
 bool peek_part(const struct core *, uint64_t hold, uint32_t i,
     struct core_part *ret);
 

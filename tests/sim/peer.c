@@ -1,6 +1,6 @@
 /*
- * What all older clients have in common: programs that want locks, calls with
- * their SDK's repetitions, and what answers and clocks do to beliefs.
+ * Shared by all older clients: programs that want locks, calls with their SDK's
+ * repetitions, and the effect of answers and clocks on beliefs.
  */
 #include "peer.h"
 
@@ -10,7 +10,7 @@
 
 #include <json-c/json.h>
 
-/* ---- what it believes ------------------------------------------------- */
+/* ---- beliefs ------------------------------------------------- */
 
 static void
 peer_tell(struct peer_lock *l, enum fact_kind kind)
@@ -302,7 +302,7 @@ peer_beat(struct peer_lock *l)
 	peer_after(l, peer_plan(l)->ns.heartbeat_ms);
 }
 
-/* @status: 200, 400 if its condition failed, or 0: nobody knows. */
+/* @status: 200, 400 if its condition failed, or 0: not known. */
 static void
 peer_renewed(struct peer_lock *l, const struct peer_call *c, int status)
 {
@@ -462,7 +462,7 @@ peer_done(struct host *h)
 	h->peer = NULL;
 }
 
-/* What it has it releases, and nobody asks for more. */
+/* It releases its locks, and acquires no more. */
 void
 peer_leave(struct host *h)
 {

@@ -6,8 +6,8 @@
  *   - a write whose answer was lost counts as failed, so that the library
  *     takes its own record for somebody else's, and its own next renewal for
  *     a theft;
- *   - it believes that it has a lock until something tells it otherwise, and
- *     no more renews one after the first trouble, if it is that kind;
+ *   - it believes that it has a lock until a contrary sign, and some kinds stop
+ *     renewing after the first trouble;
  *   - its lease counts from the answer, and it knows no drift of clocks.
  *
  * peer.c is what all of them have in common: programs, calls, repetition by
@@ -20,7 +20,7 @@
 #include "world_state.h"
 
 #define PEER_TEXT_MAX 128
-#define PEER_LATER UINT64_MAX	/* it cannot be had now; look again */
+#define PEER_LATER UINT64_MAX	/* it cannot be taken now; look again */
 
 enum peer_what {
 	PEER_LOOK = 1,
@@ -29,7 +29,7 @@ enum peer_what {
 	PEER_RELEASE,
 };
 
-/* A request, with what its SDK does for it. */
+/* A request, with the work of its SDK. */
 struct peer_call {
 	struct alarm alarm;		/* its time is over */
 	struct peer_call *next;		/* of the lock */
@@ -60,7 +60,7 @@ struct peer_lock {
 	struct peer_call *calls;	/* under way */
 	enum peer_state state;
 	uint64_t until_ms;		/* it tries so long; boot time */
-	bool patient;	/* it has waited for what it saw, and takes that */
+	bool patient;	/* it has waited out the record, and takes it */
 	bool believes;			/* that it has the lock */
 	bool renews;
 	bool leaving;			/* its release waits for a renewal */
@@ -70,7 +70,7 @@ struct peer_lock {
 	char version[PEER_TEXT_MAX];
 	uint64_t token;
 
-	/* Another's, as it saw it. */
+	/* Another client's record, as it saw it. */
 	bool seen;
 	bool seen_released;
 	char seen_version[PEER_TEXT_MAX];
@@ -99,7 +99,9 @@ struct peer_library {
 	/* @item was read (NULL: there is none). How long until it may be
 	 * taken; PEER_LATER. */
 	uint64_t (*read)(struct peer_lock *, struct json_object *item);
-	/* Does its own clock tell that it has it no more? NULL: it has none. */
+	/*
+	 * Does its own clock say that the lock is lost? NULL: it does not look.
+	 */
 	bool (*is_over)(const struct peer_lock *);
 	unsigned safe_percent;	/* of a lease without a renewal, and then it
 				 * renews no more; 0: as long as it believes */
@@ -131,7 +133,7 @@ bool peer_saw(struct peer_lock *, const char *version, const char *owner,
 const char *peer_text(struct json_object *item, const char *name,
     const char *type);
 uint64_t peer_number(struct json_object *item, const char *name);
-/* To the body, with single quotes for double ones. */
+/* To the body, with single quotes for double quotes. */
 void peer_write(struct peer_call *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "{'TableName':...,'Key':{...}", or with 'Item':{ and its key, both open. */

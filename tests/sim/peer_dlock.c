@@ -1,7 +1,7 @@
 /*
  * scailio-oss/dlock: absolute times of wall clocks that may differ by a skew.
  * With fencing, a token that doubles where it should rise by one; and begins
- * anew, if an acquire that saw no record lands on one that was given back.
+ * again, if an acquire that saw no record lands on one that was given back.
  */
 #include "peer.h"
 

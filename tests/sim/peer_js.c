@@ -1,9 +1,9 @@
 /*
  * dynamodb-lock-client 0.7.3 of npm. Fail-open: it waits for a lease after one
- * look and then takes what it saw, stops renewing with the first trouble, and
- * a renewal may overtake its release. Fail-closed: nothing but its release
- * frees it. All tries of one acquisition write one guid, also over its own
- * record whose answer was lost.
+ * look and then takes the lock that it saw, stops renewing with the first
+ * trouble, and a renewal may overtake its release. Fail-closed: only its
+ * release frees it. All tries of one acquisition write one guid, also over its
+ * own record whose answer was lost.
  */
 #include "peer.h"
 
@@ -31,7 +31,7 @@ js_guid(struct peer_call *c, char *ret)
 	buffer_done(&text);
 }
 
-/* All tries of one acquisition have the same one. */
+/* All tries of one acquisition have the same guid. */
 static void
 js_guid_of_acquisition(struct peer_call *c)
 {

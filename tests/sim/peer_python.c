@@ -1,8 +1,8 @@
 /*
  * python-dynamodb-lock 0.9.1. All tries of one acquisition write one version,
- * also over its own record whose answer was lost: to all others that one goes
- * on standing still. Who had no renewal for two thirds of a lease is told of
- * the danger, and never renewed again.
+ * also over its own record whose answer was lost: for all other clients that
+ * version does not change. A lock without a renewal for two thirds of a lease
+ * is reported in danger, and never renewed again.
  */
 #include "peer.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the libraries of older clients share: the clocks of their hosts, random
- * numbers, and reading and writing what goes over the wire.
+ * Shared by the libraries of older clients: the clocks of their hosts, random
+ * numbers, and reading and writing messages.
  */
 #include "peer.h"
 

@@ -1,6 +1,6 @@
 /*
- * A plan in memory: its defaults, its steps in order of time, and what must
- * be true of it before a world may follow it.
+ * A plan in memory: its defaults, its steps in order of time, and the
+ * conditions for a world to follow it.
  */
 #include "plan.h"
 
@@ -61,12 +61,14 @@ plan_init(struct plan *p)
 			.locks_max = 1000000,
 			.requests_max = 1000000,
 			.observations_max = 10000,
-			.doubts_max = 10000,
+			.in_doubt_max = 10000,
 		},
 		.retention_s = 7 * 86400,
 		.latency_ms = 5,
 		.latency_max_ms = 5,
 		.lateness_ms = 0,
+		.expect = { PLAN_WHATEVER, PLAN_WHATEVER },
+		.trace_to_ms = PLAN_FOREVER,
 	};
 	/* A host that has been up for a while. */
 	for (unsigned i = 0; i < PLAN_HOSTS_MAX; i++)
@@ -186,10 +188,11 @@ plan_machine_name(unsigned host)
 bool
 plan_is_fault(const struct plan_step *s)
 {
-	return s->kind >= STEP_KILL && s->kind != STEP_BOOT;
+	return s->kind >= STEP_KILL && s->kind != STEP_BOOT &&
+	    s->kind != STEP_SHOW && s->kind != STEP_TALLY;
 }
 
-/* ---- what must be true ------------------------------------------------ */
+/* ---- conditions ------------------------------------------------ */
 
 __attribute__((format(printf, 3, 4)))
 static int
@@ -260,7 +263,7 @@ plan_check_peers(const struct plan *p, char *text, size_t size)
 	return 0;
 }
 
-/* What an older client can do, and what can befall it. */
+/* Steps and faults of an older client. */
 static int
 plan_check_peer_step(const struct plan *p, const struct plan_step *s,
     char *text, size_t size)
@@ -310,6 +313,37 @@ plan_is_misplaced(const struct plan *p, const struct plan_step *s)
 	    (s->kind <= STEP_CLOSE || s->kind == STEP_BREAK);
 }
 
+/* The words about a write by hand belong to it. */
+static int
+plan_check_hand(const struct plan_step *s, char *text, size_t size)
+{
+	const char *what = NULL;
+
+	if (s->of > 0 && s->kind != STEP_HAND_WAITER_MARK)
+		what = "of";
+	else if (s->shared && s->kind != STEP_HAND_WAITER_MARK)
+		what = "mode";
+	else if (s->lease_ms > 0 && s->kind != STEP_HAND_HOLD)
+		what = "lease";
+	else if (s->count > 0 && s->kind != STEP_HAND_SPEND)
+		what = "left";
+	else if (s->token > 0 && s->kind != STEP_HAND_TOKEN)
+		what = "token";
+	return what == NULL ? 0 : plan_fail(text, size, "%s: not with %s",
+	    plan_step_name(s->kind), what);
+}
+
+/* What lasts longer than the world's would be judged by too short a time. */
+static bool
+plan_reload_exceeds(const struct plan *p, const struct plan_step *s)
+{
+	return s->poll_ms > p->ns.poll_ms || s->idle_ms > p->ns.idle_ms ||
+	    s->audit_ms > p->ns.audit_ms ||
+	    s->handover_max > p->ns.handover_max ||
+	    s->locks_max > p->limits.locks_max ||
+	    s->holds_max > p->limits.holds_per_client_max;
+}
+
 static int
 plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
     size_t size)
@@ -336,11 +370,16 @@ plan_check_step(const struct plan *p, const struct plan_step *s, char *text,
 	if (s->at_ms > p->end_ms)
 		return plan_fail(text, size, "%s at %" PRIu64 " ms is after "
 		    "the end", name, s->at_ms);
+	if (plan_reload_exceeds(p, s))
+		return plan_fail(text, size, "%s: nothing may be more than in "
+		    "the world", name);
 	if (s->kind == STEP_WALL && plan_needs_walls(p))
 		return plan_fail(text, size, "%s: records have its times",
 		    name);
 	if (plan_is_peer(s->host))
 		return plan_check_peer_step(p, s, text, size);
+	if (s->kind >= STEP_HAND_DELETE && s->kind <= STEP_HAND_SPEND)
+		return plan_check_hand(s, text, size);
 	return 0;
 }
 

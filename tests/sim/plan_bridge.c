@@ -1,14 +1,14 @@
 /*
- * A fleet that goes from an older format to the native one, over a bridge:
- * what must be true of its configurations, and that no two hosts are ever two
- * phases apart. What the daemon of a phase held when it ended its clients may
- * have until its lease is over, so for that long the phase is not over either.
+ * A fleet that goes from an older format to the native format, over a bridge:
+ * the conditions on its configurations, and that no two hosts are ever two
+ * phases apart. The holds of a phase's daemon may be valid after its end until
+ * their lease is over, so the phase lasts that long, too.
  */
 #include "plan.h"
 
 #include <inttypes.h>
 
-/* A time in which a machine is in one phase. */
+/* A time in which a host is in one phase. */
 struct stay {
 	enum plan_phase phase;
 	uint64_t from_ms, until_ms;
@@ -38,8 +38,8 @@ plan_rest_ms(const struct plan *p, enum plan_phase phase)
 	return n.lease_ms + n.lease_ms * n.drift_ppm / 1000000 + 1;
 }
 
-/* The first step from @next on that moves the machine on: an older client
- * knows one phase, and is in none while its process is dead. */
+/* The first step from @next on that moves the host on: an older client knows
+ * one phase, and is in none while its process is dead. */
 static const struct plan_step *
 bridge_find(const struct plan *p, unsigned machine, enum step_kind kind,
     size_t *next)
@@ -78,13 +78,13 @@ bridge_next_stay(const struct plan *p, unsigned machine, size_t *next,
 	}
 	s = bridge_find(p, machine, is_peer ? STEP_KILL : STEP_MOVE, next);
 	stay->until_ms = s == NULL ? PLAN_FOREVER : s->at_ms + 1;
-	/* What it had ends with an older client. */
+	/* An older client's holds end with it. */
 	if (s != NULL && !is_peer)
 		stay->until_ms += plan_rest_ms(p, stay->phase);
 	return true;
 }
 
-/* Is anybody in @phase while @stay lasts? */
+/* Is a host in @phase while @stay lasts? */
 static bool
 bridge_meets(const struct plan *p, const struct stay *stay,
     enum plan_phase phase, unsigned *ret_machine)

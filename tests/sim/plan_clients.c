@@ -1,5 +1,5 @@
 /*
- * What clients do, by chance: each locks, thinks, holds and lets go, on a few
+ * Random actions of clients: each locks, thinks, holds and releases, on a few
  * keys that all want.
  */
 #include "plan_dice.h"
@@ -93,8 +93,8 @@ clients_share(struct dice *d, struct plan_step *s, unsigned key)
 		    use->limit % 4 + 1;
 }
 
-/* On terms of its own, now and then: an end, a promise that is kept or not,
- * a warning. */
+/* Sometimes on terms of its own: an end, a keepalive that is kept or not, a
+ * warning. */
 void
 dice_terms(struct dice *d, struct plan_step *s)
 {
@@ -120,8 +120,8 @@ dice_terms(struct dice *d, struct plan_step *s)
 			n->lease_ms - n->margin_ms);
 }
 
-/* Nothing ends what is fail-closed but its release or a break, and mostly
- * somebody comes who breaks it when it is over, or a little before. */
+/* Only a release or a break ends a fail-closed hold, and mostly an
+ * administrator breaks it when it is over, or a little before. */
 static void
 clients_breaker(struct dice *d, struct plan_step lock)
 {
@@ -154,7 +154,7 @@ dice_keep(struct dice *d, struct plan_step *s)
 		    dice(d, d->plan->ns.lease_ms / 2);
 }
 
-/* It is for a process, whose client often leaves before. */
+/* It is for a process; its client often leaves before. */
 void
 dice_process(struct dice *d, struct plan_step *s)
 {
@@ -167,8 +167,8 @@ dice_process(struct dice *d, struct plan_step *s)
 		s->end = dice_percent(d, 80) ? END_CLOSE : END_CUT_OFF;
 }
 
-/* Somebody comes for what @lock left, or has yet: mostly in time, and on its
- * host. */
+/* A client resumes the hold that @lock left, or still has: mostly in time, and
+ * on its host. */
 static void
 clients_come_back(struct dice *d, struct plan_step lock)
 {
@@ -217,13 +217,13 @@ dice_own(struct dice *d, struct plan_step *s, bool closed)
 	dice_terms(d, s);
 }
 
-/* Others beside it, of the same namespace, to be had as one. */
+/* More keys of the same namespace, to be held as one. */
 static void
 clients_join(struct dice *d, struct plan_step *s, unsigned key)
 {
 	char more[PLAN_KEY_MAX];
 
-	if (d->joint_percent == 0 || !dice_percent(d, d->joint_percent))
+	if (d->multi_percent == 0 || !dice_percent(d, d->multi_percent))
 		return;
 	for (unsigned i = 0; i < d->n_keys; i++) {
 		size_t length = strlen(s->key);
@@ -326,7 +326,7 @@ clients_life(struct dice *d, unsigned client, unsigned host)
 	while (at_ms < d->plan->end_ms) {
 		if (at_ms >= d->idle_from_ms && at_ms < d->idle_to_ms)
 			at_ms = d->idle_to_ms + dice(d, lease_ms);
-		/* Mostly the same: who comes back meets himself. */
+		/* Mostly the same client: it comes back for its own hold. */
 		if (dice_percent(d, 35))
 			key = (unsigned)dice(d, d->n_keys);
 		clients_lock(d, at_ms, client, host, key);
@@ -365,9 +365,9 @@ dice_clients(struct dice *d)
 	unsigned n;
 
 	d->n_keys = 3 + (unsigned)dice(d, 2);
-	if ((d->extras & DICE_JOINT) != 0 &&
+	if ((d->extras & DICE_MULTI) != 0 &&
 	    (dice_has_all(d) || dice_percent(d, 50)))
-		d->joint_percent = 10 + (unsigned)dice(d, 40);
+		d->multi_percent = 10 + (unsigned)dice(d, 40);
 	for (unsigned key = 0; key < d->n_keys; key++)
 		clients_use(d, &d->uses[key]);
 	clients_contend(d);

@@ -1,5 +1,5 @@
 /*
- * Plans by chance: what their parts share. Private to plan_random*.c.
+ * Random plans: shared by their parts. Private to plan_random*.c.
  */
 #ifndef DDBLOCKD_TESTS_PLAN_DICE_H
 #define DDBLOCKD_TESTS_PLAN_DICE_H
@@ -16,26 +16,26 @@ struct dice_use {
 	unsigned other_percent;	/* of those, with another limit */
 };
 
-/* What a plan may have beside locks of one key. */
+/* The extras that a plan may have beside locks of one key. */
 enum dice_extra {
-	DICE_JOINT = 1u << 0,		/* several keys at once */
+	DICE_MULTI = 1u << 0,		/* several keys at once */
 	DICE_TERMS = 1u << 1,		/* of holds: max_hold, ... */
 	DICE_DOWNGRADE = 1u << 2,
 	DICE_WATCH = 1u << 3,
 	DICE_BREAK = 1u << 4,
-	DICE_CLOSED = 1u << 5,		/* fail-closed, and breaks of those */
+	DICE_CLOSED = 1u << 5,		/* fail-closed, and their breaks */
 	DICE_STAYS = 1u << 6,		/* when their clients leave */
 	DICE_KEEP = 1u << 7,		/* data and attributes */
-	DICE_LINGER = 1u << 8,		/* and who comes back for it */
+	DICE_LINGER = 1u << 8,		/* and resumes of it */
 	DICE_PROCESS = 1u << 9,		/* that outlives its client */
 	DICE_EXTRAS_ALL = (1u << 10) - 1
 };
 
 /*
- * What a seed's plan is, whichever seed it is: one in so many has older
- * clients, and of those so many have a bridge to a native table. Of the others
- * so many have no extras, and so many have all, each as often in the same
- * history as it would be alone (dice_has_all()); what is left has some of them.
+ * The mixture of seeds' plans: one in so many has older clients, and so many of
+ * these have a bridge to a native table. Of the others so many have no extras,
+ * and so many have all, each as often in the same history as it would be alone
+ * (dice_has_all()); the rest have some extras.
  */
 #define DICE_FOREIGN_ONE_OF 8
 #define DICE_FLEET_PERCENT 40
@@ -49,8 +49,8 @@ struct dice {
 	unsigned n_clients;
 	unsigned n_keys;
 	struct dice_use uses[DICE_KEYS_MAX];
-	unsigned joint_percent;	/* of the requests are for several keys */
-	/* Hours: there is a time at which nobody asks for anything. */
+	unsigned multi_percent;	/* of the requests are for several keys */
+	/* Hours: there is a time without requests. */
 	bool hours;
 	uint64_t idle_from_ms, idle_to_ms;
 };
@@ -62,14 +62,14 @@ bool dice_has_all(const struct dice *);
 uint64_t dice(struct dice *, uint64_t n);
 uint64_t dice_between(struct dice *, uint64_t least, uint64_t most);
 bool dice_percent(struct dice *, unsigned percent);
-/* One of @n, as likely as its weight. */
+/* One of @n, with the probability of its weight. */
 unsigned dice_weighted(struct dice *, const unsigned *weights, unsigned n);
 unsigned dice_host(struct dice *);
 unsigned dice_other_host(struct dice *, unsigned host);
 
 /*
- * A length of time near one at which something changes: a margin, a lease, a
- * lease stretched by the drift, ...; rarely far from it.
+ * A duration near a critical one: a margin, a lease, a lease stretched by the
+ * drift, ...; rarely far from it.
  */
 uint64_t dice_length(struct dice *);
 
@@ -89,9 +89,9 @@ void dice_clients(struct dice *);
 void dice_lock(struct dice *, uint64_t at_ms, unsigned host, unsigned key,
     uint64_t wait_ms, uint64_t hold_ms);
 
-/* What goes with a lock, if the plan has such: terms of its own; what is kept
- * in it; a process that it is for, if all else goes with that; who comes back
- * for it, at last, for it may add steps. */
+/* The extras of a lock, if the plan has them: terms of its own; contents; a
+ * process that it is for, if all other extras allow that; resumes of it, last,
+ * because they may add steps. */
 void dice_terms(struct dice *, struct plan_step *lock);
 void dice_keep(struct dice *, struct plan_step *lock);
 void dice_process(struct dice *, struct plan_step *lock);
@@ -102,11 +102,12 @@ void dice_other(struct dice *, uint64_t at_ms, unsigned client, unsigned host,
 void dice_watch(struct dice *, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key);
 
-/* What goes with one key only: @closed, or such terms. */
+/* Extras for one key only: @closed, or such terms. */
 void dice_own(struct dice *, struct plan_step *lock, bool closed);
 
 /* plan_faults.c */
 void dice_faults(struct dice *);
+void dice_orders(struct dice *);	/* of administrators */
 /* One of the first two of these messages meets a fault, by these weights. NULL:
  * it would be too late. */
 struct plan_step *dice_message(struct dice *, uint64_t at_ms, unsigned host,
@@ -115,10 +116,10 @@ struct plan_step *dice_message(struct dice *, uint64_t at_ms, unsigned host,
 /* Is it a fault that takes its time? */
 bool dice_takes_time(const struct plan_step *);
 
-/* plan_foreign.c: all of it but the order of its steps. */
+/* plan_foreign.c: the whole plan except the order of its steps. */
 void dice_foreign(struct dice *);
 
-/* plan_fleet.c: such a plan gets a bridge, if its format can have one. */
+/* plan_fleet.c: such a plan gets a bridge, if its format allows it. */
 void dice_fleet(struct dice *);
 
 #endif

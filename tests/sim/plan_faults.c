@@ -1,9 +1,9 @@
 /*
- * What befalls a world, by chance. A background of faults of single messages,
- * and episodes: something that takes about as long as a lease, with more
- * faults right around it, because two troubles at once are what breaks a
- * protocol. A fault of a rare message waits for it: "the next kill is answered
- * late" meets the kill whenever it comes.
+ * Random faults of a world. A background of faults of single messages, and
+ * episodes: a trouble that takes about as long as a lease, with more faults
+ * right around it, because two troubles at once break a protocol. A fault of a
+ * rare message waits for it: "the next kill is answered late" meets the kill
+ * whenever it comes.
  */
 #include "plan_dice.h"
 
@@ -22,12 +22,12 @@ faults_operation(struct dice *d)
 		[OPERATION_READ] = 8,
 		[OPERATION_READ_MANY] = 5,
 		[OPERATION_ACQUIRE] = 18,
-		[OPERATION_TOGETHER] = (d->extras & DICE_JOINT) != 0 ? 6 : 0,
+		[OPERATION_MULTI] = (d->extras & DICE_MULTI) != 0 ? 6 : 0,
 		[OPERATION_RELEASE] = 10,
 		[OPERATION_EXTEND] = 5,
 		[OPERATION_UPDATE] = (d->extras & DICE_KEEP) != 0 ? 8 : 0,
-		[OPERATION_WANT] = 5,
-		[OPERATION_UNWANT] = 4,
+		[OPERATION_ADD_WAITER] = 5,
+		[OPERATION_REMOVE_WAITER] = 4,
 		[OPERATION_BREAK] =
 		    (d->extras & (DICE_BREAK | DICE_CLOSED)) != 0 ? 2 : 0,
 		[OPERATION_SCAN] = 1,
@@ -138,8 +138,8 @@ faults_estimate(const struct dice *d)
 	return (unsigned)n;
 }
 
-/* Everywhere, all the time. Many come together on one message, and none
- * comes when it is quiet, so that more than a tenth is left. */
+/* Everywhere, all the time. Many hit the same message, and none comes when it
+ * is quiet, so that more than a tenth of messages have a fault. */
 static void
 faults_background(struct dice *d)
 {
@@ -153,7 +153,7 @@ faults_background(struct dice *d)
 	}
 }
 
-/* Several in a row, on one host. */
+/* Several faults in a row, on one host. */
 static void
 faults_burst(struct dice *d, uint64_t at_ms, unsigned host)
 {
@@ -225,7 +225,7 @@ faults_absence(struct dice *d, uint64_t at_ms, unsigned host,
 static void
 faults_pause(struct dice *d, uint64_t at_ms, unsigned host)
 {
-	/* A host whose boot time stood still is excused much. */
+	/* A host whose boot time stood still is exempt from many rules. */
 	static const unsigned weights[] = { 65, 33, 2 };
 	static const enum step_kind kinds[] = { STEP_PAUSE, STEP_SUSPEND,
 		STEP_FREEZE };
@@ -254,7 +254,7 @@ faults_wall(struct dice *d, uint64_t at_ms, unsigned host)
 	    (int64_t)dice(d, 2 * HOUR_MS) - (int64_t)HOUR_MS;
 }
 
-/* In the middle of what a client asks for, or of its release. */
+/* In the middle of a client's request, or of its release. */
 static uint64_t
 faults_amid(struct dice *d, uint64_t at_ms, unsigned *host)
 {
@@ -302,7 +302,7 @@ faults_stop(struct dice *d, uint64_t at_ms, unsigned host)
 	if (dice_percent(d, 40))
 		(void)faults_message(d, at_ms, host,
 		    OPERATION_SESSION_CLOSE, 1);
-	/* Whoever stops it has no patience for ever. */
+	/* The process that stops it does not wait for ever. */
 	(void)dice_fault(d, STEP_KILL, at_ms + ms, host);
 	(void)dice_fault(d, STEP_BOOT, at_ms + ms + dice(d, 1000), host);
 }
@@ -330,8 +330,8 @@ faults_starve(struct dice *d, uint64_t at_ms, unsigned host)
 }
 
 /*
- * Somebody holds a lock and somebody elsewhere waits for it when it happens:
- * the lock that must change hands is what it is all about.
+ * When it happens, a client holds a lock and a client on another host waits for
+ * it: the lock that must change hands is the critical case.
  */
 static void
 faults_stage(struct dice *d, uint64_t at_ms, unsigned host, unsigned key)
@@ -346,6 +346,96 @@ faults_stage(struct dice *d, uint64_t at_ms, unsigned host, unsigned key)
 		dice_lock(d, dice_near(d, at_ms, lease_ms / 4),
 		    dice_other_host(d, host), key, 4 * lease_ms,
 		    dice(d, lease_ms / 2));
+}
+
+/* ---- administrators --------------------------------------------------- */
+
+/* A low one, that is not above what it is otherwise. */
+static uint32_t
+faults_limit(struct dice *d, uint32_t usual, uint32_t low)
+{
+	return 1 + (uint32_t)dice(d, usual < low ? usual : low);
+}
+
+/* Its settings are others for a while, or from then on. */
+static void
+faults_reload(struct dice *d)
+{
+	const struct core_namespace *t = &d->plan->ns;
+	unsigned host = dice_host(d);
+	uint64_t at_ms = dice(d, d->plan->quiet_ms);
+	struct plan_step *s = dice_fault(d, STEP_RELOAD, at_ms, host);
+
+	if (s == NULL)
+		return;
+	/* Not so short that looks drown all else that happens. */
+	if (dice_percent(d, 60))
+		s->poll_ms = dice_between(d, t->poll_ms / 2, t->poll_ms);
+	if (dice_percent(d, 60))
+		s->handover_max = 1 + (uint32_t)dice(d, t->handover_max);
+	if (t->idle_ms > 0 && dice_percent(d, 60))
+		s->idle_ms = 1 + dice(d, t->idle_ms);
+	if (dice_percent(d, 40))
+		s->audit_ms = dice_between(d, t->audit_ms / 2,
+		    t->audit_ms);
+	if (dice_percent(d, 20))
+		s->locks_max = faults_limit(d, d->plan->limits.locks_max, 4);
+	if (dice_percent(d, 20))
+		s->holds_max = faults_limit(d,
+		    d->plan->limits.holds_per_client_max, 2);
+	if (dice_percent(d, 70))
+		(void)dice_fault(d, STEP_RELOAD, at_ms + dice_length(d), host);
+}
+
+static void
+faults_drain(struct dice *d)
+{
+	unsigned host = dice_host(d);
+	uint64_t at_ms = dice(d, d->plan->quiet_ms);
+
+	(void)dice_fault(d, STEP_WITHDRAW, at_ms, host);
+	(void)dice_fault(d, STEP_UNDRAIN, at_ms + dice_length(d), host);
+}
+
+/* It dies, and its successor takes over: soon, or after a lease. */
+static void
+faults_restart(struct dice *d)
+{
+	struct plan_step *s = dice_fault(d, dice_percent(d, 50) ?
+	    STEP_RESTART : STEP_TEAR, dice(d, d->plan->quiet_ms),
+	    dice_host(d));
+
+	if (s != NULL)
+		s->ms = dice_percent(d, 70) ? 1 + dice(d, 3000) :
+		    dice_length(d);
+}
+
+static void
+faults_revive(struct dice *d)
+{
+	struct plan_step *s = dice_fault(d, STEP_REVIVE,
+	    dice(d, d->plan->quiet_ms), dice_host(d));
+
+	if (s != NULL)
+		s->ms = 1 + dice(d, 3000);
+}
+
+void
+dice_orders(struct dice *d)
+{
+	/* Who orders it is no business of the rest: by dice of its own, so that
+	 * a seed's other steps do not change. */
+	random_init(&d->random, (uint64_t[4]){ d->plan->seed, 6, 6, 6 });
+	for (unsigned i = 0; i < 16; i++)
+		(void)random_next(&d->random);
+	for (unsigned n = (unsigned)dice(d, 3); n > 0; n--)
+		faults_reload(d);
+	if (dice_percent(d, 35))
+		faults_drain(d);
+	for (unsigned n = (unsigned)dice(d, 4); n > 0; n--)
+		faults_restart(d);
+	if (dice_percent(d, 10))
+		faults_revive(d);
 }
 
 typedef void episode_fn(struct dice *, uint64_t at_ms, unsigned host);
@@ -400,7 +490,8 @@ faults_hand(struct dice *d)
 	static const unsigned weights[] = { 2, 3, 2, 2, 2, 3, 2 };
 	static const enum step_kind kinds[] = { STEP_HAND_DELETE,
 		STEP_HAND_BREAK, STEP_HAND_GARBLE, STEP_HAND_END_SESSION,
-		STEP_HAND_DELETE_SESSION, STEP_HAND_WISH, STEP_HAND_SPEND };
+		STEP_HAND_DELETE_SESSION, STEP_HAND_WAITER_MARK,
+		    STEP_HAND_SPEND };
 	enum step_kind kind = kinds[dice_weighted(d, weights, 7)];
 	uint64_t at_ms = dice_between(d, d->plan->ns.lease_ms / 2,
 	    d->plan->quiet_ms - 1);
@@ -431,8 +522,8 @@ faults_hand(struct dice *d)
 	s->at_ms = at_ms;
 }
 
-/* An administrator breaks a lock, mostly one that changes hands just then, and
- * sometimes two do. */
+/* An administrator breaks a lock, mostly a lock that changes hands just then,
+ * and sometimes two do. */
 static void
 faults_break(struct dice *d)
 {
@@ -456,8 +547,8 @@ faults_break(struct dice *d)
 	}
 }
 
-/* Several times, so that what several keys are held for, or kept for, is among
- * it. */
+/* Several times, so that keys of multi-lock holds and requests are among
+ * them. */
 static void
 faults_breaks(struct dice *d)
 {
@@ -466,10 +557,10 @@ faults_breaks(struct dice *d)
 }
 
 /*
- * TTL, in histories that last for hours. What it removes has not been written
- * for twenty minutes at least, longer than any request is good: free locks, up
+ * TTL, in histories that last for hours. It removes items that were not written
+ * for twenty minutes at least, longer than any request is valid: free locks, up
  * to an hour after their age or a little before; or, where those stay longer,
- * sessions of daemons that died.
+ * sessions of dead daemons.
  */
 static void
 faults_ttl(struct dice *d)

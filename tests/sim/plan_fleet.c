@@ -1,13 +1,13 @@
 /*
- * Plans by chance of fleets on their way over a bridge: a plan of one older
- * format (plan_foreign.c) gets a native namespace beyond it, and its hosts move
- * on, or back, at any moment, but never so that two are two phases apart.
+ * Random plans of fleets on their way over a bridge: a plan of one older format
+ * (plan_foreign.c) gets a native namespace beyond it, and its hosts move on, or
+ * back, at any moment, but two hosts are never two phases apart.
  */
 #include "plan_dice.h"
 
-/* ---- what a bridge cannot carry --------------------------------------- */
+/* ---- limits of a bridge --------------------------------------- */
 
-/* Its locks have no terms and keep nothing. */
+/* Its locks have no terms and no contents. */
 static void
 fleet_simplify(struct plan *p)
 {

@@ -1,7 +1,7 @@
 /*
- * Plans by chance of one namespace in a record format that older clients
- * share: a few daemons and a few of those, on few keys, with what befalls
- * messages, hosts and the table.
+ * Random plans of one namespace in a record format that older clients share: a
+ * few daemons and a few older clients, on few keys, with faults of messages,
+ * hosts and the table.
  */
 #include "plan_dice.h"
 
@@ -50,7 +50,9 @@ foreign_peer_kind(const struct plan_namespace *n)
 	return PEER_NONE;
 }
 
-/* Where records have times of wall clocks, those differ by the skew at most. */
+/*
+ * If records have times of wall clocks, the clocks differ by the skew at most.
+ */
 static int64_t
 foreign_wall_ms(struct dice *d)
 {
@@ -77,8 +79,8 @@ foreign_clocks(struct dice *d, struct plan_host *h)
 	h->wall_ms = foreign_wall_ms(d);
 }
 
-/* SDKs wait for milliseconds to minutes before they repeat: so what one repeats
- * may land when its record was taken over and given back. */
+/* SDKs wait for milliseconds to minutes before they repeat: so a repetition may
+ * land when the record was taken over and released. */
 static uint64_t
 foreign_patience_ms(struct dice *d)
 {
@@ -147,7 +149,7 @@ foreign_times(struct dice *d)
 
 /* ---- clients ---------------------------------------------------------- */
 
-/* What is kept in a lock: attributes, and the bytes of one format. */
+/* The contents of a lock: attributes, and the bytes of one format. */
 static void
 foreign_keep(struct dice *d, struct plan_step *s)
 {
@@ -162,7 +164,7 @@ foreign_keep(struct dice *d, struct plan_step *s)
 	s->leaves = false;
 }
 
-/* Ours may want it on terms of their own; what never ends has few. */
+/* Our clients may ask for terms of their own; a hold without end has few. */
 static void
 foreign_terms(struct dice *d, struct plan_step *s)
 {
@@ -196,7 +198,7 @@ foreign_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 		foreign_terms(d, s);
 }
 
-/* What nobody frees any more an administrator breaks; early, now and then. */
+/* An administrator breaks a lock that is never released; sometimes early. */
 static void
 foreign_breaker(struct dice *d, uint64_t locked_ms, unsigned key)
 {
@@ -210,7 +212,7 @@ foreign_breaker(struct dice *d, uint64_t locked_ms, unsigned key)
 	dice_key(d, key, b->key);
 }
 
-/* What a client of ours does beside locking. */
+/* Other actions of our clients beside locking. */
 static void
 foreign_aside(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key)
@@ -237,7 +239,7 @@ foreign_life(struct dice *d, unsigned host)
 		foreign_lock(d, at_ms, client, host, key);
 		if (dice_percent(d, breaks))
 			foreign_breaker(d, at_ms, key);
-		/* One of theirs does one thing after the other. */
+		/* An older client does one thing after the other. */
 		if (plan_is_peer(host))
 			client = ++d->n_clients;
 		else
@@ -269,7 +271,7 @@ foreign_message(struct dice *d, uint64_t at_ms, unsigned host)
 		    d->plan->ns.request_ms) : dice_length(d);
 }
 
-/* It is not there for a while; what it sends before and after goes wrong. */
+/* It is absent for a while; its requests before and after fail. */
 static void
 foreign_absence(struct dice *d, uint64_t at_ms, unsigned host)
 {

@@ -1,12 +1,12 @@
 /*
- * The plan of a seed: a world, what its clients do (plan_clients.c) and what
- * befalls it (plan_faults.c).
+ * The plan of a seed: a world, its clients' actions (plan_clients.c) and its
+ * faults (plan_faults.c).
  *
- * Lengths are counted in leases, as all that is dangerous is near one: real
- * milliseconds cost nothing here, and requests to the table do. So polls are
- * slower than in the product, and histories end after a dozen leases; a few
- * last hours, for what has to do with signatures, retention and the end of
- * doubts.
+ * Durations are counted in leases, because the dangerous moments are near a
+ * lease's end: milliseconds are free here, but requests to the table are not.
+ * So polls are slower than in the product, and histories end after a dozen
+ * leases; a few last hours, for signatures, retention and the end of in-doubt
+ * writes.
  */
 #include "plan_dice.h"
 
@@ -206,7 +206,7 @@ random_rest(struct dice *d)
 	p->limits.locks_max = (uint32_t)dice_between(d, 3, 8);
 	p->limits.requests_max = (uint32_t)dice_between(d, 3, 12);
 	p->limits.observations_max = (uint32_t)dice_between(d, 10, 24);
-	p->limits.doubts_max = (uint32_t)dice_between(d, 8, 24);
+	p->limits.in_doubt_max = (uint32_t)dice_between(d, 8, 24);
 }
 
 static void
@@ -292,10 +292,66 @@ random_cut_offs(struct plan *p)
 	}
 }
 
-/* Nobody does anything after the end. */
+/* A client resumes what @lock left when it was cut off, or still has: mostly in
+ * time and once; or another client that does not know how. */
 static void
-random_order(struct plan *p)
+random_come_back(struct dice *d, struct plan_step lock)
 {
+	uint64_t at_ms = lock.at_ms + dice(d, 3 * d->plan->ns.lease_ms);
+	struct plan_step *s;
+
+	if (d->n_clients >= PLAN_CLIENTS_MAX || at_ms > d->plan->end_ms)
+		return;
+	s = plan_add(d->plan, STEP_RESUME, at_ms);
+	s->client = ++d->n_clients;
+	s->host = lock.host;
+	(void)snprintf(s->key, sizeof(s->key), "c%u", dice_percent(d, 92) ?
+	    lock.client : 1 + (unsigned)dice(d, d->n_clients));
+	s->stranger = dice_percent(d, 5);
+	s->resumes = dice_percent(d, 80);
+	s->hold_ms = 1 + dice(d, 2 * d->plan->ns.lease_ms);
+	s->end = dice_percent(d, 50) ? END_RELEASE :
+	    dice_percent(d, 50) ? END_CUT_OFF : END_CLOSE;
+	if (dice_percent(d, 30))
+		random_come_back(d, *s);
+}
+
+/* Clients come back after a cut. Dice of their own: the rest of a plan is as
+ * it would be without. */
+static void
+random_resumes(struct dice *d)
+{
+	const size_t n = d->plan->n_steps;
+	struct dice own = *d;
+	const uint64_t seeds[4] = { d->plan->seed, 2, 3, 4 };
+
+	if (d->extras == 0)
+		return;
+	random_init(&own.random, seeds);
+	for (unsigned i = 0; i < 16; i++)
+		(void)random_next(&own.random);
+	for (size_t i = 0; i < n; i++) {
+		struct plan_step *s = &d->plan->steps[i];
+
+		if (s->kind != STEP_LOCK || plan_is_peer(s->host) ||
+		    !dice_percent(&own, 15))
+			continue;
+		s->resumes = true;
+		if (s->end == END_CLOSE || dice_percent(&own, 30))
+			s->end = END_CUT_OFF;
+		if (dice_percent(&own, 60))
+			random_come_back(&own, *s);
+	}
+	d->n_clients = own.n_clients;
+}
+
+/* No step comes after the end. */
+static void
+random_order(struct dice *d)
+{
+	struct plan *p = d->plan;
+
+	random_resumes(d);
 	for (size_t i = 0; i < p->n_steps; i++)
 		if (p->steps[i].at_ms > p->end_ms)
 			p->steps[i].at_ms = p->end_ms;
@@ -303,7 +359,7 @@ random_order(struct plan *p)
 	plan_sort(p);
 }
 
-/* Older clients' is what it may be told to be, and is the same then as if it
+/* A plan with older clients may be requested, and is the same then as if it
  * were by chance. */
 void
 plan_random(struct plan *p, uint64_t seed, bool foreign)
@@ -325,7 +381,8 @@ plan_random(struct plan *p, uint64_t seed, bool foreign)
 			dice_fleet(&d);
 		p->hedges = dice_percent(&d, 60);
 		p->no_transactions = dice_percent(&d, 20);
-		random_order(p);
+		dice_orders(&d);
+		random_order(&d);
 		return;
 	}
 	d.extras = random_extras(&d);
@@ -337,7 +394,7 @@ plan_random(struct plan *p, uint64_t seed, bool foreign)
 		random_host(&d, i);
 	lease_ms = p->ns.lease_ms;
 	p->quiet_ms = dice_between(&d, 8 * lease_ms, 9 * lease_ms);
-	/* Few who ask, or seldom: longer, so that there is enough of it. */
+	/* Few clients, or seldom requests: longer, so that there are enough. */
 	if (p->n_hosts == 3)
 		p->quiet_ms += 2 * lease_ms;
 	if (lease_ms < 10000)
@@ -352,12 +409,13 @@ plan_random(struct plan *p, uint64_t seed, bool foreign)
 	}
 	p->end_ms = p->quiet_ms + 2 * lease_ms + lease_ms / 2 +
 	    2 * p->ns.poll_ms;
-	/* Whether those who wait for several get them takes longer to tell. */
-	if ((d.extras & DICE_JOINT) != 0 && dice_percent(&d, 10))
+	/* It takes longer to see whether multi-lock waiters get their locks. */
+	if ((d.extras & DICE_MULTI) != 0 && dice_percent(&d, 10))
 		p->end_ms += 4 * lease_ms + 8 * p->ns.poll_ms;
 	dice_clients(&d);
 	dice_faults(&d);
 	p->hedges = dice_percent(&d, 60);
 	p->no_transactions = dice_percent(&d, 20);
-	random_order(p);
+	dice_orders(&d);
+	random_order(&d);
 }

@@ -24,7 +24,7 @@ reader_fail(struct reader *r, const char *format, ...)
 	return -1;
 }
 
-/* The next word; at the end of the line there is an empty one. */
+/* The next word; at the end of the line, an empty word. */
 const char *
 reader_take(struct reader *r)
 {
@@ -250,6 +250,11 @@ reader_value(struct reader *r, const struct setting *s, char *value,
 		return reader_end(r, value, member);
 	case SETTING_PHASE:
 		return reader_phase(r, value, member);
+	case SETTING_OF:
+		if (reader_host(r, value, member) < 0)
+			return -1;
+		++*(unsigned *)member;
+		return 0;
 	case SETTING_NAMESPACE:
 		return reader_namespace(r, value, member);
 	default:

@@ -1,6 +1,6 @@
 /*
- * What the readers of a plan's sentences share: the words of a line, and what
- * is made of one. Private to them. What returns an int returns 0, or -1 after
+ * Shared by the readers of a plan's sentences: the words of a line, and their
+ * values. Private to them. A function with an int returns 0, or -1 after
  * reader_fail() has said why.
  */
 #ifndef DDBLOCKD_TESTS_PLAN_READER_H

@@ -1,6 +1,6 @@
 /*
  * Reading a plan. A line becomes words, a sentence takes its words one by one,
- * and whatever is left over or does not fit is an error with its line.
+ * and a word that is left over or does not fit is an error with its line.
  */
 #include "plan_reader.h"
 
@@ -21,14 +21,14 @@ reader_says(const struct reader *r, const char *name)
 	return (r->said & UINT64_C(1) << (s - plan_world_settings)) != 0;
 }
 
-/* What was not said of a lease follows from it. */
+/* Times that are not given follow from the lease. */
 static void
 reader_derive(struct reader *r)
 {
 	struct plan derived = *r->plan;
 
 	plan_derive(&derived.ns);
-	/* Of what was said. */
+	/* Checks of the given values. */
 	if (reader_says(r, "request") &&
 	    derived.ns.try_ms > r->plan->ns.request_ms)
 		derived.ns.try_ms = r->plan->ns.request_ms;
@@ -44,6 +44,7 @@ static int
 reader_trace(struct reader *r)
 {
 	const char *word = reader_take(r);
+	uint64_t said = 0;
 
 	if (r->plan->trace != NULL)
 		return reader_fail(r, "what to trace is said twice");
@@ -52,7 +53,23 @@ reader_trace(struct reader *r)
 		return reader_fail(r, "'%s' should be words such as "
 		    "told,script", word);
 	r->plan->trace = strdup(word);
-	return r->plan->trace == NULL ? reader_fail(r, "no memory") : 0;
+	if (r->plan->trace == NULL)
+		return reader_fail(r, "no memory");
+	return reader_settings(r, plan_trace_settings, r->plan, &said);
+}
+
+static int
+reader_expect(struct reader *r)
+{
+	uint64_t said = 0;
+
+	if (r->plan->expect.losses != PLAN_WHATEVER ||
+	    r->plan->expect.grants != PLAN_WHATEVER)
+		return reader_fail(r, "this is said twice");
+	if (*reader_look(r) == '\0')
+		return reader_fail(r, "nothing is expected");
+	return reader_settings(r, plan_expect_settings, &r->plan->expect,
+	    &said);
 }
 
 static int
@@ -149,6 +166,8 @@ reader_sentence(struct reader *r)
 		n = reader_head(r, word);
 	else if (strcmp(word, "trace") == 0)
 		n = reader_trace(r);
+	else if (strcmp(word, "expect") == 0)
+		n = reader_expect(r);
 	else if (strcmp(word, "quiet") == 0)
 		n = reader_time(r, &r->quiet, &r->plan->quiet_ms);
 	else if (strcmp(word, "end") == 0)

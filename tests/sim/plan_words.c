@@ -1,6 +1,6 @@
 /*
- * The words of plans: every setting, step and fault with its name and what
- * goes with it.
+ * The words of plans: every setting, step and fault with its name and its
+ * arguments.
  */
 #include "plan_text.h"
 
@@ -35,6 +35,8 @@ const struct setting plan_world_settings[] = {
 	{ "retention", SETTING_SECONDS, P(retention_s), false },
 	{ "latency", SETTING_RANGE, P(latency_ms), false },
 	{ "lateness", SETTING_DURATION, P(lateness_ms), false },
+	{ "list-capacity", SETTING_COUNT, P(ns.list_capacity), false },
+	{ "scan-page", SETTING_COUNT, P(scan_page), false },
 	{ "hedges", SETTING_FLAG, P(hedges), false },
 	{ "no-transactions", SETTING_FLAG, P(no_transactions), false },
 	{ .name = NULL },
@@ -52,7 +54,7 @@ const struct setting plan_limit_settings[] = {
 	{ "locks", SETTING_COUNT, P(limits.locks_max), false },
 	{ "requests", SETTING_COUNT, P(limits.requests_max), false },
 	{ "observations", SETTING_COUNT, P(limits.observations_max), false },
-	{ "doubts", SETTING_COUNT, P(limits.doubts_max), false },
+	{ "doubts", SETTING_COUNT, P(limits.in_doubt_max), false },
 	{ .name = NULL },
 };
 
@@ -101,13 +103,56 @@ const struct setting plan_lock_settings[] = {
 	{ "reentrant", SETTING_FLAG, S(reentrant), false },
 	{ "stays", SETTING_FLAG, S(stays), false },
 	{ "linger", SETTING_DURATION, S(linger_ms), false },
+	{ "resumes", SETTING_FLAG, S(resumes), false },
 	{ "process", SETTING_DURATION, S(process_ms), false },
 	{ "stranger", SETTING_FLAG, S(stranger), false },
 	{ "brings", SETTING_FLAG, S(brings), false },
 	{ "notes", SETTING_FLAG, S(notes), false },
 	{ "leaves", SETTING_FLAG, S(leaves), false },
+	{ "clears", SETTING_FLAG, S(clears), false },
 	{ "talk", SETTING_DURATION, S(talk_ms), false },
+	{ "only-if-exists", SETTING_FLAG, S(only_if_exists), false },
 	{ "ns", SETTING_NAMESPACE, S(namespace_index), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_list_settings[] = {
+	{ "page", SETTING_LONG, S(page_ms), false },
+	{ "ns", SETTING_NAMESPACE, S(namespace_index), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_hand_settings[] = {
+	{ "mode", SETTING_MODE, S(shared), false },
+	{ "of", SETTING_OF, S(of), false },
+	{ "lease", SETTING_DURATION, S(lease_ms), false },
+	{ "left", SETTING_COUNT, S(count), false },
+	{ "token", SETTING_NUMBER, S(token), false },
+	{ "ns", SETTING_NAMESPACE, S(namespace_index), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_expect_settings[] = {
+	{ "losses", SETTING_COUNT, offsetof(struct plan_expect, losses),
+	    false },
+	{ "grants", SETTING_COUNT, offsetof(struct plan_expect, grants),
+	    false },
+	{ .name = NULL },
+};
+
+const struct setting plan_trace_settings[] = {
+	{ "from", SETTING_DURATION, P(trace_from_ms), false },
+	{ "to", SETTING_LONG, P(trace_to_ms), false },
+	{ .name = NULL },
+};
+
+const struct setting plan_reload_settings[] = {
+	{ "poll", SETTING_DURATION, S(poll_ms), false },
+	{ "handover", SETTING_COUNT, S(handover_max), false },
+	{ "idle", SETTING_DURATION, S(idle_ms), false },
+	{ "audit", SETTING_DURATION, S(audit_ms), false },
+	{ "locks", SETTING_COUNT, S(locks_max), false },
+	{ "holds", SETTING_COUNT, S(holds_max), false },
 	{ .name = NULL },
 };
 
@@ -128,6 +173,7 @@ plan_setting_size(const struct setting *s)
 	case SETTING_PPM:
 	case SETTING_RATE:
 	case SETTING_COUNT:
+	case SETTING_OF:
 	case SETTING_NAMESPACE:
 		return sizeof(uint32_t);
 	case SETTING_RANGE:
@@ -138,66 +184,105 @@ plan_setting_size(const struct setting *s)
 }
 
 static const struct step_words plan_steps[STEP_KINDS] = {
-	[STEP_LOCK] = { "lock", SUBJECT_CLIENT_AT, FORM_LOCK },
-	[STEP_RELEASE] = { "release", SUBJECT_CLIENT, FORM_KEY },
-	[STEP_RENEW] = { "renew", SUBJECT_CLIENT, FORM_KEY },
-	[STEP_DOWNGRADE] = { "downgrade", SUBJECT_CLIENT, FORM_LOCK },
-	[STEP_CANCEL] = { "cancel", SUBJECT_CLIENT, FORM_KEY },
-	[STEP_GET] = { "get", SUBJECT_CLIENT_AT, FORM_KEY },
-	[STEP_LIST] = { "list", SUBJECT_CLIENT_AT, FORM_PREFIX },
-	[STEP_WATCH] = { "watch", SUBJECT_CLIENT_AT, FORM_KEY },
-	[STEP_UNWATCH] = { "unwatch", SUBJECT_CLIENT, FORM_KEY },
-	[STEP_RESUME] = { "resume", SUBJECT_CLIENT_AT, FORM_LOCK },
-	[STEP_DRAIN] = { "drain", SUBJECT_CLIENT, FORM_NOTHING },
-	[STEP_CUT_OFF] = { "cut-off", SUBJECT_CLIENT, FORM_NOTHING },
-	[STEP_CLOSE] = { "close", SUBJECT_CLIENT, FORM_NOTHING },
-	[STEP_KILL] = { "kill", SUBJECT_HOST, FORM_NOTHING },
-	[STEP_BOOT] = { "boot", SUBJECT_HOST, FORM_NOTHING },
-	[STEP_CRASH] = { "crash", SUBJECT_HOST, FORM_NOTHING },
-	[STEP_STOP] = { "stop", SUBJECT_HOST, FORM_NOTHING },
-	[STEP_STOP_RELEASE] = { "stop-release", SUBJECT_HOST, FORM_NOTHING },
-	[STEP_PAUSE] = { "pause", SUBJECT_HOST, FORM_DURATION },
-	[STEP_SUSPEND] = { "suspend", SUBJECT_HOST, FORM_DURATION },
-	[STEP_FREEZE] = { "freeze", SUBJECT_HOST, FORM_DURATION },
-	[STEP_CUT] = { "cut", SUBJECT_HOST, FORM_DURATION },
-	[STEP_DOWN] = { "down", SUBJECT_HOST, FORM_DURATION },
-	[STEP_WALL] = { "wall", SUBJECT_HOST, FORM_SHIFT },
-	[STEP_STARVE] = { "starve", SUBJECT_HOST, FORM_COUNTS },
-	[STEP_MOVE] = { "move", SUBJECT_HOST, FORM_PHASE },
-	[STEP_MESSAGE] = { "message", SUBJECT_HOST, FORM_MESSAGE },
-	[STEP_TABLE_CUT] = { "table cut", SUBJECT_TABLE, FORM_DURATION },
+	[STEP_LOCK] = { "lock", SUBJECT_CLIENT_AT, .form = FORM_LOCK },
+	[STEP_RELEASE] = { "release", SUBJECT_CLIENT, .form = FORM_KEY },
+	[STEP_RENEW] = { "renew", SUBJECT_CLIENT, .form = FORM_KEY },
+	[STEP_DOWNGRADE] = { "downgrade", SUBJECT_CLIENT, .form = FORM_LOCK },
+	[STEP_CANCEL] = { "cancel", SUBJECT_CLIENT, .form = FORM_KEY },
+	[STEP_GET] = { "get", SUBJECT_CLIENT_AT, .form = FORM_KEY },
+	[STEP_LIST] = { "list", SUBJECT_CLIENT_AT, .form = FORM_LIST },
+	[STEP_LIST_HELD] = { "list-held", SUBJECT_CLIENT_AT, .form = FORM_LIST,
+	    .scripted = true },
+	[STEP_WATCH] = { "watch", SUBJECT_CLIENT_AT, .form = FORM_KEY },
+	[STEP_UNWATCH] = { "unwatch", SUBJECT_CLIENT, .form = FORM_KEY },
+	[STEP_RESUME] = { "resume", SUBJECT_CLIENT_AT, .form = FORM_LOCK },
+	[STEP_DRAIN] = { "drain", SUBJECT_CLIENT, .form = FORM_NOTHING },
+	[STEP_CUT_OFF] = { "cut-off", SUBJECT_CLIENT, .form = FORM_NOTHING },
+	[STEP_END_PROCESS] = { "end-process", SUBJECT_CLIENT,
+	    .form = FORM_NOTHING,
+	    .scripted = true },
+	[STEP_CLOSE] = { "close", SUBJECT_CLIENT, .form = FORM_NOTHING },
+	[STEP_KILL] = { "kill", SUBJECT_HOST, .form = FORM_NOTHING },
+	[STEP_BOOT] = { "boot", SUBJECT_HOST, .form = FORM_NOTHING },
+	[STEP_RESTART] = { "restart", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_TEAR] = { "tear", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_REVIVE] = { "revive", SUBJECT_HOST, .form = FORM_DURATION,
+	    .scripted = true },
+	[STEP_CRASH] = { "crash", SUBJECT_HOST, .form = FORM_NOTHING },
+	[STEP_STOP] = { "stop", SUBJECT_HOST, .form = FORM_NOTHING },
+	[STEP_STOP_RELEASE] = { "stop-release", SUBJECT_HOST,
+	    .form = FORM_NOTHING },
+	[STEP_PAUSE] = { "pause", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_SUSPEND] = { "suspend", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_FREEZE] = { "freeze", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_CUT] = { "cut", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_DOWN] = { "down", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_WALL] = { "wall", SUBJECT_HOST, .form = FORM_SHIFT },
+	[STEP_STARVE] = { "starve", SUBJECT_HOST, .form = FORM_COUNTS },
+	[STEP_MOVE] = { "move", SUBJECT_HOST, .form = FORM_PHASE },
+	[STEP_RELOAD] = { "reload", SUBJECT_HOST, .form = FORM_RELOAD },
+	[STEP_WITHDRAW] = { "drain", SUBJECT_HOST, .form = FORM_NOTHING },
+	[STEP_UNDRAIN] = { "undrain", SUBJECT_HOST, .form = FORM_NOTHING },
+	[STEP_MESSAGE] = { "message", SUBJECT_HOST, .form = FORM_MESSAGE },
+	[STEP_OPERATION] = { "operation", SUBJECT_HOST, .form = FORM_MESSAGE,
+	    .scripted = true },
+	[STEP_TABLE_CUT] = { "table cut", SUBJECT_TABLE,
+	    .form = FORM_DURATION },
 	[STEP_TABLE_THROTTLE] = { "table throttle", SUBJECT_TABLE,
-	    FORM_DURATION },
-	[STEP_TABLE_EXPIRE] = { "table expire", SUBJECT_TABLE, FORM_SHIFT },
-	[STEP_HAND_DELETE] = { "hand delete", SUBJECT_HAND, FORM_KEY },
-	[STEP_HAND_BREAK] = { "hand break", SUBJECT_HAND, FORM_KEY },
-	[STEP_HAND_GARBLE] = { "hand garble", SUBJECT_HAND, FORM_KEY },
-	[STEP_HAND_REPAIR] = { "hand repair", SUBJECT_HAND, FORM_KEY },
+	    .form = FORM_DURATION },
+	[STEP_TABLE_EXPIRE] = { "table expire", SUBJECT_TABLE,
+	    .form = FORM_SHIFT },
+	[STEP_HAND_DELETE] = { "hand delete", SUBJECT_HAND, .form = FORM_KEY },
+	[STEP_HAND_BREAK] = { "hand break", SUBJECT_HAND, .form = FORM_KEY },
+	[STEP_HAND_GARBLE] = { "hand garble", SUBJECT_HAND, .form = FORM_KEY },
+	[STEP_HAND_REPAIR] = { "hand repair", SUBJECT_HAND, .form = FORM_KEY },
 	[STEP_HAND_END_SESSION] = { "hand end-session", SUBJECT_HAND,
-	    FORM_SESSION },
+	    .form = FORM_SESSION },
 	[STEP_HAND_DELETE_SESSION] = { "hand delete-session", SUBJECT_HAND,
-	    FORM_SESSION },
-	[STEP_HAND_WISH] = { "hand wish", SUBJECT_HAND, FORM_KEY },
-	[STEP_HAND_SPEND] = { "hand spend", SUBJECT_HAND, FORM_KEY },
-	[STEP_BREAK] = { "break", SUBJECT_CLIENT_AT, FORM_KEY },
+	    .form = FORM_SESSION },
+	[STEP_HAND_GARBLE_SESSION] = { "hand garble-session", SUBJECT_HAND,
+	    .form = FORM_SESSION,
+	    .scripted = true },
+	[STEP_HAND_WAITER_MARK] = { "hand wish", SUBJECT_HAND,
+	    .form = FORM_HAND },
+	[STEP_HAND_REMOVE_MARK] = { "hand unwish", SUBJECT_HAND,
+	    .form = FORM_HAND,
+	    .scripted = true },
+	[STEP_HAND_HOLD] = { "hand hold", SUBJECT_HAND, .form = FORM_HAND,
+	    .scripted = true },
+	[STEP_HAND_TAKE] = { "hand take", SUBJECT_HAND, .form = FORM_HAND,
+	    .scripted = true },
+	[STEP_HAND_TOKEN] = { "hand token", SUBJECT_HAND, .form = FORM_HAND,
+	    .scripted = true },
+	[STEP_HAND_SPEND] = { "hand spend", SUBJECT_HAND, .form = FORM_HAND },
+	[STEP_SHOW] = { "show", SUBJECT_HOST, .form = FORM_NOTHING,
+	    .scripted = true },
+	[STEP_TALLY] = { "tally", SUBJECT_HOST, .form = FORM_NOTHING,
+	    .scripted = true },
+	[STEP_BREAK] = { "break", SUBJECT_CLIENT_AT, .form = FORM_KEY },
 };
 
 static const struct {
 	const char *name;
 	enum fault_form form;
+	bool scripted;
 } plan_faults[MESSAGE_FAULTS] = {
-	[MESSAGE_LOST] = { "lose", FAULT_ALONE },
-	[MESSAGE_ANSWER_LOST] = { "lose-answer", FAULT_ALONE },
-	[MESSAGE_LATE] = { "late", FAULT_DURATION },
-	[MESSAGE_ANSWER_LATE] = { "answer-late", FAULT_DURATION },
-	[MESSAGE_TWICE] = { "twice", FAULT_DURATION },
-	[MESSAGE_UNSENT] = { "unsent", FAULT_ALONE },
-	[MESSAGE_THROTTLED] = { "throttled", FAULT_ALONE },
-	[MESSAGE_FAILED] = { "failed", FAULT_ALONE },
-	[MESSAGE_FAILED_AFTER] = { "failed-after", FAULT_ALONE },
-	[MESSAGE_GARBLED] = { "garbled", FAULT_ALONE },
-	[MESSAGE_DENIED] = { "denied", FAULT_ALONE },
-	[MESSAGE_UNPROCESSED] = { "unprocessed", FAULT_COUNT },
+	[MESSAGE_LOST] = { "lose", .form = FAULT_ALONE },
+	[MESSAGE_ANSWER_LOST] = { "lose-answer", .form = FAULT_ALONE },
+	[MESSAGE_LATE] = { "late", .form = FAULT_DURATION },
+	[MESSAGE_ANSWER_LATE] = { "answer-late", .form = FAULT_DURATION },
+	[MESSAGE_TWICE] = { "twice", .form = FAULT_DURATION },
+	[MESSAGE_UNSENT] = { "unsent", .form = FAULT_ALONE },
+	[MESSAGE_THROTTLED] = { "throttled", .form = FAULT_ALONE },
+	[MESSAGE_FAILED] = { "failed", .form = FAULT_ALONE },
+	[MESSAGE_FAILED_AFTER] = { "failed-after", .form = FAULT_ALONE },
+	[MESSAGE_GARBLED] = { "garbled", .form = FAULT_ALONE },
+	[MESSAGE_DENIED] = { "denied", .form = FAULT_ALONE },
+	[MESSAGE_UNPROCESSED] = { "unprocessed", .form = FAULT_COUNT },
+	[MESSAGE_REFUSED] = { "refused", .form = FAULT_TYPE,
+	    .scripted = true },
+	[MESSAGE_IN_THE_WAY] = { "in-the-way", .form = FAULT_ALONE,
+	    .scripted = true },
 };
 
 const struct step_words *
@@ -226,6 +311,18 @@ enum fault_form
 plan_fault_form(enum message_fault fault)
 {
 	return plan_faults[fault].form;
+}
+
+bool
+plan_step_is_scripted(enum step_kind kind)
+{
+	return plan_steps[kind].scripted;
+}
+
+bool
+plan_fault_is_scripted(enum message_fault fault)
+{
+	return plan_faults[fault].scripted;
 }
 
 const char *

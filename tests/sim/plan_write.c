@@ -1,6 +1,6 @@
 /*
- * Writing a plan, so that reading it gives the same. What is the default is
- * left out, because these lines are for people, too.
+ * Writing a plan, so that reading it gives the same. Defaults are left out,
+ * because these lines are for people, too.
  */
 #include "plan_text.h"
 
@@ -72,6 +72,10 @@ write_value(FILE *to, const struct setting *s, const void *member)
 	case SETTING_COUNT:
 	case SETTING_NAMESPACE:
 		(void)fprintf(to, "%" PRIu32, *(const uint32_t *)member);
+		break;
+	case SETTING_OF:
+		(void)fputc(plan_machine_name(
+		    *(const unsigned *)member - 1), to);
 		break;
 	case SETTING_NUMBER:
 		(void)fprintf(to, "%" PRIu64, *n);
@@ -180,7 +184,7 @@ write_peers(FILE *to, const struct plan *p, const struct plan *usual)
 	}
 }
 
-/* What a plan of this lease and drift would be if nothing else was said. */
+/* The defaults of a plan with this lease and drift. */
 static void
 write_world(FILE *to, const struct plan *p)
 {
@@ -227,13 +231,13 @@ write_subject(FILE *to, const struct plan_step *s, enum step_subject subject)
 }
 
 static void
-write_lock(FILE *to, const struct plan_step *s)
+write_with(FILE *to, const struct plan_step *s, const struct setting *table)
 {
 	static const struct plan_step usual = { .end = END_RELEASE };
 
-	(void)fprintf(to, " %s", s->key);
-	for (const struct setting *each = plan_lock_settings;
-	    each->name != NULL; each++) {
+	if (s->key[0] != '\0')
+		(void)fprintf(to, " %s", s->key);
+	for (const struct setting *each = table; each->name != NULL; each++) {
 		if (write_is_usual(each, s, &usual))
 			continue;
 		(void)fputc(' ', to);
@@ -250,13 +254,17 @@ write_message(FILE *to, const struct plan_step *s)
 	(void)fputc(' ', to);
 	for (; *name != '\0'; name++)
 		(void)fputc(*name == ' ' ? '-' : *name, to);
-	(void)fprintf(to, " %" PRIu32 " %s", s->nth,
-	    plan_fault_name(s->fault));
+	(void)fprintf(to, " %" PRIu32, s->nth);
+	if (s->last > 0)
+		(void)fprintf(to, "..%" PRIu32, s->last);
+	(void)fprintf(to, " %s", plan_fault_name(s->fault));
 	if (plan_fault_form(s->fault) == FAULT_DURATION) {
 		(void)fputc(' ', to);
 		write_duration(to, s->ms);
 	} else if (plan_fault_form(s->fault) == FAULT_COUNT) {
 		(void)fprintf(to, " %" PRIu32, s->count);
+	} else if (plan_fault_form(s->fault) == FAULT_TYPE) {
+		(void)fprintf(to, " %s", s->type);
 	}
 }
 
@@ -274,12 +282,19 @@ plan_write_step(const struct plan_step *s, FILE *to)
 	case FORM_NOTHING:
 		break;
 	case FORM_LOCK:
-		write_lock(to, s);
+		write_with(to, s, plan_lock_settings);
+		break;
+	case FORM_LIST:
+		write_with(to, s, plan_list_settings);
+		break;
+	case FORM_HAND:
+		write_with(to, s, plan_hand_settings);
+		break;
+	case FORM_RELOAD:
+		write_with(to, s, plan_reload_settings);
 		break;
 	case FORM_KEY:
-	case FORM_PREFIX:
-		if (s->key[0] != '\0')
-			(void)fprintf(to, " %s", s->key);
+		(void)fprintf(to, " %s", s->key);
 		break;
 	case FORM_DURATION:
 		(void)fputc(' ', to);
@@ -302,7 +317,8 @@ plan_write_step(const struct plan_step *s, FILE *to)
 		(void)fprintf(to, " %s", plan_phase_name(s->phase));
 		break;
 	}
-	if (s->namespace_index > 0 && words->form != FORM_LOCK)
+	if (s->namespace_index > 0 && (words->form == FORM_KEY ||
+	    words->form == FORM_SESSION))
 		(void)fprintf(to, " ns=%" PRIu32, s->namespace_index);
 	(void)fputc('\n', to);
 }
@@ -310,9 +326,18 @@ plan_write_step(const struct plan_step *s, FILE *to)
 void
 plan_write(const struct plan *p, FILE *to)
 {
+	static const struct plan_expect whatever = {
+		PLAN_WHATEVER, PLAN_WHATEVER };
+	struct plan usual;
+
 	write_world(to, p);
-	if (p->trace != NULL)
-		(void)fprintf(to, "trace %s\n", p->trace);
+	plan_init(&usual);
+	if (p->trace != NULL) {
+		(void)fprintf(to, "trace %s", p->trace);
+		write_line(to, "", plan_trace_settings, p, &usual);
+	}
+	write_settings(to, "expect", plan_expect_settings, &p->expect,
+	    &whatever);
 	for (size_t i = 0; i < p->n_steps; i++)
 		plan_write_step(&p->steps[i], to);
 	if (p->quiet_ms != p->end_ms) {

@@ -1,7 +1,7 @@
 /*
- * Local programs that come back for what they held, or others in their place:
- * whose secret they say, what they are told, and what becomes of one whose
- * holds another has come for.
+ * Local programs that resume their own holds or another program's: the secret
+ * that they send, the answer, and the fate of a program whose holds another has
+ * resumed.
  */
 #include "world_state.h"
 
@@ -13,7 +13,8 @@ void
 resume_ask(struct world *w, const struct plan_step *s)
 {
 	unsigned long whose = strtoul(s->key + 1, NULL, 10);
-	struct core_request q = { .verb = CORE_RESUME, .user = s->stranger };
+	struct core_request q = { .verb = CORE_RESUME, .user = s->stranger,
+		.terms = { .resumes = s->resumes } };
 	struct customer *c = customer_at(w, s), *old;
 
 	if (c == NULL || whose > PLAN_CLIENTS_MAX)
@@ -25,17 +26,17 @@ resume_ask(struct world *w, const struct plan_step *s)
 	(void)customer_request(c, &q, s->key);
 }
 
-/* The answer to what lingers has the secret. */
+/* The answer to an acquire of what may be resumed has the secret. */
 void
 resume_granted(struct customer *c, const struct core_reply *r)
 {
-	if (r->terms.linger_ms == 0)
+	if (r->terms.linger_ms == 0 && !r->terms.resumes)
 		return;
 	c->secret = r->secret;
 	c->secret_of = c->id;
 }
 
-/* ---- what it has now -------------------------------------------------- */
+/* ---- its present holds -------------------------------------------------- */
 
 static void
 resume_tell(struct customer *c, const struct core_hold_view *v)
@@ -59,16 +60,17 @@ resume_tell(struct customer *c, const struct core_hold_view *v)
 }
 
 static void
-resume_add_key(struct customer_joint *m, const struct core_hold_view *v)
+resume_add_key(struct customer_multi *m, const struct core_hold_view *v)
 {
 	(void)snprintf(m->keys.keys[m->keys.n], PLAN_KEY_MAX, "%.*s",
 	    (int)v->key.length, (const char *)v->key.bytes);
 	m->holds[m->keys.n++] = v->hold;
 }
 
-/* It works on, with what it has: one lock, or several as one. */
+/* It works on, with its hold: one lock, or several as one; or knows that it is
+ * @lost. */
 static void
-resume_begin(struct customer *c, struct customer_joint *m)
+resume_begin(struct customer *c, struct customer_multi *m, bool lost)
 {
 	char key[PLAN_KEY_MAX] = "";
 	size_t length = 0;
@@ -78,27 +80,38 @@ resume_begin(struct customer *c, struct customer_joint *m)
 		    i > 0 ? "+" : "", m->keys.keys[i]);
 		length = strlen(key);
 	}
-	customer_has(c, key, m->hold);
+	customer_has(c, key, m->hold, lost);
 	if (m->keys.n > 1) {
-		m->next = c->joints;
-		c->joints = m;
+		m->next = c->multis;
+		c->multis = m;
 	} else {
 		free(m);
 	}
+}
+
+/* It has the secret of the one that it resumed. */
+static void
+resume_learn(struct customer *c)
+{
+	unsigned long whose = strtoul(c->resumes->key + 1, NULL, 10);
+
+	c->secret = c->world->customers[whose].secret;
+	c->secret_of = c->world->customers[whose].secret_of;
 }
 
 void
 resume_answered(struct host *h, const struct core_reply *r)
 {
 	struct customer *c = customer_of(h->world, r->client);
-	struct customer_joint *m = NULL;
+	struct customer_multi *m = NULL;
 	struct core_hold_view v = { 0 };
+	bool lost = false;
 
 	while (c != NULL && core_next_hold_of(h->core, r->client, v.hold,
 	    host_boot_ms(h), &v)) {
 		resume_tell(c, &v);
 		if (m != NULL && m->hold != v.id) {
-			resume_begin(c, m);
+			resume_begin(c, m, lost);
 			m = NULL;
 		}
 		if (m == NULL) {
@@ -106,13 +119,18 @@ resume_answered(struct host *h, const struct core_reply *r)
 			m->hold = v.id;
 			m->request = r->request;
 		}
+		lost = v.lost;
 		resume_add_key(m, &v);
 	}
 	if (m != NULL)
-		resume_begin(c, m);
+		resume_begin(c, m, lost);
+	if (c != NULL)
+		resume_learn(c);
 }
 
-/* ---- what it had ------------------------------------------------------ */
+/*
+ * ---- its former holds ------------------------------------------------------
+ */
 
 void
 resume_dismissed(struct host *h, uint64_t client)

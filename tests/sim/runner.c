@@ -1,6 +1,6 @@
 /*
- * Many histories. Each process takes every n-th; a page of shared memory says
- * where each of them is, so that the seed of one that died is known.
+ * Many histories. Each process takes every n-th; a page of shared memory has
+ * the position of each, so that the seed of a process that died is known.
  */
 #include "runner.h"
 
@@ -41,6 +41,8 @@ runner_plan(const struct runner_job *j, struct plan *ret)
 	plan_init(ret);
 	if (j->path == NULL) {
 		plan_random(ret, j->seed, j->foreign);
+		if (j->alone)
+			plan_alone(ret);
 		return true;
 	}
 	from = fopen(j->path, "re");
@@ -136,7 +138,8 @@ runner_job(const struct runner *r, uint64_t number)
 	if (number < r->n_scenarios)
 		return r->scenarios[number];
 	return (struct runner_job){ .seed = r->first + number -
-		r->n_scenarios, .foreign = r->options->foreign };
+		r->n_scenarios, .foreign = r->options->foreign,
+		.alone = r->options->alone };
 }
 
 static void
@@ -155,7 +158,10 @@ runner_work(const struct runner *r, unsigned number)
 		    __ATOMIC_RELAXED) < i)
 			break;
 		me->current = i;
-		/* What seeds reach; scenarios are as short as they can be. */
+		/*
+		 * Seeds must reach the situations; scenarios are as short as
+		 * possible.
+		 */
 		options.coverage = r->options->coverage && job.path == NULL ?
 		    &me->coverage : NULL;
 		if (!runner_plan(&job, &plan))

@@ -11,6 +11,7 @@ struct runner_job {
 	const char *path;	/* of the scenario's plan */
 	uint64_t seed;
 	bool foreign;		/* its plan is to have older clients */
+	bool alone;		/* or one daemon only */
 };
 
 struct runner_report {
@@ -26,6 +27,7 @@ struct runner_options {
 	bool progress;
 	bool coverage;
 	bool foreign;		/* seeds: all with older clients */
+	bool alone;		/* seeds: one daemon only */
 };
 
 /* The plan of a job. False, with a message, if it cannot be read. */
@@ -42,8 +44,8 @@ void runner_run(const struct runner_job *scenarios, size_t n_scenarios,
     uint64_t first, uint64_t last, const struct runner_options *,
     struct runner_report *ret);
 
-/* mutant.c of the build with seeded defects; in the other, none is known.
- * False: there is no such one. */
+/* mutant.c of the build with seeded defects; the other build knows none. False:
+ * there is no such mutant. */
 bool runner_mutant(const char *name);
 
 #endif

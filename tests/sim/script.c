@@ -1,5 +1,5 @@
 /*
- * What a plan's steps do.
+ * The effects of a plan's steps.
  */
 #include "world_state.h"
 
@@ -31,7 +31,9 @@ script_fault(struct host *h, const struct plan_step *s)
 	}
 	f = &h->faults[h->n_faults++];
 	*f = (struct fault){ .fault = s->fault, .operation = s->operation,
-		.left = s->nth, .count = s->count, .ms = s->ms };
+		.whole = s->kind == STEP_OPERATION, .left = s->nth,
+		.many = s->last > 0 ? s->last - s->nth + 1 : 1,
+		.count = s->count, .ms = s->ms, .type = s->type };
 }
 
 static void
@@ -45,6 +47,11 @@ script_host(struct host *h, const struct plan_step *s)
 		break;
 	case STEP_BOOT:
 		host_boot(h);
+		break;
+	case STEP_RESTART:
+	case STEP_TEAR:
+	case STEP_REVIVE:
+		restart_order(h, s);
 		break;
 	case STEP_CRASH:
 		script_crash(h);
@@ -71,6 +78,13 @@ script_host(struct host *h, const struct plan_step *s)
 		host_die(h);
 		h->phase = s->phase;
 		host_boot(h);
+		break;
+	case STEP_RELOAD:
+		host_reload(h, s);
+		break;
+	case STEP_WITHDRAW:
+	case STEP_UNDRAIN:
+		host_drain(h, s->kind == STEP_WITHDRAW);
 		break;
 	case STEP_STARVE:
 		starve_arm(h->index, s->nth, s->count);
@@ -107,21 +121,30 @@ script_trace(struct world *w, const struct plan_step *s)
 void
 script_perform(struct world *w, const struct plan_step *s)
 {
-	if (s->kind != STEP_MESSAGE)
+	bool message = s->kind == STEP_MESSAGE || s->kind == STEP_OPERATION;
+
+	if (!message)
 		w->history.steps_hit[s->kind] = true;
-	if (s->kind >= STEP_KILL && s->kind != STEP_MESSAGE &&
-	    s->kind != STEP_BREAK)
+	if (plan_is_fault(s) && !message && s->kind != STEP_BREAK)
+		script_trace(w, s);
+	else if (s->kind == STEP_BOOT)
 		script_trace(w, s);
 	if (plan_is_peer(s->host) && (s->kind == STEP_LOCK ||
 	    s->kind == STEP_KILL || s->kind == STEP_BOOT))
 		peer_step(&w->hosts[s->host], s);
 	else if (s->kind == STEP_LOCK)
 		customer_lock(w, s);
+	else if (s->kind == STEP_LIST || s->kind == STEP_LIST_HELD)
+		pages_ask(w, s);
 	else if (s->kind == STEP_RESUME)
 		resume_ask(w, s);
 	else if (s->kind <= STEP_CLOSE || s->kind == STEP_BREAK)
 		customer_ask(w, s);
-	else if (s->kind == STEP_MESSAGE)
+	else if (s->kind == STEP_SHOW)
+		show_all(&w->hosts[s->host]);
+	else if (s->kind == STEP_TALLY)
+		show_tally(&w->hosts[s->host]);
+	else if (message)
 		script_fault(&w->hosts[s->host], s);
 	else if (s->kind < STEP_MESSAGE)
 		script_host(&w->hosts[s->host], s);

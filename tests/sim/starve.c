@@ -1,7 +1,7 @@
 /*
  * Memory that runs out inside a core. The linker puts these functions before
- * the allocator's (--wrap); they fail only what is asked for inside a step of
- * the core that was chosen, and that one only.
+ * the allocator's (--wrap); they fail only allocations inside one chosen step
+ * of the core.
  */
 #include "world_state.h"
 
@@ -12,6 +12,7 @@ static struct {
 	unsigned host;
 	uint32_t left;	/* allocations until the first that fails, plus one */
 	uint32_t count;	/* that fail then */
+	uint32_t made;	/* so far */
 	bool inside;	/* a step of that core */
 } starve;
 
@@ -30,6 +31,14 @@ starve_arm(unsigned host, uint32_t nth, uint32_t count)
 	starve.host = host;
 	starve.left = nth;
 	starve.count = count;
+	starve.made = 0;
+}
+
+/* How many that core has made since, before any failed. */
+uint32_t
+starve_made(unsigned host)
+{
+	return starve.host == host ? starve.made : 0;
 }
 
 void
@@ -58,6 +67,7 @@ starve_fails(void)
 		return false;
 	if (starve.left > 1) {
 		starve.left--;
+		starve.made++;
 		return false;
 	}
 	starve.count--;

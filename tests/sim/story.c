@@ -74,8 +74,8 @@ story_number(const struct story *s, const char *text)
 	return n;
 }
 
-/* The value of "NAME=VALUE", or what it is if that was not said. */
-/* What stands behind "NAME=", or NULL. */
+/* The value of "NAME=VALUE", or its default. */
+/* The text after "NAME=", or NULL. */
 static const char *
 story_text(const struct story *s, const char *name)
 {
@@ -140,7 +140,7 @@ story_element(struct story *s, const char *word, struct fact_lock *l)
 }
 
 static void
-story_wish(const char *word, struct fact_wish *ret)
+story_waiter_mark(const char *word, struct fact_waiter_mark *ret)
 {
 	ret->shared = word[0] == '&';
 	story_name(ret->session, word + 1, strlen(word) - 1);
@@ -156,7 +156,7 @@ story_writer(const struct story *s, struct fact *f)
 }
 
 static void
-story_kept(const struct story *s, uint64_t ret[FACT_SLOTS])
+story_contents(const struct story *s, uint64_t ret[FACT_SLOTS])
 {
 	ret[FACT_DATA] = story_option(s, "data", 0);
 	ret[FACT_NOTE] = story_option(s, "note", 0);
@@ -179,13 +179,14 @@ story_lock(struct story *s, struct fact *f)
 	l->ttl_ahead_s = (int64_t)story_option(s, "ttl", 0);
 	l->has_ttl = l->ttl_ahead_s != 0 ||
 	    (story_has(s, "ttl") && !f->expired);
-	story_kept(s, l->kept);
-	l->n_wishes = story_option(s, "wishes", 0);
+	story_contents(s, l->contents);
+	l->n_waiter_marks = story_option(s, "wishes", 0);
 	for (size_t i = 4; i < s->n_words; i++)
 		if (strchr(s->words[i], '/') != NULL)
 			story_element(s, s->words[i], l);
 		else if (s->words[i][0] == '+' || s->words[i][0] == '&')
-			story_wish(s->words[i], &l->wishes[l->n_wishes++]);
+			story_waiter_mark(s->words[i],
+			    &l->waiter_marks[l->n_waiter_marks++]);
 }
 
 /* In a format that older clients share. */
@@ -203,7 +204,7 @@ story_record(struct story *s, struct fact *f)
 	r->lease_ms = story_has(s, "never") ? 0 : s->rules.lease_ms;
 	r->until_ms = story_option(s, "until", FACT_NEVER);
 	r->token = story_option(s, "token", 0);
-	story_kept(s, r->kept);
+	story_contents(s, r->contents);
 	if (r->exists && !r->free)
 		(void)snprintf(r->hold, sizeof(r->hold), "%s", hold);
 	if (r->exists)
@@ -256,6 +257,9 @@ story_host(struct story *s, struct fact *f, char name[33])
 		{ "end", FACT_ENDED },
 		{ "pause", FACT_PAUSED },
 		{ "resume", FACT_RESUMED },
+		{ "withdraw", FACT_WITHDRAWN },
+		{ "return", FACT_RETURNED },
+		{ "limit", FACT_LIMITED },
 		{ "freeze", FACT_FROZEN },
 		{ "renewed", FACT_RENEWED },
 	};
@@ -285,6 +289,7 @@ story_host(struct story *s, struct fact *f, char name[33])
 		if (strcmp(verb, kinds[i].word) == 0)
 			f->kind = kinds[i].kind;
 	f->rate_ppm = (int32_t)story_option(s, "rate", 0);
+	f->holds_max = (uint32_t)story_option(s, "holds", 0);
 	f->until_ms = story_option(s, "until", 0);
 }
 
@@ -317,12 +322,14 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	f->stays = story_has(s, "stays");
 	f->process = story_option(s, "process", 0);
 	f->linger_ms = story_option(s, "linger", 0);
+	f->resumes = story_has(s, "resumes");
 	f->user = story_option(s, "user", 0);
 	if (story_has(s, "unwarned"))
 		f->danger_ms = FACT_NEVER;
 	f->fail_closed = story_has(s, "fail-closed");
-	f->joint = story_option(s, "joint", 0);
-	story_kept(s, f->kept);
+	f->multi = story_option(s, "joint", 0);
+	story_contents(s, f->contents);
+	f->clears = story_has(s, "clears");
 	f->due_ms = story_option(s, "due", FACT_NEVER);
 	f->token = story_option(s, "token", 0);
 	f->version = story_text(s, "record");
@@ -337,7 +344,7 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 		f->hold = story_number(s, s->words[3]);
 }
 
-/* Who has a lock that is watched. */
+/* The holder of a watched lock. */
 static void
 story_state(const struct story *s, struct fact *f)
 {
@@ -368,7 +375,8 @@ story_told(struct story *s, struct fact *f)
 	f->until_ms = story_has(s, "for-ever") ? FACT_NEVER :
 	    story_option(s, "until", 0);
 	f->end_ms = story_option(s, "ends", 0);
-	story_kept(s, f->kept);
+	f->resumes = story_has(s, "resumable");
+	story_contents(s, f->contents);
 	if (f->verb == CORE_WATCH)
 		story_state(s, f);
 }
@@ -470,6 +478,7 @@ story_rules(struct story *s)
 	r->handover_max = (uint32_t)story_option(s, "handovers", 0);
 	r->holds_per_client_max = (uint32_t)story_option(s, "holds", 0);
 	r->requests_per_client_max = (uint32_t)story_option(s, "requests", 0);
+	r->all_may_resume = story_has(s, "all-may-resume");
 	r->sees_table = !story_has(s, "blind");
 	r->foreign[0].is = story_has(s, "foreign");
 	r->foreign[0].tokens = story_has(s, "tokens");

@@ -19,14 +19,15 @@
  *     TIME c9@P left KEY
  *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
  *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
- *         [manual] [reentrant] [stays] [linger=MS] [user=N]
+ *         [manual] [reentrant] [stays] [linger=MS] [resumes]
+ *         [user=N]
  *         [joint=N: one of several, with rN]
  *         [data=N] [note=N]
- *     TIME c1@A release|renew HOLD rN [due=TIME]
+ *     TIME c1@A release|renew HOLD rN [due=TIME] [clears]
  *     TIME c1@A downgrade HOLD rN [shared] [limit=N]
  *     TIME c1@A cancel rM rN
  *     TIME c1@A break KEY rN token=N
- *     TIME c2@A resume c1 rN [user=N]
+ *     TIME c2@A resume c1 rN [resumes] [user=N]
  *     TIME c2@A taken HOLD until=TIME|expired|stolen|broken|...
  *     TIME c1@A watch|unwatch KEY rN [due=TIME]
  *     TIME c1@A told rN [code=N] [hold=N] [token=N] [until=TIME|for-ever]
@@ -44,10 +45,10 @@
  *
  * A writer is a host, "hand", or "ttl"; of a record that older clients share
  * also one of those, from P on. An ELEMENT is SESSION/GRANT, with "!"
- * at its end if it is fail-closed, and "~MS" for another lease. "+" is a wish
- * for exclusive use, "&" one for shared use. "data=N" and "note=N" are what is
- * kept in a lock, is told of it or brought, by the request N. What is not said
- * was sent when it landed. Beyond a bridge each line has "ns=1".
+ * at its end if it is fail-closed, and "~MS" for another lease. "+" is a waiter
+ * mark for exclusive use, "&" one for shared use. "data=N" and "note=N" are the
+ * contents of a lock, told or brought, by the request N. A write without a time
+ * of sending was sent when it landed. Beyond a bridge each line has "ns=1".
  */
 #ifndef DDBLOCKD_TESTS_STORY_H
 #define DDBLOCKD_TESTS_STORY_H

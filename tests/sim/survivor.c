@@ -14,6 +14,7 @@ struct survivor {
 	uint64_t client;
 	uint64_t process;
 	unsigned number;
+	bool lost;		/* it was told so */
 	uint64_t ms;		/* that it lives after its client */
 };
 
@@ -47,7 +48,7 @@ survivor_on_end(struct world *w, struct alarm *a)
 	    s->number);
 	world_tell(w, &f);
 	survivor_free(w, s);
-	if (h->core != NULL)
+	if (h->core != NULL || h->legacy != NULL)
 		host_say(h, &ev, "", "");
 }
 
@@ -85,6 +86,20 @@ survivor_begin_all(const struct customer *c)
 	}
 }
 
+void
+survivor_end_of(struct world *w, uint64_t client)
+{
+	for (struct survivor *s = w->survivors; s != NULL; s = s->next)
+		if (s->client == client)
+			world_set(w, &s->alarm, w->now);
+}
+
+void
+survivor_end(const struct customer *c)
+{
+	survivor_end_of(c->world, c->id);
+}
+
 /* The daemon is done with it. */
 void
 survivor_parted(struct host *h, uint64_t process)
@@ -96,6 +111,18 @@ survivor_parted(struct host *h, uint64_t process)
 		s = s->next;
 	if (s != NULL)
 		survivor_free(w, s);
+}
+
+/* They are on another machine: a successor here finds that they are not. */
+void
+survivor_end_here(const struct host *h)
+{
+	struct world *w = h->world;
+
+	for (struct survivor *s = w->survivors; s != NULL; s = s->next) {
+		if (s->host == h)
+			world_set(w, &s->alarm, w->now + 1);
+	}
 }
 
 /* The plan is at its end. */
@@ -113,12 +140,34 @@ survivor_done(struct world *w)
 		survivor_free(w, w->survivors);
 }
 
+static struct survivor *
+survivor_of(const struct host *h, uint64_t hold)
+{
+	struct survivor *s = h->world->survivors;
+	struct core_hold_view v;
+
+	if (!core_view_hold(h->core, hold, host_boot_ms(h), &v))
+		return NULL;
+	while (s != NULL && s->process != v.terms.process)
+		s = s->next;
+	return s;
+}
+
 /* Is there a process that may be told of this hold? */
 bool
 survivor_has(const struct host *h, uint64_t hold)
 {
-	struct core_hold_view v;
+	return survivor_of(h, hold) != NULL;
+}
 
-	return core_view_hold(h->core, hold, host_boot_ms(h), &v) &&
-	    v.terms.process != 0;
+/* It is told that the hold is lost: for the first time? */
+bool
+survivor_lose(const struct host *h, uint64_t hold)
+{
+	struct survivor *s = survivor_of(h, hold);
+	bool first = s != NULL && !s->lost;
+
+	if (s != NULL)
+		s->lost = true;
+	return first;
 }

@@ -11,26 +11,38 @@
 #include <json-c/json.h>
 
 #include "common/base64.h"
-#include "kept.h"
+#include "sim_contents.h"
 
 
 /* ---- sessions have names ---------------------------------------------- */
 
 void
-table_opening(struct host *h, const struct operation *o)
+table_name_session(struct world *w, struct ident ident, unsigned host,
+    uint32_t namespace_index, const char *name)
 {
-	struct world *w = h->world;
 	size_t i = w->n_sessions;
 
-	if (o->kind != OPERATION_SESSION_OPEN || i == WORLD_SESSIONS_MAX)
+	if (i == WORLD_SESSIONS_MAX)
 		return;
-	w->sessions[i].ident = o->session;
-	ident_format(o->session, w->sessions[i].text);
-	w->sessions[i].host = h->index;
-	w->sessions[i].namespace_index = o->namespace_index;
-	(void)snprintf(w->sessions[i].name, sizeof(w->sessions[i].name),
-	    "%s%u", h->name, ++h->sessions);
+	w->sessions[i].ident = ident;
+	ident_format(ident, w->sessions[i].text);
+	w->sessions[i].host = host;
+	w->sessions[i].namespace_index = namespace_index;
+	(void)snprintf(w->sessions[i].name, sizeof(w->sessions[i].name), "%s",
+	    name);
 	w->n_sessions++;
+}
+
+void
+table_opening(struct host *h, const struct operation *o)
+{
+	char name[8];
+
+	if (o->kind != OPERATION_SESSION_OPEN)
+		return;
+	(void)snprintf(name, sizeof(name), "%s%u", h->name, ++h->sessions);
+	table_name_session(h->world, o->session, h->index, o->namespace_index,
+	    name);
 }
 
 const char *
@@ -40,6 +52,15 @@ table_session_name(const struct world *w, struct ident session)
 		if (ident_equal(w->sessions[i - 1].ident, session))
 			return w->sessions[i - 1].name;
 	return "?";
+}
+
+unsigned
+table_session_host(const struct world *w, struct ident session)
+{
+	for (size_t i = w->n_sessions; i > 0; i--)
+		if (ident_equal(w->sessions[i - 1].ident, session))
+			return w->sessions[i - 1].host;
+	return WORLD_NOBODY;
 }
 
 const char *
@@ -93,13 +114,15 @@ table_element(const char *text, struct fact_element *ret)
 }
 
 static void
-table_read_wishes(struct json_object *set, bool shared, struct fact_lock *ret)
+table_read_waiter_marks(struct json_object *set, bool shared,
+    struct fact_lock *ret)
 {
 	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
 	    i++) {
-		struct fact_wish *w = &ret->wishes[ret->n_wishes];
+		struct fact_waiter_mark *w =
+		    &ret->waiter_marks[ret->n_waiter_marks];
 
-		if (ret->n_wishes++ >= FACT_WISHES_MAX)
+		if (ret->n_waiter_marks++ >= FACT_WAITER_MARKS_MAX)
 			continue;
 		w->shared = shared;
 		(void)snprintf(w->session, sizeof(w->session), "%s",
@@ -118,7 +141,7 @@ table_ttl_ahead_s(struct json_object *item, uint64_t sent_ms)
 }
 
 static void
-table_read_kept(struct json_object *item, uint64_t ret[FACT_SLOTS])
+table_read_contents(struct json_object *item, uint64_t ret[FACT_SLOTS])
 {
 	struct json_object *data = table_value(item, "data", "B");
 	struct json_object *attributes = table_value(item, "attrs", "M");
@@ -130,9 +153,10 @@ table_read_kept(struct json_object *item, uint64_t ret[FACT_SLOTS])
 	if (data != NULL && json_object_get_string_len(data) <= 32 &&
 	    base64_read(json_object_get_string(data),
 	    (size_t)json_object_get_string_len(data), bytes, &n))
-		ret[FACT_DATA] = kept_number(bytes, n);
+		ret[FACT_DATA] = sim_contents_number(bytes, n);
 	if (note != NULL)
-		ret[FACT_NOTE] = kept_number(json_object_get_string(note),
+		ret[FACT_NOTE] =
+		    sim_contents_number(json_object_get_string(note),
 		    (size_t)json_object_get_string_len(note));
 }
 
@@ -150,7 +174,7 @@ table_read_lock(struct json_object *item, struct fact_lock *ret)
 	ret->token = table_number(item, "token");
 	ret->has_ttl = table_has(item, "ttl");
 	ret->says_broken = table_has(item, "broken_by");
-	table_read_kept(item, ret->kept);
+	table_read_contents(item, ret->contents);
 	for (size_t i = 0; set != NULL && i < json_object_array_length(set);
 	    i++) {
 		const char *text = json_object_get_string(
@@ -162,8 +186,8 @@ table_read_lock(struct json_object *item, struct fact_lock *ret)
 		else
 			ret->n_elements++;
 	}
-	table_read_wishes(table_value(item, "xwait", "SS"), false, ret);
-	table_read_wishes(table_value(item, "swait", "SS"), true, ret);
+	table_read_waiter_marks(table_value(item, "xwait", "SS"), false, ret);
+	table_read_waiter_marks(table_value(item, "swait", "SS"), true, ret);
 }
 
 /* Who has it, for people; and how, if not exclusively. */
@@ -185,13 +209,15 @@ table_holders(const struct world *w, const struct fact_lock *l, char *text,
 }
 
 static const char *
-table_wishes(const struct fact_lock *l)
+table_waiter_marks(const struct fact_lock *l)
 {
-	bool exclusive = l->n_wishes > FACT_WISHES_MAX, shared = exclusive;
+	bool exclusive = l->n_waiter_marks > FACT_WAITER_MARKS_MAX, shared =
+	    exclusive;
 
-	for (size_t i = 0; i < l->n_wishes && i < FACT_WISHES_MAX; i++) {
-		exclusive |= !l->wishes[i].shared;
-		shared |= l->wishes[i].shared;
+	for (size_t i = 0; i < l->n_waiter_marks &&
+	    i < FACT_WAITER_MARKS_MAX; i++) {
+		exclusive |= !l->waiter_marks[i].shared;
+		shared |= l->waiter_marks[i].shared;
 	}
 	if (exclusive && shared)
 		return " wished wished-shared";
@@ -211,16 +237,15 @@ table_trace_lock(struct world *w, const char *host, const struct fact *f)
 		return;
 	}
 	if (f->lock.token > 0)
-		(void)snprintf(number, sizeof(number), "%" PRId64 "s+%" PRIu64,
-		    (int64_t)(f->lock.token >> 20) -
-		    (int64_t)(WORLD_WALL_MS / 1000), f->lock.token & 0xfffff);
-	if (f->lock.kept[FACT_DATA] > 0 || f->lock.kept[FACT_NOTE] > 0)
+		show_token(f->lock.token, number, sizeof(number));
+	if (f->lock.contents[FACT_DATA] > 0 || f->lock.contents[FACT_NOTE] > 0)
 		(void)snprintf(kept, sizeof(kept), " data %" PRIu64 " note %"
-		    PRIu64, f->lock.kept[FACT_DATA], f->lock.kept[FACT_NOTE]);
+		    PRIu64, f->lock.contents[FACT_DATA],
+		    f->lock.contents[FACT_NOTE]);
 	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s%s%s",
 	    f->key, !f->lock.readable ? " broken" :
 	    f->lock.n_elements > 0 ? text : " free", number,
-	    table_wishes(&f->lock),
+	    table_waiter_marks(&f->lock),
 	    f->lock.has_ttl ? " ttl" : "",
 	    f->lock.says_broken ? " broken by" : "",
 	    kept);
@@ -327,6 +352,7 @@ table_init(struct world *w)
 	for (uint32_t i = 0; i < w->plan->n_namespaces; i++)
 		table_make(w, i);
 	dynamo_set_lag(w->dynamo, WORLD_LAG_MS);
+	dynamo_set_page(w->dynamo, w->plan->scan_page);
 	if (w->plan->no_transactions)
 		dynamo_refuse_transactions(w->dynamo);
 	dynamo_watch(w->dynamo, table_changed, w);
@@ -339,88 +365,9 @@ table_done(struct world *w)
 	dynamo_free(w->dynamo);
 }
 
-/* ---- by hand ---------------------------------------------------------- */
-
-static void
-table_update(struct world *w, const struct plan_step *s, const char *update,
-    const char *values)
-{
-	table_do(w, "UpdateItem", "{\"TableName\":\"%s\",\"Key\":{\"key\":"
-	    "{\"S\":\"lock:%s\"}},\"UpdateExpression\":\"%s\","
-	    "\"ConditionExpression\":\"attribute_exists(#k)\","
-	    "\"ExpressionAttributeNames\":{\"#k\":\"key\",\"#t\":\"ttl\"},"
-	    "\"ExpressionAttributeValues\":{%s}}",
-	    w->tables[s->namespace_index].table, s->key, update, values);
-}
-
-static void
-table_break(struct world *w, const struct plan_step *s)
-{
-	char values[96];
-
-	(void)snprintf(values, sizeof(values), "\":by\":{\"S\":\"hand\"},"
-	    "\":t\":{\"N\":\"%" PRIu64 "\"}",
-	    (WORLD_WALL_MS + w->now) / 1000 + w->plan->retention_s);
-	table_update(w, s, "SET broken_by = :by, #t = :t REMOVE holders",
-	    values);
-}
-
-/* The newest session of a host that the table may know. */
-static void
-table_end_session(struct world *w, const struct plan_step *s)
-{
-	for (size_t i = w->n_sessions; i > 0; i--) {
-		if (w->sessions[i - 1].host != s->host ||
-		    w->sessions[i - 1].namespace_index != s->namespace_index)
-			continue;
-		if (s->kind == STEP_HAND_DELETE_SESSION)
-			table_do(w, "DeleteItem", "{\"TableName\":\"%s\","
-			    "\"Key\":{\"key\":{\"S\":\"session:%s\"}}}",
-			    w->tables[s->namespace_index].table,
-			    w->sessions[i - 1].text);
-		else
-			table_do(w, "UpdateItem", "{\"TableName\":\"%s\","
-			    "\"Key\":{\"key\":{\"S\":\"session:%s\"}},"
-			    "\"UpdateExpression\":\"SET dead = :by\","
-			    "\"ConditionExpression\":"
-			    "\"attribute_exists(beat)\","
-			    "\"ExpressionAttributeValues\":{\":by\":"
-			    "{\"S\":\"hand\"}}}",
-			    w->tables[s->namespace_index].table,
-			    w->sessions[i - 1].text);
-		return;
-	}
-}
-
-/* A record of another format goes away, or is none any more. */
-static void
-table_step_foreign(struct world *w, const struct plan_step *s)
-{
-	const struct dialect_table *t = &w->tables[s->namespace_index];
-	char key[160];
-	int n = snprintf(key, sizeof(key), "\"%s\":{\"S\":\"%s\"}",
-	    t->key_attribute, s->key);
-
-	if (t->sort_attribute != NULL)
-		(void)snprintf(key + n, sizeof(key) - (size_t)n,
-		    ",\"%s\":{\"S\":\"-\"}", t->sort_attribute);
-	if (s->kind == STEP_HAND_GARBLE)
-		table_do(w, "PutItem", "{\"TableName\":\"%s\",\"Item\":{%s,"
-		    "\"owner\":{\"N\":\"7\"}}}", t->table, key);
-	else if (s->kind == STEP_HAND_DELETE || s->kind == STEP_HAND_REPAIR ||
-	    s->kind == STEP_HAND_BREAK)
-		table_do(w, "DeleteItem", "{\"TableName\":\"%s\",\"Key\":{%s}}",
-		    t->table, key);
-}
-
 void
 table_step(struct world *w, const struct plan_step *s)
 {
-	if (s->kind >= STEP_HAND_DELETE && w->plan->namespaces[
-	    s->namespace_index].format != FORMAT_NATIVE) {
-		table_step_foreign(w, s);
-		return;
-	}
 	switch (s->kind) {
 	case STEP_TABLE_CUT:
 		w->table_cut_until = w->now + s->ms;
@@ -432,40 +379,8 @@ table_step(struct world *w, const struct plan_step *s)
 		dynamo_expire(w->dynamo, (uint64_t)((int64_t)(WORLD_WALL_MS +
 		    w->now) + s->shift_ms) / 1000);
 		break;
-	case STEP_HAND_DELETE:
-	case STEP_HAND_REPAIR:
-		table_do(w, "DeleteItem", "{\"TableName\":\"%s\",\"Key\":"
-		    "{\"key\":{\"S\":\"lock:%s\"}}}",
-		    w->tables[s->namespace_index].table, s->key);
-		break;
-	case STEP_HAND_BREAK:
-		table_break(w, s);
-		break;
-	case STEP_HAND_GARBLE:
-		table_do(w, "PutItem", "{\"TableName\":\"%s\",\"Item\":"
-		    "{\"key\":{\"S\":\"lock:%s\"},\"holders\":"
-		    "{\"N\":\"7\"}}}", w->tables[s->namespace_index].table,
-		    s->key);
-		break;
-	case STEP_HAND_SPEND:
-		table_do(w, "UpdateItem", "{\"TableName\":\"%s\",\"Key\":"
-		    "{\"key\":{\"S\":\"lock:%s\"}},\"UpdateExpression\":"
-		    "\"SET #t = :t\",\"ConditionExpression\":"
-		    "\"attribute_exists(#t)\",\"ExpressionAttributeNames\":"
-		    "{\"#t\":\"token\"},\"ExpressionAttributeValues\":{"
-		    "\":t\":{\"N\":\"%" PRIu64 "\"}}}",
-		    w->tables[s->namespace_index].table, s->key, TOKEN_MAX);
-		break;
-	case STEP_HAND_WISH:
-		table_do(w, "UpdateItem", "{\"TableName\":\"%s\",\"Key\":"
-		    "{\"key\":{\"S\":\"lock:%s\"}},\"UpdateExpression\":"
-		    "\"ADD xwait :s\",\"ExpressionAttributeValues\":{\":s\":"
-		    "{\"SS\":[\"%032" PRIx64 "\"]}}}",
-		    w->tables[s->namespace_index].table, s->key,
-		    world_chance(w, 600, w->now, UINT64_MAX));
-		break;
 	default:
-		table_end_session(w, s);
+		hand_step(w, s);
 		break;
 	}
 }

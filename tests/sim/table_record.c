@@ -2,7 +2,7 @@
  * Records of the formats of older clients, read for the judge and for people
  * by what doc/records.md says of them, and not by the reader in the product.
  */
-#include "kept.h"
+#include "sim_contents.h"
 #include "world_state.h"
 
 #include <ctype.h>
@@ -118,14 +118,14 @@ record_read_dlock(const struct world *w, struct json_object *item,
 
 /* What is not the format's own is its users'. */
 static void
-record_read_kept(struct json_object *item, uint64_t ret[FACT_SLOTS])
+judge_record_read_contents(struct json_object *item, uint64_t ret[FACT_SLOTS])
 {
 	const char *note = record_text(item, "note", "S");
 	unsigned char bytes[RECORD_BYTES_MAX];
 	size_t n = record_bytes(record_text(item, "data", "B"), bytes);
 
-	ret[FACT_DATA] = kept_number(bytes, n);
-	ret[FACT_NOTE] = kept_number(note, strlen(note));
+	ret[FACT_DATA] = sim_contents_number(bytes, n);
+	ret[FACT_NOTE] = sim_contents_number(note, strlen(note));
 }
 
 void
@@ -158,7 +158,7 @@ table_record_read(const struct world *w, uint32_t namespace_index,
 	default:
 		break;
 	}
-	record_read_kept(item, r->kept);
+	judge_record_read_contents(item, r->contents);
 	if (ret->host >= FACT_PEER_FIRST)
 		r->hold[0] = '\0';
 }
@@ -170,7 +170,7 @@ record_reads_same(const struct fact_record *a, const struct fact_record *b)
 	    strcmp(a->version, b->version) == 0 && a->version[0] != '\0' &&
 	    a->lease_ms == b->lease_ms && a->until_ms == b->until_ms &&
 	    a->token == b->token &&
-	    memcmp(a->kept, b->kept, sizeof(a->kept)) == 0;
+	    memcmp(a->contents, b->contents, sizeof(a->contents)) == 0;
 }
 
 static bool
@@ -261,9 +261,9 @@ table_record_trace(struct world *w, const char *host, const struct fact *f,
 	if (r->token > 0)
 		(void)snprintf(token, sizeof(token), " token %" PRIu64,
 		    r->token);
-	if (r->kept[FACT_DATA] > 0 || r->kept[FACT_NOTE] > 0)
+	if (r->contents[FACT_DATA] > 0 || r->contents[FACT_NOTE] > 0)
 		(void)snprintf(kept, sizeof(kept), " data %" PRIu64 " note %"
-		    PRIu64, r->kept[FACT_DATA], r->kept[FACT_NOTE]);
+		    PRIu64, r->contents[FACT_DATA], r->contents[FACT_NOTE]);
 	world_trace(w, renewed ? WORLD_TRACE_BEAT : WORLD_TRACE_TABLE, host,
 	    "= %s: %s%s%s", f->key,
 	    !r->exists ? "gone" : r->free ? "free" : host, token, kept);

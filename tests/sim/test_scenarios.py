@@ -3,9 +3,9 @@
 
     tests/sim/test_scenarios.py [--keep] [NAME...]
 
-A scenario's file is its plan, a line "--- trace", and its trace. --keep writes
-the trace as it is now: read each as a specification, line by line, before it is
-committed.
+A scenario's file is its plan, a line "--- trace", and its trace; its name is
+NAME, or THEME/NAME in a folder of a theme. --keep writes the trace as it is
+now: read each as a specification, line by line, before it is committed.
 """
 import difflib
 import glob
@@ -54,7 +54,8 @@ def compare(name, trace):
 def main():
     keep = "--keep" in sys.argv
     names = set(sys.argv[1:]) - {"--keep"}
-    there = os.listdir(FOLDER)
+    there = [os.path.relpath(os.path.join(folder, name), FOLDER)
+             for folder, _, files in os.walk(FOLDER) for name in files]
     plans = {name[:-5] for name in there if name.endswith(".plan")}
     good = True
     if not plans:

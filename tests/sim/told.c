@@ -2,7 +2,7 @@
  * What local programs are told: replies, rows and notices, as facts for the
  * judge and lines of the trace.
  */
-#include "kept.h"
+#include "sim_contents.h"
 #include "peek.h"
 #include "world_state.h"
 
@@ -11,12 +11,6 @@
 #include <string.h>
 
 #include "common/error.h"
-
-static unsigned
-told_number(uint64_t client)
-{
-	return (unsigned)(client % (PLAN_CLIENTS_MAX + 1));
-}
 
 /* The request that this answers, taken out; the caller frees it. */
 static struct asked *
@@ -38,21 +32,6 @@ static uint64_t
 told_number_of(uint64_t token, const char *text)
 {
 	return text == NULL ? token : strtoull(text, NULL, 10);
-}
-
-/* Seconds after the beginning, and grants within that second; those of older
- * clients are numbers, if there are any. */
-static void
-told_token(uint64_t token, char *text, size_t size)
-{
-	int64_t s = (int64_t)(token >> 20) - (int64_t)(WORLD_WALL_MS / 1000);
-
-	if (token >> 40 == 0) {
-		(void)snprintf(text, size, "%" PRIu64, token);
-		return;
-	}
-	(void)snprintf(text, size, "%" PRId64 "s+%" PRIu64, s,
-	    token & 0xfffff);
 }
 
 /* A hold that is fail-closed has no deadline. */
@@ -77,7 +56,7 @@ told_holder(const struct core_holder_view *v, int cause, struct fact *f,
 	f->token = told_number_of(v->token, v->token_text);
 	f->n_holders = v->n_holders;
 	f->shared = v->mode == LOCK_MODE_SHARED;
-	told_token(v->token, token, sizeof(token));
+	show_token(v->token, token, sizeof(token));
 	if (!v->held)
 		(void)snprintf(text, size, " free");
 	else
@@ -101,16 +80,16 @@ told_change(struct host *h, const struct core_change *a)
 	    (const char *)a->key.bytes);
 	told_holder(a->holder, a->cause, &f, text, sizeof(text));
 	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u %s is%s",
-	    told_number(a->client), key, text);
+	    show_client(a->client), key, text);
 	world_tell(w, &f);
 }
 
 /* ---- several keys ----------------------------------------------------- */
 
-struct customer_joint *
-customer_find_joint(const struct customer *c, uint64_t hold)
+struct customer_multi *
+customer_find_multi(const struct customer *c, uint64_t hold)
 {
-	struct customer_joint *m = c->joints;
+	struct customer_multi *m = c->multis;
 
 	while (m != NULL && m->hold != hold)
 		m = m->next;
@@ -121,9 +100,9 @@ customer_find_joint(const struct customer *c, uint64_t hold)
 bool
 customer_is_part(const struct customer *c, uint64_t hold)
 {
-	const struct customer_joint *m;
+	const struct customer_multi *m;
 
-	for (m = c->joints; m != NULL; m = m->next) {
+	for (m = c->multis; m != NULL; m = m->next) {
 		for (size_t i = 1; i < m->keys.n; i++)
 			if (m->holds[i] == hold)
 				return true;
@@ -142,13 +121,13 @@ static void
 told_granted(struct host *h, struct customer *c, struct fact *f,
     const struct customer_keys *keys, const struct core_reply *r)
 {
-	struct customer_joint *m = world_alloc(sizeof(*m));
+	struct customer_multi *m = world_alloc(sizeof(*m));
 	char grant[IDENT_TEXT_LENGTH + 1];
 
-	*m = (struct customer_joint){ .next = c->joints, .hold = r->hold,
+	*m = (struct customer_multi){ .next = c->multis, .hold = r->hold,
 		.request = f->request, .keys = *keys };
-	c->joints = m;
-	f->joint = f->request;
+	c->multis = m;
+	f->multi = f->request;
 	for (size_t i = 0; i < keys->n; i++) {
 		struct core_part part;
 
@@ -174,13 +153,13 @@ static void
 told_tell(struct host *h, struct customer *c, const struct asked *a,
     struct fact *f, const struct core_reply *r)
 {
-	const struct customer_joint *held = NULL;
+	const struct customer_multi *held = NULL;
 	struct customer_keys keys = { 0 };
 	uint64_t request = f->request;
 
 	if (c != NULL && a != NULL) {
 		bridge_split(h, a->namespace_index, a->key, &keys);
-		held = customer_find_joint(c, a->hold);
+		held = customer_find_multi(c, a->hold);
 	}
 	if (keys.n < 2 || (a->verb != CORE_ACQUIRE &&
 	    (a->verb != CORE_RELEASE || held == NULL))) {
@@ -191,13 +170,25 @@ told_tell(struct host *h, struct customer *c, const struct asked *a,
 		told_granted(h, c, f, &keys, r);
 		return;
 	}
-	f->joint = a->verb == CORE_ACQUIRE ? request : held->request;
+	f->multi = a->verb == CORE_ACQUIRE ? request : held->request;
 	for (size_t i = 0; i < keys.n; i++) {
 		f->request = customer_nth(request, i);
 		f->key = keys.keys[i];
 		f->namespace_index = keys.namespaces[i];
 		world_tell(h->world, f);
 	}
+}
+
+/* Why it took too long, and who is there. */
+static void
+told_why(const struct core_reply *r, char *text, size_t size)
+{
+	int n = 0;
+
+	if (r->cause != 0)
+		n = snprintf(text, size, " cause %s", error_word(r->cause));
+	if (r->holder != NULL)
+		show_holder(r->holder, text + n, size - (size_t)n);
 }
 
 static void
@@ -209,7 +200,7 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 	struct asked *a = c != NULL ? told_take(c, request) : NULL;
 	struct fact f = { .kind = FACT_ANSWERED, .host = h->index,
 		.client = client, .request = request, .code = code };
-	char more[96] = "", token[32], grant[IDENT_TEXT_LENGTH + 1];
+	char more[192] = "", token[32], grant[IDENT_TEXT_LENGTH + 1];
 
 	if (client == h->leaving)
 		return;
@@ -223,31 +214,32 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 	    (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)) {
 		f.hold = r->hold;
 		f.token = told_number_of(r->token, r->token_text);
+		f.resumes = r->terms.resumes;
 		f.grant = peek_grant(h->core, r->hold, grant) ? grant : NULL;
-		kept_read(r->contents, f.kept);
-		told_token(r->token, token, sizeof(token));
+		sim_contents_read(r->contents, f.contents);
+		show_token(r->token, token, sizeof(token));
 		(void)snprintf(more, sizeof(more), " token %s remaining %"
-		    PRIu64, token, r->remaining_ms);
-		if (f.kept[FACT_DATA] > 0 || f.kept[FACT_NOTE] > 0)
+		    PRIu64, r->token_text != NULL ? r->token_text : token,
+		    r->remaining_ms);
+		if (f.contents[FACT_DATA] > 0 || f.contents[FACT_NOTE] > 0)
 			(void)snprintf(more + strlen(more),
 			    sizeof(more) - strlen(more), " data %" PRIu64
-			    " note %" PRIu64, f.kept[FACT_DATA],
-			    f.kept[FACT_NOTE]);
+			    " note %" PRIu64, f.contents[FACT_DATA],
+			    f.contents[FACT_NOTE]);
 	} else if (r != NULL && code == 0 && r->verb == CORE_RENEW) {
 		(void)snprintf(more, sizeof(more), " remaining %" PRIu64,
 		    r->remaining_ms);
 	} else if (r != NULL && code == 0 && r->verb == CORE_WATCH) {
 		told_holder(r->holder, 0, &f, more, sizeof(more));
-	} else if (r != NULL && r->cause != 0) {
-		(void)snprintf(more, sizeof(more), " cause %s",
-		    error_word(r->cause));
+	} else if (r != NULL) {
+		told_why(r, more, sizeof(more));
 	}
 	if (r != NULL && r->end_ms > 0)
 		f.end_ms = host_real_ms(h, r->end_ms);
 	if (r != NULL)
 		f.until_ms = told_until(h, r->until_ms);
 	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u %s %s: %s%s",
-	    told_number(client), a != NULL ? customer_verb(a->verb) : "?",
+	    show_client(client), a != NULL ? customer_verb(a->verb) : "?",
 	    a != NULL ? a->key : "?", code == 0 ? "ok" : error_word(code),
 	    more);
 	if (r != NULL && code == 0 && r->verb == CORE_RESUME)
@@ -273,6 +265,30 @@ customer_refused(struct host *h, const struct core_request *q, int code)
 	told_answer(h, q->client, q->request, code, NULL);
 }
 
+/* The first time that it is told of this loss? After a restart it is said
+ * again, and who knew of it does not listen. */
+static bool
+told_lost(const struct host *h, struct customer *c,
+    const struct core_notice *n)
+{
+	struct errand *e;
+	bool first = false;
+
+	if (n->kind != CORE_LOST)
+		return true;
+	first = survivor_lose(h, n->hold);
+	if (c == NULL)
+		return first || !h->came_back;
+	first = false;
+	for (e = c->errands; e != NULL; e = e->next) {
+		if (e->hold != n->hold || e->lost)
+			continue;
+		e->lost = true;
+		first = true;
+	}
+	return first || !h->came_back;
+}
+
 static void
 told_notice(struct host *h, const struct core_notice *n)
 {
@@ -281,14 +297,24 @@ told_notice(struct host *h, const struct core_notice *n)
 		.hold = n->hold, .loss = n->loss };
 	enum world_trace kind = WORLD_TRACE_TOLD;
 	const char *word = "?", *why = "";
-	const struct customer_joint *m;
+	const struct customer_multi *m;
 	struct customer *c;
 
+	if (n->client / (PLAN_CLIENTS_MAX + 1) <= h->n_elsewhere)
+		return;
 	/* What was due before the daemon read of its end goes nowhere, but to
 	 * a process; or before it read of the end of that. */
 	c = customer_of(w, n->client);
 	if ((n->client == h->leaving || (c == NULL &&
-	    n->client == h->outlived)) && !survivor_has(h, n->hold))
+	    (n->client == h->outlived || h->came_back))) &&
+	    !survivor_has(h, n->hold)) {
+		if (h->cuts && n->kind == CORE_LOST)
+			world_trace(w, kind, h->name, "c%u hold %" PRIu64
+			    " is lost: %s", show_client(n->client), n->hold,
+			    core_loss_name(n->loss));
+		return;
+	}
+	if (!told_lost(h, c, n))
 		return;
 	switch (n->kind) {
 	case CORE_IN_DANGER:
@@ -311,17 +337,20 @@ told_notice(struct host *h, const struct core_notice *n)
 		why = core_loss_name(n->loss);
 		break;
 	case CORE_UNTOLD:
+		world_trace(w, kind, h->name, "c%u hold %" PRIu64 " is lost, "
+		    "and its client says nothing", show_client(n->client),
+		    n->hold);
 		return;
 	}
 	world_trace(w, kind, h->name, "c%u hold %" PRIu64
-	    " is %s%s%s", told_number(n->client), n->hold, word,
+	    " is %s%s%s", show_client(n->client), n->hold, word,
 	    why[0] != '\0' ? ": " : "", why);
-	m = c == NULL ? NULL : customer_find_joint(c, n->hold);
+	m = c == NULL ? NULL : customer_find_multi(c, n->hold);
 	if (m == NULL && c != NULL && customer_is_part(c, n->hold))
 		world_find(w, "J1", "%s speaks of one of several", h->name);
 	for (size_t i = 1; m != NULL && i < m->keys.n; i++) {
 		f.hold = m->holds[i];
-		f.joint = m->request;
+		f.multi = m->request;
 		world_tell(w, &f);
 	}
 	f.hold = n->hold;
@@ -347,9 +376,18 @@ told_rows(struct host *h, const struct core_rows *rows)
 	struct customer *c = customer_of(h->world, rows->client);
 
 	world_trace(h->world, WORLD_TRACE_TOLD, h->name, "c%u %zu rows",
-	    told_number(rows->client), rows->n_rows);
+	    show_client(rows->client), rows->n_rows);
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		const struct core_row *row = &rows->rows[i];
+		char text[128];
+
+		show_holder(&row->holder, text, sizeof(text));
+		world_trace(h->world, WORLD_TRACE_TOLD, h->name,
+		    "c%u row %.*s%s", show_client(rows->client),
+		    (int)row->key.length, (const char *)row->key.bytes, text);
+	}
 	if (c != NULL)
-		customer_turn(c, rows->request);
+		pages_turn(c, rows->request);
 }
 
 void
@@ -380,6 +418,7 @@ customer_act(struct host *h, const struct core_action *a)
 	case CORE_PARTED:
 		survivor_parted(h, ((const struct core_parted *)a)->process);
 		break;
+	case CORE_NO_ACTION:
 	case CORE_SUBMIT:
 	case CORE_BROKE:
 		break;

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "common/base64.h"
-#include "dialect/dialect_native.h"
+#include "dialect/native/native.h"
 
 struct ident
 native_session(struct trial *t)
@@ -15,7 +15,7 @@ native_session(struct trial *t)
 	return (struct ident){ 7, 1 + trial_below(t, NATIVE_SESSIONS) };
 }
 
-/* A grant has one name and one element, whoever has it. */
+/* A grant has one name and one element, with any holder. */
 static struct holder
 native_holder(uint64_t n)
 {
@@ -95,13 +95,13 @@ native_make(struct trial *t, struct native_pieces *p, struct lock_record *l)
 		struct ident id = { 7, 1 + i };
 
 		if (trial_one_in(t, 5))
-			p->exclusive[l->n_exclusive_wishes++] = id;
+			p->exclusive[l->n_exclusive_waiters++] = id;
 		if (trial_one_in(t, 5))
-			p->shared[l->n_shared_wishes++] = id;
+			p->shared[l->n_shared_waiters++] = id;
 	}
 	l->holders = p->holders;
-	l->exclusive_wishes = p->exclusive;
-	l->shared_wishes = p->shared;
+	l->exclusive_waiters = p->exclusive;
+	l->shared_waiters = p->shared;
 	l->limit = trial_one_in(t, 2) ? 0 : 1 + trial_below(t, 4);
 	l->token = native_any_token(t);
 	l->owner = native_any_text(t);
@@ -182,10 +182,10 @@ put_lock(struct buffer *b, const struct lock_record *l)
 		    ",\"holders\":{\"SS\":[" : ",", text);
 	}
 	(void)buffer_append_text(b, l->n_holders > 0 ? "]}" : "");
-	put_idents(b, ",\"xwait\":{\"SS\":[", l->exclusive_wishes,
-	    l->n_exclusive_wishes);
-	put_idents(b, ",\"swait\":{\"SS\":[", l->shared_wishes,
-	    l->n_shared_wishes);
+	put_idents(b, ",\"xwait\":{\"SS\":[", l->exclusive_waiters,
+	    l->n_exclusive_waiters);
+	put_idents(b, ",\"swait\":{\"SS\":[", l->shared_waiters,
+	    l->n_shared_waiters);
 	put_contents(b, l);
 }
 

@@ -150,6 +150,12 @@ world_trace(struct world *w, enum world_trace kind, const char *host,
 
 	if (to == NULL || (w->options->trace_kinds & kind) == 0)
 		return;
+	/* When all have left, renewals only fill pages. */
+	if (kind == WORLD_TRACE_BEAT && w->is_end)
+		return;
+	if (kind != WORLD_TRACE_ALL && (w->now < w->plan->trace_from_ms ||
+	    w->now > w->plan->trace_to_ms))
+		return;
 	(void)fprintf(to, "%4" PRIu64 ".%03" PRIu64 " %s ", w->now / 1000,
 	    w->now % 1000, host);
 	va_start(arguments, format);
@@ -196,6 +202,8 @@ world_on_quiet(struct world *w, struct alarm *a)
 			return;
 		}
 	}
+	for (unsigned i = 0; i < PLAN_MACHINES_MAX; i++)
+		w->hosts[i].stores_left = 0;
 	w->is_quiet = true;
 	w->table_cut_until = w->throttled_until = 0;
 	starve_disarm();
@@ -210,6 +218,8 @@ world_on_quiet(struct world *w, struct alarm *a)
 			host_die(h);
 		if (h->core == NULL)
 			host_boot(h);
+		else
+			host_drain(h, false);
 	}
 	world_trace(w, WORLD_TRACE_SCRIPT, "-", "quiet");
 	world_tell(w, &f);
@@ -260,9 +270,9 @@ world_check_host(struct world *w, struct host *h)
 			    "of nobody", h->name, v.held, v.waiting);
 		/* A lock is remembered for what may still land, and for
 		 * nothing else. */
-		if (v.locks > v.doubts && w->plan->ns.idle_ms == 0)
+		if (v.locks > v.n_in_doubt && w->plan->ns.idle_ms == 0)
 			world_find(w, "5", "%s remembers %u locks for %u "
-			    "doubts", h->name, v.locks, v.doubts);
+			    "doubts", h->name, v.locks, v.n_in_doubt);
 	}
 	if (core_next_hold(h->core, 0, boot_ms, &hold))
 		world_find(w, "5", "%s still has a hold", h->name);
@@ -282,6 +292,16 @@ world_loop(struct world *w)
 		heap_unset(&w->heap, t);
 		a->ring(w, a);
 	}
+}
+
+/* The shortest that a host ever has. */
+static uint64_t
+world_least_poll_ms(const struct plan *p, uint64_t poll_ms)
+{
+	for (size_t i = 0; i < p->n_steps; i++)
+		if (p->steps[i].poll_ms > 0 && p->steps[i].poll_ms < poll_ms)
+			poll_ms = p->steps[i].poll_ms;
+	return poll_ms;
 }
 
 static struct judge_rules
@@ -305,7 +325,10 @@ world_rules(const struct plan *p)
 		.requests_per_client_max =
 		    p->limits.requests_per_client_max,
 		.holds_per_client_max = p->limits.holds_per_client_max,
+		.all_may_resume =
+		    p->limits.clients_max >= 2 * PLAN_CLIENTS_MAX,
 		.drift_ppm = n.drift_ppm, .poll_ms = n.poll_ms,
+		.poll_least_ms = world_least_poll_ms(p, n.poll_ms),
 		.request_ms = request_ms, .try_ms = try_ms,
 		.audit_ms = n.audit_ms,
 		/* Look at the record, at its session, kill, take; and each
@@ -371,6 +394,20 @@ world_done(struct world *w)
 	judge_free(w->judge);
 }
 
+/* What the plan says of the numbers. */
+static void
+world_expect(struct world *w, const struct judge_counts *counts)
+{
+	const struct plan_expect *e = &w->plan->expect;
+
+	if (e->losses != PLAN_WHATEVER && e->losses != counts->losses)
+		world_find(w, "expect", "losses are %" PRIu64 " and not %"
+		    PRIu32, counts->losses, e->losses);
+	if (e->grants != PLAN_WHATEVER && e->grants != counts->grants)
+		world_find(w, "expect", "grants are %" PRIu64 " and not %"
+		    PRIu32, counts->grants, e->grants);
+}
+
 void
 world_run(const struct plan *p, const struct world_options *options,
     struct world_result *ret)
@@ -391,9 +428,11 @@ world_run(const struct plan *p, const struct world_options *options,
 	}
 	if (!w->guilty && !judge_end(w->judge, w->now))
 		world_guilty(w, judge_finding(w->judge));
-	*ret = (struct world_result){ .guilty = w->guilty,
-		.finding = w->finding };
+	*ret = (struct world_result){ .guilty = false };
 	judge_count(w->judge, &ret->counts);
+	world_expect(w, &ret->counts);
+	ret->guilty = w->guilty;
+	ret->finding = w->finding;
 	w->history.grants = ret->counts.grants;
 	if (options->coverage != NULL && !w->guilty && foreign)
 		coverage_add_foreign(options->coverage, p, &w->history,

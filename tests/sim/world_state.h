@@ -17,8 +17,11 @@
 #ifndef DDBLOCKD_TESTS_WORLD_STATE_H
 #define DDBLOCKD_TESTS_WORLD_STATE_H
 
+#include <limits.h>
+
 #include "aws/skew.h"
 #include "core/heap.h"
+#include "core/succession.h"
 #include "dynamo.h"
 #include "store/attempts.h"
 #include "world.h"
@@ -26,6 +29,7 @@
 #define WORLD_WALL_MS UINT64_C(1700000000000)	/* the service's, at 0 */
 #define WORLD_LAG_MS 1000	/* of reads that may be old */
 #define WORLD_NEVER UINT64_MAX
+#define WORLD_NOBODY UINT_MAX	/* in place of a host */
 #define WORLD_SESSIONS_MAX 512
 #define WORLD_STEPS_MAX 2000	/* of a core within one millisecond */
 #define WORLD_SIGNATURE_MS (15u * 60 * 1000)	/* valid so long */
@@ -59,6 +63,7 @@ struct message {
 	enum message_fault fault;
 	uint32_t fault_count;
 	uint64_t fault_ms;
+	const char *fault_type;
 	uint64_t trip_ms;	/* of the answer */
 	uint64_t sent;		/* real */
 	uint64_t sent_boot_ms;
@@ -75,6 +80,17 @@ struct job_try {
 	uint32_t attempt;		/* its number */
 };
 
+struct fault {
+	enum message_fault fault;
+	enum operation_kind operation;	/* PLAN_ANY */
+	bool whole;			/* all messages of an operation */
+	uint32_t left;			/* 1: the next one */
+	uint32_t many;			/* and those after it */
+	uint32_t count;
+	uint64_t ms;
+	const char *type;
+};
+
 struct job {
 	struct alarm alarm;
 	struct job *next, **link;
@@ -86,6 +102,8 @@ struct job {
 	uint64_t hedge_ms;		/* of one beside the first; 0: none */
 	bool started;
 	bool hit;			/* by a fault */
+	bool sent;			/* a message */
+	struct fault whole;		/* that befalls each of them; or 0 */
 };
 
 /* A line from a client that the daemon has not read yet. */
@@ -95,14 +113,6 @@ struct line {
 	char key[PLAN_KEY_MAX];
 	char owner[24];
 	char record[FACT_VERSION_MAX];	/* "": it names none */
-};
-
-struct fault {
-	enum message_fault fault;
-	enum operation_kind operation;	/* PLAN_ANY */
-	uint32_t left;			/* 1: the next one */
-	uint32_t count;
-	uint64_t ms;
 };
 
 struct host {
@@ -117,9 +127,11 @@ struct host {
 	unsigned lives;
 	unsigned sessions;		/* opened, in all lives */
 	bool stopping;
+	const struct plan_step *reload;	/* the last of this life; NULL */
 	struct job *jobs;
 	struct line *lines, **lines_end;
-	uint64_t leaving;		/* the client whose end it reads now */
+	uint64_t leaving;		/* the client whose end it reads now, */
+	bool cuts;			/* or makes */
 	uint64_t outlived;		/* or that of a process of whose */
 
 	struct alarm look;		/* for the service's time */
@@ -133,6 +145,18 @@ struct host {
 	uint64_t frozen_at;		/* or WORLD_NEVER */
 	int64_t wall_ms;
 
+	struct journal journal;		/* see restart.c */
+	uint8_t *journal_memory;
+	uint8_t *legacy;		/* what a dead daemon left, or NULL */
+	size_t legacy_size;
+	uint64_t restart_ms;
+	unsigned stores_left;		/* then it dies; 0: not so */
+	bool stepping;			/* its core takes a step */
+	bool torn;			/* it has died so, and must end */
+	bool revived;			/* what it left is another's, too, */
+	uint64_t n_elsewhere;		/* and so are the connections so far */
+	bool came_back;		/* it cuts off those who are not there */
+
 	struct alarm resume;
 	uint64_t paused_until;		/* the daemon; 0: it runs */
 	bool asleep;			/* and all programs with it */
@@ -142,9 +166,23 @@ struct host {
 	size_t n_faults;
 	size_t faults_size;
 	uint64_t n_messages;
+	unsigned tally[OPERATION_SESSION_CLOSE + 1];	/* see STEP_TALLY */
 	uint64_t stepped_at;
 	unsigned steps;
 };
+
+/* ---- restart.c ---- */
+void restart_begin_journal(struct host *);
+void restart_spare(struct host *, const struct core_event *);
+bool restart_save(struct host *);
+void restart_done(struct host *);
+void restart_order(struct host *, const struct plan_step *);
+void restart_die(struct host *);
+bool restart_inherit(struct host *);
+void restart_go_on(struct host *);
+
+/* ---- spoil.c ---- */
+void spoil_journal(struct host *, const void *memory, size_t size);
 
 /* ---- customer.c ---- */
 enum errand_state {
@@ -162,6 +200,7 @@ struct errand {
 	struct customer *customer;
 	const struct plan_step *step;
 	enum errand_state state;
+	bool lost;			/* it was told so */
 	uint64_t request;
 	uint64_t hold;
 	uint64_t token;			/* BREAK: that was seen, or */
@@ -188,8 +227,8 @@ struct customer_keys {
 };
 
 /* What is held as one, for the facts about each. */
-struct customer_joint {
-	struct customer_joint *next;
+struct customer_multi {
+	struct customer_multi *next;
 	uint64_t hold;			/* the first one's; that of all */
 	uint64_t request;		/* by which it came */
 	struct customer_keys keys;
@@ -202,10 +241,12 @@ struct customer {
 	unsigned number;		/* in the plan */
 	uint64_t id;			/* of this connection; 0: none */
 	bool draining;
+	bool watches;			/* or did */
 	struct errand *errands;
 	struct asked *asked;
-	struct customer_joint *joints;
-	struct alarm page;		/* the next of a listing */
+	struct customer_multi *multis;
+	struct alarm page;		/* the next of a listing, */
+	uint64_t page_ms;		/* so long after the one before */
 	uint64_t page_request;
 	const struct plan_step *resumes;	/* it came for that */
 
@@ -278,7 +319,18 @@ void host_done(struct host *);
 void host_boot(struct host *);
 void host_die(struct host *);
 void host_crash(struct host *);
+void host_kill(struct host *);
+int host_step(struct host *, struct core_event *);
+
+/* ---- order.c ---- */
 void host_stop(struct host *, bool release);
+void host_drain(struct host *, bool drain);
+void host_reload(struct host *, const struct plan_step *);
+void order_tell(struct host *, enum core_event_type);
+void order_config(struct host *,
+    struct core_namespace namespaces[PLAN_NAMESPACES_MAX],
+    struct core_config *ret);
+int order_configure(struct host *, struct core_event *);
 void host_pause(struct host *, uint64_t ms, enum step_kind);
 bool host_is_paused(const struct host *);
 /* Give a client's event to the daemon, or let it wait in the socket. */
@@ -291,8 +343,6 @@ uint64_t host_boot_ms(const struct host *);
 /* The first real millisecond at which the host reads @boot_ms or more. */
 uint64_t host_real_ms(const struct host *, uint64_t boot_ms);
 uint64_t host_wall_ms(const struct host *);
-void host_describe(struct world *, const struct operation *, char *text,
-    size_t size);
 
 /* job.c */
 void job_submit(struct host *, struct operation *);
@@ -321,6 +371,8 @@ void customer_lock(struct world *, const struct plan_step *);
 void customer_ask(struct world *, const struct plan_step *);
 void customer_close(struct customer *);
 void customer_cut_off(struct customer *);
+void customer_lose_daemon(struct customer *);
+bool customer_stays(const struct customer *);
 void customer_forget(struct customer *);	/* its daemon is dead */
 void customer_split(const char *text, struct customer_keys *ret);
 void customer_granted(struct customer *, uint64_t request, uint64_t hold);
@@ -328,8 +380,6 @@ void customer_not_granted(struct customer *, uint64_t request);
 /* Who holds a lock was answered; NULL: that is not known. */
 void customer_looked(struct customer *, uint64_t request,
     const struct core_holder_view *);
-/* Ask for the next page of a listing, soon. */
-void customer_turn(struct customer *, uint64_t request);
 void customer_done(struct world *);
 struct customer *customer_of(struct world *, uint64_t id);	/* or NULL */
 const char *customer_verb(enum core_verb);
@@ -338,7 +388,16 @@ struct customer *customer_at(struct world *, const struct plan_step *);
 uint64_t customer_request(struct customer *, struct core_request *,
     const char *key);
 /* It has a hold that it came for. */
-void customer_has(struct customer *, const char *key, uint64_t hold);
+void customer_has(struct customer *, const char *key, uint64_t hold,
+    bool lost);
+
+/* pages.c: listings */
+void pages_init(struct customer *);
+void pages_ask(struct world *, const struct plan_step *);
+/* Ask for the next page, when the client has read this one. */
+void pages_turn(struct customer *, uint64_t request);
+/* Is it a listing that is given up? */
+bool pages_cancel(struct customer *, const struct plan_step *);
 
 /* resume.c */
 void resume_ask(struct world *, const struct plan_step *);
@@ -348,7 +407,7 @@ void resume_dismissed(struct host *, uint64_t client);
 
 /* told.c */
 void customer_act(struct host *, const struct core_action *);
-struct customer_joint *customer_find_joint(const struct customer *,
+struct customer_multi *customer_find_multi(const struct customer *,
     uint64_t hold);
 bool customer_is_part(const struct customer *, uint64_t hold);
 /* Of one request about several keys, the @i-th has this number. */
@@ -366,6 +425,28 @@ void table_opening(struct host *, const struct operation *);
 const char *table_session_name(const struct world *, struct ident);
 /* "A2.", for what carries this session's number; or "" */
 const char *table_session_text_name(const struct world *, const char *text);
+
+/* A session with a name; @host is WORLD_NOBODY's if no daemon opened it. */
+void table_name_session(struct world *, struct ident, unsigned host,
+    uint32_t namespace_index, const char *name);
+
+unsigned table_session_host(const struct world *, struct ident);
+
+/* hand.c */
+void hand_step(struct world *, const struct plan_step *);
+void hand_beat_all(struct world *, unsigned host, uint64_t beat);
+
+/* show.c */
+/* An operation, for people. */
+void show_operation(const struct host *, const struct operation *,
+    char *text, size_t size);
+/* Who holds a lock, for people: " held by c1@A token 1s+1". */
+void show_holder(const struct core_holder_view *, char *text, size_t size);
+/* "1s+1": seconds after the beginning, and grants within that second. */
+void show_token(uint64_t token, char *text, size_t size);
+unsigned show_client(uint64_t client);	/* its number in the plan */
+void show_all(struct host *);		/* STEP_SHOW */
+void show_tally(struct host *);
 
 /* table_record.c: a record of another format, as a fact, and for people */
 void table_record_read(const struct world *, uint32_t namespace_index,
@@ -401,9 +482,13 @@ bool bridge_part(const struct host *, const struct core_reply *,
 void survivor_new(const struct errand *);
 void survivor_parted(struct host *, uint64_t process);
 void survivor_begin_all(const struct customer *);
+void survivor_end(const struct customer *);	/* before its client leaves */
 void survivor_end_all(struct world *);
+void survivor_end_here(const struct host *);
 void survivor_done(struct world *);
 bool survivor_has(const struct host *, uint64_t hold);
+bool survivor_lose(const struct host *, uint64_t hold);
+void survivor_end_of(struct world *, uint64_t client);
 
 /* table_make.c */
 void table_make(struct world *, uint32_t namespace_index);
@@ -413,6 +498,7 @@ void script_perform(struct world *, const struct plan_step *);
 
 /* starve.c: memory of the core */
 void starve_arm(unsigned host, uint32_t nth, uint32_t count);
+uint32_t starve_made(unsigned host);	/* allocations, since armed */
 void starve_disarm(void);
 void starve_enter(unsigned host);	/* its core takes a step */
 void starve_leave(void);

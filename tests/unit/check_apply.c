@@ -1,14 +1,13 @@
 /*
- * Conditions and effects: what is at a limit, and what a lost answer changes.
- * That the formats' expressions say the same is for check_apply_native and
+ * Conditions and effects at their limits, and the effect of a lost answer. That
+ * the formats' expressions say the same is for check_apply_native and
  * check_apply_formats.
  */
-#include <check.h>
 #include <stdlib.h>
 
 #include "core/apply.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 
 #define X LOCK_MODE_EXCLUSIVE
 #define S LOCK_MODE_SHARED
@@ -17,33 +16,32 @@
 static const struct apply attempt = { .wall_s = 1000 };
 
 /* A record has room for so many, and no more. */
-START_TEST(test_wishes_have_an_end)
+TEST(test_waiter_marks_have_an_end)
 {
-	static struct ident wishes[WISHES_MAX];
+	static struct ident waiter_marks[WAITER_MARKS_MAX];
 	struct holder holder = { .session = { 1, 1 }, .grant = { 1, 2 } };
 	struct lock_record next, old = {
 		.exists = true, .token = 7, .holders = &holder,
-		.n_holders = 1, .exclusive_wishes = wishes,
+		.n_holders = 1, .exclusive_waiters = waiter_marks,
 	};
 	struct operation o = {
-		.kind = OPERATION_WANT, .session = { 9, 9 }, .mode = X,
+		.kind = OPERATION_ADD_WAITER, .session = { 9, 9 }, .mode = X,
 	};
 	void *memory;
 
-	for (size_t i = 0; i < WISHES_MAX; i++)
-		wishes[i] = (struct ident){ 2, i + 1 };
-	old.n_exclusive_wishes = WISHES_MAX - 1;
+	for (size_t i = 0; i < WAITER_MARKS_MAX; i++)
+		waiter_marks[i] = (struct ident){ 2, i + 1 };
+	old.n_exclusive_waiters = WAITER_MARKS_MAX - 1;
 	memory = malloc(apply_room(&o, &old));
 	ck_assert_ptr_nonnull(memory);
 	ck_assert_int_eq(apply_lock(&attempt, &o, &old, memory, &next),
 	    APPLY_NEW);
-	ck_assert_uint_eq(next.n_exclusive_wishes, WISHES_MAX);
+	ck_assert_uint_eq(next.n_exclusive_waiters, WAITER_MARKS_MAX);
 	free(memory);
-	old.n_exclusive_wishes = WISHES_MAX;
+	old.n_exclusive_waiters = WAITER_MARKS_MAX;
 	ck_assert_int_eq(apply_judge_lock(&attempt, &o, &old),
 	    DDBLOCK_E_LIMIT);
 }
-END_TEST
 
 static uint64_t
 first_token(uint64_t wall_s, uint64_t floor)
@@ -62,7 +60,7 @@ first_token(uint64_t wall_s, uint64_t floor)
 }
 
 /* Of a key that has no record any more: above all that was cleaned up. */
-START_TEST(test_tokens_go_on)
+TEST(test_tokens_go_on)
 {
 	ck_assert_uint_eq(first_token(1000, UINT64_C(5) << 40),
 	    (UINT64_C(5) << 40) + 3);
@@ -71,7 +69,6 @@ START_TEST(test_tokens_go_on)
 	ck_assert_uint_eq(first_token(UINT64_MAX, 0),
 	    (UINT64_C(1) << 52) + 3);
 }
-END_TEST
 
 /* Session 1 asks for grant 1. The holders are grants 2, 3, ... of others. */
 static const struct {
@@ -83,23 +80,23 @@ static const struct {
 	{ X, 0, true, { .exists = false } },
 	{ S, 0, true, { .exists = false } },
 	{ X, 0, true, { .mode = X } },
-	{ X, 0, false, { .mode = X, .n_shared_wishes = 1 } },
-	{ X, 0, true, { .mode = S, .n_shared_wishes = 1 } },
-	{ X, 0, true, { .mode = X, .n_exclusive_wishes = 1 } },
+	{ X, 0, false, { .mode = X, .n_shared_waiters = 1 } },
+	{ X, 0, true, { .mode = S, .n_shared_waiters = 1 } },
+	{ X, 0, true, { .mode = X, .n_exclusive_waiters = 1 } },
 	{ X, 0, false, { .mode = X, .n_holders = 1 } },
 	{ X, 0, false, { .mode = S, .n_holders = 1 } },
 	{ S, 5, true, { .mode = S, .limit = 9 } },
-	{ S, 0, true, { .mode = X, .n_exclusive_wishes = 1 } },
-	{ S, 0, false, { .mode = S, .n_exclusive_wishes = 1 } },
+	{ S, 0, true, { .mode = X, .n_exclusive_waiters = 1 } },
+	{ S, 0, false, { .mode = S, .n_exclusive_waiters = 1 } },
 	/* The second is our own. */
-	{ S, 0, true, { .mode = S, .n_exclusive_wishes = 2 } },
+	{ S, 0, true, { .mode = S, .n_exclusive_waiters = 2 } },
 	{ S, 0, false, { .mode = X, .n_holders = 1 } },
 	{ S, 0, true, { .mode = S, .n_holders = 1 } },
-	{ S, 0, true, { .mode = S, .n_holders = 1, .n_shared_wishes = 1 } },
+	{ S, 0, true, { .mode = S, .n_holders = 1, .n_shared_waiters = 1 } },
 	{ S, 0, false, { .mode = S, .n_holders = 1,
-	    .n_exclusive_wishes = 1 } },
+	    .n_exclusive_waiters = 1 } },
 	{ S, 0, false, { .mode = S, .n_holders = 1,
-	    .n_exclusive_wishes = 2 } },
+	    .n_exclusive_waiters = 2 } },
 	{ S, 0, true, { .mode = S, .n_holders = MANY - 1 } },
 	{ S, 0, false, { .mode = S, .n_holders = MANY } },
 	{ S, 3, true, { .mode = S, .limit = 3, .n_holders = 2 } },
@@ -112,9 +109,9 @@ static const struct {
 
 static struct holder holders[MANY];
 
-START_TEST(test_enter)
+TEST_ROWS(test_enter, entries)
 {
-	static const struct ident wishes[] = { { 0, 7 }, { 0, 1 } };
+	static const struct ident waiter_marks[] = { { 0, 7 }, { 0, 1 } };
 	const int expected = entries[_i].may ? APPLY_NEW : APPLY_CONFLICT;
 	struct lock_record r = entries[_i].record;
 	struct operation o = {
@@ -128,8 +125,8 @@ START_TEST(test_enter)
 			{ 0, 2 + i }, { 0, 2 + i }, 20000, false,
 		};
 	r.holders = holders;
-	r.exclusive_wishes = wishes;
-	r.shared_wishes = wishes;
+	r.exclusive_waiters = waiter_marks;
+	r.shared_waiters = waiter_marks;
 	ck_assert_int_eq(apply_judge_lock(&attempt, &o, &r), expected);
 	/* Its own work is recognised; another of the session may enter. */
 	if (r.n_holders > 0) {
@@ -139,18 +136,4 @@ START_TEST(test_enter)
 		holders[r.n_holders - 1].grant = (struct ident){ 0, 9999 };
 		ck_assert_int_eq(apply_judge_lock(&attempt, &o, &r), expected);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("apply");
-	TCase *tests = tcase_create("apply");
-
-	tcase_add_test(tests, test_wishes_have_an_end);
-	tcase_add_test(tests, test_tokens_go_on);
-	tcase_add_loop_test(tests, test_enter, 0, ROWS(entries));
-	suite_add_tcase(suite, tests);
-	return suite_end(suite);
 }

@@ -2,13 +2,12 @@
  * The attempts of an operation: how long an attempt may take, what each answer
  * means for a write and for a read, and how it ends.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "store/attempts.h"
-#include "suite.h"
+#include "test.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)		/* boot time of the submission */
@@ -119,7 +118,7 @@ static const struct {
 	{ FAR, { 1500, 3000, 6000, 12000, 24000, 48000, 96000, 192000 } },
 };
 
-START_TEST(test_attempts_grow_with_losses)
+TEST_ROWS(test_attempts_grow_with_losses, times)
 {
 	struct drive d;
 
@@ -136,10 +135,9 @@ START_TEST(test_attempts_grow_with_losses)
 	    times[_i].time_ms == FAR ? ATTEMPTS_WAIT : ATTEMPTS_END);
 	drive_done(&d);
 }
-END_TEST
 
-/* What was answered, if with an error, says nothing about the line. */
-START_TEST(test_attempts_do_not_grow_with_errors)
+/* An answer, even an error, says nothing about the line. */
+TEST(test_attempts_do_not_grow_with_errors)
 {
 	struct drive d;
 
@@ -151,11 +149,10 @@ START_TEST(test_attempts_do_not_grow_with_errors)
 	}
 	drive_done(&d);
 }
-END_TEST
 
 /*
  * One answer to the first attempt. If it is to be repeated, the next bound of
- * the wait is @wait_ms, and what becomes of it if nobody repeats it follows.
+ * the wait is @wait_ms, and then the outcome without a repetition.
  */
 static const struct {
 	enum operation_kind kind;
@@ -181,7 +178,7 @@ static const struct {
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, true },
 	{ OPERATION_SESSION_CLOSE, 502, false, "<html>", ATTEMPTS_WAIT, 24,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, true },
-	/* A success that nobody understands. */
+	/* A success that cannot be parsed. */
 	{ OPERATION_SESSION_CLOSE, 200, false, "<html>", ATTEMPTS_WAIT, 24,
 	    OUTCOME_UNKNOWN, DDBLOCK_E_UNREACHABLE, true },
 	/* These did not happen. */
@@ -201,7 +198,7 @@ static const struct {
 	    OUTCOME_DONE, 0, false },
 };
 
-START_TEST(test_answers)
+TEST_ROWS(test_answers, answers)
 {
 	struct aws_answer a = {
 		.status = answers[_i].status, .body = answers[_i].body,
@@ -229,10 +226,9 @@ START_TEST(test_answers)
 		ck_assert_uint_eq(d.step.outcome.unanswered_ms, BEGIN + 3);
 	drive_done(&d);
 }
-END_TEST
 
 /* A write that is invalid is explained by the record, at once. */
-START_TEST(test_invalid_write_looks)
+TEST(test_invalid_write_looks)
 {
 	struct drive d;
 
@@ -249,10 +245,9 @@ START_TEST(test_invalid_write_looks)
 	ck_assert_ptr_nonnull(strstr(d.step.outcome.text, "\"beat\""));
 	drive_done(&d);
 }
-END_TEST
 
-/* What has died is dead, whatever else the record says. */
-START_TEST(test_close_of_spoilt_session)
+/* A dead session is dead, with any other content of the record. */
+TEST(test_close_of_spoilt_session)
 {
 	struct drive d;
 
@@ -265,10 +260,9 @@ START_TEST(test_close_of_spoilt_session)
 	ck_assert_str_eq(d.step.outcome.text, "");
 	drive_done(&d);
 }
-END_TEST
 
 /* The record is read at once too where the answer does not carry it. */
-START_TEST(test_condition_without_record_looks)
+TEST(test_condition_without_record_looks)
 {
 	struct drive d;
 
@@ -282,7 +276,6 @@ START_TEST(test_condition_without_record_looks)
 	ck_assert(!d.step.outcome.session.exists);
 	drive_done(&d);
 }
-END_TEST
 
 /* Repetitions double up to a cap, which is low for what a lease needs. */
 static const struct {
@@ -300,7 +293,7 @@ static const struct {
 	    { 999, 1999, 3999, 7999, 15999, 19999, 19999 } },
 };
 
-START_TEST(test_waits)
+TEST_ROWS(test_waits, waits)
 {
 	struct drive d;
 
@@ -313,10 +306,9 @@ START_TEST(test_waits)
 	}
 	drive_done(&d);
 }
-END_TEST
 
 /* The lowest dice do not make two beats of one millisecond. */
-START_TEST(test_never_twice_in_a_millisecond)
+TEST(test_never_twice_in_a_millisecond)
 {
 	struct drive d;
 	uint64_t before_ms;
@@ -332,10 +324,9 @@ START_TEST(test_never_twice_in_a_millisecond)
 	}
 	drive_done(&d);
 }
-END_TEST
 
 /* Our clock is put right by the answer itself; a third time it is not that. */
-START_TEST(test_wrong_clock)
+TEST(test_wrong_clock)
 {
 	struct drive d;
 
@@ -351,7 +342,6 @@ START_TEST(test_wrong_clock)
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	drive_done(&d);
 }
-END_TEST
 
 /*
  * How it ends when time is up: what the attempts met (l: lost, t: throttled),
@@ -395,7 +385,7 @@ drive_meet(struct drive *d, const char *met)
 	}
 }
 
-START_TEST(test_time_is_up)
+TEST_ROWS(test_time_is_up, ends)
 {
 	struct drive d;
 
@@ -414,10 +404,9 @@ START_TEST(test_time_is_up)
 	ck_assert(d.step.outcome.unanswered == ends[_i].unanswered);
 	drive_done(&d);
 }
-END_TEST
 
 /* No repetition that could not be answered any more. */
-START_TEST(test_no_room_for_another)
+TEST(test_no_room_for_another)
 {
 	struct drive d;
 
@@ -432,10 +421,9 @@ START_TEST(test_no_room_for_another)
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	drive_done(&d);
 }
-END_TEST
 
-/* What cannot be sent did not happen; what was sent before may have. */
-START_TEST(test_cannot_be_sent)
+/* An attempt that cannot be sent did not happen; an earlier one may have. */
+TEST_LOOP(test_cannot_be_sent, 0, 2)
 {
 	struct drive d;
 
@@ -452,7 +440,6 @@ START_TEST(test_cannot_be_sent)
 	ck_assert(d.step.outcome.unanswered == (_i == 1));
 	drive_done(&d);
 }
-END_TEST
 
 #define STANDS_AT(token, more) \
 	"{\"__type\":\"x#ConditionalCheckFailedException\",\"message\":" \
@@ -491,7 +478,7 @@ static const struct {
 	    OUTCOME_CONFLICT },
 };
 
-START_TEST(test_last_tokens)
+TEST_ROWS(test_last_tokens, lasts)
 {
 	static const struct holder dead = { { 0, 3 }, { 0, 4 }, 20000, false };
 	struct drive d;
@@ -515,10 +502,9 @@ START_TEST(test_last_tokens)
 	}
 	drive_done(&d);
 }
-END_TEST
 
-/* Attempts are bounded, whatever time there is. */
-START_TEST(test_attempts_are_bounded)
+/* Attempts are bounded, for any time limit. */
+TEST(test_attempts_are_bounded)
 {
 	struct drive d;
 	int n = 0;
@@ -533,30 +519,4 @@ START_TEST(test_attempts_are_bounded)
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_int_eq(d.step.outcome.code, DDBLOCK_E_THROTTLED);
 	drive_done(&d);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("attempts");
-	TCase *tcase = tcase_create("attempts");
-
-	tcase_add_loop_test(tcase, test_attempts_grow_with_losses, 0,
-	    ROWS(times));
-	tcase_add_test(tcase, test_attempts_do_not_grow_with_errors);
-	tcase_add_loop_test(tcase, test_answers, 0, ROWS(answers));
-	tcase_add_test(tcase, test_invalid_write_looks);
-	tcase_add_test(tcase, test_close_of_spoilt_session);
-	tcase_add_test(tcase, test_condition_without_record_looks);
-	tcase_add_loop_test(tcase, test_waits, 0, ROWS(waits));
-	tcase_add_test(tcase, test_never_twice_in_a_millisecond);
-	tcase_add_test(tcase, test_wrong_clock);
-	tcase_add_loop_test(tcase, test_time_is_up, 0, ROWS(ends));
-	tcase_add_test(tcase, test_no_room_for_another);
-	tcase_add_loop_test(tcase, test_cannot_be_sent, 0, 2);
-	tcase_add_test(tcase, test_attempts_are_bounded);
-	tcase_add_loop_test(tcase, test_last_tokens, 0, ROWS(lasts));
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

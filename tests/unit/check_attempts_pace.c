@@ -3,13 +3,12 @@
  * the next attempt comes within half a heartbeat, and the ones before it have
  * had their time. In virtual time.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "store/attempts.h"
-#include "suite.h"
+#include "test.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)
@@ -30,7 +29,7 @@ static const enum operation_kind kinds[] = {
 	OPERATION_SESSION_OPEN, OPERATION_SESSION_BEAT,
 };
 
-/* What answers, if anything does. */
+/* The answer, if any. */
 struct endpoint {
 	uint64_t silent_until_ms;	/* requests before that get no answer */
 	uint64_t takes_ms;		/* an answer */
@@ -172,7 +171,7 @@ starve(struct attempts_shared *s)
 	s->budget.left = s->budget.reserve = 0;
 }
 
-START_TEST(test_silence)
+TEST_LOOP(test_silence, 0, 16)
 {
 	static const uint64_t heartbeats_ms[] = { 1000, 2000, 5000, 7000 };
 	enum operation_kind kind = kinds[_i % 2];
@@ -191,10 +190,9 @@ START_TEST(test_silence)
 	 * first ones are given up sooner. */
 	ck_assert_uint_le(d.n_sent, 14000 / (heartbeat_ms / 2) + 9);
 }
-END_TEST
 
 /* Whenever it ends. */
-START_TEST(test_end_of_silence)
+TEST_LOOP(test_end_of_silence, 0, 2)
 {
 	struct drive d;
 
@@ -206,10 +204,9 @@ START_TEST(test_end_of_silence)
 		ck_assert_uint_le(d.now_ms, BEGIN + ms + 1000 + 1 + 10);
 	}
 }
-END_TEST
 
-/* Who asks for patience gets as much as there is of it. */
-START_TEST(test_throttled)
+/* A request to wait is obeyed as far as time allows. */
+TEST_LOOP(test_throttled, 0, 2)
 {
 	struct drive d;
 
@@ -223,10 +220,9 @@ START_TEST(test_throttled)
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_REFUSED);
 	ck_assert_uint_le(d.worst_gap_ms, 500 + 10);
 }
-END_TEST
 
 /* A slow endpoint is waited for, though an attempt goes out beside. */
-START_TEST(test_slow)
+TEST_LOOP(test_slow, 0, 2)
 {
 	struct drive d;
 
@@ -236,10 +232,9 @@ START_TEST(test_slow)
 	drive_to_end(&d);
 	ck_assert_int_eq(d.step.outcome.kind, OUTCOME_DONE);
 }
-END_TEST
 
 /* Two that were lost side by side are one reason to wait longer. */
-START_TEST(test_patience_grows_by_rounds)
+TEST(test_patience_grows_by_rounds)
 {
 	struct drive d;
 
@@ -253,21 +248,4 @@ START_TEST(test_patience_grows_by_rounds)
 	ck_assert_uint_eq(d.attempts.n_out, 1);
 	ck_assert_uint_eq(d.step.time_ms, 2 * ATTEMPTS_FIRST_MS);
 	attempts_done(&d.attempts);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("the pace of renewals");
-	TCase *t = tcase_create("silence");
-
-	tcase_add_loop_test(t, test_silence, 0, 16);
-	tcase_add_loop_test(t, test_end_of_silence, 0, 2);
-	tcase_add_loop_test(t, test_throttled, 0, 2);
-	tcase_add_loop_test(t, test_slow, 0, 2);
-	tcase_add_test(t, test_patience_grows_by_rounds);
-	suite_add_tcase(s, t);
-
-	return suite_end(s);
 }

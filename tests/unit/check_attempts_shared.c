@@ -1,14 +1,13 @@
 /*
- * What operations share: a budget of repetitions, a rate while the endpoint
+ * Shared by all operations: a budget of repetitions, a rate while the endpoint
  * throttles, and the second attempt of a renewal whose answer is late.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "store/attempts.h"
-#include "suite.h"
+#include "test.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEGIN UINT64_C(1000000)
@@ -107,7 +106,9 @@ begin_hedged(struct drive *d)
 	d->now_ms += 7;
 }
 
-START_TEST(test_second_answers_first)
+TEST_FIXTURE(setup, NULL)
+
+TEST(test_second_answers_first)
 {
 	struct drive d;
 
@@ -119,10 +120,9 @@ START_TEST(test_second_answers_first)
 	ck_assert(d.step.outcome.unanswered);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
 /* The lease counts from the attempt that was acknowledged. */
-START_TEST(test_first_answers_after_all)
+TEST(test_first_answers_after_all)
 {
 	struct drive d;
 
@@ -134,10 +134,9 @@ START_TEST(test_first_answers_after_all)
 	ck_assert(d.step.outcome.unanswered);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-/* A condition that failed says whose beat is in the record. */
-START_TEST(test_second_fails_because_of_the_first)
+/* A failed condition shows the beat in the record. */
+TEST(test_second_fails_because_of_the_first)
 {
 	struct drive d;
 
@@ -146,9 +145,8 @@ START_TEST(test_second_fails_because_of_the_first)
 	expect_done(&d, BEGIN);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-START_TEST(test_first_fails_because_of_the_second)
+TEST(test_first_fails_because_of_the_second)
 {
 	struct drive d;
 
@@ -157,10 +155,9 @@ START_TEST(test_first_fails_because_of_the_second)
 	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
 /* What says nothing is no reason to send a third while one is under way. */
-START_TEST(test_the_other_is_awaited)
+TEST_LOOP(test_the_other_is_awaited, 0, 10)
 {
 	static const struct {
 		int status;
@@ -182,9 +179,8 @@ START_TEST(test_the_other_is_awaited)
 	expect_done(&d, first == 1 ? BEGIN : BEGIN + HEDGE_UNKNOWN_MS);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-START_TEST(test_both_are_lost)
+TEST(test_both_are_lost)
 {
 	struct drive d;
 
@@ -202,9 +198,8 @@ START_TEST(test_both_are_lost)
 	expect_done(&d, BEGIN + HEDGE_UNKNOWN_MS);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-START_TEST(test_second_cannot_be_sent)
+TEST(test_second_cannot_be_sent)
 {
 	struct drive d;
 
@@ -216,9 +211,8 @@ START_TEST(test_second_cannot_be_sent)
 	ck_assert(!d.step.outcome.unanswered);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-START_TEST(test_only_renewals)
+TEST(test_only_renewals)
 {
 	static const enum operation_kind others[] = {
 		OPERATION_ACQUIRE, OPERATION_RELEASE, OPERATION_READ,
@@ -232,10 +226,9 @@ START_TEST(test_only_renewals)
 		attempts_done(&d.attempts);
 	}
 }
-END_TEST
 
 /* Late is what 99 of 100 are not. */
-START_TEST(test_when_it_is_late)
+TEST(test_when_it_is_late)
 {
 	struct aws_answer a = { .status = 200, .text = "" };
 	struct aws_error e = { .class = AWS_CLASS_OK };
@@ -254,10 +247,9 @@ START_TEST(test_when_it_is_late)
 	ck_assert_uint_eq(hedge_delay_ms(&shared.health, BEGIN),
 	    HEDGE_MIN_MS);
 }
-END_TEST
 
 /* If all is late, one beat in twenty has a second attempt. */
-START_TEST(test_hedges_are_bounded)
+TEST(test_hedges_are_bounded)
 {
 	struct drive d;
 	unsigned hedges = 0;
@@ -276,7 +268,6 @@ START_TEST(test_hedges_are_bounded)
 	ck_assert_uint_ge(hedges, 2000 / HEDGE_COST);
 	ck_assert_uint_eq(shared.hedges, hedges);
 }
-END_TEST
 
 /* ---- repetitions ---- */
 
@@ -300,7 +291,7 @@ repeat(enum operation_kind kind, uint64_t now_ms, unsigned max)
 	return n;
 }
 
-START_TEST(test_outage_is_no_storm)
+TEST(test_outage_is_no_storm)
 {
 	unsigned n = 0;
 
@@ -308,10 +299,9 @@ START_TEST(test_outage_is_no_storm)
 		n += repeat(OPERATION_ACQUIRE, BEGIN, 10);
 	ck_assert_uint_eq(n, RETRY_BUDGET_MAX / RETRY_BUDGET_COST);
 }
-END_TEST
 
-/* Whatever all others did before. */
-START_TEST(test_leases_have_a_reserve)
+/* After any other attempts. */
+TEST_LOOP(test_leases_have_a_reserve, 0, 4)
 {
 	static const enum operation_kind leases[] = {
 		OPERATION_SESSION_BEAT, OPERATION_RELEASE,
@@ -323,10 +313,9 @@ START_TEST(test_leases_have_a_reserve)
 	ck_assert_uint_eq(repeat(OPERATION_ACQUIRE, BEGIN, 20), 0);
 	ck_assert_uint_eq(repeat(leases[_i], BEGIN, 20), 20);
 }
-END_TEST
 
 /* The reserve ends too: then each waits as long as it may, but is sent. */
-START_TEST(test_reserve_is_bounded)
+TEST(test_reserve_is_bounded)
 {
 	struct drive d;
 
@@ -348,9 +337,8 @@ START_TEST(test_reserve_is_bounded)
 	ck_assert_uint_lt(d.step.time_ms, RETRY_BASE_MS);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-START_TEST(test_successes_fill_the_bucket)
+TEST(test_successes_fill_the_bucket)
 {
 	struct drive d;
 
@@ -373,10 +361,9 @@ START_TEST(test_successes_fill_the_bucket)
 	ck_assert_uint_eq(shared.budget.left, RETRY_BUDGET_MAX);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
 /* Neither a wrong clock nor a long queue of our own is overload. */
-START_TEST(test_what_costs_nothing)
+TEST(test_what_costs_nothing)
 {
 	struct aws_answer queued = {
 		.body = "", .text = "no turn", .queued = true,
@@ -398,11 +385,10 @@ START_TEST(test_what_costs_nothing)
 	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-/* ---- the endpoint's wishes ---- */
+/* ---- the endpoint's requests ---- */
 
-/* What goes in any case, as one item that is hot must not stop all others. */
+/* Attempts that go in any case: one hot item must not stop all others. */
 static void
 spend_what_is_free(uint64_t now_ms)
 {
@@ -415,7 +401,7 @@ spend_what_is_free(uint64_t now_ms)
 	}
 }
 
-START_TEST(test_throttling_slows_all_but_leases)
+TEST(test_throttling_slows_all_but_leases)
 {
 	struct drive d, other;
 
@@ -438,10 +424,9 @@ START_TEST(test_throttling_slows_all_but_leases)
 	attempts_done(&other.attempts);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-/* Somebody's transaction is in the way of one item only. */
-START_TEST(test_conflict_is_no_throttling)
+/* Another client's transaction blocks one item only. */
+TEST(test_conflict_is_no_throttling)
 {
 	struct drive d, other;
 
@@ -452,10 +437,9 @@ START_TEST(test_conflict_is_no_throttling)
 	attempts_done(&other.attempts);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
 /* No time is left when the rate allows it: it was never sent. */
-START_TEST(test_held_back_to_the_end)
+TEST(test_held_back_to_the_end)
 {
 	struct drive d, other;
 
@@ -473,9 +457,8 @@ START_TEST(test_held_back_to_the_end)
 	attempts_done(&other.attempts);
 	attempts_done(&d.attempts);
 }
-END_TEST
 
-START_TEST(test_retry_after)
+TEST_LOOP(test_retry_after, 0, 5)
 {
 	static const struct {
 		enum operation_kind kind;
@@ -500,44 +483,4 @@ START_TEST(test_retry_after)
 	ck_assert_int_eq(d.step.next, ATTEMPTS_WAIT);
 	ck_assert_uint_eq(d.step.time_ms, cases[_i].wait_ms);
 	attempts_done(&d.attempts);
-}
-END_TEST
-
-static Suite *
-attempts_shared_suite(void)
-{
-	Suite *s = suite_create("attempts_shared");
-	TCase *t = tcase_create("hedges");
-
-	tcase_add_checked_fixture(t, setup, NULL);
-	tcase_add_test(t, test_second_answers_first);
-	tcase_add_test(t, test_first_answers_after_all);
-	tcase_add_test(t, test_second_fails_because_of_the_first);
-	tcase_add_test(t, test_first_fails_because_of_the_second);
-	tcase_add_loop_test(t, test_the_other_is_awaited, 0, 10);
-	tcase_add_test(t, test_both_are_lost);
-	tcase_add_test(t, test_second_cannot_be_sent);
-	tcase_add_test(t, test_only_renewals);
-	tcase_add_test(t, test_when_it_is_late);
-	tcase_add_test(t, test_hedges_are_bounded);
-	suite_add_tcase(s, t);
-	t = tcase_create("budget");
-	tcase_add_checked_fixture(t, setup, NULL);
-	tcase_add_test(t, test_outage_is_no_storm);
-	tcase_add_loop_test(t, test_leases_have_a_reserve, 0, 4);
-	tcase_add_test(t, test_reserve_is_bounded);
-	tcase_add_test(t, test_successes_fill_the_bucket);
-	tcase_add_test(t, test_what_costs_nothing);
-	tcase_add_test(t, test_throttling_slows_all_but_leases);
-	tcase_add_test(t, test_conflict_is_no_throttling);
-	tcase_add_test(t, test_held_back_to_the_end);
-	tcase_add_loop_test(t, test_retry_after, 0, 5);
-	suite_add_tcase(s, t);
-	return s;
-}
-
-int
-main(void)
-{
-	return suite_end(attempts_shared_suite());
 }

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <event2/event.h>
 #include <event2/listener.h>
 #include <netdb.h>
@@ -19,7 +18,7 @@
 #include "common/error.h"
 #include "http_stub.h"
 #include "open_client.h"
-#include "suite.h"
+#include "test.h"
 
 #define RESULTS_MAX 64
 #define TIMEOUT_MS 10000
@@ -183,7 +182,9 @@ tick_start(void)
 
 /* ---- tests ---- */
 
-START_TEST(test_request_is_whole)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_request_is_whole)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	uint64_t before_ms = clock_boot_ms();
@@ -215,9 +216,8 @@ START_TEST(test_request_is_whole)
 	ck_assert_int_eq(r->answer.status, 400);
 	ck_assert_str_eq(r->body, "{\"__type\":\"x#Y\"}");
 }
-END_TEST
 
-START_TEST(test_connection_is_kept)
+TEST(test_connection_is_kept)
 {
 	struct aws_client_config config = fixture_config("localhost");
 
@@ -228,9 +228,8 @@ START_TEST(test_connection_is_kept)
 	ck_assert_uint_eq(f.stub.requests, 20);
 	ck_assert_uint_eq(lookups, 1);
 }
-END_TEST
 
-START_TEST(test_bounded_and_in_order)
+TEST(test_bounded_and_in_order)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 
@@ -243,9 +242,8 @@ START_TEST(test_bounded_and_in_order)
 		ck_assert_uint_eq(f.results[i].order, i + 1);
 	ck_assert_uint_eq(f.stub.connections, 1);
 }
-END_TEST
 
-START_TEST(test_session_lane_never_waits)
+TEST(test_session_lane_never_waits)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	struct aws_call *calls[12];
@@ -264,10 +262,9 @@ START_TEST(test_session_lane_never_waits)
 		aws_call_cancel(calls[i]);
 	ck_assert_int_eq(call("Echo")->answer.status, 200);
 }
-END_TEST
 
 /* The one that libcurl would repeat by itself. */
-START_TEST(test_no_silent_repetition)
+TEST(test_no_silent_repetition)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	const struct result *r;
@@ -288,10 +285,9 @@ START_TEST(test_no_silent_repetition)
 	ck_assert_uint_eq(f.stub.requests, 3);
 	ck_assert_int_eq(call("Echo")->answer.status, 200);
 }
-END_TEST
 
 /* Closed at the first byte, before the server can have seen it whole. */
-START_TEST(test_closed_in_mid_request)
+TEST(test_closed_in_mid_request)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	const struct result *r;
@@ -306,9 +302,8 @@ START_TEST(test_closed_in_mid_request)
 	ck_assert_uint_le(f.stub.requests, 2);
 	ck_assert_int_eq(call("Echo")->answer.status, 200);
 }
-END_TEST
 
-START_TEST(test_idle_connection_closed_by_server)
+TEST(test_idle_connection_closed_by_server)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	struct event *tick;
@@ -323,9 +318,8 @@ START_TEST(test_idle_connection_closed_by_server)
 	ck_assert_uint_eq(f.stub.connections, 2);
 	ck_assert_uint_eq(f.stub.requests, 2);
 }
-END_TEST
 
-START_TEST(test_garbage)
+TEST(test_garbage)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	const struct result *r;
@@ -345,9 +339,8 @@ START_TEST(test_garbage)
 	ck_assert_ptr_nonnull(strstr(r->text, "too large"));
 	ck_assert_int_eq(call("Echo")->answer.status, 200);
 }
-END_TEST
 
-START_TEST(test_timeout_after_sending)
+TEST(test_timeout_after_sending)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 
@@ -360,10 +353,9 @@ START_TEST(test_timeout_after_sending)
 	ck_assert_ptr_nonnull(strstr(f.results[0].text,
 	    "no answer within 100 ms"));
 }
-END_TEST
 
-/* What was idle then is not trusted any more; what is newer is. */
-START_TEST(test_timeout_makes_idle_connections_suspect)
+/* A connection idle since then is not trusted any more; a newer one is. */
+TEST(test_timeout_makes_idle_connections_suspect)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 
@@ -382,9 +374,8 @@ START_TEST(test_timeout_makes_idle_connections_suspect)
 	wait_for(6);
 	ck_assert_uint_eq(f.stub.connections, 4); /* the other lane */
 }
-END_TEST
 
-START_TEST(test_timeout_in_the_queue)
+TEST(test_timeout_in_the_queue)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	struct aws_call *c;
@@ -401,9 +392,8 @@ START_TEST(test_timeout_in_the_queue)
 	wait_for(2);
 	ck_assert_int_eq(f.results[2].answer.status, 200);
 }
-END_TEST
 
-START_TEST(test_nobody_listens)
+TEST(test_nobody_listens)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	const struct result *r;
@@ -416,9 +406,8 @@ START_TEST(test_nobody_listens)
 	ck_assert_int_eq(r->answer.status, 0);
 	ck_assert(!r->answer.maybe_applied);
 }
-END_TEST
 
-START_TEST(test_no_tls_there)
+TEST(test_no_tls_there)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	const struct result *r;
@@ -432,9 +421,8 @@ START_TEST(test_no_tls_there)
 	ck_assert(!r->answer.maybe_applied);
 	ck_assert_uint_eq(f.stub.requests, 0);
 }
-END_TEST
 
-START_TEST(test_hanging_lookup)
+TEST(test_hanging_lookup)
 {
 	struct aws_client_config config = fixture_config("localhost");
 	struct event *tick = tick_start();
@@ -457,9 +445,8 @@ START_TEST(test_hanging_lookup)
 	ck_assert_uint_eq(lookups, 1);
 	event_free(tick);
 }
-END_TEST
 
-START_TEST(test_free_while_lookup_hangs)
+TEST(test_free_while_lookup_hangs)
 {
 	struct aws_client_config config = fixture_config("localhost");
 
@@ -473,9 +460,8 @@ START_TEST(test_free_while_lookup_hangs)
 	sem_post(&lookup_gate);
 	ck_assert_uint_eq(f.answers, 0);
 }
-END_TEST
 
-START_TEST(test_unknown_host)
+TEST(test_unknown_host)
 {
 	struct aws_client_config config = fixture_config("localhost");
 	const struct result *r;
@@ -491,9 +477,8 @@ START_TEST(test_unknown_host)
 		ck_assert_ptr_nonnull(strstr(r->text, "localhost"));
 	}
 }
-END_TEST
 
-START_TEST(test_clock_of_the_endpoint)
+TEST(test_clock_of_the_endpoint)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	uint64_t wall_ms;
@@ -513,9 +498,8 @@ START_TEST(test_clock_of_the_endpoint)
 	    "\r\nX-Amz-Date: 20320101T0000"));
 	ck_assert_ptr_nonnull(strstr(f.stub.last, "/20320101/eu-central-1/"));
 }
-END_TEST
 
-START_TEST(test_cancel_and_free_under_way)
+TEST(test_cancel_and_free_under_way)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 	struct aws_call *calls[8];
@@ -536,9 +520,8 @@ START_TEST(test_cancel_and_free_under_way)
 	f.client = NULL;
 	ck_assert_uint_eq(f.answers, 1);
 }
-END_TEST
 
-START_TEST(test_environment_has_no_proxy)
+TEST(test_environment_has_no_proxy)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
 
@@ -546,36 +529,4 @@ START_TEST(test_environment_has_no_proxy)
 	setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
 	fixture_open(&config);
 	ck_assert_int_eq(call("Echo")->answer.status, 200);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("aws_client");
-	TCase *t = tcase_create("client");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, test_request_is_whole);
-	tcase_add_test(t, test_connection_is_kept);
-	tcase_add_test(t, test_bounded_and_in_order);
-	tcase_add_test(t, test_session_lane_never_waits);
-	tcase_add_test(t, test_no_silent_repetition);
-	tcase_add_test(t, test_closed_in_mid_request);
-	tcase_add_test(t, test_idle_connection_closed_by_server);
-	tcase_add_test(t, test_garbage);
-	tcase_add_test(t, test_timeout_after_sending);
-	tcase_add_test(t, test_timeout_makes_idle_connections_suspect);
-	tcase_add_test(t, test_timeout_in_the_queue);
-	tcase_add_test(t, test_nobody_listens);
-	tcase_add_test(t, test_no_tls_there);
-	tcase_add_test(t, test_hanging_lookup);
-	tcase_add_test(t, test_free_while_lookup_hangs);
-	tcase_add_test(t, test_unknown_host);
-	tcase_add_test(t, test_clock_of_the_endpoint);
-	tcase_add_test(t, test_cancel_and_free_under_way);
-	tcase_add_test(t, test_environment_has_no_proxy);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -1,14 +1,13 @@
 /*
- * Which endpoints the client accepts, and what it says otherwise.
+ * The endpoints that the client accepts, and its errors for others.
  */
-#include <check.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aws/client.h"
 #include "common/error.h"
-#include "suite.h"
+#include "test.h"
 
 static struct event_base *base;
 static struct aws_client *client;
@@ -50,7 +49,9 @@ refused(const char *url, const char *region, int code, const char *part)
 	ck_assert_ptr_null(strstr(text, "verysecret"));
 }
 
-START_TEST(test_refused)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_refused)
 {
 	static const struct {
 		const char *url, *region, *part;
@@ -78,7 +79,6 @@ START_TEST(test_refused)
 	refused("http://127.0.0.1:1", "eu-central-1",
 	    DDBLOCK_E_NO_CREDENTIALS, "no credentials");
 }
-END_TEST
 
 static void
 endpoint_is(const char *url, const char *region, const char *endpoint)
@@ -93,7 +93,7 @@ endpoint_is(const char *url, const char *region, const char *endpoint)
 	ck_assert_str_eq(aws_client_endpoint(client), endpoint);
 }
 
-START_TEST(test_endpoint)
+TEST(test_endpoint)
 {
 	/* Emulators do not care about the region. */
 	endpoint_is("http://localhost:8000", NULL, "http://localhost:8000/");
@@ -105,18 +105,4 @@ START_TEST(test_endpoint)
 	endpoint_is("http://LOCALHOST", NULL, "http://LOCALHOST/");
 	endpoint_is("https://localhost:443", "eu-west-1",
 	    "https://localhost/");
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("aws_endpoint");
-	TCase *t = tcase_create("endpoint");
-
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, test_refused);
-	tcase_add_test(t, test_endpoint);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -2,14 +2,13 @@
  * What answers mean, with bodies as DynamoDB, its emulators, older services
  * and proxies send them.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aws/errors.h"
 #include "common/error.h"
-#include "suite.h"
+#include "test.h"
 
 struct row {
 	int status;
@@ -165,7 +164,7 @@ static const struct row rows[] = {
 	{ 403, "{\"__type\":\"OptInRequired\"}", AWS_CLASS_REFUSED,
 	    DDBLOCK_E_ACCESS_DENIED, "OptInRequired", "the account has not "
 	    "enabled this service in this region: OptInRequired" },
-	/* What somebody's data says is no advice. */
+	/* A text inside a client's data is no advice. */
 	{ 400, "{\"__type\":\"ValidationException\",\"message\":"
 	    "\"Signature expired\"}", AWS_CLASS_REFUSED, DDBLOCK_E_INTERNAL,
 	    "ValidationException", "ValidationException: Signature expired" },
@@ -210,11 +209,10 @@ expect(const struct row *w, size_t length)
 	free(body);
 }
 
-START_TEST(test_row)
+TEST_ROWS(test_row, rows)
 {
 	expect(&rows[_i], strlen(rows[_i].body));
 }
-END_TEST
 
 static void
 classify(const char *body, size_t length, struct aws_error *ret)
@@ -223,7 +221,7 @@ classify(const char *body, size_t length, struct aws_error *ret)
 	aws_errors_classify(400, body, length, ret);
 }
 
-START_TEST(test_text_is_fit_to_print)
+TEST(test_text_is_fit_to_print)
 {
 	static const char bytes[] = "a\0\x1b[31m\xff\xc3\xa4\xc3\n\n b\xed\xa0"
 	    "\x80" "c\xf0\x9f\x94\x92";
@@ -233,10 +231,9 @@ START_TEST(test_text_is_fit_to_print)
 	ck_assert_str_eq(e.text, "HTTP status 400: a [31m \xc3\xa4 b c"
 	    "\xf0\x9f\x94\x92");
 }
-END_TEST
 
 /* What AWS says of a wrong signature has the session token in it. */
-START_TEST(test_text_is_one_line)
+TEST(test_text_is_one_line)
 {
 	static const char body[] = "{\"__type\":\"com.amazon.coral.service"
 	    "#InvalidSignatureException\",\"message\":\"It does not match."
@@ -250,9 +247,8 @@ START_TEST(test_text_is_one_line)
 	    "the secret access key does not belong to the access key id: "
 	    "InvalidSignatureException: It does not match.");
 }
-END_TEST
 
-START_TEST(test_text_is_bounded)
+TEST(test_text_is_bounded)
 {
 	static char body[20000];
 	struct aws_error e;
@@ -274,9 +270,8 @@ START_TEST(test_text_is_bounded)
 	ck_assert_uint_eq((strlen(e.text) - strlen("ThrottlingException: ")) %
 	    2, 0);
 }
-END_TEST
 
-START_TEST(test_name_is_bounded)
+TEST(test_name_is_bounded)
 {
 	char body[512];
 	struct aws_error e;
@@ -287,9 +282,8 @@ START_TEST(test_name_is_bounded)
 	ck_assert_uint_eq(strlen(e.name), AWS_ERROR_NAME_MAX - 1);
 	ck_assert_int_eq(e.class, AWS_CLASS_REFUSED);
 }
-END_TEST
 
-START_TEST(test_deep_and_strange_bodies)
+TEST(test_deep_and_strange_bodies)
 {
 	static const char *const strange[] = {
 		"", "null", "[]", "[[[[", "\"text\"", "{}",
@@ -310,10 +304,9 @@ START_TEST(test_deep_and_strange_bodies)
 	classify(deep, sizeof(deep), &e);
 	ck_assert_int_eq(e.class, AWS_CLASS_TRANSIENT);
 }
-END_TEST
 
 /* Which of them other credentials may cure. */
-START_TEST(test_credentials)
+TEST(test_credentials)
 {
 	static const struct {
 		const char *body;
@@ -339,22 +332,4 @@ START_TEST(test_credentials)
 		ck_assert_msg(aws_error_is_credentials(&e) == cases[i].its,
 		    "%s", cases[i].body);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("aws_errors");
-	TCase *t = tcase_create("errors");
-
-	tcase_add_loop_test(t, test_row, 0, ROWS(rows));
-	tcase_add_test(t, test_text_is_fit_to_print);
-	tcase_add_test(t, test_text_is_one_line);
-	tcase_add_test(t, test_text_is_bounded);
-	tcase_add_test(t, test_name_is_bounded);
-	tcase_add_test(t, test_deep_and_strange_bodies);
-	tcase_add_test(t, test_credentials);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -1,16 +1,16 @@
 /*
- * The errors of those who answer in DynamoDB's place: ScyllaDB's Alternator, as
- * its source writes them (alternator/error.hh for names and statuses, server.cc
- * for the body, the file named for the text), and dynalite 4.0.0, as recorded.
+ * The errors of programs that answer in DynamoDB's place: ScyllaDB's
+ * Alternator, as its source writes them (alternator/error.hh for names and
+ * statuses, server.cc for the body, the file named for the text), and dynalite
+ * 4.0.0, as recorded.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aws/errors.h"
 #include "common/error.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 
 #define ALTERNATOR(name, message) \
 	"{\"__type\":\"com.amazonaws.dynamodb.v20120810#" name "\"," \
@@ -93,7 +93,7 @@ static const struct row {
 	    "ValidationException" },
 };
 
-START_TEST(test_rows)
+TEST(test_rows)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct aws_error e;
@@ -105,10 +105,9 @@ START_TEST(test_rows)
 		ck_assert_str_eq(e.name, rows[i].name);
 	}
 }
-END_TEST
 
 /* What quotes break, the text still tells. */
-START_TEST(test_quotes)
+TEST(test_quotes)
 {
 	static const char body[] = ALTERNATOR("ValidationException",
 	    "no \"a\" in\n{\"b\":1}");
@@ -118,10 +117,9 @@ START_TEST(test_quotes)
 	ck_assert_str_eq(e.text,
 	    "ValidationException: no \"a\" in {\"b\":1}");
 }
-END_TEST
 
 /* One that was cut off is not taken for whole, wherever that was. */
-START_TEST(test_cut_off)
+TEST(test_cut_off)
 {
 	static const char body[] = ALTERNATOR(
 	    "ConditionalCheckFailedException", "no \"a\"");
@@ -134,15 +132,4 @@ START_TEST(test_cut_off)
 	}
 	aws_errors_classify(400, body, sizeof(body) - 1, &e);
 	ck_assert_int_eq(e.class, AWS_CLASS_CONDITION);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_rows, test_quotes, test_cut_off, NULL,
-	};
-
-	return suite_run("aws_errors_others", tests);
 }

@@ -1,10 +1,9 @@
 /*
- * Answers that arrive damaged, cut off, compressed or from somebody else, over
- * a real connection; and what their heads say.
+ * Answers that arrive damaged, cut off, compressed or from another program,
+ * over a real connection; and their heads.
  */
 #include "config.h"
 
-#include <check.h>
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 #include "common/error.h"
 #include "http_stub.h"
 #include "open_client.h"
-#include "suite.h"
+#include "test.h"
 
 #define TIMEOUT_MS 20000
 
@@ -78,8 +77,10 @@ call(const char *operation)
 		event_base_loop(f.base, EVLOOP_ONCE);
 }
 
-/* Whether it was carried out nobody knows then. */
-START_TEST(test_no_answer)
+TEST_FIXTURE(setup, teardown)
+
+/* Then it is not known whether it was carried out. */
+TEST_LOOP(test_no_answer, 0, 10)
 {
 	static const struct {
 		const char *operation;
@@ -111,9 +112,8 @@ START_TEST(test_no_answer)
 	call("Sum");
 	ck_assert_int_eq(f.answer.status, 200);
 }
-END_TEST
 
-START_TEST(test_whole)
+TEST(test_whole)
 {
 	static const char *const operations[] = {
 		"Sum", "AsItIs", "Chunks", "Continue",
@@ -129,15 +129,14 @@ START_TEST(test_whole)
 	ck_assert_ptr_null(strstr(f.stub.last, "\r\nAccept-Encoding:"));
 	ck_assert_uint_eq(f.stub.connections, 1);
 }
-END_TEST
 
-/* An error may come from anybody: what it means is for others to say. */
-START_TEST(test_errors)
+/* An error may come from any program: others judge its meaning. */
+TEST(test_errors)
 {
 	call("PortalRefuses");
 	ck_assert_int_eq(f.answer.status, 403);
 	ck_assert_str_eq(f.body, "<html>");
-	/* What signed the request is not repeated, whoever has it. */
+	/* The keys that signed the request are not repeated. */
 	call("Reflects");
 	ck_assert_str_eq(f.body, "signed by ********************");
 	call("Later");
@@ -147,7 +146,6 @@ START_TEST(test_errors)
 	ck_assert_int_eq(f.answer.status, 503);
 	ck_assert_uint_eq(f.answer.retry_after_ms, 0);
 }
-END_TEST
 
 static void
 on_later(evutil_socket_t fd, short what, void *arg)
@@ -157,8 +155,8 @@ on_later(evutil_socket_t fd, short what, void *arg)
 	*(bool *)arg = true;
 }
 
-/* However busy this machine is: what is due first comes first. */
-START_TEST(test_timeout_is_not_late)
+/* On a machine of any load: the first due comes first. */
+TEST(test_timeout_is_not_late)
 {
 	struct timeval later = { .tv_usec = 900000 };
 	struct aws_call *c;
@@ -175,7 +173,6 @@ START_TEST(test_timeout_is_not_late)
 	ck_assert_int_eq(f.answer.status, 0);
 	event_free(e);
 }
-END_TEST
 
 static void
 take(struct response *r, const char *line)
@@ -183,7 +180,7 @@ take(struct response *r, const char *line)
 	response_take_line(r, line, strlen(line));
 }
 
-START_TEST(test_lines)
+TEST(test_lines)
 {
 	struct response r = { .date_s = 0 };
 	char text[RESPONSE_TEXT_MAX];
@@ -217,22 +214,4 @@ START_TEST(test_lines)
 	ck_assert(!response_check(&r, 200, "x", 1, text));
 	ck_assert_ptr_nonnull(strstr(text, "text/?[31m"));
 	ck_assert(response_check(&r, 500, "x", 1, text));
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("aws_response");
-	TCase *t = tcase_create("response");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, test_no_answer, 0, 10);
-	tcase_add_test(t, test_whole);
-	tcase_add_test(t, test_errors);
-	tcase_add_test(t, test_timeout_is_not_late);
-	tcase_add_test(t, test_lines);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <openssl/pem.h>
@@ -20,7 +19,7 @@
 #include "common/error.h"
 #include "http_stub.h"
 #include "open_client.h"
-#include "suite.h"
+#include "test.h"
 
 #define TIMEOUT_MS 20000
 #define DAY_S (24L * 3600)
@@ -111,7 +110,9 @@ count_resumed(void)
 
 /* ---- ours ---- */
 
-/* As on a host whose OpenSSL still allows what is old. Before its first use. */
+/*
+ * As on a host whose OpenSSL still allows old versions. Before its first use.
+ */
 static void
 allow_old_versions(void)
 {
@@ -206,7 +207,7 @@ expect_refusal(const char *advice)
 
 /* ---- tests ---- */
 
-/* Whatever the lane: it is one client. */
+/* For all lanes: it is one client. */
 static void
 expect_resumption(void)
 {
@@ -222,64 +223,59 @@ expect_resumption(void)
 	ck_assert_uint_eq(f.stub.connections, 3);
 }
 
-START_TEST(test_sessions_are_resumed)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_sessions_are_resumed)
 {
 	expect_resumption();
 }
-END_TEST
 
-START_TEST(test_sessions_are_resumed_with_1_2)
+TEST(test_sessions_are_resumed_with_1_2)
 {
 	ck_assert(SSL_CTX_set_max_proto_version(f.server, TLS1_2_VERSION));
 	expect_resumption();
 }
-END_TEST
 
-START_TEST(test_not_below_1_2)
+TEST(test_not_below_1_2)
 {
 	ck_assert(SSL_CTX_set_min_proto_version(f.server, TLS1_VERSION));
 	ck_assert(SSL_CTX_set_max_proto_version(f.server, TLS1_1_VERSION));
 	begin(f.ca_file);
 	expect_refusal("there is no TLS with the endpoint (1.2 at the least)");
 }
-END_TEST
 
-START_TEST(test_expired)
+TEST(test_expired)
 {
 	set_certificate(HERE, -2 * DAY_S, -DAY_S);
 	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate has expired, or this "
 	    "host's clock is ahead: ");
 }
-END_TEST
 
-START_TEST(test_not_yet_valid)
+TEST(test_not_yet_valid)
 {
 	set_certificate(HERE, DAY_S, 2 * DAY_S);
 	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate is not valid yet: is this "
 	    "host's clock right?");
 }
-END_TEST
 
-START_TEST(test_of_another_host)
+TEST(test_of_another_host)
 {
 	set_certificate("DNS:elsewhere.example,IP:127.0.0.2", -DAY_S, DAY_S);
 	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate is for another host");
 }
-END_TEST
 
-START_TEST(test_unknown_issuer)
+TEST(test_unknown_issuer)
 {
 	begin(NULL);
 	expect_refusal("the endpoint's certificate is from an unknown issuer: "
 	    "if it is your own, or a proxy's, name it in ca_file: ");
 }
-END_TEST
 
 /* The same name, another key. */
-START_TEST(test_not_the_issuer_in_ca_file)
+TEST(test_not_the_issuer_in_ca_file)
 {
 	EVP_PKEY *other = EVP_EC_gen("P-256");
 	X509 *x;
@@ -294,43 +290,18 @@ START_TEST(test_not_the_issuer_in_ca_file)
 	begin(f.ca_file);
 	expect_refusal("the endpoint's certificate is not");
 }
-END_TEST
 
-START_TEST(test_no_ca_file)
+TEST(test_no_ca_file)
 {
 	begin("no/such/file.pem");
 	expect_refusal("ca_file cannot be used: ");
 }
-END_TEST
 
-START_TEST(test_no_tls_at_all)
+TEST(test_no_tls_at_all)
 {
 	f.stub.speak = NULL;
 	f.stub.early = 1;
 	begin(f.ca_file);
 	ck_assert_int_eq(call(AWS_LANE_LOCK), 0);
 	ck_assert_uint_eq(f.stub.requests, 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("aws_tls");
-	TCase *t = tcase_create("tls");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, test_sessions_are_resumed);
-	tcase_add_test(t, test_sessions_are_resumed_with_1_2);
-	tcase_add_test(t, test_not_below_1_2);
-	tcase_add_test(t, test_expired);
-	tcase_add_test(t, test_not_yet_valid);
-	tcase_add_test(t, test_of_another_host);
-	tcase_add_test(t, test_unknown_issuer);
-	tcase_add_test(t, test_not_the_issuer_in_ca_file);
-	tcase_add_test(t, test_no_ca_file);
-	tcase_add_test(t, test_no_tls_at_all);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -1,10 +1,9 @@
 /*
- * Where the client's requests go and who signs them may change while it runs:
- * against two small HTTP servers in the same loop.
+ * The endpoint of the client's requests and their signer may change while it
+ * runs: against two small HTTP servers in the same loop.
  */
 #include "config.h"
 
-#include <check.h>
 #include <event2/event.h>
 #include <netdb.h>
 #include <signal.h>
@@ -15,7 +14,7 @@
 #include "aws/client.h"
 #include "common/error.h"
 #include "http_stub.h"
-#include "suite.h"
+#include "test.h"
 
 #define TIMEOUT_MS 10000
 #define ANSWERS_MAX 8
@@ -129,8 +128,8 @@ last_has(unsigned server, const char *part)
 	return strstr(servers[server].last, part) != NULL;
 }
 
-/* What was asked before anybody could sign goes out as soon as one can. */
-START_TEST(test_calls_wait)
+/* A request before the first signer goes out as soon as there is one. */
+TEST(test_calls_wait)
 {
 	open_all();
 	ask(0, "Echo", TIMEOUT_MS);
@@ -145,10 +144,9 @@ START_TEST(test_calls_wait)
 	ck_assert(last_has(0, "Credential=AKIDFIRST/"));
 	close_all();
 }
-END_TEST
 
 /* What waits in vain is told why, and that it never left. */
-START_TEST(test_lack_is_told)
+TEST(test_lack_is_told)
 {
 	open_all();
 	ask(0, "Echo", 10);
@@ -166,10 +164,9 @@ START_TEST(test_lack_is_told)
 	    "the token has expired; run aws sso login");
 	close_all();
 }
-END_TEST
 
 /* Other credentials: the connection stays, requests under way too. */
-START_TEST(test_other_credentials)
+TEST(test_other_credentials)
 {
 	open_all();
 	ck_assert_int_eq(use(0, "localhost", "AKIDFIRST", "tokenfirst"), 0);
@@ -191,10 +188,9 @@ START_TEST(test_other_credentials)
 	ck_assert_uint_eq(servers[0].connections, 1);
 	close_all();
 }
-END_TEST
 
 /* Another endpoint, by name: its own address and connection. */
-START_TEST(test_other_endpoint)
+TEST(test_other_endpoint)
 {
 	open_all();
 	for (unsigned i = 0; i < 6; i++) {
@@ -210,10 +206,9 @@ START_TEST(test_other_endpoint)
 	ck_assert_uint_eq(servers[1].requests, 3);
 	close_all();
 }
-END_TEST
 
-/* One that cannot be used changes nothing. */
-START_TEST(test_bad_one)
+/* A signer that cannot be used changes nothing. */
+TEST(test_bad_one)
 {
 	struct credentials none = { .expires_ms = 0 };
 	const struct aws_client_origin origin = {
@@ -229,16 +224,4 @@ START_TEST(test_bad_one)
 	wait_for(1);
 	ck_assert_int_eq(told[0].status, 200);
 	close_all();
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_calls_wait, test_lack_is_told, test_other_credentials,
-		test_other_endpoint, test_bad_one, NULL,
-	};
-
-	return suite_run("aws_use", tests);
 }

@@ -1,15 +1,15 @@
 /*
- * Bounded buffers: what they hold, how they end, and that they never exceed
- * their cap.
+ * Bounded buffers: their content, their end, and that they never exceed their
+ * cap.
  */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/buffer.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 
-START_TEST(test_append)
+TEST(test_append)
 {
 	struct buffer b;
 
@@ -30,9 +30,8 @@ START_TEST(test_append)
 	ck_assert_uint_eq(b.length_max, 1000);
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_append_nothing)
+TEST(test_append_nothing)
 {
 	struct buffer b;
 
@@ -44,9 +43,8 @@ START_TEST(test_append_nothing)
 	ck_assert_int_eq(buffer_append(&b, "x", 1), DDBLOCK_E_LIMIT);
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_append_number)
+TEST(test_append_number)
 {
 	struct buffer b;
 
@@ -61,9 +59,8 @@ START_TEST(test_append_number)
 	ck_assert_str_eq(b.data, "091018446744073709551615");
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_printf)
+TEST(test_printf)
 {
 	struct buffer b;
 
@@ -77,10 +74,9 @@ START_TEST(test_printf)
 	ck_assert_int_eq(b.data[508], '\0');
 	buffer_done(&b);
 }
-END_TEST
 
-/* Up to the cap and not a byte beyond; what failed left nothing behind. */
-START_TEST(test_limit)
+/* Up to the cap and not a byte beyond; a failed append adds no byte. */
+TEST(test_limit)
 {
 	struct buffer b;
 	char bytes[500];
@@ -103,10 +99,9 @@ START_TEST(test_limit)
 	ck_assert_uint_eq(b.length, 0);
 	buffer_done(&b);
 }
-END_TEST
 
 /* A failure sticks, so that a writer may ask once at the end. */
-START_TEST(test_failure_sticks)
+TEST(test_failure_sticks)
 {
 	struct buffer b;
 
@@ -125,9 +120,8 @@ START_TEST(test_failure_sticks)
 	ck_assert_str_eq(b.data, "defg");
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_consume)
+TEST(test_consume)
 {
 	struct buffer b;
 
@@ -144,9 +138,8 @@ START_TEST(test_consume)
 	ck_assert_uint_eq(b.length, 0);
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_shrink)
+TEST(test_shrink)
 {
 	struct buffer b;
 	char bytes[10000];
@@ -169,9 +162,8 @@ START_TEST(test_shrink)
 	ck_assert_str_eq(b.data, "again");
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_reserve)
+TEST(test_reserve)
 {
 	struct buffer b;
 	const char *data;
@@ -186,9 +178,8 @@ START_TEST(test_reserve)
 	ck_assert_int_eq(buffer_reserve(&b, 1001), DDBLOCK_E_LIMIT);
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_wipe)
+TEST(test_wipe)
 {
 	struct buffer b;
 
@@ -200,10 +191,9 @@ START_TEST(test_wipe)
 	ck_assert_uint_eq(b.length, 0);
 	ck_assert_uint_eq(b.length_max, 100);
 }
-END_TEST
 
 /* That it wipes is seen in the memory of a daemon (tests/aws). */
-START_TEST(test_secret)
+TEST(test_secret)
 {
 	struct buffer b;
 	char *data = NULL;
@@ -230,17 +220,4 @@ START_TEST(test_secret)
 	buffer_shrink(&b);
 	ck_assert_ptr_null(b.data);
 	buffer_done(&b);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_append, test_append_nothing, test_append_number,
-		test_printf, test_limit, test_failure_sticks, test_consume,
-		test_shrink, test_reserve, test_wipe, test_secret, NULL,
-	};
-
-	return suite_run("buffer", tests);
 }

@@ -1,6 +1,6 @@
 /*
- * Which credentials are the ones: each source, its order among the others, and
- * what is an error. That botocore chooses the same is seen in
+ * Which credentials are chosen: each source, its order among the others, and
+ * the errors. That botocore chooses the same is seen in
  * tests/aws/test_chain.py, in many more cases.
  */
 #include <stdio.h>
@@ -8,10 +8,10 @@
 
 #include "common/error.h"
 #include "identity/chain.h"
-#include "suite.h"
+#include "test.h"
 #include "variables.h"
 
-/* What there is to look at. */
+/* The inputs of the search. */
 struct world {
 	const char *config;
 	const char *credentials;
@@ -118,7 +118,7 @@ refuse(struct world w, const char *expected)
 	"0/0"
 #define WORLD(...) ((struct world){ __VA_ARGS__ })
 
-START_TEST(test_keys)
+TEST(test_keys)
 {
 	struct credentials settings = {
 		.access_key_id = (char *)(uintptr_t)"I",
@@ -150,10 +150,9 @@ START_TEST(test_keys)
 	refuse(WORLD(.credentials = "[default]\naws_access_key_id = hidden\n"
 	    " hidden\naws_secret_access_key = hidden\n"), "characters");
 }
-END_TEST
 
 /* A profile that was chosen in our configuration silences the environment. */
-START_TEST(test_which_profile)
+TEST(test_which_profile)
 {
 	static const char config[] = "[profile a]\naws_access_key_id = A\n"
 	    "aws_secret_access_key = s\n[profile b]\naws_access_key_id = B\n"
@@ -173,9 +172,8 @@ START_TEST(test_which_profile)
 	    "AWS_ACCESS_KEY_ID=E", "AWS_SECRET_ACCESS_KEY=s" }),
 	    "no profile \"c\"");
 }
-END_TEST
 
-START_TEST(test_roles)
+TEST(test_roles)
 {
 	static const char config[] =
 	    "[profile top]\nrole_arn = R1\nsource_profile = middle\n"
@@ -210,11 +208,10 @@ START_TEST(test_roles)
 	    .variables = { "AWS_EC2_METADATA_DISABLED=True" }),
 	    "no credentials");
 }
-END_TEST
 
 #define ROLE(lines) WORLD(.config = "[default]\nrole_arn = R\n" lines)
 
-START_TEST(test_roles_that_are_wrong)
+TEST(test_roles_that_are_wrong)
 {
 	char many[2048] = "";
 	size_t n = 0;
@@ -247,9 +244,8 @@ START_TEST(test_roles_that_are_wrong)
 	    CHAIN_ROLES_MAX + 1);
 	refuse(WORLD(.config = many, .profile = "0"), "more than 8 roles");
 }
-END_TEST
 
-START_TEST(test_web_identity)
+TEST(test_web_identity)
 {
 	static const char config[] = "[profile w]\nrole_arn = R\n"
 	    "web_identity_token_file = /token\nrole_session_name = n\n"
@@ -273,11 +269,10 @@ START_TEST(test_web_identity)
 	refuse(WORLD(.variables = { "AWS_WEB_IDENTITY_TOKEN_FILE=/e" }),
 	    "AWS_ROLE_ARN");
 }
-END_TEST
 
 #define SSO "sso_account_id = 123456789012\nsso_role_name = r\n"
 
-START_TEST(test_sso)
+TEST(test_sso)
 {
 	expect(WORLD(.config = "[default]\n" SSO "sso_session = s\n"
 	    "sso_region = g\n[sso-session s]\nsso_region = g\n"
@@ -295,9 +290,8 @@ START_TEST(test_sso)
 	    "sso_region = other\n[sso-session s]\nsso_region = g\n"
 	    "sso_start_url = u\n"), "sso_region is another");
 }
-END_TEST
 
-START_TEST(test_programs)
+TEST(test_programs)
 {
 	expect(WORLD(.config = "[default]\ncredential_process = a 'b c'\n"
 	    "aws_account_id = 1\naws_access_key_id = later\n"),
@@ -307,10 +301,9 @@ START_TEST(test_programs)
 	refuse(WORLD(.config = "[profile x]\nlogin_session = l\n",
 	    .profile = "x"), "export-credentials --profile x --format process");
 }
-END_TEST
 
-/* Which of those that are there is the one, from the first to the last. */
-START_TEST(test_order)
+/* Which of the present sources is chosen, from the first to the last. */
+TEST(test_order)
 {
 #define ORDER_CONTAINER "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/"
 #define ORDER_WEB "AWS_WEB_IDENTITY_TOKEN_FILE=/t", "AWS_ROLE_ARN=r"
@@ -356,13 +349,12 @@ START_TEST(test_order)
 		ck_assert_msg(text[0] == rows[i].kind, "%zu: %s", i, text);
 	}
 }
-END_TEST
 
 #define CONTAINER(u, t) "7 - keys - - - account - command - file " t \
 	" role - - sso - - - - url " u " token "
 #define FULL(u) WORLD(.variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=" u })
 
-START_TEST(test_container)
+TEST(test_container)
 {
 	expect(WORLD(.variables = {
 	    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2?id=1",
@@ -405,12 +397,11 @@ START_TEST(test_container)
 	refuse(WORLD(.variables = { "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/",
 	    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=" }), "empty");
 }
-END_TEST
 
 #define IMDS(u, rest) "8 - keys - - - account - command - file - role - - " \
 	"sso - - - - url " u " token -" rest
 
-START_TEST(test_metadata)
+TEST(test_metadata)
 {
 	expect(WORLD(.profile = NULL),
 	    IMDS("http://169.254.169.254", " 1000/1"));
@@ -426,7 +417,7 @@ START_TEST(test_metadata)
 	    IMDS("http://host:1/base", " 2000/1"));
 	refuse(WORLD(.variables = { "AWS_EC2_METADATA_DISABLED=true" }),
 	    "AWS_EC2_METADATA_DISABLED");
-	/* What is wrong there is told, although there are keys. */
+	/* An error there is reported, although there are keys. */
 	refuse(WORLD(.variables = { "AWS_ACCESS_KEY_ID=a",
 	    "AWS_SECRET_ACCESS_KEY=b",
 	    "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE=4" }), "neither IPv4");
@@ -437,9 +428,8 @@ START_TEST(test_metadata)
 	refuse(WORLD(.variables = { "AWS_EC2_METADATA_SERVICE_ENDPOINT=host" }),
 	    "not a URL");
 }
-END_TEST
 
-START_TEST(test_metadata_for_a_region)
+TEST(test_metadata_for_a_region)
 {
 	struct world w = WORLD(.variables = { "AWS_EC2_METADATA_DISABLED=x" });
 	struct chain_inputs inputs = {
@@ -461,9 +451,8 @@ START_TEST(test_metadata_for_a_region)
 	    DDBLOCK_E_NO_CREDENTIALS);
 	profiles_free(p);
 }
-END_TEST
 
-START_TEST(test_describe)
+TEST(test_describe)
 {
 	struct world w = WORLD(.profile = "top");
 	struct chain_inputs inputs = {
@@ -488,18 +477,4 @@ START_TEST(test_describe)
 	ck_assert_str_eq(text, "profile top: role R");
 	chain_done(&c);
 	profiles_free(p);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_keys, test_which_profile, test_roles,
-		test_roles_that_are_wrong, test_web_identity, test_sso,
-		test_programs, test_order, test_container, test_metadata,
-		test_metadata_for_a_region, test_describe, NULL,
-	};
-
-	return suite_run("chain", tests);
 }

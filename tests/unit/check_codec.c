@@ -1,13 +1,13 @@
 /*
- * The line codec: what is accepted, what is refused and why, and that whatever
- * is written is read back as it was.
+ * The line codec: the accepted lines, the refused lines and why, and that every
+ * written line is read back unchanged.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "ipc/codec.h"
-#include "suite.h"
+#include "test.h"
 
 #define LINE_SIZE 4096
 
@@ -44,7 +44,7 @@ expect_text(const struct codec_text *t, const char *text)
 	ck_assert_str_eq(t->bytes, text);
 }
 
-START_TEST(test_request_is_taken_apart)
+TEST(test_request_is_taken_apart)
 {
 	struct parsed p;
 
@@ -61,9 +61,8 @@ START_TEST(test_request_is_taken_apart)
 	ck_assert_ptr_null(codec_find(&p.line, "wai"));
 	ck_assert_ptr_null(codec_find(&p.line, ""));
 }
-END_TEST
 
-START_TEST(test_spaces_and_return_at_the_end_mean_nothing)
+TEST(test_spaces_and_return_at_the_end_mean_nothing)
 {
 	struct parsed p;
 
@@ -73,9 +72,8 @@ START_TEST(test_spaces_and_return_at_the_end_mean_nothing)
 	expect_text(&p.line.arguments[0].value, "a");
 	expect_text(codec_find(&p.line, "ns"), "b");
 }
-END_TEST
 
-START_TEST(test_values_are_decoded)
+TEST(test_values_are_decoded)
 {
 	struct parsed p;
 
@@ -87,9 +85,8 @@ START_TEST(test_values_are_decoded)
 	ck_assert(memcmp(codec_find(&p.line, "x.y")->bytes, "\0z", 3) == 0);
 	expect_text(codec_find(&p.line, "e"), "");
 }
-END_TEST
 
-START_TEST(test_what_is_not_a_request_is_refused)
+TEST(test_what_is_not_a_request_is_refused)
 {
 	static const char *const bad[] = {
 		"", "\r", "   ", "#", "# PING", "#t", "#t ",
@@ -107,9 +104,8 @@ START_TEST(test_what_is_not_a_request_is_refused)
 		ck_assert_msg(p.code == DDBLOCK_E_BAD_REQUEST, "%s", bad[i]);
 	}
 }
-END_TEST
 
-START_TEST(test_nul_is_refused_wherever_it_stands)
+TEST(test_nul_is_refused_wherever_it_stands)
 {
 	struct parsed p;
 
@@ -120,9 +116,8 @@ START_TEST(test_nul_is_refused_wherever_it_stands)
 	parse_bytes(&p, "\0", 1, true);
 	ck_assert_int_eq(p.code, DDBLOCK_E_BAD_REQUEST);
 }
-END_TEST
 
-START_TEST(test_failure_keeps_the_tag)
+TEST(test_failure_keeps_the_tag)
 {
 	struct parsed p;
 
@@ -134,9 +129,8 @@ START_TEST(test_failure_keeps_the_tag)
 	parse(&p, "#t7", true);
 	ck_assert_uint_eq(p.line.tag.length, 0);
 }
-END_TEST
 
-START_TEST(test_limits)
+TEST(test_limits)
 {
 	struct buffer b;
 	struct parsed p;
@@ -156,9 +150,8 @@ START_TEST(test_limits)
 	ck_assert_uint_eq(p.line.n_arguments, 0);
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_lines_of_the_daemon)
+TEST(test_lines_of_the_daemon)
 {
 	struct parsed p;
 
@@ -182,9 +175,8 @@ START_TEST(test_lines_of_the_daemon)
 	ck_assert_int_eq(p.line.kind, CODEC_EVENT);
 	expect_text(&p.line.word, "LOCK_LOST");
 }
-END_TEST
 
-START_TEST(test_what_is_no_line_of_the_daemon_is_refused)
+TEST(test_what_is_no_line_of_the_daemon_is_refused)
 {
 	static const char *const bad[] = {
 		"", "PING", "ERR", "!", "#1 !LOST", "OKAY", "OK :\xff",
@@ -197,9 +189,8 @@ START_TEST(test_what_is_no_line_of_the_daemon_is_refused)
 		ck_assert_msg(p.code == DDBLOCK_E_BAD_REQUEST, "%s", bad[i]);
 	}
 }
-END_TEST
 
-START_TEST(test_text_is_utf8_without_nul)
+TEST(test_text_is_utf8_without_nul)
 {
 	ck_assert(codec_is_text("", 0));
 	ck_assert(codec_is_text("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x92", 10));
@@ -213,10 +204,9 @@ START_TEST(test_text_is_utf8_without_nul)
 	ck_assert(!codec_is_text("\xf0\x9f\x94", 3));
 	ck_assert(!codec_is_text("\xff", 1));
 }
-END_TEST
 
 /* It goes into records and logs, a line of its own. */
-START_TEST(test_a_line_has_no_end)
+TEST(test_a_line_has_no_end)
 {
 	ck_assert(codec_is_line("a \xc3\xa9", 4));
 	ck_assert(!codec_is_line("a\nb", 3));
@@ -225,9 +215,8 @@ START_TEST(test_a_line_has_no_end)
 	ck_assert(!codec_is_line("a\x7f", 2));
 	ck_assert(!codec_is_line("a\xff", 2));
 }
-END_TEST
 
-START_TEST(test_durations)
+TEST(test_durations)
 {
 	static const struct {
 		const char *text;
@@ -261,9 +250,8 @@ START_TEST(test_durations)
 		    &ms), "%s", bad[i]);
 	ck_assert_uint_eq(ms, 42);
 }
-END_TEST
 
-START_TEST(test_durations_are_written_rounded_down)
+TEST(test_durations_are_written_rounded_down)
 {
 	static const struct {
 		uint64_t ms;
@@ -286,9 +274,8 @@ START_TEST(test_durations_are_written_rounded_down)
 	}
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_numbers_and_booleans)
+TEST(test_numbers_and_booleans)
 {
 	uint64_t n = 7;
 	bool yes = false;
@@ -305,9 +292,8 @@ START_TEST(test_numbers_and_booleans)
 	ck_assert(!codec_parse_boolean("true", 4, &yes));
 	ck_assert(!codec_parse_boolean("", 0, &yes));
 }
-END_TEST
 
-START_TEST(test_a_line_is_written)
+TEST(test_a_line_is_written)
 {
 	struct buffer b;
 
@@ -324,9 +310,8 @@ START_TEST(test_a_line_is_written)
 	    "here=yes :two?lines ???\n");
 	buffer_done(&b);
 }
-END_TEST
 
-START_TEST(test_a_full_buffer_says_so)
+TEST(test_a_full_buffer_says_so)
 {
 	struct buffer b;
 
@@ -337,7 +322,6 @@ START_TEST(test_a_full_buffer_says_so)
 	ck_assert_int_eq(buffer_failed(&b), DDBLOCK_E_LIMIT);
 	buffer_done(&b);
 }
-END_TEST
 
 /* Random, but the same in every run. */
 static uint64_t
@@ -349,7 +333,7 @@ next_random(uint64_t *state)
 	return *state;
 }
 
-START_TEST(test_what_is_written_is_read_back)
+TEST(test_what_is_written_is_read_back)
 {
 	uint64_t random = 88172645463325252u;
 	char values[8][40];
@@ -390,11 +374,10 @@ START_TEST(test_what_is_written_is_read_back)
 		buffer_done(&b);
 	}
 }
-END_TEST
 
 /* Bytes that are mostly of the grammar, so that they get past its door; in
  * memory of exactly their size, so that the sanitizer sees a step outside. */
-START_TEST(test_garbage_is_survived)
+TEST(test_garbage_is_survived)
 {
 	static const char alphabet[] = "#%=: +!OKERabc019\xc3\xa9\r\0";
 	uint64_t random = 362436069362436069u;
@@ -415,28 +398,4 @@ START_TEST(test_garbage_is_survived)
 		}
 		free(line);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_request_is_taken_apart,
-		test_spaces_and_return_at_the_end_mean_nothing,
-		test_values_are_decoded,
-		test_what_is_not_a_request_is_refused,
-		test_nul_is_refused_wherever_it_stands,
-		test_failure_keeps_the_tag, test_limits,
-		test_lines_of_the_daemon,
-		test_what_is_no_line_of_the_daemon_is_refused,
-		test_text_is_utf8_without_nul, test_a_line_has_no_end,
-		test_durations,
-		test_durations_are_written_rounded_down,
-		test_numbers_and_booleans, test_a_line_is_written,
-		test_a_full_buffer_says_so, test_what_is_written_is_read_back,
-		test_garbage_is_survived, NULL,
-	};
-
-	return suite_run("codec", tests);
 }

@@ -1,15 +1,14 @@
 /*
- * What a file says about the record formats of older clients: what each takes
- * for granted, which settings it knows, and what its names must not be.
+ * The record formats of older clients in a file: the defaults of each, the
+ * settings that it knows, and the names that are refused.
  */
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_fixture.h"
 #include "ddblock.h"
 #include "store/dynamodb_format.h"
-#include "suite.h"
+#include "test.h"
 
 #define HEAD "[namespace default]\nstore = dynamodb\ntable = tab\n" \
 	"region = r\naccess_key_id = a\nsecret_access_key = s\n"
@@ -26,13 +25,22 @@ good(const char *lines)
 	return &config->namespaces[0];
 }
 
+/* In errors "@lease@" stands for the formats that know that setting. */
 static void
 bad(const char *lines, const char *errors)
 {
-	char text[1024];
+	char text[1024], setting[64], names[256], full[1024];
+	const char *at = strchr(errors, '@');
 
 	(void)snprintf(text, sizeof(text), HEAD "%s", lines);
-	expect_error(text, errors);
+	if (at == NULL || sscanf(at, "@%63[a-z_]@", setting) != 1) {
+		expect_error(text, errors);
+		return;
+	}
+	store_formats_knowing(setting, names, sizeof(names));
+	(void)snprintf(full, sizeof(full), "%.*s%s%s", (int)(at - errors),
+	    errors, names, strchr(at + 1, '@') + 1);
+	expect_error(text, full);
 }
 
 /* NULL and nothing are the same here. */
@@ -57,7 +65,7 @@ static const struct {
 	{ "format = js-fail-closed\nkey_attribute = id\n", "id", "", "",
 	    20000, 5000 },
 	{ "format = dlock\n", "key", "", "", 60000, 15000 },
-	/* What is set is not what is taken for granted. */
+	/* A setting replaces the default. */
 	{ "format = awslabs\nkey_attribute = k\nsort_attribute = s\n"
 	    "ttl_attribute = gone\n", "k", "s", "gone", 20000, 5000 },
 	{ "format = python\nkey_attribute = key\nsort_attribute = s\n"
@@ -65,7 +73,9 @@ static const struct {
 	{ "format = dlock\nlease = 20s\n", "key", "", "", 20000, 5000 },
 };
 
-START_TEST(test_defaults)
+TEST_FIXTURE(config_setup, config_teardown)
+
+TEST_ROWS(test_defaults, defaults)
 {
 	const struct config_namespace *n = good(defaults[_i].lines);
 
@@ -75,9 +85,8 @@ START_TEST(test_defaults)
 	ck_assert_uint_eq(n->lease_ms, defaults[_i].lease_ms);
 	ck_assert_uint_eq(n->heartbeat_ms, defaults[_i].heartbeat_ms);
 }
-END_TEST
 
-START_TEST(test_choices_of_awslabs)
+TEST(test_choices_of_awslabs)
 {
 	const struct config_namespace *n;
 
@@ -88,9 +97,8 @@ START_TEST(test_choices_of_awslabs)
 	ck_assert_uint_eq(n->store.keep_attributes, 0);
 	ck_assert_uint_eq(config_core_namespace(n).refresh_rate, 200);
 }
-END_TEST
 
-START_TEST(test_choices_of_dlock)
+TEST(test_choices_of_dlock)
 {
 	const struct config_namespace *n = good("format = dlock\n"
 	    "prefix = nyc-street-\nfencing = yes\nskew = 2s\n"
@@ -101,9 +109,8 @@ START_TEST(test_choices_of_dlock)
 	ck_assert_uint_eq(n->store.skew_ms, 2000);
 	ck_assert_uint_eq(n->store.trust_clock, 1);
 }
-END_TEST
 
-START_TEST(test_choices_of_js)
+TEST(test_choices_of_js)
 {
 	const struct config_namespace *n = good("format = js-fail-open\n"
 	    "key_attribute = id\nkey_type = N\nsort_attribute = part\n"
@@ -113,9 +120,8 @@ START_TEST(test_choices_of_js)
 	ck_assert_uint_eq(n->store.sort_type, DIALECT_KEY_BYTES);
 	ck_assert_uint_eq(n->store.local_time, 1);
 }
-END_TEST
 
-START_TEST(test_native_is_not_named_to_the_core)
+TEST(test_native_is_not_named_to_the_core)
 {
 	struct core_namespace core = config_core_namespace(good(""));
 
@@ -124,7 +130,6 @@ START_TEST(test_native_is_not_named_to_the_core)
 	ck_assert_uint_eq(core.lacks, 0);
 	ck_assert_uint_eq(core.refresh_rate, 0);
 }
-END_TEST
 
 static const struct {
 	const char *lines;
@@ -151,7 +156,7 @@ static const struct {
 	    CORE_LACKS_ATTRIBUTES },
 };
 
-START_TEST(test_what_the_core_is_told)
+TEST_ROWS(test_what_the_core_is_told, views)
 {
 	struct core_namespace core =
 	    config_core_namespace(good(views[_i].lines));
@@ -160,21 +165,19 @@ START_TEST(test_what_the_core_is_told)
 	ck_assert_uint_eq(core.life, views[_i].life);
 	ck_assert_uint_eq(core.lacks, views[_i].lacks);
 }
-END_TEST
 
 /* The format and its settings call their attributes the same. */
-START_TEST(test_attributes_are_those_of_the_format)
+TEST_LOOP(test_attributes_are_those_of_the_format, 0, STORE_FORMATS)
 {
-	const struct dialect *d = dialect_find(dynamodb_format_name(
+	const struct dialect *d = dialect_find(store_format_name(
 	    (uint64_t)_i));
-	const char *const *own = dynamodb_format_attributes((uint64_t)_i);
+	const char *const *own = store_format_row((uint64_t)_i)->attributes;
 
 	ck_assert_ptr_nonnull(d);
 	for (; *own != NULL; own++)
 		ck_assert_msg(!d->key_attribute_ok(*own), "%s", *own);
 	ck_assert(d->key_attribute_ok("id"));
 }
-END_TEST
 
 static const struct {
 	const char *lines;
@@ -182,7 +185,7 @@ static const struct {
 } mistakes[] = {
 	/* The name of the format, and where there may be one */
 	{ "format = java\n", "test.conf:7: format = java: must be one of "
-	    "native|awslabs|python|js-fail-open|js-fail-closed|dlock\n" },
+	    "@format@\n" },
 	/* what only others know */
 	{ "fencing = yes\n", "test.conf:7: " AT "fencing = yes is for format "
 	    "= dlock, and this is native; remove it or change format\n" },
@@ -197,12 +200,11 @@ static const struct {
 	    "test.conf:10: " AT "file is for store = sqlite; remove it or "
 	    "change store\n"
 	    "test.conf:8: " AT "sort_attribute = s is for format = "
-	    "native|awslabs|python|js-fail-open|js-fail-closed, and this is "
-	    "dlock; remove it or change format\n" },
+	    "@sort_attribute@, and this is dlock; remove it or change "
+	    "format\n" },
 	{ "format = js-fail-closed\nkey_attribute = id\nlease = 5s\n",
-	    "test.conf:9: " AT "lease = 5s is for format = "
-	    "native|awslabs|python|js-fail-open|dlock, and this is "
-	    "js-fail-closed; remove it or change format\n" },
+	    "test.conf:9: " AT "lease = 5s is for format = @lease@, "
+	    "and this is js-fail-closed; remove it or change format\n" },
 	{ "format = awslabs\nkey_type = N\n", "test.conf:8: " AT "key_type = "
 	    "N is for format = js-fail-open|js-fail-closed, and this is "
 	    "awslabs; remove it or change format\n" },
@@ -229,7 +231,7 @@ static const struct {
 	{ "format = python\nttl_attribute = sort_key\n", "test.conf:8: " AT
 	    "ttl_attribute = sort_key: that is a key already\n" },
 	{ "format = js-fail-open\nkey_attribute = id\nsort_type = N\n",
-	    "test.conf:9: " AT "sort_type needs sort_attribute beside it\n" },
+	    "test.conf:9: " AT "sort_type needs sort_attribute\n" },
 	{ "format = js-fail-closed\nkey_attribute = id\nkey_type = N\n"
 	    "prefix = 1\n", "test.conf:10: " AT "prefix = 1: keys are "
 	    "numbers here (key_type = N); remove it\n" },
@@ -274,19 +276,17 @@ static const struct {
 	    "lease (60000 ms)\n" },
 };
 
-START_TEST(test_mistakes)
+TEST_ROWS(test_mistakes, mistakes)
 {
 	bad(mistakes[_i].lines, mistakes[_i].errors);
 }
-END_TEST
 
-START_TEST(test_the_embedded_store_has_no_format)
+TEST(test_the_embedded_store_has_no_format)
 {
 	expect_error("[namespace default]\nformat = awslabs\n",
 	    "test.conf:2: namespace default: format is for store = dynamodb; "
 	    "remove it or change store\n");
 }
-END_TEST
 
 static void
 expect_names(const struct config_namespace *n,
@@ -304,7 +304,7 @@ expect_names(const struct config_namespace *n,
 	}
 }
 
-START_TEST(test_names)
+TEST(test_names)
 {
 	const struct dialect_name names[] = {
 		{ "ownerName", "owner_name" }, { "leaseDuration", "a b:c" },
@@ -314,9 +314,8 @@ START_TEST(test_names)
 	    "rename = ownerName:owner_name ,\tleaseDuration: a b:c ,\n"),
 	    names, 2);
 }
-END_TEST
 
-START_TEST(test_time_to_live_of_python_is_a_name)
+TEST(test_time_to_live_of_python_is_a_name)
 {
 	const struct dialect_name names[] = {
 		{ "expiry_time", "gone" }, { "owner_name", "who" },
@@ -325,9 +324,8 @@ START_TEST(test_time_to_live_of_python_is_a_name)
 	expect_names(good("format = python\nttl_attribute = gone\n"
 	    "rename = owner_name:who\n"), names, 2);
 }
-END_TEST
 
-START_TEST(test_a_low_rate_is_a_warning)
+TEST(test_a_low_rate_is_a_warning)
 {
 	(void)good("format = awslabs\nheartbeat_rate = 19\n");
 	ck_assert_str_eq(config->warnings.data, "test.conf:8: " AT
@@ -335,14 +333,12 @@ START_TEST(test_a_low_rate_is_a_warning)
 	    "locks, and with more of them renewals come late; raise it if "
 	    "more can be held\n");
 }
-END_TEST
 
-START_TEST(test_a_fair_rate_is_none)
+TEST(test_a_fair_rate_is_none)
 {
 	(void)good("format = awslabs\nheartbeat_rate = 20\n");
 	ck_assert_uint_eq(config->warnings.length, 0);
 }
-END_TEST
 
 /* Two lockers of one table, as dlock has it. */
 static int
@@ -357,27 +353,25 @@ two_prefixes(const char *one, const char *other)
 	return read_text(text);
 }
 
-START_TEST(test_one_table_for_keys_that_differ)
+TEST(test_one_table_for_keys_that_differ)
 {
 	ck_assert_int_eq(two_prefixes("prefix = street-", "prefix = shop-"),
 	    0);
 }
-END_TEST
 
 static const char *const overlaps[][2] = {
 	{ "", "" }, { "prefix = a-", "" }, { "prefix = a-", "prefix = a-b-" },
 	{ "prefix = ab-", "prefix = ab-" },
 };
 
-START_TEST(test_one_table_for_keys_that_may_be_the_same)
+TEST_ROWS(test_one_table_for_keys_that_may_be_the_same, overlaps)
 {
 	ck_assert_int_lt(two_prefixes(overlaps[_i][0], overlaps[_i][1]), 0);
 	ck_assert_ptr_nonnull(strstr(config->errors.data, "namespaces "
 	    "default and other have the same table tab; give each its own"));
 }
-END_TEST
 
-START_TEST(test_one_table_has_one_format)
+TEST(test_one_table_has_one_format)
 {
 	ck_assert_int_lt(two_prefixes("prefix = a-\nfencing = no",
 	    "prefix = b-\n[namespace third]\nstore = dynamodb\ntable = tab\n"
@@ -389,9 +383,8 @@ START_TEST(test_one_table_has_one_format)
 	    "test.conf:18: namespaces other and third have the same table tab; "
 	    "give each its own\n");
 }
-END_TEST
 
-START_TEST(test_described_are_the_settings_of_the_format)
+TEST(test_described_are_the_settings_of_the_format)
 {
 	struct buffer text;
 
@@ -407,35 +400,4 @@ START_TEST(test_described_are_the_settings_of_the_format)
 	ck_assert_ptr_null(strstr(text.data, "\nskew = "));
 	ck_assert_ptr_null(strstr(text.data, "\nretention = "));
 	buffer_done(&text);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("config_format");
-	TCase *t = tcase_create("config_format");
-
-	tcase_add_checked_fixture(t, config_setup, config_teardown);
-	tcase_add_loop_test(t, test_defaults, 0, ROWS(defaults));
-	tcase_add_test(t, test_choices_of_awslabs);
-	tcase_add_test(t, test_choices_of_dlock);
-	tcase_add_test(t, test_choices_of_js);
-	tcase_add_test(t, test_native_is_not_named_to_the_core);
-	tcase_add_loop_test(t, test_what_the_core_is_told, 0, ROWS(views));
-	tcase_add_loop_test(t, test_attributes_are_those_of_the_format, 0,
-	    STORE_FORMATS);
-	tcase_add_loop_test(t, test_mistakes, 0, ROWS(mistakes));
-	tcase_add_test(t, test_the_embedded_store_has_no_format);
-	tcase_add_test(t, test_names);
-	tcase_add_test(t, test_time_to_live_of_python_is_a_name);
-	tcase_add_test(t, test_a_low_rate_is_a_warning);
-	tcase_add_test(t, test_a_fair_rate_is_none);
-	tcase_add_test(t, test_one_table_for_keys_that_differ);
-	tcase_add_loop_test(t, test_one_table_for_keys_that_may_be_the_same, 0,
-	    ROWS(overlaps));
-	tcase_add_test(t, test_one_table_has_one_format);
-	tcase_add_test(t, test_described_are_the_settings_of_the_format);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -2,7 +2,6 @@
  * What clients keep in a lock: changes, their limits, values in DynamoDB's
  * JSON, and base64.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "core/contents.h"
 #include "core/typed.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 
 #define TEXT(text) { (text), sizeof(text) - 1 }
 
@@ -46,9 +45,9 @@ static const struct {
 	struct change change;
 	const struct contents *base;
 	const char *becomes;
-	const char *left;	/* when what was given is left out */
+	const char *left;	/* when the given contents are left out */
 } changes[] = {
-	/* Nothing is said: nothing changes. */
+	/* No argument: no change. */
 	{ { .sets_data = false }, &base, "old a=1 b=2", "old a=1 b=2" },
 	{ { .sets_data = false }, &none, "", "" },
 	{ { .sets_data = true, .contents = { TEXT("new"), NULL, 0 } }, &base,
@@ -68,7 +67,7 @@ static const struct {
 	    .contents = { TEXT("new"), NULL, 0 } }, &base, "old", "old" },
 };
 
-START_TEST(test_changes)
+TEST_ROWS(test_changes, changes)
 {
 	struct contents *c, *copy;
 	struct change *change = change_copy(&changes[_i].change);
@@ -85,9 +84,8 @@ START_TEST(test_changes)
 	free(c);
 	free(change);
 }
-END_TEST
 
-START_TEST(test_attributes)
+TEST(test_attributes)
 {
 	struct attribute given[] = {
 		{ TEXT("b"), TEXT("{\"N\":\"3\"}"), true },
@@ -102,9 +100,8 @@ START_TEST(test_attributes)
 	ck_assert(!contents_are_equal(c, &base));
 	free(c);
 }
-END_TEST
 
-START_TEST(test_too_much)
+TEST(test_too_much)
 {
 	char *bytes = calloc(1, CONTENTS_MAX);
 	struct change change = { .sets_data = true };
@@ -133,7 +130,6 @@ START_TEST(test_too_much)
 	ck_assert_int_eq(change_apply(&change, &base, &c), DDBLOCK_E_LIMIT);
 	free(bytes);
 }
-END_TEST
 
 static const struct {
 	struct attribute attribute;
@@ -151,7 +147,7 @@ static const struct {
 	{ { TEXT("x"), TEXT("1"), true }, "well-formed JSON" },
 };
 
-START_TEST(test_refuse)
+TEST_ROWS(test_refuse, attributes)
 {
 	struct contents c = {
 		{ NULL, 0 }, &attributes[_i].attribute, 1,
@@ -164,9 +160,8 @@ START_TEST(test_refuse)
 		ck_assert_msg(reason != NULL && strstr(reason,
 		    attributes[_i].says) != NULL, "%s", reason);
 }
-END_TEST
 
-START_TEST(test_refuse_twice)
+TEST(test_refuse_twice)
 {
 	struct attribute two[] = { base_attributes[0], base_attributes[0] };
 	struct contents c = { { NULL, 0 }, two, 2 };
@@ -179,7 +174,6 @@ START_TEST(test_refuse_twice)
 	two[1].name.length--;
 	ck_assert_ptr_null(contents_refuse(&c));
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -237,7 +231,7 @@ static const struct {
 	{ "{\"M\":{\"a\":{\"S\":\"b\"},}}", "well-formed" },
 };
 
-START_TEST(test_typed)
+TEST_ROWS(test_typed, values)
 {
 	const char *reason = NULL;
 	bool good = typed_check(values[_i].text, strlen(values[_i].text),
@@ -249,10 +243,9 @@ START_TEST(test_typed)
 		ck_assert_msg(!good && strstr(reason, values[_i].says) != NULL,
 		    "%s: %s", values[_i].text, reason);
 }
-END_TEST
 
 /* However deep it claims to be, the stack is not. */
-START_TEST(test_depth)
+TEST_LOOP(test_depth, 0, 3)
 {
 	static char text[200000];
 	const char *reason = NULL;
@@ -269,10 +262,9 @@ START_TEST(test_depth)
 	ck_assert(typed_check(text, length, &reason) == (_i == 0));
 	ck_assert(_i == 0 || strstr(reason, "32 deep") != NULL);
 }
-END_TEST
 
 /* Every length, every byte. */
-START_TEST(test_base64)
+TEST(test_base64)
 {
 	unsigned char bytes[256], back[256];
 	struct buffer text;
@@ -299,23 +291,4 @@ START_TEST(test_base64)
 	ck_assert(!base64_read("AP=8", 4, back, &length));
 	ck_assert(!base64_read("AP8*", 4, back, &length));
 	buffer_done(&text);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("contents");
-	TCase *tests = tcase_create("contents");
-
-	tcase_add_loop_test(tests, test_changes, 0, ROWS(changes));
-	tcase_add_test(tests, test_attributes);
-	tcase_add_test(tests, test_too_much);
-	tcase_add_loop_test(tests, test_refuse, 0, ROWS(attributes));
-	tcase_add_test(tests, test_refuse_twice);
-	tcase_add_loop_test(tests, test_typed, 0, ROWS(values));
-	tcase_add_loop_test(tests, test_depth, 0, 3);
-	tcase_add_test(tests, test_base64);
-	suite_add_tcase(suite, tests);
-	return suite_end(suite);
 }

@@ -1,17 +1,15 @@
 /*
  * Unit tests of src/aws/credentials.c.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aws/credentials.h"
 #include "common/error.h"
+#include "test.h"
 
-#include "suite.h"
-
-START_TEST(test_set)
+TEST(test_set)
 {
 	struct credentials c = { .expires_ms = 0 };
 	char text[128] = "";
@@ -32,10 +30,12 @@ START_TEST(test_set)
 	credentials_done(&c);
 	ck_assert(!credentials_exist(&c));
 }
-END_TEST
 
-/* What would end a header, or be none, is refused, and what was there stays. */
-START_TEST(test_refused)
+/*
+ * A value that would end a header, or is invalid in one, is refused, and the
+ * old value stays.
+ */
+TEST(test_refused)
 {
 	static const char *const rows[][4] = {
 		{ NULL, "secret", NULL, "there is no access key id" },
@@ -61,9 +61,8 @@ START_TEST(test_refused)
 	}
 	credentials_done(&c);
 }
-END_TEST
 
-START_TEST(test_too_long)
+TEST(test_too_long)
 {
 	struct credentials c = { .expires_ms = 0 };
 	char *token = malloc(CREDENTIALS_TEXT_MAX + 2);
@@ -80,9 +79,8 @@ START_TEST(test_too_long)
 	credentials_done(&c);
 	free(token);
 }
-END_TEST
 
-START_TEST(test_account)
+TEST(test_account)
 {
 	struct credentials c = { .expires_ms = 0 };
 
@@ -94,9 +92,8 @@ START_TEST(test_account)
 	ck_assert_ptr_null(c.account_id);
 	credentials_done(&c);
 }
-END_TEST
 
-START_TEST(test_copy_and_equal)
+TEST(test_copy_and_equal)
 {
 	struct credentials a = { .expires_ms = 0 }, b = { .expires_ms = 0 };
 	char text[128];
@@ -118,10 +115,9 @@ START_TEST(test_copy_and_equal)
 	credentials_done(&a);
 	credentials_done(&b);
 }
-END_TEST
 
 /* An error that recites the request does not recite its token. */
-START_TEST(test_mask)
+TEST(test_mask)
 {
 	struct credentials c = { .access_key_id = NULL };
 	char why[128];
@@ -151,10 +147,9 @@ START_TEST(test_mask)
 	credentials_mask(&c, NULL, 0);
 	credentials_done(&c);
 }
-END_TEST
 
-/* What emulators are told is a word, and may be one of an error's. */
-START_TEST(test_mask_leaves_words)
+/* The credentials for emulators are a word, which may occur in an error. */
+TEST(test_mask_leaves_words)
 {
 	struct credentials c = { .access_key_id = NULL };
 	char text[] = "ResourceNotFoundException: it has no message";
@@ -165,16 +160,4 @@ START_TEST(test_mask_leaves_words)
 	credentials_mask(&c, text, strlen(text));
 	ck_assert_str_eq(text, "ResourceNotFoundException: it has no message");
 	credentials_done(&c);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_set, test_refused, test_too_long, test_account,
-		test_copy_and_equal, test_mask, test_mask_leaves_words, NULL,
-	};
-
-	return suite_run("credentials", tests);
 }

@@ -1,14 +1,13 @@
 /*
  * The record format of AmazonDynamoDBLockClient and of dynamolock.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "dialect_life.h"
-#include "suite.h"
+#include "test.h"
 
 #define UUID "11112222-3333-4444-8555-6666"
 #define OWN(beat) S("ownerName", "us") "," S("leaseDuration", "20000") ","     \
@@ -35,7 +34,7 @@ begin(void)
 	return l;
 }
 
-/* An acquire of what was seen, free or held by the dead. */
+/* An acquire of a seen record, free or held by a dead client. */
 static struct operation
 take(const char *version, size_t n_dead)
 {
@@ -56,7 +55,7 @@ renew(enum operation_kind kind, uint64_t beat)
 	return o;
 }
 
-START_TEST(test_acquire)
+TEST(test_acquire)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -75,7 +74,7 @@ START_TEST(test_acquire)
 	ck_assert_str_eq(r->version, UUID "00000000");
 	ck_assert_uint_eq(r->beat, 0);
 
-	/* Not of what is there, held or free: it was not seen. */
+	/* Not of the present record, held or free: it was not seen. */
 	life_put(&l, THEIRS);
 	r = &life_expect(&l, &o, "", OUTCOME_CONFLICT)->lock;
 	ck_assert_uint_eq(l.n_requests, 1);
@@ -91,9 +90,8 @@ START_TEST(test_acquire)
 	life_is(&l, THEIRS "," RELEASED);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_host_owns_what_nobody_does)
+TEST(test_host_owns_what_nobody_does)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -103,7 +101,6 @@ START_TEST(test_host_owns_what_nobody_does)
 	    "web-1");
 	life_done(&l);
 }
-END_TEST
 
 /* Each term: the version that was seen, and that it is free, or was. */
 static const struct {
@@ -120,7 +117,7 @@ static const struct {
 	    false },
 };
 
-START_TEST(test_take)
+TEST_LOOP(test_take, 0, 5)
 {
 	struct life l = begin();
 	struct operation o = take(VERSION, takes[_i].n_dead);
@@ -146,7 +143,6 @@ START_TEST(test_take)
 	}
 	life_done(&l);
 }
-END_TEST
 
 /* Renewals: of ours, from before, that is not given back. */
 static const struct {
@@ -161,7 +157,7 @@ static const struct {
 	{ THEIRS "," KEPT, false },
 };
 
-START_TEST(test_refresh)
+TEST_LOOP(test_refresh, 0, 6)
 {
 	struct life l = begin();
 	struct operation o = renew(OPERATION_REFRESH, 5);
@@ -176,10 +172,9 @@ START_TEST(test_refresh)
 		ck_assert_uint_eq(out->lock.beat, 6);
 	life_done(&l);
 }
-END_TEST
 
-/* Not twice with one number, though nobody else has it. */
-START_TEST(test_refresh_again)
+/* Not twice with one number, though no other client has it. */
+TEST(test_refresh_again)
 {
 	static const char item[] = S("ownerName", "us") ","
 	    S("leaseDuration", "5") ","
@@ -192,14 +187,13 @@ START_TEST(test_refresh_again)
 	life_is(&l, item);
 	life_done(&l);
 }
-END_TEST
 
 static const struct attribute attributes[] = {
 	{ { "stage", 5 }, { "two", 3 }, false },
 	{ { "size", 4 }, { "{\"N\":\"7\"}", 9 }, true },
 };
 
-START_TEST(test_update)
+TEST_LOOP(test_update, 0, 6)
 {
 	struct life l = begin();
 	struct operation o = renew(OPERATION_UPDATE, 5);
@@ -215,7 +209,7 @@ START_TEST(test_update)
 	if (renewals[_i].done) {
 		ck_assert(contents_are_equal(c, &o.contents));
 		ck_assert_uint_eq(l.outcome.lock.beat, 6);
-		/* Exactly what is given: nothing. */
+		/* Exactly the given contents: none. */
 		o.contents = (struct contents){ { NULL, 0 }, NULL, 0 };
 		o.beat = 6;
 		life_expect(&l, &o, "", OUTCOME_DONE);
@@ -223,7 +217,6 @@ START_TEST(test_update)
 	}
 	life_done(&l);
 }
-END_TEST
 
 static const struct {
 	const char *item;
@@ -240,7 +233,7 @@ static const struct {
 	{ THEIRS, false },
 };
 
-START_TEST(test_release)
+TEST_LOOP(test_release, 0, 5)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_RELEASE);
@@ -255,7 +248,7 @@ START_TEST(test_release)
 	for (int i = 0; i < 2; i++) {
 		char kept[1024];
 
-		o.keep = i == 0;
+		o.keeps_contents = i == 0;
 		l.table.keep_released = i == 1;
 		life_put(&l, releases[_i].item);
 		(void)snprintf(kept, sizeof(kept), "%s%s", releases[_i].item,
@@ -270,9 +263,8 @@ START_TEST(test_release)
 	}
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_break)
+TEST(test_break)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_BREAK);
@@ -281,7 +273,7 @@ START_TEST(test_break)
 	o.version = "8d524f11-b878-4be1-acdd-8c23f85d5e6d";
 	life_put(&l, THEIRS "," KEPT);
 	life_expect(&l, &o, "", OUTCOME_CONFLICT);
-	o.keep = true;
+	o.keeps_contents = true;
 	life_expect(&l, &o, "", OUTCOME_CONFLICT);
 	life_is(&l, THEIRS "," KEPT);
 
@@ -292,17 +284,16 @@ START_TEST(test_break)
 	ck_assert_str_ne(out->lock.version, VERSION);
 	ck_assert(strstr(life_item(&l), KEPT) == NULL ||
 	    strstr(life_item(&l), RELEASED) != NULL);
-	o.keep = false;
+	o.keeps_contents = false;
 	life_put(&l, THEIRS);
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	life_is(&l, "");
 	life_done(&l);
 }
-END_TEST
 
 /* ---- lost answers ------------------------------------------------------ */
 
-START_TEST(test_lost_answers)
+TEST_LOOP(test_lost_answers, 0, LIFE_NETS)
 {
 	static const struct contents contents = {
 		{ "new", 3 }, attributes, 2,
@@ -320,10 +311,9 @@ START_TEST(test_lost_answers)
 	life_cycle(&l, &cycle, life_nets[_i]);
 	life_done(&l);
 }
-END_TEST
 
-/* What somebody else did meanwhile is a conflict all the same. */
-START_TEST(test_loss_is_no_excuse)
+/* Another client's write meanwhile is a conflict nevertheless. */
+TEST(test_loss_is_no_excuse)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -337,16 +327,15 @@ START_TEST(test_loss_is_no_excuse)
 	life_expect(&l, &o, "ha", OUTCOME_CONFLICT);
 	o = life_make(OPERATION_RELEASE);
 	life_put(&l, THEIRS);
-	/* Ours is gone: that is what was wanted. */
+	/* Our hold is gone, as it was to be. */
 	life_expect(&l, &o, "a", OUTCOME_DONE);
 	life_expect(&l, &o, "", OUTCOME_CONFLICT);
 	life_is(&l, THEIRS);
 	life_done(&l);
 }
-END_TEST
 
 /* A renewal counts from the send of the attempt that is in the record. */
-START_TEST(test_whose_renewal)
+TEST(test_whose_renewal)
 {
 	struct life l = begin();
 	struct operation o = renew(OPERATION_REFRESH, 3);
@@ -368,9 +357,8 @@ START_TEST(test_whose_renewal)
 	life_is(&l, OWN("00000008"));
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_late_copies)
+TEST(test_late_copies)
 {
 	struct life l = begin();
 	struct operation acquire = life_make(OPERATION_ACQUIRE);
@@ -378,7 +366,7 @@ START_TEST(test_late_copies)
 	struct operation update = renew(OPERATION_UPDATE, 8);
 	struct operation release = life_make(OPERATION_RELEASE);
 
-	release.keep = true;
+	release.keeps_contents = true;
 	life_expect(&l, &acquire, "h", OUTCOME_DONE);
 	life_expect(&l, &refresh, "h", OUTCOME_DONE);
 	update.contents.data = (struct key){ "new", 3 };
@@ -391,16 +379,15 @@ START_TEST(test_late_copies)
 	ck_assert(strstr(life_item(&l), RELEASED) != NULL);
 	ck_assert(life_land(&l, 3));	/* it is free already */
 
-	/* Somebody came: the release is not theirs. */
+	/* Another client came: its record is not released. */
 	life_put(&l, THEIRS);
 	for (size_t i = 0; i < 4; i++)
 		ck_assert(!life_land(&l, i));
 	life_is(&l, THEIRS);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_give_up)
+TEST(test_give_up)
 {
 	struct life l = begin();
 	struct operation o = renew(OPERATION_REFRESH, 3);
@@ -412,7 +399,6 @@ START_TEST(test_give_up)
 	ck_assert(!l.outcome.unanswered);
 	life_done(&l);
 }
-END_TEST
 
 /* ---- records that are not in the format -------------------------------- */
 
@@ -457,16 +443,15 @@ static const struct {
 	    "a text (S)" },
 };
 
-START_TEST(test_bad_records)
+TEST_ROWS(test_bad_records, bad)
 {
 	struct life l = begin();
 
 	life_is_bad(&l, bad[_i].item, bad[_i].attribute, bad[_i].words);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_too_many_attributes)
+TEST(test_too_many_attributes)
 {
 	struct life l = begin();
 	char item[4096] = THEIRS;
@@ -480,9 +465,8 @@ START_TEST(test_too_many_attributes)
 	life_is_bad(&l, item, "a32", "at most 32 attributes");
 	life_done(&l);
 }
-END_TEST
 
-/* In a record: up to the next millisecond, of whatever kind. */
+/* In a record: rounded up to the next millisecond, for all kinds. */
 static const struct {
 	const char *lease, *version;
 	uint64_t ms;
@@ -496,7 +480,7 @@ static const struct {
 	{ "3000", "8D524F11-B878-4BE1-ACDD-8C23F85D5E6C", 3000 },
 };
 
-START_TEST(test_leases_read)
+TEST_ROWS(test_leases_read, leases)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_READ);
@@ -530,32 +514,4 @@ START_TEST(test_leases_read)
 	ck_assert_uint_eq(r->holders[0].lease_ms, 61500);
 	ck_assert(ident_equal(r->holders[0].grant, me.grant));
 	life_done(&l);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect_awslabs");
-	TCase *tcase = tcase_create("awslabs");
-
-	tcase_add_test(tcase, test_acquire);
-	tcase_add_test(tcase, test_host_owns_what_nobody_does);
-	tcase_add_loop_test(tcase, test_take, 0, 5);
-	tcase_add_loop_test(tcase, test_refresh, 0, 6);
-	tcase_add_test(tcase, test_refresh_again);
-	tcase_add_loop_test(tcase, test_update, 0, 6);
-	tcase_add_loop_test(tcase, test_release, 0, 5);
-	tcase_add_test(tcase, test_break);
-	tcase_add_loop_test(tcase, test_lost_answers, 0,
-	    LIFE_NETS);
-	tcase_add_test(tcase, test_loss_is_no_excuse);
-	tcase_add_test(tcase, test_whose_renewal);
-	tcase_add_test(tcase, test_late_copies);
-	tcase_add_test(tcase, test_give_up);
-	tcase_add_loop_test(tcase, test_bad_records, 0, ROWS(bad));
-	tcase_add_test(tcase, test_too_many_attributes);
-	tcase_add_loop_test(tcase, test_leases_read, 0, ROWS(leases));
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

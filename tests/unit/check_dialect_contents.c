@@ -2,7 +2,6 @@
  * The native record format: what clients keep in a lock, in requests and in
  * answers.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "dialect/dialect.h"
 #include "dialect/json.h"
 #include "store/translation.h"
-#include "suite.h"
+#include "test.h"
 
 #define TEXT(text) { (text), sizeof(text) - 1 }
 
@@ -44,7 +43,7 @@ ask(const struct operation *o, struct dialect_request *r)
 	dialect_view_clear(&view);
 }
 
-START_TEST(test_request)
+TEST(test_request)
 {
 	struct dialect_request r;
 
@@ -56,10 +55,9 @@ START_TEST(test_request)
 	    "\"n\":{ \"N\":\"1\" }}}"));
 	dialect_request_done(&r);
 }
-END_TEST
 
-/* What is not there is removed; an update never leaves it as it was. */
-START_TEST(test_request_without)
+/* A missing attribute is removed; an update never leaves the old one. */
+TEST_LOOP(test_request_without, 0, 3)
 {
 	static const char *const expressions[] = {
 		"SET #rev = :rev REMOVE #data, #attrs\"",
@@ -80,9 +78,8 @@ START_TEST(test_request_without)
 	ck_assert((strstr(r.body.data, ":attrs\"") != NULL) == (_i == 2));
 	dialect_request_done(&r);
 }
-END_TEST
 
-/* The item of an answer with this in it; returns what the dialect says. */
+/* The item of an answer with this attribute; returns the dialect's result. */
 static int
 answer(const char *more, struct dialect_view *view)
 {
@@ -97,7 +94,7 @@ answer(const char *more, struct dialect_view *view)
 	    view);
 }
 
-START_TEST(test_answer)
+TEST(test_answer)
 {
 	struct dialect_view view;
 	const struct lock_record *l = &view.lock;
@@ -117,7 +114,6 @@ START_TEST(test_answer)
 	ck_assert_uint_eq(l->revision.sequence, 0);
 	dialect_view_clear(&view);
 }
-END_TEST
 
 static const struct {
 	const char *number;
@@ -129,7 +125,7 @@ static const struct {
 	{ "1700000000000000000000000000000000003", 17000000000000000, 3 },
 };
 
-START_TEST(test_revisions)
+TEST_ROWS(test_revisions, revisions)
 {
 	struct dialect_view view;
 	char more[200];
@@ -141,7 +137,6 @@ START_TEST(test_revisions)
 	ck_assert_uint_eq(view.lock.revision.random, revisions[_i].random);
 	dialect_view_clear(&view);
 }
-END_TEST
 
 static const struct {
 	const char *more;
@@ -163,7 +158,7 @@ static const struct {
 	{ ",\"rev\":{\"S\":\"x\"}", "\"rev\": expected a number" },
 };
 
-START_TEST(test_spoilt)
+TEST_ROWS(test_spoilt, spoilt)
 {
 	struct dialect_view view;
 
@@ -172,10 +167,9 @@ START_TEST(test_spoilt)
 	    view.text);
 	dialect_view_clear(&view);
 }
-END_TEST
 
 /* A conflict whose record shows our revision is our own effect. */
-START_TEST(test_own_effect)
+TEST_LOOP(test_own_effect, 0, 4)
 {
 	static const char shows[] = "{\"Item\":{\"key\":{\"S\":\"lock:k\"},"
 	    "\"token\":{\"N\":\"7\"},\"rev\":{\"N\":"
@@ -207,10 +201,9 @@ START_TEST(test_own_effect)
 	ck_assert(outcome.unanswered == (_i < 2));
 	translation_done(&e);
 }
-END_TEST
 
-/* What was wrong, or not whole, is nothing to what is read after it. */
-START_TEST(test_broken_answers)
+/* A wrong or incomplete value does not affect the next read. */
+TEST_LOOP(test_broken_answers, 0, 7)
 {
 	static const char *const broken[] = {
 		"{\"a\":{\"S\":\"cut", "{\"a\":[[{", "{\"a\":x}", "{} {", "17",
@@ -227,22 +220,4 @@ START_TEST(test_broken_answers)
 	ck_assert_str_eq(json_object_to_json_string_ext(o,
 	    JSON_C_TO_STRING_PLAIN), sound);
 	json_object_put(o);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect contents");
-	TCase *tests = tcase_create("dialect contents");
-
-	tcase_add_test(tests, test_request);
-	tcase_add_loop_test(tests, test_request_without, 0, 3);
-	tcase_add_test(tests, test_answer);
-	tcase_add_loop_test(tests, test_revisions, 0, ROWS(revisions));
-	tcase_add_loop_test(tests, test_spoilt, 0, ROWS(spoilt));
-	tcase_add_loop_test(tests, test_own_effect, 0, 4);
-	tcase_add_loop_test(tests, test_broken_answers, 0, 7);
-	suite_add_tcase(suite, tests);
-	return suite_end(suite);
 }

@@ -1,7 +1,6 @@
 /*
  * The record format of dlock.
  */
-#include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include "common/base64.h"
 #include "ddblock.h"
 #include "dialect_life.h"
-#include "suite.h"
+#include "test.h"
 
 #define SKEW 10000
 #define NAME "11112222333344448555666600000000"
@@ -35,7 +34,7 @@ begin(bool fencing)
 	return l;
 }
 
-/* An acquire of what is there now, which is put there first. */
+/* An acquire of the present record, which is put there first. */
 static struct operation
 take(struct life *l, const char *item, char version[512])
 {
@@ -51,7 +50,7 @@ take(struct life *l, const char *item, char version[512])
 	return o;
 }
 
-START_TEST(test_acquire)
+TEST_LOOP(test_acquire, 0, 2)
 {
 	struct life l = begin(_i == 1);
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -70,9 +69,8 @@ START_TEST(test_acquire)
 	    "1800000020000::us-" NAME);
 	life_done(&l);
 }
-END_TEST
 
-/* Unseen: what is over for every clock, and in the format. */
+/* Unseen: a record that is over for every clock, and in the format. */
 static const struct {
 	const char *item;
 	enum outcome_kind plain, fencing;
@@ -86,7 +84,7 @@ static const struct {
 	{ THEM "," S("until", "1000"), OUTCOME_REFUSED, OUTCOME_REFUSED },
 };
 
-START_TEST(test_acquire_unseen)
+TEST_ROWS(test_acquire_unseen, unseen)
 {
 	for (int fencing = 0; fencing < 2; fencing++) {
 		enum outcome_kind kind = fencing ? unseen[_i].fencing :
@@ -101,7 +99,6 @@ START_TEST(test_acquire_unseen)
 		life_done(&l);
 	}
 }
-END_TEST
 
 /* Each term: the owner, the time, the token, and that it is over. */
 static const struct {
@@ -137,7 +134,7 @@ static const struct {
 	    NULL },
 };
 
-START_TEST(test_take)
+TEST_ROWS(test_take, takes)
 {
 	for (int drop = 0; drop < 2; drop++) {
 		struct life l = begin(takes[_i].fencing);
@@ -157,9 +154,8 @@ START_TEST(test_take)
 		life_done(&l);
 	}
 }
-END_TEST
 
-/* Ours, forward only, and not what was given back. */
+/* Ours, forward only, and not after the release. */
 static const struct {
 	const char *item;
 	bool renews, releases;
@@ -176,7 +172,7 @@ static const struct {
 	{ THEIRS("1800000015000") TOKEN("CA=="), false, false },
 };
 
-START_TEST(test_ours)
+TEST_ROWS(test_ours, holds)
 {
 	for (int fencing = 0; fencing < 2; fencing++) {
 		struct life l = begin(fencing == 1);
@@ -207,9 +203,8 @@ START_TEST(test_ours)
 		life_done(&l);
 	}
 }
-END_TEST
 
-START_TEST(test_extend)
+TEST(test_extend)
 {
 	struct life l = begin(true);
 	struct operation o = life_make(OPERATION_EXTEND);
@@ -237,9 +232,8 @@ START_TEST(test_extend)
 	life_refuses(&l, &o, DDBLOCK_E_UNSUPPORTED, "fencing");
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_break)
+TEST(test_break)
 {
 	static const char *const others[] = {
 		THEIRS("1800000015001") TOKEN("CA=="),
@@ -267,9 +261,8 @@ START_TEST(test_break)
 		life_done(&l);
 	}
 }
-END_TEST
 
-START_TEST(test_lost_answers)
+TEST_LOOP(test_lost_answers, 0, LIFE_NETS)
 {
 	struct life_cycle cycle = {
 		.dead = THEIRS("5000") TOKEN("CA=="), .takes = true,
@@ -287,11 +280,10 @@ START_TEST(test_lost_answers)
 		life_done(&l);
 	}
 }
-END_TEST
 
 /* A record never says that a hold ends before its holder believes that: the
  * time of each attempt is that of its send. */
-START_TEST(test_time_of_attempts)
+TEST_LOOP(test_time_of_attempts, 0, 2)
 {
 	struct life l = begin(_i == 1);
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -317,13 +309,12 @@ START_TEST(test_time_of_attempts)
 	ck_assert(!life_land(&l, 0));
 	o = life_make(OPERATION_RELEASE);
 	life_expect(&l, &o, "", OUTCOME_DONE);
-	ck_assert(!life_land(&l, 0));	/* not what was given back */
+	ck_assert(!life_land(&l, 0));	/* not after the release */
 	life_done(&l);
 }
-END_TEST
 
 /* A hold's end is seen with the clock of the attempt. */
-START_TEST(test_ends)
+TEST(test_ends)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_READ);
@@ -342,7 +333,6 @@ START_TEST(test_ends)
 	ck_assert(r->exists && r->n_holders == 0);
 	life_done(&l);
 }
-END_TEST
 
 /* Bytes, and the number that they are. */
 static const struct {
@@ -361,7 +351,7 @@ static const struct {
 	    "999999999000000000000000001", TOKEN_MAX },
 };
 
-START_TEST(test_tokens)
+TEST_ROWS(test_tokens, tokens)
 {
 	struct life l = begin(true);
 	struct operation o = life_make(OPERATION_READ);
@@ -379,10 +369,9 @@ START_TEST(test_tokens)
 		    tokens[_i].digits);
 	life_done(&l);
 }
-END_TEST
 
 /* As many bytes as there may be, and what comes after them. */
-START_TEST(test_longest_token)
+TEST(test_longest_token)
 {
 	const size_t n = 16384;
 	unsigned char *bytes = calloc(1, n + 1);
@@ -416,7 +405,6 @@ START_TEST(test_longest_token)
 	free(bytes);
 	life_done(&l);
 }
-END_TEST
 
 static const struct {
 	const char *item, *attribute, *words;
@@ -437,16 +425,15 @@ static const struct {
 	{ S("owner", "js") "," N("leaseDurationMs", "3"), "until", "time" },
 };
 
-START_TEST(test_bad_records)
+TEST_ROWS(test_bad_records, bad)
 {
 	struct life l = begin(true);
 
 	life_is_bad(&l, bad[_i].item, bad[_i].attribute, bad[_i].words);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_odd_versions)
+TEST(test_odd_versions)
 {
 	static const char *const versions[] = {
 		"", "5", "5:", "x::o", "-5::o", "5:0:o", "5:0G:o", "5.5::o",
@@ -463,28 +450,4 @@ START_TEST(test_odd_versions)
 	o.version = "5000::a:b:c";
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	life_done(&l);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect_dlock");
-	TCase *tcase = tcase_create("dlock");
-
-	tcase_add_loop_test(tcase, test_acquire, 0, 2);
-	tcase_add_loop_test(tcase, test_acquire_unseen, 0, ROWS(unseen));
-	tcase_add_loop_test(tcase, test_take, 0, ROWS(takes));
-	tcase_add_loop_test(tcase, test_ours, 0, ROWS(holds));
-	tcase_add_test(tcase, test_extend);
-	tcase_add_test(tcase, test_break);
-	tcase_add_loop_test(tcase, test_lost_answers, 0, LIFE_NETS);
-	tcase_add_loop_test(tcase, test_time_of_attempts, 0, 2);
-	tcase_add_test(tcase, test_ends);
-	tcase_add_loop_test(tcase, test_tokens, 0, ROWS(tokens));
-	tcase_add_test(tcase, test_longest_token);
-	tcase_add_loop_test(tcase, test_bad_records, 0, ROWS(bad));
-	tcase_add_test(tcase, test_odd_versions);
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

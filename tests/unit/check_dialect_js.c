@@ -1,7 +1,6 @@
 /*
  * The record formats of dynamodb-lock-client for JavaScript.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "common/base64.h"
 #include "ddblock.h"
 #include "dialect_life.h"
-#include "suite.h"
+#include "test.h"
 
 #define THEIR_GUID "vk3EOPkCGugLXu7dk4CeI8oTnDVTvWrWS1aifvfbKEDz6YET9zEPxxk0" \
 	"Hby18FtJyqCXMy3l0MdYlKt3kYGe8A=="
@@ -38,8 +37,8 @@ begin(bool closed)
 	return l;
 }
 
-/* A guid of ours: what it must begin with; what follows is as it is written
- * with the acquire. */
+/* A guid of ours: its required beginning; the rest is as written with the
+ * acquire. */
 static void
 own(struct life *l, uint64_t grant, uint64_t beat, char text[96])
 {
@@ -86,7 +85,7 @@ mine(struct life *l, uint64_t grant, uint64_t beat, const char *lease,
 	return item;
 }
 
-START_TEST(test_acquire)
+TEST(test_acquire)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -105,7 +104,6 @@ START_TEST(test_acquire)
 	life_is(&l, item);
 	life_done(&l);
 }
-END_TEST
 
 /* Without having seen it: absent, or given back and in the format. */
 static const struct {
@@ -136,7 +134,7 @@ static const struct {
 	    OUTCOME_REFUSED },
 };
 
-START_TEST(test_acquire_unseen)
+TEST_ROWS(test_acquire_unseen, unseen)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -156,10 +154,9 @@ START_TEST(test_acquire_unseen)
 		ck_assert(strstr(life_item(&l), MORE) != NULL);
 	life_done(&l);
 }
-END_TEST
 
 /* Each term: the guid, and the token. */
-START_TEST(test_take)
+TEST(test_take)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -188,10 +185,9 @@ START_TEST(test_take)
 	    "attribute \"fencingToken\"");
 	life_done(&l);
 }
-END_TEST
 
 /* Some of those clients trust the time: it goes on with the renewals. */
-START_TEST(test_local_time)
+TEST(test_local_time)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -209,7 +205,7 @@ START_TEST(test_local_time)
 	o.beat = 1;
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	ck_assert(strstr(life_item(&l), TIME("1800000010000")) != NULL);
-	/* A lease counts for those who trust it as it does for us. */
+	/* A lease counts for clients that trust it as it does for us. */
 	o = life_make(OPERATION_REFRESH);
 	o.beat = 3;
 	l.now_ms = BOOT + 30000;
@@ -229,7 +225,6 @@ START_TEST(test_local_time)
 	ck_assert_uint_eq(l.outcome.lock.n_holders, 1);
 	life_done(&l);
 }
-END_TEST
 
 /* Ours, by any renewal before this one. */
 static const struct {
@@ -244,7 +239,7 @@ static const struct {
 	{ (uint64_t)-1, UINT64_MAX, false, false },
 };
 
-START_TEST(test_ours)
+TEST_ROWS(test_ours, holds)
 {
 	const struct {
 		enum operation_kind kind;
@@ -290,9 +285,8 @@ START_TEST(test_ours)
 		life_done(&l);
 	}
 }
-END_TEST
 
-START_TEST(test_extend_has_an_end)
+TEST(test_extend_has_an_end)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_EXTEND);
@@ -310,10 +304,9 @@ START_TEST(test_extend_has_an_end)
 	ck_assert_uint_eq(l.outcome.lock.token, TOKEN_MAX);
 	life_done(&l);
 }
-END_TEST
 
 /* It is to be that high, however often it lands; and never lower. */
-START_TEST(test_extend_once)
+TEST(test_extend_once)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_EXTEND);
@@ -330,9 +323,8 @@ START_TEST(test_extend_once)
 	ck_assert_uint_eq(l.outcome.lock.token, 8 + o.tokens);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_break)
+TEST(test_break)
 {
 	for (int closed = 0; closed < 2; closed++) {
 		struct life l = begin(closed == 1);
@@ -352,9 +344,8 @@ START_TEST(test_break)
 		life_done(&l);
 	}
 }
-END_TEST
 
-START_TEST(test_lost_answers)
+TEST_LOOP(test_lost_answers, 0, LIFE_NETS)
 {
 	static const struct life_cycle open = {
 		.dead = THEIRS, .free = FREED, .takes = true, .extends = true,
@@ -372,10 +363,9 @@ START_TEST(test_lost_answers)
 	life_cycle(&l, &closed, life_nets[_i]);
 	life_done(&l);
 }
-END_TEST
 
-/* What was given back is not renewed by what lands late. */
-START_TEST(test_late_copies)
+/* A renewal that lands late does not renew a released hold. */
+TEST(test_late_copies)
 {
 	for (int closed = 0; closed < 2; closed++) {
 		struct life l = begin(closed == 1);
@@ -396,7 +386,6 @@ START_TEST(test_late_copies)
 		life_done(&l);
 	}
 }
-END_TEST
 
 static const struct {
 	bool closed;
@@ -433,21 +422,20 @@ static const struct {
 	{ true, B("guid", THEIR_GUID), "owner", "a text (S)" },
 };
 
-START_TEST(test_bad_records)
+TEST_ROWS(test_bad_records, bad)
 {
 	struct life l = begin(bad[_i].closed);
 
 	life_is_bad(&l, bad[_i].item, bad[_i].attribute, bad[_i].words);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
 	struct life l = begin(false);
 	struct operation o = life_make(OPERATION_ACQUIRE);
 
-	o.me.lease_ms = 1;	/* that is what is given back */
+	o.me.lease_ms = 1;	/* that is released */
 	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "lease");
 	o = life_make(OPERATION_ACQUIRE);
 	o.me.fail_closed = true;
@@ -476,27 +464,4 @@ START_TEST(test_refused)
 	ck_assert(dialect_js_fail_closed.life == LOCK_LIFE_NEVER);
 	ck_assert(dialect_js_fail_open.host_clock);
 	life_done(&l);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect_js");
-	TCase *tcase = tcase_create("js");
-
-	tcase_add_test(tcase, test_acquire);
-	tcase_add_loop_test(tcase, test_acquire_unseen, 0, ROWS(unseen));
-	tcase_add_test(tcase, test_take);
-	tcase_add_test(tcase, test_local_time);
-	tcase_add_loop_test(tcase, test_ours, 0, ROWS(holds));
-	tcase_add_test(tcase, test_extend_has_an_end);
-	tcase_add_test(tcase, test_extend_once);
-	tcase_add_test(tcase, test_break);
-	tcase_add_loop_test(tcase, test_lost_answers, 0, LIFE_NETS);
-	tcase_add_test(tcase, test_late_copies);
-	tcase_add_loop_test(tcase, test_bad_records, 0, ROWS(bad));
-	tcase_add_test(tcase, test_refused);
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

@@ -1,14 +1,13 @@
 /*
- * Marks: what an observer of a record adds to it, and what takes that out.
+ * Marks: an observer of a record adds its mark, and the writes that remove it.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "dialect_life.h"
-#include "suite.h"
+#include "test.h"
 
 #define UUID "be1eade1-ee97-468e-a1bf-f21c994fc88c"
 #define A16 "AAAAAAAAAAAAAAAA"
@@ -19,7 +18,7 @@
 
 static const struct ident one = { 1, 2 };
 
-/* A record of somebody else's in each format that has marks. */
+/* A record of another client in each format that has marks. */
 static const struct {
 	const struct dialect *dialect;
 	const char *record;
@@ -86,7 +85,7 @@ mark(int format, enum mark_form form)
 	return o;
 }
 
-START_TEST(test_first)
+TEST_LOOP(test_first, 0, 3)
 {
 	struct life l = begin(_i);
 	struct operation o = mark(_i, MARK_FIRST);
@@ -97,11 +96,11 @@ START_TEST(test_first)
 	ck_assert(ident_equal(r->marks[0], one));
 	ck_assert_str_eq(r->version, formats[_i].version);
 	ck_assert_uint_eq(r->contents.n_attributes, 0);
-	/* Somebody was faster. */
+	/* Another host was faster. */
 	put(&l, _i, true, ",'" TWO "'");
 	r = &life_expect(&l, &o, "", OUTCOME_CONFLICT)->lock;
 	ck_assert_uint_eq(r->n_marks, 1);
-	/* Those of another version are none, and go. */
+	/* Marks of another version do not count, and are removed. */
 	put(&l, _i, false, ",'" TWO "'");
 	r = &life_expect(&l, &o, "", OUTCOME_DONE)->lock;
 	ck_assert_uint_eq(r->n_marks, 1);
@@ -112,9 +111,8 @@ START_TEST(test_first)
 	life_expect(&l, &o, "", OUTCOME_CONFLICT);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_beside)
+TEST_LOOP(test_beside, 0, 3)
 {
 	struct life l = begin(_i);
 	struct operation o = mark(_i, MARK_BESIDE);
@@ -130,9 +128,8 @@ START_TEST(test_beside)
 	    lock.n_marks, MARKS_MAX);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_instead)
+TEST_LOOP(test_instead, 0, 3)
 {
 	struct life l = begin(_i);
 	struct operation o = mark(_i, MARK_INSTEAD);
@@ -147,11 +144,10 @@ START_TEST(test_instead)
 	    1);
 	life_done(&l);
 }
-END_TEST
 
-/* More than any daemon puts there, by somebody else: the version counts
+/* More than any daemon puts there, by another program: the version counts
  * wherever it stands, as it does for the endpoint. */
-START_TEST(test_crowd)
+TEST_LOOP(test_crowd, 0, 3)
 {
 	struct life l = begin(_i);
 	struct operation o = mark(_i, MARK_FIRST);
@@ -170,9 +166,8 @@ START_TEST(test_crowd)
 	free(item);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_takeover)
+TEST_LOOP(test_takeover, 0, 3)
 {
 	struct operation o = life_make(OPERATION_ACQUIRE);
 	struct life l = begin(_i);
@@ -191,9 +186,8 @@ START_TEST(test_takeover)
 	ck_assert_ptr_eq(strstr(life_item(&l), "ddblockd_marks"), NULL);
 	life_done(&l);
 }
-END_TEST
 
-/* Add marks to what is there. */
+/* Add marks to the present record. */
 static void
 add(struct life *l)
 {
@@ -204,7 +198,7 @@ add(struct life *l)
 	life_put(l, item);
 }
 
-START_TEST(test_ours_wipe_it)
+TEST_LOOP(test_ours_wipe_it, 0, 3)
 {
 	static const enum operation_kind kinds[] = {
 		OPERATION_REFRESH, OPERATION_RELEASE, OPERATION_ACQUIRE,
@@ -232,10 +226,9 @@ START_TEST(test_ours_wipe_it)
 	}
 	life_done(&l);
 }
-END_TEST
 
 /* What may yet land is not sent again: it would be the same mark. */
-START_TEST(test_lost)
+TEST_LOOP(test_lost, 0, 3)
 {
 	struct life l = begin(_i);
 	struct operation o = mark(_i, MARK_FIRST);
@@ -247,9 +240,8 @@ START_TEST(test_lost)
 	ck_assert_uint_eq(l.n_requests, 2);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_bad)
+TEST_LOOP(test_bad, 0, 3)
 {
 	static const char *const bad[] = {
 		S("ddblockd_marks", "x"), N("ddblockd_marks", "1"),
@@ -264,9 +256,8 @@ START_TEST(test_bad)
 	}
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_others_have_none)
+TEST_LOOP(test_others_have_none, 0, 3)
 {
 	static const struct dialect *const none[] = {
 		&dialect_js_fail_closed, &dialect_dlock, &dialect_native,
@@ -278,24 +269,4 @@ START_TEST(test_others_have_none)
 	life_refuses(&l, &o, _i == 2 ? DDBLOCK_E_BAD_REQUEST :
 	    DDBLOCK_E_UNSUPPORTED, "");
 	life_done(&l);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_first,
-		test_beside,
-		test_instead,
-		test_crowd,
-		test_takeover,
-		test_ours_wipe_it,
-		test_lost,
-		test_bad,
-		test_others_have_none,
-		NULL,
-	};
-
-	return suite_run_loops("dialect_marks", tests, 3);
 }

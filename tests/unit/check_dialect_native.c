@@ -1,7 +1,6 @@
 /*
  * The native record format: requests are well-formed and say what they must.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "ddblock.h"
 #include "dialect/dialect.h"
 #include "dialect/json.h"
-#include "suite.h"
+#include "test.h"
 
 #define SID "00000000000000000000000000000001"
 #define GRANT "00000000000000000000000000000002"
@@ -181,9 +180,9 @@ static const struct {
 	    "SET #rev = :rev, #data = :data, #attrs = :attrs",
 	    "contains(#holders, :hold) AND "
 	    "(attribute_not_exists(#rev) OR #rev < :rev)" },
-	{ OPERATION_WANT, DIALECT_DO, false, "UpdateItem",
+	{ OPERATION_ADD_WAITER, DIALECT_DO, false, "UpdateItem",
 	    "ADD #xwait :session", "attribute_exists(#holders)" },
-	{ OPERATION_UNWANT, DIALECT_DO, false, "UpdateItem",
+	{ OPERATION_REMOVE_WAITER, DIALECT_DO, false, "UpdateItem",
 	    "DELETE #xwait :session", "contains(#xwait, :it)" },
 	{ OPERATION_BREAK, DIALECT_DO, false, "UpdateItem",
 	    "SET #broken_by = :by, #ttl = :ttl REMOVE #holders",
@@ -205,7 +204,7 @@ static const struct {
 	    "attribute_exists(#key)" },
 };
 
-START_TEST(test_requests)
+TEST_ROWS(test_requests, requests)
 {
 	struct operation o = make(requests[_i].kind);
 	const char *expected_key = dialect_is_session(o.kind) ?
@@ -242,7 +241,6 @@ START_TEST(test_requests)
 		    expected_key);
 	ask_done(&q);
 }
-END_TEST
 
 static const struct {
 	enum operation_kind kind;
@@ -288,13 +286,13 @@ static const struct {
 	    "#acquired_at = :wall, #limit = :limit, #owner = :owner "
 	    "REMOVE #ttl, #broken_by DELETE #xwait :session, #swait :session",
 	    "#holders = :dead AND #token = :seen" },
-	{ OPERATION_WANT, false, 0, NULL, "ADD #swait :session",
+	{ OPERATION_ADD_WAITER, false, 0, NULL, "ADD #swait :session",
 	    "attribute_exists(#holders)" },
-	{ OPERATION_UNWANT, false, 0, NULL, "DELETE #swait :session",
+	{ OPERATION_REMOVE_WAITER, false, 0, NULL, "DELETE #swait :session",
 	    "contains(#swait, :it)" },
 };
 
-START_TEST(test_shared_requests)
+TEST_ROWS(test_shared_requests, shared)
 {
 	struct operation o = make(shared[_i].kind);
 	struct request q;
@@ -326,9 +324,8 @@ START_TEST(test_shared_requests)
 	}
 	ask_done(&q);
 }
-END_TEST
 
-START_TEST(test_values_of_locks)
+TEST(test_values_of_locks)
 {
 	struct operation o = make(OPERATION_ACQUIRE);
 	struct request q = ask(&o, DIALECT_DO);
@@ -366,9 +363,8 @@ START_TEST(test_values_of_locks)
 	    "lock:jobs/");
 	ask_done(&q);
 }
-END_TEST
 
-START_TEST(test_values_of_sessions)
+TEST(test_values_of_sessions)
 {
 	struct operation o = make(OPERATION_SESSION_BEAT);
 	struct request q = ask(&o, DIALECT_DO);
@@ -377,6 +373,15 @@ START_TEST(test_values_of_sessions)
 	ck_assert_str_eq(text_at(q.json, "ExpressionAttributeNames", "#key",
 	    NULL), "pk");
 	ask_done(&q);
+
+	o.beat_below = 8;
+	q = ask(&o, DIALECT_DO);
+	ck_assert_str_eq(text_at(q.json, "ConditionExpression", NULL, NULL),
+	    "attribute_exists(#key) AND attribute_not_exists(#dead) AND "
+	    "#beat < :n AND #beat < :below");
+	ck_assert_str_eq(text_at(q.json, VALUES, ":below", "N"), "8");
+	ask_done(&q);
+	o.beat_below = 0;
 
 	o.kind = OPERATION_SESSION_OPEN;
 	q = ask(&o, DIALECT_DO);
@@ -392,9 +397,8 @@ START_TEST(test_values_of_sessions)
 	ck_assert_str_eq(text_at(q.json, "Item", "beat", NULL), "(absent)");
 	ask_done(&q);
 }
-END_TEST
 
-START_TEST(test_requests_refused)
+TEST(test_requests_refused)
 {
 	struct operation o = make(OPERATION_ACQUIRE);
 	struct request q;
@@ -405,7 +409,7 @@ START_TEST(test_requests_refused)
 	ck_assert_str_ne(q.view.text, "");
 	ask_done(&q);
 
-	/* What is for people only never stands in the way. */
+	/* Attributes for people only never hinder. */
 	o = make(OPERATION_ACQUIRE);
 	o.owner = "b\xff\xc3\xa4";
 	q = ask(&o, DIALECT_DO);
@@ -425,7 +429,7 @@ START_TEST(test_requests_refused)
 	check_placeholders(q.json);
 	ask_done(&q);
 
-	/* Nobody's use is not guessed at. */
+	/* The use of an unknown mode is not guessed. */
 	o = make(OPERATION_ACQUIRE);
 	o.mode = LOCK_MODE_NONE;
 	q = ask(&o, DIALECT_DO);
@@ -439,30 +443,12 @@ START_TEST(test_requests_refused)
 	ck_assert_int_eq(q.r, DDBLOCK_E_BAD_REQUEST);
 	ask_done(&q);
 }
-END_TEST
 
-START_TEST(test_names)
+TEST(test_names)
 {
 	ck_assert(dialect_native.key_attribute_ok("key"));
 	ck_assert(!dialect_native.key_attribute_ok("holders"));
 	ck_assert(!dialect_native.key_attribute_ok(""));
 	ck_assert_ptr_eq(dialect_find("native"), &dialect_native);
 	ck_assert_ptr_null(dialect_find("nativ"));
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect_native");
-	TCase *tests = tcase_create("dialect_native");
-
-	tcase_add_loop_test(tests, test_requests, 0, ROWS(requests));
-	tcase_add_loop_test(tests, test_shared_requests, 0, ROWS(shared));
-	tcase_add_test(tests, test_values_of_locks);
-	tcase_add_test(tests, test_values_of_sessions);
-	tcase_add_test(tests, test_requests_refused);
-	tcase_add_test(tests, test_names);
-	suite_add_tcase(suite, tests);
-	return suite_end(suite);
 }

@@ -2,14 +2,13 @@
  * The native record format: what answers show; records that are not in the
  * format are refused with the place named.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "dialect/dialect.h"
-#include "suite.h"
+#include "test.h"
 
 #define SID "00000000000000000000000000000001"
 #define GRANT "00000000000000000000000000000002"
@@ -47,7 +46,7 @@ answer(enum operation_kind kind, bool conflict, const char *body,
 	    strlen(body), view);
 }
 
-START_TEST(test_record)
+TEST(test_record)
 {
 	struct dialect_view v;
 
@@ -66,8 +65,8 @@ START_TEST(test_record)
 	ck_assert_uint_eq(v.lock.holders[0].lease_ms, 20000);
 	ck_assert_uint_eq(v.lock.token, TOKEN_MAX);
 	ck_assert_int_eq(v.lock.mode, LOCK_MODE_EXCLUSIVE);
-	ck_assert_uint_eq(v.lock.n_exclusive_wishes, 1);
-	ck_assert_uint_eq(v.lock.n_shared_wishes, 0);
+	ck_assert_uint_eq(v.lock.n_exclusive_waiters, 1);
+	ck_assert_uint_eq(v.lock.n_shared_waiters, 0);
 	ck_assert_str_eq(v.lock.owner, "o");
 	ck_assert_str_eq(v.lock.broken_by, "b");
 	ck_assert_uint_eq(v.lock.limit, 3);
@@ -84,9 +83,8 @@ START_TEST(test_record)
 	ck_assert(v.has_record && !v.lock.exists);
 	dialect_view_clear(&v);
 }
-END_TEST
 
-START_TEST(test_shared_record)
+TEST(test_shared_record)
 {
 	struct dialect_view v;
 
@@ -96,10 +94,9 @@ START_TEST(test_shared_record)
 	    "\"swait\":{\"SS\":[\"" SID "\"]}}}", &v), 0);
 	ck_assert_uint_eq(v.lock.n_holders, 2);
 	ck_assert_int_eq(v.lock.mode, LOCK_MODE_SHARED);
-	ck_assert_uint_eq(v.lock.n_shared_wishes, 1);
+	ck_assert_uint_eq(v.lock.n_shared_waiters, 1);
 	dialect_view_clear(&v);
 }
-END_TEST
 
 /* A token at its end is a record's fault only if all else lets us in. */
 static const struct {
@@ -120,7 +117,7 @@ static const struct {
 	    false },
 };
 
-START_TEST(test_last_token)
+TEST_ROWS(test_last_token, ends)
 {
 	struct dialect_attempt a = { .step = DIALECT_DO };
 	struct operation o = make(OPERATION_ACQUIRE);
@@ -141,7 +138,6 @@ START_TEST(test_last_token)
 	ck_assert((strstr(v.text, "\"token\"") != NULL) == ends[_i].bad);
 	dialect_view_clear(&v);
 }
-END_TEST
 
 #define LOCK OPERATION_READ
 #define SESSION OPERATION_SESSION_READ
@@ -185,7 +181,7 @@ static const struct {
 	{ SESSION, "\"beat\":{\"N\":\"1\"},\"lease_ms\":{\"N\":\"20000\"}",
 	    NULL },
 	{ SESSION, "\"dead\":{\"S\":\"x\"}", NULL },
-	/* Death is enough, of whatever type; and the host is for people. */
+	/* The dead mark suffices, of any type; and the host is for people. */
 	{ SESSION, "\"dead\":{\"BOOL\":true}", NULL },
 	{ SESSION, "\"dead\":{\"S\":\"x\"},\"beat\":{\"S\":\"1\"}", NULL },
 	{ SESSION, "\"beat\":{\"N\":\"1\"},\"lease_ms\":{\"N\":\"20000\"},"
@@ -195,7 +191,7 @@ static const struct {
 	{ SESSION, "\"beat\":{\"S\":\"1\"}", "beat" },
 };
 
-START_TEST(test_bad_records)
+TEST_ROWS(test_bad_records, records)
 {
 	struct dialect_view v;
 	char body[1024];
@@ -220,14 +216,13 @@ START_TEST(test_bad_records)
 	}
 	dialect_view_clear(&v);
 }
-END_TEST
 
 static const char *const garbage[] = {
 	"", "<html>", "{", "[]", "7", "null", "{\"Item\":7}",
 	"{\"Item\":{\"holders\":{\"SS\":[\"",
 };
 
-START_TEST(test_garbage)
+TEST_ROWS(test_garbage, garbage)
 {
 	static const enum operation_kind kinds[] = {
 		OPERATION_READ, OPERATION_ACQUIRE, OPERATION_SCAN,
@@ -241,10 +236,12 @@ START_TEST(test_garbage)
 		dialect_view_clear(&v);
 	}
 }
-END_TEST
 
-/* An unprocessed key is not an absent one, and a bad one spoils no other. */
-START_TEST(test_read_many)
+/*
+ * An unprocessed key is not an absent one, and a bad record does not affect
+ * others.
+ */
+TEST(test_read_many)
 {
 	struct dialect_view v;
 
@@ -264,9 +261,8 @@ START_TEST(test_read_many)
 	ck_assert_ptr_nonnull(strstr(v.text, "lock:b"));
 	dialect_view_clear(&v);
 }
-END_TEST
 
-START_TEST(test_scan)
+TEST(test_scan)
 {
 	struct dialect_view v;
 
@@ -283,22 +279,4 @@ START_TEST(test_scan)
 	    (struct key){ "\0\tsession:1-", 12 }));
 	ck_assert_ptr_nonnull(strstr(v.text, "lock:bad"));
 	dialect_view_clear(&v);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect_native_read");
-	TCase *tests = tcase_create("dialect_native_read");
-
-	tcase_add_test(tests, test_record);
-	tcase_add_test(tests, test_shared_record);
-	tcase_add_loop_test(tests, test_last_token, 0, ROWS(ends));
-	tcase_add_loop_test(tests, test_bad_records, 0, ROWS(records));
-	tcase_add_loop_test(tests, test_garbage, 0, ROWS(garbage));
-	tcase_add_test(tests, test_read_many);
-	tcase_add_test(tests, test_scan);
-	suite_add_tcase(suite, tests);
-	return suite_end(suite);
 }

@@ -1,14 +1,13 @@
 /*
  * The record format of python_dynamodb_lock.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "dialect_life.h"
-#include "suite.h"
+#include "test.h"
 
 #define UUID "11112222-3333-4444-8555-6666"
 #define LOCK(owner, lease, version, expiry) S("owner_name", owner) ","         \
@@ -35,7 +34,7 @@ begin(void)
 	return l;
 }
 
-START_TEST(test_acquire)
+TEST(test_acquire)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -73,7 +72,6 @@ START_TEST(test_acquire)
 	life_is(&l, OWN("00000000"));
 	life_done(&l);
 }
-END_TEST
 
 static const struct {
 	const char *item;
@@ -90,7 +88,7 @@ static const struct {
 	{ THEIRS "," MORE, false, false },
 };
 
-START_TEST(test_ours)
+TEST_LOOP(test_ours, 0, 7)
 {
 	static const struct attribute attributes[] = {
 		{ { "stage", 5 }, { "two", 3 }, false },
@@ -114,15 +112,14 @@ START_TEST(test_ours)
 	    S("stage", "two") "," N("size", "7") : holds[_i].item);
 	life_put(&l, holds[_i].item);
 	o = life_make(OPERATION_RELEASE);
-	o.keep = true;		/* it cannot */
+	o.keeps_contents = true;		/* it cannot */
 	life_expect(&l, &o, "", holds[_i].releases ? OUTCOME_DONE :
 	    OUTCOME_CONFLICT);
 	life_is(&l, holds[_i].releases ? "" : holds[_i].item);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_break)
+TEST(test_break)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_BREAK);
@@ -136,9 +133,8 @@ START_TEST(test_break)
 	life_is(&l, "");
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_lost_answers)
+TEST_LOOP(test_lost_answers, 0, LIFE_NETS)
 {
 	static const struct attribute attribute = {
 		{ "stage", 5 }, { "two", 3 }, false,
@@ -154,9 +150,8 @@ START_TEST(test_lost_answers)
 	life_cycle(&l, &cycle, life_nets[_i]);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_late_copies)
+TEST(test_late_copies)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -175,7 +170,6 @@ START_TEST(test_late_copies)
 	life_is(&l, "");
 	life_done(&l);
 }
-END_TEST
 
 /* Seconds, rounded up to milliseconds, and how we write ours. */
 static const struct {
@@ -189,7 +183,7 @@ static const struct {
 	{ "31622400", 31622400000, "31622400" },
 };
 
-START_TEST(test_leases)
+TEST_LOOP(test_leases, 0, 8)
 {
 	struct life l = begin();
 	struct operation o = life_make(OPERATION_READ);
@@ -209,7 +203,6 @@ START_TEST(test_leases)
 	ck_assert(strstr(life_item(&l), item) != NULL);
 	life_done(&l);
 }
-END_TEST
 
 static const struct {
 	const char *item, *attribute, *words;
@@ -244,16 +237,15 @@ static const struct {
 	    S("recordVersionNumber", THEIRS_VERSION), "owner_name", "text" },
 };
 
-START_TEST(test_bad_records)
+TEST_LOOP(test_bad_records, 0, 15)
 {
 	struct life l = begin();
 
 	life_is_bad(&l, bad[_i].item, bad[_i].attribute, bad[_i].words);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
 	static const struct attribute clash = {
 		{ "owner_name", 10 }, { "x", 1 }, false,
@@ -272,10 +264,9 @@ START_TEST(test_refused)
 	ck_assert(dialect_python.key_attribute_ok("lock_key"));
 	life_done(&l);
 }
-END_TEST
 
 /* The attribute for TTL has a name of its own in most tables. */
-START_TEST(test_names)
+TEST(test_names)
 {
 	static const struct dialect_name renamed[] = {
 		{ "owner_name", "who" },
@@ -296,24 +287,4 @@ START_TEST(test_names)
 	life_is_bad(&l, S("who", "x") "," N("lease_duration", "3") ","
 	    S("record_version_number", THEIRS_VERSION), "ttl", "time");
 	life_done(&l);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect_python");
-	TCase *tcase = tcase_create("python");
-
-	tcase_add_test(tcase, test_acquire);
-	tcase_add_loop_test(tcase, test_ours, 0, 7);
-	tcase_add_test(tcase, test_break);
-	tcase_add_loop_test(tcase, test_lost_answers, 0, LIFE_NETS);
-	tcase_add_test(tcase, test_late_copies);
-	tcase_add_loop_test(tcase, test_leases, 0, 8);
-	tcase_add_loop_test(tcase, test_bad_records, 0, 15);
-	tcase_add_test(tcase, test_refused);
-	tcase_add_test(tcase, test_names);
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

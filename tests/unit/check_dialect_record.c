@@ -1,15 +1,14 @@
 /*
- * What formats of one item and one holder have in common: keys, names, many
- * records at once, listings, and what none of them can do.
+ * Shared by formats of one item and one holder: keys, names, many records at
+ * once, listings, and operations that none supports.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "dialect_life.h"
-#include "suite.h"
+#include "test.h"
 
 #define VERSION "8d524f11-b878-4be1-acdd-8c23f85d5e6c"
 #define THEIRS S("ownerName", "vm1") "," S("leaseDuration", "3000") ","        \
@@ -53,7 +52,7 @@ acquire_key(struct life *l, const char *key)
 	ck_assert_uint_eq(l->outcome.lock.n_holders, 1);
 }
 
-START_TEST(test_number_keys)
+TEST(test_number_keys)
 {
 	static const char *const good[] = {
 		"0", "7", "-7", "42.5", "-0.25", "0.001",
@@ -78,9 +77,8 @@ START_TEST(test_number_keys)
 	}
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_byte_keys)
+TEST(test_byte_keys)
 {
 	struct dialect_table t = plain;
 	struct life l;
@@ -102,9 +100,8 @@ START_TEST(test_byte_keys)
 	ck_assert(key_equal(l.outcome.rows[0].key, key_text("b")));
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_prefix)
+TEST(test_prefix)
 {
 	struct dialect_table t = plain;
 	struct life l;
@@ -131,9 +128,8 @@ START_TEST(test_prefix)
 	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "prefix");
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_sort)
+TEST(test_sort)
 {
 	struct dialect_table t = plain;
 	struct life l;
@@ -163,9 +159,8 @@ START_TEST(test_sort)
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_odd_keys)
+TEST(test_odd_keys)
 {
 	static const struct key odd[] = {
 		{ "\xff", 1 }, { "", 0 }, { "k\0", 2 }, { "k\0-", 3 },
@@ -180,9 +175,8 @@ START_TEST(test_odd_keys)
 	}
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_names)
+TEST(test_names)
 {
 	static const struct dialect_name renamed[] = {
 		{ "recordVersionNumber", "rvn" }, { "data", "payload" },
@@ -211,18 +205,17 @@ START_TEST(test_names)
 	o.contents = (struct contents){ { NULL, 0 }, &clash, 1 };
 	life_refuses(&l, &o, DDBLOCK_E_UNSUPPORTED, "of that name itself");
 	o = life_make(OPERATION_RELEASE);
-	o.keep = true;
+	o.keeps_contents = true;
 	life_expect(&l, &o, "", OUTCOME_DONE);
 	ck_assert(strstr(life_item(&l), S("gone", "1")) != NULL);
 	life_is_bad(&l, S("ownerName", "x") "," S("leaseDuration", "1"),
 	    "rvn", "text");
 	life_done(&l);
 }
-END_TEST
 
 /* ---- many -------------------------------------------------------------- */
 
-START_TEST(test_many)
+TEST(test_many)
 {
 	static const struct key keys[] = {
 		{ "k", 1 }, { "bad", 3 }, { "none", 4 }, { "free", 4 },
@@ -240,7 +233,7 @@ START_TEST(test_many)
 	o.n_keys = 5;
 	life_expect(&l, &o, "ar", OUTCOME_DONE);
 	ck_assert(out->processed[0] && out->locks[0].n_holders == 1);
-	/* Others see nothing of what clients keep there. */
+	/* Other clients do not see the contents. */
 	ck_assert(contents_are_empty(&out->locks[0].contents));
 	ck_assert(!out->processed[1]);
 	ck_assert(out->processed[2] && !out->locks[2].exists);
@@ -256,9 +249,8 @@ START_TEST(test_many)
 	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "keys");
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_read_without_contents)
+TEST(test_read_without_contents)
 {
 	struct life l = begin(&plain);
 	struct operation o = life_make(OPERATION_READ);
@@ -273,7 +265,6 @@ START_TEST(test_read_without_contents)
 	ck_assert_uint_eq(contents_size(&l.outcome.lock.contents), 7);
 	life_done(&l);
 }
-END_TEST
 
 /* ---- listings ---------------------------------------------------------- */
 
@@ -299,7 +290,7 @@ list_all(struct life *l, struct operation *o, unsigned *ret_pages)
 	return n;
 }
 
-START_TEST(test_listing)
+TEST_LOOP(test_listing, 0, 2)
 {
 	struct dialect_table t = plain;
 	struct operation o = life_make(OPERATION_SCAN);
@@ -334,9 +325,8 @@ START_TEST(test_listing)
 	life_refuses(&l, &o, DDBLOCK_E_BAD_REQUEST, "place");
 	life_done(&l);
 }
-END_TEST
 
-/* What is held in the other formats. */
+/* Held records of the other formats. */
 static const struct {
 	const struct dialect *dialect;
 	const char *held, *free;
@@ -358,7 +348,7 @@ static const struct {
 	    S("owner", "x") "," N("until", "1000") },
 };
 
-START_TEST(test_listings_of_others)
+TEST_ROWS(test_listings_of_others, lists)
 {
 	struct life l;
 	struct operation o = life_make(OPERATION_SCAN);
@@ -376,22 +366,24 @@ START_TEST(test_listings_of_others)
 	ck_assert(key_equal(l.outcome.rows[0].key, key_text("held")));
 	life_done(&l);
 }
-END_TEST
 
-/* ---- what none of them can do ------------------------------------------ */
+/*
+ * ---- operations that none supports ------------------------------------------
+ */
 
 static const struct dialect *const all[] = {
 	&dialect_awslabs, &dialect_python, &dialect_js_fail_open,
 	&dialect_js_fail_closed, &dialect_dlock,
 };
 
-START_TEST(test_unsupported)
+TEST_ROWS(test_unsupported, all)
 {
 	static const enum operation_kind kinds[] = {
-		OPERATION_WANT, OPERATION_UNWANT, OPERATION_SESSION_OPEN,
+		OPERATION_ADD_WAITER, OPERATION_REMOVE_WAITER,
+		    OPERATION_SESSION_OPEN,
 		OPERATION_SESSION_BEAT, OPERATION_SESSION_READ,
 		OPERATION_SESSION_KILL, OPERATION_SESSION_BURY,
-		OPERATION_SESSION_CLOSE, OPERATION_TOGETHER,
+		OPERATION_SESSION_CLOSE, OPERATION_MULTI,
 	};
 	struct operation o, part = life_make(OPERATION_ACQUIRE);
 	const struct operation *parts[] = { &part };
@@ -428,9 +420,8 @@ START_TEST(test_unsupported)
 	life_is(&l, "");
 	life_done(&l);
 }
-END_TEST
 
-START_TEST(test_leases)
+TEST_ROWS(test_leases, all)
 {
 	struct life l;
 	struct operation o = life_make(OPERATION_ACQUIRE);
@@ -449,27 +440,4 @@ START_TEST(test_leases)
 		life_expect(&l, &o, "", OUTCOME_DONE);
 	}
 	life_done(&l);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("dialect_record");
-	TCase *tcase = tcase_create("record");
-
-	tcase_add_test(tcase, test_number_keys);
-	tcase_add_test(tcase, test_byte_keys);
-	tcase_add_test(tcase, test_prefix);
-	tcase_add_test(tcase, test_sort);
-	tcase_add_test(tcase, test_odd_keys);
-	tcase_add_test(tcase, test_names);
-	tcase_add_test(tcase, test_many);
-	tcase_add_test(tcase, test_read_without_contents);
-	tcase_add_loop_test(tcase, test_listing, 0, 2);
-	tcase_add_loop_test(tcase, test_listings_of_others, 0, ROWS(lists));
-	tcase_add_loop_test(tcase, test_unsupported, 0, ROWS(all));
-	tcase_add_loop_test(tcase, test_leases, 0, ROWS(all));
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

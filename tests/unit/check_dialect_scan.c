@@ -1,13 +1,12 @@
 /*
- * The native record format: what a page of a listing asks for, and what its
- * answer says of the price.
+ * The native record format: the request for a page of a listing, and the cost
+ * in its answer.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialect/dialect.h"
-#include "suite.h"
+#include "test.h"
 
 static const struct dialect_table table = {
 	.table = "locks", .key_attribute = "pk", .host = "web-1", .pid = "812",
@@ -39,7 +38,7 @@ asks_for(bool held_only, const char *text)
 	return found;
 }
 
-START_TEST(test_filter)
+TEST(test_filter)
 {
 	ck_assert(asks_for(false,
 	    "\"FilterExpression\":\"begins_with(#key, :prefix)\""));
@@ -48,7 +47,6 @@ START_TEST(test_filter)
 	    "\"begins_with(#key, :prefix) AND attribute_exists(#holders)\""));
 	ck_assert(asks_for(true, "\"#holders\":\"holders\""));
 }
-END_TEST
 
 static void
 expect_cost(const char *body, uint64_t n_examined, uint64_t read_milliunits)
@@ -64,17 +62,16 @@ expect_cost(const char *body, uint64_t n_examined, uint64_t read_milliunits)
 	dialect_view_clear(&v);
 }
 
-START_TEST(test_cost)
+TEST(test_cost)
 {
 	expect_cost("{\"Items\":[],\"ScannedCount\":100,\"ConsumedCapacity\":"
 	    "{\"TableName\":\"locks\",\"CapacityUnits\":7.5}}", 100, 7500);
 	expect_cost("{\"Items\":[],\"ScannedCount\":0,\"ConsumedCapacity\":"
 	    "{\"CapacityUnits\":0.0}}", 0, 0);
 }
-END_TEST
 
-/* An endpoint that does not say it, or says what cannot be, spoils nothing. */
-START_TEST(test_cost_that_is_none)
+/* An endpoint that omits the cost, or gives an impossible one, does no harm. */
+TEST(test_cost_that_is_none)
 {
 	expect_cost("{\"Items\":[{\"pk\":{\"S\":\"lock:a\"},"
 	    "\"token\":{\"N\":\"1\"}}]}", 1, 0);
@@ -84,18 +81,4 @@ START_TEST(test_cost_that_is_none)
 	    "\"ConsumedCapacity\":{\"CapacityUnits\":1e300}}", 0, 0);
 	expect_cost("{\"Items\":[],\"ScannedCount\":{},"
 	    "\"ConsumedCapacity\":[]}", 0, 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_filter,
-		test_cost,
-		test_cost_that_is_none,
-		NULL,
-	};
-
-	return suite_run("dialect_scan", tests);
 }

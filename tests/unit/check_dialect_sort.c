@@ -2,7 +2,6 @@
  * The native record format in a table with a sort key: every item is named by
  * both, and a lock has one name wherever its record is.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "ddblock.h"
 #include "dialect/dialect.h"
 #include "dialect/json.h"
-#include "suite.h"
+#include "test.h"
 
 #define SID "00000000000000000000000000000001"
 #define NAME(text) ((struct key){ text, sizeof(text) - 1 })
@@ -81,7 +80,7 @@ expect_named(enum operation_kind kind, struct key name, const char *text)
 	expect_request(&sorted, &o, text);
 }
 
-START_TEST(test_items)
+TEST(test_items)
 {
 	expect_named(OPERATION_ACQUIRE, NAME("a\0x"),
 	    "\"Key\":{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"x\"}}");
@@ -95,10 +94,9 @@ START_TEST(test_items)
 	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"x\"}},"
 	    "{\"pk\":{\"S\":\"lock:a\"},\"sk\":{\"S\":\"-\"}}]");
 }
-END_TEST
 
 /* The time to live has the name that the table's has, written and read. */
-START_TEST(test_time_to_live)
+TEST(test_time_to_live)
 {
 	static const char body[] =
 	    "{\"Item\":{\"pk\":{\"S\":\"lock:a\"},\"token\":{\"N\":\"5\"},"
@@ -119,9 +117,8 @@ START_TEST(test_time_to_live)
 	ck_assert_uint_eq(view.lock.ttl_s, 1800000000);
 	dialect_view_clear(&view);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
 	static char longest[KEY_BYTES_MAX + 1];
 	struct operation o = make(OPERATION_ACQUIRE, NAME("a\0x"));
@@ -143,7 +140,6 @@ START_TEST(test_refused)
 	expect_named(OPERATION_READ, (struct key){ longest, KEY_BYTES_MAX },
 	    "\"sk\":{\"S\":\"kkk");
 }
-END_TEST
 
 /* ---- answers ---------------------------------------------------------- */
 
@@ -155,7 +151,7 @@ answer(const struct operation *o, const char *body, struct dialect_view *view)
 	    strlen(body), view);
 }
 
-START_TEST(test_read_many)
+TEST(test_read_many)
 {
 	struct operation o = make(OPERATION_READ_MANY, NAME(""));
 	struct dialect_view v;
@@ -172,10 +168,9 @@ START_TEST(test_read_many)
 	ck_assert_uint_eq(v.locks[1].token, 8);
 	dialect_view_clear(&v);
 }
-END_TEST
 
-/* Not what we would have written: left out, as what is not a lock's is. */
-START_TEST(test_scan_names)
+/* A name that we would not write: left out, as an item of no lock. */
+TEST(test_scan_names)
 {
 	struct operation o = make(OPERATION_SCAN, NAME(""));
 	struct dialect_view v;
@@ -200,9 +195,8 @@ START_TEST(test_scan_names)
 	    "\"token\"") != NULL, "%s", v.text);
 	dialect_view_clear(&v);
 }
-END_TEST
 
-/* A page goes on where the last one ended, whatever stood there. */
+/* A page goes on where the last one ended, at any item. */
 static void
 expect_cursor(const char *last)
 {
@@ -222,7 +216,7 @@ expect_cursor(const char *last)
 	dialect_view_clear(&v);
 }
 
-START_TEST(test_cursors)
+TEST(test_cursors)
 {
 	struct operation o = make(OPERATION_SCAN, NAME(""));
 	struct dialect_view v;
@@ -233,21 +227,4 @@ START_TEST(test_cursors)
 	ck_assert_int_eq(answer(&o, "{\"Items\":[],\"LastEvaluatedKey\":"
 	    "{\"pk\":{\"S\":\"lock:a\"}}}", &v), DDBLOCK_E_PROTOCOL);
 	dialect_view_clear(&v);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_items,
-		test_time_to_live,
-		test_refused,
-		test_read_many,
-		test_scan_names,
-		test_cursors,
-		NULL,
-	};
-
-	return suite_run("dialect_sort", tests);
 }

@@ -2,9 +2,8 @@
  * Durations as Go writes and reads them.
  */
 #include "dialect/duration.h"
-#include "suite.h"
+#include "test.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ static const struct {
 	{ "2562047h47m16.854775807s", INT64_MAX },
 };
 
-START_TEST(test_durations)
+TEST_ROWS(test_durations, durations)
 {
 	char text[DURATION_SIZE];
 	uint64_t ns;
@@ -33,9 +32,8 @@ START_TEST(test_durations)
 	ck_assert(duration_parse(text, strlen(text), &ns));
 	ck_assert_uint_eq(ns, durations[_i].ns);
 }
-END_TEST
 
-/* And what it reads beside that. */
+/* And the other forms that it reads. */
 static const struct {
 	const char *text;
 	bool good;
@@ -57,7 +55,7 @@ static const struct {
 	{ "99999999999999999999s", false, 0 }, { "3000000h", false, 0 },
 };
 
-START_TEST(test_readings)
+TEST_ROWS(test_readings, readings)
 {
 	uint64_t ns = 1;
 	bool good = duration_parse(readings[_i].text,
@@ -66,17 +64,4 @@ START_TEST(test_readings)
 	ck_assert_msg(good == readings[_i].good, "%s", readings[_i].text);
 	if (good)
 		ck_assert_uint_eq(ns, readings[_i].ns);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("duration");
-	TCase *tcase = tcase_create("duration");
-
-	tcase_add_loop_test(tcase, test_durations, 0, ROWS(durations));
-	tcase_add_loop_test(tcase, test_readings, 0, ROWS(readings));
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

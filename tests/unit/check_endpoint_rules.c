@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "identity/endpoint_rules.h"
-#include "suite.h"
+#include "test.h"
 #include "variables.h"
 
 struct world {
@@ -69,7 +69,7 @@ refuse(struct world w, const char *expected)
 #define WORLD(...) ((struct world){ __VA_ARGS__ })
 #define REGION "[default]\nregion = of-profile-1\n"
 
-START_TEST(test_region)
+TEST(test_region)
 {
 	struct endpoint_params p;
 
@@ -114,13 +114,12 @@ START_TEST(test_region)
 	    "a-region-that-is-longer-than-any-one-is" }), "region is");
 	refuse(WORLD(.variables = { "AWS_PROFILE=none" }), "no profile");
 }
-END_TEST
 
 #define SERVICES "[default]\nservices = s\nendpoint_url = http://profile\n" \
 	"[services s]\ndynamodb =\n  endpoint_url = http://service\n" \
 	"sso_oidc =\n  endpoint_url = http://oidc\n"
 
-START_TEST(test_endpoints)
+TEST(test_endpoints)
 {
 	struct endpoint_params p = params_of(WORLD(.config = SERVICES));
 
@@ -143,9 +142,8 @@ START_TEST(test_endpoints)
 	ck_assert_str_eq(p.endpoint, "http://mine");
 	ck_assert_str_eq(p.sts_endpoint, "");
 }
-END_TEST
 
-START_TEST(test_the_rest)
+TEST(test_the_rest)
 {
 	char longer[2048] = "AWS_CA_BUNDLE=";
 	struct endpoint_params p = params_of(WORLD(.config = "[default]\n"
@@ -167,7 +165,6 @@ START_TEST(test_the_rest)
 	memset(longer + 14, 'x', sizeof(longer) - 15);
 	refuse(WORLD(.variables = { longer }), "AWS_CA_BUNDLE is longer");
 }
-END_TEST
 
 static void
 expect(struct endpoint_params p, const char *service, const char *account,
@@ -191,9 +188,9 @@ expect_none(struct endpoint_params p, const char *service, const char *account,
 	ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
 }
 
-/* A section of services that is not there, or has nothing, is missed by those
- * whose endpoint would be looked for in it. */
-START_TEST(test_no_services)
+/* A section of services that is not there, or has nothing, is an error for
+ * services whose endpoint would be looked for in it. */
+TEST(test_no_services)
 {
 	static const char *const configs[] = {
 		"[default]\nservices = t\n[services s]\nsts =\n  a = b\n",
@@ -218,12 +215,11 @@ START_TEST(test_no_services)
 		expect(p, "sso", NULL, "http://all");
 	}
 }
-END_TEST
 
 #define PARAMS(r, ...) ((struct endpoint_params){ .region = r, __VA_ARGS__ })
 #define ACCOUNT "123456789012"
 
-START_TEST(test_urls)
+TEST(test_urls)
 {
 	expect(PARAMS("eu-central-1", .fips = false), "dynamodb", NULL,
 	    "https://dynamodb.eu-central-1.amazonaws.com");
@@ -257,9 +253,8 @@ START_TEST(test_urls)
 	    .account_mode = ENDPOINT_ACCOUNT_DISABLED), "dynamodb", ACCOUNT,
 	    "https://dynamodb.eu-central-1.amazonaws.com");
 }
-END_TEST
 
-START_TEST(test_what_has_no_url)
+TEST(test_what_has_no_url)
 {
 	expect_none(PARAMS("", .fips = false), "dynamodb", NULL, "no region");
 	expect_none(PARAMS("us-east-1", .fips = false), "s3", NULL, "service");
@@ -279,9 +274,8 @@ START_TEST(test_what_has_no_url)
 	expect_none(PARAMS("us-east-1", .fips = false), "dynamodb", "1.evil/",
 	    "twelve digits");
 }
-END_TEST
 
-START_TEST(test_what_is_signed_for)
+TEST(test_what_is_signed_for)
 {
 	struct endpoint_params p = PARAMS("local", .fips = false);
 
@@ -294,17 +288,4 @@ START_TEST(test_what_is_signed_for)
 	p = PARAMS("eu-west-1", .endpoint = "http://mine");
 	ck_assert_str_eq(endpoint_rules_signing_region(&p, "dynamodb"),
 	    "eu-west-1");
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_region, test_endpoints, test_no_services, test_the_rest,
-		test_urls, test_what_has_no_url, test_what_is_signed_for,
-		NULL,
-	};
-
-	return suite_run("endpoint_rules", tests);
 }

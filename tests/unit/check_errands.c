@@ -1,11 +1,9 @@
 /*
- * Files, programs and HTTP exchanges as sources of credentials wish for them,
- * for real: nothing blocks the loop, everything has an end, and nothing is
- * left behind.
+ * Files, programs and HTTP exchanges of sources of credentials, for real: no
+ * errand blocks the loop, each has an end, and none leaves anything behind.
  */
 #include "config.h"
 
-#include <check.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -25,7 +23,7 @@
 #include "identity/provider_fetch.h"
 #include "identity/provider_file.h"
 #include "identity/provider_run.h"
-#include "suite.h"
+#include "test.h"
 
 #define TIMEOUT_MS 10000
 
@@ -109,7 +107,7 @@ do_file(struct errand *e)
 	wait_told();
 }
 
-START_TEST(test_read)
+TEST(test_read)
 {
 	struct errand e = {
 		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
@@ -134,9 +132,8 @@ START_TEST(test_read)
 	ck_assert_uint_eq(told.length, 0);
 	close_all();
 }
-END_TEST
 
-START_TEST(test_write)
+TEST(test_write)
 {
 	struct errand e = {
 		.kind = ERRAND_WRITE, .timeout_ms = TIMEOUT_MS,
@@ -159,10 +156,9 @@ START_TEST(test_write)
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 	close_all();
 }
-END_TEST
 
-/* What cannot be written leaves what was there, and nothing beside it. */
-START_TEST(test_write_fails)
+/* A failed write leaves the old file, and no other. */
+TEST(test_write_fails)
 {
 	struct errand e = {
 		.kind = ERRAND_WRITE, .timeout_ms = TIMEOUT_MS,
@@ -177,10 +173,9 @@ START_TEST(test_write_fails)
 	ck_assert_int_eq(rmdir(path), 0);
 	close_all();
 }
-END_TEST
 
-/* A pipe that nobody writes to. */
-START_TEST(test_read_of_a_pipe)
+/* A pipe without a writer. */
+TEST(test_read_of_a_pipe)
 {
 	struct errand e = {
 		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
@@ -193,9 +188,8 @@ START_TEST(test_read_of_a_pipe)
 	ck_assert_uint_eq(told.length, 0);
 	close_all();
 }
-END_TEST
 
-START_TEST(test_file_stop)
+TEST(test_file_stop)
 {
 	struct errand e = {
 		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
@@ -213,7 +207,6 @@ START_TEST(test_file_stop)
 	ck_assert_uint_eq(told.times, 0);
 	close_all();
 }
-END_TEST
 
 /* ---- programs ---- */
 
@@ -235,7 +228,7 @@ do_run(const char *command, uint32_t timeout_ms, size_t answer_max)
 	ck_assert_int_eq(errno, ECHILD);
 }
 
-START_TEST(test_run)
+TEST(test_run)
 {
 	open_all();
 	do_run("printf 'a b'", TIMEOUT_MS, 100);
@@ -254,21 +247,19 @@ START_TEST(test_run)
 	ck_assert_uint_eq(told.length, 0);
 	close_all();
 }
-END_TEST
 
 /* Signals are as a program expects them, though ours are ignored. */
-START_TEST(test_run_has_plain_signals)
+TEST(test_run_has_plain_signals)
 {
 	open_all();
 	do_run("sh -c 'kill -PIPE $$; echo alive'", TIMEOUT_MS, 100);
 	ck_assert_int_eq(told.status, 128 + SIGPIPE);
 	close_all();
 }
-END_TEST
 
 /* It has none of our descriptors: with a client's connection it would keep that
  * client's locks. */
-START_TEST(test_run_has_no_connections)
+TEST(test_run_has_no_connections)
 {
 	char command[64];
 	int fds[2];
@@ -284,9 +275,8 @@ START_TEST(test_run_has_no_connections)
 	(void)close(fds[1]);
 	close_all();
 }
-END_TEST
 
-START_TEST(test_run_too_long)
+TEST(test_run_too_long)
 {
 	open_all();
 	/* Its child has the pipe, too, and is killed with it. */
@@ -295,9 +285,8 @@ START_TEST(test_run_too_long)
 	ck_assert_str_eq(told.body, "");
 	close_all();
 }
-END_TEST
 
-START_TEST(test_run_prints_too_much)
+TEST(test_run_prints_too_much)
 {
 	open_all();
 	do_run("yes", TIMEOUT_MS, 100000);
@@ -307,11 +296,9 @@ START_TEST(test_run_prints_too_much)
 	ck_assert_str_eq(told.body, "");
 	close_all();
 }
-END_TEST
 
-/* What is killed is killed with all that it started: the pipe that they have
- * ends. */
-START_TEST(test_run_leaves_nothing)
+/* A program is killed with all that it started: their pipe ends. */
+TEST(test_run_leaves_nothing)
 {
 	struct pollfd pipe_end = { .events = POLLIN };
 	char command[256], byte;
@@ -331,10 +318,9 @@ START_TEST(test_run_leaves_nothing)
 	(void)close(pipe_end.fd);
 	close_all();
 }
-END_TEST
 
 /* What goes on in the background with its output open is not waited for. */
-START_TEST(test_run_leaves_something_running)
+TEST(test_run_leaves_something_running)
 {
 	open_all();
 	do_run("sh -c 'echo done; (exec setsid tail -f /dev/null) & "
@@ -345,9 +331,8 @@ START_TEST(test_run_leaves_something_running)
 	    SIGKILL), 0);
 	close_all();
 }
-END_TEST
 
-START_TEST(test_run_refused)
+TEST(test_run_refused)
 {
 	struct errand e = {
 		.kind = ERRAND_RUN, .timeout_ms = TIMEOUT_MS,
@@ -366,9 +351,8 @@ START_TEST(test_run_refused)
 	ck_assert_ptr_nonnull(strstr(text, "has no end"));
 	close_all();
 }
-END_TEST
 
-START_TEST(test_run_stop)
+TEST(test_run_stop)
 {
 	const struct errand e = {
 		.kind = ERRAND_RUN, .timeout_ms = TIMEOUT_MS,
@@ -385,9 +369,8 @@ START_TEST(test_run_stop)
 	ck_assert_uint_eq(told.times, 0);
 	close_all();
 }
-END_TEST
 
-START_TEST(test_words)
+TEST(test_words)
 {
 	static const struct {
 		const char *command, *words;
@@ -424,13 +407,12 @@ START_TEST(test_words)
 		argv_done(&w);
 	}
 }
-END_TEST
 
 /* ---- HTTP ---- */
 
 static struct stub stub;
 
-/* @operation is what the server does (http_stub.h). */
+/* @operation is the server's action (http_stub.h). */
 static void
 do_fetch(struct errand *e, const char *operation, const char *where)
 {
@@ -459,7 +441,7 @@ sent(const char *part)
 	return strstr(stub.last, part) != NULL;
 }
 
-START_TEST(test_fetch)
+TEST(test_fetch)
 {
 	struct errand get = { .method = "GET" };
 	struct errand put = { .method = "PUT" };
@@ -491,9 +473,8 @@ START_TEST(test_fetch)
 	stub_done(&stub);
 	close_all();
 }
-END_TEST
 
-START_TEST(test_fetch_signed)
+TEST(test_fetch_signed)
 {
 	struct credentials c = { .expires_ms = 0 };
 	char text[128];
@@ -520,9 +501,8 @@ START_TEST(test_fetch_signed)
 	credentials_done(&c);
 	close_all();
 }
-END_TEST
 
-START_TEST(test_fetch_fails)
+TEST(test_fetch_fails)
 {
 	struct errand hang = { .method = "GET", .timeout_ms = 30 };
 	struct errand huge = { .method = "GET" };
@@ -553,22 +533,4 @@ START_TEST(test_fetch_fails)
 	    &f), DDBLOCK_E_BAD_REQUEST);
 	stub_done(&stub);
 	close_all();
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_read, test_write, test_write_fails, test_read_of_a_pipe,
-		test_file_stop, test_run, test_run_has_plain_signals,
-		test_run_has_no_connections, test_run_too_long,
-		test_run_prints_too_much,
-		test_run_leaves_nothing,
-		test_run_leaves_something_running, test_run_refused,
-		test_run_stop, test_words, test_fetch, test_fetch_signed,
-		test_fetch_fails, NULL,
-	};
-
-	return suite_run("errands", tests);
 }

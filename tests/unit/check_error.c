@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "suite.h"
+#include "test.h"
 
 static const int codes[] = {
 #define X(name, exit_status, again, text, note) DDBLOCK_E_##name,
@@ -16,7 +16,7 @@ static const int codes[] = {
 
 #define CODES (sizeof(codes) / sizeof(codes[0]))
 
-START_TEST(test_known)
+TEST(test_known)
 {
 	ck_assert_str_eq(error_word(0), "OK");
 	ck_assert_int_eq(error_exit_status(0), 0);
@@ -28,9 +28,8 @@ START_TEST(test_known)
 	ck_assert_int_eq(error_from_word("STORE_BROKEN", 12),
 	    DDBLOCK_E_STORE_BROKEN);
 }
-END_TEST
 
-START_TEST(test_every_code)
+TEST(test_every_code)
 {
 	for (size_t i = 0; i < CODES; i++) {
 		const char *word = error_word(codes[i]);
@@ -48,10 +47,9 @@ START_TEST(test_every_code)
 		ck_assert_int_lt(error_exit_status(codes[i]), 126);
 	}
 }
-END_TEST
 
-/* Whatever number comes, there is something to say. */
-START_TEST(test_no_such_code)
+/* Every number has a text. */
+TEST(test_no_such_code)
 {
 	static const int others[] = { 1, INT_MAX, INT_MIN + 1,
 		-(int)CODES - 1 };
@@ -63,9 +61,8 @@ START_TEST(test_no_such_code)
 		ck_assert_int_eq(error_exit_status(others[i]), 70);
 	}
 }
-END_TEST
 
-START_TEST(test_no_such_word)
+TEST(test_no_such_word)
 {
 	ck_assert_int_eq(error_from_word("", 0), 0);
 	ck_assert_int_eq(error_from_word("OK", 2), 0);
@@ -75,16 +72,4 @@ START_TEST(test_no_such_word)
 	/* The length counts, not a NUL. */
 	ck_assert_int_eq(error_from_word("LOCK_BUSY and more", 9),
 	    DDBLOCK_E_LOCK_BUSY);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_known, test_every_code, test_no_such_code,
-		test_no_such_word, NULL,
-	};
-
-	return suite_run("error", tests);
 }

@@ -1,7 +1,8 @@
 /*
- * What looks at AWS and at a table find, in words: the state, what was seen,
- * and what to do.
+ * The findings of checks of AWS and of a table, in words: the state, what was
+ * seen, and what to do.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 #include "ddblock.h"
 #include "store/dynamodb_findings.h"
-#include "suite.h"
+#include "test.h"
 
 #define HOUR_MS UINT64_C(3600000)
 #define NOW_MS UINT64_C(1790000000000)
@@ -49,7 +50,7 @@ expect(const char *check, enum finding_state state, const char *text,
 		    f.advice);
 }
 
-START_TEST(test_configuration)
+TEST(test_configuration)
 {
 	setup();
 	findings_configuration(&target, "", &f);
@@ -64,9 +65,8 @@ START_TEST(test_configuration)
 	expect("configuration", FINDING_ERROR, "table locks: no region is "
 	    "set", "ddblockd-aws(7)");
 }
-END_TEST
 
-START_TEST(test_credentials)
+TEST(test_credentials)
 {
 	char text[128];
 	struct credentials c = { .expires_ms = 0 };
@@ -102,10 +102,9 @@ START_TEST(test_credentials)
 	    "as long as AWS takes them");
 	credentials_done(&c);
 }
-END_TEST
 
-/* How far a connection came is in what was not reached. */
-START_TEST(test_way)
+/* The finding of an unreachable endpoint says how far the connection came. */
+TEST(test_way)
 {
 	struct probe_report r = { .stage = PROBE_LOOKUP, .host = "d.example",
 		.port = "443", .tls = true, .text = "Name or service not "
@@ -138,9 +137,8 @@ START_TEST(test_way)
 	findings_dns(&r, &f);
 	expect("dns", FINDING_OK, "is an address", NULL);
 }
-END_TEST
 
-START_TEST(test_tls)
+TEST(test_tls)
 {
 	struct probe_report r = { .stage = PROBE_DONE, .host = "d.example",
 		.tls = true, .version = "TLSv1.3", .issuer = "CN = R" };
@@ -160,9 +158,8 @@ START_TEST(test_tls)
 	findings_tls(&r, NOW_MS, &f);
 	expect("tls", FINDING_OK, "none", NULL);
 }
-END_TEST
 
-START_TEST(test_clock)
+TEST(test_clock)
 {
 	struct findings_clock c = { .known = true, .difference_ms = 900,
 		.synchronised = 1 };
@@ -173,6 +170,18 @@ START_TEST(test_clock)
 	c.synchronised = 0;
 	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "not synchronised", "chronyd");
+	c.synchronised = -ENOSYS;
+	findings_clock(&c, &target, &f);
+	expect("clock", FINDING_WARNING, "does not say whether", "chronyd");
+	/* By its unit. It need not know; the endpoint's is as right. */
+	c.synchronised = -EPERM;
+	findings_clock(&c, &target, &f);
+	expect("clock", FINDING_OK, "may not ask", NULL);
+	target.clock_counts = true;
+	findings_clock(&c, &target, &f);
+	expect("clock", FINDING_ERROR, "may not ask", "clock.conf");
+	target.clock_counts = false;
+	c.synchronised = 0;
 	c.difference_ms = -61000;
 	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "1 min behind the endpoint's",
@@ -180,7 +189,7 @@ START_TEST(test_clock)
 	c.difference_ms = 600000;
 	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_ERROR, "10 min ahead of", "chronyd");
-	/* Whose leases are times of hosts' clocks. */
+	/* A format whose leases are times of hosts' clocks. */
 	c.difference_ms = 3000;
 	findings_clock(&c, &target, &f);
 	expect("clock", FINDING_WARNING, "3.0 s ahead of", "chronyd");
@@ -201,7 +210,6 @@ START_TEST(test_clock)
 	expect("clock", FINDING_WARNING, "has not told the time", "sets it");
 	ck_assert_ptr_null(strstr(f.text, "no lock"));
 }
-END_TEST
 
 static struct aws_error
 answer(int status, const char *body)
@@ -212,7 +220,7 @@ answer(int status, const char *body)
 	return e;
 }
 
-START_TEST(test_signature)
+TEST(test_signature)
 {
 	struct aws_error e = answer(400, "{\"__type\":\"x#"
 	    "UnrecognizedClientException\",\"message\":\"The security token "
@@ -229,7 +237,7 @@ START_TEST(test_signature)
 	findings_signature(&e, &f);
 	expect("signature", FINDING_ERROR, "no answer that is DynamoDB's",
 	    "proxy");
-	/* Who is told that something else is wrong was known. */
+	/* A client that is told of another error was authenticated. */
 	e = answer(400, "{\"__type\":\"x#AccessDeniedException\"}");
 	findings_signature(&e, &f);
 	expect("signature", FINDING_OK, "accepted", NULL);
@@ -237,7 +245,6 @@ START_TEST(test_signature)
 	findings_signature(&e, &f);
 	expect("signature", FINDING_OK, "accepted", NULL);
 }
-END_TEST
 
 #define KEYS "\"KeySchema\":[{\"KeyType\":\"HASH\",\"AttributeName\":"         \
 	"\"key\"}],\"AttributeDefinitions\":[{\"AttributeName\":\"key\","      \
@@ -286,7 +293,7 @@ at_ttl(struct json_object *o)
 	findings_ttl(&target, o, &ok, &f);
 }
 
-START_TEST(test_table)
+TEST(test_table)
 {
 	struct aws_error e;
 
@@ -312,9 +319,8 @@ START_TEST(test_table)
 	expect("table", FINDING_WARNING, "cannot be seen",
 	    "dynamodb:DescribeTable");
 }
-END_TEST
 
-START_TEST(test_table_about)
+TEST(test_table_about)
 {
 	setup();
 	look(at_billing, "{\"BillingModeSummary\":{\"BillingMode\":"
@@ -346,9 +352,8 @@ START_TEST(test_table_about)
 	expect("regions", FINDING_WARNING, "two regions can both grant",
 	    "one region");
 }
-END_TEST
 
-START_TEST(test_ttl)
+TEST(test_ttl)
 {
 	struct aws_error e = answer(400,
 	    "{\"__type\":\"x#UnknownOperationException\"}");
@@ -368,9 +373,8 @@ START_TEST(test_ttl)
 	expect("ttl", FINDING_WARNING, "cannot be seen",
 	    "dynamodb:DescribeTimeToLive");
 }
-END_TEST
 
-START_TEST(test_permission)
+TEST(test_permission)
 {
 	struct aws_error e = answer(400,
 	    "{\"__type\":\"x#ConditionalCheckFailedException\"}");
@@ -410,9 +414,8 @@ START_TEST(test_permission)
 	findings_permission(&target, REQUEST_GET, &e, &f);
 	expect("permission", FINDING_ERROR, "refused", NULL);
 }
-END_TEST
 
-START_TEST(test_latency)
+TEST(test_latency)
 {
 	uint64_t us[FINDINGS_LATENCIES] = { 9000, 2100, 1000, 3000, 2000 };
 
@@ -425,9 +428,8 @@ START_TEST(test_latency)
 	findings_latency(us, &f);
 	expect("latency", FINDING_WARNING, "152.1 ms", "another region");
 }
-END_TEST
 
-START_TEST(test_durations)
+TEST(test_durations)
 {
 	static const struct {
 		uint64_t ms;
@@ -445,10 +447,9 @@ START_TEST(test_durations)
 		ck_assert_str_eq(text, rows[i].text);
 	}
 }
-END_TEST
 
 /* State, subject, sentences, advice: no line is wider than a terminal. */
-START_TEST(test_shown)
+TEST(test_shown)
 {
 	struct buffer b;
 
@@ -468,18 +469,4 @@ START_TEST(test_shown)
 	    "  ok       dns            fine\n"
 	    "\n2 findings: 1 error, 0 warnings\n");
 	buffer_done(&b);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_configuration, test_credentials, test_way, test_tls,
-		test_clock, test_signature, test_table, test_table_about,
-		test_ttl, test_permission, test_latency, test_durations,
-		test_shown, NULL,
-	};
-
-	return suite_run("findings", tests);
 }

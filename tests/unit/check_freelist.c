@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "common/freelist.h"
-#include "suite.h"
+#include "test.h"
 
 #define SIZE 100
 
-START_TEST(test_again)
+TEST(test_again)
 {
 	struct freelist s = { .n = 0 };
 	void *one = freelist_take(&s, SIZE);
@@ -34,10 +34,9 @@ START_TEST(test_again)
 	ck_assert_ptr_null(s.first);
 	freelist_done(&s);
 }
-END_TEST
 
-/* What is above it is freed, as the sanitizer sees. */
-START_TEST(test_most)
+/* Blocks above the limit are freed, as the sanitizer sees. */
+TEST(test_most)
 {
 	static void *pieces[FREELIST_MAX + 10];
 	size_t n = sizeof(pieces) / sizeof(pieces[0]);
@@ -52,15 +51,4 @@ START_TEST(test_most)
 	ck_assert_uint_eq(s.n, FREELIST_MAX);
 	freelist_done(&s);
 	ck_assert_uint_eq(s.n, 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_again, test_most, NULL,
-	};
-
-	return suite_run("freelist", tests);
 }

@@ -1,12 +1,12 @@
 /*
- * The hash table: what is in it is found, also after it grew, and gone when it
- * was removed; going round it meets each once.
+ * The hash table: an entry is found, also after growth, and gone after its
+ * removal; iteration meets each once.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/hash.h"
-#include "suite.h"
+#include "test.h"
 
 #define MANY 10000
 
@@ -42,7 +42,7 @@ find(const struct hash_table *t, uint32_t key)
 	return (const struct object *)link;
 }
 
-/* Those whose keys are not multiples of @gone are in @t, and only those. */
+/* Exactly the entries whose keys are not multiples of @gone are in @t. */
 static void
 expect(const struct hash_table *t, uint32_t n, uint32_t gone)
 {
@@ -68,14 +68,14 @@ fill(struct hash_table *t, hash_fn hash, uint32_t n)
 	ck_assert_ptr_null(hash_next(t, NULL));
 	for (uint32_t i = 0; i < n; i++) {
 		objects[i].key = i;
-		hash_add(t, &objects[i].link);
+		hash_add(t, &objects[i].link, hash(&objects[i].link));
 	}
 	ck_assert_uint_eq(t->n, n);
 	hash_remove(t, &objects[0].link);
 	expect(t, n, n);
 }
 
-START_TEST(test_many)
+TEST(test_many)
 {
 	struct hash_table t;
 
@@ -86,9 +86,8 @@ START_TEST(test_many)
 	expect(&t, MANY, 7);
 	hash_done(&t);
 }
-END_TEST
 
-START_TEST(test_same_hash)
+TEST(test_same_hash)
 {
 	struct hash_table t;
 
@@ -98,10 +97,9 @@ START_TEST(test_same_hash)
 	expect(&t, 200, 3);
 	hash_done(&t);
 }
-END_TEST
 
 /* One may go while all are looked at, once the next is known. */
-START_TEST(test_removed_on_the_way)
+TEST(test_removed_on_the_way)
 {
 	struct hash_table t;
 	struct hash_link *link, *next;
@@ -118,15 +116,4 @@ START_TEST(test_removed_on_the_way)
 	ck_assert_ptr_null(hash_next(&t, NULL));
 	hash_done(&t);
 	hash_done(&t);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_many, test_same_hash, test_removed_on_the_way, NULL,
-	};
-
-	return suite_run("hash", tests);
 }

@@ -3,7 +3,7 @@
  */
 
 #include "aws/health.h"
-#include "suite.h"
+#include "test.h"
 
 #define NOW UINT64_C(5000000)	/* long after the boot */
 
@@ -20,16 +20,15 @@ learn(struct health *h, enum aws_class class, uint64_t took_ms,
 	health_learn(h, &a, &e, now_ms);
 }
 
-START_TEST(test_nothing_is_known_at_first)
+TEST(test_nothing_is_known_at_first)
 {
 	static const struct health h;
 
 	ck_assert_uint_eq(health_latency_ms(&h, 50, NOW), 0);
 	ck_assert_uint_eq(h.succeeded + h.failed, 0);
 }
-END_TEST
 
-START_TEST(test_a_condition_is_no_failure)
+TEST(test_a_condition_is_no_failure)
 {
 	static struct health h;
 
@@ -49,9 +48,8 @@ START_TEST(test_a_condition_is_no_failure)
 	learn(&h, AWS_CLASS_OK, 3, NOW + 5);
 	ck_assert_str_eq(h.text, "said the endpoint");
 }
-END_TEST
 
-START_TEST(test_what_did_not_come_has_no_latency)
+TEST(test_what_did_not_come_has_no_latency)
 {
 	struct aws_answer a = { .text = "", .sent_ms = NOW - 4000 };
 	struct aws_error e = { .class = AWS_CLASS_TRANSIENT };
@@ -61,9 +59,8 @@ START_TEST(test_what_did_not_come_has_no_latency)
 	ck_assert_uint_eq(h.failed, 1);
 	ck_assert_uint_eq(health_latency_ms(&h, 99, NOW), 0);
 }
-END_TEST
 
-START_TEST(test_percentiles)
+TEST(test_percentiles)
 {
 	static struct health h;
 
@@ -77,10 +74,9 @@ START_TEST(test_percentiles)
 	ck_assert_uint_eq(health_latency_ms(&h, 99, NOW), 1024);
 	ck_assert_uint_eq(health_latency_ms(&h, 100, NOW), 5792);
 }
-END_TEST
 
 /* Never too short, and too long by a fifth at most. */
-START_TEST(test_a_bucket_is_near)
+TEST(test_a_bucket_is_near)
 {
 	for (uint64_t took_ms = 0; took_ms <= 70000; took_ms++) {
 		struct health h = { .succeeded = 0 };
@@ -95,9 +91,8 @@ START_TEST(test_a_bucket_is_near)
 		ck_assert_uint_le(said_ms, took_ms + took_ms / 5 + 1);
 	}
 }
-END_TEST
 
-START_TEST(test_what_is_old_is_forgotten)
+TEST(test_what_is_old_is_forgotten)
 {
 	static struct health h;
 
@@ -121,18 +116,4 @@ START_TEST(test_what_is_old_is_forgotten)
 	learn(&h, AWS_CLASS_OK, 16, NOW + 9 * HEALTH_HALF_MS);
 	ck_assert_uint_eq(health_latency_ms(&h, 1, NOW + 9 * HEALTH_HALF_MS),
 	    16);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_nothing_is_known_at_first,
-		test_a_condition_is_no_failure,
-		test_what_did_not_come_has_no_latency, test_percentiles,
-		test_a_bucket_is_near, test_what_is_old_is_forgotten, NULL,
-	};
-
-	return suite_run("health", tests);
 }

@@ -1,7 +1,6 @@
 /*
  * Which namespaces depend on this host's clock, and what the log says of it.
  */
-#include <check.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include "config_fixture.h"
 #include "core/operation.h"
 #include "daemon/host_clock.h"
-#include "suite.h"
+#include "test.h"
 
 /* A namespace with these lines. */
 static void
@@ -37,8 +36,13 @@ static const struct {
 	    "synchronised; start chronyd or systemd-timesyncd, or, if you "
 	    "know that the clock is right, set trust_clock = yes" },
 	{ "format = dlock\n", -EPERM, "format = dlock compares the clocks of "
+	    "hosts, and ddblockd may not ask whether this host's is "
+	    "synchronised (Operation not permitted); install clock.conf "
+	    "(ddblockd(8)), or, if you know that the clock is right, set "
+	    "trust_clock = yes" },
+	{ "format = dlock\n", -ENOSYS, "format = dlock compares the clocks of "
 	    "hosts, and the kernel does not say that this host's is "
-	    "synchronised (Operation not permitted); start chronyd or "
+	    "synchronised (Function not implemented); start chronyd or "
 	    "systemd-timesyncd, or, if you know that the clock is right, set "
 	    "trust_clock = yes" },
 	{ "format = dlock\ntrust_clock = yes\n", 0, NULL },
@@ -54,7 +58,9 @@ static const struct {
 	{ "", 0, NULL },
 };
 
-START_TEST(test_reason)
+TEST_FIXTURE(config_setup, config_teardown)
+
+TEST_ROWS(test_reason, clocks)
 {
 	char text[HOST_CLOCK_TEXT_MAX] = "";
 
@@ -66,7 +72,6 @@ START_TEST(test_reason)
 	/* As much as an outcome tells. */
 	ck_assert_uint_lt(strlen(text), OUTCOME_TEXT_MAX);
 }
-END_TEST
 
 static int probe_says;
 
@@ -92,7 +97,7 @@ logged(const char *part)
 }
 
 /* Once when it begins, and once when it ends. */
-START_TEST(test_log)
+TEST(test_log)
 {
 	static const char begins[] =
 	    "namespace default: no lock is granted: format = dlock ";
@@ -123,29 +128,13 @@ START_TEST(test_log)
 	event_base_free(base);
 	(void)fclose(file);
 }
-END_TEST
 
-/* Where nothing depends on it nobody looks. */
-START_TEST(test_not_asked)
+/* If no namespace depends on it, the clock is not checked. */
+TEST(test_not_asked)
 {
 	struct host_clock clock;
 
 	configure("");
 	ck_assert_int_eq(host_clock_start(&clock, NULL, config, NULL), 0);
 	host_clock_done(&clock);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("host_clock");
-	TCase *t = tcase_create("host_clock");
-
-	tcase_add_checked_fixture(t, config_setup, config_teardown);
-	tcase_add_loop_test(t, test_reason, 0, ROWS(clocks));
-	tcase_add_test(t, test_log);
-	tcase_add_test(t, test_not_asked);
-	suite_add_tcase(suite, t);
-	return suite_end(suite);
 }

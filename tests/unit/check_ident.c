@@ -1,14 +1,14 @@
 /*
- * The text form of names: there and back, and nothing else is one.
+ * The text form of names: there and back, and no other text is a name.
  */
 #include <string.h>
 
 #include "core/ident.h"
-#include "suite.h"
+#include "test.h"
 
 #define TEXT "0123456789abcdeffedcba9876543210"
 
-START_TEST(test_format)
+TEST(test_format)
 {
 	struct ident id = { 0x0123456789abcdef, 0xfedcba9876543210 };
 	char text[IDENT_TEXT_LENGTH + 1];
@@ -21,9 +21,8 @@ START_TEST(test_format)
 	ident_format((struct ident){ 0, 10 }, text);
 	ck_assert_str_eq(text, "0000000000000000000000000000000a");
 }
-END_TEST
 
-START_TEST(test_parse)
+TEST(test_parse)
 {
 	struct ident id;
 
@@ -37,10 +36,9 @@ START_TEST(test_parse)
 	ck_assert_uint_eq(id.high, UINT64_MAX);
 	ck_assert_uint_eq(id.low, UINT64_MAX);
 }
-END_TEST
 
 /* One name has one text: no upper case, no other length, no other sign. */
-START_TEST(test_parse_refuses)
+TEST(test_parse_refuses)
 {
 	static const char *const bad[] = {
 		"",
@@ -66,9 +64,8 @@ START_TEST(test_parse_refuses)
 	ck_assert_uint_eq(id.high, 7);
 	ck_assert_uint_eq(id.low, 8);
 }
-END_TEST
 
-START_TEST(test_compare)
+TEST(test_compare)
 {
 	struct ident a = { 1, 2 };
 
@@ -80,16 +77,4 @@ START_TEST(test_compare)
 	ck_assert(!ident_is_none((struct ident){ 1, 0 }));
 	ck_assert(!ident_is_none((struct ident){ 0, 1 }));
 	ck_assert(ident_is_none((struct ident){ 0, 0 }));
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_format, test_parse, test_parse_refuses, test_compare,
-		NULL,
-	};
-
-	return suite_run("ident", tests);
 }

@@ -2,15 +2,13 @@
  * The round of an identity: files, plan, parameters, stages, and what stays in
  * use.
  */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "identity/identity.h"
-
-#include "suite.h"
+#include "test.h"
 
 #define WALL_MS UINT64_C(1800000000000)	/* 2027-01-15 08:00 */
 #define MINUTE UINT64_C(60000)
@@ -132,7 +130,7 @@ expect(const char *access_key_id)
 	ck_assert_str_eq(view.credentials->access_key_id, access_key_id);
 }
 
-START_TEST(test_keys)
+TEST(test_keys)
 {
 	begin("eu-west-1", NULL);
 	file(CONFIG, NULL);
@@ -161,10 +159,9 @@ START_TEST(test_keys)
 	expect("AKIA2");
 	identity_free(identity);
 }
-END_TEST
 
 /* A file that is wrong for a while changes nothing, but is told of. */
-START_TEST(test_wrong_file)
+TEST(test_wrong_file)
 {
 	begin("eu-west-1", NULL);
 	file(CONFIG, NULL);
@@ -184,11 +181,10 @@ START_TEST(test_wrong_file)
 	ck_assert_str_eq(view.text, "");
 	identity_free(identity);
 }
-END_TEST
 
 /* With nothing yet it asks again in a second, then ever later, and at last
  * each minute. */
-START_TEST(test_wrong_from_the_start)
+TEST(test_wrong_from_the_start)
 {
 	uint64_t bound_ms = 1000;
 
@@ -209,9 +205,8 @@ START_TEST(test_wrong_from_the_start)
 	ck_assert_uint_eq(view.failures, 0);
 	identity_free(identity);
 }
-END_TEST
 
-START_TEST(test_places_of_files)
+TEST(test_places_of_files)
 {
 	static const char *const named[] = {
 		"AWS_CONFIG_FILE", "~/c", "AWS_SHARED_CREDENTIALS_FILE", "/s",
@@ -234,11 +229,10 @@ START_TEST(test_places_of_files)
 	expect("AKIA1");
 	identity_free(identity);
 }
-END_TEST
 
-/* One that is named and may not be read is wrong; a home directory that is
- * not ours is as good as none. */
-START_TEST(test_no_permission)
+/* A named file that may not be read is an error; a home directory that is not
+ * ours counts as none. */
+TEST(test_no_permission)
 {
 	static const char *const named[] = {
 		"AWS_SHARED_CREDENTIALS_FILE", "/s", NULL,
@@ -254,11 +248,10 @@ START_TEST(test_no_permission)
 	    "/s could not be read: Permission denied"));
 	identity_free(identity);
 }
-END_TEST
 
 #define RUNS "[default]\ncredential_process = p\n"
 
-START_TEST(test_renewal)
+TEST(test_renewal)
 {
 	begin("eu-west-1", NULL);
 	file(CONFIG, RUNS);
@@ -297,11 +290,10 @@ START_TEST(test_renewal)
 	ck_assert_int_eq(view.code, 0);
 	identity_free(identity);
 }
-END_TEST
 
-/* What has expired when it comes is used if there is nothing better: it may
- * be our clock. */
-START_TEST(test_expired_from_the_start)
+/* Credentials that have expired on arrival are used if there are no better
+ * ones: our clock may be wrong. */
+TEST(test_expired_from_the_start)
 {
 	begin("eu-west-1", NULL);
 	file(CONFIG, RUNS);
@@ -320,9 +312,8 @@ START_TEST(test_expired_from_the_start)
 	ck_assert_uint_eq(view.failures, 0);
 	identity_free(identity);
 }
-END_TEST
 
-START_TEST(test_rejected)
+TEST(test_rejected)
 {
 	struct credentials used = { .expires_ms = 0 };
 
@@ -348,17 +339,16 @@ START_TEST(test_rejected)
 	file(CONFIG, NULL);
 	file(CREDENTIALS, KEYS("AKIA2"));
 	expect("AKIA2");
-	/* Somebody is late: we have others by now. */
+	/* A source is late: we have others by now. */
 	pass(MINUTE);
 	identity_rejected(identity, &now, &used, &step);
 	ck_assert_ptr_null(step.errand);
 	credentials_done(&used);
 	identity_free(identity);
 }
-END_TEST
 
 /* Said amid a round that has passed what it should renew. */
-START_TEST(test_rejected_amid_a_round)
+TEST(test_rejected_amid_a_round)
 {
 	struct credentials used = { .expires_ms = 0 };
 
@@ -383,9 +373,8 @@ START_TEST(test_rejected_amid_a_round)
 	credentials_done(&used);
 	identity_free(identity);
 }
-END_TEST
 
-START_TEST(test_region_of_the_instance)
+TEST(test_region_of_the_instance)
 {
 	static const char *const environment[] = {
 		"AWS_ACCESS_KEY_ID", "AKIA1",
@@ -406,9 +395,8 @@ START_TEST(test_region_of_the_instance)
 	ck_assert_str_eq(view.source, "environment");
 	identity_free(identity);
 }
-END_TEST
 
-START_TEST(test_no_region)
+TEST(test_no_region)
 {
 	static const char *const environment[] = {
 		"AWS_ACCESS_KEY_ID", "AKIA1", "AWS_SECRET_ACCESS_KEY",
@@ -424,10 +412,9 @@ START_TEST(test_no_region)
 	ck_assert_ptr_nonnull(strstr(view.text, "region"));
 	identity_free(identity);
 }
-END_TEST
 
-/* Nobody is there: nothing gives credentials, and it goes on asking. */
-START_TEST(test_nothing_at_all)
+/* No source has credentials, and it goes on asking. */
+TEST(test_nothing_at_all)
 {
 	begin("eu-west-1", NULL);
 	file(CONFIG, NULL);
@@ -437,26 +424,11 @@ START_TEST(test_nothing_at_all)
 	ck_assert_ptr_null(step.errand);
 	ck_assert_ptr_null(view.credentials);
 	ck_assert_int_eq(view.code, DDBLOCK_E_NO_CREDENTIALS);
-	ck_assert_ptr_nonnull(strstr(view.text, "nothing gives credentials"));
+	ck_assert_ptr_nonnull(strstr(view.text, "no source has credentials"));
 	ck_assert_uint_le(step.wake_ms, now.boot_ms + 1000);
 	wake();
 	file(CONFIG, NULL);
 	file(CREDENTIALS, KEYS("AKIA1"));
 	expect("AKIA1");
 	identity_free(identity);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_keys, test_wrong_file, test_wrong_from_the_start,
-		test_places_of_files, test_no_permission, test_renewal,
-		test_expired_from_the_start, test_rejected,
-		test_rejected_amid_a_round, test_region_of_the_instance,
-		test_no_region, test_nothing_at_all, NULL,
-	};
-
-	return suite_run("identity", tests);
 }

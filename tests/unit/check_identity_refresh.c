@@ -1,11 +1,9 @@
 /*
  * When credentials are renewed.
  */
-#include <check.h>
 
 #include "identity/identity_refresh.h"
-
-#include "suite.h"
+#include "test.h"
 
 #define BOOT UINT64_C(5000000)
 #define WALL UINT64_C(1800000000000)
@@ -18,7 +16,7 @@ at(uint64_t after_ms, uint32_t random)
 	    random };
 }
 
-START_TEST(test_none_is_due)
+TEST(test_none_is_due)
 {
 	struct refresh f = { .taken = false };
 	struct identity_now now = at(0, 0);
@@ -26,9 +24,8 @@ START_TEST(test_none_is_due)
 	ck_assert_uint_eq(refresh_due_ms(&f, &now), BOOT);
 	ck_assert(!refresh_valid(&f, WALL));
 }
-END_TEST
 
-START_TEST(test_for_ever)
+TEST(test_for_ever)
 {
 	struct refresh f;
 	struct identity_now now = at(0, 0);
@@ -39,10 +36,9 @@ START_TEST(test_for_ever)
 	refresh_drop(&f);
 	ck_assert_uint_eq(refresh_due_ms(&f, &now), BOOT);
 }
-END_TEST
 
 /* Of any life, between its half and its last quarter. */
-START_TEST(test_quarter)
+TEST(test_quarter)
 {
 	static const uint64_t lives[] = {
 		60000, 15 * 60000, HOUR, 6 * HOUR, 12 * HOUR, 8760 * HOUR,
@@ -63,10 +59,9 @@ START_TEST(test_quarter)
 		    BOOT + lives[i] / 2 + lives[i] / 100000 + 1);
 	}
 }
-END_TEST
 
 /* The time of waking says the same all the way. */
-START_TEST(test_stays)
+TEST(test_stays)
 {
 	struct identity_now now = at(0, 12345678);
 	struct refresh f;
@@ -80,11 +75,10 @@ START_TEST(test_stays)
 		ck_assert_uint_eq(refresh_due_ms(&f, &later), due_ms);
 	}
 }
-END_TEST
 
 /* A clock that is set forward makes it due, one that is set back does not
  * make it last. */
-START_TEST(test_clock_is_set)
+TEST(test_clock_is_set)
 {
 	struct identity_now now = at(0, 0), ahead = at(60000, 0),
 	    back = at(60000, 0);
@@ -97,10 +91,9 @@ START_TEST(test_clock_is_set)
 	back.wall_ms -= 10 * HOUR;
 	ck_assert_uint_eq(refresh_due_ms(&f, &back), BOOT + HOUR / 4 * 3);
 }
-END_TEST
 
 /* One that gives the same to the end is not asked ever more often. */
-START_TEST(test_last_seconds)
+TEST(test_last_seconds)
 {
 	for (uint64_t life_ms = 1; life_ms < 9000; life_ms += 100) {
 		struct identity_now now = at(0, UINT32_MAX / 2);
@@ -111,10 +104,9 @@ START_TEST(test_last_seconds)
 		    BOOT + REFRESH_AGAIN_MIN_MS);
 	}
 }
-END_TEST
 
 /* Expired when they came: by the metadata service, in 10 to 15 minutes. */
-START_TEST(test_expired)
+TEST(test_expired)
 {
 	struct identity_now least = at(0, 0), most = at(0, UINT32_MAX);
 	struct refresh f;
@@ -129,9 +121,8 @@ START_TEST(test_expired)
 	ck_assert_uint_eq(refresh_due_ms(&f, &most),
 	    BOOT + REFRESH_AGAIN_MIN_MS);
 }
-END_TEST
 
-START_TEST(test_waits)
+TEST(test_waits)
 {
 	struct identity_now most = at(0, UINT32_MAX), least = at(0, 0);
 	struct refresh none = { .taken = false }, some;
@@ -159,17 +150,4 @@ START_TEST(test_waits)
 	ck_assert_uint_eq(refresh_wait_ms(&some, 50, false, &least), 300000);
 	refresh_take(&some, WALL - HOUR, false, &least);
 	ck_assert_uint_eq(refresh_wait_ms(&some, 50, false, &least), 30000);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_none_is_due, test_for_ever, test_quarter, test_stays,
-		test_clock_is_set, test_last_seconds, test_expired,
-		test_waits, NULL,
-	};
-
-	return suite_run("identity_refresh", tests);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/json_quote.h"
-#include "suite.h"
+#include "test.h"
 
 static void
 quoted(const char *bytes, size_t length, const char *wanted)
@@ -18,7 +18,7 @@ quoted(const char *bytes, size_t length, const char *wanted)
 	buffer_done(&b);
 }
 
-START_TEST(test_texts)
+TEST(test_texts)
 {
 	quoted("", 0, "\"\"");
 	quoted("jobs/nightly", 12, "\"jobs/nightly\"");
@@ -31,19 +31,17 @@ START_TEST(test_texts)
 	/* The length counts: no NUL is needed. */
 	quoted("abc", 2, "\"ab\"");
 }
-END_TEST
 
 /* Each byte is one that cannot be read. */
-START_TEST(test_no_utf8)
+TEST(test_no_utf8)
 {
 	quoted("\xff", 1, "\"\\ufffd\"");
 	quoted("a\xc3", 2, "\"a\\ufffd\"");
 	quoted("\xc3\xa9", 1, "\"\\ufffd\"");
 	quoted("\xed\xa0\x80z", 4, "\"\\ufffd\\ufffd\\ufffdz\"");
 }
-END_TEST
 
-START_TEST(test_no_room)
+TEST(test_no_room)
 {
 	struct buffer b;
 
@@ -51,15 +49,4 @@ START_TEST(test_no_room)
 	json_quote(&b, "abc", 3);
 	ck_assert_int_ne(buffer_failed(&b), 0);
 	buffer_done(&b);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_texts, test_no_utf8, test_no_room, NULL,
-	};
-
-	return suite_run("json_quote", tests);
 }

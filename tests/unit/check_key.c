@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/key.h"
-#include "suite.h"
+#include "test.h"
 
 /* A name of a constant text, NUL and all. */
 #define NAME(text) ((struct key){ text, sizeof(text) - 1 })
@@ -20,7 +20,7 @@ expect_parts(struct key name, struct key key, struct key sort)
 	ck_assert(key_equal(key_join(&parts, bytes), name));
 }
 
-START_TEST(test_parts)
+TEST(test_parts)
 {
 	expect_parts(NAME("jobs"), NAME("jobs"), NAME("-"));
 	expect_parts(NAME("jobs\0nightly"), NAME("jobs"), NAME("nightly"));
@@ -29,10 +29,9 @@ START_TEST(test_parts)
 	expect_parts(NAME("a\0b c"), NAME("a"), NAME("b c"));
 	expect_parts(NAME(""), NAME(""), NAME("-"));
 }
-END_TEST
 
-/* "-" is what a lock has whose client gives no sort value. */
-START_TEST(test_one_name)
+/* "-" is the sort value of a lock whose client gives none. */
+TEST(test_one_name)
 {
 	struct key_parts parts = { NAME("jobs"), NAME("-") };
 	char bytes[KEY_BYTES_MAX];
@@ -46,9 +45,8 @@ START_TEST(test_one_name)
 	ck_assert(key_equal(key_join(&parts, bytes), NAME("jobs\0x")));
 	ck_assert(key_is_sound(NAME("jobs\0x")));
 }
-END_TEST
 
-START_TEST(test_order)
+TEST(test_order)
 {
 	const struct key keys[] = {
 		NAME(""), NAME("a"), NAME("a\0b"), NAME("ab"), NAME("b"),
@@ -68,9 +66,8 @@ START_TEST(test_order)
 	ck_assert(!key_begins_with(keys[1], keys[2]));
 	ck_assert(!key_begins_with(keys[4], keys[1]));
 }
-END_TEST
 
-START_TEST(test_sound)
+TEST(test_sound)
 {
 	char longest[KEY_BYTES_MAX + 1];
 	struct key key = { longest, KEY_BYTES_MAX };
@@ -90,25 +87,12 @@ START_TEST(test_sound)
 	key.length++;
 	ck_assert(!key_is_sound(key));
 }
-END_TEST
 
-START_TEST(test_equal)
+TEST(test_equal)
 {
 	ck_assert(key_equal(NAME("a\0b"), NAME("a\0b")));
 	ck_assert(!key_equal(NAME("a\0b"), NAME("a\0c")));
 	ck_assert(!key_equal(NAME("a"), NAME("a\0b")));
 	ck_assert(key_equal((struct key){ NULL, 0 }, NAME("")));
 	ck_assert(key_equal(key_text("jobs"), NAME("jobs")));
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_parts, test_one_name, test_order, test_sound, test_equal,
-		NULL,
-	};
-
-	return suite_run("key", tests);
 }

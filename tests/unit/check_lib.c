@@ -1,8 +1,7 @@
 /*
- * libddblock: requests and their answers, against a daemon that says what the
- * test wants.
+ * libddblock: requests and their answers, against a daemon that the test
+ * scripts.
  */
-#include <check.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,13 +10,15 @@
 
 #include "common/clock.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 #include "tests/lib/fixture.h"
 
 static char name_a[] = "a";
 static char name_b[] = "b";
 
-START_TEST(test_nobody_listens)
+TEST_FIXTURE(fixture_setup, fixture_teardown)
+
+TEST(test_nobody_listens)
 {
 	struct ddblock *d = NULL;
 	char path[200] = "/nowhere/socket";
@@ -29,10 +30,9 @@ START_TEST(test_nobody_listens)
 	ck_assert_ptr_null(d);
 	ddblock_close(NULL);
 }
-END_TEST
 
 /* Without a path: the environment's. With the greeting: the first request. */
-START_TEST(test_greeting_goes_with_the_first_request)
+TEST(test_greeting_goes_with_the_first_request)
 {
 	struct fake_daemon other;
 	struct ddblock *d = NULL;
@@ -53,10 +53,9 @@ START_TEST(test_greeting_goes_with_the_first_request)
 	ddblock_close(d);
 	fake_done(&other);
 }
-END_TEST
 
 /* Each has its own token, and the rows come in the daemon's own order. */
-START_TEST(test_several)
+TEST(test_several)
 {
 	const char *const keys[] = { "k 2", "k1", "k3" };
 	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
@@ -88,9 +87,8 @@ START_TEST(test_several)
 	fake_expect(&fake, "#3 RELEASE id=7");
 	ck_assert_uint_eq(ddblock_token_of(connection, 7, "k1"), 0);
 }
-END_TEST
 
-START_TEST(test_several_refused)
+TEST(test_several_refused)
 {
 	const char *keys[DDBLOCK_KEYS_MAX + 1];
 	uint64_t id = 0;
@@ -108,7 +106,7 @@ START_TEST(test_several_refused)
 	ck_assert_int_eq(ddblock_acquire_several(connection, keys, 2, NULL,
 	    &id), DDBLOCK_E_BAD_REQUEST);
 	fake_expect_nothing(&fake);
-	/* A lock without a token is not known to be had. */
+	/* A lock without a token is not known to be held. */
 	keys[1] = "l";
 	fake_send(&fake, "#2 + ns=default key=k token=12\n#2 OK id=7 rows=1 "
 	    "mode=exclusive remaining=60s until_boot_ms=%" PRIu64
@@ -117,10 +115,9 @@ START_TEST(test_several_refused)
 	    &id), DDBLOCK_E_PROTOCOL);
 	ck_assert_int_eq(ddblock_socket(connection), -1);
 }
-END_TEST
 
 /* The id stays, the token is another. */
-START_TEST(test_downgrade)
+TEST(test_downgrade)
 {
 	uint64_t id = 0;
 
@@ -142,9 +139,8 @@ START_TEST(test_downgrade)
 	ck_assert_int_eq(ddblock_downgrade(connection, 8, 0),
 	    DDBLOCK_E_LOCK_NOT_OWNED);
 }
-END_TEST
 
-START_TEST(test_sort_values)
+TEST(test_sort_values)
 {
 	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	struct ddblock_query_options q = DDBLOCK_QUERY_OPTIONS_INIT;
@@ -165,9 +161,8 @@ START_TEST(test_sort_values)
 	    &q, NULL, NULL, NULL, NULL), 0);
 	fake_expect(&fake, "#5 PING");
 }
-END_TEST
 
-START_TEST(test_acquire_and_release)
+TEST(test_acquire_and_release)
 {
 	uint64_t until_ms = fixture_grant(2, 7, 60000);
 	uint64_t id = 0;
@@ -191,9 +186,8 @@ START_TEST(test_acquire_and_release)
 	fake_expect_nothing(&fake);
 	ck_assert_str_eq(fixture_heard(), "");
 }
-END_TEST
 
-START_TEST(test_options)
+TEST(test_options)
 {
 	struct {
 		struct ddblock_acquire_options known;
@@ -231,9 +225,8 @@ START_TEST(test_options)
 	    DDBLOCK_E_BAD_REQUEST);
 	fake_expect_nothing(&fake);
 }
-END_TEST
 
-START_TEST(test_shared)
+TEST(test_shared)
 {
 	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	uint64_t id;
@@ -263,10 +256,9 @@ START_TEST(test_shared)
 	    DDBLOCK_E_BAD_REQUEST);
 	fake_expect_nothing(&fake);
 }
-END_TEST
 
 /* Bytes of any kind, with the grant, a renewal and the release. */
-START_TEST(test_changes)
+TEST(test_changes)
 {
 	static const char data[] = "\0 \xff=";
 	const struct ddblock_attribute attributes[] = {
@@ -308,10 +300,9 @@ START_TEST(test_changes)
 	fake_expect(&fake, "#4 RELEASE id=7 data= keep=no");
 	fake_expect_nothing(&fake);
 }
-END_TEST
 
 /* What a grant tells stays readable, of any bytes, while it is held. */
-START_TEST(test_found)
+TEST(test_found)
 {
 	const struct ddblock_row *found;
 	const char *name, *value;
@@ -340,9 +331,8 @@ START_TEST(test_found)
 	ck_assert_int_eq(ddblock_release(connection, 7), 0);
 	ck_assert_ptr_null(ddblock_found(connection, 7));
 }
-END_TEST
 
-START_TEST(test_pipelined_and_out_of_order)
+TEST(test_pipelined_and_out_of_order)
 {
 	uint64_t first = 0;
 	uint64_t second = 0;
@@ -363,9 +353,8 @@ START_TEST(test_pipelined_and_out_of_order)
 	ck_assert_int_eq(ddblock_cancel(connection, first),
 	    DDBLOCK_E_BAD_REQUEST);
 }
-END_TEST
 
-START_TEST(test_limit_of_requests)
+TEST(test_limit_of_requests)
 {
 	int r = 0;
 	int n = 0;
@@ -380,7 +369,6 @@ START_TEST(test_limit_of_requests)
 	ck_assert_int_eq(ddblock_query_start(connection, DDBLOCK_QUERY_PING,
 	    NULL, NULL, NULL, NULL, NULL), 0);
 }
-END_TEST
 
 static void
 on_row(void *arg, const struct ddblock_row *row, bool final)
@@ -396,7 +384,7 @@ on_row(void *arg, const struct ddblock_row *row, bool final)
 	fixture_tell(" key:%s;", ddblock_row_find(row, "key", NULL));
 }
 
-START_TEST(test_queries)
+TEST(test_queries)
 {
 	struct ddblock_query_options options = DDBLOCK_QUERY_OPTIONS_INIT;
 
@@ -413,9 +401,8 @@ START_TEST(test_queries)
 	ck_assert_str_eq(fixture_heard(), "row key= a/2 key: a;"
 	    "disconnected PROTOCOL;");
 }
-END_TEST
 
-START_TEST(test_query_words)
+TEST(test_query_words)
 {
 	struct ddblock_query_options options = DDBLOCK_QUERY_OPTIONS_INIT;
 
@@ -440,10 +427,9 @@ START_TEST(test_query_words)
 	fake_expect(&fake, "#5 WAITING");
 	fake_expect(&fake, "#6 STATUS");
 }
-END_TEST
 
-/* How far a listing is, is told to whoever asked for it, and only that. */
-START_TEST(test_progress)
+/* How far a listing is, is told to the caller that asked for it only. */
+TEST(test_progress)
 {
 	struct ddblock_query_options options = DDBLOCK_QUERY_OPTIONS_INIT;
 
@@ -463,10 +449,9 @@ START_TEST(test_progress)
 	ck_assert_str_eq(fixture_heard(), "final rows=0/1 key:(null);");
 	fake_expect(&fake, "#3 LIST progress=1s");
 }
-END_TEST
 
 /* A place in line is told while the request waits, and not of another's. */
-START_TEST(test_queue_reports)
+TEST(test_queue_reports)
 {
 	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	uint64_t id;
@@ -485,10 +470,9 @@ START_TEST(test_queue_reports)
 	ck_assert_int_eq(ddblock_acquire(connection, "l", &o, &id), 0);
 	fake_expect(&fake, "#3 TRY l");
 }
-END_TEST
 
 /* The answer, then the changes, of this lock and while it is watched. */
-START_TEST(test_watch)
+TEST(test_watch)
 {
 	fake_send(&fake, "#2 OK state=free\n"
 	    "!CHANGED ns=main key=x state=held\n"
@@ -524,10 +508,9 @@ START_TEST(test_watch)
 	    on_row, fixture_on_reply, name_a, NULL), 0);
 	fake_expect(&fake, "#5 WATCH z");
 }
-END_TEST
 
 /* Locks of one key are told apart. */
-START_TEST(test_watch_with_sort_value)
+TEST(test_watch_with_sort_value)
 {
 	fake_send(&fake, "#2 OK state=free\n");
 	ck_assert_int_eq(ddblock_watch(connection, "x", NULL, NULL, on_row,
@@ -550,42 +533,4 @@ START_TEST(test_watch_with_sort_value)
 	    DDBLOCK_E_NO_SUCH_LOCK);
 	ck_assert_int_eq(ddblock_unwatch(connection, "x", NULL, "a b"), 0);
 	fake_expect(&fake, "#5 UNWATCH x sort=a%20b");
-}
-END_TEST
-
-static Suite *
-suite(void)
-{
-	Suite *s = suite_create("lib");
-	TCase *t = tcase_create("lib");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
-	tcase_add_test(t, test_nobody_listens);
-	tcase_add_test(t, test_greeting_goes_with_the_first_request);
-	tcase_add_test(t, test_acquire_and_release);
-	tcase_add_test(t, test_several);
-	tcase_add_test(t, test_several_refused);
-	tcase_add_test(t, test_downgrade);
-	tcase_add_test(t, test_sort_values);
-	tcase_add_test(t, test_options);
-	tcase_add_test(t, test_shared);
-	tcase_add_test(t, test_changes);
-	tcase_add_test(t, test_found);
-	tcase_add_test(t, test_pipelined_and_out_of_order);
-	tcase_add_test(t, test_limit_of_requests);
-	tcase_add_test(t, test_queries);
-	tcase_add_test(t, test_query_words);
-	tcase_add_test(t, test_progress);
-	tcase_add_test(t, test_queue_reports);
-	tcase_add_test(t, test_watch);
-	tcase_add_test(t, test_watch_with_sort_value);
-	suite_add_tcase(s, t);
-	return s;
-}
-
-int
-main(void)
-{
-	return suite_end(suite());
 }

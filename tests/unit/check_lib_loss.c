@@ -1,8 +1,7 @@
 /*
- * libddblock: how holds are kept and lost, and what a daemon that is silent,
- * gone, slow or out of its mind does to them.
+ * libddblock: how holds are kept and lost, with a daemon that is silent, gone,
+ * slow or broken.
  */
-#include <check.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,13 +13,15 @@
 
 #include "common/clock.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 #include "tests/lib/fixture.h"
 
 static char name_a[] = "a";
 static char name_c[] = "c";
 
-START_TEST(test_events)
+TEST_FIXTURE(fixture_setup, fixture_teardown)
+
+TEST(test_events)
 {
 	(void)fixture_acquire(2, 7, 60000);
 	fake_send(&fake, "!LOCK_IN_DANGER id=7 remaining=5s "
@@ -37,10 +38,9 @@ START_TEST(test_events)
 	ck_assert_int_eq(ddblock_release(connection, 7),
 	    DDBLOCK_E_LOCK_LOST);
 }
-END_TEST
 
 /* The daemon says nothing more (it is stopped, say): our clock decides. */
-START_TEST(test_silence_ends_a_hold)
+TEST(test_silence_ends_a_hold)
 {
 	uint64_t until_ms;
 
@@ -51,7 +51,7 @@ START_TEST(test_silence_ends_a_hold)
 	ck_assert_str_eq(fixture_heard(), "lost 7 loss=1;");
 	ck_assert_uint_eq(ddblock_next_deadline_ms(connection),
 	    DDBLOCK_NEVER_MS);
-	/* It never comes back, whatever is said of it. */
+	/* It never comes back, after any line. */
 	fake_send(&fake, "!RENEWED ns=main remaining=60s until_boot_ms="
 	    "%" PRIu64 "\n", clock_boot_ms() + 60000);
 	ck_assert_int_eq(fixture_dispatch(), 0);
@@ -62,10 +62,9 @@ START_TEST(test_silence_ends_a_hold)
 	ck_assert_int_eq(ddblock_release(connection, 7), DDBLOCK_E_LOCK_LOST);
 	fake_expect(&fake, "#3 RELEASE id=7");
 }
-END_TEST
 
 /* A call that blocks hears of the loss of another hold while it waits. */
-START_TEST(test_silence_while_blocked)
+TEST(test_silence_while_blocked)
 {
 	struct ddblock_acquire_options options = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	uint64_t id;
@@ -78,13 +77,12 @@ START_TEST(test_silence_while_blocked)
 	ck_assert_str_eq(fixture_heard(), "lost 8 loss=1;");
 	ck_assert_int_eq(ddblock_release(connection, 7), DDBLOCK_E_NO_DAEMON);
 }
-END_TEST
 
 /*
  * A program was paused beyond its deadline, but the renewals wait in its
  * socket: nothing was lost.
  */
-START_TEST(test_renewals_are_read_before_judging)
+TEST(test_renewals_are_read_before_judging)
 {
 	struct pollfd timer = { .fd = -1, .events = POLLIN };
 	struct itimerspec at = { .it_value = { .tv_nsec = 1 } };
@@ -110,9 +108,8 @@ START_TEST(test_renewals_are_read_before_judging)
 	    until_ms + 60000);
 	ck_assert_uint_gt(ddblock_remaining_ms(connection, 7), 0);
 }
-END_TEST
 
-START_TEST(test_renew)
+TEST(test_renew)
 {
 	uint64_t until_ms;
 
@@ -133,10 +130,9 @@ START_TEST(test_renew)
 	ck_assert_int_eq(ddblock_renew(connection, 7), DDBLOCK_E_LOCK_STOLEN);
 	ck_assert_str_eq(fixture_heard(), "lost 7 loss=2;");
 }
-END_TEST
 
-/* It may have been lost before anybody said so. */
-START_TEST(test_renew_of_what_is_lost)
+/* It may have been lost before that was told. */
+TEST(test_renew_of_what_is_lost)
 {
 	(void)fixture_acquire(2, 7, 60000);
 	fake_send(&fake, "#3 ERR LOCK_LOST :gone\n");
@@ -144,10 +140,9 @@ START_TEST(test_renew_of_what_is_lost)
 	ck_assert_uint_eq(ddblock_remaining_ms(connection, 7), 0);
 	ck_assert_str_eq(fixture_heard(), "lost 7 loss=6;");
 }
-END_TEST
 
 /* Each has its end, also after the other's. */
-START_TEST(test_silence_ends_each_hold)
+TEST(test_silence_ends_each_hold)
 {
 	(void)fixture_acquire(2, 7, 100);
 	(void)fixture_acquire(3, 8, 300);
@@ -158,7 +153,6 @@ START_TEST(test_silence_ends_each_hold)
 		ck_assert_int_eq(fixture_dispatch(), 0);
 	ck_assert_str_eq(fixture_heard(), "lost 8 loss=1;");
 }
-END_TEST
 
 /* The session has been renewed, until then. */
 static void
@@ -178,8 +172,8 @@ loss_renew(uint64_t until_ms)
 	ck_assert_int_eq(ddblock_renew(connection, 7), 0);
 }
 
-/* Its own end is not moved by what the daemon says of the session. */
-START_TEST(test_renewals_end_with_max_hold)
+/* A renewal of the session does not move its own end. */
+TEST(test_renewals_end_with_max_hold)
 {
 	uint64_t until_ms = clock_boot_ms() + 60000, id;
 
@@ -194,10 +188,9 @@ START_TEST(test_renewals_end_with_max_hold)
 	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7),
 	    until_ms + 500);
 }
-END_TEST
 
-/* What is renewed by hand moves by an answer to that, and by nothing else. */
-START_TEST(test_manual_hold_is_not_renewed_along)
+/* A hold renewed by hand is moved only by the answer to its renewal. */
+TEST(test_manual_hold_is_not_renewed_along)
 {
 	struct ddblock_acquire_options options = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	uint64_t until_ms, id;
@@ -212,10 +205,9 @@ START_TEST(test_manual_hold_is_not_renewed_along)
 	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7),
 	    until_ms + 20000);
 }
-END_TEST
 
 /* A boot clock that is not ours is not believed beyond what remains. */
-START_TEST(test_foreign_boot_clock)
+TEST(test_foreign_boot_clock)
 {
 	uint64_t id;
 
@@ -225,9 +217,8 @@ START_TEST(test_foreign_boot_clock)
 	ck_assert_int_eq(ddblock_try(connection, "k", NULL, &id), 0);
 	ck_assert_uint_le(ddblock_remaining_ms(connection, 7), 10000);
 }
-END_TEST
 
-START_TEST(test_grant_of_the_past_is_given_back)
+TEST(test_grant_of_the_past_is_given_back)
 {
 	uint64_t id = 0;
 
@@ -238,9 +229,8 @@ START_TEST(test_grant_of_the_past_is_given_back)
 	fake_expect(&fake, "#2 TRY k");
 	fake_expect(&fake, "#3 RELEASE id=7");
 }
-END_TEST
 
-START_TEST(test_end_of_connection_loses_all)
+TEST(test_end_of_connection_loses_all)
 {
 	(void)fixture_acquire(2, 7, 60000);
 	(void)fixture_acquire(3, 8, 60000);
@@ -259,10 +249,9 @@ START_TEST(test_end_of_connection_loses_all)
 	    DDBLOCK_E_NO_DAEMON);
 	ck_assert_str_eq(fixture_heard(), "");
 }
-END_TEST
 
-/* Its last words are heard, also those that belong to no request. */
-START_TEST(test_refused_connection)
+/* Its last lines are read, also those that belong to no request. */
+TEST(test_refused_connection)
 {
 	fake_send(&fake, "ERR LIMIT :too many connections\n");
 	fake_hang_up(&fake);
@@ -271,9 +260,8 @@ START_TEST(test_refused_connection)
 	ck_assert_str_eq(ddblock_last_text(connection),
 	    "too many connections");
 }
-END_TEST
 
-START_TEST(test_nonsense)
+TEST_LOOP(test_nonsense, 0, 12)
 {
 	static const char *const nonsense[] = {
 		"\n", "HTTP/1.1 400 Bad Request\r\n", "#99 OK\n", "OK\n",
@@ -288,9 +276,8 @@ START_TEST(test_nonsense)
 	    DDBLOCK_E_PROTOCOL);
 	ck_assert_str_eq(fixture_heard(), "disconnected PROTOCOL;");
 }
-END_TEST
 
-START_TEST(test_line_without_end)
+TEST(test_line_without_end)
 {
 	char block[4000];
 	int r = 0;
@@ -303,10 +290,9 @@ START_TEST(test_line_without_end)
 	}
 	ck_assert_int_eq(r, DDBLOCK_E_PROTOCOL);
 }
-END_TEST
 
 /* A daemon that writes byte by byte. */
-START_TEST(test_slow_daemon)
+TEST(test_slow_daemon)
 {
 	char text[200];
 
@@ -321,10 +307,9 @@ START_TEST(test_slow_daemon)
 	}
 	ck_assert_str_eq(fixture_heard(), "a OK id=7;");
 }
-END_TEST
 
 /* A daemon that does not read: requests wait here, within the bound. */
-START_TEST(test_daemon_that_does_not_read)
+TEST(test_daemon_that_does_not_read)
 {
 	char key[1025];
 	struct pollfd fd = { .fd = ddblock_fd(connection), .events = POLLIN };
@@ -347,9 +332,8 @@ START_TEST(test_daemon_that_does_not_read)
 		fake_expect(&fake, line);
 	}
 }
-END_TEST
 
-/* Releases what it hears is lost, and the other one, from the callback. */
+/* Releases the lost hold, and the other one, from the callback. */
 static void
 on_event_release(void *arg, struct ddblock *d,
     const struct ddblock_event *event)
@@ -360,7 +344,7 @@ on_event_release(void *arg, struct ddblock *d,
 		(void)ddblock_release_start(d, id, NULL, NULL, NULL);
 }
 
-START_TEST(test_release_from_callback)
+TEST(test_release_from_callback)
 {
 	(void)fixture_acquire(2, 7, 60000);
 	(void)fixture_acquire(3, 8, 60000);
@@ -369,41 +353,4 @@ START_TEST(test_release_from_callback)
 	ck_assert_int_eq(fixture_dispatch(), DDBLOCK_E_NO_DAEMON);
 	ck_assert_str_eq(fixture_heard(),
 	    "lost 8 loss=5;disconnected NO_DAEMON;");
-}
-END_TEST
-
-static Suite *
-suite(void)
-{
-	Suite *s = suite_create("lib_loss");
-	TCase *t = tcase_create("lib_loss");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
-	tcase_add_test(t, test_events);
-	tcase_add_test(t, test_silence_ends_a_hold);
-	tcase_add_test(t, test_silence_while_blocked);
-	tcase_add_test(t, test_renewals_are_read_before_judging);
-	tcase_add_test(t, test_renew);
-	tcase_add_test(t, test_renew_of_what_is_lost);
-	tcase_add_test(t, test_silence_ends_each_hold);
-	tcase_add_test(t, test_renewals_end_with_max_hold);
-	tcase_add_test(t, test_manual_hold_is_not_renewed_along);
-	tcase_add_test(t, test_foreign_boot_clock);
-	tcase_add_test(t, test_grant_of_the_past_is_given_back);
-	tcase_add_test(t, test_end_of_connection_loses_all);
-	tcase_add_test(t, test_refused_connection);
-	tcase_add_loop_test(t, test_nonsense, 0, 12);
-	tcase_add_test(t, test_line_without_end);
-	tcase_add_test(t, test_slow_daemon);
-	tcase_add_test(t, test_daemon_that_does_not_read);
-	tcase_add_test(t, test_release_from_callback);
-	suite_add_tcase(s, t);
-	return s;
-}
-
-int
-main(void)
-{
-	return suite_end(suite());
 }

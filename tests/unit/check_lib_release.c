@@ -1,21 +1,22 @@
 /*
  * libddblock: releases as far as they go, and of all.
  */
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 #include "tests/lib/fixture.h"
 
 static char name_a[] = "a";
 
-/* A wait that failed (here: more descriptors than allowed) is over: what is
- * granted all the same is given back. */
-START_TEST(test_grant_after_giving_up)
+TEST_FIXTURE(fixture_setup, fixture_teardown)
+
+/* A wait that failed (here: more descriptors than allowed) is over: a late
+ * grant is released. */
+TEST(test_grant_after_giving_up)
 {
 	struct rlimit limit, none;
 	uint64_t id;
@@ -35,10 +36,9 @@ START_TEST(test_grant_after_giving_up)
 	fake_expect(&fake, "#5 RELEASE id=7");
 	ck_assert_uint_eq(ddblock_remaining_ms(connection, 7), 0);
 }
-END_TEST
 
-/* Nobody whom this program starts has its locks after its end. */
-START_TEST(test_connection_is_not_inherited)
+/* No program that this one starts has its locks after its end. */
+TEST(test_connection_is_not_inherited)
 {
 	int fds[] = { ddblock_fd(connection), ddblock_socket(connection) };
 
@@ -47,11 +47,9 @@ START_TEST(test_connection_is_not_inherited)
 		ck_assert_int_ne(fcntl(fds[i], F_GETFD) & FD_CLOEXEC, 0);
 	}
 }
-END_TEST
 
-/* What the daemon says went wrong is the cause; only what is not ours is an
- * error. */
-START_TEST(test_best_effort)
+/* The daemon's error is the cause; only a hold that is not ours is an error. */
+TEST(test_best_effort)
 {
 	int cause = 1;
 
@@ -70,10 +68,9 @@ START_TEST(test_best_effort)
 	    DDBLOCK_E_LOCK_NOT_OWNED);
 	fake_expect_nothing(&fake);
 }
-END_TEST
 
 /* The daemon may not know it yet. */
-START_TEST(test_best_effort_of_what_is_lost)
+TEST(test_best_effort_of_what_is_lost)
 {
 	(void)fixture_acquire(2, 7, 60000);
 	fake_send(&fake, "!LOCK_LOST id=7 reason=expired\n");
@@ -86,10 +83,9 @@ START_TEST(test_best_effort_of_what_is_lost)
 	ck_assert_str_eq(fixture_heard(),
 	    "lost 7 loss=1;a OK cause=LOCK_LOST;");
 }
-END_TEST
 
-/* What it was to leave is refused: it is given back as it is. */
-START_TEST(test_without_what_it_was_to_leave)
+/* Its contents are refused: it is released without them. */
+TEST(test_without_what_it_was_to_leave)
 {
 	struct ddblock_change change = DDBLOCK_CHANGE_INIT;
 
@@ -107,9 +103,8 @@ START_TEST(test_without_what_it_was_to_leave)
 	ck_assert_uint_eq(ddblock_token(connection, 7), 0);
 	fake_expect_nothing(&fake);
 }
-END_TEST
 
-START_TEST(test_without_a_daemon)
+TEST(test_without_a_daemon)
 {
 	int cause = 0;
 
@@ -121,9 +116,8 @@ START_TEST(test_without_a_daemon)
 	ck_assert_int_eq(ddblock_release_all(connection, NULL, &cause), 0);
 	ck_assert_int_eq(cause, DDBLOCK_E_NO_DAEMON);
 }
-END_TEST
 
-START_TEST(test_all)
+TEST(test_all)
 {
 	int cause = 1;
 
@@ -146,7 +140,6 @@ START_TEST(test_all)
 	fake_expect(&fake, "#6 RELEASE all=yes");
 	ck_assert_int_eq(cause, DDBLOCK_E_THROTTLED);
 }
-END_TEST
 
 static uint64_t
 acquire_in(const char *ns, int tag, int id)
@@ -164,7 +157,7 @@ acquire_in(const char *ns, int tag, int id)
 }
 
 /* Of some namespaces: the holds of the others stay. */
-START_TEST(test_all_of_some)
+TEST(test_all_of_some)
 {
 	uint64_t a = acquire_in("a", 2, 7);
 	uint64_t ab = acquire_in("ab", 3, 8);
@@ -177,10 +170,9 @@ START_TEST(test_all_of_some)
 	ck_assert_uint_ne(ddblock_token(connection, ab), 0);
 	ck_assert_uint_eq(ddblock_token(connection, b), 0);
 }
-END_TEST
 
 /* A grant that comes after it: was it given back with the others? */
-START_TEST(test_all_waits_for_no_grant)
+TEST(test_all_waits_for_no_grant)
 {
 	uint64_t request = 0;
 
@@ -197,26 +189,4 @@ START_TEST(test_all_waits_for_no_grant)
 	ck_assert_int_eq(ddblock_release_all_start(connection, NULL,
 	    fixture_on_reply, name_a, NULL), 0);
 	fake_expect(&fake, "#4 RELEASE all=yes");
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("lib_release");
-	TCase *t = tcase_create("lib_release");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
-	tcase_add_test(t, test_grant_after_giving_up);
-	tcase_add_test(t, test_connection_is_not_inherited);
-	tcase_add_test(t, test_best_effort);
-	tcase_add_test(t, test_best_effort_of_what_is_lost);
-	tcase_add_test(t, test_without_what_it_was_to_leave);
-	tcase_add_test(t, test_without_a_daemon);
-	tcase_add_test(t, test_all);
-	tcase_add_test(t, test_all_of_some);
-	tcase_add_test(t, test_all_waits_for_no_grant);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -1,14 +1,13 @@
 /*
  * libddblock: what lingers of a connection, and coming back for it.
  */
-#include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 #include "tests/lib/fixture.h"
 
 /* The keys of the rows, one after the other. */
@@ -22,9 +21,12 @@ on_row(void *arg, const struct ddblock_row *row, bool final)
 	    ddblock_row_find(row, "key", NULL)), 0);
 }
 
-/* What lingers is had under the ids that it had, and what was lost is known to
+TEST_FIXTURE(fixture_setup, fixture_teardown)
+
+/* What lingers is resumed under the ids that it had, and what was lost is known
+ * to
  * be. */
-START_TEST(test_resume)
+TEST(test_resume)
 {
 	uint64_t until_ms = clock_boot_ms() + 60000;
 	struct buffer keys;
@@ -66,10 +68,9 @@ START_TEST(test_resume)
 	fake_expect(&fake, "#4 RELEASE id=7");
 	fake_expect(&fake, "#5 RELEASE id=7");
 }
-END_TEST
 
 /* A grant says the secret; rows that lack something are no such rows. */
-START_TEST(test_secret)
+TEST(test_secret)
 {
 	struct ddblock_acquire_options o = DDBLOCK_ACQUIRE_OPTIONS_INIT;
 	uint64_t id;
@@ -86,19 +87,4 @@ START_TEST(test_secret)
 	ck_assert_int_eq(ddblock_resume(connection, "s", NULL, NULL),
 	    DDBLOCK_E_PROTOCOL);
 	ck_assert_uint_eq(ddblock_remaining_ms(connection, id), 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *s = suite_create("lib_resume");
-	TCase *t = tcase_create("lib_resume");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, fixture_setup, fixture_teardown);
-	tcase_add_test(t, test_resume);
-	tcase_add_test(t, test_secret);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

@@ -3,7 +3,6 @@
  * them may be used by several threads that take turns. Worth most in a build
  * with ThreadSanitizer.
  */
-#include <check.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -17,14 +16,14 @@
 
 #include "common/clock.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 
 #define THREADS 8
 #define ROUNDS 200
 
 /*
- * The other side: a thread for each connection, which grants whatever is asked
- * for, each time with a word of danger.
+ * The other side: a thread for each connection, which grants every request,
+ * each time with an event of danger.
  */
 struct peer {
 	char folder[64];
@@ -182,7 +181,7 @@ users_run(struct user *users, size_t n)
 	}
 }
 
-START_TEST(test_connections_of_their_own)
+TEST(test_connections_of_their_own)
 {
 	struct user users[THREADS] = { { .n_granted = 0 } };
 	unsigned n_dangers[THREADS] = { 0 };
@@ -203,7 +202,6 @@ START_TEST(test_connections_of_their_own)
 	}
 	peer_done(&peer);
 }
-END_TEST
 
 /* One that waits for the descriptor does so without having its turn. */
 struct listener {
@@ -232,7 +230,7 @@ listener_run(void *arg)
 	return NULL;
 }
 
-START_TEST(test_one_connection_in_turns)
+TEST(test_one_connection_in_turns)
 {
 	pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 	struct user users[THREADS] = { { .n_granted = 0 } };
@@ -265,16 +263,4 @@ START_TEST(test_one_connection_in_turns)
 	ck_assert_uint_eq(n_dangers, n_runs * THREADS * ROUNDS);
 	ddblock_close(d);
 	peer_done(&peer);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_connections_of_their_own, test_one_connection_in_turns,
-		NULL,
-	};
-
-	return suite_run("lib_threads", tests);
 }

@@ -1,11 +1,12 @@
 /*
- * The log when nobody reads it: it never waits, and says later what is missing.
+ * The log without a reader: it never waits, and says later what is missing.
  */
 #include "config.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,13 +15,13 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/log_sink.h"
-#include "suite.h"
+#include "test.h"
 
 static int reader;	/* where the log arrives */
 static char directory[] = "/tmp/ddblockd-log.XXXXXX";
 static char path[64];
 
-/* What has arrived by now, as one text. */
+/* The lines that have arrived by now, as one text. */
 static const char *
 test_read(void)
 {
@@ -113,39 +114,35 @@ test_overflow(void)
 	ck_assert_ptr_null(strstr(test_read(), "could not be written"));
 }
 
-START_TEST(test_pipe_overflow)
+TEST(test_pipe_overflow)
 {
 	test_pipe();
 	test_overflow();
 }
-END_TEST
 
-START_TEST(test_socket_overflow)
+TEST(test_socket_overflow)
 {
 	test_socket();
 	test_overflow();
 }
-END_TEST
 
-START_TEST(test_journal_overflow)
+TEST(test_journal_overflow)
 {
 	test_journal();
 	test_overflow();
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(rmdir(directory), 0);
 }
-END_TEST
 
-/* Nobody will read it ever again: that is not for the log to mend. */
-START_TEST(test_reader_is_gone)
+/* Its reader is gone for ever: the log cannot mend that. */
+TEST(test_reader_is_gone)
 {
 	test_socket();
 	ck_assert_int_eq(close(reader), 0);
 	test_write_many(3);
 }
-END_TEST
 
-START_TEST(test_journal_fields)
+TEST(test_journal_fields)
 {
 	const struct log_field fields[] = {
 		{ "DDBLOCK_KEY", "a\nPRIORITY=0\nb" },
@@ -170,7 +167,6 @@ START_TEST(test_journal_fields)
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(rmdir(directory), 0);
 }
-END_TEST
 
 /* The stamps of a JSON line, in order; what follows them. */
 static const char *
@@ -190,7 +186,7 @@ test_json_stamps(const char *line)
 	return line + end;
 }
 
-START_TEST(test_json)
+TEST(test_json)
 {
 	const struct log_field fields[] = {
 		{ "DDBLOCK_KEY", "a\"\\\n\xc3\xa9\xc3(\xed\xa0\x80z" },
@@ -207,10 +203,9 @@ START_TEST(test_json)
 	    "\\ufffd\\ufffd\\ufffdz\","
 	    "\"MESSAGE\":\"a \\\"lock\\\"?\"}\n");
 }
-END_TEST
 
-/* What was asked for by a switch of its own comes at any level, all of it. */
-START_TEST(test_always)
+/* Lines that a switch of their own asks for come at any level, all of them. */
+TEST(test_always)
 {
 	const struct log_field field = { "DDBLOCK_EVENT", "asked" };
 	const char *text;
@@ -225,28 +220,13 @@ START_TEST(test_always)
 		n += strstr(test_json_stamps(text), "\"asked\"") != NULL;
 	ck_assert_uint_eq(n, 100);
 }
-END_TEST
 
 /* The journal is not there: better on stderr than nowhere. */
-START_TEST(test_no_journal)
+TEST(test_no_journal)
 {
 	test_pipe();
 	log_sink_set_journal("/nonexistent/socket");
 	log_init(LOG_TARGET_JOURNAL, LOG_INFO);
 	log_write(LOG_ERR, NULL, "help");
 	ck_assert_ptr_nonnull(strstr(test_read(), " error: help\n"));
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_pipe_overflow, test_socket_overflow,
-		test_journal_overflow, test_reader_is_gone,
-		test_journal_fields, test_json, test_always, test_no_journal,
-		NULL,
-	};
-
-	return suite_run("log", tests);
 }

@@ -1,11 +1,10 @@
 /*
  * What can be said of an operation by itself.
  */
-#include <check.h>
 #include <stdlib.h>
 
 #include "core/operation.h"
-#include "suite.h"
+#include "test.h"
 
 #define X LOCK_MODE_EXCLUSIVE
 #define S LOCK_MODE_SHARED
@@ -26,17 +25,17 @@ static const struct {
 	{ OPERATION_ACQUIRE, S, 0, 2, false },
 	{ OPERATION_ACQUIRE, S, 0, 0, false },
 	{ OPERATION_ACQUIRE, LOCK_MODE_NONE, 0, 1, false },
-	{ OPERATION_WANT, X, 0, 0, true },
-	{ OPERATION_WANT, S, 0, 0, true },
-	{ OPERATION_WANT, LOCK_MODE_NONE, 0, 0, false },
-	{ OPERATION_UNWANT, X, 0, 0, true },
-	{ OPERATION_UNWANT, S, 0, 0, true },
-	{ OPERATION_UNWANT, LOCK_MODE_NONE, 0, 0, false },
+	{ OPERATION_ADD_WAITER, X, 0, 0, true },
+	{ OPERATION_ADD_WAITER, S, 0, 0, true },
+	{ OPERATION_ADD_WAITER, LOCK_MODE_NONE, 0, 0, false },
+	{ OPERATION_REMOVE_WAITER, X, 0, 0, true },
+	{ OPERATION_REMOVE_WAITER, S, 0, 0, true },
+	{ OPERATION_REMOVE_WAITER, LOCK_MODE_NONE, 0, 0, false },
 	{ OPERATION_READ, LOCK_MODE_NONE, 0, 0, true },
 	{ OPERATION_BREAK, LOCK_MODE_NONE, 0, 0, true },
 };
 
-START_TEST(test_sound)
+TEST_ROWS(test_sound, sounds)
 {
 	struct operation o = {
 		.kind = sounds[_i].kind, .mode = sounds[_i].mode,
@@ -45,9 +44,8 @@ START_TEST(test_sound)
 
 	ck_assert(operation_is_sound(&o) == sounds[_i].sound);
 }
-END_TEST
 
-START_TEST(test_release)
+TEST(test_release)
 {
 	struct operation o = { .kind = OPERATION_RELEASE };
 
@@ -57,9 +55,8 @@ START_TEST(test_release)
 	o.n_holders++;
 	ck_assert(!operation_is_sound(&o));
 }
-END_TEST
 
-START_TEST(test_names)
+TEST(test_names)
 {
 	ck_assert_str_eq(operation_kind_name(OPERATION_BREAK), "break");
 	ck_assert_str_eq(operation_kind_name(0), "none");
@@ -67,18 +64,4 @@ START_TEST(test_names)
 		ck_assert_str_ne(operation_kind_name((enum operation_kind)i),
 		    "none");
 	ck_assert_str_eq(outcome_kind_name(OUTCOME_UNKNOWN), "unknown");
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("operation");
-	TCase *tests = tcase_create("operation");
-
-	tcase_add_loop_test(tests, test_sound, 0, ROWS(sounds));
-	tcase_add_test(tests, test_release);
-	tcase_add_test(tests, test_names);
-	suite_add_tcase(suite, tests);
-	return suite_end(suite);
 }

@@ -1,10 +1,9 @@
 /*
- * The events of connections stay where they are while nobody uses them, and
- * hurt nobody: against a small HTTP server in the same loop.
+ * The events of connections stay while the connections are unused, and do no
+ * harm: against a small HTTP server in the same loop.
  */
 #include "config.h"
 
-#include <check.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <signal.h>
@@ -15,7 +14,7 @@
 
 #include "aws/pool.h"
 #include "http_stub.h"
-#include "suite.h"
+#include "test.h"
 
 #define CONNECTIONS 4
 #define SOCKETS 16		/* more than there were */
@@ -99,7 +98,9 @@ n_events(void)
 	return event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED);
 }
 
-/* The server closes what is open, and the loop turns until that is known. */
+/*
+ * The server closes open connections, and the loop turns until that is known.
+ */
 static void
 close_idle(int events_wanted)
 {
@@ -109,7 +110,7 @@ close_idle(int events_wanted)
 		(void)event_base_loop(base, EVLOOP_ONCE);
 }
 
-START_TEST(test_events_stay)
+TEST(test_events_stay)
 {
 	int before, idle;
 
@@ -126,7 +127,6 @@ START_TEST(test_events_stay)
 	ck_assert_uint_eq(server.connections, CONNECTIONS);
 	close_all();
 }
-END_TEST
 
 static unsigned n_heads;	/* of requests, that libcurl has sent */
 
@@ -153,7 +153,7 @@ on_event(evutil_socket_t fd, short what, void *arg)
 
 /* On a connection that is there, a request leaves in the turn of the loop that
  * it begins in, and not after another wait for events. */
-START_TEST(test_no_extra_turn)
+TEST(test_no_extra_turn)
 {
 	struct event *event;
 
@@ -172,10 +172,9 @@ START_TEST(test_no_extra_turn)
 	event_free(event);
 	close_all();
 }
-END_TEST
 
-/* What the other end closes is not looked at for ever. */
-START_TEST(test_closed_while_idle)
+/* A connection that the other end closes is not watched for ever. */
+TEST(test_closed_while_idle)
 {
 	int before;
 
@@ -191,7 +190,6 @@ START_TEST(test_closed_while_idle)
 	}
 	close_all();
 }
-END_TEST
 
 static void
 on_byte(evutil_socket_t fd, short what, void *arg)
@@ -203,7 +201,7 @@ on_byte(evutil_socket_t fd, short what, void *arg)
 	*came = read(fd, &byte, 1) == 1;
 }
 
-/* Numbers that were a connection's are others' now, who hear of what comes. */
+/* Numbers of old connections now belong to others, which get their events. */
 static void
 use_numbers(void)
 {
@@ -231,7 +229,7 @@ use_numbers(void)
 }
 
 /* A connection that is kept may be closed from either end. */
-START_TEST(test_numbers_of_idle)
+TEST(test_numbers_of_idle)
 {
 	open_all();
 	ask(CONNECTIONS);
@@ -248,9 +246,8 @@ START_TEST(test_numbers_of_idle)
 	use_numbers();
 	close_all();
 }
-END_TEST
 
-/* What is given up in the middle is closed at once. */
+/* An exchange given up in the middle is closed at once. */
 static void
 give_up(const char *scheme, const char *target)
 {
@@ -273,16 +270,15 @@ give_up(const char *scheme, const char *target)
 	close_all();
 }
 
-START_TEST(test_numbers_of_stopped)
+TEST(test_numbers_of_stopped)
 {
 	give_up("http", "X-Amz-Target: DynamoDB_20120810.Hang");
 	/* The server never says its part of the handshake. */
 	give_up("https", "X-Amz-Target: none");
 }
-END_TEST
 
-/* Nobody listens there; the socket was never connected. */
-START_TEST(test_refused)
+/* No daemon listens there; the socket was never connected. */
+TEST(test_refused)
 {
 	int before;
 
@@ -297,10 +293,9 @@ START_TEST(test_refused)
 	stub_init(&server, base);
 	close_all();
 }
-END_TEST
 
 /* The second address gets the number of the first, which libcurl closed. */
-START_TEST(test_second_address)
+TEST(test_second_address)
 {
 	struct curl_slist *addresses;
 	char text[64];
@@ -320,10 +315,9 @@ START_TEST(test_second_address)
 	curl_slist_free_all(addresses);
 	close_all();
 }
-END_TEST
 
 /* Stopped in the middle: its connection is gone, and its event. */
-START_TEST(test_stopped)
+TEST(test_stopped)
 {
 	struct curl_slist *hang = curl_slist_append(NULL,
 	    "X-Amz-Target: DynamoDB_20120810.Hang");
@@ -342,17 +336,4 @@ START_TEST(test_stopped)
 	ask(CONNECTIONS);
 	curl_slist_free_all(hang);
 	close_all();
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_events_stay, test_no_extra_turn, test_closed_while_idle,
-		test_numbers_of_idle, test_numbers_of_stopped, test_refused,
-		test_second_address, test_stopped, NULL,
-	};
-
-	return suite_run("pool", tests);
 }

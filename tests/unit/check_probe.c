@@ -1,5 +1,5 @@
 /*
- * A connection made anew: how far it comes is told, once, and never from
+ * A new connection: how far it comes is told, once, and never from
  * within the start.
  */
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 
 #include "aws/probe.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 
 static struct event_base *base;
 static struct probe *probe;
@@ -22,7 +22,7 @@ static struct probe_report got;
 static unsigned answers;
 static pthread_mutex_t lookup_gate = PTHREAD_MUTEX_INITIALIZER;
 
-/* A port where somebody listens, or only could. */
+/* A port with a listener, or without. */
 static int
 listening(bool listens, unsigned *ret_port)
 {
@@ -107,7 +107,7 @@ finish(enum probe_stage stage, const char *text)
 	event_base_free(base);
 }
 
-START_TEST(test_connects)
+TEST(test_connects)
 {
 	unsigned port;
 	int fd = listening(true, &port);
@@ -123,9 +123,8 @@ START_TEST(test_connects)
 	ck_assert_str_eq(got.addresses, "127.0.0.1");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_no_name)
+TEST(test_no_name)
 {
 	start("https", "table.example", 443, 60000, lookup_nothing);
 	finish(PROBE_LOOKUP, gai_strerror(EAI_NONAME));
@@ -134,9 +133,8 @@ START_TEST(test_no_name)
 	finish(PROBE_LOOKUP, "no answer within 10 ms");
 	(void)pthread_mutex_unlock(&lookup_gate);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
 	unsigned port;
 	int fd = listening(false, &port);
@@ -146,10 +144,9 @@ START_TEST(test_refused)
 	ck_assert(got.text[0] != '\0');
 	(void)close(fd);
 }
-END_TEST
 
-/* Who takes the connection, and never says a word of TLS. */
-START_TEST(test_no_tls)
+/* A server that accepts the connection, and never speaks TLS. */
+TEST(test_no_tls)
 {
 	unsigned port;
 	int fd = listening(true, &port);
@@ -158,9 +155,8 @@ START_TEST(test_no_tls)
 	finish(PROBE_TLS, "");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_cancelled)
+TEST(test_cancelled)
 {
 	unsigned port;
 	int fd = listening(true, &port);
@@ -178,9 +174,8 @@ START_TEST(test_cancelled)
 	event_base_free(base);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_no_url)
+TEST(test_no_url)
 {
 	const struct probe_config config = { .url = "ftp://x",
 		.timeout_ms = 1 };
@@ -189,16 +184,4 @@ START_TEST(test_no_url)
 	ck_assert_int_eq(probe_start(base, &config, on_answer, NULL, &probe),
 	    DDBLOCK_E_BAD_REQUEST);
 	event_base_free(base);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_connects, test_no_name, test_refused, test_no_tls,
-		test_cancelled, test_no_url, NULL,
-	};
-
-	return suite_run("probe", tests);
 }

@@ -1,16 +1,17 @@
 /*
- * The shared config and credentials files: their form, whose section is whose,
- * and what is refused. That botocore reads them the same way is seen in
- * tests/aws/test_chain.py.
+ * The shared config and credentials files: their form, the owner of each
+ * section, and the refused files. That botocore reads them the same way is seen
+ * in tests/aws/test_chain.py.
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "identity/profile.h"
 #include "identity/profile_words.h"
-#include "suite.h"
+#include "test.h"
 
 static struct profiles *
 nobody(void)
@@ -67,7 +68,7 @@ refused(const char *text, const char *expected)
 	refused_bytes(text, strlen(text), expected);
 }
 
-START_TEST(test_sections_of_both_files)
+TEST(test_sections_of_both_files)
 {
 	struct profiles *p = profiles_of(
 	    "[default]\nregion = a\n"
@@ -97,10 +98,9 @@ START_TEST(test_sections_of_both_files)
 	ck_assert_ptr_null(get(p, "nobody", "region"));
 	profiles_free(p);
 }
-END_TEST
 
 /* The same name in other quotes: the whole of the last counts. */
-START_TEST(test_last_of_the_same_name)
+TEST(test_last_of_the_same_name)
 {
 	struct profiles *p = profiles_of(
 	    "[profile a]\nregion = 1\noutput = x\n[profile 'a']\nregion = 2\n"
@@ -112,9 +112,8 @@ START_TEST(test_last_of_the_same_name)
 	ck_assert_str_eq(get(p, "default", "output"), "y");
 	profiles_free(p);
 }
-END_TEST
 
-START_TEST(test_values)
+TEST(test_values)
 {
 	struct profiles *p = profiles_of(
 	    "\n# first\n [ default ]\n"
@@ -144,9 +143,8 @@ START_TEST(test_values)
 	ck_assert_ptr_null(get(p, "default", "comment"));
 	profiles_free(p);
 }
-END_TEST
 
-START_TEST(test_groups)
+TEST(test_groups)
 {
 	struct profiles *p = profiles_of(
 	    "[services s]\n"
@@ -177,9 +175,8 @@ START_TEST(test_groups)
 	    "s3", "a"));
 	profiles_free(p);
 }
-END_TEST
 
-START_TEST(test_default_section_holds_everywhere)
+TEST(test_default_section_holds_everywhere)
 {
 	struct profiles *p = profiles_of(
 	    "[DEFAULT]\nregion = a\n[profile x]\noutput = b\n"
@@ -194,9 +191,8 @@ START_TEST(test_default_section_holds_everywhere)
 	ck_assert(!profiles_has(p, PROFILE_SECTION_PROFILE, "default"));
 	profiles_free(p);
 }
-END_TEST
 
-START_TEST(test_what_is_refused)
+TEST(test_what_is_refused)
 {
 	refused("region = secret\n[default]\n", "FILE, line 1: ");
 	refused("\357\273\277[default]\n", "line 1: ");
@@ -213,10 +209,9 @@ START_TEST(test_what_is_refused)
 	refused("[a]\nb = \300\200\n", "line 2: it is not UTF-8");
 	refused("[a]\n\nb = \355\240\200\n", "line 3: it is not UTF-8");
 }
-END_TEST
 
 /* Huge lines, many sections: an answer, in time. */
-START_TEST(test_huge_files)
+TEST(test_huge_files)
 {
 	char *text = malloc(PROFILE_TEXT_MAX + 2), error[256];
 	struct profiles *p = nobody();
@@ -249,10 +244,9 @@ START_TEST(test_huge_files)
 	free(text);
 	profiles_free(p);
 }
-END_TEST
 
 /* Any bytes are read or refused. */
-START_TEST(test_junk)
+TEST(test_junk)
 {
 	static const char pieces[] = "[]=:#; \t\r\n\v\0\"'\\ab\302\240\205\377";
 	uint32_t random = 12345;
@@ -279,9 +273,8 @@ START_TEST(test_junk)
 	ck_assert_uint_gt(n_read, 100);
 	ck_assert_uint_lt(n_read, 19900);
 }
-END_TEST
 
-START_TEST(test_words)
+TEST(test_words)
 {
 	static const struct {
 		const char *text;
@@ -313,18 +306,4 @@ START_TEST(test_words)
 		for (int j = 0; j < rows[i].n && j < 4; j++)
 			ck_assert_str_eq(words[j], rows[i].words[j]);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_sections_of_both_files, test_last_of_the_same_name,
-		test_values, test_groups,
-		test_default_section_holds_everywhere, test_what_is_refused,
-		test_huge_files, test_junk, test_words, NULL,
-	};
-
-	return suite_run("profile", tests);
 }

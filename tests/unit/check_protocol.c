@@ -1,12 +1,12 @@
 /*
- * The protocol's rows agree with each other, and a request says by them what
- * its line does, or why it says nothing.
+ * The protocol's rows agree with each other, and a request is read by them, or
+ * refused with its reason.
  */
 #include <string.h>
 
 #include "ddblock.h"
 #include "ipc/protocol.h"
-#include "suite.h"
+#include "test.h"
 
 #define LINE_SIZE 2048
 
@@ -42,7 +42,7 @@ number(const struct asked *a, enum protocol_argument argument)
 	return protocol_number(&a->request, argument);
 }
 
-START_TEST(test_rows_of_verbs)
+TEST(test_rows_of_verbs)
 {
 	bool taken[ARGUMENTS] = { false };
 
@@ -65,11 +65,10 @@ START_TEST(test_rows_of_verbs)
 	for (unsigned a = ARGUMENT_NONE + 1; a < ARGUMENTS; a++)
 		ck_assert_msg(taken[a], "%s", protocol_argument(a)->word);
 }
-END_TEST
 
 /* What has choices has a word for each number from least to most; what has
  * none of its kind's words for a bad value has its own. */
-START_TEST(test_rows_of_arguments)
+TEST(test_rows_of_arguments)
 {
 	for (unsigned a = ARGUMENT_NONE + 1; a < ARGUMENTS; a++) {
 		const struct protocol_argument_row *row = protocol_argument(a);
@@ -106,10 +105,9 @@ START_TEST(test_rows_of_arguments)
 		    strlen(row->refusal), PROTOCOL_REASON_MAX);
 	}
 }
-END_TEST
 
 /* A rule is about what each of its verbs takes. */
-START_TEST(test_rows_of_rules)
+TEST(test_rows_of_rules)
 {
 	static const struct {
 		uint64_t verbs, arguments;
@@ -137,9 +135,8 @@ START_TEST(test_rows_of_rules)
 		    PROTOCOL_REASON_MAX);
 	}
 }
-END_TEST
 
-START_TEST(test_without_arguments)
+TEST(test_without_arguments)
 {
 	struct asked a;
 
@@ -158,9 +155,8 @@ START_TEST(test_without_arguments)
 	ask(&a, "LIST");
 	ck_assert_uint_eq(number(&a, ARGUMENT_STATE), 7);
 }
-END_TEST
 
-START_TEST(test_with_arguments)
+TEST(test_with_arguments)
 {
 	struct asked a;
 
@@ -194,7 +190,6 @@ START_TEST(test_with_arguments)
 	ck_assert_uint_eq(number(&a, ARGUMENT_ID), UINT64_MAX);
 	ck_assert_uint_eq(number(&a, ARGUMENT_OF_PROCESS), 1);
 }
-END_TEST
 
 struct refused {
 	const char *line;
@@ -218,7 +213,7 @@ expect_refused(const struct refused *rows, size_t n)
 	}
 }
 
-START_TEST(test_what_is_refused)
+TEST(test_what_is_refused)
 {
 	static const struct refused rows[] = {
 		{ "GRAB k", "unknown verb \"GRAB\"", 0 },
@@ -259,20 +254,19 @@ START_TEST(test_what_is_refused)
 
 	expect_refused(rows, sizeof(rows) / sizeof(rows[0]));
 }
-END_TEST
 
-START_TEST(test_what_does_not_go_together)
+TEST(test_what_does_not_go_together)
 {
 	static const struct refused rows[] = {
 		{ "TRY k limit=2", "limit goes with mode=shared", 0 },
 		{ "TRY k mode=exclusive limit=2", "limit goes with", 0 },
-		{ "TRY k replace_data=yes", "replace_data says what", 0 },
-		{ "TRY k mode=shared keep=yes", "who shares a lock reads", 0 },
+		{ "TRY k replace_data=yes", "replace_data goes with", 0 },
+		{ "TRY k mode=shared keep=yes", "a sharer reads the data", 0 },
 		{ "TRY k l renew=manual", "policy=fail-closed, max_hold,",
 		    DDBLOCK_E_UNSUPPORTED },
-		{ "TRY k l only_if_exists=yes", "what is kept in a lock is "
-		    "asked for", DDBLOCK_E_UNSUPPORTED },
-		{ "TRY k l attr.a=1", "what is kept in a lock is asked for",
+		{ "TRY k l only_if_exists=yes", "data, attributes and "
+		    "only_if_exists", DDBLOCK_E_UNSUPPORTED },
+		{ "TRY k l attr.a=1", "data, attributes and only_if_exists",
 		    DDBLOCK_E_UNSUPPORTED },
 		{ "TRY k signal=15", "signal is the number of", 0 },
 		{ "TRY k process=no signal=15", "signal is the number", 0 },
@@ -280,20 +274,19 @@ START_TEST(test_what_does_not_go_together)
 		{ "RELEASE all=no", "RELEASE needs id=, or all=yes", 0 },
 		{ "RELEASE id=1 all=yes", "RELEASE needs id=, or all=yes", 0 },
 		{ "RELEASE id=1 ns=a", "RELEASE needs id=, or all=yes", 0 },
-		{ "RELEASE all=yes data=", "all=yes changes nothing", 0 },
+		{ "RELEASE all=yes data=", "RELEASE all=yes changes", 0 },
 		{ "BREAK k reason=x", "BREAK needs token=, as GET", 0 },
 		{ "BREAK k token=1 record=r reason=x", "BREAK needs token=, as "
 		    "GET", 0 },
-		{ "BREAK k token=1", "BREAK needs reason=, for those", 0 },
+		{ "BREAK k token=1", "BREAK needs reason=, for", 0 },
 		{ "BREAK k token=1 reason=", "BREAK needs reason=, for", 0 },
 	};
 
 	expect_refused(rows, sizeof(rows) / sizeof(rows[0]));
 }
-END_TEST
 
-/* What is as without it contradicts nothing. */
-START_TEST(test_what_goes_together)
+/* A value equal to the initial one contradicts no other. */
+TEST(test_what_goes_together)
 {
 	static const char *const lines[] = {
 		"TRY k l renew=auto reentrant=no policy=fail-open",
@@ -310,9 +303,8 @@ START_TEST(test_what_goes_together)
 		ck_assert_msg(a.code == 0, "%s: %s", lines[i], a.reason);
 	}
 }
-END_TEST
 
-START_TEST(test_words_of_choices)
+TEST(test_words_of_choices)
 {
 	size_t length;
 
@@ -321,19 +313,4 @@ START_TEST(test_words_of_choices)
 	ck_assert_int_eq(strncmp(protocol_choice(ARGUMENT_POLICY, 0, &length),
 	    "fail-open|", 10), 0);
 	ck_assert_uint_eq(length, 9);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_rows_of_verbs, test_rows_of_arguments,
-		test_rows_of_rules, test_without_arguments,
-		test_with_arguments, test_what_is_refused,
-		test_what_does_not_go_together, test_what_goes_together,
-		test_words_of_choices, NULL,
-	};
-
-	return suite_run("protocol", tests);
 }

@@ -1,12 +1,12 @@
 /*
  * The resolver by itself: thread after thread, each of which shares its
- * result with the loop. What the client makes of it is in check_aws_client.c.
+ * result with the loop. The client's use of it is in check_aws_client.c.
  */
 #include <event2/event.h>
 #include <netdb.h>
 
 #include "aws/resolver.h"
-#include "suite.h"
+#include "test.h"
 
 struct asking {
 	struct resolver *resolver;
@@ -40,7 +40,7 @@ test_ask(void *arg)
 }
 
 /* The next thread starts while the last one is still on its way out. */
-START_TEST(test_one_after_the_other)
+TEST(test_one_after_the_other)
 {
 	struct event_base *base = event_base_new();
 	struct asking a = { .left = 5000 };
@@ -54,15 +54,4 @@ START_TEST(test_one_after_the_other)
 	ck_assert_str_eq(resolver_error(a.resolver), gai_strerror(EAI_FAIL));
 	resolver_free(a.resolver);
 	event_base_free(base);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_one_after_the_other, NULL,
-	};
-
-	return suite_run("resolver", tests);
 }

@@ -4,7 +4,7 @@
 
 #include "aws/retry.h"
 #include "aws/skew.h"
-#include "suite.h"
+#include "test.h"
 
 #define FAR UINT64_C(1000000000)
 
@@ -17,7 +17,7 @@ next(struct retry *s, enum aws_class class, uint32_t random)
 	return wait_ms;
 }
 
-START_TEST(test_doubles_from_the_base)
+TEST(test_doubles_from_the_base)
 {
 	struct retry s;
 
@@ -34,9 +34,8 @@ START_TEST(test_doubles_from_the_base)
 		ck_assert_uint_lt(next(&s, AWS_CLASS_TRANSIENT, UINT32_MAX),
 		    RETRY_CAP_MS);
 }
-END_TEST
 
-START_TEST(test_throttling_waits_longer)
+TEST(test_throttling_waits_longer)
 {
 	struct retry s;
 
@@ -44,9 +43,8 @@ START_TEST(test_throttling_waits_longer)
 	ck_assert_uint_eq(next(&s, AWS_CLASS_THROTTLED, UINT32_MAX), 999);
 	ck_assert_uint_eq(next(&s, AWS_CLASS_THROTTLED, UINT32_MAX), 1999);
 }
-END_TEST
 
-START_TEST(test_attempts_are_counted)
+TEST(test_attempts_are_counted)
 {
 	uint64_t wait_ms = 77;
 	struct retry s;
@@ -57,9 +55,8 @@ START_TEST(test_attempts_are_counted)
 	ck_assert(!retry_next(&s, AWS_CLASS_TRANSIENT, 0, FAR, 0, &wait_ms));
 	ck_assert_uint_eq(wait_ms, 77);
 }
-END_TEST
 
-START_TEST(test_beats_are_repeated_to_the_deadline)
+TEST(test_beats_are_repeated_to_the_deadline)
 {
 	uint64_t now_ms = 5000, wait_ms, deadline_ms = 19000;
 	struct retry s;
@@ -76,9 +73,8 @@ START_TEST(test_beats_are_repeated_to_the_deadline)
 	ck_assert_int_gt(n, 13);
 	ck_assert_uint_ge(now_ms + RETRY_ROOM_MS, deadline_ms);
 }
-END_TEST
 
-START_TEST(test_never_beyond_the_deadline)
+TEST(test_never_beyond_the_deadline)
 {
 	uint64_t wait_ms;
 	struct retry s;
@@ -94,9 +90,8 @@ START_TEST(test_never_beyond_the_deadline)
 	ck_assert(!retry_next(&s, AWS_CLASS_TRANSIENT, 1000,
 	    1000 + RETRY_ROOM_MS, 0, &wait_ms));
 }
-END_TEST
 
-START_TEST(test_only_what_can_change)
+TEST(test_only_what_can_change)
 {
 	static const enum aws_class final[] = {
 		AWS_CLASS_OK, AWS_CLASS_CONDITION, AWS_CLASS_REFUSED,
@@ -108,9 +103,8 @@ START_TEST(test_only_what_can_change)
 	for (size_t i = 0; i < 3; i++)
 		ck_assert(!retry_next(&s, final[i], 0, FAR, 0, &wait_ms));
 }
-END_TEST
 
-START_TEST(test_wrong_clock_is_mended_at_once)
+TEST(test_wrong_clock_is_mended_at_once)
 {
 	uint64_t wait_ms;
 	struct retry s;
@@ -120,14 +114,13 @@ START_TEST(test_wrong_clock_is_mended_at_once)
 		ck_assert_uint_eq(next(&s, AWS_CLASS_CLOCK, UINT32_MAX), 0);
 	ck_assert(!retry_next(&s, AWS_CLASS_CLOCK, 0, FAR, 0, &wait_ms));
 }
-END_TEST
 
 /* ---- skew.h ---- */
 
 #define DATE_S INT64_C(1800000000)
 #define DATE_MS (UINT64_C(1800000000) * 1000)
 
-START_TEST(test_skew_unknown_at_first)
+TEST(test_skew_unknown_at_first)
 {
 	struct skew s = { .known = false };
 
@@ -140,10 +133,9 @@ START_TEST(test_skew_unknown_at_first)
 	ck_assert_uint_ge(skew_wall_ms(&s, 1010), DATE_MS);
 	ck_assert_uint_le(skew_wall_ms(&s, 1000), DATE_MS + 999);
 }
-END_TEST
 
 /* True time is boot + DATE_MS; each answer is dated by the whole second. */
-START_TEST(test_skew_narrows)
+TEST(test_skew_narrows)
 {
 	struct skew s = { .known = false };
 	uint64_t boot_ms = 5000, wall_ms;
@@ -159,9 +151,8 @@ START_TEST(test_skew_narrows)
 	ck_assert_uint_ge(wall_ms + 100, DATE_MS + boot_ms);
 	ck_assert_uint_le(wall_ms, DATE_MS + boot_ms + 100);
 }
-END_TEST
 
-START_TEST(test_skew_follows_a_clock_that_is_set)
+TEST(test_skew_follows_a_clock_that_is_set)
 {
 	struct skew s = { .known = false };
 
@@ -172,21 +163,4 @@ START_TEST(test_skew_follows_a_clock_that_is_set)
 	ck_assert_uint_le(skew_wall_ms(&s, 3010), DATE_MS + 3601010);
 	skew_learn(&s, 4000, 4010, DATE_S + 3);
 	ck_assert_uint_le(skew_wall_ms(&s, 4010), DATE_MS + 4010);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_doubles_from_the_base, test_throttling_waits_longer,
-		test_attempts_are_counted,
-		test_beats_are_repeated_to_the_deadline,
-		test_never_beyond_the_deadline, test_only_what_can_change,
-		test_wrong_clock_is_mended_at_once,
-		test_skew_unknown_at_first, test_skew_narrows,
-		test_skew_follows_a_clock_that_is_set, NULL,
-	};
-
-	return suite_run("retry", tests);
 }

@@ -1,8 +1,7 @@
 /*
- * The server's conversation: what a client sends becomes events, what the core
- * answers becomes lines.
+ * The server's conversation: a client's lines become events, the core's answers
+ * become lines.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,11 @@
 #include "common/error.h"
 #include "ipc/server.h"
 #include "server_fixture.h"
+#include "test.h"
 
-START_TEST(test_ping_and_tags)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_ping_and_tags)
 {
 	int fd = client();
 
@@ -24,9 +26,8 @@ START_TEST(test_ping_and_tags)
 	ask(fd, "NG\n", "#x OK\n");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_unknown_words_are_named)
+TEST(test_unknown_words_are_named)
 {
 	int fd = client();
 
@@ -63,9 +64,8 @@ START_TEST(test_unknown_words_are_named)
 	ck_assert_uint_eq(t.n_seen, 0);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_keys_are_text_of_a_bounded_length)
+TEST(test_keys_are_text_of_a_bounded_length)
 {
 	char line[3000];
 	int fd = client();
@@ -83,10 +83,9 @@ START_TEST(test_keys_are_text_of_a_bounded_length)
 	ck_assert_uint_eq(t.n_seen, 1);
 	(void)close(fd);
 }
-END_TEST
 
-/* One bad key among several: nothing is asked of the core. */
-START_TEST(test_several_keys_are_checked_each)
+/* One bad key among several: the core is not asked. */
+TEST(test_several_keys_are_checked_each)
 {
 	char line[3000];
 	char *end = line + snprintf(line, sizeof(line), "#a ACQUIRE");
@@ -110,9 +109,8 @@ START_TEST(test_several_keys_are_checked_each)
 	ck_assert_uint_eq(t.n_seen, 0);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_acquire_reaches_the_core_and_back)
+TEST(test_acquire_reaches_the_core_and_back)
 {
 	char owner[64];
 	int fd = client();
@@ -150,10 +148,9 @@ START_TEST(test_acquire_reaches_the_core_and_back)
 	ck_assert_int_eq(t.seen[3].type, CORE_GONE);
 	ck_assert_uint_eq(t.seen[3].client, t.seen[0].client);
 }
-END_TEST
 
 /* Of the namespace, unless the request says it. */
-START_TEST(test_wait)
+TEST(test_wait)
 {
 	int fd = client();
 
@@ -165,9 +162,8 @@ START_TEST(test_wait)
 	ck_assert_uint_eq(t.seen[3].request.wait_ms, 0);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_other_verbs_of_the_core)
+TEST(test_other_verbs_of_the_core)
 {
 	int fd = client();
 
@@ -182,7 +178,6 @@ START_TEST(test_other_verbs_of_the_core)
 	t.refuse = 0;
 	(void)close(fd);
 }
-END_TEST
 
 /* Of the answer to @request the first line has this. */
 static void
@@ -199,7 +194,7 @@ expect_row(int fd, const char *request, const char *part)
 	    got);
 }
 
-START_TEST(test_how_a_lock_is_to_be_used)
+TEST(test_how_a_lock_is_to_be_used)
 {
 	int fd = client();
 
@@ -242,9 +237,8 @@ START_TEST(test_how_a_lock_is_to_be_used)
 	ck_assert_uint_eq(t.n_seen, 3);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_shared_use_is_shown)
+TEST(test_shared_use_is_shown)
 {
 	int fd = client();
 
@@ -275,9 +269,8 @@ START_TEST(test_shared_use_is_shown)
 	expect_row(fd, "WAITING\n", " key=w ahead=2 ");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_cancel_names_the_request)
+TEST(test_cancel_names_the_request)
 {
 	int fd = client();
 
@@ -297,9 +290,8 @@ START_TEST(test_cancel_names_the_request)
 	ask(fd, "CANCEL tag=w\n", "OK cancelled=no\n");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_half_close_is_served_to_the_end)
+TEST(test_half_close_is_served_to_the_end)
 {
 	int fd = client();
 
@@ -309,7 +301,7 @@ START_TEST(test_half_close_is_served_to_the_end)
 	expect(fd, "ERR BAD_REQUEST :the last line has no end\n");
 	expect_nothing(fd);
 	ck_assert_uint_eq(t.n_seen, 2);
-	ck_assert_int_eq(t.seen[1].type, CORE_DRAIN);
+	ck_assert_int_eq(t.seen[1].type, CORE_HALF_CLOSED);
 	perform_reply(&t.seen[0].request, DDBLOCK_E_LOCK_BUSY);
 	turn();
 	ck_assert_uint_eq(t.n_seen, 3);
@@ -319,9 +311,8 @@ START_TEST(test_half_close_is_served_to_the_end)
 	expect_end(fd);
 	ck_assert_uint_eq(server_connections(t.server), 0);
 }
-END_TEST
 
-START_TEST(test_close_after_half_close_is_noticed)
+TEST(test_close_after_half_close_is_noticed)
 {
 	int fd = client();
 
@@ -334,9 +325,8 @@ START_TEST(test_close_after_half_close_is_noticed)
 	ck_assert_uint_eq(server_connections(t.server), 0);
 	ck_assert_int_eq(t.seen[t.n_seen - 1].type, CORE_GONE);
 }
-END_TEST
 
-START_TEST(test_requests_before_a_close_are_run)
+TEST(test_requests_before_a_close_are_run)
 {
 	int fd = client();
 
@@ -348,14 +338,13 @@ START_TEST(test_requests_before_a_close_are_run)
 	ck_assert_str_eq(t.seen[1].key, "b");
 	ck_assert_int_eq(t.seen[2].type, CORE_GONE);
 }
-END_TEST
 
-START_TEST(test_quit_answers_what_is_outstanding)
+TEST(test_quit_answers_what_is_outstanding)
 {
 	int fd = client();
 
 	ask(fd, "TRY k\nQUIT\nPING\n", "OK\n");
-	ck_assert_int_eq(t.seen[1].type, CORE_DRAIN);
+	ck_assert_int_eq(t.seen[1].type, CORE_HALF_CLOSED);
 	perform_reply(&t.seen[0].request, DDBLOCK_E_LOCK_BUSY);
 	turn();
 	expect(fd, "ERR LOCK_BUSY token=5 owner=h/n:1 unchanged=4s "
@@ -365,9 +354,8 @@ START_TEST(test_quit_answers_what_is_outstanding)
 	ask(fd, "QUIT\n", "OK\n");
 	expect_end(fd);
 }
-END_TEST
 
-START_TEST(test_notices_become_events)
+TEST(test_notices_become_events)
 {
 	struct core_notice notice = {
 		.action.type = CORE_NOTICE, .kind = CORE_IN_DANGER,
@@ -393,9 +381,8 @@ START_TEST(test_notices_become_events)
 	    "!LOCK_LOST id=7 reason=stolen\n");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_renewals_are_told_to_who_asked_and_holds)
+TEST(test_renewals_are_told_to_who_asked_and_holds)
 {
 	struct core_renewed renewed = { .action.type = CORE_RENEWED };
 	char got[200], want[100];
@@ -428,7 +415,6 @@ START_TEST(test_renewals_are_told_to_who_asked_and_holds)
 	(void)close(other);
 	(void)close(fd);
 }
-END_TEST
 
 /* Each of these comes behind the one before it. */
 static void
@@ -443,9 +429,9 @@ in_order(const char *text, const char *const *wanted, size_t n)
 	}
 }
 
-/* What was renewed before a grant is said before it: the new hold may hang on
+/* A renewal before a grant is sent before it: the new hold may depend on
  * another session, which ends sooner. */
-START_TEST(test_renewals_are_told_before_a_later_grant)
+TEST(test_renewals_are_told_before_a_later_grant)
 {
 	static const char *const lines[] = {
 		"!RENEWED ns=default remaining=", "\nOK id=7 token=123 ",
@@ -468,11 +454,10 @@ START_TEST(test_renewals_are_told_before_a_later_grant)
 	in_order(got, lines, 2);
 	(void)close(fd);
 }
-END_TEST
 
-/* The same to one who does not read; what comes between two lines about holds
- * is said once, the latest of it. */
-START_TEST(test_renewals_keep_their_place_when_nobody_reads)
+/* The same to a client that does not read; of renewals between two lines about
+ * holds only the latest is sent. */
+TEST(test_renewals_keep_their_place_when_nobody_reads)
 {
 	struct core_renewed renewed = { .action.type = CORE_RENEWED };
 	struct core_notice notice = {
@@ -523,9 +508,8 @@ START_TEST(test_renewals_keep_their_place_when_nobody_reads)
 	ck_assert_uint_eq(renewals, 2);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_waiting_and_status)
+TEST(test_waiting_and_status)
 {
 	char got[1024];
 	int fd = client();
@@ -543,33 +527,4 @@ START_TEST(test_waiting_and_status)
 	    (long)getuid());
 	expect(fd, got);
 	(void)close(fd);
-}
-END_TEST
-
-int
-main(void)
-{
-	TCase *tc = tcase_create("server");
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_ping_and_tags);
-	tcase_add_test(tc, test_unknown_words_are_named);
-	tcase_add_test(tc, test_keys_are_text_of_a_bounded_length);
-	tcase_add_test(tc, test_acquire_reaches_the_core_and_back);
-	tcase_add_test(tc, test_wait);
-	tcase_add_test(tc, test_several_keys_are_checked_each);
-	tcase_add_test(tc, test_other_verbs_of_the_core);
-	tcase_add_test(tc, test_how_a_lock_is_to_be_used);
-	tcase_add_test(tc, test_shared_use_is_shown);
-	tcase_add_test(tc, test_cancel_names_the_request);
-	tcase_add_test(tc, test_half_close_is_served_to_the_end);
-	tcase_add_test(tc, test_close_after_half_close_is_noticed);
-	tcase_add_test(tc, test_requests_before_a_close_are_run);
-	tcase_add_test(tc, test_quit_answers_what_is_outstanding);
-	tcase_add_test(tc, test_notices_become_events);
-	tcase_add_test(tc, test_renewals_are_told_to_who_asked_and_holds);
-	tcase_add_test(tc, test_renewals_are_told_before_a_later_grant);
-	tcase_add_test(tc, test_renewals_keep_their_place_when_nobody_reads);
-	tcase_add_test(tc, test_waiting_and_status);
-	return run_case("server", tc);
 }

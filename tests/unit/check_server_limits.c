@@ -1,10 +1,10 @@
 /*
- * The server's bounds: whoever asks too much, reads too little or comes too
- * often is told so, and nobody else notices.
+ * The server's bounds: a client that asks too much, reads too little or comes
+ * too
+ * often is told so, and no other client notices.
  */
 #include "config.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,13 @@
 #include "common/error.h"
 #include "ipc/server.h"
 #include "server_fixture.h"
+#include "test.h"
 
 #define HOLDS 20000
 
-START_TEST(test_requests_of_a_connection_are_capped)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_requests_of_a_connection_are_capped)
 {
 	int fd = client();
 
@@ -36,9 +39,8 @@ START_TEST(test_requests_of_a_connection_are_capped)
 	ck_assert_int_eq(t.seen[t.n_seen - 1].request.verb, CORE_RELEASE);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_a_line_too_long_is_refused_once)
+TEST(test_a_line_too_long_is_refused_once)
 {
 	size_t size = 1024 * 1024;
 	char *line = malloc(size + 1);
@@ -62,9 +64,8 @@ START_TEST(test_a_line_too_long_is_refused_once)
 	free(line);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_long_listings_wait_for_the_reader)
+TEST(test_long_listings_wait_for_the_reader)
 {
 	int fd = client();
 	int other = client();
@@ -80,9 +81,8 @@ START_TEST(test_long_listings_wait_for_the_reader)
 	(void)close(fd);
 	(void)close(other);
 }
-END_TEST
 
-START_TEST(test_pages_are_asked_for_as_they_are_read)
+TEST(test_pages_are_asked_for_as_they_are_read)
 {
 	int fd = client();
 
@@ -93,9 +93,8 @@ START_TEST(test_pages_are_asked_for_as_they_are_read)
 	ck_assert_uint_eq(t.list_pages, 0);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_who_does_not_read_is_cut_off)
+TEST(test_who_does_not_read_is_cut_off)
 {
 	struct core_notice notice = {
 		.action.type = CORE_NOTICE, .kind = CORE_SAFE, .hold = 1,
@@ -117,9 +116,8 @@ START_TEST(test_who_does_not_read_is_cut_off)
 	(void)close(other);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_bytes_of_a_user_are_capped)
+TEST(test_bytes_of_a_user_are_capped)
 {
 	struct server_config config = configuration();
 	char part[10000];
@@ -144,11 +142,10 @@ START_TEST(test_bytes_of_a_user_are_capped)
 		(void)close(greedy[i]);
 	(void)close(fd);
 }
-END_TEST
 
 /* It asks and asks and reads nothing: it is not read from any more, and not
  * cut off, for it may only be slow; and its end is noticed all the same. */
-START_TEST(test_requests_wait_until_answers_are_read)
+TEST(test_requests_wait_until_answers_are_read)
 {
 	static const char help[] = "HELP\nHELP\nHELP\nHELP\nHELP\nHELP\n";
 	int fd = client();
@@ -170,9 +167,8 @@ START_TEST(test_requests_wait_until_answers_are_read)
 	ck_assert_uint_eq(server_connections(t.server), 1);
 	(void)close(other);
 }
-END_TEST
 
-START_TEST(test_connections_are_capped)
+TEST(test_connections_are_capped)
 {
 	int fds[41];
 
@@ -190,9 +186,8 @@ START_TEST(test_connections_are_capped)
 	for (int i = 0; i < 40; i++)
 		(void)close(fds[i]);
 }
-END_TEST
 
-START_TEST(test_no_descriptor_is_left)
+TEST(test_no_descriptor_is_left)
 {
 	struct rlimit limit;
 	int first = client();
@@ -218,9 +213,8 @@ START_TEST(test_no_descriptor_is_left)
 	expect_end(fd);
 	(void)close(first);
 }
-END_TEST
 
-START_TEST(test_socket_file)
+TEST(test_socket_file)
 {
 	struct server_config config = configuration();
 	struct server *second = NULL;
@@ -239,9 +233,8 @@ START_TEST(test_socket_file)
 	t.server = NULL;
 	ck_assert_int_eq(lstat(t.path, &st), -1);
 }
-END_TEST
 
-START_TEST(test_stale_socket_file_is_replaced_and_others_are_not)
+TEST(test_stale_socket_file_is_replaced_and_others_are_not)
 {
 	struct server_config config = configuration();
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -258,7 +251,7 @@ START_TEST(test_stale_socket_file_is_replaced_and_others_are_not)
 	(void)close(fd);
 	start_with(&config);
 
-	/* Somebody put another file in its place: it is not ours to remove. */
+	/* Another program put a file in its place: it is not ours to remove. */
 	ck_assert_int_eq(unlink(t.path), 0);
 	ck_assert_int_eq(mkdir(t.path, 0700), 0);
 	server_free(t.server);
@@ -274,9 +267,8 @@ START_TEST(test_stale_socket_file_is_replaced_and_others_are_not)
 	ck_assert_int_eq(server_new(t.base, &config, &fake_calls, NULL,
 	    &second, text, sizeof(text)), DDBLOCK_E_LIMIT);
 }
-END_TEST
 
-START_TEST(test_stop_tells_everybody)
+TEST(test_stop_tells_everybody)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = client();
@@ -293,9 +285,8 @@ START_TEST(test_stop_tells_everybody)
 	(void)close(late);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_many_pipelined_requests)
+TEST(test_many_pipelined_requests)
 {
 	char *lines = malloc(5 * 10000);
 	size_t answers = 0;
@@ -317,11 +308,10 @@ START_TEST(test_many_pipelined_requests)
 	free(lines);
 	(void)close(fd);
 }
-END_TEST
 
 /* More is to be kept in it than any lock takes: that is refused, and it is
  * released. */
-START_TEST(test_release_that_brings_too_much)
+TEST(test_release_that_brings_too_much)
 {
 	char request[1024];
 	int n = snprintf(request, sizeof(request), "RELEASE id=7");
@@ -337,35 +327,10 @@ START_TEST(test_release_that_brings_too_much)
 	ck_assert_uint_eq(t.n_seen, 1);
 	ck_assert_int_eq(t.seen[0].request.verb, CORE_RELEASE);
 	ck_assert_uint_eq(t.seen[0].request.hold, 7);
-	/* What the core then does without memory is no refusal. */
+	/* The core's action without memory is no refusal. */
 	t.refuse = DDBLOCK_E_NOMEM;
 	ask(fd, "RELEASE id=7\n", "ERR NOMEM :out of memory\n");
 	ask(fd, "RENEW id=7\n", "ERR LIMIT :out of memory\n");
 	t.refuse = 0;
 	(void)close(fd);
-}
-END_TEST
-
-int
-main(void)
-{
-	TCase *tc = tcase_create("server_limits");
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_requests_of_a_connection_are_capped);
-	tcase_add_test(tc, test_release_that_brings_too_much);
-	tcase_add_test(tc, test_a_line_too_long_is_refused_once);
-	tcase_add_test(tc, test_long_listings_wait_for_the_reader);
-	tcase_add_test(tc, test_pages_are_asked_for_as_they_are_read);
-	tcase_add_test(tc, test_who_does_not_read_is_cut_off);
-	tcase_add_test(tc, test_bytes_of_a_user_are_capped);
-	tcase_add_test(tc, test_requests_wait_until_answers_are_read);
-	tcase_add_test(tc, test_connections_are_capped);
-	tcase_add_test(tc, test_no_descriptor_is_left);
-	tcase_add_test(tc, test_socket_file);
-	tcase_add_test(tc,
-	    test_stale_socket_file_is_replaced_and_others_are_not);
-	tcase_add_test(tc, test_stop_tells_everybody);
-	tcase_add_test(tc, test_many_pipelined_requests);
-	return run_case("server_limits", tc);
 }

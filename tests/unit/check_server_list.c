@@ -2,7 +2,6 @@
  * LIST over a socket: its words, several namespaces, its end before the end,
  * and how far it is. The test is the core.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,8 +9,9 @@
 #include "common/error.h"
 #include "ipc/server.h"
 #include "server_fixture.h"
+#include "test.h"
 
-/* What the core was asked at last. */
+/* The last request to the core. */
 static const struct core_request *
 asked(void)
 {
@@ -82,7 +82,9 @@ static const struct {
 	    "OK rows=2 examined=7 units=1\n" },
 };
 
-START_TEST(test_states)
+TEST_FIXTURE(list_setup, teardown)
+
+TEST_ROWS(test_states, words)
 {
 	struct core_request q;
 	char line[64];
@@ -97,9 +99,8 @@ START_TEST(test_states)
 	expect(fd, words[_i].rows);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_words_that_are_none)
+TEST(test_words_that_are_none)
 {
 #define NO_STATE(word) "ERR BAD_REQUEST :there is no state \"" word "\"; a " \
 	"lock is free, held or dead (several: with commas between)\n"
@@ -123,10 +124,9 @@ START_TEST(test_words_that_are_none)
 	ck_assert_uint_eq(t.n_seen, 0);
 	(void)close(fd);
 }
-END_TEST
 
 /* One after the other, in the daemon's order. */
-START_TEST(test_namespaces)
+TEST(test_namespaces)
 {
 	struct core_request first, second;
 	int fd = client();
@@ -151,9 +151,8 @@ START_TEST(test_namespaces)
 	ask(fd, "#l PING\n", "#l OK\n");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_failure_names_the_namespace)
+TEST(test_failure_names_the_namespace)
 {
 	struct core_request q;
 	int fd = client();
@@ -175,9 +174,8 @@ START_TEST(test_failure_names_the_namespace)
 	ask(fd, "PING\n", "OK\n");
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_cancel)
+TEST(test_cancel)
 {
 	struct core_request q;
 	int fd = client();
@@ -191,14 +189,13 @@ START_TEST(test_cancel)
 	expect(fd, "#c OK cancelled=yes\n"
 	    "#l ERR CANCELLED ns=default :the request was cancelled\n");
 	ask(fd, "CANCEL tag=l\n", "OK cancelled=no\n");
-	/* A page that comes all the same is nobody's. */
+	/* A page that still comes belongs to no request. */
 	perform_page(&q);
 	expect_nothing(fd);
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_progress)
+TEST(test_progress)
 {
 	struct core_request q;
 	int fd = client();
@@ -232,21 +229,4 @@ START_TEST(test_progress)
 	perform_end(&q, 0);
 	ck_assert_uint_eq(drain_lines(fd), 5);
 	(void)close(fd);
-}
-END_TEST
-
-int
-main(void)
-{
-	TCase *tc = tcase_create("server_list");
-
-	tcase_add_checked_fixture(tc, list_setup, teardown);
-	tcase_add_loop_test(tc, test_states, 0,
-	    (int)(sizeof(words) / sizeof(words[0])));
-	tcase_add_test(tc, test_words_that_are_none);
-	tcase_add_test(tc, test_namespaces);
-	tcase_add_test(tc, test_failure_names_the_namespace);
-	tcase_add_test(tc, test_cancel);
-	tcase_add_test(tc, test_progress);
-	return run_case("server_list", tc);
 }

@@ -1,8 +1,7 @@
 /*
- * Who is at the other end of a socket, and what is whose: names, numbers,
- * descriptors, the socket's file, and what a client gives back in vain.
+ * The peer of a socket, and ownership: names, numbers, descriptors, the
+ * socket's file, and releases of a client that does not own the hold.
  */
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +14,14 @@
 #include "core/contents.h"
 #include "ipc/server.h"
 #include "server_fixture.h"
+#include "test.h"
 
 #define FDS_MAX 256
 
+TEST_FIXTURE(setup, teardown)
+
 /* People look at names with terminals. */
-START_TEST(test_names_are_harmless)
+TEST(test_names_are_harmless)
 {
 	char owner[64];
 	int fd = client();
@@ -32,10 +34,9 @@ START_TEST(test_names_are_harmless)
 	ck_assert_str_eq(t.seen[t.n_seen - 1].owner, owner);
 	(void)close(fd);
 }
-END_TEST
 
 /* A number of a connection is not used again, though its place is. */
-START_TEST(test_answers_of_another)
+TEST(test_answers_of_another)
 {
 	struct core_request asked;
 	int fd = client();
@@ -44,7 +45,7 @@ START_TEST(test_answers_of_another)
 	asked = t.seen[t.n_seen - 1].request;
 	(void)close(fd);
 	turn();
-	/* As many as there are places at first: one of them has that one. */
+	/* As many as there are slots at first: one of them has that slot. */
 	for (int i = 0; i < 64; i++) {
 		fd = client();
 		say(fd, "TRY k\n");
@@ -55,11 +56,10 @@ START_TEST(test_answers_of_another)
 		turn();
 	}
 }
-END_TEST
 
 /* A program that the daemon starts has no client's connection: it would keep
  * that client's locks. */
-START_TEST(test_nothing_is_inherited)
+TEST(test_nothing_is_inherited)
 {
 	bool open_before[FDS_MAX];
 	int fd;
@@ -76,10 +76,9 @@ START_TEST(test_nothing_is_inherited)
 	}
 	(void)close(fd);
 }
-END_TEST
 
 /* The next daemon has made its own already. */
-START_TEST(test_socket_of_another_is_left)
+TEST(test_socket_of_another_is_left)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char old[128];
@@ -97,10 +96,9 @@ START_TEST(test_socket_of_another_is_left)
 	ck_assert_int_eq(unlink(old), 0);
 	(void)close(fd);
 }
-END_TEST
 
 /* Too much to leave there: the lock is given back all the same. */
-START_TEST(test_release_with_too_much)
+TEST(test_release_with_too_much)
 {
 	char line[2000] = "RELEASE id=7";
 	const struct seen *seen;
@@ -118,19 +116,4 @@ START_TEST(test_release_with_too_much)
 	ck_assert_int_eq(seen->request.verb, CORE_RELEASE);
 	ck_assert_uint_eq(seen->request.hold, 7);
 	(void)close(fd);
-}
-END_TEST
-
-int
-main(void)
-{
-	TCase *tc = tcase_create("peer");
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_names_are_harmless);
-	tcase_add_test(tc, test_answers_of_another);
-	tcase_add_test(tc, test_nothing_is_inherited);
-	tcase_add_test(tc, test_socket_of_another_is_left);
-	tcase_add_test(tc, test_release_with_too_much);
-	return run_case("server_peer", tc);
 }

@@ -2,7 +2,6 @@
  * Sort values over a socket: how a lock is named to the core, and its rows to
  * a client. The test is the core; its namespace "other" has no sort values.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "common/error.h"
 #include "ipc/server.h"
 #include "server_fixture.h"
+#include "test.h"
 
 #define NAME(text) ((struct key){ text, sizeof(text) - 1 })
 
@@ -28,7 +28,9 @@ expect_name(int fd, const char *line, struct key name)
 	    name));
 }
 
-START_TEST(test_names)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_names)
 {
 	int fd = client();
 
@@ -41,9 +43,8 @@ START_TEST(test_names)
 	expect_name(fd, "LIST prefix=a sort=x\n", NAME("a"));
 	(void)close(fd);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
 #define NONE "ERR UNSUPPORTED :namespace \"other\" has no sort keys: its " \
 	"table has a partition key only\n"
@@ -69,7 +70,6 @@ START_TEST(test_refused)
 	ck_assert_uint_eq(t.seen[0].request.key.length, KEY_BYTES_MAX);
 	(void)close(fd);
 }
-END_TEST
 
 static const struct {
 	const char *line;
@@ -85,7 +85,7 @@ static const struct {
 	{ "LIST sort=z\n", "OK rows=0 examined=3\n" },
 };
 
-START_TEST(test_list)
+TEST_ROWS(test_list, lists)
 {
 	const struct core_row rows[] = {
 		{ .key = NAME("a") }, { .key = NAME("a\0x y") },
@@ -109,10 +109,9 @@ START_TEST(test_list)
 	expect(fd, lists[_i].rows);
 	(void)close(fd);
 }
-END_TEST
 
-/* What is held: "k" in turn in both namespaces, the last with a sort value. */
-START_TEST(test_held)
+/* The holds: "k" in turn in both namespaces, the last with a sort value. */
+TEST(test_held)
 {
 #define HOLD(id, ns, sort) "+ id=" id " ns=" ns " key=k" sort " token=9 " \
 	"state=held held=1.5s remaining=2.5s left=yes\n"
@@ -128,19 +127,4 @@ START_TEST(test_held)
 	    HOLD("2", "other", "") "OK rows=2\n");
 	ask(fd, "HELD key=x sort=s\n", "OK rows=0\n");
 	(void)close(fd);
-}
-END_TEST
-
-int
-main(void)
-{
-	TCase *tc = tcase_create("server_sort");
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_names);
-	tcase_add_test(tc, test_refused);
-	tcase_add_loop_test(tc, test_list, 0,
-	    (int)(sizeof(lists) / sizeof(lists[0])));
-	tcase_add_test(tc, test_held);
-	return run_case("server_sort", tc);
 }

@@ -1,8 +1,7 @@
 /*
- * What those who watch a lock, and those who wait for one, are told over a
- * socket. The test is the core.
+ * The events for watchers of a lock, and for waiters, over a socket. The test
+ * is the core.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +9,12 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "ipc/connection.h"
+#include "ipc/answer/answer.h"
 #include "ipc/server.h"
 #include "server_fixture.h"
+#include "test.h"
 
-/* A change of this lock, as the core tells all who watch it. */
+/* A change of this lock, as the core tells all watchers. */
 static void
 perform_change(uint64_t client, const char *key, uint64_t token)
 {
@@ -34,7 +34,9 @@ perform_change(uint64_t client, const char *key, uint64_t token)
 	turn();
 }
 
-START_TEST(test_changes_are_told)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_changes_are_told)
 {
 	struct core_change change = {
 		.action.type = CORE_CHANGED, .serial = UINT64_MAX,
@@ -60,7 +62,6 @@ START_TEST(test_changes_are_told)
 	ck_assert_int_eq(t.seen[1].request.verb, CORE_UNWATCH);
 	(void)close(fd);
 }
-END_TEST
 
 static size_t
 count_of(const char *text, const char *wanted)
@@ -75,7 +76,7 @@ count_of(const char *text, const char *wanted)
 }
 
 /* Of what changes while a client does not read it gets the latest. */
-START_TEST(test_changes_coalesce_when_nobody_reads)
+TEST(test_changes_coalesce_when_nobody_reads)
 {
 	static char got[2 * 1024 * 1024];
 	size_t length = 0;
@@ -97,7 +98,7 @@ START_TEST(test_changes_coalesce_when_nobody_reads)
 	ck_assert_uint_eq(count_of(got, "!CHANGED "), 2);
 	ck_assert_uint_eq(count_of(got, "key=k state=held token=20000 "), 1);
 	ck_assert_uint_eq(count_of(got, "key=l state=held token=20000 "), 1);
-	/* Who watches no more, hears no more. */
+	/* A former watcher gets no events. */
 	for (int i = 0; i < 200; i++)
 		say(fd, "HELP\nHELP\nHELP\nHELP\nHELP\nHELP\n");
 	perform_change(t.seen[0].client, "k", 20001);
@@ -112,7 +113,6 @@ START_TEST(test_changes_coalesce_when_nobody_reads)
 	ck_assert_uint_eq(count_of(got, "!CHANGED "), 0);
 	(void)close(fd);
 }
-END_TEST
 
 /* A second later. */
 static void
@@ -122,8 +122,8 @@ tick(void)
 	turn();
 }
 
-/* How one who waits in line stands: when it changes, until the answer. */
-START_TEST(test_reports)
+/* The place of a waiter: when it changes, until the answer. */
+TEST(test_reports)
 {
 	int fd = client();
 
@@ -149,17 +149,4 @@ START_TEST(test_reports)
 	ask(fd, "ACQUIRE w report=line\n", "ERR BAD_REQUEST :report is queue: "
 	    "a place in line\n");
 	(void)close(fd);
-}
-END_TEST
-
-int
-main(void)
-{
-	TCase *tc = tcase_create("server_watch");
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_changes_are_told);
-	tcase_add_test(tc, test_changes_coalesce_when_nobody_reads);
-	tcase_add_test(tc, test_reports);
-	return run_case("server_watch", tc);
 }

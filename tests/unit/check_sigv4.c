@@ -1,7 +1,6 @@
 /*
  * Signatures against the published vectors, step by step.
  */
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 
 #include "aws/sigv4.h"
 #include "common/error.h"
-#include "suite.h"
+#include "test.h"
 
 #define FILE_MAX 8192
 #define CASES_MAX 64
@@ -103,7 +102,27 @@ add_token(const char *canonical, struct sigv4_request *q,
 	headers[q->n_headers++].value = token;
 }
 
-START_TEST(test_published_vector)
+static int
+find_cases(void)
+{
+	DIR *folder = opendir(SIGV4_DATA);
+	struct dirent *entry;
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		size_t length = strlen(entry->d_name);
+
+		if (length < 5 || n_cases == CASES_MAX ||
+		    strcmp(entry->d_name + length - 4, ".req") != 0)
+			continue;
+		snprintf(cases[n_cases++], sizeof(cases[0]), "%.*s",
+		    (int)length - 4, entry->d_name);
+	}
+	if (folder != NULL)
+		closedir(folder);
+	return n_cases;
+}
+
+TEST_LOOP(test_published_vector, 0, find_cases())
 {
 	const char *name = cases[_i], *date = "20150830T123600Z";
 	struct sigv4_header headers[SIGV4_HEADERS_MAX];
@@ -141,13 +160,11 @@ START_TEST(test_published_vector)
 	buffer_done(&b);
 	sigv4_done(&s);
 }
-END_TEST
 
-START_TEST(test_cases_are_there)
+TEST(test_cases_are_there)
 {
 	ck_assert_int_ge(n_cases, 28);
 }
-END_TEST
 
 static void
 sign(struct sigv4 *s, const char *date, struct buffer *b)
@@ -164,7 +181,7 @@ sign(struct sigv4 *s, const char *date, struct buffer *b)
 }
 
 /* The key that is kept is that of the day. */
-START_TEST(test_next_day_has_another_key)
+TEST(test_next_day_has_another_key)
 {
 	struct buffer first, second, fresh;
 	struct sigv4 s, t;
@@ -187,9 +204,8 @@ START_TEST(test_next_day_has_another_key)
 	sigv4_done(&s);
 	sigv4_done(&t);
 }
-END_TEST
 
-START_TEST(test_too_many_headers)
+TEST(test_too_many_headers)
 {
 	struct sigv4_header headers[SIGV4_HEADERS_MAX + 1];
 	struct sigv4_request q = {
@@ -210,9 +226,8 @@ START_TEST(test_too_many_headers)
 	buffer_done(&b);
 	sigv4_done(&s);
 }
-END_TEST
 
-START_TEST(test_dates)
+TEST(test_dates)
 {
 	static const struct {
 		uint64_t wall_s;
@@ -236,40 +251,4 @@ START_TEST(test_dates)
 		sigv4_date(rows[i].wall_s, date);
 		ck_assert_str_eq(date, rows[i].date);
 	}
-}
-END_TEST
-
-static void
-find_cases(void)
-{
-	DIR *folder = opendir(SIGV4_DATA);
-	struct dirent *entry;
-
-	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		size_t length = strlen(entry->d_name);
-
-		if (length < 5 || n_cases == CASES_MAX ||
-		    strcmp(entry->d_name + length - 4, ".req") != 0)
-			continue;
-		snprintf(cases[n_cases++], sizeof(cases[0]), "%.*s",
-		    (int)length - 4, entry->d_name);
-	}
-	if (folder != NULL)
-		closedir(folder);
-}
-
-int
-main(void)
-{
-	Suite *s = suite_create("sigv4");
-	TCase *t = tcase_create("sigv4");
-
-	find_cases();
-	tcase_add_loop_test(t, test_published_vector, 0, n_cases);
-	tcase_add_test(t, test_cases_are_there);
-	tcase_add_test(t, test_next_day_has_another_key);
-	tcase_add_test(t, test_too_many_headers);
-	tcase_add_test(t, test_dates);
-	suite_add_tcase(s, t);
-	return suite_end(s);
 }

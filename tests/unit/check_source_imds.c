@@ -1,14 +1,13 @@
 /*
- * The metadata service of the instance: order, headers, what it may answer.
+ * The metadata service of the instance: order, headers, and its answers.
  */
-#include <check.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "identity/source_internal.h"
 
 #include "source_fixture.h"
-#include "suite.h"
+#include "test.h"
 
 #define HOST "http://169.254.169.254"
 #define ROLES HOST "/latest/meta-data/iam/security-credentials/"
@@ -35,7 +34,7 @@ begin_with_token(struct source_fixture *f,
 	    SOURCE_WAIT);
 }
 
-START_TEST(test_credentials)
+TEST(test_credentials)
 {
 	char host[] = HOST "/";
 	struct source_fixture f;
@@ -67,10 +66,9 @@ START_TEST(test_credentials)
 	    SOURCE_FIXTURE_WALL_MS + 6 * 3600000);
 	source_fixture_done(&f);
 }
-END_TEST
 
-/* The token is asked for anew when two minutes of it are left. */
-START_TEST(test_token_is_used_again)
+/* The token is asked for again when two minutes of it are left. */
+TEST(test_token_is_used_again)
 {
 	struct source_fixture f;
 
@@ -85,9 +83,8 @@ START_TEST(test_token_is_used_again)
 	source_fixture_expect(&f, "PUT", HOST "/latest/api/token");
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_token_not_accepted)
+TEST(test_token_not_accepted)
 {
 	struct source_fixture f;
 
@@ -104,9 +101,8 @@ START_TEST(test_token_not_accepted)
 	ck_assert_int_eq(source_fixture_tell(&f, 401, ""), SOURCE_FAILED);
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_nobody_there)
+TEST(test_nobody_there)
 {
 	struct source_fixture f;
 
@@ -120,10 +116,9 @@ START_TEST(test_nobody_there)
 	ck_assert_ptr_nonnull(strstr(f.source.text, "did not answer"));
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* The first version is asked where it is allowed, and nowhere else. */
-START_TEST(test_first_version)
+TEST(test_first_version)
 {
 	static const int statuses[] = { 0, 403, 404, 405 };
 
@@ -150,9 +145,8 @@ START_TEST(test_first_version)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_bad_tokens)
+TEST(test_bad_tokens)
 {
 	static const char *const tokens[] = { "", "a b", "a\r\nB: c", "\x80" };
 
@@ -167,9 +161,8 @@ START_TEST(test_bad_tokens)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_bad_roles)
+TEST(test_bad_roles)
 {
 	static const char *const names[] = { "", "\n", "../x", "a b", "a/b",
 	    "a?b", "<html>" };
@@ -188,14 +181,13 @@ START_TEST(test_bad_roles)
 	ck_assert_ptr_nonnull(strstr(f.source.text, "no role"));
 	source_fixture_done(&f);
 }
-END_TEST
 
 #define FIELDS(code, key, secret, token, date) "{" code \
     "\"AccessKeyId\":" key ",\"SecretAccessKey\":" secret \
     ",\"Token\":" token ",\"Expiration\":" date "}"
 #define GOOD_DATE "\"2027-01-15T14:00:00Z\""
 
-START_TEST(test_bad_credentials)
+TEST(test_bad_credentials)
 {
 	static const char *const rows[][2] = {
 		{ "", "no JSON" }, { "[]", "no JSON" },
@@ -226,9 +218,8 @@ START_TEST(test_bad_credentials)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_code_is_no_success)
+TEST(test_code_is_no_success)
 {
 	struct source_fixture f;
 
@@ -242,10 +233,9 @@ START_TEST(test_code_is_no_success)
 	    "AssumeRoleUnauthorizedAccess: EC2 cannot assume"));
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* A fault of its own is asked about as often as it may be. */
-START_TEST(test_faults)
+TEST(test_faults)
 {
 	struct source_fixture f;
 
@@ -260,9 +250,8 @@ START_TEST(test_faults)
 	ck_assert_ptr_nonnull(strstr(f.source.text, "503"));
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_region)
+TEST(test_region)
 {
 	static const char *const bad[] = { "", "EU", "eu west", "a/b",
 	    "a-region-whose-name-is-longer-than-any" };
@@ -281,19 +270,4 @@ START_TEST(test_region)
 		    SOURCE_FAILED);
 		source_fixture_done(&f);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_credentials, test_token_is_used_again,
-		test_token_not_accepted, test_nobody_there,
-		test_first_version, test_bad_tokens, test_bad_roles,
-		test_bad_credentials, test_code_is_no_success, test_faults,
-		test_region, NULL,
-	};
-
-	return suite_run("source_imds", tests);
 }

@@ -2,7 +2,6 @@
  * Sources on the host itself: keys that stand somewhere, a program, the
  * endpoint of a container.
  */
-#include <check.h>
 #include <errno.h>
 #include <string.h>
 
@@ -10,11 +9,11 @@
 #include "identity/source_internal.h"
 
 #include "source_fixture.h"
-#include "suite.h"
+#include "test.h"
 
 /* ---- keys ---- */
 
-START_TEST(test_keys)
+TEST(test_keys)
 {
 	static const struct source_methods *const methods[] = {
 		&source_settings, &source_environment, &source_profile,
@@ -39,7 +38,6 @@ START_TEST(test_keys)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
 /* ---- a program ---- */
 
@@ -54,7 +52,7 @@ begin_process(struct source_fixture *f)
 	ck_assert_str_eq(f->source.errand.command, "print-keys --now 'a b'");
 }
 
-START_TEST(test_process)
+TEST(test_process)
 {
 	struct source_fixture f;
 
@@ -93,10 +91,9 @@ START_TEST(test_process)
 	ck_assert_uint_eq(f.source.credentials.expires_ms, 0);
 	source_fixture_done(&f);
 }
-END_TEST
 
-/* What it printed is never told, whatever it is. */
-START_TEST(test_process_is_wrong)
+/* Its output is never shown, with any content. */
+TEST(test_process_is_wrong)
 {
 	static const char *const rows[] = {
 		"", "PLANTED", "{\"Version\":2,\"AccessKeyId\":\"PLANTED\"}",
@@ -124,9 +121,8 @@ START_TEST(test_process_is_wrong)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_process_fails)
+TEST(test_process_fails)
 {
 	static const struct {
 		int code;
@@ -157,7 +153,6 @@ START_TEST(test_process_fails)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
 /* ---- a container ---- */
 
@@ -173,7 +168,7 @@ begin_container(struct source_fixture *f)
 	f->from.url = source_fixture_text(f, CONTAINER);
 }
 
-START_TEST(test_container)
+TEST(test_container)
 {
 	struct source_fixture f;
 
@@ -195,9 +190,8 @@ START_TEST(test_container)
 	    "Bearer of it");
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_container_token_file)
+TEST(test_container_token_file)
 {
 	struct source_fixture f;
 
@@ -217,9 +211,8 @@ START_TEST(test_container_token_file)
 	}
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_container_token_cannot_be_one)
+TEST(test_container_token_cannot_be_one)
 {
 	static const char *const tokens[] = { "", "a\r\nX: y", "a\n", "\r",
 	    "\x01", "\xc3\xa4" };
@@ -241,9 +234,8 @@ START_TEST(test_container_token_cannot_be_one)
 	ck_assert_ptr_nonnull(strstr(f.source.text, "/run/token"));
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_container_faults)
+TEST(test_container_faults)
 {
 	struct source_fixture f;
 
@@ -270,9 +262,8 @@ START_TEST(test_container_faults)
 	ck_assert_ptr_null(strstr(f.source.text, "PLANTED"));
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_container_throttles)
+TEST(test_container_throttles)
 {
 	struct source_fixture f;
 
@@ -281,19 +272,4 @@ START_TEST(test_container_throttles)
 	ck_assert_int_eq(source_fixture_tell(&f, 429, ""), SOURCE_FAILED);
 	ck_assert(!f.source.rejected);
 	source_fixture_done(&f);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_keys, test_process, test_process_is_wrong,
-		test_process_fails, test_container,
-		test_container_token_file,
-		test_container_token_cannot_be_one, test_container_faults,
-		test_container_throttles, NULL,
-	};
-
-	return suite_run("source_local", tests);
 }

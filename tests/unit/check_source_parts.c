@@ -1,7 +1,6 @@
 /*
  * Dates, JSON, XML and encodings of what sources are answered.
  */
-#include <check.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +10,9 @@
 #include "identity/source_internal.h"
 #include "identity/source_json.h"
 #include "identity/source_xml.h"
+#include "test.h"
 
-#include "suite.h"
-
-START_TEST(test_dates)
+TEST(test_dates)
 {
 	static const struct {
 		const char *text;
@@ -43,9 +41,8 @@ START_TEST(test_dates)
 		    (unsigned long long)ms);
 	}
 }
-END_TEST
 
-START_TEST(test_no_dates)
+TEST(test_no_dates)
 {
 	static const char *const rows[] = {
 		"", "never", "1795399445", "2026-11-23", "2026-11-23T02:04Z",
@@ -65,10 +62,9 @@ START_TEST(test_no_dates)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		ck_assert_msg(!source_date_read(rows[i], &ms), "%s", rows[i]);
 }
-END_TEST
 
 /* Each day from 1970 to 2100 is written as it is read. */
-START_TEST(test_dates_there_and_back)
+TEST(test_dates_there_and_back)
 {
 	char text[SOURCE_DATE_SIZE];
 	uint64_t ms;
@@ -83,9 +79,8 @@ START_TEST(test_dates_there_and_back)
 	source_date_write(UINT64_C(1795399445678), text);
 	ck_assert_str_eq(text, "2026-11-23T02:04:05Z");
 }
-END_TEST
 
-START_TEST(test_json)
+TEST(test_json)
 {
 	static const char text[] = " {\"a\":\"x\",\"n\":7,\"z\":0,"
 	    "\"o\":{\"b\":\"y\"},\"e\":\"\",\"u\":\"a\\u0000b\"}\n";
@@ -105,9 +100,8 @@ START_TEST(test_json)
 	ck_assert_ptr_null(source_json_member(json, "a"));
 	source_json_done(json);
 }
-END_TEST
 
-START_TEST(test_no_json)
+TEST(test_no_json)
 {
 	static const char *const rows[] = {
 		"", " ", "[]", "\"x\"", "7", "null", "{", "{\"a\":1", "{} {}",
@@ -119,7 +113,6 @@ START_TEST(test_no_json)
 		ck_assert_msg(source_json_parse(rows[i],
 		    strlen(rows[i])) == NULL, "%s", rows[i]);
 }
-END_TEST
 
 static int
 xml(const char *text, const char *path, char *ret, size_t size)
@@ -135,7 +128,7 @@ xml(const char *text, const char *path, char *ret, size_t size)
 	return r;
 }
 
-START_TEST(test_xml)
+TEST(test_xml)
 {
 	static const char *const rows[][3] = {
 		{ "<a>x</a>", "a", "+x" },
@@ -161,9 +154,8 @@ START_TEST(test_xml)
 		ck_assert_str_eq(found, rows[i][2]);
 	}
 }
-END_TEST
 
-START_TEST(test_no_xml)
+TEST(test_no_xml)
 {
 	static const char *const rows[] = {
 		"", "x", "<", "<a", "<a>", "<a>x", "<a>x</a", "<a>x</b>",
@@ -187,10 +179,9 @@ START_TEST(test_no_xml)
 		ck_assert_str_eq(found, "+");
 	}
 }
-END_TEST
 
 /* No prefix of a good document is good, and nothing behind its end is read. */
-START_TEST(test_xml_truncated)
+TEST(test_xml_truncated)
 {
 	static const char text[] = "<?xml version=\"1.0\"?><a b=\"c\"><b>x"
 	    "&amp;&#x20AC;\xc3\xa4</b><!-- - --></a>";
@@ -211,9 +202,8 @@ START_TEST(test_xml_truncated)
 	    0);
 	buffer_done(&found);
 }
-END_TEST
 
-START_TEST(test_xml_too_long)
+TEST(test_xml_too_long)
 {
 	struct buffer found;
 
@@ -222,9 +212,8 @@ START_TEST(test_xml_too_long)
 	    DDBLOCK_E_LIMIT);
 	buffer_done(&found);
 }
-END_TEST
 
-START_TEST(test_encode)
+TEST(test_encode)
 {
 	struct buffer text;
 
@@ -235,10 +224,9 @@ START_TEST(test_encode)
 	    "%20%2B%2F%26%3D%25%3A%2C%40%2A%27%0A%C3%A4");
 	buffer_done(&text);
 }
-END_TEST
 
-/* Who was sent a secret recites it. */
-START_TEST(test_quote)
+/* A server that was sent a secret repeats it. */
+TEST(test_quote)
 {
 	static const char token[] = "eyJhbGciOiJSUzI1.aGFsbG8_d29ybGQ";
 	static const char given[] = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY";
@@ -277,18 +265,4 @@ START_TEST(test_quote)
 	credentials_done(&before);
 	source_done(&s);
 	source_memory_done(&memory);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_dates, test_no_dates, test_dates_there_and_back,
-		test_json, test_no_json, test_xml, test_no_xml,
-		test_xml_truncated, test_xml_too_long, test_encode,
-		test_quote, NULL,
-	};
-
-	return suite_run("source_parts", tests);
 }

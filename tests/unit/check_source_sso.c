@@ -1,7 +1,6 @@
 /*
  * IAM Identity Center: the token's file, its renewal, the credentials.
  */
-#include <check.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "identity/source_sso_token.h"
 
 #include "source_fixture.h"
-#include "suite.h"
+#include "test.h"
 
 /* sha1 of "admin", and of the URL. */
 #define FILE_OF_SESSION "/home/USER/.aws/sso/cache/" \
@@ -71,7 +70,7 @@ expect_use(const struct source_fixture *f, const char *token)
 	ck_assert_ptr_null(f->source.errand.signer);
 }
 
-START_TEST(test_credentials)
+TEST(test_credentials)
 {
 	for (int session = 0; session < 2; session++) {
 		struct source_fixture f;
@@ -91,9 +90,8 @@ START_TEST(test_credentials)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_no_token)
+TEST(test_no_token)
 {
 	static const char *const files[] = {
 		"", "{", "[]", "{\"accessToken\":\"at\"}",
@@ -115,7 +113,6 @@ START_TEST(test_no_token)
 	expect_login(&f);
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* Renewed, written, and used. */
 static void
@@ -141,7 +138,7 @@ renew(struct source_fixture *f, const char *file)
 	source_json_done(json);
 }
 
-START_TEST(test_renewal)
+TEST(test_renewal)
 {
 	struct json_object *json;
 	struct source_fixture f;
@@ -168,11 +165,10 @@ START_TEST(test_renewal)
 	expect_use(&f, "at2");
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* What could not be written is remembered, until the file has something
  * newer. */
-START_TEST(test_not_written)
+TEST(test_not_written)
 {
 	struct source_fixture f;
 
@@ -195,10 +191,9 @@ START_TEST(test_not_written)
 	expect_use(&f, "at3");
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* Another session's token is another's, however long it is good. */
-START_TEST(test_other_session)
+TEST(test_other_session)
 {
 	struct source_fixture f;
 
@@ -221,10 +216,9 @@ START_TEST(test_other_session)
 	expect_login(&f);
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* When it is not renewed: there is time, or not all that it takes. */
-START_TEST(test_no_renewal)
+TEST(test_no_renewal)
 {
 	struct source_fixture f;
 
@@ -244,10 +238,9 @@ START_TEST(test_no_renewal)
 	expect_use(&f, "at");
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* A renewal that fails leaves what there is. */
-START_TEST(test_renewal_fails)
+TEST(test_renewal_fails)
 {
 	static const char *const answers[] = {
 		"", "[]", "{\"accessToken\":\"at2\"}",
@@ -273,9 +266,8 @@ START_TEST(test_renewal_fails)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_refusals)
+TEST(test_refusals)
 {
 	struct source_fixture f;
 
@@ -302,9 +294,8 @@ START_TEST(test_refusals)
 	ck_assert(!f.source.rejected);
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_bad_credentials)
+TEST(test_bad_credentials)
 {
 	static const char *const rows[] = {
 		"", "{}", "{\"roleCredentials\":{}}",
@@ -328,9 +319,8 @@ START_TEST(test_bad_credentials)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_no_home)
+TEST(test_no_home)
 {
 	struct source_fixture f;
 
@@ -340,10 +330,9 @@ START_TEST(test_no_home)
 	ck_assert_ptr_nonnull(strstr(f.source.text, "home directory"));
 	source_fixture_done(&f);
 }
-END_TEST
 
-/* What others keep in the file stays, and any text is one again. */
-START_TEST(test_merge)
+/* Other programs' members of the file stay, and any text is valid again. */
+TEST(test_merge)
 {
 	static const char file[] = "{\"accessToken\":\"a1\","
 	    "\"mine\":[1,{\"x\":null}],\"no\":null,"
@@ -361,18 +350,4 @@ START_TEST(test_merge)
 	    "\"accessToken\":\"a\\\"2\","
 	    "\"expiresAt\":\"2027-01-15T08:01:00Z\"}");
 	buffer_done(&text);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_credentials, test_no_token, test_renewal,
-		test_not_written, test_other_session, test_no_renewal,
-		test_renewal_fails, test_refusals, test_bad_credentials,
-		test_no_home, test_merge, NULL,
-	};
-
-	return suite_run("source_sso", tests);
 }

@@ -1,7 +1,6 @@
 /*
- * Roles: what STS is asked, and what it may answer.
+ * Roles: the requests to STS, and its answers.
  */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "identity/source_internal.h"
 
 #include "source_fixture.h"
-#include "suite.h"
+#include "test.h"
 
 #define STS "https://sts.eu-west-1.amazonaws.com/"
 #define ARN "arn:aws:iam::123456789012:role/a/b"
@@ -55,7 +54,7 @@ body(const struct source_fixture *f)
 	return f->source.errand.body;
 }
 
-START_TEST(test_role)
+TEST(test_role)
 {
 	struct source_fixture f;
 
@@ -84,10 +83,9 @@ START_TEST(test_role)
 	    SOURCE_FIXTURE_WALL_MS + 3600000);
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* One name for as long as we run. */
-START_TEST(test_session_name)
+TEST(test_session_name)
 {
 	struct source_fixture f;
 
@@ -103,9 +101,8 @@ START_TEST(test_session_name)
 	}
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_web_identity)
+TEST(test_web_identity)
 {
 	struct source_fixture f;
 
@@ -129,9 +126,8 @@ START_TEST(test_web_identity)
 	ck_assert_ptr_nonnull(strstr(body(&f), "&WebIdentityToken=other"));
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_web_identity_without_token)
+TEST(test_web_identity_without_token)
 {
 	static const char *const tokens[] = { "", "\n", "a b", "a\nb",
 	    "\xc3\xa4" };
@@ -150,10 +146,9 @@ START_TEST(test_web_identity_without_token)
 	ck_assert_ptr_nonnull(strstr(f.source.text, "No such file"));
 	source_fixture_done(&f);
 }
-END_TEST
 
 /* An answer for the other action, or with something missing, is none. */
-START_TEST(test_bad_answers)
+TEST(test_bad_answers)
 {
 	static const char *const rows[][2] = {
 		{ "", "AccessKeyId" },
@@ -184,9 +179,8 @@ START_TEST(test_bad_answers)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-START_TEST(test_refusals)
+TEST(test_refusals)
 {
 	static const struct {
 		int status;
@@ -226,10 +220,9 @@ START_TEST(test_refusals)
 		source_fixture_done(&f);
 	}
 }
-END_TEST
 
-/* Three times at once, as the SDKs do; then whoever waits, waits. */
-START_TEST(test_attempts)
+/* Three times at once, as the SDKs do; then a caller that waits, waits. */
+TEST(test_attempts)
 {
 	struct source_fixture f;
 
@@ -244,9 +237,8 @@ START_TEST(test_attempts)
 	ck_assert_ptr_nonnull(strstr(f.source.text, "did not answer"));
 	source_fixture_done(&f);
 }
-END_TEST
 
-START_TEST(test_endpoint)
+TEST(test_endpoint)
 {
 	struct source_fixture f;
 
@@ -260,10 +252,9 @@ START_TEST(test_endpoint)
 	ck_assert_str_eq(f.source.errand.ca_file, "/etc/ca.pem");
 	source_fixture_done(&f);
 }
-END_TEST
 
-/* Whatever stands there, to the last byte that there is room for. */
-START_TEST(test_endpoint_is_no_url)
+/* Any content, to the last byte that there is room for. */
+TEST(test_endpoint_is_no_url)
 {
 	static const char *const rows[] = { "s", "sts.example", "sts:", ":/" };
 	struct source_fixture f;
@@ -279,18 +270,4 @@ START_TEST(test_endpoint_is_no_url)
 		ck_assert_ptr_nonnull(strstr(f.source.text, "is no URL"));
 		source_fixture_done(&f);
 	}
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_role, test_session_name, test_web_identity,
-		test_web_identity_without_token, test_bad_answers,
-		test_refusals, test_attempts, test_endpoint,
-		test_endpoint_is_no_url, NULL,
-	};
-
-	return suite_run("source_sts", tests);
 }

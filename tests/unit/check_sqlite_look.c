@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@
 #include "common/finding.h"
 #include "ddblock.h"
 #include "store/sqlite_check.h"
-#include "suite.h"
+#include "test.h"
 
 #define OWN_UID 1000
 #define FOUND_MAX 8
@@ -59,7 +60,7 @@ expect(size_t i, const char *check, enum finding_state state,
 	ck_assert_int_eq(advice[0] == '\0', found[i].advice[0] == '\0');
 }
 
-START_TEST(test_well)
+TEST(test_well)
 {
 	struct sqlite_facts facts = good();
 
@@ -73,9 +74,8 @@ START_TEST(test_well)
 	tell(&facts, DDBLOCK_E_STORE_BROKEN);
 	expect(3, "integrity", FINDING_ERROR, "said so", "");
 }
-END_TEST
 
-START_TEST(test_file)
+TEST(test_file)
 {
 	struct sqlite_facts facts = good();
 
@@ -89,11 +89,10 @@ START_TEST(test_file)
 	facts.file_error = ENOENT;
 	tell(&facts, 0);
 	ck_assert_uint_eq(n_found, 3);
-	expect(1, "file", FINDING_ERROR, strerror(ENOENT), "removed");
+	expect(1, "file", FINDING_ERROR, strerror(ENOENT), "find out why");
 }
-END_TEST
 
-START_TEST(test_disk)
+TEST(test_disk)
 {
 	struct sqlite_facts facts = good();
 
@@ -121,9 +120,8 @@ START_TEST(test_disk)
 	tell(&facts, 0);
 	expect(2, "disk", FINDING_WARNING, strerror(EIO), "");
 }
-END_TEST
 
-START_TEST(test_look)
+TEST(test_look)
 {
 	char path[] = "/tmp/check_sqlite_look.XXXXXX";
 	int fd = mkstemp(path);
@@ -144,15 +142,4 @@ START_TEST(test_look)
 	sqlite_check_look(path, &facts);
 	ck_assert_int_eq(facts.file_error, ENOENT);
 	ck_assert_int_eq(facts.disk_error, ENOENT);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_well, test_file, test_disk, test_look, NULL,
-	};
-
-	return suite_run("sqlite_look", tests);
 }

@@ -7,7 +7,7 @@
 #include "core/core.h"
 #include "core/timing.h"
 #include "ddblock.h"
-#include "suite.h"
+#include "test.h"
 
 static struct core_namespace
 timing_defaults(uint64_t lease_ms, uint32_t drift_ppm)
@@ -46,7 +46,7 @@ timing_expect(const struct core_namespace *n, const char *setting)
 	}
 }
 
-START_TEST(test_defaults)
+TEST(test_defaults)
 {
 	ck_assert_uint_eq(timing_heartbeat_ms(20000), 5000);
 	ck_assert_uint_eq(timing_danger_ms(20000), 10000);
@@ -57,9 +57,8 @@ START_TEST(test_defaults)
 	ck_assert_uint_eq(timing_margin_ms(60000, 100000), 6000);
 	ck_assert_uint_eq(timing_margin_ms(1001, 0), 51);
 }
-END_TEST
 
-START_TEST(test_defaults_fit_together)
+TEST(test_defaults_fit_together)
 {
 	const uint64_t leases[] = { 100, 101, 999, 1000, 2000, 9999, 10000,
 		20000, 60000, 3600000, 86400000 };
@@ -76,23 +75,21 @@ START_TEST(test_defaults_fit_together)
 		}
 	}
 }
-END_TEST
 
-START_TEST(test_observe_rounds_up_and_saturates)
+TEST(test_observe_rounds_up_and_saturates)
 {
 	ck_assert_uint_eq(timing_observe_ms(20000, 10000), 20200);
 	ck_assert_uint_eq(timing_observe_ms(20000, 0), 20000);
 	ck_assert_uint_eq(timing_observe_ms(101, 10000), 103);
 	ck_assert_uint_eq(timing_observe_ms(3000000000, 10000), 3030000000);
-	/* Whatever a record says, now + this is still in the future. */
+	/* For any value in a record, now + this is still in the future. */
 	ck_assert_uint_gt(timing_observe_ms(UINT64_MAX, 10000),
 	    UINT64_C(1) << 60);
 	ck_assert_uint_lt(timing_observe_ms(UINT64_MAX, 250000),
 	    UINT64_MAX / 2);
 }
-END_TEST
 
-START_TEST(test_rules_between_settings)
+TEST(test_rules_between_settings)
 {
 	struct core_namespace n;
 
@@ -126,9 +123,8 @@ START_TEST(test_rules_between_settings)
 	n.try_ms = 2001;
 	timing_expect(&n, "try_timeout");
 }
-END_TEST
 
-START_TEST(test_margin)
+TEST(test_margin)
 {
 	struct core_namespace n;
 
@@ -150,7 +146,6 @@ START_TEST(test_margin)
 	n.margin_ms = 0;
 	timing_expect(&n, "margin");
 }
-END_TEST
 
 #define EXPECT_BAD(field, value, setting) do { \
 	struct core_namespace bad = timing_defaults(20000, 10000); \
@@ -158,7 +153,7 @@ END_TEST
 	timing_expect(&bad, (setting)); \
 } while (0)
 
-START_TEST(test_bounds)
+TEST(test_bounds)
 {
 	EXPECT_BAD(lease_ms, 0, "lease");
 	EXPECT_BAD(lease_ms, 99, "lease");
@@ -179,17 +174,4 @@ START_TEST(test_bounds)
 	EXPECT_BAD(drift_ppm, UINT32_MAX, "drift");
 	EXPECT_BAD(handover_max, 0, "handover_max");
 	EXPECT_BAD(handover_max, 1025, "handover_max");
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_defaults, test_defaults_fit_together,
-		test_observe_rounds_up_and_saturates,
-		test_rules_between_settings, test_margin, test_bounds, NULL,
-	};
-
-	return suite_run("timing", tests);
 }

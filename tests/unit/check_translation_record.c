@@ -1,15 +1,14 @@
 /*
- * The life of an operation on a record that is renewed by itself: what the
- * answers mean together, and what each attempt writes.
+ * The life of an operation on a record that is renewed by itself: the joint
+ * meaning of the answers, and the write of each attempt.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ddblock.h"
 #include "store/translation.h"
-#include "suite.h"
+#include "test.h"
 
 #define WALL UINT64_C(1800000000000)
 #define BEAT 10
@@ -127,7 +126,7 @@ static const struct {
 	{ OPERATION_UPDATE, true, OURS("00000000"), OUTCOME_CONFLICT, 0 },
 	{ OPERATION_UPDATE, true, THEIRS, OUTCOME_CONFLICT, 0 },
 	{ OPERATION_UPDATE, false, OURS("0000000d"), OUTCOME_CONFLICT, 0 },
-	/* Nobody else has this grant: of any beat. */
+	/* No other client has this grant, with any beat. */
 	{ OPERATION_ACQUIRE, true, OURS("00000000"), OUTCOME_DONE, 1000 },
 	{ OPERATION_ACQUIRE, false, OURS("00000000"), OUTCOME_DONE, 2000 },
 	{ OPERATION_ACQUIRE, true, THEIRS, OUTCOME_CONFLICT, 0 },
@@ -146,7 +145,7 @@ static const struct {
 	{ OPERATION_BREAK, false, FREE("00000005"), OUTCOME_CONFLICT, 0 },
 };
 
-START_TEST(test_conflicts)
+TEST_ROWS(test_conflicts, conflicts)
 {
 	struct life l;
 
@@ -165,10 +164,9 @@ START_TEST(test_conflicts)
 	ck_assert(l.outcome.unanswered == conflicts[_i].lost);
 	translation_done(&l.translation);
 }
-END_TEST
 
 /* The record is still ours: what stood in the way has gone. */
-START_TEST(test_release_goes_on)
+TEST(test_release_goes_on)
 {
 	struct life l;
 
@@ -183,10 +181,9 @@ START_TEST(test_release_goes_on)
 	ck_assert_uint_eq(l.outcome.sent_ms, 2000);
 	translation_done(&l.translation);
 }
-END_TEST
 
 /* What a look finds after an invalid write is no success of it. */
-START_TEST(test_invalid)
+TEST(test_invalid)
 {
 	struct life l;
 
@@ -201,14 +198,13 @@ START_TEST(test_invalid)
 	ck_assert_int_eq(l.outcome.code, DDBLOCK_E_BAD_RECORD);
 	translation_done(&l.translation);
 }
-END_TEST
 
 static const enum operation_kind renewals[] = {
 	OPERATION_REFRESH, OPERATION_UPDATE,
 };
 
 /* Its number, which is above every earlier one's. */
-START_TEST(test_beats_of_records)
+TEST_ROWS(test_beats_of_records, renewals)
 {
 	struct life l;
 
@@ -230,9 +226,8 @@ START_TEST(test_beats_of_records)
 	ck_assert_uint_eq(life_send(&l, 1000)->beat, 42);
 	translation_done(&l.translation);
 }
-END_TEST
 
-/* The end of a lease from its own send; forward, whatever the clock says. */
+/* The end of a lease from its own send; forward, for any clock. */
 static const struct {
 	enum operation_kind kind;
 	uint64_t beat, first, second;	/* since WALL */
@@ -244,8 +239,8 @@ static const struct {
 	{ OPERATION_REFRESH, WALL + 30000, 30001, 30002 },
 };
 
-/* When it was acquired, by which those who trust their clocks take it. */
-START_TEST(test_times_of_local_time)
+/* The time of acquisition, by which clients that trust their clocks take it. */
+TEST(test_times_of_local_time)
 {
 	struct life l;
 
@@ -255,9 +250,8 @@ START_TEST(test_times_of_local_time)
 	ck_assert_uint_eq(life_send(&l, 2500)->wall_ms, WALL + 1500);
 	translation_done(&l.translation);
 }
-END_TEST
 
-START_TEST(test_beats_of_deadlines)
+TEST_ROWS(test_beats_of_deadlines, deadlines)
 {
 	const struct dialect_attempt *a;
 	struct life l;
@@ -272,7 +266,6 @@ START_TEST(test_beats_of_deadlines)
 	ck_assert_uint_eq(a->beat, WALL + deadlines[_i].second);
 	translation_done(&l.translation);
 }
-END_TEST
 
 static const struct {
 	enum operation_kind kind;
@@ -294,7 +287,7 @@ static const struct {
 	{ OPERATION_RELEASE, OTHER("1800000020000"), OUTCOME_DONE, 1000 },
 };
 
-START_TEST(test_conflicts_of_deadlines)
+TEST_ROWS(test_conflicts_of_deadlines, ends)
 {
 	struct life l;
 
@@ -307,22 +300,4 @@ START_TEST(test_conflicts_of_deadlines)
 	if (l.outcome.kind == OUTCOME_DONE)
 		ck_assert_uint_eq(l.outcome.sent_ms, ends[_i].sent_ms);
 	translation_done(&l.translation);
-}
-END_TEST
-
-int
-main(void)
-{
-	Suite *suite = suite_create("translation_record");
-	TCase *tcase = tcase_create("record");
-
-	tcase_add_loop_test(tcase, test_conflicts, 0, ROWS(conflicts));
-	tcase_add_test(tcase, test_release_goes_on);
-	tcase_add_test(tcase, test_invalid);
-	tcase_add_loop_test(tcase, test_beats_of_records, 0, ROWS(renewals));
-	tcase_add_test(tcase, test_times_of_local_time);
-	tcase_add_loop_test(tcase, test_beats_of_deadlines, 0, ROWS(deadlines));
-	tcase_add_loop_test(tcase, test_conflicts_of_deadlines, 0, ROWS(ends));
-	suite_add_tcase(suite, tcase);
-	return suite_end(suite);
 }

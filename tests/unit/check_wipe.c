@@ -1,11 +1,9 @@
 /*
- * Secrets are wiped before their memory goes back: whatever is freed or grown
- * here is looked into first. The linker puts our functions before the
+ * Secrets are wiped before their memory goes back: every block that is freed or
+ * grown here is inspected first. The linker puts our functions before the
  * allocator's (--wrap).
  */
 #include "config.h"
-
-#include "suite.h"
 
 #include <malloc.h>
 #include <stdbool.h>
@@ -13,6 +11,7 @@
 
 #include "aws/credentials.h"
 #include "common/buffer.h"
+#include "test.h"
 
 #define SECRET "what-nobody-may-find-in-free-memory"
 
@@ -45,7 +44,7 @@ __wrap_realloc(void *p, size_t size)
 	return __real_realloc(p, size);
 }
 
-START_TEST(test_it_looks)
+TEST(test_it_looks)
 {
 	struct buffer b;
 
@@ -55,9 +54,8 @@ START_TEST(test_it_looks)
 	buffer_done(&b);
 	ck_assert_uint_eq(leaks, 1);
 }
-END_TEST
 
-START_TEST(test_buffer)
+TEST(test_buffer)
 {
 	struct buffer b;
 
@@ -73,9 +71,8 @@ START_TEST(test_buffer)
 	buffer_wipe(&b);
 	ck_assert_uint_eq(leaks, 0);
 }
-END_TEST
 
-START_TEST(test_credentials)
+TEST(test_credentials)
 {
 	struct credentials c = { .expires_ms = 0 }, copy = { .expires_ms = 0 };
 	char text[256];
@@ -89,15 +86,4 @@ START_TEST(test_credentials)
 	credentials_done(&copy);
 	credentials_done(&c);
 	ck_assert_uint_eq(leaks, 0);
-}
-END_TEST
-
-int
-main(void)
-{
-	const TTest *const tests[] = {
-		test_it_looks, test_buffer, test_credentials, NULL,
-	};
-
-	return suite_run("wipe", tests);
 }

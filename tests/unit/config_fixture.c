@@ -1,5 +1,5 @@
 /*
- * A configuration in memory, for the tests of what it says.
+ * A configuration in memory, for the tests of its settings.
  */
 #include "config_fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * A configuration in memory, for the tests of what it says.
+ * A configuration in memory, for the tests of its settings.
  */
 #ifndef DDBLOCKD_TESTS_CONFIG_FIXTURE_H
 #define DDBLOCKD_TESTS_CONFIG_FIXTURE_H
@@ -8,7 +8,7 @@
 
 extern struct config *config;	/* from setup to teardown */
 
-/* A new one, and none of the environment that it would look at. */
+/* A new configuration, with the environment that it reads cleared. */
 void config_setup(void);
 void config_teardown(void);
 

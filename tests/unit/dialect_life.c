@@ -368,7 +368,7 @@ life_is(struct life *l, const char *attributes)
 	ck_assert_str_eq(life_item(l), text);
 }
 
-/* ---- what is refused --------------------------------------------------- */
+/* ---- refusals --------------------------------------------------- */
 
 void
 life_refuses(struct life *l, const struct operation *o, int code,
@@ -412,7 +412,7 @@ const char *const life_nets[LIFE_NETS] = {
 	"", "a", "r", "t", "aa", "ra", "ar", "as", "rs", "ta", "ara",
 };
 
-/* Take what is there: seen, and free or held. */
+/* Take the present record: seen, and free or held. */
 static void
 life_take(struct life *l, const char *item, const char *net)
 {
@@ -462,7 +462,7 @@ life_release(struct life *l, bool keep, const char *net)
 {
 	struct operation o = life_make(OPERATION_RELEASE);
 
-	o.keep = keep;
+	o.keeps_contents = keep;
 	life_expect(l, &o, net, OUTCOME_DONE);
 	ck_assert_uint_eq(l->outcome.lock.n_holders, 0);
 	ck_assert(!keep || l->outcome.lock.exists);
@@ -481,7 +481,7 @@ life_break(struct life *l, const struct life_cycle *c, bool keep,
 	    l->outcome.lock.version);
 	o = life_make(OPERATION_BREAK);
 	o.version = version;
-	o.keep = keep;
+	o.keeps_contents = keep;
 	life_expect(l, &o, net, OUTCOME_DONE);
 	ck_assert_uint_eq(l->outcome.lock.n_holders, 0);
 }

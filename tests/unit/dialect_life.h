@@ -1,7 +1,7 @@
 /*
  * A record format in the hands of a test: operations go through the translation
- * to a model of DynamoDB, which carries the very requests out. What the network
- * does to them, the test says.
+ * to a model of DynamoDB, which carries the very requests out. The test decides
+ * the faults of the network.
  */
 #ifndef DDBLOCKD_TESTS_DIALECT_LIFE_H
 #define DDBLOCKD_TESTS_DIALECT_LIFE_H
@@ -17,7 +17,7 @@
 #define N(name, n) "'" name "':{'N':'" n "'}"
 #define B(name, b) "'" name "':{'B':'" b "'}"
 
-/* Holds of ours, as the core names them, and somebody else's. */
+/* Holds of ours, as the core names them, and another client's. */
 extern const struct holder me;
 extern const struct holder you;
 
@@ -57,7 +57,7 @@ const struct outcome *life_run(struct life *, const struct operation *,
 const struct outcome *life_expect(struct life *, const struct operation *,
     const char *net, enum outcome_kind);
 
-/* What was held back lands now: did it take effect? */
+/* The held-back request lands now: did it take effect? */
 bool life_land(struct life *, size_t i);
 
 /* Attributes of an item beside its keys, with ' for ". */
@@ -83,17 +83,16 @@ void life_is_bad(struct life *, const char *attributes, const char *attribute,
     const char *words);
 
 /*
- * What networks do to the attempts of an operation. None of it makes a conflict
- * of what we did ourselves.
+ * What networks do to the attempts of an operation. No fault turns our own
+ * effect into a conflict.
  */
 #define LIFE_NETS 11
 extern const char *const life_nets[LIFE_NETS];
 
 /* What a format can do, beside taking, renewing and giving back. */
 struct life_cycle {
-	const char *dead;	/* a record of somebody else's; taken, broken */
-	const char *free;	/* and one that he gave back; NULL: there is
-				 * none */
+	const char *dead;	/* a record of another client; taken, broken */
+	const char *free;	/* and one that it released; NULL: none */
 	bool takes;		/* may the dead one be taken? */
 	bool extends;
 	bool keeps;		/* a release that keeps the record */

@@ -22,7 +22,6 @@
 #include "ipc/server.h"
 #include "store/store.h"
 #include "server_fixture.h"
-#include "suite.h"
 
 struct fixture t;
 
@@ -160,7 +159,7 @@ fake_log(void *arg, int priority, const char *text)
 }
 
 /* The views that the real core would give. */
-/* The next one but for those that are others'. */
+/* The next line, without those of other clients. */
 bool
 core_next_hold_of(const struct core *core, uint64_t client, uint64_t after,
     uint64_t now_ms, struct core_hold_view *ret)
@@ -268,15 +267,18 @@ fake_secret(void *arg, struct ident *ret)
 }
 
 const struct server_calls fake_calls = {
-	fake_step, fake_core, fake_n_namespaces, fake_namespace_name,
-	fake_defaults, fake_store_status, fake_check, fake_log, fake_secret,
+	.step = fake_step, .core = fake_core,
+	.n_namespaces = fake_n_namespaces,
+	.namespace_name = fake_namespace_name, .defaults = fake_defaults,
+	.store_status = fake_store_status, .check = fake_check,
+	.log = fake_log, .secret = fake_secret,
 };
 
 struct server_config
 configuration(void)
 {
 	return (struct server_config){
-		.path = t.path, .mode = 0640, .group = (gid_t)-1,
+		.path = t.path, .fd = -1, .mode = 0640, .group = (gid_t)-1,
 		.limits = {
 			.connections_max = 50,
 			.connections_per_uid_max = 40,
@@ -403,13 +405,4 @@ drain_lines(int fd)
 		turn();
 	}
 	return lines;
-}
-
-int
-run_case(const char *name, TCase *tc)
-{
-	Suite *suite = suite_create(name);
-
-	suite_add_tcase(suite, tc);
-	return suite_end(suite);
 }

@@ -16,16 +16,16 @@ struct event_base;
 
 #define EVENTS_MAX 4096
 
-/* What the scripted views know. */
+/* The content of the scripted views. */
 struct core {
-	uint64_t holder;		/* whose are the scripted holds */
+	uint64_t holder;		/* the client of the scripted holds */
 	uint64_t n_holds;
 	uint64_t sorted;		/* the hold with a sort value */
 	enum lock_mode mode;		/* in what use all locks are */
 	uint32_t limit;
-	uint64_t watcher;		/* who watches all locks */
-	uint64_t token;			/* of who has them */
-	uint32_t ahead;			/* before the one who waits */
+	uint64_t watcher;		/* the watcher of all locks */
+	uint64_t token;			/* of the holder */
+	uint32_t ahead;			/* before the waiter */
 };
 
 /* What reached the core. */
@@ -64,8 +64,6 @@ void start_with(const struct server_config *config);
 /* Before and after each test. */
 void setup(void);
 void teardown(void);
-/* A program with this case only: its exit status. */
-int run_case(const char *name, TCase *);
 /* A new connection; it does not block. */
 int client(void);
 /* Run the loop until there is nothing left that it could do at once. */

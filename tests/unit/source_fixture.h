@@ -21,7 +21,7 @@ struct source_fixture {
 	char *texts[SOURCE_FIXTURE_TEXTS_MAX];
 };
 
-/* A source of @methods; the caller fills in what it is from, and starts. */
+/* A source of @methods; the caller fills in its inputs, and starts it. */
 void source_fixture_init(struct source_fixture *,
     const struct source_methods *methods);
 void source_fixture_done(struct source_fixture *);
@@ -29,7 +29,7 @@ void source_fixture_done(struct source_fixture *);
 /* A copy that lives as long as the fixture. */
 char *source_fixture_text(struct source_fixture *, const char *);
 
-/* Another attempt with what the first one remembers. */
+/* Another attempt with the state of the first. */
 void source_fixture_again(struct source_fixture *);
 
 enum source_verdict source_fixture_start(struct source_fixture *);

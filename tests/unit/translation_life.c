@@ -4,10 +4,12 @@
 #include "translation_life.h"
 
 #include <check.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ddblock.h"
+#include "dialect/json.h"
 
 static const struct dialect_table table = {
 	.table = "locks", .key_attribute = "key", .retention_s = 604800,
@@ -45,12 +47,13 @@ life_init(struct life *l, int kind)
 		l->operation.kind = OPERATION_ACQUIRE;
 		l->operation.tokens = 1;
 		l->operation.limit = 3;
-	} else if (kind == WANT_SHARED) {
-		l->operation.kind = OPERATION_WANT;
-	} else if (kind == UNWANT_SHARED) {
-		l->operation.kind = OPERATION_UNWANT;
+	} else if (kind == ADD_SHARED_WAITER) {
+		l->operation.kind = OPERATION_ADD_WAITER;
+	} else if (kind == REMOVE_SHARED_WAITER) {
+		l->operation.kind = OPERATION_REMOVE_WAITER;
 	}
-	if (kind == SHARE || kind == WANT_SHARED || kind == UNWANT_SHARED)
+	if (kind == SHARE || kind == ADD_SHARED_WAITER ||
+	    kind == REMOVE_SHARED_WAITER)
 		l->operation.mode = LOCK_MODE_SHARED;
 	translation_init(&l->translation, &dialect_native, &table,
 	    &l->operation, WALL);
@@ -101,4 +104,44 @@ life_ok(struct life *l, const char *attributes)
 	(void)snprintf(l->body, sizeof(l->body), "{\"Attributes\":{%s}}",
 	    attributes);
 	return life_answer(l, l->attempt, TRANSLATION_OK, 0, l->body);
+}
+
+static void
+life_must_ask(const struct life *l, const char *expected)
+{
+	struct json_object *o = json_read_object(NULL, l->request->body.data,
+	    l->request->body.length);
+	struct json_object *condition = json_find(o, "ConditionExpression");
+
+	ck_assert_str_eq(condition != NULL ? json_object_get_string(condition) :
+	    l->request->operation, expected);
+	json_object_put(o);
+}
+
+void
+life_play(struct life *l, const struct life_course *c)
+{
+	enum translation_verdict verdict = TRANSLATION_LATER;
+	const size_t n = sizeof(c->turns) / sizeof(c->turns[0]);
+
+	life_init(l, c->kind);
+	for (size_t i = 0; i < n && c->turns[i].sent_ms > 0; i++) {
+		const struct life_turn *t = &c->turns[i];
+
+		life_send(l, t->sent_ms);
+		if (t->asks != NULL)
+			life_must_ask(l, t->asks);
+		verdict = life_answer(l, l->attempt, t->class, t->code,
+		    t->body);
+		ck_assert_int_eq(verdict, t->verdict);
+	}
+	if (verdict != TRANSLATION_FINAL)
+		translation_give_up(&l->translation, &l->outcome);
+	ck_assert_int_eq(l->outcome.kind, c->outcome);
+	ck_assert_int_eq(l->outcome.code, c->code);
+	if (c->outcome == OUTCOME_DONE)
+		ck_assert_uint_eq(l->outcome.sent_ms, c->sent_ms);
+	ck_assert(l->outcome.unanswered == (c->unanswered_ms > 0));
+	if (l->outcome.unanswered)
+		ck_assert_uint_eq(l->outcome.unanswered_ms, c->unanswered_ms);
 }

@@ -25,8 +25,8 @@
 #define BOTH SHARED(ME "\",\"" OTHER)
 #define FREE N("token", "45") "," X
 #define BROKEN(token, by) N("token", token) "," X "," S("broken_by", by)
-#define WISH "\"xwait\":{\"SS\":[\"" SID "\"]}"
-#define SHARED_WISH "\"swait\":{\"SS\":[\"" SID "\"]}"
+#define WAITER_MARK "\"xwait\":{\"SS\":[\"" SID "\"]}"
+#define SHARED_WAITER_MARK "\"swait\":{\"SS\":[\"" SID "\"]}"
 #define BEAT(n) N("beat", n) "," N("lease_ms", "20000")
 #define DEAD(by) S("dead", by)
 
@@ -37,11 +37,11 @@ enum kind {
 	STAYS = 101,		/* a RELEASE where others were seen */
 	ALONG = 105,		/* a RELEASE that takes @other along */
 	EXTEND = OPERATION_EXTEND,
-	WANT = OPERATION_WANT,
-	UNWANT = OPERATION_UNWANT,
+	ADD_WAITER = OPERATION_ADD_WAITER,
+	REMOVE_WAITER = OPERATION_REMOVE_WAITER,
 	SHARE = 102,		/* an ACQUIRE for shared use */
-	WANT_SHARED = 103,
-	UNWANT_SHARED = 104,
+	ADD_SHARED_WAITER = 103,
+	REMOVE_SHARED_WAITER = 104,
 	BREAK = OPERATION_BREAK,
 	OPEN = OPERATION_SESSION_OPEN,
 	BEAT_ = OPERATION_SESSION_BEAT,
@@ -72,5 +72,36 @@ enum translation_verdict life_answer(struct life *, uint32_t attempt,
 enum translation_verdict life_lose(struct life *);
 enum translation_verdict life_conflict(struct life *, const char *item);
 enum translation_verdict life_ok(struct life *, const char *attributes);
+
+/* An attempt, its request, and its answer. */
+struct life_turn {
+	uint64_t sent_ms;
+	const char *asks;	/* its condition, or if it has none, its
+				 * operation; NULL: any */
+	enum translation_class class;
+	int code;
+	const char *body;
+	enum translation_verdict verdict;
+};
+
+/* All attempts of an operation, and what becomes of it. */
+struct life_course {
+	int kind;
+	struct life_turn turns[4];	/* sent_ms is 0: no more */
+	enum outcome_kind outcome;	/* given up, if no answer is the last */
+	int code;
+	uint64_t sent_ms;
+	uint64_t unanswered_ms;	/* 0: none is unanswered */
+};
+
+#define LOST(sent_ms)                                                          \
+	{ (sent_ms), NULL, TRANSLATION_LOST, DDBLOCK_E_UNREACHABLE, NULL,      \
+	    TRANSLATION_LATER }
+#define SHOWS(item) "{\"Item\":{" item "}}"
+#define ATTRIBUTES(item) "{\"Attributes\":{" item "}}"
+#define BAD_ITEM SHOWS(S("token", "1"))
+
+/* @l lives on until life_done(). */
+void life_play(struct life *l, const struct life_course *);
 
 #endif

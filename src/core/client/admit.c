@@ -12,7 +12,7 @@
 /* ---- any request ------------------------------------------------------ */
 
 /* What gives something back is admitted whatever is full: it is over at once,
- * or bounded by the holds, and to refuse it would make room for nobody. */
+ * or bounded by the holds, and to refuse it would make no room. */
 static bool
 request_is_one_too_many(const struct core *core, const struct client *c,
     enum core_verb verb)
@@ -93,8 +93,8 @@ admit_why_held(const struct hold *h, const struct core_request *ask)
 		return NULL;
 	return h->use.grant->mode == LOCK_MODE_SHARED ?
 	    "this connection shares the lock; release it, then ask for "
-	    "exclusive use: two that waited for each other to let go would "
-	    "wait for ever" :
+	    "exclusive use: two sharers that waited for each other to leave "
+	    "would wait for ever" :
 	    "this connection holds the lock exclusively; release it, then "
 	    "ask to share it";
 }
@@ -110,25 +110,32 @@ admit_has_keys(const struct core_request *ask)
 		if (!key_is_sound(keys[i]))
 			return false;
 	}
-	return ask->n_keys != 1 && n <= TOGETHER_MAX;
+	return ask->n_keys != 1 && n <= MULTI_MAX;
 }
 
-/* What this client has of what it asks for. NULL: nothing. */
+/* What this client has of what it asks for, NULL: nothing; and the lock at the
+ * last key, NULL: it is not known yet. */
 static struct hold *
 admit_find_held(const struct namespace *ns, const struct client *c,
-    const struct core_request *ask)
+    const struct core_request *ask, struct lock **ret_lock)
 {
 	const struct key *keys = ask->n_keys > 0 ? ask->keys : &ask->key;
 	uint32_t n = ask->n_keys > 0 ? ask->n_keys : 1;
+	struct hold *h = NULL;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct lock *l = lock_find(ns, keys[i]);
-		struct hold *h = l == NULL ? NULL : admit_find_hold(l, c);
-
-		if (h != NULL)
-			return h;
+	for (uint32_t i = 0; i < n && h == NULL; i++) {
+		*ret_lock = lock_find(ns, keys[i]);
+		if (*ret_lock != NULL)
+			h = admit_find_hold(*ret_lock, c);
 	}
-	return NULL;
+	return h;
+}
+
+/* Is it for one lock, of one table? */
+static bool
+admit_is_single(const struct namespace *ns, const struct core_request *ask)
+{
+	return ask->n_keys == 0 && ns->bridge == NULL;
 }
 
 /* Why this request cannot even wait, or 0. */
@@ -137,14 +144,17 @@ admit_refuse(const struct core *core, const struct client *c,
     const struct namespace *ns, const struct hold *held,
     const struct core_request *ask, char *ret_text, size_t text_size)
 {
-	uint32_t n_parts = multi_n_parts(ns, ask->n_keys);
+	uint32_t n_parts =
+	    admit_is_single(ns, ask) ? 0 : multi_n_parts(ns, ask->n_keys);
 	uint32_t n_more = n_parts > 0 ? n_parts - 1 : 0;
+	int refusal = namespace_refusal(ns);
 
 	if (core->stopping)
-		return DDBLOCK_E_SHUTTING_DOWN;
+		return DDBLOCK_E_SHUTTING_DOWN;	/* once more, too */
 	if (!admit_has_keys(ask))
 		return DDBLOCK_E_BAD_REQUEST;
-	if (format_refuse(ns, ask, ret_text, text_size) < 0)
+	if (ns->settings.lacks != 0 &&
+	    format_refuse(ns, ask, ret_text, text_size) < 0)
 		return DDBLOCK_E_UNSUPPORTED;
 	if (ask->terms.mode == LOCK_MODE_SHARED && ask->change != NULL)
 		return DDBLOCK_E_BAD_REQUEST;
@@ -157,36 +167,36 @@ admit_refuse(const struct core *core, const struct client *c,
 	if (n_parts > 0 && (ask->terms.fail_closed ||
 	    core_terms_are_own(&ask->terms)))
 		return DDBLOCK_E_UNSUPPORTED;
-	if (n_parts > TOGETHER_MAX)
+	if (n_parts > MULTI_MAX)
 		return DDBLOCK_E_LIMIT;
 	if (held != NULL)
 		return DDBLOCK_E_ALREADY_HELD;
+	if (refusal < 0)
+		return refusal;
 	if (c->n_holds + c->n_requests + c->n_more + n_more >
 	    core->limits.holds_per_client_max)
 		return DDBLOCK_E_LIMIT;
-	if (namespace_has_sessions(ns) && ns->session == NULL &&
+	if (ns->has_sessions && ns->session == NULL &&
 	    namespace_code_is_definite(ns->cause))
 		return ns->cause;
 	return 0;
 }
 
-/* The lock that it waits for first. */
+/* The lock that it waits for first. A single one was looked for. */
 static int
 admit_find_lock(struct core *core, struct request *r,
     const struct core_request *ask, struct lock **ret)
 {
 	int code;
 
-	if (multi_n_parts(r->ns, ask->n_keys) == 0) {
-		*ret = lock_find(r->ns, ask->key);
+	if (admit_is_single(r->ns, ask))
 		return *ret != NULL ? 0 :
 		    lock_new(core, r->ns, ask->key, ret);
-	}
 	code = multi_new(core, r, ask, &r->multi);
 	if (code < 0)
 		return code;
 	r->client->n_more += r->multi->n - 1;
-	r->waiter.several = true;
+	r->waiter.is_multi = true;
 	*ret = r->multi->parts[0].lock;
 	return 0;
 }
@@ -195,7 +205,7 @@ static int
 admit_prepare(struct core *core, struct request *r,
     const struct core_request *ask, struct lock **ret)
 {
-	bool single = multi_n_parts(r->ns, ask->n_keys) == 0;
+	bool single = admit_is_single(r->ns, ask);
 	int code;
 
 	if (single)
@@ -235,16 +245,16 @@ admit_request(struct core *core, struct request *r,
     const struct core_request *ask)
 {
 	struct client *c = r->client;
-	struct hold *held = admit_find_held(r->ns, c, ask);
+	struct lock *l = NULL;
+	struct hold *held = admit_find_held(r->ns, c, ask, &l);
 	char why[OUTCOME_TEXT_MAX] = "";
 	int code = admit_refuse(core, c, r->ns, held, ask, why, sizeof(why));
 	const char *text = code == r->ns->cause ? r->ns->text : why;
-	struct lock *l;
 
 	r->terms = ask->terms;
 	admit_wants(core, r, ask);
 	if (code == DDBLOCK_E_ALREADY_HELD) {
-		if (reenter_now(core, held, r))
+		if (reentrant_now(core, held, r))
 			return 0;
 		text = admit_why_held(held, ask);
 		if (ask->n_keys > 0)
@@ -254,7 +264,7 @@ admit_request(struct core *core, struct request *r,
 		request_reply(core, r, code, 0, text);
 		return 0;
 	}
-	if (ask->terms.linger_ms > 0)
+	if (ask->terms.linger_ms > 0 || ask->terms.resumes)
 		code = linger_ask(core, c, ask);
 	if (code == 0)
 		code = admit_prepare(core, r, ask, &l);
@@ -275,12 +285,33 @@ admit_request(struct core *core, struct request *r,
 	return 0;
 }
 
+/* What a client gets that leaves the policy open. */
+static bool
+admit_is_fail_closed(const struct namespace *ns, const struct core_request *ask)
+{
+	return ask->terms.fail_closed ||
+	    ((ns->settings.lacks & CORE_LACKS_FAIL_OPEN) != 0 &&
+		!ask->fail_open);
+}
+
+/* Not what has a rule of its own for the time without a client. */
+static bool
+admit_resumes(const struct core *core, const struct client *c,
+    const struct core_request *ask)
+{
+	const struct core_terms *t = &ask->terms;
+
+	return t->resumes && !t->fail_closed && !t->manual && !t->stays &&
+	    t->process == 0 && linger_may_resume(core, c, ask);
+}
+
 int
 admit_acquire(struct core *core, struct request *r,
     const struct core_request *ask)
 {
 	struct core_request full = *ask;
 
-	full.terms.fail_closed = format_is_fail_closed(r->ns, ask);
+	full.terms.fail_closed = admit_is_fail_closed(r->ns, ask);
+	full.terms.resumes = admit_resumes(core, r->client, &full);
 	return admit_request(core, r, &full);
 }

@@ -1,16 +1,16 @@
 /*
- * BREAK: somebody takes a lock from all who hold it.
+ * BREAK: an administrator takes a lock from all its holders.
  *
  * It is sent beside whatever is under way for the lock: a holder that hangs or
  * a store that is slow must not keep it back, and what other hosts break, each
  * lock has to live with anyway. Its condition is the token that was seen, so it
- * hits nobody who came later, however late it lands.
+ * breaks no later holder, however late it lands.
  *
- * Who holds the lock here hears of it as soon as it is known, before whoever
- * asked for it does; on other hosts the audit finds it.
+ * A holder of this host is told as soon as it is known, before the client that
+ * asked for it; on other hosts the audit finds it.
  *
  * In a format without sessions the condition is the record's version, which may
- * be named itself. For who names the token the record is read first.
+ * be named itself. With a token the record is read first.
  */
 #include "core/client/room.h"
 
@@ -26,7 +26,7 @@ struct breaking {
 	struct core_submit submit;
 	struct core_broke broke;
 	struct request *request;
-	struct core_holder_view holder;	/* who has it, or had */
+	struct core_holder_view holder;	/* the holder, now or before */
 	uint64_t deadline_ms;
 	bool busy;
 	char *record;	/* formats without sessions: the version that it was
@@ -71,7 +71,7 @@ break_lock(const struct breaking *b)
 	return lock_find(b->request->ns, b->broke.key);
 }
 
-/* The one client here who has it exclusively, with the token that was named:
+/* The one client here that has it exclusively, with the token that was named:
  * its record's may be higher, for it is one of a block. */
 static const struct hold *
 break_named(const struct breaking *b)
@@ -90,7 +90,7 @@ static void
 break_submit(struct core *core, struct breaking *b, uint64_t token_seen)
 {
 	bool look = b->record == NULL &&
-	    !namespace_has_sessions(b->request->ns);
+	    !b->request->ns->has_sessions;
 
 	b->submit.operation = (struct operation){
 		.key = b->broke.key,
@@ -105,7 +105,7 @@ break_submit(struct core *core, struct breaking *b, uint64_t token_seen)
 	    CORE_ABOUT_BREAK, b->request);
 }
 
-/* The daemon keeps it for whoever asks next; no client has it. */
+/* The daemon keeps it for the next request; no client has it. */
 static bool
 break_is_idle(const struct breaking *b)
 {
@@ -148,11 +148,11 @@ break_refuse(const struct namespace *ns, const struct core_request *ask)
 {
 	if (!key_is_sound(ask->key))
 		return "a key has 1 to 1024 bytes";
-	if (ask->record != NULL && namespace_has_sessions(ns))
+	if (ask->record != NULL && ns->has_sessions)
 		return "this format breaks a lock by its token: name that, "
 		       "not the record";
 	if (ask->record == NULL &&
-	    !namespace_has_tokens(ns))
+	    !ns->has_tokens)
 		return "this format has no tokens: name the record that GET "
 		       "showed, with record=";
 	return NULL;
@@ -177,7 +177,7 @@ break_ask(struct core *core, struct request *r,
 	r->kind = &break_kind;
 	if (break_is_idle(b)) {
 		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
-		    "nobody holds the lock");
+		    "the lock is free");
 		return 0;
 	}
 	h = break_named(b);
@@ -199,8 +199,8 @@ break_done(struct core *core, const struct breaking *b,
 		lock_broken(core, l, &o->lock);
 }
 
-/* Its holder here only took more tokens meanwhile: then with that one. (What it
- * was downgraded to, though no answer came, others may share by now.) */
+/* Its holder here only took more tokens meanwhile: then with that one. (After a
+ * downgrade without an answer, others may share it already.) */
 static bool
 break_again(struct core *core, struct breaking *b, const struct outcome *o)
 {
@@ -232,7 +232,7 @@ break_go_on(struct core *core, struct breaking *b, const struct outcome *o)
 	return true;
 }
 
-/* It stands as it was: somebody else has it by now, or nobody. */
+/* It stands as it was: it has another holder now, or none. */
 static int
 break_missed(struct core *core, struct breaking *b,
     const struct outcome *o, char *text, size_t size)
@@ -240,17 +240,17 @@ break_missed(struct core *core, struct breaking *b,
 	view_record(core, b->request->ns, b->broke.key, &o->lock,
 	    core->now_ms, &b->holder);
 	if (!b->holder.held) {
-		(void)snprintf(text, size, "nobody holds the lock");
+		(void)snprintf(text, size, "the lock is free");
 		return DDBLOCK_E_NO_SUCH_LOCK;
 	}
 	b->request->reply.holder = &b->holder;
 	if (b->by_record) {
 		(void)snprintf(text, size, "the record is not that one (any "
-		    "more); look who holds it now");
+		    "more); look at its holder now");
 		return DDBLOCK_E_WRONG_TOKEN;
 	}
 	(void)snprintf(text, size, "the lock has token %" PRIu64 ", not %"
-	    PRIu64 "%s; look who holds it now", b->holder.token,
+	    PRIu64 "%s; look at its holder now", b->holder.token,
 	    b->broke.token, o->unanswered ? " (any more: perhaps an attempt "
 	    "that was not answered broke it)" : "");
 	return DDBLOCK_E_WRONG_TOKEN;
@@ -265,7 +265,7 @@ break_outcome(struct core *core, struct breaking *b,
 		if (b->submit.operation.kind == OPERATION_READ)
 			return break_missed(core, b, o, text, size);
 		break_done(core, b, o);
-		/* The record still says whose it was. */
+		/* The record still names the last holder. */
 		if (o->lock.owner != NULL)
 			(void)snprintf(b->holder.owner,
 			    sizeof(b->holder.owner), "%s", o->lock.owner);

@@ -2,15 +2,15 @@
  * Tokens over a bridge: a lock in two records, each with tokens of its own.
  *
  *  1. What is told is the greater of the two, and the other record is raised to
- *     it before. So whoever comes next, by either record alone, gets a greater
- *     one, whatever becomes of this host.
- *  2. What is between a hold's own token and its record's was told to nobody
- *     and is the grant's: within that nothing need be asked for.
+ *     it before. So the next holder, by either record alone, gets a greater
+ *     one, even if this host dies.
+ *  2. Tokens between a hold's own and its record's were told to no client and
+ *  belong to the grant: within that range no request is needed.
  *  3. A token of the old record that no number has room for is greater than
  *     every native one. It is told as it is, and the native one is left alone.
  *
  * The hold is kept for its request meanwhile (multi.c), and is lost, given back
- * or waited for as ever.
+ * or waited for as usual.
  */
 #include "core/client/room.h"
 
@@ -31,7 +31,7 @@ bridge_token_text(const struct hold *h)
 {
 	const struct hold *twin;
 
-	if (hold_multi(h) == NULL || !namespace_levels_tokens(h->use.lock->ns))
+	if (hold_multi(h) == NULL || !h->use.lock->ns->levels_tokens)
 		return grant_token_text(h->use.grant);
 	twin = bridge_tokens_twin(hold_multi(h), h);
 	return twin->use.grant == NULL ? NULL :
@@ -47,15 +47,15 @@ bridge_tokens_are_below(const struct hold *h, const struct hold *twin)
 	    h->use.token < twin->use.token;
 }
 
-/* The request that waits for nothing but tokens, for this hold among others; or
- * NULL. */
+/* The request that waits only for tokens, for this hold among others; or NULL.
+ * */
 static struct multi *
 bridge_tokens_multi(const struct hold *h)
 {
 	struct multi *j = h == NULL ? NULL : hold_multi(h);
 
 	if (j == NULL || j->held || j->request == NULL ||
-	    multi_first(j) < j->n || !namespace_levels_tokens(j->request->ns))
+	    multi_first(j) < j->n || !j->request->ns->levels_tokens)
 		return NULL;
 	return j;
 }
@@ -77,7 +77,7 @@ bridge_tokens_lacking(const struct use *u)
 }
 
 /*
- * All of @j are had: give each what its record has for it already. The first
+ * All of @j are held: give each what its record has for it already. The first
  * whose record is to be raised; NULL: all may be told.
  */
 struct lock *
@@ -85,7 +85,7 @@ bridge_tokens_first(const struct multi *j)
 {
 	struct lock *first = NULL;
 
-	if (!namespace_levels_tokens(j->request->ns))
+	if (!j->request->ns->levels_tokens)
 		return NULL;
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct hold *h = j->parts[i].hold;
@@ -93,12 +93,10 @@ bridge_tokens_first(const struct multi *j)
 
 		if (!bridge_tokens_are_below(h, twin))
 			continue;
-		if (twin->use.token <= h->use.grant->token_last) {
-			h->use.token = twin->use.token;
-			grant_skip_tokens(h->use.grant, h->use.token);
-		} else if (first == NULL) {
+		if (twin->use.token <= h->use.grant->token_last)
+			grant_skip_tokens(&h->use, twin->use.token);
+		else if (first == NULL)
 			first = j->parts[i].lock;
-		}
 	}
 	return first;
 }

@@ -31,7 +31,8 @@ client_drain(struct core *core, uint64_t id)
 	}
 }
 
-/* Nothing is left to do. Who still asks (only reads do) is told so. */
+/* Nothing is left to do. Clients with open requests (only reads) are told so.
+ * */
 void
 client_stop(struct core *core)
 {
@@ -98,9 +99,10 @@ client_end(struct core *core, uint64_t id, bool cut)
 	if (cut)
 		client_lose_all(core, c);
 	c->gone = true;
+	client_touch(core, c);
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
-		if (!linger_keeps(h) && !terms_stay(core, h) &&
+		if (!linger_outlives(h, cut) && !terms_stay(core, h) &&
 		    !process_keeps(core, h))
 			hold_desert(core, h);
 	}
@@ -137,7 +139,7 @@ client_refuse_waiting(struct core *core)
 	}
 }
 
-/* But for what a client left to its lease: nobody is there who could heed. */
+/* But for what a client left to its lease: there is no client to react. */
 static void
 client_lose_uses(struct core *core, struct grant *g)
 {
@@ -239,9 +241,7 @@ client_free_all(struct core *core)
 	HASH_ITER(hh, core->clients, c, next)
 	{
 		client_free_requests(core, c->requests);
-		linger_free(core, c->linger);
-		HASH_DEL(core->clients, c);
-		free(c);
+		client_free(core, c);
 	}
 	client_free_requests(core, core->abandoned);
 	freelist_done(&core->requests);
@@ -249,7 +249,7 @@ client_free_all(struct core *core)
 
 /* ---- a process ends --------------------------------------------------- */
 
-/* Whoever waits in line for it. */
+/* The waiters in line for it. */
 static void
 process_end_requests(struct core *core, struct client *c, uint64_t process)
 {

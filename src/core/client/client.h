@@ -1,5 +1,5 @@
 /*
- * Clients: what they ask, who waits, what was promised to whom.
+ * Clients: their requests, waiters, holds and promises.
  *
  * A request lives from its admission to its one reply (request.c); an ACQUIRE
  * waits (admit.c, wait.c) until a grant is its client's hold (hold.c). What
@@ -16,7 +16,7 @@ struct client {
 	uint64_t id;
 	UT_hash_handle hh;
 	bool draining;			/* sends nothing more */
-	bool gone;			/* but has holds that stay yet */
+	bool gone;			/* but has holds that remain */
 	bool pinned;			/* not to be freed just now */
 	uint64_t heard_ms;		/* it said something then */
 	uint32_t n_requests;
@@ -27,7 +27,8 @@ struct client {
 	struct linger *linger;	/* NULL: it asked for none */
 	struct watch *watches;	/* reads/ keeps these two */
 	uint32_t n_watches;
-	uint32_t held_in[];		/* valid holds, by namespace */
+	struct saved saved;
+	uint32_t held_in[CORE_NAMESPACES_MAX];	/* valid holds */
 };
 
 struct client *client_find(const struct core *, uint64_t id);
@@ -40,19 +41,49 @@ void client_stop(struct core *);
 void client_free_all(struct core *);
 int client_init(struct core *);		/* DDBLOCK_E_NOMEM */
 
+/* What must be true of this room after each step. */
+void client_check(const struct core *);
+
 /* What was answered and is over: the last step's actions are done with. */
 void client_forget(struct core *);
 
-/* The daemon stops: who waits is told so; and what is held is released, if that
+/* The daemon stops: waiters are told so; and what is held is released, if that
  * was asked for. */
 void client_refuse_waiting(struct core *);
 void client_stop_leases(struct core *, struct namespace *);
+
+/* ---- no new grants, other settings (drain.c) -------------------------- */
+
+/* Who waits where nothing is granted any more is told so. */
+void client_refuse_drained(struct core *);
+
+/* Its poll time is another: who waits there goes by that. */
+void client_pace(struct core *, const struct namespace *);
 
 /* What this room tells those beside it. */
 struct client_events {
 	/* The connection has ended. */
 	void (*left)(struct core *, struct client *);
 };
+
+/* ---- across the death of the process (client_saved.c, hold_saved.c) --- */
+
+bool client_save(struct journal *, struct saved *);
+bool hold_save(struct journal *, struct saved *);
+bool serials_save(struct journal *, struct saved *);
+void client_save_all(struct core *);
+int client_inherit(struct core *, const struct journal_entry *);
+
+/* All @n entries of holds, in any order, whose grants are @grants by their
+ * numbers. DDBLOCK_E_NOMEM, DDBLOCK_E_BAD_RECORD */
+int hold_inherit_all(struct core *, const struct core_legacy *,
+    const struct journal_entry *entries, size_t n,
+    struct inherited_grant *grants, size_t n_grants,
+    struct core_inherited *ret);
+
+/* Clients whose connection is not there are cut off. */
+void client_came_back(struct core *, bool (*is_here)(void *, uint64_t),
+    void *arg);
 
 /* ---- requests --------------------------------------------------------- */
 
@@ -97,7 +128,7 @@ struct request {
 	struct lease *lease;		/* whose renewal it waits for */
 	struct request *renew_previous, *renew_next;
 
-	struct core_close closing;	/* RESUME: who had it */
+	struct core_close closing;	/* RESUME: the last holder */
 };
 
 /* Its memory and its client: the caller serves it next. DDBLOCK_E_LIMIT,
@@ -145,18 +176,18 @@ struct hold {
 	struct use use;			/* as the locks see it */
 	struct hash_link link;		/* in core->holds_by_id */
 	struct hold *previous, *next;	/* in core->holds, in order of ids */
+	struct saved saved;
 	struct client *client;
 	struct hold *client_previous, *client_next;
 	struct terms *terms;		/* its own; NULL: it has none */
 	uint64_t since_ms : 60;
 	bool special : 1;	/* it is one of several, or has a name */
 	bool lost : 1;
-	bool told : 1;		/* the notice is in this step's actions */
 };
 
 struct hold *hold_find(const struct core *, uint64_t id);
 struct hold *hold_of(const struct use *);	/* accepts NULL */
-const char *hold_owner(const struct hold *);
+struct core_labels hold_labels(const struct hold *);
 const char *bridge_token_text(const struct hold *);	/* that was told */
 uint64_t hold_until_ms(const struct hold *);
 uint64_t hold_end_ms(const struct hold *);
@@ -170,7 +201,7 @@ uint64_t hold_linger_end_ms(const struct hold *);
 /* Of several it is one, and the client knows them by the first. */
 struct hold *hold_speaker(struct hold *);
 
-/* How many keys a request asks for, and how many of them it has by now. */
+/* How many keys a request asks for, and how many of them it has now. */
 uint32_t request_n_keys(const struct request *);
 uint32_t request_n_had(const struct request *);
 
@@ -182,8 +213,9 @@ void linger_timer(struct core *, struct timer *);
 void process_ended(struct core *, uint64_t client, uint64_t process);
 void multi_run(struct core *);
 
-struct together;
-void multi_stored(struct core *, struct together *, const struct outcome *);
+struct multi_operation;
+void multi_stored(struct core *, struct multi_operation *,
+    const struct outcome *);
 
 static inline uint64_t
 view_since(uint64_t now_ms, uint64_t then_ms)
@@ -191,7 +223,8 @@ view_since(uint64_t now_ms, uint64_t then_ms)
 	return now_ms > then_ms ? now_ms - then_ms : 0;
 }
 
-/* ---- who has a lock --------------------------------------------------- */
+/* ---- the holder of a lock ---------------------------------------------------
+ * */
 
 /* As far as it is known without asking; and from a record that was just
  * read. */
@@ -205,7 +238,6 @@ void view_record(const struct core *, const struct namespace *, struct key,
 
 void notice_lease(struct core *, struct lease *, enum core_notice_kind);
 void notice_own(struct core *, struct lease *, bool all);
-void notice_forget(const struct core_action *);
 void notice_outage(struct core *, struct namespace *, bool danger);
 void renew_answer(struct core *, struct lease *, int code);
 void wait_opened(struct core *, struct namespace *);

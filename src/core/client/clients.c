@@ -1,5 +1,5 @@
 /*
- * The clients that the core knows: those that ask, hold or watch something.
+ * The clients that the core knows: all that have a request, a hold or a watch.
  */
 #include "core/client/room.h"
 
@@ -23,7 +23,7 @@ client_new(struct core *core, uint64_t id, struct client **ret)
 
 	if (HASH_COUNT(core->clients) >= core->limits.clients_max)
 		return DDBLOCK_E_LIMIT;
-	c = calloc(1, sizeof(*c) + core->n_namespaces * sizeof(uint32_t));
+	c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return DDBLOCK_E_NOMEM;
 	c->id = id;
@@ -36,6 +36,22 @@ client_new(struct core *core, uint64_t id, struct client **ret)
 	return 0;
 }
 
+/* What the next process must know of it has changed. */
+void
+client_touch(struct core *core, struct client *c)
+{
+	saved_touch(core, &c->saved, SAVED_CLIENT);
+}
+
+void
+client_free(struct core *core, struct client *c)
+{
+	saved_end(core, &c->saved);
+	linger_free(core, c->linger);
+	HASH_DEL(core->clients, c);
+	free(c);
+}
+
 /* A client is remembered only while it asks, holds or watches something. */
 void
 client_free_if_unused(struct core *core, struct client *c)
@@ -43,9 +59,7 @@ client_free_if_unused(struct core *core, struct client *c)
 	if (c->pinned || c->requests != NULL || c->holds != NULL ||
 	    c->watches != NULL)
 		return;
-	linger_free(core, c->linger);
-	HASH_DEL(core->clients, c);
-	free(c);
+	client_free(core, c);
 }
 
 void

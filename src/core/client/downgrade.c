@@ -15,7 +15,7 @@ downgrade_refuse(const struct hold *h, int *ret_code)
 		return "a hold of several locks keeps the mode that was asked "
 		       "for";
 	if (h->use.fail_closed)
-		return "this hold is fail-closed, and stays as it is";
+		return "this hold is fail-closed, which cannot be downgraded";
 	*ret_code = DDBLOCK_E_BAD_REQUEST;
 	if (h->use.grant->mode != LOCK_MODE_EXCLUSIVE)
 		return "this hold shares the lock already";
@@ -43,7 +43,8 @@ downgrade_ask(struct core *core, struct request *r,
 		request_reply(core, r, code, 0, why);
 		return 0;
 	}
-	owner = hold_owner(h) != NULL ? hold_owner(h) : ask->owner;
+	owner = hold_labels(h).owner != NULL ? hold_labels(h).owner :
+	    ask->owner;
 	r->terms = ask->terms;
 	r->waiter.deadline_ms =
 	    core->now_ms + h->use.lock->ns->settings.request_ms;
@@ -55,5 +56,7 @@ downgrade_ask(struct core *core, struct request *r,
 void
 downgrade_told(struct core *core, struct waiter *w, struct use *u)
 {
-	wait_fill_grant(core, request_of(w), hold_of(u));
+	hold_touch(core, hold_of(u));
+	if (w != NULL)
+		wait_fill_grant(core, request_of(w), hold_of(u));
 }

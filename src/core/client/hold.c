@@ -1,6 +1,6 @@
 /*
  * A client's hold: the room for it, which is made with the request, and what it
- * is (hold_life.c says what becomes of it).
+ * is (hold_life.c has its end).
  */
 #include "core/client/room.h"
 
@@ -38,34 +38,49 @@ hold_find(const struct core *core, uint64_t id)
 	return link == NULL ? NULL : hold_linked(link);
 }
 
-/* Nobody can tell it that it is lost: it may be at work until then. */
+/* It cannot be told of a loss: it may be at work until then. */
 uint64_t
 hold_working_ms(const struct hold *h)
 {
 	return h->terms == NULL ? 0 : h->terms->working_ms;
 }
 
+static size_t
+label_room(const char *text)
+{
+	return text == NULL ? 0 : strlen(text) + 1;
+}
+
+static void
+label_copy(char **at, const char *text, const char **ret)
+{
+	const size_t room = label_room(text);
+
+	if (text == NULL)
+		return;
+	*ret = memcpy(*at, text, room);
+	*at += room;
+}
+
 /* For a grant to come, which may be of several. NULL: no memory. */
 struct hold *
 hold_new(const struct core_request *ask, struct multi *j)
 {
+	const struct core_labels *labels = &ask->labels;
+	const size_t room = label_room(labels->owner);
 	struct special_hold *special;
+	char *at;
 
-	if (j == NULL && !ask->named)
+	if (j == NULL && room == 0)
 		return calloc(1, sizeof(struct hold));
-	special = calloc(1, sizeof(*special));
+	special = calloc(1, sizeof(*special) + room);
 	if (special == NULL)
 		return NULL;
 	special->hold.special = true;
 	special->multi = j;
-	special->hold.use.several = j != NULL;
-	if (!ask->named)
-		return &special->hold;
-	special->owner = strdup(ask->owner);
-	if (special->owner == NULL) {
-		free(special);
-		return NULL;
-	}
+	special->hold.use.is_multi = j != NULL;
+	at = special->texts;
+	label_copy(&at, labels->owner, &special->labels.owner);
 	return &special->hold;
 }
 
@@ -76,16 +91,16 @@ hold_multi(const struct hold *h)
 	return h->special ? ((const struct special_hold *)h)->multi : NULL;
 }
 
-/* What it is called; NULL: as its client is. */
-const char *
-hold_owner(const struct hold *h)
+struct core_labels
+hold_labels(const struct hold *h)
 {
-	return h->special ? ((const struct special_hold *)h)->owner : NULL;
+	return h->special ? ((const struct special_hold *)h)->labels :
+	    (struct core_labels){ .owner = NULL };
 }
 
 /* ---- what it is of ---------------------------------------------------- */
 
-/* The hold whose number is that of all, and who speaks for all. */
+/* The hold whose number is that of all, and which stands for all. */
 struct hold *
 multi_speaker(struct hold *h)
 {
@@ -96,19 +111,6 @@ bool
 multi_is_kept(const struct hold *h)
 {
 	return hold_multi(h) != NULL && !hold_multi(h)->held;
-}
-
-bool
-process_has(const struct hold *h)
-{
-	return h->terms != NULL && h->terms->process != 0;
-}
-
-/* Has it a client who may leave it for a while, or has left it? */
-bool
-linger_keeps(const struct hold *h)
-{
-	return h->terms != NULL && h->terms->linger_ms > 0;
 }
 
 /* ---- what a client may do with it ------------------------------------- */
@@ -133,14 +135,14 @@ const char *
 hold_why_lost(const struct hold *h)
 {
 	if (h->notice.loss == CORE_LOSS_MAX_HOLD)
-		return "the lock was lost: it was held as long as it may be";
+		return "the lock was lost: it was held as long as its max_hold";
 	if (h->notice.loss == CORE_LOSS_KEEPALIVE)
-		return "the lock was lost: nothing was heard of this client "
-		       "for longer than it promised";
+		return "the lock was lost: its client sent nothing for longer "
+		       "than its keepalive";
 	return NULL;
 }
 
-/* Who shares a lock may not change what is kept in it. */
+/* A sharer may not change the data of a lock. */
 bool
 hold_may_change(const struct hold *h, const struct change *change)
 {

@@ -6,6 +6,31 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* A client hears of renewals in the namespaces where it has something by a
+ * lease. */
+void
+hold_count_valid(const struct hold *h, int more)
+{
+	uint32_t *n = &h->client->held_in[h->use.lock->ns->index];
+
+	if (h->use.fail_closed)
+		return;
+	assert(more > 0 || *n > 0);
+	*n = more > 0 ? *n + 1 : *n - 1;
+}
+
+/* It is the client's, by its number. */
+void
+hold_link(struct core *core, struct hold *h, struct client *c)
+{
+	hash_add(&core->holds_by_id, &h->link, (uint32_t)h->notice.hold);
+	DL_APPEND2(core->holds, h, previous, next);
+	h->notice.client = c->id;
+	h->client = c;
+	DL_APPEND2(c->holds, h, client_previous, client_next);
+	c->n_holds++;
+}
+
 /* It is the client's from now on, by a number of its own. */
 void
 hold_give(struct core *core, struct hold *h, struct client *c)
@@ -13,17 +38,14 @@ hold_give(struct core *core, struct hold *h, struct client *c)
 	struct namespace *ns = h->use.lock->ns;
 
 	h->notice.hold = ++core->hold_serial;
-	hash_add(&core->holds_by_id, &h->link);
-	DL_APPEND2(core->holds, h, previous, next);
-	h->notice.client = c->id;
-	h->client = c;
 	h->since_ms = core->now_ms & HOLD_SINCE_MAX;
-	DL_APPEND2(c->holds, h, client_previous, client_next);
-	c->n_holds++;
-	if (!h->use.fail_closed)
-		c->held_in[ns->index]++;
+	hold_link(core, h, c);
+	hold_count_valid(h, 1);
 	ns->n_held++;
-	ns->granted++;
+	ns->counters.granted++;
+	hold_touch(core, h);
+	if (core->hold_serial >= core->hold_serial_saved)
+		saved_touch(core, &core->serials, SAVED_SERIALS);
 }
 
 void
@@ -33,21 +55,19 @@ hold_mark_lost(struct core *core, struct hold *h, enum core_loss loss)
 
 	assert(!h->lost);
 	h->lost = true;
+	hold_touch(core, h);
 	h->notice.loss = loss;
-	if (!h->use.fail_closed) {
-		assert(h->client->held_in[ns->index] > 0);
-		h->client->held_in[ns->index]--;
-	}
+	hold_count_valid(h, -1);
 	ns->n_held--;
-	ns->lost++;
+	ns->counters.lost++;
 	lock_ref(h->use.lock);
 	terms_end(core, h);
 	process_lose(core, h);
 }
 
-/* The hold is valid no more; its client is told. It stays until the client
+/* The hold is valid no more; its client is told. It is kept until the client
  * releases it, so that a release says why it came too late. */
-static void
+void
 hold_lose(struct core *core, struct hold *h, enum core_loss loss)
 {
 	if (hold_multi(h) != NULL) {
@@ -97,6 +117,7 @@ hold_end(struct core *core, struct hold *h)
 	struct lock *l = h->use.lock;
 
 	assert(h->use.grant == NULL);
+	saved_end(core, &h->saved);
 	hash_remove(&core->holds_by_id, &h->link);
 	DL_DELETE2(core->holds, h, previous, next);
 	DL_DELETE2(c->holds, h, client_previous, client_next);
@@ -104,8 +125,7 @@ hold_end(struct core *core, struct hold *h)
 	if (h->lost) {
 		lock_unref(core, l);
 	} else {
-		if (!h->use.fail_closed)
-			c->held_in[l->ns->index]--;
+		hold_count_valid(h, -1);
 		l->ns->n_held--;
 		lock_touch(core, l);
 	}
@@ -119,7 +139,7 @@ hold_end(struct core *core, struct hold *h)
 	client_free_if_unused(core, c);
 }
 
-/* Its client is gone, and nobody has it any more. */
+/* Its client is gone, and it has no other. */
 void
 hold_desert(struct core *core, struct hold *h)
 {
@@ -158,13 +178,5 @@ hold_free(struct core *core, struct hold *h)
 	if (h == NULL)
 		return;
 	terms_free(core, h);
-	if (h->special)
-		free(((struct special_hold *)h)->owner);
 	free(h);
-}
-
-void
-hold_check(const struct core *core, const struct use *u)
-{
-	terms_check_hold(core, hold_of(u));
 }

@@ -1,6 +1,5 @@
 /*
- * Who has a lock, for answers and listings. It changes nothing that anybody
- * could see.
+ * The holder of a lock, for answers and listings. It changes nothing visible.
  */
 #include "core/client/room.h"
 
@@ -42,7 +41,7 @@ view_policy(const struct holder *holders, size_t n_holders,
 		v->fail_closed = v->fail_closed || holders[i].fail_closed;
 }
 
-/* Of those who share it, one that is not dead, or silent, if there is any. A
+/* Of the sharers, one that is not dead, or silent, if there is any. A
  * fail-closed one keeps all of them from being dead. */
 static void
 view_sessions(const struct core *core, const struct namespace *ns,
@@ -68,13 +67,13 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->here = true;
 	v->client = hold->client->id;
 	v->namespace_index = ns->index;
-	v->named = hold_owner(hold) != NULL;
-	view_owner(v, hold_owner(hold));
+	v->named = hold_labels(hold).owner != NULL;
+	view_owner(v, hold_labels(hold).owner);
 	v->token = grant_token_text(g) == NULL ? hold->use.token : 0;
 	v->fail_closed = hold->use.fail_closed;
 	v->mode = g->mode;
 	v->limit = g->limit;
-	if (!namespace_never_ends(ns))
+	if (!ns->never_ends)
 		v->lease_ms = ns->settings.lease_ms;
 	v->held_ms = view_since(now_ms, hold->since_ms);
 	v->renewal = terms_until_ms(hold);
@@ -129,8 +128,8 @@ view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
 	}
 }
 
-/* How many of those whom the record shows are others. Of ours that it shows,
- * which client holds it is in @ret_hold. */
+/* How many of the holders in the record belong to other hosts. Of ours that it
+ * shows, which client holds it is in @ret_hold. */
 static uint32_t
 view_n_others(const struct lock *l, const struct lock_record *record,
     const struct hold **ret_hold)
@@ -149,8 +148,8 @@ view_n_others(const struct lock *l, const struct lock_record *record,
 	return (uint32_t)record->n_holders - n_ours;
 }
 
-/* A grant of ours that no client
- * holds (it is kept idle, or on its way out) is free to whoever asks. */
+/* A lock whose grant of ours has no client (kept idle, or on its way out) is
+ * free to any client. */
 void
 view_record(const struct core *core, const struct namespace *ns,
     struct key key, const struct lock_record *record, uint64_t now_ms,
@@ -172,7 +171,7 @@ view_record(const struct core *core, const struct namespace *ns,
 	ret->n_holders = n_others;
 	if (hold != NULL) {
 		view_hold(hold, now_ms, ret);
-		/* Of those who share it the record tells all. */
+		/* The record shows all sharers. */
 		if (ret->mode == LOCK_MODE_SHARED)
 			ret->token = record->token;
 		view_policy(record->holders, record->n_holders, ret);

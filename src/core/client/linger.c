@@ -1,17 +1,19 @@
 /*
- * Holds that outlive their connection, for a time that it asked for, so that a
- * client may come back to them, or its successor.
+ * Holds that outlive their connection, so that a client may come back to them,
+ * or its successor: for a time that it asked for (linger), or only if we ended
+ * the connection, for as long as its client works without it (resumes).
  *
  *  1. Such a connection has one secret for all that it holds so, told with each
- *     grant. Whoever knows it, and is the same user, may have them: from then
- *     on they are that connection's, with the secret.
+ *     grant. A client that knows it, and has the same user, may have them: from
+ *     then on they are that connection's, with the secret.
  *  2. Until then they go on as they are: renewed, and lost for any reason but
  *     the client's silence. What is lost meanwhile is kept, for the answer.
  *  3. When the time is over each ends as if the connection had ended just then.
  *     It is not over, where we ended the connection, before the deadline that
  *     its client was told last and a margin: it may be at work until then.
- *  4. Who resumes need not wait until the end of the old connection was
- *     noticed: it is over then, for the core and for its client.
+ *     (What only @resumes has no time but that.)
+ *  4. Resuming need not wait until the end of the old connection was noticed:
+ *     it is over then, for the core and for its client.
  */
 #include "core/client/room.h"
 
@@ -23,10 +25,6 @@
 
 /* So that no user alone has all the memory that there is for clients. */
 #define LINGER_CONNECTIONS_MAX 1000
-
-/* What no answer tells apart: that there is none, that it is another user's,
- * that its time is over. */
-#define LINGER_NOTHING "nothing can be resumed with this secret by this user"
 
 /* ---- what was asked for ----------------------------------------------- */
 
@@ -44,8 +42,6 @@ linger_join_user(struct core *core, uint64_t user, struct lingering **ret)
 		u->user = user;
 		DL_APPEND(core->lingering, u);
 	}
-	if (u->n >= LINGER_CONNECTIONS_MAX)
-		return DDBLOCK_E_LIMIT;
 	u->n++;
 	*ret = u;
 	return 0;
@@ -60,18 +56,13 @@ linger_leave_user(struct core *core, struct lingering *u)
 	free(u);
 }
 
-/* The client asks for something that will linger. DDBLOCK_E_LIMIT: its user
- * has too many connections that do. */
-int
-linger_ask(struct core *core, struct client *c, const struct core_request *ask)
+static int
+linger_new(struct core *core, struct client *c, const struct core_request *ask)
 {
 	struct lingering *user;
 	struct linger *l;
-	int code;
+	int code = linger_join_user(core, ask->user, &user);
 
-	if (c->linger != NULL)
-		return 0;
-	code = linger_join_user(core, ask->user, &user);
 	if (code < 0)
 		return code;
 	l = calloc(1, sizeof(*l));
@@ -85,7 +76,41 @@ linger_ask(struct core *core, struct client *c, const struct core_request *ask)
 	l->user = user;
 	l->timer.kind = TIMER_LINGER;
 	c->linger = l;
+	client_touch(core, c);
 	DL_APPEND(core->lingers, l);
+	return 0;
+}
+
+/* May what is granted be resumed after a cut? Each such connection may take the
+ * place of a client for a lease; others of its user go without. */
+bool
+linger_may_resume(const struct core *core, const struct client *c,
+    const struct core_request *ask)
+{
+	const struct lingering *u;
+
+	if (c->linger != NULL)
+		return true;
+	DL_SEARCH_SCALAR(core->lingering, u, user, ask->user);
+	return u == NULL || u->n < core->limits.clients_max / 2;
+}
+
+/* The client asks for something that may be resumed. DDBLOCK_E_LIMIT: its user
+ * has too many connections whose holds linger. */
+int
+linger_ask(struct core *core, struct client *c, const struct core_request *ask)
+{
+	struct linger *l;
+	int code = c->linger == NULL ? linger_new(core, c, ask) : 0;
+
+	if (code < 0 || ask->terms.linger_ms == 0 || c->linger->asked)
+		return code;
+	l = c->linger;
+	if (l->user->n_asked >= LINGER_CONNECTIONS_MAX)
+		return DDBLOCK_E_LIMIT;
+	l->asked = true;
+	l->user->n_asked++;
+	client_touch(core, c);
 	return 0;
 }
 
@@ -97,6 +122,7 @@ linger_free(struct core *core, struct linger *l)
 	l->client->linger = NULL;
 	heap_release(&core->heap, &l->timer);
 	DL_DELETE(core->lingers, l);
+	l->user->n_asked -= l->asked;
 	linger_leave_user(core, l->user);
 	explicit_bzero(&l->secret, sizeof(l->secret));
 	free(l);
@@ -121,8 +147,14 @@ linger_schedule(struct core *core, struct linger *l)
 		heap_set(&core->heap, &l->timer, at_ms);
 }
 
-/* Who was cut off and may resume works with what it has until the deadline
- * that it was told last; and a margin after that nobody does. */
+/* A client that was cut off and may resume works under its holds until the last
+ * deadline that it was told; a margin after that it has stopped. */
+static uint64_t
+linger_own_least_ms(const struct hold *h)
+{
+	return terms_until_ms(h) + h->use.lock->ns->settings.margin_ms;
+}
+
 static uint64_t
 linger_least_ms(const struct client *c)
 {
@@ -131,19 +163,15 @@ linger_least_ms(const struct client *c)
 
 	DL_FOREACH2(c->holds, h, client_next)
 	{
-		uint64_t end_ms;
-
-		if (!linger_keeps(h) || h->lost)
-			continue;
-		end_ms = terms_until_ms(h) +
-		    h->use.lock->ns->settings.margin_ms;
-		if (end_ms > least_ms)
-			least_ms = end_ms;
+		if (linger_keeps(h) && !h->lost &&
+		    linger_own_least_ms(h) > least_ms)
+			least_ms = linger_own_least_ms(h);
 	}
 	return least_ms;
 }
 
-/* The client has left, or was @cut off; what does not linger has ended. */
+/* The client has left, or was @cut off; what does not linger has ended. Several
+ * as one end at one time; and a loss is told of for as long as anything is. */
 void
 linger_begin(struct core *core, struct client *c, bool cut)
 {
@@ -155,7 +183,9 @@ linger_begin(struct core *core, struct client *c, bool cut)
 	DL_FOREACH2(c->holds, h, client_next)
 	{
 		if (linger_keeps(h))
-			terms_linger(core, h, least_ms);
+			terms_linger(core, h, cut && !h->lost &&
+			    hold_multi(h) == NULL ? linger_own_least_ms(h) :
+			    least_ms);
 	}
 	linger_schedule(core, c->linger);
 }

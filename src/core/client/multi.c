@@ -1,32 +1,32 @@
 /*
  * Several locks that are asked for by one request, and held by one hold.
  *
- *  1. All or nothing: what is had of them already is kept for the request, and
- *     no client sees it, until all are.
- *  2. First all that is still missing is asked of the store in one operation,
- *     if nothing is known to be in the way. That waits for nobody.
+ *  1. All or nothing: the locks that it has already are kept for the request,
+ *  and no client sees them, until it has all.
+ *  2. First all missing locks are requested from the store in one operation, if
+ *  no obstacle is known. That never waits.
  *  3. If something is, the request waits in one queue at a time, in the order
  *     of the keys: for the first lock that it does not have, keeping those
  *     before it and none after it. So no two can wait for each other.
  *  4. What was lost meanwhile is waited for again in that order: what comes
  *     after it is given back first.
  *  5. When one of them is lost, all are, and this is said once. The others
- *     stay in the record for the gap that every loss leaves its holder.
+ *  remain in the record for the gap that every loss leaves its holder.
  *  6. Each may have a lease of its own; the hold is good until the first of
  *     them ends.
  *
- * A namespace with a bridge has each lock in another one's record as well: who
- * moves to it from there holds both, that one first, so that it excludes who
- * has not moved yet and who is done with it.
+ * A namespace with a bridge has each lock in another one's record as well: a
+ * host that moves from one to the other holds both, the old one first, so that
+ * it excludes hosts that have not moved yet and those that have.
  *
- * Whatever happens to one only marks it as due (multi_due()); what follows
- * is done when nobody is in the middle of a lock, at the end of a timer's or an
- * event's turn (multi_run()). One answer of the store may be about many locks,
- * and until then its request may stand in the wrong queue: so while it is due,
- * no lock whose first in line it is goes on (lock_advance()), whoever asks for
- * that and however often. Other locks do. What was put off is done when its
- * turn is over, wherever it stands then. And while the store is asked for
- * several (multi_store.c), nothing else is asked for it.
+ * Whatever happens to one only marks it as due (multi_due()); further work is
+ * done outside the middle of a lock, at the end of a timer's or an event's turn
+ * (multi_run()). One answer of the store may be about many locks, and until
+ * then its request may stand in the wrong queue: so while it is due, no lock
+ * whose first in line it is goes on (lock_advance()), by any caller and however
+ * often. Other locks do. What was put off is done when its turn is over,
+ * wherever it stands then. And while the store is asked for several
+ * (multi_store.c), nothing else is requested for it.
  */
 #include "core/client/room.h"
 
@@ -50,7 +50,6 @@ multi_keep(struct core *core, struct multi *j, struct grant *g)
 	if (r->waiter.lock == g->lock)
 		queue_part(&r->waiter);
 	h->client = r->client;
-	h->use.token = grant_next_token(g);
 	grant_add_use(g, &h->use);
 	multi_due(core, j);
 }
@@ -87,7 +86,7 @@ multi_obstacle(const struct core *core, const struct multi *j)
 	return NULL;
 }
 
-/* ---- all of them are had ---------------------------------------------- */
+/* ---- all of them are held ---------------------------------------------- */
 
 /* Is each under a session that is good? */
 static bool
@@ -165,7 +164,7 @@ multi_grant(struct core *core, struct multi *j)
 	wait_fill_grant(core, r, j->parts[0].hold);
 	r->reply.token = j->answer[0].token;
 	r->reply.parts = j->answer;
-	r->reply.n_parts = j->several ? j->n_rows : 0;
+	r->reply.n_parts = j->is_multi ? j->n_rows : 0;
 	request_reply(core, r, 0, 0, NULL);
 	multi_release_locks(core, j);
 	if (multi_is_endangered(core, j))
@@ -174,8 +173,8 @@ multi_grant(struct core *core, struct multi *j)
 
 /* ---- what is next ----------------------------------------------------- */
 
-/* Stand in the queue of @l, and no other. Who sends no more waits for no
- * further lock; who is overdue has no more time. */
+/* Stand in the queue of @l, and no other. A client that has half-closed waits
+ * for no further lock; an overdue request has no more time. */
 static void
 multi_stand(struct core *core, struct multi *j, struct lock *l)
 {
@@ -211,9 +210,9 @@ multi_wait_for_all(struct multi *j, uint32_t first)
 		queue_join(j->parts[first].lock, &j->request->waiter);
 }
 
-/* All of them are had, and @l's record, and maybe others, has a lower token
- * than is to be told (bridge_tokens.c). It waits there, for whatever may
- * befall it. */
+/* All of them are held, and @l's record, and maybe others, has a lower token
+ * than is to be told (bridge_tokens.c). It waits there, for whatever may befall
+ * it. */
 static void
 multi_wait_for_tokens(struct core *core, struct multi *j, struct lock *l)
 {
@@ -222,8 +221,8 @@ multi_wait_for_tokens(struct core *core, struct multi *j, struct lock *l)
 		lock_advance(core, j->parts[i].lock);
 }
 
-/* Some of them were lost, so all are: those that are in the record still stay
- * there until their holder's gap is over. */
+/* Some of them were lost, so all are: elements that are still in the record
+ * remain there until their holder's gap is over. */
 static void
 multi_drop_lost(struct core *core, struct multi *j)
 {
@@ -239,8 +238,8 @@ multi_drop_lost(struct core *core, struct multi *j)
 	}
 }
 
-/* Its request was answered, with or without it. Whoever answered it need not
- * know in which of their queues it stood. */
+/* Its request was answered, with or without it. The code that answers it need
+ * not know in which of their queues it stood. */
 static void
 multi_end(struct core *core, struct multi *j)
 {
@@ -275,7 +274,7 @@ multi_advance(struct core *core, struct multi *j)
 		return;
 	}
 	first = multi_first(j);
-	if (first < j->n && j->together != NULL)
+	if (first < j->n && j->multi_operation != NULL)
 		multi_wait_for_all(j, first);
 	else if (first < j->n)
 		multi_wait(core, j, first);

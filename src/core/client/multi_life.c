@@ -1,6 +1,6 @@
 /*
- * Several locks as one: what befalls one of them is known to the others, until
- * nothing of them is left (multi.c says what becomes of them).
+ * Several locks as one: the fate of one of them is known to the others, until
+ * none of them is left (multi.c has the rules).
  */
 #include "core/client/room.h"
 
@@ -28,11 +28,20 @@ multi_not_due(struct core *core, struct multi *j)
 
 /* What the store is being asked for all of them together; NULL: nothing. */
 void
-multi_set_asked(struct multi *j, struct together *together)
+multi_set_asked(struct multi *j, struct multi_operation *multi_operation)
 {
-	j->together = together;
+	j->multi_operation = multi_operation;
 	if (j->request != NULL)
-		j->request->waiter.asked = together != NULL;
+		j->request->waiter.asked = multi_operation != NULL;
+}
+
+/* What it keeps until its turn is for no client: that one may be freed first.
+ * */
+static void
+multi_disown(struct multi *j)
+{
+	for (uint32_t i = 0; i < j->n; i++)
+		j->parts[i].hold->client = NULL;
 }
 
 /* Its request has its answer. */
@@ -41,16 +50,18 @@ multi_leave(struct core *core, struct multi *j)
 {
 	j->request->client->n_more -= j->n - 1;
 	j->request = NULL;
-	if (!j->held)
-		multi_due(core, j);
+	if (j->held)
+		return;
+	multi_disown(j);
+	multi_due(core, j);
 }
 
-/* What the store is being asked for is for nobody any more. */
+/* The operation under way has no client any more. */
 void
 multi_forsake(struct multi *j)
 {
-	if (j->together != NULL)
-		j->together->multi = NULL;
+	if (j->multi_operation != NULL)
+		j->multi_operation->multi = NULL;
 	multi_set_asked(j, NULL);
 }
 
@@ -72,8 +83,11 @@ multi_lose(struct core *core, struct hold *h, enum core_loss loss)
 	multi_due(core, j);
 	if (!j->held || h->lost)
 		return;
-	for (uint32_t i = 0; i < j->n; i++)
-		hold_mark_lost(core, j->parts[i].hold, loss);
+	/* Of what was inherited one may be lost already. */
+	for (uint32_t i = 0; i < j->n; i++) {
+		if (!j->parts[i].hold->lost)
+			hold_mark_lost(core, j->parts[i].hold, loss);
+	}
 	notice_send(core, j->parts[0].hold, CORE_LOST);
 }
 
@@ -95,7 +109,7 @@ multi_has(const struct part *part)
 	return part->hold->use.grant != NULL;
 }
 
-/* The first that is not had, or how many they are. */
+/* The first lock not acquired, or their number. */
 uint32_t
 multi_first(const struct multi *j)
 {

@@ -33,7 +33,7 @@ void
 multi_free_all(struct core *core)
 {
 	struct multi *j, *next;
-	struct together *t, *next_together;
+	struct multi_operation *t, *next_operation;
 
 	DL_FOREACH_SAFE(core->multis, j, next)
 	{
@@ -42,7 +42,7 @@ multi_free_all(struct core *core)
 		multi_free_answer(j);
 		free(j);
 	}
-	DL_FOREACH_SAFE(core->togethers, t, next_together)
+	DL_FOREACH_SAFE(core->multi_operations, t, next_operation)
 	{
 		free(t);
 	}
@@ -91,7 +91,7 @@ multi_add_lock(struct core *core, struct multi *j, struct namespace *ns,
 uint32_t
 multi_n_parts(const struct namespace *ns, uint32_t n_keys)
 {
-	if (namespace_bridge(ns) == NULL)
+	if (ns->bridge == NULL)
 		return n_keys;
 	return n_keys == 0 ? 2 : 2 * n_keys;
 }
@@ -115,7 +115,7 @@ multi_new(struct core *core, struct request *r,
 	const struct key *asked = ask->n_keys == 0 ? &ask->key : ask->keys;
 	uint32_t n = ask->n_keys == 0 ? 1 : ask->n_keys;
 	uint32_t n_parts = multi_n_parts(r->ns, ask->n_keys);
-	struct key keys[TOGETHER_MAX];
+	struct key keys[MULTI_MAX];
 	struct multi *j;
 	int code;
 
@@ -130,10 +130,10 @@ multi_new(struct core *core, struct request *r,
 		return DDBLOCK_E_NOMEM;
 	DL_APPEND(core->multis, j);
 	j->request = r;
-	j->several = ask->n_keys > 0;
+	j->is_multi = ask->n_keys > 0;
 	j->answer = calloc(n, sizeof(*j->answer));
 	code = j->answer == NULL ? DDBLOCK_E_NOMEM :
-	    multi_add_locks(core, j, namespace_bridge(r->ns), ask, keys, n);
+	    multi_add_locks(core, j, r->ns->bridge, ask, keys, n);
 	if (code == 0)
 		code = multi_add_locks(core, j, r->ns, ask, keys, n);
 	if (code < 0) {

@@ -13,7 +13,8 @@
 
 /* How many the store is to be asked for beside the first; 0: not together. */
 static size_t
-together_n_open(const struct core *core, const struct multi *j, uint32_t first)
+multi_operation_n_open(const struct core *core, const struct multi *j,
+    uint32_t first)
 {
 	size_t n = 0;
 
@@ -31,10 +32,10 @@ together_n_open(const struct core *core, const struct multi *j, uint32_t first)
 }
 
 /* NULL: no memory; then nothing was changed. */
-static struct together *
-together_new(struct core *core, struct multi *j, uint32_t first)
+static struct multi_operation *
+multi_operation_new(struct core *core, struct multi *j, uint32_t first)
 {
-	struct together *t = calloc(1, sizeof(*t));
+	struct multi_operation *t = calloc(1, sizeof(*t));
 	bool ready = t != NULL;
 
 	if (!ready)
@@ -59,7 +60,8 @@ together_new(struct core *core, struct multi *j, uint32_t first)
 }
 
 static void
-together_submit(struct core *core, struct together *t, struct namespace *ns)
+multi_operation_submit(struct core *core, struct multi_operation *t,
+    struct namespace *ns)
 {
 	struct operation *o = &t->submit.operation;
 	uint64_t deadline_ms = core->now_ms + ns->settings.request_ms;
@@ -73,9 +75,9 @@ together_submit(struct core *core, struct together *t, struct namespace *ns)
 	o->keys = t->keys;
 	o->n_keys = t->n;
 	o->parts = t->parts;
-	DL_APPEND(core->togethers, t);
-	action_submit(core, &t->submit, ns, OPERATION_TOGETHER, deadline_ms,
-	    CORE_ABOUT_TOGETHER, t);
+	DL_APPEND(core->multi_operations, t);
+	action_submit(core, &t->submit, ns, OPERATION_MULTI, deadline_ms,
+	    CORE_ABOUT_MULTI, t);
 }
 
 /*
@@ -88,15 +90,15 @@ multi_ask(struct core *core, struct lock *l)
 {
 	struct multi *j = request_of(l->queue)->multi;
 	uint32_t first;
-	struct together *t;
+	struct multi_operation *t;
 
-	if (j->in_order || !namespace_has_sessions(l->ns))
+	if (j->in_order || !l->ns->has_sessions)
 		return false;
 	first = multi_first(j);
-	assert(j->together == NULL && j->parts[first].lock == l);
-	if (together_n_open(core, j, first) == 0)
+	assert(j->multi_operation == NULL && j->parts[first].lock == l);
+	if (multi_operation_n_open(core, j, first) == 0)
 		return false;
-	t = together_new(core, j, first);
+	t = multi_operation_new(core, j, first);
 	if (t == NULL)
 		return false;
 	multi_set_asked(j, t);
@@ -111,12 +113,13 @@ multi_ask(struct core *core, struct lock *l)
 		multi_keep(core, j, g);
 		lock_gave(g);
 	}
-	together_submit(core, t, l->ns);
+	multi_operation_submit(core, t, l->ns);
 	return true;
 }
 
 static void
-together_tell(struct core *core, const struct together *t, size_t i,
+multi_operation_tell(struct core *core, const struct multi_operation *t,
+    size_t i,
     const struct outcome *o)
 {
 	const struct outcome_part *part =
@@ -130,7 +133,7 @@ together_tell(struct core *core, const struct together *t, size_t i,
 		one.lock = part->lock;
 	} else if (o->kind == OUTCOME_REFUSED &&
 	    namespace_code_is_definite(o->code)) {
-		/* Whoever waits for that lock alone may be luckier. */
+		/* A waiter for that lock only may have more success. */
 		one.code = 0;
 	}
 	lock_stored_part(core, t->locks[i], &one);
@@ -139,7 +142,7 @@ together_tell(struct core *core, const struct together *t, size_t i,
 /* Has the request it already? One of a semaphore's may have become free here
  * while the store was asked for one more. */
 static bool
-together_has(const struct multi *j, const struct lock *l)
+multi_operation_has(const struct multi *j, const struct lock *l)
 {
 	uint32_t i = 0;
 
@@ -148,16 +151,16 @@ together_has(const struct multi *j, const struct lock *l)
 	return multi_has(&j->parts[i]);
 }
 
-/* What of it was granted is kept, for the one who asked. */
+/* The granted part is kept for its request. */
 static void
-together_keep(struct core *core, const struct together *t)
+multi_operation_keep(struct core *core, const struct multi_operation *t)
 {
 	struct multi *j = t->multi;
 
 	for (size_t i = 0; i < t->n; i++) {
 		struct grant *g = grant_find(t->locks[i], t->grants[i]);
 
-		if (g == NULL || together_has(j, t->locks[i]) ||
+		if (g == NULL || multi_operation_has(j, t->locks[i]) ||
 		    !grant_can_give(core, g, &j->request->waiter))
 			continue;
 		multi_keep(core, j, g);
@@ -166,20 +169,21 @@ together_keep(struct core *core, const struct together *t)
 }
 
 void
-multi_stored(struct core *core, struct together *t, const struct outcome *o)
+multi_stored(struct core *core, struct multi_operation *t,
+    const struct outcome *o)
 {
 	struct multi *j = t->multi;
 
 	namespace_trouble(t->locks[0]->ns, o);
 	for (size_t i = 0; i < t->n; i++)
-		together_tell(core, t, i, o);
+		multi_operation_tell(core, t, i, o);
 	if (j != NULL) {
 		multi_set_asked(j, NULL);
 		multi_due(core, j);
 	}
 	if (j != NULL && j->request != NULL) {
 		j->in_order = o->kind == OUTCOME_CONFLICT;
-		together_keep(core, t);
+		multi_operation_keep(core, t);
 		if (o->kind == OUTCOME_REFUSED &&
 		    namespace_code_is_definite(o->code))
 			request_reply(core, j->request, o->code, 0, o->text);
@@ -187,7 +191,7 @@ multi_stored(struct core *core, struct together *t, const struct outcome *o)
 	/* A try for all need not go on to ask for the first alone. */
 	if (j != NULL && j->request != NULL && j->request->waiter.lock != NULL)
 		wait_review(core, j->request->waiter.lock);
-	DL_DELETE(core->togethers, t);
+	DL_DELETE(core->multi_operations, t);
 	for (size_t i = 0; i < t->n; i++)
 		lock_advance(core, t->locks[i]);
 	free(t);

@@ -47,23 +47,19 @@ notice_send(struct core *core, struct hold *hold,
 	n->remaining_ms = until_ms > core->now_ms ?
 	    (uint32_t)(until_ms - core->now_ms) : 0;
 	n->cause = (int16_t)notice_cause(hold);
-	if (hold->told)
-		return;
-	hold->told = true;
-	action_add(core, &n->action, CORE_NOTICE);
+	if (!action_is_due(&n->action))
+		action_add(core, &n->action, CORE_NOTICE);
 }
 
-/* Its client is another now, who is not to hear what that one should have. */
+/* It has another client now, which must not get the events of the old one. */
 void
 notice_withdraw(struct core *core, struct hold *hold)
 {
-	if (!hold->told)
-		return;
-	action_remove(core, &hold->notice.action);
-	hold->told = false;
+	if (action_is_due(&hold->notice.action))
+		action_remove(core, &hold->notice.action);
 }
 
-/* Those who hear of their lease's danger, and not of one of their own. */
+/* Holds that are warned with their lease, and not at a time of their own. */
 static void
 notice_common(struct core *core, struct grant *g, enum core_notice_kind kind)
 {
@@ -105,15 +101,5 @@ notice_outage(struct core *core, struct namespace *ns, bool danger)
 			notice_send(core, hold_of(u),
 			    danger ? CORE_IN_DANGER : CORE_SAFE);
 		}
-	}
-}
-
-/* The last step's have been sent. */
-void
-notice_forget(const struct core_action *actions)
-{
-	for (const struct core_action *a = actions; a != NULL; a = a->next) {
-		if (a->type == CORE_NOTICE)
-			((struct hold *)(uintptr_t)a)->told = false;
 	}
 }

@@ -2,22 +2,20 @@
  * Holds for a process: their life is that process's, and no more their
  * client's. The caller knows the process by a number and watches it.
  *
- *  1. When the client leaves, such a hold stays as it is, for as long as the
- *     process lives.
+ *  1. When the client disconnects, such a hold does not change, for as long as
+ *  the process lives.
  *  2. The end of the process is the end of the hold, whether the client is
- *     there or not: it is released at once, without a margin, for nobody works
- *     under it any more. Who waits for it in line waits no more.
+ *     there or not: it is released at once, without a margin, because nothing
+ *     works under it any more. Its waiting request ends.
  *  3. What is lost is to be told to the process. The client does that, and
  *     releases what was lost as a sign that it did. If it leaves without one,
  *     or gives none for half a margin, or has left before, the caller is told
  *     to tell the process itself (CORE_UNTOLD, or CORE_LOST to nobody).
- *  4. What was lost stays, as such, until its end, too.
+ *  4. A lost hold is kept, as lost, until its end, too.
  *  5. What is fail-closed has none: its client's end does not release it
  *     anyway, nor does that of any process.
  */
 #include "core/client/room.h"
-
-#include <assert.h>
 
 #include "ddblock.h"
 
@@ -40,8 +38,9 @@ process_tell(struct core *core, struct hold *h)
 	if (!process_speaks(h) || t->process_told)
 		return;
 	t->process_told = true;
+	hold_touch(core, h);
 	/* If it was lost in this very step, that is being said. */
-	if (!h->told)
+	if (!action_is_due(&h->notice.action))
 		notice_send(core, h, CORE_UNTOLD);
 }
 
@@ -90,12 +89,4 @@ process_part_request(struct core *core, struct request *r)
 		return;
 	r->parted.process = r->terms.process;
 	action_add(core, &r->parted.action, CORE_PARTED);
-}
-
-void
-process_check_hold(const struct hold *h)
-{
-	/* It ends with the process, and nothing else says when. */
-	assert(!process_has(h) || (!h->use.fail_closed && !h->terms->manual &&
-	    !h->terms->stays && h->terms->linger_ms == 0));
 }

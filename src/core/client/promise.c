@@ -53,8 +53,10 @@ multi_until_ms(const struct multi *j)
 uint64_t
 terms_until_ms(const struct hold *h)
 {
-	return hold_multi(h) == NULL ? terms_own_until_ms(h) :
-	    multi_until_ms(hold_multi(h));
+	const struct multi *is_multi = h->special ? hold_multi(h) : NULL;
+
+	return is_multi == NULL ? terms_own_until_ms(h) :
+	    multi_until_ms(is_multi);
 }
 
 /* Its own end, for the client; 0: it has none. */
@@ -79,14 +81,21 @@ terms_danger_ms(const struct terms *t)
 	return terms_sent_ms(t->hold) + t->danger_ms;
 }
 
+/* Without a warning of its own: with its lease, or, if it has none, with the
+ * store. */
+static bool
+promise_is_endangered(const struct hold *h)
+{
+	return h->use.fail_closed ? h->use.lock->ns->closed_danger :
+	    h->use.grant->lease->danger;
+}
+
 bool
 terms_are_endangered(const struct core *core, const struct hold *h)
 {
-	if (h->use.fail_closed)
-		return h->use.lock->ns->closed_danger;
-	if (!terms_have_warning(h->terms))
-		return h->use.grant->lease->danger;
-	return core->now_ms >= terms_danger_ms(h->terms);
+	return terms_have_warning(h->terms) ?
+	    core->now_ms >= terms_danger_ms(h->terms) :
+	    promise_is_endangered(h);
 }
 
 /* Is any of them? */
@@ -109,6 +118,28 @@ terms_are_common(const struct hold *h)
 	return !terms_have_warning(h->terms);
 }
 
+bool
+process_has(const struct hold *h)
+{
+	return h->terms != NULL && h->terms->process != 0;
+}
+
+/* Has it a client that may leave it for a while, or has left it? */
+bool
+linger_keeps(const struct hold *h)
+{
+	return h->terms != NULL &&
+	    (h->terms->linger_ms > 0 || h->terms->resumes);
+}
+
+/* Does it go on without its client, which has left, or was @cut off and goes on
+ * itself? */
+bool
+linger_outlives(const struct hold *h, bool cut)
+{
+	return linger_keeps(h) && (cut || h->terms->linger_ms > 0);
+}
+
 /* How often it is held; 0: it is not reentrant. */
 uint32_t
 hold_count(const struct hold *h)
@@ -125,8 +156,27 @@ hold_until_ms(const struct hold *h)
 bool
 hold_is_endangered(const struct hold *h)
 {
-	if (h->use.fail_closed)
-		return h->use.lock->ns->closed_danger;
-	return terms_are_common(h) ? h->use.grant->lease->danger :
+	return terms_are_common(h) ? promise_is_endangered(h) :
 	    h->terms->danger;
+}
+
+void
+promise_tell(const struct core *core, const struct hold *h,
+    struct core_reply *reply)
+{
+	reply->until_ms = terms_until_ms(h);
+	reply->count = hold_count(h);
+	/* What it has once more lingers if it was first asked for so. */
+	if (linger_keeps(h))
+		reply->secret = h->client->linger->secret;
+	else
+		reply->terms.linger_ms = 0;
+	reply->terms.resumes = h->terms != NULL && h->terms->resumes;
+	if (!process_has(h))
+		reply->terms.process = 0;
+	if (h->use.fail_closed)
+		return;
+	reply->remaining_ms = reply->until_ms - core->now_ms;
+	reply->end_ms = hold_end_ms(h);
+	reply->margin_ms = h->use.lock->ns->settings.margin_ms;
 }

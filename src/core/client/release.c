@@ -15,8 +15,8 @@ release_let_go(struct core *core, struct request *r, struct hold *h)
 	if (g != NULL)
 		grant_drop_use(&h->use);
 	hold_end(core, h);
-	/* Where others here share it, or one that lost it did, nothing is to
-	 * be written now. */
+	/* Where other clients here share it, or one that lost it did, nothing
+	 * is written now. */
 	if (g == NULL || grant_is_taken(core, g))
 		return NULL;
 	grant_await_release(core, g, r == NULL ? NULL : &r->waiter);
@@ -27,7 +27,7 @@ release_let_go(struct core *core, struct request *r, struct hold *h)
  * released, and in @ret which. */
 static size_t
 release_let_go_of_all(struct core *core, struct request *r, struct hold *h,
-    struct lock *ret[TOGETHER_MAX])
+    struct lock *ret[MULTI_MAX])
 {
 	struct multi *j = hold_multi(h);
 	uint32_t n = j == NULL ? 1 : j->n;
@@ -77,11 +77,11 @@ release_is_refused(struct core *core, struct request *r, const struct hold *h)
 		why = text;
 	} else if (hold_multi(h) != NULL) {
 		code = DDBLOCK_E_UNSUPPORTED;
-		why = CLIENT_SEVERAL;
+		why = CLIENT_MULTI;
 	} else if (hold_count(h) > 1) {
 		code = DDBLOCK_E_BAD_REQUEST;
 		why = "this connection has the lock more than once; RENEW or "
-		      "the last RELEASE changes what is kept in it";
+		      "the last RELEASE changes its data";
 	} else if (!hold_may_change(h, r->waiter.change)) {
 		code = DDBLOCK_E_BAD_REQUEST;
 		why = CLIENT_SHARES;
@@ -97,7 +97,7 @@ release_ask(struct core *core, struct request *r,
     const struct core_request *ask)
 {
 	struct hold *h = hold_known_as(core, ask->hold);
-	struct lock *locks[TOGETHER_MAX];
+	struct lock *locks[MULTI_MAX];
 	const char *why;
 	size_t n;
 	bool lost;
@@ -122,7 +122,7 @@ release_ask(struct core *core, struct request *r,
 		return 0;
 	}
 	r->ns = h->use.lock->ns;
-	r->waiter.keeps = r->waiter.change != NULL;
+	r->waiter.keeps_contents = r->waiter.change != NULL;
 	n = release_let_go_of_all(core, r, h, locks);
 	if (lost)
 		request_reply(core, r, DDBLOCK_E_LOCK_LOST, 0, why);
@@ -141,7 +141,7 @@ release_unheard(struct core *core, const struct client *c,
     const struct core_request *ask)
 {
 	struct hold *h = hold_known_as(core, ask->hold);
-	struct lock *locks[TOGETHER_MAX];
+	struct lock *locks[MULTI_MAX];
 
 	if (h == NULL || h->client != c || terms_leave(h, ask->all) > 0)
 		return;

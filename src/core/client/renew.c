@@ -64,7 +64,7 @@ static void
 renew_lease(struct core *core, struct lease *s, struct request *r)
 {
 	/* What never ends is as good as renewed while the store answers. */
-	if (s == NULL && namespace_never_ends(r->ns) &&
+	if (s == NULL && r->ns->never_ends &&
 	    r->ns->cause == 0) {
 		request_reply(core, r, 0, 0, NULL);
 		return;
@@ -110,7 +110,7 @@ renew_ask(struct core *core, struct request *r,
 		request_reply(core, r, DDBLOCK_E_UNSUPPORTED, 0, text);
 	else if (r->waiter.change != NULL && hold_multi(h) != NULL)
 		request_reply(core, r, DDBLOCK_E_UNSUPPORTED, 0,
-		    CLIENT_SEVERAL);
+		    CLIENT_MULTI);
 	else if (!hold_may_change(h, r->waiter.change))
 		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
 		    CLIENT_SHARES);

@@ -91,7 +91,8 @@ request_unlink(struct core *core, struct request *r)
 
 	if (w->grant != NULL && r->reply.verb == CORE_DOWNGRADE)
 		downgrade_stop_awaiting(w);
-	grant_stop_awaiting(w);
+	if (w->grants != NULL)
+		grant_stop_awaiting(w);
 	if (w->lock != NULL || r->multi != NULL)
 		request_wait_no_more(core, r);
 	if (w->grant != NULL)
@@ -173,7 +174,7 @@ request_refuse(struct core *core, struct request *r)
 	client_free_if_unused(core, c);
 }
 
-/* Nobody wants the reply any more. */
+/* The reply is not wanted any more. */
 void
 request_drop(struct core *core, struct request *r)
 {

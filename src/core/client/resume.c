@@ -1,6 +1,6 @@
 /*
- * What outlives its connection (linger.c): somebody comes back for it, or
- * nobody does.
+ * What outlives its connection (linger.c): a client resumes it, or its time
+ * ends.
  */
 #include "core/client/room.h"
 
@@ -12,7 +12,7 @@
  * that its time is over. */
 #define LINGER_NOTHING "nothing can be resumed with this secret by this user"
 
-/* Nobody came for what is due now. */
+/* The time of these is over. */
 void
 linger_timer(struct core *core, struct timer *timer)
 {
@@ -93,24 +93,25 @@ static void
 linger_move_hold(struct core *core, struct hold *h, struct client *to)
 {
 	struct client *from = h->client;
-	uint32_t index = h->use.lock->ns->index;
 
 	notice_withdraw(core, h);
 	DL_DELETE2(from->holds, h, client_previous, client_next);
 	DL_APPEND2(to->holds, h, client_previous, client_next);
 	from->n_holds--;
 	to->n_holds++;
-	if (!h->lost && !h->use.fail_closed) {
-		from->held_in[index]--;
-		to->held_in[index]++;
-	}
+	if (!h->lost)
+		hold_count_valid(h, -1);
 	h->client = to;
+	if (!h->lost)
+		hold_count_valid(h, 1);
 	h->notice.client = to->id;
+	hold_touch(core, h);
 	lock_touch(core, h->use.lock);
 }
 
 static void
-linger_move(struct core *core, struct linger *l, struct client *to)
+linger_move(struct core *core, struct linger *l, struct client *to,
+    bool resumes)
 {
 	struct client *old = l->client;
 	struct hold *h, *next;
@@ -122,11 +123,12 @@ linger_move(struct core *core, struct linger *l, struct client *to)
 		if (!linger_keeps(h))
 			continue;
 		linger_move_hold(core, h, to);
-		terms_resume(core, h);
+		terms_resume(core, h, resumes);
 	}
 	old->linger = NULL;
 	to->linger = l;
 	l->client = to;
+	client_touch(core, to);
 	client_free_if_unused(core, old);
 }
 
@@ -139,8 +141,8 @@ linger_resume(struct core *core, struct request *r,
 
 	if (!linger_may_come(c)) {
 		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
-		    "a connection resumes what another had before it asks for "
-		    "a lock of its own");
+		    "a connection resumes holds before it asks for a lock of "
+		    "its own");
 		return 0;
 	}
 	if (l == NULL || !linger_has_any(l)) {
@@ -149,7 +151,7 @@ linger_resume(struct core *core, struct request *r,
 		return 0;
 	}
 	linger_part(core, r, l->client);
-	linger_move(core, l, c);
+	linger_move(core, l, c, ask->terms.resumes);
 	request_reply(core, r, 0, 0, NULL);
 	return 0;
 }

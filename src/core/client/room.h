@@ -7,13 +7,15 @@
 #include "core/action.h"
 #include "core/client/client.h"
 
-#define CLIENT_SEVERAL "what is kept in a lock is changed by who holds it "   \
-	"alone, not as one of several"
-#define CLIENT_SHARES "this connection shares the lock; what is kept in it "   \
-	"is changed by who holds it exclusively"
+#define CLIENT_MULTI "the data of a lock that is held as one of several "    \
+	"cannot be changed"
+#define CLIENT_SHARES "this connection shares the lock; only an exclusive "    \
+	"holder changes its data"
 
 /* ---- clients.c -------------------------------------------------------- */
+void client_touch(struct core *, struct client *);
 int client_new(struct core *, uint64_t id, struct client **ret);
+void client_free(struct core *, struct client *);
 
 /* ---- request.c -------------------------------------------------------- */
 struct request *request_of(struct waiter *);	/* accepts NULL */
@@ -28,12 +30,19 @@ void release_unheard(struct core *, const struct client *,
     const struct core_request *);
 
 /* ---- hold.c ----------------------------------------------------------- */
-/* A hold that is one of several, or has a name. */
+/* A hold that is one of several, or has labels. */
 struct special_hold {
 	struct hold hold;	/* first */
 	struct multi *multi;	/* it is one of several, or NULL */
-	char *owner;	/* what it is called; NULL: as its client is */
+	struct core_labels labels;
+	char texts[];		/* theirs */
 };
+
+static inline void
+hold_touch(struct core *core, struct hold *h)
+{
+	saved_touch(core, &h->saved, SAVED_HOLD);
+}
 
 uint32_t hold_hash(const struct hash_link *);
 struct hold *hold_new(const struct core_request *, struct multi *);
@@ -42,12 +51,15 @@ struct hold *hold_known_as(const struct core *, uint64_t id);
 const char *hold_why_lost(const struct hold *);
 uint64_t hold_working_ms(const struct hold *);
 bool hold_may_change(const struct hold *, const struct change *);
-bool linger_keeps(const struct hold *);
-bool process_has(const struct hold *);
 bool multi_is_kept(const struct hold *);
 struct hold *multi_speaker(struct hold *);
 
 /* ---- promise.c -------------------------------------------------------- */
+bool linger_keeps(const struct hold *);
+bool linger_outlives(const struct hold *, bool cut);
+bool process_has(const struct hold *);
+void promise_tell(const struct core *, const struct hold *,
+    struct core_reply *);
 uint64_t terms_until_ms(const struct hold *);
 uint64_t terms_danger_ms(const struct terms *);
 bool terms_have_warning(const struct terms *);
@@ -56,8 +68,11 @@ bool terms_are_common(const struct hold *);
 bool multi_is_endangered(const struct core *, const struct multi *);
 
 /* ---- hold_life.c ------------------------------------------------------ */
+void hold_link(struct core *, struct hold *, struct client *);
 void hold_give(struct core *, struct hold *, struct client *);
+void hold_count_valid(const struct hold *, int more);
 void hold_mark_lost(struct core *, struct hold *, enum core_loss);
+void hold_lose(struct core *, struct hold *, enum core_loss);
 void hold_lose_by_us(struct core *, struct hold *, enum core_loss);
 void hold_desert(struct core *, struct hold *);
 void hold_cut_off(struct core *, struct hold *);
@@ -81,6 +96,7 @@ struct terms {
 	uint64_t sent_ms;	/* manual: the lease counts from here */
 	uint32_t count;		/* reentrant: times that it is held; or 0 */
 	uint64_t linger_ms;
+	bool resumes;	/* after a cut, if for no longer */
 	uint64_t linger_end_ms;	/* its client has left */
 	uint64_t working_ms;	/* or was cut off: it may work until then */
 	bool manual;
@@ -93,8 +109,10 @@ struct terms {
 
 int terms_check(const struct namespace *, const struct core_terms *,
     char *ret_text, size_t text_size);
+struct terms *terms_alloc(struct core *, struct hold *);
 int terms_new(struct core *, const struct namespace *, struct hold *,
     const struct core_terms *);
+void terms_schedule(struct core *, struct terms *);
 void terms_free(struct core *, struct hold *);
 void terms_begin(struct core *, struct hold *);
 void terms_end(struct core *, struct hold *);
@@ -103,27 +121,30 @@ bool terms_stay(struct core *, struct hold *);
 bool terms_are_left(const struct hold *);
 bool terms_may_reenter(const struct hold *, const struct core_terms *);
 uint32_t terms_leave(struct hold *, bool all);
-void terms_check_hold(const struct core *, const struct hold *);
 void terms_linger(struct core *, struct hold *, uint64_t least_ms);
-void terms_resume(struct core *, struct hold *);
+void terms_resume(struct core *, struct hold *, bool resumes);
 
 /* ---- linger.c --------------------------------------------------------- */
-/* A user with connections that linger, or would. */
+/* A user with connections that linger or are resumed, or would. */
 struct lingering {
 	struct lingering *prev, *next;	/* in core->lingering */
 	uint64_t user;
 	uint32_t n;
+	uint32_t n_asked;	/* of them, for linger */
 };
 
-/* That holds of a connection outlive it, for whoever knows the secret. */
+/* Holds that outlive their connection, for a client that knows the secret. */
 struct linger {
 	struct linger *prev, *next;	/* in core->lingers */
 	struct client *client;
 	struct ident secret;
 	struct lingering *user;
+	bool asked;		/* for linger */
 	struct timer timer;	/* its client has left: the first end */
 };
 
+bool linger_may_resume(const struct core *, const struct client *,
+    const struct core_request *);
 int linger_ask(struct core *, struct client *, const struct core_request *);
 void linger_free(struct core *, struct linger *);	/* accepts NULL */
 void linger_begin(struct core *, struct client *, bool cut);
@@ -135,7 +156,6 @@ void process_tell(struct core *, struct hold *);
 bool process_keeps(struct core *, struct hold *);
 void process_part(struct core *, struct hold *);
 void process_part_request(struct core *, struct request *);
-void process_check_hold(const struct hold *);
 
 /* ---- wait.c ----------------------------------------------------------- */
 bool wait_is_hopeless(const struct core *, const struct request *);
@@ -144,14 +164,14 @@ void wait_overdue(struct core *, struct request *);
 void wait_drain(struct core *, struct request *);
 void wait_fill_grant(struct core *, struct request *, const struct hold *);
 
-/* ---- reenter.c -------------------------------------------------------- */
-bool reenter_now(struct core *, struct hold *, struct request *);
-void reenter_waiting(struct core *, struct hold *);
+/* ---- reentrant.c -------------------------------------------------------- */
+bool reentrant_now(struct core *, struct hold *, struct request *);
+void reentrant_waiting(struct core *, struct hold *);
 
 /* ---- multi.c ---------------------------------------------------------- */
 struct part {
 	struct lock *lock;	/* with a reference, until the answer */
-	struct hold *hold;	/* without a grant: not had (any more) */
+	struct hold *hold;	/* without a grant: not held (any more) */
 };
 
 /* Several locks as one, from the request for them to the end of the hold. */
@@ -159,12 +179,12 @@ struct multi {
 	struct multi *prev, *next;	/* in core->multis */
 	struct multi *next_due;
 	struct request *request;	/* NULL: answered */
-	struct together *together;	/* under way for it, or NULL */
+	struct multi_operation *multi_operation;	/* under way, or NULL */
 	struct core_part *answer;
 	bool due;
 	bool in_order;		/* something was in the way of all at once */
 	bool held;		/* by the client, and no more for the request */
-	bool several;		/* it was asked for several keys */
+	bool is_multi;		/* it was asked for several keys */
 	uint32_t n;
 	uint32_t n_rows;	/* of the answer */
 	uint32_t n_left;	/* held: not forgotten yet */
@@ -188,7 +208,7 @@ bool multi_has(const struct part *);
 uint32_t multi_first(const struct multi *);
 void multi_due(struct core *, struct multi *);
 void multi_not_due(struct core *, struct multi *);
-void multi_set_asked(struct multi *, struct together *);
+void multi_set_asked(struct multi *, struct multi_operation *);
 void multi_leave(struct core *, struct multi *);
 void multi_forsake(struct multi *);
 void multi_lose(struct core *, struct hold *, enum core_loss);
@@ -196,15 +216,15 @@ void multi_ended(struct core *, struct hold *);
 void multi_bury(struct core *, struct multi *);
 
 /* ---- multi_store.c ---------------------------------------------------- */
-struct together {
+struct multi_operation {
 	struct core_submit submit;
-	struct together *prev, *next;	/* in core->togethers */
-	struct multi *multi;		/* NULL: nobody asks for it any more */
+	struct multi_operation *prev, *next;	/* in core->togethers */
+	struct multi *multi;		/* NULL: its request has gone */
 	size_t n;
-	struct lock *locks[TOGETHER_MAX];
-	struct key keys[TOGETHER_MAX];
-	struct ident grants[TOGETHER_MAX];
-	const struct operation *parts[TOGETHER_MAX];
+	struct lock *locks[MULTI_MAX];
+	struct key keys[MULTI_MAX];
+	struct ident grants[MULTI_MAX];
+	const struct operation *parts[MULTI_MAX];
 };
 
 /* ---- bridge_tokens.c -------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
- * Terms of a hold's own: what not every client asks for. Who asks for none
- * has no memory for them and no timer, so that a host with very many holds
- * pays for its sessions only.
+ * Terms of a hold's own: what not every client asks for. A hold without terms
+ * has no memory for them and no timer, so that a host with many holds pays for
+ * its sessions only.
  *
  *   max_hold    the hold ends so long after its grant, whatever is renewed
  *   keepalive   the client promised to say something so often: its silence is
@@ -13,8 +13,10 @@
  *   reentrant   its client may acquire it again, and releases it as often
  *   stays       when its client leaves it is renewed no more, and ends with the
  *               lease that it has then
- *   linger      when its client leaves it goes on for so long, for whoever
- *               resumes it (linger.c)
+ *   linger      when its client leaves it goes on for so long, for a client
+ *               that resumes it (linger.c)
+ *   resumes     when we end its client's connection it goes on until that has
+ *               stopped by its own deadline, for a client that resumes it
  *   process     it ends with a process, and not with its client (process.c)
  *
  * What ends by its own terms is lost while the lease goes on: the client is
@@ -22,15 +24,14 @@
  */
 #include "core/client/room.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "ddblock.h"
 
-/* A timer that comes so much too late tells that we did not listen, rather than
- * that the client said nothing. */
+/* A timer that comes this late shows that we did not listen, rather than that
+ * the client was silent. */
 #define TERMS_LATE_MS 100
 
 /* ---- asking ----------------------------------------------------------- */
@@ -54,10 +55,10 @@ terms_check(const struct namespace *ns, const struct core_terms *asked,
 	}
 	if (asked->process != 0 && (asked->linger_ms > 0 || asked->manual ||
 	    asked->stays || asked->reentrant || asked->keepalive_ms > 0)) {
-		(void)snprintf(ret_text, text_size, "what is held for a "
-		    "process is renewed until that has ended: process=yes "
-		    "does not go with linger, renew=manual, on_close=lease, "
-		    "keepalive and reentrant");
+		(void)snprintf(ret_text, text_size, "a hold for a process is "
+		    "renewed until the process has ended: process=yes does not "
+		    "go with linger, renew=manual, on_close=lease, keepalive "
+		    "and reentrant");
 		return DDBLOCK_E_BAD_REQUEST;
 	}
 	if (asked->linger_ms > CORE_LINGER_MAX_MS) {
@@ -68,8 +69,8 @@ terms_check(const struct namespace *ns, const struct core_terms *asked,
 	if (asked->fail_closed && (asked->max_hold_ms > 0 ||
 	    asked->keepalive_ms > 0 || asked->danger_ms > 0 ||
 	    asked->manual || asked->stays)) {
-		(void)snprintf(ret_text, text_size, "what is fail-closed ends "
-		    "by a release or a break only: max_hold, keepalive, "
+		(void)snprintf(ret_text, text_size, "a fail-closed hold ends "
+		    "only by a release or a break: max_hold, keepalive, "
 		    "danger, renew=manual and on_close=lease do not go with "
 		    "it");
 		return DDBLOCK_E_BAD_REQUEST;
@@ -90,6 +91,22 @@ terms_check(const struct namespace *ns, const struct core_terms *asked,
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
+/* NULL: no memory. */
+struct terms *
+terms_alloc(struct core *core, struct hold *h)
+{
+	struct terms *t = calloc(1, sizeof(*t));
+
+	if (t == NULL || heap_reserve(&core->heap) < 0) {
+		free(t);
+		return NULL;
+	}
+	t->hold = h;
+	t->timer.kind = TIMER_TERMS;
+	h->terms = t;
+	return t;
+}
+
 /* Room for them, before the hold is granted. */
 int
 terms_new(struct core *core, const struct namespace *ns, struct hold *h,
@@ -98,15 +115,11 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 	struct terms *t;
 
 	if (!core_terms_are_own(asked) && asked->linger_ms == 0 &&
-	    asked->process == 0)
+	    !asked->resumes && asked->process == 0)
 		return 0;
-	t = calloc(1, sizeof(*t));
-	if (t == NULL || heap_reserve(&core->heap) < 0) {
-		free(t);
+	t = terms_alloc(core, h);
+	if (t == NULL)
 		return DDBLOCK_E_NOMEM;
-	}
-	t->hold = h;
-	t->timer.kind = TIMER_TERMS;
 	t->max_hold_ms = asked->max_hold_ms;
 	t->keepalive_ms = asked->keepalive_ms;
 	t->danger_ms = asked->danger_ms;
@@ -116,9 +129,9 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 	t->count = asked->reentrant ? 1 : 0;
 	t->stays = asked->stays;
 	t->linger_ms = asked->linger_ms;
+	t->resumes = asked->resumes;
 	t->process = asked->fail_closed ? 0 : asked->process;
 	t->end_ms = CORE_FOREVER;
-	h->terms = t;
 	return 0;
 }
 
@@ -146,11 +159,12 @@ terms_silent_ms(const struct terms *t)
 	return heard_ms + t->keepalive_ms;
 }
 
-static void
+void
 terms_schedule(struct core *core, struct terms *t)
 {
 	uint64_t at_ms = t->manual ? terms_until_ms(t->hold) : t->end_ms;
 
+	hold_touch(core, t->hold);
 	if (terms_silent_ms(t) < at_ms)
 		at_ms = terms_silent_ms(t);
 	if (terms_have_warning(t) && !t->danger && terms_danger_ms(t) < at_ms)
@@ -161,8 +175,8 @@ terms_schedule(struct core *core, struct terms *t)
 		heap_set(&core->heap, &t->timer, at_ms);
 }
 
-/* Whether it stands warned by itself. Its session remembers that somebody
- * does, who is told when the danger is over. */
+/* Whether it stands warned by itself. Its session remembers that a hold was
+ * warned, which is told when the danger is over. */
 static void
 terms_set_danger(struct terms *t, bool danger)
 {
@@ -245,8 +259,8 @@ terms_timer(struct core *core, struct timer *timer)
 	terms_schedule(core, t);
 }
 
-/* Its client has left. True: it stays, until what it had then is over. Nothing
- * prolongs it any more, and nobody is warned. */
+/* Its client has left. True: it is kept until the lease that it had then is
+ * over. It is not renewed any more, and there is no warning. */
 bool
 terms_stay(struct core *core, struct hold *h)
 {
@@ -271,6 +285,7 @@ terms_linger(struct core *core, struct hold *h, uint64_t least_ms)
 {
 	struct terms *t = h->terms;
 
+	hold_touch(core, h);
 	t->linger_end_ms = core->now_ms + t->linger_ms;
 	t->working_ms = least_ms;
 	if (t->linger_end_ms < least_ms)
@@ -279,12 +294,15 @@ terms_linger(struct core *core, struct hold *h, uint64_t least_ms)
 		terms_schedule(core, t);
 }
 
-/* It has a client again, whose silence counts from now. */
+/* It has a client again, which would come back, too, if it @resumes; its
+ * silence counts from now. */
 void
-terms_resume(struct core *core, struct hold *h)
+terms_resume(struct core *core, struct hold *h, bool resumes)
 {
 	struct terms *t = h->terms;
 
+	t->resumes = resumes;
+	hold_touch(core, h);
 	t->linger_end_ms = 0;
 	t->working_ms = 0;
 	t->listening_ms = core->now_ms;
@@ -355,28 +373,8 @@ terms_leave(struct hold *h, bool all)
 {
 	if (h->terms == NULL || h->terms->count == 0 || all)
 		return 0;
+	hold_touch(h->use.lock->ns->core, h);
 	return --h->terms->count;
-}
-
-void
-terms_check_hold(const struct core *core, const struct hold *h)
-{
-	const struct terms *t = h->terms;
-
-	/* What is kept for a request is given back in the same step. */
-	assert(multi_is_kept(h) || h->client == NULL || !h->client->gone ||
-	    h->client->pinned ||
-	    (t != NULL && (t->stays || t->linger_end_ms > 0 ||
-		t->process != 0)));
-	if (t == NULL)
-		return;
-	process_check_hold(h);
-	/* Of several, those that are lost leave one after the other. */
-	assert(t->hold == h && (!h->lost || hold_multi(h) != NULL));
-	/* Or its timer is next. */
-	assert(core->now_ms < t->end_ms ||
-	    (t->timer.position != 0 && t->timer.at_ms <= core->now_ms));
-	assert(terms_have_warning(t) || !t->danger);
 }
 
 void

@@ -1,12 +1,11 @@
 /*
  * How long a request waits for a lock, and what it is told then.
  *
- * A request whose time is up is answered, with one exception: if nothing is
- * known yet of the lock because the first question to the store is still under
- * way, the answer is waited for (waiter->overdue), until as long has passed
- * since it was asked as a try may take. So a try is a wait of zero, and a short
- * wait is never less than a try. What the store grants after that is for
- * nobody, and is given back.
+ * A request whose time is up is answered, with one exception: if the first
+ * operation for the lock is still under way, its answer is waited for
+ * (waiter->overdue), until as long has passed since it was asked as a try may
+ * take. So a try is a wait of zero, and a short wait is never less than a try.
+ * A lock that the store grants after that is given back.
  */
 #include "core/client/room.h"
 
@@ -41,7 +40,7 @@ wait_cause(const struct request *r)
 
 	if (r->waiter.lock->cause != 0)
 		return r->waiter.lock->cause;
-	if (!namespace_has_sessions(ns))
+	if (!ns->has_sessions)
 		return 0;
 	return ns->session == NULL || ns->session->state != LEASE_VALID ?
 	    ns->cause : 0;
@@ -71,7 +70,7 @@ wait_awaits_store(const struct core *core, const struct request *r)
 	const struct namespace *ns = r->ns;
 	uint64_t since_ms = lock_submitted_ms(r->waiter.lock);
 
-	if (namespace_has_sessions(ns) &&
+	if (ns->has_sessions &&
 	    (ns->session == NULL || ns->session->state != LEASE_VALID))
 		return true;
 	if (since_ms == CORE_FOREVER)
@@ -122,7 +121,7 @@ wait_expire(struct core *core, struct request *r)
 			view_lock(core, busy, core->now_ms, view);
 		r->holder = view;
 		r->reply.holder = view;
-		if (r->multi != NULL && r->multi->several)
+		if (r->multi != NULL && r->multi->is_multi)
 			r->reply.key = lock_key(busy);
 		if (view != NULL && view->silent && text == NULL)
 			text = "its holder gives no sign of life, but is "
@@ -131,7 +130,7 @@ wait_expire(struct core *core, struct request *r)
 	request_reply(core, r, code, cause, text);
 }
 
-/* Answer every overdue request whose fate is known by now. */
+/* Answer every overdue request whose outcome is known now. */
 void
 wait_review(struct core *core, struct lock *l)
 {
@@ -160,8 +159,8 @@ wait_end_ms(const struct request *r)
 	    try_end_ms;
 }
 
-/* It is answered as soon as its fate is known: who waits no longer has the
- * time of a try, and no more than was left. */
+/* It is answered as soon as its fate is known: after the end of its wait it has
+ * the time of a try, and no more than was left. */
 void
 wait_overdue(struct core *core, struct request *r)
 {
@@ -214,24 +213,11 @@ wait_fill_grant(struct core *core, struct request *r, const struct hold *h)
 		r->reply.token_text = r->token_text;
 	}
 	r->reply.terms = r->terms;
-	r->reply.until_ms = terms_until_ms(h);
-	r->reply.count = hold_count(h);
-	/* What it has once more lingers if it was first asked for so. */
-	if (linger_keeps(h))
-		r->reply.secret = h->client->linger->secret;
-	else
-		r->reply.terms.linger_ms = 0;
-	if (!process_has(h))
-		r->reply.terms.process = 0;
-	if (h->use.fail_closed)
-		return;
-	r->reply.remaining_ms = r->reply.until_ms - core->now_ms;
-	r->reply.end_ms = hold_end_ms(h);
-	r->reply.margin_ms = h->use.lock->ns->settings.margin_ms;
+	promise_tell(core, h, &r->reply);
 }
 
-/* Who is granted the lock is told what is kept in it, but for what it brought
- * itself. */
+/* A grant tells the data of the lock, except those that the request itself set.
+ * */
 static void
 wait_tell_contents(struct core *core, struct request *r)
 {
@@ -252,23 +238,23 @@ wait_granted(struct core *core, struct grant *g)
 	struct request *r = request_of(l->queue);
 	struct hold *h = r->hold;
 
-	assert(grant_can_give(core, g, l->queue));
 	if (r->multi != NULL) {
 		multi_keep(core, r->multi, g);
 		wait_review(core, l);
 		return;
 	}
 	r->hold = NULL;
-	h->use.token = grant_next_token(g);
 	grant_add_use(g, &h->use);
 	hold_give(core, h, r->client);
-	terms_begin(core, h);
+	if (h->terms != NULL)
+		terms_begin(core, h);
 	wait_tell_contents(core, r);
 	wait_fill_grant(core, r, h);
 	request_reply(core, r, 0, 0, NULL);
 	if (terms_are_endangered(core, h))
 		notice_send(core, h, CORE_IN_DANGER);
-	reenter_waiting(core, h);
+	if (h->terms != NULL)
+		reentrant_waiting(core, h);
 	wait_review(core, l);
 }
 
@@ -299,7 +285,7 @@ wait_cancel(struct core *core, struct request *r, uint64_t target)
 	return 0;
 }
 
-/* Those who wait could not ask before there was a session. */
+/* Waiters could not ask before there was a session. */
 void
 wait_opened(struct core *core, struct namespace *ns)
 {
@@ -316,7 +302,8 @@ wait_opened(struct core *core, struct namespace *ns)
 	}
 }
 
-/* There will be none: nobody should wait for what will not come. */
+/* There will be none: waiters should not wait for a session that will not come.
+ * */
 void
 wait_refused(struct core *core, struct namespace *ns, int code)
 {

@@ -26,8 +26,22 @@ lease_until_ms(const struct lease *l)
 bool
 lease_is_good(const struct core *core, const struct lease *l)
 {
-	return l != NULL && l->state == LEASE_VALID &&
-	    core->now_ms < lease_until_ms(l);
+	return l != NULL && core->now_ms < l->good_until_ms;
+}
+
+bool
+lease_takes_grants(const struct lease *l)
+{
+	return !l->retiring && !l->unproven;
+}
+
+/* It is in this state now, and counts from what was sent then. */
+void
+lease_enter(struct lease *l, enum lease_state state, uint64_t sent_ms)
+{
+	l->state = state;
+	l->sent_ms = sent_ms;
+	l->good_until_ms = state == LEASE_VALID ? lease_until_ms(l) : 0;
 }
 
 bool
@@ -113,7 +127,8 @@ lease_renew_record(struct core *core, struct lease *l)
 		lease_renew(core, l);
 }
 
-/* It was not renewed: who asked for that is told, and it is tried again. */
+/* It was not renewed: the client that asked for it is told, and it is tried
+ * again. */
 void
 lease_trouble(struct core *core, struct lease *l, const struct outcome *o)
 {
@@ -136,12 +151,15 @@ void
 lease_say(struct core *core, struct lease *l, enum core_notice_kind kind)
 {
 	l->danger = kind == CORE_IN_DANGER;
+	l->was_danger = l->was_danger || l->danger;
+	if (!lease_is_of_record(l))
+		saved_touch(core, &l->saved, SAVED_SESSION);
 	if (l == l->ns->session)
 		core->lease_events->outage(core, l->ns, l->danger);
 	core->lease_events->tell(core, l, kind);
 }
 
-/* The same for those who are warned at a time of their own. */
+/* The same for holds that are warned at a time of their own. */
 void
 lease_say_own(struct core *core, struct lease *l, bool all)
 {
@@ -167,17 +185,4 @@ void
 lease_unused(struct core *core, struct lease *l)
 {
 	l->kind->unused(core, l);
-}
-
-void
-lease_check(const struct core *core, const struct lease *l)
-{
-	const struct core_namespace *t = &l->ns->settings;
-
-	assert(l->state >= LEASE_OPENING && l->state <= LEASE_CLOSING);
-	assert(l->state != LEASE_VALID || core->now_ms < lease_until_ms(l));
-	assert(l->state != LEASE_VALID ||
-	    l->danger == (core->now_ms >= l->sent_ms + t->danger_ms));
-	assert(l->state == LEASE_VALID || l->renewals == NULL);
-	assert((l->grants == NULL) == (l->n_grants == 0));
 }

@@ -1,7 +1,7 @@
 /*
- * Who is alive, and until when: our own sessions and the leases of single
- * records (lease.c), other hosts' sessions as they are seen from here
- * (observe.c), and writes that may yet land (doubt.c).
+ * Which sessions are alive, and until when: our own sessions and the leases of
+ * single records (lease.c), other hosts' sessions as they are seen from here
+ * (observe.c), and writes that may yet land (in_doubt.c).
  *
  * This room knows neither locks nor clients. What it has to tell of them goes
  * up through struct lease_events.
@@ -13,7 +13,7 @@
 
 /* How long a signed request may still be accepted after it was sent: AWS's
  * window of 15 minutes, and one for the clocks. */
-#define DOUBT_MS (UINT64_C(16) * 60 * 1000)
+#define IN_DOUBT_MS (UINT64_C(16) * 60 * 1000)
 
 /* ---- leases of ours --------------------------------------------------- */
 
@@ -32,15 +32,21 @@ struct lease {
 	struct lease *prev, *next;
 	enum lease_state state;
 	struct ident id;
-	uint64_t sent_ms;	/* the lease counts from here */
+	uint64_t sent_ms;	/* the lease counts from here, */
+	uint64_t good_until_ms;	/* and its holders have it to here; 0: VALID no
+				 * more, or not yet */
 	uint64_t beat;
 	uint64_t beat_at_ms;	/* the next renewal */
 	uint64_t close_at_ms;	/* lost: not before */
 	bool busy;		/* a renewal is under way, or its end */
 	bool due;		/* to be renewed as soon as its record can */
 	bool danger;
+	bool was_danger;	/* or it was, when it was renewed last */
 	bool warned;		/* and some hold, at a time of its own */
 	bool retiring;		/* no new grants; close when unused */
+	bool unproven;		/* inherited, and no beat has shown yet that no
+				 * other process has it: no new grants */
+	struct saved saved;
 	int cause;		/* why the last beat did not renew it, or 0 */
 	char text[OUTCOME_TEXT_MAX];
 	struct timer timer;
@@ -65,7 +71,12 @@ void lease_renew_record(struct core *, struct lease *);
 void lease_unused(struct core *, struct lease *);
 
 void lease_timer(struct core *, struct timer *);
-void lease_check(const struct core *, const struct lease *);
+
+/* May anything new be granted under it? */
+bool lease_takes_grants(const struct lease *);
+
+/* What must be true of this room after each step. */
+void lease_check(const struct core *);
 
 /* ---- sessions --------------------------------------------------------- */
 
@@ -75,8 +86,19 @@ struct lease *session_find(const struct namespace *, struct ident id);
 void session_open_timer(struct core *, struct timer *);
 void session_stored(struct core *, struct lease *, const struct outcome *);
 
-/* Of all of them: close what nothing needs. */
+/* Of all of them: close unused sessions. */
 void session_all_unused(struct core *, struct namespace *);
+
+/* This attempt of a beat is about to be sent. */
+void session_sending(struct core *, const struct operation *, uint64_t beat);
+
+/* For the next process, and of the one before (saved.h). False: there is no
+ * room. DDBLOCK_E_NOMEM, DDBLOCK_E_BAD_RECORD: no session is like that. */
+bool session_save(struct journal *, struct saved *);
+int session_inherit(struct core *, const struct core_legacy *,
+    const struct journal_entry *);
+void session_save_all(struct core *, struct namespace *);
+void session_all_tell(struct core *, struct namespace *);
 
 /* ---- leases of records ------------------------------------------------ */
 
@@ -84,8 +106,8 @@ void session_all_unused(struct core *, struct namespace *);
 struct lease *record_lease_new(struct core *, struct namespace *,
     struct ident id);
 
-/* Whoever writes such a record writes all of it: this is its owner. Without
- * memory it has none. */
+/* A write of such a record writes all of it: this is its owner. Without memory
+ * it has none. */
 void record_lease_set_owner(struct lease *, const char *owner);
 const char *record_lease_owner(const struct lease *);
 
@@ -105,11 +127,29 @@ void record_lease_sent(struct lease *);
 void record_lease_stored(struct core *, struct lease *,
     const struct outcome *);
 
+/* For the next process, and of the one before: the lease of a grant. */
+struct saved_record_lease {
+	struct ident id;	/* its grant's */
+	uint64_t sent_ms;
+	uint64_t beat;
+};
+
+bool record_lease_save(struct journal *, struct saved *);
+void record_lease_touch(struct core *, struct lease *);
+void record_lease_inherit(struct core *, struct lease *,
+    const struct saved_record_lease *);
+
+void record_lease_rename(struct lease *, struct ident);
+
+/* What was taken over is held; or it is not renewed any more. */
+void record_lease_hold(struct lease *);
+void record_lease_give_up(struct lease *);
+
 /* ---- holders elsewhere ------------------------------------------------ */
 
 struct observation;
 
-/* Who waits for the end of a holder. */
+/* The waiters for the end of a holder. */
 struct blocked {
 	struct observation *on;		/* NULL: for none */
 	struct blocked *previous, *next;
@@ -147,8 +187,8 @@ void observe_tell(const struct core *, const struct observation *,
     uint64_t now_ms, struct observed *ret);	/* or NULL: nothing */
 
 /* In formats without sessions: the record at @key was read, and shows its one
- * holder, who is not ours; how it is to be marked; that it was; what a takeover
- * must find in it; and that something else was seen there. */
+ * holder, which is not ours; how it is to be marked; that it was; what a
+ * takeover must find in it; and that something else was seen there. */
 struct observation *observe_record(struct core *, struct namespace *,
     struct key, const struct lock_record *);
 enum mark_form observe_mark_form(const struct core *,
@@ -159,6 +199,8 @@ struct ident observe_mark(const struct namespace *, struct key);
 void observe_end(struct core *, struct namespace *, struct key);
 
 /* The core goes away. */
+/* The poll time is another: the next look at each is within that. */
+void observe_pace(struct core *, struct namespace *);
 void observe_free_all(struct namespace *);
 
 void observe_timer(struct core *, struct timer *);
@@ -167,35 +209,58 @@ void observe_stored(struct core *, struct observation *,
 
 /* ---- writes in doubt -------------------------------------------------- */
 
-struct doubt;
+struct in_doubt;
 
 /* Those of a lock, which keeps this. */
-struct doubts {
-	struct doubt *first;
+struct in_doubt_list {
+	struct in_doubt *first;
 };
 
-/* Memory first: nothing is sent that could not be doubted. NULL: none. */
-struct doubt *doubt_new(struct core *, struct namespace *);
-void doubt_drop(struct core *, struct doubt *);		/* accepts NULL */
-void doubt_add(struct core *, struct doubts *, struct doubt *,
+/* Memory first: no write is sent that could not be kept in doubt. NULL: none.
+ * */
+struct in_doubt *in_doubt_new(struct core *, struct namespace *);
+void in_doubt_drop(struct core *, struct in_doubt *);	/* accepts NULL */
+void in_doubt_add(struct core *, struct in_doubt_list *, struct in_doubt *,
     const struct holder *, uint64_t sent_ms);
 
 /* The lock's record came with an answer to what was sent at @submitted_ms. */
-void doubt_seen(struct core *, struct doubts *, const struct lock_record *,
+void in_doubt_read(struct core *, struct in_doubt_list *,
+    const struct lock_record *,
     uint64_t submitted_ms);
 
-/* Is it what landed of a fail-closed grant that nobody was told of? */
-bool doubt_is_orphan(const struct doubts *, const struct holder *);
+/* Is it the element of a fail-closed grant that no client was told of? */
+bool in_doubt_is_orphan(const struct in_doubt_list *, const struct holder *);
 
-/* The client that had this one left it held; or whatever is there is
- * nobody's. */
-void doubt_left(struct doubts *, struct ident grant);
-void doubt_disown(struct doubts *);
+/* The client that had this one left it held; or its element has no holder any
+ * more. */
+void in_doubt_left_held(struct core *, struct in_doubt_list *,
+    struct ident grant);
+void in_doubt_disown(struct core *, struct in_doubt_list *);
 
-/* What lands for a closed session harms nobody. True: there was any. */
-bool doubt_forget_session(struct core *, struct doubts *, struct ident);
-void doubt_free_all(struct core *, struct doubts *);
-void doubt_timer(struct core *, struct timer *);
+/* A write that lands for a closed session does no harm; but what is fail-closed
+ * is not closed with it, and is forgotten only if the session is another's
+ * (@fail_closed). True: there was any. */
+bool in_doubt_forget_session(struct core *, struct in_doubt_list *,
+    struct ident, bool fail_closed);
+void in_doubt_free_all(struct core *, struct in_doubt_list *);
+
+/* One of the process before, of a namespace and a lock that are to be found for
+ * it. */
+struct saved_in_doubt {
+	struct ident session;
+	struct ident grant;
+	uint64_t sent_ms;
+	uint32_t namespace_index;
+	uint8_t fail_closed;
+	uint8_t left;
+	uint8_t spare[2];
+};
+
+void in_doubt_save_all(struct core *, const struct in_doubt_list *);
+bool in_doubt_save(struct core *, struct journal *, struct saved *);
+int in_doubt_inherit(struct core *, struct namespace *, struct in_doubt_list *,
+    const struct saved_in_doubt *);
+void in_doubt_timer(struct core *, struct timer *);
 
 /* ---- events ----------------------------------------------------------- */
 
@@ -215,7 +280,7 @@ struct lease_events {
 	void (*tell)(struct core *, struct lease *, enum core_notice_kind);
 	void (*renewed)(struct core *, struct lease *, bool all);
 
-	/* Who asked for a renewal has it (0), or why not. */
+	/* Answer a request for a renewal: 0, or the reason for its failure. */
 	void (*answer)(struct core *, struct lease *, int code);
 
 	/* The namespace's store does not answer in time, or does again. */
@@ -233,9 +298,15 @@ struct lease_events {
 	void (*unblocked)(struct core *, struct blocked *);
 	void (*observed)(struct core *, struct blocked *);
 
+	/* It was inherited, and is ours alone. Or (the second) what was
+	 * inherited is another's: also what needs no session. */
+	void (*proven)(struct core *, struct lease *);
+	void (*stale)(struct core *, struct namespace *, struct ident);
+
 	/* These are to be looked at; and is this grant of theirs live? */
-	void (*doubted)(struct core *, struct doubts *);
-	bool (*is_live)(const struct doubts *, struct ident grant);
+	void (*read_in_doubt)(struct core *, struct in_doubt_list *);
+	bool (*is_live)(const struct in_doubt_list *, struct ident grant);
+	struct key (*key)(const struct in_doubt_list *);
 };
 
 #endif

@@ -4,25 +4,12 @@
  *  1. A session whose beat did not move for a lease, stretched by the drift,
  *     counted from when this host first HAD that beat in hand, is dead as soon
  *     as the kill is acknowledged; the kill's condition is that very beat.
- *  2. Until then nothing of it is taken. Dead is for ever.
- *  3. An absent item proves nothing: an open may be on its way, or somebody
- *     deleted it. It is waited for like a beat, then buried: a dead item is
+ *  2. Until then none of its locks is taken. Dead is for ever.
+ *  3. An absent item proves nothing: an open may be on its way, or it was
+ *  deleted by hand. It is waited for like a beat, then buried: a dead item is
  *     put in its place, so that no late open can bring it to life.
- *  4. Where each record has a life of its own, there is no session to look at:
- *     the looks at the lock tell (observe_record()), and of no other lock, also
- *     if its record looks the same. There nothing is killed
- *     either: when its time is up it may be taken, on the condition that the
- *     record is the very one that was seen, and may show to be alive until
- *     then.
- *  5. There a version can come back: libraries write one version more than
- *     once, up to a lease apart, and between two looks anything may have
- *     happened. So the lease counts from the acknowledgement of a mark, a
- *     random name that this host adds to the record while somebody here waits
- *     for it. Each acquisition wipes the marks; the record may be taken on the
- *     condition that ours is still there. Whatever else is seen at the key ends
- *     the observation.
- *  6. What was seen outlives the request that caused the look, so a newcomer
- *     need not wait again. The table is bounded; what nobody waits for goes
+ *  4. What was seen outlives the request that caused the look, so a newcomer
+ *     need not wait again. The table is bounded; those without a waiter go
  *     first.
  */
 #include "core/lease/room.h"
@@ -32,18 +19,18 @@
 
 #include "core/timing.h"
 
-static uint64_t
+uint64_t
 observe_end_ms(const struct observation *o)
 {
 	/* A deadline of the record's own. */
-	if (namespace_has_deadlines(o->ns))
+	if (o->ns->has_deadlines)
 		return o->lease_ms < CORE_FOREVER - o->since_ms ?
 		    o->since_ms + o->lease_ms : CORE_FOREVER;
 	return o->since_ms +
 	    timing_observe_ms(o->lease_ms, o->ns->settings.drift_ppm);
 }
 
-static struct observation *
+struct observation *
 observe_find(const struct namespace *ns, struct ident id)
 {
 	struct observation *o;
@@ -52,26 +39,19 @@ observe_find(const struct namespace *ns, struct ident id)
 	return o;
 }
 
-/* What is known of the holder in the lock's record; NULL: nothing. */
-static struct observation *
-observe_find_record(const struct namespace *ns, struct key key)
-{
-	return observe_find(ns, ident_hash(key.bytes, key.length));
-}
-
 struct observation *
 observe_holder(const struct namespace *ns, struct key key,
     const struct holder *h)
 {
 	struct observation *o;
 
-	if (namespace_has_sessions(ns))
+	if (ns->has_sessions)
 		return observe_find(ns, h->session);
 	o = observe_find_record(ns, key);
 	return o != NULL && ident_equal(o->holder, h->session) ? o : NULL;
 }
 
-static void
+void
 observe_free(struct core *core, struct observation *o)
 {
 	assert(o->blocked == NULL && !o->busy);
@@ -81,8 +61,8 @@ observe_free(struct core *core, struct observation *o)
 	free(o);
 }
 
-/* Make room: forget the oldest that nobody waits for. The hash keeps its
- * elements in the order of their making. */
+/* Make room: forget the oldest without a waiter. The hash keeps its elements in
+ * the order of their making. */
 static bool
 observe_evict(struct core *core)
 {
@@ -100,7 +80,7 @@ observe_evict(struct core *core)
 	return false;
 }
 
-static struct observation *
+struct observation *
 observe_new(struct core *core, struct namespace *ns, struct ident id)
 {
 	bool full = core->n_observations >= core->limits.observations_max;
@@ -129,11 +109,11 @@ observe_new(struct core *core, struct namespace *ns, struct ident id)
 	return o;
 }
 
-/* Do looks alone prove nothing? */
-static bool
+/* Do reads alone prove nothing? */
+bool
 observe_lacks_mark(const struct observation *o)
 {
-	return namespace_has_versions(o->ns) && ident_is_none(o->mark);
+	return o->ns->has_versions && ident_is_none(o->mark);
 }
 
 /* Has it not moved for so long that it may be killed? */
@@ -149,12 +129,12 @@ observe_is_stale(const struct core *core, const struct observation *o)
 bool
 observe_is_over(const struct core *core, const struct observation *o)
 {
-	return namespace_has_sessions(o->ns) ?
+	return o->ns->has_sessions ?
 	    o->state == OBSERVATION_DEAD : observe_is_stale(core, o);
 }
 
-/* Is it known when its lease ends, if it is not seen to move? Not if nobody
- * looks. */
+/* Is it known when its lease ends, if it is not seen to move? Not without
+ * reads. */
 static bool
 observe_knows_end(const struct observation *o)
 {
@@ -192,10 +172,10 @@ observe_free_all(struct namespace *ns)
 	}
 }
 
-static void
+void
 observe_schedule(struct core *core, struct observation *o)
 {
-	bool own = !namespace_has_sessions(o->ns);
+	bool own = !o->ns->has_sessions;
 	uint64_t at_ms = own ? observe_end_ms(o) : o->read_at_ms;
 
 	if (o->busy || o->state == OBSERVATION_DEAD || observe_lacks_mark(o) ||
@@ -210,7 +190,7 @@ observe_schedule(struct core *core, struct observation *o)
 	heap_set(&core->heap, &o->timer, at_ms);
 }
 
-/* Once, though nobody waits. */
+/* Once, also without a waiter. */
 static void
 observe_look(struct core *core, struct observation *o)
 {
@@ -220,10 +200,9 @@ observe_look(struct core *core, struct observation *o)
 }
 
 /*
- * Does it look alive, to somebody who only wishes to know? If that was not
- * looked at for a lease, or not since its beat had to move, it is now, for the
- * next time; and whatever was seen longer ago than a lease says nothing against
- * it.
+ * Does it look alive, for a view? If that was not looked at for a lease, or not
+ * since its beat had to move, it is now, for the next time; and an observation
+ * older than a lease proves nothing against it.
  */
 bool
 observe_lives(struct core *core, struct observation *o)
@@ -247,7 +226,7 @@ observe_glance(struct core *core, struct observation *o, bool crowding)
 {
 	if (o->busy || o->state == OBSERVATION_NEW ||
 	    o->state == OBSERVATION_DEAD ||
-	    !namespace_has_sessions(o->ns) ||
+	    !o->ns->has_sessions ||
 	    core->now_ms < o->looked_ms + o->ns->settings.poll_ms)
 		return;
 	o->crowding = crowding;
@@ -313,110 +292,6 @@ observe_unblock(struct blocked *b)
 	b->on = NULL;
 }
 
-static bool
-observe_shows(const struct lock_record *record, struct ident mark)
-{
-	for (size_t i = 0; i < record->n_marks; i++) {
-		if (ident_equal(record->marks[i], mark))
-			return true;
-	}
-	return false;
-}
-
-/* Is it the record that was seen, untouched since it was marked? */
-static bool
-observe_is_same(const struct observation *o, const struct lock_record *record)
-{
-	return o->state != OBSERVATION_NEW && o->beat == record->beat &&
-	    ident_equal(o->holder, record->holders[0].session) &&
-	    (ident_is_none(o->mark) || observe_shows(record, o->mark));
-}
-
-/* NULL: there was no room. */
-struct observation *
-observe_record(struct core *core, struct namespace *ns, struct key key,
-    const struct lock_record *record)
-{
-	const struct holder *h = &record->holders[0];
-	bool deadline = namespace_has_deadlines(ns);
-	struct observation *o = observe_find_record(ns, key);
-
-	if (o == NULL)
-		o = observe_new(core, ns, ident_hash(key.bytes, key.length));
-	if (o == NULL)
-		return NULL;	/* the next look has perhaps room for it */
-	if (deadline || !observe_is_same(o, record)) {
-		o->since_ms = core->now_ms;
-		o->mark = (struct ident){ 0 };
-	}
-	o->state = OBSERVATION_ALIVE;
-	o->holder = h->session;
-	o->beat = record->beat;
-	o->lease_ms = deadline ? record->ends_in_ms : h->lease_ms;
-	o->looked_ms = core->now_ms;
-	observe_schedule(core, o);
-	return o;
-}
-
-/* Something else was seen there, or is ours: nothing of before counts. */
-void
-observe_end(struct core *core, struct namespace *ns, struct key key)
-{
-	struct observation *o = observe_find_record(ns, key);
-
-	if (o == NULL)
-		return;
-	if (o->blocked == NULL) {
-		observe_free(core, o);
-		return;
-	}
-	o->state = OBSERVATION_NEW;
-	o->mark = (struct ident){ 0 };
-	observe_schedule(core, o);
-}
-
-/*
- * How is the record that was just seen to be marked? So many marks were in it.
- * Where it is full, those who marked it will take it, unless all of them have
- * gone, too.
- */
-enum mark_form
-observe_mark_form(const struct core *core, const struct observation *o,
-    size_t n_marks)
-{
-	if (!observe_lacks_mark(o))
-		return MARK_NONE;
-	if (n_marks == 0)
-		return MARK_FIRST;
-	if (n_marks < MARKS_MAX)
-		return MARK_BESIDE;
-	return core->now_ms >= observe_end_ms(o) ? MARK_INSTEAD : MARK_NONE;
-}
-
-/* The record that was just seen got this mark. */
-void
-observe_marked(struct core *core, struct namespace *ns, struct key key,
-    const struct lock_record *record, struct ident mark)
-{
-	struct observation *o = observe_find_record(ns, key);
-
-	if (o == NULL || o->state != OBSERVATION_ALIVE ||
-	    !observe_shows(record, mark))
-		return;
-	o->mark = mark;
-	o->since_ms = core->now_ms;
-	observe_schedule(core, o);
-}
-
-/* What a takeover must find in the record; none: it needs no mark. */
-struct ident
-observe_mark(const struct namespace *ns, struct key key)
-{
-	const struct observation *o = observe_find_record(ns, key);
-
-	return o != NULL ? o->mark : (struct ident){ 0 };
-}
-
 static void
 observe_submit(struct core *core, struct observation *o,
     enum operation_kind kind)
@@ -434,7 +309,22 @@ observe_submit(struct core *core, struct observation *o,
 	    o);
 }
 
-/* Those who waited for this session may go on. */
+void
+observe_pace(struct core *core, struct namespace *ns)
+{
+	uint64_t last_ms = core->now_ms + ns->settings.poll_ms;
+	struct observation *o, *next;
+
+	HASH_ITER(hh, ns->observations, o, next)
+	{
+		if (o->read_at_ms <= last_ms)
+			continue;
+		o->read_at_ms = last_ms;
+		observe_schedule(core, o);
+	}
+}
+
+/* Waiters for this session may go on. */
 static void
 observe_release(struct core *core, struct observation *o)
 {
@@ -466,7 +356,7 @@ observe_timer(struct core *core, struct timer *timer)
 	if (o->busy || o->state == OBSERVATION_DEAD || observe_lacks_mark(o) ||
 	    (o->blocked == NULL && !o->curious))
 		return;
-	if (!namespace_has_sessions(o->ns)) {
+	if (!o->ns->has_sessions) {
 		observe_release(core, o);
 		return;
 	}

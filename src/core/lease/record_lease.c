@@ -19,8 +19,8 @@
  *     early, the others a period apart, and not more of all of them in a second
  *     than the namespace allows, unless one would be late. What is late is
  *     retried, with jitter, to the end of the lease.
- *  4. What is lost stays in the record for a margin, which belongs to its
- *     holder, and is released then.
+ *  4. A lost grant remains in the record for a margin, which belongs to its
+ *  holder, and is released then.
  */
 #include "core/lease/room.h"
 
@@ -55,12 +55,69 @@ record_lease_new(struct core *core, struct namespace *ns, struct ident id)
 	l->ns = ns;
 	l->id = id;
 	l->timer.kind = TIMER_SESSION;
-	l->state = LEASE_OPENING;
-	l->sent_ms = core->now_ms;
+	lease_enter(l, LEASE_OPENING, core->now_ms);
 	l->close_at_ms = CORE_FOREVER;
 	DL_APPEND(ns->record_leases, l);
+	record_lease_touch(core, l);
 	return l;
 }
+
+/* ---- across the death of the process ---------------------------------- */
+
+void
+record_lease_touch(struct core *core, struct lease *l)
+{
+	saved_touch(core, &l->saved, SAVED_RECORD_LEASE);
+}
+
+bool
+record_lease_save(struct journal *journal, struct saved *saved)
+{
+	const struct lease *l = CONTAINER_OF(saved, struct lease, saved);
+	const struct saved_record_lease entry = {
+		.id = l->id, .sent_ms = l->sent_ms, .beat = l->beat,
+	};
+
+	return journal_put(journal, &saved->place, SAVED_RECORD_LEASE, &entry,
+	    sizeof(entry), NULL, 0);
+}
+
+/* Its grant is unsure yet: it counts from before that was asked for. Or it is
+ * held, and renewed at once: that shows that it is ours alone. */
+void
+record_lease_inherit(struct core *core, struct lease *l,
+    const struct saved_record_lease *saved)
+{
+	bool held = l->state == LEASE_VALID;
+
+	lease_enter(l, l->state, saved->sent_ms);
+	l->beat = saved->beat;
+	if (!held)
+		return;
+	l->unproven = true;
+	l->beat_at_ms = core->now_ms;
+	heap_set(&core->heap, &l->timer, core->now_ms);
+}
+
+void
+record_lease_rename(struct lease *l, struct ident id)
+{
+	l->id = id;
+}
+
+void
+record_lease_hold(struct lease *l)
+{
+	lease_enter(l, LEASE_VALID, l->sent_ms);
+}
+
+void
+record_lease_give_up(struct lease *l)
+{
+	lease_enter(l, LEASE_LOST, l->sent_ms);
+}
+
+/* ---- its life --------------------------------------------------------- */
 
 void
 record_lease_free(struct lease *l)
@@ -69,13 +126,14 @@ record_lease_free(struct lease *l)
 	free(l);
 }
 
-/* Its grant is no more? Then who waits for a renewal is told. */
+/* Its grant is no more? Then the client that waits for a renewal is told. */
 static void
 record_lease_unused(struct core *core, struct lease *l)
 {
 	if (l->grants != NULL)
 		return;
 	core->lease_events->answer(core, l, DDBLOCK_E_LOCK_LOST);
+	saved_end(core, &l->saved);
 	DL_DELETE(l->ns->record_leases, l);
 	heap_release(&core->heap, &l->timer);
 	record_lease_free(l);
@@ -106,14 +164,15 @@ record_lease_first_ms(struct core *core, const struct lease *l)
 void
 record_lease_count_from(struct lease *l, uint64_t sent_ms)
 {
-	l->sent_ms = sent_ms;
+	lease_enter(l, l->state, sent_ms);
 }
 
 void
 record_lease_begin(struct core *core, struct lease *l,
     const struct lock_record *record)
 {
-	l->state = LEASE_VALID;
+	lease_enter(l, LEASE_VALID, l->sent_ms);
+	record_lease_touch(core, l);
 	l->beat = record->beat;
 	l->beat_at_ms = record_lease_first_ms(core, l);
 	l->danger = core->now_ms >= l->sent_ms + l->ns->settings.danger_ms;
@@ -175,8 +234,9 @@ record_lease_sent(struct lease *l)
 {
 	l->due = false;
 	l->busy = true;
+	record_lease_touch(l->ns->core, l);
 	/* Also what is never acknowledged may be in the record by then. */
-	if (namespace_has_versions(l->ns))
+	if (l->ns->has_versions)
 		l->beat += BEATS_MAX;
 }
 
@@ -187,13 +247,18 @@ record_lease_acknowledged(struct core *core, struct lease *l,
 {
 	l->cause = 0;
 	l->text[0] = '\0';
+	record_lease_touch(core, l);
 	if (o->lock.beat > l->beat)
 		l->beat = o->lock.beat;
 	if (o->sent_ms > l->sent_ms)
-		l->sent_ms = o->sent_ms;
+		lease_enter(l, l->state, o->sent_ms);
 	l->beat_at_ms = l->sent_ms + l->ns->settings.heartbeat_ms;
 	if (core->now_ms >= lease_until_ms(l))
 		return;		/* the timer says so */
+	if (l->unproven) {
+		l->unproven = false;
+		core->lease_events->proven(core, l);
+	}
 	lease_say_each(core, l,
 	    core->now_ms >= l->sent_ms + l->ns->settings.danger_ms);
 	core->lease_events->answer(core, l, 0);
@@ -226,7 +291,7 @@ record_lease_stored(struct core *core, struct lease *l,
 static void
 record_lease_expire(struct core *core, struct lease *l)
 {
-	l->state = LEASE_LOST;
+	lease_enter(l, LEASE_LOST, l->sent_ms);
 	core->lease_events->answer(core, l, DDBLOCK_E_LOCK_LOST);
 	core->lease_events->record_lost(core, l);
 }

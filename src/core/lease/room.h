@@ -7,7 +7,7 @@
 #include "core/action.h"
 #include "core/lease/lease.h"
 
-/* What becomes of a lease depends on what it is of. */
+/* The fate of a lease depends on its owner. */
 struct lease_kind {
 	void (*renew)(struct core *, struct lease *);	/* it is time */
 	void (*expire)(struct core *, struct lease *);	/* it was not */
@@ -16,6 +16,7 @@ struct lease_kind {
 };
 
 /* ---- lease.c ---------------------------------------------------------- */
+void lease_enter(struct lease *, enum lease_state, uint64_t sent_ms);
 void lease_schedule(struct core *, struct lease *);
 void lease_say(struct core *, struct lease *, enum core_notice_kind);
 void lease_say_own(struct core *, struct lease *, bool all);
@@ -23,14 +24,27 @@ void lease_say_each(struct core *, struct lease *, bool danger);
 void lease_trouble(struct core *, struct lease *, const struct outcome *);
 
 /* ---- session.c -------------------------------------------------------- */
+#define SESSION_BEATS_MAX 8
+
+/* What may be in its item. The last ones that were sent before it was proven
+ * are kept one by one: between them there may be another's. */
+struct session_beats {
+	uint64_t most;	/* what is up to this is ours, */
+	uint64_t own[SESSION_BEATS_MAX];	/* and these are; or 0 */
+};
+
 struct session {
 	struct lease lease;	/* first */
-	uint32_t n_doubts;
+	uint32_t n_in_doubt;
+	struct session_beats beats;
 	struct core_submit submit;
 	struct core_renewed renewed;
 };
 
-void session_doubt(struct core *, struct namespace *, struct ident, int more);
+struct session *session_of(struct lease *);
+struct lease *session_new(struct core *, struct namespace *);
+void session_count_in_doubt(struct core *, struct namespace *, struct ident,
+    int more);
 
 /* ---- record_lease.c --------------------------------------------------- */
 extern const struct lease_kind record_lease_kind;
@@ -53,19 +67,29 @@ struct observation {
 	uint64_t beat;
 	uint64_t lease_ms;	/* the longest that was seen for it */
 	uint64_t since_ms;
-	struct ident holder;	/* of a record: by whom and, */
+	struct ident holder;	/* of a record: its holder and, */
 	struct ident mark;	/* if it was acknowledged, since when */
 	uint64_t looked_ms;	/* the last look's answer */
-	uint64_t read_at_ms;	/* next look, while somebody waits */
+	uint64_t read_at_ms;	/* next read, while there is a waiter */
 	bool busy;
-	bool curious;		/* look once, though nobody waits */
+	bool curious;		/* read once, also without a waiter */
 	bool crowding;		/* and, once its time is up, its end */
 	bool crowded;		/* another had to go for it */
 	struct core_submit submit;
 	struct timer timer;
-	struct blocked *blocked;	/* who waits for its end */
+	struct blocked *blocked;	/* the waiters for its end */
 };
 
 void observe_closed(struct core *, struct namespace *, struct ident);
+struct observation *observe_find(const struct namespace *, struct ident);
+struct observation *observe_new(struct core *, struct namespace *,
+    struct ident);
+void observe_free(struct core *, struct observation *);
+void observe_schedule(struct core *, struct observation *);
+uint64_t observe_end_ms(const struct observation *);
+bool observe_lacks_mark(const struct observation *);
+
+/* ---- observe_record.c ------------------------------------------------- */
+struct observation *observe_find_record(const struct namespace *, struct key);
 
 #endif

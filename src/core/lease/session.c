@@ -12,9 +12,9 @@
  *                                            v
  *                                         (freed)
  *
- *  1. What is lost stays lost: a new session has a new name.
+ *  1. A lost session is never valid again: a new one has a new name.
  *  2. A lost session is closed one margin later, not at once: the gap belongs
- *     to the holders, who were just told.
+ *     to the holders, which were just told.
  *  3. One operation of a session is under way at a time.
  */
 #include "core/lease/room.h"
@@ -28,7 +28,7 @@
 
 static const struct lease_kind session_kind;
 
-static struct session *
+struct session *
 session_of(struct lease *l)
 {
 	assert(!lease_is_of_record(l));
@@ -58,6 +58,9 @@ session_submit(struct core *core, struct lease *s, enum operation_kind kind,
 	submit->operation = (struct operation){
 		.session = s->id,
 		.beat = s->beat,
+		/* A session that has never been beaten has a bound, too. */
+		.beat_below =
+		    s->unproven ? session_of(s)->beats.most + 1 : 0,
 		.lease_ms = s->ns->settings.lease_ms,
 		.again_ms = kind != OPERATION_SESSION_CLOSE ?
 		    s->ns->settings.heartbeat_ms / 2 : 0,
@@ -105,6 +108,23 @@ session_open_later(struct core *core, struct namespace *ns, bool tried)
 	heap_set(&core->heap, &ns->timer, ns->open_at_ms);
 }
 
+/* NULL: no memory. It has no name yet. */
+struct lease *
+session_new(struct core *core, struct namespace *ns)
+{
+	struct lease *s = calloc(1, sizeof(struct session));
+
+	if (s == NULL || heap_reserve(&core->heap) < 0) {
+		free(s);
+		return NULL;
+	}
+	s->kind = &session_kind;
+	s->ns = ns;
+	s->timer.kind = TIMER_SESSION;
+	DL_PREPEND(ns->sessions, s);
+	return s;
+}
+
 /*
  * Open a new session for @ns. Its name is new for each operation: had an
  * older open landed unseen, observers may have counted from its first send.
@@ -116,20 +136,15 @@ session_start(struct core *core, struct namespace *ns)
 
 	assert(ns->session == NULL);
 	heap_unset(&core->heap, &ns->timer);
-	if (core->stopping || !namespace_has_sessions(ns))
+	if (core->stopping || !ns->has_sessions)
 		return;
-	s = calloc(1, sizeof(struct session));
-	if (s == NULL || heap_reserve(&core->heap) < 0) {
-		free(s);
+	s = session_new(core, ns);
+	if (s == NULL) {
 		session_open_later(core, ns, false);
 		return;
 	}
-	s->kind = &session_kind;
-	s->ns = ns;
-	s->timer.kind = TIMER_SESSION;
-	s->state = LEASE_OPENING;
+	lease_enter(s, LEASE_OPENING, 0);
 	s->id = random_ident(&core->random);
-	DL_PREPEND(ns->sessions, s);
 	ns->session = s;
 	session_submit(core, s, OPERATION_SESSION_OPEN,
 	    core->now_ms + ns->settings.request_ms);
@@ -152,11 +167,38 @@ session_free(struct core *core, struct lease *s)
 
 	assert(!s->busy);
 	assert(s->grants == NULL && s->renewals == NULL);
+	saved_end(core, &s->saved);
 	if (ns->session == s)
 		ns->session = NULL;
 	DL_DELETE(ns->sessions, s);
 	heap_release(&core->heap, &s->timer);
 	free(s);
+}
+
+/* Grants are for another from now on. */
+static void
+session_replace(struct core *core, struct namespace *ns)
+{
+	ns->session = NULL;
+	ns->open_failures = 0;
+	core->lease_events->outage(core, ns, true);
+	session_start(core, ns);
+}
+
+/* It was inherited, and is another's: its holds end here, and nothing of it is
+ * written. */
+static void
+session_disown(struct core *core, struct lease *s)
+{
+	struct namespace *ns = s->ns;
+	bool is_present = ns->session == s;
+
+	lease_enter(s, LEASE_LOST, s->sent_ms);
+	core->lease_events->answer(core, s, DDBLOCK_E_LOCK_LOST);
+	core->lease_events->lost(core, s, CORE_LOSS_STOLEN);
+	session_free(core, s);
+	if (is_present)
+		session_replace(core, ns);
 }
 
 /* Every hold of this session ends now; its clients are told. */
@@ -166,18 +208,15 @@ session_lose(struct core *core, struct lease *s, enum core_loss loss)
 	struct namespace *ns = s->ns;
 
 	assert(s->state == LEASE_VALID);
-	s->state = LEASE_LOST;
+	lease_enter(s, LEASE_LOST, s->sent_ms);
+	saved_touch(core, &s->saved, SAVED_SESSION);
 	s->close_at_ms = core->now_ms + ns->settings.margin_ms;
 	core->lease_events->answer(core, s, DDBLOCK_E_LOCK_LOST);
 	core->lease_events->lost(core, s, loss);
 	assert(s->grants == NULL);
 	lease_schedule(core, s);
-	if (ns->session == s) {
-		ns->session = NULL;
-		ns->open_failures = 0;
-		core->lease_events->outage(core, ns, true);
-		session_start(core, ns);
-	}
+	if (ns->session == s)
+		session_replace(core, ns);
 }
 
 /* Renew it now. */
@@ -195,16 +234,17 @@ session_expire(struct core *core, struct lease *s)
 	session_lose(core, s, CORE_LOSS_EXPIRED);
 }
 
-/* The end of a session whose holders have had their gap, or that is unused. */
+/* The end of a session that is unused, or whose holders' gap is over. */
 static void
 session_close(struct core *core, struct lease *s)
 {
-	s->state = LEASE_CLOSING;
+	lease_enter(s, LEASE_CLOSING, s->sent_ms);
+	saved_touch(core, &s->saved, SAVED_SESSION);
 	session_submit(core, s, OPERATION_SESSION_CLOSE,
 	    core->now_ms + s->ns->settings.request_ms);
 }
 
-/* Close a session that nothing needs: when stopping, or retired. */
+/* Close an unused session: when stopping, or retired. */
 static void
 session_unused(struct core *core, struct lease *s)
 {
@@ -213,7 +253,7 @@ session_unused(struct core *core, struct lease *s)
 	    !core->stop_released;
 
 	if ((!core->stopping && !s->retiring) || s->grants != NULL || s->busy ||
-	    s->state != LEASE_VALID || awaited)
+	    s->state != LEASE_VALID || s->unproven || awaited)
 		return;
 	session_close(core, s);
 }
@@ -224,8 +264,8 @@ session_became_valid(struct core *core, struct lease *s,
 {
 	struct namespace *ns = s->ns;
 
-	s->state = LEASE_VALID;
-	s->sent_ms = o->sent_ms;
+	lease_enter(s, LEASE_VALID, o->sent_ms);
+	saved_touch(core, &s->saved, SAVED_SESSION);
 	s->beat = o->session.beat;
 	s->beat_at_ms = s->sent_ms + ns->settings.heartbeat_ms;
 	ns->open_failures = 0;
@@ -253,7 +293,8 @@ session_opened(struct core *core, struct lease *s, const struct outcome *o)
 	}
 	session_free(core, s);
 	session_open_later(core, ns, tried);
-	/* A definite answer: nobody should wait for what will not come. */
+	/* A definite answer: no waiter should wait for a session that will not
+	 * come. */
 	if (o->kind == OUTCOME_REFUSED && namespace_code_is_definite(o->code))
 		core->lease_events->refused(core, ns, o->code);
 }
@@ -276,29 +317,35 @@ session_is_alone(const struct lease *renewed)
 	return true;
 }
 
+/* The beat shows that no other process has it: it is as good as our own. */
 static void
-session_renewed(struct core *core, struct lease *s, const struct outcome *o)
+session_prove(struct core *core, struct lease *s)
 {
-	const struct core_namespace *t = &s->ns->settings;
-	struct core_renewed *renewed = &session_of(s)->renewed;
-	bool alone, danger;
+	struct session_beats *beats = &session_of(s)->beats;
 
-	assert(o->sent_ms <= core->now_ms);
-	s->cause = 0;
-	s->text[0] = '\0';
-	s->beat = o->session.beat;
-	if (o->sent_ms > s->sent_ms)
-		s->sent_ms = o->sent_ms;
-	s->beat_at_ms = s->sent_ms + t->heartbeat_ms;
-	if (core->now_ms >= lease_until_ms(s))
-		return; /* the timer says so */
-	danger = core->now_ms >= s->sent_ms + t->danger_ms;
-	if (s->ns->settings.bridge != 0) {
+	s->unproven = false;
+	for (size_t i = 0; i < SESSION_BEATS_MAX; i++) {
+		if (beats->own[i] > beats->most)
+			beats->most = beats->own[i];
+		beats->own[i] = 0;
+	}
+	core->lease_events->proven(core, s);
+	if (s == s->ns->session)
+		core->lease_events->opened(core, s->ns);
+}
+
+/* Its holders are told how long it is good now. */
+static void
+session_tell(struct core *core, struct lease *s)
+{
+	struct core_renewed *renewed = &session_of(s)->renewed;
+	bool danger = core->now_ms >= s->sent_ms + s->ns->settings.danger_ms;
+	bool alone = session_is_alone(s);
+
+	if (s->ns->bridge != NULL) {
 		lease_say_each(core, s, danger);
-		core->lease_events->answer(core, s, 0);
 		return;
 	}
-	alone = session_is_alone(s);
 	if (alone) {
 		renewed->namespace_index = s->ns->index;
 		renewed->until_ms = lease_until_ms(s);
@@ -309,7 +356,70 @@ session_renewed(struct core *core, struct lease *s, const struct outcome *o)
 		lease_say(core, s, danger ? CORE_IN_DANGER : CORE_SAFE);
 	if (!alone || s->warned)
 		lease_say_own(core, s, !alone);
+}
+
+static void
+session_renewed(struct core *core, struct lease *s, const struct outcome *o)
+{
+	assert(o->sent_ms <= core->now_ms);
+	s->cause = 0;
+	s->text[0] = '\0';
+	s->beat = o->session.beat;
+	if (o->sent_ms > s->sent_ms)
+		lease_enter(s, s->state, o->sent_ms);
+	s->beat_at_ms = s->sent_ms + s->ns->settings.heartbeat_ms;
+	saved_touch(core, &s->saved, SAVED_SESSION);
+	if (core->now_ms >= lease_until_ms(s))
+		return; /* the timer says so */
+	if (s->unproven)
+		session_prove(core, s);
+	s->was_danger = s->danger;
+	session_tell(core, s);
 	core->lease_events->answer(core, s, 0);
+}
+
+/* What was renewed last may not have been told, nor that a danger is over. */
+static void
+lease_say_again(struct core *core, struct lease *l)
+{
+	bool danger = core->now_ms >= l->sent_ms + l->ns->settings.danger_ms;
+
+	if (l->state != LEASE_VALID)
+		return;
+	if (!lease_is_of_record(l))
+		session_tell(core, l);
+	if (l->was_danger || lease_is_of_record(l))
+		lease_say(core, l, danger ? CORE_IN_DANGER : CORE_SAFE);
+	lease_say_own(core, l, true);
+}
+
+void
+session_all_tell(struct core *core, struct namespace *ns)
+{
+	struct lease *l;
+
+	DL_FOREACH(ns->sessions, l)
+	{
+		lease_say_again(core, l);
+	}
+	DL_FOREACH(ns->record_leases, l)
+	{
+		lease_say_again(core, l);
+	}
+}
+
+/* An item that shows this beat is above what was expected, but not another's:
+ * then the next beat may follow it. */
+static bool
+session_beat_is_own(struct session *s, uint64_t beat)
+{
+	bool own = beat <= s->beats.most;
+
+	for (size_t i = 0; i < SESSION_BEATS_MAX; i++)
+		own = own || s->beats.own[i] == beat;
+	if (own && beat > s->beats.most)
+		s->beats.most = beat;
+	return own;
 }
 
 static void
@@ -326,9 +436,22 @@ session_beaten(struct core *core, struct lease *s, const struct outcome *o)
 		session_lose(core, s, CORE_LOSS_EXPIRED);
 		return;
 	}
+	if (o->kind == OUTCOME_CONFLICT && s->unproven &&
+	    !session_beat_is_own(session_of(s), o->session.beat)) {
+		core->lease_events->stale(core, s->ns, s->id);
+		session_disown(core, s);
+		return;
+	}
 	/* An earlier beat of ours landed late and is higher: go above it. */
 	if (o->kind == OUTCOME_CONFLICT && o->session.beat > s->beat)
 		s->beat = o->session.beat;
+	saved_touch(core, &s->saved, SAVED_SESSION);
+	/* It is our own, as is known now: who waits for a renewal waits for the
+	 * next one, which is sent at once. */
+	if (o->kind == OUTCOME_CONFLICT && s->unproven) {
+		s->beat_at_ms = core->now_ms;
+		return;
+	}
 	lease_trouble(core, s, o);
 }
 
@@ -340,8 +463,8 @@ session_closed(struct core *core, struct lease *s, const struct outcome *o)
 	struct ident id = s->id;
 
 	if (o->kind == OUTCOME_REFUSED || o->kind == OUTCOME_UNKNOWN) {
-		/* It holds nothing, and nobody has to wait for its end but
-		 * those who wait for a lease anyway: no reason to stay. */
+		/* It has no holds, and waiters for its end only have to wait
+		 * for a lease anyway: no reason to keep it. */
 		if (core->stopping) {
 			session_free(core, s);
 			return;
@@ -350,10 +473,17 @@ session_closed(struct core *core, struct lease *s, const struct outcome *o)
 		    random_jitter(&core->random, ns->settings.heartbeat_ms);
 		return;
 	}
+	/* What kept it from that was a beat of our own. */
+	if (o->kind == OUTCOME_CONFLICT && s->unproven && o->session.exists &&
+	    !o->session.dead &&
+	    session_beat_is_own(session_of(s), o->session.beat)) {
+		s->close_at_ms = core->now_ms;
+		return;
+	}
 	session_free(core, s);
 	if (o->kind != OUTCOME_DONE)
 		return;
-	if (ns->n_doubts > 0)
+	if (ns->n_in_doubt > 0)
 		core->lease_events->closed(core, ns, id);
 	observe_closed(core, ns, id);
 }
@@ -391,9 +521,14 @@ session_retire(struct core *core, struct lease *s)
 	if (s->retiring || s->state != LEASE_VALID)
 		return;
 	s->retiring = true;
+	saved_touch(core, &s->saved, SAVED_SESSION);
 	if (ns->session == s) {
 		ns->session = NULL;
-		session_start(core, ns);
+		/* What is being taken over is followed in the first step. */
+		if (s->unproven)
+			heap_set(&core->heap, &ns->timer, core->now_ms);
+		else
+			session_start(core, ns);
 	}
 	session_unused(core, s);
 }
@@ -411,7 +546,7 @@ session_all_unused(struct core *core, struct namespace *ns)
 
 /* One more write of this session is in doubt, or one less. */
 void
-session_doubt(struct core *core, struct namespace *ns, struct ident id,
+session_count_in_doubt(struct core *core, struct namespace *ns, struct ident id,
     int more)
 {
 	struct lease *s = session_find(ns, id);
@@ -419,11 +554,11 @@ session_doubt(struct core *core, struct namespace *ns, struct ident id,
 	if (s == NULL)
 		return;
 	if (more < 0) {
-		session_of(s)->n_doubts--;
+		session_of(s)->n_in_doubt--;
 		return;
 	}
-	session_of(s)->n_doubts++;
-	if (session_of(s)->n_doubts > core->limits.doubts_max / 4)
+	session_of(s)->n_in_doubt++;
+	if (session_of(s)->n_in_doubt > core->limits.in_doubt_max / 4)
 		session_retire(core, s);
 }
 

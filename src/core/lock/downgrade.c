@@ -55,7 +55,7 @@ downgrade_begin(struct core *core, struct grant *g, struct waiter *w,
 	return 0;
 }
 
-/* It goes on without the one who asked for it. */
+/* It goes on without the client that asked for it. */
 void
 downgrade_stop_awaiting(struct waiter *w)
 {
@@ -85,8 +85,10 @@ downgrade_advance(struct core *core, struct grant *g)
 	}
 	if (lock_must_wait(core, l))
 		return;
-	if (submission_send(core, l, OPERATION_ACQUIRE, g))
-		grant_downgrade(g)->sent = true;
+	if (!submission_send(core, l, OPERATION_ACQUIRE, g))
+		return;
+	grant_downgrade(g)->sent = true;
+	saved_touch(core, &g->saved, SAVED_GRANT);
 }
 
 static void
@@ -104,8 +106,8 @@ downgrade_done(struct core *core, struct grant *g, const struct outcome *o,
 	g->token_next = o->lock.token;
 	g->audit_round = l->ns->audit_round;
 	if (u != NULL)
-		u->token = g->token_last;
-	if (downgrade->waiter != NULL && u != NULL)
+		u->token = g->token_last & TOKEN_MAX;
+	if (u != NULL)
 		core->lock_events->downgraded(core, downgrade->waiter, u);
 	downgrade_end(core, g, u != NULL ? 0 : DDBLOCK_E_NO_SUCH_LOCK, 0,
 	    NULL);
@@ -125,8 +127,8 @@ downgrade_stored(struct core *core, struct lock *l, struct ident id,
 	if (o->kind == OUTCOME_DONE) {
 		downgrade_done(core, g, o, submitted_ms);
 	} else if (o->kind == OUTCOME_CONFLICT) {
-		/* Tokens that were asked for in vain have landed after all; or
-		 * somebody took our element out. */
+		/* An extension without an answer has landed after all; or our
+		 * element was removed. */
 		if (!record_shows(&o->lock, g)) {
 			grant_lose(core, g, record_loss(&o->lock));
 			return;

@@ -1,6 +1,6 @@
 /*
- * Fail-closed grants. Nobody takes such an element out but who holds it, or a
- * break; so no session and no lease is needed to have it:
+ * Fail-closed grants. Such an element is removed only by its holder's
+ * release or by a break; so it needs no session and no lease:
  *
  *  1. It belongs to no session here (its element names the one under which it
  *     was asked for). Whatever becomes of that, it is asked for, held, settled
@@ -24,7 +24,7 @@ fail_closed_leave(struct core *core, struct grant *g)
 	struct lock *l = g->lock;
 
 	assert(g->state == GRANT_HELD && g->uses == NULL);
-	doubt_left(&l->doubts, g->id);
+	in_doubt_left_held(core, &l->in_doubt_list, g->id);
 	grant_enter(core, g, GRANT_NONE, NULL);
 	record_forget_sight(l);
 	l->view = VIEW_STALE;

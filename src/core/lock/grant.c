@@ -55,7 +55,7 @@ grant_session_id(const struct grant *g)
 	return g->fail_closed ? g->extras->session : g->lease->id;
 }
 
-/* Is this its name, or the one that it may have by now? */
+/* Is this its name, or the one that it may have now? */
 bool
 grant_has(const struct grant *g, struct ident id)
 {
@@ -77,7 +77,37 @@ grant_find(const struct lock *l, struct ident id)
 	return NULL;
 }
 
-/* ---- who uses it ------------------------------------------------------ */
+bool
+grant_is_lost(const struct grant *g)
+{
+	return g->lease == NULL && !g->fail_closed;
+}
+
+/* Is this element of the record ours? */
+bool
+grant_is_holder(const struct grant *g, const struct holder *h)
+{
+	return !grant_is_lost(g) &&
+	    ident_equal(h->session, grant_session_id(g)) &&
+	    grant_has(g, h->grant);
+}
+
+/* How many of these elements are ours? */
+size_t
+grant_count_holders(const struct lock *l, const struct lock_record *record)
+{
+	const struct grant *g;
+	size_t n = 0;
+
+	LL_FOREACH(l->grants, g)
+	{
+		for (size_t i = 0; i < record->n_holders; i++)
+			n += grant_is_holder(g, &record->holders[i]);
+	}
+	return n;
+}
+
+/* ---- its uses ------------------------------------------------------ */
 
 void
 grant_add_use(struct grant *g, struct use *u)
@@ -85,8 +115,10 @@ grant_add_use(struct grant *g, struct use *u)
 	u->lock = g->lock;
 	u->grant = g;
 	u->fail_closed = g->fail_closed;
+	u->token = grant_next_token(g) & TOKEN_MAX;
 	DL_APPEND2(g->uses, u, previous, next);
 	g->lock->n_uses++;
+	grant_touch(g);
 }
 
 void
@@ -112,15 +144,15 @@ grant_suits(const struct grant *g, const struct waiter *w)
 	    g->fail_closed == w->fail_closed;
 }
 
-/* Do all clients here that share it have this one? Who is fail-closed may
- * leave, so it has its own. */
+/* Do all clients here that share it have this one? A fail-closed holder may be
+ * left held, so it has its own. */
 bool
 grant_is_common(const struct grant *g)
 {
 	return g->mode == LOCK_MODE_SHARED && g->limit == 0 && !g->fail_closed;
 }
 
-/* Could it, beside those who hold it? */
+/* Could it, together with its present holders? */
 bool
 grant_fits(const struct core *core, const struct grant *g,
     const struct waiter *w)
@@ -135,19 +167,42 @@ grant_lease(const struct grant *g)
 	return g->fail_closed ? g->lock->ns->session : g->lease;
 }
 
-/* Does nothing but its holder end it now? */
+/* Does only its holder end it now? */
 bool
 grant_is_good(const struct core *core, const struct grant *g)
 {
-	return g->fail_closed || lease_is_good(core, g->lease);
+	return g->fail_closed ||
+	    (g->lease != NULL && core->now_ms < g->lease->good_until_ms);
 }
 
 /* May anything new be given by it? Not under a session that retires. */
 bool
 grant_is_usable(const struct grant *g)
 {
-	return g->fail_closed ||
-	    (g->lease != NULL && !g->lease->retiring);
+	return g->fail_closed ? !g->unproven :
+	    g->lease != NULL && lease_takes_grants(g->lease);
+}
+
+/* It is not inherited, or was seen to be ours alone. */
+bool
+grant_is_proven(const struct grant *g)
+{
+	const struct lease *lease = grant_lease(g);
+
+	return !g->unproven && (lease == NULL || !lease->unproven);
+}
+
+/* Not while its client is leaving: no client would be told, and it might
+ * linger. */
+bool
+grant_can_give(const struct core *core, const struct grant *g,
+    const struct waiter *w)
+{
+	return !w->leaving && g->state == GRANT_HELD &&
+	    grant_fits(core, g, w) && grant_is_usable(g) &&
+	    grant_is_good(core, g) && grant_has_token(g) &&
+	    grant_downgrade(g) == NULL && !update_is_owed(g) &&
+	    !lock_run_is_over(core, g->lock);
 }
 
 bool
@@ -174,32 +229,4 @@ struct grant *
 grant_next_to_audit(struct lease *lease)
 {
 	return grant_next_in(&lease->grants, lease->ns->audit_round);
-}
-
-void
-grant_check(const struct core *core, const struct grant *g)
-{
-	const struct use *u = g->uses;
-
-	assert(g->state != GRANT_NONE);
-	assert(g->uses == NULL || g->state == GRANT_HELD);
-	assert(g->state != GRANT_HELD || g->fail_closed ||
-	    g->lease->state == LEASE_VALID);
-	assert(g->state == GRANT_HELD || g->extras == NULL ||
-	    g->extras->changing == NULL);
-	assert(grant_downgrade(g) == NULL || (g->state == GRANT_HELD &&
-	    g->mode == LOCK_MODE_EXCLUSIVE));
-	assert(g->state != GRANT_ASKING || g->lock->submission != NULL);
-	assert(g->state == GRANT_HELD || g->state == GRANT_RELEASING ||
-	    g->releasing == NULL);
-	assert(u == NULL || u->next == NULL || grant_is_common(g));
-	if (g->mode == LOCK_MODE_EXCLUSIVE) {
-		assert(g->limit == 0);
-		assert(g->state != GRANT_HELD ||
-		    g->token_next <= g->token_last + 1);
-		assert(u == NULL || u->token < g->token_next ||
-		    u->token == 0);
-	}
-	if (u != NULL)
-		core->lock_events->check(core, u);
 }

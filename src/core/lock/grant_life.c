@@ -1,6 +1,6 @@
 /*
- * A grant's life: its making, its states and its end, when who used it is told,
- * and who waited for something of it is answered.
+ * A grant's life: its making, its states and its end, when its users are told,
+ * and its waiting requests are answered.
  */
 #include "core/lock/room.h"
 
@@ -50,7 +50,7 @@ grant_leave_lease(struct grant *g)
 static bool
 grant_begin_lease(struct core *core, struct grant *g)
 {
-	if (!namespace_renews_records(g->lock->ns))
+	if (!g->lock->ns->renews_records)
 		return true;
 	g->lease = record_lease_new(core, g->lock->ns, g->id);
 	if (g->lease == NULL)
@@ -64,7 +64,7 @@ grant_new_id(struct core *core, const struct namespace *ns)
 {
 	struct ident id = random_ident(&core->random);
 
-	return namespace_has_sessions(ns) ? id : ident_renewable(id);
+	return ns->has_sessions ? id : ident_renewable(id);
 }
 
 /* NULL: no memory. It is in the lock's list, in NONE, until grant_enter(). */
@@ -126,16 +126,19 @@ grant_enter(struct core *core, struct grant *g, enum grant_state state,
 	g->lease = g->fail_closed ? NULL : lease;
 	if (g->lease != NULL)
 		grant_join_lease(g);
+	saved_touch(core, &g->saved, SAVED_GRANT);
 	if (state == GRANT_NONE) {
 		assert(g->uses == NULL && g->releasing == NULL);
+		saved_end(core, &g->saved);
 		LL_DELETE(g->lock->grants, g);
 		grant_free(g);
 	}
-	if (old != NULL)
+	if (old != NULL && old != lease)
 		lease_unused(core, old);
 }
 
-/* ---- who used it ------------------------------------------------------ */
+/* ---- its former uses ------------------------------------------------------
+ * */
 
 /* Others may have longer. */
 void
@@ -148,6 +151,7 @@ grant_leave_gap(struct core *core, struct grant *g, uint64_t working_ms)
 		gap_ms = working_ms;
 	if (gap_ms > g->gap_ms)
 		g->gap_ms = gap_ms;
+	saved_touch(core, &g->saved, SAVED_GRANT);
 }
 
 static void
@@ -157,7 +161,8 @@ grant_lose_uses(struct core *core, struct grant *g, enum core_loss loss)
 		core->lock_events->lost(core, g->uses, loss);
 }
 
-/* ---- who waits for its end -------------------------------------------- */
+/* ---- the requests that wait for its end
+ * -------------------------------------------- */
 
 /* The request that asked for the release gets its answer, with the last of
  * those that it waits for; what went wrong first is said. */
@@ -184,7 +189,8 @@ grant_released(struct core *core, struct grant *g, int code, int cause,
 void
 grant_await_release(struct core *core, struct grant *g, struct waiter *w)
 {
-	/* Who released it before, and waits, did so: it was had since. */
+	/* A release that waits has succeeded: the grant was used by others
+	 * since. */
 	grant_released(core, g, 0, 0, NULL);
 	if (w == NULL)
 		return;
@@ -216,6 +222,7 @@ downgrade_end(struct core *core, struct grant *g, int code, int cause,
 		core->lock_events->answered(core, downgrade->waiter, code,
 		    cause, text);
 	g->extras->downgrade = NULL;
+	saved_touch(core, &g->saved, SAVED_GRANT);
 	downgrade_free(downgrade);
 }
 

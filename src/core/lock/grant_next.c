@@ -15,10 +15,10 @@ grant_give_back(struct core *core, struct grant *g)
 		(void)submission_send(core, l, OPERATION_RELEASE, g);
 }
 
-/* Another host wishes for it alone, and somebody here would join: when the last
- * of those who have it has left, or that host wishes no more. */
+/* Another host waits for exclusive use, and a client here would join: when the
+ * last holder has left, or that host waits no more. */
 static void
-grant_watch_wish(struct core *core, struct grant *g)
+grant_watch_marks(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
@@ -31,19 +31,19 @@ grant_watch_wish(struct core *core, struct grant *g)
 static bool
 grant_knows_record(const struct lock *l)
 {
-	return namespace_has_sessions(l->ns) || l->version != NULL;
+	return l->ns->has_sessions || l->version != NULL;
 }
 
-/* Somebody waits for it, but the run is over or the block is used up. */
+/* There is a waiter, but the run is over or the block is used up. */
 static void
 grant_renew_run(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
-	bool yield = lock_run_is_over(core, l) && l->wish_seen;
+	bool yield = lock_run_is_over(core, l) && l->foreign_mark_seen;
 
 	if (yield || g->lease->retiring) {
 		if (g->uses != NULL) {
-			grant_watch_wish(core, g);
+			grant_watch_marks(core, g);
 			return;
 		}
 		l->stand_back = yield;
@@ -59,13 +59,13 @@ grant_renew_run(struct core *core, struct grant *g)
 		(void)submission_send(core, l, OPERATION_READ, NULL);
 }
 
-/* Nobody here wants it. Where no other host can, it is kept for a while. */
+/* There is no waiter here. Where no other host can, it is kept for a while. */
 static void
 grant_idle(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 	bool keep = l->ns->settings.idle_ms > 0 && !g->lease->retiring &&
-	    !core->stopping && l->queue == NULL;
+	    namespace_refusal(l->ns) == 0 && l->queue == NULL;
 
 	if (keep)
 		grant_released(core, g, 0, 0, NULL);
@@ -95,12 +95,47 @@ grant_prefetch(struct core *core, struct grant *g)
 	/* A token of another format belongs to the acquisition that it is
 	 * for, which has not come yet. */
 	if (g->mode != LOCK_MODE_EXCLUSIVE || l->submission != NULL ||
-	    !namespace_has_sessions(l->ns) || l->queue == NULL ||
-	    !grant_suits(g, l->queue) ||
+	    !l->ns->has_sessions || !grant_suits(g, l->queue) ||
 	    left > grant_tokens(g) / 4 ||
-	    (lock_run_is_over(core, l) && l->wish_seen))
+	    (lock_run_is_over(core, l) && l->foreign_mark_seen))
 		return;
 	grant_extend(core, g);
+}
+
+/* What its holder asked for comes before what others want of it. */
+static bool
+grant_advance_asked(struct core *core, struct grant *g)
+{
+	if (update_is_owed(g))
+		return true; /* see update_advance() */
+	if (grant_downgrade(g) == NULL)
+		return false;
+	downgrade_advance(core, g);
+	return true;
+}
+
+/* Clients have it. */
+static void
+grant_advance_used(struct core *core, struct grant *g)
+{
+	struct lock *l = g->lock;
+
+	if (g->uses->is_multi && grant_lacks_tokens(core, g) > 0) {
+		/* It is told when the record has the token that is told. */
+		grant_extend(core, g);
+		return;
+	}
+	if (g->releasing != NULL)
+		grant_released(core, g, 0, 0, NULL);
+	if (l->leftovers != NULL && lock_remove_stale_mark(core, l))
+		return;
+	if (l->queue == NULL)
+		return;
+	/* It would have joined them. */
+	if (grant_fits(core, g, l->queue))
+		grant_renew_run(core, g);
+	else
+		grant_prefetch(core, g);
 }
 
 static void
@@ -110,30 +145,17 @@ grant_advance_held(struct core *core, struct grant *g)
 
 	if (!grant_is_good(core, g))
 		return; /* its timer says so to all of them */
-	if (update_is_owed(g))
-		return; /* see update_advance() */
-	if (grant_downgrade(g) != NULL) {
-		downgrade_advance(core, g);
+	if ((g->extras != NULL || g->releasing != NULL) &&
+	    grant_advance_asked(core, g))
 		return;
-	}
-	if (grant_lacks_tokens(core, g) > 0) {
-		/* It is told when the record has the token that is told. */
-		grant_extend(core, g);
-	} else if (g->uses != NULL) {
-		grant_released(core, g, 0, 0, NULL);
-		if (lock_rid_of_stale_wish(core, g->lock))
-			return;
-		/* It would have joined them. */
-		if (w != NULL && grant_fits(core, g, w))
-			grant_renew_run(core, g);
-		else
-			grant_prefetch(core, g);
+	if (g->uses != NULL) {
+		grant_advance_used(core, g);
 	} else if (grant_is_taken(core, g)) {
 		return; /* lock_await_gaps() */
 	} else if (g->fail_closed) {
-		/* It is nobody's: were this daemon to die now, nothing else
-		 * would end it. Who would have had it here next stands back:
-		 * nobody has looked whether others wish for it. */
+		/* It has no holder: if this daemon died now, nothing else would
+		 * end it. The next waiter here stands back, because the waiter
+		 * marks of other hosts were not read. */
 		g->lock->stand_back = w != NULL && grant_suits(g, w) &&
 		    !g->lock->ns->settings.no_foreign_waiters;
 		grant_give_back(core, g);
@@ -157,9 +179,25 @@ grant_settle(struct core *core, struct grant *g)
 		(void)submission_send(core, l, OPERATION_RELEASE, g);
 }
 
+/* It was inherited, and may be another's: nothing is written for it before it
+ * is known that it is not. */
+static void
+grant_await_proof(struct core *core, struct grant *g)
+{
+	const struct lease *lease = grant_lease(g);
+
+	if (g->unproven && (lease == NULL || !lease->unproven) &&
+	    lock_may_send(core, g->lock))
+		(void)submission_send(core, g->lock, OPERATION_READ, NULL);
+}
+
 void
 grant_advance(struct core *core, struct grant *g)
 {
+	if (!grant_is_proven(g)) {
+		grant_await_proof(core, g);
+		return;
+	}
 	switch (g->state) {
 	case GRANT_HELD:
 		grant_advance_held(core, g);

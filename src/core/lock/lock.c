@@ -1,13 +1,13 @@
 /*
- * One lock: what of ours is in its record (grant.c), who waits for it
- * (queue.c), and what to do next.
+ * One lock: our grants in its record (grant.c), its waiters (queue.c), and what
+ * to do next.
  *
  *  1. One operation per lock is under way at a time (l->submission).
- *  2. Who asked first here is served first, whatever the use: exclusive and
+ *  2. The first waiter here is served first, whatever the use: exclusive and
  *     shared use take turns.
  *  3. After handover_max local grants or one lease, a fresh record decides: if
- *     another host wishes for the lock, what is here is released, as soon as
- *     its holders have left, and the local queue stands back for two poll
+ *  another host has a waiter mark, the grants here are released, as soon as
+ *  their holders have left, and the local queue stands back for two poll
  *     periods.
  *
  * lock_advance() looks at all that is known and submits the one operation that
@@ -28,7 +28,7 @@ lock_gave(struct grant *g)
 	if (l->run < UINT16_MAX)
 		l->run++;
 	if (g->passed)
-		l->ns->handed_over++;
+		l->ns->counters.handed_over++;
 	g->passed = true;
 }
 
@@ -45,22 +45,8 @@ lock_first_use(const struct lock *l)
 	return NULL;
 }
 
-/* Not while its client is leaving: nobody would hear of it, and it might
- * linger. */
-bool
-grant_can_give(const struct core *core, const struct grant *g,
-    const struct waiter *w)
-{
-	return !w->leaving &&
-	    g->state == GRANT_HELD && grant_downgrade(g) == NULL &&
-	    grant_is_usable(g) && grant_is_good(core, g) &&
-	    grant_has_token(g) &&
-	    grant_fits(core, g, w) && !update_is_owed(g) &&
-	    !lock_run_is_over(core, g->lock);
-}
-
-/* By which grant can the first in line have it at once? Rather by one that
- * nobody had yet than by one that others wait for, too. */
+/* By which grant can the first in line have it at once? Rather by an unused one
+ * than by one that others wait for, too. */
 static struct grant *
 lock_find_gift(const struct core *core, const struct lock *l)
 {
@@ -78,7 +64,7 @@ lock_find_gift(const struct core *core, const struct lock *l)
 	return used;
 }
 
-/* Who is first in line gets it, and the next, as long as they fit. */
+/* The first waiter gets it, and the next ones, as long as they fit. */
 static void
 lock_give(struct core *core, struct lock *l)
 {
@@ -132,22 +118,26 @@ lock_await_gaps(struct core *core, struct lock *l)
 	}
 }
 
-/* What becomes of the first in line next is certain, and no business of this
- * lock. What follows from that is seen then. */
+/* The next step of the first waiter is certain, and no business of this lock.
+ * What follows from that is seen then. */
 static bool
 lock_is_put_off(const struct lock *l)
 {
 	return l->queue != NULL && (l->queue->leaving || l->queue->put_off);
 }
 
-/* The renewal that is due, or that a client asked for. */
+/* The renewals that are due, or that a client asked for. */
 static void
-lock_renew(struct core *core, struct grant *g)
+lock_renew(struct core *core, struct lock *l)
 {
-	struct lock *l = g->lock;
+	struct grant *g;
 
-	if (l->submission == NULL && record_lease_is_due(core, g->lease))
-		(void)submission_send(core, l, OPERATION_REFRESH, g);
+	LL_FOREACH(l->grants, g)
+	{
+		if (l->submission == NULL &&
+		    record_lease_is_due(core, g->lease))
+			(void)submission_send(core, l, OPERATION_REFRESH, g);
+	}
 }
 
 void
@@ -157,26 +147,50 @@ lock_touch(struct core *core, struct lock *l)
 		core->lock_events->touched(core, l);
 }
 
-static void
-lock_check(const struct core *core, const struct lock *l)
+/* The record has elements or marks of ours that must be removed. */
+static bool
+lock_is_littered(const struct lock *l)
 {
-	const struct grant *g;
-	uint32_t n_common = 0;
+	return l->leftovers != NULL &&
+	    (!ident_is_none(l->leftovers->orphan.grant) ||
+		!ident_is_none(l->leftovers->own_mark));
+}
 
-	LL_FOREACH(l->grants, g)
-	{
-		grant_check(core, g);
-		assert(g->mode == l->grants->mode &&
-		    g->limit == l->grants->limit);
-		if (grant_is_common(g) && grant_is_usable(g))
-			n_common++;
-	}
-	assert(n_common <= 1);
-	assert((l->view == VIEW_FOREIGN) == (l->sight != NULL));
-	assert((l->queue == NULL) == (l->n_waiting == 0));
-	assert(l->queue == NULL || l->gaps ||
-	    l->queue->previous->place - l->queue->place + 1 ==
-	    l->n_waiting);
+/* A mark of ours is there, or on its way, or an element that should not be. */
+static bool
+lock_is_to_be_righted(const struct lock *l)
+{
+	const struct submission *s = l->submission;
+
+	return l->own_mark_mode != LOCK_MODE_NONE || lock_is_littered(l) ||
+	    (s != NULL &&
+		(s->submit.operation.kind == OPERATION_ADD_WAITER ||
+		s->cleaning));
+}
+
+static bool
+lock_is_noted(const struct lock *l)
+{
+	return l->saved.place != 0 || l->saved.due != 0;
+}
+
+/* For the next process: it may have something of ours to put right. */
+static void
+lock_note(struct core *core, struct lock *l)
+{
+	if (lock_is_to_be_righted(l) == lock_is_noted(l))
+		return;
+	if (lock_is_noted(l))
+		saved_end(core, &l->saved);
+	else
+		saved_touch(core, &l->saved, SAVED_LOCK);
+}
+
+void
+lock_save_righting(struct core *core, struct lock *l)
+{
+	if (lock_is_to_be_righted(l))
+		saved_touch(core, &l->saved, SAVED_LOCK);
 }
 
 void
@@ -188,7 +202,9 @@ lock_advance(struct core *core, struct lock *l)
 		return;
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
-		update_advance(core, g);
+		/* Most holders have asked for nothing. */
+		if (g->extras != NULL || g->releasing != NULL)
+			update_advance(core, g);
 	}
 	lock_give(core, l);
 	if (lock_is_put_off(l))
@@ -197,13 +213,12 @@ lock_advance(struct core *core, struct lock *l)
 	{
 		grant_advance(core, g);
 	}
-	LL_FOREACH_SAFE(l->grants, g, next)
-	{
-		lock_renew(core, g);
-	}
-	if (lock_may_seek(l))
+	if (l->ns->renews_records)
+		lock_renew(core, l);
+	if (l->grants == NULL || lock_may_seek(l))
 		lock_seek(core, l);
 	lock_await_gaps(core, l);
+	lock_note(core, l);
 	lock_touch(core, l);
 	lock_check(core, l);
 	lock_free_if_unused(core, l);
@@ -248,8 +263,13 @@ lock_record_lost(struct core *core, struct lease *lease)
 	struct grant *g = lease->grants;
 	struct lock *l = g->lock;
 
-	if (g->state == GRANT_HELD)
+	/* What may be another's is not taken out of the record. */
+	if (g->state == GRANT_HELD && lease->unproven) {
+		in_doubt_left_held(core, &l->in_doubt_list, g->id);
+		grant_lose(core, g, CORE_LOSS_EXPIRED);
+	} else if (g->state == GRANT_HELD) {
 		grant_expire(core, g);
+	}
 	lock_advance(core, l);
 }
 
@@ -272,24 +292,69 @@ lock_unblocked(struct core *core, struct blocked *b)
 }
 
 static struct lock *
-lock_of_doubts(const struct doubts *all)
+lock_of_in_doubt_list(const struct in_doubt_list *all)
 {
-	return CONTAINER_OF(all, struct lock, doubts);
+	return CONTAINER_OF(all, struct lock, in_doubt_list);
 }
 
 void
-lock_doubted(struct core *core, struct doubts *all)
+lock_read_in_doubt(struct core *core, struct in_doubt_list *all)
 {
-	struct lock *l = lock_of_doubts(all);
+	struct lock *l = lock_of_in_doubt_list(all);
 
 	l->read_due = true;
 	lock_advance(core, l);
 }
 
-bool
-lock_has_live(const struct doubts *all, struct ident grant)
+/* Each goes on in this step. */
+static void
+lock_wake_all(struct core *core, struct grant *first)
 {
-	return grant_find(lock_of_doubts(all), grant) != NULL;
+	struct grant *g;
+
+	DL_FOREACH2(first, g, lease_next)
+	{
+		heap_set(&core->heap, &g->lock->timer, core->now_ms);
+	}
+}
+
+void
+lock_lease_proven(struct core *core, struct lease *lease)
+{
+	lock_wake_all(core, lease->grants);
+	lock_wake_all(core, lease->ns->closed);
+}
+
+/* What is fail-closed was another's all the time, too, whatever its state; all
+ * of it was inherited, because nothing new is asked for before the proof. */
+void
+lock_stale(struct core *core, struct namespace *ns, struct ident session)
+{
+	struct grant *g, *next;
+	struct lock *l;
+
+	DL_FOREACH_SAFE2(ns->closed, g, next, lease_next)
+	{
+		heap_set(&core->heap, &g->lock->timer, core->now_ms);
+		grant_lose(core, g, CORE_LOSS_STOLEN);
+	}
+	for (l = lock_next(ns, NULL); l != NULL; l = lock_next(ns, l)) {
+		if (in_doubt_forget_session(core, &l->in_doubt_list, session,
+		    true))
+			heap_set(&core->heap, &l->timer, core->now_ms);
+	}
+}
+
+struct key
+lock_key_of_in_doubt(const struct in_doubt_list *all)
+{
+	return lock_key(lock_of_in_doubt_list(all));
+}
+
+bool
+lock_has_live(const struct in_doubt_list *all, struct ident grant)
+{
+	return grant_find(lock_of_in_doubt_list(all), grant) != NULL;
 }
 
 void
@@ -300,10 +365,11 @@ lock_session_closed(struct core *core, struct namespace *ns,
 
 	for (l = lock_next(ns, NULL); l != NULL; l = next) {
 		next = lock_next(ns, l);
-		if (!doubt_forget_session(core, &l->doubts, session))
+		if (!in_doubt_forget_session(core, &l->in_doubt_list, session,
+		    false))
 			continue;
-		/* A look at a record that nobody can read never ends. */
-		if (l->doubts.first == NULL)
+		/* A poll of an unreadable record never ends. */
+		if (l->in_doubt_list.first == NULL)
 			l->read_due = false;
 		lock_free_if_unused(core, l);
 	}
@@ -311,24 +377,16 @@ lock_session_closed(struct core *core, struct namespace *ns,
 
 /* ---- the end ---------------------------------------------------------- */
 
-/* Something of ours is in the record that must not stay there. */
-static bool
-lock_is_littered(const struct lock *l)
-{
-	return l->leftovers != NULL &&
-	    (!ident_is_none(l->leftovers->orphan.grant) ||
-		!ident_is_none(l->leftovers->own_wish));
-}
-
 /* A lock is remembered only while something of ours depends on it. */
 void
 lock_free_if_unused(struct core *core, struct lock *l)
 {
 	if (l->grants != NULL || l->queue != NULL || l->references > 0 ||
 	    l->submission != NULL || l->watched != NULL || l->read_due ||
-	    l->mark_due != MARK_NONE || l->wanted != LOCK_MODE_NONE ||
-	    l->doubts.first != NULL || lock_is_littered(l))
+	    l->mark_due != MARK_NONE || l->own_mark_mode != LOCK_MODE_NONE ||
+	    l->in_doubt_list.first != NULL || lock_is_littered(l))
 		return;
+	saved_end(core, &l->saved);
 	record_forget_sight(l);
 	free(l->leftovers);
 	free(l->version);
@@ -358,7 +416,7 @@ lock_free(struct core *core, struct lock *l)
 	}
 	submission_drop(core, l);
 	record_forget_sight(l);
-	doubt_free_all(core, &l->doubts);
+	in_doubt_free_all(core, &l->in_doubt_list);
 	free(l->leftovers);
 	free(l->version);
 	free(l);

@@ -1,6 +1,6 @@
 /*
  * One lock: its record as it was last seen, the grants of ours in it, the queue
- * of those who wait here, and the one operation that is under way for it.
+ * of its waiters here, and the one operation that is under way for it.
  *
  * lock_advance() (lock.c) looks at all that is known and submits what is due;
  * outcome.c takes in what became of it. What clients are to be told goes up
@@ -34,9 +34,9 @@ struct waiter {
 	bool overdue;	/* its time is up, but it was never really tried */
 	bool only_if_exists;
 	bool exists;		/* it was seen to */
-	bool several;		/* it asks for other locks as well */
+	bool is_multi;		/* it asks for other locks as well */
 	bool asked;		/* the store is being asked for all of them */
-	bool put_off;	/* what becomes of it next is certain, and no business
+	bool put_off;	/* its next step is certain, and no business
 			 * of this lock; what follows from that is seen then */
 	bool leaving;		/* its client is */
 	uint64_t poll_ms;	/* 0: as its namespace has it */
@@ -49,7 +49,7 @@ struct waiter {
 	struct grant *grants;	/* whose end it waits for */
 	int released_code;	/* of those that ended: what went */
 	int released_cause;	/* wrong first */
-	bool keeps;		/* what it leaves there is to stay */
+	bool keeps_contents;		/* its element there is to be left */
 };
 
 /* One client's use of a grant; the room above owns it. */
@@ -57,9 +57,9 @@ struct use {
 	struct lock *lock;
 	struct grant *grant;		/* NULL: lost */
 	struct use *previous, *next;	/* of the grant */
-	uint64_t token;
-	bool fail_closed;
-	bool several;	/* it is one of several, with other locks */
+	uint64_t token : 53;	/* TOKEN_MAX; there are very many of these */
+	bool fail_closed : 1;
+	bool is_multi : 1;	/* it is one of several, with other locks */
 };
 
 /* ---- grants ----------------------------------------------------------- */
@@ -82,17 +82,20 @@ struct grant {
 					 * write under way */
 	struct grant *lease_previous, *lease_next;
 	struct ident id;
-	enum grant_state state : 8;
+	enum grant_state state : 4;
 	enum lock_mode mode : 8;
 	bool unsettled : 1;	/* RELEASING: the answer never came */
 	bool passed : 1;	/* this acquisition was granted before */
 	bool unsealed : 1;	/* an update may yet land: see update.c */
 	bool fail_closed : 1;
+	bool unproven : 1;	/* fail-closed: inherited, and not seen yet */
 	uint16_t limit;
 	uint16_t audit_round;
+	uint16_t n_tokens;	/* that were asked for with it */
 	uint64_t token_next;	/* the block: next to give, and the last */
 	uint64_t token_last;
-	uint64_t gap_ms;	/* nobody else's before: one was lost */
+	uint64_t gap_ms;	/* no other client's before: one was lost */
+	struct saved saved;
 	struct use *uses;		/* NULL: idle */
 	struct waiter *releasing;	/* waits for the release's outcome */
 	struct grant *releasing_next;	/* that it waits for */
@@ -110,17 +113,16 @@ struct lease *grant_lease(const struct grant *);
 bool grant_can_give(const struct core *, const struct grant *,
     const struct waiter *);
 
-/* The token that comes next, in full if no number has room for it (NULL: it
- * has); and what was told of the next one already. */
-uint64_t grant_next_token(struct grant *);
+/* Its token in full; NULL: a number has room for it. */
 const char *grant_token_text(const struct grant *);
-void grant_skip_tokens(struct grant *, uint64_t told);
 
-/* A client has it, or has it no more: the caller releases or advances. */
+/* A client has it, with the token that comes next, or has it no more: the
+ * caller releases or advances. And it was told a later one of its block. */
 void grant_add_use(struct grant *, struct use *);
 void grant_drop_use(struct use *);
+void grant_skip_tokens(struct use *, uint64_t told);
 
-/* Who had it may be at work until @working_ms, and at least for a margin. */
+/* Its last holder may work until @working_ms, and at least for a margin. */
 void grant_leave_gap(struct core *, struct grant *, uint64_t working_ms);
 
 /* What the waiter wants released is let go of here: it is told the end. */
@@ -145,7 +147,7 @@ void downgrade_stop_awaiting(struct waiter *);
 
 /* ---- locks ------------------------------------------------------------ */
 
-/* What is known of the record while nothing of ours is in it. */
+/* Knowledge of a record without elements of ours. */
 enum lock_view {
 	VIEW_NEW = 0,	/* nothing: an acquire is the best question */
 	VIEW_FREE,	/* seen free: an acquire is worth its price */
@@ -170,17 +172,17 @@ struct lock {
 	struct namespace *ns;
 	struct timer timer;
 	enum lock_view view : 4;
-	enum lock_mode wanted : 4;	/* the wish of ours in the record */
-	enum mark_form mark_due : 4;	/* somebody here waits for its end */
-	bool wish_seen : 1;	/* and another host's, who is hindered */
+	enum lock_mode own_mark_mode : 4;	/* of our waiter mark there */
+	enum mark_form mark_due : 4;	/* a client here waits for its end */
+	uint32_t key_length : 12;	/* KEY_BYTES_MAX */
+	bool foreign_mark_seen : 1;	/* another host's, which is hindered */
 	bool shared_seen : 1;	/* it is or was shared, with this limit: */
-	bool hindered : 1;	/* it could be had, but for others' wishes */
+	bool hindered : 1;	/* only others' marks keep us from it */
 	bool refused : 1;	/* a write for what looked open: look first */
 	bool read_due : 1;	/* a doubt wants a fresh look */
 	bool stand_back : 1;	/* releasing: let the others have it first */
 	bool overdue : 1;	/* some waiter may be */
-	bool gaps : 1;		/* somebody left the middle of the queue */
-	uint16_t key_length;
+	bool gaps : 1;		/* a waiter left the middle of the queue */
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
@@ -190,9 +192,9 @@ struct lock {
 	uint32_t references;	/* lost holds, audits, several keys */
 	uint32_t writes;	/* submitted so far; for batches */
 	uint32_t looks;		/* records that were taken in; for batches */
-	uint32_t hindered_ms;	/* since when it is free and @hindered; the
-				 * last 32 bits */
-	uint64_t run_started_ms;
+	/* The last 32 bits of when: that is enough for what takes a lease. */
+	uint32_t hindered_ms;	/* it is free and @hindered since */
+	uint32_t run_started_ms;
 
 	struct grant *grants;	/* in the order of their making */
 	struct grant first;	/* memory of one; the usual case */
@@ -200,8 +202,9 @@ struct lock {
 	struct submission *submission;	/* under way, or NULL */
 	struct sight *sight;		/* VIEW_FOREIGN */
 	struct leftovers *leftovers;	/* NULL: none */
-	struct doubts doubts;
+	struct in_doubt_list in_doubt_list;
 	struct watched *watched;	/* reads/ keeps this; NULL: by nobody */
+	struct saved saved;	/* if there is something to put right */
 	uint64_t due_ms;	/* next poll. HELD: end of idleness */
 	uint64_t hold_off_ms;	/* no store operation before */
 	uint64_t back_ms;	/* until then it is others' turn */
@@ -228,7 +231,7 @@ void lock_begin_audit(struct namespace *);
 /* Something happened to it: what is due now? It may be freed. */
 void lock_advance(struct core *, struct lock *);
 
-/* A grant of it has no holder any more: the next one, or nobody. */
+/* A grant of it has no holder any more: the next one, or none. */
 void lock_release(struct core *, struct lock *);
 
 /* It is not freed meanwhile; and it may be, at once. */
@@ -236,13 +239,13 @@ void lock_ref(struct lock *);
 void lock_unref(struct core *, struct lock *);
 void lock_free_if_unused(struct core *, struct lock *);
 
-/* Who watches it is to know. */
+/* Its watchers are to be told. */
 void lock_touch(struct core *, struct lock *);
 
 /* No store operation for it for about a poll period. */
 void lock_hold_off_poll(struct core *, struct lock *);
 
-/* One of those who have it; NULL: nobody. */
+/* One of its holders; NULL: none. */
 struct use *lock_first_use(const struct lock *);
 
 /* Is it known to be shared, within another limit than this one asks for? */
@@ -255,14 +258,14 @@ uint64_t lock_submitted_ms(const struct lock *);
 /* Wait for the next of its holders, if one was seen to die. */
 void lock_watch_next(struct core *, struct lock *);
 
-/* Its record came in a batch, with others'; nothing was known or sent since
- * that was, or (the second) only no write was. */
+/* Its record came in a batch, with others'; nothing was learnt or sent since
+ * then, or (the second) no write was sent. */
 void lock_looked(struct core *, struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
 void lock_audited(struct core *, struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
 
-/* Somebody broke it, and this is left of it. */
+/* It was broken, and this is left of it. */
 void lock_broken(struct core *, struct lock *, const struct lock_record *);
 bool record_shows(const struct lock_record *, const struct grant *);
 
@@ -298,7 +301,7 @@ bool lock_is_open(const struct core *, const struct lock *);
 struct grant *lock_find_grant(const struct core *, const struct lock *,
     const struct waiter *);
 
-/* Somebody has it by this grant. */
+/* It has a holder by this grant. */
 void lock_gave(struct grant *);
 
 /* Memory first, for all of them (false: there is none); then the operations;
@@ -335,7 +338,7 @@ struct lock_events {
 
 	/* The first in line asks for several: all of them in one operation?
 	 * False: this lock alone. */
-	bool (*ask_several)(struct core *, struct lock *);
+	bool (*ask_multi)(struct core *, struct lock *);
 
 	/* Is all as it must be with this one? (An assertion, if not.) */
 	void (*check)(const struct core *, const struct use *);
@@ -347,15 +350,53 @@ struct lock_events {
 	void (*tokens_known)(struct core *, const struct use *,
 	    const struct outcome *);
 
-	/* A lock that is watched: does somebody wait for a look at it? It was
+	/* A lock that is watched: does a watcher wait for a read of it? It was
 	 * read; it was not; something happened to it. */
-	bool (*wants_look)(const struct lock *);
+	bool (*wants_read)(const struct lock *);
 	void (*seen)(struct lock *, const struct lock_record *,
 	    uint64_t submitted_ms);
 	void (*unseen)(struct core *, struct lock *, int code,
 	    const char *text);
 	void (*touched)(struct core *, struct lock *);
 };
+
+/* ---- other times, no new grants (repace.c) ---------------------------- */
+
+/* The next look at this lock is within the poll time as it is now. */
+void lock_pace(struct core *, struct lock *);
+
+/* What nobody uses here is kept no longer than it may be kept now. */
+void lock_pace_namespace(struct core *, struct namespace *);
+
+/* ---- across the death of the process (lock_saved.c) --------------------- */
+
+bool grant_save(struct journal *, struct saved *);
+bool lock_save(struct journal *, struct saved *);
+void lock_save_all(struct core *, struct namespace *);
+
+/* What this entry of a lock, a grant or a doubt leaves. For a grant @ret is
+ * where its holds belong, or its lock is, if it is ours no more.
+ * DDBLOCK_E_NOMEM, DDBLOCK_E_BAD_RECORD */
+struct inherited_grant {
+	uint64_t number;	/* by which its holds name it */
+	struct lock *lock;
+	struct grant *grant;	/* NULL: it is not inherited */
+	bool has_lease;		/* of its own, which was read, too */
+};
+
+uint64_t grant_number(const struct grant *);
+
+/* By their numbers: sort them once, then find. NULL: there is none. */
+void inherited_grants_sort(struct inherited_grant *, size_t n);
+struct inherited_grant *inherited_grants_find(struct inherited_grant *,
+    size_t n, uint64_t number);
+
+int lock_inherit(struct core *, const struct core_legacy *,
+    const struct journal_entry *, struct inherited_grant *ret);
+void use_inherit(struct use *, struct lock *, struct grant *, uint64_t token,
+    bool fail_closed);	/* no grant: it was lost */
+/* Could one with this token be a use of that? */
+bool use_may_inherit(const struct grant *, uint64_t token, bool fail_closed);
 
 /* ---- what the lease room tells this one ------------------------------- */
 
@@ -364,8 +405,11 @@ void lock_record_lost(struct core *, struct lease *);
 void lock_record_due(struct core *, struct lease *);
 void lock_session_closed(struct core *, struct namespace *, struct ident);
 void lock_unblocked(struct core *, struct blocked *);
-void lock_doubted(struct core *, struct doubts *);
-bool lock_has_live(const struct doubts *, struct ident grant);
+void lock_read_in_doubt(struct core *, struct in_doubt_list *);
+bool lock_has_live(const struct in_doubt_list *, struct ident grant);
+struct key lock_key_of_in_doubt(const struct in_doubt_list *);
+void lock_lease_proven(struct core *, struct lease *);
+void lock_stale(struct core *, struct namespace *, struct ident);
 
 /* The lock that waits for this. */
 struct lock *lock_blocked(const struct blocked *);

@@ -9,6 +9,11 @@
 
 #include "ddblock.h"
 
+/* A lock has so many bits for its key's length. */
+#define LOCK_KEY_MASK 4095
+
+_Static_assert(KEY_BYTES_MAX <= LOCK_KEY_MASK, "no room for a key's length");
+
 struct key
 lock_key(const struct lock *l)
 {
@@ -65,9 +70,9 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	}
 	l->ns = ns;
 	l->timer.kind = TIMER_LOCK;
-	l->key_length = (uint16_t)key.length;
+	l->key_length = key.length & LOCK_KEY_MASK;
 	memcpy(l->key, key.bytes, key.length);
-	hash_add(&ns->locks, &l->link);
+	hash_add(&ns->locks, &l->link, lock_hash_key(key));
 	core->n_locks++;
 	*ret = l;
 	return 0;

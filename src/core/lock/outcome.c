@@ -10,7 +10,7 @@
 #include "ddblock.h"
 
 /* Why it is not done, or not known to be. */
-static int16_t
+int16_t
 outcome_cause(const struct outcome *o)
 {
 	return (int16_t)(o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE);
@@ -31,7 +31,7 @@ outcome_is_used(const struct core *core, const struct lock *l)
 	return false;
 }
 
-/* None of those who wait can have the lock, because of @code. */
+/* No waiter can have the lock, because of @code. */
 static void
 outcome_fail(struct core *core, struct lock *l, int code, const char *text)
 {
@@ -40,10 +40,10 @@ outcome_fail(struct core *core, struct lock *l, int code, const char *text)
 }
 
 /*
- * The store could not say. After a definite answer nobody needs to wait any
- * longer, unless something else is going on.
+ * The store could not say. After a definite answer waiters need not wait any
+ * longer, unless another operation is going on.
  */
-static void
+void
 outcome_failed(struct core *core, struct lock *l, const struct outcome *o)
 {
 	bool definite = o->kind == OUTCOME_REFUSED &&
@@ -55,7 +55,7 @@ outcome_failed(struct core *core, struct lock *l, const struct outcome *o)
 		outcome_fail(core, l, o->code, o->text);
 }
 
-static void
+void
 outcome_seen(struct core *core, struct lock *l, const struct outcome *o,
     uint64_t submitted_ms)
 {
@@ -64,27 +64,17 @@ outcome_seen(struct core *core, struct lock *l, const struct outcome *o,
 	    core->now_ms + random_jitter(&core->random, lock_poll_ms(l));
 }
 
-/* Are there tokens for it, if the format has any? */
-static bool
-outcome_has_tokens(const struct grant *g, uint64_t last)
-{
-	return !namespace_has_tokens(g->lock->ns) ||
-	    (last >= grant_tokens(g) && last <= TOKEN_MAX);
-}
-
 /* The grant @me is in the record, and its tokens are ours. */
-static void
+void
 outcome_granted(struct core *core, struct grant *g, const struct holder *me,
     const struct outcome *o, uint64_t submitted_ms)
 {
 	struct lock *l = g->lock;
-	uint64_t last = o->lock.token;
 
-	if (g->lease != NULL && lease_is_of_record(g->lease))
+	if (l->ns->renews_records && g->lease != NULL)
 		record_lease_begin(core, g->lease, &o->lock);
-	if (!grant_is_good(core, g) || !outcome_has_tokens(g, last) ||
-	    !grant_set_token_text(g, o->lock.token_text)) {
-		/* Nobody was told of it: give it back. */
+	if (!grant_is_good(core, g) || !grant_take_tokens(g, &o->lock)) {
+		/* No client was told of it: give it back. */
 		if (g->fail_closed) {
 			grant_enter(core, g, GRANT_RELEASING, NULL);
 			return;
@@ -95,12 +85,11 @@ outcome_granted(struct core *core, struct grant *g, const struct holder *me,
 		return;
 	}
 	grant_enter(core, g, GRANT_HELD, g->lease);
-	grant_set_tokens(g, last);
 	g->passed = false;
 	/* Just written: this round of the audit need not read it. */
 	g->audit_round = l->ns->audit_round;
 	l->run = 0;
-	l->run_started_ms = core->now_ms;
+	l->run_started_ms = (uint32_t)core->now_ms;
 	l->stand_back = false;
 	l->hold_off_ms = 0;
 	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
@@ -110,14 +99,14 @@ outcome_granted(struct core *core, struct grant *g, const struct holder *me,
 /*
  * In a format whose acquires name the version that they follow: does the answer
  * show a free record that this one did not know? Then it is asked for again at
- * once; each time round somebody else has had it.
+ * once; each time another client has held it.
  */
 static bool
 outcome_is_news(const struct lock *l, const struct submission *s,
     const struct outcome *o)
 {
 	return o->kind == OUTCOME_CONFLICT && l->view == VIEW_FREE &&
-	    !namespace_has_sessions(l->ns) &&
+	    !l->ns->has_sessions &&
 	    ((s->version == NULL) != (l->version == NULL) ||
 		(l->version != NULL && strcmp(s->version, l->version) != 0));
 }
@@ -130,15 +119,14 @@ outcome_acquired(struct core *core, struct grant *g, struct submission *s,
 	struct lock *l = g->lock;
 
 	if (o->kind == OUTCOME_DONE) {
-		if (g->lease != NULL && lease_is_of_record(g->lease))
+		if (l->ns->renews_records && g->lease != NULL)
 			record_lease_count_from(g->lease, o->sent_ms);
 		outcome_granted(core, g, &s->holder, o, submitted_ms);
-	} else if (o->kind == OUTCOME_UNKNOWN &&
-	    (g->lease != NULL || g->fail_closed)) {
+	} else if (o->kind == OUTCOME_UNKNOWN && !grant_is_lost(g)) {
 		grant_enter(core, g, GRANT_UNSURE, g->lease);
 		l->cause = outcome_cause(o);
 		l->hold_off_ms = core->now_ms;
-		/* Ours or not, nobody can read what it says. */
+		/* Ours or not, it is unreadable. */
 		if (o->code == DDBLOCK_E_BAD_RECORD)
 			outcome_fail(core, l, o->code, o->text);
 	} else {
@@ -176,7 +164,7 @@ outcome_cleaned(struct core *core, struct lock *l, struct submission *s,
 }
 
 /* Ours is out of the record. */
-static void
+void
 outcome_gone(struct core *core, struct grant *g, const struct outcome *o,
     uint64_t submitted_ms)
 {
@@ -206,7 +194,7 @@ outcome_released(struct core *core, struct grant *g, struct submission *s,
 	struct lock *l = g->lock;
 	int code = outcome_cause(o);
 
-	/* Somebody else took out the dead one that it named: now without. */
+	/* Another host removed the dead one that it named: now without. */
 	if (o->kind == OUTCOME_CONFLICT && s->submit.operation.n_holders > 1 &&
 	    record_shows(&o->lock, g)) {
 		free(l->leftovers);
@@ -224,93 +212,12 @@ outcome_released(struct core *core, struct grant *g, struct submission *s,
 	}
 	grant_released(core, g, code, 0, o->text);
 	g->unsettled = o->kind == OUTCOME_UNKNOWN;
-	if (g->lease == NULL && !g->fail_closed) {
+	if (grant_is_lost(g)) {
 		grant_enter(core, g, GRANT_NONE, NULL);
 		record_forget_sight(l);
 		l->view = VIEW_STALE;
 	}
 	outcome_failed(core, l, o);
-}
-
-/* What the record says of one grant. False: it says nothing new of the lock,
- * or that was dealt with. */
-static bool
-outcome_read_grant(struct core *core, struct grant *g,
-    const struct outcome *o, uint64_t submitted_ms)
-{
-	bool shown = record_shows(&o->lock, g);
-	struct holder me;
-
-	switch (g->state) {
-	case GRANT_UNSURE:
-		if (shown) {
-			me = submission_me(g);
-			outcome_granted(core, g, &me, o, submitted_ms);
-			return false;
-		}
-		grant_enter(core, g, GRANT_NONE, NULL);
-		return true;
-	case GRANT_RELEASING:
-		g->unsettled = false;
-		if (!shown)
-			outcome_gone(core, g, o, submitted_ms);
-		return shown;
-	case GRANT_HELD:
-		if (!shown)
-			grant_lose(core, g, record_loss(&o->lock));
-		return shown;
-	default:
-		return true;
-	}
-}
-
-/* Whoever wants only a lock that exists learns that it does not before
- * anything is written. */
-static void
-outcome_exists(struct core *core, struct lock *l, const struct submission *s,
-    const struct outcome *o)
-{
-	struct waiter *w;
-
-	while ((w = l->queue) != NULL && w->only_if_exists && !w->exists &&
-	    s->submit.operation.with_contents && o->kind == OUTCOME_DONE &&
-	    o->lock.n_holders == 0) {
-		w->exists = format_has_record(l->ns, &o->lock);
-		if (w->exists)
-			return;
-		core->lock_events->answered(core, w, DDBLOCK_E_NO_SUCH_LOCK, 0,
-		    "nothing is kept in that lock, and it was asked for only "
-		    "if it exists");
-	}
-}
-
-void
-outcome_read(struct core *core, struct lock *l, uint64_t submitted_ms,
-    const struct outcome *o)
-{
-	struct grant *g, *next;
-	bool fresh = true;
-
-	if (o->kind != OUTCOME_DONE) {
-		outcome_failed(core, l, o);
-		if (l->watched != NULL)
-			core->lock_events->unseen(core, l, outcome_cause(o),
-			    o->text);
-		return;
-	}
-	l->refused = false;
-	LL_FOREACH_SAFE(l->grants, g, next)
-	{
-		if (!outcome_read_grant(core, g, o, submitted_ms))
-			fresh = false;
-	}
-	if (!fresh)
-		return;
-	outcome_seen(core, l, o, submitted_ms);
-	LL_FOREACH(l->grants, g)
-	{
-		grant_adopt(core, g, &o->lock);
-	}
 }
 
 /* What renews a lock by its own record: did it? */
@@ -335,7 +242,7 @@ outcome_loses_grant(struct core *core, struct grant *g,
 	return true;
 }
 
-/* A renewal that nobody asked for is no reason not to do what somebody does. */
+/* A routine renewal must not delay what a client asks for. */
 static void
 outcome_refreshed(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
@@ -366,12 +273,12 @@ outcome_extended(struct core *core, struct lock *l, struct submission *s,
 	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
 	if (g == NULL || g->state != GRANT_HELD)
 		return;
-	/* For the next holder; or what is there by now. */
-	if (namespace_has_sessions(l->ns) || g->uses != NULL ||
+	/* For the next holder; or the element that is there now. */
+	if (l->ns->has_sessions || g->uses != NULL ||
 	    o->kind != OUTCOME_DONE)
 		grant_adopt(core, g, &o->lock);
-	else if (grant_set_token_text(g, o->lock.token_text))
-		grant_set_tokens(g, o->lock.token);
+	else
+		(void)grant_take_tokens(g, &o->lock);
 }
 
 static void
@@ -386,20 +293,19 @@ outcome_updated(struct core *core, struct lock *l, struct submission *s,
 			outcome_failed(core, l, o);
 		return;
 	}
-	if (held && !record_shows(&o->lock, g)) {
-		grant_lose(core, g, record_loss(&o->lock));
+	if (outcome_loses_grant(core, g, o))
 		return;
-	}
 	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
 	if (!held)
 		return;
 	/* What the record shows now is above all that was sent before. */
 	g->unsealed = false;
+	grant_touch(g);
 	grant_adopt(core, g, &o->lock);
 }
 
 static void
-outcome_wished(struct core *core, struct lock *l, struct submission *s,
+outcome_waiter_marked(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
 	const struct operation *operation = &s->submit.operation;
@@ -409,11 +315,13 @@ outcome_wished(struct core *core, struct lock *l, struct submission *s,
 		return;
 	}
 	outcome_seen(core, l, o, operation->submitted_ms);
-	/* Of very many wishes a record's reader need not show ours. */
-	if (operation->kind == OPERATION_WANT && o->kind == OUTCOME_DONE &&
+	/* Of more waiter marks than fit, a record's reader need not show ours.
+	 * */
+	if (operation->kind == OPERATION_ADD_WAITER &&
+	    o->kind == OUTCOME_DONE &&
 	    l->ns->session != NULL &&
 	    ident_equal(l->ns->session->id, operation->session))
-		l->wanted = operation->mode;
+		l->own_mark_mode = operation->mode;
 }
 
 /* From this answer on the holder's lease counts, if the mark is there. */
@@ -421,7 +329,7 @@ static void
 outcome_marked(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
-	outcome_wished(core, l, s, o);
+	outcome_waiter_marked(core, l, s, o);
 	if (o->kind != OUTCOME_DONE)
 		return;
 	observe_marked(core, l->ns, lock_key(l), &o->lock,
@@ -431,19 +339,19 @@ outcome_marked(struct core *core, struct lock *l, struct submission *s,
 
 /* An attempt that was never answered may land later: remember it. */
 static void
-outcome_doubt(struct core *core, struct lock *l, struct submission *s,
+outcome_add_in_doubt(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
 	const struct operation *operation = &s->submit.operation;
-	struct doubt *d = s->doubt;
+	struct in_doubt *d = s->in_doubt;
 	struct holder h;
 
 	if (d == NULL || (!o->unanswered && o->kind != OUTCOME_UNKNOWN))
 		return;
-	s->doubt = NULL;
+	s->in_doubt = NULL;
 	h = operation->me;
 	h.session = operation->session;
-	doubt_add(core, &l->doubts, d, &h,
+	in_doubt_add(core, &l->in_doubt_list, d, &h,
 	    o->unanswered ? o->unanswered_ms : core->now_ms);
 }
 
@@ -453,8 +361,8 @@ outcome_dispatch(struct core *core, struct lock *l, struct submission *s,
 {
 	switch (s->submit.operation.kind) {
 	case OPERATION_READ:
-		outcome_read(core, l, s->submit.operation.submitted_ms, o);
-		outcome_exists(core, l, s, o);
+		look_taken(core, l, s->submit.operation.submitted_ms, o);
+		look_exists(core, l, s, o);
 		break;
 	case OPERATION_ACQUIRE:
 		if (s->downgrading)
@@ -485,7 +393,7 @@ outcome_dispatch(struct core *core, struct lock *l, struct submission *s,
 		outcome_marked(core, l, s, o);
 		break;
 	default:
-		outcome_wished(core, l, s, o);
+		outcome_waiter_marked(core, l, s, o);
 		break;
 	}
 }
@@ -509,15 +417,17 @@ outcome_take(struct core *core, struct lock *l, const struct outcome *o)
 	assert(s != NULL);
 	l->submission = NULL;
 	l->references++; /* not freed while we look at it */
-	outcome_doubt(core, l, s, o);
+	outcome_add_in_doubt(core, l, s, o);
 	if (o->kind == OUTCOME_REFUSED && o->code == 0)
 		outcome_spared(core, grant_find(l, s->holder.grant));
 	else
 		outcome_dispatch(core, l, s, o);
-	outcome_renewed(core, l, s, o);
+	if (l->ns->renews_records)
+		outcome_renewed(core, l, s, o);
 	update_seen(core, l, s, o);
 	submission_free(core, s);
-	core->lock_events->learnt(core, l);
+	if (l->overdue)
+		core->lock_events->learnt(core, l);
 	l->references--;
 }
 
@@ -527,12 +437,14 @@ lock_stored(struct core *core, struct lock *l, const struct outcome *o)
 	namespace_trouble(l->ns, o);
 	outcome_take(core, l, o);
 	lock_advance(core, l);
-	update_forget(core);
+	if (core->found_lock != NULL)
+		update_forget(core);
 }
 
 void
 lock_stored_part(struct core *core, struct lock *l, const struct outcome *o)
 {
 	outcome_take(core, l, o);
-	update_forget(core);
+	if (core->found_lock != NULL)
+		update_forget(core);
 }

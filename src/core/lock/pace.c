@@ -1,6 +1,6 @@
 /*
- * What a lock's own state says: when the store may be asked again, and for
- * whom there is room.
+ * What a lock's own state says: when the store may be asked again, and whether
+ * there is room.
  */
 #include "core/lock/room.h"
 
@@ -11,8 +11,8 @@ lock_poll_ms(const struct lock *l)
 
 	if (l->queue == NULL || l->queue->poll_ms == 0)
 		return poll_ms;
-	/* A host that wishes polls at the default period or faster. */
-	if (l->wanted != LOCK_MODE_NONE && l->queue->poll_ms > poll_ms)
+	/* A host with a waiter mark polls at the default period or faster. */
+	if (l->own_mark_mode != LOCK_MODE_NONE && l->queue->poll_ms > poll_ms)
 		return poll_ms;
 	return l->queue->poll_ms;
 }
@@ -58,10 +58,10 @@ bool
 lock_run_is_over(const struct core *core, const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
+	uint32_t run_ms = (uint32_t)core->now_ms - l->run_started_ms;
 
 	return !t->no_foreign_waiters &&
-	    (l->run >= t->handover_max ||
-		core->now_ms - l->run_started_ms >= t->lease_ms);
+	    (l->run >= t->handover_max || run_ms >= t->lease_ms);
 }
 
 /* Is it shared within another limit than this request's? */
@@ -72,10 +72,10 @@ lock_has_other_limit(const struct lock *l, const struct waiter *w)
 	    l->limit_seen != w->limit;
 }
 
-/* Which wish tells the others what the first in line waits for: one for
- * another limit can only wait for all of them to leave. */
+/* The waiter mark that tells the others what the first waiter waits for: one
+ * for another limit can only wait for all of them to leave. */
 enum lock_mode
-lock_wish_mode(const struct lock *l)
+lock_mark_mode(const struct lock *l)
 {
 	const struct waiter *w = l->queue;
 
@@ -100,7 +100,7 @@ lock_places(const struct waiter *w)
 	return w->limit != 0 ? w->limit : HOLDERS_MAX;
 }
 
-/* Is there room beside those that were seen to share it? */
+/* Is there room besides the sharers that were seen? */
 bool
 lock_has_room(const struct lock *l, const struct waiter *w)
 {
@@ -110,9 +110,9 @@ lock_has_room(const struct lock *l, const struct waiter *w)
 	    sight->n_holders < lock_places(w);
 }
 
-/* Can one more grant of ours stand beside those that share it, for this one? Of
- * a semaphore; or a fail-closed one; or since nothing new is given under a
- * session that retires. */
+/* Can one more grant of ours share it, for this waiter? Of a semaphore; or a
+ * fail-closed one; or since nothing new is given under a session that retires.
+ * */
 bool
 lock_may_add(const struct lock *l, const struct waiter *w)
 {

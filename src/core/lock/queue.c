@@ -1,20 +1,20 @@
 /*
- * Those who wait for a lock here: first come, first served, one queue per key;
- * and what is known of how long they have to.
+ * The waiters for a lock here: first come, first served, one queue per key; and
+ * what is known of how long they have to.
  */
 #include "core/lock/room.h"
 
 #include <assert.h>
 
 /*
- * In the order of asking, which is the end; but who asked for several locks
- * comes to all but the first of them later. Utlist's first has the last before
- * it.
+ * In the order of asking, which is the end; but a request for several locks
+ * joins the queues of all but the first of them later. Utlist's first has the
+ * last before it.
  */
 void
 queue_join(struct lock *l, struct waiter *w)
 {
-	struct waiter *after = w->several ? l->queue : NULL;
+	struct waiter *after = w->is_multi ? l->queue : NULL;
 
 	w->lock = l;
 	w->place = l->queue == NULL ? 0 : l->queue->previous->place + 1;
@@ -67,8 +67,9 @@ queue_find_overdue(struct lock *l)
 
 /*
  * How many are before this one. Places follow each other, so the first one's
- * tells; who leaves the middle makes a gap, and whoever looks next closes all
- * of them at once. So a listing of the queue costs as much as the queue.
+ * tells; a waiter that leaves the middle makes a gap, and the next reader
+ * closes all of them at once. So a listing of the queue costs as much as the
+ * queue.
  */
 uint32_t
 queue_ahead(const struct waiter *w)
@@ -95,7 +96,7 @@ queue_is_served(const struct core *core, const struct lock *l,
 {
 	const struct grant *g;
 
-	if (l->wish_seen && lock_run_is_over(core, l))
+	if (l->foreign_mark_seen && lock_run_is_over(core, l))
 		return false;
 	LL_FOREACH(l->grants, g)
 	{
@@ -171,7 +172,8 @@ lock_is_open(const struct core *core, const struct lock *l)
 {
 	return l->grants == NULL && l->queue == NULL &&
 	    l->submission == NULL && l->leftovers == NULL && !l->read_due &&
-	    l->wanted == LOCK_MODE_NONE && core->now_ms >= l->hold_off_ms &&
+	    l->own_mark_mode == LOCK_MODE_NONE &&
+	    core->now_ms >= l->hold_off_ms &&
 	    core->now_ms >= l->back_ms && (l->view == VIEW_NEW ||
 	    (l->view == VIEW_FREE && !l->hindered));
 }

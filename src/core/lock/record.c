@@ -1,6 +1,6 @@
 /*
- * What a lock's record tells: who stands in the way, whether our own grant is
- * in it, who wishes for it, and what of ours is in it that should not be.
+ * What a lock's record tells: the holders in the way, our own grant in it, its
+ * waiter marks, and elements and marks of ours that should not be there.
  */
 #include "core/lock/room.h"
 
@@ -13,14 +13,8 @@
 bool
 record_shows(const struct lock_record *record, const struct grant *g)
 {
-	struct ident session;
-
-	if (g->lease == NULL && !g->fail_closed)
-		return false;
-	session = grant_session_id(g);
 	for (size_t i = 0; i < record->n_holders; i++) {
-		if (ident_equal(record->holders[i].session, session) &&
-		    grant_has(g, record->holders[i].grant))
+		if (grant_is_holder(g, &record->holders[i]))
 			return true;
 	}
 	return false;
@@ -51,9 +45,9 @@ record_forget_sight(struct lock *l)
 }
 
 /*
- * A grant of a session of ours that nothing here stands behind: it landed
- * after it was given up. (What a lost session left is closed with it.) Of
- * fail-closed ones, which clients may have left held, a doubt must say so.
+ * A grant of a session of ours that no hold here uses: it landed after it was
+ * given up. (What a lost session left is closed with it.) Of fail-closed ones,
+ * which clients may have left held, a doubt must say so.
  */
 static bool
 record_holder_is_orphan(const struct lock *l, const struct holder *h)
@@ -61,9 +55,12 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 	const struct lease *s = session_find(l->ns, h->session);
 	const struct grant *g = grant_find(l, h->grant);
 
-	if (h->fail_closed || !namespace_has_sessions(l->ns))
-		return g == NULL && doubt_is_orphan(&l->doubts, h);
-	if (s == NULL || s->state != LEASE_VALID)
+	/* It may be another's, which took over the same. */
+	if (l->ns->session != NULL && l->ns->session->unproven)
+		return false;
+	if (h->fail_closed || !l->ns->has_sessions)
+		return g == NULL && in_doubt_is_orphan(&l->in_doubt_list, h);
+	if (s == NULL || s->state != LEASE_VALID || s->unproven)
 		return false;
 	return g == NULL || g->lease != s;
 }
@@ -107,12 +104,12 @@ record_find_orphan(struct core *core, struct lock *l,
 }
 
 /*
- * A wish of another host: honoured unless its session is dead, absent or has
- * not moved for a lease. It is a matter for the holder: if all who wait looked
- * at each other, too, each look would cost the square of them.
+ * A waiter mark of another host: honoured unless its session is dead, absent or
+ * has not moved for a lease. It is a matter for the holder: if all waiters
+ * observed each other, too, each read would cost the square of them.
  */
 static bool
-record_honours_wish(struct core *core, struct lock *l, struct ident id)
+record_honours_mark(struct core *core, struct lock *l, struct ident id)
 {
 	struct observation *o = observe(core, l->ns, id, 0);
 
@@ -120,9 +117,10 @@ record_honours_wish(struct core *core, struct lock *l, struct ident id)
 }
 
 /*
- * Has it stood free for longer than two polls because of a wish? Whose wish it
- * is would have had it by now. A wish that landed once more after its host had
- * gone is in nobody's list of doubts, for it was answered.
+ * Has it been free for longer than two polls because of a waiter mark? The host
+ * of that mark would have acquired it by then. A mark that landed once more
+ * after its host had gone is in no list of writes in doubt, because it was
+ * answered.
  */
 static bool
 record_stood_long(const struct core *core, const struct lock *l)
@@ -133,26 +131,27 @@ record_stood_long(const struct core *core, const struct lock *l)
 	    stood_ms > 2 * l->ns->settings.poll_ms;
 }
 
-/* Is one of these wishes another host's, and honoured? What of them is stale
- * (or all, if it was waited for them @long_enough) is to be taken out. */
+/* Does one of these marks belong to another host, and is it honoured? What of
+ * them is stale (or all, if it was waited for them @long_enough) is to be taken
+ * out. */
 static bool
 record_find_foreign(struct core *core, struct lock *l, enum lock_mode mode,
-    const struct ident *wishes, size_t n_wishes, bool long_enough)
+    const struct ident *waiter_marks, size_t n_waiter_marks, bool long_enough)
 {
 	bool honoured = false;
 
-	for (size_t i = 0; i < n_wishes; i++) {
-		struct ident id = wishes[i];
+	for (size_t i = 0; i < n_waiter_marks; i++) {
+		struct ident id = waiter_marks[i];
 
 		if (session_find(l->ns, id) != NULL)
 			continue;
-		/* Taking out a living one's wish would do no harm: its host
-		 * puts it back with its next poll. */
-		if (!long_enough && record_honours_wish(core, l, id)) {
+		/* Removing a living host's mark would do no harm: its host puts
+		 * it back with its next poll. */
+		if (!long_enough && record_honours_mark(core, l, id)) {
 			honoured = true;
 		} else if (record_leftovers(core, l) != NULL) {
-			l->leftovers->stale_wish = id;
-			l->leftovers->stale_wish_mode = mode;
+			l->leftovers->stale_mark = id;
+			l->leftovers->stale_mark_mode = mode;
 		}
 	}
 	return honoured;
@@ -160,26 +159,26 @@ record_find_foreign(struct core *core, struct lock *l, enum lock_mode mode,
 
 static void
 record_find_own(struct core *core, struct lock *l, enum lock_mode mode,
-    const struct ident *wishes, size_t n_wishes)
+    const struct ident *waiter_marks, size_t n_waiter_marks)
 {
 	const struct lease *s = l->ns->session;
 
-	for (size_t i = 0; i < n_wishes; i++) {
-		struct ident id = wishes[i];
+	for (size_t i = 0; i < n_waiter_marks; i++) {
+		struct ident id = waiter_marks[i];
 
 		if (session_find(l->ns, id) == NULL)
 			continue;
 		if (s != NULL && ident_equal(s->id, id) &&
-		    lock_wish_mode(l) == mode) {
-			l->wanted = mode;
+		    lock_mark_mode(l) == mode) {
+			l->own_mark_mode = mode;
 		} else if (record_leftovers(core, l) != NULL) {
-			l->leftovers->own_wish = id;
-			l->leftovers->own_wish_mode = mode;
+			l->leftovers->own_mark = id;
+			l->leftovers->stray_mark_mode = mode;
 		}
 	}
 }
 
-/* Whoever shares without a limit hinders nobody else who would. */
+/* A sharer without a limit hinders no other sharer. */
 static void
 record_find_hindered(struct core *core, struct lock *l,
     const struct lock_record *record)
@@ -187,16 +186,16 @@ record_find_hindered(struct core *core, struct lock *l,
 	const struct grant *g = l->grants;
 	bool common = g->mode == LOCK_MODE_SHARED && g->limit == 0;
 
-	l->wish_seen = record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
-	    record->exclusive_wishes, record->n_exclusive_wishes, false);
+	l->foreign_mark_seen = record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
+	    record->exclusive_waiters, record->n_exclusive_waiters, false);
 	if (!common && record_find_foreign(core, l, LOCK_MODE_SHARED,
-	    record->shared_wishes, record->n_shared_wishes, false))
-		l->wish_seen = true;
+	    record->shared_waiters, record->n_shared_waiters, false))
+		l->foreign_mark_seen = true;
 }
 
 /*
- * The two kinds of use take turns on a free lock, and nobody joins those who
- * share it while an exclusive wish stands (doc/records.md).
+ * The two kinds of use take turns on a free lock, and no client joins the
+ * sharers while a mark for exclusive use stands (doc/records.md).
  */
 static bool
 record_is_hindered(struct core *core, struct lock *l,
@@ -211,16 +210,16 @@ record_is_hindered(struct core *core, struct lock *l,
 	if (w->mode == LOCK_MODE_EXCLUSIVE)
 		return free && record->mode == LOCK_MODE_EXCLUSIVE &&
 		    record_find_foreign(core, l, LOCK_MODE_SHARED,
-		    record->shared_wishes, record->n_shared_wishes,
+		    record->shared_waiters, record->n_shared_waiters,
 		    long_enough);
 	return record->mode == LOCK_MODE_SHARED &&
-	    l->wanted != LOCK_MODE_EXCLUSIVE &&
+	    l->own_mark_mode != LOCK_MODE_EXCLUSIVE &&
 	    record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
-	    record->exclusive_wishes, record->n_exclusive_wishes,
+	    record->exclusive_waiters, record->n_exclusive_waiters,
 	    long_enough);
 }
 
-/* Who waits for it here: does it stand back? */
+/* The waiters here: does it stand back? */
 static void
 record_find_turn(struct core *core, struct lock *l,
     const struct lock_record *record)
@@ -233,20 +232,20 @@ record_find_turn(struct core *core, struct lock *l,
 }
 
 static void
-record_find_wishes(struct core *core, struct lock *l,
+record_find_waiter_marks(struct core *core, struct lock *l,
     const struct lock_record *record)
 {
 	const struct grant *g;
 
-	l->wanted = LOCK_MODE_NONE;
-	l->wish_seen = false;
-	record_find_own(core, l, LOCK_MODE_EXCLUSIVE, record->exclusive_wishes,
-	    record->n_exclusive_wishes);
-	record_find_own(core, l, LOCK_MODE_SHARED, record->shared_wishes,
-	    record->n_shared_wishes);
+	l->own_mark_mode = LOCK_MODE_NONE;
+	l->foreign_mark_seen = false;
+	record_find_own(core, l, LOCK_MODE_EXCLUSIVE, record->exclusive_waiters,
+	    record->n_exclusive_waiters);
+	record_find_own(core, l, LOCK_MODE_SHARED, record->shared_waiters,
+	    record->n_shared_waiters);
 	LL_SEARCH_SCALAR(l->grants, g, state, GRANT_HELD);
-	if (g != NULL && !namespace_has_sessions(l->ns))
-		l->wish_seen = true;	/* nobody could say otherwise */
+	if (g != NULL && !l->ns->has_sessions)
+		l->foreign_mark_seen = true;	/* nobody could say otherwise */
 	else if (g != NULL)
 		record_find_hindered(core, l, record);
 }
@@ -269,12 +268,12 @@ record_block(struct core *core, struct lock *l)
 		struct observation *o = NULL;
 
 		/* Ours is ended by its removal only. */
-		if (!namespace_has_sessions(l->ns))
+		if (!l->ns->has_sessions)
 			o = observe_holder(l->ns, lock_key(l), h);
 		else if (own == NULL || own->state != LEASE_VALID)
 			o = observe(core, l->ns, h->session, h->lease_ms);
-		/* And this by its release or a break only: who waits is told
-		 * whether there is anybody left. */
+		/* And this by its release or a break only: waiters are told
+		 * whether there is a holder left. */
 		if (h->fail_closed) {
 			dead = false;
 			if (o != NULL)
@@ -309,8 +308,8 @@ record_holder_is_dead(const struct lock *l, const struct holder *h)
 	    observe_is_over(l->ns->core, o);
 }
 
-/* How many of those who were seen are known to be dead, and which (@ret may be
- * NULL): at most @most. */
+/* How many of the holders that were seen are known to be dead, and which (@ret
+ * may be NULL): at most @most. */
 size_t
 record_dead(const struct lock *l, size_t most, struct holder *ret)
 {
@@ -329,13 +328,13 @@ record_dead(const struct lock *l, size_t most, struct holder *ret)
 	return n;
 }
 
-/* Beside a grant of ours: who releases it takes one of the dead along. Where a
- * record has room for one, nothing of ours is beside it. */
+/* Beside a grant of ours: a release takes one of the dead along. Where a record
+ * has room for one, it has no element of ours. */
 static void
 record_find_dead(struct core *core, struct lock *l,
     const struct lock_record *record)
 {
-	if (!namespace_has_sessions(l->ns))
+	if (!l->ns->has_sessions)
 		return;
 	for (size_t i = 0; l->grants != NULL && i < record->n_holders; i++) {
 		const struct holder *h = &record->holders[i];
@@ -348,7 +347,7 @@ record_find_dead(struct core *core, struct lock *l,
 	}
 }
 
-/* Who only looks leaves no mark; who tries leaves one for the next try. */
+/* A read leaves no mark; a try leaves one for the next try. */
 static void
 record_observe(struct core *core, struct lock *l,
     const struct lock_record *record)
@@ -379,7 +378,7 @@ record_sight(struct core *core, struct lock *l,
 		sight->owner = strdup(record->owner);
 	sight->n_holders = record->n_holders;
 	memcpy(sight->holders, record->holders, holders_bytes);
-	if (namespace_renews_records(l->ns))
+	if (l->ns->renews_records)
 		record_observe(core, l, record);
 	l->sight = sight;
 	l->view = VIEW_FOREIGN;
@@ -389,17 +388,10 @@ record_sight(struct core *core, struct lock *l,
 static void
 record_find_use(struct lock *l, const struct lock_record *record)
 {
-	const struct grant *g;
-	size_t n_ours = 0;
-
-	LL_FOREACH(l->grants, g)
-	{
-		if (record_shows(record, g))
-			n_ours++;
-	}
-	l->others_seen = (uint16_t)(record->n_holders - n_ours);
-	/* Also of a free lock: who waited for another limit than the last one
-	 * keeps the wish that lets nobody in before. */
+	l->others_seen = (uint16_t)(record->n_holders -
+	    grant_count_holders(l, record));
+	/* Also of a free lock: a waiter for another limit than the last one
+	 * keeps its mark for exclusive use. */
 	l->shared_seen = record->mode == LOCK_MODE_SHARED;
 	l->limit_seen = record->limit > UINT16_MAX ? UINT16_MAX :
 	    (uint16_t)record->limit;
@@ -409,7 +401,7 @@ record_find_use(struct lock *l, const struct lock_record *record)
 static void
 record_find_version(struct lock *l, const struct lock_record *record)
 {
-	if (namespace_has_sessions(l->ns))
+	if (l->ns->has_sessions)
 		return;
 	l->token_seen = record->token;
 	free(l->version);
@@ -436,7 +428,8 @@ record_seen(struct core *core, struct lock *l,
 	l->looks++;
 	if (l->watched != NULL)
 		core->lock_events->seen(l, record, submitted_ms);
-	doubt_seen(core, &l->doubts, record, submitted_ms);
+	if (l->in_doubt_list.first != NULL)
+		in_doubt_read(core, &l->in_doubt_list, record, submitted_ms);
 	if (record->revision.sequence > l->sequence)
 		l->sequence = record->revision.sequence;
 	record_find_version(l, record);
@@ -446,9 +439,11 @@ record_seen(struct core *core, struct lock *l,
 	free(l->leftovers);
 	l->leftovers = NULL;
 	record_find_use(l, record);
-	(void)record_find_orphan(core, l, record);
-	record_find_dead(core, l, record);
-	record_find_wishes(core, l, record);
+	if (l->others_seen > 0) {
+		(void)record_find_orphan(core, l, record);
+		record_find_dead(core, l, record);
+	}
+	record_find_waiter_marks(core, l, record);
 	if (l->grants == NULL ||
 	    (l->queue != NULL && lock_may_add(l, l->queue))) {
 		record_find_turn(core, l, record);
@@ -462,6 +457,6 @@ record_seen(struct core *core, struct lock *l,
 			l->view = VIEW_NEW;
 	}
 	record_free_sight(before);
-	if (l->sight == NULL && namespace_renews_records(l->ns))
+	if (l->sight == NULL && l->ns->renews_records)
 		observe_end(core, l->ns, lock_key(l));
 }

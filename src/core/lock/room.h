@@ -7,6 +7,9 @@
 #include "core/action.h"
 #include "core/lock/lock.h"
 
+/* ---- check.c ---------------------------------------------------------- */
+void lock_check(const struct core *, const struct lock *);
+
 /* ---- downgrade.c ------------------------------------------------------ */
 struct downgrade {
 	struct ident id;	/* of the element that takes the place */
@@ -22,7 +25,7 @@ void downgrade_stored(struct core *, struct lock *, struct ident,
     const struct outcome *, uint64_t submitted_ms);
 
 /* ---- grant.c ---------------------------------------------------------- */
-/* What few grants have; it stays to the grant's end. */
+/* What few grants have; it is kept to the grant's end. */
 struct extras {
 	struct ident session;		/* fail-closed: in its element */
 	struct downgrade *downgrade;	/* HELD, or NULL */
@@ -30,18 +33,27 @@ struct extras {
 	char *token_text;	/* of a token beyond TOKEN_MAX; or NULL */
 };
 
+static inline void
+grant_touch(struct grant *g)
+{
+	saved_touch(g->lock->ns->core, &g->saved, SAVED_GRANT);
+}
+
 struct extras *grant_extras(struct grant *);
 struct downgrade *grant_downgrade(const struct grant *);
 struct ident grant_session_id(const struct grant *);
 bool grant_has(const struct grant *, struct ident);
+bool grant_is_lost(const struct grant *);	/* with a write under way */
+bool grant_is_holder(const struct grant *, const struct holder *);
+size_t grant_count_holders(const struct lock *, const struct lock_record *);
 bool grant_is_good(const struct core *, const struct grant *);
 bool grant_is_usable(const struct grant *);
+bool grant_is_proven(const struct grant *);
 bool grant_is_common(const struct grant *);
 bool grant_suits(const struct grant *, const struct waiter *);
 bool grant_fits(const struct core *, const struct grant *,
     const struct waiter *);
 struct grant *grant_next_in(struct grant **list, uint16_t round);
-void grant_check(const struct core *, const struct grant *);
 
 /* ---- grant_life.c ----------------------------------------------------- */
 struct grant *grant_new(struct core *, struct lock *, bool fail_closed);
@@ -61,24 +73,26 @@ void grant_advance(struct core *, struct grant *);
 
 /* ---- tokens.c --------------------------------------------------------- */
 uint16_t grant_tokens(const struct grant *);
+uint64_t grant_next_token(struct grant *);
 bool grant_has_token(const struct grant *);
 uint64_t grant_lacks_tokens(const struct core *, const struct grant *);
 void grant_asked_tokens(struct core *, const struct grant *,
     const struct outcome *);
-void grant_set_tokens(struct grant *, uint64_t last);
 bool grant_set_token_text(struct grant *, const char *text);
+bool grant_take_tokens(struct grant *, const struct lock_record *);
 void grant_adopt(struct core *, struct grant *, const struct lock_record *);
 
 /* ---- lock.c ----------------------------------------------------------- */
+void lock_save_righting(struct core *, struct lock *);
 bool lock_takeover_is_near(const struct core *, const struct lock *);
 
 /* ---- locks.c ---------------------------------------------------------- */
 struct lock *lock_next(const struct namespace *, const struct lock *);
 
-/* ---- seek.c ----------------------------------------------------------- */
+/* ---- next_operation.c -------------------------------------------------- */
 void lock_seek(struct core *, struct lock *);
 void lock_poll(struct core *, struct lock *);
-bool lock_rid_of_stale_wish(struct core *, struct lock *);
+bool lock_remove_stale_mark(struct core *, struct lock *);
 
 /* ---- pace.c ----------------------------------------------------------- */
 uint64_t lock_poll_ms(const struct lock *);
@@ -88,7 +102,7 @@ bool lock_must_wait(struct core *, struct lock *);
 bool lock_may_send(struct core *, struct lock *);
 bool lock_run_is_over(const struct core *, const struct lock *);
 bool lock_has_other_limit(const struct lock *, const struct waiter *);
-enum lock_mode lock_wish_mode(const struct lock *);
+enum lock_mode lock_mark_mode(const struct lock *);
 bool lock_is_shared_alike(const struct lock *, const struct waiter *);
 size_t lock_places(const struct waiter *);
 bool lock_has_room(const struct lock *, const struct waiter *);
@@ -98,10 +112,10 @@ bool lock_may_seek(const struct lock *);
 /* ---- record.c --------------------------------------------------------- */
 /* What this host should rid a record of. Names that are none: nothing. */
 struct leftovers {
-	struct ident own_wish;
-	struct ident stale_wish;	/* of a session that is not alive */
-	enum lock_mode own_wish_mode;
-	enum lock_mode stale_wish_mode;
+	struct ident own_mark;
+	struct ident stale_mark;	/* of a session that is not alive */
+	enum lock_mode stray_mark_mode;
+	enum lock_mode stale_mark_mode;
 	struct holder orphan;		/* our session's, but not live */
 	struct holder dead;	/* of others, beside grants of ours */
 };
@@ -116,7 +130,7 @@ bool record_block(struct core *, struct lock *);
 size_t record_dead(const struct lock *, size_t most, struct holder *ret);
 enum core_loss record_loss(const struct lock_record *);
 
-/* ---- owed.c ----------------------------------------------------------- */
+/* ---- pending_update.c -------------------------------------------------- */
 struct waiter *update_renewal(const struct grant *);
 struct waiter *update_owed_to(const struct grant *);
 bool update_is_owed(const struct grant *);
@@ -138,7 +152,19 @@ bool update_failed(struct core *, struct grant *, uint64_t serial,
     const struct outcome *);
 
 /* ---- outcome.c -------------------------------------------------------- */
-void outcome_read(struct core *, struct lock *, uint64_t submitted_ms,
+int16_t outcome_cause(const struct outcome *);
+void outcome_failed(struct core *, struct lock *, const struct outcome *);
+void outcome_seen(struct core *, struct lock *, const struct outcome *,
+    uint64_t submitted_ms);
+void outcome_granted(struct core *, struct grant *, const struct holder *me,
+    const struct outcome *, uint64_t submitted_ms);
+void outcome_gone(struct core *, struct grant *, const struct outcome *,
+    uint64_t submitted_ms);
+
+/* ---- other_reads.c ----------------------------------------------------- */
+void look_taken(struct core *, struct lock *, uint64_t submitted_ms,
+    const struct outcome *);
+void look_exists(struct core *, struct lock *, const struct submission *,
     const struct outcome *);
 
 /* ---- submission.c ----------------------------------------------------- */
@@ -147,7 +173,7 @@ struct submission {
 	struct core_submit submit;	/* first */
 	struct holder holder;
 	char *version;		/* ACQUIRE */
-	struct doubt *doubt;	/* ready, should the answer never come */
+	struct in_doubt *in_doubt;	/* for an answer that never comes */
 	bool cleaning;		/* RELEASE: of an orphan, or of the dead */
 	bool downgrading;	/* ACQUIRE: in the place of our own */
 	char *owner;

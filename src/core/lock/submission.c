@@ -19,7 +19,7 @@ submission_free(struct core *core, struct submission *s)
 {
 	if (s == NULL)
 		return;
-	doubt_drop(core, s->doubt);
+	in_doubt_drop(core, s->in_doubt);
 	free(s->owner);
 	free(s->version);
 	free(s->contents);
@@ -68,9 +68,8 @@ submission_n_dead(const struct lock *l, enum operation_kind kind,
 		return 0;
 	if (kind == OPERATION_RELEASE && g == NULL && !orphan)
 		return record_dead(l, RELEASE_MAX, NULL);
-	/* All of them, or it is an acquire beside them. Who could come in
-	 * beside none but the dead takes it from them: wishes do not hinder
-	 * that. */
+	/* All of them, or it is an acquire beside them. If all holders are
+	 * dead, it is taken from them: waiter marks do not hinder that. */
 	if (kind == OPERATION_ACQUIRE && (!lock_has_room(l, l->queue) ||
 	    record_dead(l, HOLDERS_MAX, NULL) == l->sight->n_holders))
 		return l->sight->n_holders;
@@ -85,9 +84,9 @@ submission_new(struct core *core, struct lock *l, enum operation_kind kind,
 
 	if (s == NULL)
 		return NULL;
-	if (kind == OPERATION_ACQUIRE || kind == OPERATION_WANT) {
-		s->doubt = doubt_new(core, l->ns);
-		if (s->doubt == NULL) {
+	if (kind == OPERATION_ACQUIRE || kind == OPERATION_ADD_WAITER) {
+		s->in_doubt = in_doubt_new(core, l->ns);
+		if (s->in_doubt == NULL) {
 			submission_free(core, s);
 			return NULL;
 		}
@@ -128,17 +127,18 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	l->version = NULL;
 	if (w->owner != NULL)
 		s->owner = strdup(w->owner);
-	/* Whoever writes such a record writes all of it. */
-	if (w->owner != NULL && namespace_renews_records(l->ns))
+	/* A write of such a record writes all of it. */
+	if (w->owner != NULL && l->ns->renews_records)
 		record_lease_set_owner(g->lease, w->owner);
 	o->me = s->holder;
 	o->mode = g->mode;
 	o->limit = g->limit;
 	o->session = s->holder.session;
 	o->owner = s->owner;
-	o->tokens = grant_tokens(g);
+	g->n_tokens = grant_tokens(g);
+	o->tokens = g->n_tokens;
 	o->version = s->version;
-	o->keep = w->change != NULL && w->change->spares_data;
+	o->keeps_contents = w->change != NULL && w->change->spares_data;
 	o->token_seen = l->token_seen;
 	if (n_dead > 0) {
 		o->n_dead = n_dead;
@@ -146,10 +146,11 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 		    n_dead * sizeof(struct holder));
 		o->dead = s->dead;
 		o->token_seen = l->sight->token;
-		if (namespace_renews_records(l->ns))
+		if (l->ns->renews_records)
 			o->mark = observe_mark(l->ns, lock_key(l));
 	}
-	record_forget_sight(l);
+	if (l->sight != NULL)
+		record_forget_sight(l);
 	l->view = VIEW_NEW;
 }
 
@@ -199,10 +200,11 @@ submission_prepare_release(struct core *core, struct grant *g,
 	}
 	o->others_hold = g->lock->others_seen >= o->n_holders ||
 	    g->lock->grants->next != NULL;
-	o->keep = g->releasing != NULL && g->releasing->keeps;
+	o->keeps_contents = g->releasing != NULL &&
+	    g->releasing->keeps_contents;
 }
 
-/* What must not stay: an orphan of ours, or the dead of a semaphore. */
+/* Elements to remove: an orphan of ours, or the dead of a semaphore. */
 static void
 submission_prepare_cleaning(struct lock *l, struct submission *s, size_t n_dead)
 {
@@ -265,8 +267,8 @@ submission_prepare_update(struct core *core, struct grant *g,
 	o->revision.random = random_next(&core->random) | 1;
 }
 
-/* Where others hold it, contents matter to nobody yet; but to who wants them
- * to be there. */
+/* Where others hold it, contents do not matter yet, except for only_if_exists.
+ * */
 static void
 submission_prepare_read(const struct lock *l, struct submission *s)
 {
@@ -290,20 +292,20 @@ submission_prepare_mark(struct core *core, struct lock *l,
 }
 
 static void
-submission_prepare_unwant(struct lock *l, struct submission *s)
+submission_prepare_remove_waiter(struct lock *l, struct submission *s)
 {
 	const struct leftovers *left = l->leftovers;
 	struct operation *o = &s->submit.operation;
 
-	if (left != NULL && !ident_is_none(left->own_wish)) {
-		o->session = left->own_wish;
-		o->mode = left->own_wish_mode;
-	} else if (left != NULL && !ident_is_none(left->stale_wish)) {
-		o->session = left->stale_wish;
-		o->mode = left->stale_wish_mode;
+	if (left != NULL && !ident_is_none(left->own_mark)) {
+		o->session = left->own_mark;
+		o->mode = left->stray_mark_mode;
+	} else if (left != NULL && !ident_is_none(left->stale_mark)) {
+		o->session = left->stale_mark;
+		o->mode = left->stale_mark_mode;
 	} else if (l->ns->session != NULL) {
 		o->session = l->ns->session->id;
-		o->mode = l->wanted;
+		o->mode = l->own_mark_mode;
 	}
 }
 
@@ -315,7 +317,7 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 
 	switch (kind) {
 	case OPERATION_ACQUIRE:
-		if (grant_downgrade(g) != NULL)
+		if (g->extras != NULL && grant_downgrade(g) != NULL)
 			submission_prepare_downgrade(g, s);
 		else
 			submission_prepare_acquire(core, g, l->queue, s,
@@ -339,12 +341,12 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 	case OPERATION_READ:
 		submission_prepare_read(l, s);
 		return;
-	case OPERATION_WANT:
+	case OPERATION_ADD_WAITER:
 		o->session = l->ns->session->id;
-		o->mode = lock_wish_mode(l);
+		o->mode = lock_mark_mode(l);
 		return;
-	case OPERATION_UNWANT:
-		submission_prepare_unwant(l, s);
+	case OPERATION_REMOVE_WAITER:
+		submission_prepare_remove_waiter(l, s);
 		return;
 	case OPERATION_MARK:
 		submission_prepare_mark(core, l, s);
@@ -406,6 +408,7 @@ submission_update(struct core *core, struct grant *g,
 		free(copy);
 		return;
 	}
+	grant_touch(g);
 	s = l->submission;
 	s->contents = copy;
 	s->serial = serial;

@@ -16,8 +16,8 @@ grant_tokens(const struct grant *g)
 	const struct namespace *ns = g->lock->ns;
 
 	/* Over a bridge a block would only be ahead of the other record. */
-	if (g->mode == LOCK_MODE_SHARED || !namespace_has_sessions(ns) ||
-	    namespace_levels_tokens(ns))
+	if (g->mode == LOCK_MODE_SHARED || !ns->has_sessions ||
+	    ns->levels_tokens)
 		return 1;
 	return (uint16_t)(ns->settings.no_foreign_waiters ? TOKENS_MAX :
 	    ns->settings.handover_max);
@@ -28,48 +28,43 @@ bool
 grant_has_token(const struct grant *g)
 {
 	return g->mode == LOCK_MODE_SHARED ||
-	    !namespace_has_tokens(g->lock->ns) ||
+	    !g->lock->ns->has_tokens ||
 	    g->token_next <= g->token_last;
 }
 
-/* The next of the block; those who share it have the grant's own. 0: the format
- * has none. */
+/* The next of the block; sharers have the grant's own. 0: the format has none.
+ * */
 uint64_t
 grant_next_token(struct grant *g)
 {
-	if (!namespace_has_tokens(g->lock->ns))
+	if (!g->lock->ns->has_tokens)
 		return 0;
 	return g->mode == LOCK_MODE_EXCLUSIVE ? g->token_next++ :
 	    g->token_last;
 }
 
-/* It has so many as it asked for, and this is the last of them. */
+
+/* What is between the one that it had and this one is told to nobody. */
 void
-grant_set_tokens(struct grant *g, uint64_t last)
+grant_skip_tokens(struct use *u, uint64_t told)
 {
-	g->token_last = last;
-	g->token_next = last - grant_tokens(g) + 1;
+	u->token = told & TOKEN_MAX;
+	u->grant->token_next = told + 1;
+	grant_touch(u->grant);
 }
 
-/* It has told more than it gave, and what is between them to nobody else. */
-void
-grant_skip_tokens(struct grant *g, uint64_t told)
-{
-	g->token_next = told + 1;
-}
-
-/* Is it used by one of several, which is told when all of them are had? */
+/* Is it used by one of several, which is told when all of them are held? */
 static const struct use *
-grant_use_of_several(const struct grant *g)
+grant_use_of_multi(const struct grant *g)
 {
-	return g->uses != NULL && g->uses->several ? g->uses : NULL;
+	return g->uses != NULL && g->uses->is_multi ? g->uses : NULL;
 }
 
 /* How many more must its record have before its use is told? */
 uint64_t
 grant_lacks_tokens(const struct core *core, const struct grant *g)
 {
-	const struct use *u = grant_use_of_several(g);
+	const struct use *u = grant_use_of_multi(g);
 
 	return u == NULL ? 0 : core->lock_events->tokens_lacking(u);
 }
@@ -79,19 +74,20 @@ void
 grant_asked_tokens(struct core *core, const struct grant *g,
     const struct outcome *o)
 {
-	const struct use *u = g == NULL ? NULL : grant_use_of_several(g);
+	const struct use *u = g == NULL ? NULL : grant_use_of_multi(g);
 
 	if (u != NULL)
 		core->lock_events->tokens_known(core, u, o);
 }
 
-/* The record has more, and nobody else may give them. */
+/* The record has more, and no other host may give them. */
 static void
 grant_raise_tokens(struct core *core, struct grant *g, uint64_t last)
 {
 	if (last <= g->token_last)
 		return;
 	g->token_last = last;
+	grant_touch(g);
 	grant_asked_tokens(core, g, NULL);
 }
 
@@ -118,6 +114,23 @@ grant_set_token_text(struct grant *g, const char *text)
 	return g->extras->token_text != NULL;
 }
 
+/* Its record has so many as it asked for, and shows the last of them. False: it
+ * has not, or there is no memory. */
+bool
+grant_take_tokens(struct grant *g, const struct lock_record *record)
+{
+	uint16_t n = g->n_tokens;	/* it may be another number now */
+
+	if ((g->lock->ns->has_tokens &&
+	    (record->token < n || record->token > TOKEN_MAX)) ||
+	    !grant_set_token_text(g, record->token_text))
+		return false;
+	g->token_last = record->token;
+	g->token_next = record->token - n + 1;
+	grant_touch(g);
+	return true;
+}
+
 /* The record shows our grant: if it is alone, the token there is ours. */
 void
 grant_adopt(struct core *core, struct grant *g,
@@ -127,8 +140,8 @@ grant_adopt(struct core *core, struct grant *g,
 
 	if (g->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1)
 		grant_raise_tokens(core, g, record->token);
-	if (!l->wish_seen) {
+	if (!l->foreign_mark_seen) {
 		l->run = 0;
-		l->run_started_ms = core->now_ms;
+		l->run_started_ms = (uint32_t)core->now_ms;
 	}
 }

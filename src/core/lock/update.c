@@ -1,18 +1,18 @@
 /*
- * What clients keep in locks: telling who is granted one what is in it, and
- * changing it for who holds it alone.
+ * What clients keep in locks: telling the data with a grant, and changing them
+ * for an exclusive holder.
  *
  * Nothing of it is kept here. While an element of ours is in a record, only an
- * update of ours changes its contents: who shares a lock may not, and nobody
- * else holds it. So any record that shows contents, read since that element
+ * update of ours changes its contents: sharers may not, and an exclusive lock
+ * has one holder. So any record that shows contents, read since that element
  * came in and after the last update was settled, tells what a grant must tell.
  * It serves one grant, in the step in which it came (core->found). A lock whose
  * record never had contents is handed over without a look.
  *
  *  1. An update is of whole contents: what is there, and what is asked for.
  *  2. One whose answer never came may yet land, within its grant. Until a later
- *     one, with a greater revision, was acknowledged, nobody new is granted the
- *     lock by that grant (grant->unsealed).
+ *     one, with a greater revision, was acknowledged, no new client is granted
+ *     the lock by that grant (grant->unsealed).
  *  3. What a release or a renewal changes comes before whatever follows it.
  */
 #include "core/lock/room.h"
@@ -107,12 +107,12 @@ update_change(struct core *core, struct grant *g, struct waiter *w,
 	bool same;
 
 	if (code == DDBLOCK_E_LIMIT)
-		return update_refuse(core, w, code, "with what is kept in the "
-		    "lock already that is more than 307200 bytes, or than 32 "
+		return update_refuse(core, w, code, "together with the data "
+		    "already in the lock that is more than 307200 bytes, or 32 "
 		    "attributes");
 	if (code < 0) {
-		/* What was admitted goes on: whose release this is has let
-		 * go of the lock. */
+		/* What was admitted goes on: the client of this release has
+		 * given up the lock. */
 		lock_try_later(core, g->lock);
 		return UPDATE_LATER;
 	}
@@ -123,7 +123,7 @@ update_change(struct core *core, struct grant *g, struct waiter *w,
 	return same ? UPDATE_READY : UPDATE_LATER;
 }
 
-/* An update of who had it before, and has left meanwhile, may be on its way. */
+/* An update of the last holder, which has left meanwhile, may be on its way. */
 static bool
 update_is_under_way(const struct lock *l)
 {
@@ -145,14 +145,14 @@ update_look(struct core *core, struct grant *g, struct waiter *w)
 	if (update_is_under_way(l))
 		return UPDATE_LATER;
 	/* Of several, what is kept in each is not told. */
-	if (w->several && !g->unsealed)
+	if (w->is_multi && !g->unsealed)
 		return UPDATE_READY;
 	if (w->only_if_exists && base != NULL && !applied &&
-	    namespace_has_sessions(l->ns) &&
+	    l->ns->has_sessions &&
 	    contents_are_empty(base))
 		return update_refuse(core, w, DDBLOCK_E_NO_SUCH_LOCK,
-		    "nothing is kept in that lock, and it was asked for only "
-		    "if it exists");
+		    "the lock has no data and no attributes, and "
+		    "only_if_exists was given");
 	if (base != NULL && !g->unsealed && (applied || w->change == NULL))
 		return UPDATE_READY;
 	if (!lock_may_send(core, l))
@@ -181,8 +181,8 @@ update_advance(struct core *core, struct grant *g)
 {
 	struct waiter *w;
 
-	while (g->state == GRANT_HELD && grant_is_good(core, g) &&
-	    (w = update_owed_to(g)) != NULL) {
+	while (g->state == GRANT_HELD && (w = update_owed_to(g)) != NULL &&
+	    grant_is_good(core, g) && grant_is_proven(g)) {
 		switch (update_look(core, g, w)) {
 		case UPDATE_READY:
 			update_finish(core, g, w);
@@ -209,7 +209,7 @@ update_take_found(struct core *core, const struct lock *l)
 
 /* ---- the answer to an update ------------------------------------------ */
 
-/* Who asked for it, if he is still there. */
+/* Its client, if there still is one. */
 static struct waiter *
 update_asker(const struct grant *g, uint64_t serial)
 {
@@ -220,7 +220,7 @@ update_asker(const struct grant *g, uint64_t serial)
 	return w != NULL && w->serial == serial ? w : NULL;
 }
 
-/* It did not happen, or nobody knows. False: nobody was told so. */
+/* It did not happen, or that is unknown. False: no client was told so. */
 bool
 update_failed(struct core *core, struct grant *g, uint64_t serial,
     const struct outcome *o)
@@ -230,6 +230,7 @@ update_failed(struct core *core, struct grant *g, uint64_t serial,
 	if (o->kind == OUTCOME_UNKNOWN) {
 		/* The next one must be above it. */
 		g->unsealed = true;
+		grant_touch(g);
 		g->lock->sequence++;
 		return false;
 	}

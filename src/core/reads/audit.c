@@ -75,6 +75,19 @@ audit_timer(struct core *core, struct timer *timer)
 	heap_set(&core->heap, &a->timer, next_ms);
 }
 
+/* The next round begins within the period as it is now. */
+void
+audit_pace(struct core *core, struct namespace *ns)
+{
+	struct audit *a = &ns->reads->audit;
+	uint64_t next_ms = core->now_ms + ns->settings.audit_ms;
+
+	if (a->running || a->started_ms <= next_ms)
+		return;
+	a->started_ms = next_ms;
+	heap_set(&core->heap, &a->timer, next_ms);
+}
+
 static void
 audit_row(struct core *core, const struct audit *a, size_t i,
     const struct lock_record *record)

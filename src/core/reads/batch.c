@@ -1,10 +1,10 @@
 /*
- * Locks whose records are read together, because nothing else asks for them:
- * by the audit (audit.c), and for those who watch (watch.c). A lock of a batch
- * is not freed before the answer has been dealt with.
+ * Locks whose records are read together, because no operation reads them: by
+ * the audit (audit.c), and for watchers (watch.c). A lock of a batch is not
+ * freed before the answer has been dealt with.
  *
- * What a batch shows of a lock counts only if nothing of that lock's own was
- * under way meanwhile: nobody knows which of the two the table saw first.
+ * The row of a lock counts only if no operation of its own was under way
+ * meanwhile: it is not known which of the two the table saw first.
  */
 #include "core/reads/room.h"
 

@@ -1,6 +1,6 @@
 /*
- * Questions that take nothing: GET reads one record, LIST scans the table page
- * by page. The next page is asked for only when the client has room for it.
+ * Reads: GET reads one record, LIST scans the table page by page. The next page
+ * is asked for only when the client has room for it.
  *
  * Where the reads of listings are bounded, the listings of a namespace take
  * turns, one page after the other, and a page that consumed much puts the next
@@ -144,6 +144,15 @@ listing_next_turn(struct core *core, struct namespace *ns)
 	}
 }
 
+/* Without a bound what was read yesterday need not be waited for. */
+void
+listing_pace(struct core *core, struct namespace *ns)
+{
+	if (ns->settings.list_capacity == 0)
+		ns->reads->turns.next_ms = core->now_ms;
+	listing_next_turn(core, ns);
+}
+
 void
 listing_timer(struct core *core, struct timer *timer)
 {
@@ -178,8 +187,10 @@ listing_end_turn(struct core *core, struct listing *g,
 	if (t->busy != g)
 		return;
 	t->busy = NULL;
-	/* Thousandths of a unit, over units a second, are milliseconds. */
-	t->next_ms = g->submit.operation.submitted_ms +
+	/* Thousandths of a unit, over units a second, are milliseconds. There
+	 * was a bound when it was asked for. */
+	t->next_ms = capacity == 0 ? core->now_ms :
+	    g->submit.operation.submitted_ms +
 	    (o->read_milliunits + capacity - 1) / capacity;
 	listing_next_turn(core, ns);
 }
@@ -193,7 +204,7 @@ listing_answer_here(struct core *core, struct request *r, struct key key)
 	const struct use *u = l == NULL ? NULL : lock_first_use(l);
 
 	if (u == NULL || u->grant->mode != LOCK_MODE_EXCLUSIVE ||
-	    l->sequence > 0 || !namespace_has_sessions(l->ns))
+	    l->sequence > 0 || !l->ns->has_sessions)
 		return false;
 	view_lock(core, l, core->now_ms, &listing_of(r)->holder);
 	r->reply.holder = &listing_of(r)->holder;

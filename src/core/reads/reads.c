@@ -31,6 +31,21 @@ reads_new(struct core *core, struct namespace *ns)
 }
 
 void
+reads_pace(struct core *core, struct namespace *ns)
+{
+	audit_pace(core, ns);
+	listing_pace(core, ns);
+	watch_poll_pace(core, ns);
+}
+
+void
+reads_unset(struct core *core, struct namespace *ns)
+{
+	if (ns->reads != NULL)
+		heap_unset(&core->heap, &ns->reads->audit.timer);
+}
+
+void
 reads_free(struct namespace *ns)
 {
 	free(ns->reads);

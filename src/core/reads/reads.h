@@ -10,6 +10,12 @@
 /* DDBLOCK_E_NOMEM */
 int reads_new(struct core *, struct namespace *);
 
+/* Its times are others now: what is to be looked at goes by them. */
+void reads_pace(struct core *, struct namespace *);
+
+/* It never came to be: its timers go. */
+void reads_unset(struct core *, struct namespace *);
+
 /* The core goes away: first its watches, then what a namespace has, if any. */
 void watch_free_all(struct core *);
 void reads_free(struct namespace *);
@@ -30,12 +36,15 @@ void listing_stored(struct core *, struct request *, const struct outcome *);
 void watch_poll_stored(struct core *, struct namespace *,
     const struct outcome *);
 
+/* What must be true of this room after each step. */
+void reads_check(const struct core *);
+
 /* At the end of a step: of all that it brought, what is true now. */
 void watch_tell(struct core *);
 
 /* ---- what the rooms below tell this one ------------------------------- */
 
-bool watch_wants_look(const struct lock *);
+bool watch_wants_read(const struct lock *);
 void watch_seen(struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
 void watch_failed(struct core *, struct lock *, int code, const char *text);

@@ -35,6 +35,8 @@ struct audit {
 	struct batch batch;
 };
 
+void audit_pace(struct core *, struct namespace *);
+
 /* ---- listing.c -------------------------------------------------------- */
 /* The listings of a namespace whose reads are bounded take turns. */
 struct turns {
@@ -44,13 +46,15 @@ struct turns {
 	uint64_t next_ms;		/* no page is asked for before */
 };
 
+void listing_pace(struct core *, struct namespace *);
+
 /* ---- watch.c ---------------------------------------------------------- */
 struct watch_id {
 	const struct client *client;
 	const struct lock *lock;
 };
 
-/* A client's wish to hear of a lock's holders. */
+/* A client's watch of a lock. */
 struct watch {
 	struct core_change change;	/* first */
 	UT_hash_handle hh;		/* in core->watches, by id */
@@ -79,12 +83,17 @@ struct watched {
 	uint64_t looked_ms;		/* when what is known was true */
 	struct revision revision;	/* of what was kept in it then */
 	uint64_t revised_ms;		/* when that was true; 0: never seen */
-	uint64_t kept;			/* rises when that changes */
+	uint64_t contents_serial;	/* rises when that changes */
 	struct core_holder_view view;
 };
 
 struct watch *watch_find(const struct core *, const struct client *,
     const struct lock *);
+
+/* ---- watch_tell.c ----------------------------------------------------- */
+bool watch_view(const struct core *, const struct lock *,
+    struct core_holder_view *ret);
+bool watch_is_fresh(const struct watched *, const struct request *);
 void watch_fail(struct core *, struct lock *, int code);
 
 /* ---- watch_poll.c ----------------------------------------------------- */
@@ -98,6 +107,7 @@ struct watch_poll {
 
 bool watch_poll_is_vain(const struct lock *);
 void watch_poll_schedule(struct core *, struct namespace *);
+void watch_poll_pace(struct core *, struct namespace *);
 void watch_poll_leave(struct watched *);
 void watch_poll_line_up(struct core *, struct watched *, bool known);
 

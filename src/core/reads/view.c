@@ -1,5 +1,5 @@
 /*
- * Views for listings and answers. They change nothing that anybody could see.
+ * Views for listings and answers. They change nothing visible.
  */
 #include "core/reads/room.h"
 
@@ -21,7 +21,7 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 		.namespace_index = l->ns->index,
 		.key = lock_key(l),
 		.token = h->use.token,
-		.owner = hold_owner(h),
+		.labels = hold_labels(h),
 		.lost = h->lost,
 		.count = hold_count(h),
 		.loss = h->lost ? h->notice.loss : 0,
@@ -191,22 +191,22 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 	bool open;
 
 	assert(namespace_index < core->n_namespaces);
-	open = namespace_has_sessions(ns) ?
+	open = ns->has_sessions ?
 	    s != NULL && s->state == LEASE_VALID : ns->cause == 0;
 	*ret = (struct core_namespace_view){
 		.name = ns->settings.name,
 		.format = ns->settings.format,
 		.open = open,
+		.drained = ns->drained,
+		.removed = ns->settings.removed,
 		.cause = ns->cause,
 		.text = ns->text,
 		.locks = ns->locks.n,
 		.held = ns->n_held,
 		.lingering = linger_count(core, ns),
 		.waiting = ns->n_waiting,
-		.doubts = ns->n_doubts,
-		.lost = ns->lost,
-		.granted = ns->granted,
-		.handed_over = ns->handed_over,
+		.n_in_doubt = ns->n_in_doubt,
+		.counters = ns->counters,
 	};
 	if (!open || s == NULL)
 		return;

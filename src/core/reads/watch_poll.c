@@ -9,7 +9,8 @@
 
 #include "ddblock.h"
 
-/* Does this host alone decide who has it? Then no look would show more. */
+/* Does this host alone decide about its holder? Then no look would show more.
+ * */
 bool
 watch_poll_is_vain(const struct lock *l)
 {
@@ -51,6 +52,21 @@ watch_poll_enter(struct core *core, struct watched *w)
 	w->due_ms = core->now_ms +
 	    random_jitter(&core->random, ns->settings.poll_ms);
 	DL_APPEND(ns->reads->poll.queue, w);
+}
+
+/* None waits longer than the period as it is now; their order stays. */
+void
+watch_poll_pace(struct core *core, struct namespace *ns)
+{
+	uint64_t last_ms = core->now_ms + ns->settings.poll_ms;
+	struct watched *w;
+
+	DL_FOREACH(ns->reads->poll.queue, w)
+	{
+		if (w->due_ms > last_ms)
+			w->due_ms = last_ms;
+	}
+	watch_poll_schedule(core, ns);
 }
 
 /* Before the others, unless that was tried a moment ago. */

@@ -285,7 +285,7 @@ func tokenOf(token []byte) string {
 	return "token=" + new(big.Int).SetBytes(token).String()
 }
 
-// TryLock does not wait: whoever wants to tries again.
+// TryLock does not wait: the caller tries again.
 func (p *peer) acquire(words line.Words) {
 	key := words.Bare[0]
 	end := time.Now().Add(words.Milliseconds("wait_ms"))

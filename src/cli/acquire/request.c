@@ -1,0 +1,107 @@
+/*
+ * The locks that a command asks for.
+ */
+#include <config.h>
+
+#include "cli/acquire/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ipc/codec.h"
+
+static bool
+request_add_key(struct lock_request *request, const char *key)
+{
+	if (request->n_keys == DDBLOCK_KEYS_MAX)
+		return false;
+	request->keys[request->n_keys++] = key;
+	return true;
+}
+
+int
+request_operand(struct cli *cli, struct lock_request *request, int argc,
+    char **argv)
+{
+	const char *complaint = contents_complaint(&request->contents);
+
+	if (complaint != NULL)
+		return cli_misused(cli, "%s", complaint);
+	if (request->n_keys == 0) {
+		if (optind == argc)
+			return cli_misused(cli, "which lock?");
+		(void)request_add_key(request, argv[optind++]);
+		if (optind < argc && strcmp(argv[optind], "--") == 0)
+			optind++;
+	}
+	request->name = request->keys[0];
+	if (request->n_keys > 1) {
+		(void)snprintf(request->multi_name, sizeof(request->multi_name),
+		    "%.80s and %zu more", request->keys[0],
+		    request->n_keys - 1);
+		request->name = request->multi_name;
+	}
+	return 0;
+}
+
+static bool
+request_text(struct ddblock_acquire_options *options, int option)
+{
+	unsigned char *bytes = (unsigned char *)options;
+	const char *text = optarg;
+
+	(void)memcpy(bytes + option - REQUEST_OPTION_TEXTS, &text,
+	    sizeof(text));
+	return text[0] != '\0';
+}
+
+bool
+request_option(struct lock_request *request, int option)
+{
+	struct ddblock_acquire_options *options = &request->options;
+	uint64_t number;
+
+	if (option >= REQUEST_OPTION_TEXTS)
+		return request_text(options, option);
+
+	switch (option) {
+	case 'k':
+		return request_add_key(request, optarg);
+	case 'n':
+		options->wait_ms = 0;
+		return true;
+	case 's':
+		options->mode = DDBLOCK_SHARED;
+		return true;
+	case 'c':
+		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
+		    number == 0 || number > UINT32_MAX)
+			return false;
+		options->mode = DDBLOCK_SHARED;
+		options->limit = (uint32_t)number;
+		return true;
+	case REQUEST_OPTION_FAIL_CLOSED:
+		options->policy = DDBLOCK_FAIL_CLOSED;
+		return true;
+	case 'w':
+		options->wait_ms = DDBLOCK_WAIT_FOREVER;
+		return strcmp(optarg, "forever") == 0 ||
+		    cli_parse_wait(optarg, &options->wait_ms);
+	case 'E':
+		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
+		    number > 255)
+			return false;
+		request->busy_status = (int)number;
+		return true;
+	case REQUEST_OPTION_MAX_HOLD:
+		return cli_parse_wait(optarg, &options->max_hold_ms) &&
+		    options->max_hold_ms > 0;
+	case REQUEST_OPTION_DANGER:
+		options->danger_ms = -1;
+		return strcmp(optarg, "never") == 0 ||
+		    (cli_parse_wait(optarg, &options->danger_ms) &&
+			options->danger_ms > 0);
+	default:
+		return contents_option(&request->contents, option);
+	}
+}

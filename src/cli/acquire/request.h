@@ -1,0 +1,69 @@
+/*
+ * The locks that a command asks for, by the options and operands that `run`,
+ * `acquire` and `elect` share.
+ */
+#ifndef DDBLOCKD_CLI_ACQUIRE_REQUEST_H
+#define DDBLOCKD_CLI_ACQUIRE_REQUEST_H
+
+#include "cli/acquire/contents.h"
+#include "cli/acquire/progress.h"
+#include "cli/base/cli.h"
+
+#define REQUEST_NAME_MAX 128
+#define REQUEST_TOKEN_MAX 64	/* of its text */
+
+struct lock_request {
+	const char *keys[DDBLOCK_KEYS_MAX];	/* all of them or none */
+	size_t n_keys;
+	const char *name;	/* of the lock, or of all, for people */
+	char multi_name[REQUEST_NAME_MAX];
+	struct ddblock_acquire_options options;
+	bool for_process;	/* the hold ends with it, not with us */
+	struct contents contents;
+	int busy_status;	/* exit status when another holds it */
+	bool quiet;		/* no progress */
+	bool reentrant;		/* do not wait for a lock held already */
+	bool inside;		/* all are: there is no new hold, and */
+	char tokens[DDBLOCK_KEYS_MAX][REQUEST_TOKEN_MAX]; /* their tokens */
+	struct progress progress;
+	/* When this descriptor is readable, or has ended, @on_interrupt is
+	 * called: 0 to go on, or the exit status for giving up. */
+	int interrupt_fd;
+	int (*on_interrupt)(void *arg);
+	void *arg;
+};
+
+/* The options of these commands, for cli_getopt(). */
+#define REQUEST_OPTION_MAX_HOLD 1101
+#define REQUEST_OPTION_DANGER 1102
+#define REQUEST_OPTION_FAIL_CLOSED 1103
+/* An option whose value is the text of that field of ->options. */
+#define REQUEST_OPTION_TEXTS 2000
+#define REQUEST_OPTION_TEXT(field) \
+	(REQUEST_OPTION_TEXTS + \
+	    (int)offsetof(struct ddblock_acquire_options, field))
+#define REQUEST_SHORT_OPTIONS "k:nsc:w:E:"
+#define REQUEST_OPTIONS \
+	{ "key", required_argument, NULL, 'k' }, \
+	{ "nonblock", no_argument, NULL, 'n' }, \
+	{ "shared", no_argument, NULL, 's' }, \
+	{ "limit", required_argument, NULL, 'c' }, \
+	{ "fail-closed", no_argument, NULL, REQUEST_OPTION_FAIL_CLOSED }, \
+	{ "wait", required_argument, NULL, 'w' }, \
+	{ "timeout", required_argument, NULL, 'w' }, \
+	{ "conflict-exit-code", required_argument, NULL, 'E' }, \
+	{ "max-hold", required_argument, NULL, REQUEST_OPTION_MAX_HOLD }, \
+	{ "danger", required_argument, NULL, REQUEST_OPTION_DANGER }, \
+	{ "owner", required_argument, NULL, REQUEST_OPTION_TEXT(owner) }, \
+	CONTENTS_OPTIONS
+
+/* Note such an option. False: it is another, or its value makes no sense. */
+bool request_option(struct lock_request *, int option);
+
+/*
+ * After the options: if no option named a lock, the first operand does, and
+ * optind is at the next operand. 0, or the exit status; it complains.
+ */
+int request_operand(struct cli *, struct lock_request *, int argc, char **argv);
+
+#endif

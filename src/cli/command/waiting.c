@@ -1,0 +1,22 @@
+/*
+ * ddblock waiting: the waiters of this daemon.
+ */
+#include <config.h>
+
+#include "cli/base/rows.h"
+#include "cli/command/command.h"
+
+int
+command_waiting(struct cli *cli, int argc, char **argv)
+{
+	struct rows_view view = {
+		.kind = DDBLOCK_QUERY_WAITING,
+		.query = DDBLOCK_QUERY_OPTIONS_INIT,
+		.columns = "ns key sort? mode?exclusive limit? ahead waited "
+		    "pid uid name owner holders? cause?",
+		.about = "cannot list the waiters",
+		.none = "No waiters.",
+	};
+
+	return rows_of_key(cli, argc, argv, &view);
+}

@@ -1,0 +1,222 @@
+/*
+ * ddblock watch: the holder of a lock, and each change, a line each.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/base/rows.h"
+#include "cli/command/command.h"
+#include "common/buffer.h"
+#include "common/clock.h"
+#include "common/json_quote.h"
+#include "ipc/codec.h"
+
+#define WATCH_LINE_MAX (2 * 1024 * 1024)
+#define WATCH_RETRY_MS 1000
+
+struct watching {
+	const struct cli *cli;
+	struct ddblock *connection;
+	const char *key;
+	bool data;		/* shown, too: asked for after each change */
+	bool asking;
+	bool again;		/* there was a change meanwhile */
+	bool retry;		/* in a moment: there was no answer */
+	uint64_t left;		/* changes to be shown; 0: any number */
+	bool over;
+	bool failed;		/* the first look */
+	int code;
+	int status;
+	struct buffer line;
+};
+
+static void
+watch_field(struct buffer *b, const struct ddblock_row *row,
+    const char *before, const char *name)
+{
+	size_t length;
+	const char *value = ddblock_row_find(row, name, &length);
+
+	if (value == NULL || length == 0)
+		return;
+	(void)buffer_append_text(b, before);
+	(void)cli_clean(b, value, length);
+}
+
+/* For people: "14:03:09  held by web-3/report:417, token 42". */
+static void
+watch_write_line(struct buffer *b, const struct ddblock_row *row)
+{
+	time_t now = (time_t)(clock_wall_ms() / 1000);
+	struct tm parts;
+	char text[32] = "";
+
+	if (localtime_r(&now, &parts) != NULL)
+		(void)strftime(text, sizeof(text), "%H:%M:%S", &parts);
+	(void)buffer_append_text(b, text);
+	watch_field(b, row, "  ", "state");
+	watch_field(b, row, " by ", "owner");
+	watch_field(b, row, ", holders ", "holders");
+	watch_field(b, row, ", token ", "token");
+	watch_field(b, row, ", data ", "data");
+	watch_field(b, row, ": ", "cause");
+	(void)buffer_append_text(b, "\n");
+}
+
+/* For programs: an object with the key, which the first answer lacks. */
+static void
+watch_write_json(struct watching *w, const struct ddblock_row *row)
+{
+	struct buffer *b = &w->line;
+
+	if (ddblock_row_find(row, "key", NULL) != NULL) {
+		rows_object(b, row);
+		(void)buffer_append_text(b, "\n");
+		return;
+	}
+	(void)buffer_append_text(b, "{\"key\":");
+	json_quote(b, w->key, strlen(w->key));
+	(void)buffer_append_text(b, ",");
+	rows_members(b, row);
+	(void)buffer_append_text(b, "}\n");
+}
+
+static void
+watch_show(struct watching *w, const struct ddblock_row *row)
+{
+	if (w->over)
+		return;
+	if (w->cli->json)
+		watch_write_json(w, row);
+	else
+		watch_write_line(&w->line, row);
+	(void)fputs(w->line.data == NULL ? "" : w->line.data, stdout);
+	buffer_clear(&w->line);
+	/* Flush: a line must be readable at once. */
+	w->status = cli_flush(0);
+	w->over = w->status != 0 || (w->left > 0 && --w->left == 0);
+}
+
+static void watch_ask(struct watching *);
+
+/* The answer to GET. */
+static void
+watch_on_data(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
+{
+	struct watching *w = arg;
+
+	(void)d;
+	w->asking = false;
+	w->retry = reply->code < 0;
+	if (w->again)
+		watch_ask(w);
+	else if (!w->retry)
+		watch_show(w, reply->row);
+}
+
+/* The lock's contents, and its present holder. */
+static void
+watch_ask(struct watching *w)
+{
+	struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
+
+	query.key = w->key;
+	query.ns = w->cli->ns;
+	query.sort = w->cli->sort;
+	w->again = w->asking;
+	if (!w->asking)
+		w->asking = ddblock_query_start(w->connection,
+		    DDBLOCK_QUERY_GET, &query, NULL, watch_on_data, w,
+		    NULL) == 0;
+}
+
+static void
+watch_on_change(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct watching *w = arg;
+	const char *state = ddblock_row_find(row, "state", NULL);
+
+	(void)final;
+	if (w->data && state != NULL && strcmp(state, "unknown") != 0)
+		watch_ask(w);
+	else
+		watch_show(w, row);
+}
+
+static void
+watch_on_reply(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
+{
+	struct watching *w = arg;
+
+	(void)d;
+	w->failed = reply->code < 0;
+	w->code = reply->code;
+	w->over = w->over || w->failed;
+}
+
+static int
+watch_loop(struct watching *w, struct ddblock *d)
+{
+	int r = ddblock_watch_start(d, w->key, w->cli->ns, w->cli->sort,
+	    watch_on_change, watch_on_reply, w, NULL);
+
+	while (r == 0 && !w->over) {
+		struct pollfd fd = { .fd = ddblock_fd(d), .events = POLLIN };
+
+		if (fd.fd < 0 || (poll(&fd, 1, w->retry ? WATCH_RETRY_MS :
+		    -1) < 0 && errno != EINTR))
+			r = DDBLOCK_E_SYSTEM;
+		else
+			r = ddblock_dispatch(d);
+		if (r == 0 && w->retry && fd.revents == 0)
+			watch_ask(w);
+	}
+	if (w->failed)
+		r = w->code;
+	return r < 0 && w->status == 0 ? cli_failed(d, w->key, r) : w->status;
+}
+
+int
+command_watch(struct cli *cli, int argc, char **argv)
+{
+	static const struct option options[] = {
+		CLI_COMMON_OPTIONS,
+		{ "count", required_argument, NULL, 'n' },
+		{ "data", no_argument, NULL, 'd' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct watching w = { .cli = cli };
+	struct ddblock *d;
+	int option, status;
+
+	while ((option = cli_getopt(cli, argc, argv, "hvn:", options)) != -1) {
+		if (option == '?')
+			return CLI_USAGE;
+		if (option == 'd') {
+			w.data = true;
+			continue;
+		}
+		if (!codec_parse_number(optarg, strlen(optarg), &w.left) ||
+		    w.left == 0)
+			return cli_misused(cli, "\"%s\" is no number of lines",
+			    optarg);
+	}
+	if (argc - optind != 1)
+		return cli_misused(cli, argc == optind ? "which lock?" :
+		    "one lock at a time");
+	w.key = argv[optind];
+	status = cli_open(cli, NULL, &d);
+	if (status != 0)
+		return status;
+	w.connection = d;
+	buffer_init(&w.line, WATCH_LINE_MAX);
+	status = watch_loop(&w, d);
+	buffer_done(&w.line);
+	ddblock_close(d);
+	return status;
+}

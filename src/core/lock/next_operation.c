@@ -1,0 +1,178 @@
+/*
+ * What to ask of the store for the first in line, and what of ours in the
+ * record is to be put right before.
+ */
+#include "core/lock/room.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ddblock.h"
+
+/* ---- waiter marks and leftovers ---------------------------------------------
+ * */
+
+bool
+lock_remove_stale_mark(struct core *core, struct lock *l)
+{
+	return l->leftovers != NULL &&
+	    !ident_is_none(l->leftovers->stale_mark) &&
+	    lock_may_send(core, l) &&
+	    submission_send(core, l, OPERATION_REMOVE_WAITER, NULL);
+}
+
+static bool
+lock_clean(struct core *core, struct lock *l)
+{
+	const struct leftovers *left = l->leftovers;
+	bool stray = left != NULL && !ident_is_none(left->own_mark);
+
+	/* A session that is gone takes its waiter marks with it. */
+	if (l->ns->session == NULL)
+		l->own_mark_mode = LOCK_MODE_NONE;
+	if (left != NULL && !ident_is_none(left->orphan.grant))
+		return submission_send(core, l, OPERATION_RELEASE, NULL);
+	if (stray || (l->own_mark_mode != LOCK_MODE_NONE &&
+	    l->own_mark_mode != lock_mark_mode(l)))
+		return submission_send(core, l, OPERATION_REMOVE_WAITER, NULL);
+	if (l->mark_due != MARK_NONE)
+		return submission_send(core, l, OPERATION_MARK, NULL);
+	if (l->read_due ||
+	    (l->watched != NULL && core->lock_events->wants_read(l)))
+		return submission_send(core, l, OPERATION_READ, NULL);
+	return false;
+}
+
+/* A waiter mark costs a write or two: not for a try or a very short wait. */
+static bool
+lock_should_mark(const struct core *core, const struct lock *l)
+{
+	const struct core_namespace *t = &l->ns->settings;
+
+	return !t->no_foreign_waiters && l->ns->has_sessions &&
+	    l->own_mark_mode == LOCK_MODE_NONE && !l->queue->overdue &&
+	    l->queue->deadline_ms - core->now_ms > t->poll_ms;
+}
+
+/* ---- seeking a grant -------------------------------------------------- */
+
+/* Look, if it is time to; or then. */
+void
+lock_poll(struct core *core, struct lock *l)
+{
+	if (core->now_ms >= l->due_ms)
+		(void)submission_send(core, l, OPERATION_READ, NULL);
+	else
+		heap_set(&core->heap, &l->timer, l->due_ms);
+}
+
+/* It is full, and some of its holders are dead. */
+static bool
+lock_may_drop(const struct lock *l)
+{
+	const struct waiter *w = l->queue;
+
+	return lock_is_shared_alike(l, w) &&
+	    l->sight->n_holders >= lock_places(w) &&
+	    record_dead(l, 1, NULL) > 0;
+}
+
+/* Others hold it. */
+static void
+lock_contend(struct core *core, struct lock *l)
+{
+	bool dead = l->sight->blocked.on == NULL && record_block(core, l);
+	bool open = lock_has_room(l, l->queue) && !l->refused;
+
+	/* No client joins while any mark for exclusive use stands. */
+	if (open && !dead && lock_remove_stale_mark(core, l))
+		return;
+	if (dead || open) {
+		(void)submission_send(core, l, OPERATION_ACQUIRE, NULL);
+		return;
+	}
+	if (lock_may_drop(l)) {
+		(void)submission_send(core, l, OPERATION_RELEASE, NULL);
+		return;
+	}
+	if (lock_should_mark(core, l)) {
+		(void)submission_send(core, l, OPERATION_ADD_WAITER, NULL);
+		return;
+	}
+	lock_poll(core, l);
+}
+
+/* Would one more grant help the first in line? Beside others of ours only if
+ * it is one more of a semaphore's. */
+static bool
+lock_needs_grant(const struct core *core, const struct lock *l)
+{
+	const struct waiter *w = l->queue;
+	const struct grant *g;
+	uint32_t n = 0;
+
+	if (w == NULL || w->asked)
+		return false;
+	LL_FOREACH(l->grants, g)
+	{
+		n++;
+		if (g->state != GRANT_HELD || g->mode != w->mode ||
+		    g->limit != w->limit || !grant_is_taken(core, g))
+			return false;
+	}
+	return n == 0 || (w->limit == 0 ? lock_may_add(l, w) :
+	    n < w->limit);
+}
+
+/* The holders here need not observe the others. */
+static void
+lock_look_away(struct lock *l)
+{
+	if (l->grants == NULL || l->sight == NULL)
+		return;
+	record_forget_sight(l);
+	l->view = VIEW_NEW;
+}
+
+/* Work for a lock without an exclusive grant here. */
+void
+lock_seek(struct core *core, struct lock *l)
+{
+	/* A waiter that has gone by then needs no mark. */
+	if (l->queue == NULL && core->now_ms < l->hold_off_ms)
+		l->mark_due = MARK_NONE;
+	if (!lock_may_send(core, l) || lock_clean(core, l))
+		return;
+	if (!lock_needs_grant(core, l)) {
+		lock_look_away(l);
+		return;
+	}
+	if (l->ns->has_sessions && (!lease_is_good(core, l->ns->session) ||
+	    l->ns->session->unproven))
+		return;
+	if (core->now_ms < l->back_ms) {
+		heap_set(&core->heap, &l->timer, l->back_ms);
+		return;
+	}
+	switch (l->view) {
+	case VIEW_NEW:
+	case VIEW_FREE:
+		if (lock_remove_stale_mark(core, l))
+			return;
+		if (l->hindered)
+			lock_poll(core, l);
+		else if (l->queue->only_if_exists && !l->queue->exists)
+			(void)submission_send(core, l, OPERATION_READ, NULL);
+		else if (!l->queue->is_multi ||
+		    !core->lock_events->ask_multi(core, l))
+			(void)submission_send(core, l, OPERATION_ACQUIRE,
+			    NULL);
+		return;
+	case VIEW_STALE:
+		lock_poll(core, l);
+		return;
+	case VIEW_FOREIGN:
+		lock_contend(core, l);
+		return;
+	}
+}

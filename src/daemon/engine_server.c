@@ -1,0 +1,214 @@
+/*
+ * The engine's server: what it asks of the daemon, its start, and the
+ * connections that it takes over.
+ */
+#include <config.h>	/* the build's */
+
+#include <event2/event.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "daemon/activation.h"
+#include "daemon/descriptor_store.h"
+#include "daemon/engine_state.h"
+#include "ddblock.h"
+#include "store/store.h"
+
+static const struct core *
+engine_core(void *arg)
+{
+	return ((struct engine *)arg)->core;
+}
+
+static uint32_t
+engine_n_namespaces(void *arg)
+{
+	return ((struct engine *)arg)->n_namespaces;
+}
+
+static const char *
+engine_namespace_name(void *arg, uint32_t index)
+{
+	return ((struct engine *)arg)->watches[index].name;
+}
+
+static struct server_defaults
+engine_defaults(void *arg, uint32_t index)
+{
+	const struct engine *e = arg;
+	const struct config_namespace *n = &e->config->namespaces[index];
+
+	return (struct server_defaults){
+		.wait_ms = n->wait_ms,
+		.owner = n->owner,
+	};
+}
+
+static void
+engine_store_status(void *arg, uint32_t index, struct store_status *ret)
+{
+	store_view_status(((struct engine *)arg)->stores[index], ret);
+}
+
+static int
+engine_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
+{
+	struct engine *e = arg;
+
+	return client_check_start(&e->checks[index], e->stores[index],
+	    e->server,
+	    client, request);
+}
+
+static void
+engine_log(void *arg, int priority, const char *text)
+{
+	(void)arg;
+	log_write(priority, "client", "%s", text);
+}
+
+static uint64_t
+engine_keep(void *arg, int fd, bool is_memory)
+{
+	const struct engine *e = arg;
+
+	if (!keeper_keeps_all(&e->keeper))
+		return 0;
+	return descriptor_store_add(e->descriptors, is_memory ?
+	    DESCRIPTOR_STORE_SHARED : DESCRIPTOR_STORE_CONNECTION, fd);
+}
+
+static bool
+engine_is_kept(void *arg, uint64_t number)
+{
+	return descriptor_store_has(((struct engine *)arg)->descriptors,
+	    number);
+}
+
+static bool
+engine_grow(void *arg)
+{
+	return keeper_grow(&((struct engine *)arg)->keeper);
+}
+
+static int
+engine_secret(void *arg, struct ident *ret)
+{
+	(void)arg;
+	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) ? 0 :
+	    DDBLOCK_E_SYSTEM;
+}
+
+/* The configuration's check has found it. */
+gid_t
+engine_group(const char *name)
+{
+	const struct group *group = name == NULL ? NULL : getgrnam(name);
+
+	return group == NULL ? (gid_t)-1 : group->gr_gid;
+}
+
+struct server_limits
+engine_limits(const struct config_daemon *d)
+{
+	return (struct server_limits){
+		.connections_max = (uint32_t)d->connections_max,
+		.connections_per_uid_max =
+		    (uint32_t)d->connections_per_uid_max,
+		.requests_per_connection_max =
+		    (uint32_t)d->requests_per_connection_max,
+		.queued_bytes_max = d->queued_bytes_max,
+		.queued_bytes_per_uid_max = d->queued_bytes_per_uid_max,
+	};
+}
+
+/* What of the daemon before is still there. */
+static int
+engine_inherit(struct engine *e, struct activation *activation)
+{
+	struct server_legacy legacy = {
+		.memory = activation->memory,
+		.connections = activation->connections,
+		.n_connections = activation->n_connections,
+	};
+	struct core_event event = {
+		.type = CORE_CAME_BACK,
+		.came_back = { server_is_here, e->server },
+	};
+	uint32_t n = 0;
+	int r;
+
+	activation->memory = -1;
+	e->journal = keeper_journal(&e->keeper);
+	(void)server_journal(e->server, keeper_journal(&e->keeper));
+	if (e->keeper.inherited)
+		legacy.journal = keeper_legacy(&e->keeper,
+		    &legacy.journal_size);
+	if (!e->keeper.inherited_all || !keeper_keeps_all(&e->keeper))
+		legacy.n_connections = 0;
+	r = server_inherit(e->server, &legacy, &n);
+	if (activation->n_connections > 0)
+		log_write(LOG_INFO, NULL, "of %zu connections that the "
+		    "service manager kept, %" PRIu32 " go on",
+		    activation->n_connections, n);
+	if (r == 0 && e->keeper.inherited)
+		engine_must_step(e, &event);
+	if (r == 0)
+		server_go_on(e->server);
+	return r;
+}
+
+int
+engine_start(struct engine *e, struct activation *activation, char *text,
+    size_t size)
+{
+	struct server_calls calls = {
+		.step = engine_step,
+		.core = engine_core,
+		.n_namespaces = engine_n_namespaces,
+		.namespace_name = engine_namespace_name,
+		.defaults = engine_defaults,
+		.store_status = engine_store_status,
+		.check = engine_check,
+		.log = engine_log,
+		.secret = engine_secret,
+		.is_kept = engine_is_kept,
+		.grow = engine_grow,
+	};
+	const struct config_daemon *d = &e->config->daemon;
+	const struct server_config config = {
+		.path = d->socket,
+		.fd = activation->listening,
+		.mode = (mode_t)d->socket_mode,
+		.group = engine_group(d->socket_group),
+		.admin_group = engine_group(d->admin_group),
+		.limits = engine_limits(d),
+		.client_last = e->inherited.client_last,
+		.version = PACKAGE_VERSION,
+		.host = e->host,
+	};
+	struct core_event event = { .type = CORE_TIMER };
+	int r;
+
+	history_start(&e->history, e->config, e->host);
+	r = descriptor_store_new(e->base, &e->descriptors);
+	if (e->descriptors != NULL)
+		calls.keep = engine_keep;
+	if (r == 0)
+		r = server_new(e->base, &config, &calls, e, &e->server, text,
+		    size);
+	if (r < 0)
+		return r;
+	activation->listening = -1;
+	r = engine_inherit(e, activation);
+	if (r < 0)
+		(void)snprintf(text, size, "%s", error_text(r));
+	else
+		engine_must_step(e, &event);
+	return r;
+}

@@ -1,0 +1,56 @@
+/*
+ * What the files of the engine share.
+ */
+#ifndef DDBLOCKD_DAEMON_ENGINE_STATE_H
+#define DDBLOCKD_DAEMON_ENGINE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/succession.h"
+#include "daemon/client_check.h"
+#include "daemon/engine.h"
+#include "daemon/event_log.h"
+#include "daemon/history.h"
+#include "daemon/keeper.h"
+#include "daemon/stores.h"
+#include "ipc/server.h"
+
+struct engine {
+	struct event_base *base;
+	const struct config *config;
+	const char *host;
+	struct engine_calls calls;
+	void *arg;
+	struct core *core;
+	struct server *server;
+	struct stores *opener;
+	struct store *stores[CORE_NAMESPACES_MAX];
+	struct event_log watches[CORE_NAMESPACES_MAX];
+	struct client_check_run checks[CORE_NAMESPACES_MAX];
+	uint32_t n_namespaces;
+	struct history history;
+	struct descriptor_store *descriptors;	/* NULL: there is none */
+	const struct journal *journal;	/* that the server writes, too */
+	struct keeper keeper;
+	struct core_inherited inherited;	/* from the one before */
+	int timer_fd;
+	struct event *timer;
+	uint64_t armed_ms;	/* when the timer will fire */
+	bool stepping;
+	bool stopping;
+	bool stopped;
+	bool closing;
+};
+
+/* engine.c: step the core. The server's way into it, and everybody's. */
+int engine_step(void *engine, struct core_event *event);
+/* The same, for events that the core cannot refuse. */
+void engine_must_step(struct engine *, struct core_event *);
+
+/* engine_server.c: as configured. */
+gid_t engine_group(const char *name);
+struct server_limits engine_limits(const struct config_daemon *);
+
+#endif

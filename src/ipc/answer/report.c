@@ -1,0 +1,84 @@
+/*
+ * Reports to clients that wait for a lock: their place in line, and the holder.
+ * Checked once a second for all requests that want it, and sent if it changed;
+ * not while so much is unread that the client itself is the reason for the
+ * delay. So a client that does not read gets only the latest.
+ */
+#include "common/error.h"
+#include "ipc/answer/room.h"
+
+void
+report_begin(struct connection *c, struct pending *p)
+{
+	p->reports = true;
+	c->n_reports++;
+	server_schedule_tell(c->server);
+}
+
+/*
+ * Is the content new? Times change by themselves, so they do not count.
+ */
+static bool
+report_is_news(const struct report *told, const struct core_waiter_view *v)
+{
+	const struct core_holder_view *h = &v->holder;
+
+	return !told->said || told->ahead != v->ahead ||
+	    told->cause != v->cause || told->held != h->held ||
+	    told->dead != h->dead || told->token != h->token ||
+	    told->client != h->client || told->n_holders != h->n_holders;
+}
+
+static void
+report_write(struct connection *c, const struct pending *p,
+    const struct core_waiter_view *v)
+{
+	const struct server *s = c->server;
+	struct buffer *b = connection_out(c);
+
+	codec_begin(b, NULL, "!QUEUED");
+	if (p->tag_length > 0)
+		codec_text_value(b, "tag", p->tag);
+	codec_text_value(b, "ns",
+	    s->calls.namespace_name(s->arg, v->namespace_index));
+	answer_name(b, v->key);
+	codec_number(b, "ahead", v->ahead);
+	codec_duration(b, "waited", v->waited_ms);
+	if (v->cause != 0)
+		codec_text_value(b, "cause", error_word(v->cause));
+	if (v->holder.held)
+		answer_holder(c, b, &v->holder);
+	codec_end(b, NULL);
+	connection_queued(c);
+}
+
+static void
+report_say(struct connection *c, struct pending *p, uint64_t now_ms)
+{
+	const struct server *s = c->server;
+	struct core_waiter_view v;
+
+	if (!core_view_request(s->calls.core(s->arg), c->client, p->number,
+	    now_ms, &v) || !report_is_news(&p->told, &v))
+		return;
+	p->told = (struct report){
+		.said = true,
+		.held = v.holder.held,
+		.dead = v.holder.dead,
+		.ahead = v.ahead,
+		.cause = v.cause,
+		.n_holders = v.holder.n_holders,
+		.client = v.holder.client,
+		.token = v.holder.token,
+	};
+	report_write(c, p, &v);
+}
+
+void
+report_say_all(struct connection *c, uint64_t now_ms)
+{
+	for (struct pending *p = c->pending; p != NULL; p = p->next) {
+		if (p->reports && c->out.length < CONNECTION_LOW_BYTES)
+			report_say(c, p, now_ms);
+	}
+}

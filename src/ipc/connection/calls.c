@@ -1,0 +1,41 @@
+/*
+ * Calls to the daemon (struct server_calls) from more than one place.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "ipc/connection/connection.h"
+
+#define SERVER_LOG_MAX 512
+
+void
+server_log(struct server *s, int priority, const char *format, ...)
+{
+	char text[SERVER_LOG_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	s->calls.log(s->arg, priority, text);
+}
+
+bool
+server_owner(const struct server *s, uint32_t namespace_index,
+    const struct connection *c, char ret[OWNER_LENGTH_MAX + 1])
+{
+	const char *own = s->calls.defaults(s->arg, namespace_index).owner;
+
+	if (own != NULL)
+		(void)snprintf(ret, OWNER_LENGTH_MAX + 1, "%s", own);
+	else if (c != NULL)
+		peer_owner(&c->peer, s->host, ret, OWNER_LENGTH_MAX + 1);
+	return own != NULL || c != NULL;
+}
+
+int
+connection_step(struct connection *c, struct core_event *event)
+{
+	c->in_core = true;
+	return c->server->calls.step(c->server->arg, event);
+}

@@ -1,0 +1,37 @@
+/*
+ * The functions that the files of src/ipc/server/ share.
+ */
+#ifndef DDBLOCKD_IPC_SERVER_ROOM_H
+#define DDBLOCKD_IPC_SERVER_ROOM_H
+
+#include "ipc/connection/connection.h"
+
+/* listener.c */
+int listener_open(struct server *, const struct server_config *, char *text,
+    size_t text_size);
+int listener_start(struct server *);
+void listener_close(struct server *);
+
+/* round.c: the work that was scheduled. */
+void round_on_work(evutil_socket_t, short, void *server);
+
+/* inherit.c: what server_go_on() did not need. */
+void inherit_done(struct server *);
+
+/* socket.c */
+/* @client: its number in the process before this one; or 0. */
+int connection_new(struct server *, int fd, uint64_t client,
+    struct connection **ret);
+void connection_free(struct connection *);
+/* Wait for exactly the events that let us go on. */
+void connection_watch(struct connection *);
+
+/*
+ * input.c: read once and run the lines that came; or run lines left from
+ * before.
+ */
+void input_run(struct connection *);
+/* Run this line, without its LF. */
+void input_run_line(struct connection *, char *line, size_t length);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * The life of a client's connection: accepted, watched, closed.
+ *
+ * While we read, its end shows as the end of the input. While we do not read,
+ * because its output is stuck, the end shows as an error of the next write, for
+ * which the socket is watched anyway. After a half-close we watch only for the
+ * edge of the full close, because the half-close itself stays visible for ever.
+ */
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "ipc/answer/answer.h"
+#include "ipc/connection/keep.h"
+#include "ipc/connection/process.h"
+#include "ipc/server/room.h"
+
+void
+connection_free(struct connection *c)
+{
+	if (c->watched != 0)
+		(void)event_del(&c->event);
+	while (c->pending != NULL)
+		pending_free(c, c->pending);
+	keep_end(c);
+	process_forget_passed(c);
+	if (c->user != NULL) {
+		account_close(c);
+		user_leave(c->server, c->user);
+	}
+	if (c->secretive) {
+		buffer_wipe(&c->in);
+		buffer_wipe(&c->out);
+	}
+	buffer_done(&c->in);
+	buffer_done(&c->out);
+	peer_done(&c->peer);
+	free(c->renewed);
+	change_forget(c);
+	/* If a copy of it is kept, a close tells the client nothing. */
+	if (c->kept.number > 0 && c->fd >= 0 && !c->server->leaving)
+		(void)shutdown(c->fd, SHUT_RDWR);
+	if (c->fd >= 0)
+		(void)close(c->fd);
+	free(c);
+}
+
+static void
+connection_on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct connection *c = arg;
+
+	(void)fd;
+	if (c->doomed)
+		return;
+	if (c->draining && connection_is_gone(c)) {
+		connection_doom(c);
+		return;
+	}
+	if (what & EV_WRITE) {
+		connection_send(c);
+		server_schedule(c->server, c);
+	}
+	if ((what & EV_READ) && !c->doomed)
+		input_run(c);
+}
+
+/* Wait for exactly the events that let us go on. */
+void
+connection_watch(struct connection *c)
+{
+	short events = EV_PERSIST;
+
+	if (c->draining)
+		events |= EV_CLOSED | EV_ET;
+	else if (connection_has_room(c))
+		events |= EV_READ;
+	if (c->blocked)
+		events |= EV_WRITE;
+	if (events == c->watched)
+		return;
+	if (c->watched != 0)
+		(void)event_del(&c->event);
+	c->watched = 0;
+	if (event_assign(&c->event, c->server->base, c->fd, events,
+	    connection_on_event, c) < 0 || event_add(&c->event, NULL) < 0) {
+		connection_cut(c, "there is no memory to listen to it");
+		return;
+	}
+	c->watched = events;
+}
+
+int
+connection_new(struct server *s, int fd, uint64_t client,
+    struct connection **ret)
+{
+	struct connection *c;
+	struct user *u;
+	int r;
+
+	if (client == 0 &&
+	    s->n_connections + s->n_processes >= s->limits.connections_max)
+		return DDBLOCK_E_LIMIT;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return DDBLOCK_E_NOMEM;
+	c->fd = c->passed = -1;
+	c->server = s;
+	buffer_init(&c->in, CODEC_LINE_MAX + SERVER_CHUNK_SIZE);
+	buffer_init(&c->out, s->limits.queued_bytes_max);
+
+	r = peer_init(&c->peer, fd);
+	if (r < 0)
+		goto fail;
+	r = DDBLOCK_E_NOMEM;
+	u = user_find(s, c->peer.uid);
+	if (u == NULL)
+		goto fail;
+	u->n_connections++;
+	c->user = u;
+	r = DDBLOCK_E_LIMIT;
+	if (client == 0 && u->n_connections + u->n_processes >
+	    s->limits.connections_per_uid_max)
+		goto fail;
+	r = client == 0 ? server_add(s, c) : server_add_again(s, c, client);
+	if (r < 0)
+		goto fail;
+	c->fd = fd;
+	connection_watch(c);
+	*ret = c;
+	return 0;
+fail:
+	connection_free(c);
+	return r;
+}

@@ -1,0 +1,194 @@
+/*
+ * ACQUIRE and TRY: the terms of an acquire.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "ddblock.h"
+#include "ipc/answer/answer.h"
+#include "ipc/connection/keep.h"
+#include "ipc/connection/process.h"
+#include "ipc/verbs/room.h"
+
+_Static_assert(MULTI_MAX == DDBLOCK_KEYS_MAX,
+    "the header tells callers of the library how many keys there may be");
+_Static_assert(MULTI_MAX == PROTOCOL_KEYS_MAX &&
+    CORE_LIMIT_MAX == 1000 && OWNER_LENGTH_MAX == 255 && SIGTERM == 15 &&
+    NSIG == 65, "protocol.def says so");
+_Static_assert(CORE_FOREVER == PROTOCOL_FOREVER, "and it is never");
+
+static void
+acquire_terms(const struct protocol_request *q, struct core_terms *ret)
+{
+	ret->mode = protocol_is(q, ARGUMENT_MODE) ? LOCK_MODE_SHARED :
+	    LOCK_MODE_EXCLUSIVE;
+	ret->limit = (uint32_t)protocol_number(q, ARGUMENT_LIMIT);
+	ret->max_hold_ms = protocol_number(q, ARGUMENT_MAX_HOLD);
+	ret->keepalive_ms = protocol_number(q, ARGUMENT_KEEPALIVE);
+	ret->danger_ms = protocol_number(q, ARGUMENT_DANGER);
+	ret->fail_closed = protocol_is(q, ARGUMENT_POLICY);
+	ret->manual = protocol_is(q, ARGUMENT_RENEW);
+	ret->reentrant = protocol_is(q, ARGUMENT_REENTRANT);
+	ret->stays = protocol_is(q, ARGUMENT_ON_CLOSE);
+	ret->linger_ms = protocol_number(q, ARGUMENT_LINGER);
+}
+
+/* A NUL follows each. NULL: it is not given. */
+static const char *
+acquire_text(const struct protocol_request *q, enum protocol_argument a)
+{
+	return protocol_given(q, a) ? protocol_text(q, a)->bytes : NULL;
+}
+
+/* What is left of its wait, if it was asked in another process. */
+static uint64_t
+acquire_left_ms(const struct server *s, uint64_t wait_ms)
+{
+	const uint64_t now_ms = clock_boot_ms();
+	uint64_t waited_ms;
+
+	if (s->again == NULL || wait_ms == CORE_FOREVER ||
+	    now_ms < s->again->asked_ms)
+		return wait_ms;
+	waited_ms = now_ms - s->again->asked_ms;
+	return wait_ms > waited_ms ? wait_ms - waited_ms : 0;
+}
+
+/*
+ * How it waits, and its owner for people: @owner, unless the request names
+ * another.
+ */
+static void
+acquire_rest(struct connection *c, const struct protocol_request *q,
+    char owner[OWNER_LENGTH_MAX + 1], struct core_request *ret)
+{
+	const struct server *s = c->server;
+
+	if (protocol_given(q, ARGUMENT_WAIT))
+		ret->wait_ms = protocol_number(q, ARGUMENT_WAIT);
+	else if (q->verb == VERB_ACQUIRE)
+		ret->wait_ms = s->calls.defaults(s->arg,
+		    ret->namespace_index).wait_ms;
+	ret->wait_ms = acquire_left_ms(s, ret->wait_ms);
+	ret->poll_ms = protocol_number(q, ARGUMENT_POLL);
+	ret->fail_open = protocol_given(q, ARGUMENT_POLICY) &&
+	    !ret->terms.fail_closed;
+	ret->only_if_exists = protocol_is(q, ARGUMENT_ONLY_IF_EXISTS);
+	ret->labels.owner = acquire_text(q, ARGUMENT_OWNER);
+	ret->owner = ret->labels.owner != NULL ? ret->labels.owner : owner;
+	if (ret->labels.owner == NULL)
+		(void)server_owner(c->server, ret->namespace_index, c, owner);
+}
+
+/* One key, or several of them. */
+static int
+acquire_keys(struct connection *c, const struct protocol_request *q,
+    struct core_request *ret, struct key keys[MULTI_MAX],
+    char names[MULTI_MAX][KEY_BYTES_MAX])
+{
+	for (size_t i = 0; i < q->n_keys; i++) {
+		int r = request_name(c, q, i, ret->namespace_index, names[i],
+		    &keys[i]);
+
+		if (r < 0)
+			return r;
+	}
+	ret->key = keys[0];
+	if (q->n_keys > 1) {
+		ret->keys = keys;
+		ret->n_keys = (uint32_t)q->n_keys;
+	}
+	return 0;
+}
+
+/* The duties of its connection from now on, by these terms. */
+static int
+acquire_promise(struct connection *c, struct core_request *ask)
+{
+	const struct server *s = c->server;
+	const bool promises = c->promises, secretive = c->secretive;
+	int r = 0;
+
+	if (ask->terms.keepalive_ms > 0)
+		c->promises = true;
+	ask->terms.resumes = c->resumes;
+	if (ask->terms.linger_ms > 0 || c->resumes) {
+		c->secretive = true;
+		ask->user = c->peer.uid;
+		r = s->calls.secret(s->arg, &ask->secret);
+	}
+	if (c->promises != promises || c->secretive != secretive)
+		keep_connection(c);
+	return r == 0 ? 0 :
+	    connection_reason(c, r, "there are no random bits for a secret");
+}
+
+/* The process that the lock is for. */
+static int
+acquire_process(struct connection *c, const struct protocol_request *q,
+    uint64_t *ret)
+{
+	const struct server *s = c->server;
+
+	if (s->again == NULL)
+		return process_take(c,
+		    (int)protocol_number(q, ARGUMENT_SIGNAL), ret);
+	if (process_find(s, s->again->process) == NULL)
+		return connection_reason(c, DDBLOCK_E_BAD_REQUEST,
+		    "the process that was passed has ended");
+	*ret = s->again->process;
+	return 0;
+}
+
+static int
+acquire_ask(struct connection *c, const struct protocol_request *q,
+    struct core_event *event)
+{
+	struct pending *p;
+	int r = request_ask(c, q, event);
+
+	/* The request may have been answered already. */
+	p = r == 0 && protocol_is(q, ARGUMENT_REPORT) ?
+	    pending_find(c, c->requests) : NULL;
+	if (p != NULL)
+		report_begin(c, p);
+	return r;
+}
+
+int
+verbs_acquire(struct connection *c, const struct protocol_request *q)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *ask = &event.request;
+	char names[MULTI_MAX][KEY_BYTES_MAX];
+	char owner[OWNER_LENGTH_MAX + 1];
+	struct update update;
+	struct key keys[MULTI_MAX];
+	int r = request_namespace(c, q, &ask->namespace_index);
+
+	if (r == 0)
+		r = acquire_keys(c, q, ask, keys, names);
+	if (r == 0)
+		r = update_read(c, q, &update, &ask->change);
+	if (r < 0)
+		return r;
+	ask->verb = CORE_ACQUIRE;
+	acquire_terms(q, &ask->terms);
+	acquire_rest(c, q, owner, ask);
+	r = acquire_promise(c, ask);
+	if (r == 0 && protocol_is(q, ARGUMENT_PROCESS))
+		r = acquire_process(c, q, &ask->terms.process);
+	if (r == 0)
+		r = acquire_ask(c, q, &event);
+	if (r < 0)
+		process_drop(c->server, ask->terms.process);
+	explicit_bzero(&ask->secret, sizeof(ask->secret));
+	return r;
+}
+
+int
+verbs_try(struct connection *c, const struct protocol_request *q)
+{
+	return verbs_acquire(c, q);
+}

@@ -1,0 +1,69 @@
+/*
+ * The verbs whose answer has rows, and their filters.
+ */
+#include "common/error.h"
+#include "ipc/answer/answer.h"
+#include "ipc/verbs/room.h"
+
+static int
+verbs_listing(struct connection *c, enum pending_kind kind,
+    const struct protocol_request *q, const struct codec_text *key,
+    uint64_t states, struct pending **ret)
+{
+	uint64_t namespaces = kind == PENDING_LIST ? 1 : UINT64_MAX;
+	struct pending *p = NULL;
+	int r = request_namespaces(c, q, &namespaces);
+
+	if (r == 0)
+		r = request_pending_rows(c, kind, q, key, &p);
+	if (r < 0)
+		return r;
+	p->listing->namespaces = namespaces;
+	p->listing->states = (unsigned)states;
+	*ret = p;
+	return 0;
+}
+
+int
+verbs_list(struct connection *c, const struct protocol_request *q)
+{
+	struct pending *p = NULL;
+	int r = verbs_listing(c, PENDING_LIST, q,
+	    protocol_text(q, ARGUMENT_PREFIX),
+	    protocol_number(q, ARGUMENT_STATE), &p);
+
+	if (r < 0)
+		return r;
+	if (protocol_given(q, ARGUMENT_PROGRESS))
+		listing_tell(c, p->listing,
+		    protocol_number(q, ARGUMENT_PROGRESS));
+	r = listing_start(c, p);
+	return r == 0 ? 0 : connection_reason(c, r, "%s", error_text(r));
+}
+
+static int
+verbs_view(struct connection *c, enum pending_kind kind,
+    const struct protocol_request *q)
+{
+	struct pending *p = NULL;
+	int r = verbs_listing(c, kind, q, protocol_text(q, ARGUMENT_KEY),
+	    protocol_number(q, ARGUMENT_HOLD_STATE), &p);
+
+	if (r < 0)
+		return r;
+	p->listing->ready = true;
+	server_schedule(c->server, c);
+	return 0;
+}
+
+int
+verbs_held(struct connection *c, const struct protocol_request *q)
+{
+	return verbs_view(c, PENDING_HELD, q);
+}
+
+int
+verbs_waiting(struct connection *c, const struct protocol_request *q)
+{
+	return verbs_view(c, PENDING_WAITING, q);
+}

@@ -1,0 +1,148 @@
+/*
+ * The verbs that the core answers once, except the two that acquire: each turns
+ * its arguments into one event.
+ */
+#include "common/clock.h"
+#include "common/error.h"
+#include "ipc/connection/process.h"
+#include "ipc/verbs/room.h"
+
+/* A hold whose client left it to a process is released by the client's user,
+ * or root. */
+static bool
+verbs_of_process(struct connection *c, uint64_t hold)
+{
+	const struct process *p = NULL;
+	struct core_hold_view v;
+
+	if (core_view_hold(c->server->calls.core(c->server->arg), hold,
+	    clock_boot_ms(), &v))
+		p = process_find(c->server, v.terms.process);
+	return p != NULL && (c->peer.uid == 0 || p->user->uid == c->peer.uid);
+}
+
+int
+verbs_release(struct connection *c, const struct protocol_request *q)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *ask = &event.request;
+	struct update update;
+	int r;
+
+	if (protocol_is(q, ARGUMENT_ALL))
+		return release_all(c, q);
+	r = update_read(c, q, &update, &ask->change);
+	if (r < 0 && r != DDBLOCK_E_LIMIT)
+		return r;
+	ask->verb = CORE_RELEASE;
+	ask->hold = protocol_number(q, ARGUMENT_ID);
+	ask->of_process = protocol_is(q, ARGUMENT_OF_PROCESS) &&
+	    verbs_of_process(c, ask->hold);
+	if (r < 0) {
+		request_release_unanswered(c, &event);
+		return r;
+	}
+	return request_ask(c, q, &event);
+}
+
+int
+verbs_renew(struct connection *c, const struct protocol_request *q)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *ask = &event.request;
+	struct update update;
+	int r = update_read(c, q, &update, &ask->change);
+
+	if (r < 0)
+		return r;
+	ask->verb = CORE_RENEW;
+	ask->hold = protocol_number(q, ARGUMENT_ID);
+	return request_ask(c, q, &event);
+}
+
+int
+verbs_downgrade(struct connection *c, const struct protocol_request *q)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *ask = &event.request;
+	char owner[OWNER_LENGTH_MAX + 1];
+	struct core_hold_view v;
+
+	ask->verb = CORE_DOWNGRADE;
+	ask->hold = protocol_number(q, ARGUMENT_ID);
+	ask->terms.mode = LOCK_MODE_SHARED;
+	ask->terms.limit = (uint32_t)protocol_number(q, ARGUMENT_LIMIT);
+	/* If there is none, its owner does not matter. */
+	if (!core_view_hold(c->server->calls.core(c->server->arg), ask->hold,
+	    clock_boot_ms(), &v))
+		v.namespace_index = 0;
+	(void)server_owner(c->server, v.namespace_index, c, owner);
+	ask->owner = owner;
+	return request_ask(c, q, &event);
+}
+
+/*
+ * The request may have been answered while this one was on its way, so the
+ * client made no mistake if it is not found.
+ */
+int
+verbs_cancel(struct connection *c, const struct protocol_request *q)
+{
+	const struct codec_text *tag = protocol_text(q, ARGUMENT_TAG);
+	struct core_event event = { .type = CORE_REQUEST };
+	struct pending *p = pending_find_tag(c, tag->bytes, tag->length);
+	struct buffer *b;
+	bool found;
+
+	if (p != NULL && (p->acquire ||
+	    (p->kind == PENDING_LIST && p->listing->asked))) {
+		event.request.verb = CORE_CANCEL;
+		event.request.target = p->number;
+		return request_ask(c, q, &event);
+	}
+	found = p != NULL && p->listing != NULL && p->kind != PENDING_RESUME;
+	if (found) {
+		connection_refuse(c, p->tag, DDBLOCK_E_CANCELLED, NULL);
+		pending_free(c, p);
+	}
+	b = connection_out(c);
+	codec_begin(b, q->line->tag.bytes, "OK");
+	codec_boolean(b, "cancelled", found);
+	codec_end(b, NULL);
+	connection_queued(c);
+	return 0;
+}
+
+/* A query about one lock that acquires nothing. */
+static int
+verbs_of_key(struct connection *c, const struct protocol_request *q,
+    enum core_verb verb)
+{
+	struct core_event event = { .type = CORE_REQUEST };
+	struct core_request *ask = &event.request;
+	char name[KEY_BYTES_MAX];
+	int r = request_lock(c, q, ask, name);
+
+	if (r < 0)
+		return r;
+	ask->verb = verb;
+	return request_ask(c, q, &event);
+}
+
+int
+verbs_get(struct connection *c, const struct protocol_request *q)
+{
+	return verbs_of_key(c, q, CORE_GET);
+}
+
+int
+verbs_watch(struct connection *c, const struct protocol_request *q)
+{
+	return verbs_of_key(c, q, CORE_WATCH);
+}
+
+int
+verbs_unwatch(struct connection *c, const struct protocol_request *q)
+{
+	return verbs_of_key(c, q, CORE_UNWATCH);
+}
