@@ -146,6 +146,7 @@ class Daemon:
         self.process = None
         self.ending = False  # asked to, by a signal
         self.frozen = False
+        self.deaths_us = []  # boot times right after its deaths
         self.notices = None  # the NOTIFY_SOCKET
         self.status_text = ""  # of the last STATUS= notice
         self.lines = []
@@ -255,6 +256,8 @@ class Daemon:
     def wait(self, timeout=TIMEOUT_S):
         """Wait for its end: the exit status (negative: the signal)."""
         status = self.process.wait(timeout)
+        self.deaths_us.append(
+            int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1e6))
         self.reader.join()
         self.process.stderr.close()
         os.close(self.pidfd)

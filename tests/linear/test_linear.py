@@ -132,8 +132,10 @@ class Checker(Checked):
         self.says(2, "k 1 - 7 20 10 30 40")
 
 
-def holds_of(lines, killed_us):
-    """What clients (fleet.Line, guard_client.c) believed that they had."""
+def holds_of(lines, killed_us, deaths_us):
+    """What clients (fleet.Line, guard_client.c) believed that they had.
+
+    @killed_us is by process, and so is @deaths_us: when its daemons died."""
     asked, holds = {}, []
     for line in lines:
         hold = asked.get(line.pid)
@@ -155,11 +157,14 @@ def holds_of(lines, killed_us):
         elif line.word == "left":
             hold["done"] = line.at_us
     for hold in holds:
+        ends_us = [at for at in deaths_us[hold["pid"]] if at >= hold["ask"]]
         if not hold.pop("left", False):
-            # The moment before a kill may be long before the kill: what it
-            # has said after that, it said alive.
-            killed = max(hold["said"], killed_us[hold["pid"]])
-            hold["end"] = min(hold["end"], killed)
+            # The moment before a kill may be long before the kill.
+            ends_us.append(killed_us[hold["pid"]])
+        # A client that is stopped sees late that its connection has ended,
+        # and uses nothing before it has seen it. What it says, it says alive.
+        for at in ends_us:
+            hold["end"] = min(hold["end"], max(hold["said"], at))
     return holds
 
 
@@ -172,9 +177,23 @@ class Holds(unittest.TestCase):
             lines = [fleet.Line(i, "k", 7, 1, word, at_us, 90)
                      for i, (word, at_us) in enumerate(
                          [("ask", 2000), ("enter", 3000)])]
-            return [holds_of(lines, {7: at})[0]["end"] for at in killed_us]
+            return [holds_of(lines, {7: at}, {7: []})[0]["end"]
+                    for at in killed_us]
         self.assertEqual(end(99000, 50000, 2500, 1000),
                          [90000, 50000, 3000, 3000])
+
+    def test_its_daemon_died(self):
+        """A client that is stopped then sees it late; one that goes on is
+        believed to the last that it did."""
+        def end(touched_us, *deaths_us):
+            lines = [fleet.Line(i, "k", 7, 1, word, at_us, 90)
+                     for i, (word, at_us) in enumerate(
+                         [("ask", 2000), ("enter", 3000),
+                          ("touch", touched_us), ("lost", 80000)])]
+            return holds_of(lines, {}, {7: deaths_us})[0]["end"]
+        self.assertEqual(end(4000), 80000)
+        self.assertEqual(end(4000, 1000, 50000, 60000), 50000)
+        self.assertEqual(end(55000, 50000), 55000)
 
 
 class Recorded(Checked):
@@ -183,6 +202,7 @@ class Recorded(Checked):
     def setUp(self):
         super().setUp()
         self.limit_of = {}  # by process
+        self.deaths_us = {}  # by process: of its daemon
         self.history = []  # as the checker reads it
 
     def guard(self, daemon, key="k", *options):
@@ -192,13 +212,15 @@ class Recorded(Checked):
             if option.startswith("--limit="):
                 limit = option.split("=")[1]
         self.limit_of[guard.pid] = limit
+        self.deaths_us[guard.pid] = daemon.deaths_us
         return guard
 
     def judge(self):
         """End all clients. (status, what was said, the holds)"""
         self.close_guards()
         self.resource.settle()
-        holds = holds_of(self.resource.lines, self.resource.killed_us)
+        holds = holds_of(self.resource.lines, self.resource.killed_us,
+                         self.deaths_us)
         self.history = [" ".join(
             [h["key"], str(h["pid"]), self.limit_of[h["pid"]]]
             + [str(h[name]) for name in ("token", "ask", "grant", "end",
