@@ -155,14 +155,16 @@ class Worker(threading.Thread):
 
     def ended(self, error):
         """Only what was new when the daemon died may end."""
-        for key in self.keys:
-            self.test.guard.leave(key, self.number)
-        limit = self.test.killed_s - NEW_S
-        if self.connection.since < limit:
-            raise AssertionError(f"its connection ended: {error!r}")
-        if self.granted_s is not None and self.granted_s < limit:
+        self.leave()
+        self.connection_ended(error)
+        if self.granted_s is not None and self.granted_s < self.test.new_s():
             raise AssertionError(f"its hold is lost: {error!r}")
         self.granted_s = None
+
+    def connection_ended(self, error):
+        """So may a connection that was new, whatever it is to its hold."""
+        if self.connection.since < self.test.new_s():
+            raise AssertionError(f"its connection ended: {error!r}")
         self.test.n_new += 1
 
     def connect(self):
@@ -290,9 +292,8 @@ class Linger(Worker):
                     # It is not seen yet that the other connection has ended.
                     assert time.monotonic() < self.granted_s + 10, "lost"
                 break
-            except ENDS:
-                assert self.connection.since >= self.test.killed_s - NEW_S
-                self.test.n_new += 1
+            except ENDS as error:
+                self.connection_ended(error)
         self.work(grant)
         self.release(grant)
 
@@ -315,6 +316,15 @@ class Process(Worker):
             assert done.code == "BAD_REQUEST" and "pidfd" in done.raw, done
             self.test.n_new += 1
 
+    def connect_again(self):
+        """The hold is the process's, and not this connection's."""
+        while True:
+            try:
+                self.connect()
+                return
+            except ENDS as error:
+                self.connection_ended(error)
+
     def is_held(self):
         while True:
             done = self.connection.call(f"HELD key={self.keys[0]}")
@@ -327,7 +337,7 @@ class Process(Worker):
         with Sleeper() as self.process:
             self.acquire()
             if random.random() < 0.5:
-                self.connect()
+                self.connect_again()
             self.test.stopped.wait(random.uniform(0, LONG_S))
             assert self.is_held(), "it is not held any more"
             self.leave()
@@ -352,6 +362,12 @@ class Restarts(test_unit.Case):
         for worker in workers:
             worker.start()
         return workers
+
+    def new_s(self):
+        """What is not older was new at the last death: known after it."""
+        while self.killed_s == float("inf"):
+            self.stopped.wait(0.01)
+        return self.killed_s - NEW_S
 
     def kill(self):
         HOST.exec("systemctl", "kill", "-s", "KILL", "--kill-who=main",
