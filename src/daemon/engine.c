@@ -395,6 +395,9 @@ engine_configure(struct engine *e, const struct config *config, char *text,
 		return r;
 	}
 	e->config = config;
+	for (uint32_t i = 0; i < n; i++)
+		stores_configure(e->opener, &config->namespaces[i],
+		    e->stores[i]);
 	server_configure(e->server, &limits,
 	    engine_group(config->daemon.admin_group));
 	return 0;

@@ -14,6 +14,8 @@
 #include "daemon/host_clock.h"
 #include "ddblock.h"
 
+#define STORES_TEXT_MAX 512
+
 struct stores {
 	struct event_base *base;
 	void *shared[STORE_KINDS_MAX];	/* NULL: not yet, or nothing */
@@ -117,6 +119,25 @@ stores_open(struct stores *s, const struct config_namespace *n,
 		opening.unsynchronised_text = unsynchronised;
 	}
 	return config_kind(n)->open(&opening, ret, text, size);
+}
+
+void
+stores_configure(struct stores *s, const struct config_namespace *n,
+    struct store *store)
+{
+	const struct store_opening opening = {
+		.base = s->base,
+		.namespace_name = n->name,
+		.settings = &n->store,
+		.shared = s->shared[n->kind],
+	};
+	char text[STORES_TEXT_MAX];
+
+	if (config_kind(n)->configure != NULL &&
+	    config_kind(n)->configure(store, &opening, text,
+	    sizeof(text)) < 0)
+		log_write(LOG_ERR, NULL, "namespace %s: its store goes on as "
+		    "before: %s", n->name, text);
 }
 
 void

@@ -28,6 +28,11 @@ int stores_open(struct stores *, const struct config_namespace *,
     const char *host, bool look_only, store_outcome_fn, void *outcome_arg,
     struct store **ret, char *ret_text, size_t text_size);
 
+/* The settings of an open store that a reload may change. What fails is in the
+ * log, and does not change. */
+void stores_configure(struct stores *, const struct config_namespace *,
+    struct store *);
+
 /* Of a store that is only asked about itself: nothing is submitted. */
 void stores_no_outcome(void *arg, struct operation *, const struct outcome *);
 

@@ -252,6 +252,17 @@ provider_unlisten(struct provider *p, struct provider_listener *l)
 	free(l);
 }
 
+uint32_t
+provider_listeners(const struct provider *p)
+{
+	const struct provider_listener *l;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(l, &p->listeners, link)
+		n++;
+	return n;
+}
+
 void
 provider_view(const struct provider *p, struct identity_view *ret)
 {

@@ -34,6 +34,8 @@ int provider_listen(struct provider *, provider_heard_fn, void *arg,
 /* Not from within what is heard. Accepts NULL. */
 void provider_unlisten(struct provider *, struct provider_listener *);
 
+uint32_t provider_listeners(const struct provider *);
+
 /* As identity_view(), with the time of now. */
 void provider_view(const struct provider *, struct identity_view *ret);
 

@@ -115,20 +115,34 @@ dynamodb_identity_init(struct dynamodb_identity *i, struct aws_client *client,
     const struct store_dynamodb_config *config, dynamodb_identity_fn changed,
     void *arg, char *text, size_t text_size)
 {
+	*i = (struct dynamodb_identity){
+		.client = client, .changed = changed, .arg = arg,
+	};
+	return config->provider != NULL ?
+	    dynamodb_identity_listen(i, config->provider) :
+	    dynamodb_identity_fix(i, config, text, text_size);
+}
+
+int
+dynamodb_identity_listen(struct dynamodb_identity *i,
+    struct provider *provider)
+{
+	struct provider_listener *listener;
 	int r;
 
-	*i = (struct dynamodb_identity){
-		.client = client, .provider = config->provider,
-		.changed = changed, .arg = arg,
-	};
-	if (i->provider == NULL)
-		return dynamodb_identity_fix(i, config, text, text_size);
-	r = provider_listen(i->provider, dynamodb_identity_on_heard, i,
-	    &i->listener);
+	if (provider == i->provider)
+		return 0;
+	r = provider_listen(provider, dynamodb_identity_on_heard, i,
+	    &listener);
+	if (r < 0)
+		return r;
+	if (i->provider != NULL)
+		provider_unlisten(i->provider, i->listener);
+	i->provider = provider;
+	i->listener = listener;
 	/* It may know all already, from another store. */
-	if (r == 0)
-		dynamodb_identity_on_heard(i, true);
-	return r;
+	dynamodb_identity_on_heard(i, true);
+	return 0;
 }
 
 void

@@ -42,6 +42,14 @@ int dynamodb_identity_init(struct dynamodb_identity *, struct aws_client *,
     const struct store_dynamodb_config *, dynamodb_identity_fn changed,
     void *arg, char *text, size_t text_size);
 
+/*
+ * Hear of it from another provider; what is known is used until that one knows
+ * better.
+ *
+ * DDBLOCK_E_NOMEM
+ */
+int dynamodb_identity_listen(struct dynamodb_identity *, struct provider *);
+
 /* Accepts a zeroed one. */
 void dynamodb_identity_done(struct dynamodb_identity *);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aws/credentials.h"
+#include "common/error.h"
 #include "common/text.h"
 #include "ddblock.h"
 #include "store/dynamodb_format.h"
@@ -14,6 +16,7 @@
 #include "store/store_dynamodb.h"
 
 #define DYNAMODB_KIND_FILES 80	/* 72 connections at most */
+#define DYNAMODB_KIND_TEXT_MAX 128
 #define DYNAMODB_KIND_TABLE_MIN 3
 #define DYNAMODB_KIND_TABLE_MAX 255
 
@@ -37,6 +40,9 @@ static void
 dynamodb_kind_judge_keys(const struct store_settings *s,
     const struct store_judge *judge)
 {
+	struct credentials keys = { .expires_ms = 0 };
+	char text[DYNAMODB_KIND_TEXT_MAX];
+
 	if (s->access_key_id == NULL && s->secret_access_key == NULL) {
 		if (s->session_token != NULL)
 			store_complain(judge, NULL, "session_token needs "
@@ -52,6 +58,11 @@ dynamodb_kind_judge_keys(const struct store_settings *s,
 	if (s->profile != NULL)
 		store_complain(judge, "profile", "profile and access_key_id "
 		    "are two answers to one question; take one of them out");
+	if (s->access_key_id != NULL && s->secret_access_key != NULL &&
+	    credentials_set(&keys, s->access_key_id, s->secret_access_key,
+	    s->session_token, text, sizeof(text)) == DDBLOCK_E_NO_CREDENTIALS)
+		store_complain(judge, "access_key_id", "%s", text);
+	credentials_done(&keys);
 }
 
 static void
@@ -207,6 +218,23 @@ dynamodb_kind_open(const struct store_opening *o, struct store **ret,
 	    o->outcome_arg, ret, text, size);
 }
 
+/* A provider that nobody needs any more asks no longer. */
+static int
+dynamodb_kind_configure(struct store *store, const struct store_opening *o,
+    char *text, size_t size)
+{
+	struct provider *provider;
+	int r = dynamodb_providers_get(o->shared, o, &provider, text, size);
+
+	if (r == 0) {
+		r = store_dynamodb_use(store, provider);
+		if (r < 0)
+			(void)snprintf(text, size, "%s", error_text(r));
+	}
+	dynamodb_providers_trim(o->shared);
+	return r;
+}
+
 /* ---- the row ---- */
 
 static const char *const dynamodb_kind_settings[] = {
@@ -233,4 +261,5 @@ const struct store_kind store_dynamodb_kind = {
 	.share = dynamodb_kind_share,
 	.unshare = dynamodb_kind_unshare,
 	.open = dynamodb_kind_open,
+	.configure = dynamodb_kind_configure,
 };

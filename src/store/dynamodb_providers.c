@@ -12,10 +12,11 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include <openssl/evp.h>
+
 #include "aws/endpoint.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/text.h"
 #include "identity/endpoint_rules.h"
 #include "identity/provider.h"
 #include "ddblock.h"
@@ -23,6 +24,7 @@
 #define PROVIDERS_REASON_MAX 512
 #define PROVIDERS_NEWS_MAX 1024
 #define PROVIDERS_TOPIC "credentials"
+#define PROVIDERS_DIGEST_SIZE 32	/* SHA-256 */
 
 enum providers_state {
 	PROVIDERS_NONE = 0,	/* at first */
@@ -34,9 +36,8 @@ enum providers_state {
 
 struct providers_one {
 	struct dynamodb_providers *all;
-	/* The first of its users. */
-	const char *namespace_name;
-	const struct store_settings *settings;
+	char *namespace_name;	/* the first of its users */
+	unsigned char digest[PROVIDERS_DIGEST_SIZE];	/* of the settings */
 	struct provider *provider;
 	struct provider_listener *listener;
 	enum providers_state state;	/* as the log has it */
@@ -65,19 +66,44 @@ dynamodb_providers_new(struct event_base *base, store_say_fn say,
 	return 0;
 }
 
+static void
+providers_one_free(struct providers_one *p)
+{
+	if (p->provider != NULL)
+		provider_unlisten(p->provider, p->listener);
+	provider_free(p->provider);
+	free(p->namespace_name);
+	free(p);
+}
+
+/* @all: or only those to which the log alone listens. */
+static void
+providers_remove(struct dynamodb_providers *s, bool all)
+{
+	struct providers_one **link = &s->first, *p;
+
+	while ((p = *link) != NULL) {
+		if (all || provider_listeners(p->provider) == 1) {
+			*link = p->next;
+			providers_one_free(p);
+		} else {
+			link = &p->next;
+		}
+	}
+}
+
+void
+dynamodb_providers_trim(struct dynamodb_providers *s)
+{
+	providers_remove(s, false);
+}
+
 void
 dynamodb_providers_free(struct dynamodb_providers *s)
 {
-	struct providers_one *p;
-
 	if (s == NULL)
 		return;
-	while ((p = s->first) != NULL) {
-		s->first = p->next;
-		provider_unlisten(p->provider, p->listener);
-		provider_free(p->provider);
-		free(p);
-	}
+	providers_remove(s, true);
 	free(s);
 }
 
@@ -157,17 +183,30 @@ providers_on_heard(void *arg, bool changed)
 
 /* ---- one for each ---- */
 
-static bool
-providers_same(const struct store_settings *a, const struct store_settings *b)
+/* Of all settings that a provider goes by: they may be gone before it is. */
+static int
+providers_digest(const struct store_settings *s,
+    unsigned char digest[PROVIDERS_DIGEST_SIZE])
 {
-	return text_equal(a->profile, b->profile) &&
-	    text_equal(a->region, b->region) &&
-	    text_equal(a->endpoint, b->endpoint) &&
-	    text_equal(a->ca_file, b->ca_file) &&
-	    a->fips == b->fips && a->dual_stack == b->dual_stack &&
-	    text_equal(a->access_key_id, b->access_key_id) &&
-	    text_equal(a->secret_access_key, b->secret_access_key) &&
-	    text_equal(a->session_token, b->session_token);
+	const char *const texts[] = {
+		s->profile, s->region, s->endpoint, s->ca_file,
+		s->access_key_id, s->secret_access_key, s->session_token,
+		s->fips ? "" : NULL, s->dual_stack ? "" : NULL,
+	};
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	bool good = context != NULL &&
+	    EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
+
+	for (size_t i = 0; good && i < sizeof(texts) / sizeof(texts[0]); i++) {
+		bool there = texts[i] != NULL;
+
+		good = EVP_DigestUpdate(context, &there, sizeof(there)) == 1 &&
+		    (!there || EVP_DigestUpdate(context, texts[i],
+		    strlen(texts[i]) + 1) == 1);
+	}
+	good = good && EVP_DigestFinal_ex(context, digest, NULL) == 1;
+	EVP_MD_CTX_free(context);
+	return good ? 0 : DDBLOCK_E_NOMEM;
 }
 
 static const char *
@@ -239,7 +278,8 @@ providers_home(void)
 
 static int
 providers_add(struct dynamodb_providers *all, const struct store_opening *o,
-    const struct credentials *keys, struct provider **ret)
+    const struct credentials *keys, const unsigned char *digest,
+    struct provider **ret)
 {
 	const struct store_settings *s = o->settings;
 	const struct identity_config config = {
@@ -254,20 +294,20 @@ providers_add(struct dynamodb_providers *all, const struct store_opening *o,
 		.home = providers_home(),
 	};
 	struct providers_one *p = calloc(1, sizeof(*p));
-	int r;
+	int r = DDBLOCK_E_NOMEM;
 
 	if (p == NULL)
-		return DDBLOCK_E_NOMEM;
+		return r;
 	p->all = all;
-	p->namespace_name = o->namespace_name;
-	p->settings = s;
-	r = provider_new(all->base, &config, &p->provider);
+	memcpy(p->digest, digest, sizeof(p->digest));
+	p->namespace_name = strdup(o->namespace_name);
+	if (p->namespace_name != NULL)
+		r = provider_new(all->base, &config, &p->provider);
 	if (r == 0)
 		r = provider_listen(p->provider, providers_on_heard, p,
 		    &p->listener);
 	if (r < 0) {
-		provider_free(p->provider);
-		free(p);
+		providers_one_free(p);
 		return r;
 	}
 	p->next = all->first;
@@ -282,15 +322,22 @@ dynamodb_providers_get(struct dynamodb_providers *all,
     size_t size)
 {
 	struct credentials keys = { .expires_ms = 0 };
+	unsigned char digest[PROVIDERS_DIGEST_SIZE];
 	struct providers_one *p = all->first;
 	int r = providers_check(o, &keys, text, size);
 
-	while (p != NULL && !providers_same(p->settings, o->settings))
+	if (r == 0) {
+		r = providers_digest(o->settings, digest);
+		if (r < 0)
+			(void)snprintf(text, size, "%s", error_text(r));
+	}
+	while (r == 0 && p != NULL &&
+	    memcmp(p->digest, digest, sizeof(digest)) != 0)
 		p = p->next;
 	if (r == 0 && p != NULL)
 		*ret = p->provider;
 	else if (r == 0)
-		r = providers_add(all, o, &keys, ret);
+		r = providers_add(all, o, &keys, digest, ret);
 	credentials_done(&keys);
 	return r;
 }

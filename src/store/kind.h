@@ -99,6 +99,15 @@ struct store_kind {
 	 */
 	int (*open)(const struct store_opening *, struct store **ret,
 	    char *ret_text, size_t text_size);
+	/*
+	 * The settings of an open store that a reload may change are these
+	 * now; the outcome is not looked at. Not from within an outcome. If it
+	 * fails, nothing has changed.
+	 *
+	 * DDBLOCK_E_NOMEM
+	 */
+	int (*configure)(struct store *, const struct store_opening *,
+	    char *ret_text, size_t text_size);
 };
 
 /* In the order of kinds.def, up to a NULL. */

@@ -543,6 +543,14 @@ dynamodb_connect(struct dynamodb_store *s,
 }
 
 int
+store_dynamodb_use(struct store *store, struct provider *provider)
+{
+	struct dynamodb_store *s = (struct dynamodb_store *)store;
+
+	return dynamodb_identity_listen(&s->jobs.identity, provider);
+}
+
+int
 store_dynamodb_new(struct event_base *base,
     const struct store_dynamodb_config *config, store_outcome_fn outcome,
     void *outcome_arg, struct store **ret, char *ret_text, size_t text_size)

@@ -62,4 +62,12 @@ int store_dynamodb_new(struct event_base *,
     const struct store_dynamodb_config *, store_outcome_fn,
     void *outcome_arg, struct store **ret, char *ret_text, size_t text_size);
 
+/*
+ * Its credentials come from this one from now on. Those in use are used until
+ * it has some. Not from within what a provider tells.
+ *
+ * DDBLOCK_E_NOMEM
+ */
+int store_dynamodb_use(struct store *, struct provider *);
+
 #endif

@@ -3,9 +3,11 @@
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import unittest
 
+import fault_proxy
 import harness
 from harness import Client, Daemon
 from test_break import STRANGER, ask_as, some_group
@@ -122,7 +124,7 @@ class Reload(unittest.TestCase):
                              "UNKNOWN_NAMESPACE")
             self.assertTrue(reload(daemon, conf(more=more)))
             held = client.call("ACQUIRE k ns=more")
-            self.assertTrue(held.ok)
+            self.assertTrue(held.ok, held)
             with Client(daemon) as other:
                 waiting = other.send("ACQUIRE k ns=more")
                 while client.call("STATUS").rows[1]["waiting"] != "1":
@@ -209,6 +211,110 @@ class Reload(unittest.TestCase):
                     steady.call(f"RELEASE id={held['id']}").ok)
 
 
+class Credentials(unittest.TestCase):
+    """Each request is signed with the keys of the newest configuration that has
+    any, and what is held goes on."""
+
+    def setUp(self):
+        harness.need_dynamodb()
+        self.proxy = fault_proxy.Proxy()
+        self.addCleanup(self.proxy.close)
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.profiles = os.path.join(self.directory.name, "credentials")
+        self.table = f"reload-{os.getpid()}-{self._testMethodName}"
+        env = {name: None for name in os.environ if name.startswith("AWS_")}
+        self.daemon = Daemon(self.conf(""), env={
+            **env, "AWS_SHARED_CREDENTIALS_FILE": self.profiles,
+            "AWS_CONFIG_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED":
+            "true"})
+        self.addCleanup(self.daemon.close)
+        self.write_profile("first", "AKIDONE")
+
+    def conf(self, *lines, more=""):
+        return "\n".join([
+            "[namespace default]", "store = dynamodb",
+            f"table = {self.table}", "region = us-east-1",
+            f"endpoint = {self.proxy.url}", "heartbeat = 500ms", *lines,
+            more, ""])
+
+    def keys(self, name):
+        return self.conf(f"access_key_id = {name}",
+                         "secret_access_key = not-a-secret")
+
+    def write_profile(self, profile, name):
+        with open(self.profiles, "w", encoding="ascii") as f:
+            f.write(f"[{profile}]\naws_access_key_id = {name}\n"
+                    "aws_secret_access_key = not-a-secret\n")
+
+    def start(self, text, namespaces=("default",)):
+        self.daemon.write_config(text)
+        args = self.daemon.args
+        for name in namespaces:
+            self.daemon.args = [*args, f"--namespace={name}", "--init-table"]
+            status, _, said = self.daemon.run()
+            self.assertEqual(status, 0, said)
+        self.daemon.args = args
+        self.daemon.start()
+        return Client(self.daemon)
+
+    def signers(self, since):
+        return {r.headers["authorization"].split("Credential=")[1]
+                .split("/")[0] for r in self.proxy.seen(since=since)}
+
+    def wait_signer(self, name):
+        """Until a request is signed so; from then on all are."""
+        self.proxy.wait(lambda: name in self.signers(since=-1), name)
+        since = self.proxy.mark()
+        self.proxy.wait_seen("beat", 2, since=since)
+        self.assertEqual(self.signers(since), {name})
+
+    def test_keys(self):
+        with self.start(self.keys("AKIDONE")) as client:
+            held = client.call("ACQUIRE k")
+            self.assertTrue(held.ok, held)
+            self.assertTrue(reload(self.daemon, self.keys("AKIDTWO")))
+            self.wait_signer("AKIDTWO")
+            self.assertFalse(reload(self.daemon, self.keys("AKID\x7fTHREE")))
+            self.daemon.wait_log(r"ddblockd.conf:\d+: .*the access key id has")
+            self.wait_signer("AKIDTWO")
+            self.assertEqual(client.call("HELD").rows[0]["token"],
+                             held["token"])
+            self.assertTrue(client.call(f"RELEASE id={held['id']}").ok)
+
+    def test_profiles(self):
+        with self.start(self.conf("profile = first")) as client:
+            held = client.call("ACQUIRE k")
+            self.assertTrue(held.ok, held)
+            self.assertTrue(reload(self.daemon,
+                                   self.conf("profile = second")))
+            # There are none: those before are used.
+            self.daemon.wait_log(r"no AWS credentials yet: .*second")
+            self.wait_signer("AKIDONE")
+            self.write_profile("third", "AKIDTWO")
+            self.assertTrue(reload(self.daemon, self.conf("profile = third")))
+            self.wait_signer("AKIDTWO")
+            self.assertTrue(client.call(f"RELEASE id={held['id']}").ok)
+
+    def test_of_one_namespace(self):
+        """Two namespaces had one provider; the other keeps it."""
+        other = "[namespace other]\n" + "\n".join(
+            self.keys("AKIDONE").replace(self.table, self.table + "-other")
+            .split("\n")[1:])
+        with self.start(self.keys("AKIDONE") + other,
+                        ("default", "other")) as client:
+            self.assertTrue(client.call("ACQUIRE k").ok)
+            held = client.call("ACQUIRE k ns=other")
+            self.assertTrue(held.ok, held)
+            for name in "AKIDTWO", "AKIDTHREE", "AKIDTWO":
+                self.assertTrue(reload(self.daemon, self.keys(name) + other))
+                self.proxy.wait(lambda: name in self.signers(-1), name)
+            since = self.proxy.mark()
+            self.proxy.wait_seen("beat", 8, since=since)
+            self.assertEqual(self.signers(since), {"AKIDONE", "AKIDTWO"})
+            self.assertEqual(len(client.call("HELD").rows), 2)
+
+
 class Manual(unittest.TestCase):
     """What the manual says of each setting is what the table says."""
 
@@ -220,4 +326,4 @@ class Manual(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main(dynamodb=True)
