@@ -44,6 +44,16 @@ activation_warn(const struct config_daemon *d, const char *setting,
 	    directive);
 }
 
+/* Clients that are connected go on; no other can connect. */
+static void
+activation_tell_lost(const char *path)
+{
+	log_write(LOG_ERR, NULL, "%s is gone, so that no client can connect: "
+	    "its directory was removed when the last daemon ended; set "
+	    "RuntimeDirectoryPreserve=yes in ddblockd.service, stop it and "
+	    "ddblockd.socket, and start both", path);
+}
+
 static void
 activation_compare(const struct config_daemon *d, const char *path)
 {
@@ -55,8 +65,11 @@ activation_compare(const struct config_daemon *d, const char *path)
 	(void)snprintf(is, sizeof(is), "the path %s", path);
 	if (strcmp(d->socket, path) != 0)
 		activation_warn(d, "socket", is, "ListenStream");
-	if (lstat(path, &st) < 0)
-		return; /* not for us to see */
+	if (lstat(path, &st) < 0) {
+		if (errno == ENOENT)
+			activation_tell_lost(path);
+		return; /* or it is not for us to see */
+	}
 	(void)snprintf(is, sizeof(is), "the mode %04o",
 	    (unsigned)(st.st_mode & 0777));
 	if ((st.st_mode & 0777) != d->socket_mode)

@@ -425,6 +425,55 @@ class Life(Case):
         self.assertIsNone(holder.poll())
 
 
+class Deaths(Case):
+    """Of a daemon on which somebody has a lock."""
+
+    def dies(self, drop_in, lease="2s"):
+        self.start(f"[namespace default]\nlease = {lease}\n")
+        self.holder = self.held_beside("k")
+        HOST.write(f"{DROP_INS}/broken.conf", f"[Service]\n{drop_in}\n")
+        HOST.exec("systemctl", "daemon-reload")
+        HOST.exec("systemctl", "kill", "-s", "KILL", "--kill-who=main",
+                  "ddblockd")
+
+    def mend(self):
+        HOST.exec("rm", f"{DROP_INS}/broken.conf")
+        HOST.exec("systemctl", "daemon-reload")
+
+    def test_ten_times_at_its_start(self):
+        self.dies("ExecStartPre=/bin/false", "20s")
+        self.await_(lambda: int(show("ddblockd", "NRestarts")) >= 10)
+        self.mend()
+        self.await_journal("inherited sessions=1 holds=1")
+        self.await_journal("1 connections .* 1 go on")
+        self.assertIsNone(self.holder.poll())
+        self.assertEqual(len(self.held()), 1)
+
+    def test_until_nobody_starts_it_again(self):
+        """systemd gives up, and the command ends by its own deadline."""
+        self.dies("ExecStartPre=/bin/false\nRestartSec=1ms")
+        self.await_(lambda: show("ddblockd", "ActiveState") == "failed")
+        self.assertEqual(self.holder.wait(harness.TIMEOUT_S), 4)
+        self.mend()
+        HOST.exec("systemctl", "reset-failed", "ddblockd.service",
+                  "ddblockd.socket")
+        HOST.exec("systemctl", "restart", "ddblockd.socket")
+        self.ddblock("run", "k", "--", "true")
+
+    def test_without_their_directory(self):
+        """With it go the journal and the socket."""
+        self.dies("RuntimeDirectoryPreserve=no")
+        self.await_journal("no client can connect: .*"
+                           "RuntimeDirectoryPreserve=yes")
+        self.mend()
+        for verb in "stop", "start":
+            HOST.exec("systemctl", verb, "ddblockd.socket",
+                      "ddblockd.service")
+        # Nobody else has it while the command runs.
+        self.ddblock("run", "k", "--", "true")
+        self.assertIsNotNone(self.holder.poll())
+
+
 class Stores(Case):
     def test_sqlite(self):
         self.start("[namespace default]\nfile = /var/lib/ddblockd/x.db\n")
