@@ -460,7 +460,9 @@ errors_classify_unquoted(int status, const char *body, size_t body_length,
 	    memcmp(body, start, n_start) != 0 ||
 	    memcmp(body + body_length - n_end, end, n_end) != 0)
 		return false;
-	found = memmem(body, body_length - n_end, middle, n_middle);
+	/* Between the two, or they would overlap. */
+	found = memmem(body + n_start, body_length - n_start - n_end, middle,
+	    n_middle);
 	if (found == NULL)
 		return false;
 	text = found + n_middle;

@@ -403,6 +403,10 @@ translation_answer(struct translation *e, uint32_t attempt,
 	case TRANSLATION_OK:
 		return translation_ok(e, attempt, answer, ret);
 	case TRANSLATION_CONDITION:
+		if (look || !dialect_is_write(e->operation->kind))
+			return translation_lost(e, attempt,
+			    DDBLOCK_E_UNREACHABLE, "the endpoint says that a "
+			    "condition failed where there was none");
 		return translation_condition(e, attempt, answer, ret);
 	case TRANSLATION_LOST:
 		return translation_lost(e, attempt, answer->code, answer->text);

@@ -100,6 +100,10 @@ static const struct row rows[] = {
 	    DDBLOCK_E_UNREACHABLE, "", "HTTP status 400" },
 	{ 301, "", AWS_CLASS_TRANSIENT, DDBLOCK_E_UNREACHABLE, "",
 	    "HTTP status 301" },
+	/* The ends of a name and the beginning of a text overlap. */
+	{ 400, "{\"__type\":\",\"message\":\"xm\"}", AWS_CLASS_TRANSIENT,
+	    DDBLOCK_E_UNREACHABLE, "", "HTTP status 400: "
+	    "{\"__type\":\",\"message\":\"xm\"}" },
 	{ 403, "<html>proxy", AWS_CLASS_TRANSIENT, DDBLOCK_E_ACCESS_DENIED,
 	    "", "HTTP status 403: <html>proxy" },
 

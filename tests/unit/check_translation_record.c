@@ -267,6 +267,28 @@ TEST_ROWS(test_beats_of_deadlines, deadlines)
 	translation_done(&l.translation);
 }
 
+/* A condition failed where there was none: no such answer is believed. */
+static const enum operation_kind reads[] = {
+	OPERATION_READ, OPERATION_SCAN,
+};
+
+TEST_ROWS(test_reads_have_no_condition, reads)
+{
+	struct life l;
+
+	life_init(&l, &dialect_awslabs, reads[_i], 0);
+	if (reads[_i] == OPERATION_SCAN)
+		l.operation.key.length = 0;
+	for (int i = 0; i < 3; i++) {
+		(void)life_send(&l, 1000);
+		ck_assert_str_eq(l.request->operation,
+		    reads[_i] == OPERATION_SCAN ? "Scan" : "GetItem");
+		ck_assert_int_eq(life_answer(&l, TRANSLATION_CONDITION, "{}"),
+		    TRANSLATION_LATER);
+	}
+	translation_done(&l.translation);
+}
+
 static const struct {
 	enum operation_kind kind;
 	const char *item;
