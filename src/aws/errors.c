@@ -12,7 +12,8 @@
 #include "common/error.h"
 #include "common/utf8.h"
 
-#define ERRORS_DEPTH_MAX 40		/* DynamoDB nests 32 deep */
+/* DynamoDB's values nest 32 deep, each an object in an object or a list. */
+#define ERRORS_DEPTH_MAX 80
 #define ERRORS_BODY_MAX (4 * 1024 * 1024)	/* an item is 400 KB */
 #define ERRORS_SNIPPET_MAX 80		/* of a body that is not JSON */
 

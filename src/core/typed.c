@@ -345,7 +345,7 @@ typed_value(struct typed *t)
 	bool good;
 
 	if (t->depth == TYPED_DEPTH_MAX)
-		return typed_fail(t, "values nest at most 32 deep");
+		return typed_fail(t, "values nest at most 31 deep");
 	t->depth++;
 	good = typed_take(t, '{') && typed_string(t, &name, &length) &&
 	    typed_take(t, ':') && typed_of_type(t, name, length) &&

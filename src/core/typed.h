@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TYPED_DEPTH_MAX 32	/* DynamoDB's */
+#define TYPED_DEPTH_MAX 31	/* DynamoDB's 32, but for the map they are in */
 
 /* Is it one value, and nothing else? If not, why, for people. */
 bool typed_check(const char *text, size_t length, const char **ret_reason);

@@ -72,7 +72,7 @@ json_read_object(struct json_tokener *reused, const char *bytes, size_t length)
 	if (length > INT32_MAX)
 		return NULL;
 	if (tokener == NULL)
-		tokener = json_tokener_new();
+		tokener = json_tokener_new_ex(JSON_DEPTH_MAX);
 	if (tokener == NULL)
 		return NULL;
 	json_tokener_reset(tokener);

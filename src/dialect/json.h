@@ -13,6 +13,10 @@
 
 #include "common/buffer.h"
 
+/* DynamoDB's values nest 32 deep, each an object in an object or a list; and
+ * there is what they are in. */
+#define JSON_DEPTH_MAX 80
+
 struct json_object;
 struct json_tokener;
 
@@ -29,7 +33,8 @@ void json_append_text(struct buffer *, const char *text);
 
 /*
  * The object in @bytes; NULL if they are no object. Put it after use. A tokener
- * that is used again saves a tenth of the work; NULL: a new one.
+ * (of JSON_DEPTH_MAX) that is used again saves a tenth of the work; NULL: a new
+ * one.
  */
 struct json_object *json_read_object(struct json_tokener *,
     const char *bytes, size_t length);

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/text.h"
+#include "dialect/json.h"
 
 /* An attempt under way. */
 struct dynamodb_try {
@@ -340,7 +341,7 @@ dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
 	(void)getrandom(s->dice, sizeof(s->dice), GRND_NONBLOCK);
 	attempts_shared_init(&s->shared, clock_boot_ms());
 	/* Without: each answer's reader makes its own. */
-	s->shared.tokener = json_tokener_new();
+	s->shared.tokener = json_tokener_new_ex(JSON_DEPTH_MAX);
 	s->ended_event = evtimer_new(base, dynamodb_jobs_on_ended, s);
 	return s->ended_event == NULL ? DDBLOCK_E_NOMEM : 0;
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Data and attributes: bytes of any kind, as many as there may be, through the
 socket, the daemon and the store and back; and what is refused."""
+import json
+import os
 import unittest
 
 import harness
@@ -92,5 +94,24 @@ class Keeping(unittest.TestCase):
             self.assertTrue(greedy.reply(tags[0]).ok)
 
 
+class Deep(unittest.TestCase):
+    """What may be written can be read, by each answer that has it."""
+
+    def test_as_deep_as_there_may_be(self):
+        harness.need_dynamodb()
+        deep = '{"L":[' * 30 + '{"N":"1"}' + "]}" * 30
+        with harness.on_new_table(f"deep-{os.getpid()}") as daemon, \
+                harness.on_new_table(f"deep-{os.getpid()}") as other:
+            with Client(daemon) as one, Client(other) as two:
+                self.assertEqual(one.call(
+                    f'TRY x attr.a:json={{"L":[{deep}]}}').code, "BAD_REQUEST")
+                grant = one.call(f"TRY x attr.a:json={deep}")
+                self.assertTrue(grant.ok, grant)
+                self.assertEqual(two.call("TRY x").code, "LOCK_BUSY")
+                self.assertEqual(two.call("GET x")["attr.a:json"], deep)
+                self.assertTrue(one.call(f"RELEASE id={grant['id']}").ok)
+                self.assertEqual(two.acquire("x")["attr.a:json"], deep)
+
+
 if __name__ == "__main__":
-    harness.main()
+    harness.main(dynamodb=True)

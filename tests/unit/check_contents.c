@@ -260,7 +260,7 @@ TEST_LOOP(test_depth, 0, 3)
 	for (size_t i = 0; i < n; i++, length += 2)
 		memcpy(text + length, "]}", 2);
 	ck_assert(typed_check(text, length, &reason) == (_i == 0));
-	ck_assert(_i == 0 || strstr(reason, "32 deep") != NULL);
+	ck_assert(_i == 0 || strstr(reason, "31 deep") != NULL);
 }
 
 /* Every length, every byte. */
