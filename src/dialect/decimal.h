@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DECIMAL_BYTES_MAX (16 * 1024)
+/* No counter comes so far; and the digits of so many bytes cost a fraction of a
+ * millisecond, which grows with the square of their number. */
+#define DECIMAL_BYTES_MAX 1024
 #define DECIMAL_ROOM(bytes) ((bytes) * 5 / 2 + 2)	/* digits, and a NUL */
 
 /* Does it fit into 64 bits? */

@@ -38,7 +38,7 @@
 
 static const char dlock_until_expected[] =
     "a time in whole milliseconds, at most 366 days ahead (N)";
-static const char dlock_token_expected[] = "1 to 16384 bytes (B)";
+static const char dlock_token_expected[] = "1 to 1024 bytes (B)";
 
 /* ---- "UNTIL:TOKENHEX:OWNER" -------------------------------------------- */
 
