@@ -98,6 +98,10 @@ bool session_save(struct journal *, struct saved *);
 int session_inherit(struct core *, const struct core_legacy *,
     const struct journal_entry *);
 void session_save_all(struct core *, struct namespace *);
+
+/* Is any of them inherited and not proven? Then what needs no session is not
+ * proven, either. */
+bool session_awaits_proof(const struct namespace *);
 void session_all_tell(struct core *, struct namespace *);
 
 /* ---- leases of records ------------------------------------------------ */

@@ -24,7 +24,7 @@ void lease_say_each(struct core *, struct lease *, bool danger);
 void lease_trouble(struct core *, struct lease *, const struct outcome *);
 
 /* ---- session.c -------------------------------------------------------- */
-#define SESSION_BEATS_MAX 8
+#define SESSION_BEATS_MAX 32
 
 /* What may be in its item. The last ones that were sent before it was proven
  * are kept one by one: between them there may be another's. */
@@ -45,6 +45,11 @@ struct session *session_of(struct lease *);
 struct lease *session_new(struct core *, struct namespace *);
 void session_count_in_doubt(struct core *, struct namespace *, struct ident,
     int more);
+
+/* ---- session_saved.c -------------------------------------------------- */
+bool session_beat_is_own(struct session *, uint64_t beat);
+void session_prove_closed(struct core *, struct lease *,
+    const struct outcome *);
 
 /* ---- record_lease.c --------------------------------------------------- */
 extern const struct lease_kind record_lease_kind;

@@ -408,20 +408,6 @@ session_all_tell(struct core *core, struct namespace *ns)
 	}
 }
 
-/* An item that shows this beat is above what was expected, but not another's:
- * then the next beat may follow it. */
-static bool
-session_beat_is_own(struct session *s, uint64_t beat)
-{
-	bool own = beat <= s->beats.most;
-
-	for (size_t i = 0; i < SESSION_BEATS_MAX; i++)
-		own = own || s->beats.own[i] == beat;
-	if (own && beat > s->beats.most)
-		s->beats.most = beat;
-	return own;
-}
-
 static void
 session_beaten(struct core *core, struct lease *s, const struct outcome *o)
 {
@@ -465,7 +451,7 @@ session_closed(struct core *core, struct lease *s, const struct outcome *o)
 	if (o->kind == OUTCOME_REFUSED || o->kind == OUTCOME_UNKNOWN) {
 		/* It has no holds, and waiters for its end only have to wait
 		 * for a lease anyway: no reason to keep it. */
-		if (core->stopping) {
+		if (core->stopping && (!s->unproven || ns->closed == NULL)) {
 			session_free(core, s);
 			return;
 		}
@@ -480,6 +466,8 @@ session_closed(struct core *core, struct lease *s, const struct outcome *o)
 		s->close_at_ms = core->now_ms;
 		return;
 	}
+	if (s->unproven)
+		session_prove_closed(core, s, o);
 	session_free(core, s);
 	if (o->kind != OUTCOME_DONE)
 		return;

@@ -138,3 +138,45 @@ session_inherit(struct core *core, const struct core_legacy *legacy,
 	return !session_is_sound(core, ns, &saved) ? DDBLOCK_E_BAD_RECORD :
 	    session_take_over(core, ns, &saved);
 }
+
+/* ---- the proof ---------------------------------------------------------- */
+
+bool
+session_awaits_proof(const struct namespace *ns)
+{
+	const struct lease *s;
+
+	DL_SEARCH_SCALAR(ns->sessions, s, unproven, true);
+	return s != NULL;
+}
+
+/* An item that shows this beat is above what was expected, but not another's:
+ * then the next beat may follow it. */
+bool
+session_beat_is_own(struct session *s, uint64_t beat)
+{
+	bool own = beat <= s->beats.most;
+
+	for (size_t i = 0; i < SESSION_BEATS_MAX; i++)
+		own = own || s->beats.own[i] == beat;
+	if (own && beat > s->beats.most)
+		s->beats.most = beat;
+	return own;
+}
+
+/* It was over before any beat of it was answered. Its end shows whether another
+ * process had it; an item that is gone shows nothing, and no other has it now.
+ */
+void
+session_prove_closed(struct core *core, struct lease *s,
+    const struct outcome *o)
+{
+	bool own = o->kind == OUTCOME_DONE || !o->session.exists ||
+	    session_beat_is_own(session_of(s), o->session.beat);
+
+	s->unproven = false;
+	if (own)
+		core->lease_events->proven(core, s);
+	else
+		core->lease_events->stale(core, s->ns, s->id);
+}

@@ -11,6 +11,10 @@
  *     here then: only the record shows it, as to every other host.
  *  4. One that no client was told of is given back, if need be for ever: it
  *     dies with nothing else.
+ *  5. One that was inherited is ours, in any state, after a look at its record.
+ *     That counts only if each session that was inherited is ours, whether it
+ *     lives or is over: a new one, opened since, shows nothing of another
+ *     process that has the same.
  */
 #include "core/lock/room.h"
 
@@ -49,4 +53,18 @@ struct grant *
 fail_closed_next_to_audit(struct namespace *ns)
 {
 	return grant_next_in(&ns->closed, ns->audit_round);
+}
+
+void
+fail_closed_await_proof(struct core *core, struct grant *g)
+{
+	if (!session_awaits_proof(g->lock->ns) && lock_may_send(core, g->lock))
+		(void)submission_send(core, g->lock, OPERATION_READ, NULL);
+}
+
+/* Its record was seen. */
+void
+fail_closed_looked(struct grant *g)
+{
+	g->unproven = g->unproven && session_awaits_proof(g->lock->ns);
 }

@@ -187,9 +187,7 @@ grant_is_usable(const struct grant *g)
 bool
 grant_is_proven(const struct grant *g)
 {
-	const struct lease *lease = grant_lease(g);
-
-	return !g->unproven && (lease == NULL || !lease->unproven);
+	return !g->unproven && (g->lease == NULL || !g->lease->unproven);
 }
 
 /* Not while its client is leaving: no client would be told, and it might

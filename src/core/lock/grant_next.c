@@ -179,23 +179,14 @@ grant_settle(struct core *core, struct grant *g)
 		(void)submission_send(core, l, OPERATION_RELEASE, g);
 }
 
-/* It was inherited, and may be another's: nothing is written for it before it
- * is known that it is not. */
-static void
-grant_await_proof(struct core *core, struct grant *g)
-{
-	const struct lease *lease = grant_lease(g);
-
-	if (g->unproven && (lease == NULL || !lease->unproven) &&
-	    lock_may_send(core, g->lock))
-		(void)submission_send(core, g->lock, OPERATION_READ, NULL);
-}
-
 void
 grant_advance(struct core *core, struct grant *g)
 {
+	/* It was inherited, and may be another's: nothing is written for it
+	 * before it is known that it is not. */
 	if (!grant_is_proven(g)) {
-		grant_await_proof(core, g);
+		if (g->fail_closed)
+			fail_closed_await_proof(core, g);
 		return;
 	}
 	switch (g->state) {

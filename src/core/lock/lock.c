@@ -325,8 +325,8 @@ lock_lease_proven(struct core *core, struct lease *lease)
 	lock_wake_all(core, lease->ns->closed);
 }
 
-/* What is fail-closed was another's all the time, too, whatever its state; all
- * of it was inherited, because nothing new is asked for before the proof. */
+/* What is fail-closed and was inherited is another's, too, whatever its state.
+ */
 void
 lock_stale(struct core *core, struct namespace *ns, struct ident session)
 {
@@ -335,6 +335,8 @@ lock_stale(struct core *core, struct namespace *ns, struct ident session)
 
 	DL_FOREACH_SAFE2(ns->closed, g, next, lease_next)
 	{
+		if (!g->unproven)
+			continue;
 		heap_set(&core->heap, &g->lock->timer, core->now_ms);
 		grant_lose(core, g, CORE_LOSS_STOLEN);
 	}

@@ -88,7 +88,7 @@ struct grant {
 	bool passed : 1;	/* this acquisition was granted before */
 	bool unsealed : 1;	/* an update may yet land: see update.c */
 	bool fail_closed : 1;
-	bool unproven : 1;	/* fail-closed: inherited, and not seen yet */
+	bool unproven : 1;	/* fail-closed: see fail_closed_await_proof() */
 	uint16_t limit;
 	uint16_t audit_round;
 	uint16_t n_tokens;	/* that were asked for with it */

@@ -203,7 +203,6 @@ grant_take_over_state(struct core *core, struct grant *g, struct lease *lease,
 	grant_enter(core, g, GRANT_HELD, lease);
 	switch (saved->state) {
 	case GRANT_HELD:
-		g->unproven = g->fail_closed;
 		if (g->lease != NULL && lease_is_of_record(g->lease))
 			record_lease_hold(g->lease);
 		return 0;
@@ -320,7 +319,7 @@ grant_take_over(struct core *core, struct lock *l, struct lease *lease,
 	grant_rename(g, saved->id);
 	g->mode = saved->mode;
 	g->limit = saved->limit;
-	g->fail_closed = fail_closed;
+	g->fail_closed = g->unproven = fail_closed;
 	if (fail_closed)
 		g->extras->session = saved->session;
 	g->passed = (saved->flags & SAVED_GRANT_PASSED) != 0;

@@ -15,6 +15,7 @@ look_at_grant(struct core *core, struct grant *g,
 	bool shown = record_shows(&o->lock, g);
 	struct holder me;
 
+	fail_closed_looked(g);
 	switch (g->state) {
 	case GRANT_UNSURE:
 		if (shown) {
@@ -30,7 +31,6 @@ look_at_grant(struct core *core, struct grant *g,
 			outcome_gone(core, g, o, submitted_ms);
 		return shown;
 	case GRANT_HELD:
-		g->unproven = g->unproven && !shown;
 		if (!shown)
 			grant_lose(core, g, record_loss(&o->lock));
 		return shown;

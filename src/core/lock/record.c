@@ -55,11 +55,10 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 	const struct lease *s = session_find(l->ns, h->session);
 	const struct grant *g = grant_find(l, h->grant);
 
-	/* It may be another's, which took over the same. */
-	if (l->ns->session != NULL && l->ns->session->unproven)
-		return false;
+	/* Before a proof it may be another's, which took over the same. */
 	if (h->fail_closed || !l->ns->has_sessions)
-		return g == NULL && in_doubt_is_orphan(&l->in_doubt_list, h);
+		return g == NULL && !session_awaits_proof(l->ns) &&
+		    in_doubt_is_orphan(&l->in_doubt_list, h);
 	if (s == NULL || s->state != LEASE_VALID || s->unproven)
 		return false;
 	return g == NULL || g->lease != s;

@@ -161,6 +161,10 @@ void outcome_granted(struct core *, struct grant *, const struct holder *me,
 void outcome_gone(struct core *, struct grant *, const struct outcome *,
     uint64_t submitted_ms);
 
+/* ---- fail_closed.c ---------------------------------------------------- */
+void fail_closed_await_proof(struct core *, struct grant *);
+void fail_closed_looked(struct grant *);
+
 /* ---- other_reads.c ----------------------------------------------------- */
 void look_taken(struct core *, struct lock *, uint64_t submitted_ms,
     const struct outcome *);
