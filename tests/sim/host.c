@@ -199,6 +199,7 @@ host_step(struct host *h, struct core_event *ev)
 	if (w->options->coverage != NULL)
 		coverage_look(w->options->coverage, h->eye, h->core);
 	(void)restart_save(h);
+	restart_hush(h, update.actions);
 	/* Submitting leaves an action to the store, so look ahead first. */
 	for (struct core_action *a = update.actions; a != NULL && !h->torn;
 	    a = next) {

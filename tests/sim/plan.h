@@ -137,6 +137,9 @@ enum step_kind {
 			 * starts so long after, and inherits */
 	STEP_TEAR,	/* "A tear T": the same, but it dies in the middle of
 			 * what it writes next */
+	STEP_HUSH,	/* "A hush T": the same, but it dies before it says
+			 * what it has to tell next of holds, which it has
+			 * written */
 	STEP_REVIVE,	/* "A revive T": the same, but of a machine of which
 			 * there is a copy that has its sessions by then
 			 * (where there are none: a restart) */

@@ -206,6 +206,8 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	[STEP_BOOT] = { "boot", SUBJECT_HOST, .form = FORM_NOTHING },
 	[STEP_RESTART] = { "restart", SUBJECT_HOST, .form = FORM_DURATION },
 	[STEP_TEAR] = { "tear", SUBJECT_HOST, .form = FORM_DURATION },
+	[STEP_HUSH] = { "hush", SUBJECT_HOST, .form = FORM_DURATION,
+	    .scripted = true },
 	[STEP_REVIVE] = { "revive", SUBJECT_HOST, .form = FORM_DURATION,
 	    .scripted = true },
 	[STEP_CRASH] = { "crash", SUBJECT_HOST, .form = FORM_NOTHING },

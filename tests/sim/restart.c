@@ -62,7 +62,7 @@ restart_begin_journal(struct host *h)
 	h->journal.before_store = restart_before_store;
 	h->journal.before_store_arg = h;
 	h->stores_left = 0;
-	h->torn = false;
+	h->torn = h->hushed = false;
 }
 
 /* What clients say of holds that linger, and resume, the judge takes for done
@@ -152,8 +152,22 @@ restart_order(struct host *h, const struct plan_step *s)
 		h->stores_left = 1 + (unsigned)world_chance(h->world,
 		    RESTART_STREAM_TORN + h->index, h->world->now,
 		    RESTART_STORES_MAX);
+	else if (s->kind == STEP_HUSH)
+		h->hushed = true;
 	else
 		restart_die(h);
+}
+
+/* These were written, and it dies before it performs them. */
+void
+restart_hush(struct host *h, const struct core_action *a)
+{
+	while (a != NULL && a->type != CORE_NOTICE && a->type != CORE_RENEWED)
+		a = a->next;
+	if (!h->hushed || a == NULL || h->torn)
+		return;
+	restart_keep(h);
+	h->torn = true;
 }
 
 /* What it left, unless it was torn, is all that it wrote. Programs whose

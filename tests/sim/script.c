@@ -50,6 +50,7 @@ script_host(struct host *h, const struct plan_step *s)
 		break;
 	case STEP_RESTART:
 	case STEP_TEAR:
+	case STEP_HUSH:
 	case STEP_REVIVE:
 		restart_order(h, s);
 		break;

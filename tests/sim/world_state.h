@@ -153,6 +153,8 @@ struct host {
 	unsigned stores_left;		/* then it dies; 0: not so */
 	bool stepping;			/* its core takes a step */
 	bool torn;			/* it has died so, and must end */
+	bool hushed;			/* it dies when it has something to
+					 * tell */
 	bool revived;			/* what it left is another's, too, */
 	uint64_t n_elsewhere;		/* and so are the connections so far */
 	bool came_back;		/* it cuts off those who are not there */
@@ -175,6 +177,7 @@ struct host {
 void restart_begin_journal(struct host *);
 void restart_spare(struct host *, const struct core_event *);
 bool restart_save(struct host *);
+void restart_hush(struct host *, const struct core_action *);
 void restart_done(struct host *);
 void restart_order(struct host *, const struct plan_step *);
 void restart_die(struct host *);

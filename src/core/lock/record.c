@@ -57,8 +57,8 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 
 	/* Before a proof it may be another's, which took over the same. */
 	if (h->fail_closed || !l->ns->has_sessions)
-		return g == NULL && !session_awaits_proof(l->ns) &&
-		    in_doubt_is_orphan(&l->in_doubt_list, h);
+		return !session_awaits_proof(l->ns) &&
+		    g == NULL && in_doubt_is_orphan(&l->in_doubt_list, h);
 	if (s == NULL || s->state != LEASE_VALID || s->unproven)
 		return false;
 	return g == NULL || g->lease != s;
