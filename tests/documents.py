@@ -462,7 +462,8 @@ def check_layers():
 def check_history():
     page = "man/ddblockd.8"
     text = section(page, "THE HISTORY OF A DAEMON")
-    source = read("src/daemon/history.c")
+    source = "".join(read(path) for path in FILES
+                     if fnmatch.fnmatch(path, "src/daemon/history*.c"))
     fields = set(re.findall(r'"(DDBLOCK_[A-Z_]+)"', source))
     events = set(re.findall(
         r'history_(?:begin|client)\(h,(?: &?l,)? "(\w+)"', source))

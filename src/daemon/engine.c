@@ -97,7 +97,7 @@ engine_save(struct engine *e, uint64_t now_ms)
 {
 	struct journal *journal;
 
-	keeper_save(&e->keeper, e->core, now_ms);
+	keeper_save(&e->keeper, &e->history, e->core, now_ms);
 	journal = keeper_journal(&e->keeper);
 	if (e->server == NULL || journal == e->journal)
 		return;
@@ -127,10 +127,10 @@ engine_step(void *arg, struct core_event *event)
 	r = core_step(e->core, event, &update);
 	/* Also if the request was refused: something may have been due. */
 	engine_tell(e, &update, event->now_ms);
-	engine_save(e, event->now_ms);
-	engine_submit_all(e, &update);
 	if (r < 0 && event->type == CORE_REQUEST)
 		history_refused(&e->history, &event->request, r);
+	engine_save(e, event->now_ms);
+	engine_submit_all(e, &update);
 	engine_arm(e, update.next_ms);
 	e->stopped = e->stopping && update.stopped;
 	e->stepping = false;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/activation.h"
@@ -156,8 +157,12 @@ engine_inherit(struct engine *e, struct activation *activation)
 		log_write(LOG_INFO, NULL, "of %zu connections that the "
 		    "service manager kept, %" PRIu32 " go on",
 		    activation->n_connections, n);
-	if (r == 0 && e->keeper.inherited)
+	if (r == 0 && e->keeper.inherited) {
+		history_inherited(&e->history, e->core,
+		    &e->keeper.told_before, e->keeper.inherited_all, &event,
+		    clock_boot_ms());
 		engine_must_step(e, &event);
+	}
 	if (r == 0)
 		server_go_on(e->server);
 	return r;

@@ -4,66 +4,10 @@
  */
 #include <config.h>	/* the build's */
 
-#include "daemon/history.h"
+#include "daemon/history_line.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "common/buffer.h"
 #include "common/error.h"
-#include "common/log.h"
-#include "ipc/codec.h"
 #include "ipc/protocol.h"
-
-struct history_line {
-	struct log_field fields[LOG_FIELDS_MAX];
-	char numbers[LOG_FIELDS_MAX][24];
-	size_t n_fields;
-	struct buffer keys;		/* a field's memory */
-};
-
-/* ---- lines ------------------------------------------------------------ */
-
-static void
-history_text(struct history_line *l, const char *name, const char *value)
-{
-	l->fields[l->n_fields++] = (struct log_field){ name, value };
-}
-
-static void
-history_number(struct history_line *l, const char *name, uint64_t value)
-{
-	char *text = l->numbers[l->n_fields];
-
-	(void)snprintf(text, sizeof(l->numbers[0]), "%" PRIu64, value);
-	history_text(l, name, text);
-}
-
-static void
-history_begin(struct history *h, struct history_line *l, const char *event)
-{
-	l->n_fields = 0;
-	buffer_init(&l->keys, 4 * MULTI_MAX * KEY_BYTES_MAX);
-	history_text(l, "DDBLOCK_EVENT", event);
-	history_number(l, "DDBLOCK_SERIAL", ++h->serial);
-}
-
-static void
-history_write(struct history_line *l)
-{
-	log_write_always(l->fields, l->n_fields, "history %s: %s",
-	    l->fields[1].value, l->fields[0].value);
-	buffer_done(&l->keys);
-}
-
-static void
-history_namespace(const struct history *h, struct history_line *l,
-    uint32_t index)
-{
-	if (index < h->config->n_namespaces)
-		history_text(l, "DDBLOCK_NAMESPACE",
-		    h->config->namespaces[index].name);
-}
 
 /* What the core is asked, by the name that it has for clients. */
 static enum protocol_verb
@@ -145,17 +89,6 @@ history_use(struct history_line *l, const struct core_terms *t)
 		history_number(l, "DDBLOCK_LIMIT", t->limit);
 	if (t->fail_closed)
 		history_text(l, "DDBLOCK_POLICY", "fail-closed");
-}
-
-/* As on the wire, where a space comes before each; a sort value stands behind
- * "%00". */
-static void
-history_keys(struct history_line *l, const struct key *keys, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		codec_value(&l->keys, NULL, keys[i].bytes, keys[i].length);
-	history_text(l, "DDBLOCK_KEY",
-	    buffer_failed(&l->keys) == 0 ? l->keys.data + 1 : NULL);
 }
 
 /* An absent value is left out. */
@@ -242,18 +175,6 @@ history_process(struct history *h, uint64_t client, uint64_t process)
 	history_write(&l);
 }
 
-/* Its holds, except those that it may resume, are lost with that. */
-static void
-history_cut_off(struct history *h, uint64_t client)
-{
-	struct history_line l;
-
-	history_begin(h, &l, "left");
-	history_number(&l, "DDBLOCK_CLIENT", client);
-	history_text(&l, "DDBLOCK_REASON", core_loss_name(CORE_LOSS_CUT_OFF));
-	history_write(&l);
-}
-
 void
 history_event(struct history *h, const struct core_event *event)
 {
@@ -261,6 +182,7 @@ history_event(struct history *h, const struct core_event *event)
 		return;
 	h->leaving = event->type == CORE_GONE || event->type == CORE_CUT ?
 	    event->client : 0;
+	h->came_back = event->type == CORE_CAME_BACK ? event : NULL;
 	if (event->type == CORE_REQUEST)
 		history_request(h, &event->request);
 	else if (event->type == CORE_HALF_CLOSED)
@@ -320,8 +242,16 @@ history_reply(struct history *h, const struct core_reply *r)
 	history_write(&l);
 }
 
-/* What was due is told first, also to a client that has just left: nobody
- * hears that. */
+/* What was due is told first, also to a client that has just left, or that left
+ * before its daemon died: nobody hears that. */
+static bool
+history_is_heard(const struct history *h, uint64_t client)
+{
+	return client != h->leaving && (h->came_back == NULL ||
+	    h->came_back->came_back.is_here(h->came_back->came_back.arg,
+	    client));
+}
+
 static void
 history_notice(struct history *h, const struct core_notice *n)
 {
@@ -334,7 +264,7 @@ history_notice(struct history *h, const struct core_notice *n)
 	};
 	struct history_line l;
 
-	if (n->client == h->leaving)
+	if (!history_is_heard(h, n->client))
 		return;
 	history_begin(h, &l, events[n->kind]);
 	history_number(&l, "DDBLOCK_CLIENT", n->client);

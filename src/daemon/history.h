@@ -13,15 +13,31 @@
 #include "core/core.h"
 #include "daemon/config.h"
 
+/* Of a line: the daemon that wrote it, and the line's number. */
+struct history_place {
+	uint64_t pid;		/* 0: there is none */
+	uint64_t serial;
+};
+
 struct history {
 	const struct config *config;	/* borrowed; NULL: nothing is written */
 	uint64_t serial;
 	uint64_t leaving;	/* the client of this step's CORE_GONE or
 				 * CORE_CUT, or 0 */
+	const struct core_event *came_back;	/* this step's, or NULL */
 };
 
 /* Begin, if the configuration says so: with the settings of all namespaces. */
 void history_start(struct history *, const struct config *, const char *host);
+
+/*
+ * The core has inherited, and @came_back is about to go into it: what is kept,
+ * and whose connection is missing. Lines of the daemon before that come after
+ * @from are about what was never said or sent. @all: it has left nothing out.
+ */
+void history_inherited(struct history *, const struct core *,
+    const struct history_place *from, bool all,
+    const struct core_event *came_back, uint64_t now_ms);
 
 /* An event is about to go into the core. */
 void history_event(struct history *, const struct core_event *);

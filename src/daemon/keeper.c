@@ -23,7 +23,9 @@
 #define KEEPER_IDENTITY_MAX (JOURNAL_DATA_MAX - 64)
 #define KEEPER_RETRY_MS 60000
 #define KEEPER_FORGIVE_MS (UINT64_C(10) * 60000)
-#define KEEPER_NAMESPACE CORE_ENTRY_KINDS	/* the kind of entry */
+/* The kinds of entries. */
+#define KEEPER_NAMESPACE CORE_ENTRY_KINDS
+#define KEEPER_HISTORY (CORE_ENTRY_KINDS + 32)
 #define KEEPER_SUFFIX ".journal"
 
 /* The namespace is another one if one of these is another. */
@@ -85,6 +87,7 @@ keeper_open(struct keeper *k)
 		    NULL, "journal %s; starting without it: what was held "
 		    "ends with its lease", text);
 	memset(k->places, 0, sizeof(k->places));
+	k->told_place = 0;
 	k->forgive_ms = clock_boot_ms() + KEEPER_FORGIVE_MS;
 	return left;
 }
@@ -249,6 +252,13 @@ keeper_match(const struct keeper *k, const struct journal_entry *e,
 		    (int)(end - identity), identity, why);
 }
 
+static void
+keeper_match_history(struct keeper *k, const struct journal_entry *e)
+{
+	if (e->kind == KEEPER_HISTORY && e->length == sizeof(k->told_before))
+		memcpy(&k->told_before, e->data, e->length);
+}
+
 static int
 keeper_inherit(struct keeper *k, struct core *core, struct core_inherited *ret)
 {
@@ -261,8 +271,10 @@ keeper_inherit(struct keeper *k, struct core *core, struct core_inherited *ret)
 	buffer_init(&not, KEEPER_TEXT_MAX);
 	(void)buffer_append_text(&not, "");
 	legacy.memory = journal_file_legacy(k->file, &legacy.size);
-	while (journal_read(legacy.memory, legacy.size, &e))
+	while (journal_read(legacy.memory, legacy.size, &e)) {
 		keeper_match(k, &e, &legacy, &not);
+		keeper_match_history(k, &e);
+	}
 	r = core_inherit(core, &legacy, ret);
 	if (r < 0)
 		log_write(LOG_WARNING, NULL, "journal %s: %s; starting without "
@@ -322,13 +334,31 @@ keeper_give_up(struct keeper *k, struct core *core, const char *text)
 	keeper_fail(k, text);
 }
 
+/* What it has told: what comes after that was never said or sent. False: there
+ * is no room. */
+static bool
+keeper_put_history(struct keeper *k, const struct history *h)
+{
+	const struct history_place at = { (uint64_t)getpid(), h->serial };
+
+	if (h->config == NULL ||
+	    (k->told_place != 0 && k->told.serial == at.serial))
+		return true;
+	if (!journal_put(journal_file_journal(k->file), &k->told_place,
+	    KEEPER_HISTORY, &at, sizeof(at), NULL, 0))
+		return false;
+	k->told = at;
+	return true;
+}
+
 static int
-keeper_write(struct keeper *k, struct core *core, char *text, size_t size)
+keeper_write(struct keeper *k, const struct history *h, struct core *core,
+    char *text, size_t size)
 {
 	int r;
 
 	do {
-		r = keeper_put_namespaces(k) ?
+		r = keeper_put_namespaces(k) && keeper_put_history(k, h) ?
 		    core_save(core, journal_file_journal(k->file)) :
 		    DDBLOCK_E_LIMIT;
 		if (r == DDBLOCK_E_LIMIT &&
@@ -373,7 +403,8 @@ keeper_grow(struct keeper *k)
 }
 
 void
-keeper_save(struct keeper *k, struct core *core, uint64_t now_ms)
+keeper_save(struct keeper *k, const struct history *h, struct core *core,
+    uint64_t now_ms)
 {
 	char text[KEEPER_TEXT_MAX];
 
@@ -384,7 +415,7 @@ keeper_save(struct keeper *k, struct core *core, uint64_t now_ms)
 		if (k->file == NULL)
 			return;
 	}
-	if (keeper_write(k, core, text, sizeof(text)) < 0) {
+	if (keeper_write(k, h, core, text, sizeof(text)) < 0) {
 		keeper_give_up(k, core, text);
 		return;
 	}

@@ -15,6 +15,7 @@
 #include "common/journal.h"
 #include "core/succession.h"
 #include "daemon/config.h"
+#include "daemon/history.h"
 
 struct journal_file;
 
@@ -31,6 +32,9 @@ struct keeper {
 	char *identities[CORE_NAMESPACES_MAX];	/* NULL: nothing of it is
 						 * kept */
 	journal_place places[CORE_NAMESPACES_MAX];	/* of these */
+	struct history_place told;	/* saved last, ... */
+	journal_place told_place;	/* ... here; 0: not yet */
+	struct history_place told_before;	/* by the daemon before */
 };
 
 /* Reads what the daemon before left, and logs what is wrong with it.
@@ -72,6 +76,7 @@ bool keeper_keeps_all(const struct keeper *);
 bool keeper_grow(struct keeper *);
 
 /* After each step, before anybody hears of it; and after core_sending(). */
-void keeper_save(struct keeper *, struct core *, uint64_t now_ms);
+void keeper_save(struct keeper *, const struct history *, struct core *,
+    uint64_t now_ms);
 
 #endif

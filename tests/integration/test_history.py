@@ -24,10 +24,9 @@ LATENESS_MS = 1000
 
 
 class Judged(test_fleet.Base):
-    """A fleet whose history is recorded. It does not tell what a daemon takes
-    over from a dead one."""
+    """A fleet whose history is recorded."""
     ARGS = ("--stop-wait=0", "--log=json", "--log-level=warning",
-            "--history=yes", "--journal=no")
+            "--history=yes")
 
     def setUp(self):
         super().setUp()

@@ -5,9 +5,11 @@ Clients use locks in every way there is, as fast as they can; after some grants
 the daemon is killed with whatever it was writing, and started again on the same
 file. No client is granted a lock that another may still hold, tokens only
 grow, and in the end each lock can be acquired alone. What the daemon said that
-it was asked and told goes before the judge of simulations, too.
+it was asked and told, and what it took over from the one before, goes before
+the judge of simulations, too.
 """
 import collections
+import json
 import os
 import random
 import subprocess
@@ -33,6 +35,9 @@ USES = [
     ("d", {"data": "x" * 2000}), ("d", {"policy": "fail-closed"}),
     ("e", {"mode": "shared", "policy": "fail-closed"}),
 ]
+# What is held when the daemon is killed, with keys of each life's own.
+KEPT = [("f{}", {}), ("g{} h{}", {}), ("i{}", {"mode": "shared"}),
+        ("j{}", {"policy": "fail-closed"}), ("k{}", {"on_close": "lease"})]
 
 
 class Users:
@@ -89,12 +94,22 @@ class Killed(unittest.TestCase):
         self.random = random.Random(seed)
         self.daemon = Daemon(CONFIG, args=(
             "--stop-wait=0", "--log=json", "--log-level=warning",
-            "--history=yes", "--journal=no"))
+            "--history=yes"))
         self.addCleanup(self.daemon.close)
 
-    def live(self, tokens):
+    def keep(self, life):
+        client = Client(self.daemon)
+        self.addCleanup(client.close)
+        for keys, arguments in KEPT:
+            words = " ".join(f"{name}={value}"
+                             for name, value in arguments.items())
+            grant = client.call(f"ACQUIRE {keys.format(life, life)} {words}")
+            self.assertTrue(grant.ok, grant)
+
+    def live(self, life, tokens):
         """A life, from its start to its violent end."""
         self.daemon.start()
+        self.keep(life)
         users = Users(self.daemon, self.random.randrange(10**9))
         users.wait_grants(GRANTS + self.random.randrange(GRANTS))
         self.daemon.kill()
@@ -124,7 +139,7 @@ class Killed(unittest.TestCase):
 
     def test_all_uses(self):
         tokens = collections.defaultdict(int)
-        grants = sum(self.live(tokens) for _ in range(LIVES))
+        grants = sum(self.live(life, tokens) for life in range(LIVES))
         self.daemon.start()
         with Client(self.daemon) as client:
             for key in "abcde":
@@ -133,7 +148,13 @@ class Killed(unittest.TestCase):
                 self.assertTrue(grant.ok, grant)
                 self.assertGreater(int(grant["token"]), tokens[key], key)
         self.daemon.stop()
-        print(f"{grants} grants in {LIVES} lives; {self.judge()}", end="")
+        said = collections.Counter(
+            json.loads(line).get("DDBLOCK_EVENT")
+            for line in self.daemon.lines if line.startswith("{"))
+        self.assertEqual(said["inherited"], LIVES)
+        self.assertGreaterEqual(said["kept"], LIVES * len(KEPT))
+        print(f"{grants} grants in {LIVES} lives, "
+              f"{said['kept']} holds kept; {self.judge()}", end="")
 
 
 if __name__ == "__main__":

@@ -65,6 +65,18 @@
 #define DANGER(us, pid, n)						\
 	AT(us, pid, n) "\"danger\",\"DDBLOCK_CLIENT\":\"5\","		\
 	"\"DDBLOCK_HOLD\":\"1\",\"DDBLOCK_UNTIL_BOOT_MS\":\"19001\"}\n"
+#define INHERITS(us, pid, from, serial)					\
+	AT(us, pid, "1") "\"started\"}\n" AT(us, pid, "2") SETTINGS	\
+	AT(us, pid, "3") "\"inherits\",\"DDBLOCK_FROM_PID\":\""	\
+	from "\",\"DDBLOCK_FROM_SERIAL\":\"" serial "\"}\n"
+#define KEPT(us, pid, n, client, key, token, until)			\
+	AT(us, pid, n) "\"kept\",\"DDBLOCK_CLIENT\":\"" client	\
+	"\",\"DDBLOCK_HOLD\":\"1\",\"DDBLOCK_NAMESPACE\":"		\
+	"\"default\",\"DDBLOCK_KEY\":\"" key "\","			\
+	"\"DDBLOCK_TOKEN\":\"" token "\",\"DDBLOCK_UNTIL_BOOT_MS\":\""	\
+	until "\"}\n"
+#define INHERITED(us, pid, n)						\
+	AT(us, pid, n) "\"inherited\",\"DDBLOCK_COMPLETE\":\"yes\"}\n"
 #define OTHER "{\"MESSAGE\":\"something else\",\"_PID\":\"7\"}\nnoise\n"
 
 #define A_HOLDS OTHER START("1000", "7")				\
@@ -137,6 +149,83 @@ static const struct history_case cases[] = {
 	    "\"6\",\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":"
 	    "\"WATCH\"}\n" DANGER("10001000", "7", "6")
 	    LOSS("19001000", "7", "7") }, NULL, NULL },
+	{ "it is taken over, with its client", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5") DANGER("10001000", "9", "6")
+	    LOSS("19001000", "9", "7") }, NULL, NULL },
+	{ "its client is told that it is in danger", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5") LOSS("19001000", "9", "6") }, NULL,
+	    "T2" },
+	{ "its client is not there", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5") CUT_OFF("5000000", "9", "6"),
+	    START("3000", "8") GRANT("6001001", "8", "3", "4", "200",
+	    "25000") }, NULL, NULL },
+	{ "with another token", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "101", "19001")
+	    INHERITED("5000000", "9", "5") }, NULL, "I1" },
+	{ "for another client", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "6", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5") }, NULL, "I1" },
+	{ "of another lock", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "l", "100", "19001")
+	    INHERITED("5000000", "9", "5") }, NULL, "I1" },
+	{ "with an earlier deadline", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19000")
+	    INHERITED("5000000", "9", "5") }, NULL, "I1" },
+	{ "twice", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    KEPT("5000000", "9", "5", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "6") }, NULL, "I1" },
+	{ "what was not granted", {
+	    START("1000", "7") INHERITS("5000000", "9", "7", "2")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5") }, NULL, "I1" },
+	{ "it is left out", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    INHERITED("5000000", "9", "4") }, NULL, "I2" },
+	{ "a grant that was not saved was not sent", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "3")
+	    INHERITED("5000000", "9", "4")
+	    GRANT("5000000", "9", "5", "6", "200", "25000") }, NULL, NULL },
+	{ "somebody had it meanwhile", {
+	    A_HOLDS INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5"),
+	    START("3000", "8") GRANT("4000000", "8", "3", "4", "200",
+	    "24000") }, NULL, "1" },
+	{ "a second one, after one that had nothing to say", {
+	    A_HOLDS INHERITS("4000000", "8", "7", "4")
+	    KEPT("4000000", "8", "4", "5", "k", "100", "19001")
+	    INHERITED("4000000", "8", "5")
+	    INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5") DANGER("10001000", "9", "6")
+	    LOSS("19001000", "9", "7") }, NULL, NULL },
+	{ "a second one, after one that went on", {
+	    A_HOLDS INHERITS("4000000", "8", "7", "4")
+	    KEPT("4000000", "8", "4", "5", "k", "100", "19001")
+	    INHERITED("4000000", "8", "5")
+	    AT("4000000", "8", "6") "\"asked\",\"DDBLOCK_CLIENT\":\"6\","
+	    "\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":\"LIST\"}\n"
+	    AT("4000000", "8", "7") "\"answered\",\"DDBLOCK_CLIENT\":"
+	    "\"6\",\"DDBLOCK_REQUEST\":\"1\",\"DDBLOCK_VERB\":"
+	    "\"LIST\",\"DDBLOCK_CODE\":\"OK\"}\n"
+	    INHERITS("5000000", "9", "7", "4")
+	    KEPT("5000000", "9", "4", "5", "k", "100", "19001")
+	    INHERITED("5000000", "9", "5") }, NULL, "I3" },
+	{ "what nobody knows of", {
+	    A_HOLDS INHERITS("5000000", "9", "70", "4") },
+	    "process 70, of which nothing is known", NULL },
 	{ "a line is missing", {
 	    A_HOLDS LOSS("19001000", "7", "6") }, "lines are missing", NULL },
 	{ "its beginning is missing", {

@@ -61,7 +61,11 @@ enum fact_kind {
 			 * boot clock too: its present holds, and grants under a
 			 * beat that was sent before it goes on, are exempt from
 			 * the guarantees of the boot clock */
-	FACT_INHERITED,	/* @host goes on with what a dead daemon left */
+	FACT_INHERITED,	/* @host goes on with what a dead daemon left; @whole:
+			 * that is all that FACT_KEPT said before; @twice:
+			 * another went on with it already */
+	FACT_KEPT,	/* it goes on with this: @client, @key, @hold, @token,
+			 * until @until_ms or lost by @loss */
 	FACT_REPEATED,	/* a request of this host arrives, and will arrive once
 			 * more; its only answer is the second's */
 	FACT_RECORD,	/* the table's item of a lock changed, in a namespace of
@@ -180,6 +184,8 @@ struct fact {
 				 * if its daemon ends the connection; ANSWERED
 				 * ACQUIRE: and may */
 	uint64_t process;	/* ASKED ACQUIRE, OUTLIVED: which; 0: none */
+	bool whole;		/* INHERITED */
+	bool twice;		/* INHERITED */
 	uint64_t user;		/* ASKED ACQUIRE, if it lingers or resumes,
 				 * RESUME: the user */
 	uint64_t due_ms;	/* ASKED: its reply comes by then (real), or

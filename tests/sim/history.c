@@ -82,7 +82,7 @@ history_namespace(const struct history_line *l, uint32_t *ret)
 	return false;
 }
 
-void
+static struct history_entry *
 history_add(struct history *h, uint64_t boot_us, uint64_t pid,
     const struct fact *f)
 {
@@ -101,6 +101,23 @@ history_add(struct history *h, uint64_t boot_us, uint64_t pid,
 	if (f->key != NULL)
 		e->key = strdup(f->key);
 	e->fact.key = NULL;	/* entries move */
+	return e;
+}
+
+void
+history_add_told(struct history_line *l, const struct fact *f)
+{
+	struct history_entry *e =
+	    history_add(l->history, l->life->end_us, 0, f);
+
+	e->life = 1 + (size_t)(l->life - l->history->lives);
+	e->serial = l->serial;
+}
+
+uint64_t
+history_client(const struct history_line *l, uint64_t client)
+{
+	return client | (uint64_t)l->life->number << (64 - HISTORY_LIFE_BITS);
 }
 
 /* ---- lives ------------------------------------------------------------ */
@@ -115,7 +132,8 @@ history_died(struct history_line *l)
 	if (l->life == NULL)
 		return;
 	f.host = l->life->host;
-	history_add(l->history, l->life->end_us, 0, &f);
+	l->serial = UINT64_MAX;		/* behind all of its lines */
+	history_add_told(l, &f);
 	l->life = NULL;
 }
 
@@ -136,11 +154,87 @@ history_started(struct history_line *l, uint64_t boot_us, uint64_t pid)
 	l->life = &h->lives[h->n_lives++];
 	*l->life = (struct history_life){
 		.pid = pid, .host = h->n_hosts, .begin_us = boot_us,
+		.end_us = boot_us, .number = h->n_lives,
 	};
 	l->serial = 0;
-	history_add(h, boot_us, 0, &f);
+	history_add_told(l, &f);
 	return 0;
 }
+
+/* ---- takeovers -------------------------------------------------------- */
+
+/* The life before this one in the file that was this process's. */
+static struct history_life *
+history_predecessor(const struct history_line *l, uint64_t pid)
+{
+	for (struct history_life *b = l->life; b-- > l->history->lives &&
+	    b->host == l->life->host;) {
+		if (b->pid == pid)
+			return b;
+	}
+	return NULL;
+}
+
+/* Nobody heard of what the predecessor told after its last save; nor of what
+ * others took over since and died before a save of their own. */
+static void
+history_unsay(struct history_line *l, size_t life, uint64_t serial)
+{
+	struct history *h = l->history;
+
+	while (h->n_entries > 0) {
+		const struct history_entry *e = &h->entries[h->n_entries - 1];
+
+		if (e->life == 0 || e->life < life ||
+		    (e->life == life && e->serial <= serial))
+			return;
+		if (e->life > life && e->fact.kind == FACT_ANSWERED)
+			l->twice = true;
+		free(e->key);
+		h->n_entries--;
+	}
+}
+
+/* To the judge it is one daemon, which stood still. */
+static int
+history_inherits(struct history_line *l)
+{
+	struct fact f = { .kind = FACT_PAUSED, .host = l->life->host };
+	const struct history_life *before;
+	uint64_t pid, serial;
+
+	if (!history_number(l, "DDBLOCK_FROM_PID", &pid) ||
+	    !history_number(l, "DDBLOCK_FROM_SERIAL", &serial))
+		return history_fail(l, "it does not say whose it inherits");
+	before = history_predecessor(l, pid);
+	if (before == NULL)
+		return history_fail(l, "it inherits from process %" PRIu64
+		    ", of which nothing is known", pid);
+	l->life->number = before->number;
+	l->twice = false;
+	history_unsay(l, 1 + (size_t)(before - l->history->lives), serial);
+	(void)history_add(l->history, l->history->n_entries == 0 ? 0 :
+	    l->history->entries[l->history->n_entries - 1].boot_us, 0, &f);
+	l->history->entries[l->history->n_entries - 1].life =
+	    1 + (size_t)(l->life - l->history->lives);
+	return 0;
+}
+
+static int
+history_inherited(struct history_line *l)
+{
+	const char *complete = history_text(l, "DDBLOCK_COMPLETE");
+	struct fact f = { .kind = FACT_INHERITED, .host = l->life->host,
+		.twice = l->twice,
+		.whole = complete != NULL && strcmp(complete, "yes") == 0 };
+
+	history_add_told(l, &f);
+	f = (struct fact){ .kind = FACT_RESUMED, .host = l->life->host };
+	history_add_told(l, &f);
+	return 0;
+}
+
+/* ---- settings --------------------------------------------------------- */
 
 static int
 history_settings(struct history_line *l)
@@ -187,7 +281,7 @@ history_ended(struct history_line *l)
 		history_died(l);
 		return;
 	}
-	history_add(l->history, l->life->end_us, 0, &f);
+	history_add_told(l, &f);
 	l->life = NULL;
 }
 
@@ -203,7 +297,7 @@ history_script(struct history_line *l, const char *event, uint64_t boot_us)
 
 	if (!history_number(l, "DDBLOCK_PID", &pid))
 		return history_fail(l, "it does not say whose");
-	history_add(l->history, boot_us, pid, &f);
+	(void)history_add(l->history, boot_us, pid, &f);
 	return 0;
 }
 
@@ -252,6 +346,10 @@ history_event(struct history_line *l)
 		return history_settings(l);
 	if (strcmp(event, "renewed") == 0)
 		return history_renewed(l);
+	if (strcmp(event, "inherits") == 0)
+		return history_inherits(l);
+	if (strcmp(event, "inherited") == 0)
+		return history_inherited(l);
 	if (strcmp(event, "ended") == 0)
 		history_ended(l);
 	else

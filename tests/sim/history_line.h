@@ -17,6 +17,8 @@
 
 struct history_entry {
 	uint64_t boot_us;
+	size_t life;		/* 1 + its index; 0: of none, */
+	uint64_t serial;	/* and the line's number there */
 	size_t order;		/* of lines of the same microsecond */
 	uint64_t pid;		/* PAUSED, RESUMED: whose */
 	char *key;
@@ -28,6 +30,8 @@ struct history_life {
 	uint64_t pid;
 	unsigned host;
 	uint64_t begin_us, end_us;
+	size_t number;		/* of its clients: that of the life that it
+				 * goes on with, or its own */
 };
 
 struct history {
@@ -48,6 +52,7 @@ struct history_line {
 	struct json_object *json;
 	struct history_life *life;	/* of this file now; NULL: none */
 	uint64_t serial;		/* the last */
+	bool twice;		/* this life inherits what one has inherited */
 	const char *name;		/* of the file */
 	size_t number;
 	char *text;
@@ -65,8 +70,10 @@ bool history_number(const struct history_line *, const char *name,
 /* As its index; a namespace is known from the daemon's first lines. */
 bool history_namespace(const struct history_line *, uint32_t *ret);
 
-void history_add(struct history *, uint64_t boot_us, uint64_t pid,
-    const struct fact *);
+/* A fact of the line, at the time of its life's last. */
+void history_add_told(struct history_line *, const struct fact *);
+/* A client's number that no other life has. */
+uint64_t history_client(const struct history_line *, uint64_t client);
 
 /* history_told.c */
 int history_told(struct history_line *, const char *event);

@@ -160,6 +160,22 @@ history_taken(struct history_line *l, struct fact *f)
 	return 0;
 }
 
+/* What a daemon goes on with. A fail-closed hold has no deadline. */
+static int
+history_kept(struct history_line *l, struct fact *f)
+{
+	f->kind = FACT_KEPT;
+	f->key = history_text(l, "DDBLOCK_KEY");
+	f->loss = history_loss(l);
+	(void)history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f->until_ms);
+	if (!history_number(l, "DDBLOCK_HOLD", &f->hold) ||
+	    (!history_number(l, "DDBLOCK_TOKEN", &f->token) && f->loss == 0) ||
+	    f->key == NULL || !history_namespace(l, &f->namespace_index))
+		return history_fail(l, "it keeps a hold without its number, "
+		    "lock or token");
+	return 0;
+}
+
 static int
 history_notice(struct history_line *l, struct fact *f, enum fact_kind kind)
 {
@@ -211,6 +227,8 @@ history_told(struct history_line *l, const char *event)
 		r = history_notice(l, &f, FACT_LOST);
 	else if (strcmp(event, "taken") == 0)
 		r = history_taken(l, &f);
+	else if (strcmp(event, "kept") == 0)
+		r = history_kept(l, &f);
 	else if (strcmp(event, "heard") == 0)
 		f.kind = FACT_HEARD;
 	else if (strcmp(event, "left") == 0)
@@ -223,10 +241,8 @@ history_told(struct history_line *l, const char *event)
 		r = history_fail(l, "no client");
 	if (r < 0)
 		return r;
-	/* Each life numbers its clients from the start. */
-	f.client |= (uint64_t)l->history->n_lives <<
-	    (64 - HISTORY_LIFE_BITS);
-	history_add(l->history, l->life->end_us, 0, &f);
+	f.client = history_client(l, f.client);
+	history_add_told(l, &f);
 	return 0;
 }
 
@@ -238,6 +254,6 @@ history_renewed(struct history_line *l)
 	if (!history_namespace(l, &f.namespace_index) ||
 	    !history_number(l, "DDBLOCK_UNTIL_BOOT_MS", &f.until_ms))
 		return history_fail(l, "a renewal of nothing");
-	history_add(l->history, l->life->end_us, 0, &f);
+	history_add_told(l, &f);
 	return 0;
 }

@@ -155,6 +155,7 @@
  */
 #include "judge_contents.h"
 #include "judge_drain.h"
+#include "judge_takeover.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -421,8 +422,10 @@ judge_take(struct judge *j, const struct fact *f)
 		j->hosts[f->host].limited_ms = f->at_ms;
 		return;
 	case FACT_INHERITED:
-		j->hosts[f->host].inherited = true;
-		j->hosts[f->host].inherited_ms = f->at_ms;
+		judge_takeover_end(j, f);
+		return;
+	case FACT_KEPT:
+		judge_takeover_kept(j, f);
 		return;
 	case FACT_REPEATED:
 		j->hosts[f->host].repeated = true;

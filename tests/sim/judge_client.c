@@ -3,6 +3,7 @@
  * no line comes after their end.
  */
 #include "judge_contents.h"
+#include "judge_takeover.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -360,6 +361,8 @@ judge_left(struct judge *j, const struct fact *f)
 	bool cut_off = f->loss == CORE_LOSS_CUT_OFF;
 	struct judge_hold *h, *next;
 
+	if (c->gone && cut_off)
+		return;		/* not there when its daemon came back */
 	c->gone = true;
 	c->gone_unread = j->hosts[c->host].paused;
 	while (c->requests != NULL)
@@ -368,10 +371,7 @@ judge_left(struct judge *j, const struct fact *f)
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
 		if (h->terms.stays) {
-			/*
-			 * No client is told that the hold was lost for its
-			 * silence.
-			 */
+			/* No client is told of a loss for its silence. */
 			h->exempt |= judge_terms_is_silent(j, h);
 			judge_hold_desert(j, h);
 			continue;
@@ -483,7 +483,7 @@ judge_client_owed(const struct judge *j, const struct judge_client *c)
 	return NULL;
 }
 
-static void
+void
 judge_client_deserted(struct judge *j, struct judge_client *c, bool killed)
 {
 	const struct judge_request *owed = judge_client_owed(j, c);

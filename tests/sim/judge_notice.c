@@ -354,6 +354,13 @@ judge_notice_fact(struct judge *j, const struct fact *f)
 {
 	struct judge_hold *h = judge_hold_get(j, f->host, f->hold);
 
+	/* A successor does not know what was heard, and says it again. */
+	if (h != NULL && h->client->id == f->client && h->lost_again &&
+	    f->kind == FACT_LOST) {
+		h->lost_again = false;
+		if (h->state == HOLD_LOST)
+			return;
+	}
 	if (h == NULL || h->client->id != f->client ||
 	    h->state == HOLD_LOST) {
 		judge_find(j, "4", "%c tells c%" PRIu64 " about hold %" PRIu64

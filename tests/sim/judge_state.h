@@ -170,6 +170,7 @@ struct judge_hold {
 	uint64_t broken_ms;	/* or broke it: that was sent then; 0 */
 	unsigned breaker;	/* at this host */
 	uint32_t n_again;	/* reentrant: releases that do not end it */
+	bool kept, lost_again;	/* by a successor, which may tell of that */
 	size_t turn;		/* of the lock's history */
 	struct judge_due due;	/* a warning, or the loss */
 };
