@@ -269,7 +269,8 @@ struct core_holder_view {
 	bool here;		/* by a client of this daemon */
 	bool dead;		/* by a session known to be dead */
 	bool fail_closed;	/* one of the holders */
-	bool silent;		/* and none of them gives a sign of life */
+	bool silent;		/* and none of them gives a sign of life, ... */
+	bool left;		/* ... this one because its client here left */
 	uint32_t namespace_index;	/* here: in which */
 	uint64_t client;	/* here: which */
 	bool named;		/* here: its owner is its own text */

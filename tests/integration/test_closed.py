@@ -8,6 +8,9 @@ import harness
 from harness import Client, Daemon
 
 CLOSED = {"policy": "fail-closed"}
+LEFT = "its client left it held, fail-closed: only a break ends that"
+SILENT = ("its holder gives no sign of life, but is fail-closed: only a break "
+          "ends that")
 
 
 class Closed(unittest.TestCase):
@@ -31,14 +34,36 @@ class Closed(unittest.TestCase):
                 grant = one.acquire("x", **CLOSED)
             busy = other.call("ACQUIRE x wait=10ms")
             self.assertEqual(busy.code, "ACQUIRE_TIMEOUT")
+            self.assertEqual((busy["policy"], busy["alive"], busy.text),
+                             ("fail-closed", "no", LEFT))
             self.assertEqual(other.call(f"RELEASE id={grant['id']}").code,
                              "NO_SUCH_LOCK")
             seen = other.call("GET x")
-            self.assertEqual((seen["state"], seen["policy"], seen["here"]),
-                             ("held", "fail-closed", "no"))
+            self.assertEqual((seen["state"], seen["policy"], seen["here"],
+                              seen["alive"]),
+                             ("held", "fail-closed", "no", "no"))
             row, = other.call("LIST state=held").rows
-            self.assertEqual(row["policy"], "fail-closed")
+            self.assertEqual((row["policy"], row["alive"]),
+                             ("fail-closed", "no"))
+            said = subprocess.run(
+                [harness.program("ddblock"), f"--socket={daemon.socket}",
+                 "run", "-n", "x", "true"], check=False, capture_output=True,
+                text=True, timeout=harness.TIMEOUT_S)
+            self.assertIn("fail-closed, alive: no: only a break ends that",
+                          said.stderr)
             self.assertTrue(self.breaks(other).ok)
+            self.assertTrue(other.try_("x").ok)
+
+    def test_its_client_is_there(self):
+        """Nobody says that only a break ends it; a release does, too."""
+        with Daemon() as daemon, Client(daemon) as other, \
+                Client(daemon) as one:
+            grant = one.acquire("x", **CLOSED)
+            busy = other.call("TRY x")
+            self.assertEqual((busy["policy"], busy.get("alive"), busy.text),
+                             ("fail-closed", None,
+                              "somebody else holds the lock"))
+            self.assertTrue(one.release(grant).ok)
             self.assertTrue(other.try_("x").ok)
 
     def test_outlives_the_daemon(self):
@@ -64,12 +89,10 @@ class Closed(unittest.TestCase):
                     self.assertEqual(busy.code, "ACQUIRE_TIMEOUT")
                     # Its session goes on after a death, but not after an
                     # end with nothing left to do.
-                    self.assertEqual(
-                        (busy["policy"], busy.get("alive")),
-                        ("fail-closed", "no" if ending == "release" else None),
-                        busy)
-                    self.assertEqual("only a break ends that" in busy.text,
-                                     ending == "release")
+                    self.assertEqual((busy["policy"], busy["alive"]),
+                                     ("fail-closed", "no"), busy)
+                    self.assertEqual(busy.text, SILENT
+                                     if ending == "release" else LEFT)
                     self.assertIn("acquired_at", busy.arguments)
                     self.assertTrue(self.breaks(other).ok)
                     self.assertTrue(other.try_("x").ok)

@@ -41,6 +41,18 @@ wait_field(struct buffer *b, const struct ddblock_row *row,
 	(void)cli_clean(b, value, length);
 }
 
+/* Nothing but a release or a break ends it, and nobody is there to release
+ * it. */
+static bool
+wait_is_for_ever(const struct ddblock_row *row)
+{
+	const char *alive = row == NULL ? NULL :
+	    ddblock_row_find(row, "alive", NULL);
+
+	return alive != NULL && strcmp(alive, "no") == 0 &&
+	    ddblock_row_find(row, "policy", NULL) != NULL;
+}
+
 /* Why the lock was not granted; returns the exit status for that. */
 static void
 wait_explain(struct wait_state *w, struct ddblock *d,
@@ -66,6 +78,8 @@ wait_explain(struct wait_state *w, struct ddblock *d,
 	wait_field(&b, reply->row, ", ", "policy");
 	wait_field(&b, reply->row, ", unchanged for ", "unchanged");
 	wait_field(&b, reply->row, ", alive: ", "alive");
+	if (wait_is_for_ever(reply->row))
+		(void)buffer_append_text(&b, ": only a break ends that");
 	cli_say("%s", b.data == NULL ? "" : b.data);
 	buffer_done(&b);
 	w->status = w->request->busy_status;

@@ -12,7 +12,8 @@ view_owner(struct core_holder_view *v, const char *owner)
 		(void)snprintf(v->owner, sizeof(v->owner), "%s", owner);
 }
 
-/* What is known of a holder's session, if it was ever looked at. */
+/* What is known of a holder's session, if it was ever looked at; or that its
+ * client was one of ours. */
 static void
 view_session(const struct core *core, const struct namespace *ns,
     struct key key, const struct holder *h, uint64_t now_ms,
@@ -21,11 +22,12 @@ view_session(const struct core *core, const struct namespace *ns,
 	struct observed seen;
 
 	observe_tell(core, observe_holder(ns, key, h), now_ms, &seen);
+	v->left = record_holder_is_left(ns, lock_find(ns, key), h);
 	v->lease_ms = h->lease_ms;
 	v->seen = seen.seen;
 	v->renewal = seen.beat;
 	v->dead = seen.dead;
-	v->silent = seen.silent;
+	v->silent = seen.silent || v->left;
 	v->ends = seen.ends && !v->fail_closed;
 	if (!seen.seen)
 		return;
@@ -54,6 +56,7 @@ view_sessions(const struct core *core, const struct namespace *ns,
 		view_session(core, ns, key, &holders[i], now_ms, v);
 	v->dead = v->dead && !v->fail_closed;
 	v->silent = v->silent && v->fail_closed;
+	v->left = v->left && v->silent;
 }
 
 static void

@@ -124,7 +124,9 @@ wait_expire(struct core *core, struct request *r)
 		if (r->multi != NULL && r->multi->is_multi)
 			r->reply.key = lock_key(busy);
 		if (view != NULL && view->silent && text == NULL)
-			text = "its holder gives no sign of life, but is "
+			text = view->left ? "its client left it held, "
+			    "fail-closed: only a break ends that" :
+			    "its holder gives no sign of life, but is "
 			    "fail-closed: only a break ends that";
 	}
 	request_reply(core, r, code, cause, text);

@@ -268,6 +268,8 @@ void lock_audited(struct core *, struct lock *, const struct lock_record *,
 /* It was broken, and this is left of it. */
 void lock_broken(struct core *, struct lock *, const struct lock_record *);
 bool record_shows(const struct lock_record *, const struct grant *);
+bool record_holder_is_left(const struct namespace *, const struct lock *,
+    const struct holder *);
 
 /* ---- the queue (queue.c) ---------------------------------------------- */
 

@@ -64,6 +64,21 @@ record_holder_is_orphan(const struct lock *l, const struct holder *h)
 	return g == NULL || g->lease != s;
 }
 
+/* Did a client here leave this holder held, for good? Its session says nothing
+ * of that: it is ours, and good. (@l: NULL if nothing is known here.) */
+bool
+record_holder_is_left(const struct namespace *ns, const struct lock *l,
+    const struct holder *h)
+{
+	const struct lease *s = session_find(ns, h->session);
+
+	if (!h->fail_closed || !ns->has_sessions || s == NULL ||
+	    s->state != LEASE_VALID || s->unproven)
+		return false;
+	return l == NULL || (grant_find(l, h->grant) == NULL &&
+	    !in_doubt_is_orphan(&l->in_doubt_list, h));
+}
+
 /* NULL without memory: then another look, soon, must find it again. Nothing
  * else would, if it is an orphan whose doubt is just being forgotten. */
 static struct leftovers *
