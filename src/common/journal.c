@@ -292,7 +292,8 @@ journal_state(const void *memory, size_t size)
 
 	if (!journal_read_head(memory, size, &head))
 		return JOURNAL_DAMAGED;
-	if (head.version != JOURNAL_VERSION)
+	if (head.version != JOURNAL_VERSION &&
+	    head.version != JOURNAL_VERSION - 1)
 		return JOURNAL_OTHER_VERSION;
 	if (head.used > size || head.used < sizeof(head) ||
 	    head.used % JOURNAL_UNIT != 0)

@@ -22,7 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOURNAL_VERSION 1
+#ifndef JOURNAL_VERSION		/* 1: of the program that tests an upgrade */
+#define JOURNAL_VERSION 2	/* is written; the one before is read, too */
+#endif
 #define JOURNAL_SIZE_MIN 4096
 #define JOURNAL_SIZE_MAX (UINT32_C(1) << 31)
 #define JOURNAL_DATA_MAX 32768		/* of one entry */
@@ -55,7 +57,7 @@ enum journal_state {
 	JOURNAL_GOOD = 1,
 	JOURNAL_EMPTY,		/* it never had a change */
 	JOURNAL_DAMAGED,
-	JOURNAL_OTHER_VERSION,	/* journal_version() tells which */
+	JOURNAL_OTHER_VERSION,	/* that is not read; journal_version() */
 };
 
 /* ---- writing ---------------------------------------------------------- */

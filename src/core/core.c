@@ -301,6 +301,7 @@ core_request(struct core *core, const struct core_request *ask)
 static void
 core_came_back(struct core *core, const struct core_event *event)
 {
+	client_seal_all(core, event);
 	client_came_back(core, event->came_back.is_here,
 	    event->came_back.arg);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/operation.h"
+#include "core/secret.h"
 
 struct core;	/* opaque: all locks, sessions and clients of this host */
 
@@ -211,9 +212,8 @@ struct core_request {
 				 * process */
 	uint64_t target;		/* CANCEL: a request of this client */
 	uint64_t user;	/* ACQUIRE with linger or resumes, RESUME: who asks */
-	/* The same: random bits, never used before; RESUME: the secret that a
-	 * grant came with. */
-	struct ident secret;
+	const struct core_secret *secret;	/* the same: a new one, or a
+						 * grant's */
 };
 
 struct core_event {
@@ -239,6 +239,7 @@ struct core_event {
 		struct {
 			/* Is this client's connection there yet? */
 			bool (*is_here)(void *arg, uint64_t client);
+			void (*seal)(void *arg, struct core_secret *);
 			void *arg;
 		} came_back;			/* CAME_BACK */
 	};
@@ -337,8 +338,8 @@ struct core_reply {
 				 * renewed beyond; 0: not so */
 	uint64_t margin_ms;	/* ACQUIRE, DOWNGRADE: no other client holds it
 				 * before until and this have passed */
-	struct ident secret;	/* ACQUIRE with linger or resumes: what to
-				 * resume it by */
+	const struct core_secret *secret;	/* ACQUIRE: what to resume it
+						 * by, or NULL */
 	const struct core_holder_view *holder;	/* GET, WATCH; ACQUIRE, BREAK
 						 * refused */
 	const struct contents *contents;	/* GET; ACQUIRE: but what it

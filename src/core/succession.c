@@ -176,7 +176,7 @@ succession_take(struct succession *s, const struct journal_entry *entry)
 		return session_inherit(s->core, s->legacy, entry);
 	case SAVED_CLIENT:
 	case SAVED_SERIALS:
-		return client_inherit(s->core, entry);
+		return client_inherit(s->core, s->legacy, entry);
 	case SAVED_GRANT:
 		return lock_inherit(s->core, s->legacy, entry,
 		    &s->grants[s->n_grants++]);

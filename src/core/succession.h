@@ -39,6 +39,11 @@ struct core_legacy {
 	/* What each namespace of that one is here: 1 + its index, or 0 if there
 	 * is none with its name, store and times. */
 	uint32_t namespaces[CORE_NAMESPACES_MAX];
+	/* What follows from a secret that the version before wrote in clear.
+	 * NULL: nobody knows. */
+	int (*learn_secret)(void *arg, struct ident clear,
+	    struct core_secret *ret);
+	void *arg;
 };
 
 struct core_inherited {

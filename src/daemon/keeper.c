@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "daemon/journal_file.h"
 #include "ddblock.h"
+#include "ipc/server.h"
 
 #define KEEPER_TEXT_MAX 1024
 #define KEEPER_IDENTITY_MAX (JOURNAL_DATA_MAX - 64)
@@ -262,7 +263,7 @@ keeper_match_history(struct keeper *k, const struct journal_entry *e)
 static int
 keeper_inherit(struct keeper *k, struct core *core, struct core_inherited *ret)
 {
-	struct core_legacy legacy = { .memory = NULL };
+	struct core_legacy legacy = { .learn_secret = server_learn_secret };
 	struct journal_entry e = { .place = 0 };
 	struct buffer not;
 	int r;

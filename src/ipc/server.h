@@ -131,6 +131,10 @@ struct server_legacy {
  */
 int server_inherit(struct server *, struct server_legacy *, uint32_t *ret);
 bool server_is_here(void *server, uint64_t client);
+/* For core_legacy and CORE_CAME_BACK: what follows from a secret in clear,
+ * where there is no server yet; and its seal, where it has none. */
+int server_learn_secret(void *, struct ident clear, struct core_secret *ret);
+void server_seal_secret(void *server, struct core_secret *);
 void server_go_on(struct server *);
 
 /*

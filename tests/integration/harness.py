@@ -98,6 +98,18 @@ def decode(value):
         "utf-8", "surrogateescape")
 
 
+def tells(path, secret):
+    """Does the file have these hexadecimal digits: as text, or as the numbers
+    or bytes that they are, from either end?"""
+    with open(path, "rb") as f:
+        text = f.read()
+    raw = bytes.fromhex(secret)
+    halves = raw[:8], raw[8:]
+    return any(part in text for part in (
+        secret.encode(), secret[:16].encode(), raw, *halves,
+        *(half[::-1] for half in halves)))
+
+
 def boot_ms():
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
 

@@ -120,6 +120,29 @@ class OneDaemon:
                 self.assertTrue(heir.release(grant).ok)
                 self.assertTrue(other.try_(KEY).ok)
 
+    def test_it_tells_no_secret(self):
+        with self.daemon() as daemon:
+            grant = self.kill(daemon)
+            for _ in range(2):
+                self.assertFalse(harness.tells(self.path(daemon),
+                                               grant["secret"]))
+                daemon.start()
+                daemon.wait_log("holds=1")
+                daemon.kill()
+            daemon.start()
+            with Client(daemon) as heir:
+                wrong = "0" + grant["secret"][1:], grant["secret"][:-1] + "0"
+                for secret in set(wrong) - {grant["secret"]}:
+                    self.assertFalse(heir.call(f"RESUME secret={secret}").ok)
+                self.assertTrue(self.resume(heir, grant).ok)
+                # It is the secret of all that is granted here from now on.
+                self.assertEqual(heir.acquire("more", linger="1m")["secret"],
+                                 grant["secret"])
+                self.assertFalse(harness.tells(self.path(daemon),
+                                               grant["secret"]))
+                heir.call("RELEASE all=yes")
+
+
 class Sqlite(OneDaemon, unittest.TestCase):
     def daemon(self):
         return Daemon()

@@ -213,6 +213,42 @@ class Connections(Case):
         while daemon.kept() > 0:
             select.select([], [], [], 0.01)
 
+    def test_a_secret_goes_on(self):
+        """Its grant was not sent yet; and the next daemon tells the same one,
+        which no journal tells."""
+        daemon = self.daemon()
+        path = daemon.socket + ".journal"
+        client = self.client(daemon, resume="yes")
+        tags = [client.send("STATUS") for _ in range(3000)]
+        tag = client.send("ACQUIRE k")
+        with Client(daemon) as other:
+            while other.try_("k").ok:
+                other.call("RELEASE all=yes")
+        client.send_raw(b"#r RESUME secret=0123456789abcdef0123456789abcdef")
+        daemon.freeze()
+        daemon.kill()
+        with open(path, "rb") as f:
+            left = f.read()
+        for unsaid in (b"secret=", b"0123456789abcdef"):
+            self.assertFalse(unsaid in left, unsaid)
+        daemon.start()
+        grant = client.reply(tag)
+        self.assertTrue(all(client.reply(tag).ok for tag in tags))
+        self.assertFalse(harness.tells(path, grant["secret"]))
+        client.send_raw(b"\n")
+        self.assertEqual(client.reply("r").code, "BAD_REQUEST")
+        for key in ("k2", "k3"):
+            daemon.restart()
+            again = client.acquire(key)
+            self.assertEqual(again["secret"], grant["secret"])
+            self.assertFalse(harness.tells(path, grant["secret"]))
+        client.close()
+        daemon.kill()
+        daemon.start()
+        heir = self.client(daemon)
+        self.assertEqual(len(heir.call(
+            f"RESUME secret={grant['secret']}").rows), 3)
+
     def test_unsent_output(self):
         """A client that does not read."""
         daemon = self.daemon()

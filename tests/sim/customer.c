@@ -427,11 +427,14 @@ customer_lock(struct world *w, const struct plan_step *s)
 		.change = sim_contents_ask(s->brings, false),
 		.only_if_exists = s->only_if_exists,
 		.wait_ms = s->wait_ms };
+	struct core_secret secret = { 0 };
 
 	if (c == NULL)
 		return;
 	/* As good as random. */
-	q.secret = (struct ident){ w->n_requests + 1, s->client };
+	secret.clear = (struct ident){ w->n_requests + 1, s->client };
+	memcpy(secret.digest, &secret.clear, sizeof(secret.clear));
+	q.secret = &secret;
 	survivor_new(errand_new(c, s, errand_on_end));
 	(void)customer_request(c, &q, s->key);
 }

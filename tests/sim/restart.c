@@ -129,7 +129,7 @@ restart_revive(struct host *h)
 	/* Nobody here comes back for what is the copy's. */
 	for (unsigned i = 0; i <= PLAN_CLIENTS_MAX; i++) {
 		if (c[i].host == h)
-			c[i].secret = (struct ident){ 0, 0 };
+			c[i].secret = (struct core_secret){ 0 };
 	}
 	restart_keep(h);
 	h->revived = true;

@@ -20,7 +20,7 @@ resume_ask(struct world *w, const struct plan_step *s)
 	if (c == NULL || whose > PLAN_CLIENTS_MAX)
 		return;
 	old = &w->customers[whose];
-	q.secret = old->secret;
+	q.secret = &old->secret;
 	q.target = old->secret_of;
 	c->resumes = s;
 	(void)customer_request(c, &q, s->key);
@@ -32,7 +32,7 @@ resume_granted(struct customer *c, const struct core_reply *r)
 {
 	if (r->terms.linger_ms == 0 && !r->terms.resumes)
 		return;
-	c->secret = r->secret;
+	c->secret = *r->secret;
 	c->secret_of = c->id;
 }
 

@@ -254,7 +254,7 @@ struct customer {
 	const struct plan_step *resumes;	/* it came for that */
 
 	/* Of its last connection that was told a secret; they outlive it. */
-	struct ident secret;
+	struct core_secret secret;
 	uint64_t secret_of;
 };
 

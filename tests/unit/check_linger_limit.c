@@ -33,10 +33,11 @@ static int
 limit_ask_for(struct core *core, uint64_t client, uint64_t user,
     const struct core_terms *terms)
 {
+	const struct core_secret secret = { .clear = { client, 1 } };
 	struct core_event event = { .type = CORE_REQUEST, .request = {
 		.client = client, .request = 1, .verb = CORE_ACQUIRE,
 		.key = { "x", 1 }, .wait_ms = CORE_FOREVER, .terms = *terms,
-		.user = user, .secret = { client, 1 } } };
+		.user = user, .secret = &secret } };
 
 	return limit_step(core, &event);
 }

@@ -72,7 +72,8 @@ bool client_save(struct journal *, struct saved *);
 bool hold_save(struct journal *, struct saved *);
 bool serials_save(struct journal *, struct saved *);
 void client_save_all(struct core *);
-int client_inherit(struct core *, const struct journal_entry *);
+int client_inherit(struct core *, const struct core_legacy *,
+    const struct journal_entry *);
 
 /* All @n entries of holds, in any order, whose grants are @grants by their
  * numbers. DDBLOCK_E_NOMEM, DDBLOCK_E_BAD_RECORD */
@@ -82,6 +83,7 @@ int hold_inherit_all(struct core *, const struct core_legacy *,
     struct core_inherited *ret);
 
 /* Clients whose connection is not there are cut off. */
+void client_seal_all(struct core *, const struct core_event *);
 void client_came_back(struct core *, bool (*is_here)(void *, uint64_t),
     void *arg);
 

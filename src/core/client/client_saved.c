@@ -10,11 +10,21 @@
 struct saved_client {
 	uint64_t id;
 	uint64_t user;
-	struct ident secret;
+	uint8_t digest[CORE_SECRET_DIGEST];
+	struct ident sealed;
 	uint8_t gone;
 	uint8_t draining;
 	uint8_t lingers;
 	uint8_t asked;		/* for that */
+	uint8_t spare[4];
+};
+
+/* Before version 2. */
+struct saved_client_1 {
+	uint64_t id;
+	uint64_t user;
+	struct ident secret;
+	uint8_t gone, draining, lingers, asked;
 	uint8_t spare[4];
 };
 
@@ -27,6 +37,25 @@ struct saved_serials {
 
 /* ---- writing ---------------------------------------------------------- */
 
+#if JOURNAL_VERSION == 1	/* for tests of an upgrade */
+bool
+client_save(struct journal *journal, struct saved *saved)
+{
+	const struct client *c = CONTAINER_OF(saved, struct client, saved);
+	struct saved_client_1 entry = {
+		.id = c->id, .gone = c->gone, .draining = c->draining,
+		.lingers = c->linger != NULL,
+	};
+
+	if (c->linger != NULL) {
+		entry.secret = c->linger->secret.clear;
+		entry.user = c->linger->user->user;
+		entry.asked = c->linger->asked;
+	}
+	return journal_put(journal, &saved->place, SAVED_CLIENT, &entry,
+	    sizeof(entry), NULL, 0);
+}
+#else
 bool
 client_save(struct journal *journal, struct saved *saved)
 {
@@ -37,13 +66,16 @@ client_save(struct journal *journal, struct saved *saved)
 	};
 
 	if (c->linger != NULL) {
-		entry.secret = c->linger->secret;
+		memcpy(entry.digest, c->linger->secret.digest,
+		    sizeof(entry.digest));
+		entry.sealed = c->linger->secret.sealed;
 		entry.user = c->linger->user->user;
 		entry.asked = c->linger->asked;
 	}
 	return journal_put(journal, &saved->place, SAVED_CLIENT, &entry,
 	    sizeof(entry), NULL, 0);
 }
+#endif
 
 bool
 serials_save(struct journal *journal, struct saved *saved)
@@ -81,10 +113,10 @@ client_save_all(struct core *core)
 /* ---- taking over -------------------------------------------------------- */
 
 static int
-client_take_over(struct core *core, const struct saved_client *saved)
+client_take_over(struct core *core, const struct saved_client *saved,
+    const struct core_secret *secret)
 {
-	struct core_request ask = { .user = saved->user,
-		.secret = saved->secret,
+	struct core_request ask = { .user = saved->user, .secret = secret,
 		.terms = { .linger_ms = saved->asked } };
 	struct client *c;
 	int code = client_find(core, saved->id) != NULL ?
@@ -97,10 +129,46 @@ client_take_over(struct core *core, const struct saved_client *saved)
 	return saved->lingers != 0 ? linger_ask(core, c, &ask) : 0;
 }
 
+static int
+client_read(const struct journal_entry *entry, struct saved_client *ret,
+    struct core_secret *ret_secret)
+{
+	if (entry->length != sizeof(*ret))
+		return DDBLOCK_E_BAD_RECORD;
+	memcpy(ret, entry->data, sizeof(*ret));
+	*ret_secret = (struct core_secret){ .sealed = ret->sealed };
+	memcpy(ret_secret->digest, ret->digest, sizeof(ret->digest));
+	return 0;
+}
+
+/* Its secret is in clear. */
+static int
+client_read_1(const struct core_legacy *legacy,
+    const struct journal_entry *entry, struct saved_client *ret,
+    struct core_secret *ret_secret)
+{
+	struct saved_client_1 old;
+	int code;
+
+	if (legacy->learn_secret == NULL || entry->length != sizeof(old))
+		return DDBLOCK_E_BAD_RECORD;
+	memcpy(&old, entry->data, sizeof(old));
+	*ret = (struct saved_client){
+		.id = old.id, .user = old.user, .gone = old.gone,
+		.draining = old.draining, .lingers = old.lingers,
+		.asked = old.asked,
+	};
+	code = legacy->learn_secret(legacy->arg, old.secret, ret_secret);
+	explicit_bzero(&old, sizeof(old));
+	return code;
+}
+
 int
-client_inherit(struct core *core, const struct journal_entry *entry)
+client_inherit(struct core *core, const struct core_legacy *legacy,
+    const struct journal_entry *entry)
 {
 	struct saved_serials serials;
+	struct core_secret secret;
 	struct saved_client saved;
 	int code;
 
@@ -111,11 +179,12 @@ client_inherit(struct core *core, const struct journal_entry *entry)
 		core->hold_serial = serials.hold;
 		return 0;
 	}
-	if (entry->length != sizeof(saved))
-		return DDBLOCK_E_BAD_RECORD;
-	memcpy(&saved, entry->data, sizeof(saved));
-	code = client_take_over(core, &saved);
-	explicit_bzero(&saved, sizeof(saved));
+	code = journal_version(legacy->memory, legacy->size) == 1 ?
+	    client_read_1(legacy, entry, &saved, &secret) :
+	    client_read(entry, &saved, &secret);
+	if (code == 0)
+		code = client_take_over(core, &saved, &secret);
+	explicit_bzero(&secret, sizeof(secret));
 	return code;
 }
 
@@ -147,6 +216,23 @@ client_tell_lost(struct core *core)
 			continue;
 		client_lose_rest(core, h);
 		notice_send(core, multi_speaker(h), CORE_LOST);
+	}
+}
+
+void
+client_seal_all(struct core *core, const struct core_event *event)
+{
+	struct linger *l;
+
+	if (event->came_back.seal == NULL)
+		return;
+	DL_FOREACH(core->lingers, l)
+	{
+		if (ident_is_none(l->secret.clear) ||
+		    !ident_is_none(l->secret.sealed))
+			continue;
+		event->came_back.seal(event->came_back.arg, &l->secret);
+		client_touch(core, l->client);
 	}
 }
 

@@ -72,7 +72,7 @@ linger_new(struct core *core, struct client *c, const struct core_request *ask)
 		return DDBLOCK_E_NOMEM;
 	}
 	l->client = c;
-	l->secret = ask->secret;
+	l->secret = *ask->secret;
 	l->user = user;
 	l->timer.kind = TIMER_LINGER;
 	c->linger = l;

@@ -168,7 +168,7 @@ promise_tell(const struct core *core, const struct hold *h,
 	reply->count = hold_count(h);
 	/* What it has once more lingers if it was first asked for so. */
 	if (linger_keeps(h))
-		reply->secret = h->client->linger->secret;
+		reply->secret = &h->client->linger->secret;
 	else
 		reply->terms.linger_ms = 0;
 	reply->terms.resumes = h->terms != NULL && h->terms->resumes;

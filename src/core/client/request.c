@@ -60,7 +60,6 @@ request_new(struct core *core, struct client *c,
 void
 request_free(struct core *core, struct request *r)
 {
-	explicit_bzero(&r->reply.secret, sizeof(r->reply.secret));
 	hold_free(core, r->hold);
 	free(r->waiter.owner);
 	free(r->text);

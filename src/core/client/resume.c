@@ -32,7 +32,18 @@ linger_timer(struct core *core, struct timer *timer)
 	client_free_if_unused(core, c);
 }
 
-/* As many steps whatever the secret is, and however much of it is right. */
+/* Not 0: it is another one. As many steps whatever it is. */
+static uint64_t
+linger_differs(const struct core_secret *a, const struct core_secret *b)
+{
+	uint64_t differs = 0;
+
+	for (size_t i = 0; i < sizeof(a->digest); i++)
+		differs |= (uint64_t)(a->digest[i] ^ b->digest[i]);
+	return differs;
+}
+
+/* Nor does it matter how much of it is right. */
 static struct linger *
 linger_find(const struct core *core, const struct core_request *ask)
 {
@@ -40,8 +51,7 @@ linger_find(const struct core *core, const struct core_request *ask)
 
 	DL_FOREACH(core->lingers, l)
 	{
-		uint64_t differs = (l->secret.high ^ ask->secret.high) |
-		    (l->secret.low ^ ask->secret.low) |
+		uint64_t differs = linger_differs(&l->secret, ask->secret) |
 		    (l->user->user ^ ask->user);
 
 		found = differs == 0 ? l : found;
@@ -151,6 +161,7 @@ linger_resume(struct core *core, struct request *r,
 		return 0;
 	}
 	linger_part(core, r, l->client);
+	l->secret = *ask->secret;
 	linger_move(core, l, c, ask->terms.resumes);
 	request_reply(core, r, 0, 0, NULL);
 	return 0;

@@ -137,7 +137,7 @@ struct lingering {
 struct linger {
 	struct linger *prev, *next;	/* in core->lingers */
 	struct client *client;
-	struct ident secret;
+	struct core_secret secret;
 	struct lingering *user;
 	bool asked;		/* for linger */
 	struct timer timer;	/* its client has left: the first end */

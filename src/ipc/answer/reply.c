@@ -8,19 +8,24 @@
 #include "ipc/answer/room.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/secret.h"
 
 /* The secret that resumes the hold. */
 static void
-answer_secret(struct buffer *b, const struct core_reply *a)
+answer_secret(const struct server *s, struct buffer *b,
+    const struct core_reply *a)
 {
 	char text[IDENT_TEXT_LENGTH + 1];
+	struct ident clear;
 
 	if ((a->terms.linger_ms == 0 && !a->terms.resumes) ||
-	    a->verb != CORE_ACQUIRE)
+	    a->verb != CORE_ACQUIRE || a->secret == NULL ||
+	    !secret_reveal(s, a->secret, &clear))
 		return;
-	ident_format(a->secret, text);
+	ident_format(clear, text);
 	codec_text_value(b, "secret", text);
 	explicit_bzero(text, sizeof(text));
+	explicit_bzero(&clear, sizeof(clear));
 }
 
 /* The process that the hold is for. */
@@ -78,7 +83,7 @@ answer_success(struct connection *c, struct buffer *b,
 			codec_number(b, "end_boot_ms", a->end_ms);
 		if (a->until_ms > 0)
 			codec_duration(b, "margin", a->margin_ms);
-		answer_secret(b, a);
+		answer_secret(c->server, b, a);
 		answer_process(c, b, a);
 		answer_contents(b, a->contents);
 		break;

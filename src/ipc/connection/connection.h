@@ -224,6 +224,7 @@ struct connection {
 	bool promises;	/* keepalive: the core hears of all input */
 	bool resumes;	/* its client comes back if we end it */
 	bool secretive;	/* its input and output are to be wiped */
+	struct core_secret *secret;	/* of its holds; or NULL */
 	bool tells_restart;		/* it asked for !RESTARTED */
 	uint32_t n_guesses;		/* wrong secrets so far */
 	uint32_t n_passed;	/* descriptors that came, not taken yet: */
@@ -282,6 +283,8 @@ struct server {
 					 * kept */
 	int wire_fd;
 	uint64_t wire_number;		/* as kept.number */
+	struct evp_cipher_ctx_st *cipher;	/* secret.c */
+	struct ident nonce;		/* the one used last */
 	struct buffer asked;		/* the line that is run, as it came */
 	uint64_t asked_serial;
 	const struct keep_request *again;	/* it is of another process */

@@ -7,6 +7,9 @@
  * anything is read or sent (wire.c), so that what the last transfer did is all
  * that the journal does not know.
  *
+ * Input may be half a line with a secret, and the output of some has one: they
+ * are hidden (secret.c).
+ *
  * Bytes are counted from the connection's beginning. What is not run or not
  * sent yet is there in parts; mostly there are none, because a line is run when
  * it comes.
@@ -22,12 +25,15 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/secret.h"
 
 #define KEEP_PART_MAX (16 * 1024)
 #define KEEP_LINE_MAX (16 * 1024)	/* of a request that is asked again */
 
+_Static_assert(sizeof(((struct keep_hidden *)NULL)->nonce) == SECRET_NONCE,
+    "one for each");
 _Static_assert(KEEP_LINE_MAX + sizeof(struct keep_request) <=
-    JOURNAL_DATA_MAX && KEEP_PART_MAX + sizeof(struct keep_bytes) <=
+    JOURNAL_DATA_MAX && KEEP_PART_MAX + sizeof(struct keep_hidden) <=
     JOURNAL_DATA_MAX, "entries have room");
 
 /* ---- entries ------------------------------------------------------------ */
@@ -65,11 +71,30 @@ keep_commit(struct server *s)
 /* ---- bytes -------------------------------------------------------------- */
 
 static bool
+keep_put_hidden(struct connection *c, enum keep_kind kind, struct kept_part *p,
+    const char *bytes)
+{
+	struct keep_hidden head = { { c->client, p->from }, { 0 } };
+	char turned[KEEP_PART_MAX];
+
+	if (!secret_nonce(c->server, head.nonce) ||
+	    !secret_turn(c->server, head.nonce, bytes, turned, p->length)) {
+		keep_end(c);
+		return false;
+	}
+	return keep_put(c->server, &p->place, kind == KEEP_INPUT ?
+	    KEEP_HIDDEN_INPUT : KEEP_HIDDEN_OUTPUT, &head, sizeof(head),
+	    turned, p->length);
+}
+
+static bool
 keep_put_part(struct connection *c, enum keep_kind kind, struct kept_part *p,
     const char *bytes)
 {
 	const struct keep_bytes head = { .client = c->client, .from = p->from };
 
+	if ((kind == KEEP_INPUT || c->secretive) && secret_hides(c->server))
+		return keep_put_hidden(c, kind, p, bytes);
 	return keep_put(c->server, &p->place, kind, &head, sizeof(head), bytes,
 	    p->length);
 }

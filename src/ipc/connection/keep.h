@@ -17,6 +17,8 @@ enum keep_kind {
 	KEEP_RUN,		/* how far the input of one of them was run */
 	KEEP_REQUEST,		/* without an answer */
 	KEEP_PROCESS,		/* that a lock is held for */
+	KEEP_HIDDEN_INPUT,	/* the same, but nobody can read them */
+	KEEP_HIDDEN_OUTPUT,
 };
 
 /* Each begins with these, and has a tail. */
@@ -34,6 +36,11 @@ struct keep_connection {	/* its name */
 struct keep_bytes {		/* INPUT, OUTPUT: these; RUN: nothing */
 	uint64_t client;
 	uint64_t from;		/* RUN: bytes that were run */
+};
+
+struct keep_hidden {		/* those, turned (secret.h) */
+	struct keep_bytes bytes;
+	uint8_t nonce[16];
 };
 
 struct keep_request {	/* its line, as it came; nothing: it cannot be run

@@ -10,6 +10,9 @@
  *
  * It has the last read and the last write only. Before the next one, what
  * became of those is committed to the journal (keep.c).
+ *
+ * And it has the key of what is sealed there (secret.c), in the place where the
+ * version before had the last bytes of a read.
  */
 #include "config.h"
 
@@ -17,6 +20,7 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +30,9 @@
 
 #include "ipc/connection/keep.h"
 
-#define WIRE_MAGIC UINT64_C(0x3165726977626464)	/* ddbwire1 */
+#define WIRE_MAGIC UINT64_C(0x3265726977626464)	/* ddbwire2 */
+#define WIRE_MAGIC_BEFORE UINT64_C(0x3165726977626464)	/* it has no key */
+#define WIRE_CHUNK (SERVER_CHUNK_SIZE - WIRE_KEY)
 
 struct wire_side {
 	uint64_t client;	/* 0: not begun */
@@ -38,7 +44,8 @@ struct wire_side {
 struct wire {
 	uint64_t magic;
 	struct wire_side read, sent;
-	char chunk[SERVER_CHUNK_SIZE];
+	char chunk[WIRE_CHUNK];
+	uint8_t key[WIRE_KEY];
 };
 
 static void
@@ -140,6 +147,43 @@ wire_map(int fd)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+const uint8_t *
+wire_key(const struct server *s)
+{
+	return JOURNAL_VERSION < 2 || s == NULL || s->wire == NULL ||
+	    s->wire->magic != WIRE_MAGIC ? NULL : s->wire->key;
+}
+
+void
+wire_change_key(struct server *s)
+{
+	struct ident bits[WIRE_KEY / sizeof(struct ident)];
+	bool got = true;
+
+	if (s->wire == NULL)
+		return;
+	for (size_t i = 0; i < WIRE_KEY / sizeof(bits[0]); i++)
+		got = got && s->calls.secret(s->arg, &bits[i]) == 0;
+	s->wire->magic = WIRE_MAGIC_BEFORE;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (got)
+		memcpy(s->wire->key, bits, WIRE_KEY);
+	explicit_bzero(bits, sizeof(bits));
+	atomic_signal_fence(memory_order_seq_cst);
+	if (got && JOURNAL_VERSION >= 2)
+		s->wire->magic = WIRE_MAGIC;
+}
+
+/* What it says is overwritten by the first transfer only: by then the journal
+ * has it. Until then a long read may be where a key would be. */
+static void
+wire_begin_key(struct server *s, const struct wire *before)
+{
+	if (before == NULL || (before->magic != WIRE_MAGIC &&
+	    before->read.message.msg_len <= WIRE_CHUNK))
+		wire_change_key(s);
+}
+
 static struct wire_transfer
 wire_last(const struct wire_side *side)
 {
@@ -154,7 +198,8 @@ wire_start(struct server *s, int fd, struct wire_transfer *ret_read,
     struct wire_transfer *ret_sent, char *ret_text)
 {
 	struct wire *w = fd >= 0 ? wire_map(fd) : NULL;
-	const bool is_old = w != NULL && w->magic == WIRE_MAGIC;
+	const bool is_old = w != NULL && (w->magic == WIRE_MAGIC ||
+	    w->magic == WIRE_MAGIC_BEFORE);
 
 	*ret_read = *ret_sent = (struct wire_transfer){ 0 };
 	if (is_old) {
@@ -162,7 +207,8 @@ wire_start(struct server *s, int fd, struct wire_transfer *ret_read,
 		*ret_sent = wire_last(&w->sent);
 		if (ret_read->length > SERVER_CHUNK_SIZE)
 			ret_read->length = 0;
-		memcpy(ret_text, w->chunk, ret_read->length);
+		memcpy(ret_text, (const char *)w + offsetof(struct wire, chunk),
+		    ret_read->length);
 		ret_read->data = ret_text;
 	}
 	if (w == NULL) {
@@ -177,11 +223,9 @@ wire_start(struct server *s, int fd, struct wire_transfer *ret_read,
 		(void)close(fd);
 	if (w == NULL)
 		return false;
-	/* What it says is overwritten by the first transfer only: by then the
-	 * journal has it. */
-	w->magic = WIRE_MAGIC;
 	s->wire = w;
 	s->wire_fd = fd;
+	wire_begin_key(s, is_old ? w : NULL);
 	return is_old;
 }
 

@@ -25,6 +25,12 @@ bool wire_start(struct server *, int fd, struct wire_transfer *ret_read,
     struct wire_transfer *ret_sent, char *ret_text);
 void wire_stop(struct server *);
 
+/* A key that is nowhere else; NULL: there is none. And another one, where what
+ * was sealed by it is gone. */
+#define WIRE_KEY 32
+const uint8_t *wire_key(const struct server *);
+void wire_change_key(struct server *);
+
 /* Receive this message, or send what is queued. As recvmsg(), send(). */
 ssize_t wire_receive(struct connection *, struct msghdr *);
 ssize_t wire_send(struct connection *);

@@ -19,15 +19,10 @@
 #include "common/error.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/secret.h"
 #include "ipc/connection/wire.h"
+#include "ipc/server/left.h"
 #include "ipc/server/room.h"
-
-/* An entry that is about a connection; its data is in the old journal. */
-struct inherit_entry {
-	uint64_t client;
-	uint64_t order;		/* among those of its kind and client */
-	struct journal_entry entry;
-};
 
 /* A request to be asked again. */
 struct inherit_request {
@@ -43,8 +38,7 @@ struct inherit_process {
 };
 
 struct inheritance {
-	struct inherit_entry *entries[KEEP_PROCESS - KEEP_CONNECTION + 1];
-	size_t n_entries[KEEP_PROCESS - KEEP_CONNECTION + 1];
+	struct left left;
 	struct keep_bytes run;
 	struct wire_transfer read, sent;
 	char text[SERVER_CHUNK_SIZE];
@@ -53,105 +47,6 @@ struct inheritance {
 	struct inherit_process *ended;	/* processes */
 	size_t n_ended;
 };
-
-/* ---- the old journal ---------------------------------------------------- */
-
-static size_t
-inherit_head_length(unsigned kind)
-{
-	static const size_t lengths[] = {
-		[KEEP_CONNECTION - KEEP_CONNECTION] =
-		    sizeof(struct keep_connection),
-		[KEEP_INPUT - KEEP_CONNECTION] = sizeof(struct keep_bytes),
-		[KEEP_OUTPUT - KEEP_CONNECTION] = sizeof(struct keep_bytes),
-		[KEEP_RUN - KEEP_CONNECTION] = sizeof(struct keep_bytes),
-		[KEEP_REQUEST - KEEP_CONNECTION] = sizeof(struct keep_request),
-		[KEEP_PROCESS - KEEP_CONNECTION] = sizeof(struct keep_process),
-	};
-
-	return kind < KEEP_CONNECTION || kind > KEEP_PROCESS ? SIZE_MAX :
-	    lengths[kind - KEEP_CONNECTION];
-}
-
-/* What entries of a kind are found by. */
-static uint64_t
-inherit_order(const struct journal_entry *e)
-{
-	switch (e->kind) {
-	case KEEP_CONNECTION:
-		return ((const struct keep_connection *)e->data)->cookie;
-	case KEEP_REQUEST:
-		return ((const struct keep_request *)e->data)->serial;
-	case KEEP_PROCESS:
-		return ((const struct keep_process *)e->data)->number;
-	default:
-		return ((const struct keep_bytes *)e->data)->from;
-	}
-}
-
-static bool
-inherit_note(struct inheritance *in, const struct journal_entry *e)
-{
-	const size_t k = (size_t)e->kind - KEEP_CONNECTION;
-	struct inherit_entry *list = in->entries[k];
-	const size_t n = in->n_entries[k];
-
-	if ((n & (n - 1)) == 0) {
-		list = reallocarray(list, n == 0 ? 1 : 2 * n, sizeof(*list));
-		if (list == NULL)
-			return false;
-		in->entries[k] = list;
-	}
-	list[n].entry = *e;
-	list[n].order = inherit_order(e);
-	/* All kinds begin with it, but for processes. */
-	memcpy(&list[n].client, e->data, sizeof(list[n].client));
-	in->n_entries[k]++;
-	return true;
-}
-
-static int
-inherit_by_order(const void *a, const void *b)
-{
-	const struct inherit_entry *x = a, *y = b;
-
-	return (x->order > y->order) - (x->order < y->order);
-}
-
-static int
-inherit_by_client(const void *a, const void *b)
-{
-	const struct inherit_entry *x = a, *y = b;
-
-	if (x->client != y->client)
-		return x->client > y->client ? 1 : -1;
-	return inherit_by_order(a, b);
-}
-
-static int
-inherit_read(struct inheritance *in, const struct server_legacy *legacy)
-{
-	struct journal_entry e = { 0 };
-
-	while (journal_read(legacy->journal, legacy->journal_size, &e)) {
-		if (e.length >= inherit_head_length(e.kind) &&
-		    !inherit_note(in, &e))
-			return DDBLOCK_E_NOMEM;
-	}
-	for (unsigned kind = KEEP_CONNECTION; kind <= KEEP_PROCESS; kind++) {
-		const size_t k = kind - KEEP_CONNECTION;
-
-		if (in->n_entries[k] > 0)
-			qsort(in->entries[k], in->n_entries[k],
-			    sizeof(struct inherit_entry),
-			    kind == KEEP_INPUT || kind == KEEP_OUTPUT ?
-			    inherit_by_client : inherit_by_order);
-	}
-	if (in->n_entries[KEEP_RUN - KEEP_CONNECTION] == 1)
-		memcpy(&in->run, in->entries[KEEP_RUN - KEEP_CONNECTION]
-		    ->entry.data, sizeof(in->run));
-	return 0;
-}
 
 /* ---- bytes -------------------------------------------------------------- */
 
@@ -170,35 +65,15 @@ inherit_append(struct buffer *b, uint64_t start, uint64_t from,
 	    (size_t)(from + length - end)) == 0;
 }
 
-/* The first of this client's; NULL: there is none. */
-static const struct inherit_entry *
-inherit_first(const struct inheritance *in, enum keep_kind kind,
-    uint64_t client)
-{
-	const struct inherit_entry *list = in->entries[kind - KEEP_CONNECTION];
-	size_t low = 0, high = in->n_entries[kind - KEEP_CONNECTION];
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (list[middle].client < client)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < in->n_entries[kind - KEEP_CONNECTION] &&
-	    list[low].client == client ? &list[low] : NULL;
-}
-
 /* What the buffer had: from @start on, which no part precedes. */
 static bool
 inherit_bytes(const struct inheritance *in, enum keep_kind kind,
     uint64_t client, uint64_t start, struct buffer *b)
 {
 	const size_t k = (size_t)kind - KEEP_CONNECTION;
-	const struct inherit_entry *e = inherit_first(in, kind, client);
+	const struct left_entry *e = left_first(&in->left, kind, client);
 
-	for (; e != NULL && e < in->entries[k] + in->n_entries[k] &&
+	for (; e != NULL && e < in->left.entries[k] + in->left.n_entries[k] &&
 	    e->client == client; e++) {
 		const struct keep_bytes *head = e->entry.data;
 
@@ -214,7 +89,7 @@ static uint64_t
 inherit_start(const struct inheritance *in, enum keep_kind kind,
     uint64_t client, uint64_t at_least)
 {
-	const struct inherit_entry *e = inherit_first(in, kind, client);
+	const struct left_entry *e = left_first(&in->left, kind, client);
 
 	return e != NULL && e->order > at_least ? e->order : at_least;
 }
@@ -230,7 +105,7 @@ inherit_input(struct connection *c, const struct inheritance *in,
 		start = in->run.from;
 	/* Without any other trace of it, that is where its input begins. */
 	if (read->client == c->client && read->from > start &&
-	    inherit_first(in, KEEP_INPUT, c->client) == NULL)
+	    left_first(&in->left, KEEP_INPUT, c->client) == NULL)
 		start = read->from;
 	c->kept.in.from = c->kept.in.to = start;
 	return inherit_bytes(in, KEEP_INPUT, c->client, start, &c->in) &&
@@ -310,17 +185,17 @@ inherit_connection(struct server *s, const struct inheritance *in,
 	return true;
 }
 
-static const struct inherit_entry *
+static const struct left_entry *
 inherit_find(const struct inheritance *in, int fd)
 {
-	struct inherit_entry wanted = { 0 };
+	struct left_entry wanted = { 0 };
 	socklen_t length = sizeof(wanted.order);
 
-	if (in->n_entries[0] == 0 ||
+	if (in->left.n_entries[0] == 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_COOKIE, &wanted.order, &length) < 0)
 		return NULL;
-	return bsearch(&wanted, in->entries[0], in->n_entries[0],
-	    sizeof(wanted), inherit_by_order);
+	return bsearch(&wanted, in->left.entries[0], in->left.n_entries[0],
+	    sizeof(wanted), left_by_order);
 }
 
 static uint32_t
@@ -330,7 +205,7 @@ inherit_connections(struct server *s, const struct inheritance *in,
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < legacy->n_connections; i++) {
-		const struct inherit_entry *e =
+		const struct left_entry *e =
 		    inherit_find(in, legacy->connections[i]);
 
 		if (e == NULL || !inherit_connection(s, in, &e->entry,
@@ -372,14 +247,14 @@ inherit_requests(struct server *s, struct inheritance *in)
 {
 	const size_t k = KEEP_REQUEST - KEEP_CONNECTION;
 
-	in->requests = calloc(in->n_entries[k] + 1, sizeof(*in->requests));
+	in->requests = calloc(in->left.n_entries[k] + 1, sizeof(*in->requests));
 	if (in->requests == NULL)
 		return DDBLOCK_E_NOMEM;
-	for (size_t i = 0; i < in->n_entries[k]; i++) {
-		if (server_find(s, in->entries[k][i].client) == NULL)
+	for (size_t i = 0; i < in->left.n_entries[k]; i++) {
+		if (server_find(s, in->left.entries[k][i].client) == NULL)
 			continue;
 		if (!inherit_request(s, &in->requests[in->n_requests],
-		    &in->entries[k][i].entry))
+		    &in->left.entries[k][i].entry))
 			return DDBLOCK_E_NOMEM;
 		in->n_requests++;
 	}
@@ -391,11 +266,11 @@ inherit_processes(struct server *s, struct inheritance *in)
 {
 	const size_t k = KEEP_PROCESS - KEEP_CONNECTION;
 
-	in->ended = calloc(in->n_entries[k] + 1, sizeof(*in->ended));
+	in->ended = calloc(in->left.n_entries[k] + 1, sizeof(*in->ended));
 	if (in->ended == NULL)
 		return DDBLOCK_E_NOMEM;
-	for (size_t i = 0; i < in->n_entries[k]; i++) {
-		const struct journal_entry *e = &in->entries[k][i].entry;
+	for (size_t i = 0; i < in->left.n_entries[k]; i++) {
+		const struct journal_entry *e = &in->left.entries[k][i].entry;
 		const struct keep_process *head = e->data;
 
 		if (!process_again(s, head, (const char *)(head + 1),
@@ -445,11 +320,16 @@ server_inherit(struct server *s, struct server_legacy *legacy, uint32_t *ret)
 		knows = wire_start(s, legacy->memory, &in->read, &in->sent,
 		    in->text);
 	legacy->memory = -1;
-	if (legacy->journal == NULL)
+	if (legacy->journal == NULL) {
+		wire_change_key(s);	/* nothing is sealed by it */
 		return 0;
-	r = inherit_read(in, legacy);
+	}
+	r = left_read(&in->left, s, legacy);
 	if (r < 0)
 		return r;
+	if (in->left.n_entries[KEEP_RUN - KEEP_CONNECTION] == 1)
+		memcpy(&in->run, in->left.entries[KEEP_RUN - KEEP_CONNECTION]
+		    ->entry.data, sizeof(in->run));
 	/* Without the memory nobody knows what was read and sent last. */
 	if (knows)
 		*ret = inherit_connections(s, in, legacy);
@@ -461,6 +341,21 @@ bool
 server_is_here(void *server, uint64_t client)
 {
 	return server_find(server, client) != NULL;
+}
+
+int
+server_learn_secret(void *arg, struct ident clear, struct core_secret *ret)
+{
+	(void)arg;
+	return secret_learn(NULL, clear, ret);
+}
+
+void
+server_seal_secret(void *server, struct core_secret *secret)
+{
+	const struct ident clear = secret->clear;
+
+	(void)secret_learn(server, clear, secret);
 }
 
 void
@@ -493,8 +388,7 @@ inherit_done(struct server *s)
 		explicit_bzero(in->requests[i].line, in->requests[i].length);
 		free(in->requests[i].line);
 	}
-	for (size_t k = 0; k <= KEEP_PROCESS - KEEP_CONNECTION; k++)
-		free(in->entries[k]);
+	left_done(&in->left);
 	free(in->requests);
 	free(in->ended);
 	explicit_bzero(in->text, sizeof(in->text));

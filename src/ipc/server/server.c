@@ -12,6 +12,7 @@
 #include "ipc/answer/answer.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/secret.h"
 #include "ipc/connection/wire.h"
 #include "ipc/server/room.h"
 
@@ -113,6 +114,7 @@ server_free(struct server *s)
 		buffer_done(&s->spare[--s->n_spare]);
 	buffer_done(&s->changed);
 	buffer_wipe(&s->asked);
+	secret_stop(s);
 	wire_stop(s);
 	free(s->slots);
 	free(s->path);

@@ -7,6 +7,7 @@
  * edge of the full close, because the half-close itself stays visible for ever.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,6 +34,9 @@ connection_free(struct connection *c)
 		buffer_wipe(&c->in);
 		buffer_wipe(&c->out);
 	}
+	if (c->secret != NULL)
+		explicit_bzero(c->secret, sizeof(*c->secret));
+	free(c->secret);
 	buffer_done(&c->in);
 	buffer_done(&c->out);
 	peer_done(&c->peer);

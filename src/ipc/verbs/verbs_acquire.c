@@ -2,6 +2,7 @@
  * ACQUIRE and TRY: the terms of an acquire.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -9,6 +10,7 @@
 #include "ipc/answer/answer.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/secret.h"
 #include "ipc/verbs/room.h"
 
 _Static_assert(MULTI_MAX == DDBLOCK_KEYS_MAX,
@@ -102,11 +104,37 @@ acquire_keys(struct connection *c, const struct protocol_request *q,
 	return 0;
 }
 
+/* One for all that this connection asks for. */
+static int
+acquire_secret(struct connection *c, const struct core_secret **ret)
+{
+	const struct server *s = c->server;
+	struct core_secret *secret = c->secret;
+	struct ident clear;
+	int r;
+
+	*ret = secret;
+	if (secret != NULL)
+		return 0;
+	secret = malloc(sizeof(*secret));
+	if (secret == NULL)
+		return DDBLOCK_E_NOMEM;
+	r = s->calls.secret(s->arg, &clear);
+	if (r == 0)
+		r = secret_learn(s, clear, secret);
+	explicit_bzero(&clear, sizeof(clear));
+	if (r < 0) {
+		free(secret);
+		return r;
+	}
+	*ret = c->secret = secret;
+	return 0;
+}
+
 /* The duties of its connection from now on, by these terms. */
 static int
 acquire_promise(struct connection *c, struct core_request *ask)
 {
-	const struct server *s = c->server;
 	const bool promises = c->promises, secretive = c->secretive;
 	int r = 0;
 
@@ -116,7 +144,7 @@ acquire_promise(struct connection *c, struct core_request *ask)
 	if (ask->terms.linger_ms > 0 || c->resumes) {
 		c->secretive = true;
 		ask->user = c->peer.uid;
-		r = s->calls.secret(s->arg, &ask->secret);
+		r = acquire_secret(c, &ask->secret);
 	}
 	if (c->promises != promises || c->secretive != secretive)
 		keep_connection(c);
@@ -183,7 +211,6 @@ verbs_acquire(struct connection *c, const struct protocol_request *q)
 		r = acquire_ask(c, q, &event);
 	if (r < 0)
 		process_drop(c->server, ask->terms.process);
-	explicit_bzero(&ask->secret, sizeof(ask->secret));
 	return r;
 }
 
