@@ -1,7 +1,7 @@
 /*
  * What a client resumes its holds by: 128 random bits. The core compares
- * digests. In a journal is the digest, and the secret sealed by a key that is not
- * there (ipc/connection/secret.h).
+ * digests. In a journal is the digest, and the secret sealed by a key that is
+ * not there (ipc/connection/secret.h).
  */
 #ifndef DDBLOCKD_CORE_SECRET_H
 #define DDBLOCKD_CORE_SECRET_H
