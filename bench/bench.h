@@ -78,13 +78,20 @@ const char *bench_ddblock(void);
 /* A ddblockd with a directory of its own in bench_directory. */
 struct daemon {
 	pid_t pid;
+	struct manager *manager;	/* that starts it; or NULL */
+	const char *journal;		/* the setting; or NULL */
 	char directory[BENCH_PATH_MAX];
 	char socket[BENCH_PATH_MAX];
 };
 
 /* @settings: lines for [namespace default]. Returns when it is ready. */
 void daemon_start(struct daemon *, const char *name, const char *settings);
+/* With a service manager that keeps its connections, and a journal at this path
+ * ("no": without). */
+void daemon_start_kept(struct daemon *, const char *name,
+    const char *settings, struct manager *, const char *journal);
 void daemon_stop(struct daemon *);
+void daemon_kill(struct daemon *);
 /* A daemon that was stopped, with its state. */
 void daemon_start_again(struct daemon *);
 /* Make a table in DynamoDB, at the endpoint of the environment. */
@@ -95,6 +102,24 @@ void process_wait(pid_t, const char *what);
 
 /* A bare libevent line echo server on a socket at @path. */
 pid_t echo_server_start(const char *path);
+
+/* ---- manager.c: as much of a service manager as a daemon needs ---- */
+
+struct manager {
+	int fd;			/* notices come here */
+	char address[64];	/* for NOTIFY_SOCKET */
+	struct manager_kept *kept;	/* the daemon's descriptors */
+	size_t n_kept;
+};
+
+void manager_open(struct manager *);
+void manager_close(struct manager *);
+/* Read what the daemon has sent. */
+void manager_read(struct manager *);
+/* Until READY=1. */
+void manager_wait_ready(struct manager *, const char *directory);
+/* In the process that will be the daemon. */
+void manager_hand_over(struct manager *);
 
 /* ---- endpoint.c: DynamoDB's model behind HTTP ---- */
 
@@ -169,6 +194,7 @@ void bench_endpoint(void);
 void bench_hedge(void);
 void bench_list(void);
 void bench_watch(void);
+void bench_journal(void);
 
 /* bare_sqlite.c: two write transactions, and nothing else. */
 struct bare_sqlite;

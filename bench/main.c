@@ -35,6 +35,7 @@ static const struct {
 	{ "cpu", bench_cpu, false },
 	{ "list", bench_list, false },
 	{ "watch", bench_watch, false },
+	{ "journal", bench_journal, false },
 	{ "dynamodb", bench_dynamodb, true },
 	{ "endpoint", bench_endpoint, false },
 	{ "hedge", bench_hedge, false },

@@ -59,8 +59,10 @@ daemon_write_config(const struct daemon *d, const char *settings)
 		die("%s: %s", path, strerror(errno));
 	fprintf(f, "[daemon]\nsocket = %s\nlog = stderr\n"
 	    "log_level = warning\nstop_wait = 0\n"
-	    "queued_bytes_per_uid_max = 1024M\n\n"
-	    "[namespace default]\n%s", d->socket, settings);
+	    "queued_bytes_per_uid_max = 1024M\n", d->socket);
+	if (d->journal != NULL)
+		fprintf(f, "journal = %s\n", d->journal);
+	fprintf(f, "\n[namespace default]\n%s", settings);
 	if (strstr(settings, "store = dynamodb") == NULL)
 		fprintf(f, "file = %s/default.db\n", d->directory);
 	if (fclose(f) != 0)
@@ -84,32 +86,14 @@ daemon_exec(const struct daemon *d, const char *notify)
 	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
 		_exit(126);
 	setenv("NOTIFY_SOCKET", notify, 1);
+	if (d->manager != NULL)
+		manager_hand_over(d->manager);
 	execl(program, "ddblockd", config, (char *)NULL);
 	_exit(127);
 }
 
-/* Wait for READY=1 on the notification socket, as systemd would. */
 static void
-daemon_wait_ready(const struct daemon *d, int fd)
-{
-	char text[BENCH_LINE_MAX];
-	struct timeval limit = { .tv_sec = 30 };
-
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	for (;;) {
-		ssize_t n = recv(fd, text, sizeof(text) - 1, 0);
-
-		if (n < 0)
-			die("ddblockd does not get ready, see %s/log",
-			    d->directory);
-		text[n] = '\0';
-		if (strstr(text, "READY=1") != NULL)
-			return;
-	}
-}
-
-void
-daemon_start(struct daemon *d, const char *name, const char *settings)
+daemon_prepare(struct daemon *d, const char *name, const char *settings)
 {
 	snprintf(d->directory, sizeof(d->directory), "%.900s/%s",
 	    bench_directory, name);
@@ -121,29 +105,47 @@ daemon_start(struct daemon *d, const char *name, const char *settings)
 }
 
 void
+daemon_start(struct daemon *d, const char *name, const char *settings)
+{
+	d->manager = NULL;
+	d->journal = NULL;
+	daemon_prepare(d, name, settings);
+}
+
+void
+daemon_start_kept(struct daemon *d, const char *name, const char *settings,
+    struct manager *manager, const char *journal)
+{
+	d->manager = manager;
+	d->journal = journal;
+	daemon_prepare(d, name, settings);
+}
+
+void
 daemon_start_again(struct daemon *d)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	char notify[64];
-	socklen_t length;
-	int fd;
+	struct manager short_lived, *m = &short_lived;
 
-	/* A name without a file: it has no length limit of a path. */
-	snprintf(notify, sizeof(notify), "@ddblock-bench-%d-%.20s",
-	    (int)getpid(), strrchr(d->directory, '/') + 1);
-	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-	    strlen(notify));
-	memcpy(address.sun_path + 1, notify + 1, strlen(notify) - 1);
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) != 0)
-		die("%s: %s", notify, strerror(errno));
+	if (d->manager == NULL)
+		manager_open(m);
+	else
+		m = d->manager;
 	d->pid = fork();
 	if (d->pid < 0)
 		die("fork: %s", strerror(errno));
 	if (d->pid == 0)
-		daemon_exec(d, notify);
-	daemon_wait_ready(d, fd);
-	close(fd);
+		daemon_exec(d, m->address);
+	manager_wait_ready(m, d->directory);
+	if (d->manager == NULL)
+		manager_close(m);
+}
+
+void
+daemon_kill(struct daemon *d)
+{
+	kill(d->pid, SIGKILL);
+	while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
 }
 
 void
