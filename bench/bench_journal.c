@@ -237,9 +237,20 @@ bench_journal(void)
 {
 	snprintf(journal_directory, sizeof(journal_directory),
 	    "/dev/shm/ddblock-bench-XXXXXX");
+	if (getenv("CYC")) { mkdtemp(journal_directory); processors_stay(); journal_of_cycles(); return; }
+	if (getenv("TAKE")) { mkdtemp(journal_directory); 
+	journal_of_holds("journal-holds", "HELLO\n",
+	    "journal, bytes of a hold besides its key",
+	    "100,000 holds taken over; an empty start");
+	journal_of_holds("journal-resumed", "HELLO resume=yes\n",
+	    "the same of one that may be resumed",
+	    "the same of holds that may be resumed");
+	return; }
 	if (mkdtemp(journal_directory) == NULL)
 		die("%s: %s", journal_directory, strerror(errno));
+	processors_stay();
 	journal_of_cycles();
+	processors_all();
 	journal_of_holds("journal-holds", "HELLO\n",
 	    "journal, bytes of a hold besides its key",
 	    "100,000 holds taken over; an empty start");
