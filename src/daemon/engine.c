@@ -97,6 +97,8 @@ engine_save(struct engine *e, uint64_t now_ms)
 {
 	struct journal *journal;
 
+	if (e->server != NULL)
+		server_save(e->server);
 	keeper_save(&e->keeper, &e->history, e->core, now_ms);
 	journal = keeper_journal(&e->keeper);
 	if (e->server == NULL || journal == e->journal)

@@ -109,6 +109,10 @@ int server_new(struct event_base *, const struct server_config *,
  */
 int server_journal(struct server *, struct journal *);
 
+/* At the end of a step, when its answers were performed and before a commit:
+ * what was asked and has no answer is written. */
+void server_save(struct server *);
+
 /* What the process before this one left. */
 struct server_legacy {
 	const void *journal;	/* a journal that is good; NULL: none */

@@ -15,6 +15,7 @@
 #include <event2/event_struct.h>
 
 #include "common/buffer.h"
+#include "common/freelist.h"
 #include "ipc/codec.h"
 #include "ipc/protocol.h"
 #include "ipc/server.h"
@@ -173,6 +174,13 @@ struct kept_watch {
 	char text[];		/* key, line without its tag */
 };
 
+/* A request that gets an entry if it is not answered at once. */
+struct kept_asking {
+	struct connection *connection;
+	struct pending *pending;	/* NULL: there is none */
+	uint64_t process;
+};
+
 /* What the process after this one knows of a connection (keep.h). */
 #define KEPT_BEFORE UINT64_MAX
 struct kept {
@@ -286,6 +294,8 @@ struct server {
 	struct evp_cipher_ctx_st *cipher;	/* secret.c */
 	struct ident nonce;		/* the one used last */
 	struct buffer asked;		/* the line that is run, as it came */
+	struct kept_asking asking;	/* the request that it is */
+	struct freelist parts;
 	uint64_t asked_serial;
 	const struct keep_request *again;	/* it is of another process */
 	struct inheritance *inheritance;	/* until server_go_on() */

@@ -64,6 +64,7 @@ keep_drop(struct server *s, journal_place *place)
 void
 keep_commit(struct server *s)
 {
+	keep_asked(s);
 	if (s->journal != NULL)
 		journal_commit(s->journal);
 }
@@ -110,13 +111,14 @@ keep_append(struct connection *c, enum keep_kind kind, struct kept_stream *k,
 		last = &(*last)->next;
 	while (c->kept.on && k->to < k->from + b->length) {
 		const size_t at = (size_t)(k->to - k->from);
-		struct kept_part *p = calloc(1, sizeof(*p));
+		struct kept_part *p = freelist_take(&c->server->parts,
+		    sizeof(*p));
 
 		if (p == NULL) {
 			keep_end(c);
 			return;
 		}
-		p->from = k->to;
+		*p = (struct kept_part){ .from = k->to };
 		p->length = b->length - at;
 		if (p->length > KEEP_PART_MAX)
 			p->length = KEEP_PART_MAX;
@@ -141,7 +143,7 @@ keep_consume(struct connection *c, enum keep_kind kind, struct kept_stream *k,
 	while ((p = k->parts) != NULL && p->from + p->length <= from) {
 		k->parts = p->next;
 		keep_drop(c->server, &p->place);
-		free(p);
+		freelist_give(&c->server->parts, p);
 	}
 	if (p == NULL || p->from >= from)
 		return;
@@ -168,7 +170,7 @@ keep_forget(struct connection *c, struct kept_stream *k)
 	while ((p = k->parts) != NULL) {
 		k->parts = p->next;
 		keep_drop(c->server, &p->place);
-		free(p);
+		freelist_give(&c->server->parts, p);
 	}
 }
 
@@ -278,6 +280,8 @@ keep_end(struct connection *c)
 
 	keep_forget(c, &c->kept.in);
 	keep_forget(c, &c->kept.out);
+	if (c->server->asking.connection == c)
+		c->server->asking.pending = NULL;
 	for (p = c->pending; p != NULL; p = p->next)
 		keep_drop(c->server, &p->place);
 	while (c->kept.watches != NULL)
@@ -293,6 +297,7 @@ keep_line(struct connection *c, const char *line, size_t length)
 {
 	struct buffer *b = &c->server->asked;
 
+	keep_asked(c->server);
 	buffer_clear(b);
 	if (c->kept.on && length <= KEEP_LINE_MAX)
 		(void)buffer_append(b, line, length);
@@ -306,32 +311,46 @@ keep_no_line(struct server *s)
 	buffer_clear(&s->asked);
 }
 
-static bool
-keep_put_request(struct connection *c, journal_place *place,
-    struct keep_request *head, const char *line, size_t length)
+static struct keep_request
+keep_new_request(const struct connection *c)
 {
 	struct server *s = c->server;
 
-	head->client = c->client;
-	head->serial = ++s->asked_serial;
-	head->asked_ms = s->again != NULL ? s->again->asked_ms :
-	    clock_boot_ms();
-	return keep_put(s, place, KEEP_REQUEST, head, sizeof(*head), line,
-	    length);
+	return (struct keep_request){
+		.client = c->client,
+		.serial = ++s->asked_serial,
+		.asked_ms = s->again != NULL ? s->again->asked_ms :
+		    clock_boot_ms(),
+	};
 }
 
 void
 keep_request(struct connection *c, struct pending *p, uint64_t process)
 {
-	struct keep_request head = {
-		.process = process, .tag_length = (uint32_t)p->tag_length,
-	};
-	const struct buffer *line = &c->server->asked;
+	struct server *s = c->server;
 
+	if (!c->kept.on)
+		return;
+	keep_asked(s);
+	s->asking = (struct kept_asking){ c, p, process };
+}
+
+void
+keep_asked(struct server *s)
+{
+	const struct buffer *line = &s->asked;
+	struct pending *p = s->asking.pending;
+	struct keep_request head;
+
+	if (p == NULL)
+		return;
+	s->asking.pending = NULL;
+	head = keep_new_request(s->asking.connection);
+	head.process = s->asking.process;
+	head.tag_length = (uint32_t)p->tag_length;
 	memcpy(head.tag, p->tag, p->tag_length);
-	if (c->kept.on)
-		(void)keep_put_request(c, &p->place, &head, line->data,
-		    buffer_failed(line) == 0 ? line->length : 0);
+	(void)keep_put(s, &p->place, KEEP_REQUEST, &head, sizeof(head),
+	    line->data, buffer_failed(line) == 0 ? line->length : 0);
 }
 
 /* The tag is the client's again when it has the answer. */
@@ -374,7 +393,7 @@ void
 keep_watched(struct connection *c, struct pending *p, bool watches)
 {
 	struct kept_watch **link = &c->kept.watches, *w = p->watch;
-	struct keep_request head = { .answered = 1 };
+	struct keep_request head;
 
 	if (w == NULL)
 		return;
@@ -389,8 +408,10 @@ keep_watched(struct connection *c, struct pending *p, bool watches)
 	p->watch = NULL;
 	w->next = c->kept.watches;
 	c->kept.watches = w;
-	(void)keep_put_request(c, &w->place, &head, w->text + w->key_length,
-	    w->line_length);
+	head = keep_new_request(c);
+	head.answered = 1;
+	(void)keep_put(c->server, &w->place, KEEP_REQUEST, &head,
+	    sizeof(head), w->text + w->key_length, w->line_length);
 }
 
 /* ---- another journal ---------------------------------------------------- */

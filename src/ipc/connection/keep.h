@@ -94,8 +94,10 @@ void keep_sent(struct connection *, size_t n);
 void keep_line(struct connection *, const char *line, size_t length);
 /* It has a secret. */
 void keep_no_line(struct server *);
-/* It waits for its answer. */
+/* It waits for its answer: if it still does when what was done about it is
+ * written, which is when keep_asked() is called. Most are answered by then. */
 void keep_request(struct connection *, struct pending *, uint64_t process);
+void keep_asked(struct server *);
 
 /* A WATCH or UNWATCH is asked, of this lock; it was done. */
 void keep_watch(struct connection *, struct pending *,

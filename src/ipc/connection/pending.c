@@ -68,6 +68,8 @@ pending_new(struct connection *c, enum pending_kind kind,
 void
 pending_free(struct connection *c, struct pending *p)
 {
+	if (c->server->asking.pending == p)
+		c->server->asking.pending = NULL;
 	keep_drop(c->server, &p->place);
 	DL_DELETE(c->pending, p);
 	c->n_pending--;

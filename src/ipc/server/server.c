@@ -114,6 +114,7 @@ server_free(struct server *s)
 		buffer_done(&s->spare[--s->n_spare]);
 	buffer_done(&s->changed);
 	buffer_wipe(&s->asked);
+	freelist_done(&s->parts);
 	secret_stop(s);
 	wire_stop(s);
 	free(s->slots);
@@ -234,6 +235,12 @@ int
 server_journal(struct server *s, struct journal *journal)
 {
 	return keep_start(s, journal);
+}
+
+void
+server_save(struct server *s)
+{
+	keep_asked(s);
 }
 
 bool
