@@ -338,8 +338,7 @@ struct core_reply {
 				 * renewed beyond; 0: not so */
 	uint64_t margin_ms;	/* ACQUIRE, DOWNGRADE: no other client holds it
 				 * before until and this have passed */
-	const struct core_secret *secret;	/* ACQUIRE: what to resume it
-						 * by, or NULL */
+	const struct core_secret *secret;	/* ACQUIRE: or NULL */
 	const struct core_holder_view *holder;	/* GET, WATCH; ACQUIRE, BREAK
 						 * refused */
 	const struct contents *contents;	/* GET; ACQUIRE: but what it
