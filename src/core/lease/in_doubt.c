@@ -34,6 +34,7 @@ struct in_doubt {
 	uint64_t sent_ms;		/* the last send without an answer */
 	bool fail_closed;
 	bool left;	/* the client that had it left it held */
+	bool inherited;
 	uint32_t reads;
 	struct saved saved;
 };
@@ -195,14 +196,14 @@ in_doubt_timer(struct core *core, struct timer *timer)
 
 bool
 in_doubt_forget_session(struct core *core, struct in_doubt_list *all,
-    struct ident session, bool fail_closed)
+    struct ident session, bool stale)
 {
 	struct in_doubt *d, *next;
 	bool forgot = false;
 
 	DL_FOREACH_SAFE(all->first, d, next)
 	{
-		if ((d->fail_closed && !fail_closed) ||
+		if (d->fail_closed ? !stale || !d->inherited :
 		    !ident_equal(d->session, session))
 			continue;
 		in_doubt_forget(core, d);
@@ -295,6 +296,7 @@ in_doubt_inherit(struct core *core, struct namespace *ns,
 	if (d == NULL)
 		return DDBLOCK_E_NOMEM;
 	d->left = saved->left;
+	d->inherited = true;
 	in_doubt_add(core, all, d, &h, saved->sent_ms);
 	return 0;
 }

@@ -241,11 +241,12 @@ void in_doubt_left_held(struct core *, struct in_doubt_list *,
     struct ident grant);
 void in_doubt_disown(struct core *, struct in_doubt_list *);
 
-/* A write that lands for a closed session does no harm; but what is fail-closed
- * is not closed with it, and is forgotten only if the session is another's
- * (@fail_closed). True: there was any. */
+/* A write that lands for a closed session does no harm. What is fail-closed is
+ * not closed with it; and if the session was inherited and is another's
+ * (@stale), so is all that was inherited and is fail-closed, also of sessions
+ * before it. True: there was any. */
 bool in_doubt_forget_session(struct core *, struct in_doubt_list *,
-    struct ident, bool fail_closed);
+    struct ident, bool stale);
 void in_doubt_free_all(struct core *, struct in_doubt_list *);
 
 /* One of the process before, of a namespace and a lock that are to be found for

@@ -55,13 +55,30 @@ outcome_failed(struct core *core, struct lock *l, const struct outcome *o)
 		outcome_fail(core, l, o->code, o->text);
 }
 
+/* It is kept for a while (grant_idle()), which a look does not prolong. */
+static bool
+outcome_finds_idle(const struct lock *l)
+{
+	const struct grant *g;
+
+	if (l->ns->settings.idle_ms == 0 || l->queue != NULL)
+		return false;
+	LL_FOREACH(l->grants, g)
+	{
+		if (g->state == GRANT_HELD && g->uses == NULL)
+			return true;
+	}
+	return false;
+}
+
 void
 outcome_seen(struct core *core, struct lock *l, const struct outcome *o,
     uint64_t submitted_ms)
 {
 	record_seen(core, l, &o->lock, submitted_ms);
-	l->due_ms =
-	    core->now_ms + random_jitter(&core->random, lock_poll_ms(l));
+	if (!outcome_finds_idle(l))
+		l->due_ms = core->now_ms +
+		    random_jitter(&core->random, lock_poll_ms(l));
 }
 
 /* The grant @me is in the record, and its tokens are ours. */
