@@ -356,7 +356,8 @@ host_on_resume(struct world *w, struct alarm *a)
 		world_tell(w, &f);
 	if (h->core == NULL && h->legacy != NULL)
 		host_boot(h);
-	while ((l = h->lines) != NULL) {
+	/* It may die in the middle of that. */
+	while (!host_is_paused(h) && (l = h->lines) != NULL) {
 		h->lines = l->next;
 		if (h->lines == NULL)
 			h->lines_end = &h->lines;

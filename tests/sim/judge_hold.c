@@ -41,6 +41,7 @@ judge_hold_leave(struct judge *j, struct judge_hold *h)
 
 	judge_due_unset(j, &h->due);
 	DL_DELETE(l->holds, h);
+	l->used_ms = j->now_ms;
 	if (g != NULL && --g->n_valid == 0)
 		g->idle_ms = j->now_ms;
 	if (g != NULL)

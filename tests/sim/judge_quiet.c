@@ -72,12 +72,17 @@ judge_quiet_is_kept(const struct judge_grant *g)
 	return false;
 }
 
+/* Where a lock is kept for a while when it is released, so are all its places,
+ * from when the last holder left. */
 static uint64_t
-judge_quiet_idle_since_ms(const struct judge_grant *g)
+judge_quiet_idle_since_ms(const struct judge *j, const struct judge_grant *g)
 {
+	const struct judge_lock *l = g->lock;
 	uint64_t kept_ms = judge_is_known_host(g->session->host) ?
-	    g->lock->multi_ms[g->session->host] : 0;
+	    l->multi_ms[g->session->host] : 0;
 
+	if (j->rules.idle_ms > 0 && l->used_ms > kept_ms)
+		kept_ms = l->used_ms;
 	return kept_ms > g->idle_ms ? kept_ms : g->idle_ms;
 }
 
@@ -95,7 +100,7 @@ judge_quiet_gone_ms(const struct judge *j, const struct judge_grant *g)
 	if (!g->given_up || g->left)
 		pause_ms = r->audit_ms > JUDGE_IN_DOUBT_PAUSE_MS ?
 		    r->audit_ms : JUDGE_IN_DOUBT_PAUSE_MS;
-	return judge_quiet_from_ms(j, judge_quiet_idle_since_ms(g)) +
+	return judge_quiet_from_ms(j, judge_quiet_idle_since_ms(j, g)) +
 	    r->slack_ms +
 	    judge_stretch_ms(j, pause_ms + 2 * r->request_ms +
 	    2 * r->poll_ms + r->margin_ms + r->idle_ms);

@@ -317,7 +317,8 @@ struct judge_lock {
 	struct judge_hold *holds;	/* VALID ones */
 	struct judge_watch *watches;
 	struct judge_request *waiters;	/* the first requests come first */
-	uint64_t gone_ms;	/* when the last holder was gone */
+	uint64_t gone_ms, used_ms;	/* when the last holder was gone, and the
+					 * last hold over, though it was deserted */
 	uint64_t cleared_ms;	/* when a daemon removed its own element */
 
 	bool known;		/* below is the present item */

@@ -19,6 +19,7 @@
 #define SPOIL_ENTRIES_MAX 512
 #define SPOIL_BYTES (1 << 20)
 #define SPOIL_SUBMITS_MAX 64
+#define SPOIL_CLIENTS_MAX 64
 
 enum { SPOIL_STREAM = 400 };
 
@@ -29,6 +30,8 @@ struct spoil {
 	size_t n;
 	struct operation *submits[SPOIL_SUBMITS_MAX];
 	size_t n_submits;
+	uint64_t here[SPOIL_CLIENTS_MAX];	/* the clients that are; or 0 */
+	size_t n_here;
 	uint64_t now_ms;
 };
 
@@ -154,8 +157,23 @@ spoil_copy(struct spoil *s, struct journal *j)
 static bool
 spoil_is_here(void *arg, uint64_t client)
 {
-	(void)client;
-	return spoil_dice(arg, 2) == 0;
+	struct spoil *s = arg;
+
+	if (s->n_here == SPOIL_CLIENTS_MAX || spoil_dice(s, 2) == 0)
+		return false;
+	s->here[s->n_here++] = client;
+	return true;
+}
+
+/* NULL: it has ended. */
+static uint64_t *
+spoil_find_client(struct spoil *s, uint64_t client)
+{
+	for (size_t i = 0; i < s->n_here; i++) {
+		if (s->here[i] == client)
+			return &s->here[i];
+	}
+	return NULL;
 }
 
 static void
@@ -216,12 +234,16 @@ spoil_ask(struct spoil *s, struct core *core)
 	struct core_hold_view v;
 	char key[KEY_BYTES_MAX] = "a";
 	size_t length = 1;
+	uint64_t *here;
 
 	if (!core_next_hold(core, 0, s->now_ms, &v))
 		return;
 	while (spoil_dice(s, 3) != 0 &&
 	    core_next_hold(core, v.hold, s->now_ms, &v))
 		;
+	here = spoil_find_client(s, v.client);
+	if (here == NULL)
+		return;
 	if (spoil_dice(s, 2) == 0) {
 		length = v.key.length;
 		memcpy(key, v.key.bytes, length);
@@ -234,9 +256,11 @@ spoil_ask(struct spoil *s, struct core *core)
 		    LOCK_MODE_EXCLUSIVE, .reentrant = spoil_dice(s, 2) == 0 } };
 	ev.request.verb = (enum core_verb[]){ CORE_ACQUIRE, CORE_RELEASE,
 		CORE_RENEW, CORE_DOWNGRADE, CORE_GET }[spoil_dice(s, 5)];
-	if (spoil_dice(s, 4) == 0)
+	if (spoil_dice(s, 4) == 0) {
 		ev = (struct core_event){ .type = spoil_dice(s, 2) == 0 ?
 			CORE_GONE : CORE_CUT, .client = v.client };
+		*here = 0;
+	}
 	spoil_act(s, core, &ev);
 }
 
@@ -246,7 +270,7 @@ spoil_live(struct spoil *s, struct core *core)
 	struct core_event ev = { .type = CORE_CAME_BACK, .came_back = {
 	    .is_here = spoil_is_here, .arg = s } };
 
-	s->n_submits = 0;
+	s->n_submits = s->n_here = 0;
 	spoil_act(s, core, &ev);
 	for (unsigned i = 0; i < SPOIL_STEPS; i++) {
 		ev = (struct core_event){ .type = CORE_TIMER };
