@@ -26,8 +26,8 @@ void lease_trouble(struct core *, struct lease *, const struct outcome *);
 /* ---- session.c -------------------------------------------------------- */
 #define SESSION_BEATS_MAX 32
 
-/* What may be in its item. The last ones that were sent before it was proven
- * are kept one by one: between them there may be another's. */
+/* What may be in its item. Those that were sent before it was proven are kept
+ * one by one: between them there may be another's. */
 struct session_beats {
 	uint64_t most;	/* what is up to this is ours, */
 	uint64_t own[SESSION_BEATS_MAX];	/* and these are; or 0 */
@@ -37,6 +37,7 @@ struct session {
 	struct lease lease;	/* first */
 	uint32_t n_in_doubt;
 	struct session_beats beats;
+	struct session_beats before;	/* the operation under way */
 	struct core_submit submit;
 	struct core_renewed renewed;
 };
@@ -47,6 +48,8 @@ void session_count_in_doubt(struct core *, struct namespace *, struct ident,
     int more);
 
 /* ---- session_saved.c -------------------------------------------------- */
+void session_forget_refused(struct core *, struct lease *,
+    const struct outcome *);
 bool session_beat_is_own(struct session *, uint64_t beat);
 void session_prove_closed(struct core *, struct lease *,
     const struct outcome *);

@@ -24,6 +24,25 @@ struct saved_session {
 	uint8_t spare;
 };
 
+/* The first that arrives is the only one that lands, because the others have the
+ * same bound: so the first ones are kept, and the last ones. */
+static void
+session_note_own(struct session_beats *beats, uint64_t beat)
+{
+	const size_t kept = SESSION_BEATS_MAX / 2;
+	uint64_t *own = beats->own;
+	size_t i = 0;
+
+	while (i < SESSION_BEATS_MAX && own[i] != 0)
+		i++;
+	if (i == SESSION_BEATS_MAX) {
+		i--;
+		memmove(own + kept, own + kept + 1,
+		    (i - kept) * sizeof(own[0]));
+	}
+	own[i] = beat;
+}
+
 void
 session_sending(struct core *core, const struct operation *o, uint64_t beat)
 {
@@ -34,13 +53,10 @@ session_sending(struct core *core, const struct operation *o, uint64_t beat)
 	if (s == NULL)
 		return;
 	beats = &session_of(s)->beats;
-	if (!s->unproven) {
-		beats->most = beat > beats->most ? beat : beats->most;
-	} else {
-		memmove(beats->own + 1, beats->own,
-		    sizeof(beats->own) - sizeof(beats->own[0]));
-		beats->own[0] = beat;
-	}
+	if (s->unproven)
+		session_note_own(beats, beat);
+	else if (beat > beats->most)
+		beats->most = beat;
 	saved_touch(core, &s->saved, SAVED_SESSION);
 }
 
@@ -148,6 +164,17 @@ session_awaits_proof(const struct namespace *ns)
 
 	DL_SEARCH_SCALAR(ns->sessions, s, unproven, true);
 	return s != NULL;
+}
+
+/* None of its attempts has landed, or will: there is room for others. */
+void
+session_forget_refused(struct core *core, struct lease *s,
+    const struct outcome *o)
+{
+	if (o->kind != OUTCOME_REFUSED || o->unanswered || !s->unproven)
+		return;
+	session_of(s)->beats = session_of(s)->before;
+	saved_touch(core, &s->saved, SAVED_SESSION);
 }
 
 /* An item that shows this beat is above what was expected, but not another's:
