@@ -626,7 +626,10 @@ int ddblock_query_start(struct ddblock *, enum ddblock_query_kind,
  * The state of a lock, and each change of it: for followers of a leader.
  * @on_change is called with the fields of a GET (of !CHANGED, later), first
  * with the daemon's answer, then whenever the holder is another, is gone or
- * dead, or when that is not known any more (state=unknown); never @final.
+ * dead, or when that is not known any more (state=unknown). After a gap
+ * (RESUMING) the present state comes again; if the next daemon refuses the
+ * watch, it is over, and @on_change is called once more, @final, with no such
+ * fields.
  * Changes in quick succession may come as one, but the last is never left out.
  * The data of the lock are not among the fields, but a change of them is such a
  * change: DDBLOCK_QUERY_GET, asked after each, has it. A connection watches a

@@ -62,7 +62,7 @@ void
 watch_answered(struct ddblock *d, uint64_t request,
     const struct ddblock_row *row, int code)
 {
-	struct watch *watch;
+	struct watch *watch, ended;
 
 	TAILQ_FOREACH(watch, &d->watches, entry) {
 		if (watch->request == request)
@@ -70,10 +70,15 @@ watch_answered(struct ddblock *d, uint64_t request,
 	}
 	if (watch == NULL)
 		return;
-	if (code < 0)
-		watch_free(d, watch);
-	else
+	if (code == 0) {
 		watch_tell(watch, row);
+		return;
+	}
+	ended = *watch;
+	watch_free(d, watch);
+	/* Who asked for it was answered before the connection broke. */
+	if (ended.again && ended.on_change != NULL)
+		ended.on_change(ended.arg, row, true);
 }
 
 void
@@ -133,6 +138,7 @@ watch_again(struct ddblock *d)
 		    watch->name_space[0] == '\0' ? NULL : watch->name_space,
 		    strcmp(watch->sort, WATCH_SORT_NONE) == 0 ? NULL :
 		    watch->sort);
+		watch->again = true;
 		(void)request_send(d, &draft, &watch->request);
 	}
 }

@@ -13,7 +13,8 @@
 
 struct watch {
 	TAILQ_ENTRY(watch) entry;
-	uint64_t request;		/* that began it */
+	uint64_t request;		/* that began it, */
+	bool again;			/* on a connection after the first */
 	ddblock_row_function *on_change;
 	void *arg;
 	char name_space[CONNECTION_NAME_MAX + 1];	/* "": default */

@@ -304,16 +304,82 @@ class Watch(unittest.TestCase):
         self.assertNotEqual(watch.wait(harness.TIMEOUT_S), 0)
         self.assertIn("UNKNOWN_NAMESPACE", watch.stderr.read())
 
-    def test_end_of_the_daemon(self):
+    def of(self, daemon, *args):
+        process = subprocess.Popen(
+            [harness.program("ddblock"), "watch", *args], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(daemon))
+        self.enterContext(process)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_restart(self):
+        """It goes on with the next daemon, and says that there was a gap."""
         with Daemon() as daemon:
-            watch = subprocess.Popen(
-                [harness.program("ddblock"), "watch", KEY], text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=environment(daemon))
-            with watch:
-                self.assertIn("free", watch.stdout.readline())
+            watch = self.of(daemon, "-n", "3", "--data", KEY)
+            self.assertRegex(watch.stdout.readline(), "  free$")
+            with Client(daemon) as client:
+                client.acquire(KEY, data="v1")
+                self.assertRegex(watch.stdout.readline(), "data v1$")
                 daemon.kill()
-                self.assertEqual(watch.wait(harness.TIMEOUT_S), 69)
+            self.assertRegex(
+                watch.stdout.readline(),
+                r"^\d\d:\d\d:\d\d  connection lost; trying again$")
+            daemon.start()
+            self.assertRegex(
+                watch.stdout.readline(), r"^\d\d:\d\d:\d\d  connected again; "
+                "changes in between may be missing$")
+            self.assertRegex(watch.stdout.readline(), "data v1$")
+            self.assertEqual(watch.wait(harness.TIMEOUT_S), 0)
+
+    def test_restart_for_programs(self):
+        with Daemon() as daemon:
+            watch = self.of(daemon, "--json", KEY)
+            for _ in range(2):
+                self.assertEqual(json.loads(watch.stdout.readline()),
+                                 {"key": KEY, "state": "free"})
+                daemon.kill()
+                self.assertEqual(json.loads(watch.stdout.readline()),
+                                 {"key": KEY, "connection": "lost"})
+                daemon.start()
+                self.assertEqual(json.loads(watch.stdout.readline()),
+                                 {"key": KEY, "connection": "back"})
+
+    def played(self, resumes):
+        fake = self.enterContext(FakeDaemon(resumes))
+        watch = self.of(fake, "--json", KEY)
+        fake.accept()
+        self.answer(fake, "OK state=free")
+        self.assertEqual(json.loads(watch.stdout.readline())["state"], "free")
+        fake.hang_up()
+        return fake, watch
+
+    def answer(self, fake, line):
+        tag, verb = fake.expect()[:2]
+        self.assertEqual(verb, "WATCH")
+        fake.say(f"{tag} {line}")
+
+    def test_older_daemon(self):
+        """There is no way back to it."""
+        _, watch = self.played(resumes=False)
+        self.assertEqual(watch.wait(harness.TIMEOUT_S), 69)
+
+    def test_refused_by_the_next_daemon(self):
+        """For the moment, and for good."""
+        fake, watch = self.played(resumes=True)
+        fake.accept()
+        self.answer(fake, "ERR UNREACHABLE :no answer")
+        self.answer(fake, "ERR UNREACHABLE :no answer")
+        self.answer(fake, "OK state=free")
+        for wanted in ({"connection": "lost"}, {"connection": "back"},
+                       {"state": "free"}):
+            self.assertEqual(json.loads(watch.stdout.readline()),
+                             {"key": KEY, **wanted})
+        fake.accept()
+        self.answer(fake, "ERR UNKNOWN_NAMESPACE :no such namespace")
+        self.answer(fake, "ERR UNKNOWN_NAMESPACE :no such namespace")
+        self.assertEqual(watch.wait(harness.TIMEOUT_S), 64)
+        self.assertIn("no such namespace", watch.stderr.read())
 
 
 class Complaints(unittest.TestCase):

@@ -1,5 +1,7 @@
 /*
- * ddblock watch: the holder of a lock, and each change, a line each.
+ * ddblock watch: the holder of a lock, and each change, a line each. When the
+ * daemon is restarted it goes on with the next one, and says that there was a
+ * gap.
  */
 #include <config.h>
 
@@ -27,6 +29,8 @@ struct watching {
 	bool asking;
 	bool again;		/* there was a change meanwhile */
 	bool retry;		/* in a moment: there was no answer */
+	bool back;		/* from a gap: */
+	bool restart;		/* the watch, in a moment; it was refused */
 	uint64_t left;		/* changes to be shown; 0: any number */
 	bool over;
 	bool failed;		/* the first look */
@@ -48,9 +52,8 @@ watch_field(struct buffer *b, const struct ddblock_row *row,
 	(void)cli_clean(b, value, length);
 }
 
-/* For people: "14:03:09  held by web-3/report:417, token 42". */
 static void
-watch_write_line(struct buffer *b, const struct ddblock_row *row)
+watch_write_time(struct buffer *b)
 {
 	time_t now = (time_t)(clock_wall_ms() / 1000);
 	struct tm parts;
@@ -59,6 +62,13 @@ watch_write_line(struct buffer *b, const struct ddblock_row *row)
 	if (localtime_r(&now, &parts) != NULL)
 		(void)strftime(text, sizeof(text), "%H:%M:%S", &parts);
 	(void)buffer_append_text(b, text);
+}
+
+/* For people: "14:03:09  held by web-3/report:417, token 42". */
+static void
+watch_write_line(struct buffer *b, const struct ddblock_row *row)
+{
+	watch_write_time(b);
 	watch_field(b, row, "  ", "state");
 	watch_field(b, row, " by ", "owner");
 	watch_field(b, row, ", holders ", "holders");
@@ -66,6 +76,14 @@ watch_write_line(struct buffer *b, const struct ddblock_row *row)
 	watch_field(b, row, ", data ", "data");
 	watch_field(b, row, ": ", "cause");
 	(void)buffer_append_text(b, "\n");
+}
+
+static void
+watch_write_key(struct watching *w)
+{
+	(void)buffer_append_text(&w->line, "{\"key\":");
+	json_quote(&w->line, w->key, strlen(w->key));
+	(void)buffer_append_text(&w->line, ",");
 }
 
 /* For programs: an object with the key, which the first answer lacks. */
@@ -79,11 +97,19 @@ watch_write_json(struct watching *w, const struct ddblock_row *row)
 		(void)buffer_append_text(b, "\n");
 		return;
 	}
-	(void)buffer_append_text(b, "{\"key\":");
-	json_quote(b, w->key, strlen(w->key));
-	(void)buffer_append_text(b, ",");
+	watch_write_key(w);
 	rows_members(b, row);
 	(void)buffer_append_text(b, "}\n");
+}
+
+static void
+watch_print(struct watching *w)
+{
+	(void)fputs(w->line.data == NULL ? "" : w->line.data, stdout);
+	buffer_clear(&w->line);
+	/* Flush: a line must be readable at once. */
+	w->status = cli_flush(0);
+	w->over = w->status != 0;
 }
 
 static void
@@ -95,11 +121,34 @@ watch_show(struct watching *w, const struct ddblock_row *row)
 		watch_write_json(w, row);
 	else
 		watch_write_line(&w->line, row);
-	(void)fputs(w->line.data == NULL ? "" : w->line.data, stdout);
-	buffer_clear(&w->line);
-	/* Flush: a line must be readable at once. */
-	w->status = cli_flush(0);
-	w->over = w->status != 0 || (w->left > 0 && --w->left == 0);
+	watch_print(w);
+	w->over = w->over || (w->left > 0 && --w->left == 0);
+}
+
+/* The gap, which counts as no change. The lock's state follows when the
+ * connection is back. */
+static void
+watch_on_event(void *arg, struct ddblock *d, const struct ddblock_event *event)
+{
+	struct watching *w = arg;
+	bool lost = event->kind == DDBLOCK_EVENT_BROKEN;
+
+	(void)d;
+	w->back = w->back || event->kind == DDBLOCK_EVENT_RESUMED;
+	if (w->over || (!lost && event->kind != DDBLOCK_EVENT_RESUMED))
+		return;
+	if (w->cli->json) {
+		watch_write_key(w);
+		(void)buffer_append_text(&w->line, lost ?
+		    "\"connection\":\"lost\"}" : "\"connection\":\"back\"}");
+	} else {
+		watch_write_time(&w->line);
+		(void)buffer_append_text(&w->line, lost ?
+		    "  connection lost; trying again" :
+		    "  connected again; changes in between may be missing");
+	}
+	(void)buffer_append_text(&w->line, "\n");
+	watch_print(w);
 }
 
 static void watch_ask(struct watching *);
@@ -141,11 +190,21 @@ watch_on_change(void *arg, const struct ddblock_row *row, bool final)
 	struct watching *w = arg;
 	const char *state = ddblock_row_find(row, "state", NULL);
 
-	(void)final;
-	if (w->data && state != NULL && strcmp(state, "unknown") != 0)
+	if (final)
+		w->restart = true;	/* to hear why not */
+	else if (w->data && state != NULL && strcmp(state, "unknown") != 0)
 		watch_ask(w);
 	else
 		watch_show(w, row);
+}
+
+/* A daemon that has just started may answer otherwise soon. */
+static bool
+watch_may_pass(const struct watching *w, int code)
+{
+	return w->back && (code == DDBLOCK_E_UNREACHABLE ||
+	    code == DDBLOCK_E_THROTTLED || code == DDBLOCK_E_SHUTTING_DOWN ||
+	    code == DDBLOCK_E_NO_DAEMON);
 }
 
 static void
@@ -154,27 +213,37 @@ watch_on_reply(void *arg, struct ddblock *d, const struct ddblock_reply *reply)
 	struct watching *w = arg;
 
 	(void)d;
-	w->failed = reply->code < 0;
+	w->restart = watch_may_pass(w, reply->code);
+	w->failed = reply->code < 0 && !w->restart;
 	w->code = reply->code;
 	w->over = w->over || w->failed;
 }
 
 static int
+watch_start(struct watching *w)
+{
+	w->restart = false;
+	return ddblock_watch_start(w->connection, w->key, w->cli->ns,
+	    w->cli->sort, watch_on_change, watch_on_reply, w, NULL);
+}
+
+static int
 watch_loop(struct watching *w, struct ddblock *d)
 {
-	int r = ddblock_watch_start(d, w->key, w->cli->ns, w->cli->sort,
-	    watch_on_change, watch_on_reply, w, NULL);
+	int r = watch_start(w);
 
 	while (r == 0 && !w->over) {
 		struct pollfd fd = { .fd = ddblock_fd(d), .events = POLLIN };
 
-		if (fd.fd < 0 || (poll(&fd, 1, w->retry ? WATCH_RETRY_MS :
-		    -1) < 0 && errno != EINTR))
+		if (fd.fd < 0 || (poll(&fd, 1, w->retry || w->restart ?
+		    WATCH_RETRY_MS : -1) < 0 && errno != EINTR))
 			r = DDBLOCK_E_SYSTEM;
 		else
 			r = ddblock_dispatch(d);
 		if (r == 0 && w->retry && fd.revents == 0)
 			watch_ask(w);
+		if (r == 0 && w->restart && fd.revents == 0)
+			r = watch_start(w);
 	}
 	if (w->failed)
 		r = w->code;
@@ -192,8 +261,10 @@ command_watch(struct cli *cli, int argc, char **argv)
 	};
 	struct watching w = { .cli = cli };
 	struct ddblock *d;
+	struct ddblock_connect_options how = DDBLOCK_CONNECT_OPTIONS_INIT;
 	int option, status;
 
+	how.resume = 1;
 	while ((option = cli_getopt(cli, argc, argv, "hvn:", options)) != -1) {
 		if (option == '?')
 			return CLI_USAGE;
@@ -210,10 +281,11 @@ command_watch(struct cli *cli, int argc, char **argv)
 		return cli_misused(cli, argc == optind ? "which lock?" :
 		    "one lock at a time");
 	w.key = argv[optind];
-	status = cli_open(cli, NULL, &d);
+	status = cli_connect(cli, how, &d);
 	if (status != 0)
 		return status;
 	w.connection = d;
+	ddblock_on_event(d, watch_on_event, &w);
 	buffer_init(&w.line, WATCH_LINE_MAX);
 	status = watch_loop(&w, d);
 	buffer_done(&w.line);
