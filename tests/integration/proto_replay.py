@@ -6,8 +6,12 @@ An example is a block fenced as ```example. Its lines:
     C: request          the client sends it; C1, C2.. if there are several
     S: line             the next line that the daemon sends to that client
     C1 closes           also: C1 half-closes
+    C1 begins: half     the beginning of its next line
     S1 closes           the daemon closes the connection
     The daemon gets SIGTERM
+    The daemon is killed
+    The next one starts, with the connections
+                        also: without them; see RESTARTS, too
     The daemon stands still for TIME
                         as on a host that is suspended, or out of memory
 
@@ -185,6 +189,8 @@ class Asked:
 
 
 RESTARTS = "The daemon is killed, and the next one starts"
+STARTS = "The next one starts, with the connections"
+STARTS_ALONE = "The next one starts, without the connections"
 
 
 class Replay:
@@ -194,6 +200,7 @@ class Replay:
         self.daemon = daemon
         self.clients = {}
         self.asked = collections.defaultdict(Asked)
+        self.begun = collections.defaultdict(str)  # lines, by client
         self.values = {}
 
     def client(self, name):
@@ -253,10 +260,13 @@ class Replay:
         side, name, colon, rest = said.groups()
         client = self.client(name)
         if colon == ": " and side == "C":
-            self.asked[client].ask(rest)
+            self.asked[client].ask(self.begun.pop(client, "") + rest)
             client.send_raw(self.fill(rest).encode() + b"\n")
         elif colon == ": ":
             self.expect(client, rest)
+        elif side == "C" and rest.startswith("begins: "):
+            self.begun[client] = rest.partition(": ")[2]
+            client.send_raw(self.begun[client].encode())
         elif (side, rest) == ("C", "closes"):
             client.close()
         elif (side, rest) == ("C", "half-closes"):
@@ -272,6 +282,10 @@ class Replay:
             self.daemon.signal(signal.SIGTERM)
         elif line == RESTARTS:
             self.daemon.restart()
+        elif line == "The daemon is killed":
+            self.daemon.kill()
+        elif line in (STARTS, STARTS_ALONE):
+            self.daemon.start()
         elif still is not None:
             self.daemon.freeze()
             harness.pass_boot_ms(harness.boot_ms() + int(still[1]))
@@ -282,7 +296,7 @@ class Replay:
 
 class ReplayTest(unittest.TestCase):
     def replay(self, lines):
-        kind = Managed if RESTARTS in [line for _, line in lines] \
+        kind = Managed if {RESTARTS, STARTS} & {line for _, line in lines} \
             else harness.Daemon
         with kind(config=CONFIG) as daemon:
             replay = Replay(daemon)
