@@ -418,14 +418,15 @@ class Restarted(unittest.TestCase):
             self.assertTrue(client.try_(KEY).ok)
 
     def test_it_waits_on(self):
-        with Client(self.daemon) as holder, Run(
-                self.daemon, "run", "-w", "1h", KEY, "--", *python(
-                    READY, PAUSE)) as run:
-            self.assertTrue(holder.try_(KEY).ok)
-            while not holder.call("WAITING").rows:
-                pass
-            self.daemon.restart()
-            run.ready()
+        with Client(self.daemon) as holder:
+            grant = holder.try_(KEY)
+            self.assertTrue(grant.ok, grant)
+            with Run(self.daemon, "run", "-w", "1h", KEY, "--",
+                     *python(READY, PAUSE)) as run:
+                while not holder.call("WAITING").rows:
+                    pass
+                self.daemon.restart()
+                run.ready()
 
     def test_elect(self):
         """The leader leads on, and the other one follows when it ends."""

@@ -242,8 +242,8 @@ class Connections(Case):
             again = client.acquire(key)
             self.assertEqual(again["secret"], grant["secret"])
             self.assertFalse(harness.tells(path, grant["secret"]))
-        client.close()
         daemon.kill()
+        client.close()
         daemon.start()
         heir = self.client(daemon)
         self.assertEqual(len(heir.call(
