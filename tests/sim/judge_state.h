@@ -317,8 +317,8 @@ struct judge_lock {
 	struct judge_hold *holds;	/* VALID ones */
 	struct judge_watch *watches;
 	struct judge_request *waiters;	/* the first requests come first */
-	uint64_t gone_ms, used_ms;	/* when the last holder was gone, and the
-					 * last hold over, though it was deserted */
+	uint64_t gone_ms;	/* when the last holder was gone, */
+	uint64_t used_ms;	/* also if it had deserted its hold before */
 	uint64_t cleared_ms;	/* when a daemon removed its own element */
 
 	bool known;		/* below is the present item */
@@ -591,7 +591,6 @@ void judge_watch_changed(struct judge *, struct judge_client *,
 void judge_watch_review(struct judge *, struct judge_lock *);
 void judge_watch_left(struct judge *, const struct judge_client *);
 void judge_watch_free_all(struct judge *, struct judge_lock *);
-/* Its contents have changed. */
 void judge_watch_outdate(struct judge_lock *);
 
 /* judge_order.c */
