@@ -122,6 +122,9 @@ def run(mutant, killer, options):
     first = histories(killer, options)
     if must_die and first and not options.search:
         try_histories(verdict, first, options)
+        # A plan's own name is without its theme.
+        if verdict.caught:
+            verdict.where = killer
     if not verdict.caught:
         seeds = options.seeds if must_die else SEEDS_OF_EQUIVALENTS
         verdict = Verdict(mutant)
