@@ -208,6 +208,7 @@ judge_watch_review(struct judge *j, struct judge_lock *l)
 	}
 }
 
+/* Its contents have changed. */
 void
 judge_watch_outdate(struct judge_lock *l)
 {
