@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/buffer.h"
+
 #define LISTEN_FDS_START 3
 #define NAME_MAX_LENGTH 1	/* ours are short (descriptor_store.h) */
 #define WAIT_S 30
@@ -125,13 +127,12 @@ void
 manager_hand_over(struct manager *m)
 {
 	const size_t n = m->n_kept;
-	char *names, number[32];
+	struct buffer names;
+	char number[32];
 
 	if (n == 0)
 		return;
-	names = calloc(n, NAME_MAX_LENGTH + 1);
-	if (names == NULL)
-		_exit(126);
+	buffer_init(&names, SIZE_MAX);
 	/* Out of the way first. */
 	for (size_t i = 0; i < n; i++)
 		m->kept[i].fd = fcntl(m->kept[i].fd, F_DUPFD_CLOEXEC,
@@ -139,13 +140,12 @@ manager_hand_over(struct manager *m)
 	for (size_t i = 0; i < n; i++) {
 		if (dup2(m->kept[i].fd, (int)(LISTEN_FDS_START + i)) < 0)
 			_exit(126);
-		if (i > 0)
-			strcat(names, ":");
-		strcat(names, m->kept[i].name);
+		(void)buffer_printf(&names, "%s%s", i > 0 ? ":" : "",
+		    m->kept[i].name);
 	}
 	snprintf(number, sizeof(number), "%d", (int)getpid());
 	setenv("LISTEN_PID", number, 1);
 	snprintf(number, sizeof(number), "%zu", n);
 	setenv("LISTEN_FDS", number, 1);
-	setenv("LISTEN_FDNAMES", names, 1);
+	setenv("LISTEN_FDNAMES", names.data, 1);
 }

@@ -44,10 +44,10 @@ hash_put(struct hash_table *t, struct hash_link *link, uint32_t hash)
 
 /* Without memory chains just get longer. */
 static void
-hash_grow(struct hash_table *t)
+hash_widen(struct hash_table *t, uint32_t n_chains)
 {
 	struct hash_table wider = {
-		.n_chains = t->n_chains * 2,
+		.n_chains = n_chains,
 		.n = t->n,
 		.hash = t->hash,
 	};
@@ -68,11 +68,22 @@ hash_grow(struct hash_table *t)
 }
 
 void
+hash_reserve(struct hash_table *t, size_t n)
+{
+	uint32_t n_chains = t->n_chains;
+
+	while (n / HASH_LOAD > n_chains && n_chains < HASH_CHAINS_MAX)
+		n_chains *= 2;
+	if (n_chains > t->n_chains)
+		hash_widen(t, n_chains);
+}
+
+void
 hash_add(struct hash_table *t, struct hash_link *link, uint32_t hash)
 {
 	t->n++;
 	if (t->n / HASH_LOAD > t->n_chains && t->n_chains < HASH_CHAINS_MAX)
-		hash_grow(t);
+		hash_widen(t, t->n_chains * 2);
 	hash_put(t, link, hash);
 }
 

@@ -30,6 +30,9 @@ int hash_init(struct hash_table *, hash_fn);
 /* Zeroed is fine, too. Its entries do not change. */
 void hash_done(struct hash_table *);
 
+/* So many are to come: it need not grow with them. */
+void hash_reserve(struct hash_table *, size_t n);
+
 /* @hash is that of its key: the table's function would say the same. */
 void hash_add(struct hash_table *, struct hash_link *, uint32_t hash);
 void hash_remove(struct hash_table *, struct hash_link *);

@@ -121,8 +121,7 @@ struct succession {
 	const struct core_legacy *legacy;
 	struct journal_entry *holds;
 	size_t n_holds;
-	struct inherited_grant *grants;
-	size_t n_grants;
+	struct inherited_grants grants;
 	struct core_inherited *ret;
 };
 
@@ -136,7 +135,7 @@ succession_take_lease(struct succession *s, const struct journal_entry *entry)
 	if (entry->length != sizeof(saved))
 		return DDBLOCK_E_BAD_RECORD;
 	memcpy(&saved, entry->data, sizeof(saved));
-	g = inherited_grants_find(s->grants, s->n_grants, saved.id.low);
+	g = inherited_grants_find(&s->grants, saved.id.low);
 	if (g == NULL || g->grant == NULL || g->grant->lease == NULL ||
 	    !lease_is_of_record(g->grant->lease))
 		return 0;
@@ -179,7 +178,7 @@ succession_take(struct succession *s, const struct journal_entry *entry)
 		return client_inherit(s->core, s->legacy, entry);
 	case SAVED_GRANT:
 		return lock_inherit(s->core, s->legacy, entry,
-		    &s->grants[s->n_grants++]);
+		    &s->grants.list[s->grants.n++]);
 	case SAVED_IN_DOUBT:
 	case SAVED_LOCK:
 		return lock_inherit(s->core, s->legacy, entry, &none);
@@ -208,28 +207,52 @@ succession_take_all(struct succession *s, unsigned pass)
 	return code;
 }
 
-static void
-succession_count(const struct core_legacy *legacy, size_t *ret_holds,
-    size_t *ret_grants)
+/* How many there are: room for all of them is made once. */
+struct succession_sizes {
+	size_t n_holds;
+	size_t n_grants;
+	size_t n_last;		/* of the last pass */
+};
+
+/* The first pass. */
+static int
+succession_begin(struct succession *s, struct succession_sizes *ret)
 {
 	struct journal_entry entry = { .place = 0 };
+	int code = 0;
 
-	*ret_holds = *ret_grants = 0;
-	while (journal_read(legacy->memory, legacy->size, &entry)) {
-		*ret_holds += entry.kind == SAVED_HOLD;
-		*ret_grants += entry.kind == SAVED_GRANT;
+	*ret = (struct succession_sizes){ .n_holds = 0 };
+	while (code == 0 && journal_read(s->legacy->memory, s->legacy->size,
+	    &entry)) {
+		ret->n_holds += entry.kind == SAVED_HOLD;
+		ret->n_grants += entry.kind == SAVED_GRANT;
+		ret->n_last += succession_pass(entry.kind) == 2;
+		if (succession_pass(entry.kind) == 0)
+			code = succession_take(s, &entry);
 	}
+	return code;
 }
 
-/* Each has a name of its own, and its lease. */
+static int
+succession_make_room(struct succession *s, const struct succession_sizes *size)
+{
+	struct core *core = s->core;
+
+	for (uint32_t i = 0; i < core->n_namespaces; i++)
+		lock_reserve(&core->namespaces[i],
+		    size->n_grants / core->n_namespaces);
+	s->holds = calloc(size->n_holds + 1, sizeof(*s->holds));
+	return inherited_grants_init(&s->grants, size->n_grants) &&
+	    s->holds != NULL ? 0 : DDBLOCK_E_NOMEM;
+}
+
+/* Each has its lease. */
 static int
 succession_check_grants(const struct succession *s)
 {
-	for (size_t i = 0; i < s->n_grants; i++) {
-		const struct inherited_grant *g = &s->grants[i];
+	for (size_t i = 0; i < s->grants.n; i++) {
+		const struct inherited_grant *g = &s->grants.list[i];
 
-		if (g->number != 0 && i > 0 && g->number == g[-1].number)
-			return DDBLOCK_E_BAD_RECORD;
 		if (g->grant != NULL && g->grant->lease != NULL &&
 		    lease_is_of_record(g->grant->lease) && !g->has_lease)
 			return DDBLOCK_E_BAD_RECORD;
@@ -240,20 +263,26 @@ succession_check_grants(const struct succession *s)
 static int
 succession_run(struct succession *s)
 {
-	int code = succession_take_all(s, 0);
+	struct succession_sizes size;
+	int code = succession_begin(s, &size);
 
 	if (code == 0)
+		code = succession_make_room(s, &size);
+	if (code == 0)
 		code = succession_take_all(s, 1);
-	if (code < 0)
-		return code;
-	inherited_grants_sort(s->grants, s->n_grants);
-	code = succession_take_all(s, 2);
+	if (code == 0)
+		code = inherited_grants_index(&s->grants);
+	if (code == 0 && size.n_last > 0)
+		code = succession_take_all(s, 2);
 	if (code == 0)
 		code = succession_check_grants(s);
 	if (code < 0)
 		return code;
-	return hold_inherit_all(s->core, s->legacy, s->holds, s->n_holds,
-	    s->grants, s->n_grants, s->ret);
+	code = hold_inherit_all(s->core, s->legacy, s->holds, s->n_holds,
+	    &s->grants, s->ret);
+	if (code == 0)
+		inherited_grants_advance(s->core, &s->grants);
+	return code;
 }
 
 int
@@ -262,19 +291,14 @@ core_inherit(struct core *core, const struct core_legacy *legacy,
 {
 	const struct core_limits limits = core->limits;
 	struct succession s = { .core = core, .legacy = legacy, .ret = ret };
-	size_t n_holds, n_grants;
-	int code = DDBLOCK_E_NOMEM;
+	int code;
 
 	*ret = (struct core_inherited){ .n_sessions = 0 };
-	succession_count(legacy, &n_holds, &n_grants);
-	s.holds = calloc(n_holds + 1, sizeof(*s.holds));
-	s.grants = calloc(n_grants + 1, sizeof(*s.grants));
 	core->limits.locks_max = core->limits.clients_max = UINT32_MAX;
-	if (s.holds != NULL && s.grants != NULL)
-		code = succession_run(&s);
+	code = succession_run(&s);
 	core->limits = limits;
 	configure_settle_bounds(core);
 	free(s.holds);
-	free(s.grants);
+	inherited_grants_done(&s.grants);
 	return code;
 }

@@ -87,6 +87,27 @@ TEST(test_many)
 	hash_done(&t);
 }
 
+/* With room for all of them it does not grow, and it never shrinks. */
+TEST(test_reserved)
+{
+	struct hash_table t;
+	uint32_t n_chains;
+
+	fill(&t, spread, 200);
+	hash_reserve(&t, MANY);
+	n_chains = t.n_chains;
+	ck_assert_uint_gt(n_chains, MANY / 8);
+	expect(&t, 200, 200);
+	hash_reserve(&t, 1);
+	for (uint32_t i = 200; i < MANY; i++) {
+		objects[i].key = i;
+		hash_add(&t, &objects[i].link, spread(&objects[i].link));
+	}
+	ck_assert_uint_eq(t.n_chains, n_chains);
+	expect(&t, MANY, MANY);
+	hash_done(&t);
+}
+
 TEST(test_same_hash)
 {
 	struct hash_table t;

@@ -79,8 +79,7 @@ int client_inherit(struct core *, const struct core_legacy *,
  * numbers. DDBLOCK_E_NOMEM, DDBLOCK_E_BAD_RECORD */
 int hold_inherit_all(struct core *, const struct core_legacy *,
     const struct journal_entry *entries, size_t n,
-    struct inherited_grant *grants, size_t n_grants,
-    struct core_inherited *ret);
+    const struct inherited_grants *, struct core_inherited *ret);
 
 /* Clients whose connection is not there are cut off. */
 void client_seal_all(struct core *, const struct core_event *);

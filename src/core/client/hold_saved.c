@@ -156,15 +156,6 @@ inherited_read(const struct journal_entry *entry, struct inherited_hold *ret)
 	    DDBLOCK_E_BAD_RECORD : 0;
 }
 
-static int
-inherited_compare(const void *a, const void *b)
-{
-	const struct inherited_hold *x = a, *y = b;
-
-	return (x->saved.hold > y->saved.hold) -
-	    (x->saved.hold < y->saved.hold);
-}
-
 /* Can there be such terms, of such a hold? (terms_check(), check.c) */
 static bool
 terms_are_sound(const struct core *core, const struct inherited_hold *i)
@@ -361,10 +352,10 @@ multi_add(struct multi *j, const struct inherited_hold *i)
 static int
 inherited_take_over(struct core *core, const struct core_legacy *legacy,
     struct inherited_hold *i, size_t n_left,
-    struct inherited_grant *grants, size_t n_grants, struct multi **at)
+    const struct inherited_grants *grants, struct multi **at)
 {
 	const struct inherited_grant *g =
-	    inherited_grants_find(grants, n_grants, i->saved.grant);
+	    inherited_grants_find(grants, i->saved.grant);
 	struct lock *l;
 	int code = hold_place(core, legacy, i, g, &l);
 
@@ -381,18 +372,35 @@ inherited_take_over(struct core *core, const struct core_legacy *legacy,
 	return code;
 }
 
-static int
-inherited_read_all(const struct journal_entry *entries, size_t n,
-    struct inherited_hold *ret)
-{
-	for (size_t i = 0; i < n; i++) {
-		int code = inherited_read(&entries[i], &ret[i]);
+/* An entry, by its number. */
+struct inherited_order {
+	uint64_t hold;
+	const struct journal_entry *entry;
+};
 
-		if (code < 0)
-			return code;
+static int
+inherited_order_compare(const void *a, const void *b)
+{
+	const struct inherited_order *x = a, *y = b;
+
+	return (x->hold > y->hold) - (x->hold < y->hold);
+}
+
+/* NULL: no memory. Each begins with its number. */
+static struct inherited_order *
+inherited_order_all(const struct journal_entry *entries, size_t n)
+{
+	struct inherited_order *order = calloc(n + 1, sizeof(*order));
+
+	for (size_t i = 0; order != NULL && i < n; i++) {
+		order[i].entry = &entries[i];
+		if (entries[i].length >= sizeof(order[i].hold))
+			memcpy(&order[i].hold, entries[i].data,
+			    sizeof(order[i].hold));
 	}
-	qsort(ret, n, sizeof(*ret), inherited_compare);
-	return 0;
+	if (order != NULL)
+		qsort(order, n, sizeof(*order), inherited_order_compare);
+	return order;
 }
 
 /* None of several is missing. */
@@ -412,28 +420,31 @@ multi_check_all(const struct core *core)
 int
 hold_inherit_all(struct core *core, const struct core_legacy *legacy,
     const struct journal_entry *entries, size_t n,
-    struct inherited_grant *grants, size_t n_grants,
-    struct core_inherited *ret)
+    const struct inherited_grants *grants, struct core_inherited *ret)
 {
-	struct inherited_hold *all = calloc(n + 1, sizeof(*all));
+	struct inherited_order *order = inherited_order_all(entries, n);
+	struct inherited_hold one;
 	struct multi *j = NULL;
 	struct hold *h;
-	int code = all == NULL ? DDBLOCK_E_NOMEM :
-	    inherited_read_all(entries, n, all);
+	int code = order == NULL ? DDBLOCK_E_NOMEM : 0;
 
 	for (size_t i = 0; i < n && code == 0; i++) {
-		code = i > 0 && all[i].saved.hold == all[i - 1].saved.hold ?
+		code = i > 0 && order[i].hold == order[i - 1].hold ?
 		    DDBLOCK_E_BAD_RECORD :
-		    inherited_take_over(core, legacy, &all[i], n - i, grants,
-			n_grants, &j);
-		if (all[i].saved.client > ret->client_last)
-			ret->client_last = all[i].saved.client;
-		if (all[i].hold == NULL)
+		    inherited_read(order[i].entry, &one);
+		if (code == 0)
+			code = inherited_take_over(core, legacy, &one, n - i,
+			    grants, &j);
+		if (code < 0)
+			break;
+		if (one.saved.client > ret->client_last)
+			ret->client_last = one.saved.client;
+		if (one.hold == NULL)
 			ret->n_left_out++;
 	}
 	if (code == 0)
 		code = multi_check_all(core);
-	free(all);
+	free(order);
 	if (code < 0)
 		return code;
 	DL_FOREACH(core->holds, h)

@@ -220,6 +220,7 @@ struct lock *lock_find(const struct namespace *, struct key);
 int lock_new(struct core *, struct namespace *, struct key,
     struct lock **ret);
 int lock_init(struct namespace *);	/* DDBLOCK_E_NOMEM */
+void lock_reserve(struct namespace *, size_t n);	/* are to come */
 void lock_timer(struct core *, struct timer *);
 void lock_stored(struct core *, struct lock *, const struct outcome *);
 void lock_free_all(struct core *, struct namespace *);
@@ -388,10 +389,25 @@ struct inherited_grant {
 
 uint64_t grant_number(const struct grant *);
 
-/* By their numbers: sort them once, then find. NULL: there is none. */
-void inherited_grants_sort(struct inherited_grant *, size_t n);
-struct inherited_grant *inherited_grants_find(struct inherited_grant *,
-    size_t n, uint64_t number);
+/* All of them. inherited.c: put them into the list, index them once, then find
+ * them by their numbers. */
+struct inherited_grants {
+	struct inherited_grant *list;
+	size_t n;
+	uint32_t *slots;	/* by number: 1 + where in the list, or 0 */
+	size_t mask;
+};
+
+/* False: no memory. */
+bool inherited_grants_init(struct inherited_grants *, size_t n_max);
+void inherited_grants_done(struct inherited_grants *);
+/* DDBLOCK_E_BAD_RECORD: two have the same number. */
+int inherited_grants_index(struct inherited_grants *);
+/* When they have their holds: the others are looked at in the first step. */
+void inherited_grants_advance(struct core *, const struct inherited_grants *);
+/* NULL: there is none. */
+struct inherited_grant *inherited_grants_find(const struct inherited_grants *,
+    uint64_t number);
 
 int lock_inherit(struct core *, const struct core_legacy *,
     const struct journal_entry *, struct inherited_grant *ret);

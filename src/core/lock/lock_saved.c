@@ -156,10 +156,16 @@ lock_take_over(struct core *core, struct namespace *ns, struct key key,
     struct lock **ret)
 {
 	*ret = lock_find(ns, key);
-	if (*ret == NULL && lock_new(core, ns, key, ret) < 0)
-		return DDBLOCK_E_NOMEM;
-	heap_set(&core->heap, &(*ret)->timer, core->now_ms);
-	return 0;
+	return *ret == NULL && lock_new(core, ns, key, ret) < 0 ?
+	    DDBLOCK_E_NOMEM : 0;
+}
+
+/* In the first step. */
+static void
+lock_look_soon(struct core *core, struct lock *l)
+{
+	l->read_due = true;
+	heap_set(&core->heap, &l->timer, core->now_ms);
 }
 
 static int
@@ -402,7 +408,7 @@ lock_inherit_doubt(struct core *core, const struct core_legacy *legacy,
 	code = lock_take_over(core, ns, key, &l);
 	if (code < 0)
 		return code;
-	l->read_due = true;
+	lock_look_soon(core, l);
 	return in_doubt_inherit(core, ns, &l->in_doubt_list, &saved);
 }
 
@@ -429,7 +435,7 @@ lock_inherit_mark(struct core *core, const struct core_legacy *legacy,
 	code = lock_take_over(core, ns, key, &l);
 	if (code < 0)
 		return code;
-	l->read_due = true;
+	lock_look_soon(core, l);
 	/* Without room for it, that look is all. */
 	if (ns->n_in_doubt_allocated >= core->limits.in_doubt_max)
 		return 0;
@@ -448,54 +454,4 @@ lock_inherit(struct core *core, const struct core_legacy *legacy,
 	    entry->kind == SAVED_LOCK ?
 	    lock_inherit_mark(core, legacy, entry) :
 	    lock_inherit_doubt(core, legacy, entry);
-}
-
-static int
-inherited_grants_compare(const void *a, const void *b)
-{
-	const struct inherited_grant *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-void
-inherited_grants_sort(struct inherited_grant *grants, size_t n)
-{
-	qsort(grants, n, sizeof(*grants), inherited_grants_compare);
-}
-
-struct inherited_grant *
-inherited_grants_find(struct inherited_grant *grants, size_t n,
-    uint64_t number)
-{
-	const struct inherited_grant key = { .number = number };
-
-	return number == 0 ? NULL :
-	    bsearch(&key, grants, n, sizeof(*grants), inherited_grants_compare);
-}
-
-bool
-use_may_inherit(const struct grant *g, uint64_t token, bool fail_closed)
-{
-	return g->state == GRANT_HELD && g->fail_closed == fail_closed &&
-	    (g->uses == NULL || grant_is_common(g)) &&
-	    (g->mode == LOCK_MODE_SHARED || token == 0 ||
-		token < g->token_next);
-}
-
-void
-use_inherit(struct use *u, struct lock *l, struct grant *g, uint64_t token,
-    bool fail_closed)
-{
-	u->lock = l;
-	u->token = token & TOKEN_MAX;
-	u->fail_closed = fail_closed;
-	if (g == NULL)
-		return;
-	/* A downgrade may have changed it. */
-	if (g->mode == LOCK_MODE_SHARED)
-		u->token = g->token_last & TOKEN_MAX;
-	u->grant = g;
-	DL_APPEND2(g->uses, u, previous, next);
-	l->n_uses++;
 }

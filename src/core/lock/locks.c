@@ -90,3 +90,9 @@ lock_init(struct namespace *ns)
 	ns->audit_round = 1;
 	return hash_init(&ns->locks, lock_hash);
 }
+
+void
+lock_reserve(struct namespace *ns, size_t n)
+{
+	hash_reserve(&ns->locks, n);
+}
