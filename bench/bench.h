@@ -102,6 +102,8 @@ void process_wait(pid_t, const char *what);
 
 /* A bare libevent line echo server on a socket at @path. */
 pid_t echo_server_start(const char *path);
+/* The same, in this process, on a socket that listens. */
+void echo_server_run(int fd) __attribute__((noreturn));
 
 /* ---- manager.c: as much of a service manager as a daemon needs ---- */
 

@@ -9,6 +9,7 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
+#define LISTEN_FD 3	/* sd_listen_fds(3) */
 
 /*
  * Where it is turns that are measured, clients and servers share a processor:
@@ -86,6 +89,11 @@ main(int argc, char *argv[])
 	if (argc < 2) {
 		fprintf(stderr, "usage: %s DIRECTORY [NAME...]\n", argv[0]);
 		return 2;
+	}
+	/* A service of a socket, for restarts.py. */
+	if (strcmp(argv[1], "--echo") == 0) {
+		(void)fcntl(LISTEN_FD, F_SETFL, O_NONBLOCK);
+		echo_server_run(LISTEN_FD);
 	}
 	snprintf(bench_directory, sizeof(bench_directory), "%.80s/XXXXXX",
 	    argv[1]);

@@ -228,12 +228,22 @@ echo_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
 	bufferevent_enable(connection, EV_READ | EV_WRITE);
 }
 
+void
+echo_server_run(int fd)
+{
+	struct event_base *base = event_base_new();
+
+	if (base == NULL || evconnlistener_new(base, echo_on_accept, base, 0,
+	    0, fd) == NULL)
+		_exit(1);
+	event_base_dispatch(base);
+	_exit(0);
+}
+
 pid_t
 echo_server_start(const char *path)
 {
 	struct sockaddr_un address;
-	struct event_base *base;
-	struct evconnlistener *listener;
 	pid_t pid;
 	int fd;
 
@@ -250,10 +260,5 @@ echo_server_start(const char *path)
 		return pid;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	base = event_base_new();
-	listener = evconnlistener_new(base, echo_on_accept, base, 0, 0, fd);
-	if (base == NULL || listener == NULL)
-		_exit(1);
-	event_base_dispatch(base);
-	_exit(0);
+	echo_server_run(fd);
 }

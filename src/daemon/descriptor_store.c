@@ -56,6 +56,9 @@ struct descriptor_store {
 	int probe_fd;		/* and the probe's */
 	struct descriptor_store_message *first, **last;
 	uint32_t n_waiting;
+	void (*on_room)(void *);
+	void *arg;
+	bool refused;		/* an add, for want of room */
 	uint64_t sent;		/* numbers: given so far, */
 	uint64_t asked;		/* before the barrier that is under way, */
 	uint64_t confirmed;	/* before the last one that ended */
@@ -116,8 +119,12 @@ descriptor_store_on_writable(evutil_socket_t fd, short what, void *arg)
 	while (s->first != NULL &&
 	    descriptor_store_send(s, s->first->text, s->first->fd))
 		descriptor_store_drop_first(s);
-	if (s->first != NULL)
+	if (s->first != NULL) {
 		(void)event_add(s->writable, NULL);
+	} else if (s->refused) {
+		s->refused = false;
+		s->on_room(s->arg);
+	}
 }
 
 /* Now or later, in order. False: too many wait already, or there is no memory
@@ -245,7 +252,8 @@ descriptor_store_on_pause(evutil_socket_t fd, short what, void *arg)
 /* ---- the store ---------------------------------------------------------- */
 
 int
-descriptor_store_new(struct event_base *base, struct descriptor_store **ret)
+descriptor_store_new(struct event_base *base, void (*on_room)(void *),
+    void *arg, struct descriptor_store **ret)
 {
 	const int fd = notify_connect();
 	struct descriptor_store *s;
@@ -259,6 +267,8 @@ descriptor_store_new(struct event_base *base, struct descriptor_store **ret)
 		return DDBLOCK_E_NOMEM;
 	}
 	s->fd = fd;
+	s->on_room = on_room;
+	s->arg = arg;
 	s->barrier_fd = s->probe_fd = -1;
 	s->last = &s->first;
 	s->writable = event_new(base, fd, EV_WRITE,
@@ -278,6 +288,7 @@ descriptor_store_free(struct descriptor_store *s)
 	if (s == NULL)
 		return;
 	/* What waits is sent if there is room now. */
+	s->refused = false;
 	if (s->writable != NULL)
 		descriptor_store_on_writable(s->fd, EV_WRITE, s);
 	while (s->first != NULL)
@@ -298,8 +309,10 @@ descriptor_store_add(struct descriptor_store *s, const char *name, int fd)
 
 	(void)snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%.*s",
 	    DESCRIPTOR_STORE_NAME_MAX, name);
-	if (!descriptor_store_post(s, text, fd))
+	if (!descriptor_store_post(s, text, fd)) {
+		s->refused = true;
 		return 0;
+	}
 	descriptor_store_pause(s);
 	return ++s->sent;
 }

@@ -23,11 +23,13 @@ struct event_base;
 #define DESCRIPTOR_STORE_PROBE "p"
 
 /*
- * @ret is NULL if no service manager listens.
+ * @ret is NULL if no service manager listens. @on_room: after an add that was
+ * refused there is room again.
  *
  * DDBLOCK_E_NOMEM
  */
-int descriptor_store_new(struct event_base *, struct descriptor_store **ret);
+int descriptor_store_new(struct event_base *, void (*on_room)(void *),
+    void *arg, struct descriptor_store **ret);
 
 /* What was stored stays. Accepts NULL. */
 void descriptor_store_free(struct descriptor_store *);
@@ -35,7 +37,7 @@ void descriptor_store_free(struct descriptor_store *);
 /*
  * Store a copy of @fd, without ever waiting. The manager drops a socket by
  * itself when either side shuts it down. The number of it, for
- * descriptor_store_has(); 0: it is not sent.
+ * descriptor_store_has(); 0: it is not sent, for too many wait already.
  */
 uint64_t descriptor_store_add(struct descriptor_store *, const char *name,
     int fd);

@@ -77,11 +77,22 @@ static uint64_t
 engine_keep(void *arg, int fd, bool is_memory)
 {
 	const struct engine *e = arg;
+	uint64_t number;
 
 	if (!keeper_keeps_all(&e->keeper))
 		return 0;
-	return descriptor_store_add(e->descriptors, is_memory ?
+	number = descriptor_store_add(e->descriptors, is_memory ?
 	    DESCRIPTOR_STORE_SHARED : DESCRIPTOR_STORE_CONNECTION, fd);
+	return number == 0 ? SERVER_KEEP_LATER : number;
+}
+
+static void
+engine_on_room(void *arg)
+{
+	struct engine *e = arg;
+
+	if (e->server != NULL)
+		server_keep_more(e->server);
 }
 
 static bool
@@ -201,7 +212,7 @@ engine_start(struct engine *e, struct activation *activation, char *text,
 	int r;
 
 	history_start(&e->history, e->config, e->host);
-	r = descriptor_store_new(e->base, &e->descriptors);
+	r = descriptor_store_new(e->base, engine_on_room, e, &e->descriptors);
 	if (e->descriptors != NULL)
 		calls.keep = engine_keep;
 	if (r == 0)

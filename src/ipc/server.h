@@ -53,6 +53,8 @@ struct server_defaults {
 				 * HOST/NAME:PID */
 };
 
+#define SERVER_KEEP_LATER (UINT64_MAX - 1)
+
 /* Calls from the server to the daemon. */
 struct server_calls {
 	/* Step the core (now_ms is filled in by the callee) and perform the
@@ -78,7 +80,9 @@ struct server_calls {
 	int (*secret)(void *arg, struct ident *ret);
 	/* Keep a copy of this descriptor, of a connection or of the server's
 	 * memory, for the process after this one, and give it a number; 0: it
-	 * is not kept. NULL: no connection outlives this process. */
+	 * is not kept; SERVER_KEEP_LATER: not yet, for want of room, and
+	 * server_keep_more() is called when there is some. NULL: no connection
+	 * outlives this process. */
 	uint64_t (*keep)(void *arg, int fd, bool is_memory);
 	/* Is that confirmed? */
 	bool (*is_kept)(void *arg, uint64_t number);
@@ -108,6 +112,9 @@ int server_new(struct event_base *, const struct server_config *,
  *     It has no room for all of it; it is as if it were NULL.
  */
 int server_journal(struct server *, struct journal *);
+
+/* There is room again for connections to be kept. */
+void server_keep_more(struct server *);
 
 /* At the end of a step, when its answers were performed and before a commit:
  * what was asked and has no answer is written. */

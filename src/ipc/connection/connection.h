@@ -187,6 +187,7 @@ struct kept {
 	bool on;
 	uint64_t number;	/* of its socket, kept by the daemon; 0: it is
 				 * not; KEPT_BEFORE: since another process */
+	bool late;		/* not yet: there was no room for it */
 	journal_place place;
 	struct kept_stream in, out;
 	struct kept_watch *watches;
@@ -293,6 +294,8 @@ struct server {
 	uint64_t wire_number;		/* as kept.number */
 	struct evp_cipher_ctx_st *cipher;	/* secret.c */
 	struct ident nonce;		/* the one used last */
+	uint32_t late_slot;		/* where to look next for those that
+					 * are late */
 	struct buffer asked;		/* the line that is run, as it came */
 	struct kept_asking asking;	/* the request that it is */
 	struct freelist parts;

@@ -253,6 +253,16 @@ keep_again(struct connection *c)
 	keep_output(c);
 }
 
+static void
+keep_socket(struct connection *c)
+{
+	struct server *s = c->server;
+	const uint64_t number = s->calls.keep(s->arg, c->fd, false);
+
+	c->kept.late = number == SERVER_KEEP_LATER;
+	c->kept.number = c->kept.late ? 0 : number;
+}
+
 void
 keep_begin(struct connection *c)
 {
@@ -268,9 +278,26 @@ keep_begin(struct connection *c)
 	/* First the entry: a socket without one is never a new connection. */
 	keep_commit(s);
 	if (c->kept.number == 0)
-		c->kept.number = s->calls.keep(s->arg, c->fd, false);
+		keep_socket(c);
 	if (c->kept.number == 0)
 		keep_end(c);
+}
+
+void
+server_keep_more(struct server *s)
+{
+	struct connection *c;
+
+	for (uint32_t i = 0; i < s->n_slots; i++) {
+		c = s->slots[s->late_slot++ % s->n_slots];
+		if (c == NULL || !c->kept.late)
+			continue;
+		/* One that is busy is kept with its next request. */
+		c->kept.late = false;
+		keep_begin(c);
+		if (c->kept.late)
+			return;
+	}
 }
 
 void
