@@ -24,8 +24,8 @@ struct saved_session {
 	uint8_t spare;
 };
 
-/* The first that arrives is the only one that lands, because the others have the
- * same bound: so the first ones are kept, and the last ones. */
+/* The first that arrives is the only one that lands, because the others have
+ * the same bound: so the first ones are kept, and the last ones. */
 static void
 session_note_own(struct session_beats *beats, uint64_t beat)
 {
