@@ -3,7 +3,8 @@
  * same journal in which entries are missing, twice there, of another kind,
  * shorter, longer, or have other bytes, with checksums that are right. Each is
  * refused, or makes a core that stands its own checks, and that leaves a
- * journal which can be inherited. None of them is heard of.
+ * journal which can be inherited. None of them is heard of. Copies in which
+ * something ends days later are refused.
  */
 #include "world_state.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "core/operation.h"
+#include "core/saved.h"
 #include "core/succession.h"
 #include "ddblock.h"
 
@@ -150,6 +152,60 @@ spoil_copy(struct spoil *s, struct journal *j)
 		}
 	}
 	journal_commit(j);
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+/* Where entries have when something ends that a client had: max_hold, linger, its
+ * work after a cut, and the gap of what was lost (saved_hold, saved_terms,
+ * saved_grant). */
+static const struct {
+	uint16_t kind;
+	size_t at;
+} spoil_ends[] = {
+	{ SAVED_HOLD, 48 + 8 }, { SAVED_HOLD, 48 + 48 },
+	{ SAVED_HOLD, 48 + 56 }, { SAVED_GRANT, 56 },
+};
+
+#define SPOIL_ENDS (sizeof(spoil_ends) / sizeof(spoil_ends[0]))
+
+/* Move this end of this entry, if it has it, beyond all that there can be. */
+static bool
+spoil_stretch(const struct spoil *s, struct journal_entry *e, uint8_t *data,
+    size_t which)
+{
+	const size_t at = spoil_ends[which].at;
+	uint64_t value;
+
+	if (e->kind != spoil_ends[which].kind ||
+	    e->length < at + sizeof(value))
+		return false;
+	memcpy(data, e->data, e->length);
+	memcpy(&value, data + at, sizeof(value));
+	/* All of them are within a day. */
+	if (value <= s->now_ms || value > s->now_ms + CORE_LINGER_MAX_MS)
+		return false;
+	value += 2 * CORE_LINGER_MAX_MS;
+	memcpy(data + at, &value, sizeof(value));
+	e->data = data;
+	return true;
+}
+
+/* False: no entry has this end. */
+static bool
+spoil_copy_end(struct spoil *s, struct journal *j, size_t which)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint8_t data[JOURNAL_DATA_MAX];
+		struct journal_entry e = s->entries[i];
+
+		found = found || spoil_stretch(s, &e, data, which);
+		spoil_put(s, j, &e, false);
+	}
+	journal_commit(j);
+	return found;
 }
 
 /* ---- the life of what was made of it ------------------------------------ */
@@ -340,6 +396,23 @@ spoil_one(struct spoil *s, uint8_t *memory)
 	core_free(core);
 }
 
+/* Each kind of end by itself: what ends too late is refused. */
+static void
+spoil_each_end(struct spoil *s, uint8_t *memory)
+{
+	struct journal j;
+
+	for (size_t i = 0; i < SPOIL_ENDS; i++) {
+		struct core *core = spoil_core(s);
+
+		journal_format(&j, memory, SPOIL_BYTES);
+		if (spoil_copy_end(s, &j, i) && spoil_inherit(core, &j) == 0)
+			world_find(s->host->world, "X", "%s takes over what "
+			    "ends in days", s->host->name);
+		core_free(core);
+	}
+}
+
 void
 spoil_journal(struct host *h, const void *memory, size_t size)
 {
@@ -352,6 +425,8 @@ spoil_journal(struct host *h, const void *memory, size_t size)
 		s->now_ms = host_boot_ms(h);
 		spoil_one(s, copy);
 	}
+	s->now_ms = host_boot_ms(h);
+	spoil_each_end(s, copy);
 	free(copy);
 	free(s);
 }

@@ -156,6 +156,18 @@ inherited_read(const struct journal_entry *entry, struct inherited_hold *ret)
 	    DDBLOCK_E_BAD_RECORD : 0;
 }
 
+/* No end is later than if the hold, or what is left of it, had just begun: else
+ * it would stand in the way of others for as long. No lease is longer than the
+ * longest linger. */
+static bool
+terms_end_in_time(const struct core *core, const struct saved_terms *t)
+{
+	return (t->end_ms == CORE_FOREVER || t->end_ms <= core->now_ms ||
+	    t->end_ms - core->now_ms <= t->max_hold_ms) &&
+	    t->linger_end_ms <= core->now_ms + CORE_LINGER_MAX_MS &&
+	    t->working_ms <= t->linger_end_ms;
+}
+
 /* Can there be such terms, of such a hold? (terms_check(), check.c) */
 static bool
 terms_are_sound(const struct core *core, const struct inherited_hold *i)
@@ -164,7 +176,8 @@ terms_are_sound(const struct core *core, const struct inherited_hold *i)
 
 	if ((i->saved.flags & SAVED_HOLD_TERMS) == 0)
 		return true;
-	if (t->sent_ms > core->now_ms || t->linger_ms > CORE_LINGER_MAX_MS ||
+	if (!terms_end_in_time(core, t) || t->sent_ms > core->now_ms ||
+	    t->linger_ms > CORE_LINGER_MAX_MS ||
 	    t->keepalive_ms > TERMS_MAX_MS ||
 	    (t->danger_ms > TERMS_MAX_MS && t->danger_ms != CORE_FOREVER))
 		return false;

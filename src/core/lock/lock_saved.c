@@ -363,6 +363,9 @@ grant_inherit(struct core *core, const struct core_legacy *legacy,
 
 	if (code < 0)
 		return code;
+	/* As long as a client may work on after a cut (hold_saved.c). */
+	if (rest.gap_ms > core->now_ms + CORE_LINGER_MAX_MS)
+		return DDBLOCK_E_BAD_RECORD;
 	ns = namespace_inherited(core, legacy, saved.namespace_index);
 	if (ns == NULL)
 		return 0;
