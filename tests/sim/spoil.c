@@ -156,8 +156,8 @@ spoil_copy(struct spoil *s, struct journal *j)
 
 /* ---- ends ---------------------------------------------------------------- */
 
-/* Where entries have when something ends that a client had: max_hold, linger, its
- * work after a cut, and the gap of what was lost (saved_hold, saved_terms,
+/* Where entries have when something ends that a client had: max_hold, linger,
+ * its work after a cut, and the gap of what was lost (saved_hold, saved_terms,
  * saved_grant). */
 static const struct {
 	uint16_t kind;
