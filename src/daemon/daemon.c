@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "aws/scrub.h"
 #include "common/clock.h"
@@ -398,6 +399,16 @@ daemon_done(struct daemon *d)
 		config_free(d->config);
 }
 
+/* The next process waits for the end of this one: nothing is taken apart, the
+ * system does that at once. */
+static _Noreturn void
+daemon_abandon(struct daemon *d)
+{
+	engine_abandon(d->engine);
+	log_flush();
+	_exit(EX_OK);
+}
+
 /* 0, or an error that has been logged. */
 static int
 daemon_start(struct daemon *d, const char *host)
@@ -465,7 +476,9 @@ daemon_run(struct config *config, const struct reload_source *source)
 		daemon_notify(&d, "");
 		if (event_base_dispatch(d.base) < 0)
 			r = DDBLOCK_E_INTERNAL;
-		else if (!d.leaving) /* the last replies that can leave now */
+		else if (d.leaving)
+			daemon_abandon(&d);
+		else	/* the last replies that can leave now */
 			(void)event_base_loop(d.base, EVLOOP_NONBLOCK);
 	}
 	daemon_done(&d);

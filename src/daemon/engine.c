@@ -350,6 +350,16 @@ engine_new(struct event_base *base, const struct config *config,
 }
 
 void
+engine_abandon(struct engine *e)
+{
+	e->closing = true;
+	history_end(&e->history, false);
+	descriptor_store_free(e->descriptors);
+	e->descriptors = NULL;
+	engine_close_stores(e, 0);
+}
+
+void
 engine_free(struct engine *e)
 {
 	if (e == NULL)

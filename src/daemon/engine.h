@@ -58,9 +58,13 @@ int engine_configure(struct engine *, const struct config *config,
  * @wait_ms. engine_calls.stopped comes when nothing is held any more. */
 void engine_stop(struct engine *, uint64_t wait_ms);
 
-/* Leave everything to the process after this one: engine_free() comes next.
+/* Leave everything to the process after this one: engine_abandon() comes next.
  * False: it would not find anything. */
 bool engine_leave(struct engine *);
+
+/* What the process after this one has to wait for; all else is as it would be
+ * if this one were killed now, for it is about to end. */
+void engine_abandon(struct engine *);
 
 /* After engine_stop(): release the locks that are still held. */
 void engine_stop_release(struct engine *);
