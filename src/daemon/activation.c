@@ -169,7 +169,8 @@ activation_take(struct config *config, struct activation *ret, char *text,
 	 * them. */
 	int n = sd_listen_fds_with_names(1, &names);
 
-	*ret = (struct activation){ .listening = -1, .memory = -1 };
+	*ret = (struct activation){ .listening = -1, .memory = -1,
+		.journal = -1 };
 	if (n < 0) {
 		(void)snprintf(text, size, "LISTEN_FDS: %s", strerror(-n));
 		return DDBLOCK_E_SYSTEM;

@@ -7,6 +7,7 @@
 #ifndef DDBLOCKD_DAEMON_ACTIVATION_H
 #define DDBLOCKD_DAEMON_ACTIVATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "daemon/config.h"
@@ -14,6 +15,8 @@
 struct activation {
 	int listening;		/* -1: none was handed over */
 	int memory;		/* DESCRIPTOR_STORE_SHARED; -1: none */
+	int journal;		/* replace.h: its file, locked; -1: none */
+	bool is_handed_over;	/* by a daemon, not by the service manager */
 	int *connections;	/* DESCRIPTOR_STORE_CONNECTION, in no order */
 	size_t n_connections;
 };

@@ -29,6 +29,7 @@
 #include "daemon/engine.h"
 #include "daemon/host_clock.h"
 #include "daemon/notify.h"
+#include "daemon/replace.h"
 #include "daemon/watchdog.h"
 #include "ddblock.h"
 
@@ -91,6 +92,18 @@ daemon_on_stopped(void *arg)
 
 	log_write(LOG_INFO, NULL, "nothing is held any more; ending");
 	(void)event_base_loopexit(d->base, NULL);
+}
+
+static void
+daemon_on_replaced(void *arg)
+{
+	struct daemon *d = arg;
+
+	log_write(LOG_INFO, NULL, "another process has taken the place of this "
+	    "one, with %" PRIu32 " locks that are held; ending",
+	    engine_held(d->engine));
+	d->leaving = true;
+	(void)event_base_loopbreak(d->base);
 }
 
 static void
@@ -411,32 +424,35 @@ daemon_abandon(struct daemon *d)
 
 /* 0, or an error that has been logged. */
 static int
-daemon_start(struct daemon *d, const char *host)
+daemon_start(struct daemon *d, const char *host, bool replace)
 {
 	static const struct engine_calls calls = {
 		.stopped = daemon_on_stopped,
 		.changed = daemon_on_changed,
+		.replaced = daemon_on_replaced,
 	};
-	struct activation activation = { .listening = -1, .memory = -1 };
+	struct activation activation = { .listening = -1, .memory = -1,
+		.journal = -1 };
 	char text[DAEMON_TEXT_MAX] = "";
 	int r;
 
 	d->base = event_base_new();
 	r = d->base == NULL ? DDBLOCK_E_NOMEM : daemon_catch_signals(d);
 	if (r == 0)
-		r = activation_take(d->config, &activation, text,
-		    sizeof(text));
-	if (r == 0)
 		r = watchdog_start(&d->watchdog, d->base);
 	if (r == 0)
 		r = host_clock_start(&d->clock, d->base, d->config,
 		    clock_is_synchronised);
+	/* The last thing: another daemon may end for it. */
 	if (r == 0)
-		r = engine_new(d->base, d->config, host, &calls, d,
-		    &d->engine, text, sizeof(text));
+		r = replace ? replace_take(d->config, &activation, text,
+		    sizeof(text)) : activation_take(d->config, &activation,
+		    text, sizeof(text));
 	if (r == 0)
-		r = engine_start(d->engine, &activation, text,
-		    sizeof(text));
+		r = engine_new(d->base, d->config, host, &activation, &calls,
+		    d, &d->engine, text, sizeof(text));
+	if (r == 0)
+		r = engine_start(d->engine, text, sizeof(text));
 	/* Another start may take them if this one failed. */
 	if (r == 0)
 		activation_refuse(&activation);
@@ -455,7 +471,8 @@ daemon_exit_status(int code)
 }
 
 int
-daemon_run(struct config *config, const struct reload_source *source)
+daemon_run(struct config *config, const struct reload_source *source,
+    bool replace)
 {
 	/* The first is the caller's. */
 	struct daemon d = { .config = config, .source = source,
@@ -467,7 +484,7 @@ daemon_run(struct config *config, const struct reload_source *source)
 	if (uname(&names) < 0)
 		(void)snprintf(names.nodename, sizeof(names.nodename),
 		    "localhost");
-	r = daemon_start(&d, names.nodename);
+	r = daemon_start(&d, names.nodename, replace);
 	if (r == 0) {
 		log_write(LOG_INFO, NULL, "ready on %s",
 		    config->daemon.socket);

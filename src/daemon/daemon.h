@@ -20,9 +20,10 @@ struct reload_source;
 int daemon_log_level(const struct config *);
 
 /* Serve until told to stop; SIGHUP: read the configuration again, from
- * @source. The exit status. Limits that the system does not allow are
- * lowered. */
-int daemon_run(struct config *, const struct reload_source *source);
+ * @source. @replace: in the place of the daemon that serves the socket now. The
+ * exit status. Limits that the system does not allow are lowered. */
+int daemon_run(struct config *, const struct reload_source *source,
+    bool replace);
 
 /* --init-table (@init) or --check-table. The exit status. */
 int daemon_table(const struct config *, const char *namespace_name,

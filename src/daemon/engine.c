@@ -23,6 +23,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/activation.h"
 #include "daemon/descriptor_store.h"
 #include "daemon/history.h"
 #include "daemon/journal_death.h"
@@ -290,7 +291,10 @@ engine_open_core(struct engine *e)
 	struct core_namespace namespaces[CORE_NAMESPACES_MAX];
 	const struct core_config config =
 	    engine_core_config(e, e->config, namespaces);
-	int r = keeper_init(&e->keeper, &e->config->daemon);
+	int r = keeper_init(&e->keeper, &e->config->daemon,
+	    e->activation->journal);
+
+	e->activation->journal = -1;
 
 	if (r == 0)
 		r = keeper_add_namespaces(&e->keeper, e->config,
@@ -315,8 +319,9 @@ engine_open_timer(struct engine *e)
 
 int
 engine_new(struct event_base *base, const struct config *config,
-    const char *host, const struct engine_calls *calls, void *arg,
-    struct engine **ret, char *text, size_t size)
+    const char *host, struct activation *activation,
+    const struct engine_calls *calls, void *arg, struct engine **ret,
+    char *text, size_t size)
 {
 	struct engine *e = calloc(1, sizeof(*e));
 	int r;
@@ -327,6 +332,7 @@ engine_new(struct event_base *base, const struct config *config,
 	e->base = base;
 	e->config = config;
 	e->host = host;
+	e->activation = activation;
 	e->calls = *calls;
 	e->arg = arg;
 	e->timer_fd = -1;
@@ -428,7 +434,7 @@ engine_stop(struct engine *e, uint64_t wait_ms)
 bool
 engine_leave(struct engine *e)
 {
-	return server_leave(e->server);
+	return e->descriptors != NULL && server_leave(e->server);
 }
 
 void

@@ -22,17 +22,20 @@ struct engine_calls {
 	void (*stopped)(void *arg);
 	/* engine_describe() would say something else now. */
 	void (*changed)(void *arg);
+	/* Another process is the daemon now: engine_free() comes next. */
+	void (*replaced)(void *arg);
 };
 
 /*
- * Open the stores and make the core. @config is borrowed. @ret_text (at least
- * 512 bytes) says what went wrong.
+ * Open the stores and make the core. @config and @activation are borrowed; the
+ * latter until engine_start(). @ret_text (at least 512 bytes) says what went
+ * wrong.
  *
  * DDBLOCK_E_*: of the store that cannot be opened, or _NOMEM, _SYSTEM.
  */
 int engine_new(struct event_base *, const struct config *config,
-    const char *host, const struct engine_calls *, void *arg,
-    struct engine **ret, char *ret_text, size_t text_size);
+    const char *host, struct activation *, const struct engine_calls *,
+    void *arg, struct engine **ret, char *ret_text, size_t text_size);
 
 /* Closes everything. Accepts NULL. */
 void engine_free(struct engine *);
@@ -42,8 +45,7 @@ void engine_free(struct engine *);
  * the sessions. It takes what it uses of the activation. @ret_text as above. As
  * server_new().
  */
-int engine_start(struct engine *, struct activation *, char *ret_text,
-    size_t text_size);
+int engine_start(struct engine *, char *ret_text, size_t text_size);
 
 /*
  * Other settings from now on: @config is what reload_read() made of the one

@@ -81,6 +81,9 @@ engine_keep(void *arg, int fd, bool is_memory)
 
 	if (!keeper_keeps_all(&e->keeper))
 		return 0;
+	/* There may be a process that takes the place of this one. */
+	if (e->descriptors == NULL)
+		return SERVER_KEPT_NOWHERE;
 	number = descriptor_store_add(e->descriptors, is_memory ?
 	    DESCRIPTOR_STORE_SHARED : DESCRIPTOR_STORE_CONNECTION, fd);
 	return number == 0 ? SERVER_KEEP_LATER : number;
@@ -147,6 +150,7 @@ engine_inherit(struct engine *e, struct activation *activation)
 		.memory = activation->memory,
 		.connections = activation->connections,
 		.n_connections = activation->n_connections,
+		.is_handed_over = activation->is_handed_over,
 	};
 	struct core_event event = {
 		.type = CORE_CAME_BACK,
@@ -166,8 +170,9 @@ engine_inherit(struct engine *e, struct activation *activation)
 	r = server_inherit(e->server, &legacy, &n);
 	if (activation->n_connections > 0)
 		log_write(LOG_INFO, NULL, "of %zu connections that the "
-		    "service manager kept, %" PRIu32 " go on",
-		    activation->n_connections, n);
+		    "%s, %" PRIu32 " go on", activation->n_connections,
+		    activation->is_handed_over ? "daemon before this one had" :
+		    "service manager kept", n);
 	if (r == 0 && e->keeper.inherited) {
 		history_inherited(&e->history, e->core,
 		    &e->keeper.told_before, e->keeper.inherited_all, &event,
@@ -180,8 +185,7 @@ engine_inherit(struct engine *e, struct activation *activation)
 }
 
 int
-engine_start(struct engine *e, struct activation *activation, char *text,
-    size_t size)
+engine_start(struct engine *e, char *text, size_t size)
 {
 	struct server_calls calls = {
 		.step = engine_step,
@@ -193,13 +197,16 @@ engine_start(struct engine *e, struct activation *activation, char *text,
 		.check = engine_check,
 		.log = engine_log,
 		.secret = engine_secret,
-		.is_kept = engine_is_kept,
+		.keep = engine_keep,
 		.grow = engine_grow,
+		.replace = engine_replace,
 	};
+	struct activation *activation = e->activation;
 	const struct config_daemon *d = &e->config->daemon;
 	const struct server_config config = {
 		.path = d->socket,
 		.fd = activation->listening,
+		.owns_file = activation->is_handed_over,
 		.mode = (mode_t)d->socket_mode,
 		.group = engine_group(d->socket_group),
 		.admin_group = engine_group(d->admin_group),
@@ -214,7 +221,7 @@ engine_start(struct engine *e, struct activation *activation, char *text,
 	history_start(&e->history, e->config, e->host);
 	r = descriptor_store_new(e->base, engine_on_room, e, &e->descriptors);
 	if (e->descriptors != NULL)
-		calls.keep = engine_keep;
+		calls.is_kept = engine_is_kept;
 	if (r == 0)
 		r = server_new(e->base, &config, &calls, e, &e->server, text,
 		    size);

@@ -42,12 +42,19 @@ struct engine {
 	bool stopping;
 	bool stopped;
 	bool closing;
+	uint64_t successor;	/* the client that is to take our place, or 0 */
+	int successor_fd;
+	struct activation *activation;	/* until engine_start() */
 };
 
 /* engine.c: step the core. The server's way into it, and everybody's. */
 int engine_step(void *engine, struct core_event *event);
 /* The same, for events that the core cannot refuse. */
 void engine_must_step(struct engine *, struct core_event *);
+
+/* engine_replace.c: server_calls.replace. */
+int engine_replace(void *engine, uint64_t client, int fd, char *text,
+    size_t size);
 
 /* engine_server.c: as configured. */
 gid_t engine_group(const char *name);

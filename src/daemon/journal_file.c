@@ -131,6 +131,21 @@ file_lock(const char *path, int flags, int *ret_fd, char *text, size_t size)
 	return file_refuse(text, size, path, "it changes all the time");
 }
 
+/* Is this descriptor of the file with that name? */
+static int
+file_judge_name(const char *path, int fd, char *text, size_t size)
+{
+	struct stat opened, named;
+
+	if (fstat(fd, &opened) < 0 || lstat(path, &named) < 0)
+		return file_fail(text, size, path, "cannot look at it", errno);
+	return named.st_ino == opened.st_ino &&
+	    named.st_dev == opened.st_dev ?
+	    file_judge_owner(path, fd, &opened, text, size) :
+	    file_refuse(text, size, path, "the other daemon has another "
+	    "file; set journal to that");
+}
+
 static int
 file_boot_id(char ret[FILE_BOOT_ID_LENGTH], char *text, size_t size)
 {
@@ -338,7 +353,9 @@ file_open(struct journal_file *f, enum journal_left *ret_left, char *text,
 	if (r == 0)
 		r = file_lock(f->new_path, O_CREAT, &f->fd, text, size);
 	if (r == 0)
-		r = file_lock(f->path, 0, &f->old_fd, text, size);
+		r = f->old_fd >= 0 ?
+		    file_judge_name(f->path, f->old_fd, text, size) :
+		    file_lock(f->path, 0, &f->old_fd, text, size);
 	if (r < 0)
 		return r;
 	*ret_left = f->old_fd < 0 ? JOURNAL_LEFT_NOTHING :
@@ -351,17 +368,21 @@ file_open(struct journal_file *f, enum journal_left *ret_left, char *text,
 }
 
 int
-journal_file_new(const char *path, struct journal_file **ret,
+journal_file_new(const char *path, int fd, struct journal_file **ret,
     enum journal_left *ret_left, char *text, size_t size)
 {
 	struct journal_file *f = calloc(1, sizeof(*f));
 	int r;
 
 	*ret_left = JOURNAL_LEFT_NOTHING;
-	if (f == NULL)
+	if (f == NULL) {
+		if (fd >= 0)
+			(void)close(fd);
 		return file_fail(text, size, path, "cannot begin it", ENOMEM);
+	}
 	f->path = path;
-	f->fd = f->old_fd = -1;
+	f->fd = -1;
+	f->old_fd = fd;
 	if (asprintf(&f->new_path, "%s" FILE_SUFFIX, path) < 0) {
 		f->new_path = NULL;
 		r = file_fail(text, size, path, "cannot begin it", ENOMEM);
@@ -376,6 +397,32 @@ journal_file_new(const char *path, struct journal_file **ret,
 	return 0;
 }
 
+int
+journal_file_look(const char *path, int fd, struct journal_file **ret,
+    char *text, size_t size)
+{
+	struct journal_file *f = calloc(1, sizeof(*f));
+	char boot_id[FILE_BOOT_ID_LENGTH];
+	int r;
+
+	if (f == NULL)
+		return file_fail(text, size, path, "cannot read it", ENOMEM);
+	f->path = path;
+	f->fd = -1;
+	f->old_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	r = f->old_fd < 0 ? file_fail(text, size, path, "cannot read it",
+	    errno) : file_judge_name(path, fd, text, size);
+	if (r == 0)
+		r = file_boot_id(boot_id, text, size);
+	if (r == 0 && file_read(f, boot_id, text, size) != JOURNAL_LEFT_GOOD)
+		r = DDBLOCK_E_SYSTEM;
+	if (r < 0)
+		journal_file_free(f, true);
+	else
+		*ret = f;
+	return r;
+}
+
 const void *
 journal_file_legacy(const struct journal_file *f, size_t *ret_size)
 {
@@ -387,6 +434,12 @@ struct journal *
 journal_file_journal(struct journal_file *f)
 {
 	return &f->journal;
+}
+
+int
+journal_file_descriptor(const struct journal_file *f)
+{
+	return f->settled ? f->fd : -1;
 }
 
 int

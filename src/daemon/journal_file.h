@@ -34,19 +34,32 @@ enum journal_left {
 };
 
 /*
+ * Is what is left there, with a daemon that is about to hand it over, good for
+ * this one? @fd is its file. journal_file_legacy() shows it, and nothing else may
+ * be asked of it; @ret_text as below.
+ *
+ * DDBLOCK_E_SYSTEM, DDBLOCK_E_NOMEM
+ */
+int journal_file_look(const char *path, int fd, struct journal_file **ret,
+    char *text, size_t size);
+
+/*
  * Lock and read what is at @path, and begin an empty one beside it. Borrows
- * @path. @text (at least 512 bytes) says what is wrong: of what was left, or
+ * @path. @fd is the one at @path, locked, which is taken; or -1. @text (at least 512 bytes) says what is wrong: of what was left, or
  * why there is none, and what to do.
  *
  * DDBLOCK_E_SYSTEM, DDBLOCK_E_NOMEM
  */
-int journal_file_new(const char *path, struct journal_file **ret,
+int journal_file_new(const char *path, int fd, struct journal_file **ret,
     enum journal_left *ret_left, char *text, size_t size);
 
 /* Of JOURNAL_LEFT_GOOD: valid until journal_file_settle(). */
 const void *journal_file_legacy(const struct journal_file *, size_t *ret_size);
 
 struct journal *journal_file_journal(struct journal_file *);
+
+/* Of the file at its name, locked; -1: it has none yet. */
+int journal_file_descriptor(const struct journal_file *);
 
 /* Twice the room. As journal_file_new(). */
 int journal_file_grow(struct journal_file *, char *text, size_t size);

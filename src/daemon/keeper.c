@@ -72,12 +72,12 @@ keeper_fail(struct keeper *k, const char *text)
 
 /* Whatever was left. */
 static enum journal_left
-keeper_open(struct keeper *k)
+keeper_open(struct keeper *k, int journal)
 {
 	enum journal_left left;
 	char text[KEEPER_TEXT_MAX];
 
-	if (journal_file_new(k->path, &k->file, &left, text,
+	if (journal_file_new(k->path, journal, &k->file, &left, text,
 	    sizeof(text)) < 0) {
 		k->file = NULL;
 		keeper_fail(k, text);
@@ -94,7 +94,7 @@ keeper_open(struct keeper *k)
 }
 
 int
-keeper_init(struct keeper *k, const struct config_daemon *config)
+keeper_init(struct keeper *k, const struct config_daemon *config, int journal)
 {
 	*k = (struct keeper){ .path = NULL };
 	if (config->journal != NULL && strcmp(config->journal, "no") == 0)
@@ -102,7 +102,7 @@ keeper_init(struct keeper *k, const struct config_daemon *config)
 	k->path = keeper_path(config);
 	if (k->path == NULL)
 		return DDBLOCK_E_NOMEM;
-	k->has_legacy = keeper_open(k) == JOURNAL_LEFT_GOOD;
+	k->has_legacy = keeper_open(k, journal) == JOURNAL_LEFT_GOOD;
 	return 0;
 }
 
@@ -294,6 +294,69 @@ keeper_inherit(struct keeper *k, struct core *core, struct core_inherited *ret)
 }
 
 static int
+keeper_refuse(char *text, size_t size, const char *what, const char *why)
+{
+	(void)snprintf(text, size, "%s%s", what, why);
+	return DDBLOCK_E_UNSUPPORTED;
+}
+
+/* Of each namespace, in a journal that is good. */
+static int
+keeper_match_all(const struct keeper *k, const struct journal_file *file,
+    char *text, size_t size)
+{
+	struct core_legacy legacy = { .arg = NULL };
+	struct journal_entry e = { .place = 0 };
+	struct buffer not;
+
+	buffer_init(&not, KEEPER_TEXT_MAX);
+	(void)buffer_append_text(&not, "");
+	legacy.memory = journal_file_legacy(file, &legacy.size);
+	while (journal_read(legacy.memory, legacy.size, &e))
+		keeper_match(k, &e, &legacy, &not);
+	if (not.length > 0)
+		(void)keeper_refuse(text, size, "this daemon could take over ",
+		    not.data + strlen("; "));
+	buffer_done(&not);
+	return not.length > 0 ? DDBLOCK_E_UNSUPPORTED : 0;
+}
+
+int
+keeper_suits(const struct config *config, int journal, char *text, size_t size)
+{
+	struct keeper k = { .path = NULL };
+	struct journal_file *file = NULL;
+	int r;
+
+	if (config->daemon.journal != NULL &&
+	    strcmp(config->daemon.journal, "no") == 0)
+		return keeper_refuse(text, size, "journal = no", ": this "
+		    "daemon would take over nothing");
+	k.path = keeper_path(&config->daemon);
+	r = k.path == NULL ? DDBLOCK_E_NOMEM :
+	    keeper_add_namespaces(&k, config, (uint32_t)config->n_namespaces);
+	if (r < 0)
+		(void)snprintf(text, size, "%s", error_text(r));
+	else if (!keeper_keeps_all(&k))
+		r = keeper_refuse(text, size, "store = memory", ": it would "
+		    "end with the daemon before this one");
+	if (r == 0)
+		r = journal_file_look(k.path, journal, &file, text, size);
+	if (r == 0)
+		r = keeper_match_all(&k, file, text, size);
+	journal_file_free(file, true);
+	keeper_remove_namespaces(&k, 0);
+	free(k.path);
+	return r;
+}
+
+int
+keeper_descriptor(const struct keeper *k)
+{
+	return k->file == NULL ? -1 : journal_file_descriptor(k->file);
+}
+
+static int
 keeper_new_empty(const struct core_config *config, struct core **ret)
 {
 	uint64_t seed[4];
@@ -412,7 +475,7 @@ keeper_save(struct keeper *k, const struct history *h, struct core *core,
 	if (k->file == NULL) {
 		if (k->path == NULL || now_ms < k->retry_ms)
 			return;
-		(void)keeper_open(k);
+		(void)keeper_open(k, -1);
 		if (k->file == NULL)
 			return;
 	}

@@ -37,9 +37,22 @@ struct keeper {
 	struct history_place told_before;	/* by the daemon before */
 };
 
-/* Reads what the daemon before left, and logs what is wrong with it.
- * DDBLOCK_E_NOMEM */
-int keeper_init(struct keeper *, const struct config_daemon *);
+/* Reads what the daemon before left, and logs what is wrong with it. @journal:
+ * its file, locked, which is taken; or -1. DDBLOCK_E_NOMEM */
+int keeper_init(struct keeper *, const struct config_daemon *,
+    int journal);
+
+/*
+ * Would all of it be inherited, of a daemon that is about to hand over this
+ * file? @ret_text (at least 512 bytes) says what not.
+ *
+ * DDBLOCK_E_UNSUPPORTED, DDBLOCK_E_SYSTEM, DDBLOCK_E_NOMEM
+ */
+int keeper_suits(const struct config *, int journal, char *ret_text,
+    size_t text_size);
+
+/* The file, locked, for the next daemon; -1: there is none. */
+int keeper_descriptor(const struct keeper *);
 
 /* @keep: something may be held, for the next daemon. */
 void keeper_done(struct keeper *, bool keep);

@@ -97,7 +97,8 @@ main_perform(struct options *options)
 	if (status == EX_OK) {
 		/* One question has its answer on the terminal. */
 		log_init((enum log_target)config->daemon.log,
-		    options->task == OPTIONS_SERVE ?
+		    options->task == OPTIONS_SERVE ||
+		    options->task == OPTIONS_REPLACE ?
 		    daemon_log_level(config) : LOG_CRIT);
 		switch (options->task) {
 		case OPTIONS_CHECK_CONFIG:
@@ -113,7 +114,8 @@ main_perform(struct options *options)
 			    options->namespace_name);
 			break;
 		default:
-			status = daemon_run(config, &source);
+			status = daemon_run(config, &source,
+			    options->task == OPTIONS_REPLACE);
 			break;
 		}
 	}

@@ -55,6 +55,7 @@ static const struct option options_tasks[] = {
 	{ "check-table", no_argument, NULL,
 	    OPTIONS_TASK + OPTIONS_CHECK_TABLE },
 	{ "check", no_argument, NULL, OPTIONS_TASK + OPTIONS_CHECK },
+	{ "replace", no_argument, NULL, OPTIONS_TASK + OPTIONS_REPLACE },
 	{ "namespace", required_argument, NULL, 'n' },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -278,6 +279,8 @@ options_help(void)
 	    "needed, end\n"
 	    "      --check                     check all that the stores "
 	    "need, end\n"
+	    "      --replace                   take the place of the daemon "
+	    "that runs\n"
 	    "  -n, --namespace=NAME            whose table (default), or which "
 	    "to check\n"
 	    "                                  (all)\n"

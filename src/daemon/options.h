@@ -18,6 +18,7 @@ enum options_task {
 	OPTIONS_INIT_TABLE,
 	OPTIONS_CHECK_TABLE,
 	OPTIONS_CHECK,
+	OPTIONS_REPLACE,	/* serve, in the place of another process */
 };
 
 struct options {

@@ -60,6 +60,7 @@ enum protocol_right {
 	RIGHT_ANYBODY,
 	RIGHT_ADMIN,
 	RIGHT_OPERATOR,		/* or the user that the daemon runs as */
+	RIGHT_OWNER,		/* that user, or root, and no administrator */
 };
 
 struct protocol_argument_row {

@@ -36,6 +36,7 @@ struct server_config {
 	const char *path;
 	int fd;			/* listens there already: taken, and the file
 				 * is its maker's; -1: make it */
+	bool owns_file;		/* of that: it is ours from now on */
 	mode_t mode;
 	gid_t group;			/* (gid_t)-1: leave it */
 	gid_t admin_group;	/* may break and check, as root may; (gid_t)-1:
@@ -53,7 +54,8 @@ struct server_defaults {
 				 * HOST/NAME:PID */
 };
 
-#define SERVER_KEEP_LATER (UINT64_MAX - 1)
+#define SERVER_KEEP_LATER (UINT64_MAX - 1)	/* server_calls.keep */
+#define SERVER_KEPT_NOWHERE (UINT64_MAX - 2)	/* the same */
 
 /* Calls from the server to the daemon. */
 struct server_calls {
@@ -79,16 +81,22 @@ struct server_calls {
 	/* Random bits that cannot be guessed. 0, or DDBLOCK_E_SYSTEM. */
 	int (*secret)(void *arg, struct ident *ret);
 	/* Keep a copy of this descriptor, of a connection or of the server's
-	 * memory, for the process after this one, and give it a number; 0: it
-	 * is not kept; SERVER_KEEP_LATER: not yet, for want of room, and
+	 * memory, for the process after this one, and give it a number; 0: what
+	 * the client has is not kept; SERVER_KEPT_NOWHERE: that is, but no
+	 * copy; SERVER_KEEP_LATER: not yet, for want of room, and
 	 * server_keep_more() is called when there is some. NULL: no connection
 	 * outlives this process. */
 	uint64_t (*keep)(void *arg, int fd, bool is_memory);
-	/* Is that confirmed? */
+	/* Is that confirmed? NULL: nothing keeps them if this process dies. */
 	bool (*is_kept)(void *arg, uint64_t number);
 	/* The journal has no room: move it to a larger block. False: it cannot
 	 * grow, and nothing is written there any more. */
 	bool (*grow)(void *arg);
+	/* This client, whose socket @fd is, wants to take the place of this
+	 * process, which speaks with it from now on; perhaps it is closed at
+	 * the end. @ret_text says why not. */
+	int (*replace)(void *arg, uint64_t client, int fd, char *ret_text,
+	    size_t text_size);
 };
 
 /*
@@ -129,6 +137,8 @@ struct server_legacy {
 	int *connections;	/* what was kept as connections: those that it
 				 * takes are -1 then */
 	size_t n_connections;
+	bool is_handed_over;	/* by a process that is to end: nobody else
+				 * keeps them */
 };
 
 /*
@@ -154,6 +164,23 @@ void server_go_on(struct server *);
  * of the server. False: nothing is kept.
  */
 bool server_leave(struct server *);
+
+/* What the process that takes the place of this one gets: all connections but
+ * that client's. */
+struct server_handover {
+	int listening, memory;
+	int *connections;	/* the caller's to free; they are not copies */
+	size_t n_connections;
+};
+
+/*
+ * Everything that the journal says of them counts as soon as it is committed.
+ * @ret_text says what is in the way.
+ *
+ * DDBLOCK_E_UNSUPPORTED, DDBLOCK_E_NOMEM
+ */
+int server_hand_over(struct server *, uint64_t client,
+    struct server_handover *ret, char *ret_text, size_t text_size);
 
 /* Other limits and administrators from now on. Nobody is cut off for what is
  * queued already. */

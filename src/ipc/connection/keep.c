@@ -253,7 +253,7 @@ keep_again(struct connection *c)
 	keep_output(c);
 }
 
-static void
+void
 keep_socket(struct connection *c)
 {
 	struct server *s = c->server;
@@ -294,7 +294,10 @@ server_keep_more(struct server *s)
 			continue;
 		/* One that is busy is kept with its next request. */
 		c->kept.late = false;
-		keep_begin(c);
+		if (c->kept.on)
+			keep_socket(c);
+		else
+			keep_begin(c);
 		if (c->kept.late)
 			return;
 	}

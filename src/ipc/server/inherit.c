@@ -161,14 +161,17 @@ inherit_tell(struct connection *c)
 /* Go on with this one. False: it is not taken. */
 static bool
 inherit_connection(struct server *s, const struct inheritance *in,
-    const struct journal_entry *e, int fd)
+    const struct server_legacy *legacy, const struct journal_entry *e, int fd)
 {
 	const struct keep_connection *head = e->data;
 	struct connection *c;
 
 	if (connection_new(s, fd, head->client, &c) < 0)
 		return false;
-	c->kept.number = KEPT_BEFORE;
+	if (legacy->is_handed_over)
+		keep_socket(c);
+	else
+		c->kept.number = KEPT_BEFORE;
 	if (!inherit_settings(c, head) ||
 	    !inherit_input(c, in, head->in_from) ||
 	    !inherit_output(c, in, head->out_from) ||
@@ -208,7 +211,7 @@ inherit_connections(struct server *s, const struct inheritance *in,
 		const struct left_entry *e =
 		    inherit_find(in, legacy->connections[i]);
 
-		if (e == NULL || !inherit_connection(s, in, &e->entry,
+		if (e == NULL || !inherit_connection(s, in, legacy, &e->entry,
 		    legacy->connections[i]))
 			continue;
 		legacy->connections[i] = -1;
@@ -319,6 +322,8 @@ server_inherit(struct server *s, struct server_legacy *legacy, uint32_t *ret)
 	if (s->calls.keep != NULL)
 		knows = wire_start(s, legacy->memory, &in->read, &in->sent,
 		    in->text);
+	if (legacy->is_handed_over && s->wire != NULL && s->wire_number == 0)
+		s->wire_number = s->calls.keep(s->arg, s->wire_fd, true);
 	legacy->memory = -1;
 	if (legacy->journal == NULL) {
 		wire_change_key(s);	/* nothing is sealed by it */

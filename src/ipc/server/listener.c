@@ -171,11 +171,29 @@ listener_make(struct server *s, const struct server_config *config, char *text,
 	return r;
 }
 
+/* It listens already. Whose is the file? */
+static int
+listener_adopt(struct server *s, const struct server_config *config,
+    char *text, size_t text_size)
+{
+	struct stat st;
+
+	if (!config->owns_file)
+		return 0;
+	if (lstat(s->path, &st) < 0)
+		return listener_fail(s, "look at", text, text_size);
+	s->bound = S_ISSOCK(st.st_mode);
+	s->device = st.st_dev;
+	s->inode = st.st_ino;
+	return 0;
+}
+
 int
 listener_open(struct server *s, const struct server_config *config, char *text,
     size_t text_size)
 {
-	int r = s->fd >= 0 ? 0 : listener_make(s, config, text, text_size);
+	int r = s->fd >= 0 ? listener_adopt(s, config, text, text_size) :
+	    listener_make(s, config, text, text_size);
 
 	if (r < 0)
 		return r;

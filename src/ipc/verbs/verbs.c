@@ -22,8 +22,10 @@ static bool
 verbs_allows(const struct connection *c, enum protocol_right right)
 {
 	if (right == RIGHT_ANYBODY ||
-	    (right == RIGHT_OPERATOR && c->peer.uid == geteuid()))
+	    (right >= RIGHT_OPERATOR && c->peer.uid == geteuid()))
 		return true;
+	if (right == RIGHT_OWNER)
+		return c->peer.uid == 0;
 	return peer_is_admin(&c->peer, c->fd, c->server->admin_group);
 }
 
@@ -35,6 +37,9 @@ verbs_deny(struct connection *c, enum protocol_verb verb)
 	server_log(c->server, LOG_WARNING, "client %s (pid %ld, uid %ld) may "
 	    "not say %s", c->peer.name, (long)c->peer.pid,
 	    (long)c->peer.uid, row->word);
+	if (row->right == RIGHT_OWNER)
+		return connection_reason(c, DDBLOCK_E_DENIED, "only root and "
+		    "the daemon's own user may say %s", row->word);
 	return connection_reason(c, DDBLOCK_E_DENIED, "only root%s and the "
 	    "members of %s admin_group may say %s",
 	    row->right == RIGHT_OPERATOR ? ", the daemon's own user" : "",

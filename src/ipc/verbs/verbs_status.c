@@ -84,7 +84,7 @@ status_kept(struct server *s, struct buffer *b)
 {
 	uint64_t n_kept = 0, n_unconfirmed = 0;
 
-	if (s->wire == NULL || s->journal == NULL)
+	if (s->wire == NULL || s->journal == NULL || s->calls.is_kept == NULL)
 		return;
 	for (uint32_t i = 0; i < s->n_slots; i++) {
 		const struct connection *c = s->slots[i];
