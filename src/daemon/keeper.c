@@ -308,6 +308,7 @@ keeper_match_all(const struct keeper *k, const struct journal_file *file,
 	struct core_legacy legacy = { .arg = NULL };
 	struct journal_entry e = { .place = 0 };
 	struct buffer not;
+	int r = 0;
 
 	buffer_init(&not, KEEPER_TEXT_MAX);
 	(void)buffer_append_text(&not, "");
@@ -315,10 +316,10 @@ keeper_match_all(const struct keeper *k, const struct journal_file *file,
 	while (journal_read(legacy.memory, legacy.size, &e))
 		keeper_match(k, &e, &legacy, &not);
 	if (not.length > 0)
-		(void)keeper_refuse(text, size, "this daemon could take over ",
+		r = keeper_refuse(text, size, "this daemon could take over ",
 		    not.data + strlen("; "));
 	buffer_done(&not);
-	return not.length > 0 ? DDBLOCK_E_UNSUPPORTED : 0;
+	return r;
 }
 
 int

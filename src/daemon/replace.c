@@ -385,6 +385,8 @@ replace_take(const struct config *config, struct activation *ret, char *text,
 	}
 	if (r == 0)
 		replace_await_end(fd, pidfd);
+	else if (r != DDBLOCK_E_DENIED)
+		r = DDBLOCK_E_UNREACHABLE;	/* whatever it was */
 	if (pidfd >= 0)
 		(void)close(pidfd);
 	if (fd >= 0)
