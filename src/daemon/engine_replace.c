@@ -60,11 +60,11 @@ engine_on_replace(evutil_socket_t fd, short what, void *arg)
 		e->closing = true;
 		(void)server_leave(e->server);
 		e->calls.replaced(e->arg);
-		/* The successor sees by this socket, too, when we have ended. */
+		/* It sees by this socket, too, when we have ended. */
 		return;
 	}
-	log_write(LOG_WARNING, NULL, "another process was to take the place of "
-	    "this one: %s; going on", text);
+	log_write(LOG_WARNING, NULL, "another process was to take the place "
+	    "of this one: %s; going on", text);
 	(void)close(e->successor_fd);
 	e->successor = 0;
 }

@@ -35,8 +35,8 @@ enum journal_left {
 
 /*
  * Is what is left there, with a daemon that is about to hand it over, good for
- * this one? @fd is its file. journal_file_legacy() shows it, and nothing else may
- * be asked of it; @ret_text as below.
+ * this one? @fd is its file. journal_file_legacy() shows it, and nothing else
+ * may be asked of it; @text as below.
  *
  * DDBLOCK_E_SYSTEM, DDBLOCK_E_NOMEM
  */
@@ -45,7 +45,8 @@ int journal_file_look(const char *path, int fd, struct journal_file **ret,
 
 /*
  * Lock and read what is at @path, and begin an empty one beside it. Borrows
- * @path. @fd is the one at @path, locked, which is taken; or -1. @text (at least 512 bytes) says what is wrong: of what was left, or
+ * @path. @fd is the one at @path, locked, which is taken; or -1.
+ * @text (at least 512 bytes) says what is wrong: of what was left, or
  * why there is none, and what to do.
  *
  * DDBLOCK_E_SYSTEM, DDBLOCK_E_NOMEM

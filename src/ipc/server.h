@@ -137,8 +137,8 @@ struct server_legacy {
 	int *connections;	/* what was kept as connections: those that it
 				 * takes are -1 then */
 	size_t n_connections;
-	bool is_handed_over;	/* by a process that is to end: nobody else
-				 * keeps them */
+	bool is_handed_over;	/* by a process that has ended; no service
+				 * manager has them */
 };
 
 /*
