@@ -279,7 +279,7 @@ keep_begin(struct connection *c)
 	keep_commit(s);
 	if (c->kept.number == 0)
 		keep_socket(c);
-	if (c->kept.number == 0)
+	if (c->kept.number == 0 && !c->kept.late)
 		keep_end(c);
 }
 
@@ -292,12 +292,7 @@ server_keep_more(struct server *s)
 		c = s->slots[s->late_slot++ % s->n_slots];
 		if (c == NULL || !c->kept.late)
 			continue;
-		/* One that is busy is kept with its next request. */
-		c->kept.late = false;
-		if (c->kept.on)
-			keep_socket(c);
-		else
-			keep_begin(c);
+		keep_socket(c);
 		if (c->kept.late)
 			return;
 	}
@@ -317,7 +312,7 @@ keep_end(struct connection *c)
 	while (c->kept.watches != NULL)
 		keep_unwatch(c, &c->kept.watches);
 	keep_drop(c->server, &c->kept.place);
-	c->kept.on = false;
+	c->kept.on = c->kept.late = false;
 }
 
 /* ---- requests ----------------------------------------------------------- */

@@ -89,7 +89,7 @@ status_kept(struct server *s, struct buffer *b)
 	for (uint32_t i = 0; i < s->n_slots; i++) {
 		const struct connection *c = s->slots[i];
 
-		if (c == NULL || (!c->kept.on && !c->kept.late))
+		if (c == NULL || !c->kept.on)
 			continue;
 		if (c->kept.number == KEPT_BEFORE ||
 		    s->calls.is_kept(s->arg, c->kept.number))
