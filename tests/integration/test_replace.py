@@ -6,6 +6,7 @@ before.
 import array
 import os
 import random
+import select
 import signal
 import socket
 import struct
@@ -58,6 +59,50 @@ class Replacing(Daemon):
         self.old = None
         self.lines_ended = False
         return status
+
+    def settle(self, keep):
+        """One of the two is the daemon, and the other one has ended."""
+        process, pidfd, notices, reader = (
+            self.process, self.pidfd, self.notices, self.reader) \
+            if keep == "old" else self.old
+        if keep == "old":
+            self.process, self.pidfd, self.notices, self.reader = self.old
+        self.old = None
+        process.wait(harness.TIMEOUT_S)
+        reader.join()
+        process.stderr.close()
+        os.close(pidfd)
+        notices.close()
+        self.lines_ended = False
+
+    def serves(self):
+        try:
+            with Client(self) as client:
+                return client.call("PING").ok
+        except (harness.Ended, OSError):
+            return False
+
+    def race(self, victim):
+        """Kill one of the two at any moment; then one serves, at the latest
+        when it is started. Who it is."""
+        self.begin()
+        select.select([], [], [], random.uniform(0, 0.05))
+        (self.process if victim == "new" else self.old[0]).kill()
+        if victim == "new":
+            self.process.wait()
+            while self.old[0].poll() is None and not self.serves():
+                pass
+            winner = "old" if self.old[0].poll() is None else "next"
+        else:
+            self.old[0].wait()
+            while self.process.poll() is None and not self.serves():
+                pass
+            winner = "new" if self.process.poll() is None else "next"
+        self.settle("old" if winner == "old" else "new")
+        if winner == "next":
+            self.wait()
+            self.start()
+        return winner
 
     def command_of(self, *more):
         return [*super().command(), "--replace", *more]
@@ -276,6 +321,27 @@ class Replaced(Case):
         self.assertEqual(failures, [])
 
 
+class DynamoDB(Case):
+    def test_holds_and_waiters_go_on(self):
+        harness.need_dynamodb()
+        made = harness.on_new_table(f"replace-{os.getpid()}")
+        self.addCleanup(made.close, check=False)
+        with open(made.config, encoding="utf-8") as f:
+            daemon = self.daemon(f.read())
+        holder = self.client(daemon)
+        waiter = self.client(daemon)
+        grant = holder.try_("k")
+        tag = waiter.send("ACQUIRE k")
+        waiter.call("PING")
+        for _ in range(3):
+            daemon.replace()
+            self.assertTrue(holder.call(f"RENEW id={grant['id']}").ok)
+        self.assertTrue(holder.release(grant).ok)
+        after = waiter.reply(tag)
+        self.assertGreater(int(after["token"]), int(grant["token"]))
+        self.assertEqual(list(holder.events), [])
+
+
 class Refused(Case):
     """Whatever is wrong, the daemon that runs goes on as before."""
 
@@ -442,6 +508,21 @@ class Broken(Case):
                 s.shutdown(socket.SHUT_RD)
                 s.sendall(b"HAVE\n")
 
+    def test_killed_at_any_moment(self):
+        """What is held goes on with whoever serves."""
+        daemon = self.daemon()
+        client = self.client(daemon)
+        grant = client.try_("k", linger="1m")
+        winners = set()
+        for i in range(40):
+            winners.add(daemon.race(("new", "old")[i % 2]))
+            with Client(daemon) as other:
+                self.assertEqual(other.try_("k").code, "LOCK_BUSY")
+            heir = self.client(daemon)
+            row, = heir.call(f"RESUME secret={grant['secret']}").rows
+            self.assertEqual(row["token"], grant["token"])
+        self.assertLessEqual({"old", "next"}, winners)
+
     def test_it_takes_a_while(self):
         daemon, client, grant = self.begun()
         s, fds, _ = ask_to_replace(daemon)
@@ -450,6 +531,9 @@ class Broken(Case):
         s.sendall(b"HAVE\n")
         self.assertEqual(s.recv(99), b"GOES\n")
         self.assertEqual(daemon.wait(), 0)
+        # Nobody else gets its lock meanwhile.
+        with Daemon(args=[f"--journal={daemon.journal()}"]) as other:
+            other.wait_log("another daemon has it")
         # Killed now: the next daemon goes on from the journal.
         for fd in (*fds, *more):
             os.close(fd)
@@ -521,4 +605,4 @@ class Broken(Case):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main(dynamodb=True)
