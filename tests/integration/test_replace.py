@@ -430,6 +430,23 @@ class Refused(Case):
                       "say REPLACE", asker.stdout)
         self.expect_as_before(daemon, client, grant)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another")
+    def test_an_administrator(self):
+        """May do much, but not have others' connections."""
+        daemon = self.daemon(args=["--socket-mode=0666",
+                                   "--admin-group=nogroup"])
+        os.chmod(daemon.directory, 0o755)
+        asker = subprocess.run(
+            ["/usr/bin/env", "python3", "-c", "import socket,sys\n"
+             "s = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
+             "s.sendall(b'DRAIN\\nREPLACE\\n')\nf = s.makefile()\n"
+             "print(f.readline() + f.readline())", daemon.socket],
+            user=NOBODY, group="nogroup", check=False, capture_output=True,
+            text=True, timeout=harness.TIMEOUT_S, cwd="/")
+        self.assertIn("OK held=0", asker.stdout)
+        self.assertIn("ERR DENIED :only root and the daemon's own user may "
+                      "say REPLACE", asker.stdout)
+
     def test_the_old_one_stands_still(self):
         daemon = self.daemon()
         client = self.client(daemon)
@@ -508,6 +525,11 @@ class Broken(Case):
                 s.shutdown(socket.SHUT_RD)
                 s.sendall(b"HAVE\n")
 
+    def test_the_old_one_goes_too_late(self):
+        """The new one has given up: it cannot be told any more."""
+        with socket.socket(socket.AF_UNIX) as s, Daemon() as real:
+            self.fake_old(real, s, "late")
+
     def test_killed_at_any_moment(self):
         """What is held goes on with whoever serves."""
         daemon = self.daemon()
@@ -580,6 +602,13 @@ class Broken(Case):
             self.assertEqual(c.recv(999), b"HAVE\n")
         if when == "gone":
             c.sendall(b"GOES\n")
+        if when == "late":
+            # It reads no more, but it is there.
+            poll = select.poll()
+            poll.register(c, select.POLLHUP | select.POLLERR)
+            poll.poll(harness.TIMEOUT_S * 1000)
+            with self.assertRaises(BrokenPipeError):
+                c.sendall(b"GOES\n")
         c.close()
         for fd in (*fds, *more):
             os.close(fd)
