@@ -94,6 +94,7 @@ child_step(void *arg, struct core_event *event)
 			n_waiters = 0;
 		}
 	}
+	server_save(t.server);
 	journal_commit(&journal);
 	return 0;
 }
