@@ -51,7 +51,7 @@ struct journal_file {
 	bool settled;
 	int old_fd;	/* of what was left, locked; -1: nothing was */
 	struct journal_file_head *old_head;	/* mapped; or NULL */
-	void *old;	/* a copy of it, or NULL */
+	void *old;	/* all of it, mapped to be read; or NULL */
 	size_t old_size;
 };
 
@@ -188,25 +188,17 @@ file_map(struct journal_file *f, size_t want, char *text, size_t size)
 
 /* ---- what was left ----------------------------------------------------- */
 
+/* Its writer is dead, and who else may write it is this user: it is not copied,
+ * which a restart would wait for. */
 static int
-file_read_all(struct journal_file *f, char *text, size_t size)
+file_map_old(struct journal_file *f, char *text, size_t size)
 {
-	size_t done = 0;
-	ssize_t n;
+	void *memory = mmap(NULL, f->old_size, PROT_READ,
+	    MAP_PRIVATE | MAP_POPULATE, f->old_fd, 0);
 
-	f->old = malloc(f->old_size);
-	if (f->old == NULL)
-		return file_fail(text, size, f->path, "cannot read it", ENOMEM);
-	while (done < f->old_size) {
-		n = pread(f->old_fd, (char *)f->old + done, f->old_size - done,
-		    (off_t)done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return file_fail(text, size, f->path, "cannot read it",
-			    n < 0 ? errno : EIO);
-		done += (size_t)n;
-	}
+	if (memory == MAP_FAILED)
+		return file_fail(text, size, f->path, "cannot read it", errno);
+	f->old = memory;
 	return 0;
 }
 
@@ -283,7 +275,7 @@ file_read(struct journal_file *f, const char *boot_id, char *text, size_t size)
 	if (st.st_size > (off_t)JOURNAL_SIZE_MAX)
 		return file_say(text, size, f->path, "it is damaged");
 	f->old_size = (size_t)st.st_size;
-	if (file_read_all(f, text, size) < 0)
+	if (file_map_old(f, text, size) < 0)
 		return JOURNAL_LEFT_BAD;
 	left = file_judge(f, boot_id, text, size);
 	if (left != JOURNAL_LEFT_GOOD)
@@ -310,7 +302,8 @@ file_forget_old(struct journal_file *f)
 		(void)munmap(f->old_head, sizeof(*f->old_head));
 	if (f->old_fd >= 0)
 		(void)close(f->old_fd);
-	free(f->old);
+	if (f->old != NULL)
+		(void)munmap(f->old, f->old_size);
 	f->old_head = NULL;
 	f->old_fd = -1;
 	f->old = NULL;

@@ -3,7 +3,7 @@
  * that is started after it on the same boot.
  *
  *  1. One daemon has it at a time: it is locked before it is read.
- *  2. What is there is read into memory, and a new file is written beside it,
+ *  2. What is there is only read, and a new file is written beside it,
  *     which takes its name when all is in it. A death at any moment leaves one
  *     of the two, whole.
  *  3. It has its room on the disk before it is written: a full one is an
