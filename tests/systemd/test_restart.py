@@ -2,6 +2,7 @@
 """Connections under a real systemd: they go on when the daemon is killed and
 when it is restarted, and end when it is stopped."""
 import os
+import socket
 import sys
 import unittest
 
@@ -13,6 +14,7 @@ import test_unit
 from test_unit import HOST, SOCKET, show
 
 setUpModule = test_unit.setUpModule
+CROWD = 3000
 DEATHS = int(os.environ.get("DDBLOCK_DEATHS", "10"))
 
 
@@ -91,6 +93,27 @@ class Restart(test_unit.Case):
         for client in clients[5:]:
             client.close()
         self.await_(lambda: int(show("ddblockd", "NFileDescriptorStore")) == 2)
+
+    def test_crowd(self):
+        """More at once than the manager's queue has room for; and then they
+        say nothing any more."""
+        self.start(config="[daemon]\nconnections_per_uid_max = 5000\n")
+        sockets = []
+        for _ in range(CROWD):
+            s = socket.socket(socket.AF_UNIX)
+            self.addCleanup(s.close)
+            s.connect(HOST.path(SOCKET))
+            s.send(b"HELLO\n")
+            sockets.append(s)
+        for s in sockets:
+            self.assertTrue(s.recv(1000).startswith(b"OK"))
+        self.await_kept(self.client())
+        self.await_(lambda: int(show("ddblockd", "NFileDescriptorStore"))
+                    == CROWD + 2)
+        self.restart()
+        for s in sockets:
+            s.send(b"PING\n")
+            self.assertTrue(s.recv(1000).startswith(b"OK"))
 
     def test_no_store(self):
         """As before there was one: the connection ends."""
