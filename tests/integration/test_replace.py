@@ -531,7 +531,7 @@ class Broken(Case):
             self.fake_old(real, s, "late")
 
     def test_killed_at_any_moment(self):
-        """What is held goes on with whoever serves."""
+        """What is held goes on with the daemon that serves."""
         daemon = self.daemon()
         client = self.client(daemon)
         grant = client.try_("k", linger="1m")
