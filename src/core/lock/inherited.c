@@ -64,13 +64,22 @@ inherited_grants_index(struct inherited_grants *all)
 	return 0;
 }
 
+/* The lock asks for nothing: no look, no waiter mark, no write in doubt. */
+static bool
+inherited_rests(const struct lock *l)
+{
+	return l->leftovers == NULL && l->in_doubt_list.first == NULL &&
+	    l->own_mark_mode == LOCK_MODE_NONE && l->mark_due == MARK_NONE;
+}
+
 /* Its hold goes on, and there is nothing else to do about it. */
 static bool
 inherited_goes_on(const struct grant *g)
 {
 	return g != NULL && g->state == GRANT_HELD && g->uses != NULL &&
 	    g->extras == NULL && g->releasing == NULL && g->gap_ms == 0 &&
-	    !g->unproven && !g->unsealed && g->lock->ns->has_sessions;
+	    !g->unproven && !g->unsealed && g->lock->ns->has_sessions &&
+	    inherited_rests(g->lock);
 }
 
 void
