@@ -12,10 +12,37 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "daemon/engine_state.h"
 #include "daemon/replace.h"
 #include "ddblock.h"
+
+#define ENGINE_PATIENCE_MIN_MS 100
+
+/* While this process stands still no holder is told of a loss: it is not to be
+ * so long that one could come. */
+static uint64_t
+engine_patience_ms(const struct engine *e)
+{
+	uint64_t least_ms = REPLACE_GIVE_MAX_MS;
+	struct core_namespace_view v;
+
+	for (uint32_t i = 0; i < e->n_namespaces; i++) {
+		uint64_t left_ms;
+
+		core_view_namespace(e->core, i, clock_boot_ms(), &v);
+		if (v.held == 0)
+			continue;
+		/* A lease of each record: of the first that ends little is
+		 * known. */
+		left_ms = v.remaining_ms > 0 ? v.remaining_ms :
+		    e->config->namespaces[i].margin_ms;
+		if (left_ms / 2 < least_ms)
+			least_ms = left_ms / 2;
+	}
+	return least_ms;
+}
 
 static int
 engine_parts(struct engine *e, struct replace_parts *ret, char *text,
@@ -30,6 +57,12 @@ engine_parts(struct engine *e, struct replace_parts *ret, char *text,
 		    "it has no journal" : "what is held in store = memory ends "
 		    "with it");
 		return DDBLOCK_E_UNSUPPORTED;
+	}
+	ret->patience_ms = engine_patience_ms(e);
+	if (ret->patience_ms < ENGINE_PATIENCE_MIN_MS) {
+		(void)snprintf(text, size, "a lease would end meanwhile; try "
+		    "again when the store answers");
+		return DDBLOCK_E_SYSTEM;
 	}
 	r = server_hand_over(e->server, e->successor, &h, text, size);
 	if (r < 0)

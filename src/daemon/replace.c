@@ -31,7 +31,6 @@
 
 #define REPLACE_MAGIC UINT64_C(0x6563616c70656464)	/* ddeplace */
 #define REPLACE_BATCH 250		/* the kernel takes 253 */
-#define REPLACE_GIVE_MS 2000		/* the old one stands still so long */
 #define REPLACE_TAKE_MS 5000
 #define REPLACE_END_MS 10000
 #define REPLACE_HEAD_FDS 3
@@ -175,7 +174,7 @@ replace_give_all(int fd, const struct replace_parts *p, uint64_t until_ms)
 int
 replace_give(int fd, const struct replace_parts *p, char *text, size_t size)
 {
-	const uint64_t until_ms = clock_boot_ms() + REPLACE_GIVE_MS;
+	const uint64_t until_ms = clock_boot_ms() + p->patience_ms;
 	char answer[REPLACE_TEXT_MAX];
 	size_t none = 0;
 	ssize_t n;

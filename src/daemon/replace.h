@@ -17,16 +17,19 @@
 #define DDBLOCKD_DAEMON_REPLACE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "daemon/activation.h"
 
 #define REPLACE_TEXT_MAX 512
+#define REPLACE_GIVE_MAX_MS 2000	/* the old one stands still so long */
 
 /* What is passed. */
 struct replace_parts {
 	int listening, memory, journal;
 	const int *connections;
 	size_t n_connections;
+	uint64_t patience_ms;	/* at most REPLACE_GIVE_MAX_MS */
 };
 
 /*

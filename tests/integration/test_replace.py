@@ -545,6 +545,18 @@ class Broken(Case):
             self.assertEqual(row["token"], grant["token"])
         self.assertLessEqual({"old", "next"}, winners)
 
+    def test_it_waits_for_no_loss(self):
+        """No longer than half of what the lease has left."""
+        daemon = self.daemon(args=["--lease=1500ms"])
+        client = self.client(daemon)
+        grant = client.try_("k")
+        s, fds, _ = ask_to_replace(daemon)
+        daemon.wait_log("does not answer.*going on")
+        for fd in fds:
+            os.close(fd)
+        s.close()
+        self.expect_as_before(daemon, client, grant)
+
     def test_it_takes_a_while(self):
         daemon, client, grant = self.begun()
         s, fds, _ = ask_to_replace(daemon)
