@@ -311,6 +311,10 @@ host_say(struct host *h, const struct core_event *ev, const char *key,
 	if (ev->type == CORE_REQUEST && ev->request.record != NULL)
 		(void)snprintf(l->record, sizeof(l->record), "%s",
 		    ev->request.record);
+	if (ev->type == CORE_REQUEST && ev->request.secret != NULL) {
+		l->secret = *ev->request.secret;
+		l->event.request.secret = &l->secret;
+	}
 	if (host_is_paused(h)) {
 		*h->lines_end = l;
 		h->lines_end = &l->next;

@@ -113,6 +113,7 @@ struct line {
 	char key[PLAN_KEY_MAX];
 	char owner[24];
 	char record[FACT_VERSION_MAX];	/* "": it names none */
+	struct core_secret secret;
 };
 
 struct host {
