@@ -15,6 +15,7 @@
 #define CREDENTIALS_ACCOUNT_DIGITS 12
 #define CREDENTIALS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
 	"abcdefghijklmnopqrstuvwxyz0123456789"
+#define CREDENTIALS_UNRESERVED CREDENTIALS_PLAIN "-._~"	/* in a URL */
 #define CREDENTIALS_SECRET_MIN 16	/* AWS's have 40 characters and more;
 					 * emulators take "secret" */
 #define CREDENTIALS_PIECE_MIN 6	/* shorter ones may be words */
@@ -159,22 +160,32 @@ credentials_mask_piece(const char *piece, size_t piece_length, char *text,
 	}
 }
 
-/* A text that was quoted again only at its special characters still has the
- * pieces between them. */
-void
-credentials_mask_secret(const char *secret, char *text, size_t length)
+/* Of these characters alone. */
+static void
+credentials_mask_runs(const char *secret, const char *characters, char *text,
+    size_t length)
 {
 	size_t n;
 
+	for (; *secret != '\0'; secret += n > 0 ? n : 1) {
+		n = strspn(secret, characters);
+		if (n >= CREDENTIALS_PIECE_MIN)
+			credentials_mask_piece(secret, n, text, length);
+	}
+}
+
+/* A text that was quoted again only at its special characters still has the
+ * pieces between them. What is special differs: the longer pieces come first,
+ * because a short one would leave what is around it. */
+void
+credentials_mask_secret(const char *secret, char *text, size_t length)
+{
 	if (length == 0 || secret == NULL ||
 	    strlen(secret) < CREDENTIALS_SECRET_MIN)
 		return;
 	credentials_mask_piece(secret, strlen(secret), text, length);
-	for (; *secret != '\0'; secret += n > 0 ? n : 1) {
-		n = strspn(secret, CREDENTIALS_PLAIN);
-		if (n >= CREDENTIALS_PIECE_MIN)
-			credentials_mask_piece(secret, n, text, length);
-	}
+	credentials_mask_runs(secret, CREDENTIALS_UNRESERVED, text, length);
+	credentials_mask_runs(secret, CREDENTIALS_PLAIN, text, length);
 }
 
 void

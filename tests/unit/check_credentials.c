@@ -148,6 +148,16 @@ TEST(test_mask)
 	credentials_done(&c);
 }
 
+/* A short piece beside what no URL quotes. */
+TEST(test_mask_beside_a_hyphen)
+{
+	char text[] = "it is AQAEpieceOfIt_more-u1STF%3D%3D.";
+
+	credentials_mask_secret("AQAEpieceOfIt_more-u1STF==", text,
+	    strlen(text));
+	ck_assert_str_eq(text, "it is ************************%3D%3D.");
+}
+
 /* The credentials for emulators are a word, which may occur in an error. */
 TEST(test_mask_leaves_words)
 {
