@@ -203,5 +203,18 @@ void *dialect_view_alloc(struct dialect_view *, size_t n, size_t size);
  * 1 or DDBLOCK_E_NOMEM */
 int dialect_view_name(struct dialect_view *, const struct key_parts *,
     struct key *ret);
+/*
+ * The place of an item with these keys in its table, from which a listing goes
+ * on, in the view's memory: the length of the partition key in two bytes, that
+ * key, and the sort value.
+ *
+ * DDBLOCK_E_PROTOCOL
+ *     The keys are longer than any may be.
+ * DDBLOCK_E_NOMEM
+ */
+int dialect_view_cursor(struct dialect_view *, const struct key_parts *,
+    struct key *ret);
+/* And back; they point into the cursor. False: it is no such place. */
+bool dialect_cursor_parts(struct key cursor, struct key_parts *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Shared by all record formats: the memory of views and requests, the names of
- * attributes in a table, and which operations write.
+ * Shared by all record formats: the memory of views and requests, places in a
+ * table, the names of its attributes, and which operations write.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,8 @@
 
 #include "ddblock.h"
 #include "dialect/dialect.h"
+
+#define VIEW_CURSOR_HEAD 2	/* bytes of the partition key's length */
 
 /* A block of a view's memory; the bytes follow. */
 struct dialect_memory {
@@ -67,6 +69,45 @@ dialect_view_name(struct dialect_view *v, const struct key_parts *parts,
 	}
 	*ret = key_join(parts, bytes);
 	return 1;
+}
+
+int
+dialect_view_cursor(struct dialect_view *v, const struct key_parts *parts,
+    struct key *ret)
+{
+	const struct key *key = &parts->key, *sort = &parts->sort;
+	size_t length = VIEW_CURSOR_HEAD + key->length + sort->length;
+	unsigned char *bytes;
+
+	if (length > SCAN_CURSOR_MAX)
+		return DDBLOCK_E_PROTOCOL;
+	bytes = dialect_view_alloc(v, 1, length);
+	if (bytes == NULL)
+		return DDBLOCK_E_NOMEM;
+	bytes[0] = (unsigned char)(key->length >> 8);
+	bytes[1] = (unsigned char)key->length;
+	memcpy(bytes + VIEW_CURSOR_HEAD, key->bytes, key->length);
+	memcpy(bytes + VIEW_CURSOR_HEAD + key->length, sort->bytes,
+	    sort->length);
+	*ret = (struct key){ (const char *)bytes, length };
+	return 0;
+}
+
+bool
+dialect_cursor_parts(struct key cursor, struct key_parts *ret)
+{
+	const unsigned char *head = (const unsigned char *)cursor.bytes;
+	size_t n;
+
+	if (cursor.length < VIEW_CURSOR_HEAD)
+		return false;
+	n = (size_t)head[0] << 8 | head[1];
+	if (n > cursor.length - VIEW_CURSOR_HEAD)
+		return false;
+	ret->key = (struct key){ cursor.bytes + VIEW_CURSOR_HEAD, n };
+	ret->sort = (struct key){ ret->key.bytes + n,
+		cursor.length - VIEW_CURSOR_HEAD - n };
+	return true;
 }
 
 void

@@ -47,8 +47,8 @@ int native_item_name(const struct dialect_table *, struct json_object *item,
     struct dialect_view *, struct key *ret);
 
 /*
- * The place of an item in its table, from which a listing goes on: the length
- * of the partition key in two bytes, that key, and the sort value.
+ * The place of an item in its table, from which a listing goes on
+ * (dialect_view_cursor()).
  *
  * DDBLOCK_E_PROTOCOL
  *     The keys that it must have are missing.

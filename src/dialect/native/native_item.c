@@ -12,8 +12,6 @@
 #include "dialect/json.h"
 #include "dialect/native/native.h"
 
-#define NATIVE_CURSOR_HEAD 2	/* bytes of the partition key's length */
-
 const char *
 native_ttl(const struct dialect_table *table)
 {
@@ -105,39 +103,20 @@ native_item_cursor(const struct dialect_table *table,
     struct json_object *item, struct dialect_view *view, struct key *ret)
 {
 	struct key_parts parts;
-	unsigned char *bytes;
-	size_t length;
 
 	if (!native_read_keys(table, item, &parts))
 		return DDBLOCK_E_PROTOCOL;
-	length = NATIVE_CURSOR_HEAD + parts.key.length + parts.sort.length;
-	if (length > SCAN_CURSOR_MAX)
-		return DDBLOCK_E_PROTOCOL;
-	bytes = dialect_view_alloc(view, 1, length);
-	if (bytes == NULL)
-		return DDBLOCK_E_NOMEM;
-	bytes[0] = (unsigned char)(parts.key.length >> 8);
-	bytes[1] = (unsigned char)parts.key.length;
-	memcpy(bytes + NATIVE_CURSOR_HEAD, parts.key.bytes, parts.key.length);
-	memcpy(bytes + NATIVE_CURSOR_HEAD + parts.key.length,
-	    parts.sort.bytes, parts.sort.length);
-	*ret = (struct key){ (const char *)bytes, length };
-	return 0;
+	return dialect_view_cursor(view, &parts, ret);
 }
 
 bool
 native_cursor_item(struct key cursor, struct native_item *ret)
 {
-	const unsigned char *head = (const unsigned char *)cursor.bytes;
-	size_t n;
+	struct key_parts parts;
 
-	if (cursor.length < NATIVE_CURSOR_HEAD)
+	if (!dialect_cursor_parts(cursor, &parts))
 		return false;
-	n = (size_t)head[0] << 8 | head[1];
-	if (n > cursor.length - NATIVE_CURSOR_HEAD)
-		return false;
-	ret->partition = (struct key){ cursor.bytes + NATIVE_CURSOR_HEAD, n };
-	ret->sort = (struct key){ ret->partition.bytes + n,
-		cursor.length - NATIVE_CURSOR_HEAD - n };
+	ret->partition = parts.key;
+	ret->sort = parts.sort;
 	return true;
 }

@@ -13,7 +13,6 @@
 #include "dialect/record/record.h"
 
 #define ITEM_DIGITS_MAX 38
-#define ITEM_CURSOR_HEAD 2	/* bytes of the partition key's length */
 
 static const char *const item_types[] = {
 	[DIALECT_KEY_TEXT] = "S",
@@ -195,42 +194,17 @@ record_item_cursor(const struct dialect_table *table,
     struct json_object *item, struct dialect_view *view, struct key *ret)
 {
 	struct key_parts parts;
-	unsigned char *bytes;
-	size_t length;
 	int r = item_values(table, item, view, &parts);
 
 	if (r < 0)
 		return r;
-	if (r == 0)
-		return DDBLOCK_E_PROTOCOL;
-	length = ITEM_CURSOR_HEAD + parts.key.length + parts.sort.length;
-	if (length > SCAN_CURSOR_MAX)
-		return DDBLOCK_E_PROTOCOL;
-	bytes = dialect_view_alloc(view, 1, length);
-	if (bytes == NULL)
-		return DDBLOCK_E_NOMEM;
-	bytes[0] = (unsigned char)(parts.key.length >> 8);
-	bytes[1] = (unsigned char)parts.key.length;
-	memcpy(bytes + ITEM_CURSOR_HEAD, parts.key.bytes, parts.key.length);
-	memcpy(bytes + ITEM_CURSOR_HEAD + parts.key.length, parts.sort.bytes,
-	    parts.sort.length);
-	*ret = (struct key){ (const char *)bytes, length };
-	return 0;
+	return r == 0 ? DDBLOCK_E_PROTOCOL :
+	    dialect_view_cursor(view, &parts, ret);
 }
 
 bool
 record_cursor_item(struct key cursor, struct key_parts *ret)
 {
-	const unsigned char *head = (const unsigned char *)cursor.bytes;
-	size_t n;
-
-	if (cursor.length < ITEM_CURSOR_HEAD)
-		return false;
-	n = (size_t)head[0] << 8 | head[1];
-	if (n == 0 || n >= cursor.length - ITEM_CURSOR_HEAD)
-		return false;
-	ret->key = (struct key){ cursor.bytes + ITEM_CURSOR_HEAD, n };
-	ret->sort = (struct key){ ret->key.bytes + n,
-		cursor.length - ITEM_CURSOR_HEAD - n };
-	return true;
+	return dialect_cursor_parts(cursor, ret) && ret->key.length > 0 &&
+	    ret->sort.length > 0;
 }
