@@ -4,7 +4,6 @@
 `ddblock run` and its kind go on until half a margin before their own deadline.
 Against a daemon that a test plays, and against real ones that are killed.
 """
-import contextlib
 import ctypes
 import os
 import signal
@@ -15,6 +14,7 @@ import harness
 from harness import Client, Daemon
 from runner import (PAUSE, READY, FakeDaemon, Run, ddblock, environment,
                     python, runs)
+from succession import sleeper
 
 KEY = "jobs/nightly"
 BROKE = "the connection to the daemon broke"
@@ -340,15 +340,6 @@ class Forgotten(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.restart()
             self.assertEqual(script.wait(harness.TIMEOUT_S), -signal.SIGTERM)
-
-
-@contextlib.contextmanager
-def sleeper():
-    with subprocess.Popen(["sleep", "3600"]) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 class Looped(Daemon):

@@ -15,8 +15,10 @@ import threading
 import unittest
 
 import harness
+import succession
 from harness import Client, Daemon
 from manager import Managed
+from succession import sleeper
 
 NOBODY = 65534
 
@@ -122,30 +124,11 @@ def ask_to_replace(daemon):
     return s, fds, struct.unpack("=QIiQ", head)[3]
 
 
-class Case(unittest.TestCase):
+class Case(succession.Case):
     def daemon(self, config=None, **more):
         daemon = Replacing(config, **more)
         self.addCleanup(daemon.close, check=False)
         return daemon.start()
-
-    def client(self, daemon, **hello):
-        client = Client(daemon)
-        self.addCleanup(client.close)
-        self.assertTrue(client.hello(**hello).ok)
-        return client
-
-    def sleeper(self):
-        process = subprocess.Popen(["sleep", "1000"])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def try_for(self, client, process, key):
-        pidfd = os.pidfd_open(process.pid)
-        socket.send_fds(client.socket, [f"#p TRY {key} process=yes\n".encode()],
-                        [pidfd])
-        os.close(pidfd)
-        self.assertTrue(client.reply("p").ok)
 
     def expect_as_before(self, daemon, client, grant):
         """The old one serves, and nothing of it was taken."""
@@ -162,7 +145,7 @@ class Replaced(Case):
         daemon = self.daemon()
         client = self.client(daemon, restarted="yes")
         others = self.client(daemon, resume="yes")
-        process = self.sleeper()
+        process = self.enterContext(sleeper())
         grants = [
             client.try_("plain"), client.try_("lingers", linger="1m"),
             client.call("TRY one two"),
@@ -200,20 +183,7 @@ class Replaced(Case):
 
     def test_waiters_keep_their_places(self):
         daemon = self.daemon()
-        holder = self.client(daemon)
-        grant = holder.try_("k")
-        waiters = [self.client(daemon) for _ in range(5)]
-        tags = []
-        for waiter in waiters:
-            tags.append(waiter.send("ACQUIRE k wait=1h"))
-            waiter.call("PING")
-        daemon.replace()
-        for waiter, tag in zip(waiters, tags):
-            self.assertTrue(holder.release(grant).ok)
-            last, grant = grant, waiter.reply(tag)
-            self.assertTrue(grant.ok, grant)
-            self.assertGreater(int(grant["token"]), int(last["token"]))
-            holder = waiter
+        self.expect_places(daemon, daemon.replace)
 
     def test_in_mid_conversation(self):
         """Half a line; one that says nothing; a watch; a client that does not

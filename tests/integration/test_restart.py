@@ -3,50 +3,24 @@
 
 The service manager is the test (manager.py); a real one is in tests/systemd/.
 """
-import contextlib
 import os
 import random
 import select
 import signal
-import socket
-import subprocess
 import threading
-import unittest
 
 import harness
+import succession
 from harness import Client, Daemon, TIMEOUT_S
 from manager import Managed
+from succession import sleeper
 
 
-@contextlib.contextmanager
-def sleeper():
-    with subprocess.Popen(["sleep", "1000"]) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-class Case(unittest.TestCase):
+class Case(succession.Case):
     def daemon(self, **more):
         daemon = Managed(**more)
         self.addCleanup(daemon.close, check=False)
         return daemon.start()
-
-    def client(self, daemon, **hello):
-        client = Client(daemon)
-        self.addCleanup(client.close)
-        if hello is not None:
-            self.assertTrue(client.hello(**hello).ok)
-        return client
-
-    def try_for(self, client, process, key, more=""):
-        """The client takes the lock for that process."""
-        pidfd = os.pidfd_open(process.pid)
-        request = f"#p TRY {key} process=yes{more}\n"
-        socket.send_fds(client.socket, [request.encode()], [pidfd])
-        os.close(pidfd)
-        self.assertTrue(client.reply("p").ok)
 
     def await_kept(self, daemon, n):
         with Client(daemon) as client:
@@ -76,19 +50,7 @@ class Connections(Case):
 
     def test_a_waiter_keeps_its_place(self):
         daemon = self.daemon()
-        holder = self.client(daemon)
-        grant = holder.try_("k")
-        waiters = [self.client(daemon) for _ in range(5)]
-        tags = []
-        for waiter in waiters:
-            tags.append(waiter.send("ACQUIRE k wait=1h"))
-            waiter.call("PING")
-        daemon.restart()
-        for waiter, tag in zip(waiters, tags):
-            self.assertTrue(holder.release(grant).ok)
-            grant = waiter.reply(tag)
-            self.assertTrue(grant.ok, grant)
-            holder = waiter
+        self.expect_places(daemon, daemon.restart)
 
     def test_half_a_line(self):
         daemon = self.daemon()

@@ -6,12 +6,10 @@ words, and nobody holds twice.
 ddblockd-before is the daemon with the journal of the version before.
 """
 import os
-import socket
 import struct
-import subprocess
-import unittest
 
 import harness
+import succession
 from harness import Client, Daemon
 from manager import Managed
 
@@ -51,25 +49,12 @@ class Kept(Builds, Managed):
     """With a service manager that keeps the connections."""
 
 
-class Case(unittest.TestCase):
+class Case(succession.Case):
     def daemon(self, kind, config=None, **more):
         daemon = kind(config, **more) if kind is Alone else kind(
             config=config, **more)
         self.addCleanup(daemon.close, check=False)
         return daemon
-
-    def client(self, daemon, **hello):
-        client = Client(daemon)
-        self.addCleanup(client.close)
-        self.assertTrue(client.hello(**hello).ok)
-        return client
-
-    def try_for(self, client, process, key):
-        pidfd = os.pidfd_open(process.pid)
-        socket.send_fds(client.socket, [f"#p TRY {key} process=yes\n".encode()],
-                        [pidfd])
-        os.close(pidfd)
-        self.assertTrue(client.reply("p").ok)
 
     def resume(self, client, grant):
         return client.call(f"RESUME secret={grant['secret']}")
@@ -89,8 +74,7 @@ class Upgrade(Case):
         }
         closed = self.client(daemon)
         self.assertTrue(closed.try_("c", policy="fail-closed").ok)
-        with subprocess.Popen(["sleep", "1000"]) as process:
-            self.addCleanup(process.kill)
+        with succession.sleeper() as process:
             self.try_for(closed, process, "p")
             daemon.kill()
             self.assertEqual(daemon.version(), 1)
