@@ -185,9 +185,9 @@ struct kept_asking {
 #define KEPT_BEFORE UINT64_MAX
 struct kept {
 	bool on;
-	uint64_t number;	/* of its socket, kept by the daemon; 0: it is
-				 * not; KEPT_BEFORE: since another process */
-	bool late;		/* not yet: there was no room for it */
+	uint64_t number;	/* of its socket, kept by the daemon; 0: not
+				 * yet, for want of room; KEPT_BEFORE: since
+				 * another process */
 	journal_place place;
 	struct kept_stream in, out;
 	struct kept_watch *watches;

@@ -253,14 +253,14 @@ keep_again(struct connection *c)
 	keep_output(c);
 }
 
-void
+bool
 keep_socket(struct connection *c)
 {
 	struct server *s = c->server;
 	const uint64_t number = s->calls.keep(s->arg, c->fd, false);
 
-	c->kept.late = number == SERVER_KEEP_LATER;
-	c->kept.number = c->kept.late ? 0 : number;
+	c->kept.number = number == SERVER_KEEP_LATER ? 0 : number;
+	return number != 0;
 }
 
 void
@@ -277,9 +277,7 @@ keep_begin(struct connection *c)
 	keep_again(c);
 	/* First the entry: a socket without one is never a new connection. */
 	keep_commit(s);
-	if (c->kept.number == 0)
-		keep_socket(c);
-	if (c->kept.number == 0 && !c->kept.late)
+	if (c->kept.number == 0 && !keep_socket(c))
 		keep_end(c);
 }
 
@@ -290,10 +288,9 @@ server_keep_more(struct server *s)
 
 	for (uint32_t i = 0; i < s->n_slots; i++) {
 		c = s->slots[s->late_slot++ % s->n_slots];
-		if (c == NULL || !c->kept.late)
+		if (c == NULL || !c->kept.on || c->kept.number != 0)
 			continue;
-		keep_socket(c);
-		if (c->kept.late)
+		if (!keep_socket(c) || c->kept.number == 0)
 			return;
 	}
 }
@@ -312,7 +309,7 @@ keep_end(struct connection *c)
 	while (c->kept.watches != NULL)
 		keep_unwatch(c, &c->kept.watches);
 	keep_drop(c->server, &c->kept.place);
-	c->kept.on = c->kept.late = false;
+	c->kept.on = false;
 }
 
 /* ---- requests ----------------------------------------------------------- */

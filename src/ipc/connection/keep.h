@@ -78,7 +78,8 @@ void keep_commit(struct server *);
 void keep_begin(struct connection *);
 /* The same, of a socket that is kept already. */
 void keep_again(struct connection *);
-void keep_socket(struct connection *);
+/* False: it never is. Its number is 0 while there is no room for it. */
+bool keep_socket(struct connection *);
 void keep_end(struct connection *);
 /* Its HELLO, or what it promised, is another. */
 void keep_connection(struct connection *);

@@ -169,7 +169,7 @@ inherit_connection(struct server *s, const struct inheritance *in,
 	if (connection_new(s, fd, head->client, &c) < 0)
 		return false;
 	if (legacy->is_handed_over)
-		keep_socket(c);
+		(void)keep_socket(c);
 	else
 		c->kept.number = KEPT_BEFORE;
 	if (!inherit_settings(c, head) ||
