@@ -25,13 +25,14 @@
 static uint64_t
 engine_patience_ms(const struct engine *e)
 {
+	const uint64_t now_ms = clock_boot_ms();
 	uint64_t least_ms = REPLACE_GIVE_MAX_MS;
 	struct core_namespace_view v;
 
 	for (uint32_t i = 0; i < e->n_namespaces; i++) {
 		uint64_t left_ms;
 
-		core_view_namespace(e->core, i, clock_boot_ms(), &v);
+		core_view_namespace(e->core, i, now_ms, &v);
 		if (v.held == 0)
 			continue;
 		/* A lease of each record: of the first that ends little is

@@ -105,6 +105,15 @@ translation_set_wall(struct translation *e, uint64_t wall_ms)
 		e->wall_ms = wall_ms;
 }
 
+/* Does this attempt write, or only look? */
+static bool
+translation_writes(const struct translation *e,
+    const struct translation_attempt *a)
+{
+	return a->what.step != DIALECT_LOOK &&
+	    dialect_is_write(e->operation->kind);
+}
+
 int
 translation_next(struct translation *e, uint64_t now_ms,
     const struct dialect_request **ret_request, uint32_t *ret_attempt)
@@ -118,8 +127,7 @@ translation_next(struct translation *e, uint64_t now_ms,
 	if (e->n_attempts == TRANSLATION_ATTEMPTS_MAX ||
 	    (e->n_lost > 0 && e->operation->kind == OPERATION_MARK))
 		return DDBLOCK_E_LIMIT;
-	a.unanswered = a.what.step != DIALECT_LOOK &&
-	    dialect_is_write(e->operation->kind);
+	a.unanswered = translation_writes(e, &a);
 	a.what.wall_ms = e->wall_ms;
 	a.what.beat = translation_beat(e, &a.what, now_ms);
 
@@ -329,8 +337,7 @@ translation_lost(struct translation *e, uint32_t attempt, int code,
 {
 	struct translation_attempt *a = &e->attempts[attempt];
 
-	a->unanswered = a->what.step != DIALECT_LOOK &&
-	    dialect_is_write(e->operation->kind);
+	a->unanswered = translation_writes(e, a);
 	e->n_lost++;
 	translation_trouble(e, code, text);
 	return TRANSLATION_LATER;
@@ -341,7 +348,6 @@ translation_ok(struct translation *e, uint32_t attempt,
     const struct translation_answer *answer, struct outcome *ret)
 {
 	const struct translation_attempt *a = &e->attempts[attempt];
-	bool write = dialect_is_write(e->operation->kind);
 	bool look = a->what.step == DIALECT_LOOK;
 	int r;
 
@@ -349,7 +355,7 @@ translation_ok(struct translation *e, uint32_t attempt,
 	    answer->body, answer->body_length, &e->view);
 	if (r == DDBLOCK_E_BAD_RECORD) {
 		/* A write that succeeded did happen, readable or not. */
-		if (write && !look)
+		if (translation_writes(e, a))
 			return translation_final(e, OUTCOME_UNKNOWN, r,
 			    e->view.text, a->sent_ms, ret);
 		return translation_refuse(e, r, e->view.text, ret);
@@ -403,7 +409,7 @@ translation_answer(struct translation *e, uint32_t attempt,
 	case TRANSLATION_OK:
 		return translation_ok(e, attempt, answer, ret);
 	case TRANSLATION_CONDITION:
-		if (look || !dialect_is_write(e->operation->kind))
+		if (!translation_writes(e, a))
 			return translation_lost(e, attempt,
 			    DDBLOCK_E_UNREACHABLE, "the endpoint says that a "
 			    "condition failed where there was none");
@@ -427,8 +433,8 @@ translation_answer(struct translation *e, uint32_t attempt,
 		return translation_spare_parts(e, attempt, ret);
 	/* An attribute of the wrong type makes a write invalid: let the
 	 * record itself say which. */
-	if (answer->class == TRANSLATION_INVALID && !look &&
-	    dialect_is_write(e->operation->kind)) {
+	if (answer->class == TRANSLATION_INVALID &&
+	    translation_writes(e, a)) {
 		e->invalid = answer->code;
 		return translation_look(e);
 	}
