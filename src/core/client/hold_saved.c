@@ -29,6 +29,8 @@ enum {
 	SAVED_HOLD_MULTI = 2,
 	SAVED_HOLD_LABELS = 4,
 	SAVED_HOLD_FAIL_CLOSED = 8,
+	SAVED_HOLD_RESUMES = 16,	/* terms that say only this: none
+					 * follow */
 };
 
 struct saved_terms {
@@ -46,17 +48,24 @@ struct saved_multi {
 	uint32_t is_multi;
 };
 
+/* Those of most holds that have any. */
+static const struct saved_terms saved_terms_resumes = {
+	.end_ms = CORE_FOREVER, .resumes = 1,
+};
+
 #define TERMS_MAX_MS (UINT64_MAX / 2)	/* a time from now has room */
 
 /* ---- writing ---------------------------------------------------------- */
 
-static void
+/* The flag that tells of them. */
+static uint8_t
 hold_add_terms(struct saved_bytes *b, const struct terms *t)
 {
 	const struct saved_terms saved = {
 		.max_hold_ms = t->max_hold_ms, .end_ms = t->end_ms,
 		.keepalive_ms = t->keepalive_ms, .danger_ms = t->danger_ms,
-		.sent_ms = t->sent_ms, .linger_ms = t->linger_ms,
+		.sent_ms = t->manual ? t->sent_ms : 0,
+		.linger_ms = t->linger_ms,
 		.linger_end_ms = t->linger_end_ms,
 		.working_ms = t->working_ms, .process = t->process,
 		.count = t->count, .manual = t->manual, .stays = t->stays,
@@ -64,7 +73,12 @@ hold_add_terms(struct saved_bytes *b, const struct terms *t)
 		.resumes = t->resumes,
 	};
 
+#if JOURNAL_VERSION > 1
+	if (memcmp(&saved, &saved_terms_resumes, sizeof(saved)) == 0)
+		return SAVED_HOLD_RESUMES;
+#endif
 	saved_add(b, &saved, sizeof(saved));
+	return SAVED_HOLD_TERMS;
 }
 
 static void
@@ -101,10 +115,8 @@ hold_save(struct journal *journal, struct saved *saved)
 	struct saved_bytes b;
 
 	b.length = 0;
-	if (h->terms != NULL) {
-		entry.flags |= SAVED_HOLD_TERMS;
-		hold_add_terms(&b, h->terms);
-	}
+	if (h->terms != NULL)
+		entry.flags |= hold_add_terms(&b, h->terms);
 	if (hold_multi(h) != NULL) {
 		entry.flags |= SAVED_HOLD_MULTI;
 		hold_add_multi(&b, h);
@@ -131,6 +143,12 @@ struct inherited_hold {
 	struct hold *hold;
 };
 
+static bool
+inherited_has_terms(const struct inherited_hold *i)
+{
+	return (i->saved.flags & (SAVED_HOLD_TERMS | SAVED_HOLD_RESUMES)) != 0;
+}
+
 static int
 inherited_read(const struct journal_entry *entry, struct inherited_hold *ret)
 {
@@ -140,6 +158,8 @@ inherited_read(const struct journal_entry *entry, struct inherited_hold *ret)
 	saved_take(&r, &ret->saved, sizeof(ret->saved));
 	if ((ret->saved.flags & SAVED_HOLD_TERMS) != 0)
 		saved_take(&r, &ret->terms, sizeof(ret->terms));
+	else if ((ret->saved.flags & SAVED_HOLD_RESUMES) != 0)
+		ret->terms = saved_terms_resumes;
 	if ((ret->saved.flags & SAVED_HOLD_MULTI) != 0)
 		saved_take(&r, &ret->multi, sizeof(ret->multi));
 	if ((ret->saved.flags & SAVED_HOLD_LABELS) != 0)
@@ -174,7 +194,7 @@ terms_are_sound(const struct core *core, const struct inherited_hold *i)
 {
 	const struct saved_terms *t = &i->terms;
 
-	if ((i->saved.flags & SAVED_HOLD_TERMS) == 0)
+	if (!inherited_has_terms(i))
 		return true;
 	if (!terms_end_in_time(core, t) || t->sent_ms > core->now_ms ||
 	    t->linger_ms > CORE_LINGER_MAX_MS ||
@@ -271,7 +291,7 @@ hold_take_over(struct core *core, struct inherited_hold *i, struct lock *l,
 
 	if (h == NULL)
 		return DDBLOCK_E_NOMEM;
-	if ((i->saved.flags & SAVED_HOLD_TERMS) != 0)
+	if (inherited_has_terms(i))
 		code = terms_take_over(core, h, &i->terms);
 	if (code == 0 && c == NULL)
 		code = client_new(core, i->saved.client, &c);
