@@ -344,7 +344,8 @@ bool server_owner(const struct server *, uint32_t namespace_index,
 int connection_step(struct connection *, struct core_event *);
 
 /* peer.c */
-int peer_init(struct peer *, int fd);
+/* Its name, or NULL: to be read, which costs more than the rest. */
+int peer_init(struct peer *, int fd, const char *name, size_t length);
 void peer_done(struct peer *);
 int peer_rename(struct peer *, const char *name, size_t length);
 /* HOST/NAME:PID, cut to fit. */

@@ -75,7 +75,7 @@ peer_read_name(struct peer *p)
 }
 
 int
-peer_init(struct peer *p, int fd)
+peer_init(struct peer *p, int fd, const char *name, size_t name_length)
 {
 	struct ucred credentials;
 	socklen_t length = sizeof(credentials);
@@ -88,7 +88,8 @@ peer_init(struct peer *p, int fd)
 		.uid = credentials.uid,
 		.gid = credentials.gid,
 	};
-	return peer_read_name(p);
+	return name == NULL ? peer_read_name(p) :
+	    peer_rename(p, name, name_length);
 }
 
 /* Its other groups, when it connected. */

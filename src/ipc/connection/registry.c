@@ -79,7 +79,7 @@ server_add_again(struct server *s, struct connection *c, uint64_t client)
 		if (r < 0)
 			return r;
 	}
-	if (s->slots[slot] != NULL)
+	if (client == 0 || s->slots[slot] != NULL)
 		return DDBLOCK_E_LIMIT;
 	server_skip(s, client);
 	c->client = client;

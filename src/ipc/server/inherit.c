@@ -164,9 +164,13 @@ inherit_connection(struct server *s, const struct inheritance *in,
     const struct server_legacy *legacy, const struct journal_entry *e, int fd)
 {
 	const struct keep_connection *head = e->data;
+	const struct connection_before before = {
+		.client = head->client, .name = (const char *)(head + 1),
+		.name_length = e->length - sizeof(*head),
+	};
 	struct connection *c;
 
-	if (connection_new(s, fd, head->client, &c) < 0)
+	if (connection_new(s, fd, &before, &c) < 0)
 		return false;
 	if (legacy->is_handed_over)
 		(void)keep_socket(c);
@@ -174,9 +178,7 @@ inherit_connection(struct server *s, const struct inheritance *in,
 		c->kept.number = KEPT_BEFORE;
 	if (!inherit_settings(c, head) ||
 	    !inherit_input(c, in, head->in_from) ||
-	    !inherit_output(c, in, head->out_from) ||
-	    peer_rename(&c->peer, (const char *)(head + 1),
-	    e->length - sizeof(*head)) < 0) {
+	    !inherit_output(c, in, head->out_from)) {
 		connection_cut(c, "what it said before this process began is "
 		    "not known");
 		return true;

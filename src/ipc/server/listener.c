@@ -278,7 +278,7 @@ static void
 listener_take(struct server *s, int fd)
 {
 	struct connection *c;
-	int r = connection_new(s, fd, 0, &c);
+	int r = connection_new(s, fd, NULL, &c);
 
 	if (r < 0 && !s->refusing)
 		server_log(s, LOG_WARNING, "connections are refused: %s",

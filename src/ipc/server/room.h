@@ -19,9 +19,15 @@ void round_on_work(evutil_socket_t, short, void *server);
 void inherit_done(struct server *);
 
 /* socket.c */
-/* @client: its number in the process before this one; or 0. */
-int connection_new(struct server *, int fd, uint64_t client,
-    struct connection **ret);
+/* What it was in the process before this one. */
+struct connection_before {
+	uint64_t client;
+	const char *name;	/* of its process */
+	size_t name_length;
+};
+/* @before: or NULL. */
+int connection_new(struct server *, int fd,
+    const struct connection_before *before, struct connection **ret);
 void connection_free(struct connection *);
 /* Wait for exactly the events that let us go on. */
 void connection_watch(struct connection *);

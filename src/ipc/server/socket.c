@@ -96,14 +96,14 @@ connection_watch(struct connection *c)
 }
 
 int
-connection_new(struct server *s, int fd, uint64_t client,
-    struct connection **ret)
+connection_new(struct server *s, int fd,
+    const struct connection_before *before, struct connection **ret)
 {
 	struct connection *c;
 	struct user *u;
 	int r;
 
-	if (client == 0 &&
+	if (before == NULL &&
 	    s->n_connections + s->n_processes >= s->limits.connections_max)
 		return DDBLOCK_E_LIMIT;
 	c = calloc(1, sizeof(*c));
@@ -114,7 +114,8 @@ connection_new(struct server *s, int fd, uint64_t client,
 	buffer_init(&c->in, CODEC_LINE_MAX + SERVER_CHUNK_SIZE);
 	buffer_init(&c->out, s->limits.queued_bytes_max);
 
-	r = peer_init(&c->peer, fd);
+	r = before == NULL ? peer_init(&c->peer, fd, NULL, 0) :
+	    peer_init(&c->peer, fd, before->name, before->name_length);
 	if (r < 0)
 		goto fail;
 	r = DDBLOCK_E_NOMEM;
@@ -124,10 +125,11 @@ connection_new(struct server *s, int fd, uint64_t client,
 	u->n_connections++;
 	c->user = u;
 	r = DDBLOCK_E_LIMIT;
-	if (client == 0 && u->n_connections + u->n_processes >
+	if (before == NULL && u->n_connections + u->n_processes >
 	    s->limits.connections_per_uid_max)
 		goto fail;
-	r = client == 0 ? server_add(s, c) : server_add_again(s, c, client);
+	r = before == NULL ? server_add(s, c) :
+	    server_add_again(s, c, before->client);
 	if (r < 0)
 		goto fail;
 	c->fd = fd;
