@@ -209,6 +209,8 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 		f.key = a->key;
 		f.namespace_index = a->namespace_index;
 		f.hold = a->hold;
+		if (a->verb == CORE_RELEASE && code != DDBLOCK_E_BAD_REQUEST)
+			(void)customer_hears_of_release(c, a->hold);
 	}
 	if (r != NULL && code == 0 &&
 	    (r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE)) {
@@ -279,7 +281,7 @@ told_lost(const struct host *h, struct customer *c,
 	first = survivor_lose(h, n->hold);
 	if (c == NULL)
 		return first || !h->came_back;
-	first = false;
+	first = customer_hears_of_release(c, n->hold);
 	for (e = c->errands; e != NULL; e = e->next) {
 		if (e->hold != n->hold || e->lost)
 			continue;

@@ -212,6 +212,12 @@ struct errand {
 	char key[PLAN_KEY_MAX];
 };
 
+/* What it asked the release of: it is its own again if that is refused. */
+struct customer_release {
+	struct customer_release *next;
+	uint64_t hold;
+};
+
 /* A request without its reply. */
 struct asked {
 	struct asked *next;
@@ -248,6 +254,7 @@ struct customer {
 	bool watches;			/* or did */
 	struct errand *errands;
 	struct asked *asked;
+	struct customer_release *releases;
 	struct customer_multi *multis;
 	struct alarm page;		/* the next of a listing, */
 	uint64_t page_ms;		/* so long after the one before */
@@ -381,6 +388,8 @@ void customer_forget(struct customer *);	/* its daemon is dead */
 void customer_split(const char *text, struct customer_keys *ret);
 void customer_granted(struct customer *, uint64_t request, uint64_t hold);
 void customer_not_granted(struct customer *, uint64_t request);
+/* Has it asked for the release of that, and not yet heard of its loss? */
+bool customer_hears_of_release(struct customer *, uint64_t hold);
 /* Who holds a lock was answered; NULL: that is not known. */
 void customer_looked(struct customer *, uint64_t request,
     const struct core_holder_view *);
