@@ -131,6 +131,8 @@ host_kill(struct host *h)
 		job_free(h->jobs);
 	network_abandon(h->look_message);
 	h->look_message = NULL;
+	if (w->plan->ns.sole_writer)
+		network_end(h);
 	core_free(h->core);
 	h->core = NULL;
 	coverage_eye_free(h->eye);

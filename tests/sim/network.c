@@ -68,6 +68,18 @@ network_done(struct world *w)
 		network_free(w->messages);
 }
 
+void
+network_end(struct host *h)
+{
+	struct message *m, *next;
+
+	for (m = h->world->messages; m != NULL; m = next) {
+		next = m->next;
+		if (m->host == h && !m->landed)
+			network_free(m);
+	}
+}
+
 /* No request waits for its answer any more; it may still take effect. */
 void
 network_abandon(struct message *m)

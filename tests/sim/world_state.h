@@ -367,6 +367,9 @@ struct message *network_send(struct host *, struct job *,
     const char *operation, const char *body, size_t length,
     enum operation_kind kind, const char *what);
 void network_abandon(struct message *);
+/* The store is in the daemon, and dies with it: what has not landed never
+ * will. */
+void network_end(struct host *);
 void network_done(struct world *);
 
 /* peer.c: the client of this host, if it is one of those */

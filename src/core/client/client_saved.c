@@ -204,14 +204,17 @@ client_lose_rest(struct core *core, struct hold *h)
 	}
 }
 
-/* Whether a client was told of a loss before the process died is not known. */
+/* Whether a client was told of a loss, or of a danger of its own, before the
+ * process died is not known. */
 static void
-client_tell_lost(struct core *core)
+client_tell_again(struct core *core)
 {
 	struct hold *h;
 
 	DL_FOREACH2(core->holds, h, next)
 	{
+		if (!h->lost && h->terms != NULL && h->terms->danger)
+			notice_send(core, multi_speaker(h), CORE_IN_DANGER);
 		if (!h->lost)
 			continue;
 		client_lose_rest(core, h);
@@ -243,7 +246,7 @@ client_came_back(struct core *core, bool (*is_here)(void *, uint64_t),
 {
 	struct client *c, *next;
 
-	client_tell_lost(core);
+	client_tell_again(core);
 	/* Before any of them ends. */
 	if (core->due_multis != NULL)
 		multi_run(core);

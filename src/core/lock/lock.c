@@ -325,6 +325,19 @@ lock_lease_proven(struct core *core, struct lease *lease)
 	lock_wake_all(core, lease->ns->closed);
 }
 
+/* False: it has none of that session. A poll of an unreadable record never
+ * ends, so it ends with the last doubt. */
+static bool
+lock_forget_doubts(struct core *core, struct lock *l, struct ident session,
+    bool stale)
+{
+	if (!in_doubt_forget_session(core, &l->in_doubt_list, session, stale))
+		return false;
+	if (l->in_doubt_list.first == NULL)
+		l->read_due = false;
+	return true;
+}
+
 /* What is fail-closed and was inherited is another's, too, whatever its state.
  */
 void
@@ -341,8 +354,7 @@ lock_stale(struct core *core, struct namespace *ns, struct ident session)
 		grant_lose(core, g, CORE_LOSS_STOLEN);
 	}
 	for (l = lock_next(ns, NULL); l != NULL; l = lock_next(ns, l)) {
-		if (in_doubt_forget_session(core, &l->in_doubt_list, session,
-		    true))
+		if (lock_forget_doubts(core, l, session, true))
 			heap_set(&core->heap, &l->timer, core->now_ms);
 	}
 }
@@ -367,13 +379,8 @@ lock_session_closed(struct core *core, struct namespace *ns,
 
 	for (l = lock_next(ns, NULL); l != NULL; l = next) {
 		next = lock_next(ns, l);
-		if (!in_doubt_forget_session(core, &l->in_doubt_list, session,
-		    false))
-			continue;
-		/* A poll of an unreadable record never ends. */
-		if (l->in_doubt_list.first == NULL)
-			l->read_due = false;
-		lock_free_if_unused(core, l);
+		if (lock_forget_doubts(core, l, session, false))
+			lock_free_if_unused(core, l);
 	}
 }
 
