@@ -95,6 +95,10 @@ main(int argc, char *argv[])
 		(void)fcntl(LISTEN_FD, F_SETFL, O_NONBLOCK);
 		echo_server_run(LISTEN_FD);
 	}
+	if (strcmp(argv[1], "--echo-keep") == 0) {
+		raise_descriptor_limit();
+		echo_service_run();
+	}
 	snprintf(bench_directory, sizeof(bench_directory), "%.80s/XXXXXX",
 	    argv[1]);
 	(void)mkdir(argv[1], 0700);
