@@ -105,7 +105,7 @@ pid_t echo_server_start(const char *path);
 /* The same, in this process, on a socket that listens. */
 void echo_server_run(int fd) __attribute__((noreturn));
 
-/* ---- echo_service.c: a service that keeps its connections over a restart ---- */
+/* ---- echo_service.c: a service that keeps its connections ---- */
 
 void echo_service_run(void) __attribute__((noreturn));
 

@@ -1,7 +1,7 @@
 /*
  * As little as a service can be that keeps its connections over a restart: it
- * sends back what it reads, and leaves each descriptor with the service manager,
- * too. Nothing is read that is not answered before the end.
+ * sends back what it reads, and leaves each descriptor with the service
+ * manager, too. Nothing is read that is not answered before the end.
  */
 #include <config.h>	/* the build's */
 
@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,10 +54,10 @@ echo_on_connection(evutil_socket_t listening, short what, void *base)
 	(void)what;
 	if (fd < 0)
 		return;
-	/* The manager's queue is short. */
+	/* The manager's queue is short, and this has nothing better to do. */
 	while (sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDPOLL=0\n"
 	    "FDNAME=" ECHO_KEPT, &fd, 1) == -EAGAIN)
-		usleep(1000);
+		(void)sched_yield();
 	echo_adopt(base, fd);
 }
 

@@ -7,8 +7,8 @@ All of the connections stay open, and all of the locks held, on the embedded
 store. Some of the connections ask one thing after the other (PING); the longest
 that one of them waits for an answer at a restart is its pause. Beside it, in
 turns, clients of a bare socket service that only echoes: it keeps nothing, so
-its clients connect again, to the socket that systemd keeps listening. And, before
-that, clients of one that keeps as many connections as ours, and nothing else.
+its clients connect again, to the socket that systemd keeps listening. And,
+before that, clients of one that keeps as many connections, and nothing else.
 
 Fails if a lock or a connection is lost, or the target is missed.
 """

@@ -118,12 +118,7 @@ customer_forget(struct customer *c)
 		free(c->asked);
 		c->asked = next;
 	}
-	while (c->releases != NULL) {
-		struct customer_release *next = c->releases->next;
-
-		free(c->releases);
-		c->releases = next;
-	}
+	customer_forget_releases(c);
 	while (c->multis != NULL) {
 		struct customer_multi *next = c->multis->next;
 
@@ -267,30 +262,6 @@ customer_errand(struct customer *c, const char *key)
 }
 
 /* ---- errands ---------------------------------------------------------- */
-
-static void
-customer_note_release(struct customer *c, uint64_t hold)
-{
-	struct customer_release *r = world_alloc(sizeof(*r));
-
-	r->hold = hold;
-	r->next = c->releases;
-	c->releases = r;
-}
-
-bool
-customer_hears_of_release(struct customer *c, uint64_t hold)
-{
-	struct customer_release **link = &c->releases, *r;
-
-	while ((r = *link) != NULL && r->hold != hold)
-		link = &r->next;
-	if (r == NULL)
-		return false;
-	*link = r->next;
-	free(r);
-	return true;
-}
 
 static void
 errand_release(struct errand *e)

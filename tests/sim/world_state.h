@@ -333,6 +333,12 @@ void host_crash(struct host *);
 void host_kill(struct host *);
 int host_step(struct host *, struct core_event *);
 
+/* ---- releases.c ---- */
+void customer_note_release(struct customer *, uint64_t hold);
+/* Has it asked for that, and not heard of its end? It has now. */
+bool customer_hears_of_release(struct customer *, uint64_t hold);
+void customer_forget_releases(struct customer *);
+
 /* ---- order.c ---- */
 void host_stop(struct host *, bool release);
 void host_drain(struct host *, bool drain);
@@ -391,8 +397,6 @@ void customer_forget(struct customer *);	/* its daemon is dead */
 void customer_split(const char *text, struct customer_keys *ret);
 void customer_granted(struct customer *, uint64_t request, uint64_t hold);
 void customer_not_granted(struct customer *, uint64_t request);
-/* Has it asked for the release of that, and not yet heard of its loss? */
-bool customer_hears_of_release(struct customer *, uint64_t hold);
 /* Who holds a lock was answered; NULL: that is not known. */
 void customer_looked(struct customer *, uint64_t request,
     const struct core_holder_view *);
