@@ -34,17 +34,23 @@ class Case(unittest.TestCase):
         os.close(pidfd)
         self.assertTrue(client.reply("p").ok)
 
+    def wait_in_line(self, daemon, n, request):
+        """So many clients that ask for this, one after the other: each with
+        the tag of its request."""
+        waiters = []
+        for _ in range(n):
+            waiter = self.client(daemon)
+            waiters.append((waiter, waiter.send(request)))
+            waiter.call("PING")
+        return waiters
+
     def expect_places(self, daemon, succeed):
         """Waiters keep their places when @succeed() has another daemon."""
         holder = self.client(daemon)
         grant = holder.try_("k")
-        waiters = [self.client(daemon) for _ in range(5)]
-        tags = []
-        for waiter in waiters:
-            tags.append(waiter.send("ACQUIRE k wait=1h"))
-            waiter.call("PING")
+        waiters = self.wait_in_line(daemon, 5, "ACQUIRE k wait=1h")
         succeed()
-        for waiter, tag in zip(waiters, tags):
+        for waiter, tag in waiters:
             self.assertTrue(holder.release(grant).ok)
             last, grant = grant, waiter.reply(tag)
             self.assertTrue(grant.ok, grant)

@@ -103,11 +103,7 @@ class Upgrade(Case):
         daemon = self.daemon(Kept).before().start()
         client = self.client(daemon, resume="yes", restarted="yes")
         grant = client.try_("k")
-        waiters = [self.client(daemon) for _ in range(3)]
-        tags = []
-        for waiter in waiters:
-            tags.append(waiter.send("ACQUIRE k"))
-            waiter.call("PING")
+        waiters = self.wait_in_line(daemon, 3, "ACQUIRE k")
         client.send_raw(b"#a TRY a%2")
         daemon.now().restart()
         self.assertTrue(client.event("RESTARTED"))
@@ -119,7 +115,7 @@ class Upgrade(Case):
             self.assertFalse(harness.tells(daemon.journal(), grant["secret"]))
             daemon.restart()
         self.assertTrue(client.release(grant).ok)
-        for waiter, tag in zip(waiters, tags):
+        for waiter, tag in waiters:
             granted = waiter.reply(tag)
             self.assertTrue(granted.ok, granted)
             self.assertTrue(waiter.release(granted).ok)
