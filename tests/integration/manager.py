@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 
-from harness import Daemon
+from harness import Daemon, TIMEOUT_S
 
 # Put descriptors where sd_listen_fds(3) looks for them, and become the daemon.
 STARTER = """
@@ -41,6 +41,7 @@ class Managed(Daemon):
         self.lock = threading.Lock()
         self.reading = threading.Event()
         self.reading.set()
+        self.read_all = threading.Event()
         self.listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listening.bind(self.socket)
         self.listening.listen(4096)
@@ -50,6 +51,7 @@ class Managed(Daemon):
         threading.Thread(target=self._manage, daemon=True).start()
 
     def command(self):
+        self._read_all()
         with self.lock:
             self._drop_ended()
             self.handed = [(self.listening.fileno(), "ddblockd.socket"),
@@ -89,6 +91,17 @@ class Managed(Daemon):
 
     # -- what a service manager does ----------------------------------------
 
+    def _read_all(self):
+        """systemd, too, reads what a service told it before it starts the
+        service again."""
+        if not self.reading.is_set():
+            return
+        self.read_all.clear()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+            own.sendto(b"X_LAST=1", self.manager.getsockname())
+        if not self.read_all.wait(TIMEOUT_S):
+            raise TimeoutError("the manager does not read its notices")
+
     def _drop_ended(self):
         poll = select.poll()
         for fd, _ in self.store:
@@ -118,6 +131,9 @@ class Managed(Daemon):
             for _, _, data in more:
                 fds.frombytes(data[:len(data) - len(data) % fds.itemsize])
             lines = text.decode().split("\n")
+            if lines == ["X_LAST=1"]:
+                self.read_all.set()
+                continue
             with self.lock:
                 if "FDSTORE=1" in lines:
                     names = [line[len("FDNAME="):] for line in lines
