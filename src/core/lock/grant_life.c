@@ -154,6 +154,15 @@ grant_leave_gap(struct core *core, struct grant *g, uint64_t working_ms)
 	saved_touch(core, &g->saved, SAVED_GRANT);
 }
 
+void
+grant_end_gap(struct core *core, struct grant *g)
+{
+	if (g->gap_ms == 0)
+		return;
+	g->gap_ms = 0;
+	saved_touch(core, &g->saved, SAVED_GRANT);
+}
+
 static void
 grant_lose_uses(struct core *core, struct grant *g, enum core_loss loss)
 {

@@ -104,16 +104,19 @@ lock_takeover_is_near(const struct core *core, const struct lock *l)
 	return true;
 }
 
-/* What a hold left that was lost is looked at again when its gap is over. */
+/* What a hold left that was lost is looked at again when its gap is over; then
+ * a successor need not keep it. */
 static void
 lock_await_gaps(struct core *core, struct lock *l)
 {
-	const struct grant *g;
+	struct grant *g;
 
 	LL_FOREACH(l->grants, g)
 	{
-		if (core->now_ms < g->gap_ms && (l->timer.position == 0 ||
-		    g->gap_ms < l->timer.at_ms))
+		if (core->now_ms >= g->gap_ms)
+			grant_end_gap(core, g);
+		else if (l->timer.position == 0 ||
+		    g->gap_ms < l->timer.at_ms)
 			heap_set(&core->heap, &l->timer, g->gap_ms);
 	}
 }

@@ -124,6 +124,7 @@ void grant_skip_tokens(struct use *, uint64_t told);
 
 /* Its last holder may work until @working_ms, and at least for a margin. */
 void grant_leave_gap(struct core *, struct grant *, uint64_t working_ms);
+void grant_end_gap(struct core *, struct grant *);
 
 /* What the waiter wants released is let go of here: it is told the end. */
 void grant_await_release(struct core *, struct grant *, struct waiter *);
