@@ -313,7 +313,7 @@ judge_started(struct judge *j, const struct fact *f)
 	h->paused = false;
 	h->started_ms = f->at_ms;
 	h->rate_ppm = f->rate_ppm;
-	h->withdrawn = false;
+	h->withdrawn = h->releases = false;
 	h->holds_max = 0;
 }
 
@@ -409,6 +409,7 @@ judge_take(struct judge *j, const struct fact *f)
 		judge_resumed(j, f);
 		return;
 	case FACT_RELEASES:
+		j->hosts[f->host].releases = true;
 		judge_linger_released(j, f->host);
 		return;
 	case FACT_WITHDRAWN:

@@ -380,6 +380,11 @@ judge_left(struct judge *j, const struct fact *f)
 			judge_linger_begin(j, h, cut_off);
 			continue;
 		}
+		if (judge_linger_is_late(j, h)) {
+			h->exempt = true;
+			judge_linger_begin(j, h, false);
+			continue;
+		}
 		/* It is judged as before: a process works under it. */
 		if (judge_downgrade_left_to_process(j, h))
 			continue;

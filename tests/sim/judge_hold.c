@@ -322,9 +322,10 @@ judge_hold_may_be_of(const struct judge *j, const struct judge_hold *h,
     const struct judge_grant *g)
 {
 	/* At a stop, one client's loss takes the place of its warning, and is
-	 * told before another client's grant that preceded it. */
-	bool forfeited =
-	    g->forfeited && !(g->stopped && g->lost_ms == j->now_ms);
+	 * told before another client's grant that preceded it. And a daemon
+	 * that dies at its stop is followed by one that need not stop. */
+	bool forfeited = g->forfeited && !(g->stopped &&
+	    (g->lost_ms == j->now_ms || !j->hosts[h->client->host].releases));
 
 	return judge_hold_suits(j, h, g) && !forfeited &&
 	    (g->standing || g->hand_gone || g->session->hand_dead);

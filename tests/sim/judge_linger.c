@@ -269,6 +269,15 @@ judge_linger_is_resumed(const struct judge *j, const struct judge_client *c)
 	return false;
 }
 
+/* It may be resumed though its client left, for the resume was sent first: a
+ * daemon that sleeps has read neither. */
+bool
+judge_linger_is_late(const struct judge *j, const struct judge_hold *h)
+{
+	return h->terms.resumes && h->client->gone_unread &&
+	    h->state == HOLD_VALID && judge_linger_is_resumed(j, h->client);
+}
+
 /* Does it have the old client's secret? A journal does not say whose it is. */
 static bool
 judge_linger_is_whose(const struct judge *j, const struct judge_request *r,

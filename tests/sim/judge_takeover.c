@@ -108,6 +108,7 @@ judge_takeover_end(struct judge *j, const struct fact *f)
 
 	j->hosts[f->host].inherited = true;
 	j->hosts[f->host].inherited_ms = f->at_ms;
+	j->hosts[f->host].releases = false;
 	if (f->twice)
 		judge_find(j, "I3", "%c takes over what another daemon took "
 		    "over before it", judge_host_name(f->host));
