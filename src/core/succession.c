@@ -113,6 +113,14 @@ core_sending(struct core *core, const struct operation *o, uint64_t beat)
 		session_sending(core, o, beat);
 }
 
+void
+core_refused(struct core *core, const struct operation *o, uint64_t beat)
+{
+	if (o->kind == OPERATION_SESSION_BEAT &&
+	    o->namespace_index < core->n_namespaces)
+		session_refused(core, o, beat);
+}
+
 /* ---- taking over ------------------------------------------------------ */
 
 /* What is read of a journal, one kind after the other. */

@@ -32,6 +32,10 @@ int core_save(struct core *, struct journal *);
  * performed. */
 void core_sending(struct core *, const struct operation *, uint64_t beat);
 
+/* It was refused, and what was noted of it is forgotten with the next
+ * core_save(). */
+void core_refused(struct core *, const struct operation *, uint64_t beat);
+
 /* What a core left whose process has ended, on the same boot. */
 struct core_legacy {
 	const void *memory;	/* a journal that is good */

@@ -183,6 +183,14 @@ engine_on_sending(void *arg, const struct operation *operation, uint64_t beat)
 	engine_save(e, clock_boot_ms());
 }
 
+static void
+engine_on_refused(void *arg, const struct operation *operation, uint64_t beat)
+{
+	struct engine *e = arg;
+
+	core_refused(e->core, operation, beat);
+}
+
 static bool
 engine_is_heartbeat(const struct operation *operation,
     const struct outcome *outcome)
@@ -248,7 +256,8 @@ engine_open_stores(struct engine *e, const struct config *config, char *text,
 		    engine_on_outcome, e, &e->stores[i], text, size);
 		if (r < 0)
 			break;
-		store_on_sending(e->stores[i], engine_on_sending, e);
+		store_on_attempts(e->stores[i], engine_on_sending,
+		    engine_on_refused, e);
 		e->n_namespaces++;
 		store_view_status(e->stores[i], &status);
 		log_write(LOG_INFO, NULL,

@@ -93,6 +93,12 @@ attempts_beat(const struct attempts *c, uint32_t attempt)
 	return c->translation.attempts[attempt].what.beat;
 }
 
+bool
+attempts_is_refused(const struct attempts *c, uint32_t attempt)
+{
+	return c->translation.attempts[attempt].refused;
+}
+
 void
 attempts_give_up(struct attempts *c, struct attempts_step *ret)
 {

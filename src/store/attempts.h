@@ -104,6 +104,9 @@ void attempts_set_wall(struct attempts *, uint64_t wall_ms);
 /* The number with which this attempt renews what it is for; 0: it has none. */
 uint64_t attempts_beat(const struct attempts *, uint32_t attempt);
 
+/* Was it answered, and what it was to write has not landed and will not? */
+bool attempts_is_refused(const struct attempts *, uint32_t attempt);
+
 /* At first, and after ATTEMPTS_WAIT. */
 void attempts_send(struct attempts *, uint64_t now_ms,
     struct attempts_step *ret);

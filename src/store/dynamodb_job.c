@@ -185,6 +185,10 @@ dynamodb_job_on_answer(void *arg, const struct aws_answer *answer)
 	attempts_set_wall(&j->attempts, dynamodb_wall_ms(j->jobs));
 	attempts_answer(&j->attempts, its->attempt, answer, now_ms,
 	    dynamodb_jobs_dice(j->jobs), &step, &e);
+	if (j->jobs->store != NULL &&
+	    attempts_is_refused(&j->attempts, its->attempt))
+		store_refused(j->jobs->store, j->operation,
+		    attempts_beat(&j->attempts, its->attempt));
 	dynamodb_jobs_learn(j->jobs, answer, &e);
 	dynamodb_jobs_trouble(j->jobs, e.code, e.code != 0 ? e.text : "");
 	dynamodb_job_perform(j, &step);

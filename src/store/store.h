@@ -27,9 +27,10 @@ typedef void (*store_outcome_fn)(void *arg, struct operation *operation,
 
 /*
  * An attempt of @operation, a session's beat, is about to be sent with this
- * number. Also from within store_submit(): it must not submit anything.
+ * number; or it was refused, so that it has not landed and will not. Also from
+ * within store_submit(): it must not submit anything.
  */
-typedef void (*store_sending_fn)(void *arg, const struct operation *operation,
+typedef void (*store_attempt_fn)(void *arg, const struct operation *operation,
     uint64_t beat);
 
 /* The answer to store_init_table() and store_check_table(); @code is 0 or
@@ -84,16 +85,19 @@ struct store {
 	const struct store_methods *methods;
 	store_outcome_fn outcome;
 	void *outcome_arg;
-	store_sending_fn sending;	/* NULL: nobody wants to know */
-	void *sending_arg;
+	store_attempt_fn sending;	/* NULL: nobody wants to know */
+	store_attempt_fn refused;
+	void *attempt_arg;
 };
 
 /* Before the first submission. */
 static inline void
-store_on_sending(struct store *s, store_sending_fn sending, void *arg)
+store_on_attempts(struct store *s, store_attempt_fn sending,
+    store_attempt_fn refused, void *arg)
 {
 	s->sending = sending;
-	s->sending_arg = arg;
+	s->refused = refused;
+	s->attempt_arg = arg;
 }
 
 /* For implementations: before each attempt of any operation. */
@@ -102,7 +106,16 @@ store_sending(const struct store *s, const struct operation *operation,
     uint64_t beat)
 {
 	if (operation->kind == OPERATION_SESSION_BEAT && s->sending != NULL)
-		s->sending(s->sending_arg, operation, beat);
+		s->sending(s->attempt_arg, operation, beat);
+}
+
+/* And where it was refused. */
+static inline void
+store_refused(const struct store *s, const struct operation *operation,
+    uint64_t beat)
+{
+	if (operation->kind == OPERATION_SESSION_BEAT && s->refused != NULL)
+		s->refused(s->attempt_arg, operation, beat);
 }
 
 /* The store owns the operation until its outcome. Cannot fail: what cannot be

@@ -152,6 +152,9 @@ store_sqlite_deliver(struct store_sqlite *s, struct sqlite_job *j,
 	store_table_fn done = j->table_done;
 
 	store_sqlite_remove_due(s, j);
+	if (operation != NULL && o->kind == OUTCOME_REFUSED && !o->unanswered)
+		store_refused(&s->store, operation,
+		    apply_beat(operation, j->sent_ms));
 	j->operation = NULL;
 	store_sqlite_note(s, o);
 	s->delivering = true;
@@ -254,6 +257,8 @@ store_sqlite_beat(struct store_sqlite *s, struct operation *operation)
 		 * prolong a lease. */
 		o.kind = OUTCOME_REFUSED;
 		o.code = DDBLOCK_E_UNREACHABLE;
+		store_refused(&s->store, operation,
+		    apply_beat(operation, o.sent_ms));
 	} else if (!sqlite_sessions_beat(sqlite_worker_sessions(s->worker),
 	    operation, o.sent_ms, &o.kind, &o.session)) {
 		return false;

@@ -404,6 +404,8 @@ translation_answer(struct translation *e, uint32_t attempt,
 	dialect_view_clear(&e->view);
 	if (answer->class != TRANSLATION_LOST)
 		a->unanswered = false;
+	a->refused = !a->unanswered && answer->class != TRANSLATION_OK &&
+	    translation_writes(e, a);
 
 	switch (answer->class) {
 	case TRANSLATION_OK:

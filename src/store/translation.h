@@ -92,6 +92,7 @@ struct translation_attempt {
 	uint64_t sent_ms;	/* not later than any byte of it */
 	uint64_t out_ms;	/* when it was out for certain */
 	bool unanswered;	/* a write without a definite answer (yet) */
+	bool refused;		/* a write that has not landed, and will not */
 };
 
 struct translation {

@@ -160,6 +160,9 @@ job_answered(struct job *j, struct message *m, const struct aws_answer *answer)
 	attempts_set_wall(&j->attempts, job_wall_ms(j));
 	attempts_answer(&j->attempts, its->attempt, answer, host_boot_ms(h),
 	    random, &step, &e);
+	if (attempts_is_refused(&j->attempts, its->attempt))
+		core_refused(h->core, j->operation,
+		    attempts_beat(&j->attempts, its->attempt));
 	job_perform(j, &step);
 }
 

@@ -376,13 +376,8 @@ judge_left(struct judge *j, const struct fact *f)
 			judge_hold_desert(j, h);
 			continue;
 		}
-		if (judge_linger_keeps(h, cut_off)) {
+		if (judge_linger_keeps(j, h, cut_off)) {
 			judge_linger_begin(j, h, cut_off);
-			continue;
-		}
-		if (judge_linger_is_late(j, h)) {
-			h->exempt = true;
-			judge_linger_begin(j, h, false);
 			continue;
 		}
 		/* It is judged as before: a process works under it. */

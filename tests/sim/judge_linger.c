@@ -24,15 +24,6 @@ judge_linger_granted(struct judge *j, struct judge_hold *h, bool resumes)
 	h->terms.resumes = resumes;
 }
 
-/* What is only for a client that was @cut_off ends with any other one. */
-bool
-judge_linger_keeps(const struct judge_hold *h, bool cut_off)
-{
-	return (h->terms.linger_ms > 0 || (h->terms.resumes && cut_off)) &&
-	    (h->state == HOLD_VALID || h->state == HOLD_LOST ||
-	    (h->state == HOLD_RELEASED && !h->read));
-}
-
 /* The old client works until the deadline that it was told last, and then there
  * is the gap. Its daemon may know a later deadline. */
 static void
@@ -73,6 +64,8 @@ judge_linger_begin(struct judge *j, struct judge_hold *h, bool cut_off)
 		judge_hold_restore(j, h);
 		h->exempt = true;
 	}
+	if (ms == 0 && !cut_off)
+		h->exempt = true;	/* see judge_linger_is_late() */
 	h->linger_ms = h->linger_most_ms = JUDGE_NEVER;
 	if (!j->hosts[host].paused) {
 		h->linger_ms = j->now_ms + judge_least_ms(j, host, ms);
@@ -271,11 +264,23 @@ judge_linger_is_resumed(const struct judge *j, const struct judge_client *c)
 
 /* It may be resumed though its client left, for the resume was sent first: a
  * daemon that sleeps has read neither. */
-bool
+static bool
 judge_linger_is_late(const struct judge *j, const struct judge_hold *h)
 {
-	return h->terms.resumes && h->client->gone_unread &&
-	    h->state == HOLD_VALID && judge_linger_is_resumed(j, h->client);
+	return h->client->gone_unread && h->state == HOLD_VALID &&
+	    judge_linger_is_resumed(j, h->client);
+}
+
+/* What is only for a client that was @cut_off ends with any other one. */
+bool
+judge_linger_keeps(const struct judge *j, const struct judge_hold *h,
+    bool cut_off)
+{
+	if (h->terms.linger_ms == 0 && (!h->terms.resumes ||
+	    (!cut_off && !judge_linger_is_late(j, h))))
+		return false;
+	return h->state == HOLD_VALID || h->state == HOLD_LOST ||
+	    (h->state == HOLD_RELEASED && !h->read);
 }
 
 /* Does it have the old client's secret? A journal does not say whose it is. */

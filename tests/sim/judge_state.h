@@ -48,8 +48,7 @@ struct judge_host {
 	uint64_t started_ms;	/* this life */
 	uint64_t died_ms;	/* the one before */
 	int32_t rate_ppm;
-	bool withdrawn;		/* it grants nothing new */
-	bool releases;		/* it stops, and releases its holds */
+	bool withdrawn, releases;	/* it grants nothing new; it stops */
 	uint32_t holds_max;	/* of one client; 0: as the rules have it, */
 	uint64_t limited_ms;	/* since then */
 	struct judge_hold *holds;	/* that it told, of any life */
@@ -488,8 +487,7 @@ void judge_linger_woke(struct judge *, struct judge_hold *,
     uint64_t stood_ms);
 bool judge_linger_may_be_lost(const struct judge_hold *);
 void judge_linger_given_back(struct judge *, struct judge_hold *);
-bool judge_linger_is_late(const struct judge *, const struct judge_hold *);
-bool judge_linger_keeps(const struct judge_hold *, bool cut_off);
+bool judge_linger_keeps(const struct judge *, const struct judge_hold *, bool);
 /* Is the answer right about whether it may be resumed? */
 void judge_linger_granted(struct judge *, struct judge_hold *, bool resumes);
 /* Its client has left, or its daemon can only read of that now. */

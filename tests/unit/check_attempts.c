@@ -503,6 +503,33 @@ TEST_ROWS(test_last_tokens, lasts)
 	drive_done(&d);
 }
 
+/* What need not be remembered: it did not land, and will not. */
+static const struct {
+	int status;
+	const char *body;
+	bool refused;
+} refusals[] = {
+	{ 400, THROTTLED, true },
+	{ 400, STANDS_AT("5", ""), true },
+	{ 500, "", false },
+	{ 0, "", false },
+	{ 200, "{}", false },
+};
+
+TEST_ROWS(test_refused_attempts, refusals)
+{
+	struct drive d;
+	uint32_t attempt;
+
+	drive_init(&d, OPERATION_SESSION_BEAT, FAR);
+	attempt = d.step.attempt;
+	ck_assert(!attempts_is_refused(&d.attempts, attempt));
+	drive_answer(&d, refusals[_i].status, refusals[_i].body, 0);
+	ck_assert(attempts_is_refused(&d.attempts, attempt) ==
+	    refusals[_i].refused);
+	drive_done(&d);
+}
+
 /* Attempts are bounded, for any time limit. */
 TEST(test_attempts_are_bounded)
 {

@@ -89,8 +89,9 @@ void session_stored(struct core *, struct lease *, const struct outcome *);
 /* Of all of them: close unused sessions. */
 void session_all_unused(struct core *, struct namespace *);
 
-/* This attempt of a beat is about to be sent. */
+/* This attempt of a beat is about to be sent; or it was refused. */
 void session_sending(struct core *, const struct operation *, uint64_t beat);
+void session_refused(struct core *, const struct operation *, uint64_t beat);
 
 /* For the next process, and of the one before (saved.h). False: there is no
  * room. DDBLOCK_E_NOMEM, DDBLOCK_E_BAD_RECORD: no session is like that. */

@@ -37,7 +37,6 @@ struct session {
 	struct lease lease;	/* first */
 	uint32_t n_in_doubt;
 	struct session_beats beats;
-	struct session_beats before;	/* the operation under way */
 	struct core_submit submit;
 	struct core_renewed renewed;
 };
@@ -48,8 +47,6 @@ void session_count_in_doubt(struct core *, struct namespace *, struct ident,
     int more);
 
 /* ---- session_saved.c -------------------------------------------------- */
-void session_forget_refused(struct core *, struct lease *,
-    const struct outcome *);
 bool session_beat_is_own(struct session *, uint64_t beat);
 void session_prove_closed(struct core *, struct lease *,
     const struct outcome *);

@@ -65,7 +65,6 @@ session_submit(struct core *core, struct lease *s, enum operation_kind kind,
 		.again_ms = kind != OPERATION_SESSION_CLOSE ?
 		    s->ns->settings.heartbeat_ms / 2 : 0,
 	};
-	session_of(s)->before = session_of(s)->beats;
 	s->busy = true;
 	action_submit(core, submit, s->ns, kind, deadline_ms,
 	    CORE_ABOUT_SESSION, s);
@@ -487,7 +486,6 @@ session_stored(struct core *core, struct lease *s, const struct outcome *o)
 	assert(s->busy);
 	s->busy = false;
 	namespace_trouble(ns, o);
-	session_forget_refused(core, s, o);
 	if (kind == OPERATION_SESSION_OPEN)
 		session_opened(core, s, o);
 	else if (kind == OPERATION_SESSION_BEAT)

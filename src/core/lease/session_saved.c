@@ -60,6 +60,27 @@ session_sending(struct core *core, const struct operation *o, uint64_t beat)
 	saved_touch(core, &s->saved, SAVED_SESSION);
 }
 
+/* It has not landed, and will not: there is room for another. */
+void
+session_refused(struct core *core, const struct operation *o, uint64_t beat)
+{
+	struct lease *s =
+	    session_find(&core->namespaces[o->namespace_index], o->session);
+	uint64_t *own;
+	size_t i = 0, left = 0;
+
+	if (s == NULL || !s->unproven || beat == 0)
+		return;
+	own = session_of(s)->beats.own;
+	for (; i < SESSION_BEATS_MAX; i++) {
+		if (own[i] != 0 && own[i] != beat)
+			own[left++] = own[i];
+	}
+	while (left < SESSION_BEATS_MAX)
+		own[left++] = 0;
+	saved_touch(core, &s->saved, SAVED_SESSION);
+}
+
 bool
 session_save(struct journal *journal, struct saved *saved)
 {
@@ -164,17 +185,6 @@ session_awaits_proof(const struct namespace *ns)
 
 	DL_SEARCH_SCALAR(ns->sessions, s, unproven, true);
 	return s != NULL;
-}
-
-/* None of its attempts has landed, or will: there is room for others. */
-void
-session_forget_refused(struct core *core, struct lease *s,
-    const struct outcome *o)
-{
-	if (o->kind != OUTCOME_REFUSED || o->unanswered || !s->unproven)
-		return;
-	session_of(s)->beats = session_of(s)->before;
-	saved_touch(core, &s->saved, SAVED_SESSION);
 }
 
 /* An item that shows this beat is above what was expected, but not another's:

@@ -157,8 +157,6 @@ grant_leave_gap(struct core *core, struct grant *g, uint64_t working_ms)
 void
 grant_end_gap(struct core *core, struct grant *g)
 {
-	if (g->gap_ms == 0)
-		return;
 	g->gap_ms = 0;
 	saved_touch(core, &g->saved, SAVED_GRANT);
 }

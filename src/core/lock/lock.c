@@ -113,6 +113,8 @@ lock_await_gaps(struct core *core, struct lock *l)
 
 	LL_FOREACH(l->grants, g)
 	{
+		if (g->gap_ms == 0)
+			continue;
 		if (core->now_ms >= g->gap_ms)
 			grant_end_gap(core, g);
 		else if (l->timer.position == 0 ||
