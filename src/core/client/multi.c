@@ -148,11 +148,13 @@ multi_grant(struct core *core, struct multi *j)
 	struct request *r = j->request;
 	const struct namespace *ns = r->ns;
 
-	/* Each has a number of its own; the first one's is that of all. */
+	/* Each has a number of its own; the first one's is that of all. Who
+	 * watches one of them sees it with the last of all. */
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct hold *h = j->parts[i].hold;
 
 		hold_give(core, h, r->client);
+		lock_touch(core, h->use.lock);
 		terms_begin(core, h);
 		if (h->use.lock->ns != ns)
 			continue;
