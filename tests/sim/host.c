@@ -97,16 +97,27 @@ host_arm(struct host *h, uint64_t next_ms)
 	world_set(w, &h->alarm, at);
 }
 
-static void
-host_forget_lines(struct host *h)
+/* That something ended goes on to be so, for a successor, too. */
+static bool
+host_is_end(const struct core_event *ev)
 {
-	while (h->lines != NULL) {
-		struct line *next = h->lines->next;
+	return ev->type == CORE_ENDED || ev->type == CORE_HALF_CLOSED;
+}
 
-		free(h->lines);
-		h->lines = next;
+static void
+host_forget_lines(struct host *h, bool all)
+{
+	struct line **link = &h->lines, *l;
+
+	while ((l = *link) != NULL) {
+		if (!all && host_is_end(&l->event)) {
+			link = &l->next;
+			continue;
+		}
+		*link = l->next;
+		free(l);
 	}
-	h->lines_end = &h->lines;
+	h->lines_end = link;
 }
 
 /* It is not paused any more, and its clock goes on. */
@@ -137,7 +148,7 @@ host_kill(struct host *h)
 	h->core = NULL;
 	coverage_eye_free(h->eye);
 	h->eye = coverage_eye_new();
-	host_forget_lines(h);
+	host_forget_lines(h, false);
 	world_unset(w, &h->alarm);
 	world_unset(w, &h->look);
 	if (!h->asleep)
@@ -162,12 +173,12 @@ host_clear(struct host *h)
 	host_forget_customers(h);
 }
 
-/* It died in this step. What ended goes on to be so, for the successor, too. */
+/* It died in this step. */
 static int
 host_end_torn(struct host *h, const struct core_event *ev)
 {
 	restart_die(h);
-	if (ev->type == CORE_ENDED || ev->type == CORE_HALF_CLOSED)
+	if (host_is_end(ev))
 		host_say(h, ev, "", "");
 	return 0;
 }
@@ -449,7 +460,7 @@ host_done(struct host *h)
 	network_abandon(h->look_message);
 	core_free(h->core);
 	restart_done(h);
-	host_forget_lines(h);
+	host_forget_lines(h, true);
 	coverage_eye_free(h->eye);
 	free(h->faults);
 	world_remove_alarm(h->world, &h->alarm);
