@@ -283,6 +283,7 @@ host_take(struct host *h, struct line *l)
 	struct sim_contents_room room;
 	int r;
 
+	h->steps = 0;	/* clients may say as much as they like */
 	customer_split(l->key, &split);
 	if (ev.type == CORE_REQUEST) {
 		ev.request.key = (struct key){ l->key, strlen(l->key) };
