@@ -506,7 +506,8 @@ void ddblock_on_event(struct ddblock *, ddblock_event_function *, void *arg);
 int ddblock_fd(struct ddblock *);	/* or DDBLOCK_E_SYSTEM */
 
 /* The socket itself, to be inherited by a child that shall keep the locks of
- * this connection for as long as it lives; -1 when it is closed. */
+ * this connection for as long as it lives; -1 when it is closed. What a child
+ * of another user writes there is not read. */
 int ddblock_socket(const struct ddblock *);
 
 /*

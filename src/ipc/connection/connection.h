@@ -54,12 +54,24 @@ struct account {
 	struct account *previous;	/* or the parent, of a first child */
 };
 
+/* The process that wrote something; pid 0: not known. */
+struct sender {
+	pid_t pid;
+	uid_t uid;		/* the real one */
+};
+
 /* The process at the other end, as the kernel says. */
 struct peer {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
 	char *name;		/* HELLO's, else the command's; never NULL */
+	bool heard;		/* it wrote something, ... */
+	uid_t real_uid;		/* ... as this user: another one where its
+				 * program is set-user-ID */
+	bool by_heir;		/* and what is to be run, in part, another
+				 * process of its user */
+	bool warned;		/* of what a stranger wrote */
 };
 
 /* The states of a lock's row, one bit each, as ARGUMENT_STATE has them; and of
@@ -351,6 +363,9 @@ int peer_rename(struct peer *, const char *name, size_t length);
 /* HOST/NAME:PID, cut to fit. */
 void peer_owner(const struct peer *, const char *host, char *text,
     size_t text_size);
+/* sender.c: may this process speak for the client? If not, the log says so. */
+bool sender_is_client(struct connection *, const struct sender *);
+
 /* Is it root, or a member of the group of administrators? */
 bool peer_is_admin(const struct peer *, int fd, gid_t admin_group);
 

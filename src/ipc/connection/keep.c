@@ -230,6 +230,9 @@ keep_connection(struct connection *c)
 		.secretive = c->secretive,
 		.draining = c->draining,
 		.skipping = c->skipping,
+		.flags = (uint8_t)(KEEP_NAMED | (c->peer.heard &&
+		    c->peer.real_uid != c->peer.uid ? KEEP_SET_USER_ID : 0) |
+		    (c->peer.by_heir ? KEEP_BY_HEIR : 0)),
 	};
 	socklen_t length = sizeof(head.cookie);
 

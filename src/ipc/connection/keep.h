@@ -30,8 +30,11 @@ struct keep_connection {	/* its name */
 	uint32_t n_guesses;
 	uint8_t renewed, tells_restart, promises, secretive;
 	uint8_t draining, skipping, resumes;
-	uint8_t flags;		/* of later versions: 0 */
+	uint8_t flags;
 };
+#define KEEP_NAMED 1		/* flags: who writes on it is known */
+#define KEEP_SET_USER_ID 2	/* its process writes as another user */
+#define KEEP_BY_HEIR 4		/* what is to be run is not all its own */
 
 struct keep_bytes {		/* INPUT, OUTPUT: these; RUN: nothing */
 	uint64_t client;

@@ -79,9 +79,11 @@ peer_init(struct peer *p, int fd, const char *name, size_t name_length)
 {
 	struct ucred credentials;
 	socklen_t length = sizeof(credentials);
+	const int on = 1;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials,
-	    &length) < 0)
+	    &length) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return DDBLOCK_E_SYSTEM;
 	*p = (struct peer){
 		.pid = credentials.pid,

@@ -35,7 +35,6 @@
 #include "ipc/connection/keep.h"
 #include "ipc/connection/wire.h"
 
-#define PROCESS_PASSED_MAX 2	/* so that one too many is noticed */
 #define PROCESS_FILE_MAX 4096	/* of a file of /proc */
 
 /* ---- descriptors that come ---------------------------------------------- */
@@ -75,7 +74,28 @@ process_admit_passed(struct connection *c, struct msghdr *message)
 	}
 	/* More descriptors came than we receive, or than we may open. */
 	if ((message->msg_flags & MSG_CTRUNC) != 0)
-		c->n_passed += PROCESS_PASSED_MAX;
+		c->n_passed += WIRE_DESCRIPTORS_MAX;
+}
+
+/* What is not read brings nothing. */
+static void
+process_refuse_passed(struct msghdr *message)
+{
+	struct cmsghdr *m;
+
+	for (m = CMSG_FIRSTHDR(message); m != NULL;
+	    m = CMSG_NXTHDR(message, m)) {
+		size_t n = (m->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(m) + i * sizeof(fd), sizeof(fd));
+			(void)close(fd);
+		}
+	}
 }
 
 ssize_t
@@ -83,7 +103,7 @@ process_receive(struct connection *c, char *data, size_t size)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(PROCESS_PASSED_MAX * sizeof(int))];
+		char bytes[WIRE_CONTROL];
 	} control;
 	struct iovec part = { .iov_base = data, .iov_len = size };
 	struct msghdr message = {
@@ -93,7 +113,16 @@ process_receive(struct connection *c, char *data, size_t size)
 		.msg_controllen = sizeof(control.bytes),
 	};
 	ssize_t n = wire_receive(c, &message);
+	struct sender sender;
 
+	if (n > 0) {
+		sender = wire_sender(&message);
+		if (!sender_is_client(c, &sender)) {
+			process_refuse_passed(&message);
+			errno = EAGAIN;
+			return -1;
+		}
+	}
 	if (n >= 0 && (message.msg_controllen > 0 ||
 	    (message.msg_flags & MSG_CTRUNC) != 0))
 		process_admit_passed(c, &message);

@@ -32,7 +32,8 @@ struct process {
 	struct event event;
 };
 
-/* One read, with the descriptors passed along. As recv(). */
+/* One read, with the descriptors passed along. As recv(); what is not the
+ * client's (sender.c) is as if it had not come. */
 ssize_t process_receive(struct connection *, char *data, size_t size);
 
 /* Close the descriptors that the lines run so far did not take. */

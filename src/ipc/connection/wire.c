@@ -30,9 +30,13 @@
 
 #include "ipc/connection/keep.h"
 
-#define WIRE_MAGIC UINT64_C(0x3265726977626464)	/* ddbwire2 */
-#define WIRE_MAGIC_BEFORE UINT64_C(0x3165726977626464)	/* it has no key */
-#define WIRE_CHUNK (SERVER_CHUNK_SIZE - WIRE_KEY)
+#define WIRE_MAGIC UINT64_C(0x3365726977626464)	/* ddbwire3 */
+#define WIRE_MAGIC_BEFORE UINT64_C(0x3165726977626464)	/* it has no key, and
+							 * no control */
+#define WIRE_CONTROL_ROOM 64
+#define WIRE_CHUNK (SERVER_CHUNK_SIZE - WIRE_KEY - WIRE_CONTROL_ROOM)
+
+_Static_assert(WIRE_CONTROL <= WIRE_CONTROL_ROOM, "it has room");
 
 struct wire_side {
 	uint64_t client;	/* 0: not begun */
@@ -45,6 +49,10 @@ struct wire {
 	uint64_t magic;
 	struct wire_side read, sent;
 	char chunk[WIRE_CHUNK];
+	union {
+		struct cmsghdr align;
+		char bytes[WIRE_CONTROL_ROOM];
+	} control;
 	uint8_t key[WIRE_KEY];
 };
 
@@ -58,6 +66,22 @@ wire_begin(struct wire_side *side, const struct connection *c, uint64_t from)
 	atomic_signal_fence(memory_order_seq_cst);
 	side->client = c->client;
 	atomic_signal_fence(memory_order_seq_cst);
+}
+
+struct sender
+wire_sender(struct msghdr *message)
+{
+	struct ucred sender = { .pid = 0 };
+	struct cmsghdr *m;
+
+	for (m = CMSG_FIRSTHDR(message); m != NULL;
+	    m = CMSG_NXTHDR(message, m)) {
+		if (m->cmsg_level == SOL_SOCKET &&
+		    m->cmsg_type == SCM_CREDENTIALS &&
+		    m->cmsg_len == CMSG_LEN(sizeof(sender)))
+			memcpy(&sender, CMSG_DATA(m), sizeof(sender));
+	}
+	return (struct sender){ sender.pid, sender.uid };
 }
 
 ssize_t
@@ -76,11 +100,13 @@ wire_receive(struct connection *c, struct msghdr *message)
 	m = &w->read.message.msg_hdr;
 	*m = *message;
 	m->msg_iov = &w->read.part;
+	m->msg_control = w->control.bytes;
 	if (recvmmsg(c->fd, &w->read.message, 1,
 	    MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL) < 0)
 		return -1;
 	n = w->read.message.msg_len;
 	memcpy(own.iov_base, w->chunk, n < own.iov_len ? n : own.iov_len);
+	memcpy(message->msg_control, w->control.bytes, m->msg_controllen);
 	message->msg_controllen = m->msg_controllen;
 	message->msg_flags = m->msg_flags;
 	return (ssize_t)n;
@@ -193,6 +219,20 @@ wire_last(const struct wire_side *side)
 	};
 }
 
+/* Who wrote what was read last. */
+static struct sender
+wire_last_sender(struct wire *w)
+{
+	struct msghdr m = {
+		.msg_control = w->control.bytes,
+		.msg_controllen = w->read.message.msg_hdr.msg_controllen,
+	};
+
+	if (w->magic != WIRE_MAGIC || m.msg_controllen > WIRE_CONTROL)
+		m.msg_controllen = 0;
+	return wire_sender(&m);
+}
+
 bool
 wire_start(struct server *s, int fd, struct wire_transfer *ret_read,
     struct wire_transfer *ret_sent, char *ret_text)
@@ -204,6 +244,7 @@ wire_start(struct server *s, int fd, struct wire_transfer *ret_read,
 	*ret_read = *ret_sent = (struct wire_transfer){ 0 };
 	if (is_old) {
 		*ret_read = wire_last(&w->read);
+		ret_read->sender = wire_last_sender(w);
 		*ret_sent = wire_last(&w->sent);
 		if (ret_read->length > SERVER_CHUNK_SIZE)
 			ret_read->length = 0;

@@ -5,6 +5,8 @@
 #ifndef DDBLOCKD_IPC_CONNECTION_WIRE_H
 #define DDBLOCKD_IPC_CONNECTION_WIRE_H
 
+#include <sys/socket.h>
+
 #include "ipc/connection/connection.h"
 
 /* The last read, or the last write, of a dead process. */
@@ -12,8 +14,17 @@ struct wire_transfer {
 	uint64_t client;	/* 0: there was none */
 	uint64_t from;		/* bytes before that */
 	size_t length;		/* how many it read or sent */
-	const char *data;	/* READ: these */
+	const char *data;	/* READ: these, */
+	struct sender sender;	/* and who wrote them */
 };
+
+/* What comes beside the bytes of a read: so many descriptors, and who wrote. */
+#define WIRE_DESCRIPTORS_MAX 2		/* so that one too many is noticed */
+#define WIRE_CONTROL \
+	(CMSG_SPACE(WIRE_DESCRIPTORS_MAX * sizeof(int)) + \
+	    CMSG_SPACE(sizeof(struct ucred)))
+
+struct sender wire_sender(struct msghdr *);
 
 /*
  * Begin to use such memory: new, or @fd of the process before this one, which
@@ -31,7 +42,8 @@ void wire_stop(struct server *);
 const uint8_t *wire_key(const struct server *);
 void wire_change_key(struct server *);
 
-/* Receive this message, or send what is queued. As recvmsg(), send(). */
+/* Receive this message, which has room for WIRE_CONTROL, or send what is
+ * queued. As recvmsg(), send(). */
 ssize_t wire_receive(struct connection *, struct msghdr *);
 ssize_t wire_send(struct connection *);
 

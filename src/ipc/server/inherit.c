@@ -98,7 +98,7 @@ static bool
 inherit_input(struct connection *c, const struct inheritance *in,
     uint64_t start)
 {
-	const struct wire_transfer *read = &in->read;
+	struct wire_transfer last = in->read, *const read = &last;
 
 	start = inherit_start(in, KEEP_INPUT, c->client, start);
 	if (in->run.client == c->client && in->run.from > start)
@@ -108,8 +108,12 @@ inherit_input(struct connection *c, const struct inheritance *in,
 	    left_first(&in->left, KEEP_INPUT, c->client) == NULL)
 		start = read->from;
 	c->kept.in.from = c->kept.in.to = start;
-	return inherit_bytes(in, KEEP_INPUT, c->client, start, &c->in) &&
-	    (read->client != c->client || inherit_append(&c->in, start,
+	if (!inherit_bytes(in, KEEP_INPUT, c->client, start, &c->in))
+		return false;
+	if (read->client == c->client && read->length > 0 &&
+	    !sender_is_client(c, &read->sender))
+		read->length = 0;
+	return (read->client != c->client || inherit_append(&c->in, start,
 	    read->from, read->data, read->length));
 }
 
@@ -138,6 +142,10 @@ inherit_settings(struct connection *c, const struct keep_connection *head)
 	c->secretive = head->secretive != 0;
 	c->draining = head->draining != 0;
 	c->skipping = head->skipping != 0;
+	c->peer.heard = (head->flags & KEEP_NAMED) != 0 &&
+	    (head->flags & KEEP_SET_USER_ID) == 0;
+	c->peer.real_uid = c->peer.uid;
+	c->peer.by_heir = (head->flags & KEEP_BY_HEIR) != 0;
 	c->in_core = true;
 	if (head->renewed != 0)
 		c->renewed = calloc(CORE_NAMESPACES_MAX, sizeof(*c->renewed));

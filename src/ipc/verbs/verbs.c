@@ -21,8 +21,11 @@ static int (*const verbs_handlers[])(struct connection *,
 static bool
 verbs_allows(const struct connection *c, enum protocol_right right)
 {
-	if (right == RIGHT_ANYBODY ||
-	    (right >= RIGHT_OPERATOR && c->peer.uid == geteuid()))
+	if (right == RIGHT_ANYBODY)
+		return true;
+	if (c->peer.by_heir)
+		return false;
+	if ((right >= RIGHT_OPERATOR && c->peer.uid == geteuid()))
 		return true;
 	if (right == RIGHT_OWNER)
 		return c->peer.uid == 0;
