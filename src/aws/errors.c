@@ -120,17 +120,6 @@ static const struct errors_row errors_table[] = {
 
 /* ---- texts from outside ---- */
 
-/* The length of the character at @text; 0 if it is none, or a control that is
- * not ASCII. */
-static size_t
-errors_character(const char *text, size_t length)
-{
-	const unsigned char *c = (const unsigned char *)text;
-	size_t n = utf8_character(text, length);
-
-	return n == 2 && c[0] == 0xc2 && c[1] < 0xa0 ? 0 : n;
-}
-
 /* Append what is fit to print; runs of anything else become one space. */
 static void
 errors_append(char *to, size_t size, const char *text, size_t length)
@@ -140,8 +129,8 @@ errors_append(char *to, size_t size, const char *text, size_t length)
 	for (size_t i = 0, n; i < length; i += n > 0 ? n : 1) {
 		const unsigned char *c = (const unsigned char *)text + i;
 
-		n = errors_character(text + i, length - i);
-		if (n == 0 || (n == 1 && (*c <= ' ' || *c == 0x7f))) {
+		n = utf8_shown(text + i, length - i);
+		if (n == 0 || *c == ' ') {
 			n = 0;
 			if (at == 0 || to[at - 1] == ' ' || at + 1 >= size)
 				continue;

@@ -13,38 +13,42 @@ json_quote_plain(const char *bytes, size_t length)
 	size_t i = 0;
 
 	while (i < length) {
-		unsigned char c = (unsigned char)bytes[i];
-		size_t n = utf8_character(bytes + i, length - i);
+		size_t n = utf8_shown(bytes + i, length - i);
 
-		if (n == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\')
+		if (n == 0 || bytes[i] == '"' || bytes[i] == '\\')
 			break;
 		i += n;
 	}
 	return i;
 }
 
-static void
-json_quote_other(struct buffer *b, unsigned char c)
+/* What does not stand for itself; the number of bytes that it was. */
+static size_t
+json_quote_other(struct buffer *b, const char *bytes, size_t length)
 {
+	size_t n = utf8_character(bytes, length);
+	unsigned char c = (unsigned char)bytes[n == 2];
+
 	if (c == '"' || c == '\\')
 		(void)buffer_printf(b, "\\%c", c);
-	else if (c < 0x80)
+	else if (n > 0)	/* U+0080 to U+009F: the second byte says which */
 		(void)buffer_printf(b, "\\u%04x", c);
 	else
 		(void)buffer_append_text(b, "\\ufffd");
+	return n > 0 ? n : 1;
 }
 
 void
 json_quote(struct buffer *b, const char *bytes, size_t length)
 {
 	(void)buffer_append(b, "\"", 1);
-	for (size_t i = 0; i < length; i++) {
+	for (size_t i = 0; i < length;) {
 		size_t n = json_quote_plain(bytes + i, length - i);
 
 		(void)buffer_append(b, bytes + i, n);
 		i += n;
 		if (i < length)
-			json_quote_other(b, (unsigned char)bytes[i]);
+			i += json_quote_other(b, bytes + i, length - i);
 	}
 	(void)buffer_append(b, "\"", 1);
 }

@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "common/log_json.h"
 #include "common/log_sink.h"
+#include "common/utf8.h"
 #include "ddblock.h"
 
 #define LOG_TEXT_MAX 2048
@@ -85,13 +86,20 @@ log_level_name(int level)
 	}
 }
 
-/* Keys and names are the clients': they may hold control characters. */
+/* Keys and names are the clients': they may hold control characters, and bytes
+ * that a terminal takes for some. */
 static void
 log_make_printable(char *text)
 {
-	for (unsigned char *p = (unsigned char *)text; *p != '\0'; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			*p = '?';
+	size_t length = strlen(text);
+	size_t i = 0;
+
+	while (i < length) {
+		size_t n = utf8_shown(text + i, length - i);
+
+		if (n == 0)
+			text[i] = '?';
+		i += n > 0 ? n : 1;
 	}
 }
 

@@ -30,8 +30,9 @@ struct log_field {
 void log_init(enum log_target target, int level);
 
 /*
- * Write one message; errno survives. Control characters are shown as "?", so
- * that a client cannot forge a line.
+ * Write one message; errno survives. Control characters and bytes that are
+ * not UTF-8 are shown as "?", so that a client cannot forge a line or drive the
+ * terminal that shows it.
  *
  * Messages of one @kind (a literal such as "lost"; NULL: no limit) are limited
  * to a number per while; how many were dropped is said when it has passed and

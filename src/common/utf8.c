@@ -4,6 +4,8 @@
  */
 #include "common/utf8.h"
 
+#include <string.h>
+
 static size_t
 utf8_length(unsigned char first)
 {
@@ -47,4 +49,31 @@ utf8_character(const char *bytes, size_t length)
 			return 0;
 	}
 	return n;
+}
+
+size_t
+utf8_shown(const char *bytes, size_t length)
+{
+	const unsigned char *u = (const unsigned char *)bytes;
+	size_t n = utf8_character(bytes, length);
+
+	if (n == 1 && (u[0] < 0x20 || u[0] == 0x7f))
+		return 0;
+	if (n == 2 && u[0] == 0xc2 && u[1] < 0xa0)
+		return 0;
+	return n;
+}
+
+bool
+utf8_is_shown(const char *text)
+{
+	size_t length = strlen(text);
+	size_t n;
+
+	for (size_t i = 0; i < length; i += n) {
+		n = utf8_shown(text + i, length - i);
+		if (n == 0)
+			return false;
+	}
+	return true;
 }

@@ -21,22 +21,6 @@ codec_begin(struct buffer *b, const char *tag, const char *word)
 	(void)buffer_append_text(b, word);
 }
 
-/* The length of the character at @i if it can be shown, else 0. */
-static size_t
-codec_shown(const char *bytes, size_t i, size_t length)
-{
-	unsigned char c = (unsigned char)bytes[i];
-	size_t n;
-
-	if (c < 0x80)
-		return c >= ' ' && c != 0x7f;
-	n = utf8_character(bytes + i, length - i);
-	/* U+0080 to U+009F are control characters too: they drive terminals. */
-	if (n == 2 && c == 0xc2 && (unsigned char)bytes[i + 1] < 0xa0)
-		return 0;
-	return n;
-}
-
 /* How many bytes of the value, from @i, need no encoding; 0: none. */
 static size_t
 codec_plain(const char *bytes, size_t i, size_t length)
@@ -45,7 +29,9 @@ codec_plain(const char *bytes, size_t i, size_t length)
 
 	if (c == ' ' || c == '%' || c == '=' || (c == ':' && i == 0))
 		return 0;
-	return codec_shown(bytes, i, length);
+	if (c > ' ' && c < 0x7f)
+		return 1; /* nearly always */
+	return utf8_shown(bytes + i, length - i);
 }
 
 static void
@@ -160,7 +146,7 @@ codec_append_text(struct buffer *b, const char *text)
 	size_t i = 0;
 
 	while (i < length) {
-		size_t n = codec_shown(text, i, length);
+		size_t n = utf8_shown(text + i, length - i);
 
 		if (n == 0) {
 			(void)buffer_append(b, "?", 1);

@@ -62,6 +62,8 @@
 #define protocol_write ddblock_private_protocol_write
 #define protocol_write_text ddblock_private_protocol_write_text
 #define utf8_character ddblock_private_utf8_character
+#define utf8_is_shown ddblock_private_utf8_is_shown
+#define utf8_shown ddblock_private_utf8_shown
 #define connection_flush ddblock_private_connection_flush
 #define connection_read ddblock_private_connection_read
 #define connection_need_timer ddblock_private_connection_need_timer

@@ -28,6 +28,9 @@ TEST(test_texts)
 	quoted("a\0b\x1f\x7f", 5, "\"a\\u0000b\\u001f\\u007f\"");
 	quoted("\xc3\xa9\xf0\x9f\x94\x92", 6,
 	    "\"\xc3\xa9\xf0\x9f\x94\x92\"");
+	/* Control characters of two bytes; the next is none. */
+	quoted("a\xc2\x80\xc2\x9b\xc2\xa0", 7,
+	    "\"a\\u0080\\u009b\xc2\xa0\"");
 	/* The length counts: no NUL is needed. */
 	quoted("abc", 2, "\"ab\"");
 }

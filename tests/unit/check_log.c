@@ -145,7 +145,7 @@ TEST(test_reader_is_gone)
 TEST(test_journal_fields)
 {
 	const struct log_field fields[] = {
-		{ "DDBLOCK_KEY", "a\nPRIORITY=0\nb" },
+		{ "DDBLOCK_KEY", "a\nPRIORITY=0\nb\xc2\x9b\xc3" },
 		{ "DDBLOCK_CODE", NULL },
 	};
 
@@ -154,16 +154,17 @@ TEST(test_journal_fields)
 	int begin = 0, end = 0;
 
 	test_journal();
-	log_write_fields(LOG_WARNING, "lost", fields, 2, "a lock\nis lost");
+	log_write_fields(LOG_WARNING, "lost", fields, 2,
+	    "a lock\nis \x9blost \xc2\x85\xc3\xa9");
 	text = test_read();
-	(void)sscanf(text, "MESSAGE=a lock?is lost\nPRIORITY=4\n"
+	(void)sscanf(text, "MESSAGE=a lock?is ?lost ??\xc3\xa9\nPRIORITY=4\n"
 	    "SYSLOG_IDENTIFIER=ddblockd\n%nDDBLOCK_BOOT_US=%" SCNu64 "\n%n",
 	    &begin, &boot_us, &end);
 	ck_assert_int_gt(begin, 0);
 	ck_assert_int_gt(end, begin);
 	ck_assert_uint_le(boot_us, clock_boot_us());
 	ck_assert_str_eq(text + end - 1,
-	    "\nDDBLOCK_KIND=lost\nDDBLOCK_KEY=a?PRIORITY=0?b\n");
+	    "\nDDBLOCK_KIND=lost\nDDBLOCK_KEY=a?PRIORITY=0?b???\n");
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(rmdir(directory), 0);
 }

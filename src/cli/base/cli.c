@@ -138,17 +138,15 @@ cli_clean(struct buffer *b, const char *bytes, size_t length)
 	size_t i = 0;
 
 	while (i < length) {
-		size_t n = utf8_character(bytes + i, length - i);
-		unsigned char c = (unsigned char)bytes[i];
-		bool control = c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 &&
-		    (unsigned char)bytes[i + 1] < 0xa0);
+		size_t n = utf8_shown(bytes + i, length - i);
 
-		if (n > 0 && !control) {
+		if (n > 0) {
 			(void)buffer_append(b, bytes + i, n);
 			columns++;
 			i += n;
 		} else {
-			(void)buffer_printf(b, "\\x%02x", c);
+			(void)buffer_printf(b, "\\x%02x",
+			    (unsigned char)bytes[i]);
 			columns += 4;
 			i++;
 		}

@@ -5,6 +5,7 @@
 #define DDBLOCKD_CLI_BASE_CLI_H
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,8 +73,11 @@ void cli_show_usage(const struct cli_command *);
  * or -1 when there was a complaint, or more operands than @max. */
 int cli_operands(struct cli *, int argc, char **argv, int min, int max);
 
-/* "ddblock: WHAT" on standard error (say.h). */
+/* "ddblock: WHAT" on standard error (say.h), as one line and fit for a terminal
+ * (cli_clean()), from wherever its parts are. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_vsay(const char *format, va_list)
+    __attribute__((format(printf, 1, 0)));
 
 /* Complain about the call; returns CLI_USAGE. */
 int cli_misused(const struct cli *, const char *format, ...)

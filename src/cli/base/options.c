@@ -201,14 +201,13 @@ cli_misused(const struct cli *cli, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)fputs("ddblock: ", stderr);
-	(void)vfprintf(stderr, format, arguments);
+	cli_vsay(format, arguments);
 	va_end(arguments);
 	if (command != NULL)
-		(void)fprintf(stderr, "\nusage: ddblock %s%s%s\n",
+		(void)fprintf(stderr, "usage: ddblock %s%s%s\n",
 		    command->name, command->arguments[0] == '\0' ? "" : " ",
 		    command->arguments);
 	else
-		(void)fputs("\nTry \"ddblock help\".\n", stderr);
+		(void)fputs("Try \"ddblock help\".\n", stderr);
 	return CLI_USAGE;
 }

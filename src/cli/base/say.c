@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,9 +20,11 @@
 #include <unistd.h>
 
 #include "cli/base/cli.h"
+#include "common/buffer.h"
 
 #define SAY_SELF "/proc/self/fd/2"
 #define SAY_PATIENCE_MS 1000
+#define SAY_LENGTH_MAX (64 * 1024)
 
 static struct {
 	bool nonblocking;
@@ -132,24 +133,39 @@ say_text(const char *bytes, size_t length)
 	say.length += length - n;
 }
 
-static void say_line(const char *format, va_list)
-    __attribute__((format(printf, 1, 0)));
-
+/* As one write takes it whole. */
 static void
-say_line(const char *format, va_list arguments)
+say_line(const struct buffer *text)
 {
-	char line[PIPE_BUF] = "ddblock: ";
-	size_t length = strlen(line);
-	int r = vsnprintf(line + length, sizeof(line) - length, format,
-	    arguments);
+	char line[PIPE_BUF];
+	size_t room = sizeof(line) - 1;
+	size_t length = text->length < room ? text->length : room;
 
-	if (r < 0)
-		return;
-	length += (size_t)r;
-	if (length >= sizeof(line))
-		length = sizeof(line) - 1;
-	line[length++] = '\n'; /* in the place of the NUL */
+	(void)memcpy(line, text->data, length);
+	line[length++] = '\n';
 	say_text(line, length);
+}
+
+void
+cli_vsay(const char *format, va_list arguments)
+{
+	struct buffer words, clean;
+
+	buffer_init(&words, SAY_LENGTH_MAX);
+	buffer_init(&clean, 4 * SAY_LENGTH_MAX + 16);
+	(void)buffer_append_text(&clean, "ddblock: ");
+	if (buffer_vprintf(&words, format, arguments) < 0)
+		(void)buffer_append_text(&words, "too long, or out of memory");
+	(void)cli_clean(&clean, words.data == NULL ? "" : words.data,
+	    words.length);
+	if (clean.data == NULL)
+		(void)fputs("ddblock: out of memory\n", stderr);
+	else if (say.nonblocking)
+		say_line(&clean);
+	else
+		(void)fprintf(stderr, "%s\n", clean.data);
+	buffer_done(&words);
+	buffer_done(&clean);
 }
 
 void
@@ -158,12 +174,6 @@ cli_say(const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (say.nonblocking) {
-		say_line(format, arguments);
-	} else {
-		(void)fputs("ddblock: ", stderr);
-		(void)vfprintf(stderr, format, arguments);
-		(void)fputc('\n', stderr);
-	}
+	cli_vsay(format, arguments);
 	va_end(arguments);
 }

@@ -17,6 +17,8 @@
 #include "cli/base/say.h"
 #include "cli/command/command.h"
 #include "cli/hold/holder.h"
+#include "common/buffer.h"
+#include "common/shell_quote.h"
 
 static bool
 acquire_option(struct holder *holder, int option)
@@ -75,11 +77,13 @@ struct acquire_answer {
 static void
 acquire_print_holds(const char *holds)
 {
-	(void)fputs("; export " OUTER_HOLDS "='", stdout);
-	for (; *holds != '\0'; holds++)
-		(void)fputs(*holds == '\'' ? "'\\''" :
-		    (const char[]){ *holds, '\0' }, stdout);
-	(void)puts("'");
+	struct buffer b;
+
+	buffer_init(&b, 4 * OUTER_HOLDS_BYTES_MAX + 4);
+	(void)buffer_append_text(&b, "; export " OUTER_HOLDS "=");
+	shell_quote(&b, holds);
+	(void)puts(buffer_failed(&b) == 0 ? b.data : "");
+	buffer_done(&b);
 }
 
 static void

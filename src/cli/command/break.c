@@ -16,6 +16,8 @@
 #include "cli/base/rows.h"
 #include "cli/command/command.h"
 #include "common/buffer.h"
+#include "common/shell_quote.h"
+#include "common/utf8.h"
 #include "ipc/codec.h"
 
 #define BREAK_TRIES 5	/* for a record that changes under our hands */
@@ -72,6 +74,31 @@ break_on_row(void *arg, const struct ddblock_row *row, bool final)
 	rows_field(&b->holder, row, "unchanged", ", unchanged for ", "");
 }
 
+/* How to name that record or token, for pasting: the record is another host's
+ * text, and must not become more than a word of the shell. */
+static void
+break_advise(const struct breaking *b)
+{
+	struct buffer word;
+
+	buffer_init(&word, 8192);
+	if (b->record == NULL)
+		(void)buffer_printf(&word, "--token=%llu",
+		    (unsigned long long)b->token);
+	else if (utf8_is_shown(b->record)) {
+		(void)buffer_append_text(&word, "--record=");
+		shell_quote(&word, b->record);
+	}
+	if (word.data == NULL || buffer_failed(&word) < 0)
+		cli_say("not broken; its record has control characters, which "
+		    "cannot be pasted: break it from a terminal, without "
+		    "--record");
+	else
+		cli_say("not broken; if that is the one you mean: %s",
+		    word.data);
+	buffer_done(&word);
+}
+
 /* Only a user at a terminal can agree. */
 static bool
 break_agreed(const struct breaking *b)
@@ -79,12 +106,7 @@ break_agreed(const struct breaking *b)
 	char answer[16];
 
 	if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
-		if (b->record != NULL)
-			cli_say("not broken; if that is the one you mean: "
-			    "--record=%s", b->record);
-		else
-			cli_say("not broken; if that is the one you mean: "
-			    "--token=%llu", (unsigned long long)b->token);
+		break_advise(b);
 		return false;
 	}
 	(void)fputs("If its holder still works, it does so without protection. "

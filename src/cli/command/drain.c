@@ -72,15 +72,19 @@ drain_on_hold(void *arg, const struct ddblock_row *row, bool final)
 static void
 drain_say(const struct draining *k)
 {
-	(void)fprintf(stderr, "ddblock: %" PRIu64 " %s held", k->held,
+	struct buffer b;
+
+	buffer_init(&b, 64 * 1024);
+	(void)buffer_printf(&b, "%" PRIu64 " %s held", k->held,
 	    k->held == 1 ? "lock is" : "locks are");
 	for (size_t i = 0; i < k->n_holders; i++)
-		(void)fprintf(stderr, "%s %" PRIu64 " by %s",
+		(void)buffer_printf(&b, "%s %" PRIu64 " by %s",
 		    i == 0 ? ":" : ",", k->holders[i].held,
 		    k->holders[i].name);
 	if (k->others > 0)
-		(void)fprintf(stderr, ", %" PRIu64 " by others", k->others);
-	(void)fputc('\n', stderr);
+		(void)buffer_printf(&b, ", %" PRIu64 " by others", k->others);
+	cli_say("%s", b.data == NULL ? "" : b.data);
+	buffer_done(&b);
 }
 
 static int

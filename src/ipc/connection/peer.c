@@ -31,9 +31,8 @@ peer_rename(struct peer *p, const char *name, size_t length)
 	if (copy == NULL)
 		return DDBLOCK_E_NOMEM;
 	while (i < length) {
-		size_t n = utf8_character(name + i, length - i);
-		unsigned char c = (unsigned char)name[i];
-		bool bad = n == 0 || c < ' ' || c == 0x7f;
+		size_t n = utf8_shown(name + i, length - i);
+		bool bad = n == 0;
 		size_t more = bad ? 1 : n;
 
 		if (to + more > CONNECTION_NAME_MAX)
