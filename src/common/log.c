@@ -27,11 +27,13 @@
 #define LOG_ENTRY_MAX (16 * 1024)
 #define LOG_LINE_MAX 4095	/* written to a pipe at once, or not at all */
 #define LOG_KINDS_MAX 32
+#define LOG_USERS_MAX 64	/* at a time; the others share their kinds */
 #define LOG_BURST 30		/* messages of a kind ... */
 #define LOG_WHILE_MS 10000	/* ... in so long */
 
 struct log_kind {
 	const char *name;
+	int64_t user;		/* LOG_NO_USER */
 	uint64_t since_ms;
 	unsigned written;
 	unsigned dropped;
@@ -43,6 +45,8 @@ static struct {
 	int level;
 	struct log_kind kinds[LOG_KINDS_MAX];
 	size_t n_kinds;
+	struct log_kind users[LOG_USERS_MAX];	/* kinds of each user's own */
+	size_t n_users;
 	unsigned unwritten;	/* there was no room for them */
 } log_state = { .level = LOG_INFO };
 
@@ -248,46 +252,80 @@ log_emit(int level, const char *kind, const struct log_field *fields,
 		log_state.unwritten++;
 }
 
-/* Say what was dropped of the kinds whose while has passed (or of @all). */
 static void
-log_sweep(uint64_t now_ms, bool all)
+log_say_dropped(const struct log_kind *k)
 {
 	char text[128];
+	char user[32] = "";
 
-	for (size_t i = 0; i < log_state.n_kinds; i++) {
-		struct log_kind *k = &log_state.kinds[i];
+	if (k->user != LOG_NO_USER)
+		(void)snprintf(user, sizeof(user), " of user %" PRId64,
+		    k->user);
+	(void)snprintf(text, sizeof(text),
+	    "%u more messages about \"%s\"%s were not shown", k->dropped,
+	    k->name, user);
+	log_emit(LOG_WARNING, k->name, NULL, 0, text);
+}
 
+/* Say what was dropped of the kinds whose while has passed (or of @all). */
+static void
+log_sweep_some(struct log_kind *kinds, size_t n, uint64_t now_ms, bool all)
+{
+	for (struct log_kind *k = kinds; k < kinds + n; k++) {
 		if (!all && now_ms - k->since_ms < LOG_WHILE_MS)
 			continue;
-		if (k->dropped > 0) {
-			(void)snprintf(text, sizeof(text),
-			    "%u more messages about \"%s\" were not shown",
-			    k->dropped, k->name);
-			log_emit(LOG_WARNING, k->name, NULL, 0, text);
-		}
+		if (k->dropped > 0)
+			log_say_dropped(k);
 		k->since_ms = now_ms;
 		k->written = 0;
 		k->dropped = 0;
 	}
 }
 
+static void
+log_sweep(uint64_t now_ms, bool all)
+{
+	log_sweep_some(log_state.kinds, log_state.n_kinds, now_ms, all);
+	log_sweep_some(log_state.users, log_state.n_users, now_ms, all);
+}
+
+/* Its entry in @kinds, perhaps a new one, or that of one which wrote nothing in
+ * its while. NULL: there is no room. */
+static struct log_kind *
+log_find(struct log_kind *kinds, size_t *n, size_t max, const char *name,
+    int64_t user, uint64_t now_ms)
+{
+	struct log_kind *idle = NULL;
+
+	for (struct log_kind *k = kinds; k < kinds + *n; k++) {
+		if (k->user == user && strcmp(k->name, name) == 0)
+			return k;
+		if (k->written == 0)
+			idle = k;
+	}
+	if (*n < max)
+		idle = &kinds[(*n)++];
+	if (idle != NULL)
+		*idle = (struct log_kind){ .name = name, .user = user,
+			.since_ms = now_ms };
+	return idle;
+}
+
 static bool
-log_admit(const char *name)
+log_admit(const char *name, int64_t user)
 {
 	uint64_t now_ms = clock_boot_ms();
 	struct log_kind *k = NULL;
 
 	log_sweep(now_ms, false);
-	for (size_t i = 0; i < log_state.n_kinds && k == NULL; i++) {
-		if (strcmp(log_state.kinds[i].name, name) == 0)
-			k = &log_state.kinds[i];
-	}
-	if (k == NULL) {
-		if (log_state.n_kinds == LOG_KINDS_MAX)
-			return true;
-		k = &log_state.kinds[log_state.n_kinds++];
-		*k = (struct log_kind){ .name = name, .since_ms = now_ms };
-	}
+	if (user != LOG_NO_USER)
+		k = log_find(log_state.users, &log_state.n_users,
+		    LOG_USERS_MAX, name, user, now_ms);
+	if (k == NULL)
+		k = log_find(log_state.kinds, &log_state.n_kinds,
+		    LOG_KINDS_MAX, name, LOG_NO_USER, now_ms);
+	if (k == NULL)
+		return true;
 	if (k->written >= LOG_BURST) {
 		k->dropped++;
 		return false;
@@ -307,14 +345,16 @@ log_format(int level, const char *kind, const struct log_field *fields,
 	log_emit(level, kind, fields, n_fields, text);
 }
 
-__attribute__((format(printf, 5, 0)))
+__attribute__((format(printf, 6, 0)))
 static void
-log_vwrite(int level, const char *kind, const struct log_field *fields,
-    size_t n_fields, const char *format, va_list arguments)
+log_vwrite(int level, const char *kind, int64_t user,
+    const struct log_field *fields, size_t n_fields, const char *format,
+    va_list arguments)
 {
 	int error = errno;
 
-	if (level <= log_state.level && (kind == NULL || log_admit(kind))) {
+	if (level <= log_state.level &&
+	    (kind == NULL || log_admit(kind, user))) {
 		errno = error;	/* for %m */
 		log_format(level, kind, fields, n_fields, format, arguments);
 	}
@@ -327,7 +367,18 @@ log_write(int level, const char *kind, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	log_vwrite(level, kind, NULL, 0, format, arguments);
+	log_vwrite(level, kind, LOG_NO_USER, NULL, 0, format, arguments);
+	va_end(arguments);
+}
+
+void
+log_write_user(int level, const char *kind, int64_t user, const char *format,
+    ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_vwrite(level, kind, user, NULL, 0, format, arguments);
 	va_end(arguments);
 }
 
@@ -338,7 +389,8 @@ log_write_fields(int level, const char *kind, const struct log_field *fields,
 	va_list arguments;
 
 	va_start(arguments, format);
-	log_vwrite(level, kind, fields, n_fields, format, arguments);
+	log_vwrite(level, kind, LOG_NO_USER, fields, n_fields, format,
+	    arguments);
 	va_end(arguments);
 }
 

@@ -8,6 +8,7 @@
 #define DDBLOCKD_COMMON_LOG_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <syslog.h>
 
 enum log_target {
@@ -40,6 +41,17 @@ void log_init(enum log_target target, int level);
  */
 void log_write(int level, const char *kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * The same about what a user's programs did: each user has a limit of its own,
+ * so that none silences what is said of another. There is no end of user ids:
+ * beyond a number at a time, users share the limit of the @kind. @user:
+ * LOG_NO_USER, or a uid.
+ */
+#define LOG_NO_USER (-1)
+void log_write_user(int level, const char *kind, int64_t user,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 void log_write_fields(int level, const char *kind,
     const struct log_field *fields, size_t n_fields, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

@@ -67,10 +67,10 @@ engine_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
 }
 
 static void
-engine_log(void *arg, int priority, const char *text)
+engine_log(void *arg, int priority, int64_t user, const char *text)
 {
 	(void)arg;
-	log_write(priority, "client", "%s", text);
+	log_write_user(priority, "client", user, "%s", text);
 }
 
 static uint64_t

@@ -45,9 +45,9 @@ def at_terminal(daemon, key, answer, meanwhile=lambda: None):
     return status, said.decode()
 
 
-def ask_as(daemon, line, user, group, others=()):
-    """The reply to a line of another user. From a child without a new program,
-    which that user might not be allowed to run."""
+def ask_as(daemon, line, user, group, others=(), times=1):
+    """The last reply to a line of another user. From a child without a new
+    program, which that user might not be allowed to run."""
     for path in (daemon.directory, daemon.socket):
         os.chmod(path, 0o777)
     reader, writer = os.pipe()
@@ -56,7 +56,9 @@ def ask_as(daemon, line, user, group, others=()):
         try:
             become(user, group, others)
             with Client(daemon) as client:
-                os.write(writer, client.call(line).raw.encode())
+                for _ in range(times):
+                    reply = client.call(line)
+                os.write(writer, reply.raw.encode())
         finally:
             os._exit(0)
     os.close(writer)
@@ -128,6 +130,22 @@ class Breaking(unittest.TestCase):
             self.assertEqual(gone.code, "NO_SUCH_LOCK")
             never = admin.call("BREAK y token=7 reason=hangs")
             self.assertEqual(never.code, "NO_SUCH_LOCK")
+
+    @unittest.skipUnless(os.geteuid() == 0,
+                         "only root can be somebody else")
+    def test_no_user_silences_another(self):
+        """What is said in the log of one user's refused breaks."""
+        with Daemon() as daemon:
+            line = "BREAK x token=1 reason=hangs"
+            ask_as(daemon, line, STRANGER, STRANGER, times=100)
+            ask_as(daemon, line, STRANGER - 1, STRANGER)
+            self.assertEqual(daemon.stop(), 0)
+            log = daemon.log()
+        said = f"uid {STRANGER}) may not say BREAK"
+        self.assertEqual(log.count(said), 30)
+        self.assertEqual(log.count(
+            f'70 more messages about "client" of user {STRANGER} were not'), 1)
+        self.assertIn(f"uid {STRANGER - 1}) may not say BREAK", log)
 
     def test_bad_arguments(self):
         with Daemon() as daemon, Client(daemon) as admin:

@@ -222,6 +222,60 @@ TEST(test_always)
 	ck_assert_uint_eq(n, 100);
 }
 
+static unsigned
+test_count(const char *text, const char *what)
+{
+	unsigned n = 0;
+
+	while ((text = strstr(text, what)) != NULL) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
+/* No user silences another, and each silence is told once. */
+TEST(test_users)
+{
+	const char *text;
+
+	test_pipe();
+	for (int i = 0; i < 100; i++)
+		log_write_user(LOG_INFO, "client", 1000, "of 1000");
+	log_write_user(LOG_INFO, "client", 1001, "of 1001");
+	log_write_user(LOG_INFO, "client", LOG_NO_USER, "of none");
+	log_write_user(LOG_INFO, "other", 1000, "other kind");
+	log_flush();
+	log_flush();
+	text = test_read();
+	ck_assert_uint_eq(test_count(text, "of 1000"), 30);
+	ck_assert_uint_eq(test_count(text, "of 1001"), 1);
+	ck_assert_uint_eq(test_count(text, "of none"), 1);
+	ck_assert_uint_eq(test_count(text, "other kind"), 1);
+	ck_assert_uint_eq(test_count(text, "70 more messages about \"client\" "
+	    "of user 1000 were not shown"), 1);
+	ck_assert_uint_eq(test_count(text, "were not shown"), 1);
+}
+
+/* More than there is room for share a limit: there is no end of user ids. When
+ * others are idle there is room again. */
+TEST(test_many_users)
+{
+	const char *text;
+
+	test_pipe();
+	for (int i = 0; i < 300; i++)
+		log_write_user(LOG_INFO, "client", 1000 + i, "a line");
+	log_flush();
+	text = test_read();
+	ck_assert_uint_eq(test_count(text, "a line"), 64 + 30);
+	ck_assert_uint_eq(test_count(text, "206 more messages about \"client\" "
+	    "were not shown"), 1);
+	for (int i = 0; i < 40; i++)
+		log_write_user(LOG_INFO, "client", 2000 + i, "a line");
+	ck_assert_uint_eq(test_count(test_read(), "a line"), 40);
+}
+
 /* The journal is not there: better on stderr than nowhere. */
 TEST(test_no_journal)
 {

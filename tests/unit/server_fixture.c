@@ -151,9 +151,10 @@ fake_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
 }
 
 static void
-fake_log(void *arg, int priority, const char *text)
+fake_log(void *arg, int priority, int64_t user, const char *text)
 {
 	(void)arg;
+	(void)user;
 	(void)priority;
 	(void)snprintf(t.log, sizeof(t.log), "%s", text);
 }

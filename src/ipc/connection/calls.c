@@ -9,7 +9,8 @@
 #define SERVER_LOG_MAX 512
 
 void
-server_log(struct server *s, int priority, const char *format, ...)
+server_log(struct server *s, int priority, int64_t user, const char *format,
+    ...)
 {
 	char text[SERVER_LOG_MAX];
 	va_list arguments;
@@ -17,7 +18,7 @@ server_log(struct server *s, int priority, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	s->calls.log(s->arg, priority, text);
+	s->calls.log(s->arg, priority, user, text);
 }
 
 bool

@@ -95,7 +95,7 @@ connection_cut(struct connection *c, const char *why)
 	if (c->doomed)
 		return;
 	c->cut_off = !connection_is_gone(c);
-	server_log(c->server, LOG_WARNING,
+	server_log(c->server, LOG_WARNING, (int64_t)c->peer.uid,
 	    "client %s (pid %ld, uid %ld) was cut off: %s", c->peer.name,
 	    (long)c->peer.pid, (long)c->peer.uid, why);
 	connection_doom(c);

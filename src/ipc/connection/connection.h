@@ -345,9 +345,10 @@ void server_schedule_tell(struct server *);
 void server_take_spare(struct server *, struct buffer *);
 void server_give_spare(struct server *, struct buffer *);
 
-/* calls.c: calls to the daemon. */
-void server_log(struct server *, int priority, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* calls.c: calls to the daemon. @user: whose program it is about, or
+ * SERVER_NO_USER. */
+void server_log(struct server *, int priority, int64_t user,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The default owner of holds in this namespace: the configured owner, or the
  * connection's name. False: the connection is gone (NULL). */
 bool server_owner(const struct server *, uint32_t namespace_index,

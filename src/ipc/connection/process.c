@@ -489,8 +489,9 @@ process_say(struct process *p)
 	p->told = true;
 	if (p->user->uid == 0 || process_is_of(p->pid, p->user->uid) > 0) {
 		if (process_signal(p->fd, p->signal) == 0) {
-			server_log(s, LOG_NOTICE, "process %ld (uid %ld) was "
-			    "told by signal %d that its lock is lost",
+			server_log(s, LOG_NOTICE, (int64_t)p->user->uid,
+			    "process %ld (uid %ld) was told by signal "
+			    "%d that its lock is lost",
 			    (long)p->pid, (long)p->user->uid, p->signal);
 			return;
 		}
@@ -500,8 +501,9 @@ process_say(struct process *p)
 	} else if (process_has_ended(p->fd)) {
 		return;
 	}
-	server_log(s, LOG_ERR, "process %ld (uid %ld) has lost its lock and "
-	    "cannot be told: %s", (long)p->pid, (long)p->user->uid, why);
+	server_log(s, LOG_ERR, (int64_t)p->user->uid,
+	    "process %ld (uid %ld) has lost its lock and cannot be told: %s",
+	    (long)p->pid, (long)p->user->uid, why);
 }
 
 void

@@ -60,10 +60,10 @@ sender_is_client(struct connection *c, const struct sender *sender)
 		return true;
 	}
 	if (!c->peer.warned)
-		server_log(c->server, LOG_WARNING, "process %ld of uid %ld "
-		    "writes on the connection of client %s (pid %ld, uid %ld), "
-		    "which it inherited: that is not read",
-		    (long)sender->pid, (long)sender->uid, c->peer.name,
+		server_log(c->server, LOG_WARNING, (int64_t)sender->uid,
+		    "process %ld of uid %ld writes on the connection of client "
+		    "%s (pid %ld, uid %ld), which it inherited: that is not "
+		    "read", (long)sender->pid, (long)sender->uid, c->peer.name,
 		    (long)c->peer.pid, (long)c->peer.uid);
 	c->peer.warned = true;
 	return false;

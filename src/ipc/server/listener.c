@@ -281,7 +281,8 @@ listener_take(struct server *s, int fd)
 	int r = connection_new(s, fd, NULL, &c);
 
 	if (r < 0 && !s->refusing)
-		server_log(s, LOG_WARNING, "connections are refused: %s",
+		server_log(s, LOG_WARNING, SERVER_NO_USER,
+		    "connections are refused: %s",
 		    r == DDBLOCK_E_LIMIT ? "there are too many" :
 		    error_text(r));
 	s->refusing = r < 0; /* one line in the log while it lasts */

@@ -37,9 +37,9 @@ verbs_deny(struct connection *c, enum protocol_verb verb)
 {
 	const struct protocol_verb_row *row = protocol_verb(verb);
 
-	server_log(c->server, LOG_WARNING, "client %s (pid %ld, uid %ld) may "
-	    "not say %s", c->peer.name, (long)c->peer.pid,
-	    (long)c->peer.uid, row->word);
+	server_log(c->server, LOG_WARNING, (int64_t)c->peer.uid,
+	    "client %s (pid %ld, uid %ld) may not say %s", c->peer.name,
+	    (long)c->peer.pid, (long)c->peer.uid, row->word);
 	if (row->right == RIGHT_OWNER)
 		return connection_reason(c, DDBLOCK_E_DENIED, "only root and "
 		    "the daemon's own user may say %s", row->word);

@@ -49,9 +49,10 @@ drain_order(struct connection *c, const struct protocol_request *q,
 	if (r < 0)
 		return r;
 	held = drain_held(s, event.namespaces);
-	server_log(s, LOG_NOTICE, "client %s (pid %ld, uid %ld): %s; %" PRIu64
-	    " held", c->peer.name, (long)c->peer.pid,
-	    (long)c->peer.uid, type == CORE_DRAIN ?
+	server_log(s, LOG_NOTICE, (int64_t)c->peer.uid,
+	    "client %s (pid %ld, uid %ld): %s; %" PRIu64 " held",
+	    c->peer.name, (long)c->peer.pid, (long)c->peer.uid,
+	    type == CORE_DRAIN ?
 	    "no new locks are granted from now on (DRAIN)" :
 	    "locks are granted again (UNDRAIN)", held);
 	b = connection_out(c);
