@@ -1,11 +1,16 @@
 /*
  * Which hosts are this one. By their text alone: RFC 6761 reserves the name,
- * and libcurl never looks it up.
+ * and its addresses are not asked for either, because a resolver that is
+ * wrong or lies would send what is for this host to another.
  */
 #include "aws/loopback.h"
 
 #include <string.h>
 #include <strings.h>
+
+#define LOOPBACK_NAME "localhost"
+/* Emulators listen on the first, and often on that alone. */
+#define LOOPBACK_ADDRESSES "127.0.0.1,[::1]"
 
 /* "127.x.y.z" */
 static bool
@@ -31,7 +36,7 @@ bool
 loopback_is_host(const char *host, size_t length)
 {
 	static const char *const hosts[] = {
-		"localhost", "::1", "0:0:0:0:0:0:0:1",
+		LOOPBACK_NAME, "::1", "0:0:0:0:0:0:0:1",
 	};
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
@@ -39,4 +44,10 @@ loopback_is_host(const char *host, size_t length)
 		    strncasecmp(host, hosts[i], length) == 0)
 			return true;
 	return loopback_is_v4(host, host + length);
+}
+
+const char *
+loopback_addresses(const char *host)
+{
+	return strcasecmp(host, LOOPBACK_NAME) == 0 ? LOOPBACK_ADDRESSES : NULL;
 }

@@ -14,4 +14,8 @@
  */
 bool loopback_is_host(const char *host, size_t length);
 
+/* The addresses of the one name that is this host's everywhere, as resolver.h
+ * gives them; NULL: @host is another name, or no name. */
+const char *loopback_addresses(const char *host);
+
 #endif

@@ -11,10 +11,12 @@
 #include <sys/socket.h>
 
 #include "aws/blocking_job.h"
+#include "aws/loopback.h"
 #include "common/clock.h"
 #include "common/error.h"
 
 #define RESOLVER_TEXT_MAX 2048
+#define RESOLVER_FIXED_NUMBER 1	/* as of a first answer */
 
 /* One lookup. */
 struct resolver_question {
@@ -30,6 +32,7 @@ struct resolver {
 	resolver_lookup_fn lookup;
 	char *host;
 	char *port;
+	const char *fixed;	/* its addresses are no question; or NULL */
 	resolver_changed_fn changed;
 	void *arg;
 	struct blocking_job *job;	/* a lookup under way; or NULL */
@@ -185,6 +188,7 @@ resolver_new(struct event_base *base, const char *host, const char *port,
 	if (s == NULL)
 		return DDBLOCK_E_NOMEM;
 	s->base = base;
+	s->fixed = loopback_addresses(host);
 	s->lookup = lookup != NULL ? lookup : getaddrinfo;
 	s->changed = changed;
 	s->arg = arg;
@@ -215,6 +219,10 @@ resolver_free(struct resolver *s)
 const char *
 resolver_addresses(struct resolver *s, uint64_t now_ms, uint32_t *ret_number)
 {
+	if (s->fixed != NULL) {
+		*ret_number = RESOLVER_FIXED_NUMBER;
+		return s->fixed;
+	}
 	if (s->addresses.length == 0 || s->distrusted ||
 	    now_ms - s->known_ms >= RESOLVER_FRESH_MS)
 		resolver_ask(s, now_ms);

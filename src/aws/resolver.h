@@ -1,5 +1,6 @@
 /*
  * The addresses of one host name, looked up without ever blocking the loop.
+ * "localhost" is not looked up: it is this host (loopback.h).
  *
  * getaddrinfo() itself is asked, on a thread of its own, because it honours
  * nsswitch.conf, hosts files and local resolvers, which evdns does not; and

@@ -366,6 +366,7 @@ provider_fetch_start(struct event_base *base, const struct errand *e, uint64_t
     wall_s, errand_done_fn done, void *arg, struct provider_fetch **ret)
 {
 	struct provider_fetch *f = calloc(1, sizeof(*f));
+	const char *addresses = NULL;
 	uint32_t number;
 	int r;
 
@@ -383,10 +384,12 @@ provider_fetch_start(struct event_base *base, const struct errand *e, uint64_t
 		provider_fetch_stop(f);
 		return r;
 	}
-	if (f->resolver == NULL)
-		fetch_send(f, NULL);
-	else if (resolver_addresses(f->resolver, clock_boot_ms(), &number) ==
-	    NULL && !resolver_busy(f->resolver))
+	if (f->resolver != NULL)
+		addresses = resolver_addresses(f->resolver, clock_boot_ms(),
+		    &number);
+	if (f->resolver == NULL || addresses != NULL)
+		fetch_send(f, addresses);
+	else if (!resolver_busy(f->resolver))
 		fetch_end(f, resolver_error(f->resolver));
 	*ret = f;
 	return 0;

@@ -44,6 +44,8 @@ struct fixture {
 	unsigned int ticks;
 };
 
+#define FIXTURE_NAME "table.example"	/* for fixture_lookup() */
+
 static struct fixture f;
 static sem_t lookup_gate;
 static bool lookup_hangs;
@@ -55,7 +57,7 @@ fixture_lookup(const char *host, const char *port,
 {
 	struct addrinfo numeric = *hints;
 
-	ck_assert_str_eq(host, "localhost");
+	ck_assert_str_eq(host, FIXTURE_NAME);
 	__atomic_add_fetch(&lookups, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&lookup_hangs, __ATOMIC_SEQ_CST))
 		while (sem_wait(&lookup_gate) != 0)
@@ -78,7 +80,8 @@ fixture_lookup_nothing(const char *host, const char *port,
 static struct aws_client_config
 fixture_config(const char *host)
 {
-	struct aws_client_config config = { .lookup = fixture_lookup };
+	struct aws_client_config config = { .lookup = fixture_lookup,
+		.allow_plain_http = true };
 
 	snprintf(f.endpoint, sizeof(f.endpoint), "http://%s:%u", host,
 	    f.stub.port);
@@ -219,7 +222,7 @@ TEST(test_request_is_whole)
 
 TEST(test_connection_is_kept)
 {
-	struct aws_client_config config = fixture_config("localhost");
+	struct aws_client_config config = fixture_config(FIXTURE_NAME);
 
 	fixture_open(&config);
 	for (unsigned int i = 0; i < 20; i++)
@@ -422,9 +425,19 @@ TEST(test_no_tls_there)
 	ck_assert_uint_eq(f.stub.requests, 0);
 }
 
-TEST(test_hanging_lookup)
+/* Its own name is not looked up. */
+TEST(test_localhost)
 {
 	struct aws_client_config config = fixture_config("localhost");
+
+	config.lookup = fixture_lookup_nothing;
+	fixture_open(&config);
+	ck_assert_int_eq(call("Echo")->answer.status, 200);
+}
+
+TEST(test_hanging_lookup)
+{
+	struct aws_client_config config = fixture_config(FIXTURE_NAME);
 	struct event *tick = tick_start();
 
 	__atomic_store_n(&lookup_hangs, true, __ATOMIC_SEQ_CST);
@@ -448,7 +461,7 @@ TEST(test_hanging_lookup)
 
 TEST(test_free_while_lookup_hangs)
 {
-	struct aws_client_config config = fixture_config("localhost");
+	struct aws_client_config config = fixture_config(FIXTURE_NAME);
 
 	__atomic_store_n(&lookup_hangs, true, __ATOMIC_SEQ_CST);
 	fixture_open(&config);
@@ -463,7 +476,7 @@ TEST(test_free_while_lookup_hangs)
 
 TEST(test_unknown_host)
 {
-	struct aws_client_config config = fixture_config("localhost");
+	struct aws_client_config config = fixture_config(FIXTURE_NAME);
 	const struct result *r;
 
 	config.lookup = fixture_lookup_nothing;
@@ -474,7 +487,7 @@ TEST(test_unknown_host)
 		ck_assert_int_eq(r->answer.status, 0);
 		ck_assert_int_eq(r->answer.code, DDBLOCK_E_UNREACHABLE);
 		ck_assert(!r->answer.maybe_applied);
-		ck_assert_ptr_nonnull(strstr(r->text, "localhost"));
+		ck_assert_ptr_nonnull(strstr(r->text, FIXTURE_NAME));
 	}
 }
 

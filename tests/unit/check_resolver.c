@@ -55,3 +55,40 @@ TEST(test_one_after_the_other)
 	resolver_free(a.resolver);
 	event_base_free(base);
 }
+
+static int
+test_lie(const char *host, const char *port, const struct addrinfo *hints,
+    struct addrinfo **ret)
+{
+	(void)host;
+	(void)port;
+	(void)hints;
+	(void)ret;
+	ck_abort_msg("localhost was looked up");
+	return EAI_FAIL;
+}
+
+/* A resolver may be wrong, or lie: that name is this host, at once. */
+TEST(test_localhost)
+{
+	static const char *const names[] = { "localhost", "LocalHost" };
+	struct event_base *base = event_base_new();
+	struct asking a = { .left = 0 };
+	uint32_t number, again;
+
+	ck_assert_ptr_nonnull(base);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		ck_assert_int_eq(resolver_new(base, names[i], "8000", test_lie,
+		    test_ask, &a, &a.resolver), 0);
+		ck_assert_str_eq(resolver_addresses(a.resolver, 0, &number),
+		    "127.0.0.1,[::1]");
+		resolver_distrust(a.resolver);
+		ck_assert_str_eq(resolver_addresses(a.resolver,
+		    10 * RESOLVER_FRESH_MS, &again), "127.0.0.1,[::1]");
+		ck_assert_uint_eq(again, number);
+		ck_assert_uint_gt(number, 0);
+		ck_assert(!resolver_busy(a.resolver));
+		resolver_free(a.resolver);
+	}
+	event_base_free(base);
+}
