@@ -9,10 +9,10 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "identity/argv.h"
+#include "identity/provider_environment.h"
 
 #define RUN_CHUNK_BYTES 4096
 
@@ -166,44 +167,85 @@ run_on_ended(evutil_socket_t fd, short what, void *arg)
 	buffer_done(&ended.printed);
 }
 
+/* What the child needs, and what it leaves for the parent. */
+struct run_child {
+	char *const *words;
+	char **environment;
+	int output;
+	pid_t parent;
+	volatile int error;	/* written behind the compiler's back */
+};
+
+static void
+run_set_signals(void)
+{
+	const struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int i = 1; i <= SIGRTMAX; i++)
+		(void)sigaction(i, &plain, NULL); /* some cannot be */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool
+run_open_null(int flags, int to)
+{
+	int fd = open("/dev/null", flags);
+
+	if (fd < 0 || fd == to)
+		return fd == to;
+	return dup2(fd, to) == to;
+}
+
+/*
+ * The child's side, in the parent's memory (vfork) but with its own files and
+ * signals. It dies with the thread that started it, which is the daemon's main
+ * thread: what nobody will read must not go on with credentials.
+ */
+static _Noreturn void
+run_become(struct run_child *c)
+{
+	if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+	    dup2(c->output, STDOUT_FILENO) == STDOUT_FILENO &&
+	    run_open_null(O_RDONLY, STDIN_FILENO) &&
+	    run_open_null(O_WRONLY, STDERR_FILENO)) {
+		/* libcurl has sockets that are not closed by themselves. */
+		closefrom(STDERR_FILENO + 1);
+		run_set_signals();
+		if (getppid() != c->parent)
+			_exit(127); /* it died before the prctl() */
+		(void)execvpe(c->words[0], c->words, c->environment);
+	}
+	c->error = errno;
+	_exit(127);
+}
+
 static int
 run_spawn(struct provider_run *p, char *const *words, int output)
 {
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t all, none;
-	int e = posix_spawn_file_actions_init(&files);
+	struct run_child c = {
+		.words = words, .output = output, .parent = getpid(),
+		.environment = provider_environment_new(environ),
+	};
+	sigset_t all, before;
 
-	if (e != 0)
-		return e;
-	e = posix_spawnattr_init(&attributes);
-	if (e != 0) {
-		(void)posix_spawn_file_actions_destroy(&files);
-		return e;
-	}
-	(void)sigemptyset(&none);
+	if (c.environment == NULL)
+		return ENOMEM;
+	/* A handler of ours must not run in the child: it has our memory. */
 	(void)sigfillset(&all);
-	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-	    POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	(void)posix_spawnattr_setpgroup(&attributes, 0);
-	(void)posix_spawnattr_setsigdefault(&attributes, &all);
-	(void)posix_spawnattr_setsigmask(&attributes, &none);
-	if ((e = posix_spawn_file_actions_addopen(&files, STDIN_FILENO,
-	    "/dev/null", O_RDONLY, 0)) == 0 &&
-	    (e = posix_spawn_file_actions_adddup2(&files, output,
-	    STDOUT_FILENO)) == 0 &&
-	    (e = posix_spawn_file_actions_addopen(&files, STDERR_FILENO,
-	    "/dev/null", O_WRONLY, 0)) == 0 &&
-	    /* libcurl has sockets that are not closed by themselves. */
-	    (e = posix_spawn_file_actions_addclosefrom_np(&files,
-	    STDERR_FILENO + 1)) == 0)
-		e = posix_spawnp(&p->pid, words[0], &files, &attributes,
-		    words, environ);
-	if (e != 0)
-		p->pid = 0;
-	(void)posix_spawnattr_destroy(&attributes);
-	(void)posix_spawn_file_actions_destroy(&files);
-	return e;
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	p->pid = vfork();
+	if (p->pid == 0)
+		run_become(&c);
+	if (p->pid < 0)
+		c.error = errno;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (p->pid > 0 && c.error != 0)
+		(void)run_reap(p);
+	p->pid = c.error != 0 ? 0 : p->pid;
+	free(c.environment);
+	return c.error;
 }
 
 /* Start it and learn how to hear of it. An errno, or 0. */

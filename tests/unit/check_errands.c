@@ -19,7 +19,6 @@
 
 #include "common/error.h"
 #include "http_stub.h"
-#include "identity/argv.h"
 #include "identity/provider_fetch.h"
 #include "identity/provider_file.h"
 #include "identity/provider_run.h"
@@ -257,6 +256,75 @@ TEST(test_run_has_plain_signals)
 	close_all();
 }
 
+/* It is not told how to speak for the daemon, nor where secrets are. */
+TEST(test_run_has_little_environment)
+{
+	static const char *const names[] = { "NOTIFY_SOCKET", "LISTEN_FDS",
+		"LISTEN_PID", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY",
+		"DDBLOCK_SOCKET", "XAWS_A", "PATHS", "JOURNAL_STREAM" };
+
+	open_all();
+	ck_assert_int_eq(clearenv(), 0);
+	ck_assert_int_eq(setenv("PATH", "/usr/bin:/bin", 1), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		ck_assert_int_eq(setenv(names[i], "x", 1), 0);
+	ck_assert_int_eq(setenv("HOME", "/h", 1), 0);
+	ck_assert_int_eq(setenv("AWS_PROFILE", "a=b", 1), 0);
+	ck_assert_int_eq(setenv("LC_TIME", "C", 1), 0);
+	ck_assert_int_eq(setenv("https_proxy", "", 1), 0);
+	do_run("env", TIMEOUT_MS, 100000);
+	ck_assert_int_eq(told.status, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		ck_assert_msg(strstr(told.body, names[i]) == NULL, "%s",
+		    names[i]);
+	ck_assert_ptr_nonnull(strstr(told.body, "PATH=/"));
+	ck_assert_ptr_nonnull(strstr(told.body, "HOME=/h\n"));
+	ck_assert_ptr_nonnull(strstr(told.body, "AWS_PROFILE=a=b\n"));
+	ck_assert_ptr_nonnull(strstr(told.body, "LC_TIME=C\n"));
+	ck_assert_ptr_nonnull(strstr(told.body, "https_proxy=\n"));
+	close_all();
+}
+
+/* It is killed with its daemon, also by kill -9: its pipe ends. */
+TEST(test_run_dies_with_us)
+{
+	struct errand e = {
+		.kind = ERRAND_RUN, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 100,
+	};
+	struct pollfd pipe_end = { .events = POLLIN };
+	char command[256], byte;
+	const char *text;
+	struct provider_run *p;
+	pid_t daemon;
+
+	open_all();
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	pipe_end.fd = open(path, O_RDONLY | O_NONBLOCK);
+	ck_assert_int_ge(pipe_end.fd, 0);
+	(void)snprintf(command, sizeof(command),
+	    "sh -c 'exec 3>%s; echo >&3; "
+	    "exec tail -f /dev/null >/dev/null'", path);
+	e.command = command;
+	daemon = fork();
+	if (daemon == 0) {
+		if (provider_run_start(base, &e, on_done, NULL, &p, &text)
+		    == 0)
+			for (;;)
+				(void)pause();
+		_exit(1);
+	}
+	ck_assert_int_gt(daemon, 0);
+	ck_assert_int_eq(poll(&pipe_end, 1, TIMEOUT_MS), 1);
+	ck_assert_int_eq(read(pipe_end.fd, &byte, 1), 1);
+	ck_assert_int_eq(kill(daemon, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(daemon, NULL, 0), daemon);
+	ck_assert_int_eq(poll(&pipe_end, 1, TIMEOUT_MS), 1);
+	ck_assert_int_eq(read(pipe_end.fd, &byte, 1), 0);
+	(void)close(pipe_end.fd);
+	close_all();
+}
+
 /* It has none of our descriptors: with a client's connection it would keep that
  * client's locks. */
 TEST(test_run_has_no_connections)
@@ -368,44 +436,6 @@ TEST(test_run_stop)
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_uint_eq(told.times, 0);
 	close_all();
-}
-
-TEST(test_words)
-{
-	static const struct {
-		const char *command, *words;
-	} rows[] = {
-		{ "a b", "a|b" },
-		{ "  a\tb\nc  ", "a|b|c" },
-		{ "'a b' \"c d\"", "a b|c d" },
-		{ "a'b'\"c\"d", "abcd" },
-		{ "\"a\\\"b\\\\c\\d\"", "a\"b\\c\\d" },
-		{ "'a\\'", "a\\" },
-		{ "a\\ b \\'", "a b|'" },
-		{ "'' x", "|x" },
-		{ "a#b $HOME *", "a#b|$HOME|*" },
-		{ "a 'b", NULL }, { "\"", NULL }, { "a\\", NULL },
-		{ "", NULL }, { "  ", NULL },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char all[128] = "";
-		struct argv w;
-		const char *text;
-		int r = argv_split(&w, rows[i].command, &text);
-
-		if (rows[i].words == NULL) {
-			ck_assert_int_eq(r, DDBLOCK_E_BAD_REQUEST);
-			continue;
-		}
-		ck_assert_int_eq(r, 0);
-		ck_assert_ptr_null(w.words[w.n_words]);
-		for (size_t j = 0, at = 0; j < w.n_words; j++)
-			at += (size_t)snprintf(all + at, sizeof(all) - at,
-			    "%s%s", j > 0 ? "|" : "", w.words[j]);
-		ck_assert_str_eq(all, rows[i].words);
-		argv_done(&w);
-	}
 }
 
 /* ---- HTTP ---- */
