@@ -370,7 +370,16 @@ int ddblock_release_best_effort(struct ddblock *, uint64_t id,
  */
 int ddblock_release_all(struct ddblock *, const char *ns, int *ret_cause);
 
-/* Release what a connection that is gone left to its process_fd. Blocks. */
+/*
+ * Release what another connection of this user has for its process_fd, or left
+ * to it when it ended. If it is there, it is told (DDBLOCK_LOSS_RELEASED).
+ * Blocks.
+ *
+ * DDBLOCK_E_LOCK_NOT_OWNED
+ *     It is another user's, or not for a process.
+ * DDBLOCK_E_LOCK_LOST
+ *     It is lost already.
+ */
 int ddblock_release_for_process(struct ddblock *, uint64_t id);
 
 /*
@@ -474,6 +483,7 @@ enum ddblock_loss {
 	DDBLOCK_LOSS_OTHER, DDBLOCK_LOSS_MAX_HOLD, /* held for max_hold_ms */
 	DDBLOCK_LOSS_KEEPALIVE,		/* nothing was sent for keepalive_ms */
 	DDBLOCK_LOSS_CUT_OFF,	/* the daemon ends this connection */
+	DDBLOCK_LOSS_RELEASED,	/* by ddblock_release_for_process() */
 };
 
 struct ddblock_event {

@@ -208,8 +208,7 @@ struct core_request {
 				 * of any other word */
 	uint64_t hold;		/* RELEASE, RENEW, DOWNGRADE: the grant's id */
 	bool all;		/* RELEASE: as often as it is held */
-	bool of_process;	/* RELEASE: also what another client left to a
-				 * process */
+	bool of_process;	/* RELEASE: also another's, for a process */
 	uint64_t target;		/* CANCEL: a request of this client */
 	uint64_t user;	/* ACQUIRE with linger or resumes, RESUME: who asks */
 	const struct core_secret *secret;	/* the same: a new one, or a
@@ -381,6 +380,7 @@ enum core_loss {
 	CORE_LOSS_MAX_HOLD,	/* it was held as long as it may be */
 	CORE_LOSS_KEEPALIVE,	/* the client was silent for too long */
 	CORE_LOSS_CUT_OFF,	/* the daemon ended the client's connection */
+	CORE_LOSS_RELEASED,	/* another client released it (of_process) */
 };
 
 /* The word for it, in the protocol, the history and traces: "expired". */

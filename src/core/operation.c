@@ -134,6 +134,8 @@ core_loss_name(enum core_loss loss)
 		return "keepalive";
 	case CORE_LOSS_CUT_OFF:
 		return "cut_off";
+	case CORE_LOSS_RELEASED:
+		return "released";
 	case CORE_LOSS_EXPIRED:
 		break;
 	}

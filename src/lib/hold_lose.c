@@ -20,6 +20,7 @@ hold_loss(const struct codec_line *line)
 		{ "max_hold", DDBLOCK_LOSS_MAX_HOLD },
 		{ "keepalive", DDBLOCK_LOSS_KEEPALIVE },
 		{ "cut_off", DDBLOCK_LOSS_CUT_OFF },
+		{ "released", DDBLOCK_LOSS_RELEASED },
 	};
 	const struct codec_text *reason = codec_find(line, "reason");
 

@@ -15,7 +15,7 @@ import unittest
 
 import harness
 from harness import Client, Daemon
-from runner import assigned, ddblock
+from runner import assigned, ddblock, environment, runs
 from test_faults import Base, Host, QUICK
 from fault_proxy import mute_before
 
@@ -152,6 +152,15 @@ class HelperIsKilled(Case):
         while self.other.call("HELD").rows:
             pass
 
+    def test_a_loss_is_released_by_another_client(self):
+        self.helped(self.daemon, self.script)
+        self.assertTrue(break_(self.other).ok)
+        self.script.await_told()
+        row = await_left(self.other)
+        reply = self.other.call(f"RELEASE id={row['id']} process=yes")
+        self.assertEqual(reply.code, "LOCK_LOST")
+        self.assertFalse(self.other.call("HELD").rows)
+
     def test_it_wants_no_signal(self):
         self.helped(self.daemon, self.script, "--on-lost=0")
         self.assertTrue(break_(self.other).ok)
@@ -248,16 +257,56 @@ class HelperIsThere(Case):
         self.assertTrue(self.helper.release(grant).ok)
         self.assertTrue(self.other.try_("x").ok)
 
-    def test_nobody_else_releases(self):
+    def test_another_client_releases(self):
+        """Only with process=yes; while the helper is there, it is told."""
+        for stays in (True, False):
+            grant = self.hold()
+            if not stays:
+                self.helper.close()
+                await_left(self.other)
+            reply = self.other.call(f"RELEASE id={grant['id']}")
+            self.assertEqual(reply.code, "LOCK_NOT_OWNED")
+            reply = self.other.call(f"RELEASE id={grant['id']} process=yes")
+            self.assertTrue(reply.ok, reply)
+            free = self.other.try_("x")
+            self.assertTrue(free.ok)
+            self.assertTrue(self.other.release(free).ok)
+            if stays:
+                event = self.helper.event("LOCK_LOST")
+                self.assertEqual((event["id"], event["reason"]),
+                                 (grant["id"], "released"))
+                self.assertEqual(self.helper.release(grant).code,
+                                 "NO_SUCH_LOCK")
+        self.assertEqual(self.script.told(), [])
+
+    def test_another_client_releases_several(self):
+        """All of them, and the helper is told once."""
+        grant = self.helper.ask("ACQUIRE x y process=yes", self.script.fd)
+        reply = self.other.call(f"RELEASE id={grant['id']} process=yes")
+        self.assertTrue(reply.ok, reply)
+        self.assertTrue(self.other.try_("y").ok)
+        self.assertEqual(self.helper.event("LOCK_LOST")["reason"], "released")
+        self.assertTrue(self.helper.call("PING").ok)
+        self.assertFalse(self.helper.events)
+
+    def test_another_client_releases_what_is_lost(self):
+        """The process is told of the loss all the same."""
         grant = self.hold()
+        self.lose()
         reply = self.other.call(f"RELEASE id={grant['id']} process=yes")
-        self.assertEqual(reply.code, "LOCK_NOT_OWNED")
+        self.assertEqual(reply.code, "LOCK_LOST")
         self.helper.close()
-        await_left(self.other)
-        reply = self.other.call(f"RELEASE id={grant['id']}")
-        self.assertEqual(reply.code, "LOCK_NOT_OWNED")
+        self.assertEqual(self.script.await_told(), [signal.SIGTERM])
+
+    def test_another_client_releases_what_is_for_no_process(self):
+        grant = self.helper.acquire("x")
         reply = self.other.call(f"RELEASE id={grant['id']} process=yes")
-        self.assertTrue(reply.ok)
+        self.assertEqual(reply.code, "LOCK_NOT_OWNED")
+        self.assertTrue(self.helper.release(grant).ok)
+        grant = self.helper.call("ACQUIRE x policy=fail-closed")
+        reply = self.other.call(f"RELEASE id={grant['id']} process=yes")
+        self.assertEqual(reply.code, "LOCK_NOT_OWNED")
+        self.assertTrue(self.helper.release(grant).ok)
 
     def test_fail_closed(self):
         """It is left held in any case."""
@@ -267,6 +316,54 @@ class HelperIsThere(Case):
         self.assertIsNone(grant.get("process"))
         self.script.end()
         self.assertTrue(self.helper.release(grant).ok)
+
+    def test_fail_closed_for_another_client(self):
+        grant = self.helper.ask("ACQUIRE x process=yes policy=fail-closed",
+                                self.script.fd)
+        reply = self.other.call(f"RELEASE id={grant['id']} process=yes")
+        self.assertTrue(reply.ok, reply)
+        self.assertEqual(self.helper.event("LOCK_LOST")["reason"], "released")
+        self.assertTrue(self.other.try_("x").ok)
+
+
+# Started in a pid namespace of its own: a process that has there the number
+# that the helper has here.
+NAMESAKE = """
+import subprocess, sys
+with open("/proc/sys/kernel/ns_last_pid", "w") as f:
+    f.write(str(int(sys.argv[1]) - 1))
+namesake = subprocess.Popen(["sleep", "infinity"])
+done = subprocess.run(sys.argv[2:], capture_output=True, text=True)
+print(namesake.pid, done.returncode, namesake.poll(), done.stderr)
+namesake.kill()
+"""
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"),
+                     "needs root and unshare, for a pid namespace")
+class AnotherNamespace(Case):
+    def test_a_namesake_is_left_alone(self):
+        """The daemon releases it, and the number of the helper, which means
+        another process there, is not used."""
+        daemon = self.start()
+        script = Script(self)
+        for more in ([], ["--fail-closed"]):
+            done = ddblock(daemon, "acquire", f"--for-pid={script.pid}", "x",
+                           *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            helper = assigned(done.stdout)["helper"]
+            done = subprocess.run(
+                ["unshare", "-pf", "--mount-proc", sys.executable, "-c",
+                 NAMESAKE, helper, harness.program("ddblock"), "release",
+                 "x"], env=environment(daemon), check=False,
+                capture_output=True, text=True, timeout=harness.TIMEOUT_S)
+            self.assertEqual(done.stdout.split(), [helper, "0", "None"],
+                             done.stderr)
+            with Client(daemon) as client:
+                self.assertTrue(client.try_("x").ok)
+            while runs(int(helper)):
+                pass
+            self.assertEqual(script.told(), [])
 
 
 def files(daemon):
@@ -387,7 +484,20 @@ class Descriptors(Case):
             "BAD_REQUEST", f"process {self.script.pid} is of another user"))
         grant = helper.ask("ACQUIRE x process=yes", own.fd)
         self.assertTrue(grant.ok, grant)
-        with Client(daemon) as root:
+        os.seteuid(NOBODY)
+        try:
+            same = self.client(daemon)
+        finally:
+            os.seteuid(0)
+        again = helper.ask("ACQUIRE y process=yes", own.fd)
+        self.assertTrue(same.call(f"RELEASE id={again['id']} process=yes").ok)
+        with Passing(daemon) as root:
+            mine = root.ask("ACQUIRE y process=yes", self.script.fd)
+            reply = same.call(f"RELEASE id={mine['id']} process=yes")
+            self.assertEqual(reply.code, "LOCK_NOT_OWNED")
+            again = helper.ask("ACQUIRE z process=yes", own.fd)
+            reply = root.call(f"RELEASE id={again['id']} process=yes")
+            self.assertTrue(reply.ok, reply)
             helper.close()
             await_left(root)
             self.assertTrue(break_(root).ok)

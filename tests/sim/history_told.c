@@ -36,7 +36,7 @@ history_loss(const struct history_line *l)
 	const char *text = history_text(l, "DDBLOCK_REASON");
 
 	for (int i = CORE_LOSS_EXPIRED; text != NULL &&
-	    i <= CORE_LOSS_CUT_OFF; i++)
+	    i <= CORE_LOSS_RELEASED; i++)
 		if (strcmp(text, core_loss_name((enum core_loss)i)) == 0)
 			return (enum core_loss)i;
 	return 0;

@@ -331,6 +331,10 @@ judge_notice_lost(struct judge *j, struct judge_hold *h, enum core_loss loss)
 	h->told_lost = true;
 	if (h->state == HOLD_RELEASED)
 		return;		/* it has not read of the release yet */
+	if (loss == CORE_LOSS_RELEASED) {
+		judge_hold_end(j, h, HOLD_RELEASED, END_RELEASED);
+		return;
+	}
 	j->counts.losses++;
 	judge_notice_check_loss(j, h, loss);
 	if (loss == CORE_LOSS_EXPIRED)

@@ -1,34 +1,21 @@
 /*
- * ddblock release: end the helper that `acquire --for-pid` left behind, or all
- * helpers, and wait until they are gone. If the helper was killed, the daemon
- * is asked to release. All other holds belong to their connections.
+ * ddblock release: have the daemon end what `acquire --for-pid` holds for a
+ * process, or all of it. The helper that it left behind hears of that from the
+ * daemon; it may live in another pid namespace, where its number means another
+ * process, so no process is signalled here. All other holds belong to their
+ * connections.
  */
 #include <config.h>
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/pidfd.h"
 #include "cli/command/command.h"
 #include "cli/hold/holder.h"
-#include "common/buffer.h"
 #include "ipc/codec.h"
 
-#define RELEASE_WAIT_MS 60000
-#define RELEASE_AT_ONCE 256	/* helpers, each with a descriptor */
-
-struct helper {
-	uint64_t id;		/* of its hold */
-	uint64_t pid;
-	int fd;			/* of it, once it is confirmed; or -1 */
-	bool confirmed;
-	bool told;
-	bool left;		/* killed: the process has its hold */
-};
+#define RELEASE_AT_ONCE 256	/* holds */
 
 struct release {
 	struct ddblock *connection;
@@ -36,8 +23,9 @@ struct release {
 	bool all;
 	bool best_effort;
 	char name[HOLDER_NAME_SIZE];	/* of the helper; "": any */
-	struct helper helpers[RELEASE_AT_ONCE];
-	size_t n_helpers;
+	uint64_t ids[RELEASE_AT_ONCE];	/* of the helpers' holds */
+	size_t n_ids;
+	size_t n_ended;
 	uint64_t other_pid;	/* another holder; 0: none */
 };
 
@@ -67,50 +55,31 @@ release_matches(const struct release *r, const struct ddblock_row *row)
 }
 
 /* A helper of many locks has a row for each, under one id. */
-static struct helper *
-release_known(struct release *r, const struct helper *like)
+static bool
+release_knows(const struct release *r, uint64_t id)
 {
-	for (size_t i = 0; i < r->n_helpers; i++) {
-		if (r->helpers[i].id == like->id &&
-		    r->helpers[i].pid == like->pid)
-			return &r->helpers[i];
+	for (size_t i = 0; i < r->n_ids; i++) {
+		if (r->ids[i] == id)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 static void
 release_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct release *r = arg;
-	struct helper helper = { .fd = -1 };
+	uint64_t id;
 
 	if (final)
 		return;
-	helper.id = release_number(row, "id");
-	helper.pid = release_number(row, "pid");
-	helper.left = ddblock_row_find(row, "left", NULL) != NULL;
+	id = release_number(row, "id");
 	if (!release_matches(r, row))
-		r->other_pid = helper.pid;
+		r->other_pid = release_number(row, "pid");
 	else if ((r->name[0] == '\0' ||
 	    strcmp(ddblock_row_find(row, "name", NULL), r->name) == 0) &&
-	    r->n_helpers < RELEASE_AT_ONCE && release_known(r, &helper) == NULL)
-		r->helpers[r->n_helpers++] = helper;
-}
-
-static void
-release_on_row_again(void *arg, const struct ddblock_row *row, bool final)
-{
-	struct release *r = arg;
-	struct helper *known;
-
-	if (final)
-		return;
-	known = release_known(r, &(struct helper){
-	    .id = release_number(row, "id"),
-	    .pid = release_number(row, "pid"),
-	});
-	if (known != NULL)
-		known->confirmed = true;
+	    r->n_ids < RELEASE_AT_ONCE && !release_knows(r, id))
+		r->ids[r->n_ids++] = id;
 }
 
 static const char *
@@ -135,82 +104,34 @@ release_not_there(const struct release *r)
 	return ddblock_exit_status(DDBLOCK_E_LOCK_NOT_OWNED);
 }
 
-static int
-release_tell(const struct release *r, struct helper *helper)
+/* What ended meanwhile is nothing to complain of; what was lost is not ours to
+ * release any more. */
+static bool
+release_is_good(struct release *r, int code)
 {
-	helper->told = helper->confirmed && helper->fd >= 0;
-	if (!helper->told)
-		return release_not_there(r);
-	if (pidfd_signal(helper->fd, SIGTERM) == 0 || errno == ESRCH)
-		return 0;
-	helper->told = false;
-	cli_say("%s: cannot signal process %llu: %s", release_what(r),
-	    (unsigned long long)helper->pid, strerror(errno));
-	return CLI_FAILED;
+	if (code == 0 || code == DDBLOCK_E_NO_SUCH_LOCK) {
+		r->n_ended++;
+		return true;
+	}
+	if (code == DDBLOCK_E_LOCK_LOST)
+		return r->all || r->best_effort;
+	return r->best_effort && code != DDBLOCK_E_LOCK_NOT_OWNED;
 }
 
-/* The helper was killed: the daemon is to release its hold. */
-static int
-release_of_process(const struct release *r, const struct helper *helper)
-{
-	int code = ddblock_release_for_process(r->connection, helper->id);
-
-	if (code == 0 || code == DDBLOCK_E_NO_SUCH_LOCK ||
-	    code == DDBLOCK_E_LOCK_LOST || r->best_effort)
-		return 0;
-	return cli_failed(r->connection, release_what(r), code);
-}
-
-/* Wait for its end. */
-static int
-release_await(const struct release *r, const struct helper *helper)
-{
-	struct pollfd ended = { .fd = helper->fd, .events = POLLIN };
-	int n;
-
-	do {
-		n = poll(&ended, 1, RELEASE_WAIT_MS);
-	} while (n < 0 && errno == EINTR);
-	if (n > 0)
-		return 0;
-	cli_say("%s: process %llu does not end; does the daemon answer?",
-	    release_what(r), (unsigned long long)helper->pid);
-	return r->best_effort ? 0 : CLI_FAILED;
-}
-
-/* End the helpers that were found; returns the first failure's status. */
+/* End the holds that were found; returns the first failure's status. */
 static int
 release_end(struct release *r)
 {
 	int status = 0;
-	int code;
 
-	for (size_t i = 0; i < r->n_helpers; i++) {
-		if (!r->helpers[i].left)
-			r->helpers[i].fd = pidfd_for((pid_t)r->helpers[i].pid);
-	}
-	/*
-	 * Are the processes still the same? Then the descriptors mean the
-	 * helpers.
-	 */
-	code = ddblock_query(r->connection, DDBLOCK_QUERY_HELD, &r->query,
-	    release_on_row_again, r);
-	if (code < 0)
-		status = cli_failed(r->connection, release_what(r), code);
-	for (size_t i = 0; code == 0 && i < r->n_helpers; i++) {
-		int one = r->helpers[i].left ?
-		    release_of_process(r, &r->helpers[i]) :
-		    release_tell(r, &r->helpers[i]);
+	r->n_ended = 0;
+	for (size_t i = 0; i < r->n_ids; i++) {
+		int code =
+		    ddblock_release_for_process(r->connection, r->ids[i]);
 
-		status = status != 0 ? status : one;
-	}
-	for (size_t i = 0; i < r->n_helpers; i++) {
-		int one = r->helpers[i].told ?
-		    release_await(r, &r->helpers[i]) : 0;
-
-		status = status != 0 ? status : one;
-		if (r->helpers[i].fd >= 0)
-			(void)close(r->helpers[i].fd);
+		if (!release_is_good(r, code) && status == 0)
+			status = cli_failed(r->connection, release_what(r),
+			    code);
 	}
 	return status;
 }
@@ -218,7 +139,7 @@ release_end(struct release *r)
 static int
 release_find(struct release *r)
 {
-	r->n_helpers = 0;
+	r->n_ids = 0;
 	r->other_pid = 0;
 	return ddblock_query(r->connection, DDBLOCK_QUERY_HELD, &r->query,
 	    release_on_row, r);
@@ -227,7 +148,6 @@ release_find(struct release *r)
 static int
 release_run(struct release *r)
 {
-	size_t n;
 	int status;
 
 	do {
@@ -235,16 +155,16 @@ release_run(struct release *r)
 
 		if (code < 0)
 			return cli_failed(r->connection, release_what(r), code);
-		n = r->n_helpers;
-		if (n == 0)
+		if (r->n_ids == 0)
 			return release_not_there(r);
-		if (n > 1 && !r->all) {
+		if (r->n_ids > 1 && !r->all) {
 			cli_say("%s: %zu processes share it; name the one that "
-			    "shall leave: --for-pid=PID", r->query.key, n);
+			    "shall leave: --for-pid=PID", r->query.key,
+			    r->n_ids);
 			return CLI_USAGE;
 		}
 		status = release_end(r);
-	} while (status == 0 && n == RELEASE_AT_ONCE);
+	} while (status == 0 && r->n_ids == RELEASE_AT_ONCE && r->n_ended > 0);
 	return status;
 }
 

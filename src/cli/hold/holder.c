@@ -2,7 +2,8 @@
  * The helper that holds a lock for a process. It is a process of its own, in a
  * session of its own, because a lock needs a connection, and its client tells
  * the process of a loss even when the daemon is stopped or dead. The hold ends
- * with the process: it continues when the helper is killed.
+ * with the process: it continues when the helper is killed. `ddblock release`
+ * has the daemon end it, and then nothing is left to do here.
  */
 #include <config.h>
 
@@ -32,6 +33,7 @@ struct holder_state {
 	struct ddblock *connection;
 	uint64_t id;
 	bool lost;
+	bool released;		/* on purpose: the process is not told */
 	struct left left;	/* when its connection has ended */
 };
 
@@ -125,6 +127,7 @@ holder_on_event(void *arg, struct ddblock *d,
 	if (event->kind != DDBLOCK_EVENT_LOST || event->id != s->id)
 		return;
 	s->lost = true;
+	s->released = event->loss == DDBLOCK_LOSS_RELEASED;
 	if (event->loss == DDBLOCK_LOSS_DISCONNECTED)
 		left_begin(&s->left, d, s->id, event);
 }
@@ -155,6 +158,19 @@ holder_release(struct holder_state *s)
 	return code == 0 || code == DDBLOCK_E_NO_SUCH_LOCK ? 0 : CLI_FAILED;
 }
 
+/* The release is a sign that the process was told: the daemon need not tell
+ * it. */
+static int
+holder_lost(struct holder_state *s)
+{
+	if (s->released)
+		return 0;
+	if (s->holder->lost_signal != 0)
+		(void)pidfd_signal(s->holder->pid_fd, s->holder->lost_signal);
+	(void)ddblock_release(s->connection, s->id);
+	return CLI_LOST;
+}
+
 /* Hold it until the process ends, or it is released or lost. */
 static int
 holder_hold(struct holder_state *s)
@@ -172,17 +188,8 @@ holder_hold(struct holder_state *s)
 		if (poll(fds, 3, s->left.begun ? left_timeout(&s->left) :
 		    -1) < 0 && errno != EINTR)
 			break;
-		if (!holder_has(s, ddblock_dispatch(s->connection) == 0)) {
-			if (s->holder->lost_signal != 0)
-				(void)pidfd_signal(s->holder->pid_fd,
-				    s->holder->lost_signal);
-			/*
-			 * A sign that the process was told: the daemon need not
-			 * tell it.
-			 */
-			(void)ddblock_release(s->connection, s->id);
-			return CLI_LOST;
-		}
+		if (!holder_has(s, ddblock_dispatch(s->connection) == 0))
+			return holder_lost(s);
 		if (fds[1].revents != 0)
 			number = signals_next(&s->signals);
 		if (fds[2].revents != 0 || number == SIGTERM ||

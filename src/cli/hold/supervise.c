@@ -93,6 +93,7 @@ supervise_on_lost(struct supervise *s, const struct ddblock_event *event)
 		[DDBLOCK_LOSS_MAX_HOLD] = "it was held for --max-hold",
 		[DDBLOCK_LOSS_KEEPALIVE] = "the daemon heard nothing from us",
 		[DDBLOCK_LOSS_CUT_OFF] = "the daemon cut us off",
+		[DDBLOCK_LOSS_RELEASED] = "another client released it",
 	};
 	uint64_t from_ms = clock_boot_ms();
 

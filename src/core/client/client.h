@@ -123,7 +123,7 @@ struct request {
 	struct core_parted parted;
 
 	/* RELEASE: */
-	bool of_process;	/* and what others left to one */
+	bool of_process;	/* and what others hold for one */
 
 	/* RENEW: */
 	struct lease *lease;		/* whose renewal it waits for */

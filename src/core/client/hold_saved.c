@@ -37,8 +37,8 @@ struct saved_terms {
 	uint64_t max_hold_ms, end_ms, keepalive_ms, danger_ms, sent_ms;
 	uint64_t linger_ms, linger_end_ms, working_ms, process;
 	uint32_t count;
-	uint8_t manual, stays, danger, process_told, resumes;
-	uint8_t spare[7];
+	uint8_t manual, stays, danger, process_told, resumes, closed_process;
+	uint8_t spare[6];
 };
 
 struct saved_multi {
@@ -70,7 +70,7 @@ hold_add_terms(struct saved_bytes *b, const struct terms *t)
 		.working_ms = t->working_ms, .process = t->process,
 		.count = t->count, .manual = t->manual, .stays = t->stays,
 		.danger = t->danger, .process_told = t->process_told,
-		.resumes = t->resumes,
+		.resumes = t->resumes, .closed_process = t->closed_process,
 	};
 
 #if JOURNAL_VERSION > 1
@@ -204,7 +204,8 @@ terms_are_sound(const struct core *core, const struct inherited_hold *i)
 	if (t->process != 0 && (t->manual || t->stays || t->linger_ms > 0 ||
 	    t->resumes || (i->saved.flags & SAVED_HOLD_FAIL_CLOSED) != 0))
 		return false;
-	if (t->danger && t->danger_ms == 0)
+	if ((t->danger && t->danger_ms == 0) || (t->closed_process &&
+	    (i->saved.flags & SAVED_HOLD_FAIL_CLOSED) == 0))
 		return false;
 	return (i->saved.flags & SAVED_HOLD_FAIL_CLOSED) == 0 ||
 	    (t->end_ms == CORE_FOREVER && t->keepalive_ms == 0 &&
@@ -246,6 +247,7 @@ terms_take_over(struct core *core, struct hold *h,
 	t->danger = saved->danger != 0;
 	t->process_told = saved->process_told != 0;
 	t->resumes = saved->resumes != 0;
+	t->closed_process = saved->closed_process != 0;
 	t->listening_ms = core->now_ms;
 	return 0;
 }

@@ -14,6 +14,8 @@
  *  4. A lost hold is kept, as lost, until its end, too.
  *  5. What is fail-closed has none: its client's end does not release it
  *     anyway, nor does that of any process.
+ *  6. The user of the process may have it released by another client
+ *     (of_process): then its own is told, and the process is not.
  */
 #include "core/client/room.h"
 

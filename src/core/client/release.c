@@ -91,6 +91,31 @@ release_is_refused(struct core *core, struct request *r, const struct hold *h)
 	return code < 0;
 }
 
+/* May a client that does not have it release it? (process.c, 6) */
+static bool
+release_may_take(const struct request *r, const struct hold *h)
+{
+	return r->of_process && (process_has(h) ||
+	    (h->terms != NULL && h->terms->closed_process));
+}
+
+/* Another client does. The client that has it is told, unless it has left. A
+ * loss is not taken from it, for it is yet to tell its process: false. */
+static bool
+release_take(struct core *core, struct request *r, struct hold *h)
+{
+	if (h->client->gone)
+		return true;
+	if (h->lost) {
+		request_reply(core, r, DDBLOCK_E_LOCK_LOST, 0,
+		    hold_why_lost(h));
+		return false;
+	}
+	h->notice.loss = CORE_LOSS_RELEASED;
+	notice_send(core, h, CORE_LOST);
+	return true;
+}
+
 /* Once, or @all of the times that it is held. */
 int
 release_ask(struct core *core, struct request *r,
@@ -106,13 +131,14 @@ release_ask(struct core *core, struct request *r,
 		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0, NULL);
 		return 0;
 	}
-	if (h->client != r->client && !(r->of_process && h->client->gone &&
-	    process_has(h))) {
+	if (h->client != r->client && !release_may_take(r, h)) {
 		request_reply(core, r, DDBLOCK_E_LOCK_NOT_OWNED, 0, NULL);
 		return 0;
 	}
 	lost = h->lost;
 	if (!lost && release_is_refused(core, r, h))
+		return 0;
+	if (h->client != r->client && !release_take(core, r, h))
 		return 0;
 	why = hold_why_lost(h);
 	r->reply.count = terms_leave(h, ask->all);

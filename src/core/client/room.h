@@ -104,6 +104,7 @@ struct terms {
 	bool danger;		/* of its own: it was told */
 	bool process_told;	/* that it is lost */
 	uint64_t process;	/* that it is for; 0: none */
+	bool closed_process;	/* fail-closed: it was asked for a process */
 	struct core_parted parted;
 };
 

@@ -131,6 +131,7 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 	t->linger_ms = asked->linger_ms;
 	t->resumes = asked->resumes;
 	t->process = asked->fail_closed ? 0 : asked->process;
+	t->closed_process = asked->fail_closed && asked->process != 0;
 	t->end_ms = CORE_FOREVER;
 	return 0;
 }

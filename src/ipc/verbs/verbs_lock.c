@@ -7,18 +7,24 @@
 #include "ipc/connection/process.h"
 #include "ipc/verbs/room.h"
 
-/* A hold whose client left it to a process is released by the client's user,
- * or root. */
+/* What another client holds for a process, or left to one, is released by that
+ * client's user, or root. The core says whether it is for a process. */
 static bool
 verbs_of_process(struct connection *c, uint64_t hold)
 {
-	const struct process *p = NULL;
+	const struct server *s = c->server;
+	const struct connection *holder;
+	const struct process *p;
 	struct core_hold_view v;
 
-	if (core_view_hold(c->server->calls.core(c->server->arg), hold,
-	    clock_boot_ms(), &v))
-		p = process_find(c->server, v.terms.process);
-	return p != NULL && (c->peer.uid == 0 || p->user->uid == c->peer.uid);
+	if (!core_view_hold(s->calls.core(s->arg), hold, clock_boot_ms(), &v))
+		return false;
+	holder = server_find(s, v.client);
+	p = process_find(s, v.terms.process);
+	if (holder == NULL && p == NULL)
+		return false;
+	return c->peer.uid == 0 || c->peer.uid ==
+	    (holder != NULL ? holder->peer.uid : p->user->uid);
 }
 
 int
