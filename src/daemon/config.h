@@ -66,6 +66,7 @@ struct config_daemon {
 	uint64_t socket_mode;
 	char *socket_group;
 	char *admin_group;
+	uint64_t admin;		/* index: host, any */
 	uint64_t log;		/* enum log_target */
 	uint64_t log_level;	/* index: error, warning, info, debug */
 	uint64_t history;

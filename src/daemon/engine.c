@@ -426,7 +426,8 @@ engine_configure(struct engine *e, const struct config *config, char *text,
 		stores_configure(e->opener, &config->namespaces[i],
 		    e->stores[i]);
 	server_configure(e->server, &limits,
-	    engine_group(config->daemon.admin_group));
+	    engine_group(config->daemon.admin_group),
+	    config->daemon.admin != 0);
 	return 0;
 }
 

@@ -41,6 +41,7 @@ struct server_config {
 	gid_t group;			/* (gid_t)-1: leave it */
 	gid_t admin_group;	/* may break and check, as root may; (gid_t)-1:
 				 * none */
+	bool admin_any;		/* root is root in any pid namespace */
 	struct server_limits limits;
 	uint64_t client_last;	/* no client has this number or a lower one */
 	const char *version;
@@ -188,7 +189,7 @@ int server_hand_over(struct server *, uint64_t client,
 /* Other limits and administrators from now on. Nobody is cut off for what is
  * queued already. */
 void server_configure(struct server *, const struct server_limits *,
-    gid_t admin_group);
+    gid_t admin_group, bool admin_any);
 
 /* Closes every connection and removes the socket file, if it made that. Accepts
  * NULL. */

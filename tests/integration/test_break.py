@@ -6,11 +6,13 @@ Another user is a child with another user id, so this needs root.
 import grp
 import os
 import pty
+import shutil
 import subprocess
 import unittest
 
 import harness
 from harness import Client, Daemon
+from runner import ddblock, environment
 from screen import read_rest, read_some
 
 STRANGER = 65534  # a user and a group that root is not
@@ -185,6 +187,28 @@ class Administrators(unittest.TestCase):
                 self.assertTrue(" OK token=" in reply, reply)
             reply = self.broken(daemon, STRANGER, STRANGER, (0,))
             self.assertTrue(" ERR DENIED " in reply, reply)
+
+    @unittest.skipUnless(shutil.which("unshare"), "needs unshare")
+    def test_root_of_another_namespace(self):
+        """Root of a container is no administrator, unless the daemon is told
+        to take it for one; root of the host always is."""
+        for setting, may in (("host", False), ("any", True)):
+            with Daemon(f"[daemon]\nadmin = {setting}\n"
+                        "[namespace default]\nfile = {dir}/a.db\n") as daemon:
+                for command in ("drain", "undrain"):
+                    inside = subprocess.run(
+                        ["unshare", "-pf", "--mount-proc",
+                         harness.program("ddblock"), command],
+                        env=environment(daemon), check=False,
+                        capture_output=True, text=True,
+                        timeout=harness.TIMEOUT_S)
+                    self.assertEqual(inside.returncode == 0, may,
+                                     inside.stderr)
+                if not may:
+                    self.assertIn("admin = host in ddblockd.conf(5)",
+                                  inside.stderr)
+                    daemon.wait_log("it is in another pid namespace")
+                self.assertEqual(ddblock(daemon, "undrain").returncode, 0)
 
     def test_no_such_group(self):
         daemon = Daemon("[daemon]\nadmin_group = nobodys-group\n"

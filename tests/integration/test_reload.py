@@ -115,6 +115,19 @@ class Reload(unittest.TestCase):
             self.assertIn("OK", ask_as(
                 daemon, "UNDRAIN", STRANGER, group.gr_gid))
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs a pid namespace")
+    def test_root_of_another_namespace(self):
+        def drains(daemon):
+            return subprocess.run(
+                ["unshare", "-pf", "--mount-proc", harness.program("ddblock"),
+                 f"--socket={daemon.socket}", "undrain"], check=False,
+                capture_output=True, timeout=harness.TIMEOUT_S).returncode == 0
+
+        with Daemon(conf()) as daemon:
+            self.assertFalse(drains(daemon))
+            self.assertTrue(reload(daemon, conf("admin = any\n")))
+            self.assertTrue(drains(daemon))
+
     def test_namespaces(self):
         more = "[namespace more]\nstore = memory\n"
         with Daemon(conf()) as daemon, Client(daemon) as client:

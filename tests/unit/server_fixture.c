@@ -280,6 +280,7 @@ configuration(void)
 {
 	return (struct server_config){
 		.path = t.path, .fd = -1, .mode = 0640, .group = (gid_t)-1,
+		.admin_group = (gid_t)-1,
 		.limits = {
 			.connections_max = 50,
 			.connections_per_uid_max = 40,

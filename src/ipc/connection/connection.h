@@ -65,6 +65,7 @@ struct peer {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
+	bool is_host_root;	/* uid 0, in our pid namespace */
 	char *name;		/* HELLO's, else the command's; never NULL */
 	bool heard;		/* it wrote something, ... */
 	uid_t real_uid;		/* ... as this user: another one where its
@@ -266,6 +267,7 @@ struct server {
 	void *arg;
 	struct server_limits limits;
 	gid_t admin_group;
+	bool admin_any;		/* root of any pid namespace is root */
 	char *path;
 	char *version;
 	char *host;
@@ -367,8 +369,10 @@ void peer_owner(const struct peer *, const char *host, char *text,
 /* sender.c: may this process speak for the client? If not, the log says so. */
 bool sender_is_client(struct connection *, const struct sender *);
 
-/* Is it root, or a member of the group of administrators? */
-bool peer_is_admin(const struct peer *, int fd, gid_t admin_group);
+/* Is it root, of a pid namespace where that counts? */
+bool peer_is_root(const struct peer *, const struct server *);
+/* Or a member of the group of administrators? */
+bool peer_is_admin(const struct peer *, int fd, const struct server *);
 
 /* user.c */
 struct user *user_find(struct server *, uid_t uid);

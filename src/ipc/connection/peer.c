@@ -1,6 +1,12 @@
 /*
  * The process at the other end. Its identity comes from the kernel, never from
  * the client; the name is for people only.
+ *
+ * Root of a container with the socket in it is uid 0, too. So it is asked in
+ * which pid namespace the process is: by a pidfd, whose entry in our own /proc
+ * has the process's number in each namespace, and which never comes to mean
+ * another process. The kernel has it for the socket (since 6.5); else it is
+ * opened by number when the client connects, and never later.
  */
 #include "config.h"
 
@@ -10,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -73,6 +80,59 @@ peer_read_name(struct peer *p)
 	return peer_rename(p, name, (size_t)n);
 }
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+#define PEER_INFO_MAX 512	/* of a pidfd */
+
+/* A pidfd of the peer, or -1. @now: it has just connected. */
+static int
+peer_open(int fd, pid_t pid, bool now)
+{
+	socklen_t length = sizeof(int);
+	int pidfd = -1;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) == 0)
+		return pidfd;
+	if (errno != ENOPROTOOPT || !now || pid <= 0)
+		return -1;
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* Has it one number only, ours? What cannot be read is no. */
+static bool
+peer_has_one_number(int pidfd)
+{
+	static const char name[] = "\nNSpid:\t";
+	char path[64], text[PEER_INFO_MAX];
+	const char *line;
+	char *end;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	(void)close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	line = strstr(text, name);
+	return line != NULL && strtol(line + sizeof(name) - 1, &end, 10) > 0 &&
+	    *end == '\n';
+}
+
+static bool
+peer_is_here(int fd, pid_t pid, bool now)
+{
+	int pidfd = peer_open(fd, pid, now);
+	bool here = pidfd >= 0 && peer_has_one_number(pidfd);
+
+	if (pidfd >= 0)
+		(void)close(pidfd);
+	return here;
+}
+
 int
 peer_init(struct peer *p, int fd, const char *name, size_t name_length)
 {
@@ -89,6 +149,7 @@ peer_init(struct peer *p, int fd, const char *name, size_t name_length)
 		.uid = credentials.uid,
 		.gid = credentials.gid,
 	};
+	p->is_host_root = p->uid == 0 && peer_is_here(fd, p->pid, name == NULL);
 	return name == NULL ? peer_read_name(p) :
 	    peer_rename(p, name, name_length);
 }
@@ -116,12 +177,18 @@ peer_is_member(int fd, gid_t group)
 }
 
 bool
-peer_is_admin(const struct peer *p, int fd, gid_t admin_group)
+peer_is_root(const struct peer *p, const struct server *s)
 {
-	if (p->uid == 0)
-		return true;
-	return admin_group != (gid_t)-1 &&
-	    (p->gid == admin_group || peer_is_member(fd, admin_group));
+	return p->uid == 0 && (p->is_host_root || s->admin_any);
+}
+
+bool
+peer_is_admin(const struct peer *p, int fd, const struct server *s)
+{
+	gid_t group = s->admin_group;
+
+	return peer_is_root(p, s) || (group != (gid_t)-1 &&
+	    (p->gid == group || peer_is_member(fd, group)));
 }
 
 void

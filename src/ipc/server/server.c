@@ -22,6 +22,7 @@ server_copy_config(struct server *s, const struct server_config *config)
 	s->limits = config->limits;
 	server_count_from(s, config->client_last);
 	s->admin_group = config->admin_group;
+	s->admin_any = config->admin_any;
 	s->path = strdup(config->path);
 	s->version = strdup(config->version);
 	s->host = strdup(config->host);
@@ -73,10 +74,11 @@ server_new(struct event_base *base, const struct server_config *config,
  * room that it has. */
 void
 server_configure(struct server *s, const struct server_limits *limits,
-    gid_t admin_group)
+    gid_t admin_group, bool admin_any)
 {
 	s->limits = *limits;
 	s->admin_group = admin_group;
+	s->admin_any = admin_any;
 	for (uint32_t i = 0; i < s->n_slots; i++) {
 		struct connection *c = s->slots[i];
 

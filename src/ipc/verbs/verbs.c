@@ -25,11 +25,12 @@ verbs_allows(const struct connection *c, enum protocol_right right)
 		return true;
 	if (c->peer.by_heir)
 		return false;
-	if ((right >= RIGHT_OPERATOR && c->peer.uid == geteuid()))
+	if (right >= RIGHT_OPERATOR && c->peer.uid != 0 &&
+	    c->peer.uid == geteuid())
 		return true;
 	if (right == RIGHT_OWNER)
-		return c->peer.uid == 0;
-	return peer_is_admin(&c->peer, c->fd, c->server->admin_group);
+		return peer_is_root(&c->peer, c->server);
+	return peer_is_admin(&c->peer, c->fd, c->server);
 }
 
 static int
@@ -38,8 +39,20 @@ verbs_deny(struct connection *c, enum protocol_verb verb)
 	const struct protocol_verb_row *row = protocol_verb(verb);
 
 	server_log(c->server, LOG_WARNING, (int64_t)c->peer.uid,
-	    "client %s (pid %ld, uid %ld) may not say %s", c->peer.name,
-	    (long)c->peer.pid, (long)c->peer.uid, row->word);
+	    "client %s (pid %ld, uid %ld) may not say %s%s", c->peer.name,
+	    (long)c->peer.pid, (long)c->peer.uid, row->word,
+	    c->peer.by_heir ? ": a process wrote that which inherited its "
+	    "connection" : c->peer.uid != 0 ? "" :
+	    ": it is in another pid namespace, or has ended, or /proc does not "
+	    "show it (admin = host)");
+	if (c->peer.by_heir)
+		return connection_reason(c, DDBLOCK_E_DENIED, "the process "
+		    "that opened this connection may say %s, and no other",
+		    row->word);
+	if (c->peer.uid == 0)
+		return connection_reason(c, DDBLOCK_E_DENIED, "this root is "
+		    "not seen in the daemon's pid namespace, and may not say "
+		    "%s (admin = host in ddblockd.conf(5))", row->word);
 	if (row->right == RIGHT_OWNER)
 		return connection_reason(c, DDBLOCK_E_DENIED, "only root and "
 		    "the daemon's own user may say %s", row->word);
