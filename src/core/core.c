@@ -62,8 +62,8 @@ static const struct client_events core_client_events = {
 /* ---- making and freeing ----------------------------------------------- */
 
 int
-core_new(const struct core_config *config, const uint64_t seed[4],
-    uint64_t now_ms, struct core **ret)
+core_new(const struct core_config *config,
+    const uint64_t seed[CORE_SEED_WORDS], uint64_t now_ms, struct core **ret)
 {
 	struct core *core = calloc(1, sizeof(*core));
 	int code = 0;
@@ -79,6 +79,8 @@ core_new(const struct core_config *config, const uint64_t seed[4],
 	core->lock_events = &core_lock_events;
 	core->client_events = &core_client_events;
 	random_init(&core->random, seed);
+	/* Names are shown, and tell what they were made from. */
+	core->hash_key = (struct siphash_key){ { seed[4], seed[5] } };
 	core->host = strdup(config->host);
 	/* They do not move when there are more. */
 	core->namespaces =

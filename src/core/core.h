@@ -17,6 +17,7 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 
 #define CORE_FOREVER UINT64_MAX
 #define CORE_NAMESPACES_MAX 64
+#define CORE_SEED_WORDS 6
 #define CORE_LIMIT_MAX 1000	/* of the sharers; within HOLDERS_MAX */
 #define CORE_KEEPALIVE_MIN_MS 100
 #define CORE_LINGER_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
@@ -466,16 +467,15 @@ struct core_update {
 };
 
 /*
- * A core with its @config and 256 random bits, from which it makes every name
- * that it needs. Its first actions come with the first step; a CORE_TIMER
- * right away opens the sessions.
+ * A core with @config and random bits (two words for hash tables). Its first
+ * actions come with the first step; CORE_TIMER now opens the sessions.
  *
  * DDBLOCK_E_BAD_REQUEST
  *     The timings of a namespace contradict each other (timing_check() says
  *     how).
  * DDBLOCK_E_NOMEM
  */
-int core_new(const struct core_config *config, const uint64_t seed[4],
+int core_new(const struct core_config *, const uint64_t seed[CORE_SEED_WORDS],
     uint64_t now_ms, struct core **ret);
 
 /* Accepts NULL. Operations that are under way must not be delivered after. */

@@ -1,7 +1,8 @@
 /*
  * A hash table for what there may be very many of: an object pays for its place
  * in one with a pointer (a handle of uthash has 56 bytes). It keeps no order.
- * Once the table is there, adding cannot fail.
+ * Once the table is there, adding cannot fail, and no step pays for the growth
+ * of the whole table.
  */
 #ifndef DDBLOCKD_CORE_HASH_H
 #define DDBLOCKD_CORE_HASH_H
@@ -19,7 +20,9 @@ typedef uint32_t (*hash_fn)(const struct hash_link *);
 
 struct hash_table {
 	struct hash_link **chains;
-	uint32_t n_chains;	/* a power of two */
+	uint32_t n_chains;
+	uint32_t n_halves;	/* of them: the power of two up to it */
+	uint32_t n_places;	/* room for so many chains */
 	uint32_t n;
 	hash_fn hash;
 };

@@ -24,6 +24,7 @@
 #include <utlist.h>
 
 #include "common/freelist.h"
+#include "common/siphash.h"
 #include "core/core.h"
 #include "core/hash.h"
 #include "core/heap.h"
@@ -98,6 +99,7 @@ struct core {
 	struct core_limits limits;
 	struct bounds bounds;
 	struct random random;
+	struct siphash_key hash_key;	/* of what others name */
 	struct heap heap;
 	uint64_t now_ms;
 	bool stopping;

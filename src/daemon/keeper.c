@@ -360,7 +360,7 @@ keeper_descriptor(const struct keeper *k)
 static int
 keeper_new_empty(const struct core_config *config, struct core **ret)
 {
-	uint64_t seed[4];
+	uint64_t seed[CORE_SEED_WORDS];
 	int r;
 
 	if (getrandom(seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))

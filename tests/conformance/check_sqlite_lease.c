@@ -125,7 +125,7 @@ lease_on_outcome(void *arg, struct operation *o, const struct outcome *outcome)
 static void
 lease_setup(void)
 {
-	static const uint64_t seed[4] = { 1, 2, 3, 4 };
+	static const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4 };
 	const struct core_config config = {
 		.namespaces = &lease_namespace,
 		.n_namespaces = 1,

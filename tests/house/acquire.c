@@ -80,7 +80,7 @@ begin(void)
 			.holds_per_client_max = 9, .watches_per_client_max = 9,
 			.watches_max = 9, .locks_max = 9, .requests_max = 9,
 			.observations_max = 9, .in_doubt_max = 9 } };
-	const uint64_t seed[4] = { 1, 2, 3, 4 };
+	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4 };
 	struct core *core;
 
 	if (core_new(&config, seed, 1, &core) < 0)

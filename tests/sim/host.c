@@ -478,7 +478,7 @@ host_boot(struct host *h)
 	struct core_event ev = { .type = CORE_TIMER };
 	struct fact f = { .kind = FACT_STARTED, .host = h->index,
 		.rate_ppm = h->rate_ppm };
-	uint64_t seed[4];
+	uint64_t seed[CORE_SEED_WORDS] = { 0 };
 
 	if (h->core != NULL || h->asleep || h->peer != NULL ||
 	    (h->legacy != NULL && host_is_paused(h)))

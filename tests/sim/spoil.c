@@ -350,7 +350,7 @@ spoil_live(struct spoil *s, struct core *core)
 static struct core *
 spoil_core(struct spoil *s)
 {
-	const uint64_t seed[4] = { 1, 2, 3, s->drawn };
+	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, s->drawn };
 	struct core_namespace namespaces[PLAN_NAMESPACES_MAX];
 	struct core_config config;
 	struct core *core;

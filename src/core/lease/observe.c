@@ -30,12 +30,20 @@ observe_end_ms(const struct observation *o)
 	    timing_observe_ms(o->lease_ms, o->ns->settings.drift_ppm);
 }
 
+/* What stands in a table may have been chosen, too. */
+static uint32_t
+observe_hash(const struct namespace *ns, struct ident id)
+{
+	return (uint32_t)siphash(&ns->core->hash_key, &id, sizeof(id));
+}
+
 struct observation *
 observe_find(const struct namespace *ns, struct ident id)
 {
 	struct observation *o;
 
-	HASH_FIND(hh, ns->observations, &id, sizeof(id), o);
+	HASH_FIND_BYHASHVALUE(hh, ns->observations, &id, sizeof(id),
+	    observe_hash(ns, id), o);
 	return o;
 }
 
@@ -99,7 +107,8 @@ observe_new(struct core *core, struct namespace *ns, struct ident id)
 	o->crowded = full;
 	o->read_at_ms = core->now_ms + (full ? ns->settings.poll_ms : 0);
 	o->timer.kind = TIMER_OBSERVATION;
-	HASH_ADD(hh, ns->observations, id, sizeof(o->id), o);
+	HASH_ADD_BYHASHVALUE(hh, ns->observations, id, sizeof(o->id),
+	    observe_hash(ns, id), o);
 	if (o->hh.tbl == NULL) {
 		heap_release(&core->heap, &o->timer);
 		free(o);

@@ -21,24 +21,24 @@ lock_key(const struct lock *l)
 }
 
 static uint32_t
-lock_hash_key(struct key key)
+lock_hash_key(const struct namespace *ns, struct key key)
 {
-	uint32_t hash;
-
-	HASH_JEN(key.bytes, (unsigned)key.length, hash);
-	return hash;
+	return (uint32_t)siphash(&ns->core->hash_key, key.bytes, key.length);
 }
 
 static uint32_t
 lock_hash(const struct hash_link *link)
 {
-	return lock_hash_key(lock_key((const struct lock *)link));
+	const struct lock *l = (const struct lock *)link;
+
+	return lock_hash_key(l->ns, lock_key(l));
 }
 
 struct lock *
 lock_find(const struct namespace *ns, struct key key)
 {
-	struct hash_link *link = hash_chain(&ns->locks, lock_hash_key(key));
+	struct hash_link *link =
+	    hash_chain(&ns->locks, lock_hash_key(ns, key));
 
 	while (link != NULL && !key_equal(lock_key((struct lock *)link), key))
 		link = link->next;
@@ -72,7 +72,7 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	l->timer.kind = TIMER_LOCK;
 	l->key_length = key.length & LOCK_KEY_MASK;
 	memcpy(l->key, key.bytes, key.length);
-	hash_add(&ns->locks, &l->link, lock_hash_key(key));
+	hash_add(&ns->locks, &l->link, lock_hash_key(ns, key));
 	core->n_locks++;
 	*ret = l;
 	return 0;
