@@ -55,6 +55,7 @@ struct daemon {
 	struct engine *engine;
 	struct host_clock clock;
 	struct watchdog watchdog;
+	struct notify notify;
 	struct event *signals[DAEMON_SIGNALS];
 	struct event *limit;	/* of the wait for holders */
 	bool stopping;
@@ -72,7 +73,12 @@ daemon_notify(struct daemon *d, const char *state)
 	if (d->trouble != NULL)
 		(void)buffer_printf(&text, "%s; ", d->trouble);
 	engine_describe(d->engine, &text);
-	notify_send(buffer_failed(&text) == 0 ? text.data : state);
+	/* Another status comes with the next change. */
+	if (state[0] != '\0')
+		notify_tell(&d->notify,
+		    buffer_failed(&text) == 0 ? text.data : state);
+	else if (buffer_failed(&text) == 0)
+		notify_send(text.data);
 	buffer_done(&text);
 }
 
@@ -252,7 +258,7 @@ daemon_reload(struct daemon *d)
 	/* The service manager goes by this clock. */
 	(void)snprintf(reloading, sizeof(reloading), "RELOADING=1\n"
 	    "MONOTONIC_USEC=%" PRIu64 "\n", clock_monotonic_us());
-	notify_send(reloading);
+	notify_tell(&d->notify, reloading);
 	buffer_init(&report, DAEMON_REPORT_MAX);
 	r = daemon_configure(d, &report);
 	if (report.length > 0)
@@ -390,6 +396,7 @@ daemon_done(struct daemon *d)
 
 	engine_free(d->engine);
 	watchdog_done(&d->watchdog);
+	notify_done(&d->notify);
 	host_clock_done(&d->clock);
 	/* A signal that comes now asks for what is being done: without our
 	 * handlers it would turn a clean end into a death. */
@@ -436,7 +443,7 @@ daemon_start(struct daemon *d, const char *host, bool replace)
 	char text[DAEMON_TEXT_MAX] = "";
 	int r;
 
-	d->base = event_base_new();
+	d->base = d->notify.base = event_base_new();
 	r = d->base == NULL ? DDBLOCK_E_NOMEM : daemon_catch_signals(d);
 	if (r == 0)
 		r = watchdog_start(&d->watchdog, d->base);

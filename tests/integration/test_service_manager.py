@@ -5,6 +5,7 @@ What a real systemd makes of it is in tests/systemd/.
 """
 import os
 import signal
+import socket
 import sys
 import unittest
 
@@ -109,6 +110,19 @@ class Activation(unittest.TestCase):
                           self.refused((kind, address)), kind)
 
 
+def fill(address):
+    """Fill the queue of that socket: one sender alone has not the bytes."""
+    for _ in range(100):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+            other.setblocking(False)
+            other.connect(address)
+            try:
+                while True:
+                    other.send(b"X_OTHERS=1")
+            except BlockingIOError:
+                pass
+
+
 class Notices(unittest.TestCase):
     def test_watchdog(self):
         with Daemon(env={"WATCHDOG_USEC": "60000"}) as daemon:
@@ -121,6 +135,16 @@ class Notices(unittest.TestCase):
             heard = []
             daemon.wait_notice("STOPPING=1", heard=heard.append)
             self.assertNotIn("WATCHDOG=1", heard)
+
+    def test_a_queue_that_is_full(self):
+        """What the manager has to hear comes when there is room."""
+        with Daemon("[namespace default]\nstore = memory\n") as daemon:
+            fill(daemon.notices.getsockname())
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_log("was read again")
+            heard = []
+            daemon.wait_notice("READY=1", heard=heard.append)
+            self.assertIn("RELOADING=1", heard)
 
     def test_time_to_stop(self):
         """As long as holders may take, and a release."""
