@@ -60,12 +60,19 @@ struct sender {
 	uid_t uid;		/* the real one */
 };
 
+/* Is it in our pid namespace? */
+enum peer_place {
+	PEER_PLACE_ASK = 0,	/* the kernel, when that matters */
+	PEER_HERE,
+	PEER_ELSEWHERE,		/* or it is not known */
+};
+
 /* The process at the other end, as the kernel says. */
 struct peer {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
-	bool is_host_root;	/* uid 0, in our pid namespace */
+	enum peer_place place;	/* of uid 0 */
 	char *name;		/* HELLO's, else the command's; never NULL */
 	bool heard;		/* it wrote something, ... */
 	uid_t real_uid;		/* ... as this user: another one where its
@@ -370,9 +377,9 @@ void peer_owner(const struct peer *, const char *host, char *text,
 bool sender_is_client(struct connection *, const struct sender *);
 
 /* Is it root, of a pid namespace where that counts? */
-bool peer_is_root(const struct peer *, const struct server *);
+bool peer_is_root(struct peer *, int fd, const struct server *);
 /* Or a member of the group of administrators? */
-bool peer_is_admin(const struct peer *, int fd, const struct server *);
+bool peer_is_admin(struct peer *, int fd, const struct server *);
 
 /* user.c */
 struct user *user_find(struct server *, uid_t uid);

@@ -85,20 +85,6 @@ peer_read_name(struct peer *p)
 #endif
 #define PEER_INFO_MAX 512	/* of a pidfd */
 
-/* A pidfd of the peer, or -1. @now: it has just connected. */
-static int
-peer_open(int fd, pid_t pid, bool now)
-{
-	socklen_t length = sizeof(int);
-	int pidfd = -1;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) == 0)
-		return pidfd;
-	if (errno != ENOPROTOOPT || !now || pid <= 0)
-		return -1;
-	return (int)syscall(SYS_pidfd_open, pid, 0);
-}
-
 /* Has it one number only, ours? What cannot be read is no. */
 static bool
 peer_has_one_number(int pidfd)
@@ -122,15 +108,44 @@ peer_has_one_number(int pidfd)
 	    *end == '\n';
 }
 
-static bool
-peer_is_here(int fd, pid_t pid, bool now)
+/* Of the process of this descriptor, which is closed. */
+static enum peer_place
+peer_place(int pidfd)
 {
-	int pidfd = peer_open(fd, pid, now);
-	bool here = pidfd >= 0 && peer_has_one_number(pidfd);
+	enum peer_place place = PEER_ELSEWHERE;
 
+	if (pidfd < 0)
+		return place;
+	if (peer_has_one_number(pidfd))
+		place = PEER_HERE;
+	(void)close(pidfd);
+	return place;
+}
+
+/* The pidfd that the kernel has for the socket. False: it has none for any. */
+static bool
+peer_open(int fd, int *ret)
+{
+	socklen_t length = sizeof(*ret);
+
+	*ret = -1;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, ret, &length) == 0 ||
+	    errno != ENOPROTOOPT;
+}
+
+/* It has just connected: where the kernel cannot be asked later, now. Reading
+ * costs too much for all those that never ask for more than a lock. */
+static enum peer_place
+peer_first_place(int fd, pid_t pid)
+{
+	int pidfd;
+
+	if (!peer_open(fd, &pidfd))
+		return peer_place(pid > 0 ?
+		    (int)syscall(SYS_pidfd_open, pid, 0) : -1);
 	if (pidfd >= 0)
 		(void)close(pidfd);
-	return here;
+	return PEER_PLACE_ASK;
 }
 
 int
@@ -149,7 +164,8 @@ peer_init(struct peer *p, int fd, const char *name, size_t name_length)
 		.uid = credentials.uid,
 		.gid = credentials.gid,
 	};
-	p->is_host_root = p->uid == 0 && peer_is_here(fd, p->pid, name == NULL);
+	if (p->uid == 0 && name == NULL)
+		p->place = peer_first_place(fd, p->pid);
 	return name == NULL ? peer_read_name(p) :
 	    peer_rename(p, name, name_length);
 }
@@ -177,17 +193,25 @@ peer_is_member(int fd, gid_t group)
 }
 
 bool
-peer_is_root(const struct peer *p, const struct server *s)
+peer_is_root(struct peer *p, int fd, const struct server *s)
 {
-	return p->uid == 0 && (p->is_host_root || s->admin_any);
+	int pidfd;
+
+	if (p->uid != 0 || s->admin_any)
+		return p->uid == 0;
+	if (p->place == PEER_PLACE_ASK) {
+		(void)peer_open(fd, &pidfd);
+		p->place = peer_place(pidfd);
+	}
+	return p->place == PEER_HERE;
 }
 
 bool
-peer_is_admin(const struct peer *p, int fd, const struct server *s)
+peer_is_admin(struct peer *p, int fd, const struct server *s)
 {
 	gid_t group = s->admin_group;
 
-	return peer_is_root(p, s) || (group != (gid_t)-1 &&
+	return peer_is_root(p, fd, s) || (group != (gid_t)-1 &&
 	    (p->gid == group || peer_is_member(fd, group)));
 }
 

@@ -19,7 +19,7 @@ static int (*const verbs_handlers[])(struct connection *,
 };
 
 static bool
-verbs_allows(const struct connection *c, enum protocol_right right)
+verbs_allows(struct connection *c, enum protocol_right right)
 {
 	if (right == RIGHT_ANYBODY)
 		return true;
@@ -29,7 +29,7 @@ verbs_allows(const struct connection *c, enum protocol_right right)
 	    c->peer.uid == geteuid())
 		return true;
 	if (right == RIGHT_OWNER)
-		return peer_is_root(&c->peer, c->server);
+		return peer_is_root(&c->peer, c->fd, c->server);
 	return peer_is_admin(&c->peer, c->fd, c->server);
 }
 

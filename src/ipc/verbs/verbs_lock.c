@@ -23,7 +23,7 @@ verbs_of_process(struct connection *c, uint64_t hold)
 	p = process_find(s, v.terms.process);
 	if (holder == NULL && p == NULL)
 		return false;
-	return peer_is_root(&c->peer, s) || c->peer.uid ==
+	return peer_is_root(&c->peer, c->fd, s) || c->peer.uid ==
 	    (holder != NULL ? holder->peer.uid : p->user->uid);
 }
 
