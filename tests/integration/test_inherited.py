@@ -98,6 +98,15 @@ class Inherited(unittest.TestCase):
                          ["y"])
         self.assertFalse(client.replies["z"])
 
+    def test_lines_that_come_with_the_connection(self):
+        """Some are written before the daemon asks for names, and have none."""
+        with Daemon() as daemon:
+            for _ in range(1000):
+                with Client(daemon) as client:
+                    tags = [client.send("PING") for _ in range(20)]
+                    for tag in tags:
+                        self.assertTrue(client.reply(tag).ok)
+
     def test_a_child_of_the_same_user(self):
         """It speaks for the client, but not as an administrator."""
         with Daemon() as daemon, Client(daemon) as victim:

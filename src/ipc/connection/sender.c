@@ -15,6 +15,21 @@
 #include "ipc/connection/connection.h"
 #include "ipc/connection/keep.h"
 
+#define SENDER_NO_USER 65534	/* for the kernel, who is not known */
+
+/*
+ * It was written, or begun, before names were asked for, just after the client
+ * had connected. A child has a number here if its parent has one, for pid
+ * namespaces nest. Of clients without one (this daemon has a namespace of its
+ * own, and they are outside) what SENDER_NO_USER writes cannot be told from it.
+ */
+static bool
+sender_is_nameless(const struct connection *c, const struct sender *sender)
+{
+	return sender->pid == 0 &&
+	    (c->peer.pid != 0 || sender->uid == SENDER_NO_USER);
+}
+
 /* Is this user the client? */
 static bool
 sender_is_user(struct connection *c, const struct sender *sender)
@@ -51,9 +66,7 @@ sender_note(struct connection *c, const struct sender *sender)
 bool
 sender_is_client(struct connection *c, const struct sender *sender)
 {
-	/* It was written before names were asked for: nothing was granted then.
-	 * (Or by a process of which the kernel tells us no number.) */
-	if (sender->pid == 0 && !c->peer.heard)
+	if (sender_is_nameless(c, sender))
 		return true;
 	if (sender_is_user(c, sender)) {
 		sender_note(c, sender);

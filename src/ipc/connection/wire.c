@@ -49,10 +49,7 @@ struct wire {
 	uint64_t magic;
 	struct wire_side read, sent;
 	char chunk[WIRE_CHUNK];
-	union {
-		struct cmsghdr align;
-		char bytes[WIRE_CONTROL_ROOM];
-	} control;
+	_Alignas(struct cmsghdr) char control[WIRE_CONTROL_ROOM];
 	uint8_t key[WIRE_KEY];
 };
 
@@ -100,13 +97,13 @@ wire_receive(struct connection *c, struct msghdr *message)
 	m = &w->read.message.msg_hdr;
 	*m = *message;
 	m->msg_iov = &w->read.part;
-	m->msg_control = w->control.bytes;
+	m->msg_control = w->control;
 	if (recvmmsg(c->fd, &w->read.message, 1,
 	    MSG_DONTWAIT | MSG_CMSG_CLOEXEC, NULL) < 0)
 		return -1;
 	n = w->read.message.msg_len;
 	memcpy(own.iov_base, w->chunk, n < own.iov_len ? n : own.iov_len);
-	memcpy(message->msg_control, w->control.bytes, m->msg_controllen);
+	memcpy(message->msg_control, w->control, m->msg_controllen);
 	message->msg_controllen = m->msg_controllen;
 	message->msg_flags = m->msg_flags;
 	return (ssize_t)n;
@@ -224,7 +221,7 @@ static struct sender
 wire_last_sender(struct wire *w)
 {
 	struct msghdr m = {
-		.msg_control = w->control.bytes,
+		.msg_control = w->control,
 		.msg_controllen = w->read.message.msg_hdr.msg_controllen,
 	};
 
