@@ -14,14 +14,7 @@ import harness
 from harness import Client, Daemon
 from runner import ddblock, environment
 from screen import read_rest, read_some
-
-STRANGER = 65534  # a user and a group that root is not
-
-
-def become(user, group, others):
-    os.setgroups(others)
-    os.setresgid(group, group, group)
-    os.setresuid(user, user, user)
+from users import STRANGER, become
 
 
 def at_terminal(daemon, key, answer, meanwhile=lambda: None):

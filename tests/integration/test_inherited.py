@@ -11,8 +11,8 @@ import unittest
 import harness
 from harness import Client, Daemon
 from manager import Managed
+from users import STRANGER, become
 
-STRANGER = 65534
 WARNS = "writes on the connection of client"
 
 # What a command does with each socket that it inherits.
@@ -35,9 +35,7 @@ def in_child(user, work):
     if child == 0:
         try:
             if user is not None:
-                os.setgroups([])
-                os.setresgid(user, user, user)
-                os.setresuid(user, user, user)
+                become(user, user)
             work()
         finally:
             os._exit(0)
