@@ -67,12 +67,12 @@ session_refused(struct core *core, const struct operation *o, uint64_t beat)
 	struct lease *s =
 	    session_find(&core->namespaces[o->namespace_index], o->session);
 	uint64_t *own;
-	size_t i = 0, left = 0;
+	size_t left = 0;
 
 	if (s == NULL || !s->unproven || beat == 0)
 		return;
 	own = session_of(s)->beats.own;
-	for (; i < SESSION_BEATS_MAX; i++) {
+	for (size_t i = 0; i < SESSION_BEATS_MAX; i++) {
 		if (own[i] != 0 && own[i] != beat)
 			own[left++] = own[i];
 	}
