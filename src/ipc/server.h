@@ -58,8 +58,6 @@ struct server_defaults {
 #define SERVER_KEEP_LATER (UINT64_MAX - 1)	/* server_calls.keep */
 #define SERVER_KEPT_NOWHERE (UINT64_MAX - 2)	/* the same */
 
-#define SERVER_NO_USER (-1)
-
 /* Calls from the server to the daemon. */
 struct server_calls {
 	/* Step the core (now_ms is filled in by the callee) and perform the
@@ -80,7 +78,7 @@ struct server_calls {
 	int (*check)(void *arg, uint32_t index, uint64_t client,
 	    uint64_t request);
 	/* An event for the log; the server never logs itself. @user: the uid
-	 * whose programs are the reason, or SERVER_NO_USER. */
+	 * whose programs are the reason, or LOG_NO_USER. */
 	void (*log)(void *arg, int priority, int64_t user, const char *text);
 	/* Random bits that cannot be guessed. 0, or DDBLOCK_E_SYSTEM. */
 	int (*secret)(void *arg, struct ident *ret);

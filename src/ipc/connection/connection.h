@@ -355,7 +355,7 @@ void server_take_spare(struct server *, struct buffer *);
 void server_give_spare(struct server *, struct buffer *);
 
 /* calls.c: calls to the daemon. @user: whose program it is about, or
- * SERVER_NO_USER. */
+ * LOG_NO_USER. */
 void server_log(struct server *, int priority, int64_t user,
     const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The default owner of holds in this namespace: the configured owner, or the

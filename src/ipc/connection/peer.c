@@ -22,6 +22,7 @@
 #include "common/error.h"
 #include "common/utf8.h"
 #include "ipc/connection/connection.h"
+#include "ipc/connection/proc_file.h"
 
 /*
  * Copy @name, cut to a bounded length, without characters that would harm a
@@ -83,29 +84,17 @@ peer_read_name(struct peer *p)
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
-#define PEER_INFO_MAX 512	/* of a pidfd */
 
 /* Has it one number only, ours? What cannot be read is no. */
 static bool
 peer_has_one_number(int pidfd)
 {
-	static const char name[] = "\nNSpid:\t";
-	char path[64], text[PEER_INFO_MAX];
-	const char *line;
+	char text[PROC_FILE_MAX];
+	const char *line = proc_file_read_pidfd(pidfd, text) ?
+	    proc_file_line(text, "NSpid:\t") : NULL;
 	char *end;
-	ssize_t n;
-	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	text[n < 0 ? 0 : n] = '\0';
-	line = strstr(text, name);
-	return line != NULL && strtol(line + sizeof(name) - 1, &end, 10) > 0 &&
-	    *end == '\n';
+	return line != NULL && strtol(line, &end, 10) > 0 && *end == '\n';
 }
 
 /* Of the process of this descriptor, which is closed. */

@@ -33,9 +33,8 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "ipc/connection/keep.h"
+#include "ipc/connection/proc_file.h"
 #include "ipc/connection/wire.h"
-
-#define PROCESS_FILE_MAX 4096	/* of a file of /proc */
 
 /* ---- descriptors that come ---------------------------------------------- */
 
@@ -51,8 +50,10 @@ process_admit_first(struct connection *c, int fd)
 	c->server->n_processes++;
 }
 
+/* What is not the client's brings nothing. */
 static void
-process_admit_passed(struct connection *c, struct msghdr *message)
+process_admit_passed(struct connection *c, struct msghdr *message,
+    bool is_client)
 {
 	struct cmsghdr *m;
 
@@ -66,36 +67,15 @@ process_admit_passed(struct connection *c, struct msghdr *message)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(m) + i * sizeof(fd), sizeof(fd));
-			if (c->n_passed++ == 0)
+			if (is_client && c->n_passed++ == 0)
 				process_admit_first(c, fd);
 			else
 				(void)close(fd);
 		}
 	}
 	/* More descriptors came than we receive, or than we may open. */
-	if ((message->msg_flags & MSG_CTRUNC) != 0)
+	if (is_client && (message->msg_flags & MSG_CTRUNC) != 0)
 		c->n_passed += WIRE_DESCRIPTORS_MAX;
-}
-
-/* What is not read brings nothing. */
-static void
-process_refuse_passed(struct msghdr *message)
-{
-	struct cmsghdr *m;
-
-	for (m = CMSG_FIRSTHDR(message); m != NULL;
-	    m = CMSG_NXTHDR(message, m)) {
-		size_t n = (m->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(m) + i * sizeof(fd), sizeof(fd));
-			(void)close(fd);
-		}
-	}
 }
 
 ssize_t
@@ -114,19 +94,19 @@ process_receive(struct connection *c, char *data, size_t size)
 	};
 	ssize_t n = wire_receive(c, &message);
 	struct sender sender;
+	bool is_client = true;
 
+	if (n < 0)
+		return n;
 	if (n > 0) {
 		sender = wire_sender(&message);
-		if (!sender_is_client(c, &sender)) {
-			process_refuse_passed(&message);
-			errno = EAGAIN;
-			return -1;
-		}
+		is_client = sender_is_client(c, &sender);
 	}
-	if (n >= 0 && (message.msg_controllen > 0 ||
-	    (message.msg_flags & MSG_CTRUNC) != 0))
-		process_admit_passed(c, &message);
-	return n;
+	process_admit_passed(c, &message, is_client);
+	if (is_client)
+		return n;
+	errno = EAGAIN;
+	return -1;
 }
 
 void
@@ -141,40 +121,6 @@ process_forget_passed(struct connection *c)
 }
 
 /* ---- its user -------------------------------------------------------- */
-
-static bool
-process_read_file(const char *path, char text[PROCESS_FILE_MAX])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t length = 0;
-	ssize_t n = 0;
-
-	if (fd < 0)
-		return false;
-	while (length < PROCESS_FILE_MAX - 1) {
-		n = read(fd, text + length, PROCESS_FILE_MAX - 1 - length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		length += (size_t)n;
-	}
-	(void)close(fd);
-	text[length] = '\0';
-	return n >= 0 && length > 0;
-}
-
-static const char *
-process_line(const char *text, const char *name)
-{
-	size_t length = strlen(name);
-
-	while (text != NULL && strncmp(text, name, length) != 0) {
-		text = strchr(text, '\n');
-		text = text == NULL ? NULL : text + 1;
-	}
-	return text == NULL ? NULL : text + length;
-}
 
 static int
 process_signal(int fd, int number)
@@ -194,7 +140,7 @@ process_has_ended(int fd)
 static long
 process_number(int fd)
 {
-	char path[64], text[PROCESS_FILE_MAX];
+	char text[PROC_FILE_MAX];
 	const char *line, *flags;
 
 	/*
@@ -203,11 +149,10 @@ process_number(int fd)
 	 */
 	if (process_signal(fd, 0) < 0 && errno == EBADF)
 		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	if (!process_read_file(path, text))
+	if (!proc_file_read_pidfd(fd, text))
 		return 0;
-	line = process_line(text, "Pid:\t");
-	flags = process_line(text, "flags:\t");
+	line = proc_file_line(text, "Pid:\t");
+	flags = proc_file_line(text, "flags:\t");
 	/* A pidfd of a thread ends with the thread. */
 	if (line == NULL || flags == NULL ||
 	    (strtol(flags, NULL, 8) & O_EXCL) != 0)
@@ -219,13 +164,13 @@ process_number(int fd)
 static int
 process_is_of(pid_t pid, uid_t uid)
 {
-	char path[64], text[PROCESS_FILE_MAX];
+	char path[64], text[PROC_FILE_MAX];
 	const char *line;
 	unsigned long ids[3];
 
 	(void)snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
-	line = process_read_file(path, text) ?
-	    process_line(text, "Uid:\t") : NULL;
+	line = proc_file_read(path, text) ?
+	    proc_file_line(text, "Uid:\t") : NULL;
 	if (line == NULL ||
 	    sscanf(line, "%lu %lu %lu", &ids[0], &ids[1], &ids[2]) != 3)
 		return -1;
@@ -237,12 +182,12 @@ process_is_of(pid_t pid, uid_t uid)
 static uint64_t
 process_began(pid_t pid)
 {
-	char path[64], text[PROCESS_FILE_MAX];
+	char path[64], text[PROC_FILE_MAX];
 	unsigned long long began = 0;
 	const char *rest;
 
 	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	rest = process_read_file(path, text) ? strrchr(text, ')') : NULL;
+	rest = proc_file_read(path, text) ? strrchr(text, ')') : NULL;
 	/* The name may have anything in it, but no ')' follows it. */
 	if (rest == NULL || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u "
 	    "%*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &began) != 1)

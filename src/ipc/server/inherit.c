@@ -94,11 +94,20 @@ inherit_start(const struct inheritance *in, enum keep_kind kind,
 	return e != NULL && e->order > at_least ? e->order : at_least;
 }
 
+/* How much of what was read last is its client's: all, or nothing. */
+static size_t
+inherit_last_read(struct connection *c, const struct wire_transfer *read)
+{
+	if (read->length > 0 && !sender_is_client(c, &read->sender))
+		return 0;
+	return read->length;
+}
+
 static bool
 inherit_input(struct connection *c, const struct inheritance *in,
     uint64_t start)
 {
-	struct wire_transfer last = in->read, *const read = &last;
+	const struct wire_transfer *read = &in->read;
 
 	start = inherit_start(in, KEEP_INPUT, c->client, start);
 	if (in->run.client == c->client && in->run.from > start)
@@ -108,13 +117,9 @@ inherit_input(struct connection *c, const struct inheritance *in,
 	    left_first(&in->left, KEEP_INPUT, c->client) == NULL)
 		start = read->from;
 	c->kept.in.from = c->kept.in.to = start;
-	if (!inherit_bytes(in, KEEP_INPUT, c->client, start, &c->in))
-		return false;
-	if (read->client == c->client && read->length > 0 &&
-	    !sender_is_client(c, &read->sender))
-		read->length = 0;
-	return (read->client != c->client || inherit_append(&c->in, start,
-	    read->from, read->data, read->length));
+	return inherit_bytes(in, KEEP_INPUT, c->client, start, &c->in) &&
+	    (read->client != c->client || inherit_append(&c->in, start,
+	    read->from, read->data, inherit_last_read(c, read)));
 }
 
 static bool

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/log.h"
 #include "ipc/server/room.h"
 
 #define LISTENER_ACCEPTS_MAX 64		/* before others have their turn */
@@ -281,7 +282,7 @@ listener_take(struct server *s, int fd)
 	int r = connection_new(s, fd, NULL, &c);
 
 	if (r < 0 && !s->refusing)
-		server_log(s, LOG_WARNING, SERVER_NO_USER,
+		server_log(s, LOG_WARNING, LOG_NO_USER,
 		    "connections are refused: %s",
 		    r == DDBLOCK_E_LIMIT ? "there are too many" :
 		    error_text(r));
