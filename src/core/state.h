@@ -29,6 +29,7 @@
 #include "core/hash.h"
 #include "core/heap.h"
 #include "core/random.h"
+#include "core/rank.h"
 #include "core/saved.h"
 
 #define CONTAINER_OF(pointer, type, member)                                    \
@@ -81,6 +82,7 @@ struct namespace {
 	/* client/ */
 	bool closed_danger;		/* fail-closed holders were told */
 	uint32_t n_held;
+	uint32_t n_lingering;		/* of them */
 
 	/* reads/ */
 	struct reads *reads;
@@ -128,11 +130,11 @@ struct core {
 	struct client *clients;
 	uint64_t request_serial;
 	uint32_t n_requests;
-	struct request *waiting;	/* ACQUIREs, in order of serials */
+	struct rank *waiting;		/* ACQUIREs, by their serials */
 	struct request *abandoned;	/* until their operation ends */
 	struct request *dead_requests;	/* freed by the next step */
 	struct freelist requests;
-	struct hold *holds;
+	struct rank *holds;		/* by their ids */
 	struct hash_table holds_by_id;
 	uint64_t hold_serial;
 	uint64_t hold_serial_saved;	/* the next process begins above */

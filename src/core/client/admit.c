@@ -216,12 +216,9 @@ admit_prepare(struct core *core, struct request *r,
 	    terms_new(core, r->ns, r->hold, &ask->terms) < 0)) ||
 	    (ask->owner != NULL && r->waiter.owner == NULL))
 		return DDBLOCK_E_NOMEM;
-	HASH_ADD(hh, core->waiting, waiter.serial, sizeof(r->waiter.serial), r);
-	if (r->hh.tbl == NULL)
-		return DDBLOCK_E_NOMEM;
 	code = admit_find_lock(core, r, ask, ret);
-	if (code < 0)
-		HASH_DEL(core->waiting, r);
+	if (code == 0)
+		rank_add(&core->waiting, &r->waiting, r->waiter.serial);
 	return code;
 }
 

@@ -128,11 +128,12 @@ client_cut_off(struct core *core, uint64_t id)
 void
 client_refuse_waiting(struct core *core)
 {
-	while (core->waiting != NULL) {
-		struct lock *l = core->waiting->waiter.lock;
+	struct request *r;
 
-		request_reply(core, core->waiting, DDBLOCK_E_SHUTTING_DOWN, 0,
-		    NULL);
+	while ((r = request_waiting_after(core, 0)) != NULL) {
+		struct lock *l = r->waiter.lock;
+
+		request_reply(core, r, DDBLOCK_E_SHUTTING_DOWN, 0, NULL);
 		/* One for several keys may be between two locks. */
 		if (l != NULL)
 			lock_advance(core, l);
@@ -228,13 +229,13 @@ client_free_requests(struct core *core, struct request *first)
 void
 client_free_all(struct core *core)
 {
-	struct hold *h, *next_hold;
 	struct client *c, *next;
+	struct hold *h;
 
 	multi_free_all(core);
-	HASH_CLEAR(hh, core->waiting);
-	DL_FOREACH_SAFE2(core->holds, h, next_hold, next)
-	{
+	core->waiting = NULL;
+	while ((h = hold_after(core, 0)) != NULL) {
+		rank_remove(&core->holds, &h->rank);
 		hold_free(core, h);
 	}
 	hash_done(&core->holds_by_id);

@@ -116,7 +116,7 @@ struct request {
 	void *served;			/* that kind's */
 
 	/* ACQUIRE: */
-	UT_hash_handle hh;		/* in core->waiting */
+	struct rank waiting;		/* in core->waiting, by its serial */
 	struct hold *hold;		/* made at admission, for the grant */
 	struct multi *multi;		/* of several keys, or NULL */
 	struct core_terms terms;
@@ -151,6 +151,10 @@ void request_abandoned(struct core *, struct request *);
 
 void request_timer(struct core *, struct timer *);
 
+/* The first ACQUIRE with a higher serial, in the order of asking; NULL: none.
+ * */
+struct request *request_waiting_after(const struct core *, uint64_t serial);
+
 /* What a request of this room asks: 0 or a code with which it is not
  * admitted. */
 int admit_acquire(struct core *, struct request *,
@@ -176,7 +180,7 @@ struct hold {
 	struct core_notice notice;	/* first; its ids are ours */
 	struct use use;			/* as the locks see it */
 	struct hash_link link;		/* in core->holds_by_id */
-	struct hold *previous, *next;	/* in core->holds, in order of ids */
+	struct rank rank;		/* in core->holds, by its id */
 	struct saved saved;
 	struct client *client;
 	struct hold *client_previous, *client_next;
@@ -184,9 +188,13 @@ struct hold {
 	uint64_t since_ms : 60;
 	bool special : 1;	/* it is one of several, or has a name */
 	bool lost : 1;
+	bool lingers : 1;	/* it has no client now, but may again */
 };
 
 struct hold *hold_find(const struct core *, uint64_t id);
+
+/* The first with a higher number, in the order of their grants; NULL: none. */
+struct hold *hold_after(const struct core *, uint64_t id);
 struct hold *hold_of(const struct use *);	/* accepts NULL */
 struct core_labels hold_labels(const struct hold *);
 const char *bridge_token_text(const struct hold *);	/* that was told */
@@ -205,9 +213,6 @@ struct hold *hold_speaker(struct hold *);
 /* How many keys a request asks for, and how many of them it has now. */
 uint32_t request_n_keys(const struct request *);
 uint32_t request_n_had(const struct request *);
-
-/* How many holds of this namespace have no client now, but may again. */
-uint32_t linger_count(const struct core *, const struct namespace *);
 
 void terms_timer(struct core *, struct timer *);
 void linger_timer(struct core *, struct timer *);

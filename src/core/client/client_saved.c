@@ -101,8 +101,8 @@ client_save_all(struct core *core)
 		if (c->linger != NULL || c->gone || c->draining)
 			client_touch(core, c);
 	}
-	DL_FOREACH(core->holds, h)
-	{
+	for (h = hold_after(core, 0); h != NULL;
+	    h = hold_after(core, h->notice.hold)) {
 		saved_renew(core, &h->saved);
 		hold_touch(core, h);
 	}
@@ -211,8 +211,8 @@ client_tell_again(struct core *core)
 {
 	struct hold *h;
 
-	DL_FOREACH2(core->holds, h, next)
-	{
+	for (h = hold_after(core, 0); h != NULL;
+	    h = hold_after(core, h->notice.hold)) {
 		if (!h->lost && h->terms != NULL && h->terms->danger)
 			notice_send(core, multi_speaker(h), CORE_IN_DANGER);
 		if (!h->lost)

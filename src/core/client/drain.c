@@ -10,17 +10,19 @@
 void
 client_refuse_drained(struct core *core)
 {
-	struct request *r, *next;
+	uint64_t serial = 0;
+	struct request *r;
 
-	HASH_ITER(hh, core->waiting, r, next)
-	{
+	while ((r = request_waiting_after(core, serial)) != NULL) {
+		serial = r->waiter.serial;
 		if (namespace_refusal(r->ns) < 0)
 			r->waiter.leaving = true;
 	}
-	HASH_ITER(hh, core->waiting, r, next)
-	{
+	serial = 0;
+	while ((r = request_waiting_after(core, serial)) != NULL) {
 		struct lock *l = r->waiter.lock;
 
+		serial = r->waiter.serial;
 		if (!r->waiter.leaving)
 			continue;
 		request_reply(core, r, namespace_refusal(r->ns), 0, NULL);
@@ -33,12 +35,13 @@ client_refuse_drained(struct core *core)
 void
 client_pace(struct core *core, const struct namespace *ns)
 {
-	struct request *r, *next;
+	uint64_t serial = 0;
+	struct request *r;
 
-	HASH_ITER(hh, core->waiting, r, next)
-	{
+	while ((r = request_waiting_after(core, serial)) != NULL) {
 		struct lock *l = r->waiter.lock;
 
+		serial = r->waiter.serial;
 		if (r->ns == ns && l != NULL && l->queue == &r->waiter)
 			lock_pace(core, l);
 	}

@@ -28,6 +28,14 @@ hold_hash(const struct hash_link *link)
 }
 
 struct hold *
+hold_after(const struct core *core, uint64_t id)
+{
+	struct rank *rank = rank_after(core->holds, id);
+
+	return rank == NULL ? NULL : CONTAINER_OF(rank, struct hold, rank);
+}
+
+struct hold *
 hold_find(const struct core *core, uint64_t id)
 {
 	struct hash_link *link =

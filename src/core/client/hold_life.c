@@ -24,7 +24,7 @@ void
 hold_link(struct core *core, struct hold *h, struct client *c)
 {
 	hash_add(&core->holds_by_id, &h->link, (uint32_t)h->notice.hold);
-	DL_APPEND2(core->holds, h, previous, next);
+	rank_add(&core->holds, &h->rank, h->notice.hold);
 	h->notice.client = c->id;
 	h->client = c;
 	DL_APPEND2(c->holds, h, client_previous, client_next);
@@ -55,6 +55,7 @@ hold_mark_lost(struct core *core, struct hold *h, enum core_loss loss)
 
 	assert(!h->lost);
 	h->lost = true;
+	linger_count(h, false);
 	hold_touch(core, h);
 	h->notice.loss = loss;
 	hold_count_valid(h, -1);
@@ -119,9 +120,10 @@ hold_end(struct core *core, struct hold *h)
 	assert(h->use.grant == NULL);
 	saved_end(core, &h->saved);
 	hash_remove(&core->holds_by_id, &h->link);
-	DL_DELETE2(core->holds, h, previous, next);
+	rank_remove(&core->holds, &h->rank);
 	DL_DELETE2(c->holds, h, client_previous, client_next);
 	c->n_holds--;
+	linger_count(h, false);
 	if (h->lost) {
 		lock_unref(core, l);
 	} else {

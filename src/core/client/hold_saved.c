@@ -317,6 +317,7 @@ hold_take_over(struct core *core, struct inherited_hold *i, struct lock *l,
 	} else {
 		hold_count_valid(h, 1);
 		l->ns->n_held++;
+		linger_count(h, c->gone && linger_keeps(h));
 	}
 	i->hold = h;
 	return 0;
@@ -482,8 +483,8 @@ hold_inherit_all(struct core *core, const struct core_legacy *legacy,
 	free(order);
 	if (code < 0)
 		return code;
-	DL_FOREACH(core->holds, h)
-	{
+	for (h = hold_after(core, 0); h != NULL;
+	    h = hold_after(core, h->notice.hold)) {
 		terms_go_on(core, h);
 		ret->n_holds += !h->lost && h->use.grant != NULL;
 		if (h->notice.hold > core->hold_serial)

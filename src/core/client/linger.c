@@ -182,33 +182,12 @@ linger_begin(struct core *core, struct client *c, bool cut)
 		return;
 	DL_FOREACH2(c->holds, h, client_next)
 	{
-		if (linger_keeps(h))
-			terms_linger(core, h, cut && !h->lost &&
-			    hold_multi(h) == NULL ? linger_own_least_ms(h) :
-			    least_ms);
+		if (!linger_keeps(h))
+			continue;
+		terms_linger(core, h, cut && !h->lost &&
+		    hold_multi(h) == NULL ? linger_own_least_ms(h) :
+		    least_ms);
+		linger_count(h, !h->lost);
 	}
 	linger_schedule(core, c->linger);
-}
-
-/* ---- coming back ------------------------------------------------------ */
-
-/* How many holds of this namespace have no client now, but may again. */
-uint32_t
-linger_count(const struct core *core, const struct namespace *ns)
-{
-	const struct linger *l;
-	const struct hold *h;
-	uint32_t n = 0;
-
-	DL_FOREACH(core->lingers, l)
-	{
-		if (!l->client->gone)
-			continue;
-		DL_FOREACH2(l->client->holds, h, client_next)
-		{
-			n += linger_keeps(h) && !h->lost &&
-			    h->use.lock->ns == ns;
-		}
-	}
-	return n;
 }

@@ -15,6 +15,15 @@ request_of(struct waiter *w)
 	return w == NULL ? NULL : CONTAINER_OF(w, struct request, waiter);
 }
 
+struct request *
+request_waiting_after(const struct core *core, uint64_t serial)
+{
+	struct rank *rank = rank_after(core->waiting, serial);
+
+	return rank == NULL ? NULL :
+	    CONTAINER_OF(rank, struct request, waiting);
+}
+
 /* ---- admission -------------------------------------------------------- */
 
 int
@@ -78,7 +87,7 @@ request_wait_no_more(struct core *core, struct request *r)
 {
 	if (r->waiter.lock != NULL)
 		queue_part(&r->waiter);
-	HASH_DEL(core->waiting, r);
+	rank_remove(&core->waiting, &r->waiting);
 }
 
 /* Out of every list; what is under way for it is dropped when it ends. */

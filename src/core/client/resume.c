@@ -105,6 +105,7 @@ linger_move_hold(struct core *core, struct hold *h, struct client *to)
 	struct client *from = h->client;
 
 	notice_withdraw(core, h);
+	linger_count(h, false);
 	DL_DELETE2(from->holds, h, client_previous, client_next);
 	DL_APPEND2(to->holds, h, client_previous, client_next);
 	from->n_holds--;

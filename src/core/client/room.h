@@ -144,6 +144,16 @@ struct linger {
 	struct timer timer;	/* its client has left: the first end */
 };
 
+/* Has it no client now, but may again? */
+static inline void
+linger_count(struct hold *h, bool lingers)
+{
+	if (h->lingers == lingers)
+		return;
+	h->lingers = lingers;
+	h->use.lock->ns->n_lingering += lingers ? 1 : UINT32_MAX;
+}
+
 bool linger_may_resume(const struct core *, const struct client *,
     const struct core_request *);
 int linger_ask(struct core *, struct client *, const struct core_request *);

@@ -291,12 +291,13 @@ wait_cancel(struct core *core, struct request *r, uint64_t target)
 void
 wait_opened(struct core *core, struct namespace *ns)
 {
-	struct request *r, *next;
+	uint64_t serial = 0;
+	struct request *r;
 
-	HASH_ITER(hh, core->waiting, r, next)
-	{
+	while ((r = request_waiting_after(core, serial)) != NULL) {
 		struct lock *l = r->waiter.lock;
 
+		serial = r->waiter.serial;
 		/* One for several keys may be between two locks. */
 		if (r->ns == ns && l != NULL && l->grants == NULL &&
 		    l->queue == &r->waiter)
@@ -309,12 +310,13 @@ wait_opened(struct core *core, struct namespace *ns)
 void
 wait_refused(struct core *core, struct namespace *ns, int code)
 {
-	struct request *r, *next;
+	uint64_t serial = 0;
+	struct request *r;
 
-	HASH_ITER(hh, core->waiting, r, next)
-	{
+	while ((r = request_waiting_after(core, serial)) != NULL) {
 		struct lock *l = r->waiter.lock;
 
+		serial = r->waiter.serial;
 		if (r->ns != ns || l == NULL || l->grants != NULL)
 			continue;
 		request_reply(core, r, code, 0, ns->text);

@@ -27,7 +27,7 @@ struct waiter {
 	/* ACQUIRE: */
 	struct lock *lock;	/* in whose queue it stands; NULL: in none */
 	struct waiter *previous, *next;
-	uint32_t place;	/* in the queue; see queue_ahead() */
+	struct rank place;	/* in the queue, by its serial */
 	enum lock_mode mode : 8;
 	uint16_t limit;
 	bool fail_closed;
@@ -183,7 +183,6 @@ struct lock {
 	bool read_due : 1;	/* a doubt wants a fresh look */
 	bool stand_back : 1;	/* releasing: let the others have it first */
 	bool overdue : 1;	/* some waiter may be */
-	bool gaps : 1;		/* a waiter left the middle of the queue */
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
@@ -200,6 +199,7 @@ struct lock {
 	struct grant *grants;	/* in the order of their making */
 	struct grant first;	/* memory of one; the usual case */
 	struct waiter *queue;
+	struct rank *places;	/* of the same */
 	struct submission *submission;	/* under way, or NULL */
 	struct sight *sight;		/* VIEW_FOREIGN */
 	struct leftovers *leftovers;	/* NULL: none */

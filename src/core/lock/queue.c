@@ -8,24 +8,24 @@
 
 /*
  * In the order of asking, which is the end; but a request for several locks
- * joins the queues of all but the first of them later. Utlist's first has the
- * last before it.
+ * joins the queues of all but the first of them later.
  */
 void
 queue_join(struct lock *l, struct waiter *w)
 {
-	struct waiter *after = w->is_multi ? l->queue : NULL;
+	struct rank *place = w->is_multi ?
+	    rank_after(l->places, w->serial) : NULL;
 
 	w->lock = l;
-	w->place = l->queue == NULL ? 0 : l->queue->previous->place + 1;
-	while (after != NULL && after->serial < w->serial)
-		after = after->next;
-	if (after != NULL) {
+	if (place != NULL) {
+		struct waiter *after = CONTAINER_OF(place, struct waiter,
+		    place);
+
 		DL_PREPEND_ELEM2(l->queue, after, w, previous, next);
-		l->gaps = true;
 	} else {
 		DL_APPEND2(l->queue, w, previous, next);
 	}
+	rank_add(&l->places, &w->place, w->serial);
 	if (w->overdue)
 		l->overdue = true;
 	l->n_waiting++;
@@ -39,13 +39,10 @@ queue_part(struct waiter *w)
 	struct lock *l = w->lock;
 
 	assert(l->n_waiting > 0);
-	if (w != l->queue && w->next != NULL)
-		l->gaps = true;
+	rank_remove(&l->places, &w->place);
 	DL_DELETE2(l->queue, w, previous, next);
 	l->n_waiting--;
 	l->ns->n_waiting--;
-	if (l->queue == NULL)
-		l->gaps = false;
 	w->lock = NULL;
 }
 
@@ -65,27 +62,11 @@ queue_find_overdue(struct lock *l)
 	l->overdue = w != NULL;
 }
 
-/*
- * How many are before this one. Places follow each other, so the first one's
- * tells; a waiter that leaves the middle makes a gap, and the next reader
- * closes all of them at once. So a listing of the queue costs as much as the
- * queue.
- */
+/* How many are before this one. */
 uint32_t
 queue_ahead(const struct waiter *w)
 {
-	struct lock *l = w->lock;
-	struct waiter *each;
-	uint32_t place = 0;
-
-	if (l->gaps) {
-		DL_FOREACH2(l->queue, each, next)
-		{
-			each->place = place++;
-		}
-		l->gaps = false;
-	}
-	return w->place - l->queue->place;
+	return rank_below(w->lock->places, w->serial);
 }
 
 /* Does a grant here wait for this request, the first in line? Perhaps it does

@@ -43,22 +43,12 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 	ret->end_ms = hold_end_ms(h);
 }
 
-/* They are in the order of their numbers. If the one we stood at is gone, look
- * for its successor from the front. */
 bool
 core_next_hold(const struct core *core, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret)
 {
-	struct hold *h = core->holds;
+	struct hold *h = hold_after(core, after);
 
-	if (after != 0) {
-		const struct hold *at = hold_find(core, after);
-
-		if (at != NULL)
-			h = at->next;
-	}
-	while (h != NULL && h->notice.hold <= after)
-		h = h->next;
 	if (h == NULL)
 		return false;
 	view_fill_hold(h, now_ms, ret);
@@ -124,17 +114,8 @@ bool
 core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
     struct core_waiter_view *ret)
 {
-	const struct request *r = core->waiting;
+	const struct request *r = request_waiting_after(core, after);
 
-	if (after != 0) {
-		const struct request *at;
-
-		HASH_FIND(hh, core->waiting, &after, sizeof(after), at);
-		if (at != NULL)
-			r = at->hh.next;
-	}
-	while (r != NULL && r->waiter.serial <= after)
-		r = r->hh.next;
 	if (r == NULL)
 		return false;
 	view_fill_waiter(core, r, now_ms, ret);
@@ -203,7 +184,7 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 		.text = ns->text,
 		.locks = ns->locks.n,
 		.held = ns->n_held,
-		.lingering = linger_count(core, ns),
+		.lingering = ns->n_lingering,
 		.waiting = ns->n_waiting,
 		.n_in_doubt = ns->n_in_doubt,
 		.counters = ns->counters,
