@@ -9,13 +9,19 @@
 #include <time.h>
 
 static uint64_t
-clock_read_us(clockid_t id)
+clock_read_ns(clockid_t id)
 {
 	struct timespec t;
 	int r = clock_gettime(id, &t);
 
 	assert(r == 0); /* both clocks exist since Linux 2.6.39 */
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t
+clock_read_us(clockid_t id)
+{
+	return clock_read_ns(id) / 1000;
 }
 
 uint64_t
@@ -28,6 +34,12 @@ uint64_t
 clock_monotonic_us(void)
 {
 	return clock_read_us(CLOCK_MONOTONIC);
+}
+
+uint64_t
+clock_monotonic_ns(void)
+{
+	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t

@@ -11,8 +11,9 @@
 uint64_t clock_boot_ms(void);
 uint64_t clock_boot_us(void);
 
-/* CLOCK_MONOTONIC, for the service manager. */
+/* CLOCK_MONOTONIC, for the service manager, and for what something costs. */
 uint64_t clock_monotonic_us(void);
+uint64_t clock_monotonic_ns(void);
 
 /* CLOCK_REALTIME, for SigV4, display and the record formats whose times are
  * those of hosts' clocks: never for a lease of ours. */

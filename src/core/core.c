@@ -56,7 +56,7 @@ static const struct lock_events core_lock_events = {
 };
 
 static const struct client_events core_client_events = {
-	.left = watch_left,
+	.unwatch = watch_leave,
 };
 
 /* ---- making and freeing ----------------------------------------------- */
@@ -320,11 +320,11 @@ core_event(struct core *core, const struct core_event *event)
 		client_drain(core, event->client);
 		return 0;
 	case CORE_GONE:
-		client_gone(core, event->client);
-		return 0;
+		return client_gone(core, event->client);
 	case CORE_CUT:
-		client_cut_off(core, event->client);
-		return 0;
+		return client_cut_off(core, event->client);
+	case CORE_LEAVES:
+		return client_leaves(core, event->client);
 	case CORE_HEARD:
 		client_heard(core, event->client);
 		return 0;

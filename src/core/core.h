@@ -83,6 +83,7 @@ struct core_limits {
 	uint32_t requests_max;
 	uint32_t observations_max;	/* foreign sessions remembered */
 	uint32_t in_doubt_max;	/* writes that may still land; of a namespace */
+	uint32_t ends_per_step_max;	/* of what a client leaves behind */
 };
 
 struct core_config {
@@ -106,6 +107,7 @@ enum core_event_type {
 	CORE_GONE,		/* a client's connection ended */
 	CORE_CUT,	/* a client's connection is ended by the daemon, and the
 			 * client may be at work yet */
+	CORE_LEAVES,	/* it has more that ends: the last one returned 1 */
 	CORE_HEARD,	/* a client said something that is no request */
 	CORE_ENDED,	/* the process that something is held for ended */
 	CORE_STORED,		/* the outcome of an operation */
@@ -487,6 +489,8 @@ void core_free(struct core *);
  * with all that it points to, until the next call; submitted operations stay
  * valid until their outcome was delivered.
  *
+ * 1
+ *     CORE_GONE, CORE_CUT, CORE_LEAVES: CORE_LEAVES has to follow, soon.
  * DDBLOCK_E_LIMIT, DDBLOCK_E_NOMEM, DDBLOCK_E_UNKNOWN_NAMESPACE,
  * DDBLOCK_E_BAD_REQUEST
  *     The request is not admitted. It has no effect and no reply will come: the
@@ -577,10 +581,10 @@ bool core_view_hold(const struct core *, uint64_t hold, uint64_t now_ms,
     struct core_hold_view *ret);	/* that one; false: there is none */
 bool core_next_waiter(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_waiter_view *ret);
-
+/* Its serial, if it is the last of its client and waits; or 0. */
+uint64_t core_waits(const struct core *, uint64_t client, uint64_t request);
 void core_view_namespace(const struct core *, uint32_t namespace_index,
     uint64_t now_ms, struct core_namespace_view *ret);
-
 /* Does this client hold anything that this namespace's session renews? */
 bool core_client_holds(const struct core *, uint64_t client,
     uint32_t namespace_index);
@@ -591,9 +595,5 @@ bool core_client_holds(const struct core *, uint64_t client,
 bool core_view_watch(const struct core *, uint64_t client,
     uint32_t namespace_index, struct key,
     struct core_holder_view *ret_holder, int *ret_cause);
-
-/* The request of this client that waits, for progress reports; or false. */
-bool core_view_request(const struct core *, uint64_t client, uint64_t request,
-    uint64_t now_ms, struct core_waiter_view *ret);
 
 #endif

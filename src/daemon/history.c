@@ -180,8 +180,8 @@ history_event(struct history *h, const struct core_event *event)
 {
 	if (h->config == NULL)
 		return;
-	h->leaving = event->type == CORE_GONE || event->type == CORE_CUT ?
-	    event->client : 0;
+	h->leaving = event->type == CORE_GONE || event->type == CORE_CUT ||
+	    event->type == CORE_LEAVES ? event->client : 0;
 	h->came_back = event->type == CORE_CAME_BACK ? event : NULL;
 	if (event->type == CORE_REQUEST)
 		history_request(h, &event->request);

@@ -40,10 +40,19 @@ idle = 0
         return client, grant
 
     def cut_off(self, client):
-        """It asks for more than there is room for, before any of it can be
-        answered, and does not read."""
+        """It asks for more than there is room for, and does not read. If the
+        daemon stops reading from it first, what others of its user have is too
+        much."""
         client.send_raw(b"GET big\n" * 60)
-        self.daemon.wait_log("was cut off: it does not read")
+        others = [self.client() for _ in range(3)]
+        # Each of these is answered behind one of its, until it is full.
+        for _ in range(30):
+            self.assertTrue(others[0].call("GET big").ok)
+        for other in others:
+            other.send_raw(b"GET big\n" * 9)
+        self.daemon.wait_log("was cut off: it")
+        for other in others:
+            other.close()
 
     def moment(self, **fields):
         """When that was written; it has happened."""

@@ -91,6 +91,8 @@ host_arm(struct host *h, uint64_t next_ms)
 	struct world *w = h->world;
 	uint64_t at = host_real_ms(h, next_ms);
 
+	if (h->n_leaves > 0 && at > w->now + 1)
+		at = w->now + 1;
 	if (at != WORLD_NEVER && w->plan->lateness_ms > 0)
 		at += world_chance(w, HOST_STREAM_LATE + h->index, at,
 		    w->plan->lateness_ms + 1);
@@ -149,6 +151,7 @@ host_kill(struct host *h)
 	coverage_eye_free(h->eye);
 	h->eye = coverage_eye_new();
 	host_forget_lines(h, false);
+	h->n_leaves = 0;
 	world_unset(w, &h->alarm);
 	world_unset(w, &h->look);
 	if (!h->asleep)
@@ -235,6 +238,49 @@ host_step(struct host *h, struct core_event *ev)
 	return r;
 }
 
+bool
+host_leaves(const struct host *h, uint64_t client)
+{
+	for (unsigned i = 0; i < h->n_leaves; i++)
+		if (h->leaves[i].client == client)
+			return true;
+	return client == h->leaving;
+}
+
+/* Other events may come between this and the rest of its end. */
+static void
+host_note_leaves(struct host *h, uint64_t client, bool cut)
+{
+	if (h->torn || h->core == NULL)
+		return;
+	h->leaves[h->n_leaves].client = client;
+	h->leaves[h->n_leaves++].cut = cut;
+	host_arm(h, WORLD_NEVER);
+}
+
+static void
+host_go_on_leaving(struct host *h)
+{
+	struct core_event ev = { .type = CORE_LEAVES };
+
+	for (unsigned n = h->n_leaves; n > 0 && h->n_leaves > 0; n--) {
+		bool cut = h->leaves[0].cut;
+		int r;
+
+		ev.client = h->leaves[0].client;
+		h->n_leaves--;
+		memmove(h->leaves, h->leaves + 1,
+		    h->n_leaves * sizeof(h->leaves[0]));
+		h->leaving = ev.client;
+		h->cuts = cut;
+		r = host_step(h, &ev);
+		h->leaving = 0;
+		h->cuts = false;
+		if (r > 0)
+			host_note_leaves(h, ev.client, cut);
+	}
+}
+
 static void
 host_on_alarm(struct world *w, struct alarm *a)
 {
@@ -247,6 +293,7 @@ host_on_alarm(struct world *w, struct alarm *a)
 		return;
 	}
 	(void)host_step(h, &ev);
+	host_go_on_leaving(h);
 }
 
 void
@@ -309,6 +356,8 @@ host_take(struct host *h, struct line *l)
 	r = ev.type == CORE_CONFIGURE ? order_configure(h, &ev) :
 	    host_step(h, &ev);
 	h->leaving = h->outlived = 0;
+	if (r > 0)
+		host_note_leaves(h, ev.client, h->cuts);
 	if (r < 0 && ev.type == CORE_REQUEST)
 		customer_refused(h, &ev.request, r);
 }

@@ -74,7 +74,7 @@ told_change(struct host *h, const struct core_change *a)
 		.client = a->client, .namespace_index = a->namespace_index,
 		.key = key };
 
-	if (a->client == h->leaving)
+	if (host_leaves(h, a->client))
 		return;
 	(void)snprintf(key, sizeof(key), "%.*s", (int)a->key.length,
 	    (const char *)a->key.bytes);
@@ -202,7 +202,7 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 		.client = client, .request = request, .code = code };
 	char more[192] = "", token[32], grant[IDENT_TEXT_LENGTH + 1];
 
-	if (client == h->leaving)
+	if (host_leaves(h, client))
 		return;
 	if (a != NULL) {
 		f.verb = a->verb;
@@ -307,7 +307,7 @@ told_notice(struct host *h, const struct core_notice *n)
 	/* What was due before the daemon read of its end goes nowhere, but to
 	 * a process; or before it read of the end of that. */
 	c = customer_of(w, n->client);
-	if ((n->client == h->leaving || (c == NULL &&
+	if ((host_leaves(h, n->client) || (c == NULL &&
 	    (n->client == h->outlived || h->came_back))) &&
 	    !survivor_has(h, n->hold)) {
 		if (h->cuts && n->kind == CORE_LOST)

@@ -133,6 +133,11 @@ struct host {
 	struct line *lines, **lines_end;
 	uint64_t leaving;		/* the client whose end it reads now, */
 	bool cuts;			/* or makes */
+	struct {
+		uint64_t client;
+		bool cut;
+	} leaves[PLAN_CLIENTS_MAX];	/* they have more that ends */
+	unsigned n_leaves;
 	uint64_t outlived;		/* or that of a process of whose */
 
 	struct alarm look;		/* for the service's time */
@@ -354,6 +359,8 @@ bool host_is_paused(const struct host *);
 void host_say(struct host *, const struct core_event *, const char *key,
     const char *owner);
 /* What this client sent will not be read. */
+/* Has its connection ended, as far as the daemon has read? */
+bool host_leaves(const struct host *, uint64_t client);
 void host_ignore(struct host *, uint64_t client);
 void host_stored(struct host *, struct operation *, const struct outcome *);
 uint64_t host_boot_ms(const struct host *);

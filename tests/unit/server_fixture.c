@@ -204,7 +204,8 @@ core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
 	*ret = (struct core_waiter_view){
 		.serial = 1, .client = core->holder, .key = { "w", 1 },
 		.terms = { .mode = core->mode, .limit = core->limit },
-		.ahead = 2, .waited_ms = 1000,
+		.ahead = core->watcher == 0 ? 2 : core->ahead,
+		.waited_ms = 1000,
 		.cause = DDBLOCK_E_UNREACHABLE,
 	};
 	return true;
@@ -226,14 +227,13 @@ core_client_holds(const struct core *core, uint64_t client, uint32_t index)
 	return client == core->holder && index == 0;
 }
 
-bool
-core_view_request(const struct core *core, uint64_t client, uint64_t request,
-    uint64_t now_ms, struct core_waiter_view *ret)
+uint64_t
+core_waits(const struct core *core, uint64_t client, uint64_t request)
 {
+	(void)core;
+	(void)client;
 	(void)request;
-	(void)core_next_waiter(core, 0, now_ms, ret);
-	ret->ahead = core->ahead;
-	return client == core->watcher;
+	return 1;
 }
 
 bool

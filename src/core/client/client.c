@@ -1,5 +1,6 @@
 /*
- * Clients, and the end of a connection, which leaves nothing behind.
+ * Clients: they ask no more, the daemon stops, a process ends. (leave.c has the
+ * end of a connection.)
  */
 #include "core/client/room.h"
 
@@ -46,81 +47,6 @@ client_stop(struct core *core)
 			request_reply(core, r, DDBLOCK_E_SHUTTING_DOWN, 0,
 			    NULL);
 	}
-}
-
-/* Does it not end with its connection, or has it ended before? */
-static bool
-client_leaves(const struct hold *h)
-{
-	return h->lost || h->use.fail_closed || linger_keeps(h) ||
-	    process_has(h) || (h->terms != NULL && h->terms->stays);
-}
-
-/* It may be at work with them: so they are lost, and it is told while it can
- * be. */
-static void
-client_lose_all(struct core *core, struct client *c)
-{
-	struct hold *h, *next;
-
-	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
-	{
-		if (!client_leaves(h))
-			hold_cut_off(core, h);
-	}
-}
-
-/* All at once: none of them is granted anything on its way out. */
-static void
-client_drop_requests(struct core *core, struct client *c)
-{
-	struct request *r;
-
-	DL_FOREACH2(c->requests, r, client_next)
-	{
-		r->waiter.leaving = true;
-	}
-	while (c->requests != NULL)
-		request_drop(core, c->requests);
-}
-
-/* Its connection has ended; by ourselves if it was @cut off. */
-static void
-client_end(struct core *core, uint64_t id, bool cut)
-{
-	struct client *c = client_find(core, id);
-	struct hold *h, *next;
-
-	if (c == NULL)
-		return;
-	c->pinned = true;
-	client_drop_requests(core, c);
-	core->client_events->left(core, c);
-	if (cut)
-		client_lose_all(core, c);
-	c->gone = true;
-	client_touch(core, c);
-	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
-	{
-		if (!linger_outlives(h, cut) && !terms_stay(core, h) &&
-		    !process_keeps(core, h))
-			hold_desert(core, h);
-	}
-	linger_begin(core, c, cut);
-	c->pinned = false;
-	client_free_if_unused(core, c);
-}
-
-void
-client_gone(struct core *core, uint64_t id)
-{
-	client_end(core, id, false);
-}
-
-void
-client_cut_off(struct core *core, uint64_t id)
-{
-	client_end(core, id, true);
 }
 
 /* ---- the daemon stops ------------------------------------------------- */

@@ -22,6 +22,9 @@ struct client {
 	uint32_t n_requests;
 	uint32_t n_holds;
 	uint32_t n_more;	/* keys of requests beyond one each */
+	uint32_t n_to_leave;	/* leaving: of its holds, from the first on */
+	bool leaving;		/* its end has begun, */
+	bool cut;		/* and it is ours */
 	struct request *requests;
 	struct hold *holds;
 	struct linger *linger;	/* NULL: it asked for none */
@@ -35,11 +38,15 @@ struct client *client_find(const struct core *, uint64_t id);
 void client_free_if_unused(struct core *, struct client *);
 void client_heard(struct core *, uint64_t id);
 void client_drain(struct core *, uint64_t id);
-void client_gone(struct core *, uint64_t id);
-void client_cut_off(struct core *, uint64_t id);
 void client_stop(struct core *);
 void client_free_all(struct core *);
 int client_init(struct core *);		/* DDBLOCK_E_NOMEM */
+
+/* Its connection has ended, or we end it. 1: it has more than can end in a
+ * step, and goes on with client_leaves(). */
+int client_gone(struct core *, uint64_t id);
+int client_cut_off(struct core *, uint64_t id);
+int client_leaves(struct core *, uint64_t id);
 
 /* What must be true of this room after each step. */
 void client_check(const struct core *);
@@ -62,8 +69,8 @@ void client_pace(struct core *, const struct namespace *);
 
 /* What this room tells those beside it. */
 struct client_events {
-	/* The connection has ended. */
-	void (*left)(struct core *, struct client *);
+	/* The connection has ended: one of its watches does. */
+	void (*unwatch)(struct core *, struct client *);
 };
 
 /* ---- across the death of the process (client_saved.c, hold_saved.c) --- */
@@ -193,7 +200,7 @@ struct hold {
 
 struct hold *hold_find(const struct core *, uint64_t id);
 
-/* The first with a higher number, in the order of their grants; NULL: none. */
+/* The first with a higher number, in the order of the grants; or NULL. */
 struct hold *hold_after(const struct core *, uint64_t id);
 struct hold *hold_of(const struct use *);	/* accepts NULL */
 struct core_labels hold_labels(const struct hold *);

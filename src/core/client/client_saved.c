@@ -255,7 +255,7 @@ client_came_back(struct core *core, bool (*is_here)(void *, uint64_t),
 		if (c->linger != NULL && c->gone)
 			linger_schedule(core, c->linger);
 		if (!c->gone && !is_here(arg, c->id))
-			client_cut_off(core, c->id);
+			client_cut_off_now(core, c->id);
 		else
 			client_free_if_unused(core, c);
 	}

@@ -56,8 +56,8 @@ client_free(struct core *core, struct client *c)
 void
 client_free_if_unused(struct core *core, struct client *c)
 {
-	if (c->pinned || c->requests != NULL || c->holds != NULL ||
-	    c->watches != NULL)
+	if (c->pinned || c->leaving || c->requests != NULL ||
+	    c->holds != NULL || c->watches != NULL)
 		return;
 	client_free(core, c);
 }

@@ -94,7 +94,7 @@ linger_part(struct core *core, struct request *r, struct client *old)
 	if (old->gone)
 		return;
 	r->closing.client = old->id;
-	client_cut_off(core, old->id);
+	client_cut_off_now(core, old->id);
 	action_add(core, &r->closing.action, CORE_CLOSE);
 }
 

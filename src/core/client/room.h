@@ -17,6 +17,10 @@ void client_touch(struct core *, struct client *);
 int client_new(struct core *, uint64_t id, struct client **ret);
 void client_free(struct core *, struct client *);
 
+/* ---- leave.c ---------------------------------------------------------- */
+/* All of it in this step, whatever it has. */
+void client_cut_off_now(struct core *, uint64_t id);
+
 /* ---- request.c -------------------------------------------------------- */
 struct request *request_of(struct waiter *);	/* accepts NULL */
 int request_new(struct core *, struct client *, const struct core_request *,

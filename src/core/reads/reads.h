@@ -49,6 +49,6 @@ void watch_seen(struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
 void watch_failed(struct core *, struct lock *, int code, const char *text);
 void watch_touch(struct core *, struct lock *);
-void watch_left(struct core *, struct client *);
+void watch_leave(struct core *, struct client *);
 
 #endif

@@ -122,24 +122,17 @@ core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
 	return true;
 }
 
-bool
-core_view_request(const struct core *core, uint64_t client, uint64_t request,
-    uint64_t now_ms, struct core_waiter_view *ret)
+uint64_t
+core_waits(const struct core *core, uint64_t client, uint64_t request)
 {
 	const struct client *c = client_find(core, client);
 	const struct request *r;
 
-	if (c == NULL)
-		return false;
-	DL_FOREACH2(c->requests, r, client_next)
-	{
-		if (r->reply.request != request || r->waiter.lock == NULL ||
-		    r->reply.verb != CORE_ACQUIRE)
-			continue;
-		view_fill_waiter(core, r, now_ms, ret);
-		return true;
-	}
-	return false;
+	if (c == NULL || c->requests == NULL)
+		return 0;
+	r = c->requests->client_previous;	/* utlist's last */
+	return r->reply.request == request && r->waiter.lock != NULL &&
+	    r->reply.verb == CORE_ACQUIRE ? r->waiter.serial : 0;
 }
 
 bool

@@ -261,8 +261,7 @@ watch_unask(struct core *core, struct request *r,
 }
 
 void
-watch_left(struct core *core, struct client *c)
+watch_leave(struct core *core, struct client *c)
 {
-	while (c->watches != NULL)
-		watch_end(core, c->watches);
+	watch_end(core, c->watches);
 }

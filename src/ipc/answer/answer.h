@@ -38,6 +38,8 @@ void listing_write_more(struct connection *);
 
 /* report.c: a place in line. */
 void report_begin(struct connection *, struct pending *);
+/* Those that are due, until the turn is over. */
+void report_say_some(struct connection *);
 
 /* release.c: a release of all. A part of it was answered and is gone. */
 void release_answered(struct connection *, struct pending *part, int code);

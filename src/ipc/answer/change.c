@@ -109,6 +109,10 @@ change_tell_rest(struct connection *c)
 	while (c->unread != NULL) {
 		struct unread *p = c->unread;
 
+		if (turn_is_over(c->server)) {
+			server_schedule(c->server, c);
+			return;
+		}
 		c->unread = p->next;
 		change_tell_now(c, p);
 		free(p);

@@ -253,7 +253,8 @@ listing_write_view(struct connection *c, struct pending *p)
 			listing_end_view(c, p);
 			return;
 		}
-		if (c->out.length >= CONNECTION_LOW_BYTES)
+		if (c->out.length >= CONNECTION_LOW_BYTES ||
+		    (i % 8 == 7 && turn_is_over(c->server)))
 			break;
 	}
 	connection_queued(c);

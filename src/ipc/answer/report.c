@@ -1,15 +1,20 @@
 /*
  * Reports to clients that wait for a lock: their place in line, and the holder.
- * Checked once a second for all requests that want it, and sent if it changed;
- * not while so much is unread that the client itself is the reason for the
- * delay. So a client that does not read gets only the latest.
+ * Checked once a second for all requests that want it, in its user's turn, and
+ * sent if it changed; not while so much is unread that the client itself is the
+ * reason for the delay. So a client that does not read gets only the latest.
  */
+#include "common/clock.h"
 #include "common/error.h"
 #include "ipc/answer/room.h"
 
 void
 report_begin(struct connection *c, struct pending *p)
 {
+	p->told.serial = core_waits(c->server->calls.core(c->server->arg),
+	    c->client, p->number);
+	if (p->told.serial == 0)
+		return;
 	p->reports = true;
 	c->n_reports++;
 	server_schedule_tell(c->server);
@@ -58,10 +63,12 @@ report_say(struct connection *c, struct pending *p, uint64_t now_ms)
 	const struct server *s = c->server;
 	struct core_waiter_view v;
 
-	if (!core_view_request(s->calls.core(s->arg), c->client, p->number,
-	    now_ms, &v) || !report_is_news(&p->told, &v))
+	if (!core_next_waiter(s->calls.core(s->arg), p->told.serial - 1,
+	    now_ms, &v) || v.serial != p->told.serial ||
+	    !report_is_news(&p->told, &v))
 		return;
 	p->told = (struct report){
+		.serial = v.serial,
 		.said = true,
 		.held = v.holder.held,
 		.dead = v.holder.dead,
@@ -75,10 +82,25 @@ report_say(struct connection *c, struct pending *p, uint64_t now_ms)
 }
 
 void
-report_say_all(struct connection *c, uint64_t now_ms)
+report_say_some(struct connection *c)
 {
-	for (struct pending *p = c->pending; p != NULL; p = p->next) {
-		if (p->reports && c->out.length < CONNECTION_LOW_BYTES)
-			report_say(c, p, now_ms);
+	uint64_t now_ms = clock_boot_ms();
+	struct pending *p = c->pending;
+
+	while (p != NULL && p->number <= c->report_after)
+		p = p->next;
+	for (; p != NULL; p = p->next) {
+		if (!p->reports)
+			continue;
+		if (c->out.length >= CONNECTION_LOW_BYTES)
+			break;
+		if (turn_is_over(c->server)) {
+			server_schedule(c->server, c);
+			return;
+		}
+		report_say(c, p, now_ms);
+		c->report_after = p->number;
 	}
+	c->reports_due = false;
+	c->report_after = 0;
 }

@@ -53,9 +53,7 @@ void listing_write_view(struct connection *, struct pending *);
 void change_tell_again(struct connection *, const struct pending *,
     const struct core_reply *);
 
-/* ---- report.c, resume.c ------------------------------------------------ */
-
-void report_say_all(struct connection *, uint64_t now_ms);
+/* ---- resume.c ---------------------------------------------------------- */
 
 void resume_answered(struct connection *, struct pending *,
     const struct core_reply *);

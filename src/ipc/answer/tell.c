@@ -5,7 +5,7 @@
 #include "common/clock.h"
 #include "ipc/answer/room.h"
 
-/* Does this connection want any report? Then report now. */
+/* Does this connection want any report? Then report in its turn. */
 static bool
 tell_connection(struct connection *c, uint64_t now_ms)
 {
@@ -13,8 +13,10 @@ tell_connection(struct connection *c, uint64_t now_ms)
 
 	if (c->doomed)
 		return false;
-	if (tells)
-		report_say_all(c, now_ms);
+	if (tells) {
+		c->reports_due = true;
+		server_schedule(c->server, c);
+	}
 	if (c->n_listings > 0 && listing_say_all(c, now_ms))
 		tells = true;
 	return tells;

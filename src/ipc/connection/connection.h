@@ -2,11 +2,11 @@
  * A server and its connections, and the functions on them for all of src/ipc/.
  * (doc/architecture.md: The socket server.)
  *
- * Order of work: a readable socket runs its lines; every line to be sent is
- * appended to a connection's output, and the connection is put on the list of
- * connections with work. At the end of the loop's round round_on_work() sends
- * each output with one write and removes the connections that ended. So a batch
- * of requests costs one write, and nothing is freed while it is in use.
+ * Order of work: a readable socket has work, and so has a connection that a
+ * line is to be sent to. At the end of the loop's round users have their turns
+ * (schedule.c), and in those round_on_work() runs the lines of a connection,
+ * sends its output with one write and removes it if it has ended. So a batch of
+ * requests costs one write, and nothing is freed while it is in use.
  */
 #ifndef DDBLOCKD_IPC_CONNECTION_CONNECTION_H
 #define DDBLOCKD_IPC_CONNECTION_CONNECTION_H
@@ -23,12 +23,11 @@
 #define SERVER_CHUNK_SIZE (16 * 1024)	/* read at once */
 #define SERVER_SPARE_MAX 32		/* empty buffers kept for the next */
 #define SERVER_SPARE_SIZE_MAX (16 * 1024)
-#define CONNECTION_LINES_MAX 512	/* run before others have their turn */
 #define CONNECTION_LISTINGS_MAX 8	/* unanswered, per connection */
 #define CONNECTION_GUESSES_MAX 8	/* wrong secrets */
 #define CONNECTION_NAME_MAX 100
 #define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
-#define LISTING_STEPS_MAX 512		/* looked at in one round */
+#define LISTING_STEPS_MAX 512		/* looked at in one turn */
 #define TELL_MS 1000			/* between reports */
 
 /* A user of this host, and what all connections of the user consume. */
@@ -44,6 +43,13 @@ struct user {
 				 * limit */
 	struct account *greatest;	/* with most bytes; NULL: all have
 					 * few */
+
+	/* schedule.c: */
+	struct connection *work;	/* its connections that have some */
+	struct user *turn_prev, *turn_next;
+	uint64_t round;			/* of its last turn */
+	int64_t credit_ns;		/* at most a turn; below 0: it owes */
+	bool in_line;
 };
 
 /* Of one connection, as of the end of a round. */
@@ -136,6 +142,7 @@ struct unread {
 
 /* The last report to a client that waits in line. */
 struct report {
+	uint64_t serial;	/* of its request, in the core */
 	bool said;
 	bool held;
 	bool dead;
@@ -233,6 +240,8 @@ struct connection {
 	size_t pending_bytes;		/* of all of them */
 	uint32_t n_listings;
 	uint32_t n_reports;
+	uint64_t report_after;	/* due: to requests above this number, */
+	bool reports_due;	/* from the next turn on */
 
 	/* If it asked for !RENEWED: until_ms of each namespace's unsent event,
 	 * or 0. Written when output is sent, or before the next line about a
@@ -244,12 +253,14 @@ struct connection {
 	struct kept kept;
 
 	bool skipping;			/* the rest of a line too long */
+	bool readable;			/* and it was not read yet */
 	bool has_lines;			/* in @in, not yet run */
 	bool blocked;			/* the socket takes no more now */
 	bool draining;			/* no more requests will come */
 	bool doomed;			/* round_on_work() removes it */
 	bool cut_off;			/* but its client may go on */
 	bool in_core;			/* the core has heard of it */
+	bool leaves;			/* and of its end, in part */
 	bool promises;	/* keepalive: the core hears of all input */
 	bool resumes;	/* its client comes back if we end it */
 	bool secretive;	/* its input and output are to be wiped */
@@ -303,7 +314,11 @@ struct server {
 	uint64_t process_serial;
 
 	struct event *work_event;
-	struct connection *work;
+	/* schedule.c: */
+	struct user *turns, *served;	/* with work: in this round, the next */
+	struct user *serving;		/* whose turn it is; or NULL */
+	uint64_t round;
+	uint64_t turn_began_ns, turn_ends_ns;
 	bool working;
 	bool work_scheduled;
 
@@ -345,8 +360,19 @@ int server_add_again(struct server *, struct connection *, uint64_t client);
 void server_skip(struct server *, uint64_t client);
 void server_remove(struct server *, struct connection *);
 
-/* schedule.c: handle this connection at the end of the round. */
+/* schedule.c: this connection has work, for its user's next turn. */
 void server_schedule(struct server *, struct connection *);
+/* It has none any more. */
+void server_unschedule(struct server *, struct connection *);
+/* A round: each user with work has a turn, and in that its connections. */
+void turn_begin_round(struct server *);
+struct user *turn_next(struct server *);	/* NULL: all had theirs */
+struct connection *turn_next_connection(struct server *, struct user *);
+void turn_end(struct server *, struct user *);
+void turn_end_round(struct server *);
+/* Is it time for others? What is done in a turn, and is long, asks between its
+ * steps. */
+bool turn_is_over(const struct server *);
 /* Check once a second all connections that want periodic reports. */
 void server_schedule_tell(struct server *);
 
@@ -384,6 +410,7 @@ bool peer_is_admin(struct peer *, int fd, const struct server *);
 /* user.c */
 struct user *user_find(struct server *, uid_t uid);
 void user_leave(struct server *, struct user *);
+void user_free_if_unused(struct server *, struct user *);
 void user_leave_process(struct server *, struct user *);
 /* Is there room for one more process, with the user's connections? */
 bool user_has_room(const struct server *, const struct user *);

@@ -102,6 +102,5 @@ server_remove(struct server *s, struct connection *c)
 		return;
 	s->slots[c->client & (SERVER_SLOTS_MAX - 1)] = NULL;
 	s->n_connections--;
-	if (c->has_work)
-		DL_DELETE2(s->work, c, work_prev, work_next);
+	server_unschedule(s, c);
 }

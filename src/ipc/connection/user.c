@@ -24,13 +24,14 @@ user_find(struct server *s, uid_t uid)
 	return u;
 }
 
-/* The user's entry is freed with its last connection or process. */
-static void
+/* The user's entry is freed with its last connection or process, and not in its
+ * turn. */
+void
 user_free_if_unused(struct server *s, struct user *u)
 {
 	struct user **link = &s->users;
 
-	if (u->n_connections > 0 || u->n_processes > 0)
+	if (u->n_connections > 0 || u->n_processes > 0 || s->serving == u)
 		return;
 	while (*link != u)
 		link = &(*link)->next;

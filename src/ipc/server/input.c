@@ -62,14 +62,13 @@ input_run_long_line(struct connection *c, char *line)
 }
 
 /*
- * Run the complete lines, until it is the turn of other connections or there is
- * too much to send. Returns how many bytes were used.
+ * Run the complete lines, until it is the turn of another user or there is too
+ * much to send. Returns how many bytes were used.
  */
 static size_t
 input_run_lines(struct connection *c, char *data, size_t length)
 {
 	size_t used = 0;
-	int n = 0;
 
 	c->has_lines = false;
 	while (used < length && !c->doomed && !c->draining) {
@@ -77,7 +76,8 @@ input_run_lines(struct connection *c, char *data, size_t length)
 		char *line = data + used;
 		char *end;
 
-		if (n++ == CONNECTION_LINES_MAX || !connection_has_room(c)) {
+		if ((used > 0 && turn_is_over(c->server)) ||
+		    !connection_has_room(c)) {
 			c->has_lines = true;
 			break;
 		}
@@ -163,6 +163,7 @@ input_run(struct connection *c)
 	ssize_t n = 0;
 
 	if (!c->has_lines) {
+		c->readable = false;
 		keep_begin(c);
 		n = process_receive(c, s->chunk, SERVER_CHUNK_SIZE);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)

@@ -31,6 +31,7 @@ int connection_new(struct server *, int fd,
 void connection_free(struct connection *);
 /* Wait for exactly the events that let us go on. */
 void connection_watch(struct connection *);
+void connection_unwatch(struct connection *);
 
 /*
  * input.c: read once and run the lines that came; or run lines left from

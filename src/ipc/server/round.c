@@ -20,22 +20,42 @@ round_flush(struct connection *c)
 		return;
 	if (c->n_listings > 0 && c->out.length < CONNECTION_LOW_BYTES)
 		listing_write_more(c);
-	if (c->has_lines && connection_has_room(c))
+	if ((c->has_lines || c->readable) && connection_has_room(c))
 		server_schedule(c->server, c);
 	if (c->draining && c->n_pending == 0 && c->out.length == 0)
 		connection_doom(c);
 }
 
+/* Has the core ended all that it had? */
+static bool
+round_leave(struct connection *c)
+{
+	const struct server *s = c->server;
+	int more = 1;
+
+	while (more > 0) {
+		struct core_event event = {
+			.type = c->leaves ? CORE_LEAVES :
+			    c->cut_off ? CORE_CUT : CORE_GONE,
+		};
+
+		if (c->leaves && turn_is_over(s))
+			return false;
+		event.client = c->client;
+		more = s->calls.step(s->arg, &event);
+		c->leaves = true;
+	}
+	return true;
+}
+
 static void
 round_end(struct server *s, struct connection *c)
 {
-	struct core_event event = {
-		.type = c->cut_off ? CORE_CUT : CORE_GONE,
-	};
-
-	event.client = c->client;
-	if (c->in_core)
-		(void)s->calls.step(s->arg, &event);
+	if (c->in_core && !round_leave(c)) {
+		connection_unwatch(c);
+		server_schedule(s, c);
+		return;
+	}
 	/* Its client is told of its losses if there is room. */
 	if (c->cut_off && c->out.length > 0)
 		connection_send(c);
@@ -43,34 +63,42 @@ round_end(struct server *s, struct connection *c)
 	connection_free(c);
 }
 
+static void
+round_serve(struct server *s, struct connection *c)
+{
+	/* What is said to it now is sent below. */
+	c->has_work = true;
+	if (!c->doomed && (c->has_lines || c->readable) &&
+	    connection_has_room(c))
+		input_run(c);
+	if (!c->doomed && c->reports_due && !c->blocked)
+		report_say_some(c);
+	c->has_work = false;
+	if (!c->doomed)
+		round_flush(c);
+	if (!c->doomed) {
+		connection_watch(c);
+		return;
+	}
+	server_unschedule(s, c);
+	round_end(s, c);
+}
+
 void
 round_on_work(evutil_socket_t fd, short what, void *arg)
 {
 	struct server *s = arg;
-	struct connection *list = s->work;
+	struct user *u;
 
 	(void)fd;
 	(void)what;
-	s->work_scheduled = false;
-	s->working = true;
-	s->work = NULL;
-	while (list != NULL) {
-		struct connection *c = list;
+	turn_begin_round(s);
+	while ((u = turn_next(s)) != NULL) {
+		struct connection *c;
 
-		DL_DELETE2(list, c, work_prev, work_next);
-		c->has_work = false;
-		if (!c->doomed && c->has_lines && connection_has_room(c))
-			input_run(c);
-		if (!c->doomed)
-			round_flush(c);
-		if (c->doomed && c->has_work) {
-			DL_DELETE2(s->work, c, work_prev, work_next);
-			c->has_work = false;
-		}
-		if (c->doomed)
-			round_end(s, c);
-		else
-			connection_watch(c);
+		while ((c = turn_next_connection(s, u)) != NULL)
+			round_serve(s, c);
+		turn_end(s, u);
 	}
-	s->working = false;
+	turn_end_round(s);
 }

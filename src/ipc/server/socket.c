@@ -20,8 +20,7 @@
 void
 connection_free(struct connection *c)
 {
-	if (c->watched != 0)
-		(void)event_del(&c->event);
+	connection_unwatch(c);
 	while (c->pending != NULL)
 		pending_free(c, c->pending);
 	keep_end(c);
@@ -66,8 +65,21 @@ connection_on_event(evutil_socket_t fd, short what, void *arg)
 		connection_send(c);
 		server_schedule(c->server, c);
 	}
-	if ((what & EV_READ) && !c->doomed)
-		input_run(c);
+	if ((what & EV_READ) == 0 || c->doomed)
+		return;
+	/* It waits for its turn, and need not be heard again before that. */
+	if (c->readable)
+		connection_unwatch(c);
+	c->readable = true;
+	server_schedule(c->server, c);
+}
+
+void
+connection_unwatch(struct connection *c)
+{
+	if (c->watched != 0)
+		(void)event_del(&c->event);
+	c->watched = 0;
 }
 
 /* Wait for exactly the events that let us go on. */
@@ -78,15 +90,13 @@ connection_watch(struct connection *c)
 
 	if (c->draining)
 		events |= EV_CLOSED | EV_ET;
-	else if (connection_has_room(c))
+	else if (connection_has_room(c) && !c->readable)
 		events |= EV_READ;
 	if (c->blocked)
 		events |= EV_WRITE;
 	if (events == c->watched)
 		return;
-	if (c->watched != 0)
-		(void)event_del(&c->event);
-	c->watched = 0;
+	connection_unwatch(c);
 	if (event_assign(&c->event, c->server->base, c->fd, events,
 	    connection_on_event, c) < 0 || event_add(&c->event, NULL) < 0) {
 		connection_cut(c, "there is no memory to listen to it");
