@@ -1,7 +1,7 @@
 /*
  * The end of a connection, which leaves nothing behind but what is to outlive
  * it. A client may have many requests, watches and holds, and the others are
- * not to wait for the end of them all: a step ends some of them, and CORE_LEAVES
+ * not to wait for the end of them all: a step ends some, and CORE_LEAVES
  * comes until none is left. Until then the core has the client, and grants it
  * nothing.
  */
