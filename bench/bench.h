@@ -80,12 +80,16 @@ struct daemon {
 	pid_t pid;
 	struct manager *manager;	/* that starts it; or NULL */
 	const char *journal;		/* the setting; or NULL */
+	const char *trail;		/* the same, with its log; or NULL */
 	char directory[BENCH_PATH_MAX];
 	char socket[BENCH_PATH_MAX];
 };
 
 /* @settings: lines for [namespace default]. Returns when it is ready. */
 void daemon_start(struct daemon *, const char *name, const char *settings);
+/* With this audit_trail, in its log. */
+void daemon_start_trailed(struct daemon *, const char *name,
+    const char *settings, const char *trail);
 /* With a service manager that keeps its connections, and a journal at this path
  * ("no": without). */
 void daemon_start_kept(struct daemon *, const char *name,
@@ -198,6 +202,7 @@ void bench_cpu(void);
 void bench_dynamodb(void);
 void bench_endpoint(void);
 void bench_hedge(void);
+void bench_trail(void);
 void bench_list(void);
 void bench_watch(void);
 void bench_journal(void);

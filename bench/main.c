@@ -42,6 +42,7 @@ static const struct {
 	{ "dynamodb", bench_dynamodb, true },
 	{ "endpoint", bench_endpoint, false },
 	{ "hedge", bench_hedge, false },
+	{ "trail", bench_trail, true },
 };
 
 static bool

@@ -58,12 +58,14 @@ daemon_write_config(const struct daemon *d, const char *settings)
 	if (f == NULL)
 		die("%s: %s", path, strerror(errno));
 	fprintf(f, "[daemon]\nsocket = %s\nlog = stderr\n"
-	    "log_level = warning\nstop_wait = 0\n"
-	    "queued_bytes_per_uid_max = 1024M\n", d->socket);
+	    "log_level = %s\naudit_trail = %s\nstop_wait = 0\n"
+	    "queued_bytes_per_uid_max = 1024M\n", d->socket,
+	    d->trail != NULL ? "info" : "warning",
+	    d->trail != NULL ? d->trail : "no");
 	if (d->journal != NULL)
 		fprintf(f, "journal = %s\n", d->journal);
 	fprintf(f, "\n[namespace default]\n%s", settings);
-	if (strstr(settings, "store = dynamodb") == NULL)
+	if (strstr(settings, "store = ") == NULL)
 		fprintf(f, "file = %s/default.db\n", d->directory);
 	if (fclose(f) != 0)
 		die("%s: %s", path, strerror(errno));
@@ -107,8 +109,15 @@ daemon_prepare(struct daemon *d, const char *name, const char *settings)
 void
 daemon_start(struct daemon *d, const char *name, const char *settings)
 {
-	d->manager = NULL;
-	d->journal = NULL;
+	*d = (struct daemon){ .pid = 0 };
+	daemon_prepare(d, name, settings);
+}
+
+void
+daemon_start_trailed(struct daemon *d, const char *name, const char *settings,
+    const char *trail)
+{
+	*d = (struct daemon){ .trail = trail };
 	daemon_prepare(d, name, settings);
 }
 
@@ -116,8 +125,7 @@ void
 daemon_start_kept(struct daemon *d, const char *name, const char *settings,
     struct manager *manager, const char *journal)
 {
-	d->manager = manager;
-	d->journal = journal;
+	*d = (struct daemon){ .manager = manager, .journal = journal };
 	daemon_prepare(d, name, settings);
 }
 

@@ -26,10 +26,10 @@
 #define LOG_TEXT_MAX 2048
 #define LOG_ENTRY_MAX (16 * 1024)
 #define LOG_LINE_MAX 4095	/* written to a pipe at once, or not at all */
+#define LOG_JSON_CUT 60		/* bytes of a value, in a line too long */
 #define LOG_KINDS_MAX 32
-#define LOG_USERS_MAX 64	/* at a time; the others share their kinds */
-#define LOG_BURST 30		/* messages of a kind ... */
-#define LOG_WHILE_MS 10000	/* ... in so long */
+#define LOG_USERS_MAX 256	/* at a time; the others share their kinds */
+#define LOG_WHILE_MS 10000	/* of a burst */
 
 struct log_kind {
 	const char *name;
@@ -164,6 +164,43 @@ log_stamp(struct log_stamp *s, int level)
 	(void)snprintf(s->pid, sizeof(s->pid), "%ld", (long)getpid());
 }
 
+/* At most @cut bytes of it. */
+static void
+log_json_cut(struct buffer *b, const char *name, const char *value, size_t cut)
+{
+	char text[LOG_JSON_CUT + 1];
+
+	if (strlen(value) <= cut) {
+		log_json_field(b, name, value);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "%.*s", (int)cut, value);
+	log_json_field(b, name, text);
+}
+
+static void
+log_json_entry(struct buffer *b, const struct log_stamp *stamp,
+    const char *kind, const struct log_field *fields, size_t n_fields,
+    const char *text, size_t cut)
+{
+	log_json_begin(b);
+	log_json_field(b, "__REALTIME_TIMESTAMP", stamp->wall_us);
+	log_json_field(b, "DDBLOCK_BOOT_US", stamp->boot_us);
+	log_json_field(b, "_PID", stamp->pid);
+	log_json_field(b, "PRIORITY", stamp->priority);
+	log_json_field(b, "SYSLOG_IDENTIFIER", "ddblockd");
+	if (kind != NULL)
+		log_json_field(b, "DDBLOCK_KIND", kind);
+	for (size_t i = 0; i < n_fields && i < LOG_FIELDS_MAX; i++) {
+		if (fields[i].value != NULL)
+			log_json_cut(b, fields[i].name, fields[i].value, cut);
+	}
+	if (cut == LOG_JSON_CUT)
+		log_json_field(b, "DDBLOCK_CUT", "yes");
+	log_json_cut(b, "MESSAGE", text, cut);
+	log_json_end(b);
+}
+
 static bool
 log_to_json(int level, const char *kind, const struct log_field *fields,
     size_t n_fields, const char *text)
@@ -174,20 +211,13 @@ log_to_json(int level, const char *kind, const struct log_field *fields,
 
 	log_stamp(&stamp, level);
 	buffer_init(&b, LOG_LINE_MAX);
-	log_json_begin(&b);
-	log_json_field(&b, "__REALTIME_TIMESTAMP", stamp.wall_us);
-	log_json_field(&b, "DDBLOCK_BOOT_US", stamp.boot_us);
-	log_json_field(&b, "_PID", stamp.pid);
-	log_json_field(&b, "PRIORITY", stamp.priority);
-	log_json_field(&b, "SYSLOG_IDENTIFIER", "ddblockd");
-	if (kind != NULL)
-		log_json_field(&b, "DDBLOCK_KIND", kind);
-	for (size_t i = 0; i < n_fields && i < LOG_FIELDS_MAX; i++) {
-		if (fields[i].value != NULL)
-			log_json_field(&b, fields[i].name, fields[i].value);
+	log_json_entry(&b, &stamp, kind, fields, n_fields, text, SIZE_MAX);
+	if (buffer_failed(&b) == DDBLOCK_E_LIMIT) {
+		/* No long name keeps back what is said of it. */
+		buffer_clear(&b);
+		log_json_entry(&b, &stamp, kind, fields, n_fields, text,
+		    LOG_JSON_CUT);
 	}
-	log_json_field(&b, "MESSAGE", text);
-	log_json_end(&b);
 	/* What does not fit is counted, as what there is no room for. */
 	done = buffer_failed(&b) == 0 && log_sink_stderr(b.data, b.length);
 	buffer_done(&b);
@@ -312,7 +342,7 @@ log_find(struct log_kind *kinds, size_t *n, size_t max, const char *name,
 }
 
 static bool
-log_admit(const char *name, int64_t user)
+log_admit(const char *name, int64_t user, unsigned burst)
 {
 	uint64_t now_ms = clock_boot_ms();
 	struct log_kind *k = NULL;
@@ -326,7 +356,7 @@ log_admit(const char *name, int64_t user)
 		    LOG_KINDS_MAX, name, LOG_NO_USER, now_ms);
 	if (k == NULL)
 		return true;
-	if (k->written >= LOG_BURST) {
+	if (k->written >= burst) {
 		k->dropped++;
 		return false;
 	}
@@ -354,7 +384,7 @@ log_vwrite(int level, const char *kind, int64_t user,
 	int error = errno;
 
 	if (level <= log_state.level &&
-	    (kind == NULL || log_admit(kind, user))) {
+	    (kind == NULL || log_admit(kind, user, LOG_BURST))) {
 		errno = error;	/* for %m */
 		log_format(level, kind, fields, n_fields, format, arguments);
 	}
@@ -394,6 +424,30 @@ log_write_fields(int level, const char *kind, const struct log_field *fields,
 	va_end(arguments);
 }
 
+bool
+log_admits(int level, const char *kind, int64_t user, unsigned burst)
+{
+	int error = errno;
+	bool admitted = level <= log_state.level &&
+	    log_admit(kind, user, burst);
+
+	errno = error;
+	return admitted;
+}
+
+void
+log_write_admitted(int level, const char *kind, const struct log_field *fields,
+    size_t n_fields, const char *format, ...)
+{
+	va_list arguments;
+	int error = errno;
+
+	va_start(arguments, format);
+	log_format(level, kind, fields, n_fields, format, arguments);
+	va_end(arguments);
+	errno = error;
+}
+
 void
 log_write_always(const struct log_field *fields, size_t n_fields,
     const char *format, ...)
@@ -405,6 +459,12 @@ log_write_always(const struct log_field *fields, size_t n_fields,
 	log_format(LOG_INFO, NULL, fields, n_fields, format, arguments);
 	va_end(arguments);
 	errno = error;
+}
+
+void
+log_tick(void)
+{
+	log_sweep(clock_boot_ms(), false);
 }
 
 void

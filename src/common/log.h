@@ -7,6 +7,7 @@
 #ifndef DDBLOCKD_COMMON_LOG_H
 #define DDBLOCKD_COMMON_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <syslog.h>
@@ -56,10 +57,26 @@ void log_write_fields(int level, const char *kind,
     const struct log_field *fields, size_t n_fields, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/*
+ * For lines that take some work to make: may one of this @kind, about this
+ * @user, be written now? If so it counts as written, and log_write_admitted()
+ * is to follow. @burst: so many in a while.
+ */
+#define LOG_BURST 30		/* the other calls' */
+#define LOG_BURST_TRAIL 1000	/* of what users are meant to do */
+bool log_admits(int level, const char *kind, int64_t user, unsigned burst);
+void log_write_admitted(int level, const char *kind,
+    const struct log_field *fields, size_t n_fields, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
 /* Write an entry that was asked for by a switch of its own: no level or limit
  * keeps it back. */
 void log_write_always(const struct log_field *fields, size_t n_fields,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Say what was dropped in the whiles that have passed. For now and then: each
+ * message does the same. */
+void log_tick(void);
 
 /* Log the number of dropped messages now: the process is about to end. */
 void log_flush(void);

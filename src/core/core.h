@@ -439,6 +439,7 @@ struct core_submit {
  */
 struct core_broke {
 	struct core_action action;
+	uint64_t client;	/* who asked; 0: it has left */
 	uint32_t namespace_index;
 	struct key key;
 	uint64_t token;		/* that was named */
@@ -501,9 +502,7 @@ void core_free(struct core *);
 int core_step(struct core *, const struct core_event *,
     struct core_update *ret_update);
 
-/*
- * Views, for listings. They change nothing.
- */
+/* Views, for listings. They change nothing. */
 struct core_hold_view {
 	uint64_t hold;
 	uint64_t id;		/* what the client knows it by: of several that

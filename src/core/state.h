@@ -26,6 +26,7 @@
 #include "common/freelist.h"
 #include "common/siphash.h"
 #include "core/core.h"
+#include "core/ended.h"
 #include "core/hash.h"
 #include "core/heap.h"
 #include "core/random.h"
@@ -147,6 +148,8 @@ struct core {
 	struct multi *dead_multis;	/* freed by the next step */
 	struct multi_operation *multi_operations;
 	uint32_t n_breaking;		/* under way */
+	core_ended_fn ended;		/* or NULL */
+	void *ended_arg;
 
 	/* reads/ */
 	struct watch *watches;

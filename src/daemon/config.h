@@ -69,6 +69,7 @@ struct config_daemon {
 	uint64_t admin;		/* index: host, any */
 	uint64_t log;		/* enum log_target */
 	uint64_t log_level;	/* index: error, warning, info, debug */
+	uint64_t audit_trail;	/* index: all, refusals, no */
 	uint64_t history;
 	uint64_t stop_wait_ms;
 	uint64_t release_on_stop;

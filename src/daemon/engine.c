@@ -73,6 +73,55 @@ engine_submit_all(struct engine *e, const struct core_update *update)
 	}
 }
 
+struct trail
+engine_trail(const struct engine *e)
+{
+	return (struct trail){
+		.config = e->config, .core = e->core, .server = e->server,
+		.asked = e->asked,
+	};
+}
+
+/* A client for the log; NULL: it has left. */
+static const struct server_client *
+engine_client(const struct engine *e, uint64_t client,
+    struct server_client *ret)
+{
+	return e->server != NULL &&
+	    server_view_client(e->server, client, ret) ? ret : NULL;
+}
+
+static void
+engine_log_action(const struct engine *e, const struct core_action *a,
+    uint64_t now_ms)
+{
+	const struct trail trail = engine_trail(e);
+	struct server_client who;
+
+	if (a->type == CORE_REPLY) {
+		trail_reply(&trail, (const struct core_reply *)a, now_ms);
+	} else if (a->type == CORE_NOTICE) {
+		const struct core_notice *n = (const struct core_notice *)a;
+
+		event_log_notice(e->watches, e->core, n,
+		    engine_client(e, n->client, &who), now_ms);
+	} else if (a->type == CORE_BROKE) {
+		const struct core_broke *b = (const struct core_broke *)a;
+
+		event_log_broke(e->watches, b,
+		    engine_client(e, b->client, &who));
+	}
+}
+
+/* From within a step. */
+static void
+engine_on_ended(void *arg, const struct core_ended *ended)
+{
+	const struct trail trail = engine_trail(arg);
+
+	trail_ended(&trail, ended);
+}
+
 /* The server queues its lines, and sends none before the next turn of the
  * loop. */
 static void
@@ -80,12 +129,7 @@ engine_tell(struct engine *e, const struct core_update *update, uint64_t now_ms)
 {
 	for (struct core_action *a = update->actions; a != NULL; a = a->next) {
 		history_action(&e->history, e->core, a, now_ms);
-		if (a->type == CORE_NOTICE)
-			event_log_notice(e->core, (const struct core_notice *)a,
-			    now_ms);
-		if (a->type == CORE_BROKE)
-			event_log_broke(e->watches,
-			    (const struct core_broke *)a);
+		engine_log_action(e, a, now_ms);
 		if (e->server != NULL)
 			server_perform(e->server, a);
 	}
@@ -114,6 +158,7 @@ int
 engine_step(void *arg, struct core_event *event)
 {
 	struct engine *e = arg;
+	struct server_client who;
 	struct core_update update;
 	int r;
 
@@ -123,10 +168,12 @@ engine_step(void *arg, struct core_event *event)
 		return DDBLOCK_E_SHUTTING_DOWN;
 	assert(!e->stepping);
 	e->stepping = true;
+	e->asked = event->type == CORE_REQUEST ? &event->request : NULL;
 	history_event(&e->history, event);
 	event->now_ms = clock_boot_ms();
 	if (event->type == CORE_CUT)
-		event_log_cut_off(e->core, event->client, event->now_ms);
+		event_log_cut_off(e->watches, e->core, event->client,
+		    engine_client(e, event->client, &who), event->now_ms);
 	r = core_step(e->core, event, &update);
 	/* Also if the request was refused: something may have been due. */
 	engine_tell(e, &update, event->now_ms);
@@ -135,6 +182,7 @@ engine_step(void *arg, struct core_event *event)
 	engine_save(e, event->now_ms);
 	engine_submit_all(e, &update);
 	engine_arm(e, update.next_ms);
+	e->asked = NULL;
 	e->stopped = e->stopping && update.stopped;
 	e->stepping = false;
 	if (e->stopped && e->calls.stopped != NULL) {
@@ -236,6 +284,7 @@ engine_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (read(fd, &times, sizeof(times)) < 0 && errno == EAGAIN)
 		return;
 	e->armed_ms = CORE_FOREVER;
+	log_tick();
 	engine_must_step(e, &event);
 	engine_look_at_sessions(e);
 }
@@ -308,8 +357,12 @@ engine_open_core(struct engine *e)
 	if (r == 0)
 		r = keeper_add_namespaces(&e->keeper, e->config,
 		    e->n_namespaces);
-	return r < 0 ? r : keeper_new_core(&e->keeper, &config, &e->core,
-	    &e->inherited);
+	if (r == 0)
+		r = keeper_new_core(&e->keeper, &config, &e->core,
+		    &e->inherited);
+	if (r == 0)
+		core_on_ended(e->core, engine_on_ended, e);
+	return r;
 }
 
 static int

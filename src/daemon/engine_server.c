@@ -73,6 +73,14 @@ engine_log(void *arg, int priority, int64_t user, const char *text)
 	log_write_user(priority, "client", user, "%s", text);
 }
 
+static void
+engine_refused(void *arg, const struct server_refusal *refusal)
+{
+	const struct trail trail = engine_trail(arg);
+
+	trail_refused(&trail, refusal);
+}
+
 static uint64_t
 engine_keep(void *arg, int fd, bool is_memory)
 {
@@ -196,6 +204,7 @@ engine_start(struct engine *e, char *text, size_t size)
 		.store_status = engine_store_status,
 		.check = engine_check,
 		.log = engine_log,
+		.refused = engine_refused,
 		.secret = engine_secret,
 		.keep = engine_keep,
 		.grow = engine_grow,

@@ -15,6 +15,7 @@
 #include "daemon/history.h"
 #include "daemon/keeper.h"
 #include "daemon/stores.h"
+#include "daemon/trail.h"
 #include "ipc/server.h"
 
 struct engine {
@@ -39,6 +40,7 @@ struct engine {
 	struct event *timer;
 	uint64_t armed_ms;	/* when the timer will fire */
 	bool stepping;
+	const struct core_request *asked;	/* by this step; or NULL */
 	bool stopping;
 	bool stopped;
 	bool closing;
@@ -51,6 +53,9 @@ struct engine {
 int engine_step(void *engine, struct core_event *event);
 /* The same, for events that the core cannot refuse. */
 void engine_must_step(struct engine *, struct core_event *);
+
+/* engine.c: what the audit trail is about now. */
+struct trail engine_trail(const struct engine *);
 
 /* engine_replace.c: server_calls.replace. */
 int engine_replace(void *engine, uint64_t client, int fd, char *text,

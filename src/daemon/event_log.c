@@ -7,10 +7,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/log_line.h"
 #include "daemon/stores.h"
 #include "store/store.h"
 
@@ -107,43 +107,20 @@ event_log_is_trouble(int code)
 	}
 }
 
-/* What a lock is called in the log. */
-struct event_log_lock {
-	char key[KEY_BYTES_MAX + 1];
-	const char *sort;	/* NULL: none */
-	char name[KEY_BYTES_MAX + 8];	/* "KEY", or "KEY" "SORT" */
-};
-
-static void
-event_log_lock(struct key name, struct event_log_lock *ret)
-{
-	ret->sort = NULL;
-	if (name.length > 0)
-		memcpy(ret->key, name.bytes, name.length);
-	ret->key[name.length] = '\0';
-	/* The NUL between the two parts ends the first. */
-	if (strlen(ret->key) < name.length)
-		ret->sort = ret->key + strlen(ret->key) + 1;
-	(void)snprintf(ret->name, sizeof(ret->name), "\"%s\"%s%s%s", ret->key,
-	    ret->sort == NULL ? "" : " \"",
-	    ret->sort == NULL ? "" : ret->sort,
-	    ret->sort == NULL ? "" : "\"");
-}
-
 static void
 event_log_bad_record(const struct event_log *w,
     const struct operation *operation,
     const struct outcome *outcome)
 {
-	const struct log_field fields[] = {
-		{ "DDBLOCK_NAMESPACE", w->name },
-		{ "DDBLOCK_CODE", error_word(outcome->code) },
-	};
-	struct event_log_lock lock;
+	struct log_line_lock lock;
+	struct log_line l = { 0 };
 
-	event_log_lock(operation->key, &lock);
-	/* A session's item is named in the text only. */
-	log_write_fields(LOG_WARNING, "record", fields, 2,
+	log_line_text(&l, "DDBLOCK_NAMESPACE", w->name);
+	log_line_text(&l, "DDBLOCK_CODE", error_word(outcome->code));
+	/* A session's item has no key. */
+	if (operation->key.length > 0)
+		log_line_lock(&l, operation->key, &lock);
+	log_write_fields(LOG_WARNING, "record", l.fields, l.n_fields,
 	    "namespace %s: %s%s%s: %s: %s", w->name,
 	    operation_kind_name(operation->kind),
 	    operation->key.length == 0 ? "" : " of ",
@@ -199,50 +176,99 @@ event_log_outcome(struct event_log *w, const struct operation *operation,
 	return true;
 }
 
-#define EVENT_LOG_HOLD_FIELDS 4
-
 /* What is said of a hold: it goes with any line about it. */
 struct event_log_hold {
-	struct event_log_lock lock;
+	struct log_line line;
+	struct log_line_lock lock;
 	char token[24];
-	struct log_field fields[EVENT_LOG_HOLD_FIELDS];
 };
 
 /* @reason: NULL if there is none. */
 static void
-event_log_hold(const struct core_hold_view *v, const char *reason,
+event_log_hold(const struct event_log *watches, const struct core_hold_view *v,
+    const struct server_client *who, const char *reason,
     struct event_log_hold *ret)
 {
-	event_log_lock(v->key, &ret->lock);
+	struct log_line *l = &ret->line;
+
+	l->n_fields = 0;
 	(void)snprintf(ret->token, sizeof(ret->token), "%" PRIu64, v->token);
-	ret->fields[0] = (struct log_field){ "DDBLOCK_KEY", ret->lock.key };
-	ret->fields[1] = (struct log_field){ "DDBLOCK_SORT", ret->lock.sort };
-	ret->fields[2] = (struct log_field){ "DDBLOCK_TOKEN", ret->token };
-	ret->fields[3] = (struct log_field){ "DDBLOCK_REASON", reason };
+	log_line_text(l, "DDBLOCK_NAMESPACE",
+	    watches[v->namespace_index].name);
+	log_line_lock(l, v->key, &ret->lock);
+	log_line_text(l, "DDBLOCK_TOKEN", ret->token);
+	log_line_number(l, "DDBLOCK_HOLD", v->hold);
+	log_line_client(l, v->client, who);
+	log_line_text(l, "DDBLOCK_REASON", reason);
+}
+
+/* May something be said about what this user's program has, and no more of the
+ * others'? */
+static bool
+event_log_admits(int level, const char *kind, const struct server_client *who)
+{
+	return log_admits(level, kind, log_line_user(who), LOG_BURST);
 }
 
 void
-event_log_cut_off(const struct core *core, uint64_t client, uint64_t now_ms)
+event_log_cut_off(const struct event_log *watches, const struct core *core,
+    uint64_t client, const struct server_client *who, uint64_t now_ms)
 {
 	struct core_hold_view v = { 0 };
 	struct event_log_hold h;
 
 	while (core_next_hold_of(core, client, v.hold, now_ms, &v)) {
-		event_log_hold(&v, core_loss_name(CORE_LOSS_CUT_OFF), &h);
-		log_write_fields(LOG_WARNING, "lost", h.fields,
-		    EVENT_LOG_HOLD_FIELDS,
-		    "lock %s, token %s: its client was cut "
+		if (!event_log_admits(LOG_WARNING, "lost", who))
+			continue;
+		event_log_hold(watches, &v, who,
+		    core_loss_name(CORE_LOSS_CUT_OFF), &h);
+		log_line_text(&h.line, "DDBLOCK_TRAIL", "loss");
+		log_write_admitted(LOG_WARNING, "lost", h.line.fields,
+		    h.line.n_fields, "lock %s, token %s: its client was cut "
 		    "off", h.lock.name, h.token);
 	}
 }
 
+static void
+event_log_lost(const struct event_log *watches, const struct core_hold_view *v,
+    const struct server_client *who, const char *reason)
+{
+	struct event_log_hold h;
+
+	if (!event_log_admits(LOG_WARNING, "lost", who))
+		return;
+	event_log_hold(watches, v, who, reason, &h);
+	log_line_text(&h.line, "DDBLOCK_TRAIL", "loss");
+	log_write_admitted(LOG_WARNING, "lost", h.line.fields,
+	    h.line.n_fields, "lock %s, token %s, is lost: %s", h.lock.name,
+	    h.token, reason);
+}
+
+static void
+event_log_danger(const struct event_log *watches,
+    const struct core_hold_view *v, const struct server_client *who,
+    const struct core_notice *notice)
+{
+	const char *reason = error_word(notice->cause == 0 ?
+	    DDBLOCK_E_UNREACHABLE : notice->cause);
+	struct event_log_hold h;
+
+	if (!event_log_admits(LOG_WARNING, "danger", who))
+		return;
+	event_log_hold(watches, v, who, reason, &h);
+	log_write_admitted(LOG_WARNING, "danger", h.line.fields,
+	    h.line.n_fields, "lock %s, token %s, is in danger: %s; "
+	    "it is lost in %" PRIu32 " ms", h.lock.name, h.token, reason,
+	    notice->remaining_ms);
+}
+
 void
-event_log_notice(const struct core *core, const struct core_notice *notice,
+event_log_notice(const struct event_log *watches, const struct core *core,
+    const struct core_notice *notice, const struct server_client *who,
     uint64_t now_ms)
 {
 	struct core_hold_view v;
 	struct event_log_hold h;
-	const char *reason;
 
 	if (!core_view_hold(core, notice->hold, now_ms, &v))
 		return;		/* event_log_cut_off() */
@@ -252,57 +278,49 @@ event_log_notice(const struct core *core, const struct core_notice *notice,
 	case CORE_UNTOLD:
 		break;		/* what became of that is said there */
 	case CORE_LOST:
-		reason = core_loss_name(notice->loss);
-		event_log_hold(&v, reason, &h);
-		log_write_fields(LOG_WARNING, "lost", h.fields,
-		    EVENT_LOG_HOLD_FIELDS, "lock %s, token %s, is lost: %s",
-		    h.lock.name, h.token, reason);
+		event_log_lost(watches, &v, who,
+		    core_loss_name(notice->loss));
 		break;
 	case CORE_IN_DANGER:
-		reason = error_word(notice->cause == 0 ?
-		    DDBLOCK_E_UNREACHABLE : notice->cause);
-		event_log_hold(&v, reason, &h);
-		log_write_fields(LOG_WARNING, "danger", h.fields,
-		    EVENT_LOG_HOLD_FIELDS,
-		    "lock %s, token %s, is in danger: %s; "
-		    "it is lost in %" PRIu32 " ms", h.lock.name, h.token,
-		    reason, notice->remaining_ms);
+		event_log_danger(watches, &v, who, notice);
 		break;
 	case CORE_SAFE:
-		event_log_hold(&v, NULL, &h);
-		log_write_fields(LOG_INFO, "safe", h.fields,
-		    EVENT_LOG_HOLD_FIELDS,
-		    "lock %s, token %s, is safe again", h.lock.name, h.token);
+		if (!event_log_admits(LOG_INFO, "safe", who))
+			break;
+		event_log_hold(watches, &v, who, NULL, &h);
+		log_write_admitted(LOG_INFO, "safe", h.line.fields,
+		    h.line.n_fields, "lock %s, token %s, is safe again",
+		    h.lock.name, h.token);
 		break;
 	}
 }
 
 void
-event_log_broke(const struct event_log *watches, const struct core_broke *b)
+event_log_broke(const struct event_log *watches, const struct core_broke *b,
+    const struct server_client *who)
 {
-	struct event_log_lock lock;
+	struct log_line_lock lock;
+	struct log_line l = { 0 };
 	char token[24];
-	struct log_field fields[] = {
-		{ "DDBLOCK_NAMESPACE", watches[b->namespace_index].name },
-		{ "DDBLOCK_KEY", lock.key },
-		{ "DDBLOCK_SORT", NULL },
-		{ "DDBLOCK_TOKEN", token },
-		{ "DDBLOCK_OWNER", b->owner[0] == '\0' ? NULL : b->owner },
-		{ "DDBLOCK_BROKEN_BY", b->by },
-		{ "DDBLOCK_REASON", b->reason },
-		{ "DDBLOCK_CODE", error_word(b->code) },
-	};
-	const size_t n_fields = sizeof(fields) / sizeof(fields[0]);
 
-	event_log_lock(b->key, &lock);
-	fields[2].value = lock.sort;
 	(void)snprintf(token, sizeof(token), "%" PRIu64, b->token);
+	log_line_text(&l, "DDBLOCK_NAMESPACE",
+	    watches[b->namespace_index].name);
+	log_line_lock(&l, b->key, &lock);
+	log_line_text(&l, "DDBLOCK_TOKEN", token);
+	log_line_text(&l, "DDBLOCK_OWNER", b->owner[0] == '\0' ? NULL :
+	    b->owner);
+	log_line_client(&l, b->client, who);
+	log_line_text(&l, "DDBLOCK_BROKEN_BY", b->by);
+	log_line_text(&l, "DDBLOCK_REASON", b->reason);
+	log_line_text(&l, "DDBLOCK_CODE", error_word(b->code));
+	log_line_text(&l, "DDBLOCK_TRAIL", "break");
 	if (b->code == 0)
-		log_write_fields(LOG_WARNING, NULL, fields, n_fields,
+		log_write_fields(LOG_WARNING, NULL, l.fields, l.n_fields,
 		    "lock %s, token %s, of %s was broken by %s", lock.name,
 		    token, b->owner[0] == '\0' ? "?" : b->owner, b->by);
 	else
-		log_write_fields(LOG_WARNING, NULL, fields, n_fields,
+		log_write_fields(LOG_WARNING, NULL, l.fields, l.n_fields,
 		    "lock %s, token %s, %s broken by %s: %s", lock.name, token,
 		    b->unsure ? "may have been" : "was not", b->by,
 		    error_text(b->code));

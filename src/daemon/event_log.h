@@ -20,6 +20,7 @@ struct event_log {
 	int trouble;		/* DDBLOCK_E_*, or 0 */
 };
 
+struct server_client;
 struct store;
 
 /* Look at a namespace's session. True if something changed. */
@@ -31,16 +32,19 @@ bool event_log_session(struct event_log *, const struct core *, uint32_t index,
 bool event_log_outcome(struct event_log *, const struct operation *,
     const struct outcome *, const struct store *);
 
-/* Log what happened to a hold. To be called before the next step. */
-void event_log_notice(const struct core *, const struct core_notice *,
+/* Log what happened to a hold, by namespaces' watches. To be called before the
+ * next step. @who: its client, or NULL if that has left. */
+void event_log_notice(const struct event_log *, const struct core *,
+    const struct core_notice *, const struct server_client *who,
     uint64_t now_ms);
 
 /* A client is about to be cut off: log which locks it has. */
-void event_log_cut_off(const struct core *, uint64_t client, uint64_t now_ms);
+void event_log_cut_off(const struct event_log *, const struct core *,
+    uint64_t client, const struct server_client *who, uint64_t now_ms);
 
-/* Log what became of a break, by namespaces' watches: an audit, which nothing
- * limits. */
-void event_log_broke(const struct event_log *, const struct core_broke *);
+/* Log what became of a break: nothing limits that. @who asked for it. */
+void event_log_broke(const struct event_log *, const struct core_broke *,
+    const struct server_client *who);
 
 /* "default: open" or "default: opening, NO_TABLE". */
 void event_log_describe(const struct event_log *, struct buffer *);

@@ -25,11 +25,16 @@ history_verb(enum core_verb verb)
 	return verbs[verb];
 }
 
+const char *
+history_verb_word(enum core_verb verb)
+{
+	return protocol_verb(history_verb(verb))->word;
+}
+
 static void
 history_write_verb(struct history_line *l, enum core_verb verb)
 {
-	history_text(l, "DDBLOCK_VERB",
-	    protocol_verb(history_verb(verb))->word);
+	history_text(l, "DDBLOCK_VERB", history_verb_word(verb));
 }
 
 /* ---- the daemon itself ------------------------------------------------ */

@@ -54,6 +54,9 @@ void history_action(struct history *, const struct core *,
 void history_outcome(struct history *, const struct operation *,
     const struct outcome *);
 
+/* What clients call what the core is asked. */
+const char *history_verb_word(enum core_verb);
+
 /* @settled: the core had nothing left to do. */
 void history_end(struct history *, bool settled);
 

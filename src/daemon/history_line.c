@@ -3,30 +3,24 @@
 
 #include "daemon/history_line.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "ipc/codec.h"
 
 void
 history_text(struct history_line *l, const char *name, const char *value)
 {
-	l->fields[l->n_fields++] = (struct log_field){ name, value };
+	log_line_text(&l->line, name, value);
 }
 
 void
 history_number(struct history_line *l, const char *name, uint64_t value)
 {
-	char *text = l->numbers[l->n_fields];
-
-	(void)snprintf(text, sizeof(l->numbers[0]), "%" PRIu64, value);
-	history_text(l, name, text);
+	log_line_number(&l->line, name, value);
 }
 
 void
 history_begin(struct history *h, struct history_line *l, const char *event)
 {
-	l->n_fields = 0;
+	l->line.n_fields = 0;
 	buffer_init(&l->keys, 4 * MULTI_MAX * KEY_BYTES_MAX);
 	history_text(l, "DDBLOCK_EVENT", event);
 	history_number(l, "DDBLOCK_SERIAL", ++h->serial);
@@ -35,8 +29,8 @@ history_begin(struct history *h, struct history_line *l, const char *event)
 void
 history_write(struct history_line *l)
 {
-	log_write_always(l->fields, l->n_fields, "history %s: %s",
-	    l->fields[1].value, l->fields[0].value);
+	log_write_always(l->line.fields, l->line.n_fields, "history %s: %s",
+	    l->line.fields[1].value, l->line.fields[0].value);
 	buffer_done(&l->keys);
 }
 

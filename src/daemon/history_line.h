@@ -5,13 +5,11 @@
 #define DDBLOCKD_DAEMON_HISTORY_LINE_H
 
 #include "common/buffer.h"
-#include "common/log.h"
 #include "daemon/history.h"
+#include "daemon/log_line.h"
 
 struct history_line {
-	struct log_field fields[LOG_FIELDS_MAX];
-	char numbers[LOG_FIELDS_MAX][24];
-	size_t n_fields;
+	struct log_line line;
 	struct buffer keys;		/* a field's memory */
 };
 

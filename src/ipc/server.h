@@ -55,6 +55,27 @@ struct server_defaults {
 				 * HOST/NAME:PID */
 };
 
+/* The process at the other end of a connection, as the kernel says; its name is
+ * its own words. Borrowed from the connection. */
+struct server_client {
+	const char *name;
+	pid_t pid;
+	uid_t uid;
+};
+
+/* Somebody was denied something (DDBLOCK_E_DENIED), or it was too much
+ * (_LIMIT). All borrowed. */
+struct server_refusal {
+	uint64_t client;	/* 0: it did not become one */
+	const struct server_client *who;
+	const char *verb;	/* NULL: the connection was refused */
+	const char *namespace;	/* as they were named; NULL: they were not */
+	const char *key;
+	const char *sort;
+	int code;
+	const char *why;
+};
+
 #define SERVER_KEEP_LATER (UINT64_MAX - 1)	/* server_calls.keep */
 #define SERVER_KEPT_NOWHERE (UINT64_MAX - 2)	/* the same */
 
@@ -80,6 +101,8 @@ struct server_calls {
 	/* An event for the log; the server never logs itself. @user: the uid
 	 * whose programs are the reason, or LOG_NO_USER. */
 	void (*log)(void *arg, int priority, int64_t user, const char *text);
+	/* For an audit trail. NULL: nobody wants to know. */
+	void (*refused)(void *arg, const struct server_refusal *);
 	/* Random bits that cannot be guessed. 0, or DDBLOCK_E_SYSTEM. */
 	int (*secret)(void *arg, struct ident *ret);
 	/* Keep a copy of this descriptor, of a connection or of the server's
@@ -206,5 +229,9 @@ void server_finding(struct server *, uint64_t client, uint64_t request,
 void server_stop(struct server *, uint64_t in_ms);
 
 uint32_t server_connections(const struct server *);
+
+/* False: this client is not connected. */
+bool server_view_client(const struct server *, uint64_t client,
+    struct server_client *ret);
 
 #endif

@@ -205,6 +205,25 @@ TEST(test_json)
 	    "\"MESSAGE\":\"a \\\"lock\\\"?\"}\n");
 }
 
+/* A name that is too long for a line does not keep the line back. */
+TEST(test_json_long)
+{
+	static char key[2049];
+	const struct log_field fields[] = {
+		{ "DDBLOCK_KEY", key }, { "DDBLOCK_USER", "1000" },
+	};
+	const char *text;
+
+	memset(key, '\1', sizeof(key) - 1);
+	test_pipe();
+	log_init(LOG_TARGET_JSON, LOG_WARNING);
+	log_write_fields(LOG_WARNING, "lost", fields, 2, "lock %s", key);
+	text = test_json_stamps(test_read());
+	ck_assert_ptr_nonnull(strstr(text, "\"DDBLOCK_USER\":\"1000\","
+	    "\"DDBLOCK_CUT\":\"yes\",\"MESSAGE\":\"lock ?"));
+	ck_assert_ptr_null(strstr(text, "not be written"));
+}
+
 /* Lines that a switch of their own asks for come at any level, all of them. */
 TEST(test_always)
 {
@@ -257,6 +276,32 @@ TEST(test_users)
 	ck_assert_uint_eq(test_count(text, "were not shown"), 1);
 }
 
+/* A line that is asked about first has its own limit, and is told as others
+ * are; nothing is counted at a level that is not logged. */
+TEST(test_admitted)
+{
+	const char *text;
+	unsigned n = 0;
+
+	test_pipe();
+	for (int i = 0; i < 100; i++) {
+		if (!log_admits(LOG_INFO, "grant", 1000, 50))
+			continue;
+		n++;
+		log_write_admitted(LOG_INFO, "grant", NULL, 0, "a grant");
+	}
+	ck_assert_uint_eq(n, 50);
+	ck_assert(log_admits(LOG_INFO, "grant", 1001, 50));
+	ck_assert(!log_admits(LOG_DEBUG, "release", 1000, 50));
+	log_tick();
+	ck_assert_uint_eq(test_count(test_read(), "were not shown"), 0);
+	log_flush();
+	text = test_read();
+	ck_assert_uint_eq(test_count(text, "were not shown"), 1);
+	ck_assert_uint_eq(test_count(text, "50 more messages about \"grant\" "
+	    "of user 1000 were not shown"), 1);
+}
+
 /* More than there is room for share a limit: there is no end of user ids. When
  * others are idle there is room again. */
 TEST(test_many_users)
@@ -264,12 +309,12 @@ TEST(test_many_users)
 	const char *text;
 
 	test_pipe();
-	for (int i = 0; i < 300; i++)
+	for (int i = 0; i < 600; i++)
 		log_write_user(LOG_INFO, "client", 1000 + i, "a line");
 	log_flush();
 	text = test_read();
-	ck_assert_uint_eq(test_count(text, "a line"), 64 + 30);
-	ck_assert_uint_eq(test_count(text, "206 more messages about \"client\" "
+	ck_assert_uint_eq(test_count(text, "a line"), 256 + 30);
+	ck_assert_uint_eq(test_count(text, "314 more messages about \"client\" "
 	    "were not shown"), 1);
 	for (int i = 0; i < 40; i++)
 		log_write_user(LOG_INFO, "client", 2000 + i, "a line");

@@ -298,6 +298,7 @@ break_stored(struct core *core, struct request *r, const struct outcome *o)
 	if (break_go_on(core, b, o))
 		return;
 	b->broke.code = break_outcome(core, b, o, text, sizeof(text));
+	b->broke.client = r->client != NULL ? r->client->id : 0;
 	b->broke.owner = b->holder.owner;
 	b->broke.unsure = b->broke.code != 0 &&
 	    (o->unanswered || o->kind == OUTCOME_UNKNOWN);

@@ -109,6 +109,29 @@ hold_lose_by_us(struct core *core, struct hold *h, enum core_loss loss)
 	grant_leave_gap(core, g, hold_working_ms(h));
 }
 
+void
+core_on_ended(struct core *core, core_ended_fn ended, void *arg)
+{
+	core->ended = ended;
+	core->ended_arg = arg;
+}
+
+/* It is about to end; of a loss was told. */
+void
+hold_tell_end(const struct core *core, const struct hold *h, enum core_end end)
+{
+	if (core->ended == NULL || h->lost)
+		return;
+	core->ended(core->ended_arg, &(struct core_ended){
+		.end = end,
+		.hold = h->notice.hold,
+		.client = h->client->id,
+		.namespace_index = h->use.lock->ns->index,
+		.key = lock_key(h->use.lock),
+		.token = h->use.token,
+	});
+}
+
 /* Forget a hold that was released or whose client is gone. Its lock no longer
  * refers to it. */
 void
@@ -147,6 +170,9 @@ hold_desert(struct core *core, struct hold *h)
 {
 	struct grant *g = h->use.grant;
 
+	hold_tell_end(core, h, h->use.fail_closed ? CORE_END_CLOSED :
+	    process_has(h) ? CORE_END_PROCESS :
+	    linger_keeps(h) ? CORE_END_LINGERED : CORE_END_LEFT);
 	if (g != NULL)
 		grant_drop_use(&h->use);
 	hold_end(core, h);

@@ -12,6 +12,7 @@ release_let_go(struct core *core, struct request *r, struct hold *h)
 {
 	struct grant *g = h->use.grant;
 
+	hold_tell_end(core, h, CORE_END_RELEASED);
 	if (g != NULL)
 		grant_drop_use(&h->use);
 	hold_end(core, h);

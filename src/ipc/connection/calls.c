@@ -34,6 +34,19 @@ server_owner(const struct server *s, uint32_t namespace_index,
 	return own != NULL || c != NULL;
 }
 
+void
+connection_tell_refusal(const struct connection *c, struct server_refusal *r)
+{
+	const struct server *s = c->server;
+	const struct server_client who = peer_view(&c->peer);
+
+	if (s->calls.refused == NULL)
+		return;
+	r->client = c->client;
+	r->who = &who;
+	s->calls.refused(s->arg, r);
+}
+
 int
 connection_step(struct connection *c, struct core_event *event)
 {

@@ -388,6 +388,9 @@ void server_log(struct server *, int priority, int64_t user,
  * connection's name. False: the connection is gone (NULL). */
 bool server_owner(const struct server *, uint32_t namespace_index,
     const struct connection *, char ret[OWNER_LENGTH_MAX + 1]);
+/* It was refused that; who it is, is filled in. */
+void connection_tell_refusal(const struct connection *,
+    struct server_refusal *);
 /* Step the core on behalf of this connection. */
 int connection_step(struct connection *, struct core_event *);
 
@@ -396,6 +399,7 @@ int connection_step(struct connection *, struct core_event *);
 int peer_init(struct peer *, int fd, const char *name, size_t length);
 void peer_done(struct peer *);
 int peer_rename(struct peer *, const char *name, size_t length);
+struct server_client peer_view(const struct peer *);
 /* HOST/NAME:PID, cut to fit. */
 void peer_owner(const struct peer *, const char *host, char *text,
     size_t text_size);

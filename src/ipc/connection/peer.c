@@ -211,6 +211,14 @@ peer_done(struct peer *p)
 	p->name = NULL;
 }
 
+struct server_client
+peer_view(const struct peer *p)
+{
+	return (struct server_client){
+		.name = p->name, .pid = p->pid, .uid = p->uid,
+	};
+}
+
 void
 peer_owner(const struct peer *p, const char *host, char *text,
     size_t text_size)

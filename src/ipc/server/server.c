@@ -262,3 +262,15 @@ server_connections(const struct server *s)
 {
 	return s->n_connections;
 }
+
+bool
+server_view_client(const struct server *s, uint64_t client,
+    struct server_client *ret)
+{
+	const struct connection *c = server_find(s, client);
+
+	if (c == NULL)
+		return false;
+	*ret = peer_view(&c->peer);
+	return true;
+}

@@ -105,6 +105,24 @@ connection_watch(struct connection *c)
 	c->watched = events;
 }
 
+/* Is there room for one more, in all and of its user? */
+static bool
+connection_is_too_many(const struct connection *c)
+{
+	const struct server *s = c->server;
+	struct server_refusal refusal = { .code = DDBLOCK_E_LIMIT };
+
+	if (s->n_connections + s->n_processes >= s->limits.connections_max)
+		refusal.why = "there are too many connections";
+	else if (c->user->n_connections + c->user->n_processes >
+	    s->limits.connections_per_uid_max)
+		refusal.why = "there are too many connections of this user";
+	else
+		return false;
+	connection_tell_refusal(c, &refusal);
+	return true;
+}
+
 int
 connection_new(struct server *s, int fd,
     const struct connection_before *before, struct connection **ret)
@@ -113,9 +131,6 @@ connection_new(struct server *s, int fd,
 	struct user *u;
 	int r;
 
-	if (before == NULL &&
-	    s->n_connections + s->n_processes >= s->limits.connections_max)
-		return DDBLOCK_E_LIMIT;
 	c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return DDBLOCK_E_NOMEM;
@@ -135,8 +150,7 @@ connection_new(struct server *s, int fd,
 	u->n_connections++;
 	c->user = u;
 	r = DDBLOCK_E_LIMIT;
-	if (before == NULL && u->n_connections + u->n_processes >
-	    s->limits.connections_per_uid_max)
+	if (before == NULL && connection_is_too_many(c))
 		goto fail;
 	r = before == NULL ? server_add(s, c) :
 	    server_add_again(s, c, before->client);

@@ -91,6 +91,35 @@ verbs_parse(struct connection *c, const struct codec_line *l,
 	return protocol_read(ret, reason);
 }
 
+static const char *
+verbs_text(const struct protocol_request *q, enum protocol_argument a)
+{
+	const struct codec_text *text = protocol_text(q, a);
+
+	return text == NULL ? NULL : text->bytes;
+}
+
+/* For the audit trail. Of several keys the first will do. */
+static void
+verbs_tell_refusal(struct connection *c, const struct protocol_request *q,
+    int code)
+{
+	const struct protocol_verb_row *row = protocol_verb(q->verb);
+	const struct codec_argument *first = q->line->arguments;
+	const bool named = row->subject != NULL && q->line->n_arguments > 0 &&
+	    first->name.length == 0;
+	struct server_refusal refusal = {
+		.verb = row->word,
+		.namespace = verbs_text(q, ARGUMENT_NS),
+		.key = named ? first->value.bytes : NULL,
+		.sort = named ? verbs_text(q, ARGUMENT_SORT) : NULL,
+		.code = code,
+		.why = c->server->reason,
+	};
+
+	connection_tell_refusal(c, &refusal);
+}
+
 void
 verbs_run(struct connection *c, struct codec_line *l)
 {
@@ -99,6 +128,8 @@ verbs_run(struct connection *c, struct codec_line *l)
 
 	if (r == 0)
 		r = verbs_handlers[q.verb](c, &q);
+	if (r == DDBLOCK_E_DENIED || r == DDBLOCK_E_LIMIT)
+		verbs_tell_refusal(c, &q, r);
 	if (r < 0 && c->server->again != NULL && c->server->again->answered)
 		connection_cut(c, "what it watches cannot be watched again");
 	else if (r < 0)
