@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file_trust.h"
 #include "ddblock.h"
 
 #define CONFIG_FILE_MAX (1024 * 1024)
@@ -231,27 +231,53 @@ config_load(struct config *c, const char *path, int fd, char **ret,
 	return 0;
 }
 
-/* Others can read it: that is fine, unless there are secrets in it. */
-static void
-config_warn_secrets(struct config *c, const char *path, int fd)
+/* A setting of this file that is a secret, and where it stands; NULL: none. */
+static const char *
+config_secret(const struct config *c, const char *path,
+    struct config_origin *ret)
 {
 	static const char *const names[] = { "secret_access_key",
 		"session_token" };
-	struct stat st;
 
-	if (fstat(fd, &st) < 0 || (st.st_mode & (S_IROTH | S_IWOTH)) == 0)
-		return;
 	for (size_t i = 0; i < c->n_namespaces * 2; i++) {
-		struct config_origin o = config_origin_of(
-		    c->namespaces[i / 2].origins, CONFIG_NAMESPACE,
-		    names[i % 2]);
-
-		if (o.file == path) {
-			config_warn(c, o, "everybody can read this %s; "
-			    "run chmod o-rwx %s", names[i % 2], path);
-			return;
-		}
+		*ret = config_origin_of(c->namespaces[i / 2].origins,
+		    CONFIG_NAMESPACE, names[i % 2]);
+		if (ret->file == path)
+			return names[i % 2];
 	}
+	return NULL;
+}
+
+/*
+ * Others can change the file, or read it. With a secret in it both is an error,
+ * as a private key is for ssh(1): by what others can change they choose whose
+ * locks these are. Without one reading is fine.
+ */
+static int
+config_check_secrets(struct config *c, const char *path, int fd)
+{
+	const enum file_trust trust = file_trust(fd, path);
+	const char *advice = file_trust_advice(trust);
+	struct config_origin at;
+	const char *secret = config_secret(c, path, &at);
+
+	if (secret == NULL && advice != NULL) {
+		at = (struct config_origin){ .file = path };
+		config_warn(c, at, "%s", advice);
+	} else if (secret != NULL && advice != NULL) {
+		config_complain(c, at, "%s is a secret in a file that is not "
+		    "safe: %s %s", secret, advice, path);
+		return DDBLOCK_E_BAD_REQUEST;
+	} else if (secret != NULL && trust == FILE_TRUST_READABLE) {
+		config_complain(c, at, "everybody can read this %s; run chmod "
+		    "o-rwx %s, and make another key if somebody else may have "
+		    "read it", secret, path);
+		return DDBLOCK_E_BAD_REQUEST;
+	} else if (secret != NULL && trust == FILE_TRUST_SHOWN) {
+		config_warn(c, at, "everybody can read this %s; mount %s with "
+		    "a mode such as 0440", secret, path);
+	}
+	return 0;
 }
 
 int
@@ -272,7 +298,8 @@ config_read(struct config *c, const char *path)
 	r = config_load(c, path, fd, &text, &length);
 	if (r == 0) {
 		r = config_read_text(c, path, text, length);
-		config_warn_secrets(c, path, fd);
+		if (config_check_secrets(c, path, fd) < 0 && r == 0)
+			r = DDBLOCK_E_BAD_REQUEST;
 		explicit_bzero(text, length);
 		free(text);
 	}

@@ -17,7 +17,7 @@
 
 enum errand_kind {
 	ERRAND_NONE = 0,
-	ERRAND_READ,	/* the file @path */
+	ERRAND_READ,	/* the file @path, if not everybody can change it */
 	ERRAND_WRITE,	/* @body into the file @path: next to it, mode
 			 * 0600, and renamed */
 	ERRAND_FETCH,	/* an HTTP exchange; neither proxy nor redirection */
@@ -55,8 +55,9 @@ struct errand {
 struct errand_answer {
 	/*
 	 * 0; or it was not done: DDBLOCK_E_UNREACHABLE (fetch: no whole
-	 * answer), _SYSTEM (see @error), _LIMIT (too much), _NOMEM,
-	 * _ACQUIRE_TIMEOUT (a program or a file took too long).
+	 * answer), _SYSTEM (see @error), _LIMIT (too much), _NOMEM, _DENIED
+	 * (read: everybody can change it), _ACQUIRE_TIMEOUT (a program or a
+	 * file took too long).
 	 */
 	int code;
 	int error;		/* errno of _SYSTEM; or 0 */
@@ -65,6 +66,7 @@ struct errand_answer {
 				 * the signal */
 	const char *body;	/* ends in NUL as well; never NULL */
 	size_t body_length;
+	bool is_exposed;	/* READ: everybody can read it */
 };
 
 /* For the code that performs one. From the loop, once, never from within the

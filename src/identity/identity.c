@@ -565,5 +565,6 @@ identity_view(const struct identity *i, uint64_t wall_ms,
 		.failures = i->failures,
 		.code = t->code,
 		.text = t->text,
+		.exposed = identity_files_exposed(&i->files),
 	};
 }

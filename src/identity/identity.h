@@ -84,6 +84,7 @@ struct identity_view {
 	uint32_t failures;	/* since the last success */
 	int code;		/* of the last; 0: it succeeded */
 	const char *text;	/* what went wrong, and what to do */
+	const char *exposed;	/* identity_files_exposed() */
 };
 
 void identity_view(const struct identity *, uint64_t wall_ms,

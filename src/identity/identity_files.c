@@ -206,6 +206,7 @@ identity_files_answer(struct identity_files *s,
 
 	if (a->code == 0) {
 		f->found = f->paths[s->place];
+		f->is_exposed = a->is_exposed;
 		if (buffer_append(&f->text, a->body, a->body_length) < 0) {
 			(void)snprintf(s->error, sizeof(s->error), "%s",
 			    error_text(buffer_failed(&f->text)));
@@ -222,6 +223,14 @@ identity_files_answer(struct identity_files *s,
 		return IDENTITY_FILES_FAILED;
 	}
 	return identity_files_next(s);
+}
+
+const char *
+identity_files_exposed(const struct identity_files *s)
+{
+	const struct identity_file *f = &s->files[PROFILE_CREDENTIALS];
+
+	return f->found != NULL && f->is_exposed ? f->found : NULL;
 }
 
 int

@@ -24,6 +24,7 @@ struct identity_file {
 	char *paths[IDENTITY_FILES_PLACES];	/* the first that is there */
 	bool named;		/* by the environment */
 	const char *found;	/* of paths; NULL: none is there */
+	bool is_exposed;	/* everybody can read it */
 	struct buffer text;	/* secret */
 };
 
@@ -53,6 +54,10 @@ void identity_files_done(struct identity_files *);
 enum identity_files_verdict identity_files_start(struct identity_files *);
 enum identity_files_verdict identity_files_answer(struct identity_files *,
     const struct errand_answer *);
+
+/* The file of secrets, if everybody can read it, as of the last time; or NULL.
+ * It is used all the same, as the AWS clients do. */
+const char *identity_files_exposed(const struct identity_files *);
 
 /* Forget the texts, which have secrets in them. */
 void identity_files_forget(struct identity_files *);

@@ -18,6 +18,7 @@
 #include "aws/blocking_job.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/file_trust.h"
 
 /* A network that hangs must not collect threads for ever. */
 #define FILE_WORKS_MAX 16
@@ -34,6 +35,7 @@ struct file_work {
 	size_t length_max;
 	int code;
 	int error;
+	enum file_trust trust;	/* read */
 };
 
 struct provider_file {
@@ -62,7 +64,10 @@ file_read(struct file_work *w)
 		file_fail(w, DDBLOCK_E_SYSTEM);
 		return;
 	}
-	while (n != 0 && w->length <= w->length_max) {
+	w->trust = file_trust(fd, w->path);
+	if (file_trust_advice(w->trust) != NULL)
+		file_fail(w, DDBLOCK_E_DENIED);
+	while (w->code == 0 && n != 0 && w->length <= w->length_max) {
 		n = read(fd, w->bytes + w->length,
 		    w->length_max + 1 - w->length);
 		if (n < 0 && errno == EINTR)
@@ -153,11 +158,14 @@ file_on_done(void *arg, void *data)
 	void *done_arg = f->arg;
 
 	if (w->code == 0 && w->kind == ERRAND_READ) {
+		a.is_exposed = w->trust == FILE_TRUST_READABLE;
 		w->bytes[w->length] = '\0';
 		a.body = w->bytes;
 		a.body_length = w->length;
 	} else if (w->code == DDBLOCK_E_SYSTEM) {
 		a.text = strerror(w->error);
+	} else if (w->code == DDBLOCK_E_DENIED) {
+		a.text = file_trust_advice(w->trust);
 	} else if (w->code != 0) {
 		a.text = "it is too large";
 	}

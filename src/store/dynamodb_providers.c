@@ -41,6 +41,7 @@ struct providers_one {
 	struct provider *provider;
 	struct provider_listener *listener;
 	enum providers_state state;	/* as the log has it */
+	bool is_exposed;		/* the same: their file */
 	struct providers_one *next;
 };
 
@@ -179,6 +180,10 @@ providers_on_heard(void *arg, bool changed)
 	p->state = providers_state(&v);
 	if (p->state != before)
 		providers_say(p, &v);
+	if (v.exposed != NULL && !p->is_exposed)
+		providers_tell(p, LOG_WARNING, 0, "everybody can read %.300s, "
+		    "which is for secrets; run chmod o-rwx on it", v.exposed);
+	p->is_exposed = v.exposed != NULL;
 }
 
 /* ---- one for each ---- */

@@ -313,10 +313,11 @@ class Process(Base):
 
         place = tempfile.mkdtemp(prefix="ddblockd-secrets-")
         self.addCleanup(shutil.rmtree, place)
-        os.chmod(place, 0o777)
         daemon = Nobodys(self.config(), env=self.ENVIRONMENT, directory=place)
         self.addCleanup(daemon.close)
-        os.chmod(daemon.config, 0o644)
+        if nobody:
+            for path in place, daemon.config:
+                os.chown(path, 65534, 65534)
         self.addCleanup(os.umask, os.umask(0))  # of the socket for notices
         daemon.start()
         process = f"/proc/{daemon.pid}"

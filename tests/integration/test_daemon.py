@@ -116,13 +116,21 @@ class Configuration(unittest.TestCase):
                         "secret_access_key = hush\nsession_token = hush2\n",
                         args=["--check-config"])
         self.addCleanup(daemon.close)
-        os.chmod(daemon.config, 0o644)
+        for mode, wanted in (
+                (0o644, "everybody can read this secret_access_key"),
+                (0o602, "secret_access_key is a secret in a file that is not "
+                        "safe: everybody can write it; run chmod o-w")):
+            os.chmod(daemon.config, mode)
+            status, out, err = daemon.run()
+            self.assertEqual(status, 78, err)
+            self.assertIn(wanted, err)
+            self.assertNotIn("hush", out + err)
+        os.chmod(daemon.config, 0o640)
         status, out, err = daemon.run()
-        self.assertEqual(status, 0, err)
+        self.assertEqual((status, err), (0, ""))
         self.assertTrue(out.startswith(f"{daemon.config}: ok\n"), out)
         self.assertIn("heartbeat = 5s\t; default\n", out)
         self.assertNotIn("hush", out + err)
-        self.assertIn("everybody can read this secret_access_key", err)
         # Its output is a configuration again, without the secrets.
         again = out.split("\n", 1)[1].replace(" (not shown)", " hush")
         daemon.write_config(again)

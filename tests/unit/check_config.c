@@ -2,6 +2,7 @@
  * The configuration: valid files, the error for each mistake, and that secrets
  * do not leak.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,28 +395,76 @@ TEST(test_missing_file)
 	    "/nonexistent/x: No such file or directory\n");
 }
 
-TEST(test_readable_secrets_warn)
+static void
+secrets_write(const char *path, const char *text)
 {
-	static const char text[] = "[namespace default]\nstore = dynamodb\n"
-	    "secret_access_key = hush\n";
-	char path[] = "/tmp/check_config.XXXXXX";
-	int fd = mkstemp(path);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, text, strlen(text)),
 	    (ssize_t)strlen(text));
-	ck_assert_int_eq(fchmod(fd, 0600), 0);
-	ck_assert_int_eq(config_read(config, path), 0);
-	ck_assert_uint_eq(config->warnings.length, 0);
+	ck_assert_int_eq(close(fd), 0);
+}
+
+static void
+secrets_judge(const char *path, const char *error, const char *warning)
+{
 	config_free(config);
 	ck_assert_int_eq(config_new(&config), 0);
-	ck_assert_int_eq(fchmod(fd, 0644), 0);
-	ck_assert_int_eq(config_read(config, path), 0);
-	ck_assert_ptr_nonnull(strstr(config->warnings.data,
-	    "everybody can read this secret_access_key"));
-	ck_assert_ptr_null(strstr(config->warnings.data, "hush"));
+	ck_assert_int_eq(config_read(config, path), *error == '\0' ? 0 :
+	    DDBLOCK_E_BAD_REQUEST);
+	if (*error == '\0')
+		ck_assert_uint_eq(config->errors.length, 0);
+	else
+		ck_assert_ptr_nonnull(strstr(config->errors.data, error));
+	if (*warning == '\0')
+		ck_assert_uint_eq(config->warnings.length, 0);
+	else
+		ck_assert_ptr_nonnull(strstr(config->warnings.data, warning));
+	if (config->errors.length > 0)
+		ck_assert_ptr_null(strstr(config->errors.data, "hush"));
+}
+
+/* A file of this mode, in a directory of that one: what is said of it. */
+static const struct {
+	bool secret;
+	mode_t file, directory;
+	const char *error, *warning;	/* "": none */
+} secrets_cases[] = {
+	{ true, 0600, 0700, "", "" },
+	{ true, 0640, 0750, "", "" },
+	{ true, 0660, 0770, "", "" },	/* somebody chose that group */
+	{ true, 0604, 0700, "everybody can read this secret_access_key", "" },
+	{ true, 0602, 0700, "everybody can write it; run chmod o-w", "" },
+	{ true, 0600, 0777, "everybody can replace it", "" },
+	{ true, 0600, 01777, "", "" },	/* it is ours */
+	{ false, 0644, 0755, "", "" },
+	{ false, 0646, 0755, "", "everybody can write it" },
+	{ false, 0644, 0777, "", "everybody can replace it" },
+};
+
+TEST_ROWS(test_secrets_of_others, secrets_cases)
+{
+	const char *text = secrets_cases[_i].secret ?
+	    "[namespace default]\nstore = dynamodb\n"
+	    "secret_access_key = hush\n" : "[daemon]\nlog = stderr\n";
+	const char *error = secrets_cases[_i].error;
+	const char *warning = secrets_cases[_i].warning;
+	char directory[] = "/tmp/check_config.XXXXXX";
+	char path[64], link[64];
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	(void)snprintf(path, sizeof(path), "%s/conf", directory);
+	(void)snprintf(link, sizeof(link), "%s.link", directory);
+	secrets_write(path, text);
+	ck_assert_int_eq(chmod(path, secrets_cases[_i].file), 0);
+	ck_assert_int_eq(chmod(directory, secrets_cases[_i].directory), 0);
+	ck_assert_int_eq(symlink(path, link), 0);
+	secrets_judge(path, error, warning);
+	secrets_judge(link, error, warning);
+	ck_assert_int_eq(unlink(link), 0);
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(close(fd), 0);
+	ck_assert_int_eq(rmdir(directory), 0);
 }
 
 TEST(test_flags_override_files)

@@ -32,6 +32,7 @@ struct told {
 	int error;
 	int status;
 	size_t length;
+	bool is_exposed;
 	char body[512];
 	char text[512];
 };
@@ -68,6 +69,7 @@ on_done(void *arg, const struct errand_answer *a)
 	told.error = a->error;
 	told.status = a->status;
 	told.length = a->body_length;
+	told.is_exposed = a->is_exposed;
 	ck_assert_int_eq(a->body[a->body_length], '\0');
 	(void)snprintf(told.body, sizeof(told.body), "%s", a->body);
 	(void)snprintf(told.text, sizeof(told.text), "%s", a->text);
@@ -129,6 +131,34 @@ TEST(test_read)
 	do_file(&e);
 	ck_assert_int_eq(told.code, 0);
 	ck_assert_uint_eq(told.length, 0);
+	close_all();
+}
+
+/* What everybody could have written is not read; that everybody can read it is
+ * said. A token of a kubelet is of the second kind. */
+TEST(test_read_of_what_is_others)
+{
+	struct errand e = {
+		.kind = ERRAND_READ, .timeout_ms = TIMEOUT_MS,
+		.answer_max = 10,
+	};
+
+	open_all();
+	write_file("secret");
+	(void)chmod(path, 0640);
+	do_file(&e);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert(!told.is_exposed);
+	(void)chmod(path, 0644);
+	do_file(&e);
+	ck_assert_int_eq(told.code, 0);
+	ck_assert_str_eq(told.body, "secret");
+	ck_assert(told.is_exposed);
+	(void)chmod(path, 0602);
+	do_file(&e);
+	ck_assert_int_eq(told.code, DDBLOCK_E_DENIED);
+	ck_assert_str_eq(told.body, "");
+	ck_assert_ptr_nonnull(strstr(told.text, "chmod o-w"));
 	close_all();
 }
 
