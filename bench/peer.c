@@ -55,7 +55,8 @@ daemon_write_config(const struct daemon *d, const char *settings)
 
 	snprintf(path, sizeof(path), "%s/ddblockd.conf", d->directory);
 	f = fopen(path, "we");
-	if (f == NULL)
+	/* There may be a secret in it. */
+	if (f == NULL || fchmod(fileno(f), 0600) != 0)
 		die("%s: %s", path, strerror(errno));
 	fprintf(f, "[daemon]\nsocket = %s\nlog = stderr\n"
 	    "log_level = %s\naudit_trail = %s\nstop_wait = 0\n"

@@ -64,8 +64,9 @@ BANNED_ELSEWHERE = {"clock_gettime": "src/common/clock.c"}
 PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|common/(base64|json_quote|siphash|utf8)\.[ch]"
                   r"|ipc/(codec\w*|nearest|protocol\w*)\.[ch]"
-                  r"|aws/(answer|credentials|errors|health|hedge|loopback"
-                  r"|rate_limit|region|retry|retry_budget|sigv4|skew)\.[ch]"
+                  r"|aws/(answer|answer_room|credentials|errors|health|hedge"
+                  r"|loopback|rate_limit|region|retry|retry_budget|sigv4|skew)"
+                  r"\.[ch]"
                   r"|store/(attempts|translation(_\w+)?"
                   r"|dynamodb_(findings(_table)?|requests|schema))\.[ch])$")
 PURE_HEADERS = re.compile(

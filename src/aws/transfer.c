@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aws/answer_room.h"
 #include "aws/curl_setup.h"
 #include "common/error.h"
 #include "common/text.h"
@@ -24,6 +25,10 @@
 #define TRANSFER_KEEP_BYTES 65536	/* of an answer's buffer */
 #define TRANSFER_REASON_MAX (RESPONSE_TEXT_MAX + CURL_ERROR_SIZE)
 #define TRANSFER_LIFE_MAX_S 3600L	/* follow the name from time to time */
+
+/* One for all clients of the process, whose memory it is about; they are in one
+ * event loop. */
+static struct answer_room transfer_room;
 
 static int
 transfer_permit(void *arg, char *there, char *here, int there_port,
@@ -46,6 +51,11 @@ transfer_write(char *from, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
 
+	if (!answer_room_take(&transfer_room, &t->share,
+	    t->answer.length + size * n)) {
+		t->crowded = true;
+		return 0;
+	}
 	return buffer_append(&t->answer, from, size * n) == 0 ? size * n : 0;
 }
 
@@ -171,6 +181,7 @@ transfer_free(struct transfer *t)
 {
 	if (t == NULL)
 		return;
+	answer_room_give(&transfer_room, &t->share);
 	if (t->easy != NULL)
 		curl_easy_cleanup(t->easy);
 	curl_url_cleanup(t->url);
@@ -256,6 +267,7 @@ transfer_begin(struct transfer *t, struct origin *origin,
 	t->body = body;
 	t->body_length = body_length;
 	t->out = false;
+	t->crowded = false;
 	response_begin(&t->response);
 	t->error[0] = '\0';
 	text_copy(t->target_line + strlen(TRANSFER_TARGET TRANSFER_SERVICE),
@@ -289,7 +301,10 @@ transfer_reason(struct transfer *t, CURLcode result, char *text, size_t size)
 	if (tls_reason(t->easy, result, t->error, t->origin->ca_file, text,
 	    size))
 		return;
-	if (buffer_failed(&t->answer) < 0)
+	if (t->crowded)
+		reason = "the answer is large, and there is no room for it "
+			 "beside others that are being read";
+	else if (buffer_failed(&t->answer) < 0)
 		reason = "the answer is too large";
 	else if (result == CURLE_ABORTED_BY_CALLBACK ||
 	    result == CURLE_GOT_NOTHING)
@@ -358,6 +373,7 @@ transfer_end(struct transfer *t)
 		(void)curl_easy_setopt(t->easy, CURLOPT_RESOLVE, NULL);
 		t->addresses_number = 0;
 	}
+	answer_room_give(&transfer_room, &t->share);
 	buffer_clear(&t->answer);
 	if (t->answer.size > TRANSFER_KEEP_BYTES)
 		buffer_done(&t->answer);

@@ -49,6 +49,8 @@ struct transfer {
 
 	/* The answer. */
 	struct buffer answer;
+	size_t share;			/* that it has of the room for all */
+	bool crowded;			/* there was none left for it */
 	struct response response;
 	char error[CURL_ERROR_SIZE];
 	char text[TRANSFER_TEXT_MAX];
