@@ -203,6 +203,7 @@ void bench_dynamodb(void);
 void bench_endpoint(void);
 void bench_hedge(void);
 void bench_trail(void);
+void bench_hop(void);
 void bench_list(void);
 void bench_watch(void);
 void bench_journal(void);

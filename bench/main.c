@@ -43,6 +43,7 @@ static const struct {
 	{ "endpoint", bench_endpoint, false },
 	{ "hedge", bench_hedge, false },
 	{ "trail", bench_trail, true },
+	{ "hop", bench_hop, false },
 };
 
 static bool

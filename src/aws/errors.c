@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/json_shape.h"
 #include "common/utf8.h"
 
 /* DynamoDB's values nest 32 deep, each an object in an object or a list. */
@@ -495,7 +496,8 @@ errors_parse(const char *body, size_t body_length)
 	struct json_tokener *tokener;
 	struct json_object *json;
 
-	if (body_length == 0 || body_length > ERRORS_BODY_MAX)
+	if (body_length > ERRORS_BODY_MAX ||
+	    !json_shape_is_object(body, body_length))
 		return NULL;
 	tokener = json_tokener_new_ex(ERRORS_DEPTH_MAX);
 	if (tokener == NULL)

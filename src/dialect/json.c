@@ -69,7 +69,7 @@ json_read_object(struct json_tokener *reused, const char *bytes, size_t length)
 	struct json_tokener *tokener = reused;
 	struct json_object *o;
 
-	if (length > INT32_MAX)
+	if (length > INT32_MAX || !json_shape_is_object(bytes, length))
 		return NULL;
 	if (tokener == NULL)
 		tokener = json_tokener_new_ex(JSON_DEPTH_MAX);

@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 #include "common/buffer.h"
+#include "common/json_shape.h"
 
 /* DynamoDB's values nest 32 deep, each an object in an object or a list; and
  * there is what they are in. */
-#define JSON_DEPTH_MAX 80
+#define JSON_DEPTH_MAX JSON_SHAPE_DEPTH_MAX
 
 struct json_object;
 struct json_tokener;
@@ -32,9 +33,9 @@ void json_append_string(struct buffer *, const char *bytes, size_t length);
 void json_append_text(struct buffer *, const char *text);
 
 /*
- * The object in @bytes; NULL if they are no object. Put it after use. A tokener
- * (of JSON_DEPTH_MAX) that is used again saves a tenth of the work; NULL: a new
- * one.
+ * The object in @bytes; NULL if they are none by json_shape.h. Put it after
+ * use. A tokener (of JSON_DEPTH_MAX) that is used again saves a tenth of the
+ * work; NULL: a new one.
  */
 struct json_object *json_read_object(struct json_tokener *,
     const char *bytes, size_t length);

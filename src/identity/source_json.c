@@ -8,6 +8,8 @@
 #include <json-c/printbuf.h>
 #include <string.h>
 
+#include "common/json_shape.h"
+
 #define SOURCE_JSON_DEPTH_MAX 8
 #define SOURCE_JSON_BYTES_MAX (1024 * 1024)
 
@@ -82,7 +84,8 @@ source_json_parse(const char *body, size_t length)
 	struct json_tokener *tokener;
 	struct json_object *json;
 
-	if (length == 0 || length > SOURCE_JSON_BYTES_MAX)
+	if (length > SOURCE_JSON_BYTES_MAX ||
+	    !json_shape_is_object(body, length))
 		return NULL;
 	tokener = source_json_tokener(length);
 	if (tokener == NULL)

@@ -30,6 +30,29 @@ EXPOSURE_MAX = 14  # tenths
 USERS = {"alice": 1501, "bob": 1502, "mallory": 1503}
 MEMBERS = ("alice", "bob")
 
+# System calls that succeed, or fail by their arguments, where they are allowed;
+# and which of them are refused.
+CALLS = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+me, none = os.getpid(), None
+calls = {
+    "getpid": (39,), "io_uring_setup": (425, 0, none),
+    "keyctl": (250, 9999), "process_vm_readv": (310, me, none, 0, none, 0, 0),
+    "shmget": (29, 4711, 0, 0), "setpriority": (141, 0, 0, 1),
+    "setuid": (105, os.getuid()), "unshare": (272, 0),
+    "kcmp": (312, me, me, 1, 0, 0),
+    "mknod": (133, b"/var/lib/ddblockd/fifo", 0o10600, 0),
+    "mlock": (149, none, 0),
+}
+refused = []
+for name, arguments in calls.items():
+    ctypes.set_errno(0)
+    if libc.syscall(*arguments) < 0 and ctypes.get_errno() == errno.EPERM:
+        refused.append(name)
+print("refused:", *refused, flush=True)
+"""
+
 # No daemon waits for holders of the test before. The units are stopped one
 # after the other: a service that is about to start again after its death has
 # the socket made once more in between.
@@ -268,6 +291,29 @@ class Confined(Case):
                             "OOMScoreAdjust": "-900",
                             "WatchdogUSec": "10s"}.items():
             self.assertEqual(show("ddblockd", name), value, name)
+
+    def refused_calls(self, **drop_ins):
+        """Which of CALLS the unit refuses: asked of a program in the daemon's
+        place."""
+        script = "/usr/local/lib/ddblockd-calls.py"
+        HOST.write(script, CALLS)
+        self.start(program="[Service]\nType=oneshot\nRestart=no\n"
+                   "ExecStart=\n"
+                   f"ExecStart=/usr/bin/python3 {script}\n", **drop_ins)
+        HOST.exec("systemctl", "start", "ddblockd.service")
+        said = re.search("^refused:(.*)$", self.journal("-u", "ddblockd"),
+                         re.M)
+        self.clear()
+        return set(said[1].split())
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "numbers of calls")
+    def test_system_calls(self):
+        """What the daemon has no use for is refused; by the filter alone."""
+        self.assertEqual(self.refused_calls(), {
+            "io_uring_setup", "keyctl", "process_vm_readv", "shmget",
+            "setpriority", "setuid", "unshare", "kcmp", "mknod", "mlock"})
+        self.assertEqual(self.refused_calls(
+            filter="[Service]\nSystemCallFilter=\n"), set())
 
     def test_two_users(self):
         """Whose a connection is, is seen, and counted for each user."""
