@@ -46,6 +46,8 @@ static const struct {
 	    "signed by verysecretverysecret", false },
 	{ "PortalRefuses\r", "HTTP/1.1 403 No\r\nContent-Type: text/html\r\n"
 	    "Content-Length: 6\r\n\r\n<html>", false },
+	{ "Moved\r", "HTTP/1.1 307 Moved\r\nLocation: /elsewhere\r\n"
+	    "Content-Length: 0\r\n\r\n", false },
 	{ "Chunks\r", OK_HEAD "Transfer-Encoding: chunked\r\n"
 	    "x-amz-crc32: 2745614147\r\n\r\n1\r\n{\r\n1\r\n}\r\n"
 	    "0\r\n\r\n", false },

@@ -534,6 +534,16 @@ TEST(test_cancel_and_free_under_way)
 	ck_assert_uint_eq(f.answers, 1);
 }
 
+/* What is signed for one place is sent to no other. */
+TEST(test_no_redirection)
+{
+	struct aws_client_config config = fixture_config("127.0.0.1");
+
+	fixture_open(&config);
+	ck_assert_int_eq(call("Moved")->answer.status, 307);
+	ck_assert_uint_eq(f.stub.requests, 1);
+}
+
 TEST(test_environment_has_no_proxy)
 {
 	struct aws_client_config config = fixture_config("127.0.0.1");
