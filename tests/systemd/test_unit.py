@@ -289,6 +289,7 @@ class Confined(Case):
         for name, value in {"MemoryMax": "2147483648", "MemorySwapMax": "0",
                             "MemoryLow": "67108864", "TasksMax": "512",
                             "OOMScoreAdjust": "-900",
+                            "LogRateLimitIntervalUSec": "0",
                             "WatchdogUSec": "10s"}.items():
             self.assertEqual(show("ddblockd", name), value, name)
 
