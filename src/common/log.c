@@ -90,23 +90,6 @@ log_level_name(int level)
 	}
 }
 
-/* Keys and names are the clients': they may hold control characters, and bytes
- * that a terminal takes for some. */
-static void
-log_make_printable(char *text)
-{
-	size_t length = strlen(text);
-	size_t i = 0;
-
-	while (i < length) {
-		size_t n = utf8_shown(text + i, length - i);
-
-		if (n == 0)
-			text[i] = '?';
-		i += n > 0 ? n : 1;
-	}
-}
-
 static bool
 log_to_stderr(int level, const char *text)
 {
@@ -141,7 +124,7 @@ log_append_field(struct buffer *b, const char *name, const char *value)
 
 	if (buffer_printf(b, "%s=%s", name, value) < 0)
 		return;
-	log_make_printable(b->data + start);
+	utf8_make_shown(b->data + start, b->length - start);
 	(void)buffer_append_text(b, "\n");
 }
 
@@ -270,7 +253,9 @@ log_emit(int level, const char *kind, const struct log_field *fields,
 {
 	char lost[64];
 
-	log_make_printable(text);
+	/* Keys and names are the clients': they may hold control characters,
+	 * and bytes that a terminal takes for some. */
+	utf8_make_shown(text, strlen(text));
 	if (log_state.unwritten > 0) {
 		(void)snprintf(lost, sizeof(lost),
 		    "%u messages could not be written", log_state.unwritten);

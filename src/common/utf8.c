@@ -77,3 +77,15 @@ utf8_is_shown(const char *text)
 	}
 	return true;
 }
+
+void
+utf8_make_shown(char *text, size_t length)
+{
+	for (size_t i = 0; i < length;) {
+		size_t n = utf8_shown(text + i, length - i);
+
+		if (n == 0)
+			text[i] = '?';
+		i += n > 0 ? n : 1;
+	}
+}

@@ -21,4 +21,7 @@ size_t utf8_shown(const char *bytes, size_t length);
 /* Is all of @text? */
 bool utf8_is_shown(const char *text);
 
+/* Put '?' for each byte of @text that is not. */
+void utf8_make_shown(char *text, size_t length);
+
 #endif

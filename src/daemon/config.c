@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/utf8.h"
 #include "ddblock.h"
 
 /* Of a client that leaves, before others have their turn: some tenths of a
@@ -68,8 +69,13 @@ static void
 config_report(struct buffer *lines, struct config_origin origin,
     const char *format, va_list arguments)
 {
+	size_t start = lines->length;
+
 	config_print_origin(origin, lines);
 	(void)buffer_vprintf(lines, format, arguments);
+	/* What it recites of a file goes to a terminal. */
+	if (lines->data != NULL)
+		utf8_make_shown(lines->data + start, lines->length - start);
 	(void)buffer_append_text(lines, "\n");
 }
 

@@ -63,6 +63,7 @@
 #define protocol_write ddblock_private_protocol_write
 #define protocol_write_text ddblock_private_protocol_write_text
 #define utf8_character ddblock_private_utf8_character
+#define utf8_make_shown ddblock_private_utf8_make_shown
 #define utf8_is_shown ddblock_private_utf8_is_shown
 #define utf8_shown ddblock_private_utf8_shown
 #define connection_flush ddblock_private_connection_flush

@@ -143,6 +143,14 @@ TEST(test_sections)
 	    "[namespace NAME]\n");
 }
 
+/* A complaint goes to a terminal. */
+TEST(test_complaints_can_be_shown)
+{
+	expect_error("[namespace a\x1b[2J\xc7]\n",
+	    "test.conf:1: \"a?[2J?\" is not a name for a namespace; use 1 to "
+	    "64 of a-z, 0-9, _ and -\n");
+}
+
 TEST(test_long_namespace_names_are_not_cut)
 {
 	char text[256];
