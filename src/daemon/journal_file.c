@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/ignored.h"
 #include "daemon/journal_death.h"
 #include "ddblock.h"
 
@@ -292,7 +293,7 @@ static void
 file_discard(const char *path, int fd)
 {
 	(void)unlink(path);
-	(void)ftruncate(fd, 0);
+	ignored(ftruncate(fd, 0));
 }
 
 static void

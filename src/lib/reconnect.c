@@ -22,6 +22,7 @@
 #include <sys/random.h>
 
 #include "common/clock.h"
+#include "common/ignored.h"
 #include "ipc/codec.h"
 #include "lib/event.h"
 #include "lib/hold.h"
@@ -83,7 +84,7 @@ static uint64_t
 reconnect_dice(struct reconnect *a, uint64_t n)
 {
 	if (a->seed == 0)
-		(void)getrandom(&a->seed, sizeof(a->seed), GRND_NONBLOCK);
+		ignored(getrandom(&a->seed, sizeof(a->seed), GRND_NONBLOCK));
 	a->seed = a->seed * 6364136223846793005U + 1442695040888963407U;
 	return (a->seed >> 33) % n;
 }

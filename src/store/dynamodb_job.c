@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/ignored.h"
 #include "common/text.h"
 #include "dialect/json.h"
 
@@ -342,7 +343,7 @@ dynamodb_jobs_init(struct dynamodb_jobs *s, struct event_base *base,
 	};
 	/* Without: all daemons wait as long as each other, which is no harm
 	 * to any of them. */
-	(void)getrandom(s->dice, sizeof(s->dice), GRND_NONBLOCK);
+	ignored(getrandom(s->dice, sizeof(s->dice), GRND_NONBLOCK));
 	attempts_shared_init(&s->shared, clock_boot_ms());
 	/* Without: each answer's reader makes its own. */
 	s->shared.tokener = json_tokener_new_ex(JSON_DEPTH_MAX);

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "common/ignored.h"
 #include "ddblock.h"
 
 int
@@ -78,7 +79,7 @@ sqlite_lock_write(int fd)
 	/* Only for the message above: a full disk is met elsewhere. */
 	if (ftruncate(fd, 0) == 0 && length > 0 &&
 	    pwrite(fd, pid, (size_t)length, 0) != length)
-		(void)ftruncate(fd, 0);
+		ignored(ftruncate(fd, 0));
 }
 
 int

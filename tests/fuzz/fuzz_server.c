@@ -39,10 +39,10 @@
 
 #define CLIENTS 4
 #define NAMESPACES FUZZ_NAMESPACES
-#define LINES_MAX 200
+#define LINES_MAX 100
 #define OPERATIONS_MAX 256
 #define TURNS 4	/* a line, the store's outcome, the reply, and one more */
-#define TIMERS_MAX 200
+#define TIMERS_MAX 64
 #define ADVANCE_MAX_MS 200000
 #define JOURNAL_SIZE (64 * 1024)
 

@@ -24,6 +24,7 @@
 #include "cli/base/say.h"
 #include "cli/base/signals.h"
 #include "cli/hold/left.h"
+#include "common/ignored.h"
 #include "ipc/codec.h"
 
 struct holder_state {
@@ -114,7 +115,7 @@ holder_detach(void)
 		(void)dup2(null, STDERR_FILENO);
 		(void)close(null);
 	}
-	(void)chdir("/");
+	ignored(chdir("/"));
 }
 
 static void
