@@ -12,6 +12,9 @@
  *			refuses; d does not answer
  *	-0		the client ends its connection; /0 only its half of it
  *	!s		the daemon stops; !r and releases what is held
+ *	*ak		another host acquires k in the first namespace; s shares
+ *			it, w waits for it, r releases it; o opens that host's
+ *			session, b lets it beat
  *
  * Any other line is one of client 0.
  */
@@ -34,6 +37,7 @@
 #include "ddblock.h"
 #include "ipc/codec.h"
 #include "ipc/server.h"
+#include "other_host.h"
 #include "settings.h"
 #include "store/kind.h"
 
@@ -58,6 +62,7 @@ static struct world {
 	struct operation *held[OPERATIONS_MAX];	/* by the store's fault */
 	size_t n_held;
 	bool stepping;
+	struct other_host other;
 	struct journal journal;
 	bool journals;
 	int clients[CLIENTS];	/* -1: not connected */
@@ -140,6 +145,8 @@ world_on_outcome(void *arg, struct operation *o, const struct outcome *outcome)
 	};
 
 	(void)arg;
+	if (other_host_asked(&w.other, o))
+		return;
 	world_tell(o, w.fault == 'l' ? &lost : outcome);
 }
 
@@ -147,6 +154,8 @@ static void
 world_on_sending(void *arg, const struct operation *o, uint64_t beat)
 {
 	(void)arg;
+	if (other_host_asked(&w.other, o))
+		return;
 	core_sending(w.core, o, beat);
 	world_save();
 }
@@ -207,6 +216,16 @@ world_store_status(void *arg, uint32_t index, struct store_status *ret)
 }
 
 static int
+world_replace(void *arg, uint64_t client, int fd, char *text, size_t size)
+{
+	(void)arg;
+	(void)client;
+	(void)fd;
+	(void)snprintf(text, size, "not here");
+	return DDBLOCK_E_UNSUPPORTED;
+}
+
+static int
 world_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
 {
 	(void)arg;
@@ -240,7 +259,7 @@ static const struct server_calls calls = {
 	.n_namespaces = world_n_namespaces,
 	.namespace_name = world_namespace_name, .defaults = world_defaults,
 	.store_status = world_store_status, .check = world_check,
-	.log = world_log, .secret = world_secret,
+	.log = world_log, .secret = world_secret, .replace = world_replace,
 };
 
 /* ---- the clients' part -------------------------------------------------- */
@@ -349,6 +368,9 @@ world_open_process(void)
 	FUZZ_CHECK(child >= 0);
 	if (child == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* Not libFuzzer's handlers. */
+		for (int i = 1; i < NSIG; i++)
+			(void)signal(i, SIG_DFL);
 		for (;;)
 			(void)pause();
 	}
@@ -427,6 +449,10 @@ world_obey(struct fuzz_input in)
 			    SHUT_WR);
 	} else if (how == '!') {
 		world_stop(what);
+	} else if (how == '*' && in.length > 1) {
+		in.at += 2;
+		in.length -= 2;
+		other_host_ask(&w.other, w.stores[0], what, in);
 	} else if (how == '~' || how == 'p') {
 		in.at++;
 		in.length--;
