@@ -139,7 +139,7 @@ replace_receive(int fd, void *data, size_t length, int *fds, size_t *n,
 	if (got <= 0)
 		return got;
 	c = CMSG_FIRSTHDR(&message);
-	if (c != NULL && c->cmsg_level == SOL_SOCKET &&
+	if (fds != NULL && c != NULL && c->cmsg_level == SOL_SOCKET &&
 	    c->cmsg_type == SCM_RIGHTS) {
 		*n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(fds, CMSG_DATA(c), *n * sizeof(int));

@@ -124,7 +124,7 @@ static void
 dlock_plan_acquire(const struct dialect_table *table,
     const struct operation *o, struct record_plan *p)
 {
-	struct dlock_seen seen;
+	struct dlock_seen seen = { .token_length = 0 };
 
 	p->set = table->fencing ? DLOCK_SET ", #fencingToken = :token" :
 	    DLOCK_SET;

@@ -52,7 +52,9 @@ provider_environment_new(char *const *from)
 	while (from != NULL && from[n] != NULL)
 		n++;
 	given = calloc(n + 1, sizeof(*given));
-	for (size_t i = 0; given != NULL && i < n; i++)
+	if (given == NULL)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
 		if (environment_gives(from[i]))
 			given[to++] = from[i];
 	return given;
