@@ -343,8 +343,9 @@ reconnect_send_all(struct ddblock *d, bool resumed)
 			continue;
 		if (reconnect_settle(d, next, resumed, &reply))
 			request_answer(d, next, &reply);
-		else
+		else if (next->line != NULL)
 			request_send_again(d, next);
+		/* The greeting has no line: it has gone already. */
 	}
 }
 

@@ -8,7 +8,8 @@
  *	+2500		so many milliseconds pass
  *	-		the daemon ends the connection
  *
- * Any other line is one from the daemon. The greeting has been sent, as #1.
+ * Any other line is one from the daemon. The first one is "1" for a client that
+ * resumes. The greeting has been sent, as #1.
  */
 #include "fuzz.h"
 
@@ -77,7 +78,7 @@ library_on_event(void *arg, struct ddblock *d, const struct ddblock_event *e)
 	    e->kind <= DDBLOCK_EVENT_RESUMED);
 	if (e->kind == DDBLOCK_EVENT_LOST)
 		FUZZ_CHECK(ddblock_remaining_ms(d, e->id) == 0);
-	(void)ddblock_token_text(d, e->id, NULL);
+	(void)ddblock_token_text(d, e->id, "k");
 }
 
 /* ---- what a program asks ------------------------------------------------ */
@@ -276,7 +277,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fake.n_asked = fake.n_answered = 0;
 	o.path = fake.address.sun_path;
 	o.name = "fuzz";
-	o.resume = (fuzz_byte(&in) & 1) != 0;
+	o.resume = fuzz_line(&in, &line) && (fuzz_byte(&line) & 1) != 0;
 	FUZZ_CHECK(ddblock_connect(&o, &d) == 0);
 	ddblock_on_event(d, library_on_event, NULL);
 	(void)ddblock_dispatch(d);

@@ -87,6 +87,27 @@ send_row(int tag, int id, const char *key, uint64_t until_ms)
 	    key, until_ms);
 }
 
+/* The answer to RESUME overtakes that to the greeting, which has gone and is not
+ * sent again. */
+TEST(test_greeting_is_answered_late)
+{
+	uint64_t until_ms = acquire(3, 7, 30000, "s3cret");
+
+	break_off();
+	ck_assert_str_eq(fixture_heard(), "broken NO_DAEMON;");
+	fake_expect(&fake, "#4 HELLO proto=1 name=test renewed=yes");
+	fake_expect(&fake, "#5 HELLO resume=yes");
+	fake_expect(&fake, "#6 RESUME secret=s3cret");
+	send_row(6, 7, "x", until_ms);
+	fake_send(&fake, "#6 OK rows=1\n");
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_str_eq(fixture_heard(), "resumed;");
+	fake_expect_nothing(&fake);
+	fake_send(&fake, "#4 OK proto=1\n#5 OK proto=1\n");
+	ck_assert_int_eq(fixture_dispatch(), 0);
+	ck_assert_uint_eq(ddblock_until_boot_ms(connection, 7), until_ms);
+}
+
 TEST(test_it_goes_on)
 {
 	uint64_t until_ms = acquire(3, 7, 30000, "s3cret");
