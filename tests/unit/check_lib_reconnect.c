@@ -87,8 +87,8 @@ send_row(int tag, int id, const char *key, uint64_t until_ms)
 	    key, until_ms);
 }
 
-/* The answer to RESUME overtakes that to the greeting, which has gone and is not
- * sent again. */
+/* The answer to RESUME overtakes that to the greeting, which has gone and is
+ * not sent again. */
 TEST(test_greeting_is_answered_late)
 {
 	uint64_t until_ms = acquire(3, 7, 30000, "s3cret");
