@@ -49,6 +49,9 @@ config_free(struct config *c)
 	for (size_t i = 0; i < c->n_namespaces; i++)
 		config_clear(CONFIG_NAMESPACE, &c->namespaces[i]);
 	free(c->namespaces);
+	for (size_t i = 0; i < c->n_access; i++)
+		config_clear(CONFIG_ACCESS, &c->access[i]);
+	config_free_access(c);
 	buffer_done(&c->errors);
 	buffer_done(&c->warnings);
 	free(c);
@@ -101,7 +104,7 @@ config_warn(struct config *c, struct config_origin origin,
 	va_end(arguments);
 }
 
-static bool
+bool
 config_is_name(const char *name)
 {
 	size_t length = strlen(name);
@@ -231,13 +234,19 @@ static int
 config_unknown(struct config *c, enum config_section section,
     const char *name, struct config_origin origin)
 {
-	enum config_section other = section == CONFIG_DAEMON ?
-	    CONFIG_NAMESPACE : CONFIG_DAEMON;
+	static const char *const heads[] = {
+		[CONFIG_DAEMON] = "[daemon]",
+		[CONFIG_NAMESPACE] = "[namespace NAME]",
+		[CONFIG_ACCESS] = "[access NAME]",
+	};
 	const char *nearest = config_nearest(section, name);
+	enum config_section other = CONFIG_DAEMON;
 
-	if (config_find(other, name) != NULL)
+	while (other < CONFIG_SECTIONS && config_find(other, name) == NULL)
+		other++;
+	if (other < CONFIG_SECTIONS)
 		config_complain(c, origin, "%s belongs in a section %s", name,
-		    other == CONFIG_DAEMON ? "[daemon]" : "[namespace NAME]");
+		    heads[other]);
 	else if (nearest != NULL)
 		config_complain(c, origin,
 		    "there is no setting %s; did you mean %s?", name, nearest);
@@ -245,6 +254,31 @@ config_unknown(struct config *c, enum config_section section,
 		config_complain(c, origin, "there is no setting %s; "
 		    "ddblockd --help lists them", name);
 	return DDBLOCK_E_BAD_REQUEST;
+}
+
+/* The setting @s of a section with these values. */
+static int
+config_set_value(struct config *c, const struct config_setting *s, void *values,
+    struct config_origin *seen, const char *value, struct config_origin origin)
+{
+	const char *name = s->name;
+	char rule[256] = "";
+	int r;
+
+	if (seen->file != NULL && seen->line > 0 && origin.line > 0) {
+		config_complain(c, origin, "%s is set twice (first in %s:%u); "
+		    "remove one", name, seen->file, seen->line);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
+	r = config_value_parse(s, value, (char *)values + s->offset, rule,
+	    sizeof(rule));
+	if (r == DDBLOCK_E_BAD_REQUEST && s->kind == CONFIG_SECRET)
+		config_complain(c, origin, "%s %s", name, rule);
+	else if (r == DDBLOCK_E_BAD_REQUEST)
+		config_complain(c, origin, "%s = %s: %s", name, value, rule);
+	if (r == 0)
+		*seen = origin;
+	return r;
 }
 
 int
@@ -255,39 +289,32 @@ config_set(struct config *c, const char *namespace_name, const char *name,
 	    CONFIG_DAEMON : CONFIG_NAMESPACE;
 	const struct config_setting *s = config_find(section, name);
 	struct config_namespace *n;
-	struct config_origin *seen;
-	char rule[256] = "";
-	char *values;
-	size_t count;
+	size_t i, count;
 	int r;
 
 	if (s == NULL)
 		return config_unknown(c, section, name, origin);
-	if (section == CONFIG_DAEMON) {
-		values = (char *)&c->daemon;
-		seen = c->daemon.origins;
-	} else {
-		r = config_add_namespace(c, namespace_name, origin, &n);
-		if (r < 0)
-			return r;
-		values = (char *)n;
-		seen = n->origins;
-	}
-	seen += s - config_settings(section, &count);
-	if (seen->file != NULL && seen->line > 0 && origin.line > 0) {
-		config_complain(c, origin, "%s is set twice (first in %s:%u); "
-		    "remove one", name, seen->file, seen->line);
-		return DDBLOCK_E_BAD_REQUEST;
-	}
-	r = config_value_parse(s, value, values + s->offset, rule,
-	    sizeof(rule));
-	if (r == DDBLOCK_E_BAD_REQUEST && s->kind == CONFIG_SECRET)
-		config_complain(c, origin, "%s %s", name, rule);
-	else if (r == DDBLOCK_E_BAD_REQUEST)
-		config_complain(c, origin, "%s = %s: %s", name, value, rule);
-	if (r == 0)
-		*seen = origin;
-	return r;
+	i = (size_t)(s - config_settings(section, &count));
+	if (section == CONFIG_DAEMON)
+		return config_set_value(c, s, &c->daemon,
+		    &c->daemon.origins[i], value, origin);
+	r = config_add_namespace(c, namespace_name, origin, &n);
+	return r < 0 ? r : config_set_value(c, s, n, &n->origins[i], value,
+	    origin);
+}
+
+int
+config_set_access(struct config *c, size_t access, const char *name,
+    const char *value, struct config_origin origin)
+{
+	const struct config_setting *s = config_find(CONFIG_ACCESS, name);
+	struct config_access *a = &c->access[access];
+	size_t count;
+
+	if (s == NULL)
+		return config_unknown(c, CONFIG_ACCESS, name, origin);
+	return config_set_value(c, s, a, &a->origins[s -
+	    config_settings(CONFIG_ACCESS, &count)], value, origin);
 }
 
 /* @of: the namespace whose settings these are; NULL: the daemon's. */
@@ -328,6 +355,7 @@ config_describe(const struct config *c, struct buffer *buffer)
 		config_describe_section(CONFIG_NAMESPACE, n, n->origins, n,
 		    buffer);
 	}
+	config_describe_access(c, buffer);
 	return buffer_failed(buffer);
 }
 

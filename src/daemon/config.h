@@ -15,6 +15,7 @@
 
 #include "common/buffer.h"
 #include "core/core.h"
+#include "ipc/access.h"
 #include "store/kind.h"
 
 #define CONFIG_NAMESPACE_LENGTH_MAX 64
@@ -39,6 +40,8 @@ enum config_kind {
 enum config_section {
 	CONFIG_DAEMON = 0,
 	CONFIG_NAMESPACE,
+	CONFIG_ACCESS,
+	CONFIG_SECTIONS,
 };
 
 /* A row of the table. */
@@ -46,7 +49,7 @@ struct config_setting {
 	const char *name;
 	bool live;		/* a reload changes it, and not only a start */
 	enum config_kind kind;
-	size_t offset;		/* in config_daemon or config_namespace */
+	size_t offset;		/* in the section's structure */
 	const char *standard;	/* the default; NULL: none, or computed */
 	uint64_t least, most;	/* of a number */
 	const char *choices;	/* "auto|journal|stderr|json" */
@@ -97,10 +100,28 @@ struct config_namespace {
 	struct config_origin origins[CONFIG_SETTINGS_MAX];
 };
 
+/* A rule of access as it is written: lists of words, or NULL. */
+struct config_access {
+	char name[CONFIG_NAMESPACE_LENGTH_MAX + 1];
+	struct config_origin origin;
+	char *user;
+	char *group;
+	char *unit;
+	char *namespaces;
+	char *prefix;
+	char *allow;
+	uint64_t connections_max;
+	struct config_origin origins[CONFIG_SETTINGS_MAX];
+	char *unit_words, *prefix_words;	/* that the rule points into */
+};
+
 struct config {
 	struct config_daemon daemon;
 	struct config_namespace *namespaces;	/* "default" is the first */
 	size_t n_namespaces;
+	struct config_access *access;	/* in the order of the file */
+	size_t n_access;
+	struct access rules;	/* what config_finish() makes of these */
 	struct buffer errors;	/* lines */
 	struct buffer warnings;
 };
@@ -143,6 +164,13 @@ int config_set(struct config *, const char *namespace_name, const char *name,
 int config_add_namespace(struct config *, const char *name,
     struct config_origin, struct config_namespace **ret);
 
+/* Make a rule of access, number @ret, and set one value of it. As
+ * config_set(). */
+int config_add_access(struct config *, const char *name, struct config_origin,
+    size_t *ret);
+int config_set_access(struct config *, size_t access, const char *name,
+    const char *value, struct config_origin);
+
 /*
  * Fill in what was not set, then check the settings together.
  *
@@ -171,6 +199,12 @@ void config_print_origin(struct config_origin, struct buffer *lines);
 void config_complain(struct config *, struct config_origin,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
 void config_check_bridges(struct config *);
+bool config_is_name(const char *);
+/* config_access.c */
+const struct config_setting *config_access_settings(size_t *ret_count);
+int config_check_access(struct config *);
+void config_free_access(struct config *);
+void config_describe_access(const struct config *, struct buffer *);
 void config_warn(struct config *, struct config_origin, const char *format,
     ...) __attribute__((format(printf, 3, 4)));
 

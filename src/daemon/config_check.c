@@ -285,6 +285,9 @@ config_finish(struct config *c)
 			return r;
 	}
 	config_check_bridges(c);
+	r = config_check_access(c);
+	if (r < 0)
+		return r;
 	return c->errors.length > 0 ? DDBLOCK_E_BAD_REQUEST :
 	    buffer_failed(&c->errors);
 }

@@ -28,8 +28,9 @@ struct config_reading {
 	char *next;		/* of the text */
 	char *end;
 	char section[CONFIG_NAMESPACE_LENGTH_MAX + 1];	/* the namespace */
+	size_t access;		/* the rule of access */
 	enum { CONFIG_NOWHERE, CONFIG_IN_DAEMON, CONFIG_IN_NAMESPACE,
-	    CONFIG_IN_ERROR } where;
+	    CONFIG_IN_ACCESS, CONFIG_IN_ERROR } where;
 	bool open;		/* libinih has yet to call us about the line */
 	int error;
 };
@@ -42,10 +43,25 @@ config_fail(struct config_reading *r, int error)
 	return error;
 }
 
-/* `[daemon]` or `[namespace NAME]`, without the brackets. */
+/* NAME, if that is a section [@kind NAME]; or NULL. */
+static const char *
+config_section_name(const char *section, const char *kind)
+{
+	size_t length = strlen(kind);
+
+	if (strncmp(section, kind, length) != 0 ||
+	    (section[length] != ' ' && section[length] != '\t'))
+		return NULL;
+	section += length;
+	return section + strspn(section, " \t");
+}
+
+/* `[daemon]`, `[namespace NAME]` or `[access NAME]`, without the brackets. */
 static void
 config_enter(struct config_reading *r, const char *section)
 {
+	const char *name = config_section_name(section, "namespace");
+	const char *rule = config_section_name(section, "access");
 	struct config_namespace *n;
 	int error;
 
@@ -54,21 +70,23 @@ config_enter(struct config_reading *r, const char *section)
 		r->where = CONFIG_IN_DAEMON;
 		return;
 	}
-	if (strncmp(section, "namespace", 9) != 0 ||
-	    (section[9] != ' ' && section[9] != '\t')) {
+	if (name != NULL) {
+		error = config_add_namespace(r->config, name, r->at, &n);
+	} else if (rule != NULL) {
+		error = config_add_access(r->config, rule, r->at, &r->access);
+	} else {
 		config_complain(r->config, r->at, "there is no section [%s]; "
-		    "use [daemon] or [namespace NAME]", section);
-		(void)config_fail(r, DDBLOCK_E_BAD_REQUEST);
-		return;
+		    "use [daemon], [namespace NAME] or [access NAME]",
+		    section);
+		error = DDBLOCK_E_BAD_REQUEST;
 	}
-	section += 9 + strspn(section + 9, " \t");
-	error = config_add_namespace(r->config, section, r->at, &n);
 	if (error < 0) {
 		(void)config_fail(r, error);
 		return;
 	}
-	memcpy(r->section, n->name, sizeof(r->section));
-	r->where = CONFIG_IN_NAMESPACE;
+	if (name != NULL)
+		memcpy(r->section, n->name, sizeof(r->section));
+	r->where = name != NULL ? CONFIG_IN_NAMESPACE : CONFIG_IN_ACCESS;
 }
 
 /* A line that begins with a bracket. */
@@ -81,7 +99,7 @@ config_read_section(struct config_reading *r, char *line)
 	rest += strspn(rest, " \t");
 	if (end == NULL || (*rest != '\0' && *rest != ';' && *rest != '#')) {
 		config_complain(r->config, r->at, "\"%s\" is not a section; "
-		    "write [daemon] or [namespace NAME]", line);
+		    "write [daemon], [namespace NAME] or [access NAME]", line);
 		r->where = CONFIG_IN_ERROR;
 		(void)config_fail(r, DDBLOCK_E_BAD_REQUEST);
 		return;
@@ -161,9 +179,14 @@ config_handle(void *arg, const char *section, const char *name,
 	case CONFIG_IN_NAMESPACE:
 		error = config_set(r->config, r->section, name, value, r->at);
 		break;
+	case CONFIG_IN_ACCESS:
+		error = config_set_access(r->config, r->access, name, value,
+		    r->at);
+		break;
 	case CONFIG_NOWHERE:
 		config_complain(r->config, r->at, "%s is in no section; "
-		    "write [daemon] or [namespace NAME] above it", name);
+		    "write [daemon], [namespace NAME] or [access NAME] above "
+		    "it", name);
 		error = DDBLOCK_E_BAD_REQUEST;
 		break;
 	default:

@@ -1,6 +1,7 @@
 /*
- * The table of settings: those of the daemon, a row each, and those of a
- * namespace (store/settings.def). ddblockd.conf(5) describes the same.
+ * The table of settings: those of the daemon, a row each, those of a namespace
+ * (store/settings.def), and those of a rule of access (config_access.c).
+ * ddblockd.conf(5) describes the same.
  */
 #include "daemon/config.h"
 
@@ -116,6 +117,8 @@ _Static_assert(COUNT(config_daemon_table) <= CONFIG_SETTINGS_MAX &&
 const struct config_setting *
 config_settings(enum config_section section, size_t *ret_count)
 {
+	if (section == CONFIG_ACCESS)
+		return config_access_settings(ret_count);
 	if (section == CONFIG_DAEMON) {
 		*ret_count = COUNT(config_daemon_table);
 		return config_daemon_table;

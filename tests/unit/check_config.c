@@ -127,20 +127,20 @@ TEST(test_sections)
 	    "[namespace a b]\n"
 	    "[daemon\n"
 	    "[daemon] x\n",
-	    "test.conf:1: store is in no section; write [daemon] or "
-	    "[namespace NAME] above it\n"
-	    "test.conf:2: there is no section [deamon]; use [daemon] or "
-	    "[namespace NAME]\n"
+	    "test.conf:1: store is in no section; write [daemon], "
+	    "[namespace NAME] or [access NAME] above it\n"
+	    "test.conf:2: there is no section [deamon]; use [daemon], "
+	    "[namespace NAME] or [access NAME]\n"
 	    "test.conf:4: \"Big\" is not a name for a namespace; use 1 to 64 "
 	    "of a-z, 0-9, _ and -\n"
-	    "test.conf:5: there is no section [namespace]; use [daemon] or "
-	    "[namespace NAME]\n"
+	    "test.conf:5: there is no section [namespace]; use [daemon], "
+	    "[namespace NAME] or [access NAME]\n"
 	    "test.conf:6: \"a b\" is not a name for a namespace; use 1 to 64 "
 	    "of a-z, 0-9, _ and -\n"
-	    "test.conf:7: \"[daemon\" is not a section; write [daemon] or "
-	    "[namespace NAME]\n"
-	    "test.conf:8: \"[daemon] x\" is not a section; write [daemon] or "
-	    "[namespace NAME]\n");
+	    "test.conf:7: \"[daemon\" is not a section; write [daemon], "
+	    "[namespace NAME] or [access NAME]\n"
+	    "test.conf:8: \"[daemon] x\" is not a section; write [daemon], "
+	    "[namespace NAME] or [access NAME]\n");
 }
 
 /* A complaint goes to a terminal. */
