@@ -595,4 +595,9 @@ bool core_view_watch(const struct core *, uint64_t client,
     uint32_t namespace_index, struct key,
     struct core_holder_view *ret_holder, int *ret_cause);
 
+/* The lock that is number @n, from 0 on, of those that this client watches;
+ * false: they are fewer. */
+bool core_watch_of(const struct core *, uint64_t client, uint32_t n,
+    uint32_t *ret_namespace_index, struct key *ret);
+
 #endif

@@ -480,7 +480,7 @@ engine_configure(struct engine *e, const struct config *config, char *text,
 		    e->stores[i]);
 	server_configure(e->server, &limits,
 	    engine_group(config->daemon.admin_group),
-	    config->daemon.admin != 0);
+	    config->daemon.admin != 0, &config->rules);
 	return 0;
 }
 

@@ -220,6 +220,7 @@ engine_start(struct engine *e, char *text, size_t size)
 		.group = engine_group(d->socket_group),
 		.admin_group = engine_group(d->admin_group),
 		.admin_any = d->admin != 0,
+		.access = &e->config->rules,
 		.limits = engine_limits(d),
 		.client_last = e->inherited.client_last,
 		.version = PACKAGE_VERSION,

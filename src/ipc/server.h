@@ -15,6 +15,7 @@
 
 #define SERVER_ENTRY_KINDS (CORE_ENTRY_KINDS + 16)
 
+struct access;
 struct event_base;
 struct finding;
 struct server;
@@ -42,6 +43,7 @@ struct server_config {
 	gid_t admin_group;	/* may break and check, as root may; (gid_t)-1:
 				 * none */
 	bool admin_any;		/* root is root in any pid namespace */
+	const struct access *access;	/* the rules; borrowed. NULL: none */
 	struct server_limits limits;
 	uint64_t client_last;	/* no client has this number or a lower one */
 	const char *version;
@@ -207,10 +209,11 @@ struct server_handover {
 int server_hand_over(struct server *, uint64_t client,
     struct server_handover *ret, char *ret_text, size_t text_size);
 
-/* Other limits and administrators from now on. Nobody is cut off for what is
- * queued already. */
+/* Other limits, administrators and rules (as in server_config) from now on.
+ * Nobody is cut off for what is queued already; what waits and watches goes on
+ * if the rules allow it. */
 void server_configure(struct server *, const struct server_limits *,
-    gid_t admin_group, bool admin_any);
+    gid_t admin_group, bool admin_any, const struct access *);
 
 /* Closes every connection and removes the socket file, if it made that. Accepts
  * NULL. */

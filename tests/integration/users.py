@@ -1,5 +1,7 @@
 """Other users: children with another user id, for which a test must be root."""
 import os
+import select
+import socket
 
 STRANGER = 65534  # a user and a group that root is not
 
@@ -8,3 +10,29 @@ def become(user, group, others=()):
     os.setgroups(others)
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)
+
+
+def relay(listening, path, user, group, others=()):
+    """A child that is another user: it connects to @path, and passes on what the
+    one client says that connects to @listening. Returns its pid."""
+    child = os.fork()
+    if child > 0:
+        return child
+    try:
+        become(user, group, others)
+        near, _ = listening.accept()
+        far = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        far.connect(path)
+        poll = select.poll()
+        ways = {near.fileno(): (near, far), far.fileno(): (far, near)}
+        for fd in ways:
+            poll.register(fd, select.POLLIN)
+        while True:
+            for fd, _ in poll.poll():
+                here, there = ways[fd]
+                data = here.recv(1 << 16)
+                if not data:
+                    os._exit(0)
+                there.sendall(data)
+    finally:
+        os._exit(1)

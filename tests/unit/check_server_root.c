@@ -144,8 +144,10 @@ TEST(test_any)
 {
 	const struct server_config config = configuration();
 
-	server_configure(t.server, &config.limits, (gid_t)-1, true);
+	server_configure(t.server, &config.limits, (gid_t)-1, true,
+	    NULL);
 	ck_assert(may_break(true));
-	server_configure(t.server, &config.limits, (gid_t)-1, false);
+	server_configure(t.server, &config.limits, (gid_t)-1, false,
+	    NULL);
 	ck_assert(!may_break(true));
 }

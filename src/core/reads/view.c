@@ -156,6 +156,26 @@ core_view_watch(const struct core *core, uint64_t client,
 	return true;
 }
 
+bool
+core_watch_of(const struct core *core, uint64_t client, uint32_t n,
+    uint32_t *ret_namespace_index, struct key *ret)
+{
+	const struct client *c = client_find(core, client);
+	const struct watch *watch;
+
+	if (c == NULL)
+		return false;
+	DL_FOREACH2(c->watches, watch, client_next)
+	{
+		if (watch->request != NULL || n-- > 0)
+			continue;
+		*ret_namespace_index = watch->lock->ns->index;
+		*ret = lock_key(watch->lock);
+		return true;
+	}
+	return false;
+}
+
 void
 core_view_namespace(const struct core *core, uint32_t namespace_index,
     uint64_t now_ms, struct core_namespace_view *ret)

@@ -26,6 +26,8 @@ void change_tell(struct connection *, const struct core_change *);
 /* Changes that were deferred because the client did not read. */
 void change_tell_rest(struct connection *);
 void change_forget(struct connection *);
+/* It may not see this lock any more, and watches it no longer. */
+void change_denied(struct connection *, uint32_t namespace_index, struct key);
 
 /* listing.c. Tell the progress, at most that often. */
 void listing_tell(struct connection *, struct listing *, uint64_t tell_ms);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "ipc/connection/rights.h"
 #include "ipc/answer/room.h"
 
 static void
@@ -56,10 +57,21 @@ change_defer(struct connection *c, const struct core_change *a)
 }
 
 void
+change_denied(struct connection *c, uint32_t namespace_index, struct key key)
+{
+	change_write(c, connection_out(c), namespace_index, key, NULL,
+	    DDBLOCK_E_DENIED);
+	connection_queued(c);
+}
+
+void
 change_tell(struct connection *c, const struct core_change *a)
 {
 	struct server *s = c->server;
 
+	/* It asked before the rules were others, and has its answer since. */
+	if (!rights_allow(c, a->namespace_index, a->key, ACCESS_SEE))
+		return;
 	if (c->blocked && change_defer(c, a))
 		return;
 	if (s->changed_serial != a->serial) {

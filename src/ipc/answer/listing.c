@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "ipc/connection/rights.h"
 #include "ipc/answer/room.h"
 
 /* The namespace that it reads. */
@@ -29,6 +30,8 @@ static void
 listing_sums(struct buffer *b, const struct listing *l)
 {
 	codec_number(b, "rows", l->n_rows);
+	if (l->hides)
+		return;
 	codec_number(b, "examined", l->n_examined);
 	if (l->read_milliunits > 0)
 		codec_number(b, "units", (l->read_milliunits + 999) / 1000);
@@ -142,7 +145,8 @@ listing_rows(struct connection *c, const struct core_rows *a)
 
 		if ((l->states & listing_state(&row->holder)) == 0 ||
 		    !listing_is_part(l->sort, l->sort_length,
-		    key_split(row->key).sort))
+		    key_split(row->key).sort) || !rights_allow(c,
+		    l->namespace_index, row->key, RIGHTS_LISTED))
 			continue;
 		codec_begin(b, p->tag, "+");
 		listing_where(c, b, l);

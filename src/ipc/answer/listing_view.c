@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "ipc/answer/room.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/rights.h"
 
 bool
 listing_is_part(const char *part, size_t length, struct key name)
@@ -24,6 +25,15 @@ listing_matches(const struct listing *l, uint32_t namespace_index,
 	return (l->namespaces >> namespace_index & 1) != 0 &&
 	    listing_is_part(l->key, l->key_length, parts.key) &&
 	    listing_is_part(l->sort, l->sort_length, parts.sort);
+}
+
+/* What it has itself, it may know. */
+static bool
+listing_shows(struct connection *c, uint64_t client, uint32_t namespace_index,
+    struct key name)
+{
+	return client == c->client || rights_allow(c, namespace_index, name,
+	    RIGHTS_LISTED);
 }
 
 static const char *
@@ -162,7 +172,8 @@ listing_waiter(struct connection *c, struct pending *p,
 	listing_peer(c, b, v->client);
 	if (v->cause != 0)
 		codec_text_value(b, "cause", error_word(v->cause));
-	if (v->holder.held)
+	if (v->holder.held && rights_allow(c, v->namespace_index, v->key,
+	    ACCESS_SEE))
 		answer_owner(c, b, &v->holder);
 	codec_end(b, NULL);
 	p->listing->n_rows++;
@@ -180,6 +191,7 @@ listing_step_held(struct connection *c, struct pending *p, uint64_t now_ms)
 		return false;
 	p->listing->after = v.hold;
 	if (listing_matches(p->listing, v.namespace_index, v.key) &&
+	    listing_shows(c, v.client, v.namespace_index, v.key) &&
 	    (p->listing->states & listing_hold_state(&v)) != 0)
 		listing_hold(c, p, &v);
 	return true;
@@ -196,7 +208,8 @@ listing_step_waiting(struct connection *c, struct pending *p,
 	    now_ms, &v))
 		return false;
 	p->listing->after = v.serial;
-	if (listing_matches(p->listing, v.namespace_index, v.key))
+	if (listing_matches(p->listing, v.namespace_index, v.key) &&
+	    listing_shows(c, v.client, v.namespace_index, v.key))
 		listing_waiter(c, p, &v);
 	return true;
 }

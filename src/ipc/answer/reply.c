@@ -64,7 +64,7 @@ answer_contents(struct buffer *b, const struct contents *contents)
 
 static void
 answer_success(struct connection *c, struct buffer *b,
-    const struct core_reply *a)
+    const struct pending *p, const struct core_reply *a)
 {
 	switch (a->verb) {
 	case CORE_ACQUIRE:
@@ -104,7 +104,7 @@ answer_success(struct connection *c, struct buffer *b,
 		break;
 	case CORE_BREAK:
 		codec_number(b, "token", a->token);
-		if (a->owner[0] != '\0')
+		if (a->owner[0] != '\0' && !p->hides)
 			codec_text_value(b, "owner", a->owner);
 		break;
 	case CORE_LIST:
@@ -135,11 +135,11 @@ answer_parts(struct connection *c, struct buffer *b, const char *tag,
 
 /*
  * A refused acquire names the holder in the way, and a refused break the
- * present holder.
+ * present holder; but not to a client that may not see it.
  */
 static void
 answer_failure(struct connection *c, struct buffer *b,
-    const struct core_reply *a)
+    const struct pending *p, const struct core_reply *a)
 {
 	codec_text_value(b, NULL, error_word(a->code));
 	if (a->cause != 0)
@@ -147,7 +147,7 @@ answer_failure(struct connection *c, struct buffer *b,
 	if (a->key.length > 0)
 		answer_name(b, a->key);
 	if ((a->verb != CORE_ACQUIRE && a->verb != CORE_BREAK) ||
-	    a->holder == NULL || !a->holder->held)
+	    a->holder == NULL || !a->holder->held || p->hides)
 		return;
 	answer_shared(b, a->holder->mode, a->holder->limit);
 	answer_owner(c, b, a->holder);
@@ -180,6 +180,13 @@ answer_reply(struct connection *c, const struct core_reply *a)
 		resume_answered(c, p, a);
 		return;
 	}
+	if (p->denied && a->code == DDBLOCK_E_CANCELLED) {
+		connection_refuse(c, p->tag, DDBLOCK_E_DENIED,
+		    "the rules of access are others now, and do not let it "
+		    "wait for this lock");
+		pending_free(c, p);
+		return;
+	}
 	if (p->whole != NULL) {
 		release_answered(c, p, a->code);
 		return;
@@ -206,15 +213,15 @@ answer_reply(struct connection *c, const struct core_reply *a)
 		codec_end(b, a->text);
 	} else if (a->code < 0) {
 		codec_begin(b, p->tag, "ERR");
-		answer_failure(c, b, a);
+		answer_failure(c, b, p, a);
 		if (a->verb == CORE_LIST)
 			listing_where(c, b, p->listing);
-		codec_end(b, a->text != NULL && a->text[0] != '\0' ?
-		    a->text : error_text(a->code));
+		codec_end(b, a->text != NULL && a->text[0] != '\0' &&
+		    !p->hides ? a->text : error_text(a->code));
 	} else {
 		answer_parts(c, b, p->tag, a);
 		codec_begin(b, p->tag, "OK");
-		answer_success(c, b, a);
+		answer_success(c, b, p, a);
 		codec_end(b, a->text);
 	}
 	if (a->code == 0 && (a->verb == CORE_WATCH || a->verb == CORE_UNWATCH))

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "ipc/answer/room.h"
+#include "ipc/connection/rights.h"
 
 void
 report_begin(struct connection *c, struct pending *p)
@@ -64,8 +65,11 @@ report_say(struct connection *c, struct pending *p, uint64_t now_ms)
 	struct core_waiter_view v;
 
 	if (!core_next_waiter(s->calls.core(s->arg), p->told.serial - 1,
-	    now_ms, &v) || v.serial != p->told.serial ||
-	    !report_is_news(&p->told, &v))
+	    now_ms, &v) || v.serial != p->told.serial)
+		return;
+	if (!rights_allow(c, v.namespace_index, v.key, ACCESS_SEE))
+		v.holder = (struct core_holder_view){ 0 };
+	if (!report_is_news(&p->told, &v))
 		return;
 	p->told = (struct report){
 		.serial = v.serial,

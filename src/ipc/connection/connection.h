@@ -16,6 +16,7 @@
 
 #include "common/buffer.h"
 #include "common/freelist.h"
+#include "ipc/access.h"
 #include "ipc/codec.h"
 #include "ipc/protocol.h"
 #include "ipc/server.h"
@@ -86,6 +87,8 @@ struct peer {
 	bool by_heir;		/* and what is to be run, in part, another
 				 * process of its user */
 	bool warned;		/* of what a stranger wrote */
+	bool unit_asked;
+	char *unit;		/* access_unit(); NULL: not known */
 };
 
 /* The states of a lock's row, one bit each, as ARGUMENT_STATE has them; and of
@@ -119,6 +122,8 @@ struct listing {
 	uint64_t tell_ms;		/* so often, */
 	uint64_t tell_at_ms;		/* then for the next time */
 	bool ready;			/* the next page may be asked for */
+	bool hides;	/* some rows are not for its client, so how much was
+			 * looked at is not either */
 };
 
 enum pending_kind {
@@ -165,6 +170,9 @@ struct pending {
 	struct kept_watch *watch;	/* WATCH, UNWATCH: of this lock */
 	bool reports;			/* its place in line */
 	bool best_effort;		/* RELEASE: OK, whatever happens */
+	bool hides;		/* who has it is not for its client */
+	bool denied;		/* by new rules, while it waited */
+	uint64_t judged;	/* by these rules */
 	bool again;			/* it was asked in another process, */
 	bool answered;			/* WATCH: and answered there */
 	struct pending *whole;		/* RELEASES that this is a part of */
@@ -229,6 +237,8 @@ struct connection {
 	struct event event;
 	struct peer peer;
 	struct user *user;
+	struct access_match match;	/* rights.c: as of these rules */
+	uint64_t match_serial;
 
 	struct buffer in;		/* an unfinished line, or more lines */
 	size_t scanned;			/* of @in: known to have no LF */
@@ -286,6 +296,8 @@ struct server {
 	struct server_limits limits;
 	gid_t admin_group;
 	bool admin_any;		/* root of any pid namespace is root */
+	const struct access *access;	/* rights.h */
+	uint64_t access_serial;		/* of these rules; from 1 on */
 	char *path;
 	char *version;
 	char *host;
@@ -406,6 +418,12 @@ void peer_owner(const struct peer *, const char *host, char *text,
 /* sender.c: may this process speak for the client? If not, the log says so. */
 bool sender_is_client(struct connection *, const struct sender *);
 
+/* Its other groups, when it connected; to be freed. DDBLOCK_E_NOMEM,
+ * DDBLOCK_E_SYSTEM */
+int peer_groups(int fd, gid_t **ret, size_t *ret_count);
+/* Its unit (access_unit()), which is asked for once; NULL: it is not known.
+ * @now: it has just connected. */
+const char *peer_unit(struct peer *, int fd, bool now);
 /* Is it root, of a pid namespace where that counts? */
 bool peer_is_root(struct peer *, int fd, const struct server *);
 /* Or a member of the group of administrators? */

@@ -415,19 +415,29 @@ keep_watch(struct connection *c, struct pending *p,
 }
 
 void
+keep_watch_no_more(struct connection *c, uint32_t namespace_index,
+    struct key key)
+{
+	struct kept_watch **link = &c->kept.watches;
+
+	while (*link != NULL && ((*link)->namespace_index !=
+	    namespace_index || (*link)->key_length != key.length ||
+	    memcmp((*link)->text, key.bytes, key.length) != 0))
+		link = &(*link)->next;
+	if (*link != NULL)
+		keep_unwatch(c, link);
+}
+
+void
 keep_watched(struct connection *c, struct pending *p, bool watches)
 {
-	struct kept_watch **link = &c->kept.watches, *w = p->watch;
+	struct kept_watch *w = p->watch;
 	struct keep_request head;
 
 	if (w == NULL)
 		return;
-	while (*link != NULL && ((*link)->namespace_index !=
-	    w->namespace_index || (*link)->key_length != w->key_length ||
-	    memcmp((*link)->text, w->text, w->key_length) != 0))
-		link = &(*link)->next;
-	if (*link != NULL)
-		keep_unwatch(c, link);
+	keep_watch_no_more(c, w->namespace_index,
+	    (struct key){ w->text, w->key_length });
 	if (!watches || !c->kept.on)
 		return;
 	p->watch = NULL;

@@ -108,6 +108,9 @@ void keep_asked(struct server *);
 void keep_watch(struct connection *, struct pending *,
     const struct core_request *);
 void keep_watched(struct connection *, struct pending *, bool watches);
+/* It watches this one no more. */
+void keep_watch_no_more(struct connection *, uint32_t namespace_index,
+    struct key);
 
 /* A journal from now on: server_journal(). */
 int keep_start(struct server *, struct journal *);

@@ -159,26 +159,89 @@ peer_init(struct peer *p, int fd, const char *name, size_t name_length)
 	    peer_rename(p, name, name_length);
 }
 
-/* Its other groups, when it connected. */
+int
+peer_groups(int fd, gid_t **ret, size_t *ret_count)
+{
+	socklen_t length = 0;
+	gid_t *groups;
+
+	*ret = NULL;
+	*ret_count = 0;
+	/* The first call only returns the size. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &length) == 0)
+		return 0;
+	if (errno != ERANGE)
+		return DDBLOCK_E_SYSTEM;
+	groups = malloc(length);
+	if (groups == NULL)
+		return DDBLOCK_E_NOMEM;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0) {
+		free(groups);
+		return DDBLOCK_E_SYSTEM;
+	}
+	*ret = groups;
+	*ret_count = length / sizeof(*groups);
+	return 0;
+}
+
 static bool
 peer_is_member(int fd, gid_t group)
 {
-	socklen_t length = 0;
-	gid_t *groups = NULL;
+	gid_t *groups;
+	size_t n;
 	bool found = false;
 
-	/* The first call only returns the size. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &length) == 0 ||
-	    errno != ERANGE)
+	if (peer_groups(fd, &groups, &n) < 0)
 		return false;
-	groups = malloc(length);
-	if (groups != NULL && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS,
-	    groups, &length) == 0) {
-		for (size_t i = 0; i < length / sizeof(*groups); i++)
-			found = found || groups[i] == group;
-	}
+	for (size_t i = 0; i < n; i++)
+		found = found || groups[i] == group;
 	free(groups);
 	return found;
+}
+
+/* The number in our own /proc of the process of this descriptor; 0 or less: it
+ * is not there, or has ended. */
+static long
+peer_number(int pidfd)
+{
+	char text[PROC_FILE_MAX];
+	const char *line = proc_file_read_pidfd(pidfd, text) ?
+	    proc_file_line(text, "Pid:\t") : NULL;
+
+	return line == NULL ? 0 : strtol(line, NULL, 10);
+}
+
+/* What was read by the number is the process's if that is still there after. */
+static char *
+peer_read_unit(int pidfd)
+{
+	char text[PROC_FILE_MAX], path[64], unit[ACCESS_UNIT_MAX];
+	long pid = peer_number(pidfd);
+
+	if (pid <= 0)
+		return NULL;
+	(void)snprintf(path, sizeof(path), "/proc/%ld/cgroup", pid);
+	if (!proc_file_read(path, text) || peer_number(pidfd) != pid ||
+	    !access_unit(text, unit))
+		return NULL;
+	return strdup(unit);
+}
+
+const char *
+peer_unit(struct peer *p, int fd, bool now)
+{
+	int pidfd;
+
+	if (p->unit_asked)
+		return p->unit;
+	p->unit_asked = true;
+	if (!peer_open(fd, &pidfd) && now && p->pid > 0)
+		pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (pidfd < 0)
+		return NULL;
+	p->unit = peer_read_unit(pidfd);
+	(void)close(pidfd);
+	return p->unit;
 }
 
 bool
@@ -209,6 +272,8 @@ peer_done(struct peer *p)
 {
 	free(p->name);
 	p->name = NULL;
+	free(p->unit);
+	p->unit = NULL;
 }
 
 struct server_client

@@ -41,4 +41,7 @@ void input_run(struct connection *);
 /* Run this line, without its LF. */
 void input_run_line(struct connection *, char *line, size_t length);
 
+/* judge.c: what goes on is judged by rules that are new. */
+void judge_all(struct server *);
+
 #endif

@@ -12,6 +12,7 @@
 #include "ipc/answer/answer.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/rights.h"
 #include "ipc/connection/secret.h"
 #include "ipc/connection/wire.h"
 #include "ipc/server/room.h"
@@ -23,6 +24,7 @@ server_copy_config(struct server *s, const struct server_config *config)
 	server_count_from(s, config->client_last);
 	s->admin_group = config->admin_group;
 	s->admin_any = config->admin_any;
+	rights_configure(s, config->access);
 	s->path = strdup(config->path);
 	s->version = strdup(config->version);
 	s->host = strdup(config->host);
@@ -74,7 +76,7 @@ server_new(struct event_base *base, const struct server_config *config,
  * room that it has. */
 void
 server_configure(struct server *s, const struct server_limits *limits,
-    gid_t admin_group, bool admin_any)
+    gid_t admin_group, bool admin_any, const struct access *access)
 {
 	s->limits = *limits;
 	s->admin_group = admin_group;
@@ -88,6 +90,8 @@ server_configure(struct server *s, const struct server_limits *limits,
 	}
 	for (struct user *u = s->users; u != NULL; u = u->next)
 		u->spared_bytes = u->queued_bytes;
+	rights_configure(s, access);
+	judge_all(s);
 }
 
 void

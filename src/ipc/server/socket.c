@@ -15,6 +15,7 @@
 #include "ipc/answer/answer.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/rights.h"
 #include "ipc/server/room.h"
 
 void
@@ -152,14 +153,21 @@ connection_new(struct server *s, int fd,
 	r = DDBLOCK_E_LIMIT;
 	if (before == NULL && connection_is_too_many(c))
 		goto fail;
+	c->fd = fd;
+	if (before == NULL) {
+		rights_begin(c);
+		if (!rights_have_room(c))
+			goto leave;
+	}
 	r = before == NULL ? server_add(s, c) :
 	    server_add_again(s, c, before->client);
 	if (r < 0)
-		goto fail;
-	c->fd = fd;
+		goto leave;
 	connection_watch(c);
 	*ret = c;
 	return 0;
+leave:
+	c->fd = -1;	/* it is the caller's */
 fail:
 	connection_free(c);
 	return r;

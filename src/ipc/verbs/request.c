@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "ipc/connection/keep.h"
+#include "ipc/connection/rights.h"
 #include "ipc/verbs/room.h"
 #include "store/store.h"
 
@@ -70,6 +71,20 @@ request_namespaces(struct connection *c, const struct protocol_request *q,
 		name = comma == NULL ? NULL : comma + 1;
 	}
 	return 0;
+}
+
+int
+request_administers(struct connection *c, uint64_t namespaces)
+{
+	const struct server *s = c->server;
+	uint32_t n = s->calls.n_namespaces(s->arg);
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		if ((namespaces >> i & 1) != 0)
+			r = rights_check(c, i, NULL, ACCESS_ADMIN);
+	}
+	return r;
 }
 
 static bool
@@ -191,6 +206,21 @@ request_release_unanswered(struct connection *c, struct core_event *event)
 	(void)connection_step(c, event);
 }
 
+/* Is who has the lock, or one of the locks, not for the client to know? */
+static bool
+request_hides(struct connection *c, const struct core_request *ask)
+{
+	bool sees = true;
+
+	if (ask->verb != CORE_ACQUIRE && ask->verb != CORE_BREAK)
+		return false;
+	for (uint32_t i = 0; i < ask->n_keys; i++)
+		sees = sees && rights_allow(c, ask->namespace_index,
+		    ask->keys[i], ACCESS_SEE);
+	return !sees || !rights_allow(c, ask->namespace_index, ask->key,
+	    ACCESS_SEE);
+}
+
 int
 request_ask(struct connection *c, const struct protocol_request *q,
     struct core_event *event)
@@ -216,6 +246,7 @@ request_ask(struct connection *c, const struct protocol_request *q,
 	if (r < 0)
 		return r;
 	p->acquire = event->request.verb == CORE_ACQUIRE;
+	p->hides = request_hides(c, &event->request);
 	if (event->request.change != NULL)
 		p->bytes = contents_size(&event->request.change->contents);
 	c->pending_bytes += p->bytes;

@@ -23,6 +23,8 @@ int request_namespace(struct connection *, const struct protocol_request *,
  */
 int request_namespaces(struct connection *, const struct protocol_request *,
     uint64_t *ret);
+/* May it administer these? The rules say it, if there are any. */
+int request_administers(struct connection *, uint64_t namespaces);
 /* The name of the lock that the key @n and the sort= of this request mean; the
  * key's bytes, or @bytes. */
 int request_name(struct connection *, const struct protocol_request *, size_t n,

@@ -10,6 +10,7 @@
 #include "ipc/answer/answer.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/rights.h"
 #include "ipc/connection/secret.h"
 #include "ipc/verbs/room.h"
 
@@ -102,6 +103,19 @@ acquire_keys(struct connection *c, const struct protocol_request *q,
 		ret->n_keys = (uint32_t)q->n_keys;
 	}
 	return 0;
+}
+
+/* It needs the rights for each of the locks. */
+static int
+acquire_allowed(struct connection *c, const struct protocol_request *q,
+    const struct core_request *ask, const struct key keys[MULTI_MAX])
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < q->n_keys; i++)
+		r = rights_check(c, ask->namespace_index, &keys[i],
+		    rights_of_terms(&ask->terms));
+	return r;
 }
 
 /* One for all that this connection asks for. */
@@ -197,12 +211,14 @@ verbs_acquire(struct connection *c, const struct protocol_request *q)
 
 	if (r == 0)
 		r = acquire_keys(c, q, ask, keys, names);
+	acquire_terms(q, &ask->terms);
+	if (r == 0)
+		r = acquire_allowed(c, q, ask, keys);
 	if (r == 0)
 		r = update_read(c, q, &update, &ask->change);
 	if (r < 0)
 		return r;
 	ask->verb = CORE_ACQUIRE;
-	acquire_terms(q, &ask->terms);
 	acquire_rest(c, q, owner, ask);
 	r = acquire_promise(c, ask);
 	if (r == 0 && protocol_is(q, ARGUMENT_PROCESS))

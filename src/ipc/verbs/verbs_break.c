@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
+#include "ipc/connection/rights.h"
 #include "ipc/verbs/room.h"
-
 
 _Static_assert(TOKEN_MAX == (UINT64_C(1) << 53) - 1, "protocol.def says so");
 
@@ -21,6 +21,9 @@ verbs_break(struct connection *c, const struct protocol_request *q)
 	char name[KEY_BYTES_MAX];
 	int r = request_lock(c, q, ask, name);
 
+	if (r == 0)
+		r = rights_check(c, ask->namespace_index, &ask->key,
+		    ACCESS_BREAK);
 	if (r < 0)
 		return r;
 	/* A NUL follows each text. */

@@ -105,6 +105,8 @@ verbs_check(struct connection *c, const struct protocol_request *q)
 	int r = request_namespaces(c, q, &namespaces);
 
 	if (r == 0)
+		r = request_administers(c, namespaces);
+	if (r == 0)
 		r = request_pending_rows(c, PENDING_CHECK, q, NULL, &p);
 	if (r < 0)
 		return r;

@@ -43,6 +43,8 @@ drain_order(struct connection *c, const struct protocol_request *q,
 	uint64_t held;
 	int r = drain_namespaces(c, q, &event.namespaces);
 
+	if (r == 0)
+		r = request_administers(c, event.namespaces);
 	if (r < 0)
 		return r;
 	r = connection_step(c, &event);

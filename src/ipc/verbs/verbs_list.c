@@ -3,6 +3,7 @@
  */
 #include "common/error.h"
 #include "ipc/answer/answer.h"
+#include "ipc/connection/rights.h"
 #include "ipc/verbs/room.h"
 
 static int
@@ -24,6 +25,24 @@ verbs_listing(struct connection *c, enum pending_kind kind,
 	return 0;
 }
 
+/* Each namespace has something to list for it. */
+static int
+list_allowed(struct connection *c, const struct listing *l, bool *ret_hides)
+{
+	const struct key prefix = { l->key == NULL ? "" : l->key,
+		l->key_length };
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < CORE_NAMESPACES_MAX; i++) {
+		if ((l->namespaces >> i & 1) == 0)
+			continue;
+		r = rights_check_some(c, i, prefix, RIGHTS_LISTED);
+		if (!rights_allow_each(c, i, RIGHTS_LISTED))
+			*ret_hides = true;
+	}
+	return r;
+}
+
 int
 verbs_list(struct connection *c, const struct protocol_request *q)
 {
@@ -34,6 +53,11 @@ verbs_list(struct connection *c, const struct protocol_request *q)
 
 	if (r < 0)
 		return r;
+	r = list_allowed(c, p->listing, &p->listing->hides);
+	if (r < 0) {
+		pending_free(c, p);
+		return r;
+	}
 	if (protocol_given(q, ARGUMENT_PROGRESS))
 		listing_tell(c, p->listing,
 		    protocol_number(q, ARGUMENT_PROGRESS));

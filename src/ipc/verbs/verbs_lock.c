@@ -4,7 +4,10 @@
  */
 #include "common/clock.h"
 #include "common/error.h"
+#include "ipc/answer/answer.h"
+#include "ipc/connection/keep.h"
 #include "ipc/connection/process.h"
+#include "ipc/connection/rights.h"
 #include "ipc/verbs/room.h"
 
 /* What another client holds for a process, or left to one, is released by that
@@ -132,7 +135,15 @@ verbs_of_key(struct connection *c, const struct protocol_request *q,
 	if (r < 0)
 		return r;
 	ask->verb = verb;
-	return request_ask(c, q, &event);
+	if (verb != CORE_UNWATCH)
+		r = rights_check(c, ask->namespace_index, &ask->key,
+		    ACCESS_SEE);
+	/* It was allowed in another process: its client has an answer. */
+	if (r < 0 && c->server->again != NULL && c->server->again->answered) {
+		change_denied(c, ask->namespace_index, ask->key);
+		return 0;
+	}
+	return r < 0 ? r : request_ask(c, q, &event);
 }
 
 int

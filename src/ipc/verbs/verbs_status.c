@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "ipc/connection/rights.h"
 #include "ipc/verbs/room.h"
 #include "store/store.h"
 
@@ -29,10 +30,23 @@ status_fields(struct buffer *b, const struct store_status *store)
 	}
 }
 
+/* What there is of locks. */
 static void
-status_namespace(struct server *s, struct buffer *b, const char *tag,
+status_counts(struct buffer *b, const struct core_namespace_view *v)
+{
+	codec_number(b, "locks", v->locks);
+	codec_number(b, "held", v->held);
+	if (v->lingering > 0)
+		codec_number(b, "lingering", v->lingering);
+	codec_number(b, "waiting", v->waiting);
+}
+
+static void
+status_namespace(struct connection *c, struct buffer *b, const char *tag,
     uint32_t index)
 {
+	const bool counts = rights_allow_each(c, index, RIGHTS_LISTED);
+	struct server *s = c->server;
 	struct core_namespace_view v;
 	struct store_status store;
 	int cause;
@@ -56,16 +70,15 @@ status_namespace(struct server *s, struct buffer *b, const char *tag,
 		codec_duration(b, "remaining", v.remaining_ms);
 		codec_duration(b, "renewed", v.renewed_ago_ms);
 	}
-	codec_number(b, "locks", v.locks);
-	codec_number(b, "held", v.held);
-	if (v.lingering > 0)
-		codec_number(b, "lingering", v.lingering);
-	codec_number(b, "waiting", v.waiting);
+	if (counts)
+		status_counts(b, &v);
 	if (v.drained)
 		codec_boolean(b, "draining", true);
 	if (v.removed)
 		codec_boolean(b, "removed", true);
-#define COUNTER(name, ...) codec_number(b, #name, v.counters.name);
+#define COUNTER(name, ...)                                                     \
+	if (counts)                                                            \
+		codec_number(b, #name, v.counters.name);
 #include "common/counters.def"
 	codec_number(b, "doubts", v.n_in_doubt);
 	codec_number(b, "requests", store.requests);
@@ -110,7 +123,7 @@ verbs_status(struct connection *c, const struct protocol_request *q)
 	struct buffer *b = connection_out(c);
 
 	for (uint32_t i = 0; i < n; i++)
-		status_namespace(s, b, tag, i);
+		status_namespace(c, b, tag, i);
 	codec_begin(b, tag, "OK");
 	codec_text_value(b, "version", s->version);
 	codec_number(b, "pid", (uint64_t)getpid());

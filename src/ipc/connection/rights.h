@@ -1,0 +1,45 @@
+/*
+ * What a client may do by the rules of access (ipc/access.h). Without rules it
+ * is what it was before there were any: everybody may use all locks, and
+ * administrators break them and order the daemon about.
+ */
+#ifndef DDBLOCKD_IPC_CONNECTION_RIGHTS_H
+#define DDBLOCKD_IPC_CONNECTION_RIGHTS_H
+
+#include "ipc/access.h"
+#include "ipc/connection/connection.h"
+
+/* A row of a listing is for a client that has both. */
+#define RIGHTS_LISTED (ACCESS_SEE | ACCESS_LIST)
+
+/* Other rules from now on: borrowed until the next ones. */
+void rights_configure(struct server *, const struct access *);
+/* Are there any? */
+bool rights_are_ruled(const struct server *);
+
+/* It has just connected: what only then can be known of it. */
+void rights_begin(struct connection *);
+/* Do the rules leave room for this connection, with those of its user? */
+bool rights_have_room(struct connection *);
+
+/*
+ * May it do all of @rights with this lock, or (NULL) with the namespace as a
+ * whole? 0, or DDBLOCK_E_DENIED with the reason, and a line in the log.
+ */
+int rights_check(struct connection *, uint32_t namespace_index,
+    const struct key *name, unsigned rights);
+/* The same for some lock whose key begins so. */
+int rights_check_some(struct connection *, uint32_t namespace_index,
+    struct key prefix, unsigned rights);
+
+/* As rights_check(), without a word. */
+bool rights_allow(struct connection *, uint32_t namespace_index,
+    struct key name, unsigned rights);
+/* Each lock of the namespace? */
+bool rights_allow_each(struct connection *, uint32_t namespace_index,
+    unsigned rights);
+
+/* What an acquire with these terms takes. */
+unsigned rights_of_terms(const struct core_terms *);
+
+#endif

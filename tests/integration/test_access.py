@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Rules of access: what users may do and see, by the first rule that fits, also
+after a reload and a restart. Users are children with other user ids, so this
+needs root.
+"""
+import contextlib
+import os
+import socket
+import unittest
+
+import harness
+from harness import Client, Daemon
+from manager import Managed
+from test_reload import reload
+from users import relay
+
+APP, BACKUP, GUEST, OTHER = 2001, 2002, 2003, 2004
+STAFF = 2100
+
+SPACES = "[namespace default]\nstore = memory\n" \
+         "[namespace jobs]\nstore = memory\n"
+RULES = f"""[access app]
+user = {APP}
+prefix = db/, jobs/
+allow = see, share, take, list
+[access app-rest]
+user = {APP}
+allow = see
+[access backup]
+user = {BACKUP}
+prefix = db/
+allow = see, break, fail-closed, take
+[access guests]
+group = {STAFF}
+namespace = default
+allow = share, list
+connections_max = 2
+[access jobs]
+namespace = jobs
+allow = take
+[access nothing]
+allow = none
+"""
+
+
+class As(Client):
+    """A client that another user has connected: every line must be written by a
+    process of that user."""
+
+    def __init__(self, daemon, user, others=()):
+        for path in (daemon.directory, daemon.socket):
+            os.chmod(path, 0o777)
+        As.count = getattr(As, "count", 0) + 1
+        path = os.path.join(daemon.directory, f"relay{As.count}")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            listening.bind(path)
+            listening.listen()
+            self.child = relay(listening, daemon.socket, user, user, others)
+            super().__init__(path)
+
+    def close(self):
+        # Children of later clients have copies of it.
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        super().close()
+        if self.child:
+            os.waitpid(self.child, 0)
+            self.child = None
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+class Access(unittest.TestCase):
+    def denied(self, reply, *words):
+        self.assertEqual(reply.code, "DENIED", reply)
+        for word in words:
+            self.assertIn(word, reply.raw)
+
+    def keys(self, reply):
+        self.assertTrue(reply.ok, reply)
+        return [row["key"] for row in reply.rows]
+
+    def test_take_and_share(self):
+        with Daemon(SPACES + RULES) as daemon, As(daemon, APP) as app, \
+                As(daemon, GUEST, (STAFF,)) as guest, \
+                As(daemon, OTHER) as other:
+            self.assertTrue(app.call("TRY db/x").ok)
+            self.denied(app.call("TRY x"), 'rule "app-rest" (line 9 of '
+                        f'{daemon.config}) does not let uid {APP} take "x" '
+                        'in namespace "default"')
+            self.denied(app.call("TRY db/x policy=fail-closed"),
+                        'hold "db/x" fail-closed')
+            # For each of several.
+            self.denied(app.call("TRY db/a x"), '"x"')
+            self.assertTrue(app.call("TRY db/a jobs/b").ok)
+            self.denied(guest.call("ACQUIRE g"), "take")
+            self.assertTrue(guest.call("ACQUIRE g mode=shared").ok)
+            self.denied(guest.call("TRY g ns=jobs mode=shared"), "share")
+            self.assertTrue(guest.call("TRY g ns=jobs").ok)
+            self.denied(other.call("TRY g"), 'rule "nothing"')
+            self.assertTrue(other.call("TRY h ns=jobs").ok)
+            daemon.wait_log(f'does not let uid {OTHER} take "g"')
+
+    def test_what_is_hidden(self):
+        """The holder of a lock, and whether there is one."""
+        with Daemon(SPACES + RULES) as daemon, As(daemon, APP) as app, \
+                As(daemon, OTHER) as other, Client(daemon) as root:
+            self.assertTrue(app.call("TRY db/x").ok)
+            for key in ("db/x", "db/none"):
+                self.denied(other.call(f"GET {key}"), f'"{key}"')
+                self.denied(other.call(f"WATCH {key}"), f'"{key}"')
+                self.denied(other.call(f"TRY {key}"), f'"{key}"')
+                self.denied(other.call(f"BREAK {key} token=1 reason=a"))
+            mine = root.call("TRY j ns=jobs owner=root")
+            busy = other.call("TRY j ns=jobs")
+            self.assertEqual(busy.code, "LOCK_BUSY")
+            for name in ("owner", "token", "unchanged", "holders"):
+                self.assertIsNone(busy.get(name), busy)
+            waits = other.send("ACQUIRE j ns=jobs report=queue")
+            told = other.event("QUEUED")
+            self.assertEqual(told["ahead"], "0")
+            for name in ("owner", "token", "state", "pid"):
+                self.assertIsNone(told.get(name), told)
+            self.assertEqual(
+                self.keys(root.call("WAITING ns=jobs")), ["j"])
+            self.assertTrue(root.call(f"RELEASE id={mine['id']}").ok)
+            self.assertTrue(other.reply(waits).ok)
+
+    def test_listings(self):
+        with Daemon(SPACES + RULES) as daemon, As(daemon, APP) as app, \
+                As(daemon, GUEST, (STAFF,)) as guest, \
+                As(daemon, OTHER) as other, Client(daemon) as root:
+            for key in ("db/1", "x", "jobs/2"):
+                self.assertTrue(root.call(f"TRY {key}").ok)
+            self.assertTrue(other.call("TRY o ns=jobs").ok)
+            reply = app.call("LIST")
+            self.assertEqual(sorted(self.keys(reply)), ["db/1", "jobs/2"])
+            self.assertEqual((reply["rows"], reply.get("examined")),
+                             ("2", None))
+            self.assertEqual(self.keys(app.call("LIST prefix=db/")), ["db/1"])
+            self.denied(app.call("LIST prefix=x"), 'rule "app-rest"',
+                        'list "x"')
+            self.denied(guest.call("LIST"), 'rule "guests"', "see namespace")
+            self.denied(other.call("LIST ns=default,jobs"), 'rule "nothing"')
+            self.assertEqual(sorted(self.keys(app.call("HELD"))),
+                             ["db/1", "jobs/2"])
+            # What it holds itself it may know, whatever the rules say.
+            self.assertEqual(self.keys(other.call("HELD")), ["o"])
+            every = root.call("LIST ns=default,jobs")
+            self.assertEqual(len(every.rows), 4)
+            self.assertIsNotNone(every.get("examined"))
+            status = {row["ns"]: row for row in app.call("STATUS").rows}
+            self.assertIsNone(status["default"].get("held"))
+            self.assertIsNone(status["default"].get("grants"))
+            self.assertEqual(root.call("STATUS").rows[0]["held"], "3")
+
+    def test_break(self):
+        with Daemon(SPACES + RULES) as daemon, As(daemon, APP) as app, \
+                As(daemon, BACKUP) as backup, Client(daemon) as root:
+            token = app.call("TRY db/x")["token"]
+            self.denied(app.call(f"BREAK db/x token={token} reason=a"),
+                        'rule "app"', "break")
+            self.assertTrue(backup.call(
+                f"BREAK db/x token={token} reason=stuck").ok)
+            self.assertEqual(app.event("LOCK_LOST")["reason"], "broken")
+            token = app.call("TRY jobs/x")["token"]
+            self.denied(backup.call(f"BREAK jobs/x token={token} reason=a"),
+                        'rule "nothing"')
+            # No rule names root, so none is for it.
+            self.assertTrue(root.call(
+                f"BREAK jobs/x token={token} reason=a").ok)
+            self.denied(backup.call("DRAIN"), "administer namespace")
+            self.denied(backup.call("CHECK"), "administer namespace")
+            self.assertTrue(root.call("DRAIN").ok)
+
+    def test_a_rule_that_names_root(self):
+        rules = "[access root]\nuser = root\nallow = see\n" \
+                f"[access ops]\nuser = {OTHER}\nnamespace = jobs\n" \
+                "allow = admin\n"
+        with Daemon(SPACES + rules) as daemon, Client(daemon) as root, \
+                As(daemon, OTHER) as ops:
+            self.denied(root.call("TRY x"), 'rule "root"')
+            self.denied(root.call("DRAIN"), "administer")
+            self.denied(ops.call("DRAIN"), 'namespace "default"',
+                        "no rule lets")
+            self.assertTrue(ops.call("DRAIN ns=jobs").ok)
+            self.assertTrue(ops.call("CHECK ns=jobs").ok)
+
+    def test_connections_of_a_user(self):
+        with Daemon(SPACES + RULES) as daemon:
+            guests = [As(daemon, GUEST, (STAFF,)) for _ in range(2)]
+            self.assertTrue(guests[0].call("PING").ok)
+            self.assertTrue(guests[1].call("PING").ok)
+            with As(daemon, GUEST, (STAFF,)) as third:
+                self.assertEqual(third.reply().code, "LIMIT")
+            with As(daemon, OTHER) as other:
+                self.assertTrue(other.call("PING").ok)
+            for guest in guests:
+                guest.close()
+
+    def test_reload(self):
+        """What it holds stays; what waits and watches ends."""
+        free = f"[access app]\nuser = {APP}\nallow = see take\n"
+        with Daemon(SPACES) as daemon, As(daemon, APP) as app, \
+                Client(daemon) as root:
+            self.assertTrue(root.call("TRY a").ok)
+            held = app.call("TRY b")
+            waits = app.send("ACQUIRE a")
+            self.assertTrue(app.call("WATCH a").ok)
+            self.assertTrue(app.call("WATCH w").ok)
+            self.assertEqual(len(self.keys(app.call("WAITING"))), 1)
+            self.assertTrue(reload(daemon, SPACES + free))
+            self.assertEqual(len(self.keys(app.call("HELD"))), 1)
+            self.denied(app.call("TRY c mode=shared"), 'rule "app"')
+            self.assertTrue(reload(daemon, SPACES + "[access app]\n"
+                                   f"user = {APP}\nprefix = w\n"
+                                   "allow = see\n"))
+            self.denied(app.reply(waits))
+            told = app.event("CHANGED")
+            self.assertEqual((told["key"], told["state"], told["cause"]),
+                             ("a", "unknown", "DENIED"))
+            self.assertTrue(root.call("TRY w").ok)
+            self.assertEqual(app.event("CHANGED")["key"], "w")
+            self.assertEqual(self.keys(app.call("HELD")), ["b"])
+            self.assertTrue(app.call(f"RENEW id={held['id']}").ok)
+            self.assertTrue(app.call(f"RELEASE id={held['id']}").ok)
+            self.denied(app.call("TRY b"))
+            self.assertTrue(reload(daemon, SPACES))
+            self.assertTrue(app.call("TRY b").ok)
+
+    def test_restart(self):
+        """The next daemon judges by its own file."""
+        file = "[namespace default]\nfile = {dir}/d.db\n"
+        with Managed(config=file) as daemon, As(daemon, APP) as app, \
+                Client(daemon) as root:
+            root.call("HELLO resume=yes")
+            held = app.call("TRY b")
+            self.assertTrue(held.ok, held)
+            self.assertTrue(root.call("TRY a").ok)
+            waits = app.send("ACQUIRE a")
+            self.assertTrue(app.call("WATCH a").ok)
+            daemon.write_config(file + f"[access app]\nuser = {APP}\n"
+                                "prefix = z\nallow = take\n")
+            daemon.restart()
+            self.denied(app.reply(waits), "no rule lets")
+            told = app.event("CHANGED")
+            self.assertEqual((told["state"], told["cause"]),
+                             ("unknown", "DENIED"))
+            self.denied(app.call("TRY y"))
+            self.assertTrue(app.call("TRY z").ok)
+            self.assertTrue(app.call(f"RELEASE id={held['id']}").ok)
+
+    def test_mistakes(self):
+        with Daemon(SPACES) as daemon:
+            self.assertFalse(reload(daemon, SPACES + "[access a]\n"
+                                    "user = nobody-of-that-name\n"
+                                    "namespace = mian\nallow = tkae\n"))
+            daemon.wait_log("ddblockd.conf:6: access a: user = "
+                            "nobody-of-that-name: there is no such user")
+            daemon.wait_log("ddblockd.conf:7: access a: namespace = mian: "
+                            "there is no such namespace")
+            daemon.wait_log("ddblockd.conf:8: access a: allow = tkae: must be "
+                            "some of")
+            with As(daemon, OTHER) as other:
+                self.assertTrue(other.call("TRY x").ok)
+
+
+if __name__ == "__main__":
+    harness.main()
