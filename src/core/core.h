@@ -566,10 +566,8 @@ struct core_namespace_view {
 	struct core_counters counters;
 };
 
-/*
- * The first hold with a number above @after (0: the first of all), or the
- * first waiting request with a serial above @after. False: there is no more.
- */
+/* The first hold with a number above @after (0: the first of all), or the first
+ * waiting request with a serial above @after. False: there is no more. */
 bool core_next_hold(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_hold_view *ret);
 /* The first above @after that this client has, also of those that it has as
@@ -595,8 +593,7 @@ bool core_view_watch(const struct core *, uint64_t client,
     uint32_t namespace_index, struct key,
     struct core_holder_view *ret_holder, int *ret_cause);
 
-/* The lock that is number @n, from 0 on, of those that this client watches;
- * false: they are fewer. */
+/* Number @n, from 0 on, of the locks that it watches; false: there is none. */
 bool core_watch_of(const struct core *, uint64_t client, uint32_t n,
     uint32_t *ret_namespace_index, struct key *ret);
 

@@ -1,8 +1,7 @@
 /*
- * The sections [access NAME]: rules of access as they are written, and what they
- * become (ipc/access.h). Users and groups are looked up here, once; all that
- * cannot be a rule is an error, because a rule that is left out would let in
- * somebody whom it is to keep out, or the other way round.
+ * The sections [access NAME]: rules of access as they are written, and what
+ * they become (ipc/access.h). Users and groups are looked up here, once. What
+ * cannot be a rule is an error: without it others would be let in, or kept out.
  */
 #include "daemon/config.h"
 
@@ -85,8 +84,8 @@ config_add_access(struct config *c, const char *name,
 
 /* ---- lists -------------------------------------------------------------- */
 
-/* A list while it is read: its words, separated by spaces or commas; a word with
- * one of these is in quotation marks. */
+/* A list while it is read: its words, separated by spaces or commas; a word
+ * with one of these is in quotation marks. */
 struct config_list {
 	struct config *config;
 	const struct config_access *of;
@@ -167,7 +166,7 @@ list_end(const struct config_list *l)
 		    "remove it");
 }
 
-/* ---- for whom ----------------------------------------------------------- */
+/* ---- its clients -------------------------------------------------------- */
 
 /* Of what getpwnam_r() and getgrnam_r() say; @found: the entry or NULL. */
 static bool
@@ -335,8 +334,8 @@ access_check_rights(const struct config_list *l, bool none, unsigned named,
 	    r->n_users + r->n_groups + r->n_units == 0)
 		config_warn(l->config, l->origin, "access %s: allow = %s: it "
 		    "is for everybody, and lets everybody break locks or "
-		    "drain the daemon; leave break and admin out, or say for "
-		    "whom it is", of->name, of->allow);
+		    "drain the daemon; leave break and admin out, or name "
+		    "users, groups or units", of->name, of->allow);
 }
 
 static int

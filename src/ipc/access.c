@@ -1,5 +1,5 @@
 /*
- * Rules of access: which is for whom, and what the first that fits decides.
+ * Rules of access: which are for a client, and what the first that fits says.
  */
 #include "ipc/access.h"
 
@@ -41,7 +41,7 @@ access_asks_units(const struct access *a)
 	return asks;
 }
 
-/* ---- for whom ---------------------------------------------------------- */
+/* ---- its clients ------------------------------------------------------- */
 
 static bool
 access_is_user(const struct access_rule *r, uid_t uid)

@@ -4,11 +4,11 @@
  * A rule says for which clients it is (user, group, unit), for which locks
  * (namespaces, beginnings of keys) and what they may do. The first rule that is
  * for the client and for the lock decides; what none decides is refused, except
- * to administrators, for whom only rules are that name somebody.
+ * to administrators. For these only rules count that name somebody.
  *
  * The unit of a client may not be known, for example because its process has
- * ended. Then a rule for a unit may be for it or not: what it allows counts only
- * if the rules after it allow it, too.
+ * ended. Then a rule for a unit may be for it or not: what it allows counts
+ * only if the rules after it allow it, too.
  */
 #ifndef DDBLOCKD_IPC_ACCESS_H
 #define DDBLOCKD_IPC_ACCESS_H
@@ -119,8 +119,8 @@ void access_refusal(const struct access_rule *, uid_t uid, unsigned right,
     char ret[ACCESS_TEXT_MAX]);
 
 /*
- * access_unit.c: the unit of the service manager that a process belongs to, with
- * the slices that it is in ("system.slice/a.service"), from its file
+ * access_unit.c: the unit of the service manager that a process belongs to,
+ * with the slices that it is in ("system.slice/a.service"), from its file
  * /proc/PID/cgroup; empty: none. False: that cannot be told.
  *
  * What is below a unit is that unit's own, and may have any name.

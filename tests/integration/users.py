@@ -13,8 +13,8 @@ def become(user, group, others=()):
 
 
 def relay(listening, path, user, group, others=()):
-    """A child that is another user: it connects to @path, and passes on what the
-    one client says that connects to @listening. Returns its pid."""
+    """A child that is another user: it connects to @path, and passes on what
+    the one client says that connects to @listening. Returns its pid."""
     child = os.fork()
     if child > 0:
         return child

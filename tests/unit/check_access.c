@@ -1,7 +1,7 @@
 /*
  * Rules of access: what they decide, compared with a second implementation that
- * goes through all worlds in which a rule that may be for a client is or is not;
- * and the unit of a process, from its cgroup.
+ * goes through all worlds in which a rule that may be for a client is or is
+ * not; and the unit of a process, from its cgroup.
  */
 #include "ipc/access.h"
 

@@ -1,6 +1,6 @@
 /*
- * Rules of access in the configuration: what they become, and the error for each
- * mistake: what, where, and what to write instead.
+ * Rules of access in the configuration: what they become, and the error for
+ * each mistake: what, where, and what to write instead.
  */
 #include <stdio.h>
 #include <string.h>
@@ -172,8 +172,8 @@ TEST(test_all_for_everybody)
 	expect_good("[access rest]\nallow = all\n");
 	ck_assert_str_eq(config->warnings.data, "test.conf:2: access rest: "
 	    "allow = all: it is for everybody, and lets everybody break locks "
-	    "or drain the daemon; leave break and admin out, or say for whom "
-	    "it is\n");
+	    "or drain the daemon; leave break and admin out, or name users, "
+	    "groups or units\n");
 }
 
 TEST(test_described)

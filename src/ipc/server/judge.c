@@ -11,8 +11,8 @@
 #include "ipc/connection/rights.h"
 #include "ipc/server/room.h"
 
-/* Of several locks the one that it waits for now counts. True: it was cancelled,
- * and others may have been answered. */
+/* Of several locks the one that it waits for now counts. True: it was
+ * cancelled, and others may have been answered. */
 static bool
 judge_waiter(struct connection *c, struct pending *p)
 {
