@@ -599,13 +599,15 @@ enum ddblock_query_kind {
 	DDBLOCK_QUERY_CHECK,	/* have the stores all that they need? */
 	DDBLOCK_QUERY_DRAIN,	/* no new locks; one row: how many are held */
 	DDBLOCK_QUERY_UNDRAIN,	/* and again */
+	DDBLOCK_QUERY_ACCESS,	/* what may a user do, by which rule? */
 };
 
 struct ddblock_query_options {
 	size_t size;		/* of this structure */
 	const char *ns;		/* GET; of the others one, or several ("a,b");
 				 * NULL: the daemon's own */
-	const char *key;	/* GET; HELD, WAITING: NULL is any */
+	const char *key;	/* GET; HELD, WAITING: NULL is any; ACCESS: NULL
+				 * is all that no rule names */
 	const char *prefix;	/* LIST */
 	const char *state;	/* LIST: "free", "held", "dead"; HELD: "held",
 				 * "danger", "lost"; or several with commas
@@ -615,11 +617,14 @@ struct ddblock_query_options {
 	ddblock_row_function *on_progress;
 	const char *sort;	/* GET: of the lock, NULL is "-"; LIST, HELD,
 				 * WAITING: of the locks, NULL is any */
+	const char *uid;	/* ACCESS: its number, */
+	const char *groups;	/* and those of its groups: "4,100"; or NULL */
+	const char *unit;	/* ACCESS: of its process; NULL: none */
 };
 
 #define DDBLOCK_QUERY_OPTIONS_INIT \
 	{ sizeof(struct ddblock_query_options), NULL, NULL, NULL, NULL, \
-	    NULL, NULL }
+	    NULL, NULL, NULL, NULL, NULL }
 
 /* Ask, and have every row given to @function. Blocks. */
 int ddblock_query(struct ddblock *, enum ddblock_query_kind,

@@ -258,6 +258,15 @@ access_word(unsigned right)
 	return "?";
 }
 
+void
+access_where(const struct access_rule *r, char ret[ACCESS_TEXT_MAX])
+{
+	if (r->file != NULL)
+		(void)snprintf(ret, ACCESS_TEXT_MAX, "%s:%u", r->file, r->line);
+	else
+		ret[0] = '\0';
+}
+
 /* A key as people see it, cut to fit. */
 static void
 access_show(const struct key *name, char text[ACCESS_KEY_SHOWN + 8])

@@ -112,6 +112,9 @@ unsigned access_right(const char *word, size_t length);
 /* The word of one right. */
 const char *access_word(unsigned right);
 
+/* Where it stands: FILE:LINE. */
+void access_where(const struct access_rule *, char ret[ACCESS_TEXT_MAX]);
+
 /* Why not: `rule "NAME" (line 3 of FILE) does not let uid 7 take "k" in
  * namespace "n"`. Of several rights it names the first. */
 void access_refusal(const struct access_rule *, uid_t uid, unsigned right,

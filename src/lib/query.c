@@ -20,6 +20,7 @@ static const enum protocol_verb query_verbs[] = {
 	[DDBLOCK_QUERY_CHECK] = VERB_CHECK,
 	[DDBLOCK_QUERY_DRAIN] = VERB_DRAIN,
 	[DDBLOCK_QUERY_UNDRAIN] = VERB_UNDRAIN,
+	[DDBLOCK_QUERY_ACCESS] = VERB_ACCESS,
 };
 
 /* The argument that each option becomes, of the verbs that take it. */
@@ -34,6 +35,9 @@ static const struct option query_table[] = {
 	OPTION(prefix, PREFIX),
 	OPTION(state, STATE),
 	OPTION(state, HOLD_STATE),
+	OPTION(uid, UID),
+	OPTION(groups, GROUPS),
+	OPTION(unit, UNIT),
 };
 #undef OPTION
 

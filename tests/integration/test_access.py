@@ -4,6 +4,7 @@ after a reload and a restart. Users are children with other user ids, so this
 needs root.
 """
 import contextlib
+import json
 import os
 import socket
 import unittest
@@ -11,6 +12,7 @@ import unittest
 import harness
 from harness import Client, Daemon
 from manager import Managed
+from test_check import ddblock
 from test_reload import reload
 from users import relay
 
@@ -248,6 +250,69 @@ class Access(unittest.TestCase):
             self.denied(app.call("TRY y"))
             self.assertTrue(app.call("TRY z").ok)
             self.assertTrue(app.call(f"RELEASE id={held['id']}").ok)
+
+    def explain(self, daemon, *args):
+        """{right: (allowed, rule)}, as `ddblock check --access` says it."""
+        status, out, err = ddblock(daemon, "check", "--json", *args)
+        self.assertEqual((status, err), (0, ""))
+        return {row["right"]: (row["allowed"], row.get("rule"))
+                for row in json.loads(out)}
+
+    def test_check(self):
+        with Daemon(SPACES + RULES) as daemon, As(daemon, APP) as app:
+            told = self.explain(daemon, f"--access={APP}:db/x")
+            self.assertEqual(list(told), ["see", "share", "take",
+                                          "fail-closed", "break", "list",
+                                          "admin"])
+            self.assertEqual(told["take"], (True, "app"))
+            self.assertEqual(told["break"], (False, "app"))
+            self.assertEqual(told["admin"], (False, "app-rest"))
+            told = self.explain(daemon, f"--access={APP}:other")
+            self.assertEqual((told["see"], told["take"]),
+                             ((True, "app-rest"), (False, "app-rest")))
+            told = self.explain(daemon, f"--access={BACKUP}")
+            self.assertEqual(told["take"], (False, "nothing"))
+            told = self.explain(daemon, f"--access={OTHER}:k", "--ns=jobs")
+            self.assertEqual(told["take"], (True, "jobs"))
+            # By name, with groups; and no rule is for an administrator.
+            told = self.explain(daemon, "--access=root:k")
+            self.assertEqual(told["break"], (True, None))
+            status, out, _ = ddblock(daemon, "check", f"--access={APP}:db/x")
+            self.assertEqual(status, 0)
+            self.assertRegex(out, r"RIGHT +ALLOWED +RULE +WHERE\n"
+                             rf"see +yes +app +{daemon.config}:5\n")
+            self.assertRegex(out, r"break +no +app +")
+            for args, status, word in (
+                    (["--access=nobody-of-that-name"], 64, "no user"),
+                    (["--unit=a.service"], 64, "goes with --access"),
+                    (["--access=7", "--ns=mian"], 65, "no namespace")):
+                done = ddblock(daemon, "check", *args)
+                self.assertEqual(done[0], status, done)
+                self.assertIn(word, done[2])
+            self.denied(app.call(f"ACCESS uid={APP}"), "administer")
+            admin = Client(daemon)
+            with admin:
+                for line in ("ACCESS", "ACCESS uid=-1", "ACCESS uid=1 groups=a",
+                             "ACCESS uid=1 groups=1,,2"):
+                    self.assertEqual(admin.call(line).code, "BAD_REQUEST")
+                rows = admin.call(f"ACCESS uid=9 groups=7,{STAFF} key=k").rows
+                self.assertEqual((rows[1]["right"], rows[1]["allowed"],
+                                  rows[1]["rule"]), ("share", "yes", "guests"))
+
+    def test_check_without_rules(self):
+        with Daemon(SPACES) as daemon, As(daemon, OTHER) as other:
+            told = self.explain(daemon, f"--access={OTHER}")
+            self.assertEqual([right for right, (allowed, _) in told.items()
+                              if not allowed], ["break", "admin"])
+            self.assertEqual(other.call(f"ACCESS uid={OTHER}").code, "DENIED")
+
+    def test_check_of_a_unit(self):
+        with Daemon(SPACES + "[access web]\nunit = a.service web.slice\n"
+                    "allow = see\n") as daemon:
+            for unit, allowed in (("a.service", True), ("b.service", False),
+                                  ("web.slice/b.service", True)):
+                self.assertEqual(self.explain(
+                    daemon, "--access=9", f"--unit={unit}")["see"][0], allowed)
 
     def test_mistakes(self):
         with Daemon(SPACES) as daemon:

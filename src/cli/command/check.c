@@ -160,11 +160,30 @@ check_ask(struct cli *cli, struct ddblock *d)
 int
 command_check(struct cli *cli, int argc, char **argv)
 {
+	static const struct option options[] = {
+		CLI_COMMON_OPTIONS,
+		{ "access", required_argument, NULL, 'a' },
+		{ "unit", required_argument, NULL, 'u' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *user = NULL, *unit = NULL;
 	struct ddblock *d;
-	int status;
+	int option, status;
 
-	if (cli_operands(cli, argc, argv, 0, 0) < 0)
-		return CLI_USAGE;
+	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
+		if (option == 'a')
+			user = optarg;
+		else if (option == 'u')
+			unit = optarg;
+		else
+			return CLI_USAGE;
+	}
+	if (optind < argc)
+		return cli_misused(cli, "what is \"%s\"?", argv[optind]);
+	if (user != NULL)
+		return check_access(cli, user, unit);
+	if (unit != NULL)
+		return cli_misused(cli, "--unit goes with --access");
 	status = cli_open(cli, NULL, &d);
 	if (status != 0) {
 		cli_say("\"ddblockd --check\" looks at the same without a "

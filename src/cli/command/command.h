@@ -7,6 +7,10 @@
 
 #include "cli/base/cli.h"
 
+/* ddblock check --access: @user is USER or USER:KEY, @unit that of its process or
+ * NULL. */
+int check_access(struct cli *, const char *user, const char *unit);
+
 int command_acquire(struct cli *, int argc, char **argv);
 int command_break(struct cli *, int argc, char **argv);
 int command_check(struct cli *, int argc, char **argv);

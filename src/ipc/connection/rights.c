@@ -12,6 +12,9 @@
 #include "common/error.h"
 #include "ipc/connection/rights.h"
 
+/* What everybody may where there are no rules. */
+#define RIGHTS_OF_ALL (ACCESS_ALL & ~(unsigned)(ACCESS_BREAK | ACCESS_ADMIN))
+
 void
 rights_configure(struct server *s, const struct access *access)
 {
@@ -169,6 +172,39 @@ rights_allow_each(struct connection *c, uint32_t namespace_index,
 	m = rights_match(c);
 	return m != NULL && access_allows_each(s->access, m, namespace_index,
 	    rights);
+}
+
+unsigned
+rights_standing_of(const struct server *s, const struct access_client *client)
+{
+	bool is_admin = client->uid == 0 || client->gid == s->admin_group;
+
+	if (s->admin_group == (gid_t)-1)
+		is_admin = client->uid == 0;
+	for (size_t i = 0; i < client->n_groups; i++)
+		is_admin = is_admin || client->groups[i] == s->admin_group;
+	if (is_admin)
+		return ACCESS_ALL;
+	return client->uid == geteuid() ?
+	    ACCESS_ALL & ~(unsigned)ACCESS_BREAK : ACCESS_NONE;
+}
+
+void
+rights_explain(const struct server *s, const struct access_client *client,
+    uint32_t namespace_index, const struct key *name,
+    struct rights_answer *ret)
+{
+	struct access_match m;
+
+	ret->rule = NULL;
+	if (!rights_are_ruled(s)) {
+		ret->allowed = ((client->standing | RIGHTS_OF_ALL) &
+		    ret->right) != 0;
+		return;
+	}
+	access_match(s->access, client, &m);
+	ret->allowed = access_allows(s->access, &m, namespace_index,
+	    ret->right == ACCESS_ADMIN ? NULL : name, ret->right, &ret->rule);
 }
 
 unsigned

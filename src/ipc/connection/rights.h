@@ -39,6 +39,20 @@ bool rights_allow(struct connection *, uint32_t namespace_index,
 bool rights_allow_each(struct connection *, uint32_t namespace_index,
     unsigned rights);
 
+/* What a user may that is not connected now, and which rule says so (NULL:
+ * none). @ret->right is set before. */
+struct rights_answer {
+	unsigned right;
+	bool allowed;
+	const struct access_rule *rule;
+};
+void rights_explain(const struct server *, const struct access_client *,
+    uint32_t namespace_index, const struct key *name,
+    struct rights_answer *ret);
+/* Its standing; root is that of the daemon's own pid namespace. */
+unsigned rights_standing_of(const struct server *,
+    const struct access_client *);
+
 /* What an acquire with these terms takes. */
 unsigned rights_of_terms(const struct core_terms *);
 
