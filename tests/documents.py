@@ -174,6 +174,31 @@ def check_settings():
             yield f"{page}: the default of {name} is {default}, not {word}"
 
 
+# ---- rules of access ----------------------------------------------------
+
+def check_access():
+    """Their settings, their rights, and what the error for another word
+    lists."""
+    page = "man/ddblockd.conf.5"
+    text = section(page, "ACCESS")
+    source = read("src/daemon/config_access.c")
+    rights = re.findall(r'^ACCESS\(\w+, \d, "([\w-]+)"',
+                        read("src/ipc/access.def"), re.M)
+    if len(rights) < 5:
+        yield f"only {len(rights)} rights were found"
+    yield from differ(
+        f"{page}, ACCESS", re.findall(r'^\t\{ "(\w+)", true', source, re.M),
+        [head.split()[0] for head, _ in items(text, "Ic")])
+    yield from differ(f"{page}, ACCESS", rights + ["all", "none"],
+                      [head for head, _ in items(text, "Li")])
+    yield from differ(
+        "proto/protocol.md, Rules of access", rights, re.findall(
+            r"^\| `([\w-]+)` \|", read("proto/protocol.md").partition(
+                "\n## Rules of access\n")[2].partition("\n## ")[0], re.M))
+    if ", ".join(rights) not in re.sub(r'"\s*"', "", source):
+        yield "src/daemon/config_access.c: the error lists other rights"
+
+
 # ---- codes --------------------------------------------------------------
 
 OF_THE_LIBRARY = {"NO_DAEMON", "PROTOCOL"}
@@ -580,9 +605,9 @@ def check_pages():
     yield from differ("man/libddblock.3, SYNOPSIS", functions, told)
 
 
-CHECKS = (check_settings, check_codes, check_protocol, check_limits,
-          check_layers, check_history, check_names, check_functions,
-          check_targets, check_pages)
+CHECKS = (check_settings, check_access, check_codes, check_protocol,
+          check_limits, check_layers, check_history, check_names,
+          check_functions, check_targets, check_pages)
 
 
 def main():

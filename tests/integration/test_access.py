@@ -285,7 +285,7 @@ class Access(unittest.TestCase):
             for args, status, word in (
                     (["--access=nobody-of-that-name"], 64, "no user"),
                     (["--unit=a.service"], 64, "goes with --access"),
-                    (["--access=7", "--ns=mian"], 65, "no namespace")):
+                    (["--access=7", "--ns=mian"], 64, "no namespace")):
                 done = ddblock(daemon, "check", *args)
                 self.assertEqual(done[0], status, done)
                 self.assertIn(word, done[2])

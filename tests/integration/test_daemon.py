@@ -153,6 +153,24 @@ class Configuration(unittest.TestCase):
             {"native", "awslabs", "python", "js-fail-open", "js-fail-closed",
              "dlock"})
 
+    def test_example_of_access(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, "../../contrib/examples/access.conf"),
+                  encoding="utf-8") as f:
+            text = f.read()
+        # Its users and groups are of another host.
+        for name, number in (("www-data", 33), ("backup", 34),
+                             ("deploy", 1234)):
+            text = re.sub(rf"(?<== ){name}$", str(number), text, flags=re.M)
+        daemon = Daemon(text, raw=True, args=["--check-config"],
+                        env={"AWS_REGION": "eu-central-1",
+                             "AWS_ACCESS_KEY_ID": "a",
+                             "AWS_SECRET_ACCESS_KEY": "s"})
+        self.addCleanup(daemon.close)
+        status, out, err = daemon.run()
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(out.count("[access "), 6)
+
     def test_help_and_version(self):
         for args in (["--help"], ["--version"]):
             daemon = Daemon(args=args, raw=True)
@@ -165,7 +183,9 @@ class Configuration(unittest.TestCase):
     def test_manual_has_every_setting(self):
         here = os.path.dirname(os.path.abspath(__file__))
         with open(os.path.join(here, "../../man/ddblockd.conf.5")) as f:
-            manual = set(re.findall(r"^\.It Ic (\w+)", f.read(), re.M))
+            text = re.sub(r"^\.Sh ACCESS\n.*?^\.Sh ", "", f.read(),
+                          flags=re.M | re.S)  # rules have no flags
+        manual = set(re.findall(r"^\.It Ic (\w+)", text, re.M))
         daemon = Daemon(args=["--help"], raw=True)
         self.addCleanup(daemon.close)
         flags = daemon.run()[1].partition("Settings of the daemon")[2]

@@ -7,8 +7,8 @@
 
 #include "cli/base/cli.h"
 
-/* ddblock check --access: @user is USER or USER:KEY, @unit that of its process or
- * NULL. */
+/* ddblock check --access: @user is USER or USER:KEY, @unit that of its process
+ * or NULL. */
 int check_access(struct cli *, const char *user, const char *unit);
 
 int command_acquire(struct cli *, int argc, char **argv);
