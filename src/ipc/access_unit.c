@@ -10,34 +10,34 @@
 
 #define UNIT_SLICE ".slice"
 
-/* What follows the first colon but one of its line; NULL: there is none such.
- * The manager's own hierarchy, in the old layout and in the one between; else
- * the only one that there is in the new. */
+/* Its path in the new hierarchy, which systemd uses where it is there, also
+ * beside the old ones. It is "/" where only those are: then the path in
+ * systemd's own of them, if there is one. NULL: the text was cut. */
 static const char *
 unit_path(const char *text, size_t *ret_length)
 {
-	static const char named[] = ":name=systemd:", only[] = "0::";
-	const char *found = NULL, *end;
-	const char *next;
+	static const char named[] = ":name=systemd:/", only[] = "0::/";
+	const char *path = NULL, *next;
 
+	*ret_length = 0;
 	for (; *text != '\0'; text = next) {
+		const char *end = strchr(text, '\n');
 		const char *colon = strchr(text, ':');
 
-		end = strchr(text, '\n');
 		if (end == NULL)
-			return NULL;	/* it was cut */
+			return NULL;
 		next = end + 1;
-		if (colon != NULL && colon < end &&
+		if (strncmp(text, only, sizeof(only) - 1) == 0 &&
+		    (path == NULL || end - text >= (ptrdiff_t)sizeof(only)))
+			path = text + sizeof(only) - 2;
+		else if (colon != NULL && *ret_length <= 1 &&
 		    strncmp(colon, named, sizeof(named) - 1) == 0)
-			found = colon + sizeof(named) - 1;
-		else if (strncmp(text, only, sizeof(only) - 1) == 0 &&
-		    found == NULL)
-			found = text + sizeof(only) - 1;
+			path = colon + sizeof(named) - 2;
 		else
 			continue;
-		*ret_length = (size_t)(end - found);
+		*ret_length = (size_t)(end - path);
 	}
-	return found;
+	return path;
 }
 
 static bool
@@ -55,8 +55,7 @@ access_unit(const char *cgroup, char ret[ACCESS_UNIT_MAX])
 	const char *path = unit_path(cgroup, &left);
 	bool slice = true;
 
-	if (path == NULL || left == 0 || *path != '/' ||
-	    unit_ends_with(path, left, " (deleted)"))
+	if (path == NULL || unit_ends_with(path, left, " (deleted)"))
 		return false;
 	while (slice && left > 1) {
 		const char *name = path + 1, *end = memchr(name, '/', left - 1);

@@ -49,7 +49,7 @@ class As(Client):
     """A client that another user has connected: every line must be written by a
     process of that user."""
 
-    def __init__(self, daemon, user, others=()):
+    def __init__(self, daemon, user, others=(), leaves=False):
         for path in (daemon.directory, daemon.socket):
             os.chmod(path, 0o777)
         As.count = getattr(As, "count", 0) + 1
@@ -57,8 +57,12 @@ class As(Client):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
             listening.bind(path)
             listening.listen()
-            self.child = relay(listening, daemon.socket, user, user, others)
+            self.child = relay(listening, daemon.socket, user, user, others,
+                               leaves)
             super().__init__(path)
+        if leaves:
+            os.waitpid(self.child, 0)
+            self.child = None
 
     def close(self):
         # Children of later clients have copies of it.
@@ -250,6 +254,30 @@ class Access(unittest.TestCase):
             self.denied(app.call("TRY y"))
             self.assertTrue(app.call("TRY z").ok)
             self.assertTrue(app.call(f"RELEASE id={held['id']}").ok)
+
+    def test_a_unit_that_is_not_known(self):
+        """The process that connected has ended before it was accepted: then a
+        rule for a unit may be for it, and refuses, but allows nothing."""
+        rules = "[access bad]\nunit = bad.service\nallow = share\n" \
+                "[access good]\nunit = good.slice\nprefix = g\n" \
+                "allow = all\n[access rest]\nallow = take, share\n"
+        with Daemon(SPACES + rules) as daemon:
+            daemon.freeze()
+            hidden = As(daemon, OTHER, leaves=True)
+            daemon.thaw()
+            with hidden, As(daemon, APP) as app:
+                self.denied(hidden.call("TRY k"), 'rule "bad"')
+                self.assertTrue(hidden.call("TRY s mode=shared").ok)
+                self.denied(hidden.call("GET g"), "see")
+                self.assertTrue(app.call("TRY k").ok)
+                self.denied(app.call("GET g"), 'rule "rest"')
+                # It was not asked for when it connected.
+                self.assertTrue(reload(daemon, SPACES))
+                with As(daemon, APP) as late:
+                    self.assertTrue(late.call("TRY l").ok)
+                    self.assertTrue(reload(daemon, SPACES + rules))
+                    self.assertTrue(late.call("TRY m").ok)
+                    self.denied(hidden.call("TRY n"), 'rule "bad"')
 
     def explain(self, daemon, *args):
         """{right: (allowed, rule)}, as `ddblock check --access` says it."""

@@ -12,9 +12,10 @@ def become(user, group, others=()):
     os.setresuid(user, user, user)
 
 
-def relay(listening, path, user, group, others=()):
+def relay(listening, path, user, group, others=(), leaves=False):
     """A child that is another user: it connects to @path, and passes on what
-    the one client says that connects to @listening. Returns its pid."""
+    the one client says that connects to @listening. Returns its pid. @leaves:
+    it ends when it has connected, and its own child goes on."""
     child = os.fork()
     if child > 0:
         return child
@@ -23,6 +24,8 @@ def relay(listening, path, user, group, others=()):
         near, _ = listening.accept()
         far = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         far.connect(path)
+        if leaves and os.fork() > 0:
+            os._exit(0)
         poll = select.poll()
         ways = {near.fileno(): (near, far), far.fileno(): (far, near)}
         for fd in ways:

@@ -333,6 +333,45 @@ class Confined(Case):
                             check=False)
         self.assertIn("not allowed to connect", done.stderr)
 
+    def as_unit(self, unit, *arguments, slice_="system.slice"):
+        return HOST.exec(
+            "systemd-run", "--quiet", "--collect", "--pipe", "--wait",
+            f"--unit={unit}", f"--slice={slice_}", "--uid=alice", "ddblock",
+            "run", *arguments, "--", "true", check=False)
+
+    def test_access_by_unit(self):
+        """All are the same user: by the unit of their process, and the slices
+        that it is in, rules tell them apart."""
+        self.start("[access web]\nunit = web.service\nprefix = web/\n"
+                   "allow = take\n[access batch]\nunit = batch.slice\n"
+                   "allow = take\n[access rest]\nprefix = r\nallow = take\n")
+        done = self.as_unit("web.service", "web/x")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.as_unit("web.service", "x")
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertIn("no rule lets uid 1501 take \"x\"", done.stderr)
+        done = self.as_unit("other.service", "web/x")
+        self.assertEqual(done.returncode, 77, done.stderr)
+        done = self.as_unit("a.service", "x", slice_="batch.slice")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.as_unit("a.service", "y", slice_="batch-nightly.slice")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.as_unit("other.service", "r")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_access_of_what_a_unit_makes(self):
+        """A unit that may make cgroups gives one the name of another unit."""
+        self.start("[access web]\nunit = web.service\nallow = take\n")
+        script = "d=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup); " \
+            "mkdir $d/web.service; echo 0 >$d/web.service/cgroup.procs; " \
+            "cat /proc/self/cgroup; exec ddblock run k -- true"
+        done = HOST.exec(
+            "systemd-run", "--quiet", "--collect", "--pipe", "--wait",
+            "--unit=cheat.service", "--property=Delegate=yes", "--uid=alice",
+            "sh", "-c", script, check=False)
+        self.assertIn("cheat.service/web.service\n", done.stdout)
+        self.assertEqual(done.returncode, 77, done.stderr)
+
     def test_names_of_peers(self):
         """Of those that do not give one: what /proc calls them."""
         self.start("[daemon]\nhistory = yes\n")

@@ -370,13 +370,20 @@ static const struct {
 	    "system.slice/docker-0a1b.scope" },
 	{ "0::/init.scope\n", "init.scope" },
 	{ "0::/\n", "" },
-	/* Version 1, and the layout between. */
+	/* Version 1, the layout between, and one beside the other. */
 	{ "12:pids:/a.slice/x.service\n1:name=systemd:/system.slice/"
 	    "y.service\n", "system.slice/y.service" },
-	{ "1:name=systemd:/system.slice/y.service\n0::/system.slice/"
-	    "z.service\n", "system.slice/y.service" },
-	{ "0::/system.slice/z.service\n1:name=systemd:/system.slice/"
-	    "y.service\n", "system.slice/y.service" },
+	{ "1:name=systemd:/system.slice/y.service\n0::/\n",
+	    "system.slice/y.service" },
+	{ "0::/\n1:name=systemd:/system.slice/y.service\n",
+	    "system.slice/y.service" },
+	{ "1:name=systemd:/y.service\n0::/system.slice/z.service\n",
+	    "system.slice/z.service" },
+	{ "0::/system.slice/z.service\n1:name=systemd:/y.service\n",
+	    "system.slice/z.service" },
+	{ "9:name=systemd:/\n8:pids:/\n0::/a.service\n", "a.service" },
+	{ "0::/a.service\n9:name=systemd:/\n8:pids:/\n", "a.service" },
+	{ "9:name=systemd:/\n0::/\n", "" },
 	{ "3:cpu,cpuacct:/x.service\n", NULL },
 	/* Escaped, and a name that has a colon. */
 	{ "0::/system.slice/_cpu.service\n", "system.slice/cpu.service" },
