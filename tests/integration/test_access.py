@@ -217,9 +217,10 @@ class Access(unittest.TestCase):
             self.assertTrue(reload(daemon, SPACES + free))
             self.assertEqual(len(self.keys(app.call("HELD"))), 1)
             self.denied(app.call("TRY c mode=shared"), 'rule "app"')
-            self.assertTrue(reload(daemon, SPACES + "[access app]\n"
-                                   f"user = {APP}\nprefix = w\n"
-                                   "allow = see\n"))
+            self.assertTrue(reload(daemon, SPACES + "[access other]\n"
+                                   f"user = {OTHER}\nallow = all\n"
+                                   f"[access app]\nuser = {APP}\n"
+                                   "prefix = w\nallow = see\n"))
             self.denied(app.reply(waits))
             told = app.event("CHANGED")
             self.assertEqual((told["key"], told["state"], told["cause"]),
