@@ -60,9 +60,12 @@ class As(Client):
             self.child = relay(listening, daemon.socket, user, user, others,
                                leaves)
             super().__init__(path)
-        if leaves:
-            os.waitpid(self.child, 0)
-            self.child = None
+        if leaves:  # it is a zombie until this client is closed
+            os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOWAIT)
+
+    def reap(self):
+        os.waitpid(self.child, 0)
+        self.child = None
 
     def close(self):
         # Children of later clients have copies of it.
@@ -70,8 +73,7 @@ class As(Client):
             self.socket.shutdown(socket.SHUT_RDWR)
         super().close()
         if self.child:
-            os.waitpid(self.child, 0)
-            self.child = None
+            self.reap()
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
@@ -265,8 +267,11 @@ class Access(unittest.TestCase):
         with Daemon(SPACES + rules) as daemon:
             daemon.freeze()
             hidden = As(daemon, OTHER, leaves=True)
+            hidden.reap()
+            zombie = As(daemon, OTHER, leaves=True)
             daemon.thaw()
-            with hidden, As(daemon, APP) as app:
+            with hidden, zombie, As(daemon, APP) as app:
+                self.denied(zombie.call("TRY k"), 'rule "bad"')
                 self.denied(hidden.call("TRY k"), 'rule "bad"')
                 self.assertTrue(hidden.call("TRY s mode=shared").ok)
                 self.denied(hidden.call("GET g"), "see")

@@ -211,7 +211,20 @@ peer_number(int pidfd)
 	return line == NULL ? 0 : strtol(line, NULL, 10);
 }
 
-/* What was read by the number is the process's if that is still there after. */
+/* Has it come to its end, if only in part? Then it may be in no cgroup. */
+static bool
+peer_has_ended(long pid)
+{
+	char text[PROC_FILE_MAX], path[64];
+	const char *state;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+	state = proc_file_read(path, text) ?
+	    proc_file_line(text, "State:\t") : NULL;
+	return state == NULL || *state == 'Z' || *state == 'X';
+}
+
+/* What was read by the number is the process's if it still has that after. */
 static char *
 peer_read_unit(int pidfd)
 {
@@ -221,8 +234,8 @@ peer_read_unit(int pidfd)
 	if (pid <= 0)
 		return NULL;
 	(void)snprintf(path, sizeof(path), "/proc/%ld/cgroup", pid);
-	if (!proc_file_read(path, text) || peer_number(pidfd) != pid ||
-	    !access_unit(text, unit))
+	if (!proc_file_read(path, text) || !access_unit(text, unit) ||
+	    peer_has_ended(pid) || peer_number(pidfd) != pid)
 		return NULL;
 	return strdup(unit);
 }

@@ -15,6 +15,8 @@
 /* What everybody may where there are no rules. */
 #define RIGHTS_OF_ALL (ACCESS_ALL & ~(unsigned)(ACCESS_BREAK | ACCESS_ADMIN))
 
+_Static_assert(CORE_NAMESPACES_MAX <= 64, "a rule has a bit for each");
+
 void
 rights_configure(struct server *s, const struct access *access)
 {
