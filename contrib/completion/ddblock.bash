@@ -40,6 +40,7 @@ _ddblock_values() {
 	    ALRM TERM CONT STOP TSTP WINCH ;;
 	--timeout) echo forever ;;
 	--for-pid) cd /proc && printf '%s\n' [0-9]* ;;
+	--access) compgen -u -- "$value" ;;
 	*) awk -F '\t' -v name="$1" '$2 == name { gsub(/\|/, "\n", $5)
 	    print $5 }' <<<"$options" ;;
 	esac

@@ -180,6 +180,10 @@ class Bash(Case):
         self.assertIn("printf", self.complete("ddblock run k -- print"))
         self.assertIn("printf", self.complete("ddblock run k print"))
 
+    def test_users(self):
+        self.assertIn("daemon", "".join(
+            self.complete("ddblock check --access=daemo")))
+
     def test_keys_by_options(self):
         """What follows them is no key any more."""
         for line in ("-k", "-nk", "--key", "-k a -n -k"):
