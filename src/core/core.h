@@ -578,14 +578,14 @@ bool core_view_hold(const struct core *, uint64_t hold, uint64_t now_ms,
     struct core_hold_view *ret);	/* that one; false: there is none */
 bool core_next_waiter(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_waiter_view *ret);
-/* Its serial, if it is the last of its client and waits; or 0. */
-uint64_t core_waits(const struct core *, uint64_t client, uint64_t request);
+/* This one of a client's, which is found soon if it is the last. */
+bool core_view_request(const struct core *, uint64_t client, uint64_t request,
+    uint64_t now_ms, struct core_waiter_view *ret);
 void core_view_namespace(const struct core *, uint32_t namespace_index,
     uint64_t now_ms, struct core_namespace_view *ret);
 /* Does this client hold anything that this namespace's session renews? */
 bool core_client_holds(const struct core *, uint64_t client,
     uint32_t namespace_index);
-
 /* What this client, which watches the lock, should know of it: as CORE_CHANGED
  * says it; with a cause the state is unknown. False: it does not watch it, or
  * waits for its answer. */

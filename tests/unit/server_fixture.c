@@ -227,13 +227,13 @@ core_client_holds(const struct core *core, uint64_t client, uint32_t index)
 	return client == core->holder && index == 0;
 }
 
-uint64_t
-core_waits(const struct core *core, uint64_t client, uint64_t request)
+bool
+core_view_request(const struct core *core, uint64_t client, uint64_t request,
+    uint64_t now_ms, struct core_waiter_view *ret)
 {
-	(void)core;
 	(void)client;
 	(void)request;
-	return 1;
+	return core_next_waiter(core, 0, now_ms, ret);
 }
 
 bool

@@ -122,17 +122,23 @@ core_next_waiter(const struct core *core, uint64_t after, uint64_t now_ms,
 	return true;
 }
 
-uint64_t
-core_waits(const struct core *core, uint64_t client, uint64_t request)
+bool
+core_view_request(const struct core *core, uint64_t client, uint64_t request,
+    uint64_t now_ms, struct core_waiter_view *ret)
 {
 	const struct client *c = client_find(core, client);
-	const struct request *r;
+	const struct request *r = c == NULL ? NULL : c->requests;
 
-	if (c == NULL || c->requests == NULL)
-		return 0;
-	r = c->requests->client_previous;	/* utlist's last */
-	return r->reply.request == request && r->waiter.lock != NULL &&
-	    r->reply.verb == CORE_ACQUIRE ? r->waiter.serial : 0;
+	if (r == NULL)
+		return false;
+	do {
+		r = r->client_previous;	/* utlist's first leads to the last */
+	} while (r->reply.request != request && r != c->requests);
+	if (r->reply.request != request || r->waiter.lock == NULL ||
+	    r->reply.verb != CORE_ACQUIRE)
+		return false;
+	view_fill_waiter(core, r, now_ms, ret);
+	return true;
 }
 
 bool

@@ -12,10 +12,13 @@
 void
 report_begin(struct connection *c, struct pending *p)
 {
-	p->told.serial = core_waits(c->server->calls.core(c->server->arg),
-	    c->client, p->number);
-	if (p->told.serial == 0)
+	const struct server *s = c->server;
+	struct core_waiter_view v;
+
+	if (!core_view_request(s->calls.core(s->arg), c->client, p->number,
+	    clock_boot_ms(), &v))
 		return;
+	p->told.serial = v.serial;
 	p->reports = true;
 	c->n_reports++;
 	server_schedule_tell(c->server);
