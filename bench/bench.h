@@ -51,6 +51,8 @@ void die(const char *format, ...)
  * itself; until processors_all().
  */
 void processors_stay(void);
+/* On the first; returns false if there is only one. */
+bool processors_take_first(void);
 void processors_leave_last(void);
 void processors_take_last(pid_t);
 void processors_all(void);
@@ -67,6 +69,8 @@ void report_us(const char *what, const struct pairs *, enum target,
 /* A line that has no target. */
 void report_note_us(const char *what, const struct pairs *);
 void report_missed(const char *what, const char *why);
+/* A target that another table shows as missed. */
+void report_miss(void);
 bool report_all_met(void);
 
 /* ---- peer.c: processes at the other end of a socket ---- */
@@ -81,6 +85,7 @@ struct daemon {
 	struct manager *manager;	/* that starts it; or NULL */
 	const char *journal;		/* the setting; or NULL */
 	const char *trail;		/* the same, with its log; or NULL */
+	const char *limits;		/* lines for [daemon] */
 	char directory[BENCH_PATH_MAX];
 	char socket[BENCH_PATH_MAX];
 };
@@ -94,6 +99,9 @@ void daemon_start_trailed(struct daemon *, const char *name,
  * ("no": without). */
 void daemon_start_kept(struct daemon *, const char *name,
     const char *settings, struct manager *, const char *journal);
+/* With the default limits and log, and a socket for all users. */
+void daemon_start_public(struct daemon *, const char *name,
+    const char *settings);
 void daemon_stop(struct daemon *);
 void daemon_kill(struct daemon *);
 /* A daemon that was stopped, with its state. */
@@ -207,6 +215,16 @@ void bench_hop(void);
 void bench_list(void);
 void bench_watch(void);
 void bench_journal(void);
+void bench_strangers(void);
+
+/* What the command line says of it. */
+struct strangers_options {
+	const char *attack;	/* only this one; or NULL */
+	const char *store;	/* only this one; or NULL */
+	bool json;		/* a line for each attack */
+	bool markdown;
+};
+extern struct strangers_options strangers_options;
 
 /* bare_sqlite.c: two write transactions, and nothing else. */
 struct bare_sqlite;

@@ -3,6 +3,8 @@
  * is missed.
  *
  *     ddblock-bench DIRECTORY [NAME...]
+ *     ddblock-bench DIRECTORY strangers [--attack NAME] [--store NAME]
+ *         [--json | --markdown]
  *
  * DIRECTORY should be on a real disk; the files written there stay.
  */
@@ -10,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,31 +32,63 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 	bool one_processor;
+	bool only_named;	/* it takes long, and needs root */
 } benches[] = {
-	{ "ping", bench_ping, true },
-	{ "handover", bench_handover, true },
-	{ "sqlite", bench_sqlite, false },
-	{ "run", bench_run, false },
-	{ "memory", bench_memory, false },
-	{ "cpu", bench_cpu, false },
-	{ "list", bench_list, false },
-	{ "watch", bench_watch, false },
-	{ "journal", bench_journal, false },
-	{ "dynamodb", bench_dynamodb, true },
-	{ "endpoint", bench_endpoint, false },
-	{ "hedge", bench_hedge, false },
-	{ "trail", bench_trail, true },
-	{ "hop", bench_hop, false },
+	{ "ping", bench_ping, true, false },
+	{ "handover", bench_handover, true, false },
+	{ "sqlite", bench_sqlite, false, false },
+	{ "run", bench_run, false, false },
+	{ "memory", bench_memory, false, false },
+	{ "cpu", bench_cpu, false, false },
+	{ "list", bench_list, false, false },
+	{ "watch", bench_watch, false, false },
+	{ "journal", bench_journal, false, false },
+	{ "dynamodb", bench_dynamodb, true, false },
+	{ "endpoint", bench_endpoint, false, false },
+	{ "hedge", bench_hedge, false, false },
+	{ "trail", bench_trail, true, false },
+	{ "hop", bench_hop, false, false },
+	{ "strangers", bench_strangers, false, true },
 };
 
+/* @names: those of the command line, from the second on. */
 static bool
-is_asked_for(const char *name, int argc, char *const argv[])
+is_asked_for(const char *name, bool only_named, char *const names[])
 {
-	for (int i = 2; i < argc; i++) {
-		if (strcmp(argv[i], name) == 0)
+	if (names[0] == NULL)
+		return !only_named;
+	for (; names[0] != NULL; names++) {
+		if (strcmp(names[0], name) == 0)
 			return true;
 	}
-	return argc <= 2;
+	return false;
+}
+
+/* Of the strangers. Afterwards the other arguments are the last ones. */
+static void
+read_options(int argc, char *argv[])
+{
+	static const struct option options[] = {
+		{ "attack", required_argument, NULL, 'a' },
+		{ "store", required_argument, NULL, 's' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "markdown", no_argument, NULL, 'm' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'a')
+			strangers_options.attack = optarg;
+		else if (c == 's')
+			strangers_options.store = optarg;
+		else if (c == 'j')
+			strangers_options.json = true;
+		else if (c == 'm')
+			strangers_options.markdown = true;
+		else
+			exit(2);
+	}
 }
 
 /* Ten thousand connections need as many descriptors, here and there. */
@@ -101,15 +136,19 @@ main(int argc, char *argv[])
 		raise_descriptor_limit();
 		echo_service_run();
 	}
+	read_options(argc, argv);
+	if (optind == argc)
+		die("a directory is needed");
 	snprintf(bench_directory, sizeof(bench_directory), "%.80s/XXXXXX",
-	    argv[1]);
-	(void)mkdir(argv[1], 0700);
+	    argv[optind]);
+	(void)mkdir(argv[optind], 0700);
 	if (mkdtemp(bench_directory) == NULL)
 		die("%s: %s", bench_directory, strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++) {
-		if (!is_asked_for(benches[i].name, argc, argv))
+		if (!is_asked_for(benches[i].name, benches[i].only_named,
+		    argv + optind + 1))
 			continue;
 		if (benches[i].one_processor)
 			run_on_one_processor(benches[i].run);

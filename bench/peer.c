@@ -59,10 +59,9 @@ daemon_write_config(const struct daemon *d, const char *settings)
 	if (f == NULL || fchmod(fileno(f), 0600) != 0)
 		die("%s: %s", path, strerror(errno));
 	fprintf(f, "[daemon]\nsocket = %s\nlog = stderr\n"
-	    "log_level = %s\naudit_trail = %s\nstop_wait = 0\n"
-	    "queued_bytes_per_uid_max = 1024M\n", d->socket,
+	    "log_level = %s\naudit_trail = %s\nstop_wait = 0\n%s", d->socket,
 	    d->trail != NULL ? "info" : "warning",
-	    d->trail != NULL ? d->trail : "no");
+	    d->trail != NULL ? d->trail : "no", d->limits);
 	if (d->journal != NULL)
 		fprintf(f, "journal = %s\n", d->journal);
 	fprintf(f, "\n[namespace default]\n%s", settings);
@@ -98,6 +97,9 @@ daemon_exec(const struct daemon *d, const char *notify)
 static void
 daemon_prepare(struct daemon *d, const char *name, const char *settings)
 {
+	if (d->limits == NULL)
+		d->limits = "log_level = warning\n"
+		    "queued_bytes_per_uid_max = 1024M\n";
 	snprintf(d->directory, sizeof(d->directory), "%.900s/%s",
 	    bench_directory, name);
 	snprintf(d->socket, sizeof(d->socket), "%.990s/sock", d->directory);
@@ -120,6 +122,17 @@ daemon_start_trailed(struct daemon *d, const char *name, const char *settings,
 {
 	*d = (struct daemon){ .trail = trail };
 	daemon_prepare(d, name, settings);
+}
+
+void
+daemon_start_public(struct daemon *d, const char *name, const char *settings)
+{
+	d->manager = NULL;
+	d->journal = NULL;
+	d->limits = "socket_mode = 0666\n";
+	daemon_prepare(d, name, settings);
+	if (chmod(bench_directory, 0711) != 0 || chmod(d->directory, 0711) != 0)
+		die("%s: %s", d->directory, strerror(errno));
 }
 
 void

@@ -50,6 +50,21 @@ processors_stay(void)
 	processors_set(0, &one);
 }
 
+bool
+processors_take_first(void)
+{
+	unsigned first = 0;
+	cpu_set_t one;
+
+	processors_learn();
+	while (!CPU_ISSET(first, &processors_known))
+		first++;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	processors_set(0, &one);
+	return CPU_COUNT(&processors_known) > 1;
+}
+
 void
 processors_leave_last(void)
 {

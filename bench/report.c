@@ -67,6 +67,12 @@ report_missed(const char *what, const char *why)
 	report_any_missed = true;
 }
 
+void
+report_miss(void)
+{
+	report_any_missed = true;
+}
+
 bool
 report_all_met(void)
 {
