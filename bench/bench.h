@@ -104,6 +104,8 @@ void daemon_start_public(struct daemon *, const char *name,
     const char *settings);
 void daemon_stop(struct daemon *);
 void daemon_kill(struct daemon *);
+/* Remove the files of one that has ended. */
+void daemon_remove(struct daemon *);
 /* A daemon that was stopped, with its state. */
 void daemon_start_again(struct daemon *);
 /* Make a table in DynamoDB, at the endpoint of the environment. */

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WARM_MS 500
+#define WARM_MS 1000
 #define QUIET_MS 1500
 #define ATTACK_MS 3000
 #define PREPARE_MS 60000
@@ -359,8 +359,13 @@ attack_run(const struct attack *attack, const char *store)
 	o.died = waitpid(daemon.pid, NULL, WNOHANG) != 0;
 	outcome_judge(&o, a);
 	outcome_report(&o, a);
-	if (!o.died)
+	if (!o.died) {
 		daemon_kill(&daemon);
+		daemon_remove(&daemon);
+	} else {
+		fprintf(stderr, "%s: the daemon ended; its log is in %s\n",
+		    attack->name, daemon.directory);
+	}
 	if (endpoint > 0)
 		process_kill(endpoint);
 	munmap(a, sizeof(*a));

@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -168,6 +169,21 @@ daemon_kill(struct daemon *d)
 	kill(d->pid, SIGKILL);
 	while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
+}
+
+void
+daemon_remove(struct daemon *d)
+{
+	DIR *directory = opendir(d->directory);
+	const struct dirent *entry;
+
+	if (directory == NULL)
+		die("%s: %s", d->directory, strerror(errno));
+	while ((entry = readdir(directory)) != NULL)
+		(void)unlinkat(dirfd(directory), entry->d_name, 0);
+	closedir(directory);
+	if (rmdir(d->directory) != 0)
+		die("%s: %s", d->directory, strerror(errno));
 }
 
 void
