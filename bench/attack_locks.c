@@ -72,7 +72,7 @@ static void
 hold_hot(struct stranger *s)
 {
 	if (s->number == 0)
-		(void)caller_ask(caller_new(s), "ACQUIRE " HOT " wait=1h");
+		(void)caller_ask(caller_new(s), "ACQUIRE " HOT " wait=1h\n");
 }
 
 static void
@@ -112,15 +112,17 @@ watchers_hear(struct stranger *s, struct caller *c, const char *answer)
 static void
 watchers_prepare(struct stranger *s)
 {
-	struct caller *c = callers_new(s, WATCHERS);
+	struct caller *c;
 
+	/* First, for there may be no room for all. */
+	if (s->number == 0) {
+		c = caller_new(s);
+		c->hear = watchers_hear;
+		caller_say(s, c, "TRY " HOT "\n");
+	}
+	c = callers_new(s, WATCHERS);
 	for (; c < s->callers + s->n_callers; c++)
-		(void)caller_ask(c, "WATCH " HOT);
-	if (s->number != 0)
-		return;
-	c = caller_new(s);
-	c->hear = watchers_hear;
-	caller_say(s, c, "TRY " HOT "\n");
+		(void)caller_ask(c, "WATCH " HOT "\n");
 }
 
 /* Many requests, then each of them is cancelled. */
@@ -238,7 +240,7 @@ data_prepare(struct stranger *s)
 	memset(data, 'x', DATA_LENGTH);
 	data[DATA_LENGTH] = '\0';
 	for (; c < s->callers + s->n_callers; c++) {
-		uint64_t id = caller_ask(c, "TRY strangers/data/%zu/%td",
+		uint64_t id = caller_ask(c, "TRY strangers/data/%zu/%td\n",
 		    s->number, c - s->callers);
 		size_t room = DATA_LENGTH + 64;
 		char *text = malloc(room);

@@ -184,6 +184,7 @@ void line_send(struct line_client *, const char *format, ...)
 void line_send_bytes(struct line_client *, const char *, size_t length);
 /* The next line without its LF, valid until the next call. */
 const char *line_read(struct line_client *);
+const char *line_read_or_end(struct line_client *);	/* NULL at the end */
 /* The next line, which must be an OK; returns its id=, or 0. */
 uint64_t line_read_ok(struct line_client *);
 /* Lock and release a key. */

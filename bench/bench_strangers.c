@@ -35,7 +35,7 @@
 struct strangers_options strangers_options;
 
 static const struct attack *const attacks[] = {
-	attacks_of_reads, attacks_of_locks, attacks_of_sockets,
+	attacks_of_sockets, attacks_of_reads, attacks_of_locks,
 };
 
 /* What the neighbours met, in one phase. */

@@ -66,7 +66,8 @@ line_send(struct line_client *c, const char *format, ...)
 	line_send_bytes(c, line, (size_t)n);
 }
 
-static void
+/* Returns false at the end of the connection. */
+static bool
 line_fill(struct line_client *c)
 {
 	ssize_t n;
@@ -81,12 +82,13 @@ line_fill(struct line_client *c)
 		    sizeof(c->buffer) - c->end);
 	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
-		die("the other side closed the connection");
+		return false;
 	c->end += (size_t)n;
+	return true;
 }
 
 const char *
-line_read(struct line_client *c)
+line_read_or_end(struct line_client *c)
 {
 	for (;;) {
 		char *line = c->buffer + c->start;
@@ -97,8 +99,19 @@ line_read(struct line_client *c)
 			c->start = (size_t)(end + 1 - c->buffer);
 			return line;
 		}
-		line_fill(c);
+		if (!line_fill(c))
+			return NULL;
 	}
+}
+
+const char *
+line_read(struct line_client *c)
+{
+	const char *line = line_read_or_end(c);
+
+	if (line == NULL)
+		die("the other side closed the connection");
+	return line;
 }
 
 uint64_t

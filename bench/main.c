@@ -141,7 +141,7 @@ main(int argc, char *argv[])
 		die("a directory is needed");
 	snprintf(bench_directory, sizeof(bench_directory), "%.80s/XXXXXX",
 	    argv[optind]);
-	(void)mkdir(argv[optind], 0700);
+	(void)mkdir(argv[optind], 0755);
 	if (mkdtemp(bench_directory) == NULL)
 		die("%s: %s", bench_directory, strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
