@@ -14,6 +14,7 @@
 #include "strangers.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,6 +324,7 @@ attack_measure(const struct attack *attack, struct arena *a,
 static pid_t
 store_start(const char *store, char *settings, size_t size)
 {
+	struct sched_param first = { .sched_priority = 1 };
 	char url[64];
 	pid_t pid;
 
@@ -332,8 +334,8 @@ store_start(const char *store, char *settings, size_t size)
 	pid = endpoint_start(DELAY_MS, NULL, url, sizeof(url));
 	/* Before the strangers, whose processor it has. */
 	processors_take_last(pid);
-	if (setpriority(PRIO_PROCESS, (id_t)pid, -20) != 0)
-		die("setpriority: %s", strerror(errno));
+	if (sched_setscheduler(pid, SCHED_RR, &first) != 0)
+		die("sched_setscheduler: %s", strerror(errno));
 	snprintf(settings, size, "store = dynamodb\n"
 	    "table = " ENDPOINT_TABLE "\nendpoint = %s\nregion = us-east-1\n"
 	    "access_key_id = AKIDEXAMPLE\nsecret_access_key = secret\n", url);
