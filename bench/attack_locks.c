@@ -71,8 +71,13 @@ caller_repeat(struct caller *c, const struct text *t)
 static void
 hold_hot(struct stranger *s)
 {
-	if (s->number == 0)
-		(void)caller_ask(caller_new(s), "ACQUIRE " HOT " wait=1h\n");
+	struct caller *c;
+
+	if (s->number != 0)
+		return;
+	c = caller_new(s);
+	caller_tell(c, "ACQUIRE " HOT " wait=1h\n");
+	(void)caller_await(c);
 }
 
 static void
@@ -121,8 +126,10 @@ watchers_prepare(struct stranger *s)
 		caller_say(s, c, "TRY " HOT "\n");
 	}
 	c = callers_new(s, WATCHERS);
+	for (size_t i = 0; c + i < s->callers + s->n_callers; i++)
+		caller_tell(&c[i], "WATCH " HOT "\n");
 	for (; c < s->callers + s->n_callers; c++)
-		(void)caller_ask(c, "WATCH " HOT "\n");
+		(void)caller_await(c);
 }
 
 /* Many requests, then each of them is cancelled. */
@@ -240,13 +247,15 @@ data_prepare(struct stranger *s)
 	memset(data, 'x', DATA_LENGTH);
 	data[DATA_LENGTH] = '\0';
 	for (; c < s->callers + s->n_callers; c++) {
-		uint64_t id = caller_ask(c, "TRY strangers/data/%zu/%td\n",
-		    s->number, c - s->callers);
 		size_t room = DATA_LENGTH + 64;
 		char *text = malloc(room);
+		uint64_t id;
 
 		if (text == NULL)
 			die("out of memory");
+		caller_tell(c, "TRY strangers/data/%zu/%td\n", s->number,
+		    c - s->callers);
+		id = caller_await(c);
 		c->length = (size_t)snprintf(text, room,
 		    "RENEW id=%" PRIu64 " data=%s\n", id, data);
 		c->text = text;

@@ -81,20 +81,27 @@ answer_read(struct line_client *line)
 	return answer;
 }
 
-uint64_t
-caller_ask(struct caller *c, const char *format, ...)
+void
+caller_tell(const struct caller *c, const char *format, ...)
 {
-	static struct line_client line;
 	char text[BENCH_LINE_MAX];
-	const char *answer, *id;
 	va_list arguments;
 
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	/* If it has ended, caller_await() finds that. */
+	(void)send(c->fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+uint64_t
+caller_await(struct caller *c)
+{
+	static struct line_client line;
+	const char *answer, *id;
+
 	line.fd = c->fd;
 	line.start = line.end = 0;
-	(void)send(c->fd, text, strlen(text), MSG_NOSIGNAL);
 	answer = answer_read(&line);
 	if (answer == NULL || strncmp(answer, "ERR LIMIT", 9) == 0) {
 		close(c->fd);

@@ -134,10 +134,11 @@ void stranger_run(struct arena *, const struct attack *, size_t number,
 struct caller *caller_new(struct stranger *);
 /* So many in all strangers together; the first one of this process. */
 struct caller *callers_new(struct stranger *, size_t in_all);
-/* Ask one thing and wait for its OK; returns its id=, or 0. One that a limit
- * refuses ends. */
-uint64_t caller_ask(struct caller *, const char *format, ...)
+/* Before the attack: say a line; and wait for its OK, which returns its id=, or
+ * 0. One that a limit refuses ends. */
+void caller_tell(const struct caller *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+uint64_t caller_await(struct caller *);
 /* Say this once, when the socket has room. */
 void caller_say(struct stranger *, struct caller *, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
