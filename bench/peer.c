@@ -99,8 +99,7 @@ static void
 daemon_prepare(struct daemon *d, const char *name, const char *settings)
 {
 	if (d->limits == NULL)
-		d->limits = "log_level = warning\n"
-		    "queued_bytes_per_uid_max = 1024M\n";
+		d->limits = "queued_bytes_per_uid_max = 1024M\n";
 	snprintf(d->directory, sizeof(d->directory), "%.900s/%s",
 	    bench_directory, name);
 	snprintf(d->socket, sizeof(d->socket), "%.990s/sock", d->directory);
@@ -128,9 +127,7 @@ daemon_start_trailed(struct daemon *d, const char *name, const char *settings,
 void
 daemon_start_public(struct daemon *d, const char *name, const char *settings)
 {
-	d->manager = NULL;
-	d->journal = NULL;
-	d->limits = "socket_mode = 0666\n";
+	*d = (struct daemon){ .limits = "socket_mode = 0666\n" };
 	daemon_prepare(d, name, settings);
 	if (chmod(bench_directory, 0711) != 0 || chmod(d->directory, 0711) != 0)
 		die("%s: %s", d->directory, strerror(errno));

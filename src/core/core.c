@@ -420,7 +420,7 @@ core_step(struct core *core, const struct core_event *event,
 	if (core->due_multis != NULL)
 		multi_run(core);
 	core_run_timers(core);
-	if (core->touched != NULL)
+	if (core->touched != NULL || core->telling != NULL)
 		watch_tell(core);
 	core_check(core);
 	if (core->bounds.above)
@@ -430,6 +430,7 @@ core_step(struct core *core, const struct core_event *event,
 	if (ret_update->stopped)
 		client_stop(core);
 	ret_update->actions = core->actions;
-	ret_update->next_ms = core->heap.first_ms;
+	ret_update->next_ms = core->telling != NULL ? core->now_ms :
+	    core->heap.first_ms;
 	return code;
 }

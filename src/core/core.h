@@ -83,7 +83,7 @@ struct core_limits {
 	uint32_t requests_max;
 	uint32_t observations_max;	/* foreign sessions remembered */
 	uint32_t in_doubt_max;	/* writes that may still land; of a namespace */
-	uint32_t ends_per_step_max;	/* of what a client leaves behind */
+	uint32_t per_step_max;	/* ends of what leaves, and tells of changes */
 };
 
 struct core_config {

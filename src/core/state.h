@@ -156,6 +156,7 @@ struct core {
 	uint32_t n_watches;
 	uint64_t change_serial;
 	struct watched *touched;	/* in this step */
+	struct watched *telling;	/* with watchers to be told yet */
 };
 
 /* What the next process must know of it has changed. */

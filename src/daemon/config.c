@@ -12,9 +12,8 @@
 #include "common/utf8.h"
 #include "ddblock.h"
 
-/* Of a client that leaves, before others have their turn: some tenths of a
- * millisecond. */
-#define CONFIG_ENDS_PER_STEP 128
+/* Before others have their turn: a tenth of a millisecond. */
+#define CONFIG_PER_STEP 128
 #define CONFIG_REPORT_MAX (64 * 1024)
 
 int
@@ -406,7 +405,7 @@ config_core_limits(const struct config_daemon *d)
 		.requests_per_client_max =
 		    (uint32_t)d->requests_per_connection_max,
 		.holds_per_client_max = (uint32_t)d->holds_per_connection_max,
-		.ends_per_step_max = CONFIG_ENDS_PER_STEP,
+		.per_step_max = CONFIG_PER_STEP,
 		.watches_per_client_max =
 		    (uint32_t)d->watches_per_connection_max,
 		.watches_max = (uint32_t)d->watches_max,

@@ -33,9 +33,11 @@ static const char *const sqlite_records_sql[STATEMENTS] = {
 	    "REPLACE INTO lock(" SQLITE_ROWS_LOCK ")"
 	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
 	    " ?12, ?13)",
+	/* One lower bound, which the index is entered by: of two, SQLite takes
+	 * one, and reads all rows up to the other. */
 	[STATEMENT_LOCK_SCAN] =
 	    "SELECT " SQLITE_ROWS_LOCK " FROM lock"
-	    " WHERE key > ?1 AND key >= ?2 ORDER BY key",
+	    " WHERE key >= ?1 AND key <> ?2 ORDER BY key",
 	[STATEMENT_LOCK_SWEEP] =
 	    "SELECT key, token, holders IS NULL AND ttl > 0 AND ttl < ?2"
 	    " FROM lock WHERE key > ?1 ORDER BY key LIMIT ?3",
@@ -508,6 +510,7 @@ sqlite_records_scan(struct sqlite_records *r, struct sqlite_job *j)
 {
 	sqlite3_stmt *s = r->statements[STATEMENT_LOCK_SCAN];
 	const struct operation *o = &j->ask;
+	struct key from = o->prefix;
 	struct scan_row *rows;
 	int code;
 	int rc;
@@ -515,8 +518,10 @@ sqlite_records_scan(struct sqlite_records *r, struct sqlite_job *j)
 	rows = arena_alloc(&j->arena, SCAN_PAGE_MAX * sizeof(*rows));
 	if (rows == NULL)
 		return sqlite_records_refuse(j, DDBLOCK_E_NOMEM);
-	(void)sqlite_rows_bind_bytes(s, 1, o->cursor.bytes, o->cursor.length);
-	(void)sqlite_rows_bind_bytes(s, 2, o->prefix.bytes, o->prefix.length);
+	if (key_compare(&o->cursor, &o->prefix) > 0)
+		from = o->cursor;
+	(void)sqlite_rows_bind_bytes(s, 1, from.bytes, from.length);
+	(void)sqlite_rows_bind_bytes(s, 2, o->cursor.bytes, o->cursor.length);
 	rc = sqlite_records_scan_rows(s, j, rows, &code);
 	(void)sqlite3_reset(s);
 	if (rc != SQLITE_OK)

@@ -80,7 +80,7 @@ begin(void)
 			.holds_per_client_max = 9, .watches_per_client_max = 9,
 			.watches_max = 9, .locks_max = 9, .requests_max = 9,
 			.observations_max = 9, .in_doubt_max = 9,
-			.ends_per_step_max = 9 } };
+			.per_step_max = 9 } };
 	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4 };
 	struct core *core;
 

@@ -62,7 +62,7 @@ plan_init(struct plan *p)
 			.requests_max = 1000000,
 			.observations_max = 10000,
 			.in_doubt_max = 10000,
-			.ends_per_step_max = 2,
+			.per_step_max = 2,
 		},
 		.retention_s = 7 * 86400,
 		.latency_ms = 5,

@@ -32,7 +32,7 @@ crowding_core(void)
 		    .holds_per_client_max = MANY, .watches_per_client_max = 10,
 		    .watches_max = 10, .locks_max = MANY, .requests_max = MANY,
 		    .observations_max = MANY, .in_doubt_max = 10,
-		    .ends_per_step_max = MANY } };
+		    .per_step_max = MANY } };
 	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
 	struct core *core;
 

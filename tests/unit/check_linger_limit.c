@@ -82,7 +82,7 @@ limit_core(void)
 		    .holds_per_client_max = 10, .watches_per_client_max = 10,
 		    .watches_max = 10, .locks_max = 10, .requests_max = 5000,
 		    .observations_max = 10, .in_doubt_max = 10,
-		    .ends_per_step_max = 10 } };
+		    .per_step_max = 10 } };
 	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4 };
 	struct core *core;
 

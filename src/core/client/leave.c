@@ -114,7 +114,7 @@ leave(struct core *core, uint64_t id, bool cut)
 		return 0;
 	if (!c->leaving)
 		leave_begin(c, cut);
-	return leave_some(core, c, core->limits.ends_per_step_max);
+	return leave_some(core, c, core->limits.per_step_max);
 }
 
 int
@@ -135,7 +135,7 @@ client_leaves(struct core *core, uint64_t id)
 	struct client *c = client_find(core, id);
 
 	return c == NULL || !c->leaving ? 0 :
-	    leave_some(core, c, core->limits.ends_per_step_max);
+	    leave_some(core, c, core->limits.per_step_max);
 }
 
 void

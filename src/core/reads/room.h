@@ -69,10 +69,12 @@ struct watch {
 /* A lock that is watched, by however many. */
 struct watched {
 	struct lock *lock;
-	struct watch *watches;		/* without an answer: in front */
-	uint32_t n_asking;		/* of which */
+	struct watch *watches;	/* those not told of @serial yet: in front */
+	struct watch *asking;	/* without an answer; the latest first */
 	struct watched *prev, *next;	/* in line for a look */
 	struct watched *touched_previous, *touched_next;
+	struct watched *telling_previous, *telling_next;
+	bool telling : 1;	/* not all are told */
 	bool queued : 1;
 	bool touched : 1;	/* look at the lock when this step ends */
 	bool known : 1;		/* they were told @view; or of @cause */
@@ -94,6 +96,7 @@ struct watch *watch_find(const struct core *, const struct client *,
 bool watch_view(const struct core *, const struct lock *,
     struct core_holder_view *ret);
 bool watch_is_fresh(const struct watched *, const struct request *);
+void watch_told(struct core *, struct watched *);	/* all of them */
 void watch_fail(struct core *, struct lock *, int code);
 
 /* ---- watch_poll.c ----------------------------------------------------- */

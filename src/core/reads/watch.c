@@ -12,7 +12,8 @@
 static void
 watched_free(struct core *core, struct watched *w)
 {
-	assert(w->watches == NULL && w->n_asking == 0);
+	assert(w->watches == NULL && w->asking == NULL);
+	watch_told(core, w);
 	watch_poll_leave(w);
 	watch_poll_schedule(core, w->lock->ns);
 	if (w->touched)
@@ -35,7 +36,7 @@ watch_end(struct core *core, struct watch *watch)
 	core->n_watches--;
 	DL_DELETE2(l->watched->watches, watch, lock_previous, lock_next);
 	free(watch);
-	if (l->watched->watches == NULL)
+	if (l->watched->watches == NULL && l->watched->asking == NULL)
 		watched_free(core, l->watched);
 	lock_free_if_unused(core, l);
 	client_free_if_unused(core, c);
@@ -47,8 +48,8 @@ watch_failed(struct core *core, struct lock *l, int code, const char *text)
 {
 	struct watched *w = l->watched;
 
-	while (w != NULL && w->n_asking > 0) {
-		struct watch *watch = w->watches;
+	while (w != NULL && w->asking != NULL) {
+		struct watch *watch = w->asking;
 
 		request_reply(core, watch->request, code, 0, text);
 		watch_end(core, watch);
@@ -65,9 +66,8 @@ watch_wants_read(const struct lock *l)
 {
 	const struct watched *w = l->watched;
 
-	/* The latest of them stands first. */
-	return w != NULL && w->n_asking > 0 &&
-	    !watch_is_fresh(w, w->watches->request);
+	return w != NULL && w->asking != NULL &&
+	    !watch_is_fresh(w, w->asking->request);
 }
 
 struct watch *
@@ -107,7 +107,8 @@ watch_free_all(struct core *core)
 	}
 }
 
-/* Its request is answered, or gone: it is a watch now, or about to end. */
+/* Its request is answered, or gone: it is a watch now, which knows what the
+ * others are told, or about to end. */
 static void
 watch_forget_request(struct core *core, struct request *r)
 {
@@ -115,10 +116,9 @@ watch_forget_request(struct core *core, struct request *r)
 	struct watched *w = watch->lock->watched;
 
 	(void)core;
-	assert(w->n_asking > 0);
-	w->n_asking--;
 	watch->request = NULL;
-	DL_DELETE2(w->watches, watch, lock_previous, lock_next);
+	watch->change.serial = w->serial;
+	DL_DELETE2(w->asking, watch, lock_previous, lock_next);
 	DL_APPEND2(w->watches, watch, lock_previous, lock_next);
 }
 
@@ -184,8 +184,7 @@ watch_new(struct core *core, struct request *r, struct lock *l)
 	DL_APPEND2(c->watches, watch, client_previous, client_next);
 	c->n_watches++;
 	core->n_watches++;
-	DL_PREPEND2(l->watched->watches, watch, lock_previous, lock_next);
-	l->watched->n_asking++;
+	DL_PREPEND2(l->watched->asking, watch, lock_previous, lock_next);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /*
- * What clients that watch a lock are told of its holders, and when.
+ * What clients that watch a lock are told of its holders, and when. If they are
+ * many, a step tells some of them (per_step_max), and the next one goes on.
  *
  *  1. A watch begins with its answer, and whatever is known differently later
  *     is told. Within a step the last counts, so a client that takes the
@@ -86,14 +87,51 @@ watch_say(struct core *core, struct watch *watch)
 static void
 watch_say_all(struct core *core, struct watched *w)
 {
-	struct watch *watch;
-
 	w->serial = ++core->change_serial;
-	DL_FOREACH2(w->watches, watch, lock_next)
-	{
-		if (watch->request == NULL)
-			watch_say(core, watch);
+	if (w->telling)
+		return;
+	w->telling = true;
+	DL_APPEND2(core->telling, w, telling_previous, telling_next);
+}
+
+void
+watch_told(struct core *core, struct watched *w)
+{
+	if (!w->telling)
+		return;
+	w->telling = false;
+	DL_DELETE2(core->telling, w, telling_previous, telling_next);
+}
+
+/* Those of them that wait longest, and no more than @n_max. How many? */
+static uint32_t
+watch_say_some(struct core *core, struct watched *w, uint32_t n_max)
+{
+	uint32_t n = 0;
+
+	while (w->watches != NULL && w->watches->change.serial != w->serial) {
+		struct watch *watch = w->watches;
+
+		if (n == n_max)
+			return n;
+		n++;
+		watch_say(core, watch);
+		DL_DELETE2(w->watches, watch, lock_previous, lock_next);
+		DL_APPEND2(w->watches, watch, lock_previous, lock_next);
 	}
+	watch_told(core, w);
+	return n;
+}
+
+/* The rest comes in the next step: there may be many of them, and then they get
+ * what is known by that time. */
+static void
+watch_tell_some(struct core *core)
+{
+	uint32_t n_left = core->limits.per_step_max;
+
+	while (core->telling != NULL && n_left > 0)
+		n_left -= watch_say_some(core, core->telling, n_left);
 }
 
 static void
@@ -122,11 +160,8 @@ watch_answer_all(struct core *core, struct watched *w)
 {
 	struct watch *watch, *next;
 
-	/* Those without an answer stand in front. */
-	DL_FOREACH_SAFE2(w->watches, watch, next, lock_next)
+	DL_FOREACH_SAFE2(w->asking, watch, next, lock_next)
 	{
-		if (watch->request == NULL)
-			return;
 		if (watch_is_fresh(w, watch->request))
 			watch_answer(core, watch, &w->view);
 	}
@@ -195,6 +230,7 @@ watch_tell(struct core *core)
 		DL_DELETE2(core->touched, w, touched_previous, touched_next);
 		watch_review(core, w);
 	}
+	watch_tell_some(core);
 }
 
 void
