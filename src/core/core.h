@@ -554,8 +554,7 @@ struct core_namespace_view {
 	bool drained;		/* it grants nothing new: CORE_DRAIN */
 	bool removed;		/* nor does this: it is configured no more */
 	bool danger;
-	uint64_t remaining_ms;	/* 0 when it is not */
-	uint64_t renewed_ago_ms;
+	uint64_t remaining_ms, renewed_ago_ms;	/* 0 when it is not */
 	int cause;		/* last trouble of the store, or 0 */
 	const char *text;	/* for people, may be empty */
 	uint32_t locks;
@@ -578,7 +577,7 @@ bool core_view_hold(const struct core *, uint64_t hold, uint64_t now_ms,
     struct core_hold_view *ret);	/* that one; false: there is none */
 bool core_next_waiter(const struct core *, uint64_t after, uint64_t now_ms,
     struct core_waiter_view *ret);
-/* This one of a client's, which is found soon if it is the last. */
+/* One of this client's. */
 bool core_view_request(const struct core *, uint64_t client, uint64_t request,
     uint64_t now_ms, struct core_waiter_view *ret);
 void core_view_namespace(const struct core *, uint32_t namespace_index,

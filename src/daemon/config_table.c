@@ -89,7 +89,7 @@ static const struct config_setting config_daemon_table[] = {
 	{ "locks_max", LIVE, CONFIG_COUNT, D(locks_max), "1000000", 1,
 	    100000000,
 	    NULL, "N", "locks that are held, waited for or watched" },
-	{ "requests_max", LIVE, CONFIG_COUNT, D(requests_max), "1000000", 1,
+	{ "requests_max", LIVE, CONFIG_COUNT, D(requests_max), "200000", 1,
 	    100000000, NULL, "N", "unanswered requests in all" },
 	{ "queued_bytes_max", LIVE, CONFIG_SIZE, D(queued_bytes_max), "4M",
 	    2 * MEGABYTE, 1024 * MEGABYTE, NULL, "BYTES",

@@ -145,6 +145,7 @@ engine_limits(const struct config_daemon *d)
 		    (uint32_t)d->connections_per_uid_max,
 		.requests_per_connection_max =
 		    (uint32_t)d->requests_per_connection_max,
+		.requests_max = (uint32_t)d->requests_max,
 		.queued_bytes_max = d->queued_bytes_max,
 		.queued_bytes_per_uid_max = d->queued_bytes_per_uid_max,
 	};

@@ -25,6 +25,7 @@ struct server_limits {
 	uint32_t connections_max;
 	uint32_t connections_per_uid_max;
 	uint32_t requests_per_connection_max;	/* unanswered */
+	uint32_t requests_max;			/* the same, of all */
 	/* Per connection, outgoing. Room for two pages of a LIST with long
 	 * keys, so at least a mebibyte. */
 	size_t queued_bytes_max;

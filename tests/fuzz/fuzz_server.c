@@ -492,6 +492,7 @@ world_open(void)
 		.limits = {
 			.connections_max = 8, .connections_per_uid_max = 8,
 			.requests_per_connection_max = 16,
+			.requests_max = 1000,
 			.queued_bytes_max = 1024 * 1024,
 			.queued_bytes_per_uid_max = 4 * 1024 * 1024,
 		},

@@ -50,8 +50,8 @@ teardown(void)
 
 TEST_FIXTURE(setup, teardown)
 
-/* One round. Each connection of the many costs @cost_ns. Returns how many of
- * @u were served. */
+/* One round. Each connection of the many costs @cost_ns, and nothing else any
+ * time. Returns how many of @u were served. */
 static unsigned
 play(const struct user *u, int64_t cost_ns, bool again)
 {
@@ -60,19 +60,26 @@ play(const struct user *u, int64_t cost_ns, bool again)
 
 	turn_begin_round(&server);
 	while ((turn = turn_next(&server)) != NULL) {
+		int64_t credit_ns = turn->credit_ns;
 		struct connection *c;
 
+		/* No turn ends because this process was not run. */
+		if (server.turn_ends_ns > 0)
+			server.turn_ends_ns = UINT64_MAX;
 		while ((c = turn_next_connection(&server, turn)) != NULL) {
 			ck_assert_ptr_eq(c->user, turn);
 			n += turn == u;
 			if (again)
 				server_schedule(&server, c);
 			if (turn == &many && cost_ns > 0) {
-				many.credit_ns -= cost_ns;
+				credit_ns -= cost_ns;
 				server.turn_ends_ns = 0;
 			}
+			if (turn == &one && again)
+				server.turn_ends_ns = 0;
 		}
 		turn_end(&server, turn);
+		turn->credit_ns = credit_ns;
 	}
 	turn_end_round(&server);
 	return n;

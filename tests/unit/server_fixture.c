@@ -299,6 +299,7 @@ configuration(void)
 			.connections_max = 50,
 			.connections_per_uid_max = 40,
 			.requests_per_connection_max = 16,
+			.requests_max = 1000,
 			.queued_bytes_max = 1024 * 1024,
 			.queued_bytes_per_uid_max = 4 * 1024 * 1024,
 		},

@@ -37,6 +37,7 @@ struct user {
 	uid_t uid;
 	uint32_t n_connections;
 	uint32_t n_processes;	/* that a lock is held for */
+	uint32_t n_requests;	/* without a reply */
 	size_t queued_bytes;
 	size_t spared_bytes;	/* of these no client is cut off for: they
 				 * were queued when the limit became another */
@@ -323,6 +324,7 @@ struct server {
 	struct user *users;
 	struct process *processes;	/* process.h */
 	uint32_t n_processes;
+	uint32_t n_requests;		/* without a reply, of all */
 	uint64_t process_serial;
 
 	struct event *work_event;
@@ -434,8 +436,11 @@ struct user *user_find(struct server *, uid_t uid);
 void user_leave(struct server *, struct user *);
 void user_free_if_unused(struct server *, struct user *);
 void user_leave_process(struct server *, struct user *);
-/* Is there room for one more process, with the user's connections? */
-bool user_has_room(const struct server *, const struct user *);
+/* NULL, or why its user may not have one more connection, or process that a
+ * lock is held for. */
+const char *user_why_full(struct connection *, int fd);
+/* May its user have one more request without a reply? */
+bool user_may_ask(struct connection *);
 
 /* account.c: note what the connection has queued now. */
 void account_update(struct connection *);

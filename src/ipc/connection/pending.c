@@ -62,6 +62,8 @@ pending_new(struct connection *c, enum pending_kind kind,
 		memcpy(p->tag, tag->bytes, tag->length);
 	DL_APPEND(c->pending, p);
 	c->n_pending++;
+	c->user->n_requests++;
+	c->server->n_requests++;
 	return p;
 }
 
@@ -73,6 +75,8 @@ pending_free(struct connection *c, struct pending *p)
 	keep_drop(c->server, &p->place);
 	DL_DELETE(c->pending, p);
 	c->n_pending--;
+	c->user->n_requests--;
+	c->server->n_requests--;
 	c->pending_bytes -= p->bytes;
 	c->user->pending_bytes -= p->bytes;
 	if (p->listing != NULL)

@@ -41,7 +41,7 @@
 static void
 process_admit_first(struct connection *c, int fd)
 {
-	if (!user_has_room(c->server, c->user)) {
+	if (user_why_full(c, c->fd) != NULL) {
 		(void)close(fd);
 		return;
 	}

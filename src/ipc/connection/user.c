@@ -1,9 +1,12 @@
 /*
- * Users of this host: the limits on all connections and processes of a user.
+ * Users of this host, and how much of what all share each of them may have.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "ipc/connection/connection.h"
+
+#define USER_RESERVE 16
 
 /* There are few users on a host, so a list will do. */
 struct user *
@@ -54,10 +57,50 @@ user_leave_process(struct server *s, struct user *u)
 	user_free_if_unused(s, u);
 }
 
-bool
-user_has_room(const struct server *s, const struct user *u)
+/* Of what all share: a user has no more than it leaves to the others, and the
+ * last sixteenth is for administrators. */
+static bool
+user_may_take(uint32_t has, uint32_t all, uint32_t max)
 {
-	return s->n_connections + s->n_processes < s->limits.connections_max &&
-	    u->n_connections + u->n_processes <
-	    s->limits.connections_per_uid_max;
+	uint32_t shared = max - max / USER_RESERVE;
+
+	return all < shared && has < shared - all;
+}
+
+/* An administrator, or the user that the daemon runs as. */
+static bool
+user_is_privileged(struct connection *c, int fd)
+{
+	return (c->peer.uid != 0 && c->peer.uid == geteuid()) ||
+	    peer_is_admin(&c->peer, fd, c->server);
+}
+
+const char *
+user_why_full(struct connection *c, int fd)
+{
+	const struct server *s = c->server;
+	uint32_t all = s->n_connections + s->n_processes;
+	uint32_t has = c->user->n_connections + c->user->n_processes;
+
+	/* Itself, if it is new. */
+	has -= c->client == 0;
+	if (all >= s->limits.connections_max)
+		return "there are too many connections (connections_max)";
+	if (has >= s->limits.connections_per_uid_max)
+		return "there are too many connections of this user "
+		    "(connections_per_uid_max)";
+	if (user_may_take(has, all, s->limits.connections_max) ||
+	    user_is_privileged(c, fd))
+		return NULL;
+	return "this user has as many connections as are left for the others "
+	    "(connections_max)";
+}
+
+bool
+user_may_ask(struct connection *c)
+{
+	const struct server *s = c->server;
+
+	return user_may_take(c->user->n_requests, s->n_requests,
+	    s->limits.requests_max) || user_is_privileged(c, c->fd);
 }

@@ -106,19 +106,15 @@ connection_watch(struct connection *c)
 	c->watched = events;
 }
 
-/* Is there room for one more, in all and of its user? */
+/* Is there room for one more? */
 static bool
-connection_is_too_many(const struct connection *c)
+connection_is_too_many(struct connection *c, int fd)
 {
-	const struct server *s = c->server;
-	struct server_refusal refusal = { .code = DDBLOCK_E_LIMIT };
+	struct server_refusal refusal = {
+		.code = DDBLOCK_E_LIMIT, .why = user_why_full(c, fd),
+	};
 
-	if (s->n_connections + s->n_processes >= s->limits.connections_max)
-		refusal.why = "there are too many connections";
-	else if (c->user->n_connections + c->user->n_processes >
-	    s->limits.connections_per_uid_max)
-		refusal.why = "there are too many connections of this user";
-	else
+	if (refusal.why == NULL)
 		return false;
 	connection_tell_refusal(c, &refusal);
 	return true;
@@ -151,7 +147,7 @@ connection_new(struct server *s, int fd,
 	u->n_connections++;
 	c->user = u;
 	r = DDBLOCK_E_LIMIT;
-	if (before == NULL && connection_is_too_many(c))
+	if (before == NULL && connection_is_too_many(c, fd))
 		goto fail;
 	c->fd = fd;
 	if (before == NULL) {

@@ -131,10 +131,14 @@ request_lock(struct connection *c, const struct protocol_request *q,
 int
 request_room(struct connection *c)
 {
-	if (c->n_pending < c->server->limits.requests_per_connection_max)
-		return 0;
-	return connection_reason(c, DDBLOCK_E_LIMIT,
-	    "%u requests of this connection have no reply yet", c->n_pending);
+	if (c->n_pending >= c->server->limits.requests_per_connection_max)
+		return connection_reason(c, DDBLOCK_E_LIMIT, "%u requests of "
+		    "this connection have no reply yet", c->n_pending);
+	if (!user_may_ask(c))
+		return connection_reason(c, DDBLOCK_E_LIMIT, "%u requests of "
+		    "this user have no reply yet, as many as are left for the "
+		    "others (requests_max)", c->user->n_requests);
+	return 0;
 }
 
 int

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""What all users share: none has more than it leaves to the others, and the
+last of it is for administrators. Each user here is a real one."""
+import os
+import socket
+import unittest
+
+import harness
+import users
+
+CONFIG = """
+[daemon]
+connections_max = 32
+requests_max = 32
+socket_mode = 0666
+[namespace default]
+file = {dir}/db
+"""
+SHARED = 32 - 32 // 16
+
+
+class Stranger:
+    """A process of another user, which connects and asks as it is told."""
+
+    def __init__(self, path, uid):
+        self.here, there = socket.socketpair()
+        self.pid = os.fork()
+        if self.pid > 0:
+            there.close()
+            self.answers = self.here.makefile("r")
+            return
+        try:
+            self.here.close()
+            users.become(uid, uid)
+            self.obey(there.makefile("rw"), path)
+        finally:
+            os._exit(0)
+
+    @staticmethod
+    def obey(orders, path):
+        clients = []
+        for order in orders:
+            if order == "connect\n":
+                client = socket.socket(socket.AF_UNIX)
+                client.connect(path)
+                lines = client.makefile("r")
+                try:
+                    client.sendall(b"#p PING\n")
+                    answer = lines.readline()
+                except OSError:  # it was refused, and is closed
+                    answer = "refused\n"
+                if answer.startswith("#p OK"):
+                    clients.append((client, lines))
+                else:
+                    lines.close()
+                    client.close()
+            elif order == "leave\n":
+                clients.pop()[0].close()
+                answer = "left\n"
+            else:
+                client, lines = clients[-1]
+                client.sendall(order.replace(";", "\n").encode())
+                answer = lines.readline()
+            orders.write(answer)
+            orders.flush()
+
+    def do(self, order):
+        self.here.sendall(order.encode() + b"\n")
+        return self.answers.readline().strip()
+
+    def close(self):
+        self.answers.close()
+        self.here.close()
+        os.waitpid(self.pid, 0)
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root has other users")
+class Shares(harness.WithDaemon, unittest.TestCase):
+    def setUp(self):
+        self.daemon = harness.Daemon(config=CONFIG)
+        os.chmod(self.daemon.directory, 0o755)
+        self.daemon.start()
+        self.addCleanup(self.daemon.close)
+
+    def stranger(self, uid):
+        stranger = Stranger(self.daemon.socket, uid)
+        self.addCleanup(stranger.close)
+        return stranger
+
+    def connect_all(self, stranger):
+        n = 0
+        while stranger.do("connect").startswith("#p OK"):
+            n += 1
+        return n
+
+    def test_connections(self):
+        one, two = self.stranger(2001), self.stranger(2002)
+        self.assertEqual(self.connect_all(one), SHARED // 2)
+        self.daemon.wait_log(
+            "as many connections as are left for the others")
+        # A second one has its share of what is left, and root is served.
+        self.assertEqual(self.connect_all(two), (SHARED - SHARED // 2 + 1) // 2)
+        for _ in range(4):
+            self.assertTrue(self.client().call("PING").ok)
+        # What one gives back is for all.
+        for _ in range(6):
+            self.assertEqual(one.do("leave"), "left")
+        self.assertGreater(self.connect_all(two), 0)
+
+    def test_requests(self):
+        holder = self.client()
+        self.assertTrue(holder.try_("k").ok)
+        one, two = self.stranger(2001), self.stranger(2002)
+        for stranger in one, two:
+            self.assertIn("OK", stranger.do("connect"))
+        ask = ";".join(f"#w{i} ACQUIRE k" for i in range(SHARED // 2))
+        self.assertRegex(
+            one.do(f"{ask};#more ACQUIRE k"),
+            "#more ERR LIMIT :15 requests of this user .* for the others")
+        self.assertIn("OK", two.do("#t TRY other"))
+        self.assertTrue(holder.try_("another").ok)
+        # Its own places are there again when it leaves.
+        self.assertEqual(one.do("leave"), "left")
+        self.assertIn("OK", one.do("connect"))
+        while "OK" not in one.do("#again TRY mine"):
+            pass
+
+
+if __name__ == "__main__":
+    unittest.main()
