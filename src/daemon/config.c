@@ -13,7 +13,7 @@
 #include "ddblock.h"
 
 /* Before others have their turn: a tenth of a millisecond. */
-#define CONFIG_PER_STEP 128
+#define CONFIG_PER_STEP 16
 #define CONFIG_REPORT_MAX (64 * 1024)
 
 int

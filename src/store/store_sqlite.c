@@ -28,12 +28,16 @@
 #define STORE_SQLITE_FREE_MS 2000
 #define STORE_SQLITE_CHECK_MS 5000
 #define STORE_SQLITE_NEVER UINT64_MAX
+#define STORE_SQLITE_TURN_NS 60000	/* for outcomes, before others */
 
 struct store_sqlite {
 	struct store store;	/* first: this is one */
 	struct event_base *base;
 	struct sqlite_worker *worker;
 	struct event *done_event;
+	struct event *more_event;	/* while there is more in @done */
+	struct sqlite_job *done;	/* that the worker posted */
+	struct sqlite_job **done_end;
 	struct event *due_event;
 	uint64_t due_ms;		/* when due_event fires */
 	char *path;
@@ -167,25 +171,47 @@ store_sqlite_deliver(struct store_sqlite *s, struct sqlite_job *j,
 	s->delivering = false;
 }
 
+/* Is it time for the rest of the loop, which comes back to this? */
+static bool
+store_sqlite_is_over(struct store_sqlite *s, uint64_t end_ns)
+{
+	static const struct timeval at_once;
+
+	return clock_monotonic_ns() >= end_ns &&
+	    event_add(s->more_event, &at_once) == 0;
+}
+
 static void
 store_sqlite_collect(struct store_sqlite *s)
 {
-	struct sqlite_job *j = sqlite_worker_collect(s->worker);
+	uint64_t end_ns = clock_monotonic_ns() + STORE_SQLITE_TURN_NS;
+	struct sqlite_job *j;
 
-	while (j != NULL) {
-		struct sqlite_job *next = j->next;
-
+	*s->done_end = sqlite_worker_collect(s->worker);
+	while (*s->done_end != NULL)
+		s->done_end = &(*s->done_end)->next;
+	while ((j = s->done) != NULL && !store_sqlite_is_over(s, end_ns)) {
+		s->done = j->next;
+		if (s->done == NULL)
+			s->done_end = &s->done;
 		if (!j->answered) {
 			j->answered = true;
 			store_sqlite_deliver(s, j, &j->outcome);
 		}
 		sqlite_job_free(&s->jobs, j);
-		j = next;
 	}
 }
 
 static void
 store_sqlite_on_done(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	store_sqlite_collect(arg);
+}
+
+static void
+store_sqlite_on_more(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
@@ -311,6 +337,7 @@ static void
 store_sqlite_on_due(evutil_socket_t fd, short what, void *arg)
 {
 	struct store_sqlite *s = arg;
+	uint64_t end_ns = clock_monotonic_ns() + STORE_SQLITE_TURN_NS;
 	struct sqlite_job *j;
 	uint64_t now_ms;
 
@@ -323,7 +350,7 @@ store_sqlite_on_due(evutil_socket_t fd, short what, void *arg)
 	do {
 		j = s->due_first;
 	} while (j != NULL && j->ask.deadline_ms <= now_ms &&
-	    store_sqlite_give_up(s, j));
+	    clock_monotonic_ns() < end_ns && store_sqlite_give_up(s, j));
 	if (s->due_first != NULL && s->due_first->ask.deadline_ms < s->due_ms)
 		store_sqlite_arm(s, s->due_first->ask.deadline_ms);
 }
@@ -407,6 +434,7 @@ static void
 store_sqlite_free(struct store *store)
 {
 	struct store_sqlite *s = (struct store_sqlite *)store;
+	struct sqlite_job *j;
 
 	assert(!s->delivering);
 	if (s->done_event != NULL)
@@ -415,6 +443,12 @@ store_sqlite_free(struct store *store)
 		event_free(s->due_event);
 	if (s->soon_event != NULL)
 		event_free(s->soon_event);
+	if (s->more_event != NULL)
+		event_free(s->more_event);
+	while ((j = s->done) != NULL) {
+		s->done = j->next;
+		sqlite_job_free(&s->jobs, j);
+	}
 	sqlite_worker_free(s->worker, STORE_SQLITE_FREE_MS);
 	freelist_done(&s->jobs);
 	free(s->path);
@@ -440,7 +474,10 @@ store_sqlite_start(struct store_sqlite *s,
 	s->path = strdup(config->path);
 	s->due_event = evtimer_new(s->base, store_sqlite_on_due, s);
 	s->soon_event = evtimer_new(s->base, store_sqlite_on_soon, s);
-	if (s->path == NULL || s->due_event == NULL || s->soon_event == NULL)
+	s->more_event = evtimer_new(s->base, store_sqlite_on_more, s);
+	s->done_end = &s->done;
+	if (s->path == NULL || s->due_event == NULL ||
+	    s->soon_event == NULL || s->more_event == NULL)
 		return DDBLOCK_E_NOMEM;
 	r = sqlite_worker_new(config, &s->worker, text, text_size);
 	if (r < 0)

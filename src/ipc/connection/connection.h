@@ -30,6 +30,7 @@
 #define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
 #define LISTING_STEPS_MAX 512		/* looked at in one turn */
 #define TELL_MS 1000			/* between reports */
+#define TURN_NS 100000			/* of a user: some short requests */
 
 /* A user of this host, and what all connections of the user consume. */
 struct user {

@@ -13,9 +13,6 @@
 #include "common/clock.h"
 #include "ipc/connection/connection.h"
 
-/* Some hundred short requests. */
-#define TURN_NS 200000
-
 static struct user **
 turn_line(struct server *s, const struct user *u)
 {

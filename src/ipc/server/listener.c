@@ -21,11 +21,11 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "ipc/server/room.h"
 
-#define LISTENER_ACCEPTS_MAX 64		/* before others have their turn */
 #define LISTENER_BACKLOG 4096
 #define LISTENER_PAUSE_US 200000	/* when there are no descriptors */
 
@@ -295,10 +295,12 @@ static void
 listener_on_accept(evutil_socket_t listening, short what, void *arg)
 {
 	struct server *s = arg;
+	uint64_t end_ns = clock_monotonic_ns() + TURN_NS;
 
 	(void)listening;
 	(void)what;
-	for (int i = 0; i < LISTENER_ACCEPTS_MAX; i++) {
+	/* Whose they are is not known before: together they have a turn. */
+	while (clock_monotonic_ns() < end_ns) {
 		int fd = accept4(s->fd, NULL, NULL,
 		    SOCK_CLOEXEC | SOCK_NONBLOCK);
 
