@@ -10,7 +10,6 @@
 #include "test.h"
 
 #define MANY 1000
-#define TURN_NS 200000
 
 static struct server server;
 static struct user many, one;
