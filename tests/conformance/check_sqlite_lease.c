@@ -129,7 +129,7 @@ lease_setup(void)
 	const struct core_config config = {
 		.namespaces = &lease_namespace,
 		.n_namespaces = 1,
-		.limits = { 10, 10, 10, 10, 10, 10, 10, 10, 10 },
+		.limits = { 10, 10, 10, 10, 10, 10, 10, 10, 10, 10 },
 		.host = "web-1",
 	};
 

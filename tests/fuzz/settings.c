@@ -29,6 +29,7 @@ const struct core_config fuzz_core_config = {
 		.holds_per_client_max = 32, .watches_per_client_max = 8,
 		.watches_max = 16, .locks_max = 64, .requests_max = 64,
 		.observations_max = 16, .in_doubt_max = 16,
+		.per_step_max = 3,
 	},
 	.host = "h",
 };
