@@ -15,8 +15,8 @@ import unittest
 import fault_proxy
 import harness
 from harness import Client, Daemon
-from test_break import STRANGER, ask_as
 from test_daemon_dynamodb import SECRET, TOKEN, config, create_table, dynamodb
+from users import STRANGER, ask_as
 
 WAY = ["configuration", "credentials", "dns", "connection", "tls", "clock",
        "signature"]

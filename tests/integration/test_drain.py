@@ -9,7 +9,7 @@ import unittest
 
 import harness
 from harness import Client, Daemon
-from test_break import STRANGER, ask_as
+from users import STRANGER, ask_as
 
 TWO = """[namespace default]
 store = memory

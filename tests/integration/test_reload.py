@@ -10,7 +10,8 @@ import unittest
 import fault_proxy
 import harness
 from harness import Client, Daemon
-from test_break import STRANGER, ask_as, some_group
+from test_break import some_group
+from users import STRANGER, ask_as
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))

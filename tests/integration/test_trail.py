@@ -10,30 +10,9 @@ import unittest
 
 import harness
 from harness import Client, Daemon
-from test_break import ask_as
-from users import STRANGER, become
+from users import STRANGER, as_user, ask_as
 
 BURST = 1000  # LOG_BURST_TRAIL
-
-
-def as_user(daemon, uid, task):
-    """Do that with a client of this user, in a child; what it returns."""
-    for path in (daemon.directory, daemon.socket):
-        os.chmod(path, 0o777)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            become(uid, uid)
-            with Client(daemon) as client:
-                os.write(writer, str(task(client)).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        said = answer.read()
-    os.waitpid(child, 0)
-    return said
 
 
 class Base(unittest.TestCase):
@@ -259,7 +238,8 @@ class Users(Base):
                 granted += grant.ok
                 client.release(grant)
             return granted
-        self.assertEqual(as_user(daemon, STRANGER, flood), str(BURST + 200))
+        self.assertEqual(as_user(daemon, flood, STRANGER, STRANGER),
+                         str(BURST + 200))
         with Client(daemon) as client:
             grant = client.acquire("mine")
             client.release(grant)
