@@ -191,15 +191,22 @@ keys_prepare(struct stranger *s)
 	}
 }
 
-static void
-store_hear(struct stranger *s, struct caller *c, const char *answer)
+/* Give back what was granted. False: the answer is no grant. */
+static bool
+release_granted(struct stranger *s, struct caller *c, const char *answer)
 {
 	const char *id = strstr(answer, "id=");
 
 	if (id != NULL)
 		caller_say(s, c, "RELEASE id=%" PRIu64 "\n",
 		    (uint64_t)strtoull(id + 3, NULL, 10));
-	else
+	return id != NULL;
+}
+
+static void
+store_hear(struct stranger *s, struct caller *c, const char *answer)
+{
+	if (!release_granted(s, c, answer))
 		caller_say(s, c, "TRY strangers/store/%td/%zu/%" PRIu64 "\n",
 		    c - s->callers, s->number, c->serial++);
 }
@@ -288,12 +295,7 @@ multi_ask(struct stranger *s, struct caller *c)
 static void
 multi_hear(struct stranger *s, struct caller *c, const char *answer)
 {
-	const char *id = strstr(answer, "id=");
-
-	if (id != NULL)
-		caller_say(s, c, "RELEASE id=%" PRIu64 "\n",
-		    (uint64_t)strtoull(id + 3, NULL, 10));
-	else
+	if (!release_granted(s, c, answer))
 		multi_ask(s, c);
 }
 
