@@ -138,14 +138,6 @@ rank_remove(struct rank **set, struct rank *node)
 }
 
 struct rank *
-rank_find(struct rank *t, uint64_t number)
-{
-	while (t != NULL && t->number != number)
-		t = number < t->number ? t->left : t->right;
-	return t;
-}
-
-struct rank *
 rank_after(struct rank *t, uint64_t number)
 {
 	struct rank *found = NULL;

@@ -1,6 +1,6 @@
 /*
- * An ordered set of numbers that knows the place of each: to find one, its
- * successor or how many are below it costs O(log n), as does any change. Nodes
+ * An ordered set of numbers that knows the place of each: to find the next one,
+ * or how many are below it, costs O(log n), as does any change. Nodes
  * are embedded in what they belong to, so adding cannot fail.
  */
 #ifndef DDBLOCKD_CORE_RANK_H
@@ -23,9 +23,6 @@ void rank_add(struct rank **set, struct rank *, uint64_t number);
 
 /* It is in the set. */
 void rank_remove(struct rank **set, struct rank *);
-
-/* NULL: it is not there. */
-struct rank *rank_find(struct rank *set, uint64_t number);
 
 /* The first with a higher number; NULL: none. */
 struct rank *rank_after(struct rank *set, uint64_t number);

@@ -105,28 +105,28 @@ leave_some(struct core *core, struct client *c, uint32_t n_max)
 	return false;
 }
 
-static int
-leave(struct core *core, uint64_t id, bool cut)
+static bool
+leave(struct core *core, uint64_t id, bool cut, uint32_t n_max)
 {
 	struct client *c = client_find(core, id);
 
 	if (c == NULL)
-		return 0;
+		return false;
 	if (!c->leaving)
 		leave_begin(c, cut);
-	return leave_some(core, c, core->limits.per_step_max);
+	return leave_some(core, c, n_max);
 }
 
 int
 client_gone(struct core *core, uint64_t id)
 {
-	return leave(core, id, false);
+	return leave(core, id, false, core->limits.per_step_max);
 }
 
 int
 client_cut_off(struct core *core, uint64_t id)
 {
-	return leave(core, id, true);
+	return leave(core, id, true, core->limits.per_step_max);
 }
 
 int
@@ -141,11 +141,5 @@ client_leaves(struct core *core, uint64_t id)
 void
 client_cut_off_now(struct core *core, uint64_t id)
 {
-	struct client *c = client_find(core, id);
-
-	if (c == NULL)
-		return;
-	if (!c->leaving)
-		leave_begin(c, true);
-	(void)leave_some(core, c, UINT32_MAX);
+	(void)leave(core, id, true, UINT32_MAX);
 }
