@@ -431,6 +431,8 @@ const char *peer_unit(struct peer *, int fd, bool now);
 bool peer_is_root(struct peer *, int fd, const struct server *);
 /* Or a member of the group of administrators? */
 bool peer_is_admin(struct peer *, int fd, const struct server *);
+/* Is it the user that the daemon runs as, and that is not root? */
+bool peer_is_own(const struct peer *);
 
 /* user.c */
 struct user *user_find(struct server *, uid_t uid);

@@ -272,6 +272,12 @@ peer_is_root(struct peer *p, int fd, const struct server *s)
 }
 
 bool
+peer_is_own(const struct peer *p)
+{
+	return p->uid != 0 && p->uid == geteuid();
+}
+
+bool
 peer_is_admin(struct peer *p, int fd, const struct server *s)
 {
 	gid_t group = s->admin_group;

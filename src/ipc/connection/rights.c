@@ -44,7 +44,7 @@ rights_standing(struct connection *c)
 {
 	if (peer_is_admin(&c->peer, c->fd, c->server))
 		return ACCESS_ALL;
-	return c->peer.uid != 0 && c->peer.uid == geteuid() ?
+	return peer_is_own(&c->peer) ?
 	    ACCESS_ALL & ~(unsigned)ACCESS_BREAK : ACCESS_NONE;
 }
 
@@ -112,21 +112,29 @@ rights_deny(struct connection *c, const struct access_rule *rule,
 	return connection_reason(c, DDBLOCK_E_DENIED, "%s", text);
 }
 
+static bool
+rights_decide(struct connection *c, uint32_t namespace_index,
+    const struct key *name, unsigned rights,
+    const struct access_rule **ret_rule)
+{
+	const struct server *s = c->server;
+	const struct access_match *m;
+
+	if (!rights_are_ruled(s))
+		return true;
+	m = rights_match(c);
+	return m != NULL && access_allows(s->access, m, namespace_index, name,
+	    rights, ret_rule);
+}
+
 int
 rights_check(struct connection *c, uint32_t namespace_index,
     const struct key *name, unsigned rights)
 {
-	const struct server *s = c->server;
 	const struct access_rule *rule = NULL;
-	const struct access_match *m;
 
-	if (!rights_are_ruled(s))
-		return 0;
-	m = rights_match(c);
-	if (m != NULL && access_allows(s->access, m, namespace_index, name,
-	    rights, &rule))
-		return 0;
-	return rights_deny(c, rule, namespace_index, name, rights);
+	return rights_decide(c, namespace_index, name, rights, &rule) ? 0 :
+	    rights_deny(c, rule, namespace_index, name, rights);
 }
 
 int
@@ -151,15 +159,9 @@ bool
 rights_allow(struct connection *c, uint32_t namespace_index, struct key name,
     unsigned rights)
 {
-	const struct server *s = c->server;
 	const struct access_rule *rule;
-	const struct access_match *m;
 
-	if (!rights_are_ruled(s))
-		return true;
-	m = rights_match(c);
-	return m != NULL && access_allows(s->access, m, namespace_index,
-	    &name, rights, &rule);
+	return rights_decide(c, namespace_index, &name, rights, &rule);
 }
 
 bool

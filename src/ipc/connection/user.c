@@ -2,7 +2,6 @@
  * Users of this host, and how much of what all share each of them may have.
  */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "ipc/connection/connection.h"
 
@@ -71,7 +70,7 @@ user_may_take(uint32_t has, uint32_t all, uint32_t max)
 static bool
 user_is_privileged(struct connection *c, int fd)
 {
-	return (c->peer.uid != 0 && c->peer.uid == geteuid()) ||
+	return peer_is_own(&c->peer) ||
 	    peer_is_admin(&c->peer, fd, c->server);
 }
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <syslog.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "ipc/connection/keep.h"
@@ -29,8 +28,7 @@ verbs_allows(struct connection *c, enum protocol_right right)
 	/* The rules say it of each lock and namespace: its handler asks. */
 	if (right != RIGHT_OWNER && rights_are_ruled(c->server))
 		return true;
-	if (right >= RIGHT_OPERATOR && c->peer.uid != 0 &&
-	    c->peer.uid == geteuid())
+	if (right >= RIGHT_OPERATOR && peer_is_own(&c->peer))
 		return true;
 	if (right == RIGHT_OWNER)
 		return peer_is_root(&c->peer, c->fd, c->server);
