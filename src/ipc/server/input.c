@@ -164,6 +164,11 @@ input_run(struct connection *c)
 
 	if (!c->has_lines) {
 		c->readable = false;
+		/* What comes from now on is heard in the order of its coming,
+		 * also beside other connections. */
+		connection_watch(c);
+		if (c->doomed)
+			return;
 		keep_begin(c);
 		n = process_receive(c, s->chunk, SERVER_CHUNK_SIZE);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
