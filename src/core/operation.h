@@ -30,6 +30,7 @@
 #define MARKS_MAX 16	/* observers that one record has room for */
 #define BEATS_MAX 64	/* numbers of renewals that one operation may use */
 #define OUTCOME_TEXT_MAX 256
+#define USER_NONE UINT32_MAX	/* as a uid: nobody's */
 
 /* One element of a lock record's holders. */
 struct holder {
@@ -230,6 +231,8 @@ enum mark_form {
 struct operation {
 	enum operation_kind kind;
 	uint32_t namespace_index;
+	uint32_t user;	/* for whose programs: stores serve users in turn;
+			 * USER_NONE: for all of them */
 	uint64_t deadline_ms;	/* boot time; the outcome comes by then */
 	uint64_t submitted_ms;	/* boot time */
 	uint64_t again_ms;	/* SESSION_OPEN, SESSION_BEAT: so long after an
