@@ -21,7 +21,7 @@ import tempfile
 import tidy
 
 # 20 of them note what the next process must know, and 7 keep places in order
-ACQUIRE_MOVES_MAX = 192
+ACQUIRE_MOVES_MAX = 200
 # What a client asked for one lock, exclusively, in the native format: these
 # have no part in it.
 ACQUIRE_WITHOUT = re.compile(

@@ -55,7 +55,6 @@ action_fill(struct core *core, struct operation *o, struct namespace *ns,
 	assert(deadline_ms > core->now_ms);
 	o->kind = kind;
 	o->namespace_index = ns->index;
-	o->user = USER_NONE;
 	o->submitted_ms = core->now_ms;
 	o->deadline_ms = deadline_ms;
 	if (kind != OPERATION_ACQUIRE && kind != OPERATION_BREAK &&

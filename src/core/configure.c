@@ -8,8 +8,8 @@
  *   handover_max    from the next hand-over on; a block of tokens that is asked
  *                   for keeps its size
  *   idle            what is kept idle now is kept no longer than that
- *   list_capacity, refresh_rate
- *                   from the next page or renewal on
+ *   list_capacity, request_rate, refresh_rate
+ *                   from the next page, request or renewal on
  *   limits          what is above stays, and nothing is added to it
  *
  * All other times of a namespace are the timeline of a lease, which other hosts
@@ -22,6 +22,7 @@
 
 #include "core/client/client.h"
 #include "core/namespace.h"
+#include "core/rate.h"
 #include "core/reads/reads.h"
 #include "core/timing.h"
 #include "ddblock.h"
@@ -88,6 +89,7 @@ configure_free_namespace(struct core *core, struct namespace *ns)
 	observe_free_all(ns);
 	session_free_all(ns);
 	reads_free(ns);
+	rate_free_all(ns);
 	free((void *)(uintptr_t)ns->settings.name);
 	free((void *)(uintptr_t)ns->settings.format);
 }
@@ -166,6 +168,7 @@ namespace_change(struct namespace *ns, const struct core_namespace *to)
 	t->handover_max = to->handover_max;
 	t->idle_ms = to->idle_ms;
 	t->list_capacity = to->list_capacity;
+	t->request_rate = to->request_rate;
 	t->refresh_rate = to->refresh_rate;
 	t->removed = to->removed;
 }
@@ -194,7 +197,8 @@ configure_settle_bounds(struct core *core)
 
 	b->clients = configure_bound(limits->clients_max,
 	    HASH_COUNT(core->clients));
-	b->watches = configure_bound(limits->watches_max, core->n_watches);
+	b->watches = configure_bound(limits->watches_max,
+	    (uint32_t)core->shares.has[SHARE_WATCHES]);
 	b->locks = configure_bound(limits->locks_max, core->n_locks);
 	b->above = b->clients > limits->clients_max ||
 	    b->watches > limits->watches_max || b->locks > limits->locks_max;

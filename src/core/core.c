@@ -292,7 +292,7 @@ core_request(struct core *core, const struct core_request *ask)
 	struct request *r;
 	int code = request_admit(core, ask, &r);
 
-	if (code < 0)
+	if (code < 0 || !share_admit(core, r, ask))
 		return code;
 	code = core_serve(core, r, ask);
 	if (code < 0)
@@ -304,8 +304,7 @@ static void
 core_came_back(struct core *core, const struct core_event *event)
 {
 	client_seal_all(core, event);
-	client_came_back(core, event->came_back.is_here,
-	    event->came_back.arg);
+	client_came_back(core, event);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		session_all_tell(core, &core->namespaces[i]);
 }

@@ -12,6 +12,7 @@
 
 #include "core/operation.h"
 #include "core/secret.h"
+#include "core/settings.h"
 
 struct core;	/* opaque: all locks, sessions and clients of this host */
 
@@ -21,85 +22,6 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 #define CORE_LIMIT_MAX 1000	/* of the sharers; within HOLDERS_MAX */
 #define CORE_KEEPALIVE_MIN_MS 100
 #define CORE_LINGER_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
-
-/* What a record format cannot express, of what the native one can. */
-enum core_lack {
-	CORE_LACKS_SHARED = 1,
-	CORE_LACKS_FAIL_CLOSED = 2,
-	CORE_LACKS_FAIL_OPEN = 4,
-	CORE_LACKS_DATA = 8,
-	CORE_LACKS_ATTRIBUTES = 16,
-	CORE_LACKS_TOKENS = 32,
-};
-
-/*
- * A namespace: a name that clients use, bound to a store and to timings. The
- * core copies it. Read timing.h for what the times mean and for the rules
- * between them, which core_new() checks.
- */
-struct core_namespace {
-	const char *name;
-	uint64_t lease_ms;
-	uint64_t heartbeat_ms;
-	uint64_t danger_ms;		/* after the renewal was sent */
-	uint64_t margin_ms;
-	uint32_t drift_ppm;		/* clock rates may differ by this */
-	uint64_t poll_ms;
-	uint64_t request_ms;		/* one store operation's deadline */
-	uint64_t try_ms;	/* no more for a request without a wait */
-	uint64_t audit_ms;
-	uint32_t handover_max;		/* in a row; 1..TOKENS_MAX */
-
-	/* What the store allows; all false where other hosts use it, too. */
-	bool sole_writer;	/* only this daemon writes its records, so what
-				 * it saw last is what is there */
-	bool no_foreign_waiters;	/* other hosts never wait here */
-	bool keeps_idle;	/* a released lock may stay the daemon's */
-	uint64_t idle_ms;	/* keeps_idle: for so long */
-
-	uint32_t list_capacity;	/* read units a second for LIST; 0: no bound */
-
-	/* Of its record format; all zero: the native one. */
-	const char *format;	/* its name, for people */
-	enum lock_life life;
-	unsigned lacks;		/* enum core_lack */
-	uint32_t refresh_rate;	/* renewals of records a second; 0: no bound */
-	/* 0: none. Otherwise 1 + the index of a namespace without sessions: a
-	 * lock held here is also held there, and was acquired there first. */
-	uint32_t bridge;
-
-	bool removed;	/* it is configured no more: no new grants, but what is
-			 * held goes on */
-};
-
-/* Caps. What exceeds one is refused with DDBLOCK_E_LIMIT at admission. */
-struct core_limits {
-	uint32_t clients_max;
-	uint32_t requests_per_client_max;	/* unanswered */
-	uint32_t holds_per_client_max;
-	uint32_t watches_per_client_max;
-	uint32_t watches_max;
-	uint32_t locks_max;
-	uint32_t requests_max;
-	uint32_t observations_max;	/* foreign sessions remembered */
-	uint32_t in_doubt_max;	/* writes that may still land; of a namespace */
-	uint32_t per_step_max;	/* ends of what leaves, and tells of changes */
-};
-
-struct core_config {
-	const struct core_namespace *namespaces;	/* 0 is the default */
-	uint32_t n_namespaces;
-	struct core_limits limits;
-	const char *host;		/* names this daemon in records */
-};
-
-/*
- * CORE_CONFIGURE: the namespaces that there are, in their order, and perhaps
- * more after them. Of those there are, these may be others: poll, request and
- * try times, audit, handover_max, idle_ms, list_capacity, refresh_rate and
- * removed; and all limits: what is above a limit that was lowered stays, and
- * nothing is added to it. configure.c says what each of them means at once.
- */
 
 enum core_event_type {
 	CORE_REQUEST = 1,	/* a client asks */
@@ -213,7 +135,8 @@ struct core_request {
 	bool all;		/* RELEASE: as often as it is held */
 	bool of_process;	/* RELEASE: also another's, for a process */
 	uint64_t target;		/* CANCEL: a request of this client */
-	uint64_t user;	/* ACQUIRE with linger or resumes, RESUME: who asks */
+	uint32_t user;	/* who asks: a number of the caller's, not USER_NONE */
+	bool privileged;	/* may have the reserve (common/share.h) */
 	const struct core_secret *secret;	/* the same: a new one, or a
 						 * grant's */
 };
@@ -241,6 +164,8 @@ struct core_event {
 		struct {
 			/* Is this client's connection there yet? */
 			bool (*is_here)(void *arg, uint64_t client);
+			/* Whose is it, then? NULL: that is not known. */
+			uint32_t (*user)(void *arg, uint64_t client);
 			void (*seal)(void *arg, struct core_secret *);
 			void *arg;
 		} came_back;			/* CAME_BACK */

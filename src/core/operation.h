@@ -30,7 +30,7 @@
 #define MARKS_MAX 16	/* observers that one record has room for */
 #define BEATS_MAX 64	/* numbers of renewals that one operation may use */
 #define OUTCOME_TEXT_MAX 256
-#define USER_NONE UINT32_MAX	/* as a uid: nobody's */
+#define USER_NONE UINT32_MAX	/* of no user; nor is it a uid */
 
 /* One element of a lock record's holders. */
 struct holder {

@@ -39,6 +39,18 @@
 #define LOOKS_PER_SECOND 100	/* bounds what an audit costs, and watches */
 #define RETRY_MS 1000			/* after a refusal or lack of memory */
 
+/* What the clients of a user have of what all share. */
+enum share {
+	SHARE_LOCKS = 0,	/* that are held */
+	SHARE_WATCHES,
+	SHARE_BYTES,		/* of memory, for these and for requests */
+	SHARES,
+};
+
+struct shares {
+	uint64_t has[SHARES];
+};
+
 struct namespace {
 	struct core *core;
 	struct core_namespace settings;	/* its name is ours */
@@ -61,6 +73,10 @@ struct namespace {
 	bool levels_tokens;	/* with those of its bridge */
 	struct namespace *bridge;	/* whose records are held beside its
 					 * own; NULL: none */
+
+	/* rate.c */
+	struct rate *rates;		/* by user */
+	struct rate *rates_in_line;
 
 	/* lease/ */
 	struct lease *sessions;		/* all of ours */
@@ -126,9 +142,13 @@ struct core {
 	struct contents *found;		/* in its step; or NULL */
 	uint64_t found_applied;	/* the request whose change that shows, or 0 */
 
+	/* tenant.c */
+	struct tenant *tenants;	/* by user */
+
 	/* client/ */
 	const struct client_events *client_events;
 	struct client *clients;
+	struct shares shares;		/* of all of them */
 	uint64_t request_serial;
 	uint32_t n_requests;
 	struct rank *waiting;		/* ACQUIREs, by their serials */
@@ -142,7 +162,6 @@ struct core {
 	struct saved serials;
 	struct hold *dead_holds;	/* freed by the next step */
 	struct linger *lingers;
-	struct lingering *lingering;
 	struct multi *multis;
 	struct multi *due_multis;
 	struct multi *dead_multis;	/* freed by the next step */
@@ -153,7 +172,6 @@ struct core {
 
 	/* reads/ */
 	struct watch *watches;
-	uint32_t n_watches;
 	uint64_t change_serial;
 	struct watched *touched;	/* in this step */
 	struct watched *telling;	/* with watchers to be told yet */

@@ -388,6 +388,8 @@ config_core_namespace(const struct config_namespace *n)
 		.idle_ms = config_if_known(n, "idle", n->idle_ms),
 		.list_capacity = (uint32_t)config_if_known(n, "list_capacity",
 		    n->list_capacity),
+		.request_rate = (uint32_t)config_if_known(n, "request_rate",
+		    n->request_rate),
 		.bridge = (uint32_t)n->bridge_index,
 		.removed = n->removed,
 	};
@@ -410,6 +412,7 @@ config_core_limits(const struct config_daemon *d)
 		    (uint32_t)d->watches_per_connection_max,
 		.watches_max = (uint32_t)d->watches_max,
 		.locks_max = (uint32_t)d->locks_max,
+		.memory_max = d->memory_max,
 		.requests_max = (uint32_t)d->requests_max,
 		.observations_max = 10000,
 		.in_doubt_max = 10000,

@@ -83,6 +83,7 @@ struct config_daemon {
 	uint64_t watches_per_connection_max;
 	uint64_t watches_max;
 	uint64_t locks_max;
+	uint64_t memory_max;
 	uint64_t requests_max;
 	uint64_t queued_bytes_max;
 	uint64_t queued_bytes_per_uid_max;

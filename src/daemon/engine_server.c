@@ -163,7 +163,8 @@ engine_inherit(struct engine *e, struct activation *activation)
 	};
 	struct core_event event = {
 		.type = CORE_CAME_BACK,
-		.came_back = { server_is_here, server_seal_secret, e->server },
+		.came_back = { server_is_here, server_user, server_seal_secret,
+			    e->server },
 	};
 	uint32_t n = 0;
 	int r;

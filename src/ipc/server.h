@@ -180,6 +180,7 @@ struct server_legacy {
  */
 int server_inherit(struct server *, struct server_legacy *, uint32_t *ret);
 bool server_is_here(void *server, uint64_t client);
+uint32_t server_user(void *server, uint64_t client);	/* that is here */
 /* For core_legacy and CORE_CAME_BACK: what follows from a secret in clear,
  * where there is no server yet; and its seal, where it has none. */
 int server_learn_secret(void *, struct ident clear, struct core_secret *ret);

@@ -238,13 +238,14 @@ dynamodb_kind_configure(struct store *store, const struct store_opening *o,
 /* ---- the row ---- */
 
 static const char *const dynamodb_kind_settings[] = {
-	"retention", "format", "bridge", "table", "region", "endpoint", "fips",
-	"dual_stack", "ca_file", "key_attribute", "key_type", "sort_attribute",
-	"sort_type", "ttl_attribute", "rename", "prefix", "lease_text",
-	"released", "keep_attributes", "local_time", "expiry", "fencing",
-	"skew", "trust_clock", "heartbeat_rate", "read_capacity",
-	"write_capacity", "list_capacity", "profile", "access_key_id",
-	"secret_access_key", "session_token", "allow_plain_http", NULL,
+	"retention", "format", "bridge", "table", "region", "endpoint",
+	"fips", "dual_stack", "ca_file", "key_attribute", "key_type",
+	"sort_attribute", "sort_type", "ttl_attribute", "rename", "prefix",
+	"lease_text", "released", "keep_attributes", "local_time", "expiry",
+	"fencing", "skew", "trust_clock", "heartbeat_rate", "read_capacity",
+	"write_capacity", "list_capacity", "request_rate", "profile",
+	"access_key_id", "secret_access_key", "session_token",
+	"allow_plain_http", NULL,
 };
 
 const struct store_kind store_dynamodb_kind = {

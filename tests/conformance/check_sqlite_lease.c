@@ -129,7 +129,14 @@ lease_setup(void)
 	const struct core_config config = {
 		.namespaces = &lease_namespace,
 		.n_namespaces = 1,
-		.limits = { 10, 10, 10, 10, 10, 10, 10, 10, 10, 10 },
+		.limits = {
+			.clients_max = 10, .requests_per_client_max = 10,
+			.holds_per_client_max = 10,
+			.watches_per_client_max = 10, .watches_max = 10,
+			.locks_max = 10, .requests_max = 10,
+			.observations_max = 10, .in_doubt_max = 10,
+			.per_step_max = 10,
+		},
 		.host = "web-1",
 	};
 

@@ -12,6 +12,8 @@ CONFIG = """
 [daemon]
 connections_max = 32
 requests_max = 32
+locks_max = 16
+memory_max = 1M
 socket_mode = 0666
 [namespace default]
 file = {dir}/db
@@ -129,6 +131,70 @@ class Shares(harness.WithDaemon, unittest.TestCase):
         while "OK" not in one.do("#again TRY mine"):
             pass
 
+    def test_locks(self):
+        one, two = self.stranger(2001), self.stranger(2002)
+        for stranger in one, two:
+            self.assertIn("OK", stranger.do("connect"))
+        for i in range(8):
+            self.assertIn("OK", one.do(f"#t TRY one-{i}"))
+        self.assertRegex(one.do("#t TRY one-8"),
+                         "ERR LIMIT :this user's programs hold 8 locks, as "
+                         "many as are left for the others .locks_max.")
+        for i in range(4):
+            self.assertIn("OK", two.do(f"#t TRY two-{i}"))
+        self.assertIn("ERR LIMIT", two.do("#t TRY two-4"))
+        self.assertTrue(self.client().try_("root").ok)
+
+    def test_memory(self):
+        one, two = self.stranger(2001), self.stranger(2002)
+        for stranger in one, two:
+            self.assertIn("OK", stranger.do("connect"))
+        holder = self.client()
+        self.assertTrue(holder.try_("k").ok)
+        data = "x" * 200000
+        self.assertRegex(
+            one.do(f"#a ACQUIRE k data={data};#b ACQUIRE k data={data};"
+                   f"#c ACQUIRE k data={data};#d ACQUIRE k"),
+            "#d ERR LIMIT :this user's programs take [0-9]+ bytes of memory, "
+            "as many as are left for the others .memory_max.")
+        self.assertIn("OK", two.do("#t TRY other"))
+        self.assertTrue(holder.try_("another").ok)
+        self.assertEqual(one.do("leave"), "left")
+        self.assertIn("OK", one.do("connect"))
+        while "OK" not in one.do("#again TRY mine"):
+            pass
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root has other users")
+class Rate(unittest.TestCase):
+    """What users cause a table, together and each."""
+
+    def setUp(self):
+        harness.need_dynamodb()
+        self.daemon = harness.on_new_table(f"rate-{os.getpid()}")
+        with open(self.daemon.config, "a") as config:
+            config.write("request_rate = 40\n[daemon]\nsocket_mode = 0666\n")
+        os.chmod(self.daemon.directory, 0o755)
+        self.daemon.start()
+        self.addCleanup(self.daemon.close)
+
+    def test_requests(self):
+        one, two = (Stranger(self.daemon.socket, uid) for uid in (2001, 2002))
+        for stranger in one, two:
+            self.addCleanup(stranger.close)
+            self.assertIn("OK", stranger.do("connect"))
+        # More than it may ask in the second that it was silent, at once.
+        answer = one.do(";".join(f"#g{i} GET k{i}" for i in range(60)))
+        while "OK" in answer:
+            answer = one.do("PING")
+        self.assertRegex(
+            answer, "ERR LIMIT :this user's programs have asked the store for "
+            "as much as is left for the others .request_rate of namespace "
+            "default.; the next request is in [0-9]+ ms")
+        self.assertIn("OK", two.do("#t TRY other"))
+        with harness.Client(self.daemon) as root:
+            self.assertTrue(root.try_("root").ok)
+
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main(dynamodb=True)

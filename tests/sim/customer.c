@@ -211,13 +211,11 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 		.max_hold_ms = q->terms.max_hold_ms,
 		.keepalive_ms = q->terms.keepalive_ms,
 		.danger_ms = q->terms.danger_ms,
-		.manual = q->terms.manual,
-		.reentrant = q->terms.reentrant,
+		.manual = q->terms.manual, .reentrant = q->terms.reentrant,
 		.stays = q->terms.stays,
 		.linger_ms = q->terms.linger_ms,
 		.resumes = q->terms.resumes,
 		.process = q->terms.process,
-		.user = q->user,
 		.wait_ms = q->wait_ms, .hold = q->hold, .token = q->token,
 		.version = q->record,
 		.target = q->target, .fail_closed = q->terms.fail_closed,
@@ -234,6 +232,8 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	c->asked = a;
 	id = a->id;
 	q->client = c->id;
+	f.user = q->user |= c->stranger;
+	q->privileged = q->user == 0;
 	q->request = f.request = id;
 	sim_contents_brought(q->change, id, f.contents);
 	f.clears = q->change != NULL && q->change->clears;
@@ -434,6 +434,7 @@ customer_lock(struct world *w, const struct plan_step *s)
 
 	if (c == NULL)
 		return;
+	c->stranger = c->stranger || s->stranger;
 	/* As good as random. */
 	secret.clear = (struct ident){ w->n_requests + 1, s->client };
 	memcpy(secret.digest, &secret.clear, sizeof(secret.clear));

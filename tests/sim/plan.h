@@ -235,7 +235,8 @@ struct plan_step {
 				 * works until its own deadline */
 	uint64_t process_ms;	/* LOCK of one key: for a process that lives
 				 * so long after its client; 0: for none */
-	bool stranger;		/* RESUME: another user */
+	bool stranger;		/* RESUME, LOCK: another user, who has no more
+				 * than a share */
 	bool only_if_exists;	/* LOCK */
 	uint64_t page_ms;	/* LIST; FOREVER: it never asks */
 	bool brings;		/* LOCK: and brings data, */

@@ -201,6 +201,14 @@ restart_is_here(void *arg, uint64_t client)
 	return c != NULL && c->host == h;
 }
 
+static uint32_t
+restart_user(void *arg, uint64_t client)
+{
+	const struct host *h = arg;
+
+	return customer_of(h->world, client)->stranger;
+}
+
 /* Its successor; @h has a new core. False: it has nothing of the one before. */
 bool
 restart_inherit(struct host *h)
@@ -264,6 +272,7 @@ restart_go_on(struct host *h)
 
 	restart_tell(h);
 	ev.came_back.is_here = restart_is_here;
+	ev.came_back.user = restart_user;
 	ev.came_back.arg = h;
 	h->came_back = h->cuts = true;
 	(void)host_step(h, &ev);

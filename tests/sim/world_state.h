@@ -257,6 +257,7 @@ struct customer {
 	uint64_t id;			/* of this connection; 0: none */
 	bool draining;
 	bool watches;			/* or did */
+	bool stranger;			/* another user */
 	struct errand *errands;
 	struct asked *asked;
 	struct customer_release *releases;

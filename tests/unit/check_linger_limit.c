@@ -30,7 +30,7 @@ limit_step(struct core *core, struct core_event *event)
 }
 
 static int
-limit_ask_for(struct core *core, uint64_t client, uint64_t user,
+limit_ask_for(struct core *core, uint64_t client, uint32_t user,
     const struct core_terms *terms)
 {
 	const struct core_secret secret = { .clear = { client, 1 } };
@@ -43,7 +43,7 @@ limit_ask_for(struct core *core, uint64_t client, uint64_t user,
 }
 
 static int
-limit_ask(struct core *core, uint64_t client, uint64_t user)
+limit_ask(struct core *core, uint64_t client, uint32_t user)
 {
 	return limit_ask_for(core, client, user, &(struct core_terms){
 	    .mode = LOCK_MODE_EXCLUSIVE, .linger_ms = 1000 });
@@ -51,7 +51,7 @@ limit_ask(struct core *core, uint64_t client, uint64_t user)
 
 /* It would come back: is it promised that it may? */
 static bool
-limit_resumes(struct core *core, uint64_t client, uint64_t user)
+limit_resumes(struct core *core, uint64_t client, uint32_t user)
 {
 	struct core_waiter_view waiter, last = { 0 };
 

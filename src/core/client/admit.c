@@ -39,11 +39,16 @@ request_admit(struct core *core, const struct core_request *ask,
 	if (request_is_one_too_many(core, c, ask->verb))
 		return DDBLOCK_E_LIMIT;
 	if (c == NULL) {
-		code = client_new(core, ask->client, &c);
+		code = client_new(core, ask->client, ask->user, &c);
 		if (code < 0)
 			return code;
 	}
-	code = request_new(core, c, ask, ret);
+	code = c->tenant->user == ask->user ? 0 :
+	    share_set_tenant(core, c, ask->user);
+	if (code == 0) {
+		c->tenant->privileged = ask->privileged;
+		code = request_new(core, c, ask, ret);
+	}
 	if (code == 0)
 		return 0;
 	c->pinned = true;
@@ -299,7 +304,7 @@ admit_resumes(const struct core *core, const struct client *c,
 	const struct core_terms *t = &ask->terms;
 
 	return t->resumes && !t->fail_closed && !t->manual && !t->stays &&
-	    t->process == 0 && linger_may_resume(core, c, ask);
+	    t->process == 0 && linger_may_resume(core, c);
 }
 
 int

@@ -13,6 +13,7 @@
  * be named itself. With a token the record is read first.
  */
 #include "core/client/room.h"
+#include "core/rate.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -91,8 +92,10 @@ break_submit(struct core *core, struct breaking *b, uint64_t token_seen)
 {
 	bool look = b->record == NULL &&
 	    !b->request->ns->has_sessions;
+	uint32_t user = b->request->waiter.user;
 
 	b->submit.operation = (struct operation){
+		.user = user,
 		.key = b->broke.key,
 		.token_seen = token_seen,
 		.owner = b->broke.by,
@@ -100,6 +103,7 @@ break_submit(struct core *core, struct breaking *b, uint64_t token_seen)
 	};
 	b->busy = true;
 	core->n_breaking++;
+	(void)rate_take(core, b->request->ns, user, 1);
 	action_submit(core, &b->submit, b->request->ns,
 	    look ? OPERATION_READ : OPERATION_BREAK, b->deadline_ms,
 	    CORE_ABOUT_BREAK, b->request);

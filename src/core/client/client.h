@@ -9,6 +9,9 @@
 #define DDBLOCKD_CORE_CLIENT_CLIENT_H
 
 #include "core/lock/lock.h"
+#include "core/tenant.h"
+
+struct request;
 
 /* ---- clients ---------------------------------------------------------- */
 
@@ -28,13 +31,15 @@ struct client {
 	struct request *requests;
 	struct hold *holds;
 	struct linger *linger;	/* NULL: it asked for none */
-	struct watch *watches;	/* reads/ keeps these two */
-	uint32_t n_watches;
+	struct watch *watches;	/* reads/ keeps this */
+	struct tenant *tenant;
+	struct shares shares;
 	struct saved saved;
 	uint32_t held_in[CORE_NAMESPACES_MAX];	/* valid holds */
 };
 
 struct client *client_find(const struct core *, uint64_t id);
+
 void client_free_if_unused(struct core *, struct client *);
 void client_heard(struct core *, uint64_t id);
 void client_drain(struct core *, uint64_t id);
@@ -58,6 +63,39 @@ void client_forget(struct core *);
  * was asked for. */
 void client_refuse_waiting(struct core *);
 void client_stop_leases(struct core *, struct namespace *);
+
+/* ---- what it has of what all share (share.c) -------------------------- */
+
+/* So many bytes more, with so many locks that are held; or less. */
+static inline void
+share_add(struct core *core, struct client *c, int64_t locks, int64_t bytes)
+{
+	struct shares *all[] = { &c->shares, &c->tenant->shares,
+		&core->shares };
+
+	for (int i = 0; i < 3; i++) {
+		all[i]->has[SHARE_LOCKS] += (uint64_t)locks;
+		all[i]->has[SHARE_BYTES] += (uint64_t)bytes;
+	}
+}
+
+static inline void
+share_add_watch(struct core *core, struct client *c, int64_t watches,
+    int64_t bytes)
+{
+	c->shares.has[SHARE_WATCHES] += (uint64_t)watches;
+	c->tenant->shares.has[SHARE_WATCHES] += (uint64_t)watches;
+	core->shares.has[SHARE_WATCHES] += (uint64_t)watches;
+	share_add(core, c, 0, bytes);
+}
+
+/* It is another user's, with all that it has. */
+int share_set_tenant(struct core *, struct client *, uint32_t user);
+
+/* May its user have what the request asks for? If not, it is answered. */
+bool share_admit(struct core *, struct request *, const struct core_request *);
+void share_tell_rate(const struct namespace *, uint64_t wait_ms,
+    char *ret_text, size_t text_size);
 
 /* ---- no new grants, other settings (drain.c) -------------------------- */
 
@@ -90,8 +128,7 @@ int hold_inherit_all(struct core *, const struct core_legacy *,
 
 /* Clients whose connection is not there are cut off. */
 void client_seal_all(struct core *, const struct core_event *);
-void client_came_back(struct core *, bool (*is_here)(void *, uint64_t),
-    void *arg);
+void client_came_back(struct core *, const struct core_event *);
 
 /* ---- requests --------------------------------------------------------- */
 
@@ -121,6 +158,7 @@ struct request {
 	struct contents *found;		/* reply.contents' memory */
 	const struct request_kind *kind;	/* NULL: of this room */
 	void *served;			/* that kind's */
+	size_t bytes;			/* on its client's shares */
 
 	/* ACQUIRE: */
 	struct rank waiting;		/* in core->waiting, by its serial */

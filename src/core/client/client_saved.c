@@ -43,13 +43,13 @@ client_save(struct journal *journal, struct saved *saved)
 {
 	const struct client *c = CONTAINER_OF(saved, struct client, saved);
 	struct saved_client_1 entry = {
-		.id = c->id, .gone = c->gone, .draining = c->draining,
-		.lingers = c->linger != NULL,
+		.id = c->id, .user = c->tenant->user, .gone = c->gone,
+		.draining = c->draining, .lingers = c->linger != NULL,
 	};
 
 	if (c->linger != NULL) {
 		entry.secret = c->linger->secret.clear;
-		entry.user = c->linger->user->user;
+		entry.user = c->linger->user;
 		entry.asked = c->linger->asked;
 	}
 	return journal_put(journal, &saved->place, SAVED_CLIENT, &entry,
@@ -61,15 +61,15 @@ client_save(struct journal *journal, struct saved *saved)
 {
 	const struct client *c = CONTAINER_OF(saved, struct client, saved);
 	struct saved_client entry = {
-		.id = c->id, .gone = c->gone, .draining = c->draining,
-		.lingers = c->linger != NULL,
+		.id = c->id, .user = c->tenant->user, .gone = c->gone,
+		.draining = c->draining, .lingers = c->linger != NULL,
 	};
 
 	if (c->linger != NULL) {
 		memcpy(entry.digest, c->linger->secret.digest,
 		    sizeof(entry.digest));
 		entry.sealed = c->linger->secret.sealed;
-		entry.user = c->linger->user->user;
+		entry.user = c->linger->user;
 		entry.asked = c->linger->asked;
 	}
 	return journal_put(journal, &saved->place, SAVED_CLIENT, &entry,
@@ -116,11 +116,13 @@ static int
 client_take_over(struct core *core, const struct saved_client *saved,
     const struct core_secret *secret)
 {
-	struct core_request ask = { .user = saved->user, .secret = secret,
-		.terms = { .linger_ms = saved->asked } };
+	const uint32_t user = (uint32_t)saved->user;
+	struct core_request ask = { .user = user,
+		.secret = secret, .terms = { .linger_ms = saved->asked } };
 	struct client *c;
 	int code = client_find(core, saved->id) != NULL ?
-	    DDBLOCK_E_BAD_RECORD : client_new(core, saved->id, &c);
+	    DDBLOCK_E_BAD_RECORD :
+	    client_new(core, saved->id, user, &c);
 
 	if (code < 0)
 		return code;
@@ -241,8 +243,7 @@ client_seal_all(struct core *core, const struct core_event *event)
 
 /* Those that no hold was inherited for are nobody. */
 void
-client_came_back(struct core *core, bool (*is_here)(void *, uint64_t),
-    void *arg)
+client_came_back(struct core *core, const struct core_event *event)
 {
 	struct client *c, *next;
 
@@ -254,9 +255,15 @@ client_came_back(struct core *core, bool (*is_here)(void *, uint64_t),
 	{
 		if (c->linger != NULL && c->gone)
 			linger_schedule(core, c->linger);
-		if (!c->gone && !is_here(arg, c->id))
+		if (!c->gone && !event->came_back.is_here(
+		    event->came_back.arg, c->id)) {
 			client_cut_off_now(core, c->id);
-		else
-			client_free_if_unused(core, c);
+			continue;
+		}
+		/* Without memory it stays whose it is. */
+		if (!c->gone && event->came_back.user != NULL)
+			(void)share_set_tenant(core, c, event->came_back.user(
+			    event->came_back.arg, c->id));
+		client_free_if_unused(core, c);
 	}
 }

@@ -17,7 +17,7 @@ client_find(const struct core *core, uint64_t id)
 }
 
 int
-client_new(struct core *core, uint64_t id, struct client **ret)
+client_new(struct core *core, uint64_t id, uint32_t user, struct client **ret)
 {
 	struct client *c;
 
@@ -27,8 +27,12 @@ client_new(struct core *core, uint64_t id, struct client **ret)
 	if (c == NULL)
 		return DDBLOCK_E_NOMEM;
 	c->id = id;
-	HASH_ADD(hh, core->clients, id, sizeof(c->id), c);
+	c->tenant = tenant_join(core, user);
+	if (c->tenant != NULL)
+		HASH_ADD(hh, core->clients, id, sizeof(c->id), c);
 	if (c->hh.tbl == NULL) {
+		if (c->tenant != NULL)
+			tenant_leave(core, c->tenant);
 		free(c);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -49,6 +53,7 @@ client_free(struct core *core, struct client *c)
 	saved_end(core, &c->saved);
 	linger_free(core, c->linger);
 	HASH_DEL(core->clients, c);
+	tenant_leave(core, c->tenant);
 	free(c);
 }
 

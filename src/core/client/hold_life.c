@@ -19,6 +19,22 @@ hold_count_valid(const struct hold *h, int more)
 	*n = more > 0 ? *n + 1 : *n - 1;
 }
 
+/* About what it takes, with its lock. */
+static int64_t
+hold_bytes(const struct hold *h)
+{
+	return (int64_t)(SHARE_LOCK_BYTES + h->use.lock->key_length);
+}
+
+/* It changes hands. */
+void
+hold_share(struct core *core, const struct hold *h, struct client *from,
+    struct client *to)
+{
+	share_add(core, from, -1, -hold_bytes(h));
+	share_add(core, to, 1, hold_bytes(h));
+}
+
 /* It is the client's, by its number. */
 void
 hold_link(struct core *core, struct hold *h, struct client *c)
@@ -29,6 +45,7 @@ hold_link(struct core *core, struct hold *h, struct client *c)
 	h->client = c;
 	DL_APPEND2(c->holds, h, client_previous, client_next);
 	c->n_holds++;
+	share_add(core, c, 1, hold_bytes(h));
 }
 
 /* It is the client's from now on, by a number of its own. */
@@ -146,6 +163,7 @@ hold_end(struct core *core, struct hold *h)
 	rank_remove(&core->holds, &h->rank);
 	DL_DELETE2(c->holds, h, client_previous, client_next);
 	c->n_holds--;
+	share_add(core, c, -1, -hold_bytes(h));
 	linger_count(h, false);
 	if (h->lost) {
 		lock_unref(core, l);

@@ -296,7 +296,7 @@ hold_take_over(struct core *core, struct inherited_hold *i, struct lock *l,
 	if (inherited_has_terms(i))
 		code = terms_take_over(core, h, &i->terms);
 	if (code == 0 && c == NULL)
-		code = client_new(core, i->saved.client, &c);
+		code = client_new(core, i->saved.client, USER_NONE, &c);
 	h->lost = i->saved.loss != 0 || g == NULL;
 	if (code == 0 && (!hold_suits_client(h, c) ||
 	    (!h->lost && !use_may_inherit(g, i->saved.token, fail_closed))))

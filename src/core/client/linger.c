@@ -28,52 +28,19 @@
 
 /* ---- what was asked for ----------------------------------------------- */
 
-/* One more connection of this user's. */
-static int
-linger_join_user(struct core *core, uint64_t user, struct lingering **ret)
-{
-	struct lingering *u;
-
-	DL_SEARCH_SCALAR(core->lingering, u, user, user);
-	if (u == NULL) {
-		u = calloc(1, sizeof(*u));
-		if (u == NULL)
-			return DDBLOCK_E_NOMEM;
-		u->user = user;
-		DL_APPEND(core->lingering, u);
-	}
-	u->n++;
-	*ret = u;
-	return 0;
-}
-
-static void
-linger_leave_user(struct core *core, struct lingering *u)
-{
-	if (--u->n > 0)
-		return;
-	DL_DELETE(core->lingering, u);
-	free(u);
-}
-
 static int
 linger_new(struct core *core, struct client *c, const struct core_request *ask)
 {
-	struct lingering *user;
-	struct linger *l;
-	int code = linger_join_user(core, ask->user, &user);
+	struct linger *l = calloc(1, sizeof(*l));
 
-	if (code < 0)
-		return code;
-	l = calloc(1, sizeof(*l));
 	if (l == NULL || heap_reserve(&core->heap) < 0) {
 		free(l);
-		linger_leave_user(core, user);
 		return DDBLOCK_E_NOMEM;
 	}
 	l->client = c;
 	l->secret = *ask->secret;
-	l->user = user;
+	l->user = ask->user;
+	c->tenant->n_lingering++;
 	l->timer.kind = TIMER_LINGER;
 	c->linger = l;
 	client_touch(core, c);
@@ -84,15 +51,10 @@ linger_new(struct core *core, struct client *c, const struct core_request *ask)
 /* May what is granted be resumed after a cut? Each such connection may take the
  * place of a client for a lease; others of its user go without. */
 bool
-linger_may_resume(const struct core *core, const struct client *c,
-    const struct core_request *ask)
+linger_may_resume(const struct core *core, const struct client *c)
 {
-	const struct lingering *u;
-
-	if (c->linger != NULL)
-		return true;
-	DL_SEARCH_SCALAR(core->lingering, u, user, ask->user);
-	return u == NULL || u->n < core->limits.clients_max / 2;
+	return c->linger != NULL ||
+	    c->tenant->n_lingering < core->limits.clients_max / 2;
 }
 
 /* The client asks for something that may be resumed. DDBLOCK_E_LIMIT: its user
@@ -106,10 +68,10 @@ linger_ask(struct core *core, struct client *c, const struct core_request *ask)
 	if (code < 0 || ask->terms.linger_ms == 0 || c->linger->asked)
 		return code;
 	l = c->linger;
-	if (l->user->n_asked >= LINGER_CONNECTIONS_MAX)
+	if (c->tenant->n_asked >= LINGER_CONNECTIONS_MAX)
 		return DDBLOCK_E_LIMIT;
 	l->asked = true;
-	l->user->n_asked++;
+	c->tenant->n_asked++;
 	client_touch(core, c);
 	return 0;
 }
@@ -122,8 +84,8 @@ linger_free(struct core *core, struct linger *l)
 	l->client->linger = NULL;
 	heap_release(&core->heap, &l->timer);
 	DL_DELETE(core->lingers, l);
-	l->user->n_asked -= l->asked;
-	linger_leave_user(core, l->user);
+	l->client->tenant->n_asked -= l->asked;
+	l->client->tenant->n_lingering--;
 	explicit_bzero(&l->secret, sizeof(l->secret));
 	free(l);
 }

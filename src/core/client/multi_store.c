@@ -5,6 +5,7 @@
  * as any acquire's.
  */
 #include "core/client/room.h"
+#include "core/rate.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -75,6 +76,9 @@ multi_operation_submit(struct core *core, struct multi_operation *t,
 	o->keys = t->keys;
 	o->n_keys = t->n;
 	o->parts = t->parts;
+	o->user = t->multi->request->waiter.user;
+	/* The place of the first was taken for it. */
+	(void)rate_take(core, ns, o->user, t->n - 1);
 	DL_APPEND(core->multi_operations, t);
 	action_submit(core, &t->submit, ns, OPERATION_MULTI, deadline_ms,
 	    CORE_ABOUT_MULTI, t);
@@ -111,7 +115,7 @@ multi_ask(struct core *core, struct lock *l)
 		if (multi_has(&j->parts[i]) || g == NULL)
 			continue;
 		multi_keep(core, j, g);
-		lock_gave(g);
+		lock_gave(g, j->request->waiter.user);
 	}
 	multi_operation_submit(core, t, l->ns);
 	return true;
@@ -164,7 +168,7 @@ multi_operation_keep(struct core *core, const struct multi_operation *t)
 		    !grant_can_give(core, g, &j->request->waiter))
 			continue;
 		multi_keep(core, j, g);
-		lock_gave(g);
+		lock_gave(g, j->request->waiter.user);
 	}
 }
 

@@ -60,6 +60,7 @@ request_new(struct core *core, struct client *c,
 	DL_APPEND2(c->requests, r, client_previous, client_next);
 	c->n_requests++;
 	core->n_requests++;
+	w->user = ask->user;
 	*ret = r;
 	return 0;
 }
@@ -116,6 +117,8 @@ request_unlink(struct core *core, struct request *r)
 	DL_DELETE2(c->requests, r, client_previous, client_next);
 	c->n_requests--;
 	core->n_requests--;
+	if (r->bytes > 0)
+		share_add(core, c, 0, -(int64_t)r->bytes);
 	r->client = NULL;
 	r->multi = NULL;
 	r->lease = NULL;

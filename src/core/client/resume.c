@@ -52,7 +52,7 @@ linger_find(const struct core *core, const struct core_request *ask)
 	DL_FOREACH(core->lingers, l)
 	{
 		uint64_t differs = linger_differs(&l->secret, ask->secret) |
-		    (l->user->user ^ ask->user);
+		    (l->user ^ ask->user);
 
 		found = differs == 0 ? l : found;
 	}
@@ -110,6 +110,7 @@ linger_move_hold(struct core *core, struct hold *h, struct client *to)
 	DL_APPEND2(to->holds, h, client_previous, client_next);
 	from->n_holds--;
 	to->n_holds++;
+	hold_share(core, h, from, to);
 	if (!h->lost)
 		hold_count_valid(h, -1);
 	h->client = to;

@@ -14,8 +14,11 @@
 
 /* ---- clients.c -------------------------------------------------------- */
 void client_touch(struct core *, struct client *);
-int client_new(struct core *, uint64_t id, struct client **ret);
+int client_new(struct core *, uint64_t id, uint32_t user, struct client **ret);
 void client_free(struct core *, struct client *);
+
+/* ---- share.c ---------------------------------------------------------- */
+#define SHARE_LOCK_BYTES (sizeof(struct hold) + sizeof(struct lock))
 
 /* ---- leave.c ---------------------------------------------------------- */
 /* All of it in this step, whatever it has. */
@@ -73,6 +76,8 @@ bool multi_is_endangered(const struct core *, const struct multi *);
 
 /* ---- hold_life.c ------------------------------------------------------ */
 void hold_link(struct core *, struct hold *, struct client *);
+void hold_share(struct core *, const struct hold *, struct client *from,
+    struct client *to);
 void hold_give(struct core *, struct hold *, struct client *);
 void hold_count_valid(const struct hold *, int more);
 void hold_mark_lost(struct core *, struct hold *, enum core_loss);
@@ -131,20 +136,12 @@ void terms_linger(struct core *, struct hold *, uint64_t least_ms);
 void terms_resume(struct core *, struct hold *, bool resumes);
 
 /* ---- linger.c --------------------------------------------------------- */
-/* A user with connections that linger or are resumed, or would. */
-struct lingering {
-	struct lingering *prev, *next;	/* in core->lingering */
-	uint64_t user;
-	uint32_t n;
-	uint32_t n_asked;	/* of them, for linger */
-};
-
 /* Holds that outlive their connection, for a client that knows the secret. */
 struct linger {
 	struct linger *prev, *next;	/* in core->lingers */
 	struct client *client;
 	struct core_secret secret;
-	struct lingering *user;
+	uint32_t user;		/* who may resume it */
 	bool asked;		/* for linger */
 	struct timer timer;	/* its client has left: the first end */
 };
@@ -159,8 +156,7 @@ linger_count(struct hold *h, bool lingers)
 	h->use.lock->ns->n_lingering += lingers ? 1 : UINT32_MAX;
 }
 
-bool linger_may_resume(const struct core *, const struct client *,
-    const struct core_request *);
+bool linger_may_resume(const struct core *, const struct client *);
 int linger_ask(struct core *, struct client *, const struct core_request *);
 void linger_free(struct core *, struct linger *);	/* accepts NULL */
 void linger_begin(struct core *, struct client *, bool cut);

@@ -88,15 +88,23 @@ wait_expire(struct core *core, struct request *r)
 	bool try = r->waiter.deadline_ms == r->waiter.asked_ms;
 	int cause = wait_cause(r);
 	int code = try ? DDBLOCK_E_LOCK_BUSY : DDBLOCK_E_ACQUIRE_TIMEOUT;
+	uint64_t place_ms = lock_place_ms(core, r->waiter.lock);
 	char limits[OUTCOME_TEXT_MAX];
 	const char *text;
 	uint32_t limit;
 
-	if (busy == NULL && cause == 0 && wait_awaits_store(core, r))
+	if (busy == NULL && cause == 0 && place_ms > 0)
+		cause = DDBLOCK_E_LIMIT;
+	else if (busy == NULL && cause == 0 && wait_awaits_store(core, r))
 		cause = DDBLOCK_E_UNREACHABLE;
 	else if (busy == NULL && cause == 0)
 		busy = r->waiter.lock;
 	text = cause != 0 && cause == r->ns->text_code ? r->ns->text : NULL;
+	if (cause == DDBLOCK_E_LIMIT) {
+		share_tell_rate(r->ns, place_ms - core->now_ms, limits,
+		    sizeof(limits));
+		text = limits;
+	}
 	if (cause == 0 && lock_finds_limit(busy, &r->waiter, &limit)) {
 		if (try)
 			code = DDBLOCK_E_WRONG_LIMIT;

@@ -307,6 +307,7 @@ observe_submit(struct core *core, struct observation *o,
 {
 	assert(!o->busy);
 	o->submit.operation = (struct operation){
+		.user = USER_NONE,
 		.session = o->id,
 		.beat = o->beat,
 		.lease_ms = o->lease_ms,

@@ -56,6 +56,7 @@ session_submit(struct core *core, struct lease *s, enum operation_kind kind,
 
 	assert(!s->busy);
 	submit->operation = (struct operation){
+		.user = USER_NONE,
 		.session = s->id,
 		.beat = s->beat,
 		/* A session that has never been beaten has a bound, too. */

@@ -81,6 +81,7 @@ grant_new(struct core *core, struct lock *l, bool fail_closed)
 	*g = (struct grant){
 		.lock = l,
 		.id = grant_new_id(core, l->ns),
+		.user = USER_NONE,
 	};
 	if ((fail_closed && grant_extras(g) == NULL) ||
 	    !grant_begin_lease(core, g)) {

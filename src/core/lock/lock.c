@@ -21,10 +21,11 @@
 /* ---- giving ----------------------------------------------------------- */
 
 void
-lock_gave(struct grant *g)
+lock_gave(struct grant *g, uint32_t user)
 {
 	struct lock *l = g->lock;
 
+	g->user = user;
 	if (l->run < UINT16_MAX)
 		l->run++;
 	if (g->passed)
@@ -77,8 +78,10 @@ lock_give(struct core *core, struct lock *l)
 		if (update == UPDATE_LATER)
 			return;
 		if (update == UPDATE_READY) {
+			uint32_t user = l->queue->user;
+
 			core->lock_events->granted(core, g);
-			lock_gave(g);
+			lock_gave(g, user);
 		}
 	}
 }

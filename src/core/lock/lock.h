@@ -40,6 +40,7 @@ struct waiter {
 			 * of this lock; what follows from that is seen then */
 	bool leaving;		/* its client is */
 	uint64_t poll_ms;	/* 0: as its namespace has it */
+	uint32_t user;		/* whose it is */
 	char *owner;
 
 	/* RENEW with a change, or DOWNGRADE: of this grant. */
@@ -94,6 +95,7 @@ struct grant {
 	uint16_t n_tokens;	/* that were asked for with it */
 	uint64_t token_next;	/* the block: next to give, and the last */
 	uint64_t token_last;
+	uint32_t user;		/* of its last holder; or USER_NONE */
 	uint64_t gap_ms;	/* no other client's before: one was lost */
 	struct saved saved;
 	struct use *uses;		/* NULL: idle */
@@ -183,6 +185,7 @@ struct lock {
 	bool read_due : 1;	/* a doubt wants a fresh look */
 	bool stand_back : 1;	/* releasing: let the others have it first */
 	bool overdue : 1;	/* some waiter may be */
+	bool has_place : 1;	/* at @place_ms */
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
@@ -209,6 +212,8 @@ struct lock {
 	uint64_t due_ms;	/* next poll. HELD: end of idleness */
 	uint64_t hold_off_ms;	/* no store operation before */
 	uint64_t back_ms;	/* until then it is others' turn */
+	uint64_t place_ms;	/* when the store may be asked, */
+	uint32_t place_user;	/* for this user's (core/rate.h) */
 	uint64_t sequence;	/* of its contents' last known revision */
 	uint64_t token_seen;	/* in the record, and its version, where its
 				 * format has one; NULL: none, or unknown */
@@ -249,6 +254,10 @@ void lock_hold_off_poll(struct core *, struct lock *);
 
 /* One of its holders; NULL: none. */
 struct use *lock_first_use(const struct lock *);
+
+/* When may the store be asked for the first in line, as far as that has to be
+ * waited for (core/rate.h)? 0: it does not. */
+uint64_t lock_place_ms(const struct core *, const struct lock *);
 
 /* Is it known to be shared, within another limit than this one asks for? */
 bool lock_finds_limit(const struct lock *, const struct waiter *,
@@ -305,8 +314,8 @@ bool lock_is_open(const struct core *, const struct lock *);
 struct grant *lock_find_grant(const struct core *, const struct lock *,
     const struct waiter *);
 
-/* It has a holder by this grant. */
-void lock_gave(struct grant *);
+/* It has a holder by this grant: this user's. */
+void lock_gave(struct grant *, uint32_t user);
 
 /* Memory first, for all of them (false: there is none); then the operations;
  * then what became of each. */

@@ -3,6 +3,9 @@
  * there is room.
  */
 #include "core/lock/room.h"
+#include "core/rate.h"
+
+#define PLACE_AHEAD_MS 10000	/* so that few of them stay unused */
 
 uint64_t
 lock_poll_ms(const struct lock *l)
@@ -46,6 +49,47 @@ bool
 lock_may_send(struct core *core, struct lock *l)
 {
 	return l->submission == NULL && !lock_must_wait(core, l);
+}
+
+/* Has the first in line a place among the requests of its user, and is it that
+ * time? If not, the timer is set to it. */
+bool
+lock_has_place(struct core *core, struct lock *l)
+{
+	uint32_t user = l->queue->user;
+	uint64_t last_ms = core->now_ms + PLACE_AHEAD_MS;
+
+	if (!l->has_place || l->place_user != user) {
+		l->has_place = rate_next_ms(core, l->ns, user) <= last_ms;
+		l->place_user = user;
+		l->place_ms = l->has_place ?
+		    rate_take(core, l->ns, user, 1) : last_ms;
+	}
+	if (l->place_ms <= core->now_ms)
+		return true;
+	heap_set(&core->heap, &l->timer, l->place_ms);
+	return false;
+}
+
+/* A request for it is sent, which takes a place. */
+void
+lock_take_place(struct core *core, struct lock *l, uint32_t user)
+{
+	bool has_it = l->has_place && l->place_user == user &&
+	    l->place_ms <= core->now_ms;
+
+	if (has_it)
+		l->has_place = false;
+	else
+		(void)rate_take(core, l->ns, user, 1);
+}
+
+uint64_t
+lock_place_ms(const struct core *core, const struct lock *l)
+{
+	return l->submission == NULL && l->queue != NULL &&
+	    l->place_user == l->queue->user && l->place_ms > core->now_ms ?
+	    l->place_ms : 0;
 }
 
 void

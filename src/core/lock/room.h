@@ -99,6 +99,8 @@ uint64_t lock_poll_ms(const struct lock *);
 void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
 void lock_try_later(struct core *, struct lock *);
 bool lock_must_wait(struct core *, struct lock *);
+bool lock_has_place(struct core *, struct lock *);
+void lock_take_place(struct core *, struct lock *, uint32_t user);
 bool lock_may_send(struct core *, struct lock *);
 bool lock_run_is_over(const struct core *, const struct lock *);
 bool lock_has_other_limit(const struct lock *, const struct waiter *);

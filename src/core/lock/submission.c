@@ -309,6 +309,17 @@ submission_prepare_remove_waiter(struct lock *l, struct submission *s)
 	}
 }
 
+/* Whose it is: of a grant that of its holder; else that of the first in line.
+ */
+static uint32_t
+submission_user(const struct lock *l, enum operation_kind kind,
+    const struct grant *g)
+{
+	if (g != NULL && (kind != OPERATION_ACQUIRE || g->user != USER_NONE))
+		return g->user;
+	return l->queue == NULL ? USER_NONE : l->queue->user;
+}
+
 static void
 submission_prepare(struct core *core, struct lock *l, struct submission *s,
     enum operation_kind kind, struct grant *g, size_t n_dead)
@@ -382,6 +393,10 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 		lock_try_later(core, l);
 		return false;
 	}
+	s->submit.operation.user = submission_user(l, kind, g);
+	/* What keeps a hold alive is free. */
+	if (l->ns->settings.request_rate > 0 && kind != OPERATION_REFRESH)
+		lock_take_place(core, l, s->submit.operation.user);
 	submission_prepare(core, l, s, kind, g, n_dead);
 	if (kind != OPERATION_READ)
 		l->writes++;
@@ -451,6 +466,7 @@ submission_send_part(struct core *core, struct lock *l,
 
 	submission_prepare_acquire(core,
 	    grant_find(l, s->holder.grant), w, s, 0);
+	s->submit.operation.user = w->user;
 	action_fill(core, &s->submit.operation, l->ns, OPERATION_ACQUIRE,
 	    deadline_ms);
 	l->writes++;

@@ -46,6 +46,7 @@ batch_send(struct core *core, struct batch *b, struct namespace *ns,
 {
 	assert(!b->busy && b->n_locks > 0);
 	b->submit.operation = (struct operation){
+		.user = USER_NONE,
 		.keys = b->keys,
 		.n_keys = b->n_locks,
 	};

@@ -8,7 +8,7 @@
 void
 reads_check(const struct core *core)
 {
-	assert(core->n_watches <= core->bounds.watches);
+	assert(core->shares.has[SHARE_WATCHES] <= core->bounds.watches);
 	assert(core->touched == NULL);
 	for (uint32_t i = 0; i < core->n_namespaces; i++) {
 		const struct reads *r = core->namespaces[i].reads;

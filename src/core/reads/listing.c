@@ -9,6 +9,7 @@
  * one page is as far as the bound is ever exceeded.
  */
 #include "core/reads/room.h"
+#include "core/rate.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -111,7 +112,8 @@ listing_submit(struct core *core, struct listing *g, enum operation_kind kind)
 	struct namespace *ns = g->request->ns;
 	struct operation *o = &g->submit.operation;
 
-	*o = (struct operation){ 0 };
+	*o = (struct operation){ .user = g->request->waiter.user };
+	(void)rate_take(core, ns, o->user, 1);
 	if (kind == OPERATION_READ) {
 		o->with_contents = true;
 		o->key = (struct key){ g->key, g->key_length };

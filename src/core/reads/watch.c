@@ -22,6 +22,14 @@ watched_free(struct core *core, struct watched *w)
 	free(w);
 }
 
+/* About what it takes, with its lock. */
+static size_t
+watch_bytes(const struct lock *l)
+{
+	return sizeof(struct watch) + sizeof(struct watched) + sizeof(*l) +
+	    l->key_length;
+}
+
 /* The lock may be without a reason to exist then, and is freed. */
 static void
 watch_end(struct core *core, struct watch *watch)
@@ -32,8 +40,7 @@ watch_end(struct core *core, struct watch *watch)
 	assert(watch->request == NULL);
 	HASH_DEL(core->watches, watch);
 	DL_DELETE2(c->watches, watch, client_previous, client_next);
-	c->n_watches--;
-	core->n_watches--;
+	share_add_watch(core, c, -1, -(int64_t)watch_bytes(l));
 	DL_DELETE2(l->watched->watches, watch, lock_previous, lock_next);
 	free(watch);
 	if (l->watched->watches == NULL && l->watched->asking == NULL)
@@ -182,8 +189,7 @@ watch_new(struct core *core, struct request *r, struct lock *l)
 	r->served = watch;
 	r->kind = &watch_kind;
 	DL_APPEND2(c->watches, watch, client_previous, client_next);
-	c->n_watches++;
-	core->n_watches++;
+	share_add_watch(core, c, 1, (int64_t)watch_bytes(l));
 	DL_PREPEND2(l->watched->asking, watch, lock_previous, lock_next);
 	return 0;
 }
@@ -225,10 +231,12 @@ watch_ask(struct core *core, struct request *r,
 	else if (l != NULL && watch_find(core, c, l) != NULL)
 		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
 		    "this connection watches the lock already");
-	else if (c->n_watches >= core->limits.watches_per_client_max)
+	else if (c->shares.has[SHARE_WATCHES] >=
+	    core->limits.watches_per_client_max)
 		request_reply(core, r, DDBLOCK_E_LIMIT, 0,
 		    "this connection watches as many locks as it may");
-	else if (core->n_watches >= core->limits.watches_max)
+	else if (core->shares.has[SHARE_WATCHES] >=
+	    core->limits.watches_max)
 		request_reply(core, r, DDBLOCK_E_LIMIT, 0,
 		    "this daemon watches as many locks as it may");
 	else if (l == NULL)

@@ -51,5 +51,9 @@ int
 connection_step(struct connection *c, struct core_event *event)
 {
 	c->in_core = true;
+	if (event->type == CORE_REQUEST) {
+		event->request.user = c->peer.uid;
+		event->request.privileged = user_has_reserve(c);
+	}
 	return c->server->calls.step(c->server->arg, event);
 }

@@ -241,6 +241,8 @@ struct connection {
 	struct user *user;
 	struct access_match match;	/* rights.c: as of these rules */
 	uint64_t match_serial;
+	bool has_reserve;		/* user.c: the same */
+	uint64_t reserve_serial;
 
 	struct buffer in;		/* an unfinished line, or more lines */
 	size_t scanned;			/* of @in: known to have no LF */
@@ -442,6 +444,8 @@ void user_leave_process(struct server *, struct user *);
 /* NULL, or why its user may not have one more connection, or process that a
  * lock is held for. */
 const char *user_why_full(struct connection *, int fd);
+/* May it have what no user may have all of? */
+bool user_has_reserve(struct connection *);
 /* May its user have one more request without a reply? */
 bool user_may_ask(struct connection *);
 

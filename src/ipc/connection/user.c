@@ -3,9 +3,8 @@
  */
 #include <stdlib.h>
 
+#include "common/share.h"
 #include "ipc/connection/connection.h"
-
-#define USER_RESERVE 16
 
 /* There are few users on a host, so a list will do. */
 struct user *
@@ -56,16 +55,6 @@ user_leave_process(struct server *s, struct user *u)
 	user_free_if_unused(s, u);
 }
 
-/* Of what all share: a user has no more than it leaves to the others, and the
- * last sixteenth is for administrators. */
-static bool
-user_may_take(uint32_t has, uint32_t all, uint32_t max)
-{
-	uint32_t shared = max - max / USER_RESERVE;
-
-	return all < shared && has < shared - all;
-}
-
 /* An administrator, or the user that the daemon runs as. */
 static bool
 user_is_privileged(struct connection *c, int fd)
@@ -88,7 +77,7 @@ user_why_full(struct connection *c, int fd)
 	if (has >= s->limits.connections_per_uid_max)
 		return "there are too many connections of this user "
 		    "(connections_per_uid_max)";
-	if (user_may_take(has, all, s->limits.connections_max) ||
+	if (share_allows(has, all, s->limits.connections_max) ||
 	    user_is_privileged(c, fd))
 		return NULL;
 	return "this user has as many connections as are left for the others "
@@ -96,10 +85,20 @@ user_why_full(struct connection *c, int fd)
 }
 
 bool
+user_has_reserve(struct connection *c)
+{
+	if (c->reserve_serial != c->server->access_serial) {
+		c->has_reserve = user_is_privileged(c, c->fd);
+		c->reserve_serial = c->server->access_serial;
+	}
+	return c->has_reserve;
+}
+
+bool
 user_may_ask(struct connection *c)
 {
 	const struct server *s = c->server;
 
-	return user_may_take(c->user->n_requests, s->n_requests,
-	    s->limits.requests_max) || user_is_privileged(c, c->fd);
+	return share_allows(c->user->n_requests, s->n_requests,
+	    s->limits.requests_max) || user_has_reserve(c);
 }

@@ -363,6 +363,12 @@ server_is_here(void *server, uint64_t client)
 	return server_find(server, client) != NULL;
 }
 
+uint32_t
+server_user(void *server, uint64_t client)
+{
+	return server_find(server, client)->peer.uid;
+}
+
 int
 server_learn_secret(void *arg, struct ident clear, struct core_secret *ret)
 {

@@ -157,7 +157,6 @@ acquire_promise(struct connection *c, struct core_request *ask)
 	ask->terms.resumes = c->resumes;
 	if (ask->terms.linger_ms > 0 || c->resumes) {
 		c->secretive = true;
-		ask->user = c->peer.uid;
 		r = acquire_secret(c, &ask->secret);
 	}
 	if (c->promises != promises || c->secretive != secretive)

@@ -33,7 +33,6 @@ verbs_resume(struct connection *c, const struct protocol_request *q)
 		return r;
 	ask->verb = CORE_RESUME;
 	ask->secret = &known;
-	ask->user = c->peer.uid;
 	ask->terms.resumes = c->resumes;
 	/* The rows need memory only now, not when it is done. */
 	r = request_pending_rows(c, PENDING_RESUME, q, NULL, &p);
