@@ -13,7 +13,6 @@
  * be named itself. With a token the record is read first.
  */
 #include "core/client/room.h"
-#include "core/rate.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -21,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/rate.h"
 #include "ddblock.h"
 
 struct breaking {

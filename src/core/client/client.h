@@ -92,6 +92,9 @@ share_add_watch(struct core *core, struct client *c, int64_t watches,
 /* It is another user's, with all that it has. */
 int share_set_tenant(struct core *, struct client *, uint32_t user);
 
+/* Memory for what it asks for. */
+void share_take(struct core *, struct request *, size_t bytes);
+
 /* May its user have what the request asks for? If not, it is answered. */
 bool share_admit(struct core *, struct request *, const struct core_request *);
 void share_tell_rate(const struct namespace *, uint64_t wait_ms,

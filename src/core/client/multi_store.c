@@ -5,11 +5,11 @@
  * as any acquire's.
  */
 #include "core/client/room.h"
-#include "core/rate.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include "core/rate.h"
 #include "ddblock.h"
 
 /* How many the store is to be asked for beside the first; 0: not together. */

@@ -61,6 +61,13 @@ share_request_bytes(const struct core_request *ask)
 	return bytes;
 }
 
+void
+share_take(struct core *core, struct request *r, size_t bytes)
+{
+	r->bytes += bytes;
+	share_add(core, r->client, 0, (int64_t)bytes);
+}
+
 /* ---- may it have more? ------------------------------------------------ */
 
 static uint64_t
@@ -188,8 +195,7 @@ share_admit(struct core *core, struct request *r,
 	full = share_full(core, r);
 	wait_ms = share_wait_ms(core, r, ask);
 	if (full == SHARES && wait_ms == 0) {
-		r->bytes = share_request_bytes(ask);
-		share_add(core, r->client, 0, (int64_t)r->bytes);
+		share_take(core, r, share_request_bytes(ask));
 		return true;
 	}
 	if (full != SHARES)

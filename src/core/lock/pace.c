@@ -3,6 +3,7 @@
  * there is room.
  */
 #include "core/lock/room.h"
+
 #include "core/rate.h"
 
 #define PLACE_AHEAD_MS 10000	/* so that few of them stay unused */

@@ -2,26 +2,27 @@
  * Reads: GET reads one record, LIST scans the table page by page. The next page
  * is asked for only when the client has room for it.
  *
- * Where the reads of listings are bounded, the listings of a namespace take
- * turns, one page after the other, and a page that consumed much puts the next
- * one off, whosever it is: so the bound holds for all of them together, and
- * nothing else waits for them. What a page consumes is known only afterwards;
- * one page is as far as the bound is ever exceeded.
+ * Where the reads of listings are bounded, the users who list a namespace take
+ * turns, one page after the other, and so do the listings of each; a page that
+ * consumed much puts the next one off, whosever it is. So the bound holds for
+ * all of them together, and nothing else waits for them. What a page consumes
+ * is known only afterwards; one page is as far as the bound is ever exceeded.
  */
 #include "core/reads/room.h"
-#include "core/rate.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/rate.h"
 #include "ddblock.h"
 
 struct listing {
 	struct core_submit submit;
 	struct core_rows page;
 	struct request *request;
-	struct listing *turn_previous, *turn_next;
+	struct listing *turn_previous, *turn_next;	/* or in @behind */
+	struct listing *behind;	/* in line: others of its user */
 	bool busy;
 	bool waits;			/* for its turn */
 	bool held_only;
@@ -63,16 +64,52 @@ listing_free(struct request *r)
 	free(g);
 }
 
-/* It waits for its turn no more. */
+/* The first of this user's that wait; or NULL. */
+static struct listing *
+listing_of_user(const struct turns *t, uint32_t user)
+{
+	struct listing *g = t->queue;
+
+	while (g != NULL && g->request->waiter.user != user)
+		g = g->turn_next;
+	return g;
+}
+
+static void
+listing_wait(struct turns *t, struct listing *g)
+{
+	struct listing *first = listing_of_user(t, g->request->waiter.user);
+
+	g->waits = true;
+	if (first == NULL)
+		DL_APPEND2(t->queue, g, turn_previous, turn_next);
+	else
+		DL_APPEND2(first->behind, g, turn_previous, turn_next);
+}
+
+/* It waits for its turn no more. The next of its user is the last in line. */
 static void
 listing_end_wait(struct core *core, struct listing *g)
 {
 	struct turns *t = &g->request->ns->reads->turns;
+	struct listing *first, *next;
 
 	if (!g->waits)
 		return;
 	g->waits = false;
+	first = listing_of_user(t, g->request->waiter.user);
+	if (first != g) {
+		DL_DELETE2(first->behind, g, turn_previous, turn_next);
+		return;
+	}
 	DL_DELETE2(t->queue, g, turn_previous, turn_next);
+	next = g->behind;
+	if (next != NULL) {
+		DL_DELETE2(g->behind, next, turn_previous, turn_next);
+		next->behind = g->behind;
+		g->behind = NULL;
+		DL_APPEND2(t->queue, next, turn_previous, turn_next);
+	}
 	if (t->queue == NULL)
 		heap_unset(&core->heap, &t->timer);
 }
@@ -172,8 +209,7 @@ listing_next_page(struct core *core, struct listing *g)
 		listing_submit(core, g, OPERATION_SCAN);
 		return;
 	}
-	g->waits = true;
-	DL_APPEND2(ns->reads->turns.queue, g, turn_previous, turn_next);
+	listing_wait(&ns->reads->turns, g);
 	listing_next_turn(core, ns);
 }
 
@@ -231,6 +267,7 @@ listing_ask(struct core *core, struct request *r,
 		return DDBLOCK_E_NOMEM;
 	r->served = g;
 	r->kind = &listing_kind;
+	share_take(core, r, sizeof(*g));
 	g->request = r;
 	g->held_only = ask->held_only;
 	g->page.client = ask->client;

@@ -38,10 +38,10 @@ struct audit {
 void audit_pace(struct core *, struct namespace *);
 
 /* ---- listing.c -------------------------------------------------------- */
-/* The listings of a namespace whose reads are bounded take turns. */
+/* Listings of a namespace whose reads are bounded take turns, by user. */
 struct turns {
 	struct timer timer;
-	struct listing *queue;
+	struct listing *queue;		/* the first of each user */
 	struct listing *busy;		/* whose page is under way */
 	uint64_t next_ms;		/* no page is asked for before */
 };
