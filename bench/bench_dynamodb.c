@@ -192,7 +192,7 @@ dynamodb_open(struct dynamodb_bench *b)
 	credentials_done(&credentials);
 	init_table("ddblock-bench");
 	daemon_start(&b->daemon, "dynamodb", "store = dynamodb\n"
-	    "table = ddblock-bench\n");
+	    "table = ddblock-bench\nrequest_rate = 0\n");
 	line_open(&b->client, b->daemon.socket);
 }
 

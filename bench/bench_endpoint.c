@@ -299,6 +299,7 @@ ours_start(struct daemon *d, const char *name, const char *url)
 
 	snprintf(settings, sizeof(settings), "store = dynamodb\n"
 	    "table = " ENDPOINT_TABLE "\nendpoint = %s\nregion = us-east-1\n"
+	    "request_rate = 0\n"
 	    "access_key_id = AKIDEXAMPLE\nsecret_access_key = secret\n", url);
 	daemon_start(d, name, settings);
 }
