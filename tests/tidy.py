@@ -63,7 +63,8 @@ BANNED_ELSEWHERE = {
 
 # Pure: no clock, no socket, no file, no log, no variable of their own.
 PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
-                  r"|common/(base64|json_quote|json_shape|siphash|utf8)\.[ch]"
+                  r"|common/(base64|fair_queue|json_quote|json_shape|siphash"
+                  r"|utf8)\.[ch]"
                   r"|ipc/(access\w*|codec\w*|nearest|protocol\w*)\.[ch]"
                   r"|aws/(answer|answer_room|credentials|errors|health|hedge"
                   r"|loopback|rate_limit|region|retry|retry_budget|sigv4|skew)"

@@ -110,6 +110,7 @@ sqlite_job_new(struct freelist *free_jobs, struct operation *operation)
 	arena_init(&j->arena, j->room, sizeof(j->room));
 	j->state = SQLITE_JOB_QUEUED;
 	j->operation = operation;
+	j->ask.user = USER_NONE;
 	if (operation != NULL && !sqlite_job_copy(j, operation)) {
 		sqlite_job_free(free_jobs, j);
 		return NULL;
@@ -167,6 +168,19 @@ sqlite_queue_take(struct sqlite_queue *q)
 	if (j != NULL)
 		sqlite_queue_remove(q, j);
 	return j;
+}
+
+void
+sqlite_turns_add(struct fair_queue *q, struct sqlite_job *j)
+{
+	fair_queue_add(q, &j->turn, j->ask.user,
+	    (uint32_t)sqlite_job_weight(j));
+}
+
+struct sqlite_job *
+sqlite_turns_take(struct fair_queue *q)
+{
+	return (struct sqlite_job *)(void *)fair_queue_take(q);
 }
 
 bool

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/fair_queue.h"
 #include "common/freelist.h"
 #include "store/arena.h"
 #include "store/store.h"
@@ -27,6 +28,7 @@ enum sqlite_job_state {
 struct sqlite_facts;
 
 struct sqlite_job {
+	struct fair_item turn;	/* first: this is one, in a queue of users */
 	struct sqlite_job *next;	/* in a queue, under the queue's lock */
 	struct sqlite_job *previous;
 	enum sqlite_job_state state;	/* under the queue's lock */
@@ -56,6 +58,11 @@ struct sqlite_queue {
 	struct sqlite_job *last;
 	size_t length;
 };
+
+/* The same, but users are served in turn, by the weight of their jobs. */
+#define SQLITE_JOB_TURN 8
+void sqlite_turns_add(struct fair_queue *, struct sqlite_job *);
+struct sqlite_job *sqlite_turns_take(struct fair_queue *);
 
 /* A job with a copy of @operation, or without one. NULL: no memory. */
 struct sqlite_job *sqlite_job_new(struct freelist *,

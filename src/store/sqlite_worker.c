@@ -1,11 +1,11 @@
 /*
  * The thread that may wait for the disk.
  *
- * It takes whatever is queued, carries it out in one transaction, and posts
- * all outcomes at once: under load the disk's latency is shared by as many as
- * wait for it. Its lock is never held across anything that can block, so the
- * loop cannot be made to wait. Checkpoints and cleaning come after the
- * outcomes, not before them.
+ * It takes whatever is queued, of users in turn, carries it out in one
+ * transaction, and posts all outcomes at once: under load the disk's latency
+ * is shared by as many as wait for it. Its lock is never held across anything
+ * that can block, so the loop cannot be made to wait. Checkpoints and cleaning
+ * come after the outcomes, not before them.
  */
 #include "store/sqlite_worker.h"
 
@@ -38,7 +38,7 @@ struct sqlite_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct sqlite_queue urgent;	/* under the lock */
-	struct sqlite_queue queued;
+	struct fair_queue queued;
 	struct sqlite_queue done;
 	bool waiting;			/* for wake */
 	bool stop;
@@ -71,8 +71,11 @@ sqlite_worker_free_jobs(struct sqlite_queue *q)
 static void
 sqlite_worker_destroy(struct sqlite_worker *w)
 {
+	struct sqlite_job *j;
+
+	while ((j = sqlite_turns_take(&w->queued)) != NULL)
+		sqlite_job_free(NULL, j);
 	sqlite_worker_free_jobs(&w->urgent);
-	sqlite_worker_free_jobs(&w->queued);
 	sqlite_worker_free_jobs(&w->done);
 	sqlite_records_done(&w->records);
 	sqlite_file_close(&w->file);
@@ -100,38 +103,44 @@ sqlite_worker_unlock(struct sqlite_worker *w)
 	assert(r == 0);
 }
 
-/* Take from @q until the batch is full. Under the lock. */
-static size_t
-sqlite_worker_take_from(struct sqlite_worker *w, struct sqlite_queue *q,
-    size_t weight)
+/* Take until the batch is full. Under the lock. */
+static void
+sqlite_worker_fill(struct sqlite_worker *w)
 {
-	while (q->first != NULL && w->n_batch < SQLITE_BATCH_MAX &&
-	    weight < SQLITE_BATCH_MAX) {
-		struct sqlite_job *j = sqlite_queue_take(q);
+	size_t weight = 0;
+	struct sqlite_job *j;
 
+	w->n_batch = 0;
+	while (w->n_batch < SQLITE_BATCH_MAX && weight < SQLITE_BATCH_MAX) {
+		j = sqlite_queue_take(&w->urgent);
+		if (j == NULL)
+			j = sqlite_turns_take(&w->queued);
+		if (j == NULL)
+			break;
 		j->state = SQLITE_JOB_TAKEN;
 		weight += sqlite_job_weight(j);
 		w->batch[w->n_batch++] = j;
 	}
-	return weight;
+}
+
+/* Is there anything queued? Under the lock. */
+static bool
+sqlite_worker_has_work(const struct sqlite_worker *w)
+{
+	return w->urgent.first != NULL || !fair_queue_is_empty(&w->queued);
 }
 
 /* Wait for work. False: there is none and there will be none. */
 static bool
 sqlite_worker_take(struct sqlite_worker *w)
 {
-	size_t weight;
-
 	sqlite_worker_lock(w);
-	while (w->urgent.first == NULL && w->queued.first == NULL &&
-	    !w->stop) {
+	while (!sqlite_worker_has_work(w) && !w->stop) {
 		w->waiting = true;
 		(void)pthread_cond_wait(&w->wake, &w->lock);
 		w->waiting = false;
 	}
-	w->n_batch = 0;
-	weight = sqlite_worker_take_from(w, &w->urgent, 0);
-	(void)sqlite_worker_take_from(w, &w->queued, weight);
+	sqlite_worker_fill(w);
 	sqlite_worker_unlock(w);
 	return w->n_batch > 0;
 }
@@ -194,7 +203,7 @@ sqlite_worker_is_busy(struct sqlite_worker *w)
 	bool busy;
 
 	sqlite_worker_lock(w);
-	busy = w->urgent.first != NULL || w->queued.first != NULL;
+	busy = sqlite_worker_has_work(w);
 	sqlite_worker_unlock(w);
 	return busy;
 }
@@ -311,6 +320,7 @@ sqlite_worker_new(const struct store_sqlite_config *config,
 	w->swept_ms = clock_boot_ms();
 	(void)pthread_mutex_init(&w->lock, NULL);
 	(void)pthread_cond_init(&w->wake, NULL);
+	fair_queue_init(&w->queued, SQLITE_JOB_TURN);
 	sqlite_sessions_init(&w->sessions);
 	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->done_fd < 0)
@@ -397,7 +407,10 @@ sqlite_worker_submit(struct sqlite_worker *w, struct sqlite_job *j)
 	bool wake;
 
 	sqlite_worker_lock(w);
-	sqlite_queue_add(sqlite_job_urgent(j) ? &w->urgent : &w->queued, j);
+	if (sqlite_job_urgent(j))
+		sqlite_queue_add(&w->urgent, j);
+	else
+		sqlite_turns_add(&w->queued, j);
 	wake = w->waiting;
 	sqlite_worker_unlock(w);
 	if (wake)
@@ -411,9 +424,10 @@ sqlite_worker_withdraw(struct sqlite_worker *w, struct sqlite_job *j)
 
 	sqlite_worker_lock(w);
 	state = j->state;
-	if (state == SQLITE_JOB_QUEUED)
-		sqlite_queue_remove(sqlite_job_urgent(j) ? &w->urgent :
-		    &w->queued, j);
+	if (state == SQLITE_JOB_QUEUED && sqlite_job_urgent(j))
+		sqlite_queue_remove(&w->urgent, j);
+	else if (state == SQLITE_JOB_QUEUED)
+		fair_queue_remove(&w->queued, &j->turn);
 	sqlite_worker_unlock(w);
 	return state;
 }

@@ -6,8 +6,16 @@
  *
  * At a deadline, what the worker has not looked at is taken back and REFUSED:
  * it will never happen. Operations that it has taken are UNKNOWN: it may happen
- * when the disk comes back. The worker carries out jobs in their order, so a
- * read that is answered later shows for certain what became of it.
+ * when the disk comes back. What the worker has taken is carried out before all
+ * that is submitted later, for any user, so a read that is answered later shows
+ * for certain what became of it.
+ *
+ * Users have turns (fair_queue.h) at the worker and when outcomes are told. So
+ * jobs of different users that are queued at one time have no order. None is
+ * needed: the core has one operation of a lock under way (lock->submission),
+ * and what may be beside it, reads and a break, is right in any order, as it
+ * must be at DynamoDB. The next for that lock comes after the outcome: of a job
+ * that is done, taken, or withdrawn.
  */
 #include "store/store_sqlite.h"
 
@@ -36,8 +44,7 @@ struct store_sqlite {
 	struct sqlite_worker *worker;
 	struct event *done_event;
 	struct event *more_event;	/* while there is more in @done */
-	struct sqlite_job *done;	/* that the worker posted */
-	struct sqlite_job **done_end;
+	struct fair_queue done;		/* that the worker posted */
 	struct event *due_event;
 	uint64_t due_ms;		/* when due_event fires */
 	char *path;
@@ -185,15 +192,15 @@ static void
 store_sqlite_collect(struct store_sqlite *s)
 {
 	uint64_t end_ns = clock_monotonic_ns() + STORE_SQLITE_TURN_NS;
-	struct sqlite_job *j;
+	struct sqlite_job *j, *next;
 
-	*s->done_end = sqlite_worker_collect(s->worker);
-	while (*s->done_end != NULL)
-		s->done_end = &(*s->done_end)->next;
-	while ((j = s->done) != NULL && !store_sqlite_is_over(s, end_ns)) {
-		s->done = j->next;
-		if (s->done == NULL)
-			s->done_end = &s->done;
+	for (j = sqlite_worker_collect(s->worker); j != NULL; j = next) {
+		next = j->next;
+		sqlite_turns_add(&s->done, j);
+	}
+	while (!fair_queue_is_empty(&s->done) &&
+	    !store_sqlite_is_over(s, end_ns)) {
+		j = sqlite_turns_take(&s->done);
 		if (!j->answered) {
 			j->answered = true;
 			store_sqlite_deliver(s, j, &j->outcome);
@@ -445,10 +452,8 @@ store_sqlite_free(struct store *store)
 		event_free(s->soon_event);
 	if (s->more_event != NULL)
 		event_free(s->more_event);
-	while ((j = s->done) != NULL) {
-		s->done = j->next;
+	while ((j = sqlite_turns_take(&s->done)) != NULL)
 		sqlite_job_free(&s->jobs, j);
-	}
 	sqlite_worker_free(s->worker, STORE_SQLITE_FREE_MS);
 	freelist_done(&s->jobs);
 	free(s->path);
@@ -475,7 +480,6 @@ store_sqlite_start(struct store_sqlite *s,
 	s->due_event = evtimer_new(s->base, store_sqlite_on_due, s);
 	s->soon_event = evtimer_new(s->base, store_sqlite_on_soon, s);
 	s->more_event = evtimer_new(s->base, store_sqlite_on_more, s);
-	s->done_end = &s->done;
 	if (s->path == NULL || s->due_event == NULL ||
 	    s->soon_event == NULL || s->more_event == NULL)
 		return DDBLOCK_E_NOMEM;
@@ -507,6 +511,7 @@ store_sqlite_new(struct event_base *base,
 		s->base = base;
 		s->due_ms = STORE_SQLITE_NEVER;
 		s->soon_end = &s->soon;
+		fair_queue_init(&s->done, SQLITE_JOB_TURN);
 		r = store_sqlite_start(s, config, text, sizeof(text));
 	}
 	if (r < 0) {
