@@ -57,7 +57,7 @@ dynamodb_call(struct dynamodb_bench *b, const struct operation *operation)
 	    &view) != 0)
 		die("a request: %s", view.text);
 	b->answered = false;
-	if (aws_client_call(b->aws, AWS_LANE_LOCK, request.operation,
+	if (aws_client_call(b->aws, AWS_LANE_LOCK, 0, request.operation,
 	    request.body.data, request.body.length, 5000, dynamodb_on_answer,
 	    b, &call) != 0)
 		die("a request cannot be sent");

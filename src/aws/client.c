@@ -2,7 +2,8 @@
  * The client of one endpoint: lanes, queues, deadlines.
  *
  * Each lane has its own pool of connections, its own bound on requests at a
- * time and its own queue, so that a beat never waits for other requests. Every
+ * time and its own queue, so that a beat never waits for other requests; and
+ * users have turns there, so that none waits for all calls of another. Every
  * call has one timer, from the call to the answer, which covers name
  * resolution, queue, connection and exchange alike.
  */
@@ -23,6 +24,7 @@
 #include "aws/transfer.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/fair_queue.h"
 #include "common/text.h"
 
 #define CLIENT_CONNECT_TIMEOUT_MS 3000
@@ -33,7 +35,7 @@ TAILQ_HEAD(call_queue, aws_call);
 struct lane {
 	struct aws_client *client;
 	struct pool *pool;
-	struct call_queue waiting;
+	struct fair_queue waiting;
 	struct call_queue running;	/* with a transfer */
 	struct call_queue failing;	/* to be answered soon */
 	struct transfer *idle;
@@ -44,8 +46,10 @@ struct lane {
 };
 
 struct aws_call {
+	struct fair_item turn;	/* first: this is one, while waiting */
+	bool waiting;
 	TAILQ_ENTRY(aws_call) link;
-	struct call_queue *queue;	/* that it is in */
+	struct call_queue *queue;	/* that it is in, if not waiting */
 	struct lane *lane;
 	struct transfer *transfer;	/* while running */
 	const char *failure;		/* while failing */
@@ -84,6 +88,9 @@ static void client_pump(struct lane *);
 static void
 client_move_call(struct aws_call *c, struct call_queue *to)
 {
+	if (c->waiting)
+		fair_queue_remove(&c->lane->waiting, &c->turn);
+	c->waiting = false;
 	if (c->queue != NULL)
 		TAILQ_REMOVE(c->queue, c, link);
 	if (to != NULL)
@@ -280,6 +287,25 @@ client_start(struct aws_call *c, const char *addresses, uint32_t number)
 	client_fail_call_soon(c, "the request cannot be made");
 }
 
+static void
+client_wait_for_turn(struct aws_call *c, uint32_t user)
+{
+	c->waiting = true;
+	fair_queue_add(&c->lane->waiting, &c->turn, user, 1);
+}
+
+/* The one whose turn it is; it is in no queue. */
+static struct aws_call *
+client_take_turn(struct lane *l)
+{
+	struct aws_call *c =
+	    (struct aws_call *)(void *)fair_queue_take(&l->waiting);
+
+	if (c != NULL)
+		c->waiting = false;
+	return c;
+}
+
 /* Start what waits, as far as connections and addresses allow. */
 static void
 client_pump(struct lane *l)
@@ -287,9 +313,8 @@ client_pump(struct lane *l)
 	struct aws_client *s = l->client;
 	const char *addresses = NULL;
 	uint32_t number = 0;
-	struct aws_call *c;
 
-	while (s->origin != NULL && (c = TAILQ_FIRST(&l->waiting)) != NULL &&
+	while (s->origin != NULL && !fair_queue_is_empty(&l->waiting) &&
 	    (l->idle != NULL || l->n_transfers < l->transfers_max)) {
 		if (s->resolver != NULL) {
 			addresses = resolver_addresses(s->resolver,
@@ -297,12 +322,12 @@ client_pump(struct lane *l)
 			if (addresses == NULL && resolver_busy(s->resolver))
 				return; /* client_on_resolved() goes on */
 			if (addresses == NULL) {
-				client_fail_call_soon(c,
+				client_fail_call_soon(client_take_turn(l),
 				    resolver_error(s->resolver));
 				continue;
 			}
 		}
-		client_start(c, addresses, number);
+		client_start(client_take_turn(l), addresses, number);
 	}
 }
 
@@ -331,7 +356,7 @@ client_new_call(struct lane *l, const char *operation, const char *body,
 }
 
 int
-aws_client_call(struct aws_client *s, enum aws_lane lane,
+aws_client_call(struct aws_client *s, enum aws_lane lane, uint32_t user,
     const char *operation, const char *body, size_t body_length,
     uint64_t timeout_ms, aws_answer_fn answer, void *arg,
     struct aws_call **ret)
@@ -353,7 +378,7 @@ aws_client_call(struct aws_client *s, enum aws_lane lane,
 		free(c);
 		return DDBLOCK_E_NOMEM;
 	}
-	client_move_call(c, &l->waiting);
+	client_wait_for_turn(c, user);
 	*ret = c;
 	client_pump(l);
 	return 0;
@@ -403,7 +428,7 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 	s->base = base;
 	for (size_t i = 0; i < AWS_LANES; i++) {
 		s->lanes[i].client = s;
-		TAILQ_INIT(&s->lanes[i].waiting);
+		fair_queue_init(&s->lanes[i].waiting, 1);
 		TAILQ_INIT(&s->lanes[i].running);
 		TAILQ_INIT(&s->lanes[i].failing);
 	}
@@ -511,7 +536,7 @@ client_done_lane(struct lane *l)
 		pool_stop(l->pool, c->transfer->easy);
 		client_forget_call(c);
 	}
-	while ((c = TAILQ_FIRST(&l->waiting)) != NULL ||
+	while ((c = client_take_turn(l)) != NULL ||
 	    (c = TAILQ_FIRST(&l->failing)) != NULL)
 		client_forget_call(c);
 	while ((t = l->idle) != NULL) {

@@ -18,7 +18,8 @@ struct event_base;
 struct aws_client;
 struct aws_call;
 
-/* Calls of one lane never wait for those of another. */
+/* Calls of one lane never wait for those of another. Within a lane users have
+ * turns: many calls of one, that wait, delay the others by one. */
 enum aws_lane {
 	AWS_LANE_SESSION = 0,	/* beats: what our leases depend on */
 	AWS_LANE_REFRESH,	/* and those that each lock has of its own */
@@ -89,7 +90,8 @@ const struct credentials *aws_client_signer(const struct aws_client *,
 void aws_client_free(struct aws_client *);
 
 /*
- * POST @body (copied) to "/" with X-Amz-Target "DynamoDB_20120810.@operation".
+ * POST @body (copied) to "/" with X-Amz-Target "DynamoDB_20120810.@operation",
+ * for @user, any number, when it is that one's turn in the lane.
  * @answer is called once, from the loop, at the latest after @timeout_ms
  * (waiting for a connection included), unless aws_call_cancel() came first.
  * @sent_ms of the answer is when the request was given to the connection; if
@@ -97,9 +99,10 @@ void aws_client_free(struct aws_client *);
  *
  * DDBLOCK_E_NOMEM
  */
-int aws_client_call(struct aws_client *, enum aws_lane, const char *operation,
-    const char *body, size_t body_length, uint64_t timeout_ms,
-    aws_answer_fn answer, void *arg, struct aws_call **ret);
+int aws_client_call(struct aws_client *, enum aws_lane, uint32_t user,
+    const char *operation, const char *body, size_t body_length,
+    uint64_t timeout_ms, aws_answer_fn answer, void *arg,
+    struct aws_call **ret);
 
 /* Never after the answer, nor from within it. A request may be out already. */
 void aws_call_cancel(struct aws_call *);

@@ -353,8 +353,8 @@ dynamodb_check_send(struct dynamodb_check *k)
 	r = buffer_failed(&body);
 	k->sent_us = clock_boot_us();
 	if (r == 0)
-		r = aws_client_call(k->jobs->client, AWS_LANE_BULK, operation,
-		    body.data, body.length, CHECK_CALL_MS,
+		r = aws_client_call(k->jobs->client, AWS_LANE_BULK, USER_NONE,
+		    operation, body.data, body.length, CHECK_CALL_MS,
 		    dynamodb_check_on_answer, k, &k->call);
 	buffer_done(&body);
 	if (r == 0) {

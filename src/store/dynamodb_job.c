@@ -242,8 +242,9 @@ dynamodb_job_call(struct dynamodb_job *j, const struct attempts_step *step)
 		    attempts_beat(&j->attempts, step->attempt));
 
 	r = aws_client_call(s->client, dynamodb_lane(j->operation->kind),
-	    request->operation, request->body.data, request->body.length,
-	    step->time_ms, dynamodb_job_on_answer, its, &its->call);
+	    j->operation->user, request->operation, request->body.data,
+	    request->body.length, step->time_ms, dynamodb_job_on_answer, its,
+	    &its->call);
 	if (r < 0) {
 		its->call = NULL;
 		dynamodb_jobs_trouble(s, r, error_text(r));

@@ -393,9 +393,10 @@ dynamodb_table_send(struct dynamodb_table *t)
 	operation = dynamodb_table_write(t, &body);
 	r = buffer_failed(&body);
 	if (r == 0)
-		r = aws_client_call(t->client, AWS_LANE_SESSION, operation,
-		    body.data, body.length, dynamodb_table_call_ms(t),
-		    dynamodb_table_on_answer, t, &t->call);
+		r = aws_client_call(t->client, AWS_LANE_SESSION, USER_NONE,
+		    operation, body.data, body.length,
+		    dynamodb_table_call_ms(t), dynamodb_table_on_answer, t,
+		    &t->call);
 	buffer_done(&body);
 	if (r < 0)
 		dynamodb_table_end(t, r, "%s", error_text(r));

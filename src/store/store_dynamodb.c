@@ -5,7 +5,9 @@
  * missing or different table at once, and brings the endpoint's time, without
  * which nothing may be written. Operations that come before it is done wait in
  * a queue; those that come later go at once. Each is a job of its own
- * (dynamodb_job.h).
+ * (dynamodb_job.h). Users have no turns in that queue: it is gone through
+ * whole, and none of its operations waits for those before it. Their turns come
+ * where the jobs' requests wait for a connection (aws/client.h).
  */
 #include "store/store_dynamodb.h"
 

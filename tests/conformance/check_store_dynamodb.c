@@ -47,8 +47,8 @@ raw(const char *operation, const char *body)
 	struct aws_call *call;
 	int status = -1;
 
-	ck_assert_int_eq(aws_client_call(client, AWS_LANE_LOCK, operation,
-	    body, strlen(body), 10000, on_raw, &status, &call), 0);
+	ck_assert_int_eq(aws_client_call(client, AWS_LANE_LOCK, 0,
+	    operation, body, strlen(body), 10000, on_raw, &status, &call), 0);
 	while (status == -1)
 		ck_assert_int_eq(event_base_loop(case_base(), 0), 0);
 	ck_assert_int_eq(status, 200);

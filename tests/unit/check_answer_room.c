@@ -129,7 +129,7 @@ ask(enum aws_lane lane, const char *operation, struct aws_call **call)
 {
 	static struct aws_call *forgotten;
 
-	ck_assert_int_eq(aws_client_call(client, lane, operation, "{}", 2,
+	ck_assert_int_eq(aws_client_call(client, lane, 0, operation, "{}", 2,
 	    60000, on_answer, call, call != NULL ? call : &forgotten), 0);
 }
 

@@ -130,17 +130,25 @@ on_answer(void *arg, const struct aws_answer *a)
 }
 
 static struct aws_call *
-call_with(enum aws_lane lane, const char *operation, unsigned int i,
-    uint64_t timeout_ms)
+call_for(uint32_t user, enum aws_lane lane, const char *operation,
+    unsigned int i, uint64_t timeout_ms)
 {
 	struct aws_call *c = NULL;
 	char body[64];
 	int length = snprintf(body, sizeof(body), "{\"i\":%u}", i);
 
-	ck_assert_int_eq(aws_client_call(f.client, lane, operation, body,
-	    (size_t)length, timeout_ms, on_answer, &f.results[i], &c), 0);
+	ck_assert_int_eq(aws_client_call(f.client, lane, user, operation,
+	    body, (size_t)length, timeout_ms, on_answer, &f.results[i], &c),
+	    0);
 	ck_assert_ptr_nonnull(c);
 	return c;
+}
+
+static struct aws_call *
+call_with(enum aws_lane lane, const char *operation, unsigned int i,
+    uint64_t timeout_ms)
+{
+	return call_for(0, lane, operation, i, timeout_ms);
 }
 
 static void
@@ -244,6 +252,30 @@ TEST(test_bounded_and_in_order)
 	for (unsigned int i = 0; i < 10; i++)
 		ck_assert_uint_eq(f.results[i].order, i + 1);
 	ck_assert_uint_eq(f.stub.connections, 1);
+}
+
+/* After ten thousand of another user's a call gets the next free connection but
+ * one, also where some were cancelled. */
+TEST(test_users_in_turn)
+{
+	struct aws_client_config config = fixture_config("127.0.0.1");
+	struct aws_call *hangs, *calls[3];
+
+	config.connections_max[AWS_LANE_LOCK] = 1;
+	fixture_open(&config);
+	hangs = call_for(1, AWS_LANE_LOCK, "Hang", 0, TIMEOUT_MS);
+	for (unsigned int i = 0; i < 3; i++)
+		calls[i] = call_for(1, AWS_LANE_LOCK, "Echo", 1, TIMEOUT_MS);
+	for (unsigned int i = 0; i < 10000; i++)
+		call_for(1, AWS_LANE_LOCK, "Echo", 2, TIMEOUT_MS);
+	call_for(2, AWS_LANE_LOCK, "Echo", 3, TIMEOUT_MS);
+	aws_call_cancel(calls[0]);
+	aws_call_cancel(calls[2]);
+	aws_call_cancel(hangs);
+	wait_for(2);
+	ck_assert_uint_eq(f.results[1].order, 1);
+	ck_assert_uint_eq(f.results[3].order, 2);
+	ck_assert_int_eq(f.results[3].answer.status, 200);
 }
 
 TEST(test_session_lane_never_waits)

@@ -71,8 +71,8 @@ call(const char *operation)
 	struct aws_call *c;
 
 	f.answered = false;
-	ck_assert_int_eq(aws_client_call(f.client, AWS_LANE_LOCK, operation,
-	    "{}", 2, TIMEOUT_MS, on_answer, NULL, &c), 0);
+	ck_assert_int_eq(aws_client_call(f.client, AWS_LANE_LOCK, 0,
+	    operation, "{}", 2, TIMEOUT_MS, on_answer, NULL, &c), 0);
 	while (!f.answered)
 		event_base_loop(f.base, EVLOOP_ONCE);
 }
@@ -163,7 +163,7 @@ TEST(test_timeout_is_not_late)
 	struct event *e;
 	bool late = false;
 
-	ck_assert_int_eq(aws_client_call(f.client, AWS_LANE_LOCK, "Hang",
+	ck_assert_int_eq(aws_client_call(f.client, AWS_LANE_LOCK, 0, "Hang",
 	    "{}", 2, 50, on_answer, NULL, &c), 0);
 	e = evtimer_new(f.base, on_later, &late);
 	ck_assert_int_eq(evtimer_add(e, &later), 0);

@@ -190,7 +190,7 @@ call(enum aws_lane lane)
 	struct aws_call *c;
 
 	f.answered = false;
-	ck_assert_int_eq(aws_client_call(f.client, lane, "Echo", "{}", 2,
+	ck_assert_int_eq(aws_client_call(f.client, lane, 0, "Echo", "{}", 2,
 	    TIMEOUT_MS, on_answer, NULL, &c), 0);
 	while (!f.answered)
 		event_base_loop(f.base, EVLOOP_ONCE);

@@ -109,8 +109,8 @@ ask(unsigned i, const char *operation, uint64_t timeout_ms)
 {
 	struct aws_call *call;
 
-	ck_assert_int_eq(aws_client_call(client, AWS_LANE_LOCK, operation,
-	    "{}", 2, timeout_ms, on_answer, &told[i], &call), 0);
+	ck_assert_int_eq(aws_client_call(client, AWS_LANE_LOCK, 0,
+	    operation, "{}", 2, timeout_ms, on_answer, &told[i], &call), 0);
 }
 
 static void
