@@ -15,6 +15,7 @@ attempts_shared_init(struct attempts_shared *s, uint64_t now_ms)
 	memset(s, 0, sizeof(*s));
 	retry_budget_init(&s->budget, now_ms);
 	rate_limit_init(&s->rate, now_ms);
+	fair_queue_init(&s->line, 1);
 	hedge_init(&s->hedge);
 }
 
@@ -67,6 +68,8 @@ attempts_init(struct attempts *c, struct attempts_shared *shared,
 	c->lease = attempts_is_for_lease(operation->kind);
 	c->renewal = attempts_is_renewal(dialect, operation->kind);
 	c->held_back = false;
+	c->in_line = false;
+	c->let_go = false;
 	if (c->renewal)
 		hedge_earn(&shared->hedge);
 	retry_init(&c->retry, RETRY_ATTEMPTS_UNLIMITED,
@@ -75,9 +78,18 @@ attempts_init(struct attempts *c, struct attempts_shared *shared,
 	c->translation.view.tokener = shared->tokener;
 }
 
+static void
+attempts_leave_line(struct attempts *c)
+{
+	if (c->in_line)
+		fair_queue_remove(&c->shared->line, &c->turn);
+	c->in_line = false;
+}
+
 void
 attempts_done(struct attempts *c)
 {
+	attempts_leave_line(c);
 	translation_done(&c->translation);
 }
 
@@ -102,6 +114,7 @@ attempts_is_refused(const struct attempts *c, uint32_t attempt)
 void
 attempts_give_up(struct attempts *c, struct attempts_step *ret)
 {
+	attempts_leave_line(c);
 	*ret = (struct attempts_step){ .next = ATTEMPTS_END };
 	translation_give_up(&c->translation, &ret->outcome);
 	if (!c->held_back || c->translation.n_attempts > 0)
@@ -127,15 +140,44 @@ attempts_time_ms(const struct attempts *c, uint64_t left_ms)
 	return ms < left_ms ? ms : left_ms;
 }
 
+/* Give what the rate allows to those in the line, of users in turn; each goes
+ * when its own wait is over. *@ret_wait_ms: until there is more, if the line is
+ * not empty. */
+static void
+attempts_let_go(struct attempts_shared *s, uint64_t now_ms,
+    uint64_t *ret_wait_ms)
+{
+	while (!fair_queue_is_empty(&s->line) &&
+	    rate_limit_take(&s->rate, now_ms, ret_wait_ms)) {
+		struct attempts *c =
+		    (struct attempts *)(void *)fair_queue_take(&s->line);
+
+		c->in_line = false;
+		c->let_go = true;
+	}
+}
+
 /* True: @ret says what comes before it can be sent. */
 static bool
 attempts_hold_back(struct attempts *c, uint64_t now_ms,
     struct attempts_step *ret)
 {
-	uint64_t wait_ms;
+	uint64_t wait_ms = 0;
 
-	if (rate_limit_take(&c->shared->rate, now_ms, &wait_ms) || c->lease)
+	if (c->lease) {
+		(void)rate_limit_take(&c->shared->rate, now_ms, &wait_ms);
 		return false;
+	}
+	if (!c->in_line && !c->let_go) {
+		fair_queue_add(&c->shared->line, &c->turn,
+		    c->translation.operation->user, 1);
+		c->in_line = true;
+	}
+	attempts_let_go(c->shared, now_ms, &wait_ms);
+	if (c->let_go) {
+		c->let_go = false;
+		return false;
+	}
 	c->held_back = true;
 	if (now_ms + wait_ms >= c->translation.operation->deadline_ms)
 		attempts_give_up(c, ret);

@@ -18,7 +18,8 @@
  *
  * All operations at one endpoint share a budget of repetitions, and a rate
  * while the endpoint throttles. What leases depend on is never refused by
- * either.
+ * either. Those that the rate holds back are in a line in which users have
+ * turns, so that one user's do not take what the rate allows from the others.
  */
 #ifndef DDBLOCKD_STORE_ATTEMPTS_H
 #define DDBLOCKD_STORE_ATTEMPTS_H
@@ -29,6 +30,7 @@
 #include "aws/rate_limit.h"
 #include "aws/retry.h"
 #include "aws/retry_budget.h"
+#include "common/fair_queue.h"
 #include "store/translation.h"
 
 #define ATTEMPTS_FIRST_MS 1500	/* for the first attempt at most */
@@ -44,6 +46,7 @@ struct attempts_shared {
 	struct health health;
 	struct retry_budget budget;
 	struct rate_limit rate;
+	struct fair_queue line;		/* held back by it */
 	struct hedge hedge;
 	uint64_t hedges;		/* so far */
 	uint64_t hedges_won;		/* that brought the outcome */
@@ -51,6 +54,7 @@ struct attempts_shared {
 };
 
 struct attempts {
+	struct fair_item turn;		/* first: this is one, in the line */
 	struct attempts_shared *shared;
 	struct translation translation;
 	struct retry retry;
@@ -64,6 +68,8 @@ struct attempts {
 	bool lease;			/* leases depend on it */
 	bool renewal;			/* it may be sent twice */
 	bool held_back;			/* it waited for the rate */
+	bool in_line;
+	bool let_go;			/* out of it: it may be sent */
 };
 
 enum attempts_next {

@@ -46,14 +46,15 @@ setup(void)
 }
 
 static void
-begin(struct drive *d, enum operation_kind kind, uint64_t now_ms)
+begin_for(uint32_t user, struct drive *d, enum operation_kind kind,
+    uint64_t now_ms)
 {
 	static const struct key key = { "k", 1 };
 
 	memset(d, 0, sizeof(*d));
 	d->now_ms = now_ms;
 	d->operation = (struct operation){
-		.kind = kind, .submitted_ms = now_ms,
+		.kind = kind, .user = user, .submitted_ms = now_ms,
 		.deadline_ms = now_ms + FAR, .key = key,
 		.me = { { 0, 1 }, { 0, 2 }, 20000, false }, .tokens = 5,
 		.mode = LOCK_MODE_EXCLUSIVE, .owner = "us",
@@ -64,6 +65,12 @@ begin(struct drive *d, enum operation_kind kind, uint64_t now_ms)
 	attempts_init(&d->attempts, &shared, &dialect_native, &table,
 	    &d->operation, WALL);
 	attempts_send(&d->attempts, d->now_ms, &d->step);
+}
+
+static void
+begin(struct drive *d, enum operation_kind kind, uint64_t now_ms)
+{
+	begin_for(0, d, kind, now_ms);
 }
 
 static void
@@ -423,6 +430,45 @@ TEST(test_throttling_slows_all_but_leases)
 	ck_assert_int_eq(other.step.next, ATTEMPTS_SEND);
 	attempts_done(&other.attempts);
 	attempts_done(&d.attempts);
+}
+
+/* Of those that the rate holds back users have turns, and one that comes later
+ * waits for its turn, too. */
+TEST(test_held_back_in_turn)
+{
+	enum { MANY = 100 };
+	static struct drive many[MANY];
+	struct drive d, other, later;
+	unsigned n = 0;
+
+	begin(&d, OPERATION_ACQUIRE, BEGIN);
+	answer(&d, 0, 400, ERROR("ThrottlingException"));
+	spend_what_is_free(BEGIN);
+	for (int i = 0; i < MANY; i++) {
+		begin_for(1, &many[i], OPERATION_READ, BEGIN);
+		ck_assert_int_eq(many[i].step.next, ATTEMPTS_WAIT);
+	}
+	begin_for(2, &other, OPERATION_READ, BEGIN + 1);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_WAIT);
+	/* It leaves, and nothing is kept for it. */
+	attempts_give_up(&many[0].attempts, &many[0].step);
+	/* Two may go. */
+	begin_for(1, &later, OPERATION_READ, BEGIN + 200);
+	ck_assert_int_eq(later.step.next, ATTEMPTS_WAIT);
+	for (int i = 1; i < MANY; i++) {
+		attempts_send(&many[i].attempts, BEGIN + 200, &many[i].step);
+		n += many[i].step.next == ATTEMPTS_SEND;
+	}
+	ck_assert_uint_eq(n, 1);
+	ck_assert_int_eq(many[1].step.next, ATTEMPTS_SEND);
+	attempts_send(&other.attempts, BEGIN + 200, &other.step);
+	ck_assert_int_eq(other.step.next, ATTEMPTS_SEND);
+	for (int i = 0; i < MANY; i++)
+		attempts_done(&many[i].attempts);
+	attempts_done(&later.attempts);
+	attempts_done(&other.attempts);
+	attempts_done(&d.attempts);
+	ck_assert(fair_queue_is_empty(&shared.line));
 }
 
 /* Another client's transaction blocks one item only. */
