@@ -69,6 +69,8 @@ fake_step(void *arg, struct core_event *event)
 	struct seen *seen = &t.seen[t.n_seen];
 
 	(void)arg;
+	if (t.on_step != NULL)
+		t.on_step();
 	if (t.refuse < 0)
 		return t.refuse;
 	ck_assert_uint_lt(t.n_seen, EVENTS_MAX);

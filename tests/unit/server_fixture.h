@@ -50,6 +50,7 @@ struct fixture {
 	bool answer;		/* requests are answered at once */
 	size_t list_pages;	/* pages of a LIST still to come */
 	bool quiet_lists;	/* the test says what a LIST finds */
+	void (*on_step)(void);	/* called in each step; or NULL */
 	char log[512];
 };
 

@@ -269,7 +269,9 @@ struct connection {
 	bool skipping;			/* the rest of a line too long */
 	bool readable;			/* and it was not read yet */
 	bool has_lines;			/* in @in, not yet run */
-	bool blocked;			/* the socket takes no more now */
+	bool blocked;			/* the socket takes no more now, */
+	bool writable;			/* or does again, and nothing was
+					 * sent yet */
 	bool draining;			/* no more requests will come */
 	bool doomed;			/* round_on_work() removes it */
 	bool cut_off;			/* but its client may go on */

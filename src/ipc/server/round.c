@@ -68,6 +68,10 @@ round_serve(struct server *s, struct connection *c)
 {
 	/* What is said to it now is sent below. */
 	c->has_work = true;
+	if (c->writable && !c->doomed) {
+		c->writable = false;
+		connection_send(c);
+	}
 	if (!c->doomed && (c->has_lines || c->readable) &&
 	    connection_has_room(c))
 		input_run(c);

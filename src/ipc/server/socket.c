@@ -62,17 +62,16 @@ connection_on_event(evutil_socket_t fd, short what, void *arg)
 		connection_doom(c);
 		return;
 	}
-	if (what & EV_WRITE) {
-		connection_send(c);
-		server_schedule(c->server, c);
-	}
-	if ((what & EV_READ) == 0 || c->doomed)
-		return;
-	/* It waits for its turn, and need not be heard again before that. */
-	if (c->readable)
+	/* It waits for its turn, and need not be told of again before that. */
+	if (((what & EV_READ) != 0 && c->readable) ||
+	    ((what & EV_WRITE) != 0 && c->writable))
 		connection_unwatch(c);
-	c->readable = true;
-	server_schedule(c->server, c);
+	if (what & EV_READ)
+		c->readable = true;
+	if (what & EV_WRITE)
+		c->writable = true;
+	if (what & (EV_READ | EV_WRITE))
+		server_schedule(c->server, c);
 }
 
 void
@@ -93,7 +92,7 @@ connection_watch(struct connection *c)
 		events |= EV_CLOSED | EV_ET;
 	else if (connection_has_room(c) && !c->readable)
 		events |= EV_READ;
-	if (c->blocked)
+	if (c->blocked && !c->writable)
 		events |= EV_WRITE;
 	if (events == c->watched)
 		return;
