@@ -7,7 +7,9 @@
 #include "daemon/daemon.h"
 
 #include <event2/event.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,6 +367,22 @@ daemon_files(const struct config *config)
 	return files;
 }
 
+/* The kernel's table of them grows now, before there are threads. Later each
+ * time would stop the loop for many milliseconds: until no processor can be
+ * reading the old table. */
+static void
+daemon_make_room_for_files(uint64_t files)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int last = fd < 0 || files > INT_MAX ? -1 :
+	    fcntl(fd, F_DUPFD_CLOEXEC, (int)files - 1);
+
+	if (last >= 0)
+		(void)close(last);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 /* The limit on open files may be what limits the connections. Stores and the
  * libraries need some, too: no client may take a beat's. */
 static void
@@ -376,9 +394,13 @@ daemon_fit_connections(struct config *config)
 	uint64_t others = daemon_files(config);
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
-	    files.rlim_cur >= *connections_max + others)
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return;
+	if (files.rlim_cur >= *connections_max + others) {
+		daemon_make_room_for_files(*connections_max + others);
+		return;
+	}
+	daemon_make_room_for_files(files.rlim_cur);
 	if (origin.file != NULL || files.rlim_cur < 2 * others)
 		log_write(LOG_WARNING, NULL, "connections_max = %" PRIu64
 		    ": only %" PRIuMAX " files may be open, and %" PRIu64

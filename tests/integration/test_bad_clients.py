@@ -5,6 +5,7 @@ Beside each of them a bystander holds a lock, answers to PING, and has its lock
 at the end.
 """
 import os
+import re
 import resource
 import socket
 import unittest
@@ -486,6 +487,14 @@ secret_access_key = s
             self.assertTrue(clients[0].try_("k").ok)
             for client in clients:
                 client.close()
+
+    def test_room_for_their_numbers(self):
+        """The kernel's table of files grows before clients come, and not as
+        they come: that stops the daemon for a while, each time."""
+        with harness.Daemon(self.CONFIG) as daemon:
+            with open(f"/proc/{daemon.pid}/status", encoding="ascii") as f:
+                size = re.search(r"^FDSize:\s+(\d+)", f.read(), re.M)
+            self.assertGreater(int(size.group(1)), 5000)
 
 
 class TenThousand(Case):

@@ -98,3 +98,25 @@ TEST(test_the_rest_is_sent_in_a_turn)
 	ck_assert_uint_gt(drain_lines(fd), 0);
 	(void)close(fd);
 }
+
+/* Who connects stands in one line with all others: it is taken out of that
+ * though its user owes, and what that costs most is done in a turn. */
+TEST(test_connections_begin_in_a_turn)
+{
+	int fd = client(), later;
+	struct connection *c;
+
+	ask(fd, "PING\n", "OK\n");
+	owe();
+	later = client();
+	pass_over();
+	ck_assert_uint_eq(server_connections(t.server), 2);
+	c = t.server->users->work;
+	ck_assert_ptr_nonnull(c);
+	ck_assert_ptr_null(c->work_next);
+	ck_assert_str_eq(c->peer.name, "?");
+	ask(later, "PING\n", "OK\n");
+	ck_assert_str_ne(c->peer.name, "?");
+	(void)close(fd);
+	(void)close(later);
+}

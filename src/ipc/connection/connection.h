@@ -266,6 +266,7 @@ struct connection {
 	struct unread *unread;		/* to be sent when it reads again */
 	struct kept kept;
 
+	bool fresh;			/* accepted only: connection_begin() */
 	bool skipping;			/* the rest of a line too long */
 	bool readable;			/* and it was not read yet */
 	bool has_lines;			/* in @in, not yet run */
@@ -414,8 +415,11 @@ void connection_tell_refusal(const struct connection *,
 int connection_step(struct connection *, struct core_event *);
 
 /* peer.c */
-/* Its name, or NULL: to be read, which costs more than the rest. */
+/* NULL: it has none yet, and is new. */
 int peer_init(struct peer *, int fd, const char *name, size_t length);
+/* The name is its command's, if that can be read: this costs more than the
+ * rest. */
+void peer_read_name(struct peer *);
 void peer_done(struct peer *);
 int peer_rename(struct peer *, const char *name, size_t length);
 struct server_client peer_view(const struct peer *);

@@ -60,7 +60,7 @@ peer_rename(struct peer *p, const char *name, size_t length)
 }
 
 /* The command's name while it still runs; the process may be gone already. */
-static int
+void
 peer_read_name(struct peer *p)
 {
 	char path[64];
@@ -76,9 +76,8 @@ peer_read_name(struct peer *p)
 	}
 	if (n > 0 && name[n - 1] == '\n')
 		n--;
-	if (n <= 0)
-		return peer_rename(p, "?", 1);
-	return peer_rename(p, name, (size_t)n);
+	if (n > 0)
+		(void)peer_rename(p, name, (size_t)n);
 }
 
 #ifndef SO_PEERPIDFD
@@ -155,7 +154,7 @@ peer_init(struct peer *p, int fd, const char *name, size_t name_length)
 	};
 	if (p->uid == 0 && name == NULL)
 		p->place = peer_first_place(fd, p->pid);
-	return name == NULL ? peer_read_name(p) :
+	return name == NULL ? peer_rename(p, "?", 1) :
 	    peer_rename(p, name, name_length);
 }
 

@@ -26,6 +26,8 @@ hand_over_connections(struct server *s, uint64_t client,
 	for (uint32_t i = 0; i < s->n_slots; i++) {
 		struct connection *c = s->slots[i];
 
+		if (c != NULL && c->fresh)
+			connection_begin(c);
 		if (c == NULL || c->doomed || c->client == client)
 			continue;
 		keep_begin(c);	/* it said nothing yet */

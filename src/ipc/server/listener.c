@@ -229,12 +229,18 @@ listener_close(struct server *s)
 	s->reserve_fd = -1;
 }
 
-static void
-listener_refuse(int fd)
+void
+listener_tell_full(int fd)
 {
 	/* Best effort: it is a new socket, so there is room for a line. */
 	(void)!send(fd, listener_full, sizeof(listener_full) - 1,
 	    MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void
+listener_refuse(int fd)
+{
+	listener_tell_full(fd);
 	(void)close(fd);
 }
 

@@ -11,6 +11,8 @@ int listener_open(struct server *, const struct server_config *, char *text,
     size_t text_size);
 int listener_start(struct server *);
 void listener_close(struct server *);
+/* There are too many connections. */
+void listener_tell_full(int fd);
 
 /* round.c: the work that was scheduled. */
 void round_on_work(evutil_socket_t, short, void *server);
@@ -29,6 +31,8 @@ struct connection_before {
 int connection_new(struct server *, int fd,
     const struct connection_before *before, struct connection **ret);
 void connection_free(struct connection *);
+/* What is not done when it is accepted: the first work of a fresh one. */
+void connection_begin(struct connection *);
 /* Wait for exactly the events that let us go on. */
 void connection_watch(struct connection *);
 void connection_unwatch(struct connection *);

@@ -68,6 +68,8 @@ round_serve(struct server *s, struct connection *c)
 {
 	/* What is said to it now is sent below. */
 	c->has_work = true;
+	if (c->fresh && !c->doomed)
+		connection_begin(c);
 	if (c->writable && !c->doomed) {
 		c->writable = false;
 		connection_send(c);

@@ -1,6 +1,10 @@
 /*
  * The life of a client's connection: accepted, watched, closed.
  *
+ * Those that connect stand in one line, whosever they are. So when one is
+ * accepted no more is done than to see whose it is, and whether there is room;
+ * the rest is its first work, in a turn of its user.
+ *
  * While we read, its end shows as the end of the input. While we do not read,
  * because its output is stuck, the end shows as an error of the next write, for
  * which the socket is watched anyway. After a half-close we watch only for the
@@ -105,7 +109,7 @@ connection_watch(struct connection *c)
 	c->watched = events;
 }
 
-/* Is there room for one more? */
+/* Is there room for one more? Of many that are refused the first has a name. */
 static bool
 connection_is_too_many(struct connection *c, int fd)
 {
@@ -115,8 +119,21 @@ connection_is_too_many(struct connection *c, int fd)
 
 	if (refusal.why == NULL)
 		return false;
+	if (!c->server->refusing)
+		peer_read_name(&c->peer);
 	connection_tell_refusal(c, &refusal);
 	return true;
+}
+
+void
+connection_begin(struct connection *c)
+{
+	c->fresh = false;
+	peer_read_name(&c->peer);
+	if (rights_have_room(c))
+		return;
+	listener_tell_full(c->fd);
+	connection_doom(c);
 }
 
 int
@@ -148,21 +165,20 @@ connection_new(struct server *s, int fd,
 	r = DDBLOCK_E_LIMIT;
 	if (before == NULL && connection_is_too_many(c, fd))
 		goto fail;
-	c->fd = fd;
-	if (before == NULL) {
-		rights_begin(c);
-		if (!rights_have_room(c))
-			goto leave;
-	}
 	r = before == NULL ? server_add(s, c) :
 	    server_add_again(s, c, before->client);
 	if (r < 0)
-		goto leave;
-	connection_watch(c);
+		goto fail;
+	c->fd = fd;
+	if (before == NULL) {
+		rights_begin(c);
+		c->fresh = true;
+		server_schedule(s, c);
+	} else {
+		connection_watch(c);
+	}
 	*ret = c;
 	return 0;
-leave:
-	c->fd = -1;	/* it is the caller's */
 fail:
 	connection_free(c);
 	return r;
