@@ -182,6 +182,7 @@ engine_step(void *arg, struct core_event *event)
 	engine_save(e, event->now_ms);
 	engine_submit_all(e, &update);
 	engine_arm(e, update.next_ms);
+	memory_note(&e->memory);
 	e->asked = NULL;
 	e->stopped = e->stopping && update.stopped;
 	e->stepping = false;
@@ -406,6 +407,8 @@ engine_new(struct event_base *base, const struct config *config,
 		r = engine_open_core(e);
 		if (r == 0)
 			r = engine_open_timer(e);
+		if (r == 0)
+			r = memory_init(&e->memory, base);
 		if (r < 0)
 			(void)snprintf(text, size, "%s", error_text(r));
 	}
@@ -445,6 +448,7 @@ engine_free(struct engine *e)
 		event_free(e->timer);
 	if (e->timer_fd >= 0)
 		(void)close(e->timer_fd);
+	memory_done(&e->memory);
 	free(e);
 }
 

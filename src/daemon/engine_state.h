@@ -14,6 +14,7 @@
 #include "daemon/event_log.h"
 #include "daemon/history.h"
 #include "daemon/keeper.h"
+#include "daemon/memory.h"
 #include "daemon/stores.h"
 #include "daemon/trail.h"
 #include "ipc/server.h"
@@ -35,6 +36,7 @@ struct engine {
 	struct descriptor_store *descriptors;	/* NULL: there is none */
 	const struct journal *journal;	/* that the server writes, too */
 	struct keeper keeper;
+	struct memory memory;
 	struct core_inherited inherited;	/* from the one before */
 	int timer_fd;
 	struct event *timer;

@@ -52,6 +52,12 @@ def program(name):
     return path
 
 
+def sanitized():
+    """Is it a build that spends memory to find mistakes?"""
+    with open(program("ddblockd"), "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 def need_dynamodb():
     """Skip unless run by tests/integration/dynamodb-local (or the like)."""
     if not os.environ.get("AWS_ENDPOINT_URL_DYNAMODB"):

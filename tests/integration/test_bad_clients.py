@@ -25,12 +25,6 @@ def resident_kb(pid):
     raise AssertionError("no VmRSS")
 
 
-def sanitized():
-    """Is it a build that spends memory to find mistakes?"""
-    with open(harness.program("ddblockd"), "rb") as f:
-        return b"__asan_init" in f.read()
-
-
 class Case(harness.WithDaemon, unittest.TestCase):
     config = None
 
@@ -104,7 +98,7 @@ class BadLines(Case):
         client.send_raw(b"\n")
         self.lives(client)
         self.assertEqual(len(client.replies[None]), 0)  # once
-        if not sanitized():
+        if not harness.sanitized():
             self.assertLess(resident_kb(self.daemon.pid) - before, 16 * 1024)
 
     def test_half_closed_connection(self):
@@ -525,7 +519,7 @@ class TenThousand(Case):
         self.undisturbed()
         kb = resident_kb(self.daemon.pid)
         print(f"{IDLE} idle connections: {kb} kB resident")
-        if not sanitized():
+        if not harness.sanitized():
             self.assertLess(kb, IDLE_KB_MAX)
         for s in sockets:
             s.close()
