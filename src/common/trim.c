@@ -11,10 +11,11 @@
 
 #include "common/clock.h"
 
-/* The largest that malloc() takes from the heap whatever was freed before. What
- * is free in smaller parts stays. */
+/* The first pieces are the largest that malloc() takes from the heap whatever
+ * was freed before; the last ones have two pages. What is free in smaller parts
+ * stays. */
 #define TRIM_PIECE_BYTES ((size_t)120 << 10)
-#define TRIM_KEPT (TRIM_KEPT_BYTES / TRIM_PIECE_BYTES)
+#define TRIM_PIECE_BYTES_MIN ((size_t)120 << 6)
 
 struct trim_piece {
 	struct trim_piece *next;	/* in its first page: it is aligned */
@@ -22,11 +23,11 @@ struct trim_piece {
 
 /* Its pages, but for that of its head. */
 static void
-trim_give(struct trim_piece *piece)
+trim_give(struct trim_piece *piece, size_t size)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	const uintptr_t head = (uintptr_t)piece % page;
-	const size_t end = (head + TRIM_PIECE_BYTES) / page * page;
+	const size_t end = (head + size) / page * page;
 
 	/* If it fails they stay, and nothing is lost. */
 	if (end > page)
@@ -34,12 +35,12 @@ trim_give(struct trim_piece *piece)
 		    MADV_DONTNEED);
 }
 
-/* False: there is no more. */
+/* False: there is no more of that size. */
 static bool
-trim_take(struct trim *t)
+trim_take(struct trim *t, size_t size)
 {
 	const char *end = sbrk(0);
-	struct trim_piece *piece = malloc(TRIM_PIECE_BYTES);
+	struct trim_piece *piece = malloc(size);
 
 	if (piece == NULL)
 		return false;
@@ -49,8 +50,9 @@ trim_take(struct trim *t)
 	}
 	piece->next = t->pieces;
 	t->pieces = piece;
-	if (++t->n > TRIM_KEPT)
-		trim_give(piece);
+	t->bytes += size;
+	if (t->bytes > TRIM_KEPT_BYTES)
+		trim_give(piece, size);
 	return true;
 }
 
@@ -66,13 +68,16 @@ trim_free_one(struct trim *t)
 bool
 trim_step(struct trim *t, uint64_t end_ns)
 {
+	if (t->size == 0)
+		t->size = TRIM_PIECE_BYTES;
 	do {
-		if (!t->frees) {
-			t->frees = !trim_take(t);
+		if (t->size >= TRIM_PIECE_BYTES_MIN) {
+			if (!trim_take(t, t->size))
+				t->size /= 2;
 		} else if (t->pieces != NULL) {
 			trim_free_one(t);
 		} else {
-			*t = (struct trim){ .n = 0 };
+			*t = (struct trim){ .size = 0 };
 			return false;
 		}
 	} while (clock_monotonic_ns() < end_ns);
@@ -84,5 +89,5 @@ trim_done(struct trim *t)
 {
 	while (t->pieces != NULL)
 		trim_free_one(t);
-	*t = (struct trim){ .n = 0 };
+	*t = (struct trim){ .size = 0 };
 }

@@ -20,8 +20,8 @@ struct trim_piece;
 /* Zeroed: it has not begun. */
 struct trim {
 	struct trim_piece *pieces;
-	size_t n;
-	bool frees;		/* it has all of them */
+	size_t bytes;		/* of all of them */
+	size_t size;		/* of the next one; very small: it frees them */
 };
 
 /* Go on until that time of the monotonic clock. False: that was all, and it may

@@ -55,7 +55,7 @@ block_new(void)
 TEST(test_given_back)
 {
 	static char *blocks[BLOCKS];
-	struct trim t = { .n = 0 };
+	struct trim t = { .size = 0 };
 	size_t before = resident_bytes(), most, in_use, steps = 0;
 	char *last;
 
@@ -91,7 +91,7 @@ TEST(test_given_back)
 
 TEST(test_ended_in_the_middle)
 {
-	struct trim t = { .n = 0 };
+	struct trim t = { .size = 0 };
 
 	for (int i = 0; i < 5; i++)
 		(void)trim_step(&t, 0);
