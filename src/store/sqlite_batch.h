@@ -11,7 +11,10 @@
 #include "store/sqlite_job.h"
 #include "store/sqlite_records.h"
 
-#define SQLITE_BATCH_MAX 512
+/* Rows, about. What comes meanwhile waits for the end of a transaction and then
+ * of its own, whatever user has filled them. So many take a few milliseconds, as
+ * a flush does; with fewer of them most of the time would go to flushes. */
+#define SQLITE_BATCH_MAX 128
 
 /* Carry out all of them and set their outcomes, which are final. @path is for
  * messages. */

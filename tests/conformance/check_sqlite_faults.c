@@ -15,6 +15,7 @@
 #include "ddblock.h"
 #include "sqlite_fixture.h"
 #include "sqlite_shim.h"
+#include "store/sqlite_batch.h"
 #include "test.h"
 
 #define SHORT_MS 50
@@ -135,7 +136,7 @@ TEST(test_session_first)
 	case_done(seen);
 	for (size_t i = 0; i < N; i++)
 		before += s[i]->answered_ms < seen->answered_ms;
-	ck_assert_uint_le(before, 512);
+	ck_assert_uint_le(before, SQLITE_BATCH_MAX);
 }
 
 /* The end of the daemon does not hang with the disk. */
