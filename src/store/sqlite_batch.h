@@ -12,8 +12,8 @@
 #include "store/sqlite_records.h"
 
 /* Rows, about. What comes meanwhile waits for the end of a transaction and then
- * of its own, whatever user has filled them. So many take a few milliseconds, as
- * a flush does; with fewer of them most of the time would go to flushes. */
+ * of its own, whatever user has filled them. So many take a few milliseconds,
+ * as a flush does; with fewer of them most of the time would go to flushes. */
 #define SQLITE_BATCH_MAX 128
 
 /* Carry out all of them and set their outcomes, which are final. @path is for
