@@ -89,6 +89,7 @@ struct namespace {
 	struct observation *observations;
 	uint32_t n_in_doubt;
 	uint32_t n_in_doubt_allocated;		/* and the free ones */
+	struct doubter *doubters;		/* of the same, by user */
 
 	/* lock/ */
 	struct hash_table locks;

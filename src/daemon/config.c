@@ -415,6 +415,6 @@ config_core_limits(const struct config_daemon *d)
 		.memory_max = d->memory_max,
 		.requests_max = (uint32_t)d->requests_max,
 		.observations_max = 10000,
-		.in_doubt_max = 10000,
+		.in_doubt_max = 32768,
 	};
 }

@@ -48,7 +48,8 @@ multi_operation_new(struct core *core, struct multi *j, uint32_t first)
 		if (multi_has(&j->parts[i]) ||
 		    (i > first && !lock_is_open(core, l)))
 			continue;
-		ready = submission_begin_part(core, l);
+		ready = submission_begin_part(core, l,
+		    j->request->waiter.user);
 		if (ready)
 			t->locks[t->n++] = l;
 	}

@@ -11,7 +11,9 @@
  * was void.
  *
  * The list is bounded, each namespace's by itself, so that a store that does
- * not answer does not stop the others. When a quarter of it is one session's,
+ * not answer does not stop the others; and no user has more of it than it
+ * leaves to others, for each write that could be in doubt needs a place before
+ * it is sent. When a quarter of it is one session's,
  * grants go to a new session, and the old one is closed when its holds end: a
  * closed session's orphans are anybody's to take. (In formats without sessions
  * an orphan is known by its doubt only; it is not renewed, so where it has a
@@ -22,6 +24,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "common/share.h"
+#include "core/tenant.h"
 #include "ddblock.h"
 
 struct in_doubt {
@@ -32,6 +36,7 @@ struct in_doubt {
 	struct ident session;
 	struct ident grant;		/* none: a wish */
 	uint64_t sent_ms;		/* the last send without an answer */
+	uint32_t user;			/* who had it sent; or USER_NONE */
 	bool fail_closed;
 	bool left;	/* the client that had it left it held */
 	bool inherited;
@@ -39,12 +44,72 @@ struct in_doubt {
 	struct saved saved;
 };
 
+/* How many are for one user, in a namespace. */
+struct doubter {
+	UT_hash_handle hh;		/* in ns->doubters, by @user */
+	uint32_t user;
+	uint32_t n;
+};
+
+static struct doubter *
+doubter_find(const struct namespace *ns, uint32_t user)
+{
+	struct doubter *t;
+
+	HASH_FIND(hh, ns->doubters, &user, sizeof(user), t);
+	return t;
+}
+
+static bool
+doubter_may_have_more(const struct core *core, const struct namespace *ns,
+    uint32_t user)
+{
+	const struct doubter *t = doubter_find(ns, user);
+	const struct tenant *tenant = tenant_find(core, user);
+
+	return user == USER_NONE || (tenant != NULL && tenant->privileged) ||
+	    share_allows(t == NULL ? 0 : t->n, ns->n_in_doubt_allocated,
+	    core->limits.in_doubt_max);
+}
+
+static int
+doubter_add(struct namespace *ns, uint32_t user)
+{
+	struct doubter *t = doubter_find(ns, user);
+
+	if (t == NULL) {
+		t = calloc(1, sizeof(*t));
+		if (t == NULL)
+			return DDBLOCK_E_NOMEM;
+		t->user = user;
+		HASH_ADD(hh, ns->doubters, user, sizeof(t->user), t);
+		if (t->hh.tbl == NULL) {
+			free(t);
+			return DDBLOCK_E_NOMEM;
+		}
+	}
+	t->n++;
+	return 0;
+}
+
+static void
+doubter_drop(struct namespace *ns, uint32_t user)
+{
+	struct doubter *t = doubter_find(ns, user);
+
+	if (--t->n > 0)
+		return;
+	HASH_DEL(ns->doubters, t);
+	free(t);
+}
+
 struct in_doubt *
-in_doubt_new(struct core *core, struct namespace *ns)
+in_doubt_new(struct core *core, struct namespace *ns, uint32_t user)
 {
 	struct in_doubt *d;
 
-	if (ns->n_in_doubt_allocated >= core->limits.in_doubt_max)
+	if (ns->n_in_doubt_allocated >= core->limits.in_doubt_max ||
+	    !doubter_may_have_more(core, ns, user))
 		return NULL;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL || heap_reserve(&core->heap) < 0) {
@@ -52,7 +117,13 @@ in_doubt_new(struct core *core, struct namespace *ns)
 		return NULL;
 	}
 	d->ns = ns;
+	d->user = user;
 	d->timer.kind = TIMER_IN_DOUBT;
+	if (doubter_add(ns, user) < 0) {
+		heap_release(&core->heap, &d->timer);
+		free(d);
+		return NULL;
+	}
 	ns->n_in_doubt_allocated++;
 	return d;
 }
@@ -66,6 +137,7 @@ in_doubt_drop(struct core *core, struct in_doubt *d)
 	assert(d->ns->n_in_doubt_allocated > 0);
 	heap_release(&core->heap, &d->timer);
 	d->ns->n_in_doubt_allocated--;
+	doubter_drop(d->ns, d->user);
 	free(d);
 }
 
@@ -292,7 +364,7 @@ in_doubt_inherit(struct core *core, struct namespace *ns,
 		d->left = d->left || saved->left;
 		return 0;
 	}
-	d = in_doubt_new(core, ns);
+	d = in_doubt_new(core, ns, USER_NONE);
 	if (d == NULL)
 		return DDBLOCK_E_NOMEM;
 	d->left = saved->left;

@@ -221,9 +221,10 @@ struct in_doubt_list {
 	struct in_doubt *first;
 };
 
-/* Memory first: no write is sent that could not be kept in doubt. NULL: none.
- * */
-struct in_doubt *in_doubt_new(struct core *, struct namespace *);
+/* Memory first: no write is sent that could not be kept in doubt. NULL: there
+ * is none, or none for this user. */
+struct in_doubt *in_doubt_new(struct core *, struct namespace *,
+    uint32_t user);
 void in_doubt_drop(struct core *, struct in_doubt *);	/* accepts NULL */
 void in_doubt_add(struct core *, struct in_doubt_list *, struct in_doubt *,
     const struct holder *, uint64_t sent_ms);

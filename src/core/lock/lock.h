@@ -319,7 +319,7 @@ void lock_gave(struct grant *, uint32_t user);
 
 /* Memory first, for all of them (false: there is none); then the operations;
  * then what became of each. */
-bool submission_begin_part(struct core *, struct lock *);
+bool submission_begin_part(struct core *, struct lock *, uint32_t user);
 void submission_undo_part(struct core *, struct lock *);
 const struct operation *submission_send_part(struct core *, struct lock *,
     const struct waiter *, uint64_t deadline_ms);

@@ -76,22 +76,34 @@ submission_n_dead(const struct lock *l, enum operation_kind kind,
 	return 0;
 }
 
+/* Whose it is: of a grant that of its holder; else that of the first in line.
+ */
+static uint32_t
+submission_user(const struct lock *l, enum operation_kind kind,
+    const struct grant *g)
+{
+	if (g != NULL && (kind != OPERATION_ACQUIRE || g->user != USER_NONE))
+		return g->user;
+	return l->queue == NULL ? USER_NONE : l->queue->user;
+}
+
 static struct submission *
 submission_new(struct core *core, struct lock *l, enum operation_kind kind,
-    size_t n_dead)
+    uint32_t user, size_t n_dead)
 {
 	struct submission *s = submission_alloc(core, n_dead);
 
 	if (s == NULL)
 		return NULL;
 	if (kind == OPERATION_ACQUIRE || kind == OPERATION_ADD_WAITER) {
-		s->in_doubt = in_doubt_new(core, l->ns);
+		s->in_doubt = in_doubt_new(core, l->ns, user);
 		if (s->in_doubt == NULL) {
 			submission_free(core, s);
 			return NULL;
 		}
 	}
 	s->submit.operation.key = lock_key(l);
+	s->submit.operation.user = user;
 	return s;
 }
 
@@ -309,17 +321,6 @@ submission_prepare_remove_waiter(struct lock *l, struct submission *s)
 	}
 }
 
-/* Whose it is: of a grant that of its holder; else that of the first in line.
- */
-static uint32_t
-submission_user(const struct lock *l, enum operation_kind kind,
-    const struct grant *g)
-{
-	if (g != NULL && (kind != OPERATION_ACQUIRE || g->user != USER_NONE))
-		return g->user;
-	return l->queue == NULL ? USER_NONE : l->queue->user;
-}
-
 static void
 submission_prepare(struct core *core, struct lock *l, struct submission *s,
     enum operation_kind kind, struct grant *g, size_t n_dead)
@@ -378,10 +379,11 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
     struct grant *g)
 {
 	size_t n_dead = submission_n_dead(l, kind, g);
+	uint32_t user = submission_user(l, kind, g);
 	struct submission *s;
 
 	assert(l->submission == NULL);
-	s = submission_new(core, l, kind, n_dead);
+	s = submission_new(core, l, kind, user, n_dead);
 	if (s != NULL && kind == OPERATION_ACQUIRE && g == NULL) {
 		g = grant_new(core, l, l->queue->fail_closed);
 		if (g == NULL) {
@@ -393,10 +395,9 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 		lock_try_later(core, l);
 		return false;
 	}
-	s->submit.operation.user = submission_user(l, kind, g);
 	/* What keeps a hold alive is free. */
 	if (l->ns->settings.request_rate > 0 && kind != OPERATION_REFRESH)
-		lock_take_place(core, l, s->submit.operation.user);
+		lock_take_place(core, l, user);
 	submission_prepare(core, l, s, kind, g, n_dead);
 	if (kind != OPERATION_READ)
 		l->writes++;
@@ -433,10 +434,10 @@ submission_update(struct core *core, struct grant *g,
 /* ---- one of several --------------------------------------------------- */
 
 bool
-submission_begin_part(struct core *core, struct lock *l)
+submission_begin_part(struct core *core, struct lock *l, uint32_t user)
 {
 	struct submission *s =
-	    submission_new(core, l, OPERATION_ACQUIRE, 0);
+	    submission_new(core, l, OPERATION_ACQUIRE, user, 0);
 	struct grant *g = s == NULL ? NULL : grant_new(core, l, false);
 
 	assert(l->submission == NULL);
@@ -466,7 +467,6 @@ submission_send_part(struct core *core, struct lock *l,
 
 	submission_prepare_acquire(core,
 	    grant_find(l, s->holder.grant), w, s, 0);
-	s->submit.operation.user = w->user;
 	action_fill(core, &s->submit.operation, l->ns, OPERATION_ACQUIRE,
 	    deadline_ms);
 	l->writes++;
