@@ -1,11 +1,13 @@
 /*
  * The core's outside: making one, and stepping it.
  *
- * A step first runs every timer that is due, then the event, then the timers
+ * A step first runs the timers that are due, then the event, then the timers
  * that the event made due. So a lease that ended while the host slept is lost
- * before the late answer that would have saved it is looked at. Work that
- * either makes due for requests for several locks is done before the next of
- * them, and nothing overtakes it meanwhile (client/multi.c).
+ * before the late answer that would have saved it is looked at. Of those of
+ * requests and locks, which protect nobody, a step runs some (per_step_max),
+ * and the next step comes at once. Work that either makes due for requests for
+ * several locks is done before the next of them, and nothing overtakes it
+ * meanwhile (client/multi.c).
  */
 #include "core/core.h"
 
@@ -75,6 +77,7 @@ core_new(const struct core_config *config,
 	core->now_ms = now_ms;
 	core->actions_end = &core->actions;
 	heap_init(&core->heap);
+	heap_init(&core->later);
 	core->lease_events = &core_lease_events;
 	core->lock_events = &core_lock_events;
 	core->client_events = &core_client_events;
@@ -98,6 +101,15 @@ core_new(const struct core_config *config,
 	return 0;
 }
 
+static void
+core_unset_all(struct heap *h)
+{
+	struct timer *t;
+
+	while ((t = heap_first(h)) != NULL)
+		heap_unset(h, t);
+}
+
 /* The caller is done with the last step's actions. */
 static void
 core_forget(struct core *core)
@@ -110,16 +122,14 @@ core_forget(struct core *core)
 void
 core_free(struct core *core)
 {
-	struct timer *t;
-
 	if (core == NULL)
 		return;
 	/* What it left stays. */
 	core->saving.journal = NULL;
 	core_forget(core);
 	/* So that no timer refers to what was freed before another. */
-	while ((t = heap_first(&core->heap)) != NULL)
-		heap_unset(&core->heap, t);
+	core_unset_all(&core->heap);
+	core_unset_all(&core->later);
 	watch_free_all(core);
 	client_free_all(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
@@ -127,6 +137,7 @@ core_free(struct core *core)
 	freelist_done(&core->submissions);
 	saving_done(&core->saving);
 	heap_done(&core->heap);
+	heap_done(&core->later);
 	free(core->namespaces);
 	free(core->host);
 	free(core);
@@ -135,7 +146,7 @@ core_free(struct core *core)
 /* ---- events ----------------------------------------------------------- */
 
 static void
-core_dispatch_timer(struct core *core, struct timer *t)
+core_dispatch_timer(struct core *core, struct heap *h, struct timer *t)
 {
 	static void (*const run[])(struct core *, struct timer *) = {
 		[TIMER_SESSION] = lease_timer,
@@ -151,14 +162,14 @@ core_dispatch_timer(struct core *core, struct timer *t)
 		[TIMER_TERMS] = terms_timer,
 	};
 
-	heap_unset(&core->heap, t);
+	heap_unset(h, t);
 	run[t->kind](core, t);
 }
 
 static void
-core_run_timer(struct core *core, struct timer *t)
+core_run_timer(struct core *core, struct heap *h, struct timer *t)
 {
-	core_dispatch_timer(core, t);
+	core_dispatch_timer(core, h, t);
 	if (core->due_multis != NULL)
 		multi_run(core);
 }
@@ -175,19 +186,35 @@ core_run_sessions(struct core *core)
 		{
 			if (s->timer.position != 0 &&
 			    s->timer.at_ms <= core->now_ms)
-				core_run_timer(core, &s->timer);
+				core_run_timer(core, &core->heap, &s->timer);
 		}
 	}
 }
 
-static void
-core_run_timers(struct core *core)
+static bool
+core_is_due(const struct core *core, const struct heap *h)
 {
-	if (core->heap.first_ms > core->now_ms)
-		return;
-	core_run_sessions(core);
-	while (core->heap.first_ms <= core->now_ms)
-		core_run_timer(core, heap_first(&core->heap));
+	return h->first_ms <= core->now_ms;
+}
+
+/* Of the later ones this step may yet run @n_later. Each may make one due that
+ * comes before all of them. */
+static void
+core_run_timers(struct core *core, uint32_t *n_later)
+{
+	if (core_is_due(core, &core->heap))
+		core_run_sessions(core);
+	for (;;) {
+		struct heap *h = &core->heap;
+
+		if (!core_is_due(core, h)) {
+			h = &core->later;
+			if (*n_later == 0 || !core_is_due(core, h))
+				return;
+			(*n_later)--;
+		}
+		core_run_timer(core, h, heap_first(h));
+	}
 }
 
 static void
@@ -405,20 +432,31 @@ core_is_stopped(const struct core *core)
 	return true;
 }
 
+/* At once, if not all of it was done. */
+static uint64_t
+core_next_ms(const struct core *core)
+{
+	if (core->telling != NULL)
+		return core->now_ms;
+	return core->heap.first_ms < core->later.first_ms ?
+	    core->heap.first_ms : core->later.first_ms;
+}
+
 int
 core_step(struct core *core, const struct core_event *event,
     struct core_update *ret_update)
 {
+	uint32_t n_later = core->limits.per_step_max;
 	int code;
 
 	core_forget(core);
 	if (event->now_ms > core->now_ms)
 		core->now_ms = event->now_ms;
-	core_run_timers(core);
+	core_run_timers(core, &n_later);
 	code = core_event(core, event);
 	if (core->due_multis != NULL)
 		multi_run(core);
-	core_run_timers(core);
+	core_run_timers(core, &n_later);
 	if (core->touched != NULL || core->telling != NULL)
 		watch_tell(core);
 	core_check(core);
@@ -429,7 +467,6 @@ core_step(struct core *core, const struct core_event *event,
 	if (ret_update->stopped)
 		client_stop(core);
 	ret_update->actions = core->actions;
-	ret_update->next_ms = core->telling != NULL ? core->now_ms :
-	    core->heap.first_ms;
+	ret_update->next_ms = core_next_ms(core);
 	return code;
 }

@@ -135,6 +135,7 @@ heap_unset(struct heap *h, struct timer *t)
 
 	if (position == 0)
 		return;
+	assert(position <= h->n_timers && h->timers[position - 1] == t);
 	last = h->timers[h->n_timers - 1];
 	h->n_timers--;
 	t->position = 0;

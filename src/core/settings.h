@@ -73,7 +73,7 @@ struct core_limits {
 	uint32_t requests_max;
 	uint32_t observations_max;	/* foreign sessions remembered */
 	uint32_t in_doubt_max;	/* writes that may still land; of a namespace */
-	uint32_t per_step_max;	/* ends of what leaves, and tells of changes */
+	uint32_t per_step_max;	/* ends, tells of changes, timers of requests */
 };
 
 struct core_config {

@@ -120,7 +120,8 @@ struct core {
 	struct bounds bounds;
 	struct random random;
 	struct siphash_key hash_key;	/* of what others name */
-	struct heap heap;
+	struct heap heap;	/* all that are due run in one step, */
+	struct heap later;	/* and of requests and locks some do */
 	uint64_t now_ms;
 	bool stopping;
 	bool stop_released;

@@ -93,7 +93,8 @@ host_arm(struct host *h, uint64_t next_ms)
 
 	if (h->n_leaves > 0 && at > w->now + 1)
 		at = w->now + 1;
-	if (at != WORLD_NEVER && w->plan->lateness_ms > 0)
+	/* It is not late for what it has begun. */
+	if (at > w->now && at != WORLD_NEVER && w->plan->lateness_ms > 0)
 		at += world_chance(w, HOST_STREAM_LATE + h->index, at,
 		    w->plan->lateness_ms + 1);
 	world_set(w, &h->alarm, at);

@@ -281,7 +281,7 @@ admit_request(struct core *core, struct request *r,
 	if (ask->wait_ms == 0)
 		wait_overdue(core, r);
 	else if (r->waiter.deadline_ms != CORE_FOREVER)
-		heap_set(&core->heap, &r->waiter.timer,
+		heap_set(&core->later, &r->waiter.timer,
 		    r->waiter.deadline_ms);
 	lock_advance(core, l);
 	return 0;

@@ -48,7 +48,7 @@ downgrade_ask(struct core *core, struct request *r,
 	r->terms = ask->terms;
 	r->waiter.deadline_ms =
 	    core->now_ms + h->use.lock->ns->settings.request_ms;
-	heap_set(&core->heap, &r->waiter.timer, r->waiter.deadline_ms);
+	heap_set(&core->later, &r->waiter.timer, r->waiter.deadline_ms);
 	return downgrade_begin(core, h->use.grant, &r->waiter, owner,
 	    (uint16_t)ask->terms.limit);
 }

@@ -59,7 +59,7 @@ static void
 release_await(struct core *core, struct request *r)
 {
 	r->waiter.deadline_ms = core->now_ms + r->ns->settings.request_ms;
-	heap_set(&core->heap, &r->waiter.timer, r->waiter.deadline_ms);
+	heap_set(&core->later, &r->waiter.timer, r->waiter.deadline_ms);
 }
 
 /* Is there a reason why not? Then it is answered. */

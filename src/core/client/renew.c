@@ -117,7 +117,7 @@ renew_ask(struct core *core, struct request *r,
 	else {
 		r->waiter.deadline_ms =
 		    core->now_ms + h->use.lock->ns->settings.request_ms;
-		heap_set(&core->heap, &r->waiter.timer,
+		heap_set(&core->later, &r->waiter.timer,
 		    r->waiter.deadline_ms);
 		r->ns = h->use.lock->ns;
 		r->reply.hold = ask->hold;

@@ -43,7 +43,7 @@ request_new(struct core *core, struct client *c,
 	if (ask->change != NULL && w->change == NULL)
 		w->released_code = DDBLOCK_E_NOMEM;
 	if ((w->released_code < 0 && ask->verb != CORE_RELEASE) ||
-	    heap_reserve(&core->heap) < 0) {
+	    heap_reserve(&core->later) < 0) {
 		request_free(core, r);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -113,7 +113,7 @@ request_unlink(struct core *core, struct request *r)
 		    renew_next);
 	if (r->kind != NULL && r->kind->leave != NULL)
 		r->kind->leave(core, r);
-	heap_release(&core->heap, &w->timer);
+	heap_release(&core->later, &w->timer);
 	DL_DELETE2(c->requests, r, client_previous, client_next);
 	c->n_requests--;
 	core->n_requests--;

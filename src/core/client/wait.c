@@ -179,7 +179,7 @@ wait_overdue(struct core *core, struct request *r)
 	if (end_ms > wait_end_ms(r))
 		end_ms = wait_end_ms(r);
 	queue_set_overdue(&r->waiter);
-	heap_set(&core->heap, &r->waiter.timer, end_ms);
+	heap_set(&core->later, &r->waiter.timer, end_ms);
 }
 
 static void

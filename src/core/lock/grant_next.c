@@ -70,7 +70,7 @@ grant_idle(struct core *core, struct grant *g)
 	if (keep)
 		grant_released(core, g, 0, 0, NULL);
 	if (keep && core->now_ms < l->due_ms)
-		heap_set(&core->heap, &l->timer, l->due_ms);
+		heap_set(&core->later, &l->timer, l->due_ms);
 	else
 		grant_give_back(core, g);
 }

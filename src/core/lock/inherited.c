@@ -90,7 +90,7 @@ inherited_grants_advance(struct core *core,
 		const struct inherited_grant *g = &all->list[i];
 
 		if (g->lock != NULL && !inherited_goes_on(g->grant))
-			heap_set(&core->heap, &g->lock->timer, core->now_ms);
+			heap_set(&core->later, &g->lock->timer, core->now_ms);
 	}
 }
 

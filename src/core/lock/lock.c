@@ -122,7 +122,7 @@ lock_await_gaps(struct core *core, struct lock *l)
 			grant_end_gap(core, g);
 		else if (l->timer.position == 0 ||
 		    g->gap_ms < l->timer.at_ms)
-			heap_set(&core->heap, &l->timer, g->gap_ms);
+			heap_set(&core->later, &l->timer, g->gap_ms);
 	}
 }
 
@@ -322,7 +322,7 @@ lock_wake_all(struct core *core, struct grant *first)
 
 	DL_FOREACH2(first, g, lease_next)
 	{
-		heap_set(&core->heap, &g->lock->timer, core->now_ms);
+		heap_set(&core->later, &g->lock->timer, core->now_ms);
 	}
 }
 
@@ -358,12 +358,12 @@ lock_stale(struct core *core, struct namespace *ns, struct ident session)
 	{
 		if (!g->unproven)
 			continue;
-		heap_set(&core->heap, &g->lock->timer, core->now_ms);
+		heap_set(&core->later, &g->lock->timer, core->now_ms);
 		grant_lose(core, g, CORE_LOSS_STOLEN);
 	}
 	for (l = lock_next(ns, NULL); l != NULL; l = lock_next(ns, l)) {
 		if (lock_forget_doubts(core, l, session, true))
-			heap_set(&core->heap, &l->timer, core->now_ms);
+			heap_set(&core->later, &l->timer, core->now_ms);
 	}
 }
 
@@ -408,7 +408,7 @@ lock_free_if_unused(struct core *core, struct lock *l)
 	free(l->leftovers);
 	free(l->version);
 	hash_remove(&l->ns->locks, &l->link);
-	heap_release(&core->heap, &l->timer);
+	heap_release(&core->later, &l->timer);
 	core->n_locks--;
 	free(l);
 }

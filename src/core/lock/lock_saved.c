@@ -165,7 +165,7 @@ static void
 lock_look_soon(struct core *core, struct lock *l)
 {
 	l->read_due = true;
-	heap_set(&core->heap, &l->timer, core->now_ms);
+	heap_set(&core->later, &l->timer, core->now_ms);
 }
 
 static int

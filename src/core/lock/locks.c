@@ -64,7 +64,7 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	l = calloc(1, sizeof(*l) + key.length);
 	if (l == NULL)
 		return DDBLOCK_E_NOMEM;
-	if (heap_reserve(&core->heap) < 0) {
+	if (heap_reserve(&core->later) < 0) {
 		free(l);
 		return DDBLOCK_E_NOMEM;
 	}

@@ -63,7 +63,7 @@ lock_poll(struct core *core, struct lock *l)
 	if (core->now_ms >= l->due_ms)
 		(void)submission_send(core, l, OPERATION_READ, NULL);
 	else
-		heap_set(&core->heap, &l->timer, l->due_ms);
+		heap_set(&core->later, &l->timer, l->due_ms);
 }
 
 /* It is full, and some of its holders are dead. */
@@ -151,7 +151,7 @@ lock_seek(struct core *core, struct lock *l)
 	    l->ns->session->unproven))
 		return;
 	if (core->now_ms < l->back_ms) {
-		heap_set(&core->heap, &l->timer, l->back_ms);
+		heap_set(&core->later, &l->timer, l->back_ms);
 		return;
 	}
 	if (l->ns->settings.request_rate > 0 && !lock_has_place(core, l))

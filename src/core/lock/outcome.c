@@ -217,7 +217,7 @@ outcome_released(struct core *core, struct grant *g, struct submission *s,
 		free(l->leftovers);
 		l->leftovers = NULL;
 		if (g->releasing != NULL)
-			heap_set(&core->heap, &g->releasing->timer,
+			heap_set(&core->later, &g->releasing->timer,
 			    g->releasing->deadline_ms);
 		return;
 	}

@@ -34,7 +34,7 @@ void
 lock_try_later(struct core *core, struct lock *l)
 {
 	lock_hold_off(core, l, RETRY_MS);
-	heap_set(&core->heap, &l->timer, l->hold_off_ms);
+	heap_set(&core->later, &l->timer, l->hold_off_ms);
 }
 
 bool
@@ -42,7 +42,7 @@ lock_must_wait(struct core *core, struct lock *l)
 {
 	if (core->now_ms >= l->hold_off_ms)
 		return false;
-	heap_set(&core->heap, &l->timer, l->hold_off_ms);
+	heap_set(&core->later, &l->timer, l->hold_off_ms);
 	return true;
 }
 

@@ -201,7 +201,7 @@ submission_prepare_release(struct core *core, struct grant *g,
 	/* Sent at once, its own end says more than the timer. */
 	if (g->releasing != NULL && g->releasing->asked_ms == core->now_ms &&
 	    g->releasing->grants == g && g->releasing_next == NULL)
-		heap_unset(&core->heap, &g->releasing->timer);
+		heap_unset(&core->later, &g->releasing->timer);
 	o->holders = &s->holder;
 	o->n_holders = 1;
 	if (n_named > 0) {

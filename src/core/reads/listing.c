@@ -279,7 +279,7 @@ listing_ask(struct core *core, struct request *r,
 		listing_next_page(core, g);
 	else if (!listing_answer_here(core, r, ask->key)) {
 		listing_submit(core, g, OPERATION_READ);
-		heap_set(&core->heap, &r->waiter.timer,
+		heap_set(&core->later, &r->waiter.timer,
 		    core->now_ms + r->ns->settings.try_ms);
 	}
 	return 0;

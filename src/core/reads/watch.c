@@ -207,7 +207,7 @@ watch_begin(struct core *core, struct request *r, struct lock *l)
 		return code;
 	}
 	r->waiter.deadline_ms = core->now_ms + r->ns->settings.request_ms;
-	heap_set(&core->heap, &r->waiter.timer, r->waiter.deadline_ms);
+	heap_set(&core->later, &r->waiter.timer, r->waiter.deadline_ms);
 	if (watch_view(core, l, &view) && watch_is_fresh(l->watched, r))
 		watch_touch(core, l);
 	else

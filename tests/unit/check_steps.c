@@ -1,0 +1,112 @@
+/*
+ * No step of the core takes long because much is due at one moment: it does
+ * some, and the rest comes with the next steps, which follow at once.
+ *
+ * No store: all requests wait for the session, which is never opened.
+ */
+#include <stdio.h>
+
+#include "core/core.h"
+#include "test.h"
+
+#define MANY 95
+#define PER_STEP 10
+#define ASKED_MS 1000
+#define TRY_MS 1000
+#define CLIENT 1
+
+static const struct core_namespace steps_namespace = {
+	.name = "default", .lease_ms = 20000, .heartbeat_ms = 5000,
+	.danger_ms = 10000, .margin_ms = 1000, .drift_ppm = 10000,
+	.poll_ms = 1000, .request_ms = 5000, .try_ms = TRY_MS,
+	.audit_ms = 60000, .handover_max = 100,
+};
+
+static struct core_update update;
+
+static struct core *
+steps_core(void)
+{
+	const struct core_config config = { .namespaces = &steps_namespace,
+		.n_namespaces = 1, .host = "A", .limits = {
+		    .clients_max = 10, .requests_per_client_max = MANY + 1,
+		    .holds_per_client_max = MANY, .watches_per_client_max = 10,
+		    .watches_max = 10, .locks_max = MANY + 1,
+		    .requests_max = MANY + 1, .observations_max = 10,
+		    .in_doubt_max = 10, .per_step_max = PER_STEP } };
+	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
+	struct core *core;
+
+	ck_assert_int_eq(core_new(&config, seed, ASKED_MS, &core), 0);
+	return core;
+}
+
+/* How many replies it has. */
+static int
+steps_step(struct core *core, struct core_event event)
+{
+	int n = 0;
+
+	ck_assert_int_ge(core_step(core, &event, &update), 0);
+	for (const struct core_action *a = update.actions; a != NULL;
+	    a = a->next)
+		n += a->type == CORE_REPLY;
+	return n;
+}
+
+static int
+steps_ask(struct core *core, uint64_t client, uint64_t now_ms, int number,
+    uint64_t wait_ms)
+{
+	char key[16];
+	const int length = snprintf(key, sizeof(key), "k%d", number);
+
+	return steps_step(core, (struct core_event){ .type = CORE_REQUEST,
+	    .now_ms = now_ms, .request = { .client = client,
+		.request = (uint64_t)number + 1, .verb = CORE_ACQUIRE,
+		.key = { key, (size_t)length }, .wait_ms = wait_ms,
+		.terms = { .mode = LOCK_MODE_EXCLUSIVE } } });
+}
+
+/* All of them are answered, some in each step of one moment. */
+static void
+steps_expect_all(struct core *core, uint64_t now_ms, int n_answered)
+{
+	while (n_answered < MANY) {
+		int n;
+
+		ck_assert_uint_le(update.next_ms, now_ms);
+		n = steps_step(core, (struct core_event){ .type = CORE_TIMER,
+		    .now_ms = now_ms });
+		ck_assert_int_gt(n, 0);
+		ck_assert_int_le(n, PER_STEP);
+		n_answered += n;
+	}
+	ck_assert_int_eq(n_answered, MANY);
+}
+
+TEST(test_tries_that_end_together)
+{
+	struct core *core = steps_core();
+
+	for (int i = 0; i < MANY; i++)
+		ck_assert_int_eq(steps_ask(core, CLIENT, ASKED_MS, i, 0), 0);
+	steps_expect_all(core, ASKED_MS + TRY_MS, 0);
+	ck_assert_uint_gt(update.next_ms, ASKED_MS + TRY_MS);
+	core_free(core);
+}
+
+/* Another client's request is served between them. */
+TEST(test_an_event_between)
+{
+	struct core *core = steps_core();
+	const uint64_t now_ms = ASKED_MS + TRY_MS;
+
+	for (int i = 0; i < MANY; i++)
+		ck_assert_int_eq(steps_ask(core, CLIENT, ASKED_MS, i, 0), 0);
+	ck_assert_int_eq(steps_ask(core, CLIENT + 1, now_ms, MANY, 0),
+	    PER_STEP);
+	steps_expect_all(core, now_ms, PER_STEP);
+	ck_assert_uint_le(update.next_ms, now_ms + TRY_MS);
+	core_free(core);
+}
