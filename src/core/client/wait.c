@@ -46,6 +46,12 @@ wait_cause(const struct request *r)
 	    ns->cause : 0;
 }
 
+static bool
+wait_is_try(const struct request *r)
+{
+	return r->waiter.deadline_ms == r->waiter.asked_ms;
+}
+
 static void
 wait_tell_limits(const struct request *r, uint32_t limit, char *text,
     size_t size)
@@ -63,7 +69,8 @@ wait_tell_limits(const struct request *r, uint32_t limit, char *text,
 }
 
 /* Is it the store that leaves this unanswered? What was sent to it a moment
- * before a longer wait ended says nothing about it. */
+ * before a longer wait ended says nothing about it. A try that it could not be
+ * asked for in time is, too, unless somebody is known to hold the lock. */
 static bool
 wait_awaits_store(const struct core *core, const struct request *r)
 {
@@ -74,7 +81,8 @@ wait_awaits_store(const struct core *core, const struct request *r)
 	    (ns->session == NULL || ns->session->state != LEASE_VALID))
 		return true;
 	if (since_ms == CORE_FOREVER)
-		return false;
+		return wait_is_try(r) && !queue_is_others(core,
+		    r->waiter.lock, &r->waiter);
 	if (r->waiter.overdue)
 		since_ms = r->waiter.asked_ms;
 	return core->now_ms - since_ms >= ns->settings.try_ms;
@@ -85,7 +93,7 @@ void
 wait_expire(struct core *core, struct request *r)
 {
 	struct lock *busy = wait_obstacle(core, r);
-	bool try = r->waiter.deadline_ms == r->waiter.asked_ms;
+	bool try = wait_is_try(r);
 	int cause = wait_cause(r);
 	int code = try ? DDBLOCK_E_LOCK_BUSY : DDBLOCK_E_ACQUIRE_TIMEOUT;
 	uint64_t place_ms = lock_place_ms(core, r->waiter.lock);

@@ -292,6 +292,10 @@ uint32_t queue_ahead(const struct waiter *);
 void queue_set_overdue(struct waiter *);
 void queue_find_overdue(struct lock *);
 
+/* Does somebody have the lock, as far as is known, or come before this one? */
+bool queue_is_others(const struct core *, const struct lock *,
+    const struct waiter *);
+
 /* Is it known that this one does not get that lock at once? */
 bool queue_would_wait(const struct core *, const struct lock *,
     const struct waiter *);

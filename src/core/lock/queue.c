@@ -131,6 +131,25 @@ queue_would_wait(const struct core *core, const struct lock *l,
 	    !(lock_has_room(l, w) && !l->refused);
 }
 
+/* Is anybody known to have what this one waits for, or to be before it? That a
+ * lock is waited for proves neither: the store may not have been asked. */
+bool
+queue_is_others(const struct core *core, const struct lock *l,
+    const struct waiter *w)
+{
+	const struct grant *g;
+
+	if (l->queue != NULL && l->queue != w)
+		return true;
+	LL_FOREACH(l->grants, g)
+	{
+		if (grant_is_taken(core, g))
+			return true;
+	}
+	return l->view == VIEW_FOREIGN || l->hindered ||
+	    core->now_ms < l->back_ms;
+}
+
 bool
 lock_finds_limit(const struct lock *l, const struct waiter *w,
     uint32_t *ret_limit)
