@@ -59,6 +59,19 @@ linger_find(const struct core *core, const struct core_request *ask)
 	return found;
 }
 
+/* What is left when the end of its connection has begun is known only when that
+ * is over: perhaps nothing. */
+static struct linger *
+linger_find_settled(struct core *core, const struct core_request *ask)
+{
+	struct linger *l = linger_find(core, ask);
+
+	if (l == NULL || !l->client->leaving)
+		return l;
+	client_cut_off_now(core, l->client->id);
+	return linger_find(core, ask);
+}
+
 static bool
 linger_has_any(const struct linger *l)
 {
@@ -149,7 +162,7 @@ linger_resume(struct core *core, struct request *r,
     const struct core_request *ask)
 {
 	struct client *c = r->client;
-	struct linger *l = linger_find(core, ask);
+	struct linger *l;
 
 	if (!linger_may_come(c)) {
 		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
@@ -157,6 +170,7 @@ linger_resume(struct core *core, struct request *r,
 		    "its own");
 		return 0;
 	}
+	l = linger_find_settled(core, ask);
 	if (l == NULL || !linger_has_any(l)) {
 		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
 		    LINGER_NOTHING);
