@@ -2,11 +2,12 @@
  * No step of the core takes long because much is due at one moment: it does
  * some, and the rest comes with the next steps, which follow at once.
  *
- * No store: all requests wait for the session, which is never opened.
+ * The store is a few lines that grant everything at once; without them all
+ * requests wait for the session, which is never opened.
  */
 #include <stdio.h>
 
-#include "core/core.h"
+#include "core/state.h"
 #include "test.h"
 
 #define MANY 95
@@ -19,7 +20,7 @@ static const struct core_namespace steps_namespace = {
 	.name = "default", .lease_ms = 20000, .heartbeat_ms = 5000,
 	.danger_ms = 10000, .margin_ms = 1000, .drift_ppm = 10000,
 	.poll_ms = 1000, .request_ms = 5000, .try_ms = TRY_MS,
-	.audit_ms = 60000, .handover_max = 100,
+	.audit_ms = 60000, .handover_max = 100, .life = LOCK_LIFE_SESSION,
 };
 
 static struct core_update update;
@@ -55,9 +56,10 @@ steps_step(struct core *core, struct core_event event)
 }
 
 static int
-steps_ask(struct core *core, uint64_t client, uint64_t now_ms, int number,
-    uint64_t wait_ms)
+steps_ask_for(struct core *core, uint64_t client, uint64_t now_ms, int number,
+    uint64_t wait_ms, const struct core_terms *terms)
 {
+	static const struct core_secret secret = { .clear = { 1, 1 } };
 	char key[16];
 	const int length = snprintf(key, sizeof(key), "k%d", number);
 
@@ -65,7 +67,57 @@ steps_ask(struct core *core, uint64_t client, uint64_t now_ms, int number,
 	    .now_ms = now_ms, .request = { .client = client,
 		.request = (uint64_t)number + 1, .verb = CORE_ACQUIRE,
 		.key = { key, (size_t)length }, .wait_ms = wait_ms,
-		.terms = { .mode = LOCK_MODE_EXCLUSIVE } } });
+		.terms = *terms, .secret = &secret } });
+}
+
+static int
+steps_ask(struct core *core, uint64_t client, uint64_t now_ms, int number,
+    uint64_t wait_ms)
+{
+	return steps_ask_for(core, client, now_ms, number, wait_ms,
+	    &(struct core_terms){ .mode = LOCK_MODE_EXCLUSIVE });
+}
+
+/* The step's first operation is done. */
+static int
+steps_store(struct core *core, uint64_t now_ms)
+{
+	const struct core_action *a = update.actions;
+	struct core_submit *submit;
+	struct outcome outcome = { .kind = OUTCOME_DONE, .sent_ms = now_ms };
+	struct holder me;
+
+	while (a != NULL && a->type != CORE_SUBMIT)
+		a = a->next;
+	ck_assert_ptr_nonnull(a);
+	submit = CONTAINER_OF((uintptr_t)a, struct core_submit, action);
+	me = submit->operation.me;
+	if (submit->operation.kind == OPERATION_SESSION_OPEN)
+		outcome.session = (struct session_record){ .exists = true,
+			.lease_ms = steps_namespace.lease_ms };
+	else
+		outcome.lock = (struct lock_record){ .exists = true,
+			.holders = &me, .n_holders = 1,
+			.mode = LOCK_MODE_EXCLUSIVE, .token = 1000 };
+	return steps_step(core, (struct core_event){ .type = CORE_STORED,
+	    .now_ms = now_ms, .stored = { &submit->operation, &outcome } });
+}
+
+/* A core with this many holds. */
+static struct core *
+steps_core_with(const struct core_terms *terms)
+{
+	struct core *core = steps_core();
+
+	(void)steps_step(core, (struct core_event){ .type = CORE_TIMER,
+	    .now_ms = ASKED_MS });
+	(void)steps_store(core, ASKED_MS);
+	for (int i = 0; i < MANY; i++) {
+		(void)steps_ask_for(core, CLIENT, ASKED_MS, i, 0, terms);
+		ck_assert_int_eq(steps_store(core, ASKED_MS), 1);
+	}
+	ck_assert_uint_eq(core->namespaces[0].n_held, MANY);
+	return core;
 }
 
 /* All of them are answered, some in each step of one moment. */
@@ -108,5 +160,35 @@ TEST(test_an_event_between)
 	    PER_STEP);
 	steps_expect_all(core, now_ms, PER_STEP);
 	ck_assert_uint_le(update.next_ms, now_ms + TRY_MS);
+	core_free(core);
+}
+
+/* What stays when its client leaves is looked at in steps, and its end is. */
+TEST(test_what_lingers)
+{
+	struct core *core = steps_core_with(&(struct core_terms){
+	    .mode = LOCK_MODE_EXCLUSIVE, .linger_ms = 1000 });
+	const struct namespace *ns = &core->namespaces[0];
+	struct core_event event = { .type = CORE_GONE, .client = CLIENT,
+		.now_ms = ASKED_MS };
+	uint32_t n = 0;
+	int more;
+
+	do {
+		more = core_step(core, &event, &update);
+		ck_assert_uint_le(ns->n_lingering, n + PER_STEP);
+		n = ns->n_lingering;
+		event.type = CORE_LEAVES;
+	} while (more > 0);
+	ck_assert_uint_eq(n, MANY);
+	event = (struct core_event){ .type = CORE_TIMER,
+		.now_ms = ASKED_MS + 1000 };
+	for (; n > 0; n = ns->n_lingering) {
+		ck_assert_uint_le(update.next_ms, event.now_ms);
+		(void)steps_step(core, event);
+		ck_assert_uint_lt(ns->n_lingering, n);
+		ck_assert_uint_ge(ns->n_lingering + PER_STEP, n);
+	}
+	ck_assert_uint_eq(ns->n_held, 0);
 	core_free(core);
 }

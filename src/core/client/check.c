@@ -35,7 +35,7 @@ hold_check(const struct core *core, const struct use *u)
 	/* What is kept for a request is given back in the same step. */
 	assert(h->client == NULL || !h->client->gone ||
 	    h->client->pinned || outlives || multi_is_kept(h));
-	assert(h->client == NULL || h->client->pinned ||
+	assert(h->client == NULL || h->client->pinned || h->client->leaving ||
 	    h->lingers == (h->client->gone && linger_keeps(h) && !h->lost));
 	if (t != NULL)
 		hold_check_terms(core, h);

@@ -254,7 +254,7 @@ client_came_back(struct core *core, const struct core_event *event)
 	HASH_ITER(hh, core->clients, c, next)
 	{
 		if (c->linger != NULL && c->gone)
-			linger_schedule(core, c->linger);
+			linger_go_on(core, c);
 		if (!c->gone && !event->came_back.is_here(
 		    event->came_back.arg, c->id)) {
 			client_cut_off_now(core, c->id);

@@ -173,7 +173,7 @@ hold_end(struct core *core, struct hold *h)
 		lock_touch(core, l);
 	}
 	h->use.lock = NULL;
-	terms_end(core, h);
+	terms_forget(core, h);
 	process_part(core, h);
 	h->client_next = core->dead_holds;
 	core->dead_holds = h;

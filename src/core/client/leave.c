@@ -4,6 +4,10 @@
  * not to wait for the end of them all: a step ends some, and CORE_LEAVES
  * comes until none is left. Until then the core has the client, and grants it
  * nothing.
+ *
+ * All that it holds is looked at twice: what does not outlive the connection
+ * ends; and when the client is gone, so does what was lost on the way, unless
+ * somebody may yet ask for it.
  */
 #include "core/client/room.h"
 
@@ -39,48 +43,72 @@ leave_begin(struct client *c, bool cut)
 	c->n_to_leave = c->n_holds;
 }
 
+/* Those to be looked at stand in front. */
+static void
+leave_behind(struct client *c, struct hold *h)
+{
+	DL_DELETE2(c->holds, h, client_previous, client_next);
+	DL_APPEND2(c->holds, h, client_previous, client_next);
+}
+
 /* If we cut it off it may be at work with it: so it is lost, and it is told
- * while it can be. */
+ * while it can be. What is left has rules of its own for the time without a
+ * client. */
 static void
 leave_hold(struct core *core, struct client *c, struct hold *h)
 {
 	if (c->cut && !leave_may_stay(h)) {
 		hold_cut_off(core, h);
-	} else if (!leave_outlives(h, c->cut)) {
-		hold_desert(core, h);
-	} else {
-		/* Those to be looked at stand in front. */
-		DL_DELETE2(c->holds, h, client_previous, client_next);
-		DL_APPEND2(c->holds, h, client_previous, client_next);
+		return;
 	}
+	if (!leave_outlives(h, c->cut)) {
+		hold_desert(core, h);
+		return;
+	}
+	if (linger_outlives(h, c->cut))
+		linger_begin(core, h, c->cut);
+	else
+		(void)terms_stay(core, h);
+	leave_behind(c, h);
 }
 
-/* What is left has rules of its own for the time without a client. */
+/* Its client is gone. */
 static void
-leave_end(struct core *core, struct client *c)
+leave_left(struct core *core, struct client *c, struct hold *h)
 {
-	struct hold *h, *next;
-
-	c->pinned = true;
-	c->gone = true;
-	c->leaving = false;
-	client_touch(core, c);
-	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
-	{
-		if (!linger_outlives(h, c->cut) && !terms_stay(core, h) &&
-		    !process_keeps(core, h))
-			hold_desert(core, h);
+	if (linger_outlives(h, c->cut)) {
+		linger_tell_loss(core, h);
+	} else if ((h->lost || !terms_are_left(h)) && !process_keeps(core, h)) {
+		hold_desert(core, h);
+		return;
 	}
-	linger_begin(core, c, c->cut);
-	c->pinned = false;
-	client_free_if_unused(core, c);
+	leave_behind(c, h);
+}
+
+/* @n is what this step did before. True: there is more. */
+static bool
+leave_holds(struct core *core, struct client *c, uint32_t *n, uint32_t n_max)
+{
+	const struct multi *j = NULL;
+
+	for (; c->n_to_leave > 0 && c->holds != NULL; (*n)++) {
+		/* Several as one end in one step. */
+		if (*n >= n_max && (j == NULL || hold_multi(c->holds) != j))
+			return true;
+		j = hold_multi(c->holds);
+		c->n_to_leave--;
+		if (c->gone)
+			leave_left(core, c, c->holds);
+		else
+			leave_hold(core, c, c->holds);
+	}
+	return false;
 }
 
 /* At most so many of what it has. True: there is more. */
 static bool
 leave_some(struct core *core, struct client *c, uint32_t n_max)
 {
-	const struct multi *j = NULL;
 	uint32_t n = 0;
 
 	for (; c->requests != NULL; n++) {
@@ -93,15 +121,17 @@ leave_some(struct core *core, struct client *c, uint32_t n_max)
 			return true;
 		core->client_events->unwatch(core, c);
 	}
-	for (; c->n_to_leave > 0 && c->holds != NULL; n++) {
-		/* Several as one end in one step. */
-		if (n >= n_max && (j == NULL || hold_multi(c->holds) != j))
-			return true;
-		j = hold_multi(c->holds);
-		c->n_to_leave--;
-		leave_hold(core, c, c->holds);
+	if (leave_holds(core, c, &n, n_max))
+		return true;
+	if (!c->gone) {
+		c->gone = true;
+		client_touch(core, c);
+		c->n_to_leave = c->n_holds;
 	}
-	leave_end(core, c);
+	if (leave_holds(core, c, &n, n_max))
+		return true;
+	c->leaving = false;
+	client_free_if_unused(core, c);
 	return false;
 }
 

@@ -33,15 +33,12 @@ linger_new(struct core *core, struct client *c, const struct core_request *ask)
 {
 	struct linger *l = calloc(1, sizeof(*l));
 
-	if (l == NULL || heap_reserve(&core->heap) < 0) {
-		free(l);
+	if (l == NULL)
 		return DDBLOCK_E_NOMEM;
-	}
 	l->client = c;
 	l->secret = *ask->secret;
 	l->user = ask->user;
 	c->tenant->n_lingering++;
-	l->timer.kind = TIMER_LINGER;
 	c->linger = l;
 	client_touch(core, c);
 	DL_APPEND(core->lingers, l);
@@ -82,7 +79,6 @@ linger_free(struct core *core, struct linger *l)
 	if (l == NULL)
 		return;
 	l->client->linger = NULL;
-	heap_release(&core->heap, &l->timer);
 	DL_DELETE(core->lingers, l);
 	l->client->tenant->n_asked -= l->asked;
 	l->client->tenant->n_lingering--;
@@ -92,64 +88,55 @@ linger_free(struct core *core, struct linger *l)
 
 /* ---- without a client ------------------------------------------------- */
 
-void
-linger_schedule(struct core *core, struct linger *l)
-{
-	const struct hold *h;
-	uint64_t at_ms = CORE_FOREVER;
-
-	DL_FOREACH2(l->client->holds, h, client_next)
-	{
-		if (linger_keeps(h) && h->terms->linger_end_ms < at_ms)
-			at_ms = h->terms->linger_end_ms;
-	}
-	if (at_ms == CORE_FOREVER)
-		heap_unset(&core->heap, &l->timer);
-	else
-		heap_set(&core->heap, &l->timer, at_ms);
-}
-
 /* A client that was cut off and may resume works under its holds until the last
  * deadline that it was told; a margin after that it has stopped. */
 static uint64_t
-linger_own_least_ms(const struct hold *h)
+linger_least_ms(const struct hold *h)
 {
-	return terms_until_ms(h) + h->use.lock->ns->settings.margin_ms;
-}
+	const struct multi *j = hold_multi(h);
+	uint64_t margin_ms = h->use.lock->ns->settings.margin_ms;
 
-static uint64_t
-linger_least_ms(const struct client *c)
-{
-	const struct hold *h;
-	uint64_t least_ms = 0;
+	/* Several as one end at one time. */
+	for (uint32_t i = 0; j != NULL && i < j->n; i++) {
+		const struct namespace *ns = j->parts[i].hold->use.lock->ns;
 
-	DL_FOREACH2(c->holds, h, client_next)
-	{
-		if (linger_keeps(h) && !h->lost &&
-		    linger_own_least_ms(h) > least_ms)
-			least_ms = linger_own_least_ms(h);
+		if (ns->settings.margin_ms > margin_ms)
+			margin_ms = ns->settings.margin_ms;
 	}
-	return least_ms;
+	return terms_until_ms(h) + margin_ms;
 }
 
-/* The client has left, or was @cut off; what does not linger has ended. Several
- * as one end at one time; and a loss is told of for as long as anything is. */
+/* Its client leaves, or was @cut off. */
 void
-linger_begin(struct core *core, struct client *c, bool cut)
+linger_begin(struct core *core, struct hold *h, bool cut)
 {
-	uint64_t least_ms = cut ? linger_least_ms(c) : 0;
+	uint64_t least_ms = cut && !h->lost ? linger_least_ms(h) : 0;
+	struct linger *l = h->client->linger;
+
+	if (least_ms > l->least_ms)
+		l->least_ms = least_ms;
+	terms_linger(core, h, least_ms);
+	linger_count(h, !h->lost);
+}
+
+/* A loss is told of for as long as anything goes on. */
+void
+linger_tell_loss(struct core *core, struct hold *h)
+{
+	if (h->lost)
+		terms_linger(core, h, h->client->linger->least_ms);
+}
+
+/* In the next process. */
+void
+linger_go_on(struct core *core, struct client *c)
+{
 	struct hold *h;
 
-	if (c->linger == NULL)
-		return;
 	DL_FOREACH2(c->holds, h, client_next)
 	{
-		if (!linger_keeps(h))
-			continue;
-		terms_linger(core, h, cut && !h->lost &&
-		    hold_multi(h) == NULL ? linger_own_least_ms(h) :
-		    least_ms);
-		linger_count(h, !h->lost);
+		if (linger_keeps(h))
+			heap_set(&core->later, &h->terms->linger_timer,
+			    h->terms->linger_end_ms);
 	}
-	linger_schedule(core, c->linger);
 }

@@ -12,24 +12,21 @@
  * that its time is over. */
 #define LINGER_NOTHING "nothing can be resumed with this secret by this user"
 
-/* The time of these is over. */
+/* Its time is over; that of several as one is the same. */
 void
 linger_timer(struct core *core, struct timer *timer)
 {
-	struct linger *l = CONTAINER_OF(timer, struct linger, timer);
-	struct client *c = l->client;
-	struct hold *h, *next;
+	struct hold *h =
+	    CONTAINER_OF(timer, struct terms, linger_timer)->hold;
+	const struct multi *j = hold_multi(h);
 
-	assert(c->gone);
-	c->pinned = true;
-	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
-	{
-		if (linger_keeps(h) && core->now_ms >= h->terms->linger_end_ms)
-			hold_desert(core, h);
+	assert(linger_keeps(h));
+	if (j == NULL) {
+		hold_desert(core, h);
+		return;
 	}
-	c->pinned = false;
-	linger_schedule(core, l);
-	client_free_if_unused(core, c);
+	for (uint32_t i = 0; i < j->n; i++)
+		hold_desert(core, j->parts[i].hold);
 }
 
 /* Not 0: it is another one. As many steps whatever it is. */
@@ -142,7 +139,6 @@ linger_move(struct core *core, struct linger *l, struct client *to,
 	struct hold *h, *next;
 
 	linger_free(core, to->linger);
-	heap_unset(&core->heap, &l->timer);
 	DL_FOREACH_SAFE2(old->holds, h, next, client_next)
 	{
 		if (!linger_keeps(h))
@@ -153,6 +149,7 @@ linger_move(struct core *core, struct linger *l, struct client *to,
 	old->linger = NULL;
 	to->linger = l;
 	l->client = to;
+	l->least_ms = 0;
 	client_touch(core, to);
 	client_free_if_unused(core, old);
 }

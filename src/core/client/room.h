@@ -108,6 +108,7 @@ struct terms {
 	uint64_t linger_ms;
 	bool resumes;	/* after a cut, if for no longer */
 	uint64_t linger_end_ms;	/* its client has left */
+	struct timer linger_timer;	/* for that */
 	uint64_t working_ms;	/* or was cut off: it may work until then */
 	bool manual;
 	bool stays;		/* when its client leaves */
@@ -127,6 +128,7 @@ void terms_schedule(struct core *, struct terms *);
 void terms_free(struct core *, struct hold *);
 void terms_begin(struct core *, struct hold *);
 void terms_end(struct core *, struct hold *);
+void terms_forget(struct core *, struct hold *);
 void terms_prolong(struct core *, struct hold *);
 bool terms_stay(struct core *, struct hold *);
 bool terms_are_left(const struct hold *);
@@ -143,7 +145,8 @@ struct linger {
 	struct core_secret secret;
 	uint32_t user;		/* who may resume it */
 	bool asked;		/* for linger */
-	struct timer timer;	/* its client has left: the first end */
+	uint64_t least_ms;	/* its client was cut off: the last of its
+				 * deadlines, and a margin */
 };
 
 /* Has it no client now, but may again? */
@@ -159,8 +162,9 @@ linger_count(struct hold *h, bool lingers)
 bool linger_may_resume(const struct core *, const struct client *);
 int linger_ask(struct core *, struct client *, const struct core_request *);
 void linger_free(struct core *, struct linger *);	/* accepts NULL */
-void linger_begin(struct core *, struct client *, bool cut);
-void linger_schedule(struct core *, struct linger *);
+void linger_begin(struct core *, struct hold *, bool cut);
+void linger_tell_loss(struct core *, struct hold *);
+void linger_go_on(struct core *, struct client *);
 
 /* ---- process.c -------------------------------------------------------- */
 void process_lose(struct core *, struct hold *);

@@ -101,8 +101,14 @@ terms_alloc(struct core *core, struct hold *h)
 		free(t);
 		return NULL;
 	}
+	if (heap_reserve(&core->later) < 0) {
+		heap_release(&core->heap, &t->timer);
+		free(t);
+		return NULL;
+	}
 	t->hold = h;
 	t->timer.kind = TIMER_TERMS;
+	t->linger_timer.kind = TIMER_LINGER;
 	h->terms = t;
 	return t;
 }
@@ -142,6 +148,7 @@ terms_free(struct core *core, struct hold *h)
 	if (h->terms == NULL)
 		return;
 	heap_release(&core->heap, &h->terms->timer);
+	heap_release(&core->later, &h->terms->linger_timer);
 	free(h->terms);
 	h->terms = NULL;
 }
@@ -207,12 +214,21 @@ terms_begin(struct core *core, struct hold *h)
 	terms_schedule(core, t);
 }
 
-/* It is over. */
+/* It is lost, or over. */
 void
 terms_end(struct core *core, struct hold *h)
 {
 	if (h->terms != NULL)
 		heap_unset(&core->heap, &h->terms->timer);
+}
+
+/* It is forgotten, too. */
+void
+terms_forget(struct core *core, struct hold *h)
+{
+	terms_end(core, h);
+	if (h->terms != NULL)
+		heap_unset(&core->later, &h->terms->linger_timer);
 }
 
 static void
@@ -291,6 +307,7 @@ terms_linger(struct core *core, struct hold *h, uint64_t least_ms)
 	t->working_ms = least_ms;
 	if (t->linger_end_ms < least_ms)
 		t->linger_end_ms = least_ms;
+	heap_set(&core->later, &t->linger_timer, t->linger_end_ms);
 	if (!h->lost)
 		terms_schedule(core, t);
 }
@@ -305,6 +322,7 @@ terms_resume(struct core *core, struct hold *h, bool resumes)
 	t->resumes = resumes;
 	hold_touch(core, h);
 	t->linger_end_ms = 0;
+	heap_unset(&core->later, &t->linger_timer);
 	t->working_ms = 0;
 	t->listening_ms = core->now_ms;
 	if (!h->lost)
