@@ -148,23 +148,25 @@ wait_expire(struct core *core, struct request *r)
 	request_reply(core, r, code, cause, text);
 }
 
-/* Answer every overdue request whose outcome is known now. */
+/* Answer every overdue request whose outcome is known now: at least those that
+ * are not the first in line. So before the last of them only those stand that
+ * came from another lock's queue since the last look. */
 void
 wait_review(struct core *core, struct lock *l)
 {
+	uint32_t n_left = l->n_overdue;
 	struct waiter *w, *after;
 
-	if (!l->overdue)
-		return;
-	DL_FOREACH_SAFE2(l->queue, w, after, next)
-	{
+	for (w = l->queue; n_left > 0 && w != NULL; w = after) {
 		struct request *r = request_of(w);
 
-		if (w->overdue &&
-		    (wait_is_hopeless(core, r) || l->cause != 0))
+		after = w->next;
+		if (!w->overdue)
+			continue;
+		n_left--;
+		if (wait_is_hopeless(core, r) || l->cause != 0)
 			wait_expire(core, r);
 	}
-	queue_find_overdue(l);
 }
 
 /* When it is answered at the latest. */

@@ -59,6 +59,6 @@ lock_check(const struct core *core, const struct lock *l)
 	}
 	assert(n_common <= 1);
 	assert((l->view == VIEW_FOREIGN) == (l->sight != NULL));
-	assert((l->queue == NULL) == (l->n_waiting == 0));
-	assert((l->places == NULL ? 0 : l->places->n) == l->n_waiting);
+	assert((l->queue == NULL) == (l->places == NULL));
+	assert(l->n_overdue <= (l->places == NULL ? 0 : l->places->n));
 }

@@ -184,14 +184,13 @@ struct lock {
 	bool refused : 1;	/* a write for what looked open: look first */
 	bool read_due : 1;	/* a doubt wants a fresh look */
 	bool stand_back : 1;	/* releasing: let the others have it first */
-	bool overdue : 1;	/* some waiter may be */
 	bool has_place : 1;	/* at @place_ms */
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
 	uint16_t limit_seen;	/* or the greatest number */
 	uint32_t n_uses;		/* of the grants */
-	uint32_t n_waiting;
+	uint32_t n_overdue;		/* of the waiters */
 	uint32_t references;	/* lost holds, audits, several keys */
 	uint32_t writes;	/* submitted so far; for batches */
 	uint32_t looks;		/* records that were taken in; for batches */
@@ -288,9 +287,8 @@ void queue_join(struct lock *, struct waiter *);
 void queue_part(struct waiter *);
 uint32_t queue_ahead(const struct waiter *);
 
-/* Its time is up; and which of them are left whose time is? */
+/* Its time is up. */
 void queue_set_overdue(struct waiter *);
-void queue_find_overdue(struct lock *);
 
 /* Does somebody have the lock, as far as is known, or come before this one? */
 bool queue_is_others(const struct core *, const struct lock *,

@@ -443,7 +443,7 @@ outcome_take(struct core *core, struct lock *l, const struct outcome *o)
 		outcome_renewed(core, l, s, o);
 	update_seen(core, l, s, o);
 	submission_free(core, s);
-	if (l->overdue)
+	if (l->n_overdue > 0)
 		core->lock_events->learnt(core, l);
 	l->references--;
 }

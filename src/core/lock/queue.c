@@ -26,9 +26,7 @@ queue_join(struct lock *l, struct waiter *w)
 		DL_APPEND2(l->queue, w, previous, next);
 	}
 	rank_add(&l->places, &w->place, w->serial);
-	if (w->overdue)
-		l->overdue = true;
-	l->n_waiting++;
+	l->n_overdue += w->overdue;
 	l->ns->n_waiting++;
 }
 
@@ -38,10 +36,10 @@ queue_part(struct waiter *w)
 {
 	struct lock *l = w->lock;
 
-	assert(l->n_waiting > 0);
+	assert(l->n_overdue >= w->overdue);
 	rank_remove(&l->places, &w->place);
 	DL_DELETE2(l->queue, w, previous, next);
-	l->n_waiting--;
+	l->n_overdue -= w->overdue;
 	l->ns->n_waiting--;
 	w->lock = NULL;
 }
@@ -49,17 +47,8 @@ queue_part(struct waiter *w)
 void
 queue_set_overdue(struct waiter *w)
 {
+	w->lock->n_overdue += !w->overdue;
 	w->overdue = true;
-	w->lock->overdue = true;
-}
-
-void
-queue_find_overdue(struct lock *l)
-{
-	const struct waiter *w;
-
-	DL_SEARCH_SCALAR(l->queue, w, overdue, true);
-	l->overdue = w != NULL;
 }
 
 /* How many are before this one. */
