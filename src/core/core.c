@@ -436,7 +436,7 @@ core_is_stopped(const struct core *core)
 static uint64_t
 core_next_ms(const struct core *core)
 {
-	if (core->telling != NULL)
+	if (core->telling != NULL || core->drains != NULL)
 		return core->now_ms;
 	return core->heap.first_ms < core->later.first_ms ?
 	    core->heap.first_ms : core->later.first_ms;
@@ -457,6 +457,8 @@ core_step(struct core *core, const struct core_event *event,
 	if (core->due_multis != NULL)
 		multi_run(core);
 	core_run_timers(core, &n_later);
+	if (core->drains != NULL)
+		client_drain_some(core, &n_later);
 	if (core->touched != NULL || core->telling != NULL)
 		watch_tell(core);
 	core_check(core);

@@ -151,6 +151,7 @@ struct core {
 	const struct client_events *client_events;
 	struct client *clients;
 	struct shares shares;		/* of all of them */
+	struct client *drains;		/* with requests to look at yet */
 	uint64_t request_serial;
 	uint32_t n_requests;
 	struct rank *waiting;		/* ACQUIREs, by their serials */

@@ -33,7 +33,7 @@ steps_core(void)
 		    .clients_max = 10, .requests_per_client_max = MANY + 1,
 		    .holds_per_client_max = MANY, .watches_per_client_max = 10,
 		    .watches_max = 10, .locks_max = MANY + 1,
-		    .requests_max = MANY + 1, .observations_max = 10,
+		    .requests_max = 2 * MANY, .observations_max = 10,
 		    .in_doubt_max = 10, .per_step_max = PER_STEP } };
 	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
 	struct core *core;
@@ -160,6 +160,24 @@ TEST(test_an_event_between)
 	    PER_STEP);
 	steps_expect_all(core, now_ms, PER_STEP);
 	ck_assert_uint_le(update.next_ms, now_ms + TRY_MS);
+	core_free(core);
+}
+
+/* A client asks no more: all that it waits for is answered, in steps. */
+TEST(test_a_client_that_drains)
+{
+	struct core *core = steps_core();
+	int n;
+
+	for (uint64_t client = CLIENT + 1; client >= CLIENT; client--) {
+		for (int i = 0; i < MANY; i++)
+			ck_assert_int_eq(steps_ask(core, client, ASKED_MS, i,
+			    CORE_FOREVER), 0);
+	}
+	n = steps_step(core, (struct core_event){ .type = CORE_HALF_CLOSED,
+	    .now_ms = ASKED_MS, .client = CLIENT });
+	ck_assert_int_le(n, PER_STEP);
+	steps_expect_all(core, ASKED_MS, n);
 	core_free(core);
 }
 

@@ -8,28 +8,51 @@
 
 #include "ddblock.h"
 
-/* The client sends no more: what waits is answered now, one way or another. */
+/* The client sends no more: what waits is answered now, one way or another. It
+ * may be very much: a step does some. */
 void
 client_drain(struct core *core, uint64_t id)
 {
 	struct client *c = client_find(core, id);
-	uint64_t serial = core->request_serial;
-	struct request *r;
 
 	if (c == NULL)
 		return;
 	c->draining = true;
-	/* Each reply changes the list: back to its front after each. */
-	for (r = c->requests; r != NULL;) {
-		if (r->waiter.serial > serial || r->waiter.lock == NULL ||
-		    r->waiter.overdue || r->reply.verb != CORE_ACQUIRE) {
-			r = r->client_next;
-			continue;
-		}
-		wait_drain(core, r);
-		c = client_find(core, id);
-		r = c == NULL ? NULL : c->requests;
-	}
+	if (c->n_to_drain == 0 && c->n_requests > 0)
+		DL_APPEND2(core->drains, c, drain_previous, drain_next);
+	c->n_to_drain = c->n_requests;
+}
+
+/* Those to be looked at stand in front: of its requests, and of the clients, so
+ * that each has its turn. */
+static void
+client_drain_one(struct core *core, struct client *c)
+{
+	struct request *r = c->requests;
+
+	DL_DELETE2(core->drains, c, drain_previous, drain_next);
+	if (r == NULL)
+		c->n_to_drain = 1;
+	if (--c->n_to_drain > 0)
+		DL_APPEND2(core->drains, c, drain_previous, drain_next);
+	if (r == NULL)
+		return;
+	DL_DELETE2(c->requests, r, client_previous, client_next);
+	DL_APPEND2(c->requests, r, client_previous, client_next);
+	/* One for several keys may be between two locks (multi_stand()). */
+	if (r->reply.verb != CORE_ACQUIRE || r->waiter.lock == NULL ||
+	    r->waiter.overdue)
+		return;
+	wait_drain(core, r);
+}
+
+void
+client_drain_some(struct core *core, uint32_t *n_left)
+{
+	for (; *n_left > 0 && core->drains != NULL; (*n_left)--)
+		client_drain_one(core, core->drains);
+	if (core->due_multis != NULL)
+		multi_run(core);
 }
 
 /* Nothing is left to do. Clients with open requests (only reads) are told so.

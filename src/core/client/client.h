@@ -19,6 +19,8 @@ struct client {
 	uint64_t id;
 	UT_hash_handle hh;
 	bool draining;			/* sends nothing more */
+	uint32_t n_to_drain;	/* then: of its requests, from the first on, */
+	struct client *drain_previous, *drain_next;	/* in core->drains */
 	bool gone;			/* but has holds that remain */
 	bool pinned;			/* not to be freed just now */
 	uint64_t heard_ms;		/* it said something then */
@@ -44,6 +46,8 @@ struct client *client_find(const struct core *, uint64_t id);
 void client_free_if_unused(struct core *, struct client *);
 void client_heard(struct core *, uint64_t id);
 void client_drain(struct core *, uint64_t id);
+/* At most @n_left requests of those that drain. */
+void client_drain_some(struct core *, uint32_t *n_left);
 void client_stop(struct core *);
 void client_free_all(struct core *);
 int client_init(struct core *);		/* DDBLOCK_E_NOMEM */
