@@ -131,6 +131,7 @@ core_free(struct core *core)
 	core_unset_all(&core->heap);
 	core_unset_all(&core->later);
 	watch_free_all(core);
+	listing_forget_all(core);
 	client_free_all(core);
 	for (uint32_t i = 0; i < core->n_namespaces; i++)
 		configure_free_namespace(core, &core->namespaces[i]);

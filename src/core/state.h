@@ -160,6 +160,8 @@ struct core {
 	struct freelist requests;
 	struct rank *holds;		/* by their ids */
 	struct hash_table holds_by_id;
+	struct hash_table process_holds;	/* by the processes' numbers */
+	struct hash_table process_requests;
 	uint64_t hold_serial;
 	uint64_t hold_serial_saved;	/* the next process begins above */
 	struct saved serials;
@@ -174,6 +176,7 @@ struct core {
 	void *ended_arg;
 
 	/* reads/ */
+	struct listing *listings;	/* LISTs, by who asked */
 	struct watch *watches;
 	uint64_t change_serial;
 	struct watched *touched;	/* in this step */

@@ -138,7 +138,9 @@ client_stop_leases(struct core *core, struct namespace *ns)
 int
 client_init(struct core *core)
 {
-	return hash_init(&core->holds_by_id, hold_hash);
+	int code = hash_init(&core->holds_by_id, hold_hash);
+
+	return code < 0 ? code : process_init(core);
 }
 
 void
@@ -194,49 +196,52 @@ client_free_all(struct core *core)
 		client_free(core, c);
 	}
 	client_free_requests(core, core->abandoned);
+	process_done(core);
 	freelist_done(&core->requests);
 }
 
 /* ---- a process ends --------------------------------------------------- */
 
-/* The waiters in line for it. */
+/* The waiter in line for it: its number is asked for once. */
 static void
-process_end_requests(struct core *core, struct client *c, uint64_t process)
+process_end_request(struct core *core, uint64_t client, uint64_t process)
 {
-	struct request *r, *next;
+	struct request *r = process_find_request(core, client, process);
+	struct lock *l;
 
-	DL_FOREACH_SAFE2(c->requests, r, next, client_next)
-	{
-		struct lock *l = r->waiter.lock;
+	if (r == NULL)
+		return;
+	l = r->waiter.lock;
+	request_reply(core, r, DDBLOCK_E_CANCELLED, 0,
+	    "the process that it is for has ended");
+	/* One for several keys may be between two locks. */
+	if (l != NULL)
+		lock_advance(core, l);
+}
 
-		if (r->reply.verb != CORE_ACQUIRE ||
-		    r->terms.process != process)
-			continue;
-		request_reply(core, r, DDBLOCK_E_CANCELLED, 0,
-		    "the process that it is for has ended");
-		/* One for several keys may be between two locks. */
-		if (l != NULL)
-			lock_advance(core, l);
-		return;	/* its number is asked for once */
+/* With all that are held as one with it. */
+static void
+process_end_hold(struct core *core, struct hold *h)
+{
+	const struct multi *j = hold_multi(h);
+
+	if (j == NULL) {
+		hold_desert(core, h);
+		return;
 	}
+	for (uint32_t i = 0; i < j->n; i++)
+		hold_desert(core, j->parts[i].hold);
 }
 
 /* The process that this client, which may have left, asked for has ended. */
 void
 process_ended(struct core *core, uint64_t client, uint64_t process)
 {
-	struct client *c = client_find(core, client);
-	struct hold *h, *next;
+	struct hold *h;
 
-	if (c == NULL || process == 0)
+	if (process == 0)
 		return;
-	c->pinned = true;
-	process_end_requests(core, c, process);
-	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
-	{
-		if (process_has(h) && h->terms->process == process)
-			hold_desert(core, h);
-	}
-	c->pinned = false;
-	client_free_if_unused(core, c);
+	process_end_request(core, client, process);
+	while ((h = process_find_hold(core, client, process)) != NULL)
+		process_end_hold(core, h);
 }

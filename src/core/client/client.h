@@ -174,6 +174,7 @@ struct request {
 	struct multi *multi;		/* of several keys, or NULL */
 	struct core_terms terms;
 	struct core_parted parted;
+	struct hash_link process_link;	/* for one: in core->process_requests */
 
 	/* RELEASE: */
 	bool of_process;	/* and what others hold for one */

@@ -249,6 +249,7 @@ terms_take_over(struct core *core, struct hold *h,
 	t->resumes = saved->resumes != 0;
 	t->closed_process = saved->closed_process != 0;
 	t->listening_ms = core->now_ms;
+	process_note(core, t);
 	return 0;
 }
 

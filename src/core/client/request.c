@@ -111,6 +111,8 @@ request_unlink(struct core *core, struct request *r)
 	if (r->lease != NULL)
 		DL_DELETE2(r->lease->renewals, r, renew_previous,
 		    renew_next);
+	if (r->terms.process != 0)
+		process_forget_request(core, r);
 	if (r->kind != NULL && r->kind->leave != NULL)
 		r->kind->leave(core, r);
 	heap_release(&core->later, &w->timer);

@@ -115,6 +115,7 @@ struct terms {
 	bool danger;		/* of its own: it was told */
 	bool process_told;	/* that it is lost */
 	uint64_t process;	/* that it is for; 0: none */
+	struct hash_link process_link;	/* then in core->process_holds */
 	bool closed_process;	/* fail-closed: it was asked for a process */
 	struct core_parted parted;
 };
@@ -172,6 +173,18 @@ void process_tell(struct core *, struct hold *);
 bool process_keeps(struct core *, struct hold *);
 void process_part(struct core *, struct hold *);
 void process_part_request(struct core *, struct request *);
+
+/* ---- processes.c ------------------------------------------------------ */
+int process_init(struct core *);		/* DDBLOCK_E_NOMEM */
+void process_done(struct core *);
+void process_note(struct core *, struct terms *);
+void process_forget(struct core *, struct terms *);
+void process_note_request(struct core *, struct request *);
+void process_forget_request(struct core *, struct request *);
+struct hold *process_find_hold(const struct core *, uint64_t client,
+    uint64_t process);
+struct request *process_find_request(const struct core *, uint64_t client,
+    uint64_t process);
 
 /* ---- wait.c ----------------------------------------------------------- */
 bool wait_is_hopeless(const struct core *, const struct request *);

@@ -139,6 +139,7 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 	t->process = asked->fail_closed ? 0 : asked->process;
 	t->closed_process = asked->fail_closed && asked->process != 0;
 	t->end_ms = CORE_FOREVER;
+	process_note(core, t);
 	return 0;
 }
 
@@ -147,6 +148,7 @@ terms_free(struct core *core, struct hold *h)
 {
 	if (h->terms == NULL)
 		return;
+	process_forget(core, h->terms);
 	heap_release(&core->heap, &h->terms->timer);
 	heap_release(&core->later, &h->terms->linger_timer);
 	free(h->terms);

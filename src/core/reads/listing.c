@@ -17,12 +17,16 @@
 #include "core/rate.h"
 #include "ddblock.h"
 
+/* A client's number and its request's, as one stands behind the other. */
+#define LISTING_NUMBERS (2 * sizeof(uint64_t))
+
 struct listing {
 	struct core_submit submit;
 	struct core_rows page;
 	struct request *request;
 	struct listing *turn_previous, *turn_next;	/* or in @behind */
 	struct listing *behind;	/* in line: others of its user */
+	UT_hash_handle hh;		/* LIST, by page.client and .request */
 	bool busy;
 	bool waits;			/* for its turn */
 	bool held_only;
@@ -117,7 +121,11 @@ listing_end_wait(struct core *core, struct listing *g)
 static void
 listing_leave(struct core *core, struct request *r)
 {
-	listing_end_wait(core, listing_of(r));
+	struct listing *g = listing_of(r);
+
+	listing_end_wait(core, g);
+	if (g->hh.tbl != NULL)
+		HASH_DEL(core->listings, g);
 }
 
 /* A look has the time of a try, and its operation goes on without it: in a
@@ -275,9 +283,12 @@ listing_ask(struct core *core, struct request *r,
 	g->key_length = ask->key.length;
 	if (ask->key.length > 0)
 		memcpy(g->key, ask->key.bytes, ask->key.length);
-	if (ask->verb == CORE_LIST)
+	if (ask->verb == CORE_LIST) {
+		HASH_ADD(hh, core->listings, page.client, LISTING_NUMBERS, g);
+		if (g->hh.tbl == NULL)
+			return DDBLOCK_E_NOMEM;
 		listing_next_page(core, g);
-	else if (!listing_answer_here(core, r, ask->key)) {
+	} else if (!listing_answer_here(core, r, ask->key)) {
 		listing_submit(core, g, OPERATION_READ);
 		heap_set(&core->later, &r->waiter.timer,
 		    core->now_ms + r->ns->settings.try_ms);
@@ -400,17 +411,18 @@ listing_stored(struct core *core, struct request *r, const struct outcome *o)
 static struct listing *
 listing_find(const struct core *core, uint64_t client, uint64_t request)
 {
-	const struct client *c = client_find(core, client);
-	struct request *r;
+	const uint64_t numbers[] = { client, request };
+	struct listing *g;
 
-	if (c == NULL)
-		return NULL;
-	DL_FOREACH2(c->requests, r, client_next)
-	{
-		if (r->reply.request == request && r->kind == &listing_kind)
-			return listing_of(r);
-	}
-	return NULL;
+	HASH_FIND(hh, core->listings, numbers, LISTING_NUMBERS, g);
+	return g;
+}
+
+/* The core goes away. */
+void
+listing_forget_all(struct core *core)
+{
+	HASH_CLEAR(hh, core->listings);
 }
 
 void

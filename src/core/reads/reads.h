@@ -18,6 +18,7 @@ void reads_unset(struct core *, struct namespace *);
 
 /* The core goes away: first its watches, then what a namespace has, if any. */
 void watch_free_all(struct core *);
+void listing_forget_all(struct core *);
 void reads_free(struct namespace *);
 
 /* 0 or a code with which the request is not admitted. */
