@@ -349,7 +349,7 @@ wait_observed(struct core *core, struct blocked *b)
 	struct lock *l = lock_blocked(b);
 
 	wait_review(core, l);
-	lock_advance(core, l);
+	lock_advance_soon(core, l);
 }
 
 void

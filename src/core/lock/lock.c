@@ -232,6 +232,13 @@ lock_advance(struct core *core, struct lock *l)
 	lock_free_if_unused(core, l);
 }
 
+/* As one of very many that have a reason to: in this step or a next one. */
+void
+lock_advance_soon(struct core *core, struct lock *l)
+{
+	heap_set(&core->later, &l->timer, core->now_ms);
+}
+
 void
 lock_timer(struct core *core, struct timer *timer)
 {
@@ -296,7 +303,7 @@ lock_blocked(const struct blocked *b)
 void
 lock_unblocked(struct core *core, struct blocked *b)
 {
-	lock_advance(core, lock_blocked(b));
+	lock_advance_soon(core, lock_blocked(b));
 }
 
 static struct lock *
@@ -314,7 +321,6 @@ lock_read_in_doubt(struct core *core, struct in_doubt_list *all)
 	lock_advance(core, l);
 }
 
-/* Each goes on in this step. */
 static void
 lock_wake_all(struct core *core, struct grant *first)
 {
@@ -322,7 +328,7 @@ lock_wake_all(struct core *core, struct grant *first)
 
 	DL_FOREACH2(first, g, lease_next)
 	{
-		heap_set(&core->later, &g->lock->timer, core->now_ms);
+		lock_advance_soon(core, g->lock);
 	}
 }
 
@@ -358,12 +364,12 @@ lock_stale(struct core *core, struct namespace *ns, struct ident session)
 	{
 		if (!g->unproven)
 			continue;
-		heap_set(&core->later, &g->lock->timer, core->now_ms);
+		lock_advance_soon(core, g->lock);
 		grant_lose(core, g, CORE_LOSS_STOLEN);
 	}
 	for (l = lock_next(ns, NULL); l != NULL; l = lock_next(ns, l)) {
 		if (lock_forget_doubts(core, l, session, true))
-			heap_set(&core->later, &l->timer, core->now_ms);
+			lock_advance_soon(core, l);
 	}
 }
 

@@ -237,6 +237,8 @@ void lock_begin_audit(struct namespace *);
 /* Something happened to it: what is due now? It may be freed. */
 void lock_advance(struct core *, struct lock *);
 
+void lock_advance_soon(struct core *, struct lock *);
+
 /* A grant of it has no holder any more: the next one, or none. */
 void lock_release(struct core *, struct lock *);
 
