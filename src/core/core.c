@@ -28,8 +28,8 @@ static const struct lease_events core_lease_events = {
 	.renewed = notice_own,
 	.answer = renew_answer,
 	.outage = notice_outage,
-	.opened = wait_opened,
-	.refused = wait_refused,
+	.opened = wake_opened,
+	.refused = wake_refused,
 	.closed = lock_session_closed,
 	.unblocked = lock_unblocked,
 	.observed = wait_observed,
@@ -437,7 +437,8 @@ core_is_stopped(const struct core *core)
 static uint64_t
 core_next_ms(const struct core *core)
 {
-	if (core->telling != NULL || core->drains != NULL)
+	if (core->telling != NULL || core->drains != NULL ||
+	    core->n_waking > 0)
 		return core->now_ms;
 	return core->heap.first_ms < core->later.first_ms ?
 	    core->heap.first_ms : core->later.first_ms;
@@ -458,6 +459,8 @@ core_step(struct core *core, const struct core_event *event,
 	if (core->due_multis != NULL)
 		multi_run(core);
 	core_run_timers(core, &n_later);
+	if (core->n_waking > 0)
+		wake_some(core, &n_later);
 	if (core->drains != NULL)
 		client_drain_some(core, &n_later);
 	if (core->touched != NULL || core->telling != NULL)

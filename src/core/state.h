@@ -101,6 +101,10 @@ struct namespace {
 	bool closed_danger;		/* fail-closed holders were told */
 	uint32_t n_held;
 	uint32_t n_lingering;		/* of them */
+	bool waking;		/* its waiters, from this one on, to that: */
+	int wake_code;		/* they are told so, if it is not 0 */
+	uint64_t woken;
+	uint64_t wake_last;
 
 	/* reads/ */
 	struct reads *reads;
@@ -153,6 +157,7 @@ struct core {
 	struct shares shares;		/* of all of them */
 	struct client *drains;		/* with requests to look at yet */
 	uint64_t request_serial;
+	uint32_t n_waking;		/* namespaces */
 	uint32_t n_requests;
 	struct rank *waiting;		/* ACQUIREs, by their serials */
 	struct request *abandoned;	/* until their operation ends */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "core/state.h"
+#include "ddblock.h"
 #include "test.h"
 
 #define MANY 95
@@ -34,7 +35,7 @@ steps_core(void)
 		    .holds_per_client_max = MANY, .watches_per_client_max = 10,
 		    .watches_max = 10, .locks_max = MANY + 1,
 		    .requests_max = 2 * MANY, .observations_max = 10,
-		    .in_doubt_max = 10, .per_step_max = PER_STEP } };
+		    .in_doubt_max = MANY, .per_step_max = PER_STEP } };
 	const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
 	struct core *core;
 
@@ -42,17 +43,23 @@ steps_core(void)
 	return core;
 }
 
+static int
+steps_count(enum core_action_type type)
+{
+	int n = 0;
+
+	for (const struct core_action *a = update.actions; a != NULL;
+	    a = a->next)
+		n += a->type == type;
+	return n;
+}
+
 /* How many replies it has. */
 static int
 steps_step(struct core *core, struct core_event event)
 {
-	int n = 0;
-
 	ck_assert_int_ge(core_step(core, &event, &update), 0);
-	for (const struct core_action *a = update.actions; a != NULL;
-	    a = a->next)
-		n += a->type == CORE_REPLY;
-	return n;
+	return steps_count(CORE_REPLY);
 }
 
 static int
@@ -78,21 +85,28 @@ steps_ask(struct core *core, uint64_t client, uint64_t now_ms, int number,
 	    &(struct core_terms){ .mode = LOCK_MODE_EXCLUSIVE });
 }
 
-/* The step's first operation is done. */
-static int
-steps_store(struct core *core, uint64_t now_ms)
+/* The step's first operation. */
+static struct operation *
+steps_submitted(void)
 {
 	const struct core_action *a = update.actions;
-	struct core_submit *submit;
-	struct outcome outcome = { .kind = OUTCOME_DONE, .sent_ms = now_ms };
-	struct holder me;
 
 	while (a != NULL && a->type != CORE_SUBMIT)
 		a = a->next;
 	ck_assert_ptr_nonnull(a);
-	submit = CONTAINER_OF((uintptr_t)a, struct core_submit, action);
-	me = submit->operation.me;
-	if (submit->operation.kind == OPERATION_SESSION_OPEN)
+	return &CONTAINER_OF((uintptr_t)a, struct core_submit, action)->
+	    operation;
+}
+
+/* It is done. */
+static int
+steps_store(struct core *core, uint64_t now_ms)
+{
+	struct operation *o = steps_submitted();
+	struct outcome outcome = { .kind = OUTCOME_DONE, .sent_ms = now_ms };
+	struct holder me = o->me;
+
+	if (o->kind == OPERATION_SESSION_OPEN)
 		outcome.session = (struct session_record){ .exists = true,
 			.lease_ms = steps_namespace.lease_ms };
 	else
@@ -100,7 +114,22 @@ steps_store(struct core *core, uint64_t now_ms)
 			.holders = &me, .n_holders = 1,
 			.mode = LOCK_MODE_EXCLUSIVE, .token = 1000 };
 	return steps_step(core, (struct core_event){ .type = CORE_STORED,
-	    .now_ms = now_ms, .stored = { &submit->operation, &outcome } });
+	    .now_ms = now_ms, .stored = { o, &outcome } });
+}
+
+/* All wait for the session, whose opening this is. */
+static struct operation *
+steps_wait(struct core *core)
+{
+	struct operation *opening;
+
+	(void)steps_step(core, (struct core_event){ .type = CORE_TIMER,
+	    .now_ms = ASKED_MS });
+	opening = steps_submitted();
+	for (int i = 0; i < MANY; i++)
+		ck_assert_int_eq(steps_ask(core, CLIENT, ASKED_MS, i,
+		    CORE_FOREVER), 0);
+	return opening;
 }
 
 /* A core with this many holds. */
@@ -160,6 +189,44 @@ TEST(test_an_event_between)
 	    PER_STEP);
 	steps_expect_all(core, now_ms, PER_STEP);
 	ck_assert_uint_le(update.next_ms, now_ms + TRY_MS);
+	core_free(core);
+}
+
+/* All that waited for the session asks the store, or is told why it cannot. */
+TEST(test_a_session_that_opens)
+{
+	struct core *core = steps_core();
+	struct operation *opening = steps_wait(core);
+	struct outcome outcome = { .kind = OUTCOME_DONE, .sent_ms = ASKED_MS,
+		.session = { .exists = true,
+		    .lease_ms = steps_namespace.lease_ms } };
+	int n;
+
+	(void)steps_step(core, (struct core_event){ .type = CORE_STORED,
+	    .now_ms = ASKED_MS, .stored = { opening, &outcome } });
+	for (n = steps_count(CORE_SUBMIT); n < MANY;
+	    n += steps_count(CORE_SUBMIT)) {
+		ck_assert_int_le(steps_count(CORE_SUBMIT), PER_STEP);
+		ck_assert_int_gt(steps_count(CORE_SUBMIT), 0);
+		ck_assert_uint_eq(update.next_ms, ASKED_MS);
+		(void)steps_step(core, (struct core_event){ .type = CORE_TIMER,
+		    .now_ms = ASKED_MS });
+	}
+	ck_assert_int_eq(n, MANY);
+	core_free(core);
+}
+
+TEST(test_a_session_that_is_refused)
+{
+	struct core *core = steps_core();
+	struct operation *opening = steps_wait(core);
+	struct outcome outcome = { .kind = OUTCOME_REFUSED,
+		.sent_ms = ASKED_MS, .code = DDBLOCK_E_ACCESS_DENIED };
+	int n = steps_step(core, (struct core_event){ .type = CORE_STORED,
+	    .now_ms = ASKED_MS, .stored = { opening, &outcome } });
+
+	ck_assert_int_le(n, PER_STEP);
+	steps_expect_all(core, ASKED_MS, n);
 	core_free(core);
 }
 

@@ -58,6 +58,9 @@ int client_gone(struct core *, uint64_t id);
 int client_cut_off(struct core *, uint64_t id);
 int client_leaves(struct core *, uint64_t id);
 
+/* At most @n_left waiters of those that a session lets go on (wake.c). */
+void wake_some(struct core *, uint32_t *n_left);
+
 /* What must be true of this room after each step. */
 void client_check(const struct core *);
 
@@ -300,8 +303,8 @@ void notice_lease(struct core *, struct lease *, enum core_notice_kind);
 void notice_own(struct core *, struct lease *, bool all);
 void notice_outage(struct core *, struct namespace *, bool danger);
 void renew_answer(struct core *, struct lease *, int code);
-void wait_opened(struct core *, struct namespace *);
-void wait_refused(struct core *, struct namespace *, int code);
+void wake_opened(struct core *, struct namespace *);
+void wake_refused(struct core *, struct namespace *, int code);
 void wait_observed(struct core *, struct blocked *);
 void wait_granted(struct core *, struct grant *);
 void wait_review(struct core *, struct lock *);

@@ -305,43 +305,6 @@ wait_cancel(struct core *core, struct request *r, uint64_t target)
 	return 0;
 }
 
-/* Waiters could not ask before there was a session. */
-void
-wait_opened(struct core *core, struct namespace *ns)
-{
-	uint64_t serial = 0;
-	struct request *r;
-
-	while ((r = request_waiting_after(core, serial)) != NULL) {
-		struct lock *l = r->waiter.lock;
-
-		serial = r->waiter.serial;
-		/* One for several keys may be between two locks. */
-		if (r->ns == ns && l != NULL && l->grants == NULL &&
-		    l->queue == &r->waiter)
-			lock_advance(core, l);
-	}
-}
-
-/* There will be none: waiters should not wait for a session that will not come.
- * */
-void
-wait_refused(struct core *core, struct namespace *ns, int code)
-{
-	uint64_t serial = 0;
-	struct request *r;
-
-	while ((r = request_waiting_after(core, serial)) != NULL) {
-		struct lock *l = r->waiter.lock;
-
-		serial = r->waiter.serial;
-		if (r->ns != ns || l == NULL || l->grants != NULL)
-			continue;
-		request_reply(core, r, code, 0, ns->text);
-		lock_advance(core, l);
-	}
-}
-
 /* Tries on this lock wait only while a takeover is near. */
 void
 wait_observed(struct core *core, struct blocked *b)

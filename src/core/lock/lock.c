@@ -232,7 +232,7 @@ lock_advance(struct core *core, struct lock *l)
 	lock_free_if_unused(core, l);
 }
 
-/* As one of very many that have a reason to: in this step or a next one. */
+/* Many may have a reason to at one time: in this step or a next one. */
 void
 lock_advance_soon(struct core *core, struct lock *l)
 {
