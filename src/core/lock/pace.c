@@ -68,7 +68,7 @@ lock_has_place(struct core *core, struct lock *l)
 	}
 	if (l->place_ms <= core->now_ms)
 		return true;
-	heap_set(&core->heap, &l->timer, l->place_ms);
+	heap_set(&core->later, &l->timer, l->place_ms);
 	return false;
 }
 
