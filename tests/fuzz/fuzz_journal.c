@@ -176,6 +176,7 @@ life_go(struct life *l)
 static void
 life_leave(struct life *l)
 {
+	struct core_inherited inherited;
 	struct core *core;
 	struct journal j;
 
@@ -186,7 +187,7 @@ life_leave(struct life *l)
 	if (journal_state(blocks[1], BLOCK_SIZE) != JOURNAL_GOOD)
 		return;
 	/* What was damaged once may be refused now. */
-	core = fuzz_inherit(blocks[1], BLOCK_SIZE, l->now_ms);
+	core = fuzz_inherit(blocks[1], BLOCK_SIZE, l->now_ms, &inherited);
 	core_free(core);
 }
 
@@ -195,8 +196,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = fuzz_input(data, size);
 	struct life l = { .now_ms = 50000 };
+	struct core_inherited inherited;
 	const bool raw = fuzz_byte(&in) == 0;
 
+	fuzz_reset_cores();
 	if (raw) {
 		memset(blocks[0], 0, BLOCK_SIZE);
 		memcpy(blocks[0], in.at, in.length < BLOCK_SIZE ? in.length :
@@ -209,7 +212,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (journal_state(blocks[0], BLOCK_SIZE) != JOURNAL_GOOD)
 		return 0;
 	journal_look(blocks[0], BLOCK_SIZE);
-	l.core = fuzz_inherit(blocks[0], BLOCK_SIZE, l.now_ms);
+	l.core = fuzz_inherit(blocks[0], BLOCK_SIZE, l.now_ms, &inherited);
 	if (l.core == NULL)
 		return 0;
 	life_go(&l);

@@ -1,8 +1,8 @@
 /*
  * Bytes of clients through the real server and the real core, over sockets, in
  * virtual time. The store is the one in memory, with faults. What a client is
- * told must be the protocol's, and what the core saved after each step must be
- * what another core can go on from.
+ * told must be the protocol's, and what the daemon saved after each step must
+ * be what another one can go on from: with the same connections.
  *
  *	0ACQUIRE k	a line of client 0 (of 0 to 3, which connect then)
  *	~0ACQ		the same without its LF
@@ -11,7 +11,8 @@
  *	?o		the store from now on: ok; l loses its answers; r
  *			refuses; d does not answer
  *	-0		the client ends its connection; /0 only its half of it
- *	!s		the daemon stops; !r and releases what is held
+ *	!s		the daemon stops; !r and releases what is held; !k it
+ *			ends, and another one goes on
  *	*ak		another host acquires k in the first namespace; s shares
  *			it, w waits for it, r releases it; o opens that host's
  *			session, b lets it beat
@@ -23,20 +24,18 @@
 #include "fuzz.h"
 
 #include <event2/event.h>
-#include <signal.h>
-#include <sys/prctl.h>
+#include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "clock.h"
 #include "common/clock.h"
-#include "common/journal.h"
 #include "ddblock.h"
 #include "ipc/codec.h"
 #include "ipc/server.h"
+#include "manager.h"
 #include "other_host.h"
 #include "settings.h"
 #include "store/kind.h"
@@ -48,7 +47,6 @@
 #define TURNS 4	/* a line, the store's outcome, the reply, and one more */
 #define TIMERS_MAX 64
 #define ADVANCE_MAX_MS 200000
-#define JOURNAL_SIZE (64 * 1024)
 
 extern const struct store_kind store_memory_kind;
 
@@ -62,16 +60,12 @@ static struct world {
 	struct operation *held[OPERATIONS_MAX];	/* by the store's fault */
 	size_t n_held;
 	bool stepping;
+	uint64_t n_secrets;
 	struct other_host other;
-	struct journal journal;
-	bool journals;
+	struct manager manager;
 	int clients[CLIENTS];	/* -1: not connected */
 	struct buffer in[CLIENTS];	/* what the daemon said */
-	struct sockaddr_un address;
-	socklen_t address_length;
 } w;
-
-static _Alignas(64) uint8_t journal_memory[JOURNAL_SIZE];
 
 /* ---- the daemon's part -------------------------------------------------- */
 
@@ -95,8 +89,17 @@ world_submit(struct operation *o)
 static void
 world_save(void)
 {
-	if (w.journals && core_save(w.core, &w.journal) < 0)
-		w.journals = false;
+	struct manager *m = &w.manager;
+
+	if (!m->journals)
+		return;
+	if (w.server != NULL)
+		server_save(w.server);
+	if (core_save(w.core, &m->journal) == 0)
+		return;
+	m->journals = false;
+	if (w.server != NULL)
+		(void)server_journal(w.server, NULL);
 }
 
 static int
@@ -107,6 +110,8 @@ world_step(void *arg, struct core_event *event)
 	int r;
 
 	(void)arg;
+	if (w.server == NULL)
+		return DDBLOCK_E_SHUTTING_DOWN;
 	FUZZ_CHECK(!w.stepping);
 	w.stepping = true;
 	event->now_ms = clock_boot_ms();
@@ -145,7 +150,7 @@ world_on_outcome(void *arg, struct operation *o, const struct outcome *outcome)
 	};
 
 	(void)arg;
-	if (other_host_asked(&w.other, o))
+	if (other_host_asked(&w.other, o) || w.server == NULL)
 		return;
 	world_tell(o, w.fault == 'l' ? &lost : outcome);
 }
@@ -154,7 +159,7 @@ static void
 world_on_sending(void *arg, const struct operation *o, uint64_t beat)
 {
 	(void)arg;
-	if (other_host_asked(&w.other, o))
+	if (other_host_asked(&w.other, o) || w.server == NULL)
 		return;
 	core_sending(w.core, o, beat);
 	world_save();
@@ -247,11 +252,23 @@ world_log(void *arg, int priority, int64_t user, const char *text)
 static int
 world_secret(void *arg, struct ident *ret)
 {
-	static uint64_t n;
-
 	(void)arg;
-	*ret = (struct ident){ 1, ++n };
+	*ret = (struct ident){ 1, ++w.n_secrets };
 	return 0;
+}
+
+static uint64_t
+world_keep(void *arg, int fd, bool is_memory)
+{
+	(void)arg;
+	return manager_keep(&w.manager, fd, is_memory);
+}
+
+static bool
+world_grow(void *arg)
+{
+	(void)arg;
+	return false;
 }
 
 static const struct server_calls calls = {
@@ -260,6 +277,7 @@ static const struct server_calls calls = {
 	.namespace_name = world_namespace_name, .defaults = world_defaults,
 	.store_status = world_store_status, .check = world_check,
 	.log = world_log, .secret = world_secret, .replace = world_replace,
+	.keep = world_keep, .grow = world_grow,
 };
 
 /* ---- the clients' part -------------------------------------------------- */
@@ -314,8 +332,8 @@ world_connect(int i)
 	w.clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	FUZZ_CHECK(w.clients[i] >= 0);
 	/* A daemon that stops does not listen. */
-	if (connect(w.clients[i], (struct sockaddr *)&w.address,
-	    w.address_length) < 0) {
+	if (connect(w.clients[i], (struct sockaddr *)&w.manager.address,
+	    w.manager.address_length) < 0) {
 		(void)close(w.clients[i]);
 		w.clients[i] = -1;
 	}
@@ -356,25 +374,79 @@ world_say(int i, const char *bytes, size_t length, int fd)
 	(void)sendmsg(w.clients[i], &m, MSG_NOSIGNAL);
 }
 
-/* A process that a lock can be for, and that may be signalled. */
-static int
-world_open_process(void)
-{
-	static pid_t child;
+/* ---- a daemon, and the next --------------------------------------------- */
 
-	if (child > 0 && waitpid(child, NULL, WNOHANG) == 0)
-		return (int)syscall(SYS_pidfd_open, child, 0);
-	child = fork();
-	FUZZ_CHECK(child >= 0);
-	if (child == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* Not libFuzzer's handlers. */
-		for (int i = 1; i < NSIG; i++)
-			(void)signal(i, SIG_DFL);
-		for (;;)
-			(void)pause();
+/* What it asked of the store is done, or not, and nobody hears of it. */
+static void
+world_end_daemon(void)
+{
+	if (!server_leave(w.server))
+		w.manager.journals = false;
+	server_free(w.server);
+	w.server = NULL;
+	w.n_held = 0;
+	FUZZ_CHECK(event_base_loop(w.base, EVLOOP_NONBLOCK) >= 0);
+	core_free(w.core);
+	w.core = NULL;
+}
+
+static void
+world_start_core(const struct server_legacy *legacy,
+    struct core_inherited *ret)
+{
+	if (legacy->journal == NULL) {
+		w.core = fuzz_new_core(clock_boot_ms());
+		return;
 	}
-	return (int)syscall(SYS_pidfd_open, child, 0);
+	w.core = fuzz_inherit(legacy->journal, legacy->journal_size,
+	    clock_boot_ms(), ret);
+	FUZZ_CHECK(w.core != NULL);
+}
+
+static void
+world_start_server(uint64_t client_last)
+{
+	struct server_config config = {
+		.path = "/x", .mode = 0600, .group = (gid_t)-1,
+		.admin_group = (gid_t)-1,
+		.limits = {
+			.connections_max = 8, .connections_per_uid_max = 8,
+			.requests_per_connection_max = 16,
+			.requests_max = 1000,
+			.queued_bytes_max = 1024 * 1024,
+			.queued_bytes_per_uid_max = 4 * 1024 * 1024,
+		},
+		.version = "0", .host = "h", .client_last = client_last,
+	};
+	char text[512];
+
+	config.fd = fcntl(w.manager.listening, F_DUPFD_CLOEXEC, 0);
+	FUZZ_CHECK(server_new(w.base, &config, &calls, NULL, &w.server, text,
+	    sizeof(text)) == 0);
+	(void)server_journal(w.server, &w.manager.journal);
+}
+
+static void
+world_start_daemon(void)
+{
+	struct server_legacy legacy = manager_pass_on(&w.manager);
+	struct core_inherited inherited = { .n_holds = 0 };
+	struct core_event timer = { .type = CORE_TIMER };
+	struct core_event event = { .type = CORE_CAME_BACK };
+	uint32_t n;
+
+	world_start_core(&legacy, &inherited);
+	world_start_server(inherited.client_last);
+	FUZZ_CHECK(server_inherit(w.server, &legacy, &n) == 0);
+	manager_passed(&w.manager);
+	event.came_back.is_here = server_is_here;
+	event.came_back.seal = server_seal_secret;
+	event.came_back.arg = w.server;
+	if (legacy.journal != NULL)
+		(void)world_step(NULL, &event);
+	server_go_on(w.server);
+	(void)world_step(NULL, &timer);
+	world_turn();
 }
 
 /* ---- an input ----------------------------------------------------------- */
@@ -421,7 +493,7 @@ world_say_line(struct fuzz_input in, char how)
 		in.length--;
 	}
 	if (how == 'p')
-		fd = world_open_process();
+		fd = fuzz_open_process();
 	world_say(i, in.at, in.length, fd);
 	if (how != '~')
 		world_say(i, "\n", 1, -1);
@@ -447,6 +519,9 @@ world_obey(struct fuzz_input in)
 		if (w.clients[what & (CLIENTS - 1)] >= 0)
 			(void)shutdown(w.clients[what & (CLIENTS - 1)],
 			    SHUT_WR);
+	} else if (how == '!' && what == 'k') {
+		world_end_daemon();
+		world_start_daemon();
 	} else if (how == '!') {
 		world_stop(what);
 	} else if (how == '*' && in.length > 1) {
@@ -463,45 +538,16 @@ world_obey(struct fuzz_input in)
 	world_turn();
 }
 
-static int
-world_listen(void)
-{
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |
-	    SOCK_CLOEXEC, 0);
-
-	w.address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	w.address_length = sizeof(w.address);
-	/* A name of the kernel's choice, without a file. */
-	FUZZ_CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&w.address,
-	    sizeof(w.address.sun_family)) == 0);
-	FUZZ_CHECK(getsockname(fd, (struct sockaddr *)&w.address,
-	    &w.address_length) == 0);
-	FUZZ_CHECK(listen(fd, CLIENTS) == 0);
-	return fd;
-}
-
 static void
 world_open(void)
 {
 	struct store_opening opening = {
 		.host = "h", .version = "0", .outcome = world_on_outcome,
 	};
-	struct server_config config = {
-		.path = "/x", .mode = 0600, .group = (gid_t)-1,
-		.admin_group = (gid_t)-1,
-		.limits = {
-			.connections_max = 8, .connections_per_uid_max = 8,
-			.requests_per_connection_max = 16,
-			.requests_max = 1000,
-			.queued_bytes_max = 1024 * 1024,
-			.queued_bytes_per_uid_max = 4 * 1024 * 1024,
-		},
-		.version = "0", .host = "h",
-	};
-	struct core_event event = { .type = CORE_TIMER };
 	char text[512];
 
 	fuzz_reset_clock();
+	fuzz_reset_cores();
 	memset(&w, 0, sizeof(w));
 	w.fault = 'o';
 	w.base = event_base_new();
@@ -516,40 +562,17 @@ world_open(void)
 		    sizeof(text)) == 0);
 		store_on_attempts(w.stores[i], world_on_sending, NULL, NULL);
 	}
-	w.core = fuzz_new_core(clock_boot_ms());
-	journal_format(&w.journal, journal_memory, sizeof(journal_memory));
-	w.journals = true;
-	config.fd = world_listen();
-	FUZZ_CHECK(server_new(w.base, &config, &calls, NULL, &w.server, text,
-	    sizeof(text)) == 0);
-	(void)world_step(NULL, &event);
-	world_turn();
-}
-
-/* Another core goes on from what this one saved. */
-static void
-world_succeed(void)
-{
-	const enum journal_state state = journal_state(journal_memory,
-	    sizeof(journal_memory));
-	struct core *core;
-
-	if (!w.journals || state == JOURNAL_EMPTY)
-		return;
-	FUZZ_CHECK(state == JOURNAL_GOOD);
-	core = fuzz_inherit(journal_memory, sizeof(journal_memory),
-	    clock_boot_ms());
-	FUZZ_CHECK(core != NULL);
-	core_free(core);
+	manager_open(&w.manager);
+	world_start_daemon();
 }
 
 static void
 world_close(void)
 {
-	server_free(w.server);
+	world_end_daemon();
 	for (int i = 0; i < NAMESPACES; i++)
 		store_free(w.stores[i]);
-	core_free(w.core);
+	manager_close(&w.manager);
 	event_base_free(w.base);
 	for (int i = 0; i < CLIENTS; i++) {
 		world_end_client(i);
@@ -566,7 +589,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < LINES_MAX && fuzz_line(&in, &line); i++)
 		world_obey(line);
 	world_wait(0);
-	world_succeed();
+	/* Another daemon can go on from what there is. */
+	world_end_daemon();
+	world_start_daemon();
 	world_close();
 	return 0;
 }

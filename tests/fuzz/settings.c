@@ -34,10 +34,21 @@ const struct core_config fuzz_core_config = {
 	.host = "h",
 };
 
+/* Two processes that begin at one time never have the same sessions; and an
+ * input that is run again has the same ones again. */
+static uint64_t fuzz_n_cores;
+
+void
+fuzz_reset_cores(void)
+{
+	fuzz_n_cores = 0;
+}
+
 struct core *
 fuzz_new_core(uint64_t now_ms)
 {
-	static const uint64_t seed[CORE_SEED_WORDS] = { 1, 2, 3, 4, 5, 6 };
+	const uint64_t seed[CORE_SEED_WORDS] = { ++fuzz_n_cores, 2, 3, 4, 5,
+		6 };
 	struct core *core;
 
 	FUZZ_CHECK(core_new(&fuzz_core_config, seed, now_ms, &core) == 0);
@@ -45,15 +56,15 @@ fuzz_new_core(uint64_t now_ms)
 }
 
 struct core *
-fuzz_inherit(const void *memory, size_t size, uint64_t now_ms)
+fuzz_inherit(const void *memory, size_t size, uint64_t now_ms,
+    struct core_inherited *ret)
 {
 	struct core_legacy legacy = { .memory = memory, .size = size };
 	struct core *core = fuzz_new_core(now_ms);
-	struct core_inherited inherited;
 
 	for (uint32_t i = 0; i < FUZZ_NAMESPACES; i++)
 		legacy.namespaces[i] = i + 1;
-	if (core_inherit(core, &legacy, &inherited) == 0)
+	if (core_inherit(core, &legacy, ret) == 0)
 		return core;
 	core_free(core);
 	return NULL;
