@@ -7,6 +7,8 @@ its ways. After a batch another client's PING is answered, the daemon lives, and
 the other client still has its lock. A line whose answers have a new form is
 kept for later changes. In a build with sanitizers they have the last word.
 
+Beside a DynamoDB Local there is a namespace of each record format, too.
+
 DDBLOCK_LINES_SECONDS says for how long (5), DDBLOCK_LINES_SEED from where. A
 batch that fails is in lines.d.
 """
@@ -40,11 +42,27 @@ lease = 4s
 [namespace other]
 store = memory
 """
+JS = "key_attribute = id\n"
+FORMATS = {"native": "", "awslabs": "", "python": "", "js-fail-open": JS,
+           "js-fail-closed": JS, "dlock": "trust_clock = yes\n"}
+REQUESTS = (b"TRY k", b"ACQUIRE k wait=1s", b"ACQUIRE k keepalive=2s linger=5s",
+            b"GET k", b"LIST", b"WATCH k", b"CHECK", b"ACQUIRE a b c wait=2s",
+            b"BREAK k token=1 force=yes", b"RELEASE all=yes", b"HELD")
 CONNECTIONS = 8
 LINES = 40
 LONG = 3 << 20
 # What of an answer is its form: words, not values.
 VALUE = re.compile(rb"=[^ \n]*|^#[^ ]*|:.*")
+
+
+def formats():
+    """A namespace of each, if there is an endpoint."""
+    url = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
+    return {} if url is None else {name: (
+        f"[namespace {name}]\nstore = dynamodb\nregion = us-east-1\n"
+        f"table = lines-{os.getpid()}-{name}\nendpoint = {url}\n"
+        f"format = {name}\n{more}access_key_id = AKIDEXAMPLE\n"
+        "secret_access_key = s\n") for name, more in FORMATS.items()}
 
 
 class Lines:
@@ -54,7 +72,9 @@ class Lines:
         self.dice = dice
         self.words = [ast.literal_eval("b" + word) for word in
                       run.dictionary("server").split("\n") if word]
-        self.known = []
+        self.known = [b"#1 %s ns=%s" % (request, name.encode())
+                      for name in formats() for request in REQUESTS]
+        self.words += [b"ns=" + name.encode() for name in formats()]
         self.forms = set()
         for path in glob.glob(os.path.join(TOP, "tests/fuzz/corpus/server/*")):
             with open(path, "rb") as f:
@@ -81,7 +101,7 @@ class Lines:
         if self.dice.randrange(2000) == 0:
             return b"A" * self.dice.randrange(LONG)
         line = self.dice.choice(self.known)
-        for _ in range(self.dice.choice((0, 1, 1, 2, 4))):
+        for _ in range(self.dice.choice((0, 0, 1, 1, 2, 4))):
             line = self.change(line)
         return line
 
@@ -148,6 +168,8 @@ class DaemonLines(unittest.TestCase):
         with harness.Client(self.daemon) as other:
             self.assertTrue(other.call("PING").ok)
         self.assertTrue(self.daemon.alive())
+        # By root somebody may have said DRAIN.
+        self.bystander.call("UNDRAIN")
 
     def run_batches(self, lines):
         end = time.monotonic() + SECONDS
@@ -169,7 +191,13 @@ class DaemonLines(unittest.TestCase):
     def test_the_daemon_lives(self):
         print(f"DDBLOCK_LINES_SEED={SEED}", flush=True)
         lines = Lines(random.Random(SEED))
-        with harness.Daemon(CONFIG, log_level="error") as self.daemon:
+        config = CONFIG + "".join(formats().values())
+        for name in formats():
+            task = harness.Daemon(config, args=["--init-table",
+                                                f"--namespace={name}"])
+            self.assertEqual(task.run()[0], 0, name)
+            task.close()
+        with harness.Daemon(config, log_level="error") as self.daemon:
             self.bystander = self.enterContext(harness.Client(self.daemon))
             mine = self.bystander.try_("bystander's own")
             n, n_said = self.run_batches(lines)
