@@ -120,3 +120,31 @@ TEST(test_other_rights)
 	ask(fd, "RELEASE id=1 best_effort=maybe\n",
 	    "ERR BAD_REQUEST :best_effort is yes or no\n");
 }
+
+/* Of those that come at once the first have the room that a rule leaves. */
+TEST(test_too_many_for_a_rule)
+{
+	struct access_rule rules[] = {
+		{ .name = "user", .users = user_named, .n_users = 1,
+		    .namespaces = 1, .rights = ACCESS_ALL,
+		    .limits = { .connections_max = 2 } },
+	};
+	const struct access access = { rules, 1 };
+	int fds[4];
+
+	obey(&access);
+	for (int i = 0; i < 4; i++)
+		fds[i] = client();
+	turn();
+	for (int i = 2; i < 4; i++) {
+		expect(fds[i], "ERR LIMIT :too many connections; try again "
+		    "later\n");
+		expect_end(fds[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		ask(fds[i], "PING\n", "OK\n");
+		(void)close(fds[i]);
+	}
+	turn();
+	obey(NULL);
+}

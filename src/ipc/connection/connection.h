@@ -37,6 +37,7 @@ struct user {
 	struct user *next;
 	uid_t uid;
 	uint32_t n_connections;
+	uint32_t n_fresh;	/* of these */
 	uint32_t n_processes;	/* that a lock is held for */
 	uint32_t n_requests;	/* without a reply */
 	size_t queued_bytes;

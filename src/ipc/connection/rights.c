@@ -78,6 +78,7 @@ bool
 rights_have_room(struct connection *c)
 {
 	const struct server *s = c->server;
+	const struct user *u = c->user;
 	const struct access_match *m;
 	uint32_t most;
 	bool limits = false;
@@ -91,8 +92,9 @@ rights_have_room(struct connection *c)
 	if (m == NULL)
 		return false;
 	most = access_limits(s->access, m).connections_max;
+	/* Those that came after it have not begun. */
 	return most == 0 ||
-	    c->user->n_connections + c->user->n_processes <= most;
+	    u->n_connections - u->n_fresh + u->n_processes <= most;
 }
 
 /* ---- questions ---------------------------------------------------------- */

@@ -32,6 +32,7 @@ connection_free(struct connection *c)
 	process_forget_passed(c);
 	if (c->user != NULL) {
 		account_close(c);
+		c->user->n_fresh -= c->fresh;
 		user_leave(c->server, c->user);
 	}
 	if (c->secretive) {
@@ -129,6 +130,7 @@ void
 connection_begin(struct connection *c)
 {
 	c->fresh = false;
+	c->user->n_fresh--;
 	peer_read_name(&c->peer);
 	if (rights_have_room(c))
 		return;
@@ -173,6 +175,7 @@ connection_new(struct server *s, int fd,
 	if (before == NULL) {
 		rights_begin(c);
 		c->fresh = true;
+		u->n_fresh++;
 		server_schedule(s, c);
 	} else {
 		connection_watch(c);
