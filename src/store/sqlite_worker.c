@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -28,6 +29,10 @@
 #include "store/sqlite_file.h"
 #include "store/sqlite_sessions.h"
 #include "store/sqlite_records.h"
+
+/* Of this thread. Where the loop has no processor of its own it goes first: all
+ * users wait for it, and its clients for this one only if they ask the disk. */
+#define WORKER_NICE 5
 
 /* The log's length, in pages, at which it is copied into the database. */
 #define CHECKPOINT_IDLE_PAGES 1000
@@ -235,6 +240,7 @@ sqlite_worker_main(void *arg)
 	struct sqlite_worker *w = arg;
 	bool orphaned;
 
+	(void)setpriority(PRIO_PROCESS, 0, WORKER_NICE);
 	while (sqlite_worker_take(w)) {
 		sqlite_worker_run_batch(w);
 		sqlite_worker_post(w);
