@@ -12,7 +12,7 @@
 #define STRANGERS 4		/* processes of an attack */
 #define STRANGER_UID 65534
 #define NEIGHBOUR_UID 65533
-#define TIMES_MAX 20000
+#define TIMES_MAX 40000
 #define COMPLAINT_MAX 160
 #define STRANGER_LINE_MAX 128	/* what is looked at of an answer */
 #define STRANGER_QUEUE_MAX (1 << 17)

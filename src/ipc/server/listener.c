@@ -29,6 +29,10 @@
 #define LISTENER_BACKLOG 4096
 #define LISTENER_PAUSE_US 200000	/* when there are no descriptors */
 
+/* Whose connections they are is not known before they are accepted, and they
+ * wait in one line: so many turns are for all of them. */
+#define LISTENER_TURNS 4
+
 static const char listener_full[] =
     "ERR LIMIT :too many connections; try again later\n";
 
@@ -301,11 +305,10 @@ static void
 listener_on_accept(evutil_socket_t listening, short what, void *arg)
 {
 	struct server *s = arg;
-	uint64_t end_ns = clock_monotonic_ns() + TURN_NS;
+	uint64_t end_ns = clock_monotonic_ns() + LISTENER_TURNS * TURN_NS;
 
 	(void)listening;
 	(void)what;
-	/* Whose they are is not known before: together they have a turn. */
 	while (clock_monotonic_ns() < end_ns) {
 		int fd = accept4(s->fd, NULL, NULL,
 		    SOCK_CLOEXEC | SOCK_NONBLOCK);
