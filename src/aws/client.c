@@ -21,6 +21,7 @@
 #include "aws/resolver.h"
 #include "aws/scrub.h"
 #include "aws/skew.h"
+#include "aws/spread.h"
 #include "aws/transfer.h"
 #include "common/clock.h"
 #include "common/error.h"
@@ -39,6 +40,7 @@ struct lane {
 	struct call_queue running;	/* with a transfer */
 	struct call_queue failing;	/* to be answered soon */
 	struct transfer *idle;
+	struct spread timeouts;
 	uint32_t n_transfers;
 	uint32_t transfers_max;
 	uint32_t addresses_number;	/* that the pool knows; 0: none */
@@ -48,6 +50,7 @@ struct lane {
 struct aws_call {
 	struct fair_item turn;	/* first: this is one, while waiting */
 	bool waiting;
+	bool put_off;			/* its timeout */
 	TAILQ_ENTRY(aws_call) link;
 	struct call_queue *queue;	/* that it is in, if not waiting */
 	struct lane *lane;
@@ -159,6 +162,25 @@ client_fail_call_soon(struct aws_call *c, const char *reason)
 	event_active(&c->timer, EV_TIMEOUT, 0);
 }
 
+/* Thousands of calls may have no answer at one time: the loop sees to others in
+ * between, unless leases depend on these. */
+static bool
+client_puts_off(struct aws_call *c)
+{
+	struct timeval wait = { .tv_sec = 0 };
+
+	if (c->put_off || c->failure != NULL ||
+	    c->lane < &c->lane->client->lanes[AWS_LANE_LOCK])
+		return false;
+	wait.tv_usec = (suseconds_t)spread_take_us(&c->lane->timeouts,
+	    clock_monotonic_ns());
+	wait.tv_sec = wait.tv_usec / 1000000;
+	wait.tv_usec %= 1000000;
+	c->put_off = evutil_timerisset(&wait) &&
+	    evtimer_add(&c->timer, &wait) == 0;
+	return c->put_off;
+}
+
 static void
 client_on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -169,6 +191,8 @@ client_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (client_puts_off(c))
+		return;
 	if (c->failure != NULL) {
 		client_fail_call(c, c->failure, false);
 		client_pump(l);
@@ -287,13 +311,6 @@ client_start(struct aws_call *c, const char *addresses, uint32_t number)
 	client_fail_call_soon(c, "the request cannot be made");
 }
 
-static void
-client_wait_for_turn(struct aws_call *c, uint32_t user)
-{
-	c->waiting = true;
-	fair_queue_add(&c->lane->waiting, &c->turn, user, 1);
-}
-
 /* The one whose turn it is; it is in no queue. */
 static struct aws_call *
 client_take_turn(struct lane *l)
@@ -378,7 +395,8 @@ aws_client_call(struct aws_client *s, enum aws_lane lane, uint32_t user,
 		free(c);
 		return DDBLOCK_E_NOMEM;
 	}
-	client_wait_for_turn(c, user);
+	c->waiting = true;
+	fair_queue_add(&l->waiting, &c->turn, user, 1);
 	*ret = c;
 	client_pump(l);
 	return 0;

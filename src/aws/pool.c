@@ -37,6 +37,8 @@ struct pool_socket {
 	bool idle;		/* the event stays, nobody waits for it */
 };
 
+#define POOL_TURN_NS 200000	/* some answers */
+
 struct pool {
 	struct event_base *base;
 	CURLM *multi;
@@ -44,6 +46,8 @@ struct pool {
 	struct pool_socket *sockets;
 	pool_finished_fn finished;
 	void *arg;
+	struct event *turn_over;	/* pending since a turn began */
+	uint64_t turn_ends_ns;
 };
 
 static void
@@ -89,11 +93,37 @@ pool_unwatch(struct pool_socket *s)
 	s->what = CURL_POLL_REMOVE;
 }
 
+/* What is ready on the pool's sockets waits when they have had their time in
+ * this turn of the loop, and is told of again in the next one. */
+static bool
+pool_turn_is_over(struct pool *p)
+{
+	static const struct timeval at_once;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (event_pending(p->turn_over, EV_TIMEOUT, NULL))
+		return now_ns >= p->turn_ends_ns;
+	p->turn_ends_ns = now_ns + POOL_TURN_NS;
+	(void)event_add(p->turn_over, &at_once);
+	return false;
+}
+
+/* The loop has looked at all others. */
+static void
+pool_on_turn_over(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+}
+
 static void
 pool_on_socket(evutil_socket_t fd, short what, void *arg)
 {
 	struct pool_socket *s = arg;
 
+	if (pool_turn_is_over(s->pool))
+		return;
 	if (s->idle)	/* closed from the other end; libcurl will see it */
 		pool_unwatch(s);
 	else
@@ -261,8 +291,9 @@ pool_new(struct event_base *base, uint32_t connections_max,
 	p->finished = finished;
 	p->arg = arg;
 	p->timer = evtimer_new(base, pool_on_timer, p);
+	p->turn_over = evtimer_new(base, pool_on_turn_over, p);
 	p->multi = curl_multi_init();
-	if (p->timer == NULL || p->multi == NULL) {
+	if (p->timer == NULL || p->turn_over == NULL || p->multi == NULL) {
 		pool_free(p);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -292,6 +323,8 @@ pool_free(struct pool *p)
 		pool_forget_socket(p->sockets);
 	if (p->timer != NULL)
 		event_free(p->timer);
+	if (p->turn_over != NULL)
+		event_free(p->turn_over);
 	free(p);
 }
 

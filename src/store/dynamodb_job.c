@@ -17,6 +17,8 @@
 #include "common/text.h"
 #include "dialect/json.h"
 
+#define DYNAMODB_TURN_NS 60000	/* for outcomes, before others */
+
 /* An attempt under way. */
 struct dynamodb_try {
 	struct dynamodb_job *job;
@@ -117,16 +119,21 @@ dynamodb_job_end(struct dynamodb_job *j, const struct outcome *outcome)
 static void
 dynamodb_jobs_on_ended(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval at_once;
 	struct dynamodb_jobs *s = arg;
-	struct dynamodb_job *j, *next;
+	uint64_t end_ns = clock_monotonic_ns() + DYNAMODB_TURN_NS;
+	struct dynamodb_job *j;
 
 	(void)fd;
 	(void)what;
-	j = s->ended;
-	s->ended = NULL;
-	s->ended_end = &s->ended;
-	for (; j != NULL; j = next) {
-		next = j->next_ended;
+	while ((j = s->ended) != NULL) {
+		/* The others of the loop first, which comes back to this. */
+		if (clock_monotonic_ns() >= end_ns &&
+		    event_add(s->ended_event, &at_once) == 0)
+			return;
+		s->ended = j->next_ended;
+		if (s->ended == NULL)
+			s->ended_end = &s->ended;
 		dynamodb_job_tell(j, &j->outcome);
 	}
 }
