@@ -137,6 +137,7 @@ struct core_request {
 	uint64_t target;		/* CANCEL: a request of this client */
 	uint32_t user;	/* who asks: a number of the caller's, not USER_NONE */
 	bool privileged;	/* may have the reserve (common/share.h) */
+	bool again;	/* it was admitted before a restart */
 	const struct core_secret *secret;	/* the same: a new one, or a
 						 * grant's */
 };

@@ -6,7 +6,9 @@ import socket
 import unittest
 
 import harness
+import succession
 import users
+from manager import Managed
 
 CONFIG = """
 [daemon]
@@ -163,6 +165,35 @@ class Shares(harness.WithDaemon, unittest.TestCase):
         self.assertIn("OK", one.do("connect"))
         while "OK" not in one.do("#again TRY mine"):
             pass
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root has other users")
+class Restarted(succession.Case):
+    def test_who_waits(self):
+        """What was admitted is, also if its user has its share since."""
+        daemon = Managed(config=CONFIG)
+        self.addCleanup(daemon.close, check=False)
+        os.chmod(daemon.directory, 0o755)
+        daemon.start()
+        os.chmod(daemon.socket, 0o666)
+        holder = self.client(daemon, restarted="yes")
+        grant = holder.try_("k")
+        one = Stranger(daemon.socket, 2001)
+        self.addCleanup(one.close)
+        self.assertIn("OK", one.do("connect"))
+        self.assertIn("OK", one.do("HELLO name=one restarted=yes"))
+        self.assertIn("#t OK", one.do("#w ACQUIRE k;#t TRY last"))
+        answer = "OK"
+        while "OK" in answer:
+            answer = one.do(f"#t TRY {os.urandom(8).hex()}")
+        self.assertIn("ERR LIMIT", answer)
+        daemon.restart()
+        self.assertTrue(holder.event("RESTARTED"))
+        self.assertTrue(holder.release(grant).ok)
+        answer = "!RESTARTED"
+        while not answer.startswith("#w"):
+            answer = one.do("#p PING")
+        self.assertIn("OK", answer)
 
 
 @unittest.skipIf(os.geteuid() != 0, "only root has other users")

@@ -192,8 +192,8 @@ share_admit(struct core *core, struct request *r,
 
 	if (share_asks_nothing(ask))
 		return true;
-	full = share_full(core, r);
-	wait_ms = share_wait_ms(core, r, ask);
+	full = ask->again ? SHARES : share_full(core, r);
+	wait_ms = ask->again ? 0 : share_wait_ms(core, r, ask);
 	if (full == SHARES && wait_ms == 0) {
 		share_take(core, r, share_request_bytes(ask));
 		return true;

@@ -54,6 +54,7 @@ connection_step(struct connection *c, struct core_event *event)
 	if (event->type == CORE_REQUEST) {
 		event->request.user = c->peer.uid;
 		event->request.privileged = user_has_reserve(c);
+		event->request.again = c->server->again != NULL;
 	}
 	return c->server->calls.step(c->server->arg, event);
 }

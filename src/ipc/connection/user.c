@@ -99,6 +99,7 @@ user_may_ask(struct connection *c)
 {
 	const struct server *s = c->server;
 
-	return share_allows(c->user->n_requests, s->n_requests,
+	return s->again != NULL ||
+	    share_allows(c->user->n_requests, s->n_requests,
 	    s->limits.requests_max) || user_has_reserve(c);
 }
