@@ -254,8 +254,6 @@ admit_request(struct core *core, struct request *r,
 	const char *text = code == r->ns->cause ? r->ns->text : why;
 
 	r->terms = ask->terms;
-	if (r->terms.process != 0)
-		process_note_request(core, r);
 	admit_wants(core, r, ask);
 	if (code == DDBLOCK_E_ALREADY_HELD) {
 		if (reentrant_now(core, held, r))

@@ -61,6 +61,11 @@ request_new(struct core *core, struct client *c,
 	c->n_requests++;
 	core->n_requests++;
 	w->user = ask->user;
+	if (ask->verb == CORE_ACQUIRE) {
+		r->terms = ask->terms;
+		if (r->terms.process != 0)
+			process_note_request(core, r);
+	}
 	*ret = r;
 	return 0;
 }
