@@ -74,7 +74,8 @@ steps_ask_for(struct core *core, uint64_t client, uint64_t now_ms, int number,
 	    .now_ms = now_ms, .request = { .client = client,
 		.request = (uint64_t)number + 1, .verb = CORE_ACQUIRE,
 		.key = { key, (size_t)length }, .wait_ms = wait_ms,
-		.terms = *terms, .secret = &secret } });
+		.terms = *terms, .secret = &secret,
+		.privileged = true } });
 }
 
 static int
