@@ -27,8 +27,7 @@ struct client {
 	uint32_t n_requests;
 	uint32_t n_holds;
 	uint32_t n_more;	/* keys of requests beyond one each */
-	uint32_t n_to_leave;	/* leaving: of its holds, from the first on, as
-				 * long as it is not gone, and then again */
+	struct hold *to_leave;	/* leaving: the next of its holds to look at */
 	bool leaving;		/* its end has begun, */
 	bool cut;		/* and it is ours */
 	struct request *requests;

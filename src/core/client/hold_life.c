@@ -161,6 +161,8 @@ hold_end(struct core *core, struct hold *h)
 	saved_end(core, &h->saved);
 	hash_remove(&core->holds_by_id, &h->link);
 	rank_remove(&core->holds, &h->rank);
+	if (c->to_leave == h)
+		c->to_leave = h->client_next;
 	DL_DELETE2(c->holds, h, client_previous, client_next);
 	c->n_holds--;
 	share_add(core, c, -1, -hold_bytes(h));

@@ -40,15 +40,7 @@ leave_begin(struct client *c, bool cut)
 	}
 	c->leaving = true;
 	c->cut = cut;
-	c->n_to_leave = c->n_holds;
-}
-
-/* Those to be looked at stand in front. */
-static void
-leave_behind(struct client *c, struct hold *h)
-{
-	DL_DELETE2(c->holds, h, client_previous, client_next);
-	DL_APPEND2(c->holds, h, client_previous, client_next);
+	c->to_leave = c->holds;
 }
 
 /* If we cut it off it may be at work with it: so it is lost, and it is told
@@ -69,20 +61,16 @@ leave_hold(struct core *core, struct client *c, struct hold *h)
 		linger_begin(core, h, c->cut);
 	else
 		(void)terms_stay(core, h);
-	leave_behind(c, h);
 }
 
 /* Its client is gone. */
 static void
 leave_left(struct core *core, struct client *c, struct hold *h)
 {
-	if (linger_outlives(h, c->cut)) {
+	if (linger_outlives(h, c->cut))
 		linger_tell_loss(core, h);
-	} else if ((h->lost || !terms_are_left(h)) && !process_keeps(core, h)) {
+	else if ((h->lost || !terms_are_left(h)) && !process_keeps(core, h))
 		hold_desert(core, h);
-		return;
-	}
-	leave_behind(c, h);
 }
 
 /* @n is what this step did before. True: there is more. */
@@ -91,16 +79,18 @@ leave_holds(struct core *core, struct client *c, uint32_t *n, uint32_t n_max)
 {
 	const struct multi *j = NULL;
 
-	for (; c->n_to_leave > 0 && c->holds != NULL; (*n)++) {
+	for (; c->to_leave != NULL; (*n)++) {
+		struct hold *h = c->to_leave;
+
 		/* Several as one end in one step. */
-		if (*n >= n_max && (j == NULL || hold_multi(c->holds) != j))
+		if (*n >= n_max && (j == NULL || hold_multi(h) != j))
 			return true;
-		j = hold_multi(c->holds);
-		c->n_to_leave--;
+		j = hold_multi(h);
+		c->to_leave = h->client_next;
 		if (c->gone)
-			leave_left(core, c, c->holds);
+			leave_left(core, c, h);
 		else
-			leave_hold(core, c, c->holds);
+			leave_hold(core, c, h);
 	}
 	return false;
 }
@@ -126,7 +116,7 @@ leave_some(struct core *core, struct client *c, uint32_t n_max)
 	if (!c->gone) {
 		c->gone = true;
 		client_touch(core, c);
-		c->n_to_leave = c->n_holds;
+		c->to_leave = c->holds;
 	}
 	if (leave_holds(core, c, &n, n_max))
 		return true;

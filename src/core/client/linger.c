@@ -106,13 +106,16 @@ linger_least_ms(const struct hold *h)
 	return terms_until_ms(h) + margin_ms;
 }
 
-/* Its client leaves, or was @cut off. */
+/* Its client leaves, or was @cut off. What is lost has its time when that of
+ * the others is known: linger_tell_loss(). */
 void
 linger_begin(struct core *core, struct hold *h, bool cut)
 {
 	uint64_t least_ms = cut && !h->lost ? linger_least_ms(h) : 0;
 	struct linger *l = h->client->linger;
 
+	if (h->lost)
+		return;
 	if (least_ms > l->least_ms)
 		l->least_ms = least_ms;
 	terms_linger(core, h, least_ms);
