@@ -31,7 +31,7 @@
 
 /* Whose connections they are is not known before they are accepted, and they
  * wait in one line: so many turns are for all of them. */
-#define LISTENER_TURNS 4
+#define LISTENER_TURNS 3
 
 static const char listener_full[] =
     "ERR LIMIT :too many connections; try again later\n";
