@@ -167,17 +167,16 @@ client_fail_call_soon(struct aws_call *c, const char *reason)
 static bool
 client_puts_off(struct aws_call *c)
 {
-	struct timeval wait = { .tv_sec = 0 };
+	struct timeval wait;
+	uint64_t wait_us;
 
 	if (c->put_off || c->failure != NULL ||
 	    c->lane < &c->lane->client->lanes[AWS_LANE_LOCK])
 		return false;
-	wait.tv_usec = (suseconds_t)spread_take_us(&c->lane->timeouts,
-	    clock_monotonic_ns());
-	wait.tv_sec = wait.tv_usec / 1000000;
-	wait.tv_usec %= 1000000;
-	c->put_off = evutil_timerisset(&wait) &&
-	    evtimer_add(&c->timer, &wait) == 0;
+	wait_us = spread_take_us(&c->lane->timeouts, clock_monotonic_ns());
+	wait = (struct timeval){ (time_t)(wait_us / 1000000),
+		(suseconds_t)(wait_us % 1000000) };
+	c->put_off = wait_us > 0 && evtimer_add(&c->timer, &wait) == 0;
 	return c->put_off;
 }
 

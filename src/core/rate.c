@@ -90,23 +90,28 @@ rate_interval_us(const struct core *core, const struct namespace *ns,
 	    share_of_users(rate);
 }
 
-uint64_t
-rate_next_place_ms(const struct core *core, const struct namespace *ns,
-    uint32_t user)
+/* NULL: it has all its places. */
+static uint64_t
+rate_at_ms(const struct core *core, const struct rate *rate)
 {
-	const struct rate *rate = rate_find(ns, user);
-
 	if (rate == NULL || rate->next_us <= rate_now_us(core))
 		return core->now_ms;
 	return (rate->next_us + 999) / 1000;
 }
 
 uint64_t
+rate_next_place_ms(const struct core *core, const struct namespace *ns,
+    uint32_t user)
+{
+	return rate_at_ms(core, rate_find(ns, user));
+}
+
+uint64_t
 rate_take_places(struct core *core, struct namespace *ns, uint32_t user,
     uint64_t n)
 {
-	uint64_t at_ms = rate_next_place_ms(core, ns, user);
 	struct rate *rate;
+	uint64_t at_ms;
 
 	rate_forget_idle(core, ns);
 	rate = rate_find(ns, user);
@@ -114,7 +119,8 @@ rate_take_places(struct core *core, struct namespace *ns, uint32_t user,
 		rate = rate_new(ns, user);
 	/* Without memory it goes at once. */
 	if (rate == NULL)
-		return at_ms;
+		return core->now_ms;
+	at_ms = rate_at_ms(core, rate);
 	if (rate->next_us + RATE_BURST_US < rate_now_us(core))
 		rate->next_us = rate_now_us(core) - RATE_BURST_US;
 	rate->next_us += n * rate_interval_us(core, ns, user);

@@ -97,6 +97,13 @@ class Shares(harness.WithDaemon, unittest.TestCase):
             n += 1
         return n
 
+    def leave_and_come_back(self, one):
+        """What it had is there for it again when it leaves."""
+        self.assertEqual(one.do("leave"), "left")
+        self.assertIn("OK", one.do("connect"))
+        while "OK" not in one.do("#again TRY mine"):
+            pass
+
     def test_connections(self):
         one, two = self.stranger(2001), self.stranger(2002)
         self.assertEqual(self.connect_all(one), SHARED // 2)
@@ -127,11 +134,7 @@ class Shares(harness.WithDaemon, unittest.TestCase):
             "#more ERR LIMIT :15 requests of this user .* for the others")
         self.assertIn("OK", two.do("#t TRY other"))
         self.assertTrue(holder.try_("another").ok)
-        # Its own places are there again when it leaves.
-        self.assertEqual(one.do("leave"), "left")
-        self.assertIn("OK", one.do("connect"))
-        while "OK" not in one.do("#again TRY mine"):
-            pass
+        self.leave_and_come_back(one)
 
     def test_locks(self):
         one, two = self.stranger(2001), self.stranger(2002)
@@ -161,10 +164,7 @@ class Shares(harness.WithDaemon, unittest.TestCase):
             "as many as are left for the others .memory_max.")
         self.assertIn("OK", two.do("#t TRY other"))
         self.assertTrue(holder.try_("another").ok)
-        self.assertEqual(one.do("leave"), "left")
-        self.assertIn("OK", one.do("connect"))
-        while "OK" not in one.do("#again TRY mine"):
-            pass
+        self.leave_and_come_back(one)
 
 
 @unittest.skipIf(os.geteuid() != 0, "only root has other users")

@@ -219,20 +219,6 @@ process_end_request(struct core *core, uint64_t client, uint64_t process)
 		lock_advance(core, l);
 }
 
-/* With all that are held as one with it. */
-static void
-process_end_hold(struct core *core, struct hold *h)
-{
-	const struct multi *j = hold_multi(h);
-
-	if (j == NULL) {
-		hold_desert(core, h);
-		return;
-	}
-	for (uint32_t i = 0; i < j->n; i++)
-		hold_desert(core, j->parts[i].hold);
-}
-
 /* The process that this client, which may have left, asked for has ended. */
 void
 process_ended(struct core *core, uint64_t client, uint64_t process)
@@ -243,5 +229,5 @@ process_ended(struct core *core, uint64_t client, uint64_t process)
 		return;
 	process_end_request(core, client, process);
 	while ((h = process_find_hold(core, client, process)) != NULL)
-		process_end_hold(core, h);
+		hold_desert_all(core, h);
 }

@@ -202,6 +202,20 @@ hold_desert(struct core *core, struct hold *h)
 		lock_release(core, g->lock);
 }
 
+/* With all that are held as one with it. */
+void
+hold_desert_all(struct core *core, struct hold *h)
+{
+	const struct multi *j = hold_multi(h);
+
+	if (j == NULL) {
+		hold_desert(core, h);
+		return;
+	}
+	for (uint32_t i = 0; i < j->n; i++)
+		hold_desert(core, j->parts[i].hold);
+}
+
 /* Its client's connection is ended, which is no sign that it has stopped: what
  * it had is left alone for a margin. (Of several each comes here, and the first
  * speaks for all.) */

@@ -111,15 +111,16 @@ linger_least_ms(const struct hold *h)
 void
 linger_begin(struct core *core, struct hold *h, bool cut)
 {
-	uint64_t least_ms = cut && !h->lost ? linger_least_ms(h) : 0;
 	struct linger *l = h->client->linger;
+	uint64_t least_ms;
 
 	if (h->lost)
 		return;
+	least_ms = cut ? linger_least_ms(h) : 0;
 	if (least_ms > l->least_ms)
 		l->least_ms = least_ms;
 	terms_linger(core, h, least_ms);
-	linger_count(h, !h->lost);
+	linger_count(h, true);
 }
 
 /* A loss is told of for as long as anything goes on. */

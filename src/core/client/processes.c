@@ -61,20 +61,18 @@ process_forget(struct core *core, struct terms *t)
 		hash_remove(&core->process_holds, &t->process_link);
 }
 
-/* A request has its process from its admission on. */
+/* A request that has one has it from its admission on. */
 void
 process_note_request(struct core *core, struct request *r)
 {
-	if (r->terms.process != 0)
-		hash_add(&core->process_requests, &r->process_link,
-		    (uint32_t)r->terms.process);
+	hash_add(&core->process_requests, &r->process_link,
+	    (uint32_t)r->terms.process);
 }
 
 void
 process_forget_request(struct core *core, struct request *r)
 {
-	if (r->terms.process != 0)
-		hash_remove(&core->process_requests, &r->process_link);
+	hash_remove(&core->process_requests, &r->process_link);
 }
 
 /* Is it granted, and not forgotten yet? */

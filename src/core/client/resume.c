@@ -18,15 +18,9 @@ linger_timer(struct core *core, struct timer *timer)
 {
 	struct hold *h =
 	    CONTAINER_OF(timer, struct terms, linger_timer)->hold;
-	const struct multi *j = hold_multi(h);
 
 	assert(linger_keeps(h));
-	if (j == NULL) {
-		hold_desert(core, h);
-		return;
-	}
-	for (uint32_t i = 0; i < j->n; i++)
-		hold_desert(core, j->parts[i].hold);
+	hold_desert_all(core, h);
 }
 
 /* Not 0: it is another one. As many steps whatever it is. */

@@ -84,6 +84,7 @@ void hold_mark_lost(struct core *, struct hold *, enum core_loss);
 void hold_lose(struct core *, struct hold *, enum core_loss);
 void hold_lose_by_us(struct core *, struct hold *, enum core_loss);
 void hold_desert(struct core *, struct hold *);
+void hold_desert_all(struct core *, struct hold *);
 void hold_cut_off(struct core *, struct hold *);
 void hold_tell_end(const struct core *, const struct hold *, enum core_end);
 void hold_end(struct core *, struct hold *);

@@ -61,35 +61,37 @@ doubter_find(const struct namespace *ns, uint32_t user)
 }
 
 static bool
-doubter_may_have_more(const struct core *core, const struct namespace *ns,
-    uint32_t user)
+doubter_is_privileged(const struct core *core, uint32_t user)
 {
-	const struct doubter *t = doubter_find(ns, user);
 	const struct tenant *tenant = tenant_find(core, user);
 
-	return user == USER_NONE || (tenant != NULL && tenant->privileged) ||
-	    share_allows(t == NULL ? 0 : t->n, ns->n_in_doubt_allocated,
-	    core->limits.in_doubt_max);
+	return tenant != NULL && tenant->privileged;
 }
 
-static int
-doubter_add(struct namespace *ns, uint32_t user)
+/* @t: those of this user, or NULL. */
+static bool
+doubter_may_have_more(const struct core *core, const struct namespace *ns,
+    uint32_t user, const struct doubter *t)
 {
-	struct doubter *t = doubter_find(ns, user);
+	return user == USER_NONE ||
+	    share_allows(t == NULL ? 0 : t->n, ns->n_in_doubt_allocated,
+	    core->limits.in_doubt_max) || doubter_is_privileged(core, user);
+}
 
-	if (t == NULL) {
-		t = calloc(1, sizeof(*t));
-		if (t == NULL)
-			return DDBLOCK_E_NOMEM;
-		t->user = user;
-		HASH_ADD(hh, ns->doubters, user, sizeof(t->user), t);
-		if (t->hh.tbl == NULL) {
-			free(t);
-			return DDBLOCK_E_NOMEM;
-		}
+static struct doubter *
+doubter_new(struct namespace *ns, uint32_t user)
+{
+	struct doubter *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	t->user = user;
+	HASH_ADD(hh, ns->doubters, user, sizeof(t->user), t);
+	if (t->hh.tbl == NULL) {
+		free(t);
+		return NULL;
 	}
-	t->n++;
-	return 0;
+	return t;
 }
 
 static void
@@ -106,10 +108,11 @@ doubter_drop(struct namespace *ns, uint32_t user)
 struct in_doubt *
 in_doubt_new(struct core *core, struct namespace *ns, uint32_t user)
 {
+	struct doubter *t = doubter_find(ns, user);
 	struct in_doubt *d;
 
 	if (ns->n_in_doubt_allocated >= core->limits.in_doubt_max ||
-	    !doubter_may_have_more(core, ns, user))
+	    !doubter_may_have_more(core, ns, user, t))
 		return NULL;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL || heap_reserve(&core->heap) < 0) {
@@ -119,11 +122,14 @@ in_doubt_new(struct core *core, struct namespace *ns, uint32_t user)
 	d->ns = ns;
 	d->user = user;
 	d->timer.kind = TIMER_IN_DOUBT;
-	if (doubter_add(ns, user) < 0) {
+	if (t == NULL)
+		t = doubter_new(ns, user);
+	if (t == NULL) {
 		heap_release(&core->heap, &d->timer);
 		free(d);
 		return NULL;
 	}
+	t->n++;
 	ns->n_in_doubt_allocated++;
 	return d;
 }
