@@ -31,19 +31,20 @@ struct pool_socket {
 	struct pool *pool;
 	curl_socket_t fd;
 	struct event event;
-	struct pool_socket *next, *previous;
 	int what;		/* CURL_POLL_* of the event; REMOVE: none */
 	bool ours;		/* opened, and in the end closed, here */
 	bool idle;		/* the event stays, nobody waits for it */
 };
 
 #define POOL_TURN_NS 200000	/* some answers */
+#define POOL_SOCKETS_MORE 64
 
 struct pool {
 	struct event_base *base;
 	CURLM *multi;
 	struct event *timer;
-	struct pool_socket *sockets;
+	struct pool_socket **sockets;	/* by descriptor; NULL: none */
+	size_t n_sockets;
 	pool_finished_fn finished;
 	void *arg;
 	struct event *turn_over;	/* pending since a turn began */
@@ -149,42 +150,50 @@ pool_set_timer(CURLM *multi, long timeout_ms, void *arg)
 static void
 pool_forget_socket(struct pool_socket *s)
 {
-	if (s->next != NULL)
-		s->next->previous = s->previous;
-	if (s->previous != NULL)
-		s->previous->next = s->next;
-	else
-		s->pool->sockets = s->next;
+	s->pool->sockets[s->fd] = NULL;
 	pool_unwatch(s);
 	free(s);
 }
 
-/* As libcurl looks for a connection itself: one after the other. */
 static struct pool_socket *
 pool_find_socket(struct pool *p, curl_socket_t fd)
 {
-	struct pool_socket *s = p->sockets;
+	return (size_t)fd < p->n_sockets ? p->sockets[fd] : NULL;
+}
 
-	while (s != NULL && s->fd != fd)
-		s = s->next;
-	return s;
+static bool
+pool_has_place(struct pool *p, curl_socket_t fd)
+{
+	size_t n = (size_t)fd + POOL_SOCKETS_MORE;
+	struct pool_socket **sockets;
+
+	if ((size_t)fd < p->n_sockets)
+		return true;
+	sockets = reallocarray(p->sockets, n, sizeof(struct pool_socket *));
+	if (sockets == NULL)
+		return false;
+	for (size_t i = p->n_sockets; i < n; i++)
+		sockets[i] = NULL;
+	p->sockets = sockets;
+	p->n_sockets = n;
+	return true;
 }
 
 static struct pool_socket *
 pool_learn_socket(struct pool *p, curl_socket_t fd, bool ours)
 {
-	struct pool_socket *s = calloc(1, sizeof(*s));
+	struct pool_socket *s;
 
+	if (!pool_has_place(p, fd))
+		return NULL;
+	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return NULL;
 	s->pool = p;
 	s->fd = fd;
 	s->what = CURL_POLL_REMOVE;
 	s->ours = ours;
-	s->next = p->sockets;
-	if (s->next != NULL)
-		s->next->previous = s;
-	p->sockets = s;
+	p->sockets[fd] = s;
 	return s;
 }
 
@@ -319,8 +328,11 @@ pool_free(struct pool *p)
 	/* Closing connections calls back, so the events go last. */
 	if (p->multi != NULL)
 		(void)curl_multi_cleanup(p->multi);
-	while (p->sockets != NULL)
-		pool_forget_socket(p->sockets);
+	for (size_t i = 0; i < p->n_sockets; i++) {
+		if (p->sockets[i] != NULL)
+			pool_forget_socket(p->sockets[i]);
+	}
+	free(p->sockets);
 	if (p->timer != NULL)
 		event_free(p->timer);
 	if (p->turn_over != NULL)

@@ -109,30 +109,6 @@ buffer_reserve(struct buffer *b, size_t length)
 }
 
 int
-buffer_append(struct buffer *b, const void *bytes, size_t length)
-{
-	/* Most of what is appended is short, and there is room for it. */
-	if (b->error != 0 || length >= b->size - b->length ||
-	    length > b->length_max - b->length) {
-		int r = buffer_reserve(b, length);
-
-		if (r < 0)
-			return r;
-	}
-	if (length > 0)
-		memcpy(b->data + b->length, bytes, length);
-	b->length += length;
-	b->data[b->length] = '\0';
-	return 0;
-}
-
-int
-buffer_append_text(struct buffer *b, const char *text)
-{
-	return buffer_append(b, text, strlen(text));
-}
-
-int
 buffer_append_number(struct buffer *b, uint64_t number)
 {
 	char digits[BUFFER_DIGITS_MAX];

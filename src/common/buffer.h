@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buffer {
 	char *data;		/* always followed by a NUL once not NULL */
@@ -41,8 +42,9 @@ void buffer_clear(struct buffer *);
  * appended. The failure sticks until buffer_clear(), and later appends fail
  * too, so a writer may append many pieces and ask once at the end.
  */
-int buffer_append(struct buffer *, const void *bytes, size_t length);
-int buffer_append_text(struct buffer *, const char *text);
+static inline int buffer_append(struct buffer *, const void *bytes,
+    size_t length);
+static inline int buffer_append_text(struct buffer *, const char *text);
 int buffer_append_number(struct buffer *, uint64_t);	/* in decimal */
 int buffer_printf(struct buffer *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -60,5 +62,31 @@ void buffer_consume(struct buffer *, size_t length);
 
 /* Give back memory beyond the content; all of it when the buffer is empty. */
 void buffer_shrink(struct buffer *);
+
+/* ---- appending --------------------------------------------------------- */
+
+/* Most of what is appended is short, and there is room for it. */
+static inline int
+buffer_append(struct buffer *b, const void *bytes, size_t length)
+{
+	if (b->error != 0 || length >= b->size - b->length ||
+	    length > b->length_max - b->length) {
+		int r = buffer_reserve(b, length);
+
+		if (r < 0)
+			return r;
+	}
+	if (length > 0)
+		memcpy(b->data + b->length, bytes, length);
+	b->length += length;
+	b->data[b->length] = '\0';
+	return 0;
+}
+
+static inline int
+buffer_append_text(struct buffer *b, const char *text)
+{
+	return buffer_append(b, text, strlen(text));
+}
 
 #endif

@@ -1,6 +1,7 @@
 /* Is it JSON? See json_shape.h. One pass, with a stack of brackets. */
 #include "common/json_shape.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "common/utf8.h"
@@ -22,8 +23,8 @@ shape_is(const struct json_shape *s, char c)
 static void
 shape_skip_space(struct json_shape *s)
 {
-	while (shape_is(s, ' ') || shape_is(s, '\n') || shape_is(s, '\r') ||
-	    shape_is(s, '\t'))
+	while (s->at < s->end && *s->at <= ' ' && (*s->at == ' ' ||
+	    *s->at == '\n' || *s->at == '\r' || *s->at == '\t'))
 		s->at++;
 }
 
@@ -61,14 +62,40 @@ shape_escape(struct json_shape *s)
 	return true;
 }
 
-/* Most of a string: a byte each, which stands for itself. */
-static const char *
-shape_skip_plain(const char *at, const char *end)
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Most of a string, so by words. What borrows from the byte before it is not
+ * plain, so the word is not. */
+static bool
+shape_is_plain_word(uint64_t word)
 {
-	while (at < end && *at >= ' ' && *at != '"' && *at != '\\' &&
-	    (unsigned char)*at < 0x80)
-		at++;
-	return at;
+	uint64_t controls = word - EACH(' ');
+	uint64_t quotes = (word ^ EACH('"')) - EACH(1);
+	uint64_t backslashes = (word ^ EACH('\\')) - EACH(1);
+
+	return ((word | controls | quotes | backslashes) & EACH(0x80)) == 0;
+}
+
+static bool
+shape_is_plain(unsigned char c)
+{
+	return c >= ' ' && c < 0x80 && c != '"' && c != '\\';
+}
+
+size_t
+json_shape_plain(const char *bytes, size_t length)
+{
+	uint64_t word;
+	size_t n = 0;
+
+	for (; length - n >= sizeof(word); n += sizeof(word)) {
+		memcpy(&word, bytes + n, sizeof(word));
+		if (!shape_is_plain_word(word))
+			break;
+	}
+	while (n < length && shape_is_plain((unsigned char)bytes[n]))
+		n++;
+	return n;
 }
 
 /* From its first quote on. */
@@ -80,7 +107,7 @@ shape_string(struct json_shape *s)
 	if (!shape_take(s, '"'))
 		return false;
 	for (;;) {
-		s->at = shape_skip_plain(s->at, s->end);
+		s->at += json_shape_plain(s->at, (size_t)(s->end - s->at));
 		if (s->at == s->end)
 			return false;
 		if (*s->at == '"') {

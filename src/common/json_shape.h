@@ -20,4 +20,8 @@
  */
 bool json_shape_is_object(const char *bytes, size_t length);
 
+/* So many of the first bytes stand for themselves in a string: ASCII, without
+ * quotes, backslashes and control characters. */
+size_t json_shape_plain(const char *bytes, size_t length);
+
 #endif

@@ -404,11 +404,12 @@ keeper_give_up(struct keeper *k, struct core *core, const char *text)
 static bool
 keeper_put_history(struct keeper *k, const struct history *h)
 {
-	const struct history_place at = { (uint64_t)getpid(), h->serial };
+	struct history_place at = { .serial = h->serial };
 
 	if (h->config == NULL ||
 	    (k->told_place != 0 && k->told.serial == at.serial))
 		return true;
+	at.pid = (uint64_t)getpid();
 	if (!journal_put(journal_file_journal(k->file), &k->told_place,
 	    KEEPER_HISTORY, &at, sizeof(at), NULL, 0))
 		return false;

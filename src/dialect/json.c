@@ -21,12 +21,6 @@ json_is_utf8(const char *bytes, size_t length)
 	return true;
 }
 
-static bool
-json_is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-}
-
 void
 json_append_string(struct buffer *to, const char *bytes, size_t length)
 {
@@ -35,8 +29,7 @@ json_append_string(struct buffer *to, const char *bytes, size_t length)
 
 	(void)buffer_append(to, "\"", 1);
 	for (size_t i = 0; i < length; i += n) {
-		for (n = 0; i + n < length && json_is_plain(b[i + n]); n++)
-			;
+		n = json_shape_plain(bytes + i, length - i);
 		if (n > 0) {
 			(void)buffer_append(to, b + i, n);
 			continue;

@@ -13,9 +13,7 @@
 #define buffer_done ddblock_private_buffer_done
 #define buffer_wipe ddblock_private_buffer_wipe
 #define buffer_clear ddblock_private_buffer_clear
-#define buffer_append ddblock_private_buffer_append
 #define buffer_append_number ddblock_private_buffer_append_number
-#define buffer_append_text ddblock_private_buffer_append_text
 #define buffer_printf ddblock_private_buffer_printf
 #define buffer_vprintf ddblock_private_buffer_vprintf
 #define buffer_failed ddblock_private_buffer_failed

@@ -149,6 +149,36 @@ strict_takes(struct json_tokener *tokener, const char *text, size_t length)
 	return good;
 }
 
+static bool
+is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/* Each byte at each place of texts that end before, in and behind a word, with
+ * another special one behind it, or none. */
+TEST(test_plain)
+{
+	char text[24];
+
+	for (size_t length = 1; length < sizeof(text); length++) {
+		for (size_t at = 0; at < length * 256; at++) {
+			size_t place = at / 256;
+			unsigned char c = (unsigned char)(at % 256);
+
+			memset(text, at % 2 == 0 ? ' ' : 0x7f, length);
+			text[place] = (char)c;
+			ck_assert_uint_eq(json_shape_plain(text, length),
+			    is_plain(c) ? length : place);
+			text[length - 1] = '"';
+			ck_assert_uint_eq(json_shape_plain(text, length),
+			    is_plain(c) || place == length - 1 ?
+			    length - 1 : place);
+		}
+	}
+	ck_assert_uint_eq(json_shape_plain("", 0), 0);
+}
+
 /* Each byte of each good text becomes each other one. */
 TEST(test_other_bytes)
 {

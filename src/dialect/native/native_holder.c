@@ -11,13 +11,15 @@
 void
 native_format_holder(const struct holder *h, char text[NATIVE_HOLDER_SIZE])
 {
-	char session[IDENT_TEXT_LENGTH + 1];
-	char grant[IDENT_TEXT_LENGTH + 1];
+	char *at = text;
 
-	ident_format(h->session, session);
-	ident_format(h->grant, grant);
-	(void)snprintf(text, NATIVE_HOLDER_SIZE, "%s.%s.%" PRIu64 ".%s",
-	    session, grant, h->lease_ms, h->fail_closed ? "c" : "-");
+	ident_format(h->session, at);
+	at += IDENT_TEXT_LENGTH;
+	*at++ = '.';
+	ident_format(h->grant, at);
+	at += IDENT_TEXT_LENGTH;
+	(void)snprintf(at, NATIVE_HOLDER_SIZE - (size_t)(at - text),
+	    ".%" PRIu64 ".%c", h->lease_ms, h->fail_closed ? 'c' : '-');
 }
 
 bool
