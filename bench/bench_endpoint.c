@@ -198,8 +198,8 @@ bare_init(struct bare *b, const char *url, bool on_our_loop)
 		b->multi = curl_multi_init();
 	} else {
 		b->base = event_base_new();
-		if (pool_new(b->base, IN_FLIGHT, bare_on_finished, b,
-		    &b->pool) != 0)
+		if (pool_new(b->base, IN_FLIGHT, bare_on_finished, NULL,
+		    b, &b->pool) != 0)
 			die("no curl multi handle");
 	}
 	for (size_t i = 0; i < IN_FLIGHT; i++) {

@@ -2,6 +2,10 @@
  * A curl multi handle inside the event loop (the "multi socket" interface):
  * libcurl says which descriptors and which time it waits for, the loop tells
  * it what happened, and all work is done from the loop.
+ *
+ * What has come for it is worked on once in each turn of the loop, for a while
+ * (POOL_TURN_NS), and by turns of users: an answer costs more than to send its
+ * request did, so a user may have answers there for many such turns.
  */
 #include "aws/pool.h"
 
@@ -16,6 +20,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/fair_queue.h"
 
 /*
  * One descriptor that libcurl waits for, or will again. libcurl takes its hand
@@ -28,10 +33,13 @@
  * to write to them.)
  */
 struct pool_socket {
+	struct fair_item turn;	/* first: this is one, while @ready */
 	struct pool *pool;
 	curl_socket_t fd;
 	struct event event;
 	int what;		/* CURL_POLL_* of the event; REMOVE: none */
+	int ready;		/* CURL_CSELECT_*, to be told; 0: nothing */
+	uint32_t user;		/* who waits for it, or did last */
 	bool ours;		/* opened, and in the end closed, here */
 	bool idle;		/* the event stays, nobody waits for it */
 };
@@ -46,9 +54,10 @@ struct pool {
 	struct pool_socket **sockets;	/* by descriptor; NULL: none */
 	size_t n_sockets;
 	pool_finished_fn finished;
+	pool_user_fn user;
 	void *arg;
-	struct event *turn_over;	/* pending since a turn began */
-	uint64_t turn_ends_ns;
+	struct fair_queue ready;	/* sockets, by user */
+	struct event *work;
 };
 
 static void
@@ -94,43 +103,53 @@ pool_unwatch(struct pool_socket *s)
 	s->what = CURL_POLL_REMOVE;
 }
 
-/* What is ready on the pool's sockets waits when they have had their time in
- * this turn of the loop, and is told of again in the next one. */
-static bool
-pool_turn_is_over(struct pool *p)
-{
-	static const struct timeval at_once;
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (event_pending(p->turn_over, EV_TIMEOUT, NULL))
-		return now_ns >= p->turn_ends_ns;
-	p->turn_ends_ns = now_ns + POOL_TURN_NS;
-	(void)event_add(p->turn_over, &at_once);
-	return false;
-}
-
-/* The loop has looked at all others. */
+/* What is left is for the next turn, when the loop has looked at all others: an
+ * event made active now would come before them. */
 static void
-pool_on_turn_over(evutil_socket_t fd, short what, void *arg)
+pool_on_work(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval next_turn;
+	struct pool *p = arg;
+	uint64_t end_ns = clock_monotonic_ns() + POOL_TURN_NS;
+	struct pool_socket *s;
+
 	(void)fd;
 	(void)what;
-	(void)arg;
+	do {
+		int ready;
+
+		s = (struct pool_socket *)(void *)fair_queue_take(&p->ready);
+		if (s == NULL)
+			return;
+		ready = s->ready;
+		s->ready = 0;
+		if (s->idle)	/* closed from the other end; libcurl will
+				 * see it */
+			pool_unwatch(s);
+		else
+			pool_act(p, s->fd, ready);
+	} while (clock_monotonic_ns() < end_ns);
+	if (!fair_queue_is_empty(&p->ready) &&
+	    event_add(p->work, &next_turn) < 0)
+		event_active(p->work, EV_TIMEOUT, 0);
 }
 
 static void
 pool_on_socket(evutil_socket_t fd, short what, void *arg)
 {
 	struct pool_socket *s = arg;
+	struct pool *p = s->pool;
 
-	if (pool_turn_is_over(s->pool))
-		return;
-	if (s->idle)	/* closed from the other end; libcurl will see it */
-		pool_unwatch(s);
-	else
-		pool_act(s->pool, fd,
-		    ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
-		    ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
+	(void)fd;
+	if (s->ready == 0) {
+		if (fair_queue_is_empty(&p->ready))
+			event_active(p->work, EV_TIMEOUT, 0);
+		fair_queue_add(&p->ready, &s->turn, s->user, 1);
+	}
+	if ((what & EV_READ) != 0)
+		s->ready |= CURL_CSELECT_IN;
+	if ((what & EV_WRITE) != 0)
+		s->ready |= CURL_CSELECT_OUT;
 }
 
 /* libcurl must not be called from here, so 0 ms go through the loop too. */
@@ -151,6 +170,8 @@ static void
 pool_forget_socket(struct pool_socket *s)
 {
 	s->pool->sockets[s->fd] = NULL;
+	if (s->ready != 0)
+		fair_queue_remove(&s->pool->ready, &s->turn);
 	pool_unwatch(s);
 	free(s);
 }
@@ -226,7 +247,6 @@ pool_set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 	struct pool *p = arg;
 	struct pool_socket *s = socket_arg;
 
-	(void)easy;
 	if (s == NULL)
 		s = pool_find_socket(p, fd);
 	if (what != CURL_POLL_REMOVE) {
@@ -235,6 +255,7 @@ pool_set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 		if (s == NULL)
 			return -1;
 		(void)curl_multi_assign(p->multi, fd, s);
+		s->user = p->user == NULL ? 0 : p->user(easy);
 		return pool_watch(s, what);
 	}
 	if (s == NULL)
@@ -289,7 +310,8 @@ pool_close_socket(void *arg, curl_socket_t fd)
 
 int
 pool_new(struct event_base *base, uint32_t connections_max,
-    pool_finished_fn finished, void *arg, struct pool **ret)
+    pool_finished_fn finished, pool_user_fn user, void *arg,
+    struct pool **ret)
 {
 	struct pool *p = calloc(1, sizeof(*p));
 
@@ -298,11 +320,13 @@ pool_new(struct event_base *base, uint32_t connections_max,
 		return DDBLOCK_E_NOMEM;
 	p->base = base;
 	p->finished = finished;
+	p->user = user;
 	p->arg = arg;
 	p->timer = evtimer_new(base, pool_on_timer, p);
-	p->turn_over = evtimer_new(base, pool_on_turn_over, p);
+	p->work = evtimer_new(base, pool_on_work, p);
+	fair_queue_init(&p->ready, 1);
 	p->multi = curl_multi_init();
-	if (p->timer == NULL || p->turn_over == NULL || p->multi == NULL) {
+	if (p->timer == NULL || p->work == NULL || p->multi == NULL) {
 		pool_free(p);
 		return DDBLOCK_E_NOMEM;
 	}
@@ -335,8 +359,8 @@ pool_free(struct pool *p)
 	free(p->sockets);
 	if (p->timer != NULL)
 		event_free(p->timer);
-	if (p->turn_over != NULL)
-		event_free(p->turn_over);
+	if (p->work != NULL)
+		event_free(p->work);
 	free(p);
 }
 

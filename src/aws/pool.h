@@ -14,9 +14,13 @@ struct pool;
 /* @easy is finished and out of the pool. From the loop only. */
 typedef void (*pool_finished_fn)(void *arg, CURL *easy, CURLcode result);
 
-/* DDBLOCK_E_NOMEM */
+/* Whose is @easy? What has come for users is read in turns of theirs. */
+typedef uint32_t (*pool_user_fn)(CURL *easy);
+
+/* @user may be NULL: all are one user's. DDBLOCK_E_NOMEM */
 int pool_new(struct event_base *, uint32_t connections_max,
-    pool_finished_fn finished, void *arg, struct pool **ret);
+    pool_finished_fn finished, pool_user_fn user, void *arg,
+    struct pool **ret);
 
 /* Transfers under way must be stopped first. Accepts NULL. */
 void pool_free(struct pool *);

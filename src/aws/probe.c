@@ -281,7 +281,7 @@ probe_open(struct probe *p, struct event_base *base,
 	p->easy = curl_setup_new(p->timeout_ms);
 	if (p->timer == NULL || p->easy == NULL)
 		return DDBLOCK_E_NOMEM;
-	r = pool_new(base, 1, probe_on_finished, p, &p->pool);
+	r = pool_new(base, 1, probe_on_finished, NULL, p, &p->pool);
 	if (r == 0 && !e->literal)
 		r = resolver_new(base, e->host, e->port, config->lookup,
 		    probe_on_resolved, p, &p->resolver);

@@ -352,7 +352,7 @@ fetch_open(struct provider_fetch *f, struct event_base *base)
 	if (f->timer == NULL || f->easy == NULL ||
 	    evtimer_add(f->timer, &t) < 0)
 		return DDBLOCK_E_NOMEM;
-	r = pool_new(base, 1, fetch_on_finished, f, &f->pool);
+	r = pool_new(base, 1, fetch_on_finished, NULL, f, &f->pool);
 	if (r == 0)
 		r = fetch_set_request(f);
 	if (r == 0 && !f->endpoint.literal)

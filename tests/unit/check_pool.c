@@ -27,15 +27,23 @@ static struct curl_slist *headers;
 static unsigned n_finished;
 static unsigned n_wanted;
 static CURLcode last_result;
+static CURL *finished[CONNECTIONS];	/* the last ones, in their order */
 
 static void
 on_finished(void *arg, CURL *easy, CURLcode result)
 {
 	(void)arg;
-	(void)easy;
+	finished[n_finished % CONNECTIONS] = easy;
 	last_result = result;
 	if (++n_finished == n_wanted)
 		(void)event_base_loopbreak(base);
+}
+
+/* The last is one user's, the others are another's. */
+static uint32_t
+user_of(CURL *easy)
+{
+	return easy == easies[CONNECTIONS - 1] ? 2 : 1;
 }
 
 static size_t
@@ -54,8 +62,8 @@ open_all(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	base = event_base_new();
 	stub_init(&server, base);
-	ck_assert_int_eq(pool_new(base, CONNECTIONS, on_finished, NULL, &pool),
-	    0);
+	ck_assert_int_eq(pool_new(base, CONNECTIONS, on_finished, user_of,
+	    NULL, &pool), 0);
 	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
 	headers = curl_slist_append(NULL,
 	    "X-Amz-Target: DynamoDB_20120810.Echo");
@@ -127,6 +135,18 @@ TEST(test_events_stay)
 		ck_assert_int_eq(n_events(), idle);
 	}
 	ck_assert_uint_eq(server.connections, CONNECTIONS);
+	close_all();
+}
+
+/* All answers come at once, that of the other user as the last one. */
+TEST(test_turns_of_users)
+{
+	open_all();
+	ask(CONNECTIONS);
+	for (int i = 0; i < 10; i++) {
+		ask(CONNECTIONS);
+		ck_assert_ptr_eq(finished[1], easies[CONNECTIONS - 1]);
+	}
 	close_all();
 }
 
