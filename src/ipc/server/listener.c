@@ -26,12 +26,14 @@
 #include "common/log.h"
 #include "ipc/server/room.h"
 
-#define LISTENER_BACKLOG 4096
 #define LISTENER_PAUSE_US 200000	/* when there are no descriptors */
 
 /* Whose connections they are is not known before they are accepted, and they
- * wait in one line: so many turns are for all of them. */
+ * wait in one line: so many turns are for all of them. A line of this length is
+ * accepted in some 20 ms; the others wait in their connect(), one for each of
+ * their threads. */
 #define LISTENER_TURNS 3
+#define LISTENER_BACKLOG 1024
 
 static const char listener_full[] =
     "ERR LIMIT :too many connections; try again later\n";
