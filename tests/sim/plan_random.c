@@ -345,6 +345,48 @@ random_resumes(struct dice *d)
 	d->n_clients = own.n_clients;
 }
 
+/* Does it nothing that a plan's word for another user does not go with? */
+static bool
+random_may_be_stranger(const struct plan *p, uint32_t client)
+{
+	for (size_t i = 0; i < p->n_steps; i++) {
+		const struct plan_step *s = &p->steps[i];
+
+		if (s->client == client && (plan_is_peer(s->host) ||
+		    (s->kind != STEP_LOCK && s->kind != STEP_RESUME)))
+			return false;
+	}
+	return true;
+}
+
+/* Some clients are another user's, in some plans with a bill to share. Dice of
+ * their own, as above. */
+static void
+random_users(struct dice *d)
+{
+	struct plan *p = d->plan;
+	struct dice own = *d;
+	const uint64_t seeds[4] = { p->seed, 5, 6, 7 };
+
+	random_init(&own.random, seeds);
+	for (unsigned i = 0; i < 16; i++)
+		(void)random_next(&own.random);
+	if (d->extras == 0 || !dice_percent(&own, 25))
+		return;
+	if (dice_percent(&own, 30))
+		p->ns.request_rate = (uint32_t)dice_between(&own, 1, 16);
+	for (uint32_t client = 1; client <= d->n_clients; client++) {
+		if (!dice_percent(&own, 40) ||
+		    !random_may_be_stranger(p, client))
+			continue;
+		for (size_t i = 0; i < p->n_steps; i++) {
+			struct plan_step *s = &p->steps[i];
+
+			s->stranger = s->stranger || s->client == client;
+		}
+	}
+}
+
 /* No step comes after the end. */
 static void
 random_order(struct dice *d)
@@ -352,6 +394,7 @@ random_order(struct dice *d)
 	struct plan *p = d->plan;
 
 	random_resumes(d);
+	random_users(d);
 	for (size_t i = 0; i < p->n_steps; i++)
 		if (p->steps[i].at_ms > p->end_ms)
 			p->steps[i].at_ms = p->end_ms;
