@@ -212,7 +212,8 @@ judge_bridge_is_good(const struct judge *j, const struct judge_hold *h,
 	    j->rules.margin_ms) > j->now_ms;
 }
 
-/* Its element stays in the record for a margin more. */
+/* Its element stays in the record for a margin more. Who was told late, by a
+ * daemon that had stood still, had its own deadline. */
 void
 judge_bridge_lost(struct judge *j, const struct judge_hold *h)
 {
@@ -226,7 +227,7 @@ judge_bridge_lost(struct judge *j, const struct judge_hold *h)
 		return;
 	memcpy(r->lost_hold, h->name[0] != '\0' ? h->name : r->hold,
 	    sizeof(r->lost_hold));
-	r->lost_ms = j->now_ms;
+	r->lost_ms = h->until_ms < j->now_ms ? h->until_ms : j->now_ms;
 }
 
 /* Does a client at @host hold it, or ask for it? */
