@@ -182,12 +182,14 @@ def check_access():
     page = "man/ddblockd.conf.5"
     text = section(page, "ACCESS")
     source = read("src/daemon/config_access.c")
-    rights = re.findall(r'^ACCESS\(\w+, \d, "([\w-]+)"',
-                        read("src/ipc/access.def"), re.M)
+    table = read("src/ipc/access.def")
+    rights = re.findall(r'^ACCESS\(\w+, \d, "([\w-]+)"', table, re.M)
+    limits = re.findall(r'^ACCESS_LIMIT\(\w+, "(\w+)"', table, re.M)
     if len(rights) < 5:
         yield f"only {len(rights)} rights were found"
     yield from differ(
-        f"{page}, ACCESS", re.findall(r'^\t\{ "(\w+)", true', source, re.M),
+        f"{page}, ACCESS",
+        re.findall(r'^\t\{ "(\w+)", true', source, re.M) + limits,
         [head.split()[0] for head, _ in items(text, "Ic")])
     yield from differ(f"{page}, ACCESS", rights + ["all", "none"],
                       [head for head, _ in items(text, "Li")])

@@ -102,6 +102,22 @@ struct core_labels {
 };
 
 /*
+ * What the clients of a user may have at the most, however much is left for the
+ * others (common/share.h), by a rule of the caller's. Of what a user has more
+ * than that all stays.
+ */
+struct core_user_limit {
+	uint64_t most;		/* 0: there is no such limit */
+	const char *by;		/* for people: whose it is; or NULL */
+};
+struct core_user_limits {
+	struct core_user_limit locks;	/* that are held, or asked for */
+	struct core_user_limit watches;
+	struct core_user_limit bytes;	/* of memory, for these and requests */
+	struct core_user_limit rate;	/* requests a second to each store */
+};
+
+/*
  * A client's request. @client and @request are the caller's numbers; a pair
  * is not used again before its reply. Strings and keys are the caller's: the
  * core copies what it keeps.
@@ -137,6 +153,8 @@ struct core_request {
 	uint64_t target;		/* CANCEL: a request of this client */
 	uint32_t user;	/* who asks: a number of the caller's, not USER_NONE */
 	bool privileged;	/* may have the reserve (common/share.h) */
+	const struct core_user_limits *limits;	/* of @user; or NULL. The
+					 * rate is the last request's */
 	bool again;	/* it was admitted before a restart */
 	const struct core_secret *secret;	/* the same: a new one, or a
 						 * grant's */

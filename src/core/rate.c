@@ -76,18 +76,60 @@ rate_new(struct namespace *ns, uint32_t user)
 	return rate;
 }
 
-/* From one place to the next. */
-static uint64_t
-rate_interval_us(const struct core *core, const struct namespace *ns,
-    uint32_t user)
+/* Its own limit, while it has a client; 0: none. */
+static uint32_t
+rate_own(const struct namespace *ns, uint32_t user)
 {
-	const struct tenant *t = tenant_find(core, user);
+	const struct tenant *t = tenant_find(ns->core, user);
+
+	return t == NULL ? 0 : t->rate_max;
+}
+
+bool
+rate_is_limited(const struct namespace *ns, uint32_t user)
+{
+	return rate_own(ns, user) > 0;
+}
+
+/* From one place of its share to the next. */
+static uint64_t
+rate_share_us(const struct namespace *ns, uint32_t user)
+{
+	const struct tenant *t = tenant_find(ns->core, user);
 	uint64_t rate = ns->settings.request_rate;
 
+	if (rate == 0)
+		return 0;
 	if (t != NULL && t->privileged)
 		return 1000000 / rate;
 	return UINT64_C(1000000) * (HASH_COUNT(ns->rates) + 1) /
 	    share_of_users(rate);
+}
+
+static uint64_t
+rate_own_us(const struct namespace *ns, uint32_t user)
+{
+	uint32_t own = rate_own(ns, user);
+
+	return own == 0 ? 0 : (1000000 + own - 1) / own;
+}
+
+bool
+rate_is_own(const struct namespace *ns, uint32_t user)
+{
+	uint64_t own_us = rate_own_us(ns, user);
+
+	return own_us > 0 && own_us >= rate_share_us(ns, user);
+}
+
+/* From one place to the next. */
+static uint64_t
+rate_interval_us(const struct namespace *ns, uint32_t user)
+{
+	uint64_t share_us = rate_share_us(ns, user);
+	uint64_t own_us = rate_own_us(ns, user);
+
+	return own_us > share_us ? own_us : share_us;
 }
 
 /* NULL: it has all its places. */
@@ -123,6 +165,6 @@ rate_take_places(struct core *core, struct namespace *ns, uint32_t user,
 	at_ms = rate_at_ms(core, rate);
 	if (rate->next_us + RATE_BURST_US < rate_now_us(core))
 		rate->next_us = rate_now_us(core) - RATE_BURST_US;
-	rate->next_us += n * rate_interval_us(core, ns, user);
+	rate->next_us += n * rate_interval_us(ns, user);
 	return at_ms;
 }

@@ -6,7 +6,8 @@
  * share: a place that is taken is not before the last one. Who has not asked
  * for a while has a second's places at once. With n users that ask, each has
  * one of n + 1 parts, so that there is room for one more; an administrator has
- * the whole rate.
+ * the whole rate. A user who has a limit of its own (core_user_limits.rate)
+ * goes at that pace if it is the slower one, or the namespace has none.
  *
  * Renewals have no places, and nothing that ends a hold waits for one; but what
  * a release costs is taken from what its user may ask next.
@@ -24,11 +25,18 @@ struct rate {
 	uint64_t next_us;	/* the next place */
 };
 
+/* Has it a limit of its own, whatever the namespace has? */
+bool rate_is_limited(const struct namespace *, uint32_t user);
+
 static inline bool
 rate_is_bound(const struct namespace *ns, uint32_t user)
 {
-	return ns->settings.request_rate > 0 && user != USER_NONE;
+	return user != USER_NONE && (ns->settings.request_rate > 0 ||
+	    (ns->core->had_rates && rate_is_limited(ns, user)));
 }
+
+/* Is that what holds it back, and not its share? */
+bool rate_is_own(const struct namespace *, uint32_t user);
 
 /* When the user's next place is, at the earliest now. */
 uint64_t rate_next_place_ms(const struct core *, const struct namespace *,

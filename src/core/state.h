@@ -42,6 +42,7 @@
 /* What the clients of a user have of what all share. */
 enum share {
 	SHARE_LOCKS = 0,	/* that are held */
+	SHARE_ASKED,		/* locks, by requests without an answer */
 	SHARE_WATCHES,
 	SHARE_BYTES,		/* of memory, for these and for requests */
 	SHARES,
@@ -150,6 +151,8 @@ struct core {
 
 	/* tenant.c */
 	struct tenant *tenants;	/* by user */
+	bool had_rates;		/* of their own, at some time: until then only
+				 * namespaces have a rate */
 
 	/* client/ */
 	const struct client_events *client_events;

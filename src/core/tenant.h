@@ -11,6 +11,8 @@ struct tenant {
 	UT_hash_handle hh;		/* in core->tenants, by @user */
 	uint32_t user;
 	bool privileged;	/* as its last request said */
+	uint32_t rate_max;	/* the same: core_user_limits.rate; 0: none; */
+	char *rate_by;		/* and whose that is, or NULL */
 	uint32_t n_clients;
 	struct shares shares;		/* of all its clients */
 
@@ -23,6 +25,10 @@ struct tenant *tenant_find(const struct core *, uint32_t user);
 
 /* One more client of this user's; NULL: no memory. */
 struct tenant *tenant_join(struct core *, uint32_t user);
+
+/* What a request says; NULL: it has no limits. */
+void tenant_set_rate(struct core *, struct tenant *,
+    const struct core_user_limits *);
 
 /* And one less. It is freed with the last. */
 void tenant_leave(struct core *, struct tenant *);

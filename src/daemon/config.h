@@ -111,9 +111,10 @@ struct config_access {
 	char *namespaces;
 	char *prefix;
 	char *allow;
-	uint64_t connections_max;
+	uint64_t limits[ACCESS_LIMITS];
 	struct config_origin origins[CONFIG_SETTINGS_MAX];
-	char *unit_words, *prefix_words;	/* that the rule points into */
+	/* What the rule points into. */
+	char *unit_words, *prefix_words, *title;
 };
 
 struct config {

@@ -33,8 +33,10 @@ static const struct config_setting config_access_table[] = {
 	    "what the keys begin with that it is for (*)" },
 	{ "allow", true, CONFIG_TEXT, A(allow), NULL, 0, 0, NULL, "RIGHTS",
 	    "what may be done" },
-	{ "connections_max", true, CONFIG_COUNT, A(connections_max), NULL, 1,
-	    1000000, NULL, "N", "connections of one user" },
+#define ACCESS_LIMIT(name, setting, kind, least, most, argument, help)         \
+	{ setting, true, CONFIG_##kind, A(limits[ACCESS_LIMIT_##name]), NULL,  \
+	    least, most, NULL, argument, help },
+#include "ipc/access.def"
 };
 
 const struct config_setting *
@@ -381,13 +383,18 @@ config_compile_access(struct config *c, struct config_access *a,
     struct access_rule *r)
 {
 	struct config_list l = { .config = c, .of = a };
+	char title[ACCESS_TITLE_MAX];
 	int error;
 
 	*r = (struct access_rule){
 		.name = a->name, .file = a->origin.file,
 		.line = a->origin.line,
-		.limits = { .connections_max = (uint32_t)a->connections_max },
 	};
+	memcpy(r->limits, a->limits, sizeof(r->limits));
+	access_title(r, title);
+	r->title = a->title = strdup(title);
+	if (a->title == NULL)
+		return DDBLOCK_E_NOMEM;
 	error = access_read_numbers(&l, "user", a->user, &r->users,
 	    &r->n_users);
 	if (error == 0)
@@ -438,6 +445,7 @@ config_free_access(struct config *c)
 	for (size_t i = 0; i < c->n_access; i++) {
 		free(c->access[i].unit_words);
 		free(c->access[i].prefix_words);
+		free(c->access[i].title);
 	}
 	free(c->access);
 }

@@ -19,6 +19,11 @@ static const struct {
 #include "ipc/access.def"
 };
 
+static const char *const access_limit_words[ACCESS_LIMITS] = {
+#define ACCESS_LIMIT(name, setting, ...) [ACCESS_LIMIT_##name] = setting,
+#include "ipc/access.def"
+};
+
 #define ACCESS_WORDS (sizeof(access_words) / sizeof(access_words[0]))
 
 bool
@@ -212,25 +217,38 @@ access_allows_each(const struct access *a, const struct access_match *m,
 	return (m->standing & rights) == rights;
 }
 
-struct access_limits
-access_limits(const struct access *a, const struct access_match *m)
+uint64_t
+access_limit(const struct access *a, const struct access_match *m,
+    enum access_limit which, const struct access_rule **ret_rule)
 {
-	struct access_limits limits = { 0 };
+	uint64_t least = 0;
 
+	*ret_rule = NULL;
 	for (size_t i = 0; i < a->n_rules; i++) {
-		uint32_t most = a->rules[i].limits.connections_max;
+		uint64_t most = a->rules[i].limits[which];
 		bool sure = (m->sure[i / 64] >> i % 64 & 1) != 0;
 
 		if (most == 0 || (!sure &&
 		    (m->perhaps[i / 64] >> i % 64 & 1) == 0))
 			continue;
-		if (limits.connections_max == 0 ||
-		    most < limits.connections_max)
-			limits.connections_max = most;
+		if (least == 0 || most < least) {
+			least = most;
+			*ret_rule = &a->rules[i];
+		}
 		if (sure)
 			break;
 	}
-	return limits;
+	return least;
+}
+
+bool
+access_has_limit(const struct access *a, enum access_limit which)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < a->n_rules; i++)
+		has = has || a->rules[i].limits[which] > 0;
+	return has;
 }
 
 /* ---- words ------------------------------------------------------------- */
@@ -256,6 +274,23 @@ access_word(unsigned right)
 			return access_words[i].word;
 	}
 	return "?";
+}
+
+const char *
+access_limit_word(enum access_limit which)
+{
+	return access_limit_words[which];
+}
+
+void
+access_title(const struct access_rule *r, char ret[ACCESS_TITLE_MAX])
+{
+	if (r->file != NULL && r->line > 0)
+		(void)snprintf(ret, ACCESS_TITLE_MAX, "rule \"%s\" (line "
+		    "%u of %.60s)", r->name, r->line, r->file);
+	else
+		(void)snprintf(ret, ACCESS_TITLE_MAX, "rule \"%s\"",
+		    r->name);
 }
 
 void
@@ -293,21 +328,18 @@ access_refusal(const struct access_rule *r, uid_t uid, unsigned right,
     const char *namespace_name, const struct key *name,
     char ret[ACCESS_TEXT_MAX])
 {
-	char who[160] = "no rule lets", key[ACCESS_KEY_SHOWN + 8] = "";
+	char who[ACCESS_TITLE_MAX] = "no rule", key[ACCESS_KEY_SHOWN + 8] = "";
 	size_t i = 0;
 
 	while (i < ACCESS_WORDS - 1 && (access_words[i].right & right) == 0)
 		i++;
-	if (r != NULL && r->file != NULL && r->line > 0)
-		(void)snprintf(who, sizeof(who), "rule \"%s\" (line %u of "
-		    "%.60s) does not let", r->name, r->line, r->file);
-	else if (r != NULL)
-		(void)snprintf(who, sizeof(who), "rule \"%s\" does not let",
-		    r->name);
+	if (r != NULL)
+		access_title(r, who);
 	if (name != NULL)
 		access_show(name, key);
-	(void)snprintf(ret, ACCESS_TEXT_MAX, "%s uid %ld %s %s%s%s%snamespace "
-	    "\"%.32s\"", who, (long)uid, access_words[i].verb, key,
-	    access_words[i].after, name == NULL ? "" : " ",
-	    name == NULL ? "" : "in ", namespace_name);
+	(void)snprintf(ret, ACCESS_TEXT_MAX, "%s %s uid %ld %s %s%s%s%s"
+	    "namespace \"%.32s\"", who, r == NULL ? "lets" : "does not let",
+	    (long)uid, access_words[i].verb, key, access_words[i].after,
+	    name == NULL ? "" : " ", name == NULL ? "" : "in ",
+	    namespace_name);
 }

@@ -23,6 +23,7 @@
 #define ACCESS_RULES_MAX 128
 #define ACCESS_UNIT_MAX 512	/* with its slices, and a NUL */
 #define ACCESS_TEXT_MAX 256
+#define ACCESS_TITLE_MAX 160
 
 /* A bit each. */
 enum access_right {
@@ -33,15 +34,19 @@ enum access_right {
 	ACCESS_ALL = 2 * (ACCESS_RIGHTS_END - 1) - 1,
 };
 
-/* What a rule limits; 0: it does not. */
-struct access_limits {
-	uint32_t connections_max;	/* of one user */
+/* What a rule limits, for each user by itself. */
+enum access_limit {
+#define ACCESS_LIMIT(name, ...) ACCESS_LIMIT_##name,
+#include "ipc/access.def"
+	ACCESS_LIMITS
 };
 
 struct access_rule {
 	const char *name;
 	const char *file;	/* where it stands; NULL: nowhere */
 	unsigned line;
+	const char *title;	/* access_title(), for as long as it is; or
+				 * NULL */
 	uid_t *users;		/* any of these; none: all */
 	size_t n_users;
 	gid_t *groups;
@@ -52,7 +57,7 @@ struct access_rule {
 	const char **prefixes;	/* none: all keys */
 	size_t n_prefixes;
 	unsigned rights;
-	struct access_limits limits;
+	uint64_t limits[ACCESS_LIMITS];	/* 0: it does not limit that */
 };
 
 struct access {
@@ -103,14 +108,22 @@ bool access_allows_some(const struct access *, const struct access_match *,
 bool access_allows_each(const struct access *, const struct access_match *,
     uint32_t namespace_index, unsigned rights);
 
-/* What the rules for this client limit it to. */
-struct access_limits access_limits(const struct access *,
-    const struct access_match *);
+/* What the rules for this client limit its user to, and which does; 0: none.
+ * The first one that has such a limit counts. */
+uint64_t access_limit(const struct access *, const struct access_match *,
+    enum access_limit, const struct access_rule **ret_rule);
+/* Does any rule limit this? */
+bool access_has_limit(const struct access *, enum access_limit);
 
 /* The right of this word ("fail-closed"), ACCESS_ALL, or 0: there is none. */
 unsigned access_right(const char *word, size_t length);
 /* The word of one right. */
 const char *access_word(unsigned right);
+/* The setting of one limit. */
+const char *access_limit_word(enum access_limit);
+
+/* Which it is, for people: `rule "NAME" (line 3 of FILE)`. */
+void access_title(const struct access_rule *, char ret[ACCESS_TITLE_MAX]);
 
 /* Where it stands: FILE:LINE. */
 void access_where(const struct access_rule *, char ret[ACCESS_TEXT_MAX]);

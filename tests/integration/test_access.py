@@ -44,6 +44,19 @@ allow = take
 allow = none
 """
 
+LIMITED = SPACES + f"""[access guests]
+group = {STAFF}
+prefix = none/
+allow = none
+locks_max = 3
+watches_max = 1
+memory_max = 450K
+[access all]
+allow = see, share, take
+locks_max = 100
+request_rate = 20
+"""
+
 
 class As(Client):
     """A client that another user has connected: every line must be written by a
@@ -204,6 +217,124 @@ class Access(unittest.TestCase):
                 self.assertTrue(other.call("PING").ok)
             for guest in guests:
                 guest.close()
+
+    def limited(self, reply, setting, rule='rule "guests"'):
+        self.assertEqual(reply.code, "LIMIT", reply)
+        self.assertRegex(reply.raw, f"this user's programs .*{setting} of "
+                         f"{rule} .line [0-9]+ of /.*/ddblockd.conf. is ")
+
+    def test_locks_of_a_user(self):
+        with Daemon(LIMITED) as daemon, \
+                As(daemon, GUEST, (STAFF,)) as one, \
+                As(daemon, GUEST, (STAFF,)) as two, \
+                As(daemon, OTHER, (STAFF,)) as other, \
+                As(daemon, APP) as app, Client(daemon) as root:
+            # However much it asks for at once, on several connections.
+            self.assertTrue(two.call("TRY first").ok)
+            replies = [one.reply(tag) for tag in
+                       [one.send(f"TRY k{i}") for i in range(5)]]
+            self.assertEqual([reply.code for reply in replies],
+                             ["OK"] * 2 + ["LIMIT"] * 3)
+            self.limited(replies[2], "locks_max")
+            self.limited(two.call("TRY m n"), "locks_max")
+            daemon.wait_log('"k2" of .* is refused: LIMIT: this user\'s '
+                            "programs have or have asked for 3 locks; "
+                            "locks_max of rule")
+            # Who waits has a place, and gives it back.
+            self.assertTrue(one.call(f"RELEASE id={replies[0]['id']}").ok)
+            waits = one.send("ACQUIRE first")
+            self.assertTrue(one.call("PING").ok)
+            self.limited(two.call("TRY k5"), "locks_max")
+            self.assertTrue(one.call(f"CANCEL tag={waits}").ok)
+            self.assertEqual(one.reply(waits).code, "CANCELLED")
+            self.assertTrue(two.call("TRY k5").ok)
+            # Each user by itself, and not whom the rule is not for.
+            for i in range(3):
+                self.assertTrue(other.call(f"TRY o{i}").ok)
+            self.limited(other.call("TRY o3"), "locks_max")
+            for i in range(5):
+                self.assertTrue(app.call(f"TRY app{i}").ok)
+                self.assertTrue(root.call(f"TRY root{i}").ok)
+
+    def test_other_limits_of_a_user(self):
+        with Daemon(LIMITED) as daemon, \
+                As(daemon, GUEST, (STAFF,)) as guest, \
+                As(daemon, OTHER, (STAFF,)) as other, \
+                Client(daemon) as root:
+            self.assertTrue(guest.call("WATCH a").ok)
+            self.limited(guest.call("WATCH b"), "watches_max")
+            self.assertTrue(other.call("WATCH b").ok)
+            self.assertTrue(guest.call("UNWATCH a").ok)
+            self.assertTrue(guest.call("WATCH b").ok)
+            self.assertTrue(root.call("TRY k").ok)
+            data = "x" * 250000
+            waits = guest.send(f"ACQUIRE k data={data}")
+            self.limited(guest.call(f"TRY other data={data}"), "memory_max")
+            self.assertTrue(other.call(f"TRY other data={data}").ok)
+            self.assertTrue(guest.call(f"CANCEL tag={waits}").ok)
+            self.assertEqual(guest.reply(waits).code, "CANCELLED")
+            # The first rule that has the limit need not be the first one.
+            for tag in [guest.send(f"GET g{i}") for i in range(60)]:
+                refused = guest.reply(tag)
+            self.limited(refused, "request_rate", 'rule "all"')
+            self.assertRegex(refused.raw, "is 20; the next request is in "
+                             "[0-9]+ ms")
+            self.assertTrue(other.call("GET g").ok)
+            for i in range(60):
+                self.assertTrue(root.call(f"GET g{i}").ok)
+
+    def test_limits_after_a_reload(self):
+        """What there is stays, and nothing comes to it until there is room."""
+        def rules(limits):
+            return f"{SPACES}[access app]\nuser = {APP}\nallow = all\n{limits}"
+
+        with Daemon(rules("")) as daemon, As(daemon, APP) as app, \
+                Client(daemon) as root:
+            k = root.call("TRY k")["id"]
+            holds = [app.call(f"TRY a{i}")["id"] for i in range(3)]
+            waits = app.send("ACQUIRE k")
+            for i in range(3):
+                self.assertTrue(app.call(f"WATCH w{i}").ok)
+            self.assertTrue(reload(daemon, rules(
+                "locks_max = 2\nwatches_max = 2\n")))
+            self.limited(app.call("TRY b"), "locks_max", 'rule "app"')
+            self.limited(app.call("WATCH b"), "watches_max", 'rule "app"')
+            self.assertTrue(root.call(f"RELEASE id={k}").ok)
+            holds.append(app.reply(waits)["id"])
+            self.assertEqual(len(self.keys(app.call("HELD"))), 4)
+            for hold in holds[:3]:
+                self.assertTrue(app.call(f"RENEW id={hold}").ok)
+                self.limited(app.call("TRY b"), "locks_max", 'rule "app"')
+                self.assertTrue(app.call(f"RELEASE id={hold}").ok)
+            self.assertTrue(app.call("TRY b").ok)
+            self.limited(app.call("TRY c"), "locks_max", 'rule "app"')
+            self.assertTrue(reload(daemon, rules("")))
+            self.assertTrue(app.call("TRY c").ok)
+            self.assertTrue(app.call("WATCH b").ok)
+
+    def test_limits_after_a_restart(self):
+        file = "[namespace default]\nfile = {dir}/d.db\n" \
+               f"[access app]\nuser = {APP}\nallow = all\n"
+        with Managed(config=file) as daemon, As(daemon, APP) as app, \
+                Client(daemon) as root:
+            for client in root, app:
+                client.call("HELLO resume=yes")
+            k = root.call("TRY k")["id"]
+            holds = [app.call(f"TRY a{i}")["id"] for i in range(2)]
+            waits = app.send("ACQUIRE k")
+            self.assertTrue(app.call("WATCH w").ok)
+            daemon.write_config(file + "locks_max = 2\nwatches_max = 1\n")
+            daemon.restart()
+            self.limited(app.call("TRY b"), "locks_max", 'rule "app"')
+            self.limited(app.call("WATCH x"), "watches_max", 'rule "app"')
+            self.assertEqual(len(self.keys(app.call("HELD"))), 3)
+            # What was asked before goes on.
+            self.assertTrue(root.call(f"RELEASE id={k}").ok)
+            holds.append(app.reply(waits)["id"])
+            for hold in holds[:2]:
+                self.limited(app.call("TRY b"), "locks_max", 'rule "app"')
+                self.assertTrue(app.call(f"RELEASE id={hold}").ok)
+            self.assertTrue(app.call("TRY b").ok)
 
     def test_reload(self):
         """What it holds stays; what waits and watches ends."""

@@ -267,34 +267,68 @@ TEST(test_a_sort_value)
 	ck_assert(!access_allows(&a, &m, 0, &out, ACCESS_TAKE, &rule));
 }
 
-TEST(test_limits)
+/* The most that the rules let a client's user have; by this rule, counted from
+ * 1. 0: none. */
+static void
+expect_limit(const struct access *a, const struct access_client *c,
+    enum access_limit which, uint64_t most, size_t by)
 {
+	const struct access_rule *rule;
+	struct access_match m;
+
+	access_match(a, c, &m);
+	ck_assert_uint_eq(access_limit(a, &m, which, &rule), most);
+	ck_assert_ptr_eq(rule, by == 0 ? NULL : &a->rules[by - 1]);
+}
+
+TEST_LOOP(test_limits, 0, ACCESS_LIMITS)
+{
+	const enum access_limit which = (enum access_limit)_i;
+	const enum access_limit other =
+	    (enum access_limit)((_i + 1) % ACCESS_LIMITS);
 	uid_t user = 7;
 	const char *unit = "a.service";
 	struct access_rule three[] = {
-		{ .users = &user, .n_users = 1,
-		    .limits = { .connections_max = 3 } },
-		{ .units = &unit, .n_units = 1,
-		    .limits = { .connections_max = 2 } },
-		{ .limits = { .connections_max = 9 } },
+		{ .users = &user, .n_users = 1 },
+		{ .units = &unit, .n_units = 1 },
+		{ .n_users = 0 },
 	};
 	const struct access a = { three, 3 };
 	struct access_client c = { .uid = 7, .unit = "" };
-	struct access_match m;
 
-	access_match(&a, &c, &m);
-	ck_assert_uint_eq(access_limits(&a, &m).connections_max, 3);
+	three[0].limits[which] = 3;
+	three[1].limits[which] = 2;
+	three[2].limits[which] = 9;
+	three[2].limits[other] = 5;
+	ck_assert(access_has_limit(&a, which));
+	ck_assert(access_has_limit(&a, other));
+	ck_assert(!access_has_limit(&a,
+	    (enum access_limit)((_i + 2) % ACCESS_LIMITS)));
+	expect_limit(&a, &c, which, 3, 1);
+	/* The first rule that has the limit, not the first for the client. */
+	expect_limit(&a, &c, other, 5, 3);
 	c.uid = 8;
-	access_match(&a, &c, &m);
-	ck_assert_uint_eq(access_limits(&a, &m).connections_max, 9);
+	expect_limit(&a, &c, which, 9, 3);
 	c.unit = NULL;
-	access_match(&a, &c, &m);
-	ck_assert_uint_eq(access_limits(&a, &m).connections_max, 2);
+	expect_limit(&a, &c, which, 2, 2);
 	/* No rule names the administrator. */
 	c = (struct access_client){ .uid = 8, .unit = "",
 		.standing = ACCESS_ALL };
-	access_match(&a, &c, &m);
-	ck_assert_uint_eq(access_limits(&a, &m).connections_max, 0);
+	expect_limit(&a, &c, which, 0, 0);
+	c.uid = 7;
+	expect_limit(&a, &c, which, 3, 1);
+}
+
+TEST(test_titles)
+{
+	const struct access_rule rule = { .name = "a", .file = "f", .line = 3 };
+	const struct access_rule nowhere = { .name = "a" };
+	char text[ACCESS_TITLE_MAX];
+
+	access_title(&rule, text);
+	ck_assert_str_eq(text, "rule \"a\" (line 3 of f)");
+	access_title(&nowhere, text);
+	ck_assert_str_eq(text, "rule \"a\"");
 }
 
 /* More rules than one word has bits. */

@@ -38,6 +38,10 @@ TEST(test_rules)
 	    "prefix = db/,jobs/ \"with space,\"\n"
 	    "allow = see, take fail-closed\n"
 	    "connections_max = 10\n"
+	    "locks_max = 20\n"
+	    "watches_max = 30\n"
+	    "memory_max = 4M\n"
+	    "request_rate = 50\n"
 	    "[access rest]\n"
 	    "user = *\n"
 	    "allow = none\n"
@@ -61,13 +65,19 @@ TEST(test_rules)
 	ck_assert_uint_eq(r->namespaces, 3);
 	ck_assert_uint_eq(r->rights, ACCESS_SEE | ACCESS_TAKE |
 	    ACCESS_FAIL_CLOSED);
-	ck_assert_uint_eq(r->limits.connections_max, 10);
+	ck_assert_uint_eq(r->limits[ACCESS_LIMIT_CONNECTIONS], 10);
+	ck_assert_uint_eq(r->limits[ACCESS_LIMIT_LOCKS], 20);
+	ck_assert_uint_eq(r->limits[ACCESS_LIMIT_WATCHES], 30);
+	ck_assert_uint_eq(r->limits[ACCESS_LIMIT_MEMORY], 4 << 20);
+	ck_assert_uint_eq(r->limits[ACCESS_LIMIT_REQUEST_RATE], 50);
+	ck_assert_str_eq(r->title, "rule \"db\" (line 1 of test.conf)");
 	r = &config->rules.rules[1];
 	ck_assert_uint_eq(r->n_users, 0);
 	ck_assert_uint_eq(r->n_prefixes, 0);
 	ck_assert_uint_eq(r->namespaces, UINT64_MAX);
 	ck_assert_uint_eq(r->rights, 0);
-	ck_assert_uint_eq(r->limits.connections_max, 0);
+	for (int i = 0; i < ACCESS_LIMITS; i++)
+		ck_assert_uint_eq(r->limits[i], 0);
 	ck_assert_uint_eq(config->rules.rules[2].rights, ACCESS_ALL);
 	ck_assert_uint_eq(config->warnings.length, 0);
 }

@@ -127,7 +127,7 @@ TEST(test_too_many_for_a_rule)
 	struct access_rule rules[] = {
 		{ .name = "user", .users = user_named, .n_users = 1,
 		    .namespaces = 1, .rights = ACCESS_ALL,
-		    .limits = { .connections_max = 2 } },
+		    .limits = { [ACCESS_LIMIT_CONNECTIONS] = 2 } },
 	};
 	const struct access access = { rules, 1 };
 	int fds[4];

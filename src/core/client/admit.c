@@ -47,6 +47,8 @@ request_admit(struct core *core, const struct core_request *ask,
 	    share_set_tenant(core, c, ask->user);
 	if (code == 0) {
 		c->tenant->privileged = ask->privileged;
+		if (ask->limits != NULL || c->tenant->rate_max > 0)
+			tenant_set_rate(core, c->tenant, ask->limits);
 		code = request_new(core, c, ask, ret);
 	}
 	if (code == 0)

@@ -96,6 +96,16 @@ share_add_watch(struct core *core, struct client *c, int64_t watches,
 	share_add(core, c, 0, bytes);
 }
 
+static inline void
+share_add_asked(struct core *core, struct client *c, int64_t locks,
+    int64_t bytes)
+{
+	c->shares.has[SHARE_ASKED] += (uint64_t)locks;
+	c->tenant->shares.has[SHARE_ASKED] += (uint64_t)locks;
+	core->shares.has[SHARE_ASKED] += (uint64_t)locks;
+	share_add(core, c, 0, bytes);
+}
+
 /* It is another user's, with all that it has. */
 int share_set_tenant(struct core *, struct client *, uint32_t user);
 
@@ -104,8 +114,8 @@ void share_take(struct core *, struct request *, size_t bytes);
 
 /* May its user have what the request asks for? If not, it is answered. */
 bool share_admit(struct core *, struct request *, const struct core_request *);
-void share_tell_rate(const struct namespace *, uint64_t wait_ms,
-    char *ret_text, size_t text_size);
+void share_tell_rate(const struct request *, uint64_t wait_ms, char *ret_text,
+    size_t text_size);
 
 /* ---- no new grants, other settings (drain.c) -------------------------- */
 
@@ -168,7 +178,8 @@ struct request {
 	struct contents *found;		/* reply.contents' memory */
 	const struct request_kind *kind;	/* NULL: of this room */
 	void *served;			/* that kind's */
-	size_t bytes;			/* on its client's shares */
+	size_t bytes;			/* on its client's shares, */
+	uint32_t n_asked;		/* and locks that it asks for */
 
 	/* ACQUIRE: */
 	struct rank waiting;		/* in core->waiting, by its serial */

@@ -125,7 +125,8 @@ request_unlink(struct core *core, struct request *r)
 	c->n_requests--;
 	core->n_requests--;
 	if (r->bytes > 0)
-		share_add(core, c, 0, -(int64_t)r->bytes);
+		share_add_asked(core, c, -(int64_t)r->n_asked,
+		    -(int64_t)r->bytes);
 	r->client = NULL;
 	r->multi = NULL;
 	r->lease = NULL;

@@ -44,6 +44,14 @@ share_set_tenant(struct core *core, struct client *c, uint32_t user)
 
 /* ---- what a request costs --------------------------------------------- */
 
+static uint32_t
+share_request_locks(const struct core_request *ask)
+{
+	if (ask->verb != CORE_ACQUIRE)
+		return 0;
+	return ask->n_keys == 0 ? 1 : ask->n_keys;
+}
+
 /* About: with the locks that it waits for. */
 static size_t
 share_request_bytes(const struct core_request *ask)
@@ -80,6 +88,7 @@ share_limit(const struct core *core, enum share item)
 		return core->limits.watches_max;
 	case SHARE_BYTES:
 		return core->limits.memory_max;
+	case SHARE_ASKED:
 	case SHARES:
 		break;
 	}
@@ -132,14 +141,60 @@ share_tell(const struct tenant *t, enum share full, char *text,
 	    t->shares.has[full], words[full].unit, words[full].setting);
 }
 
+/* Who waits may yet be granted what it asks for: that counts, too. So nothing
+ * is granted beyond the limit, however much is asked for at once. */
+static bool
+share_is_limited(const struct request *r, const struct core_request *ask,
+    char *text, size_t size)
+{
+	const uint64_t *has = r->client->tenant->shares.has;
+	const struct core_user_limits *limits = ask->limits;
+	const struct {
+		const struct core_user_limit *limit;
+		uint64_t has, needs;
+		const char *does, *unit;
+	} rows[] = {
+		{ &limits->locks, has[SHARE_LOCKS] + has[SHARE_ASKED],
+		    share_request_locks(ask), "have or have asked for",
+		    "locks; locks_max" },
+		{ &limits->watches, has[SHARE_WATCHES],
+		    ask->verb == CORE_WATCH, "watch", "locks; watches_max" },
+		{ &limits->bytes, has[SHARE_BYTES], share_request_bytes(ask),
+		    "take", "bytes of memory; memory_max" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct core_user_limit *limit = rows[i].limit;
+
+		if (limit->most == 0 || rows[i].needs == 0 ||
+		    rows[i].has + rows[i].needs <= limit->most)
+			continue;
+		(void)snprintf(text, size, "this user's programs %s %" PRIu64
+		    " %s of %s is %" PRIu64, rows[i].does, rows[i].has,
+		    rows[i].unit, limit->by == NULL ? "the caller" :
+		    limit->by, limit->most);
+		return true;
+	}
+	return false;
+}
+
 void
-share_tell_rate(const struct namespace *ns, uint64_t wait_ms, char *text,
+share_tell_rate(const struct request *r, uint64_t wait_ms, char *text,
     size_t size)
 {
-	(void)snprintf(text, size, "this user's programs have asked the store "
-	    "for as much as is left for the others (request_rate of namespace "
-	    "%s); the next request is in %" PRIu64 " ms", ns->settings.name,
-	    wait_ms);
+	const struct tenant *t = r->client->tenant;
+	const char *by = t->rate_by == NULL ? "the caller" : t->rate_by;
+
+	if (rate_is_own(r->ns, t->user))
+		(void)snprintf(text, size, "this user's programs have asked "
+		    "the store for as much as they may; request_rate of %s "
+		    "is %" PRIu32 "; the next request is in %" PRIu64 " ms",
+		    by, t->rate_max, wait_ms);
+	else
+		(void)snprintf(text, size, "this user's programs have asked "
+		    "the store for as much as is left for the others "
+		    "(request_rate of namespace %s); the next request is in %"
+		    PRIu64 " ms", r->ns->settings.name, wait_ms);
 }
 
 /* Until the store may be asked for it; an ACQUIRE waits for that itself, for as
@@ -150,7 +205,7 @@ share_wait_ms(const struct core *core, const struct request *r,
 {
 	uint64_t wait_ms;
 
-	if (r->ns->settings.request_rate == 0)
+	if (r->ns->settings.request_rate == 0 && !core->had_rates)
 		return 0;
 	wait_ms = rate_next_ms(core, r->ns, r->client->tenant->user) -
 	    core->now_ms;
@@ -182,26 +237,42 @@ share_asks_nothing(const struct core_request *ask)
 	return true;
 }
 
+/* Why it has to be refused; false: it need not be. What was admitted before a
+ * restart is. */
+static bool
+share_refuses(const struct core *core, const struct request *r,
+    const struct core_request *ask, char *text, size_t size)
+{
+	enum share full;
+	uint64_t wait_ms;
+
+	if (ask->again)
+		return false;
+	if (ask->limits != NULL && share_is_limited(r, ask, text, size))
+		return true;
+	full = share_full(core, r);
+	wait_ms = share_wait_ms(core, r, ask);
+	if (full != SHARES)
+		share_tell(r->client->tenant, full, text, size);
+	else if (wait_ms > 0)
+		share_tell_rate(r, wait_ms, text, size);
+	return full != SHARES || wait_ms > 0;
+}
+
 bool
 share_admit(struct core *core, struct request *r,
     const struct core_request *ask)
 {
-	enum share full;
 	char text[OUTCOME_TEXT_MAX];
-	uint64_t wait_ms;
 
 	if (share_asks_nothing(ask))
 		return true;
-	full = ask->again ? SHARES : share_full(core, r);
-	wait_ms = ask->again ? 0 : share_wait_ms(core, r, ask);
-	if (full == SHARES && wait_ms == 0) {
-		share_take(core, r, share_request_bytes(ask));
-		return true;
+	if (share_refuses(core, r, ask, text, sizeof(text))) {
+		request_reply(core, r, DDBLOCK_E_LIMIT, 0, text);
+		return false;
 	}
-	if (full != SHARES)
-		share_tell(r->client->tenant, full, text, sizeof(text));
-	else
-		share_tell_rate(r->ns, wait_ms, text, sizeof(text));
-	request_reply(core, r, DDBLOCK_E_LIMIT, 0, text);
-	return false;
+	r->bytes = share_request_bytes(ask);
+	r->n_asked = share_request_locks(ask);
+	share_add_asked(core, r->client, r->n_asked, (int64_t)r->bytes);
+	return true;
 }

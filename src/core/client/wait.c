@@ -109,7 +109,7 @@ wait_expire(struct core *core, struct request *r)
 		busy = r->waiter.lock;
 	text = cause != 0 && cause == r->ns->text_code ? r->ns->text : NULL;
 	if (cause == DDBLOCK_E_LIMIT) {
-		share_tell_rate(r->ns, place_ms - core->now_ms, limits,
+		share_tell_rate(r, place_ms - core->now_ms, limits,
 		    sizeof(limits));
 		text = limits;
 	}

@@ -154,7 +154,8 @@ lock_seek(struct core *core, struct lock *l)
 		heap_set(&core->later, &l->timer, l->back_ms);
 		return;
 	}
-	if (l->ns->settings.request_rate > 0 && !lock_has_place(core, l))
+	if ((l->ns->settings.request_rate > 0 || core->had_rates) &&
+	    !lock_has_place(core, l))
 		return;
 	switch (l->view) {
 	case VIEW_NEW:

@@ -396,7 +396,8 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 		return false;
 	}
 	/* What keeps a hold alive is free. */
-	if (l->ns->settings.request_rate > 0 && kind != OPERATION_REFRESH)
+	if ((l->ns->settings.request_rate > 0 || core->had_rates) &&
+	    kind != OPERATION_REFRESH)
 		lock_take_place(core, l, user);
 	submission_prepare(core, l, s, kind, g, n_dead);
 	if (kind != OPERATION_READ)

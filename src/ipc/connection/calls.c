@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "ipc/connection/connection.h"
+#include "ipc/connection/rights.h"
 
 #define SERVER_LOG_MAX 512
 
@@ -50,11 +51,18 @@ connection_tell_refusal(const struct connection *c, struct server_refusal *r)
 int
 connection_step(struct connection *c, struct core_event *event)
 {
+	struct core_user_limits room;
+	int r;
+
 	c->in_core = true;
 	if (event->type == CORE_REQUEST) {
+		event->request.limits = rights_limits(c, &room);
 		event->request.user = c->peer.uid;
 		event->request.privileged = user_has_reserve(c);
 		event->request.again = c->server->again != NULL;
 	}
-	return c->server->calls.step(c->server->arg, event);
+	r = c->server->calls.step(c->server->arg, event);
+	if (event->type == CORE_REQUEST)
+		event->request.limits = NULL;
+	return r;
 }

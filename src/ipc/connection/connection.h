@@ -306,6 +306,7 @@ struct server {
 	bool admin_any;		/* root of any pid namespace is root */
 	const struct access *access;	/* rights.h */
 	uint64_t access_serial;		/* of these rules; from 1 on */
+	bool access_limits;	/* they limit more than connections */
 	char *path;
 	char *version;
 	char *host;

@@ -1,11 +1,6 @@
 /*
- * What a client may do by the rules of access. Which of the rules are for it is
- * found out once, when something first depends on it, and again after a reload;
- * a request then costs a look at those.
+ * What a client may do by the rules of access.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -14,90 +9,6 @@
 
 /* What everybody may where there are no rules. */
 #define RIGHTS_OF_ALL (ACCESS_ALL & ~(unsigned)(ACCESS_BREAK | ACCESS_ADMIN))
-
-_Static_assert(CORE_NAMESPACES_MAX <= 64, "a rule has a bit for each");
-
-void
-rights_configure(struct server *s, const struct access *access)
-{
-	s->access = access;
-	s->access_serial++;
-}
-
-bool
-rights_are_ruled(const struct server *s)
-{
-	return s->access != NULL && s->access->n_rules > 0;
-}
-
-void
-rights_begin(struct connection *c)
-{
-	if (rights_are_ruled(c->server) &&
-	    access_asks_units(c->server->access))
-		(void)peer_unit(&c->peer, c->fd, true);
-}
-
-/* What it may where no rule decides. */
-static unsigned
-rights_standing(struct connection *c)
-{
-	if (peer_is_admin(&c->peer, c->fd, c->server))
-		return ACCESS_ALL;
-	return peer_is_own(&c->peer) ?
-	    ACCESS_ALL & ~(unsigned)ACCESS_BREAK : ACCESS_NONE;
-}
-
-/* Its match; NULL: there is no memory to find it out, so it may do nothing. */
-static const struct access_match *
-rights_match(struct connection *c)
-{
-	const struct server *s = c->server;
-	struct access_client client = {
-		.uid = c->peer.uid,
-		.gid = c->peer.gid,
-	};
-	gid_t *groups = NULL;
-
-	if (c->match_serial == s->access_serial)
-		return &c->match;
-	if (access_asks_groups(s->access) &&
-	    peer_groups(c->fd, &groups, &client.n_groups) < 0)
-		return NULL;
-	client.groups = groups;
-	if (access_asks_units(s->access))
-		client.unit = peer_unit(&c->peer, c->fd, false);
-	client.standing = rights_standing(c);
-	access_match(s->access, &client, &c->match);
-	c->match_serial = s->access_serial;
-	free(groups);
-	return &c->match;
-}
-
-bool
-rights_have_room(struct connection *c)
-{
-	const struct server *s = c->server;
-	const struct user *u = c->user;
-	const struct access_match *m;
-	uint32_t most;
-	bool limits = false;
-
-	for (size_t i = 0; rights_are_ruled(s) && i < s->access->n_rules; i++)
-		limits = limits ||
-		    s->access->rules[i].limits.connections_max > 0;
-	if (!limits)
-		return true;
-	m = rights_match(c);
-	if (m == NULL)
-		return false;
-	most = access_limits(s->access, m).connections_max;
-	/* Those that came after it have not begun. */
-	return most == 0 ||
-	    u->n_connections - u->n_fresh + u->n_processes <= most;
-}
-
-/* ---- questions ---------------------------------------------------------- */
 
 static int
 rights_deny(struct connection *c, const struct access_rule *rule,

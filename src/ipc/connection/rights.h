@@ -17,10 +17,18 @@ void rights_configure(struct server *, const struct access *);
 /* Are there any? */
 bool rights_are_ruled(const struct server *);
 
+/* match.c: which are for it; NULL: there is no memory to find it out, so it may
+ * do nothing. */
+const struct access_match *rights_match(struct connection *);
+
 /* It has just connected: what only then can be known of it. */
 void rights_begin(struct connection *);
 /* Do the rules leave room for this connection, with those of its user? */
 bool rights_have_room(struct connection *);
+/* What its user may have at the most by the rules, in @room; NULL: they do not
+ * say. */
+const struct core_user_limits *rights_limits(struct connection *,
+    struct core_user_limits *room);
 
 /*
  * May it do all of @rights with this lock, or (NULL) with the namespace as a
