@@ -381,6 +381,10 @@ core_event(struct core *core, const struct core_event *event)
 	case CORE_CAME_BACK:
 		core_came_back(core, event);
 		return 0;
+	case CORE_LIMITED:
+		share_set_limits(core, event->limited.client,
+		    event->limited.limits);
+		return 0;
 	case CORE_TIMER:
 		return 0;
 	}

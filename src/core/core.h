@@ -42,6 +42,7 @@ enum core_event_type {
 	CORE_UNDRAIN,		/* and there are again */
 	CORE_CONFIGURE,		/* other settings from now on */
 	CORE_CAME_BACK,	/* after core_inherit(): whose clients are connected */
+	CORE_LIMITED,	/* a client's user has other limits, before it asks */
 };
 
 enum core_verb {
@@ -154,7 +155,7 @@ struct core_request {
 	uint32_t user;	/* who asks: a number of the caller's, not USER_NONE */
 	bool privileged;	/* may have the reserve (common/share.h) */
 	const struct core_user_limits *limits;	/* of @user; or NULL. The
-					 * rate is the last request's */
+					 * rate is the last one's to ask */
 	bool again;	/* it was admitted before a restart */
 	const struct core_secret *secret;	/* the same: a new one, or a
 						 * grant's */
@@ -188,6 +189,10 @@ struct core_event {
 			void (*seal)(void *arg, struct core_secret *);
 			void *arg;
 		} came_back;			/* CAME_BACK */
+		struct {
+			uint64_t client;
+			const struct core_user_limits *limits;
+		} limited;			/* LIMITED */
 	};
 };
 

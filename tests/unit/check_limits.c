@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/rate.h"
 #include "core/state.h"
 #include "ddblock.h"
 #include "test.h"
@@ -313,6 +314,26 @@ TEST(test_a_rate)
 	ck_assert_int_eq(admitted_of(10, &none), 10);
 	ck_assert_int_eq(admitted_of(10, NULL), 10);
 	ck_assert_int_eq(admitted_of(10, &four), 0);
+}
+
+/* Others' rules, before the user asks again. */
+TEST(test_other_limits)
+{
+	const struct core_user_limits four = { .rate = { 4, RULE } };
+	struct core_event event = { .type = CORE_LIMITED,
+		.limited = { USER, &four } };
+
+	step(event);
+	ck_assert(!core->had_rates);
+	now_ms += 5000;
+	acquire("a", 0, NULL);
+	store();
+	step(event);
+	ck_assert(rate_is_own(&core->namespaces[0], USER));
+	ck_assert(!rate_is_own(&core->namespaces[0], OTHER));
+	event.limited.limits = NULL;
+	step(event);
+	ck_assert(!rate_is_own(&core->namespaces[0], USER));
 }
 
 /* Who waits for a lock waits for its turn, and is told why if that is too

@@ -121,6 +121,30 @@ TEST(test_other_rights)
 	    "ERR BAD_REQUEST :best_effort is yes or no\n");
 }
 
+/* Who is there is known to the core by the limits of other rules. */
+TEST(test_other_limits)
+{
+	struct access_rule rules[] = {
+		{ .name = "user", .title = "rule", .users = user_named,
+		    .n_users = 1, .namespaces = 1, .rights = ACCESS_ALL,
+		    .limits = { [ACCESS_LIMIT_REQUEST_RATE] = 2 } },
+	};
+	const struct access access = { rules, 1 };
+	int fd = client();
+	size_t n;
+
+	obey(NULL);
+	say(fd, "GET k\n");
+	n = t.n_seen;
+	obey(&access);
+	ck_assert_uint_eq(t.n_seen, n + 1);
+	ck_assert_int_eq(t.seen[n].type, CORE_LIMITED);
+	obey(NULL);
+	ck_assert_uint_eq(t.n_seen, n + 2);
+	obey(NULL);
+	ck_assert_uint_eq(t.n_seen, n + 2);
+}
+
 /* Of those that come at once the first have the room that a rule leaves. */
 TEST(test_too_many_for_a_rule)
 {

@@ -109,6 +109,10 @@ share_add_asked(struct core *core, struct client *c, int64_t locks,
 /* It is another user's, with all that it has. */
 int share_set_tenant(struct core *, struct client *, uint32_t user);
 
+/* Its user has these limits: who waits goes on by them. */
+void share_set_limits(struct core *, uint64_t client,
+    const struct core_user_limits *);
+
 /* Memory for what it asks for. */
 void share_take(struct core *, struct request *, size_t bytes);
 

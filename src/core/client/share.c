@@ -42,6 +42,16 @@ share_set_tenant(struct core *core, struct client *c, uint32_t user)
 	return 0;
 }
 
+void
+share_set_limits(struct core *core, uint64_t client,
+    const struct core_user_limits *limits)
+{
+	struct client *c = client_find(core, client);
+
+	if (c != NULL)
+		tenant_set_rate(core, c->tenant, limits);
+}
+
 /* ---- what a request costs --------------------------------------------- */
 
 static uint32_t

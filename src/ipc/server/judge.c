@@ -80,13 +80,29 @@ judge_watches(struct connection *c)
 	}
 }
 
-void
-judge_all(struct server *s)
+/* Who waits asks the store at the pace of the new rules. */
+static void
+judge_limits(struct connection *c)
 {
-	for (uint32_t i = 0; i < s->n_slots && rights_are_ruled(s); i++) {
+	struct core_user_limits room;
+	struct core_event event = { .type = CORE_LIMITED };
+
+	event.limited.client = c->client;
+	event.limited.limits = rights_limits(c, &room);
+	(void)connection_step(c, &event);
+}
+
+void
+judge_all(struct server *s, bool limits)
+{
+	for (uint32_t i = 0; i < s->n_slots; i++) {
 		struct connection *c = s->slots[i];
 
 		if (c == NULL || c->doomed || !c->in_core)
+			continue;
+		if (limits)
+			judge_limits(c);
+		if (!rights_are_ruled(s))
 			continue;
 		judge_waiters(c);
 		judge_watches(c);

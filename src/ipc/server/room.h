@@ -46,6 +46,6 @@ void input_run(struct connection *);
 void input_run_line(struct connection *, char *line, size_t length);
 
 /* judge.c: what goes on is judged by rules that are new. */
-void judge_all(struct server *);
+void judge_all(struct server *, bool limits);
 
 #endif

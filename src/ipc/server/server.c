@@ -78,6 +78,8 @@ void
 server_configure(struct server *s, const struct server_limits *limits,
     gid_t admin_group, bool admin_any, const struct access *access)
 {
+	bool had_limits;
+
 	s->limits = *limits;
 	s->admin_group = admin_group;
 	s->admin_any = admin_any;
@@ -90,8 +92,9 @@ server_configure(struct server *s, const struct server_limits *limits,
 	}
 	for (struct user *u = s->users; u != NULL; u = u->next)
 		u->spared_bytes = u->queued_bytes;
+	had_limits = s->access_limits;
 	rights_configure(s, access);
-	judge_all(s);
+	judge_all(s, had_limits || s->access_limits);
 }
 
 void
