@@ -421,7 +421,7 @@ class Access(unittest.TestCase):
         status, out, err = ddblock(daemon, "check", "--json", *args)
         self.assertEqual((status, err), (0, ""))
         return {row["right"]: (row["allowed"], row.get("rule"))
-                for row in json.loads(out)}
+                for row in json.loads(out) if "right" in row}
 
     def test_check(self):
         with Daemon(SPACES + RULES) as daemon, As(daemon, APP) as app:
@@ -463,6 +463,24 @@ class Access(unittest.TestCase):
                 rows = admin.call(f"ACCESS uid=9 groups=7,{STAFF} key=k").rows
                 self.assertEqual((rows[1]["right"], rows[1]["allowed"],
                                   rows[1]["rule"]), ("share", "yes", "guests"))
+
+    def test_check_of_limits(self):
+        with Daemon(LIMITED) as daemon, As(daemon, GUEST) as guest, \
+                Client(daemon) as root:
+            status, out, _ = ddblock(daemon, "check", f"--access={GUEST}")
+            self.assertEqual(status, 0)
+            self.assertRegex(out, r"ALLOWED +SETTING +MOST +RULE +WHERE")
+            self.assertRegex(out, r"locks_max +100 +all +\S+ddblockd.conf:12")
+            rows = root.call(f"ACCESS uid={GUEST} groups={STAFF}").rows
+            self.assertEqual(
+                [(row["setting"], row["most"], row["rule"])
+                 for row in rows if row.get("setting")],
+                [("locks_max", "3", "guests"), ("watches_max", "1", "guests"),
+                 ("memory_max", "460800", "guests"),
+                 ("request_rate", "20", "all")])
+            self.assertTrue(all(row.get("setting") is None for row in
+                                root.call("ACCESS uid=0").rows))
+            self.denied(guest.call(f"ACCESS uid={GUEST}"), "administer")
 
     def test_check_without_rules(self):
         with Daemon(SPACES) as daemon, As(daemon, OTHER) as other:

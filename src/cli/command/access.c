@@ -78,7 +78,7 @@ check_access(struct cli *cli, const char *user, const char *unit)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_ACCESS,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "right allowed rule where",
+		.columns = "right allowed setting? most? rule where",
 		.about = "cannot ask for the rules of access",
 	};
 	const char *colon = strchr(user, ':');

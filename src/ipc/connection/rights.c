@@ -124,6 +124,20 @@ rights_explain(const struct server *s, const struct access_client *client,
 	    ret->right == ACCESS_ADMIN ? NULL : name, ret->right, &ret->rule);
 }
 
+uint64_t
+rights_explain_limit(const struct server *s,
+    const struct access_client *client, enum access_limit which,
+    const struct access_rule **ret_rule)
+{
+	struct access_match m;
+
+	*ret_rule = NULL;
+	if (!rights_are_ruled(s))
+		return 0;
+	access_match(s->access, client, &m);
+	return access_limit(s->access, &m, which, ret_rule);
+}
+
 unsigned
 rights_of_terms(const struct core_terms *terms)
 {

@@ -57,6 +57,10 @@ struct rights_answer {
 void rights_explain(const struct server *, const struct access_client *,
     uint32_t namespace_index, const struct key *name,
     struct rights_answer *ret);
+/* And to what its rules limit it (access_limit()). */
+uint64_t rights_explain_limit(const struct server *,
+    const struct access_client *, enum access_limit,
+    const struct access_rule **ret_rule);
 /* Its standing; root is that of the daemon's own pid namespace. */
 unsigned rights_standing_of(const struct server *,
     const struct access_client *);

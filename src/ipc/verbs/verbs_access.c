@@ -64,25 +64,61 @@ access_client(struct connection *c, const struct protocol_request *q,
 	return 0;
 }
 
+/* The rule that says so; NULL: none does. */
+static void
+access_by(struct buffer *b, const struct access_rule *rule)
+{
+	char where[ACCESS_TEXT_MAX];
+
+	if (rule == NULL)
+		return;
+	codec_text_value(b, "rule", rule->name);
+	access_where(rule, where);
+	codec_text_value(b, "where", where);
+}
+
 static void
 access_row(struct connection *c, const struct protocol_request *q,
     uint32_t namespace_index, const struct rights_answer *a)
 {
 	const struct server *s = c->server;
 	struct buffer *b = connection_out(c);
-	char where[ACCESS_TEXT_MAX];
 
 	codec_begin(b, q->line->tag.bytes, "+");
 	codec_text_value(b, "ns", s->calls.namespace_name(s->arg,
 	    namespace_index));
 	codec_text_value(b, "right", access_word(a->right));
 	codec_boolean(b, "allowed", a->allowed);
-	if (a->rule != NULL) {
-		codec_text_value(b, "rule", a->rule->name);
-		access_where(a->rule, where);
-		codec_text_value(b, "where", where);
-	}
+	access_by(b, a->rule);
 	codec_end(b, NULL);
+}
+
+/* Of the limits those that there are; how many? */
+static uint64_t
+access_limit_rows(struct connection *c, const struct protocol_request *q,
+    uint32_t namespace_index, const struct access_client *client)
+{
+	const struct server *s = c->server;
+	struct buffer *b = connection_out(c);
+	const struct access_rule *rule;
+	uint64_t n = 0, most;
+
+	for (int i = 0; i < ACCESS_LIMITS; i++) {
+		most = rights_explain_limit(s, client, (enum access_limit)i,
+		    &rule);
+		if (most == 0)
+			continue;
+		codec_begin(b, q->line->tag.bytes, "+");
+		codec_text_value(b, "ns", s->calls.namespace_name(s->arg,
+		    namespace_index));
+		codec_text_value(b, "setting",
+		    access_limit_word((enum access_limit)i));
+		codec_number(b, "most", most);
+		access_by(b, rule);
+		codec_end(b, NULL);
+		n++;
+	}
+	return n;
 }
 
 int
@@ -114,6 +150,7 @@ verbs_access(struct connection *c, const struct protocol_request *q)
 		    key == NULL ? NULL : &name, &answer);
 		access_row(c, q, namespace_index, &answer);
 	}
+	n += access_limit_rows(c, q, namespace_index, &client);
 	free(groups);
 	b = connection_out(c);
 	codec_begin(b, q->line->tag.bytes, "OK");
