@@ -110,9 +110,9 @@ hash_add(struct hash_table *t, struct hash_link *link, uint32_t hash)
 }
 
 void
-hash_remove(struct hash_table *t, struct hash_link *link)
+hash_remove(struct hash_table *t, struct hash_link *link, uint32_t hash)
 {
-	struct hash_link **at = hash_place(t, t->hash(link));
+	struct hash_link **at = hash_place(t, hash);
 
 	while (*at != link) {
 		assert(*at != NULL);

@@ -36,9 +36,10 @@ void hash_done(struct hash_table *);
 /* So many are to come: it need not grow with them. */
 void hash_reserve(struct hash_table *, size_t n);
 
-/* @hash is that of its key: the table's function would say the same. */
+/* @hash is that of its key: the table's function would say the same, which is
+ * called only when the table grows. */
 void hash_add(struct hash_table *, struct hash_link *, uint32_t hash);
-void hash_remove(struct hash_table *, struct hash_link *);
+void hash_remove(struct hash_table *, struct hash_link *, uint32_t hash);
 
 /* The chain of entries that may have this hash, for the caller to compare. */
 struct hash_link *hash_chain(const struct hash_table *, uint32_t hash);

@@ -165,6 +165,7 @@ struct core {
 	struct rank *waiting;		/* ACQUIREs, by their serials */
 	struct request *abandoned;	/* until their operation ends */
 	struct request *dead_requests;	/* freed by the next step */
+	struct hash_table asked;	/* what may be cancelled or looked at */
 	struct freelist requests;
 	struct rank *holds;		/* by their ids */
 	struct hash_table holds_by_id;

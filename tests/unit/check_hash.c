@@ -71,7 +71,7 @@ fill(struct hash_table *t, hash_fn hash, uint32_t n)
 		hash_add(t, &objects[i].link, hash(&objects[i].link));
 	}
 	ck_assert_uint_eq(t->n, n);
-	hash_remove(t, &objects[0].link);
+	hash_remove(t, &objects[0].link, hash(&objects[0].link));
 	expect(t, n, n);
 }
 
@@ -82,7 +82,8 @@ TEST(test_many)
 	fill(&t, spread, MANY);
 	ck_assert_uint_ge(t.n_chains, MANY / 4);
 	for (uint32_t i = 7; i < MANY; i += 7)
-		hash_remove(&t, &objects[i].link);
+		hash_remove(&t, &objects[i].link,
+		    spread(&objects[i].link));
 	expect(&t, MANY, 7);
 	hash_done(&t);
 }
@@ -130,7 +131,8 @@ TEST(test_same_hash)
 
 	fill(&t, crowd, 200);
 	for (uint32_t i = 3; i < 200; i += 3)
-		hash_remove(&t, &objects[i].link);
+		hash_remove(&t, &objects[i].link,
+		    crowd(&objects[i].link));
 	expect(&t, 200, 3);
 	hash_done(&t);
 }
@@ -145,7 +147,7 @@ TEST(test_removed_on_the_way)
 	fill(&t, spread, MANY);
 	for (link = hash_next(&t, NULL); link != NULL; link = next) {
 		next = hash_next(&t, link);
-		hash_remove(&t, link);
+		hash_remove(&t, link, spread(link));
 		n++;
 	}
 	ck_assert_uint_eq(n, MANY - 1);

@@ -118,6 +118,22 @@ steps_store(struct core *core, uint64_t now_ms)
 	    .now_ms = now_ms, .stored = { o, &outcome } });
 }
 
+/* How many of the replies tell this request of this client so. */
+static int
+steps_told(uint64_t client, uint64_t request, int code)
+{
+	int n = 0;
+
+	for (const struct core_action *a = update.actions; a != NULL;
+	    a = a->next) {
+		const struct core_reply *r = (const void *)a;
+
+		n += a->type == CORE_REPLY && r->client == client &&
+		    r->request == request && r->code == code;
+	}
+	return n;
+}
+
 /* All wait for the session, whose opening this is. */
 static struct operation *
 steps_wait(struct core *core)
@@ -231,21 +247,90 @@ TEST(test_a_session_that_is_refused)
 	core_free(core);
 }
 
+/* All that the client waits for, another one waits for before it. */
+static void
+steps_wait_behind(struct core *core)
+{
+	for (uint64_t client = CLIENT + 1; client >= CLIENT; client--) {
+		for (int i = 0; i < MANY; i++)
+			ck_assert_int_eq(steps_ask(core, client, ASKED_MS, i,
+			    CORE_FOREVER), 0);
+	}
+}
+
 /* A client asks no more: all that it waits for is answered, in steps. */
 TEST(test_a_client_that_drains)
 {
 	struct core *core = steps_core();
 	int n;
 
-	for (uint64_t client = CLIENT + 1; client >= CLIENT; client--) {
-		for (int i = 0; i < MANY; i++)
-			ck_assert_int_eq(steps_ask(core, client, ASKED_MS, i,
-			    CORE_FOREVER), 0);
-	}
+	steps_wait_behind(core);
 	n = steps_step(core, (struct core_event){ .type = CORE_HALF_CLOSED,
 	    .now_ms = ASKED_MS, .client = CLIENT });
 	ck_assert_int_le(n, PER_STEP);
 	steps_expect_all(core, ASKED_MS, n);
+	core_free(core);
+}
+
+/* The request that is next is answered by something else. */
+TEST(test_a_client_that_drains_and_less_is_left)
+{
+	struct core *core = steps_core();
+	int n;
+
+	steps_wait_behind(core);
+	n = steps_step(core, (struct core_event){ .type = CORE_HALF_CLOSED,
+	    .now_ms = ASKED_MS, .client = CLIENT });
+	ck_assert_int_eq(steps_told(CLIENT, (uint64_t)n,
+	    DDBLOCK_E_CANCELLED), 1);
+	n += steps_step(core, (struct core_event){ .type = CORE_REQUEST,
+	    .now_ms = ASKED_MS, .request = { .client = CLIENT,
+		.request = 100, .verb = CORE_CANCEL,
+		.target = (uint64_t)n + 1 } });
+	/* One of the replies is that of the CANCEL. */
+	while (core->drains != NULL) {
+		ck_assert_uint_eq(update.next_ms, ASKED_MS);
+		n += steps_step(core, (struct core_event){
+		    .type = CORE_TIMER, .now_ms = ASKED_MS });
+	}
+	ck_assert_int_eq(n, MANY + 1);
+	core_free(core);
+}
+
+/* Clients use the same numbers, and each cancels its own requests, from the
+ * middle on. What was answered is not found again. */
+TEST(test_cancels)
+{
+	struct core *core = steps_core();
+	struct core_waiter_view v;
+
+	for (uint64_t client = 1; client <= 9; client++) {
+		for (int i = 0; i < 10; i++)
+			ck_assert_int_eq(steps_ask(core, client, ASKED_MS, i,
+			    CORE_FOREVER), 0);
+	}
+	for (uint64_t n = 0; n < 90; n++) {
+		const uint64_t client = n % 9 + 1, target = (n + 5) % 10 + 1;
+		const struct core_event cancel = { .type = CORE_REQUEST,
+			.now_ms = ASKED_MS, .request = { .client = client,
+			    .request = 100, .verb = CORE_CANCEL,
+			    .target = target } };
+
+		ck_assert(core_view_request(core, client, target, ASKED_MS,
+		    &v));
+		ck_assert_uint_eq(v.client, client);
+		ck_assert_int_eq(v.key.bytes[1], '0' + (int)target - 1);
+		(void)steps_step(core, cancel);
+		ck_assert_int_eq(steps_told(client, 100, 0), 1);
+		ck_assert_int_eq(steps_told(client, target,
+		    DDBLOCK_E_CANCELLED), 1);
+		ck_assert(!core_view_request(core, client, target, ASKED_MS,
+		    &v));
+		(void)steps_step(core, cancel);
+		ck_assert_int_eq(steps_told(client, 100,
+		    DDBLOCK_E_BAD_REQUEST), 1);
+	}
+	ck_assert_uint_eq(core->asked.n, 0);
 	core_free(core);
 }
 

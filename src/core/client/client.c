@@ -18,27 +18,24 @@ client_drain(struct core *core, uint64_t id)
 	if (c == NULL)
 		return;
 	c->draining = true;
-	if (c->n_to_drain == 0 && c->n_requests > 0)
+	c->to_drain = c->requests;
+	if (!c->drains)
 		DL_APPEND2(core->drains, c, drain_previous, drain_next);
-	c->n_to_drain = c->n_requests;
+	c->drains = true;
 }
 
-/* Those to be looked at stand in front: of its requests, and of the clients, so
- * that each has its turn. */
+/* The first of the clients, so that each has its turn. */
 static void
 client_drain_one(struct core *core, struct client *c)
 {
-	struct request *r = c->requests;
+	struct request *r = c->to_drain;
 
 	DL_DELETE2(core->drains, c, drain_previous, drain_next);
-	if (r == NULL)
-		c->n_to_drain = 1;
-	if (--c->n_to_drain > 0)
-		DL_APPEND2(core->drains, c, drain_previous, drain_next);
+	c->drains = r != NULL;
 	if (r == NULL)
 		return;
-	DL_DELETE2(c->requests, r, client_previous, client_next);
-	DL_APPEND2(c->requests, r, client_previous, client_next);
+	DL_APPEND2(core->drains, c, drain_previous, drain_next);
+	c->to_drain = r->client_next;
 	/* One for several keys may be between two locks (multi_stand()). */
 	if (r->reply.verb != CORE_ACQUIRE || r->waiter.lock == NULL ||
 	    r->waiter.overdue)
@@ -140,6 +137,8 @@ client_init(struct core *core)
 {
 	int code = hash_init(&core->holds_by_id, hold_hash);
 
+	if (code == 0)
+		code = hash_init(&core->asked, request_hash);
 	return code < 0 ? code : process_init(core);
 }
 
@@ -190,6 +189,7 @@ client_free_all(struct core *core)
 		hold_free(core, h);
 	}
 	hash_done(&core->holds_by_id);
+	hash_done(&core->asked);
 	HASH_ITER(hh, core->clients, c, next)
 	{
 		client_free_requests(core, c->requests);

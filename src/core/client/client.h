@@ -19,8 +19,9 @@ struct client {
 	uint64_t id;
 	UT_hash_handle hh;
 	bool draining;			/* sends nothing more */
-	uint32_t n_to_drain;	/* then: of its requests, from the first on, */
-	struct client *drain_previous, *drain_next;	/* in core->drains */
+	bool drains;		/* then: it is in core->drains, */
+	struct client *drain_previous, *drain_next;
+	struct request *to_drain;	/* its next request to look at */
 	bool gone;			/* but has holds that remain */
 	bool pinned;			/* not to be freed just now */
 	uint64_t heard_ms;		/* it said something then */
@@ -174,6 +175,7 @@ struct request {
 	struct core_reply reply;	/* first: it is the action, too */
 	struct client *client;		/* NULL: it was answered */
 	struct request *client_previous, *client_next;
+	struct hash_link link;		/* ACQUIRE and LIST: in core->asked */
 	struct namespace *ns;
 	struct waiter waiter;		/* as the locks see it */
 	char *text;			/* reply.text's memory, or NULL */
@@ -221,6 +223,10 @@ void request_reply(struct core *, struct request *, int code, int cause,
 void request_abandoned(struct core *, struct request *);
 
 void request_timer(struct core *, struct timer *);
+
+/* The client's ACQUIRE or LIST of this number; NULL: none. */
+struct request *request_find(const struct core *, uint64_t client,
+    uint64_t number);
 
 /* The first ACQUIRE with a higher serial, in the order of asking; NULL: none.
  * */

@@ -51,7 +51,7 @@ void
 client_free(struct core *core, struct client *c)
 {
 	saved_end(core, &c->saved);
-	if (c->n_to_drain > 0)
+	if (c->drains)
 		DL_DELETE2(core->drains, c, drain_previous, drain_next);
 	linger_free(core, c->linger);
 	HASH_DEL(core->clients, c);

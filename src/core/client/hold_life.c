@@ -159,7 +159,7 @@ hold_end(struct core *core, struct hold *h)
 
 	assert(h->use.grant == NULL);
 	saved_end(core, &h->saved);
-	hash_remove(&core->holds_by_id, &h->link);
+	hash_remove(&core->holds_by_id, &h->link, (uint32_t)h->notice.hold);
 	rank_remove(&core->holds, &h->rank);
 	if (c->to_leave == h)
 		c->to_leave = h->client_next;

@@ -87,8 +87,6 @@ process_part(struct core *core, struct hold *h)
 void
 process_part_request(struct core *core, struct request *r)
 {
-	if (r->reply.verb != CORE_ACQUIRE || r->terms.process == 0)
-		return;
 	r->parted.process = r->terms.process;
 	action_add(core, &r->parted.action, CORE_PARTED);
 }

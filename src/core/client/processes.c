@@ -58,7 +58,8 @@ void
 process_forget(struct core *core, struct terms *t)
 {
 	if (t->process != 0)
-		hash_remove(&core->process_holds, &t->process_link);
+		hash_remove(&core->process_holds, &t->process_link,
+		    (uint32_t)t->process);
 }
 
 /* A request that has one has it from its admission on. */
@@ -72,7 +73,8 @@ process_note_request(struct core *core, struct request *r)
 void
 process_forget_request(struct core *core, struct request *r)
 {
-	hash_remove(&core->process_requests, &r->process_link);
+	hash_remove(&core->process_requests, &r->process_link,
+	    (uint32_t)r->terms.process);
 }
 
 /* Is it granted, and not forgotten yet? */

@@ -15,6 +15,45 @@ request_of(struct waiter *w)
 	return w == NULL ? NULL : CONTAINER_OF(w, struct request, waiter);
 }
 
+/* A client's numbers follow each other, and so do those of clients. */
+static uint32_t
+request_hash_of(uint64_t client, uint64_t number)
+{
+	return (uint32_t)((client * UINT64_C(0x9e3779b97f4a7c15)) >> 32) ^
+	    (uint32_t)number;
+}
+
+uint32_t
+request_hash(const struct hash_link *link)
+{
+	const struct request *r =
+	    CONTAINER_OF((uintptr_t)link, struct request, link);
+
+	return request_hash_of(r->reply.client, r->reply.request);
+}
+
+static bool
+request_is_found(const struct request *r)
+{
+	return r->reply.verb == CORE_ACQUIRE || r->reply.verb == CORE_LIST;
+}
+
+struct request *
+request_find(const struct core *core, uint64_t client, uint64_t number)
+{
+	const struct hash_link *link =
+	    hash_chain(&core->asked, request_hash_of(client, number));
+
+	for (; link != NULL; link = link->next) {
+		struct request *r =
+		    CONTAINER_OF((uintptr_t)link, struct request, link);
+
+		if (r->reply.client == client && r->reply.request == number)
+			return r;
+	}
+	return NULL;
+}
+
 struct request *
 request_waiting_after(const struct core *core, uint64_t serial)
 {
@@ -58,6 +97,9 @@ request_new(struct core *core, struct client *c,
 	r->ns = &core->namespaces[ask->namespace_index];
 	r->of_process = ask->of_process;
 	DL_APPEND2(c->requests, r, client_previous, client_next);
+	if (request_is_found(r))
+		hash_add(&core->asked, &r->link,
+		    request_hash_of(c->id, ask->request));
 	c->n_requests++;
 	core->n_requests++;
 	w->user = ask->user;
@@ -121,6 +163,11 @@ request_unlink(struct core *core, struct request *r)
 	if (r->kind != NULL && r->kind->leave != NULL)
 		r->kind->leave(core, r);
 	heap_release(&core->later, &w->timer);
+	if (request_is_found(r))
+		hash_remove(&core->asked, &r->link,
+		    request_hash_of(c->id, r->reply.request));
+	if (c->to_drain == r)
+		c->to_drain = r->client_next;
 	DL_DELETE2(c->requests, r, client_previous, client_next);
 	c->n_requests--;
 	core->n_requests--;
@@ -169,7 +216,7 @@ request_reply(struct core *core, struct request *r, int code, int cause,
 		r->reply.text = r->text;
 	}
 	request_unlink(core, r);
-	if (code < 0 || r->terms.fail_closed)
+	if (r->terms.process != 0 && (code < 0 || r->terms.fail_closed))
 		process_part_request(core, r);
 	action_add(core, &r->reply.action, CORE_REPLY);
 	request_bury(core, r);
@@ -200,7 +247,8 @@ request_drop(struct core *core, struct request *r)
 	struct lock *l = r->waiter.lock;
 
 	request_unlink(core, r);
-	process_part_request(core, r);
+	if (r->terms.process != 0)
+		process_part_request(core, r);
 	request_bury(core, r);
 	if (l != NULL)
 		lock_advance(core, l);

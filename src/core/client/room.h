@@ -26,6 +26,7 @@ void client_cut_off_now(struct core *, uint64_t id);
 
 /* ---- request.c -------------------------------------------------------- */
 struct request *request_of(struct waiter *);	/* accepts NULL */
+uint32_t request_hash(const struct hash_link *);
 int request_new(struct core *, struct client *, const struct core_request *,
     struct request **ret);
 void request_drop(struct core *, struct request *);

@@ -241,7 +241,8 @@ wait_fill_grant(struct core *core, struct request *r, const struct hold *h)
 static void
 wait_tell_contents(struct core *core, struct request *r)
 {
-	r->found = update_take_found(core, r->waiter.lock);
+	r->found = core->found == NULL ? NULL :
+	    update_take_found(core, r->waiter.lock);
 	if (r->found == NULL)
 		return;
 	if (r->waiter.change != NULL)
@@ -283,16 +284,11 @@ wait_granted(struct core *core, struct grant *g)
 int
 wait_cancel(struct core *core, struct request *r, uint64_t target)
 {
-	struct request *t;
+	struct request *t = request_find(core, r->client->id, target);
 
-	DL_FOREACH2(r->client->requests, t, client_next)
-	{
-		if (t->reply.request == target &&
-		    (t->reply.verb == CORE_LIST ||
-		    (t->reply.verb == CORE_ACQUIRE && t->waiter.lock != NULL)))
-			break;
-	}
-	if (t == NULL) {
+	/* One for several keys may be between two locks. */
+	if (t == NULL ||
+	    (t->reply.verb == CORE_ACQUIRE && t->waiter.lock == NULL)) {
 		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
 		    "no such request is waiting");
 		return 0;

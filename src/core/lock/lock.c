@@ -413,7 +413,7 @@ lock_free_if_unused(struct core *core, struct lock *l)
 	record_forget_sight(l);
 	free(l->leftovers);
 	free(l->version);
-	hash_remove(&l->ns->locks, &l->link);
+	hash_remove(&l->ns->locks, &l->link, lock_hash(&l->link));
 	heap_release(&core->later, &l->timer);
 	core->n_locks--;
 	free(l);

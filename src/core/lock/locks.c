@@ -26,7 +26,7 @@ lock_hash_key(const struct namespace *ns, struct key key)
 	return (uint32_t)siphash(&ns->core->hash_key, key.bytes, key.length);
 }
 
-static uint32_t
+uint32_t
 lock_hash(const struct hash_link *link)
 {
 	const struct lock *l = (const struct lock *)link;

@@ -87,6 +87,7 @@ void lock_save_righting(struct core *, struct lock *);
 bool lock_takeover_is_near(const struct core *, const struct lock *);
 
 /* ---- locks.c ---------------------------------------------------------- */
+uint32_t lock_hash(const struct hash_link *);
 struct lock *lock_next(const struct namespace *, const struct lock *);
 
 /* ---- next_operation.c -------------------------------------------------- */

@@ -126,15 +126,9 @@ bool
 core_view_request(const struct core *core, uint64_t client, uint64_t request,
     uint64_t now_ms, struct core_waiter_view *ret)
 {
-	const struct client *c = client_find(core, client);
-	const struct request *r = c == NULL ? NULL : c->requests;
+	const struct request *r = request_find(core, client, request);
 
-	if (r == NULL)
-		return false;
-	do {
-		r = r->client_previous;	/* utlist's first leads to the last */
-	} while (r->reply.request != request && r != c->requests);
-	if (r->reply.request != request || r->waiter.lock == NULL ||
+	if (r == NULL || r->waiter.lock == NULL ||
 	    r->reply.verb != CORE_ACQUIRE)
 		return false;
 	view_fill_waiter(core, r, now_ms, ret);
