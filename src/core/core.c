@@ -317,10 +317,10 @@ core_serve(struct core *core, struct request *r,
 static int
 core_request(struct core *core, const struct core_request *ask)
 {
-	struct request *r;
+	struct request *r = NULL;
 	int code = request_admit(core, ask, &r);
 
-	if (code < 0 || !share_admit(core, r, ask))
+	if (code < 0 || r == NULL || !share_admit(core, r, ask))
 		return code;
 	code = core_serve(core, r, ask);
 	if (code < 0)
@@ -442,7 +442,7 @@ static uint64_t
 core_next_ms(const struct core *core)
 {
 	if (core->telling != NULL || core->drains != NULL ||
-	    core->n_waking > 0)
+	    core->resumes != NULL || core->n_waking > 0)
 		return core->now_ms;
 	return core->heap.first_ms < core->later.first_ms ?
 	    core->heap.first_ms : core->later.first_ms;
@@ -467,6 +467,8 @@ core_step(struct core *core, const struct core_event *event,
 		wake_some(core, &n_later);
 	if (core->drains != NULL)
 		client_drain_some(core, &n_later);
+	if (core->resumes != NULL)
+		resume_some(core, &n_later);
 	if (core->touched != NULL || core->telling != NULL)
 		watch_tell(core);
 	core_check(core);

@@ -159,6 +159,8 @@ struct core {
 	struct client *clients;
 	struct shares shares;		/* of all of them */
 	struct client *drains;		/* with requests to look at yet */
+	struct resume *resumes;		/* with holds to move yet */
+	struct resume *dead_resumes;	/* freed by the next step */
 	uint64_t request_serial;
 	uint32_t n_waking;		/* namespaces */
 	uint32_t n_requests;

@@ -363,3 +363,115 @@ TEST(test_what_lingers)
 	ck_assert_uint_eq(ns->n_held, 0);
 	core_free(core);
 }
+
+static int
+steps_resume(struct core *core, uint64_t client, uint64_t request)
+{
+	static const struct core_secret secret = { .clear = { 1, 1 } };
+
+	return steps_step(core, (struct core_event){ .type = CORE_REQUEST,
+	    .now_ms = ASKED_MS, .request = { .client = client,
+		.request = request, .verb = CORE_RESUME, .secret = &secret,
+		.privileged = true } });
+}
+
+static uint32_t
+steps_held_by(const struct core *core, uint64_t client)
+{
+	struct core_hold_view v = { .hold = 0 };
+	uint32_t n = 0;
+
+	while (core_next_hold_of(core, client, v.hold, ASKED_MS, &v))
+		n++;
+	return n;
+}
+
+static uint64_t
+steps_closed(void)
+{
+	for (const struct core_action *a = update.actions; a != NULL;
+	    a = a->next) {
+		if (a->type == CORE_CLOSE)
+			return ((const struct core_close *)(const void *)a)->
+			    client;
+	}
+	return 0;
+}
+
+/* A client is cut off, another one gets what it had, and a third one resumes
+ * that in the middle of it: each step does some. */
+TEST(test_resumes)
+{
+	struct core *core = steps_core_with(&(struct core_terms){
+	    .mode = LOCK_MODE_EXCLUSIVE, .linger_ms = 1000 });
+	const struct core_event timer = { .type = CORE_TIMER,
+		.now_ms = ASKED_MS };
+	uint32_t n, n_before;
+
+	ck_assert_int_eq(steps_resume(core, 2, 1), 0);
+	/* What the first one says now is not heard. */
+	ck_assert_int_eq(steps_step(core, (struct core_event){
+	    .type = CORE_REQUEST, .now_ms = ASKED_MS, .request = {
+		.client = 1, .request = 200, .verb = CORE_RELEASE,
+		.hold = 1 } }), 0);
+	while (steps_closed() == 0) {
+		ck_assert_uint_eq(update.next_ms, ASKED_MS);
+		ck_assert_int_eq(steps_step(core, timer), 0);
+	}
+	ck_assert_uint_eq(steps_closed(), 1);
+	for (n = steps_held_by(core, 2); n < MANY / 2;
+	    n = steps_held_by(core, 2)) {
+		ck_assert_int_eq(steps_step(core, timer), 0);
+		ck_assert_uint_le(steps_held_by(core, 2), n + PER_STEP);
+	}
+	/* It asks for nothing else before it has all of it. */
+	(void)steps_ask(core, 2, ASKED_MS, MANY - 1, CORE_FOREVER);
+	ck_assert_int_eq(steps_told(2, MANY, DDBLOCK_E_BAD_REQUEST), 1);
+	(void)steps_resume(core, 2, 2);
+	ck_assert_int_eq(steps_told(2, 2, DDBLOCK_E_BAD_REQUEST), 1);
+	(void)steps_resume(core, 3, 1);
+	while (steps_told(3, 1, 0) == 0) {
+		ck_assert_uint_eq(update.next_ms, ASKED_MS);
+		n_before = steps_held_by(core, 3);
+		(void)steps_step(core, timer);
+		ck_assert_uint_le(steps_held_by(core, 3), n_before + PER_STEP);
+	}
+	ck_assert_uint_eq(steps_held_by(core, 3), MANY);
+	ck_assert_uint_eq(steps_held_by(core, 2), 0);
+	/* The answer was lost: it asks again. */
+	ck_assert_int_eq(steps_resume(core, 3, 2), 1);
+	ck_assert_int_eq(steps_told(3, 2, 0), 1);
+	core_free(core);
+}
+
+/* It hears nothing of what it has in part: the answer says how it is. */
+TEST(test_resumes_in_danger)
+{
+	struct core *core = steps_core_with(&(struct core_terms){
+	    .mode = LOCK_MODE_EXCLUSIVE, .linger_ms = 60000 });
+	struct core_event timer = { .type = CORE_TIMER, .now_ms = ASKED_MS };
+	struct core_hold_view v;
+
+	ck_assert_int_eq(steps_resume(core, 2, 1), 0);
+	while (steps_held_by(core, 2) == 0)
+		(void)steps_step(core, timer);
+	timer.now_ms += steps_namespace.danger_ms;
+	ck_assert_int_eq(steps_step(core, timer), 0);
+	ck_assert(core_next_hold_of(core, 2, 0, timer.now_ms, &v) && v.danger);
+	ck_assert_int_eq(steps_count(CORE_NOTICE), 0);
+	while (core->resumes != NULL)
+		(void)steps_step(core, timer);
+	ck_assert_int_eq(steps_told(2, 1, 0), 1);
+	core_free(core);
+}
+
+/* The core is freed in the middle of it. */
+TEST(test_resumes_to_no_end)
+{
+	struct core *core = steps_core_with(&(struct core_terms){
+	    .mode = LOCK_MODE_EXCLUSIVE, .linger_ms = 1000 });
+
+	ck_assert_int_eq(steps_resume(core, 2, 1), 0);
+	ck_assert_int_eq(steps_resume(core, 3, 1), 0);
+	core_free(core);
+}

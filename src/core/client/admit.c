@@ -4,6 +4,7 @@
  */
 #include "core/client/room.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,9 @@ request_admit(struct core *core, const struct core_request *ask,
 	struct client *c = client_find(core, ask->client);
 	int code;
 
+	/* Another one takes over what it had, which it is about to hear. */
+	if (c != NULL && (c->leaving || c->gone))
+		return 0;
 	if (c != NULL)
 		c->heard_ms = core->now_ms;
 	if (ask->namespace_index >= core->n_namespaces)
@@ -160,6 +164,11 @@ admit_refuse(const struct core *core, const struct client *c,
 		return DDBLOCK_E_SHUTTING_DOWN;	/* once more, too */
 	if (!admit_has_keys(ask))
 		return DDBLOCK_E_BAD_REQUEST;
+	/* It might wait for what is its own in a moment. */
+	if (c->resume != NULL) {
+		(void)snprintf(ret_text, text_size, RESUME_FIRST);
+		return DDBLOCK_E_BAD_REQUEST;
+	}
 	if (ns->settings.lacks != 0 &&
 	    format_refuse(ns, ask, ret_text, text_size) < 0)
 		return DDBLOCK_E_UNSUPPORTED;

@@ -163,6 +163,8 @@ client_forget(struct core *core)
 		core->dead_holds = h->client_next;
 		hold_free(core, h);
 	}
+	if (core->dead_resumes != NULL)
+		resume_forget(core);
 }
 
 static void

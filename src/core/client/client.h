@@ -28,12 +28,14 @@ struct client {
 	uint32_t n_requests;
 	uint32_t n_holds;
 	uint32_t n_more;	/* keys of requests beyond one each */
-	struct hold *to_leave;	/* leaving: the next of its holds to look at */
+	struct hold *to_leave;	/* leaving, or resumed: the next to look at */
 	bool leaving;		/* its end has begun, */
 	bool cut;		/* and it is ours */
 	struct request *requests;
 	struct hold *holds;
 	struct linger *linger;	/* NULL: it asked for none */
+	struct resume *resume;	/* what it takes over; NULL: nothing */
+	uint32_t n_lingers;	/* holds that linger_keeps() */
 	struct watch *watches;	/* reads/ keeps this */
 	struct tenant *tenant;
 	struct shares shares;
@@ -49,6 +51,8 @@ void client_drain(struct core *, uint64_t id);
 /* At most @n_left requests of those that drain. */
 void client_drain_some(struct core *, uint32_t *n_left);
 void client_stop(struct core *);
+/* At most @n_left holds of those that are resumed. */
+void resume_some(struct core *, uint32_t *n_left);
 void client_free_all(struct core *);
 int client_init(struct core *);		/* DDBLOCK_E_NOMEM */
 
@@ -201,12 +205,11 @@ struct request {
 	/* RENEW: */
 	struct lease *lease;		/* whose renewal it waits for */
 	struct request *renew_previous, *renew_next;
-
-	struct core_close closing;	/* RESUME: the last holder */
 };
 
 /* Its memory and its client: the caller serves it next. DDBLOCK_E_LIMIT,
- * DDBLOCK_E_NOMEM, DDBLOCK_E_UNKNOWN_NAMESPACE: it is not admitted. */
+ * DDBLOCK_E_NOMEM, DDBLOCK_E_UNKNOWN_NAMESPACE: it is not admitted. @ret is not
+ * written, either, if the client leaves: it is not answered any more. */
 int request_admit(struct core *, const struct core_request *,
     struct request **ret);
 

@@ -16,7 +16,9 @@ struct saved_client {
 	uint8_t draining;
 	uint8_t lingers;
 	uint8_t asked;		/* for that */
-	uint8_t spare[4];
+	uint8_t resumes;	/* it has a part of what it takes over, and 2:
+				 * would come back, too */
+	uint8_t spare[3];
 };
 
 /* Before version 2. */
@@ -56,6 +58,15 @@ client_save(struct journal *journal, struct saved *saved)
 	    sizeof(entry), NULL, 0);
 }
 #else
+/* Only what has begun to move must go on. */
+static uint8_t
+client_resumes(const struct client *c)
+{
+	if (c->resume == NULL || !c->resume->moves)
+		return 0;
+	return c->resume->resumes ? 2 : 1;
+}
+
 bool
 client_save(struct journal *journal, struct saved *saved)
 {
@@ -63,6 +74,7 @@ client_save(struct journal *journal, struct saved *saved)
 	struct saved_client entry = {
 		.id = c->id, .user = c->tenant->user, .gone = c->gone,
 		.draining = c->draining, .lingers = c->linger != NULL,
+		.resumes = client_resumes(c),
 	};
 
 	if (c->linger != NULL) {
@@ -128,7 +140,9 @@ client_take_over(struct core *core, const struct saved_client *saved,
 		return code;
 	c->gone = saved->gone != 0;
 	c->draining = saved->draining != 0;
-	return saved->lingers != 0 ? linger_ask(core, c, &ask) : 0;
+	code = saved->lingers != 0 ? linger_ask(core, c, &ask) : 0;
+	return code < 0 || saved->resumes == 0 ? code :
+	    resume_inherit(core, c, saved->resumes > 1);
 }
 
 static int
@@ -247,6 +261,7 @@ client_came_back(struct core *core, const struct core_event *event)
 {
 	struct client *c, *next;
 
+	resume_all(core);
 	client_tell_again(core);
 	/* Before any of them ends. */
 	if (core->due_multis != NULL)

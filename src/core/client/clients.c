@@ -53,6 +53,7 @@ client_free(struct core *core, struct client *c)
 	saved_end(core, &c->saved);
 	if (c->drains)
 		DL_DELETE2(core->drains, c, drain_previous, drain_next);
+	resume_free(core, c->resume);
 	linger_free(core, c->linger);
 	HASH_DEL(core->clients, c);
 	tenant_leave(core, c->tenant);
@@ -64,7 +65,7 @@ void
 client_free_if_unused(struct core *core, struct client *c)
 {
 	if (c->pinned || c->leaving || c->requests != NULL ||
-	    c->holds != NULL || c->watches != NULL)
+	    c->holds != NULL || c->watches != NULL || c->resume != NULL)
 		return;
 	client_free(core, c);
 }

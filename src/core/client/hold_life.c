@@ -45,6 +45,8 @@ hold_link(struct core *core, struct hold *h, struct client *c)
 	h->client = c;
 	DL_APPEND2(c->holds, h, client_previous, client_next);
 	c->n_holds++;
+	if (h->terms != NULL)
+		c->n_lingers += linger_keeps(h);
 	share_add(core, c, 1, hold_bytes(h));
 }
 
@@ -165,6 +167,7 @@ hold_end(struct core *core, struct hold *h)
 		c->to_leave = h->client_next;
 	DL_DELETE2(c->holds, h, client_previous, client_next);
 	c->n_holds--;
+	c->n_lingers -= linger_keeps(h);
 	share_add(core, c, -1, -hold_bytes(h));
 	linger_count(h, false);
 	if (h->lost) {

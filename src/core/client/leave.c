@@ -28,7 +28,7 @@ leave_outlives(const struct hold *h, bool cut)
 	    (h->terms != NULL && h->terms->stays);
 }
 
-static void
+void
 leave_begin(struct client *c, bool cut)
 {
 	struct request *r;
@@ -95,8 +95,7 @@ leave_holds(struct core *core, struct client *c, uint32_t *n, uint32_t n_max)
 	return false;
 }
 
-/* At most so many of what it has. True: there is more. */
-static bool
+bool
 leave_some(struct core *core, struct client *c, uint32_t n_max)
 {
 	uint32_t n = 0;
@@ -110,6 +109,12 @@ leave_some(struct core *core, struct client *c, uint32_t n_max)
 		if (n == n_max)
 			return true;
 		core->client_events->unwatch(core, c);
+	}
+	/* What it has taken over in part it has; then it all ends as one. */
+	for (; c->resume != NULL; n++) {
+		if (n == n_max)
+			return true;
+		resume_part(core, c->resume);
 	}
 	if (leave_holds(core, c, &n, n_max))
 		return true;
@@ -130,7 +135,7 @@ leave(struct core *core, uint64_t id, bool cut, uint32_t n_max)
 {
 	struct client *c = client_find(core, id);
 
-	if (c == NULL)
+	if (c == NULL || (c->gone && !c->leaving))
 		return false;
 	if (!c->leaving)
 		leave_begin(c, cut);

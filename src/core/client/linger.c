@@ -13,7 +13,7 @@
  *     its client was told last and a margin: it may be at work until then.
  *     (What only @resumes has no time but that.)
  *  4. Resuming need not wait until the end of the old connection was noticed:
- *     it is over then, for the core and for its client.
+ *     it is over then, for the core and for its client (resume.c).
  */
 #include "core/client/room.h"
 
@@ -28,7 +28,7 @@
 
 /* ---- what was asked for ----------------------------------------------- */
 
-static int
+int
 linger_new(struct core *core, struct client *c, const struct core_request *ask)
 {
 	struct linger *l = calloc(1, sizeof(*l));
@@ -54,23 +54,32 @@ linger_may_resume(const struct core *core, const struct client *c)
 	    c->tenant->n_lingering < core->limits.clients_max / 2;
 }
 
+/* True: there is room for it. */
+static bool
+linger_count_asked(struct core *core, struct linger *l)
+{
+	struct tenant *t = l->client->tenant;
+
+	if (l->asked)
+		return true;
+	if (t->n_asked >= LINGER_CONNECTIONS_MAX)
+		return false;
+	l->asked = true;
+	t->n_asked++;
+	client_touch(core, l->client);
+	return true;
+}
+
 /* The client asks for something that may be resumed. DDBLOCK_E_LIMIT: its user
  * has too many connections whose holds linger. */
 int
 linger_ask(struct core *core, struct client *c, const struct core_request *ask)
 {
-	struct linger *l;
 	int code = c->linger == NULL ? linger_new(core, c, ask) : 0;
 
-	if (code < 0 || ask->terms.linger_ms == 0 || c->linger->asked)
+	if (code < 0 || ask->terms.linger_ms == 0)
 		return code;
-	l = c->linger;
-	if (c->tenant->n_asked >= LINGER_CONNECTIONS_MAX)
-		return DDBLOCK_E_LIMIT;
-	l->asked = true;
-	c->tenant->n_asked++;
-	client_touch(core, c);
-	return 0;
+	return linger_count_asked(core, c->linger) ? 0 : DDBLOCK_E_LIMIT;
 }
 
 void
@@ -82,6 +91,12 @@ linger_free(struct core *core, struct linger *l)
 	DL_DELETE(core->lingers, l);
 	l->client->tenant->n_asked -= l->asked;
 	l->client->tenant->n_lingering--;
+	if (l->resume != NULL) {
+		/* The other client takes its place among those that asked. */
+		if (l->asked)
+			(void)linger_count_asked(core, l->resume->to->linger);
+		l->resume->from = NULL;
+	}
 	explicit_bzero(&l->secret, sizeof(l->secret));
 	free(l);
 }

@@ -34,6 +34,9 @@ notice_send(struct core *core, struct hold *hold,
 		return;
 	if (hold->client->gone && !process_has(hold))
 		return;
+	/* It is told with the answer how each of them is. */
+	if (hold->client->resume != NULL)
+		return;
 	if (kind != CORE_LOST && kind != CORE_UNTOLD &&
 	    hold_multi(hold) != NULL &&
 	    multi_is_endangered(core, hold_multi(hold)))

@@ -166,6 +166,8 @@ request_unlink(struct core *core, struct request *r)
 	if (request_is_found(r))
 		hash_remove(&core->asked, &r->link,
 		    request_hash_of(c->id, r->reply.request));
+	if (c->resume != NULL && c->resume->request == r)
+		c->resume->request = NULL;
 	if (c->to_drain == r)
 		c->to_drain = r->client_next;
 	DL_DELETE2(c->requests, r, client_previous, client_next);

@@ -1,6 +1,21 @@
 /*
  * What outlives its connection (linger.c): a client resumes it, or its time
  * ends.
+ *
+ * There may be very much of it, so that is done in parts, a hold or several as
+ * one in each, from the first to the last:
+ *
+ *  1. The other client's connection may be there yet: it is cut off (leave.c),
+ *     and what it had beside that is lost to it.
+ *  2. What is left of it and lingers moves to the client that resumes it.
+ *  3. The request is answered.
+ *
+ * The client may have asked for nothing before, and asks for nothing until
+ * then: so its holds keep the order of their numbers. It hears nothing of them,
+ * because the answer says how each is. If it leaves before, or another client
+ * resumes the same, all of it is its own first. Until it has moved, a hold is
+ * as its client left it: its time may end. If the process dies in between, the
+ * next one begins with what is left to be moved.
  */
 #include "core/client/room.h"
 
@@ -34,46 +49,30 @@ linger_differs(const struct core_secret *a, const struct core_secret *b)
 	return differs;
 }
 
-/* Nor does it matter how much of it is right. */
+static bool
+linger_is(const struct linger *l, const struct core_request *ask)
+{
+	return (linger_differs(&l->secret, ask->secret) |
+	    (l->user ^ ask->user)) == 0;
+}
+
+/* Of another client: the last, which is the one that takes over what the others
+ * have. Nor does it matter how much of it is right. */
 static struct linger *
 linger_find(const struct core *core, const struct core_request *ask)
 {
 	struct linger *l, *found = NULL;
 
 	DL_FOREACH(core->lingers, l)
-	{
-		uint64_t differs = linger_differs(&l->secret, ask->secret) |
-		    (l->user ^ ask->user);
-
-		found = differs == 0 ? l : found;
-	}
+		found = linger_is(l, ask) && l->client->id != ask->client ?
+		    l : found;
 	return found;
-}
-
-/* What is left when the end of its connection has begun is known only when that
- * is over: perhaps nothing. */
-static struct linger *
-linger_find_settled(struct core *core, const struct core_request *ask)
-{
-	struct linger *l = linger_find(core, ask);
-
-	if (l == NULL || !l->client->leaving)
-		return l;
-	client_cut_off_now(core, l->client->id);
-	return linger_find(core, ask);
 }
 
 static bool
 linger_has_any(const struct linger *l)
 {
-	const struct hold *h;
-
-	DL_FOREACH2(l->client->holds, h, client_next)
-	{
-		if (linger_keeps(h))
-			return true;
-	}
-	return false;
+	return l->client->n_lingers > 0 || l->client->resume != NULL;
 }
 
 /* Would it not meet anything of its own in what it resumes? */
@@ -82,25 +81,17 @@ linger_may_come(const struct client *c)
 {
 	const struct request *r;
 
+	if (c->resume != NULL)
+		return false;
 	DL_FOREACH2(c->requests, r, client_next)
 	{
 		if (r->reply.verb == CORE_ACQUIRE)
 			return false;
 	}
-	return c->holds == NULL;
+	return true;
 }
 
-/* Its connection may be there yet: then it ends now, and what it had beside
- * that is lost to it. */
-static void
-linger_part(struct core *core, struct request *r, struct client *old)
-{
-	if (old->gone)
-		return;
-	r->closing.client = old->id;
-	client_cut_off_now(core, old->id);
-	action_add(core, &r->closing.action, CORE_CLOSE);
-}
+/* ---- the parts -------------------------------------------------------- */
 
 /* It is another client's now, as it is. */
 static void
@@ -114,6 +105,7 @@ linger_move_hold(struct core *core, struct hold *h, struct client *to)
 	DL_APPEND2(to->holds, h, client_previous, client_next);
 	from->n_holds--;
 	to->n_holds++;
+	from->n_lingers--;
 	hold_share(core, h, from, to);
 	if (!h->lost)
 		hold_count_valid(h, -1);
@@ -125,27 +117,167 @@ linger_move_hold(struct core *core, struct hold *h, struct client *to)
 	lock_touch(core, h->use.lock);
 }
 
+/* Several as one move in one step. */
 static void
-linger_move(struct core *core, struct linger *l, struct client *to,
-    bool resumes)
+resume_move(struct core *core, struct resume *m)
 {
-	struct client *old = l->client;
-	struct hold *h, *next;
+	struct client *from = m->from->client;
+	const struct multi *j;
 
-	linger_free(core, to->linger);
-	DL_FOREACH_SAFE2(old->holds, h, next, client_next)
-	{
+	do {
+		struct hold *h = from->to_leave;
+
+		j = hold_multi(h);
+		from->to_leave = h->client_next;
 		if (!linger_keeps(h))
 			continue;
-		linger_move_hold(core, h, to);
-		terms_resume(core, h, resumes);
+		linger_move_hold(core, h, m->to);
+		terms_resume(core, h, m->resumes);
+		m->to->n_lingers += linger_keeps(h);
+	} while (j != NULL && from->to_leave != NULL &&
+	    hold_multi(from->to_leave) == j);
+}
+
+/* All of it has moved, or has ended meanwhile. */
+static void
+resume_end(struct core *core, struct resume *m)
+{
+	struct client *from = m->from == NULL ? NULL : m->from->client;
+	struct client *to = m->to;
+	struct request *r = m->request;
+
+	if (from != NULL) {
+		linger_free(core, m->from);
+		client_free_if_unused(core, from);
 	}
-	old->linger = NULL;
-	to->linger = l;
-	l->client = to;
-	l->least_ms = 0;
+	resume_free(core, m);
 	client_touch(core, to);
-	client_free_if_unused(core, old);
+	if (to->leaving)
+		to->to_leave = to->holds;
+	if (to->holds == NULL)
+		linger_free(core, to->linger);
+	if (r == NULL)
+		client_free_if_unused(core, to);
+	else if (to->holds != NULL)
+		request_reply(core, r, 0, 0, NULL);
+	else
+		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
+		    LINGER_NOTHING);
+}
+
+/* The one that had begun to leave its holds to it. */
+static void
+resume_find_rest(struct core *core, struct resume *m)
+{
+	struct linger *own = m->to->linger, *l;
+
+	m->inherited = false;
+	DL_FOREACH(core->lingers, l)
+	{
+		if (l == own || !l->client->gone || l->user != own->user ||
+		    linger_differs(&l->secret, &own->secret) != 0)
+			continue;
+		m->from = l;
+		l->resume = m;
+		l->client->to_leave = l->client->holds;
+		return;
+	}
+}
+
+/* The other client is gone. */
+static void
+resume_begin_to_move(struct core *core, struct resume *m)
+{
+	m->moves = true;
+	if (m->closing.client != 0)
+		action_add(core, &m->closing.action, CORE_CLOSE);
+	if (m->from == NULL)
+		return;
+	m->from->client->to_leave = m->from->client->holds;
+	client_touch(core, m->to);
+}
+
+void
+resume_part(struct core *core, struct resume *m)
+{
+	struct client *from;
+
+	/* What it takes over may be taking over, too, and has that first. */
+	while (m->from != NULL && m->from->client->resume != NULL)
+		m = m->from->client->resume;
+	if (m->inherited)
+		resume_find_rest(core, m);
+	/* Once it is gone it hears of that at once. */
+	if (m->from != NULL && m->from->client->leaving &&
+	    leave_some(core, m->from->client, 1))
+		return;
+	from = m->from == NULL ? NULL : m->from->client;
+	assert(from == NULL || from->gone);
+	if (!m->moves)
+		resume_begin_to_move(core, m);
+	if (from != NULL && from->to_leave != NULL)
+		resume_move(core, m);
+	if (from == NULL || from->to_leave == NULL)
+		resume_end(core, m);
+}
+
+/* Each in its turn. */
+void
+resume_some(struct core *core, uint32_t *n_left)
+{
+	for (; *n_left > 0 && core->resumes != NULL; (*n_left)--) {
+		struct resume *m = core->resumes;
+
+		DL_DELETE(core->resumes, m);
+		DL_APPEND(core->resumes, m);
+		resume_part(core, m);
+	}
+	if (core->due_multis != NULL)
+		multi_run(core);
+}
+
+void
+resume_all(struct core *core)
+{
+	while (core->resumes != NULL)
+		resume_part(core, core->resumes);
+}
+
+/* ---- the request ------------------------------------------------------ */
+
+static int
+resume_begin(struct core *core, struct request *r, struct linger *l,
+    const struct core_request *ask)
+{
+	struct client *from = l->client;
+	struct resume *m = resume_new(core, r->client);
+	int code;
+
+	if (m == NULL)
+		return DDBLOCK_E_NOMEM;
+	linger_free(core, r->client->linger);
+	code = linger_new(core, r->client, ask);
+	if (code < 0) {
+		resume_free(core, m);
+		return code;
+	}
+	m->from = l;
+	l->resume = m;
+	m->request = r;
+	m->resumes = ask->terms.resumes;
+	if (!from->gone && !from->leaving) {
+		m->closing.client = from->id;
+		leave_begin(from, true);
+	}
+	return 0;
+}
+
+/* It has what there is, but its answer was lost with a process. */
+static bool
+linger_has_come(const struct client *c, const struct core_request *ask)
+{
+	return c->holds != NULL && c->linger != NULL &&
+	    linger_is(c->linger, ask);
 }
 
 int
@@ -153,23 +285,17 @@ linger_resume(struct core *core, struct request *r,
     const struct core_request *ask)
 {
 	struct client *c = r->client;
-	struct linger *l;
+	struct linger *l = linger_find(core, ask);
+	bool any = l != NULL && linger_has_any(l);
 
-	if (!linger_may_come(c)) {
-		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0,
-		    "a connection resumes holds before it asks for a lock of "
-		    "its own");
-		return 0;
-	}
-	l = linger_find_settled(core, ask);
-	if (l == NULL || !linger_has_any(l)) {
+	if (linger_may_come(c) && !any && linger_has_come(c, ask))
+		request_reply(core, r, 0, 0, NULL);
+	else if (!linger_may_come(c) || c->holds != NULL)
+		request_reply(core, r, DDBLOCK_E_BAD_REQUEST, 0, RESUME_FIRST);
+	else if (!any)
 		request_reply(core, r, DDBLOCK_E_NO_SUCH_LOCK, 0,
 		    LINGER_NOTHING);
-		return 0;
-	}
-	linger_part(core, r, l->client);
-	l->secret = *ask->secret;
-	linger_move(core, l, c, ask->terms.resumes);
-	request_reply(core, r, 0, 0, NULL);
+	else
+		return resume_begin(core, r, l, ask);
 	return 0;
 }

@@ -12,6 +12,9 @@
 #define CLIENT_SHARES "this connection shares the lock; only an exclusive "    \
 	"holder changes its data"
 
+#define RESUME_FIRST "a connection resumes holds before it asks for a lock "   \
+	"of its own"
+
 /* ---- clients.c -------------------------------------------------------- */
 void client_touch(struct core *, struct client *);
 int client_new(struct core *, uint64_t id, uint32_t user, struct client **ret);
@@ -23,6 +26,9 @@ void client_free(struct core *, struct client *);
 /* ---- leave.c ---------------------------------------------------------- */
 /* All of it in this step, whatever it has. */
 void client_cut_off_now(struct core *, uint64_t id);
+void leave_begin(struct client *, bool cut);
+/* At most so many of what it has. True: there is more. */
+bool leave_some(struct core *, struct client *, uint32_t n_max);
 
 /* ---- request.c -------------------------------------------------------- */
 struct request *request_of(struct waiter *);	/* accepts NULL */
@@ -150,6 +156,7 @@ struct linger {
 	bool asked;		/* for linger */
 	uint64_t least_ms;	/* its client was cut off: the last of its
 				 * deadlines, and a margin */
+	struct resume *resume;	/* by which another client has it; or NULL */
 };
 
 /* Has it no client now, but may again? */
@@ -163,11 +170,37 @@ linger_count(struct hold *h, bool lingers)
 }
 
 bool linger_may_resume(const struct core *, const struct client *);
+int linger_new(struct core *, struct client *, const struct core_request *);
 int linger_ask(struct core *, struct client *, const struct core_request *);
 void linger_free(struct core *, struct linger *);	/* accepts NULL */
 void linger_begin(struct core *, struct hold *, bool cut);
 void linger_tell_loss(struct core *, struct hold *);
 void linger_go_on(struct core *, struct client *);
+
+/* ---- resumes.c -------------------------------------------------------- */
+struct resume {
+	struct resume *prev, *next;	/* in core->resumes */
+	struct client *to;
+	struct linger *from;	/* whose holds go there; NULL: all have gone */
+	struct request *request;	/* NULL: it is not there any more */
+	struct core_close closing;	/* the other's connection, or 0 */
+	bool inherited;		/* what it comes from is not known yet */
+	bool moves;		/* the other client has left */
+	bool resumes;		/* as it was asked for */
+};
+
+/* NULL: no memory. */
+struct resume *resume_new(struct core *, struct client *to);
+void resume_free(struct core *, struct resume *);	/* accepts NULL */
+void resume_forget(struct core *);	/* those of the last step */
+
+/* DDBLOCK_E_NOMEM, DDBLOCK_E_BAD_RECORD */
+int resume_inherit(struct core *, struct client *, bool resumes);
+
+/* ---- resume.c --------------------------------------------------------- */
+/* The next of the holds, or less. It may be over then, and freed. */
+void resume_part(struct core *, struct resume *);
+void resume_all(struct core *);
 
 /* ---- process.c -------------------------------------------------------- */
 void process_lose(struct core *, struct hold *);

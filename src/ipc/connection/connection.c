@@ -24,7 +24,8 @@
 bool
 connection_has_room(const struct connection *c)
 {
-	return c->out.length <= c->server->limits.queued_bytes_max / 2;
+	return !c->resuming &&
+	    c->out.length <= c->server->limits.queued_bytes_max / 2;
 }
 
 struct buffer *

@@ -281,6 +281,7 @@ struct connection {
 	bool leaves;			/* and of its end, in part */
 	bool promises;	/* keepalive: the core hears of all input */
 	bool resumes;	/* its client comes back if we end it */
+	bool resuming;	/* its next lines wait for that answer */
 	bool secretive;	/* its input and output are to be wiped */
 	struct core_secret *secret;	/* of its holds; or NULL */
 	bool tells_restart;		/* it asked for !RESTARTED */

@@ -83,6 +83,8 @@ pending_free(struct connection *c, struct pending *p)
 		c->n_listings--;
 	if (p->reports)
 		c->n_reports--;
+	if (p->kind == PENDING_RESUME)
+		c->resuming = false;
 	pending_free_listing(p->listing);
 	free(p->watch);
 	free(p);

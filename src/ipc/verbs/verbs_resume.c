@@ -1,7 +1,8 @@
 /*
  * RESUME: the holds that an ended connection left become this connection's.
  * The core decides whether, and its views show the holds, a row for each lock;
- * they are written at once, so that they come before any later event.
+ * they are written at once, so that they come before any later event. It may
+ * take long: what the client says next may be about these holds, and waits.
  */
 #include <string.h>
 
@@ -36,8 +37,10 @@ verbs_resume(struct connection *c, const struct protocol_request *q)
 	ask->terms.resumes = c->resumes;
 	/* The rows need memory only now, not when it is done. */
 	r = request_pending_rows(c, PENDING_RESUME, q, NULL, &p);
-	if (r == 0)
+	if (r == 0) {
+		c->resuming = true;
 		r = request_step(c, p, &event);
+	}
 	explicit_bzero(&clear, sizeof(clear));
 	explicit_bzero(&known, sizeof(known));
 	return r;
