@@ -44,6 +44,15 @@ def quoted(mutant):
     return f'"{mutant.name}"'
 
 
+def catcher_path(test, case):
+    """Where its text is. What is not there would fail for every mutant."""
+    if test.endswith("/test_scenarios.py"):
+        return os.path.join(SCENARIOS, f"{case}.plan")
+    if test.endswith(".py"):
+        return os.path.join(TOP, test)
+    return os.path.join(TOP, "tests", "*", f"{test}.c")
+
+
 def read_tables():
     mutants = mutate.read_tables(
         sorted(glob.glob(os.path.join(HERE, "*.mutants"))))
@@ -51,11 +60,8 @@ def read_tables():
         if not mutant.catchers and mutant.kind == "mutant":
             raise mutate.Bad(f"{mutant.place}: {mutant.name}: by what?")
         for test, case in mutant.catchers:
-            # A scenario that is not there would fail for every mutant.
-            path = os.path.join(SCENARIOS, f"{case}.plan") \
-                if test.endswith("/test_scenarios.py") else \
-                os.path.join(TOP, test) if test.endswith(".py") else TOP
-            if not os.path.exists(path):
+            path = catcher_path(test, case)
+            if not glob.glob(path):
                 raise mutate.Bad(f"{mutant.place}: there is no {path}")
     return mutants
 
