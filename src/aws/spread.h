@@ -16,16 +16,6 @@ struct spread {
 };
 
 /* Take a place; how long until then? 0: now. */
-static inline uint64_t
-spread_take_us(struct spread *s, uint64_t now_ns)
-{
-	uint64_t wait_ns;
-
-	if (s->next_ns < now_ns)
-		s->next_ns = now_ns;
-	wait_ns = s->next_ns - now_ns;
-	s->next_ns += SPREAD_EACH_NS;
-	return wait_ns < SPREAD_AT_ONCE * SPREAD_EACH_NS ? 0 : wait_ns / 1000;
-}
+uint64_t spread_take_us(struct spread *, uint64_t now_ns);
 
 #endif
