@@ -34,7 +34,7 @@ SCENARIOS = os.path.join(TOP, "tests", "sim", "scenarios")
 PATIENCE_S = 60  # a test that waits longer has noticed
 SKIPPED = 77
 # What Python tests start, by their folder.
-PROGRAMS = {"tests/integration": ("ddblockd", "ddblock"),
+PROGRAMS = {"tests/integration": ("ddblockd", "ddblock", "ddblock-judge"),
             "tests/sim": ("ddblock-sim",)}
 
 
