@@ -295,14 +295,16 @@ judge_linger_is_whose(const struct judge *j, const struct judge_request *r,
 	    (whose != NULL && whose->secret == h->client->secret);
 }
 
-/* T11: only with the secret, and by the same user. */
+/* T11: only with the secret, and by the same user; or it is told once more what
+ * it has. */
 static bool
 judge_linger_may_take(struct judge *j, const struct judge_client *c,
     const struct judge_hold *h)
 {
 	const struct judge_request *r = judge_linger_request(c);
 
-	if (r == NULL || h == NULL || h->linger_ms == 0) {
+	if (r == NULL || h == NULL ||
+	    (h->linger_ms == 0 && h->client != c)) {
 		judge_find(j, "T11", "c%" PRIu64 " resumes what does not "
 		    "linger, or did not ask to", c->id);
 		return false;
