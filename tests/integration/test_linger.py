@@ -139,7 +139,7 @@ class OneDaemon:
             grants = [one.reply(tag) for tag in tags]
             resume = heir.send(f"RESUME secret={grants[0]['secret']}")
             tags = [heir.send(f"RELEASE id={grant['id']}") for grant in grants]
-            again = heir.send("TRY k99")
+            again = heir.send("ACQUIRE k99")
             reply = heir.reply(resume)
             self.assertEqual([row["id"] for row in reply.rows],
                              sorted((g["id"] for g in grants), key=int))
