@@ -496,17 +496,20 @@ class CutOff(unittest.TestCase):
         with Client(self.daemon) as other:
             if not other.call("HELLO resume=yes").ok:
                 self.skipTest("this daemon does not know resume=yes")
-            self.assertTrue(other.acquire("big", data="d" * 100000).ok)
+            self.assertTrue(other.acquire("big", data="d" * 300000).ok)
             late = connect(self, self.library, self.daemon)
             hold = ctypes.c_uint64()
             self.assertEqual(self.library.ddblock_try(
                 late, KEY.encode(), None, ctypes.byref(hold)), 0)
             token = self.library.ddblock_token(late, hold)
             ask = QueryOptions(ctypes.sizeof(QueryOptions), key=b"big")
+            # All at once: above half of its cap it would not be asked on.
+            self.daemon.freeze()
             for _ in range(60):
                 self.assertEqual(self.library.ddblock_query_start(
                     late, self.GET, ctypes.byref(ask), None, None, None,
                     None), 0)
+            self.daemon.thaw()
             self.daemon.wait_log("was cut off: it does not read")
             while other.call(f"HELD key={KEY}").rows[0].get("left"):
                 self.assertEqual(self.library.ddblock_dispatch(late), 0)
