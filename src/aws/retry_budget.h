@@ -10,12 +10,6 @@
  * Unlike there, a condition that failed is a success: the service did its work,
  * and it is an everyday answer to a waiter.
  *
- * Users have shares (common/share.h): a user's repetitions take no more of the
- * bucket than they leave to others', so that there is something left whatever
- * one of them does; and all users together never have more than the bucket.
- * What is not left is owed by the users that took it. A success pays its own
- * user's debt first, then the greatest one.
- *
  * Operations that leases depend on have a reserve of their own: when the bucket
  * is empty, its repetitions are paid from there, and it fills with time,
  * because a lease runs out with time. So the one beat that gets through an
@@ -37,19 +31,11 @@
 #define RETRY_BUDGET_REFUND 1
 #define RETRY_RESERVE_MAX 50	/* repetitions */
 #define RETRY_RESERVE_MS 200	/* until there is one more */
-#define RETRY_NOBODY UINT32_MAX	/* no user: there is no share for it */
-
-struct retry_debt {
-	uint32_t user;
-	uint32_t owes;		/* above 0 */
-};
 
 struct retry_budget {
 	uint32_t left;
 	uint32_t reserve;
 	uint64_t filled_ms;	/* up to when the reserve was filled */
-	uint32_t n_debts;	/* in all no more than what is not left */
-	struct retry_debt debts[RETRY_BUDGET_MAX];
 };
 
 enum retry_leave {
@@ -64,12 +50,11 @@ void retry_budget_init(struct retry_budget *, uint64_t now_ms);
  * May an operation be repeated? @lease: one that leases depend on. *@ret_cost,
  * if it is granted, is what retry_budget_succeeded() is to be told.
  */
-enum retry_leave retry_budget_take(struct retry_budget *, uint32_t user,
-    bool throttled, bool lease, uint64_t now_ms, uint32_t *ret_cost);
+enum retry_leave retry_budget_take(struct retry_budget *, bool throttled,
+    bool lease, uint64_t now_ms, uint32_t *ret_cost);
 
 /* The service did its work. @cost: of the last repetition; 0: there was none,
  * or it was paid from the reserve. */
-void retry_budget_succeeded(struct retry_budget *, uint32_t user,
-    uint32_t cost);
+void retry_budget_succeeded(struct retry_budget *, uint32_t cost);
 
 #endif

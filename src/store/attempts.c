@@ -9,8 +9,6 @@
 
 #include "common/error.h"
 
-_Static_assert(RETRY_NOBODY == USER_NONE, "it is the same for the core");
-
 void
 attempts_shared_init(struct attempts_shared *s, uint64_t now_ms)
 {
@@ -275,7 +273,6 @@ attempts_leave(struct attempts *c, const struct aws_answer *answer,
 	    aws_error_is_credentials(e))
 		return RETRY_GRANTED;
 	return retry_budget_take(&c->shared->budget,
-	    c->translation.operation->user,
 	    aws_error_is_throttling(e), c->lease, now_ms, &c->cost);
 }
 
@@ -324,8 +321,7 @@ attempts_learn(struct attempts *c, const struct aws_answer *answer,
 	    now_ms);
 	if (e->class != AWS_CLASS_OK && e->class != AWS_CLASS_CONDITION)
 		return;
-	retry_budget_succeeded(&c->shared->budget,
-	    c->translation.operation->user, c->cost);
+	retry_budget_succeeded(&c->shared->budget, c->cost);
 	c->cost = 0;
 }
 

@@ -28,11 +28,10 @@ budget(void)
 	retry_budget_init(&b, 0);
 	while (scanf("%u %u", &i, &answer) == 2 && i < OPERATIONS) {
 		bool granted = answer != 0 && retry_budget_take(&b,
-		    RETRY_NOBODY, answer == 2, false, 0, &costs[i]) ==
-		    RETRY_GRANTED;
+		    answer == 2, false, 0, &costs[i]) == RETRY_GRANTED;
 
 		if (answer == 0)
-			retry_budget_succeeded(&b, RETRY_NOBODY, costs[i]);
+			retry_budget_succeeded(&b, costs[i]);
 		if (!granted)
 			costs[i] = 0;
 		printf("%d %u\n", granted, b.left);

@@ -70,7 +70,7 @@ begin_for(uint32_t user, struct drive *d, enum operation_kind kind,
 static void
 begin(struct drive *d, enum operation_kind kind, uint64_t now_ms)
 {
-	begin_for(USER_NONE, d, kind, now_ms);
+	begin_for(0, d, kind, now_ms);
 }
 
 static void
@@ -280,13 +280,12 @@ TEST(test_hedges_are_bounded)
 
 /* Repetitions that operations of a kind get in an outage, at most @max. */
 static unsigned
-repeat_for(uint32_t user, enum operation_kind kind, uint64_t now_ms,
-    unsigned max)
+repeat(enum operation_kind kind, uint64_t now_ms, unsigned max)
 {
 	struct drive d;
 	unsigned n = 0;
 
-	begin_for(user, &d, kind, now_ms);
+	begin(&d, kind, now_ms);
 	while (n < max) {
 		answer(&d, d.step.attempt, 500, ERROR("InternalServerError"));
 		if (d.step.next == ATTEMPTS_END)
@@ -299,12 +298,6 @@ repeat_for(uint32_t user, enum operation_kind kind, uint64_t now_ms,
 	return n;
 }
 
-static unsigned
-repeat(enum operation_kind kind, uint64_t now_ms, unsigned max)
-{
-	return repeat_for(USER_NONE, kind, now_ms, max);
-}
-
 TEST(test_outage_is_no_storm)
 {
 	unsigned n = 0;
@@ -312,25 +305,6 @@ TEST(test_outage_is_no_storm)
 	for (unsigned i = 0; i < 100; i++)
 		n += repeat(OPERATION_ACQUIRE, BEGIN, 10);
 	ck_assert_uint_eq(n, RETRY_BUDGET_MAX / RETRY_BUDGET_COST);
-}
-
-/* What one user's failures leave is another's; and all that fail are no storm
- * either. */
-TEST(test_users_have_shares_of_repetitions)
-{
-	unsigned n = 0, more, other;
-
-	for (unsigned i = 0; i < 100; i++)
-		n += repeat_for(1, OPERATION_ACQUIRE, BEGIN, 10);
-	/* Its releases have the reserve, and leave the bucket to others. */
-	ck_assert_uint_eq(repeat_for(1, OPERATION_RELEASE, BEGIN, 20), 20);
-	other = repeat_for(2, OPERATION_ACQUIRE, BEGIN, 5);
-	ck_assert_uint_eq(other, 5);
-	do {
-		more = repeat_for(2 + other, OPERATION_ACQUIRE, BEGIN, 5);
-		other += more;
-	} while (more > 0);
-	ck_assert_uint_le(n + other, RETRY_BUDGET_MAX / RETRY_BUDGET_COST);
 }
 
 /* After any other attempts. */
