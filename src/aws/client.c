@@ -61,8 +61,9 @@ aws_client_new(struct event_base *base, const struct aws_client_config *config,
 
 /* ---- where to, and who signs ---- */
 
+/* What waited for that. */
 static void
-client_on_resolved(void *arg)
+client_go_on(void *arg)
 {
 	struct aws_client *s = arg;
 
@@ -78,8 +79,7 @@ client_change_route(struct aws_client *s, const struct origin *o)
 
 	if (!o->endpoint.literal) {
 		int r = resolver_new(s->base, o->endpoint.host,
-		    o->endpoint.port, s->lookup, client_on_resolved, s,
-		    &resolver);
+		    o->endpoint.port, s->lookup, client_go_on, s, &resolver);
 
 		if (r < 0)
 			return r;
@@ -115,8 +115,7 @@ aws_client_use(struct aws_client *s, const struct aws_client_origin *from,
 	o->route = s->routes;
 	origin_unref(s->origin);
 	s->origin = o;
-	for (size_t i = 0; i < AWS_LANES; i++)
-		lane_pump(&s->lanes[i]);
+	client_go_on(s);
 	return 0;
 }
 

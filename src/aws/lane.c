@@ -304,7 +304,7 @@ lane_pump(struct lane *l)
 			addresses = resolver_addresses(s->resolver,
 			    clock_boot_ms(), &number);
 			if (addresses == NULL && resolver_busy(s->resolver))
-				return; /* client_on_resolved() goes on */
+				return; /* client_go_on() does */
 			if (addresses == NULL) {
 				call_fail_soon(lane_take_turn(l),
 				    resolver_error(s->resolver));

@@ -78,37 +78,22 @@ void client_stop_leases(struct core *, struct namespace *);
 
 /* ---- what it has of what all share (share.c) -------------------------- */
 
-/* So many bytes more, with so many locks that are held; or less. */
+/* So many more; or less. */
 static inline void
-share_add(struct core *core, struct client *c, int64_t locks, int64_t bytes)
+share_count(struct core *core, struct client *c, enum share item, int64_t n)
 {
-	struct shares *all[] = { &c->shares, &c->tenant->shares,
-		&core->shares };
-
-	for (int i = 0; i < 3; i++) {
-		all[i]->has[SHARE_LOCKS] += (uint64_t)locks;
-		all[i]->has[SHARE_BYTES] += (uint64_t)bytes;
-	}
+	c->shares.has[item] += (uint64_t)n;
+	c->tenant->shares.has[item] += (uint64_t)n;
+	core->shares.has[item] += (uint64_t)n;
 }
 
+/* And bytes for these. */
 static inline void
-share_add_watch(struct core *core, struct client *c, int64_t watches,
+share_add(struct core *core, struct client *c, enum share item, int64_t n,
     int64_t bytes)
 {
-	c->shares.has[SHARE_WATCHES] += (uint64_t)watches;
-	c->tenant->shares.has[SHARE_WATCHES] += (uint64_t)watches;
-	core->shares.has[SHARE_WATCHES] += (uint64_t)watches;
-	share_add(core, c, 0, bytes);
-}
-
-static inline void
-share_add_asked(struct core *core, struct client *c, int64_t locks,
-    int64_t bytes)
-{
-	c->shares.has[SHARE_ASKED] += (uint64_t)locks;
-	c->tenant->shares.has[SHARE_ASKED] += (uint64_t)locks;
-	core->shares.has[SHARE_ASKED] += (uint64_t)locks;
-	share_add(core, c, 0, bytes);
+	share_count(core, c, item, n);
+	share_count(core, c, SHARE_BYTES, bytes);
 }
 
 /* It is another user's, with all that it has. */

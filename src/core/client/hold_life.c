@@ -31,8 +31,8 @@ void
 hold_share(struct core *core, const struct hold *h, struct client *from,
     struct client *to)
 {
-	share_add(core, from, -1, -hold_bytes(h));
-	share_add(core, to, 1, hold_bytes(h));
+	share_add(core, from, SHARE_LOCKS, -1, -hold_bytes(h));
+	share_add(core, to, SHARE_LOCKS, 1, hold_bytes(h));
 }
 
 /* It is the client's, by its number. */
@@ -47,7 +47,7 @@ hold_link(struct core *core, struct hold *h, struct client *c)
 	c->n_holds++;
 	if (h->terms != NULL)
 		c->n_lingers += linger_keeps(h);
-	share_add(core, c, 1, hold_bytes(h));
+	share_add(core, c, SHARE_LOCKS, 1, hold_bytes(h));
 }
 
 /* It is the client's from now on, by a number of its own. */
@@ -168,7 +168,7 @@ hold_end(struct core *core, struct hold *h)
 	DL_DELETE2(c->holds, h, client_previous, client_next);
 	c->n_holds--;
 	c->n_lingers -= linger_keeps(h);
-	share_add(core, c, -1, -hold_bytes(h));
+	share_add(core, c, SHARE_LOCKS, -1, -hold_bytes(h));
 	linger_count(h, false);
 	if (h->lost) {
 		lock_unref(core, l);

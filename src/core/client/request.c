@@ -174,7 +174,7 @@ request_unlink(struct core *core, struct request *r)
 	c->n_requests--;
 	core->n_requests--;
 	if (r->bytes > 0)
-		share_add_asked(core, c, -(int64_t)r->n_asked,
+		share_add(core, c, SHARE_ASKED, -(int64_t)r->n_asked,
 		    -(int64_t)r->bytes);
 	r->client = NULL;
 	r->multi = NULL;

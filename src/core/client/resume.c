@@ -50,10 +50,10 @@ linger_differs(const struct core_secret *a, const struct core_secret *b)
 }
 
 static bool
-linger_is(const struct linger *l, const struct core_request *ask)
+linger_is(const struct linger *l, const struct core_secret *secret,
+    uint32_t user)
 {
-	return (linger_differs(&l->secret, ask->secret) |
-	    (l->user ^ ask->user)) == 0;
+	return (linger_differs(&l->secret, secret) | (l->user ^ user)) == 0;
 }
 
 /* Of another client: the last, which is the one that takes over what the others
@@ -64,8 +64,8 @@ linger_find(const struct core *core, const struct core_request *ask)
 	struct linger *l, *found = NULL;
 
 	DL_FOREACH(core->lingers, l)
-		found = linger_is(l, ask) && l->client->id != ask->client ?
-		    l : found;
+		found = linger_is(l, ask->secret, ask->user) &&
+		    l->client->id != ask->client ? l : found;
 	return found;
 }
 
@@ -174,8 +174,8 @@ resume_find_rest(struct core *core, struct resume *m)
 	m->inherited = false;
 	DL_FOREACH(core->lingers, l)
 	{
-		if (l == own || !l->client->gone || l->user != own->user ||
-		    linger_differs(&l->secret, &own->secret) != 0)
+		if (l == own || !l->client->gone ||
+		    !linger_is(l, &own->secret, own->user))
 			continue;
 		m->from = l;
 		l->resume = m;
@@ -277,7 +277,7 @@ static bool
 linger_has_come(const struct client *c, const struct core_request *ask)
 {
 	return c->holds != NULL && c->linger != NULL &&
-	    linger_is(c->linger, ask);
+	    linger_is(c->linger, ask->secret, ask->user);
 }
 
 int

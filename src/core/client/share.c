@@ -83,7 +83,7 @@ void
 share_take(struct core *core, struct request *r, size_t bytes)
 {
 	r->bytes += bytes;
-	share_add(core, r->client, 0, (int64_t)bytes);
+	share_count(core, r->client, SHARE_BYTES, (int64_t)bytes);
 }
 
 /* ---- may it have more? ------------------------------------------------ */
@@ -283,6 +283,7 @@ share_admit(struct core *core, struct request *r,
 	}
 	r->bytes = share_request_bytes(ask);
 	r->n_asked = share_request_locks(ask);
-	share_add_asked(core, r->client, r->n_asked, (int64_t)r->bytes);
+	share_add(core, r->client, SHARE_ASKED, r->n_asked,
+	    (int64_t)r->bytes);
 	return true;
 }

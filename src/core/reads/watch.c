@@ -40,7 +40,7 @@ watch_end(struct core *core, struct watch *watch)
 	assert(watch->request == NULL);
 	HASH_DEL(core->watches, watch);
 	DL_DELETE2(c->watches, watch, client_previous, client_next);
-	share_add_watch(core, c, -1, -(int64_t)watch_bytes(l));
+	share_add(core, c, SHARE_WATCHES, -1, -(int64_t)watch_bytes(l));
 	DL_DELETE2(l->watched->watches, watch, lock_previous, lock_next);
 	free(watch);
 	if (l->watched->watches == NULL && l->watched->asking == NULL)
@@ -189,7 +189,7 @@ watch_new(struct core *core, struct request *r, struct lock *l)
 	r->served = watch;
 	r->kind = &watch_kind;
 	DL_APPEND2(c->watches, watch, client_previous, client_next);
-	share_add_watch(core, c, 1, (int64_t)watch_bytes(l));
+	share_add(core, c, SHARE_WATCHES, 1, (int64_t)watch_bytes(l));
 	DL_PREPEND2(l->watched->asking, watch, lock_previous, lock_next);
 	return 0;
 }

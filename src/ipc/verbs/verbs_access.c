@@ -77,9 +77,9 @@ access_by(struct buffer *b, const struct access_rule *rule)
 	codec_text_value(b, "where", where);
 }
 
-static void
-access_row(struct connection *c, const struct protocol_request *q,
-    uint32_t namespace_index, const struct rights_answer *a)
+static struct buffer *
+access_begin_row(struct connection *c, const struct protocol_request *q,
+    uint32_t namespace_index)
 {
 	const struct server *s = c->server;
 	struct buffer *b = connection_out(c);
@@ -87,6 +87,15 @@ access_row(struct connection *c, const struct protocol_request *q,
 	codec_begin(b, q->line->tag.bytes, "+");
 	codec_text_value(b, "ns", s->calls.namespace_name(s->arg,
 	    namespace_index));
+	return b;
+}
+
+static void
+access_row(struct connection *c, const struct protocol_request *q,
+    uint32_t namespace_index, const struct rights_answer *a)
+{
+	struct buffer *b = access_begin_row(c, q, namespace_index);
+
 	codec_text_value(b, "right", access_word(a->right));
 	codec_boolean(b, "allowed", a->allowed);
 	access_by(b, a->rule);
@@ -98,19 +107,17 @@ static uint64_t
 access_limit_rows(struct connection *c, const struct protocol_request *q,
     uint32_t namespace_index, const struct access_client *client)
 {
-	const struct server *s = c->server;
-	struct buffer *b = connection_out(c);
 	const struct access_rule *rule;
 	uint64_t n = 0, most;
 
 	for (int i = 0; i < ACCESS_LIMITS; i++) {
-		most = rights_explain_limit(s, client, (enum access_limit)i,
-		    &rule);
+		struct buffer *b;
+
+		most = rights_explain_limit(c->server, client,
+		    (enum access_limit)i, &rule);
 		if (most == 0)
 			continue;
-		codec_begin(b, q->line->tag.bytes, "+");
-		codec_text_value(b, "ns", s->calls.namespace_name(s->arg,
-		    namespace_index));
+		b = access_begin_row(c, q, namespace_index);
 		codec_text_value(b, "setting",
 		    access_limit_word((enum access_limit)i));
 		codec_number(b, "most", most);
