@@ -58,6 +58,9 @@ struct dice {
 /* Is it a plan in which everything is to meet everything else? */
 bool dice_has_all(const struct dice *);
 
+/* From then on the dice fall by these seeds alone. */
+void dice_begin(struct dice *, const uint64_t seeds[4]);
+
 /* 0 to @n - 1; @n is not 0. */
 uint64_t dice(struct dice *, uint64_t n);
 uint64_t dice_between(struct dice *, uint64_t least, uint64_t most);

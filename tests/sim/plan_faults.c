@@ -425,9 +425,7 @@ dice_orders(struct dice *d)
 {
 	/* Who orders it is no business of the rest: by dice of its own, so that
 	 * a seed's other steps do not change. */
-	random_init(&d->random, (uint64_t[4]){ d->plan->seed, 6, 6, 6 });
-	for (unsigned i = 0; i < 16; i++)
-		(void)random_next(&d->random);
+	dice_begin(d, (uint64_t[4]){ d->plan->seed, 6, 6, 6 });
 	for (unsigned n = (unsigned)dice(d, 3); n > 0; n--)
 		faults_reload(d);
 	if (dice_percent(d, 35))

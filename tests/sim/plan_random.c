@@ -26,6 +26,15 @@ dice_has_all(const struct dice *d)
 	return d->extras == DICE_EXTRAS_ALL;
 }
 
+/* The first numbers of neighbouring seeds are neighbours, too. */
+void
+dice_begin(struct dice *d, const uint64_t seeds[4])
+{
+	random_init(&d->random, seeds);
+	for (unsigned i = 0; i < 16; i++)
+		(void)random_next(&d->random);
+}
+
 uint64_t
 dice(struct dice *d, uint64_t n)
 {
@@ -323,13 +332,10 @@ random_resumes(struct dice *d)
 {
 	const size_t n = d->plan->n_steps;
 	struct dice own = *d;
-	const uint64_t seeds[4] = { d->plan->seed, 2, 3, 4 };
 
 	if (d->extras == 0)
 		return;
-	random_init(&own.random, seeds);
-	for (unsigned i = 0; i < 16; i++)
-		(void)random_next(&own.random);
+	dice_begin(&own, (uint64_t[4]){ d->plan->seed, 2, 3, 4 });
 	for (size_t i = 0; i < n; i++) {
 		struct plan_step *s = &d->plan->steps[i];
 
@@ -366,11 +372,8 @@ random_users(struct dice *d)
 {
 	struct plan *p = d->plan;
 	struct dice own = *d;
-	const uint64_t seeds[4] = { p->seed, 5, 6, 7 };
 
-	random_init(&own.random, seeds);
-	for (unsigned i = 0; i < 16; i++)
-		(void)random_next(&own.random);
+	dice_begin(&own, (uint64_t[4]){ p->seed, 5, 6, 7 });
 	if (d->extras == 0 || !dice_percent(&own, 25))
 		return;
 	if (dice_percent(&own, 30))
@@ -412,10 +415,7 @@ plan_random(struct plan *p, uint64_t seed, bool foreign)
 	struct dice d = { .plan = p };
 	uint64_t lease_ms;
 
-	random_init(&d.random, seeds);
-	/* The first numbers of neighbouring seeds are neighbours, too. */
-	for (unsigned i = 0; i < 16; i++)
-		(void)random_next(&d.random);
+	dice_begin(&d, seeds);
 	plan_init(p);
 	p->seed = seed;
 	if (dice(&d, DICE_FOREIGN_ONE_OF) == 0 || foreign) {

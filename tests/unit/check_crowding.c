@@ -10,23 +10,17 @@
 #include "core/core.h"
 #include "core/lease/room.h"
 #include "core/lock/room.h"
+#include "core_fixture.h"
 #include "test.h"
 
 #define MANY 2000
 #define SAME_BITS UINT32_C(0xfff)	/* more than there are places */
 #define CHAIN_MAX 40	/* one of 2000 would be all of them */
 
-static const struct core_namespace crowding_namespace = {
-	.name = "default", .lease_ms = 20000, .heartbeat_ms = 5000,
-	.danger_ms = 10000, .margin_ms = 1000, .drift_ppm = 10000,
-	.poll_ms = 1000, .request_ms = 5000, .try_ms = 1000,
-	.audit_ms = 60000, .handover_max = 100,
-};
-
 static struct core *
 crowding_core(void)
 {
-	const struct core_config config = { .namespaces = &crowding_namespace,
+	const struct core_config config = { .namespaces = &core_fixture,
 		.n_namespaces = 1, .host = "A", .limits = {
 		    .clients_max = 10, .requests_per_client_max = MANY,
 		    .holds_per_client_max = MANY, .watches_per_client_max = 10,

@@ -9,19 +9,13 @@
 
 #include "core/rate.h"
 #include "core/state.h"
+#include "core_fixture.h"
 #include "ddblock.h"
 #include "test.h"
 
 #define NOW_MS 1000
 #define USER 7
 #define OTHER 8
-
-static const struct core_namespace limits_namespace = {
-	.name = "default", .lease_ms = 20000, .heartbeat_ms = 5000,
-	.danger_ms = 10000, .margin_ms = 1000, .drift_ppm = 10000,
-	.poll_ms = 1000, .request_ms = 5000, .try_ms = 1000,
-	.audit_ms = 60000, .handover_max = 100, .life = LOCK_LIFE_SESSION,
-};
 
 static struct core *core;
 static struct core_update update;
@@ -69,7 +63,7 @@ store(void)
 		if (o->kind == OPERATION_SESSION_OPEN)
 			outcome.session = (struct session_record){
 				.exists = true,
-				.lease_ms = limits_namespace.lease_ms };
+				.lease_ms = core_fixture.lease_ms };
 		else if (o->kind == OPERATION_ACQUIRE)
 			outcome.lock = (struct lock_record){ .exists = true,
 				.holders = &me, .n_holders = 1,
@@ -82,7 +76,7 @@ store(void)
 static void
 begin_with(uint32_t request_rate)
 {
-	struct core_namespace ns = limits_namespace;
+	struct core_namespace ns = core_fixture;
 	const struct core_config config = { .namespaces = &ns,
 		.n_namespaces = 1, .host = "A", .limits = {
 		    .clients_max = 10, .requests_per_client_max = 1000,

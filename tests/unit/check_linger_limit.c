@@ -7,18 +7,12 @@
  * No store: all of them wait for the session, which is never opened.
  */
 #include "core/core.h"
+#include "core_fixture.h"
 #include "ddblock.h"
 #include "test.h"
 
 #define LINGERING_MAX 1000
 #define RESUMING_MAX 1010	/* half of the clients */
-
-static const struct core_namespace limit_namespace = {
-	.name = "default", .lease_ms = 20000, .heartbeat_ms = 5000,
-	.danger_ms = 10000, .margin_ms = 1000, .drift_ppm = 10000,
-	.poll_ms = 1000, .request_ms = 5000, .try_ms = 1000,
-	.audit_ms = 60000, .handover_max = 100,
-};
 
 static int
 limit_step(struct core *core, struct core_event *event)
@@ -75,7 +69,7 @@ limit_leave(struct core *core, uint64_t client)
 static struct core *
 limit_core(void)
 {
-	const struct core_config config = { .namespaces = &limit_namespace,
+	const struct core_config config = { .namespaces = &core_fixture,
 		.n_namespaces = 1, .host = "A", .limits = {
 		    .clients_max = 2 * RESUMING_MAX,
 		    .requests_per_client_max = 10,

@@ -8,28 +8,22 @@
 #include <stdio.h>
 
 #include "core/state.h"
+#include "core_fixture.h"
 #include "ddblock.h"
 #include "test.h"
 
 #define MANY 95
 #define PER_STEP 10
 #define ASKED_MS 1000
-#define TRY_MS 1000
+#define TRY_MS core_fixture.try_ms
 #define CLIENT 1
-
-static const struct core_namespace steps_namespace = {
-	.name = "default", .lease_ms = 20000, .heartbeat_ms = 5000,
-	.danger_ms = 10000, .margin_ms = 1000, .drift_ppm = 10000,
-	.poll_ms = 1000, .request_ms = 5000, .try_ms = TRY_MS,
-	.audit_ms = 60000, .handover_max = 100, .life = LOCK_LIFE_SESSION,
-};
 
 static struct core_update update;
 
 static struct core *
 steps_core(void)
 {
-	const struct core_config config = { .namespaces = &steps_namespace,
+	const struct core_config config = { .namespaces = &core_fixture,
 		.n_namespaces = 1, .host = "A", .limits = {
 		    .clients_max = 10, .requests_per_client_max = MANY + 1,
 		    .holds_per_client_max = MANY, .watches_per_client_max = 10,
@@ -109,7 +103,7 @@ steps_store(struct core *core, uint64_t now_ms)
 
 	if (o->kind == OPERATION_SESSION_OPEN)
 		outcome.session = (struct session_record){ .exists = true,
-			.lease_ms = steps_namespace.lease_ms };
+			.lease_ms = core_fixture.lease_ms };
 	else
 		outcome.lock = (struct lock_record){ .exists = true,
 			.holders = &me, .n_holders = 1,
@@ -216,7 +210,7 @@ TEST(test_a_session_that_opens)
 	struct operation *opening = steps_wait(core);
 	struct outcome outcome = { .kind = OUTCOME_DONE, .sent_ms = ASKED_MS,
 		.session = { .exists = true,
-		    .lease_ms = steps_namespace.lease_ms } };
+		    .lease_ms = core_fixture.lease_ms } };
 	int n;
 
 	(void)steps_step(core, (struct core_event){ .type = CORE_STORED,
@@ -455,7 +449,7 @@ TEST(test_resumes_in_danger)
 	ck_assert_int_eq(steps_resume(core, 2, 1), 0);
 	while (steps_held_by(core, 2) == 0)
 		(void)steps_step(core, timer);
-	timer.now_ms += steps_namespace.danger_ms;
+	timer.now_ms += core_fixture.danger_ms;
 	ck_assert_int_eq(steps_step(core, timer), 0);
 	ck_assert(core_next_hold_of(core, 2, 0, timer.now_ms, &v) && v.danger);
 	ck_assert_int_eq(steps_count(CORE_NOTICE), 0);
