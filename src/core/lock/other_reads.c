@@ -66,7 +66,7 @@ look_taken(struct core *core, struct lock *l, uint64_t submitted_ms,
 	bool fresh = true;
 
 	if (o->kind != OUTCOME_DONE) {
-		outcome_failed(core, l, o);
+		outcome_failed(core, l, o, submitted_ms);
 		if (l->watched != NULL)
 			core->lock_events->unseen(core, l, outcome_cause(o),
 			    o->text);

@@ -31,12 +31,18 @@ outcome_is_used(const struct core *core, const struct lock *l)
 	return false;
 }
 
-/* No waiter can have the lock, because of @code. */
+/* No waiter can have the lock, because of @code: the answer to what was sent at
+ * @submitted_ms. Those that asked later, the last in line, are tried again. */
 static void
-outcome_fail(struct core *core, struct lock *l, int code, const char *text)
+outcome_fail(struct core *core, struct lock *l, int code, const char *text,
+    uint64_t submitted_ms)
 {
-	while (l->queue != NULL)
+	while (l->queue != NULL && l->queue->asked_ms <= submitted_ms)
 		core->lock_events->answered(core, l->queue, code, 0, text);
+	if (l->queue == NULL)
+		return;
+	l->cause = 0;
+	l->hold_off_ms = core->now_ms;
 }
 
 /*
@@ -44,7 +50,8 @@ outcome_fail(struct core *core, struct lock *l, int code, const char *text)
  * longer, unless another operation is going on.
  */
 void
-outcome_failed(struct core *core, struct lock *l, const struct outcome *o)
+outcome_failed(struct core *core, struct lock *l, const struct outcome *o,
+    uint64_t submitted_ms)
 {
 	bool definite = o->kind == OUTCOME_REFUSED &&
 	    namespace_code_is_definite(o->code);
@@ -52,7 +59,7 @@ outcome_failed(struct core *core, struct lock *l, const struct outcome *o)
 	l->cause = outcome_cause(o);
 	lock_hold_off(core, l, lock_poll_ms(l));
 	if (definite && !outcome_is_used(core, l))
-		outcome_fail(core, l, o->code, o->text);
+		outcome_fail(core, l, o->code, o->text, submitted_ms);
 }
 
 /* It is kept for a while (grant_idle()), which a look does not prolong. */
@@ -145,13 +152,14 @@ outcome_acquired(struct core *core, struct grant *g, struct submission *s,
 		l->hold_off_ms = core->now_ms;
 		/* Ours or not, it is unreadable. */
 		if (o->code == DDBLOCK_E_BAD_RECORD)
-			outcome_fail(core, l, o->code, o->text);
+			outcome_fail(core, l, o->code, o->text,
+			    submitted_ms);
 	} else {
 		grant_enter(core, g, GRANT_NONE, NULL);
 		if (o->kind == OUTCOME_CONFLICT)
 			outcome_seen(core, l, o, submitted_ms);
 		else
-			outcome_failed(core, l, o);
+			outcome_failed(core, l, o, submitted_ms);
 		/* What looks free or open and yet was refused: others' turn,
 		 * or it changed. Look before writing again. */
 		l->refused = o->kind == OUTCOME_CONFLICT;
@@ -170,11 +178,13 @@ static void
 outcome_cleaned(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
+	uint64_t submitted_ms = s->submit.operation.submitted_ms;
+
 	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
-		outcome_seen(core, l, o, s->submit.operation.submitted_ms);
+		outcome_seen(core, l, o, submitted_ms);
 		return;
 	}
-	outcome_failed(core, l, o);
+	outcome_failed(core, l, o, submitted_ms);
 	free(l->leftovers);
 	l->leftovers = NULL;
 	l->read_due = true; /* which finds it, if it is still there */
@@ -234,7 +244,7 @@ outcome_released(struct core *core, struct grant *g, struct submission *s,
 		record_forget_sight(l);
 		l->view = VIEW_STALE;
 	}
-	outcome_failed(core, l, o);
+	outcome_failed(core, l, o, submitted_ms);
 }
 
 /* What renews a lock by its own record: did it? */
@@ -279,15 +289,16 @@ static void
 outcome_extended(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
+	uint64_t submitted_ms = s->submit.operation.submitted_ms;
 	struct grant *g = grant_find(l, s->holder.grant);
 
 	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
-		outcome_failed(core, l, o);
+		outcome_failed(core, l, o, submitted_ms);
 		return;
 	}
 	if (outcome_loses_grant(core, g, o))
 		return;
-	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
+	outcome_seen(core, l, o, submitted_ms);
 	if (g == NULL || g->state != GRANT_HELD)
 		return;
 	/* For the next holder; or the element that is there now. */
@@ -302,17 +313,18 @@ static void
 outcome_updated(struct core *core, struct lock *l, struct submission *s,
     const struct outcome *o)
 {
+	uint64_t submitted_ms = s->submit.operation.submitted_ms;
 	struct grant *g = grant_find(l, s->holder.grant);
 	bool held = g != NULL && g->state == GRANT_HELD;
 
 	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
 		if (!held || !update_failed(core, g, s->serial, o))
-			outcome_failed(core, l, o);
+			outcome_failed(core, l, o, submitted_ms);
 		return;
 	}
 	if (outcome_loses_grant(core, g, o))
 		return;
-	outcome_seen(core, l, o, s->submit.operation.submitted_ms);
+	outcome_seen(core, l, o, submitted_ms);
 	if (!held)
 		return;
 	/* What the record shows now is above all that was sent before. */
@@ -328,7 +340,7 @@ outcome_waiter_marked(struct core *core, struct lock *l, struct submission *s,
 	const struct operation *operation = &s->submit.operation;
 
 	if (o->kind != OUTCOME_DONE && o->kind != OUTCOME_CONFLICT) {
-		outcome_failed(core, l, o);
+		outcome_failed(core, l, o, operation->submitted_ms);
 		return;
 	}
 	outcome_seen(core, l, o, operation->submitted_ms);

@@ -156,7 +156,8 @@ bool update_failed(struct core *, struct grant *, uint64_t serial,
 
 /* ---- outcome.c -------------------------------------------------------- */
 int16_t outcome_cause(const struct outcome *);
-void outcome_failed(struct core *, struct lock *, const struct outcome *);
+void outcome_failed(struct core *, struct lock *, const struct outcome *,
+    uint64_t submitted_ms);
 void outcome_seen(struct core *, struct lock *, const struct outcome *,
     uint64_t submitted_ms);
 void outcome_granted(struct core *, struct grant *, const struct holder *me,
