@@ -172,6 +172,13 @@ config_handle(void *arg, const char *section, const char *name,
 
 	(void)section;	/* see above */
 	r->open = false;
+	/* libinih takes it for the value. */
+	if (value[0] == ';') {
+		config_complain(r->config, r->at, "the value of %s begins "
+		    "with ';': a comment needs a space before it", name);
+		(void)config_fail(r, DDBLOCK_E_BAD_REQUEST);
+		return 1;
+	}
 	switch (r->where) {
 	case CONFIG_IN_DAEMON:
 		error = config_set(r->config, NULL, name, value, r->at);

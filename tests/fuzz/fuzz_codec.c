@@ -5,6 +5,7 @@
  */
 #include "fuzz.h"
 
+#include "common/utf8.h"
 #include "ipc/codec.h"
 #include "ipc/protocol.h"
 
@@ -59,7 +60,8 @@ fuzz_is_writable(const struct codec_line *line)
 			return false;
 	}
 	return line->word.length < 100 && (line->text.length == 0 ||
-	    codec_is_line(line->text.bytes, line->text.length));
+	    (codec_is_line(line->text.bytes, line->text.length) &&
+		utf8_is_shown(line->text.bytes)));
 }
 
 static void

@@ -103,7 +103,8 @@ TEST(test_every_mistake_is_reported_with_its_line)
 	    "poll = 1s\n"
 	    "poll = 2s\n"
 	    "what is this\n"
-	    "file =\n",
+	    "file =\n"
+	    "owner =; nobody\n",
 	    "test.conf:2: there is no setting sokcet; did you mean socket?\n"
 	    "test.conf:3: lease belongs in a section [namespace NAME]\n"
 	    "test.conf:6: lease = 5 parsecs: must be a time such as 500ms, "
@@ -114,7 +115,9 @@ TEST(test_every_mistake_is_reported_with_its_line)
 	    "test.conf:10: poll is set twice (first in test.conf:9); remove "
 	    "one\n"
 	    "test.conf:11: this is not a setting; write NAME = VALUE\n"
-	    "test.conf:12: file = : must not be empty\n");
+	    "test.conf:12: file = : must not be empty\n"
+	    "test.conf:13: the value of owner begins with ';': a comment "
+	    "needs a space before it\n");
 }
 
 TEST(test_sections)
