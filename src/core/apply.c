@@ -77,8 +77,8 @@ apply_room(const struct operation *o, const struct lock_record *old)
 	if (o->kind == OPERATION_READ)
 		return 0;
 	return (old->n_holders + 1) * sizeof(struct holder) +
-	    (old->n_exclusive_waiters + old->n_shared_waiters + old->n_marks +
-	    1) * sizeof(struct ident);
+	    (old->n_exclusive_waiters + old->n_shared_waiters + old->n_line +
+	    old->n_marks + 2) * sizeof(struct ident);
 }
 
 uint64_t

@@ -98,6 +98,44 @@ apply_remove_mark(struct lock_record *r, enum lock_mode mode,
 	return left + n;
 }
 
+/* ---- the line ------------------------------------------------------------ */
+
+/* Has @session that place in it, if @place says one? */
+static bool
+apply_has_place(const struct lock_record *l, struct ident session,
+    uint32_t place)
+{
+	return place == 0 || (place <= l->n_line &&
+	    ident_equal(l->line[place - 1], session));
+}
+
+static bool
+apply_is_in_line(const struct lock_record *l, struct ident session)
+{
+	for (size_t i = 0; i < l->n_line; i++) {
+		if (ident_equal(l->line[i], session))
+			return true;
+	}
+	return false;
+}
+
+/* Take the places from the @first to the @last out of it. */
+static void *
+apply_leave_line(struct lock_record *r, uint32_t first, uint32_t last,
+    void *memory)
+{
+	struct ident *left = memory;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_line; i++) {
+		if (i + 1 < first || i + 1 > last)
+			left[n++] = r->line[i];
+	}
+	r->line = left;
+	r->n_line = n;
+	return left + n;
+}
+
 /* ---- acquire ------------------------------------------------------------- */
 
 static bool
@@ -116,6 +154,8 @@ apply_may_enter(const struct operation *o, const struct lock_record *l)
 {
 	if (l->n_holders > 0)
 		return apply_may_join(o, l);
+	if (o->mode == LOCK_MODE_EXCLUSIVE && o->place == 0 && l->n_line > 0)
+		return false;
 	/* The kinds alternate, so that neither starves. */
 	if (l->mode != o->mode)
 		return true;
@@ -149,6 +189,7 @@ apply_judge_acquire(const struct apply *a, const struct operation *o,
 	    apply_exactly(l, o->dead, o->n_dead) && l->token == o->token_seen :
 	    apply_may_enter(o, l);
 
+	may = may && apply_has_place(l, o->me.session, o->place);
 	if (apply_has(l, &o->me))
 		return APPLY_SAME;
 	return may ? apply_judge_tokens(apply_token(a, l), o->tokens) :
@@ -179,8 +220,10 @@ apply_make_acquire(const struct apply *a, const struct operation *o,
 	memory = apply_remove_mark(r, LOCK_MODE_EXCLUSIVE, o->me.session,
 	    memory);
 	if (o->mode == LOCK_MODE_SHARED)
-		(void)apply_remove_mark(r, LOCK_MODE_SHARED, o->me.session,
+		memory = apply_remove_mark(r, LOCK_MODE_SHARED, o->me.session,
 		    memory);
+	if (o->place > 0)
+		(void)apply_leave_line(r, 1, o->place, memory);
 	r->token = apply_token(a, r) + o->tokens;
 	r->exists = true;
 	r->mode = o->mode;
@@ -268,6 +311,16 @@ apply_make_update(const struct apply *a, const struct operation *o,
 /* ---- what others do ------------------------------------------------------ */
 
 static int
+apply_judge_join_line(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	if (apply_is_in_line(l, o->session))
+		return a->repeated ? APPLY_SAME : APPLY_CONFLICT;
+	return (l->n_holders > 0 || l->n_line > 0) &&
+	    l->n_line < o->line_max ? APPLY_NEW : APPLY_CONFLICT;
+}
+
+static int
 apply_judge_add_waiter(const struct apply *a, const struct operation *o,
     const struct lock_record *l)
 {
@@ -275,11 +328,28 @@ apply_judge_add_waiter(const struct apply *a, const struct operation *o,
 	    l->n_shared_waiters : l->n_exclusive_waiters;
 	bool is_marked = apply_is_marked(l, o->mode, o->session);
 
+	if (o->line_max > 0)
+		return apply_judge_join_line(a, o, l);
 	if (l->n_holders == 0)
 		return a->repeated && is_marked ? APPLY_SAME : APPLY_CONFLICT;
 	if (is_marked)
 		return APPLY_SAME;
 	return n < WAITER_MARKS_MAX ? APPLY_NEW : DDBLOCK_E_LIMIT;
+}
+
+/* One more, the last. The memory behind what that took. */
+static void *
+apply_append(const struct ident **set, size_t *n, struct ident session,
+    void *memory)
+{
+	struct ident *more = memory;
+
+	if (*n > 0)
+		memcpy(more, *set, *n * sizeof(*more));
+	more[*n] = session;
+	*set = more;
+	(*n)++;
+	return more + *n;
 }
 
 static void
@@ -288,23 +358,28 @@ apply_make_add_waiter(const struct apply *a, const struct operation *o,
 {
 	size_t *n;
 	const struct ident **waiter_marks = apply_waiter_marks(r, o->mode, &n);
-	struct ident *more = memory;
 
 	(void)a;
-	if (*n > 0)
-		memcpy(more, *waiter_marks, *n * sizeof(*more));
-	more[*n] = o->session;
-	*waiter_marks = more;
-	(*n)++;
+	if (!apply_is_marked(r, o->mode, o->session))
+		memory = apply_append(waiter_marks, n, o->session, memory);
+	if (o->line_max > 0)
+		(void)apply_append(&r->line, &r->n_line, o->session, memory);
 }
 
 static int
 apply_judge_remove_waiter(const struct apply *a, const struct operation *o,
     const struct lock_record *l)
 {
-	if (apply_is_marked(l, o->mode, o->session))
+	bool is_there = apply_is_marked(l, o->mode, o->session);
+
+	if (o->place > 0) {
+		if (apply_has_place(l, o->session, o->place))
+			return APPLY_NEW;
+		is_there = apply_is_in_line(l, o->session);
+	} else if (is_there) {
 		return APPLY_NEW;
-	return a->repeated ? APPLY_SAME : APPLY_CONFLICT;
+	}
+	return a->repeated && !is_there ? APPLY_SAME : APPLY_CONFLICT;
 }
 
 static void
@@ -312,7 +387,9 @@ apply_make_remove_waiter(const struct apply *a, const struct operation *o,
     void *memory, struct lock_record *r)
 {
 	(void)a;
-	(void)apply_remove_mark(r, o->mode, o->session, memory);
+	memory = apply_remove_mark(r, o->mode, o->session, memory);
+	if (o->place > 0)
+		(void)apply_leave_line(r, o->place, o->place, memory);
 }
 
 /* It is free, and by us: an acquire since would have taken the name away. */

@@ -37,10 +37,11 @@ lock_record_copy(const struct lock_record *r)
 	size_t holders = r->n_holders * sizeof(*r->holders);
 	size_t exclusive = r->n_exclusive_waiters * sizeof(struct ident);
 	size_t shared = r->n_shared_waiters * sizeof(struct ident);
+	size_t line = r->n_line * sizeof(struct ident);
 	size_t marks = r->n_marks * sizeof(struct ident);
 	size_t contents = contents_room(&r->contents);
 	struct lock_record *copy = malloc(sizeof(*copy) + holders +
-	    exclusive + shared + marks + contents +
+	    exclusive + shared + line + marks + contents +
 	    lock_record_room(r->owner) + lock_record_room(r->broken_by) +
 	    lock_record_room(r->version) + lock_record_room(r->token_text));
 	char *at = (char *)(copy + 1);
@@ -52,6 +53,7 @@ lock_record_copy(const struct lock_record *r)
 	copy->exclusive_waiters =
 	    lock_record_put(&at, r->exclusive_waiters, exclusive);
 	copy->shared_waiters = lock_record_put(&at, r->shared_waiters, shared);
+	copy->line = lock_record_put(&at, r->line, line);
 	copy->marks = lock_record_put(&at, r->marks, marks);
 	contents_put(&r->contents, at, &copy->contents);
 	at += contents;

@@ -78,6 +78,8 @@ operation_is_sound(const struct operation *o)
 
 	switch (o->kind) {
 	case OPERATION_ACQUIRE:
+		if (o->place > LINE_PLACES_MAX)
+			return false;
 		if (shared)
 			return o->tokens == 1 && o->limit <= HOLDERS_MAX;
 		return o->mode == LOCK_MODE_EXCLUSIVE && o->limit == 0;
@@ -91,7 +93,10 @@ operation_is_sound(const struct operation *o)
 		    contents_refuse(&o->contents) == NULL;
 	case OPERATION_ADD_WAITER:
 	case OPERATION_REMOVE_WAITER:
-		return shared || o->mode == LOCK_MODE_EXCLUSIVE;
+		if (o->mode == LOCK_MODE_EXCLUSIVE)
+			return o->place <= LINE_PLACES_MAX &&
+			    o->line_max <= LINE_PLACES_MAX;
+		return shared && o->place == 0 && o->line_max == 0;
 	case OPERATION_MARK:
 		return o->version != NULL && !ident_is_none(o->mark) &&
 		    o->mark_form != MARK_NONE;

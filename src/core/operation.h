@@ -27,6 +27,7 @@
 #define HOLDERS_MAX 1024	/* holders read from one record */
 #define RELEASE_MAX 100		/* elements that one release can name */
 #define WAITER_MARKS_MAX 1024
+#define LINE_PLACES_MAX 32	/* hosts in the line of one lock */
 #define MARKS_MAX 16	/* observers that one record has room for */
 #define BEATS_MAX 64	/* numbers of renewals that one operation may use */
 #define OUTCOME_TEXT_MAX 256
@@ -72,6 +73,9 @@ struct lock_record {
 	size_t n_exclusive_waiters;
 	const struct ident *shared_waiters;
 	size_t n_shared_waiters;
+	const struct ident *line;	/* those that wait in order: the next
+					 * one first; LINE_PLACES_MAX at most */
+	size_t n_line;
 	const char *owner;
 	uint64_t acquired_at_s;
 	const char *broken_by;
@@ -147,21 +151,24 @@ enum mark_form {
  *
  * ACQUIRE, exclusive, n_dead == 0
  *     The lock has no holder (and, while it was last held exclusively, no
- *     waiter mark for shared use). @me becomes its holder, the token rises by
+ *     waiter mark for shared use), and no line, unless @place says where our
+ *     session stands in it. @me becomes its holder, the token rises by
  *     @tokens. A record that never had a token starts at the endpoint's
  *     wall-clock seconds << 20. Our session's waiter mark for exclusive use
- *     is removed.
+ *     is removed; it leaves the line, and so do all that stand before it.
  * ACQUIRE, shared, n_dead == 0
  *     Either the lock has no holder (and, while it was last shared, no waiter
  *     mark for exclusive use, except our session's: a waiter for another limit
  *     leaves such a mark). Or it is shared under the same @limit, or without
  *     one like ours; it has fewer holders than @limit, or than HOLDERS_MAX;
  *     @me is not among them; and no waiter mark for exclusive use is there.
- *     @me becomes one of its holders, the token rises by one. Our session's
- *     waiter marks of both kinds are removed.
+ *     And our session has its @place in the line, if that says one. @me
+ *     becomes one of its holders, the token rises by one. Our session's waiter
+ *     marks of both kinds are removed, and places in the line as above.
  * ACQUIRE, n_dead > 0
- *     The holders are exactly @dead and the token is @token_seen. @me becomes
- *     the only holder; the rest as above, by @mode.
+ *     The holders are exactly @dead and the token is @token_seen, and our
+ *     session has its @place in the line, if that says one. @me becomes the
+ *     only holder; the rest as above, by @mode.
  * MULTI
  *     The conditions of each of @parts, which are ACQUIREs of one session with
  *     n_dead == 0, of a lock each. What they say is done for all, or for none.
@@ -181,8 +188,15 @@ enum mark_form {
  *     land after the later. @revision is not none, and its random part is odd.
  * ADD_WAITER
  *     The lock has a holder. @session is added to its waiter marks for @mode.
+ * ADD_WAITER, @line_max > 0 (@mode is exclusive)
+ *     The lock has a holder or a line; @session is not in its line, which has
+ *     fewer than @line_max. @session is added to the line, as the last, and to
+ *     the waiter marks for exclusive use.
  * REMOVE_WAITER
  *     @session is among the waiter marks for @mode. It is taken out.
+ * REMOVE_WAITER, @place > 0 (@mode is exclusive)
+ *     @session has that place in the line. It is taken out of the line and of
+ *     the waiter marks for exclusive use.
  * BREAK
  *     The lock has holders and its token is @token_seen. All of them are
  *     removed; the record says that @owner broke it, and gets its time to
@@ -244,6 +258,9 @@ struct operation {
 	/* ACQUIRE: for which use. ADD_WAITER, REMOVE_WAITER: which waiter
 	 * marks. Never NONE. */
 	enum lock_mode mode;
+	uint32_t place;	/* ACQUIRE, REMOVE_WAITER: in the line, from 1; 0: in
+			 * none */
+	uint32_t line_max;	/* ADD_WAITER: of the line; 0: a mark only */
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
 	uint64_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
 	uint64_t token_seen;		/* ACQUIRE of dead, EXTEND, BREAK */

@@ -537,6 +537,9 @@ sqlite_records_run(struct sqlite_records *r, struct sqlite_job *j)
 {
 	sqlite_job_restart(j);
 	j->outcome.sent_ms = j->sent_ms;
+	/* One host's locks have no line of hosts. */
+	if (j->ask.place > 0 || j->ask.line_max > 0)
+		return sqlite_records_refuse(j, DDBLOCK_E_UNSUPPORTED);
 	switch (j->ask.kind) {
 	case OPERATION_READ:
 	case OPERATION_ACQUIRE:

@@ -392,6 +392,7 @@ main(void)
 	static const struct conformance_target target = {
 		.name = "store_dynamodb",
 		.host = "web-1",
+		.has_line = true,
 		.open = target_open,
 		.close = store_free,
 	};

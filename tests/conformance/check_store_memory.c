@@ -56,6 +56,7 @@ main(void)
 		.host = "web-1",
 		.binary_keys = true,
 		.sorts = true,
+		.has_line = true,
 		.open = memory_open,
 		.close = store_free,
 	};

@@ -63,6 +63,7 @@ main(void)
 		.name = "store_sorted",
 		.host = "web-1",
 		.sorts = true,
+		.has_line = true,
 		.open = target_open,
 		.close = store_free,
 	};

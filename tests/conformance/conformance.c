@@ -62,7 +62,7 @@ case_copy_lock(struct seen_lock *to, const struct lock_record *from)
 {
 	to->record = *from;
 	case_must(from->n_holders <= SEEN_MAX);
-	case_must(from->n_exclusive_waiters <= SEEN_MAX);
+	case_must(from->n_exclusive_waiters <= LINE_PLACES_MAX);
 	case_must(from->n_shared_waiters <= SEEN_MAX);
 	for (size_t i = 0; i < from->n_holders; i++)
 		to->holders[i] = from->holders[i];
@@ -70,12 +70,16 @@ case_copy_lock(struct seen_lock *to, const struct lock_record *from)
 		to->exclusive_waiters[i] = from->exclusive_waiters[i];
 	for (size_t i = 0; i < from->n_shared_waiters; i++)
 		to->shared_waiters[i] = from->shared_waiters[i];
+	case_must(from->n_line <= LINE_PLACES_MAX);
+	for (size_t i = 0; i < from->n_line; i++)
+		to->line[i] = from->line[i];
 	case_copy_text(to->owner, from->owner);
 	case_copy_text(to->broken_by, from->broken_by);
 	case_copy_text(to->version, from->version);
 	to->record.holders = to->holders;
 	to->record.exclusive_waiters = to->exclusive_waiters;
 	to->record.shared_waiters = to->shared_waiters;
+	to->record.line = to->line;
 	to->record.owner = from->owner != NULL ? to->owner : NULL;
 	to->record.broken_by = from->broken_by != NULL ? to->broken_by : NULL;
 	to->record.version = from->version != NULL ? to->version : NULL;
@@ -405,6 +409,7 @@ conformance_suite(const struct conformance_target *target)
 	conformance_add(suite, conformance_shared());
 	conformance_add(suite, conformance_multi());
 	conformance_add(suite, conformance_waiters());
+	conformance_add(suite, conformance_line());
 	conformance_add(suite, conformance_breaks());
 	conformance_add(suite, conformance_contents());
 	conformance_add(suite, conformance_reads());

@@ -23,6 +23,7 @@ struct conformance_target {
 	const char *host;	/* the record that the store wrote */
 	bool binary_keys;	/* keys may be any bytes, not only UTF-8 */
 	bool sorts;		/* locks may have sort values */
+	bool has_line;		/* hosts may stand in line for a lock */
 
 	/* Open the store. Fails the test (ck_abort_msg) if it cannot. */
 	struct store *(*open)(struct event_base *, store_outcome_fn,
@@ -50,8 +51,9 @@ void conformance_add(Suite *, TCase *);
 struct seen_lock {
 	struct lock_record record;
 	struct holder holders[SEEN_MAX];
-	struct ident exclusive_waiters[SEEN_MAX];
+	struct ident exclusive_waiters[LINE_PLACES_MAX];
 	struct ident shared_waiters[SEEN_MAX];
+	struct ident line[LINE_PLACES_MAX];
 	char owner[OWNER_LENGTH_MAX + 1];
 	char broken_by[OWNER_LENGTH_MAX + 1];
 	char version[OWNER_LENGTH_MAX + 1];
@@ -195,6 +197,7 @@ TCase *conformance_multi(void);
 TCase *conformance_breaks(void);
 TCase *conformance_contents(void);
 TCase *conformance_waiters(void);
+TCase *conformance_line(void);
 TCase *conformance_reads(void);
 TCase *conformance_sorts(void);
 TCase *conformance_sessions(void);

@@ -244,6 +244,9 @@ case_same(const struct seen_lock *a, const struct seen_lock *b)
 	    b->record.n_shared_waiters);
 	for (size_t i = 0; i < a->record.n_shared_waiters; i++)
 		ck_assert(case_marked_shared(b, a->shared_waiters[i]));
+	ck_assert_uint_eq(a->record.n_line, b->record.n_line);
+	for (size_t i = 0; i < a->record.n_line; i++)
+		ck_assert(ident_equal(a->line[i], b->line[i]));
 }
 
 struct seen *

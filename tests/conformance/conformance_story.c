@@ -144,6 +144,25 @@ story_tell_wishes(const struct story_state *t, const char *title,
 		story_add(text, " and others");
 }
 
+/* In its order. */
+static void
+story_tell_line(const struct story_state *t, const struct seen_lock *l,
+    char *text)
+{
+	if (l->record.n_line > 0)
+		story_add(text, " line");
+	for (size_t i = 0; i < l->record.n_line; i++) {
+		size_t letter = 0;
+
+		while (letter < STORY_LETTERS &&
+		    !ident_equal(l->line[i], t->sessions[letter]))
+			letter++;
+		ck_assert_msg(letter < STORY_LETTERS, "%s: who is in line?",
+		    t->where);
+		story_add(text, " %c", 'a' + (int)letter);
+	}
+}
+
 static void
 story_tell(const struct story_state *t, const struct seen_lock *l, char *text)
 {
@@ -166,6 +185,7 @@ story_tell(const struct story_state *t, const struct seen_lock *l, char *text)
 	    text);
 	story_tell_wishes(t, "share-wait", l, r->n_shared_waiters,
 	    case_marked_shared, text);
+	story_tell_line(t, l, text);
 	if (r->broken_by != NULL)
 		story_add(text, " broken by %s", l->broken_by);
 }
@@ -282,6 +302,48 @@ story_waiter_mark(struct story_state *t)
 	return (add ? case_add_waiter : case_remove_waiter)(t->key, session);
 }
 
+/* "join b 2": where the line has room for two. */
+static struct seen *
+story_join(struct story_state *t)
+{
+	struct operation o = case_operation(OPERATION_ADD_WAITER, t->key);
+
+	o.session = t->sessions[story_letter(t->words[1])];
+	o.line_max = (uint32_t)story_number(t->words[2], LINE_PLACES_MAX);
+	return case_do(&o);
+}
+
+/* "leave b 2": which is its place. */
+static struct seen *
+story_leave(struct story_state *t)
+{
+	struct operation o = case_operation(OPERATION_REMOVE_WAITER, t->key);
+
+	o.session = t->sessions[story_letter(t->words[1])];
+	o.place = (uint32_t)story_number(t->words[2], 1);
+	return case_do(&o);
+}
+
+/* "next b 2" acquires from that place, "next-share b 2" to share it; "next b 2
+ * a" takes it from the dead a. */
+static struct seen *
+story_next(struct story_state *t)
+{
+	struct operation o = case_operation(OPERATION_ACQUIRE, t->key);
+	bool share = strcmp(t->words[0], "next-share") == 0;
+	struct holder dead[16];
+
+	o.mode = share ? LOCK_MODE_SHARED : LOCK_MODE_EXCLUSIVE;
+	o.me = story_holder(t, t->words[1]);
+	o.tokens = 1;
+	o.owner = share ? "web-1/reader:4711" : "web-1/nightly:4711";
+	o.place = (uint32_t)story_number(t->words[2], 1);
+	o.n_dead = story_holders(t, t->words[3], dead);
+	o.dead = dead;
+	o.token_seen = t->before == NULL ? 0 : t->before->lock.record.token;
+	return case_do(&o);
+}
+
 static const struct {
 	const char *word;
 	struct seen *(*act)(struct story_state *);
@@ -297,6 +359,10 @@ static const struct {
 	{ "unwant", story_waiter_mark, NULL },
 	{ "want-shared", story_waiter_mark, NULL },
 	{ "unwant-shared", story_waiter_mark, NULL },
+	{ "join", story_join, NULL },
+	{ "leave", story_leave, NULL },
+	{ "next", story_next, "web-1/nightly:4711" },
+	{ "next-share", story_next, "web-1/reader:4711" },
 };
 
 static void

@@ -34,6 +34,7 @@ same_lock(const struct lock_record *a, const struct lock_record *b)
 		b->exclusive_waiters, b->n_exclusive_waiters) &&
 	    trial_same_idents(a->shared_waiters, a->n_shared_waiters,
 		b->shared_waiters, b->n_shared_waiters) &&
+	    trial_same_order(a->line, a->n_line, b->line, b->n_line) &&
 	    trial_same_text(a->owner, b->owner) &&
 	    trial_same_text(a->broken_by, b->broken_by) &&
 	    a->acquired_at_s == b->acquired_at_s && a->ttl_s == b->ttl_s &&
@@ -80,6 +81,32 @@ who_asks(struct trial *t, const struct lock_record *l,
 	return me;
 }
 
+/* Where it stands in the line; or anywhere, or nowhere. */
+static void
+fill_place(struct trial *t, struct operation *o, const struct lock_record *l)
+{
+	struct ident who =
+	    o->kind == OPERATION_ACQUIRE ? o->me.session : o->session;
+
+	if (o->kind == OPERATION_ADD_WAITER) {
+		if (o->mode == LOCK_MODE_EXCLUSIVE && trial_one_in(t, 2))
+			o->line_max = (uint32_t)(1 + trial_below(t, 5));
+		return;
+	}
+	if (o->kind != OPERATION_REMOVE_WAITER &&
+	    o->kind != OPERATION_ACQUIRE)
+		return;
+	if (o->kind == OPERATION_REMOVE_WAITER &&
+	    o->mode == LOCK_MODE_SHARED)
+		return;
+	for (size_t i = 0; i < l->n_line; i++) {
+		if (ident_equal(l->line[i], who) && !trial_one_in(t, 4))
+			o->place = (uint32_t)i + 1;
+	}
+	if (trial_one_in(t, 8))
+		o->place = (uint32_t)trial_below(t, 5);
+}
+
 static void
 fill(struct trial *t, struct operation *o, const struct lock_record *l,
     struct native_pieces *p)
@@ -99,6 +126,7 @@ fill(struct trial *t, struct operation *o, const struct lock_record *l,
 	}
 	o->me = who_asks(t, l, o);
 	o->session = native_session(t);
+	fill_place(t, o, l);
 	o->owner = native_any_text(t);
 	o->revision = native_any_revision(t);
 	o->contents = native_any_contents(t, p);

@@ -145,6 +145,17 @@ trial_same_idents(const struct ident *a, size_t n_a, const struct ident *b,
 }
 
 bool
+trial_same_order(const struct ident *a, size_t n_a, const struct ident *b,
+    size_t n_b)
+{
+	for (size_t i = 0; n_a == n_b && i < n_a; i++) {
+		if (!ident_equal(a[i], b[i]))
+			return false;
+	}
+	return n_a == n_b;
+}
+
+bool
 trial_same_holders(const struct lock_record *a, const struct lock_record *b,
     bool whole)
 {

@@ -52,6 +52,8 @@ void trial_look(struct trial *, const struct operation *operation,
 /* ---- are they the same? ------------------------------------------------ */
 
 bool trial_same_text(const char *, const char *);
+bool trial_same_order(const struct ident *, size_t, const struct ident *,
+    size_t);
 bool trial_same_idents(const struct ident *a, size_t n_a,
     const struct ident *b, size_t n_b);
 /* With what each element says, or the names of the grants alone. */

@@ -99,6 +99,13 @@ native_make(struct trial *t, struct native_pieces *p, struct lock_record *l)
 		if (trial_one_in(t, 5))
 			p->shared[l->n_shared_waiters++] = id;
 	}
+	while (l->n_line < NATIVE_SESSIONS && trial_one_in(t, 2)) {
+		struct ident id = { 7, 1 + (first + l->n_line) %
+		    NATIVE_SESSIONS };
+
+		p->line[l->n_line++] = id;
+	}
+	l->line = p->line;
 	l->holders = p->holders;
 	l->exclusive_waiters = p->exclusive;
 	l->shared_waiters = p->shared;
@@ -124,6 +131,19 @@ put_idents(struct buffer *b, const char *name, const struct ident *ids,
 		(void)buffer_printf(b, "%s\"%s\"", i == 0 ? name : ",", text);
 	}
 	(void)buffer_append_text(b, n > 0 ? "]}" : "");
+}
+
+static void
+put_line(struct buffer *b, const struct lock_record *l)
+{
+	char text[IDENT_TEXT_LENGTH + 1];
+
+	for (size_t i = 0; i < l->n_line; i++) {
+		ident_format(l->line[i], text);
+		(void)buffer_printf(b, "%s{\"S\":\"%s\"}", i == 0 ?
+		    ",\"line\":{\"L\":[" : ",", text);
+	}
+	(void)buffer_append_text(b, l->n_line > 0 ? "]}" : "");
 }
 
 static void
@@ -186,6 +206,7 @@ put_lock(struct buffer *b, const struct lock_record *l)
 	    l->n_exclusive_waiters);
 	put_idents(b, ",\"swait\":{\"SS\":[", l->shared_waiters,
 	    l->n_shared_waiters);
+	put_line(b, l);
 	put_contents(b, l);
 }
 

@@ -14,6 +14,7 @@
 struct native_pieces {
 	struct holder holders[NATIVE_HOLDERS];
 	struct ident exclusive[NATIVE_SESSIONS], shared[NATIVE_SESSIONS];
+	struct ident line[NATIVE_SESSIONS];
 	struct attribute attributes[2];
 };
 

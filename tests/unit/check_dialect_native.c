@@ -151,57 +151,83 @@ static const struct {
 	const char *operation;
 	const char *update;
 	const char *condition;
+	uint32_t place;		/* in the line; ADD_WAITER: how long that is */
 } requests[] = {
-	{ OPERATION_READ, DIALECT_DO, false, "GetItem", NULL, NULL },
-	{ OPERATION_ACQUIRE, DIALECT_LOOK, false, "GetItem", NULL, NULL },
-	{ OPERATION_READ_MANY, DIALECT_DO, false, "BatchGetItem", NULL, NULL },
-	{ OPERATION_SCAN, DIALECT_DO, false, "Scan", NULL, NULL },
+	{ OPERATION_READ, DIALECT_DO, false, "GetItem", NULL, NULL, 0 },
+	{ OPERATION_ACQUIRE, DIALECT_LOOK, false, "GetItem", NULL, NULL, 0 },
+	{ OPERATION_READ_MANY, DIALECT_DO, false, "BatchGetItem",
+	    NULL, NULL, 0 },
+	{ OPERATION_SCAN, DIALECT_DO, false, "Scan", NULL, NULL, 0 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, false, "UpdateItem",
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
 	    "#broken_by ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
+	    "attribute_not_exists(#line[0]) AND "
 	    "(attribute_not_exists(#key) OR "
-	    "#token BETWEEN :zero AND :last)" },
+	    "#token BETWEEN :zero AND :last)", 0 },
+	{ OPERATION_ACQUIRE, DIALECT_DO, false, "UpdateItem",
+	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
+	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
+	    "#broken_by, #line[0], #line[1] "
+	    "ADD #holders :me DELETE #xwait :session",
+	    "attribute_not_exists(#holders) AND "
+	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
+	    "(attribute_not_exists(#key) OR "
+	    "#token BETWEEN :zero AND :last) AND #line[1] = :sid", 2 },
+	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
+	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
+	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
+	    "#broken_by, #line[0] DELETE #xwait :session",
+	    "#holders = :dead AND #token = :seen AND #line[0] = :sid", 1 },
+	{ OPERATION_ADD_WAITER, DIALECT_DO, false, "UpdateItem",
+	    "SET #line = list_append(if_not_exists(#line, :none), :last) "
+	    "ADD #xwait :session",
+	    "(attribute_exists(#holders) OR attribute_exists(#line[0])) AND "
+	    "attribute_not_exists(#line[31]) AND NOT contains(#line, :it)",
+	    32 },
+	{ OPERATION_REMOVE_WAITER, DIALECT_DO, false, "UpdateItem",
+	    "REMOVE #line[4] DELETE #xwait :session", "#line[4] = :it", 5 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
 	    "#broken_by DELETE #xwait :session",
-	    "#holders = :dead AND #token = :seen" },
+	    "#holders = :dead AND #token = :seen", 0 },
 	{ OPERATION_RELEASE, DIALECT_DO, false, "UpdateItem",
-	    "SET #ttl = :ttl DELETE #holders :them", "#holders = :them" },
+	    "SET #ttl = :ttl DELETE #holders :them", "#holders = :them", 0 },
 	{ OPERATION_RELEASE, DIALECT_DO_STAYS, false, "UpdateItem",
 	    "DELETE #holders :them",
-	    "contains(#holders, :h0) AND #holders <> :them" },
+	    "contains(#holders, :h0) AND #holders <> :them", 0 },
 	{ OPERATION_EXTEND, DIALECT_DO, false, "UpdateItem",
-	    "SET #token = #token + :n", "#holders = :me AND #token = :seen" },
+	    "SET #token = #token + :n",
+	    "#holders = :me AND #token = :seen", 0 },
 	{ OPERATION_UPDATE, DIALECT_DO, false, "UpdateItem",
 	    "SET #rev = :rev, #data = :data, #attrs = :attrs",
 	    "contains(#holders, :hold) AND "
-	    "(attribute_not_exists(#rev) OR #rev < :rev)" },
+	    "(attribute_not_exists(#rev) OR #rev < :rev)", 0 },
 	{ OPERATION_ADD_WAITER, DIALECT_DO, false, "UpdateItem",
-	    "ADD #xwait :session", "attribute_exists(#holders)" },
+	    "ADD #xwait :session", "attribute_exists(#holders)", 0 },
 	{ OPERATION_REMOVE_WAITER, DIALECT_DO, false, "UpdateItem",
-	    "DELETE #xwait :session", "contains(#xwait, :it)" },
+	    "DELETE #xwait :session", "contains(#xwait, :it)", 0 },
 	{ OPERATION_BREAK, DIALECT_DO, false, "UpdateItem",
 	    "SET #broken_by = :by, #ttl = :ttl REMOVE #holders",
-	    "attribute_exists(#holders) AND #token = :seen" },
+	    "attribute_exists(#holders) AND #token = :seen", 0 },
 	{ OPERATION_SESSION_OPEN, DIALECT_DO, false, "PutItem", NULL,
-	    "attribute_not_exists(#key)" },
+	    "attribute_not_exists(#key)", 0 },
 	{ OPERATION_SESSION_BEAT, DIALECT_DO, false, "UpdateItem",
 	    "SET #beat = :n, #ttl = :ttl",
 	    "attribute_exists(#key) AND attribute_not_exists(#dead) AND "
-	    "#beat < :n" },
-	{ OPERATION_SESSION_READ, DIALECT_DO, false, "GetItem", NULL, NULL },
+	    "#beat < :n", 0 },
+	{ OPERATION_SESSION_READ, DIALECT_DO, false, "GetItem", NULL, NULL, 0 },
 	{ OPERATION_SESSION_KILL, DIALECT_DO, false, "UpdateItem",
 	    "SET #dead = :by",
-	    "#beat = :seen AND attribute_not_exists(#dead)" },
+	    "#beat = :seen AND attribute_not_exists(#dead)", 0 },
 	{ OPERATION_SESSION_BURY, DIALECT_DO, false, "PutItem", NULL,
-	    "attribute_not_exists(#key)" },
+	    "attribute_not_exists(#key)", 0 },
 	{ OPERATION_SESSION_CLOSE, DIALECT_DO, false, "UpdateItem",
 	    "SET #dead = if_not_exists(#dead, :by), #ttl = :ttl",
-	    "attribute_exists(#key)" },
+	    "attribute_exists(#key)", 0 },
 };
 
 TEST_ROWS(test_requests, requests)
@@ -215,6 +241,10 @@ TEST_ROWS(test_requests, requests)
 		o.dead = &other;
 		o.n_dead = 1;
 	}
+	if (o.kind == OPERATION_ADD_WAITER)
+		o.line_max = requests[_i].place;
+	else
+		o.place = requests[_i].place;
 	q = ask(&o, requests[_i].step);
 	ck_assert_int_eq(q.r, 0);
 	ck_assert_str_eq(q.request.operation, requests[_i].operation);

@@ -12,8 +12,8 @@
 
 static const char *const native_names[] = {
 	"holders", "mode", "limit", "token", "owner", "acquired_at",
-	"broken_by", "data", "attrs", "rev", "xwait", "swait", "ttl", "beat",
-	"lease_ms", "host", "pid", "boot_id", "version", "dead",
+	"broken_by", "data", "attrs", "rev", "xwait", "swait", "line", "ttl",
+	"beat", "lease_ms", "host", "pid", "boot_id", "version", "dead",
 };
 
 static bool

@@ -93,10 +93,11 @@ native_text(struct native_reader *r, struct json_object *item,
 }
 
 size_t
-native_set(struct native_reader *r, struct json_object *item,
-    const char *attribute, const char *expected, struct json_object **ret)
+native_array(struct native_reader *r, struct json_object *item,
+    const char *attribute, const char *type, const char *expected,
+    struct json_object **ret)
 {
-	*ret = native_field(r, item, attribute, "SS", expected);
+	*ret = native_field(r, item, attribute, type, expected);
 	if (*ret == NULL)
 		return 0;
 	if (!json_object_is_type(*ret, json_type_array)) {

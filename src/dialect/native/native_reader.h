@@ -24,13 +24,14 @@ struct json_object *native_field(struct native_reader *,
     const char *expected);
 
 /* The same of a number, with its meaning for messages; of a text; and of the
- * elements of a set of texts, with their number. */
+ * elements of a set or a list (@type), with their number. */
 bool native_number(struct native_reader *, struct json_object *item,
     const char *attribute, uint64_t max, uint64_t *ret);
 const char *native_text(struct native_reader *, struct json_object *item,
     const char *attribute);
-size_t native_set(struct native_reader *, struct json_object *item,
-    const char *attribute, const char *expected, struct json_object **ret);
+size_t native_array(struct native_reader *, struct json_object *item,
+    const char *attribute, const char *type, const char *expected,
+    struct json_object **ret);
 
 /* Memory of the view; NULL, and the reader's error, if there is none. */
 void *native_alloc(struct native_reader *, size_t n, size_t size);

@@ -25,7 +25,7 @@ native_read_holders(struct native_reader *r, struct json_object *item,
 	static const char expected[] =
 	    "a set (SS) of at most 1024 SESSION.GRANT.LEASE.FLAGS";
 	struct json_object *set;
-	size_t n = native_set(r, item, "holders", expected, &set);
+	size_t n = native_array(r, item, "holders", "SS", expected, &set);
 	struct holder *holders;
 
 	if (n == 0)
@@ -62,7 +62,7 @@ native_read_waiter_marks(struct native_reader *r, struct json_object *item,
 {
 	static const char expected[] = "a set (SS) of sessions";
 	struct json_object *set;
-	size_t n = native_set(r, item, attribute, expected, &set);
+	size_t n = native_array(r, item, attribute, "SS", expected, &set);
 	struct ident *marks;
 
 	if (n == 0)
@@ -83,6 +83,38 @@ native_read_waiter_marks(struct native_reader *r, struct json_object *item,
 		}
 	}
 	*ret = marks;
+	return n;
+}
+
+/* A line that is longer was written by hand: those at its end have no place
+ * yet. */
+static size_t
+native_read_line(struct native_reader *r, struct json_object *item,
+    const struct ident **ret)
+{
+	static const char expected[] = "a list (L) of sessions (S)";
+	struct json_object *list;
+	size_t n = native_array(r, item, "line", "L", expected, &list);
+	struct ident *line;
+
+	if (n == 0)
+		return 0;
+	if (n > LINE_PLACES_MAX)
+		n = LINE_PLACES_MAX;
+	line = native_alloc(r, n, sizeof(*line));
+	if (line == NULL)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t length = 0;
+		const char *text = json_string(json_find(
+		    json_object_array_get_idx(list, i), "S"), &length);
+
+		if (text == NULL || !ident_parse(text, length, &line[i])) {
+			native_bad(r, "line", expected);
+			return 0;
+		}
+	}
+	*ret = line;
 	return n;
 }
 
@@ -114,6 +146,7 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	    native_read_waiter_marks(r, item, "xwait", &l.exclusive_waiters);
 	l.n_shared_waiters =
 	    native_read_waiter_marks(r, item, "swait", &l.shared_waiters);
+	l.n_line = native_read_line(r, item, &l.line);
 	l.owner = native_text(r, item, "owner");
 	l.broken_by = native_text(r, item, "broken_by");
 	(void)native_number(r, item, "acquired_at", NATIVE_NUMBER_MAX,

@@ -13,7 +13,9 @@
  * none is inherited by accident. `data` and `attrs` are the clients' own: only
  * an update touches them, with a greater `rev` each time.
  */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "dialect/json.h"
 #include "dialect/native/native.h"
@@ -37,6 +39,7 @@
 /* The conditions of acquires. The kinds of use alternate. */
 #define NATIVE_FREE "attribute_not_exists(#holders) AND "
 #define NATIVE_TURN "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
+#define NATIVE_NO_LINE "attribute_not_exists(#line[0]) AND "
 #define NATIVE_SHARED_TURN "(attribute_not_exists(#xwait) OR "                 \
 	"#mode <> :mode OR contains(#xwait, :sid))"
 /* Two placeholders: the limit, and how many others it admits. */
@@ -45,43 +48,97 @@
 #define NATIVE_AS_SEEN "#holders = :dead AND #token = :seen"
 /* For reads of many locks, or of a watched lock: all but the contents. */
 #define NATIVE_BARE "#key, #holders, #mode, #limit, #token, #owner, "          \
-	"#acquired_at, #broken_by, #rev, #xwait, #swait, #ttl"
+	"#acquired_at, #broken_by, #rev, #xwait, #swait, #line, #ttl"
 #define NATIVE_BARE_SORTED NATIVE_BARE ", #sort"
 /* An existing item without a token is not ours. */
 #define NATIVE_ROOM "(attribute_not_exists(#key) OR "                          \
 	"#token BETWEEN :zero AND :last)"
 
+/* Our place in the line is the one that was seen, so all before it are, too. */
+static void
+native_append_place(char *condition, size_t size, uint32_t place)
+{
+	size_t length = strlen(condition);
+
+	if (place > 0)
+		(void)snprintf(condition + length, size - length,
+		    " AND #line[%" PRIu32 "] = :sid", place - 1);
+}
+
+/* Behind other names to be removed: those places of the line. */
+#define NATIVE_PLACES_SIZE (LINE_PLACES_MAX * sizeof(", #line[31]"))
+static const char *
+native_places(char text[NATIVE_PLACES_SIZE], uint32_t place)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < place && length < NATIVE_PLACES_SIZE; i++)
+		length += (size_t)snprintf(text + length,
+		    NATIVE_PLACES_SIZE - length, ", #line[%" PRIu32 "]", i);
+	return text;
+}
+
 /* The update of an acquire for shared use, and the values that only it has. */
 static void
 native_update_shared(struct native_writer *w, const struct operation *o)
 {
-	char update[512];
+	char update[512 + NATIVE_PLACES_SIZE];
 	char condition[512];
+	char places[NATIVE_PLACES_SIZE];
 
 	(void)snprintf(update, sizeof(update),
-	    "%s" NATIVE_SET "%s%s REMOVE #ttl, #broken_by%s%s %s"
+	    "%s" NATIVE_SET "%s%s REMOVE #ttl, #broken_by%s%s%s %s"
 	    "DELETE #xwait :session, #swait :session",
 	    o->n_dead == 0 ? NATIVE_ACQUIRE : NATIVE_TAKE,
 	    o->limit != 0 ? ", #limit = :limit" : "",
 	    o->owner != NULL ? ", #owner = :owner" : "",
 	    o->limit != 0 ? "" : ", #limit",
 	    o->owner != NULL ? "" : ", #owner",
+	    native_places(places, o->place),
 	    o->n_dead == 0 ? NATIVE_JOIN : "");
-	(void)snprintf(condition, sizeof(condition),
-	    "((" NATIVE_FREE NATIVE_SHARED_TURN ") OR "
-	    "(" NATIVE_SHARED ")) AND " NATIVE_ROOM,
-	    o->limit != 0 ? "#limit = :limit" : "attribute_not_exists(#limit)",
-	    o->limit != 0 ? ":limit" : ":most");
-	native_update(w, o, update,
-	    o->n_dead == 0 ? condition : NATIVE_AS_SEEN);
+	if (o->n_dead == 0)
+		(void)snprintf(condition, sizeof(condition),
+		    "((" NATIVE_FREE NATIVE_SHARED_TURN ") OR "
+		    "(" NATIVE_SHARED ")) AND " NATIVE_ROOM,
+		    o->limit != 0 ? "#limit = :limit" :
+		    "attribute_not_exists(#limit)",
+		    o->limit != 0 ? ":limit" : ":most");
+	else
+		(void)snprintf(condition, sizeof(condition), "%s",
+		    NATIVE_AS_SEEN);
+	native_append_place(condition, sizeof(condition), o->place);
+	native_update(w, o, update, condition);
 	if (o->limit != 0)
 		native_value_number(w, ":limit", o->limit);
 	else if (o->n_dead == 0)
 		native_value_number(w, ":most", HOLDERS_MAX);
-	if (o->n_dead == 0) {
-		native_value_session(w, ":sid", o->me.session, false);
+	if (o->n_dead == 0)
 		native_value_holder(w, ":hold", &o->me);
-	}
+	if (o->n_dead == 0 || o->place > 0)
+		native_value_session(w, ":sid", o->me.session, false);
+}
+
+/* The update of an acquire for exclusive use, from the line. */
+static void
+native_update_next(struct native_writer *w, const struct operation *o)
+{
+	char update[512 + NATIVE_PLACES_SIZE];
+	char condition[256];
+	char places[NATIVE_PLACES_SIZE];
+
+	(void)snprintf(update, sizeof(update),
+	    "%s" NATIVE_SET "%s" NATIVE_REMOVE "%s%s %s" NATIVE_UNMARK,
+	    o->n_dead == 0 ? NATIVE_ACQUIRE : NATIVE_TAKE,
+	    o->owner != NULL ? ", #owner = :owner " : " ",
+	    o->owner != NULL ? "" : ", #owner",
+	    native_places(places, o->place),
+	    o->n_dead == 0 ? NATIVE_JOIN : "");
+	(void)snprintf(condition, sizeof(condition), "%s", o->n_dead == 0 ?
+	    NATIVE_FREE NATIVE_TURN NATIVE_ROOM : NATIVE_AS_SEEN);
+	native_append_place(condition, sizeof(condition), o->place);
+	native_update(w, o, update, condition);
+	native_value_session(w, ":sid", o->me.session, false);
 }
 
 static void
@@ -92,11 +149,13 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 
 	if (shared)
 		native_update_shared(w, o);
+	else if (o->place > 0)
+		native_update_next(w, o);
 	else if (o->n_dead == 0)
 		native_update(w, o, o->owner != NULL ?
 		    NATIVE_ACQUIRE NATIVE_OWNED NATIVE_JOIN NATIVE_UNMARK :
 		    NATIVE_ACQUIRE NATIVE_UNOWNED NATIVE_JOIN NATIVE_UNMARK,
-		    NATIVE_FREE NATIVE_TURN NATIVE_ROOM);
+		    NATIVE_FREE NATIVE_TURN NATIVE_NO_LINE NATIVE_ROOM);
 	else
 		native_update(w, o, o->owner != NULL ?
 		    NATIVE_TAKE NATIVE_OWNED NATIVE_UNMARK :
@@ -215,11 +274,55 @@ native_write_update(struct native_writer *w, const struct operation *o)
 		native_value_attributes(w, ":attrs", c);
 }
 
+/* As the last of the line, which has room. */
+static void
+native_write_join_line(struct native_writer *w, const struct operation *o)
+{
+	char condition[192];
+	char text[IDENT_TEXT_LENGTH + 1];
+
+	(void)snprintf(condition, sizeof(condition),
+	    "(attribute_exists(#holders) OR attribute_exists(#line[0])) AND "
+	    "attribute_not_exists(#line[%" PRIu32 "]) AND "
+	    "NOT contains(#line, :it)", o->line_max - 1);
+	native_update(w, o, "SET #line = "
+	    "list_append(if_not_exists(#line, :none), :last) "
+	    "ADD #xwait :session", condition);
+	ident_format(o->session, text);
+	native_value_list(w, ":none", NULL);
+	native_value_list(w, ":last", text);
+	native_value_session(w, ":it", o->session, false);
+	native_value_session(w, ":session", o->session, true);
+}
+
+static void
+native_write_leave_line(struct native_writer *w, const struct operation *o)
+{
+	char update[64];
+	char condition[32];
+
+	(void)snprintf(update, sizeof(update),
+	    "REMOVE #line[%" PRIu32 "] DELETE #xwait :session", o->place - 1);
+	(void)snprintf(condition, sizeof(condition),
+	    "#line[%" PRIu32 "] = :it", o->place - 1);
+	native_update(w, o, update, condition);
+	native_value_session(w, ":it", o->session, false);
+	native_value_session(w, ":session", o->session, true);
+}
+
 static void
 native_write_waiter_mark(struct native_writer *w, const struct operation *o)
 {
 	bool shared = o->mode == LOCK_MODE_SHARED;
 
+	if (o->line_max > 0) {
+		native_write_join_line(w, o);
+		return;
+	}
+	if (o->place > 0) {
+		native_write_leave_line(w, o);
+		return;
+	}
 	if (o->kind == OPERATION_ADD_WAITER) {
 		native_update(w, o, shared ?
 		    "ADD #swait :session" : "ADD #xwait :session",

@@ -211,6 +211,16 @@ native_value_session(struct native_writer *w, const char *name,
 }
 
 void
+native_value_list(struct native_writer *w, const char *name, const char *text)
+{
+	native_value(w, name);
+	(void)buffer_append_text(w->to, "{\"L\":[");
+	if (text != NULL)
+		(void)buffer_printf(w->to, "{\"S\":\"%s\"}", text);
+	(void)buffer_append_text(w->to, "]}");
+}
+
+void
 native_value_bytes(struct native_writer *w, const char *name, struct key bytes)
 {
 	native_value(w, name);

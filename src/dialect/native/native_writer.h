@@ -51,6 +51,10 @@ void native_value_holders(struct native_writer *, const char *name,
 void native_value_session(struct native_writer *, const char *name,
     struct ident session, bool set);
 
+/* A list of this text, which needs no escapes; of nothing (NULL). */
+void native_value_list(struct native_writer *, const char *name,
+    const char *text);
+
 void native_value_bytes(struct native_writer *, const char *name,
     struct key bytes);
 void native_value_revision(struct native_writer *, const char *name,
