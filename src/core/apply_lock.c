@@ -148,14 +148,21 @@ apply_may_join(const struct operation *o, const struct lock_record *l)
 	    l->n_exclusive_waiters == 0;
 }
 
+/* Exclusive use is for those in line, if there is one. */
+static bool
+apply_has_turn(const struct operation *o, const struct lock_record *l)
+{
+	if (o->mode == LOCK_MODE_EXCLUSIVE && o->place == 0)
+		return l->n_line == 0;
+	return apply_has_place(l, o->me.session, o->place);
+}
+
 /* Do the holders and the waiter marks let it in, if no holder is dead? */
 static bool
 apply_may_enter(const struct operation *o, const struct lock_record *l)
 {
 	if (l->n_holders > 0)
 		return apply_may_join(o, l);
-	if (o->mode == LOCK_MODE_EXCLUSIVE && o->place == 0 && l->n_line > 0)
-		return false;
 	/* The kinds alternate, so that neither starves. */
 	if (l->mode != o->mode)
 		return true;
@@ -189,7 +196,7 @@ apply_judge_acquire(const struct apply *a, const struct operation *o,
 	    apply_exactly(l, o->dead, o->n_dead) && l->token == o->token_seen :
 	    apply_may_enter(o, l);
 
-	may = may && apply_has_place(l, o->me.session, o->place);
+	may = may && apply_has_turn(o, l);
 	if (apply_has(l, &o->me))
 		return APPLY_SAME;
 	return may ? apply_judge_tokens(apply_token(a, l), o->tokens) :
@@ -373,7 +380,8 @@ apply_judge_remove_waiter(const struct apply *a, const struct operation *o,
 	bool is_there = apply_is_marked(l, o->mode, o->session);
 
 	if (o->place > 0) {
-		if (apply_has_place(l, o->session, o->place))
+		if (apply_has_place(l, o->session, o->place) &&
+		    (o->token_seen == 0 || o->token_seen == l->token))
 			return APPLY_NEW;
 		is_there = apply_is_in_line(l, o->session);
 	} else if (is_there) {

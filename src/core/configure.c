@@ -166,6 +166,7 @@ namespace_change(struct namespace *ns, const struct core_namespace *to)
 	t->try_ms = to->try_ms;
 	t->audit_ms = to->audit_ms;
 	t->handover_max = to->handover_max;
+	t->line_max = to->line_max;
 	t->idle_ms = to->idle_ms;
 	t->list_capacity = to->list_capacity;
 	t->request_rate = to->request_rate;

@@ -166,9 +166,9 @@ enum mark_form {
  *     becomes one of its holders, the token rises by one. Our session's waiter
  *     marks of both kinds are removed, and places in the line as above.
  * ACQUIRE, n_dead > 0
- *     The holders are exactly @dead and the token is @token_seen, and our
- *     session has its @place in the line, if that says one. @me becomes the
- *     only holder; the rest as above, by @mode.
+ *     The holders are exactly @dead and the token is @token_seen; of the line
+ *     and @place as above, by @mode. @me becomes the only holder; the rest as
+ *     above.
  * MULTI
  *     The conditions of each of @parts, which are ACQUIREs of one session with
  *     n_dead == 0, of a lock each. What they say is done for all, or for none.
@@ -195,8 +195,9 @@ enum mark_form {
  * REMOVE_WAITER
  *     @session is among the waiter marks for @mode. It is taken out.
  * REMOVE_WAITER, @place > 0 (@mode is exclusive)
- *     @session has that place in the line. It is taken out of the line and of
- *     the waiter marks for exclusive use.
+ *     @session has that place in the line, and the token is @token_seen,
+ *     unless that is 0: what is said of another's place holds for one turn. It
+ *     is taken out of the line and of the waiter marks for exclusive use.
  * BREAK
  *     The lock has holders and its token is @token_seen. All of them are
  *     removed; the record says that @owner broke it, and gets its time to
@@ -263,7 +264,8 @@ struct operation {
 	uint32_t line_max;	/* ADD_WAITER: of the line; 0: a mark only */
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
 	uint64_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
-	uint64_t token_seen;		/* ACQUIRE of dead, EXTEND, BREAK */
+	uint64_t token_seen;	/* ACQUIRE of dead, EXTEND, BREAK,
+				 * REMOVE_WAITER */
 	const struct holder *dead;		/* ACQUIRE */
 	size_t n_dead;
 	const struct holder *holders;		/* RELEASE */

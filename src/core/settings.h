@@ -36,6 +36,8 @@ struct core_namespace {
 	uint64_t try_ms;	/* no more for a request without a wait */
 	uint64_t audit_ms;
 	uint32_t handover_max;		/* in a row; 1..TOKENS_MAX */
+	uint32_t line_max;	/* hosts that wait for a lock in order, at most
+				 * LINE_PLACES_MAX; 0: in none */
 
 	/* What the store allows; all false where other hosts use it, too. */
 	bool sole_writer;	/* only this daemon writes its records, so what

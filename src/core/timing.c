@@ -63,6 +63,13 @@ timing_margin_ms(uint64_t lease_ms, uint32_t drift_ppm)
 	return margin_ms > drift_ms ? margin_ms : drift_ms;
 }
 
+/* The next in line looks every poll, and then has to say so. */
+uint64_t
+timing_reserve_ms(uint64_t poll_ms)
+{
+	return poll_ms + (poll_ms + 3) / 4;
+}
+
 uint64_t
 timing_try_ms(uint64_t request_ms)
 {
@@ -126,6 +133,11 @@ timing_check_bounds(const struct core_namespace *n, const char **ret_setting,
 		*ret_setting = "handover_max";
 		return timing_fail(text, text_size,
 		    "handover_max must be from 1 to %d", TOKENS_MAX);
+	}
+	if (n->line_max > LINE_PLACES_MAX) {
+		*ret_setting = "line";
+		return timing_fail(text, text_size,
+		    "line must be at most %d", LINE_PLACES_MAX);
 	}
 	return 0;
 }

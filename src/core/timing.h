@@ -33,6 +33,9 @@ uint64_t timing_heartbeat_ms(uint64_t lease_ms);
 uint64_t timing_danger_ms(uint64_t lease_ms);
 uint64_t timing_margin_ms(uint64_t lease_ms, uint32_t drift_ppm);
 
+/* For how long a free lock is left to the next in line. */
+uint64_t timing_reserve_ms(uint64_t poll_ms);
+
 /* And for a request to the store that may take @request_ms. */
 uint64_t timing_try_ms(uint64_t request_ms);
 

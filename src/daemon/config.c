@@ -382,6 +382,7 @@ config_core_namespace(const struct config_namespace *n)
 		.try_ms = n->try_ms,
 		.audit_ms = n->audit_ms,
 		.handover_max = (uint32_t)n->handover_max,
+		.line_max = (uint32_t)n->line_max,
 		.sole_writer = kind->sole_writer,
 		.no_foreign_waiters = kind->no_foreign_waiters,
 		.keeps_idle = kind->keeps_idle,

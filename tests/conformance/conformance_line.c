@@ -66,11 +66,12 @@ static const struct story line[] = {
 	    "next c 1 a: conflict\n"
 	    "next c 2 d: conflict\n"
 	    "next c 2 a: held c #2 wait b\n" },
-	/* A client that is in no line does not wait for it, if all are dead. */
-	{ "beside death",
+	/* A sharer waits for no line. */
+	{ "beside it after death",
 	    "acquire a: held a #1\n"
 	    "join b: held a #1 wait b line b\n"
-	    "take c a #1: held c #2 wait b line b\n" },
+	    "take c a #1: conflict\n"
+	    "take-share c a #1: shared c #2 wait b line b\n" },
 	{ "sharing",
 	    "share a: shared a #1\n"
 	    "join b: shared a #1 wait b line b\n"

@@ -105,6 +105,8 @@ fill_place(struct trial *t, struct operation *o, const struct lock_record *l)
 	}
 	if (trial_one_in(t, 8))
 		o->place = (uint32_t)trial_below(t, 5);
+	if (o->kind == OPERATION_REMOVE_WAITER && trial_one_in(t, 2))
+		o->token_seen = 0;
 }
 
 static void

@@ -21,6 +21,7 @@
 #define FACT_NAMESPACES_MAX 2
 #define FACT_ELEMENTS_MAX 112
 #define FACT_WAITER_MARKS_MAX 32	/* that are named */
+#define FACT_LINE_MAX 32
 #define FACT_VERSION_MAX 100
 #define FACT_NEVER UINT64_MAX
 #define FACT_BY_HAND FACT_HOSTS_MAX	/* as a host: a user at a console */
@@ -118,6 +119,8 @@ struct fact_lock {
 	size_t n_waiter_marks;	/* of both kinds */
 	/* The first ones: */
 	struct fact_waiter_mark waiter_marks[FACT_WAITER_MARKS_MAX];
+	char line[FACT_LINE_MAX][33];	/* sessions, the next one first */
+	size_t n_line;
 	uint64_t token;		/* 0: none */
 	bool has_ttl;
 	bool says_broken;	/* and by whom */

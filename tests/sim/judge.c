@@ -71,6 +71,10 @@
  *       holder while there is another host's mark for the other use; but a
  *       client that marks for exclusive use because of its limit may.
  *
+ *   F7  Who stands in line before another host has the lock before it, if it
+ *       lives, and for a poll and a quarter can have it; and nobody who stands
+ *       in no line has it for exclusive use before those who do.
+ *
  * Events for watchers of a lock:
  *
  *   W1  Only of a watched lock, from the answer to the end of the watch.
@@ -109,7 +113,8 @@
  *       sent in that request's time and before the grant's release.
  *   R8  While the elements do not change, only the owner of an exclusive
  *       element raises the token; no release changes it.
- *   R9  A waiter mark is added only to a record with a holder. A new holder
+ *   R9  A waiter mark is added only to a record with a holder, or with a line
+ *       that it joins. A new holder
  *       removes its own marks: for exclusive use, and a sharer those of both
  *       uses.
  *   R10 `dead` is never removed, and no beat follows it; no daemon deletes a
@@ -129,6 +134,8 @@
  *   R17 The token told was written for that hold: above the token before its
  *       element, at most the present token; a sharer has its element's token.
  *   R18 An element of a living session without a client is removed in time.
+ *   R21 The line keeps its order: a host joins it at its end, by itself, and
+ *       only if it must wait; and it is not longer than it may be.
  *
  * In records that older clients share, where R1, R16, R18, T1, T4, T8, K1 and
  * K2 are those of the record, and so is K3 while it has the same holder:

@@ -28,6 +28,7 @@ struct judge_rules {
 	uint64_t audit_ms;
 	uint64_t retention_s;	/* of free locks' items; 0: not judged */
 	uint32_t handover_max;	/* 0: turns are not judged */
+	uint32_t line_max;	/* 0: there are no lines */
 	uint64_t idle_ms;	/* how long a free lock may stay a daemon's */
 	uint64_t lateness_ms;	/* a timer fires up to so late */
 	uint64_t slack_ms;	/* round trips that 8 allows besides */

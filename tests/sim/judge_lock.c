@@ -345,7 +345,8 @@ judge_lock_check_rest(struct judge *j, const struct judge_lock *l,
 		judge_find(j, "R8", "%s: %c raises the token to %" PRIu64
 		    " and does not hold it exclusively", judge_lock_name(l),
 		    judge_host_name(f->host), f->lock.token);
-	if (f->lock.n_waiter_marks > l->n_waiter_marks && l->n_standing == 0)
+	if (f->lock.n_waiter_marks > l->n_waiter_marks &&
+	    l->n_standing == 0 && f->lock.n_line < 2)
 		judge_find(j, "R9", "%s: %c adds a wish, but nobody holds it",
 		    judge_lock_name(l), judge_host_name(f->host));
 }
@@ -461,6 +462,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 
 	if (f->host != FACT_BY_HAND && !f->expired)
 		judge_lock_wrote(j, l, f);
+	judge_line_fact(j, l, f);
 	judge_lock_elements(j, l, f);
 	judge_contents_wrote(j, l, f);
 	judge_turns_marks(j, l, f);

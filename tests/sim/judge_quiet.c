@@ -294,6 +294,7 @@ judge_quiet_grant_ms(const struct judge *j, const struct judge_lock *l)
 	wait_ms = judge_stretch_ms(j, r->lease_ms) + r->poll_ms;
 	if (judge_turns_others_mark(l, l->waiters->client->host))
 		wait_ms += 2 * r->poll_ms;
+	wait_ms += judge_line_wait_ms(j, l);
 	return from_ms + judge_stretch_ms(j, wait_ms) + r->slack_ms +
 	    r->lateness_ms;
 }

@@ -17,6 +17,7 @@
 
 #include "core/heap.h"
 #include "judge.h"
+#include "judge_turns.h"
 #include "judge_record.h"
 
 #define JUDGE_ROUNDING_MS 2	/* of moments read off a clock */
@@ -261,23 +262,6 @@ struct judge_turn {
 	bool exempt;
 };
 
-/* A session of another host in the record, which wants the lock. */
-struct judge_waiter_mark {
-	struct judge_session *session;
-	bool shared;		/* and not for exclusive use */
-	uint64_t since_ms;
-	/* By hand-over within a host, since, and since that host's elements
-	 * changed. */
-	uint64_t grants[FACT_HOSTS_MAX];
-};
-
-/* A host released an element, though a client there waited for the same use. */
-struct judge_yield {
-	const struct judge_session *session;	/* or NULL */
-	uint64_t at_ms;
-	uint64_t to_ms;		/* requests until then must wait */
-};
-
 /* ---- judge_break.c ---- */
 struct judge_break {
 	struct judge_break *next;	/* of the lock */
@@ -343,6 +327,7 @@ struct judge_lock {
 	uint64_t waited_ms[FACT_HOSTS_MAX];	/* the last waiter left then */
 	uint64_t multi_ms[FACT_HOSTS_MAX];	/* and for more than this */
 	uint64_t unmarked_ms[FACT_HOSTS_MAX];	/* by its earlier request */
+	struct judge_line line;
 	uint64_t marked_ms[2];	/* one came or went then: 1, for shared use */
 	struct judge_yield yields[FACT_HOSTS_MAX];
 	struct judge_grant *standing;	/* the elements */
@@ -559,29 +544,6 @@ bool judge_quiet_is_inherited(const struct judge *, unsigned host,
     uint64_t since_ms);
 /* The time, after @since_ms, from which no fault hinders any more. */
 uint64_t judge_quiet_from_ms(const struct judge *, uint64_t since_ms);
-
-/* judge_turns.c */
-void judge_turns_marks(struct judge *, struct judge_lock *,
-    const struct fact *);
-void judge_turns_granted(struct judge *, const struct judge_hold *);
-void judge_turns_left(struct judge *, struct judge_lock *,
-    const struct judge_grant *);
-void judge_turns_came(struct judge *, struct judge_lock *,
-    const struct judge_grant *, const struct fact *);
-/* F6: do other hosts' marks let this element come in? */
-void judge_turns_check_marks(struct judge *, const struct judge_lock *,
-    const struct judge_grant *, const struct fact *);
-/* Does another host than @host visibly have a mark for it? */
-bool judge_turns_others_mark(const struct judge_lock *, unsigned host);
-/* The same, for exclusive use, of a session that may still live. */
-bool judge_turns_is_closed(const struct judge *, const struct judge_lock *,
-    unsigned host);
-/* Since when do marks for the other use hinder as they do, or when did their
- * sessions end? */
-uint64_t judge_turns_open_ms(const struct judge *, const struct judge_lock *,
-    bool shared);
-void judge_turns_waited(struct judge *, const struct judge_request *);
-void judge_turns_end(struct judge *, const struct judge_lock *);
 
 /* judge_watch.c */
 void judge_watch_answered(struct judge *, const struct judge_request *,

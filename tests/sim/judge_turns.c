@@ -81,7 +81,7 @@ judge_turns_marks(struct judge *j, struct judge_lock *l,
 
 /* Is its host visibly alive, and was so since it opened the session? A host
  * that saw no beat for a lease looks again after another lease. */
-static bool
+bool
 judge_turns_is_alive(const struct judge *j, const struct judge_session *s)
 {
 	const struct judge_rules *r = &j->rules;
@@ -229,6 +229,9 @@ judge_turns_left(struct judge *j, struct judge_lock *l,
 	    first->shared != g->shared ||
 	    first->limit != g->limit || first->fail_closed != g->fail_closed ||
 	    l->waited_ms[host] >= g->idle_ms)
+		return;
+	/* With a line, its turn comes after the others'. */
+	if (l->line.n > 0)
 		return;
 	l->yields[host] = (struct judge_yield){
 		.session = g->session,
@@ -418,7 +421,8 @@ static uint64_t
 judge_turns_marked_ms(const struct judge *j, const struct judge_lock *l,
     const struct judge_request *r)
 {
-	uint64_t pause_ms = 3 * j->rules.request_ms + 3 * j->rules.poll_ms;
+	uint64_t pause_ms = 3 * j->rules.request_ms + 3 * j->rules.poll_ms +
+	    judge_line_wait_ms(j, l);
 	uint64_t from_ms = r->asked_ms > l->occupied_ms ?
 	    r->asked_ms : l->occupied_ms;
 	const struct judge_grant *g;
@@ -471,6 +475,7 @@ judge_turns_waited(struct judge *j, const struct judge_request *r)
 	    r->due_ms < worth_ms ||
 	    judge_is_mute(j, host) ||
 	    judge_turns_has(l, host) || !judge_turns_is_held(j, l) ||
+	    judge_line_is_full(j, l) ||
 	    j->now_ms <= judge_turns_marked_ms(j, l, r) ||
 	    judge_turns_marks_for(l, host))
 		return;

@@ -27,6 +27,7 @@ const struct setting plan_world_settings[] = {
 	{ "poll", SETTING_DURATION, P(ns.poll_ms), false },
 	{ "audit", SETTING_DURATION, P(ns.audit_ms), false },
 	{ "handover", SETTING_COUNT, P(ns.handover_max), false },
+	{ "line", SETTING_COUNT, P(ns.line_max), false },
 	{ "sole-writer", SETTING_FLAG, P(ns.sole_writer), false },
 	{ "no-foreign-waiters", SETTING_FLAG, P(ns.no_foreign_waiters),
 	    false },

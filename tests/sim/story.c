@@ -187,6 +187,9 @@ story_lock(struct story *s, struct fact *f)
 		else if (s->words[i][0] == '+' || s->words[i][0] == '&')
 			story_waiter_mark(s->words[i],
 			    &l->waiter_marks[l->n_waiter_marks++]);
+		else if (s->words[i][0] == '>')
+			story_name(l->line[l->n_line++], s->words[i] + 1,
+			    strlen(s->words[i]) - 1);
 }
 
 /* In a format that older clients share. */
@@ -476,6 +479,7 @@ story_rules(struct story *s)
 	r->idle_ms = story_option(s, "idle", 0);
 	r->retention_s = story_option(s, "retention", 0);
 	r->handover_max = (uint32_t)story_option(s, "handovers", 0);
+	r->line_max = (uint32_t)story_option(s, "line", 0);
 	r->holds_per_client_max = (uint32_t)story_option(s, "holds", 0);
 	r->requests_per_client_max = (uint32_t)story_option(s, "requests", 0);
 	r->all_may_resume = story_has(s, "all-may-resume");

@@ -130,6 +130,22 @@ table_read_waiter_marks(struct json_object *set, bool shared,
 	}
 }
 
+static void
+table_read_line(struct json_object *list, struct fact_lock *ret)
+{
+	size_t n = list == NULL ? 0 : json_object_array_length(list);
+
+	for (size_t i = 0; i < n && i < FACT_LINE_MAX; i++) {
+		struct json_object *session = NULL;
+
+		if (json_object_object_get_ex(
+		    json_object_array_get_idx(list, i), "S", &session))
+			(void)snprintf(ret->line[ret->n_line++],
+			    sizeof(ret->line[0]), "%s",
+			    json_object_get_string(session));
+	}
+}
+
 /* How much longer it lives, seen from when it was asked for. */
 static int64_t
 table_ttl_ahead_s(struct json_object *item, uint64_t sent_ms)
@@ -188,6 +204,7 @@ table_read_lock(struct json_object *item, struct fact_lock *ret)
 	}
 	table_read_waiter_marks(table_value(item, "xwait", "SS"), false, ret);
 	table_read_waiter_marks(table_value(item, "swait", "SS"), true, ret);
+	table_read_line(table_value(item, "line", "L"), ret);
 }
 
 /* Who has it, for people; and how, if not exclusively. */
@@ -206,6 +223,19 @@ table_holders(const struct world *w, const struct fact_lock *l, char *text,
 	if (l->n_elements > 0 && l->limit > 0 && n < size)
 		(void)snprintf(text + n, size - n, " limit %" PRIu64,
 		    l->limit);
+}
+
+static void
+table_line(const struct world *w, const struct fact_lock *l, char *text,
+    size_t size)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < l->n_line && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s %s",
+		    i == 0 ? " line" : "",
+		    table_session_text_name(w, l->line[i]));
 }
 
 static const char *
@@ -227,11 +257,12 @@ table_waiter_marks(const struct fact_lock *l)
 static void
 table_trace_lock(struct world *w, const char *host, const struct fact *f)
 {
-	char text[256], number[24] = "none", kept[64] = "";
+	char text[256], line[256], number[24] = "none", kept[64] = "";
 
 	if (w->options->trace == NULL)
 		return;
 	table_holders(w, &f->lock, text, sizeof(text));
+	table_line(w, &f->lock, line, sizeof(line));
 	if (!f->lock.exists) {
 		world_trace(w, WORLD_TRACE_TABLE, host, "= %s: gone", f->key);
 		return;
@@ -242,10 +273,10 @@ table_trace_lock(struct world *w, const char *host, const struct fact *f)
 		(void)snprintf(kept, sizeof(kept), " data %" PRIu64 " note %"
 		    PRIu64, f->lock.contents[FACT_DATA],
 		    f->lock.contents[FACT_NOTE]);
-	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s%s%s",
+	world_trace(w, WORLD_TRACE_TABLE, host, "= %s:%s token %s%s%s%s%s%s",
 	    f->key, !f->lock.readable ? " broken" :
 	    f->lock.n_elements > 0 ? text : " free", number,
-	    table_waiter_marks(&f->lock),
+	    table_waiter_marks(&f->lock), line,
 	    f->lock.has_ttl ? " ttl" : "",
 	    f->lock.says_broken ? " broken by" : "",
 	    kept);

@@ -321,6 +321,7 @@ world_rules(const struct plan *p)
 		.margin_ms = n.margin_ms, .idle_ms = n.idle_ms,
 		.lateness_ms = p->lateness_ms,
 		.handover_max = n.handover_max,
+		.line_max = n.line_max,
 		.retention_s = p->retention_s,
 		.requests_per_client_max =
 		    p->limits.requests_per_client_max,

@@ -526,6 +526,7 @@ static const struct {
 	{ "namespace default", "retention = d" },
 	{ "namespace default", "retention = 99999999999d" },
 	{ "namespace default", "handover_max = 1025" },
+	{ "namespace default", "line = 33" },
 	{ "namespace default", "list_capacity = 1000001" },
 	{ "namespace default", "wait = never" },
 	{ "namespace default", "wait = 99999999999d" },

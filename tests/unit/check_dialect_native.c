@@ -193,6 +193,7 @@ static const struct {
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
 	    "#broken_by DELETE #xwait :session",
+	    "attribute_not_exists(#line[0]) AND "
 	    "#holders = :dead AND #token = :seen", 0 },
 	{ OPERATION_RELEASE, DIALECT_DO, false, "UpdateItem",
 	    "SET #ttl = :ttl DELETE #holders :them", "#holders = :them", 0 },

@@ -174,4 +174,5 @@ TEST(test_bounds)
 	EXPECT_BAD(drift_ppm, UINT32_MAX, "drift");
 	EXPECT_BAD(handover_max, 0, "handover_max");
 	EXPECT_BAD(handover_max, 1025, "handover_max");
+	EXPECT_BAD(line_max, 33, "line");
 }

@@ -411,6 +411,7 @@ lock_free_if_unused(struct core *core, struct lock *l)
 		return;
 	saved_end(core, &l->saved);
 	record_forget_sight(l);
+	free(l->line);
 	free(l->leftovers);
 	free(l->version);
 	hash_remove(&l->ns->locks, &l->link, lock_hash(&l->link));
@@ -440,6 +441,7 @@ lock_free(struct core *core, struct lock *l)
 	submission_drop(core, l);
 	record_forget_sight(l);
 	in_doubt_free_all(core, &l->in_doubt_list);
+	free(l->line);
 	free(l->leftovers);
 	free(l->version);
 	free(l);

@@ -204,6 +204,7 @@ struct lock {
 	struct rank *places;	/* of the same */
 	struct submission *submission;	/* under way, or NULL */
 	struct sight *sight;		/* VIEW_FOREIGN */
+	struct line *line;	/* of hosts, as it was seen; NULL: none */
 	struct leftovers *leftovers;	/* NULL: none */
 	struct in_doubt_list in_doubt_list;
 	struct watched *watched;	/* reads/ keeps this; NULL: by nobody */

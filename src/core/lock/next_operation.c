@@ -49,9 +49,12 @@ lock_should_mark(const struct core *core, const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
 
-	return !t->no_foreign_waiters && l->ns->has_sessions &&
-	    l->own_mark_mode == LOCK_MODE_NONE && !l->queue->overdue &&
-	    l->queue->deadline_ms - core->now_ms > t->poll_ms;
+	if (t->no_foreign_waiters || !l->ns->has_sessions ||
+	    l->queue->overdue ||
+	    l->queue->deadline_ms - core->now_ms <= t->poll_ms)
+		return false;
+	return line_is_kept(l) ? line_has_room(l) :
+	    l->own_mark_mode == LOCK_MODE_NONE;
 }
 
 /* ---- seeking a grant -------------------------------------------------- */
@@ -84,8 +87,11 @@ lock_contend(struct core *core, struct lock *l)
 	bool dead = l->sight->blocked.on == NULL && record_block(core, l);
 	bool open = lock_has_room(l, l->queue) && !l->refused;
 
-	/* No client joins while any mark for exclusive use stands. */
-	if (open && !dead && lock_remove_stale_mark(core, l))
+	if (dead && record_awaits_turn(core, l))
+		dead = false;
+	/* No client joins while any mark for exclusive use stands, and none
+	 * that is in no line takes it while there is one. */
+	if ((dead ? l->line != NULL : open) && lock_remove_stale_mark(core, l))
 		return;
 	if (dead || open) {
 		(void)submission_send(core, l, OPERATION_ACQUIRE, NULL);
@@ -122,6 +128,16 @@ lock_needs_grant(const struct core *core, const struct lock *l)
 	}
 	return n == 0 || (w->limit == 0 ? lock_may_add(l, w) :
 	    n < w->limit);
+}
+
+/* It is free, and others' turn. */
+static void
+lock_stand_in_line(struct core *core, struct lock *l)
+{
+	if (l->line != NULL && line_is_kept(l) && lock_should_mark(core, l))
+		(void)submission_send(core, l, OPERATION_ADD_WAITER, NULL);
+	else
+		lock_poll(core, l);
 }
 
 /* The holders here need not observe the others. */
@@ -163,7 +179,7 @@ lock_seek(struct core *core, struct lock *l)
 		if (lock_remove_stale_mark(core, l))
 			return;
 		if (l->hindered)
-			lock_poll(core, l);
+			lock_stand_in_line(core, l);
 		else if (l->queue->only_if_exists && !l->queue->exists)
 			(void)submission_send(core, l, OPERATION_READ, NULL);
 		else if (!l->queue->is_multi ||

@@ -84,7 +84,8 @@ outcome_seen(struct core *core, struct lock *l, const struct outcome *o,
 {
 	record_seen(core, l, &o->lock, submitted_ms);
 	if (!outcome_finds_idle(l))
-		l->due_ms = core->now_ms +
+		l->due_ms = l->line != NULL ? line_due_ms(core, l) :
+		    core->now_ms +
 		    random_jitter(&core->random, lock_poll_ms(l));
 }
 
@@ -121,18 +122,24 @@ outcome_granted(struct core *core, struct grant *g, const struct holder *me,
 }
 
 /*
- * In a format whose acquires name the version that they follow: does the answer
- * show a free record that this one did not know? Then it is asked for again at
- * once; each time another client has held it.
+ * Does the answer show a free record that this acquire did not know? Then it is
+ * asked for again at once, or not before our turn: in a format whose acquires
+ * name the version that they follow, where each time another client has held
+ * it; and where the line has moved, or there is one.
  */
 static bool
 outcome_is_news(const struct lock *l, const struct submission *s,
     const struct outcome *o)
 {
-	return o->kind == OUTCOME_CONFLICT && l->view == VIEW_FREE &&
-	    !l->ns->has_sessions &&
-	    ((s->version == NULL) != (l->version == NULL) ||
-		(l->version != NULL && strcmp(s->version, l->version) != 0));
+	if (o->kind != OUTCOME_CONFLICT || l->view != VIEW_FREE)
+		return false;
+	if (l->ns->has_sessions)
+		return l->line != NULL && (l->hindered ||
+		    l->line->place == 0 ||
+		    line_place(l, s->holder.session) !=
+		    s->submit.operation.place);
+	return (s->version == NULL) != (l->version == NULL) ||
+	    (l->version != NULL && strcmp(s->version, l->version) != 0);
 }
 
 static void
@@ -202,7 +209,9 @@ outcome_gone(struct core *core, struct grant *g, const struct outcome *o,
 	l->stand_back = false;
 	grant_enter(core, g, GRANT_NONE, NULL);
 	outcome_seen(core, l, o, submitted_ms);
-	if (!stand_back || l->queue == NULL)
+	/* Behind the others in line, its turn comes of itself. */
+	if (!stand_back || l->queue == NULL ||
+	    (l->line != NULL && line_is_kept(l)))
 		return;
 	l->due_ms = core->now_ms + 2 * l->ns->settings.poll_ms;
 	l->back_ms = l->due_ms;

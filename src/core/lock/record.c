@@ -145,6 +145,17 @@ record_stood_long(const struct core *core, const struct lock *l)
 	    stood_ms > 2 * l->ns->settings.poll_ms;
 }
 
+/* The next in line did not take what is free: it is to be taken out. */
+static void
+record_drop_next(struct core *core, struct lock *l)
+{
+	if (session_find(l->ns, l->line->sessions[0]) != NULL ||
+	    record_leftovers(core, l) == NULL)
+		return;
+	l->leftovers->stale_mark = l->line->sessions[0];
+	l->leftovers->stale_mark_mode = LOCK_MODE_EXCLUSIVE;
+}
+
 /* Does one of these marks belong to another host, and is it honoured? What of
  * them is stale (or all, if it was waited for them @long_enough) is to be taken
  * out. */
@@ -192,6 +203,53 @@ record_find_own(struct core *core, struct lock *l, enum lock_mode mode,
 	}
 }
 
+/* Is a host in the line before ours that is honoured? The first that is not is
+ * to be taken out. */
+static bool
+record_honours_line(struct core *core, struct lock *l)
+{
+	const struct line *line = l->line;
+	uint8_t before = line->place > 0 ? line->place - 1 : line->n;
+
+	for (uint8_t i = 0; i < before; i++) {
+		struct ident id = line->sessions[i];
+
+		if (session_find(l->ns, id) != NULL)
+			continue;
+		if (record_honours_mark(core, l, id))
+			return true;
+		if (record_leftovers(core, l) == NULL ||
+		    !ident_is_none(l->leftovers->stale_mark))
+			continue;
+		l->leftovers->stale_mark = id;
+		l->leftovers->stale_mark_mode = LOCK_MODE_EXCLUSIVE;
+	}
+	return false;
+}
+
+/* The lock is free, or its holders are dead: is it the turn of others in line?
+ * For a host that stands in none, if any of them lives; if their time is over,
+ * the next one is to be taken out, because only one in line can acquire it. */
+bool
+record_awaits_turn(struct core *core, struct lock *l)
+{
+	struct line *line = l->line;
+
+	if (line == NULL ||
+	    (l->queue->mode != LOCK_MODE_EXCLUSIVE && !line_is_kept(l)))
+		return false;
+	line_open(core, l);
+	if (!line_has_turn(core, l) &&
+	    (line->place > 0 || record_honours_line(core, l))) {
+		if (line_turn_at_ms(l) < l->due_ms)
+			l->due_ms = line_turn_at_ms(l);
+		return true;
+	}
+	if (line->place == 0)
+		record_drop_next(core, l);
+	return false;
+}
+
 /* A sharer without a limit hinders no other sharer. */
 static void
 record_find_hindered(struct core *core, struct lock *l,
@@ -200,6 +258,10 @@ record_find_hindered(struct core *core, struct lock *l,
 	const struct grant *g = l->grants;
 	bool common = g->mode == LOCK_MODE_SHARED && g->limit == 0;
 
+	/* One that lives is enough. */
+	l->foreign_mark_seen = l->line != NULL && record_honours_line(core, l);
+	if (l->foreign_mark_seen)
+		return;
 	l->foreign_mark_seen = record_find_foreign(core, l, LOCK_MODE_EXCLUSIVE,
 	    record->exclusive_waiters, record->n_exclusive_waiters, false);
 	if (!common && record_find_foreign(core, l, LOCK_MODE_SHARED,
@@ -221,6 +283,16 @@ record_is_hindered(struct core *core, struct lock *l,
 
 	if (w == NULL)
 		return false;
+	if (free && record_awaits_turn(core, l))
+		return true;
+	if (long_enough && l->line != NULL && w->mode == LOCK_MODE_SHARED &&
+	    l->own_mark_mode != LOCK_MODE_EXCLUSIVE) {
+		long_enough = false;
+		if (line_stood_long(core, l)) {
+			record_drop_next(core, l);
+			return false;
+		}
+	}
 	if (w->mode == LOCK_MODE_EXCLUSIVE)
 		return free && record->mode == LOCK_MODE_EXCLUSIVE &&
 		    record_find_foreign(core, l, LOCK_MODE_SHARED,
@@ -257,6 +329,8 @@ record_find_waiter_marks(struct core *core, struct lock *l,
 	    record->n_exclusive_waiters);
 	record_find_own(core, l, LOCK_MODE_SHARED, record->shared_waiters,
 	    record->n_shared_waiters);
+	record_find_own(core, l, LOCK_MODE_EXCLUSIVE, record->line,
+	    record->n_line);
 	LL_SEARCH_SCALAR(l->grants, g, state, GRANT_HELD);
 	if (g != NULL && !l->ns->has_sessions)
 		l->foreign_mark_seen = true;	/* nobody could say otherwise */
@@ -457,6 +531,8 @@ record_seen(struct core *core, struct lock *l,
 		(void)record_find_orphan(core, l, record);
 		record_find_dead(core, l, record);
 	}
+	if (l->line != NULL || record->n_line > 0)
+		line_seen(core, l, record);
 	record_find_waiter_marks(core, l, record);
 	if (l->grants == NULL ||
 	    (l->queue != NULL && lock_may_add(l, l->queue))) {

@@ -86,6 +86,30 @@ void grant_adopt(struct core *, struct grant *, const struct lock_record *);
 void lock_save_righting(struct core *, struct lock *);
 bool lock_takeover_is_near(const struct core *, const struct lock *);
 
+/* ---- line.c ------------------------------------------------------------ */
+/* The hosts that wait for a lock in order, as its record showed them. */
+struct line {
+	uint64_t open_ms;	/* since then this one is seen to be next, and
+				 * the lock free or its holders dead; 0: not */
+	uint64_t token;		/* of the record */
+	uint64_t placed_ms;	/* we have this place since */
+	uint64_t turn_ms;	/* for each place we moved up; 0: unknown */
+	uint8_t n;
+	uint8_t place;		/* of our session, from 1; 0: none */
+	uint8_t outside;	/* looks at it while it was full */
+	struct ident sessions[];
+};
+
+void line_seen(struct core *, struct lock *, const struct lock_record *);
+bool line_is_kept(const struct lock *);
+bool line_has_room(const struct lock *);
+uint32_t line_place(const struct lock *, struct ident session);
+bool line_has_turn(const struct core *, const struct lock *);
+bool line_stood_long(const struct core *, const struct lock *);
+void line_open(struct core *, struct lock *);
+uint64_t line_turn_at_ms(const struct lock *);
+uint64_t line_due_ms(struct core *, const struct lock *);
+
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
 struct lock *lock_next(const struct namespace *, const struct lock *);
@@ -130,6 +154,7 @@ bool record_find_orphan(struct core *, struct lock *,
 void record_orphan(struct core *, struct lock *, const struct holder *);
 void record_forget_sight(struct lock *);
 bool record_block(struct core *, struct lock *);
+bool record_awaits_turn(struct core *, struct lock *);
 size_t record_dead(const struct lock *, size_t most, struct holder *ret);
 enum core_loss record_loss(const struct lock_record *);
 

@@ -146,6 +146,8 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	o->mode = g->mode;
 	o->limit = g->limit;
 	o->session = s->holder.session;
+	if (l->line != NULL)
+		o->place = line_place(l, o->session);
 	o->owner = s->owner;
 	g->n_tokens = grant_tokens(g);
 	o->tokens = g->n_tokens;
@@ -315,10 +317,14 @@ submission_prepare_remove_waiter(struct lock *l, struct submission *s)
 	} else if (left != NULL && !ident_is_none(left->stale_mark)) {
 		o->session = left->stale_mark;
 		o->mode = left->stale_mark_mode;
+		if (l->line != NULL)
+			o->token_seen = l->line->token;
 	} else if (l->ns->session != NULL) {
 		o->session = l->ns->session->id;
 		o->mode = l->own_mark_mode;
 	}
+	if (o->mode == LOCK_MODE_EXCLUSIVE)
+		o->place = line_place(l, o->session);
 }
 
 static void
@@ -356,6 +362,8 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 	case OPERATION_ADD_WAITER:
 		o->session = l->ns->session->id;
 		o->mode = lock_mark_mode(l);
+		if (line_is_kept(l))
+			o->line_max = l->ns->settings.line_max;
 		return;
 	case OPERATION_REMOVE_WAITER:
 		submission_prepare_remove_waiter(l, s);

@@ -40,6 +40,14 @@
 #define NATIVE_FREE "attribute_not_exists(#holders) AND "
 #define NATIVE_TURN "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
 #define NATIVE_NO_LINE "attribute_not_exists(#line[0]) AND "
+/* And of the line; a placeholder for a place, counted from 0. */
+#define NATIVE_AT_PLACE " AND #line[%" PRIu32 "] = :sid"
+#define NATIVE_TO_WAIT_FOR                                                     \
+	"(attribute_exists(#holders) OR attribute_exists(#line[0])) AND "
+#define NATIVE_LINE_ROOM "attribute_not_exists(#line[%" PRIu32 "]) AND "
+#define NATIVE_NOT_IN_LINE "NOT contains(#line, :it)"
+#define NATIVE_ITS_PLACE "#line[%" PRIu32 "] = :it%s"
+#define NATIVE_APPEND "list_append(if_not_exists(#line, :none), :last) "
 #define NATIVE_SHARED_TURN "(attribute_not_exists(#xwait) OR "                 \
 	"#mode <> :mode OR contains(#xwait, :sid))"
 /* Two placeholders: the limit, and how many others it admits. */
@@ -62,7 +70,7 @@ native_append_place(char *condition, size_t size, uint32_t place)
 
 	if (place > 0)
 		(void)snprintf(condition + length, size - length,
-		    " AND #line[%" PRIu32 "] = :sid", place - 1);
+		    NATIVE_AT_PLACE, place - 1);
 }
 
 /* Behind other names to be removed: those places of the line. */
@@ -160,7 +168,7 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 		native_update(w, o, o->owner != NULL ?
 		    NATIVE_TAKE NATIVE_OWNED NATIVE_UNMARK :
 		    NATIVE_TAKE NATIVE_UNOWNED NATIVE_UNMARK,
-		    NATIVE_AS_SEEN);
+		    NATIVE_NO_LINE NATIVE_AS_SEEN);
 	if (o->n_dead == 0) {
 		native_value_number(w, ":first", wall_s << 20);
 		native_value_number(w, ":zero", 0);
@@ -282,11 +290,9 @@ native_write_join_line(struct native_writer *w, const struct operation *o)
 	char text[IDENT_TEXT_LENGTH + 1];
 
 	(void)snprintf(condition, sizeof(condition),
-	    "(attribute_exists(#holders) OR attribute_exists(#line[0])) AND "
-	    "attribute_not_exists(#line[%" PRIu32 "]) AND "
-	    "NOT contains(#line, :it)", o->line_max - 1);
-	native_update(w, o, "SET #line = "
-	    "list_append(if_not_exists(#line, :none), :last) "
+	    NATIVE_TO_WAIT_FOR NATIVE_LINE_ROOM NATIVE_NOT_IN_LINE,
+	    o->line_max - 1);
+	native_update(w, o, "SET #line = " NATIVE_APPEND
 	    "ADD #xwait :session", condition);
 	ident_format(o->session, text);
 	native_value_list(w, ":none", NULL);
@@ -299,13 +305,16 @@ static void
 native_write_leave_line(struct native_writer *w, const struct operation *o)
 {
 	char update[64];
-	char condition[32];
+	char condition[64];
 
 	(void)snprintf(update, sizeof(update),
 	    "REMOVE #line[%" PRIu32 "] DELETE #xwait :session", o->place - 1);
 	(void)snprintf(condition, sizeof(condition),
-	    "#line[%" PRIu32 "] = :it", o->place - 1);
+	    NATIVE_ITS_PLACE, o->place - 1,
+	    o->token_seen > 0 ? " AND #token = :seen" : "");
 	native_update(w, o, update, condition);
+	if (o->token_seen > 0)
+		native_value_number(w, ":seen", o->token_seen);
 	native_value_session(w, ":it", o->session, false);
 	native_value_session(w, ":session", o->session, true);
 }
