@@ -1,5 +1,6 @@
 /*
  * Other hosts' sessions, watched from outside: when may one be declared dead?
+ * (observe_pace.c says when to look.)
  *
  *  1. A session whose beat did not move for a lease, stretched by the drift,
  *     counted from when this host first HAD that beat in hand, is dead as soon
@@ -319,21 +320,6 @@ observe_submit(struct core *core, struct observation *o,
 	    o);
 }
 
-void
-observe_pace(struct core *core, struct namespace *ns)
-{
-	uint64_t last_ms = core->now_ms + ns->settings.poll_ms;
-	struct observation *o, *next;
-
-	HASH_ITER(hh, ns->observations, o, next)
-	{
-		if (o->read_at_ms <= last_ms)
-			continue;
-		o->read_at_ms = last_ms;
-		observe_schedule(core, o);
-	}
-}
-
 /* Waiters for this session may go on. */
 static void
 observe_release(struct core *core, struct observation *o)
@@ -384,6 +370,7 @@ static void
 observe_saw(struct core *core, struct observation *o,
     const struct session_record *record)
 {
+	observe_keep_pace(core, o, record);
 	o->looked_ms = core->now_ms;
 	if (o->state == OBSERVATION_NEW)
 		o->since_ms = core->now_ms;
@@ -422,7 +409,7 @@ observe_stored(struct core *core, struct observation *o,
     const struct outcome *outcome)
 {
 	enum operation_kind kind = o->submit.operation.kind;
-	uint64_t poll_ms = o->ns->settings.poll_ms;
+	uint64_t poll_ms;
 
 	assert(o->busy);
 	o->busy = false;
@@ -430,7 +417,7 @@ observe_stored(struct core *core, struct observation *o,
 	/* It was ours, and closed since the look was sent. */
 	if (o->state == OBSERVATION_DEAD)
 		return;
-	o->read_at_ms = core->now_ms + random_jitter(&core->random, poll_ms);
+	poll_ms = random_jitter(&core->random, o->ns->settings.poll_ms);
 	if (outcome->kind == OUTCOME_CONFLICT)
 		observe_saw(core, o, &outcome->session);
 	else if (outcome->kind == OUTCOME_DONE) {
@@ -440,6 +427,7 @@ observe_stored(struct core *core, struct observation *o,
 			observe_died(core, o);
 	}
 	/* Otherwise the next look settles it: the kill may have happened. */
+	o->read_at_ms = observe_next_ms(core, o, poll_ms);
 	observe_schedule(core, o);
 	observe_review(core, o);
 }

@@ -64,6 +64,17 @@ enum observation_state {
 	OBSERVATION_DEAD,
 };
 
+#define PACE_INTERVALS 3
+
+/* When a session beats (observe_pace.c). */
+struct pace {
+	uint64_t asked_ms;	/* the last look that was answered was sent */
+	uint64_t least_ms;	/* so long before it was seen the beat was */
+	uint64_t most_ms;	/* sent; FOREVER: that is not known */
+	uint64_t intervals_ms[PACE_INTERVALS];	/* of beats; 0: not seen */
+	uint32_t next;		/* of these, to be written */
+};
+
 struct observation {
 	UT_hash_handle hh;	/* in ns->observations, by id */
 	struct namespace *ns;
@@ -76,6 +87,7 @@ struct observation {
 	struct ident mark;	/* if it was acknowledged, since when */
 	uint64_t looked_ms;	/* the last look's answer */
 	uint64_t read_at_ms;	/* next read, while there is a waiter */
+	struct pace pace;
 	bool busy;
 	bool curious;		/* read once, also without a waiter */
 	bool crowding;		/* and, once its time is up, its end */
@@ -93,6 +105,12 @@ void observe_free(struct core *, struct observation *);
 void observe_schedule(struct core *, struct observation *);
 uint64_t observe_end_ms(const struct observation *);
 bool observe_lacks_mark(const struct observation *);
+
+/* ---- observe_pace.c --------------------------------------------------- */
+void observe_keep_pace(struct core *, struct observation *,
+    const struct session_record *);	/* before that is taken note of */
+uint64_t observe_next_ms(const struct core *, const struct observation *,
+    uint64_t poll_ms);
 
 /* ---- observe_record.c ------------------------------------------------- */
 struct observation *observe_find_record(const struct namespace *, struct key);
