@@ -188,7 +188,8 @@ static const struct {
 	    "attribute_not_exists(#line[31]) AND NOT contains(#line, :it)",
 	    32 },
 	{ OPERATION_REMOVE_WAITER, DIALECT_DO, false, "UpdateItem",
-	    "REMOVE #line[4] DELETE #xwait :session", "#line[4] = :it", 5 },
+	    "REMOVE #line[4] DELETE #xwait :session",
+	    "#line[4] = :it AND #token = :seen", 5 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
