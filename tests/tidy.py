@@ -63,6 +63,7 @@ BANNED_ELSEWHERE = {
 
 # Pure: no clock, no socket, no file, no log, no variable of their own.
 PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
+                  r"|hints/(?!hint_socket).*"
                   r"|common/(base64|fair_queue|json_quote|json_shape|siphash"
                   r"|utf8)\.[ch]"
                   r"|ipc/(access\w*|codec\w*|nearest|protocol\w*)\.[ch]"
@@ -97,9 +98,10 @@ ARROWS = {
     "aws": ("common",),
     "identity": ("aws", "common"),
     "store": ("core", "dialect", "identity", "aws", "common"),
+    "hints": ("common",),
     "ipc": ("core", "common", "store/store.h"),
-    "daemon": ("ipc", "store/kind.h", "store/kinds.def", "store/store.h",
-               "store/settings.def", "dialect/formats.def",
+    "daemon": ("ipc", "hints", "store/kind.h", "store/kinds.def",
+               "store/store.h", "store/settings.def", "dialect/formats.def",
                "aws/scrub.h", "core", "common"),
     "lib": ("ipc/codec.h", "ipc/protocol.h", "common"),
     "cli": ("ipc/codec.h", "ipc/protocol.h", "common"),
