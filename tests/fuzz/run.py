@@ -28,6 +28,7 @@ WORDS = {
                "src/store/kinds.def", "src/dialect/formats.def"),
     "credentials": ("src/identity/source*.c",),
     "errors": ("src/aws/errors.c",),
+    "hints": ("tests/fuzz/fuzz_hints.c",),
     "journal": (),
     "library": ("src/ipc/protocol.def", "src/common/err.def"),
     "profile": ("src/identity/*.c",),
