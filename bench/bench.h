@@ -218,6 +218,7 @@ void bench_hop(void);
 void bench_list(void);
 void bench_watch(void);
 void bench_journal(void);
+void bench_hints(void);
 void bench_strangers(void);
 
 /* What the command line says of it. */

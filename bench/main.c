@@ -43,6 +43,7 @@ static const struct {
 	{ "list", bench_list, false, false },
 	{ "watch", bench_watch, false, false },
 	{ "journal", bench_journal, false, false },
+	{ "hints", bench_hints, false, false },
 	{ "dynamodb", bench_dynamodb, true, false },
 	{ "endpoint", bench_endpoint, false, false },
 	{ "hedge", bench_hedge, false, false },
