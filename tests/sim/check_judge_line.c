@@ -1,6 +1,6 @@
 /*
- * The judge's own test, of the line: for each rule a history that breaks it, and
- * its nearest neighbour that does not.
+ * The judge's own test, of the line: for each rule a history that breaks it,
+ * and its nearest neighbour that does not.
  */
 #include "judge_case.h"
 

@@ -157,6 +157,8 @@ struct observation;
 /* The waiters for the end of a holder. */
 struct blocked {
 	struct observation *on;		/* NULL: for none */
+	uint64_t patience_ms;	/* it need not be looked at more often; 0: it is
+				 * to be taken over as soon as it may be */
 	struct blocked *previous, *next;
 };
 
@@ -180,7 +182,8 @@ struct observation *observe(struct core *, struct namespace *, struct ident,
 struct observation *observe_holder(const struct namespace *, struct key,
     const struct holder *);
 
-void observe_block(struct core *, struct blocked *, struct observation *);
+void observe_block(struct core *, struct blocked *, struct observation *,
+    uint64_t patience_ms);
 void observe_unblock(struct blocked *);
 void observe_glance(struct core *, struct observation *, bool crowding);
 bool observe_ends_before(const struct observation *,

@@ -281,12 +281,29 @@ observe(struct core *core, struct namespace *ns, struct ident id,
 	return o;
 }
 
+/* The next look is the one in pace. */
+static void
+observe_hurry(struct core *core, struct observation *o)
+{
+	o->read_at_ms = observe_next_ms(core, o, o->ns->settings.poll_ms);
+}
+
 void
-observe_block(struct core *core, struct blocked *b, struct observation *o)
+observe_block(struct core *core, struct blocked *b, struct observation *o,
+    uint64_t patience_ms)
 {
 	assert(b->on == NULL);
+	b->patience_ms = patience_ms;
 	b->on = o;
 	DL_APPEND2(o->blocked, b, previous, next);
+	if (b->patience_ms == 0) {
+		/* All others were patient until now. */
+		if (o->n_prompt++ == 0 &&
+		    o->read_at_ms > core->now_ms + o->ns->settings.poll_ms)
+			observe_hurry(core, o);
+	} else {
+		o->patience_ms = b->patience_ms;
+	}
 	/* Long seen and not looked at since: look, or kill, at once. */
 	if (observe_is_stale(core, o) && o->read_at_ms > core->now_ms)
 		o->read_at_ms = core->now_ms;
@@ -299,6 +316,8 @@ observe_unblock(struct blocked *b)
 	if (b->on == NULL)
 		return;
 	DL_DELETE2(b->on->blocked, b, previous, next);
+	if (b->patience_ms == 0)
+		b->on->n_prompt--;
 	b->on = NULL;
 }
 

@@ -14,7 +14,9 @@
  *  4. The first beat may have been long on its way. So the next is looked for
  *     too early, and must be seen to come: until then the bounds are too wide
  *     to be believed.
- *  5. Beats come from a table, in which anybody may have written. A beat that
+ *  5. Waiters that would not take over first have time: if all have, it is
+ *     looked at that seldom.
+ *  6. Beats come from a table, in which anybody may have written. A beat that
  *     cannot be ends the estimate, and no wait is longer than the lease.
  */
 #include "core/lease/room.h"
@@ -132,6 +134,8 @@ observe_next_ms(const struct core *core, const struct observation *o,
 	uint64_t late_ms = poll_ms - o->ns->settings.poll_ms / 2;
 	uint64_t next_ms = core->now_ms + poll_ms;
 
+	if (o->blocked != NULL && o->n_prompt == 0)
+		return core->now_ms + o->patience_ms;
 	/* With so few looks between two beats none is left out. */
 	if (o->state != OBSERVATION_ALIVE || p->most_ms == CORE_FOREVER ||
 	    interval_ms < 2 * o->ns->settings.poll_ms)

@@ -88,6 +88,8 @@ struct observation {
 	uint64_t looked_ms;	/* the last look's answer */
 	uint64_t read_at_ms;	/* next read, while there is a waiter */
 	struct pace pace;
+	uint32_t n_prompt;	/* of the blocked: those without patience */
+	uint64_t patience_ms;	/* of the last one that has some */
 	bool busy;
 	bool curious;		/* read once, also without a waiter */
 	bool crowding;		/* and, once its time is up, its end */

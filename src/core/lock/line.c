@@ -185,3 +185,21 @@ line_due_ms(struct core *core, const struct lock *l)
 		due_ms = line_turn_at_ms(l);
 	return due_ms > core->now_ms ? due_ms : core->now_ms + 1;
 }
+
+/* How seldom may the holder's session be looked at? The front of the line is
+ * ready to take over; the others would be if all of it died, too, and have to
+ * see that in some leases. */
+uint64_t
+line_patience_ms(const struct lock *l)
+{
+	const struct line *line = l->line;
+	uint64_t lease_ms = l->ns->settings.lease_ms;
+	uint64_t period_ms;
+
+	if (line == NULL || !line_is_kept(l) || line_has_room(l) ||
+	    (line->place > 0 && line->place <= LINE_FRONT))
+		return 0;
+	period_ms = line->place > 0 ? 0 :
+	    line_period_ms(l, l->ns->settings.poll_ms);
+	return period_ms > lease_ms ? period_ms : lease_ms;
+}

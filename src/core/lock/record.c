@@ -379,7 +379,8 @@ record_block(struct core *core, struct lock *l)
 			continue;
 		/* At once: the next one must not take its room. */
 		observe_unblock(&sight->blocked);
-		observe_block(core, &sight->blocked, o);
+		observe_block(core, &sight->blocked, o,
+		    l->line == NULL ? 0 : line_patience_ms(l));
 		next = o;
 	}
 	return dead;

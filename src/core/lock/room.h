@@ -109,6 +109,7 @@ bool line_stood_long(const struct core *, const struct lock *);
 void line_open(struct core *, struct lock *);
 uint64_t line_turn_at_ms(const struct lock *);
 uint64_t line_due_ms(struct core *, const struct lock *);
+uint64_t line_patience_ms(const struct lock *);
 
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
