@@ -43,8 +43,9 @@ struct core_namespace {
 	bool sole_writer;	/* only this daemon writes its records, so what
 				 * it saw last is what is there */
 	bool no_foreign_waiters;	/* other hosts never wait here */
-	bool keeps_idle;	/* a released lock may stay the daemon's */
-	uint64_t idle_ms;	/* keeps_idle: for so long */
+	bool keeps_idle;	/* a released lock may stay the daemon's; if
+				 * not, one that it takes again and again may */
+	uint64_t idle_ms;	/* for so long; then it is a poll at most */
 
 	uint32_t list_capacity;	/* read units a second for LIST; 0: no bound */
 	uint32_t request_rate;	/* requests a second for clients (core/rate.h);

@@ -39,6 +39,16 @@
 #define LOOKS_PER_SECOND 100	/* bounds what an audit costs, and watches */
 #define RETRY_MS 1000			/* after a refusal or lack of memory */
 
+/* A lock that was released here, by its namespace and its hash. Of those that
+ * share a place the last one is remembered. */
+#define HABITS 1024
+
+struct habit {
+	uint32_t namespace_index;
+	uint32_t hash;
+	uint64_t released_ms;
+};
+
 /* What the clients of a user have of what all share. */
 enum share {
 	SHARE_LOCKS = 0,	/* that are held */
@@ -144,6 +154,7 @@ struct core {
 	/* lock/ */
 	const struct lock_events *lock_events;
 	uint32_t n_locks;
+	struct habit habits[HABITS];	/* by their hashes */
 	struct freelist submissions;
 	const struct lock *found_lock;	/* what its last answer showed, */
 	struct contents *found;		/* in its step; or NULL */

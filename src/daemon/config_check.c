@@ -140,9 +140,13 @@ config_complete_store(struct config *c, struct config_namespace *n)
 	const struct store_kind *kind = config_kind(n);
 	struct config_judged judged = { c, n };
 	const struct store_judge judge = config_judge(&judged);
+	struct store_times times = { n->lease_ms, n->idle_ms };
+	int r = kind->complete == NULL ? 0 :
+	    kind->complete(&n->store, &judge, &times);
 
-	return kind->complete == NULL ? 0 :
-	    kind->complete(&n->store, &judge, &n->lease_ms);
+	n->lease_ms = times.lease_ms;
+	n->idle_ms = times.idle_ms;
+	return r;
 }
 
 static void

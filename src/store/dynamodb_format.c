@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "ddblock.h"
+#include "store/kind.h"
 
 #define FORMAT_PREFIX_MAX 255		/* bytes */
 #define FORMAT_FEW_RENEWALS 100		/* in one heartbeat */
+#define FORMAT_IDLE_MS 20	/* other hosts hardly notice */
 
 /* ---- defaults ---- */
 
@@ -33,13 +35,15 @@ format_text(const struct store_judge *judge, const char *setting,
 
 int
 dynamodb_format_complete(struct store_settings *s,
-    const struct store_judge *judge, uint64_t *lease_ms)
+    const struct store_judge *judge, struct store_times *times)
 {
 	const struct store_format_row *f = store_format_row(s->format);
 	int r;
 
 	if (f->lease_ms != 0 && !judge->is_set(judge->arg, "lease"))
-		*lease_ms = f->lease_ms;
+		times->lease_ms = f->lease_ms;
+	if (!judge->is_set(judge->arg, "idle"))
+		times->idle_ms = FORMAT_IDLE_MS;
 	r = format_text(judge, "key_attribute", &s->key_attribute,
 	    f->key_attribute);
 	if (r == 0)

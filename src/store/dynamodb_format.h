@@ -22,9 +22,11 @@ struct dynamodb_renames {
 	size_t n_names;
 };
 
+struct store_times;
+
 /* What the format takes for granted. DDBLOCK_E_NOMEM */
 int dynamodb_format_complete(struct store_settings *,
-    const struct store_judge *, uint64_t *lease_ms);
+    const struct store_judge *, struct store_times *);
 
 /* Complain of what does not fit the format. */
 void dynamodb_format_judge(const struct store_settings *,

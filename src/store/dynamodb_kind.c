@@ -238,7 +238,8 @@ dynamodb_kind_configure(struct store *store, const struct store_opening *o,
 /* ---- the row ---- */
 
 static const char *const dynamodb_kind_settings[] = {
-	"retention", "format", "bridge", "table", "region", "endpoint",
+	"retention", "line", "idle", "format", "bridge", "table", "region",
+	"endpoint",
 	"fips", "dual_stack", "ca_file", "key_attribute", "key_type",
 	"sort_attribute", "sort_type", "ttl_attribute", "rename", "prefix",
 	"lease_text", "released", "keep_attributes", "local_time", "expiry",

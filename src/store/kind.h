@@ -45,6 +45,12 @@ struct store_opening {
 	void *outcome_arg;
 };
 
+/* Of a namespace, where a kind or a format has defaults of its own. */
+struct store_times {
+	uint64_t lease_ms;
+	uint64_t idle_ms;
+};
+
 /* Functions that a kind has no use for are NULL. */
 struct store_kind {
 	const char *name;	/* the word in the configuration */
@@ -62,12 +68,12 @@ struct store_kind {
 
 	/*
 	 * Fill in what was not set and has no default that is the same for
-	 * all; the lease of the namespace, too.
+	 * all; and times of the namespace.
 	 *
 	 * DDBLOCK_E_NOMEM
 	 */
 	int (*complete)(struct store_settings *, const struct store_judge *,
-	    uint64_t *lease_ms);
+	    struct store_times *);
 	/* Complain of what cannot be. */
 	void (*judge)(const struct store_settings *,
 	    const struct store_judge *);

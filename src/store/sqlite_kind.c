@@ -16,11 +16,11 @@
 
 static int
 sqlite_kind_complete(struct store_settings *s,
-    const struct store_judge *judge, uint64_t *lease_ms)
+    const struct store_judge *judge, struct store_times *times)
 {
 	char path[SQLITE_KIND_FILE_MAX];
 
-	(void)lease_ms;
+	(void)times;
 	if (s->file != NULL)
 		return 0;
 	(void)snprintf(path, sizeof(path), SQLITE_KIND_FILE,

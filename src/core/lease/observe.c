@@ -135,6 +135,15 @@ observe_is_stale(const struct core *core, const struct observation *o)
 	    !observe_lacks_mark(o) && core->now_ms >= observe_end_ms(o);
 }
 
+/* Was it looked at so long ago that it may well have moved since? Most sessions
+ * live, and a kill that fails costs more than another look. */
+static bool
+observe_is_old(const struct core *core, const struct observation *o)
+{
+	return o->looked_ms < observe_end_ms(o) &&
+	    core->now_ms > o->looked_ms + 2 * o->ns->settings.poll_ms;
+}
+
 /* May what it holds be taken? */
 bool
 observe_is_over(const struct core *core, const struct observation *o)
@@ -375,8 +384,9 @@ observe_timer(struct core *core, struct timer *timer)
 		observe_release(core, o);
 		return;
 	}
-	if (!observe_is_stale(core, o) || (o->blocked == NULL &&
-	    !(o->crowding && o->looked_ms >= observe_end_ms(o))))
+	if (!observe_is_stale(core, o) || observe_is_old(core, o) ||
+	    (o->blocked == NULL &&
+		!(o->crowding && o->looked_ms >= observe_end_ms(o))))
 		observe_submit(core, o, OPERATION_SESSION_READ);
 	else if (o->state == OBSERVATION_ALIVE)
 		observe_submit(core, o, OPERATION_SESSION_KILL);
@@ -447,6 +457,8 @@ observe_stored(struct core *core, struct observation *o,
 	}
 	/* Otherwise the next look settles it: the kill may have happened. */
 	o->read_at_ms = observe_next_ms(core, o, poll_ms);
+	if (kind == OPERATION_SESSION_READ && observe_is_stale(core, o))
+		o->read_at_ms = core->now_ms;
 	observe_schedule(core, o);
 	observe_review(core, o);
 }

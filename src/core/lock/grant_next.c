@@ -59,13 +59,42 @@ grant_renew_run(struct core *core, struct grant *g)
 		(void)submission_send(core, l, OPERATION_READ, NULL);
 }
 
-/* There is no waiter here. Where no other host can, it is kept for a while. */
+/* Does this host take it again and again? Its last holder here asked for it a
+ * moment after the one before had released it. */
+static bool
+grant_is_habit(struct core *core, const struct lock *l)
+{
+	struct habit now = { l->ns->index, lock_hash(&l->link), core->now_ms };
+	struct habit *h = &core->habits[now.hash % HABITS];
+	bool again = h->namespace_index == now.namespace_index &&
+	    h->hash == now.hash && h->released_ms > 0 &&
+	    l->taken_ms <= h->released_ms + lock_idle_ms(l);
+
+	*h = now;
+	return again;
+}
+
+/* May it stay ours without a client? Where other hosts wait for it, too, only
+ * if it is likely to be asked for here. */
+static bool
+grant_may_stay(struct core *core, const struct grant *g)
+{
+	const struct lock *l = g->lock;
+
+	if (l->ns->settings.idle_ms == 0 || g->lease->retiring ||
+	    namespace_refusal(l->ns) != 0 || l->queue != NULL)
+		return false;
+	return l->ns->settings.keeps_idle ||
+	    (g->mode == LOCK_MODE_EXCLUSIVE && !g->fail_closed &&
+	    !lock_run_is_over(core, l) && grant_is_habit(core, l));
+}
+
+/* There is no waiter here: it is kept for a while, or given back. */
 static void
 grant_idle(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
-	bool keep = l->ns->settings.idle_ms > 0 && !g->lease->retiring &&
-	    namespace_refusal(l->ns) == 0 && l->queue == NULL;
+	bool keep = grant_may_stay(core, g);
 
 	if (keep)
 		grant_released(core, g, 0, 0, NULL);

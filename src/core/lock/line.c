@@ -9,8 +9,10 @@
  *     places: they are dead, gone or slow. The further behind, the later, so
  *     that they do not all try at once.
  *  3. The next one looks every poll, the others less often the further behind;
- *     or when their turn may come, by how fast the line has moved. Hosts for
- *     which it has no room look ever less, down to once in OUTSIDE_POLLS_MAX.
+ *     or when their turn may come, by how fast the line has moved, and by how
+ *     long the lock has been held: so a hand-over takes about half as long as
+ *     the hold before it, and a poll at most. Hosts for which it has no room
+ *     look ever less, down to once in OUTSIDE_POLLS_MAX.
  *  4. Nothing here decides which host holds the lock, only when each asks.
  */
 #include "core/lock/room.h"
@@ -22,6 +24,7 @@
 
 #define LINE_FRONT 3		/* places that are ready to take over */
 #define OUTSIDE_POLLS_MAX 128
+#define FRESH_PART 20		/* of a poll, the shortest time between looks */
 
 /* Do its waiters here stand in line for it? */
 bool
@@ -97,8 +100,8 @@ line_continue(struct core *core, struct line *line, const struct line *before)
 {
 	uint64_t took_ms = core->now_ms - before->placed_ms;
 
-	if (before->n == 0)
-		return;
+	if (before->token == line->token)
+		line->token_ms = before->token_ms;
 	if (before->token == line->token &&
 	    ident_equal(before->sessions[0], line->sessions[0]))
 		line->open_ms = before->open_ms;
@@ -133,7 +136,7 @@ line_seen(struct core *core, struct lock *l, const struct lock_record *record)
 
 		line->n = (uint8_t)record->n_line;
 		line->token = record->token;
-		line->placed_ms = core->now_ms;
+		line->placed_ms = line->token_ms = core->now_ms;
 		memcpy(line->sessions, record->line, bytes);
 		if (l->ns->session != NULL)
 			line->place = (uint8_t)line_place(l,
@@ -146,12 +149,25 @@ line_seen(struct core *core, struct lock *l, const struct lock_record *record)
 	free(before);
 }
 
+/* Of a lock that was taken a moment ago the end may be near: the host that is
+ * next finds it free after half as long again as it was held. */
+static uint64_t
+line_fresh_ms(const struct core *core, const struct line *line,
+    uint64_t poll_ms)
+{
+	uint64_t least_ms = (poll_ms + FRESH_PART - 1) / FRESH_PART;
+	uint64_t half_ms = (core->now_ms - line->token_ms) / 2;
+
+	return line->place * (half_ms > least_ms ? half_ms : least_ms);
+}
+
 /* How long a host at this place need not look. */
 static uint64_t
-line_period_ms(const struct lock *l, uint64_t poll_ms)
+line_period_ms(const struct core *core, const struct lock *l,
+    uint64_t poll_ms)
 {
 	const struct line *line = l->line;
-	uint64_t period_ms, moving_ms;
+	uint64_t period_ms, moving_ms, fresh_ms;
 
 	if (line->place == 0) {
 		unsigned polls = line->outside < 7 ?
@@ -165,8 +181,10 @@ line_period_ms(const struct lock *l, uint64_t poll_ms)
 	moving_ms = (line->place - 1) * line->turn_ms;
 	if (moving_ms < poll_ms)
 		moving_ms = poll_ms;
-	return line->turn_ms > 0 && moving_ms < period_ms ?
-	    moving_ms : period_ms;
+	if (line->turn_ms > 0 && moving_ms < period_ms)
+		period_ms = moving_ms;
+	fresh_ms = line_fresh_ms(core, line, poll_ms);
+	return fresh_ms < period_ms ? fresh_ms : period_ms;
 }
 
 /* When is the record to be looked at again? */
@@ -179,7 +197,7 @@ line_due_ms(struct core *core, const struct lock *l)
 	if (!line_is_kept(l))
 		return core->now_ms + random_jitter(&core->random, poll_ms);
 	due_ms = core->now_ms +
-	    random_jitter(&core->random, line_period_ms(l, poll_ms));
+	    random_jitter(&core->random, line_period_ms(core, l, poll_ms));
 	if (l->line->place > 1 && l->line->open_ms > 0 &&
 	    line_turn_at_ms(l) < due_ms)
 		due_ms = line_turn_at_ms(l);
@@ -190,7 +208,7 @@ line_due_ms(struct core *core, const struct lock *l)
  * ready to take over; the others would be if all of it died, too, and have to
  * see that in some leases. */
 uint64_t
-line_patience_ms(const struct lock *l)
+line_patience_ms(const struct core *core, const struct lock *l)
 {
 	const struct line *line = l->line;
 	uint64_t lease_ms = l->ns->settings.lease_ms;
@@ -200,6 +218,6 @@ line_patience_ms(const struct lock *l)
 	    (line->place > 0 && line->place <= LINE_FRONT))
 		return 0;
 	period_ms = line->place > 0 ? 0 :
-	    line_period_ms(l, l->ns->settings.poll_ms);
+	    line_period_ms(core, l, l->ns->settings.poll_ms);
 	return period_ms > lease_ms ? period_ms : lease_ms;
 }

@@ -80,6 +80,7 @@ lock_give(struct core *core, struct lock *l)
 		if (update == UPDATE_READY) {
 			uint32_t user = l->queue->user;
 
+			l->taken_ms = l->queue->asked_ms;
 			core->lock_events->granted(core, g);
 			lock_gave(g, user);
 		}
@@ -248,7 +249,7 @@ lock_timer(struct core *core, struct timer *timer)
 void
 lock_release(struct core *core, struct lock *l)
 {
-	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
+	l->due_ms = core->now_ms + lock_idle_ms(l);
 	lock_advance(core, l);
 }
 

@@ -210,6 +210,7 @@ struct lock {
 	struct watched *watched;	/* reads/ keeps this; NULL: by nobody */
 	struct saved saved;	/* if there is something to put right */
 	uint64_t due_ms;	/* next poll. HELD: end of idleness */
+	uint64_t taken_ms;	/* its last holder here asked for it */
 	uint64_t hold_off_ms;	/* no store operation before */
 	uint64_t back_ms;	/* until then it is others' turn */
 	uint64_t place_ms;	/* when the store may be asked, */

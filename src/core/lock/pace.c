@@ -21,6 +21,17 @@ lock_poll_ms(const struct lock *l)
 	return l->queue->poll_ms;
 }
 
+/* How long it is kept without a client. Where other hosts may wait, no longer
+ * than they would have to before they see it free. */
+uint64_t
+lock_idle_ms(const struct lock *l)
+{
+	const struct core_namespace *t = &l->ns->settings;
+
+	return t->keeps_idle || t->idle_ms < t->poll_ms ?
+	    t->idle_ms : t->poll_ms;
+}
+
 /* No store operation for this lock for (about) @period_ms. */
 void
 lock_hold_off(struct core *core, struct lock *l, uint64_t period_ms)

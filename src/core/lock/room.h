@@ -91,7 +91,8 @@ bool lock_takeover_is_near(const struct core *, const struct lock *);
 struct line {
 	uint64_t open_ms;	/* since then this one is seen to be next, and
 				 * the lock free or its holders dead; 0: not */
-	uint64_t token;		/* of the record */
+	uint64_t token;		/* of the record, */
+	uint64_t token_ms;	/* seen since then */
 	uint64_t placed_ms;	/* we have this place since */
 	uint64_t turn_ms;	/* for each place we moved up; 0: unknown */
 	uint8_t n;
@@ -109,7 +110,7 @@ bool line_stood_long(const struct core *, const struct lock *);
 void line_open(struct core *, struct lock *);
 uint64_t line_turn_at_ms(const struct lock *);
 uint64_t line_due_ms(struct core *, const struct lock *);
-uint64_t line_patience_ms(const struct lock *);
+uint64_t line_patience_ms(const struct core *, const struct lock *);
 
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
@@ -122,6 +123,7 @@ bool lock_remove_stale_mark(struct core *, struct lock *);
 
 /* ---- pace.c ----------------------------------------------------------- */
 uint64_t lock_poll_ms(const struct lock *);
+uint64_t lock_idle_ms(const struct lock *);
 void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
 void lock_try_later(struct core *, struct lock *);
 bool lock_must_wait(struct core *, struct lock *);
