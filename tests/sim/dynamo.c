@@ -130,6 +130,12 @@ dynamo_refuse_transactions(struct dynamo *d)
 }
 
 void
+dynamo_set_meter(struct dynamo *d, const struct dynamo_meter *meter)
+{
+	d->meter = meter;
+}
+
+void
 dynamo_watch(struct dynamo *d, dynamo_watch_fn watch, void *arg)
 {
 	d->watch = watch;
@@ -268,7 +274,7 @@ dynamo_expire(struct dynamo *d, uint64_t wall_s)
 
 			if (dynamo_is_expired(t, item, wall_s) &&
 			    dynamo_place_find(t, item, false, &p, &e))
-				dynamo_place_write(d, &p, NULL, true);
+				dynamo_place_write(d, &p, NULL, 0, true);
 		}
 	}
 }

@@ -3,8 +3,8 @@
  * wire, and answers with the status and body that the service would send.
  *
  * It has no clock, no network and no chance: time comes with each request, a
- * request is carried out at once and atomically, and loss, delay, repetition
- * and throttling belong to the network (network.c).
+ * request is carried out at once and atomically. Loss, delay and repetition
+ * belong to the network (network.c), and what capacity there is, to a meter.
  *
  * Items are trees of json-c in DynamoDB's own JSON ({"key":{"S":"x"}}).
  */
@@ -63,6 +63,21 @@ void dynamo_refuse_transactions(struct dynamo *);
  * A deleted item is gone at once.
  */
 void dynamo_set_lag(struct dynamo *, uint64_t ms);
+
+/*
+ * Who counts what requests use, and what a partition has. @hash: of the item's
+ * partition key, by which the partitions share the items. A request is
+ * throttled if one of its items' partitions has nothing left; else it is
+ * carried out, and then uses what it does, also if its condition failed. A Scan
+ * is not counted.
+ */
+struct dynamo_meter {
+	bool (*has)(void *arg, uint64_t hash, bool write);
+	void (*use)(void *arg, uint64_t hash, bool write, uint64_t milliunits);
+	void *arg;
+};
+/* NULL: nobody (at first). Borrowed. */
+void dynamo_set_meter(struct dynamo *, const struct dynamo_meter *);
 
 /*
  * Remove the items that TTL would remove at that time: those with an attribute

@@ -2,6 +2,7 @@
  * JSON of requests and answers.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dynamo_state.h"
@@ -155,11 +156,51 @@ dynamo_write_object(struct buffer *to, struct json_object *o)
 	(void)buffer_append_text(to, *comma == '{' ? "{}" : "}");
 }
 
+static void
+dynamo_write_array(struct buffer *to, struct json_object *o)
+{
+	size_t n = json_object_array_length(o);
+
+	(void)buffer_append(to, "[", 1);
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			(void)buffer_append(to, ",", 1);
+		dynamo_write_json(to, json_object_array_get_idx(o, i));
+	}
+	(void)buffer_append(to, "]", 1);
+}
+
+static void
+dynamo_write_forget(struct json_object *o, void *text)
+{
+	(void)o;
+	free(text);
+}
+
+/* A large set is read far more often than it changes, and a change makes
+ * another: it is written once, and kept with it. */
+static void
+dynamo_write_large(struct buffer *to, struct json_object *o)
+{
+	const char *text = json_object_get_userdata(o);
+	struct buffer new;
+
+	if (text == NULL) {
+		buffer_init(&new, SIZE_MAX);
+		dynamo_write_array(&new, o);
+		if (buffer_failed(&new) != 0)
+			(void)dynamo_need(NULL);
+		text = dynamo_need(strdup(new.data));
+		json_object_set_userdata(o, (void *)(uintptr_t)text,
+		    dynamo_write_forget);
+		buffer_done(&new);
+	}
+	(void)buffer_append_text(to, text);
+}
+
 void
 dynamo_write_json(struct buffer *to, struct json_object *o)
 {
-	size_t n;
-
 	switch (json_object_get_type(o)) {
 	case json_type_string:
 		dynamo_write_text(to, json_object_get_string(o),
@@ -169,15 +210,10 @@ dynamo_write_json(struct buffer *to, struct json_object *o)
 		dynamo_write_object(to, o);
 		break;
 	case json_type_array:
-		n = json_object_array_length(o);
-		(void)buffer_append(to, "[", 1);
-		for (size_t i = 0; i < n; i++) {
-			if (i > 0)
-				(void)buffer_append(to, ",", 1);
-			dynamo_write_json(to,
-			    json_object_array_get_idx(o, i));
-		}
-		(void)buffer_append(to, "]", 1);
+		if (json_object_array_length(o) < DYNAMO_LARGE_MIN)
+			dynamo_write_array(to, o);
+		else
+			dynamo_write_large(to, o);
 		break;
 	case json_type_null:
 	case json_type_boolean:
@@ -228,6 +264,9 @@ dynamo_write_error(struct dynamo_answer *a, int status,
 		(void)buffer_append_text(&a->body, ",\"Item\":");
 		dynamo_write_json(&a->body, e->item);
 	}
+	if (e->throttled != NULL)
+		(void)buffer_printf(&a->body, ",\"ThrottlingReasons\":["
+		    "{\"reason\":\"%s\"}]", e->throttled);
 	if (e->reasons != NULL) {
 		(void)buffer_append_text(&a->body, ",\"CancellationReasons\":");
 		dynamo_write_json(&a->body, e->reasons);

@@ -138,6 +138,21 @@ dynamo_place_same(const struct dynamo_place *a, const struct dynamo_place *b)
 	return true;
 }
 
+size_t
+dynamo_place_item_bytes(struct dynamo_item *i)
+{
+	if (i->bytes == 0)
+		i->bytes = dynamo_item_bytes(i->tree);
+	return i->bytes;
+}
+
+size_t
+dynamo_place_bytes(const struct dynamo_place *p)
+{
+	return p->item == NULL ? 0 :
+	    dynamo_place_item_bytes(&p->table->items[p->index]);
+}
+
 struct json_object *
 dynamo_place_key(const struct dynamo_table *t, struct json_object *item)
 {
@@ -161,7 +176,8 @@ dynamo_place_insert(struct dynamo_place *p, struct json_object *item)
 	}
 	memmove(&t->items[p->index + 1], &t->items[p->index],
 	    (t->n_items - p->index) * sizeof(*t->items));
-	t->items[p->index] = (struct dynamo_item){ p->hash, item, NULL, 0 };
+	t->items[p->index] = (struct dynamo_item){ .hash = p->hash,
+		.tree = item };
 	t->n_items++;
 }
 
@@ -178,7 +194,7 @@ dynamo_place_remove(struct dynamo_place *p)
 
 void
 dynamo_place_write(struct dynamo *d, struct dynamo_place *p,
-    struct json_object *item, bool expired)
+    struct json_object *item, size_t bytes, bool expired)
 {
 	struct json_object *before;
 	struct dynamo_item *i;
@@ -193,6 +209,7 @@ dynamo_place_write(struct dynamo *d, struct dynamo_place *p,
 	if (item != NULL) {
 		i = &p->table->items[p->index];
 		i->tree = item;
+		i->bytes = bytes;
 		json_object_put(i->before);
 		i->before = json_object_get(before);
 		i->changed_ms = d->now_ms;

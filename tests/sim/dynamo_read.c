@@ -71,8 +71,10 @@ dynamo_get_item(struct dynamo_call *call)
 	if (!dynamo_value_check_all(key, &call->error) ||
 	    !dynamo_read_scope(call, call->body, &scope, &root) ||
 	    !dynamo_table_of(call, table, &t) ||
-	    !dynamo_place_find(t, key, true, &place, &call->error))
+	    !dynamo_place_find(t, key, true, &place, &call->error) ||
+	    !dynamo_capacity_has(call, &place, false))
 		return false;
+	dynamo_capacity_read(call, &place, consistent);
 	item = dynamo_read_show(call, &scope, &root,
 	    dynamo_read_seen(call, &place, consistent));
 	(void)buffer_append_text(call->to, "{");
@@ -171,6 +173,12 @@ dynamo_batch_answer(struct dynamo_call *call, struct dynamo_batch *b,
 			*left = 0;
 			break;
 		}
+		if (!dynamo_capacity_has(call, &b->places[b->n_done], false)) {
+			*left = 0;
+			break;
+		}
+		dynamo_capacity_read(call, &b->places[b->n_done],
+		    b->consistent);
 		*room -= bytes;
 		(*left)--;
 		b->n_done++;
@@ -212,18 +220,25 @@ dynamo_batch_unprocessed(struct dynamo_call *call,
 	(void)buffer_append_text(call->to, "}");
 }
 
-static void
+static bool
 dynamo_batch_answer_all(struct dynamo_call *call, struct dynamo_batch *b,
     size_t n, size_t left, bool capacity)
 {
+	static const struct dynamo_error none = { 0 };
 	size_t room = DYNAMO_BATCH_BYTES_MAX;
+	size_t n_done = 0;
 	const char *comma = "";
 
 	(void)buffer_append_text(call->to, "{\"Responses\":{");
 	for (size_t i = 0; i < n; i++) {
 		(void)buffer_append_text(call->to, i > 0 ? "," : "");
 		dynamo_batch_answer(call, &b[i], &left, &room);
+		n_done += b[i].n_done;
 	}
+	/* Only if nothing was read is the request itself throttled. */
+	if (n_done == 0 && call->error.throttled != NULL)
+		return false;
+	call->error = none;
 	(void)buffer_append_text(call->to, "},\"UnprocessedKeys\":{");
 	for (size_t i = 0; i < n; i++) {
 		if (b[i].n_done == json_object_array_length(b[i].keys))
@@ -242,6 +257,7 @@ dynamo_batch_answer_all(struct dynamo_call *call, struct dynamo_batch *b,
 		    b[i].n_done);
 	}
 	(void)buffer_append_text(call->to, capacity ? "]}" : "}");
+	return true;
 }
 
 bool
@@ -282,7 +298,6 @@ dynamo_batch_get_item(struct dynamo_call *call)
 			return false;
 	}
 	call->dynamo->n_unprocessed = 0;
-	dynamo_batch_answer_all(call, b, n, skipped < n_keys ?
+	return dynamo_batch_answer_all(call, b, n, skipped < n_keys ?
 	    n_keys - skipped : 0, capacity);
-	return true;
 }

@@ -137,14 +137,14 @@ dynamo_scan_page(struct dynamo_call *call, struct dynamo_scan *s, size_t index)
 	(void)buffer_append_text(call->to, s->select == SELECT_COUNT ? "{" :
 	    "{\"Items\":[");
 	for (; index < t->n_items; index++) {
-		const struct dynamo_item *i = &t->items[index];
+		struct dynamo_item *i = &t->items[index];
 
 		if (!dynamo_scan_in_segment(s, i->hash))
 			continue;
 		if (dynamo_scan_item(call, s, i->tree, count == 0))
 			count++;
 		scanned++;
-		bytes += dynamo_item_bytes(i->tree);
+		bytes += dynamo_place_item_bytes(i);
 		if (scanned == s->limit || bytes >= DYNAMO_PAGE_MAX ||
 		    (size_t)scanned == call->dynamo->page) {
 			last = i->tree;

@@ -25,6 +25,7 @@
 #define DYNAMO_TRANSACTION_BYTES_MAX (4 * 1024 * 1024)
 #define DYNAMO_TOKEN_MS (10u * 60 * 1000)	/* of a transaction */
 #define DYNAMO_CACHE_MAX 512			/* expressions */
+#define DYNAMO_LARGE_MIN 32			/* elements of a set, a list */
 #define DYNAMO_TTL_OLDEST_S (5ll * 365 * 86400)	/* five years */
 
 struct dynamo_key_part {
@@ -35,6 +36,7 @@ struct dynamo_key_part {
 struct dynamo_item {
 	uint64_t hash;			/* of the partition key */
 	struct json_object *tree;
+	size_t bytes;			/* 0: not known yet */
 	struct json_object *before;	/* the last change; NULL: none */
 	uint64_t changed_ms;
 };
@@ -80,6 +82,7 @@ struct dynamo {
 	bool no_transactions;
 	bool refuses;			/* the next request's condition */
 	size_t page;			/* items of a scan's; 0: no bound */
+	const struct dynamo_meter *meter;	/* or NULL */
 	dynamo_watch_fn watch;
 	void *watch_arg;
 };
@@ -200,12 +203,16 @@ bool dynamo_place_find(struct dynamo_table *, struct json_object *from,
     bool alone, struct dynamo_place *ret, struct dynamo_error *);
 bool dynamo_place_same(const struct dynamo_place *,
     const struct dynamo_place *);
+size_t dynamo_place_item_bytes(struct dynamo_item *);	/* its size */
+/* The same; 0: there is none. */
+size_t dynamo_place_bytes(const struct dynamo_place *);
 /* A new object with the key of @item. */
 struct json_object *dynamo_place_key(const struct dynamo_table *,
     struct json_object *item);
-/* Write it (NULL: remove it) and tell the watcher; takes @item. */
+/* Write it (NULL: remove it), of that size (0: not known), and tell the
+ * watcher; takes @item. */
 void dynamo_place_write(struct dynamo *, struct dynamo_place *,
-    struct json_object *item, bool expired);
+    struct json_object *item, size_t bytes, bool expired);
 
 /* ---- dynamo_write.c: Put, Update and Delete, alone or together ---- */
 enum dynamo_write_kind {
@@ -225,6 +232,7 @@ struct dynamo_write {
 	struct dynamo_branch root;	/* UPDATE_ITEM */
 	bool on_failure_old;		/* return the conflicting item */
 	struct json_object *before, *after;	/* NULL: none; borrowed */
+	size_t bytes;			/* of @after, or 0: not known */
 };
 
 /* All that can be said without looking at the item. */
@@ -236,6 +244,16 @@ void dynamo_write_commit(struct dynamo_call *, struct dynamo_write *);
 bool dynamo_put_item(struct dynamo_call *);
 bool dynamo_update_item(struct dynamo_call *);
 bool dynamo_delete_item(struct dynamo_call *);
+
+/* ---- dynamo_capacity.c: what requests use, and throttling ---- */
+/* Has the item's partition anything left? If not, the error says so. */
+bool dynamo_capacity_has(struct dynamo_call *, const struct dynamo_place *,
+    bool write);
+void dynamo_capacity_read(struct dynamo_call *, const struct dynamo_place *,
+    bool consistent);
+/* Prepared, and not committed yet; @times so much as alone. */
+void dynamo_capacity_write(struct dynamo_call *, const struct dynamo_write *,
+    unsigned times);
 
 /* ---- dynamo_read.c, dynamo_scan.c, dynamo_transact.c ---- */
 bool dynamo_get_item(struct dynamo_call *);

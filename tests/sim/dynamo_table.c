@@ -208,7 +208,7 @@ dynamo_table_write(struct buffer *to, const struct dynamo_table *t,
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < t->n_items; i++)
-		bytes += dynamo_item_bytes(t->items[i].tree);
+		bytes += dynamo_place_item_bytes(&t->items[i]);
 	(void)buffer_printf(to, "{\"%s\":{\"TableName\":\"%s\",\"TableArn\":"
 	    "\"arn:aws:dynamodb:us-east-1:000000000000:table/%s\","
 	    "\"TableStatus\":\"%s\",\"CreationDateTime\":%llu.%03u,"

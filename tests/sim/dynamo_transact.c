@@ -134,7 +134,8 @@ dynamo_transact_reason(const struct dynamo_error *e)
 
 	dynamo_add_constant(reason, "Code", dynamo_need(
 	    json_object_new_string(e->name == NULL ? "None" : condition ?
-	    "ConditionalCheckFailed" : "ValidationError")));
+	    "ConditionalCheckFailed" : e->throttled != NULL ?
+	    "ThrottlingError" : "ValidationError")));
 	if (e->name == NULL)
 		return reason;
 	dynamo_add_constant(reason, "Message", dynamo_need(
@@ -155,13 +156,15 @@ dynamo_transact_prepare(struct dynamo_call *call, struct dynamo_write *writes,
 	    dynamo_need(json_object_new_array()));
 	char codes[DYNAMO_MESSAGE_SIZE - 120] = "";
 	size_t length = 0;
-	bool failed = false;
+	bool failed = false, throttled = false;
 
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *reason;
 
 		call->error = none;
-		if (!dynamo_write_prepare(call, &writes[i]))
+		if (!dynamo_capacity_has(call, &writes[i].place, true))
+			failed = throttled = true;
+		else if (!dynamo_write_prepare(call, &writes[i]))
 			failed = true;
 		reason = dynamo_transact_reason(&call->error);
 		(void)json_object_array_add(reasons, reason);
@@ -172,6 +175,8 @@ dynamo_transact_prepare(struct dynamo_call *call, struct dynamo_write *writes,
 			    json_object_object_get(reason, "Code")));
 	}
 	call->error = none;
+	for (size_t i = 0; i < n && !throttled; i++)
+		dynamo_capacity_write(call, &writes[i], 2);
 	if (!failed)
 		return true;
 	call->error.reasons = reasons;

@@ -39,6 +39,7 @@ struct dynamo_error {
 	const char *name;		/* "ValidationException"; NULL: none */
 	struct json_object *item;	/* borrowed: the conflicting item */
 	struct json_object *reasons;	/* of a transaction; borrowed */
+	const char *throttled;		/* the kind of limit; or NULL */
 	char message[DYNAMO_MESSAGE_SIZE];
 };
 

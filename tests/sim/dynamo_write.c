@@ -56,7 +56,7 @@ dynamo_write_object_of(struct dynamo_call *call, struct dynamo_write *w,
 /* Is it small and flat enough? The item itself is the first level. */
 static bool
 dynamo_write_check_item(struct dynamo_call *call, struct json_object *item,
-    const char *too_big)
+    const char *too_big, size_t *ret_bytes)
 {
 	json_object_object_foreach(item, name, value) {
 		(void)name;
@@ -64,7 +64,8 @@ dynamo_write_check_item(struct dynamo_call *call, struct json_object *item,
 			return dynamo_invalid(&call->error, "Nesting Levels "
 			    "have exceeded supported limits");
 	}
-	return dynamo_item_bytes(item) <= DYNAMO_ITEM_MAX ||
+	*ret_bytes = dynamo_item_bytes(item);
+	return *ret_bytes <= DYNAMO_ITEM_MAX ||
 	    dynamo_invalid(&call->error, "%s", too_big);
 }
 
@@ -88,7 +89,7 @@ dynamo_write_plan(struct dynamo_call *call, struct dynamo_write *w)
 		return false;
 	w->on_failure_old = word == 1;
 	if (w->kind == DYNAMO_PUT && !dynamo_write_check_item(call, w->object,
-	    "Item size has exceeded the maximum allowed size"))
+	    "Item size has exceeded the maximum allowed size", &w->bytes))
 		return false;
 	return s->update.x == NULL ||
 	    dynamo_document_plant(call, &s->update, &w->root);
@@ -133,7 +134,7 @@ dynamo_write_prepare_update(struct dynamo_call *call, struct dynamo_write *w)
 		return false;
 	(void)dynamo_call_keep(call, w->after);
 	if (!dynamo_write_check_item(call, w->after, "Item size to update has "
-	    "exceeded the maximum allowed size"))
+	    "exceeded the maximum allowed size", &w->bytes))
 		return false;
 	if (dynamo_write_is_idle(w))
 		w->after = NULL;
@@ -167,7 +168,7 @@ dynamo_write_commit(struct dynamo_call *call, struct dynamo_write *w)
 {
 	if (w->kind != DYNAMO_CHECK)
 		dynamo_place_write(call->dynamo, &w->place,
-		    json_object_get(w->after), false);
+		    json_object_get(w->after), w->bytes, false);
 }
 
 /* ---- alone ---- */
@@ -201,7 +202,7 @@ dynamo_write_alone(struct dynamo_call *call, enum dynamo_write_kind kind)
 	    "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW", NULL };
 	struct dynamo_write w = { .kind = kind, .from = call->body };
 	struct json_object *attributes;
-	bool capacity;
+	bool capacity, done;
 	size_t what;
 
 	if (!dynamo_get_word(call, call->body, "ReturnValues", words, &what) ||
@@ -211,7 +212,11 @@ dynamo_write_alone(struct dynamo_call *call, enum dynamo_write_kind kind)
 		return dynamo_invalid(&call->error,
 		    "Return values set to invalid value");
 	if (!dynamo_write_plan(call, &w) || !dynamo_write_locate(call, &w) ||
-	    !dynamo_write_prepare(call, &w))
+	    !dynamo_capacity_has(call, &w.place, true))
+		return false;
+	done = dynamo_write_prepare(call, &w);
+	dynamo_capacity_write(call, &w, 1);
+	if (!done)
 		return false;
 	dynamo_write_commit(call, &w);
 	attributes = dynamo_write_attributes(call, &w,
