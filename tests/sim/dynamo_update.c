@@ -103,15 +103,15 @@ dynamo_update_value(const struct dynamo_worker *w,
 	    "item");
 }
 
-/* The elements of @a that are in @b, or (@in false) that are not; added. */
+/* The elements of @a that are not in @b (NULL: all); added. */
 static void
 dynamo_update_filter(struct json_object *to, struct json_object *a,
-    struct json_object *b, bool in)
+    struct json_object *b)
 {
 	for (size_t i = 0; i < json_object_array_length(a); i++) {
 		struct json_object *one = json_object_array_get_idx(a, i);
 
-		if (dynamo_value_in_set(b, one) == in)
+		if (b == NULL || !dynamo_value_in_set(b, one))
 			(void)json_object_array_add(to, json_object_get(one));
 	}
 }
@@ -137,10 +137,10 @@ dynamo_update_set(const struct dynamo_worker *w, enum dynamo_node_kind kind,
 	change = dynamo_value_content(value);
 	all = dynamo_need(json_object_new_array());
 	if (kind == DYNAMO_NODE_ADD) {
-		dynamo_update_filter(all, before, before, true);
-		dynamo_update_filter(all, change, before, false);
+		dynamo_update_filter(all, before, NULL);
+		dynamo_update_filter(all, change, before);
 	} else {
-		dynamo_update_filter(all, before, change, false);
+		dynamo_update_filter(all, before, change);
 	}
 	value = dynamo_call_keep(w->call, dynamo_value_new(type, all));
 	/* There are no empty sets. */

@@ -1,7 +1,7 @@
 /*
- * A host: its clocks, its daemon's life, and its core's events and actions. It
- * replaces the product's engine: an event goes into the core with the present
- * time, and the resulting actions are performed.
+ * A host: its daemon's life, and its core's events and actions. It replaces the
+ * product's engine: an event goes into the core with the present time, and the
+ * resulting actions are performed.
  */
 #include "sim_contents.h"
 #include "world_state.h"
@@ -13,48 +13,6 @@
 #include "common/error.h"
 
 enum { HOST_STREAM_SEED = 100, HOST_STREAM_LATE = 200 };
-
-/* ---- clocks ----------------------------------------------------------- */
-
-static uint64_t
-host_boot_at(const struct host *h, uint64_t real)
-{
-	uint64_t rate = (uint64_t)(1000000 + h->rate_ppm);
-
-	if (h->frozen_at < real)
-		real = h->frozen_at;
-	return h->offset_ms + (real - h->stood_ms) * rate / 1000000;
-}
-
-uint64_t
-host_boot_ms(const struct host *h)
-{
-	return host_boot_at(h, h->world->now);
-}
-
-uint64_t
-host_real_ms(const struct host *h, uint64_t boot_ms)
-{
-	uint64_t rate = (uint64_t)(1000000 + h->rate_ppm);
-	uint64_t real;
-
-	if (boot_ms == CORE_FOREVER)
-		return WORLD_NEVER;
-	if (boot_ms <= h->offset_ms)
-		return h->stood_ms;
-	/* Rounded down, then up to the first that reads so much. */
-	real = (boot_ms - h->offset_ms) * 1000000 / rate + h->stood_ms;
-	while (h->offset_ms + (real - h->stood_ms) * rate / 1000000 < boot_ms)
-		real++;
-	return real;
-}
-
-uint64_t
-host_wall_ms(const struct host *h)
-{
-	return (uint64_t)((int64_t)(WORLD_WALL_MS + h->world->now) +
-	    h->wall_ms);
-}
 
 bool
 host_is_paused(const struct host *h)
@@ -135,6 +93,15 @@ host_wake(struct host *h)
 	h->frozen_at = WORLD_NEVER;
 }
 
+/* Another life is covered by itself. */
+static void
+host_close_eye(struct host *h)
+{
+	coverage_eye_free(h->eye);
+	h->eye = h->world->options->coverage == NULL ? NULL :
+	    coverage_eye_new();
+}
+
 /* The daemon is dead. Its requests go on. */
 void
 host_kill(struct host *h)
@@ -149,8 +116,7 @@ host_kill(struct host *h)
 		network_end(h);
 	core_free(h->core);
 	h->core = NULL;
-	coverage_eye_free(h->eye);
-	h->eye = coverage_eye_new();
+	host_close_eye(h);
 	host_forget_lines(h, false);
 	h->n_leaves = 0;
 	world_unset(w, &h->alarm);
@@ -224,7 +190,7 @@ host_step(struct host *h, struct core_event *ev)
 		if (a->type == CORE_SUBMIT)
 			host_submit(h, (struct core_submit *)a);
 		else
-			customer_act(h, a);
+			w->act(h, a);
 	}
 	if (h->torn)
 		return host_end_torn(h, ev);
@@ -254,6 +220,13 @@ host_note_leaves(struct host *h, uint64_t client, bool cut)
 {
 	if (h->torn || h->core == NULL)
 		return;
+	if (h->n_leaves == h->leaves_size) {
+		h->leaves_size = 2 * h->leaves_size + 8;
+		h->leaves = realloc(h->leaves,
+		    h->leaves_size * sizeof(*h->leaves));
+		if (h->leaves == NULL)
+			exit(1);
+	}
 	h->leaves[h->n_leaves].client = client;
 	h->leaves[h->n_leaves++].cut = cut;
 	host_arm(h, WORLD_NEVER);
@@ -325,6 +298,7 @@ host_stored(struct host *h, struct operation *o, const struct outcome *outcome)
 static void
 host_take(struct host *h, struct line *l)
 {
+	const struct world *w = h->world;
 	struct core_event ev = l->event;
 	struct key keys[MULTI_MAX];
 	struct customer_keys split;
@@ -360,7 +334,7 @@ host_take(struct host *h, struct line *l)
 	if (r > 0)
 		host_note_leaves(h, ev.client, h->cuts);
 	if (r < 0 && ev.type == CORE_REQUEST)
-		customer_refused(h, &ev.request, r);
+		w->refuse(h, &ev.request, r);
 }
 
 void
@@ -482,23 +456,31 @@ host_on_look(struct world *w, struct alarm *a)
 }
 
 void
-host_init(struct world *w, unsigned index)
+host_make(struct world *w, unsigned index, const char *name,
+    const struct plan_host *p)
 {
-	const struct plan_host *p = plan_machine(w->plan, index);
 	struct host *h = &w->hosts[index];
 
 	*h = (struct host){ .world = w, .index = index,
-		.name = { plan_machine_name(index), '\0' },
 		.rate_ppm = p->rate_ppm, .offset_ms = p->offset_ms,
 		.wall_ms = p->wall_ms, .phase = p->phase,
 		.frozen_at = WORLD_NEVER };
+	(void)snprintf(h->name, sizeof(h->name), "%s", name);
 	h->lines_end = &h->lines;
-	h->eye = coverage_eye_new();
+	host_close_eye(h);
 	world_add_alarm(w, &h->alarm, host_on_alarm);
 	world_add_alarm(w, &h->look, host_on_look);
 	world_add_alarm(w, &h->resume, host_on_resume);
+}
+
+void
+host_init(struct world *w, unsigned index)
+{
+	const char name[] = { plan_machine_name(index), '\0' };
+
+	host_make(w, index, name, plan_machine(w->plan, index));
 	if (plan_is_peer(index))
-		peer_init(h);
+		peer_init(&w->hosts[index]);
 }
 
 void
@@ -514,6 +496,7 @@ host_done(struct host *h)
 	host_forget_lines(h, true);
 	coverage_eye_free(h->eye);
 	free(h->faults);
+	free(h->leaves);
 	world_remove_alarm(h->world, &h->alarm);
 	world_remove_alarm(h->world, &h->look);
 	world_remove_alarm(h->world, &h->resume);
@@ -545,6 +528,7 @@ host_boot(struct host *h)
 	}
 	h->skew = (struct skew){ .known = false };
 	attempts_shared_init(&h->shared, host_boot_ms(h));
+	h->shared.tokener = w->tokener;
 	h->stopping = false;
 	restart_begin_journal(h);
 	world_trace(w, WORLD_TRACE_SCRIPT, h->name, "starts");

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fleet.h"
 #include "minimise.h"
 #include "runner.h"
 
@@ -39,6 +40,15 @@ static const char sim_usage[] =
 "  --until-violation   of a violation, only say which; do not cut it down\n"
 "  --mutant NAME       switch a seeded defect on (test build only)\n"
 "\n"
+"  --fleet N           N hosts for a day, and what they ask of the table;\n"
+"                      with --seed N, and\n"
+"  --day NAME          which; below\n"
+"  --minutes M         that it has\n"
+"  --json              its figures as a line of JSON\n"
+"  --poll MS, --lease MS   of all hosts\n"
+"  --partitions P      of the table; default 4\n"
+"  --burst S           seconds of unused capacity that are kept; default 300\n"
+"\n"
 "Exit status: 0 nothing found, 3 a violation, 1 anything else.\n";
 
 struct sim {
@@ -52,6 +62,7 @@ struct sim {
 	bool print_plan;
 	bool coverage, check_coverage;
 	bool brief;
+	struct fleet_options fleet;
 	struct runner_options runner;
 };
 
@@ -247,7 +258,8 @@ sim_many(struct sim *s)
 enum { SIM_SEED = 1, SIM_SEEDS, SIM_FOREIGN, SIM_ALONE, SIM_SCENARIO, SIM_PLAN,
 	SIM_SCENARIOS, SIM_TRACE, SIM_PRINT_PLAN, SIM_JOBS, SIM_COVERAGE,
 	SIM_CHECK_COVERAGE, SIM_PROGRESS, SIM_UNTIL_VIOLATION, SIM_MUTANT,
-	SIM_HELP };
+	SIM_FLEET, SIM_DAY, SIM_MINUTES, SIM_JSON, SIM_POLL, SIM_LEASE,
+	SIM_PARTITIONS, SIM_BURST, SIM_HELP };
 
 static const struct option sim_options[] = {
 	{ "seed", required_argument, NULL, SIM_SEED },
@@ -265,6 +277,14 @@ static const struct option sim_options[] = {
 	{ "progress", no_argument, NULL, SIM_PROGRESS },
 	{ "until-violation", no_argument, NULL, SIM_UNTIL_VIOLATION },
 	{ "mutant", required_argument, NULL, SIM_MUTANT },
+	{ "fleet", required_argument, NULL, SIM_FLEET },
+	{ "day", required_argument, NULL, SIM_DAY },
+	{ "minutes", required_argument, NULL, SIM_MINUTES },
+	{ "json", no_argument, NULL, SIM_JSON },
+	{ "poll", required_argument, NULL, SIM_POLL },
+	{ "lease", required_argument, NULL, SIM_LEASE },
+	{ "partitions", required_argument, NULL, SIM_PARTITIONS },
+	{ "burst", required_argument, NULL, SIM_BURST },
 	{ "help", no_argument, NULL, SIM_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -294,6 +314,78 @@ sim_seeds(struct sim *s, const char *text, bool one)
 		s->last = sim_number(end + 1, &end);
 	if (*end != '\0' || s->last < s->first)
 		sim_fail(text, "not a seed, or FIRST-LAST");
+}
+
+static void
+sim_usage_to(FILE *to)
+{
+	(void)fputs(sim_usage, to);
+	(void)fputs("\nDays:\n", to);
+	fleet_list_days(to);
+}
+
+/* A number from @least to @most. */
+static uint64_t
+sim_bounded(const char *text, uint64_t least, uint64_t most)
+{
+	char bounds[64];
+	const char *end;
+	uint64_t n = sim_number(text, &end);
+
+	(void)snprintf(bounds, sizeof(bounds), "from %" PRIu64 " to %" PRIu64,
+	    least, most);
+	if (*end != '\0' || n < least || n > most)
+		sim_fail(text, bounds);
+	return n;
+}
+
+/* False: it is not about a fleet. */
+static bool
+sim_fleet_option(struct fleet_options *f, int option)
+{
+	switch (option) {
+	case SIM_FLEET:
+		f->n_hosts = (unsigned)sim_bounded(optarg, FLEET_HOSTS_MIN,
+		    FLEET_HOSTS_MAX);
+		return true;
+	case SIM_DAY:
+		f->day = optarg;
+		return true;
+	case SIM_MINUTES:
+		f->minutes = (uint32_t)sim_bounded(optarg, 1,
+		    FLEET_MINUTES_MAX);
+		return true;
+	case SIM_JSON:
+		f->json = true;
+		return true;
+	case SIM_POLL:
+		f->poll_ms = sim_bounded(optarg, 10, 3600000);
+		return true;
+	case SIM_LEASE:
+		f->lease_ms = sim_bounded(optarg, 1000, 3600000);
+		return true;
+	case SIM_PARTITIONS:
+		f->partitions = (uint32_t)sim_bounded(optarg, 1,
+		    FLEET_PARTITIONS_MAX);
+		return true;
+	case SIM_BURST:
+		f->burst_s = (uint32_t)sim_bounded(optarg, 0, 300);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int
+sim_fleet(struct sim *s)
+{
+	if (s->fleet.day == NULL || !fleet_has_day(s->fleet.day)) {
+		sim_usage_to(stderr);
+		return 1;
+	}
+	if (s->one)
+		s->fleet.seed = s->first;
+	return fleet_run(&s->fleet, stdout) ? 0 : SIM_FOUND;
 }
 
 static void
@@ -356,10 +448,12 @@ sim_option(struct sim *s, int option)
 			sim_fail(optarg, "no such mutant in this build");
 		break;
 	case SIM_HELP:
-		(void)fputs(sim_usage, stdout);
+		sim_usage_to(stdout);
 		exit(0);
 	default:
-		(void)fputs(sim_usage, stderr);
+		if (sim_fleet_option(&s->fleet, option))
+			break;
+		sim_usage_to(stderr);
 		exit(1);
 	}
 }
@@ -373,14 +467,17 @@ main(int argc, char **argv)
 		    _SC_NPROCESSORS_ONLN) } };
 	int option, status;
 
+	fleet_options_init(&s.fleet);
 	if (s.directory == NULL)
 		s.directory = SIM_SCENARIOS_DIR;
 	while ((option = getopt_long(argc, argv, "", sim_options, NULL)) != -1)
 		sim_option(&s, option);
 	if (optind < argc)
 		sim_fail(argv[optind], "no arguments are expected");
+	if (s.fleet.n_hosts > 0)
+		return sim_fleet(&s);
 	if (s.n_scenarios == 0 && s.last < s.first) {
-		(void)fputs(sim_usage, stderr);
+		sim_usage_to(stderr);
 		return 1;
 	}
 	if (s.one && (s.trace || s.print_plan))

@@ -161,6 +161,18 @@ network_signature_is_good(const struct message *m, uint64_t wall_ms)
 	return apart <= WORLD_SIGNATURE_MS;
 }
 
+void
+network_serve(struct message *m, uint64_t wall_ms)
+{
+	struct world *w = m->host->world;
+
+	w->writer = m->host->index;
+	w->writer_sent = m->sent;
+	dynamo_request(w->dynamo, wall_ms, m->operation, m->body, m->length,
+	    &m->answer);
+	w->writer = FACT_BY_HAND;
+}
+
 static void
 network_work(struct message *m)
 {
@@ -192,11 +204,7 @@ network_work(struct message *m)
 			dynamo_leave_unprocessed(w->dynamo, m->fault_count);
 		if (m->fault == MESSAGE_IN_THE_WAY)
 			dynamo_refuse_condition(w->dynamo);
-		w->writer = m->host->index;
-		w->writer_sent = m->sent;
-		dynamo_request(w->dynamo, wall_ms, m->operation, m->body,
-		    m->length, &m->answer);
-		w->writer = FACT_BY_HAND;
+		w->serve(m, wall_ms);
 	}
 	if (m->fault == MESSAGE_FAILED_AFTER)
 		dynamo_fail(&m->answer, 500, "InternalServerError",
@@ -351,6 +359,7 @@ network_send(struct host *h, struct job *j, const char *operation,
 	m->host = h;
 	m->job = j;
 	m->operation = operation;
+	m->kind = kind;
 	m->body = world_alloc(length + 1);
 	memcpy(m->body, body, length);
 	m->length = length;

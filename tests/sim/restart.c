@@ -18,7 +18,6 @@
 
 #include "ddblock.h"
 
-#define RESTART_JOURNAL_BYTES 65536
 #define RESTART_STORES_MAX 120
 #define RESTART_REVIVED_MS 10	/* its copy has time for a beat */
 
@@ -29,7 +28,7 @@ enum { RESTART_STREAM_TORN = 300 };
 static void
 restart_keep(struct host *h)
 {
-	struct journal *j = &h->journal;
+	struct journal *j = h->journal;
 
 	free(h->legacy);
 	h->legacy = world_alloc(j->size);
@@ -55,14 +54,21 @@ restart_before_store(void *arg)
 void
 restart_begin_journal(struct host *h)
 {
+	size_t bytes = h->world->journal_bytes;
+
 	free(h->journal_memory);
-	h->journal_memory = world_alloc(RESTART_JOURNAL_BYTES);
-	journal_format(&h->journal, h->journal_memory,
-	    RESTART_JOURNAL_BYTES);
-	h->journal.before_store = restart_before_store;
-	h->journal.before_store_arg = h;
+	free(h->journal);
+	h->journal_memory = NULL;
+	h->journal = NULL;
 	h->stores_left = 0;
 	h->torn = h->hushed = false;
+	if (bytes == 0)
+		return;
+	h->journal = world_alloc(sizeof(*h->journal));
+	h->journal_memory = world_alloc(bytes);
+	journal_format(h->journal, h->journal_memory, bytes);
+	h->journal->before_store = restart_before_store;
+	h->journal->before_store_arg = h;
 }
 
 /* What clients say of holds that linger, and resume, the judge takes for done
@@ -85,14 +91,14 @@ restart_spare(struct host *h, const struct core_event *ev)
 bool
 restart_save(struct host *h)
 {
-	while (!h->torn &&
-	    core_save(h->core, &h->journal) == DDBLOCK_E_LIMIT) {
-		size_t size = 2 * h->journal.size;
+	while (!h->torn && h->journal != NULL &&
+	    core_save(h->core, h->journal) == DDBLOCK_E_LIMIT) {
+		size_t size = 2 * h->journal->size;
 
 		h->journal_memory = realloc(h->journal_memory, size);
 		if (h->journal_memory == NULL)
 			exit(1);
-		journal_move(&h->journal, h->journal_memory, size);
+		journal_move(h->journal, h->journal_memory, size);
 	}
 	return !h->torn;
 }
@@ -100,8 +106,10 @@ restart_save(struct host *h)
 void
 restart_done(struct host *h)
 {
+	free(h->journal);
 	free(h->journal_memory);
 	free(h->legacy);
+	h->journal = NULL;
 	h->journal_memory = h->legacy = NULL;
 }
 
@@ -196,8 +204,11 @@ static bool
 restart_is_here(void *arg, uint64_t client)
 {
 	const struct host *h = arg;
-	const struct customer *c = customer_of(h->world, client);
+	const struct customer *c;
 
+	if (h->world->fleet != NULL)
+		return true;
+	c = customer_of(h->world, client);
 	return c != NULL && c->host == h;
 }
 
@@ -206,7 +217,8 @@ restart_user(void *arg, uint64_t client)
 {
 	const struct host *h = arg;
 
-	return customer_of(h->world, client)->stranger;
+	return h->world->fleet == NULL &&
+	    customer_of(h->world, client)->stranger;
 }
 
 /* Its successor; @h has a new core. False: it has nothing of the one before. */
@@ -233,7 +245,8 @@ restart_inherit(struct host *h)
 			    "read", h->name);
 		return false;
 	}
-	spoil_journal(h, legacy.memory, legacy.size);
+	if (h->world->fleet == NULL)
+		spoil_journal(h, legacy.memory, legacy.size);
 	code = core_inherit(h->core, &legacy, &inherited);
 	if (code < 0)
 		world_find(h->world, "X", "%s cannot inherit: %d", h->name,

@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "common/base64.h"
+#include "dialect/json.h"
 #include "sim_contents.h"
 
 
@@ -36,7 +37,7 @@ table_name_session(struct world *w, struct ident ident, unsigned host,
 void
 table_opening(struct host *h, const struct operation *o)
 {
-	char name[8];
+	char name[24];
 
 	if (o->kind != OPERATION_SESSION_OPEN)
 		return;
@@ -378,7 +379,8 @@ void
 table_init(struct world *w)
 {
 	w->dynamo = dynamo_new();
-	if (w->dynamo == NULL)
+	w->tokener = json_tokener_new_ex(JSON_DEPTH_MAX);
+	if (w->dynamo == NULL || w->tokener == NULL)
 		exit(1);
 	for (uint32_t i = 0; i < w->plan->n_namespaces; i++)
 		table_make(w, i);
@@ -394,6 +396,7 @@ table_done(struct world *w)
 {
 	dynamo_watch(w->dynamo, NULL, NULL);
 	dynamo_free(w->dynamo);
+	json_tokener_free(w->tokener);
 }
 
 void

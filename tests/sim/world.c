@@ -121,7 +121,7 @@ world_tell(struct world *w, const struct fact *f)
 {
 	struct fact now = *f;
 
-	if (w->over)
+	if (w->over || w->judge == NULL)
 		return;
 	now.at_ms = w->now;
 	if (!judge_fact(w->judge, &now))
@@ -280,7 +280,7 @@ world_check_host(struct world *w, struct host *h)
 		world_find(w, "5", "%s still has a waiter", h->name);
 }
 
-static void
+void
 world_loop(struct world *w)
 {
 	struct timer *t;
@@ -363,6 +363,12 @@ world_init(struct world *w, const struct plan *p,
 	w->judge = judge_new(&rules, p->n_namespaces);
 	if (w->judge == NULL)
 		exit(1);
+	w->act = customer_act;
+	w->refuse = customer_refused;
+	w->serve = network_serve;
+	w->journal_bytes = WORLD_JOURNAL_BYTES;
+	w->n_hosts = PLAN_MACHINES_MAX;
+	w->hosts = world_alloc(PLAN_MACHINES_MAX * sizeof(*w->hosts));
 	table_init(w);
 	world_add_alarm(w, &w->script, world_on_step);
 	world_add_alarm(w, &w->quiet, world_on_quiet);
@@ -392,6 +398,7 @@ world_done(struct world *w)
 	world_remove_alarm(w, &w->end);
 	heap_done(&w->heap);
 	table_done(w);
+	free(w->hosts);
 	judge_free(w->judge);
 }
 

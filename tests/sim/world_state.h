@@ -31,6 +31,7 @@
 #define WORLD_NEVER UINT64_MAX
 #define WORLD_NOBODY UINT_MAX	/* in place of a host */
 #define WORLD_SESSIONS_MAX 512
+#define WORLD_JOURNAL_BYTES 65536	/* of a daemon, at first */
 #define WORLD_STEPS_MAX 2000	/* of a core within one millisecond */
 #define WORLD_SIGNATURE_MS (15u * 60 * 1000)	/* valid so long */
 
@@ -56,6 +57,7 @@ struct message {
 	struct job *job;	/* that waits for the answer; or NULL */
 	struct peer_call *call;	/* the same, of an older client */
 	const char *operation;	/* "UpdateItem" */
+	enum operation_kind kind;	/* or PLAN_ANY */
 	char *body;
 	size_t length;
 	bool landed;		/* alarm is for the answer */
@@ -119,7 +121,7 @@ struct line {
 struct host {
 	struct world *world;
 	unsigned index;
-	char name[2];
+	char name[12];
 	struct peer *peer;		/* NULL: it is for daemons */
 	struct alarm alarm;		/* the core's next_ms */
 	struct core *core;		/* NULL: no daemon runs */
@@ -133,11 +135,11 @@ struct host {
 	struct line *lines, **lines_end;
 	uint64_t leaving;		/* the client whose end it reads now, */
 	bool cuts;			/* or makes */
-	struct {
+	struct leave {
 		uint64_t client;
 		bool cut;
-	} leaves[PLAN_CLIENTS_MAX];	/* they have more that ends */
-	unsigned n_leaves;
+	} *leaves;			/* they have more that ends */
+	unsigned n_leaves, leaves_size;
 	uint64_t outlived;		/* or that of a process of whose */
 
 	struct alarm look;		/* for the service's time */
@@ -151,7 +153,7 @@ struct host {
 	uint64_t frozen_at;		/* or WORLD_NEVER */
 	int64_t wall_ms;
 
-	struct journal journal;		/* see restart.c */
+	struct journal *journal;	/* see restart.c; NULL: none */
 	uint8_t *journal_memory;
 	uint8_t *legacy;		/* what a dead daemon left, or NULL */
 	size_t legacy_size;
@@ -281,15 +283,24 @@ struct world {
 	uint64_t now;
 	bool over;
 	bool guilty;
-	struct judge *judge;
+	struct judge *judge;		/* NULL: facts are not judged */
 	struct judge_finding finding;
+	/* What becomes of an action of a core that is not for the store. */
+	void (*act)(struct host *, const struct core_action *);
+	/* Of a request that a core does not admit. */
+	void (*refuse)(struct host *, const struct core_request *, int code);
+	/* The service carries out a request that has arrived. */
+	void (*serve)(struct message *, uint64_t wall_ms);
+	size_t journal_bytes;		/* at first; 0: there are no journals */
+	struct fleet *fleet;		/* NULL: a plan's world */
 	struct alarm script;
 	size_t step;			/* the next */
 	struct alarm quiet, end;
 	bool is_quiet;
 	bool is_end;
 
-	struct host hosts[PLAN_MACHINES_MAX];
+	struct host *hosts;		/* each machine of the plan */
+	unsigned n_hosts;
 	struct message *messages;
 	struct customer customers[PLAN_CLIENTS_MAX + 1];
 	struct survivor *survivors;
@@ -298,6 +309,7 @@ struct world {
 
 	/* table.c */
 	struct dynamo *dynamo;
+	struct json_tokener *tokener;	/* lent to all operations */
 	const struct dialect *dialects[PLAN_NAMESPACES_MAX];
 	struct dialect_table tables[PLAN_NAMESPACES_MAX];
 	struct core_namespace namespaces[PLAN_NAMESPACES_MAX];
@@ -308,7 +320,7 @@ struct world {
 	struct {
 		struct ident ident;
 		char text[33];
-		char name[8];
+		char name[24];
 		unsigned host;
 		uint32_t namespace_index;
 	} sessions[WORLD_SESSIONS_MAX];
@@ -324,6 +336,7 @@ void world_remove_alarm(struct world *, struct alarm *);
 uint64_t world_chance(const struct world *, unsigned stream, uint64_t number,
     uint64_t limit);
 void world_tell(struct world *, const struct fact *);
+void world_loop(struct world *);	/* until it is over */
 void world_find(struct world *, const char *invariant, const char *format,
     ...) __attribute__((format(printf, 3, 4)));
 void world_trace(struct world *, enum world_trace, const char *host,
@@ -332,6 +345,9 @@ void *world_alloc(size_t size);	/* zeroed */
 
 /* host.c */
 void host_init(struct world *, unsigned index);
+/* A daemon's, with these clocks. */
+void host_make(struct world *, unsigned index, const char *name,
+    const struct plan_host *);
 void host_done(struct host *);
 void host_boot(struct host *);
 void host_die(struct host *);
@@ -376,6 +392,7 @@ void job_free(struct job *);
 void job_start_all(struct host *);	/* the service's time is known */
 
 /* network.c */
+void network_serve(struct message *, uint64_t wall_ms);
 /* @job waits for the answer, or the caller becomes the message's call. */
 struct message *network_send(struct host *, struct job *,
     const char *operation, const char *body, size_t length,
