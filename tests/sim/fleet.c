@@ -15,6 +15,7 @@ enum {
 	FLEET_STREAM_BOOT,
 };
 
+#define FLEET_IDLE_MS 20	/* the default of fleet-wide stores */
 #define FLEET_RATE_PPM 50	/* clocks of computers, mostly */
 #define FLEET_JOURNAL_BYTES 8192
 #define FLEET_TRIP_MS 1		/* one way, at least, */
@@ -33,6 +34,7 @@ fleet_options_init(struct fleet_options *o)
 	o->seed = 1;
 	o->partitions = 4;
 	o->burst_s = 300;
+	o->line_max = LINE_PLACES_MAX;
 }
 
 /* ---- its life --------------------------------------------------------- */
@@ -77,6 +79,9 @@ fleet_plan(struct fleet *f)
 	struct plan *p = &f->plan;
 
 	plan_init(p);
+	/* As by default. */
+	p->ns.line_max = o->line_max;
+	p->ns.idle_ms = FLEET_IDLE_MS;
 	p->seed = o->seed;
 	p->hedges = true;
 	p->latency_ms = FLEET_TRIP_MS;

@@ -25,6 +25,7 @@ struct fleet_options {
 	uint32_t partitions;	/* of the table */
 	uint32_t burst_s;	/* so much of what was not used is kept */
 	uint64_t poll_ms, lease_ms;	/* 0: the product's defaults */
+	uint32_t line_max;	/* hosts that wait for a lock in order */
 	bool json;
 };
 

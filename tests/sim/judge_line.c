@@ -202,7 +202,7 @@ judge_line_wait_ms(const struct judge *j, const struct judge_lock *l)
 		return 0;
 	if (judge_line_is_full(j, l) ||
 	    l->line.n + 1 >= j->rules.line_max)
-		return 2 * 128 * poll_ms;
-	return 2 * (l->line.n + 2) * poll_ms + timing_reserve_ms(poll_ms) +
-	    l->line.n * poll_ms / 4;
+		return 3 * 256 * poll_ms;
+	return 3 * (l->line.n + 2) * poll_ms + timing_reserve_ms(poll_ms) +
+	    l->line.n * poll_ms / 4 + 2 * j->rules.lease_ms;
 }

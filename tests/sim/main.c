@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/operation.h"
 #include "fleet.h"
 #include "minimise.h"
 #include "runner.h"
@@ -46,6 +47,7 @@ static const char sim_usage[] =
 "  --minutes M         that it has\n"
 "  --json              its figures as a line of JSON\n"
 "  --poll MS, --lease MS   of all hosts\n"
+"  --line N            that wait in order, at most; 0: there is no line\n"
 "  --partitions P      of the table; default 4\n"
 "  --burst S           seconds of unused capacity that are kept; default 300\n"
 "\n"
@@ -258,7 +260,8 @@ sim_many(struct sim *s)
 enum { SIM_SEED = 1, SIM_SEEDS, SIM_FOREIGN, SIM_ALONE, SIM_SCENARIO, SIM_PLAN,
 	SIM_SCENARIOS, SIM_TRACE, SIM_PRINT_PLAN, SIM_JOBS, SIM_COVERAGE,
 	SIM_CHECK_COVERAGE, SIM_PROGRESS, SIM_UNTIL_VIOLATION, SIM_MUTANT,
-	SIM_FLEET, SIM_DAY, SIM_MINUTES, SIM_JSON, SIM_POLL, SIM_LEASE,
+	SIM_FLEET, SIM_DAY, SIM_MINUTES, SIM_JSON, SIM_POLL, SIM_LINE,
+	SIM_LEASE,
 	SIM_PARTITIONS, SIM_BURST, SIM_HELP };
 
 static const struct option sim_options[] = {
@@ -282,6 +285,7 @@ static const struct option sim_options[] = {
 	{ "minutes", required_argument, NULL, SIM_MINUTES },
 	{ "json", no_argument, NULL, SIM_JSON },
 	{ "poll", required_argument, NULL, SIM_POLL },
+	{ "line", required_argument, NULL, SIM_LINE },
 	{ "lease", required_argument, NULL, SIM_LEASE },
 	{ "partitions", required_argument, NULL, SIM_PARTITIONS },
 	{ "burst", required_argument, NULL, SIM_BURST },
@@ -360,6 +364,10 @@ sim_fleet_option(struct fleet_options *f, int option)
 		return true;
 	case SIM_POLL:
 		f->poll_ms = sim_bounded(optarg, 10, 3600000);
+		return true;
+	case SIM_LINE:
+		f->line_max = (uint32_t)sim_bounded(optarg, 0,
+		    LINE_PLACES_MAX);
 		return true;
 	case SIM_LEASE:
 		f->lease_ms = sim_bounded(optarg, 1000, 3600000);

@@ -191,6 +191,13 @@ observe_free_all(struct namespace *ns)
 	}
 }
 
+/* Have all that wait for it time? */
+bool
+observe_is_patient(const struct observation *o)
+{
+	return o->blocked != NULL && o->n_prompt == 0;
+}
+
 void
 observe_schedule(struct core *core, struct observation *o)
 {
@@ -203,8 +210,8 @@ observe_schedule(struct core *core, struct observation *o)
 		return;
 	}
 	/* And once exactly when a takeover first becomes possible. */
-	if (o->state != OBSERVATION_NEW && observe_end_ms(o) < at_ms &&
-	    observe_end_ms(o) > core->now_ms)
+	if (o->state != OBSERVATION_NEW && !observe_is_patient(o) &&
+	    observe_end_ms(o) < at_ms && observe_end_ms(o) > core->now_ms)
 		at_ms = observe_end_ms(o);
 	heap_set(&core->heap, &o->timer, at_ms);
 }
@@ -314,7 +321,8 @@ observe_block(struct core *core, struct blocked *b, struct observation *o,
 		o->patience_ms = b->patience_ms;
 	}
 	/* Long seen and not looked at since: look, or kill, at once. */
-	if (observe_is_stale(core, o) && o->read_at_ms > core->now_ms)
+	if (observe_is_stale(core, o) && !observe_is_patient(o) &&
+	    o->read_at_ms > core->now_ms)
 		o->read_at_ms = core->now_ms;
 	observe_schedule(core, o);
 }

@@ -134,7 +134,7 @@ observe_next_ms(const struct core *core, const struct observation *o,
 	uint64_t late_ms = poll_ms - o->ns->settings.poll_ms / 2;
 	uint64_t next_ms = core->now_ms + poll_ms;
 
-	if (o->blocked != NULL && o->n_prompt == 0)
+	if (observe_is_patient(o))
 		return core->now_ms + o->patience_ms;
 	/* With so few looks between two beats none is left out. */
 	if (o->state != OBSERVATION_ALIVE || p->most_ms == CORE_FOREVER ||

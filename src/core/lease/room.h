@@ -107,6 +107,7 @@ void observe_free(struct core *, struct observation *);
 void observe_schedule(struct core *, struct observation *);
 uint64_t observe_end_ms(const struct observation *);
 bool observe_lacks_mark(const struct observation *);
+bool observe_is_patient(const struct observation *);
 
 /* ---- observe_pace.c --------------------------------------------------- */
 void observe_keep_pace(struct core *, struct observation *,

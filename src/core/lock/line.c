@@ -105,8 +105,9 @@ line_continue(struct core *core, struct line *line, const struct line *before)
 	if (before->token == line->token &&
 	    ident_equal(before->sessions[0], line->sessions[0]))
 		line->open_ms = before->open_ms;
-	line->outside = line->place > 0 || before->outside == UINT8_MAX ?
-	    before->outside : (uint8_t)(before->outside + 1);
+	/* While it moves there may soon be room. */
+	if (before->token == line->token && before->outside < UINT8_MAX)
+		line->outside = (uint8_t)(before->outside + 1);
 	if (line->place == 0 || before->place < line->place)
 		return;
 	line->turn_ms = before->turn_ms;
@@ -170,14 +171,14 @@ line_period_ms(const struct core *core, const struct lock *l,
 	uint64_t period_ms, moving_ms, fresh_ms;
 
 	if (line->place == 0) {
-		unsigned polls = line->outside < 7 ?
-		    1U << line->outside : OUTSIDE_POLLS_MAX;
+		unsigned polls = line->outside < 4 ?
+		    1U << 2 * line->outside : OUTSIDE_POLLS_MAX;
 
 		return line_has_room(l) ? poll_ms : polls * poll_ms;
 	}
 	period_ms = line->place * poll_ms;
 	if (line->place > LINE_FRONT)
-		period_ms *= 2;
+		period_ms *= 3;
 	moving_ms = (line->place - 1) * line->turn_ms;
 	if (moving_ms < poll_ms)
 		moving_ms = poll_ms;
@@ -208,16 +209,14 @@ line_due_ms(struct core *core, const struct lock *l)
  * ready to take over; the others would be if all of it died, too, and have to
  * see that in some leases. */
 uint64_t
-line_patience_ms(const struct core *core, const struct lock *l)
+line_patience_ms(const struct lock *l)
 {
+	const struct core_namespace *t = &l->ns->settings;
 	const struct line *line = l->line;
-	uint64_t lease_ms = l->ns->settings.lease_ms;
-	uint64_t period_ms;
 
 	if (line == NULL || !line_is_kept(l) || line_has_room(l) ||
 	    (line->place > 0 && line->place <= LINE_FRONT))
 		return 0;
-	period_ms = line->place > 0 ? 0 :
-	    line_period_ms(core, l, l->ns->settings.poll_ms);
-	return period_ms > lease_ms ? period_ms : lease_ms;
+	return line->place > 0 ? 2 * t->lease_ms :
+	    2 * OUTSIDE_POLLS_MAX * t->poll_ms;
 }

@@ -380,7 +380,7 @@ record_block(struct core *core, struct lock *l)
 		/* At once: the next one must not take its room. */
 		observe_unblock(&sight->blocked);
 		observe_block(core, &sight->blocked, o,
-		    l->line == NULL ? 0 : line_patience_ms(core, l));
+		    l->line == NULL ? 0 : line_patience_ms(l));
 		next = o;
 	}
 	return dead;

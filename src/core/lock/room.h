@@ -97,7 +97,7 @@ struct line {
 	uint64_t turn_ms;	/* for each place we moved up; 0: unknown */
 	uint8_t n;
 	uint8_t place;		/* of our session, from 1; 0: none */
-	uint8_t outside;	/* looks at it while it was full */
+	uint8_t outside;	/* looks without room, while it stood still */
 	struct ident sessions[];
 };
 
@@ -110,7 +110,7 @@ bool line_stood_long(const struct core *, const struct lock *);
 void line_open(struct core *, struct lock *);
 uint64_t line_turn_at_ms(const struct lock *);
 uint64_t line_due_ms(struct core *, const struct lock *);
-uint64_t line_patience_ms(const struct core *, const struct lock *);
+uint64_t line_patience_ms(const struct lock *);
 
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
