@@ -37,6 +37,7 @@ EVER = 10 ** 9  # so many times
 HELD = {"SET #token = if_not_exists": "acquire", "SET #holders = :me": "take",
         "SET #token = #token + :n": "extend", "SET #ttl = :ttl DEL": "release",
         "DELETE #holders": "release", "ADD #xwait": "want",
+        "SET #line = list_append": "want", "REMOVE #line": "unwant",
         "DELETE #xwait": "unwant", "ADD #swait": "want",
         "DELETE #swait": "unwant", "SET #beat": "beat",
         "SET #ddblockd_marks": "mark", "ADD #ddblockd_marks": "mark",

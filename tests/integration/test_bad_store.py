@@ -77,6 +77,7 @@ class Base(unittest.TestCase):
             f"[namespace default]\nstore = dynamodb\ntable = {self.table}\n"
             f"region = us-east-1\nendpoint = {self.proxy.url}\n"
             f"lease = {self.lease}\nheartbeat = 1s\npoll = 100ms\naudit = 1s\n"
+            f"idle = 0s\n"
             f"request_timeout = {self.request_timeout}\n")
         self.addCleanup(self.close)
 

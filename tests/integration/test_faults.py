@@ -21,7 +21,7 @@ from undisturbed import Undisturbed
 LOSSES = (lose_before, lose_after, mute_before, mute_after)
 EVER = 10 ** 9
 SETTINGS = {"lease": "8s", "heartbeat": "1s", "request_timeout": "2s",
-            "poll": "200ms", "audit": "2s", "handover_max": "4"}
+            "poll": "200ms", "audit": "2s", "handover_max": "4", "idle": "0s"}
 QUICK = {"lease": "3s", "margin": "500ms", "heartbeat": "700ms",
          "request_timeout": "1s"}
 

@@ -135,12 +135,21 @@ observe_is_stale(const struct core *core, const struct observation *o)
 	    !observe_lacks_mark(o) && core->now_ms >= observe_end_ms(o);
 }
 
-/* Was it looked at so long ago that it may well have moved since? Most sessions
- * live, and a kill that fails costs more than another look. */
+/* Have all that wait for it time? */
+bool
+observe_is_patient(const struct observation *o)
+{
+	return o->blocked != NULL && o->n_prompt == 0;
+}
+
+/* Was it not looked at for so long that it may well have moved since? Most
+ * sessions live, and a kill that fails costs more than another look. (Looks
+ * that were sent and not answered say nothing about that.) */
 static bool
 observe_is_old(const struct core *core, const struct observation *o)
 {
-	return o->looked_ms < observe_end_ms(o) &&
+	return (o->neglected || observe_is_patient(o)) &&
+	    o->looked_ms < observe_end_ms(o) &&
 	    core->now_ms > o->looked_ms + 2 * o->ns->settings.poll_ms;
 }
 
@@ -189,13 +198,6 @@ observe_free_all(struct namespace *ns)
 		HASH_DEL(ns->observations, o);
 		free(o);
 	}
-}
-
-/* Have all that wait for it time? */
-bool
-observe_is_patient(const struct observation *o)
-{
-	return o->blocked != NULL && o->n_prompt == 0;
 }
 
 void
@@ -310,6 +312,8 @@ observe_block(struct core *core, struct blocked *b, struct observation *o,
 {
 	assert(b->on == NULL);
 	b->patience_ms = patience_ms;
+	if (o->n_prompt == 0)
+		o->neglected = true;
 	b->on = o;
 	DL_APPEND2(o->blocked, b, previous, next);
 	if (b->patience_ms == 0) {
@@ -409,6 +413,7 @@ observe_saw(struct core *core, struct observation *o,
 {
 	observe_keep_pace(core, o, record);
 	o->looked_ms = core->now_ms;
+	o->neglected = false;
 	if (o->state == OBSERVATION_NEW)
 		o->since_ms = core->now_ms;
 	if (record->exists && record->dead) {

@@ -90,6 +90,8 @@ struct observation {
 	struct pace pace;
 	uint32_t n_prompt;	/* of the blocked: those without patience */
 	uint64_t patience_ms;	/* of the last one that has some */
+	bool neglected;		/* since a look's answer there were times when
+				 * none of the waiters wanted another soon */
 	bool busy;
 	bool curious;		/* read once, also without a waiter */
 	bool crowding;		/* and, once its time is up, its end */
