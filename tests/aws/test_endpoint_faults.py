@@ -268,7 +268,7 @@ class EndpointFaults(unittest.TestCase):
                 f"endpoint = {endpoint}\nlease = {LEASE_MS}ms\n"
                 f"heartbeat = {HEARTBEAT_MS[name]}ms\n"
                 f"margin = {MARGIN_MS}ms\nrequest_timeout = 2s\n"
-                "poll = 200ms\naudit = 5s\n")
+                "poll = 50ms\naudit = 5s\nidle = 0s\nline = 0\n")
 
     def workers(self):
         """On both: two that want what the other wants, and holds for ever. One
@@ -357,7 +357,7 @@ class EndpointFaults(unittest.TestCase):
         begin = time.monotonic()
         todo, warm = self.chosen(), False
         while todo or time.monotonic() < begin + DURATION_S or \
-                not self.walked() and time.monotonic() < begin + 4 * DURATION_S:
+                not self.walked() and time.monotonic() < begin + 2 * DURATION_S:
             if self.over.is_set():
                 return
             self.trouble(*(todo.pop() if todo

@@ -189,7 +189,6 @@ random_rest(struct dice *d)
 	static const uint64_t parts[] = { 12, 10, 8, 8, 6, 5, 4, 3 };
 	static const uint32_t handovers[] = { 1, 2, 3, 4, 5, 100 };
 	static const uint32_t lines[] = { 0, 1, 2, 32 };
-	static const uint64_t idles[] = { 4, 50, 100000 };
 	struct plan *p = d->plan;
 	struct core_namespace *n = &p->ns;
 
@@ -200,7 +199,6 @@ random_rest(struct dice *d)
 	n->audit_ms = dice_between(d, n->lease_ms, 2 * n->lease_ms);
 	n->handover_max = handovers[dice(d, 6)];
 	n->line_max = lines[p->seed / 8 % 4];
-	n->idle_ms = n->poll_ms / idles[p->seed / 32 % 3];
 	p->n_namespaces = dice_percent(d, 12) ? 2 : 1;
 	p->retention_s = dice_percent(d, 50) ? 3600 : 7 * 86400;
 	if (d->hours)
