@@ -61,19 +61,23 @@ apply_waiter_marks(struct lock_record *r, enum lock_mode mode, size_t **ret_n)
 }
 
 static bool
-apply_is_marked(const struct lock_record *l, enum lock_mode mode,
-    struct ident session)
+apply_is_among(const struct ident *sessions, size_t n, struct ident session)
 {
-	bool shared = mode == LOCK_MODE_SHARED;
-	const struct ident *waiter_marks =
-	    shared ? l->shared_waiters : l->exclusive_waiters;
-	size_t n = shared ? l->n_shared_waiters : l->n_exclusive_waiters;
-
 	for (size_t i = 0; i < n; i++) {
-		if (ident_equal(waiter_marks[i], session))
+		if (ident_equal(sessions[i], session))
 			return true;
 	}
 	return false;
+}
+
+static bool
+apply_is_marked(const struct lock_record *l, enum lock_mode mode,
+    struct ident session)
+{
+	return mode == LOCK_MODE_SHARED ?
+	    apply_is_among(l->shared_waiters, l->n_shared_waiters, session) :
+	    apply_is_among(l->exclusive_waiters, l->n_exclusive_waiters,
+	    session);
 }
 
 /* Remove the session's waiter mark for @mode. The memory behind what that took.
@@ -112,11 +116,7 @@ apply_has_place(const struct lock_record *l, struct ident session,
 static bool
 apply_is_in_line(const struct lock_record *l, struct ident session)
 {
-	for (size_t i = 0; i < l->n_line; i++) {
-		if (ident_equal(l->line[i], session))
-			return true;
-	}
-	return false;
+	return apply_is_among(l->line, l->n_line, session);
 }
 
 /* Take the places from the @first to the @last out of it. */

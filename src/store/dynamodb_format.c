@@ -14,7 +14,6 @@
 
 #define FORMAT_PREFIX_MAX 255		/* bytes */
 #define FORMAT_FEW_RENEWALS 100		/* in one heartbeat */
-#define FORMAT_IDLE_MS 20	/* other hosts hardly notice */
 
 /* ---- defaults ---- */
 

@@ -24,6 +24,8 @@ struct dynamodb_renames {
 
 struct store_times;
 
+#define FORMAT_IDLE_MS 20	/* by default: other hosts hardly notice */
+
 /* What the format takes for granted. DDBLOCK_E_NOMEM */
 int dynamodb_format_complete(struct store_settings *,
     const struct store_judge *, struct store_times *);

@@ -71,7 +71,7 @@ static const struct story line[] = {
 	    "acquire a: held a #1\n"
 	    "join b: held a #1 wait b line b\n"
 	    "take c a #1: conflict\n"
-	    "take-share c a #1: shared c #2 wait b line b\n" },
+	    "next-share c 0 a: shared c #2 wait b line b\n" },
 	{ "sharing",
 	    "share a: shared a #1\n"
 	    "join b: shared a #1 wait b line b\n"

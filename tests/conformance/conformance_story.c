@@ -262,22 +262,6 @@ story_take(struct story_state *t)
 }
 
 static struct seen *
-story_take_share(struct story_state *t)
-{
-	struct operation o = case_operation(OPERATION_ACQUIRE, t->key);
-	struct holder dead[16];
-
-	o.mode = LOCK_MODE_SHARED;
-	o.me = story_holder(t, t->words[1]);
-	o.tokens = 1;
-	o.owner = "web-2/reader:4712";
-	o.n_dead = story_holders(t, t->words[2], dead);
-	o.dead = dead;
-	o.token_seen = story_token(t, t->words[3]);
-	return case_do(&o);
-}
-
-static struct seen *
 story_release(struct story_state *t)
 {
 	struct operation o = case_operation(OPERATION_RELEASE, t->key);
@@ -340,8 +324,8 @@ story_leave(struct story_state *t)
 	return case_do(&o);
 }
 
-/* "next b 2" acquires from that place, "next-share b 2" to share it; "next b 2
- * a" takes it from the dead a. */
+/* "next b 2" acquires from that place (0: from none), "next-share b 2" to share
+ * it; "next b 2 a" takes it from the dead a. */
 static struct seen *
 story_next(struct story_state *t)
 {
@@ -368,7 +352,6 @@ static const struct {
 	{ "acquire", story_acquire, "web-1/nightly:4711" },
 	{ "share", story_share, "web-1/reader:4711" },
 	{ "take", story_take, "web-2/nightly:4712" },
-	{ "take-share", story_take_share, "web-2/reader:4712" },
 	{ "release", story_release, NULL },
 	{ "extend", story_extend, NULL },
 	{ "break", story_break, NULL },

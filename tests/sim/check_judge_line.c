@@ -4,13 +4,7 @@
  */
 #include "judge_case.h"
 
-#define HOSTS								\
-	"0 A start\n"							\
-	"0 B start\n"							\
-	"0 C start\n"							\
-	"0 A session a open\n"						\
-	"0 B session b open\n"						\
-	"0 C session c open\n"
+#define HOSTS JUDGE_THREE_HOSTS
 #define HELD								\
 	"10 c1@A acquire x r1\n"					\
 	"10 A lock x a/g1 token=100\n"					\

@@ -63,13 +63,7 @@ static const struct judge_case told[] = {
 
 /* ---- what the table shows --------------------------------------------- */
 
-#define HOSTS								\
-	"0 A start\n"							\
-	"0 B start\n"							\
-	"0 C start\n"							\
-	"0 A session a open\n"						\
-	"0 B session b open\n"						\
-	"0 C session c open\n"
+#define HOSTS JUDGE_THREE_HOSTS
 #define HELD(use)							\
 	"10 c1@A acquire x r1 shared" use "\n"				\
 	"10 A lock x a/g1 shared" use " token=100\n"			\

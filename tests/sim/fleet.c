@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/dynamodb_format.h"
+
 enum {
 	FLEET_STREAM_RATE = 30001,
 	FLEET_STREAM_OFFSET,
 	FLEET_STREAM_BOOT,
 };
 
-#define FLEET_IDLE_MS 20	/* the default of fleet-wide stores */
 #define FLEET_RATE_PPM 50	/* clocks of computers, mostly */
 #define FLEET_JOURNAL_BYTES 8192
 #define FLEET_TRIP_MS 1		/* one way, at least, */
@@ -81,7 +82,7 @@ fleet_plan(struct fleet *f)
 	plan_init(p);
 	/* As by default. */
 	p->ns.line_max = o->line_max;
-	p->ns.idle_ms = FLEET_IDLE_MS;
+	p->ns.idle_ms = FORMAT_IDLE_MS;
 	p->seed = o->seed;
 	p->hedges = true;
 	p->latency_ms = FLEET_TRIP_MS;

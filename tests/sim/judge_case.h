@@ -24,6 +24,15 @@ struct judge_case {
 	uint64_t end_ms;	/* 0: at 200 s */
 };
 
+/* Each with a session. */
+#define JUDGE_THREE_HOSTS						\
+	"0 A start\n"							\
+	"0 B start\n"							\
+	"0 C start\n"							\
+	"0 A session a open\n"						\
+	"0 B session b open\n"						\
+	"0 C session c open\n"
+
 #define JUDGE_CASES(of) of, sizeof(of) / sizeof(of[0])
 
 /* Fails unless each is judged as it should be. */

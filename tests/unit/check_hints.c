@@ -15,11 +15,8 @@ static struct hint_host a, b, c;
 static void
 setup(void)
 {
-	hint_host_init(&a, 1, &hints_limits_default);
-	hint_host_init(&b, 2, &hints_limits_default);
+	hint_hosts_init(&a, &b);
 	hint_host_init(&c, 3, &hints_limits_default);
-	hint_host_meet(&a, &b);
-	hint_host_meet(&b, &a);
 }
 
 static void

@@ -9,10 +9,7 @@ static struct hint_host a, b;
 static void
 setup(void)
 {
-	hint_host_init(&a, 1, &hints_limits_default);
-	hint_host_init(&b, 2, &hints_limits_default);
-	hint_host_meet(&a, &b);
-	hint_host_meet(&b, &a);
+	hint_hosts_init(&a, &b);
 }
 
 static void

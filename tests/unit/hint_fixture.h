@@ -69,6 +69,16 @@ hint_host_meet(struct hint_host *host, const struct hint_host *other)
 	    &other->party, &other->address), 0);
 }
 
+/* Two that know each other. */
+static inline void
+hint_hosts_init(struct hint_host *a, struct hint_host *b)
+{
+	hint_host_init(a, 1, &hints_limits_default);
+	hint_host_init(b, 2, &hints_limits_default);
+	hint_host_meet(a, b);
+	hint_host_meet(b, a);
+}
+
 static inline struct hint_body
 hint_test_body(enum hint_kind kind, uint8_t n_digests)
 {

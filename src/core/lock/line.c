@@ -100,25 +100,24 @@ line_continue(struct core *core, struct line *line, const struct line *before)
 {
 	uint64_t took_ms = core->now_ms - before->placed_ms;
 
-	if (before->token == line->token)
+	/* While the lock changes hands there may soon be room. */
+	if (before->token == line->token) {
 		line->token_ms = before->token_ms;
-	if (before->token == line->token &&
-	    ident_equal(before->sessions[0], line->sessions[0]))
-		line->open_ms = before->open_ms;
-	/* While it moves there may soon be room. */
-	if (before->token == line->token && before->outside < UINT8_MAX)
-		line->outside = (uint8_t)(before->outside + 1);
+		if (ident_equal(before->sessions[0], line->sessions[0]))
+			line->open_ms = before->open_ms;
+		if (before->outside < UINT8_MAX)
+			line->outside = (uint8_t)(before->outside + 1);
+	}
 	if (line->place == 0 || before->place < line->place)
 		return;
-	line->turn_ms = before->turn_ms;
-	if (before->place > line->place)
+	if (before->place > line->place) {
 		line->turn_ms = took_ms / (before->place - line->place);
-	else
-		line->placed_ms = before->placed_ms;
+		return;
+	}
+	line->placed_ms = before->placed_ms;
 	/* It may have slowed down since. */
-	if (before->place == line->place && line->turn_ms > 0 &&
-	    took_ms > line->turn_ms)
-		line->turn_ms = took_ms;
+	line->turn_ms = before->turn_ms > 0 && took_ms > before->turn_ms ?
+	    took_ms : before->turn_ms;
 }
 
 /* Take in what a record shows of it. Without memory our host is in none, and

@@ -145,15 +145,25 @@ record_stood_long(const struct core *core, const struct lock *l)
 	    stood_ms > 2 * l->ns->settings.poll_ms;
 }
 
+/* That mark of another host is to be taken out. */
+static void
+record_drop_mark(struct core *core, struct lock *l, enum lock_mode mode,
+    struct ident id)
+{
+	if (record_leftovers(core, l) == NULL)
+		return;
+	l->leftovers->stale_mark = id;
+	l->leftovers->stale_mark_mode = mode;
+}
+
 /* The next in line did not take what is free: it is to be taken out. */
 static void
 record_drop_next(struct core *core, struct lock *l)
 {
-	if (session_find(l->ns, l->line->sessions[0]) != NULL ||
-	    record_leftovers(core, l) == NULL)
-		return;
-	l->leftovers->stale_mark = l->line->sessions[0];
-	l->leftovers->stale_mark_mode = LOCK_MODE_EXCLUSIVE;
+	struct ident next = l->line->sessions[0];
+
+	if (session_find(l->ns, next) == NULL)
+		record_drop_mark(core, l, LOCK_MODE_EXCLUSIVE, next);
 }
 
 /* Does one of these marks belong to another host, and is it honoured? What of
@@ -174,9 +184,8 @@ record_find_foreign(struct core *core, struct lock *l, enum lock_mode mode,
 		 * it back with its next poll. */
 		if (!long_enough && record_honours_mark(core, l, id)) {
 			honoured = true;
-		} else if (record_leftovers(core, l) != NULL) {
-			l->leftovers->stale_mark = id;
-			l->leftovers->stale_mark_mode = mode;
+		} else {
+			record_drop_mark(core, l, mode, id);
 		}
 	}
 	return honoured;
@@ -218,11 +227,9 @@ record_honours_line(struct core *core, struct lock *l)
 			continue;
 		if (record_honours_mark(core, l, id))
 			return true;
-		if (record_leftovers(core, l) == NULL ||
-		    !ident_is_none(l->leftovers->stale_mark))
-			continue;
-		l->leftovers->stale_mark = id;
-		l->leftovers->stale_mark_mode = LOCK_MODE_EXCLUSIVE;
+		if (l->leftovers == NULL ||
+		    ident_is_none(l->leftovers->stale_mark))
+			record_drop_mark(core, l, LOCK_MODE_EXCLUSIVE, id);
 	}
 	return false;
 }

@@ -53,68 +53,40 @@ native_read_holders(struct native_reader *r, struct json_object *item,
 }
 
 /*
- * More waiter marks than fit do no harm: one mark is enough for holders to
- * yield.
+ * The sessions in a set, or in a list, of which @most have room. More waiter
+ * marks than fit do no harm: one mark is enough for holders to yield. A line
+ * that is longer was written by hand: those at its end have no place yet.
  */
 static size_t
-native_read_waiter_marks(struct native_reader *r, struct json_object *item,
-    const char *attribute, const struct ident **ret)
+native_read_sessions(struct native_reader *r, struct json_object *item,
+    const char *attribute, bool list, size_t most, const struct ident **ret)
 {
-	static const char expected[] = "a set (SS) of sessions";
-	struct json_object *set;
-	size_t n = native_array(r, item, attribute, "SS", expected, &set);
-	struct ident *marks;
+	const char *expected = list ?
+	    "a list (L) of sessions (S)" : "a set (SS) of sessions";
+	struct json_object *all;
+	size_t n = native_array(r, item, attribute, list ? "L" : "SS",
+	    expected, &all);
+	struct ident *sessions;
 
 	if (n == 0)
 		return 0;
-	if (n > WAITER_MARKS_MAX)
-		n = WAITER_MARKS_MAX;
-	marks = native_alloc(r, n, sizeof(*marks));
-	if (marks == NULL)
+	if (n > most)
+		n = most;
+	sessions = native_alloc(r, n, sizeof(*sessions));
+	if (sessions == NULL)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
+		struct json_object *one = json_object_array_get_idx(all, i);
 		size_t length = 0;
-		const char *text = json_string(
-		    json_object_array_get_idx(set, i), &length);
+		const char *text = json_string(list ?
+		    json_find(one, "S") : one, &length);
 
-		if (text == NULL || !ident_parse(text, length, &marks[i])) {
+		if (text == NULL || !ident_parse(text, length, &sessions[i])) {
 			native_bad(r, attribute, expected);
 			return 0;
 		}
 	}
-	*ret = marks;
-	return n;
-}
-
-/* A line that is longer was written by hand: those at its end have no place
- * yet. */
-static size_t
-native_read_line(struct native_reader *r, struct json_object *item,
-    const struct ident **ret)
-{
-	static const char expected[] = "a list (L) of sessions (S)";
-	struct json_object *list;
-	size_t n = native_array(r, item, "line", "L", expected, &list);
-	struct ident *line;
-
-	if (n == 0)
-		return 0;
-	if (n > LINE_PLACES_MAX)
-		n = LINE_PLACES_MAX;
-	line = native_alloc(r, n, sizeof(*line));
-	if (line == NULL)
-		return 0;
-	for (size_t i = 0; i < n; i++) {
-		size_t length = 0;
-		const char *text = json_string(json_find(
-		    json_object_array_get_idx(list, i), "S"), &length);
-
-		if (text == NULL || !ident_parse(text, length, &line[i])) {
-			native_bad(r, "line", expected);
-			return 0;
-		}
-	}
-	*ret = line;
+	*ret = sessions;
 	return n;
 }
 
@@ -142,11 +114,12 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	native_read_holders(r, item, &l);
 	l.mode = native_read_mode(r, item);
 	(void)native_number(r, item, "limit", NATIVE_NUMBER_MAX, &l.limit);
-	l.n_exclusive_waiters =
-	    native_read_waiter_marks(r, item, "xwait", &l.exclusive_waiters);
-	l.n_shared_waiters =
-	    native_read_waiter_marks(r, item, "swait", &l.shared_waiters);
-	l.n_line = native_read_line(r, item, &l.line);
+	l.n_exclusive_waiters = native_read_sessions(r, item, "xwait", false,
+	    WAITER_MARKS_MAX, &l.exclusive_waiters);
+	l.n_shared_waiters = native_read_sessions(r, item, "swait", false,
+	    WAITER_MARKS_MAX, &l.shared_waiters);
+	l.n_line = native_read_sessions(r, item, "line", true,
+	    LINE_PLACES_MAX, &l.line);
 	l.owner = native_text(r, item, "owner");
 	l.broken_by = native_text(r, item, "broken_by");
 	(void)native_number(r, item, "acquired_at", NATIVE_NUMBER_MAX,
