@@ -328,7 +328,7 @@ config_describe_section(enum config_section section, const void *values,
 	for (size_t i = 0; i < n; i++) {
 		const void *value = (const char *)values + s[i].offset;
 
-		if (of != NULL && !config_knows(of, &s[i]))
+		if (of != NULL && !config_knows(of, s[i].name))
 			continue;
 		if ((s[i].kind == CONFIG_TEXT || s[i].kind == CONFIG_SECRET) &&
 		    *(char *const *)value == NULL)
@@ -358,12 +358,12 @@ config_describe(const struct config *c, struct buffer *buffer)
 	return buffer_failed(buffer);
 }
 
-/* What the store does not know is nothing to the core, either. */
+/* What store and format do not know is nothing to the core, either. */
 static uint64_t
 config_if_known(const struct config_namespace *n, const char *setting,
     uint64_t value)
 {
-	return store_kind_knows(config_kind(n), setting) ? value : 0;
+	return config_knows(n, setting) ? value : 0;
 }
 
 struct core_namespace

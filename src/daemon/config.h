@@ -190,8 +190,7 @@ struct core_limits config_core_limits(const struct config_daemon *);
 /* For the parts of this module. */
 bool config_is_set(const struct config_namespace *, const char *name);
 const struct store_kind *config_kind(const struct config_namespace *);
-bool config_knows(const struct config_namespace *,
-    const struct config_setting *);
+bool config_knows(const struct config_namespace *, const char *setting);
 void config_check_known(struct config *, const struct config_namespace *);
 struct config_origin config_origin_of(const struct config_origin *origins,
     enum config_section, const char *name);

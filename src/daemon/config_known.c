@@ -8,20 +8,19 @@
 #define CONFIG_NAMES_MAX 128
 
 static bool
-config_format_knows(const struct config_namespace *n,
-    const struct config_setting *s)
+config_format_knows(const struct config_namespace *n, const char *setting)
 {
 	uint64_t format = config_kind(n)->has_formats ? n->store.format :
 	    STORE_FORMAT_NATIVE;
 
-	return store_format_knows(format, s->name);
+	return store_format_knows(format, setting);
 }
 
 bool
-config_knows(const struct config_namespace *n, const struct config_setting *s)
+config_knows(const struct config_namespace *n, const char *setting)
 {
-	return store_kind_knows(config_kind(n), s->name) &&
-	    config_format_knows(n, s);
+	return store_kind_knows(config_kind(n), setting) &&
+	    config_format_knows(n, setting);
 }
 
 static void
@@ -64,7 +63,7 @@ config_check_known(struct config *c, const struct config_namespace *n)
 			continue;
 		if (!store_kind_knows(config_kind(n), s[i].name))
 			config_complain_of_store(c, n, &s[i], n->origins[i]);
-		else if (!config_format_knows(n, &s[i]))
+		else if (!config_format_knows(n, s[i].name))
 			config_complain_of_format(c, n, &s[i], n->origins[i]);
 	}
 }

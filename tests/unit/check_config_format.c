@@ -164,6 +164,9 @@ TEST_ROWS(test_what_the_core_is_told, views)
 	ck_assert_str_eq(core.format, views[_i].format);
 	ck_assert_uint_eq(core.life, views[_i].life);
 	ck_assert_uint_eq(core.lacks, views[_i].lacks);
+	/* No line of hosts, no lock that stays: the peers know neither. */
+	ck_assert_uint_eq(core.line_max, 0);
+	ck_assert_uint_eq(core.idle_ms, 0);
 }
 
 /* The format and its settings call their attributes the same. */
