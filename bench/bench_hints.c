@@ -45,7 +45,7 @@ hint_end_meet(struct hint_end *end, const struct hint_end *other)
 		die("no peer");
 }
 
-/* About eight locks, whose names are known. */
+/* About eight locks. */
 static double
 hints_measure(struct hint_end *from, struct hint_end *to)
 {
@@ -82,61 +82,25 @@ hints_bare(void)
 	return (now_us() - start_us) / HINTS_AT_ONCE;
 }
 
-static double
-hints_name(struct hint_end *end)
-{
-	struct hint_digest digest;
-	char key[] = "bench/hints/000000000000000000";
-	double start_us = now_us();
-
-	for (int i = 0; i < HINTS_AT_ONCE; i++) {
-		key[sizeof(key) - 2] = (char)('0' + i % 10);
-		if (hints_digest_own(end->hints, &end->party.id, key,
-		    sizeof(key) - 1, &digest) < 0)
-			die("no digest");
-	}
-	return (now_us() - start_us) / HINTS_AT_ONCE;
-}
-
-static double
-hints_name_bare(void)
-{
-	uint8_t bytes[64] = { 0 }, digest[EVP_MAX_MD_SIZE];
-	double start_us = now_us();
-
-	for (int i = 0; i < HINTS_AT_ONCE; i++) {
-		if (EVP_Digest(bytes, sizeof(bytes), digest, NULL,
-		    EVP_sha256(), NULL) != 1)
-			die("no SHA-256");
-		bytes[0] = digest[0];
-	}
-	return (now_us() - start_us) / HINTS_AT_ONCE;
-}
-
 void
 bench_hints(void)
 {
 	struct hint_end from, to;
-	struct pairs hints, names;
+	struct pairs hints;
 
 	hint_end_init(&from, 1);
 	hint_end_init(&to, 2);
 	hint_end_meet(&from, &to);
 	hint_end_meet(&to, &from);
 	pairs_init(&hints, HINTS_REPETITIONS);
-	pairs_init(&names, HINTS_REPETITIONS);
 	for (int i = 0; i < HINTS_REPETITIONS; i++) {
 		const double hint_us = hints_measure(&from, &to);
 
 		pairs_add(&hints, hint_us, hints_bare());
-		pairs_add(&names, hints_name(&to), hints_name_bare());
 	}
 	report_us("a hint, made and read, against two HMAC-SHA256", &hints,
 	    AT_MOST, 1.5);
-	report_us("  the name of a lock in it, against SHA-256", &names,
-	    AT_MOST, 1);
 	pairs_done(&hints);
-	pairs_done(&names);
 	hints_free(from.hints);
 	hints_free(to.hints);
 }

@@ -40,12 +40,30 @@ action_forget_all(struct core *core)
 	}
 	core->actions = NULL;
 	core->actions_end = &core->actions;
+	core->n_hints = 0;
 }
 
 bool
 action_is_due(const struct core_action *action)
 {
 	return action->type != CORE_NO_ACTION;
+}
+
+/* Without room for it there is none. */
+void
+action_hint(struct core *core, const struct namespace *ns,
+    struct ident session, enum core_hint_kind kind, uint64_t digest)
+{
+	struct core_hint *h = &core->hints[core->n_hints];
+
+	if (core->n_hints == HINTS_PER_STEP)
+		return;
+	core->n_hints++;
+	h->namespace_index = ns->index;
+	h->session = session;
+	h->kind = kind;
+	h->digest = digest;
+	action_add(core, &h->action, CORE_HINT);
 }
 
 void

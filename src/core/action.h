@@ -26,6 +26,8 @@ void action_remove(struct core *, struct core_action *);
 bool action_is_due(const struct core_action *);
 void action_forget_all(struct core *);
 
+void action_hint(struct core *, const struct namespace *,
+    struct ident session, enum core_hint_kind, uint64_t digest);
 void action_fill(struct core *, struct operation *, struct namespace *,
     enum operation_kind, uint64_t deadline_ms);
 void action_submit(struct core *, struct core_submit *, struct namespace *,

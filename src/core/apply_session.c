@@ -98,8 +98,11 @@ apply_session(const struct apply *a, const struct operation *o,
 		if (o->kind == OPERATION_SESSION_OPEN) {
 			r.lease_ms = o->lease_ms;
 			r.host = a->host;
+			r.contact = o->contact;
 		} else if (o->kind == OPERATION_SESSION_BEAT) {
 			r.beat = a->beat;
+			if (o->contact != NULL)
+				r.contact = o->contact;
 		} else {
 			r.dead = true;
 			r.dead_by = apply_killer(o);

@@ -41,6 +41,7 @@ namespace_init(struct core *core, uint32_t index,
 	ns->index = index;
 	ns->settings = *settings;
 	namespace_set_format(ns);
+	ns->settings.hints = settings->hints && ns->has_sessions;
 	ns->settings.name = strdup(settings->name);
 	ns->settings.format = NULL;
 	if (settings->format != NULL)

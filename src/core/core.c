@@ -385,6 +385,16 @@ core_event(struct core *core, const struct core_event *event)
 		share_set_limits(core, event->limited.client,
 		    event->limited.limits);
 		return 0;
+	case CORE_HINTED:
+		lock_hinted(core, &core->namespaces[
+		    event->hinted.namespace_index], event->hinted.kind,
+		    event->hinted.digest);
+		return 0;
+	case CORE_STRANGER:
+		observe_stranger(core, &core->namespaces[
+		    event->stranger.namespace_index],
+		    event->stranger.session);
+		return 0;
 	case CORE_TIMER:
 		return 0;
 	}

@@ -43,6 +43,9 @@ enum core_event_type {
 	CORE_CONFIGURE,		/* other settings from now on */
 	CORE_CAME_BACK,	/* after core_inherit(): whose clients are connected */
 	CORE_LIMITED,	/* a client's user has other limits, before it asks */
+	CORE_HINTED,	/* another host says something of a lock */
+	CORE_STRANGER,	/* or would, but its session is not known here, or has
+			 * another key by now */
 };
 
 enum core_verb {
@@ -161,6 +164,18 @@ struct core_request {
 						 * grant's */
 };
 
+/*
+ * What hosts tell each other of a lock. It is a reason to ask the store now
+ * rather than later, and never more: one that is lost, late, repeated or forged
+ * costs time or a request.
+ */
+enum core_hint_kind {
+	CORE_HINT_FREED = 1,	/* it was released: the other one is next */
+	CORE_HINT_WANTED,	/* a host waits for what the other one keeps */
+	CORE_HINT_BROKEN,	/* a hold of the other one was broken */
+	CORE_HINT_CHANGED,	/* it has another holder, or none */
+};
+
 struct core_event {
 	enum core_event_type type;
 	uint64_t now_ms;		/* CLOCK_BOOTTIME, never goes back */
@@ -193,6 +208,15 @@ struct core_event {
 			uint64_t client;
 			const struct core_user_limits *limits;
 		} limited;			/* LIMITED */
+		struct {
+			uint32_t namespace_index;
+			enum core_hint_kind kind;
+			uint64_t digest;
+		} hinted;			/* HINTED */
+		struct {
+			uint32_t namespace_index;
+			struct ident session;
+		} stranger;			/* STRANGER */
 	};
 };
 
@@ -207,6 +231,7 @@ enum core_action_type {
 	CORE_BROKE,		/* what became of a BREAK, for the log */
 	CORE_CLOSE,		/* a client's connection is to be ended */
 	CORE_PARTED,		/* nothing is for this process any more */
+	CORE_HINT,		/* something to tell another host */
 };
 
 /* An action; the type tells which of the structures below begins with it. */
@@ -410,6 +435,18 @@ struct core_close {
 struct core_parted {
 	struct core_action action;
 	uint64_t process;
+};
+
+/* What a lock is called there: another name for each key, as good as always. */
+uint64_t core_hint_digest(struct key);
+
+/* CORE_HINT: it need not arrive. */
+struct core_hint {
+	struct core_action action;
+	uint32_t namespace_index;
+	struct ident session;		/* of the other host */
+	enum core_hint_kind kind;
+	uint64_t digest;		/* of the lock's key */
 };
 
 struct core_update {

@@ -31,6 +31,7 @@
 #define MARKS_MAX 16	/* observers that one record has room for */
 #define BEATS_MAX 64	/* numbers of renewals that one operation may use */
 #define OUTCOME_TEXT_MAX 256
+#define CONTACT_TEXT_MAX 127	/* bytes; a longer one is none */
 #define USER_NONE UINT32_MAX	/* of no user; nor is it a uid */
 
 /* One element of a lock record's holders. */
@@ -113,6 +114,8 @@ struct session_record {
 	uint64_t lease_ms;
 	const char *host;		/* NULL: absent */
 	const char *dead_by;
+	const char *contact;	/* how its host hears hints, in words of the
+				 * daemons; NULL: it does not */
 };
 
 enum operation_kind {
@@ -234,7 +237,8 @@ enum mark_form {
  *     The session exists, is not dead, and its beat is lower than the new one
  *     and, unless that is 0, than @beat_below.
  *     Each attempt's new beat is the boot-time millisecond of its send, above
- *     @beat and above every earlier attempt's.
+ *     @beat and above every earlier attempt's. With @contact that becomes the
+ *     session's, too.
  * SESSION_KILL
  *     The beat is @beat and the session is not dead.
  * SESSION_BURY
@@ -289,6 +293,8 @@ struct operation {
 	uint64_t beat;	/* SESSION_BEAT, SESSION_KILL, REFRESH and the like */
 	uint64_t beat_below;			/* SESSION_BEAT, _CLOSE; or 0 */
 	uint64_t lease_ms;			/* SESSION_OPEN */
+	const char *contact;	/* SESSION_OPEN; SESSION_BEAT: another one from
+				 * now on; NULL: none, or as before */
 
 	const struct key *keys;			/* READ_MANY, MULTI */
 	size_t n_keys;

@@ -47,6 +47,8 @@ struct core_namespace {
 				 * not, one that it takes again and again may */
 	uint64_t idle_ms;	/* for so long; then it is a poll at most */
 
+	bool hints;	/* hosts tell each other by CORE_HINT */
+
 	uint32_t list_capacity;	/* read units a second for LIST; 0: no bound */
 	uint32_t request_rate;	/* requests a second for clients (core/rate.h);
 				 * 0: no bound */

@@ -39,6 +39,8 @@
 #define LOOKS_PER_SECOND 100	/* bounds what an audit costs, and watches */
 #define RETRY_MS 1000			/* after a refusal or lack of memory */
 
+#define HINTS_PER_STEP 16
+
 /* A lock that was released here, by its namespace and its hash. Of those that
  * share a place the last one is remembered. */
 #define HABITS 1024
@@ -104,6 +106,7 @@ struct namespace {
 
 	/* lock/ */
 	struct hash_table locks;
+	struct hash_table hinted;	/* the same, by the digests of hints */
 	struct grant *closed;		/* fail-closed ones */
 	uint16_t audit_round;
 	uint32_t n_waiting;
@@ -143,6 +146,9 @@ struct core {
 	char *host;
 	struct core_action *actions;	/* of this step */
 	struct core_action **actions_end;
+	struct core_hint hints[HINTS_PER_STEP];	/* among these; there need
+						 * not be more */
+	uint32_t n_hints;
 	struct namespace *namespaces;
 	uint32_t n_namespaces;
 	struct saving saving;

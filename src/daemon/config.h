@@ -70,6 +70,8 @@ struct config_daemon {
 	char *socket_group;
 	char *admin_group;
 	uint64_t admin;		/* index: host, any */
+	char *hints;		/* NULL: none */
+	char *hints_address;	/* NULL: the same */
 	uint64_t log;		/* enum log_target */
 	uint64_t log_level;	/* index: error, warning, info, debug */
 	uint64_t audit_trail;	/* index: all, refusals, no */

@@ -15,6 +15,7 @@
 #include "core/operation.h"
 #include "core/timing.h"
 #include "ddblock.h"
+#include "hints/hint_address.h"
 #include "ipc/codec.h"
 
 #define CONFIG_REQUEST_MS UINT64_C(5000)
@@ -202,6 +203,51 @@ config_check_group(struct config *c, const char *setting, const char *group)
 		    "group; create it with groupadd --system", setting, group);
 }
 
+/* An address for hints; as others are to reach it, if it is @public. */
+static void
+config_check_hint_address(struct config *c, const char *setting,
+    const char *text, bool public)
+{
+	const struct config_origin origin = config_origin_of(
+	    c->daemon.origins, CONFIG_DAEMON, setting);
+	struct hint_address own, address;
+	enum hint_address_verdict verdict;
+
+	if (!hint_address_parse(text, strlen(text), &address)) {
+		config_complain(c, origin, "%s = %s: is no address and port, "
+		    "in numbers, as 192.0.2.1:7400 or [2001:db8::1]:7400",
+		    setting, text);
+		return;
+	}
+	if (!public)
+		return;
+	/* As a host with a neighbouring port would judge it. */
+	own = address;
+	own.port = address.port == 1 ? 2 : 1;
+	verdict = hint_address_judge(&address, &own);
+	if (verdict != HINT_ADDRESS_ALLOWED &&
+	    verdict != HINT_ADDRESS_NO_PORT)
+		config_complain(c, origin, "%s = %s: other hosts cannot send "
+		    "to %s; set hints_address to one of this host's", setting,
+		    text, hint_address_reason(verdict));
+}
+
+static void
+config_check_hints(struct config *c)
+{
+	const struct config_daemon *d = &c->daemon;
+
+	if (d->hints != NULL)
+		config_check_hint_address(c, "hints", d->hints,
+		    d->hints_address == NULL);
+	else if (d->hints_address != NULL)
+		config_complain(c, config_origin_of(d->origins, CONFIG_DAEMON,
+		    "hints_address"), "hints_address needs hints");
+	if (d->hints_address != NULL)
+		config_check_hint_address(c, "hints_address",
+		    d->hints_address, true);
+}
+
 static void
 config_check_daemon(struct config *c)
 {
@@ -215,6 +261,7 @@ config_check_daemon(struct config *c)
 		    sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 	config_check_group(c, "socket_group", d->socket_group);
 	config_check_group(c, "admin_group", d->admin_group);
+	config_check_hints(c);
 	if (d->queued_bytes_per_uid_max < d->queued_bytes_max) {
 		origin = config_origin_of(c->daemon.origins, CONFIG_DAEMON,
 		    "queued_bytes_per_uid_max");

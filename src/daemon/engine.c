@@ -57,6 +57,7 @@ static void
 engine_submit(struct engine *e, struct core_submit *submit)
 {
 	assert(submit->operation.namespace_index < e->n_namespaces);
+	hinter_submitting(e->hinter, &submit->operation);
 	store_submit(e->stores[submit->operation.namespace_index],
 	    &submit->operation);
 }
@@ -70,6 +71,9 @@ engine_submit_all(struct engine *e, const struct core_update *update)
 		next = a->next;
 		if (a->type == CORE_SUBMIT)
 			engine_submit(e, (struct core_submit *)a);
+		else if (a->type == CORE_HINT)
+			hinter_perform(e->hinter,
+			    (const struct core_hint *)a);
 	}
 }
 
@@ -267,11 +271,28 @@ engine_on_outcome(void *arg, struct operation *operation,
 	    outcome, e->stores[operation->namespace_index]))
 		e->calls.changed(e->arg);
 	history_outcome(&e->history, operation, outcome);
+	hinter_stored(e->hinter, operation, outcome);
 	engine_must_step(e, &event);
 	if (heartbeat)
 		journal_death_beaten();
 	if (session)
 		engine_look_at_sessions(e);
+}
+
+/* What another host says. */
+static void
+engine_on_hint(void *arg, struct core_event *event)
+{
+	engine_must_step(arg, event);
+}
+
+static int
+engine_open_hinter(struct engine *e)
+{
+	static const struct hinter_calls calls = { .step = engine_on_hint };
+
+	return hinter_new(e->base, &e->config->daemon, &calls, e,
+	    &e->hinter);
 }
 
 static void
@@ -333,8 +354,11 @@ static struct core_config
 engine_core_config(const struct engine *e, const struct config *config,
     struct core_namespace namespaces[CORE_NAMESPACES_MAX])
 {
-	for (uint32_t i = 0; i < e->n_namespaces; i++)
+	for (uint32_t i = 0; i < e->n_namespaces; i++) {
 		namespaces[i] = config_core_namespace(&config->namespaces[i]);
+		namespaces[i].hints =
+		    hinter_serves(e->hinter, &config->namespaces[i]);
+	}
 	return (struct core_config){
 		.namespaces = namespaces,
 		.n_namespaces = e->n_namespaces,
@@ -404,7 +428,9 @@ engine_new(struct event_base *base, const struct config *config,
 	if (r == 0)
 		r = engine_open_stores(e, config, text, size);
 	if (r == 0) {
-		r = engine_open_core(e);
+		r = engine_open_hinter(e);
+		if (r == 0)
+			r = engine_open_core(e);
 		if (r == 0)
 			r = engine_open_timer(e);
 		if (r == 0)
@@ -442,6 +468,7 @@ engine_free(struct engine *e)
 	engine_close_stores(e, 0);
 	stores_free(e->opener);
 	core_free(e->core);
+	hinter_free(e->hinter);
 	/* What is left to its lease, the next daemon may have. */
 	keeper_done(&e->keeper, !e->stopped);
 	if (e->timer != NULL)

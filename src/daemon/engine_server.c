@@ -66,6 +66,29 @@ engine_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
 	    client, request);
 }
 
+static bool
+engine_hints(void *arg, struct server_hints *ret)
+{
+	const struct engine *e = arg;
+	const struct hints_counters *n;
+	struct hinter_view v;
+
+	if (e->hinter == NULL)
+		return false;
+	hinter_view(e->hinter, &v);
+	n = v.counters;
+	*ret = (struct server_hints){
+		.address = v.address,
+		.sent = n->sent - n->failed,
+		.unsent = n->unsent_rate + n->unsent_peer + n->failed,
+		.accepted = n->accepted,
+		.late = n->late + n->replayed,
+		.refused = n->malformed + n->not_ours + n->unknown +
+		    n->over_rate + n->forged,
+	};
+	return true;
+}
+
 static void
 engine_log(void *arg, int priority, int64_t user, const char *text)
 {
@@ -205,6 +228,7 @@ engine_start(struct engine *e, char *text, size_t size)
 		.defaults = engine_defaults,
 		.store_status = engine_store_status,
 		.check = engine_check,
+		.hints = engine_hints,
 		.log = engine_log,
 		.refused = engine_refused,
 		.secret = engine_secret,

@@ -12,6 +12,7 @@
 #include "daemon/client_check.h"
 #include "daemon/engine.h"
 #include "daemon/event_log.h"
+#include "daemon/hinter.h"
 #include "daemon/history.h"
 #include "daemon/keeper.h"
 #include "daemon/memory.h"
@@ -32,6 +33,7 @@ struct engine {
 	struct event_log watches[CORE_NAMESPACES_MAX];
 	struct client_check_run checks[CORE_NAMESPACES_MAX];
 	uint32_t n_namespaces;
+	struct hinter *hinter;		/* NULL: there are no hints */
 	struct history history;
 	struct descriptor_store *descriptors;	/* NULL: there is none */
 	const struct journal *journal;	/* that the server writes, too */

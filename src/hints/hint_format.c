@@ -41,6 +41,24 @@ hint_format_is_sound(const struct hint_body *body)
 	return false;
 }
 
+/* Big-endian. */
+static void
+hint_format_write_number(uint64_t number, uint8_t ret[8])
+{
+	for (int i = 0; i < 8; i++)
+		ret[i] = (uint8_t)(number >> (56 - 8 * i));
+}
+
+static uint64_t
+hint_format_read_number(const uint8_t bytes[8])
+{
+	uint64_t number = 0;
+
+	for (int i = 0; i < 8; i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
 void
 hint_format_write_head(const struct hint_head *head,
     uint8_t ret[HINT_HEAD_BYTES])
@@ -48,22 +66,19 @@ hint_format_write_head(const struct hint_head *head,
 	memcpy(ret, hint_magic, sizeof(hint_magic));
 	memcpy(ret + HINT_SENDER, head->sender.bytes, HINT_ID_BYTES);
 	memcpy(ret + HINT_RECEIVER, head->receiver.bytes, HINT_ID_BYTES);
-	for (int i = 0; i < 8; i++)
-		ret[HINT_SEQUENCE + i] =
-		    (uint8_t)(head->sequence >> (56 - 8 * i));
+	hint_format_write_number(head->sequence, ret + HINT_SEQUENCE);
 }
 
 bool
 hint_format_read_head(const uint8_t *bytes, size_t length,
     struct hint_head *ret)
 {
-	uint64_t sequence = 0;
+	uint64_t sequence;
 
 	if (length != HINT_BYTES ||
 	    memcmp(bytes, hint_magic, sizeof(hint_magic)) != 0)
 		return false;
-	for (int i = 0; i < 8; i++)
-		sequence = sequence << 8 | bytes[HINT_SEQUENCE + i];
+	sequence = hint_format_read_number(bytes + HINT_SEQUENCE);
 	if (sequence == 0)
 		return false;
 	memcpy(ret->sender.bytes, bytes + HINT_SENDER, HINT_ID_BYTES);
@@ -80,8 +95,8 @@ hint_format_write_body(const struct hint_body *body,
 	ret[0] = (uint8_t)body->kind;
 	ret[1] = body->n_digests;
 	for (size_t i = 0; i < body->n_digests && i < HINT_DIGESTS_MAX; i++)
-		memcpy(ret + HINT_DIGESTS + i * HINT_DIGEST_BYTES,
-		    body->digests[i].bytes, HINT_DIGEST_BYTES);
+		hint_format_write_number(body->digests[i],
+		    ret + HINT_DIGESTS + i * HINT_DIGEST_BYTES);
 }
 
 bool
@@ -96,9 +111,8 @@ hint_format_read_body(const uint8_t bytes[HINT_BODY_BYTES],
 	if (!hint_format_is_sound(&body))
 		return false;
 	for (size_t i = 0; i < body.n_digests; i++)
-		memcpy(body.digests[i].bytes,
-		    bytes + HINT_DIGESTS + i * HINT_DIGEST_BYTES,
-		    HINT_DIGEST_BYTES);
+		body.digests[i] = hint_format_read_number(
+		    bytes + HINT_DIGESTS + i * HINT_DIGEST_BYTES);
 	hint_format_write_body(&body, again);
 	if (memcmp(again, bytes, sizeof(again)) != 0)
 		return false;

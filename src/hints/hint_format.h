@@ -7,7 +7,7 @@
  *	 4  the sender's session
  *	20  the receiver's session
  *	36  sequence, big-endian
- *	44  the body, sealed: kind, number of digests, two zeros, eight digests
+ *	44  the body, sealed: kind, number of digests, two zeros, 16 digests
  *     176  the tag over all before it
  *     192
  *
@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #define HINT_ID_BYTES 16
-#define HINT_DIGEST_BYTES 16
-#define HINT_DIGESTS_MAX 8
+#define HINT_DIGEST_BYTES 8
+#define HINT_DIGESTS_MAX 16
 #define HINT_TAG_BYTES 16
 #define HINT_HEAD_BYTES (4 + 2 * HINT_ID_BYTES + 8)
 #define HINT_BODY_BYTES (4 + HINT_DIGESTS_MAX * HINT_DIGEST_BYTES)
@@ -44,11 +44,6 @@ struct hint_id {
 	uint8_t bytes[HINT_ID_BYTES];
 };
 
-/* Which lock is meant (hint_keys_digest()); of a PING, any bytes. */
-struct hint_digest {
-	uint8_t bytes[HINT_DIGEST_BYTES];
-};
-
 struct hint_head {
 	struct hint_id sender;
 	struct hint_id receiver;
@@ -58,7 +53,8 @@ struct hint_head {
 struct hint_body {
 	enum hint_kind kind;
 	uint8_t n_digests;	/* from 1; of PING and PONG 1 */
-	struct hint_digest digests[HINT_DIGESTS_MAX];
+	/* Which locks are meant (proto/hints.md); of a PING, any number. */
+	uint64_t digests[HINT_DIGESTS_MAX];
 };
 
 bool hint_id_equal(const struct hint_id *, const struct hint_id *);

@@ -20,13 +20,11 @@
 
 /* What keys and digests are for: no other use of a secret gives the same. */
 #define HINT_KEYS_CONTEXT "ddblock hints 1"
-#define HINT_DIGEST_CONTEXT "ddblock hints 1 digest"
 
 #define HINT_NONCE_BYTES 12
 
 struct hint_crypto {
 	EVP_MD *sha256;
-	EVP_MD_CTX *hash;
 	EVP_CIPHER *cipher;
 	EVP_CIPHER_CTX *seal;
 	EVP_CIPHER_CTX *open;
@@ -46,12 +44,11 @@ hint_crypto_new(struct hint_crypto **ret)
 	c->hkdf = hkdf != NULL ? EVP_KDF_CTX_new(hkdf) : NULL;
 	EVP_KDF_free(hkdf);
 	c->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-	c->hash = EVP_MD_CTX_new();
 	c->cipher = EVP_CIPHER_fetch(NULL, "ChaCha20-Poly1305", NULL);
 	c->seal = EVP_CIPHER_CTX_new();
 	c->open = EVP_CIPHER_CTX_new();
 	(void)ERR_pop_to_mark();
-	if (c->hkdf == NULL || c->sha256 == NULL || c->hash == NULL ||
+	if (c->hkdf == NULL || c->sha256 == NULL ||
 	    c->cipher == NULL || c->seal == NULL || c->open == NULL) {
 		hint_crypto_free(c);
 		return DDBLOCK_E_SYSTEM;
@@ -69,7 +66,6 @@ hint_crypto_free(struct hint_crypto *c)
 	EVP_CIPHER_CTX_free(c->seal);
 	EVP_CIPHER_CTX_free(c->open);
 	EVP_CIPHER_free(c->cipher);
-	EVP_MD_CTX_free(c->hash);
 	EVP_MD_free(c->sha256);
 	free(c);
 }
@@ -258,25 +254,4 @@ hint_keys_open(struct hint_crypto *c, const uint8_t key[HINT_KEY_BYTES],
 	if (done)
 		memcpy(ret_body, body, sizeof(body));
 	return done;
-}
-
-int
-hint_keys_digest(struct hint_crypto *c, const struct hint_party *receiver,
-    const void *key, size_t length, struct hint_digest *ret)
-{
-	uint8_t digest[EVP_MAX_MD_SIZE];
-	bool done;
-
-	(void)ERR_set_mark();
-	done = EVP_DigestInit_ex2(c->hash, c->sha256, NULL) == 1 &&
-	    EVP_DigestUpdate(c->hash, HINT_DIGEST_CONTEXT,
-		sizeof(HINT_DIGEST_CONTEXT)) == 1 &&
-	    EVP_DigestUpdate(c->hash, receiver, sizeof(*receiver)) == 1 &&
-	    EVP_DigestUpdate(c->hash, key, length) == 1 &&
-	    EVP_DigestFinal_ex(c->hash, digest, NULL) == 1;
-	(void)ERR_pop_to_mark();
-	if (!done)
-		return DDBLOCK_E_SYSTEM;
-	memcpy(ret->bytes, digest, HINT_DIGEST_BYTES);
-	return 0;
 }

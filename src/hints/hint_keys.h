@@ -72,8 +72,4 @@ bool hint_keys_open(struct hint_crypto *, const uint8_t key[HINT_KEY_BYTES],
     uint64_t sequence, const uint8_t hint[HINT_BYTES],
     uint8_t ret_body[HINT_BODY_BYTES]);
 
-/* What stands for a lock in all hints to this receiver. DDBLOCK_E_SYSTEM */
-int hint_keys_digest(struct hint_crypto *, const struct hint_party *receiver,
-    const void *key, size_t length, struct hint_digest *ret);
-
 #endif

@@ -149,17 +149,23 @@ hint_socket_take(struct hint_socket *s, const uint8_t *bytes, size_t length)
 			s->calls.hint(s->arg, &hint);
 		return;
 	case HINT_UNKNOWN:
-		if (s->calls.stranger != NULL)
-			s->calls.stranger(s->arg, &hint.head);
+	case HINT_FORGED:
+		if (hint.look && s->calls.stranger != NULL)
+			s->calls.stranger(s->arg, &hint.head, bytes);
 		return;
 	case HINT_MALFORMED:
 	case HINT_NOT_OURS:
 	case HINT_OVER_RATE:
-	case HINT_FORGED:
 	case HINT_REPLAYED:
 	case HINT_LATE:
 		return;	/* counted, and without an answer */
 	}
+}
+
+void
+hint_socket_again(struct hint_socket *s, const uint8_t bytes[HINT_BYTES])
+{
+	hint_socket_take(s, bytes, HINT_BYTES);
 }
 
 static void

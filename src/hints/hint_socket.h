@@ -18,8 +18,10 @@ struct hint_socket;
 struct hint_socket_calls {
 	/* A hint was accepted. */
 	void (*hint)(void *arg, const struct hint *);
-	/* One came from a session that is not a peer: it may be looked up. */
-	void (*stranger)(void *arg, const struct hint_head *);
+	/* One came from a session that is not a peer, or has another key: it
+	 * may be looked up, and this read again (hint_socket_again()). */
+	void (*stranger)(void *arg, const struct hint_head *,
+	    const uint8_t bytes[HINT_BYTES]);
 	/* Something does not work: a line for the log, once for each errno. */
 	void (*trouble)(void *arg, const char *text);
 };
@@ -37,6 +39,9 @@ void hint_socket_free(struct hint_socket *);
 
 /* Where it is bound. */
 struct hint_address hint_socket_address(const struct hint_socket *);
+
+/* As if it came now. */
+void hint_socket_again(struct hint_socket *, const uint8_t bytes[HINT_BYTES]);
 
 /*
  * Send a hint now, or never: 0 says that the kernel took it.

@@ -194,6 +194,13 @@ hints_add_peer(struct hints *h, const struct hint_id *session,
 	return 0;
 }
 
+bool
+hints_has_peer(const struct hints *h, const struct hint_id *session,
+    const struct hint_id *peer)
+{
+	return hint_peers_find(&h->peers, session, peer) != NULL;
+}
+
 void
 hints_forget_peer(struct hints *h, const struct hint_id *session,
     const struct hint_id *peer)
@@ -275,12 +282,12 @@ hints_encode(struct hints *h, const struct hint_id *session,
 /* ---- receiving ---------------------------------------------------------- */
 
 static enum hint_verdict
-hints_from_stranger(struct hints *h, const struct hint *hint, uint64_t now_ms)
+hints_from_stranger(struct hints *h, struct hint *hint, uint64_t now_ms)
 {
 	if (hint_session_find(h, &hint->head.receiver) == NULL)
 		return HINT_NOT_OURS;
-	return hint_rate_take(&h->unknown, &h->limits.unknown, now_ms) ?
-	    HINT_UNKNOWN : HINT_OVER_RATE;
+	hint->look = hint_rate_take(&h->unknown, &h->limits.unknown, now_ms);
+	return hint->look ? HINT_UNKNOWN : HINT_OVER_RATE;
 }
 
 static enum hint_verdict
@@ -297,8 +304,11 @@ hints_from_peer(struct hints *h, struct hint_peer *p, const uint8_t *bytes,
 	if (!hint_rate_take(&p->bucket, &h->limits.peer, now_ms))
 		return HINT_OVER_RATE;
 	if (hint_peer_keys(h, p) < 0 || !hint_keys_open(h->crypto,
-	    p->keys.from_peer, sequence, bytes, body))
+	    p->keys.from_peer, sequence, bytes, body)) {
+		hint->look =
+		    hint_rate_take(&h->unknown, &h->limits.unknown, now_ms);
 		return HINT_FORGED;
+	}
 	hint_window_see(&p->window, sequence);
 	hint_peers_touch(&h->peers, p);
 	return hint_format_read_body(body, &hint->body) ?
@@ -339,30 +349,4 @@ hints_decode(struct hints *h, const void *bytes, size_t length,
 	hints_count(&h->counters, verdict);
 	*ret = hint;
 	return verdict;
-}
-
-/* ---- which lock --------------------------------------------------------- */
-
-int
-hints_digest_own(struct hints *h, const struct hint_id *session,
-    const void *key, size_t length, struct hint_digest *ret)
-{
-	const struct hint_session *s = hint_session_find(h, session);
-
-	if (s == NULL)
-		return DDBLOCK_E_BAD_REQUEST;
-	return hint_keys_digest(h->crypto, &s->identity.party, key, length,
-	    ret);
-}
-
-int
-hints_digest_peer(struct hints *h, const struct hint_id *session,
-    const struct hint_id *peer, const void *key, size_t length,
-    struct hint_digest *ret)
-{
-	const struct hint_peer *p = hint_peers_find(&h->peers, session, peer);
-
-	if (p == NULL)
-		return DDBLOCK_E_BAD_REQUEST;
-	return hint_keys_digest(h->crypto, &p->party, key, length, ret);
 }

@@ -16,13 +16,9 @@
  *  3. adds a session of another host as a peer when its item was read anyway:
  *     the holder's when a wait begins, the first waiter's when its mark is
  *     seen;
- *  4. keeps a table (core/hash.h) of the locks that it wants to hear of, by
- *     hints_digest_own(): those that it waits for, keeps idle or watches. What
- *     a hint names is looked up there, whatever peer it is from, in constant
- *     time;
- *  5. reads the record of each lock that a hint names, as if its poll were due,
- *     and counts counters->useful if that was worth it;
- *  6. forgets a session when it has ended.
+ *  4. knows what each digest of a hint stands for (core/lock/hint.c), and has
+ *     the store asked for that lock, as if its poll were due;
+ *  5. forgets a session when it has ended.
  *
  * Times are boot-time milliseconds. Ids are those of session items.
  */
@@ -45,7 +41,8 @@ struct hints;
 struct hints_limits {
 	uint32_t peers_max;	/* the one used longest ago gives way */
 	struct hint_rate peer;		/* looked at, from each peer */
-	struct hint_rate unknown;	/* told of, from all strangers */
+	struct hint_rate unknown;	/* told of, of all strangers and
+					 * forgers */
 	struct hint_rate address;	/* sent to one IP address */
 	struct hint_rate all;		/* sent */
 };
@@ -68,7 +65,6 @@ struct hints_counters {
 	uint64_t replayed;
 	uint64_t late;		/* perhaps replayed: before the window */
 
-	uint64_t useful;	/* of those accepted; the user counts them */
 	uint64_t evicted;	/* peers that gave way */
 };
 
@@ -86,6 +82,8 @@ enum hint_verdict {
 struct hint {
 	struct hint_head head;	/* unless malformed; believed if accepted */
 	struct hint_body body;	/* if accepted */
+	bool look;	/* UNKNOWN, FORGED: the sender's item may be read, where
+			 * it may have another key by now */
 };
 
 /*
@@ -127,6 +125,8 @@ void hints_forget_session(struct hints *, const struct hint_id *);
  */
 int hints_add_peer(struct hints *, const struct hint_id *session,
     const struct hint_party *peer, const struct hint_address *);
+bool hints_has_peer(const struct hints *, const struct hint_id *session,
+    const struct hint_id *peer);
 void hints_forget_peer(struct hints *, const struct hint_id *session,
     const struct hint_id *peer);
 
@@ -151,26 +151,10 @@ int hints_encode(struct hints *, const struct hint_id *session,
  * What is a datagram? Where it came from does not matter, and an answer goes to
  * the peer's address: so no host is made to receive what it did not ask for.
  *
- * HINT_UNKNOWN: @ret->head says who it claims to be. To read that session's
- * item is up to the caller, and limited by the rate of strangers.
+ * HINT_UNKNOWN, HINT_FORGED: @ret->head says who it claims to be. To read that
+ * session's item is up to the caller, and limited by the rate of strangers.
  */
 enum hint_verdict hints_decode(struct hints *, const void *bytes,
     size_t length, uint64_t now_ms, struct hint *ret);
-
-/*
- * What stands for a lock, by the bytes of its key within the namespace, in
- * hints to a session of ours; and in those to a peer of it. They are the same
- * for all senders. The name of the namespace is no part: each host has its own
- * for it, and a session is of one namespace.
- *
- * DDBLOCK_E_BAD_REQUEST
- *     There is no such session, or peer of it.
- * DDBLOCK_E_SYSTEM
- */
-int hints_digest_own(struct hints *, const struct hint_id *session,
-    const void *key, size_t length, struct hint_digest *ret);
-int hints_digest_peer(struct hints *, const struct hint_id *session,
-    const struct hint_id *peer, const void *key, size_t length,
-    struct hint_digest *ret);
 
 #endif

@@ -82,6 +82,16 @@ struct server_refusal {
 #define SERVER_KEEP_LATER (UINT64_MAX - 1)	/* server_calls.keep */
 #define SERVER_KEPT_NOWHERE (UINT64_MAX - 2)	/* the same */
 
+/* Hints of other daemons, since the start. */
+struct server_hints {
+	const char *address;	/* that they are told; "": none yet */
+	uint64_t sent;
+	uint64_t unsent;	/* for want of a way, or too many */
+	uint64_t accepted;
+	uint64_t late;		/* or repeated */
+	uint64_t refused;	/* forged, or of nobody known */
+};
+
 /* Calls from the server to the daemon. */
 struct server_calls {
 	/* Step the core (now_ms is filled in by the callee) and perform the
@@ -101,6 +111,8 @@ struct server_calls {
 	 */
 	int (*check)(void *arg, uint32_t index, uint64_t client,
 	    uint64_t request);
+	/* False, or NULL: there are no hints. */
+	bool (*hints)(void *arg, struct server_hints *ret);
 	/* An event for the log; the server never logs itself. @user: the uid
 	 * whose programs are the reason, or LOG_NO_USER. */
 	void (*log)(void *arg, int priority, int64_t user, const char *text);

@@ -78,6 +78,7 @@ lease_perform(const struct core_update *u)
 		case CORE_PARTED:
 		case CORE_ROWS:
 		case CORE_CHANGED:
+		case CORE_HINT:
 			break;
 		}
 	}

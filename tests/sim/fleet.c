@@ -156,6 +156,7 @@ fleet_done(struct fleet *f)
 		world_remove_alarm(w, &f->boots[i]);
 	}
 	network_done(w);
+	post_done(w);
 	world_remove_alarm(w, &f->alarm);
 	world_remove_alarm(w, &f->begin);
 	world_remove_alarm(w, &f->end);

@@ -162,6 +162,11 @@ enum step_kind {
 			 * not said the world's */
 	STEP_WITHDRAW,	/* "A drain": no new grants, */
 	STEP_UNDRAIN,	/* "A undrain": and again */
+	STEP_HEAR_FREED,	/* "A hear-freed KEY": a hint that nobody here
+				 * sent; and the others */
+	STEP_HEAR_WANTED,
+	STEP_HEAR_BROKEN,
+	STEP_HEAR_CHANGED,
 
 	/* messages */
 	STEP_MESSAGE,	/* "A message KIND N[..M] FAULT [MS|N|TYPE]": the N-th
@@ -307,6 +312,7 @@ struct plan {
 	bool bridge;		/* namespace 1 has one, to namespace 0 */
 	bool hedges;		/* renewals that are late are sent twice */
 	bool no_transactions;	/* at this endpoint */
+	bool bad_hints;		/* many are lost, late or forged */
 	struct core_namespace ns;		/* same for all */
 	struct core_limits limits;
 	uint64_t retention_s;

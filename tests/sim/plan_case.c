@@ -37,6 +37,8 @@ plan_expect_same(const struct plan *a, const struct plan *b)
 	ck_assert_uint_eq(a->bridge, b->bridge);
 	ck_assert_uint_eq(a->hedges, b->hedges);
 	ck_assert_uint_eq(a->no_transactions, b->no_transactions);
+	ck_assert_uint_eq(a->ns.hints, b->ns.hints);
+	ck_assert_uint_eq(a->bad_hints, b->bad_hints);
 	ck_assert_mem_eq(&a->ns, &b->ns, sizeof(a->ns));
 	ck_assert_mem_eq(&a->limits, &b->limits, sizeof(a->limits));
 	ck_assert_uint_eq(a->retention_s, b->retention_s);

@@ -199,6 +199,7 @@ random_rest(struct dice *d)
 	n->audit_ms = dice_between(d, n->lease_ms, 2 * n->lease_ms);
 	n->handover_max = handovers[dice(d, 6)];
 	n->line_max = lines[p->seed / 8 % 4];
+	n->hints = p->bad_hints = p->seed / 32 % 2 == 1;
 	p->n_namespaces = dice_percent(d, 12) ? 2 : 1;
 	p->retention_s = dice_percent(d, 50) ? 3600 : 7 * 86400;
 	if (d->hours)

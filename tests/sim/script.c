@@ -87,6 +87,12 @@ script_host(struct host *h, const struct plan_step *s)
 	case STEP_UNDRAIN:
 		host_drain(h, s->kind == STEP_WITHDRAW);
 		break;
+	case STEP_HEAR_FREED:
+	case STEP_HEAR_WANTED:
+	case STEP_HEAR_BROKEN:
+	case STEP_HEAR_CHANGED:
+		post_forge(h, s);
+		break;
 	case STEP_STARVE:
 		starve_arm(h->index, s->nth, s->count);
 		break;

@@ -420,6 +420,9 @@ customer_act(struct host *h, const struct core_action *a)
 	case CORE_PARTED:
 		survivor_parted(h, ((const struct core_parted *)a)->process);
 		break;
+	case CORE_HINT:
+		post_take(h, (const void *)a);
+		break;
 	case CORE_NO_ACTION:
 	case CORE_SUBMIT:
 	case CORE_BROKE:

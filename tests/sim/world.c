@@ -393,6 +393,7 @@ world_done(struct world *w)
 		if (plan_has_machine(w->plan, i))
 			host_done(&w->hosts[i]);
 	network_done(w);
+	post_done(w);
 	world_remove_alarm(w, &w->script);
 	world_remove_alarm(w, &w->quiet);
 	world_remove_alarm(w, &w->end);

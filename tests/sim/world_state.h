@@ -39,6 +39,7 @@ struct world;
 struct alarm;
 struct peer;
 struct peer_call;
+struct letter;
 struct json_object;
 
 typedef void alarm_fn(struct world *, struct alarm *);
@@ -302,6 +303,8 @@ struct world {
 	struct host *hosts;		/* each machine of the plan */
 	unsigned n_hosts;
 	struct message *messages;
+	struct letter *letters;		/* post.c */
+	uint64_t n_letters;
 	struct customer customers[PLAN_CLIENTS_MAX + 1];
 	struct survivor *survivors;
 	uint64_t n_connections;
@@ -449,6 +452,11 @@ void resume_ask(struct world *, const struct plan_step *);
 void resume_granted(struct customer *, const struct core_reply *);
 void resume_answered(struct host *, const struct core_reply *);
 void resume_dismissed(struct host *, uint64_t client);
+
+/* ---- post.c ---- */
+void post_take(struct host *, const struct core_hint *);
+void post_forge(struct host *, const struct plan_step *);
+void post_done(struct world *);
 
 /* told.c */
 void customer_act(struct host *, const struct core_action *);

@@ -58,8 +58,8 @@ static const struct {
 	uint8_t least;
 	uint8_t most;
 } kinds[] = {
-	{ 0, 1, 0 }, { HINT_FREED, 1, 8 }, { HINT_WANTED, 1, 8 },
-	{ HINT_BROKEN, 1, 8 }, { HINT_CHANGED, 1, 8 }, { HINT_PING, 1, 1 },
+	{ 0, 1, 0 }, { HINT_FREED, 1, 16 }, { HINT_WANTED, 1, 16 },
+	{ HINT_BROKEN, 1, 16 }, { HINT_CHANGED, 1, 16 }, { HINT_PING, 1, 1 },
 	{ HINT_PONG, 1, 1 }, { 7, 1, 0 }, { 255, 1, 0 },
 };
 

@@ -76,7 +76,6 @@ live(const struct hint_host *peer, const uint8_t *from_peer)
 	uint8_t private_key[HINT_KEY_BYTES], public_key[HINT_KEY_BYTES];
 	uint8_t bytes[HINT_BYTES];
 	struct hint_address to;
-	struct hint_digest digest;
 	struct hints *h = NULL;
 	struct hint hint;
 	int r;
@@ -91,8 +90,6 @@ live(const struct hint_host *peer, const uint8_t *from_peer)
 	if (r == 0 && hints_decode(h, from_peer, HINT_BYTES, HINT_NOW,
 	    &hint) != HINT_ACCEPTED)
 		r = DDBLOCK_E_SYSTEM;
-	if (r == 0)
-		r = hints_digest_own(h, &id, "k", 1, &digest);
 	if (r == 0) {
 		r = hints_encode(h, &id, &peer->party.id, &body, HINT_NOW,
 		    bytes, &to);

@@ -18,6 +18,7 @@ struct end {
 	struct hint last;
 	unsigned n_hints;
 	unsigned n_strangers;
+	uint8_t letter[HINT_BYTES];	/* of the last one */
 	unsigned n_troubles;
 	char trouble[256];
 };
@@ -36,11 +37,13 @@ on_hint(void *arg, const struct hint *hint)
 }
 
 static void
-on_stranger(void *arg, const struct hint_head *head)
+on_stranger(void *arg, const struct hint_head *head,
+    const uint8_t bytes[HINT_BYTES])
 {
 	struct end *e = arg;
 
 	e->last.head = *head;
+	memcpy(e->letter, bytes, HINT_BYTES);
 	e->n_strangers++;
 }
 
@@ -165,7 +168,8 @@ TEST(test_ping)
 	ck_assert_int_eq(b.last.body.kind, HINT_PING);
 	ck_assert_uint_eq(a.n_hints, 1);
 	ck_assert_int_eq(a.last.body.kind, HINT_PONG);
-	ck_assert_uint_eq(a.last.body.digests[0].bytes[0], 0xa0);
+	ck_assert_uint_eq(a.last.body.digests[0],
+	    hint_test_body(HINT_PING, 1).digests[0]);
 	/* A PONG has no answer. */
 	turn();
 	turn();
@@ -216,9 +220,32 @@ TEST(test_silence)
 	ck_assert_uint_eq(n->not_ours, 1);
 	ck_assert_uint_eq(n->sent, 0);
 	ck_assert_uint_eq(b.n_hints, 0);
-	ck_assert_uint_eq(b.n_strangers, 1);
+	/* The forger's session may have another key. */
+	ck_assert_uint_eq(b.n_strangers, 2);
 	ck_assert_uint_eq(b.last.head.sender.bytes[0], 0);
 	ck_assert(!stranger_heard());
+}
+
+/* What came before its sender was known is read when it is. */
+TEST(test_again)
+{
+	struct end c;
+
+	start(&c, 3, "127.0.0.1:0");
+	hint_host_meet(&c.host, &b.host);
+	ck_assert_int_eq(send_hint(&c, &b, HINT_FREED), 0);
+	turn();
+	ck_assert_uint_eq(b.n_strangers, 1);
+	ck_assert(hint_id_equal(&b.last.head.sender, &c.host.party.id));
+	hint_socket_again(b.socket, b.letter);
+	ck_assert_uint_eq(b.n_hints, 0);
+	hint_host_meet(&b.host, &c.host);
+	hint_socket_again(b.socket, b.letter);
+	ck_assert_uint_eq(b.n_hints, 1);
+	ck_assert_int_eq(b.last.body.kind, HINT_FREED);
+	hint_socket_again(b.socket, b.letter);	/* once */
+	ck_assert_uint_eq(b.n_hints, 1);
+	stop(&c);
 }
 
 /* A flood has a turn, and then others have one. */

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "core/core.h"
 #include "core/key.h"
 #include "test.h"
 
@@ -95,4 +96,13 @@ TEST(test_equal)
 	ck_assert(!key_equal(NAME("a"), NAME("a\0b")));
 	ck_assert(key_equal((struct key){ NULL, 0 }, NAME("")));
 	ck_assert(key_equal(key_text("jobs"), NAME("jobs")));
+}
+
+/* Its name in hints: by tests/unit/data/hints/vector.py. */
+TEST(test_digest)
+{
+	ck_assert_uint_eq(core_hint_digest((struct key){ "jobs/nightly", 12 }),
+	    UINT64_C(0xca04530deb7e36ce));
+	ck_assert_uint_ne(core_hint_digest((struct key){ "jobs/nightly", 11 }),
+	    core_hint_digest((struct key){ "jobs/nightly", 12 }));
 }

@@ -7,7 +7,8 @@
  * breaks no later holder, however late it lands.
  *
  * A holder of this host is told as soon as it is known, before the client that
- * asked for it; on other hosts the audit finds it.
+ * asked for it; on other hosts the audit finds it, or a hint makes them look:
+ * the record is read first then, for the hosts of its holders.
  *
  * In a format without sessions the condition is the record's version, which may
  * be named itself. With a token the record is read first.
@@ -23,6 +24,8 @@
 #include "core/rate.h"
 #include "ddblock.h"
 
+#define BREAK_TOLD 8	/* hosts of holders, by hints */
+
 struct breaking {
 	struct core_submit submit;
 	struct core_broke broke;
@@ -33,6 +36,9 @@ struct breaking {
 	char *record;	/* formats without sessions: the version that it was
 			 * named by, or (once that was read) has */
 	bool by_record;	/* and not by the token */
+	bool looked;		/* and found these: */
+	uint32_t n_told;
+	struct ident told[BREAK_TOLD];
 	char text[];			/* who: why, and the key */
 };
 
@@ -90,8 +96,9 @@ break_named(const struct breaking *b)
 static void
 break_submit(struct core *core, struct breaking *b, uint64_t token_seen)
 {
-	bool look = b->record == NULL &&
-	    !b->request->ns->has_sessions;
+	const struct namespace *ns = b->request->ns;
+	bool look = ns->has_sessions ? ns->settings.hints && !b->looked :
+	    b->record == NULL;
 	uint32_t user = b->request->waiter.user;
 
 	b->submit.operation = (struct operation){
@@ -198,7 +205,12 @@ break_done(struct core *core, const struct breaking *b,
     const struct outcome *o)
 {
 	struct lock *l = break_lock(b);
+	struct namespace *ns = b->request->ns;
 
+	for (uint32_t i = 0; i < b->n_told; i++)
+		hint_send(core, ns, b->broke.key, CORE_HINT_BROKEN,
+		    b->told[i]);
+	hint_freed(core, ns, b->broke.key, &o->lock);
 	if (l != NULL)
 		lock_broken(core, l, &o->lock);
 }
@@ -220,14 +232,39 @@ break_again(struct core *core, struct breaking *b, const struct outcome *o)
 	return true;
 }
 
-/* The record that has the token was read: now by its version. */
+/* Their hosts may have other keys by now. */
+static void
+break_note_holders(struct core *core, struct breaking *b,
+    const struct lock_record *record)
+{
+	b->looked = true;
+	b->n_told = 0;
+	for (size_t i = 0; i < record->n_holders && b->n_told < BREAK_TOLD;
+	    i++) {
+		b->told[b->n_told++] = record->holders[i].session;
+		observe_stranger(core, b->request->ns,
+		    record->holders[i].session);
+	}
+}
+
+/* The record that has the token was read: now by its version, or that token. */
 static bool
 break_go_on(struct core *core, struct breaking *b, const struct outcome *o)
 {
+	uint64_t token_seen = b->submit.operation.token_seen;
+
 	if (b->submit.operation.kind != OPERATION_READ ||
 	    o->kind != OUTCOME_DONE || o->lock.n_holders == 0 ||
-	    o->lock.version == NULL || o->lock.token != b->broke.token ||
 	    core->now_ms >= b->deadline_ms)
+		return false;
+	if (b->request->ns->has_sessions) {
+		if (o->lock.token != token_seen)
+			return break_again(core, b, o);
+		break_note_holders(core, b, &o->lock);
+		break_submit(core, b, token_seen);
+		return true;
+	}
+	if (o->lock.version == NULL || o->lock.token != b->broke.token)
 		return false;
 	b->record = strdup(o->lock.version);
 	if (b->record == NULL)

@@ -186,6 +186,7 @@ void observe_block(struct core *, struct blocked *, struct observation *,
     uint64_t patience_ms);
 void observe_unblock(struct blocked *);
 void observe_glance(struct core *, struct observation *, bool crowding);
+void observe_stranger(struct core *, struct namespace *, struct ident);
 bool observe_ends_before(const struct observation *,
     const struct observation *);
 bool observe_is_over(const struct core *, const struct observation *);

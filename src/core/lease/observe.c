@@ -261,6 +261,18 @@ observe_glance(struct core *core, struct observation *o, bool crowding)
 	observe_look(core, o);
 }
 
+/* Somebody says that he is this session, and cannot be believed: if it was not
+ * read for a poll, it is now. */
+void
+observe_stranger(struct core *core, struct namespace *ns, struct ident id)
+{
+	struct observation *o = ns->has_sessions &&
+	    session_find(ns, id) == NULL ? observe(core, ns, id, 0) : NULL;
+
+	if (o != NULL)
+		observe_glance(core, o, false);
+}
+
 bool
 observe_ends_before(const struct observation *a, const struct observation *b)
 {

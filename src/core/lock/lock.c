@@ -415,6 +415,8 @@ lock_free_if_unused(struct core *core, struct lock *l)
 	free(l->line);
 	free(l->leftovers);
 	free(l->version);
+	if (l->ns->settings.hints)
+		hint_remove_lock(l);
 	hash_remove(&l->ns->locks, &l->link, lock_hash(&l->link));
 	heap_release(&core->later, &l->timer);
 	core->n_locks--;
@@ -453,6 +455,8 @@ lock_free_all(struct core *core, struct namespace *ns)
 {
 	struct lock *l, *next;
 
+	if (ns->settings.hints)
+		hint_done(ns);
 	for (l = lock_next(ns, NULL); l != NULL; l = next) {
 		next = lock_next(ns, l);
 		lock_free(core, l);

@@ -170,13 +170,21 @@ struct sight {
 	struct holder holders[];
 };
 
+/* That it was freed, as another host said. */
+enum hint_state {
+	HINT_NONE = 0,
+	HINT_HEARD,
+	HINT_FOLLOWED,	/* and the store is asked */
+};
+
 struct lock {
 	struct hash_link link;		/* first: in ns->locks, by key */
 	struct namespace *ns;
 	struct timer timer;
-	enum lock_view view : 4;
-	enum lock_mode own_mark_mode : 4;	/* of our waiter mark there */
-	enum mark_form mark_due : 4;	/* a client here waits for its end */
+	enum lock_view view : 2;
+	enum lock_mode own_mark_mode : 2;	/* of our waiter mark there */
+	enum mark_form mark_due : 2;	/* a client here waits for its end */
+	enum hint_state hint : 2;
 	uint32_t key_length : 12;	/* KEY_BYTES_MAX */
 	bool foreign_mark_seen : 1;	/* another host's, which is hindered */
 	bool shared_seen : 1;	/* it is or was shared, with this limit: */
@@ -215,6 +223,7 @@ struct lock {
 	uint64_t back_ms;	/* until then it is others' turn */
 	uint64_t place_ms;	/* when the store may be asked, */
 	uint32_t place_user;	/* for this user's (core/rate.h) */
+	uint32_t deaf_ms;	/* hints mean nothing until then (32 bits) */
 	uint64_t sequence;	/* of its contents' last known revision */
 	uint64_t token_seen;	/* in the record, and its version, where its
 				 * format has one; NULL: none, or unknown */
@@ -222,7 +231,12 @@ struct lock {
 	char key[];
 };
 
-struct key lock_key(const struct lock *);
+static inline struct key
+lock_key(const struct lock *l)
+{
+	return (struct key){ l->key, l->key_length };
+}
+
 struct lock *lock_find(const struct namespace *, struct key);
 int lock_new(struct core *, struct namespace *, struct key,
     struct lock **ret);
@@ -311,6 +325,17 @@ void update_leave(struct waiter *);
 /* What the answer of this step showed of this lock's contents is the caller's;
  * NULL: nothing. */
 struct contents *update_take_found(struct core *, const struct lock *);
+
+/* ---- hints (hint.c) --------------------------------------------------- */
+
+/* Another host says something of the lock with this digest. */
+void lock_hinted(struct core *, struct namespace *, enum core_hint_kind,
+    uint64_t digest);
+/* And is told something, unless the session is our own. */
+void hint_send(struct core *, struct namespace *, struct key,
+    enum core_hint_kind, struct ident session);
+void hint_freed(struct core *, struct namespace *, struct key,
+    const struct lock_record *);
 
 /* ---- several locks in one operation (submission.c) -------------------- */
 

@@ -14,12 +14,6 @@
 
 _Static_assert(KEY_BYTES_MAX <= LOCK_KEY_MASK, "no room for a key's length");
 
-struct key
-lock_key(const struct lock *l)
-{
-	return (struct key){ l->key, l->key_length };
-}
-
 static uint32_t
 lock_hash_key(const struct namespace *ns, struct key key)
 {
@@ -73,6 +67,8 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	l->key_length = key.length & LOCK_KEY_MASK;
 	memcpy(l->key, key.bytes, key.length);
 	hash_add(&ns->locks, &l->link, lock_hash_key(ns, key));
+	if (ns->settings.hints)
+		hint_add_lock(l);
 	core->n_locks++;
 	*ret = l;
 	return 0;
@@ -88,6 +84,8 @@ int
 lock_init(struct namespace *ns)
 {
 	ns->audit_round = 1;
+	if (ns->settings.hints && hint_init(ns) < 0)
+		return DDBLOCK_E_NOMEM;
 	return hash_init(&ns->locks, lock_hash);
 }
 

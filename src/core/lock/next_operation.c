@@ -150,6 +150,17 @@ lock_look_away(struct lock *l)
 	l->view = VIEW_NEW;
 }
 
+/* It was freed, as another host says: the store may be asked, as if nothing
+ * were known but our place. */
+static void
+lock_follow_hint(struct lock *l)
+{
+	l->hint = HINT_FOLLOWED;
+	l->hindered = l->refused = false;
+	record_forget_sight(l);
+	l->view = VIEW_NEW;
+}
+
 /* Work for a lock without an exclusive grant here. */
 void
 lock_seek(struct core *core, struct lock *l)
@@ -173,6 +184,8 @@ lock_seek(struct core *core, struct lock *l)
 	if ((l->ns->settings.request_rate > 0 || core->had_rates) &&
 	    !lock_has_place(core, l))
 		return;
+	if (l->hint == HINT_HEARD)
+		lock_follow_hint(l);
 	switch (l->view) {
 	case VIEW_NEW:
 	case VIEW_FREE:

@@ -149,6 +149,8 @@ outcome_acquired(struct core *core, struct grant *g, struct submission *s,
 	uint64_t submitted_ms = s->submit.operation.submitted_ms;
 	struct lock *l = g->lock;
 
+	if (l->hint == HINT_FOLLOWED)
+		hint_answered(core, l, o->kind);
 	if (o->kind == OUTCOME_DONE) {
 		if (l->ns->renews_records && g->lease != NULL)
 			record_lease_count_from(g->lease, o->sent_ms);
@@ -167,6 +169,8 @@ outcome_acquired(struct core *core, struct grant *g, struct submission *s,
 			outcome_seen(core, l, o, submitted_ms);
 		else
 			outcome_failed(core, l, o, submitted_ms);
+		if (l->ns->settings.hints && o->kind == OUTCOME_CONFLICT)
+			hint_wanted(core, l, &o->lock);
 		/* What looks free or open and yet was refused: others' turn,
 		 * or it changed. Look before writing again. */
 		l->refused = o->kind == OUTCOME_CONFLICT;
@@ -189,6 +193,8 @@ outcome_cleaned(struct core *core, struct lock *l, struct submission *s,
 
 	if (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT) {
 		outcome_seen(core, l, o, submitted_ms);
+		if (o->kind == OUTCOME_DONE)
+			hint_freed(core, l->ns, lock_key(l), &o->lock);
 		return;
 	}
 	outcome_failed(core, l, o, submitted_ms);
@@ -209,6 +215,8 @@ outcome_gone(struct core *core, struct grant *g, const struct outcome *o,
 	l->stand_back = false;
 	grant_enter(core, g, GRANT_NONE, NULL);
 	outcome_seen(core, l, o, submitted_ms);
+	if (l->ns->settings.hints && o->kind == OUTCOME_DONE)
+		hint_freed(core, l->ns, lock_key(l), &o->lock);
 	/* Behind the others in line, its turn comes of itself. */
 	if (!stand_back || l->queue == NULL ||
 	    (l->line != NULL && line_is_kept(l)))
@@ -353,6 +361,10 @@ outcome_waiter_marked(struct core *core, struct lock *l, struct submission *s,
 		return;
 	}
 	outcome_seen(core, l, o, operation->submitted_ms);
+	if (operation->kind == OPERATION_ADD_WAITER)
+		hint_wanted(core, l, &o->lock);
+	else if (o->kind == OUTCOME_DONE)
+		hint_freed(core, l->ns, lock_key(l), &o->lock);
 	/* Of more waiter marks than fit, a record's reader need not show ours.
 	 * */
 	if (operation->kind == OPERATION_ADD_WAITER &&

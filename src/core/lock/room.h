@@ -112,6 +112,18 @@ uint64_t line_turn_at_ms(const struct lock *);
 uint64_t line_due_ms(struct core *, const struct lock *);
 uint64_t line_patience_ms(const struct lock *);
 
+/* ---- hint.c ------------------------------------------------------------ */
+int hint_init(struct namespace *);	/* DDBLOCK_E_NOMEM */
+void hint_done(struct namespace *);
+void hint_add_lock(struct lock *);
+void hint_remove_lock(struct lock *);
+/* Of two with one digest the one that was made later; NULL: there is none. */
+struct lock *hint_find(const struct namespace *, uint64_t digest);
+void hint_wanted(struct core *, struct lock *, const struct lock_record *);
+
+/* ---- hint_hear.c ------------------------------------------------------- */
+void hint_answered(struct core *, struct lock *, enum outcome_kind);
+
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
 struct lock *lock_next(const struct namespace *, const struct lock *);

@@ -14,6 +14,7 @@ static const char *const native_names[] = {
 	"holders", "mode", "limit", "token", "owner", "acquired_at",
 	"broken_by", "data", "attrs", "rev", "xwait", "swait", "line", "ttl",
 	"beat", "lease_ms", "host", "pid", "boot_id", "version", "dead",
+	"contact",
 };
 
 static bool
@@ -135,6 +136,7 @@ native_read_put(const struct dialect_table *table, const struct operation *o,
 	} else {
 		view->session.lease_ms = o->lease_ms;
 		view->session.host = table->host;
+		view->session.contact = o->contact;
 	}
 }
 

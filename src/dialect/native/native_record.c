@@ -148,6 +148,16 @@ native_remark(struct json_object *item, const char *attribute)
 	    &length);
 }
 
+/* It is only of use to this daemon if it has the form that its users know. */
+static const char *
+native_contact(struct json_object *item)
+{
+	const char *contact = native_remark(item, "contact");
+
+	return contact != NULL && strlen(contact) <= CONTACT_TEXT_MAX ?
+	    contact : NULL;
+}
+
 /*
  * A session with this attribute, of any type, is dead: the conditions of beats
  * and kills say the same. A dead session's other attributes do not matter.
@@ -159,6 +169,7 @@ native_read_session(struct native_reader *r, struct json_object *item,
 	struct session_record s = {
 		.exists = true, .dead = json_find(item, "dead") != NULL,
 		.host = native_remark(item, "host"),
+		.contact = native_contact(item),
 	};
 
 	if (!native_number(r, item, "beat", NATIVE_NUMBER_MAX, &s.beat))

@@ -390,13 +390,18 @@ native_write_put(struct native_writer *w, const struct operation *o,
 	native_value_text(w, "version", t->version);
 	if (t->boot_id != NULL)
 		native_value_text(w, "boot_id", t->boot_id);
+	if (o->contact != NULL)
+		native_value_text(w, "contact", o->contact);
 }
 
 static void
 native_write_beat(struct native_writer *w, const struct operation *o,
     uint64_t beat, uint64_t wall_s)
 {
-	native_update(w, o, "SET #beat = :n, #ttl = :ttl", o->beat_below == 0 ?
+	native_update(w, o, o->contact == NULL ?
+	    "SET #beat = :n, #ttl = :ttl" :
+	    "SET #beat = :n, #ttl = :ttl, #contact = :contact",
+	    o->beat_below == 0 ?
 	    "attribute_exists(#key) AND attribute_not_exists(#dead) AND "
 	    "#beat < :n" :
 	    "attribute_exists(#key) AND attribute_not_exists(#dead) AND "
@@ -405,6 +410,8 @@ native_write_beat(struct native_writer *w, const struct operation *o,
 	if (o->beat_below != 0)
 		native_value_number(w, ":below", o->beat_below);
 	native_value_number(w, ":ttl", wall_s + NATIVE_SESSION_TTL_S);
+	if (o->contact != NULL)
+		native_value_text(w, ":contact", o->contact);
 }
 
 static void

@@ -215,6 +215,7 @@ server_perform(struct server *s, const struct core_action *action)
 	case CORE_NO_ACTION:
 	case CORE_SUBMIT:
 	case CORE_BROKE:
+	case CORE_HINT:
 		break; /* not for a client */
 	}
 }

@@ -114,6 +114,21 @@ status_kept(struct server *s, struct buffer *b)
 	codec_number(b, "unconfirmed", n_unconfirmed);
 }
 
+static void
+status_hints(struct server *s, struct buffer *b)
+{
+	struct server_hints h;
+
+	if (s->calls.hints == NULL || !s->calls.hints(s->arg, &h))
+		return;
+	codec_text_value(b, "hints", h.address);
+	codec_number(b, "hints_sent", h.sent);
+	codec_number(b, "hints_unsent", h.unsent);
+	codec_number(b, "hints_accepted", h.accepted);
+	codec_number(b, "hints_late", h.late);
+	codec_number(b, "hints_refused", h.refused);
+}
+
 int
 verbs_status(struct connection *c, const struct protocol_request *q)
 {
@@ -131,6 +146,7 @@ verbs_status(struct connection *c, const struct protocol_request *q)
 	codec_duration(b, "uptime", clock_boot_ms() - s->started_ms);
 	codec_number(b, "connections", s->n_connections);
 	status_kept(s, b);
+	status_hints(s, b);
 	codec_end(b, NULL);
 	connection_queued(c);
 	return 0;

@@ -109,6 +109,37 @@ def seal(key, nonce, head, text):
                          struct.pack("<QQ", len(head), len(sealed)))
 
 
+# ---- SipHash-2-4 ---------------------------------------------------------
+
+def turn(x, n):
+    return (x << n | x >> 64 - n) & (1 << 64) - 1
+
+
+def sip_round(v):
+    for a, b, c, d, n, m in ((0, 1, 2, 3, 13, 16), (2, 1, 0, 3, 17, 21)):
+        v[a] = v[a] + v[b] & (1 << 64) - 1
+        v[b] = turn(v[b], n) ^ v[a]
+        v[a] = turn(v[a], 32)
+        v[c] = v[c] + v[d] & (1 << 64) - 1
+        v[d] = turn(v[d], m) ^ v[c]
+
+
+def siphash(key, text):
+    k0, k1 = struct.unpack("<QQ", key)
+    v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d,
+         k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573]
+    text += bytes(-(len(text) + 1) % 8) + bytes([len(text) & 255])
+    for (m,) in struct.iter_unpack("<Q", text):
+        v[3] ^= m
+        sip_round(v)
+        sip_round(v)
+        v[0] ^= m
+    v[2] ^= 255
+    for _ in range(4):
+        sip_round(v)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
 # ---- proto/hints.md ------------------------------------------------------
 
 def pair_key(private, peer_public, sender, receiver):
@@ -116,9 +147,8 @@ def pair_key(private, peer_public, sender, receiver):
                 sender + receiver, 32)
 
 
-def digest(receiver, key):
-    return hashlib.sha256(b"ddblock hints 1 digest\0" + receiver +
-                          key).digest()[:16]
+def digest(key):
+    return siphash(b"ddblock hints 1 ", key).to_bytes(8, "big")
 
 
 def hint(key, sender_id, receiver_id, sequence, kind, digests):
@@ -137,6 +167,7 @@ def prove():
     assert hkdf(b"\x0b" * 22, bytes(range(13)), bytes(range(0xf0, 0xfa)),
                 42).hex() == ("3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a"
                               "4c5db02d56ecc4c5bf34007208d5b887185865")
+    assert siphash(bytes(range(16)), bytes(range(15))) == 0xa129ca6149be45e5
     text = bytes.fromhex(
         "4c616469657320616e642047656e746c656d656e206f662074686520636c617373"
         "206f66202739393a204966204920636f756c64206f6666657220796f75206f6e6c"
@@ -153,7 +184,7 @@ def main():
     a, b = bytes.fromhex(ALICE), bytes.fromhex(BOB)
     id_a, id_b = bytes(range(16)), bytes(range(16, 32))
     party_a, party_b = id_a + public(a), id_b + public(b)
-    named = digest(party_b, b"jobs/nightly")
+    named = digest(b"jobs/nightly")
     key = pair_key(a, public(b), party_a, party_b)
     print("digest  ", named.hex())
     print("a to b  ", key.hex())

@@ -1,0 +1,105 @@
+/*
+ * Hints of other hosts: what is made of them.
+ *
+ *  1. A hint is a reason to ask the store now, and no more. Nothing here says
+ *     that a lock is held, free or lost because of one, and no place in line is
+ *     another one.
+ *  2. Waiters go on looking as if there were no hints: one may be lost, late or
+ *     repeated, or come from a host that lies.
+ *  3. After one that was of no use a lock hears no other for a part of a poll,
+ *     so a liar costs some requests a poll for each lock that is waited for.
+ */
+#include "core/lock/room.h"
+
+#define HINT_DEAF_PART 4	/* of a poll */
+
+static bool
+hint_is_heard(const struct core *core, const struct lock *l)
+{
+	uint32_t left_ms = l->deaf_ms - (uint32_t)core->now_ms;
+
+	return left_ms == 0 ||
+	    left_ms > l->ns->settings.poll_ms / HINT_DEAF_PART;
+}
+
+static void
+hint_be_deaf(const struct core *core, struct lock *l)
+{
+	l->deaf_ms = (uint32_t)(core->now_ms +
+	    l->ns->settings.poll_ms / HINT_DEAF_PART);
+}
+
+/* An acquire is the question, if our turn is next as far as is known: its
+ * condition is what a look would show. */
+static void
+hint_hear_freed(struct core *core, struct lock *l)
+{
+	if (l->queue == NULL)
+		return;
+	if (l->line == NULL || l->line->place == 1) {
+		l->hint = HINT_HEARD;
+	} else {
+		l->due_ms = core->now_ms;
+		hint_be_deaf(core, l);
+	}
+	lock_advance(core, l);
+}
+
+/* What a client here has is not given up. */
+static void
+hint_hear_wanted(struct core *core, struct lock *l)
+{
+	struct grant *g = l->grants;
+
+	if (g == NULL || g->state != GRANT_HELD || g->uses != NULL ||
+	    l->queue != NULL || l->due_ms <= core->now_ms)
+		return;
+	l->ns->counters.hints_useful++;
+	l->due_ms = core->now_ms;
+	lock_advance(core, l);
+}
+
+/* Of the holds here, or of what is watched: look. */
+static void
+hint_hear_change(struct core *core, struct lock *l, bool broken)
+{
+	if ((broken ? l->grants == NULL : l->watched == NULL) ||
+	    !lock_may_send(core, l))
+		return;
+	hint_be_deaf(core, l);
+	(void)submission_send(core, l, OPERATION_READ, NULL);
+}
+
+void
+lock_hinted(struct core *core, struct namespace *ns, enum core_hint_kind kind,
+    uint64_t digest)
+{
+	struct lock *l = ns->settings.hints ? hint_find(ns, digest) : NULL;
+
+	if (l == NULL || !hint_is_heard(core, l))
+		return;
+	ns->counters.hints_heard++;
+	switch (kind) {
+	case CORE_HINT_FREED:
+		hint_hear_freed(core, l);
+		return;
+	case CORE_HINT_WANTED:
+		hint_hear_wanted(core, l);
+		return;
+	case CORE_HINT_BROKEN:
+	case CORE_HINT_CHANGED:
+		hint_hear_change(core, l, kind == CORE_HINT_BROKEN);
+		return;
+	}
+}
+
+/* What the store said to that. */
+void
+hint_answered(struct core *core, struct lock *l, enum outcome_kind kind)
+{
+	l->hint = HINT_NONE;
+	if (kind == OUTCOME_DONE)
+		l->ns->counters.hints_useful++;
+	else
+		hint_be_deaf(core, l);
+}
