@@ -31,6 +31,7 @@ void pairs_done(struct pairs *);
 double pairs_median_ratio(const struct pairs *);	/* ours / theirs */
 
 double median(const double *values, size_t count);
+double percentile(const double *values, size_t count, unsigned percent);
 
 double now_us(void);
 double process_cpu_us(pid_t);	/* of all its threads, so far */
@@ -67,6 +68,8 @@ void report_row(const char *what, const char *ours, const char *theirs,
 void report_us(const char *what, const struct pairs *, enum target,
     double limit);
 /* A line that has no target. */
+void report_note(const char *what, const char *ours, const char *theirs,
+    double value);
 void report_note_us(const char *what, const struct pairs *);
 void report_missed(const char *what, const char *why);
 /* A target that another table shows as missed. */
@@ -211,6 +214,8 @@ void bench_run(void);
 void bench_memory(void);
 void bench_cpu(void);
 void bench_dynamodb(void);
+void bench_turns(void);
+void bench_freed(void);
 void bench_endpoint(void);
 void bench_hedge(void);
 void bench_trail(void);
@@ -229,6 +234,15 @@ struct strangers_options {
 	bool markdown;
 };
 extern struct strangers_options strangers_options;
+
+/* bare_dynamodb.c: two conditional writes, and nothing else. */
+struct bare_dynamodb;
+struct bare_dynamodb *bare_dynamodb_open(const char *table);
+/* Of this free lock: how many microseconds they took. */
+double bare_dynamodb_cycle(struct bare_dynamodb *, const char *key);
+/* Does a host stand in the line of this lock? */
+bool bare_dynamodb_has_line(struct bare_dynamodb *, const char *key);
+void bare_dynamodb_close(struct bare_dynamodb *);
 
 /* bare_sqlite.c: two write transactions, and nothing else. */
 struct bare_sqlite;

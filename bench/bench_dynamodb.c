@@ -1,21 +1,16 @@
 /*
  * The time that the daemon adds to DynamoDB: lock and release through the
- * socket, against the very same two request bodies, signed and sent by the same
- * HTTP code from a loop of the bench's own. Needs an endpoint in the
- * environment (`make bench` starts DynamoDB Local).
+ * socket, against the very same two requests, sent directly. Needs an endpoint
+ * in the environment (`make bench` starts DynamoDB Local).
  */
 #include "bench.h"
 
-#include <event2/event.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aws/client.h"
-#include "common/clock.h"
-#include "dialect/dialect.h"
-
+#define DYNAMODB_TABLE "ddblock-bench"
 #define DYNAMODB_WHAT "DynamoDB Local, lock + release"
 #define SEVERAL 10
 #define SEVERAL_REPETITIONS 50
@@ -23,74 +18,18 @@
 struct dynamodb_bench {
 	struct daemon daemon;
 	struct line_client client;
-	struct event_base *base;
-	struct aws_client *aws;
-	struct dialect_table table;
+	struct bare_dynamodb *bare;
 	uint64_t serial;
-	bool answered;
 };
 
-static void
-dynamodb_on_answer(void *arg, const struct aws_answer *answer)
-{
-	struct dynamodb_bench *b = arg;
-
-	if (answer->status != 200)
-		die("DynamoDB says %d: %.*s %s", answer->status,
-		    (int)answer->body_length,
-		    answer->body != NULL ? answer->body : "", answer->text);
-	b->answered = true;
-}
-
-static void
-dynamodb_call(struct dynamodb_bench *b, const struct operation *operation)
-{
-	struct dialect_attempt attempt = { .step = DIALECT_DO };
-	struct dialect_request request;
-	struct dialect_view view;
-	struct aws_call *call;
-
-	attempt.wall_ms = clock_wall_ms();
-	dialect_request_init(&request);
-	dialect_view_init(&view);
-	if (dialect_native.request(&b->table, operation, &attempt, &request,
-	    &view) != 0)
-		die("a request: %s", view.text);
-	b->answered = false;
-	if (aws_client_call(b->aws, AWS_LANE_LOCK, 0, request.operation,
-	    request.body.data, request.body.length, 5000, dynamodb_on_answer,
-	    b, &call) != 0)
-		die("a request cannot be sent");
-	while (!b->answered)
-		event_base_loop(b->base, EVLOOP_ONCE);
-	dialect_view_clear(&view);
-	dialect_request_done(&request);
-}
-
-/* As the core asks for it: the same owner, the same length of the key. */
 static double
 dynamodb_measure_bare(struct dynamodb_bench *b)
 {
 	char key[64];
-	struct operation operation = { .kind = OPERATION_ACQUIRE };
-	double start_us = now_us();
 
 	snprintf(key, sizeof(key), "bench/dynamodb/%012" PRIu64,
 	    b->serial++);
-	operation.key.bytes = key;
-	operation.key.length = strlen(key);
-	operation.me.session.high = 0x0123456789abcdef;
-	operation.me.grant.low = b->serial;
-	operation.me.lease_ms = 20000;
-	operation.tokens = 1;
-	operation.mode = LOCK_MODE_EXCLUSIVE;
-	operation.owner = "a-host/ddblock-bench:1234567";
-	dynamodb_call(b, &operation);
-	operation.kind = OPERATION_RELEASE;
-	operation.holders = &operation.me;
-	operation.n_holders = 1;
-	dynamodb_call(b, &operation);
-	return now_us() - start_us;
+	return bare_dynamodb_cycle(b->bare, key);
 }
 
 static double
@@ -163,36 +102,10 @@ dynamodb_report_several(struct dynamodb_bench *b)
 static void
 dynamodb_open(struct dynamodb_bench *b)
 {
-	char text[256] = "";
-	struct credentials credentials = { .expires_ms = 0 };
-	const struct aws_client_config config = {
-		.service = "dynamodb",
-		.connections_max = { 1, 1, 1 },
-		.connect_timeout_ms = 1000,
-	};
-	const struct aws_client_origin origin = {
-		.url = getenv("AWS_ENDPOINT_URL_DYNAMODB"),
-		.region = getenv("AWS_REGION"),
-		.credentials = &credentials,
-	};
-
-	b->table.table = "ddblock-bench";
-	b->table.key_attribute = "key";
-	b->table.retention_s = 7 * 24 * 3600;
-	b->table.host = "a-host";
-	b->table.pid = "1";
-	b->table.version = "bench";
-	b->base = event_base_new();
-	if (b->base == NULL || aws_client_new(b->base, &config, &b->aws) != 0)
-		die("aws: no client");
-	if (credentials_set(&credentials, getenv("AWS_ACCESS_KEY_ID"),
-	    getenv("AWS_SECRET_ACCESS_KEY"), NULL, text, sizeof(text)) != 0 ||
-	    aws_client_use(b->aws, &origin, text, sizeof(text)) != 0)
-		die("aws: %s", text);
-	credentials_done(&credentials);
-	init_table("ddblock-bench");
+	init_table(DYNAMODB_TABLE);
+	b->bare = bare_dynamodb_open(DYNAMODB_TABLE);
 	daemon_start(&b->daemon, "dynamodb", "store = dynamodb\n"
-	    "table = ddblock-bench\nrequest_rate = 0\n");
+	    "table = " DYNAMODB_TABLE "\nrequest_rate = 0\n");
 	line_open(&b->client, b->daemon.socket);
 }
 
@@ -223,6 +136,5 @@ bench_dynamodb(void)
 	dynamodb_report_several(&b);
 	line_close(&b.client);
 	daemon_stop(&b.daemon);
-	aws_client_free(b.aws);
-	event_base_free(b.base);
+	bare_dynamodb_close(b.bare);
 }

@@ -45,6 +45,8 @@ static const struct {
 	{ "journal", bench_journal, false, false },
 	{ "hints", bench_hints, false, false },
 	{ "dynamodb", bench_dynamodb, true, false },
+	{ "turns", bench_turns, false, false },
+	{ "freed", bench_freed, false, false },
 	{ "endpoint", bench_endpoint, false, false },
 	{ "hedge", bench_hedge, false, false },
 	{ "trail", bench_trail, true, false },

@@ -128,18 +128,24 @@ value_compare(const void *a, const void *b)
 }
 
 double
-median(const double *values, size_t count)
+percentile(const double *values, size_t count, unsigned percent)
 {
 	double *sorted = malloc((count + 1) * sizeof(*sorted));
-	double middle;
+	double value;
 
 	if (sorted == NULL || count == 0)
 		die("nothing was measured");
 	memcpy(sorted, values, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), value_compare);
-	middle = sorted[count / 2];
+	value = sorted[count * percent / 100];
 	free(sorted);
-	return middle;
+	return value;
+}
+
+double
+median(const double *values, size_t count)
+{
+	return percentile(values, count, 50);
 }
 
 void

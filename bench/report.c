@@ -49,13 +49,24 @@ report_us(const char *what, const struct pairs *p, enum target target,
 }
 
 void
-report_note_us(const char *what, const struct pairs *p)
+report_note(const char *what, const char *ours, const char *theirs,
+    double value)
 {
 	report_head();
-	printf("%-44s %10.1f us %10.1f us %9.2f\n", what,
-	    median(p->ours, p->count), median(p->theirs, p->count),
-	    pairs_median_ratio(p));
+	printf("%-44s %13s %13s %9.2f\n", what, ours, theirs, value);
 	fflush(stdout);
+}
+
+void
+report_note_us(const char *what, const struct pairs *p)
+{
+	char ours[32];
+	char theirs[32];
+
+	snprintf(ours, sizeof(ours), "%.1f us", median(p->ours, p->count));
+	snprintf(theirs, sizeof(theirs), "%.1f us",
+	    median(p->theirs, p->count));
+	report_note(what, ours, theirs, pairs_median_ratio(p));
 }
 
 void
