@@ -10,14 +10,16 @@
 
 #define AT(us, pid, n) "{\"DDBLOCK_BOOT_US\":\"" us "\",\"_PID\":\"" pid \
 	"\",\"DDBLOCK_SERIAL\":\"" n "\",\"DDBLOCK_EVENT\":"
-#define SETTINGS							\
+#define SETTINGS SETTINGS_OF("1000", "0")
+#define SETTINGS_OF(poll, idle)						\
 	"\"namespace\",\"DDBLOCK_NAMESPACE\":\"default\","		\
 	"\"DDBLOCK_LEASE_MS\":\"20000\",\"DDBLOCK_DANGER_MS\":"		\
 	"\"10000\",\"DDBLOCK_MARGIN_MS\":\"1000\","			\
 	"\"DDBLOCK_DRIFT_PPM\":\"10000\","				\
-	"\"DDBLOCK_POLL_MS\":\"1000\",\"DDBLOCK_REQUEST_MS\":\"5000\","	\
+	"\"DDBLOCK_POLL_MS\":\"" poll "\","				\
+	"\"DDBLOCK_REQUEST_MS\":\"5000\","				\
 	"\"DDBLOCK_TRY_MS\":\"1000\","					\
-	"\"DDBLOCK_AUDIT_MS\":\"60000\",\"DDBLOCK_IDLE_MS\":\"0\"}\n"
+	"\"DDBLOCK_AUDIT_MS\":\"60000\",\"DDBLOCK_IDLE_MS\":\"" idle "\"}\n"
 #define START(us, pid)							\
 	AT(us, pid, "1") "\"started\"}\n" AT(us, pid, "2") SETTINGS
 #define ASKED(us, pid, n, more)						\
@@ -77,6 +79,13 @@
 	until "\"}\n"
 #define INHERITED(us, pid, n)						\
 	AT(us, pid, n) "\"inherited\",\"DDBLOCK_COMPLETE\":\"yes\"}\n"
+#define REFUSED(us, pid, n, m)						\
+	ASKED(us, pid, n, "") AT(us, pid, m) "\"answered\","		\
+	"\"DDBLOCK_CLIENT\":\"5\",\"DDBLOCK_REQUEST\":\"1\","		\
+	"\"DDBLOCK_VERB\":\"ACQUIRE\",\"DDBLOCK_CODE\":\"DRAINING\"}\n"
+#define SCRIPT(us, pid, event)						\
+	"{\"DDBLOCK_EVENT\":\"" event "\",\"DDBLOCK_PID\":\"" pid	\
+	"\",\"DDBLOCK_BOOT_US\":\"" us "\"}\n"
 #define OTHER "{\"MESSAGE\":\"something else\",\"_PID\":\"7\"}\nnoise\n"
 
 #define A_HOLDS OTHER START("1000", "7")				\
@@ -107,13 +116,24 @@ static const struct history_case cases[] = {
 	    GRANT("19000999", "9", "3", "4", "200", "39000") }, NULL, "1" },
 	{ "a paused daemon tells late", {
 	    A_HOLDS DANGER("10001000", "7", "5") LOSS("30000000", "7", "6"),
-	    "{\"DDBLOCK_EVENT\":\"paused\",\"DDBLOCK_PID\":\"7\","
-	    "\"DDBLOCK_BOOT_US\":\"15000000\"}\n"
-	    "{\"DDBLOCK_EVENT\":\"resumed\",\"DDBLOCK_PID\":\"7\","
-	    "\"DDBLOCK_BOOT_US\":\"30000000\"}\n" }, NULL, NULL },
+	    SCRIPT("15000000", "7", "paused")
+	    SCRIPT("30000000", "7", "resumed") }, NULL, NULL },
 	{ "one that was not must not", {
 	    A_HOLDS DANGER("10001000", "7", "5") LOSS("30000000", "7", "6") },
 	    NULL, "T3" },
+	{ "a drained one refuses", {
+	    START("1000", "7") REFUSED("2000", "7", "3", "4")
+	    GRANT("4000", "7", "5", "6", "100", "19001"),
+	    SCRIPT("1500", "7", "drained") SCRIPT("3000", "7", "undrained") },
+	    NULL, NULL },
+	{ "it may not when it is not drained any more", {
+	    START("1000", "7") REFUSED("4000", "7", "3", "4"),
+	    SCRIPT("1500", "7", "drained") SCRIPT("3000", "7", "undrained") },
+	    NULL, "D2" },
+	{ "and grants nothing until then", {
+	    START("1000", "7") GRANT("2000", "7", "3", "4", "100", "19001"),
+	    SCRIPT("1500", "7", "drained") SCRIPT("3000", "7", "undrained") },
+	    NULL, "D1" },
 	{ "it lingers, and somebody comes for it", {
 	    START("1000", "7") LINGERS("2000", "7", "3", "4", "19001")
 	    LEAVES("3000", "7", "5")
@@ -226,6 +246,14 @@ static const struct history_case cases[] = {
 	{ "what nobody knows of", {
 	    A_HOLDS INHERITS("5000000", "9", "70", "4") },
 	    "process 70, of which nothing is known", NULL },
+	{ "one keeps locks for a while", {
+	    A_HOLDS, AT("3000", "8", "1") "\"started\"}\n"
+	    AT("3000", "8", "2") SETTINGS_OF("1000", "20"),
+	    START("3000", "9") }, NULL, NULL },
+	{ "one polls less often", {
+	    A_HOLDS, AT("3000", "8", "1") "\"started\"}\n"
+	    AT("3000", "8", "2") SETTINGS_OF("2000", "0") },
+	    "different settings", NULL },
 	{ "a line is missing", {
 	    A_HOLDS LOSS("19001000", "7", "6") }, "lines are missing", NULL },
 	{ "its beginning is missing", {
@@ -235,8 +263,7 @@ static const struct history_case cases[] = {
 	    "two daemons", NULL },
 	{ "half a line", { A_HOLDS "{\"DDBLOCK_EV" }, "no JSON", NULL },
 	{ "who was stopped?", { A_HOLDS,
-	    "{\"DDBLOCK_EVENT\":\"paused\",\"DDBLOCK_PID\":\"70\","
-	    "\"DDBLOCK_BOOT_US\":\"15000000\"}\n" }, "process 70", NULL },
+	    SCRIPT("15000000", "70", "paused") }, "process 70", NULL },
 	{ "nothing of a history", { OTHER }, "no history", NULL },
 	{ "a field is missing", {
 	    START("1000", "7") AT("2000", "7", "3") "\"asked\"}\n" },

@@ -242,7 +242,7 @@ history_settings(struct history_line *l)
 	struct history *h = l->history;
 	const char *name = history_text(l, "DDBLOCK_NAMESPACE");
 	struct judge_rules r;
-	uint64_t drift_ppm;
+	uint64_t drift_ppm, idle_ms;
 	uint32_t index;
 
 	memset(&r, 0, sizeof(r));	/* compared below, as it is */
@@ -255,12 +255,17 @@ history_settings(struct history_line *l)
 	    !history_number(l, "DDBLOCK_REQUEST_MS", &r.request_ms) ||
 	    !history_number(l, "DDBLOCK_TRY_MS", &r.try_ms) ||
 	    !history_number(l, "DDBLOCK_AUDIT_MS", &r.audit_ms) ||
-	    !history_number(l, "DDBLOCK_IDLE_MS", &r.idle_ms))
+	    !history_number(l, "DDBLOCK_IDLE_MS", &idle_ms))
 		return history_fail(l, "a setting is missing");
 	r.drift_ppm = (uint32_t)drift_ppm;
+	/* The judge takes it for a bound, so the longest one counts: the
+	 * release before has another default. */
+	r.idle_ms = h->rules.idle_ms;
 	if (h->n_namespaces > 0 && memcmp(&r, &h->rules, sizeof(r)) != 0)
 		return history_fail(l, "namespaces or daemons with different "
 		    "settings cannot be judged together");
+	if (idle_ms > r.idle_ms)
+		r.idle_ms = idle_ms;
 	h->rules = r;
 	if (history_namespace(l, &index))
 		return 0;
@@ -287,12 +292,34 @@ history_ended(struct history_line *l)
 
 /* ---- files ------------------------------------------------------------ */
 
-/* A line of the test that stops and continues daemons. */
-static int
-history_script(struct history_line *l, const char *event, uint64_t boot_us)
+/* What only the test knows of daemons, because it did it. */
+static const struct {
+	const char *event;
+	enum fact_kind kind;
+} history_script_events[] = {
+	{ "paused", FACT_PAUSED },
+	{ "resumed", FACT_RESUMED },
+	{ "drained", FACT_WITHDRAWN },
+	{ "undrained", FACT_RETURNED },
+};
+
+static bool
+history_is_script(const char *event, enum fact_kind *ret)
 {
-	struct fact f = { .kind = strcmp(event, "paused") == 0 ?
-		FACT_PAUSED : FACT_RESUMED };
+	for (size_t i = 0; i < sizeof(history_script_events) /
+	    sizeof(history_script_events[0]); i++) {
+		if (strcmp(history_script_events[i].event, event) != 0)
+			continue;
+		*ret = history_script_events[i].kind;
+		return true;
+	}
+	return false;
+}
+
+static int
+history_script(struct history_line *l, enum fact_kind kind, uint64_t boot_us)
+{
+	struct fact f = { .kind = kind };
 	uint64_t pid;
 
 	if (!history_number(l, "DDBLOCK_PID", &pid))
@@ -325,6 +352,7 @@ static int
 history_event(struct history_line *l)
 {
 	const char *event = history_text(l, "DDBLOCK_EVENT");
+	enum fact_kind by_script;
 	uint64_t boot_us, pid;
 	int r = 0;
 
@@ -332,8 +360,8 @@ history_event(struct history_line *l)
 		return 0;	/* not of the history */
 	if (!history_number(l, "DDBLOCK_BOOT_US", &boot_us))
 		return history_fail(l, "it does not say when");
-	if (strcmp(event, "paused") == 0 || strcmp(event, "resumed") == 0)
-		return history_script(l, event, boot_us);
+	if (history_is_script(event, &by_script))
+		return history_script(l, by_script, boot_us);
 	if (!history_number(l, "_PID", &pid))
 		return history_fail(l, "it does not say whose it is");
 	if (strcmp(event, "started") == 0)
@@ -423,7 +451,8 @@ history_finish(struct history *h, char *text, size_t text_size)
 		if (e->pid == 0 || history_find_host(h, e))
 			continue;
 		(void)snprintf(text, text_size, "nothing is known of process "
-		    "%" PRIu64 ", which was stopped or continued", e->pid);
+		    "%" PRIu64 ", which was stopped, continued or drained",
+		    e->pid);
 		return -1;
 	}
 	if (h->n_namespaces == 0) {

@@ -5,8 +5,9 @@
  *
  * A file is one daemon's, with its lives in order. All daemons are of one
  * machine, since their lines are put in order by its CLOCK_BOOTTIME. A test
- * that stops and continues daemons says so in a file of its own, with lines of
- * DDBLOCK_EVENT "paused" or "resumed", DDBLOCK_BOOT_US and DDBLOCK_PID.
+ * that stops, continues or drains daemons says so in a file of its own, with
+ * lines of DDBLOCK_EVENT "paused", "resumed", "drained" or "undrained",
+ * DDBLOCK_BOOT_US and DDBLOCK_PID.
  *
  * Lines are numbered, and a history that lacks a line is refused.
  */

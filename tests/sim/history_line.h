@@ -20,7 +20,7 @@ struct history_entry {
 	size_t life;		/* 1 + its index; 0: of none, */
 	uint64_t serial;	/* and the line's number there */
 	size_t order;		/* of lines of the same microsecond */
-	uint64_t pid;		/* PAUSED, RESUMED: whose */
+	uint64_t pid;		/* of what the test did: whose */
 	char *key;
 	struct fact fact;
 };
