@@ -58,6 +58,7 @@ class Base(unittest.TestCase):
         """A host: a daemon behind a proxy of its own."""
         proxy = fault_proxy.Proxy()
         mutant = changes.pop("mutant", None)
+        program = changes.pop("program", None)
         config = (f"[namespace default]\nstore = dynamodb\n"
                   f"table = {self.table}\nregion = us-east-1\n"
                   f"endpoint = {proxy.url}\n")
@@ -70,6 +71,8 @@ class Base(unittest.TestCase):
             finally:
                 task.close()
         daemon = Daemon(config, args=self.ARGS)
+        if program is not None:
+            daemon.program = program
         if mutant is not None:
             daemon.program = harness.program("ddblockd-unsafe")
             daemon.env["DDBLOCK_MUTANT"] = mutant
