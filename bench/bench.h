@@ -102,6 +102,9 @@ void daemon_start_trailed(struct daemon *, const char *name,
  * ("no": without). */
 void daemon_start_kept(struct daemon *, const char *name,
     const char *settings, struct manager *, const char *journal);
+/* With these lines in its own section. */
+void daemon_start_set(struct daemon *, const char *name, const char *settings,
+    const char *lines);
 /* With the default limits and log, and a socket for all users. */
 void daemon_start_public(struct daemon *, const char *name,
     const char *settings);

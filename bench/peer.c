@@ -125,6 +125,14 @@ daemon_start_trailed(struct daemon *d, const char *name, const char *settings,
 }
 
 void
+daemon_start_set(struct daemon *d, const char *name, const char *settings,
+    const char *lines)
+{
+	*d = (struct daemon){ .limits = lines };
+	daemon_prepare(d, name, settings);
+}
+
+void
 daemon_start_public(struct daemon *d, const char *name, const char *settings)
 {
 	*d = (struct daemon){ .limits = "socket_mode = 0666\n" };

@@ -240,10 +240,10 @@ static const struct judge_case table[] = {
 	{ "F2", "passed on once more, though another wishes",
 	    "rules handovers=1\n" WAITED
 	    "29 A lock x a/g1 token=110\n30 B lock x a/g1 token=110 +b\n"
-	    PASSED("40") PASSED_AGAIN("50") "60 c5@A acquire x r6\n",
-	    "60 c4@A release 3 r7\n"
-	    "60 c5@A told r6 hold=4 token=103 until=19000\n",
-	    "60 c4@A release 3 r7\n", NULL, 70 },
+	    PASSED("9040") PASSED_AGAIN("9050") "9060 c5@A acquire x r6\n",
+	    "9060 c4@A release 3 r7\n"
+	    "9060 c5@A told r6 hold=4 token=103 until=19000\n",
+	    "9060 c4@A release 3 r7\n", NULL, 9070 },
 	{ "F2", "passed on for longer than a lease",
 	    "rules handovers=9\n" WAITED
 	    "29 A lock x a/g1 token=110\n30 B lock x a/g1 token=110 +b\n"

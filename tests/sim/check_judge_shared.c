@@ -158,11 +158,11 @@ static const struct judge_case turns[] = {
 	{ "F2", "those who share it go on, though another wants it alone",
 	    "rules handovers=1\n" HOSTS HELD(""),
 	    "20 B lock x a/g1 shared token=100 +b\n"
-	    JOINED("30", "c3", "r4", "2") JOINED("40", "c4", "r5", "3")
-	    JOINED("50", "c5", "r6", "4"),
+	    JOINED("9030", "c3", "r4", "2") JOINED("9040", "c4", "r5", "3")
+	    JOINED("9050", "c5", "r6", "4"),
 	    "20 B lock x a/g1 shared token=100 &b\n"
-	    JOINED("30", "c3", "r4", "2") JOINED("40", "c4", "r5", "3")
-	    JOINED("50", "c5", "r6", "4"), NULL, 60 },
+	    JOINED("9030", "c3", "r4", "2") JOINED("9040", "c4", "r5", "3")
+	    JOINED("9050", "c5", "r6", "4"), NULL, 9060 },
 	{ "F3", "a semaphore's is given back for others, and asked for again",
 	    "rules handovers=1\n" HOSTS HELD(" limit=1")
 	    "20 B lock x a/g1 shared limit=1 token=100 &b\n",

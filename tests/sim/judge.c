@@ -57,9 +57,9 @@
  *   F1  On one host, the first request gets the lock first, for any use.
  *   F2  While another host that lives has a waiter mark and is hindered (by
  *       sharers without a limit: for exclusive use), a host grants the lock to
- *       its own waiters for a lease at most, and handover_max times (each
- *       counted from a look at the record, and one look may have missed the
- *       mark).
+ *       its own waiters for a lease at most, and handover_max times, those
+ *       within a poll of the mark not counted (each counted from a look at the
+ *       record, and one look may have missed the mark).
  *   F3  A host that released the lock for a waiter mark acquires again after
  *       two polls.
  *   F4  A waiter mark without a waiter is removed by its own daemon, unless the

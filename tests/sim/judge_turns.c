@@ -121,6 +121,18 @@ judge_turns_hinders(const struct judge_grant *g,
 	    (g->limit > 0 && g->lock->n_standing >= g->limit);
 }
 
+/* Within a poll of a look that showed nobody a run may have any number of
+ * grants; that look may have been on its way when the mark came. */
+static bool
+judge_turns_is_new(const struct judge *j, const struct judge_waiter_mark *w,
+    unsigned host)
+{
+	const struct judge_rules *r = &j->rules;
+
+	return j->now_ms <= w->since_ms + r->lateness_ms +
+	    judge_most_ms(j, host, r->poll_ms + r->request_ms);
+}
+
 /* F2. The record is read at the end of a run; an answer that was on its way
  * when the mark came may have begun another run. */
 void
@@ -142,7 +154,8 @@ judge_turns_granted(struct judge *j, const struct judge_hold *h)
 
 		if (w->session->host == host || !judge_turns_hinders(g, w))
 			continue;
-		w->grants[host]++;
+		if (!judge_turns_is_new(j, w, host))
+			w->grants[host]++;
 		if (told_ms > from_ms)
 			from_ms = told_ms;
 		/* Until then there was a place. */

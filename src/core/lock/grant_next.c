@@ -82,11 +82,12 @@ grant_may_stay(struct core *core, const struct grant *g)
 	const struct lock *l = g->lock;
 
 	if (l->ns->settings.idle_ms == 0 || g->lease->retiring ||
-	    namespace_refusal(l->ns) != 0 || l->queue != NULL)
+	    namespace_refusal(l->ns) != 0 || l->queue != NULL || l->wanted)
 		return false;
 	return l->ns->settings.keeps_idle ||
 	    (g->mode == LOCK_MODE_EXCLUSIVE && !g->fail_closed &&
-	    !lock_run_is_over(core, l) && grant_is_habit(core, l));
+	    !(l->foreign_mark_seen && lock_run_is_over(core, l)) &&
+	    grant_is_habit(core, l));
 }
 
 /* There is no waiter here: it is kept for a while, or given back. */

@@ -45,17 +45,18 @@ hint_hear_freed(struct core *core, struct lock *l)
 	lock_advance(core, l);
 }
 
-/* What a client here has is not given up. */
+/* It stays ours no longer than a client here has it, or waits for it. */
 static void
 hint_hear_wanted(struct core *core, struct lock *l)
 {
 	struct grant *g = l->grants;
 
-	if (g == NULL || g->state != GRANT_HELD || g->uses != NULL ||
-	    l->queue != NULL || l->due_ms <= core->now_ms)
+	if (g == NULL || g->state != GRANT_HELD || l->wanted)
+		return;
+	l->wanted = true;
+	if (g->uses != NULL || l->queue != NULL)
 		return;
 	l->ns->counters.hints_useful++;
-	l->due_ms = core->now_ms;
 	lock_advance(core, l);
 }
 

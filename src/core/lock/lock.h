@@ -193,6 +193,7 @@ struct lock {
 	bool read_due : 1;	/* a doubt wants a fresh look */
 	bool stand_back : 1;	/* releasing: let the others have it first */
 	bool has_place : 1;	/* at @place_ms */
+	bool wanted : 1;	/* by a host that a hint will reach */
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */

@@ -119,6 +119,7 @@ outcome_granted(struct core *core, struct grant *g, const struct holder *me,
 	l->hold_off_ms = 0;
 	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
 	record_seen(core, l, &o->lock, submitted_ms);
+	l->wanted = l->ns->settings.hints && l->line != NULL;
 }
 
 /*

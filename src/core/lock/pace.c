@@ -110,14 +110,31 @@ lock_hold_off_poll(struct core *core, struct lock *l)
 	lock_hold_off(core, l, lock_poll_ms(l));
 }
 
+static uint32_t
+lock_run_ms(const struct core *core, const struct lock *l)
+{
+	return (uint32_t)core->now_ms - l->run_started_ms;
+}
+
+/* Was no other host seen to wait, and could none that came since have noticed
+ * yet that the lock is free, if it were? */
+bool
+lock_is_alone(const struct core *core, const struct lock *l)
+{
+	return !l->foreign_mark_seen && !l->wanted &&
+	    lock_run_ms(core, l) < l->ns->settings.poll_ms;
+}
+
+/* Must a fresh record decide whether it goes on? */
 bool
 lock_run_is_over(const struct core *core, const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
-	uint32_t run_ms = (uint32_t)core->now_ms - l->run_started_ms;
 
-	return !t->no_foreign_waiters &&
-	    (l->run >= t->handover_max || run_ms >= t->lease_ms);
+	if (t->no_foreign_waiters)
+		return false;
+	return lock_run_ms(core, l) >= t->lease_ms ||
+	    (l->run >= t->handover_max && !lock_is_alone(core, l));
 }
 
 /* Is it shared within another limit than this request's? */

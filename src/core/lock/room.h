@@ -73,6 +73,7 @@ void grant_advance(struct core *, struct grant *);
 
 /* ---- tokens.c --------------------------------------------------------- */
 uint16_t grant_tokens(const struct grant *);
+uint16_t grant_more_tokens(const struct core *, const struct grant *);
 uint64_t grant_next_token(struct grant *);
 bool grant_has_token(const struct grant *);
 uint64_t grant_lacks_tokens(const struct core *, const struct grant *);
@@ -142,6 +143,7 @@ bool lock_must_wait(struct core *, struct lock *);
 bool lock_has_place(struct core *, struct lock *);
 void lock_take_place(struct core *, struct lock *, uint32_t user);
 bool lock_may_send(struct core *, struct lock *);
+bool lock_is_alone(const struct core *, const struct lock *);
 bool lock_run_is_over(const struct core *, const struct lock *);
 bool lock_has_other_limit(const struct lock *, const struct waiter *);
 enum lock_mode lock_mark_mode(const struct lock *);

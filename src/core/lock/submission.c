@@ -265,7 +265,7 @@ submission_prepare_extend(const struct core *core, struct grant *g,
 	o->token_seen = g->token_last;
 	o->tokens = grant_lacks_tokens(core, g);
 	if (o->tokens == 0)
-		o->tokens = grant_tokens(g);
+		o->tokens = g->n_tokens = grant_more_tokens(core, g);
 }
 
 /* Its contents follow: submission_update(). */

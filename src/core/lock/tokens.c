@@ -23,6 +23,19 @@ grant_tokens(const struct grant *g)
 	    ns->settings.handover_max);
 }
 
+/* And the next time: twice as many as before, while this host alone uses them
+ * up within a poll. */
+uint16_t
+grant_more_tokens(const struct core *core, const struct grant *g)
+{
+	uint16_t n = grant_tokens(g);
+
+	if (n == 1 || !lock_is_alone(core, g->lock) || g->n_tokens < n)
+		return n;
+	return g->n_tokens > TOKENS_MAX / 2 ?
+	    TOKENS_MAX : (uint16_t)(2 * g->n_tokens);
+}
+
 /* Is there one for the next holder? Formats without tokens need none. */
 bool
 grant_has_token(const struct grant *g)
