@@ -504,17 +504,13 @@ Poll(h) ==
 
 (* The judge of the line. What is said of other hosts' places holds for    *)
 (* one turn: since the token that was seen, the next one could have had    *)
-(* the lock, and did not. An acquire whose turn is over is excused:        *)
-(* README.md, Exceptions. Of the release before no order is promised.      *)
+(* the lock, and did not. Of the release before no order is promised.      *)
 After(n) == SubSeq(lock.line, n + 1, Len(lock.line))
 
 Passed(m) ==
     IF ~Lined(Host(m.g.s)) THEN {}
     ELSE IF m.place = 0 THEN InLine
-    ELSE IF /\ HasPlace(m.g.s, m.place)
-            /\ \/ lock.token = m.turn
-               \/ m.turn # 0 /\ ~Bad("trust a late acquire")
-         THEN {}
+    ELSE IF HasPlace(m.g.s, m.place) /\ lock.token = m.turn THEN {}
     ELSE {lock.line[i] : i \in (DOMAIN lock.line) \intersect (1 .. m.place)}
 
 Judged(by, passed, line, bare) ==
@@ -525,12 +521,14 @@ Judged(by, passed, line, bare) ==
 (* free:      IF attribute_not_exists(holders)                             *)
 (* take over: IF holders = {exactly the dead one} AND token = :seen        *)
 (* and of a daemon that knows of lines:                                    *)
-(*            AND attribute_not_exists(line[0]), or AND line[i] = sid      *)
+(*            AND attribute_not_exists(line[0]), or AND line[i] = sid, and *)
+(*            for i > 0 AND token = :seen                                  *)
 AcquireHolds(m) ==
     /\ \/ ~Lined(Host(m.g.s))
        \/ m.place = 0 /\ lock.line = <<>>
        \/ m.place = 0 /\ Bad("acquire outside the line")
-       \/ m.place > 0 /\ HasPlace(m.g.s, m.place)
+       \/ /\ m.place > 0 /\ HasPlace(m.g.s, m.place)
+          /\ m.turn \in {0, lock.token} \/ Bad("pass in another turn")
        \/ m.place > 0 /\ Bad("acquire from a lost place")
     /\ IF m.dead = NoGrant
        THEN lock.holders = {} \/ (Bad("acquire what is held")
@@ -957,9 +955,12 @@ LeaveSend(h) ==
                    fair>>
 
 (* REMOVE line[i] DELETE xwait {sid} IF line[i] = sid (AND token = :seen)  *)
-(* DELETE xwait {sid} IF contains(xwait, sid)                              *)
+(* DELETE xwait {sid} IF contains(xwait, sid) AND NOT contains(line, sid)  *)
 LeaveHolds(m) ==
-    IF m.place = 0 THEN m.s \in lock.xwait
+    IF m.place = 0
+    THEN /\ m.s \in lock.xwait
+         /\ \/ m.s \notin InLine
+            \/ ~Lined(m.by) \/ Bad("take the mark of a place")
     ELSE /\ HasPlace(m.s, m.place)
          /\ m.turn \in {0, lock.token} \/ Bad("drop in another turn")
 
@@ -974,7 +975,8 @@ LeaveLands(m) ==
            !.xwait = @ \ {m.s}]
     /\ Judged(<<m.by, 1>>, IF m.place > 0 /\ foreign THEN {m.s} ELSE {},
               lock'.line,
-              IF m.place = 0 THEN fair.bare \union {m.s} ELSE fair.bare)
+              IF m.place = 0 /\ ~Lined(m.by) THEN fair.bare \union {m.s}
+              ELSE fair.bare)
     /\ Used(m)
     /\ UNCHANGED <<now, item, ses, watch, mine, client, top, rising, deleted>>
 
@@ -1100,10 +1102,8 @@ LineSound ==
         lock.line[i] = lock.line[k] => i = k
 
 (* Who stands in it has a mark, for sharers and those that know of no      *)
-(* line; unless a removal of the mark alone landed late: README.md.        *)
-LineIsMarked ==
-    InLine \subseteq lock.xwait \union
-                     IF Bad("trust a late removal") THEN {} ELSE fair.bare
+(* line; unless one of these took it out: README.md.                       *)
+LineIsMarked == InLine \subseteq lock.xwait \union fair.bare
 
 (* No host has the lock before those that stand before it, nor takes them  *)
 (* out, unless they had their time in that turn.                           *)

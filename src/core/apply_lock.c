@@ -148,13 +148,15 @@ apply_may_join(const struct operation *o, const struct lock_record *l)
 	    l->n_exclusive_waiters == 0;
 }
 
-/* Exclusive use is for those in line, if there is one. */
+/* Exclusive use is for those in line, if there is one. What is said of the
+ * places before ours holds for one turn. */
 static bool
 apply_has_turn(const struct operation *o, const struct lock_record *l)
 {
 	if (o->mode == LOCK_MODE_EXCLUSIVE && o->place == 0)
 		return l->n_line == 0;
-	return apply_has_place(l, o->me.session, o->place);
+	return apply_has_place(l, o->me.session, o->place) &&
+	    (o->place <= 1 || l->token == o->token_seen);
 }
 
 /* Do the holders and the waiter marks let it in, if no holder is dead? */
@@ -384,7 +386,8 @@ apply_judge_remove_waiter(const struct apply *a, const struct operation *o,
 		    (o->token_seen == 0 || o->token_seen == l->token))
 			return APPLY_NEW;
 		is_there = apply_is_in_line(l, o->session);
-	} else if (is_there) {
+	} else if (is_there && (o->mode == LOCK_MODE_SHARED ||
+	    !apply_is_in_line(l, o->session))) {
 		return APPLY_NEW;
 	}
 	return a->repeated && !is_there ? APPLY_SAME : APPLY_CONFLICT;

@@ -158,7 +158,9 @@ enum mark_form {
  *     session stands in it. @me becomes its holder, the token rises by
  *     @tokens. A record that never had a token starts at the endpoint's
  *     wall-clock seconds << 20. Our session's waiter mark for exclusive use
- *     is removed; it leaves the line, and so do all that stand before it.
+ *     is removed; it leaves the line, and so do all that stand before it: with
+ *     @place above 1 the token is @token_seen, for what is said of others'
+ *     places holds for one turn.
  * ACQUIRE, shared, n_dead == 0
  *     Either the lock has no holder (and, while it was last shared, no waiter
  *     mark for exclusive use, except our session's: a waiter for another limit
@@ -196,7 +198,8 @@ enum mark_form {
  *     fewer than @line_max. @session is added to the line, as the last, and to
  *     the waiter marks for exclusive use.
  * REMOVE_WAITER
- *     @session is among the waiter marks for @mode. It is taken out.
+ *     @session is among the waiter marks for @mode, and not in the line, where
+ *     each has a mark for exclusive use. It is taken out.
  * REMOVE_WAITER, @place > 0 (@mode is exclusive)
  *     @session has that place in the line, and the token is @token_seen,
  *     unless that is 0: what is said of another's place holds for one turn. It
@@ -268,8 +271,8 @@ struct operation {
 	uint32_t line_max;	/* ADD_WAITER: of the line; 0: a mark only */
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
 	uint64_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
-	uint64_t token_seen;	/* ACQUIRE of dead, EXTEND, BREAK,
-				 * REMOVE_WAITER */
+	uint64_t token_seen;	/* ACQUIRE of dead or from behind, EXTEND,
+				 * BREAK, REMOVE_WAITER */
 	const struct holder *dead;		/* ACQUIRE */
 	size_t n_dead;
 	const struct holder *holders;		/* RELEASE */

@@ -91,9 +91,9 @@ static const struct story line[] = {
 	    "acquire a: held a #1\n"
 	    "want b: held a #1 wait b\n"
 	    "join b: held a #1 wait b line b\n"
-	    "unwant b: held a #1 line b\n"
 	    "unwant b: conflict\n"
-	    "leave b 1: held a #1\n" },
+	    "leave b 1: held a #1\n"
+	    "unwant b: conflict\n" },
 	{ "across breaks",
 	    "acquire a: held a #1\n"
 	    "join b: held a #1 wait b line b\n"
@@ -147,6 +147,10 @@ TEST(test_full_line)
 	o.me.session = s->lock.line[LINE_PLACES_MAX - 1];
 	o.tokens = 1;
 	o.place = LINE_PLACES_MAX;
+	o.token_seen = s->lock.record.token - 1;	/* another turn */
+	s = case_conflict(case_do(&o));
+	o.me.grant = case_ident();
+	o.token_seen = s->lock.record.token;
 	s = case_done(case_do(&o));
 	ck_assert_uint_eq(s->lock.record.n_line, 0);
 }

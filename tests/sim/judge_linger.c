@@ -267,7 +267,8 @@ judge_linger_is_resumed(const struct judge *j, const struct judge_client *c)
 static bool
 judge_linger_is_late(const struct judge *j, const struct judge_hold *h)
 {
-	return h->client->gone_unread && h->state == HOLD_VALID &&
+	return h->client->gone_unread &&
+	    (h->state == HOLD_VALID || h->state == HOLD_LOST) &&
 	    judge_linger_is_resumed(j, h->client);
 }
 

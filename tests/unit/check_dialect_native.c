@@ -175,7 +175,8 @@ static const struct {
 	    "attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
 	    "(attribute_not_exists(#key) OR "
-	    "#token BETWEEN :zero AND :last) AND #line[1] = :sid", 2 },
+	    "#token BETWEEN :zero AND :last) AND #line[1] = :sid AND "
+	    "#token = :seen", 2 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
@@ -211,7 +212,8 @@ static const struct {
 	{ OPERATION_ADD_WAITER, DIALECT_DO, false, "UpdateItem",
 	    "ADD #xwait :session", "attribute_exists(#holders)", 0 },
 	{ OPERATION_REMOVE_WAITER, DIALECT_DO, false, "UpdateItem",
-	    "DELETE #xwait :session", "contains(#xwait, :it)", 0 },
+	    "DELETE #xwait :session",
+	    "contains(#xwait, :it) AND NOT contains(#line, :it)", 0 },
 	{ OPERATION_BREAK, DIALECT_DO, false, "UpdateItem",
 	    "SET #broken_by = :by, #ttl = :ttl REMOVE #holders",
 	    "attribute_exists(#holders) AND #token = :seen", 0 },

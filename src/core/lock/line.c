@@ -120,6 +120,22 @@ line_continue(struct core *core, struct line *line, const struct line *before)
 	    took_ms : before->turn_ms;
 }
 
+/* Has our session a place and not the mark that goes with it, as far as all
+ * marks were read? A daemon without lines sees the marks only. */
+static bool
+line_lacks_mark(const struct lock *l, const struct lock_record *record)
+{
+	if (l->line->place == 0 ||
+	    record->n_exclusive_waiters == WAITER_MARKS_MAX)
+		return false;
+	for (size_t i = 0; i < record->n_exclusive_waiters; i++) {
+		if (ident_equal(record->exclusive_waiters[i],
+		    l->ns->session->id))
+			return false;
+	}
+	return true;
+}
+
 /* Take in what a record shows of it. Without memory our host is in none, and
  * its next acquire is told that it is wrong. */
 void
@@ -141,6 +157,7 @@ line_seen(struct core *core, struct lock *l, const struct lock_record *record)
 		if (l->ns->session != NULL)
 			line->place = (uint8_t)line_place(l,
 			    l->ns->session->id);
+		line->unmarked = line_lacks_mark(l, record);
 		if (before != NULL)
 			line_continue(core, line, before);
 		if (record->n_holders == 0)

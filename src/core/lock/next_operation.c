@@ -53,8 +53,9 @@ lock_should_mark(const struct core *core, const struct lock *l)
 	    l->queue->overdue ||
 	    l->queue->deadline_ms - core->now_ms <= t->poll_ms)
 		return false;
-	return line_is_kept(l) ? line_has_room(l) :
-	    l->own_mark_mode == LOCK_MODE_NONE;
+	if (!line_is_kept(l))
+		return l->own_mark_mode == LOCK_MODE_NONE;
+	return line_has_room(l) || l->line->unmarked;
 }
 
 /* ---- seeking a grant -------------------------------------------------- */

@@ -98,6 +98,7 @@ struct line {
 	uint64_t turn_ms;	/* for each place we moved up; 0: unknown */
 	uint8_t n;
 	uint8_t place;		/* of our session, from 1; 0: none */
+	bool unmarked;		/* which has no mark beside it */
 	uint8_t outside;	/* looks without room, while it stood still */
 	struct ident sessions[];
 };

@@ -146,14 +146,16 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	o->mode = g->mode;
 	o->limit = g->limit;
 	o->session = s->holder.session;
-	if (l->line != NULL)
-		o->place = line_place(l, o->session);
 	o->owner = s->owner;
 	g->n_tokens = grant_tokens(g);
 	o->tokens = g->n_tokens;
 	o->version = s->version;
 	o->keeps_contents = w->change != NULL && w->change->spares_data;
 	o->token_seen = l->token_seen;
+	if (l->line != NULL) {
+		o->place = line_place(l, o->session);
+		o->token_seen = l->line->token;
+	}
 	if (n_dead > 0) {
 		o->n_dead = n_dead;
 		memcpy(s->dead, l->sight->holders,
@@ -362,7 +364,7 @@ submission_prepare(struct core *core, struct lock *l, struct submission *s,
 	case OPERATION_ADD_WAITER:
 		o->session = l->ns->session->id;
 		o->mode = lock_mark_mode(l);
-		if (line_is_kept(l))
+		if (line_is_kept(l) && line_has_room(l))
 			o->line_max = l->ns->settings.line_max;
 		return;
 	case OPERATION_REMOVE_WAITER:

@@ -41,7 +41,8 @@
 #define NATIVE_TURN "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
 #define NATIVE_NO_LINE "attribute_not_exists(#line[0]) AND "
 /* And of the line; a placeholder for a place, counted from 0. */
-#define NATIVE_AT_PLACE " AND #line[%" PRIu32 "] = :sid"
+#define NATIVE_AT_PLACE " AND #line[%" PRIu32 "] = :sid%s"
+#define NATIVE_THIS_TURN " AND #token = :seen"
 #define NATIVE_TO_WAIT_FOR                                                     \
 	"(attribute_exists(#holders) OR attribute_exists(#line[0])) AND "
 #define NATIVE_LINE_ROOM "attribute_not_exists(#line[%" PRIu32 "]) AND "
@@ -62,15 +63,24 @@
 #define NATIVE_ROOM "(attribute_not_exists(#key) OR "                          \
 	"#token BETWEEN :zero AND :last)"
 
+/* Does it pass others in line? What was seen of them holds for one turn. (If
+ * it is taken from the dead, that is asked already.) */
+static bool
+native_passes(const struct operation *o)
+{
+	return o->place > 1 && o->n_dead == 0;
+}
+
 /* Our place in the line is the one that was seen, so all before it are, too. */
 static void
-native_append_place(char *condition, size_t size, uint32_t place)
+native_append_place(char *condition, size_t size, const struct operation *o)
 {
 	size_t length = strlen(condition);
 
-	if (place > 0)
+	if (o->place > 0)
 		(void)snprintf(condition + length, size - length,
-		    NATIVE_AT_PLACE, place - 1);
+		    NATIVE_AT_PLACE, o->place - 1,
+		    native_passes(o) ? NATIVE_THIS_TURN : "");
 }
 
 /* Behind other names to be removed: those places of the line. */
@@ -115,7 +125,7 @@ native_update_shared(struct native_writer *w, const struct operation *o)
 	else
 		(void)snprintf(condition, sizeof(condition), "%s",
 		    NATIVE_AS_SEEN);
-	native_append_place(condition, sizeof(condition), o->place);
+	native_append_place(condition, sizeof(condition), o);
 	native_update(w, o, update, condition);
 	if (o->limit != 0)
 		native_value_number(w, ":limit", o->limit);
@@ -144,7 +154,7 @@ native_update_next(struct native_writer *w, const struct operation *o)
 	    o->n_dead == 0 ? NATIVE_JOIN : "");
 	(void)snprintf(condition, sizeof(condition), "%s", o->n_dead == 0 ?
 	    NATIVE_FREE NATIVE_TURN NATIVE_ROOM : NATIVE_AS_SEEN);
-	native_append_place(condition, sizeof(condition), o->place);
+	native_append_place(condition, sizeof(condition), o);
 	native_update(w, o, update, condition);
 	native_value_session(w, ":sid", o->me.session, false);
 }
@@ -175,8 +185,9 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 		native_value_number(w, ":last", TOKEN_MAX - o->tokens);
 	} else {
 		native_value_holders(w, ":dead", o->dead, o->n_dead);
-		native_value_number(w, ":seen", o->token_seen);
 	}
+	if (o->n_dead > 0 || native_passes(o))
+		native_value_number(w, ":seen", o->token_seen);
 	native_value_holders(w, ":me", &o->me, 1);
 	native_value_number(w, ":n", o->tokens);
 	native_value_text(w, ":mode", shared ? "s" : "x");
@@ -311,7 +322,7 @@ native_write_leave_line(struct native_writer *w, const struct operation *o)
 	    "REMOVE #line[%" PRIu32 "] DELETE #xwait :session", o->place - 1);
 	(void)snprintf(condition, sizeof(condition),
 	    NATIVE_ITS_PLACE, o->place - 1,
-	    o->token_seen > 0 ? " AND #token = :seen" : "");
+	    o->token_seen > 0 ? NATIVE_THIS_TURN : "");
 	native_update(w, o, update, condition);
 	if (o->token_seen > 0)
 		native_value_number(w, ":seen", o->token_seen);
@@ -340,8 +351,8 @@ native_write_waiter_mark(struct native_writer *w, const struct operation *o)
 		/* Without the condition it would create an item. */
 		native_update(w, o, shared ?
 		    "DELETE #swait :session" : "DELETE #xwait :session",
-		    shared ?
-		    "contains(#swait, :it)" : "contains(#xwait, :it)");
+		    shared ? "contains(#swait, :it)" :
+		    "contains(#xwait, :it) AND " NATIVE_NOT_IN_LINE);
 		native_value_session(w, ":it", o->session, false);
 	}
 	native_value_session(w, ":session", o->session, true);
