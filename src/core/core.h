@@ -532,6 +532,14 @@ struct core_counters {
 #include "common/counters.def"
 };
 
+/* A record was seen with a lower token than before. */
+struct core_tokens_back {
+	uint64_t token;
+	uint64_t known;		/* the highest that was seen before */
+	size_t key_length;
+	char key[KEY_BYTES_MAX];
+};
+
 struct core_namespace_view {
 	const char *name;
 	const char *format;	/* of older clients; NULL: our own */
@@ -549,6 +557,8 @@ struct core_namespace_view {
 	uint32_t waiting;
 	uint32_t n_in_doubt;
 	struct core_counters counters;
+	/* Of the last that counters.tokens_back counts. */
+	const struct core_tokens_back *tokens_back;
 };
 
 /* The first hold with a number above @after (0: the first of all), or the first

@@ -23,6 +23,7 @@
 #define SCAN_PAGE_MAX 100
 #define SCAN_CURSOR_MAX 3074	/* the keys of an item, and where they part */
 #define TOKENS_MAX 1024		/* the largest token block */
+#define TOKENS_RAISED (UINT64_C(1) << 20)	/* RAISE: to a multiple of it */
 #define TOKEN_MAX ((UINT64_C(1) << 53) - 1)
 #define HOLDERS_MAX 1024	/* holders read from one record */
 #define RELEASE_MAX 100		/* elements that one release can name */

@@ -51,6 +51,16 @@ struct habit {
 	uint64_t released_ms;
 };
 
+/* The highest token that was seen of a lock that is not in memory any more, by
+ * its namespace and its hash. Of those that share a place the last one is
+ * remembered. */
+#define TOKENS_REMEMBERED 4096
+
+struct remembered_token {
+	uint64_t hash;		/* of namespace and key */
+	uint64_t token;		/* 0: none */
+};
+
 /* What the clients of a user have of what all share. */
 enum share {
 	SHARE_LOCKS = 0,	/* that are held */
@@ -108,6 +118,9 @@ struct namespace {
 	struct hash_table locks;
 	struct hash_table hinted;	/* the same, by the digests of hints */
 	struct grant *closed;		/* fail-closed ones */
+	bool token_floor_due;	/* the next grant says it: */
+	uint64_t token_floor;	/* new grants have tokens above it */
+	struct core_tokens_back tokens_back;	/* the last that was seen */
 	uint16_t audit_round;
 	uint32_t n_waiting;
 
@@ -161,6 +174,7 @@ struct core {
 	const struct lock_events *lock_events;
 	uint32_t n_locks;
 	struct habit habits[HABITS];	/* by their hashes */
+	struct remembered_token tokens[TOKENS_REMEMBERED];
 	struct freelist submissions;
 	const struct lock *found_lock;	/* what its last answer showed, */
 	struct contents *found;		/* in its step; or NULL */

@@ -14,6 +14,8 @@
 #include "daemon/stores.h"
 #include "store/store.h"
 
+#define TOKENS_BACK_MS (UINT64_C(10) * 60 * 1000)
+
 /* Without sessions only the store's answers tell how a namespace is. */
 static void
 event_log_store_changed(const struct event_log *w,
@@ -66,6 +68,35 @@ event_log_session_changed(const struct event_log *w,
 		    "namespace %s: the session is renewed and safe", w->name);
 }
 
+/* A restored table has many of them: one line says it for all, but later ones
+ * may be of another restoration. */
+static void
+event_log_tokens_back(struct event_log *w, const struct core_namespace_view *v,
+    uint64_t now_ms)
+{
+	const struct core_tokens_back *t = v->tokens_back;
+	struct log_line_lock lock;
+	struct log_line l = { 0 };
+	char token[24];
+
+	if (v->counters.tokens_back == w->tokens_back ||
+	    (w->tokens_back > 0 && now_ms < w->tokens_back_ms + TOKENS_BACK_MS))
+		return;
+	w->tokens_back = v->counters.tokens_back;
+	w->tokens_back_ms = now_ms;
+	(void)snprintf(token, sizeof(token), "%" PRIu64, t->token);
+	log_line_text(&l, "DDBLOCK_NAMESPACE", w->name);
+	log_line_lock(&l, (struct key){ t->key, t->key_length }, &lock);
+	log_line_text(&l, "DDBLOCK_TOKEN", token);
+	log_write_fields(LOG_ERR, "tokens", l.fields, l.n_fields,
+	    "namespace %s: the record of lock %s has token %s, and had %"
+	    PRIu64 " before: was the table restored from a backup, or the "
+	    "record changed by hand? Tokens that were given may be given "
+	    "again, by hosts that do not know them; \"ddblock raise-tokens\" "
+	    "raises all (%" PRIu64 " such records were seen)", w->name,
+	    lock.name, token, t->known, v->counters.tokens_back);
+}
+
 bool
 event_log_session(struct event_log *w, const struct core *core, uint32_t index,
     uint64_t now_ms)
@@ -73,6 +104,7 @@ event_log_session(struct event_log *w, const struct core *core, uint32_t index,
 	struct core_namespace_view v;
 
 	core_view_namespace(core, index, now_ms, &v);
+	event_log_tokens_back(w, &v, now_ms);
 	if (v.open == w->open && v.danger == w->danger)
 		return false;
 	if (v.format == NULL)

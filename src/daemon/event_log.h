@@ -18,12 +18,15 @@ struct event_log {
 	bool danger;
 	bool opened;		/* ever */
 	int trouble;		/* DDBLOCK_E_*, or 0 */
+	uint64_t tokens_back;	/* so many were said, at last then: */
+	uint64_t tokens_back_ms;
 };
 
 struct server_client;
 struct store;
 
-/* Look at a namespace's session. True if something changed. */
+/* Look at a namespace's session, and whether tokens went back in it. True if
+ * the session changed. */
 bool event_log_session(struct event_log *, const struct core *, uint32_t index,
     uint64_t now_ms);
 

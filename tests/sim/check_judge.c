@@ -331,6 +331,12 @@ static const struct judge_case table[] = {
 	    "50 c5@A told r7 hold=4 token=200 until=19000\n",
 	    "50 c5@A told r7 hold=4 token=201 until=19000\n",
 	    "51 c4@A told r8\n60 c5@A leaves\n", 0 },
+	{ "R22", "it told that token, and the record went back",
+	    "rules blind\n" ONE "20 hand lock x token=100 ttl\n"
+	    "30 c1@A release 1 r3\n31 c1@A told r3\n"
+	    "32 hand lock x token=50 ttl\n33 c1@A acquire x r4\n",
+	    "34 c1@A told r4 hold=2 token=100 until=19000\n",
+	    "34 c1@A told r4 hold=2 token=101 until=19000\n", GONE, 0 },
 	{ "R2", "a ttl on what is held", HOSTS,
 	    "10 A lock x a/g1 token=100 ttl\n",
 	    "10 A lock x a/g1 token=100\n", NULL, 0 },

@@ -226,6 +226,11 @@ hand_step_foreign(struct world *w, const struct plan_step *s)
 void
 hand_step(struct world *w, const struct plan_step *s)
 {
+	if (s->kind == STEP_HAND_BACKUP || s->kind == STEP_HAND_RESTORE) {
+		for (uint32_t i = 0; i < w->plan->n_namespaces; i++)
+			backup_step(w, i, s->kind == STEP_HAND_RESTORE);
+		return;
+	}
 	if (w->plan->namespaces[s->namespace_index].format != FORMAT_NATIVE) {
 		hand_step_foreign(w, s);
 		return;

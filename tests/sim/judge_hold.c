@@ -251,29 +251,6 @@ judge_hold_check_turn(struct judge *j, const struct judge_request *r)
 		    o->client->id);
 }
 
-static void
-judge_hold_check_token(struct judge *j, const struct judge_hold *h)
-{
-	struct judge_lock *l = h->lock;
-	/* Sharers are beside each other. */
-	uint64_t before = h->shared ? l->token_exclusive : l->token_told;
-
-	/* An element removed by hand is handed on until that is noticed; its
-	 * tokens are those before the removal. */
-	if (h->grant != NULL && h->grant->hand_gone)
-		return;
-	if (judge_is_foreign(j, l) && (h->exempt ||
-	    !j->rules.foreign[l->namespace_index].tokens))
-		return;
-	if (h->token <= before && !judge_hold_is_exempt(h))
-		judge_find(j, "2", "%s: token %" PRIu64 " is told after %"
-		    PRIu64, judge_lock_name(l), h->token, before);
-	if (h->token > l->token_told)
-		l->token_told = h->token;
-	if (!h->shared && h->token > l->token_exclusive)
-		l->token_exclusive = h->token;
-}
-
 /* T1: other hosts judge by the table, so the deadline must follow it, too. */
 void
 judge_hold_check_deadline(struct judge *j, const struct judge_hold *h)
@@ -572,7 +549,7 @@ judge_hold_grant(struct judge *j, struct judge_client *c,
 	judge_hold_check_turn(j, r);
 	judge_hold_check_others(j, h);
 	judge_bridge_granted(j, h);
-	judge_hold_check_token(j, h);
+	judge_token_told(j, h);
 	judge_hold_check_deadline(j, h);
 	judge_terms_check_end(j, h);
 	judge_linger_granted(j, h, f->resumes);

@@ -340,10 +340,10 @@ judge_lock_check_rest(struct judge *j, const struct judge_lock *l,
 	bool raised = l->exists && f->lock.token > l->token;
 
 	if (raised && c->n_came == 0 && (c->stayed == NULL ||
-	    c->stayed->shared ||
+	    f->lock.n_elements > 1 ||
 	    !judge_session_is_own(c->stayed->session, f->host, f->sent_ms)))
 		judge_find(j, "R8", "%s: %c raises the token to %" PRIu64
-		    " and does not hold it exclusively", judge_lock_name(l),
+		    " and does not hold it alone", judge_lock_name(l),
 		    judge_host_name(f->host), f->lock.token);
 	if (f->lock.n_waiter_marks > l->n_waiter_marks &&
 	    l->n_standing == 0 && f->lock.n_line < 2)

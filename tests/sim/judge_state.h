@@ -35,6 +35,12 @@ struct judge_due {
 };
 
 /* ---- judge.c ---- */
+/* The highest tokens of a lock that one life of a daemon told. */
+struct judge_told {
+	uint64_t started_ms;
+	uint64_t token, exclusive;
+};
+
 struct judge_host {
 	bool running;
 	bool paused;
@@ -314,6 +320,7 @@ struct judge_lock {
 	uint64_t token;		/* also of an item that is gone */
 	uint64_t token_told;	/* the highest, of this age */
 	uint64_t token_exclusive;	/* the highest of exclusive holds */
+	struct judge_told told[FACT_HOSTS_MAX];
 	uint64_t age;		/* how often deletion by hand set it back */
 	uint64_t created_ms;
 	uint64_t removed_ms;
@@ -400,6 +407,9 @@ void judge_host_froze(struct judge *, unsigned host);
 /* Its boot clock stood still for @stood_ms. */
 void judge_host_resumed(struct judge *, unsigned host, uint64_t stood_ms);
 void judge_client_free_all(struct judge *);
+
+/* judge_token.c */
+void judge_token_told(struct judge *, const struct judge_hold *);
 
 /* judge_hold.c */
 void judge_hold_grant(struct judge *, struct judge_client *,

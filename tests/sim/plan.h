@@ -194,6 +194,9 @@ enum step_kind {
 			 * was, with any holder */
 	STEP_HAND_TAKE,	/* "hand take KEY": its first holder's element out */
 	STEP_HAND_TOKEN,	/* "hand token KEY token=N" */
+	STEP_HAND_BACKUP,	/* "hand backup": of all items */
+	STEP_HAND_RESTORE,	/* "hand restore": all items are as they were in
+				 * the backup, which is empty at first */
 	STEP_HAND_SPEND,	/* "hand spend KEY [left=N]": its token becomes
 				 * the last, with so many left */
 

@@ -168,10 +168,11 @@ show_all(struct host *h)
 		world_trace(h->world, WORLD_TRACE_ALL, h->name,
 		    "shows %s%s, remaining %" PRIu64 ", held %" PRIu32
 		    ", waiting %" PRIu32 ", locks %" PRIu32 ", doubts %"
-		    PRIu32 ", granted %" PRIu64 ", lost %" PRIu64 "%s%s",
+		    PRIu32 ", granted %" PRIu64 ", lost %" PRIu64 "%s%s%s",
 		    v.open ? "open" : "not open", v.danger ? " in danger" : "",
 		    v.remaining_ms, v.held, v.waiting, v.locks, v.n_in_doubt,
 		    v.counters.granted, v.counters.lost,
+		    v.counters.tokens_back > 0 ? ", tokens went back" : "",
 		    v.cause != 0 ? ", " : "",
 		    v.cause != 0 ? error_word(v.cause) : "");
 	}

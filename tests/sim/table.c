@@ -396,6 +396,8 @@ table_done(struct world *w)
 {
 	dynamo_watch(w->dynamo, NULL, NULL);
 	dynamo_free(w->dynamo);
+	for (uint32_t i = 0; i < w->plan->n_namespaces; i++)
+		json_object_put(w->backups[i]);
 	json_tokener_free(w->tokener);
 }
 

@@ -316,6 +316,7 @@ struct world {
 	const struct dialect *dialects[PLAN_NAMESPACES_MAX];
 	struct dialect_table tables[PLAN_NAMESPACES_MAX];
 	struct core_namespace namespaces[PLAN_NAMESPACES_MAX];
+	struct json_object *backups[PLAN_NAMESPACES_MAX];  /* their items */
 	unsigned writer;		/* a host, or FACT_BY_HAND */
 	uint64_t writer_sent;
 	uint64_t table_cut_until;
@@ -486,6 +487,7 @@ void table_name_session(struct world *, struct ident, unsigned host,
 unsigned table_session_host(const struct world *, struct ident);
 
 /* hand.c */
+void backup_step(struct world *, uint32_t namespace_index, bool restore);
 void hand_step(struct world *, const struct plan_step *);
 void hand_beat_all(struct world *, unsigned host, uint64_t beat);
 

@@ -55,6 +55,21 @@ status_hedges(struct buffer *b, const struct ddblock_row *row)
 	    " of them answered by the second\n");
 }
 
+/* Records whose tokens went back. */
+static void
+status_tokens(struct buffer *b, const struct ddblock_row *row)
+{
+	size_t length;
+	const char *n = ddblock_row_find(row, "tokens_back", &length);
+
+	if (n == NULL || (length == 1 && *n == '0'))
+		return;
+	rows_field(b, row, "ns", "", ": ");
+	rows_field(b, row, "tokens_back", "", " records had lower tokens than "
+	    "before: was the table restored from a\n    backup? \"ddblock "
+	    "raise-tokens\" raises them\n");
+}
+
 /* The state of a namespace's endpoint. */
 static void
 status_note(struct buffer *b, const struct ddblock_row *row)
@@ -66,6 +81,7 @@ status_note(struct buffer *b, const struct ddblock_row *row)
 	if (ddblock_row_find(row, "removed", &length) != NULL)
 		rows_field(b, row, "ns", "", ": no new locks (it is configured "
 		    "no more)\n");
+	status_tokens(b, row);
 	if (ddblock_row_find(row, "succeeded", &length) == NULL)
 		return;
 	rows_field(b, row, "ns", "", ": ");

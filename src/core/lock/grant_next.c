@@ -150,8 +150,10 @@ grant_advance_used(struct core *core, struct grant *g)
 {
 	struct lock *l = g->lock;
 
-	if (g->uses->is_multi && grant_lacks_tokens(core, g) > 0) {
-		/* It is told when the record has the token that is told. */
+	if ((g->uses->is_multi && grant_lacks_tokens(core, g) > 0) ||
+	    tokens_are_behind(g)) {
+		/* It is told when the record has the token that is told; and
+		 * that one is there again before another host can have it. */
 		grant_extend(core, g);
 		return;
 	}

@@ -194,6 +194,7 @@ struct lock {
 	bool stand_back : 1;	/* releasing: let the others have it first */
 	bool has_place : 1;	/* at @place_ms */
 	bool wanted : 1;	/* by a host that a hint will reach */
+	bool token_low : 1;	/* the record's went back, and that was told */
 	int16_t cause;		/* last trouble, or 0 */
 	uint16_t run;		/* local grants since the record was read */
 	uint16_t others_seen;	/* holders beside the grants that are ours */
@@ -226,6 +227,7 @@ struct lock {
 	uint32_t place_user;	/* for this user's (core/rate.h) */
 	uint32_t deaf_ms;	/* hints mean nothing until then (32 bits) */
 	uint64_t sequence;	/* of its contents' last known revision */
+	uint64_t token_known;	/* the highest that was ever seen there */
 	uint64_t token_seen;	/* in the record, and its version, where its
 				 * format has one; NULL: none, or unknown */
 	char *version;

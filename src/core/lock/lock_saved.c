@@ -332,6 +332,8 @@ grant_take_over(struct core *core, struct lock *l, struct lease *lease,
 	g->unsealed = (saved->flags & SAVED_GRANT_UNSEALED) != 0;
 	g->token_next = saved->token_next;
 	g->token_last = saved->token_last;
+	if (l->token_known < g->token_last)
+		l->token_known = g->token_last;
 	g->n_tokens = grant_tokens(g);
 	/* Who lost it may be told only now. */
 	if (rest->gap_ms > 0)

@@ -47,6 +47,17 @@ lock_next(const struct namespace *ns, const struct lock *l)
 	    l == NULL ? NULL : &l->link);
 }
 
+/* The highest that was seen of it, if it was in memory before. */
+static void
+lock_recall_token(struct core *core, struct lock *l)
+{
+	uint64_t hash;
+	const struct remembered_token *t = lock_remembered(core, l, &hash);
+
+	if (t->hash == hash)
+		l->token_known = t->token;
+}
+
 int
 lock_new(struct core *core, struct namespace *ns, struct key key,
     struct lock **ret)
@@ -66,6 +77,7 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	l->timer.kind = TIMER_LOCK;
 	l->key_length = key.length & LOCK_KEY_MASK;
 	memcpy(l->key, key.bytes, key.length);
+	lock_recall_token(core, l);
 	hash_add(&ns->locks, &l->link, lock_hash_key(ns, key));
 	if (ns->settings.hints)
 		hint_add_lock(l);

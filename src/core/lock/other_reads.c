@@ -108,8 +108,11 @@ lock_audited(struct core *core, struct lock *l,
 	struct grant *g, *next;
 	bool changed = false;
 
+	record_token_seen(l, record);
 	LL_FOREACH_SAFE(l->grants, g, next)
 	{
+		/* Its record went back: it is to be raised again. */
+		changed = changed || tokens_are_behind(g);
 		if (g->state != GRANT_HELD || record_shows(record, g))
 			continue;
 		grant_lose(core, g, record_loss(record));
@@ -131,7 +134,7 @@ static bool
 lock_read_breaks(const struct grant *g, const struct lock_record *record)
 {
 	return g->lock->ns->has_sessions ?
-	    g->token_last <= record->token :
+	    g->token_last <= record->token || tokens_are_behind(g) :
 	    ident_equal(g->id, record->broken);
 }
 

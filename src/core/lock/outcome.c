@@ -9,6 +9,10 @@
 
 #include "ddblock.h"
 
+#define OUTCOME_TOO_LOW							\
+	"the token of its record was given before: was the table "	\
+	"restored from a backup? \"ddblock raise-tokens\" repairs that"
+
 /* Why it is not done, or not known to be. */
 int16_t
 outcome_cause(const struct outcome *o)
@@ -89,6 +93,31 @@ outcome_seen(struct core *core, struct lock *l, const struct outcome *o,
 		    random_jitter(&core->random, lock_poll_ms(l));
 }
 
+/* Its tokens may have been given before, and it cannot have others: it shares
+ * the lock with hosts that have those, or nothing may end it but its holder. */
+static bool
+outcome_is_too_low(const struct grant *g, const struct lock_record *record)
+{
+	return (g->fail_closed || (g->mode == LOCK_MODE_SHARED &&
+	    record->n_holders > 1)) && !grant_has_token(g);
+}
+
+/* No client is told of it: give it back. */
+static void
+outcome_give_back(struct core *core, struct grant *g, const struct holder *me,
+    const struct outcome *o, uint64_t submitted_ms)
+{
+	struct lock *l = g->lock;
+
+	if (g->fail_closed) {
+		grant_enter(core, g, GRANT_RELEASING, NULL);
+		return;
+	}
+	grant_enter(core, g, GRANT_NONE, NULL);
+	outcome_seen(core, l, o, submitted_ms);
+	record_orphan(core, l, me);
+}
+
 /* The grant @me is in the record, and its tokens are ours. */
 void
 outcome_granted(struct core *core, struct grant *g, const struct holder *me,
@@ -98,15 +127,15 @@ outcome_granted(struct core *core, struct grant *g, const struct holder *me,
 
 	if (l->ns->renews_records && g->lease != NULL)
 		record_lease_begin(core, g->lease, &o->lock);
-	if (!grant_is_good(core, g) || !grant_take_tokens(g, &o->lock)) {
-		/* No client was told of it: give it back. */
-		if (g->fail_closed) {
-			grant_enter(core, g, GRANT_RELEASING, NULL);
-			return;
-		}
-		grant_enter(core, g, GRANT_NONE, NULL);
-		outcome_seen(core, l, o, submitted_ms);
-		record_orphan(core, l, me);
+	if (!grant_is_good(core, g) ||
+	    !grant_take_new_tokens(g, &o->lock)) {
+		outcome_give_back(core, g, me, o, submitted_ms);
+		return;
+	}
+	if (outcome_is_too_low(g, &o->lock)) {
+		outcome_fail(core, l, DDBLOCK_E_BAD_RECORD, OUTCOME_TOO_LOW,
+		    submitted_ms);
+		outcome_give_back(core, g, me, o, submitted_ms);
 		return;
 	}
 	grant_enter(core, g, GRANT_HELD, g->lease);
@@ -319,6 +348,14 @@ outcome_extended(struct core *core, struct lock *l, struct submission *s,
 	outcome_seen(core, l, o, submitted_ms);
 	if (g == NULL || g->state != GRANT_HELD)
 		return;
+	/* Others have come to share it meanwhile. */
+	if (g->uses == NULL && o->kind == OUTCOME_CONFLICT &&
+	    outcome_is_too_low(g, &o->lock)) {
+		outcome_fail(core, l, DDBLOCK_E_BAD_RECORD, OUTCOME_TOO_LOW,
+		    submitted_ms);
+		grant_enter(core, g, GRANT_RELEASING, g->lease);
+		return;
+	}
 	/* For the next holder; or the element that is there now. */
 	if (l->ns->has_sessions || g->uses != NULL ||
 	    o->kind != OUTCOME_DONE)

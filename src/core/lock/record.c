@@ -493,6 +493,38 @@ record_find_use(struct lock *l, const struct lock_record *record)
 	    (uint16_t)record->limit;
 }
 
+/* It has @token, and had a higher one. Each time it is told once. */
+void
+record_went_back(struct lock *l, uint64_t token)
+{
+	struct namespace *ns = l->ns;
+
+	if (l->token_low)
+		return;
+	l->token_low = true;
+	ns->counters.tokens_back++;
+	ns->token_floor_due = ns->has_sessions;
+	ns->tokens_back.token = token;
+	ns->tokens_back.known = l->token_known;
+	ns->tokens_back.key_length = l->key_length;
+	memcpy(ns->tokens_back.key, l->key, l->key_length);
+}
+
+/* An absent record has none: a new one begins above all of before. */
+void
+record_token_seen(struct lock *l, const struct lock_record *record)
+{
+	if (!l->ns->has_tokens || !record->exists)
+		return;
+	l->token_seen = record->token;
+	if (record->token < l->token_known) {
+		record_went_back(l, record->token);
+		return;
+	}
+	l->token_known = record->token;
+	l->token_low = false;
+}
+
 /* Formats without sessions have no revision: what is there, is. */
 static void
 record_find_version(struct lock *l, const struct lock_record *record)
@@ -528,6 +560,7 @@ record_seen(struct core *core, struct lock *l,
 		in_doubt_read(core, &l->in_doubt_list, record, submitted_ms);
 	if (record->revision.sequence > l->sequence)
 		l->sequence = record->revision.sequence;
+	record_token_seen(l, record);
 	record_find_version(l, record);
 	l->read_due = false;
 	l->mark_due = MARK_NONE;

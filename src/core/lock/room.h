@@ -31,6 +31,8 @@ struct extras {
 	struct downgrade *downgrade;	/* HELD, or NULL */
 	struct waiter *changing;	/* RENEWs with a change */
 	char *token_text;	/* of a token beyond TOKEN_MAX; or NULL */
+	uint64_t token_floor;	/* its tokens may have been given before, up to
+				 * this one (tokens.c); 0: they were not */
 };
 
 static inline void
@@ -73,7 +75,6 @@ void grant_advance(struct core *, struct grant *);
 
 /* ---- tokens.c --------------------------------------------------------- */
 uint16_t grant_tokens(const struct grant *);
-uint16_t grant_more_tokens(const struct core *, const struct grant *);
 uint64_t grant_next_token(struct grant *);
 bool grant_has_token(const struct grant *);
 uint64_t grant_lacks_tokens(const struct core *, const struct grant *);
@@ -81,7 +82,21 @@ void grant_asked_tokens(struct core *, const struct grant *,
     const struct outcome *);
 bool grant_set_token_text(struct grant *, const char *text);
 bool grant_take_tokens(struct grant *, const struct lock_record *);
+bool grant_take_new_tokens(struct grant *, const struct lock_record *);
 void grant_adopt(struct core *, struct grant *, const struct lock_record *);
+uint64_t grant_extension(const struct core *, struct grant *,
+    uint64_t *ret_seen);
+
+/* Is the record of this hold below the tokens that the hold has? */
+static inline bool
+tokens_are_behind(const struct grant *g)
+{
+	const struct lock *l = g->lock;
+
+	return l->ns->has_tokens && g->mode == LOCK_MODE_EXCLUSIVE &&
+	    g->state == GRANT_HELD && l->token_seen > 0 &&
+	    l->token_seen < g->token_last;
+}
 
 /* ---- lock.c ----------------------------------------------------------- */
 void lock_save_righting(struct core *, struct lock *);
@@ -128,6 +143,16 @@ void hint_answered(struct core *, struct lock *, enum outcome_kind);
 
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
+
+/* Where its token is remembered when it is not in memory, and by which number:
+ * those of several namespaces are apart. */
+static inline struct remembered_token *
+lock_remembered(struct core *core, const struct lock *l, uint64_t *ret_hash)
+{
+	*ret_hash = siphash(&core->hash_key, l->key, l->key_length) ^
+	    (l->ns->index + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+	return &core->tokens[*ret_hash % TOKENS_REMEMBERED];
+}
 struct lock *lock_next(const struct namespace *, const struct lock *);
 
 /* ---- next_operation.c -------------------------------------------------- */
@@ -174,6 +199,8 @@ void record_forget_sight(struct lock *);
 bool record_block(struct core *, struct lock *);
 bool record_awaits_turn(struct core *, struct lock *);
 size_t record_dead(const struct lock *, size_t most, struct holder *ret);
+void record_went_back(struct lock *, uint64_t token);
+void record_token_seen(struct lock *, const struct lock_record *);
 enum core_loss record_loss(const struct lock_record *);
 
 /* ---- pending_update.c -------------------------------------------------- */

@@ -151,7 +151,8 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	o->tokens = g->n_tokens;
 	o->version = s->version;
 	o->keeps_contents = w->change != NULL && w->change->spares_data;
-	o->token_seen = l->token_seen;
+	if (!l->ns->has_sessions)
+		o->token_seen = l->token_seen;
 	if (l->line != NULL) {
 		o->place = line_place(l, o->session);
 		o->token_seen = l->line->token;
@@ -264,10 +265,7 @@ submission_prepare_extend(const struct core *core, struct grant *g,
 	s->version = g->lock->version;	/* which has the token, too */
 	g->lock->version = NULL;
 	o->version = s->version;
-	o->token_seen = g->token_last;
-	o->tokens = grant_lacks_tokens(core, g);
-	if (o->tokens == 0)
-		o->tokens = g->n_tokens = grant_more_tokens(core, g);
+	o->tokens = grant_extension(core, g, &o->token_seen);
 }
 
 /* Its contents follow: submission_update(). */

@@ -3,11 +3,37 @@
  * record says of them. In the native format a grant has a block, so that a
  * hand-over needs no write; in the others each acquisition has the next one, if
  * there are tokens at all.
+ *
+ * Tokens that go back: the table was restored from a backup, or a record was
+ * changed by hand, and what was given already would be given again.
+ *
+ *  1. The highest token that was seen of each lock is known while the lock is
+ *     in memory, and of TOKENS_REMEMBERED that are not. Looks and writes of a
+ *     lock follow each other, and no daemon lowers a token: so a lower one that
+ *     is seen later was written by something else.
+ *  2. No grant gets a token that is not above the known one. Its record is
+ *     raised first, by an extension; what cannot be extended is refused.
+ *  3. What other hosts gave is not known here, but it was below the endpoint's
+ *     seconds << 20: new records begin there, and gain less than that in a
+ *     second, with at most 1,000 writes. So once a token has gone back, no new
+ *     grant of that namespace gets one that is below the time of the next
+ *     acquire. In formats without sessions tokens begin with 1, and say nothing
+ *     of time.
+ *  4. A hold that goes on keeps its token, and its record is raised to that
+ *     again.
+ *
+ * A daemon that has just begun knows nothing, nor does one that never saw the
+ * lock: for these "ddblock raise-tokens" raises the records.
  */
 #include "core/lock/room.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Above that a token was set by hand: there is no room to raise others to it,
+ * and to delete its record, which repairs it, is meant. */
+#define TOKEN_FLOOR_MAX (TOKEN_MAX - 2 * TOKENS_MAX)
+#define TOKEN_FLOOR_S_MAX (UINT64_C(1) << 32)
 
 /* How many tokens are asked for with it, and each time that they run out. */
 uint16_t
@@ -25,7 +51,7 @@ grant_tokens(const struct grant *g)
 
 /* And the next time: twice as many as before, while this host alone uses them
  * up within a poll. */
-uint16_t
+static uint16_t
 grant_more_tokens(const struct core *core, const struct grant *g)
 {
 	uint16_t n = grant_tokens(g);
@@ -40,8 +66,7 @@ grant_more_tokens(const struct core *core, const struct grant *g)
 bool
 grant_has_token(const struct grant *g)
 {
-	return g->mode == LOCK_MODE_SHARED ||
-	    !g->lock->ns->has_tokens ||
+	return !g->lock->ns->has_tokens ||
 	    g->token_next <= g->token_last;
 }
 
@@ -93,6 +118,29 @@ grant_asked_tokens(struct core *core, const struct grant *g,
 		core->lock_events->tokens_known(core, u, o);
 }
 
+/*
+ * There are more tokens: which may be given? A whole number of seconds was
+ * written by a RAISE, for no one: what is below may have been given before.
+ */
+static void
+tokens_admit(struct grant *g)
+{
+	uint64_t last = g->token_last;
+	uint64_t floor = g->extras == NULL ? 0 : g->extras->token_floor;
+
+	if (g->lock->ns->has_sessions && last % TOKENS_RAISED == 0)
+		g->token_next = last;
+	if (floor == 0)
+		return;
+	if (last <= floor) {
+		g->token_next = last + 1;
+		return;
+	}
+	g->extras->token_floor = 0;
+	if (g->token_next <= floor)
+		g->token_next = floor + 1;
+}
+
 /* The record has more, and no other host may give them. */
 static void
 grant_raise_tokens(struct core *core, struct grant *g, uint64_t last)
@@ -100,6 +148,7 @@ grant_raise_tokens(struct core *core, struct grant *g, uint64_t last)
 	if (last <= g->token_last)
 		return;
 	g->token_last = last;
+	tokens_admit(g);
 	grant_touch(g);
 	grant_asked_tokens(core, g, NULL);
 }
@@ -140,6 +189,7 @@ grant_take_tokens(struct grant *g, const struct lock_record *record)
 		return false;
 	g->token_last = record->token;
 	g->token_next = record->token - n + 1;
+	tokens_admit(g);
 	grant_touch(g);
 	return true;
 }
@@ -153,8 +203,74 @@ grant_adopt(struct core *core, struct grant *g,
 
 	if (g->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1)
 		grant_raise_tokens(core, g, record->token);
+	/* A sharer has tokens of its own only if it is raised, and alone. */
+	if (!grant_has_token(g) && record->n_holders == 1)
+		grant_raise_tokens(core, g, record->token);
 	if (!l->foreign_mark_seen) {
 		l->run = 0;
 		l->run_started_ms = (uint32_t)core->now_ms;
 	}
+}
+
+/* ---- tokens that go back ---------------------------------------------- */
+
+/* The highest token that may have been given. */
+static uint64_t
+tokens_floor(const struct grant *g, const struct lock_record *record)
+{
+	struct namespace *ns = g->lock->ns;
+	uint64_t now_s = record->acquired_at_s;
+	uint64_t floor = g->lock->token_known;
+
+	if (ns->token_floor_due && now_s > 0 && now_s < TOKEN_FLOOR_S_MAX) {
+		ns->token_floor_due = false;
+		if (ns->token_floor < now_s << 20)
+			ns->token_floor = now_s << 20;
+	}
+	/* What cannot be raised is refused only for what is known of it. */
+	if (ns->token_floor > floor && !g->fail_closed &&
+	    (g->mode == LOCK_MODE_EXCLUSIVE || record->n_holders == 1))
+		floor = ns->token_floor;
+	return floor <= TOKEN_FLOOR_MAX ? floor : 0;
+}
+
+/* As grant_take_tokens(), of a new grant: those that may have been given before
+ * are given to nobody. */
+bool
+grant_take_new_tokens(struct grant *g, const struct lock_record *record)
+{
+	struct lock *l = g->lock;
+	uint64_t before, floor;
+
+	if (!grant_take_tokens(g, record))
+		return false;
+	if (!l->ns->has_tokens || record->token_text != NULL)
+		return true;
+	before = record->token - g->n_tokens;
+	if (before < l->token_known)
+		record_went_back(l, before);
+	floor = tokens_floor(g, record);
+	if (before >= floor)
+		return true;
+	if (grant_extras(g) == NULL)
+		return false;
+	g->extras->token_floor = floor;
+	g->token_next = g->token_last + 1;
+	return true;
+}
+
+/* By how many its record is to rise above @ret_seen, which it has. */
+uint64_t
+grant_extension(const struct core *core, struct grant *g, uint64_t *ret_seen)
+{
+	uint64_t lacks = grant_lacks_tokens(core, g);
+	uint64_t last = g->token_last;
+
+	if (lacks == 0)
+		g->n_tokens = grant_more_tokens(core, g);
+
+	*ret_seen = tokens_are_behind(g) ? g->lock->token_seen : last;
+	if (g->extras != NULL && g->extras->token_floor > last)
+		last = g->extras->token_floor;
+	return last - *ret_seen + (lacks > 0 ? lacks : g->n_tokens);
 }

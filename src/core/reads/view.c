@@ -201,6 +201,7 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 		.waiting = ns->n_waiting,
 		.n_in_doubt = ns->n_in_doubt,
 		.counters = ns->counters,
+		.tokens_back = &ns->tokens_back,
 	};
 	if (!open || s == NULL)
 		return;
