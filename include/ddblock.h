@@ -588,7 +588,8 @@ int ddblock_cancel(struct ddblock *, uint64_t request);
 
 /* QUERIES
  *
- * The last two are orders. Rows and their fields are in ddblock-protocol(7). */
+ * DRAIN, UNDRAIN and RAISE are orders. Rows and their fields are in
+ * ddblock-protocol(7). */
 enum ddblock_query_kind {
 	DDBLOCK_QUERY_GET = 1,	/* who holds @key? One row, the final one */
 	DDBLOCK_QUERY_LIST,	/* the locks in the store */
@@ -600,6 +601,7 @@ enum ddblock_query_kind {
 	DDBLOCK_QUERY_DRAIN,	/* no new locks; one row: how many are held */
 	DDBLOCK_QUERY_UNDRAIN,	/* and again */
 	DDBLOCK_QUERY_ACCESS,	/* what may a user do, by which rule? */
+	DDBLOCK_QUERY_RAISE,	/* a higher token for the record of @key */
 };
 
 struct ddblock_query_options {
@@ -620,11 +622,12 @@ struct ddblock_query_options {
 	const char *uid;	/* ACCESS: its number, */
 	const char *groups;	/* and those of its groups: "4,100"; or NULL */
 	const char *unit;	/* ACCESS: of its process; NULL: none */
+	const char *to;		/* RAISE: the least token; NULL: the time */
 };
 
 #define DDBLOCK_QUERY_OPTIONS_INIT \
 	{ sizeof(struct ddblock_query_options), NULL, NULL, NULL, NULL, \
-	    NULL, NULL, NULL, NULL, NULL }
+	    NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* Ask, and have every row given to @function. Blocks. */
 int ddblock_query(struct ddblock *, enum ddblock_query_kind,

@@ -15,6 +15,7 @@ enum core_about {
 	CORE_ABOUT_AUDIT,		/* struct namespace */
 	CORE_ABOUT_LISTING,		/* struct request */
 	CORE_ABOUT_BREAK,		/* struct request */
+	CORE_ABOUT_RAISE,		/* struct request */
 	CORE_ABOUT_WATCHES,		/* struct namespace */
 	CORE_ABOUT_MULTI,		/* struct together */
 };

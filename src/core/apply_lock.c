@@ -175,13 +175,21 @@ apply_may_enter(const struct operation *o, const struct lock_record *l)
 	    apply_is_marked(l, LOCK_MODE_EXCLUSIVE, o->me.session);
 }
 
+/* Of a record that is made now, less one. */
+static uint64_t
+apply_first_token(const struct apply *a)
+{
+	uint64_t first_s = a->wall_s < APPLY_WALL_S_MAX ?
+	    a->wall_s : APPLY_WALL_S_MAX;
+
+	return first_s << 20;
+}
+
 /* What new tokens are added to. */
 static uint64_t
 apply_token(const struct apply *a, const struct lock_record *l)
 {
-	uint64_t first_s = a->wall_s < APPLY_WALL_S_MAX ?
-	    a->wall_s : APPLY_WALL_S_MAX;
-	uint64_t first = first_s << 20;
+	uint64_t first = apply_first_token(a);
 
 	if (l->exists)
 		return l->token;
@@ -432,6 +440,32 @@ apply_make_break(const struct apply *a, const struct operation *o,
 	r->ttl_s = a->wall_s + a->retention_s;
 }
 
+static uint64_t
+apply_raised_token(const struct apply *a, const struct operation *o)
+{
+	return o->tokens > 0 ? o->tokens :
+	    apply_first_token(a) + TOKENS_RAISED;
+}
+
+static int
+apply_judge_raise(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	if (!l->exists)
+		return APPLY_CONFLICT;
+	if (l->token < apply_raised_token(a, o))
+		return APPLY_NEW;
+	return a->repeated ? APPLY_SAME : APPLY_CONFLICT;
+}
+
+static void
+apply_make_raise(const struct apply *a, const struct operation *o,
+    void *memory, struct lock_record *r)
+{
+	(void)memory;
+	r->token = apply_raised_token(a, o);
+}
+
 const struct apply_rule apply_rules[APPLY_KINDS] = {
 	[OPERATION_READ] = { apply_judge_read, NULL },
 	[OPERATION_ACQUIRE] = { apply_judge_acquire, apply_make_acquire },
@@ -443,4 +477,5 @@ const struct apply_rule apply_rules[APPLY_KINDS] = {
 	[OPERATION_REMOVE_WAITER] = { apply_judge_remove_waiter,
 	    apply_make_remove_waiter },
 	[OPERATION_BREAK] = { apply_judge_break, apply_make_break },
+	[OPERATION_RAISE] = { apply_judge_raise, apply_make_raise },
 };

@@ -244,6 +244,9 @@ core_stored(struct core *core, const struct operation *o,
 	case CORE_ABOUT_BREAK:
 		break_stored(core, submit->owner, outcome);
 		return;
+	case CORE_ABOUT_RAISE:
+		raise_stored(core, submit->owner, outcome);
+		return;
 	case CORE_ABOUT_WATCHES:
 		watch_poll_stored(core, submit->owner, outcome);
 		return;
@@ -304,6 +307,8 @@ core_serve(struct core *core, struct request *r,
 		return listing_ask(core, r, ask);
 	case CORE_BREAK:
 		return break_ask(core, r, ask);
+	case CORE_RAISE:
+		return raise_ask(core, r, ask);
 	case CORE_WATCH:
 		return watch_ask(core, r, ask);
 	case CORE_UNWATCH:

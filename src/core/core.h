@@ -60,6 +60,7 @@ enum core_verb {
 	CORE_WATCH,
 	CORE_UNWATCH,
 	CORE_RESUME,	/* what a connection that has ended left lingering */
+	CORE_RAISE,	/* the token of a record, for nobody */
 };
 
 /* What a client asks of a lock, and what it gets. */
@@ -142,7 +143,8 @@ struct core_request {
 	const char *owner;	/* ACQUIRE, DOWNGRADE, BREAK: for people: who */
 	struct core_labels labels;	/* ACQUIRE: kept with the hold */
 	const char *reason;		/* BREAK: for people: why */
-	uint64_t token;			/* BREAK: as it was seen, */
+	uint64_t token;	/* RAISE: to this at least; 0: to the store's time.
+			 * BREAK: as it was seen, */
 	const char *record;		/* or (formats without sessions) this */
 	const struct change *change;	/* ACQUIRE, RENEW, RELEASE, exclusive:
 					 * of what is kept in it; or NULL */
@@ -297,7 +299,8 @@ struct core_reply {
 	const char *text;	/* for people, NULL: none */
 	uint64_t hold;		/* ACQUIRE, DOWNGRADE */
 	uint64_t token;	/* ACQUIRE, DOWNGRADE; BREAK: as it was named; 0: the
-			 * format has none */
+			 * format has none; RAISE: that it has now, */
+	bool raised;		/* by this request, or (false) before */
 	const char *token_text;	/* ACQUIRE: of one beyond TOKEN_MAX; or NULL */
 	const char *owner;	/* BREAK: whose it was, may be empty */
 	const struct core_part *parts;	/* ACQUIRE of several, by their keys */

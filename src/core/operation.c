@@ -21,6 +21,7 @@ static const char *const operation_names[] = {
 	[OPERATION_REMOVE_WAITER] = "unwant",
 	[OPERATION_MARK] = "mark",
 	[OPERATION_BREAK] = "break",
+	[OPERATION_RAISE] = "raise",
 	[OPERATION_SCAN] = "scan",
 	[OPERATION_SESSION_OPEN] = "session open",
 	[OPERATION_SESSION_BEAT] = "session beat",
@@ -97,6 +98,8 @@ operation_is_sound(const struct operation *o)
 			return o->place <= LINE_PLACES_MAX &&
 			    o->line_max <= LINE_PLACES_MAX;
 		return shared && o->place == 0 && o->line_max == 0;
+	case OPERATION_RAISE:
+		return o->tokens <= TOKEN_MAX && o->tokens % TOKENS_RAISED == 0;
 	case OPERATION_MARK:
 		return o->version != NULL && !ident_is_none(o->mark) &&
 		    o->mark_form != MARK_NONE;

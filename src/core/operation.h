@@ -132,6 +132,7 @@ enum operation_kind {
 	OPERATION_REMOVE_WAITER,
 	OPERATION_MARK,		/* observe a record; without sessions */
 	OPERATION_BREAK,	/* remove all holders */
+	OPERATION_RAISE,	/* a higher token, for nobody */
 	OPERATION_SCAN,		/* a page of the table */
 	OPERATION_SESSION_OPEN,
 	OPERATION_SESSION_BEAT,
@@ -209,6 +210,10 @@ enum mark_form {
  *     The lock has holders and its token is @token_seen. All of them are
  *     removed; the record says that @owner broke it, and gets its time to
  *     live.
+ * RAISE
+ *     There is a record, and its token is below @tokens, which is a multiple of
+ *     TOKENS_RAISED; 0: the endpoint's next second << 20. It becomes the token,
+ *     whether the lock is held or not. Not in formats without sessions.
  * ACQUIRE, in a format without sessions (@mode is exclusive, @tokens is 1)
  *     Without @version: nobody holds the lock, as far as the format can ask
  *     for that without having seen the record. With it: the record is the one
@@ -271,7 +276,7 @@ struct operation {
 			 * none */
 	uint32_t line_max;	/* ADD_WAITER: of the line; 0: a mark only */
 	uint64_t limit;	/* ACQUIRE, shared: of the holders; 0: none */
-	uint64_t tokens;		/* ACQUIRE (shared: 1), EXTEND */
+	uint64_t tokens;	/* ACQUIRE (shared: 1), EXTEND; RAISE: to it */
 	uint64_t token_seen;	/* ACQUIRE of dead or from behind, EXTEND,
 				 * BREAK, REMOVE_WAITER */
 	const struct holder *dead;		/* ACQUIRE */

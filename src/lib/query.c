@@ -21,6 +21,7 @@ static const enum protocol_verb query_verbs[] = {
 	[DDBLOCK_QUERY_DRAIN] = VERB_DRAIN,
 	[DDBLOCK_QUERY_UNDRAIN] = VERB_UNDRAIN,
 	[DDBLOCK_QUERY_ACCESS] = VERB_ACCESS,
+	[DDBLOCK_QUERY_RAISE] = VERB_RAISE,
 };
 
 /* The argument that each option becomes, of the verbs that take it. */
@@ -38,6 +39,7 @@ static const struct option query_table[] = {
 	OPTION(uid, UID),
 	OPTION(groups, GROUPS),
 	OPTION(unit, UNIT),
+	OPTION(to, TO),
 };
 #undef OPTION
 

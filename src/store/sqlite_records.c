@@ -549,6 +549,7 @@ sqlite_records_run(struct sqlite_records *r, struct sqlite_job *j)
 	case OPERATION_ADD_WAITER:
 	case OPERATION_REMOVE_WAITER:
 	case OPERATION_BREAK:
+	case OPERATION_RAISE:
 		return sqlite_records_lock(r, j);
 	case OPERATION_MULTI:
 		return sqlite_records_multi(r, j);

@@ -289,6 +289,18 @@ story_break(struct story_state *t)
 	return case_break(t->key, story_token(t, t->words[1]));
 }
 
+/* "raise 2": to the second whole number above the first token; "raise 0": to
+ * that below it. */
+static struct seen *
+story_raise(struct story_state *t)
+{
+	struct operation o = case_operation(OPERATION_RAISE, t->key);
+
+	o.tokens = (t->first / TOKENS_RAISED +
+	    story_number(t->words[1], 1)) * TOKENS_RAISED;
+	return case_do(&o);
+}
+
 static struct seen *
 story_waiter_mark(struct story_state *t)
 {
@@ -355,6 +367,7 @@ static const struct {
 	{ "release", story_release, NULL },
 	{ "extend", story_extend, NULL },
 	{ "break", story_break, NULL },
+	{ "raise", story_raise, NULL },
 	{ "want", story_waiter_mark, NULL },
 	{ "unwant", story_waiter_mark, NULL },
 	{ "want-shared", story_waiter_mark, NULL },

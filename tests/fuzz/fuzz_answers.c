@@ -17,6 +17,7 @@
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 #define KINDS OPERATION_SESSION_CLOSE
+#define LATER_KIND OPERATION_RAISE	/* it came when there was a corpus */
 #define KEYS 3
 #define PAGES_MAX 3
 #define ANSWERS_MAX 12
@@ -203,6 +204,8 @@ life_has(const struct life *l, enum operation_kind kind)
 	switch (kind) {
 	case OPERATION_MULTI:
 		return (features & DIALECT_MULTI) != 0;
+	case OPERATION_RAISE:
+		return sessions;
 	case OPERATION_ADD_WAITER:
 	case OPERATION_REMOVE_WAITER:
 		return (features & DIALECT_WAITER_MARKS) != 0;
@@ -217,6 +220,17 @@ life_has(const struct life *l, enum operation_kind kind)
 	default:
 		return true;
 	}
+}
+
+/* For letters the kind that it was before there was a later one. */
+static enum operation_kind
+life_kind(unsigned byte)
+{
+	unsigned kind = 1 + byte % (KINDS - 1);
+
+	if (byte >= 'z' + KINDS)
+		return LATER_KIND;
+	return (enum operation_kind)(kind < LATER_KIND ? kind : kind + 1);
 }
 
 static struct operation
@@ -387,7 +401,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!fuzz_line(&l.in, &line))
 		return 0;
 	l.dialect = formats[fuzz_byte(&line) % FORMATS];
-	kind = (enum operation_kind)(1 + fuzz_byte(&line) % KINDS);
+	kind = life_kind(fuzz_byte(&line));
 	for (int i = 0; i < 4; i++)
 		l.settings |= (fuzz_byte(&line) & 15) << (4 * i);
 	life_set_table(&l);

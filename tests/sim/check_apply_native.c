@@ -117,6 +117,8 @@ fill(struct trial *t, struct operation *o, const struct lock_record *l,
 	o->tokens = 1;
 	if (o->kind == OPERATION_EXTEND || o->mode == LOCK_MODE_EXCLUSIVE)
 		o->tokens += trial_below(t, 3);
+	if (o->kind == OPERATION_RAISE)
+		o->tokens = trial_below(t, 3) * TOKENS_RAISED;
 	if (o->kind == OPERATION_ACQUIRE && o->mode == LOCK_MODE_SHARED)
 		o->limit = trial_one_in(t, 2) ? l->limit : trial_below(t, 4);
 	o->token_seen = trial_one_in(t, 4) ? native_any_token(t) : l->token;
@@ -163,7 +165,9 @@ check_lock(struct trial *t, const struct operation *o,
 	const struct apply a = {
 		.wall_s = t->wall_ms / 1000, .retention_s = RETENTION_S,
 	};
-	const struct apply again = { .repeated = true };
+	const struct apply again = {
+		.wall_s = t->wall_ms / 1000, .repeated = true,
+	};
 	const struct dialect_attempt attempt = {
 		.step = DIALECT_DO, .wall_ms = t->wall_ms,
 	};
@@ -202,7 +206,7 @@ check_lock(struct trial *t, const struct operation *o,
 static const enum operation_kind lock_kinds[] = {
 	OPERATION_ACQUIRE, OPERATION_RELEASE, OPERATION_EXTEND,
 	OPERATION_UPDATE, OPERATION_ADD_WAITER, OPERATION_REMOVE_WAITER,
-	    OPERATION_BREAK,
+	    OPERATION_BREAK, OPERATION_RAISE,
 };
 #define LOCK_KINDS ((int)(sizeof(lock_kinds) / sizeof(lock_kinds[0])))
 

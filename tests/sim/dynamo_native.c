@@ -131,6 +131,9 @@ native_fill(struct native *n, struct operation *o,
 	const struct lock_record *l = &view->lock;
 	bool informed = native_chance(n, 4) > 0;
 
+	if (o->kind == OPERATION_RAISE)
+		o->tokens = native_chance(n, 3) * TOKENS_RAISED;
+
 	o->token_seen = informed ? l->token : native_chance(n, 100);
 	o->beat = informed ? view->session.beat : native_chance(n, 50);
 	o->n_holders = native_holders(n, l, holders);
@@ -163,7 +166,8 @@ native_step(struct native *n)
 		OPERATION_RELEASE, OPERATION_RELEASE, OPERATION_EXTEND,
 		OPERATION_ADD_WAITER, OPERATION_REMOVE_WAITER,
 		    OPERATION_REMOVE_WAITER,
-		OPERATION_BREAK, OPERATION_READ, OPERATION_READ_MANY,
+		OPERATION_BREAK, OPERATION_RAISE,
+		OPERATION_READ, OPERATION_READ_MANY,
 		OPERATION_SCAN, OPERATION_SESSION_OPEN,
 		OPERATION_SESSION_BEAT, OPERATION_SESSION_BEAT,
 		OPERATION_SESSION_READ, OPERATION_SESSION_KILL,

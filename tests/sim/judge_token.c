@@ -45,10 +45,10 @@ judge_token_told(struct judge *j, const struct judge_hold *h)
 	if (judge_is_foreign(j, l) && (h->exempt ||
 	    !j->rules.foreign[l->namespace_index].tokens))
 		return;
-	judge_token_of_host(j, h);
 	if (h->token <= before && !judge_hold_is_exempt(h))
 		judge_find(j, "2", "%s: token %" PRIu64 " is told after %"
 		    PRIu64, judge_lock_name(l), h->token, before);
+	judge_token_of_host(j, h);
 	if (h->token > l->token_told)
 		l->token_told = h->token;
 	if (!h->shared && h->token > l->token_exclusive)

@@ -217,6 +217,8 @@ static const struct {
 	{ OPERATION_BREAK, DIALECT_DO, false, "UpdateItem",
 	    "SET #broken_by = :by, #ttl = :ttl REMOVE #holders",
 	    "attribute_exists(#holders) AND #token = :seen", 0 },
+	{ OPERATION_RAISE, DIALECT_DO, false, "UpdateItem",
+	    "SET #token = :to", "#token BETWEEN :zero AND :below", 0 },
 	{ OPERATION_SESSION_OPEN, DIALECT_DO, false, "PutItem", NULL,
 	    "attribute_not_exists(#key)", 0 },
 	{ OPERATION_SESSION_BEAT, DIALECT_DO, false, "UpdateItem",
@@ -245,6 +247,8 @@ TEST_ROWS(test_requests, requests)
 		o.dead = &other;
 		o.n_dead = 1;
 	}
+	if (o.kind == OPERATION_RAISE)
+		o.tokens = TOKENS_RAISED;
 	if (o.kind == OPERATION_ADD_WAITER)
 		o.line_max = requests[_i].place;
 	else

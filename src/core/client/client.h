@@ -234,6 +234,8 @@ int linger_resume(struct core *, struct request *,
     const struct core_request *);
 
 void break_stored(struct core *, struct request *, const struct outcome *);
+int raise_ask(struct core *, struct request *, const struct core_request *);
+void raise_stored(struct core *, struct request *, const struct outcome *);
 
 /* ---- holds ------------------------------------------------------------ */
 

@@ -235,6 +235,7 @@ share_asks_nothing(const struct core_request *ask)
 	case CORE_GET:
 	case CORE_LIST:
 	case CORE_BREAK:
+	case CORE_RAISE:
 	case CORE_WATCH:
 		return false;
 	case CORE_CANCEL:

@@ -14,11 +14,11 @@
  *  2. No grant gets a token that is not above the known one. Its record is
  *     raised first, by an extension; what cannot be extended is refused.
  *  3. What other hosts gave is not known here, but it was below the endpoint's
- *     seconds << 20: new records begin there, and gain less than that in a
- *     second, with at most 1,000 writes. So once a token has gone back, no new
- *     grant of that namespace gets one that is below the time of the next
- *     acquire. In formats without sessions tokens begin with 1, and say nothing
- *     of time.
+ *     next second << 20: new records begin at their second, and gain less than
+ *     that in each, with at most 1,000 writes. So once a token has gone back,
+ *     no new grant of that namespace gets one that is below the time of the
+ *     next acquire. In formats without sessions tokens begin with 1, and say
+ *     nothing of time.
  *  4. A hold that goes on keeps its token, and its record is raised to that
  *     again.
  *
@@ -224,8 +224,8 @@ tokens_floor(const struct grant *g, const struct lock_record *record)
 
 	if (ns->token_floor_due && now_s > 0 && now_s < TOKEN_FLOOR_S_MAX) {
 		ns->token_floor_due = false;
-		if (ns->token_floor < now_s << 20)
-			ns->token_floor = now_s << 20;
+		if (ns->token_floor < (now_s + 1) << 20)
+			ns->token_floor = (now_s + 1) << 20;
 	}
 	/* What cannot be raised is refused only for what is known of it. */
 	if (ns->token_floor > floor && !g->fail_closed &&
@@ -268,7 +268,6 @@ grant_extension(const struct core *core, struct grant *g, uint64_t *ret_seen)
 
 	if (lacks == 0)
 		g->n_tokens = grant_more_tokens(core, g);
-
 	*ret_seen = tokens_are_behind(g) ? g->lock->token_seen : last;
 	if (g->extras != NULL && g->extras->token_floor > last)
 		last = g->extras->token_floor;

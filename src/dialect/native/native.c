@@ -75,7 +75,8 @@ native_refuse(const struct dialect_table *table, const struct operation *o)
 		return "too few or too many keys at once";
 	if (!operation_is_sound(o))
 		return "the operation contradicts itself";
-	if (o->tokens > (o->kind == OPERATION_EXTEND ? TOKEN_MAX : TOKENS_MAX))
+	if (o->tokens > (o->kind == OPERATION_EXTEND ||
+	    o->kind == OPERATION_RAISE ? TOKEN_MAX : TOKENS_MAX))
 		return "too many tokens at once";
 	for (size_t i = 0; o->kind == OPERATION_MULTI && i < n; i++) {
 		if (o->parts[i]->tokens > TOKENS_MAX)

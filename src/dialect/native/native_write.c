@@ -268,6 +268,20 @@ native_write_extend(struct native_writer *w, const struct operation *o)
 	native_value_number(w, ":seen", o->token_seen);
 }
 
+/* An ill-typed or a negative token is left alone, and so is an absent one. */
+static void
+native_write_raise(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
+{
+	uint64_t to = o->tokens > 0 ? o->tokens : (wall_s + 1) << 20;
+
+	native_update(w, o, "SET #token = :to",
+	    "#token BETWEEN :zero AND :below");
+	native_value_number(w, ":to", to);
+	native_value_number(w, ":zero", 0);
+	native_value_number(w, ":below", to > 0 ? to - 1 : 0);
+}
+
 /* The new contents. The revision keeps a write that was sent earlier and lands
  * later from changing them. */
 static void
@@ -573,6 +587,9 @@ native_write(struct native_writer *w, const struct operation *o,
 		break;
 	case OPERATION_BREAK:
 		native_write_break(w, o, wall_s);
+		break;
+	case OPERATION_RAISE:
+		native_write_raise(w, o, wall_s);
 		break;
 	case OPERATION_REFRESH:
 	case OPERATION_MARK:

@@ -20,6 +20,8 @@ record_refuse_kind(const struct record_format *f,
 	case OPERATION_ADD_WAITER:
 	case OPERATION_REMOVE_WAITER:
 		return "has no place for waiters";
+	case OPERATION_RAISE:
+		return "has no tokens that say something of the time";
 	case OPERATION_MARK:
 		return f->to_mark == NULL ? "has no marks" : NULL;
 	case OPERATION_ACQUIRE:

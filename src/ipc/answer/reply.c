@@ -107,6 +107,10 @@ answer_success(struct connection *c, struct buffer *b,
 		if (a->owner[0] != '\0' && !p->hides)
 			codec_text_value(b, "owner", a->owner);
 		break;
+	case CORE_RAISE:
+		codec_number(b, "token", a->token);
+		codec_boolean(b, "raised", a->raised);
+		break;
 	case CORE_LIST:
 	case CORE_UNWATCH:
 	case CORE_RESUME:
