@@ -88,6 +88,9 @@ class Restored(unittest.TestCase):
                         "raise-tokens")
         self.assertIn("records had lower tokens than before",
                       ddblock(daemon, "status")[1])
+        status, out, err = ddblock(daemon, "--json", "check")
+        self.assertEqual([c["state"] for c in json.loads(out)["findings"]
+                          if c["check"] == "tokens"], ["warning"], (out, err))
 
     def test_under_a_hold(self):
         """The backup has an earlier block of the same hold's tokens."""

@@ -24,7 +24,7 @@ minimise_make(struct plan *p)
 	p->ns.audit_ms = 33333;
 	for (unsigned i = 0; i < p->n_hosts; i++)
 		p->hosts[i].rate_ppm = (int32_t)i * 1000;
-	for (unsigned i = 0; i < 320; i++) {
+	for (unsigned i = 0; i < 384; i++) {
 		enum step_kind kind = 1 + i % (STEP_KINDS - 1);
 		struct plan_step *s = plan_add(p, kind, 1234 * i);
 

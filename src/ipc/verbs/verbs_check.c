@@ -3,8 +3,10 @@
  * requests and shows details of a table and its host, so it is for the
  * administrators of the daemon, and for the user that it runs as.
  */
+#include <inttypes.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/finding.h"
 #include "ddblock.h"
@@ -74,6 +76,27 @@ check_row(struct connection *c, struct pending *p, const struct finding *f)
 	connection_queued(c);
 }
 
+/* What the core saw in the records; nothing is said if that is as it should be.
+ */
+static void
+check_tokens(struct connection *c, struct pending *p)
+{
+	const struct server *s = c->server;
+	struct core_namespace_view v;
+	struct finding f;
+
+	core_view_namespace(s->calls.core(s->arg),
+	    p->listing->namespace_index, clock_boot_ms(), &v);
+	if (v.counters.tokens_back == 0)
+		return;
+	finding_set(&f, "tokens", FINDING_WARNING, "%" PRIu64 " records had "
+	    "lower tokens than before, since this daemon began: was the table "
+	    "restored from a backup?", v.counters.tokens_back);
+	finding_advise(&f, "raise the tokens of all records, once: ddblock "
+	    "raise-tokens --ns=%s", v.name);
+	check_row(c, p, &f);
+}
+
 void
 server_finding(struct server *s, uint64_t client, uint64_t request,
     const struct finding *f)
@@ -89,6 +112,7 @@ server_finding(struct server *s, uint64_t client, uint64_t request,
 		check_row(c, p, f);
 		return;
 	}
+	check_tokens(c, p);
 	(void)memcpy(tag, p->tag, sizeof(tag));
 	r = check_next(c, p);
 	if (r < 0)
