@@ -37,7 +37,7 @@ struct judge_due {
 /* ---- judge.c ---- */
 /* The highest tokens of a lock that one life of a daemon told. */
 struct judge_told {
-	uint64_t started_ms;
+	uint64_t since_ms;
 	uint64_t token, exclusive;
 };
 

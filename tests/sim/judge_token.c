@@ -8,6 +8,14 @@
 /* So near to the last that there can be that none may follow. */
 #define JUDGE_TOKEN_SPENT ((UINT64_C(1) << 53) - 4096)
 
+/* When the process began that is there now. */
+static uint64_t
+judge_token_life_ms(const struct judge_host *h)
+{
+	return h->inherited && h->inherited_ms > h->started_ms ?
+	    h->inherited_ms : h->started_ms;
+}
+
 /* R22: a daemon knows what it told itself, whatever becomes of the record. But
  * what was set by hand so high that nothing can follow it may be repaired. */
 static void
@@ -17,8 +25,11 @@ judge_token_of_host(struct judge *j, const struct judge_hold *h)
 	struct judge_told *told = &h->lock->told[host];
 	uint64_t before;
 
-	if (told->started_ms != j->hosts[host].started_ms)
-		*told = (struct judge_told){ j->hosts[host].started_ms, 0, 0 };
+	/* The journal keeps no tokens but those of what is held. */
+	if (told->since_ms != judge_token_life_ms(&j->hosts[host]))
+		*told = (struct judge_told){
+			.since_ms = judge_token_life_ms(&j->hosts[host]),
+		};
 	before = h->shared ? told->exclusive : told->token;
 	if (h->token <= before && before < JUDGE_TOKEN_SPENT &&
 	    !judge_hold_is_exempt(h))
