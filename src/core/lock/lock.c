@@ -401,20 +401,6 @@ lock_session_closed(struct core *core, struct namespace *ns,
 
 /* ---- the end ---------------------------------------------------------- */
 
-/* Its record may go back (tokens.c). */
-static void
-lock_remember_token(struct core *core, const struct lock *l)
-{
-	struct remembered_token *t;
-	uint64_t hash;
-
-	if (l->token_known == 0)
-		return;
-	t = lock_remembered(core, l, &hash);
-	t->hash = hash;
-	t->token = l->token_known;
-}
-
 /* A lock is remembered only while something of ours depends on it. */
 void
 lock_free_if_unused(struct core *core, struct lock *l)

@@ -47,6 +47,30 @@ lock_next(const struct namespace *ns, const struct lock *l)
 	    l == NULL ? NULL : &l->link);
 }
 
+/* Where its token is remembered when it is not in memory, and by which number:
+ * those of several namespaces are apart. */
+static struct remembered_token *
+lock_remembered(struct core *core, const struct lock *l, uint64_t *ret_hash)
+{
+	*ret_hash = siphash(&core->hash_key, l->key, l->key_length) ^
+	    (l->ns->index + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+	return &core->tokens[*ret_hash % TOKENS_REMEMBERED];
+}
+
+/* Its record may go back (tokens.c). */
+void
+lock_remember_token(struct core *core, const struct lock *l)
+{
+	struct remembered_token *t;
+	uint64_t hash;
+
+	if (l->token_known == 0)
+		return;
+	t = lock_remembered(core, l, &hash);
+	t->hash = hash;
+	t->token = l->token_known;
+}
+
 /* The highest that was seen of it, if it was in memory before. */
 static void
 lock_recall_token(struct core *core, struct lock *l)

@@ -144,15 +144,7 @@ void hint_answered(struct core *, struct lock *, enum outcome_kind);
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
 
-/* Where its token is remembered when it is not in memory, and by which number:
- * those of several namespaces are apart. */
-static inline struct remembered_token *
-lock_remembered(struct core *core, const struct lock *l, uint64_t *ret_hash)
-{
-	*ret_hash = siphash(&core->hash_key, l->key, l->key_length) ^
-	    (l->ns->index + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
-	return &core->tokens[*ret_hash % TOKENS_REMEMBERED];
-}
+void lock_remember_token(struct core *, const struct lock *);
 struct lock *lock_next(const struct namespace *, const struct lock *);
 
 /* ---- next_operation.c -------------------------------------------------- */

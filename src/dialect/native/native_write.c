@@ -1,11 +1,10 @@
 /*
- * The native record format: requests.
+ * The native record format: requests about locks, and reads.
  *
  * A lock is an item `lock:KEY` whose `holders` is a set with one element per
  * hold, so that holders cannot overwrite each other's; a free lock has no
- * such set, but keeps its token. A session is an item `session:SID` with the
- * `beat` that keeps all its holds alive. Every write is conditional, and
- * carries a value of its own, so that its effect can be recognised in a record.
+ * such set, but keeps its token. Every write is conditional, and carries a
+ * value of its own, so that its effect can be recognised in a record.
  * Where the table has a sort key, it tells apart locks of one key, and is "-"
  * otherwise.
  *
@@ -20,8 +19,6 @@
 #include "dialect/json.h"
 #include "dialect/native/native.h"
 #include "dialect/native/native_writer.h"
-
-#define NATIVE_SESSION_TTL_S (2 * 86400)	/* at least a day ahead */
 
 /*
  * The attributes that a new hold sets and removes, with or without a name for
@@ -385,84 +382,6 @@ native_write_break(struct native_writer *w, const struct operation *o,
 	native_value_number(w, ":seen", o->token_seen);
 }
 
-/* Put an item that must not be there: open and bury. */
-static void
-native_write_put(struct native_writer *w, const struct operation *o,
-    uint64_t wall_s)
-{
-	static const char condition[] = "attribute_not_exists(#key)";
-	const struct dialect_table *t = w->table;
-
-	native_begin(w);
-	native_member(w, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
-	native_member(w, "ConditionExpression", condition);
-	native_write_names(w, condition, NULL);
-	(void)buffer_append_text(w->to, ",\"Item\":");
-	native_item_key(w, o);
-	/* The item begins as the object of its key; the rest is added. */
-	w->to->data[--w->to->length] = '\0';
-	w->more = true;
-	native_value_number(w, native_ttl(w->table),
-	    wall_s + NATIVE_SESSION_TTL_S);
-	if (o->kind == OPERATION_SESSION_BURY) {
-		native_value_text(w, "dead", o->owner != NULL ? o->owner : "");
-		return;
-	}
-	native_value_number(w, "beat", 0);
-	native_value_number(w, "lease_ms", o->lease_ms);
-	native_value_text(w, "host", t->host);
-	native_value_text(w, "pid", t->pid);
-	native_value_text(w, "version", t->version);
-	if (t->boot_id != NULL)
-		native_value_text(w, "boot_id", t->boot_id);
-	if (o->contact != NULL)
-		native_value_text(w, "contact", o->contact);
-}
-
-static void
-native_write_beat(struct native_writer *w, const struct operation *o,
-    uint64_t beat, uint64_t wall_s)
-{
-	native_update(w, o, o->contact == NULL ?
-	    "SET #beat = :n, #ttl = :ttl" :
-	    "SET #beat = :n, #ttl = :ttl, #contact = :contact",
-	    o->beat_below == 0 ?
-	    "attribute_exists(#key) AND attribute_not_exists(#dead) AND "
-	    "#beat < :n" :
-	    "attribute_exists(#key) AND attribute_not_exists(#dead) AND "
-	    "#beat < :n AND #beat < :below");
-	native_value_number(w, ":n", beat);
-	if (o->beat_below != 0)
-		native_value_number(w, ":below", o->beat_below);
-	native_value_number(w, ":ttl", wall_s + NATIVE_SESSION_TTL_S);
-	if (o->contact != NULL)
-		native_value_text(w, ":contact", o->contact);
-}
-
-static void
-native_write_kill(struct native_writer *w, const struct operation *o)
-{
-	native_update(w, o, "SET #dead = :by",
-	    "#beat = :seen AND attribute_not_exists(#dead)");
-	native_value_number(w, ":seen", o->beat);
-	native_value_text(w, ":by", o->owner != NULL ? o->owner : "");
-}
-
-/* The first killer stays in the record. */
-static void
-native_write_close(struct native_writer *w, const struct operation *o,
-    uint64_t wall_s)
-{
-	native_update(w, o,
-	    "SET #dead = if_not_exists(#dead, :by), #ttl = :ttl",
-	    o->beat_below == 0 ? "attribute_exists(#key)" :
-	    "attribute_exists(#key) AND #beat < :below");
-	if (o->beat_below != 0)
-		native_value_number(w, ":below", o->beat_below);
-	native_value_text(w, ":by", "self");
-	native_value_number(w, ":ttl", wall_s + NATIVE_SESSION_TTL_S);
-}
-
 /* Which attributes to return; with the names, also those of @filter. */
 static void
 native_project(struct native_writer *w, const char *filter)
@@ -561,8 +480,10 @@ native_write(struct native_writer *w, const struct operation *o,
 		return "Scan";
 	case OPERATION_SESSION_OPEN:
 	case OPERATION_SESSION_BURY:
-		native_write_put(w, o, wall_s);
-		return "PutItem";
+	case OPERATION_SESSION_BEAT:
+	case OPERATION_SESSION_KILL:
+	case OPERATION_SESSION_CLOSE:
+		return native_write_session(w, o, a);
 	case OPERATION_ACQUIRE:
 		native_write_acquire(w, o, wall_s);
 		break;
@@ -594,15 +515,6 @@ native_write(struct native_writer *w, const struct operation *o,
 	case OPERATION_REFRESH:
 	case OPERATION_MARK:
 		break;		/* they were refused */
-	case OPERATION_SESSION_BEAT:
-		native_write_beat(w, o, a->beat, wall_s);
-		break;
-	case OPERATION_SESSION_KILL:
-		native_write_kill(w, o);
-		break;
-	case OPERATION_SESSION_CLOSE:
-		native_write_close(w, o, wall_s);
-		break;
 	}
 	return "UpdateItem";
 }

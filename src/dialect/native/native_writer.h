@@ -65,6 +65,10 @@ void native_value_attributes(struct native_writer *, const char *name,
 
 void native_end(struct native_writer *);
 
+/* native_write_session.c: the same, of a write of a session. */
+const char *native_write_session(struct native_writer *,
+    const struct operation *, const struct dialect_attempt *);
+
 /* native_write.c: all of a request but native_end(); what it is called. */
 const char *native_write(struct native_writer *, const struct operation *,
     const struct dialect_attempt *);
