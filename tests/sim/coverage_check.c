@@ -16,7 +16,7 @@
 #define CHECK_KEYS 3
 #define CHECK_LEASES 10
 /* Of so many histories one may be meagre, by chance. */
-#define CHECK_MEAGRE_ONE_OF 1500
+#define CHECK_MEAGRE_ONE_OF 1200
 #define CHECK_FAULT_PERCENT 1
 /* Situations found only where all extras meet. */
 #define CHECK_MULTI_PERCENT 20
@@ -157,8 +157,11 @@ check_states(const char *what, const struct transition *known, size_t n_known,
 static bool
 check_outcome_is_possible(enum operation_kind kind, enum outcome_kind outcome)
 {
-	/* Records shared with older clients are not counted here. */
-	if (kind == OPERATION_REFRESH || kind == OPERATION_MARK)
+	/* Records shared with older clients are not counted here; and no
+	 * simulated client raises a token: what a RAISE leaves is written by
+	 * hand, in the scenarios of restored tables. */
+	if (kind == OPERATION_REFRESH || kind == OPERATION_MARK ||
+	    kind == OPERATION_RAISE)
 		return false;
 	return outcome != OUTCOME_CONFLICT || dialect_is_write(kind);
 }
