@@ -50,7 +50,7 @@ class Restored(unittest.TestCase):
         create_table(self.table, "key")
 
     def daemon(self, more=""):
-        daemon = Daemon(config(self.table) + "audit = 1s\n" + more)
+        daemon = Daemon(config(self.table) + "audit = 1s\nidle = 0s\n" + more)
         self.addCleanup(daemon.close)
         return daemon.start()
 

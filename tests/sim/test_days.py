@@ -129,8 +129,8 @@ class Days(unittest.TestCase):
         self.assertNotEqual(one, other)
 
     def test_seeded_defects_are_found(self):
-        for day, mutant, invariant in (("queue", "take-from-the-living", 1),
-                                       ("partition", "take-keeps-token", 2)):
+        for day, mutant, invariant in (("partition", "take-from-the-living", 1),
+                                       ("queue", "handover-keeps-token", 2)):
             said = run(day, "--minutes", "2", "--mutant", mutant,
                        program=MUTANTS, status=VIOLATION)
             self.assertIn(f"violation invariant={invariant} day={day}", said)

@@ -29,14 +29,14 @@ hint_be_deaf(const struct core *core, struct lock *l)
 	    l->ns->settings.poll_ms / HINT_DEAF_PART);
 }
 
-/* An acquire is the question, if our turn is next as far as is known: its
- * condition is what a look would show. */
+/* An acquire from the first place is the question, whatever place we had when
+ * we looked last: its condition is what a look would show. */
 static void
 hint_hear_freed(struct core *core, struct lock *l)
 {
 	if (l->queue == NULL)
 		return;
-	if (l->line == NULL || l->line->place == 1) {
+	if (l->line == NULL || l->line->place > 0) {
 		l->hint = HINT_HEARD;
 	} else {
 		l->due_ms = core->now_ms;

@@ -149,6 +149,7 @@ outcome_granted(struct core *core, struct grant *g, const struct holder *me,
 	l->due_ms = core->now_ms + l->ns->settings.idle_ms;
 	record_seen(core, l, &o->lock, submitted_ms);
 	l->wanted = l->ns->settings.hints && l->line != NULL;
+	l->deaf_ms = (uint32_t)core->now_ms;
 }
 
 /*

@@ -155,6 +155,8 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 		o->token_seen = l->token_seen;
 	if (l->line != NULL) {
 		o->place = line_place(l, o->session);
+		if (o->place > 0 && l->hint == HINT_FOLLOWED)
+			o->place = 1;
 		o->token_seen = l->line->token;
 	}
 	if (n_dead > 0) {
