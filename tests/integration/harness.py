@@ -477,10 +477,18 @@ class Client:
 
     def send(self, request):
         """Send a request under a fresh tag, which is returned."""
-        self.serial += 1
-        tag = f"t{self.serial}"
-        self.send_raw(f"#{tag} {request}\n".encode())
-        return tag
+        return self.send_all([request])[0]
+
+    def send_all(self, requests):
+        """In one write: the daemon has them all before any answer of a
+        store."""
+        tags = []
+        for _ in requests:
+            self.serial += 1
+            tags.append(f"t{self.serial}")
+        self.send_raw("".join(f"#{tag} {request}\n" for tag, request
+                              in zip(tags, requests)).encode())
+        return tags
 
     def call(self, request, timeout=TIMEOUT_S):
         """Send a request and wait for its reply."""

@@ -165,7 +165,7 @@ class OneHost(Base):
         """The block of tokens that is written ahead for a queue."""
         for rule in self.losses(self.host, "extend"):
             tokens = []
-            tags = [self.client.send("ACQUIRE k") for _ in range(12)]
+            tags = self.client.send_all(12 * ["ACQUIRE k"])
             for tag in tags:
                 grant = self.client.reply(tag)
                 self.assertTrue(grant.ok, grant)
@@ -259,7 +259,7 @@ class OneHost(Base):
 
     def test_late_block(self):
         rule = self.host.proxy.on("extend", late)
-        tags = [self.client.send("ACQUIRE k") for _ in range(12)]
+        tags = self.client.send_all(12 * ["ACQUIRE k"])
         tokens = []
         for tag in tags:
             grant = self.client.reply(tag)
