@@ -214,9 +214,9 @@ config_check_hint_address(struct config *c, const char *setting,
 	enum hint_address_verdict verdict;
 
 	if (!hint_address_parse(text, strlen(text), &address)) {
-		config_complain(c, origin, "%s = %s: is no address and port, "
-		    "in numbers, as 192.0.2.1:7400 or [2001:db8::1]:7400",
-		    setting, text);
+		config_complain(c, origin, "%s = %s: that is no address and "
+		    "port; write numbers, as 192.0.2.1:7400 or "
+		    "[2001:db8::1]:7400", setting, text);
 		return;
 	}
 	if (!public)

@@ -230,6 +230,30 @@ TEST(test_settings_of_another_store)
 	    "remove it or change store\n");
 }
 
+/* A host's name would have to be looked up. */
+static const char *const bad_hints[][2] = {
+	{ "hints = web-1:7400\n",
+	    "test.conf:2: hints = web-1:7400: that is no address and port; "
+	    "write numbers, as 192.0.2.1:7400 or [2001:db8::1]:7400\n" },
+	{ "hints = 0.0.0.0:7400\n",
+	    "test.conf:2: hints = 0.0.0.0:7400: other hosts cannot send to an "
+	    "unspecified address; set hints_address to one of this host's\n" },
+	{ "hints_address = 192.0.2.1:7400\n",
+	    "test.conf:2: hints_address needs hints\n" },
+	{ "hints = 0.0.0.0:7400\nhints_address = 169.254.0.1:7400\n",
+	    "test.conf:3: hints_address = 169.254.0.1:7400: other hosts "
+	    "cannot send to a link-local address; set hints_address to one of "
+	    "this host's\n" },
+};
+
+TEST_ROWS(test_hints, bad_hints)
+{
+	char text[128];
+
+	(void)snprintf(text, sizeof(text), "[daemon]\n%s", bad_hints[_i][0]);
+	expect_error(text, bad_hints[_i][1]);
+}
+
 TEST(test_owner)
 {
 	expect_error("[namespace default]\n"
