@@ -61,22 +61,12 @@ apply_waiter_marks(struct lock_record *r, enum lock_mode mode, size_t **ret_n)
 }
 
 static bool
-apply_is_among(const struct ident *sessions, size_t n, struct ident session)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (ident_equal(sessions[i], session))
-			return true;
-	}
-	return false;
-}
-
-static bool
 apply_is_marked(const struct lock_record *l, enum lock_mode mode,
     struct ident session)
 {
 	return mode == LOCK_MODE_SHARED ?
-	    apply_is_among(l->shared_waiters, l->n_shared_waiters, session) :
-	    apply_is_among(l->exclusive_waiters, l->n_exclusive_waiters,
+	    ident_is_among(l->shared_waiters, l->n_shared_waiters, session) :
+	    ident_is_among(l->exclusive_waiters, l->n_exclusive_waiters,
 	    session);
 }
 
@@ -116,7 +106,7 @@ apply_has_place(const struct lock_record *l, struct ident session,
 static bool
 apply_is_in_line(const struct lock_record *l, struct ident session)
 {
-	return apply_is_among(l->line, l->n_line, session);
+	return ident_is_among(l->line, l->n_line, session);
 }
 
 /* Take the places from the @first to the @last out of it. */

@@ -3,6 +3,14 @@
  */
 #include "core/ident.h"
 
+bool
+ident_is_among(const struct ident *all, size_t n, struct ident i)
+{
+	while (n > 0 && !ident_equal(all[n - 1], i))
+		n--;
+	return n > 0;
+}
+
 struct ident
 ident_renewable(struct ident i)
 {

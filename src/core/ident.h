@@ -28,6 +28,8 @@ ident_is_none(struct ident i)
 	return i.high == 0 && i.low == 0;
 }
 
+bool ident_is_among(const struct ident *, size_t n, struct ident);
+
 /*
  * The name of a hold in a format without sessions, made of any: as bytes it is
  * a UUID of version 4 whose last four bytes are zero, and have room for the

@@ -10,7 +10,7 @@ void
 namespace_trouble(struct namespace *ns, const struct outcome *o)
 {
 	bool good = o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT;
-	int code = good ? 0 : o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	int code = good ? 0 : outcome_code(o);
 
 	/* A record that is not ours to read is trouble of its key only. */
 	if (code == DDBLOCK_E_BAD_RECORD ||

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/core.h"
+#include "ddblock.h"
 
 static const char *const operation_names[] = {
 	[OPERATION_READ] = "read",
@@ -124,6 +125,12 @@ outcome_kind_name(enum outcome_kind kind)
 	    outcome_names[kind] == NULL)
 		return "none";
 	return outcome_names[kind];
+}
+
+int
+outcome_code(const struct outcome *o)
+{
+	return o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
 }
 
 const char *

@@ -399,6 +399,9 @@ struct outcome {
  */
 bool operation_is_sound(const struct operation *);
 
+/* Why it is not done, or not known to be: never 0. */
+int outcome_code(const struct outcome *);
+
 /* The word for messages and traces: "acquire", "session beat", "unknown". */
 const char *operation_kind_name(enum operation_kind);
 const char *outcome_kind_name(enum outcome_kind);

@@ -55,38 +55,21 @@ struct hinter {
 
 /* ---- names --------------------------------------------------------------- */
 
-static void
-hinter_put_half(uint64_t half, uint8_t *at)
-{
-	for (int i = 0; i < 8; i++)
-		at[i] = (uint8_t)(half >> (56 - 8 * i));
-}
-
-static uint64_t
-hinter_get_half(const uint8_t *at)
-{
-	uint64_t half = 0;
-
-	for (int i = 0; i < 8; i++)
-		half = half << 8 | at[i];
-	return half;
-}
-
 static struct hint_id
 hinter_id(struct ident id)
 {
 	struct hint_id ret;
 
-	hinter_put_half(id.high, ret.bytes);
-	hinter_put_half(id.low, ret.bytes + 8);
+	hint_format_write_number(id.high, ret.bytes);
+	hint_format_write_number(id.low, ret.bytes + 8);
 	return ret;
 }
 
 static struct ident
 hinter_ident(const struct hint_id *id)
 {
-	return (struct ident){ hinter_get_half(id->bytes),
-		hinter_get_half(id->bytes + 8) };
+	return (struct ident){ hint_format_read_number(id->bytes),
+		hint_format_read_number(id->bytes + 8) };
 }
 
 static const enum hint_kind hinter_kinds[] = {
@@ -207,7 +190,8 @@ hinter_submitting(struct hinter *h, struct operation *o)
 
 /* ---- what others are told ------------------------------------------------ */
 
-static void
+/* Now, or never; false: the other host is not known yet. */
+static bool
 hinter_send(struct hinter *h, const struct core_hint *hint)
 {
 	const struct hinter_session *own =
@@ -219,34 +203,19 @@ hinter_send(struct hinter *h, const struct core_hint *hint)
 	};
 	struct hint_id from, to;
 
-	if (own == NULL || h->socket == NULL)
-		return;
-	from = hinter_id(own->id);
-	to = hinter_id(hint->session);
-	(void)hint_socket_send(h->socket, &from, &to, &body);
-}
-
-static bool
-hinter_knows(const struct hinter *h, const struct core_hint *hint)
-{
-	const struct hinter_session *own =
-	    hinter_own(h, hint->namespace_index);
-	struct hint_id from, to;
-
 	if (own == NULL)
 		return false;
 	from = hinter_id(own->id);
 	to = hinter_id(hint->session);
-	return hints_has_peer(h->hints, &from, &to);
+	return hint_socket_send(h->socket, &from, &to, &body) !=
+	    DDBLOCK_E_BAD_REQUEST;
 }
 
 void
 hinter_perform(struct hinter *h, const struct core_hint *hint)
 {
-	if (hinter_knows(h, hint)) {
-		hinter_send(h, hint);
+	if (hinter_send(h, hint))
 		return;
-	}
 	waiting_add_hint(&h->waiting, hint, clock_boot_ms());
 	event_active(h->look, EV_TIMEOUT, 0);
 }
@@ -276,7 +245,7 @@ hinter_send_waiting(struct hinter *h, struct ident session)
 
 	while (waiting_take_hint(&h->waiting, session, clock_boot_ms(),
 	    &hint))
-		hinter_send(h, &hint);
+		(void)hinter_send(h, &hint);
 	if (waiting_ready(&h->waiting, session))
 		event_active(h->read, EV_TIMEOUT, 0);
 }

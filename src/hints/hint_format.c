@@ -41,15 +41,14 @@ hint_format_is_sound(const struct hint_body *body)
 	return false;
 }
 
-/* Big-endian. */
-static void
+void
 hint_format_write_number(uint64_t number, uint8_t ret[8])
 {
 	for (int i = 0; i < 8; i++)
 		ret[i] = (uint8_t)(number >> (56 - 8 * i));
 }
 
-static uint64_t
+uint64_t
 hint_format_read_number(const uint8_t bytes[8])
 {
 	uint64_t number = 0;

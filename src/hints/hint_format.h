@@ -62,6 +62,10 @@ bool hint_id_equal(const struct hint_id *, const struct hint_id *);
 /* Is it a body that may be sent? */
 bool hint_format_is_sound(const struct hint_body *);
 
+/* Big-endian, as all numbers of a hint. */
+void hint_format_write_number(uint64_t, uint8_t ret[8]);
+uint64_t hint_format_read_number(const uint8_t bytes[8]);
+
 void hint_format_write_head(const struct hint_head *,
     uint8_t ret[HINT_HEAD_BYTES]);
 void hint_format_write_body(const struct hint_body *,

@@ -18,13 +18,12 @@
 
 #include "ddblock.h"
 
-/* What keys and digests are for: no other use of a secret gives the same. */
+/* What keys are for: no other use of a secret gives the same. */
 #define HINT_KEYS_CONTEXT "ddblock hints 1"
 
 #define HINT_NONCE_BYTES 12
 
 struct hint_crypto {
-	EVP_MD *sha256;
 	EVP_CIPHER *cipher;
 	EVP_CIPHER_CTX *seal;
 	EVP_CIPHER_CTX *open;
@@ -43,13 +42,12 @@ hint_crypto_new(struct hint_crypto **ret)
 	hkdf = EVP_KDF_fetch(NULL, OSSL_KDF_NAME_HKDF, NULL);
 	c->hkdf = hkdf != NULL ? EVP_KDF_CTX_new(hkdf) : NULL;
 	EVP_KDF_free(hkdf);
-	c->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 	c->cipher = EVP_CIPHER_fetch(NULL, "ChaCha20-Poly1305", NULL);
 	c->seal = EVP_CIPHER_CTX_new();
 	c->open = EVP_CIPHER_CTX_new();
 	(void)ERR_pop_to_mark();
-	if (c->hkdf == NULL || c->sha256 == NULL ||
-	    c->cipher == NULL || c->seal == NULL || c->open == NULL) {
+	if (c->hkdf == NULL || c->cipher == NULL || c->seal == NULL ||
+	    c->open == NULL) {
 		hint_crypto_free(c);
 		return DDBLOCK_E_SYSTEM;
 	}
@@ -66,7 +64,6 @@ hint_crypto_free(struct hint_crypto *c)
 	EVP_CIPHER_CTX_free(c->seal);
 	EVP_CIPHER_CTX_free(c->open);
 	EVP_CIPHER_free(c->cipher);
-	EVP_MD_free(c->sha256);
 	free(c);
 }
 

@@ -194,13 +194,6 @@ hints_add_peer(struct hints *h, const struct hint_id *session,
 	return 0;
 }
 
-bool
-hints_has_peer(const struct hints *h, const struct hint_id *session,
-    const struct hint_id *peer)
-{
-	return hint_peers_find(&h->peers, session, peer) != NULL;
-}
-
 void
 hints_forget_peer(struct hints *h, const struct hint_id *session,
     const struct hint_id *peer)

@@ -125,8 +125,6 @@ void hints_forget_session(struct hints *, const struct hint_id *);
  */
 int hints_add_peer(struct hints *, const struct hint_id *session,
     const struct hint_party *peer, const struct hint_address *);
-bool hints_has_peer(const struct hints *, const struct hint_id *session,
-    const struct hint_id *peer);
 void hints_forget_peer(struct hints *, const struct hint_id *session,
     const struct hint_id *peer);
 

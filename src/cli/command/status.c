@@ -41,14 +41,21 @@ status_credentials(struct buffer *b, const struct ddblock_row *row)
 	rows_field(b, row, "credentials_failure", "    ", "\n");
 }
 
+/* Is there any of what this field counts? */
+static bool
+status_has(const struct ddblock_row *row, const char *field)
+{
+	size_t length;
+	const char *n = ddblock_row_find(row, field, &length);
+
+	return n != NULL && !(length == 1 && *n == '0');
+}
+
 /* Renewals that were late. */
 static void
 status_hedges(struct buffer *b, const struct ddblock_row *row)
 {
-	size_t length;
-	const char *hedges = ddblock_row_find(row, "hedges", &length);
-
-	if (hedges == NULL || (length == 1 && *hedges == '0'))
+	if (!status_has(row, "hedges"))
 		return;
 	rows_field(b, row, "hedges", "    ", " late renewals sent twice");
 	rows_field(b, row, "hedges_won", ", ",
@@ -59,10 +66,7 @@ status_hedges(struct buffer *b, const struct ddblock_row *row)
 static void
 status_tokens(struct buffer *b, const struct ddblock_row *row)
 {
-	size_t length;
-	const char *n = ddblock_row_find(row, "tokens_back", &length);
-
-	if (n == NULL || (length == 1 && *n == '0'))
+	if (!status_has(row, "tokens_back"))
 		return;
 	rows_field(b, row, "ns", "", ": ");
 	rows_field(b, row, "tokens_back", "", " records had lower tokens than "

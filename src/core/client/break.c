@@ -36,8 +36,7 @@ struct breaking {
 	char *record;	/* formats without sessions: the version that it was
 			 * named by, or (once that was read) has */
 	bool by_record;	/* and not by the token */
-	bool looked;		/* and found these: */
-	uint32_t n_told;
+	uint32_t n_told;	/* that a look has found; 0: there was none */
 	struct ident told[BREAK_TOLD];
 	char text[];			/* who: why, and the key */
 };
@@ -97,7 +96,7 @@ static void
 break_submit(struct core *core, struct breaking *b, uint64_t token_seen)
 {
 	const struct namespace *ns = b->request->ns;
-	bool look = ns->has_sessions ? ns->settings.hints && !b->looked :
+	bool look = ns->has_sessions ? ns->settings.hints && b->n_told == 0 :
 	    b->record == NULL;
 	uint32_t user = b->request->waiter.user;
 
@@ -237,8 +236,6 @@ static void
 break_note_holders(struct core *core, struct breaking *b,
     const struct lock_record *record)
 {
-	b->looked = true;
-	b->n_told = 0;
 	for (size_t i = 0; i < record->n_holders && b->n_told < BREAK_TOLD;
 	    i++) {
 		b->told[b->n_told++] = record->holders[i].session;
@@ -321,7 +318,7 @@ break_outcome(struct core *core, struct breaking *b,
 		(void)snprintf(text, size, "%s", o->text);
 		break;
 	}
-	return o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	return outcome_code(o);
 }
 
 void

@@ -126,7 +126,7 @@ raise_outcome(struct core_reply *reply, const struct outcome *o, char *text,
 		(void)snprintf(text, size, "%s", o->text);
 		break;
 	}
-	return o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	return outcome_code(o);
 }
 
 void

@@ -133,7 +133,7 @@ void
 lease_trouble(struct core *core, struct lease *l, const struct outcome *o)
 {
 	uint64_t retry_ms = l->ns->settings.heartbeat_ms / 4;
-	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	int code = outcome_code(o);
 
 	if (!o->from_memory) {
 		l->cause = code;

@@ -142,7 +142,7 @@ hint_freed(struct core *core, struct namespace *ns, struct key key,
 	bool sharers = !free || record->mode == LOCK_MODE_EXCLUSIVE ||
 	    record->n_exclusive_waiters == 0;
 
-	if (!ns->settings.hints || !room)
+	if (!room)
 		return;
 	if (sharers && record->n_shared_waiters > 0)
 		hint_send_freed(core, ns, key, record->shared_waiters,
@@ -159,8 +159,7 @@ void
 hint_wanted(struct core *core, struct lock *l,
     const struct lock_record *record)
 {
-	if (l->ns->settings.hints && record->mode == LOCK_MODE_EXCLUSIVE &&
-	    record->n_holders == 1)
+	if (record->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1)
 		hint_send(core, l->ns, lock_key(l), CORE_HINT_WANTED,
 		    record->holders[0].session);
 }

@@ -125,15 +125,10 @@ line_continue(struct core *core, struct line *line, const struct line *before)
 static bool
 line_lacks_mark(const struct lock *l, const struct lock_record *record)
 {
-	if (l->line->place == 0 ||
-	    record->n_exclusive_waiters == WAITER_MARKS_MAX)
-		return false;
-	for (size_t i = 0; i < record->n_exclusive_waiters; i++) {
-		if (ident_equal(record->exclusive_waiters[i],
-		    l->ns->session->id))
-			return false;
-	}
-	return true;
+	return l->line->place > 0 &&
+	    record->n_exclusive_waiters < WAITER_MARKS_MAX &&
+	    !ident_is_among(record->exclusive_waiters,
+	    record->n_exclusive_waiters, l->ns->session->id);
 }
 
 /* Take in what a record shows of it. Without memory our host is in none, and

@@ -410,15 +410,12 @@ lock_free_if_unused(struct core *core, struct lock *l)
 	    l->mark_due != MARK_NONE || l->own_mark_mode != LOCK_MODE_NONE ||
 	    l->in_doubt_list.first != NULL || lock_is_littered(l))
 		return;
-	lock_remember_token(core, l);
 	saved_end(core, &l->saved);
 	record_forget_sight(l);
 	free(l->line);
 	free(l->leftovers);
 	free(l->version);
-	if (l->ns->settings.hints)
-		hint_remove_lock(l);
-	hash_remove(&l->ns->locks, &l->link, lock_hash(&l->link));
+	lock_take_out(core, l);
 	heap_release(&core->later, &l->timer);
 	core->n_locks--;
 	free(l);

@@ -14,10 +14,16 @@
 
 _Static_assert(KEY_BYTES_MAX <= LOCK_KEY_MASK, "no room for a key's length");
 
+static uint64_t
+lock_hash_all(const struct namespace *ns, struct key key)
+{
+	return siphash(&ns->core->hash_key, key.bytes, key.length);
+}
+
 static uint32_t
 lock_hash_key(const struct namespace *ns, struct key key)
 {
-	return (uint32_t)siphash(&ns->core->hash_key, key.bytes, key.length);
+	return (uint32_t)lock_hash_all(ns, key);
 }
 
 uint32_t
@@ -47,36 +53,33 @@ lock_next(const struct namespace *ns, const struct lock *l)
 	    l == NULL ? NULL : &l->link);
 }
 
-/* Where its token is remembered when it is not in memory, and by which number:
- * those of several namespaces are apart. */
+/* Where the token of a lock that is not in memory is remembered, by the hash of
+ * its key; *@hash becomes another one for each namespace. */
 static struct remembered_token *
-lock_remembered(struct core *core, const struct lock *l, uint64_t *ret_hash)
+lock_remembered(struct core *core, const struct namespace *ns, uint64_t *hash)
 {
-	*ret_hash = siphash(&core->hash_key, l->key, l->key_length) ^
-	    (l->ns->index + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
-	return &core->tokens[*ret_hash % TOKENS_REMEMBERED];
+	*hash ^= (ns->index + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+	return &core->tokens[*hash % TOKENS_REMEMBERED];
 }
 
 /* Its record may go back (tokens.c). */
-void
-lock_remember_token(struct core *core, const struct lock *l)
+static void
+lock_remember_token(struct core *core, const struct lock *l, uint64_t hash)
 {
 	struct remembered_token *t;
-	uint64_t hash;
 
 	if (l->token_known == 0)
 		return;
-	t = lock_remembered(core, l, &hash);
+	t = lock_remembered(core, l->ns, &hash);
 	t->hash = hash;
 	t->token = l->token_known;
 }
 
 /* The highest that was seen of it, if it was in memory before. */
 static void
-lock_recall_token(struct core *core, struct lock *l)
+lock_recall_token(struct core *core, struct lock *l, uint64_t hash)
 {
-	uint64_t hash;
-	const struct remembered_token *t = lock_remembered(core, l, &hash);
+	const struct remembered_token *t = lock_remembered(core, l->ns, &hash);
 
 	if (t->hash == hash)
 		l->token_known = t->token;
@@ -86,6 +89,7 @@ int
 lock_new(struct core *core, struct namespace *ns, struct key key,
     struct lock **ret)
 {
+	uint64_t hash = lock_hash_all(ns, key);
 	struct lock *l;
 
 	if (core->n_locks >= core->limits.locks_max)
@@ -101,13 +105,24 @@ lock_new(struct core *core, struct namespace *ns, struct key key,
 	l->timer.kind = TIMER_LOCK;
 	l->key_length = key.length & LOCK_KEY_MASK;
 	memcpy(l->key, key.bytes, key.length);
-	lock_recall_token(core, l);
-	hash_add(&ns->locks, &l->link, lock_hash_key(ns, key));
+	lock_recall_token(core, l, hash);
+	hash_add(&ns->locks, &l->link, (uint32_t)hash);
 	if (ns->settings.hints)
 		hint_add_lock(l);
 	core->n_locks++;
 	*ret = l;
 	return 0;
+}
+
+void
+lock_take_out(struct core *core, struct lock *l)
+{
+	uint64_t hash = lock_hash_all(l->ns, lock_key(l));
+
+	lock_remember_token(core, l, hash);
+	if (l->ns->settings.hints)
+		hint_remove_lock(l);
+	hash_remove(&l->ns->locks, &l->link, (uint32_t)hash);
 }
 
 void

@@ -13,11 +13,11 @@
 	"the token of its record was given before: was the table "	\
 	"restored from a backup? \"ddblock raise-tokens\" repairs that"
 
-/* Why it is not done, or not known to be. */
+/* As a lock keeps it. */
 int16_t
 outcome_cause(const struct outcome *o)
 {
-	return (int16_t)(o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE);
+	return (int16_t)outcome_code(o);
 }
 
 /* Does a client here have it, which ends by itself, or is a release on its

@@ -143,8 +143,8 @@ void hint_answered(struct core *, struct lock *, enum outcome_kind);
 
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);
-
-void lock_remember_token(struct core *, const struct lock *);
+/* Of its namespace's table; its token is remembered. */
+void lock_take_out(struct core *, struct lock *);
 struct lock *lock_next(const struct namespace *, const struct lock *);
 
 /* ---- next_operation.c -------------------------------------------------- */

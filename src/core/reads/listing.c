@@ -299,9 +299,7 @@ listing_ask(struct core *core, struct request *r,
 static void
 listing_refused(struct core *core, struct request *r, const struct outcome *o)
 {
-	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
-
-	request_reply(core, r, code, 0, o->text);
+	request_reply(core, r, outcome_code(o), 0, o->text);
 }
 
 /* The rows outlive the outcome, so their keys are copied. */

@@ -134,7 +134,7 @@ watch_poll_stored(struct core *core, struct namespace *ns,
 {
 	struct watch_poll *poll = &ns->reads->poll;
 	struct batch *b = &poll->batch;
-	int code = o->code != 0 ? o->code : DDBLOCK_E_UNREACHABLE;
+	int code = outcome_code(o);
 
 	assert(b->busy);
 	b->busy = false;
