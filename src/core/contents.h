@@ -39,6 +39,9 @@ struct revision {
 	uint64_t random;
 };
 
+/* Of a number of 38 digits, @random has 20. */
+#define REVISION_SEQUENCE_MAX UINT64_C(999999999999999999)
+
 bool revision_equal(struct revision, struct revision);
 bool revision_is_less(struct revision, struct revision);
 

@@ -255,6 +255,7 @@ grant_read_rest(const struct journal_entry *entry, struct saved_grant *ret,
 	return r.bad || !key_is_sound(rest->key) ||
 	    (ret->mode != LOCK_MODE_EXCLUSIVE &&
 		ret->mode != LOCK_MODE_SHARED) ||
+	    rest->sequence > REVISION_SEQUENCE_MAX ||
 	    rest->downgrade.limit > CORE_LIMIT_MAX ||
 	    (rest->token_text != NULL &&
 		strlen(rest->token_text) > TOKEN_TEXT_MAX) ?
@@ -329,7 +330,6 @@ grant_take_over(struct core *core, struct lock *l, struct lease *lease,
 	if (fail_closed)
 		g->extras->session = saved->session;
 	g->passed = (saved->flags & SAVED_GRANT_PASSED) != 0;
-	g->unsealed = (saved->flags & SAVED_GRANT_UNSEALED) != 0;
 	g->token_next = saved->token_next;
 	g->token_last = saved->token_last;
 	if (l->token_known < g->token_last)
@@ -342,6 +342,9 @@ grant_take_over(struct core *core, struct lock *l, struct lease *lease,
 		g->gap_ms = rest->gap_ms;
 	if (rest->sequence > l->sequence)
 		l->sequence = rest->sequence;
+	/* That of an update under way was not counted yet. */
+	if ((saved->flags & SAVED_GRANT_UNSEALED) != 0)
+		update_doubt(g);
 	if (rest->token_text != NULL &&
 	    !grant_set_token_text(g, rest->token_text))
 		return DDBLOCK_E_NOMEM;

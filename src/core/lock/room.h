@@ -213,6 +213,7 @@ void update_seen(struct core *, struct lock *, const struct submission *,
 void update_forget(struct core *);
 enum update update_look(struct core *, struct grant *, struct waiter *);
 void update_advance(struct core *, struct grant *);
+void update_doubt(struct grant *);
 bool update_failed(struct core *, struct grant *, uint64_t serial,
     const struct outcome *);
 

@@ -220,6 +220,14 @@ update_asker(const struct grant *g, uint64_t serial)
 	return w != NULL && w->serial == serial ? w : NULL;
 }
 
+/* An update by this grant may yet land: the next one must be above it. */
+void
+update_doubt(struct grant *g)
+{
+	g->unsealed = true;
+	g->lock->sequence++;
+}
+
 /* It did not happen, or that is unknown. False: no client was told so. */
 bool
 update_failed(struct core *core, struct grant *g, uint64_t serial,
@@ -228,10 +236,8 @@ update_failed(struct core *core, struct grant *g, uint64_t serial,
 	struct waiter *w;
 
 	if (o->kind == OUTCOME_UNKNOWN) {
-		/* The next one must be above it. */
-		g->unsealed = true;
+		update_doubt(g);
 		grant_touch(g);
-		g->lock->sequence++;
 		return false;
 	}
 	w = update_asker(g, serial);

@@ -31,7 +31,8 @@ native_read_revision(struct native_reader *r, struct json_object *item,
 	n = length > NATIVE_REVISION_DIGITS ?
 	    length - NATIVE_REVISION_DIGITS : 0;
 	if (text == NULL || n == 0 || length > 38 ||
-	    !json_read_number(text, n, UINT64_MAX, &ret->sequence)) {
+	    !json_read_number(text, n, REVISION_SEQUENCE_MAX,
+	    &ret->sequence)) {
 		native_bad(r, "rev", expected);
 		return;
 	}
