@@ -55,6 +55,7 @@ static const struct lock_events core_lock_events = {
 	.seen = watch_seen,
 	.unseen = watch_failed,
 	.touched = watch_touch,
+	.hinted = watch_hinted,
 };
 
 static const struct client_events core_client_events = {
@@ -391,9 +392,7 @@ core_event(struct core *core, const struct core_event *event)
 		    event->limited.limits);
 		return 0;
 	case CORE_HINTED:
-		lock_hinted(core, &core->namespaces[
-		    event->hinted.namespace_index], event->hinted.kind,
-		    event->hinted.digest);
+		lock_hinted(core, &event->hinted);
 		return 0;
 	case CORE_STRANGER:
 		observe_stranger(core, &core->namespaces[
@@ -456,11 +455,15 @@ core_is_stopped(const struct core *core)
 static uint64_t
 core_next_ms(const struct core *core)
 {
+	uint64_t next_ms;
+
 	if (core->telling != NULL || core->drains != NULL ||
 	    core->resumes != NULL || core->n_waking > 0)
 		return core->now_ms;
-	return core->heap.first_ms < core->later.first_ms ?
+	next_ms = core->heap.first_ms < core->later.first_ms ?
 	    core->heap.first_ms : core->later.first_ms;
+	return core->owed != NULL && core->owed_at_ms < next_ms ?
+	    core->owed_at_ms : next_ms;
 }
 
 int
@@ -486,6 +489,8 @@ core_step(struct core *core, const struct core_event *event,
 		resume_some(core, &n_later);
 	if (core->touched != NULL || core->telling != NULL)
 		watch_tell(core);
+	if (core->owed != NULL)
+		follow_tell(core);
 	core_check(core);
 	if (core->bounds.above)
 		configure_settle_bounds(core);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/hint.h"
 #include "core/operation.h"
 #include "core/secret.h"
 #include "core/settings.h"
@@ -166,18 +167,6 @@ struct core_request {
 						 * grant's */
 };
 
-/*
- * What hosts tell each other of a lock. It is a reason to ask the store now
- * rather than later, and never more: one that is lost, late, repeated or forged
- * costs time or a request.
- */
-enum core_hint_kind {
-	CORE_HINT_FREED = 1,	/* it was released: the other one is next */
-	CORE_HINT_WANTED,	/* a host waits for what the other one keeps */
-	CORE_HINT_BROKEN,	/* a hold of the other one was broken */
-	CORE_HINT_CHANGED,	/* it has another holder, or none */
-};
-
 struct core_event {
 	enum core_event_type type;
 	uint64_t now_ms;		/* CLOCK_BOOTTIME, never goes back */
@@ -210,11 +199,7 @@ struct core_event {
 			uint64_t client;
 			const struct core_user_limits *limits;
 		} limited;			/* LIMITED */
-		struct {
-			uint32_t namespace_index;
-			enum core_hint_kind kind;
-			uint64_t digest;
-		} hinted;			/* HINTED */
+		struct core_hinted hinted;	/* HINTED */
 		struct {
 			uint32_t namespace_index;
 			struct ident session;
@@ -440,9 +425,6 @@ struct core_parted {
 	uint64_t process;
 };
 
-/* What a lock is called there: another name for each key, as good as always. */
-uint64_t core_hint_digest(struct key);
-
 /* CORE_HINT: it need not arrive. */
 struct core_hint {
 	struct core_action action;
@@ -558,6 +540,7 @@ struct core_namespace_view {
 	uint32_t held;
 	uint32_t lingering;	/* that were not resumed yet */
 	uint32_t waiting;
+	uint32_t followers;	/* other hosts' watches of what is here */
 	uint32_t n_in_doubt;
 	struct core_counters counters;
 	/* Of the last that counters.tokens_back counts. */

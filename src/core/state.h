@@ -117,6 +117,7 @@ struct namespace {
 	/* lock/ */
 	struct hash_table locks;
 	struct hash_table hinted;	/* the same, by the digests of hints */
+	struct followers *followers;	/* NULL: without hints */
 	struct grant *closed;		/* fail-closed ones */
 	bool token_floor_due;	/* the next grant says it: */
 	uint64_t token_floor;	/* new grants have tokens above it */
@@ -179,6 +180,8 @@ struct core {
 	const struct lock *found_lock;	/* what its last answer showed, */
 	struct contents *found;		/* in its step; or NULL */
 	uint64_t found_applied;	/* the request whose change that shows, or 0 */
+	struct follower *owed;	/* are to be told of a change, but not */
+	uint64_t owed_at_ms;	/* before */
 
 	/* tenant.c */
 	struct tenant *tenants;	/* by user */

@@ -77,6 +77,7 @@ static const enum hint_kind hinter_kinds[] = {
 	[CORE_HINT_WANTED] = HINT_WANTED,
 	[CORE_HINT_BROKEN] = HINT_BROKEN,
 	[CORE_HINT_CHANGED] = HINT_CHANGED,
+	[CORE_HINT_WATCHING] = HINT_WATCHING,
 };
 
 /* ---- sessions of ours ---------------------------------------------------- */
@@ -340,7 +341,8 @@ hinter_on_hint(void *arg, const struct hint *hint)
 		return;
 	/* A step may end the session. */
 	namespace_index = s->namespace_index;
-	for (int kind = CORE_HINT_FREED; kind <= CORE_HINT_CHANGED; kind++) {
+	event.hinted.session = hinter_ident(&hint->head.sender);
+	for (int kind = CORE_HINT_FREED; kind <= CORE_HINT_WATCHING; kind++) {
 		if (hinter_kinds[kind] != hint->body.kind)
 			continue;
 		for (uint8_t i = 0; i < hint->body.n_digests; i++) {

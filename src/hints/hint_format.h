@@ -37,6 +37,8 @@ enum hint_kind {
 	HINT_CHANGED,	/* a lock that the receiver watches changed */
 	HINT_PING,	/* answer, with the same digest */
 	HINT_PONG,
+	HINT_WATCHING,	/* the sender watches a lock that the receiver has, or
+			 * waits for */
 };
 
 /* A session, as its item in the table names it. */

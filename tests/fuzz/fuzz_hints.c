@@ -114,10 +114,11 @@ words_kind(struct fuzz_input *line)
 		[HINT_FREED] = "freed", [HINT_WANTED] = "wanted",
 		[HINT_BROKEN] = "broken", [HINT_CHANGED] = "changed",
 		[HINT_PING] = "ping", [HINT_PONG] = "pong",
+		[HINT_WATCHING] = "watching",
 	};
 	const struct fuzz_input word = words_next(line);
 
-	for (unsigned i = HINT_FREED; i <= HINT_PONG; i++)
+	for (unsigned i = HINT_FREED; i <= HINT_WATCHING; i++)
 		if (word_is(&word, kinds[i]))
 			return (enum hint_kind)i;
 	return word.length > 0 ? (enum hint_kind)(unsigned char)word.at[0] :

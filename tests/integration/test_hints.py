@@ -177,6 +177,53 @@ class Heard(Base):
         self.assertTrue(clients[1].reply(tag).ok)
 
 
+class Followed(Base):
+    """Who watches a lock on another host hears of what changes there."""
+
+    def follow(self, hosts, clients):
+        """The last one watches: all the others know."""
+        follower = self.client(hosts[-1])
+        self.assertTrue(follower.call("WATCH k").ok)
+        for host in hosts[:-1]:
+            self.wait_until(lambda: self.status(host).get("followers") == "1",
+                            "nobody follows")
+        return follower
+
+    def test_data(self):
+        """Each change of what a leader says of itself."""
+        hosts, clients = self.pair()
+        grant = clients[0].acquire("k", data="here")
+        follower = self.follow(hosts, clients)
+        for n in range(3):
+            answer = clients[0].call(f"RENEW id={grant['id']} data=there-{n}")
+            self.assertTrue(answer.ok, answer)
+            self.assertEqual(follower.event("CHANGED")["state"], "held")
+            self.assertEqual(follower.call("GET k")["data"], f"there-{n}")
+
+    def test_next_leader(self):
+        """And of the next one, which was next in line."""
+        hosts = [self.host(SELDOM) for _ in range(3)]
+        clients = [self.client(h) for h in hosts]
+        grant = clients[0].acquire("k")
+        tag = self.wait_for(hosts[1], clients[1])
+        follower = self.follow(hosts, clients)
+        clients[0].release(grant)
+        token = clients[1].reply(tag)["token"]
+        while True:
+            change = follower.event("CHANGED")
+            if change["state"] == "held" and \
+                    int(change["token"]) >= int(token):
+                break
+
+    def test_end(self):
+        """A leader that dies leaves a free lock, and that is heard of."""
+        hosts, clients = self.pair()
+        clients[0].acquire("k")
+        follower = self.follow(hosts, clients)
+        clients[0].close()
+        self.assertEqual(follower.event("CHANGED")["state"], "free")
+
+
 class Unheard(Base):
     """Without hints, or with worse, locks are what they were."""
 

@@ -85,6 +85,7 @@ const struct judge_finding *judge_finding(const struct judge *);
 struct judge_counts {
 	uint64_t grants;
 	uint64_t losses;
+	uint64_t changes;	/* that watchers were told of */
 	uint64_t takeovers;	/* of dead holders */
 	uint64_t handovers;	/* grants without a write of the lock */
 	uint64_t beliefs;	/* of older clients, */

@@ -319,6 +319,7 @@ judge_watch_changed(struct judge *j, struct judge_client *c,
 	struct judge_lock *l = judge_lock_get(j, f->namespace_index, f->key);
 	struct judge_watch *w = judge_watch_find(l, c);
 
+	j->counts.changes++;
 	if (w == NULL)
 		judge_find(j, "W1", "c%" PRIu64 " is told of %s, which it does "
 		    "not watch", c->id, judge_lock_name(l));

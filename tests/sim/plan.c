@@ -68,7 +68,7 @@ plan_init(struct plan *p)
 		.latency_ms = 5,
 		.latency_max_ms = 5,
 		.lateness_ms = 0,
-		.expect = { PLAN_WHATEVER, PLAN_WHATEVER },
+		.expect = { PLAN_WHATEVER, PLAN_WHATEVER, PLAN_WHATEVER },
 		.trace_to_ms = PLAN_FOREVER,
 	};
 	/* A host that has been up for a while. */

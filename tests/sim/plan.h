@@ -167,6 +167,7 @@ enum step_kind {
 	STEP_HEAR_WANTED,
 	STEP_HEAR_BROKEN,
 	STEP_HEAR_CHANGED,
+	STEP_HEAR_WATCHING,	/* by the first of the hosts */
 
 	/* messages */
 	STEP_MESSAGE,	/* "A message KIND N[..M] FAULT [MS|N|TYPE]": the N-th
@@ -306,6 +307,7 @@ struct plan_peer {
 struct plan_expect {
 	uint32_t losses;
 	uint32_t grants;
+	uint32_t changes;	/* of which a watcher was told */
 };
 
 struct plan {

@@ -64,7 +64,8 @@ reader_expect(struct reader *r)
 	uint64_t said = 0;
 
 	if (r->plan->expect.losses != PLAN_WHATEVER ||
-	    r->plan->expect.grants != PLAN_WHATEVER)
+	    r->plan->expect.grants != PLAN_WHATEVER ||
+	    r->plan->expect.changes != PLAN_WHATEVER)
 		return reader_fail(r, "this is said twice");
 	if (*reader_look(r) == '\0')
 		return reader_fail(r, "nothing is expected");

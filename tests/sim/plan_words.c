@@ -142,6 +142,8 @@ const struct setting plan_expect_settings[] = {
 	    false },
 	{ "grants", SETTING_COUNT, offsetof(struct plan_expect, grants),
 	    false },
+	{ "changes", SETTING_COUNT, offsetof(struct plan_expect, changes),
+	    false },
 	{ .name = NULL },
 };
 
@@ -237,6 +239,8 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	[STEP_HEAR_BROKEN] = { "hear-broken", SUBJECT_HOST,
 	    .form = FORM_KEY, .scripted = true },
 	[STEP_HEAR_CHANGED] = { "hear-changed", SUBJECT_HOST,
+	    .form = FORM_KEY, .scripted = true },
+	[STEP_HEAR_WATCHING] = { "hear-watching", SUBJECT_HOST,
 	    .form = FORM_KEY, .scripted = true },
 	[STEP_MESSAGE] = { "message", SUBJECT_HOST, .form = FORM_MESSAGE },
 	[STEP_OPERATION] = { "operation", SUBJECT_HOST, .form = FORM_MESSAGE,

@@ -327,7 +327,7 @@ void
 plan_write(const struct plan *p, FILE *to)
 {
 	static const struct plan_expect whatever = {
-		PLAN_WHATEVER, PLAN_WHATEVER };
+		PLAN_WHATEVER, PLAN_WHATEVER, PLAN_WHATEVER };
 	struct plan usual;
 
 	write_world(to, p);

@@ -32,6 +32,7 @@ static const char *const post_words[] = {
 	[CORE_HINT_WANTED] = "wanted",
 	[CORE_HINT_BROKEN] = "broken",
 	[CORE_HINT_CHANGED] = "changed",
+	[CORE_HINT_WATCHING] = "watching",
 };
 
 static void
@@ -69,8 +70,8 @@ post_on_alarm(struct world *w, struct alarm *a)
 }
 
 static void
-post_send(struct world *w, const struct core_hint *hint, struct host *to,
-    uint64_t trip_ms)
+post_send(struct world *w, unsigned from, const struct core_hint *hint,
+    struct host *to, uint64_t trip_ms)
 {
 	struct letter *l = world_alloc(sizeof(*l));
 
@@ -79,6 +80,7 @@ post_send(struct world *w, const struct core_hint *hint, struct host *to,
 	l->event.hinted.namespace_index = hint->namespace_index;
 	l->event.hinted.kind = hint->kind;
 	l->event.hinted.digest = hint->digest;
+	l->event.hinted.session = table_host_session(w, from);
 	DL_APPEND(w->letters, l);
 	world_add_alarm(w, &l->alarm, post_on_alarm);
 	world_set(w, &l->alarm, w->now + trip_ms);
@@ -86,18 +88,18 @@ post_send(struct world *w, const struct core_hint *hint, struct host *to,
 
 /* Of eight letters two are as they should be. */
 static void
-post_send_badly(struct world *w, struct core_hint hint, struct host *to,
-    uint64_t trip_ms, uint64_t number)
+post_send_badly(struct world *w, unsigned from, struct core_hint hint,
+    struct host *to, uint64_t trip_ms, uint64_t number)
 {
 	switch (world_chance(w, POST_STREAM_FATE, number, 8)) {
 	case 0:
 		return;
 	case 1:
-		post_send(w, &hint, to, trip_ms);
+		post_send(w, from, &hint, to, trip_ms);
 		break;
 	case 2:
 		hint.kind = CORE_HINT_FREED + (enum core_hint_kind)
-		    world_chance(w, POST_STREAM_WORD, number, 4);
+		    world_chance(w, POST_STREAM_WORD, number, 5);
 		break;
 	case 3:
 		to = &w->hosts[world_chance(w, POST_STREAM_HOST, number,
@@ -111,7 +113,7 @@ post_send_badly(struct world *w, struct core_hint hint, struct host *to,
 	default:
 		break;
 	}
-	post_send(w, &hint, to, trip_ms);
+	post_send(w, from, &hint, to, trip_ms);
 }
 
 void
@@ -131,9 +133,10 @@ post_take(struct host *h, const struct core_hint *hint)
 	    h->cut_until > w->now)
 		return;
 	if (w->plan->bad_hints)
-		post_send_badly(w, *hint, &w->hosts[to], trip_ms, number);
+		post_send_badly(w, h->index, *hint, &w->hosts[to], trip_ms,
+		    number);
 	else
-		post_send(w, hint, &w->hosts[to], trip_ms);
+		post_send(w, h->index, hint, &w->hosts[to], trip_ms);
 }
 
 /* It is there at once. */
@@ -148,5 +151,5 @@ post_forge(struct host *to, const struct plan_step *s)
 		    (struct key){ s->key, strlen(s->key) }),
 	};
 
-	post_send(to->world, &hint, to, 0);
+	post_send(to->world, 0, &hint, to, 0);
 }

@@ -64,6 +64,16 @@ table_session_host(const struct world *w, struct ident session)
 	return WORLD_NOBODY;
 }
 
+/* The last one that it opened; none: it has opened none. */
+struct ident
+table_host_session(const struct world *w, unsigned host)
+{
+	for (size_t i = w->n_sessions; i > 0; i--)
+		if (w->sessions[i - 1].host == host)
+			return w->sessions[i - 1].ident;
+	return (struct ident){ 0, 0 };
+}
+
 const char *
 table_session_text_name(const struct world *w, const char *text)
 {

@@ -405,16 +405,22 @@ world_done(struct world *w)
 
 /* What the plan says of the numbers. */
 static void
+world_expect_number(struct world *w, const char *what, uint64_t n,
+    uint32_t expected)
+{
+	if (expected != PLAN_WHATEVER && n != expected)
+		world_find(w, "expect", "%s are %" PRIu64 " and not %" PRIu32,
+		    what, n, expected);
+}
+
+static void
 world_expect(struct world *w, const struct judge_counts *counts)
 {
 	const struct plan_expect *e = &w->plan->expect;
 
-	if (e->losses != PLAN_WHATEVER && e->losses != counts->losses)
-		world_find(w, "expect", "losses are %" PRIu64 " and not %"
-		    PRIu32, counts->losses, e->losses);
-	if (e->grants != PLAN_WHATEVER && e->grants != counts->grants)
-		world_find(w, "expect", "grants are %" PRIu64 " and not %"
-		    PRIu32, counts->grants, e->grants);
+	world_expect_number(w, "losses", counts->losses, e->losses);
+	world_expect_number(w, "grants", counts->grants, e->grants);
+	world_expect_number(w, "changes", counts->changes, e->changes);
 }
 
 void

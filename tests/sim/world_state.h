@@ -485,6 +485,7 @@ void table_name_session(struct world *, struct ident, unsigned host,
     uint32_t namespace_index, const char *name);
 
 unsigned table_session_host(const struct world *, struct ident);
+struct ident table_host_session(const struct world *, unsigned host);
 
 /* hand.c */
 void backup_step(struct world *, uint32_t namespace_index, bool restore);

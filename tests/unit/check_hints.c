@@ -35,13 +35,14 @@ TEST_FIXTURE(setup, teardown)
 
 static const enum hint_kind kinds[] = {
 	HINT_FREED, HINT_WANTED, HINT_BROKEN, HINT_CHANGED, HINT_PING,
-	HINT_PONG,
+	HINT_PONG, HINT_WATCHING,
 };
 
 TEST_ROWS(test_both_directions, kinds)
 {
 	struct hint_host *const hosts[] = { &a, &b };
-	const uint8_t n = kinds[_i] < HINT_PING ? HINT_DIGESTS_MAX : 1;
+	const uint8_t n = kinds[_i] == HINT_PING || kinds[_i] == HINT_PONG ?
+	    1 : HINT_DIGESTS_MAX;
 	const struct hint_body body = hint_test_body(kinds[_i], n);
 
 	for (int i = 0; i < 6; i++) {

@@ -210,6 +210,7 @@ break_done(struct core *core, const struct breaking *b,
 		hint_send(core, ns, b->broke.key, CORE_HINT_BROKEN,
 		    b->told[i]);
 	hint_freed(core, ns, b->broke.key, &o->lock);
+	hint_changed(core, ns, b->broke.key);
 	if (l != NULL)
 		lock_broken(core, l, &o->lock);
 }

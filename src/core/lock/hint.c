@@ -32,8 +32,7 @@ hint_hinted(const struct hash_link *link)
 	return (const struct hinted *)link;
 }
 
-/* Digests are no secret, so their hash is made with one. */
-static uint32_t
+uint32_t
 hint_hash_digest(const struct namespace *ns, uint64_t digest)
 {
 	return (uint32_t)siphash(&ns->core->hash_key, &digest, sizeof(digest));
@@ -54,14 +53,17 @@ hint_hash(const struct hash_link *link)
 int
 hint_init(struct namespace *ns)
 {
-	return hash_init(&ns->hinted, hint_hash);
+	int code = hash_init(&ns->hinted, hint_hash);
+
+	return code < 0 ? code : follow_init(ns);
 }
 
 void
-hint_done(struct namespace *ns)
+hint_done(struct core *core, struct namespace *ns)
 {
 	struct hash_link *link, *next;
 
+	follow_done(core, ns);
 	for (link = hash_next(&ns->hinted, NULL); link != NULL; link = next) {
 		next = hash_next(&ns->hinted, link);
 		free(link);

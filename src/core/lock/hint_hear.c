@@ -60,27 +60,33 @@ hint_hear_wanted(struct core *core, struct lock *l)
 	lock_advance(core, l);
 }
 
-/* Of the holds here, or of what is watched: look. */
+/* Of the holds here: look. */
 static void
-hint_hear_change(struct core *core, struct lock *l, bool broken)
+hint_hear_broken(struct core *core, struct lock *l)
 {
-	if ((broken ? l->grants == NULL : l->watched == NULL) ||
-	    !lock_may_send(core, l))
+	if (l->grants == NULL || !lock_may_send(core, l))
 		return;
 	hint_be_deaf(core, l);
 	(void)submission_send(core, l, OPERATION_READ, NULL);
 }
 
 void
-lock_hinted(struct core *core, struct namespace *ns, enum core_hint_kind kind,
-    uint64_t digest)
+lock_hinted(struct core *core, const struct core_hinted *hint)
 {
-	struct lock *l = ns->settings.hints ? hint_find(ns, digest) : NULL;
+	struct namespace *ns = &core->namespaces[hint->namespace_index];
+	struct lock *l;
 
+	if (!ns->settings.hints)
+		return;
+	if (hint->kind == CORE_HINT_WATCHING) {
+		follow_heard(core, ns, hint->digest, hint->session);
+		return;
+	}
+	l = hint_find(ns, hint->digest);
 	if (l == NULL || !hint_is_heard(core, l))
 		return;
 	ns->counters.hints_heard++;
-	switch (kind) {
+	switch (hint->kind) {
 	case CORE_HINT_FREED:
 		hint_hear_freed(core, l);
 		return;
@@ -88,10 +94,24 @@ lock_hinted(struct core *core, struct namespace *ns, enum core_hint_kind kind,
 		hint_hear_wanted(core, l);
 		return;
 	case CORE_HINT_BROKEN:
+		hint_hear_broken(core, l);
+		return;
 	case CORE_HINT_CHANGED:
-		hint_hear_change(core, l, kind == CORE_HINT_BROKEN);
+		if (l->watched != NULL)
+			core->lock_events->hinted(core, l);
+		return;
+	case CORE_HINT_WATCHING:
 		return;
 	}
+}
+
+void
+hint_judge(struct core *core, struct lock *l, bool useful)
+{
+	if (useful)
+		l->ns->counters.hints_useful++;
+	else
+		hint_be_deaf(core, l);
 }
 
 /* What the store said to that. */
@@ -99,8 +119,5 @@ void
 hint_answered(struct core *core, struct lock *l, enum outcome_kind kind)
 {
 	l->hint = HINT_NONE;
-	if (kind == OUTCOME_DONE)
-		l->ns->counters.hints_useful++;
-	else
-		hint_be_deaf(core, l);
+	hint_judge(core, l, kind == OUTCOME_DONE);
 }

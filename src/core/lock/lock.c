@@ -454,7 +454,7 @@ lock_free_all(struct core *core, struct namespace *ns)
 	struct lock *l, *next;
 
 	if (ns->settings.hints)
-		hint_done(ns);
+		hint_done(core, ns);
 	for (l = lock_next(ns, NULL); l != NULL; l = next) {
 		next = lock_next(ns, l);
 		lock_free(core, l);

@@ -332,13 +332,21 @@ struct contents *update_take_found(struct core *, const struct lock *);
 /* ---- hints (hint.c) --------------------------------------------------- */
 
 /* Another host says something of the lock with this digest. */
-void lock_hinted(struct core *, struct namespace *, enum core_hint_kind,
-    uint64_t digest);
+void lock_hinted(struct core *, const struct core_hinted *);
 /* And is told something, unless the session is our own. */
 void hint_send(struct core *, struct namespace *, struct key,
     enum core_hint_kind, struct ident session);
 void hint_freed(struct core *, struct namespace *, struct key,
     const struct lock_record *);
+
+/* Was it of use, that a hint was followed? If not, it hears no other for a
+ * while. */
+void hint_judge(struct core *, struct lock *, bool useful);
+
+/* Hosts that watch it are to be told, and (later) some of them are. */
+void hint_changed(struct core *, struct namespace *, struct key);
+void follow_tell(struct core *);
+uint32_t follow_count(const struct namespace *);
 
 /* ---- several locks in one operation (submission.c) -------------------- */
 
@@ -369,6 +377,9 @@ struct lock_events {
 
 	/* More is known: has anybody waited long enough? */
 	void (*learnt)(struct core *, struct lock *);
+
+	/* Another host has changed it, as that one says. */
+	void (*hinted)(struct core *, struct lock *);
 
 	/* This is the answer. What waited for it waits no more. */
 	void (*answered)(struct core *, struct waiter *, int code, int cause,

@@ -487,6 +487,18 @@ outcome_dispatch(struct core *core, struct lock *l, struct submission *s,
 	}
 }
 
+/* Do its watchers on other hosts see something else now? */
+static bool
+outcome_is_told(const struct lock *l, const struct submission *s,
+    const struct outcome *o)
+{
+	enum operation_kind kind = s->submit.operation.kind;
+
+	return l->ns->settings.hints && o->kind == OUTCOME_DONE &&
+	    (kind == OPERATION_ACQUIRE || kind == OPERATION_RELEASE ||
+		kind == OPERATION_UPDATE);
+}
+
 /* One of several that did not happen, and not because of this lock. */
 static void
 outcome_spared(struct core *core, struct grant *g)
@@ -511,6 +523,8 @@ outcome_take(struct core *core, struct lock *l, const struct outcome *o)
 		outcome_spared(core, grant_find(l, s->holder.grant));
 	else
 		outcome_dispatch(core, l, s, o);
+	if (outcome_is_told(l, s, o))
+		hint_changed(core, l->ns, lock_key(l));
 	if (l->ns->renews_records)
 		outcome_renewed(core, l, s, o);
 	update_seen(core, l, s, o);

@@ -131,7 +131,9 @@ uint64_t line_patience_ms(const struct lock *);
 
 /* ---- hint.c ------------------------------------------------------------ */
 int hint_init(struct namespace *);	/* DDBLOCK_E_NOMEM */
-void hint_done(struct namespace *);
+void hint_done(struct core *, struct namespace *);
+/* Digests are no secret, so their hash is made with one. */
+uint32_t hint_hash_digest(const struct namespace *, uint64_t digest);
 void hint_add_lock(struct lock *);
 void hint_remove_lock(struct lock *);
 /* Of two with one digest the one that was made later; NULL: there is none. */
@@ -140,6 +142,12 @@ void hint_wanted(struct core *, struct lock *, const struct lock_record *);
 
 /* ---- hint_hear.c ------------------------------------------------------- */
 void hint_answered(struct core *, struct lock *, enum outcome_kind);
+
+/* ---- follow.c ---------------------------------------------------------- */
+int follow_init(struct namespace *);	/* DDBLOCK_E_NOMEM */
+void follow_done(struct core *, struct namespace *);
+void follow_heard(struct core *, struct namespace *, uint64_t digest,
+    struct ident session);
 
 /* ---- locks.c ---------------------------------------------------------- */
 uint32_t lock_hash(const struct hash_link *);

@@ -51,5 +51,6 @@ void watch_seen(struct lock *, const struct lock_record *,
 void watch_failed(struct core *, struct lock *, int code, const char *text);
 void watch_touch(struct core *, struct lock *);
 void watch_leave(struct core *, struct client *);
+void watch_hinted(struct core *, struct lock *);
 
 #endif

@@ -78,6 +78,10 @@ struct watched {
 	bool queued : 1;
 	bool touched : 1;	/* look at the lock when this step ends */
 	bool known : 1;		/* they were told @view; or of @cause */
+	bool hinted : 1;	/* a hint wants a look that was not sent yet */
+	bool overtaken : 1;	/* it came during the look of another one */
+	bool asked : 1;	/* the look under way is because of one, */
+	bool answered : 1;	/* and was that of use? */
 	int cause;
 	uint64_t serial;		/* of the last change */
 	uint64_t due_ms;		/* the next look */
@@ -87,6 +91,8 @@ struct watched {
 	uint64_t revised_ms;		/* when that was true; 0: never seen */
 	uint64_t contents_serial;	/* rises when that changes */
 	struct core_holder_view view;
+	uint64_t followed;		/* a sum of the hosts that were told */
+	uint64_t followed_ms;		/* then that this one watches */
 };
 
 struct watch *watch_find(const struct core *, const struct client *,
@@ -113,6 +119,13 @@ void watch_poll_schedule(struct core *, struct namespace *);
 void watch_poll_pace(struct core *, struct namespace *);
 void watch_poll_leave(struct watched *);
 void watch_poll_line_up(struct core *, struct watched *, bool known);
+void watch_poll_enter_now(struct core *, struct watched *);
+
+/* ---- watch_hints.c ---------------------------------------------------- */
+void watch_follow(struct watched *, const struct lock_record *);
+void watch_hint_sent(struct watched *);
+void watch_hint_answered(struct watched *);
+void watch_hint_judge(struct core *, struct watched *, bool news);
 
 /* ---- reads.c ---------------------------------------------------------- */
 /* What this room remembers of a namespace. */

@@ -86,6 +86,19 @@ watch_poll_enter_first(struct core *core, struct watched *w)
 	DL_PREPEND(ns->reads->poll.queue, w);
 }
 
+/* A hint says that there is something to be seen. */
+void
+watch_poll_enter_now(struct core *core, struct watched *w)
+{
+	struct namespace *ns = w->lock->ns;
+
+	watch_poll_leave(w);
+	w->queued = true;
+	w->due_ms = core->now_ms;
+	DL_PREPEND(ns->reads->poll.queue, w);
+	watch_poll_schedule(core, ns);
+}
+
 /* When is it to be looked at next, if at all? */
 void
 watch_poll_line_up(struct core *core, struct watched *w, bool known)
@@ -118,9 +131,10 @@ watch_poll_timer(struct core *core, struct timer *timer)
 	    !batch_is_full(&poll->batch)) {
 		watch_poll_leave(w);
 		w->tried_ms = core->now_ms;
-		if (w->lock->submission == NULL)
+		if (w->lock->submission == NULL) {
 			batch_add(&poll->batch, w->lock);
-		else
+			watch_hint_sent(w);
+		} else
 			watch_poll_enter(core, w); /* its answer tells, too */
 	}
 	if (poll->batch.n_locks > 0)
@@ -144,6 +158,7 @@ watch_poll_stored(struct core *core, struct namespace *ns,
 
 		if (l->watched == NULL)
 			continue;
+		watch_hint_answered(l->watched);
 		if (o->kind != OUTCOME_DONE || !o->processed[i])
 			watch_fail(core, l, code);
 		else if (batch_is_news(b, i))

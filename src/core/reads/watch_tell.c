@@ -192,6 +192,7 @@ watch_take(struct core *core, struct watched *w, struct core_holder_view *view)
 	w->view = *view;
 	if (news)
 		watch_say_all(core, w);
+	watch_hint_judge(core, w, news);
 	watch_answer_all(core, w);
 }
 
@@ -271,7 +272,11 @@ watch_seen(struct lock *l, const struct lock_record *record,
 	}
 	w->looked_ms = submitted_ms;
 	w->cause = 0;
-	watch_poll_leave(w);
+	if (w->hinted)
+		watch_poll_enter_now(l->ns->core, w);
+	else
+		watch_poll_leave(w);
+	watch_follow(w, record);
 }
 
 /* A look failed. */

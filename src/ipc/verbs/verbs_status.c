@@ -39,6 +39,8 @@ status_counts(struct buffer *b, const struct core_namespace_view *v)
 	if (v->lingering > 0)
 		codec_number(b, "lingering", v->lingering);
 	codec_number(b, "waiting", v->waiting);
+	if (v->followers > 0)
+		codec_number(b, "followers", v->followers);
 }
 
 static void
