@@ -237,6 +237,7 @@ apply_make_acquire(const struct apply *a, const struct operation *o,
 	r->limit = o->limit;
 	r->owner = o->owner;
 	r->acquired_at_s = a->wall_s;
+	r->kept = o->keeps ? o->me.grant : (struct ident){ 0, 0 };
 	r->broken_by = NULL;
 	r->ttl_s = 0;
 }

@@ -30,6 +30,14 @@ lock_record_put_text(char **at, const char *text)
 	    lock_record_put(at, text, lock_record_room(text));
 }
 
+bool
+lock_record_is_kept(const struct lock_record *record)
+{
+	return record->mode == LOCK_MODE_EXCLUSIVE && record->n_holders == 1 &&
+	    !ident_is_none(record->kept) &&
+	    ident_equal(record->kept, record->holders[0].grant);
+}
+
 /* What must be aligned comes before texts. */
 struct lock_record *
 lock_record_copy(const struct lock_record *r)

@@ -78,6 +78,8 @@ struct lock_record {
 	const struct ident *line;	/* those that wait in order: the next
 					 * one first; LINE_PLACES_MAX at most */
 	size_t n_line;
+	struct ident kept;	/* the grant whose host keeps the lock between
+				 * its clients: see ACQUIRE; or none */
 	const char *owner;
 	uint64_t acquired_at_s;
 	const char *broken_by;
@@ -106,6 +108,9 @@ struct lock_record {
 /* With all that it points to, in one piece of memory, to be freed with free();
  * NULL: none left. */
 struct lock_record *lock_record_copy(const struct lock_record *);
+
+/* May its host have no client for it? */
+bool lock_record_is_kept(const struct lock_record *);
 
 /* A session as the store shows it. */
 struct session_record {
@@ -162,7 +167,8 @@ enum mark_form {
  *     wall-clock seconds << 20. Our session's waiter mark for exclusive use
  *     is removed; it leaves the line, and so do all that stand before it: with
  *     @place above 1 the token is @token_seen, for what is said of others'
- *     places holds for one turn.
+ *     places holds for one turn. Of each ACQUIRE: with @keeps its grant is
+ *     @kept in the record, otherwise none is.
  * ACQUIRE, shared, n_dead == 0
  *     Either the lock has no holder (and, while it was last shared, no waiter
  *     mark for exclusive use, except our session's: a waiter for another limit
@@ -284,6 +290,8 @@ struct operation {
 	const struct holder *holders;		/* RELEASE */
 	size_t n_holders;
 	bool others_hold;	/* RELEASE: a hint: other holders were seen */
+	bool keeps;	/* ACQUIRE, exclusive: the lock may stay, without a
+			 * client, for the next one here */
 	bool keeps_contents;	/* RELEASE: the record stays for them, if the
 				 * format would delete it; ACQUIRE: they stay,
 				 * if it would replace them */

@@ -141,7 +141,8 @@ config_complete_store(struct config *c, struct config_namespace *n)
 	const struct store_kind *kind = config_kind(n);
 	struct config_judged judged = { c, n };
 	const struct store_judge judge = config_judge(&judged);
-	struct store_times times = { n->lease_ms, n->idle_ms };
+	struct store_times times = { n->lease_ms, n->idle_ms,
+		c->daemon.hints != NULL };
 	int r = kind->complete == NULL ? 0 :
 	    kind->complete(&n->store, &judge, &times);
 

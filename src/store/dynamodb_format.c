@@ -41,7 +41,8 @@ dynamodb_format_complete(struct store_settings *s,
 
 	if (f->lease_ms != 0 && !judge->is_set(judge->arg, "lease"))
 		times->lease_ms = f->lease_ms;
-	if (!judge->is_set(judge->arg, "idle"))
+	if (!judge->is_set(judge->arg, "idle") &&
+	    !(times->hints && s->format == STORE_FORMAT_NATIVE))
 		times->idle_ms = FORMAT_IDLE_MS;
 	r = format_text(judge, "key_attribute", &s->key_attribute,
 	    f->key_attribute);

@@ -49,6 +49,7 @@ struct store_opening {
 struct store_times {
 	uint64_t lease_ms;
 	uint64_t idle_ms;
+	bool hints;	/* another host that waits can say so */
 };
 
 /* Functions that a kind has no use for are NULL. */

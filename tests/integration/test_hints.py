@@ -154,6 +154,15 @@ class Heard(Base):
         self.assertTrue(grant.ok, grant)
         self.assertEqual(self.figure(hosts[0], "hints_useful"), 1)
 
+    def test_tried(self):
+        """So does a try there, though it does not wait."""
+        hosts, clients = self.pair({**SELDOM, "idle": "1h"})
+        for _ in range(3):
+            clients[0].release(clients[0].acquire("k"))
+        grant = clients[1].try_("k")
+        self.assertTrue(grant.ok, grant)
+        self.assertEqual(self.figure(hosts[0], "hints_useful"), 1)
+
     def test_broken(self):
         """A holder is told at once, not by its daemon's next audit."""
         hosts, clients = self.pair()

@@ -37,6 +37,7 @@ same_lock(const struct lock_record *a, const struct lock_record *b)
 	    trial_same_order(a->line, a->n_line, b->line, b->n_line) &&
 	    trial_same_text(a->owner, b->owner) &&
 	    trial_same_text(a->broken_by, b->broken_by) &&
+	    ident_equal(a->kept, b->kept) &&
 	    a->acquired_at_s == b->acquired_at_s && a->ttl_s == b->ttl_s &&
 	    revision_equal(a->revision, b->revision) &&
 	    contents_are_equal(&a->contents, &b->contents);
@@ -119,6 +120,7 @@ fill(struct trial *t, struct operation *o, const struct lock_record *l,
 		o->tokens += trial_below(t, 3);
 	if (o->kind == OPERATION_RAISE)
 		o->tokens = trial_below(t, 3) * TOKENS_RAISED;
+	o->keeps = o->kind == OPERATION_ACQUIRE && trial_one_in(t, 2);
 	if (o->kind == OPERATION_ACQUIRE && o->mode == LOCK_MODE_SHARED)
 		o->limit = trial_one_in(t, 2) ? l->limit : trial_below(t, 4);
 	o->token_seen = trial_one_in(t, 4) ? native_any_token(t) : l->token;

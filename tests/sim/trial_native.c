@@ -111,6 +111,8 @@ native_make(struct trial *t, struct native_pieces *p, struct lock_record *l)
 	l->shared_waiters = p->shared;
 	l->limit = trial_one_in(t, 2) ? 0 : 1 + trial_below(t, 4);
 	l->token = native_any_token(t);
+	if (l->n_holders > 0 && trial_one_in(t, 2))
+		l->kept = p->holders[0].grant;
 	l->owner = native_any_text(t);
 	l->broken_by = native_any_text(t);
 	l->acquired_at_s = 1000 * trial_below(t, 2);
@@ -191,6 +193,8 @@ put_lock(struct buffer *b, const struct lock_record *l)
 
 	(void)buffer_printf(b, ",\"token\":{\"N\":\"%" PRIu64 "\"}", l->token);
 	put_text(b, "mode", modes[l->mode]);
+	ident_format(l->kept, text);
+	put_text(b, "kept", ident_is_none(l->kept) ? "-" : text);
 	put_text(b, "owner", l->owner);
 	put_text(b, "broken_by", l->broken_by);
 	put_number(b, "limit", l->limit);

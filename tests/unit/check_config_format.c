@@ -169,6 +169,23 @@ TEST_ROWS(test_what_the_core_is_told, views)
 	ck_assert_uint_eq(core.idle_ms, 0);
 }
 
+/* How long a lock stays that its host takes again and again. */
+static const struct {
+	const char *lines;
+	uint64_t idle_ms;
+} stays[] = {
+	{ "", 20 }, { "idle = 5s\n", 5000 }, { "idle = 0s\n", 0 },
+	{ "[daemon]\nhints = 192.0.2.1:7400\n", 1000 },
+	{ "idle = 20ms\n[daemon]\nhints = 192.0.2.1:7400\n", 20 },
+	{ "format = awslabs\n[daemon]\nhints = 192.0.2.1:7400\n", 0 },
+};
+
+TEST_ROWS(test_how_long_a_lock_stays, stays)
+{
+	ck_assert_uint_eq(config_core_namespace(good(stays[_i].lines)).idle_ms,
+	    stays[_i].idle_ms);
+}
+
 /* The format and its settings call their attributes the same. */
 TEST_LOOP(test_attributes_are_those_of_the_format, 0, STORE_FORMATS)
 {

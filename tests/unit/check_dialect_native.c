@@ -160,7 +160,8 @@ static const struct {
 	{ OPERATION_SCAN, DIALECT_DO, false, "Scan", NULL, NULL, 0 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, false, "UpdateItem",
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
-	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
+	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
+	    "REMOVE #ttl, #limit, "
 	    "#broken_by ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
@@ -169,7 +170,8 @@ static const struct {
 	    "#token BETWEEN :zero AND :last)", 0 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, false, "UpdateItem",
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
-	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
+	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
+	    "REMOVE #ttl, #limit, "
 	    "#broken_by, #line[0], #line[1] "
 	    "ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
@@ -179,7 +181,8 @@ static const struct {
 	    "#token = :seen", 2 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
-	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
+	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
+	    "REMOVE #ttl, #limit, "
 	    "#broken_by, #line[0] DELETE #xwait :session",
 	    "#holders = :dead AND #token = :seen AND #line[0] = :sid", 1 },
 	{ OPERATION_ADD_WAITER, DIALECT_DO, false, "UpdateItem",
@@ -193,7 +196,8 @@ static const struct {
 	    "#line[4] = :it AND #token = :seen", 5 },
 	{ OPERATION_ACQUIRE, DIALECT_DO, true, "UpdateItem",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
-	    "#acquired_at = :wall, #owner = :owner REMOVE #ttl, #limit, "
+	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
+	    "REMOVE #ttl, #limit, "
 	    "#broken_by DELETE #xwait :session",
 	    "attribute_not_exists(#line[0]) AND "
 	    "#holders = :dead AND #token = :seen", 0 },
@@ -290,7 +294,7 @@ static const struct {
 } shared[] = {
 	{ OPERATION_ACQUIRE, false, 0, "o",
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
-	    "#acquired_at = :wall, #owner = :owner "
+	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
 	    "REMOVE #ttl, #broken_by, #limit "
 	    "ADD #holders :me DELETE #xwait :session, #swait :session",
 	    "((attribute_not_exists(#holders) AND "
@@ -303,7 +307,7 @@ static const struct {
 	    "#token BETWEEN :zero AND :last)" },
 	{ OPERATION_ACQUIRE, false, 3, NULL,
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
-	    "#acquired_at = :wall, #limit = :limit "
+	    "#acquired_at = :wall, #kept = :kept, #limit = :limit "
 	    "REMOVE #ttl, #broken_by, #owner "
 	    "ADD #holders :me DELETE #xwait :session, #swait :session",
 	    "((attribute_not_exists(#holders) AND "
@@ -316,12 +320,14 @@ static const struct {
 	    "#token BETWEEN :zero AND :last)" },
 	{ OPERATION_ACQUIRE, true, 0, NULL,
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
-	    "#acquired_at = :wall REMOVE #ttl, #broken_by, #limit, #owner "
+	    "#acquired_at = :wall, #kept = :kept "
+	    "REMOVE #ttl, #broken_by, #limit, #owner "
 	    "DELETE #xwait :session, #swait :session",
 	    "#holders = :dead AND #token = :seen" },
 	{ OPERATION_ACQUIRE, true, 3, "o",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
-	    "#acquired_at = :wall, #limit = :limit, #owner = :owner "
+	    "#acquired_at = :wall, #kept = :kept, #limit = :limit, "
+	    "#owner = :owner "
 	    "REMOVE #ttl, #broken_by DELETE #xwait :session, #swait :session",
 	    "#holders = :dead AND #token = :seen" },
 	{ OPERATION_ADD_WAITER, false, 0, NULL, "ADD #swait :session",

@@ -57,6 +57,7 @@ TEST(test_record)
 	    "\"xwait\":{\"SS\":[\"" SID "\"]},\"owner\":{\"S\":\"o\"},"
 	    "\"ttl\":{\"N\":\"5\"},\"limit\":{\"N\":\"3\"},"
 	    "\"acquired_at\":{\"N\":\"12\"},\"broken_by\":{\"S\":\"b\"},"
+	    "\"kept\":{\"S\":\"00000000000000000000000000000004\"},"
 	    "\"somebody\":{\"M\":{}}}}", &v), 0);
 	ck_assert(v.has_record && v.lock.exists);
 	ck_assert_uint_eq(v.lock.n_holders, 1);
@@ -69,6 +70,7 @@ TEST(test_record)
 	ck_assert_uint_eq(v.lock.n_shared_waiters, 0);
 	ck_assert_str_eq(v.lock.owner, "o");
 	ck_assert_str_eq(v.lock.broken_by, "b");
+	ck_assert(ident_equal(v.lock.kept, other.grant));
 	ck_assert_uint_eq(v.lock.limit, 3);
 	ck_assert_uint_eq(v.lock.acquired_at_s, 12);
 	ck_assert_uint_eq(v.lock.ttl_s, 5);
@@ -149,6 +151,8 @@ static const struct {
 	const char *attribute;	/* NULL: it is fine */
 } records[] = {
 	{ LOCK, "\"token\":{\"N\":\"7\"}", NULL },
+	{ LOCK, "\"token\":{\"N\":\"7\"},\"kept\":{\"N\":\"7\"}", NULL },
+	{ LOCK, "\"token\":{\"N\":\"7\"},\"kept\":{\"S\":\"x\"}", NULL },
 	{ LOCK, "", "token" },
 	{ LOCK, "\"token\":{\"S\":\"7\"}", "token" },
 	{ LOCK, "\"token\":{\"N\":\"-7\"}", "token" },

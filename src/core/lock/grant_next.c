@@ -59,23 +59,8 @@ grant_renew_run(struct core *core, struct grant *g)
 		(void)submission_send(core, l, OPERATION_READ, NULL);
 }
 
-/* Does this host take it again and again? Its last holder here asked for it a
- * moment after the one before had released it. */
-static bool
-grant_is_habit(struct core *core, const struct lock *l)
-{
-	struct habit now = { l->ns->index, lock_hash(&l->link), core->now_ms };
-	struct habit *h = &core->habits[now.hash % HABITS];
-	bool again = h->namespace_index == now.namespace_index &&
-	    h->hash == now.hash && h->released_ms > 0 &&
-	    l->taken_ms <= h->released_ms + lock_idle_ms(l);
-
-	*h = now;
-	return again;
-}
-
 /* May it stay ours without a client? Where other hosts wait for it, too, only
- * if it is likely to be asked for here. */
+ * if it is likely to be asked for here; and if the record says so. */
 static bool
 grant_may_stay(struct core *core, const struct grant *g)
 {
@@ -86,8 +71,26 @@ grant_may_stay(struct core *core, const struct grant *g)
 		return false;
 	return l->ns->settings.keeps_idle ||
 	    (g->mode == LOCK_MODE_EXCLUSIVE && !g->fail_closed &&
-	    !(l->foreign_mark_seen && lock_run_is_over(core, l)) &&
-	    grant_is_habit(core, l));
+	    !(l->foreign_mark_seen && (l->ns->settings.hints ||
+		lock_run_is_over(core, l))) &&
+	    kept_is_habit(core, l) && g->stays);
+}
+
+/* Until the end of idleness, or the next look for others' marks. */
+static void
+grant_stay(struct core *core, struct lock *l)
+{
+	const struct core_namespace *t = &l->ns->settings;
+	uint64_t seen_ms = core->now_ms -
+	    ((uint32_t)core->now_ms - l->run_started_ms);
+	uint64_t look_ms = seen_ms + t->poll_ms;
+
+	if (!t->hints || l->ns->settings.keeps_idle || look_ms >= l->due_ms)
+		heap_set(&core->later, &l->timer, l->due_ms);
+	else if (core->now_ms < look_ms)
+		heap_set(&core->later, &l->timer, look_ms);
+	else if (lock_may_send(core, l))
+		(void)submission_send(core, l, OPERATION_READ, NULL);
 }
 
 /* There is no waiter here: it is kept for a while, or given back. */
@@ -99,10 +102,10 @@ grant_idle(struct core *core, struct grant *g)
 
 	if (keep)
 		grant_released(core, g, 0, 0, NULL);
-	if (keep && core->now_ms < l->due_ms)
-		heap_set(&core->later, &l->timer, l->due_ms);
-	else
+	if (!keep || core->now_ms >= l->due_ms)
 		grant_give_back(core, g);
+	else
+		grant_stay(core, l);
 }
 
 /* More tokens, unless something else comes before. */

@@ -99,6 +99,8 @@ lock_hinted(struct core *core, const struct core_hinted *hint)
 	case CORE_HINT_CHANGED:
 		if (l->watched != NULL)
 			core->lock_events->hinted(core, l);
+		if (l->queue != NULL && lock_awaits_kept(core, l, l->queue))
+			hint_hear_freed(core, l);
 		return;
 	case CORE_HINT_WATCHING:
 		return;

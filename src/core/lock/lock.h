@@ -87,6 +87,7 @@ struct grant {
 	enum lock_mode mode : 8;
 	bool unsettled : 1;	/* RELEASING: the answer never came */
 	bool passed : 1;	/* this acquisition was granted before */
+	bool stays : 1;	/* the record says that it may be kept */
 	bool unsealed : 1;	/* an update may yet land: see update.c */
 	bool fail_closed : 1;
 	bool unproven : 1;	/* fail-closed: see fail_closed_await_proof() */
@@ -163,6 +164,8 @@ struct sight {
 	uint64_t token;
 	enum lock_mode mode;
 	uint64_t acquired_at_s;
+	uint64_t seen_ms;
+	bool kept;			/* perhaps without a client */
 	char *owner;			/* may be NULL */
 	struct blocked blocked;		/* on a holder that is not dead yet */
 	struct lock *lock;

@@ -50,8 +50,7 @@ lock_should_mark(const struct core *core, const struct lock *l)
 	const struct core_namespace *t = &l->ns->settings;
 
 	if (t->no_foreign_waiters || !l->ns->has_sessions ||
-	    l->queue->overdue ||
-	    l->queue->deadline_ms - core->now_ms <= t->poll_ms)
+	    kept_is_brief(core, l, l->queue))
 		return false;
 	if (!line_is_kept(l))
 		return l->own_mark_mode == LOCK_MODE_NONE;
@@ -81,6 +80,22 @@ lock_may_drop(const struct lock *l)
 	    record_dead(l, 1, NULL) > 0;
 }
 
+/* Another host keeps it. One that came after the last look makes that known by
+ * an acquire; then there is a hint, or a look when the time is up. */
+static void
+lock_await_kept(struct core *core, struct lock *l)
+{
+	uint64_t until_ms = kept_until_ms(l, l->queue);
+
+	if (l->queue->asked_ms > l->sight->seen_ms) {
+		(void)submission_send(core, l, OPERATION_ACQUIRE, NULL);
+		return;
+	}
+	if (l->due_ms > until_ms)
+		l->due_ms = until_ms;
+	lock_poll(core, l);
+}
+
 /* Others hold it. */
 static void
 lock_contend(struct core *core, struct lock *l)
@@ -102,11 +117,12 @@ lock_contend(struct core *core, struct lock *l)
 		(void)submission_send(core, l, OPERATION_RELEASE, NULL);
 		return;
 	}
-	if (lock_should_mark(core, l)) {
+	if (lock_should_mark(core, l))
 		(void)submission_send(core, l, OPERATION_ADD_WAITER, NULL);
-		return;
-	}
-	lock_poll(core, l);
+	else if (lock_awaits_kept(core, l, l->queue))
+		lock_await_kept(core, l);
+	else
+		lock_poll(core, l);
 }
 
 /* Would one more grant help the first in line? Beside others of ours only if

@@ -140,6 +140,7 @@ outcome_granted(struct core *core, struct grant *g, const struct holder *me,
 	}
 	grant_enter(core, g, GRANT_HELD, g->lease);
 	g->passed = false;
+	g->stays = ident_equal(o->lock.kept, g->id);
 	/* Just written: this round of the audit need not read it. */
 	g->audit_round = l->ns->audit_round;
 	l->run = 0;
@@ -173,6 +174,19 @@ outcome_is_news(const struct lock *l, const struct submission *s,
 	    (l->version != NULL && strcmp(s->version, l->version) != 0);
 }
 
+/* Another host has it, and perhaps no client there: it is asked for it. A
+ * waiter in no line hears of the release as a watcher does. */
+static void
+outcome_want(struct core *core, struct lock *l,
+    const struct lock_record *record)
+{
+	if (lock_record_is_kept(record) && l->queue != NULL &&
+	    kept_is_brief(core, l, l->queue))
+		hint_send(core, l->ns, lock_key(l), CORE_HINT_WATCHING,
+		    record->holders[0].session);
+	hint_wanted(core, l, record);
+}
+
 static void
 outcome_acquired(struct core *core, struct grant *g, struct submission *s,
     const struct outcome *o)
@@ -201,7 +215,7 @@ outcome_acquired(struct core *core, struct grant *g, struct submission *s,
 		else
 			outcome_failed(core, l, o, submitted_ms);
 		if (l->ns->settings.hints && o->kind == OUTCOME_CONFLICT)
-			hint_wanted(core, l, &o->lock);
+			outcome_want(core, l, &o->lock);
 		/* What looks free or open and yet was refused: others' turn,
 		 * or it changed. Look before writing again. */
 		l->refused = o->kind == OUTCOME_CONFLICT;

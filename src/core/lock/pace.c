@@ -21,14 +21,14 @@ lock_poll_ms(const struct lock *l)
 	return l->queue->poll_ms;
 }
 
-/* How long it is kept without a client. Where other hosts may wait, no longer
- * than they would have to before they see it free. */
+/* How long it is kept without a client. Where other hosts may wait, and cannot
+ * say so, no longer than they would have to before they see it free. */
 uint64_t
 lock_idle_ms(const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
 
-	return t->keeps_idle || t->idle_ms < t->poll_ms ?
+	return t->keeps_idle || t->hints || t->idle_ms < t->poll_ms ?
 	    t->idle_ms : t->poll_ms;
 }
 

@@ -470,6 +470,8 @@ record_sight(struct core *core, struct lock *l,
 	sight->token = record->token;
 	sight->mode = record->mode;
 	sight->acquired_at_s = record->acquired_at_s;
+	sight->seen_ms = core->now_ms;
+	sight->kept = lock_record_is_kept(record);
 	if (record->owner != NULL)
 		sight->owner = strdup(record->owner);
 	sight->n_holders = record->n_holders;

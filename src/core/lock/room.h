@@ -140,6 +140,16 @@ void hint_remove_lock(struct lock *);
 struct lock *hint_find(const struct namespace *, uint64_t digest);
 void hint_wanted(struct core *, struct lock *, const struct lock_record *);
 
+/* ---- kept.c ------------------------------------------------------------ */
+bool kept_is_habit(struct core *, const struct lock *);
+bool kept_is_planned(struct core *, const struct lock *,
+    const struct waiter *);
+bool kept_is_brief(const struct core *, const struct lock *,
+    const struct waiter *);
+uint64_t kept_until_ms(const struct lock *, const struct waiter *);
+bool lock_awaits_kept(const struct core *, const struct lock *,
+    const struct waiter *);
+
 /* ---- hint_hear.c ------------------------------------------------------- */
 void hint_answered(struct core *, struct lock *, enum outcome_kind);
 

@@ -150,6 +150,8 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	g->n_tokens = grant_tokens(g);
 	o->tokens = g->n_tokens;
 	o->version = s->version;
+	o->keeps = l->ns->settings.idle_ms > 0 &&
+	    !l->ns->settings.keeps_idle && kept_is_planned(core, l, w);
 	o->keeps_contents = w->change != NULL && w->change->spares_data;
 	if (!l->ns->has_sessions)
 		o->token_seen = l->token_seen;

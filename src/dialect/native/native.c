@@ -13,7 +13,7 @@
 static const char *const native_names[] = {
 	"holders", "mode", "limit", "token", "owner", "acquired_at",
 	"broken_by", "data", "attrs", "rev", "xwait", "swait", "line", "ttl",
-	"beat", "lease_ms", "host", "pid", "boot_id", "version", "dead",
+	"kept", "beat", "lease_ms", "host", "pid", "boot_id", "version", "dead",
 	"contact",
 };
 

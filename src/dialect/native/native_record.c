@@ -105,6 +105,29 @@ native_read_mode(struct native_reader *r, struct json_object *item)
 	return LOCK_MODE_NONE;
 }
 
+/* A text for people: if it has another type, it counts as absent. */
+static const char *
+native_remark(struct json_object *item, const char *attribute)
+{
+	size_t length;
+
+	return json_string(json_find(json_find(item, attribute), "S"),
+	    &length);
+}
+
+/* Anything else than a grant is none: it is only a reason to wait a moment. */
+static struct ident
+native_read_kept(struct json_object *item)
+{
+	const char *text = native_remark(item, "kept");
+	struct ident kept = { 0, 0 };
+
+	if (text == NULL || strlen(text) != IDENT_TEXT_LENGTH ||
+	    !ident_parse(text, IDENT_TEXT_LENGTH, &kept))
+		kept = (struct ident){ 0, 0 };
+	return kept;
+}
+
 static int
 native_read_lock(struct native_reader *r, struct json_object *item,
     struct lock_record *ret)
@@ -120,6 +143,7 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	    WAITER_MARKS_MAX, &l.shared_waiters);
 	l.n_line = native_read_sessions(r, item, "line", true,
 	    LINE_PLACES_MAX, &l.line);
+	l.kept = native_read_kept(item);
 	l.owner = native_text(r, item, "owner");
 	l.broken_by = native_text(r, item, "broken_by");
 	(void)native_number(r, item, "acquired_at", NATIVE_NUMBER_MAX,
@@ -136,16 +160,6 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	if (r->error == 0)
 		*ret = l;
 	return r->error;
-}
-
-/* A text for people: if it has another type, it counts as absent. */
-static const char *
-native_remark(struct json_object *item, const char *attribute)
-{
-	size_t length;
-
-	return json_string(json_find(json_find(item, attribute), "S"),
-	    &length);
 }
 
 /* It is only of use to this daemon if it has the form that its users know. */

@@ -24,7 +24,7 @@
  * The attributes that a new hold sets and removes, with or without a name for
  * people.
  */
-#define NATIVE_SET "#mode = :mode, #acquired_at = :wall"
+#define NATIVE_SET "#mode = :mode, #acquired_at = :wall, #kept = :kept"
 #define NATIVE_REMOVE "REMOVE #ttl, #limit, #broken_by"
 #define NATIVE_OWNED NATIVE_SET ", #owner = :owner " NATIVE_REMOVE " "
 #define NATIVE_UNOWNED NATIVE_SET " " NATIVE_REMOVE ", #owner "
@@ -54,7 +54,7 @@
 #define NATIVE_AS_SEEN "#holders = :dead AND #token = :seen"
 /* For reads of many locks, or of a watched lock: all but the contents. */
 #define NATIVE_BARE "#key, #holders, #mode, #limit, #token, #owner, "          \
-	"#acquired_at, #broken_by, #rev, #xwait, #swait, #line, #ttl"
+	"#acquired_at, #kept, #broken_by, #rev, #xwait, #swait, #line, #ttl"
 #define NATIVE_BARE_SORTED NATIVE_BARE ", #sort"
 /* An existing item without a token is not ours. */
 #define NATIVE_ROOM "(attribute_not_exists(#key) OR "                          \
@@ -191,6 +191,10 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 	if (o->owner != NULL)
 		native_value_text(w, ":owner", o->owner);
 	native_value_number(w, ":wall", wall_s);
+	if (o->keeps)
+		native_value_session(w, ":kept", o->me.grant, false);
+	else
+		native_value_text(w, ":kept", "-");
 	native_value_session(w, ":session", o->me.session, true);
 }
 

@@ -1,0 +1,88 @@
+/*
+ * Locks that stay: a host that takes a lock of a fleet again and again keeps it
+ * for a while after its last client here has released it, so that the next one
+ * has it without a request; and what another host makes of a lock that is kept.
+ *
+ *  1. It begins when a client here asks for a lock within `idle` of its release
+ *     by the one before: so does the acquire, and the record says that its host
+ *     may keep it. A lock whose record does not say so is given back at once.
+ *  2. It ends `idle` after the last release; at once if another host says that
+ *     it waits, by a hint or a mark. Without hints nobody would be told of that
+ *     before a poll: then it is kept for no longer. With them the record is
+ *     looked at every poll, for marks of hosts that have none.
+ *  3. To others it is held. A try elsewhere that finds it so waits until it
+ *     may have been given back: a poll at most, before it says that it is busy.
+ *     It does not wait for a client that has the lock: that cannot be seen.
+ */
+#include "core/lock/room.h"
+
+#define KEPT_SPARE_MS 20	/* for the release, where no hint tells of it */
+
+/* ---- here ------------------------------------------------------------- */
+
+static struct habit *
+kept_habit(struct core *core, const struct lock *l)
+{
+	return &core->habits[lock_hash(&l->link) % HABITS];
+}
+
+/* Did that client ask for it a moment after the one before had released it? */
+static bool
+kept_is_again(const struct habit *h, const struct lock *l, uint64_t asked_ms)
+{
+	return h->namespace_index == l->ns->index &&
+	    h->hash == lock_hash(&l->link) && h->released_ms > 0 &&
+	    asked_ms <= h->released_ms + lock_idle_ms(l);
+}
+
+/* Its last holder here has left. Is that one of many? */
+bool
+kept_is_habit(struct core *core, const struct lock *l)
+{
+	struct habit *h = kept_habit(core, l);
+	bool again = kept_is_again(h, l, l->taken_ms);
+
+	*h = (struct habit){ l->ns->index, lock_hash(&l->link),
+		core->now_ms };
+	return again;
+}
+
+/* An acquire for this client: is it to say that the lock may be kept? */
+bool
+kept_is_planned(struct core *core, const struct lock *l,
+    const struct waiter *w)
+{
+	return l->ns->has_sessions && w->mode == LOCK_MODE_EXCLUSIVE &&
+	    !w->fail_closed &&
+	    kept_is_again(kept_habit(core, l), l, w->asked_ms);
+}
+
+/* ---- elsewhere -------------------------------------------------------- */
+
+/* A try, or nearly: it stands in no line, and nobody tells it. */
+bool
+kept_is_brief(const struct core *core, const struct lock *l,
+    const struct waiter *w)
+{
+	return w->overdue ||
+	    w->deadline_ms - core->now_ms <= l->ns->settings.poll_ms;
+}
+
+/* Until when may it be about to be given back, for this one? */
+uint64_t
+kept_until_ms(const struct lock *l, const struct waiter *w)
+{
+	const struct core_namespace *t = &l->ns->settings;
+	uint64_t idle_ms = t->idle_ms + t->idle_ms / 4 + KEPT_SPARE_MS;
+
+	return w->asked_ms + (t->hints || idle_ms > t->poll_ms ? t->poll_ms :
+	    idle_ms);
+}
+
+bool
+lock_awaits_kept(const struct core *core, const struct lock *l,
+    const struct waiter *w)
+{
+	return l->sight != NULL && l->sight->kept &&
+	    kept_is_brief(core, l, w) && core->now_ms < kept_until_ms(l, w);
+}
