@@ -215,6 +215,29 @@ class Found(Checks):
         self.assertEqual(advice, "hints need it not; to see which hosts hear "
                          "them, allow dynamodb:Scan")
 
+    def test_large_table(self):
+        """Who waits is told how much of it was looked at."""
+        async def go_on(exchange, _rule):
+            await exchange.reply(200, json.dumps({
+                "Items": [], "ScannedCount": 250,
+                "LastEvaluatedKey": {"key": {"S": "lock:a"}}}).encode())
+        with fault_proxy.Proxy() as proxy:
+            self.host(SELDOM)
+            with mock.patch.dict(os.environ,
+                                 AWS_ENDPOINT_URL_DYNAMODB=proxy.url):
+                host = self.host(SELDOM)
+            proxy.on("list", go_on, times=fault_proxy.EVER)
+            self.assertEqual(
+                self.the_one(host),
+                ("ok", "no other host hears hints; only the first 50000 items "
+                 "of the table were looked at", None))
+            pages = [r.body for r in proxy.seen()
+                     if r.kind == "list" and r.body["Limit"] == 250]
+        self.assertEqual(len(pages), 200)
+        self.assertNotIn("ExclusiveStartKey", pages[0])
+        self.assertEqual([p["ExclusiveStartKey"] for p in pages[1:]],
+                         [{"key": {"S": "lock:a"}}] * 199)
+
     def test_after_an_error(self):
         """What is wrong with the table is said, and hints are left out."""
         with fault_proxy.Proxy() as proxy:
