@@ -446,6 +446,11 @@ LIMITS = (
     ("HINTS_ADDRESS_AT_ONCE", "proto/hints.md",
      r"one IP address .* (\d+) at once"),
     ("HINTS_ALL_PER_SECOND", "proto/hints.md", r"in all \| ([\d,]+) a second"),
+    ("HINT_ROUND_MAX", "proto/hints.md", r"has a contact\. (\d+) at most"),
+    ("HINT_ROUND_MAX", "man/ddblock.1", r"hosts of a table, (\d+) at most"),
+    ("NATIVE_SESSIONS_PAGE", "proto/protocol.md", r"^(\d+) with each of"),
+    ("SESSIONS_PAGES_MAX", "proto/protocol.md", r"with each of (\d+) requests"),
+    ("CHECK_AGAIN_MS", "proto/hints.md", r"^after (\d+) ms"),
     ("REQUESTS_MAX", "include/ddblock.h", r"([\d,]+) requests are unanswered"),
 )
 

@@ -286,10 +286,22 @@ engine_on_hint(void *arg, struct core_event *event)
 	engine_must_step(arg, event);
 }
 
+/* It says that it hears us: to a check that asked, if there is one still. */
+static void
+engine_on_pong(void *arg, const struct hint_id *sender, uint64_t digest)
+{
+	struct engine *e = arg;
+
+	for (uint32_t i = 0; i < e->n_namespaces; i++)
+		hint_check_heard(e->checks[i].hints, sender, digest);
+}
+
 static int
 engine_open_hinter(struct engine *e)
 {
-	static const struct hinter_calls calls = { .step = engine_on_hint };
+	static const struct hinter_calls calls = {
+		.step = engine_on_hint, .pong = engine_on_pong,
+	};
 
 	return hinter_new(e->base, &e->config->daemon, &calls, e,
 	    &e->hinter);
@@ -346,6 +358,7 @@ engine_close_stores(struct engine *e, uint32_t n)
 	while (e->n_namespaces > n) {
 		store_free(e->stores[--e->n_namespaces]);
 		e->stores[e->n_namespaces] = NULL;
+		client_check_cancel(&e->checks[e->n_namespaces]);
 	}
 }
 

@@ -60,9 +60,16 @@ static int
 engine_check(void *arg, uint32_t index, uint64_t client, uint64_t request)
 {
 	struct engine *e = arg;
+	const struct hint_check_config config = {
+		.base = e->base,
+		.hinter = hinter_serves(e->hinter,
+		    &e->config->namespaces[index]) ? e->hinter : NULL,
+		.namespace_index = index,
+		.store = e->stores[index],
+		.host = e->host,
+	};
 
-	return client_check_start(&e->checks[index], e->stores[index],
-	    e->server,
+	return client_check_start(&e->checks[index], &config, e->server,
 	    client, request);
 }
 
@@ -79,6 +86,7 @@ engine_hints(void *arg, struct server_hints *ret)
 	n = v.counters;
 	*ret = (struct server_hints){
 		.address = v.address,
+		.peers = v.n_peers,
 		.sent = n->sent - n->failed,
 		.unsent = n->unsent_rate + n->unsent_peer + n->failed,
 		.accepted = n->accepted,

@@ -55,7 +55,7 @@ struct hinter {
 
 /* ---- names --------------------------------------------------------------- */
 
-static struct hint_id
+struct hint_id
 hinter_id(struct ident id)
 {
 	struct hint_id ret;
@@ -339,6 +339,11 @@ hinter_on_hint(void *arg, const struct hint *hint)
 
 	if (s == NULL)
 		return;
+	if (hint->body.kind == HINT_PONG) {
+		h->calls.pong(h->arg, &hint->head.sender,
+		    hint->body.digests[0]);
+		return;
+	}
 	/* A step may end the session. */
 	namespace_index = s->namespace_index;
 	event.hinted.session = hinter_ident(&hint->head.sender);
@@ -377,6 +382,40 @@ hinter_on_trouble(void *arg, const char *text)
 {
 	(void)arg;
 	log_write(LOG_WARNING, "hints", "%s", text);
+}
+
+/* ---- who hears us -------------------------------------------------------- */
+
+bool
+hinter_is_known(const struct hinter *h, uint32_t namespace_index)
+{
+	return hinter_own(h, namespace_index) != NULL;
+}
+
+bool
+hinter_is_own(const struct hinter *h, struct ident session)
+{
+	return hinter_find(h, session) != NULL;
+}
+
+int
+hinter_ping(struct hinter *h, uint32_t namespace_index,
+    const struct hint_party *peer, const struct hint_address *address,
+    uint64_t digest)
+{
+	const struct hinter_session *own = hinter_own(h, namespace_index);
+	const struct hint_body body = {
+		.kind = HINT_PING, .n_digests = 1, .digests = { digest },
+	};
+	struct hint_id from;
+	int r;
+
+	if (own == NULL)
+		return DDBLOCK_E_BAD_REQUEST;
+	from = hinter_id(own->id);
+	r = hints_add_peer(h->hints, &from, peer, address);
+	return r < 0 ? r :
+	    hint_socket_send(h->socket, &from, &peer->id, &body);
 }
 
 /* ---- its life ------------------------------------------------------------ */
@@ -495,6 +534,9 @@ hinter_view(const struct hinter *h, struct hinter_view *ret)
 {
 	*ret = (struct hinter_view){
 		.address = h->public_text,
+		.own = h->address,
+		.public = h->public,
+		.n_peers = hints_n_peers(h->hints),
 		.counters = hints_counters(h->hints),
 	};
 }

@@ -20,6 +20,9 @@ struct hinter;
 struct hinter_calls {
 	/* CORE_HINTED and CORE_STRANGER: from the loop. */
 	void (*step)(void *arg, struct core_event *);
+	/* A PONG with this digest, from that session. */
+	void (*pong)(void *arg, const struct hint_id *sender,
+	    uint64_t digest);
 };
 
 /*
@@ -43,8 +46,29 @@ void hinter_stored(struct hinter *, const struct operation *,
 /* Send it, now or when it is known where to. */
 void hinter_perform(struct hinter *, const struct core_hint *);
 
+/* Do other hosts know where a session of this namespace hears? */
+bool hinter_is_known(const struct hinter *, uint32_t namespace_index);
+
+/* Is it a session of ours? */
+bool hinter_is_own(const struct hinter *, struct ident session);
+
+/*
+ * Ask a host whether it hears us, by the contact of its session:
+ * hinter_calls.pong.
+ *
+ * DDBLOCK_E_BAD_REQUEST: none of ours is known to others. Errors of
+ * hints_add_peer() and hint_socket_send(), too.
+ */
+int hinter_ping(struct hinter *, uint32_t namespace_index,
+    const struct hint_party *, const struct hint_address *, uint64_t digest);
+
+struct hint_id hinter_id(struct ident);
+
 struct hinter_view {
 	const char *address;	/* that others are told; "": none yet */
+	struct hint_address own;	/* of the socket, */
+	struct hint_address public;	/* and as others are told it */
+	uint32_t n_peers;
 	const struct hints_counters *counters;
 };
 void hinter_view(const struct hinter *, struct hinter_view *ret);

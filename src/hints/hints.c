@@ -105,6 +105,12 @@ hints_counters(struct hints *h)
 	return &h->counters;
 }
 
+uint32_t
+hints_n_peers(const struct hints *h)
+{
+	return h->peers.n;
+}
+
 /* ---- sessions and peers ------------------------------------------------- */
 
 static struct hint_session *

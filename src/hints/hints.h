@@ -97,6 +97,7 @@ int hints_new(const struct hints_limits *, const struct hint_address *own,
 void hints_free(struct hints *);	/* all keys are wiped */
 
 struct hints_counters *hints_counters(struct hints *);
+uint32_t hints_n_peers(const struct hints *);	/* of all sessions */
 
 /*
  * A session of ours begins. @random is its private key, used for this session

@@ -85,6 +85,7 @@ struct server_refusal {
 /* Hints of other daemons, since the start. */
 struct server_hints {
 	const char *address;	/* that they are told; "": none yet */
+	uint64_t peers;		/* whose address and key are known */
 	uint64_t sent;
 	uint64_t unsent;	/* for want of a way, or too many */
 	uint64_t accepted;

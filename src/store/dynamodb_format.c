@@ -316,3 +316,52 @@ dynamodb_format_describe(const struct store_settings *s,
 	core->life = d->life;
 	core->lacks = format_lacks(s, d->features);
 }
+
+/* ---- names of attributes ---- */
+
+/* The format that the attributes belong to; the time to live may be among them.
+ */
+static bool
+format_ttl_ok(const struct dialect *d, const struct dialect_table *t)
+{
+	const char *ttl = t->ttl_attribute;
+	const char *sort = t->sort_attribute;
+
+	if (ttl == NULL)
+		return true;
+	if (strcmp(ttl, t->key_attribute) == 0 ||
+	    (sort != NULL && strcmp(ttl, sort) == 0))
+		return false;
+	return d != &dialect_native || strcmp(ttl, "ttl") == 0 ||
+	    dialect_native.key_attribute_ok(ttl);
+}
+
+int
+dynamodb_format_check_names(const struct dialect *d,
+    const struct dialect_table *t, const char *namespace_name, char *text,
+    size_t size)
+{
+	const char *key = t->key_attribute;
+	const char *sort = t->sort_attribute;
+	const char *bad = NULL;
+
+	if (!d->key_attribute_ok(key))
+		bad = key;
+	else if (sort != NULL && !d->key_attribute_ok(sort))
+		bad = sort;
+	if (bad != NULL)
+		(void)snprintf(text, size, "namespace %s: \"%s\" cannot be a "
+		    "key attribute: the record format uses that name",
+		    namespace_name, bad);
+	else if (!format_ttl_ok(d, t))
+		(void)snprintf(text, size, "namespace %s: \"%s\" cannot be "
+		    "the attribute of the time to live: it is another one "
+		    "already", namespace_name, t->ttl_attribute);
+	else if (sort != NULL && strcmp(key, sort) == 0)
+		(void)snprintf(text, size, "namespace %s: \"%s\" cannot be "
+		    "both the key attribute and the sort attribute",
+		    namespace_name, sort);
+	else
+		return 0;
+	return DDBLOCK_E_BAD_REQUEST;
+}

@@ -43,6 +43,16 @@ void dynamodb_format_judge(const struct store_settings *,
 int dynamodb_format_renames(const struct store_settings *,
     struct dynamodb_renames *ret, char *rule, size_t size);
 
+/*
+ * May attributes of the table have the names that they have?
+ *
+ * DDBLOCK_E_BAD_REQUEST
+ *     @text says why not.
+ */
+int dynamodb_format_check_names(const struct dialect *,
+    const struct dialect_table *, const char *namespace_name, char *text,
+    size_t size);
+
 /* What the core is told of the format. */
 void dynamodb_format_describe(const struct store_settings *,
     struct core_namespace *);

@@ -14,6 +14,7 @@
 
 #include "common/finding.h"
 #include "core/operation.h"
+#include "ddblock.h"
 
 struct store;
 struct event_base;
@@ -40,6 +41,28 @@ typedef void (*store_table_fn)(void *arg, int code, const char *text);
 /* What store_check() found, from the event loop, never from within it; NULL:
  * that was all. */
 typedef void (*store_finding_fn)(void *arg, const struct finding *);
+
+/* A session of any host, as its item shows it: it is not dead. */
+struct store_session {
+	struct ident id;
+	const char *contact;	/* NULL: its host hears no hints */
+	const char *host;	/* NULL: absent */
+	bool expired;	/* it was not renewed within its lease, and may be dead
+			 * all the same */
+};
+
+/* How store_sessions() ended. */
+struct store_sessions_end {
+	int code;		/* 0 or DDBLOCK_E_*: it broke off */
+	const char *text;	/* of that, for people */
+	bool all;		/* the whole table was looked at, */
+	uint64_t n_examined;	/* or so many of its items */
+};
+
+struct store_sessions_calls {
+	void (*session)(void *arg, const struct store_session *);
+	void (*ended)(void *arg, const struct store_sessions_end *);
+};
 
 #define STORE_FIELDS_MAX 16
 
@@ -77,6 +100,9 @@ struct store_methods {
 	void (*init_table)(struct store *, store_table_fn, void *arg);
 	void (*check_table)(struct store *, store_table_fn, void *arg);
 	int (*check)(struct store *, store_finding_fn, void *arg);
+	/* NULL: it has none, or does not show them. */
+	int (*sessions)(struct store *, const struct store_sessions_calls *,
+	    void *arg);
 	void (*status)(const struct store *, struct store_status *ret);
 	void (*free)(struct store *);
 };
@@ -153,6 +179,21 @@ static inline int
 store_check(struct store *s, store_finding_fn found, void *arg)
 {
 	return s->methods->check(s, found, arg);
+}
+
+/*
+ * Go through the sessions that the store has, of this host and of others, from
+ * the loop. Of a large table it looks at the beginning only. One at a time for
+ * each store.
+ *
+ * DDBLOCK_E_UNSUPPORTED, DDBLOCK_E_NOMEM
+ */
+static inline int
+store_sessions(struct store *s, const struct store_sessions_calls *calls,
+    void *arg)
+{
+	return s->methods->sessions == NULL ? DDBLOCK_E_UNSUPPORTED :
+	    s->methods->sessions(s, calls, arg);
 }
 
 static inline void

@@ -21,7 +21,9 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "store/dynamodb_check.h"
+#include "store/dynamodb_format.h"
 #include "store/dynamodb_job.h"
+#include "store/dynamodb_sessions.h"
 #include "store/dynamodb_status.h"
 #include "store/dynamodb_table.h"
 
@@ -65,6 +67,8 @@ struct dynamodb_store {
 	store_finding_fn found;	/* of one that waits for the identity; or NULL
 				 */
 	void *found_arg;
+
+	struct dynamodb_sessions *sessions;	/* under way; or NULL */
 };
 
 static void dynamodb_look(struct dynamodb_store *s);
@@ -316,6 +320,15 @@ dynamodb_check_go(struct dynamodb_store *s)
 		found(s->found_arg, NULL);
 }
 
+static int
+dynamodb_list_sessions(struct store *store,
+    const struct store_sessions_calls *calls, void *arg)
+{
+	struct dynamodb_store *s = dynamodb_of(store);
+
+	return dynamodb_sessions_run(&s->jobs, calls, arg, &s->sessions);
+}
+
 static void
 dynamodb_status(const struct store *store, struct store_status *ret)
 {
@@ -369,6 +382,7 @@ dynamodb_free(struct store *store)
 	}
 	dynamodb_table_cancel(s->look);
 	dynamodb_check_cancel(s->check);
+	dynamodb_sessions_cancel(s->sessions);
 	dynamodb_identity_done(&s->jobs.identity);
 	if (s->queue_timer != NULL)
 		event_free(s->queue_timer);
@@ -383,6 +397,7 @@ static const struct store_methods dynamodb_methods = {
 	.init_table = dynamodb_init_table,
 	.check_table = dynamodb_check_table,
 	.check = dynamodb_check,
+	.sessions = dynamodb_list_sessions,
 	.status = dynamodb_status,
 	.free = dynamodb_free,
 };
@@ -432,53 +447,6 @@ dynamodb_copy(struct dynamodb_store *s, const struct dialect_table *from)
 		};
 	t->renamed = s->renamed;
 	return r;
-}
-
-/* The format that the attributes belong to; the time to live may be among them.
- */
-static bool
-dynamodb_ttl_ok(const struct dynamodb_store *s)
-{
-	const char *ttl = s->table.ttl_attribute;
-	const char *sort = s->table.sort_attribute;
-
-	if (ttl == NULL)
-		return true;
-	if (strcmp(ttl, s->table.key_attribute) == 0 ||
-	    (sort != NULL && strcmp(ttl, sort) == 0))
-		return false;
-	return s->jobs.dialect != &dialect_native ||
-	    strcmp(ttl, "ttl") == 0 || dialect_native.key_attribute_ok(ttl);
-}
-
-static int
-dynamodb_check_names(const struct dynamodb_store *s, const char *namespace,
-    char *ret_text, size_t text_size)
-{
-	const struct dialect *d = s->jobs.dialect;
-	const char *key = s->table.key_attribute;
-	const char *sort = s->table.sort_attribute;
-	const char *bad = NULL;
-
-	if (!d->key_attribute_ok(key))
-		bad = key;
-	else if (sort != NULL && !d->key_attribute_ok(sort))
-		bad = sort;
-	if (bad != NULL)
-		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
-		    "cannot be a key attribute: the record format uses that "
-		    "name", namespace, bad);
-	else if (!dynamodb_ttl_ok(s))
-		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
-		    "cannot be the attribute of the time to live: it is "
-		    "another one already", namespace, s->table.ttl_attribute);
-	else if (sort != NULL && strcmp(key, sort) == 0)
-		(void)snprintf(ret_text, text_size, "namespace %s: \"%s\" "
-		    "cannot be both the key attribute and the sort attribute",
-		    namespace, sort);
-	else
-		return 0;
-	return DDBLOCK_E_BAD_REQUEST;
 }
 
 static int
@@ -583,8 +551,8 @@ store_dynamodb_new(struct event_base *base,
 	    dynamodb_keep(s, config->unsynchronised_text, &r);
 	if (r < 0)
 		goto fail;
-	r = dynamodb_check_names(s, config->namespace_name, ret_text,
-	    text_size);
+	r = dynamodb_format_check_names(s->jobs.dialect, &s->table,
+	    config->namespace_name, ret_text, text_size);
 	if (r < 0)
 		goto fail;
 	r = dynamodb_connect(s, config, ret_text, text_size);

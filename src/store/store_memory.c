@@ -370,7 +370,7 @@ memory_open(const struct store_opening *o, struct store **ret, char *text,
 {
 	static const struct store_methods methods = {
 		memory_submit, memory_look, memory_look, memory_check,
-		memory_status, memory_free,
+		NULL, memory_status, memory_free,
 	};
 	struct memory_store *s = calloc(1, sizeof(*s));
 	struct event *turn = s == NULL ? NULL :

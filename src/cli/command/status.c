@@ -74,6 +74,18 @@ status_tokens(struct buffer *b, const struct ddblock_row *row)
 	    "raise-tokens\" raises them\n");
 }
 
+/* Locks that other hosts spoke of. */
+static void
+status_heard(struct buffer *b, const struct ddblock_row *row)
+{
+	if (!status_has(row, "hints_heard"))
+		return;
+	rows_field(b, row, "ns", "", ": ");
+	rows_field(b, row, "hints_heard", "", " hints of other hosts");
+	rows_field(b, row, "hints_useful", ", by ",
+	    " of them a lock changed hands\n");
+}
+
 /* The state of a namespace's endpoint. */
 static void
 status_note(struct buffer *b, const struct ddblock_row *row)
@@ -86,6 +98,7 @@ status_note(struct buffer *b, const struct ddblock_row *row)
 		rows_field(b, row, "ns", "", ": no new locks (it is configured "
 		    "no more)\n");
 	status_tokens(b, row);
+	status_heard(b, row);
 	if (ddblock_row_find(row, "succeeded", &length) == NULL)
 		return;
 	rows_field(b, row, "ns", "", ": ");
@@ -102,6 +115,25 @@ status_note(struct buffer *b, const struct ddblock_row *row)
 	rows_field(b, row, "failure", "", "\n");
 }
 
+/* Datagrams between the daemons of hosts, if they are on. */
+static void
+status_hints(const struct ddblock_row *row)
+{
+	size_t length;
+
+	if (ddblock_row_find(row, "hints", &length) == NULL)
+		return;
+	if (length == 0)
+		(void)fputs("hints: none yet, the log says why", stdout);
+	status_field(row, length == 0 ? "" : "hints at ", "hints", "");
+	status_field(row, ", peers: ", "hints_peers", "");
+	status_field(row, ", sent: ", "hints_sent", "");
+	status_field(row, ", not sent: ", "hints_unsent", "");
+	status_field(row, ", accepted: ", "hints_accepted", "");
+	status_field(row, ", late: ", "hints_late", "");
+	status_field(row, ", refused: ", "hints_refused", "\n");
+}
+
 static void
 status_footer(const struct ddblock_row *row)
 {
@@ -112,6 +144,7 @@ status_footer(const struct ddblock_row *row)
 	status_field(row, ", up ", "uptime", "");
 	status_field(row, ", connections: ", "connections", "");
 	(void)fputs("\n", stdout);
+	status_hints(row);
 }
 
 int

@@ -11,6 +11,7 @@ struct json_object;
 
 #define NATIVE_LOCK_PREFIX "lock:"
 #define NATIVE_SESSION_PREFIX "session:"
+#define NATIVE_SESSION_TTL_S (2 * 86400)	/* ahead of its renewal */
 
 /* native_holder.c: SID.GRANT.LEASE_MS.FLAGS and a NUL */
 #define NATIVE_HOLDER_SIZE (2 * (IDENT_TEXT_LENGTH + 1) + 20 + 1 + 2)

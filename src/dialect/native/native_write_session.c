@@ -5,8 +5,6 @@
 #include "dialect/native/native.h"
 #include "dialect/native/native_writer.h"
 
-#define NATIVE_SESSION_TTL_S (2 * 86400)	/* at least a day ahead */
-
 /* Put an item that must not be there: open and bury. */
 static void
 native_write_put(struct native_writer *w, const struct operation *o,

@@ -124,6 +124,7 @@ status_hints(struct server *s, struct buffer *b)
 	if (s->calls.hints == NULL || !s->calls.hints(s->arg, &h))
 		return;
 	codec_text_value(b, "hints", h.address);
+	codec_number(b, "hints_peers", h.peers);
 	codec_number(b, "hints_sent", h.sent);
 	codec_number(b, "hints_unsent", h.unsent);
 	codec_number(b, "hints_accepted", h.accepted);
