@@ -51,6 +51,7 @@ plan_init(struct plan *p)
 			.poll_ms = 1000,
 			.audit_ms = 60000,
 			.handover_max = 100,
+			.line_max = LINE_PLACES_MAX,
 		},
 		.limits = {
 			.clients_max = 20000,
