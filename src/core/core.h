@@ -505,7 +505,8 @@ struct core_waiter_view {
 	uint32_t n_keys;	/* how many it asked for, */
 	uint32_t n_had;		/* and are kept for it */
 	struct core_terms terms;	/* what it asked for */
-	uint32_t ahead;
+	uint32_t ahead;		/* here */
+	uint32_t place;		/* of this host in the line, from 1; 0: none */
 	uint64_t waited_ms;
 	int cause;		/* last trouble of the store, or 0 */
 	struct core_holder_view holder;

@@ -112,6 +112,9 @@ class Heard(Base):
         clients = [self.client(h) for h in hosts]
         grant = clients[0].acquire("k")
         tags = [self.wait_for(hosts[i], clients[i]) for i in (1, 2, 3)]
+        for i in (1, 2, 3):
+            row, = clients[i].call("WAITING").rows
+            self.assertEqual((row["place"], row["ahead"]), (str(i), "0"))
         for i, tag in enumerate(tags):
             clients[i].release(grant)
             grant = clients[i + 1].reply(tag)

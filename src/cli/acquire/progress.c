@@ -149,6 +149,9 @@ progress_on_holder(void *arg, struct ddblock *d,
 	if (p->ahead_known && p->ahead > 0)
 		(void)buffer_printf(&p->line, ", %llu ahead",
 		    (unsigned long long)p->ahead);
+	if (p->place > 1)
+		(void)buffer_printf(&p->line, ", %llu hosts ahead",
+		    (unsigned long long)p->place - 1);
 	progress_show(p);
 }
 
@@ -174,6 +177,8 @@ progress_on_waiter(void *arg, const struct ddblock_row *row, bool final)
 	    !progress_number(row, "pid", &pid) || pid != (uint64_t)getpid())
 		return;
 	p->ahead_known = progress_number(row, "ahead", &p->ahead);
+	if (!progress_number(row, "place", &p->place))
+		p->place = 0;
 	if (p->key == NULL && progress_number(row, "keys", &p->keys) &&
 	    progress_number(row, "had", &p->had))
 		(void)buffer_append_text(&p->next, key);

@@ -18,6 +18,7 @@ struct progress {
 	const char *sort;
 	uint64_t next_ms;	/* boot time: ask again */
 	uint64_t ahead;
+	uint64_t place;		/* of this host among others; 0: unknown */
 	bool ahead_known;
 	uint64_t keys;		/* of many locks: how many, */
 	uint64_t had;		/* how many of them are acquired, */

@@ -12,8 +12,8 @@ command_waiting(struct cli *cli, int argc, char **argv)
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_WAITING,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "ns key sort? mode?exclusive limit? ahead waited "
-		    "pid uid name owner holders? cause?",
+		.columns = "ns key sort? mode?exclusive limit? ahead place? "
+		    "waited pid uid name owner holders? cause?",
 		.about = "cannot list the waiters",
 		.none = "No waiters.",
 	};

@@ -55,6 +55,12 @@ line_place(const struct lock *l, struct ident session)
 	return 0;
 }
 
+uint32_t
+lock_own_place(const struct lock *l)
+{
+	return l->line == NULL ? 0 : l->line->place;
+}
+
 /* When our host may take the lock though it is not next. */
 uint64_t
 line_turn_at_ms(const struct lock *l)

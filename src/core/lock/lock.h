@@ -322,6 +322,10 @@ bool queue_is_others(const struct core *, const struct lock *,
 bool queue_would_wait(const struct core *, const struct lock *,
     const struct waiter *);
 
+/* Of this host among those that wait in order, as it was seen last, from 1;
+ * 0: in none. */
+uint32_t lock_own_place(const struct lock *);
+
 /* ---- what is kept in it (update.c) ------------------------------------ */
 
 /* The holder's change, by a RENEW. DDBLOCK_E_NOMEM */

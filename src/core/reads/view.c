@@ -103,6 +103,7 @@ view_fill_waiter(const struct core *core, const struct request *r,
 		.n_had = request_n_had(r),
 		.terms = r->terms,
 		.ahead = queue_ahead(&r->waiter),
+		.place = lock_own_place(l),
 		.waited_ms = view_since(now_ms, r->waiter.asked_ms),
 		.cause = l->cause != 0 ? l->cause : r->ns->cause,
 	};

@@ -168,6 +168,8 @@ listing_waiter(struct connection *c, struct pending *p,
 		codec_number(b, "had", v->n_had);
 	}
 	codec_number(b, "ahead", v->ahead);
+	if (v->place > 0)
+		codec_number(b, "place", v->place);
 	codec_duration(b, "waited", v->waited_ms);
 	listing_peer(c, b, v->client);
 	if (v->cause != 0)

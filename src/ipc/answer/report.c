@@ -33,6 +33,7 @@ report_is_news(const struct report *told, const struct core_waiter_view *v)
 	const struct core_holder_view *h = &v->holder;
 
 	return !told->said || told->ahead != v->ahead ||
+	    told->place != v->place ||
 	    told->cause != v->cause || told->held != h->held ||
 	    told->dead != h->dead || told->token != h->token ||
 	    told->client != h->client || told->n_holders != h->n_holders;
@@ -52,6 +53,8 @@ report_write(struct connection *c, const struct pending *p,
 	    s->calls.namespace_name(s->arg, v->namespace_index));
 	answer_name(b, v->key);
 	codec_number(b, "ahead", v->ahead);
+	if (v->place > 0)
+		codec_number(b, "place", v->place);
 	codec_duration(b, "waited", v->waited_ms);
 	if (v->cause != 0)
 		codec_text_value(b, "cause", error_word(v->cause));
@@ -80,6 +83,7 @@ report_say(struct connection *c, struct pending *p, uint64_t now_ms)
 		.held = v.holder.held,
 		.dead = v.holder.dead,
 		.ahead = v.ahead,
+		.place = v.place,
 		.cause = v.cause,
 		.n_holders = v.holder.n_holders,
 		.client = v.holder.client,

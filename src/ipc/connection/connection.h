@@ -155,6 +155,7 @@ struct report {
 	bool held;
 	bool dead;
 	uint32_t ahead;
+	uint32_t place;
 	int cause;
 	uint32_t n_holders;
 	uint64_t client;
