@@ -68,10 +68,11 @@ submission_n_dead(const struct lock *l, enum operation_kind kind,
 		return 0;
 	if (kind == OPERATION_RELEASE && g == NULL && !orphan)
 		return record_dead(l, RELEASE_MAX, NULL);
-	/* All of them, or it is an acquire beside them. If all holders are
-	 * dead, it is taken from them: waiter marks do not hinder that. */
-	if (kind == OPERATION_ACQUIRE && (!lock_has_room(l, l->queue) ||
-	    record_dead(l, HOLDERS_MAX, NULL) == l->sight->n_holders))
+	/* It is taken from the dead if all holders are: waiter marks do not
+	 * hinder that. Otherwise it is an acquire beside them, or one that asks
+	 * for a lock of which they may have no use. */
+	if (kind == OPERATION_ACQUIRE &&
+	    record_dead(l, HOLDERS_MAX, NULL) == l->sight->n_holders)
 		return l->sight->n_holders;
 	return 0;
 }
