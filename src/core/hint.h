@@ -17,6 +17,7 @@ enum core_hint_kind {
 	CORE_HINT_BROKEN,	/* a hold of the other one was broken */
 	CORE_HINT_CHANGED,	/* it has another holder, or none */
 	CORE_HINT_WATCHING,	/* a host watches what the other one writes */
+	CORE_HINT_USED,	/* a client has what the other one wants */
 };
 
 /* What another host says, by a hint that its session has sealed. */

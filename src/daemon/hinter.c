@@ -78,6 +78,7 @@ static const enum hint_kind hinter_kinds[] = {
 	[CORE_HINT_BROKEN] = HINT_BROKEN,
 	[CORE_HINT_CHANGED] = HINT_CHANGED,
 	[CORE_HINT_WATCHING] = HINT_WATCHING,
+	[CORE_HINT_USED] = HINT_USED,
 };
 
 /* ---- sessions of ours ---------------------------------------------------- */
@@ -347,7 +348,7 @@ hinter_on_hint(void *arg, const struct hint *hint)
 	/* A step may end the session. */
 	namespace_index = s->namespace_index;
 	event.hinted.session = hinter_ident(&hint->head.sender);
-	for (int kind = CORE_HINT_FREED; kind <= CORE_HINT_WATCHING; kind++) {
+	for (int kind = CORE_HINT_FREED; kind <= CORE_HINT_USED; kind++) {
 		if (hinter_kinds[kind] != hint->body.kind)
 			continue;
 		for (uint8_t i = 0; i < hint->body.n_digests; i++) {

@@ -33,6 +33,7 @@ hint_format_is_sound(const struct hint_body *body)
 	case HINT_BROKEN:
 	case HINT_CHANGED:
 	case HINT_WATCHING:
+	case HINT_USED:
 		return body->n_digests >= 1 &&
 		    body->n_digests <= HINT_DIGESTS_MAX;
 	case HINT_PING:

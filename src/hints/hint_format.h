@@ -39,6 +39,7 @@ enum hint_kind {
 	HINT_PONG,
 	HINT_WATCHING,	/* the sender watches a lock that the receiver has, or
 			 * waits for */
+	HINT_USED,	/* a client of the sender has what is WANTED */
 };
 
 /* A session, as its item in the table names it. */

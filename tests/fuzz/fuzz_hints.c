@@ -114,11 +114,11 @@ words_kind(struct fuzz_input *line)
 		[HINT_FREED] = "freed", [HINT_WANTED] = "wanted",
 		[HINT_BROKEN] = "broken", [HINT_CHANGED] = "changed",
 		[HINT_PING] = "ping", [HINT_PONG] = "pong",
-		[HINT_WATCHING] = "watching",
+		[HINT_WATCHING] = "watching", [HINT_USED] = "used",
 	};
 	const struct fuzz_input word = words_next(line);
 
-	for (unsigned i = HINT_FREED; i <= HINT_WATCHING; i++)
+	for (unsigned i = HINT_FREED; i <= HINT_USED; i++)
 		if (word_is(&word, kinds[i]))
 			return (enum hint_kind)i;
 	return word.length > 0 ? (enum hint_kind)(unsigned char)word.at[0] :

@@ -168,6 +168,7 @@ enum step_kind {
 	STEP_HEAR_BROKEN,
 	STEP_HEAR_CHANGED,
 	STEP_HEAR_WATCHING,	/* by the first of the hosts */
+	STEP_HEAR_USED,
 
 	/* messages */
 	STEP_MESSAGE,	/* "A message KIND N[..M] FAULT [MS|N|TYPE]": the N-th

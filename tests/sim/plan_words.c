@@ -242,6 +242,8 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	    .form = FORM_KEY, .scripted = true },
 	[STEP_HEAR_WATCHING] = { "hear-watching", SUBJECT_HOST,
 	    .form = FORM_KEY, .scripted = true },
+	[STEP_HEAR_USED] = { "hear-used", SUBJECT_HOST,
+	    .form = FORM_KEY, .scripted = true },
 	[STEP_MESSAGE] = { "message", SUBJECT_HOST, .form = FORM_MESSAGE },
 	[STEP_OPERATION] = { "operation", SUBJECT_HOST, .form = FORM_MESSAGE,
 	    .scripted = true },

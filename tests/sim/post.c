@@ -33,6 +33,7 @@ static const char *const post_words[] = {
 	[CORE_HINT_BROKEN] = "broken",
 	[CORE_HINT_CHANGED] = "changed",
 	[CORE_HINT_WATCHING] = "watching",
+	[CORE_HINT_USED] = "used",
 };
 
 static void
@@ -99,7 +100,7 @@ post_send_badly(struct world *w, unsigned from, struct core_hint hint,
 		break;
 	case 2:
 		hint.kind = CORE_HINT_FREED + (enum core_hint_kind)
-		    world_chance(w, POST_STREAM_WORD, number, 5);
+		    world_chance(w, POST_STREAM_WORD, number, 6);
 		break;
 	case 3:
 		to = &w->hosts[world_chance(w, POST_STREAM_HOST, number,

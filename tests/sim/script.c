@@ -92,6 +92,7 @@ script_host(struct host *h, const struct plan_step *s)
 	case STEP_HEAR_BROKEN:
 	case STEP_HEAR_CHANGED:
 	case STEP_HEAR_WATCHING:
+	case STEP_HEAR_USED:
 		post_forge(h, s);
 		break;
 	case STEP_STARVE:

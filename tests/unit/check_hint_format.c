@@ -60,7 +60,8 @@ static const struct {
 } kinds[] = {
 	{ 0, 1, 0 }, { HINT_FREED, 1, 16 }, { HINT_WANTED, 1, 16 },
 	{ HINT_BROKEN, 1, 16 }, { HINT_CHANGED, 1, 16 }, { HINT_PING, 1, 1 },
-	{ HINT_PONG, 1, 1 }, { HINT_WATCHING, 1, 16 }, { 8, 1, 0 },
+	{ HINT_PONG, 1, 1 }, { HINT_WATCHING, 1, 16 }, { HINT_USED, 1, 16 },
+	{ 9, 1, 0 },
 	{ 255, 1, 0 },
 };
 

@@ -35,7 +35,7 @@ TEST_FIXTURE(setup, teardown)
 
 static const enum hint_kind kinds[] = {
 	HINT_FREED, HINT_WANTED, HINT_BROKEN, HINT_CHANGED, HINT_PING,
-	HINT_PONG, HINT_WATCHING,
+	HINT_PONG, HINT_WATCHING, HINT_USED,
 };
 
 TEST_ROWS(test_both_directions, kinds)

@@ -3,7 +3,7 @@
  *
  *  1. A hint is a reason to ask the store now, and no more. Nothing here says
  *     that a lock is held, free or lost because of one, and no place in line is
- *     another one.
+ *     another one. (USED ends a wait for what the record says is held.)
  *  2. Waiters go on looking as if there were no hints: one may be lost, late or
  *     repeated, or come from a host that lies.
  *  3. After one that was of no use a lock hears no other for a part of a poll,
@@ -45,18 +45,37 @@ hint_hear_freed(struct core *core, struct lock *l)
 	lock_advance(core, l);
 }
 
-/* It stays ours no longer than a client here has it, or waits for it. */
+/* It stays ours no longer than a client here has it, or waits for it. The other
+ * one cannot see whether one has it, of a lock that may be kept. */
 static void
-hint_hear_wanted(struct core *core, struct lock *l)
+hint_hear_wanted(struct core *core, struct lock *l, struct ident session)
 {
 	struct grant *g = l->grants;
 
-	if (g == NULL || g->state != GRANT_HELD || l->wanted)
+	if (g == NULL || g->state != GRANT_HELD)
+		return;
+	if (g->stays && g->uses != NULL)
+		hint_send(core, l->ns, lock_key(l), CORE_HINT_USED, session);
+	if (l->wanted)
 		return;
 	l->wanted = true;
 	if (g->uses != NULL || l->queue != NULL)
 		return;
 	l->ns->counters.hints_useful++;
+	lock_advance(core, l);
+}
+
+/* What may be kept is not: there is nothing to wait for, as with any lock that
+ * another host has. */
+static void
+hint_hear_used(struct core *core, struct lock *l)
+{
+	if (l->queue == NULL || !lock_awaits_kept(core, l, l->queue))
+		return;
+	l->sight->kept = false;
+	l->references++;
+	core->lock_events->learnt(core, l);
+	l->references--;
 	lock_advance(core, l);
 }
 
@@ -91,7 +110,7 @@ lock_hinted(struct core *core, const struct core_hinted *hint)
 		hint_hear_freed(core, l);
 		return;
 	case CORE_HINT_WANTED:
-		hint_hear_wanted(core, l);
+		hint_hear_wanted(core, l, hint->session);
 		return;
 	case CORE_HINT_BROKEN:
 		hint_hear_broken(core, l);
@@ -101,6 +120,9 @@ lock_hinted(struct core *core, const struct core_hinted *hint)
 			core->lock_events->hinted(core, l);
 		if (l->queue != NULL && lock_awaits_kept(core, l, l->queue))
 			hint_hear_freed(core, l);
+		return;
+	case CORE_HINT_USED:
+		hint_hear_used(core, l);
 		return;
 	case CORE_HINT_WATCHING:
 		return;

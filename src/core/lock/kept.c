@@ -11,8 +11,8 @@
  *     before a poll: then it is kept for no longer. With them the record is
  *     looked at every poll, for marks of hosts that have none.
  *  3. To others it is held. A try elsewhere that finds it so waits until it
- *     may have been given back: a poll at most, before it says that it is busy.
- *     It does not wait for a client that has the lock: that cannot be seen.
+ *     may have been given back: a poll at most, before it says that it is busy,
+ *     or until the other host says that a client has it.
  */
 #include "core/lock/room.h"
 
