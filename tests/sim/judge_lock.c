@@ -483,6 +483,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 		/* A repair of a broken record starts again. */
 		l->spent = false;
 		l->token = l->token_told = l->token_exclusive = 0;
+		memset(l->told, 0, sizeof(l->told));
 		l->age++;
 	}
 	l->known = true;

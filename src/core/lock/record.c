@@ -512,7 +512,8 @@ record_went_back(struct lock *l, uint64_t token)
 	memcpy(ns->tokens_back.key, l->key, l->key_length);
 }
 
-/* An absent record has none: a new one begins above all of before. */
+/* An absent record has none: a new one begins above all of before. What was too
+ * high to be raised above is forgotten as soon as it is repaired. */
 void
 record_token_seen(struct lock *l, const struct lock_record *record)
 {
@@ -521,7 +522,8 @@ record_token_seen(struct lock *l, const struct lock_record *record)
 	l->token_seen = record->token;
 	if (record->token < l->token_known) {
 		record_went_back(l, record->token);
-		return;
+		if (l->token_known <= TOKEN_FLOOR_MAX)
+			return;
 	}
 	l->token_known = record->token;
 	l->token_low = false;

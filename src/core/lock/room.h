@@ -25,6 +25,10 @@ void downgrade_stored(struct core *, struct lock *, struct ident,
     const struct outcome *, uint64_t submitted_ms);
 
 /* ---- grant.c ---------------------------------------------------------- */
+/* Above that a token was set by hand: there is no room to raise others to it,
+ * and to delete its record, which repairs it, is meant. */
+#define TOKEN_FLOOR_MAX (TOKEN_MAX - 2 * TOKENS_MAX)
+
 /* What few grants have; it is kept to the grant's end. */
 struct extras {
 	struct ident session;		/* fail-closed: in its element */

@@ -30,9 +30,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above that a token was set by hand: there is no room to raise others to it,
- * and to delete its record, which repairs it, is meant. */
-#define TOKEN_FLOOR_MAX (TOKEN_MAX - 2 * TOKENS_MAX)
 #define TOKEN_FLOOR_S_MAX (UINT64_C(1) << 32)
 
 /* How many tokens are asked for with it, and each time that they run out. */
