@@ -107,6 +107,8 @@ START_TEST(test_every_step)
 	    "at 2s c1@A list page=1s\n"
 	    "at 2s c1@A list-held y/ page=forever\n"
 	    "at 2s c1@A lock x clears only-if-exists\n"
+	    "at 2s c1@A raise x\n"
+	    "at 2s c1@A raise x ns=1\n"
 	    "at 2s c1 drain\n"
 	    "at 2s c1 end-process\n"
 	    "at 2s c1 close\n"
@@ -165,6 +167,8 @@ START_TEST(test_every_step_at_the_table)
 	    "at 5s hand token x token=1000 ns=1\n"
 	    "at 5s hand spend x\n"
 	    "at 5s hand spend x left=6\n"
+	    "at 5s hand backup\n"
+	    "at 5s hand restore\n"
 	    "at 6s A show\n"
 	    "at 6s A tally\n"
 	    "end 1m\n");

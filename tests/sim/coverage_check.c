@@ -157,11 +157,8 @@ check_states(const char *what, const struct transition *known, size_t n_known,
 static bool
 check_outcome_is_possible(enum operation_kind kind, enum outcome_kind outcome)
 {
-	/* Records shared with older clients are not counted here; and no
-	 * simulated client raises a token: what a RAISE leaves is written by
-	 * hand, in the scenarios of restored tables. */
-	if (kind == OPERATION_REFRESH || kind == OPERATION_MARK ||
-	    kind == OPERATION_RAISE)
+	/* Records shared with older clients are not counted here. */
+	if (kind == OPERATION_REFRESH || kind == OPERATION_MARK)
 		return false;
 	return outcome != OUTCOME_CONFLICT || dialect_is_write(kind);
 }

@@ -10,26 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const customer_verbs[] = {
-	[CORE_ACQUIRE] = "acquire",
-	[CORE_CANCEL] = "cancel",
-	[CORE_RELEASE] = "release",
-	[CORE_RENEW] = "renew",
-	[CORE_DOWNGRADE] = "downgrade",
-	[CORE_GET] = "get",
-	[CORE_LIST] = "list",
-	[CORE_BREAK] = "break",
-	[CORE_WATCH] = "watch",
-	[CORE_UNWATCH] = "unwatch",
-	[CORE_RESUME] = "resume",
-};
-
-const char *
-customer_verb(enum core_verb verb)
-{
-	return customer_verbs[verb];
-}
-
 struct customer *
 customer_of(struct world *w, uint64_t id)
 {
@@ -244,7 +224,7 @@ customer_request(struct customer *c, struct core_request *q, const char *key)
 	customer_use(q, use, sizeof(use));
 	world_trace(w, WORLD_TRACE_ASK, c->host->name, "c%u %s %s%s",
 	    c->number, q->verb == CORE_ACQUIRE && q->wait_ms == 0 ? "try" :
-	    customer_verbs[q->verb], key, use);
+	    show_verb(q->verb), key, use);
 	customer_tell(c, &f, key);
 	host_say(c->host, &ev, key, owner);
 	return id;
@@ -469,9 +449,10 @@ customer_ask(struct world *w, const struct plan_step *s)
 	struct errand *e;
 
 	if (s->kind == STEP_GET || s->kind == STEP_WATCH ||
-	    s->kind == STEP_BREAK) {
+	    s->kind == STEP_BREAK || s->kind == STEP_RAISE) {
 		c = customer_at(w, s);
-		q.verb = s->kind == STEP_WATCH ? CORE_WATCH : CORE_GET;
+		q.verb = s->kind == STEP_WATCH ? CORE_WATCH :
+		    s->kind == STEP_RAISE ? CORE_RAISE : CORE_GET;
 		if (c != NULL && s->kind == STEP_BREAK)
 			(void)errand_new(c, s, errand_on_break);
 		if (c != NULL)

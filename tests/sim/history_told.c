@@ -20,6 +20,7 @@ history_verb(const struct history_line *l)
 		[CORE_LIST] = "LIST",
 		[CORE_BREAK] = "BREAK",
 		[CORE_RESUME] = "RESUME",
+		[CORE_RAISE] = "RAISE",
 	};
 	const char *text = history_text(l, "DDBLOCK_VERB");
 

@@ -63,7 +63,7 @@
  *   F3  A host that released the lock for a waiter mark acquires again after
  *       two polls.
  *   F4  A waiter mark without a waiter is removed by its own daemon, unless the
- *       session was deleted by hand.
+ *       session was deleted by hand, or the mark restored.
  *   F5  A waiter for a lock that another host holds has its waiter mark in the
  *       record.
  *   F6  No client joins sharers while there is another host's mark for
@@ -134,6 +134,11 @@
  *   R17 The token told was written for that hold: above the token before its
  *       element, at most the present token; a sharer has its element's token.
  *   R18 An element of a living session without a client is removed in time.
+ *   R22 A daemon gives no token that is not above those that it gave since it
+ *       started, also if the record went back; and after a grant of a lock
+ *       whose record went back none that any daemon gave before.
+ *   R23 A RAISE writes a whole number of seconds, above all tokens of before,
+ *       as a client asked.
  *   R21 The line keeps its order: a host joins it at its end, by itself, and
  *       only if it must wait; and it is not longer than it may be.
  *

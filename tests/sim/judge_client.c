@@ -155,6 +155,8 @@ judge_asked(struct judge *j, const struct fact *f)
 		r->broken = judge_lock_get(j, f->namespace_index, f->key);
 		judge_break_asked(j, f);
 	}
+	if (f->verb == CORE_RAISE)
+		r->raised = judge_raise_asked(j, f);
 	if (f->verb == CORE_WATCH || f->verb == CORE_UNWATCH)
 		r->watched = judge_lock_get(j, f->namespace_index, f->key);
 	if (f->verb != CORE_RELEASE && f->verb != CORE_DOWNGRADE &&
@@ -221,17 +223,6 @@ judge_client_told(struct judge *j, const struct fact *f)
 	return NULL;
 }
 
-/* T7 */
-static void
-judge_client_check_release(struct judge *j, const struct judge_hold *h,
-    int code)
-{
-	if (code == 0 && h->told_lost)
-		judge_find(j, "T7", "c%" PRIu64 " is told that it released %s,"
-		    " which it had lost", h->client->id,
-		    judge_lock_name(h->lock));
-}
-
 /* Only a mistake in a release keeps it from being done. */
 static void
 judge_released(struct judge *j, const struct judge_request *r,
@@ -239,7 +230,7 @@ judge_released(struct judge *j, const struct judge_request *r,
 {
 	bool refused = code == DDBLOCK_E_BAD_REQUEST;
 
-	judge_client_check_release(j, h, code);
+	judge_notice_check_release(j, h, code);
 	if (r->leaves) {
 		if (refused)
 			h->n_again++;
@@ -322,6 +313,8 @@ judge_answered(struct judge *j, const struct fact *f)
 		judge_renewed(j, r, h, f);
 	if (f->verb == CORE_BREAK && f->code == 0)
 		judge_break_answered(j, r);
+	if (f->verb == CORE_RAISE && f->code == 0)
+		judge_raise_answered(j, r, f);
 	if (f->verb == CORE_RESUME)
 		judge_linger_answered(j, r, f->code);
 	if (f->verb == CORE_DOWNGRADE)

@@ -72,7 +72,8 @@ judge_contents_is_holders(const struct judge *j, const struct judge_lock *l,
 
 /* Was its request given up before another client was granted the lock by this
  * grant, and told the contents? (A hold removed by hand may come again, and
- * then its update does, too.) */
+ * then its update does, too; and a record that was restored has an earlier
+ * revision.) */
 static bool
 judge_contents_is_late(const struct judge_lock *l, const struct judge_value *v)
 {
@@ -81,7 +82,8 @@ judge_contents_is_late(const struct judge_lock *l, const struct judge_value *v)
 	DL_FOREACH(l->holds, h)
 	{
 		if (h->grant != l->standing ||
-		    (h->grant != NULL && h->grant->hand_gone))
+		    (h->grant != NULL && h->grant->hand_gone) ||
+		    l->hand_ms > h->since_ms)
 			continue;
 		if (v->over_ms != JUDGE_NEVER && h->since_ms >= v->over_ms)
 			return true;

@@ -447,7 +447,9 @@ judge_hold_check_grant(struct judge *j, struct judge_hold *h, const char *id)
 		return;
 	judge_hold_check_common(j, g);
 	judge_terms_check_gap(j, h);
-	if (h->token <= g->token_before || h->token > l->token)
+	/* A restored record may have fewer than were written for it. */
+	if (h->token <= g->token_before ||
+	    (h->token > l->token && h->token > g->token_top))
 		judge_find(j, "R17", "%s: token %" PRIu64 " is told, but what "
 		    "was written for it is above %" PRIu64 ", up to %" PRIu64,
 		    judge_lock_name(l), h->token, g->token_before, l->token);

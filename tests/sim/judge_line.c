@@ -57,7 +57,8 @@ judge_line_free_ms(const struct judge_lock *l)
 		return l->line.free_ms;
 	DL_FOREACH2(l->standing, g, standing_next)
 	{
-		if (!g->session->dead)
+		/* Hosts that know it dead mind no restoration of it. */
+		if (!g->session->ever_dead)
 			return JUDGE_NEVER;
 		if (g->session->dead_ms > free_ms)
 			free_ms = g->session->dead_ms;
@@ -129,7 +130,7 @@ judge_line_check_turn(struct judge *j, const struct judge_lock *l,
 	bool taken = judge_line_is_taken(l, &f->lock) &&
 	    (l->n_standing == 0 || judge_line_open_ms(l) != JUDGE_NEVER);
 
-	if (judge_line_stood_long(j, l, f))
+	if (l->line.by_hand || judge_line_stood_long(j, l, f))
 		return;
 	for (size_t i = 0; i < l->line.n; i++) {
 		const struct judge_session *s = l->line.sessions[i];
@@ -177,6 +178,8 @@ judge_line_fact(struct judge *j, struct judge_lock *l, const struct fact *f)
 	now.next_ms = l->line.n > 0 && now.n > 0 &&
 	    l->line.sessions[0] == now.sessions[0] ?
 	    l->line.next_ms : f->at_ms;
+	now.by_hand = now.n > 0 && (by_hand || (l->line.by_hand &&
+	    l->line.sessions[0] == now.sessions[0]));
 	now.free_ms = judge_line_free_ms(l);
 	if (by_hand || now.free_ms == JUDGE_NEVER)
 		now.free_ms = f->at_ms;

@@ -257,6 +257,7 @@ judge_lock_element_came(struct judge *j, struct judge_lock *l,
 	g->appeared_ms = f->at_ms;
 	if (g->n_valid == 0)
 		g->idle_ms = f->at_ms;
+	g->restored = by_hand && g->left;
 	g->standing = true;
 	g->takeover = takeover;
 	l->joined_ms = f->at_ms;
@@ -339,7 +340,9 @@ judge_lock_check_rest(struct judge *j, const struct judge_lock *l,
 {
 	bool raised = l->exists && f->lock.token > l->token;
 
-	if (raised && c->n_came == 0 && (c->stayed == NULL ||
+	if (raised && c->n_came == 0 && judge_raise_is_meant(l, f))
+		judge_raise_check(j, l, f);
+	else if (raised && c->n_came == 0 && (c->stayed == NULL ||
 	    f->lock.n_elements > 1 ||
 	    !judge_session_is_own(c->stayed->session, f->host, f->sent_ms)))
 		judge_find(j, "R8", "%s: %c raises the token to %" PRIu64
@@ -454,6 +457,19 @@ judge_lock_raise(const struct judge *j, struct judge_lock *l,
 		l->raised = true;
 }
 
+/* These tokens were written while the elements stood. */
+static void
+judge_lock_top(struct judge_lock *l)
+{
+	struct judge_grant *g;
+
+	DL_FOREACH2(l->standing, g, standing_next)
+	{
+		if (l->token > g->token_top)
+			g->token_top = l->token;
+	}
+}
+
 void
 judge_lock_fact(struct judge *j, const struct fact *f)
 {
@@ -477,12 +493,18 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 		l->age++;
 	}
 	judge_lock_raise(j, l, now);
-	if (f->host == FACT_BY_HAND && now->exists && now->token > l->token)
+	if (f->host == FACT_BY_HAND || f->expired)
+		l->hand_ms = f->at_ms;
+	if (f->host == FACT_BY_HAND && now->exists &&
+	    now->token > l->token_top)
 		l->spent = true;
+	if (now->exists && now->token > l->token_top)
+		l->token_top = now->token;
 	if (l->spent && !now->exists) {
 		/* A repair of a broken record starts again. */
 		l->spent = false;
 		l->token = l->token_told = l->token_exclusive = 0;
+		l->token_top = 0;
 		memset(l->told, 0, sizeof(l->told));
 		l->age++;
 	}
@@ -496,6 +518,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 		l->token = now->token;
 		l->shared = now->shared;
 		l->limit = now->limit;
+		judge_lock_top(l);
 	}
 	judge_quiet_review(j, l);
 	judge_watch_review(j, l);
@@ -520,6 +543,7 @@ judge_lock_free_all(struct judge *j)
 		judge_due_done(j, &l->wait_due);
 		judge_due_done(j, &l->idle_due);
 		judge_break_free(l);
+		judge_turns_free(l);
 		judge_record_free_all(l);
 		free(l->turns);
 		free(l);

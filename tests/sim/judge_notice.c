@@ -379,3 +379,14 @@ judge_notice_fact(struct judge *j, const struct fact *f)
 	else if (f->kind == FACT_IN_DANGER)
 		judge_notice_warned(j, h, f->until_ms);
 }
+
+/* T7 */
+void
+judge_notice_check_release(struct judge *j, const struct judge_hold *h,
+    int code)
+{
+	if (code == 0 && h->told_lost)
+		judge_find(j, "T7", "c%" PRIu64 " is told that it released %s,"
+		    " which it had lost", h->client->id,
+		    judge_lock_name(h->lock));
+}

@@ -42,8 +42,9 @@ judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
 {
 	const struct judge_session *s = g->session;
 
-	/* If it comes back, its daemon may take it for the old one. */
-	if (g->left_held || g->was_left_held)
+	/* If it comes back, its daemon may take it for the old one. What was
+	 * restored it knows only when it looks. */
+	if (g->left_held || g->was_left_held || g->restored)
 		return false;
 	/* It does not end with its session. But of a client whose daemon died
 	 * nobody knows whether it was told. */
@@ -54,7 +55,8 @@ judge_quiet_is_living(const struct judge *j, const struct judge_grant *g)
 		return s->ended_ms == JUDGE_NEVER &&
 		    judge_is_known_host(s->host) &&
 		    j->hosts[s->host].running;
-	return s->exists && !s->dead && s->ended_ms == JUDGE_NEVER &&
+	/* One that was dead and is not, was restored: nobody beats for it. */
+	return s->exists && !s->ever_dead && s->ended_ms == JUDGE_NEVER &&
 	    judge_is_known_host(s->host) && j->hosts[s->host].running;
 }
 

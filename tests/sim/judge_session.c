@@ -187,19 +187,32 @@ judge_session_closed(struct judge *j, const struct judge_session *s,
 	}
 }
 
+/* The observer may have seen that beat before it was restored, and not that it
+ * was another in between. Then it is by hand that this session dies. */
+static void
+judge_session_killed(struct judge *j, struct judge_session *s,
+    const struct fact *f)
+{
+	uint64_t watch_ms = judge_session_watch_ms(j, s, f->host);
+	char text[16];
+
+	if (f->sent_ms < s->changed_ms + watch_ms)
+		judge_find(j, "R13", "%c kills %s at %" PRIu64 ", whose beat "
+		    "stands since %" PRIu64, judge_host_name(f->host),
+		    judge_session_name(s, text), f->sent_ms, s->changed_ms);
+	else if (s->back_ms > 0 && f->sent_ms < s->back_ms + watch_ms &&
+	    !s->ever_dead)
+		s->hand_dead = true;
+}
+
 static void
 judge_session_died(struct judge *j, struct judge_session *s,
     const struct fact *f)
 {
-	char text[16];
-
 	if (judge_session_is_own(s, f->host, f->sent_ms))
 		judge_session_closed(j, s, f);
-	else if (f->sent_ms <
-	    s->changed_ms + judge_session_watch_ms(j, s, f->host))
-		judge_find(j, "R13", "%c kills %s at %" PRIu64 ", whose beat "
-		    "stands since %" PRIu64, judge_host_name(f->host),
-		    judge_session_name(s, text), f->sent_ms, s->changed_ms);
+	else
+		judge_session_killed(j, s, f);
 }
 
 /* ---- how it changes --------------------------------------------------- */
@@ -224,6 +237,7 @@ judge_session_beaten(struct judge *j, struct judge_session *s,
 	if (f->at_ms >= s->changed_ms + s->lease_ms)
 		s->revived_ms = f->at_ms;
 	s->changed_ms = f->at_ms;
+	s->back_ms = 0;
 	judge_session_landed(s, f->sent_ms);
 }
 
@@ -255,6 +269,39 @@ judge_session_wrote(struct judge *j, struct judge_session *s,
 	}
 }
 
+/* When did this beat come first? 0: it was never there. */
+static uint64_t
+judge_session_beat_ms(const struct judge_session *s, uint64_t beat)
+{
+	for (size_t i = 0; i < s->n_beats; i++)
+		if (s->beats[i].beat == beat)
+			return s->beats[i].at_ms;
+	return 0;
+}
+
+static void
+judge_session_add_beat(struct judge_session *s, uint64_t beat, uint64_t at_ms)
+{
+	if (s->n_beats == s->beats_size) {
+		s->beats_size = 2 * s->beats_size + 16;
+		s->beats = reallocarray(s->beats, s->beats_size,
+		    sizeof(*s->beats));
+		if (s->beats == NULL)
+			abort();
+	}
+	s->beats[s->n_beats++] = (struct judge_beat){ beat, at_ms };
+}
+
+/* By hand, to what it was before, or to anything. */
+static void
+judge_session_back(struct judge *j, struct judge_session *s, uint64_t beat)
+{
+	uint64_t first_ms = judge_session_beat_ms(s, beat);
+
+	s->back_ms = j->now_ms;
+	s->changed_ms = first_ms > 0 ? first_ms : j->now_ms;
+}
+
 static void
 judge_session_broken(struct judge *j, struct judge_session *s,
     const struct fact *f)
@@ -262,7 +309,7 @@ judge_session_broken(struct judge *j, struct judge_session *s,
 	if (f->item.exists && f->item.dead && !s->ever_dead)
 		s->hand_dead = true;
 	if (f->item.exists && f->item.beat != s->beat)
-		s->changed_ms = j->now_ms;
+		judge_session_back(j, s, f->item.beat);
 	if (f->item.exists && !s->exists && s->opened_ms == JUDGE_NEVER)
 		s->opened_ms = j->now_ms;
 }
@@ -273,6 +320,9 @@ judge_session_settle_items(struct judge *j, struct judge_session *s,
 {
 	bool was = s->exists;
 
+	if (now->exists && (s->n_beats == 0 || now->beat != s->beat) &&
+	    judge_session_beat_ms(s, now->beat) == 0)
+		judge_session_add_beat(s, now->beat, j->now_ms);
 	s->exists = now->exists;
 	s->dead = now->exists && now->dead;
 	if (s->dead && !s->ever_dead)
@@ -322,6 +372,7 @@ judge_session_free_all(struct judge *j)
 	HASH_ITER(hh, j->sessions, s, next)
 	{
 		HASH_DEL(j->sessions, s);
+		free(s->beats);
 		free(s);
 	}
 }

@@ -55,6 +55,8 @@ struct judge_host {
 	uint64_t started_ms;	/* this life */
 	uint64_t died_ms;	/* the one before */
 	int32_t rate_ppm;
+	/* This life gave a token of a lock whose record went back. */
+	uint64_t noticed_ms[FACT_NAMESPACES_MAX];
 	bool withdrawn, releases;	/* it grants nothing new; it stops */
 	uint32_t holds_max;	/* of one client; 0: as the rules have it, */
 	uint64_t limited_ms;	/* since then */
@@ -84,6 +86,7 @@ struct judge_request {
 	enum core_verb verb;
 	struct judge_lock *lock;	/* ACQUIRE */
 	struct judge_lock *broken;	/* BREAK */
+	struct judge_lock *raised;	/* RAISE */
 	uint64_t hold;			/* RELEASE, RENEW */
 	uint64_t target;		/* CANCEL; RESUME: whose */
 	uint64_t user;			/* ACQUIRE, RESUME */
@@ -183,6 +186,11 @@ struct judge_hold {
 };
 
 /* ---- judge_session.c ---- */
+struct judge_beat {
+	uint64_t beat;
+	uint64_t at_ms;		/* it came first */
+};
+
 struct judge_session {
 	UT_hash_handle hh;		/* by name */
 	char name[33];
@@ -192,7 +200,11 @@ struct judge_session {
 	uint64_t sent_ms;	/* the latest renewal that ever landed, */
 	uint64_t before_ms;	/* and the one before */
 	uint64_t beat;
-	uint64_t changed_ms;	/* @beat is in the table since */
+	uint64_t changed_ms;	/* @beat is in the table since; if it came back,
+				 * since it was there first, ... */
+	uint64_t back_ms;	/* ... and it came back then; 0: it did not */
+	struct judge_beat *beats;	/* all that were ever there */
+	size_t n_beats, beats_size;
 	uint64_t revived_ms;	/* it moved after a lease's stand; 0: never */
 	uint64_t lease_ms;
 	uint64_t absent_ms;	/* shown by a lock, but not there; NEVER */
@@ -221,6 +233,7 @@ struct judge_grant {
 	uint64_t token_before;
 	uint64_t token_since;	/* that of when it came first, in any use */
 	uint64_t token_told;	/* the latest */
+	uint64_t token_top;	/* the record had it, with this element */
 	uint64_t released_ms;	/* its own daemon's send; JUDGE_NEVER */
 	uint64_t left_ms;
 	uint64_t lost_ms;	/* a hold of it was told lost; 0: none */
@@ -239,6 +252,7 @@ struct judge_grant {
 	bool stopped;		/* and came from a stop of its daemon */
 	bool given_up;		/* its last hold was released or left */
 	bool hand_gone;		/* taken out by hand, or broken */
+	bool restored;		/* it was there before, and came by hand */
 	bool broken;		/* by a client at a host: */
 	unsigned breaker;
 	uint64_t told_ms;	/* the first */
@@ -318,9 +332,11 @@ struct judge_lock {
 	bool shared;		/* its use, now or last */
 	uint64_t limit;
 	uint64_t token;		/* also of an item that is gone */
+	uint64_t token_top;	/* the highest that it had */
 	uint64_t token_told;	/* the highest, of this age */
 	uint64_t token_exclusive;	/* the highest of exclusive holds */
 	struct judge_told told[FACT_HOSTS_MAX];
+	uint64_t hand_ms;	/* it was changed by hand last then; 0 */
 	uint64_t age;		/* how often deletion by hand set it back */
 	uint64_t created_ms;
 	uint64_t removed_ms;
@@ -331,6 +347,7 @@ struct judge_lock {
 	size_t n_waiter_marks;
 	struct judge_waiter_mark waiter_marks[FACT_WAITER_MARKS_MAX];
 	size_t n_named;			/* of which */
+	struct judge_mark_left *marks_left;	/* all that ever were */
 	uint64_t waited_ms[FACT_HOSTS_MAX];	/* the last waiter left then */
 	uint64_t multi_ms[FACT_HOSTS_MAX];	/* and for more than this */
 	uint64_t unmarked_ms[FACT_HOSTS_MAX];	/* by its earlier request */
@@ -343,6 +360,7 @@ struct judge_lock {
 	uint64_t joined_ms;	/* the last came then */
 	struct judge_grant *grants;	/* all that ever were */
 	struct judge_break *breaks;	/* that were asked for */
+	uint64_t raise_ms[FACT_HOSTS_MAX];	/* first asked for then; 0 */
 	bool says_broken;	/* the item names its breaker */
 
 	struct judge_record record;	/* in a foreign namespace */
@@ -410,6 +428,13 @@ void judge_client_free_all(struct judge *);
 
 /* judge_token.c */
 void judge_token_told(struct judge *, const struct judge_hold *);
+struct judge_lock *judge_raise_asked(struct judge *, const struct fact *);
+/* Does this write raise the token, for nobody, as a client asked? */
+bool judge_raise_is_meant(const struct judge_lock *, const struct fact *);
+void judge_raise_check(struct judge *, const struct judge_lock *,
+    const struct fact *);
+void judge_raise_answered(struct judge *, const struct judge_request *,
+    const struct fact *);
 
 /* judge_hold.c */
 void judge_hold_grant(struct judge *, struct judge_client *,
@@ -455,6 +480,8 @@ void judge_notice_renew(struct judge *, struct judge_hold *,
 /* When is its next event due? And the event did not come. */
 void judge_notice_schedule(struct judge *, struct judge_hold *);
 void judge_notice_missed(struct judge *, void *hold);
+void judge_notice_check_release(struct judge *, const struct judge_hold *,
+    int code);
 void judge_notice_check_stolen(struct judge *, const struct judge_hold *,
     const struct judge_request *, int code);
 

@@ -5,6 +5,7 @@
 #include "judge_state.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A write that landed late is looked for after pauses of up to this, and then
@@ -40,6 +41,45 @@ judge_turns_unmarked(struct judge_lock *l, const struct judge_waiter_mark *w,
 		l->unmarked_ms[f->host] = f->at_ms;
 }
 
+static bool
+judge_turns_was_marked(const struct judge_lock *l, const char *session,
+    bool shared)
+{
+	const struct judge_mark_left *m;
+
+	LL_FOREACH(l->marks_left, m)
+	{
+		if (m->shared == shared &&
+		    strcmp(m->session->name, session) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+judge_turns_note(struct judge_lock *l, const struct judge_waiter_mark *w)
+{
+	struct judge_mark_left *m;
+
+	if (judge_turns_was_marked(l, w->session->name, w->shared))
+		return;
+	m = judge_alloc(sizeof(*m));
+	m->session = w->session;
+	m->shared = w->shared;
+	LL_PREPEND(l->marks_left, m);
+}
+
+void
+judge_turns_free(struct judge_lock *l)
+{
+	struct judge_mark_left *m, *next;
+
+	LL_FOREACH_SAFE(l->marks_left, m, next)
+	{
+		free(m);
+	}
+}
+
 /* Marks that stay keep their time. */
 void
 judge_turns_marks(struct judge *j, struct judge_lock *l,
@@ -65,14 +105,19 @@ judge_turns_marks(struct judge *j, struct judge_lock *l,
 			.session = judge_session_get(j, waiter_mark->session),
 			.shared = waiter_mark->shared,
 			.since_ms = f->at_ms,
+			.restored = f->host == FACT_BY_HAND &&
+			    judge_turns_was_marked(l, waiter_mark->session,
+			    waiter_mark->shared),
 		};
 		for (size_t k = 0; k < n_before; k++)
 			if (before[k].session == w->session &&
 			    before[k].shared == w->shared)
 				*w = before[k];
 	}
-	for (size_t k = 0; k < n_before; k++)
+	for (size_t k = 0; k < n_before; k++) {
 		judge_turns_unmarked(l, &before[k], f);
+		judge_turns_note(l, &before[k]);
+	}
 	if (judge_turns_marked(l, true) != n_shared)
 		l->marked_ms[true] = f->at_ms;
 	if (l->n_named - judge_turns_marked(l, true) != n_before - n_shared)
@@ -386,9 +431,10 @@ judge_turns_is_idle(const struct judge *j, const struct judge_lock *l,
 	unsigned host = s->host;
 
 	/* A session that was deleted by hand, and came back with a late open,
-	 * is unknown to its own daemon; its mark goes stale. */
+	 * is unknown to its own daemon; its mark goes stale. So is one that was
+	 * dead, and restored. */
 	return judge_is_known_host(host) && j->hosts[host].running &&
-	    !j->hosts[host].paused && s->exists && !s->dead &&
+	    !j->hosts[host].paused && s->exists && !s->ever_dead &&
 	    !s->ever_absent && s->ended_ms == JUDGE_NEVER &&
 	    !judge_turns_has(l, host) &&
 	    !judge_turns_waits(l, host, JUDGE_NEVER);
@@ -506,7 +552,7 @@ judge_turns_end(struct judge *j, const struct judge_lock *l)
 	for (size_t i = 0; i < l->n_named; i++) {
 		const struct judge_waiter_mark *w = &l->waiter_marks[i];
 
-		if (judge_turns_is_idle(j, l, w->session) &&
+		if (!w->restored && judge_turns_is_idle(j, l, w->session) &&
 		    j->now_ms > judge_turns_gone_ms(j, l, w))
 			judge_find(j, "F4", "%s: %c wishes for it since %"
 			    PRIu64 ", and nobody there waits",

@@ -22,9 +22,17 @@ struct judge_waiter_mark {
 	struct judge_session *session;
 	bool shared;		/* and not for exclusive use */
 	uint64_t since_ms;
+	bool restored;		/* it was there before, and came by hand */
 	/* By hand-over within a host, since, and since that host's elements
 	 * changed. */
 	uint64_t grants[FACT_HOSTS_MAX];
+};
+
+/* It was in the record, once. */
+struct judge_mark_left {
+	struct judge_mark_left *next;
+	const struct judge_session *session;
+	bool shared;
 };
 
 /* The hosts that wait in order, by the record. */
@@ -33,6 +41,8 @@ struct judge_line {
 	size_t n;
 	uint64_t next_ms;	/* the first of them is, since then */
 	uint64_t free_ms;	/* and the lock is free, if it is */
+	bool by_hand;		/* restored: hosts may take it for the one that
+				 * they saw before */
 	/* The last that others took out; it may have come again before a
 	 * repetition of that lands. */
 	const struct judge_session *dropped;
@@ -53,6 +63,7 @@ bool judge_line_is_full(const struct judge *, const struct judge_lock *);
 uint64_t judge_line_wait_ms(const struct judge *, const struct judge_lock *);
 
 /* judge_turns.c */
+void judge_turns_free(struct judge_lock *);
 bool judge_turns_is_alive(const struct judge *, const struct judge_session *);
 void judge_turns_marks(struct judge *, struct judge_lock *,
     const struct fact *);

@@ -234,8 +234,9 @@ judge_watch_check_token(struct judge *j, const struct judge_watch *w,
 	if (f->state < FACT_HELD || !l->known || l->spent ||
 	    l->age != w->age || judge_watch_needs_audit(w))
 		return;
-	/* The earlier state of a record repaired by hand does not count. */
-	if (f->token > l->token && l->token > 0)
+	/* The earlier state of a record repaired by hand does not count; and a
+	 * daemon may not know yet that a table was restored. */
+	if (f->token > l->token_top && l->token > 0)
 		judge_find(j, "W2", "c%" PRIu64 " is told of a holder of %s "
 		    "that never was", w->client->id, judge_lock_name(l));
 	if (f->token < least)

@@ -188,6 +188,13 @@ plan_machine_name(unsigned host)
 }
 
 bool
+plan_is_of_client(const struct plan_step *s)
+{
+	return s->kind <= STEP_CLOSE || s->kind == STEP_BREAK ||
+	    s->kind == STEP_RAISE;
+}
+
+bool
 plan_is_fault(const struct plan_step *s)
 {
 	return s->kind >= STEP_KILL && s->kind != STEP_BOOT &&
@@ -312,7 +319,7 @@ static bool
 plan_is_misplaced(const struct plan *p, const struct plan_step *s)
 {
 	return p->bridge && s->namespace_index > 0 &&
-	    (s->kind <= STEP_CLOSE || s->kind == STEP_BREAK);
+	    plan_is_of_client(s);
 }
 
 /* The words about a write by hand belong to it. */

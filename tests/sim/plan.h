@@ -208,6 +208,7 @@ enum step_kind {
 
 	/* an administrator: looks for the holder, then breaks its hold */
 	STEP_BREAK,	/* "c1@A break KEY" */
+	STEP_RAISE,	/* "c1@A raise KEY": its token, to the store's time */
 	STEP_KINDS
 };
 
@@ -385,6 +386,8 @@ void plan_copy(struct plan *to, const struct plan *from, const bool *drop);
 /* Is it a fault (and not a client's intended action)? The start of a daemon is
  * none. */
 bool plan_is_fault(const struct plan_step *);
+/* Does a client do it? */
+bool plan_is_of_client(const struct plan_step *);
 const char *plan_step_name(enum step_kind);	/* "hand break" */
 const char *plan_fault_name(enum message_fault);
 /* Is it only for scenarios, and met by no seed? */

@@ -119,6 +119,9 @@ struct plan_step *dice_message(struct dice *, uint64_t at_ms, unsigned host,
 /* Is it a fault that takes its time? */
 bool dice_takes_time(const struct plan_step *);
 
+/* plan_restored.c: a table that is restored, and tokens that are raised. */
+void dice_restored(struct dice *);
+
 /* plan_foreign.c: the whole plan except the order of its steps. */
 void dice_foreign(struct dice *);
 

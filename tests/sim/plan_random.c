@@ -463,5 +463,6 @@ plan_random(struct plan *p, uint64_t seed, bool foreign)
 	p->hedges = dice_percent(&d, 60);
 	p->no_transactions = dice_percent(&d, 20);
 	dice_orders(&d);
+	dice_restored(&d);
 	random_order(&d);
 }

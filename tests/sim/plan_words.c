@@ -276,15 +276,16 @@ static const struct step_words plan_steps[STEP_KINDS] = {
 	[STEP_HAND_TOKEN] = { "hand token", SUBJECT_HAND, .form = FORM_HAND,
 	    .scripted = true },
 	[STEP_HAND_BACKUP] = { "hand backup", SUBJECT_HAND,
-	    .form = FORM_NOTHING, .scripted = true },
+	    .form = FORM_NOTHING },
 	[STEP_HAND_RESTORE] = { "hand restore", SUBJECT_HAND,
-	    .form = FORM_NOTHING, .scripted = true },
+	    .form = FORM_NOTHING },
 	[STEP_HAND_SPEND] = { "hand spend", SUBJECT_HAND, .form = FORM_HAND },
 	[STEP_SHOW] = { "show", SUBJECT_HOST, .form = FORM_NOTHING,
 	    .scripted = true },
 	[STEP_TALLY] = { "tally", SUBJECT_HOST, .form = FORM_NOTHING,
 	    .scripted = true },
 	[STEP_BREAK] = { "break", SUBJECT_CLIENT_AT, .form = FORM_KEY },
+	[STEP_RAISE] = { "raise", SUBJECT_CLIENT_AT, .form = FORM_KEY },
 };
 
 static const struct {

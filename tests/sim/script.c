@@ -134,7 +134,7 @@ script_perform(struct world *w, const struct plan_step *s)
 
 	if (!message)
 		w->history.steps_hit[s->kind] = true;
-	if (plan_is_fault(s) && !message && s->kind != STEP_BREAK)
+	if (plan_is_fault(s) && !message && !plan_is_of_client(s))
 		script_trace(w, s);
 	else if (s->kind == STEP_BOOT)
 		script_trace(w, s);
@@ -147,7 +147,7 @@ script_perform(struct world *w, const struct plan_step *s)
 		pages_ask(w, s);
 	else if (s->kind == STEP_RESUME)
 		resume_ask(w, s);
-	else if (s->kind <= STEP_CLOSE || s->kind == STEP_BREAK)
+	else if (plan_is_of_client(s))
 		customer_ask(w, s);
 	else if (s->kind == STEP_SHOW)
 		show_all(&w->hosts[s->host]);

@@ -8,6 +8,27 @@
 
 #include "common/error.h"
 
+static const char *const show_verbs[] = {
+	[CORE_ACQUIRE] = "acquire",
+	[CORE_CANCEL] = "cancel",
+	[CORE_RELEASE] = "release",
+	[CORE_RENEW] = "renew",
+	[CORE_DOWNGRADE] = "downgrade",
+	[CORE_GET] = "get",
+	[CORE_LIST] = "list",
+	[CORE_BREAK] = "break",
+	[CORE_WATCH] = "watch",
+	[CORE_UNWATCH] = "unwatch",
+	[CORE_RESUME] = "resume",
+	[CORE_RAISE] = "raise",
+};
+
+const char *
+show_verb(enum core_verb verb)
+{
+	return show_verbs[verb];
+}
+
 unsigned
 show_client(uint64_t client)
 {

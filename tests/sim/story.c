@@ -336,7 +336,8 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	f->due_ms = story_option(s, "due", FACT_NEVER);
 	f->token = story_option(s, "token", 0);
 	f->version = story_text(s, "record");
-	if (verb == CORE_ACQUIRE || verb == CORE_BREAK || verb == CORE_GET ||
+	if (verb == CORE_ACQUIRE || verb == CORE_BREAK || verb == CORE_RAISE ||
+	    verb == CORE_GET ||
 	    verb == CORE_WATCH || verb == CORE_UNWATCH)
 		f->key = s->words[3];
 	else if (verb == CORE_CANCEL)
@@ -436,6 +437,8 @@ story_client(struct story *s, struct fact *f)
 		story_ask(s, f, CORE_GET);
 	else if (strcmp(verb, "break") == 0)
 		story_ask(s, f, CORE_BREAK);
+	else if (strcmp(verb, "raise") == 0)
+		story_ask(s, f, CORE_RAISE);
 	else if (strcmp(verb, "watch") == 0)
 		story_ask(s, f, CORE_WATCH);
 	else if (strcmp(verb, "unwatch") == 0)

@@ -27,6 +27,7 @@
  *     TIME c1@A downgrade HOLD rN [shared] [limit=N]
  *     TIME c1@A cancel rM rN
  *     TIME c1@A break KEY rN token=N
+ *     TIME c1@A raise KEY rN
  *     TIME c2@A resume c1 rN [resumes] [user=N]
  *     TIME c2@A taken HOLD until=TIME|expired|stolen|broken|...
  *     TIME c1@A watch|unwatch KEY rN [due=TIME]

@@ -231,6 +231,11 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 	} else if (r != NULL && code == 0 && r->verb == CORE_RENEW) {
 		(void)snprintf(more, sizeof(more), " remaining %" PRIu64,
 		    r->remaining_ms);
+	} else if (r != NULL && code == 0 && r->verb == CORE_RAISE) {
+		f.token = r->token;
+		show_token(r->token, token, sizeof(token));
+		(void)snprintf(more, sizeof(more), " token %s%s", token,
+		    r->raised ? " raised" : "");
 	} else if (r != NULL && code == 0 && r->verb == CORE_WATCH) {
 		told_holder(r->holder, 0, &f, more, sizeof(more));
 	} else if (r != NULL) {
@@ -241,7 +246,7 @@ told_answer(struct host *h, uint64_t client, uint64_t request, int code,
 	if (r != NULL)
 		f.until_ms = told_until(h, r->until_ms);
 	world_trace(w, WORLD_TRACE_TOLD, h->name, "c%u %s %s: %s%s",
-	    show_client(client), a != NULL ? customer_verb(a->verb) : "?",
+	    show_client(client), a != NULL ? show_verb(a->verb) : "?",
 	    a != NULL ? a->key : "?", code == 0 ? "ok" : error_word(code),
 	    more);
 	if (r != NULL && code == 0 && r->verb == CORE_RESUME)

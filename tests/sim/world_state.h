@@ -431,7 +431,7 @@ void customer_looked(struct customer *, uint64_t request,
     const struct core_holder_view *);
 void customer_done(struct world *);
 struct customer *customer_of(struct world *, uint64_t id);	/* or NULL */
-const char *customer_verb(enum core_verb);
+const char *show_verb(enum core_verb);
 /* The customer of this step, connected to its host; NULL: it cannot be. */
 struct customer *customer_at(struct world *, const struct plan_step *);
 uint64_t customer_request(struct customer *, struct core_request *,
