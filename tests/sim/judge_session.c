@@ -269,14 +269,14 @@ judge_session_wrote(struct judge *j, struct judge_session *s,
 	}
 }
 
-/* When did this beat come first? 0: it was never there. */
+/* When did this beat come first? NEVER: it was not there. */
 static uint64_t
 judge_session_beat_ms(const struct judge_session *s, uint64_t beat)
 {
 	for (size_t i = 0; i < s->n_beats; i++)
 		if (s->beats[i].beat == beat)
 			return s->beats[i].at_ms;
-	return 0;
+	return JUDGE_NEVER;
 }
 
 static void
@@ -299,7 +299,7 @@ judge_session_back(struct judge *j, struct judge_session *s, uint64_t beat)
 	uint64_t first_ms = judge_session_beat_ms(s, beat);
 
 	s->back_ms = j->now_ms;
-	s->changed_ms = first_ms > 0 ? first_ms : j->now_ms;
+	s->changed_ms = first_ms != JUDGE_NEVER ? first_ms : j->now_ms;
 }
 
 static void
@@ -321,7 +321,7 @@ judge_session_settle_items(struct judge *j, struct judge_session *s,
 	bool was = s->exists;
 
 	if (now->exists && (s->n_beats == 0 || now->beat != s->beat) &&
-	    judge_session_beat_ms(s, now->beat) == 0)
+	    judge_session_beat_ms(s, now->beat) == JUDGE_NEVER)
 		judge_session_add_beat(s, now->beat, j->now_ms);
 	s->exists = now->exists;
 	s->dead = now->exists && now->dead;

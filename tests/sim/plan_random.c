@@ -408,6 +408,19 @@ random_order(struct dice *d)
 	plan_sort(p);
 }
 
+/* In three of four, hosts keep a lock that they take again and again: as long as
+ * the product does, or so long that it meets other things. By
+ * the seed and not by dice, and last: the rest of a plan is as it would be
+ * without. */
+static void
+random_idle(struct plan *p)
+{
+	const uint64_t idles_ms[] = { 0, 20, p->ns.poll_ms / 4,
+		p->ns.hints ? 4 * p->ns.poll_ms : p->ns.poll_ms };
+
+	p->ns.idle_ms = idles_ms[p->seed / 64 % 4];
+}
+
 /* A plan with older clients may be requested, and is the same then as if it
  * were by chance. */
 void
@@ -464,5 +477,6 @@ plan_random(struct plan *p, uint64_t seed, bool foreign)
 	p->no_transactions = dice_percent(&d, 20);
 	dice_orders(&d);
 	dice_restored(&d);
+	random_idle(p);
 	random_order(&d);
 }
