@@ -408,10 +408,9 @@ random_order(struct dice *d)
 	plan_sort(p);
 }
 
-/* In three of four, hosts keep a lock that they take again and again: as long as
- * the product does, or so long that it meets other things. By
- * the seed and not by dice, and last: the rest of a plan is as it would be
- * without. */
+/* In three of four, hosts keep a lock that they take again and again: as long
+ * as the product does, or so long that it meets other things. By the seed and
+ * not by dice, and last: the rest of a plan is as it would be without. */
 static void
 random_idle(struct plan *p)
 {
