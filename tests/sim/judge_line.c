@@ -195,7 +195,7 @@ judge_line_is_full(const struct judge *j, const struct judge_lock *l)
 
 /* How much later than without a line a waiter may be granted the lock: the last
  * in line looks that seldom, and waits so long for those before it; one that
- * has no room in it looks once in 128 polls. */
+ * has no room in it looks once in 256 polls. */
 uint64_t
 judge_line_wait_ms(const struct judge *j, const struct judge_lock *l)
 {

@@ -23,7 +23,7 @@
 #include "core/timing.h"
 
 #define LINE_FRONT 3		/* places that are ready to take over */
-#define OUTSIDE_POLLS_MAX 128
+#define OUTSIDE_POLLS_MAX 256
 #define FRESH_PART 20		/* of a poll, the shortest time between looks */
 
 /* Do its waiters here stand in line for it? */
@@ -188,8 +188,8 @@ line_period_ms(const struct core *core, const struct lock *l,
 	uint64_t period_ms, moving_ms, fresh_ms;
 
 	if (line->place == 0) {
-		unsigned polls = line->outside < 4 ?
-		    1U << 2 * line->outside : OUTSIDE_POLLS_MAX;
+		unsigned polls = line->outside < 3 ?
+		    1U << 3 * line->outside : OUTSIDE_POLLS_MAX;
 
 		return line_has_room(l) ? poll_ms : polls * poll_ms;
 	}
@@ -235,5 +235,5 @@ line_patience_ms(const struct lock *l)
 	    (line->place > 0 && line->place <= LINE_FRONT))
 		return 0;
 	return line->place > 0 ? 2 * t->lease_ms :
-	    2 * OUTSIDE_POLLS_MAX * t->poll_ms;
+	    OUTSIDE_POLLS_MAX * t->poll_ms;
 }
