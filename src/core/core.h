@@ -286,12 +286,13 @@ struct core_reply {
 	uint64_t token;	/* ACQUIRE, DOWNGRADE; BREAK: as it was named; 0: the
 			 * format has none; RAISE: that it has now, */
 	bool raised;		/* by this request, or (false) before */
+	uint32_t namespace_index;	/* RAISE, */
 	const char *token_text;	/* ACQUIRE: of one beyond TOKEN_MAX; or NULL */
 	const char *owner;	/* BREAK: whose it was, may be empty */
 	const struct core_part *parts;	/* ACQUIRE of several, by their keys */
 	uint32_t n_parts;
-	struct key key;		/* ACQUIRE of several, refused: which lock was
-				 * in the way, or empty */
+	struct key key;		/* and of which lock; ACQUIRE of several,
+				 * refused: which was in the way, or empty */
 	struct core_terms terms;	/* ACQUIRE, DOWNGRADE: as asked for, and
 					 * granted */
 	uint64_t remaining_ms;	/* ACQUIRE, DOWNGRADE, RENEW */

@@ -47,7 +47,7 @@ struct trail_hold {
 	uint32_t namespace_index;
 	struct key key;
 	uint64_t token;
-	uint64_t hold;
+	uint64_t hold;			/* 0: none */
 	uint64_t client;
 	const struct core_terms *terms;	/* NULL: they do not matter any more */
 	const char *reason;		/* NULL: none */
@@ -68,7 +68,8 @@ trail_hold(const struct trail *t, const char *kind, const char *text,
 	    trail_namespace(t, h->namespace_index));
 	log_line_lock(&l, h->key, &lock);
 	log_line_number(&l, "DDBLOCK_TOKEN", h->token);
-	log_line_number(&l, "DDBLOCK_HOLD", h->hold);
+	if (h->hold > 0)
+		log_line_number(&l, "DDBLOCK_HOLD", h->hold);
 	log_line_client(&l, h->client, who);
 	if (shared)
 		log_line_text(&l, "DDBLOCK_MODE", "shared");
@@ -146,6 +147,20 @@ trail_ended(const struct trail *t, const struct core_ended *e)
 	if (trail_admits(t, TRAIL_ALL, "release", who))
 		trail_hold(t, "release", e->end == CORE_END_CLOSED ?
 		    "is left by" : "is released by", &h, who);
+}
+
+/* An administrator has raised a record's token. */
+static void
+trail_raised(const struct trail *t, const struct core_reply *r,
+    const struct server_client *who)
+{
+	const struct trail_hold h = {
+		.namespace_index = r->namespace_index, .key = r->key,
+		.token = r->token, .client = r->client,
+	};
+
+	if (r->raised && trail_admits(t, TRAIL_ALL, "raise", who))
+		trail_hold(t, "raise", "is raised to that by", &h, who);
 }
 
 /* ---- refusals --------------------------------------------------------- */
@@ -232,6 +247,8 @@ trail_reply(const struct trail *t, const struct core_reply *r, uint64_t now_ms)
 		trail_too_much(t, r, who);
 	else if (r->verb == CORE_RESUME)
 		trail_resumed(t, r->client, who, now_ms);
+	else if (r->verb == CORE_RAISE)
+		trail_raised(t, r, who);
 	else if ((r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE) &&
 	    trail_admits(t, TRAIL_ALL, "grant", who))
 		trail_granted(t, r, who, now_ms);

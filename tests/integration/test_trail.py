@@ -136,6 +136,24 @@ class Trail(Base):
             self.assertEqual(line["DDBLOCK_REASON"], "it hangs")
             self.check_client(line, "admin")
 
+    def test_raise(self):
+        """One that changes something; the second one does not."""
+        daemon = self.daemon()
+        with Client(daemon) as admin:
+            admin.hello("admin")
+            grant = admin.acquire("k")
+            for raised in ("yes", "no"):
+                answer = admin.call("RAISE k to=4503599627370496")
+                self.assertEqual(answer["raised"], raised)
+            line = self.line(daemon, "raise")
+            self.assertEqual((line["DDBLOCK_KEY"], line["DDBLOCK_TOKEN"],
+                              line["DDBLOCK_NAMESPACE"]),
+                             ("k", answer["token"], "default"))
+            self.check_client(line, "admin")
+            admin.release(grant)
+            self.line(daemon, "release")
+            self.assertEqual(len(self.lines(daemon, "raise")), 1)
+
     def test_resumed(self):
         """Another connection has it from now on."""
         daemon = self.daemon()
