@@ -26,24 +26,33 @@ kept_habit(struct core *core, const struct lock *l)
 	return &core->habits[lock_hash(&l->link) % HABITS];
 }
 
+/* It is known when the lock was released last. */
+static bool
+kept_is_known(const struct habit *h, const struct lock *l)
+{
+	return h->namespace_index == l->ns->index &&
+	    h->hash == lock_hash(&l->link) && h->released_ms > 0;
+}
+
 /* Did that client ask for it a moment after the one before had released it? */
 static bool
 kept_is_again(const struct habit *h, const struct lock *l, uint64_t asked_ms)
 {
-	return h->namespace_index == l->ns->index &&
-	    h->hash == lock_hash(&l->link) && h->released_ms > 0 &&
+	return kept_is_known(h, l) &&
 	    asked_ms <= h->released_ms + lock_idle_ms(l);
 }
 
-/* Its last holder here has left. Is that one of many? */
+/* Its last holder here has left. Is that one of many? (While it is kept, this
+ * is asked again.) */
 bool
 kept_is_habit(struct core *core, const struct lock *l)
 {
 	struct habit *h = kept_habit(core, l);
 	bool again = kept_is_again(h, l, l->taken_ms);
 
-	*h = (struct habit){ l->ns->index, lock_hash(&l->link),
-		core->now_ms };
+	if (!kept_is_known(h, l) || h->released_ms < l->taken_ms)
+		*h = (struct habit){ l->ns->index, lock_hash(&l->link),
+			core->now_ms };
 	return again;
 }
 
