@@ -129,7 +129,7 @@ class Days(unittest.TestCase):
         self.assertNotEqual(one, other)
 
     def test_seeded_defects_are_found(self):
-        for day, mutant, invariant in (("partition", "take-from-the-living", 1),
+        for day, mutant, invariant in (("partition", "beat-change-ignored", 1),
                                        ("queue", "handover-keeps-token", 2)):
             said = run(day, "--minutes", "2", "--mutant", mutant,
                        program=MUTANTS, status=VIOLATION)

@@ -143,8 +143,10 @@ raise_stored(struct core *core, struct request *r, const struct outcome *o)
 		request_abandoned(core, r);
 		return;
 	}
-	r->reply.namespace_index = r->ns->index;
-	r->reply.key = g->submit.operation.key;
 	code = raise_outcome(&r->reply, o, text, sizeof(text));
+	if (r->reply.raised) {
+		r->reply.namespace_index = r->ns->index;
+		r->reply.key = g->submit.operation.key;
+	}
 	request_reply(core, r, code, 0, text);
 }
