@@ -15,8 +15,9 @@
 #define CHECK_HOSTS 3
 #define CHECK_KEYS 3
 #define CHECK_LEASES 10
-/* Of so many histories one may be meagre, by chance. */
-#define CHECK_MEAGRE_ONE_OF 1200
+/* Of so many histories one may be meagre, by chance: where locks are kept, less
+ * is asked. */
+#define CHECK_MEAGRE_ONE_OF 800
 #define CHECK_FAULT_PERCENT 1
 /* Situations found only where all extras meet. */
 #define CHECK_MULTI_PERCENT 20
