@@ -85,7 +85,7 @@ grant_stay(struct core *core, struct lock *l)
 	    ((uint32_t)core->now_ms - l->run_started_ms);
 	uint64_t look_ms = seen_ms + t->poll_ms;
 
-	if (!t->hints || l->ns->settings.keeps_idle || look_ms >= l->due_ms)
+	if (!t->hints || t->keeps_idle || look_ms >= l->due_ms)
 		heap_set(&core->later, &l->timer, l->due_ms);
 	else if (core->now_ms < look_ms)
 		heap_set(&core->later, &l->timer, look_ms);

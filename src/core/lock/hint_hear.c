@@ -73,10 +73,10 @@ hint_hear_used(struct core *core, struct lock *l)
 	if (l->queue == NULL || !lock_awaits_kept(core, l, l->queue))
 		return;
 	l->sight->kept = false;
-	l->references++;
+	lock_ref(l);
 	core->lock_events->learnt(core, l);
-	l->references--;
 	lock_advance(core, l);
+	lock_unref(core, l);
 }
 
 /* Of the holds here: look. */

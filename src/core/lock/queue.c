@@ -114,7 +114,7 @@ queue_would_wait(const struct core *core, const struct lock *l,
 		return true;
 	if (!lock_may_seek(l))
 		return false;
-	if (l->sight != NULL && l->sight->kept && lock_awaits_kept(core, l, w))
+	if (lock_awaits_kept(core, l, w))
 		return false;
 	if (l->view == VIEW_FREE)
 		return l->hindered;

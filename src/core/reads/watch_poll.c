@@ -69,34 +69,34 @@ watch_poll_pace(struct core *core, struct namespace *ns)
 	watch_poll_schedule(core, ns);
 }
 
+/* Now, before the others. */
+static void
+watch_poll_put_first(struct core *core, struct watched *w)
+{
+	watch_poll_leave(w);
+	w->queued = true;
+	w->due_ms = core->now_ms;
+	DL_PREPEND(w->lock->ns->reads->poll.queue, w);
+}
+
 /* Before the others, unless that was tried a moment ago. */
 static void
 watch_poll_enter_first(struct core *core, struct watched *w)
 {
-	struct namespace *ns = w->lock->ns;
-
-	if (w->tried_ms + ns->settings.poll_ms > core->now_ms) {
+	if (w->tried_ms + w->lock->ns->settings.poll_ms > core->now_ms) {
 		if (!w->queued)
 			watch_poll_enter(core, w);
 		return;
 	}
-	watch_poll_leave(w);
-	w->queued = true;
-	w->due_ms = core->now_ms;
-	DL_PREPEND(ns->reads->poll.queue, w);
+	watch_poll_put_first(core, w);
 }
 
 /* A hint says that there is something to be seen. */
 void
 watch_poll_enter_now(struct core *core, struct watched *w)
 {
-	struct namespace *ns = w->lock->ns;
-
-	watch_poll_leave(w);
-	w->queued = true;
-	w->due_ms = core->now_ms;
-	DL_PREPEND(ns->reads->poll.queue, w);
-	watch_poll_schedule(core, ns);
+	watch_poll_put_first(core, w);
+	watch_poll_schedule(core, w->lock->ns);
 }
 
 /* When is it to be looked at next, if at all? */
