@@ -397,7 +397,9 @@ judge_hold_find_shared(const struct judge *j, const struct judge_hold *h)
 	return best;
 }
 
-/* R3: the clients of a host that share without a limit have one element. */
+/* R3: the clients of a host that share without a limit have one element. One
+ * that had gone and was put back, by a write that landed again, is not theirs.
+ */
 static void
 judge_hold_check_common(struct judge *j, const struct judge_grant *g)
 {
@@ -407,7 +409,7 @@ judge_hold_check_common(struct judge *j, const struct judge_grant *g)
 	{
 		if (judge_grant_is_common(g) && judge_grant_is_common(o) &&
 		    o != g && o->session == g->session && o->n_valid > 0 &&
-		    !o->broken)
+		    !o->broken && !o->left)
 			judge_find(j, "R3", "%s: %c has two elements for those"
 			    " who share it", judge_lock_name(g->lock),
 			    judge_host_name(g->session->host));

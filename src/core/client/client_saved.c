@@ -238,6 +238,19 @@ client_tell_again(struct core *core)
 	}
 }
 
+/* Its client left before, and it was lost with the process that died. */
+static void
+client_drop_lost(struct core *core, struct client *c)
+{
+	struct hold *h, *next;
+
+	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
+	{
+		if (hold_is_nobodys(h))
+			hold_desert(core, h);
+	}
+}
+
 void
 client_seal_all(struct core *core, const struct core_event *event)
 {
@@ -279,6 +292,9 @@ client_came_back(struct core *core, const struct core_event *event)
 		if (!c->gone && event->came_back.user != NULL)
 			(void)share_set_tenant(core, c, event->came_back.user(
 			    event->came_back.arg, c->id));
-		client_free_if_unused(core, c);
+		if (c->gone && c->holds != NULL)
+			client_drop_lost(core, c);
+		else
+			client_free_if_unused(core, c);
 	}
 }

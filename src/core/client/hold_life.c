@@ -98,9 +98,16 @@ hold_lose(struct core *core, struct hold *h, enum core_loss loss)
 	notice_send(core, h, CORE_LOST);
 }
 
-/* Whose client has left, nobody will ask what became of it, unless it lingers
- * or is a process's.
- * (One of several ends with the others; what is only kept for one who asked has
+/* It is lost and its client has left: nobody will ask what became of it, unless
+ * it lingers or is a process's. */
+bool
+hold_is_nobodys(const struct hold *h)
+{
+	return h->lost && h->client->gone && !linger_keeps(h) &&
+	    !process_has(h);
+}
+
+/* (One of several ends with the others; what is only kept for one who asked has
  * no client yet.) */
 void
 hold_lost(struct core *core, struct use *u, enum core_loss loss)
@@ -109,8 +116,7 @@ hold_lost(struct core *core, struct use *u, enum core_loss loss)
 
 	hold_lose(core, h, loss);
 	grant_drop_use(u);
-	if (hold_multi(h) == NULL && h->client->gone && !linger_keeps(h) &&
-	    !process_has(h))
+	if (hold_multi(h) == NULL && hold_is_nobodys(h))
 		hold_end(core, h);
 }
 

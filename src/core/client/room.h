@@ -90,6 +90,7 @@ void hold_count_valid(const struct hold *, int more);
 void hold_mark_lost(struct core *, struct hold *, enum core_loss);
 void hold_lose(struct core *, struct hold *, enum core_loss);
 void hold_lose_by_us(struct core *, struct hold *, enum core_loss);
+bool hold_is_nobodys(const struct hold *);
 void hold_desert(struct core *, struct hold *);
 void hold_desert_all(struct core *, struct hold *);
 void hold_cut_off(struct core *, struct hold *);
