@@ -17,6 +17,7 @@
 #include "daemon/hinter_waiting.h"
 #include "ddblock.h"
 #include "hints/hint_contact.h"
+#include "hints/hint_met.h"
 #include "hints/hint_socket.h"
 
 #define HINTER_BIND_MS 1000	/* until an address is tried again */
@@ -48,6 +49,7 @@ struct hinter {
 	struct event *look;		/* for hosts that are not known */
 	struct hinter_session *sessions;
 	uint32_t n_sessions;
+	struct hint_met met;
 	struct hinter_waiting waiting;
 	struct event *read;		/* what could not be read before */
 	bool rereading;
@@ -269,22 +271,43 @@ hinter_on_read(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what stores say ----------------------------------------------------- */
 
+/* To this session of ours. */
+static void
+hinter_introduce(struct hinter *h, const struct hinter_session *own,
+    const struct hint_id *session, const char *contact)
+{
+	const struct hint_id id = hinter_id(own->id);
+	struct hint_party peer = { .id = *session };
+	struct hint_address address;
+
+	if (hint_contact_parse(contact, &address, peer.public_key) &&
+	    hints_add_peer(h->hints, &id, &peer, &address) == 0)
+		hinter_send_waiting(h, hinter_ident(session));
+}
+
 static void
 hinter_met(struct hinter *h, const struct operation *o,
     const struct session_record *session)
 {
 	const struct hinter_session *own = hinter_own(h, o->namespace_index);
-	struct hint_party peer = { .id = hinter_id(o->session) };
-	struct hint_address address;
-	struct hint_id id;
+	const struct hint_id id = hinter_id(o->session);
 
-	if (own == NULL || session->contact == NULL ||
-	    !hint_contact_parse(session->contact, &address,
-	    peer.public_key))
-		return;
-	id = hinter_id(own->id);
-	if (hints_add_peer(h->hints, &id, &peer, &address) == 0)
-		hinter_send_waiting(h, o->session);
+	hint_met_remember(&h->met, o->namespace_index, &id,
+	    session->dead ? NULL : session->contact);
+	if (own != NULL && session->contact != NULL)
+		hinter_introduce(h, own, &id, session->contact);
+}
+
+/* Others may know this session of ours from now on. */
+static void
+hinter_known(struct hinter *h, struct hinter_session *s)
+{
+	const struct hint_met_host *host;
+	uint32_t at = 0;
+
+	s->known = true;
+	while ((host = hint_met_next(&h->met, s->namespace_index, &at)) != NULL)
+		hinter_introduce(h, s, &host->session, host->contact);
 }
 
 static void
@@ -295,14 +318,14 @@ hinter_renewed(struct hinter *h, const struct operation *o,
 
 	if (s == NULL)
 		return;
-	if (o->contact != NULL) {
-		s->n_operations--;
-		if (outcome->kind == OUTCOME_DONE)
-			s->known = true;
-	}
 	/* The one of the namespace that was used last is its own. */
 	DL_DELETE(h->sessions, s);
 	DL_APPEND(h->sessions, s);
+	if (o->contact == NULL)
+		return;
+	s->n_operations--;
+	if (outcome->kind == OUTCOME_DONE && !s->known)
+		hinter_known(h, s);
 }
 
 void

@@ -40,10 +40,6 @@ class Base(unittest.TestCase):
         d = Daemon(config, args=["--stop-wait=0"])
         self.addCleanup(d.close)
         d.start()
-        # A host that reads another one's session before it has one of its
-        # own knows no peer by that until it reads it again, with a poll.
-        self.wait_until(lambda: self.status(d).get("session") == "open",
-                        "no session is open")
         return d
 
     def client(self, daemon):
