@@ -497,6 +497,25 @@ judge_end_hold(struct judge *j, const struct judge_hold *h)
 	t->end_ms = t->ended_ms = h->until_ms;
 }
 
+/* 5: it renews none that it does not need. (One that was restored from a backup
+ * it may.) */
+static void
+judge_end_sessions(struct judge *j, unsigned host)
+{
+	const struct judge_session *s;
+	uint32_t n = 0;
+
+	DL_FOREACH(j->hosts[host].sessions, s)
+	{
+		n += s->exists && !s->ever_dead && s->back_ms == 0 &&
+		    s->ended_ms == JUDGE_NEVER &&
+		    j->now_ms < s->changed_ms + s->lease_ms;
+	}
+	if (n > j->rules.sessions_max)
+		judge_find(j, "5", "%c renews %u sessions in the end",
+		    judge_host_name(host), n);
+}
+
 bool
 judge_end(struct judge *j, uint64_t at_ms)
 {
@@ -506,6 +525,9 @@ judge_end(struct judge *j, uint64_t at_ms)
 	if (j->guilty)
 		return false;
 	judge_pass(j, at_ms);
+	for (unsigned i = 0; i < FACT_HOSTS_MAX && j->rules.sessions_max > 0 &&
+	    judge_quiet_is_calm(j); i++)
+		judge_end_sessions(j, i);
 	for (l = j->locks; l != NULL && !j->guilty; l = l->hh.next) {
 		DL_FOREACH(l->holds, h)
 		{

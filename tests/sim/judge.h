@@ -29,7 +29,9 @@ struct judge_rules {
 	uint64_t retention_s;	/* of free locks' items; 0: not judged */
 	uint32_t handover_max;	/* 0: turns are not judged */
 	uint32_t line_max;	/* 0: there are no lines */
-	uint64_t idle_ms;	/* how long a free lock may stay a daemon's */
+	uint32_t sessions_max;	/* of a host, in the end; 0: not judged */
+	uint64_t idle_ms;	/* how long a free lock may stay a daemon's: */
+	bool keeps_idle;	/* any; else only what one client had alone */
 	uint64_t lateness_ms;	/* a timer fires up to so late */
 	uint64_t slack_ms;	/* round trips that 8 allows besides */
 	uint32_t requests_per_client_max;	/* 0: not judged */

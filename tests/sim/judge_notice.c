@@ -250,13 +250,36 @@ judge_notice_is_multi_loss(const struct judge_hold *h)
 	return false;
 }
 
+static bool
+judge_notice_session_went(const struct judge_hold *h)
+{
+	const struct judge_session *s = h->grant == NULL ? NULL :
+	    h->grant->session;
+
+	return s != NULL && (s->ever_dead || s->ever_absent);
+}
+
+/* Did somebody end its session, or that of another key that is held with it? */
+static bool
+judge_notice_is_session_loss(const struct judge_hold *h)
+{
+	const struct judge_hold *o;
+
+	DL_FOREACH2(h->client->holds, o, client_next)
+	{
+		if (h->multi != 0 && o->multi == h->multi &&
+		    judge_notice_session_went(o))
+			return true;
+	}
+	return judge_notice_session_went(h);
+}
+
 /* T4 */
 static void
 judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
     enum core_loss loss)
 {
 	const struct judge_grant *g = h->grant;
-	const struct judge_session *s;
 	bool taken = loss == CORE_LOSS_STOLEN || loss == CORE_LOSS_BROKEN;
 
 	judge_terms_check_loss(j, h, loss);
@@ -264,7 +287,6 @@ judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
 		judge_record_check_loss(j, h, loss);
 	if (g == NULL || h->exempt || (taken && judge_notice_is_multi_loss(h)))
 		return;
-	s = g->session;
 	if (h->fail_closed && !taken)
 		judge_find(j, "T10", "c%" PRIu64 " is told that %s is lost, "
 		    "which is fail-closed", h->client->id,
@@ -274,7 +296,7 @@ judge_notice_check_loss(struct judge *j, const struct judge_hold *h,
 		    "but the table shows its grant", h->client->id,
 		    judge_lock_name(h->lock));
 	if (loss == CORE_LOSS_EXPIRED && j->now_ms < h->until_ms &&
-	    !s->ever_dead && !s->ever_absent)
+	    !judge_notice_is_session_loss(h))
 		judge_find(j, "T4", "c%" PRIu64 " is told that %s is lost, %"
 		    PRIu64 " ms before its deadline", h->client->id,
 		    judge_lock_name(h->lock), h->until_ms - j->now_ms);

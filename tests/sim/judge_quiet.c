@@ -74,6 +74,13 @@ judge_quiet_is_kept(const struct judge_grant *g)
 	return false;
 }
 
+/* How long may its host keep it for the next client? */
+static uint64_t
+judge_quiet_stay_ms(const struct judge *j, const struct judge_grant *g)
+{
+	return j->rules.keeps_idle || !g->shared ? j->rules.idle_ms : 0;
+}
+
 /* Where a lock is kept for a while when it is released, so are all its places,
  * from when the last holder left. */
 static uint64_t
@@ -83,7 +90,7 @@ judge_quiet_idle_since_ms(const struct judge *j, const struct judge_grant *g)
 	uint64_t kept_ms = judge_is_known_host(g->session->host) ?
 	    l->multi_ms[g->session->host] : 0;
 
-	if (j->rules.idle_ms > 0 && l->used_ms > kept_ms)
+	if (judge_quiet_stay_ms(j, g) > 0 && l->used_ms > kept_ms)
 		kept_ms = l->used_ms;
 	return kept_ms > g->idle_ms ? kept_ms : g->idle_ms;
 }
@@ -105,7 +112,7 @@ judge_quiet_gone_ms(const struct judge *j, const struct judge_grant *g)
 	return judge_quiet_from_ms(j, judge_quiet_idle_since_ms(j, g)) +
 	    r->slack_ms +
 	    judge_stretch_ms(j, pause_ms + 2 * r->request_ms +
-	    2 * r->poll_ms + r->margin_ms + r->idle_ms);
+	    2 * r->poll_ms + r->margin_ms + judge_quiet_stay_ms(j, g));
 }
 
 /* When the audit must have found that this hold was removed by hand. */

@@ -319,9 +319,11 @@ world_rules(const struct plan *p)
 	rules = (struct judge_rules){
 		.lease_ms = n.lease_ms, .danger_ms = n.danger_ms,
 		.margin_ms = n.margin_ms, .idle_ms = n.idle_ms,
+		.keeps_idle = n.keeps_idle,
 		.lateness_ms = p->lateness_ms,
 		.handover_max = n.handover_max,
 		.line_max = n.line_max,
+		.sessions_max = p->n_namespaces,
 		.retention_s = p->retention_s,
 		.requests_per_client_max =
 		    p->limits.requests_per_client_max,

@@ -70,7 +70,7 @@ grant_may_stay(struct core *core, const struct grant *g)
 	    namespace_refusal(l->ns) != 0 || l->queue != NULL || l->wanted)
 		return false;
 	return l->ns->settings.keeps_idle ||
-	    (g->mode == LOCK_MODE_EXCLUSIVE && !g->fail_closed &&
+	    (g->mode == LOCK_MODE_EXCLUSIVE &&
 	    !(l->foreign_mark_seen && (l->ns->settings.hints ||
 		lock_run_is_over(core, l))) &&
 	    kept_is_habit(core, l) && g->stays);
