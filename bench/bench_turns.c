@@ -1,8 +1,9 @@
 /*
  * Hosts that compete for one key: how evenly they get it. Clients of three
- * daemons on one table take and release the same lock all the time. Against the
- * same daemons without the order: no line, and nothing kept between two clients
- * of a host. Then the host gets a free lock whose look came first.
+ * daemons on one table take and release the same lock all the time; and the same
+ * with hints. Against the same daemons without the order: no line, and nothing
+ * kept between two clients of a host. Then the host gets a free lock whose look
+ * came first.
  *
  * A turn is a grant. Both sides take turns of ten seconds, each on a key of its
  * own, and the least even round counts.
@@ -30,7 +31,8 @@ struct turns_client {
 /* A fleet with its settings. */
 struct turns_series {
 	const char *name;
-	const char *settings;
+	const char *daemon;	/* lines of its section, */
+	const char *settings;	/* and of its namespace */
 	struct daemon daemons[HOSTS];
 	uint64_t most, fewest;	/* turns of a host, in the least even round */
 	uint64_t all;		/* turns in all rounds */
@@ -47,7 +49,7 @@ turns_start(struct turns_series *s)
 	snprintf(settings, sizeof(settings), "%s%s", turns_store, s->settings);
 	for (int i = 0; i < HOSTS; i++) {
 		snprintf(name, sizeof(name), "turns-%s-%d", s->name, i);
-		daemon_start(&s->daemons[i], name, settings);
+		daemon_start_set(&s->daemons[i], name, settings, s->daemon);
 	}
 }
 
@@ -156,14 +158,26 @@ turns_compare(struct turns_series *ours, struct turns_series *theirs,
 	    (double)ours->all / (double)theirs->all);
 }
 
+static void
+turns_stop(struct turns_series *s)
+{
+	for (int i = 0; i < HOSTS; i++)
+		daemon_stop(&s->daemons[i]);
+}
+
 void
 bench_turns(void)
 {
 	static struct turns_series ours = {
-		.name = "line", .settings = "",
+		.name = "line", .daemon = "", .settings = "",
+	};
+	static struct turns_series hinted = {
+		.name = "hinted", .daemon = "hints = 127.0.0.1:0\n",
+		.settings = "",
 	};
 	static struct turns_series theirs = {
-		.name = "no-order", .settings = "line = 0\nidle = 0s\n",
+		.name = "no-order", .daemon = "",
+		.settings = "line = 0\nidle = 0s\n",
 	};
 
 	if (getenv("AWS_ENDPOINT_URL_DYNAMODB") == NULL) {
@@ -172,13 +186,16 @@ bench_turns(void)
 	}
 	init_table(TURNS_TABLE);
 	turns_start(&ours);
+	turns_start(&hinted);
 	turns_start(&theirs);
 	turns_compare(&ours, &theirs, 1,
 	    "3 hosts on one key, turns of each");
+	turns_compare(&hinted, &theirs, 1, "the same, with hints");
 	turns_compare(&ours, &theirs, CLIENTS_MAX,
 	    "the same, 3 clients a host");
-	for (int i = 0; i < HOSTS; i++) {
-		daemon_stop(&ours.daemons[i]);
-		daemon_stop(&theirs.daemons[i]);
-	}
+	turns_compare(&hinted, &theirs, CLIENTS_MAX,
+	    "the same, with hints");
+	turns_stop(&ours);
+	turns_stop(&hinted);
+	turns_stop(&theirs);
 }

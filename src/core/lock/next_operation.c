@@ -147,11 +147,13 @@ lock_needs_grant(const struct core *core, const struct lock *l)
 	    n < w->limit);
 }
 
-/* It is free, and others' turn. */
+/* It is free, and others' turn. (A mark that our place lacks has time until it
+ * is held: of a free lock it would be refused.) */
 static void
 lock_stand_in_line(struct core *core, struct lock *l)
 {
-	if (l->line != NULL && line_is_kept(l) && lock_should_mark(core, l))
+	if (l->line != NULL && line_is_kept(l) && line_has_room(l) &&
+	    lock_should_mark(core, l))
 		(void)submission_send(core, l, OPERATION_ADD_WAITER, NULL);
 	else
 		lock_poll(core, l);
