@@ -62,7 +62,8 @@ host_arm(struct host *h, uint64_t next_ms)
 static bool
 host_is_end(const struct core_event *ev)
 {
-	return ev->type == CORE_ENDED || ev->type == CORE_HALF_CLOSED;
+	return ev->type == CORE_ENDED || ev->type == CORE_HALF_CLOSED ||
+	    ev->type == CORE_GONE;
 }
 
 static void
@@ -379,6 +380,18 @@ host_ignore(struct host *h, uint64_t client)
 		}
 	}
 	h->lines_end = link;
+}
+
+/* Has this client left while nobody was there to read of it? */
+bool
+host_is_to_hear_of(const struct host *h, uint64_t client)
+{
+	const struct line *l = h->lines;
+
+	while (l != NULL && (l->event.type != CORE_GONE ||
+	    l->event.client != client))
+		l = l->next;
+	return l != NULL;
 }
 
 /* ---- pauses ----------------------------------------------------------- */

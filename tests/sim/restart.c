@@ -209,16 +209,18 @@ restart_is_here(void *arg, uint64_t client)
 	if (h->world->fleet != NULL)
 		return true;
 	c = customer_of(h->world, client);
-	return c != NULL && c->host == h;
+	/* Of one who left meanwhile the connection is there, and its end. */
+	return c == NULL ? host_is_to_hear_of(h, client) : c->host == h;
 }
 
 static uint32_t
 restart_user(void *arg, uint64_t client)
 {
 	const struct host *h = arg;
+	const struct customer *c = h->world->fleet == NULL ?
+	    customer_of(h->world, client) : NULL;
 
-	return h->world->fleet == NULL &&
-	    customer_of(h->world, client)->stranger;
+	return c != NULL && c->stranger;
 }
 
 /* Its successor; @h has a new core. False: it has nothing of the one before. */

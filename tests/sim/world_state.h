@@ -383,6 +383,7 @@ void host_say(struct host *, const struct core_event *, const char *key,
 /* Has its connection ended, as far as the daemon has read? */
 bool host_leaves(const struct host *, uint64_t client);
 void host_ignore(struct host *, uint64_t client);
+bool host_is_to_hear_of(const struct host *, uint64_t client);
 void host_stored(struct host *, struct operation *, const struct outcome *);
 uint64_t host_boot_ms(const struct host *);
 /* The first real millisecond at which the host reads @boot_ms or more. */
