@@ -1,9 +1,9 @@
 /*
  * Hosts that compete for one key: how evenly they get it. Clients of three
- * daemons on one table take and release the same lock all the time; and the same
- * with hints. Against the same daemons without the order: no line, and nothing
- * kept between two clients of a host. Then the host gets a free lock whose look
- * came first.
+ * daemons on one table take and release the same lock all the time; with hints,
+ * too. Against the same daemons without the order: no line, and nothing kept
+ * between two clients of a host. Then the host gets a free lock whose look came
+ * first.
  *
  * A turn is a grant. Both sides take turns of ten seconds, each on a key of its
  * own, and the least even round counts.

@@ -161,7 +161,7 @@ judge_lock_element_left(struct judge *j, struct judge_lock *l,
 }
 
 /* An item made again so soon that its first token need not be above the old
- * ones. */
+ * ones: they are of the same second, or were raised to the next. */
 static bool
 judge_lock_is_renewed(const struct judge_lock *l, const struct fact *f)
 {
@@ -482,7 +482,7 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	judge_lock_elements(j, l, f);
 	judge_contents_wrote(j, l, f);
 	judge_turns_marks(j, l, f);
-	if (now->exists && !l->exists)
+	if (now->exists && (!l->exists || judge_raise_is_meant(l, f)))
 		l->created_ms = f->at_ms;
 	if (l->exists && !f->lock.exists)
 		l->removed_ms = f->at_ms;

@@ -338,7 +338,7 @@ struct judge_lock {
 	struct judge_told told[FACT_HOSTS_MAX];
 	uint64_t hand_ms;	/* it was changed by hand last then; 0 */
 	uint64_t age;		/* how often deletion by hand set it back */
-	uint64_t created_ms;
+	uint64_t created_ms;	/* or its tokens raised */
 	uint64_t removed_ms;
 	bool spent;		/* its token was set by hand */
 	bool raised;		/* or ahead of its time, from over a bridge */

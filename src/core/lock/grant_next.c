@@ -60,19 +60,19 @@ grant_renew_run(struct core *core, struct grant *g)
 }
 
 /* May it stay ours without a client? Where other hosts wait for it, too, only
- * if it is likely to be asked for here; and if the record says so. */
+ * if it is likely to be asked for here, and to the end of its run; and if the
+ * record says so. */
 static bool
 grant_may_stay(struct core *core, const struct grant *g)
 {
 	const struct lock *l = g->lock;
 
 	if (l->ns->settings.idle_ms == 0 || g->lease->retiring ||
-	    namespace_refusal(l->ns) != 0 || l->queue != NULL || l->wanted)
+	    namespace_refusal(l->ns) != 0 || l->queue != NULL)
 		return false;
 	return l->ns->settings.keeps_idle ||
 	    (g->mode == LOCK_MODE_EXCLUSIVE &&
-	    !(l->foreign_mark_seen && (l->ns->settings.hints ||
-		lock_run_is_over(core, l))) &&
+	    !(lock_is_awaited(l) && lock_run_is_over(core, l)) &&
 	    kept_is_habit(core, l) && g->stays);
 }
 
@@ -85,7 +85,8 @@ grant_stay(struct core *core, struct lock *l)
 	    ((uint32_t)core->now_ms - l->run_started_ms);
 	uint64_t look_ms = seen_ms + t->poll_ms;
 
-	if (!t->hints || t->keeps_idle || look_ms >= l->due_ms)
+	if (!t->hints || t->keeps_idle || lock_is_awaited(l) ||
+	    look_ms >= l->due_ms)
 		heap_set(&core->later, &l->timer, l->due_ms);
 	else if (core->now_ms < look_ms)
 		heap_set(&core->later, &l->timer, look_ms);
@@ -100,8 +101,10 @@ grant_idle(struct core *core, struct grant *g)
 	struct lock *l = g->lock;
 	bool keep = grant_may_stay(core, g);
 
-	if (keep)
+	if (keep) {
 		grant_released(core, g, 0, 0, NULL);
+		kept_hurry(core, l);
+	}
 	if (!keep || core->now_ms >= l->due_ms)
 		grant_give_back(core, g);
 	else

@@ -6,10 +6,12 @@
  *  1. It begins when a client here asks for a lock within `idle` of its release
  *     by the one before: so does the acquire, and the record says that its host
  *     may keep it. A lock whose record does not say so is given back at once.
- *  2. It ends `idle` after the last release; at once if another host says that
- *     it waits, by a hint or a mark. Without hints nobody would be told of that
- *     before a poll: then it is kept for no longer. With them the record is
- *     looked at every poll, for marks of hosts that have none.
+ *  2. It ends `idle` after the last release; if another host says that it
+ *     waits, by a hint or a mark, at once, or two milliseconds after that
+ *     release: who goes on without a pause has the rest of his run. Without
+ *     hints nobody would be told of that before a poll: then it is kept for no
+ *     longer. With them the record is looked at every poll, for marks of hosts
+ *     that have none.
  *  3. To others it is held. A try elsewhere that finds it so waits until it
  *     may have been given back: a poll at most, before it says that it is busy,
  *     or until the other host says that a client has it.
@@ -54,6 +56,16 @@ kept_is_habit(struct core *core, const struct lock *l)
 		*h = (struct habit){ l->ns->index, lock_hash(&l->link),
 			core->now_ms };
 	return again;
+}
+
+/* It is kept. Others may have come to wait for it since it was released. */
+void
+kept_hurry(struct core *core, struct lock *l)
+{
+	uint64_t until_ms = kept_habit(core, l)->released_ms + lock_idle_ms(l);
+
+	if (!l->ns->settings.keeps_idle && until_ms < l->due_ms)
+		l->due_ms = until_ms;
 }
 
 /* An acquire for this client: is it to say that the lock may be kept? */

@@ -6,6 +6,7 @@
 
 #include "core/rate.h"
 
+#define AWAITED_IDLE_MS 2	/* less than a request to the store */
 #define PLACE_AHEAD_MS 10000	/* so that few of them stay unused */
 
 uint64_t
@@ -21,15 +22,24 @@ lock_poll_ms(const struct lock *l)
 	return l->queue->poll_ms;
 }
 
+/* Do other hosts wait for it, as far as we know? */
+bool
+lock_is_awaited(const struct lock *l)
+{
+	return l->wanted || l->foreign_mark_seen;
+}
+
 /* How long it is kept without a client. Where other hosts may wait, and cannot
- * say so, no longer than they would have to before they see it free. */
+ * say so, no longer than they would have to before they see it free; where they
+ * do, for a client that has just released it and goes on at once. */
 uint64_t
 lock_idle_ms(const struct lock *l)
 {
 	const struct core_namespace *t = &l->ns->settings;
+	uint64_t most_ms = !t->hints ? t->poll_ms :
+	    lock_is_awaited(l) ? AWAITED_IDLE_MS : UINT64_MAX;
 
-	return t->keeps_idle || t->hints || t->idle_ms < t->poll_ms ?
-	    t->idle_ms : t->poll_ms;
+	return t->keeps_idle || t->idle_ms < most_ms ? t->idle_ms : most_ms;
 }
 
 /* No store operation for this lock for (about) @period_ms. */
@@ -121,7 +131,7 @@ lock_run_ms(const struct core *core, const struct lock *l)
 bool
 lock_is_alone(const struct core *core, const struct lock *l)
 {
-	return !l->foreign_mark_seen && !l->wanted &&
+	return !lock_is_awaited(l) &&
 	    lock_run_ms(core, l) < l->ns->settings.poll_ms;
 }
 

@@ -146,6 +146,7 @@ void hint_wanted(struct core *, struct lock *, const struct lock_record *);
 
 /* ---- kept.c ------------------------------------------------------------ */
 bool kept_is_habit(struct core *, const struct lock *);
+void kept_hurry(struct core *, struct lock *);
 bool kept_is_planned(struct core *, const struct lock *,
     const struct waiter *);
 bool kept_is_brief(const struct core *, const struct lock *,
@@ -176,6 +177,7 @@ bool lock_remove_stale_mark(struct core *, struct lock *);
 
 /* ---- pace.c ----------------------------------------------------------- */
 uint64_t lock_poll_ms(const struct lock *);
+bool lock_is_awaited(const struct lock *);
 uint64_t lock_idle_ms(const struct lock *);
 void lock_hold_off(struct core *, struct lock *, uint64_t period_ms);
 void lock_try_later(struct core *, struct lock *);
