@@ -219,6 +219,7 @@ void bench_cpu(void);
 void bench_dynamodb(void);
 void bench_turns(void);
 void bench_freed(void);
+void bench_noise(void);
 void bench_endpoint(void);
 void bench_hedge(void);
 void bench_trail(void);

@@ -47,6 +47,7 @@ static const struct {
 	{ "dynamodb", bench_dynamodb, true, false },
 	{ "turns", bench_turns, false, false },
 	{ "freed", bench_freed, false, false },
+	{ "noise", bench_noise, false, false },
 	{ "endpoint", bench_endpoint, false, false },
 	{ "hedge", bench_hedge, false, false },
 	{ "trail", bench_trail, true, false },

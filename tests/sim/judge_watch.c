@@ -245,7 +245,8 @@ judge_watch_check_token(struct judge *j, const struct judge_watch *w,
 		    judge_lock_name(l));
 }
 
-/* W3: a session told to be dead was marked dead. */
+/* W3: a session told to be dead was marked dead. (An element that a backup
+ * brought back its own daemon takes out.) */
 static void
 judge_watch_check_dead(struct judge *j, const struct judge_watch *w,
     const struct fact *f)
@@ -257,7 +258,7 @@ judge_watch_check_dead(struct judge *j, const struct judge_watch *w,
 		return;
 	DL_FOREACH2(l->standing, g, standing_next)
 	{
-		if (!g->session->ever_dead)
+		if (!g->session->ever_dead && !g->restored)
 			judge_find(j, "W3", "c%" PRIu64 " is told that %s is "
 			    "dead, and a holder's session is not",
 			    w->client->id, judge_lock_name(l));
