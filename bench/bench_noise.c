@@ -1,8 +1,8 @@
 /*
- * What strangers cost who send a daemon datagrams that are no hints: the time of
- * a lock and its release, against a daemon without hints. Both, and the bytes
- * that are sent, are there at the same time; those for the daemon without hints
- * go to a socket that nobody reads.
+ * What strangers cost who send a daemon datagrams that are no hints: the time
+ * of a lock and its release, against a daemon without hints. Both, and the
+ * bytes that are sent, are there at the same time; those for the daemon without
+ * hints go to a socket that nobody reads.
  */
 #include "bench.h"
 
