@@ -288,8 +288,8 @@ judge_turns_left(struct judge *j, struct judge_lock *l,
 	    first->limit != g->limit || first->fail_closed != g->fail_closed ||
 	    l->waited_ms[host] >= g->idle_ms)
 		return;
-	/* With a line, its turn comes after the others'. Several are released at
-	 * one time, and are told of when the last one is. */
+	/* With a line, its turn comes after the others'. Several are released
+	 * at one time, and are told of when the last one is. */
 	if (l->line.n > 0 || l->multi_ms[host] >= g->told_ms)
 		return;
 	l->yields[host] = (struct judge_yield){

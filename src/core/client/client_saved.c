@@ -251,6 +251,36 @@ client_drop_lost(struct core *core, struct client *c)
 	}
 }
 
+/* It is not there, was perhaps not told of that loss, and goes on to its deadline
+ * without a connection: so long it is left alone. */
+static void
+client_leave_alone(struct core *core, const struct hold *h)
+{
+	const struct terms *t = h->terms;
+	struct grant *g;
+
+	if (!h->lost || t == NULL || (!t->stays && !t->resumes))
+		return;
+	LL_FOREACH(h->use.lock->grants, g)
+	{
+		if (g->uses == NULL && g->gap_ms > 0)
+			grant_leave_gap(core, g, g->lease->sent_ms +
+			    h->use.lock->ns->settings.lease_ms);
+	}
+}
+
+static void
+client_not_here(struct core *core, struct client *c)
+{
+	struct hold *h;
+
+	DL_FOREACH2(c->holds, h, client_next)
+	{
+		client_leave_alone(core, h);
+	}
+	client_cut_off_now(core, c->id);
+}
+
 void
 client_seal_all(struct core *core, const struct core_event *event)
 {
@@ -285,7 +315,7 @@ client_came_back(struct core *core, const struct core_event *event)
 			linger_go_on(core, c);
 		if (!c->gone && !event->came_back.is_here(
 		    event->came_back.arg, c->id)) {
-			client_cut_off_now(core, c->id);
+			client_not_here(core, c);
 			continue;
 		}
 		/* Without memory it stays whose it is. */
