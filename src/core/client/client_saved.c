@@ -251,8 +251,8 @@ client_drop_lost(struct core *core, struct client *c)
 	}
 }
 
-/* It is not there, was perhaps not told of that loss, and goes on to its deadline
- * without a connection: so long it is left alone. */
+/* Its client is not there, was perhaps not told of that loss, and goes on to
+ * its deadline without a connection: so long the lock is left alone. */
 static void
 client_leave_alone(struct core *core, const struct hold *h)
 {
