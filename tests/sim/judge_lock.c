@@ -482,7 +482,8 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	judge_lock_elements(j, l, f);
 	judge_contents_wrote(j, l, f);
 	judge_turns_marks(j, l, f);
-	if (now->exists && (!l->exists || judge_raise_is_meant(l, f)))
+	if (now->exists && (!l->exists || (f->host != FACT_BY_HAND &&
+	    !f->expired && judge_raise_is_meant(l, f))))
 		l->created_ms = f->at_ms;
 	if (l->exists && !f->lock.exists)
 		l->removed_ms = f->at_ms;
