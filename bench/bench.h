@@ -218,6 +218,7 @@ void bench_memory(void);
 void bench_cpu(void);
 void bench_dynamodb(void);
 void bench_turns(void);
+void bench_again(void);
 void bench_freed(void);
 void bench_noise(void);
 void bench_endpoint(void);

@@ -45,6 +45,7 @@ static const struct {
 	{ "journal", bench_journal, false, false },
 	{ "hints", bench_hints, false, false },
 	{ "dynamodb", bench_dynamodb, true, false },
+	{ "again", bench_again, false, false },
 	{ "turns", bench_turns, false, false },
 	{ "freed", bench_freed, false, false },
 	{ "noise", bench_noise, false, false },

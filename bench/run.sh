@@ -28,7 +28,7 @@ asks_dynamodb() {
 	for word; do
 		case $option$word in
 		--attack | --store) option=of: ;;
-		dynamodb | freed | hop | list | noise | turns) return ;;
+		again | dynamodb | freed | hop | list | noise | turns) return ;;
 		*) option= ;;
 		esac
 	done
