@@ -193,6 +193,8 @@ const char *line_read(struct line_client *);
 const char *line_read_or_end(struct line_client *);	/* NULL at the end */
 /* The next line, which must be an OK; returns its id=, or 0. */
 uint64_t line_read_ok(struct line_client *);
+/* The grant of a waiting ACQUIRE: skips the answers to what came before. */
+uint64_t line_read_grant(struct line_client *);
 /* Lock and release a key. */
 void line_cycle(struct line_client *, const char *key);
 

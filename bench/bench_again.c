@@ -33,17 +33,6 @@ again_requests(struct line_client *c)
 	}
 }
 
-static uint64_t
-again_wait(struct line_client *c)
-{
-	for (;;) {
-		uint64_t id = line_read_ok(c);
-
-		if (id != 0)
-			return id;
-	}
-}
-
 /* From one connection to the other one, or to itself. */
 static double
 again_measure(struct line_client *const turn[2], const char *key,
@@ -54,7 +43,7 @@ again_measure(struct line_client *const turn[2], const char *key,
 	for (int i = 0; i < CYCLES; i++) {
 		line_send(turn[i % 2], "RELEASE id=%" PRIu64 "\nACQUIRE %s\n",
 		    *hold, key);
-		*hold = again_wait(turn[1 - i % 2]);
+		*hold = line_read_grant(turn[1 - i % 2]);
 	}
 	return (now_us() - start_us) / CYCLES;
 }
@@ -63,7 +52,7 @@ static uint64_t
 again_take(struct line_client *c, const char *key)
 {
 	line_send(c, "ACQUIRE %s\n", key);
-	return again_wait(c);
+	return line_read_grant(c);
 }
 
 void

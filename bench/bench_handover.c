@@ -14,18 +14,6 @@
 
 #define GRANTS 20	/* in a repetition */
 
-/* The grant of a waiting ACQUIRE: skips the answers to what came before. */
-static uint64_t
-handover_wait(struct line_client *c)
-{
-	for (;;) {
-		uint64_t id = line_read_ok(c);
-
-		if (id != 0)
-			return id;
-	}
-}
-
 struct handover {
 	const char *use;	/* the arguments of ACQUIRE */
 	struct line_client turn[2];
@@ -39,7 +27,7 @@ handover_pass(struct handover *h, int turn)
 {
 	line_send(&h->turn[turn], "#r RELEASE id=%" PRIu64 "\n"
 	    "#a ACQUIRE turn%s\n", h->hold, h->use);
-	h->hold = handover_wait(&h->turn[1 - turn]);
+	h->hold = line_read_grant(&h->turn[1 - turn]);
 }
 
 /* The other one has it too. */
@@ -50,7 +38,7 @@ handover_join(struct handover *h, int turn)
 
 	line_send(&h->turn[turn], "#r RELEASE id=%" PRIu64 "\n"
 	    "#a ACQUIRE turn%s\n", h->hold, h->use);
-	mine = handover_wait(&h->turn[turn]);
+	mine = line_read_grant(&h->turn[turn]);
 	h->hold = h->other;
 	h->other = mine;
 }
@@ -91,7 +79,7 @@ handover_compare(const struct daemon *daemon, struct line_client *theirs,
 	line_open(&h.turn[0], daemon->socket);
 	line_open(&h.turn[1], daemon->socket);
 	line_send(&h.turn[0], "#a ACQUIRE turn%s\n", use);
-	h.hold = handover_wait(&h.turn[0]);
+	h.hold = line_read_grant(&h.turn[0]);
 	line_send(&h.turn[1], "#p PING\n#a ACQUIRE turn%s\n#p PING\n", use);
 	line_read_ok(&h.turn[1]);
 	h.other = line_read_ok(&h.turn[1]);

@@ -132,6 +132,17 @@ line_read_ok(struct line_client *c)
 	return id != NULL ? strtoull(id + 4, NULL, 10) : 0;
 }
 
+uint64_t
+line_read_grant(struct line_client *c)
+{
+	for (;;) {
+		uint64_t id = line_read_ok(c);
+
+		if (id != 0)
+			return id;
+	}
+}
+
 void
 line_cycle(struct line_client *c, const char *key)
 {

@@ -10,8 +10,7 @@ hint_met_find(struct hint_met *m, const struct hint_id *session)
 {
 	for (uint32_t i = 0; i < HINT_MET_MAX; i++) {
 		if (m->hosts[i].contact[0] != '\0' &&
-		    memcmp(&m->hosts[i].session, session,
-		    sizeof(*session)) == 0)
+		    hint_id_equal(&m->hosts[i].session, session))
 			return &m->hosts[i];
 	}
 	return NULL;

@@ -525,9 +525,10 @@ judge_end(struct judge *j, uint64_t at_ms)
 	if (j->guilty)
 		return false;
 	judge_pass(j, at_ms);
-	for (unsigned i = 0; i < FACT_HOSTS_MAX && j->rules.sessions_max > 0 &&
-	    judge_quiet_is_calm(j); i++)
-		judge_end_sessions(j, i);
+	if (j->rules.sessions_max > 0 && judge_quiet_is_calm(j)) {
+		for (unsigned i = 0; i < FACT_HOSTS_MAX; i++)
+			judge_end_sessions(j, i);
+	}
 	for (l = j->locks; l != NULL && !j->guilty; l = l->hh.next) {
 		DL_FOREACH(l->holds, h)
 		{
