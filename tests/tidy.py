@@ -68,8 +68,8 @@ PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|utf8)\.[ch]"
                   r"|ipc/(access\w*|codec\w*|nearest|protocol\w*)\.[ch]"
                   r"|aws/(answer|answer_room|credentials|errors|health|hedge"
-                  r"|loopback|rate_limit|region|retry|retry_budget|sigv4|skew)"
-                  r"\.[ch]"
+                  r"|loopback|patience|rate_limit|region|retry|retry_budget"
+                  r"|sigv4|skew)\.[ch]"
                   r"|store/(attempts|translation(_\w+)?"
                   r"|dynamodb_(findings(_table)?|requests|schema))\.[ch])$")
 PURE_HEADERS = re.compile(
@@ -137,7 +137,8 @@ ARROWS_OF_FILES = {  # stricter than their folder
     "src/store/attempts.h": ("store/translation.h", "core", "common",
                              "aws/answer.h", "aws/errors.h", "aws/retry.h",
                              "aws/retry_budget.h", "aws/rate_limit.h",
-                             "aws/health.h", "aws/hedge.h"),
+                             "aws/health.h", "aws/hedge.h",
+                             "aws/patience.h"),
     "src/store/attempts.c": ("store/attempts.h", "dialect", "core", "common",
                              "aws/answer.h", "aws/errors.h", "aws/retry.h"),
     "src/store/translation.h": ("dialect", "core", "common", "aws/answer.h",

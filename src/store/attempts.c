@@ -124,18 +124,28 @@ attempts_give_up(struct attempts *c, struct attempts_step *ret)
 	    "the endpoint throttles requests: this one was held back");
 }
 
-/* How long the next attempt may take. */
+/* How long the first attempt may take at an endpoint that answers. */
 static uint64_t
-attempts_time_ms(const struct attempts *c, uint64_t left_ms)
+attempts_usual_ms(const struct attempts *c)
 {
 	const struct operation *o = c->translation.operation;
 	uint64_t ms = (o->deadline_ms - o->submitted_ms) / 4;
 
 	if (ms > ATTEMPTS_FIRST_MS)
 		ms = ATTEMPTS_FIRST_MS;
-	if (ms < ATTEMPTS_MIN_MS)
-		ms = ATTEMPTS_MIN_MS;
-	for (uint32_t i = 0; i < c->rounds && ms < left_ms; i++)
+	return ms > ATTEMPTS_MIN_MS ? ms : ATTEMPTS_MIN_MS;
+}
+
+/* How long the next attempt may take. */
+static uint64_t
+attempts_time_ms(const struct attempts *c, uint64_t left_ms)
+{
+	uint64_t ms = attempts_usual_ms(c);
+	uint32_t doublings = c->shared->patience.doublings;
+
+	if (doublings < c->rounds)
+		doublings = c->rounds;
+	for (uint32_t i = 0; i < doublings && ms < left_ms; i++)
 		ms *= 2;
 	return ms < left_ms ? ms : left_ms;
 }
@@ -311,11 +321,27 @@ attempts_later(struct attempts *c, const struct aws_answer *answer,
 	};
 }
 
+/* Was there time enough for an answer? */
+static void
+attempts_learn_patience(struct attempts *c, uint32_t attempt, bool answered,
+    uint64_t now_ms)
+{
+	uint64_t sent_ms = c->translation.attempts[attempt].sent_ms;
+	bool prompt = now_ms - sent_ms < attempts_usual_ms(c);
+
+	if (answered)
+		patience_heard(&c->shared->patience, prompt);
+	else if (!prompt)
+		patience_lost(&c->shared->patience, sent_ms, now_ms);
+}
+
 /* What an answer tells about the endpoint. */
 static void
-attempts_learn(struct attempts *c, const struct aws_answer *answer,
-    const struct aws_error *e, uint64_t now_ms)
+attempts_learn(struct attempts *c, uint32_t attempt,
+    const struct aws_answer *answer, const struct aws_error *e,
+    uint64_t now_ms)
 {
+	attempts_learn_patience(c, attempt, answer->status != 0, now_ms);
 	health_learn(&c->shared->health, answer, e, now_ms);
 	rate_limit_answered(&c->shared->rate, aws_error_is_throttling(e),
 	    now_ms);
@@ -346,7 +372,7 @@ attempts_answer(struct attempts *c, uint32_t attempt,
 	c->n_out--;
 	aws_errors_classify_answer(answer, ret_error);
 	class = ret_error->class;
-	attempts_learn(c, answer, ret_error, now_ms);
+	attempts_learn(c, attempt, answer, ret_error, now_ms);
 	a = translation_read(answer, ret_error);
 	if (attempts_hopes(c, ret_error)) {
 		a.class = TRANSLATION_AGAIN;

@@ -5,11 +5,12 @@
  * (dynamodb_job.c in the daemon, a simulator in the tests). translation.h says
  * what is sent and what an answer means.
  *
- * An attempt gets a fraction of the operation's time at first and more with
- * each lost answer: a hung connection costs little, a slow endpoint still gets
- * its chance. Of a renewal whose answer is late there may be a second attempt
- * beside the first (hedge.h); whose answer comes first decides, if it decides
- * anything, and the lease counts from the send of the attempt that it shows.
+ * An attempt gets a fraction of the operation's time at first, and more with
+ * each lost answer, of other operations too (patience.h): a hung connection
+ * costs little, a slow endpoint still gets its chance. Of a renewal whose
+ * answer is late there may be a second attempt beside the first (hedge.h);
+ * whose answer comes first decides, if it decides anything, and the lease
+ * counts from the send of the attempt that it shows.
  *
  * Silence does not say when it is over. So a session's renewal is sent again
  * half a heartbeat after its last attempt at the latest (operation.again_ms):
@@ -27,6 +28,7 @@
 #include "aws/answer.h"
 #include "aws/health.h"
 #include "aws/hedge.h"
+#include "aws/patience.h"
 #include "aws/rate_limit.h"
 #include "aws/retry.h"
 #include "aws/retry_budget.h"
@@ -48,6 +50,7 @@ struct attempts_shared {
 	struct rate_limit rate;
 	struct fair_queue line;		/* held back by it */
 	struct hedge hedge;
+	struct patience patience;
 	uint64_t hedges;		/* so far */
 	uint64_t hedges_won;		/* that brought the outcome */
 	struct json_tokener *tokener;	/* lent to it, or NULL */

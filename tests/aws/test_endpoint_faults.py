@@ -47,7 +47,7 @@ HEARTBEAT_MS = {"a": 2000, "b": 500}
 BLOCKED_MS = 50
 # Of a machine where an idle daemon waits longer, only that it tried is judged.
 BUSY_MS = 100
-GROWTH_KB = 4096
+GROWTH_KB = 8192  # of which what is kept for reuse has up to 5000
 
 # Modes of the gate; of the names; and how long, in seconds.
 TROUBLES = [
@@ -323,15 +323,33 @@ class EndpointFaults(unittest.TestCase):
                                    only=HOMES[self.names.home]))
 
     def settle(self, name, what, end_ms):
-        recovered = self.gate.wait(
-            lambda: fault_judge.recovered(
-                end_ms, self.gate.beats.get(name, [])[-50:]),
-            f"{name} does not recover from {what}")
+        beats = self.gate.beats.setdefault(name, [])
+        try:
+            recovered = self.gate.wait(
+                lambda: fault_judge.recovered(end_ms, beats[-50:]), what)
+        except AssertionError:
+            self.fail(f"{name} does not recover from {what}, "
+                      + self.last_seen(name, end_ms))
         self.recoveries.append((recovered, name, what))
         with Client(self.daemons[name]) as client:
             while (row := client.call("STATUS").rows[0]) and \
                     (row["session"], row["state"]) != ("open", "ok"):
                 assert boot_ms() < end_ms + 1000 * harness.TIMEOUT_S, row
+
+    def last_seen(self, name, end_ms):
+        """What helps to find out why nothing more came of a daemon."""
+        daemon = self.daemons[name]
+        if not daemon.alive():
+            return f"it has ended, {daemon.process.poll()}:\n{daemon.log()}"
+        log = "\n".join(daemon.log().split("\n")[-40:])
+        with self.gate.said:
+            beats = "\n".join(map(str, self.gate.beats[name][-8:]))
+        try:
+            with Client(daemon) as client:
+                status = client.call("STATUS", 5).rows[0].raw
+        except OSError as e:
+            status = str(e)
+        return f"which ended at {end_ms:.0f}; {status}\n{beats}\n{log}"
 
     def chosen(self):
         """In any order; only those with a word of $TROUBLE, if there is one."""

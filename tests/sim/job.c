@@ -174,8 +174,10 @@ job_start(struct job *j)
 	struct attempts_step step;
 
 	j->started = true;
-	if (!h->world->plan->hedges)
+	if (!h->world->plan->hedges) {
 		h->shared.hedge.credit = 0;
+		h->shared.patience.doublings = 0;
+	}
 	attempts_init(&j->attempts, &h->shared,
 	    h->world->dialects[o->namespace_index],
 	    &h->world->tables[o->namespace_index], o, job_wall_ms(j));

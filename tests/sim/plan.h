@@ -317,7 +317,8 @@ struct plan {
 	unsigned n_hosts;	/* 0: older clients are among themselves */
 	uint32_t n_namespaces;			/* 1 or 2, of one table each */
 	bool bridge;		/* namespace 1 has one, to namespace 0 */
-	bool hedges;		/* renewals that are late are sent twice */
+	bool hedges;		/* renewals that are late are sent twice, and
+				 * what is lost has the next wait longer */
 	bool no_transactions;	/* at this endpoint */
 	bool bad_hints;		/* many are lost, late or forged */
 	struct core_namespace ns;		/* same for all */

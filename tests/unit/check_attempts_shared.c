@@ -530,3 +530,70 @@ TEST_LOOP(test_retry_after, 0, 5)
 	ck_assert_uint_eq(d.step.time_ms, cases[_i].wait_ms);
 	attempts_done(&d.attempts);
 }
+
+/* ---- an endpoint that became slow ---- */
+
+/* A read with two seconds, at an endpoint that takes @takes_ms. */
+static enum outcome_kind
+read_slowly(uint64_t takes_ms, uint64_t *now_ms, uint64_t *ret_first_ms)
+{
+	enum outcome_kind kind;
+	uint64_t time_ms;
+	struct drive d;
+
+	begin(&d, OPERATION_READ, *now_ms);
+	attempts_done(&d.attempts);
+	d.operation.deadline_ms = *now_ms + 2000;
+	attempts_init(&d.attempts, &shared, &dialect_native, &table,
+	    &d.operation, WALL);
+	attempts_send(&d.attempts, d.now_ms, &d.step);
+	*ret_first_ms = d.step.time_ms;
+	while (d.step.next != ATTEMPTS_END) {
+		time_ms = d.step.time_ms;
+		if (d.step.next == ATTEMPTS_WAIT) {
+			d.now_ms += time_ms;
+			attempts_send(&d.attempts, d.now_ms, &d.step);
+		} else if (takes_ms <= time_ms) {
+			d.now_ms += takes_ms;
+			answer(&d, d.step.attempt, 200, "{}");
+		} else {
+			d.now_ms += time_ms;
+			answer(&d, d.step.attempt, 0, "");
+		}
+	}
+	kind = d.step.outcome.kind;
+	*now_ms = d.now_ms + 50;
+	attempts_done(&d.attempts);
+	return kind;
+}
+
+/* Longer than any of its attempts has by itself, half a second and one. */
+TEST(test_slow_endpoint_is_heard)
+{
+	uint64_t now_ms = BEGIN, first_ms;
+
+	ck_assert_int_eq(read_slowly(1200, &now_ms, &first_ms),
+	    OUTCOME_UNKNOWN);
+	ck_assert_uint_eq(first_ms, 500);
+	ck_assert_int_eq(read_slowly(1200, &now_ms, &first_ms), OUTCOME_DONE);
+	ck_assert_uint_eq(first_ms, 2000);
+	/* And is not forgotten while it is slow. */
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(read_slowly(1200, &now_ms, &first_ms),
+		    OUTCOME_DONE);
+	for (int i = 0; i < 2 * PATIENCE_PROMPT; i++)
+		ck_assert_int_eq(read_slowly(10, &now_ms, &first_ms),
+		    OUTCOME_DONE);
+	ck_assert_uint_eq(shared.patience.doublings, 0);
+}
+
+/* What is refused at once needs no more time. */
+TEST(test_no_connection_is_no_reason)
+{
+	struct drive d;
+
+	begin(&d, OPERATION_READ, BEGIN);
+	answer(&d, 0, 0, "");
+	ck_assert_uint_eq(shared.patience.doublings, 0);
+	attempts_done(&d.attempts);
+}
