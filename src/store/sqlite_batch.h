@@ -12,9 +12,11 @@
 #include "store/sqlite_records.h"
 
 /* Rows, about. What comes meanwhile waits for the end of a transaction and then
- * of its own, whatever user has filled them. So many take a few milliseconds,
- * as a flush does; with fewer of them most of the time would go to flushes. */
+ * of its own, whatever user has filled them. So many take a few milliseconds;
+ * with fewer of them most of the time would go to flushes. Where several users
+ * ask, none waits for so many of another's. */
 #define SQLITE_BATCH_MAX 128
+#define SQLITE_BATCH_SHARED_MAX 32
 
 /* Carry out all of them and set their outcomes, which are final. @path is for
  * messages. */

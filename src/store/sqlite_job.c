@@ -218,6 +218,8 @@ sqlite_job_weight(const struct sqlite_job *j)
 		return j->ask.n_keys + 1;
 	case OPERATION_SCAN:
 		return SCAN_PAGE_MAX;
+	case OPERATION_UPDATE:
+		return 1 + j->ask.contents.data.length / SQLITE_JOB_PAGE;
 	default:
 		return 1;
 	}

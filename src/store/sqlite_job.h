@@ -17,6 +17,7 @@
 #include "store/arena.h"
 #include "store/store.h"
 
+#define SQLITE_JOB_PAGE 4096
 #define SQLITE_JOB_ROOM 768	/* enough for one lock with an ordinary key */
 
 enum sqlite_job_state {
@@ -84,7 +85,7 @@ bool sqlite_job_reads(const struct sqlite_job *);
 /* Is it about a session? Those go before locks: every lease hangs on them. */
 bool sqlite_job_urgent(const struct sqlite_job *);
 
-/* How many rows it touches, about. */
+/* How many rows it touches, about; of what is large, so many pages. */
 size_t sqlite_job_weight(const struct sqlite_job *);
 
 /* Forget the result: it will be looked for again. */

@@ -39,11 +39,16 @@
 #define CHECKPOINT_BUSY_PAGES 4000
 #define SWEEP_EVERY_MS 30000
 
+#define SHARED_MS 1000	/* so long after another user asked, several do */
+
 struct sqlite_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct sqlite_queue urgent;	/* under the lock */
 	struct fair_queue queued;
+	uint32_t user;			/* whose the last one taken was, of
+					 * those that are some user's */
+	uint64_t shared_ms;		/* when it was another user's; or 0 */
 	struct sqlite_queue done;
 	bool waiting;			/* for wake */
 	bool stop;
@@ -108,18 +113,41 @@ sqlite_worker_unlock(struct sqlite_worker *w)
 	assert(r == 0);
 }
 
+/* The one whose turn it is. Under the lock. */
+static struct sqlite_job *
+sqlite_worker_take_turn(struct sqlite_worker *w, uint64_t now_ms)
+{
+	struct sqlite_job *j = sqlite_turns_take(&w->queued);
+
+	if (j == NULL || j->ask.user == USER_NONE || j->ask.user == w->user)
+		return j;
+	if (w->user != USER_NONE)
+		w->shared_ms = now_ms;
+	w->user = j->ask.user;
+	return j;
+}
+
+static size_t
+sqlite_worker_batch_max(const struct sqlite_worker *w, uint64_t now_ms)
+{
+	return w->shared_ms != 0 && now_ms - w->shared_ms < SHARED_MS ?
+	    SQLITE_BATCH_SHARED_MAX : SQLITE_BATCH_MAX;
+}
+
 /* Take until the batch is full. Under the lock. */
 static void
 sqlite_worker_fill(struct sqlite_worker *w)
 {
+	uint64_t now_ms = clock_boot_ms();
 	size_t weight = 0;
 	struct sqlite_job *j;
 
 	w->n_batch = 0;
-	while (w->n_batch < SQLITE_BATCH_MAX && weight < SQLITE_BATCH_MAX) {
+	while (w->n_batch < SQLITE_BATCH_MAX &&
+	    weight < sqlite_worker_batch_max(w, now_ms)) {
 		j = sqlite_queue_take(&w->urgent);
 		if (j == NULL)
-			j = sqlite_turns_take(&w->queued);
+			j = sqlite_worker_take_turn(w, now_ms);
 		if (j == NULL)
 			break;
 		j->state = SQLITE_JOB_TAKEN;
@@ -323,6 +351,7 @@ sqlite_worker_new(const struct store_sqlite_config *config,
 	if (w == NULL)
 		return DDBLOCK_E_NOMEM;
 	w->file.lock_fd = -1;
+	w->user = USER_NONE;
 	w->swept_ms = clock_boot_ms();
 	(void)pthread_mutex_init(&w->lock, NULL);
 	(void)pthread_cond_init(&w->wake, NULL);

@@ -132,6 +132,40 @@ TEST(test_told_in_turn)
 		wait_for(&many[i]);
 }
 
+/* How many transactions it takes to carry out as many writes of one user's as
+ * fit into one. */
+static unsigned
+transactions_of_one(void)
+{
+	static char keys[SQLITE_BATCH_MAX][16];
+	unsigned syncs;
+
+	for (size_t i = 0; i < SQLITE_BATCH_MAX; i++) {
+		(void)snprintf(keys[i], sizeof(keys[i]), "many/%zu", i);
+		submit(&many[i], OPERATION_ACQUIRE, keys[i], GREEDY);
+	}
+	syncs = sqlite_shim_syncs();
+	sqlite_shim_hang(false);
+	for (size_t i = 0; i < SQLITE_BATCH_MAX; i++)
+		wait_for(&many[i]);
+	return sqlite_shim_syncs() - syncs;
+}
+
+TEST(test_alone)
+{
+	/* The one that hung, too. */
+	ck_assert_uint_le(transactions_of_one(), 3);
+}
+
+/* Where another user asks, too, he waits for no more than a part of them. */
+TEST(test_not_alone)
+{
+	submit(&last, OPERATION_ACQUIRE, "last", OTHER);
+	ck_assert_uint_ge(transactions_of_one(),
+	    SQLITE_BATCH_MAX / SQLITE_BATCH_SHARED_MAX);
+	wait_for(&last);
+}
+
 int
 main(void)
 {
