@@ -18,6 +18,7 @@
 #include "common/freelist.h"
 #include "ipc/access.h"
 #include "ipc/codec.h"
+#include "ipc/connection/ear.h"
 #include "ipc/protocol.h"
 #include "ipc/server.h"
 
@@ -47,6 +48,7 @@ struct user {
 				 * limit */
 	struct account *greatest;	/* with most bytes; NULL: all have
 					 * few */
+	struct ear *ear;		/* NULL: not yet */
 
 	/* schedule.c: */
 	struct connection *work;	/* its connections that have some */
@@ -237,8 +239,7 @@ struct connection {
 	struct server *server;
 	uint64_t client;		/* the core's name for it */
 	int fd;
-	short watched;			/* what @event waits for */
-	struct event event;
+	uint32_t watched;		/* what its user's ear hears of it */
 	struct peer peer;
 	struct user *user;
 	struct access_match match;	/* rights.c: as of these rules */
@@ -332,6 +333,8 @@ struct server {
 	uint32_t slot_hint;
 	uint64_t serial;
 	struct user *users;
+	struct ear *ear;		/* of users that have none */
+	uint32_t n_ears;		/* of one user each */
 	struct process *processes;	/* process.h */
 	uint32_t n_processes;
 	uint32_t n_requests;		/* without a reply, of all */
