@@ -1,5 +1,5 @@
 /*
- * Measures what README.md claims, prints the table, and fails when a target
+ * Measures what doc/costs.md claims, prints the table, and fails when a target
  * is missed.
  *
  *     ddblock-bench DIRECTORY [NAME...]
