@@ -130,6 +130,41 @@ config_next_line(struct config_reading *r)
 	return line + strspn(line, " \t");
 }
 
+/* What begins with a space and a ';' is a comment for libinih; people expect
+ * the same of a '#'. */
+static void
+config_cut_comment(char *line)
+{
+	if (*line == '\0')
+		return;
+	for (char *c = line + 1; *c != '\0'; c++) {
+		if (*c == '#' && (c[-1] == ' ' || c[-1] == '\t')) {
+			*c = '\0';
+			return;
+		}
+	}
+}
+
+/* Values that are not what they look like. False: a complaint was made. */
+static bool
+config_is_plain(struct config_reading *r, const char *name, const char *value)
+{
+	char first = value[0];
+
+	if (first == ';' || first == '#')	/* libinih takes it for one */
+		config_complain(r->config, r->at, "the value of %s begins "
+		    "with '%c': a comment needs a space before it", name,
+		    first);
+	else if (first == '"' || first == '\'')
+		config_complain(r->config, r->at, "the value of %s begins "
+		    "with a quote, which would be a part of it: write it "
+		    "without quotes", name);
+	else
+		return true;
+	(void)config_fail(r, DDBLOCK_E_BAD_REQUEST);
+	return false;
+}
+
 /* libinih's fgets(). The buffer still has the line before: maybe a secret. */
 static char *
 config_read_line(char *buffer, int size, void *arg)
@@ -152,6 +187,7 @@ config_read_line(char *buffer, int size, void *arg)
 			config_read_section(r, line);
 			continue;
 		}
+		config_cut_comment(line);
 		if (strlen(line) + 2 < (size_t)size)
 			break;
 		config_complain(r->config, r->at, "the line is longer than "
@@ -172,13 +208,8 @@ config_handle(void *arg, const char *section, const char *name,
 
 	(void)section;	/* see above */
 	r->open = false;
-	/* libinih takes it for the value. */
-	if (value[0] == ';') {
-		config_complain(r->config, r->at, "the value of %s begins "
-		    "with ';': a comment needs a space before it", name);
-		(void)config_fail(r, DDBLOCK_E_BAD_REQUEST);
+	if (!config_is_plain(r, name, value))
 		return 1;
-	}
 	switch (r->where) {
 	case CONFIG_IN_DAEMON:
 		error = config_set(r->config, NULL, name, value, r->at);

@@ -52,7 +52,7 @@ TEST(test_a_whole_file)
 {
 	expect_good("\xef\xbb\xbf; a comment\r\n"
 	    "[daemon]\r\n"
-	    "  socket = /tmp/s\r\n"
+	    "  socket = /tmp/s#1 # that of the first\r\n"
 	    "socket_mode=666 ; everybody\r\n"
 	    "log_level: debug\n"
 	    "release_on_stop = yes\n"
@@ -64,10 +64,10 @@ TEST(test_a_whole_file)
 	    "region = eu-central-1\n"
 	    "access_key_id = AKID\n"
 	    "secret_access_key = SECRET/=+x\n"
-	    "lease = 60s\n"
-	    "drift = 0.5%\n"
+	    "lease = 60s\t#; a minute\n"
+	    "drift = 0.5% ;# more\n"
 	    "retention = 30.5d\n");
-	ck_assert_str_eq(config->daemon.socket, "/tmp/s");
+	ck_assert_str_eq(config->daemon.socket, "/tmp/s#1");
 	ck_assert_uint_eq(config->daemon.socket_mode, 0666);
 	ck_assert_uint_eq(config->daemon.log_level, 3);
 	ck_assert_uint_eq(config->daemon.release_on_stop, 1);
@@ -104,7 +104,10 @@ TEST(test_every_mistake_is_reported_with_its_line)
 	    "poll = 2s\n"
 	    "what is this\n"
 	    "file =\n"
-	    "owner =; nobody\n",
+	    "owner =; nobody\n"
+	    "format =# any\n"
+	    "prefix = \"a b\"\n"
+	    "margin = '1s' # of a second\n",
 	    "test.conf:2: there is no setting sokcet; did you mean socket?\n"
 	    "test.conf:3: lease belongs in a section [namespace NAME]\n"
 	    "test.conf:6: lease = 5 parsecs: must be a time such as 500ms, "
@@ -117,7 +120,13 @@ TEST(test_every_mistake_is_reported_with_its_line)
 	    "test.conf:11: this is not a setting; write NAME = VALUE\n"
 	    "test.conf:12: file = : must not be empty\n"
 	    "test.conf:13: the value of owner begins with ';': a comment "
-	    "needs a space before it\n");
+	    "needs a space before it\n"
+	    "test.conf:14: the value of format begins with '#': a comment "
+	    "needs a space before it\n"
+	    "test.conf:15: the value of prefix begins with a quote, which "
+	    "would be a part of it: write it without quotes\n"
+	    "test.conf:16: the value of margin begins with a quote, which "
+	    "would be a part of it: write it without quotes\n");
 }
 
 TEST(test_sections)
