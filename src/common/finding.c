@@ -59,25 +59,24 @@ finding_columns(const char *text, size_t length)
 	return n;
 }
 
-/* The words of @text, in lines that begin at @indent; the cursor is there. A
- * word that is longer than a line has one of its own. */
-static void
-finding_wrap(struct buffer *b, const char *text, size_t indent)
+void
+finding_wrap(struct buffer *b, const char *text, size_t cursor, size_t indent)
 {
-	size_t cursor = indent;
+	bool first = true;
 
 	text += strspn(text, " ");
 	while (*text != '\0') {
 		size_t length = strcspn(text, " ");
 		size_t columns = finding_columns(text, length);
 
-		if (cursor > indent && cursor + 1 + columns > FINDING_WIDTH) {
+		if (!first && cursor + 1 + columns > FINDING_WIDTH) {
 			(void)buffer_printf(b, "\n%*s", (int)indent, "");
 			cursor = indent;
-		} else if (cursor > indent) {
+		} else if (!first) {
 			(void)buffer_append_text(b, " ");
 			cursor++;
 		}
+		first = false;
 		(void)buffer_append(b, text, length);
 		cursor += columns;
 		text += length;
@@ -91,11 +90,12 @@ finding_show(struct buffer *b, const char *check, const char *state,
     const char *text, const char *advice)
 {
 	(void)buffer_printf(b, "  %-7s  %-13s  ", state, check);
-	finding_wrap(b, text, FINDING_COLUMN);
+	finding_wrap(b, text, FINDING_COLUMN, FINDING_COLUMN);
 	if (advice == NULL || advice[0] == '\0')
 		return;
 	(void)buffer_printf(b, "%*s" FINDING_ARROW, FINDING_COLUMN, "");
-	finding_wrap(b, advice, FINDING_COLUMN + strlen(FINDING_ARROW));
+	finding_wrap(b, advice, FINDING_COLUMN + strlen(FINDING_ARROW),
+	    FINDING_COLUMN + strlen(FINDING_ARROW));
 }
 
 static void

@@ -44,6 +44,14 @@ void finding_advise(struct finding *, const char *format, ...)
 void finding_show(struct buffer *, const char *check, const char *state,
     const char *text, const char *advice);
 
+/*
+ * The words of @text, in lines of at most 79 columns; the cursor is at @cursor,
+ * and further lines begin at @indent. A word that is longer than a line has one
+ * of its own.
+ */
+void finding_wrap(struct buffer *, const char *text, size_t cursor,
+    size_t indent);
+
 /* One line of how many there were. */
 void finding_show_sums(struct buffer *, uint64_t n_findings,
     uint64_t n_errors, uint64_t n_warnings);

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/log.h"
@@ -160,6 +161,21 @@ event_log_bad_record(const struct event_log *w,
 	    error_text(outcome->code), outcome->text);
 }
 
+/* Does the text name the endpoint, or the folder, of the store? */
+static bool
+event_log_says_where(const char *text, const char *where)
+{
+	const char *name = strrchr(where, '/');
+	size_t length = name == NULL ? strlen(where) :
+	    (size_t)(name - where) + 1;
+
+	for (; *text != '\0'; text++) {
+		if (strncmp(text, where, length) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* One line with all that helps to find the cause. */
 static void
 event_log_say_trouble(const struct event_log *w, const struct outcome *outcome,
@@ -172,15 +188,18 @@ event_log_say_trouble(const struct event_log *w, const struct outcome *outcome,
 	const char *advice = stores_advice(w->trouble);
 	const char *text = outcome->text;
 	struct store_status status;
+	bool told;
 
 	store_view_status(store, &status);
 	/* The end of the time says nothing; the attempts before it do. */
 	if (*text == '\0' && status.last_text != NULL)
 		text = status.last_text;
+	told = event_log_says_where(text, status.where);
 	log_write_fields(LOG_ERR, "store", fields, 2,
-	    "namespace %s: %s (%s)%s%s, at %s%s%s", w->name,
+	    "namespace %s: %s (%s)%s%s%s%s%s%s", w->name,
 	    error_text(w->trouble), error_word(w->trouble),
-	    *text == '\0' ? "" : ": ", text, status.where,
+	    *text == '\0' ? "" : ": ", text, told ? "" : ", at ",
+	    told ? "" : status.where,
 	    advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
 }
 

@@ -59,8 +59,9 @@ findings_no_table(const struct findings_target *p, const struct aws_error *e,
 		finding_set(f, "table", FINDING_ERROR, "there is no table "
 		    "%.*s in this account and region", FINDINGS_SHOWN,
 		    p->table->table);
-		finding_advise(f, "make it with ddblockd --init-table, or "
-		    "with the templates of contrib/aws");
+		finding_advise(f, "make it with ddblockd --init-table and the "
+		    "options of the daemon, or with the templates of "
+		    "contrib/aws");
 	} else if (e->code == DDBLOCK_E_ACCESS_DENIED) {
 		finding_set(f, "table", FINDING_WARNING, "how it is cannot be "
 		    "seen: %s", e->text);

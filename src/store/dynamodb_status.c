@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "common/clock.h"
+#include "ddblock.h"
 #include "store/dynamodb_job.h"
 #include "store/dynamodb_status.h"
 
@@ -36,15 +37,17 @@ status_text(struct store_status *ret, const char *name, const char *text)
 		.kind = STORE_FIELD_TEXT, .text = text });
 }
 
-/* `stale`: in use beyond their end; `failing`: valid, but their renewal failed.
- * */
+/* `stale`: in use beyond their end; `refused`: by the last answer; `failing`:
+ * valid, but their renewal failed. */
 static const char *
-status_credentials(const struct identity_view *v)
+status_credentials(const struct identity_view *v, int last_error)
 {
 	if (v->credentials == NULL)
 		return "none";
 	if (v->stale)
 		return "stale";
+	if (last_error == DDBLOCK_E_NO_CREDENTIALS)
+		return "refused";
 	return v->code != 0 ? "failing" : "ok";
 }
 
@@ -58,7 +61,8 @@ dynamodb_status_identity(const struct dynamodb_identity *i,
 
 	dynamodb_identity_look(i, &v);
 	expires_ms = v.credentials != NULL ? v.credentials->expires_ms : 0;
-	status_text(ret, "credentials", status_credentials(&v));
+	status_text(ret, "credentials", status_credentials(&v,
+	    ret->last_error));
 	if (v.source[0] != '\0')
 		status_text(ret, "credentials_source", v.source);
 	if (v.about[0] != '\0')

@@ -137,6 +137,17 @@ class Endpoint(Base):
                               if e.word == "LOCK_LOST"], [])
             self.assertTrue(client.release(held).ok)
 
+    def check_shown(self, code, row):
+        """People are told no good news of an endpoint that refuses all."""
+        self.assertEqual(row["credentials"], "refused" if code ==
+                         "NO_CREDENTIALS" else "ok", row)
+        shown = ddblock(self.daemon, "status").stdout
+        self.assertNotIn("\ndefault: 0 requests succeeded,", shown)
+        if code == "NO_CREDENTIALS":
+            self.assertIn("\ndefault: 0 requests succeeded\n", shown)
+        self.assertIn(f"\n    its last problem: {code}\n", shown)
+        self.assertLessEqual(max(map(len, shown.split("\n"))), 79, shown)
+
     def test_all_requests(self):
         """The fault meets everything, from the start on."""
         for name, (fault, code, text) in chosen():
@@ -150,11 +161,12 @@ class Endpoint(Base):
                     # A try may end before the session's first request does.
                     line = self.daemon.wait_log(code)
                     self.assertRegex(line, text)
-                    self.assertIn(self.proxy.url, line)
+                    self.assertEqual(line.count(self.proxy.url), 1, line)
                     self.assertIn("namespace default", line)
                     row = client.call("STATUS").rows[0]
                     self.assertEqual((row["session"], row["cause"]),
                                      ("opening", code), row)
+                    self.check_shown(code, row)
                     rule.stop()
                     rule.go()
                     self.daemon.wait_log("the session is open")
@@ -208,7 +220,8 @@ class Health(Base):
                                 shown["latency_p50_ms"])
         self.assertRegex(
             ddblock(self.daemon, "status").stdout,
-            r"\n\ndefault: \d+ requests succeeded, lately half within \S+ and "
+            r"\n\ndefault \(fleet\):\s+\S+\n"
+            r"default: \d+ requests succeeded, lately half within \S+ and "
             r"99 % within \S+\n    credentials: ok, [^\n]+\n"
             r"    2 failed, the last \S+ ago: "
             r"ThrottlingException: said the proxy\n\nddblockd ")

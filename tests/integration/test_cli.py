@@ -162,6 +162,9 @@ class Listings(unittest.TestCase):
         self.assertIn("held", row)
         done = ddblock(self.daemon, "status")
         self.assertIn(f"pid {self.daemon.pid}", done.stdout)
+        self.assertLessEqual(max(map(len, done.stdout.split("\n"))), 79, done)
+        self.assertIn(f"\n\ndefault (host): {row['where']}\n",
+                      done.stdout)
 
     def test_types_in_json(self):
         """Every number, duration and boolean of the protocol."""
@@ -513,7 +516,8 @@ class Complaints(unittest.TestCase):
 
     def test_what_may_help(self):
         for code, text in (("UNREACHABLE", '"ddblock status" says how'),
-                           ("NO_TABLE", '"ddblock init-table" makes it'),
+                           ("NO_TABLE", '"ddblock init-table" makes it, '
+                            "with the options of ddblockd if it has any"),
                            ("WRONG_TABLE", '"ddblock check-table" says why'),
                            ("ACCESS_DENIED", '"ddblock check" says why'),
                            ("STORE_BROKEN", "the log of ddblockd"),

@@ -199,6 +199,7 @@ class Found(Checks):
             out = self.ddblock(host, "status")
             self.assertIn("\nhints: none yet, the log says why, peers: 0, ",
                           out)
+            self.assertLessEqual(max(map(len, out.split("\n"))), 79, out)
 
     def test_not_listed(self):
         """The table does not show its items."""
@@ -310,7 +311,7 @@ class Shown(Checks):
         clients = [self.client(h) for h in hosts]
         where = self.address(hosts[0])
         self.assertIn(f"\nhints at {where}, peers: 0, sent: 0, not sent: 0, "
-                      "accepted: 0, late: 0, refused: 0\n",
+                      "accepted: 0, late: 0,\n    refused: 0\n",
                       self.ddblock(hosts[0], "status"))
         grant = clients[1].acquire("k")
         tag = self.wait_for(hosts[0], clients[0])
@@ -320,7 +321,7 @@ class Shown(Checks):
         self.assertIn("\ndefault: 1 hints of other hosts, by 1 of them a lock "
                       "changed hands\n", out)
         self.assertRegex(out, f"\nhints at {re.escape(where)}, peers: 1, "
-                         r"sent: \d, not sent: 0, accepted: 1, late: 0, "
+                         r"sent: \d, not sent: 0, accepted: 1, late: 0,\s+"
                          r"refused: \d\n")
 
     def test_status_without(self):

@@ -1,29 +1,42 @@
 /*
- * ddblock status: the state of the daemon and its stores.
+ * ddblock status: the state of the daemon and its stores, in lines that fit a
+ * terminal of 80 columns: the table has what is compared, and what may be long
+ * stands below it.
  */
 #include <config.h>
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/base/rows.h"
 #include "cli/command/command.h"
 #include "common/buffer.h"
+#include "common/finding.h"
 
+#define STATUS_TEXT_MAX 65536
+#define STATUS_INDENT 4		/* of the rest of a line, beyond its own */
+
+/* The lines of @text, the long ones in several. */
 static void
-status_field(const struct ddblock_row *row, const char *before,
-    const char *name, const char *after)
+status_wrap(struct buffer *b, const struct buffer *text)
 {
-	struct buffer clean;
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
+	struct buffer line;
+	const char *at = text->data == NULL ? "" : text->data;
 
-	if (value == NULL)
-		return;
-	buffer_init(&clean, 4096);
-	(void)cli_clean(&clean, value, length);
-	(void)printf("%s%s%s", before, clean.data == NULL ? "" : clean.data,
-	    after);
-	buffer_done(&clean);
+	buffer_init(&line, STATUS_TEXT_MAX);
+	while (*at != '\0') {
+		size_t indent = strspn(at, " ");
+		size_t length = strcspn(at, "\n");
+
+		(void)buffer_append(&line, at, length);
+		(void)buffer_printf(b, "%*s", (int)indent, "");
+		finding_wrap(b, line.data == NULL ? "" : line.data, indent,
+		    indent + STATUS_INDENT);
+		buffer_clear(&line);
+		at += length;
+		at += *at == '\n';
+	}
+	buffer_done(&line);
 }
 
 /* Its identity at AWS. */
@@ -70,7 +83,7 @@ status_tokens(struct buffer *b, const struct ddblock_row *row)
 		return;
 	rows_field(b, row, "ns", "", ": ");
 	rows_field(b, row, "tokens_back", "", " records had lower tokens than "
-	    "before: was the table restored from a\n    backup? \"ddblock "
+	    "before: was the table restored from a backup? \"ddblock "
 	    "raise-tokens\" raises them\n");
 }
 
@@ -86,25 +99,21 @@ status_heard(struct buffer *b, const struct ddblock_row *row)
 	    " of them a lock changed hands\n");
 }
 
-/* The state of a namespace's endpoint. */
+/* What became of the requests to its endpoint. */
 static void
-status_note(struct buffer *b, const struct ddblock_row *row)
+status_endpoint(struct buffer *b, const struct ddblock_row *row)
 {
 	size_t length;
 
-	if (ddblock_row_find(row, "draining", &length) != NULL)
-		rows_field(b, row, "ns", "", ": no new locks (drained)\n");
-	if (ddblock_row_find(row, "removed", &length) != NULL)
-		rows_field(b, row, "ns", "", ": no new locks (it is configured "
-		    "no more)\n");
-	status_tokens(b, row);
-	status_heard(b, row);
 	if (ddblock_row_find(row, "succeeded", &length) == NULL)
 		return;
 	rows_field(b, row, "ns", "", ": ");
 	rows_field(b, row, "succeeded", "", " requests succeeded");
-	rows_field(b, row, "latency_p50", ", lately half within ", "");
-	rows_field(b, row, "latency_p99", " and 99 % within ", "");
+	/* Else it is how soon they were refused. */
+	if (status_has(row, "succeeded")) {
+		rows_field(b, row, "latency_p50", ", lately half within ", "");
+		rows_field(b, row, "latency_p99", " and 99 % within ", "");
+	}
 	(void)buffer_append_text(b, "\n");
 	status_hedges(b, row);
 	status_credentials(b, row);
@@ -115,36 +124,70 @@ status_note(struct buffer *b, const struct ddblock_row *row)
 	rows_field(b, row, "failure", "", "\n");
 }
 
+/* What the table has no room for. */
+static void
+status_note(struct buffer *b, const struct ddblock_row *row)
+{
+	struct buffer text;
+	size_t length;
+
+	buffer_init(&text, STATUS_TEXT_MAX);
+	rows_field(&text, row, "ns", "", "");
+	rows_field(&text, row, "scope", " (", "): ");
+	rows_field(&text, row, "where", "", "\n");
+	rows_field(&text, row, "cause", "    its last problem: ", "\n");
+	if (ddblock_row_find(row, "draining", &length) != NULL)
+		rows_field(&text, row, "ns", "", ": no new locks (drained)\n");
+	if (ddblock_row_find(row, "removed", &length) != NULL)
+		rows_field(&text, row, "ns", "", ": no new locks (it is "
+		    "configured no more)\n");
+	status_tokens(&text, row);
+	status_heard(&text, row);
+	status_endpoint(&text, row);
+	status_wrap(b, &text);
+	buffer_done(&text);
+}
+
 /* Datagrams between the daemons of hosts, if they are on. */
 static void
-status_hints(const struct ddblock_row *row)
+status_hints(struct buffer *b, const struct ddblock_row *row)
 {
 	size_t length;
 
 	if (ddblock_row_find(row, "hints", &length) == NULL)
 		return;
 	if (length == 0)
-		(void)fputs("hints: none yet, the log says why", stdout);
-	status_field(row, length == 0 ? "" : "hints at ", "hints", "");
-	status_field(row, ", peers: ", "hints_peers", "");
-	status_field(row, ", sent: ", "hints_sent", "");
-	status_field(row, ", not sent: ", "hints_unsent", "");
-	status_field(row, ", accepted: ", "hints_accepted", "");
-	status_field(row, ", late: ", "hints_late", "");
-	status_field(row, ", refused: ", "hints_refused", "\n");
+		(void)buffer_append_text(b, "hints: none yet, the log says "
+		    "why");
+	else
+		rows_field(b, row, "hints", "hints at ", "");
+	rows_field(b, row, "hints_peers", ", peers: ", "");
+	rows_field(b, row, "hints_sent", ", sent: ", "");
+	rows_field(b, row, "hints_unsent", ", not sent: ", "");
+	rows_field(b, row, "hints_accepted", ", accepted: ", "");
+	rows_field(b, row, "hints_late", ", late: ", "");
+	rows_field(b, row, "hints_refused", ", refused: ", "\n");
 }
 
 static void
 status_footer(const struct ddblock_row *row)
 {
-	(void)fputs("\nddblockd", stdout);
-	status_field(row, " ", "version", "");
-	status_field(row, " on ", "host", "");
-	status_field(row, ", pid ", "pid", "");
-	status_field(row, ", up ", "uptime", "");
-	status_field(row, ", connections: ", "connections", "");
-	(void)fputs("\n", stdout);
-	status_hints(row);
+	struct buffer text, lines;
+
+	buffer_init(&text, STATUS_TEXT_MAX);
+	buffer_init(&lines, STATUS_TEXT_MAX);
+	(void)buffer_append_text(&text, "ddblockd");
+	rows_field(&text, row, "version", " ", "");
+	rows_field(&text, row, "host", " on ", "");
+	rows_field(&text, row, "pid", ", pid ", "");
+	rows_field(&text, row, "uptime", ", up ", "");
+	rows_field(&text, row, "connections", ", connections: ", "");
+	(void)buffer_append_text(&text, "\n");
+	status_hints(&text, row);
+	status_wrap(&lines, &text);
+	(void)printf("\n%s", lines.data == NULL ? "" : lines.data);
+	buffer_done(&text);
+	buffer_done(&lines);
 }
 
 int
@@ -153,8 +196,8 @@ command_status(struct cli *cli, int argc, char **argv)
 	const struct rows_view view = {
 		.kind = DDBLOCK_QUERY_STATUS,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
-		.columns = "ns store scope where session state remaining held "
-		    "waiting granted lost cause",
+		.columns = "ns store session state remaining held waiting "
+		    "granted lost",
 		.about = "cannot learn the status",
 		.json_array = "namespaces",
 		.note = status_note,
