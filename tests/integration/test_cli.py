@@ -287,17 +287,27 @@ class Watch(unittest.TestCase):
             self.assertRegex(watch.stdout.readline(), "  free$")
             self.assertEqual(watch.wait(harness.TIMEOUT_S), 0)
 
+    def next_line(self, watch, ns="default"):
+        """Of one for programs, without what all lines have."""
+        line = json.loads(watch.stdout.readline())
+        self.assertGreater(line.pop("time_ms"), 1700000000000)
+        self.assertEqual((line.pop("ns"), line.pop("key")), (ns, KEY))
+        return line
+
     def test_lines_for_programs(self):
+        """With the time, the namespace and the key, which the daemon's first
+        answer does not tell."""
         with Client(self.daemon) as client:
-            watch = self.watch("--json", KEY)
-            self.assertEqual(json.loads(watch.stdout.readline()),
-                             {"key": KEY, "state": "free"})
-            grant = client.acquire(KEY)
-            change = json.loads(watch.stdout.readline())
-            self.assertEqual(
-                (change["key"], change["state"], change["token"],
-                 change["here"]),
-                (KEY, "held", int(grant["token"]), True))
+            for args in ([], ["--ns=default"], ["--data"]):
+                watch = self.watch("--json", *args, KEY)
+                first = self.next_line(watch)
+                self.assertEqual(first["state"], "free")
+                grant = client.acquire(KEY)
+                change = self.next_line(watch)
+                self.assertEqual(
+                    (change["state"], change["token"], change["here"]),
+                    ("held", int(grant["token"]), True))
+                client.release(grant)
 
     def test_bad_calls(self):
         for args in ([], ["a", "b"], ["-n", "0", "a"], ["-n", "x", "a"]):
@@ -339,21 +349,20 @@ class Watch(unittest.TestCase):
         with Daemon() as daemon:
             watch = self.of(daemon, "--json", KEY)
             for _ in range(2):
-                self.assertEqual(json.loads(watch.stdout.readline()),
-                                 {"key": KEY, "state": "free"})
+                self.assertEqual(self.next_line(watch), {"state": "free"})
                 daemon.kill()
-                self.assertEqual(json.loads(watch.stdout.readline()),
-                                 {"key": KEY, "connection": "lost"})
+                self.assertEqual(self.next_line(watch),
+                                 {"connection": "lost"})
                 daemon.start()
-                self.assertEqual(json.loads(watch.stdout.readline()),
-                                 {"key": KEY, "connection": "back"})
+                self.assertEqual(self.next_line(watch),
+                                 {"connection": "back"})
 
     def played(self, resumes):
         fake = self.enterContext(FakeDaemon(resumes))
-        watch = self.of(fake, "--json", KEY)
+        watch = self.of(fake, "--json", "--ns=of", KEY)
         fake.accept()
         self.answer(fake, "OK state=free")
-        self.assertEqual(json.loads(watch.stdout.readline())["state"], "free")
+        self.assertEqual(self.next_line(watch, "of"), {"state": "free"})
         fake.hang_up()
         return fake, watch
 
@@ -376,8 +385,7 @@ class Watch(unittest.TestCase):
         self.answer(fake, "OK state=free")
         for wanted in ({"connection": "lost"}, {"connection": "back"},
                        {"state": "free"}):
-            self.assertEqual(json.loads(watch.stdout.readline()),
-                             {"key": KEY, **wanted})
+            self.assertEqual(self.next_line(watch, "of"), wanted)
         fake.accept()
         self.answer(fake, "ERR UNKNOWN_NAMESPACE :no such namespace")
         self.answer(fake, "ERR UNKNOWN_NAMESPACE :no such namespace")

@@ -6,6 +6,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +16,11 @@
 #include "cli/command/command.h"
 #include "common/buffer.h"
 #include "common/clock.h"
-#include "common/json_quote.h"
 #include "ipc/codec.h"
 
 #define WATCH_LINE_MAX (2 * 1024 * 1024)
 #define WATCH_RETRY_MS 1000
+#define WATCH_NS_MAX 256
 
 struct watching {
 	const struct cli *cli;
@@ -36,6 +37,7 @@ struct watching {
 	bool failed;		/* the first look */
 	int code;
 	int status;
+	struct buffer ns;	/* for programs; empty: not known */
 	struct buffer line;
 };
 
@@ -78,28 +80,30 @@ watch_write_line(struct buffer *b, const struct ddblock_row *row)
 	(void)buffer_append_text(b, "\n");
 }
 
+/* For programs: what the object of a line begins with. */
 static void
-watch_write_key(struct watching *w)
-{
-	(void)buffer_append_text(&w->line, "{\"key\":");
-	json_quote(&w->line, w->key, strlen(w->key));
-	(void)buffer_append_text(&w->line, ",");
-}
-
-/* For programs: an object with the key, which the first answer lacks. */
-static void
-watch_write_json(struct watching *w, const struct ddblock_row *row)
+watch_write_head(struct watching *w, bool names)
 {
 	struct buffer *b = &w->line;
 
-	if (ddblock_row_find(row, "key", NULL) != NULL) {
-		rows_object(b, row);
-		(void)buffer_append_text(b, "\n");
+	(void)buffer_printf(b, "{\"time_ms\":%" PRIu64 ",", clock_wall_ms());
+	if (!names)
 		return;
+	if (w->ns.length > 0) {
+		rows_member(b, "ns", w->ns.data, w->ns.length);
+		(void)buffer_append_text(b, ",");
 	}
-	watch_write_key(w);
-	rows_members(b, row);
-	(void)buffer_append_text(b, "}\n");
+	rows_member(b, "key", w->key, strlen(w->key));
+	(void)buffer_append_text(b, ",");
+}
+
+/* The first answer lacks the namespace and the key. */
+static void
+watch_write_json(struct watching *w, const struct ddblock_row *row)
+{
+	watch_write_head(w, ddblock_row_find(row, "key", NULL) == NULL);
+	rows_members(&w->line, row);
+	(void)buffer_append_text(&w->line, "}\n");
 }
 
 static void
@@ -138,7 +142,7 @@ watch_on_event(void *arg, struct ddblock *d, const struct ddblock_event *event)
 	if (w->over || (!lost && event->kind != DDBLOCK_EVENT_RESUMED))
 		return;
 	if (w->cli->json) {
-		watch_write_key(w);
+		watch_write_head(w, true);
 		(void)buffer_append_text(&w->line, lost ?
 		    "\"connection\":\"lost\"}" : "\"connection\":\"back\"}");
 	} else {
@@ -250,6 +254,30 @@ watch_loop(struct watching *w, struct ddblock *d)
 	return r < 0 && w->status == 0 ? cli_failed(d, w->key, r) : w->status;
 }
 
+/* The namespace that is meant if none is named is the first. */
+static void
+watch_on_status(void *arg, const struct ddblock_row *row, bool final)
+{
+	struct watching *w = arg;
+
+	if (!final && w->ns.length == 0)
+		rows_field(&w->ns, row, "ns", "", "");
+}
+
+static void
+watch_find_namespace(struct watching *w)
+{
+	const struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
+
+	if (!w->cli->json)
+		return;
+	if (w->cli->ns != NULL)
+		(void)buffer_append_text(&w->ns, w->cli->ns);
+	else	/* if that fails, the lines do without it */
+		(void)ddblock_query(w->connection, DDBLOCK_QUERY_STATUS,
+		    &query, watch_on_status, w);
+}
+
 int
 command_watch(struct cli *cli, int argc, char **argv)
 {
@@ -285,10 +313,13 @@ command_watch(struct cli *cli, int argc, char **argv)
 	if (status != 0)
 		return status;
 	w.connection = d;
-	ddblock_on_event(d, watch_on_event, &w);
+	buffer_init(&w.ns, WATCH_NS_MAX);
 	buffer_init(&w.line, WATCH_LINE_MAX);
+	watch_find_namespace(&w);
+	ddblock_on_event(d, watch_on_event, &w);
 	status = watch_loop(&w, d);
 	buffer_done(&w.line);
+	buffer_done(&w.ns);
 	ddblock_close(d);
 	return status;
 }
