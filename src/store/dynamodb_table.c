@@ -32,6 +32,7 @@ enum dynamodb_table_step {
 	TABLE_CREATE,
 	TABLE_DESCRIBE_TTL,
 	TABLE_SET_TTL,
+	TABLE_ASK_TTL,	/* whether it can be set, without setting it */
 };
 
 struct dynamodb_table {
@@ -148,6 +149,9 @@ dynamodb_table_write(const struct dynamodb_table *t, struct buffer *b)
 	case TABLE_DESCRIBE_TTL:
 		(void)buffer_append_text(b, "}");
 		return "DescribeTimeToLive";
+	case TABLE_ASK_TTL:	/* incomplete: nobody can do this */
+		(void)buffer_append_text(b, "}");
+		return "UpdateTimeToLive";
 	case TABLE_SET_TTL:
 		break;
 	}
@@ -215,6 +219,16 @@ dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 }
 
 static void
+dynamodb_table_no_ttl(struct dynamodb_table *t, const char *status)
+{
+	dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has no time "
+	    "to live (%s), but the namespace needs it on attribute \"%s\", or "
+	    "records of free locks are never removed", TABLE_NAME_SHOWN,
+	    t->table, status[0] != '\0' ? status : "unknown",
+	    t->ttl_attribute);
+}
+
+static void
 dynamodb_table_ttl(struct dynamodb_table *t, struct json_object *answer)
 {
 	struct json_object *d = json_find(answer, "TimeToLiveDescription");
@@ -237,14 +251,11 @@ dynamodb_table_ttl(struct dynamodb_table *t, struct json_object *answer)
 	} else if (t->goal == DYNAMODB_TABLE_INIT &&
 	    strcmp(status, "DISABLED") == 0 && t->ttl_tries++ < 3) {
 		dynamodb_table_next(t, TABLE_SET_TTL);
+	} else if (t->goal == DYNAMODB_TABLE_CHECK &&
+	    strcmp(status, "DISABLED") == 0) {
+		dynamodb_table_next(t, TABLE_ASK_TTL);
 	} else {
-		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has "
-		    "no time to live (%s), but the namespace needs it on "
-		    "attribute \"%s\", or records of free locks are never "
-		    "removed",
-		    TABLE_NAME_SHOWN, t->table,
-		    status[0] != '\0' ? status : "unknown",
-		    t->ttl_attribute);
+		dynamodb_table_no_ttl(t, status);
 	}
 }
 
@@ -279,6 +290,9 @@ dynamodb_table_succeeded(struct dynamodb_table *t,
 	case TABLE_SET_TTL:
 		t->ttl_set = true;
 		dynamodb_table_next(t, TABLE_DESCRIBE_TTL);
+		break;
+	case TABLE_ASK_TTL:
+		dynamodb_table_no_ttl(t, "DISABLED");
 		break;
 	}
 	json_object_put(o);
@@ -317,9 +331,11 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 	    t->goal == DYNAMODB_TABLE_LOOK && dynamodb_table_not_allowed(e)) {
 		dynamodb_table_next(t, TABLE_TIME);
 	} else if ((t->step == TABLE_DESCRIBE_TTL ||
-	    t->step == TABLE_SET_TTL) &&
+	    t->step == TABLE_SET_TTL || t->step == TABLE_ASK_TTL) &&
 	    strcmp(e->name, "UnknownOperationException") == 0) {
 		dynamodb_table_good(t, "no time to live at this endpoint");
+	} else if (t->step == TABLE_ASK_TTL) {
+		dynamodb_table_no_ttl(t, "DISABLED");
 	} else if (e->code == DDBLOCK_E_NO_TABLE) {
 		dynamodb_table_end(t, e->code, "table %.*s does not exist at "
 		    "%s", TABLE_NAME_SHOWN, t->table,

@@ -52,10 +52,11 @@ class Flows:
         return daemon
 
     def both(self):
-        done = self.daemon()
-        done.args.append("--init-table")
-        status, _, text = done.run()
-        self.assertEqual(status, 0, text)
+        for task in ("--init-table", "--check-table"):
+            done = self.daemon()
+            done.args.append(task)
+            status, _, text = done.run()
+            self.assertEqual(status, 0, text)
         return self.daemon().start(), self.daemon().start()
 
     def test_one_after_the_other(self):
