@@ -1,5 +1,6 @@
 """ddblock: what it lists, what it says, and locks held for processes."""
 import base64
+import grp
 import json
 import os
 import re
@@ -495,22 +496,36 @@ class Complaints(unittest.TestCase):
         self.assertIn("too long for the path of a socket", done.stderr)
 
     def test_not_allowed(self):
+        """Who may, and what is to be done."""
+        group = next(g for g in grp.getgrall() if g.gr_gid not in (0, 65534))
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
             path = os.path.join(folder, "sock")
+            os.makedirs(os.path.join(folder, "closed"), 0o700)
             program = shutil.copy(harness.program("ddblock"), folder)
+            root = os.getuid() == 0
+            more = {"user": 65534, "group": 65534, "extra_groups": []} \
+                if root else {}
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(path)
                 listener.listen()
-                os.chmod(path, 0)
-                more = {"user": 65534} if os.getuid() == 0 else {}
-                done = subprocess.run(
-                    [program, "--socket", path, "get", KEY], check=False,
-                    capture_output=True, text=True,
-                    timeout=harness.TIMEOUT_S, **more)
-        self.assertIn("not allowed to connect to", done.stderr)
-        self.assertIn("its group may", done.stderr)
-        self.assertEqual(done.returncode, 69)
+                for name, mode, wanted in (
+                        ("sock", 0, "not allowed .*: .* its group may"),
+                        ("sock", 0o660, f"not allowed .* of {group.gr_name} "
+                         f"may; .*usermod -a -G {group.gr_name} USER"),
+                        ("closed/x", 0, "not allowed .* enter its directory"),
+                        ("closed", 0, "closed is no socket")):
+                    if mode or name != "sock":
+                        if not root:  # it would be the owner
+                            continue
+                        os.chown(path, 0, group.gr_gid)
+                    os.chmod(path, mode)
+                    done = subprocess.run(
+                        [program, "--socket", os.path.join(folder, name),
+                         "get", KEY], check=False, capture_output=True,
+                        text=True, timeout=harness.TIMEOUT_S, **more)
+                    self.assertRegex(done.stderr, wanted)
+                    self.assertEqual(done.returncode, 69)
 
     def test_daemon_that_goes(self):
         with FakeDaemon() as fake, Run(fake, "get", KEY) as run:

@@ -4,8 +4,10 @@
 #include <config.h>
 
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/base/cli.h"
 #include "common/clock.h"
@@ -42,15 +44,45 @@ connect_wait(const struct cli *cli, int64_t *ret_ms)
 	return false;
 }
 
+/* There is something, but not for this user: who may connect, and what to do
+ * about it. */
+static void
+connect_not_allowed(const char *path)
+{
+	const struct group *group;
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		cli_say("not allowed to connect to %s: %s", path,
+		    errno == EACCES ? "this user may not enter its directory" :
+		    strerror(errno));
+		return;
+	}
+	if (!S_ISSOCK(st.st_mode)) {
+		cli_say("%s is no socket: name that of ddblockd with --socket "
+		    "or DDBLOCK_SOCKET", path);
+		return;
+	}
+	group = (st.st_mode & S_IWGRP) == 0 || st.st_gid == 0 ? NULL :
+	    getgrgid(st.st_gid);
+	if (group == NULL)
+		cli_say("not allowed to connect to %s: its owner and its "
+		    "group may (socket_group in ddblockd.conf(5), or "
+		    "SocketGroup= of ddblockd.socket)", path);
+	else
+		cli_say("not allowed to connect to %s: its owner and the "
+		    "members of %s may; an administrator adds you (usermod -a "
+		    "-G %s USER), and then log in again", path,
+		    group->gr_name, group->gr_name);
+}
+
 static int
 connect_failed(const struct cli *cli, int r, int error)
 {
 	const char *path = connect_path(cli);
 
 	if (r == DDBLOCK_E_NO_DAEMON && error == EACCES)
-		cli_say("not allowed to connect to %s: its owner and its "
-		    "group may (socket_group in ddblockd.conf(5), or "
-		    "SocketGroup= of ddblockd.socket)", path);
+		connect_not_allowed(path);
 	else if (r == DDBLOCK_E_NO_DAEMON)
 		cli_say("no daemon at %s: %s; start ddblockd, or name its "
 		    "socket with --socket or DDBLOCK_SOCKET", path,
