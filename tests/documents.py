@@ -394,6 +394,7 @@ LIMITS = (
     ("MULTI_MAX", "proto/protocol.md",
      r"^\| keys of an `ACQUIRE` or `TRY` \| (\d+) "),
     ("MULTI_MAX", "doc/records.md", r"keys there are, up to (\d+)"),
+    ("ROWS_SORTED_MAX", "man/ddblock.1", r"; more than ([\d,]+) are"),
     ("MULTI_MAX", "man/ddblock.1", r"several times, up to (\d+),"),
     ("MULTI_MAX", "man/libddblock.3", r"acquires up to (\d+) locks"),
     ("MULTI_MAX", "man/ddblock-protocol.7", r"or up to (\d+) as one"),

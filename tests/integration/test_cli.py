@@ -144,15 +144,16 @@ class Listings(unittest.TestCase):
             tags.append(client.send("TRY late/x mode=shared limit=3"))
             for tag in tags:
                 self.assertTrue(client.reply(tag).ok)
-            done = ddblock(self.daemon, "list", "--prefix=late/")
+            done = ddblock(self.daemon, "held")
             lines = done.stdout.splitlines()
-            self.assertEqual(lines[0].split()[:3], ["KEY", "STATE", "TOKEN"])
+            self.assertEqual(lines[0].split()[:5],
+                             ["ID", "NS", "KEY", "TOKEN", "STATE"])
             self.assertEqual(len(lines), 251 + 1 + 2)
             self.assertEqual(lines[-3], "")
-            self.assertEqual(lines[-2].split()[:5],
-                             ["KEY", "STATE", "MODE", "LIMIT", "HOLDERS"])
-            self.assertEqual(lines[-1].split()[:5],
-                             ["late/x", "held", "shared", "3", "1"])
+            self.assertEqual(lines[-2].split()[2:6],
+                             ["KEY", "TOKEN", "MODE", "LIMIT"])
+            self.assertEqual(lines[-1].split()[2:3] + lines[-1].split()[4:7],
+                             ["late/x", "shared", "3", "held"])
 
     def test_status(self):
         status = self.json("status")

@@ -3,6 +3,7 @@
 The locks are put into the file while no daemon serves it, as an older daemon
 might have left them: each fifth is held in a session that is over.
 """
+import json
 import os
 import pty
 import shutil
@@ -26,6 +27,7 @@ file = {dir}/other.db
 """
 LOCKS = 2500
 MANY = 20000
+SORTED_MAX = 10000  # rows that ddblock(1) sorts
 
 
 def fill(path, names):
@@ -184,6 +186,50 @@ class Listing(unittest.TestCase):
         self.assertEqual(reply.code, "CANCELLED")
         self.assertLess(len(reply.rows), MANY)
         self.assertEqual(len(self.list("").rows), LOCKS)
+
+
+class Order(unittest.TestCase):
+    """That of the keys, whichever the store has them in, unless they are too
+    many to be sorted."""
+
+    def listed(self, rows, *args):
+        with FakeDaemon() as fake, tempfile.TemporaryFile("w+") as out:
+            with subprocess.Popen(
+                    [harness.program("ddblock"), "list", *args],
+                    env=environment(fake), stdin=subprocess.DEVNULL,
+                    stdout=out) as process:
+                fake.accept()
+                tag = fake.expect()[0]
+                for row in rows:
+                    fake.say(f"{tag} + {row}")
+                fake.say(f"{tag} OK rows={len(rows)}")
+                self.assertEqual(process.wait(harness.TIMEOUT_S), 0)
+            out.seek(0)
+            return out.read()
+
+    def test_by_key_in_each_namespace(self):
+        rows = [f"{row} state=free" for row in (
+            "ns=two key=c", "ns=two key=a%2Fb", "ns=two key=a sort=2",
+            "ns=two key=a", "ns=two key=a sort=10", "ns=two key=B",
+            "ns=one key=b", "ns=one key=a")]
+        wanted = ["B", "a", "a 10", "a 2", "a/b", "c", "a", "b"]
+        out = self.listed(rows, "--json")
+        self.assertEqual([" ".join(filter(None, (
+            row["key"], row.get("sort")))) for row in json.loads(out)], wanted)
+        lines = [line.split() for line in self.listed(rows).splitlines()]
+        self.assertEqual(lines[0][:3], ["KEY", "SORT", "STATE"])
+        self.assertEqual([" ".join(line[:2]).removesuffix(" -")
+                          for line in lines[1:]], wanted)
+
+    def test_too_many(self):
+        keys = [f"k/{i:05}" for i in reversed(range(SORTED_MAX + 1))]
+        rows = [f"ns=default key={key} state=free" for key in keys]
+        for n, wanted in ((SORTED_MAX + 1, keys), (SORTED_MAX - 1, sorted(
+                keys[:SORTED_MAX - 1]))):
+            out = self.listed(rows[:n], "--json")
+            self.assertEqual([row["key"] for row in json.loads(out)], wanted)
+            lines = self.listed(rows[:n]).splitlines()
+            self.assertEqual([line.split()[0] for line in lines[1:]], wanted)
 
 
 class OnATerminal(unittest.TestCase):

@@ -1,9 +1,11 @@
 """LIST on DynamoDB: pages, several namespaces, and what it may consume."""
+import json
 import os
 import unittest
 
 import harness
 from harness import Client, Daemon
+from runner import ddblock
 from test_daemon_dynamodb import config, create_table, dynamodb
 
 PAGE = 100
@@ -54,6 +56,9 @@ class Listing(unittest.TestCase):
             self.assertEqual(sorted(row["key"] for row in reply.rows),
                              sorted(f"{'ab'[i % 2]}/{i:03}"
                                     for i in range(LOCKS)))
+            shown = ddblock(daemon, "list", "--json").stdout
+            self.assertEqual([row["key"] for row in json.loads(shown)],
+                             sorted(row["key"] for row in reply.rows))
             # The sessions are looked at, too.
             self.assertGreater(int(reply["examined"]), LOCKS)
             self.assertGreater(int(reply["units"]), 4)

@@ -1,8 +1,9 @@
 /*
  * Rows as they come: JSON is written at once; a table first looks at a number
  * of rows to find how wide its columns are, and then writes at once too, so
- * that a list of a million locks needs no memory. On a terminal, one line says
- * how far a long listing is.
+ * that a list of a million locks needs no memory. Rows that are to be sorted
+ * are kept as long as they are not too many for that. On a terminal, one line
+ * says how far a long listing is.
  */
 #include <config.h>
 
@@ -12,7 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/rows_kept.h"
+
 #define ROWS_SEEN_FIRST 200
+#define ROWS_SORTED_MAX 10000
+#define ROWS_SORTED_BYTES_MAX (4 * 1024 * 1024)
 #define ROWS_CELLS_MAX (1024 * 1024)
 #define ROWS_NAME_SIZE 64
 
@@ -29,9 +34,9 @@ struct rows_writer {
 	size_t widths[ROWS_COLUMNS_MAX];
 	bool hidden[ROWS_COLUMNS_MAX];	/* no row so far needs it */
 	size_t gap;		/* before the next cell */
-	bool settled;		/* the widths are known */
-	size_t n_kept;
-	struct buffer kept;	/* cells, clean, a NUL after each */
+	bool settled;		/* the widths are known, and no row is kept */
+	size_t n_written;	/* of JSON */
+	struct rows_kept kept;	/* cells, clean, a NUL after each; or JSON */
 	struct buffer scratch;
 	struct buffer notes;	/* for below the table */
 };
@@ -41,11 +46,12 @@ rows_init(struct rows_writer *w, const struct rows_view *view, bool json)
 {
 	const char *at = view->columns == NULL ? "" : view->columns;
 
-	*w = (struct rows_writer){ .view = view, .json = json };
+	*w = (struct rows_writer){ .view = view, .json = json,
+		.settled = json && !view->sorted };
 	/* With JSON on a terminal, a progress line would mix with the rows. */
 	w->progress = isatty(STDERR_FILENO) == 1 &&
 	    (!json || isatty(STDOUT_FILENO) != 1);
-	buffer_init(&w->kept, 16 * ROWS_CELLS_MAX);
+	rows_kept_init(&w->kept);
 	buffer_init(&w->scratch, 16 * ROWS_CELLS_MAX);
 	buffer_init(&w->notes, ROWS_CELLS_MAX);
 	while (*at != '\0' && w->n_columns < ROWS_COLUMNS_MAX) {
@@ -64,7 +70,7 @@ rows_init(struct rows_writer *w, const struct rows_view *view, bool json)
 static void
 rows_done(struct rows_writer *w)
 {
-	buffer_done(&w->kept);
+	rows_kept_done(&w->kept);
 	buffer_done(&w->scratch);
 	buffer_done(&w->notes);
 }
@@ -113,24 +119,50 @@ rows_heading(struct rows_writer *w)
 	rows_line_end(w);
 }
 
-/* The widths are fixed now: print the heading and all rows that were stored. */
+static void
+rows_json_write(struct rows_writer *w, const char *object)
+{
+	(void)fputs(w->n_written++ == 0 ? "\n" : ",\n", stdout);
+	(void)fputs(object, stdout);
+}
+
+/* A row that was kept. */
+static void
+rows_kept_write(struct rows_writer *w, const char *text)
+{
+	if (w->json) {
+		rows_json_write(w, text);
+		return;
+	}
+	for (size_t i = 0; i < w->n_columns; i++) {
+		rows_cell(w, i, text, rows_columns_of(text));
+		text += strlen(text) + 1;
+	}
+	rows_line_end(w);
+}
+
+/* The widths are fixed now: print the heading and all rows that were kept. */
 static void
 rows_settle(struct rows_writer *w)
 {
-	const char *at = w->kept.data;
-
 	if (w->settled)
 		return;
 	w->settled = true;
-	if (w->n_rows > 0)
+	if (w->n_rows > 0 && !w->json)
 		rows_heading(w);
-	for (size_t row = 0; row < w->n_kept; row++) {
-		for (size_t i = 0; i < w->n_columns; i++) {
-			rows_cell(w, i, at, rows_columns_of(at));
-			at += strlen(at) + 1;
-		}
-		rows_line_end(w);
-	}
+	for (size_t i = 0; i < w->kept.n && rows_kept_failed(&w->kept) == 0;
+	    i++)
+		rows_kept_write(w, rows_kept_text(&w->kept, i));
+}
+
+/* After a row that was kept: enough of them are. */
+static bool
+rows_is_enough(const struct rows_writer *w)
+{
+	if (!w->view->sorted)
+		return w->kept.n == ROWS_SEEN_FIRST;
+	return w->kept.n == ROWS_SORTED_MAX ||
+	    w->kept.text.length > ROWS_SORTED_BYTES_MAX;
 }
 
 static const char *
@@ -181,8 +213,10 @@ static void
 rows_table_row(struct rows_writer *w, const struct ddblock_row *row)
 {
 	rows_reveal(w, row);
+	if (!w->settled)
+		rows_kept_add(&w->kept, row);
 	for (size_t i = 0; i < w->n_columns; i++) {
-		struct buffer *b = w->settled ? &w->scratch : &w->kept;
+		struct buffer *b = w->settled ? &w->scratch : &w->kept.text;
 		size_t length = 1;
 		const char *value = rows_value(w, i, row, &length);
 		size_t columns;
@@ -203,10 +237,6 @@ rows_table_row(struct rows_writer *w, const struct ddblock_row *row)
 	}
 	if (w->settled)
 		rows_line_end(w);
-	else
-		w->n_kept++;
-	if (w->n_kept == ROWS_SEEN_FIRST)
-		rows_settle(w);
 	if (w->view->note != NULL)
 		w->view->note(&w->notes, row);
 }
@@ -214,9 +244,14 @@ rows_table_row(struct rows_writer *w, const struct ddblock_row *row)
 static void
 rows_json_row(struct rows_writer *w, const struct ddblock_row *row)
 {
+	if (!w->settled) {
+		rows_kept_add(&w->kept, row);
+		rows_object(&w->kept.text, row);
+		(void)buffer_append(&w->kept.text, "", 1);
+		return;
+	}
 	rows_object(&w->scratch, row);
-	(void)fputs(w->n_rows == 1 ? "\n" : ",\n", stdout);
-	(void)fputs(w->scratch.data == NULL ? "" : w->scratch.data, stdout);
+	rows_json_write(w, w->scratch.data == NULL ? "" : w->scratch.data);
 	buffer_clear(&w->scratch);
 }
 
@@ -263,6 +298,29 @@ rows_on_progress(void *arg, const struct ddblock_row *row, bool final)
 	buffer_clear(b);
 }
 
+/* @row: the reply's own fields. */
+static void
+rows_end(struct rows_writer *w, const struct ddblock_row *row)
+{
+	if (w->view->sorted && !w->settled)
+		rows_kept_sort(&w->kept);
+	rows_settle(w);
+	if (w->json && w->view->json_array != NULL) {
+		rows_object(&w->scratch, row);
+		(void)printf("\n],\n\"daemon\":%s}\n",
+		    w->scratch.data == NULL ? "{}" : w->scratch.data);
+	} else if (w->json) {
+		(void)fputs("\n]\n", stdout);
+	} else {
+		if (w->notes.length > 0)
+			(void)printf("\n%s", w->notes.data);
+		if (w->n_rows == 0 && w->view->none != NULL)
+			(void)fprintf(stderr, "%s\n", w->view->none);
+		if (w->view->footer != NULL)
+			w->view->footer(row);
+	}
+}
+
 static void
 rows_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
@@ -275,22 +333,12 @@ rows_on_row(void *arg, const struct ddblock_row *row, bool final)
 			rows_json_row(w, row);
 		else
 			rows_table_row(w, row);
-	} else if (w->json && w->view->json_array != NULL) {
-		rows_object(&w->scratch, row);
-		(void)printf("\n],\n\"daemon\":%s}\n",
-		    w->scratch.data == NULL ? "{}" : w->scratch.data);
-	} else if (w->json) {
-		(void)fputs("\n]\n", stdout);
+		if (!w->settled && rows_is_enough(w))
+			rows_settle(w);
 	} else {
-		rows_settle(w);
-		if (w->notes.length > 0)
-			(void)printf("\n%s", w->notes.data);
-		if (w->n_rows == 0 && w->view->none != NULL)
-			(void)fprintf(stderr, "%s\n", w->view->none);
-		if (w->view->footer != NULL)
-			w->view->footer(row);
+		rows_end(w, row);
 	}
-	w->failed = w->failed || buffer_failed(&w->kept) != 0 ||
+	w->failed = w->failed || rows_kept_failed(&w->kept) != 0 ||
 	    buffer_failed(&w->scratch) != 0 || buffer_failed(&w->notes) != 0;
 }
 

@@ -15,6 +15,7 @@ struct rows_view {
 	/* Their names, separated by spaces. "mode?exclusive" is shown only if a
 	 * row has another mode, "limit?" only if a row has a limit. */
 	const char *columns;
+	bool sorted;		/* by key, as far as there is room */
 	const char *about;	/* for complaints: what failed */
 	const char *none;	/* what to say when there are no rows */
 	const char *json_array;	/* a name for the rows: the reply's own fields

@@ -22,6 +22,7 @@ command_list(struct cli *cli, int argc, char **argv)
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
 		.columns = "key sort? state mode?exclusive limit? holders? "
 		    "token owner unchanged",
+		.sorted = true,
 		.about = "cannot list the locks",
 		.none = "There are no such locks.",
 	};
