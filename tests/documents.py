@@ -489,6 +489,20 @@ def check_limits():
                        f"{sorted(have[name])}")
 
 
+def check_costs():
+    """The short table of README.md is a part of the long one."""
+    path = "doc/costs.md"
+    long = read(path).splitlines()
+    short = re.search(r"^## What it costs\n(.*?)^## ", read("README.md"),
+                      re.M | re.S).group(1)
+    rows = [line for line in short.splitlines() if line.startswith("|")]
+    if len(rows) < 5:
+        yield f"README.md: only {len(rows)} rows of what it costs"
+    for row in rows:
+        if row not in long:
+            yield f"README.md: {path} has no row {row[:60]}..."
+
+
 # ---- layers, history ----------------------------------------------------
 
 def check_layers():
@@ -632,8 +646,8 @@ def check_pages():
 
 
 CHECKS = (check_settings, check_access, check_codes, check_protocol,
-          check_limits, check_layers, check_history, check_names,
-          check_functions, check_targets, check_pages)
+          check_limits, check_costs, check_layers, check_history,
+          check_names, check_functions, check_targets, check_pages)
 
 
 def main():
