@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/options.h"
+
 #define ROWS_SEEN_FIRST 200
 #define ROWS_CELLS_MAX (1024 * 1024)
 #define ROWS_NAME_SIZE 64
