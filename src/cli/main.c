@@ -15,10 +15,10 @@
 static int main_help(struct cli *, int argc, char **argv);
 
 static const struct cli_command main_commands[] = {
-	{ "run", CLI_RUNS, "KEY | -k KEY... -- COMMAND...",
+	{ "run", CLI_RUNS, "KEY | -k KEY... [--] COMMAND...",
 	    "run a command under a lock", command_run },
-	{ "elect", CLI_RUNS, "KEY -- COMMAND...", "run a command while leader",
-	    command_elect },
+	{ "elect", CLI_RUNS, "KEY [--] COMMAND...",
+	    "run a command while leader", command_elect },
 	{ "acquire", CLI_OWN, "--for-pid=PID KEY | -k KEY...",
 	    "hold a lock for a process", command_acquire },
 	{ "release", CLI_OWN, "KEY | --all", "end what acquire began",

@@ -397,7 +397,7 @@ class Complaints(unittest.TestCase):
         ("run -w", "-w needs a value"),
         ("run --wait", "--wait needs a value"),
         ("run --nonblock=yes k true", "--nonblock takes no value"),
-        ("run -x k true", 'there is no option "-x"'),
+        ("run -y k true", 'there is no option "-y"'),
         ("run --nosuch k true", 'there is no option "--nosuch"\nusage: '),
         ("run -w x k true", '--wait is forever, or a time, such as 500ms, '
                             '30s, 5m, 1h or 7d, not "x"'),

@@ -19,11 +19,23 @@ request_add_key(struct lock_request *request, const char *key)
 	return true;
 }
 
+/* Can the options be combined? NULL, or the complaint. */
+static const char *
+request_complaint(const struct lock_request *request)
+{
+	if (request->no_wait && request->has_wait)
+		return "-n does not wait, and -w does: name one of them";
+	if (request->exclusive && request->options.mode == DDBLOCK_SHARED)
+		return "-x has the lock alone, -s and -c share it: name one "
+		    "of them";
+	return contents_complaint(&request->contents);
+}
+
 int
 request_operand(struct cli *cli, struct lock_request *request, int argc,
     char **argv)
 {
-	const char *complaint = contents_complaint(&request->contents);
+	const char *complaint = request_complaint(request);
 
 	if (complaint != NULL)
 		return cli_misused(cli, "%s", complaint);
@@ -31,8 +43,6 @@ request_operand(struct cli *cli, struct lock_request *request, int argc,
 		if (optind == argc)
 			return cli_misused(cli, "which lock?");
 		(void)request_add_key(request, argv[optind++]);
-		if (optind < argc && strcmp(argv[optind], "--") == 0)
-			optind++;
 	}
 	request->name = request->keys[0];
 	if (request->n_keys > 1) {
@@ -54,7 +64,11 @@ request_option(struct lock_request *request, enum cli_option option)
 	case CLI_OPTION_KEY:
 		return request_add_key(request, optarg);
 	case CLI_OPTION_NONBLOCK:
+		request->no_wait = true;
 		options->wait_ms = 0;
+		return true;
+	case CLI_OPTION_EXCLUSIVE:
+		request->exclusive = true;
 		return true;
 	case CLI_OPTION_SHARED:
 		options->mode = DDBLOCK_SHARED;
@@ -70,6 +84,7 @@ request_option(struct lock_request *request, enum cli_option option)
 		options->policy = DDBLOCK_FAIL_CLOSED;
 		return true;
 	case CLI_OPTION_WAIT:
+		request->has_wait = true;
 		options->wait_ms = DDBLOCK_WAIT_FOREVER;
 		return strcmp(optarg, "forever") == 0 ||
 		    cli_parse_wait(optarg, &options->wait_ms);

@@ -21,6 +21,8 @@ struct lock_request {
 	bool for_process;	/* the hold ends with it, not with us */
 	struct contents contents;
 	int busy_status;	/* exit status when another holds it */
+	bool no_wait, has_wait;	/* -n, -w */
+	bool exclusive;		/* -x */
 	bool quiet;		/* no progress */
 	bool reentrant;		/* do not wait for a lock held already */
 	bool inside;		/* all are: there is no new hold, and */

@@ -36,11 +36,8 @@ elect_option(void *arg, enum cli_option option)
 	case CLI_OPTION_RESTART:
 		e->restart = true;
 		return true;
-	case CLI_OPTION_ON_DANGER:
-		e->run.danger_signal = cli_parse_signal(optarg);
-		return e->run.danger_signal != 0;
 	default:
-		return request_option(&e->run.request, option);
+		return run_option(&e->run, option);
 	}
 }
 

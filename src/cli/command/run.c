@@ -7,20 +7,13 @@
 #include "cli/hold/run.h"
 
 static bool
-run_option(void *arg, enum cli_option option)
+run_on_option(void *arg, enum cli_option option)
 {
 	struct run *run = arg;
 
-	switch (option) {
-	case CLI_OPTION_REENTRANT:
-		run->request.reentrant = true;
-		return true;
-	case CLI_OPTION_ON_DANGER:
-		run->danger_signal = cli_parse_signal(optarg);
-		return run->danger_signal != 0;
-	default:
-		return request_option(&run->request, option);
-	}
+	if (option == CLI_OPTION_REENTRANT)
+		return run->request.reentrant = true;
+	return run_option(run, option);
 }
 
 int
@@ -33,7 +26,7 @@ command_run(struct cli *cli, int argc, char **argv)
 			.busy_status = 1,
 		},
 	};
-	int status = cli_options(cli, argc, argv, run_option, &run);
+	int status = cli_options(cli, argc, argv, run_on_option, &run);
 
 	if (status == 0)
 		status = run_operands(&run, argc, argv);
