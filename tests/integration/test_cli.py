@@ -244,6 +244,43 @@ class Listings(unittest.TestCase):
             self.assertEqual(done.returncode, status, (args, done.stderr))
             self.assertEqual(bool(done.stderr), status != 0, done.stderr)
 
+    def test_statuses_for_scripts(self):
+        """Of --exit-code; what is printed is the same."""
+        def both(status, *args):
+            plain = ddblock(self.daemon, *args)
+            done = ddblock(self.daemon, *args, "--exit-code")
+            self.assertEqual([plain.returncode, done.returncode],
+                             [0, status], args)
+            if "--json" not in args:
+                self.assertEqual(done.stderr, plain.stderr)
+            return done.stdout
+
+        self.assertIn("free", both(1, "get", "scripts"))
+        self.assertEqual(both(1, "held", "scripts"), "")
+        self.assertEqual(json.loads(both(1, "--json", "held", "scripts")), [])
+        with Client(self.daemon) as client:
+            for mode in "exclusive", "shared":
+                grant = client.try_("scripts", mode=mode)
+                self.assertIn("held", both(0, "get", "scripts"))
+                for args in ["held", "scripts"], ["held"]:
+                    self.assertIn("scripts", both(0, *args))
+                both(1, "held", "scripts/other")
+                both(1, "get", "scripts", "--sort=other")
+                self.assertTrue(client.release(grant).ok)
+            both(1, "get", "scripts")
+            both(1, "held")
+            # A loss is listed until its client has let go.
+            self.assertTrue(client.try_("scripts", max_hold="10ms").ok)
+            self.assertTrue(client.event("LOCK_LOST"))
+            self.assertIn(" lost ", both(1, "held"))
+            self.assertEqual(
+                ddblock(self.daemon, "get", "--exit-code", "").returncode, 64)
+        for args in ["get", "scripts"], ["held"]:
+            done = ddblock(self.daemon, *args, "--exit-code", "--ns=nowhere")
+            self.assertEqual(done.returncode, 64)
+            done = ddblock(None, *args, "--exit-code", "--socket=/nowhere")
+            self.assertEqual(done.returncode, 69)
+
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             done = subprocess.run(
@@ -415,8 +452,8 @@ class Complaints(unittest.TestCase):
         ("release", "which lock?\nusage: ddblock release"),
         ("release --all k", 'all of them, or "k"?'),
         ("release --for-pid=x k", 'the number of a process, not "x"'),
-        ("get", "which lock?\nusage: ddblock get KEY\n"),
-        ("get a b", '"b" is too much\nusage: ddblock get KEY\n'),
+        ("get", "which lock?\nusage: ddblock get [OPTION...] KEY\n"),
+        ("get a b", '"b" is too much\nusage: ddblock get [OPTION...] KEY\n'),
         ("status x", '"x" is too much\nusage: ddblock status\n'),
         ("held --ns=no", '"ddblock status" lists them'),
         ("list --state=odd", "a lock is free, held or dead"),
@@ -494,13 +531,15 @@ class Complaints(unittest.TestCase):
                 listener.listen()
                 os.chmod(path, 0)
                 more = {"user": 65534} if os.getuid() == 0 else {}
-                done = subprocess.run(
-                    [program, "--socket", path, "get", KEY], check=False,
-                    capture_output=True, text=True,
-                    timeout=harness.TIMEOUT_S, **more)
-        self.assertIn("not allowed to connect to", done.stderr)
-        self.assertIn("its group may", done.stderr)
-        self.assertEqual(done.returncode, 69)
+                for words in (["get", KEY], ["run", KEY, "true"],
+                              ["elect", KEY, "true"], ["status"]):
+                    done = subprocess.run(
+                        [program, "--socket", path, *words], check=False,
+                        capture_output=True, text=True,
+                        timeout=harness.TIMEOUT_S, **more)
+                    self.assertEqual(done.returncode, 77, done.stderr)
+                    self.assertIn("not allowed to connect to", done.stderr)
+                    self.assertIn("its group may", done.stderr)
 
     def test_daemon_that_goes(self):
         with FakeDaemon() as fake, Run(fake, "get", KEY) as run:

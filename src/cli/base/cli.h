@@ -12,6 +12,7 @@
 #include "ddblock.h"
 
 /* Exit statuses that stand for no error code. */
+#define CLI_NOT_HELD 1		/* for --exit-code */
 #define CLI_USAGE 64
 #define CLI_FAILED 71		/* a system call failed */
 #define CLI_OUTPUT 74		/* standard output could not be written */

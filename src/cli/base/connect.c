@@ -47,11 +47,13 @@ connect_failed(const struct cli *cli, int r, int error)
 {
 	const char *path = connect_path(cli);
 
-	if (r == DDBLOCK_E_NO_DAEMON && error == EACCES)
+	if (r == DDBLOCK_E_NO_DAEMON && error == EACCES) {
 		cli_say("not allowed to connect to %s: its owner and its "
 		    "group may (socket_group in ddblockd.conf(5), or "
 		    "SocketGroup= of ddblockd.socket)", path);
-	else if (r == DDBLOCK_E_NO_DAEMON)
+		return ddblock_exit_status(DDBLOCK_E_DENIED);
+	}
+	if (r == DDBLOCK_E_NO_DAEMON)
 		cli_say("no daemon at %s: %s; start ddblockd, or name its "
 		    "socket with --socket or DDBLOCK_SOCKET", path,
 		    strerror(error));
