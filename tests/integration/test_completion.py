@@ -50,7 +50,7 @@ HELP_LINE = re.compile(r"^ +((?:-\w, )*)(--[a-z-]+(?:, --[a-z-]+)*)"
                        r"(?: {2,}|\n {30})(\S.*)$", re.M)
 # Of options, by what they are called.
 VALUES = {"COUNT": ["1"], "LIMIT": ["2"], "PID": ["1"], "NAME=TEXT": ["a=b"],
-          "SIGNAL": ["TERM"], "STATUS": ["3"], "TOKEN": ["7"], "yes": ["no"],
+          "SIGNAL": ["TERM"], "STATUS": ["3"], "TOKEN": ["7"],
           "TIME": ["2", "500ms", "1.5s", "5m", "1h", "7d"]}
 
 
@@ -109,7 +109,9 @@ class Data(Case):
         for command in OWN:
             for _, name, letters, needs, _, argument, _ in self.rows(command):
                 forms = []
-                for value in VALUES.get(argument.split("|")[0], ("x",)):
+                for value in (value for part in argument.split("|") for value
+                              in VALUES.get(part, [part] if part.islower()
+                                            else ["x"])):
                     forms.append([f"{name}={value}"] if argument else [name])
                     if needs == "yes":
                         forms.append([name, value])
@@ -126,6 +128,12 @@ class Data(Case):
                     self.assertIn(f"{name} needs a value", done.stderr)
             done = ddblock(None, command, "--nothing", "--help")
             self.assertEqual([done.returncode, done.stdout], [64, ""])
+
+    def test_times_for_a_daemon(self):
+        """These are read when it connects."""
+        for time in *VALUES["TIME"], "forever", "yes":
+            done = ddblock(self.daemon, "held", f"--wait-daemon={time}")
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_words_of_arguments(self):
         """The values that the completions know themselves are right."""

@@ -85,9 +85,7 @@ request_option(struct lock_request *request, enum cli_option option)
 		return true;
 	case CLI_OPTION_WAIT:
 		request->has_wait = true;
-		options->wait_ms = DDBLOCK_WAIT_FOREVER;
-		return strcmp(optarg, "forever") == 0 ||
-		    cli_parse_wait(optarg, &options->wait_ms);
+		return cli_parse_wait(optarg, &options->wait_ms);
 	case CLI_OPTION_CONFLICT:
 		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
 		    number > 255)
@@ -98,12 +96,12 @@ request_option(struct lock_request *request, enum cli_option option)
 		options->owner = optarg;
 		return optarg[0] != '\0';
 	case CLI_OPTION_MAX_HOLD:
-		return cli_parse_wait(optarg, &options->max_hold_ms) &&
+		return cli_parse_time(optarg, &options->max_hold_ms) &&
 		    options->max_hold_ms > 0;
 	case CLI_OPTION_DANGER:
 		options->danger_ms = -1;
 		return strcmp(optarg, "never") == 0 ||
-		    (cli_parse_wait(optarg, &options->danger_ms) &&
+		    (cli_parse_time(optarg, &options->danger_ms) &&
 			options->danger_ms > 0);
 	default:
 		return contents_option(&request->contents, option);

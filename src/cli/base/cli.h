@@ -77,7 +77,9 @@ const char *cli_socket_path(const struct ddblock *, char *space);
  * exit status. */
 int cli_failed(const struct ddblock *, const char *what, int code);
 
-/* A duration or a bare number of seconds from the command line. */
+/* A duration or a bare number of seconds from the command line; or that or
+ * "forever". */
+bool cli_parse_time(const char *text, int64_t *ret_ms);
 bool cli_parse_wait(const char *text, int64_t *ret_ms);
 
 /* "TERM", "SIGTERM", "15". 0: there is no such signal. */

@@ -32,12 +32,11 @@ connect_wait(const struct cli *cli, int64_t *ret_ms)
 	if (text == NULL || text[0] == '\0' || strcmp(text, "no") == 0)
 		return true;
 	*ret_ms = DDBLOCK_WAIT_FOREVER;
-	if (strcmp(text, "yes") == 0 || strcmp(text, "forever") == 0 ||
-	    cli_parse_wait(text, ret_ms))
+	if (strcmp(text, "yes") == 0 || cli_parse_wait(text, ret_ms))
 		return true;
 	(void)cli_misused(cli, cli->wait_daemon != NULL ?
-	    "--wait-daemon is yes, or a time, such as 30s or 5m, not \"%s\"" :
-	    "DDBLOCK_WAIT_DAEMON is yes, or a time, such as 30s or 5m, "
+	    "--wait-daemon is yes, or a time, such as 30s or 1d, not \"%s\"" :
+	    "DDBLOCK_WAIT_DAEMON is yes, or a time, such as 30s or 1d, "
 	    "not \"%s\"", text);
 	return false;
 }

@@ -115,8 +115,7 @@ drain_wait(struct cli *cli, struct ddblock *d, int64_t wait_ms,
 		if (ret->held != said)
 			drain_say(ret);
 		said = ret->held;
-		if (wait_ms >= 0 &&
-		    clock_boot_ms() - began_ms >= (uint64_t)wait_ms)
+		if (clock_boot_ms() - began_ms >= (uint64_t)wait_ms)
 			return 0;
 		(void)poll(NULL, 0, DRAIN_LOOK_MS);
 	}
@@ -173,7 +172,7 @@ drain(struct cli *cli, bool waits, int64_t wait_ms)
 }
 
 struct drain_words {
-	bool no_wait;
+	bool no_wait, has_wait;	/* -n, -w */
 	int64_t wait_ms;
 };
 
@@ -184,13 +183,14 @@ drain_option(void *arg, enum cli_option option)
 
 	if (option == CLI_OPTION_NO_WAIT)
 		return words->no_wait = true;
+	words->has_wait = true;
 	return cli_parse_wait(optarg, &words->wait_ms);
 }
 
 int
 command_drain(struct cli *cli, int argc, char **argv)
 {
-	struct drain_words words = { .wait_ms = -1 };
+	struct drain_words words = { .wait_ms = DDBLOCK_WAIT_FOREVER };
 	int status = cli_options(cli, argc, argv, drain_option, &words);
 
 	if (status != 0)
@@ -198,6 +198,9 @@ command_drain(struct cli *cli, int argc, char **argv)
 	if (optind != argc)
 		return cli_misused(cli, "%s: it takes no operand",
 		    argv[optind]);
+	if (words.no_wait && words.has_wait)
+		return cli_misused(cli, "-n does not wait, and -w does: name "
+		    "one of them");
 	return drain(cli, !words.no_wait, words.wait_ms);
 }
 
