@@ -182,8 +182,8 @@ cli_show_options(const struct cli_command *command)
 	const struct cli_option_row *row, *option = NULL;
 
 	for (size_t i = 0; (row = cli_option_next(command, &i)) != NULL; i++) {
-		if (!row->alias)
-			option = row;
+		if (option == NULL || !row->alias)
+			option = row; /* an alias is never the first */
 		if (option->help != NULL && row->name != NULL)
 			help_print_name(command, option, row->name);
 	}
