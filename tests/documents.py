@@ -311,10 +311,12 @@ def ask(program, *arguments):
 
 
 def options(*command):
-    """{name: letter or None} of a command of ddblock."""
-    return {name[2:]: None if letter == "-" else letter for name, letter in
-            re.findall(r"^option\t(--\S+)\t(\S)",
-                       ask("ddblock", *command, "--completion-data"), re.M)}
+    """{name: (letters, what its value is called)} of a command of ddblock."""
+    return {name[2:]: (letters.strip("-"), argument)
+            for _, name, letters, _, _, argument, _ in
+            (line.split("\t") for line in
+             ask("ddblock", *command, "--completion-data").splitlines()
+             if line.startswith("option\t"))}
 
 
 def synopses(page):
@@ -327,18 +329,38 @@ def synopses(page):
     return found
 
 
+def aliases(page):
+    """The items of options with several names, a line for each name."""
+    return "".join(
+        f".Fl -{name} Ns = Ns {argument}\n"
+        for names, argument in re.findall(
+            r"^\.It Fl (.*?) (Ar \w+)(?: \||$)", read(page), re.M)
+        for name in re.findall(r"-([a-z][\w-]+)", names))
+
+
 def check_command(page, command, common, lines):
-    """A synopsis has all options of its command, and no other."""
-    have = {name: letter for name, letter in options(command).items()
+    """A synopsis has all options of its command, with what their values are
+    called, and no other."""
+    have = {name: words for name, words in options(command).items()
             if name not in common}
     letters = set("".join(re.findall(r"Fl (\w+)\b", lines)))
     names = set(re.findall(r"(?:Fl|\|) -([a-z][\w-]+)", lines))
-    for name, letter in have.items():
-        if name not in names and letter not in letters:
+    known = set("".join(letters for letters, _ in have.values()))
+    for name, (some, argument) in have.items():
+        if name not in names and not set(some) & letters:
             yield f"{page}, SYNOPSIS: {command} has --{name}"
+        word = argument.lower()
+        if re.fullmatch(r"[a-z]+", word) and not re.search(
+                rf"^\.(?:Op |Fl )?.*(?:Fl [{some or '-'}]|-{name} Ns = Ns) "
+                rf"Ar {word}\b", lines + aliases(page), re.M):
+            yield f"{page}: {command} --{name} takes Ar {word}"
+        for letter in some:
+            if not re.search(rf"^\.(?:It|Pq) Fl (?:\w , )*{letter} , "
+                             rf".*-{name}\b", read(page), re.M):
+                yield f"{page}: --{name} of {command} is -{letter}, too"
     for name in names - set(have):
         yield f"{page}, SYNOPSIS: {command} has no --{name}"
-    for letter in letters - set(have.values()) - set(common.values()):
+    for letter in letters - known - set(common.values()):
         yield f"{page}, SYNOPSIS: {command} has no -{letter}"
     described = set(re.findall(r"-([a-z][\w-]+)", "".join(
         re.findall(r"^\.It Fl .*$", read(page), re.M))))

@@ -18,31 +18,32 @@ _ddblock_fields() {
 	    sed -n "s/.*\"$name\":\"\([^\"\\\\]*\)\".*/\1/p"
 }
 
-# _ddblock_options COMMAND: lines of words: option, --NAME, letter, argument, and
-# what that may be.
+# _ddblock_options COMMAND: lines of words: option, --NAME, letters, whether a
+# value follows, words that it may be, what it is called, and an explanation.
 _ddblock_options() {
 	if [[ $specification == *DDBLOCKD-OPTION* ]]; then
 		_ddblock_ask "$1" --help | sed -nE \
-		    -e 's/^ +(-(.), )?(--[a-z-]+)=.*/option\t\3\t\2-\tyes/p' \
+		    -e 's/--namespace=NAME/--namespace=NAMESPACE/' -e \
+		    's/^ +(-(.), )?(--[a-z-]+)=([^ ]+).*/option\t\3\t\2-\tyes\t\t\4/p' \
 		    -e 's/^ +(-(.), )?(--[a-z-]+)( .*)?$/option\t\3\t\2-\tno/p'
 	else
 		_ddblock_ask ${1:+"$1"} --completion-data | grep '^option'
 	fi
 }
 
-# _ddblock_values OPTION: what its argument may be.
+# _ddblock_values OPTION: what its value may be.
 _ddblock_values() {
-	case $1 in
-	--socket | --config | --file) compgen -f -- "$value" ;;
-	--ns | --namespace) _ddblock_fields ns status ;;
-	--key | --prefix) _ddblock_keys ;;
-	--on-danger | --on-lost) printf '%s\n' HUP INT QUIT KILL USR1 USR2 \
-	    ALRM TERM CONT STOP TSTP WINCH ;;
-	--timeout) echo forever ;;
-	--for-pid) cd /proc && printf '%s\n' [0-9]* ;;
-	--access) compgen -u -- "$value" ;;
-	*) awk -F '\t' -v name="$1" '$2 == name { gsub(/\|/, "\n", $5)
-	    print $5 }' <<<"$options" ;;
+	awk -F '\t' -v name="$1" '$2 == name { gsub(/\|/, "\n", $5)
+	    print $5 }' <<<"$options"
+	case $(awk -F '\t' -v name="$1" '$2 == name { print $6 }' \
+	    <<<"$options") in
+	FILE | PATH*) compgen -f -- "$value" ;;
+	NAMESPACE) _ddblock_fields ns status ;;
+	KEY | PREFIX) _ddblock_keys ;;
+	SIGNAL) printf '%s\n' HUP INT QUIT KILL USR1 USR2 ALRM TERM CONT \
+	    STOP TSTP WINCH ;;
+	PID) cd /proc && printf '%s\n' [0-9]* ;;
+	USER*) compgen -u -- "$value" ;;
 	esac
 }
 
@@ -71,7 +72,7 @@ _ddblock_operand() {
 # argument; with a "=" behind it if that is in the word, too.
 _ddblock_letters() {
 	awk -F '\t' -v word="$1" '
-	    $4 == "yes" && $3 != "" { has[substr($3, 1, 1)] = $2 }
+	    $4 == "yes" { has[substr($3, 1, 1)] = $2 }
 	    END { for (i = 2; i <= length(word); i++) {
 		c = substr(word, i, 1)
 		if (c in has) {

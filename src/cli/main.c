@@ -8,49 +8,47 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/base/cli.h"
+#include "cli/base/options.h"
 #include "cli/base/say.h"
 #include "cli/command/command.h"
 
 static int main_help(struct cli *, int argc, char **argv);
 
 static const struct cli_command main_commands[] = {
-	{ "run", "[-ns] [-c LIMIT] [-w TIME] [-E STATUS] [--fail-closed] "
-	    "[--on-danger=SIGNAL] [--reentrant] KEY | -k KEY... -- "
-	    "COMMAND...", "run a command under a lock", command_run },
-	{ "elect", "[--once | --restart] [--on-danger=SIGNAL] "
-	    "KEY -- COMMAND...", "run a command while leader", command_elect },
-	{ "acquire", "[-ns] [-c LIMIT] [-w TIME] --for-pid=PID "
-	    "[--on-lost=SIGNAL] KEY | -k KEY...", "hold a lock for a process",
-	    command_acquire },
-	{ "release", "[--for-pid=PID] [--best-effort] KEY | --all",
-	    "end what acquire began",
+	{ "run", CLI_RUNS, "KEY | -k KEY... [--] COMMAND...",
+	    "run a command under a lock", command_run },
+	{ "elect", CLI_RUNS, "KEY [--] COMMAND...",
+	    "run a command while leader", command_elect },
+	{ "acquire", CLI_OWN, "--for-pid=PID KEY | -k KEY...",
+	    "hold a lock for a process", command_acquire },
+	{ "release", CLI_OWN, "KEY | --all", "end what acquire began",
 	    command_release },
-	{ "break", "[--token=N | --record=TEXT] --reason=TEXT KEY",
-	    "take a lock from its holders", command_break },
-	{ "get", "KEY", "the holder of a lock", command_get },
-	{ "watch", "[-n COUNT] [--data] KEY",
-	    "who holds a lock, and each change", command_watch },
-	{ "list", "[--prefix=TEXT] [--state=WORDS]",
-	    "the locks of a namespace", command_list },
-	{ "held", "[KEY]", "what is held through this daemon", command_held },
-	{ "waiting", "[KEY]", "who waits through this daemon",
+	{ "break", CLI_OWN, "--reason=TEXT KEY", "take a lock from its holders",
+	    command_break },
+	{ "get", CLI_OWN, "KEY", "the holder of a lock", command_get },
+	{ "watch", CLI_OWN, "KEY", "who holds a lock, and each change",
+	    command_watch },
+	{ "list", CLI_OWN, "", "the locks of a namespace", command_list },
+	{ "held", CLI_OWN, "[KEY]", "what is held through this daemon",
+	    command_held },
+	{ "waiting", CLI_OWN, "[KEY]", "who waits through this daemon",
 	    command_waiting },
-	{ "status", "", "how the daemon and its stores are", command_status },
-	{ "check", "[--access=USER[:KEY] [--unit=UNIT]]",
-	    "whether the stores have all that they need", command_check },
-	{ "drain", "[-n] [-w TIME]",
+	{ "status", CLI_OWN, "", "how the daemon and its stores are",
+	    command_status },
+	{ "check", CLI_OWN, "", "whether the stores have all that they need",
+	    command_check },
+	{ "drain", CLI_OWN, "",
 	    "grant no new locks, and wait until none is held", command_drain },
-	{ "undrain", "", "grant locks again", command_undrain },
-	{ "raise-tokens", "[-n] [--to=TOKEN] [--prefix=TEXT]",
+	{ "undrain", CLI_OWN, "", "grant locks again", command_undrain },
+	{ "raise-tokens", CLI_OWN, "",
 	    "after a restoration: raise the tokens of all records",
 	    command_raise_tokens },
-	{ "shell", "", "speak the protocol itself", command_shell },
-	{ "init-table", "[DDBLOCKD-OPTION...]",
+	{ "shell", CLI_OWN, "", "speak the protocol itself", command_shell },
+	{ "init-table", CLI_FOREIGN, "[DDBLOCKD-OPTION...]",
 	    "create what a namespace needs", command_init_table },
-	{ "check-table", "[DDBLOCKD-OPTION...]",
+	{ "check-table", CLI_FOREIGN, "[DDBLOCKD-OPTION...]",
 	    "see whether it is as it should be", command_check_table },
-	{ "help", "[COMMAND]", "this", main_help },
+	{ "help", CLI_OWN, "[COMMAND]", "this", main_help },
 };
 
 #define MAIN_COMMANDS (sizeof(main_commands) / sizeof(main_commands[0]))
@@ -72,17 +70,17 @@ main_list_commands(void)
 {
 	for (size_t i = 0; i < MAIN_COMMANDS; i++)
 		(void)printf("command\t%s\t%s\t%s\n", main_commands[i].name,
-		    main_commands[i].arguments, main_commands[i].summary);
+		    main_commands[i].operands, main_commands[i].summary);
 }
 
 static void
 main_show_usage(void)
 {
-	(void)printf("usage: ddblock [--socket=PATH] [--ns=NAMESPACE] "
-	    "[--json] COMMAND ...\n\n");
+	(void)printf("usage: ddblock [OPTION...] COMMAND ...\n\n");
 	for (size_t i = 0; i < MAIN_COMMANDS; i++)
 		(void)printf("  %-12s %s\n", main_commands[i].name,
 		    main_commands[i].summary);
+	cli_show_options_help(NULL);
 	(void)printf("\nSee ddblock(1).\n");
 }
 
@@ -112,25 +110,18 @@ main_help(struct cli *cli, int argc, char **argv)
 static int
 main_options(struct cli *cli, int argc, char **argv)
 {
-	static const char letters[] = "+hVv";
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
-	};
-
-	switch (cli_getopt(cli, argc, argv, letters, options)) {
-	case -1:
+	switch (cli_getopt(cli, argc, argv)) {
+	case CLI_OPTION_END:
 		return -1;
-	case 'V':
+	case CLI_OPTION_VERSION:
 		(void)printf("ddblock %s\n", PACKAGE_VERSION);
 		return cli_flush(0);
-	case 'h':
+	case CLI_OPTION_HELP:
 		main_show_usage();
 		return cli_flush(0);
 	case CLI_OPTION_COMPLETION:
 		main_list_commands();
-		cli_show_options(letters, options);
+		cli_show_options(NULL);
 		return cli_flush(0);
 	default:
 		return CLI_USAGE;

@@ -54,7 +54,7 @@ value_time(const struct protocol_argument_row *row,
 	}
 	if (!codec_parse_duration(text->bytes, text->length, &ms))
 		return protocol_refuse(reason, "%s is a time up to ten years, "
-		    "such as 500ms, 30s, 5m or 1h", row->word);
+		    "such as 500ms, 30s, 5m or 7d", row->word);
 	if (ms < row->least && row->least == 1)
 		return protocol_refuse(reason, "%s is more than 0s", row->word);
 	if (ms < row->least)

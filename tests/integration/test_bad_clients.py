@@ -168,7 +168,7 @@ class BadLines(Case):
 LONG = "k" * 1024
 UMLAUTS = "%C3%A4" * 512
 LIMIT = "limit is how many may share the lock, 1 to 1000"
-TIME = "is a time up to ten years, such as 500ms, 30s, 5m or 1h"
+TIME = "is a time up to ten years, such as 500ms, 30s, 5m or 7d"
 NO_TEXT = "is not UTF-8 text without NUL"
 TOO_LONG = "has 1025 bytes; it needs"
 

@@ -249,6 +249,43 @@ class Listings(unittest.TestCase):
             self.assertEqual(done.returncode, status, (args, done.stderr))
             self.assertEqual(bool(done.stderr), status != 0, done.stderr)
 
+    def test_statuses_for_scripts(self):
+        """Of --exit-code; what is printed is the same."""
+        def both(status, *args):
+            plain = ddblock(self.daemon, *args)
+            done = ddblock(self.daemon, *args, "--exit-code")
+            self.assertEqual([plain.returncode, done.returncode],
+                             [0, status], args)
+            if "--json" not in args:
+                self.assertEqual(done.stderr, plain.stderr)
+            return done.stdout
+
+        self.assertIn("free", both(1, "get", "scripts"))
+        self.assertEqual(both(1, "held", "scripts"), "")
+        self.assertEqual(json.loads(both(1, "--json", "held", "scripts")), [])
+        with Client(self.daemon) as client:
+            for mode in "exclusive", "shared":
+                grant = client.try_("scripts", mode=mode)
+                self.assertIn("held", both(0, "get", "scripts"))
+                for args in ["held", "scripts"], ["held"]:
+                    self.assertIn("scripts", both(0, *args))
+                both(1, "held", "scripts/other")
+                both(1, "get", "scripts", "--sort=other")
+                self.assertTrue(client.release(grant).ok)
+            both(1, "get", "scripts")
+            both(1, "held")
+            # A loss is listed until its client has let go.
+            self.assertTrue(client.try_("scripts", max_hold="10ms").ok)
+            self.assertTrue(client.event("LOCK_LOST"))
+            self.assertIn(" lost ", both(1, "held"))
+            self.assertEqual(
+                ddblock(self.daemon, "get", "--exit-code", "").returncode, 64)
+        for args in ["get", "scripts"], ["held"]:
+            done = ddblock(self.daemon, *args, "--exit-code", "--ns=nowhere")
+            self.assertEqual(done.returncode, 64)
+            done = ddblock(None, *args, "--exit-code", "--socket=/nowhere")
+            self.assertEqual(done.returncode, 69)
+
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             done = subprocess.run(
@@ -410,10 +447,10 @@ class Complaints(unittest.TestCase):
         ("run -w", "-w needs a value"),
         ("run --wait", "--wait needs a value"),
         ("run --nonblock=yes k true", "--nonblock takes no value"),
-        ("run -x k true", 'there is no option "-x"'),
+        ("run -y k true", 'there is no option "-y"'),
         ("run --nosuch k true", 'there is no option "--nosuch"\nusage: '),
         ("run -w x k true", '--wait is forever, or a time, such as 500ms, '
-                            '30s, 5m or 1h, not "x"'),
+                            '30s, 5m, 1h or 7d, not "x"'),
         ("run -c 0 k true", "--limit is how many may share the lock, "
                             '1 to 1000, not "0"'),
         ("run -c 1001 k true", "k: limit is how many may share the lock, "
@@ -428,8 +465,8 @@ class Complaints(unittest.TestCase):
         ("release", "which lock?\nusage: ddblock release"),
         ("release --all k", 'all of them, or "k"?'),
         ("release --for-pid=x k", 'the number of a process, not "x"'),
-        ("get", "which lock?\nusage: ddblock get KEY\n"),
-        ("get a b", '"b" is too much\nusage: ddblock get KEY\n'),
+        ("get", "which lock?\nusage: ddblock get [OPTION...] KEY\n"),
+        ("get a b", '"b" is too much\nusage: ddblock get [OPTION...] KEY\n'),
         ("status x", '"x" is too much\nusage: ddblock status\n'),
         ("held --ns=no", '"ddblock status" lists them'),
         ("list --state=odd", "a lock is free, held or dead"),
@@ -465,7 +502,8 @@ class Complaints(unittest.TestCase):
 
     def test_help_is_one(self):
         """However it is asked for."""
-        listed = re.findall(r"^  (\S+) ", ddblock(None, "help").stdout, re.M)
+        listed = re.findall(r"^  ([a-z]\S+) ",
+                            ddblock(None, "help").stdout, re.M)
         self.assertIn("run", listed)
         for command in listed:
             if command.endswith("-table"):
@@ -526,7 +564,15 @@ class Complaints(unittest.TestCase):
                          "get", KEY], check=False, capture_output=True,
                         text=True, timeout=harness.TIMEOUT_S, **more)
                     self.assertRegex(done.stderr, wanted)
-                    self.assertEqual(done.returncode, 69)
+                    self.assertEqual(done.returncode, 77)
+                os.chmod(path, 0)
+                for words in (["run", KEY, "true"], ["elect", KEY, "true"],
+                              ["status"]):
+                    done = subprocess.run(
+                        [program, "--socket", path, *words], check=False,
+                        capture_output=True, text=True,
+                        timeout=harness.TIMEOUT_S, **more)
+                    self.assertEqual(done.returncode, 77, done.stderr)
 
     def test_daemon_that_goes(self):
         with FakeDaemon() as fake, Run(fake, "get", KEY) as run:

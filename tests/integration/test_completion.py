@@ -38,7 +38,20 @@ def shell(name):
 
 def commands():
     """As ddblock itself lists them."""
-    return re.findall(r"^  (\S+) ", ddblock(None, "help").stdout, re.M)
+    return re.findall(r"^  ([a-z]\S+) ", ddblock(None, "help").stdout, re.M)
+
+
+# Whose options are not those of ddblockd.
+OWN = [name for name in commands() if not name.endswith("-table")]
+# Letters, names, what the value is called, and the explanation, which stands on
+# the next line if there is no room.
+HELP_LINE = re.compile(r"^ +((?:-\w, )*)(--[a-z-]+(?:, --[a-z-]+)*)"
+                       r"(?:=(\S+?)|\[=(\S+?)\])?"
+                       r"(?: {2,}|\n {30})(\S.*)$", re.M)
+# Of options, by what they are called.
+VALUES = {"COUNT": ["1"], "LIMIT": ["2"], "PID": ["1"], "NAME=TEXT": ["a=b"],
+          "SIGNAL": ["TERM"], "STATUS": ["3"], "TOKEN": ["7"],
+          "TIME": ["2", "500ms", "1.5s", "5m", "1h", "7d"]}
 
 
 class Case(unittest.TestCase):
@@ -75,26 +88,52 @@ class Data(Case):
         self.assertEqual([row[1] for row in self.rows()
                           if row[0] == "command"], commands())
 
-    def test_every_option_that_is_told_of(self):
-        """In the usage and in the manual, and the other way round."""
-        with open(os.path.join(TOP, "man", "ddblock.1"),
-                  encoding="utf-8") as f:
-            manual = f.read().replace(" Ns = Ns ", " ").replace("-", "")
-        told = {"--completion-data"}
-        for command in commands():
-            if command.endswith("-table"):
-                continue  # ddblockd's
-            options = {row[1]: row[2:] for row in self.rows(command)}
-            usage = ddblock(None, command, "--help").stdout
-            for name in re.findall(r"--[a-z-]+(?==|\])", usage):
-                self.assertIn(name, options, command)
-            letters = {letter for letter, *_ in options.values()}
-            for cluster in re.findall(r"\[-([a-zA-Z]+)", usage):
-                self.assertLessEqual(set(cluster), letters, command)
-            told |= set(options)
-        told.remove("--completion-data")
-        for name in told:
-            self.assertRegex(manual, rf"[ ,]{name.replace('-', '')}\b", name)
+    def test_a_line_of_help_for_each(self):
+        """The same options, with the same words, as --help has."""
+        for command in [], *([name] for name in OWN):
+            text = ddblock(None, *command, "--help").stdout
+            self.assertTrue(all(len(line) < 80 for line in text.splitlines()))
+            told = {}
+            for letters, names, must, may, explained in HELP_LINE.findall(text):
+                for name in names.split(", "):
+                    told[name] = (re.sub("[-, ]", "", letters) or "-",
+                                  must or may, explained)
+            self.assertEqual(told, {
+                row[1]: (row[2], row[5], row[6])
+                for row in self.rows(*command) if row[0] == "option"})
+            self.assertIn("--help", told)
+
+    def test_the_parser_takes_each(self):
+        """In every form, and no other option; all times have the same
+        units."""
+        for command in OWN:
+            for _, name, letters, needs, _, argument, _ in self.rows(command):
+                forms = []
+                for value in (value for part in argument.split("|") for value
+                              in VALUES.get(part, [part] if part.islower()
+                                            else ["x"])):
+                    forms.append([f"{name}={value}"] if argument else [name])
+                    if needs == "yes":
+                        forms.append([name, value])
+                    for letter in letters.strip("-"):
+                        forms.append([f"-{letter}"] +
+                                     [value] * (needs == "yes"))
+                for form in forms:
+                    done = ddblock(None, command, *form, "--help")
+                    self.assertEqual([done.returncode, done.stderr], [0, ""],
+                                     (command, form))
+                if needs == "yes":
+                    done = ddblock(None, command, name)
+                    self.assertEqual(done.returncode, 64)
+                    self.assertIn(f"{name} needs a value", done.stderr)
+            done = ddblock(None, command, "--nothing", "--help")
+            self.assertEqual([done.returncode, done.stdout], [64, ""])
+
+    def test_times_for_a_daemon(self):
+        """These are read when it connects."""
+        for time in *VALUES["TIME"], "forever", "yes":
+            done = ddblock(self.daemon, "held", f"--wait-daemon={time}")
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_words_of_arguments(self):
         """The values that the completions know themselves are right."""
@@ -109,7 +148,7 @@ class Data(Case):
         self.assertEqual(words["--wait"], "forever")
         self.assertEqual(words["--replace-data"], "yes|no")
         self.assertEqual(words["--owner"], "")
-        signals = re.search(r"--on-lost\).*?'(?:%s.n)' (.*?) ;;", text)[1]
+        signals = re.search(r"SIGNAL\) printf '%s.n' (.*?) ;;", text)[1]
         self.assertGreater(len(signals.split()), 5)
         for name in signals.split():
             done = ddblock(self.daemon, "run", f"--on-danger={name}",

@@ -152,6 +152,18 @@ class Command(unittest.TestCase):
                 self.assertTrue(client.call(f"RELEASE id={held['id']}").ok)
                 self.assertEqual(drain.wait(harness.TIMEOUT_S), 0)
 
+    def test_it_waits_for_ever(self):
+        for option in "--wait=forever", "--timeout=7d", "-wforever":
+            with Daemon() as daemon, Client(daemon) as client:
+                held = client.call("TRY k")
+                with subprocess.Popen(command(daemon, "drain", option),
+                                      stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE,
+                                      text=True) as drain:
+                    self.assertIn("1 lock is held", drain.stderr.readline())
+                    self.assertTrue(client.call(f"RELEASE id={held['id']}").ok)
+                    self.assertEqual(drain.wait(harness.TIMEOUT_S), 0)
+
     def test_several_holders(self):
         """Those with the most names are counted, too."""
         with Daemon() as daemon:
@@ -171,6 +183,11 @@ class Command(unittest.TestCase):
         with Daemon() as daemon:
             self.assertEqual(ddblock(daemon, "drain", "x")[0], 64)
             self.assertEqual(ddblock(daemon, "drain", "-w", "soon")[0], 64)
+            for options in ["-n", "-w", "5"], ["--wait=1d", "--no-wait"]:
+                status, out, err = ddblock(daemon, "drain", *options)
+                self.assertEqual((status, out), (64, ""))
+                self.assertIn("-n does not wait", err)
+            self.assertTrue("drained" not in ddblock(daemon, "status")[1])
 
 
 if __name__ == "__main__":

@@ -268,7 +268,7 @@ class WaitDaemon(unittest.TestCase):
             done = ddblock(self.daemon, *args, "get", KEY,
                            env=environment(self.daemon, **env))
             self.assertEqual(done.returncode, 64)
-            self.assertIn('yes, or a time, such as 30s or 5m, not "soon"',
+            self.assertIn('yes, or a time, such as 30s or 1d, not "soon"',
                           done.stderr)
 
     def test_interrupted(self):

@@ -218,25 +218,29 @@ class Family(Undisturbed, unittest.TestCase):
 
     def test_keeps_the_lock(self):
         """Processes that are left without a watcher, because both were killed
-        at once."""
-        with Daemon() as daemon, Client(daemon) as client, \
-                Run(daemon, "run", KEY, "--", "sh", "-c", FAMILY,
-                    STILL) as run:
-            pids = [run.ready() for _ in range(len(BEFORE) + 1)]
-            both = first_child(run.process.pid), run.process.pid
-            command = first_child(both[0])
-            for number in signal.SIGSTOP, signal.SIGKILL:
-                for pid in both:
-                    os.kill(pid, number)
-            for pid in *both, command:
-                self.assertTrue(ends_by(pid, boot_ms() + PATIENCE_MS))
-            self.assertEqual(client.call(f"ACQUIRE {KEY} wait=200ms").code,
-                             "ACQUIRE_TIMEOUT")
-            pids.remove(command)
-            for pid in pids:
-                os.kill(pid, signal.SIGKILL)
-            self.assertTrue(client.acquire(KEY).ok)
+        at once; -o, which closes it with flock(1), changes nothing."""
+        for options in [], ["-o"]:
+            with self.subTest(options=options), Daemon() as daemon, \
+                    Client(daemon) as client, \
+                    Run(daemon, "run", *options, KEY, "--", "sh", "-c",
+                        FAMILY, STILL) as run:
+                self.keeps_the_lock(client, run)
 
+    def keeps_the_lock(self, client, run):
+        pids = [run.ready() for _ in range(len(BEFORE) + 1)]
+        both = first_child(run.process.pid), run.process.pid
+        command = first_child(both[0])
+        for number in signal.SIGSTOP, signal.SIGKILL:
+            for pid in both:
+                os.kill(pid, number)
+        for pid in *both, command:
+            self.assertTrue(ends_by(pid, boot_ms() + PATIENCE_MS))
+        self.assertEqual(client.call(f"ACQUIRE {KEY} wait=200ms").code,
+                         "ACQUIRE_TIMEOUT")
+        pids.remove(command)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        self.assertTrue(client.acquire(KEY).ok)
 
     def test_keeps_what_it_ends(self):
         """The lock, while it ends the processes left and does not keep it."""

@@ -55,7 +55,7 @@ TEST(test_unknown_words_are_named)
 	ask(fd, "RELEASE id=x\n", "ERR BAD_REQUEST :id is the number that a "
 	    "grant came with\n");
 	ask(fd, "ACQUIRE k wait=soon\n", "ERR BAD_REQUEST :wait is a time up "
-	    "to ten years, such as 500ms, 30s, 5m or 1h\n");
+	    "to ten years, such as 500ms, 30s, 5m or 7d\n");
 	ask(fd, "TRY k ns=nope\n", "ERR UNKNOWN_NAMESPACE "
 	    ":there is no namespace \"nope\"\n");
 	ask(fd, "HELLO proto=2\n",

@@ -120,7 +120,7 @@ TEST(test_words_that_are_none)
 	ask(fd, "GET k ns=default,other\n", "ERR UNKNOWN_NAMESPACE "
 	    ":there is no namespace \"default,other\"\n");
 	ask(fd, "LIST progress=often\n", "ERR BAD_REQUEST :progress is a time "
-	    "up to ten years, such as 500ms, 30s, 5m or 1h\n");
+	    "up to ten years, such as 500ms, 30s, 5m or 7d\n");
 	ck_assert_uint_eq(t.n_seen, 0);
 	(void)close(fd);
 }

@@ -50,21 +50,21 @@ contents_no(bool *ret_no)
 }
 
 bool
-contents_option(struct contents *contents, int option)
+contents_option(struct contents *contents, enum cli_option option)
 {
 	switch (option) {
-	case CONTENTS_OPTION_DATA:
+	case CLI_OPTION_DATA:
 		contents->change.data = optarg;
 		contents->change.length = strlen(optarg);
 		return true;
-	case CONTENTS_OPTION_REPLACE_DATA:
+	case CLI_OPTION_REPLACE_DATA:
 		contents->replace_given = true;
 		return contents_no(&contents->spare_data);
-	case CONTENTS_OPTION_ATTR:
+	case CLI_OPTION_ATTR:
 		return contents_attribute(contents, optarg);
-	case CONTENTS_OPTION_KEEP:
+	case CLI_OPTION_KEEP:
 		return contents_no(&contents->clear);
-	case CONTENTS_OPTION_ONLY_IF_EXISTS:
+	case CLI_OPTION_ONLY_IF_EXISTS:
 		contents->only_if_exists = true;
 		return true;
 	default:

@@ -4,7 +4,7 @@
 #ifndef DDBLOCKD_CLI_ACQUIRE_CONTENTS_H
 #define DDBLOCKD_CLI_ACQUIRE_CONTENTS_H
 
-#include "cli/base/cli.h"
+#include "cli/base/options.h"
 
 #define CONTENTS_ATTRIBUTES_MAX 32
 
@@ -17,21 +17,8 @@ struct contents {
 	bool replace_given;
 };
 
-#define CONTENTS_OPTION_DATA 1201
-#define CONTENTS_OPTION_REPLACE_DATA 1202
-#define CONTENTS_OPTION_ATTR 1203
-#define CONTENTS_OPTION_KEEP 1204
-#define CONTENTS_OPTION_ONLY_IF_EXISTS 1205
-#define CONTENTS_OPTIONS \
-	{ "data", required_argument, NULL, CONTENTS_OPTION_DATA }, \
-	{ "replace-data", required_argument, NULL, \
-	    CONTENTS_OPTION_REPLACE_DATA }, \
-	{ "attr", required_argument, NULL, CONTENTS_OPTION_ATTR }, \
-	{ "keep", required_argument, NULL, CONTENTS_OPTION_KEEP }, \
-	{ "only-if-exists", no_argument, NULL, CONTENTS_OPTION_ONLY_IF_EXISTS }
-
 /* Note such an option. False: it is another, or its value makes no sense. */
-bool contents_option(struct contents *, int option);
+bool contents_option(struct contents *, enum cli_option);
 
 /* Can the options be combined? NULL, or the complaint. */
 const char *contents_complaint(const struct contents *);

@@ -19,11 +19,23 @@ request_add_key(struct lock_request *request, const char *key)
 	return true;
 }
 
+/* Can the options be combined? NULL, or the complaint. */
+static const char *
+request_complaint(const struct lock_request *request)
+{
+	if (request->no_wait && request->has_wait)
+		return "-n does not wait, and -w does: name one of them";
+	if (request->exclusive && request->options.mode == DDBLOCK_SHARED)
+		return "-x has the lock alone, -s and -c share it: name one "
+		    "of them";
+	return contents_complaint(&request->contents);
+}
+
 int
 request_operand(struct cli *cli, struct lock_request *request, int argc,
     char **argv)
 {
-	const char *complaint = contents_complaint(&request->contents);
+	const char *complaint = request_complaint(request);
 
 	if (complaint != NULL)
 		return cli_misused(cli, "%s", complaint);
@@ -31,8 +43,6 @@ request_operand(struct cli *cli, struct lock_request *request, int argc,
 		if (optind == argc)
 			return cli_misused(cli, "which lock?");
 		(void)request_add_key(request, argv[optind++]);
-		if (optind < argc && strcmp(argv[optind], "--") == 0)
-			optind++;
 	}
 	request->name = request->keys[0];
 	if (request->n_keys > 1) {
@@ -44,62 +54,54 @@ request_operand(struct cli *cli, struct lock_request *request, int argc,
 	return 0;
 }
 
-static bool
-request_text(struct ddblock_acquire_options *options, int option)
-{
-	unsigned char *bytes = (unsigned char *)options;
-	const char *text = optarg;
-
-	(void)memcpy(bytes + option - REQUEST_OPTION_TEXTS, &text,
-	    sizeof(text));
-	return text[0] != '\0';
-}
-
 bool
-request_option(struct lock_request *request, int option)
+request_option(struct lock_request *request, enum cli_option option)
 {
 	struct ddblock_acquire_options *options = &request->options;
 	uint64_t number;
 
-	if (option >= REQUEST_OPTION_TEXTS)
-		return request_text(options, option);
-
 	switch (option) {
-	case 'k':
+	case CLI_OPTION_KEY:
 		return request_add_key(request, optarg);
-	case 'n':
+	case CLI_OPTION_NONBLOCK:
+		request->no_wait = true;
 		options->wait_ms = 0;
 		return true;
-	case 's':
+	case CLI_OPTION_EXCLUSIVE:
+		request->exclusive = true;
+		return true;
+	case CLI_OPTION_SHARED:
 		options->mode = DDBLOCK_SHARED;
 		return true;
-	case 'c':
+	case CLI_OPTION_LIMIT:
 		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
 		    number == 0 || number > UINT32_MAX)
 			return false;
 		options->mode = DDBLOCK_SHARED;
 		options->limit = (uint32_t)number;
 		return true;
-	case REQUEST_OPTION_FAIL_CLOSED:
+	case CLI_OPTION_FAIL_CLOSED:
 		options->policy = DDBLOCK_FAIL_CLOSED;
 		return true;
-	case 'w':
-		options->wait_ms = DDBLOCK_WAIT_FOREVER;
-		return strcmp(optarg, "forever") == 0 ||
-		    cli_parse_wait(optarg, &options->wait_ms);
-	case 'E':
+	case CLI_OPTION_WAIT:
+		request->has_wait = true;
+		return cli_parse_wait(optarg, &options->wait_ms);
+	case CLI_OPTION_CONFLICT:
 		if (!codec_parse_number(optarg, strlen(optarg), &number) ||
 		    number > 255)
 			return false;
 		request->busy_status = (int)number;
 		return true;
-	case REQUEST_OPTION_MAX_HOLD:
-		return cli_parse_wait(optarg, &options->max_hold_ms) &&
+	case CLI_OPTION_OWNER:
+		options->owner = optarg;
+		return optarg[0] != '\0';
+	case CLI_OPTION_MAX_HOLD:
+		return cli_parse_time(optarg, &options->max_hold_ms) &&
 		    options->max_hold_ms > 0;
-	case REQUEST_OPTION_DANGER:
+	case CLI_OPTION_DANGER:
 		options->danger_ms = -1;
 		return strcmp(optarg, "never") == 0 ||
-		    (cli_parse_wait(optarg, &options->danger_ms) &&
+		    (cli_parse_time(optarg, &options->danger_ms) &&
 			options->danger_ms > 0);
 	default:
 		return contents_option(&request->contents, option);

@@ -7,7 +7,7 @@
 
 #include "cli/acquire/contents.h"
 #include "cli/acquire/progress.h"
-#include "cli/base/cli.h"
+#include "cli/base/options.h"
 
 #define REQUEST_NAME_MAX 128
 #define REQUEST_TOKEN_MAX 64	/* of its text */
@@ -21,6 +21,8 @@ struct lock_request {
 	bool for_process;	/* the hold ends with it, not with us */
 	struct contents contents;
 	int busy_status;	/* exit status when another holds it */
+	bool no_wait, has_wait;	/* -n, -w */
+	bool exclusive;		/* -x */
 	bool quiet;		/* no progress */
 	bool reentrant;		/* do not wait for a lock held already */
 	bool inside;		/* all are: there is no new hold, and */
@@ -33,32 +35,8 @@ struct lock_request {
 	void *arg;
 };
 
-/* The options of these commands, for cli_getopt(). */
-#define REQUEST_OPTION_MAX_HOLD 1101
-#define REQUEST_OPTION_DANGER 1102
-#define REQUEST_OPTION_FAIL_CLOSED 1103
-/* An option whose value is the text of that field of ->options. */
-#define REQUEST_OPTION_TEXTS 2000
-#define REQUEST_OPTION_TEXT(field) \
-	(REQUEST_OPTION_TEXTS + \
-	    (int)offsetof(struct ddblock_acquire_options, field))
-#define REQUEST_SHORT_OPTIONS "k:nsc:w:E:"
-#define REQUEST_OPTIONS \
-	{ "key", required_argument, NULL, 'k' }, \
-	{ "nonblock", no_argument, NULL, 'n' }, \
-	{ "shared", no_argument, NULL, 's' }, \
-	{ "limit", required_argument, NULL, 'c' }, \
-	{ "fail-closed", no_argument, NULL, REQUEST_OPTION_FAIL_CLOSED }, \
-	{ "wait", required_argument, NULL, 'w' }, \
-	{ "timeout", required_argument, NULL, 'w' }, \
-	{ "conflict-exit-code", required_argument, NULL, 'E' }, \
-	{ "max-hold", required_argument, NULL, REQUEST_OPTION_MAX_HOLD }, \
-	{ "danger", required_argument, NULL, REQUEST_OPTION_DANGER }, \
-	{ "owner", required_argument, NULL, REQUEST_OPTION_TEXT(owner) }, \
-	CONTENTS_OPTIONS
-
 /* Note such an option. False: it is another, or its value makes no sense. */
-bool request_option(struct lock_request *, int option);
+bool request_option(struct lock_request *, enum cli_option);
 
 /*
  * After the options: if no option named a lock, the first operand does, and

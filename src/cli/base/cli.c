@@ -96,13 +96,22 @@ cli_failed(const struct ddblock *d, const char *what, int code)
 }
 
 bool
-cli_parse_wait(const char *text, int64_t *ret_ms)
+cli_parse_time(const char *text, int64_t *ret_ms)
 {
 	uint64_t ms;
 
 	if (!codec_parse_duration(text, strlen(text), &ms))
 		return false;
 	*ret_ms = (int64_t)ms; /* ten years at most */
+	return true;
+}
+
+bool
+cli_parse_wait(const char *text, int64_t *ret_ms)
+{
+	if (strcmp(text, "forever") != 0)
+		return cli_parse_time(text, ret_ms);
+	*ret_ms = DDBLOCK_WAIT_FOREVER;
 	return true;
 }
 

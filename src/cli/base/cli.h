@@ -4,7 +4,6 @@
 #ifndef DDBLOCKD_CLI_BASE_CLI_H
 #define DDBLOCKD_CLI_BASE_CLI_H
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +12,7 @@
 #include "ddblock.h"
 
 /* Exit statuses that stand for no error code. */
+#define CLI_NOT_HELD 1		/* for --exit-code */
 #define CLI_USAGE 64
 #define CLI_FAILED 71		/* a system call failed */
 #define CLI_OUTPUT 74		/* standard output could not be written */
@@ -31,47 +31,19 @@ struct cli {
 	const char *wait_daemon;	/* for a daemon: a time, "yes"; NULL */
 };
 
+enum cli_kind {
+	CLI_OWN,
+	CLI_RUNS,	/* another command: what follows the key is its own */
+	CLI_FOREIGN,	/* the options are another program's */
+};
+
 struct cli_command {
 	const char *name;
-	const char *arguments;
+	enum cli_kind kind;
+	const char *operands;
 	const char *summary;
 	int (*run)(struct cli *, int argc, char **argv);
 };
-
-/*
- * As getopt_long(3), which stops at the first operand. The common options are
- * handled inside. But before the command, 'h' and CLI_OPTION_COMPLETION are
- * about all commands, and are returned. '?' means that the complaint has been
- * made.
- */
-int cli_getopt(struct cli *, int argc, char **argv, const char *letters,
-    const struct option *options);
-
-#define CLI_OPTION_SOCKET 1001
-#define CLI_OPTION_NS 1002
-#define CLI_OPTION_JSON 1003
-#define CLI_OPTION_COMPLETION 1004	/* what contrib/completion asks for */
-#define CLI_OPTION_SORT 1005
-#define CLI_OPTION_WAIT_DAEMON 1006
-#define CLI_COMMON_OPTIONS \
-	{ "socket", required_argument, NULL, CLI_OPTION_SOCKET }, \
-	{ "ns", required_argument, NULL, CLI_OPTION_NS }, \
-	{ "sort", required_argument, NULL, CLI_OPTION_SORT }, \
-	{ "json", no_argument, NULL, CLI_OPTION_JSON }, \
-	{ "wait-daemon", optional_argument, NULL, CLI_OPTION_WAIT_DAEMON }, \
-	{ "verbose", no_argument, NULL, 'v' }, \
-	{ "help", no_argument, NULL, 'h' }, \
-	{ "completion-data", no_argument, NULL, CLI_OPTION_COMPLETION }
-
-/* Words that the shells complete: a line for each option, for programs. */
-void cli_show_options(const char *letters, const struct option *options);
-
-/* How a command is called, and where its manual is. */
-void cli_show_usage(const struct cli_command *);
-
-/* For a command with none but common options: the index of the first operand,
- * or -1 when there was a complaint, or more operands than @max. */
-int cli_operands(struct cli *, int argc, char **argv, int min, int max);
 
 /* "ddblock: WHAT" on standard error (say.h), as one line and fit for a terminal
  * (cli_clean()), from wherever its parts are. */
@@ -82,9 +54,6 @@ void cli_vsay(const char *format, va_list)
 /* Complain about the call; returns CLI_USAGE. */
 int cli_misused(const struct cli *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* Complain that optarg is no value for @option; returns CLI_USAGE. */
-int cli_bad_value(const struct cli *, int option, const struct option *);
 
 /* Connect, or complain and return the exit status. @name: of this client, or
  * NULL. If no daemon listens it waits as the user wants, and says so. */
@@ -108,7 +77,9 @@ const char *cli_socket_path(const struct ddblock *, char *space);
  * exit status. */
 int cli_failed(const struct ddblock *, const char *what, int code);
 
-/* A duration or a bare number of seconds from the command line. */
+/* A duration or a bare number of seconds from the command line; or that or
+ * "forever". */
+bool cli_parse_time(const char *text, int64_t *ret_ms);
 bool cli_parse_wait(const char *text, int64_t *ret_ms);
 
 /* "TERM", "SIGTERM", "15". 0: there is no such signal. */

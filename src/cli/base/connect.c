@@ -34,12 +34,11 @@ connect_wait(const struct cli *cli, int64_t *ret_ms)
 	if (text == NULL || text[0] == '\0' || strcmp(text, "no") == 0)
 		return true;
 	*ret_ms = DDBLOCK_WAIT_FOREVER;
-	if (strcmp(text, "yes") == 0 || strcmp(text, "forever") == 0 ||
-	    cli_parse_wait(text, ret_ms))
+	if (strcmp(text, "yes") == 0 || cli_parse_wait(text, ret_ms))
 		return true;
 	(void)cli_misused(cli, cli->wait_daemon != NULL ?
-	    "--wait-daemon is yes, or a time, such as 30s or 5m, not \"%s\"" :
-	    "DDBLOCK_WAIT_DAEMON is yes, or a time, such as 30s or 5m, "
+	    "--wait-daemon is yes, or a time, such as 30s or 1d, not \"%s\"" :
+	    "DDBLOCK_WAIT_DAEMON is yes, or a time, such as 30s or 1d, "
 	    "not \"%s\"", text);
 	return false;
 }
@@ -81,9 +80,11 @@ connect_failed(const struct cli *cli, int r, int error)
 {
 	const char *path = connect_path(cli);
 
-	if (r == DDBLOCK_E_NO_DAEMON && error == EACCES)
+	if (r == DDBLOCK_E_NO_DAEMON && error == EACCES) {
 		connect_not_allowed(path);
-	else if (r == DDBLOCK_E_NO_DAEMON)
+		return ddblock_exit_status(DDBLOCK_E_DENIED);
+	}
+	if (r == DDBLOCK_E_NO_DAEMON)
 		cli_say("no daemon at %s: %s; start ddblockd, or name its "
 		    "socket with --socket or DDBLOCK_SOCKET", path,
 		    strerror(error));

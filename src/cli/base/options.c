@@ -3,210 +3,269 @@
  */
 #include <config.h>
 
-#include "cli/base/cli.h"
+#include "cli/base/options.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ipc/protocol.h"
+#define NO no_argument, NULL
+#define NEEDS(what) required_argument, what
+#define MAY(what) optional_argument, what
 
-/* Are they the same, apart from hyphens? */
+static const struct cli_option_row options_table[] = {
+#define OPTION(id, name, letter, argument, commands, help, wanted) \
+	{ CLI_OPTION_##id, name, letter, argument, commands, help, wanted, \
+	    false },
+#define ALIAS(id, name, letter) \
+	{ CLI_OPTION_##id, name, letter, NO, NULL, NULL, NULL, true },
+#include "cli/base/options.def"
+};
+
+#define OPTIONS_ROWS (sizeof(options_table) / sizeof(options_table[0]))
+#define OPTIONS_LONG 256	/* getopt's values: above all letters */
+
+/* The row whose name or letter this one is, too. */
+static const struct cli_option_row *
+options_first(const struct cli_option_row *row)
+{
+	while (row->alias)
+		row--;
+	return row;
+}
+
 static bool
-cli_is_argument(const char *option, const char *argument)
+options_has_word(const char *words, const char *word)
 {
-	while (*option != '\0' &&
-	    *argument == (*option == '-' ? '_' : *option)) {
-		option++;
-		argument++;
+	size_t length = strlen(word);
+
+	for (; *words != '\0'; words += words[0] == ' ') {
+		size_t n = strcspn(words, " ");
+
+		if (n == length && memcmp(words, word, n) == 0)
+			return true;
+		words += n;
 	}
-	return *option == *argument;
+	return false;
 }
 
-/* The words that an option takes if it is an argument of the protocol. */
-static const char *
-cli_words(const char *option)
+bool
+cli_option_is_common(const struct cli_option_row *row)
 {
-	for (unsigned i = ARGUMENT_NONE + 1; i < ARGUMENTS; i++) {
-		const struct protocol_argument_row *row = protocol_argument(i);
+	return strcmp(options_first(row)->commands, "*") == 0;
+}
 
-		if (cli_is_argument(option, row->word))
-			return row->kind == KIND_BOOLEAN ? "yes|no" :
-			    row->choices != NULL ? row->choices : "";
+const struct cli_option_row *
+cli_option_next(const struct cli_command *command, size_t *i)
+{
+	for (; *i < OPTIONS_ROWS; (*i)++) {
+		const struct cli_option_row *row = &options_table[*i];
+		const char *commands = options_first(row)->commands;
+
+		if (cli_option_is_common(row) || (command == NULL ?
+		    commands[0] == '\0' :
+		    options_has_word(commands, command->name)))
+			return row;
 	}
-	return "";
+	return NULL;
 }
 
-/*
- * Lists the tables that getopt itself reads, for the shells: a letter (or "-"),
- * whether it takes an argument, and which words that may be.
- */
-void
-cli_show_options(const char *letters, const struct option *options)
-{
-	for (; options->name != NULL; options++) {
-		bool letter = options->val < 256 &&
-		    strchr(letters, options->val) != NULL;
+/* ---- for getopt_long(3) ------------------------------------------- */
 
-		if (options->val != CLI_OPTION_COMPLETION)
-			(void)printf("option\t--%s\t%c\t%s\t%s\n",
-			    options->name, letter ? options->val : '-',
-			    options->has_arg == required_argument ? "yes" :
-			    "no", options->has_arg != required_argument ? "" :
-			    cli_words(options->name));
+struct options_getopt {
+	struct option options[OPTIONS_ROWS + 1];
+	char letters[3 * OPTIONS_ROWS + 2];
+};
+
+static void
+options_for_getopt(const struct cli_command *command,
+    struct options_getopt *ret)
+{
+	const struct cli_option_row *row;
+	size_t n = 0, n_letters = 0;
+
+	*ret = (struct options_getopt){ .letters = "" };
+	/* The words after the first operand are another command's. */
+	if (command == NULL || command->kind == CLI_RUNS)
+		ret->letters[n_letters++] = '+';
+	for (size_t i = 0; (row = cli_option_next(command, &i)) != NULL; i++) {
+		int has_argument = options_first(row)->has_argument;
+
+		if (row->name != NULL)
+			ret->options[n++] = (struct option){
+				.name = row->name,
+				.has_arg = has_argument,
+				.val = OPTIONS_LONG + (int)row->id,
+			};
+		if (row->letter == '\0')
+			continue;
+		ret->letters[n_letters++] = row->letter;
+		for (int k = 0; k < has_argument; k++)
+			ret->letters[n_letters++] = ':';
 	}
 }
 
-void
-cli_show_usage(const struct cli_command *command)
+/* The row that getopt means, by a letter or a name of it; or NULL. */
+static const struct cli_option_row *
+options_find(const struct cli_command *command, int value)
 {
-	(void)printf("usage: ddblock %s%s%s\n%s\n\nSee ddblock(1).\n",
-	    command->name, command->arguments[0] == '\0' ? "" : " ",
-	    command->arguments, command->summary);
-}
+	const struct cli_option_row *row;
 
-static const char *
-cli_option_name(int value, const struct option *options)
-{
-	while (options->name != NULL && options->val != value)
-		options++;
-	return options->name;
+	for (size_t i = 0; (row = cli_option_next(command, &i)) != NULL; i++) {
+		if (value >= OPTIONS_LONG ?
+		    (int)row->id == value - OPTIONS_LONG :
+		    row->letter != '\0' && row->letter == value)
+			return options_first(row);
+	}
+	return NULL;
 }
 
 /* Why getopt failed: @word is the last that it looked at. */
 static void
-cli_bad_option(const struct cli *cli, const char *word, const char *letters,
-    const struct option *options)
+options_bad(const struct cli *cli, const char *word)
 {
-	const char *name = cli_option_name(optopt, options);
+	const struct cli_option_row *row = options_find(cli->command, optopt);
 	bool is_long = strncmp(word, "--", 2) == 0;
+	int length = (int)strcspn(word, "=");	/* as the user named it */
 
-	if (optopt != 0 && is_long && strchr(word, '=') != NULL)
-		(void)cli_misused(cli, "--%s takes no value", name);
-	else if (optopt != 0 && is_long)
-		(void)cli_misused(cli, "--%s needs a value", name);
-	else if (optopt != 0 && strchr(letters, optopt) != NULL)
-		(void)cli_misused(cli, "-%c needs a value", optopt);
-	else if (optopt != 0)
-		(void)cli_misused(cli, "there is no option \"-%c\"", optopt);
-	else
+	if (optopt == 0)
 		(void)cli_misused(cli, "there is no option \"%s\"", word);
+	else if (is_long && row != NULL && strchr(word, '=') != NULL)
+		(void)cli_misused(cli, "%.*s takes no value", length, word);
+	else if (is_long && row != NULL)
+		(void)cli_misused(cli, "%.*s needs a value", length, word);
+	else if (row != NULL)
+		(void)cli_misused(cli, "-%c needs a value", optopt);
+	else
+		(void)cli_misused(cli, "there is no option \"-%c\"", optopt);
 }
 
-int
-cli_bad_value(const struct cli *cli, int option,
-    const struct option *options)
+static void
+options_bad_value(const struct cli *cli, enum cli_option option)
 {
-	static const struct {
-		const char *name;
-		const char *wanted;
-	} values[] = {
-		{ "attr", "NAME=TEXT or NAME:json=VALUE, and there may be 32 "
-		    "of them" },
-		{ "conflict-exit-code", "a number, 0 to 255" },
-		{ "for-pid", "the number of a process" },
-		{ "keep", "yes or no" },
-		{ "key", "the name of a lock, and there may be 25 of them" },
-		{ "limit", "how many may share the lock, 1 to 1000" },
-		{ "on-danger", "the name of a signal, such as TERM" },
-		{ "on-lost", "the name of a signal, such as TERM, or 0" },
-		{ "replace-data", "yes or no" },
-		{ "wait", "forever, or a time, such as 500ms, 30s, 5m or 1h" },
-	};
-	const char *name = cli_option_name(option, options);
+	const struct cli_option_row *row = options_find(cli->command,
+	    OPTIONS_LONG + (int)option);
 
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		if (name != NULL && strcmp(values[i].name, name) == 0)
-			return cli_misused(cli, "--%s is %s, not \"%s\"", name,
-			    values[i].wanted, optarg);
+	if (row->wanted == NULL)
+		(void)cli_misused(cli, "--%s cannot be \"%s\"", row->name,
+		    optarg);
+	else
+		(void)cli_misused(cli, "--%s is %s, not \"%s\"", row->name,
+		    row->wanted, optarg);
+}
+
+/* ---- for the commands --------------------------------------------- */
+
+/* An option of every command. False: it is another. */
+static bool
+options_common(struct cli *cli, enum cli_option option)
+{
+	switch (option) {
+	case CLI_OPTION_SOCKET:
+		cli->socket = optarg;
+		return true;
+	case CLI_OPTION_NS:
+		cli->ns = optarg;
+		return true;
+	case CLI_OPTION_SORT:
+		cli->sort = optarg;
+		return true;
+	case CLI_OPTION_JSON:
+		cli->json = true;
+		return true;
+	case CLI_OPTION_WAIT_DAEMON:
+		cli->wait_daemon = optarg == NULL ? "yes" : optarg;
+		return true;
+	case CLI_OPTION_VERBOSE:
+		cli->verbose = true;
+		return true;
+	default:
+		return false;
 	}
-	return cli_misused(cli, "--%s cannot be \"%s\"",
-	    name == NULL ? "" : name, optarg);
 }
 
-int
-cli_getopt(struct cli *cli, int argc, char **argv, const char *letters,
-    const struct option *options)
+enum cli_option
+cli_getopt(struct cli *cli, int argc, char **argv)
 {
+	struct options_getopt getopt;
+
+	options_for_getopt(cli->command, &getopt);
 	opterr = 0; /* complaints look alike */
 	for (;;) {
-		int option = getopt_long(argc, argv, letters, options, NULL);
+		int value = getopt_long(argc, argv, getopt.letters,
+		    getopt.options, NULL);
+		enum cli_option option;
 
-		switch (option) {
-		case CLI_OPTION_SOCKET:
-			cli->socket = optarg;
-			break;
-		case CLI_OPTION_NS:
-			cli->ns = optarg;
-			break;
-		case CLI_OPTION_SORT:
-			cli->sort = optarg;
-			break;
-		case CLI_OPTION_JSON:
-			cli->json = true;
-			break;
-		case CLI_OPTION_WAIT_DAEMON:
-			cli->wait_daemon = optarg == NULL ? "yes" : optarg;
-			break;
-		case 'v':
-			cli->verbose = true;
-			break;
-		case CLI_OPTION_COMPLETION:
-			if (cli->command == NULL)
-				return option;
-			cli_show_options(letters, options);
-			exit(cli_flush(0));
-		case 'h':
-			if (cli->command == NULL)
-				return option;
+		if (value == -1)
+			return CLI_OPTION_END;
+		if (value == '?') {
+			options_bad(cli, argv[optind - 1]);
+			return CLI_OPTION_BAD;
+		}
+		option = options_find(cli->command, value)->id;
+		if (options_common(cli, option))
+			continue;
+		if (cli->command == NULL || (option != CLI_OPTION_HELP &&
+		    option != CLI_OPTION_COMPLETION))
+			return option;
+		if (option == CLI_OPTION_HELP)
 			cli_show_usage(cli->command);
-			exit(cli_flush(0));
-		case '?':
-			cli_bad_option(cli, argv[optind - 1], letters,
-			    options);
-			return option;
-		default:
-			return option;
+		else
+			cli_show_options(cli->command);
+		exit(cli_flush(0));
+	}
+}
+
+int
+cli_options(struct cli *cli, int argc, char **argv, cli_on_option *on_option,
+    void *arg)
+{
+	enum cli_option option;
+
+	while ((option = cli_getopt(cli, argc, argv)) != CLI_OPTION_END) {
+		if (option == CLI_OPTION_BAD)
+			return CLI_USAGE;
+		if (!on_option(arg, option)) {
+			options_bad_value(cli, option);
+			return CLI_USAGE;
 		}
 	}
+	return 0;
+}
+
+bool
+cli_count_operands(const struct cli *cli, int argc, char **argv, int min,
+    int max)
+{
+	if (argc - optind < min)
+		(void)cli_misused(cli, "which lock?");
+	else if (argc - optind > max)
+		(void)cli_misused(cli, "\"%s\" is too much",
+		    argv[optind + max]);
+	else
+		return true;
+	return false;
 }
 
 int
 cli_operands(struct cli *cli, int argc, char **argv, int min, int max)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ NULL, 0, NULL, 0 },
-	};
-
-	if (cli_getopt(cli, argc, argv, "hv", options) != -1)
+	if (cli_getopt(cli, argc, argv) != CLI_OPTION_END)
 		return -1;
-	if (argc - optind < min) {
-		(void)cli_misused(cli, "which lock?");
-		return -1;
-	}
-	if (argc - optind > max) {
-		(void)cli_misused(cli, "\"%s\" is too much",
-		    argv[optind + max]);
-		return -1;
-	}
-	return optind;
+	return cli_count_operands(cli, argc, argv, min, max) ? optind : -1;
 }
 
 int
 cli_misused(const struct cli *cli, const char *format, ...)
 {
-	const struct cli_command *command = cli->command;
 	va_list arguments;
 
 	va_start(arguments, format);
 	cli_vsay(format, arguments);
 	va_end(arguments);
-	if (command != NULL)
-		(void)fprintf(stderr, "usage: ddblock %s%s%s\n",
-		    command->name, command->arguments[0] == '\0' ? "" : " ",
-		    command->arguments);
+	if (cli->command != NULL)
+		cli_print_call(stderr, cli->command);
 	else
 		(void)fputs("Try \"ddblock help\".\n", stderr);
 	return CLI_USAGE;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/options.h"
 #include "cli/base/rows_kept.h"
 
 #define ROWS_SEEN_FIRST 200
@@ -28,6 +29,7 @@ struct rows_writer {
 	bool progress;		/* may be shown */
 	bool shown;		/* and is */
 	size_t n_rows;
+	bool held;		/* some row is a hold */
 	size_t n_columns;
 	const char *columns[ROWS_COLUMNS_MAX];
 	size_t lengths[ROWS_COLUMNS_MAX];	/* of the names */
@@ -329,6 +331,8 @@ rows_on_row(void *arg, const struct ddblock_row *row, bool final)
 	rows_wipe(w);
 	if (!final) {
 		w->n_rows++;
+		w->held = w->held || w->view->is_held == NULL ||
+		    w->view->is_held(row);
 		if (w->json)
 			rows_json_row(w, row);
 		else
@@ -366,6 +370,8 @@ rows_print(struct cli *cli, const struct rows_view *view)
 	if (r < 0) {
 		rows_settle(&w);
 		status = cli_failed(d, view->about, r);
+	} else if (view->is_held != NULL && !w.held) {
+		status = CLI_NOT_HELD;
 	}
 	rows_done(&w);
 	ddblock_close(d);
@@ -375,12 +381,10 @@ rows_print(struct cli *cli, const struct rows_view *view)
 int
 rows_of_key(struct cli *cli, int argc, char **argv, struct rows_view *view)
 {
-	int first = cli_operands(cli, argc, argv, 0, 1);
-
-	if (first < 0)
+	if (!cli_count_operands(cli, argc, argv, 0, 1))
 		return CLI_USAGE;
-	if (first < argc)
-		view->query.key = argv[first];
+	if (optind < argc)
+		view->query.key = argv[optind];
 	view->query.ns = cli->ns;
 	view->query.sort = cli->sort;
 	return rows_print(cli, view);

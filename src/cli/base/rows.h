@@ -23,6 +23,9 @@ struct rows_view {
 	/* Details that a table has no room for: lines below it, for rows that
 	 * have any; NULL: none. */
 	void (*note)(struct buffer *, const struct ddblock_row *);
+	/* Does the row stand for a hold? If no row does, the status is
+	 * CLI_NOT_HELD. NULL: the rows have no effect on it. */
+	bool (*is_held)(const struct ddblock_row *);
 	/* The reply's own fields, below a table; NULL: nothing. */
 	void (*footer)(const struct ddblock_row *);
 };
@@ -31,7 +34,7 @@ struct rows_view {
 int rows_print(struct cli *, const struct rows_view *);
 
 /* The same for a command whose operand is a key, or none; with the namespace
- * and the sort key that it was given. */
+ * and the sort key that it was given. The options have been read. */
 int rows_of_key(struct cli *, int argc, char **argv, struct rows_view *);
 
 /* {"name":value,...}; the same without the braces; one field. */

@@ -21,12 +21,14 @@
 #include "common/shell_quote.h"
 
 static bool
-acquire_option(struct holder *holder, int option)
+acquire_option(void *arg, enum cli_option option)
 {
+	struct holder *holder = arg;
+
 	switch (option) {
-	case 'p':
+	case CLI_OPTION_FOR_PID:
 		return holder_parse_pid(optarg, &holder->pid);
-	case 'l':
+	case CLI_OPTION_ON_LOST:
 		holder->lost_signal = cli_parse_signal(optarg);
 		return holder->lost_signal != 0 || strcmp(optarg, "0") == 0;
 	default:
@@ -37,22 +39,11 @@ acquire_option(struct holder *holder, int option)
 static int
 acquire_arguments(struct holder *holder, int argc, char **argv)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		REQUEST_OPTIONS,
-		{ "for-pid", required_argument, NULL, 'p' },
-		{ "on-lost", required_argument, NULL, 'l' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option, status;
+	int status = cli_options(holder->cli, argc, argv, acquire_option,
+	    holder);
 
-	while ((option = cli_getopt(holder->cli, argc, argv,
-	    "hv" REQUEST_SHORT_OPTIONS, options)) != -1) {
-		if (option == '?')
-			return CLI_USAGE;
-		if (!acquire_option(holder, option))
-			return cli_bad_value(holder->cli, option, options);
-	}
+	if (status != 0)
+		return status;
 	status = request_operand(holder->cli, &holder->request, argc, argv);
 	if (status != 0)
 		return status;

@@ -25,9 +25,10 @@
 struct breaking {
 	const char *key;
 	const char *reason;
-	bool named;		/* by one of these: */
+	unsigned n_named;	/* how often it was named, by one of these: */
 	uint64_t token;
-	char *record;		/* or NULL */
+	const char *record_named;
+	char *record;		/* that, or what it was seen to be; or NULL */
 	char *owner;		/* that was shown and agreed to, or NULL */
 	bool held;		/* as it was looked at */
 	bool same;		/* and the owner is still the same */
@@ -174,7 +175,7 @@ break_once(const struct breaking *b, struct ddblock *d, const struct cli *cli)
 static int
 break_it(struct breaking *b, struct ddblock *d, const struct cli *cli)
 {
-	bool follows = !b->named && b->record != NULL;
+	bool follows = b->n_named == 0 && b->record != NULL;
 	unsigned tries = follows ? BREAK_TRIES : 1;
 	int r = DDBLOCK_E_WRONG_TOKEN;
 
@@ -188,44 +189,44 @@ break_it(struct breaking *b, struct ddblock *d, const struct cli *cli)
 	return r < 0 ? cli_failed(d, b->key, r) : 0;
 }
 
+static bool
+break_option(void *arg, enum cli_option option)
+{
+	struct breaking *b = arg;
+
+	switch (option) {
+	case CLI_OPTION_REASON:
+		b->reason = optarg;
+		return true;
+	case CLI_OPTION_RECORD:
+		b->n_named++;
+		b->record_named = optarg;
+		return true;
+	default:
+		b->n_named++;
+		return codec_parse_number(optarg, strlen(optarg), &b->token);
+	}
+}
+
 static int
 break_arguments(struct breaking *b, struct cli *cli, int argc, char **argv)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "token", required_argument, NULL, 't' },
-		{ "record", required_argument, NULL, 'R' },
-		{ "reason", required_argument, NULL, 'r' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
+	int status = cli_options(cli, argc, argv, break_option, b);
 
-	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
-		if (option == '?')
-			return CLI_USAGE;
-		if (option == 'r') {
-			b->reason = optarg;
-			continue;
-		}
-		if (b->named)
-			return cli_misused(cli, "one token, or one record");
-		b->named = true;
-		if (option == 'R') {
-			b->record = strdup(optarg);
-			if (b->record == NULL)
-				return cli_misused(cli, "out of memory");
-			continue;
-		}
-		if (!codec_parse_number(optarg, strlen(optarg), &b->token))
-			return cli_misused(cli, "\"%s\" is no token", optarg);
-	}
+	if (status != 0)
+		return status;
+	if (b->n_named > 1)
+		return cli_misused(cli, "one token, or one record");
 	if (optind + 1 != argc)
 		return cli_misused(cli, optind == argc ?
 		    "which lock?" : "one lock at a time");
 	if (b->reason == NULL)
 		return cli_misused(cli, "why? Others will ask: --reason=TEXT");
 	b->key = argv[optind];
-	return 0;
+	if (b->record_named == NULL)
+		return 0;
+	b->record = strdup(b->record_named);
+	return b->record != NULL ? 0 : cli_misused(cli, "out of memory");
 }
 
 int
@@ -242,7 +243,7 @@ command_break(struct cli *cli, int argc, char **argv)
 		return status;
 	}
 	buffer_init(&b.holder, 8192);
-	if (!b.named)
+	if (b.n_named == 0)
 		status = break_ask(&b, d, cli);
 	if (status == 0)
 		status = break_it(&b, d, cli);

@@ -157,32 +157,33 @@ check_ask(struct cli *cli, struct ddblock *d)
 	return k.n_errors > 0 ? CHECK_STATUS_ERRORS : 0;
 }
 
+struct check_words {
+	const char *user, *unit;
+};
+
+static bool
+check_option(void *arg, enum cli_option option)
+{
+	struct check_words *words = arg;
+
+	*(option == CLI_OPTION_ACCESS ? &words->user : &words->unit) = optarg;
+	return true;
+}
+
 int
 command_check(struct cli *cli, int argc, char **argv)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "access", required_argument, NULL, 'a' },
-		{ "unit", required_argument, NULL, 'u' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char *user = NULL, *unit = NULL;
+	struct check_words words = { .user = NULL };
 	struct ddblock *d;
-	int option, status;
+	int status = cli_options(cli, argc, argv, check_option, &words);
 
-	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
-		if (option == 'a')
-			user = optarg;
-		else if (option == 'u')
-			unit = optarg;
-		else
-			return CLI_USAGE;
-	}
+	if (status != 0)
+		return status;
 	if (optind < argc)
 		return cli_misused(cli, "what is \"%s\"?", argv[optind]);
-	if (user != NULL)
-		return check_access(cli, user, unit);
-	if (unit != NULL)
+	if (words.user != NULL)
+		return check_access(cli, words.user, words.unit);
+	if (words.unit != NULL)
 		return cli_misused(cli, "--unit goes with --access");
 	status = cli_open(cli, NULL, &d);
 	if (status != 0) {

@@ -5,7 +5,7 @@
 #ifndef DDBLOCKD_CLI_COMMAND_COMMAND_H
 #define DDBLOCKD_CLI_COMMAND_COMMAND_H
 
-#include "cli/base/cli.h"
+#include "cli/base/options.h"
 
 /* ddblock check --access: @user is USER or USER:KEY, @unit that of its process
  * or NULL. */

@@ -115,8 +115,7 @@ drain_wait(struct cli *cli, struct ddblock *d, int64_t wait_ms,
 		if (ret->held != said)
 			drain_say(ret);
 		said = ret->held;
-		if (wait_ms >= 0 &&
-		    clock_boot_ms() - began_ms >= (uint64_t)wait_ms)
+		if (clock_boot_ms() - began_ms >= (uint64_t)wait_ms)
 			return 0;
 		(void)poll(NULL, 0, DRAIN_LOOK_MS);
 	}
@@ -172,43 +171,37 @@ drain(struct cli *cli, bool waits, int64_t wait_ms)
 	return status;
 }
 
+struct drain_words {
+	bool no_wait, has_wait;	/* -n, -w */
+	int64_t wait_ms;
+};
+
+static bool
+drain_option(void *arg, enum cli_option option)
+{
+	struct drain_words *words = arg;
+
+	if (option == CLI_OPTION_NO_WAIT)
+		return words->no_wait = true;
+	words->has_wait = true;
+	return cli_parse_wait(optarg, &words->wait_ms);
+}
+
 int
 command_drain(struct cli *cli, int argc, char **argv)
 {
-	static const char letters[] = "+hvnw:";
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "no-wait", no_argument, NULL, 'n' },
-		{ "timeout", required_argument, NULL, 'w' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int64_t wait_ms = -1;
-	bool waits = true;
-	int c;
+	struct drain_words words = { .wait_ms = DDBLOCK_WAIT_FOREVER };
+	int status = cli_options(cli, argc, argv, drain_option, &words);
 
-	while ((c = cli_getopt(cli, argc, argv, letters, options)) != -1) {
-		switch (c) {
-		case 'n':
-			waits = false;
-			break;
-		case 'w':
-			if (!cli_parse_wait(optarg, &wait_ms))
-				return cli_bad_value(cli, c, options);
-			break;
-		case CLI_OPTION_COMPLETION:
-			cli_show_options(letters, options);
-			return cli_flush(0);
-		case 'h':
-			cli_show_usage(cli->command);
-			return cli_flush(0);
-		default:
-			return CLI_USAGE;
-		}
-	}
+	if (status != 0)
+		return status;
 	if (optind != argc)
 		return cli_misused(cli, "%s: it takes no operand",
 		    argv[optind]);
-	return drain(cli, waits, wait_ms);
+	if (words.no_wait && words.has_wait)
+		return cli_misused(cli, "-n does not wait, and -w does: name "
+		    "one of them");
+	return drain(cli, !words.no_wait, words.wait_ms);
 }
 
 int

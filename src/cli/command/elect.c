@@ -25,46 +25,30 @@ struct elect {
 };
 
 static bool
-elect_option(struct elect *e, int option)
+elect_option(void *arg, enum cli_option option)
 {
+	struct elect *e = arg;
+
 	switch (option) {
-	case 'o':
+	case CLI_OPTION_ONCE:
 		e->once = true;
 		return true;
-	case 'r':
+	case CLI_OPTION_RESTART:
 		e->restart = true;
 		return true;
-	case 'd':
-		e->run.danger_signal = cli_parse_signal(optarg);
-		return e->run.danger_signal != 0;
 	default:
-		return request_option(&e->run.request, option);
+		return run_option(&e->run, option);
 	}
 }
 
 static int
 elect_arguments(struct elect *e, int argc, char **argv)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "once", no_argument, NULL, 'o' },
-		{ "restart", no_argument, NULL, 'r' },
-		{ "on-danger", required_argument, NULL, 'd' },
-		{ "limit", required_argument, NULL, 'c' },
-		CONTENTS_OPTIONS,
-		{ NULL, 0, NULL, 0 },
-	};
 	struct run *run = &e->run;
-	int option;
+	int status = cli_options(run->cli, argc, argv, elect_option, e);
 
-	/* "+": the words after the key are the command's. */
-	while ((option = cli_getopt(run->cli, argc, argv, "+hvc:",
-	    options)) != -1) {
-		if (option == '?')
-			return CLI_USAGE;
-		if (!elect_option(e, option))
-			return cli_bad_value(run->cli, option, options);
-	}
+	if (status != 0)
+		return status;
 	if (e->once && e->restart)
 		return cli_misused(run->cli,
 		    "--once and --restart contradict each other");

@@ -18,6 +18,8 @@
 
 struct get {
 	bool json;
+	bool exit_code;		/* the status says whether it is held, */
+	bool held;		/* which it is */
 	const char *key;
 	struct buffer text;
 };
@@ -45,12 +47,15 @@ static void
 get_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct get *get = arg;
+	const char *state;
 	const char *name;
 	const char *value;
 	size_t length;
 
 	if (!final)
 		return;
+	state = ddblock_row_find(row, "state", NULL);
+	get->held = state != NULL && strcmp(state, "free") != 0;
 	if (get->json) {
 		(void)buffer_append_text(&get->text, "{\"key\":");
 		json_quote(&get->text, get->key, strlen(get->key));
@@ -73,23 +78,33 @@ get_on_row(void *arg, const struct ddblock_row *row, bool final)
 	}
 }
 
+static bool
+get_option(void *arg, enum cli_option option)
+{
+	struct get *get = arg;
+
+	(void)option; /* there is only one */
+	return get->exit_code = true;
+}
+
 int
 command_get(struct cli *cli, int argc, char **argv)
 {
 	struct ddblock_query_options query = DDBLOCK_QUERY_OPTIONS_INIT;
 	struct get get = { .json = false };
-	int first = cli_operands(cli, argc, argv, 1, 1);
+	int status = cli_options(cli, argc, argv, get_option, &get);
 	struct ddblock *d;
-	int status;
 	int r;
 
-	if (first < 0)
+	if (status != 0)
+		return status;
+	if (!cli_count_operands(cli, argc, argv, 1, 1))
 		return CLI_USAGE;
 	status = cli_open(cli, NULL, &d);
 	if (status != 0)
 		return status;
 	get.json = cli->json;
-	get.key = query.key = argv[first];
+	get.key = query.key = argv[optind];
 	query.ns = cli->ns;
 	query.sort = cli->sort;
 	buffer_init(&get.text, GET_BYTES_MAX);
@@ -97,9 +112,11 @@ command_get(struct cli *cli, int argc, char **argv)
 	if (r == 0)
 		r = buffer_failed(&get.text);
 	if (r < 0)
-		status = cli_failed(d, argv[first], r);
+		status = cli_failed(d, argv[optind], r);
 	else if (get.text.data != NULL)
 		(void)fputs(get.text.data, stdout);
+	if (r == 0 && get.exit_code && !get.held)
+		status = CLI_NOT_HELD;
 	buffer_done(&get.text);
 	ddblock_close(d);
 	return cli_flush(status);

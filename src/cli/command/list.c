@@ -8,15 +8,19 @@
 #include "cli/base/rows.h"
 #include "cli/command/command.h"
 
+static bool
+list_option(void *arg, enum cli_option option)
+{
+	struct ddblock_query_options *query = arg;
+
+	*(option == CLI_OPTION_PREFIX ? &query->prefix : &query->state) =
+	    optarg;
+	return true;
+}
+
 int
 command_list(struct cli *cli, int argc, char **argv)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "prefix", required_argument, NULL, 'p' },
-		{ "state", required_argument, NULL, 's' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct rows_view view = {
 		.kind = DDBLOCK_QUERY_LIST,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
@@ -26,16 +30,10 @@ command_list(struct cli *cli, int argc, char **argv)
 		.about = "cannot list the locks",
 		.none = "There are no such locks.",
 	};
-	int option;
+	int status = cli_options(cli, argc, argv, list_option, &view.query);
 
-	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
-		if (option == 'p')
-			view.query.prefix = optarg;
-		else if (option == 's')
-			view.query.state = optarg;
-		else
-			return CLI_USAGE;
-	}
+	if (status != 0)
+		return status;
 	if (optind < argc)
 		return cli_misused(cli, "what is \"%s\"?", argv[optind]);
 	view.query.ns = cli->ns;

@@ -269,32 +269,34 @@ raise_parse_to(struct raising *r, const char *text)
 	    r->to >> 53 == 0;
 }
 
+static bool
+raise_option(void *arg, enum cli_option option)
+{
+	struct raising *r = arg;
+
+	switch (option) {
+	case CLI_OPTION_DRY_RUN:
+		r->dry = true;
+		return true;
+	case CLI_OPTION_PREFIX:
+		r->prefix = optarg;
+		return true;
+	default:
+		return raise_parse_to(r, optarg);
+	}
+}
+
 int
 command_raise_tokens(struct cli *cli, int argc, char **argv)
 {
-	static const char letters[] = "+hvn";
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "dry-run", no_argument, NULL, 'n' },
-		{ "prefix", required_argument, NULL, 'p' },
-		{ "to", required_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 },
-	};
 	/* The store's time is not known here, but by the daemon. */
 	struct raising r = { .cli = cli, .to = UINT64_MAX };
-	int c;
+	int status;
 
 	r.end = &r.first;
-	while ((c = cli_getopt(cli, argc, argv, letters, options)) != -1) {
-		if (c == 'n')
-			r.dry = true;
-		else if (c == 'p')
-			r.prefix = optarg;
-		else if (c != 't')
-			return CLI_USAGE;
-		else if (!raise_parse_to(&r, optarg))
-			return cli_bad_value(cli, c, options);
-	}
+	status = cli_options(cli, argc, argv, raise_option, &r);
+	if (status != 0)
+		return status;
 	if (optind != argc)
 		return cli_misused(cli, "%s: it takes no operand",
 		    argv[optind]);

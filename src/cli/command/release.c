@@ -169,13 +169,14 @@ release_run(struct release *r)
 }
 
 static bool
-release_option(struct release *r, int option)
+release_option(void *arg, enum cli_option option)
 {
+	struct release *r = arg;
 	pid_t pid;
 
-	if (option == 'a')
+	if (option == CLI_OPTION_ALL)
 		r->all = true;
-	else if (option == 'b')
+	else if (option == CLI_OPTION_BEST_EFFORT)
 		r->best_effort = true;
 	else if (holder_parse_pid(optarg, &pid))
 		holder_name(pid, r->name);
@@ -187,21 +188,10 @@ release_option(struct release *r, int option)
 static int
 release_arguments(struct release *r, struct cli *cli, int argc, char **argv)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "for-pid", required_argument, NULL, 'p' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "best-effort", no_argument, NULL, 'b' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
+	int status = cli_options(cli, argc, argv, release_option, r);
 
-	while ((option = cli_getopt(cli, argc, argv, "hv", options)) != -1) {
-		if (option == '?')
-			return CLI_USAGE;
-		if (!release_option(r, option))
-			return cli_bad_value(cli, option, options);
-	}
+	if (status != 0)
+		return status;
 	if (r->all && optind != argc)
 		return cli_misused(cli, "all of them, or \"%s\"?",
 		    argv[optind]);

@@ -18,5 +18,8 @@ command_waiting(struct cli *cli, int argc, char **argv)
 		.none = "No waiters.",
 	};
 
+
+	if (cli_operands(cli, argc, argv, 0, 1) < 0)
+		return CLI_USAGE;
 	return rows_of_key(cli, argc, argv, &view);
 }

@@ -278,33 +278,28 @@ watch_find_namespace(struct watching *w)
 		    &query, watch_on_status, w);
 }
 
+static bool
+watch_option(void *arg, enum cli_option option)
+{
+	struct watching *w = arg;
+
+	if (option == CLI_OPTION_WATCH_DATA)
+		return w->data = true;
+	return codec_parse_number(optarg, strlen(optarg), &w->left) &&
+	    w->left > 0;
+}
+
 int
 command_watch(struct cli *cli, int argc, char **argv)
 {
-	static const struct option options[] = {
-		CLI_COMMON_OPTIONS,
-		{ "count", required_argument, NULL, 'n' },
-		{ "data", no_argument, NULL, 'd' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct watching w = { .cli = cli };
 	struct ddblock *d;
 	struct ddblock_connect_options how = DDBLOCK_CONNECT_OPTIONS_INIT;
-	int option, status;
+	int status = cli_options(cli, argc, argv, watch_option, &w);
 
 	how.resume = 1;
-	while ((option = cli_getopt(cli, argc, argv, "hvn:", options)) != -1) {
-		if (option == '?')
-			return CLI_USAGE;
-		if (option == 'd') {
-			w.data = true;
-			continue;
-		}
-		if (!codec_parse_number(optarg, strlen(optarg), &w.left) ||
-		    w.left == 0)
-			return cli_misused(cli, "\"%s\" is no number of lines",
-			    optarg);
-	}
+	if (status != 0)
+		return status;
 	if (argc - optind != 1)
 		return cli_misused(cli, argc == optind ? "which lock?" :
 		    "one lock at a time");

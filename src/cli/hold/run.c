@@ -20,16 +20,96 @@
 #include "cli/hold/supervise.h"
 #include "common/clock.h"
 
+bool
+run_option(struct run *run, enum cli_option option)
+{
+	switch (option) {
+	case CLI_OPTION_ON_DANGER:
+		run->danger_signal = cli_parse_signal(optarg);
+		return run->danger_signal != 0;
+	case CLI_OPTION_COMMAND:
+		run->shell_text = optarg;
+		return true;
+	case CLI_OPTION_CLOSE:
+		/* What keeps the lock stays open in the command, which needs
+		 * it when we are killed (child.c). It keeps no lock when the
+		 * command has ended: we release it then. */
+		return true;
+	case CLI_OPTION_NO_FORK:
+		run->no_fork = true;
+		return true;
+	default:
+		return request_option(&run->request, option);
+	}
+}
+
+/* The word after the key, which is an option there only as with flock(1). */
+static int
+run_after_key(struct run *run, int argc, char **argv)
+{
+	static const char name[] = "--command";
+	const size_t length = sizeof(name) - 1;
+	char *word = argv[optind++];
+	bool has_value = strncmp(word, name, length) == 0 &&
+	    word[length] == '=';
+
+	if (!has_value && strcmp(word, "-c") != 0 && strcmp(word, name) != 0)
+		return cli_misused(run->cli, "\"%s\" stands after the key; "
+		    "options go before it, and before a command of that name "
+		    "goes \"--\"", word);
+	if (run->shell_text != NULL)
+		return cli_misused(run->cli, "one command at a time");
+	if (has_value)
+		run->shell_text = word + length + 1;
+	else if (optind < argc)
+		run->shell_text = argv[optind++];
+	else
+		return cli_misused(run->cli, "%s needs a value", word);
+	return 0;
+}
+
+static void
+run_by_shell(struct run *run)
+{
+	static char shell[] = "/bin/sh", option[] = "-c";
+	char *chosen = getenv("SHELL");
+
+	run->shell_argv[0] =
+	    chosen == NULL || chosen[0] == '\0' ? shell : chosen;
+	run->shell_argv[1] = option;
+	run->shell_argv[2] = run->shell_text;
+	run->argv = run->shell_argv;
+}
+
 int
 run_operands(struct run *run, int argc, char **argv)
 {
-	int status = request_operand(run->cli, &run->request, argc, argv);
+	bool named = run->request.n_keys > 0;
+	int status;
 
+	if (run->no_fork)
+		return cli_misused(run->cli, "-F: a lock with a lease needs a "
+		    "process that watches the command and ends it in time. "
+		    "Without -F that process passes signals and the status "
+		    "on; for a process that must keep its number there is "
+		    "\"ddblock acquire --for-pid\"");
+	status = request_operand(run->cli, &run->request, argc, argv);
 	if (status != 0)
 		return status;
-	if (optind == argc)
+	if (!named && optind < argc && strcmp(argv[optind], "--") == 0)
+		optind++;
+	else if (!named && optind < argc && argv[optind][0] == '-')
+		status = run_after_key(run, argc, argv);
+	if (status != 0)
+		return status;
+	if (run->shell_text != NULL && optind < argc)
+		return cli_misused(run->cli, "the shell's command is one "
+		    "word: \"%s\" is too much", argv[optind]);
+	if (run->shell_text == NULL && optind == argc)
 		return cli_misused(run->cli, "which command?");
 	run->argv = argv + optind;
+	if (run->shell_text != NULL)
+		run_by_shell(run);
 	return 0;
 }
 

@@ -13,12 +13,18 @@ struct run {
 	struct lock_request request;
 	int danger_signal;
 	char **argv;		/* of the command */
+	char *shell_text;	/* instead: for the shell; NULL */
+	char *shell_argv[4];
+	bool no_fork;		/* -F, which is refused */
 	struct signals signals;
 	struct ddblock *connection;
 	uint64_t id;		/* 0: the lock was not acquired */
 	bool lost;		/* the lock, before the command ended */
 	bool told_to_end;	/* by a signal */
 };
+
+/* An option of every run. False: its value makes no sense. */
+bool run_option(struct run *, enum cli_option);
 
 /* After the options: the key, unless they named some, and the command. 0, or
  * the exit status. It complains. */
