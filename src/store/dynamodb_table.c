@@ -175,6 +175,26 @@ dynamodb_table_good(struct dynamodb_table *t, const char *ttl)
 	    t->table, what, keys, ttl);
 }
 
+/* It answers, but not as DynamoDB does. Who looks in order to go on asks it
+ * again, like one that does not answer: not at once. */
+static void
+dynamodb_table_strange(struct dynamodb_table *t, const char *what)
+{
+	char text[DYNAMODB_TABLE_TEXT_MAX];
+	uint64_t wait_ms;
+
+	(void)snprintf(text, sizeof(text), "%s %s",
+	    aws_client_endpoint(t->client), what);
+	if (t->goal != DYNAMODB_TABLE_LOOK || !retry_next(&t->retry,
+	    AWS_CLASS_TRANSIENT, clock_boot_ms(), t->deadline_ms,
+	    dynamodb_jobs_dice(t->jobs), &wait_ms)) {
+		dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE, "%s", text);
+		return;
+	}
+	dynamodb_jobs_trouble(t->jobs, DDBLOCK_E_UNREACHABLE, text);
+	dynamodb_table_wait(t, wait_ms);
+}
+
 static void
 dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 {
@@ -184,8 +204,7 @@ dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 	char need[SCHEMA_TEXT_MAX];
 
 	if (table == NULL) {
-		dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE, "%s does not "
-		    "answer as DynamoDB does", aws_client_endpoint(t->client));
+		dynamodb_table_strange(t, "does not answer as DynamoDB does");
 		return;
 	}
 	schema_found(table, have);
@@ -272,9 +291,8 @@ dynamodb_table_succeeded(struct dynamodb_table *t,
 		break;
 	case TABLE_TIME:
 		if (aws_client_wall_ms(t->client) == 0)
-			dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE,
-			    "the answers of %s have no Date",
-			    aws_client_endpoint(t->client));
+			dynamodb_table_strange(t,
+			    "gives no Date with its answers");
 		else
 			dynamodb_table_end(t, 0, "table %.*s answers",
 			    TABLE_NAME_SHOWN, t->table);

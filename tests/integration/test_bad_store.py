@@ -167,6 +167,8 @@ class Endpoint(Base):
                     self.assertEqual((row["session"], row["cause"]),
                                      ("opening", code), row)
                     self.check_shown(code, row)
+                    # Whatever it answers, it is not asked as fast as it does.
+                    self.assertLess(int(row["requests"]), 500, row)
                     rule.stop()
                     rule.go()
                     self.daemon.wait_log("the session is open")
