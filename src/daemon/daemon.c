@@ -34,14 +34,12 @@
 #include "daemon/replace.h"
 #include "daemon/watchdog.h"
 #include "ddblock.h"
-#include "ipc/server.h"
 
 #define DAEMON_TEXT_MAX 1024
 #define DAEMON_REPORT_MAX (64 * 1024)
 #define DAEMON_SIGNALS 4
 /* Open files that belong to neither clients nor stores. */
-#define DAEMON_FILES \
-	(64 + DESCRIPTOR_STORE_WAITING_MAX + SERVER_EARS_MAX)
+#define DAEMON_FILES (64 + DESCRIPTOR_STORE_WAITING_MAX)
 
 static const int daemon_signals[DAEMON_SIGNALS] = {
 	SIGTERM, SIGINT, SIGHUP, SIGUSR2,

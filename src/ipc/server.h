@@ -14,8 +14,6 @@
 #include "core/succession.h"
 
 #define SERVER_ENTRY_KINDS (CORE_ENTRY_KINDS + 16)
-/* Descriptors besides those of connections: one for each user up to so many. */
-#define SERVER_EARS_MAX 64
 
 struct access;
 struct event_base;

@@ -465,19 +465,19 @@ secret_access_key = s
 
     def test_files(self):
         daemon = harness.Daemon(self.CONFIG)
-        command = ["prlimit", "--nofile=600:600"] + daemon.command()
+        command = ["prlimit", "--nofile=500:500"] + daemon.command()
         daemon.command = lambda: command
         with daemon:
             line = daemon.wait_log("connections_max = 5000")
-            self.assertIn("only 600 files may be open, and 280 are for other",
+            self.assertIn("only 500 files may be open, and 216 are for other",
                           line)
-            clients = [harness.Client(daemon) for _ in range(320)]
+            clients = [harness.Client(daemon) for _ in range(284)]
             for client in clients:
                 self.assertTrue(client.call("PING").ok)
             with harness.Client(daemon) as refused:
                 self.assertEqual(refused.reply().code, "LIMIT")
             self.assertLess(len(os.listdir(f"/proc/{daemon.pid}/fd")),
-                            600 - 72)
+                            500 - 72)
             self.assertTrue(clients[0].try_("k").ok)
             for client in clients:
                 client.close()

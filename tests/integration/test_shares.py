@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """What all users share: none has more than it leaves to the others, and the
 last of it is for administrators. Each user here is a real one."""
-import contextlib
 import os
 import socket
 import unittest
@@ -169,50 +168,6 @@ class Shares(harness.WithDaemon, unittest.TestCase):
 
 
 @unittest.skipIf(os.geteuid() != 0, "only root has other users")
-class ManyUsers(harness.WithDaemon, unittest.TestCase):
-    """Each has a descriptor of the daemon's that hears its connections, and
-    those that come when there are many of them share one."""
-
-    CONFIG = ("[daemon]\nsocket_mode = 0666\n"
-              "[namespace default]\nfile = {dir}/db\n")
-    EARS_MAX = 64
-
-    def ears(self):
-        """With that of the event loop and the shared one."""
-        n = 0
-        for fd in os.scandir(f"/proc/{self.daemon.pid}/fd"):
-            with contextlib.suppress(FileNotFoundError):
-                n += os.readlink(fd.path) == "anon_inode:[eventpoll]"
-        return n
-
-    def setUp(self):
-        self.daemon = harness.Daemon(config=self.CONFIG)
-        os.chmod(self.daemon.directory, 0o755)
-        self.daemon.start()
-        self.addCleanup(self.daemon.close)
-
-    def test_all_are_heard(self):
-        ours = self.client()
-        self.assertTrue(ours.call("PING").ok)
-        before = self.ears()
-        strangers = []
-        for i in range(self.EARS_MAX + 6):
-            strangers.append(Stranger(self.daemon.socket, 3000 + i))
-            self.addCleanup(strangers[-1].close)
-            self.assertIn("OK", strangers[-1].do("connect"))
-        self.assertEqual(self.ears(), before + self.EARS_MAX - 1)
-        # The end of the first one is heard, and the last one told.
-        first, last = strangers[0], strangers[-1]
-        self.assertIn("OK", first.do("#t TRY k"))
-        last.here.sendall(b"#a ACQUIRE k wait=60s\n")
-        first.here.shutdown(socket.SHUT_WR)
-        self.assertIn("#a OK", last.answers.readline())
-        for stranger in strangers[1:]:
-            stranger.here.shutdown(socket.SHUT_WR)
-        while self.ears() > before:
-            self.assertTrue(ours.call("PING").ok)
-
-
 class Restarted(succession.Case):
     def test_who_waits(self):
         """What was admitted is, also if its user has its share since."""

@@ -18,7 +18,6 @@
 #include "common/freelist.h"
 #include "ipc/access.h"
 #include "ipc/codec.h"
-#include "ipc/connection/ear.h"
 #include "ipc/protocol.h"
 #include "ipc/server.h"
 
@@ -32,6 +31,7 @@
 #define LISTING_STEPS_MAX 512		/* looked at in one turn */
 #define TELL_MS 1000			/* between reports */
 #define TURN_NS 100000			/* of a user: some short requests */
+#define OWED_MAX_NS (5 * TURN_NS)
 
 /* A user of this host, and what all connections of the user consume. */
 struct user {
@@ -48,7 +48,6 @@ struct user {
 				 * limit */
 	struct account *greatest;	/* with most bytes; NULL: all have
 					 * few */
-	struct ear *ear;		/* NULL: not yet */
 
 	/* schedule.c: */
 	struct connection *work;	/* its connections that have some */
@@ -239,7 +238,8 @@ struct connection {
 	struct server *server;
 	uint64_t client;		/* the core's name for it */
 	int fd;
-	uint32_t watched;		/* what its user's ear hears of it */
+	short watched;			/* what @event waits for */
+	struct event event;
 	struct peer peer;
 	struct user *user;
 	struct access_match match;	/* rights.c: as of these rules */
@@ -333,8 +333,6 @@ struct server {
 	uint32_t slot_hint;
 	uint64_t serial;
 	struct user *users;
-	struct ear *ear;		/* of users that have none */
-	uint32_t n_ears;		/* of one user each */
 	struct process *processes;	/* process.h */
 	uint32_t n_processes;
 	uint32_t n_requests;		/* without a reply, of all */

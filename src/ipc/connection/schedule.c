@@ -4,6 +4,8 @@
  * connections, delays the others by a turn. What took longer than its turn is
  * owed: the user waits for as many turns. So a user is served by what the work
  * costs, not by the number of lines. (Deficit round robin, with time for cost.)
+ * No more is owed than OWED_MAX_NS: when the daemon itself waits for a processor
+ * in a turn, that is not its user's doing, and what takes longer is rare.
  *
  * Work that arises meanwhile is done in the same round, unless its user has had
  * its turn. Between two rounds the event loop looks at all sockets and timers.
@@ -128,6 +130,8 @@ void
 turn_end(struct server *s, struct user *u)
 {
 	u->credit_ns -= (int64_t)(clock_monotonic_ns() - s->turn_began_ns);
+	if (u->credit_ns < -OWED_MAX_NS)
+		u->credit_ns = -OWED_MAX_NS;
 	s->serving = NULL;
 	if (u->work != NULL)
 		turn_line_up(s, u);

@@ -37,10 +37,6 @@ user_free_if_unused(struct server *s, struct user *u)
 	while (*link != u)
 		link = &(*link)->next;
 	*link = u->next;
-	if (u->ear != NULL && u->ear != s->ear) {
-		ear_free(u->ear);
-		s->n_ears--;
-	}
 	free(u);
 }
 

@@ -33,8 +33,6 @@ int connection_new(struct server *, int fd,
 void connection_free(struct connection *);
 /* What is not done when it is accepted: the first work of a fresh one. */
 void connection_begin(struct connection *);
-/* There are EPOLL* events at its socket. */
-void connection_hear(void *connection, uint32_t events);
 /* Wait for exactly the events that let us go on. */
 void connection_watch(struct connection *);
 void connection_unwatch(struct connection *);

@@ -57,9 +57,8 @@ server_new(struct event_base *base, const struct server_config *config,
 	if (r == 0) {
 		s->work_event = evtimer_new(base, round_on_work, s);
 		s->tell_event = evtimer_new(base, tell_on_time, s);
-		s->ear = ear_new(base, connection_hear);
-		r = s->work_event == NULL || s->tell_event == NULL ||
-		    s->ear == NULL ? DDBLOCK_E_NOMEM : 0;
+		r = s->work_event == NULL || s->tell_event == NULL ?
+		    DDBLOCK_E_NOMEM : 0;
 	}
 	if (r == 0)
 		r = listener_open(s, config, text, text_size);
@@ -120,7 +119,6 @@ server_free(struct server *s)
 		event_free(s->work_event);
 	if (s->tell_event != NULL)
 		event_free(s->tell_event);
-	ear_free(s->ear);
 	while (s->n_spare > 0)
 		buffer_done(&s->spare[--s->n_spare]);
 	buffer_done(&s->changed);

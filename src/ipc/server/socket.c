@@ -12,7 +12,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,16 +55,12 @@ connection_free(struct connection *c)
 	free(c);
 }
 
-void
-connection_hear(void *connection, uint32_t events)
+static void
+connection_on_event(evutil_socket_t fd, short what, void *arg)
 {
-	struct connection *c = connection;
-	uint32_t failed = events & (EPOLLHUP | EPOLLERR);
-	bool in = (c->watched & EPOLLIN) != 0 &&
-	    (events & (EPOLLIN | failed)) != 0;
-	bool out = (c->watched & EPOLLOUT) != 0 &&
-	    (events & (EPOLLOUT | failed)) != 0;
+	struct connection *c = arg;
 
+	(void)fd;
 	if (c->doomed)
 		return;
 	if (c->draining && connection_is_gone(c)) {
@@ -73,38 +68,22 @@ connection_hear(void *connection, uint32_t events)
 		return;
 	}
 	/* It waits for its turn, and need not be told of again before that. */
-	if ((in && c->readable) || (out && c->writable))
+	if (((what & EV_READ) != 0 && c->readable) ||
+	    ((what & EV_WRITE) != 0 && c->writable))
 		connection_unwatch(c);
-	c->readable |= in;
-	c->writable |= out;
-	if (in || out)
+	if (what & EV_READ)
+		c->readable = true;
+	if (what & EV_WRITE)
+		c->writable = true;
+	if (what & (EV_READ | EV_WRITE))
 		server_schedule(c->server, c);
-}
-
-/* Its user's; or the server's, for want of a descriptor, or because there are
- * many users. The same until the user has gone. */
-static struct ear *
-connection_ear(const struct connection *c)
-{
-	struct server *s = c->server;
-	struct user *u = c->user;
-
-	if (u->ear != NULL)
-		return u->ear;
-	if (s->n_ears < SERVER_EARS_MAX)
-		u->ear = ear_new(s->base, connection_hear);
-	if (u->ear != NULL)
-		s->n_ears++;
-	else
-		u->ear = s->ear;
-	return u->ear;
 }
 
 void
 connection_unwatch(struct connection *c)
 {
 	if (c->watched != 0)
-		(void)ear_set(c->user->ear, c->fd, c->watched, 0, NULL);
+		(void)event_del(&c->event);
 	c->watched = 0;
 }
 
@@ -112,15 +91,19 @@ connection_unwatch(struct connection *c)
 void
 connection_watch(struct connection *c)
 {
-	uint32_t events = 0;
+	short events = EV_PERSIST;
 
 	if (c->draining)
-		events |= EPOLLRDHUP | EPOLLET;
+		events |= EV_CLOSED | EV_ET;
 	else if (connection_has_room(c) && !c->readable)
-		events |= EPOLLIN;
+		events |= EV_READ;
 	if (c->blocked && !c->writable)
-		events |= EPOLLOUT;
-	if (ear_set(connection_ear(c), c->fd, c->watched, events, c) < 0) {
+		events |= EV_WRITE;
+	if (events == c->watched)
+		return;
+	connection_unwatch(c);
+	if (event_assign(&c->event, c->server->base, c->fd, events,
+	    connection_on_event, c) < 0 || event_add(&c->event, NULL) < 0) {
 		connection_cut(c, "there is no memory to listen to it");
 		return;
 	}
