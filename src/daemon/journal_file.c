@@ -26,6 +26,8 @@
 #define FILE_MAGIC UINT64_C(0x656c69666b626464)	/* ddbkfile */
 #define FILE_VERSION 1
 #define FILE_SIZE_MIN (256 * 1024)
+/* It grows by itself, but by no more than this: all clients wait meanwhile. */
+#define FILE_GROWTH_MAX (1024 * 1024)
 #define FILE_SUFFIX ".new"
 #define FILE_TRIES 10
 #define FILE_BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -170,7 +172,8 @@ file_map(struct journal_file *f, size_t want, char *text, size_t size)
 	int error;
 
 	do
-		error = posix_fallocate(f->fd, 0, (off_t)want);
+		error = posix_fallocate(f->fd, (off_t)f->size,
+		    (off_t)(want - f->size));
 	while (error == EINTR);
 	if (error != 0)
 		return file_fail(text, size, path, "there is no room for it",
@@ -180,6 +183,8 @@ file_map(struct journal_file *f, size_t want, char *text, size_t size)
 	    MREMAP_MAYMOVE);
 	if (memory == MAP_FAILED)
 		return file_fail(text, size, path, "cannot map it", errno);
+	/* On a disk the first write to a page would read megabytes ahead. */
+	(void)madvise(memory, want, MADV_RANDOM);
 	f->head = memory;
 	f->size = want;
 	journal_death_watch(&f->head->deaths,
@@ -439,11 +444,12 @@ journal_file_descriptor(const struct journal_file *f)
 int
 journal_file_grow(struct journal_file *f, char *text, size_t size)
 {
+	size_t more = f->size < FILE_GROWTH_MAX ? f->size : FILE_GROWTH_MAX;
 	int r;
 
-	if (f->size > JOURNAL_SIZE_MAX / 2)
+	if (f->size + more > JOURNAL_SIZE_MAX)
 		return file_refuse(text, size, f->path, "it is full");
-	r = file_map(f, 2 * f->size, text, size);
+	r = file_map(f, f->size + more, text, size);
 	if (r < 0)
 		return r;
 	journal_move(&f->journal, f->head + 1, f->size - sizeof(*f->head));
