@@ -34,9 +34,9 @@
  * users wait for it, and its clients for this one only if they ask the disk. */
 #define WORKER_NICE 5
 
-/* The log's length, in pages, at which it is copied into the database. */
-#define CHECKPOINT_IDLE_PAGES 1000
-#define CHECKPOINT_BUSY_PAGES 4000
+/* The log's length, in pages, at which it is copied into the database: all wait
+ * for that, some milliseconds. */
+#define CHECKPOINT_PAGES 1000
 #define SWEEP_EVERY_MS 30000
 
 #define SHARED_MS 1000	/* so long after another user asked, several do */
@@ -230,17 +230,6 @@ sqlite_worker_run_batch(struct sqlite_worker *w)
 	}
 }
 
-static bool
-sqlite_worker_is_busy(struct sqlite_worker *w)
-{
-	bool busy;
-
-	sqlite_worker_lock(w);
-	busy = sqlite_worker_has_work(w);
-	sqlite_worker_unlock(w);
-	return busy;
-}
-
 /* What fails here is tried again later; operations that need the disk meet the
  * same trouble and report it. */
 static void
@@ -248,9 +237,7 @@ sqlite_worker_maintain(struct sqlite_worker *w)
 {
 	uint64_t now_ms = clock_boot_ms();
 
-	if (w->wal_pages >= CHECKPOINT_BUSY_PAGES ||
-	    (w->wal_pages >= CHECKPOINT_IDLE_PAGES &&
-	    !sqlite_worker_is_busy(w))) {
+	if (w->wal_pages >= CHECKPOINT_PAGES) {
 		w->wal_pages = 0;
 		(void)sqlite3_wal_checkpoint_v2(w->file.db, NULL,
 		    SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
