@@ -169,10 +169,10 @@ outcome_print(const struct outcome *o)
 static void
 outcome_print_markdown(const struct outcome *o)
 {
-	printf("| %s | %s | %.2f; %.2f; %.1f | %.2f; %.2f; %.1f | "
+	printf("| %s | %s | %.2f; %.2f; %.1f | %.2f; %.1f | "
 	    "%.2f; %.2f | %.1f; %.1f | %.1f | %s |\n", o->attack->what,
 	    o->store, o->ping.p50 / 1000, o->ping.p99 / 1000,
-	    o->ping.worst / 1000, o->cycle.p50 / 1000, o->cycle.p99 / 1000,
+	    o->ping.worst / 1000, o->cycle.p99 / 1000,
 	    o->cycle.worst / 1000, o->quiet_ping.p99 / 1000,
 	    o->quiet_cycle.p99 / 1000, o->ping_ratio, o->cycle_ratio,
 	    o->root.worst / 1000,
@@ -256,7 +256,7 @@ outcome_head(void)
 		return;
 	if (strangers_options.markdown) {
 		printf("| a stranger's | store | PING, ms: p50; p99; worst | "
-		    "TRY + RELEASE, ms: p50; p99; worst | quiet p99: PING; "
+		    "TRY + RELEASE, ms: p99; worst | quiet p99: PING; "
 		    "TRY + RELEASE | ratio | root, worst | |\n"
 		    "|---|---|---|---|---|---|---|---|\n");
 		return;

@@ -4,8 +4,8 @@
  * connections, delays the others by a turn. What took longer than its turn is
  * owed: the user waits for as many turns. So a user is served by what the work
  * costs, not by the number of lines. (Deficit round robin, with time for cost.)
- * No more is owed than OWED_MAX_NS: when the daemon itself waits for a processor
- * in a turn, that is not its user's doing, and what takes longer is rare.
+ * No more is owed than OWED_MAX_NS: when the daemon waits for a processor in a
+ * turn, that is not its user's doing, and work that takes longer is rare.
  *
  * Work that arises meanwhile is done in the same round, unless its user has had
  * its turn. Between two rounds the event loop looks at all sockets and timers.
