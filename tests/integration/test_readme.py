@@ -48,7 +48,8 @@ SEEN = (
     (),
 )
 WRONG = re.compile(r"not found|No such file or directory$|syntax error"
-                   r"|ddblockd: |usage:|^never$|Traceback")
+                   r"|ddblockd: (?!namespace default: waiting for )"
+                   r"|usage:|^never$|Traceback")
 
 
 def tour():

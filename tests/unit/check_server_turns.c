@@ -15,7 +15,7 @@
 
 TEST_FIXTURE(setup, teardown)
 
-#define ROUNDS 10	/* less than are owed */
+#define ROUNDS (OWED_MAX_NS / TURN_NS - 1)	/* less than are owed */
 
 /* All connections are of one user, which does not pay in the next rounds of the
  * loop. */
@@ -23,7 +23,7 @@ static void
 owe(void)
 {
 	ck_assert_ptr_null(t.server->users->next);
-	t.server->users->credit_ns = -1000 * TURN_NS;
+	t.server->users->credit_ns = -OWED_MAX_NS;
 }
 
 static void
