@@ -86,6 +86,7 @@ static const struct transition check_locks[] = {
 	{ L_MULTI, L_ABSENT, true },
 	{ L_MULTI, L_IDLE, true },
 	{ L_MULTI, L_EXCLUSIVE, true },	/* deleted by hand */
+	{ L_MULTI, L_SHARED, true },
 	{ L_MULTI, L_SEMAPHORE, false },
 };
 
