@@ -3,6 +3,8 @@
  * itself with every request; the limits of log.h are for different messages,
  * such as each of many lost locks.
  */
+#include <config.h>	/* the build's */
+
 #include "daemon/event_log.h"
 
 #include <inttypes.h>
@@ -169,11 +171,7 @@ event_log_says_where(const char *text, const char *where)
 	size_t length = name == NULL ? strlen(where) :
 	    (size_t)(name - where) + 1;
 
-	for (; *text != '\0'; text++) {
-		if (strncmp(text, where, length) == 0)
-			return true;
-	}
-	return false;
+	return memmem(text, strlen(text), where, length) != NULL;
 }
 
 /* One line with all that helps to find the cause. */

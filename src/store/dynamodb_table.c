@@ -105,6 +105,28 @@ dynamodb_table_wait(struct dynamodb_table *t, uint64_t wait_ms)
 		dynamodb_table_end(t, DDBLOCK_E_NOMEM, "out of memory");
 }
 
+/* An endpoint that says nothing at all is given up sooner than a table that is
+ * in the making. */
+static uint64_t
+dynamodb_table_end_ms(const struct dynamodb_table *t)
+{
+	return t->silence_ms < t->deadline_ms ? t->silence_ms : t->deadline_ms;
+}
+
+/* The same request once more, after a while. False: not after this, or there is
+ * no time left for it. */
+static bool
+dynamodb_table_again(struct dynamodb_table *t, enum aws_class class)
+{
+	uint64_t wait_ms;
+
+	if (!retry_next(&t->retry, class, clock_boot_ms(),
+	    dynamodb_table_end_ms(t), dynamodb_jobs_dice(t->jobs), &wait_ms))
+		return false;
+	dynamodb_table_wait(t, wait_ms);
+	return true;
+}
+
 /* The next request is another one. */
 static void
 dynamodb_table_next(struct dynamodb_table *t, enum dynamodb_table_step step)
@@ -181,18 +203,15 @@ static void
 dynamodb_table_strange(struct dynamodb_table *t, const char *what)
 {
 	char text[DYNAMODB_TABLE_TEXT_MAX];
-	uint64_t wait_ms;
 
 	(void)snprintf(text, sizeof(text), "%s %s",
 	    aws_client_endpoint(t->client), what);
-	if (t->goal != DYNAMODB_TABLE_LOOK || !retry_next(&t->retry,
-	    AWS_CLASS_TRANSIENT, clock_boot_ms(), t->deadline_ms,
-	    dynamodb_jobs_dice(t->jobs), &wait_ms)) {
-		dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE, "%s", text);
-		return;
+	if (t->goal == DYNAMODB_TABLE_LOOK) {
+		dynamodb_jobs_trouble(t->jobs, DDBLOCK_E_UNREACHABLE, text);
+		if (dynamodb_table_again(t, AWS_CLASS_TRANSIENT))
+			return;
 	}
-	dynamodb_jobs_trouble(t->jobs, DDBLOCK_E_UNREACHABLE, text);
-	dynamodb_table_wait(t, wait_ms);
+	dynamodb_table_end(t, DDBLOCK_E_UNREACHABLE, "%s", text);
 }
 
 static void
@@ -371,20 +390,11 @@ dynamodb_table_refused(struct dynamodb_table *t, const struct aws_error *e)
 	}
 }
 
-/* An endpoint that says nothing at all is given up sooner than a table that is
- * in the making. */
-static uint64_t
-dynamodb_table_end_ms(const struct dynamodb_table *t)
-{
-	return t->silence_ms < t->deadline_ms ? t->silence_ms : t->deadline_ms;
-}
-
 static void
 dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 {
 	struct dynamodb_table *t = arg;
 	struct aws_error e;
-	uint64_t wait_ms;
 
 	t->call = NULL;
 	if (answer->status != 0)
@@ -397,11 +407,7 @@ dynamodb_table_on_answer(void *arg, const struct aws_answer *answer)
 		return;
 	}
 	dynamodb_jobs_trouble(t->jobs, e.code, e.text);
-	if (retry_next(&t->retry, e.class, clock_boot_ms(),
-	    dynamodb_table_end_ms(t), dynamodb_jobs_dice(t->jobs),
-	    &wait_ms))
-		dynamodb_table_wait(t, wait_ms);
-	else
+	if (!dynamodb_table_again(t, e.class))
 		dynamodb_table_refused(t, &e);
 }
 

@@ -331,8 +331,8 @@ rows_on_row(void *arg, const struct ddblock_row *row, bool final)
 	rows_wipe(w);
 	if (!final) {
 		w->n_rows++;
-		w->held = w->held || w->view->is_held == NULL ||
-		    w->view->is_held(row);
+		w->held = w->held || (w->view->is_held != NULL &&
+		    w->view->is_held(row));
 		if (w->json)
 			rows_json_row(w, row);
 		else
