@@ -289,7 +289,8 @@ struct ddblock_acquire_options {
 	int stays;		/* if the connection ends first, it is left to
 				 * its deadline, and not renewed */
 	const char *owner;	/* what people see, 1 to 255 bytes in one line;
-				 * NULL: as configured, else HOST/NAME:PID */
+				 * NULL: as configured, else
+				 * HOST/NAME:PID USER */
 	int64_t linger_ms;	/* it stays for ddblock_resume(); 0: no */
 	int process_fd;		/* a pidfd: it ends with that; -1: none */
 	int loss_signal;	/* to that; 0: SIGTERM, negative: none */

@@ -237,6 +237,7 @@ struct core_holder_view {
 	bool left;		/* ... this one because its client here left */
 	uint32_t namespace_index;	/* here: in which */
 	uint64_t client;	/* here: which */
+	uint64_t process;	/* here: for which; 0: none */
 	bool named;		/* here: its owner is its own text */
 	char owner[OWNER_LENGTH_MAX + 1];	/* may be empty */
 	uint64_t token;

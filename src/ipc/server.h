@@ -55,7 +55,7 @@ struct server_config {
 struct server_defaults {
 	uint64_t wait_ms;	/* ACQUIRE; CORE_FOREVER */
 	const char *owner;	/* the owner of holds; NULL: the client's name,
-				 * HOST/NAME:PID */
+				 * HOST/NAME:PID USER */
 };
 
 /* The process at the other end of a connection, as the kernel says; its name is

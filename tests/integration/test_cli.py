@@ -320,7 +320,7 @@ class Watch(unittest.TestCase):
                              r"^\d\d:\d\d:\d\d  free$")
             grant = client.acquire(KEY)
             self.assertRegex(watch.stdout.readline(),
-                             r"  held by \S+/leader:\d+, token "
+                             r"  held by \S+/leader:\d+ \S+, token "
                              + grant["token"] + "$")
             client.release(grant)
             self.assertRegex(watch.stdout.readline(), "  free$")

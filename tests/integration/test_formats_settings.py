@@ -15,7 +15,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 MILLISECONDS = r"1[0-9]{12}"
 JS = "format = js-fail-open\nkey_attribute = id\n"
 DLOCK = "format = dlock\ntrust_clock = yes\n"
-OWNER = ".*/.*:[0-9]+"
+OWNER = ".*/.*:[0-9]+ .+"
 UUID_OF_THEIRS = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 GUID = base64.b64encode(bytes(range(64))).decode()
 

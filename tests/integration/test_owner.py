@@ -2,15 +2,20 @@
 host, program and process; on either store, and as other hosts see it.
 """
 import os
+import pwd
 import unittest
 
 import harness
 from harness import Client, Daemon
-from runner import Run
+from runner import Run, ddblock, environment
+from screen import OnTerminal
+from users import as_user
 
 TEAM = "the blue team"
 SQLITE = ("[namespace default]\nfile = {dir}/default.db\n"
           f"[namespace team]\nfile = {{dir}}/team.db\nowner = {TEAM}\n")
+USER = pwd.getpwuid(os.getuid()).pw_name
+NOBODYS_UID = 61999		# of no user in /etc/passwd
 
 
 def owner_of(client, key, ns="default"):
@@ -52,14 +57,14 @@ class OneDaemon:
 
     def test_configured(self):
         one, two = self.clients(2)
-        usual = r"/.+:[0-9]+$"
+        usual = rf"/.+:[0-9]+ {USER}$"
         for words, ns in (({}, "default"), ({}, "team"),
                           ({"owner": "own"}, "team")):
             grant = one.try_("k", ns=ns, **words)
             self.assertTrue(grant.ok)
             if ns == "default":
                 self.assertRegex(owner_of(two, "k"), usual)
-                self.assertIsNone(two.call("HELD").rows[0].get("owner"))
+                self.assertRegex(two.call("HELD").rows[0]["owner"], usual)
             else:
                 expected = words.get("owner", TEAM)
                 self.assertEqual(owner_of(two, "k", ns=ns), expected)
@@ -93,6 +98,103 @@ class OneDaemon:
                 pass
             run.process.stdin.close()
             self.assertEqual(run.end(), 0)
+
+    def name_of(self, *arguments, **more):
+        """What the holder of such a run is called, without its host."""
+        done = ddblock(self.daemon, "run", *arguments, stdin="",
+                       env=environment(self.daemon, **more))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        owner, = (line.split(maxsplit=1)[1] for line in
+                  done.stdout.splitlines() if line.startswith("owner "))
+        return owner.strip().partition("/")[2]
+
+    def test_command_names_it(self):
+        get = [harness.program("ddblock"), "get", "k"]
+        by_shell = " ".join(get)
+        for arguments, more, name in (
+                (["k", "--", *get], {}, "ddblock"),
+                (["k", "-c", f"{by_shell}; true"], {}, "ddblock"),
+                (["k", "-c", f" ({by_shell})"], {}, "ddblock"),
+                (["--name", "nightly", "k", *get], {}, "nightly"),
+                (["k", *get], {"DDBLOCK_NAME": "Fir\u00e9 7"},
+                 "Fir\u00e9 7"),
+                (["--name=a", "k", *get], {"DDBLOCK_NAME": "b"}, "a")):
+            with self.subTest(arguments=arguments, more=more):
+                self.assertRegex(self.name_of(*arguments, **more),
+                                 rf"^{name}:\d+ {USER}$")
+
+    def test_for_a_process(self):
+        """It is called after the process, not after who asked for it."""
+        client, = self.clients(1)
+        with open("/proc/self/comm", encoding="utf-8") as f:
+            command = f.read().strip()
+        done = ddblock(self.daemon, "acquire", f"--for-pid={os.getpid()}",
+                       "k")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(owner_of(client, "k"),
+                         rf"/{command}:{os.getpid()} {USER}$")
+        self.assertEqual(ddblock(self.daemon, "release", "k").returncode, 0)
+
+    def test_refusal_says_how_long(self):
+        client, = self.clients(1)
+        client.hello("holder")
+        self.assertTrue(client.try_("k").ok)
+        done = ddblock(self.daemon, "run", "-n", "k", "true")
+        self.assertRegex(
+            done.stderr,
+            rf"k: .*; held by \S+/holder:\d+ {USER} for \d+s\n$")
+
+
+class Users(unittest.TestCase):
+    """Whose it is, by the name or by the number; /etc/passwd says it."""
+
+    def setUp(self):
+        self.daemon = Daemon(SQLITE).start()
+        self.addCleanup(self.daemon.close)
+
+    @unittest.skipUnless(os.geteuid() == 0, "must be root")
+    def test_users(self):
+        def owner(client):
+            self.assertTrue(client.try_("k").ok)
+            row, = client.call("HELD key=k").rows
+            return f"{row['owner'].partition(' ')[2]}, {row.get('user')}"
+
+        for uid, expected in ((65534, "nobody, nobody"),
+                              (NOBODYS_UID, f"uid {NOBODYS_UID}, None")):
+            self.assertEqual(as_user(self.daemon, owner, uid, uid), expected)
+
+
+class Waiting(unittest.TestCase):
+    """The line of one that waits, at a terminal."""
+
+    def setUp(self):
+        self.daemon = Daemon(SQLITE).start()
+        self.addCleanup(self.daemon.close)
+        self.holder = Client(self.daemon)
+        self.addCleanup(self.holder.close)
+        self.holder.hello("holder")
+        self.assertTrue(self.holder.try_("k").ok)
+
+    def terminal(self, *command):
+        return OnTerminal(command, environment(self.daemon), columns=200)
+
+    def test_line(self):
+        with self.terminal(harness.program("ddblock"), "run", "-w", "2h",
+                           "k", "true") as person:
+            person.until_shown(
+                rf"^waiting for k: held by \S+/holder:\d+ {USER} for \d+s; "
+                r"\d+s of 2h0m$")
+
+    def test_none_from_the_background(self):
+        """It is another process group of the terminal. The lock is refused
+        after its first line would have been due."""
+        command = (f"set -m; {harness.program('ddblock')} run -w 1.2s k "
+                   "true & wait; echo END")
+        with self.terminal("/bin/sh", "-c", command) as person:
+            person.until_shown("^END$")
+            seen = "\n".join(person.screen.lines)
+            self.assertIn("did not become free in time", seen)
+            self.assertNotIn("waiting for", seen)
 
 
 class Sqlite(OneDaemon, unittest.TestCase):

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/age.h"
 #include "cli/base/say.h"
 #include "common/clock.h"
 #include "ipc/codec.h"
@@ -23,17 +24,18 @@
 
 void
 progress_init(struct progress *p, const struct cli *cli, const char *key,
-    bool quiet)
+    uint64_t wait_ms, bool quiet)
 {
 	*p = (struct progress){ .key = key, .ns = cli->ns,
-		.sort = cli->sort };
+		.sort = cli->sort, .from_ms = clock_boot_ms(),
+		.wait_ms = wait_ms };
 	buffer_init(&p->line, PROGRESS_LINE_MAX);
 	buffer_init(&p->next, PROGRESS_LINE_MAX);
 	if (quiet)
 		return;
 	p->terminal = isatty(STDERR_FILENO) == 1;
 	p->enabled = p->terminal || cli->verbose;
-	p->next_ms = clock_boot_ms() + PROGRESS_FIRST_MS;
+	p->next_ms = p->from_ms + PROGRESS_FIRST_MS;
 }
 
 static void
@@ -94,9 +96,34 @@ progress_others(struct progress *p, const struct ddblock_row *row)
 		    (unsigned long long)(holders - 1));
 }
 
+/* A job in the background would write over what the user is typing. */
+static bool
+progress_is_in_background(const struct progress *p)
+{
+	pid_t group = p->terminal ? tcgetpgrp(STDERR_FILENO) : -1;
+
+	return group >= 0 && group != getpgrp();
+}
+
+/* For how long, of how long. */
+static void
+progress_time(struct progress *p)
+{
+	(void)buffer_append_text(&p->line, "; ");
+	age_write(&p->line, clock_boot_ms() - p->from_ms);
+	if (p->wait_ms == DDBLOCK_NEVER_MS)
+		return;
+	(void)buffer_append_text(&p->line, " of ");
+	age_write(&p->line, p->wait_ms);
+}
+
 static void
 progress_show(struct progress *p)
 {
+	if (progress_is_in_background(p)) {
+		p->shown = false;	/* others have written since */
+		return;
+	}
 	progress_wipe(p);
 	if (p->line.data == NULL || buffer_failed(&p->line) != 0)
 		return;
@@ -143,6 +170,7 @@ progress_on_holder(void *arg, struct ddblock *d,
 			progress_field(p, reply->row, ": held by ", "owner");
 		else
 			progress_field(p, reply->row, ": ", "state");
+		age_of_holder(&p->line, " for ", reply->row);
 		progress_others(p, reply->row);
 		progress_field(p, reply->row, ", unchanged for ", "unchanged");
 	}
@@ -152,6 +180,7 @@ progress_on_holder(void *arg, struct ddblock *d,
 	if (p->place > 1)
 		(void)buffer_printf(&p->line, ", %llu hosts ahead",
 		    (unsigned long long)p->place - 1);
+	progress_time(p);
 	progress_show(p);
 }
 

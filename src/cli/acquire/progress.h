@@ -1,6 +1,6 @@
 /*
- * What a user sees while a lock is waited for: its holder, and how many waiters
- * are ahead. One line on standard error, written over itself.
+ * What a user sees while a lock is waited for: its holder, how many waiters
+ * are ahead, and the time. One line on standard error, written over itself.
  */
 #ifndef DDBLOCKD_CLI_ACQUIRE_PROGRESS_H
 #define DDBLOCKD_CLI_ACQUIRE_PROGRESS_H
@@ -17,6 +17,8 @@ struct progress {
 	const char *ns;
 	const char *sort;
 	uint64_t next_ms;	/* boot time: ask again */
+	uint64_t from_ms;	/* boot time: it waits since then, */
+	uint64_t wait_ms;	/* so long at most; DDBLOCK_NEVER_MS */
 	uint64_t ahead;
 	uint64_t place;		/* of this host among others; 0: unknown */
 	bool ahead_known;
@@ -26,10 +28,11 @@ struct progress {
 	struct buffer line;
 };
 
-/* It is shown on a terminal; with @verbose, anywhere. It must live as long as
- * the connection, because late answers refer to it. */
+/* It is shown on a terminal, but not by a job in the background; with @verbose,
+ * also anywhere else. @wait_ms: how long it waits at most, or DDBLOCK_NEVER_MS.
+ * It must live as long as the connection, because late answers refer to it. */
 void progress_init(struct progress *, const struct cli *, const char *key,
-    bool quiet);
+    uint64_t wait_ms, bool quiet);
 void progress_done(struct progress *);
 
 /* Milliseconds for poll(2) until there is something to do; -1: never. */

@@ -6,6 +6,7 @@
 #include "cli/acquire/request.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ipc/codec.h"
@@ -92,6 +93,9 @@ request_option(struct lock_request *request, enum cli_option option)
 			return false;
 		request->busy_status = (int)number;
 		return true;
+	case CLI_OPTION_NAME:
+		request->client_name = optarg;
+		return optarg[0] != '\0';
 	case CLI_OPTION_OWNER:
 		options->owner = optarg;
 		return optarg[0] != '\0';
@@ -106,4 +110,14 @@ request_option(struct lock_request *request, enum cli_option option)
 	default:
 		return contents_option(&request->contents, option);
 	}
+}
+
+const char *
+request_client_name(const struct lock_request *request, const char *own)
+{
+	const char *name = request->client_name;
+
+	if (name == NULL)
+		name = getenv("DDBLOCK_NAME");
+	return name == NULL || name[0] == '\0' ? own : name;
 }

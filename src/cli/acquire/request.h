@@ -17,6 +17,7 @@ struct lock_request {
 	size_t n_keys;
 	const char *name;	/* of the lock, or of all, for people */
 	char multi_name[REQUEST_NAME_MAX];
+	const char *client_name;	/* --name; or NULL */
 	struct ddblock_acquire_options options;
 	bool for_process;	/* the hold ends with it, not with us */
 	struct contents contents;
@@ -43,5 +44,11 @@ bool request_option(struct lock_request *, enum cli_option);
  * optind is at the next operand. 0, or the exit status; it complains.
  */
 int request_operand(struct cli *, struct lock_request *, int argc, char **argv);
+
+/*
+ * What the holder is called: as --name says, or DDBLOCK_NAME, or else @own,
+ * which may be NULL.
+ */
+const char *request_client_name(const struct lock_request *, const char *own);
 
 #endif

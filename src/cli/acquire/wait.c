@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/acquire/outer.h"
+#include "cli/base/age.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 
@@ -75,6 +76,8 @@ wait_explain(struct wait_state *w, struct ddblock *d,
 	(void)cli_clean(&b, name, strlen(name));
 	(void)buffer_printf(&b, ": %s", ddblock_error_text(reply->code));
 	wait_field(&b, reply->row, "; held by ", "owner");
+	if (reply->row != NULL)
+		age_of_holder(&b, " for ", reply->row);
 	wait_field(&b, reply->row, ", ", "policy");
 	wait_field(&b, reply->row, ", unchanged for ", "unchanged");
 	wait_field(&b, reply->row, ", alive: ", "alive");
@@ -198,7 +201,7 @@ wait_open(struct cli *cli, const char *name, struct lock_request *request,
 	uint64_t from_ms = clock_boot_ms();
 	int status;
 
-	options.name = name;
+	options.name = request_client_name(request, name);
 	options.resume = 1;
 	options.interrupt_fd = request->interrupt_fd;
 	do {
@@ -223,7 +226,7 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 {
 	struct ddblock_acquire_options *options = &request->options;
 	struct wait_state w = { .request = request };
-	uint64_t limit_ms = DDBLOCK_NEVER_MS;
+	uint64_t wait_ms = DDBLOCK_NEVER_MS, limit_ms = DDBLOCK_NEVER_MS;
 	int status = outer_check(cli, d, request);
 	int r;
 
@@ -234,15 +237,17 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 	options->sort = cli->sort;
 	contents_ask(&request->contents, options);
 	if (options->wait_ms >= 0 &&
-	    options->wait_ms != DDBLOCK_WAIT_FOREVER)
-		limit_ms = clock_boot_ms() + (uint64_t)options->wait_ms +
-		    WAIT_ANSWER_MS;
+	    options->wait_ms != DDBLOCK_WAIT_FOREVER) {
+		wait_ms = (uint64_t)options->wait_ms;
+		limit_ms = clock_boot_ms() + wait_ms + WAIT_ANSWER_MS;
+	}
 	r = ddblock_acquire_several_start(d, request->keys, request->n_keys,
 	    options, wait_on_answer, &w, &w.number);
 	if (r < 0)
 		return cli_failed(d, request->name, r);
 	progress_init(&request->progress, cli,
-	    request->n_keys == 1 ? request->keys[0] : NULL, request->quiet);
+	    request->n_keys == 1 ? request->keys[0] : NULL, wait_ms,
+	    request->quiet);
 	status = wait_loop(&w, d, &request->progress, limit_ms);
 	progress_done(&request->progress);
 	*ret_id = w.id;

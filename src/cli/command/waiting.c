@@ -13,7 +13,7 @@ command_waiting(struct cli *cli, int argc, char **argv)
 		.kind = DDBLOCK_QUERY_WAITING,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
 		.columns = "ns key sort? mode?exclusive limit? ahead place? "
-		    "waited pid uid name owner holders? cause?",
+		    "waited pid user name owner holders? cause?",
 		.about = "cannot list the waiters",
 		.none = "No waiters.",
 	};

@@ -19,6 +19,7 @@
 #include "cli/hold/front.h"
 #include "cli/hold/supervise.h"
 #include "common/clock.h"
+#include "common/utf8.h"
 
 bool
 run_option(struct run *run, enum cli_option option)
@@ -342,6 +343,26 @@ run_init(struct run *run)
 	return CLI_FAILED;
 }
 
+/* The holder is the command: of a text for the shell, its first word. NULL: it
+ * has no name that can be shown. */
+static const char *
+run_name(struct run *run)
+{
+	const char *path = run->shell_text != NULL ? run->shell_text :
+	    run->argv[0];
+	const size_t length = strcspn(path, " \t\n;&|");
+	const char *name = path;
+
+	for (size_t i = 0; i < length; i++) {
+		if (path[i] == '/')
+			name = path + i + 1;
+	}
+	(void)snprintf(run->name, sizeof(run->name), "%.*s",
+	    (int)(path + length - name), name);
+	return run->name[0] == '\0' || !utf8_is_shown(run->name) ? NULL :
+	    run->name;
+}
+
 int
 run_once(struct run *run)
 {
@@ -352,7 +373,8 @@ run_once(struct run *run)
 	run->request.interrupt_fd = run->signals.fd;
 	run->request.on_interrupt = run_on_interrupt;
 	run->request.arg = run;
-	status = wait_open(run->cli, NULL, &run->request, &run->connection);
+	status = wait_open(run->cli, run_name(run), &run->request,
+	    &run->connection);
 	if (status != 0)
 		return status;
 	status = wait_for_lock(run->cli, run->connection, &run->request,

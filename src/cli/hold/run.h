@@ -8,6 +8,8 @@
 #include "cli/base/cli.h"
 #include "cli/base/signals.h"
 
+#define RUN_NAME_SIZE 64
+
 struct run {
 	struct cli *cli;
 	struct lock_request request;
@@ -18,6 +20,7 @@ struct run {
 	bool no_fork;		/* -F, which is refused */
 	struct signals signals;
 	struct ddblock *connection;
+	char name[RUN_NAME_SIZE];	/* of the command */
 	uint64_t id;		/* 0: the lock was not acquired */
 	bool lost;		/* the lock, before the command ended */
 	bool told_to_end;	/* by a signal */

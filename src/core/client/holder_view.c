@@ -69,6 +69,7 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->held = true;
 	v->here = true;
 	v->client = hold->client->id;
+	v->process = hold_process(hold);
 	v->namespace_index = ns->index;
 	v->named = hold_labels(hold).owner != NULL;
 	view_owner(v, hold_labels(hold).owner);

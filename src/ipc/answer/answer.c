@@ -56,8 +56,8 @@ answer_owner_name(struct connection *c, struct buffer *b,
 {
 	char owner[OWNER_LENGTH_MAX + 1];
 
-	if (v->here && !v->named && server_owner(c->server,
-	    v->namespace_index, server_find(c->server, v->client), owner))
+	if (v->here && !v->named && owner_of_hold(c->server,
+	    v->namespace_index, v->client, v->process, owner))
 		codec_text_value(b, "owner", owner);
 	else if (v->owner[0] != '\0')
 		codec_text_value(b, "owner", v->owner);

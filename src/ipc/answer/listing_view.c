@@ -42,6 +42,16 @@ listing_namespace(const struct connection *c, uint32_t index)
 	return c->server->calls.namespace_name(c->server->arg, index);
 }
 
+static void
+listing_user(struct connection *c, struct buffer *b, uid_t uid)
+{
+	const char *user = owner_user(&c->server->owner_users, uid);
+
+	codec_number(b, "uid", uid);
+	if (user[0] != '\0')
+		codec_text_value(b, "user", user);
+}
+
 /* The peer of @client; it may be gone by now. */
 static void
 listing_peer(struct connection *c, struct buffer *b, uint64_t client)
@@ -53,7 +63,7 @@ listing_peer(struct connection *c, struct buffer *b, uint64_t client)
 		return;
 	}
 	codec_number(b, "pid", (uint64_t)other->peer.pid);
-	codec_number(b, "uid", other->peer.uid);
+	listing_user(c, b, other->peer.uid);
 	codec_text_value(b, "name", other->peer.name);
 	codec_boolean(b, "mine", other == c);
 }
@@ -70,7 +80,7 @@ listing_process(struct connection *c, struct buffer *b,
 	codec_number(b, "process", (uint64_t)p->pid);
 	if (server_find(c->server, v->client) != NULL)
 		return;
-	codec_number(b, "uid", p->user->uid);
+	listing_user(c, b, p->user->uid);
 	codec_text_value(b, "name", p->name);
 }
 
@@ -107,10 +117,9 @@ static void
 listing_hold(struct connection *c, struct pending *p,
     const struct core_hold_view *v)
 {
-	const struct server *s = c->server;
-	const char *owner = v->labels.owner != NULL ? v->labels.owner :
-	    s->calls.defaults(s->arg, v->namespace_index).owner;
+	const char *owner = v->labels.owner;
 	struct buffer *b = connection_out(c);
+	char text[OWNER_LENGTH_MAX + 1];
 
 	listing_begin_hold(c, p, v);
 	answer_policy(b, v->terms.fail_closed);
@@ -122,6 +131,9 @@ listing_hold(struct connection *c, struct pending *p,
 		codec_duration(b, "remaining", v->remaining_ms);
 	listing_peer(c, b, v->client);
 	listing_process(c, b, v);
+	if (owner == NULL && owner_of_hold(c->server, v->namespace_index,
+	    v->client, v->terms.process, text))
+		owner = text;
 	if (owner != NULL)
 		codec_text_value(b, "owner", owner);
 	if (v->lingers_ms > 0)

@@ -155,7 +155,9 @@ answer_failure(struct connection *c, struct buffer *b,
 		return;
 	answer_shared(b, a->holder->mode, a->holder->limit);
 	answer_owner(c, b, a->holder);
-	if (a->holder->fail_closed && a->holder->acquired_at_s > 0)
+	if (a->holder->here)
+		codec_duration(b, "held", a->holder->held_ms);
+	else if (a->holder->acquired_at_s > 0)
 		codec_number(b, "acquired_at", a->holder->acquired_at_s);
 }
 

@@ -22,19 +22,6 @@ server_log(struct server *s, int priority, int64_t user, const char *format,
 	s->calls.log(s->arg, priority, user, text);
 }
 
-bool
-server_owner(const struct server *s, uint32_t namespace_index,
-    const struct connection *c, char ret[OWNER_LENGTH_MAX + 1])
-{
-	const char *own = s->calls.defaults(s->arg, namespace_index).owner;
-
-	if (own != NULL)
-		(void)snprintf(ret, OWNER_LENGTH_MAX + 1, "%s", own);
-	else if (c != NULL)
-		peer_owner(&c->peer, s->host, ret, OWNER_LENGTH_MAX + 1);
-	return own != NULL || c != NULL;
-}
-
 void
 connection_tell_refusal(const struct connection *c, struct server_refusal *r)
 {

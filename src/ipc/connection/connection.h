@@ -18,6 +18,7 @@
 #include "common/freelist.h"
 #include "ipc/access.h"
 #include "ipc/codec.h"
+#include "ipc/connection/owner.h"
 #include "ipc/protocol.h"
 #include "ipc/server.h"
 
@@ -333,6 +334,7 @@ struct server {
 	uint32_t slot_hint;
 	uint64_t serial;
 	struct user *users;
+	struct owner_users owner_users;
 	struct process *processes;	/* process.h */
 	uint32_t n_processes;
 	uint32_t n_requests;		/* without a reply, of all */
@@ -409,10 +411,6 @@ void server_give_spare(struct server *, struct buffer *);
  * LOG_NO_USER. */
 void server_log(struct server *, int priority, int64_t user,
     const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The default owner of holds in this namespace: the configured owner, or the
- * connection's name. False: the connection is gone (NULL). */
-bool server_owner(const struct server *, uint32_t namespace_index,
-    const struct connection *, char ret[OWNER_LENGTH_MAX + 1]);
 /* It was refused that; who it is, is filled in. */
 void connection_tell_refusal(const struct connection *,
     struct server_refusal *);
@@ -428,9 +426,6 @@ void peer_read_name(struct peer *);
 void peer_done(struct peer *);
 int peer_rename(struct peer *, const char *name, size_t length);
 struct server_client peer_view(const struct peer *);
-/* HOST/NAME:PID, cut to fit. */
-void peer_owner(const struct peer *, const char *host, char *text,
-    size_t text_size);
 /* sender.c: may this process speak for the client? If not, the log says so. */
 bool sender_is_client(struct connection *, const struct sender *);
 

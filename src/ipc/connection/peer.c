@@ -301,11 +301,3 @@ peer_view(const struct peer *p)
 		.name = p->name, .pid = p->pid, .uid = p->uid,
 	};
 }
-
-void
-peer_owner(const struct peer *p, const char *host, char *text,
-    size_t text_size)
-{
-	(void)snprintf(text, text_size, "%.120s/%s:%ld", host, p->name,
-	    (long)p->pid);
-}

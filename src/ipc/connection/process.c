@@ -32,6 +32,8 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/text.h"
+#include "common/utf8.h"
 #include "ipc/connection/keep.h"
 #include "ipc/connection/proc_file.h"
 #include "ipc/connection/wire.h"
@@ -260,6 +262,20 @@ process_on_end(evutil_socket_t fd, short what, void *arg)
 	(void)s->calls.step(s->arg, &event);
 }
 
+/* Its command's name now; it may change that itself. */
+static void
+process_read_command(struct process *p)
+{
+	char text[PROC_FILE_MAX] = "?";
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/comm", (long)p->pid);
+	(void)proc_file_read(path, text);
+	text[strcspn(text, "\n")] = '\0';
+	text_copy(p->command, sizeof(p->command), text);
+	utf8_make_shown(p->command, strlen(p->command));
+}
+
 static int
 process_new(struct connection *c, pid_t pid, int signal, struct process **ret)
 {
@@ -285,6 +301,7 @@ process_new(struct connection *c, pid_t pid, int signal, struct process **ret)
 	p->user = c->user;
 	p->fd = c->passed;
 	p->began = process_began(pid);
+	process_read_command(p);
 	c->passed = -1;
 	c->n_passed = 0;
 	*ret = p;
@@ -385,6 +402,7 @@ process_again(struct server *s, const struct keep_process *head,
 	p->signal = head->signal;
 	p->told = head->told != 0;
 	p->name = strndup(name, name_length);
+	process_read_command(p);
 	p->user = user_find(s, head->uid);
 	if (p->user != NULL) {
 		p->user->n_processes++;

@@ -15,6 +15,8 @@
 
 struct keep_process;
 
+#define PROCESS_COMMAND_MAX 15	/* as proc_pid_comm(5) says */
+
 /* A process; its end is an event. */
 struct process {
 	UT_hash_handle hh;	/* in server->processes, by number */
@@ -23,6 +25,7 @@ struct process {
 	uint64_t client;	/* the client; it may have left */
 	struct user *user;	/* its user, with the limits */
 	char *name;		/* the name of that client */
+	char command[PROCESS_COMMAND_MAX + 1];	/* the kernel's name for it */
 	int fd;
 	int signal;		/* that reports a loss; 0: none */
 	bool told;

@@ -92,6 +92,7 @@ server_configure(struct server *s, const struct server_limits *limits,
 	}
 	for (struct user *u = s->users; u != NULL; u = u->next)
 		u->spared_bytes = u->queued_bytes;
+	owner_forget_users(&s->owner_users);
 	had_limits = s->access_limits;
 	rights_configure(s, access);
 	judge_all(s, had_limits || s->access_limits);

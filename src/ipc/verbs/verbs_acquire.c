@@ -58,13 +58,22 @@ acquire_left_ms(const struct server *s, uint64_t wait_ms)
 	return wait_ms > waited_ms ? wait_ms - waited_ms : 0;
 }
 
-/*
- * How it waits, and its owner for people: @owner, unless the request names
- * another.
- */
+/* Its owner for people: @owner, unless the request names another. */
+static void
+acquire_owner(struct connection *c, const struct protocol_request *q,
+    char owner[OWNER_LENGTH_MAX + 1], struct core_request *ret)
+{
+	ret->labels.owner = acquire_text(q, ARGUMENT_OWNER);
+	ret->owner = ret->labels.owner != NULL ? ret->labels.owner : owner;
+	if (ret->labels.owner == NULL)
+		(void)owner_of_hold(c->server, ret->namespace_index, c->client,
+		    ret->terms.process, owner);
+}
+
+/* How it waits. */
 static void
 acquire_rest(struct connection *c, const struct protocol_request *q,
-    char owner[OWNER_LENGTH_MAX + 1], struct core_request *ret)
+    struct core_request *ret)
 {
 	const struct server *s = c->server;
 
@@ -78,10 +87,6 @@ acquire_rest(struct connection *c, const struct protocol_request *q,
 	ret->fail_open = protocol_given(q, ARGUMENT_POLICY) &&
 	    !ret->terms.fail_closed;
 	ret->only_if_exists = protocol_is(q, ARGUMENT_ONLY_IF_EXISTS);
-	ret->labels.owner = acquire_text(q, ARGUMENT_OWNER);
-	ret->owner = ret->labels.owner != NULL ? ret->labels.owner : owner;
-	if (ret->labels.owner == NULL)
-		(void)server_owner(c->server, ret->namespace_index, c, owner);
 }
 
 /* One key, or several of them. */
@@ -218,10 +223,11 @@ verbs_acquire(struct connection *c, const struct protocol_request *q)
 	if (r < 0)
 		return r;
 	ask->verb = CORE_ACQUIRE;
-	acquire_rest(c, q, owner, ask);
+	acquire_rest(c, q, ask);
 	r = acquire_promise(c, ask);
 	if (r == 0 && protocol_is(q, ARGUMENT_PROCESS))
 		r = acquire_process(c, q, &ask->terms.process);
+	acquire_owner(c, q, owner, ask);
 	if (r == 0)
 		r = acquire_ask(c, q, &event);
 	if (r < 0)

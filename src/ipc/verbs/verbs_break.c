@@ -30,7 +30,7 @@ verbs_break(struct connection *c, const struct protocol_request *q)
 	ask->token = protocol_number(q, ARGUMENT_TOKEN);
 	ask->record = record == NULL ? NULL : record->bytes;
 	ask->reason = protocol_text(q, ARGUMENT_REASON)->bytes;
-	peer_owner(&c->peer, c->server->host, owner, sizeof(owner));
+	owner_of_client(c, owner);
 	(void)snprintf(who, sizeof(who), "%s (uid %ld)", owner,
 	    (long)c->peer.uid);
 	ask->verb = CORE_BREAK;

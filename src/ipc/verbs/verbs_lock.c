@@ -85,7 +85,8 @@ verbs_downgrade(struct connection *c, const struct protocol_request *q)
 	if (!core_view_hold(c->server->calls.core(c->server->arg), ask->hold,
 	    clock_boot_ms(), &v))
 		v.namespace_index = 0;
-	(void)server_owner(c->server, v.namespace_index, c, owner);
+	(void)owner_of_hold(c->server, v.namespace_index, c->client,
+	    v.terms.process, owner);
 	ask->owner = owner;
 	return request_ask(c, q, &event);
 }
