@@ -178,10 +178,13 @@ lane_transfer_of(CURL *easy)
 	return t;
 }
 
+/* From 8.12 on, libcurl closes its connections by a handle of its own. */
 static uint32_t
 lane_user_of(CURL *easy)
 {
-	return lane_transfer_of(easy)->call->user;
+	const struct transfer *t = lane_transfer_of(easy);
+
+	return t == NULL ? 0 : t->call->user;
 }
 
 static void

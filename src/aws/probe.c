@@ -41,6 +41,8 @@ struct probe {
 	bool running;		/* in the pool */
 	struct event *timer;	/* to start with, then the time-out */
 	uint64_t began_ms;
+	uint64_t connecting_ms;	/* since then; */
+	uint64_t greeted_ms;	/* since then with TLS; 0: not yet */
 	struct buffer resolve_line;
 	struct curl_slist resolve;
 	char error[CURL_ERROR_SIZE];
@@ -90,6 +92,8 @@ probe_tell(struct probe *p)
 
 /* ---- what libcurl says ---- */
 
+/* From 8.12 on, it says that there is a connection only when TLS is agreed: so
+ * the first byte of TLS says it. */
 static int
 probe_on_debug(CURL *easy, curl_infotype type, char *text, size_t length,
     void *arg)
@@ -98,6 +102,8 @@ probe_on_debug(CURL *easy, curl_infotype type, char *text, size_t length,
 	struct probe *p = arg;
 
 	(void)easy;
+	if (type == CURLINFO_SSL_DATA_OUT && p->greeted_ms == 0)
+		p->greeted_ms = clock_boot_ms();
 	if (type == CURLINFO_TEXT && length > skip &&
 	    memcmp(text, PROBE_SAID, skip) == 0)
 		(void)snprintf(p->report.version, sizeof(p->report.version),
@@ -125,35 +131,41 @@ probe_read_certificate(struct probe *p)
 	}
 }
 
-/* Is there a connection, perhaps still without TLS? Some versions know when it
- * came about only when TLS is agreed, too. */
+/* Is there a connection, perhaps still without TLS? */
 static bool
 probe_is_connected(const struct probe *p)
 {
 	curl_off_t connected_us = 0;
-	char *address = NULL;
 
 	(void)curl_easy_getinfo(p->easy, CURLINFO_CONNECT_TIME_T,
 	    &connected_us);
-	(void)curl_easy_getinfo(p->easy, CURLINFO_PRIMARY_IP, &address);
-	return connected_us > 0 || (address != NULL && address[0] != '\0');
+	return connected_us > 0 || p->greeted_ms != 0;
+}
+
+static void
+probe_read_times(struct probe *p)
+{
+	curl_off_t connected_us = 0;
+
+	(void)curl_easy_getinfo(p->easy, CURLINFO_CONNECT_TIME_T,
+	    &connected_us);
+	p->report.connect_ms = (uint64_t)connected_us / 1000;
+	if (p->greeted_ms == 0)
+		return;
+	p->report.connect_ms = p->greeted_ms - p->connecting_ms;
+	p->report.tls_ms = clock_boot_ms() - p->greeted_ms;
 }
 
 static void
 probe_on_finished(void *arg, CURL *easy, CURLcode result)
 {
 	struct probe *p = arg;
-	curl_off_t connected_us = 0, agreed_us = 0;
 	char *address = NULL;
 	enum probe_stage stage = PROBE_DONE;
 
 	p->running = false;
-	(void)curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connected_us);
-	(void)curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &agreed_us);
 	(void)curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
-	p->report.connect_ms = (uint64_t)connected_us / 1000;
-	if (agreed_us > connected_us)
-		p->report.tls_ms = (uint64_t)(agreed_us - connected_us) / 1000;
+	probe_read_times(p);
 	(void)snprintf(p->report.address, sizeof(p->report.address), "%s",
 	    address == NULL ? "" : address);
 	probe_read_certificate(p);
@@ -204,6 +216,7 @@ probe_connect(struct probe *p, const char *addresses)
 			p->resolve.data = p->resolve_line.data;
 	}
 	p->report.stage = PROBE_CONNECT;
+	p->connecting_ms = clock_boot_ms();
 	if (probe_set(p) < 0 || pool_start(p->pool, p->easy) < 0) {
 		probe_end(p, PROBE_CONNECT, error_text(DDBLOCK_E_NOMEM));
 		return;

@@ -79,8 +79,9 @@ codec_decode(struct codec_reader *r, char *bytes, size_t length,
 static struct codec_text
 codec_token(struct codec_reader *r)
 {
+	const size_t left = r->at < r->end ? (size_t)(r->end - r->at) : 0;
 	struct codec_text token = { r->at, 0 };
-	char *space = memchr(r->at, ' ', (size_t)(r->end - r->at));
+	char *space = memchr(r->at, ' ', left);
 
 	if (space == NULL)
 		space = r->end;

@@ -292,7 +292,7 @@ static const char *const conditions_true[] = {
 	"size(s) BETWEEN :n AND :five", "NOT size(n) > :n", "l[0] = :n",
 	"l [ 0 ] = :n", "m . y > :n", ":n < :five", ":n = :n", "z = :z",
 	"n BETWEEN :n AND :five AND t = :t", "NOT n < :s", "NOT :s < n",
-	"n IN ((:five))", "n = :five \t\r\n AND t = :t",
+	"n IN ((:five))", "n = :five \\t\\r\\n AND t = :t",
 };
 static const char *const conditions_false[] = {
 	"n = :n", "n = gone", "gone = lost", "gone < :n", "n < :s", "l = :l",

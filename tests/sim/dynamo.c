@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json_shape.h"
 #include "dynamo_state.h"
 
 #define DYNAMO_JSON_DEPTH 200	/* 32 values in each other take far less */
@@ -176,13 +177,15 @@ dynamo_read(struct dynamo *d, const char *body, size_t length)
 {
 	struct json_object *o;
 
-	if (length == 0 || length > INT32_MAX)
+	/* As strict as the service; json-c is not, unless it is told to be, and
+	 * then version 0.18 takes nothing but ASCII. */
+	if (length > INT32_MAX || !json_shape_is_object(body, length))
 		return NULL;
 	if (d->tokener == NULL) {
 		d->tokener = dynamo_need(
 		    json_tokener_new_ex(DYNAMO_JSON_DEPTH));
 		json_tokener_set_flags(d->tokener,
-		    JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+		    JSON_TOKENER_VALIDATE_UTF8);
 	}
 	json_tokener_reset(d->tokener);
 	o = json_tokener_parse_ex(d->tokener, body, (int)length);

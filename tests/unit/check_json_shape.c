@@ -188,8 +188,9 @@ TEST(test_other_bytes)
 	char text[128];
 
 	ck_assert_ptr_nonnull(tokener);
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT |
-	    JSON_TOKENER_VALIDATE_UTF8);
+	/* Version 0.18 takes nothing but ASCII then. */
+	json_tokener_set_flags(tokener, JSON_TOKENER_VALIDATE_UTF8 |
+	    (json_c_version_num() < 0x1200 ? JSON_TOKENER_STRICT : 0));
 	for (size_t i = 0; i < ROWS(shape_cases) && shape_cases[i].good; i++) {
 		size_t length = strlen(shape_cases[i].text);
 

@@ -83,7 +83,8 @@ TEST(test_dates_there_and_back)
 TEST(test_json)
 {
 	static const char text[] = " {\"a\":\"x\",\"n\":7,\"z\":0,"
-	    "\"o\":{\"b\":\"y\"},\"e\":\"\",\"u\":\"a\\u0000b\"}\n";
+	    "\"o\":{\"b\":\"y\"},\"e\":\"\",\"u\":\"a\\u0000b\","
+	    "\"f\":\"f\xc3\xbcr\"}\n";
 	struct json_object *json = source_json_parse(text, strlen(text));
 
 	ck_assert_ptr_nonnull(json);
@@ -92,6 +93,7 @@ TEST(test_json)
 	ck_assert_ptr_null(source_json_text(json, "e"));
 	ck_assert_ptr_null(source_json_text(json, "u"));
 	ck_assert_ptr_null(source_json_text(json, "missing"));
+	ck_assert_str_eq(source_json_text(json, "f"), "f\xc3\xbcr");
 	ck_assert_uint_eq(source_json_number(json, "n"), 7);
 	ck_assert_uint_eq(source_json_number(json, "z"), 0);
 	ck_assert_uint_eq(source_json_number(json, "a"), 0);
