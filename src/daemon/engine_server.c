@@ -167,6 +167,12 @@ engine_group(const char *name)
 	return group == NULL ? (gid_t)-1 : group->gr_gid;
 }
 
+static size_t
+engine_bytes(uint64_t n)
+{
+	return n < SIZE_MAX ? (size_t)n : SIZE_MAX;
+}
+
 struct server_limits
 engine_limits(const struct config_daemon *d)
 {
@@ -177,8 +183,9 @@ engine_limits(const struct config_daemon *d)
 		.requests_per_connection_max =
 		    (uint32_t)d->requests_per_connection_max,
 		.requests_max = (uint32_t)d->requests_max,
-		.queued_bytes_max = d->queued_bytes_max,
-		.queued_bytes_per_uid_max = d->queued_bytes_per_uid_max,
+		.queued_bytes_max = engine_bytes(d->queued_bytes_max),
+		.queued_bytes_per_uid_max =
+		    engine_bytes(d->queued_bytes_per_uid_max),
 	};
 }
 

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,7 +290,10 @@ replace_take_connections(int fd, struct activation *a, uint64_t count,
 {
 	char byte;
 
-	a->connections = calloc(count + REPLACE_BATCH, sizeof(int));
+	/* More than a process can have is no number of connections. */
+	if (count <= INT_MAX - REPLACE_BATCH)
+		a->connections = calloc((size_t)count + REPLACE_BATCH,
+		    sizeof(int));
 	if (a->connections == NULL)
 		return replace_fail(text, size, "connections", ENOMEM);
 	while (a->n_connections < count) {

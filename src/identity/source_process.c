@@ -36,10 +36,10 @@ source_process_failed(struct source *s, const char *who,
     const struct errand_answer *a)
 {
 	if (a->code == DDBLOCK_E_ACQUIRE_TIMEOUT)
-		return source_fail(s, "%s took longer than %u s and was "
+		return source_fail(s, "%s took longer than %d s and was "
 		    "stopped", who, SOURCE_PROCESS_TIMEOUT_MS / 1000);
 	if (a->code == DDBLOCK_E_LIMIT)
-		return source_fail(s, "%s printed more than %u bytes", who,
+		return source_fail(s, "%s printed more than %d bytes", who,
 		    ERRAND_ANSWER_MAX);
 	if (a->code != 0)
 		return source_fail(s, "%s could not be run: %.256s", who,

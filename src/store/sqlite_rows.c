@@ -202,10 +202,10 @@ sqlite_rows_read_attribute(const unsigned char **p, size_t *left,
 	*left -= ATTRIBUTE_HEAD_BYTES;
 	if (name > *left || value > *left - name)
 		return false;
-	ret->name = (struct key){ (const char *)*p, name };
-	ret->value = (struct key){ (const char *)*p + name, value };
+	ret->name = (struct key){ (const char *)*p, (size_t)name };
+	ret->value = (struct key){ (const char *)*p + name, (size_t)value };
 	*p += name + value;
-	*left -= name + value;
+	*left -= (size_t)(name + value);
 	return true;
 }
 

@@ -206,7 +206,7 @@ expect(const struct row *w, size_t length)
 	memcpy(body, w->body, length);
 	memset(&e, 0xa5, sizeof(e));
 	aws_errors_classify(w->status, body, length, &e);
-	ck_assert_msg(e.class == w->class, "%s: class %d", w->body, e.class);
+	ck_assert_msg(e.class == w->class, "%s: class %u", w->body, e.class);
 	ck_assert_msg(e.code == w->code, "%s: code %d", w->body, e.code);
 	ck_assert_str_eq(e.name, w->name);
 	ck_assert_str_eq(e.text, w->text);

@@ -102,7 +102,7 @@ finish(enum probe_stage stage, const char *text)
 {
 	ck_assert_int_eq(event_base_dispatch(base), 0);
 	ck_assert_uint_eq(answers, 1);
-	ck_assert_msg(got.stage == stage, "%d: %s", got.stage, got.text);
+	ck_assert_msg(got.stage == stage, "%u: %s", got.stage, got.text);
 	ck_assert_msg(strstr(got.text, text) != NULL, "%s", got.text);
 	event_base_free(base);
 }

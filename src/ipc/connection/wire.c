@@ -126,7 +126,7 @@ wire_send(struct connection *c)
 	if (sendmmsg(c->fd, &w->sent.message, 1,
 	    MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return -1;
-	return w->sent.message.msg_len;
+	return (ssize_t)w->sent.message.msg_len;
 }
 
 void
