@@ -624,7 +624,8 @@ def check_functions():
 def check_targets():
     """Of make, and the stages of scripts/test."""
     targets = set(re.findall(r"^([a-z][\w-]*):", read("Makefile.am"), re.M))
-    targets |= {"check", "distcheck", "install", "all", "clean"}
+    targets |= {"check", "distcheck", "install", "all", "clean",
+                "uninstall"}
     targets |= {"ddblock-sim", "ddblock-sim-mutants"}
     stages = set(re.findall(r"^stage_(\w+)\(\)", read("scripts/test"), re.M))
     stages |= set(re.findall(r"check_stage (\w+) (\w+)",

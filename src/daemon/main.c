@@ -19,12 +19,15 @@
 #include "daemon/config_reload.h"
 #include "ddblock.h"
 
+/* NULL: there is none. One that may not be looked at is an error, as any other
+ * that cannot be read: what it says would be left out. */
 static const char *
 main_path(const struct options *options)
 {
 	if (options->config != NULL)
 		return options->config;
-	return access(CONFIG_PATH, F_OK) == 0 ? CONFIG_PATH : NULL;
+	return access(CONFIG_PATH, F_OK) == 0 ||
+	    (errno != ENOENT && errno != ENOTDIR) ? CONFIG_PATH : NULL;
 }
 
 /* The file, and the flags that go before it. */

@@ -18,13 +18,20 @@ MANUALS = {"ddblock.1", "ddblockd.8", "ddblockd.conf.5",
            "libddblock.3"}
 
 
+SAMPLE = os.path.join(HERE, os.pardir, os.pardir, "contrib/ddblockd.conf")
+
+
+def build():
+    return os.path.dirname(harness.program("ddblockd"))
+
+
 def make(*arguments):
     env = {k: v for k, v in os.environ.items()
            if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DESTDIR")}
-    build = os.path.dirname(harness.program("ddblockd"))
-    subprocess.run(["make", "-C", build, *arguments], env=env, check=True,
-                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                   timeout=harness.TIMEOUT_S)
+    return subprocess.run(["make", "-C", build(), *arguments], env=env,
+                          check=True, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.STDOUT,
+                          timeout=harness.TIMEOUT_S).stdout
 
 
 def files(top):
@@ -84,6 +91,7 @@ class Install(unittest.TestCase):
              "lib/tmpfiles.d/ddblockd.conf",
              "lib/systemd/system/ddblockd.service",
              "lib/systemd/system/ddblockd.socket",
+             "etc/ddblockd/ddblockd.conf", "share/ddblockd/ddblockd.conf",
              *self.shared()})
 
     @staticmethod
@@ -170,6 +178,111 @@ class Install(unittest.TestCase):
         make("install", f"DESTDIR={root}")
         make("uninstall", f"DESTDIR={root}")
         self.assertEqual(files(root), set())
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+class Sample(unittest.TestCase):
+    """Of the configuration: nothing of an administrator's is lost."""
+
+    def setUp(self):
+        self.root = tempfile.mkdtemp(prefix="ddblock-sample-")
+        self.addCleanup(shutil.rmtree, self.root)
+        self.config = os.path.join(self.root, "etc/ddblockd/ddblockd.conf")
+        self.known = os.path.join(self.root, "share/ddblockd/ddblockd.conf")
+
+    def make(self, target):
+        return make(f"{target}-local", f"DESTDIR={self.root}", "prefix=")
+
+    def write(self, path, text):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def test_new(self):
+        self.assertNotIn("is kept", self.make("install-data"))
+        self.assertEqual(read(self.config), read(SAMPLE))
+        self.assertEqual(os.stat(self.config).st_mode & 0o777, 0o644)
+        self.assertNotIn("is kept", self.make("install-data"))
+        self.make("uninstall")
+        self.assertEqual(files(self.root), set())
+
+    def test_changed_by_somebody(self):
+        """Neither an installation nor its end takes it away; nor the modes of
+        its folder."""
+        self.make("install-data")
+        self.write(self.config, "[daemon]\nlog_level = debug\n")
+        os.chmod(os.path.dirname(self.config), 0o750)
+        self.write(self.known, "; that of the version before\n")
+        self.assertIn(f"{self.config} is kept; the new sample is "
+                      f"{self.known}\n", self.make("install-data"))
+        self.assertEqual(read(self.known), read(SAMPLE))
+        self.assertIn(f"{self.config} is kept", self.make("uninstall"))
+        self.assertEqual(read(self.config), "[daemon]\nlog_level = debug\n")
+        self.assertEqual(os.stat(os.path.dirname(self.config)).st_mode
+                         & 0o777, 0o750)
+
+    def test_of_the_version_before(self):
+        """Nobody has changed it: it is replaced, but not through a link."""
+        self.make("install-data")
+        for path in self.config, self.known:
+            self.write(path, "; that of the version before\n")
+        self.make("install-data")
+        self.assertEqual(read(self.config), read(SAMPLE))
+        own = os.path.join(self.root, "own.conf")
+        os.replace(self.config, own)
+        os.symlink(own, self.config)
+        self.assertIn("is kept", self.make("install-data"))
+        self.make("uninstall")
+        self.assertTrue(os.path.islink(self.config))
+
+
+class Directories(unittest.TestCase):
+    """What configure makes of a prefix, with the answers of this build."""
+
+    TEMPLATE = "@prefix@ @sysconfdir@ @localstatedir@"
+
+    def status(self, directory):
+        """The directories, as config.status there has them."""
+        return subprocess.run(
+            ["./config.status", "--quiet", "--file=-:-"], cwd=directory,
+            input=self.TEMPLATE, stdout=subprocess.PIPE, text=True, check=True,
+            timeout=harness.TIMEOUT_S).stdout.split()
+
+    def configured(self, *arguments):
+        with tempfile.TemporaryDirectory(prefix="ddblock-configure-") as here:
+            known = re.findall(r"^\w+_cv_\w+=.*\n", read(
+                os.path.join(build(), "config.log")).partition(
+                    "\n## Cache variables.")[2], re.M)
+            with open(os.path.join(here, "cache"), "w", encoding="utf-8") as f:
+                f.writelines(known)
+            given = re.findall(r"^ac_cv_env_(\w+)_value='?(.*?)'?$",
+                               "".join(known), re.M)
+            subprocess.run(
+                [os.path.join(HERE, os.pardir, os.pardir, "configure"),
+                 "--quiet", "--no-create", "--cache-file=cache", *arguments,
+                 *(f"{name}={value}" for name, value in given if value and
+                   not name.endswith("_alias"))],
+                cwd=here, check=True, stdout=subprocess.PIPE,
+                timeout=harness.TIMEOUT_S)
+            return self.status(here)
+
+    def test_of_a_system(self):
+        self.assertEqual(self.configured("--prefix=/usr"),
+                         ["/usr", "/etc", "/var"])
+
+    def test_what_somebody_says(self):
+        self.assertEqual(
+            self.configured("--prefix=/usr", "--sysconfdir=/srv/etc"),
+            ["/usr", "/srv/etc", "/var"])
+
+    def test_of_another_prefix(self):
+        prefix, config, state = self.status(build())
+        if prefix == "/usr":
+            self.skipTest("the build is a system's")
+        self.assertEqual((config, state), ("${prefix}/etc", "${prefix}/var"))
 
 
 if __name__ == "__main__":

@@ -130,6 +130,11 @@ class Case(unittest.TestCase):
     def ddblock(self, *arguments, user="alice", **more):
         return HOST.exec("ddblock", *arguments, user=user, **more)
 
+    def may_not_connect(self, user):
+        done = self.ddblock("run", "e", "--", "true", user=user, check=False)
+        self.assertIn("not allowed to connect", done.stderr)
+        self.assertEqual(done.returncode, 77)
+
     def beside(self, *command, user):
         """It runs until it ends, or the test does."""
         process = subprocess.Popen(
@@ -216,14 +221,25 @@ class Start(Case):
                       "SocketMode= in ddblockd.socket, or take the setting "
                       "away", self.journal())
 
+    def test_a_configuration_that_cannot_be_looked_at(self):
+        """What is in it is not left out."""
+        directory = os.path.dirname(CONFIG)
+        HOST.write(CONFIG, "[daemon]\nstop_wait = 20s\n")
+        HOST.exec("chmod", "700", directory)
+        self.addCleanup(HOST.exec, "chmod", "755", directory)
+        done = HOST.exec("systemctl", "start", "ddblockd.service",
+                         check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(show("ddblockd", "ExecMainStatus"), "78")
+        self.assertIn(f"{CONFIG}: Permission denied", self.journal())
+
     def test_the_socket_of_another_group(self):
         HOST.write("/etc/systemd/system/ddblockd.socket.d/group.conf",
                    "[Socket]\nSocketGroup=mallory\n")
         HOST.exec("systemctl", "daemon-reload")
         self.start()
         self.ddblock("run", "k", "--", "true", user="mallory")
-        done = self.ddblock("run", "k", "--", "true", check=False)
-        self.assertIn("not allowed to connect", done.stderr)
+        self.may_not_connect("alice")
 
     def test_a_wrong_configuration_is_not_tried_again(self):
         HOST.write(CONFIG, "[daemon]\nsocket_mood = 0640\n")
@@ -330,9 +346,7 @@ class Confined(Case):
         done = self.ddblock("run", "d", "--", "true", check=False)
         self.assertEqual(done.returncode, 75, done.stderr)
         self.held_beside("d", user="bob")
-        done = self.ddblock("run", "e", "--", "true", user="mallory",
-                            check=False)
-        self.assertIn("not allowed to connect", done.stderr)
+        self.may_not_connect("mallory")
 
     def as_unit(self, unit, *arguments, slice_="system.slice"):
         return HOST.exec(
