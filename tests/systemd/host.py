@@ -8,10 +8,10 @@ boots it, runs COMMAND (by default a shell) there and powers it off. For tests:
     with Host() as host:
         host.exec("systemctl", "start", "ddblockd")
 
-Its files are an overlay of a root directory, by default of this machine's:
-nothing that is written there stays. Processes, mounts, users, host name,
-journal and cgroups are its own; the network is shared. It boots in about a
-second and needs root.
+Its files are an overlay of a root directory, by default of this machine's, and
+of the folders that it is given: nothing that is written there stays.
+Processes, mounts, users, host name, journal and cgroups are its own; the
+network is shared. It boots in about a second and needs root.
 
 Its namespaces end with their first process, and that ends with this one, also
 by SIGKILL. Then a cgroup without processes is left; the next host removes it.
@@ -36,9 +36,9 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NAMESPACES = ("--mount", "--pid", "--uts", "--ipc", "--cgroup")
 
 # Its first process, before it is systemd: $1 is the root, $2 the cgroup, $3 the
-# name. Its mounts are in memory, and private. Two systemds cannot share a
-# cgroup: so it gets one of its own, which looks like a whole hierarchy there,
-# because it is the root of a namespace.
+# name, $4 PIVOT, and then come the folders. Its mounts are in memory, and
+# private. Two systemds cannot share a cgroup: so it gets one of its own, which
+# looks like a whole hierarchy there, because it is the root of a namespace.
 BOOT = r"""
 root=$1 cgroup=$2 name=$3
 mount -t tmpfs tmpfs /run
@@ -46,7 +46,7 @@ mkdir /run/cgroup /run/up /run/work /run/root
 mount -t cgroup2 cgroup2 /run/cgroup
 mkdir "/run/cgroup/$cgroup"
 echo 0 >"/run/cgroup/$cgroup/cgroup.procs"
-exec unshare --cgroup bash -euc "$4" boot "$root" "$name"
+exec unshare --cgroup bash -euc "$4" boot "$root" "$name" "${@:5}"
 """
 # The overlay becomes the root, with the mounts that systemd expects.
 PIVOT = r"""
@@ -62,6 +62,13 @@ mount --rbind /dev dev
 mount -t tmpfs -o mode=755 tmpfs run
 mkdir run/lock
 mount -t tmpfs -o mode=1777 tmpfs tmp
+n=0
+for folder in "${@:3}"; do # each may be on a file system of its own
+    n=$((n + 1))
+    mkdir -p "/run/up-$n" "/run/work-$n" ".$folder"
+    mount -t overlay overlay -o \
+        "lowerdir=$folder,upperdir=/run/up-$n,workdir=/run/work-$n" ".$folder"
+done
 echo "$2" >etc/hostname
 rm -rf var/log/journal
 : >etc/machine-id
@@ -103,10 +110,12 @@ def is_gone(pid):
 
 
 class Host:
-    """@root: the directory whose overlay it boots."""
+    """@root: the directory whose overlay it boots. @folders: of this machine,
+    which are there, too, under the same names."""
 
-    def __init__(self, root="/", name="ddblock-test"):
+    def __init__(self, root="/", name="ddblock-test", folders=()):
         self.root = root
+        self.folders = folders
         self.name = name
         self.process = None  # unshare(1), whose end ends all
         self.pid = self.pidfd = None  # its systemd, as we know it
@@ -138,7 +147,8 @@ class Host:
             self.process = subprocess.Popen(
                 ["unshare", *NAMESPACES[:-1], "--propagation", "private",
                  "--fork", "--kill-child", "bash", "-euc", BOOT, "boot",
-                 self.root, f"{CGROUP}{os.getpid()}", self.name, PIVOT],
+                 self.root, f"{CGROUP}{os.getpid()}", self.name, PIVOT,
+                 *self.folders],
                 env={"PATH": PATH, "NOTIFY_SOCKET": "@" + address[1:]},
                 stdin=subprocess.DEVNULL, preexec_fn=end_with_parent,
                 start_new_session=True)
