@@ -36,8 +36,8 @@ stores_advice(int code)
 		return "see what the table's capacity is, or let it be paid "
 		    "by request";
 	case DDBLOCK_E_NO_TABLE:
-		return "create it with ddblockd --init-table and the same "
-		    "options";
+		return "create it with \"ddblock init-table\", and the "
+		    "options that ddblockd has (--store, --table, ...)";
 	case DDBLOCK_E_WRONG_TABLE:
 		return "name another table, or the key_attribute, "
 		    "sort_attribute and format that it has";

@@ -33,7 +33,8 @@ static void
 table_on_answer(void *arg, int code, const char *text)
 {
 	struct table *t = arg;
-	const char *advice = stores_advice(code);
+	const char *advice = code == DDBLOCK_E_WRONG_TABLE ? NULL :
+	    stores_advice(code);
 
 	t->code = code;
 	t->answered = true;
@@ -155,6 +156,12 @@ daemon_table(const struct config *config, const char *namespace_name,
 		    "configuration\n", namespace_name);
 		return daemon_exit_status(DDBLOCK_E_UNKNOWN_NAMESPACE);
 	}
+	if (!config_is_set(n, "store") && !config_knows(n, "table"))
+		fprintf(stderr, "ddblockd: namespace %s: no file and no option "
+		    "says that its store is another than %s, which has no "
+		    "table; a daemon that was started with options (--store, "
+		    "--table, ...) needs the same here\n", namespace_name,
+		    config_kind(n)->name);
 	t.base = event_base_new();
 	if (t.base == NULL)
 		return daemon_exit_status(DDBLOCK_E_NOMEM);

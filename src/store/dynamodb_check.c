@@ -30,6 +30,7 @@
 enum dynamodb_check_step {
 	CHECK_DESCRIBE = 1,
 	CHECK_TTL,
+	CHECK_ASK_TTL,		/* whether it can be set, without setting it */
 	CHECK_PERMISSION,	/* of each request that the format sends */
 	CHECK_LATENCY,
 };
@@ -285,6 +286,17 @@ dynamodb_check_take(struct dynamodb_check *k, const struct aws_error *e,
 		return;
 	case CHECK_TTL:
 		findings_ttl(p, answer, e, &k->finding);
+		if (findings_ttl_is_off(answer)) {
+			k->step = CHECK_ASK_TTL;
+			dynamodb_check_send(k);
+			return;
+		}
+		(void)dynamodb_check_tell(k);
+		dynamodb_check_next_request(k);
+		return;
+	case CHECK_ASK_TTL:	/* any other answer leaves the finding */
+		if (strcmp(e->name, "UnknownOperationException") == 0)
+			findings_ttl(p, NULL, e, &k->finding);
 		(void)dynamodb_check_tell(k);
 		dynamodb_check_next_request(k);
 		return;
@@ -337,8 +349,9 @@ dynamodb_check_write(const struct dynamodb_check *k, struct buffer *b)
 	(void)buffer_append_text(b, "{\"TableName\":");
 	json_append_text(b, t->table);
 	(void)buffer_append_text(b, "}");
+	/* The last one is incomplete: nobody can do this. */
 	return k->step == CHECK_DESCRIBE ? "DescribeTable" :
-	    "DescribeTimeToLive";
+	    k->step == CHECK_TTL ? "DescribeTimeToLive" : "UpdateTimeToLive";
 }
 
 static void

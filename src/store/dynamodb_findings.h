@@ -68,7 +68,10 @@ void findings_regions(struct json_object *, struct finding *);
 void findings_no_table(const struct findings_target *, const struct aws_error *,
     struct finding *);
 
-/* The answer to DescribeTimeToLive, or why there is none. */
+/* The answer to DescribeTimeToLive, or why there is none. Of one that says
+ * that it is off, an endpoint that has none tells when it is asked to switch
+ * it on: then @answer is NULL, and its error that of this. */
+bool findings_ttl_is_off(struct json_object *);
 void findings_ttl(const struct findings_target *, struct json_object *,
     const struct aws_error *, struct finding *);
 

@@ -33,8 +33,7 @@ findings_table(const struct findings_target *p, struct json_object *table,
 		finding_set(f, "table", FINDING_ERROR, "%.*s has %.280s, but "
 		    "needed is %.280s and no other", 100, p->table->table,
 		    have, need);
-		finding_advise(f, "name another table, or the key_attribute, "
-		    "sort_attribute and format that it has");
+		finding_advise(f, "%s", SCHEMA_ADVICE);
 		return;
 	}
 	finding_set(f, "table", FINDING_OK, "%.*s is %.60s; %s", 100,
@@ -149,6 +148,20 @@ findings_regions(struct json_object *table, struct finding *f)
 	}
 }
 
+/* Does the endpoint not know the request at all? */
+static bool
+findings_unknown(const struct aws_error *e)
+{
+	return strcmp(e->name, "UnknownOperationException") == 0;
+}
+
+bool
+findings_ttl_is_off(struct json_object *answer)
+{
+	return strcmp(schema_text(json_find(answer, "TimeToLiveDescription"),
+	    "TimeToLiveStatus"), "DISABLED") == 0;
+}
+
 void
 findings_ttl(const struct findings_target *p, struct json_object *answer,
     const struct aws_error *e, struct finding *f)
@@ -158,7 +171,10 @@ findings_ttl(const struct findings_target *p, struct json_object *answer,
 	const char *attribute = schema_text(d, "AttributeName");
 	const char *needed = p->table->ttl_attribute;
 
-	if (e->class != AWS_CLASS_OK) {
+	if (findings_unknown(e)) {
+		finding_set(f, "ttl", FINDING_OK, "no time to live at this "
+		    "endpoint: records of free locks are never removed");
+	} else if (e->class != AWS_CLASS_OK) {
 		finding_set(f, "ttl", FINDING_WARNING, "how it is cannot be "
 		    "seen: %s", e->text);
 		finding_advise(f, "locks need it not; to see more, allow "
@@ -168,7 +184,7 @@ findings_ttl(const struct findings_target *p, struct json_object *answer,
 		finding_set(f, "ttl", FINDING_WARNING, "the time to live is "
 		    "off: records of free locks are never removed");
 		finding_advise(f, "switch it on for attribute \"%.*s\", as "
-		    "ddblockd --init-table does", FINDINGS_SHOWN, needed);
+		    "ddblock init-table does", FINDINGS_SHOWN, needed);
 	} else if (strcmp(attribute, needed) != 0) {
 		finding_set(f, "ttl", FINDING_WARNING, "the time to live is "
 		    "on \"%.*s\", but the namespace writes \"%.*s\"",
@@ -226,8 +242,7 @@ findings_permission(const struct findings_target *p,
 		    requests_name(request));
 	} else if (e->code == DDBLOCK_E_ACCESS_DENIED) {
 		findings_denied(p, request, e, f);
-	} else if (request == REQUEST_TRANSACT &&
-	    strcmp(e->name, "UnknownOperationException") == 0) {
+	} else if (request == REQUEST_TRANSACT && findings_unknown(e)) {
 		finding_set(f, "permission", FINDING_OK, "no transactions at "
 		    "this endpoint: several keys at once (-k) are taken one "
 		    "after the other");

@@ -12,6 +12,11 @@
 
 #define SCHEMA_TEXT_MAX 640	/* two names of 255 bytes in a message */
 
+/* What to do about others. */
+#define SCHEMA_ADVICE                                                          \
+	"name another table, or the key_attribute, sort_attribute and "        \
+	"format that it has"
+
 struct json_object;
 
 /* ,"KeySchema":[...],"AttributeDefinitions":[...] of CreateTable */

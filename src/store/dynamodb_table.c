@@ -229,9 +229,11 @@ dynamodb_table_described(struct dynamodb_table *t, struct json_object *answer)
 	schema_found(table, have);
 	schema_needed(t->schema, need);
 	if (strcmp(have, need) != 0) {
+		/* Who only looks is told what to do by others. */
 		dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE,
 		    "table %.*s has %s, but the namespace needs %s and no "
-		    "other", TABLE_NAME_SHOWN, t->table, have, need);
+		    "other%s", TABLE_NAME_SHOWN, t->table, have, need,
+		    t->goal == DYNAMODB_TABLE_LOOK ? "" : "; " SCHEMA_ADVICE);
 		return;
 	}
 	if (strcmp(status, "CREATING") == 0 ||
@@ -261,9 +263,11 @@ dynamodb_table_no_ttl(struct dynamodb_table *t, const char *status)
 {
 	dynamodb_table_end(t, DDBLOCK_E_WRONG_TABLE, "table %.*s has no time "
 	    "to live (%s), but the namespace needs it on attribute \"%s\", or "
-	    "records of free locks are never removed", TABLE_NAME_SHOWN,
+	    "records of free locks are never removed; %s", TABLE_NAME_SHOWN,
 	    t->table, status[0] != '\0' ? status : "unknown",
-	    t->ttl_attribute);
+	    t->ttl_attribute, t->goal == DYNAMODB_TABLE_CHECK ?
+	    "\"ddblock init-table\" switches it on" :
+	    "DynamoDB changes it once an hour: run this again then");
 }
 
 static void

@@ -35,7 +35,8 @@ typedef void (*store_attempt_fn)(void *arg, const struct operation *operation,
     uint64_t beat);
 
 /* The answer to store_init_table() and store_check_table(); @code is 0 or
- * DDBLOCK_E_*, @text says the result, for people. */
+ * DDBLOCK_E_*, @text says the result, for people, and of
+ * DDBLOCK_E_WRONG_TABLE what to do: only the store knows what is wrong. */
 typedef void (*store_table_fn)(void *arg, int code, const char *text);
 
 /* What store_check() found, from the event loop, never from within it; NULL:

@@ -42,6 +42,13 @@ def found(reply, check):
     return [row for row in reply.rows if row["check"] == check]
 
 
+async def not_known(exchange, _rule):
+    """As an emulator answers what it does not have."""
+    await exchange.reply(400, json.dumps({
+        "__type": "com.amazon.coral.service#UnknownOperationException"})
+                         .encode())
+
+
 async def deny(exchange, _rule):
     operation = exchange.request.operation
     body = json.dumps({
@@ -294,6 +301,25 @@ class Table(unittest.TestCase):
                 row = found(reply, check)[0]
                 self.assertEqual(row["state"], "warning")
                 self.assertIn("allow dynamodb:Describe", row["advice"])
+
+    def test_time_to_live_is_off(self):
+        """A fault, unless the endpoint has none. Asking changes nothing."""
+        create_table(self.table, "key")
+        with fault_proxy.Proxy() as proxy, \
+                Daemon(config(self.table, endpoint=proxy.url)) as daemon, \
+                Client(daemon) as client:
+            self.assertTrue(client.acquire("a", wait="60s").ok)
+            row = found(client.call("CHECK"), "ttl")[0]
+            self.assertEqual(row["state"], "warning")
+            self.assertIn("ddblock init-table", row["advice"])
+            proxy.on("UpdateTimeToLive", not_known)
+            reply = client.call("CHECK")
+            self.assertEqual(found(reply, "ttl")[0]["state"], "ok")
+            self.assertEqual(checks(reply)[-1], "latency")
+            self.assertEqual(dynamodb(
+                "DescribeTimeToLive", TableName=self.table)
+                             ["TimeToLiveDescription"]["TimeToLiveStatus"],
+                             "DISABLED")
 
     def test_no_table(self):
         daemon = Daemon(config(self.table), args=["--check"])

@@ -587,7 +587,7 @@ class Complaints(unittest.TestCase):
     def test_what_may_help(self):
         for code, text in (("UNREACHABLE", '"ddblock status" says how'),
                            ("NO_TABLE", '"ddblock init-table" makes it, '
-                            "with the options of ddblockd if it has any"),
+                            "with the options that ddblockd was started "),
                            ("WRONG_TABLE", '"ddblock check-table" says why'),
                            ("ACCESS_DENIED", '"ddblock check" says why'),
                            ("STORE_BROKEN", "the log of ddblockd"),

@@ -370,6 +370,9 @@ TEST(test_ttl)
 	    "\"DISABLED\"}}");
 	expect("ttl", FINDING_WARNING, "never removed", "\"ttl\"");
 	findings_ttl(&target, NULL, &e, &f);
+	expect("ttl", FINDING_OK, "no time to live at this endpoint", NULL);
+	e = answer(400, "{\"__type\":\"x#AccessDeniedException\"}");
+	findings_ttl(&target, NULL, &e, &f);
 	expect("ttl", FINDING_WARNING, "cannot be seen",
 	    "dynamodb:DescribeTimeToLive");
 }

@@ -41,8 +41,9 @@ cli_next_step(int code)
 	case DDBLOCK_E_INTERNAL:
 		return "the log of ddblockd says more";
 	case DDBLOCK_E_NO_TABLE:
-		return "\"ddblock init-table\" makes it, with the "
-		    "options of ddblockd if it has any";
+		return "\"ddblock init-table\" makes it, with the options "
+		    "that ddblockd was started with (--store, --table, ...), "
+		    "if it was";
 	case DDBLOCK_E_WRONG_TABLE:
 		return "\"ddblock check-table\" says why";
 	case DDBLOCK_E_NO_DAEMON:
