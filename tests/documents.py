@@ -603,6 +603,30 @@ def check_names():
                     yield f"{path}: there is no {name}"
 
 
+def check_links():
+    """Of Markdown: the file is there, and the title in it."""
+    n_links = 0
+    for path in FILES:
+        if not path.endswith(".md"):
+            continue
+        for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(
+                r"^    .*$|`[^`\n]*`", "", read(path), flags=re.M)):
+            name, _, title = link.partition("#")
+            if "://" in name:
+                continue
+            n_links += 1
+            target = os.path.normpath(os.path.join(os.path.dirname(path),
+                                                   name)) if name else path
+            if not os.path.exists(os.path.join(TOP, target)):
+                yield f"{path}: the link to {name} leads nowhere"
+            elif title and title not in {
+                    re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-")
+                    for line in re.findall(r"^#+ (.*)$", read(target), re.M)}:
+                yield f"{path}: {target} has no title for #{title}"
+    if n_links < 30:
+        yield f"only {n_links} links were found"
+
+
 def check_functions():
     """Functions that comments of our code name."""
     texts = {path: read(path) for path in FILES
@@ -670,7 +694,7 @@ def check_pages():
 
 CHECKS = (check_settings, check_access, check_codes, check_protocol,
           check_limits, check_costs, check_layers, check_history,
-          check_names, check_functions, check_targets, check_pages)
+          check_names, check_links, check_functions, check_targets, check_pages)
 
 
 def main():

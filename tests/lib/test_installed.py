@@ -1,7 +1,8 @@
 """The library as others get it: what it shows, and that they can build on it.
 
-Installs into a directory of its own, compiles the example of libddblock(3)
-with what pkg-config says, shared and static, and runs it against a daemon.
+Installs into a directory of its own, compiles the examples of libddblock(3) and
+README.md with what pkg-config says, shared and static, and runs them against a
+daemon.
 """
 import os
 import re
@@ -15,6 +16,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(TOP, "tests", "integration"))
 
 import harness  # noqa: E402
+import printed  # noqa: E402
 from harness import Daemon  # noqa: E402
 
 CC = os.environ.get("CC", "cc").split()
@@ -32,17 +34,14 @@ def cxx():
     return "c++"
 
 
-# What the programs in the manual print, in its order.
-SAID = ("one of three\n", "step 0\nstep 1\nstep 2\n")
+# What the programs print, in their order.
+SAID = (r"token \d+\n", "one of three\n", "step 0\nstep 1\nstep 2\n")
 
 
 def examples():
-    """The programs in the manual."""
-    with open(os.path.join(TOP, "man", "libddblock.3"),
-              encoding="utf-8") as f:
-        found = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed$", f.read(),
-                           re.S | re.M)
-    return [text.replace("\\e", "\\").replace("\\&", "") for text in found]
+    """The programs in README.md and the manual."""
+    return [block for path in ("README.md", "man/libddblock.3")
+            for block in printed.of(path) if block.startswith("#include")]
 
 
 class Installed(unittest.TestCase):
@@ -108,8 +107,8 @@ class Installed(unittest.TestCase):
         with Daemon() as daemon:
             env = dict(os.environ, DDBLOCK_SOCKET=daemon.socket,
                        LD_LIBRARY_PATH=self.library)
-            self.assertEqual(tuple(output(path, env=env) for path in paths),
-                             SAID)
+            for path, said in zip(paths, SAID):
+                self.assertRegex(output(path, env=env), rf"\A{said}\Z")
         return paths
 
     def test_shared(self):
@@ -122,7 +121,7 @@ class Installed(unittest.TestCase):
             self.assertNotIn("libddblock", output("ldd", path))
 
     def test_cxx(self):
-        """The programs in the manual are C++ as well."""
+        """These programs are C++ as well."""
         self.run_examples("cxx", "-std=c++17", language="cc")
 
     def header(self, compiler, *flags):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""doc/install.md, as somebody follows it under a real systemd.
+"""doc/install.md, as somebody follows it under a real systemd, and what
+ddblockd(8) says there.
 
 Each block of commands is run in a host (host.py) as it is printed, from the
 build that is tested in the place of build/default: by root, where it says sudo,
@@ -21,6 +22,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(HERE, os.pardir, "integration"))
 # pylint: disable=wrong-import-position
 import harness
+import printed
 from host import PATH, Host
 from test_daemon_dynamodb import dynamodb
 
@@ -44,12 +46,6 @@ LoadCredential=aws_credentials:{home}/.aws/config
 PREPARE = """#!/bin/sh
 echo prepared
 """
-
-
-def blocks():
-    with open(os.path.join(TOP, "doc/install.md"), encoding="utf-8") as f:
-        return [re.sub("^    ", "", block, flags=re.M) for block in
-                re.findall(r"(?<=\n\n)(?:    .*\n)+", f.read())]
 
 
 def no_table():
@@ -146,17 +142,27 @@ class Guide(unittest.TestCase):
 
     def test_as_it_is_printed(self):
         install, first, lines, table, check, boot, upgrade, away = \
-            blocks()
+            printed.of("doc/install.md")
+        units, drop_in, drain, who, *_ = printed.of("man/ddblockd.8")
         self.run_block(install)
+        self.run_block(units)
         self.sees(first, r"default +sqlite +open +ok .*",
                   "no other client has it", user=USER)
+        self.sees(who, r'.* lock "jobs/nightly", token \d+, is granted to .*')
         self.configure(lines)
         self.sees(table, rf"{CONFIG}: ok", "store = dynamodb",
                   r"namespace default: table fleet-locks: created, .*")
         self.sees(check, r" +ok +table .*", r"\d+ findings: 0 errors, .*")
         self.sees(first, r"default +dynamodb +open +ok .*", user=USER)
         self.at_boot(boot)
+        self.run_block(drop_in)
+        self.assertIn("clock.conf", HOST.exec(
+            "systemctl", "show", "-P", "DropInPaths", "ddblockd").stdout)
         self.upgrade(upgrade)
+        self.run_block(drain)
+        self.assertEqual(HOST.exec(
+            "systemctl", "show", "-P", "ActiveState", "ddblockd").stdout,
+                         "inactive\n")
         self.sees(away, rf"{CONFIG} is kept: .*")
         self.assertTrue(os.path.exists(HOST.path(CONFIG)))
         self.assertNotEqual(HOST.exec(
