@@ -138,6 +138,17 @@ table_ask(struct table *t, const struct config_namespace *n, bool init)
 	return r;
 }
 
+/* Nobody has said anything of it: perhaps the daemon was told by options. */
+static bool
+table_is_untold(const struct config_namespace *n)
+{
+	for (size_t i = 0; i < CONFIG_SETTINGS_MAX; i++) {
+		if (n->origins[i].file != NULL)
+			return false;
+	}
+	return true;
+}
+
 int
 daemon_table(const struct config *config, const char *namespace_name,
     bool init)
@@ -156,11 +167,11 @@ daemon_table(const struct config *config, const char *namespace_name,
 		    "configuration\n", namespace_name);
 		return daemon_exit_status(DDBLOCK_E_UNKNOWN_NAMESPACE);
 	}
-	if (!config_is_set(n, "store") && !config_knows(n, "table"))
+	if (table_is_untold(n))
 		fprintf(stderr, "ddblockd: namespace %s: no file and no option "
-		    "says that its store is another than %s, which has no "
-		    "table; a daemon that was started with options (--store, "
-		    "--table, ...) needs the same here\n", namespace_name,
+		    "says anything of it, so this is about the default store, "
+		    "%s; where the daemon was started with options (--store, "
+		    "--table, ...), give the same here\n", namespace_name,
 		    config_kind(n)->name);
 	t.base = event_base_new();
 	if (t.base == NULL)

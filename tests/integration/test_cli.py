@@ -836,6 +836,17 @@ class Tables(unittest.TestCase):
                        env=environment(None))
         self.assertEqual(done.returncode, 64, done.stderr)
 
+    def test_of_a_daemon_with_options(self):
+        """They are nowhere else: without them it is about another store."""
+        done = ddblock(None, "check-table", "--config=/dev/null",
+                       env=environment(None))
+        self.assertIn("says anything of it, so this is about the default "
+                      "store, sqlite; where the daemon was started with "
+                      "options", done.stderr)
+        done = ddblock(None, "check-table", "--config=/dev/null",
+                       "--store=memory", env=environment(None))
+        self.assertNotIn("options", done.stderr)
+
 
 if __name__ == "__main__":
     sys.exit(harness.main())
