@@ -73,6 +73,16 @@ class Sample(unittest.TestCase):
                          - names, set())
         self.assertIn("secret_access_key", names)
 
+    def test_its_commands(self):
+        """They are there, with their options: those in quotation marks."""
+        text = re.sub("\n; ", " ", sample())
+        commands = re.findall('"(ddblock[^"]*)"', text)
+        self.assertGreaterEqual(len(commands), 3)
+        for command in commands:
+            name, *arguments = command.split()
+            done = run(harness.program(name), *arguments, "--help")
+            self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
+
     def test_as_it_is_it_changes_nothing(self):
         self.assertEqual(self.check(sample()), self.check(None))
         daemon = harness.Daemon(sample(), args=[
