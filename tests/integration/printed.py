@@ -51,7 +51,8 @@ def of(path):
 def paths():
     yield "README.md"
     for folder in "man", "contrib":
-        for where, _, names in os.walk(os.path.join(TOP, folder)):
+        for where, folders, names in os.walk(os.path.join(TOP, folder)):
+            folders[:] = [f for f in folders if f != "__pycache__"]
             for name in names:
                 if not name.endswith(PROGRAMS):
                     yield os.path.relpath(os.path.join(where, name), TOP)
