@@ -26,7 +26,7 @@ PASSED_ON = ("DDBLOCK_MUST_RUN", "DDBLOCK_NODE_MODULES", "ASAN_OPTIONS",
 
 # What is seen of each block: lines in this order, maybe with others in between.
 SEEN = (
-    (r"NS +STORE .*", r"default +memory +open +ok .*", r"ddblockd .* pid .*"),
+    (r"NS +STORE .*", r"default +memory +open.*", r"ddblockd .* pid .*"),
     (r"token \d+", "its own: 7"),
     (r"ddblock: jobs/nightly: .*; held by .*", "busy: 1",
      r"ddblock: jobs/nightly: .*", "waited: 1", r"state +held", "free again"),
