@@ -294,12 +294,15 @@ struct ddblock_acquire_options {
 	int64_t linger_ms;	/* it stays for ddblock_resume(); 0: no */
 	int process_fd;		/* a pidfd: it ends with that; -1: none */
 	int loss_signal;	/* to that; 0: SIGTERM, negative: none */
+	int64_t at_least_ms;	/* so long after its grant it stays held,
+				 * however early it is released; 0: no longer
+				 * than that */
 };
 
 #define DDBLOCK_ACQUIRE_OPTIONS_INIT \
 	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0, \
 	    DDBLOCK_EXCLUSIVE, 0, 0, 0, 0, NULL, 0, NULL, DDBLOCK_FAIL_OPEN, \
-	    0, 0, NULL, NULL, 0, NULL, 0, -1, 0 }
+	    0, 0, NULL, NULL, 0, NULL, 0, -1, 0, 0 }
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.

@@ -23,6 +23,7 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 #define CORE_LIMIT_MAX 1000	/* of the sharers; within HOLDERS_MAX */
 #define CORE_KEEPALIVE_MIN_MS 100
 #define CORE_LINGER_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
+#define CORE_AT_LEAST_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
 
 enum core_event_type {
 	CORE_REQUEST = 1,	/* a client asks */
@@ -90,6 +91,10 @@ struct core_terms {
 				 * that it uses once, and ends with it, not
 				 * with its client; 0: for none. What is
 				 * fail-closed has none (CORE_PARTED) */
+	uint64_t at_least_ms;	/* so long after its grant the lock stays held,
+				 * however early its client is done with it; 0:
+				 * no longer than that. Up to
+				 * CORE_AT_LEAST_MAX_MS */
 };
 
 /* Has a hold that is asked for so anything of its own that goes with one lock
@@ -497,6 +502,9 @@ struct core_hold_view {
 	uint64_t end_ms;
 	uint64_t margin_ms;
 	uint64_t lingers_ms;	/* so long yet, if its client has left; or 0 */
+	uint64_t least_ms;	/* so long yet it stays held in any case; or
+				 * 0 */
+	bool let_go;	/* for no other reason: its client is done with it */
 };
 
 struct core_waiter_view {

@@ -14,6 +14,7 @@ enum core_end {
 	CORE_END_PROCESS,	/* the process that it was for has ended */
 	CORE_END_CLOSED,	/* its client has left, but it is fail-closed:
 				 * the record stays as it is */
+	CORE_END_AT_LEAST,	/* its client was done with it before */
 };
 
 /* A hold that ends and was not lost before: a loss is a CORE_NOTICE. */

@@ -115,6 +115,8 @@ history_terms(struct history_line *l, const struct core_terms *t)
 		history_text(l, "DDBLOCK_ON_CLOSE", "lease");
 	if (t->linger_ms > 0)
 		history_number(l, "DDBLOCK_LINGER_MS", t->linger_ms);
+	if (t->at_least_ms > 0)
+		history_number(l, "DDBLOCK_AT_LEAST_MS", t->at_least_ms);
 	if (t->process != 0)
 		history_number(l, "DDBLOCK_PROCESS", t->process);
 }

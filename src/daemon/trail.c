@@ -135,6 +135,7 @@ trail_ended(const struct trail *t, const struct core_ended *e)
 		[CORE_END_PROCESS] = "its process has ended",
 		[CORE_END_CLOSED] = "its client has left; it stays held until "
 				    "it is broken",
+		[CORE_END_AT_LEAST] = "its at_least is over",
 	};
 	const struct trail_hold h = {
 		.namespace_index = e->namespace_index, .key = e->key,

@@ -74,6 +74,7 @@ static const struct option acquire_table[] = {
 	OPTION(stays, FLAG, ON_CLOSE),
 	OPTION(owner, TEXT, OWNER),
 	OPTION(linger_ms, TIME, LINGER),
+	OPTION(at_least_ms, TIME, AT_LEAST),
 	OPTION(process_fd, DESCRIPTOR, PROCESS),
 	OPTION(only_if_exists, FLAG, ONLY_IF_EXISTS),
 	OPTION(on_queue, FUNCTION, REPORT),

@@ -63,6 +63,26 @@ static const struct judge_case linger[] = {
 	    5000 },
 };
 
+/* It is let go at 1 s, and stays until 5 s. */
+#define LET_GO								\
+	"rules danger=10000 blind\n0 A start\n0 B start\n"		\
+	"10 c1@A acquire x r1 at-least=5000 user=7\n"			\
+	"10 c1@A told r1 hold=1 token=100 until=19000\n"		\
+	"1000 c1@A release 1 r2\n1000 c1@A told r2\n"
+
+static const struct judge_case let_go[] = {
+	{ "1", "another has it while it stays", LET_GO WAITS,
+	    "4900 c3@A told r3 hold=2 token=101 until=19000\n",
+	    "5100 c3@A told r3 hold=2 token=101 until=19000\n", NULL, 6000 },
+	{ "4", "its client is told of it after that", LET_GO,
+	    "6000 c1@A lost 1 stolen\n", "6000 c1@A talks\n", NULL, 6000 },
+	{ "T11", "somebody resumes it", LET_GO "1000 c1@A leaves\n" ASKS,
+	    TAKEN TOLD, "2000 c2@A told r2 code=-7\n", NULL, 6000 },
+	{ "T13", "its client is told that it has it", LET_GO
+	    "2000 c1@A acquire x r3\n", "2000 c1@A told r3 code=-6\n",
+	    "2000 c1@A told r3 code=-2\n", NULL, 6000 },
+};
+
 /* The other session has all holds that A knows of, and they are renewed with
  * one event. A may know that x was broken, but no client to tell. */
 #define BESIDE								\
@@ -148,6 +168,12 @@ START_TEST(test_beside)
 }
 END_TEST
 
+START_TEST(test_let_go)
+{
+	judge_cases(JUDGE_CASES(let_go));
+}
+END_TEST
+
 START_TEST(test_linger)
 {
 	judge_cases(JUDGE_CASES(linger));
@@ -159,6 +185,7 @@ main(void)
 {
 	const TTest *const tests[] = {
 		test_beside,
+		test_let_go,
 		test_linger,
 		test_resumes,
 		NULL,

@@ -183,6 +183,7 @@ struct fact {
 	bool reentrant;		/* ASKED ACQUIRE: again, if it holds it */
 	bool stays;		/* ASKED ACQUIRE: when its client leaves */
 	uint64_t linger_ms;	/* ASKED ACQUIRE: it stays so long; 0: not */
+	uint64_t at_least_ms;	/* ASKED ACQUIRE: so long after its grant */
 	bool resumes;		/* ASKED ACQUIRE, RESUME: its client comes back
 				 * if its daemon ends the connection; ANSWERED
 				 * ACQUIRE: and may */

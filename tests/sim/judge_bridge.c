@@ -255,7 +255,8 @@ judge_bridge_check_renewal(struct judge *j, const struct judge_lock *l,
     const struct fact *f)
 {
 	const uint64_t since_ms[] = { l->record.since_ms, l->gone_ms,
-		l->waited_ms[f->host], j->hosts[f->host].resumed_ms };
+		l->stays_ms, l->waited_ms[f->host],
+		j->hosts[f->host].resumed_ms };
 	uint64_t last_ms = 0;
 
 	for (size_t i = 0; i < sizeof(since_ms) / sizeof(since_ms[0]); i++)

@@ -133,7 +133,8 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->limit = f->limit;
 	r->terms = (struct judge_terms){ f->max_hold_ms, f->keepalive_ms,
 		f->danger_ms, f->manual, f->reentrant, f->stays,
-		f->linger_ms, f->resumes, f->fail_closed ? 0 : f->process };
+		f->linger_ms, f->resumes, f->fail_closed ? 0 : f->process,
+		f->at_least_ms };
 	r->fail_closed = f->fail_closed;
 	r->asked_ms = f->at_ms;
 	r->due_ms = f->due_ms;
@@ -200,7 +201,8 @@ judge_client_left_to_process(const struct judge *j, const struct fact *f)
 {
 	const struct judge_hold *h = judge_hold_get(j, f->host, f->hold);
 
-	return h != NULL && h->terms.process && h->client->id == f->client;
+	return h != NULL && h->terms.process && !h->let_go &&
+	    h->client->id == f->client;
 }
 
 /* The client that a daemon spoke to. NULL: none, or it does not listen. */
@@ -247,7 +249,11 @@ judge_released(struct judge *j, const struct judge_request *r,
 	}
 	judge_notice_check_stolen(j, h, r, code);
 	judge_hold_answered(j, h);
-	judge_hold_forget(j, h);
+	/* A downgrade on its way goes on, for any holder. */
+	if (judge_linger_let_go(j, h))
+		h->downgrading = r->downgrading;
+	else
+		judge_hold_forget(j, h);
 }
 
 /* 4: an ended hold is not renewed. */
@@ -299,6 +305,8 @@ judge_answered(struct judge *j, const struct fact *f)
 		judge_find(j, "6", "c%" PRIu64 ": the reply to request %" PRIu64
 		    " is that %c has a defect", c->id, r->id,
 		    judge_host_name(f->host));
+	if (f->verb == CORE_ACQUIRE && f->code == DDBLOCK_E_ALREADY_HELD)
+		judge_linger_check_held(j, r);
 	if (f->verb == CORE_ACQUIRE && f->code == 0 &&
 	    !judge_terms_again(j, c, r, f))
 		judge_hold_grant(j, c, r, f);
@@ -369,10 +377,8 @@ judge_left(struct judge *j, const struct fact *f)
 			judge_hold_desert(j, h);
 			continue;
 		}
-		if (judge_linger_keeps(j, h, cut_off)) {
-			judge_linger_begin(j, h, cut_off);
+		if (judge_linger_left(j, h, cut_off))
 			continue;
-		}
 		/* It is judged as before: a process works under it. */
 		if (judge_downgrade_left_to_process(j, h))
 			continue;
@@ -406,7 +412,7 @@ judge_outlived(struct judge *j, const struct fact *f)
 	DL_FOREACH_SAFE2(c->holds, h, next, client_next)
 	{
 		if (h->terms.process != f->process || f->process == 0 ||
-		    h->deserted)
+		    h->deserted || judge_linger_let_go(j, h))
 			continue;
 		if (h->state == HOLD_VALID)
 			judge_hold_end(j, h, HOLD_OVER, END_DESERTED);

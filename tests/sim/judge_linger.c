@@ -1,7 +1,8 @@
 /*
  * Holds that a client left, to resume them: for a while no client has the hold,
  * and no other client gets the lock; then a client that may resumes it,
- * unchanged, or it ends.
+ * unchanged, or it ends. So it is with one that stays so long after its grant,
+ * which its client let go; but no client has that again.
  */
 #include "judge_state.h"
 
@@ -52,19 +53,38 @@ judge_linger_cut_off(struct judge *j, struct judge_hold *h)
 	h->grant->gap_since_ms = j->now_ms;
 }
 
+/* Its time is that from its grant, if that ends later. */
+static void
+judge_linger_extend(struct judge *j, struct judge_hold *h)
+{
+	unsigned host = h->client->host;
+	uint64_t ms = h->terms.at_least_ms, least_ms, most_ms;
+
+	h->resumed_ms = h->let_go ? 0 : h->linger_ms;
+	if (ms == 0 || h->linger_ms == JUDGE_NEVER)
+		return;
+	least_ms = h->first_ms + judge_least_ms(j, host, ms);
+	most_ms = h->first_ms + judge_most_ms(j, host, ms) +
+	    j->rules.lateness_ms + 2;
+	if (h->linger_ms < least_ms)
+		h->linger_ms = least_ms;
+	if (h->linger_most_ms < most_ms)
+		h->linger_most_ms = most_ms;
+}
+
 /* A daemon that sleeps has not noticed yet. */
-void
+static void
 judge_linger_begin(struct judge *j, struct judge_hold *h, bool cut_off)
 {
 	unsigned host = h->client->host;
-	uint64_t ms = h->terms.linger_ms;
+	uint64_t ms = h->let_go ? 0 : h->terms.linger_ms;
 
 	/* A client's resume may be read before that release. */
 	if (h->state == HOLD_RELEASED) {
 		judge_hold_restore(j, h);
 		h->exempt = true;
 	}
-	if (ms == 0 && !cut_off)
+	if (ms == 0 && !cut_off && !h->let_go)
 		h->exempt = true;	/* see judge_linger_is_late() */
 	h->linger_ms = h->linger_most_ms = JUDGE_NEVER;
 	if (!j->hosts[host].paused) {
@@ -72,9 +92,56 @@ judge_linger_begin(struct judge *j, struct judge_hold *h, bool cut_off)
 		h->linger_most_ms = j->now_ms + judge_most_ms(j, host, ms) +
 		    j->rules.lateness_ms + 2;
 	}
-	if (cut_off)
+	if (cut_off && !h->let_go)
 		judge_linger_cut_off(j, h);
+	judge_linger_extend(j, h);
 	judge_notice_schedule(j, h);
+}
+
+/* Does it stay beyond now, though its client is done with it? */
+static bool
+judge_linger_has_time(const struct judge *j, const struct judge_hold *h)
+{
+	return h->terms.at_least_ms > 0 && !h->let_go && h->state !=
+	    HOLD_LOST && h->state != HOLD_OVER && j->now_ms < h->first_ms +
+	    judge_most_ms(j, h->client->host, h->terms.at_least_ms);
+}
+
+/* Its client is done with it. False: it ends with that. */
+bool
+judge_linger_let_go(struct judge *j, struct judge_hold *h)
+{
+	if (!judge_linger_has_time(j, h))
+		return false;
+	if (h->state == HOLD_RELEASED)
+		judge_hold_restore(j, h);
+	if (h->state != HOLD_VALID)
+		return false;
+	h->let_go = true;
+	/* Its daemon may know that its time is over. */
+	h->client->n_holds -= h->counted;
+	h->counted = false;
+	judge_linger_begin(j, h, false);
+	return true;
+}
+
+/* T13: what it let go it has no more. */
+void
+judge_linger_check_held(struct judge *j, const struct judge_request *r)
+{
+	const struct judge_hold *h;
+	bool let_go = false;
+
+	DL_FOREACH2(r->client->holds, h, client_next)
+	{
+		if (h->lock == r->lock && !h->let_go)
+			return;
+		let_go = let_go || h->lock == r->lock;
+	}
+	if (let_go && r->multi == 0)
+		judge_find(j, "T13", "c%" PRIu64 " is told that it has %s, "
+		    "which it released", r->client->id,
+		    judge_lock_name(r->lock));
 }
 
 /* Its host stood still meanwhile, or its daemon at least. */
@@ -90,6 +157,7 @@ judge_linger_woke(struct judge *j, struct judge_hold *h, uint64_t stood_ms)
 		return;
 	}
 	h->linger_ms += stood_ms;
+	h->resumed_ms += h->let_go ? 0 : stood_ms;
 	h->linger_most_ms += stood_ms;
 	if (h->linger_most_ms < soon_ms)
 		h->linger_most_ms = soon_ms;
@@ -273,7 +341,7 @@ judge_linger_is_late(const struct judge *j, const struct judge_hold *h)
 }
 
 /* What is only for a client that was @cut_off ends with any other one. */
-bool
+static bool
 judge_linger_keeps(const struct judge *j, const struct judge_hold *h,
     bool cut_off)
 {
@@ -282,6 +350,33 @@ judge_linger_keeps(const struct judge *j, const struct judge_hold *h,
 		return false;
 	return h->state == HOLD_VALID || h->state == HOLD_LOST ||
 	    (h->state == HOLD_RELEASED && !h->read);
+}
+
+/* Its client was cut off, and has lost it; but its element stays. */
+static void
+judge_linger_cut_short(struct judge *j, struct judge_hold *h)
+{
+	if (h->terms.at_least_ms > 0)
+		h->lock->stays_ms = h->first_ms + judge_most_ms(j,
+		    h->client->host, h->terms.at_least_ms);
+}
+
+/* Its client has left, or was @cut_off: does it go on without? */
+bool
+judge_linger_left(struct judge *j, struct judge_hold *h, bool cut_off)
+{
+	if (h->let_go)
+		return true;
+	if (judge_linger_keeps(j, h, cut_off)) {
+		judge_linger_begin(j, h, cut_off);
+		return true;
+	}
+	if (h->terms.process != 0)
+		return false;
+	if (!cut_off)
+		return judge_linger_let_go(j, h);
+	judge_linger_cut_short(j, h);
+	return false;
 }
 
 /* Does it have the old client's secret? A journal does not say whose it is. */
@@ -304,7 +399,7 @@ judge_linger_may_take(struct judge *j, const struct judge_client *c,
 {
 	const struct judge_request *r = judge_linger_request(c);
 
-	if (r == NULL || h == NULL ||
+	if (r == NULL || h == NULL || h->let_go ||
 	    (h->linger_ms == 0 && h->client != c)) {
 		judge_find(j, "T11", "c%" PRIu64 " resumes what does not "
 		    "linger, or did not ask to", c->id);
@@ -400,8 +495,9 @@ judge_linger_answered(struct judge *j, const struct judge_request *r,
 		return;
 	DL_FOREACH2(j->hosts[r->client->host].holds, h, host_next)
 	{
-		if (h->linger_ms > j->now_ms + 1 && !h->exempt &&
-		    h->user == r->user && judge_linger_is_whose(j, r, h))
+		if (h->resumed_ms > j->now_ms + 1 && !h->exempt &&
+		    h->linger_ms > 0 && h->user == r->user &&
+		    judge_linger_is_whose(j, r, h))
 			judge_find(j, "T11", "c%" PRIu64 " is not told of %s, "
 			    "which lingers for it", r->client->id,
 			    judge_lock_name(h->lock));

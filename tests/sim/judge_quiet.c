@@ -90,6 +90,8 @@ judge_quiet_idle_since_ms(const struct judge *j, const struct judge_grant *g)
 	uint64_t kept_ms = judge_is_known_host(g->session->host) ?
 	    l->multi_ms[g->session->host] : 0;
 
+	if (l->stays_ms > kept_ms)
+		kept_ms = l->stays_ms;
 	if (judge_quiet_stay_ms(j, g) > 0 && l->used_ms > kept_ms)
 		kept_ms = l->used_ms;
 	return kept_ms > g->idle_ms ? kept_ms : g->idle_ms;
@@ -122,7 +124,8 @@ judge_quiet_found_ms(const struct judge *j, const struct judge_hold *h)
 	const struct judge_rules *r = &j->rules;
 	const struct judge_grant *g = h->grant;
 
-	if (h->deserted || g == NULL || !g->hand_gone || g->standing)
+	if (h->deserted || h->let_go || g == NULL || !g->hand_gone ||
+	    g->standing)
 		return JUDGE_NEVER;
 	return judge_quiet_from_ms(j, g->left_ms) + r->slack_ms +
 	    judge_stretch_ms(j, 2 * r->audit_ms + r->request_ms);

@@ -397,6 +397,8 @@ judge_record_gone_ms(const struct judge *j, const struct judge_lock *l)
 	    rules->audit_ms : JUDGE_IN_DOUBT_PAUSE_MS;
 	uint64_t from_ms = r->since_ms > l->gone_ms ? r->since_ms : l->gone_ms;
 
+	if (l->stays_ms > from_ms)
+		from_ms = l->stays_ms;
 	if (l->holds != NULL || !judge_record_is_living(j, r) ||
 	    j->rules.bridge)
 		return JUDGE_NEVER;

@@ -76,6 +76,7 @@ struct judge_terms {
 	uint64_t linger_ms;	/* 0: it does not */
 	bool resumes;		/* it may, if its daemon ends the connection */
 	uint64_t process;	/* whose it is when its client has left; or 0 */
+	uint64_t at_least_ms;	/* it stays so long in any case; or 0 */
 };
 
 struct judge_request {
@@ -169,9 +170,10 @@ struct judge_hold {
 	uint64_t until_ms;
 	struct judge_terms terms;
 	uint64_t user;		/* who may resume it */
-	uint64_t linger_ms;	/* no client has it, until then or, by a slow
-				 * clock, @linger_most_ms; 0: not so */
-	uint64_t linger_most_ms;
+	uint64_t linger_ms;	/* no client has it until then (0: not so), */
+	uint64_t linger_most_ms;	/* or then, by a slow clock */
+	uint64_t resumed_ms;	/* it may be resumed until then at least */
+	bool let_go;		/* nor may any client have it again */
 	bool cut_off;		/* by its daemon, and it may resume it */
 	uint64_t end_ms;	/* despite renewals; JUDGE_NEVER */
 	char name[33];		/* in a foreign record; "": not known */
@@ -323,6 +325,7 @@ struct judge_lock {
 	struct judge_request *waiters;	/* the first requests come first */
 	uint64_t gone_ms;	/* when the last holder was gone, */
 	uint64_t used_ms;	/* also if it had deserted its hold before */
+	uint64_t stays_ms;	/* a holder that was cut off keeps it; or 0 */
 	uint64_t cleared_ms;	/* when a daemon removed its own element */
 
 	bool known;		/* below is the present item */
@@ -498,7 +501,6 @@ void judge_terms_check_renewal(struct judge *, const struct judge_hold *,
     const struct judge_request *, uint64_t until_ms);
 void judge_terms_check_gap(struct judge *, const struct judge_hold *);
 void judge_terms_spoke(struct judge *, struct judge_client *);
-/* Is it one more time of a hold that its client has? */
 bool judge_terms_again(struct judge *, const struct judge_client *,
     const struct judge_request *, const struct fact *);
 
@@ -509,17 +511,16 @@ void judge_linger_woke(struct judge *, struct judge_hold *,
     uint64_t stood_ms);
 bool judge_linger_may_be_lost(const struct judge_hold *);
 void judge_linger_given_back(struct judge *, struct judge_hold *);
-bool judge_linger_keeps(const struct judge *, const struct judge_hold *, bool);
-/* Is the answer right about whether it may be resumed? */
 void judge_linger_granted(struct judge *, struct judge_hold *, bool resumes);
 /* Its client has left, or its daemon can only read of that now. */
-void judge_linger_begin(struct judge *, struct judge_hold *, bool cut_off);
+bool judge_linger_left(struct judge *, struct judge_hold *, bool cut_off);
 void judge_linger_missed(struct judge *, struct judge_hold *);
+void judge_linger_check_held(struct judge *, const struct judge_request *);
+bool judge_linger_let_go(struct judge *, struct judge_hold *);
 void judge_linger_taken(struct judge *, struct judge_client *,
     const struct fact *);
 void judge_linger_answered(struct judge *, const struct judge_request *,
     int code);
-/* Its daemon releases the holds: there is no client to tell. */
 void judge_linger_released(struct judge *, unsigned host);
 
 /* judge_session.c */

@@ -242,6 +242,7 @@ struct plan_step {
 	bool reentrant;		/* LOCK */
 	bool stays;		/* LOCK: on_close=lease */
 	uint64_t linger_ms;	/* LOCK; 0: not at all */
+	uint64_t at_least_ms;	/* LOCK; 0: no longer than its client has it */
 	bool resumes;		/* LOCK, RESUME: it comes back after a cut, or
 				 * works until its own deadline */
 	uint64_t process_ms;	/* LOCK of one key: for a process that lives

@@ -200,6 +200,25 @@ dice_linger(struct dice *d, struct plan_step *s)
 		clients_come_back(d, *s);
 }
 
+/* It stays for a while, in one of eight requests of some plans. (By random
+ * numbers of its own: all the rest of a plan is as if there were none.) */
+void
+dice_at_least(const struct dice *d, struct plan_step *s)
+{
+	const uint64_t seed[4] = { d->plan->seed, s->client, s->at_ms, 1 };
+	struct random random;
+	uint64_t n, ms;
+
+	random_init(&random, seed);
+	n = random_next(&random);
+	ms = 1 + (n >> 8) % (3 * d->plan->ns.lease_ms);
+	if ((d->extras & DICE_LINGER) == 0 || s->fail_closed || s->manual ||
+	    s->stays || s->keepalive_ms > 0 || n % 8 != 0 ||
+	    (s->max_hold_ms > 0 && s->max_hold_ms < ms))
+		return;
+	s->at_least_ms = ms;
+}
+
 void
 dice_own(struct dice *d, struct plan_step *s, bool closed)
 {
@@ -260,6 +279,7 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 		dice_keep(d, s);
 		dice_process(d, s);
 	}
+	dice_at_least(d, s);
 	if (s->fail_closed)
 		clients_breaker(d, *s);
 	else

@@ -173,6 +173,7 @@ foreign_terms(struct dice *d, struct plan_step *s)
 		return;
 	foreign_keep(d, s);
 	dice_process(d, s);
+	dice_at_least(d, s);
 	dice_linger(d, s);
 }
 

@@ -108,6 +108,7 @@ const struct setting plan_lock_settings[] = {
 	{ "reentrant", SETTING_FLAG, S(reentrant), false },
 	{ "stays", SETTING_FLAG, S(stays), false },
 	{ "linger", SETTING_DURATION, S(linger_ms), false },
+	{ "at-least", SETTING_DURATION, S(at_least_ms), false },
 	{ "resumes", SETTING_FLAG, S(resumes), false },
 	{ "process", SETTING_DURATION, S(process_ms), false },
 	{ "stranger", SETTING_FLAG, S(stranger), false },

@@ -157,14 +157,15 @@ spoil_copy(struct spoil *s, struct journal *j)
 /* ---- ends ---------------------------------------------------------------- */
 
 /* Where entries have when something ends that a client had: max_hold, linger,
- * its work after a cut, and the gap of what was lost (saved_hold, saved_terms,
- * saved_grant). */
+ * its work after a cut, what stays at least, and the gap of what was lost
+ * (saved_hold, saved_terms, saved_at_least, saved_grant). */
 static const struct {
 	uint16_t kind;
 	size_t at;
 } spoil_ends[] = {
 	{ SAVED_HOLD, 48 + 8 }, { SAVED_HOLD, 48 + 48 },
-	{ SAVED_HOLD, 48 + 56 }, { SAVED_GRANT, 56 },
+	{ SAVED_HOLD, 48 + 56 }, { SAVED_HOLD, 48 + 88 + 8 },
+	{ SAVED_GRANT, 56 },
 };
 
 #define SPOIL_ENDS (sizeof(spoil_ends) / sizeof(spoil_ends[0]))

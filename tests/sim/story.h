@@ -19,7 +19,8 @@
  *     TIME c9@P left KEY
  *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
  *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
- *         [manual] [reentrant] [stays] [linger=MS] [resumes]
+ *         [manual] [reentrant] [stays] [linger=MS]
+ *         [at-least=MS] [resumes]
  *         [user=N]
  *         [joint=N: one of several, with rN]
  *         [data=N] [note=N]

@@ -102,6 +102,9 @@ request_option(struct lock_request *request, enum cli_option option)
 	case CLI_OPTION_MAX_HOLD:
 		return cli_parse_time(optarg, &options->max_hold_ms) &&
 		    options->max_hold_ms > 0;
+	case CLI_OPTION_AT_LEAST:
+		return cli_parse_time(optarg, &options->at_least_ms) &&
+		    options->at_least_ms > 0;
 	case CLI_OPTION_DANGER:
 		options->danger_ms = -1;
 		return strcmp(optarg, "never") == 0 ||

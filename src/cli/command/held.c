@@ -34,7 +34,7 @@ command_held(struct cli *cli, int argc, char **argv)
 		.kind = DDBLOCK_QUERY_HELD,
 		.query = DDBLOCK_QUERY_OPTIONS_INIT,
 		.columns = "id ns key sort? token mode?exclusive limit? "
-		    "state held remaining owner",
+		    "state held remaining at_least? owner",
 		.about = "cannot list the holds",
 		.none = "No holds.",
 	};

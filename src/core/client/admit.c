@@ -81,11 +81,12 @@ admit_find_hold(const struct lock *l, const struct client *c)
 		DL_FOREACH(g->uses, u)
 		{
 			h = hold_of(u);
-			if (h->client == c && !multi_is_kept(h))
+			if (h->client == c && !h->let_go && !multi_is_kept(h))
 				return h;
 			if (by_client == NULL)
 				return NULL;
-			if (by_client->use.lock == l && !by_client->lost)
+			if (by_client->use.lock == l && !by_client->lost &&
+			    !by_client->let_go)
 				return by_client;
 			by_client = by_client->client_next;
 		}

@@ -22,6 +22,9 @@ hold_check_terms(const struct core *core, const struct hold *h)
 	/* It ends only with the process. */
 	assert(t->process == 0 || (!h->use.fail_closed && !t->manual &&
 	    !t->stays && t->linger_ms == 0 && !t->resumes));
+	/* Or is to be, in this step. */
+	assert(!h->let_go || (t->linger_timer.position != 0 &&
+	    t->linger_timer.at_ms == t->least_ms));
 }
 
 void
@@ -30,7 +33,7 @@ hold_check(const struct core *core, const struct use *u)
 	const struct hold *h = CONTAINER_OF(u, struct hold, use);
 	const struct terms *t = h->terms;
 	bool outlives = t != NULL &&
-	    (t->stays || t->linger_end_ms > 0 || t->process != 0);
+	    (h->let_go || t->stays || t->linger_end_ms > 0 || t->process != 0);
 
 	/* What is kept for a request is given back in the same step. */
 	assert(h->client == NULL || !h->client->gone ||

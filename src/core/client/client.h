@@ -256,6 +256,7 @@ struct hold {
 	bool special : 1;	/* it is one of several, or has a name */
 	bool lost : 1;
 	bool lingers : 1;	/* it has no client now, but may again */
+	bool let_go : 1;	/* nor ever: it stays a while (at_least.c) */
 };
 
 struct hold *hold_find(const struct core *, uint64_t id);
@@ -273,6 +274,9 @@ bool hold_is_endangered(const struct hold *);	/* as it was told */
 
 /* When it ends, its client having left; 0: it does not linger. */
 uint64_t hold_linger_end_ms(const struct hold *);
+
+/* Until when it stays in any case; 0: it does not. */
+uint64_t hold_least_ms(const struct hold *);
 
 /* Of several it is one, and the client knows them by the first. */
 struct hold *hold_speaker(struct hold *);

@@ -238,7 +238,7 @@ client_tell_again(struct core *core)
 	}
 }
 
-/* Its client left before, and it was lost with the process that died. */
+/* Its client left it before, and it was lost with the process that died. */
 static void
 client_drop_lost(struct core *core, struct client *c)
 {
@@ -322,7 +322,7 @@ client_came_back(struct core *core, const struct core_event *event)
 		if (!c->gone && event->came_back.user != NULL)
 			(void)share_set_tenant(core, c, event->came_back.user(
 			    event->came_back.arg, c->id));
-		if (c->gone && c->holds != NULL)
+		if (c->holds != NULL)
 			client_drop_lost(core, c);
 		else
 			client_free_if_unused(core, c);

@@ -129,7 +129,7 @@ hold_known_as(const struct core *core, uint64_t id)
 {
 	struct hold *h = hold_find(core, id);
 
-	return h != NULL && multi_speaker(h) == h ? h : NULL;
+	return h != NULL && multi_speaker(h) == h && !h->let_go ? h : NULL;
 }
 
 struct hold *

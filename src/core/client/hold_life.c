@@ -13,7 +13,7 @@ hold_count_valid(const struct hold *h, int more)
 {
 	uint32_t *n = &h->client->held_in[h->use.lock->ns->index];
 
-	if (h->use.fail_closed)
+	if (h->use.fail_closed || h->let_go)
 		return;
 	assert(more > 0 || *n > 0);
 	*n = more > 0 ? *n + 1 : *n - 1;
@@ -98,13 +98,13 @@ hold_lose(struct core *core, struct hold *h, enum core_loss loss)
 	notice_send(core, h, CORE_LOST);
 }
 
-/* It is lost and its client has left: nobody will ask what became of it, unless
- * it lingers or is a process's. */
+/* It is lost and its client has left, or let it go: nobody will ask what became
+ * of it, unless it lingers or is a process's. */
 bool
 hold_is_nobodys(const struct hold *h)
 {
-	return h->lost && h->client->gone && !linger_keeps(h) &&
-	    !process_has(h);
+	return h->lost && (h->client->gone || h->let_go) &&
+	    !linger_keeps(h) && !process_has(h);
 }
 
 /* (One of several ends with the others; what is only kept for one who asked has
@@ -193,13 +193,18 @@ hold_end(struct core *core, struct hold *h)
 	client_free_if_unused(core, c);
 }
 
-/* Its client is gone, and it has no other. */
+/* Its client is gone, and it has no other; or its time is over. */
 void
 hold_desert(struct core *core, struct hold *h)
 {
 	struct grant *g = h->use.grant;
 
+	if (at_least_keeps(core, h)) {
+		at_least_let_go(core, h);
+		return;
+	}
 	hold_tell_end(core, h, h->use.fail_closed ? CORE_END_CLOSED :
+	    h->let_go ? CORE_END_AT_LEAST :
 	    process_has(h) ? CORE_END_PROCESS :
 	    linger_keeps(h) ? CORE_END_LINGERED : CORE_END_LEFT);
 	if (g != NULL)

@@ -31,6 +31,7 @@ enum {
 	SAVED_HOLD_FAIL_CLOSED = 8,
 	SAVED_HOLD_RESUMES = 16,	/* terms that say only this: none
 					 * follow */
+	SAVED_HOLD_AT_LEAST = 32,	/* of the terms */
 };
 
 struct saved_terms {
@@ -39,6 +40,12 @@ struct saved_terms {
 	uint32_t count;
 	uint8_t manual, stays, danger, process_told, resumes, closed_process;
 	uint8_t spare[6];
+};
+
+struct saved_at_least {
+	uint64_t at_least_ms, least_ms;
+	uint8_t let_go;
+	uint8_t spare[7];
 };
 
 struct saved_multi {
@@ -81,6 +88,21 @@ hold_add_terms(struct saved_bytes *b, const struct terms *t)
 	return SAVED_HOLD_TERMS;
 }
 
+static uint8_t
+hold_add_at_least(struct saved_bytes *b, const struct hold *h)
+{
+	const struct terms *t = h->terms;
+	const struct saved_at_least saved = {
+		.at_least_ms = t->at_least_ms, .least_ms = t->least_ms,
+		.let_go = h->let_go,
+	};
+
+	if (t->least_ms == 0)
+		return 0;
+	saved_add(b, &saved, sizeof(saved));
+	return SAVED_HOLD_AT_LEAST;
+}
+
 static void
 hold_add_multi(struct saved_bytes *b, const struct hold *h)
 {
@@ -115,8 +137,10 @@ hold_save(struct journal *journal, struct saved *saved)
 	struct saved_bytes b;
 
 	b.length = 0;
-	if (h->terms != NULL)
+	if (h->terms != NULL) {
 		entry.flags |= hold_add_terms(&b, h->terms);
+		entry.flags |= hold_add_at_least(&b, h);
+	}
 	if (hold_multi(h) != NULL) {
 		entry.flags |= SAVED_HOLD_MULTI;
 		hold_add_multi(&b, h);
@@ -137,6 +161,7 @@ hold_save(struct journal *journal, struct saved *saved)
 struct inherited_hold {
 	struct saved_hold saved;
 	struct saved_terms terms;
+	struct saved_at_least at_least;
 	struct saved_multi multi;
 	struct core_labels labels;
 	struct key key;		/* of what was lost */
@@ -160,6 +185,8 @@ inherited_read(const struct journal_entry *entry, struct inherited_hold *ret)
 		saved_take(&r, &ret->terms, sizeof(ret->terms));
 	else if ((ret->saved.flags & SAVED_HOLD_RESUMES) != 0)
 		ret->terms = saved_terms_resumes;
+	if ((ret->saved.flags & SAVED_HOLD_AT_LEAST) != 0)
+		saved_take(&r, &ret->at_least, sizeof(ret->at_least));
 	if ((ret->saved.flags & SAVED_HOLD_MULTI) != 0)
 		saved_take(&r, &ret->multi, sizeof(ret->multi));
 	if ((ret->saved.flags & SAVED_HOLD_LABELS) != 0)
@@ -188,12 +215,35 @@ terms_end_in_time(const struct core *core, const struct saved_terms *t)
 	    t->working_ms <= t->linger_end_ms;
 }
 
+/* It has such terms only beside others; what was let go has none of those that
+ * are a client's. */
+static bool
+at_least_is_sound(const struct core *core, const struct inherited_hold *i)
+{
+	const struct saved_at_least *a = &i->at_least;
+	const struct saved_terms *t = &i->terms;
+
+	if ((i->saved.flags & SAVED_HOLD_AT_LEAST) == 0)
+		return true;
+	return inherited_has_terms(i) && a->least_ms > 0 &&
+	    a->least_ms <= core->now_ms + CORE_AT_LEAST_MAX_MS &&
+	    a->at_least_ms <= CORE_AT_LEAST_MAX_MS &&
+	    (i->saved.flags & SAVED_HOLD_FAIL_CLOSED) == 0 &&
+	    !t->manual && !t->stays && t->keepalive_ms == 0 &&
+	    (a->let_go == 0 || (t->end_ms == CORE_FOREVER &&
+		t->linger_ms == 0 && t->linger_end_ms == 0 &&
+		t->process == 0 && t->danger_ms == 0 && t->count == 0 &&
+		!t->resumes));
+}
+
 /* Can there be such terms, of such a hold? (terms_check(), check.c) */
 static bool
 terms_are_sound(const struct core *core, const struct inherited_hold *i)
 {
 	const struct saved_terms *t = &i->terms;
 
+	if (!at_least_is_sound(core, i))
+		return false;
 	if (!inherited_has_terms(i))
 		return true;
 	if (!terms_end_in_time(core, t) || t->sent_ms > core->now_ms ||
@@ -220,14 +270,15 @@ hold_suits_client(const struct hold *h, const struct client *c)
 	const struct terms *t = h->terms;
 
 	return (!linger_keeps(h) || c->linger != NULL) && (!c->gone ||
-	    h->lost || (t != NULL && (t->stays || t->linger_end_ms > 0 ||
-		t->process != 0)));
+	    h->lost || h->let_go || (t != NULL && (t->stays ||
+		t->linger_end_ms > 0 || t->process != 0)));
 }
 
 static int
 terms_take_over(struct core *core, struct hold *h,
-    const struct saved_terms *saved)
+    const struct inherited_hold *i)
 {
+	const struct saved_terms *saved = &i->terms;
 	struct terms *t = terms_alloc(core, h);
 
 	if (t == NULL)
@@ -248,6 +299,9 @@ terms_take_over(struct core *core, struct hold *h,
 	t->process_told = saved->process_told != 0;
 	t->resumes = saved->resumes != 0;
 	t->closed_process = saved->closed_process != 0;
+	t->at_least_ms = i->at_least.at_least_ms;
+	t->least_ms = i->at_least.least_ms;
+	h->let_go = i->at_least.let_go != 0;
 	t->listening_ms = core->now_ms;
 	process_note(core, t);
 	return 0;
@@ -259,6 +313,7 @@ terms_go_on(struct core *core, struct hold *h)
 {
 	if (h->terms == NULL)
 		return;
+	at_least_go_on(core, h);
 	if (!h->lost && h->use.grant != NULL)
 		terms_schedule(core, h->terms);
 	else if (h->lost && process_has(h) && !h->terms->process_told)
@@ -295,7 +350,7 @@ hold_take_over(struct core *core, struct inherited_hold *i, struct lock *l,
 	if (h == NULL)
 		return DDBLOCK_E_NOMEM;
 	if (inherited_has_terms(i))
-		code = terms_take_over(core, h, &i->terms);
+		code = terms_take_over(core, h, i);
 	if (code == 0 && c == NULL)
 		code = client_new(core, i->saved.client, USER_NONE, &c);
 	h->lost = i->saved.loss != 0 || g == NULL;

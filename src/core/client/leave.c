@@ -49,8 +49,13 @@ leave_begin(struct client *c, bool cut)
 static void
 leave_hold(struct core *core, struct client *c, struct hold *h)
 {
+	if (h->let_go)
+		return;
 	if (c->cut && !leave_may_stay(h)) {
-		hold_cut_off(core, h);
+		if (at_least_keeps(core, h))
+			at_least_cut_off(core, h);
+		else
+			hold_cut_off(core, h);
 		return;
 	}
 	if (!leave_outlives(h, c->cut)) {
@@ -67,6 +72,8 @@ leave_hold(struct core *core, struct client *c, struct hold *h)
 static void
 leave_left(struct core *core, struct client *c, struct hold *h)
 {
+	if (h->let_go && !h->lost)
+		return;
 	if (linger_outlives(h, c->cut))
 		linger_tell_loss(core, h);
 	else if ((h->lost || !terms_are_left(h)) && !process_keeps(core, h))

@@ -238,6 +238,10 @@ multi_drop_lost(struct core *core, struct multi *j)
 		grant_leave_gap(core, g, hold_working_ms(h));
 		lock_advance(core, g->lock);
 	}
+	for (uint32_t i = 0; i < j->n; i++) {
+		if (j->parts[i].hold->let_go)
+			hold_end(core, j->parts[i].hold);
+	}
 }
 
 /* Its request was answered, with or without it. The code that answers it need

@@ -32,7 +32,7 @@ notice_send(struct core *core, struct hold *hold,
 	/* Of several, one speaks for all, and none before all are held. */
 	if (multi_is_kept(hold))
 		return;
-	if (hold->client->gone && !process_has(hold))
+	if ((hold->client->gone && !process_has(hold)) || hold->let_go)
 		return;
 	/* It is told with the answer how each of them is. */
 	if (hold->client->resume != NULL)

@@ -140,6 +140,20 @@ linger_outlives(const struct hold *h, bool cut)
 	return linger_keeps(h) && (cut || h->terms->linger_ms > 0);
 }
 
+uint64_t
+hold_least_ms(const struct hold *h)
+{
+	return h->terms == NULL ? 0 : h->terms->least_ms;
+}
+
+/* Would it stay if its client were done with it? */
+bool
+at_least_keeps(const struct core *core, const struct hold *h)
+{
+	return h->terms != NULL && h->terms->least_ms > core->now_ms &&
+	    !h->lost && !h->let_go;
+}
+
 /* How often it is held; 0: it is not reentrant. */
 uint32_t
 hold_count(const struct hold *h)

@@ -12,6 +12,10 @@ release_let_go(struct core *core, struct request *r, struct hold *h)
 {
 	struct grant *g = h->use.grant;
 
+	if (at_least_keeps(core, h)) {
+		at_least_let_go(core, h);
+		return NULL;
+	}
 	hold_tell_end(core, h, CORE_END_RELEASED);
 	if (g != NULL)
 		grant_drop_use(&h->use);
@@ -117,6 +121,22 @@ release_take(struct core *core, struct request *r, struct hold *h)
 	return true;
 }
 
+/* What it is to change is changed first, as by a renewal, where the lock stays
+ * held. */
+static int
+release_change(struct core *core, struct request *r, struct hold *h)
+{
+	struct lock *l = h->use.lock;
+
+	if (update_join(h->use.grant, &r->waiter) < 0)
+		return DDBLOCK_E_NOMEM;
+	r->ns = l->ns;
+	at_least_let_go(core, h);
+	release_await(core, r);
+	lock_advance(core, l);
+	return 0;
+}
+
 /* Once, or @all of the times that it is held. */
 int
 release_ask(struct core *core, struct request *r,
@@ -148,6 +168,8 @@ release_ask(struct core *core, struct request *r,
 		    r->waiter.released_code, 0, lost ? why : NULL);
 		return 0;
 	}
+	if (r->waiter.change != NULL && at_least_keeps(core, h))
+		return release_change(core, r, h);
 	r->ns = h->use.lock->ns;
 	r->waiter.keeps_contents = r->waiter.change != NULL;
 	n = release_let_go_of_all(core, r, h, locks);

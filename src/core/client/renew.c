@@ -132,9 +132,15 @@ renew_ask(struct core *core, struct request *r,
 	return 0;
 }
 
-/* What it was to change is changed: now the renewal. */
+/* What it was to change is changed: now the renewal, if it was one and no
+ * release of what stays held (at_least.c). */
 void
 renew_updated(struct core *core, struct grant *g, struct waiter *w)
 {
-	renew_lease(core, grant_lease(g), request_of(w));
+	struct request *r = request_of(w);
+
+	if (r->reply.verb == CORE_RELEASE)
+		request_reply(core, r, r->waiter.released_code, 0, NULL);
+	else
+		renew_lease(core, grant_lease(g), r);
 }

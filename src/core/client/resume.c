@@ -27,14 +27,15 @@
  * that its time is over. */
 #define LINGER_NOTHING "nothing can be resumed with this secret by this user"
 
-/* Its time is over; that of several as one is the same. */
+/* Its time is over, with a client or without; that of several as one is the
+ * same. */
 void
 linger_timer(struct core *core, struct timer *timer)
 {
 	struct hold *h =
 	    CONTAINER_OF(timer, struct terms, linger_timer)->hold;
 
-	assert(linger_keeps(h));
+	assert(linger_keeps(h) || h->let_go);
 	hold_desert_all(core, h);
 }
 

@@ -71,6 +71,7 @@ struct hold *multi_speaker(struct hold *);
 /* ---- promise.c -------------------------------------------------------- */
 bool linger_keeps(const struct hold *);
 bool linger_outlives(const struct hold *, bool cut);
+bool at_least_keeps(const struct core *, const struct hold *);
 bool process_has(const struct hold *);
 void promise_tell(const struct core *, const struct hold *,
     struct core_reply *);
@@ -119,6 +120,9 @@ struct terms {
 	uint64_t linger_end_ms;	/* its client has left */
 	struct timer linger_timer;	/* for that */
 	uint64_t working_ms;	/* or was cut off: it may work until then */
+	uint64_t at_least_ms;
+	uint64_t least_ms;	/* it stays until then (at_least.c), and has
+				 * linger_timer when it was let go */
 	bool manual;
 	bool stays;		/* when its client leaves */
 	bool danger;		/* of its own: it was told */
@@ -177,6 +181,11 @@ void linger_free(struct core *, struct linger *);	/* accepts NULL */
 void linger_begin(struct core *, struct hold *, bool cut);
 void linger_tell_loss(struct core *, struct hold *);
 void linger_go_on(struct core *, struct client *);
+
+/* ---- at_least.c ------------------------------------------------------- */
+void at_least_let_go(struct core *, struct hold *);
+void at_least_cut_off(struct core *, struct hold *);
+void at_least_go_on(struct core *, struct hold *);
 
 /* ---- resumes.c -------------------------------------------------------- */
 struct resume {

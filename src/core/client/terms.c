@@ -18,6 +18,8 @@
  *   resumes     when we end its client's connection it goes on until that has
  *               stopped by its own deadline, for a client that resumes it
  *   process     it ends with a process, and not with its client (process.c)
+ *   at_least    it stays for so long, however early its client is done with it
+ *               (at_least.c)
  *
  * What ends by its own terms is lost while the lease goes on: the client is
  * told, and the gap of a margin is its own (hold_lose_by_us()).
@@ -36,6 +38,34 @@
 
 /* ---- asking ----------------------------------------------------------- */
 
+/* What stays after its client is renewed by itself. */
+static int
+terms_check_at_least(const struct core_terms *asked, char *ret_text,
+    size_t text_size)
+{
+	const char *with = asked->fail_closed ? "policy=fail-closed" :
+	    asked->manual ? "renew=manual" : asked->stays ? "on_close=lease" :
+	    asked->keepalive_ms > 0 ? "keepalive" : NULL;
+
+	if (asked->at_least_ms == 0)
+		return 0;
+	if (asked->at_least_ms > CORE_AT_LEAST_MAX_MS)
+		(void)snprintf(ret_text, text_size, "at_least is at most %"
+		    PRIu64 "h", CORE_AT_LEAST_MAX_MS / 3600000);
+	else if (with != NULL)
+		(void)snprintf(ret_text, text_size, "what stays held is "
+		    "renewed until its time is over: at_least does not go with "
+		    "%s", with);
+	else if (asked->max_hold_ms > 0 &&
+	    asked->max_hold_ms < asked->at_least_ms)
+		(void)snprintf(ret_text, text_size, "a lock does not stay held "
+		    "for longer than it may be held: at_least is at most "
+		    "max_hold");
+	else
+		return 0;
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
 /* Could a hold in this namespace have them? 0, or DDBLOCK_E_BAD_REQUEST with
  * the reason, for people. */
 int
@@ -45,6 +75,8 @@ terms_check(const struct namespace *ns, const struct core_terms *asked,
 	const struct core_namespace *n = &ns->settings;
 	uint64_t last_ms = n->lease_ms - n->margin_ms;
 
+	if (terms_check_at_least(asked, ret_text, text_size) < 0)
+		return DDBLOCK_E_BAD_REQUEST;
 	if (asked->linger_ms > 0 && (asked->fail_closed || asked->manual ||
 	    asked->stays)) {
 		(void)snprintf(ret_text, text_size, "what lingers is renewed "
@@ -121,7 +153,7 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 	struct terms *t;
 
 	if (!core_terms_are_own(asked) && asked->linger_ms == 0 &&
-	    !asked->resumes && asked->process == 0)
+	    !asked->resumes && asked->process == 0 && asked->at_least_ms == 0)
 		return 0;
 	t = terms_alloc(core, h);
 	if (t == NULL)
@@ -136,6 +168,7 @@ terms_new(struct core *core, const struct namespace *ns, struct hold *h,
 	t->stays = asked->stays;
 	t->linger_ms = asked->linger_ms;
 	t->resumes = asked->resumes;
+	t->at_least_ms = asked->at_least_ms;
 	t->process = asked->fail_closed ? 0 : asked->process;
 	t->closed_process = asked->fail_closed && asked->process != 0;
 	t->end_ms = CORE_FOREVER;
@@ -208,6 +241,7 @@ terms_begin(struct core *core, struct hold *h)
 	t->end_ms = t->max_hold_ms == 0 ? CORE_FOREVER :
 	    core->now_ms + t->max_hold_ms;
 	t->listening_ms = core->now_ms;
+	t->least_ms = t->at_least_ms == 0 ? 0 : core->now_ms + t->at_least_ms;
 	if (h->use.fail_closed)
 		return;		/* which it may be and reentrant */
 	t->sent_ms = h->use.grant->lease->sent_ms;

@@ -31,6 +31,8 @@ view_fill_hold(struct hold *h, uint64_t now_ms,
 	ret->terms.fail_closed = h->use.fail_closed;
 	ret->terms.process = hold_process(h);
 	ret->lingers_ms = view_since(hold_linger_end_ms(h), now_ms);
+	ret->least_ms = view_since(hold_least_ms(h), now_ms);
+	ret->let_go = h->let_go;
 	if (h->lost)
 		return;
 	until_ms = hold_until_ms(h);

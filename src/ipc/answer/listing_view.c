@@ -129,7 +129,10 @@ listing_hold(struct connection *c, struct pending *p,
 	codec_duration(b, "held", v->held_ms);
 	if (!v->terms.fail_closed)
 		codec_duration(b, "remaining", v->remaining_ms);
-	listing_peer(c, b, v->client);
+	if (v->let_go)
+		codec_boolean(b, "left", true);
+	else
+		listing_peer(c, b, v->client);
 	listing_process(c, b, v);
 	if (owner == NULL && owner_of_hold(c->server, v->namespace_index,
 	    v->client, v->terms.process, text))
@@ -138,6 +141,8 @@ listing_hold(struct connection *c, struct pending *p,
 		codec_text_value(b, "owner", owner);
 	if (v->lingers_ms > 0)
 		codec_duration(b, "lingers", v->lingers_ms);
+	if (v->least_ms > 0)
+		codec_duration(b, "at_least", v->least_ms);
 	codec_end(b, NULL);
 	p->listing->n_rows++;
 }

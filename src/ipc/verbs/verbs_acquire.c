@@ -35,6 +35,7 @@ acquire_terms(const struct protocol_request *q, struct core_terms *ret)
 	ret->reentrant = protocol_is(q, ARGUMENT_REENTRANT);
 	ret->stays = protocol_is(q, ARGUMENT_ON_CLOSE);
 	ret->linger_ms = protocol_number(q, ARGUMENT_LINGER);
+	ret->at_least_ms = protocol_number(q, ARGUMENT_AT_LEAST);
 }
 
 /* A NUL follows each. NULL: it is not given. */

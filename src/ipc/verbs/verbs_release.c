@@ -63,7 +63,8 @@ release_all(struct connection *c, const struct protocol_request *q)
 		/*
 		 * In a multi-lock hold, the first lock's request releases all.
 		 */
-		if (v.hold == v.id && (namespaces >> v.namespace_index & 1))
+		if (v.hold == v.id && !v.let_go &&
+		    (namespaces >> v.namespace_index & 1))
 			release_one(c, whole, v.hold);
 	}
 	if (whole == NULL)
