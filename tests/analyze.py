@@ -124,7 +124,7 @@ def flags(build):
                                             flags=re.M)
                 if name.split("_")[0] in (
                     "CRYPTO", "CURL", "INIH", "JSON", "LIBEDIT", "LIBEVENT",
-                    "SQLITE", "SYSTEMD", "ZLIB")
+                    "NCURSES", "SQLITE", "SYSTEMD", "ZLIB")
                 for flag in setting(text, name)]
     return ["-std=gnu17", "-O2", "-DHAVE_CONFIG_H", f"-I{build}",
             f"-I{TOP}/src", f"-I{TOP}/include", '-DCONFIG_PATH=""',

@@ -474,6 +474,8 @@ LIMITS = (
     ("NATIVE_SESSIONS_PAGE", "proto/protocol.md", r"^(\d+) with each of"),
     ("SESSIONS_PAGES_MAX", "proto/protocol.md", r"with each of (\d+) requests"),
     ("CHECK_AGAIN_MS", "proto/hints.md", r"^after (\d+) ms"),
+    ("BEST_KEPT", "man/ddblock.1", r"^([\d,]+) rows of each list"),
+    ("FEED_ROWS_MAX", "man/ddblock.1", r"after ([\d,]+) rows a listing"),
     ("REQUESTS_MAX", "include/ddblock.h", r"([\d,]+) requests are unanswered"),
 )
 

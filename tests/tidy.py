@@ -64,6 +64,8 @@ BANNED_ELSEWHERE = {
 # Pure: no clock, no socket, no file, no log, no variable of their own.
 PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|hints/(?!hint_socket).*"
+                  r"|cli/top/(best|detail|head|inside|lists|model|page|row"
+                  r"|screen|table|tally|view)\.[ch]"
                   r"|common/(base64|fair_queue|json_quote|json_shape|siphash"
                   r"|utf8)\.[ch]"
                   r"|ipc/(access\w*|codec\w*|nearest|protocol\w*)\.[ch]"
@@ -113,7 +115,7 @@ PROTOCOL = ("ipc/codec.h", "ipc/protocol.h", "ipc/protocol.def",
 ROOMS = {
     "core": ("lease", "lock", "client", "reads"),
     "ipc": ("connection", "answer", "verbs", "server"),
-    "cli": ("base", "acquire", "hold", "command", "shell"),
+    "cli": ("base", "acquire", "hold", "command", "shell", "top"),
 }
 TOPS = ("core/core.c", "core/core.o", "core/configure.c",
         "core/configure.o", "core/succession.c", "core/succession.o",

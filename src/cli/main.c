@@ -35,6 +35,8 @@ static const struct cli_command main_commands[] = {
 	    command_waiting },
 	{ "status", CLI_OWN, "", "how the daemon and its stores are",
 	    command_status },
+	{ "top", CLI_OWN, "", "a screen of locks, holders and waiters",
+	    command_top },
 	{ "check", CLI_OWN, "", "whether the stores have all that they need",
 	    command_check },
 	{ "drain", CLI_OWN, "",

@@ -545,6 +545,7 @@ struct core_namespace_view {
 	bool removed;		/* nor does this: it is configured no more */
 	bool danger;
 	uint64_t remaining_ms, renewed_ago_ms;	/* 0 when it is not */
+	uint64_t danger_in_ms;	/* unless it is renewed; or 0 */
 	int cause;		/* last trouble of the store, or 0 */
 	const char *text;	/* for people, may be empty */
 	uint32_t locks;

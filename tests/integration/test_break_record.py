@@ -7,7 +7,9 @@ Its record is another host's text, and is shown as one.
 The holder is an older client, whose records this test writes.
 """
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import unittest
 import uuid
@@ -17,6 +19,7 @@ from harness import Client, Daemon
 from test_break import at_terminal
 from test_daemon_dynamodb import dynamodb
 from test_formats_settings import config
+from tmux import Tmux
 
 
 class Fixture(unittest.TestCase):
@@ -62,6 +65,40 @@ class Renewed(Fixture):
         self.assertEqual(status, 5, said)
         self.assertIn("it has another holder now: held by others", said)
         self.assertEqual(self.client.call("GET x")["state"], "held")
+
+
+@unittest.skipUnless(shutil.which("tmux"), "tmux is missing (Debian: tmux)")
+class OnScreen(Fixture):
+    """`ddblock top` breaks what `ddblock break` does."""
+
+    def broken(self, meanwhile):
+        """What its last line says after a break, and the waiter's tag."""
+        self.renew()
+        waits = self.client.send("ACQUIRE x")
+        with Tmux(self.daemon.directory, [
+                harness.program("ddblock"), f"--socket={self.daemon.socket}",
+                "top", "--interval=200ms"]) as top:
+            top.until_shown("theirs")
+            top.press("b")
+            top.until_shown("Break it?")
+            meanwhile()
+            top.press("y")
+            top.until_shown("Why?")
+            top.type("hangs")
+            top.press("Enter")
+            return waits, top.until(lambda lines: re.search(
+                "(not )?broken: .*", "\n".join(lines)))[0]
+
+    def test_it_goes_on_to_renew(self):
+        waits, said = self.broken(self.renew)
+        self.assertEqual(said, "broken: x")
+        self.assertTrue(self.client.reply(waits).ok)
+
+    def test_it_is_anothers_by_now(self):
+        _, said = self.broken(lambda: self.renew("others"))
+        self.assertEqual(said, "not broken: WRONG_TOKEN: it has another "
+                         "holder by now")
+        self.assertEqual(self.client.call("GET x")["owner"], "others")
 
 
 class Advice(Fixture):

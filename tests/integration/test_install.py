@@ -84,7 +84,8 @@ class Install(unittest.TestCase):
         self.assertEqual(
             there - set(pages.values()) - libraries,
             {"bin/ddblock", "libexec/ddblockd/ddblock-shell",
-             "sbin/ddblockd", "include/ddblock.h",
+             "libexec/ddblockd/ddblock-top", "sbin/ddblockd",
+             "include/ddblock.h",
              "share/bash-completion/completions/ddblock.bash",
              "share/zsh/site-functions/_ddblock",
              "lib/pkgconfig/libddblock.pc", "lib/sysusers.d/ddblockd.conf",

@@ -1,6 +1,6 @@
 """What limits the harm of a defect in memory, in the files as they were built.
 
-readelf says it of ddblockd, ddblock, ddblock-shell and libddblock.so. A build
+readelf says it of the programs and of libddblock.so. A build
 with sanitizers, without optimisation, or for another processor lacks some of
 it: then the test says what it leaves out. `check` of a plain build has all.
 """
@@ -17,7 +17,8 @@ sys.path.insert(0, os.path.join(TOP, "tests", "integration"))
 
 import harness  # noqa: E402
 
-PROGRAMS = ("ddblockd", "ddblock", "ddblock-shell")
+# The last one is there unless it was configured --without-ncurses.
+PROGRAMS = ("ddblockd", "ddblock", "ddblock-shell", *glob.glob("ddblock-top"))
 LIBRARIES = glob.glob(".libs/libddblock.so.*.*")
 BUILT = (*PROGRAMS, *LIBRARIES)
 # An object of ours; what the linker adds may not have the processor's marks.

@@ -26,6 +26,7 @@ int command_release(struct cli *, int argc, char **argv);
 int command_run(struct cli *, int argc, char **argv);
 int command_shell(struct cli *, int argc, char **argv);
 int command_status(struct cli *, int argc, char **argv);
+int command_top(struct cli *, int argc, char **argv);
 int command_undrain(struct cli *, int argc, char **argv);
 int command_waiting(struct cli *, int argc, char **argv);
 int command_watch(struct cli *, int argc, char **argv);

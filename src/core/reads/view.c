@@ -216,6 +216,8 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 	ret->danger = s->danger;
 	ret->remaining_ms = view_since(lease_until_ms(s), now_ms);
 	ret->renewed_ago_ms = view_since(now_ms, s->sent_ms);
+	ret->danger_in_ms = view_since(s->sent_ms + ns->settings.danger_ms,
+	    now_ms);
 }
 
 bool

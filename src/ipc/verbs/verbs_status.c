@@ -69,6 +69,7 @@ status_namespace(struct connection *c, struct buffer *b, const char *tag,
 		codec_text_value(b, "format", v.format);
 	codec_text_value(b, "state", v.open && !v.danger ? "ok" : "danger");
 	if (v.format == NULL) {
+		codec_duration(b, "danger", v.danger_in_ms);
 		codec_duration(b, "remaining", v.remaining_ms);
 		codec_duration(b, "renewed", v.renewed_ago_ms);
 	}
