@@ -32,6 +32,7 @@
 #include "daemon/host_clock.h"
 #include "daemon/notify.h"
 #include "daemon/replace.h"
+#include "daemon/trail.h"
 #include "daemon/watchdog.h"
 #include "ddblock.h"
 
@@ -98,7 +99,7 @@ daemon_on_stopped(void *arg)
 {
 	struct daemon *d = arg;
 
-	log_write(LOG_INFO, NULL, "nothing is held any more; ending");
+	trail_stopped(LOG_INFO, 0, "nothing is held any more; ending");
 	(void)event_base_loopexit(d->base, NULL);
 }
 
@@ -107,9 +108,9 @@ daemon_on_replaced(void *arg)
 {
 	struct daemon *d = arg;
 
-	log_write(LOG_INFO, NULL, "another process has taken the place of this "
-	    "one, with %" PRIu32 " locks that are held; ending",
-	    engine_held(d->engine));
+	trail_stopped(LOG_INFO, engine_held(d->engine),
+	    "another process has taken the place of this one, with %" PRIu32
+	    " locks that are held; ending", engine_held(d->engine));
 	d->leaving = true;
 	(void)event_base_loopbreak(d->base);
 }
@@ -157,10 +158,11 @@ daemon_on_limit(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (held > 0)
-		log_write(LOG_WARNING, NULL, "%" PRIu32 " locks are still "
-		    "held; leaving them to their lease; ending", held);
+		trail_stopped(LOG_WARNING, held, "%" PRIu32
+		    " locks are still held; leaving them to their lease; "
+		    "ending", held);
 	else
-		log_write(LOG_WARNING, NULL, "nothing is held any more, but "
+		trail_stopped(LOG_WARNING, 0, "nothing is held any more, but "
 		    "not all of it could be written; ending");
 	(void)event_base_loopexit(d->base, NULL);
 }
@@ -282,8 +284,9 @@ daemon_leave(struct daemon *d)
 {
 	if (d->stopping || !engine_leave(d->engine))
 		return false;
-	log_write(LOG_INFO, NULL, "SIGUSR2: leaving %" PRIu32 " locks that are "
-	    "held to the next process", engine_held(d->engine));
+	trail_stopped(LOG_INFO, engine_held(d->engine),
+	    "SIGUSR2: leaving %" PRIu32 " locks that are held to the next "
+	    "process", engine_held(d->engine));
 	d->leaving = true;
 	(void)event_base_loopbreak(d->base);
 	return true;
@@ -307,7 +310,8 @@ daemon_on_signal(evutil_socket_t number, short what, void *arg)
 	if (number == SIGUSR2 && daemon_leave(d))
 		return;
 	if (d->stopping) {
-		log_write(LOG_WARNING, NULL, "a second signal; ending now");
+		trail_stopped(LOG_WARNING, engine_held(d->engine),
+		    "a second signal; ending now");
 		(void)event_base_loopbreak(d->base);
 		return;
 	}
@@ -515,8 +519,8 @@ daemon_run(struct config *config, const struct reload_source *source,
 		    "localhost");
 	r = daemon_start(&d, names.nodename, replace);
 	if (r == 0) {
-		log_write(LOG_INFO, NULL, "ready on %s",
-		    config->daemon.socket);
+		trail_started(config->daemon.socket, engine_inherited(d.engine),
+		    engine_held(d.engine));
 		/* The only notice that must arrive. */
 		(void)sd_notify(0, "READY=1");
 		daemon_notify(&d, "");

@@ -562,6 +562,12 @@ engine_describe(const struct engine *e, struct buffer *buffer)
 	}
 }
 
+bool
+engine_inherited(const struct engine *e)
+{
+	return e->keeper.inherited;
+}
+
 uint32_t
 engine_held(const struct engine *e)
 {

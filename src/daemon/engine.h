@@ -74,6 +74,9 @@ void engine_stop_release(struct engine *);
 /* One line about the state, for the service manager. */
 void engine_describe(const struct engine *, struct buffer *);
 
+/* Does it go on with what the process before this one left? */
+bool engine_inherited(const struct engine *);
+
 /* Holds of all namespaces. */
 uint32_t engine_held(const struct engine *);
 

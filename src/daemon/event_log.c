@@ -271,7 +271,7 @@ event_log_cut_off(const struct event_log *watches, const struct core *core,
 			continue;
 		event_log_hold(watches, &v, who,
 		    core_loss_name(CORE_LOSS_CUT_OFF), &h);
-		log_line_text(&h.line, "DDBLOCK_TRAIL", "loss");
+		log_line_trail(&h.line, TRAIL_LOSS);
 		log_write_admitted(LOG_WARNING, "lost", h.line.fields,
 		    h.line.n_fields, "lock %s, token %s: its client was cut "
 		    "off", h.lock.name, h.token);
@@ -287,7 +287,7 @@ event_log_lost(const struct event_log *watches, const struct core_hold_view *v,
 	if (!event_log_admits(LOG_WARNING, "lost", who))
 		return;
 	event_log_hold(watches, v, who, reason, &h);
-	log_line_text(&h.line, "DDBLOCK_TRAIL", "loss");
+	log_line_trail(&h.line, TRAIL_LOSS);
 	log_write_admitted(LOG_WARNING, "lost", h.line.fields,
 	    h.line.n_fields, "lock %s, token %s, is lost: %s", h.lock.name,
 	    h.token, reason);
@@ -305,6 +305,7 @@ event_log_danger(const struct event_log *watches,
 	if (!event_log_admits(LOG_WARNING, "danger", who))
 		return;
 	event_log_hold(watches, v, who, reason, &h);
+	log_line_trail(&h.line, TRAIL_DANGER);
 	log_write_admitted(LOG_WARNING, "danger", h.line.fields,
 	    h.line.n_fields, "lock %s, token %s, is in danger: %s; "
 	    "it is lost in %" PRIu32 " ms", h.lock.name, h.token, reason,
@@ -337,6 +338,7 @@ event_log_notice(const struct event_log *watches, const struct core *core,
 		if (!event_log_admits(LOG_INFO, "safe", who))
 			break;
 		event_log_hold(watches, &v, who, NULL, &h);
+		log_line_trail(&h.line, TRAIL_SAFE);
 		log_write_admitted(LOG_INFO, "safe", h.line.fields,
 		    h.line.n_fields, "lock %s, token %s, is safe again",
 		    h.lock.name, h.token);
@@ -363,7 +365,7 @@ event_log_broke(const struct event_log *watches, const struct core_broke *b,
 	log_line_text(&l, "DDBLOCK_BROKEN_BY", b->by);
 	log_line_text(&l, "DDBLOCK_REASON", b->reason);
 	log_line_text(&l, "DDBLOCK_CODE", error_word(b->code));
-	log_line_text(&l, "DDBLOCK_TRAIL", "break");
+	log_line_trail(&l, TRAIL_BREAK);
 	if (b->code == 0)
 		log_write_fields(LOG_WARNING, NULL, l.fields, l.n_fields,
 		    "lock %s, token %s, of %s was broken by %s", lock.name,

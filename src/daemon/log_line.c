@@ -25,6 +25,13 @@ log_line_number(struct log_line *l, const char *name, uint64_t value)
 }
 
 void
+log_line_trail(struct log_line *l, enum trail_kind kind)
+{
+	log_line_text(l, "DDBLOCK_TRAIL", trail_kind_word(kind));
+	log_line_text(l, "MESSAGE_ID", trail_kind_message_id(kind));
+}
+
+void
 log_line_lock(struct log_line *l, struct key name, struct log_line_lock *lock)
 {
 	/* What was refused may be no name of a lock. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/log.h"
+#include "common/trail_kind.h"
 #include "core/key.h"
 #include "ipc/server.h"
 
@@ -32,6 +33,9 @@ struct log_line {
 /* NULL: the line has no such field. */
 void log_line_text(struct log_line *, const char *name, const char *value);
 void log_line_number(struct log_line *, const char *name, uint64_t value);
+
+/* It belongs to the audit trail, and the journal's catalog explains it. */
+void log_line_trail(struct log_line *, enum trail_kind);
 
 /* @lock is filled in, and borrowed. */
 void log_line_lock(struct log_line *, struct key, struct log_line_lock *lock);

@@ -4,11 +4,14 @@
 #include "daemon/trail.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "common/error.h"
 #include "daemon/history.h"
 #include "daemon/log_line.h"
+
+#define TRAIL_STOP_MAX 200
 
 /* As the setting has them. */
 enum trail_extent {
@@ -34,10 +37,11 @@ trail_client(const struct trail *t, uint64_t client, struct server_client *ret)
 
 static bool
 trail_admits(const struct trail *t, enum trail_extent extent,
-    const char *kind, const struct server_client *who)
+    enum trail_kind kind, const struct server_client *who)
 {
 	return t->config->daemon.audit_trail <= extent &&
-	    log_admits(LOG_INFO, kind, log_line_user(who), LOG_BURST_TRAIL);
+	    log_admits(LOG_INFO, trail_kind_word(kind), log_line_user(who),
+	    LOG_BURST_TRAIL);
 }
 
 /* ---- holds ------------------------------------------------------------ */
@@ -54,7 +58,7 @@ struct trail_hold {
 };
 
 static void
-trail_hold(const struct trail *t, const char *kind, const char *text,
+trail_hold(const struct trail *t, enum trail_kind kind, const char *text,
     const struct trail_hold *h, const struct server_client *who)
 {
 	const bool shared = h->terms != NULL &&
@@ -63,7 +67,7 @@ trail_hold(const struct trail *t, const char *kind, const char *text,
 	char by[LOG_LINE_WHO_MAX];
 	struct log_line l = { 0 };
 
-	log_line_text(&l, "DDBLOCK_TRAIL", kind);
+	log_line_trail(&l, kind);
 	log_line_text(&l, "DDBLOCK_NAMESPACE",
 	    trail_namespace(t, h->namespace_index));
 	log_line_lock(&l, h->key, &lock);
@@ -74,9 +78,10 @@ trail_hold(const struct trail *t, const char *kind, const char *text,
 	if (shared)
 		log_line_text(&l, "DDBLOCK_MODE", "shared");
 	log_line_text(&l, "DDBLOCK_REASON", h->reason);
-	log_write_admitted(LOG_INFO, kind, l.fields, l.n_fields,
-	    "lock %s, token %" PRIu64 ", %s %s%s%s%s", lock.name, h->token,
-	    text, log_line_who(h->client, who, by), shared ? ", shared" : "",
+	log_write_admitted(LOG_INFO, trail_kind_word(kind), l.fields,
+	    l.n_fields, "lock %s, token %" PRIu64 ", %s %s%s%s%s", lock.name,
+	    h->token, text, log_line_who(h->client, who, by),
+	    shared ? ", shared" : "",
 	    h->reason == NULL ? "" : ": ", h->reason == NULL ? "" : h->reason);
 }
 
@@ -97,14 +102,14 @@ trail_granted(const struct trail *t, const struct core_reply *r,
 		h.key = r->parts[i].key;
 		h.token = r->parts[i].token;
 		h.hold = r->parts[i].hold;
-		if (i == 0 || trail_admits(t, TRAIL_ALL, "grant", who))
-			trail_hold(t, "grant", "is granted to", &h, who);
+		if (i == 0 || trail_admits(t, TRAIL_ALL, TRAIL_GRANT, who))
+			trail_hold(t, TRAIL_GRANT, "is granted to", &h, who);
 	}
 	if (r->n_parts > 0 || !core_view_hold(t->core, r->hold, now_ms, &v))
 		return;		/* it has ended already */
 	h.namespace_index = v.namespace_index;
 	h.key = v.key;
-	trail_hold(t, "grant", "is granted to", &h, who);
+	trail_hold(t, TRAIL_GRANT, "is granted to", &h, who);
 }
 
 static void
@@ -115,13 +120,13 @@ trail_resumed(const struct trail *t, uint64_t client,
 	struct trail_hold h = { .client = client, .terms = &v.terms };
 
 	while (core_next_hold_of(t->core, client, v.hold, now_ms, &v)) {
-		if (v.lost || !trail_admits(t, TRAIL_ALL, "resume", who))
+		if (v.lost || !trail_admits(t, TRAIL_ALL, TRAIL_RESUME, who))
 			continue;
 		h.namespace_index = v.namespace_index;
 		h.key = v.key;
 		h.token = v.token;
 		h.hold = v.hold;
-		trail_hold(t, "resume", "goes on with", &h, who);
+		trail_hold(t, TRAIL_RESUME, "goes on with", &h, who);
 	}
 }
 
@@ -145,8 +150,8 @@ trail_ended(const struct trail *t, const struct core_ended *e)
 	struct server_client room;
 	const struct server_client *who = trail_client(t, e->client, &room);
 
-	if (trail_admits(t, TRAIL_ALL, "release", who))
-		trail_hold(t, "release", e->end == CORE_END_CLOSED ?
+	if (trail_admits(t, TRAIL_ALL, TRAIL_RELEASE, who))
+		trail_hold(t, TRAIL_RELEASE, e->end == CORE_END_CLOSED ?
 		    "is left by" : "is released by", &h, who);
 }
 
@@ -160,8 +165,8 @@ trail_raised(const struct trail *t, const struct core_reply *r,
 		.token = r->token, .client = r->client,
 	};
 
-	if (r->raised && trail_admits(t, TRAIL_ALL, "raise", who))
-		trail_hold(t, "raise", "is raised to that by", &h, who);
+	if (r->raised && trail_admits(t, TRAIL_ALL, TRAIL_RAISE, who))
+		trail_hold(t, TRAIL_RAISE, "is raised to that by", &h, who);
 }
 
 /* ---- refusals --------------------------------------------------------- */
@@ -186,9 +191,9 @@ trail_refused(const struct trail *t, const struct server_refusal *r)
 	char by[LOG_LINE_WHO_MAX];
 	struct log_line l = { 0 };
 
-	if (!trail_admits(t, TRAIL_REFUSALS, "refusal", r->who))
+	if (!trail_admits(t, TRAIL_REFUSALS, TRAIL_REFUSAL, r->who))
 		return;
-	log_line_text(&l, "DDBLOCK_TRAIL", "refusal");
+	log_line_trail(&l, TRAIL_REFUSAL);
 	log_line_text(&l, "DDBLOCK_NAMESPACE",
 	    trail_cut(namespace, sizeof(namespace), r->namespace));
 	if (r->key != NULL) {
@@ -251,6 +256,35 @@ trail_reply(const struct trail *t, const struct core_reply *r, uint64_t now_ms)
 	else if (r->verb == CORE_RAISE)
 		trail_raised(t, r, who);
 	else if ((r->verb == CORE_ACQUIRE || r->verb == CORE_DOWNGRADE) &&
-	    trail_admits(t, TRAIL_ALL, "grant", who))
+	    trail_admits(t, TRAIL_ALL, TRAIL_GRANT, who))
 		trail_granted(t, r, who, now_ms);
+}
+
+/* ---- the daemon itself ------------------------------------------------ */
+
+void
+trail_started(const char *socket, bool inherited, uint32_t n_held)
+{
+	struct log_line l = { 0 };
+
+	log_line_trail(&l, TRAIL_START);
+	log_line_text(&l, "DDBLOCK_INHERITED", inherited ? "yes" : "no");
+	log_line_number(&l, "DDBLOCK_HELD", n_held);
+	log_write_fields(LOG_INFO, NULL, l.fields, l.n_fields, "ready on %s",
+	    socket);
+}
+
+void
+trail_stopped(int level, uint32_t n_held, const char *format, ...)
+{
+	char text[TRAIL_STOP_MAX];
+	struct log_line l = { 0 };
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	log_line_trail(&l, TRAIL_STOP);
+	log_line_number(&l, "DDBLOCK_HELD", n_held);
+	log_write_fields(level, NULL, l.fields, l.n_fields, "%s", text);
 }

@@ -1,7 +1,8 @@
 /*
  * The audit trail: who was granted a lock, who gave it back, who was refused
- * what. Losses and breaks are in event_log.h, because they are always logged;
- * all five have the field DDBLOCK_TRAIL.
+ * what, and when the daemon was there. Losses, dangers and breaks are in
+ * event_log.h, because they are always logged; all of them have the fields of
+ * log_line_trail().
  *
  * Each user has a limit of its own for each kind of line, so that no user can
  * hide what another does; what is left out is counted, and said.
@@ -9,6 +10,7 @@
 #ifndef DDBLOCKD_DAEMON_TRAIL_H
 #define DDBLOCKD_DAEMON_TRAIL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/ended.h"
@@ -22,6 +24,15 @@ struct trail {
 	const struct server *server;
 	const struct core_request *asked;	/* in this step; or NULL */
 };
+
+/* It serves now. @inherited: what the daemon before left goes on. These two are
+ * always logged, because the end of a daemon may be that of a hold. */
+void trail_started(const char *socket, bool inherited, uint32_t n_held);
+
+/* It is about to end, as the text says, and leaves that many to the next one,
+ * or to their lease. */
+void trail_stopped(int level, uint32_t n_held, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A reply is about to go to its client. */
 void trail_reply(const struct trail *, const struct core_reply *,

@@ -90,6 +90,7 @@ class Install(unittest.TestCase):
              "share/zsh/site-functions/_ddblock",
              "lib/pkgconfig/libddblock.pc", "lib/sysusers.d/ddblockd.conf",
              "lib/tmpfiles.d/ddblockd.conf",
+             "lib/systemd/catalog/ddblockd.catalog",
              "lib/systemd/system/ddblockd.service",
              "lib/systemd/system/ddblockd.socket",
              "etc/ddblockd/ddblockd.conf", "share/ddblockd/ddblockd.conf",
