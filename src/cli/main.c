@@ -26,6 +26,8 @@ static const struct cli_command main_commands[] = {
 	{ "break", CLI_OWN, "--reason=TEXT KEY", "take a lock from its holders",
 	    command_break },
 	{ "get", CLI_OWN, "KEY", "the holder of a lock", command_get },
+	{ "history", CLI_OWN, "[KEY]", "who held it when, by the journal",
+	    command_history },
 	{ "watch", CLI_OWN, "KEY", "who holds a lock, and each change",
 	    command_watch },
 	{ "list", CLI_OWN, "", "the locks of a namespace", command_list },

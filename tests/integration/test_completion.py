@@ -51,7 +51,8 @@ HELP_LINE = re.compile(r"^ +((?:-\w, )*)(--[a-z-]+(?:, --[a-z-]+)*)"
 # Of options, by what they are called.
 VALUES = {"COUNT": ["1"], "LIMIT": ["2"], "PID": ["1"], "NAME=TEXT": ["a=b"],
           "SIGNAL": ["TERM"], "STATUS": ["3"], "TOKEN": ["7"],
-          "TIME": ["2", "500ms", "1.5s", "5m", "1h", "7d"]}
+          "TIME": ["2", "500ms", "1.5s", "5m", "1h", "7d"], "USER": ["root"],
+          "WHEN": ["02:00", "2026-11-28 02:00", "yesterday", "1h"]}
 
 
 class Case(unittest.TestCase):

@@ -83,7 +83,8 @@ class Install(unittest.TestCase):
                       {re.sub(r"^lib/.*/", "lib/", f) for f in libraries})
         self.assertEqual(
             there - set(pages.values()) - libraries,
-            {"bin/ddblock", "libexec/ddblockd/ddblock-shell",
+            {"bin/ddblock", "libexec/ddblockd/ddblock-history",
+             "libexec/ddblockd/ddblock-shell",
              "libexec/ddblockd/ddblock-top", "sbin/ddblockd",
              "include/ddblock.h",
              "share/bash-completion/completions/ddblock.bash",

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/when.h"
+
 #define NO no_argument, NULL
 #define NEEDS(what) required_argument, what
 #define MAY(what) optional_argument, what

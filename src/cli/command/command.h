@@ -18,6 +18,7 @@ int command_check_table(struct cli *, int argc, char **argv);
 int command_drain(struct cli *, int argc, char **argv);
 int command_elect(struct cli *, int argc, char **argv);
 int command_get(struct cli *, int argc, char **argv);
+int command_history(struct cli *, int argc, char **argv);
 int command_held(struct cli *, int argc, char **argv);
 int command_init_table(struct cli *, int argc, char **argv);
 int command_list(struct cli *, int argc, char **argv);
