@@ -68,7 +68,7 @@ PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|screen|table|tally|view)\.[ch]"
                   r"|common/(base64|fair_queue|json_quote|json_shape|siphash"
                   r"|utf8)\.[ch]"
-                  r"|cli/history/(entry|intervals)\.[ch]"
+                  r"|cli/(history/(entry|intervals)|why/(advice|verdict))\.[ch]"
                   r"|ipc/(access\w*|codec\w*|nearest|protocol\w*)\.[ch]"
                   r"|aws/(answer|answer_room|credentials|errors|health|hedge"
                   r"|loopback|patience|rate_limit|region|retry|retry_budget"
@@ -116,7 +116,8 @@ PROTOCOL = ("ipc/codec.h", "ipc/protocol.h", "ipc/protocol.def",
 ROOMS = {
     "core": ("lease", "lock", "client", "reads"),
     "ipc": ("connection", "answer", "verbs", "server"),
-    "cli": ("base", "acquire", "hold", "command", "shell", "top", "history"),
+    "cli": ("base", "acquire", "hold", "why", "command", "shell", "top",
+            "history"),
 }
 TOPS = ("core/core.c", "core/core.o", "core/configure.c",
         "core/configure.o", "core/succession.c", "core/succession.o",

@@ -26,6 +26,8 @@ static const struct cli_command main_commands[] = {
 	{ "break", CLI_OWN, "--reason=TEXT KEY", "take a lock from its holders",
 	    command_break },
 	{ "get", CLI_OWN, "KEY", "the holder of a lock", command_get },
+	{ "why", CLI_OWN, "KEY", "why it cannot be acquired, and what to do",
+	    command_why },
 	{ "history", CLI_OWN, "[KEY]", "who held it when, by the journal",
 	    command_history },
 	{ "watch", CLI_OWN, "KEY", "who holds a lock, and each change",

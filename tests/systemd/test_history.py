@@ -34,6 +34,11 @@ class History(test_unit.Case):
     def intervals(self, *arguments):
         return json.loads(self.history("--json", *arguments).stdout)
 
+    def why(self, key, user=None):
+        HOST.exec("journalctl", "--sync")
+        return json.loads(self.ddblock("why", "--json", key, user=user)
+                          .stdout)
+
     def test_who_held_it(self):
         self.start()
         self.ddblock("run", "who", "--", "true", user="alice")
@@ -127,6 +132,15 @@ class History(test_unit.Case):
         done = self.history("rights", user="alice", status=77)
         self.assertIn("systemd-journal", done.stderr)
         self.assertEqual(done.stdout, "")
+        told = self.why("rights", user="alice")
+        self.assertEqual(told["lately"]["journal"], "denied")
+        text = self.ddblock("why", "rights", user="alice").stdout
+        self.assertIn("you may not read the journal", text)
+        told = self.why("rights")
+        self.assertEqual([line["trail"] for line in told["lately"]["lines"]],
+                         ["grant", "release"])
+        text = self.ddblock("why", "rights", user=None).stdout
+        self.assertRegex(text, r"Lately: +\d\d:\d\d:\d\d lock \"rights\"")
         HOST.exec("usermod", "-a", "-G", "systemd-journal", "bob")
         self.assertIn("alice", self.history("rights", user="bob").stdout)
 

@@ -31,5 +31,6 @@ int command_top(struct cli *, int argc, char **argv);
 int command_undrain(struct cli *, int argc, char **argv);
 int command_waiting(struct cli *, int argc, char **argv);
 int command_watch(struct cli *, int argc, char **argv);
+int command_why(struct cli *, int argc, char **argv);
 
 #endif
