@@ -253,6 +253,9 @@ struct core_holder_view {
 	uint64_t limit;		/* shared: most holders, 0: any number */
 	uint32_t n_holders;	/* here, and on other hosts as the record says:
 				 * sharers of a host without a limit as one */
+	uint32_t n_hosts_waiting;	/* other hosts' waiter marks in the
+				 * record, also of hosts that are gone; 0 if it
+				 * was not read */
 	uint64_t acquired_at_s;	/* wall clock, 0: unknown */
 	const char *broken_by;	/* GET: who broke it last, and why, if nobody
 				 * has had it since; NULL otherwise */

@@ -286,6 +286,13 @@ class Fleet(Base):
             self.assertEqual(why.state, "elsewhere", why)
             self.assertIn("which is alive", why.words)
             self.assertIn("Waiters: 1.", why.words)
+            # Its own mark is in the record, and there is no other one.
+            self.wait_table(two, lambda: self.wishes("k"), "its mark")
+            why = Why(two.daemon, "k")
+            self.assertIn("No other host has left a mark", why.words)
+            why = Why(Host(self).daemon, "k")
+            self.assertIn("1 other host has left a mark that it waits.",
+                          why.words)
 
     def test_silent_and_dead(self):
         one, two, client = self.hosts(lease="4s")

@@ -68,6 +68,7 @@ struct why_lock {
 	bool shared;
 	uint64_t limit;
 	uint64_t holders;	/* of a shared one */
+	uint64_t hosts_waiting;	/* other hosts' marks in the record */
 	char token[32];		/* in decimal; empty: it has none */
 	char owner[WHY_TEXT_MAX];
 	char broken_by[2 * WHY_TEXT_MAX];

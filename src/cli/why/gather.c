@@ -184,6 +184,7 @@ gather_on_lock(void *arg, const struct ddblock_row *row, bool final)
 		.shared = gather_is(row, "mode", "shared"),
 		.limit = gather_number(row, "limit", 0),
 		.holders = gather_number(row, "holders", 1),
+		.hosts_waiting = gather_number(row, "hosts_waiting", 0),
 		.acquired_at_s = gather_number(row, "acquired_at", 0),
 		.pid = gather_number(row, "pid", 0),
 		.held_ms = gather_time(row, "held"),

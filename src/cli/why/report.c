@@ -378,6 +378,26 @@ report_waiter(struct buffer *b, size_t i, const struct why_waiter *w)
 	}
 }
 
+/* The record has a mark of each host, and no more. */
+static void
+report_hosts_waiting(struct buffer *b, const struct why_facts *f)
+{
+	const uint64_t n = f->lock.hosts_waiting;
+
+	if (!f->daemon.fleet || f->code != 0 || f->daemon.format[0] != '\0')
+		return;
+	if (f->lock.here && !f->lock.shared)
+		(void)buffer_append_text(b, "Whether other hosts wait is not "
+		    "known here.");
+	else if (n == 0)
+		(void)buffer_append_text(b, "No other host has left a mark "
+		    "that it waits.");
+	else
+		(void)buffer_printf(b, n == 1 ? "%" PRIu64 " other host has "
+		    "left a mark that it waits." : "%" PRIu64 " marks of other "
+		    "hosts say that they wait.", n);
+}
+
 static void
 report_waiters(struct buffer *b, const struct why_facts *f,
     struct buffer *line)
@@ -392,13 +412,11 @@ report_waiters(struct buffer *b, const struct why_facts *f,
 		report_line(b, "", line);
 	}
 	if (f->n_waiters == 0) {
-		(void)buffer_append_text(line, "none here that you may see");
-		if (f->daemon.fleet)
-			(void)buffer_append_text(line, "; those of other "
-			    "hosts are not listed");
-		(void)buffer_append_text(line, ".");
+		(void)buffer_append_text(line, "none here that you may see.");
 		report_line(b, "Waiters:", line);
 	}
+	report_hosts_waiting(line, f);
+	report_line(b, "", line);
 }
 
 /* ---- all of it -------------------------------------------------------- */

@@ -108,6 +108,18 @@ view_n_holds(const struct core *core, const struct lock *l)
 	return n > 0 ? n : 1;
 }
 
+/* Marks of other hosts that wait. */
+static uint32_t
+view_n_marks(const struct namespace *ns, const struct ident *marks,
+    size_t n_marks)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < n_marks; i++)
+		n += session_find(ns, marks[i]) == NULL;
+	return n;
+}
+
 void
 view_lock(const struct core *core, const struct lock *l, uint64_t now_ms,
     struct core_holder_view *ret)
@@ -166,6 +178,9 @@ view_record(const struct core *core, const struct namespace *ns,
 	*ret = (struct core_holder_view){ 0 };
 	ret->token = record->token_text == NULL ? record->token : 0;
 	ret->mode = record->mode;
+	ret->n_hosts_waiting = view_n_marks(ns, record->exclusive_waiters,
+	    record->n_exclusive_waiters) + view_n_marks(ns,
+	    record->shared_waiters, record->n_shared_waiters);
 	if (l != NULL)
 		n_others = view_n_others(l, record, &hold);
 	if (n_others == 0 && hold == NULL)

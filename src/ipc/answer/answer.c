@@ -103,6 +103,8 @@ answer_holder(struct connection *c, struct buffer *b,
 	codec_text_value(b, "state", !v->held ? "free" :
 	    v->dead ? "dead" : "held");
 	answer_owner(c, b, v);
+	if (v->n_hosts_waiting > 0)
+		codec_number(b, "hosts_waiting", v->n_hosts_waiting);
 	if (v->broken_by != NULL)
 		codec_text_value(b, "broken_by", v->broken_by);
 	if (v->record != NULL)
