@@ -127,6 +127,7 @@ class Here(unittest.TestCase):
             self.assertIn("has 1 of the 2 locks that it asked for: it waits "
                           "for k.", why.words)
             self.assertEqual(why.commands[0], "ddblock why k")
+            self.assertEqual(why.told["lock"]["held_ms"], 0)
         self.client.release(grant)
 
     def test_stopped(self):

@@ -79,7 +79,9 @@ view_hold(const struct hold *hold, uint64_t now_ms,
 	v->limit = g->limit;
 	if (!ns->never_ends)
 		v->lease_ms = ns->settings.lease_ms;
-	v->held_ms = view_since(now_ms, hold->since_ms);
+	/* What is kept for a request for several locks nobody has yet. */
+	v->held_ms = multi_is_kept(hold) ? 0 :
+	    view_since(now_ms, hold->since_ms);
 	v->renewal = terms_until_ms(hold);
 	v->ends = !hold->use.fail_closed;
 	v->ends_ms =
