@@ -92,7 +92,8 @@ class Here(unittest.TestCase):
             self.assertEqual(why.state, "held")
             self.assertIn("k is held on this host", why.text)
             pid = run.process.pid
-            self.assertIn(f"ddblock (process {pid} of root): for", why.words)
+            self.assertIn(f"(process {pid} of root): for", why.words)
+            self.assertNotIn(', as "', why.words)
             self.assertIn(f"Process {pid}: ", why.words)
             self.assertIn("without a renewal it is lost in", why.words)
             token = why.told["lock"]["token"]
@@ -155,6 +156,14 @@ class Here(unittest.TestCase):
         self.assertEqual(why.state, "lingering")
         self.assertRegex(why.words, r"wait (59m\d\ds|1h00m): if its client "
                          "does not come back by then, the lock is free")
+        self.assertFalse([c for c in why.commands if c.startswith("kill")])
+
+    def test_stays(self):
+        done = ddblock(self.daemon, "run", "--at-least=1h", "k", "--", "true")
+        self.assertEqual(done.returncode, 0, done)
+        why = self.why("k")
+        self.assertEqual(why.state, "stays", why)
+        self.assertRegex(why.words, r"wait (59m\d\ds|1h00m): then it is free")
         self.assertFalse([c for c in why.commands if c.startswith("kill")])
 
     def test_kept(self):

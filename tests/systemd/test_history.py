@@ -53,7 +53,7 @@ class History(test_unit.Case):
         self.assertAlmostEqual(one["until_ms"] - one["from_ms"],
                                one["held_ms"], delta=1000)
         text = " ".join(self.history("who").stdout.split())
-        self.assertIn("ddblock (pid ", text)
+        self.assertIn("true (pid ", text)
         self.assertIn(", alice) on ddblock-test, token ", text)
         self.assertIn("namespace default; released", text)
         # The filters.
@@ -78,6 +78,7 @@ class History(test_unit.Case):
                              - int(time.time() * 1000))
         since = self.intervals(f"--since=@{end_of_second}", "when")
         self.assertEqual([i["user"] for i in since], ["bob"])
+        self.history("--since=02:00", "--until=03:00", "jobs/nightly")
         until = self.intervals("--until=@1000000000", "when")
         self.assertEqual(until, [])
         HOST.exec("kill", str(self.held()[0]["pid"]))

@@ -21,7 +21,8 @@ setup(void)
 		    .holders = 1, .lease_ms = 20000, .expires_ms = 15000,
 		    .unchanged_ms = WHY_UNKNOWN_MS },
 		.daemon = { .known = true, .open = true, .ns = "default" },
-		.holds = { { .lingers_ms = WHY_UNKNOWN_MS, .client = {
+		.holds = { { .lingers_ms = WHY_UNKNOWN_MS,
+		    .at_least_ms = WHY_UNKNOWN_MS, .client = {
 		    .uid = 1000, .process = { .pid = 4711, .seen = true } } } },
 	};
 }
@@ -124,6 +125,17 @@ TEST(test_stopped)
 	f.holds[1].client.process.stopped_child = 0;
 	ck_assert_int_eq(advise(), WHY_HELD);
 	ck_assert(!commands("-CONT"));
+}
+
+TEST(test_stays)
+{
+	f.holds[0].at_least_ms = 12000;	/* its client still works */
+	ck_assert_int_eq(advise(), WHY_HELD);
+	f.holds[0].client.left = true;
+	f.holds[0].client.process.seen = false;
+	ck_assert_int_eq(advise(), WHY_STAYS);
+	ck_assert_ptr_nonnull(strstr(all.all[0].text.data, "wait 12s"));
+	ck_assert(!commands("kill"));
 }
 
 TEST(test_danger_comes_first)

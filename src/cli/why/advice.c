@@ -265,6 +265,26 @@ advice_lingering(const struct why_facts *f, struct why_advices *all)
 	advice_break_living(f, all);
 }
 
+/* Longer than its client needed it, so that no other one follows too soon. */
+static void
+advice_stays(const struct why_facts *f, struct why_advices *all)
+{
+	struct why_advice *a = advice_add(all, "");
+	char time[WHY_TIME_MAX];
+	uint64_t ms = 0;
+
+	for (size_t i = 0; i < f->n_holds; i++) {
+		if (f->holds[i].at_least_ms != WHY_UNKNOWN_MS &&
+		    f->holds[i].at_least_ms > ms)
+			ms = f->holds[i].at_least_ms;
+	}
+	if (a != NULL)
+		(void)buffer_printf(&a->text, "wait %s: then it is free.",
+		    why_time(ms, time));
+	advice_break(f, "or, as an administrator, break it: its client is "
+	    "done with it:", all);
+}
+
 static void
 advice_elsewhere(const struct why_facts *f, struct why_advices *all)
 {
@@ -372,6 +392,7 @@ why_advise(const struct why_facts *f, enum why_state state,
 		[WHY_FREE] = advice_free, [WHY_HELD] = advice_held,
 		[WHY_STOPPED] = advice_held, [WHY_DANGER] = advice_danger,
 		[WHY_LOST] = advice_lost, [WHY_LINGERING] = advice_lingering,
+		[WHY_STAYS] = advice_stays,
 		[WHY_ELSEWHERE] = advice_elsewhere,
 		[WHY_SILENT] = advice_silent, [WHY_DEAD] = advice_dead,
 		[WHY_UNKNOWN] = advice_unknown, [WHY_HIDDEN] = advice_hidden,

@@ -46,6 +46,7 @@ struct why_hold {
 	uint64_t held_ms;
 	uint64_t remaining_ms;
 	uint64_t lingers_ms;	/* WHY_UNKNOWN_MS: it does not */
+	uint64_t at_least_ms;	/* it stays held so long in any case */
 };
 
 struct why_waiter {

@@ -116,6 +116,7 @@ gather_on_hold(void *arg, const struct ddblock_row *row, bool final)
 		.held_ms = gather_time(row, "held"),
 		.remaining_ms = gather_time(row, "remaining"),
 		.lingers_ms = gather_time(row, "lingers"),
+		.at_least_ms = gather_time(row, "at_least"),
 	};
 	gather_text(row, "owner", h->owner, sizeof(h->owner));
 	gather_client(row, h->held_ms, &h->client);

@@ -97,6 +97,7 @@ report_headline(struct buffer *b, const struct why_facts *f,
 		[WHY_DANGER] = "is held on this host",
 		[WHY_LOST] = "was lost by its holder on this host",
 		[WHY_LINGERING] = "is held on this host",
+		[WHY_STAYS] = "stays held on this host",
 		[WHY_ELSEWHERE] = "is held by another host",
 		[WHY_SILENT] = "is held by another host",
 		[WHY_DEAD] = "was left by a host that is gone",
@@ -112,13 +113,16 @@ report_headline(struct buffer *b, const struct why_facts *f,
 	case WHY_STOPPED:
 	case WHY_DANGER:
 	case WHY_LINGERING:
+	case WHY_STAYS:
 		report_host(b, f);
 		report_several(b, &f->lock);
 		(void)buffer_append_text(b, state == WHY_STOPPED ?
 		    ", and a process of its holder is stopped" :
 		    state == WHY_DANGER ? ", and in danger: its lease is not "
 		    "renewed" : state == WHY_LINGERING ? ", for a client whose "
-		    "connection has ended and that may come back" : "");
+		    "connection has ended and that may come back" :
+		    state == WHY_STAYS ? ", for the least time that its client "
+		    "asked for, which has left" : "");
 		break;
 	case WHY_ELSEWHERE:
 		report_several(b, &f->lock);
@@ -169,6 +173,16 @@ report_process(struct buffer *b, const struct why_process *p,
 	report_line(b, "", line);
 }
 
+/* A name that was chosen; the usual one is HOST/NAME:PID USER. */
+static bool
+report_is_named(const struct why_hold *h)
+{
+	char pid[32];
+
+	(void)snprintf(pid, sizeof(pid), ":%ld", (long)h->client.process.pid);
+	return h->owner[0] != '\0' && strstr(h->owner, pid) == NULL;
+}
+
 static void
 report_hold(struct buffer *b, const struct why_hold *h)
 {
@@ -178,7 +192,7 @@ report_hold(struct buffer *b, const struct why_hold *h)
 	(void)buffer_printf(b, h->lost ? ": lost; it had it for %s" :
 	    h->shared ? ": for %s, with others" : ": for %s",
 	    why_time(h->held_ms, time));
-	if (h->owner[0] != '\0') {
+	if (report_is_named(h)) {
 		(void)buffer_append_text(b, ", as \"");
 		report_clean(b, h->owner);
 		(void)buffer_append_text(b, "\"");

@@ -51,6 +51,7 @@ static enum why_state
 why_judge_here(const struct why_facts *f)
 {
 	size_t n_lost = 0, n_danger = 0, n_stopped = 0, n_lingering = 0;
+	size_t n_stays = 0;
 
 	for (size_t i = 0; i < f->n_holds; i++) {
 		const struct why_hold *h = &f->holds[i];
@@ -59,13 +60,16 @@ why_judge_here(const struct why_facts *f)
 		n_lost += h->lost;
 		n_danger += h->danger;
 		n_lingering += !h->lost && h->lingers_ms != WHY_UNKNOWN_MS;
+		n_stays += !h->lost && h->client.left &&
+		    h->at_least_ms != WHY_UNKNOWN_MS;
 		n_stopped += !h->lost && (p->stopped || p->stopped_child > 0 ||
 		    h->of.stopped);
 	}
 	if (f->n_holds > 0 && n_lost == f->n_holds)
 		return WHY_LOST;
 	return n_danger > 0 ? WHY_DANGER : n_stopped > 0 ? WHY_STOPPED :
-	    n_lingering > 0 ? WHY_LINGERING : WHY_HELD;
+	    n_lingering > 0 ? WHY_LINGERING : n_stays > 0 ? WHY_STAYS :
+	    WHY_HELD;
 }
 
 /* A host that lives renews four times in a lease. */

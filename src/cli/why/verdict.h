@@ -15,6 +15,8 @@
 	WHY(DANGER, danger)	/* here, and its lease is not renewed */       \
 	WHY(LOST, lost)		/* here; its holder was told to stop */        \
 	WHY(LINGERING, lingering)	/* here, without a connection */       \
+	WHY(STAYS, stays)	/* here, for the least time of a client that   \
+				 * has left */                                 \
 	WHY(ELSEWHERE, elsewhere)	/* by another host that lives, as far  \
 					 * as it is known */                   \
 	WHY(SILENT, silent)	/* by a host without a sign of life */         \
