@@ -78,7 +78,7 @@ scene_lose(const struct scene_kind *k, int act, enum proxy_fault fault,
 		}
 		proxy_let_go();
 	}
-	ck_abort_msg("%s, fault %d: %s, %s", k->names[act], fault,
+	ck_abort_msg("%s, fault %u: %s, %s", k->names[act], fault,
 	    outcome_kind_name(s->kind), s->text);
 }
 
