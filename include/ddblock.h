@@ -606,6 +606,7 @@ enum ddblock_query_kind {
 	DDBLOCK_QUERY_UNDRAIN,	/* and again */
 	DDBLOCK_QUERY_ACCESS,	/* what may a user do, by which rule? */
 	DDBLOCK_QUERY_RAISE,	/* a higher token for the record of @key */
+	DDBLOCK_QUERY_METRICS,	/* what was counted; a line of text each */
 };
 
 struct ddblock_query_options {

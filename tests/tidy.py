@@ -66,14 +66,14 @@ PURE = re.compile(r"src/(core/.*|dialect/.*|identity/(?!provider).*"
                   r"|hints/(?!hint_socket).*"
                   r"|cli/top/(best|detail|head|inside|lists|model|page|row"
                   r"|screen|table|tally|view)\.[ch]"
-                  r"|common/(base64|fair_queue|json_quote|json_shape|siphash"
-                  r"|utf8)\.[ch]"
+                  r"|common/(base64|fair_queue|histogram|json_quote|json_shape"
+                  r"|siphash|utf8)\.[ch]"
                   r"|cli/(history/(entry|intervals)|why/(advice|verdict))\.[ch]"
                   r"|ipc/(access\w*|codec\w*|nearest|protocol\w*)\.[ch]"
                   r"|aws/(answer|answer_room|credentials|errors|health|hedge"
                   r"|loopback|patience|rate_limit|region|retry|retry_budget"
                   r"|sigv4|skew)\.[ch]"
-                  r"|store/(attempts|translation(_\w+)?"
+                  r"|store/(attempts|consumed|translation(_\w+)?"
                   r"|dynamodb_(findings(_table)?|requests|schema))\.[ch])$")
 PURE_HEADERS = re.compile(
     r"(time|sys/time|sys/socket|sys/un|netdb|netinet/.*|arpa/.*|fcntl|unistd"
@@ -143,8 +143,9 @@ ARROWS_OF_FILES = {  # stricter than their folder
                              "aws/retry_budget.h", "aws/rate_limit.h",
                              "aws/health.h", "aws/hedge.h",
                              "aws/patience.h"),
-    "src/store/attempts.c": ("store/attempts.h", "dialect", "core", "common",
-                             "aws/answer.h", "aws/errors.h", "aws/retry.h"),
+    "src/store/attempts.c": ("store/attempts.h", "store/consumed.h", "dialect",
+                             "core", "common", "aws/answer.h", "aws/errors.h",
+                             "aws/retry.h"),
     "src/store/translation.h": ("dialect", "core", "common", "aws/answer.h",
                                 "aws/errors.h"),
     "src/store/translation_internal.h": ("store/translation.h",),

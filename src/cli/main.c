@@ -41,6 +41,8 @@ static const struct cli_command main_commands[] = {
 	    command_status },
 	{ "top", CLI_OWN, "", "a screen of locks, holders and waiters",
 	    command_top },
+	{ "metrics", CLI_OWN, "", "what it has counted, for Prometheus",
+	    command_metrics },
 	{ "check", CLI_OWN, "", "whether the stores have all that they need",
 	    command_check },
 	{ "drain", CLI_OWN, "",

@@ -54,6 +54,12 @@ clock_wall_ms(void)
 	return clock_read_us(CLOCK_REALTIME) / 1000;
 }
 
+uint64_t
+clock_cpu_ms(void)
+{
+	return clock_read_us(CLOCK_PROCESS_CPUTIME_ID) / 1000;
+}
+
 struct timeval
 clock_interval(uint64_t ms)
 {

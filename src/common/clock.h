@@ -19,6 +19,9 @@ uint64_t clock_monotonic_ns(void);
  * those of hosts' clocks: never for a lease of ours. */
 uint64_t clock_wall_ms(void);
 
+/* Processor time of this process. */
+uint64_t clock_cpu_ms(void);
+
 /* So long, as event loops want it. */
 struct timeval clock_interval(uint64_t ms);
 

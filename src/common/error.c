@@ -20,6 +20,8 @@ static const struct error_row error_rows[] = {
 
 #define ERROR_ROWS (sizeof(error_rows) / sizeof(error_rows[0]))
 
+_Static_assert(ERROR_ROWS <= ERROR_CODES_MAX, "ERROR_CODES_MAX is too small");
+
 /* The position of each row, to be held against the constants of ddblock.h. */
 enum {
 	POSITION_OK,

@@ -9,6 +9,9 @@
 
 #include "ddblock.h"
 
+/* Codes are 0, -1, ... and fewer than this. */
+#define ERROR_CODES_MAX 40
+
 /* The word on the wire, such as "LOCK_BUSY"; "OK" for 0. Never NULL. */
 const char *error_word(int code);
 

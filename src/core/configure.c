@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "core/client/client.h"
+#include "core/figures.h"
 #include "core/namespace.h"
 #include "core/rate.h"
 #include "core/reads/reads.h"
@@ -44,10 +45,12 @@ namespace_init(struct core *core, uint32_t index,
 	ns->settings.hints = settings->hints && ns->has_sessions;
 	ns->settings.name = strdup(settings->name);
 	ns->settings.format = NULL;
+	ns->settings.metrics_prefixes = NULL;	/* figures.c has them */
 	if (settings->format != NULL)
 		ns->settings.format = strdup(settings->format);
 	if (ns->settings.name == NULL ||
 	    (settings->format != NULL && ns->settings.format == NULL) ||
+	    figures_init(ns, settings->metrics_prefixes) < 0 ||
 	    session_init(core, ns) < 0 || lock_init(ns) < 0 ||
 	    reads_new(core, ns) < 0)
 		return DDBLOCK_E_NOMEM;
@@ -91,6 +94,7 @@ configure_free_namespace(struct core *core, struct namespace *ns)
 	session_free_all(ns);
 	reads_free(ns);
 	rate_free_all(ns);
+	figures_done(ns);
 	free((void *)(uintptr_t)ns->settings.name);
 	free((void *)(uintptr_t)ns->settings.format);
 }

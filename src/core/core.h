@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/error.h"
+#include "common/histogram.h"
 #include "core/hint.h"
+#include "core/loss.h"
 #include "core/operation.h"
 #include "core/secret.h"
 #include "core/settings.h"
@@ -347,20 +350,6 @@ enum core_notice_kind {
 				 * that the process it is for knows */
 };
 
-enum core_loss {
-	CORE_LOSS_EXPIRED = 1,	/* no renewal in time */
-	CORE_LOSS_STOLEN,	/* the record no longer shows our grant */
-	CORE_LOSS_BROKEN,	/* somebody broke it on purpose */
-	CORE_LOSS_SHUTDOWN,	/* the daemon stops and was told to release */
-	CORE_LOSS_MAX_HOLD,	/* it was held as long as it may be */
-	CORE_LOSS_KEEPALIVE,	/* the client was silent for too long */
-	CORE_LOSS_CUT_OFF,	/* the daemon ended the client's connection */
-	CORE_LOSS_RELEASED,	/* another client released it (of_process) */
-};
-
-/* The word for it, in the protocol, the history and traces: "expired". */
-const char *core_loss_name(enum core_loss);
-
 /* CORE_NOTICE. Every hold has one, hence its narrow members. What is for a
  * process goes on being said when its client has left: of that, LOST and UNTOLD
  * are to be told to the process. */
@@ -531,6 +520,21 @@ struct core_counters {
 #include "common/counters.def"
 };
 
+/*
+ * And more of that, for metrics: of the keys with one of its metrics_prefixes,
+ * or with none of them.
+ */
+struct core_figures {
+	char *prefix;			/* NULL: with none */
+	uint64_t granted;
+	uint64_t lost[CORE_LOSSES];	/* by enum core_loss */
+	uint64_t endangered;		/* warnings of a loss */
+	uint64_t failed[ERROR_CODES_MAX];	/* ACQUIREs that were answered
+						 * with an error, by -code */
+	struct histogram waited;	/* those that were granted */
+	struct histogram held;		/* holds that have ended, or are lost */
+};
+
 /* A record was seen with a lower token than before. */
 struct core_tokens_back {
 	uint64_t token;
@@ -558,6 +562,8 @@ struct core_namespace_view {
 	uint32_t followers;	/* other hosts' watches of what is here */
 	uint32_t n_in_doubt;
 	struct core_counters counters;
+	const struct core_figures *figures;	/* 0: of keys with no prefix */
+	uint32_t n_figures;
 	/* Of the last that counters.tokens_back counts. */
 	const struct core_tokens_back *tokens_back;
 };
@@ -579,6 +585,9 @@ bool core_view_request(const struct core *, uint64_t client, uint64_t request,
     uint64_t now_ms, struct core_waiter_view *ret);
 void core_view_namespace(const struct core *, uint32_t namespace_index,
     uint64_t now_ms, struct core_namespace_view *ret);
+/* Bytes of memory that the clients of this user have, or of all. */
+#define CORE_ALL_USERS UINT32_MAX
+uint64_t core_view_memory(const struct core *, uint32_t user);
 /* Does this client hold anything that this namespace's session renews? */
 bool core_client_holds(const struct core *, uint64_t client,
     uint32_t namespace_index);

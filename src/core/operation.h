@@ -146,6 +146,7 @@ enum operation_kind {
 	OPERATION_SESSION_BURY,	/* kill one whose item is absent */
 	OPERATION_SESSION_CLOSE,
 };
+#define OPERATION_KINDS (OPERATION_SESSION_CLOSE + 1)
 
 /* How a record is marked, by the marks that were seen in it. */
 enum mark_form {
@@ -330,6 +331,7 @@ enum outcome_kind {
 	OUTCOME_UNKNOWN,	/* it may have happened, or may yet */
 	OUTCOME_REFUSED,	/* it did not happen, because of @code */
 };
+#define OUTCOME_KINDS (OUTCOME_REFUSED + 1)
 
 /* What became of one part of a MULTI. */
 struct outcome_part {

@@ -64,7 +64,12 @@ struct core_namespace {
 
 	bool removed;	/* it is configured no more: no new grants, but what is
 			 * held goes on */
+
+	const char *metrics_prefixes;	/* up to CORE_PREFIXES_MAX beginnings of
+					 * keys, separated by spaces, which
+					 * are counted apart; or NULL */
 };
+#define CORE_PREFIXES_MAX 16
 
 /* Caps. What exceeds one is refused with DDBLOCK_E_LIMIT at admission. */
 struct core_limits {

@@ -97,6 +97,10 @@ struct namespace {
 	struct namespace *bridge;	/* whose records are held beside its
 					 * own; NULL: none */
 
+	/* figures.c */
+	struct core_figures *figures;
+	uint32_t n_figures;
+
 	/* rate.c */
 	struct rate *rates;		/* by user */
 	struct rate *rates_in_line;

@@ -394,6 +394,7 @@ config_core_namespace(const struct config_namespace *n)
 		    n->request_rate),
 		.bridge = (uint32_t)n->bridge_index,
 		.removed = n->removed,
+		.metrics_prefixes = n->metrics_prefixes,
 	};
 
 	if (kind->describe != NULL)

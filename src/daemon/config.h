@@ -76,6 +76,7 @@ struct config_daemon {
 	uint64_t log_level;	/* index: error, warning, info, debug */
 	uint64_t audit_trail;	/* index: all, refusals, no */
 	uint64_t history;
+	char *metrics_listen;	/* NULL: nowhere */
 	uint64_t stop_wait_ms;
 	uint64_t release_on_stop;
 	uint64_t connections_max;

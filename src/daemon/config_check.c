@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "core/operation.h"
 #include "core/timing.h"
+#include "daemon/metrics_address.h"
 #include "ddblock.h"
 #include "hints/hint_address.h"
 #include "ipc/codec.h"
@@ -250,6 +251,38 @@ config_check_hints(struct config *c)
 }
 
 static void
+config_check_metrics(struct config *c)
+{
+	const struct config_daemon *d = &c->daemon;
+	struct metrics_address address;
+	const char *rule;
+
+	if (d->metrics_listen != NULL && !metrics_address_read(
+	    d->metrics_listen, &address, &rule))
+		config_complain(c, config_origin_of(d->origins, CONFIG_DAEMON,
+		    "metrics_listen"), "metrics_listen = %s: %s",
+		    d->metrics_listen, rule);
+}
+
+/* Each is a series of its own, in each of several metrics. */
+static void
+config_check_prefixes(struct config *c, const struct config_namespace *n)
+{
+	const char *at = n->metrics_prefixes;
+	size_t count = 0;
+
+	while (at != NULL && *(at += strspn(at, " ")) != '\0') {
+		at += strcspn(at, " ");
+		count++;
+	}
+	if (count > CORE_PREFIXES_MAX)
+		config_complain(c, config_origin_of(n->origins,
+		    CONFIG_NAMESPACE, "metrics_prefixes"), "namespace %s: "
+		    "metrics_prefixes has %zu beginnings of keys; there may "
+		    "be %d", n->name, count, CORE_PREFIXES_MAX);
+}
+
+static void
 config_check_daemon(struct config *c)
 {
 	const struct config_daemon *d = &c->daemon;
@@ -263,6 +296,7 @@ config_check_daemon(struct config *c)
 	config_check_group(c, "socket_group", d->socket_group);
 	config_check_group(c, "admin_group", d->admin_group);
 	config_check_hints(c);
+	config_check_metrics(c);
 	if (d->queued_bytes_per_uid_max < d->queued_bytes_max) {
 		origin = config_origin_of(c->daemon.origins, CONFIG_DAEMON,
 		    "queued_bytes_per_uid_max");
@@ -310,6 +344,7 @@ config_finish_namespace(struct config *c, size_t i)
 	config_check_timing(c, n);
 	config_check_known(c, n);
 	config_check_owner(c, n);
+	config_check_prefixes(c, n);
 	config_check_store(c, n);
 	config_check_shared(c, i);
 	return 0;

@@ -30,6 +30,7 @@
 #include "daemon/descriptor_store.h"
 #include "daemon/engine.h"
 #include "daemon/host_clock.h"
+#include "daemon/metrics_http.h"
 #include "daemon/notify.h"
 #include "daemon/replace.h"
 #include "daemon/trail.h"
@@ -40,7 +41,8 @@
 #define DAEMON_REPORT_MAX (64 * 1024)
 #define DAEMON_SIGNALS 4
 /* Open files that belong to neither clients nor stores. */
-#define DAEMON_FILES (64 + DESCRIPTOR_STORE_WAITING_MAX)
+#define DAEMON_FILES                                                           \
+	(64 + METRICS_HTTP_CONNECTIONS_MAX + DESCRIPTOR_STORE_WAITING_MAX)
 
 static const int daemon_signals[DAEMON_SIGNALS] = {
 	SIGTERM, SIGINT, SIGHUP, SIGUSR2,

@@ -35,7 +35,7 @@
 #include "store/store.h"
 
 static void
-engine_arm(struct engine *e, uint64_t next_ms)
+engine_arm(struct engine *e, uint64_t next_ms, uint64_t now_ms)
 {
 	struct itimerspec t = { 0 };
 	int r;
@@ -45,6 +45,7 @@ engine_arm(struct engine *e, uint64_t next_ms)
 	if (next_ms >= e->armed_ms)
 		return;
 	e->armed_ms = next_ms;
+	e->due_ms = next_ms > now_ms ? next_ms : now_ms;
 	if (next_ms == 0)
 		next_ms = 1;	/* 0 would stop the timer */
 	t.it_value.tv_sec = (time_t)(next_ms / 1000);
@@ -185,7 +186,7 @@ engine_step(void *arg, struct core_event *event)
 		history_refused(&e->history, &event->request, r);
 	engine_save(e, event->now_ms);
 	engine_submit_all(e, &update);
-	engine_arm(e, update.next_ms);
+	engine_arm(e, update.next_ms, event->now_ms);
 	memory_note(&e->memory);
 	e->asked = NULL;
 	e->stopped = e->stopping && update.stopped;
@@ -271,6 +272,7 @@ engine_on_outcome(void *arg, struct operation *operation,
 	    outcome, e->stores[operation->namespace_index]))
 		e->calls.changed(e->arg);
 	history_outcome(&e->history, operation, outcome);
+	metrics_outcome(&e->metrics, operation, outcome, clock_boot_ms());
 	hinter_stored(e->hinter, operation, outcome);
 	engine_must_step(e, &event);
 	if (heartbeat)
@@ -318,6 +320,7 @@ engine_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (read(fd, &times, sizeof(times)) < 0 && errno == EAGAIN)
 		return;
 	e->armed_ms = CORE_FOREVER;
+	metrics_lag(&e->metrics, e->due_ms, clock_boot_ms());
 	log_tick();
 	engine_must_step(e, &event);
 	engine_look_at_sessions(e);
@@ -437,6 +440,7 @@ engine_new(struct event_base *base, const struct config *config,
 	e->arg = arg;
 	e->timer_fd = -1;
 	e->armed_ms = CORE_FOREVER;
+	metrics_start(&e->metrics);
 	r = stores_new(base, &e->opener);
 	if (r == 0)
 		r = engine_open_stores(e, config, text, size);
@@ -476,6 +480,7 @@ engine_free(struct engine *e)
 		return;
 	e->closing = true;
 	history_end(&e->history, e->stopped);
+	metrics_http_free(e->metrics_http);
 	server_free(e->server);
 	descriptor_store_free(e->descriptors);
 	engine_close_stores(e, 0);

@@ -97,6 +97,25 @@ engine_hints(void *arg, struct server_hints *ret)
 	return true;
 }
 
+bool
+engine_metrics(void *arg, uint64_t namespaces, uint64_t *position,
+    struct buffer *to)
+{
+	struct engine *e = arg;
+	const struct metrics_view view = {
+		.metrics = &e->metrics,
+		.core = e->core,
+		.server = e->server,
+		.stores = e->stores,
+		.n_namespaces = e->n_namespaces,
+		.namespaces = namespaces,
+		.hints = engine_hints,
+		.arg = e,
+	};
+
+	return metrics_write(&view, position, to);
+}
+
 static void
 engine_log(void *arg, int priority, int64_t user, const char *text)
 {
@@ -107,8 +126,10 @@ engine_log(void *arg, int priority, int64_t user, const char *text)
 static void
 engine_refused(void *arg, const struct server_refusal *refusal)
 {
-	const struct trail trail = engine_trail(arg);
+	struct engine *e = arg;
+	const struct trail trail = engine_trail(e);
 
+	metrics_refused(&e->metrics, refusal->code);
 	trail_refused(&trail, refusal);
 }
 
@@ -232,6 +253,22 @@ engine_inherit(struct engine *e, struct activation *activation)
 	return r;
 }
 
+static int
+engine_open_metrics(struct engine *e)
+{
+	const struct config_daemon *d = &e->config->daemon;
+	const struct metrics_http_config config = {
+		.listen = d->metrics_listen,
+		.mode = (mode_t)d->socket_mode,
+		.group = engine_group(d->socket_group),
+		.metrics = engine_metrics,
+		.arg = e,
+	};
+
+	return config.listen == NULL ? 0 :
+	    metrics_http_new(e->base, &config, &e->metrics_http);
+}
+
 int
 engine_start(struct engine *e, char *text, size_t size)
 {
@@ -243,6 +280,7 @@ engine_start(struct engine *e, char *text, size_t size)
 		.defaults = engine_defaults,
 		.store_status = engine_store_status,
 		.check = engine_check,
+		.metrics = engine_metrics,
 		.hints = engine_hints,
 		.log = engine_log,
 		.refused = engine_refused,
@@ -281,6 +319,8 @@ engine_start(struct engine *e, char *text, size_t size)
 		return r;
 	activation->listening = -1;
 	r = engine_inherit(e, activation);
+	if (r == 0)
+		r = engine_open_metrics(e);
 	if (r < 0)
 		(void)snprintf(text, size, "%s", error_text(r));
 	else

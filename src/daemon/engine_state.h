@@ -16,6 +16,8 @@
 #include "daemon/history.h"
 #include "daemon/keeper.h"
 #include "daemon/memory.h"
+#include "daemon/metrics.h"
+#include "daemon/metrics_http.h"
 #include "daemon/stores.h"
 #include "daemon/trail.h"
 #include "ipc/server.h"
@@ -39,10 +41,13 @@ struct engine {
 	const struct journal *journal;	/* that the server writes, too */
 	struct keeper keeper;
 	struct memory memory;
+	struct metrics metrics;
+	struct metrics_http *metrics_http;	/* NULL: there is none */
 	struct core_inherited inherited;	/* from the one before */
 	int timer_fd;
 	struct event *timer;
 	uint64_t armed_ms;	/* when the timer will fire */
+	uint64_t due_ms;	/* the same, or now, if that is later */
 	bool stepping;
 	const struct core_request *asked;	/* by this step; or NULL */
 	bool stopping;
@@ -64,6 +69,10 @@ struct trail engine_trail(const struct engine *);
 /* engine_replace.c: server_calls.replace. */
 int engine_replace(void *engine, uint64_t client, int fd, char *text,
     size_t size);
+
+/* engine_server.c: server_calls.metrics, also for HTTP. */
+bool engine_metrics(void *engine, uint64_t namespaces, uint64_t *position,
+    struct buffer *);
 
 /* engine_server.c: as configured. */
 gid_t engine_group(const char *name);

@@ -12,10 +12,12 @@
 #include <sys/types.h>
 
 #include "core/succession.h"
+#include "ipc/protocol.h"
 
 #define SERVER_ENTRY_KINDS (CORE_ENTRY_KINDS + 16)
 
 struct access;
+struct buffer;
 struct event_base;
 struct finding;
 struct server;
@@ -112,6 +114,13 @@ struct server_calls {
 	 */
 	int (*check)(void *arg, uint32_t index, uint64_t client,
 	    uint64_t request);
+	/*
+	 * Append the next lines of the text of metrics, whole ones and not
+	 * many; *@position is 0 for the first. @namespaces: those that are
+	 * shown, a bit each. False: these were the last.
+	 */
+	bool (*metrics)(void *arg, uint64_t namespaces, uint64_t *position,
+	    struct buffer *);
 	/* False, or NULL: there are no hints. */
 	bool (*hints)(void *arg, struct server_hints *ret);
 	/* An event for the log; the server never logs itself. @user: the uid
@@ -247,6 +256,27 @@ void server_finding(struct server *, uint64_t client, uint64_t request,
 void server_stop(struct server *, uint64_t in_ms);
 
 uint32_t server_connections(const struct server *);
+
+/* For metrics. */
+struct server_figures {
+	uint32_t connections;
+	uint32_t requests;	/* without a reply */
+	uint64_t queued_bytes;	/* of all connections, in and out */
+};
+void server_view_figures(const struct server *, struct server_figures *ret);
+
+/* How often a client sent this, without an error in the line. */
+uint64_t server_requests(const struct server *, enum protocol_verb);
+
+/* What the connections of a user have of memory, here and in the core: those
+ * with most, falling; how many there are. */
+#define SERVER_USERS_MAX 8
+struct server_user_memory {
+	uid_t uid;
+	uint64_t bytes;
+};
+size_t server_view_users(const struct server *,
+    struct server_user_memory ret[SERVER_USERS_MAX]);
 
 /* False: this client is not connected. */
 bool server_view_client(const struct server *, uint64_t client,

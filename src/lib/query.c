@@ -22,6 +22,7 @@ static const enum protocol_verb query_verbs[] = {
 	[DDBLOCK_QUERY_UNDRAIN] = VERB_UNDRAIN,
 	[DDBLOCK_QUERY_ACCESS] = VERB_ACCESS,
 	[DDBLOCK_QUERY_RAISE] = VERB_RAISE,
+	[DDBLOCK_QUERY_METRICS] = VERB_METRICS,
 };
 
 /* The argument that each option becomes, of the verbs that take it. */

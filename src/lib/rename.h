@@ -22,6 +22,7 @@
 #define buffer_shrink ddblock_private_buffer_shrink
 #define clock_boot_ms ddblock_private_clock_boot_ms
 #define clock_boot_us ddblock_private_clock_boot_us
+#define clock_cpu_ms ddblock_private_clock_cpu_ms
 #define clock_monotonic_ns ddblock_private_clock_monotonic_ns
 #define clock_monotonic_us ddblock_private_clock_monotonic_us
 #define clock_interval ddblock_private_clock_interval

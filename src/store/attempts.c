@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "store/consumed.h"
 
 void
 attempts_shared_init(struct attempts_shared *s, uint64_t now_ms)
@@ -335,12 +336,30 @@ attempts_learn_patience(struct attempts *c, uint32_t attempt, bool answered,
 		patience_lost(&c->shared->patience, sent_ms, now_ms);
 }
 
+/* It writes, and does not only look. */
+static bool
+attempts_is_write(const struct attempts *c, uint32_t attempt)
+{
+	return c->translation.attempts[attempt].what.step != DIALECT_LOOK &&
+	    dialect_is_write(c->translation.operation->kind);
+}
+
 /* What an answer tells about the endpoint. */
 static void
 attempts_learn(struct attempts *c, uint32_t attempt,
     const struct aws_answer *answer, const struct aws_error *e,
     uint64_t now_ms)
 {
+	struct attempts_shared *s = c->shared;
+	const uint64_t units = consumed_milliunits(answer->body,
+	    answer->body_length);
+
+	s->throttled += aws_error_is_throttling(e);
+	s->unanswered += answer->status == 0;
+	if (attempts_is_write(c, attempt))
+		s->write_milliunits += units;
+	else
+		s->read_milliunits += units;
 	attempts_learn_patience(c, attempt, answer->status != 0, now_ms);
 	health_learn(&c->shared->health, answer, e, now_ms);
 	rate_limit_answered(&c->shared->rate, aws_error_is_throttling(e),

@@ -53,6 +53,10 @@ struct attempts_shared {
 	struct patience patience;
 	uint64_t hedges;		/* so far */
 	uint64_t hedges_won;		/* that brought the outcome */
+	uint64_t throttled;		/* answers that ask to slow down */
+	uint64_t unanswered;		/* attempts without one */
+	uint64_t read_milliunits;	/* consumed (consumed.h) */
+	uint64_t write_milliunits;
 	struct json_tokener *tokener;	/* lent to it, or NULL */
 };
 

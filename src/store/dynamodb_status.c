@@ -85,6 +85,17 @@ dynamodb_status_health(const struct attempts_shared *s,
 	uint64_t now_ms = clock_boot_ms();
 	uint64_t half_ms = health_latency_ms(h, 50, now_ms);
 
+	ret->has_traffic = true;
+	ret->traffic = (struct store_traffic){
+		.succeeded = h->succeeded,
+		.failed = h->failed,
+		.throttled = s->throttled,
+		.unanswered = s->unanswered,
+		.hedges = s->hedges,
+		.hedges_won = s->hedges_won,
+		.read_milliunits = s->read_milliunits,
+		.write_milliunits = s->write_milliunits,
+	};
 	status_number(ret, "succeeded", h->succeeded);
 	status_number(ret, "failed", h->failed);
 	if (half_ms > 0) {

@@ -80,6 +80,18 @@ struct store_field {
 	const char *text;
 };
 
+/* What became of the requests to an endpoint, since the start. */
+struct store_traffic {
+	uint64_t succeeded;
+	uint64_t failed;	/* of these, with others: */
+	uint64_t throttled;	/* it asked to slow down */
+	uint64_t unanswered;
+	uint64_t hedges;	/* late renewals that were sent twice */
+	uint64_t hedges_won;
+	uint64_t read_milliunits;	/* consumed, as its answers say */
+	uint64_t write_milliunits;
+};
+
 struct store_status {
 	const char *kind;	/* as in kind.h */
 	const char *scope;
@@ -91,6 +103,8 @@ struct store_status {
 	uint64_t requests;	/* sent, including repetitions */
 	uint64_t repetitions;
 	uint32_t in_flight;
+	bool has_traffic;
+	struct store_traffic traffic;
 	struct store_field fields[STORE_FIELDS_MAX];
 	size_t n_fields;
 };

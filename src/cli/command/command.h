@@ -22,6 +22,7 @@ int command_history(struct cli *, int argc, char **argv);
 int command_held(struct cli *, int argc, char **argv);
 int command_init_table(struct cli *, int argc, char **argv);
 int command_list(struct cli *, int argc, char **argv);
+int command_metrics(struct cli *, int argc, char **argv);
 int command_raise_tokens(struct cli *, int argc, char **argv);
 int command_release(struct cli *, int argc, char **argv);
 int command_run(struct cli *, int argc, char **argv);

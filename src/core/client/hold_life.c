@@ -61,10 +61,16 @@ hold_give(struct core *core, struct hold *h, struct client *c)
 	hold_link(core, h, c);
 	hold_count_valid(h, 1);
 	ns->n_held++;
-	ns->counters.granted++;
+	figures_granted(ns, lock_key(h->use.lock));
 	hold_touch(core, h);
 	if (core->hold_serial >= core->hold_serial_saved)
 		saved_touch(core, &core->serials, SAVED_SERIALS);
+}
+
+static uint64_t
+hold_held_ms(const struct core *core, const struct hold *h)
+{
+	return core->now_ms > h->since_ms ? core->now_ms - h->since_ms : 0;
 }
 
 void
@@ -79,7 +85,8 @@ hold_mark_lost(struct core *core, struct hold *h, enum core_loss loss)
 	h->notice.loss = loss;
 	hold_count_valid(h, -1);
 	ns->n_held--;
-	ns->counters.lost++;
+	figures_lost(ns, lock_key(h->use.lock), loss);
+	figures_held(ns, lock_key(h->use.lock), hold_held_ms(core, h));
 	lock_ref(h->use.lock);
 	terms_end(core, h);
 	process_lose(core, h);
@@ -181,6 +188,7 @@ hold_end(struct core *core, struct hold *h)
 	} else {
 		hold_count_valid(h, -1);
 		l->ns->n_held--;
+		figures_held(l->ns, lock_key(l), hold_held_ms(core, h));
 		lock_touch(core, l);
 	}
 	h->use.lock = NULL;

@@ -50,8 +50,12 @@ notice_send(struct core *core, struct hold *hold,
 	n->remaining_ms = until_ms > core->now_ms ?
 	    (uint32_t)(until_ms - core->now_ms) : 0;
 	n->cause = (int16_t)notice_cause(hold);
-	if (!action_is_due(&n->action))
-		action_add(core, &n->action, CORE_NOTICE);
+	if (action_is_due(&n->action))
+		return;
+	action_add(core, &n->action, CORE_NOTICE);
+	if (kind == CORE_IN_DANGER)
+		figures_endangered(hold->use.lock->ns,
+		    lock_key(hold->use.lock));
 }
 
 /* It has another client now, which must not get the events of the old one. */

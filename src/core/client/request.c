@@ -211,6 +211,9 @@ request_reply(struct core *core, struct request *r, int code, int cause,
 {
 	struct client *c = r->client;
 
+	if (r->reply.verb == CORE_ACQUIRE && r->waiter.lock != NULL)
+		figures_answered(r->ns, lock_key(r->waiter.lock), code,
+		    core->now_ms - r->waiter.asked_ms);
 	r->reply.code = code;
 	r->reply.cause = cause;
 	if (text != NULL && text[0] != '\0') {

@@ -6,6 +6,7 @@
 
 #include "core/action.h"
 #include "core/client/client.h"
+#include "core/figures.h"
 
 #define CLIENT_MULTI "the data of a lock that is held as one of several "    \
 	"cannot be changed"

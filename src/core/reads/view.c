@@ -205,6 +205,8 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 		.followers = follow_count(ns),
 		.n_in_doubt = ns->n_in_doubt,
 		.counters = ns->counters,
+		.figures = ns->figures,
+		.n_figures = ns->n_figures,
 		.tokens_back = &ns->tokens_back,
 	};
 	if (!open || s == NULL)
@@ -218,6 +220,17 @@ core_view_namespace(const struct core *core, uint32_t namespace_index,
 	ret->renewed_ago_ms = view_since(now_ms, s->sent_ms);
 	ret->danger_in_ms = view_since(s->sent_ms + ns->settings.danger_ms,
 	    now_ms);
+}
+
+uint64_t
+core_view_memory(const struct core *core, uint32_t user)
+{
+	const struct tenant *t;
+
+	if (user == CORE_ALL_USERS)
+		return core->shares.has[SHARE_BYTES];
+	t = tenant_find(core, user);
+	return t == NULL ? 0 : t->shares.has[SHARE_BYTES];
 }
 
 bool

@@ -1,8 +1,10 @@
 /*
  * HELD, WAITING and RESUME. They walk the core's views by number, so they need
  * no snapshot; holds and waiters that come or go meanwhile may or may not be
- * seen.
+ * seen. And METRICS, whose text comes in pieces.
  */
+#include <string.h>
+
 #include "common/clock.h"
 #include "common/error.h"
 #include "ipc/answer/room.h"
@@ -247,6 +249,40 @@ listing_step_resume(struct connection *c, struct pending *p, uint64_t now_ms)
 	return true;
 }
 
+/* The lines of the next piece of text, a row each. */
+static void
+listing_lines(struct connection *c, struct pending *p, const char *text)
+{
+	struct buffer *b = connection_out(c);
+
+	while (*text != '\0') {
+		const size_t length = strcspn(text, "\n");
+
+		codec_begin(b, p->tag, "+");
+		codec_value(b, "text", text, length);
+		codec_end(b, NULL);
+		p->listing->n_rows++;
+		text += length;
+		text += *text == '\n';
+	}
+}
+
+static bool
+listing_step_metrics(struct connection *c, struct pending *p)
+{
+	const struct server *s = c->server;
+	struct buffer piece;
+	bool more;
+
+	buffer_init(&piece, LISTING_PIECE_MAX);
+	more = s->calls.metrics(s->arg, p->listing->namespaces,
+	    &p->listing->after, &piece);
+	if (piece.data != NULL)
+		listing_lines(c, p, piece.data);
+	buffer_done(&piece);
+	return more;
+}
+
 static bool
 listing_step(struct connection *c, struct pending *p, uint64_t now_ms)
 {
@@ -257,6 +293,8 @@ listing_step(struct connection *c, struct pending *p, uint64_t now_ms)
 		return listing_step_waiting(c, p, now_ms);
 	case PENDING_RESUME:
 		return listing_step_resume(c, p, now_ms);
+	case PENDING_METRICS:
+		return listing_step_metrics(c, p);
 	default:
 		return false;
 	}

@@ -29,6 +29,7 @@
 #define CONNECTION_GUESSES_MAX 8	/* wrong secrets */
 #define CONNECTION_NAME_MAX 100
 #define CONNECTION_LOW_BYTES (64 * 1024) /* below this a listing goes on */
+#define LISTING_PIECE_MAX (64 * 1024)	/* of the text of metrics */
 #define LISTING_STEPS_MAX 512		/* looked at in one turn */
 #define TELL_MS 1000			/* between reports */
 #define TURN_NS 100000			/* of a user: some short requests */
@@ -108,7 +109,8 @@ enum listing_state {
 	LISTING_HOLD_LOST = 4,
 };
 
-/* A LIST, CHECK, HELD, WAITING or RESUME that goes on as the client reads. */
+/* A LIST, CHECK, HELD, WAITING, METRICS or RESUME that goes on as the client
+ * reads. */
 struct listing {
 	uint64_t namespaces;	/* a bit each; LIST, CHECK: those to be read */
 	uint32_t namespace_index;	/* and the namespace being read */
@@ -118,7 +120,8 @@ struct listing {
 	char *sort;			/* NULL: any */
 	size_t sort_length;
 	unsigned states;		/* LIST, HELD */
-	uint64_t after;		/* but LIST: the last row that was seen */
+	uint64_t after;		/* but LIST: the last row that was seen;
+				 * METRICS: the position of the next */
 	uint64_t n_rows;
 	uint64_t n_warnings, n_errors;	/* CHECK: of these */
 	uint64_t n_examined;		/* LIST */
@@ -137,6 +140,7 @@ enum pending_kind {
 	PENDING_CHECK,		/* a store answers finding by finding */
 	PENDING_HELD,		/* answered from the core's views */
 	PENDING_WAITING,
+	PENDING_METRICS,		/* from the daemon's text */
 	PENDING_RELEASES,		/* of all: answered with its parts */
 	PENDING_RESUME,	/* the core answers, then its views */
 };
@@ -338,6 +342,7 @@ struct server {
 	struct process *processes;	/* process.h */
 	uint32_t n_processes;
 	uint32_t n_requests;		/* without a reply, of all */
+	uint64_t n_run[VERBS];		/* requests, by their verbs */
 	uint64_t process_serial;
 
 	struct event *work_event;

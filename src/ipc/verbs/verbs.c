@@ -128,8 +128,10 @@ verbs_run(struct connection *c, struct codec_line *l)
 	struct protocol_request q;
 	int r = verbs_parse(c, l, &q);
 
-	if (r == 0)
+	if (r == 0) {
+		c->server->n_run[q.verb]++;
 		r = verbs_handlers[q.verb](c, &q);
+	}
 	if (r == DDBLOCK_E_DENIED || r == DDBLOCK_E_LIMIT)
 		verbs_tell_refusal(c, &q, r);
 	if (r < 0 && c->server->again != NULL && c->server->again->answered)

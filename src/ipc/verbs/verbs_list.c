@@ -91,3 +91,24 @@ verbs_waiting(struct connection *c, const struct protocol_request *q)
 {
 	return verbs_view(c, PENDING_WAITING, q);
 }
+
+/* Those whose figures STATUS would show, too. */
+int
+verbs_metrics(struct connection *c, const struct protocol_request *q)
+{
+	const uint32_t n = c->server->calls.n_namespaces(c->server->arg);
+	struct pending *p = NULL;
+	uint64_t allowed = 0;
+	int r = verbs_listing(c, PENDING_METRICS, q, NULL, 0, &p);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < n; i++) {
+		if (rights_allow_each(c, i, RIGHTS_LISTED))
+			allowed |= UINT64_C(1) << i;
+	}
+	p->listing->namespaces &= allowed;
+	p->listing->ready = true;
+	server_schedule(c->server, c);
+	return 0;
+}
