@@ -4,6 +4,7 @@ metrics text read by that.
 They are in $DDBLOCK_PROMETHEUS (tests/metrics/setup), or installed.
 """
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -118,3 +119,38 @@ def promtool(*arguments, given=None):
     if done.returncode != 0:
         raise AssertionError(f"promtool {arguments}:\n{done.stdout}")
     return done.stdout
+
+
+# ---- what contrib/ has for it ---------------------------------------------
+
+RULES = os.path.join(TOP, "contrib", "prometheus", "ddblockd.rules.yml")
+BOARD = os.path.join(TOP, "contrib", "grafana", "ddblockd.json")
+ENDS = {"COUNTER": ("_total",), "INFO": ("_info",), "GAUGE": ("",),
+        "HISTOGRAM": ("_bucket", "_count", "_sum")}
+
+
+def table():
+    """name -> kind, of each row of the table of metrics."""
+    with open(os.path.join(TOP, "src", "daemon", "metrics.def"),
+              encoding="utf-8") as f:
+        return dict(re.findall(r"^(?:VALUE|FAMILY)\((\w+), (\w+),", f.read(),
+                               re.M))
+
+
+def samples():
+    """The names of all samples."""
+    return {name + end for name, kind in table().items()
+            for end in ENDS[kind]}
+
+
+def queries(board, interval="1m"):
+    """(panel, expression) of all queries of a board, as Grafana fills them
+    in when everything is chosen."""
+    for panel in board["panels"]:
+        for target in panel.get("targets", []):
+            yield panel["title"], fill(target["expr"], interval)
+
+
+def fill(expression, interval):
+    return expression.replace("$__rate_interval", interval) \
+        .replace("$instance", ".*").replace("$namespace", ".*")

@@ -4,13 +4,12 @@ text is OpenMetrics, by the parser of Prometheus' own client; and the HTTP
 listener serves that, and nothing else.
 """
 import os
-import re
 import stat
 import subprocess
 import unittest
 
 import prometheus
-from prometheus import by_http, by_verb, say, TOP
+from prometheus import by_http, by_verb, say, table, TOP
 
 import fault_proxy
 import harness
@@ -55,14 +54,6 @@ STATUS = {  # field: metric
     "hedges": "ddblockd_store_hedges_total",
     "hedges_won": "ddblockd_store_hedges_won_total",
 }
-
-
-def table():
-    """name -> kind, of each row of the table."""
-    with open(os.path.join(TOP, "src", "daemon", "metrics.def"),
-              encoding="utf-8") as f:
-        return dict(re.findall(r"^(?:VALUE|FAMILY)\((\w+), (\w+),", f.read(),
-                               re.M))
 
 
 def http(daemon):
