@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A real Prometheus scrapes a real daemon on DynamoDB Local, under load, while it
-is throttled, in an outage and after its death. Each query of the board shows
+"""A real Prometheus scrapes a real daemon on DynamoDB Local: under load, while
+it is throttled, in an outage and after its death. Each query of the board shows
 something, and each alert is raised by what it is for. (make check-prometheus)
 
 $DDBLOCK_BOARD is a file for what the board shows of the last two minutes.
