@@ -80,6 +80,12 @@ held_prepare(struct stranger *s)
 }
 
 static void
+metrics_prepare(struct stranger *s)
+{
+	callers_ask(s, LISTERS, "METRICS\n", 1, 8);
+}
+
+static void
 junk_prepare(struct stranger *s)
 {
 	callers_flood(s, 64, "ACQIURE jobs/nightly\nTRY jobs/%FF%\n"
@@ -119,6 +125,7 @@ const struct attack attacks_of_reads[] = {
 	    "read nothing", unread_list_prepare, NULL },
 	{ "held", "`HELD` and `WAITING` with a key that none of 100,000 holds "
 	    "has", held_prepare, NULL },
+	{ "metrics", "`METRICS`, on 8 connections", metrics_prepare, NULL },
 	{ "junk", "lines that are no requests, on 64 connections",
 	    junk_prepare, NULL },
 	{ "help", "`HELLO` and `HELP`, on 64 connections", help_prepare,

@@ -323,8 +323,10 @@ listing_write_view(struct connection *c, struct pending *p)
 			listing_end_view(c, p);
 			return;
 		}
+		/* A piece of text takes as long as some rows. */
 		if (c->out.length >= CONNECTION_LOW_BYTES ||
-		    (i % 8 == 7 && turn_is_over(c->server)))
+		    ((i % 8 == 7 || p->kind == PENDING_METRICS) &&
+		    turn_is_over(c->server)))
 			break;
 	}
 	connection_queued(c);
