@@ -583,6 +583,22 @@ class Stores(Case):
         self.assertIn("0 errors, 0 warnings",
                       self.ddblock("check", user=None).stdout)
 
+    def test_metrics(self):
+        """They are served in there, on either kind of address, and by the
+        next process, too."""
+        path = "/run/ddblockd/metrics.sock"
+        for listen, address in ((path, f"UNIX-CONNECT:{path}"),
+                                ("127.0.0.1:9876", "TCP:127.0.0.1:9876")):
+            HOST.write(CONFIG, f"[daemon]\nmetrics_listen = {listen}\n")
+            for _ in range(2):
+                HOST.exec("systemctl", "restart", "ddblockd.service")
+                done = HOST.exec(
+                    "sh", "-c", "printf 'GET /metrics HTTP/1.1\\r\\n\\r\\n'"
+                    f" | socat -t9 - {address}")
+                self.assertIn("200 OK", done.stdout)
+                self.assertTrue(done.stdout.endswith("# EOF\n"))
+                self.assertIn("ddblockd_build_info{", done.stdout)
+
     def table(self):
         harness.need_dynamodb()
         name = f"unit-{os.getpid()}-{self.id().rpartition('.')[2]}"
