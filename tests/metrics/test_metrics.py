@@ -239,11 +239,15 @@ class Http(unittest.TestCase):
     def test_idle_clients_keep_nobody_out(self):
         """Of more than eight the oldest goes."""
         with Daemon(CONFIG) as daemon:
-            idle = [prometheus.connect(http(daemon)) for _ in range(9)]
+            idle = [prometheus.connect(http(daemon)) for _ in range(8)]
             for s in idle:
                 self.addCleanup(s.close)
-            self.assertEqual(idle[0].recv(1), b"")
+                s.setblocking(False)
             self.assertEqual(by_http(http(daemon)).get("ddblockd_open"), 1)
+            # It had to go for that, and no other.
+            self.assertEqual(idle[0].recv(1), b"")
+            for s in idle[1:]:
+                self.assertRaises(BlockingIOError, s.recv, 1)
 
     def test_one_that_does_not_read(self):
         """Others are served meanwhile, and it gets what it asked for."""
