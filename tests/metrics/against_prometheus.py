@@ -29,7 +29,8 @@ PATIENCE_S = 90
 RATE = "20s"  # the interval of rates
 # What these are about is not there while all is well; never here; or so short
 # that the alert's own query is enough.
-OF_TROUBLE = ("ddblockd_store_trouble{", "1 - ddblockd_open{")
+OF_TROUBLE = ("ddblockd_store_trouble{", "ddblockd_store_errors_total{",
+              "1 - ddblockd_open{")
 NEVER = ("ddblockd_draining{", "ddblockd_in_danger{")
 CONFIG = """[daemon]
 metrics_listen = {listen}
