@@ -2,8 +2,6 @@
 """A real Prometheus scrapes a real daemon on DynamoDB Local: under load, while
 it is throttled, in an outage and after its death. Each query of the board shows
 something, and each alert is raised by what it is for. (make check-prometheus)
-
-$DDBLOCK_BOARD is a file for what the board shows of the last two minutes.
 """
 import itertools
 import json
@@ -225,19 +223,6 @@ class AgainstPrometheus(unittest.TestCase):
         except AssertionError as e:
             raise AssertionError(f"without an answer: {missing()}") from e
 
-    def keep(self, server):
-        """The last minutes, for a picture."""
-        path = os.environ.get("DDBLOCK_BOARD")
-        if path is None:
-            return
-        now = time.time()
-        answers = [(title, server.ask(
-            "query_range", query=expression, start=now - 120, end=now,
-            step=1)["result"]) for title, expression
-            in queries(self.board, RATE)]
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump({"end": now, "answers": answers}, f)
-
     def test_a_bad_day(self):
         with Prometheus(self.listen) as server, \
                 Client(self.daemon) as holder:
@@ -263,7 +248,6 @@ class AgainstPrometheus(unittest.TestCase):
             load.stop()
             self.a_lag(server, alerts["DdblockdLoopLag"])
             self.an_outage(server, holder)
-            self.keep(server)
             self.daemon.kill()
             self.raised(server, "DdblockdDown")
 
