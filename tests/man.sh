@@ -24,9 +24,11 @@ by_groff() {
 	    sed 's/.\x08//g'
 }
 
-# One a line, but for those that the renderers add by themselves.
+# One a line, but for those that the renderers add by themselves: at the top and
+# the bottom, and quotes around the name of a section from groff 1.23 on.
 words() {
-	tr -s ' \n' '\n\n' | grep -vxE 'BSD|Debian|—|–'
+	tr -s ' \n' '\n\n' | sed 's/[“”]//g; s/^UNIX-/Unix-/' |
+	    grep -vxE 'BSD|Debian|—|–|[A-Z.-]+\([1-9]\)'
 }
 
 complain() {
@@ -42,7 +44,8 @@ shown=$(mktemp -d) || exit 1
 trap 'rm -rf "$shown"' EXIT
 for page in "$top"/man/*.[1-9]; do
 	name=$(basename "$page")
-	said=$(groff -mdoc -T utf8 -ww "$page" 2>&1 >/dev/null)
+	said=$(groff -mdoc -T utf8 -ww "$page" 2>&1 >/dev/null |
+	    grep -v 'cannot adjust line')
 	[ -z "$said" ] || complain "$name" "$said"
 
 	by_mandoc "$page" >"$shown/mandoc"

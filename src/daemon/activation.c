@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 
 #include "common/log.h"
 #include "daemon/descriptor_store.h"
+#include "daemon/group.h"
 #include "ddblock.h"
 
 #define ACTIVATION_HINT "in ddblockd.socket"
@@ -57,8 +57,7 @@ activation_tell_lost(const char *path)
 static void
 activation_compare(const struct config_daemon *d, const char *path)
 {
-	const struct group *group = d->socket_group == NULL ? NULL :
-	    getgrnam(d->socket_group);
+	gid_t group;
 	char is[sizeof(struct sockaddr_un) + 32];
 	struct stat st;
 
@@ -75,7 +74,8 @@ activation_compare(const struct config_daemon *d, const char *path)
 	if ((st.st_mode & 0777) != d->socket_mode)
 		activation_warn(d, "socket_mode", is, "SocketMode");
 	(void)snprintf(is, sizeof(is), "the group %ju", (uintmax_t)st.st_gid);
-	if (group != NULL && group->gr_gid != st.st_gid)
+	if (d->socket_group != NULL && group_find(d->socket_group, &group) &&
+	    group != st.st_gid)
 		activation_warn(d, "socket_group", is, "SocketGroup");
 }
 

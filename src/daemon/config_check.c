@@ -5,7 +5,6 @@
  */
 #include "daemon/config.h"
 
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "common/text.h"
 #include "core/operation.h"
 #include "core/timing.h"
+#include "daemon/group.h"
 #include "daemon/metrics_address.h"
 #include "ddblock.h"
 #include "hints/hint_address.h"
@@ -199,7 +199,9 @@ config_check_owner(struct config *c, const struct config_namespace *n)
 static void
 config_check_group(struct config *c, const char *setting, const char *group)
 {
-	if (group != NULL && getgrnam(group) == NULL)
+	gid_t gid;
+
+	if (group != NULL && !group_find(group, &gid))
 		config_complain(c, config_origin_of(c->daemon.origins,
 		    CONFIG_DAEMON, setting), "%s = %s: there is no such "
 		    "group; create it with groupadd --system", setting, group);

@@ -5,7 +5,6 @@
 #include <config.h>	/* the build's */
 
 #include <event2/event.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "daemon/activation.h"
 #include "daemon/descriptor_store.h"
 #include "daemon/engine_state.h"
+#include "daemon/group.h"
 #include "ddblock.h"
 #include "store/store.h"
 
@@ -183,9 +183,9 @@ engine_secret(void *arg, struct ident *ret)
 gid_t
 engine_group(const char *name)
 {
-	const struct group *group = name == NULL ? NULL : getgrnam(name);
+	gid_t group;
 
-	return group == NULL ? (gid_t)-1 : group->gr_gid;
+	return name != NULL && group_find(name, &group) ? group : (gid_t)-1;
 }
 
 static size_t

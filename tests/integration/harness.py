@@ -132,8 +132,8 @@ class Daemon:
     @config is the text of its configuration file, in which `{dir}` stands
     for the directory; without one, the only namespace is `default` in the
     embedded store. @args go to the end of the command line. The socket and
-    the log are always the harness's (`raw=True`: only @args). No file of the
-    machine is ever read.
+    the log are always the harness's (`raw=True`: only @args), and an ordinary
+    user is an administrator, as root is. No file of the machine is ever read.
     """
 
     def __init__(self, config=None, args=(), env=None, directory=None,
@@ -158,6 +158,8 @@ class Daemon:
                 own.append(f"--file={self.directory}/default.db")
                 if not args:  # a machine that stands still is no store away
                     own.append("--try-timeout=5s")
+            if os.geteuid() != 0 and "admin_group" not in (config or ""):
+                own.append(f"--admin-group={os.getegid()}")
             self.args = own + self.args
         if config is not None:
             self.write_config(config)

@@ -180,6 +180,14 @@ class Administrators(unittest.TestCase):
                     daemon.wait_log("it is in another pid namespace")
                 self.assertEqual(ddblock(daemon, "undrain").returncode, 0)
 
+    def test_a_group_without_a_name(self):
+        with Daemon(f"[daemon]\nadmin_group = {STRANGER - 7}\n"
+                    "[namespace default]\nfile = {dir}/a.db\n") as daemon:
+            reply = self.broken(daemon, STRANGER, STRANGER, (STRANGER - 7,))
+            self.assertTrue(" OK token=" in reply, reply)
+            reply = self.broken(daemon, STRANGER, STRANGER)
+            self.assertTrue(" ERR DENIED " in reply, reply)
+
     def test_no_such_group(self):
         daemon = Daemon("[daemon]\nadmin_group = nobodys-group\n"
                         "[namespace default]\nfile = {dir}/a.db\n")

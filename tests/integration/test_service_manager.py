@@ -60,6 +60,7 @@ class Activation(unittest.TestCase):
             self.assertEqual(daemon.stop(), 0)
             self.assertEqual(os.stat(daemon.socket).st_ino, before)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root may look")
     def test_it_is_not_passed_on(self):
         with Activated() as daemon:
             with open(f"/proc/{daemon.pid}/fdinfo/3", encoding="ascii") as f:
