@@ -84,6 +84,8 @@ enum ddblock_error {
 	DDBLOCK_E_NOT_RENEWED = -31,
 	/* this host grants no new locks; try another */
 	DDBLOCK_E_DRAINING = -32,
+	/* it has run in this period already */
+	DDBLOCK_E_NOT_DUE = -33,
 };
 
 /* FUNCTIONS
@@ -297,12 +299,18 @@ struct ddblock_acquire_options {
 	int64_t at_least_ms;	/* so long after its grant it stays held,
 				 * however early it is released; 0: no longer
 				 * than that */
+	int64_t every_ms;	/* once in so long, by the store's clock, in
+				 * whole seconds: otherwise
+				 * DDBLOCK_E_NOT_DUE; 0: at any time */
+	int counts_at_end;	/* of that: what is released, and not what is
+				 * granted */
 };
 
 #define DDBLOCK_ACQUIRE_OPTIONS_INIT \
 	{ sizeof(struct ddblock_acquire_options), NULL, -1, 0, \
 	    DDBLOCK_EXCLUSIVE, 0, 0, 0, 0, NULL, 0, NULL, DDBLOCK_FAIL_OPEN, \
-	    0, 0, NULL, NULL, 0, NULL, 0, -1, 0, 0 }
+	    0, 0, NULL, NULL, 0, NULL, 0, -1, 0, 0, \
+	    0, 0 }
 
 /*
  * Acquire the lock @key (UTF-8, 1 to 1,024 bytes) and learn the hold's id.

@@ -66,6 +66,7 @@ apply_lock(const struct apply *a, const struct operation *o,
 		return verdict;
 	if (verdict == APPLY_NEW)
 		apply_rule(a, o)->make(a, o, memory, &r);
+	r.asked_s = a->wall_s;
 	*ret = r;
 	return verdict;
 }

@@ -188,6 +188,15 @@ apply_token(const struct apply *a, const struct lock_record *l)
 	return first > a->token_floor ? first : a->token_floor;
 }
 
+/* Was the last run long enough ago? */
+static bool
+apply_is_due(const struct apply *a, const struct operation *o,
+    const struct lock_record *l)
+{
+	return o->every_s == 0 || l->ran_s == 0 ||
+	    (a->wall_s >= l->ran_s && a->wall_s - l->ran_s >= o->every_s);
+}
+
 static int
 apply_judge_acquire(const struct apply *a, const struct operation *o,
     const struct lock_record *l)
@@ -196,7 +205,7 @@ apply_judge_acquire(const struct apply *a, const struct operation *o,
 	    apply_exactly(l, o->dead, o->n_dead) && l->token == o->token_seen :
 	    apply_may_enter(o, l);
 
-	may = may && apply_has_turn(o, l);
+	may = may && apply_has_turn(o, l) && apply_is_due(a, o, l);
 	if (apply_has(l, &o->me))
 		return APPLY_SAME;
 	return may ? apply_judge_tokens(apply_token(a, l), o->tokens) :
@@ -237,6 +246,10 @@ apply_make_acquire(const struct apply *a, const struct operation *o,
 	r->limit = o->limit;
 	r->owner = o->owner;
 	r->acquired_at_s = a->wall_s;
+	r->ran_before_s = o->marks ? r->ran_s : 0;
+	r->marked = o->marks;
+	if (o->marks)
+		r->ran_s = a->wall_s;
 	r->kept = o->keeps ? o->me.grant : (struct ident){ 0, 0 };
 	r->broken_by = NULL;
 	r->ttl_s = 0;
@@ -271,6 +284,14 @@ apply_make_release(const struct apply *a, const struct operation *o,
 	r->n_holders = n;
 	if (n == 0)
 		r->ttl_s = a->wall_s + a->retention_s;
+	if (n > 0 || o->run_end == RUN_AS_IT_IS)
+		return;
+	if (o->run_end == RUN_COUNTS)
+		r->ran_s = r->acquired_at_s;
+	else if (r->marked)
+		r->ran_s = r->ran_before_s;
+	r->ran_before_s = 0;
+	r->marked = false;
 }
 
 static int

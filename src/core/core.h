@@ -25,6 +25,7 @@ struct core;	/* opaque: all locks, sessions and clients of this host */
 #define CORE_LIMIT_MAX 1000	/* of the sharers; within HOLDERS_MAX */
 #define CORE_KEEPALIVE_MIN_MS 100
 #define CORE_LINGER_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
+#define CORE_EVERY_MAX_MS (UINT64_C(3650) * 24 * 60 * 60 * 1000)
 #define CORE_AT_LEAST_MAX_MS (UINT64_C(24) * 60 * 60 * 1000)
 
 enum core_event_type {
@@ -93,10 +94,11 @@ struct core_terms {
 				 * that it uses once, and ends with it, not
 				 * with its client; 0: for none. What is
 				 * fail-closed has none (CORE_PARTED) */
-	uint64_t at_least_ms;	/* so long after its grant the lock stays held,
-				 * however early its client is done with it; 0:
-				 * no longer than that. Up to
-				 * CORE_AT_LEAST_MAX_MS */
+	uint64_t every_ms;	/* once in so long, by the store's clock; 0: at
+				 * any time. Up to retention_ms */
+	bool counts_at_end;	/* what is released, and not what is granted */
+	uint64_t at_least_ms;	/* so long after its grant it stays held, early
+				 * as its client is done; 0: no longer */
 };
 
 /* Has a hold that is asked for so anything of its own that goes with one lock
@@ -312,6 +314,8 @@ struct core_reply {
 				 * is held; RELEASE: that it still is */
 	uint64_t end_ms;	/* ACQUIRE, DOWNGRADE: boot time, and it is not
 				 * renewed beyond; 0: not so */
+	uint64_t ran_s;	/* ACQUIRE, not due: the last run began then, */
+	uint64_t due_s;		/* and the next may from then on; wall clock */
 	uint64_t margin_ms;	/* ACQUIRE, DOWNGRADE: no other client holds it
 				 * before until and this have passed */
 	const struct core_secret *secret;	/* ACQUIRE: or NULL */
@@ -493,8 +497,7 @@ struct core_hold_view {
 	uint64_t end_ms;
 	uint64_t margin_ms;
 	uint64_t lingers_ms;	/* so long yet, if its client has left; or 0 */
-	uint64_t least_ms;	/* so long yet it stays held in any case; or
-				 * 0 */
+	uint64_t least_ms;	/* so long yet it stays in any case; or 0 */
 	bool let_go;	/* for no other reason: its client is done with it */
 };
 

@@ -32,6 +32,8 @@ format_lacks_terms(unsigned lacks, const struct core_request *ask)
 		return "fail-closed holds";
 	if ((lacks & CORE_LACKS_FAIL_OPEN) != 0 && ask->fail_open)
 		return "holds that end with a lease";
+	if ((lacks & CORE_LACKS_EVERY) != 0 && ask->terms.every_ms > 0)
+		return "runs that count for a period (every)";
 	return NULL;
 }
 

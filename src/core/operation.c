@@ -82,6 +82,8 @@ operation_is_sound(const struct operation *o)
 	case OPERATION_ACQUIRE:
 		if (o->place > LINE_PLACES_MAX)
 			return false;
+		if (o->every_s > 0 ? shared : o->marks)
+			return false;
 		if (shared)
 			return o->tokens == 1 && o->limit <= HOLDERS_MAX;
 		return o->mode == LOCK_MODE_EXCLUSIVE && o->limit == 0;

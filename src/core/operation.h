@@ -82,6 +82,11 @@ struct lock_record {
 				 * its clients: see ACQUIRE; or none */
 	const char *owner;
 	uint64_t acquired_at_s;
+	uint64_t ran_s;	/* when the last run began that counts for the period of
+			 * the next; 0: none did, */
+	bool marked;	/* that is what the last acquire said, and before it */
+	uint64_t ran_before_s;	/* this; or 0 */
+	uint64_t asked_s;	/* the endpoint's clock as this was asked for */
 	const char *broken_by;
 	uint64_t ttl_s;
 	struct revision revision;	/* of the last write of contents */
@@ -122,6 +127,13 @@ struct session_record {
 	const char *dead_by;
 	const char *contact;	/* how its host hears hints, in words of the
 				 * daemons; NULL: it does not */
+};
+
+/* What a release says of the run that its holder was. */
+enum run_end {
+	RUN_AS_IT_IS = 0,
+	RUN_COUNTS,	/* since it was acquired */
+	RUN_NEVER_WAS,	/* what its acquire said is taken back */
 };
 
 enum operation_kind {
@@ -183,6 +195,10 @@ enum mark_form {
  *     The holders are exactly @dead and the token is @token_seen; of the line
  *     and @place as above, by @mode. @me becomes the only holder; the rest as
  *     above.
+ * ACQUIRE, @every_s > 0 (@mode is exclusive)
+ *     Also: no run counts that began less than that before, by the endpoint's
+ *     clock. With @marks this one does from now on, until its release says
+ *     otherwise; of each other ACQUIRE nothing is to be taken back.
  * MULTI
  *     The conditions of each of @parts, which are ACQUIREs of one session with
  *     n_dead == 0, of a lock each. What they say is done for all, or for none.
@@ -190,7 +206,9 @@ enum mark_form {
  * RELEASE
  *     Each of @holders is in the record. They are taken out; if none is left,
  *     the record gets its time to live. There are RELEASE_MAX at most; after a
- *     lost answer the first of them tells whether it was done.
+ *     lost answer the first of them tells whether it was done. With @run_end,
+ *     if none is left, the run of the holder counts since its acquire; or what
+ *     that said of it is as it was before.
  * EXTEND
  *     The only holder is @me and the token is @token_seen; it rises by @tokens,
  *     which over a bridge may be any number. For exclusive use: sharers need no
@@ -286,6 +304,10 @@ struct operation {
 	uint64_t tokens;	/* ACQUIRE (shared: 1), EXTEND; RAISE: to it */
 	uint64_t token_seen;	/* ACQUIRE of dead or from behind, EXTEND,
 				 * BREAK, REMOVE_WAITER */
+	uint64_t every_s;	/* ACQUIRE, exclusive: so long after the last
+				 * run; 0: at any time */
+	bool marks;		/* ACQUIRE, @every_s > 0: it counts */
+	enum run_end run_end;			/* RELEASE */
 	const struct holder *dead;		/* ACQUIRE */
 	size_t n_dead;
 	const struct holder *holders;		/* RELEASE */

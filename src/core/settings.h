@@ -17,6 +17,7 @@ enum core_lack {
 	CORE_LACKS_DATA = 8,
 	CORE_LACKS_ATTRIBUTES = 16,
 	CORE_LACKS_TOKENS = 32,
+	CORE_LACKS_EVERY = 64,
 };
 
 /*
@@ -49,6 +50,8 @@ struct core_namespace {
 
 	bool hints;	/* hosts tell each other by CORE_HINT */
 
+	uint64_t retention_ms;	/* the record of a free lock remains for so
+				 * long; 0: for ever */
 	uint32_t list_capacity;	/* read units a second for LIST; 0: no bound */
 	uint32_t request_rate;	/* requests a second for clients (core/rate.h);
 				 * 0: no bound */

@@ -388,6 +388,8 @@ config_core_namespace(const struct config_namespace *n)
 		.no_foreign_waiters = kind->no_foreign_waiters,
 		.keeps_idle = kind->keeps_idle,
 		.idle_ms = config_if_known(n, "idle", n->idle_ms),
+		.retention_ms = config_if_known(n, "retention",
+		    n->store.retention_ms),
 		.list_capacity = (uint32_t)config_if_known(n, "list_capacity",
 		    n->list_capacity),
 		.request_rate = (uint32_t)config_if_known(n, "request_rate",

@@ -117,6 +117,10 @@ history_terms(struct history_line *l, const struct core_terms *t)
 		history_number(l, "DDBLOCK_LINGER_MS", t->linger_ms);
 	if (t->at_least_ms > 0)
 		history_number(l, "DDBLOCK_AT_LEAST_MS", t->at_least_ms);
+	if (t->every_ms > 0)
+		history_number(l, "DDBLOCK_EVERY_MS", t->every_ms);
+	if (t->every_ms > 0 && t->counts_at_end)
+		history_text(l, "DDBLOCK_COUNTS", "succeeded");
 	if (t->process != 0)
 		history_number(l, "DDBLOCK_PROCESS", t->process);
 }

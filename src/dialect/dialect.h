@@ -38,6 +38,7 @@ enum dialect_feature {
 	DIALECT_TOKENS = 32,
 	DIALECT_WAITER_MARKS = 64,	/* a holder sees that others wait */
 	DIALECT_MULTI = 128,	/* several locks in one request */
+	DIALECT_EVERY = 256,	/* runs that count for a period */
 };
 
 /* An attribute of a format that has another name in a table. */

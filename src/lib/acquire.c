@@ -75,6 +75,8 @@ static const struct option acquire_table[] = {
 	OPTION(owner, TEXT, OWNER),
 	OPTION(linger_ms, TIME, LINGER),
 	OPTION(at_least_ms, TIME, AT_LEAST),
+	OPTION(every_ms, TIME, EVERY),
+	OPTION(counts_at_end, FLAG, COUNTS),
 	OPTION(process_fd, DESCRIPTOR, PROCESS),
 	OPTION(only_if_exists, FLAG, ONLY_IF_EXISTS),
 	OPTION(on_queue, FUNCTION, REPORT),

@@ -290,6 +290,7 @@ format_lacks(const struct store_settings *s, unsigned features)
 		{ DIALECT_DATA, CORE_LACKS_DATA },
 		{ DIALECT_ATTRIBUTES, CORE_LACKS_ATTRIBUTES },
 		{ DIALECT_TOKENS, CORE_LACKS_TOKENS },
+		{ DIALECT_EVERY, CORE_LACKS_EVERY },
 	};
 	unsigned lacks = 0;
 

@@ -25,6 +25,17 @@
 
 #define SQLITE_FILE_BUSY_MS 500
 
+/* What a file of an earlier daemon lacks, and that one does without. */
+#define SQLITE_FILE_RAN " ran INTEGER NOT NULL DEFAULT 0"
+#define SQLITE_FILE_RAN_BEFORE " ran_before INTEGER"
+static const char sqlite_file_lacks_ran[] =
+    "SELECT count(*) = 0 FROM pragma_table_info('lock') WHERE name = 'ran'";
+static const char sqlite_file_add_ran[] =
+    "BEGIN IMMEDIATE;"
+    "ALTER TABLE lock ADD COLUMN" SQLITE_FILE_RAN ";"
+    "ALTER TABLE lock ADD COLUMN" SQLITE_FILE_RAN_BEFORE ";"
+    "COMMIT;";
+
 static const char sqlite_file_schema[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE lock("
@@ -32,7 +43,8 @@ static const char sqlite_file_schema[] =
     " token INTEGER NOT NULL, max INTEGER NOT NULL, holders BLOB,"
     " owner TEXT, acquired_at INTEGER NOT NULL, broken_by TEXT,"
     " xwait BLOB, swait BLOB, ttl INTEGER NOT NULL,"
-    " sequence INTEGER NOT NULL, random INTEGER NOT NULL) WITHOUT ROWID;"
+    " sequence INTEGER NOT NULL, random INTEGER NOT NULL,"
+    SQLITE_FILE_RAN ", " SQLITE_FILE_RAN_BEFORE ") WITHOUT ROWID;"
     "CREATE TABLE contents("
     " key BLOB NOT NULL PRIMARY KEY, data BLOB NOT NULL,"
     " attributes BLOB NOT NULL);"
@@ -307,6 +319,16 @@ sqlite_file_write_once(struct sqlite_file *f, uint64_t wall_s)
 }
 
 static int
+sqlite_file_complete(struct sqlite3 *db)
+{
+	int64_t lacks = 0;
+	int rc = sqlite_file_number(db, sqlite_file_lacks_ran, &lacks);
+
+	return rc != SQLITE_OK || lacks == 0 ? rc :
+	    sqlite_file_run(db, sqlite_file_add_ran);
+}
+
+static int
 sqlite_file_prepare(struct sqlite_file *f, bool must_exist, uint64_t wall_s,
     char *text, size_t text_size)
 {
@@ -335,6 +357,8 @@ sqlite_file_prepare(struct sqlite_file *f, bool must_exist, uint64_t wall_s,
 		rc = sqlite_file_run(f->db, sqlite_file_settings);
 	if (rc == SQLITE_OK && empty)
 		rc = sqlite_file_run(f->db, sqlite_file_schema);
+	if (rc == SQLITE_OK)
+		rc = sqlite_file_complete(f->db);
 	if (rc == SQLITE_OK)
 		rc = sqlite_file_write_once(f, wall_s);
 	if (rc == SQLITE_OK)

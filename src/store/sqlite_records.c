@@ -32,7 +32,7 @@ static const char *const sqlite_records_sql[STATEMENTS] = {
 	[STATEMENT_LOCK_PUT] =
 	    "REPLACE INTO lock(" SQLITE_ROWS_LOCK ")"
 	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-	    " ?12, ?13)",
+	    " ?12, ?13, ?14, ?15)",
 	/* One lower bound, which the index is entered by: of two, SQLite takes
 	 * one, and reads all rows up to the other. */
 	[STATEMENT_LOCK_SCAN] =

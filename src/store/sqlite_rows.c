@@ -176,6 +176,11 @@ sqlite_rows_read_lock(sqlite3_stmt *s, struct arena *a,
 	if (code == 0)
 		code = sqlite_rows_read_number(s, 11, &r.revision.sequence);
 	r.revision.random = (uint64_t)sqlite3_column_int64(s, 12);
+	if (code == 0)
+		code = sqlite_rows_read_number(s, 13, &r.ran_s);
+	r.marked = sqlite3_column_type(s, 14) != SQLITE_NULL;
+	if (code == 0 && r.marked)
+		code = sqlite_rows_read_number(s, 14, &r.ran_before_s);
 	if (code == 0 && (mode > LOCK_MODE_SHARED || r.token > TOKEN_MAX))
 		code = DDBLOCK_E_BAD_RECORD;
 	if (code < 0)
@@ -366,6 +371,11 @@ sqlite_rows_bind_lock(sqlite3_stmt *s, struct arena *a, struct key key,
 	sqlite_rows_bind_number(s, 11, r->ttl_s);
 	sqlite_rows_bind_number(s, 12, r->revision.sequence);
 	sqlite_rows_bind_number(s, 13, r->revision.random);
+	sqlite_rows_bind_number(s, 14, r->ran_s);
+	if (r->marked)
+		sqlite_rows_bind_number(s, 15, r->ran_before_s);
+	else
+		(void)sqlite3_bind_null(s, 15);
 	return code;
 }
 

@@ -12,7 +12,7 @@ struct sqlite3_stmt;
 /* In the order of the columns below. */
 #define SQLITE_ROWS_LOCK                                                       \
 	"key, mode, token, max, holders, owner, acquired_at, broken_by,"       \
-	" xwait, swait, ttl, sequence, random"
+	" xwait, swait, ttl, sequence, random, ran, ran_before"
 #define SQLITE_ROWS_CONTENTS "key, data, attributes"
 #define SQLITE_ROWS_SESSION "id, beat, lease_ms, host, dead, ttl"
 

@@ -409,6 +409,7 @@ conformance_suite(const struct conformance_target *target)
 	conformance_add(suite, conformance_shared());
 	conformance_add(suite, conformance_multi());
 	conformance_add(suite, conformance_waiters());
+	conformance_add(suite, conformance_every());
 	conformance_add(suite, conformance_line());
 	conformance_add(suite, conformance_breaks());
 	conformance_add(suite, conformance_contents());

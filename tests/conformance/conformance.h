@@ -197,6 +197,7 @@ TCase *conformance_multi(void);
 TCase *conformance_breaks(void);
 TCase *conformance_contents(void);
 TCase *conformance_waiters(void);
+TCase *conformance_every(void);
 TCase *conformance_line(void);
 TCase *conformance_reads(void);
 TCase *conformance_sorts(void);

@@ -227,6 +227,8 @@ case_same(const struct seen_lock *a, const struct seen_lock *b)
 	ck_assert_uint_eq(a->record.token, b->record.token);
 	ck_assert_uint_eq(a->record.limit, b->record.limit);
 	ck_assert_uint_eq(a->record.acquired_at_s, b->record.acquired_at_s);
+	ck_assert_uint_eq(a->record.ran_s, b->record.ran_s);
+	ck_assert_uint_eq(a->record.ran_before_s, b->record.ran_before_s);
 	ck_assert_uint_eq(a->record.ttl_s, b->record.ttl_s);
 	ck_assert_str_eq(a->owner, b->owner);
 	ck_assert_uint_eq(a->record.n_holders, b->record.n_holders);

@@ -38,6 +38,8 @@ same_lock(const struct lock_record *a, const struct lock_record *b)
 	    trial_same_text(a->owner, b->owner) &&
 	    trial_same_text(a->broken_by, b->broken_by) &&
 	    ident_equal(a->kept, b->kept) &&
+	    a->ran_s == b->ran_s && a->marked == b->marked &&
+	    a->ran_before_s == b->ran_before_s &&
 	    a->acquired_at_s == b->acquired_at_s && a->ttl_s == b->ttl_s &&
 	    revision_equal(a->revision, b->revision) &&
 	    contents_are_equal(&a->contents, &b->contents);
@@ -123,6 +125,12 @@ fill(struct trial *t, struct operation *o, const struct lock_record *l,
 	o->keeps = o->kind == OPERATION_ACQUIRE && trial_one_in(t, 2);
 	if (o->kind == OPERATION_ACQUIRE && o->mode == LOCK_MODE_SHARED)
 		o->limit = trial_one_in(t, 2) ? l->limit : trial_below(t, 4);
+	if (o->kind == OPERATION_ACQUIRE && trial_one_in(t, 2)) {
+		o->every_s = 1 + trial_below(t, 3);
+		o->marks = trial_one_in(t, 2);
+	}
+	o->run_end = (enum run_end)trial_below(t,
+	    l->ran_s > 0 ? 3 : 2);
 	o->token_seen = trial_one_in(t, 4) ? native_any_token(t) : l->token;
 	o->holders = p->holders;
 	o->n_holders = some_holders(t, l, p->holders);

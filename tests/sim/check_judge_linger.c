@@ -83,6 +83,31 @@ static const struct judge_case let_go[] = {
 	    "2000 c1@A told r3 code=-2\n", NULL, 6000 },
 };
 
+/* Runs of a period of 10 s, the first by A's element. */
+#define RAN(how)							\
+	"rules danger=10000\n0 A start\n0 B start\n"			\
+	"0 A session a open\n0 B session b open\n"			\
+	"10 c1@A acquire x r1 every=10000" how "\n"			\
+	"10 A lock x a/g1 token=100 sent=10\n"				\
+	"10 c1@A told r1 hold=1 token=100 until=19000\n"
+#define RUNS(ms, token)							\
+	ms " c2@B acquire x r1 every=10000\n"				\
+	ms " B lock x b/g2 token=" token " sent=" ms "\n"		\
+	ms " c2@B told r1 hold=1 token=" token " until=19000\n"
+
+static const struct judge_case every[] = {
+	{ "T14", "the last run was a moment ago", RAN("")
+	    "1000 c1@A release 1 r2\n1000 A lock x free token=100 ttl=604801\n"
+	    "1000 c1@A told r2\n", RUNS("1100", "101"),
+	    RUNS("12600", "101") "12600 c2@B danger 1 until=19000\n",
+	    NULL, 13000 },
+	{ "T14", "it has succeeded", RAN(" at-end"),
+	    "1000 c1@A release 1 r2\n1000 A lock x free token=100 ttl=604801\n"
+	    "1000 c1@A told r2\n" RUNS("1100", "101"),
+	    "1000 c1@A leaves\n1000 A lock x free token=100 ttl=604801\n"
+	    RUNS("1100", "101"), NULL, 2000 },
+};
+
 /* The other session has all holds that A knows of, and they are renewed with
  * one event. A may know that x was broken, but no client to tell. */
 #define BESIDE								\
@@ -168,6 +193,12 @@ START_TEST(test_beside)
 }
 END_TEST
 
+START_TEST(test_every)
+{
+	judge_cases(JUDGE_CASES(every));
+}
+END_TEST
+
 START_TEST(test_let_go)
 {
 	judge_cases(JUDGE_CASES(let_go));
@@ -185,6 +216,7 @@ main(void)
 {
 	const TTest *const tests[] = {
 		test_beside,
+		test_every,
 		test_let_go,
 		test_linger,
 		test_resumes,

@@ -177,6 +177,8 @@ coverage_hold_name(enum coverage_hold hold)
 		[COVERAGE_HOLD_PROCESS] = "process",
 		[COVERAGE_HOLD_PROCESS_LEFT] = "process, left",
 		[COVERAGE_HOLD_AT_LEAST] = "at least",
+		[COVERAGE_HOLD_EVERY] = "every",
+		[COVERAGE_HOLD_EVERY_AT_END] = "every, at its end",
 		[COVERAGE_HOLD_RESUMES] = "resumes",
 		[COVERAGE_HOLD_RESUMES_CUT] = "resumes, cut off",
 	};
@@ -203,6 +205,8 @@ coverage_granted(struct coverage_history *h, const struct plan_step *s)
 		[COVERAGE_HOLD_LEAVES] = s->leaves,
 		[COVERAGE_HOLD_PROCESS] = s->process_ms > 0,
 		[COVERAGE_HOLD_AT_LEAST] = s->at_least_ms > 0,
+		[COVERAGE_HOLD_EVERY] = s->every_ms > 0 && !s->at_end,
+		[COVERAGE_HOLD_EVERY_AT_END] = s->every_ms > 0 && s->at_end,
 		[COVERAGE_HOLD_RESUMES] = s->resumes,
 	};
 

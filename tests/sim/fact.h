@@ -184,6 +184,8 @@ struct fact {
 	bool stays;		/* ASKED ACQUIRE: when its client leaves */
 	uint64_t linger_ms;	/* ASKED ACQUIRE: it stays so long; 0: not */
 	uint64_t at_least_ms;	/* ASKED ACQUIRE: so long after its grant */
+	uint64_t every_ms;	/* ASKED ACQUIRE: once in so long, */
+	bool at_end;		/* where it counts if it succeeds */
 	bool resumes;		/* ASKED ACQUIRE, RESUME: its client comes back
 				 * if its daemon ends the connection; ANSWERED
 				 * ACQUIRE: and may */

@@ -98,6 +98,8 @@ history_asked(struct history_line *l, struct fact *f)
 	(void)history_number(l, "DDBLOCK_DANGER_MS", &f->danger_ms);
 	(void)history_number(l, "DDBLOCK_LINGER_MS", &f->linger_ms);
 	(void)history_number(l, "DDBLOCK_AT_LEAST_MS", &f->at_least_ms);
+	(void)history_number(l, "DDBLOCK_EVERY_MS", &f->every_ms);
+	f->at_end = history_text(l, "DDBLOCK_COUNTS") != NULL;
 	(void)history_number(l, "DDBLOCK_PROCESS", &f->process);
 	f->manual = history_text(l, "DDBLOCK_RENEW") != NULL;
 	f->reentrant = history_text(l, "DDBLOCK_REENTRANT") != NULL;

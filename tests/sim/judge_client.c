@@ -3,6 +3,7 @@
  * no line comes after their end.
  */
 #include "judge_contents.h"
+#include "judge_every.h"
 #include "judge_takeover.h"
 
 #include <inttypes.h>
@@ -134,7 +135,7 @@ judge_asked(struct judge *j, const struct fact *f)
 	r->terms = (struct judge_terms){ f->max_hold_ms, f->keepalive_ms,
 		f->danger_ms, f->manual, f->reentrant, f->stays,
 		f->linger_ms, f->resumes, f->fail_closed ? 0 : f->process,
-		f->at_least_ms };
+		f->at_least_ms, f->every_ms, f->at_end };
 	r->fail_closed = f->fail_closed;
 	r->asked_ms = f->at_ms;
 	r->due_ms = f->due_ms;
@@ -248,8 +249,8 @@ judge_released(struct judge *j, const struct judge_request *r,
 		return;
 	}
 	judge_notice_check_stolen(j, h, r, code);
+	judge_every_released(j, h, code);
 	judge_hold_answered(j, h);
-	/* A downgrade on its way goes on, for any holder. */
 	if (judge_linger_let_go(j, h))
 		h->downgrading = r->downgrading;
 	else

@@ -4,6 +4,7 @@
  */
 #include "judge_contents.h"
 #include "judge_drain.h"
+#include "judge_every.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -557,6 +558,7 @@ judge_hold_grant(struct judge *j, struct judge_client *c,
 	judge_hold_check_deadline(j, h);
 	judge_terms_check_end(j, h);
 	judge_linger_granted(j, h, f->resumes);
+	judge_every_granted(j, h);
 	judge_turns_granted(j, h);
 	judge_hold_add_turn(h, r->asked_ms);
 	judge_notice_schedule(j, h);

@@ -496,6 +496,8 @@ judge_lock_fact(struct judge *j, const struct fact *f)
 	judge_lock_raise(j, l, now);
 	if (f->host == FACT_BY_HAND || f->expired)
 		l->hand_ms = f->at_ms;
+	if (f->host == FACT_BY_HAND)
+		l->ran_ms = 0;
 	if (f->host == FACT_BY_HAND && now->exists &&
 	    now->token > l->token_top)
 		l->spent = true;

@@ -77,6 +77,8 @@ struct judge_terms {
 	bool resumes;		/* it may, if its daemon ends the connection */
 	uint64_t process;	/* whose it is when its client has left; or 0 */
 	uint64_t at_least_ms;	/* it stays so long in any case; or 0 */
+	uint64_t every_ms;	/* once in so long; or 0 */
+	bool at_end;		/* it counts if it succeeds */
 };
 
 struct judge_request {
@@ -259,6 +261,7 @@ struct judge_grant {
 	unsigned breaker;
 	uint64_t told_ms;	/* the first */
 	bool takeover;
+	bool once;		/* for one run of a period */
 	bool taken;		/* by others, of a dead session */
 	struct judge_grant *became;	/* its client shares it by that one */
 };
@@ -326,6 +329,7 @@ struct judge_lock {
 	uint64_t gone_ms;	/* when the last holder was gone, */
 	uint64_t used_ms;	/* also if it had deserted its hold before */
 	uint64_t stays_ms;	/* a holder that was cut off keeps it; or 0 */
+	uint64_t ran_ms;	/* the last that counts was asked for; or 0 */
 	uint64_t cleared_ms;	/* when a daemon removed its own element */
 
 	bool known;		/* below is the present item */
@@ -512,7 +516,6 @@ void judge_linger_woke(struct judge *, struct judge_hold *,
 bool judge_linger_may_be_lost(const struct judge_hold *);
 void judge_linger_given_back(struct judge *, struct judge_hold *);
 void judge_linger_granted(struct judge *, struct judge_hold *, bool resumes);
-/* Its client has left, or its daemon can only read of that now. */
 bool judge_linger_left(struct judge *, struct judge_hold *, bool cut_off);
 void judge_linger_missed(struct judge *, struct judge_hold *);
 void judge_linger_check_held(struct judge *, const struct judge_request *);
@@ -543,10 +546,8 @@ void judge_lock_free_all(struct judge *);
 
 /* judge_break.c */
 void judge_break_asked(struct judge *, const struct fact *);
-/* An element is gone by a break. */
 void judge_break_left(struct judge *, const struct judge_lock *,
     struct judge_grant *, const struct fact *);
-/* T8: that it is done was answered. */
 void judge_break_answered(struct judge *, const struct judge_request *);
 void judge_break_free(struct judge_lock *);
 
@@ -580,7 +581,6 @@ void judge_quiet_idle(struct judge *, void *lock);
 bool judge_quiet_is_kept(const struct judge_grant *);
 bool judge_quiet_is_inherited(const struct judge *, unsigned host,
     uint64_t since_ms);
-/* The time, after @since_ms, from which no fault hinders any more. */
 uint64_t judge_quiet_from_ms(const struct judge *, uint64_t since_ms);
 
 /* judge_watch.c */

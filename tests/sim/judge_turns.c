@@ -284,7 +284,8 @@ judge_turns_left(struct judge *j, struct judge_lock *l,
 	    g->released_ms != JUDGE_NEVER || g->hand_gone ||
 	    g->idle_ms == JUDGE_NEVER || first == NULL || first->multi != 0 ||
 	    judge_turns_read_ms(first) >= g->idle_ms ||
-	    first->shared != g->shared ||
+	    first->shared != g->shared || g->once ||
+	    first->terms.every_ms > 0 ||
 	    first->limit != g->limit || first->fail_closed != g->fail_closed ||
 	    l->waited_ms[host] >= g->idle_ms)
 		return;

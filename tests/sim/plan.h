@@ -243,6 +243,8 @@ struct plan_step {
 	bool stays;		/* LOCK: on_close=lease */
 	uint64_t linger_ms;	/* LOCK; 0: not at all */
 	uint64_t at_least_ms;	/* LOCK; 0: no longer than its client has it */
+	uint64_t every_ms;	/* LOCK; 0: at any time */
+	bool at_end;		/* LOCK: that counts if it succeeds */
 	bool resumes;		/* LOCK, RESUME: it comes back after a cut, or
 				 * works until its own deadline */
 	uint64_t process_ms;	/* LOCK of one key: for a process that lives

@@ -200,23 +200,44 @@ dice_linger(struct dice *d, struct plan_step *s)
 		clients_come_back(d, *s);
 }
 
-/* It stays for a while, in one of eight requests of some plans. (By random
- * numbers of its own: all the rest of a plan is as if there were none.) */
+/* By random numbers of its own, so that all the rest of a plan is as if there
+ * were none of what they are for: a number, and a length. */
+static uint64_t
+clients_chance(const struct dice *d, const struct plan_step *s, uint64_t what,
+    uint64_t *ret_ms)
+{
+	const uint64_t seed[4] = { d->plan->seed, s->client, s->at_ms, what };
+	struct random random;
+
+	random_init(&random, seed);
+	*ret_ms = 1 + random_next(&random) % (3 * d->plan->ns.lease_ms);
+	return random_next(&random);
+}
+
+/* It stays for a while, in one of eight requests of some plans. */
 void
 dice_at_least(const struct dice *d, struct plan_step *s)
 {
-	const uint64_t seed[4] = { d->plan->seed, s->client, s->at_ms, 1 };
-	struct random random;
-	uint64_t n, ms;
+	uint64_t ms, n = clients_chance(d, s, 1, &ms);
 
-	random_init(&random, seed);
-	n = random_next(&random);
-	ms = 1 + (n >> 8) % (3 * d->plan->ns.lease_ms);
 	if ((d->extras & DICE_LINGER) == 0 || s->fail_closed || s->manual ||
 	    s->stays || s->keepalive_ms > 0 || n % 8 != 0 ||
 	    (s->max_hold_ms > 0 && s->max_hold_ms < ms))
 		return;
 	s->at_least_ms = ms;
+}
+
+/* It is once per period, in one of five. */
+void
+dice_every(const struct dice *d, struct plan_step *s)
+{
+	uint64_t ms, n = clients_chance(d, s, 2, &ms);
+
+	if ((d->extras & DICE_TERMS) == 0 || s->fail_closed || s->reentrant ||
+	    s->shared || strchr(s->key, '+') != NULL || n % 5 != 0)
+		return;
+	s->every_ms = ms;
+	s->at_end = s->at_least_ms == 0 && n / 5 % 2 == 0;
 }
 
 void
@@ -280,6 +301,7 @@ clients_lock(struct dice *d, uint64_t at_ms, unsigned client, unsigned host,
 		dice_process(d, s);
 	}
 	dice_at_least(d, s);
+	dice_every(d, s);
 	if (s->fail_closed)
 		clients_breaker(d, *s);
 	else

@@ -100,6 +100,7 @@ void dice_keep(struct dice *, struct plan_step *lock);
 void dice_process(struct dice *, struct plan_step *lock);
 void dice_linger(struct dice *, struct plan_step *lock);
 void dice_at_least(const struct dice *, struct plan_step *lock);
+void dice_every(const struct dice *, struct plan_step *lock);
 /* Something else than locking, or it watches. */
 void dice_other(struct dice *, uint64_t at_ms, unsigned client, unsigned host,
     unsigned key);

@@ -18,7 +18,7 @@ fleet_simplify(struct plan *p)
 			continue;
 		s->max_hold_ms = s->keepalive_ms = s->danger_ms = 0;
 		s->linger_ms = s->talk_ms = s->process_ms = 0;
-		s->at_least_ms = 0;
+		s->at_least_ms = s->every_ms = 0;
 		s->manual = s->reentrant = s->stays = false;
 		s->brings = s->notes = s->leaves = false;
 	}

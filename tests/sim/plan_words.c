@@ -109,6 +109,8 @@ const struct setting plan_lock_settings[] = {
 	{ "stays", SETTING_FLAG, S(stays), false },
 	{ "linger", SETTING_DURATION, S(linger_ms), false },
 	{ "at-least", SETTING_DURATION, S(at_least_ms), false },
+	{ "every", SETTING_DURATION, S(every_ms), false },
+	{ "at-end", SETTING_FLAG, S(at_end), false },
 	{ "resumes", SETTING_FLAG, S(resumes), false },
 	{ "process", SETTING_DURATION, S(process_ms), false },
 	{ "stranger", SETTING_FLAG, S(stranger), false },

@@ -326,6 +326,8 @@ story_ask(struct story *s, struct fact *f, enum core_verb verb)
 	f->process = story_option(s, "process", 0);
 	f->linger_ms = story_option(s, "linger", 0);
 	f->at_least_ms = story_option(s, "at-least", 0);
+	f->every_ms = story_option(s, "every", 0);
+	f->at_end = story_has(s, "at-end");
 	f->resumes = story_has(s, "resumes");
 	f->user = story_option(s, "user", 0);
 	if (story_has(s, "unwarned"))

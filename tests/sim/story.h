@@ -20,7 +20,7 @@
  *     TIME c1@A acquire KEY rN [shared] [limit=N] [wait=MS] [due=TIME]
  *         [fail-closed] [max-hold=MS] [keepalive=MS] [danger=MS|unwarned]
  *         [manual] [reentrant] [stays] [linger=MS]
- *         [at-least=MS] [resumes]
+ *         [at-least=MS] [every=MS] [at-end] [resumes]
  *         [user=N]
  *         [joint=N: one of several, with rN]
  *         [data=N] [note=N]

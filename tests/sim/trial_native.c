@@ -117,6 +117,10 @@ native_make(struct trial *t, struct native_pieces *p, struct lock_record *l)
 	l->broken_by = native_any_text(t);
 	l->acquired_at_s = 1000 * trial_below(t, 2);
 	l->ttl_s = 2000 * trial_below(t, 2);
+	l->ran_s = trial_one_in(t, 3) ? 0 :
+	    TRIAL_WALL_MS / 1000 + 1 - trial_below(t, 5);
+	l->marked = trial_one_in(t, 2);
+	l->ran_before_s = l->marked ? 500 * trial_below(t, 2) : 0;
 	l->revision = native_any_revision(t);
 	if (l->revision.sequence > 0)
 		l->contents = native_any_contents(t, p);
@@ -200,6 +204,10 @@ put_lock(struct buffer *b, const struct lock_record *l)
 	put_number(b, "limit", l->limit);
 	put_number(b, "acquired_at", l->acquired_at_s);
 	put_number(b, "ttl", l->ttl_s);
+	put_number(b, "ran", l->ran_s);
+	if (l->marked)
+		(void)buffer_printf(b, ",\"ran_before\":{\"N\":\"%" PRIu64
+		    "\"}", l->ran_before_s);
 	for (size_t i = 0; i < l->n_holders; i++) {
 		native_format_holder(&l->holders[i], text);
 		(void)buffer_printf(b, "%s\"%s\"", i == 0 ?

@@ -162,7 +162,7 @@ static const struct {
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
 	    "REMOVE #ttl, #limit, "
-	    "#broken_by ADD #holders :me DELETE #xwait :session",
+	    "#broken_by, #ran_before ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
 	    "attribute_not_exists(#line[0]) AND "
@@ -172,7 +172,7 @@ static const struct {
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
 	    "REMOVE #ttl, #limit, "
-	    "#broken_by, #line[0], #line[1] "
+	    "#broken_by, #ran_before, #line[0], #line[1] "
 	    "ADD #holders :me DELETE #xwait :session",
 	    "attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#swait) OR #mode <> :mode) AND "
@@ -183,7 +183,7 @@ static const struct {
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
 	    "REMOVE #ttl, #limit, "
-	    "#broken_by, #line[0] DELETE #xwait :session",
+	    "#broken_by, #ran_before, #line[0] DELETE #xwait :session",
 	    "#holders = :dead AND #token = :seen AND #line[0] = :sid", 1 },
 	{ OPERATION_ADD_WAITER, DIALECT_DO, false, "UpdateItem",
 	    "SET #line = list_append(if_not_exists(#line, :none), :last) "
@@ -198,7 +198,7 @@ static const struct {
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
 	    "REMOVE #ttl, #limit, "
-	    "#broken_by DELETE #xwait :session",
+	    "#broken_by, #ran_before DELETE #xwait :session",
 	    "attribute_not_exists(#line[0]) AND "
 	    "#holders = :dead AND #token = :seen", 0 },
 	{ OPERATION_RELEASE, DIALECT_DO, false, "UpdateItem",
@@ -295,7 +295,7 @@ static const struct {
 	{ OPERATION_ACQUIRE, false, 0, "o",
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept, #owner = :owner "
-	    "REMOVE #ttl, #broken_by, #limit "
+	    "REMOVE #ttl, #broken_by, #ran_before, #limit "
 	    "ADD #holders :me DELETE #xwait :session, #swait :session",
 	    "((attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#xwait) OR #mode <> :mode OR "
@@ -308,7 +308,7 @@ static const struct {
 	{ OPERATION_ACQUIRE, false, 3, NULL,
 	    "SET #token = if_not_exists(#token, :first) + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept, #limit = :limit "
-	    "REMOVE #ttl, #broken_by, #owner "
+	    "REMOVE #ttl, #broken_by, #ran_before, #owner "
 	    "ADD #holders :me DELETE #xwait :session, #swait :session",
 	    "((attribute_not_exists(#holders) AND "
 	    "(attribute_not_exists(#xwait) OR #mode <> :mode OR "
@@ -321,14 +321,15 @@ static const struct {
 	{ OPERATION_ACQUIRE, true, 0, NULL,
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept "
-	    "REMOVE #ttl, #broken_by, #limit, #owner "
+	    "REMOVE #ttl, #broken_by, #ran_before, #limit, #owner "
 	    "DELETE #xwait :session, #swait :session",
 	    "#holders = :dead AND #token = :seen" },
 	{ OPERATION_ACQUIRE, true, 3, "o",
 	    "SET #holders = :me, #token = #token + :n, #mode = :mode, "
 	    "#acquired_at = :wall, #kept = :kept, #limit = :limit, "
 	    "#owner = :owner "
-	    "REMOVE #ttl, #broken_by DELETE #xwait :session, #swait :session",
+	    "REMOVE #ttl, #broken_by, #ran_before "
+	    "DELETE #xwait :session, #swait :session",
 	    "#holders = :dead AND #token = :seen" },
 	{ OPERATION_ADD_WAITER, false, 0, NULL, "ADD #swait :session",
 	    "attribute_exists(#holders)" },
@@ -465,7 +466,7 @@ TEST(test_requests_refused)
 	q = ask(&o, DIALECT_DO);
 	check_placeholders(q.json);
 	ck_assert_ptr_nonnull(strstr(text_at(q.json, "UpdateExpression", NULL,
-	    NULL), "REMOVE #ttl, #limit, #broken_by, #owner ADD"));
+	    NULL), "REMOVE #ttl, #limit, #broken_by, #ran_before, #owner ADD"));
 	o.dead = &other;
 	o.n_dead = 1;
 	ask_done(&q);

@@ -29,6 +29,9 @@ request_complaint(const struct lock_request *request)
 	if (request->exclusive && request->options.mode == DDBLOCK_SHARED)
 		return "-x has the lock alone, -s and -c share it: name one "
 		    "of them";
+	if (request->has_counts && request->options.every_ms == 0)
+		return "--counts says which run counts for --every: name that, "
+		    "too";
 	return contents_complaint(&request->contents);
 }
 
@@ -92,6 +95,7 @@ request_option(struct lock_request *request, enum cli_option option)
 		    number > 255)
 			return false;
 		request->busy_status = (int)number;
+		request->not_due_status = (int)number;
 		return true;
 	case CLI_OPTION_NAME:
 		request->client_name = optarg;
@@ -105,6 +109,14 @@ request_option(struct lock_request *request, enum cli_option option)
 	case CLI_OPTION_AT_LEAST:
 		return cli_parse_time(optarg, &options->at_least_ms) &&
 		    options->at_least_ms > 0;
+	case CLI_OPTION_EVERY:
+		return cli_parse_time(optarg, &options->every_ms) &&
+		    options->every_ms > 0;
+	case CLI_OPTION_COUNTS:
+		options->counts_at_end = strcmp(optarg, "succeeded") == 0;
+		request->has_counts = true;
+		return options->counts_at_end ||
+		    strcmp(optarg, "started") == 0;
 	case CLI_OPTION_DANGER:
 		options->danger_ms = -1;
 		return strcmp(optarg, "never") == 0 ||

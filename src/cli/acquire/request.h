@@ -22,6 +22,8 @@ struct lock_request {
 	bool for_process;	/* the hold ends with it, not with us */
 	struct contents contents;
 	int busy_status;	/* exit status when another holds it */
+	int not_due_status;	/* and when it has run in this period */
+	bool has_counts;	/* --counts */
 	bool no_wait, has_wait;	/* -n, -w */
 	bool exclusive;		/* -x */
 	bool quiet;		/* no progress */

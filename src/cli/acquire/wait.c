@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/acquire/outer.h"
 #include "cli/base/age.h"
 #include "common/buffer.h"
 #include "common/clock.h"
+#include "ipc/codec.h"
 
 /* A daemon that is so late will never answer. */
 #define WAIT_ANSWER_MS 30000
@@ -54,6 +56,46 @@ wait_is_for_ever(const struct ddblock_row *row)
 	    ddblock_row_find(row, "policy", NULL) != NULL;
 }
 
+static void
+wait_time(struct buffer *b, const struct ddblock_row *row, const char *before,
+    const char *name)
+{
+	size_t length;
+	const char *value = row == NULL ? NULL :
+	    ddblock_row_find(row, name, &length);
+	uint64_t seconds;
+	time_t when;
+	struct tm parts;
+	char text[64];
+
+	if (value == NULL || !codec_parse_number(value, length, &seconds))
+		return;
+	when = (time_t)seconds;
+	if (localtime_r(&when, &parts) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts) > 0)
+		(void)buffer_printf(b, "%s%s", before, text);
+}
+
+/* It has run in this period. That is as it should be, and is said to those that
+ * look on. */
+static void
+wait_explain_due(struct wait_state *w, const struct ddblock *d,
+    const struct ddblock_reply *reply)
+{
+	struct buffer b;
+
+	w->status = w->request->not_due_status;
+	if (!w->request->progress.enabled)
+		return;
+	buffer_init(&b, 8192);
+	(void)cli_clean(&b, w->request->name, strlen(w->request->name));
+	(void)buffer_printf(&b, ": %s", ddblock_last_text(d));
+	wait_time(&b, reply->row, "; it began at ", "ran_at");
+	wait_time(&b, reply->row, ", the next may from ", "due_at");
+	cli_say("%s", b.data == NULL ? "" : b.data);
+	buffer_done(&b);
+}
+
 /* Why the lock was not granted; returns the exit status for that. */
 static void
 wait_explain(struct wait_state *w, struct ddblock *d,
@@ -65,6 +107,10 @@ wait_explain(struct wait_state *w, struct ddblock *d,
 	    reply->code == DDBLOCK_E_ACQUIRE_TIMEOUT;
 	int code = reply->cause != 0 ? reply->cause : reply->code;
 
+	if (reply->code == DDBLOCK_E_NOT_DUE) {
+		wait_explain_due(w, d, reply);
+		return;
+	}
 	/* Of many locks, the one that is not free. */
 	if (reply->row != NULL && ddblock_row_find(reply->row, "key", NULL))
 		name = ddblock_row_find(reply->row, "key", NULL);

@@ -258,6 +258,9 @@ run_finish(struct run *run, const struct supervise *s, int status)
 	 * released. */
 	if (s->lost || s->front_died)
 		return status;
+	/* Where only success counts, a release would say it (--counts). */
+	if (status != 0 && run->request.options.counts_at_end)
+		return status;
 	r = run_release(run);
 	if (r == 0)
 		return status;

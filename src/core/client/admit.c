@@ -182,7 +182,7 @@ admit_refuse(const struct core *core, const struct client *c,
 	    terms_check(ns, &ask->terms, ret_text, text_size) < 0)
 		return DDBLOCK_E_BAD_REQUEST;
 	if (n_parts > 0 && (ask->terms.fail_closed ||
-	    core_terms_are_own(&ask->terms)))
+	    ask->terms.every_ms > 0 || core_terms_are_own(&ask->terms)))
 		return DDBLOCK_E_UNSUPPORTED;
 	if (n_parts > MULTI_MAX)
 		return DDBLOCK_E_LIMIT;
@@ -250,6 +250,8 @@ admit_wants(const struct core *core, struct request *r,
 	w->limit = (uint16_t)ask->terms.limit;
 	w->fail_closed = ask->terms.fail_closed;
 	w->poll_ms = ask->poll_ms;
+	w->every_s = (uint32_t)((ask->terms.every_ms + 999) / 1000);
+	w->counts_at_end = ask->terms.counts_at_end;
 	w->deadline_ms = ask->wait_ms >= CORE_FOREVER - core->now_ms ?
 	    CORE_FOREVER : core->now_ms + ask->wait_ms;
 }

@@ -16,6 +16,9 @@ downgrade_refuse(const struct hold *h, int *ret_code)
 		       "for";
 	if (h->use.fail_closed)
 		return "this hold is fail-closed, which cannot be downgraded";
+	if (grant_is_once(h->use.grant))
+		return "this hold is that of a run that counts for a period "
+		       "(every), which cannot be downgraded";
 	*ret_code = DDBLOCK_E_BAD_REQUEST;
 	if (h->use.grant->mode != LOCK_MODE_EXCLUSIVE)
 		return "this hold shares the lock already";

@@ -12,6 +12,8 @@ release_let_go(struct core *core, struct request *r, struct hold *h)
 {
 	struct grant *g = h->use.grant;
 
+	if (g != NULL && g->extras != NULL)
+		every_succeed(g);
 	if (at_least_keeps(core, h)) {
 		at_least_let_go(core, h);
 		return NULL;

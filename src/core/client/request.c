@@ -232,7 +232,13 @@ void
 request_answered(struct core *core, struct waiter *w, int code, int cause,
     const char *text)
 {
-	request_reply(core, request_of(w), code, cause, text);
+	struct request *r = request_of(w);
+
+	if (code == DDBLOCK_E_NOT_DUE) {
+		r->reply.ran_s = w->ran_s;
+		r->reply.due_s = w->ran_s + w->every_s;
+	}
+	request_reply(core, r, code, cause, text);
 }
 
 void

@@ -66,6 +66,39 @@ terms_check_at_least(const struct core_terms *asked, char *ret_text,
 	return DDBLOCK_E_BAD_REQUEST;
 }
 
+static int
+terms_check_every(const struct namespace *ns, const struct core_terms *asked,
+    char *ret_text, size_t text_size)
+{
+	const uint64_t most_ms = ns->settings.retention_ms;
+	const bool days = most_ms % 86400000 == 0;
+
+	if (asked->every_ms == 0)
+		return 0;
+	if (asked->counts_at_end && asked->at_least_ms > 0)
+		(void)snprintf(ret_text, text_size, "that a run succeeded is "
+		    "said by its release, which at_least puts off: "
+		    "counts=succeeded does not go with at_least");
+	else if (asked->mode != LOCK_MODE_EXCLUSIVE || asked->fail_closed ||
+	    asked->reentrant)
+		(void)snprintf(ret_text, text_size, "a run per period has the "
+		    "lock alone, and once: every does not go with %s",
+		    asked->fail_closed ? "policy=fail-closed" :
+		    asked->reentrant ? "reentrant" : "mode=shared");
+	else if (asked->every_ms > CORE_EVERY_MAX_MS)
+		(void)snprintf(ret_text, text_size, "every is at most %" PRIu64
+		    " days", CORE_EVERY_MAX_MS / 86400000);
+	else if (most_ms > 0 && asked->every_ms > most_ms)
+		(void)snprintf(ret_text, text_size, "the record of a free lock "
+		    "remains for %" PRIu64 " %s here: every is at most that "
+		    "(retention in the daemon's configuration)",
+		    most_ms / (days ? 86400000 : 3600000),
+		    days ? "days" : "hours");
+	else
+		return 0;
+	return DDBLOCK_E_BAD_REQUEST;
+}
+
 /* Could a hold in this namespace have them? 0, or DDBLOCK_E_BAD_REQUEST with
  * the reason, for people. */
 int
@@ -75,7 +108,8 @@ terms_check(const struct namespace *ns, const struct core_terms *asked,
 	const struct core_namespace *n = &ns->settings;
 	uint64_t last_ms = n->lease_ms - n->margin_ms;
 
-	if (terms_check_at_least(asked, ret_text, text_size) < 0)
+	if (terms_check_at_least(asked, ret_text, text_size) < 0 ||
+	    terms_check_every(ns, asked, ret_text, text_size) < 0)
 		return DDBLOCK_E_BAD_REQUEST;
 	if (asked->linger_ms > 0 && (asked->fail_closed || asked->manual ||
 	    asked->stays)) {

@@ -118,6 +118,8 @@ grant_add_use(struct grant *g, struct use *u)
 	u->token = grant_next_token(g) & TOKEN_MAX;
 	DL_APPEND2(g->uses, u, previous, next);
 	g->lock->n_uses++;
+	if (g->extras != NULL)
+		every_begin(g);
 	grant_touch(g);
 }
 
@@ -141,7 +143,8 @@ bool
 grant_suits(const struct grant *g, const struct waiter *w)
 {
 	return g->mode == w->mode && g->limit == w->limit &&
-	    g->fail_closed == w->fail_closed;
+	    g->fail_closed == w->fail_closed &&
+	    (g->extras == NULL ? w->every_s == 0 : every_suits(g, w));
 }
 
 /* Do all clients here that share it have this one? A fail-closed holder may be

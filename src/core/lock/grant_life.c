@@ -69,7 +69,7 @@ grant_new_id(struct core *core, const struct namespace *ns)
 
 /* NULL: no memory. It is in the lock's list, in NONE, until grant_enter(). */
 struct grant *
-grant_new(struct core *core, struct lock *l, bool fail_closed)
+grant_new(struct core *core, struct lock *l, bool extras)
 {
 	struct grant *g = &l->first;
 
@@ -83,7 +83,7 @@ grant_new(struct core *core, struct lock *l, bool fail_closed)
 		.id = grant_new_id(core, l->ns),
 		.user = USER_NONE,
 	};
-	if ((fail_closed && grant_extras(g) == NULL) ||
+	if ((extras && grant_extras(g) == NULL) ||
 	    !grant_begin_lease(core, g)) {
 		grant_free(g);
 		return NULL;

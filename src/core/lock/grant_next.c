@@ -68,7 +68,8 @@ grant_may_stay(struct core *core, const struct grant *g)
 	const struct lock *l = g->lock;
 
 	if (l->ns->settings.idle_ms == 0 || g->lease->retiring ||
-	    namespace_refusal(l->ns) != 0 || l->queue != NULL)
+	    namespace_refusal(l->ns) != 0 || l->queue != NULL ||
+	    (g->extras != NULL && grant_every(g) != NULL))
 		return false;
 	return l->ns->settings.keeps_idle ||
 	    (g->mode == LOCK_MODE_EXCLUSIVE &&

@@ -39,6 +39,9 @@ struct waiter {
 	bool put_off;	/* its next step is certain, and no business
 			 * of this lock; what follows from that is seen then */
 	bool leaving;		/* its client is */
+	bool counts_at_end;	/* of a period: its run, if it succeeds */
+	uint32_t every_s;	/* once in so long; 0: at any time */
+	uint64_t ran_s;		/* it is not due: the last run began then */
 	uint64_t poll_ms;	/* 0: as its namespace has it */
 	uint32_t user;		/* whose it is */
 	char *owner;
@@ -108,6 +111,7 @@ struct grant {
 /* Does a client have it, or may one that lost it still be working? */
 bool grant_is_taken(const struct core *, const struct grant *);
 bool grant_is_being_downgraded(const struct grant *);
+bool grant_is_once(const struct grant *);	/* per period: every.c */
 
 /* Whose renewal tells its holder that the store answers; NULL: nothing's. */
 struct lease *grant_lease(const struct grant *);
@@ -122,6 +126,7 @@ const char *grant_token_text(const struct grant *);
 /* A client has it, with the token that comes next, or has it no more: the
  * caller releases or advances. And it was told a later one of its block. */
 void grant_add_use(struct grant *, struct use *);
+void every_succeed(struct grant *);
 void grant_drop_use(struct use *);
 void grant_skip_tokens(struct use *, uint64_t told);
 

@@ -35,7 +35,8 @@ enum {
 	SAVED_GRANT_SEQUENCE = 16,	/* that of its contents; */
 	SAVED_GRANT_DOWNGRADE = 32,	/* the name and limit that it may have;
 					 */
-	SAVED_GRANT_TOKEN_TEXT = 64,	/* its token in full */
+	SAVED_GRANT_TOKEN_TEXT = 64,	/* its token in full; */
+	SAVED_GRANT_EVERY = 128,	/* its period */
 };
 
 #define TOKEN_TEXT_MAX 255	/* digits; no format has so many */
@@ -43,6 +44,11 @@ enum {
 struct saved_downgrade {
 	struct ident id;
 	uint64_t limit;
+};
+
+struct saved_every {
+	uint32_t period_s;
+	uint8_t at_end, begun, succeeded, spare;
 };
 
 /* ---- writing ---------------------------------------------------------- */
@@ -75,7 +81,8 @@ grant_saved_flags(const struct grant *g)
 	    (g->lock->sequence > 0 ? SAVED_GRANT_SEQUENCE : 0) |
 	    (downgrade != NULL && downgrade->sent ?
 		SAVED_GRANT_DOWNGRADE : 0) |
-	    (grant_token_text(g) != NULL ? SAVED_GRANT_TOKEN_TEXT : 0));
+	    (grant_token_text(g) != NULL ? SAVED_GRANT_TOKEN_TEXT : 0) |
+	    (grant_is_once(g) ? SAVED_GRANT_EVERY : 0));
 }
 
 bool
@@ -111,6 +118,13 @@ grant_save(struct journal *journal, struct saved *saved)
 	}
 	if ((entry.flags & SAVED_GRANT_TOKEN_TEXT) != 0)
 		saved_add_text(&b, grant_token_text(g));
+	if ((entry.flags & SAVED_GRANT_EVERY) != 0) {
+		const struct every *e = grant_every(g);
+		const struct saved_every every = { e->period_s, e->at_end,
+			e->begun, e->succeeded, 0 };
+
+		saved_add(&b, &every, sizeof(every));
+	}
 	saved_add(&b, l->key, l->key_length);
 	return journal_put(journal, &saved->place, SAVED_GRANT, &entry,
 	    sizeof(entry), b.bytes, b.length);
@@ -232,6 +246,7 @@ struct saved_grant_rest {
 	uint64_t sequence;
 	struct saved_downgrade downgrade;
 	const char *token_text;
+	struct saved_every every;
 	struct key key;
 };
 
@@ -251,12 +266,17 @@ grant_read_rest(const struct journal_entry *entry, struct saved_grant *ret,
 		saved_take(&r, &rest->downgrade, sizeof(rest->downgrade));
 	if ((ret->flags & SAVED_GRANT_TOKEN_TEXT) != 0)
 		rest->token_text = saved_take_text(&r);
+	if ((ret->flags & SAVED_GRANT_EVERY) != 0)
+		saved_take(&r, &rest->every, sizeof(rest->every));
 	rest->key = (struct key){ (const char *)r.at, r.left };
 	return r.bad || !key_is_sound(rest->key) ||
 	    (ret->mode != LOCK_MODE_EXCLUSIVE &&
 		ret->mode != LOCK_MODE_SHARED) ||
 	    rest->sequence > REVISION_SEQUENCE_MAX ||
 	    rest->downgrade.limit > CORE_LIMIT_MAX ||
+	    ((ret->flags & SAVED_GRANT_EVERY) != 0 &&
+		(rest->every.period_s == 0 ||
+		ret->mode != LOCK_MODE_EXCLUSIVE)) ||
 	    (rest->token_text != NULL &&
 		strlen(rest->token_text) > TOKEN_TEXT_MAX) ?
 	    DDBLOCK_E_BAD_RECORD : 0;
@@ -318,7 +338,8 @@ grant_take_over(struct core *core, struct lock *l, struct lease *lease,
     struct grant **ret)
 {
 	const bool fail_closed = (saved->flags & SAVED_GRANT_FAIL_CLOSED) != 0;
-	struct grant *g = grant_new(core, l, fail_closed);
+	struct grant *g = grant_new(core, l, fail_closed ||
+	    rest->every.period_s > 0);
 	int code = 0;
 
 	if (g == NULL)
@@ -329,6 +350,13 @@ grant_take_over(struct core *core, struct lock *l, struct lease *lease,
 	g->fail_closed = g->unproven = fail_closed;
 	if (fail_closed)
 		g->extras->session = saved->session;
+	if (rest->every.period_s > 0)
+		g->extras->every = (struct every){
+			.period_s = rest->every.period_s,
+			.at_end = rest->every.at_end != 0,
+			.begun = rest->every.begun != 0,
+			.succeeded = rest->every.succeeded != 0,
+		};
 	g->passed = (saved->flags & SAVED_GRANT_PASSED) != 0;
 	g->token_next = saved->token_next;
 	g->token_last = saved->token_last;

@@ -115,7 +115,7 @@ outcome_give_back(struct core *core, struct grant *g, const struct holder *me,
 	}
 	grant_enter(core, g, GRANT_NONE, NULL);
 	outcome_seen(core, l, o, submitted_ms);
-	record_orphan(core, l, me);
+	record_orphan(core, l, me, &o->lock);
 }
 
 /* The grant @me is in the record, and its tokens are ours. */
@@ -542,6 +542,9 @@ outcome_take(struct core *core, struct lock *l, const struct outcome *o)
 	if (l->ns->renews_records)
 		outcome_renewed(core, l, s, o);
 	update_seen(core, l, s, o);
+	if (o->lock.ran_s > 0 &&
+	    (o->kind == OUTCOME_DONE || o->kind == OUTCOME_CONFLICT))
+		every_seen(core, l, s, o);
 	submission_free(core, s);
 	if (l->n_overdue > 0)
 		core->lock_events->learnt(core, l);

@@ -1,7 +1,5 @@
-/*
- * What a lock's record tells: the holders in the way, our own grant in it, its
- * waiter marks, and elements and marks of ours that should not be there.
- */
+/* What a lock's record tells: the holders in the way, our own grant in it, its
+ * waiter marks, and elements and marks of ours that should not be there. */
 #include "core/lock/room.h"
 
 #include <assert.h>
@@ -95,10 +93,13 @@ record_leftovers(struct core *core, struct lock *l)
 }
 
 void
-record_orphan(struct core *core, struct lock *l, const struct holder *h)
+record_orphan(struct core *core, struct lock *l, const struct holder *h,
+    const struct lock_record *record)
 {
-	if (record_leftovers(core, l) != NULL)
-		l->leftovers->orphan = *h;
+	if (record_leftovers(core, l) == NULL)
+		return;
+	l->leftovers->orphan = *h;
+	l->leftovers->orphan_is_marked = record->marked;
 }
 
 /* Does the record show one? Then it is to be taken out. */
@@ -111,7 +112,7 @@ record_find_orphan(struct core *core, struct lock *l,
 
 		if (!record_holder_is_orphan(l, h))
 			continue;
-		record_orphan(core, l, h);
+		record_orphan(core, l, h, record);
 		return true;
 	}
 	return false;

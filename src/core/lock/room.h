@@ -30,6 +30,14 @@ void downgrade_stored(struct core *, struct lock *, struct ident,
 #define TOKEN_FLOOR_MAX (TOKEN_MAX - 2 * TOKENS_MAX)
 
 /* What few grants have; it is kept to the grant's end. */
+/* Once per period (every.c). */
+struct every {
+	uint32_t period_s;	/* 0: at any time */
+	bool at_end;		/* it counts when it succeeded */
+	bool begun;		/* a client was told of it, */
+	bool succeeded;		/* and released it */
+};
+
 struct extras {
 	struct ident session;		/* fail-closed: in its element */
 	struct downgrade *downgrade;	/* HELD, or NULL */
@@ -37,6 +45,7 @@ struct extras {
 	char *token_text;	/* of a token beyond TOKEN_MAX; or NULL */
 	uint64_t token_floor;	/* its tokens may have been given before, up to
 				 * this one (tokens.c); 0: they were not */
+	struct every every;
 };
 
 static inline void
@@ -46,6 +55,16 @@ grant_touch(struct grant *g)
 }
 
 struct extras *grant_extras(struct grant *);
+
+/* every.c: of grants that have extras. NULL: it is for any client. */
+struct every *grant_every(const struct grant *);
+bool every_suits(const struct grant *, const struct waiter *);
+void every_ask(struct grant *, const struct waiter *, struct operation *);
+void every_begin(struct grant *);
+enum run_end every_end(const struct grant *);
+void every_seen(struct core *, struct lock *, const struct submission *,
+    const struct outcome *);
+
 struct downgrade *grant_downgrade(const struct grant *);
 struct ident grant_session_id(const struct grant *);
 bool grant_has(const struct grant *, struct ident);
@@ -202,7 +221,8 @@ struct leftovers {
 	struct ident stale_mark;	/* of a session that is not alive */
 	enum lock_mode stray_mark_mode;
 	enum lock_mode stale_mark_mode;
-	struct holder orphan;		/* our session's, but not live */
+	struct holder orphan;		/* our session's, but not live, */
+	bool orphan_is_marked;		/* whose acquire said that it runs */
 	struct holder dead;	/* of others, beside grants of ours */
 };
 
@@ -210,7 +230,8 @@ void record_seen(struct core *, struct lock *, const struct lock_record *,
     uint64_t submitted_ms);
 bool record_find_orphan(struct core *, struct lock *,
     const struct lock_record *);
-void record_orphan(struct core *, struct lock *, const struct holder *);
+void record_orphan(struct core *, struct lock *, const struct holder *,
+    const struct lock_record *);
 void record_forget_sight(struct lock *);
 bool record_block(struct core *, struct lock *);
 bool record_awaits_turn(struct core *, struct lock *);

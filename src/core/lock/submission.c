@@ -151,7 +151,9 @@ submission_prepare_acquire(struct core *core, struct grant *g,
 	g->n_tokens = grant_tokens(g);
 	o->tokens = g->n_tokens;
 	o->version = s->version;
-	o->keeps = l->ns->settings.idle_ms > 0 &&
+	if (w->every_s > 0)
+		every_ask(g, w, o);
+	o->keeps = l->ns->settings.idle_ms > 0 && w->every_s == 0 &&
 	    !l->ns->settings.keeps_idle && kept_is_planned(core, l, w);
 	o->keeps_contents = w->change != NULL && w->change->spares_data;
 	if (!l->ns->has_sessions)
@@ -222,6 +224,8 @@ submission_prepare_release(struct core *core, struct grant *g,
 	}
 	o->others_hold = g->lock->others_seen >= o->n_holders ||
 	    g->lock->grants->next != NULL;
+	if (g->extras != NULL)
+		o->run_end = every_end(g);
 	o->keeps_contents = g->releasing != NULL &&
 	    g->releasing->keeps_contents;
 }
@@ -240,6 +244,8 @@ submission_prepare_cleaning(struct lock *l, struct submission *s, size_t n_dead)
 		s->holder = l->leftovers->orphan;
 		o->n_holders = 1;
 		o->holders = &s->holder;
+		o->run_end = l->leftovers->orphan_is_marked ?
+		    RUN_NEVER_WAS : RUN_AS_IT_IS;
 	}
 	o->others_hold = l->others_seen > o->n_holders || l->grants != NULL;
 }
@@ -398,7 +404,8 @@ submission_send(struct core *core, struct lock *l, enum operation_kind kind,
 	assert(l->submission == NULL);
 	s = submission_new(core, l, kind, user, n_dead);
 	if (s != NULL && kind == OPERATION_ACQUIRE && g == NULL) {
-		g = grant_new(core, l, l->queue->fail_closed);
+		g = grant_new(core, l, l->queue->fail_closed ||
+		    l->queue->every_s > 0);
 		if (g == NULL) {
 			submission_free(core, s);
 			s = NULL;

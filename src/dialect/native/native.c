@@ -14,7 +14,7 @@ static const char *const native_names[] = {
 	"holders", "mode", "limit", "token", "owner", "acquired_at",
 	"broken_by", "data", "attrs", "rev", "xwait", "swait", "line", "ttl",
 	"kept", "beat", "lease_ms", "host", "pid", "boot_id", "version", "dead",
-	"contact",
+	"contact", "ran", "ran_before",
 };
 
 static bool
@@ -142,7 +142,7 @@ native_read_put(const struct dialect_table *table, const struct operation *o,
 }
 
 static int
-native_answer(const struct dialect_table *table, const struct operation *o,
+native_read_answer(const struct dialect_table *table, const struct operation *o,
     const struct dialect_attempt *a, bool conflict, const char *body,
     size_t length, struct dialect_view *view)
 {
@@ -181,12 +181,21 @@ native_answer(const struct dialect_table *table, const struct operation *o,
 	}
 }
 
+static int
+native_answer(const struct dialect_table *table, const struct operation *o,
+    const struct dialect_attempt *a, bool conflict, const char *body,
+    size_t length, struct dialect_view *view)
+{
+	view->lock.asked_s = a->wall_ms / 1000;
+	return native_read_answer(table, o, a, conflict, body, length, view);
+}
+
 const struct dialect dialect_native = {
 	.name = "native",
 	.life = LOCK_LIFE_SESSION,
 	.features = DIALECT_SHARED | DIALECT_FAIL_CLOSED | DIALECT_FAIL_OPEN |
 	    DIALECT_DATA | DIALECT_ATTRIBUTES | DIALECT_TOKENS |
-	    DIALECT_WAITER_MARKS | DIALECT_MULTI,
+	    DIALECT_WAITER_MARKS | DIALECT_MULTI | DIALECT_EVERY,
 	.request = native_request,
 	.answer = native_answer,
 	.key_attribute_ok = native_key_attribute_ok,

@@ -132,7 +132,9 @@ static int
 native_read_lock(struct native_reader *r, struct json_object *item,
     struct lock_record *ret)
 {
-	struct lock_record l = { .exists = true };
+	struct lock_record l = {
+		.exists = true, .asked_s = r->view->lock.asked_s,
+	};
 
 	native_read_holders(r, item, &l);
 	l.mode = native_read_mode(r, item);
@@ -148,6 +150,9 @@ native_read_lock(struct native_reader *r, struct json_object *item,
 	l.broken_by = native_text(r, item, "broken_by");
 	(void)native_number(r, item, "acquired_at", NATIVE_NUMBER_MAX,
 	    &l.acquired_at_s);
+	(void)native_number(r, item, "ran", NATIVE_NUMBER_MAX, &l.ran_s);
+	l.marked = native_number(r, item, "ran_before", NATIVE_NUMBER_MAX,
+	    &l.ran_before_s);
 	(void)native_number(r, item, native_ttl(r->table), NATIVE_NUMBER_MAX,
 	    &l.ttl_s);
 	native_read_contents(r, item, &l);
@@ -207,7 +212,9 @@ static int
 native_check_room(struct native_reader *r, const struct operation *o,
     const struct lock_record *l)
 {
-	const struct apply a = { .life = LOCK_LIFE_SESSION };
+	const struct apply a = {
+		.life = LOCK_LIFE_SESSION, .wall_s = l->asked_s,
+	};
 
 	if (o->kind == OPERATION_ACQUIRE &&
 	    apply_judge_lock(&a, o, l) == DDBLOCK_E_BAD_RECORD)

@@ -25,12 +25,15 @@
  * people.
  */
 #define NATIVE_SET "#mode = :mode, #acquired_at = :wall, #kept = :kept"
-#define NATIVE_REMOVE "REMOVE #ttl, #limit, #broken_by"
+#define NATIVE_REMOVE "REMOVE #ttl, #limit, #broken_by, #ran_before"
 #define NATIVE_OWNED NATIVE_SET ", #owner = :owner " NATIVE_REMOVE " "
 #define NATIVE_UNOWNED NATIVE_SET " " NATIVE_REMOVE ", #owner "
 #define NATIVE_ACQUIRE "SET #token = if_not_exists(#token, :first) + :n, "
 #define NATIVE_TAKE "SET #holders = :me, #token = #token + :n, "
 #define NATIVE_JOIN "ADD #holders :me "
+/* Of a run that counts: since when, and what was there before. */
+#define NATIVE_RUN ", #ran_before = if_not_exists(#ran, :zero), #ran = :wall " \
+	"REMOVE #ttl, #limit, #broken_by"
 #define NATIVE_UNMARK "DELETE #xwait :session"
 
 /* The conditions of acquires. The kinds of use alternate. */
@@ -46,6 +49,7 @@
 #define NATIVE_NOT_IN_LINE "NOT contains(#line, :it)"
 #define NATIVE_ITS_PLACE "#line[%" PRIu32 "] = :it%s"
 #define NATIVE_APPEND "list_append(if_not_exists(#line, :none), :last) "
+#define NATIVE_DUE " AND (attribute_not_exists(#ran) OR #ran <= :due)"
 #define NATIVE_SHARED_TURN "(attribute_not_exists(#xwait) OR "                 \
 	"#mode <> :mode OR contains(#xwait, :sid))"
 /* Two placeholders: the limit, and how many others it admits. */
@@ -54,7 +58,8 @@
 #define NATIVE_AS_SEEN "#holders = :dead AND #token = :seen"
 /* For reads of many locks, or of a watched lock: all but the contents. */
 #define NATIVE_BARE "#key, #holders, #mode, #limit, #token, #owner, "          \
-	"#acquired_at, #kept, #broken_by, #rev, #xwait, #swait, #line, #ttl"
+	"#acquired_at, #kept, #broken_by, #rev, #xwait, #swait, #line, #ttl, " \
+	"#ran, #ran_before"
 #define NATIVE_BARE_SORTED NATIVE_BARE ", #sort"
 /* An existing item without a token is not ours. */
 #define NATIVE_ROOM "(attribute_not_exists(#key) OR "                          \
@@ -103,7 +108,7 @@ native_update_shared(struct native_writer *w, const struct operation *o)
 	char places[NATIVE_PLACES_SIZE];
 
 	(void)snprintf(update, sizeof(update),
-	    "%s" NATIVE_SET "%s%s REMOVE #ttl, #broken_by%s%s%s %s"
+	    "%s" NATIVE_SET "%s%s REMOVE #ttl, #broken_by, #ran_before%s%s%s %s"
 	    "DELETE #xwait :session, #swait :session",
 	    o->n_dead == 0 ? NATIVE_ACQUIRE : NATIVE_TAKE,
 	    o->limit != 0 ? ", #limit = :limit" : "",
@@ -134,26 +139,41 @@ native_update_shared(struct native_writer *w, const struct operation *o)
 		native_value_session(w, ":sid", o->me.session, false);
 }
 
-/* The update of an acquire for exclusive use, from the line. */
+/* The update of an acquire for exclusive use, from the line or once per period.
+ * */
 static void
-native_update_next(struct native_writer *w, const struct operation *o)
+native_update_next(struct native_writer *w, const struct operation *o,
+    uint64_t wall_s)
 {
 	char update[512 + NATIVE_PLACES_SIZE];
-	char condition[256];
+	char condition[512];
 	char places[NATIVE_PLACES_SIZE];
+	size_t length;
 
 	(void)snprintf(update, sizeof(update),
-	    "%s" NATIVE_SET "%s" NATIVE_REMOVE "%s%s %s" NATIVE_UNMARK,
+	    "%s" NATIVE_SET "%s%s%s%s %s" NATIVE_UNMARK,
 	    o->n_dead == 0 ? NATIVE_ACQUIRE : NATIVE_TAKE,
-	    o->owner != NULL ? ", #owner = :owner " : " ",
+	    o->owner != NULL ? ", #owner = :owner" : "",
+	    o->marks ? NATIVE_RUN : " " NATIVE_REMOVE,
 	    o->owner != NULL ? "" : ", #owner",
 	    native_places(places, o->place),
 	    o->n_dead == 0 ? NATIVE_JOIN : "");
-	(void)snprintf(condition, sizeof(condition), "%s", o->n_dead == 0 ?
+	(void)snprintf(condition, sizeof(condition), "%s%s",
+	    o->place == 0 ? NATIVE_NO_LINE : "", o->n_dead == 0 ?
 	    NATIVE_FREE NATIVE_TURN NATIVE_ROOM : NATIVE_AS_SEEN);
 	native_append_place(condition, sizeof(condition), o);
+	length = strlen(condition);
+	if (o->every_s > 0)
+		(void)snprintf(condition + length, sizeof(condition) - length,
+		    "%s", NATIVE_DUE);
 	native_update(w, o, update, condition);
-	native_value_session(w, ":sid", o->me.session, false);
+	if (o->place > 0)
+		native_value_session(w, ":sid", o->me.session, false);
+	if (o->every_s > 0)
+		native_value_number(w, ":due",
+		    wall_s > o->every_s ? wall_s - o->every_s : 0);
+	if (o->marks && o->n_dead > 0)
+		native_value_number(w, ":zero", 0);
 }
 
 static void
@@ -164,8 +184,8 @@ native_write_acquire(struct native_writer *w, const struct operation *o,
 
 	if (shared)
 		native_update_shared(w, o);
-	else if (o->place > 0)
-		native_update_next(w, o);
+	else if (o->place > 0 || o->every_s > 0)
+		native_update_next(w, o, wall_s);
 	else if (o->n_dead == 0)
 		native_update(w, o, o->owner != NULL ?
 		    NATIVE_ACQUIRE NATIVE_OWNED NATIVE_JOIN NATIVE_UNMARK :
@@ -228,8 +248,19 @@ static void
 native_write_release(struct native_writer *w, const struct operation *o,
     uint64_t wall_s)
 {
-	native_update(w, o, "SET #ttl = :ttl DELETE #holders :them",
-	    "#holders = :them");
+	const char *const updates[] = {
+		[RUN_AS_IT_IS] = "SET #ttl = :ttl DELETE #holders :them",
+		[RUN_COUNTS] = "SET #ttl = :ttl, "
+		    "#ran = if_not_exists(#acquired_at, :zero) "
+		    "REMOVE #ran_before DELETE #holders :them",
+		[RUN_NEVER_WAS] = "SET #ttl = :ttl, "
+		    "#ran = if_not_exists(#ran_before, #ran) "
+		    "REMOVE #ran_before DELETE #holders :them",
+	};
+
+	native_update(w, o, updates[o->run_end], "#holders = :them");
+	if (o->run_end == RUN_COUNTS)
+		native_value_number(w, ":zero", 0);
 	native_value_holders(w, ":them", o->holders, o->n_holders);
 	native_value_number(w, ":ttl", wall_s + w->table->retention_s);
 }

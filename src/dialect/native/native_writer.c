@@ -16,7 +16,7 @@
 #include "dialect/json.h"
 #include "dialect/native/native.h"
 
-#define NATIVE_NAMES_MAX 16
+#define NATIVE_NAMES_MAX 20
 
 void
 native_write_item(struct native_writer *w, const struct native_item *item)

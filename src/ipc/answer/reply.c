@@ -150,6 +150,10 @@ answer_failure(struct connection *c, struct buffer *b,
 		codec_text_value(b, "cause", error_word(a->cause));
 	if (a->key.length > 0)
 		answer_name(b, a->key);
+	if (a->ran_s > 0) {
+		codec_number(b, "ran_at", a->ran_s);
+		codec_number(b, "due_at", a->due_s);
+	}
 	if ((a->verb != CORE_ACQUIRE && a->verb != CORE_BREAK) ||
 	    a->holder == NULL || !a->holder->held || p->hides)
 		return;

@@ -36,6 +36,8 @@ acquire_terms(const struct protocol_request *q, struct core_terms *ret)
 	ret->stays = protocol_is(q, ARGUMENT_ON_CLOSE);
 	ret->linger_ms = protocol_number(q, ARGUMENT_LINGER);
 	ret->at_least_ms = protocol_number(q, ARGUMENT_AT_LEAST);
+	ret->every_ms = protocol_number(q, ARGUMENT_EVERY);
+	ret->counts_at_end = protocol_is(q, ARGUMENT_COUNTS);
 }
 
 /* A NUL follows each. NULL: it is not given. */
