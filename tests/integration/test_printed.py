@@ -140,6 +140,7 @@ TABLE = (
     ("man/ddblock-protocol.7", "$ printf 'TRY", Runs(
         r"OK id=1 token=\d+ mode=exclusive remaining=[\d.]+s "
         r"until_boot_ms=\d+ margin=1s")),
+    ("man/ddblock.1", "0 3 * * *", By("tests/integration/test_every.py")),
     ("man/ddblock.1", "ddblock history", By("tests/systemd/test_history.py")),
     ("man/ddblock.1", "ddblock run -n", Runs("./nightly.sh .*")),
     ("man/ddblock.1", "ddblock run -c 3", Runs("./convert.sh in.mkv .*")),
