@@ -519,8 +519,8 @@ TEST(test_waiting_and_status)
 	say(fd, "TRY k\nSTATUS\n");
 	ck_assert_int_gt(recv(fd, got, sizeof(got), 0), 0);
 	ck_assert_int_eq(strncmp(got, "+ ns=default store=sqlite scope=host "
-	    "where=/x session=open state=ok remaining=0s renewed=0s locks=3 "
-	    "held=0 ", 90), 0);
+	    "where=/x session=open state=ok danger=0s remaining=0s "
+	    "renewed=0s locks=3 held=0 ", 102), 0);
 	t.core.holder = t.seen[0].client;
 	say(fd, "WAITING\n");
 	(void)snprintf(got, sizeof(got), "+ ns=default key=w ahead=2 "
