@@ -498,7 +498,7 @@ judge_end_hold(struct judge *j, const struct judge_hold *h)
 }
 
 /* 5: it renews none that it does not need. (One that was restored from a backup
- * it may.) */
+ * it may; and one that it opened long ago may land late.) */
 static void
 judge_end_sessions(struct judge *j, unsigned host)
 {
@@ -509,7 +509,8 @@ judge_end_sessions(struct judge *j, unsigned host)
 	{
 		n += s->exists && !s->ever_dead && s->back_ms == 0 &&
 		    s->ended_ms == JUDGE_NEVER &&
-		    j->now_ms < s->changed_ms + s->lease_ms;
+		    j->now_ms < s->changed_ms + s->lease_ms &&
+		    j->now_ms < s->sent_ms + s->lease_ms;
 	}
 	if (n > j->rules.sessions_max)
 		judge_find(j, "5", "%c renews %u sessions in the end",

@@ -513,8 +513,9 @@ record_went_back(struct lock *l, uint64_t token)
 	memcpy(ns->tokens_back.key, l->key, l->key_length);
 }
 
-/* An absent record has none: a new one begins above all of before. What was too
- * high to be raised above is forgotten as soon as it is repaired. */
+/* An absent record has none: a new one begins above all of before. What is too
+ * high for anything to follow is not remembered: when it has been repaired, the
+ * highest one before it counts. */
 void
 record_token_seen(struct lock *l, const struct lock_record *record)
 {
@@ -523,10 +524,10 @@ record_token_seen(struct lock *l, const struct lock_record *record)
 	l->token_seen = record->token;
 	if (record->token < l->token_known) {
 		record_went_back(l, record->token);
-		if (l->token_known <= TOKEN_FLOOR_MAX)
-			return;
+		return;
 	}
-	l->token_known = record->token;
+	if (record->token <= TOKEN_FLOOR_MAX)
+		l->token_known = record->token;
 	l->token_low = false;
 }
 
