@@ -469,9 +469,9 @@ secret_access_key = s
         daemon.command = lambda: command
         with daemon:
             line = daemon.wait_log("connections_max = 5000")
-            self.assertIn("only 500 files may be open, and 216 are for other",
+            self.assertIn("only 500 files may be open, and 224 are for other",
                           line)
-            clients = [harness.Client(daemon) for _ in range(284)]
+            clients = [harness.Client(daemon) for _ in range(276)]
             for client in clients:
                 self.assertTrue(client.call("PING").ok)
             with harness.Client(daemon) as refused:

@@ -63,7 +63,7 @@ class Table(unittest.TestCase):
         status, out, err = self.task("--check-table")
         self.assertEqual((status, out), (78, ""))
         self.assertIn(self.table, err)
-        self.assertIn("--init-table", err)
+        self.assertIn("ddblock init-table", err)
         for _ in range(2):
             status, out, err = self.task("--init-table")
             self.assertEqual((status, harness.not_waiting(err)), (0, ""))
@@ -225,7 +225,7 @@ class Trouble(unittest.TestCase):
         harness.need_dynamodb()
         table = f"t-{os.getpid()}-late"
         with Daemon(config(table)) as daemon:
-            self.trouble(daemon, "NO_TABLE", table, "--init-table")
+            self.trouble(daemon, "NO_TABLE", table, "ddblock init-table")
             create_table(table, "key")
             daemon.wait_log("the store answers again")
             with Client(daemon) as client:

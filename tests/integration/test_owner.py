@@ -90,6 +90,23 @@ class OneDaemon:
             pass
         self.assertEqual(owner_of(two, "k"), "gone")
 
+    def test_left_without_a_text(self):
+        """What may outlive its client keeps its client's name."""
+        for terms in ({"on_close": "lease"}, {"linger": "1m"},
+                      {"at_least": "1m"}):
+            with self.subTest(terms=terms):
+                one, two = self.clients(2)
+                one.hello("worker")
+                key, = terms
+                self.assertTrue(one.try_(key, **terms).ok)
+                one.close()
+                while not two.call(f"HELD key={key}").rows[0].get("left"):
+                    pass
+                for where in (two.call(f"GET {key}"), two.try_(key),
+                              two.call(f"HELD key={key}").rows[0]):
+                    self.assertRegex(where["owner"],
+                                     rf"/worker:{os.getpid()} {USER}$")
+
     def test_command_line(self):
         client, = self.clients(1)
         with Run(self.daemon, "run", "--owner=nightly", "k", "--",

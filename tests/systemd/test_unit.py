@@ -341,7 +341,7 @@ class Confined(Case):
         rows = {row["key"]: row for row in self.held()}
         for key, name in (("a", "alice"), ("b", "bob")):
             self.assertEqual(int(rows[key]["uid"]), USERS[name], rows)
-            self.assertEqual(rows[key]["name"], "ddblock")
+            self.assertEqual(rows[key]["name"], "sh")
         self.held_beside("c", user="alice")
         done = self.ddblock("run", "d", "--", "true", check=False)
         self.assertEqual(done.returncode, 75, done.stderr)

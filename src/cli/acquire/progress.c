@@ -24,18 +24,17 @@
 
 void
 progress_init(struct progress *p, const struct cli *cli, const char *key,
-    uint64_t wait_ms, bool quiet)
+    uint64_t from_ms, uint64_t wait_ms, bool quiet)
 {
 	*p = (struct progress){ .key = key, .ns = cli->ns,
-		.sort = cli->sort, .from_ms = clock_boot_ms(),
-		.wait_ms = wait_ms };
+		.sort = cli->sort, .from_ms = from_ms, .wait_ms = wait_ms };
 	buffer_init(&p->line, PROGRESS_LINE_MAX);
 	buffer_init(&p->next, PROGRESS_LINE_MAX);
 	if (quiet)
 		return;
 	p->terminal = isatty(STDERR_FILENO) == 1;
 	p->enabled = p->terminal || cli->verbose;
-	p->next_ms = p->from_ms + PROGRESS_FIRST_MS;
+	p->next_ms = clock_boot_ms() + PROGRESS_FIRST_MS;
 }
 
 static void

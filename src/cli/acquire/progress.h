@@ -28,11 +28,14 @@ struct progress {
 	struct buffer line;
 };
 
-/* It is shown on a terminal, but not by a job in the background; with @verbose,
- * also anywhere else. @wait_ms: how long it waits at most, or DDBLOCK_NEVER_MS.
- * It must live as long as the connection, because late answers refer to it. */
+/*
+ * It is shown on a terminal, but not by a job in the background; with @verbose,
+ * also anywhere else. It waits since @from_ms, of the boot clock, and for at
+ * most @wait_ms, or DDBLOCK_NEVER_MS. It must live as long as the connection,
+ * because late answers refer to it.
+ */
 void progress_init(struct progress *, const struct cli *, const char *key,
-    uint64_t wait_ms, bool quiet);
+    uint64_t from_ms, uint64_t wait_ms, bool quiet);
 void progress_done(struct progress *);
 
 /* Milliseconds for poll(2) until there is something to do; -1: never. */

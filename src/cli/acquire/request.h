@@ -19,6 +19,9 @@ struct lock_request {
 	char multi_name[REQUEST_NAME_MAX];
 	const char *client_name;	/* --name; or NULL */
 	struct ddblock_acquire_options options;
+	uint64_t from_ms;	/* boot time: it waits since then, also for a
+				 * daemon, */
+	uint64_t asked_ms;	/* so long at most; DDBLOCK_NEVER_MS */
 	bool for_process;	/* the hold ends with it, not with us */
 	struct contents contents;
 	int busy_status;	/* exit status when another holds it */

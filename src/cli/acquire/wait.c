@@ -226,6 +226,13 @@ wait_on_event(void *arg, struct ddblock *d, const struct ddblock_event *event)
 	cli_say_connection(d, event);
 }
 
+static bool
+wait_is_limited(const struct lock_request *request)
+{
+	return request->options.wait_ms >= 0 &&
+	    request->options.wait_ms != DDBLOCK_WAIT_FOREVER;
+}
+
 /* What is left of the wait for the lock; no less than a millisecond. */
 static int64_t
 wait_left(const struct lock_request *request, uint64_t from_ms)
@@ -250,6 +257,9 @@ wait_open(struct cli *cli, const char *name, struct lock_request *request,
 	options.name = request_client_name(request, name);
 	options.resume = 1;
 	options.interrupt_fd = request->interrupt_fd;
+	request->from_ms = from_ms;
+	request->asked_ms = wait_is_limited(request) ?
+	    (uint64_t)request->options.wait_ms : DDBLOCK_NEVER_MS;
 	do {
 		options.wait_ms = wait_left(request, from_ms);
 		status = cli_connect(cli, options, ret);
@@ -272,7 +282,7 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 {
 	struct ddblock_acquire_options *options = &request->options;
 	struct wait_state w = { .request = request };
-	uint64_t wait_ms = DDBLOCK_NEVER_MS, limit_ms = DDBLOCK_NEVER_MS;
+	uint64_t limit_ms = DDBLOCK_NEVER_MS;
 	int status = outer_check(cli, d, request);
 	int r;
 
@@ -282,18 +292,16 @@ wait_for_lock(struct cli *cli, struct ddblock *d,
 	options->ns = cli->ns;
 	options->sort = cli->sort;
 	contents_ask(&request->contents, options);
-	if (options->wait_ms >= 0 &&
-	    options->wait_ms != DDBLOCK_WAIT_FOREVER) {
-		wait_ms = (uint64_t)options->wait_ms;
-		limit_ms = clock_boot_ms() + wait_ms + WAIT_ANSWER_MS;
-	}
+	if (wait_is_limited(request))
+		limit_ms = clock_boot_ms() + (uint64_t)options->wait_ms +
+		    WAIT_ANSWER_MS;
 	r = ddblock_acquire_several_start(d, request->keys, request->n_keys,
 	    options, wait_on_answer, &w, &w.number);
 	if (r < 0)
 		return cli_failed(d, request->name, r);
 	progress_init(&request->progress, cli,
-	    request->n_keys == 1 ? request->keys[0] : NULL, wait_ms,
-	    request->quiet);
+	    request->n_keys == 1 ? request->keys[0] : NULL, request->from_ms,
+	    request->asked_ms, request->quiet);
 	status = wait_loop(&w, d, &request->progress, limit_ms);
 	progress_done(&request->progress);
 	*ret_id = w.id;

@@ -61,16 +61,24 @@ acquire_left_ms(const struct server *s, uint64_t wait_ms)
 	return wait_ms > waited_ms ? wait_ms - waited_ms : 0;
 }
 
-/* Its owner for people: @owner, unless the request names another. */
+/* Its owner for people: @owner, unless the request names another. What may stay
+ * when its client is gone keeps it as its own, for nobody will be there who has
+ * that name. */
 static void
 acquire_owner(struct connection *c, const struct protocol_request *q,
     char owner[OWNER_LENGTH_MAX + 1], struct core_request *ret)
 {
-	ret->labels.owner = acquire_text(q, ARGUMENT_OWNER);
-	ret->owner = ret->labels.owner != NULL ? ret->labels.owner : owner;
-	if (ret->labels.owner == NULL)
-		(void)owner_of_hold(c->server, ret->namespace_index, c->client,
-		    ret->terms.process, owner);
+	const struct core_terms *terms = &ret->terms;
+
+	ret->owner = ret->labels.owner = acquire_text(q, ARGUMENT_OWNER);
+	if (ret->owner != NULL)
+		return;
+	(void)owner_of_hold(c->server, ret->namespace_index, c->client,
+	    terms->process, owner);
+	ret->owner = owner;
+	if (terms->linger_ms > 0 || terms->at_least_ms > 0 || terms->stays ||
+	    terms->fail_closed)
+		ret->labels.owner = owner;
 }
 
 /* How it waits. */
