@@ -180,7 +180,12 @@ class OnTerminal:
 
     def stopped(self):
         """Wait until it stands still."""
-        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+        end = time.monotonic() + harness.TIMEOUT_S
+        while os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT |
+                        os.WNOHANG) is None:
+            if time.monotonic() > end:
+                raise AssertionError("it does not stand still")
+            time.sleep(0.01)
 
     def end(self):
         """Wait for its end: the exit status (negative: the signal)."""

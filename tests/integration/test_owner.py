@@ -92,8 +92,7 @@ class OneDaemon:
 
     def test_left_without_a_text(self):
         """What may outlive its client keeps its client's name."""
-        for terms in ({"on_close": "lease"}, {"linger": "1m"},
-                      {"at_least": "1m"}):
+        for terms in {"on_close": "lease"}, {"at_least": "1m"}:
             with self.subTest(terms=terms):
                 one, two = self.clients(2)
                 one.hello("worker")

@@ -50,10 +50,30 @@ terminal_colours(void)
 	terminal_coloured = true;
 }
 
+static void
+terminal_on_stop(int number)
+{
+	(void)number;
+}
+
+/* It is blocked, and read as all signals are. Without a handler, ncurses would
+ * ignore it during each refresh, and so forget one that waits to be read. */
+static void
+terminal_keep_stop(void)
+{
+	const struct sigaction keep = { .sa_handler = terminal_on_stop };
+	struct sigaction old;
+
+	if (sigaction(SIGTSTP, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		(void)sigaction(SIGTSTP, &keep, NULL);
+}
+
 bool
 terminal_open(void)
 {
 	int error;
+
+	terminal_keep_stop();
 
 	/* newterm() does not give back what it has when there is none. */
 	if (setupterm(NULL, STDOUT_FILENO, &error) == ERR)

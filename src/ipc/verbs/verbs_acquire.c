@@ -62,8 +62,8 @@ acquire_left_ms(const struct server *s, uint64_t wait_ms)
 }
 
 /* Its owner for people: @owner, unless the request names another. What may stay
- * when its client is gone keeps it as its own, for nobody will be there who has
- * that name. */
+ * without a client keeps it as its own, for nobody will be there who has that
+ * name; what lingers has that of the client that resumes it. */
 static void
 acquire_owner(struct connection *c, const struct protocol_request *q,
     char owner[OWNER_LENGTH_MAX + 1], struct core_request *ret)
@@ -76,8 +76,8 @@ acquire_owner(struct connection *c, const struct protocol_request *q,
 	(void)owner_of_hold(c->server, ret->namespace_index, c->client,
 	    terms->process, owner);
 	ret->owner = owner;
-	if (terms->linger_ms > 0 || terms->at_least_ms > 0 || terms->stays ||
-	    terms->fail_closed)
+	if (terms->linger_ms == 0 && (terms->at_least_ms > 0 || terms->stays ||
+	    terms->fail_closed))
 		ret->labels.owner = owner;
 }
 
