@@ -40,6 +40,9 @@ class Base(unittest.TestCase):
         d = Daemon(config, args=["--stop-wait=0"])
         self.addCleanup(d.close)
         d.start()
+        # Then its session is in the table, with what it says of hints.
+        while self.status(d)["session"] != "open":
+            pass
         return d
 
     def client(self, daemon):
