@@ -482,6 +482,9 @@ dynamodb_on_identity(void *arg, int code, const char *text)
 
 	dynamodb_set_where(s);
 	dynamodb_check_go(s);
+	/* What was refused, or missing, was not these. */
+	if (code == 0 && s->jobs.last_error == DDBLOCK_E_NO_CREDENTIALS)
+		dynamodb_jobs_trouble(&s->jobs, 0, "");
 	if (code == 0 || aws_client_ready(s->jobs.client))
 		return;
 	dynamodb_jobs_trouble(&s->jobs, code, text);
