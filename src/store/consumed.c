@@ -47,9 +47,12 @@ uint64_t
 consumed_milliunits(const char *body, size_t length)
 {
 	const size_t name_length = strlen(CONSUMED_NAME);
-	const char *at = body, *end = body + length;
+	const char *at = body, *end;
 	uint64_t sum = 0;
 
+	if (length == 0)	/* then there may be no body */
+		return 0;
+	end = body + length;
 	while (at != NULL && at < end && (at = memmem(at, (size_t)(end - at),
 	    CONSUMED_NAME, name_length)) != NULL) {
 		at += name_length;
