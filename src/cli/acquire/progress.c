@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "cli/base/age.h"
+#include "cli/base/row_value.h"
 #include "cli/base/say.h"
 #include "common/clock.h"
-#include "ipc/codec.h"
 
 #define PROGRESS_FIRST_MS 1000
 #define PROGRESS_TERMINAL_MS 1000
@@ -86,11 +86,8 @@ static void
 progress_others(struct progress *p, const struct ddblock_row *row)
 {
 	uint64_t holders;
-	size_t length;
-	const char *value = ddblock_row_find(row, "holders", &length);
 
-	if (value != NULL && codec_parse_number(value, length, &holders) &&
-	    holders > 1)
+	if (row_number(row, "holders", &holders) && holders > 1)
 		(void)buffer_printf(&p->line, " and %llu more",
 		    (unsigned long long)(holders - 1));
 }
@@ -183,16 +180,6 @@ progress_on_holder(void *arg, struct ddblock *d,
 	progress_show(p);
 }
 
-static bool
-progress_number(const struct ddblock_row *row, const char *name,
-    uint64_t *ret)
-{
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
-
-	return value != NULL && codec_parse_number(value, length, ret);
-}
-
 /* A row of WAITING: is it our own request? */
 static void
 progress_on_waiter(void *arg, const struct ddblock_row *row, bool final)
@@ -202,13 +189,13 @@ progress_on_waiter(void *arg, const struct ddblock_row *row, bool final)
 	uint64_t pid;
 
 	if (final || !p->enabled || key == NULL ||
-	    !progress_number(row, "pid", &pid) || pid != (uint64_t)getpid())
+	    !row_number(row, "pid", &pid) || pid != (uint64_t)getpid())
 		return;
-	p->ahead_known = progress_number(row, "ahead", &p->ahead);
-	if (!progress_number(row, "place", &p->place))
+	p->ahead_known = row_number(row, "ahead", &p->ahead);
+	if (!row_number(row, "place", &p->place))
 		p->place = 0;
-	if (p->key == NULL && progress_number(row, "keys", &p->keys) &&
-	    progress_number(row, "had", &p->had))
+	if (p->key == NULL && row_number(row, "keys", &p->keys) &&
+	    row_number(row, "had", &p->had))
 		(void)buffer_append_text(&p->next, key);
 }
 

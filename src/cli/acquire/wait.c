@@ -12,9 +12,9 @@
 
 #include "cli/acquire/outer.h"
 #include "cli/base/age.h"
+#include "cli/base/row_value.h"
 #include "common/buffer.h"
 #include "common/clock.h"
-#include "ipc/codec.h"
 
 /* A daemon that is so late will never answer. */
 #define WAIT_ANSWER_MS 30000
@@ -60,15 +60,12 @@ static void
 wait_time(struct buffer *b, const struct ddblock_row *row, const char *before,
     const char *name)
 {
-	size_t length;
-	const char *value = row == NULL ? NULL :
-	    ddblock_row_find(row, name, &length);
 	uint64_t seconds;
 	time_t when;
 	struct tm parts;
 	char text[64];
 
-	if (value == NULL || !codec_parse_number(value, length, &seconds))
+	if (row == NULL || !row_number(row, name, &seconds))
 		return;
 	when = (time_t)seconds;
 	if (localtime_r(&when, &parts) != NULL &&

@@ -7,9 +7,9 @@
 
 #include <inttypes.h>
 
+#include "cli/base/row_value.h"
 #include "common/buffer.h"
 #include "common/clock.h"
-#include "ipc/codec.h"
 
 void
 age_write(struct buffer *b, uint64_t ms)
@@ -33,13 +33,9 @@ age_of_holder(struct buffer *b, const char *before,
 {
 	uint64_t now_ms = clock_wall_ms();
 	uint64_t ms, from_s;
-	size_t length;
-	const char *value = ddblock_row_find(row, "held", &length);
 
-	if (value == NULL || !codec_parse_duration(value, length, &ms)) {
-		value = ddblock_row_find(row, "acquired_at", &length);
-		if (value == NULL ||
-		    !codec_parse_number(value, length, &from_s) ||
+	if (!row_time(row, "held", &ms)) {
+		if (!row_number(row, "acquired_at", &from_s) ||
 		    from_s > now_ms / 1000)
 			return;
 		ms = now_ms - from_s * 1000;

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "cli/base/rows.h"
+#include "cli/base/row_value.h"
 #include "cli/command/command.h"
 #include "common/buffer.h"
 #include "common/finding.h"
-#include "ipc/codec.h"
 
 #define CHECK_TEXT_MAX 8192
 #define CHECK_STATUS_ERRORS 1
@@ -44,16 +44,6 @@ check_wipe(struct checking *k)
 	if (k->shown)
 		(void)fputs("\r\033[K", stderr);
 	k->shown = false;
-}
-
-static uint64_t
-check_number(const struct ddblock_row *row, const char *name)
-{
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
-	uint64_t n;
-
-	return value != NULL && codec_parse_number(value, length, &n) ? n : 0;
 }
 
 /* A field made fit for a terminal, as a text of its own in @b. */
@@ -94,15 +84,15 @@ check_finding(struct checking *k, const struct ddblock_row *row)
 static void
 check_sums(struct checking *k, const struct ddblock_row *row)
 {
-	k->n_warnings = check_number(row, "warnings");
-	k->n_errors = check_number(row, "errors");
+	k->n_warnings = row_number_or(row, "warnings", 0);
+	k->n_errors = row_number_or(row, "errors", 0);
 	if (k->json) {
 		(void)buffer_append_text(&k->out, "\n],\n\"sums\":");
 		rows_object(&k->out, row);
 		(void)buffer_append_text(&k->out, "}\n");
 		return;
 	}
-	finding_show_sums(&k->out, check_number(row, "rows"), k->n_errors,
+	finding_show_sums(&k->out, row_number_or(row, "rows", 0), k->n_errors,
 	    k->n_warnings);
 }
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "cli/command/command.h"
+#include "cli/base/row_value.h"
 #include "cli/hold/holder.h"
-#include "ipc/codec.h"
 
 #define RELEASE_AT_ONCE 256	/* holds */
 
@@ -29,18 +29,6 @@ struct release {
 	uint64_t other_pid;	/* another holder; 0: none */
 };
 
-static uint64_t
-release_number(const struct ddblock_row *row, const char *name)
-{
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
-	uint64_t number;
-
-	if (value == NULL || !codec_parse_number(value, length, &number))
-		return 0;
-	return number;
-}
-
 /* May this call release it? Without a named process, all the user's own holds;
  * of one lock, root may release any user's. */
 static bool
@@ -51,7 +39,7 @@ release_matches(const struct release *r, const struct ddblock_row *row)
 
 	return name != NULL &&
 	    strncmp(name, HOLDER_NAME, strlen(HOLDER_NAME)) == 0 &&
-	    (any_user || release_number(row, "uid") == geteuid());
+	    (any_user || row_number_or(row, "uid", 0) == geteuid());
 }
 
 /* A helper of many locks has a row for each, under one id. */
@@ -73,9 +61,9 @@ release_on_row(void *arg, const struct ddblock_row *row, bool final)
 
 	if (final)
 		return;
-	id = release_number(row, "id");
+	id = row_number_or(row, "id", 0);
 	if (!release_matches(r, row))
-		r->other_pid = release_number(row, "pid");
+		r->other_pid = row_number_or(row, "pid", 0);
 	else if ((r->name[0] == '\0' ||
 	    strcmp(ddblock_row_find(row, "name", NULL), r->name) == 0) &&
 	    r->n_ids < RELEASE_AT_ONCE && !release_knows(r, id))

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "cli/base/cli.h"
+#include "cli/base/row_value.h"
 #include "common/clock.h"
-#include "ipc/codec.h"
 
 #define LEFT_LOOK_MIN_MS 100
 #define LEFT_LOOK_MAX_MS 10000
@@ -50,29 +50,16 @@ left_on_event(struct left *l, const struct ddblock_event *event)
 		l->up = true;
 }
 
-static bool
-left_number(const struct ddblock_row *row, const char *name, uint64_t wanted)
-{
-	size_t length;
-	const char *text = ddblock_row_find(row, name, &length);
-	uint64_t number;
-
-	return text != NULL && codec_parse_number(text, length, &number) &&
-	    number == wanted;
-}
-
 static void
 left_on_row(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct left *l = arg;
-	size_t length;
-	const char *text = ddblock_row_find(row, "remaining", &length);
-	uint64_t left_ms;
+	uint64_t id, token, left_ms;
 
-	if (final || text == NULL || !left_number(row, "id", l->id) ||
-	    !left_number(row, "token", l->token) ||
-	    ddblock_row_find(row, "process", NULL) == NULL ||
-	    !codec_parse_duration(text, length, &left_ms))
+	if (final || !row_time(row, "remaining", &left_ms) ||
+	    !row_number(row, "id", &id) || id != l->id ||
+	    !row_number(row, "token", &token) || token != l->token ||
+	    ddblock_row_find(row, "process", NULL) == NULL)
 		return;
 	l->found = true;
 	l->end_ms = left_early_ms(l, l->asked_ms + left_ms);

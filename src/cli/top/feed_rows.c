@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/top/feed.h"
+#include "cli/base/row_value.h"
 #include "ipc/codec.h"
 
 static const char *
@@ -17,24 +18,11 @@ feed_text(const struct ddblock_row *row, const char *name)
 	return value == NULL ? "" : value;
 }
 
-static uint64_t
-feed_number(const struct ddblock_row *row, const char *name)
-{
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
-	uint64_t n;
-
-	return value != NULL && codec_parse_number(value, length, &n) ? n : 0;
-}
-
 static bool
 feed_time(const struct ddblock_row *row, const char *name, uint64_t *ret_ms)
 {
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
-
 	*ret_ms = 0;
-	return value != NULL && codec_parse_duration(value, length, ret_ms);
+	return row_time(row, name, ret_ms);
 }
 
 static bool
@@ -55,24 +43,24 @@ feed_names(struct row *ret, const struct ddblock_row *row)
 	ret->ns = feed_text(row, "ns");
 	ret->key = feed_text(row, "key");
 	ret->sort = feed_text(row, "sort");
-	ret->pid = feed_number(row, "pid");
-	ret->uid = feed_number(row, "uid");
+	ret->pid = row_number_or(row, "pid", 0);
+	ret->uid = row_number_or(row, "uid", 0);
 	ret->user = feed_text(row, "user");
-	ret->token = feed_number(row, "token");
+	ret->token = row_number_or(row, "token", 0);
 }
 
 void
 feed_held_row(struct row *ret, const struct ddblock_row *row)
 {
 	feed_names(ret, row);
-	ret->id = feed_number(row, "id");
+	ret->id = row_number_or(row, "id", 0);
 	ret->who = feed_text(row, "owner");
 	if (ret->who[0] == '\0')
 		ret->who = feed_text(row, "name");
 	if (ret->who[0] == '\0' && feed_yes(row, "left"))
 		ret->who = "(its client has left)";
 	if (ret->pid == 0)
-		ret->pid = feed_number(row, "process");
+		ret->pid = row_number_or(row, "process", 0);
 	ret->state = feed_text(row, "state");
 	ret->is_held = true;
 	ret->holders = 1;
@@ -87,7 +75,7 @@ feed_waiting_row(struct row *ret, const struct ddblock_row *row)
 	ret->who = feed_text(row, "name");
 	ret->holder = feed_text(row, "owner");
 	ret->state = feed_text(row, "cause");
-	ret->ahead = feed_number(row, "ahead");
+	ret->ahead = row_number_or(row, "ahead", 0);
 	(void)feed_time(row, "waited", &ret->waited_ms);
 }
 
@@ -112,7 +100,9 @@ feed_copy(char *ret, size_t size, const struct ddblock_row *row,
 void
 feed_namespace(struct model_namespace *ret, const struct ddblock_row *row)
 {
-	*ret = (struct model_namespace){ .held = feed_number(row, "held") };
+	*ret = (struct model_namespace){
+		.held = row_number_or(row, "held", 0),
+	};
 	feed_copy(ret->name, sizeof(ret->name), row, "ns");
 	feed_copy(ret->store, sizeof(ret->store), row, "store");
 	feed_copy(ret->scope, sizeof(ret->scope), row, "scope");
@@ -129,17 +119,17 @@ feed_namespace(struct model_namespace *ret, const struct ddblock_row *row)
 	ret->removed = feed_yes(row, "removed");
 	/* Rules of access may hide the numbers. */
 	ret->counts = ddblock_row_find(row, "held", NULL) != NULL;
-	ret->waiting = feed_number(row, "waiting");
-	ret->granted = feed_number(row, "granted");
-	ret->lost = feed_number(row, "lost");
-	ret->requests = feed_number(row, "requests");
+	ret->waiting = row_number_or(row, "waiting", 0);
+	ret->granted = row_number_or(row, "granted", 0);
+	ret->lost = row_number_or(row, "lost", 0);
+	ret->requests = row_number_or(row, "requests", 0);
 }
 
 void
 feed_daemon(struct model_daemon *ret, const struct ddblock_row *row)
 {
-	*ret = (struct model_daemon){ .pid = feed_number(row, "pid"),
-		.connections = feed_number(row, "connections") };
+	*ret = (struct model_daemon){ .pid = row_number_or(row, "pid", 0),
+		.connections = row_number_or(row, "connections", 0) };
 	feed_copy(ret->version, sizeof(ret->version), row, "version");
 	feed_copy(ret->host, sizeof(ret->host), row, "host");
 	(void)feed_time(row, "uptime", &ret->uptime_ms);
@@ -154,7 +144,7 @@ feed_inside(struct detail *d, const struct ddblock_row *row)
 	for (size_t i = 0; ddblock_row_at(row, i, &name, &value, &length);
 	    i++)
 		detail_field(d, name, value, length);
-	d->coming.token = feed_number(row, "token");
+	d->coming.token = row_number_or(row, "token", 0);
 	d->coming.held = strcmp(feed_text(row, "state"), "free") != 0 &&
 	    feed_text(row, "state")[0] != '\0';
 }

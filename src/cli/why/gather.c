@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/row_value.h"
 #include "cli/base/rows.h"
 #include "cli/why/process.h"
 #include "common/shell_quote.h"
 #include "common/utf8.h"
-#include "ipc/codec.h"
 
 #define GATHER_JSON_MAX (4 * 1024 * 1024)
 
@@ -40,25 +40,12 @@ gather_is(const struct ddblock_row *row, const char *name, const char *word)
 }
 
 static uint64_t
-gather_number(const struct ddblock_row *row, const char *name, uint64_t none)
-{
-	uint64_t number;
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
-
-	return value != NULL && codec_parse_number(value, length, &number) ?
-	    number : none;
-}
-
-static uint64_t
 gather_time(const struct ddblock_row *row, const char *name)
 {
-	uint64_t ms;
-	size_t length;
-	const char *value = ddblock_row_find(row, name, &length);
+	uint64_t ms = WHY_UNKNOWN_MS;
 
-	return value != NULL && codec_parse_duration(value, length, &ms) ? ms :
-	    WHY_UNKNOWN_MS;
+	(void)row_time(row, name, &ms);
+	return ms;
 }
 
 static void
@@ -75,12 +62,12 @@ static void
 gather_client(const struct ddblock_row *row, uint64_t ago_ms,
     struct why_client *c)
 {
-	const uint64_t pid = gather_number(row, "pid", 0);
+	const uint64_t pid = row_number_or(row, "pid", 0);
 	const struct passwd *user = NULL;
 
 	*c = (struct why_client){ .left = gather_is(row, "left", "yes") };
 	gather_text(row, "name", c->name, sizeof(c->name));
-	c->uid = gather_number(row, "uid", UINT64_MAX);
+	c->uid = row_number_or(row, "uid", UINT64_MAX);
 	if (c->uid != UINT64_MAX)
 		user = getpwuid((uid_t)c->uid);
 	if (user != NULL)
@@ -96,7 +83,7 @@ static void
 gather_on_hold(void *arg, const struct ddblock_row *row, bool final)
 {
 	struct why_facts *f = arg;
-	const uint64_t of = gather_number(row, "process", 0);
+	const uint64_t of = row_number_or(row, "process", 0);
 	struct why_hold *h = &f->holds[f->n_holds];
 
 	if (final)
@@ -108,7 +95,7 @@ gather_on_hold(void *arg, const struct ddblock_row *row, bool final)
 	}
 	f->n_holds++;
 	*h = (struct why_hold){
-		.token = gather_number(row, "token", 0),
+		.token = row_number_or(row, "token", 0),
 		.lost = gather_is(row, "state", "lost"),
 		.danger = gather_is(row, "state", "danger"),
 		.shared = gather_is(row, "mode", "shared"),
@@ -141,11 +128,11 @@ gather_on_waiter(void *arg, const struct ddblock_row *row, bool final)
 	f->n_waiters++;
 	*w = (struct why_waiter){
 		.shared = gather_is(row, "mode", "shared"),
-		.limit = gather_number(row, "limit", 0),
+		.limit = row_number_or(row, "limit", 0),
 		.waited_ms = gather_time(row, "waited"),
-		.place = gather_number(row, "place", 0),
-		.keys = gather_number(row, "keys", 1),
-		.had = gather_number(row, "had", 0),
+		.place = row_number_or(row, "place", 0),
+		.keys = row_number_or(row, "keys", 1),
+		.had = row_number_or(row, "had", 0),
 	};
 	gather_text(row, "cause", w->cause, sizeof(w->cause));
 	gather_client(row, w->waited_ms, &w->client);
@@ -183,11 +170,11 @@ gather_on_lock(void *arg, const struct ddblock_row *row, bool final)
 		.fail_closed = gather_is(row, "policy", "fail-closed"),
 		.silent = gather_is(row, "alive", "no"),
 		.shared = gather_is(row, "mode", "shared"),
-		.limit = gather_number(row, "limit", 0),
-		.holders = gather_number(row, "holders", 1),
-		.hosts_waiting = gather_number(row, "hosts_waiting", 0),
-		.acquired_at_s = gather_number(row, "acquired_at", 0),
-		.pid = gather_number(row, "pid", 0),
+		.limit = row_number_or(row, "limit", 0),
+		.holders = row_number_or(row, "holders", 1),
+		.hosts_waiting = row_number_or(row, "hosts_waiting", 0),
+		.acquired_at_s = row_number_or(row, "acquired_at", 0),
+		.pid = row_number_or(row, "pid", 0),
 		.held_ms = gather_time(row, "held"),
 		.lease_ms = gather_time(row, "lease"),
 		.unchanged_ms = gather_time(row, "unchanged"),
@@ -279,16 +266,16 @@ gather_on_any_waiter(void *arg, const struct ddblock_row *row, bool final)
 {
 	const struct gather_kept *g = arg;
 	struct why_facts *f = g->facts;
-	const uint64_t had = gather_number(row, "had", 0);
+	const uint64_t had = row_number_or(row, "had", 0);
 	const char *key = ddblock_row_find(row, "key", NULL);
 
 	if (final || key == NULL || had == 0 || f->lock.pid == 0 ||
-	    gather_number(row, "pid", 0) != f->lock.pid)
+	    row_number_or(row, "pid", 0) != f->lock.pid)
 		return;
 	gather_text(row, "key", f->kept_for, sizeof(f->kept_for));
 	gather_words(g->cli, key, ddblock_row_find(row, "sort", NULL),
 	    f->kept_words, sizeof(f->kept_words));
-	f->kept_keys = gather_number(row, "keys", 0);
+	f->kept_keys = row_number_or(row, "keys", 0);
 	f->kept_had = had;
 }
 
