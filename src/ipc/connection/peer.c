@@ -63,21 +63,10 @@ peer_rename(struct peer *p, const char *name, size_t length)
 void
 peer_read_name(struct peer *p)
 {
-	char path[64];
-	char name[64];
-	ssize_t n = -1;
-	int fd;
+	char name[PROC_COMMAND_MAX + 1];
 
-	(void)snprintf(path, sizeof(path), "/proc/%ld/comm", (long)p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, name, sizeof(name));
-		(void)close(fd);
-	}
-	if (n > 0 && name[n - 1] == '\n')
-		n--;
-	if (n > 0)
-		(void)peer_rename(p, name, (size_t)n);
+	if (proc_file_command(p->pid, name))
+		(void)peer_rename(p, name, strlen(name));
 }
 
 #ifndef SO_PEERPIDFD

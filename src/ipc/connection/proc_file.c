@@ -42,6 +42,25 @@ proc_file_read_pidfd(int pidfd, char ret[PROC_FILE_MAX])
 	return proc_file_read(path, ret);
 }
 
+bool
+proc_file_command(pid_t pid, char ret[PROC_COMMAND_MAX + 1])
+{
+	char path[64];
+	ssize_t n = -1;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/comm", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, ret, PROC_COMMAND_MAX);
+		(void)close(fd);
+	}
+	if (n > 0 && ret[n - 1] == '\n')
+		n--;
+	ret[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 const char *
 proc_file_line(const char *text, const char *name)
 {

@@ -266,13 +266,10 @@ process_on_end(evutil_socket_t fd, short what, void *arg)
 static void
 process_read_command(struct process *p)
 {
-	char text[PROC_FILE_MAX] = "?";
-	char path[64];
+	char name[PROC_COMMAND_MAX + 1];
 
-	(void)snprintf(path, sizeof(path), "/proc/%ld/comm", (long)p->pid);
-	(void)proc_file_read(path, text);
-	text[strcspn(text, "\n")] = '\0';
-	text_copy(p->command, sizeof(p->command), text);
+	text_copy(p->command, sizeof(p->command),
+	    proc_file_command(p->pid, name) ? name : "?");
 	utf8_make_shown(p->command, strlen(p->command));
 }
 
