@@ -28,6 +28,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/openmetrics.h"
+#include "common/socket_file.h"
 #include "daemon/metrics.h"
 #include "daemon/metrics_address.h"
 #include "ddblock.h"
@@ -56,9 +57,7 @@ struct metrics_http {
 	char *listen;			/* its copy */
 	struct metrics_address address;
 	int fd;				/* listening, or -1 */
-	bool bound;			/* the file is ours: */
-	dev_t device;
-	ino_t inode;
+	struct socket_file file;
 	struct event *readable;		/* a client connects */
 	struct event *pause;		/* until the next may, or a retry */
 	bool complained;
@@ -267,20 +266,12 @@ http_on_readable(evutil_socket_t listening, short what, void *arg)
 static void
 http_clear(const struct metrics_http *h)
 {
-	const struct sockaddr *address =
-	    (const struct sockaddr *)&h->address.socket;
 	struct stat st;
-	int fd;
 
-	if (lstat(h->address.path, &st) < 0 || !S_ISSOCK(st.st_mode))
-		return;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return;
-	if (connect(fd, address, h->address.length) < 0 &&
-	    errno == ECONNREFUSED)
+	if (lstat(h->address.path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	    socket_file_is_live((const struct sockaddr_un *)
+	    &h->address.socket) == 0)
 		(void)unlink(h->address.path);
-	(void)close(fd);
 }
 
 /* Nobody connects before listen(), as at the clients' socket. */
@@ -291,9 +282,7 @@ http_own_file(struct metrics_http *h)
 
 	if (lstat(h->address.path, &st) < 0)
 		return false;
-	h->bound = true;
-	h->device = st.st_dev;
-	h->inode = st.st_ino;
+	socket_file_own(&h->file, &st);
 	return (h->config.group == (gid_t)-1 || lchown(h->address.path,
 	    (uid_t)-1, h->config.group) == 0) &&
 	    chmod(h->address.path, h->config.mode) == 0;
@@ -316,19 +305,13 @@ http_bind(struct metrics_http *h)
 	    listen(h->fd, HTTP_BACKLOG) == 0;
 }
 
-/* Another process may have replaced the file since. */
 static void
 http_close(struct metrics_http *h)
 {
-	struct stat st;
-
 	if (h->readable != NULL)
 		event_free(h->readable);
 	h->readable = NULL;
-	if (h->bound && lstat(h->address.path, &st) == 0 &&
-	    st.st_dev == h->device && st.st_ino == h->inode)
-		(void)unlink(h->address.path);
-	h->bound = false;
+	socket_file_remove(&h->file, h->address.path);
 	if (h->fd >= 0)
 		(void)close(h->fd);
 	h->fd = -1;

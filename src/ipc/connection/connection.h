@@ -16,6 +16,7 @@
 
 #include "common/buffer.h"
 #include "common/freelist.h"
+#include "common/socket_file.h"
 #include "ipc/access.h"
 #include "ipc/codec.h"
 #include "ipc/connection/owner.h"
@@ -322,9 +323,7 @@ struct server {
 
 	int fd;				/* listening, or -1 */
 	int reserve_fd;			/* given up to accept and refuse */
-	bool bound;			/* the socket file is ours: */
-	dev_t device;
-	ino_t inode;
+	struct socket_file file;
 	struct event *accept_event;
 	struct event *accept_pause;
 	struct event *tell_event;	/* while a client wants reports */

@@ -50,7 +50,7 @@ server_hand_over(struct server *s, uint64_t client,
 	};
 	if (s->stopping || s->fd < 0)
 		return hand_over_refuse(text, size, "it is stopping");
-	if (!s->bound)
+	if (!s->file.ours)
 		return hand_over_refuse(text, size, "the service manager made "
 		    "its socket: let that restart it");
 	if (s->journal == NULL || s->wire == NULL)

@@ -67,24 +67,6 @@ listener_address(const struct server *s, struct sockaddr_un *ret, char *text,
 	return 0;
 }
 
-/* 1: a process listens there; 0: none does; negative: not known. */
-static int
-listener_is_live(const struct sockaddr_un *address)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int r;
-
-	if (fd < 0)
-		return DDBLOCK_E_SYSTEM;
-	if (connect(fd, (const struct sockaddr *)address,
-	    sizeof(*address)) == 0 || errno == EAGAIN)
-		r = 1; /* EAGAIN: its queue is full, so it listens */
-	else
-		r = errno == ECONNREFUSED ? 0 : DDBLOCK_E_SYSTEM;
-	(void)close(fd);
-	return r;
-}
-
 static int
 listener_clear(const struct server *s, const struct sockaddr_un *address,
     char *text, size_t text_size)
@@ -101,7 +83,7 @@ listener_clear(const struct server *s, const struct sockaddr_un *address,
 		    s->path);
 		return DDBLOCK_E_SYSTEM;
 	}
-	live = listener_is_live(address);
+	live = socket_file_is_live(address);
 	if (live > 0) {
 		(void)snprintf(text, text_size,
 		    "another daemon serves %s already", s->path);
@@ -145,9 +127,7 @@ listener_bind(struct server *s, const struct sockaddr_un *address,
 		return listener_fail(s, "bind", text, text_size);
 	if (lstat(s->path, &st) < 0)
 		return listener_fail(s, "look at", text, text_size);
-	s->bound = true;
-	s->device = st.st_dev;
-	s->inode = st.st_ino;
+	socket_file_own(&s->file, &st);
 	if (group != (gid_t)-1 && lchown(s->path, (uid_t)-1, group) < 0)
 		return listener_fail(s, "set the group of", text, text_size);
 	if (chmod(s->path, config->mode) < 0)
@@ -189,9 +169,8 @@ listener_adopt(struct server *s, const struct server_config *config,
 		return 0;
 	if (lstat(s->path, &st) < 0)
 		return listener_fail(s, "look at", text, text_size);
-	s->bound = S_ISSOCK(st.st_mode);
-	s->device = st.st_dev;
-	s->inode = st.st_ino;
+	if (S_ISSOCK(st.st_mode))
+		socket_file_own(&s->file, &st);
 	return 0;
 }
 
@@ -211,22 +190,16 @@ listener_open(struct server *s, const struct server_config *config, char *text,
 	return 0;
 }
 
-/* Another process may have replaced the socket file since. */
 void
 listener_close(struct server *s)
 {
-	struct stat st;
-
 	if (s->accept_event != NULL)
 		event_free(s->accept_event);
 	s->accept_event = NULL;
 	if (s->accept_pause != NULL)
 		event_free(s->accept_pause);
 	s->accept_pause = NULL;
-	if (s->bound && lstat(s->path, &st) == 0 &&
-	    st.st_dev == s->device && st.st_ino == s->inode)
-		(void)unlink(s->path);
-	s->bound = false;
+	socket_file_remove(&s->file, s->path);
 	if (s->fd >= 0)
 		(void)close(s->fd);
 	s->fd = -1;

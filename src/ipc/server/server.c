@@ -262,7 +262,7 @@ server_leave(struct server *s)
 	keep_commit(s);
 	s->journal = NULL;	/* it is the next process's now */
 	s->leaving = true;
-	s->bound = false;	/* and so is the file */
+	s->file.ours = false;	/* and so is the file */
 	return true;
 }
 
