@@ -5,11 +5,11 @@
  */
 #include <config.h>
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/base/sibling.h"
+#include "cli/base/user.h"
 #include "cli/base/when.h"
 #include "cli/command/command.h"
 #include "common/buffer.h"
@@ -61,12 +61,9 @@ history_time(struct history *h, const char *name)
 static bool
 history_user(struct history *h)
 {
-	const struct passwd *user = getpwnam(optarg);
 	uint64_t uid;
 
-	if (user != NULL)
-		uid = user->pw_uid;
-	else if (!codec_parse_number(optarg, strlen(optarg), &uid))
+	if (!user_number(optarg, &uid))
 		return false;
 	history_number(h, "uid", uid);
 	return true;

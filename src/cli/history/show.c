@@ -7,13 +7,13 @@
 #include "cli/history/show.h"
 
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/base/cli.h"
 #include "cli/base/rows.h"
+#include "cli/base/user.h"
 #include "common/finding.h"
 #include "common/json_quote.h"
 
@@ -44,26 +44,6 @@ show_time(struct buffer *b, uint64_t wall_us, uint64_t short_us)
 	if (strftime(text, sizeof(text), same ? "%H:%M:%S" :
 	    "%Y-%m-%d %H:%M:%S", &tm) > 0)
 		(void)buffer_append_text(b, text);
-}
-
-/* Names of users: the same ones come again and again, and may be asked of a
- * server. */
-static const char *
-show_user(uint64_t uid)
-{
-	static char name[64];
-	static uint64_t known = UINT64_MAX;
-	const struct passwd *user;
-
-	if (uid == known && name[0] != '\0')
-		return name;
-	user = getpwuid((uid_t)uid);
-	known = uid;
-	if (user != NULL)
-		(void)snprintf(name, sizeof(name), "%s", user->pw_name);
-	else
-		(void)snprintf(name, sizeof(name), "uid %" PRIu64, uid);
-	return name;
 }
 
 /* ---- lines ------------------------------------------------------------ */
@@ -112,7 +92,7 @@ show_client_json(struct buffer *b, bool has_client, uint64_t uid,
 	if (has_client) {
 		(void)buffer_printf(b, ",\"uid\":%" PRIu64 ",\"pid\":%" PRIu64,
 		    uid, pid);
-		show_member(b, "user", show_user(uid));
+		show_member(b, "user", user_name(uid));
 	}
 	show_member(b, "name", name);
 }
@@ -193,7 +173,7 @@ show_who(struct buffer *b, const struct interval *i)
 	if (i->has_client) {
 		show_clean(b, i->name[0] == '\0' ? "a client" : i->name);
 		(void)buffer_printf(b, " (pid %" PRIu64 ", ", i->pid);
-		show_clean(b, show_user(i->uid));
+		show_clean(b, user_name(i->uid));
 		(void)buffer_append_text(b, ")");
 	} else if (i->owner[0] != '\0') {
 		show_clean(b, i->owner);

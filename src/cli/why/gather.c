@@ -7,13 +7,13 @@
 
 #include "cli/why/gather.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/base/row_value.h"
 #include "cli/base/rows.h"
+#include "cli/base/user.h"
 #include "cli/why/process.h"
 #include "common/shell_quote.h"
 #include "common/utf8.h"
@@ -63,18 +63,13 @@ gather_client(const struct ddblock_row *row, uint64_t ago_ms,
     struct why_client *c)
 {
 	const uint64_t pid = row_number_or(row, "pid", 0);
-	const struct passwd *user = NULL;
 
 	*c = (struct why_client){ .left = gather_is(row, "left", "yes") };
 	gather_text(row, "name", c->name, sizeof(c->name));
 	c->uid = row_number_or(row, "uid", UINT64_MAX);
 	if (c->uid != UINT64_MAX)
-		user = getpwuid((uid_t)c->uid);
-	if (user != NULL)
-		(void)snprintf(c->user, sizeof(c->user), "%s", user->pw_name);
-	else if (c->uid != UINT64_MAX)
-		(void)snprintf(c->user, sizeof(c->user), "uid %llu",
-		    (unsigned long long)c->uid);
+		(void)snprintf(c->user, sizeof(c->user), "%s",
+		    user_name(c->uid));
 	if (pid != 0 && pid <= INT32_MAX)
 		why_process_look(&c->process, (pid_t)pid, c->uid, ago_ms);
 }
