@@ -16,6 +16,7 @@
 #include "cli/base/user.h"
 #include "common/finding.h"
 #include "common/json_quote.h"
+#include "common/time_text.h"
 
 #define SHOW_LINE_MAX 65536
 #define SHOW_INDENT 4
@@ -123,20 +124,9 @@ show_event_json(struct buffer *b, const struct event *e)
 static void
 show_held(struct buffer *b, uint64_t held_us)
 {
-	const uint64_t ms = held_us / 1000, s = ms / 1000;
+	char text[TIME_TEXT_MAX];
 
-	if (s < 60)
-		(void)buffer_printf(b, "%" PRIu64 ".%" PRIu64 "s", s,
-		    ms % 1000 / 100);
-	else if (s < 3600)
-		(void)buffer_printf(b, "%" PRIu64 "m%02" PRIu64 "s", s / 60,
-		    s % 60);
-	else if (s < 86400)
-		(void)buffer_printf(b, "%" PRIu64 "h%02" PRIu64 "m", s / 3600,
-		    s / 60 % 60);
-	else
-		(void)buffer_printf(b, "%" PRIu64 "d%02" PRIu64 "h", s / 86400,
-		    s / 3600 % 24);
+	(void)buffer_append_text(b, time_text(held_us / 1000, 60000, text));
 }
 
 /* "2026-11-28 02:00:03 to 02:12:08 (12m05s)" */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "common/time_text.h"
 #include "common/utf8.h"
 
 #define PAGE_SCRATCH_MAX (1024 * 1024)
@@ -210,20 +211,10 @@ page_is_full(const struct page *p)
 void
 page_duration(char *ret, size_t size, uint64_t ms)
 {
-	uint64_t s = ms / 1000;
+	char text[TIME_TEXT_MAX];
 
 	if (ms < 1000)
 		(void)snprintf(ret, size, "%" PRIu64 "ms", ms);
-	else if (s < 60)
-		(void)snprintf(ret, size, "%" PRIu64 ".%" PRIu64 "s", s,
-		    ms % 1000 / 100);
-	else if (s < 3600)
-		(void)snprintf(ret, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60,
-		    s % 60);
-	else if (s < 86400)
-		(void)snprintf(ret, size, "%" PRIu64 "h%02" PRIu64 "m",
-		    s / 3600, s % 3600 / 60);
 	else
-		(void)snprintf(ret, size, "%" PRIu64 "d%02" PRIu64 "h",
-		    s / 86400, s % 86400 / 3600);
+		(void)snprintf(ret, size, "%s", time_text(ms, 60000, text));
 }

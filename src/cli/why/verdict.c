@@ -7,10 +7,9 @@
 
 #include "cli/why/verdict.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "ddblock.h"
+
+#define WHY_TENTHS_BELOW_MS 10000
 
 const char *
 why_state_word(enum why_state state)
@@ -27,23 +26,7 @@ why_state_word(enum why_state state)
 const char *
 why_time(uint64_t ms, char to[WHY_TIME_MAX])
 {
-	const uint64_t s = ms / 1000, m = s / 60, h = m / 60, d = h / 24;
-
-	if (s < 10)
-		(void)snprintf(to, WHY_TIME_MAX, "%" PRIu64 ".%" PRIu64 "s", s,
-		    ms % 1000 / 100);
-	else if (m == 0)
-		(void)snprintf(to, WHY_TIME_MAX, "%" PRIu64 "s", s);
-	else if (h == 0)
-		(void)snprintf(to, WHY_TIME_MAX, "%" PRIu64 "m%02" PRIu64 "s",
-		    m, s % 60);
-	else if (d == 0)
-		(void)snprintf(to, WHY_TIME_MAX, "%" PRIu64 "h%02" PRIu64 "m",
-		    h, m % 60);
-	else
-		(void)snprintf(to, WHY_TIME_MAX, "%" PRIu64 "d%02" PRIu64 "h",
-		    d, h % 24);
-	return to;
+	return time_text(ms, WHY_TENTHS_BELOW_MS, to);
 }
 
 /* Those of the holds here that are not lost yet. */

@@ -6,6 +6,7 @@
 #define DDBLOCKD_CLI_WHY_VERDICT_H
 
 #include "cli/why/facts.h"
+#include "common/time_text.h"
 
 /* WHY(ID, word): the word is in the JSON, and in ddblock(1). */
 #define WHY_STATES(WHY)                                                        \
@@ -36,7 +37,7 @@ const char *why_state_word(enum why_state);
 enum why_state why_judge(const struct why_facts *);
 
 /* "4m10s", for people: of two units at most. */
-#define WHY_TIME_MAX 32
+#define WHY_TIME_MAX TIME_TEXT_MAX
 const char *why_time(uint64_t ms, char to[WHY_TIME_MAX]);
 
 #endif
