@@ -26,7 +26,7 @@ OWN = "tests/documents.py"
 # What people read.
 DOCUMENTS = ("README.md", "HACKING.md", "CHANGELOG.md", "doc/", "proto/",
              "man/", "proof/README.md", "contrib/aws/README.md",
-             "contrib/clients/README.md")
+             "contrib/clients/")
 SKIPPED = (".git", "build", "build-aux", "autom4te.cache", "m4",
            "node_modules", "__pycache__")
 

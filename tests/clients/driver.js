@@ -4,7 +4,7 @@ const { once } = require('node:events');
 const path = require('node:path');
 const readline = require('node:readline');
 const ddblock = require(path.join(__dirname,
-    '../../contrib/clients/ddblock.js'));
+    '../../contrib/clients/javascript/ddblock.js'));
 const old = require('./old.js');
 
 const lines = readline.createInterface(process.stdin)[Symbol.asyncIterator]();

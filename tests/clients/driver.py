@@ -5,7 +5,8 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "..", "..", "contrib", "clients"))
+                                "..", "..", "contrib", "clients",
+                                "python"))
 import ddblock  # noqa: E402
 import old  # noqa: E402
 

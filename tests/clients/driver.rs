@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ddblock::{decode, encode, Client, Fields, Hold, Pending, Reply, Value};
 
-#[path = "../../contrib/clients/ddblock.rs"]
+#[path = "../../contrib/clients/rust/ddblock.rs"]
 mod ddblock;
 
 /// A request under way, and the name for what it is granted, if anything.

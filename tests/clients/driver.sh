@@ -2,7 +2,7 @@
 # shellcheck disable=SC2154 # the client's variables
 set -u
 IFS=, # whatever the program splits at
-. "${BASH_SOURCE[0]%/*}/../../contrib/clients/ddblock.sh"
+. "${BASH_SOURCE[0]%/*}/../../contrib/clients/bash/ddblock.sh"
 
 declare -A hold_of=() began=() hold_for=() name_of=()
 

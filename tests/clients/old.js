@@ -4,7 +4,7 @@
 const { once } = require('node:events');
 const path = require('node:path');
 const DynamoDBLockClient = require(path.join(__dirname,
-    '../../contrib/clients/ddblock.js'));
+    '../../contrib/clients/javascript/ddblock.js'));
 
 const CONFIG = { heartbeatPeriodMs: 3e3, leaseDurationMs: 1e4 };
 // One that is not there in a moment is not waited for.

@@ -174,8 +174,8 @@ class Go(Language):
     """A module of two packages: the client, and the driver that imports it."""
 
     def __init__(self):
-        super().__init__("go", "ddblock.go", ["driver.go", "old.go"], ["go"],
-                         has=ALL)
+        super().__init__("go", "go/ddblock.go", ["driver.go", "old.go"],
+                         ["go"], has=ALL)
 
     def compile(self):
         package = os.path.join(self.directory, "ddblock")
@@ -196,7 +196,7 @@ class Go(Language):
 
 class Java(Language):
     def __init__(self):
-        super().__init__("java", "DdblockClient.java",
+        super().__init__("java", "java/DdblockClient.java",
                          ["Driver.java", "Old.java"], ["java", "javac"],
                          has=ALL)
 
@@ -211,7 +211,7 @@ class Java(Language):
 
 class Rust(Language):
     def __init__(self):
-        super().__init__("rust", "ddblock.rs", ["driver.rs"], ["rustc"],
+        super().__init__("rust", "rust/ddblock.rs", ["driver.rs"], ["rustc"],
                          has=ALL)
 
     def compile(self):
@@ -223,16 +223,16 @@ class Rust(Language):
 
 
 LANGUAGES = [
-    Script("python", "ddblock.py", "driver.py", sys.executable,
+    Script("python", "python/ddblock.py", "driver.py", sys.executable,
            has=ALL),
-    Script("asyncio", "ddblock.py", "driver_asyncio.py", sys.executable,
+    Script("asyncio", "python/ddblock.py", "driver_asyncio.py", sys.executable,
            has=("abandon", "holds", "nul", "reconnect")),
-    Script("javascript", "ddblock.js", "driver.js", "node",
+    Script("javascript", "javascript/ddblock.js", "driver.js", "node",
            has=("abandon", "holds", "nul", "reconnect")),
     Go(),
     Java(),
     Rust(),
-    Script("shell", "ddblock.sh", "driver.sh", "bash", "socat",
+    Script("shell", "bash/ddblock.sh", "driver.sh", "bash", "socat",
            has=("abandon", "reconnect")),
 ]
 

@@ -116,11 +116,11 @@ TABLE = (
         r"\d+ findings: 0 errors, 0 warnings")),
     ("contrib/aws/cloudformation.yaml", "aws cloudformation", Not(AWS)),
     ("contrib/aws/examples/eks.yaml", "aws eks", Not(AWS)),
-    ("contrib/clients/ddblock.sh", ". ./ddblock.sh", Runs(
-        r"report with \d+", before="cd contrib/clients; "
+    ("contrib/clients/bash/ddblock.sh", ". ./ddblock.sh", Runs(
+        r"report with \d+", before="cd contrib/clients/bash; "
         'write_report() { echo "report with $1"; }')),
-    ("contrib/clients/ddblock.sh", "ddblock_rows_of", Runs(
-        "jobs/nightly", before=". contrib/clients/ddblock.sh; "
+    ("contrib/clients/bash/ddblock.sh", "ddblock_rows_of", Runs(
+        "jobs/nightly", before=". contrib/clients/bash/ddblock.sh; "
         "ddblock_open; ddblock_try jobs/nightly")),
     ("contrib/ddblockd.conf", "ddblockd --check-config", Runs(
         r"\(no file\): ok", options=None)),
