@@ -669,6 +669,30 @@ def check_targets():
                     yield f"{path}: scripts/test has no stage {name}"
 
 
+def check_compatibility():
+    """The numbers of doc/compatibility.md are those of the code."""
+    info = re.search(r"-version-info (\d+):(\d+):(\d+)", read("Makefile.am"))
+    current, _, age = (int(number) for number in info.groups())
+    numbers = {f"SONAME `libddblock.so.{current - age}`, "
+               f"version-info {':'.join(info.groups())}"}
+    for path, pattern, form in (
+            ("src/ipc/verbs/verbs.c", r'"this daemon speaks (proto=\d+)"',
+             "`{}`"),
+            ("src/common/journal.h", r"#define JOURNAL_VERSION (\d+)", "{}"),
+            ("src/store/sqlite_file.h", r"#define SQLITE_FILE_VERSION (\d+)",
+             "{}"),
+            ("src/hints/hint_format.c", r"#define HINT_VERSION (\d+)", "{}")):
+        numbers.add((form + " in `{}`").format(
+            re.search(pattern, read(path)).group(1), path))
+    told = read("doc/compatibility.md")
+    found = set()
+    for number, place in re.findall(
+            r"^\| [^|]+ \| ([^|]*\d[^|]*) \| `([^`|]+)` \|", told, re.M):
+        found.add(number if place == "Makefile.am" else
+                  f"{number} in `{place}`")
+    yield from differ("doc/compatibility.md, The numbers", numbers, found)
+
+
 def check_pages():
     names = {"{}({})".format(*os.path.basename(path).rsplit(".", 1))
              for path in pages()}
@@ -696,7 +720,8 @@ def check_pages():
 
 CHECKS = (check_settings, check_access, check_codes, check_protocol,
           check_limits, check_costs, check_layers, check_history,
-          check_names, check_links, check_functions, check_targets, check_pages)
+          check_names, check_links, check_functions, check_targets,
+          check_compatibility, check_pages)
 
 
 def main():
