@@ -141,7 +141,8 @@ class Guide(unittest.TestCase):
         holder.wait(harness.TIMEOUT_S)
 
     def test_as_it_is_printed(self):
-        install, first, lines, table, check, boot, upgrade, away = \
+        # The first is followed by tests/packages/test_deb.py.
+        _packages, install, first, lines, table, check, boot, upgrade, away = \
             printed.of("doc/install.md")
         units, drop_in, drain, who, *_ = printed.of("man/ddblockd.8")
         self.run_block(install)
